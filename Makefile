@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+# One non-recursive build. Each folder's module.mk says what it makes and what it may include.
+#
+#   make            build everything into $(B)
+#   make demo       install what is missing, build, run the whole line on SUMO for DEMO_SECONDS
+#   make check      install what is missing, build, test (quick); FULL=1: everything
+#   make bench      measure (BENCH=name,... for a part) into $(B)/bench.json
+#   make install    DESTDIR= PREFIX=
+#   make help       the rest
+MAKEFLAGS += --no-builtin-rules
+.SUFFIXES:
+.DELETE_ON_ERROR:
+.SECONDARY:
+.DEFAULT_GOAL := all
+
+B       ?= build
+PREFIX  ?= /usr/local
+DESTDIR ?=
+CC      ?= gcc
+ifeq ($(origin CC),default)
+CC      := gcc
+endif
+AR      ?= ar
+OPT     ?= -O2
+SAN     ?=
+WERROR  ?=
+
+VERSION := 0.1.0
+
+WARN := -std=gnu17 -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wundef \
+	-Wvla -Wformat=2 -Wimplicit-fallthrough $(if $(WERROR),-Werror)
+BASEFLAGS := -g -fPIC -fvisibility=hidden -fno-common -pthread -D_GNU_SOURCE \
+	-DSIM_VERSION='"$(VERSION)"' $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer,)
+CFLAGS  ?=
+LDFLAGS ?=
+ALL_CFLAGS  = $(WARN) $(BASEFLAGS) $(OPT) $(CFLAGS)
+ALL_LDFLAGS = -pthread $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
+
+# Include paths enforce the arrows: INC_<folder> of the longest matching prefix of up to three words.
+words = $(subst /, ,$(1))
+join2 = $(word 1,$(call words,$(1)))/$(word 2,$(call words,$(1)))
+join3 = $(call join2,$(1))/$(word 3,$(call words,$(1)))
+inc_of = $(or $(INC_$(call join3,$(1))),$(INC_$(call join2,$(1))),$(INC_$(word 1,$(call words,$(1)))))
+# Extra flags of one object: FLAGS_<path/file.c>
+flags_of = $(FLAGS_$(1)) $(FLAGS_$(patsubst %/,%,$(dir $(1))))
+
+# Filled by the module.mk files.
+PROGRAMS :=   # installed programs, $(B)/bin/...
+LIBS     :=   # libraries, plug-ins
+TESTS    :=   # test programs, run by make check
+EXAMPLES :=   # example programs
+INTERNAL :=   # helper programs that are built but not installed
+
+include schemas/module.mk libclient/module.mk daemon/module.mk tools/module.mk config/module.mk tests/module.mk
+
+all: $(LIBS) $(PROGRAMS) $(INTERNAL) $(EXAMPLES)
+
+$(B)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(call inc_of,$<) $(call flags_of,$<) -MMD -MP -c $< -o $@
+
+$(B)/lib/%.a:
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+# program: $(B)/bin/x: objects and archives as prerequisites, LINK_<name> the libraries
+$(B)/bin/% $(B)/test/% $(B)/examples/%:
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LINK_$(@F)) $(LINK_$(patsubst $(B)/%/,%,$(dir $@)))
+
+clean:
+	rm -rf $(B)
+
+.PHONY: all clean
+
+-include $(shell find $(B)/obj -name '*.d' 2>/dev/null)

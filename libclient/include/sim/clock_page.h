@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The clock page: one page of shared memory in which simd publishes the state of simulated time,
+ * and the inline reader over it. Readers compute the time themselves: no lock, no system call
+ * beyond CLOCK_MONOTONIC, never torn, never backwards within one clock_generation.
+ *
+ *   simulated time now = sim_ns + (monotonic now - mono_ns) * rate_e6 / 1e6      (rate_e6 > 0)
+ *                      = sim_ns                                                  (driven or held)
+ *
+ * Writer (simd only): seq odd, release fence, wait at least 1 us, and only then read the clock;
+ * payload; seq even. A writer that reads the clock before the odd mark sends readers backwards.
+ * Readers read CLOCK_MONOTONIC between the two loads of seq.
+ *
+ * This layout is shared-memory ABI: pinned in tests/abi, changed only with SIM_CLOCK_PAGE_ABI.
+ */
+#ifndef SIM_CLOCK_PAGE_H
+#define SIM_CLOCK_PAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SIM_CLOCK_PAGE_MAGIC 0x4b4c4353u /* "SCLK" */
+#define SIM_CLOCK_PAGE_ABI   1u
+#define SIM_CLOCK_PAGE_SIZE  4096u
+#define SIM_CLOCK_TRIES      2000        /* bounded spins of a reader; a write takes a few us */
+#define SIM_RATE_ONE         1000000     /* rate_e6 of real time */
+
+enum sim_clock_flag {
+	SIM_CLOCK_PAUSED      = 1u << 0, /* time stands still on request; dispatch refuses messages */
+	SIM_CLOCK_STEPPING    = 1u << 1, /* inside a step: time stands or jumps by the step, messages are accepted */
+	SIM_CLOCK_FREEWHEEL   = 1u << 2, /* as fast as possible: rate says nothing about wall time */
+	SIM_CLOCK_DRIVEN      = 1u << 3, /* time advances only when a driver says so: rate_e6 is 0 */
+	SIM_CLOCK_DRIVER_LOST = 1u << 4, /* a driven source without a driver: time holds */
+	SIM_CLOCK_STALE       = 1u << 5, /* simd is gone: set by the reader's library, never by the writer */
+	SIM_CLOCK_STARTED     = 1u << 6, /* the source has produced a time at least once */
+};
+
+/* Payload words are read and written as relaxed atomics of their own width (see sim_clock_read). */
+struct sim_clock_page {
+	uint32_t seq;              /* odd while simd writes */
+	uint32_t abi;              /* SIM_CLOCK_PAGE_ABI */
+	uint32_t magic;            /* SIM_CLOCK_PAGE_MAGIC */
+	uint32_t flags;            /* enum sim_clock_flag */
+	int64_t  sim_ns;           /* simulated time at mono_ns */
+	int64_t  mono_ns;          /* CLOCK_MONOTONIC, always in the past */
+	int64_t  rate_e6;          /* millionths of a simulated ns per host ns while running; 0: held or driven */
+	uint32_t clock_generation; /* changes at every jump */
+	uint32_t source;           /* enum sim_time_source */
+	int64_t  scale_e6;         /* the requested scale, millionths; kept while paused or driven */
+	uint32_t step;             /* counts completed steps (lock-step) */
+	uint32_t futex;            /* bumped and woken after each write: sim_sleep_until waits on it */
+	uint64_t simd_id;          /* random per life of simd: tells a restarted daemon from the old one */
+	int64_t  jump_old_sim_ns;  /* the last jump: time before it ... */
+	int64_t  jump_new_sim_ns;  /* ... and after it */
+};
+
+struct sim_clock_sample {
+	int64_t  sim_ns;           /* simulated time, ns */
+	int64_t  mono_ns;          /* CLOCK_MONOTONIC at which it holds */
+	int64_t  rate_e6;
+	uint32_t clock_generation;
+	uint32_t flags;            /* enum sim_clock_flag */
+};
+
+#define SIM_LOAD_(p, order) __atomic_load_n((p), (order))
+
+/* a * b / 1e6 for a >= 0 and 0 < b <= 1e8, without overflow for spans below 2^62 ns. */
+static inline int64_t sim_scale_dur_(int64_t dur_ns, int64_t rate_e6)
+{
+	return rate_e6 == SIM_RATE_ONE ? dur_ns
+				       : (int64_t)((__extension__(__int128))dur_ns * rate_e6 / SIM_RATE_ONE);
+}
+
+/*
+ * One consistent sample. Returns 0, or -1 when no stable copy was seen within SIM_CLOCK_TRIES (the
+ * writer died inside a write): the caller then uses its last value and flags it SIM_CLOCK_STALE.
+ * Thread: any; no lock, no allocation; one clock_gettime when the source is wall-driven, none otherwise.
+ */
+static inline int sim_clock_read(const struct sim_clock_page *p, struct sim_clock_sample *ret)
+{
+	for (int tries = 0; tries < SIM_CLOCK_TRIES; tries++) {
+		uint32_t a = SIM_LOAD_(&p->seq, __ATOMIC_ACQUIRE);
+		struct sim_clock_sample s;
+
+		if (a & 1)
+			continue;
+		s.sim_ns = SIM_LOAD_(&p->sim_ns, __ATOMIC_RELAXED);
+		s.mono_ns = SIM_LOAD_(&p->mono_ns, __ATOMIC_RELAXED);
+		s.rate_e6 = SIM_LOAD_(&p->rate_e6, __ATOMIC_RELAXED);
+		s.clock_generation = SIM_LOAD_(&p->clock_generation, __ATOMIC_RELAXED);
+		s.flags = SIM_LOAD_(&p->flags, __ATOMIC_RELAXED);
+		if (s.rate_e6 > 0) {
+			struct timespec t;
+			int64_t now;
+
+			clock_gettime(CLOCK_MONOTONIC, &t);
+			now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+			if (now > s.mono_ns) {
+				s.sim_ns += sim_scale_dur_(now - s.mono_ns, s.rate_e6);
+				s.mono_ns = now;
+			}
+		}
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (SIM_LOAD_(&p->seq, __ATOMIC_RELAXED) == a) {
+			*ret = s;
+			return 0;
+		}
+	}
+	return -1;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ipc: the contract of the data plane. One implementation per backend:
+ *   "iox"  ipc_iox.c  iceoryx 2.0.3, a module of its own, loaded into a fresh link namespace per life
+ *   "mem"  ipc_mem.c  inside one process; serves tests under sanitizers and in virtual time
+ *
+ * An `ipc` is one attachment of this process to the data plane ("life" n of RouDi, for iox). When
+ * RouDi dies the attachment is dead for good: every call on it returns -ESTALE, slots taken or
+ * loaned before stay readable until they are given back, and the owner attaches again with a new
+ * `ipc`. What must be re-created is remembered by the layer above (libclient/src, daemon/core).
+ *
+ * Names are checked here, before any backend sees them: a channel is 1..SIM_CHANNEL_MAX characters
+ * of [A-Za-z0-9_./~-] (no comma: iceoryx's text protocol breaks on it), an application name is
+ * 1..80 of [A-Za-z0-9_.-].
+ *
+ * Thread:  attach, detach, create and destroy calls may be made from any thread, one at a time per
+ *          ipc (the implementation serialises them). A publisher or a subscriber is used by one
+ *          thread at a time; a second one inside gets -EBUSY instead of iceoryx's abort. Different
+ *          publishers and subscribers are independent. ipc_waiter_wake() is safe from any thread.
+ * Time:    every call is bounded: attach by its timeout, create and destroy by 1 s, the rest do not block
+ *          (ipc_waiter_wait excepted).
+ * Errors:  negative errno. ipc_why() then holds one sentence for the calling thread: what failed,
+ *          where, and what to do. Common to all calls: -ESTALE (this life is over), -EINVAL.
+ */
+#ifndef IPC_H
+#define IPC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ipc;
+struct ipc_pub;
+struct ipc_sub;
+struct ipc_waiter;
+
+#define IPC_LOANS_MAX 8      /* loans one publisher may hold; the ninth gets -ENOBUFS */
+#define IPC_DEPTH_MAX 256    /* queue capacity of a subscriber, and slots it may hold */
+#define IPC_ALIGN 64         /* alignment of every slot */
+
+struct ipc_options {
+	const char *backend;      /* "iox" or "mem"; NULL: "iox" */
+	const char *app;          /* application name, unique on this data plane; borrows */
+	uint32_t    timeout_ms;   /* bound on the whole attach; 0: 2000 */
+	uint64_t    max_loan;     /* iox: bytes of the largest pool, 0 unknown: only simd's client knows (Hello) */
+	bool        prefault;     /* populate the payload segment now (MADV_POPULATE_*), so the first message is not 10x slower */
+	struct ipc_mem_bus *bus;  /* mem: the bus to join (ipc_mem.h); NULL: the process-wide default one */
+};
+
+/*
+ * Attach. Errors: -ENOENT no RouDi, -ECONNREFUSED stale RouDi socket, -EACCES not in RouDi's group,
+ * -EEXIST an application of that name lives, -ETIMEDOUT RouDi does not answer, -EINVAL bad name,
+ * -EMFILE this process has used up its lives (11, or 15 with GLIBC_TUNABLES=glibc.rtld.nns=16),
+ * -ELIBACC the iceoryx module or library cannot be loaded.
+ */
+int ipc_attach(const struct ipc_options *o, struct ipc **ret);
+
+/* Detach: destroys nothing that the caller still holds handles of; tolerant of NULL and of a dead life. */
+void ipc_detach(struct ipc *ipc);
+
+/* Declare this life over (RouDi is gone): from now on all calls answer -ESTALE, waiters wake. Any thread. */
+void ipc_abandon(struct ipc *ipc);
+bool ipc_alive(const struct ipc *ipc);
+
+/* ---- publishers ---- */
+
+struct ipc_pub_options {
+	uint32_t history;         /* 0 or 1: the last message is kept for subscribers that come later */
+};
+
+/* Errors: -EINVAL name, -EMFILE the data plane has no publisher port left (506), -ETIMEDOUT RouDi silent (this life is abandoned). */
+int  ipc_pub_create(struct ipc *ipc, const char *channel, const struct ipc_pub_options *o, struct ipc_pub **ret);
+void ipc_pub_destroy(struct ipc_pub *pub);   /* outstanding loans go back to their pool */
+
+/*
+ * Loan a slot of `size` usable bytes, aligned to IPC_ALIGN; contents undefined. The caller publishes
+ * it or gives it back. Errors: -EMSGSIZE larger than the largest pool, -ENOBUFS 8 loans are out,
+ * -ENOMEM the pool of that size class is empty, -EBUSY another thread is inside this publisher.
+ */
+int ipc_loan(struct ipc_pub *pub, size_t size, void **ret);
+
+/* Give a loan back unpublished. -EINVAL: not a loan of this publisher (foreign pointer, or given back before). */
+int ipc_unloan(struct ipc_pub *pub, void *slot);
+
+/* Publish a loan; it is no longer the caller's. -EINVAL: not a loan of this publisher (double publish, foreign or taken slot). */
+int ipc_publish(struct ipc_pub *pub, void *slot);
+
+bool ipc_pub_has_subscribers(const struct ipc_pub *pub);
+
+/* ---- subscribers ---- */
+
+struct ipc_sub_options {
+	uint32_t depth;           /* queue capacity 1..IPC_DEPTH_MAX; the oldest is dropped when full */
+	bool     history;         /* ask for the kept last message */
+};
+
+int  ipc_sub_create(struct ipc *ipc, const char *channel, const struct ipc_sub_options *o, struct ipc_sub **ret);
+void ipc_sub_destroy(struct ipc_sub *sub);   /* slots still held stay readable until released or until detach */
+
+/* Take the oldest. -EAGAIN none, -ENOBUFS IPC_DEPTH_MAX slots are held (nothing is lost), -EBUSY. */
+int  ipc_take(struct ipc_sub *sub, const void **ret);
+/* Release a taken slot. -EINVAL: not held by this subscriber. Works on a dead life too. Newest first is cheapest. */
+int  ipc_release(struct ipc_sub *sub, const void *slot);
+/* True once after messages were dropped because the queue was full. */
+bool ipc_sub_lost(struct ipc_sub *sub);
+bool ipc_sub_has_data(const struct ipc_sub *sub);
+
+/* ---- waiting: one waiter per waiting thread; up to 64 subscribers ---- */
+
+int  ipc_waiter_create(struct ipc *ipc, struct ipc_waiter **ret);
+void ipc_waiter_destroy(struct ipc_waiter *w);       /* detach its subscribers first */
+int  ipc_waiter_add(struct ipc_waiter *w, struct ipc_sub *sub);
+void ipc_waiter_del(struct ipc_waiter *w, struct ipc_sub *sub);
+/* Returns 1 when a subscriber may have data, 0 on time-out or ipc_waiter_wake(). timeout_ns < 0: for ever. Drain before waiting again. */
+int  ipc_waiter_wait(struct ipc_waiter *w, int64_t timeout_dur_ns);
+void ipc_waiter_wake(struct ipc_waiter *w);
+
+/* ---- carrying the address of a held slot to a process that never subscribed (facts: beacon translation) ---- */
+
+/* simd: publish the reference slot of this life; held until detach. */
+int ipc_beacon_create(struct ipc *ipc);
+/* bridges: hold it; bounded by 2 s. -ENOENT no beacon is published. */
+int ipc_beacon_hold(struct ipc *ipc);
+int ipc_export(struct ipc *ipc, const void *slot, int64_t *ret_ref);
+/* Checks that [ref, ref+size) lies inside the payload segment: -EFAULT otherwise. */
+int ipc_import(struct ipc *ipc, int64_t ref, size_t size, const void **ret);
+
+/* ---- simd's side of RouDi (iox only; mem: -EOPNOTSUPP) ---- */
+
+/* Tell RouDi to free all ports and slots of a dead application at once (TERMINATION datagram). Never for a live one. */
+int ipc_free_app(const char *app);
+/* Bounded check that RouDi still answers: 0, or -ETIMEDOUT / -ENOENT / -ECONNREFUSED / -EACCES. */
+int ipc_probe(uint32_t timeout_ms);
+
+/* Sentence for the last error of the calling thread; "" if none. Valid until the thread's next ipc call. */
+const char *ipc_why(void);
+
+#endif
