@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A client: one connection of this process to simd. Everything else in this library hangs off it.
+ *
+ * The library keeps one thread of its own, "sim-io": it reads the control socket, runs completion
+ * callbacks, and brings the client back when simd or the data plane was restarted: publishers,
+ * subscribers, tokens and the driver lease are registered again under the handles the program
+ * already holds. With SIM_CLIENT_NO_THREAD there is no such thread: the program polls
+ * sim_client_fd() and calls sim_process(), and callbacks run inside that.
+ *
+ * Thread:  a client may be used from any thread. A publisher or subscriber is used by one thread at
+ *          a time (a second one inside gets -EBUSY). Destroy handles before their client.
+ * Fork:    a forked child cannot use the handles (-EPERM); posix_spawn or exec are fine.
+ */
+#ifndef SIM_CLIENT_H
+#define SIM_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <sim/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sim_client;
+
+enum sim_client_flag {
+	SIM_CLIENT_NO_THREAD = 1u << 0, /* no sim-io thread: the program calls sim_process() */
+	SIM_CLIENT_NO_DATA   = 1u << 1, /* control only (no data plane is attached): for tools */
+	SIM_CLIENT_NO_PREFAULT = 1u << 2, /* do not populate the shared memory at attach */
+};
+
+struct sim_client_options {
+	size_t      size;       /* sizeof(struct sim_client_options) of the caller */
+	const char *name;       /* 1..40 characters of [A-Za-z0-9_.-], shown by simctl; need not be unique; borrows */
+	const char *socket;     /* simd's control socket; NULL: $SIMD_SOCKET, else /run/simd/control, else $XDG_RUNTIME_DIR/simd/control */
+	unsigned    flags;      /* enum sim_client_flag */
+	int         timeout_ms; /* bound on the connect; 0: 5000 */
+};
+
+enum sim_client_state {
+	SIM_CLIENT_CONNECTED = 0,
+	SIM_CLIENT_RECONNECTING = 1, /* simd is gone; the library tries again with back-off (10 ms .. 1 s) */
+	SIM_CLIENT_REATTACHING = 2,  /* the data plane was restarted; handles answer -ESTALE for a moment */
+	SIM_CLIENT_FAILED = 3,       /* for good (lives used up, access refused): sim_client_why() says what to do */
+};
+
+/*
+ * Connect and attach. Blocks up to timeout_ms.
+ * Returns: 0; -ENOENT no simd (no socket there), -ECONNREFUSED nobody listens on it, -EACCES not allowed
+ *          (group), -EPROTO simd speaks another version, -ETIMEDOUT, -EINVAL name; data-plane errors as in
+ *          sim_why(). Since 0.1.
+ */
+SIM_API SIM_MUST_CHECK int sim_connect(const struct sim_client_options *o, struct sim_client **ret);
+
+/* Close: every outstanding completion runs with false (SIM_REASON_LOST) before it returns. NULL is fine. Not from a callback. */
+SIM_API void sim_disconnect(struct sim_client *c);
+
+SIM_API enum sim_client_state sim_client_state(const struct sim_client *c);
+SIM_API const char *sim_client_why(const struct sim_client *c); /* sentence for FAILED and RECONNECTING; static or owned by c */
+
+/* Descriptor that is readable when sim_process() has work; poll only. Valid until sim_disconnect(). */
+SIM_API int sim_client_fd(const struct sim_client *c);
+/*
+ * Do pending work without blocking: control messages, completions, reconnects. Returns how many
+ * callbacks ran, or -EBUSY when the client has its own thread.
+ */
+SIM_API int sim_process(struct sim_client *c);
+
+/* Call a control method with JSON parameters; returns its reply as JSON (free with free()). Blocks up to 5 s. For tools. */
+SIM_API SIM_MUST_CHECK int sim_call(struct sim_client *c, const char *method, const char *params_json, char **ret_json);
+
+SIM_API const char *sim_version(void); /* of the library linked at run time */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Simulated time for clients. int64 ns everywhere; the suffix says which clock.
+ */
+#ifndef SIM_CLOCK_H
+#define SIM_CLOCK_H
+
+#include <sim/client.h>
+#include <sim/clock_page.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The page of this client, for sim_clock_read(); valid until sim_disconnect(), also while simd is gone. Never NULL. */
+SIM_API const struct sim_clock_page *sim_clock_page(const struct sim_client *c);
+
+/*
+ * Simulated time now. Lock-free. While simd is gone: the last value it had, flagged SIM_CLOCK_STALE.
+ * sim_now_sample() gives flags and generation of the same instant.
+ */
+SIM_API int64_t sim_now(const struct sim_client *c);
+SIM_API void sim_now_sample(const struct sim_client *c, struct sim_clock_sample *ret);
+
+/*
+ * Sleep until simulated time reaches until_sim_ns. Follows scale, pause (sleeps on) and step.
+ * Returns: 0; -ECANCELED the clock jumped (generation changed); -ETIMEDOUT wall_timeout_dur_ns (>= 0) passed;
+ *          -ENOTCONN simd is gone.
+ */
+SIM_API SIM_MUST_CHECK int sim_sleep_until(struct sim_client *c, int64_t until_sim_ns, int64_t wall_timeout_dur_ns);
+
+/* ---- driving an engine-driven source ---- */
+
+struct sim_driver;
+
+enum sim_driver_flag {
+	SIM_DRIVER_PACED = 1u << 0, /* sim_driver_advance() returns no earlier than scale x wall time allows */
+};
+
+/*
+ * Take the driver lease of the active source (`unity`). -EBUSY another client holds it (sim_why() names it),
+ * -EOPNOTSUPP the active source is wall-driven, -ENOTCONN.
+ */
+SIM_API SIM_MUST_CHECK int sim_driver_acquire(struct sim_client *c, unsigned flags, struct sim_driver **ret);
+SIM_API void sim_driver_release(struct sim_driver *d); /* NULL is fine */
+
+/*
+ * Advance time by dur_ns (1 ns .. 1 h). Blocks while time is paused, and in a step until the step has
+ * room: *ret_granted_dur_ns tells how much was granted (less than asked at the end of a step; never 0 on success).
+ * Returns: 0; -EINVAL; -EPERM the lease was lost (source switched); -ENOTCONN simd is gone (the library takes
+ *          the lease again when it is back: try again). Thread: one at a time.
+ */
+SIM_API SIM_MUST_CHECK int sim_driver_advance(struct sim_driver *d, int64_t dur_ns, int64_t *ret_granted_dur_ns);
+
+/* ---- frequency gate ---- */
+
+/*
+ * Decides at every tick of a loop whether a sensor of period P is due: at the first tick at or after its
+ * due time; never early, exact mean rate, phase kept, no burst after a stall, nothing while paused, and
+ * re-phased by a jump of the clock. (SVL fires at the closest tick, which may be early.)
+ */
+struct sim_gate {
+	int64_t  period_dur_ns;    /* > 0 */
+	int64_t  next_due_sim_ns;  /* private */
+	int64_t  num, den, rem;    /* private: exact period for rates such as 13.4 Hz */
+	uint32_t clock_generation; /* private */
+	uint32_t started;          /* private */
+};
+
+/* frequency_mhz: millihertz (12.5 Hz = 12500), 1 .. 1e9. The first tick fires. -EINVAL out of range. */
+SIM_API int sim_gate_init(struct sim_gate *g, uint32_t frequency_mhz);
+SIM_API bool sim_gate_due(struct sim_gate *g, const struct sim_clock_sample *now);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

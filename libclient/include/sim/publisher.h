@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Publishing. A sensor loans a slot, fills it in place and hands it over; it is never copied
+ * afterwards, so a 24 MiB image costs what a 64 B message costs.
+ *
+ *   sim_publish_local()  to local subscribers only
+ *   sim_try_queue()      to local subscribers and, through simd, to the bridges of the channel
+ *   ..._copy()           the same from a reused heap buffer: one deep copy, made only once accepted
+ *   sim_publish_sync()   queue, and wait for the outcome
+ *
+ * The contract of sim_try_queue, whatever dies:
+ *   - it takes the slot in every case; a refused slot reaches nobody;
+ *   - the callback runs exactly once: on refusal with ok == false before the call returns, otherwise
+ *     on the client's sim-io thread (or inside sim_process());
+ *   - the token is free before the callback runs, so a callback may queue again;
+ *   - refused:  -ECANCELED time is paused, -EBUSY the token is in use, -EAGAIN no credit (publisher
+ *     created SIM_PUB_NO_WAIT), -ETIMEDOUT no credit within the configured wait, -ESTALE the slot
+ *     belongs to an earlier life of the data plane, -ENOTCONN simd is gone, -EINVAL not a loan of
+ *     this publisher (then nothing is taken and the callback does not run);
+ *   - accepted (0) means "queued", not "sent": no bridge, or one that is not connected, gives
+ *     ok == false with SIM_REASON_NO_BRIDGE / SIM_REASON_DISCONNECTED.
+ */
+#ifndef SIM_PUBLISHER_H
+#define SIM_PUBLISHER_H
+
+#include <sim/client.h>
+#include <sim/introspect.h>
+#include <sim/slot.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sim_publisher;
+struct sim_token;
+
+enum sim_publisher_flag {
+	SIM_PUB_NO_WAIT = 1u << 0, /* without a credit answer -EAGAIN at once */
+	SIM_PUB_LATCH   = 1u << 1, /* keep the last message for subscribers that come later */
+	SIM_PUB_LOCAL   = 1u << 2, /* never dispatched: simd does not subscribe (sim_try_queue answers -EOPNOTSUPP) */
+};
+
+struct sim_publisher_options {
+	size_t      size;      /* sizeof(struct sim_publisher_options) of the caller */
+	size_t      max_body;  /* bytes of the largest message; decides the size class; 0: the type's fixed size */
+	const char *frame_id;  /* default coordinate frame, up to SIM_FRAME_ID_MAX characters; copied; NULL: "" */
+	unsigned    flags;     /* enum sim_publisher_flag */
+};
+
+/*
+ * Create a publisher of `type` on `channel` (the rig's prefix is put before a name without a leading
+ * slash). Returns: 0; -EINVAL bad name or option; -EMEDIUMTYPE the channel exists with another type;
+ * -EMSGSIZE no pool holds max_body; -EMFILE no port left, or a limit of simd's; -ENOSPC no room left
+ * in the pool of that size; -ENOTCONN. sim_why() names the figures.
+ */
+SIM_API SIM_MUST_CHECK int sim_advertise(struct sim_client *c, const char *channel, const struct sim_type *type,
+					 const struct sim_publisher_options *o, struct sim_publisher **ret);
+/* Loans go back; messages that were accepted still complete. NULL is fine. */
+SIM_API void sim_publisher_destroy(struct sim_publisher *p);
+
+/*
+ * Loan a slot with room for `body_size` bytes. Header filled: type, ids, frame_id, stamp_sim_ns = now
+ * (the caller may set an earlier capture time). Body undefined: use the type's initialiser.
+ * Returns: 0; -EMSGSIZE above max_body; -ENOBUFS 8 loans are out; -ENOMEM the pool is empty; -EBUSY; -ESTALE; -ENOTCONN.
+ */
+SIM_API SIM_MUST_CHECK int sim_loan(struct sim_publisher *p, size_t body_size, struct sim_slot **ret);
+/* Give a loan back. -EINVAL: not a loan of this publisher. */
+SIM_API int sim_unloan(struct sim_publisher *p, struct sim_slot *slot);
+/* Shrink (never grow) the valid body of a loan before it is published. */
+SIM_API int sim_slot_set_size(struct sim_slot *slot, size_t body_size);
+
+/* Runs exactly once. ok: every bridge took it (message converted and handed over). reason: why not. */
+typedef void (*sim_done_fn)(void *user, bool ok, enum sim_reason reason);
+
+/* token, cb may be NULL. See the contract above. */
+SIM_API SIM_MUST_CHECK int sim_try_queue(struct sim_publisher *p, struct sim_slot *slot, struct sim_token *token,
+					 sim_done_fn cb, void *user);
+
+/*
+ * Deep copy of `body` (a reused buffer: the caller may change it as soon as this returns) into a slot of
+ * its size class, made only after pause, token and credit have passed. stamp_sim_ns 0: now. Errors as
+ * sim_loan() and sim_try_queue(); the callback runs in every case but -EINVAL.
+ */
+SIM_API SIM_MUST_CHECK int sim_try_queue_copy(struct sim_publisher *p, const void *body, size_t body_size,
+					      int64_t stamp_sim_ns, struct sim_token *token, sim_done_fn cb, void *user);
+
+/* Queue and wait for the outcome: 0 delivered, -EIO it was accepted but not delivered (*ret_reason says why), or a refusal. Not from a callback. */
+SIM_API SIM_MUST_CHECK int sim_publish_sync(struct sim_publisher *p, struct sim_slot *slot, struct sim_token *token,
+					    enum sim_reason *ret_reason);
+
+/* To local subscribers only: no pause check, no token, no credit. Takes the slot in every case but -EINVAL. */
+SIM_API SIM_MUST_CHECK int sim_publish_local(struct sim_publisher *p, struct sim_slot *slot);
+SIM_API SIM_MUST_CHECK int sim_publish_local_copy(struct sim_publisher *p, const void *body, size_t body_size, int64_t stamp_sim_ns);
+
+/* How the bridges of the channel stand, read from shared memory: no lock, no round trip. */
+struct sim_bridges {
+	uint32_t total, connected;
+};
+SIM_API struct sim_bridges sim_publisher_bridges(const struct sim_publisher *p);
+SIM_API bool sim_publisher_has_subscribers(const struct sim_publisher *p);
+
+/* An exclusive token, shared by name between processes (1..63 characters). Close when no message uses it any more. */
+SIM_API SIM_MUST_CHECK int sim_token_open(struct sim_client *c, const char *name, struct sim_token **ret);
+SIM_API void sim_token_close(struct sim_token *t);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

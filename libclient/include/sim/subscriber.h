@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Receiving. A subscriber queues up to `depth` messages and hands them out oldest first; a reader
+ * keeps the latest N and is observed as a whole (as in Cyber). Both hand out slots in place:
+ * read-only, valid until released.
+ */
+#ifndef SIM_SUBSCRIBER_H
+#define SIM_SUBSCRIBER_H
+
+#include <sim/client.h>
+#include <sim/introspect.h>
+#include <sim/slot.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sim_subscriber;
+struct sim_reader;
+
+enum sim_subscriber_flag {
+	SIM_SUB_LATCHED = 1u << 0, /* ask for the last message of latching publishers */
+	SIM_SUB_FD      = 1u << 1, /* keep a descriptor to poll (one more wake-up, a helper thread) */
+};
+
+struct sim_subscriber_options {
+	size_t   size;         /* sizeof(struct sim_subscriber_options) of the caller */
+	unsigned depth;        /* queue capacity 1..256; 0: 16. The oldest is dropped when full */
+	unsigned flags;        /* enum sim_subscriber_flag */
+	int64_t  spin_dur_ns;  /* sim_wait() polls that long before it sleeps; 0: never. Costs a core while it spins */
+};
+
+/*
+ * type NULL: any (see sim_slot.type_hash and sim_channel_type()). The channel need not exist yet.
+ * Returns: 0; -EINVAL; -EMEDIUMTYPE the channel exists with another type; -EMFILE no port left; -ENOTCONN.
+ */
+SIM_API SIM_MUST_CHECK int sim_subscribe(struct sim_client *c, const char *channel, const struct sim_type *type,
+					 const struct sim_subscriber_options *o, struct sim_subscriber **ret);
+SIM_API void sim_subscriber_destroy(struct sim_subscriber *s); /* releases what is held; NULL is fine */
+
+/*
+ * Take the oldest queued message; release it with sim_release(). Slots with a foreign magic, version,
+ * type or size are released and counted, never handed out.
+ * Returns: 0; -EAGAIN none; -ENOBUFS 256 are held; -EBUSY; -ESTALE for a moment after a restart.
+ */
+SIM_API SIM_MUST_CHECK int sim_take(struct sim_subscriber *s, const struct sim_slot **ret);
+SIM_API int sim_release(struct sim_subscriber *s, const struct sim_slot *slot);
+
+/* Wait until something can be taken: 1, or 0 on time-out (timeout_dur_ns < 0: for ever), -EBUSY, -ENOTCONN once failed for good. Wall time. */
+SIM_API SIM_MUST_CHECK int sim_wait(struct sim_subscriber *s, int64_t timeout_dur_ns);
+/* Readable when something can be taken (SIM_SUB_FD); poll only, drain until -EAGAIN. -EINVAL without the flag. */
+SIM_API int sim_subscriber_fd(const struct sim_subscriber *s);
+
+struct sim_subscriber_stats {
+	uint64_t received; /* handed out */
+	uint64_t lost;     /* gaps in the sequence numbers of the publishers */
+	uint64_t invalid;  /* refused: foreign magic, version, type or size */
+};
+SIM_API void sim_subscriber_stats(const struct sim_subscriber *s, struct sim_subscriber_stats *ret);
+
+/* The channel's type as simd knows it; returns a reference (sim_type_unref()). -ENOENT: nobody has advertised it. */
+SIM_API SIM_MUST_CHECK int sim_channel_type(struct sim_client *c, const char *channel, const struct sim_type **ret);
+
+/* Reader: the latest `depth` messages. */
+SIM_API SIM_MUST_CHECK int sim_reader_create(struct sim_client *c, const char *channel, const struct sim_type *type,
+					     unsigned depth, struct sim_reader **ret);
+SIM_API void sim_reader_destroy(struct sim_reader *r);
+/* Take in what has arrived. Returns how many messages are new. */
+SIM_API int sim_reader_observe(struct sim_reader *r);
+/* i-th latest (0 = newest) of what was observed; NULL when there are fewer. Borrows until the next observe. */
+SIM_API const struct sim_slot *sim_reader_get(const struct sim_reader *r, unsigned i);
+/* Wait for something new, then observe. As sim_wait(). */
+SIM_API SIM_MUST_CHECK int sim_reader_wait(struct sim_reader *r, int64_t timeout_dur_ns);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
