@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The bridge side of dispatch, used by simbridge: attach to simd under the name of a configured
+ * bridge, open lanes, receive tasks (slots in place) and answer them. Sensors never need this.
+ *
+ * Thread: one thread per lane; sim_bridge_session_* from one thread (the one that owns lane 0's control packets).
+ */
+#ifndef SIM_LANE_H
+#define SIM_LANE_H
+
+#include <sim/client.h>
+#include <sim/introspect.h>
+#include <sim/slot.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sim_bridge_session;
+struct sim_lane;
+
+/* What a lane delivers. */
+struct sim_delivery {
+	uint64_t               id;         /* give it back to sim_lane_done() */
+	const struct sim_slot *slot;       /* in place, held by simd until DONE */
+	uint32_t               channel_id;
+};
+
+enum sim_lane_event {
+	SIM_LANE_DELIVER = 1, /* deliveries[0..count) */
+	SIM_LANE_CHANNEL = 2, /* text: JSON {"id","name","type","options"} */
+	SIM_LANE_OPEN    = 3, /* lane: a further lane, owned by the caller */
+	SIM_LANE_CLOSE   = 4, /* answer what you have, then sim_lane_destroy() */
+	SIM_LANE_CONNECT = 5, /* text: connection string */
+	SIM_LANE_DISCONNECT = 6,
+	SIM_LANE_GONE    = 7, /* simd is gone: finish, then wait for the session to come back */
+};
+
+struct sim_lane_packet {
+	enum sim_lane_event event;
+	unsigned            count;
+	struct sim_delivery deliveries[64];
+	struct sim_lane    *lane;
+	char               *text;   /* NUL-terminated; borrows until the next receive on this lane */
+};
+
+/*
+ * Attach as the bridge `name` of the configuration. Blocks up to 5 s. *ret_config_json (free()) is
+ * {"name","plugin","connection","options"}. Errors: -ENOENT no such bridge in the rig, -EBUSY a process has it, as sim_connect().
+ */
+SIM_API SIM_MUST_CHECK int sim_bridge_attach(struct sim_client *c, const char *name, char **ret_config_json,
+					     struct sim_bridge_session **ret, struct sim_lane **ret_lane0);
+SIM_API void sim_bridge_session_destroy(struct sim_bridge_session *s);
+
+/* Receive the next packet; waits up to timeout_ms (-1: for ever). 1 = a packet, 0 = time-out, -EPIPE the lane is closed, -EBADMSG (logged by the caller; the lane is then closed). */
+SIM_API SIM_MUST_CHECK int sim_lane_recv(struct sim_lane *l, int timeout_ms, struct sim_lane_packet *ret);
+SIM_API int sim_lane_fd(const struct sim_lane *l);
+
+struct sim_lane_result {
+	uint64_t id;
+	int32_t  result;      /* 0 or negative errno */
+	uint32_t service_us;
+};
+/* Answer up to 64 deliveries in one packet. Any thread. */
+SIM_API int sim_lane_done(struct sim_lane *l, const struct sim_lane_result *r, unsigned count);
+/* Report status and totals (lane 0). Any thread. */
+SIM_API int sim_lane_status(struct sim_lane *lane0, enum sim_bridge_status status, uint64_t sent, uint64_t failed,
+			    uint64_t dropped, uint64_t bytes, const char *detail);
+SIM_API void sim_lane_destroy(struct sim_lane *l);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
