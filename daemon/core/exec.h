@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * struct exec: all that the state machines of the daemon may ask of the world. They never block,
+ * never read a clock and never create a thread; they are called, and call back through this.
+ *
+ *   exec_threads.c  the real one: CLOCK_MONOTONIC, timers and descriptors in one epoll loop, a post queue
+ *   exec_sim.c      virtual: one thread, time jumps to the next timer, a seeded choice of what runs next
+ *
+ * Thread: all callbacks of one exec run on one thread, the one that runs exec_run(). exec_post() and
+ *         exec_quit() are safe from any thread; everything else belongs to the exec's thread.
+ */
+#ifndef EXEC_H
+#define EXEC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct exec;
+
+typedef void (*exec_fn)(void *arg);
+
+struct exec_timer {          /* embedded in its owner */
+	struct exec *x;
+	exec_fn      fn;
+	void        *arg;
+	int64_t      due_mono_ns;
+	uint64_t     order;      /* private: ties run in the order they were armed (or a seeded one) */
+	uint32_t     heap_index; /* private; 0 = not armed */
+};
+
+struct exec_io {             /* a descriptor to watch; embedded in its owner */
+	struct exec *x;
+	int          fd;
+	uint32_t     events;     /* EPOLLIN, EPOLLOUT, ... */
+	void       (*fn)(void *arg, uint32_t epoll_events);
+	void        *arg;
+	bool         added;      /* private */
+};
+
+int64_t  exec_now(struct exec *x);    /* CLOCK_MONOTONIC ns, real or virtual. Any thread */
+uint64_t exec_random(struct exec *x); /* seeded in exec_sim */
+int      exec_post(struct exec *x, exec_fn fn, void *arg); /* run fn later on the exec's thread; -ENOMEM */
+
+void exec_timer_init(struct exec_timer *t, struct exec *x, exec_fn fn, void *arg);
+void exec_timer_at(struct exec_timer *t, int64_t due_mono_ns); /* (re-)arm; a past time runs as soon as possible */
+void exec_timer_cancel(struct exec_timer *t); /* idempotent */
+
+/* Descriptors: the virtual exec polls them with time-out 0 whenever it would advance time. */
+int  exec_io_add(struct exec *x, struct exec_io *io, int fd, uint32_t events,
+		 void (*fn)(void *arg, uint32_t epoll_events), void *arg);
+int  exec_io_mod(struct exec_io *io, uint32_t events);
+void exec_io_del(struct exec_io *io); /* idempotent; does not close; legal inside any callback, its own too */
+
+/* ---- for main.c and the tests ---- */
+
+int  exec_threads_create(struct exec **ret);
+int  exec_sim_create(uint64_t seed, int64_t start_mono_ns, struct exec **ret);
+void exec_destroy(struct exec *x);
+
+int  exec_run(struct exec *x);  /* until exec_quit(); 0 or negative errno */
+void exec_quit(struct exec *x); /* any thread; async-signal-safe for exec_threads */
+
+/* exec_sim: run what is ready and advance to each next timer up to until_mono_ns. Returns how many callbacks ran. */
+int  exec_sim_run(struct exec *x, int64_t until_mono_ns);
+/* exec_sim: run only what is ready now, without advancing time. */
+int  exec_sim_settle(struct exec *x);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Packets on the SEQPACKET socket that AcquireDriver hands to the one client that drives time. The
+ * driver asks for an advance and waits for the grant: simd answers when time may move (not while
+ * paused) and never grants more than a step has left.
+ */
+#ifndef WIRE_DRIVER_H
+#define WIRE_DRIVER_H
+
+#include <stdint.h>
+
+enum driver_op {
+	DRIVER_ADVANCE = 1, /* driver -> simd: dur_ns asked for */
+	DRIVER_GRANT   = 2, /* simd -> driver: dur_ns granted; sim_ns = time now */
+	DRIVER_LOST    = 3, /* simd -> driver: the lease is gone (source switched); the socket closes */
+	DRIVER_SET     = 4, /* driver -> simd: sim_ns is the time now (ss2, ros2): a jump when it goes back */
+};
+
+struct driver_packet {
+	uint32_t op;
+	int32_t  result;   /* GRANT: 0 or negative errno */
+	int64_t  dur_ns;
+	int64_t  sim_ns;
+	int64_t  scale_e6; /* GRANT: the requested scale, for pacing */
+};
+
+_Static_assert(sizeof(struct driver_packet) == 32, "driver packets are wire ABI");
+
+#endif

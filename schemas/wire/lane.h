@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Packets on the SEQPACKET sockets that simd hands out over the control socket:
+ *
+ *   lane        simd <-> one conversion thread of a bridge:  DELIVER, CHANNEL, CLOSE ->   <- DONE, STATUS
+ *   completion  simd -> client: COMPLETE, up to LANE_BATCH at once
+ *
+ * One packet = struct lane_head, then `count` records (DELIVER, DONE, COMPLETE) or text (CHANNEL: JSON).
+ * The receiver checks op, count and length against the packet's size; anything else closes the lane
+ * with a log line. Versioned by WIRE_ABI.
+ *
+ * A lane carries the definition of a channel (CHANNEL) before its first DELIVER, so no other
+ * ordering is needed. Lane 0 of a bridge also carries STATUS, CONNECT and OPEN.
+ */
+#ifndef WIRE_LANE_H
+#define WIRE_LANE_H
+
+#include <stdint.h>
+
+#define LANE_BATCH 64
+#define LANE_PACKET_MAX (192 * 1024)
+
+enum lane_op {
+	LANE_DELIVER  = 1, /* simd -> bridge: struct lane_deliver[count] */
+	LANE_DONE     = 2, /* bridge -> simd: struct lane_done[count] */
+	LANE_CHANNEL  = 3, /* simd -> bridge: JSON {"id","name","type":{...},"options":{...}} */
+	LANE_STATUS   = 4, /* bridge -> simd, lane 0: struct lane_status + text (detail sentence) */
+	LANE_OPEN     = 5, /* simd -> bridge, lane 0: SCM_RIGHTS: one more lane; count = its number */
+	LANE_CLOSE    = 6, /* simd -> bridge: finish what you have, answer, then close this lane */
+	LANE_COMPLETE = 7, /* simd -> client: struct lane_complete[count] */
+	LANE_IDLE     = 8, /* bridge -> a new simd: nothing of the old one's is held any more */
+	LANE_CONNECT  = 9, /* simd -> bridge, lane 0: count 1: connect (text: connection string); 0: disconnect */
+};
+
+struct lane_head {
+	uint16_t op;
+	uint16_t count;
+	uint32_t length; /* bytes after this head */
+};
+
+struct lane_deliver {
+	uint64_t delivery; /* simd's number of it; unique per bridge process */
+	int64_t  ref;      /* ipc_export() of the slot */
+	uint64_t size;     /* header + body bytes */
+	uint32_t channel_id;
+	uint32_t iox_generation;
+};
+
+struct lane_done {
+	uint64_t delivery;
+	int32_t  result;     /* 0 or negative errno */
+	uint32_t service_us; /* time inside the plug-in's publish() */
+};
+
+struct lane_status {
+	uint32_t status; /* enum sim_bridge_status */
+	uint32_t reserved;
+	uint64_t sent, failed, dropped, bytes; /* as the plug-in host counts them */
+};
+
+struct lane_complete {
+	uint64_t sequence; /* sim_slot.sequence */
+	uint32_t publisher_id;
+	uint32_t reason;   /* enum sim_reason; 0: delivered */
+};
+
+_Static_assert(sizeof(struct lane_head) == 8, "lane packets are wire ABI");
+_Static_assert(sizeof(struct lane_deliver) == 32, "lane packets are wire ABI");
+_Static_assert(sizeof(struct lane_done) == 16, "lane packets are wire ABI");
+_Static_assert(sizeof(struct lane_status) == 40, "lane packets are wire ABI");
+_Static_assert(sizeof(struct lane_complete) == 16, "lane packets are wire ABI");
+
+#endif
