@@ -28,6 +28,7 @@ extern "C" {
 enum sim_slot_flag {
 	SIM_SLOT_DISPATCH    = 1u << 0, /* bridges are to get it; simd answers with one completion */
 	SIM_SLOT_CLOCK_STALE = 1u << 1, /* stamped while the clock page had lost its writer */
+	SIM_SLOT_PROBE       = 1u << 2, /* libsimclient asks whether simd hears it; subscribers never see it */
 };
 
 struct sim_slot {
