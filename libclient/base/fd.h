@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Descriptors: close-on-exec, sealed shared memory, descriptor passing, pidfds, Unix sockets, files.
+ * Every descriptor made here is close-on-exec. EINTR is handled inside.
+ *
+ * Errors: negative errno, with the sentence in err_why() unless said otherwise.
+ * Thread: any.
+ */
+#ifndef BASE_FD_H
+#define BASE_FD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+/* Close if >= 0; keeps errno; returns -1, so that `fd = fd_close(fd)` leaves no stale number. */
+int fd_close(int fd);
+/* Move out: returns *fd and leaves -1 there. */
+int fd_steal(int *fd);
+
+int fd_set_cloexec(int fd);
+int fd_set_nonblock(int fd, bool on);
+int fd_dup(int fd);                  /* close-on-exec duplicate */
+
+/* ---- shared pages ---- */
+
+enum fd_share {
+	FD_SHARE_RO, /* peers can only ever map it read-only: F_SEAL_FUTURE_WRITE on top of the size seals */
+	FD_SHARE_RW, /* peers may write (token and credit cells): size seals only */
+};
+
+/*
+ * A memfd of `size` bytes (rounded up to pages), sealed against shrinking, growing and further seals,
+ * with the creator's writable, zeroed and populated mapping, which a forked child does not inherit
+ * (MADV_DONTFORK: a child could write through it in spite of the seal).
+ * ret_map: returns, munmap(map, size) ends it; ret_fd: returns, close.
+ */
+int fd_shared_create(const char *name, size_t size, enum fd_share share, void **ret_map, int *ret_fd);
+
+/*
+ * Map a page that a peer made. Refuses (-EPERM) one that can still shrink, which would turn a read
+ * into SIGBUS, and (-EINVAL) one smaller than `size`. Borrows fd. writable needs FD_SHARE_RW's page.
+ */
+int fd_shared_map(int fd, size_t size, bool writable, void **ret_map);
+void fd_shared_unmap(void *map, size_t size); /* tolerates NULL */
+
+/* ---- messages with descriptors ---- */
+
+#define FD_PASS_MAX 16  /* descriptors in one message */
+
+/*
+ * One sendmsg on a Unix socket (MSG_NOSIGNAL added). Borrows the descriptors. Returns bytes sent, or
+ * -EAGAIN (no sentence), -EPIPE, ... On a stream socket a short count is possible: the descriptors
+ * went with the first byte.
+ */
+ssize_t fd_send(int sock, const void *data, size_t len, const int *fds, unsigned n_fds, int flags);
+
+/*
+ * One recvmsg (MSG_CMSG_CLOEXEC added). Returns bytes, 0 at the end of the stream, -EAGAIN (no
+ * sentence). Up to max_fds descriptors are returned, the caller closes them; more than that, or a
+ * cut control part, is -E2BIG with everything closed. ret_n_fds is written on every return.
+ */
+ssize_t fd_recv(int sock, void *buf, size_t len, int *fds, unsigned max_fds, unsigned *ret_n_fds, int flags);
+
+/* Poll one descriptor. Returns 1 ready (or hung up), 0 time-out; timeout_dur_ns < 0: for ever. */
+int fd_wait(int fd, short events, int64_t timeout_dur_ns);
+
+/* ---- processes ---- */
+
+int fd_pidfd_open(pid_t pid);
+int fd_pidfd_kill(int pidfd, int sig);
+/* 1 the process has ended, 0 time-out. */
+int fd_pidfd_wait(int pidfd, int64_t timeout_dur_ns);
+
+/* ---- Unix sockets ---- */
+
+/*
+ * Listen at `path` (SOCK_STREAM or SOCK_SEQPACKET in type; non-blocking). The parent directory must
+ * exist and be writable by nobody but its owner and group (or be sticky); a dead socket is replaced,
+ * a live one is -EADDRINUSE, anything else in the way is -EEXIST and left alone. mode: e.g. 0660.
+ */
+int fd_unix_listen(const char *path, int type, mode_t mode);
+
+/* Connect, bounded in time. -ENOENT, -ECONNREFUSED, -EACCES, -ETIMEDOUT (backlog full). The socket is non-blocking. */
+int fd_unix_connect(const char *path, int type, int64_t timeout_dur_ns);
+
+/* -EAGAIN without a sentence. The new socket is non-blocking. */
+int fd_unix_accept(int listen_fd);
+int fd_peer_cred(int sock, struct ucred *ret);
+
+/* ---- files ---- */
+
+/* Whole file, at most max bytes (-EFBIG), NUL behind it. ret: returns, mem_free. ret_len may be NULL. */
+int fd_read_file(const char *path, size_t max, char **ret, size_t *ret_len);
+/* Written beside it and renamed over it: readers see the old or the new one. Never follows a link at path. */
+int fd_write_file(const char *path, const void *data, size_t len, mode_t mode);
+int fd_write_all(int fd, const void *data, size_t len);  /* blocking descriptor */
+/* All missing parents too; existing directories are fine. */
+int fd_mkdir_p(const char *path, mode_t mode);
+
+#endif

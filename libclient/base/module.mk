@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+# Leaf helpers shared by library, daemon, tools and tests; static, never installed.
+INC_libclient/base := -Ilibclient/base
+
+BASE_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard libclient/base/*.c)))
+LIBS += $(B)/lib/libbase.a
+# what a program that links libbase.a needs beside it
+LIBBASE_LIBS := -ljansson
+
+$(B)/lib/libbase.a: $(BASE_OBJS)

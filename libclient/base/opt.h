@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One table drives a command line: parsing, --help, --version, bash completion and the check that the
+ * man page tells the same. Values land in a struct of the program, at the offsets the table names.
+ *
+ *     struct args { bool once; int64_t count; const char *channel; };
+ *     static const struct opt echo_opts[] = {
+ *             { .name = "once", .type = OPT_FLAG, .off = offsetof(struct args, once), .help = "one message, then exit" },
+ *             { .name = "count", .letter = 'n', .type = OPT_INT, .off = offsetof(struct args, count), .metavar = "N",
+ *               .min = 1, .max = INT64_MAX, .help = "exit after N messages" },
+ *             { .name = "CHANNEL", .kind = OPT_REQUIRED, .type = OPT_STRING, .off = offsetof(struct args, channel),
+ *               .help = "channel to follow", .complete = "simctl list --names" },
+ *             { 0 }
+ *     };
+ *     static const struct opt_command commands[] = {
+ *             { .name = "echo", .help = "print messages", .opts = echo_opts, .run = cmd_echo },
+ *             { .name = "clock pause", .help = "stop simulated time", .run = cmd_clock_pause },
+ *             { 0 }
+ *     };
+ *     static const struct opt_program program = { .name = "simctl", .section = 1, .summary = "...", .version = SIM_VERSION,
+ *             .opts = global_opts, .commands = commands };
+ *
+ * Every program has --help and -h, --version and -V, and two for the build: --completion-bash and --list-options.
+ * Options may stand before or behind the positional arguments; `--` ends them; `--name=value`, `--name value`,
+ * `-n5`, `-n 5` and grouped flags `-ab` work; long names may not be shortened.
+ *
+ * Thread: main. Nothing is allocated; strings are borrowed from argv.
+ */
+#ifndef BASE_OPT_H
+#define BASE_OPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum opt_type {
+	OPT_FLAG = 1, /* bool: set to true; `--no-NAME` of a flag with .negatable sets false */
+	OPT_COUNT,    /* int64_t: +1 each time */
+	OPT_INT,      /* int64_t within min..max (both 0: any) */
+	OPT_DOUBLE,   /* double within min..max as integers (both 0: any finite) */
+	OPT_DUR,      /* int64_t ns, written as 100ms */
+	OPT_SIZE,     /* int64_t bytes, written as 16MiB */
+	OPT_STRING,   /* const char *, from argv */
+	OPT_STRINGS,  /* struct opt_strings: may be given several times */
+	OPT_CHOICE,   /* int: index into .choices */
+};
+
+enum opt_kind {
+	OPT_OPTION,   /* --name */
+	OPT_REQUIRED, /* positional, exactly one */
+	OPT_OPTIONAL, /* positional, none or one */
+	OPT_MANY,     /* positional, any number, last: OPT_STRINGS */
+};
+
+#define OPT_STRINGS_MAX 64
+
+struct opt_strings {
+	const char *v[OPT_STRINGS_MAX];
+	unsigned n;
+};
+
+struct opt {
+	const char *name;     /* without dashes; positional: what the help calls it; NULL ends the table */
+	char letter;          /* 0: none */
+	enum opt_kind kind;
+	enum opt_type type;
+	size_t off;           /* in the program's values */
+	const char *metavar;  /* what the help calls the value; NULL: derived from the type */
+	const char *help;     /* one line */
+	int64_t min, max;
+	const char *const *choices; /* OPT_CHOICE: names, NULL ends */
+	const char *complete; /* bash completion: "file", "dir", or a command that prints the words; NULL: none */
+	bool negatable;       /* OPT_FLAG: --no-NAME exists */
+};
+
+struct opt_command {
+	const char *name;     /* one or two words, "list", "clock pause"; NULL ends the table */
+	const char *help;     /* one line */
+	const struct opt *opts; /* NULL: none */
+	int (*run)(void *values); /* for the program: opt does not call it */
+};
+
+struct opt_program {
+	const char *name;
+	int section;          /* of the man page */
+	const char *summary;  /* one line */
+	const char *version;  /* built version */
+	void (*print_version)(FILE *out); /* NULL: "name version" */
+	const struct opt *opts; /* global options, and the positionals of a program without commands; NULL: none */
+	const struct opt_command *commands; /* NULL: none */
+	const char *epilog;   /* printed behind --help; NULL: none */
+};
+
+/*
+ * Returns 0: go on; *ret_cmd is the command (NULL for a program without). 1: help, version or a list
+ * was printed to `out`, exit with 0. -EINVAL: one sentence was printed to `err`, exit with 2. values:
+ * the program's struct, filled with its defaults before; written in place. out, err NULL: stdout, stderr.
+ */
+int opt_parse(const struct opt_program *p, int argc, char *const argv[], void *values, const struct opt_command **ret_cmd,
+	      FILE *out, FILE *err);
+
+/* The same for main(): exits by itself on 1 and -EINVAL. */
+const struct opt_command *opt_parse_or_exit(const struct opt_program *p, int argc, char *const argv[], void *values);
+
+void opt_print_help(const struct opt_program *p, const struct opt_command *cmd, FILE *out);
+void opt_print_bash(const struct opt_program *p, FILE *out);
+/* A line for each thing that the man page must name: "option --x", "letter -x", "command clock pause". */
+void opt_print_list(const struct opt_program *p, FILE *out);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Time arithmetic. Time is int64_t nanoseconds; the name says which clock: _sim_ns, _mono_ns
+ * (CLOCK_MONOTONIC), _real_ns (CLOCK_REALTIME), _dur_ns (a span).
+ *
+ * Thread: any. The state machines of the daemon must not call mono_now_ns(): they are given the time.
+ */
+#ifndef BASE_TIMEUTIL_H
+#define BASE_TIMEUTIL_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#define NS_PER_US INT64_C(1000)
+#define NS_PER_MS INT64_C(1000000)
+#define NS_PER_S  INT64_C(1000000000)
+
+__extension__ typedef __int128 int128;
+
+int64_t mono_now_ns(void);
+int64_t real_now_ns(void);
+int64_t thread_cpu_now_ns(void);
+
+static inline int64_t timespec_to_ns(const struct timespec *t)
+{
+	return (int64_t)t->tv_sec * NS_PER_S + t->tv_nsec;
+}
+
+/* Correct for negative values too: tv_nsec is always 0..999999999. */
+static inline struct timespec timespec_from_ns(int64_t ns)
+{
+	struct timespec t = { .tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S) };
+
+	if (t.tv_nsec < 0) {
+		t.tv_sec--;
+		t.tv_nsec += (long)NS_PER_S;
+	}
+	return t;
+}
+
+/* Saturating addition: a deadline never wraps into the past. */
+static inline int64_t ns_add(int64_t a, int64_t b)
+{
+	int64_t s;
+
+	if (__builtin_add_overflow(a, b, &s))
+		return b > 0 ? INT64_MAX : INT64_MIN;
+	return s;
+}
+
+/*
+ * value * num / den, exactly over any number of calls: *carry holds the remainder (numerator units)
+ * between calls, starts at 0, and is kept in 0..den-1, so the result is floored and errors never add up.
+ * den > 0; saturates at the ends of int64_t.
+ */
+int64_t ns_scale(int64_t value, int64_t num, int64_t den, int64_t *carry);
+
+/* Sleep until an absolute CLOCK_MONOTONIC time; continues after signals. */
+void mono_sleep_until(int64_t until_mono_ns);
+
+/*
+ * "100ms", "1.5s", "20us", "250ns", "2m", "1h", "0": whole ns after scaling, exact (no floating point).
+ * A bare number needs a unit, except 0. Returns 0 or -EINVAL / -ERANGE; s is bounded by its NUL.
+ */
+int dur_parse(const char *s, int64_t *ret_dur_ns);
+
+/* "512", "64KiB", "16MiB", "4GiB", "10MB": bytes. Returns 0 or -EINVAL / -ERANGE. */
+int size_parse(const char *s, int64_t *ret_bytes);
+
+#define DUR_FORMAT_MAX 32
+/* Shortest exact text that dur_parse reads back: "100ms", "1.5s". Returns buf. */
+const char *dur_format(int64_t dur_ns, char buf[DUR_FORMAT_MAX]);
+/* Seconds with nine decimals, "12.000000340", for time stamps. Returns buf. */
+const char *stamp_format(int64_t ns, char buf[DUR_FORMAT_MAX]);
+
+#endif
