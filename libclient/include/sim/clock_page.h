@@ -67,13 +67,15 @@ struct sim_clock_sample {
 	uint32_t flags;            /* enum sim_clock_flag */
 };
 
+__extension__ typedef __int128 sim_int128_;
+
 #define SIM_LOAD_(p, order) __atomic_load_n((p), (order))
 
 /* a * b / 1e6 for a >= 0 and 0 < b <= 1e8, without overflow for spans below 2^62 ns. */
 static inline int64_t sim_scale_dur_(int64_t dur_ns, int64_t rate_e6)
 {
 	return rate_e6 == SIM_RATE_ONE ? dur_ns
-				       : (int64_t)((__extension__(__int128))dur_ns * rate_e6 / SIM_RATE_ONE);
+				       : (int64_t)((sim_int128_)dur_ns * rate_e6 / SIM_RATE_ONE);
 }
 
 /*
