@@ -50,12 +50,13 @@ LIBS     :=   # libraries, plug-ins
 TESTS    :=   # test programs, run by make check
 EXAMPLES :=   # example programs
 INTERNAL :=   # helper programs that are built but not installed
+GENERATED :=  # stamps of generated headers, made before anything that could include them
 
 include schemas/module.mk libclient/module.mk daemon/module.mk tools/module.mk config/module.mk tests/module.mk
 
 all: $(LIBS) $(PROGRAMS) $(INTERNAL) $(EXAMPLES)
 
-$(B)/obj/%.o: %.c
+$(B)/obj/%.o: %.c | $(GENERATED)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(call inc_of,$<) $(call flags_of,$<) -MMD -MP -c $< -o $@
 

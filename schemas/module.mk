@@ -1,1 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
+# Message definitions and what is made of them: $(B)/bin/simgen, $(B)/gen/sim/msg/*.[hc], libschema.a.
+# Everything that includes <sim/msg/...> needs -I$(B)/gen; GENERATED makes the headers come first.
+INC_schemas := -Ischemas -Ilibclient/include -I$(B)/gen
+
+MSGS := $(sort $(wildcard schemas/msg/*.msg))
+MSG_NAMES := $(basename $(notdir $(MSGS))) all
+MSG_STAMP := $(B)/gen/sim/msg/.stamp
+GENERATED += $(MSG_STAMP)
+
+# libmsggen.a: the generator without main(), for tests and other generators.
+GEN_OBJS := $(addprefix $(B)/obj/schemas/,gen/arena.o gen/msgdef.o gen/typeset.o gen/emit_check.o gen/emit_header.o gen/emit_table.o)
+TYPEDESC_OBJ := $(B)/obj/schemas/msg/typedesc.o
+$(B)/lib/libmsggen.a: $(GEN_OBJS) $(TYPEDESC_OBJ)
+$(B)/bin/simgen: $(B)/obj/schemas/gen/simgen.o $(B)/lib/libmsggen.a
+PROGRAMS += $(B)/bin/simgen
+
+# Of these objects nothing waits for generated headers: they make them.
+$(B)/obj/schemas/%.o: schemas/%.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(INC_schemas) -MMD -MP -c $< -o $@
+
+$(MSG_STAMP): $(MSGS) $(B)/bin/simgen
+	@mkdir -p $(@D)
+	$(B)/bin/simgen -s -l -p sim -o $(B)/gen $(MSGS)
+	@touch $@
+$(MSG_NAMES:%=$(B)/gen/sim/msg/%.h) $(MSG_NAMES:%=$(B)/gen/sim/msg/%.c): $(MSG_STAMP) ;
+
+$(B)/obj/gen/%.o: $(B)/gen/%.c $(MSG_STAMP)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -Ilibclient/include -I$(B)/gen -MMD -MP -c $< -o $@
+
+$(B)/lib/libschema.a: $(MSG_NAMES:%=$(B)/obj/gen/sim/msg/%.o) $(TYPEDESC_OBJ)
+LIBS += $(B)/lib/libschema.a

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Introspection: handle messages whose type this program was not built with. A type travels as JSON
+ * (a publisher registers it with simd, simctl and generic bridges read it there); its field table then
+ * finds, checks and prints what a body holds.
+ *
+ * Thread:  all calls are pure functions of their arguments: any thread, no lock. A body may lie in
+ *          shared memory that a faulty peer still writes: results may then be nonsense, never a crash.
+ * Errors:  negative errno. `ret_why`, where there is one, then holds one sentence (what, where, what to do).
+ */
+#ifndef SIM_INTROSPECT_H
+#define SIM_INTROSPECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/message.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Limits on what a peer may describe. */
+#define SIM_TYPE_JSON_MAX    (256u * 1024) /* bytes of a type's JSON */
+#define SIM_TYPE_TYPES_MAX   64u           /* types in one closure */
+#define SIM_TYPE_FIELDS_MAX  256u          /* fields of one type, and constants of one type */
+#define SIM_TYPE_DEPTH_MAX   8u            /* nesting of types */
+#define SIM_TYPE_FIXED_MAX   (1u << 20)    /* bytes of a fixed struct */
+#define SIM_IDENT_MAX        63u           /* characters of a field's or a constant's name */
+#define SIM_WHY_MAX          256u          /* bytes of a ret_why buffer, NUL included */
+
+/* ---- types ---- */
+
+/* The types that come with simd, by name ("sim/Imu"). NULL: not one of them. Static, never released. */
+SIM_API const struct sim_type *sim_type_builtin(const char *name);
+
+/* All of them, ended by NULL. Static. */
+SIM_API const struct sim_type *const *sim_type_builtins(void);
+
+/* Same name and same hash: bodies of one can be read as the other. */
+SIM_API bool sim_type_equal(const struct sim_type *a, const struct sim_type *b);
+
+/* "float32", "?" for an unknown number. Static string. */
+SIM_API const char *sim_kind_name(enum sim_kind kind);
+
+/*
+ * A type and all it nests as one JSON object. returns a string: free().
+ * Errors: -EINVAL not a type of this ABI, -E2BIG over a limit, -ENOMEM.
+ */
+SIM_API SIM_MUST_CHECK int sim_type_to_json(const struct sim_type *type, char **ret);
+
+/*
+ * Read such a JSON text of `len` bytes. Offsets and sizes are computed here, never believed; the hash
+ * must be the one that the definition gives. returns a counted type: sim_type_unref().
+ * ret_why: SIM_WHY_MAX bytes, or NULL.
+ * Errors: -EINVAL not such a text, -EBADMSG hash or size do not belong to the definition, -E2BIG over a
+ * limit, -ENOMEM.
+ */
+SIM_API SIM_MUST_CHECK int sim_type_from_json(const char *json, size_t len, char *ret_why, const struct sim_type **ret);
+
+/* References. Both leave static types (built in, or of a simgen table) alone; unref tolerates NULL. */
+SIM_API const struct sim_type *sim_type_ref(const struct sim_type *type);
+SIM_API void sim_type_unref(const struct sim_type *type);
+
+/* ---- messages ---- */
+
+/*
+ * All spans lie inside the body, hold what their field allows, and do not together claim more bytes than
+ * the body has. 0, -EBADMSG (ret_why: which field), -EINVAL body NULL, too short or misaligned.
+ */
+SIM_API SIM_MUST_CHECK int sim_msg_check(const struct sim_type *type, const void *body, size_t size, char *ret_why);
+
+/* End of the last byte that the message uses, 0 if sim_msg_check() would refuse it. For trimming a body. */
+SIM_API size_t sim_msg_size(const struct sim_type *type, const void *body, size_t size);
+
+/* ---- one field ---- */
+
+#define SIM_PATH_STEPS SIM_TYPE_DEPTH_MAX
+
+/* A path such as "objects[3].pose.position.x", resolved against a type once, used on any body of it. */
+struct sim_field_path {
+	uint32_t n;
+	struct {
+		const struct sim_field *field;
+		int64_t index;    /* element, or -1 for all of the field */
+	} step[SIM_PATH_STEPS];
+};
+
+/* What a path leads to: `count` elements of `field`, elem_size apart. */
+struct sim_field_view {
+	const struct sim_field *field;
+	const void *data;         /* borrows from the body; NULL when count is 0 */
+	uint32_t count;
+	bool is_array;            /* the whole of an array; false: one value */
+};
+
+/*
+ * Resolve a path. Errors: -ENOENT no such field (ret_why lists those there are), -EINVAL syntax or an
+ * index on what is no array, -ERANGE index beyond a fixed or bounded array, -E2BIG deeper than SIM_PATH_STEPS.
+ */
+SIM_API SIM_MUST_CHECK int sim_field_find(const struct sim_type *type, const char *path, char *ret_why,
+					  struct sim_field_path *ret);
+
+/* Follow it in a body. Errors: -ERANGE this body has no such element, -EBADMSG a span leaves the body, -EINVAL. */
+SIM_API SIM_MUST_CHECK int sim_field_get(const struct sim_field_path *path, const void *body, size_t size,
+					 struct sim_field_view *ret);
+
+/* Element i of a numeric view as a double, for gauges and comparisons. -ERANGE, -EINVAL not a number. */
+SIM_API SIM_MUST_CHECK int sim_field_number(const struct sim_field_view *view, uint32_t i, double *ret);
+
+/* ---- JSON ---- */
+
+struct sim_json_options {
+	const char *field;        /* print only this path; NULL: the whole message; borrows */
+	uint32_t max_array;       /* elements printed of an array, then "... n more"; 0: all */
+	bool no_arr;              /* arrays as "<float32[361]>" */
+	bool pretty;              /* indented by two spaces, with line ends */
+	uint8_t reserved[2];      /* 0 */
+};
+
+/*
+ * Print a body as strict JSON: numbers in the fewest digits that read back to the same value, NaN and
+ * infinities as null, times and durations as integers (ns), bool as true and false, uint8 arrays as
+ * base64 of the valid length, strings as UTF-8 (what is not, as U+FFFD). A span that does not hold is
+ * printed as null and makes the result -EBADMSG; the JSON stays well-formed.
+ *
+ * write    called with consecutive pieces; not 0 stops printing and is handed on
+ * o        NULL: defaults
+ * Errors:  -EBADMSG see above; those of sim_field_find and sim_field_get; -EINVAL body too short; what write gave
+ */
+typedef int (*sim_write_fn)(void *user, const char *data, size_t len);
+SIM_API int sim_msg_to_json(const struct sim_type *type, const void *body, size_t size,
+			    const struct sim_json_options *o, sim_write_fn write, void *user);
+
+/* The same into a heap string: returns it NUL-terminated, free(); also with -EBADMSG. ret_len may be NULL. */
+SIM_API int sim_msg_to_json_alloc(const struct sim_type *type, const void *body, size_t size,
+				  const struct sim_json_options *o, char **ret, size_t *ret_len);
+
+/*
+ * Read a message from JSON into a body: fields that are missing stay 0 or empty, null counts as missing.
+ * uint8 arrays may be base64 or an array of numbers. ret_why: SIM_WHY_MAX bytes, or NULL.
+ * Errors: -EINVAL syntax, wrong type or unknown field, -ERANGE a number that does not fit, -EMSGSIZE over a
+ * bound, -ENOBUFS the body does not fit into capacity.
+ */
+SIM_API SIM_MUST_CHECK int sim_msg_from_json(const struct sim_type *type, const char *json, size_t len, void *body,
+					     size_t capacity, char *ret_why, size_t *ret_size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

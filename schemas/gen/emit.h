@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The C mapping: what a resolved type looks like as a header and as a field table. Pure writers to a
+ * FILE, except emit_check(), which says what cannot be mapped. One thread's.
+ */
+#ifndef EMIT_H
+#define EMIT_H
+
+#include <stdio.h>
+
+#include "gen/typeset.h"
+
+/* Names that C or C++ keep for themselves and accessors that would collide. 0, or -EINVAL with ret_line and ret_why. */
+int emit_check(const struct typeset_entry *e, int *ret_line, char ret_why[256]);
+
+void emit_header(FILE *f, const struct typeset_entry *e);
+void emit_table(FILE *f, const struct typeset_entry *e);
+
+/* <package>/msg/all.h and all.c: every type asked for of one package, and <package>_msg_types[]. */
+void emit_list_header(FILE *f, const struct typeset *s, const char *package);
+void emit_list_table(FILE *f, const struct typeset *s, const char *package);
+
+/* "PointCloud" to "POINT_CLOUD"; out has room for 2 * TYPEDESC_IDENT_MAX + 1 bytes. */
+void emit_upper(const char *name, char *out);
+
+/* C text of a string: quotes and escapes. */
+void emit_string(FILE *f, const char *s);
+
+#endif

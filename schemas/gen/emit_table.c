@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The field table of a type, as C: see emit.h. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "gen/emit.h"
+#include "msg/typedesc.h"
+
+static const char *const kind_ids[SIM_KIND_END] = {
+#define X(id, num, name, bytes) [num] = "SIM_KIND_" #id,
+	SIM_KINDS(X)
+#undef X
+};
+
+static const char *const array_ids[] = {"SIM_ARRAY_NONE", "SIM_ARRAY_FIXED", "SIM_ARRAY_BOUNDED", "SIM_ARRAY_VARIABLE"};
+
+void emit_string(FILE *f, const char *s)
+{
+	fputc('"', f);
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+
+		if (c == '"' || c == '\\' || c == '?') /* ?: trigraphs */
+			fprintf(f, "\\%c", c);
+		else if (c < 0x20 || c == 0x7f)
+			fprintf(f, "\\%03o", c);
+		else
+			fputc(c, f);
+	}
+	fputc('"', f);
+}
+
+static void flat(FILE *f, const char *name)
+{
+	for (; *name; name++)
+		fputc(*name == '/' ? '_' : *name, f);
+}
+
+static void emit_field(FILE *f, const struct sim_type *t, const struct sim_field *a)
+{
+	fputs("\t{\n\t\t.name = ", f);
+	emit_string(f, a->name);
+	if (a->type) {
+		fputs(",\n\t\t.type = &", f);
+		flat(f, a->type->name);
+		fputs("_type", f);
+	}
+	fputs(",\n\t\t.unit = ", f);
+	emit_string(f, a->unit);
+	fputs(",\n\t\t.comment = ", f);
+	emit_string(f, a->comment);
+	fputs(",\n\t\t.offset = offsetof(struct ", f);
+	flat(f, t->name);
+	fprintf(f, ", %s),\n", a->name);
+	fprintf(f, "\t\t.count = %" PRIu32 ", .elem_size = %" PRIu32 ", .string_max = %" PRIu32 ",\n", a->count,
+		a->elem_size, a->string_max);
+	fprintf(f, "\t\t.kind = %s, .array = %s, .elem_align = %u,\n\t},\n", kind_ids[a->kind], array_ids[a->array],
+		a->elem_align);
+}
+
+static void emit_constants(FILE *f, const struct sim_type *t)
+{
+	if (!t->n_constants)
+		return;
+	fputs("static const struct sim_constant constants[] = {\n", f);
+	for (uint32_t i = 0; i < t->n_constants; i++) {
+		const struct sim_constant *c = &t->constants[i];
+
+		fputs("\t{.name = ", f);
+		emit_string(f, c->name);
+		fputs(", .value = ", f);
+		emit_string(f, c->value);
+		fprintf(f, ", .kind = %s},\n", kind_ids[c->kind]);
+	}
+	fputs("};\n\n", f);
+}
+
+/* The layout that the compiler sees must be the one that the hash and the JSON readers stand for. */
+static void emit_asserts(FILE *f, const struct sim_type *t)
+{
+	for (uint32_t i = 0; i < t->n_fields; i++) {
+		fputs("SIM_STATIC_ASSERT(offsetof(struct ", f);
+		flat(f, t->name);
+		fprintf(f, ", %s) == %" PRIu32 ", \"layout\");\n", t->fields[i].name, t->fields[i].offset);
+	}
+	fputc('\n', f);
+}
+
+void emit_table(FILE *f, const struct typeset_entry *e)
+{
+	const struct sim_type *t = &e->type;
+
+	fputs("/* SPDX-License-Identifier: Apache-2.0 */\n", f);
+	fprintf(f, "/* Written by simgen from the definition of %s: change that, not this. */\n", t->name);
+	fprintf(f, "#include \"%s/msg/%s.h\"\n\n", e->def->package, e->def->name);
+	emit_asserts(f, t);
+	emit_constants(f, t);
+	if (t->n_fields) {
+		fputs("static const struct sim_field fields[] = {\n", f);
+		for (uint32_t i = 0; i < t->n_fields; i++)
+			emit_field(f, t, &t->fields[i]);
+		fputs("};\n\n", f);
+	}
+	fputs("const struct sim_type ", f);
+	flat(f, t->name);
+	fputs("_type = {\n\t.abi = SIM_TYPE_ABI,\n\t.size = sizeof(struct sim_type),\n\t.name = ", f);
+	emit_string(f, t->name);
+	fputs(",\n\t.comment = ", f);
+	emit_string(f, t->comment);
+	fprintf(f, ",\n\t.hash = UINT64_C(0x%016" PRIx64 "),\n", t->hash);
+	fprintf(f, "\t.fixed_size = %" PRIu32 ",\n\t.align = %" PRIu32 ",\n", t->fixed_size, t->align);
+	fprintf(f, "\t.n_fields = %" PRIu32 ",\n\t.n_constants = %" PRIu32 ",\n", t->n_fields, t->n_constants);
+	fprintf(f, "\t.fields = %s,\n\t.constants = %s,\n};\n", t->n_fields ? "fields" : "NULL",
+		t->n_constants ? "constants" : "NULL");
+}
+
+void emit_list_table(FILE *f, const struct typeset *s, const char *package)
+{
+	fputs("/* SPDX-License-Identifier: Apache-2.0 */\n", f);
+	fprintf(f, "/* Written by simgen: every type of package %s. */\n", package);
+	fprintf(f, "#include \"%s/msg/all.h\"\n\n", package);
+	fprintf(f, "const struct sim_type *const %s_msg_types[] = {\n", package);
+	for (unsigned i = 0; i < typeset_count(s); i++) {
+		const struct typeset_entry *e = typeset_entry(s, i);
+
+		if (!e->asked_for || strcmp(e->def->package, package) != 0)
+			continue;
+		fputs("\t&", f);
+		flat(f, e->type.name);
+		fputs("_type,\n", f);
+	}
+	fputs("\tNULL,\n};\n", f);
+}

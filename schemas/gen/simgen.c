@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * simgen: message definitions (.msg) to C. For each file asked for: <outdir>/<package>/msg/<Name>.h with
+ * the struct and its accessors, and <Name>.c with the field table. An error in a definition is one line
+ * "file:line: reason" on stderr and exit status 1; nothing is written then. Wrong usage: exit status 2.
+ * A file whose content would not change is left alone, so that nothing is rebuilt for it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "gen/emit.h"
+#include "gen/typeset.h"
+#include "msg/typedesc.h"
+
+struct options {
+	const char *package;
+	const char *outdir;
+	bool list;
+	bool hashes;
+	char **files;
+	int n_files;
+};
+
+static const char usage[] =
+	"usage: simgen [-I dir | -I package=dir]... [-p package] [-l] [-s] -o outdir file.msg...\n"
+	"       simgen [-I dir | -I package=dir]... [-p package] [-s] --hash file.msg...\n"
+	"\n"
+	"  -I dir       look for nested types in dir/<package>/msg/ and dir/<package>/\n"
+	"  -I pkg=dir   look for those of one package in dir\n"
+	"  -p package   package of the files; without it the folder above <package>/msg/\n"
+	"  -o outdir    write <outdir>/<package>/msg/<Name>.h and .c\n"
+	"  -l           also write all.h and all.c: every type of the package in one list\n"
+	"  -s           strict: the comment of every field begins with its unit, such as [m] or [-]\n"
+	"  --hash       print name and 64-bit hash of each type instead\n"
+	"  --help, --version\n";
+
+/* ---- output ---- */
+
+static int make_dirs(char *path)
+{
+	for (char *p = path + 1; *p; p++) {
+		if (*p != '/')
+			continue;
+		*p = '\0';
+		if (mkdir(path, 0777) < 0 && errno != EEXIST) {
+			fprintf(stderr, "simgen: cannot make folder %s: %s\n", path, strerror(errno));
+			return -errno;
+		}
+		*p = '/';
+	}
+	return 0;
+}
+
+static bool same_content(const char *path, const char *text, size_t len)
+{
+	FILE *f = fopen(path, "re");
+	char *old = f ? malloc(len + 1) : NULL;
+	bool same = old && fread(old, 1, len + 1, f) == len && memcmp(old, text, len) == 0;
+
+	free(old);
+	if (f)
+		fclose(f);
+	return same;
+}
+
+static int write_file(char *path, const char *text, size_t len)
+{
+	FILE *f;
+	int r = make_dirs(path);
+
+	if (r < 0)
+		return r;
+	if (same_content(path, text, len))
+		return 0;
+	f = fopen(path, "we");
+	if (!f || fwrite(text, 1, len, f) != len || fflush(f) != 0) {
+		r = errno ? -errno : -EIO;
+		fprintf(stderr, "simgen: cannot write %s: %s\n", path, strerror(-r));
+	}
+	if (f)
+		fclose(f);
+	return r;
+}
+
+/* One of the writers of emit.h, into memory and then to <outdir>/<package>/msg/<name><suffix>. */
+struct output {
+	const struct typeset *set;
+	const struct typeset_entry *e;   /* NULL: the list */
+	bool table;
+};
+
+static void emit(FILE *f, const struct output *o, const char *package)
+{
+	if (o->e)
+		(o->table ? emit_table : emit_header)(f, o->e);
+	else
+		(o->table ? emit_list_table : emit_list_header)(f, o->set, package);
+}
+
+static int write_output(const struct options *o, const struct output *out, const char *package)
+{
+	char *text = NULL, path[4096];
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+	int r = 0;
+
+	if (f) {
+		emit(f, out, package);
+		r = ferror(f);
+		r |= fclose(f);
+	}
+	if (!f || r || !text) {
+		fputs("simgen: no memory\n", stderr);
+		free(text);
+		return -ENOMEM;
+	}
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s/msg/%s.%c", o->outdir, package,
+			     out->e ? out->e->def->name : "all", out->table ? 'c' : 'h') >= sizeof(path)) {
+		fprintf(stderr, "simgen: the name of folder %.40s... is too long\n", o->outdir);
+		r = -ENAMETOOLONG;
+	} else {
+		r = write_file(path, text, len);
+	}
+	free(text);
+	return r;
+}
+
+static int write_all(const struct options *o, const struct typeset *s)
+{
+	const char *package = NULL;
+	int r = 0;
+
+	for (unsigned i = 0; r == 0 && i < typeset_count(s); i++) {
+		const struct typeset_entry *e = typeset_entry(s, i);
+
+		if (!e->asked_for)
+			continue;
+		package = e->def->package;
+		r = write_output(o, &(struct output){s, e, false}, package);
+		if (r == 0)
+			r = write_output(o, &(struct output){s, e, true}, package);
+	}
+	if (r == 0 && o->list && package) {
+		r = write_output(o, &(struct output){s, NULL, false}, package);
+		if (r == 0)
+			r = write_output(o, &(struct output){s, NULL, true}, package);
+	}
+	return r;
+}
+
+/* ---- input ---- */
+
+static int check_all(const struct typeset *s)
+{
+	char why[256];
+	int line, r = 0;
+
+	for (unsigned i = 0; i < typeset_count(s); i++) {
+		const struct typeset_entry *e = typeset_entry(s, i);
+
+		if (emit_check(e, &line, why) == 0)
+			continue;
+		if (line)
+			fprintf(stderr, "%s:%d: %s\n", e->path, line, why);
+		else
+			fprintf(stderr, "%s: %s\n", e->path, why);
+		r = -EINVAL;
+	}
+	return r;
+}
+
+static int read_all(const struct options *o, struct typeset *s)
+{
+	int r = 0;
+
+	for (int i = 0; i < o->n_files; i++) {
+		if (typeset_add(s, o->package, o->files[i], NULL) < 0) {
+			fprintf(stderr, "%s\n", typeset_why(s));
+			r = -EINVAL;
+		}
+	}
+	return r < 0 ? r : check_all(s);
+}
+
+static void print_hashes(const struct typeset *s)
+{
+	for (unsigned i = 0; i < typeset_count(s); i++)
+		if (typeset_entry(s, i)->asked_for)
+			printf("%s %016llx\n", typeset_entry(s, i)->type.name,
+			       (unsigned long long)typeset_entry(s, i)->type.hash);
+}
+
+/* ---- command line ---- */
+
+static int wrong(const char *what, const char *arg)
+{
+	fprintf(stderr, "simgen: %s%s\n%s", what, arg, usage);
+	return 2;
+}
+
+/* The argument of a short option, joined or in the next word; NULL: there is none. */
+static const char *argument(char ***argv)
+{
+	if ((**argv)[2])
+		return **argv + 2;
+	return *++*argv;
+}
+
+/* Returns 0, or the exit status + 1 when the command is over. */
+static int parse_option(char ***argv, struct options *o, struct typeset *s)
+{
+	const char *word = **argv, *value;
+
+	if (strcmp(word, "--help") == 0) {
+		fputs(usage, stdout);
+		return 1;
+	}
+	if (strcmp(word, "--version") == 0) {
+		puts("simgen " SIM_VERSION);
+		return 1;
+	}
+	if (strcmp(word, "--hash") == 0) {
+		o->hashes = true;
+		return 0;
+	}
+	if (strcmp(word, "-l") == 0 || strcmp(word, "-s") == 0) {
+		if (word[1] == 'l')
+			o->list = true;
+		else
+			typeset_strict(s, true);
+		return 0;
+	}
+	if (!word[1] || !strchr("Ipo", word[1]))
+		return 1 + wrong("unknown option ", word);
+	value = argument(argv);
+	if (!value)
+		return 1 + wrong("a value is missing after ", word);
+	if (word[1] == 'I' && typeset_search(s, value) < 0)
+		return 1 + wrong("no memory", "");
+	if (word[1] == 'p')
+		o->package = value;
+	if (word[1] == 'o')
+		o->outdir = value;
+	return 0;
+}
+
+static int run(char **argv, struct options *o, struct typeset *s)
+{
+	int done = 0;
+
+	for (argv++; *argv; argv++) {
+		if ((*argv)[0] != '-')
+			o->files[o->n_files++] = *argv;
+		else if ((done = parse_option(&argv, o, s)) != 0)
+			return done - 1;
+	}
+	if (!o->n_files)
+		return wrong("no .msg file given", "");
+	if (!o->outdir && !o->hashes)
+		return wrong("no output folder given: -o outdir", "");
+	if (read_all(o, s) < 0)
+		return 1;
+	if (o->hashes)
+		print_hashes(s);
+	return o->hashes || write_all(o, s) == 0 ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = {.files = calloc((size_t)argc, sizeof(char *))};
+	struct typeset *s = typeset_create();
+	int status = 1;
+
+	if (s && o.files)
+		status = run(argv, &o, s);
+	else
+		fputs("simgen: no memory\n", stderr);
+	typeset_destroy(s);
+	free(o.files);
+	return status;
+}

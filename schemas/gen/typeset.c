@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A set of types read from files: see typeset.h. */
+#include "gen/typeset.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "gen/arena.h"
+#include "msg/typedesc.h"
+
+#define TYPES_MAX 512
+
+struct search {
+	const char *package;            /* NULL: any */
+	const char *dir;
+};
+
+struct typeset {
+	struct arena *arena;
+	struct search *search;
+	unsigned n_search;
+	struct typeset_entry *entries[TYPES_MAX];   /* in the order they were met */
+	unsigned n_entries;
+	const struct typeset_entry *order[TYPES_MAX];
+	unsigned n_order;
+	bool strict;
+	unsigned depth;
+	char why[1024];
+};
+
+struct typeset *typeset_create(void)
+{
+	struct typeset *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->arena = arena_create();
+	if (!s->arena) {
+		free(s);
+		return NULL;
+	}
+	return s;
+}
+
+void typeset_destroy(struct typeset *s)
+{
+	if (!s)
+		return;
+	for (unsigned i = 0; i < s->n_entries; i++)
+		msgdef_destroy((struct msgdef *)(uintptr_t)s->entries[i]->def);
+	arena_destroy(s->arena);
+	free(s);
+}
+
+const char *typeset_why(const struct typeset *s) { return s->why; }
+unsigned typeset_count(const struct typeset *s) { return s->n_order; }
+void typeset_strict(struct typeset *s, bool on) { s->strict = on; }
+
+const struct typeset_entry *typeset_entry(const struct typeset *s, unsigned i)
+{
+	return i < s->n_order ? s->order[i] : NULL;
+}
+
+/* "path:line: reason", "path: reason" for line 0. The first reason is kept: it is the cause of the rest. */
+__attribute__((format(printf, 5, 6))) static int fail(struct typeset *s, int err, const char *path, int line,
+						       const char *fmt, ...)
+{
+	size_t n;
+	va_list ap;
+
+	if (s->why[0])
+		return err;
+	snprintf(s->why, sizeof(s->why), line ? "%s:%d: " : "%s: ", path, line);
+	n = strlen(s->why);
+	va_start(ap, fmt);
+	vsnprintf(s->why + n, sizeof(s->why) - n, fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+int typeset_search(struct typeset *s, const char *where)
+{
+	const char *eq = strchr(where, '=');
+	struct search *one;
+
+	s->search = arena_grow(s->arena, s->search, s->n_search, sizeof(*s->search));
+	if (!s->search)
+		return -ENOMEM;
+	one = &s->search[s->n_search++];
+	one->package = eq ? arena_text(s->arena, where, (size_t)(eq - where)) : NULL;
+	one->dir = arena_text(s->arena, eq ? eq + 1 : where, strlen(eq ? eq + 1 : where));
+	return one->dir && (!eq || one->package) ? 0 : -ENOMEM;
+}
+
+/* ---- files ---- */
+
+static int read_file(struct typeset *s, const char *path, char **ret, size_t *ret_len)
+{
+	FILE *f = fopen(path, "re");
+	char *text = f ? arena_alloc(s->arena, MSGDEF_TEXT_MAX + 2) : NULL;
+	int err = errno;
+	size_t n;
+
+	if (!f)
+		return fail(s, -err, path, 0, "cannot be read: %s", strerror(err));
+	if (!text) {
+		fclose(f);
+		return -ENOMEM;
+	}
+	n = fread(text, 1, MSGDEF_TEXT_MAX + 1, f);
+	err = ferror(f) ? errno : 0;
+	fclose(f);
+	if (err)
+		return fail(s, -err, path, 0, "cannot be read: %s", strerror(err));
+	*ret = text;
+	*ret_len = n;
+	return 0;
+}
+
+static bool exists(const char *path)
+{
+	struct stat st;
+
+	return path && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+static const char *search_one(struct typeset *s, const struct search *in, const char *package, const char *name)
+{
+	const char *path;
+
+	if (in->package) {
+		path = arena_printf(s->arena, "%s/%s.msg", in->dir, name);
+		return strcmp(in->package, package) == 0 && exists(path) ? path : NULL;
+	}
+	path = arena_printf(s->arena, "%s/%s/msg/%s.msg", in->dir, package, name);
+	if (exists(path))
+		return path;
+	path = arena_printf(s->arena, "%s/%s/%s.msg", in->dir, package, name);
+	return exists(path) ? path : NULL;
+}
+
+static const char *find_file(struct typeset *s, const struct typeset_entry *from, const char *package,
+			     const char *name)
+{
+	if (strcmp(from->def->package, package) == 0) {
+		const char *slash = strrchr(from->path, '/');
+		int dir = slash ? (int)(slash - from->path) + 1 : 0;
+		const char *path = arena_printf(s->arena, "%.*s%s.msg", dir, from->path, name);
+
+		if (exists(path))
+			return path;
+	}
+	for (unsigned i = 0; i < s->n_search; i++) {
+		const char *path = search_one(s, &s->search[i], package, name);
+
+		if (path)
+			return path;
+	}
+	return NULL;
+}
+
+/* ---- resolving ---- */
+
+static int resolve(struct typeset *s, struct typeset_entry *e);
+
+static struct typeset_entry *lookup(struct typeset *s, const char *package, const char *name)
+{
+	for (unsigned i = 0; i < s->n_entries; i++)
+		if (strcmp(s->entries[i]->def->package, package) == 0 && strcmp(s->entries[i]->def->name, name) == 0)
+			return s->entries[i];
+	return NULL;
+}
+
+static int load(struct typeset *s, const char *package, const char *name, const char *path, struct typeset_entry **ret)
+{
+	struct typeset_entry *e;
+	struct msgdef_error err = {0};
+	struct msgdef *def;
+	char *text = NULL;
+	size_t len = 0;
+	int r;
+
+	if (s->n_entries == TYPES_MAX)
+		return fail(s, -E2BIG, path, 0, "more than %d types", TYPES_MAX);
+	r = read_file(s, path, &text, &len);
+	if (r < 0)
+		return r;
+	r = msgdef_parse(package, name, text, len, &err, &def);
+	if (r == -EINVAL)
+		return fail(s, r, path, err.line, "%s", err.text);
+	if (r < 0)
+		return fail(s, r, path, 0, "no memory");
+	e = arena_alloc(s->arena, sizeof(*e));
+	if (!e) {
+		msgdef_destroy(def);
+		return fail(s, -ENOMEM, path, 0, "no memory");
+	}
+	e->def = def;
+	e->path = arena_text(s->arena, path, strlen(path));
+	s->entries[s->n_entries++] = e;
+	*ret = e;
+	return 0;
+}
+
+static int nested(struct typeset *s, struct typeset_entry *e, const struct msgdef_field *f,
+		  const struct sim_type **ret)
+{
+	const char *package = f->type.package ? f->type.package : e->def->package;
+	struct typeset_entry *n = lookup(s, package, f->type.name);
+	int r;
+
+	if (!n) {
+		const char *path = find_file(s, e, package, f->type.name);
+
+		if (!path)
+			return fail(s, -ENOENT, e->path, f->line,
+				    "type '%s/%s' is not defined: no %s.msg beside this file or in an -I folder", package,
+				    f->type.name, f->type.name);
+		r = load(s, package, f->type.name, path, &n);
+		if (r < 0)
+			return r;
+	}
+	if (n->resolving)
+		return fail(s, -ELOOP, e->path, f->line, "type '%s/%s' contains itself", package, f->type.name);
+	r = n->done ? 0 : resolve(s, n);
+	if (r == -E2BIG && !n->done)
+		return fail(s, r, e->path, f->line, "'%s' nests types deeper than %u", f->name, TYPEDESC_DEPTH_MAX);
+	if (r < 0)
+		return r;
+	*ret = &n->type;
+	return 0;
+}
+
+/* The text in brackets that the comment begins with; "" for none and for "[-]". */
+static const char *unit_of(struct typeset *s, const char *comment, bool *ret_found)
+{
+	const char *end = comment[0] == '[' ? strchr(comment, ']') : NULL;
+
+	*ret_found = end != NULL;
+	if (!end || end == comment + 1 || (end == comment + 2 && comment[1] == '-'))
+		return "";
+	return arena_text(s->arena, comment + 1, (size_t)(end - comment) - 1);
+}
+
+static int resolve_field(struct typeset *s, struct typeset_entry *e, const struct msgdef_field *f,
+			 struct sim_field *ret)
+{
+	const char *prim = msgdef_prim_name(f->type.prim);
+	bool has_unit;
+
+	ret->name = f->name;
+	ret->comment = f->comment;
+	ret->unit = unit_of(s, f->comment, &has_unit);
+	ret->array = (uint8_t)f->type.array;
+	ret->count = f->type.count;
+	ret->string_max = f->type.string_max;
+	if (!ret->unit)
+		return fail(s, -ENOMEM, e->path, 0, "no memory");
+	if (s->strict && !has_unit)
+		return fail(s, -EINVAL, e->path, f->line,
+			    "the comment of '%s' does not begin with its unit in brackets, such as [m] or [-]", f->name);
+	if (f->deflt)
+		return fail(s, -EINVAL, e->path, f->line,
+			    "'%s' has a default value: a message starts as zeros; use a constant", f->name);
+	if (f->type.prim == MSGDEF_NESTED) {
+		ret->kind = SIM_KIND_MESSAGE;
+		return nested(s, e, f, &ret->type);
+	}
+	ret->kind = (uint8_t)typedesc_kind(prim, strlen(prim));
+	if (!ret->kind)
+		return fail(s, -EINVAL, e->path, f->line, "'%s' is a %s, which differs between ROS 1 and ROS 2: use %s",
+			    f->name, prim, f->type.prim == MSGDEF_WSTRING ? "string" : "int8 or uint8");
+	return 0;
+}
+
+static int resolve_constants(struct typeset *s, struct typeset_entry *e)
+{
+	uint32_t n = e->def->n_constants;
+	struct sim_constant *c = arena_alloc(s->arena, (n ? n : 1) * sizeof(*c));
+	char value[TYPEDESC_VALUE_MAX];
+
+	for (uint32_t i = 0; c && i < n; i++) {
+		const struct msgdef_constant *d = &e->def->constants[i];
+		const char *prim = msgdef_prim_name(d->type.prim);
+
+		c[i].name = d->name;
+		c[i].kind = (uint8_t)typedesc_kind(prim, strlen(prim));
+		if (!c[i].kind || typedesc_value((enum sim_kind)c[i].kind, d->value, strlen(d->value), value) < 0)
+			return fail(s, -EINVAL, e->path, d->line,
+				    "constant '%s' is a %s, which differs between ROS 1 and ROS 2: use int8 or uint8",
+				    d->name, prim);
+		c[i].value = arena_text(s->arena, value, strlen(value));
+		if (!c[i].value)
+			c = NULL;
+	}
+	if (!c)
+		return fail(s, -ENOMEM, e->path, 0, "no memory");
+	e->type.constants = c;
+	e->type.n_constants = n;
+	return 0;
+}
+
+static int resolve_fields(struct typeset *s, struct typeset_entry *e)
+{
+	uint32_t n = e->def->n_fields;
+	struct sim_field *fields = arena_alloc(s->arena, (n ? n : 1) * sizeof(*fields));
+	int r;
+
+	if (!fields)
+		return fail(s, -ENOMEM, e->path, 0, "no memory");
+	for (uint32_t i = 0; i < n; i++) {
+		r = resolve_field(s, e, &e->def->fields[i], &fields[i]);
+		if (r < 0)
+			return r;
+	}
+	r = typedesc_layout(fields, n, &e->type.fixed_size, &e->type.align);
+	if (r < 0)
+		return fail(s, -EFBIG, e->path, n ? e->def->fields[n - 1].line : 0,
+			    "the fixed part is larger than %u bytes: use T[] for large arrays", TYPEDESC_FIXED_MAX);
+	e->type.fields = fields;
+	e->type.n_fields = n;
+	return 0;
+}
+
+static int resolve_type(struct typeset *s, struct typeset_entry *e)
+{
+	int r;
+
+	e->type.abi = SIM_TYPE_ABI;
+	e->type.size = sizeof(e->type);
+	e->type.name = arena_printf(s->arena, "%s/%s", e->def->package, e->def->name);
+	e->type.comment = e->def->comment;
+	if (!e->type.name)
+		return fail(s, -ENOMEM, e->path, 0, "no memory");
+	if (!typedesc_name_ok(e->type.name))
+		return fail(s, -EINVAL, e->path, 0, "'%s' is not a type's name of at most %d characters", e->type.name,
+			    SIM_TYPE_NAME_MAX);
+	r = resolve_constants(s, e);
+	if (r == 0)
+		r = resolve_fields(s, e);
+	if (r < 0)
+		return r;
+	e->type.hash = typedesc_hash(&e->type);
+	s->order[s->n_order++] = e;
+	e->done = true;
+	return 0;
+}
+
+static int resolve(struct typeset *s, struct typeset_entry *e)
+{
+	int r = -E2BIG;
+
+	if (s->depth == TYPEDESC_DEPTH_MAX)
+		return r;
+	s->depth++;
+	e->resolving = true;
+	r = resolve_type(s, e);
+	e->resolving = false;
+	s->depth--;
+	return r;
+}
+
+/* ---- files that are asked for ---- */
+
+/* The folder that the file is in, "msg" left out: ROS keeps definitions in <package>/msg/. */
+static char *package_of(struct typeset *s, const char *path)
+{
+	const char *end = strrchr(path, '/');
+
+	for (int up = 0; end && up < 2; up++) {
+		const char *start = end;
+
+		while (start > path && start[-1] != '/')
+			start--;
+		if (end - start != 3 || memcmp(start, "msg", 3) != 0)
+			return arena_text(s->arena, start, (size_t)(end - start));
+		end = start > path ? start - 1 : NULL;
+	}
+	return NULL;
+}
+
+int typeset_add(struct typeset *s, const char *package, const char *path, const struct typeset_entry **ret)
+{
+	const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	size_t len = strlen(base);
+	struct typeset_entry *e;
+	char *name;
+	int r = 0;
+
+	s->why[0] = '\0';
+	if (len < 5 || strcmp(base + len - 4, ".msg") != 0)
+		return fail(s, -EINVAL, path, 0, "is not named <Name>.msg");
+	name = arena_text(s->arena, base, len - 4);
+	if (!package)
+		package = package_of(s, path);
+	if (!package || !typedesc_ident_ok(package, strlen(package)))
+		return fail(s, -EINVAL, path, 0, "does not tell its package: give it with -p");
+	if (!name || !typedesc_ident_ok(name, strlen(name)))
+		return fail(s, -EINVAL, path, 0, "'%s' is not a type's name: letters and digits, a letter first", name);
+	e = lookup(s, package, name);
+	if (!e)
+		r = load(s, package, name, path, &e);
+	if (r == 0 && !e->done)
+		r = resolve(s, e);
+	if (r < 0)
+		return r;
+	e->asked_for = true;
+	if (ret)
+		*ret = e;
+	return 0;
+}

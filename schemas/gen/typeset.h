@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A set of types: definitions read from files, everything they nest found and resolved, layout and hash
+ * computed. What simgen writes out, and what a test can look at without writing anything.
+ * Thread: one set is one thread's. All memory belongs to the set.
+ */
+#ifndef TYPESET_H
+#define TYPESET_H
+
+#include <stdbool.h>
+
+#include "gen/msgdef.h"
+#include "sim/message.h"
+
+struct typeset;
+
+struct typeset_entry {
+	const struct msgdef *def;
+	struct sim_type type;
+	const char *path;               /* of the file it was read from */
+	bool asked_for;                 /* by typeset_add(), not only nested */
+	bool resolving;                 /* on the way down: meeting it again is a cycle */
+	bool done;
+};
+
+struct typeset *typeset_create(void);
+void typeset_destroy(struct typeset *s);
+
+/* Where nested types are looked for: "dir" (dir/pkg/msg/Name.msg, dir/pkg/Name.msg) or "pkg=dir" (dir/Name.msg). */
+int typeset_search(struct typeset *s, const char *where);
+
+/* Every field must have a comment that begins with its unit: "[m] ...", "[-]" for none. */
+void typeset_strict(struct typeset *s, bool on);
+
+/*
+ * Read one file as package/<its base name> and all it nests; package NULL: the folder above, or above "msg/".
+ * Errors: negative errno, typeset_why() then says "file:line: reason" or "file: reason".
+ */
+int typeset_add(struct typeset *s, const char *package, const char *path, const struct typeset_entry **ret);
+
+const char *typeset_why(const struct typeset *s);
+
+/* All entries, nested ones before those that nest them. */
+const struct typeset_entry *typeset_entry(const struct typeset *s, unsigned i);
+unsigned typeset_count(const struct typeset *s);
+
+#endif
