@@ -1,1 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
+# The process simd. Every .c file of its folders is in libsimd.a, main.c alone is not, so that tests can run
+# the whole daemon. Headers are named from here ("core/exec.h").
+INC_daemon := -Idaemon -Ilibclient/base -Ilibclient/ipc -Ilibclient/include -Ischemas -I$(B)/gen
+
+DAEMON_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard daemon/*/*.c)))
+$(B)/lib/libsimd.a: $(DAEMON_OBJS)
+LIBS += $(B)/lib/libsimd.a
+
+include $(sort $(wildcard daemon/*/module.mk))

@@ -1,1 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tests may include anything. Each folder of tests has a module.mk of its own.
+INC_tests := -I. -Itests -Idaemon -Ilibclient/base -Ilibclient/ipc -Ilibclient/include -Ischemas -I$(B)/gen
+
+LINK_test = -lcmocka $(LIBBASE_LIBS)
+
+include $(sort $(wildcard tests/*/module.mk tests/*/*/module.mk))

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* exec_sim: order, timers, seeds, descriptors. */
+#include "core/exec.h"
+#include "rnd.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define MANY 200
+
+struct note {          /* one callback that writes down when it ran */
+	struct trace *trace;
+	int id;
+	struct exec_timer timer;
+};
+
+struct trace {
+	struct exec *x;
+	int n, id[8 * MANY];
+	int64_t at[8 * MANY];
+};
+
+static void note_run(void *arg)
+{
+	struct note *o = arg;
+	struct trace *t = o->trace;
+
+	t->id[t->n] = o->id;
+	t->at[t->n] = exec_now(t->x);
+	t->n++;
+}
+
+static struct exec *make(uint64_t seed)
+{
+	struct exec *x;
+
+	assert_int_equal(exec_sim_create(seed, 1000, &x), 0);
+	return x;
+}
+
+static void posts_keep_their_order(void **state)
+{
+	struct trace t = { .x = make(1) };
+	struct note notes[MANY];
+
+	(void)state;
+	for (int i = 0; i < MANY; i++) {
+		notes[i] = (struct note){ .trace = &t, .id = i };
+		assert_int_equal(exec_post(t.x, note_run, &notes[i]), 0);
+	}
+	assert_int_equal(exec_sim_settle(t.x), MANY);
+	for (int i = 0; i < MANY; i++) {
+		assert_int_equal(t.id[i], i);
+		assert_int_equal(t.at[i], 1000);
+	}
+	exec_destroy(t.x);
+}
+
+/* Random arming, re-arming and cancelling: what remains runs at its time, in order of time. */
+static void timers_run_in_order_of_time(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 200; seed++) {
+		struct trace t = { .x = make(seed) };
+		struct note notes[MANY];
+		int64_t due[MANY];
+		struct rnd r;
+		int expected = 0;
+
+		rnd_seed(&r, seed);
+		for (int i = 0; i < MANY; i++) {
+			notes[i] = (struct note){ .trace = &t, .id = i };
+			exec_timer_init(&notes[i].timer, t.x, note_run, &notes[i]);
+			due[i] = -1;
+		}
+		for (int k = 0; k < 4 * MANY; k++) {
+			int i = (int)rnd_below(&r, MANY);
+
+			if (rnd_below(&r, 4)) {
+				due[i] = 1000 + (int64_t)rnd_below(&r, 500);
+				exec_timer_at(&notes[i].timer, due[i]);
+			} else {
+				due[i] = -1;
+				exec_timer_cancel(&notes[i].timer);
+			}
+			assert_int_equal(exec_timer_armed(&notes[i].timer), due[i] >= 0);
+		}
+		for (int i = 0; i < MANY; i++)
+			expected += due[i] >= 0;
+		assert_int_equal(exec_sim_run(t.x, 2000), expected);
+		assert_int_equal(t.n, expected);
+		for (int k = 0; k < t.n; k++) {
+			assert_int_equal(t.at[k], due[t.id[k]]);
+			assert_true(!k || t.at[k] >= t.at[k - 1]);
+			due[t.id[k]] = -1; /* once only */
+		}
+		assert_int_equal(exec_now(t.x), 2000);
+		exec_destroy(t.x);
+	}
+}
+
+static void time_stops_at_the_limit(void **state)
+{
+	struct trace t = { .x = make(3) };
+	struct note n = { .trace = &t, .id = 7 };
+
+	(void)state;
+	exec_timer_init(&n.timer, t.x, note_run, &n);
+	exec_timer_at(&n.timer, 5000);
+	assert_int_equal(exec_sim_settle(t.x), 0);
+	assert_int_equal(exec_now(t.x), 1000);
+	assert_int_equal(exec_sim_run(t.x, 4999), 0);
+	assert_int_equal(exec_now(t.x), 4999);
+	assert_int_equal(exec_sim_run(t.x, 5000), 1);
+	assert_int_equal(t.at[0], 5000);
+	exec_timer_at(&n.timer, 10); /* past: as soon as possible, time does not go back */
+	assert_int_equal(exec_sim_run(t.x, 5000), 1);
+	assert_int_equal(t.at[1], 5000);
+	exec_destroy(t.x);
+}
+
+/* A mix of posts, ties and ready descriptors: the seed decides the order, and nothing else does. */
+static void run_mix(uint64_t seed, struct trace *t)
+{
+	struct note notes[24];
+
+	memset(t, 0, sizeof(*t));
+	t->x = make(seed);
+	for (int i = 0; i < 24; i++) {
+		notes[i] = (struct note){ .trace = t, .id = i };
+		exec_timer_init(&notes[i].timer, t->x, note_run, &notes[i]);
+		if (i % 2)
+			assert_int_equal(exec_post(t->x, note_run, &notes[i]), 0);
+		else
+			exec_timer_at(&notes[i].timer, 1000);
+	}
+	assert_int_equal(exec_sim_settle(t->x), 24);
+	exec_destroy(t->x);
+}
+
+static void seeds_choose_the_order(void **state)
+{
+	struct trace a, b;
+	int different = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		run_mix(seed, &a);
+		run_mix(seed, &b);
+		assert_memory_equal(a.id, b.id, sizeof(a.id));
+		run_mix(seed + 1, &b);
+		different += memcmp(a.id, b.id, sizeof(a.id)) != 0;
+	}
+	assert_int_equal(different, 20);
+}
+
+struct pipe_end {
+	struct exec_io io;
+	struct pipe_end *other;
+	int got, hup;
+};
+
+static void on_readable(void *arg, uint32_t events)
+{
+	struct pipe_end *p = arg;
+	char c;
+
+	if (events & EPOLLIN && read(p->io.fd, &c, 1) == 1)
+		p->got += c;
+	else if (events & EPOLLHUP) {
+		p->hup++;
+		exec_io_del(&p->io);
+		exec_io_del(&p->io);
+		exec_io_del(&p->other->io); /* somebody else's, inside a callback */
+	}
+}
+
+static void descriptors_run_and_can_go_inside_callbacks(void **state)
+{
+	struct exec *x = make(5);
+	struct pipe_end a = { 0 }, b = { 0 };
+	struct exec_io again;
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	a.other = &b;
+	b.other = &a;
+	assert_int_equal(exec_io_add(x, &a.io, fds[0], EPOLLIN, on_readable, &a), 0);
+	assert_int_equal(exec_io_add(x, &b.io, fds[1], 0, on_readable, &b), 0);
+	assert_int_equal(exec_io_add(x, &again, fds[0], EPOLLIN, on_readable, &a), -EEXIST);
+	assert_int_equal(exec_io_add(x, &again, -1, EPOLLIN, on_readable, &a), -EBADF);
+	assert_int_equal(exec_io_add(x, &again, fds[0], EPOLLIN | EPOLLET, on_readable, &a), -EINVAL);
+	assert_int_equal(write(fds[1], "\1\2", 2), 2);
+	assert_int_equal(write(fds[0], "\5", 1), 1);
+	assert_int_equal(exec_sim_settle(x), 2);
+	assert_int_equal(a.got, 3);
+	assert_int_equal(b.got, 0);
+	assert_int_equal(exec_io_mod(&b.io, EPOLLIN), 0);
+	assert_int_equal(exec_sim_settle(x), 1);
+	assert_int_equal(b.got, 5);
+	shutdown(fds[0], SHUT_RDWR); /* both ends hang up: whoever is first removes both */
+	assert_int_equal(exec_sim_settle(x), 1);
+	assert_int_equal(a.hup + b.hup, 1);
+	exec_destroy(x);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void quit_now(void *arg)
+{
+	exec_quit(arg);
+}
+
+static void running_ends_with_quit_or_says_why(void **state)
+{
+	struct exec *x = make(6);
+	struct exec_timer t;
+
+	(void)state;
+	assert_int_equal(exec_run(x), -EDEADLK);
+	exec_timer_init(&t, x, quit_now, x);
+	exec_timer_at(&t, 1000 + 3600 * INT64_C(1000000000));
+	assert_int_equal(exec_run(x), 0);
+	assert_int_equal(exec_now(x), 1000 + 3600 * INT64_C(1000000000));
+	exec_quit(x); /* before run: the next run returns at once */
+	assert_int_equal(exec_run(x), 0);
+	assert_int_equal(exec_run(x), -EDEADLK);
+	exec_destroy(x);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(posts_keep_their_order),
+		cmocka_unit_test(timers_run_in_order_of_time),
+		cmocka_unit_test(time_stops_at_the_limit),
+		cmocka_unit_test(seeds_choose_the_order),
+		cmocka_unit_test(descriptors_run_and_can_go_inside_callbacks),
+		cmocka_unit_test(running_ends_with_quit_or_says_why),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

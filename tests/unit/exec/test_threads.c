@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* exec_threads: posts from many threads, timers, descriptors that go inside callbacks, quit from a signal. */
+#include "core/exec.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define THREADS 4
+#define POSTS 2000
+
+static struct exec *make(void)
+{
+	struct exec *x;
+
+	assert_int_equal(exec_threads_create(&x), 0);
+	return x;
+}
+
+struct poster {
+	struct counter *counter;
+	int next; /* the post of this thread that must run next: order is kept per thread */
+	int sent;
+	pthread_t thread;
+};
+
+struct counter {
+	struct exec *x;
+	int total, wrong;
+	struct poster posters[THREADS];
+};
+
+struct one_post {
+	struct poster *from;
+	int number;
+};
+
+static void count_post(void *arg)
+{
+	struct one_post *p = arg;
+	struct counter *c = p->from->counter;
+
+	c->wrong += p->from->next++ != p->number;
+	if (++c->total == THREADS * POSTS)
+		exec_quit(c->x);
+}
+
+static void *post_many(void *arg)
+{
+	static struct one_post items[THREADS][POSTS];
+	struct poster *p = arg;
+	struct one_post *mine = items[p - p->counter->posters];
+
+	for (int i = 0; i < POSTS; i++) {
+		mine[i] = (struct one_post){ .from = p, .number = i };
+		if (exec_post(p->counter->x, count_post, &mine[i]) < 0)
+			return NULL;
+	}
+	return NULL;
+}
+
+static void posts_from_threads_all_run(void **state)
+{
+	struct counter c = { .x = make() };
+
+	(void)state;
+	for (int i = 0; i < THREADS; i++) {
+		c.posters[i].counter = &c;
+		assert_int_equal(pthread_create(&c.posters[i].thread, NULL, post_many, &c.posters[i]), 0);
+	}
+	assert_int_equal(exec_run(c.x), 0);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(c.posters[i].thread, NULL);
+	assert_int_equal(c.total, THREADS * POSTS);
+	assert_int_equal(c.wrong, 0);
+	exec_destroy(c.x);
+}
+
+struct chain {
+	struct exec *x;
+	struct exec_timer timer, never;
+	int left, early;
+	int64_t due;
+};
+
+static void chain_step(void *arg)
+{
+	struct chain *c = arg;
+
+	c->early += exec_now(c->x) < c->due;
+	if (!c->left--) {
+		exec_quit(c->x);
+		return;
+	}
+	/* now and then one in the past, one for now, one a little later */
+	c->due = exec_now(c->x) + (c->left % 3 - 1) * 50000;
+	exec_timer_at(&c->timer, c->due);
+	exec_timer_at(&c->never, c->due - 1000);
+	exec_timer_cancel(&c->never);
+}
+
+static void never_runs(void *arg)
+{
+	(void)arg;
+	fail_msg("a cancelled timer ran");
+}
+
+static void timers_are_never_early(void **state)
+{
+	struct chain c = { .x = make(), .left = 300 };
+
+	(void)state;
+	exec_timer_init(&c.timer, c.x, chain_step, &c);
+	exec_timer_init(&c.never, c.x, never_runs, &c);
+	exec_timer_at(&c.timer, 0);
+	assert_int_equal(exec_run(c.x), 0);
+	assert_int_equal(c.early, 0);
+	exec_destroy(c.x);
+}
+
+#define PAIRS 20
+
+struct watch {
+	struct exec_io io;
+	struct all *all;
+	int peer;
+};
+
+struct all {
+	struct exec *x;
+	struct watch w[PAIRS];
+	int ran;
+};
+
+/* The first that runs removes, closes and frees all the others, which are ready in the same batch. */
+static void remove_all(void *arg, uint32_t events)
+{
+	struct watch *w = arg;
+	struct all *all = w->all;
+
+	(void)events;
+	all->ran++;
+	for (int i = 0; i < PAIRS; i++) {
+		exec_io_del(&all->w[i].io);
+		close(all->w[i].io.fd);
+		close(all->w[i].peer);
+		memset(&all->w[i], 0xa5, sizeof(all->w[i]));
+	}
+	exec_quit(all->x);
+}
+
+static void removed_descriptors_are_silent(void **state)
+{
+	struct all all = { .x = make() };
+
+	(void)state;
+	for (int i = 0; i < PAIRS; i++) {
+		struct watch *w = &all.w[i];
+		int fds[2];
+
+		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+		w->all = &all;
+		w->peer = fds[1];
+		assert_int_equal(exec_io_add(all.x, &w->io, fds[0], EPOLLIN, remove_all, w), 0);
+		assert_int_equal(write(fds[1], "x", 1), 1);
+	}
+	assert_int_equal(exec_run(all.x), 0);
+	assert_int_equal(all.ran, 1);
+	exec_destroy(all.x);
+}
+
+static struct exec *signal_exec; /* what the handler ends */
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	exec_quit(signal_exec);
+}
+
+static void raise_it(void *arg)
+{
+	(void)arg;
+	raise(SIGUSR1);
+}
+
+static void quit_works_from_a_signal_handler(void **state)
+{
+	struct sigaction sa = { .sa_handler = on_signal }, old;
+
+	(void)state;
+	signal_exec = make();
+	assert_int_equal(sigaction(SIGUSR1, &sa, &old), 0);
+	assert_int_equal(exec_post(signal_exec, raise_it, NULL), 0);
+	assert_int_equal(exec_run(signal_exec), 0);
+	sigaction(SIGUSR1, &old, NULL);
+	exec_destroy(signal_exec);
+}
+
+static void *quit_thread(void *arg)
+{
+	exec_quit(arg);
+	return NULL;
+}
+
+static void quit_works_from_a_thread_and_before_run(void **state)
+{
+	struct exec *x = make();
+	pthread_t t;
+
+	(void)state;
+	exec_quit(x);
+	assert_int_equal(exec_run(x), 0);
+	assert_int_equal(pthread_create(&t, NULL, quit_thread, x), 0);
+	assert_int_equal(exec_run(x), 0);
+	pthread_join(t, NULL);
+	exec_destroy(x);
+}
+
+static void bad_descriptors_are_errors(void **state)
+{
+	struct exec *x = make();
+	struct exec_io io = { 0 };
+
+	(void)state;
+	assert_int_equal(exec_io_add(x, &io, -1, EPOLLIN, remove_all, NULL), -EBADF);
+	assert_int_equal(exec_io_add(x, &io, 0, EPOLLIN | EPOLLONESHOT, remove_all, NULL), -EINVAL);
+	assert_int_equal(exec_io_mod(&io, EPOLLIN), -ENOENT);
+	exec_io_del(&io);
+	exec_destroy(x);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(posts_from_threads_all_run),
+		cmocka_unit_test(timers_are_never_early),
+		cmocka_unit_test(removed_descriptors_are_silent),
+		cmocka_unit_test(quit_works_from_a_signal_handler),
+		cmocka_unit_test(quit_works_from_a_thread_and_before_run),
+		cmocka_unit_test(bad_descriptors_are_errors),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
