@@ -37,10 +37,10 @@ ALL_CFLAGS  = $(WARN) $(BASEFLAGS) $(OPT) $(CFLAGS)
 ALL_LDFLAGS = -pthread $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
 
 # Include paths enforce the arrows: INC_<folder> of the longest matching prefix of up to three words.
-words = $(subst /, ,$(1))
-join2 = $(word 1,$(call words,$(1)))/$(word 2,$(call words,$(1)))
-join3 = $(call join2,$(1))/$(word 3,$(call words,$(1)))
-inc_of = $(or $(INC_$(call join3,$(1))),$(INC_$(call join2,$(1))),$(INC_$(word 1,$(call words,$(1)))))
+split = $(subst /, ,$(1))
+join2 = $(word 1,$(call split,$(1)))/$(word 2,$(call split,$(1)))
+join3 = $(call join2,$(1))/$(word 3,$(call split,$(1)))
+inc_of = $(or $(INC_$(call join3,$(1))),$(INC_$(call join2,$(1))),$(INC_$(word 1,$(call split,$(1)))))
 # Extra flags of one object: FLAGS_<path/file.c>
 flags_of = $(FLAGS_$(1)) $(FLAGS_$(patsubst %/,%,$(dir $(1))))
 
