@@ -6,7 +6,7 @@
  *
  * Thread:  all calls are pure functions of their arguments: any thread, no lock. A body may lie in
  *          shared memory that a faulty peer still writes: results may then be nonsense, never a crash.
- * Errors:  negative errno. `ret_why`, where there is one, then holds one sentence (what, where, what to do).
+ * Errors:  negative errno; sim_why() then holds one sentence (what, where, what to do).
  */
 #ifndef SIM_INTROSPECT_H
 #define SIM_INTROSPECT_H
@@ -28,7 +28,6 @@ extern "C" {
 #define SIM_TYPE_DEPTH_MAX   8u            /* nesting of types */
 #define SIM_TYPE_FIXED_MAX   (1u << 20)    /* bytes of a fixed struct */
 #define SIM_IDENT_MAX        63u           /* characters of a field's or a constant's name */
-#define SIM_WHY_MAX          256u          /* bytes of a ret_why buffer, NUL included */
 
 /* ---- types ---- */
 
@@ -53,11 +52,10 @@ SIM_API SIM_MUST_CHECK int sim_type_to_json(const struct sim_type *type, char **
 /*
  * Read such a JSON text of `len` bytes. Offsets and sizes are computed here, never believed; the hash
  * must be the one that the definition gives. returns a counted type: sim_type_unref().
- * ret_why: SIM_WHY_MAX bytes, or NULL.
  * Errors: -EINVAL not such a text, -EBADMSG hash or size do not belong to the definition, -E2BIG over a
  * limit, -ENOMEM.
  */
-SIM_API SIM_MUST_CHECK int sim_type_from_json(const char *json, size_t len, char *ret_why, const struct sim_type **ret);
+SIM_API SIM_MUST_CHECK int sim_type_from_json(const char *json, size_t len, const struct sim_type **ret);
 
 /* References. Both leave static types (built in, or of a simgen table) alone; unref tolerates NULL. */
 SIM_API const struct sim_type *sim_type_ref(const struct sim_type *type);
@@ -67,9 +65,9 @@ SIM_API void sim_type_unref(const struct sim_type *type);
 
 /*
  * All spans lie inside the body, hold what their field allows, and do not together claim more bytes than
- * the body has. 0, -EBADMSG (ret_why: which field), -EINVAL body NULL, too short or misaligned.
+ * the body has. The body may lie at any address. 0, -EBADMSG a span does not hold, -EINVAL body NULL or too short.
  */
-SIM_API SIM_MUST_CHECK int sim_msg_check(const struct sim_type *type, const void *body, size_t size, char *ret_why);
+SIM_API SIM_MUST_CHECK int sim_msg_check(const struct sim_type *type, const void *body, size_t size);
 
 /* End of the last byte that the message uses, 0 if sim_msg_check() would refuse it. For trimming a body. */
 SIM_API size_t sim_msg_size(const struct sim_type *type, const void *body, size_t size);
@@ -96,13 +94,12 @@ struct sim_field_view {
 };
 
 /*
- * Resolve a path. Errors: -ENOENT no such field (ret_why lists those there are), -EINVAL syntax or an
+ * Resolve a path. Errors: -ENOENT no such field (sim_why() lists those there are), -EINVAL syntax or an
  * index on what is no array, -ERANGE index beyond a fixed or bounded array, -E2BIG deeper than SIM_PATH_STEPS.
  */
-SIM_API SIM_MUST_CHECK int sim_field_find(const struct sim_type *type, const char *path, char *ret_why,
-					  struct sim_field_path *ret);
+SIM_API SIM_MUST_CHECK int sim_field_find(const struct sim_type *type, const char *path, struct sim_field_path *ret);
 
-/* Follow it in a body. Errors: -ERANGE this body has no such element, -EBADMSG a span leaves the body, -EINVAL. */
+/* Follow it in a body. Errors: -ERANGE this body has no such element, -EBADMSG a span does not hold, -EINVAL body too short or misaligned. */
 SIM_API SIM_MUST_CHECK int sim_field_get(const struct sim_field_path *path, const void *body, size_t size,
 					 struct sim_field_view *ret);
 
@@ -120,10 +117,10 @@ struct sim_json_options {
 };
 
 /*
- * Print a body as strict JSON: numbers in the fewest digits that read back to the same value, NaN and
+ * Print a body as strict JSON: numbers in as few digits as read back to the same value, NaN and
  * infinities as null, times and durations as integers (ns), bool as true and false, uint8 arrays as
  * base64 of the valid length, strings as UTF-8 (what is not, as U+FFFD). A span that does not hold is
- * printed as null and makes the result -EBADMSG; the JSON stays well-formed.
+ * printed as null and makes the result -EBADMSG; the JSON stays well-formed. The body may lie at any address.
  *
  * write    called with consecutive pieces; not 0 stops printing and is handed on
  * o        NULL: defaults
@@ -139,12 +136,12 @@ SIM_API int sim_msg_to_json_alloc(const struct sim_type *type, const void *body,
 
 /*
  * Read a message from JSON into a body: fields that are missing stay 0 or empty, null counts as missing.
- * uint8 arrays may be base64 or an array of numbers. ret_why: SIM_WHY_MAX bytes, or NULL.
+ * uint8 arrays may be base64 or an array of numbers, 64-bit integers strings of digits.
  * Errors: -EINVAL syntax, wrong type or unknown field, -ERANGE a number that does not fit, -EMSGSIZE over a
  * bound, -ENOBUFS the body does not fit into capacity.
  */
 SIM_API SIM_MUST_CHECK int sim_msg_from_json(const struct sim_type *type, const char *json, size_t len, void *body,
-					     size_t capacity, char *ret_why, size_t *ret_size);
+					     size_t capacity, size_t *ret_size);
 
 #ifdef __cplusplus
 }
