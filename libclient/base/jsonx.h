@@ -31,6 +31,9 @@ int jsonx_opt_string(const json_t *obj, const char *key, size_t max_len, const c
 /* Refuse members that are not in the NULL-ended list. */
 int jsonx_only(const json_t *obj, const char *const *keys);
 
+/* True when the text nests deeper than max: asked before parsing, so that the parser's recursion has our bound. */
+bool jsonx_too_deep(const char *text, size_t len, unsigned max);
+
 /* "object", "array", "string", "integer", "number", "boolean", "null" */
 const char *jsonx_type_name(const json_t *j);
 

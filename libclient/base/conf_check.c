@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Configuration: checks of single values and the sentences about them. Thread: the owner's. */
+#include "conf_private.h"
+#include "err.h"
+#include "jsonx.h"
+#include "timeutil.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+size_t conf_path_push(struct conf_path *p, const char *name)
+{
+	size_t old = p->len;
+	int n = snprintf(p->text + p->len, sizeof(p->text) - p->len, "%s%s", p->len ? "." : "", name);
+
+	p->len = p->len + (size_t)n < sizeof(p->text) ? p->len + (size_t)n : sizeof(p->text) - 1;
+	return old;
+}
+
+size_t conf_path_push_index(struct conf_path *p, size_t i)
+{
+	size_t old = p->len;
+	int n = snprintf(p->text + p->len, sizeof(p->text) - p->len, "[%zu]", i);
+
+	p->len = p->len + (size_t)n < sizeof(p->text) ? p->len + (size_t)n : sizeof(p->text) - 1;
+	return old;
+}
+
+void conf_path_cut(struct conf_path *p, size_t len)
+{
+	p->len = len;
+	p->text[len] = '\0';
+}
+
+const struct conf_key *conf_key_find(const struct conf_key *keys, const char *name, size_t len)
+{
+	for (const struct conf_key *k = keys; k->name; k++)
+		if (strlen(k->name) == len && !memcmp(k->name, name, len))
+			return k;
+	return NULL;
+}
+
+const struct conf_key *conf_key_id(const struct conf_key *keys)
+{
+	for (const struct conf_key *k = keys; k->name; k++)
+		if (k->id)
+			return k;
+	return NULL;
+}
+
+int conf_wrong_type(const char *want, const json_t *v, const char *origin, const struct conf_path *path)
+{
+	return err_set(-EINVAL, "%s: %s: is of type %s, give %s", origin, path->len ? path->text : "the file",
+		       jsonx_type_name(v), want);
+}
+
+/* Letters to insert, remove or replace to make a into b; both short. */
+static unsigned distance(const char *a, const char *b)
+{
+	unsigned row[64];
+	size_t n = strlen(b);
+
+	if (n >= 63)
+		return 99;
+	for (unsigned j = 0; j <= n; j++)
+		row[j] = j;
+	for (unsigned i = 1; a[i - 1]; i++) {
+		unsigned diagonal = row[0];
+
+		row[0] = i;
+		for (unsigned j = 1; j <= n; j++) {
+			unsigned best = diagonal + (a[i - 1] != b[j - 1]);
+
+			diagonal = row[j];
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			row[j] = best;
+		}
+	}
+	return row[n];
+}
+
+int conf_unknown_key(const struct conf_key *keys, const char *name, const char *origin, const struct conf_path *path)
+{
+	const char *close = NULL;
+	unsigned best = 3;
+
+	for (const struct conf_key *k = keys; k->name; k++) {
+		unsigned d = distance(name, k->name);
+
+		if (d < best) {
+			best = d;
+			close = k->name;
+		}
+	}
+	return err_set(-EINVAL, "%s: %s%s%.64s: unknown key%s%s%s", origin, path->text, path->len ? "." : "", name,
+		       close ? "; did you mean " : "", close ? close : "", close ? "?" : "");
+}
+
+/* ---- values ---- */
+
+static int check_choice(const struct conf_key *k, const json_t *v, const char *origin, const struct conf_path *path)
+{
+	const char *s = json_string_value(v);
+	char list[256] = "";
+	size_t n = 0;
+	json_int_t count = 0;
+
+	for (; k->choices[count]; count++) {
+		if (s && !strcmp(s, k->choices[count]))
+			return 0;
+		if (n < sizeof(list))
+			n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", count ? ", " : "", k->choices[count]);
+	}
+	if (k->by_number && json_is_integer(v) && json_integer_value(v) >= 0 && json_integer_value(v) < count)
+		return 0;
+	if (s)
+		return err_set(-EINVAL, "%s: %s: \"%.64s\" is not one of %s", origin, path->text, s, list);
+	return err_set(-EINVAL, "%s: %s: is of type %s, give one of %s", origin, path->text, jsonx_type_name(v), list);
+}
+
+int conf_scaled(const struct conf_key *k, const json_t *v, int64_t *ret)
+{
+	if (json_is_integer(v) && (k->type == CONF_SIZE || !json_integer_value(v))) {
+		*ret = json_integer_value(v);
+		return 0;
+	}
+	return k->type == CONF_SIZE ? size_parse(json_string_value(v), ret) : dur_parse(json_string_value(v), ret);
+}
+
+static int check_scaled(const struct conf_key *k, const json_t *v, const char *origin, const struct conf_path *path)
+{
+	bool size = k->type == CONF_SIZE;
+	char lo[DUR_FORMAT_MAX], hi[DUR_FORMAT_MAX];
+	int64_t n;
+
+	if (!json_is_string(v) && !(json_is_integer(v) && (size || !json_integer_value(v))))
+		return conf_wrong_type(size ? "a size such as \"16MiB\"" : "a duration such as \"100ms\"", v, origin, path);
+	if (conf_scaled(k, v, &n) < 0)
+		return err_prefix(-EINVAL, "%s: %s", origin, path->text);
+	if ((!k->min && !k->max) ? n >= 0 : (n >= k->min && n <= k->max))
+		return 0;
+	if (size)
+		return err_set(-EINVAL, "%s: %s: %" PRId64 " bytes is out of range, %" PRId64 " to %" PRId64, origin,
+			       path->text, n, k->min, k->max ? k->max : INT64_MAX);
+	return err_set(-EINVAL, "%s: %s: %.40s is out of range, %s to %s", origin, path->text, json_string_value(v),
+		       dur_format(k->min, lo), dur_format(k->max, hi));
+}
+
+static int check_number(const struct conf_key *k, const json_t *v, const char *origin, const struct conf_path *path)
+{
+	double x = json_number_value(v);
+
+	if (k->type == CONF_INT ? !json_is_integer(v) : !json_is_number(v))
+		return conf_wrong_type(k->type == CONF_INT ? "a whole number" : "a number", v, origin, path);
+	if ((!k->min && !k->max) || (x >= (double)k->min && x <= (double)k->max))
+		return 0;
+	return err_set(-EINVAL, "%s: %s: %.15g is out of range, %" PRId64 " to %" PRId64, origin, path->text, x, k->min,
+		       k->max);
+}
+
+static int check_string(const struct conf_key *k, const json_t *v, const char *origin, const struct conf_path *path)
+{
+	size_t max = k->type == CONF_STRING && k->max ? (size_t)k->max : 4095;
+
+	if (!json_is_string(v))
+		return conf_wrong_type("a string", v, origin, path);
+	if (json_string_length(v) > max)
+		return err_set(-EINVAL, "%s: %s: has %zu bytes, at most %zu are allowed", origin, path->text,
+			       json_string_length(v), max);
+	return 0;
+}
+
+static int check_strings(const struct conf_key *k, const json_t *v, const char *origin, const struct conf_path *path)
+{
+	size_t max = k->max ? (size_t)k->max : CONF_ITEMS_MAX;
+	struct conf_path at = *path;
+
+	if (!json_is_array(v))
+		return conf_wrong_type("an array of strings", v, origin, path);
+	if (json_array_size(v) > max)
+		return err_set(-EINVAL, "%s: %s: has %zu items, at most %zu are allowed", origin, path->text,
+			       json_array_size(v), max);
+	for (size_t i = 0; i < json_array_size(v); i++) {
+		size_t len = conf_path_push_index(&at, i);
+		int r = check_string(k, json_array_get(v, i), origin, &at);
+
+		if (r < 0)
+			return r;
+		conf_path_cut(&at, len);
+	}
+	return 0;
+}
+
+int conf_check_leaf(const struct conf_key *k, const json_t *v, const char *origin, const struct conf_path *path)
+{
+	switch (k->type) {
+	case CONF_BOOL:
+		return json_is_boolean(v) ? 0 : conf_wrong_type("true or false", v, origin, path);
+	case CONF_INT:
+	case CONF_REAL:
+		return check_number(k, v, origin, path);
+	case CONF_DUR:
+	case CONF_SIZE:
+		return check_scaled(k, v, origin, path);
+	case CONF_STRING:
+		return check_string(k, v, origin, path);
+	case CONF_CHOICE:
+		return check_choice(k, v, origin, path);
+	case CONF_STRINGS:
+		return check_strings(k, v, origin, path);
+	case CONF_OBJECT:
+	case CONF_LIST:
+	case CONF_MAP:
+	case CONF_ANY:
+		break;
+	}
+	return 0;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What conf.c, conf_check.c and conf_read.c share. Thread: the owner's. */
+#ifndef BASE_CONF_PRIVATE_H
+#define BASE_CONF_PRIVATE_H
+
+#include "conf.h"
+
+struct conf {
+	const struct conf_key *keys;
+	json_t *tree;    /* values; after conf_finish every key with a default is there */
+	json_t *origin;  /* the same shape; a string where tree has a value that is not an object or list of them */
+	bool finished;
+};
+
+#define CONF_PATH_MAX 256
+
+/* Key path of what is being looked at, for sentences; cut when longer. */
+struct conf_path {
+	char text[CONF_PATH_MAX];
+	size_t len;
+};
+
+/* Append ".name" or "[i]"; returns the old length, for conf_path_cut. */
+size_t conf_path_push(struct conf_path *p, const char *name);
+size_t conf_path_push_index(struct conf_path *p, size_t i);
+void conf_path_cut(struct conf_path *p, size_t len);
+
+const struct conf_key *conf_key_find(const struct conf_key *keys, const char *name, size_t len);
+const struct conf_key *conf_key_id(const struct conf_key *keys); /* NULL: the list has none */
+
+/* A value that is no object with keys of its own: type, range, choice. Sentence: "<origin>: <path>: ...". */
+int conf_check_leaf(const struct conf_key *k, const json_t *v, const char *origin, const struct conf_path *path);
+int conf_wrong_type(const char *want, const json_t *v, const char *origin, const struct conf_path *path);
+int conf_unknown_key(const struct conf_key *keys, const char *name, const char *origin, const struct conf_path *path);
+
+/* Number that a CONF_DUR or CONF_SIZE value stands for. */
+int conf_scaled(const struct conf_key *k, const json_t *v, int64_t *ret);
+
+#endif

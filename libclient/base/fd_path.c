@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Unix sockets and files by path, see fd.h. Thread: any. */
+#include "err.h"
+#include "fd.h"
+#include "mem.h"
+#include "timeutil.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static int unix_address(const char *path, struct sockaddr_un *ret)
+{
+	size_t n = strlen(path);
+
+	if (path[0] != '/')
+		return err_set(-EINVAL, "socket \"%s\": give an absolute path", path);
+	if (n >= sizeof(ret->sun_path))
+		return err_set(-ENAMETOOLONG, "socket \"%s\": the path has %zu characters, at most %zu are possible", path, n,
+			       sizeof(ret->sun_path) - 1);
+	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	memcpy(ret->sun_path, path, n + 1);
+	return 0;
+}
+
+/* Others could put a socket of theirs in place of ours if they can write to the directory. */
+static int check_parent(const char *path)
+{
+	char dir[PATH_MAX];
+	const char *slash = strrchr(path, '/');
+	size_t n = slash > path ? (size_t)(slash - path) : 1;
+	struct stat st;
+
+	memcpy(dir, path, n);
+	dir[n] = '\0';
+	if (stat(dir, &st) < 0)
+		return err_sys(-errno, "socket %s: its directory", path);
+	if (!S_ISDIR(st.st_mode))
+		return err_set(-ENOTDIR, "socket %s: %s is not a directory", path, dir);
+	if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
+		return err_set(-EPERM, "socket %s: anyone may write to %s; use a directory of its own", path, dir);
+	return 0;
+}
+
+/* Make room at `path`: only a socket that nobody listens on is removed. */
+static int clear_path(const char *path, const struct sockaddr_un *a, int type)
+{
+	struct stat st;
+	int fd, r;
+
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT ? 0 : err_sys(-errno, "socket %s", path);
+	if (!S_ISSOCK(st.st_mode))
+		return err_set(-EEXIST, "socket %s: something that is not a socket is in its place; remove it", path);
+	fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return err_sys(-errno, "socket %s", path);
+	r = connect(fd, (const struct sockaddr *)a, sizeof(*a)) < 0 ? errno : 0;
+	fd_close(fd);
+	if (r == ENOENT)
+		return 0;
+	if (r != ECONNREFUSED)
+		return err_set(-EADDRINUSE, "socket %s: another process listens there", path);
+	if (unlink(path) < 0 && errno != ENOENT)
+		return err_sys(-errno, "socket %s: removing what a dead process left", path);
+	return 0;
+}
+
+int fd_unix_listen(const char *path, int type, mode_t mode)
+{
+	struct sockaddr_un a;
+	int fd, r = unix_address(path, &a);
+
+	if (r < 0 || (r = check_parent(path)) < 0 || (r = clear_path(path, &a, type)) < 0)
+		return r;
+	fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return err_sys(-errno, "socket %s", path);
+	/* the mode goes onto the unbound socket, so there is no moment at which others could connect */
+	if (fchmod(fd, mode) < 0 || bind(fd, (const struct sockaddr *)&a, sizeof(a)) < 0) {
+		r = err_sys(-errno, "socket %s", path);
+		fd_close(fd);
+		return r;
+	}
+	if (chmod(path, mode) < 0 || listen(fd, 128) < 0) {
+		r = err_sys(-errno, "socket %s", path);
+		unlink(path);
+		fd_close(fd);
+		return r;
+	}
+	return fd;
+}
+
+static int connect_error(int r, const char *path)
+{
+	switch (r) {
+	case -ENOENT:
+		return err_set(r, "%s: no such socket; is the program that owns it running?", path);
+	case -ECONNREFUSED:
+		return err_set(r, "%s: nobody listens there any more; its owner has died", path);
+	case -EACCES:
+		return err_set(r, "%s: no permission; join the group that owns it", path);
+	case -EAGAIN:
+		return err_set(-ETIMEDOUT, "%s: too many connections are waiting there", path);
+	default:
+		return err_sys(r, "%s", path);
+	}
+}
+
+int fd_unix_connect(const char *path, int type, int64_t timeout_dur_ns)
+{
+	int64_t until = ns_add(mono_now_ns(), timeout_dur_ns < 0 ? INT64_MAX : timeout_dur_ns);
+	struct sockaddr_un a;
+	int fd, r = unix_address(path, &a);
+
+	if (r < 0)
+		return r;
+	fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return err_sys(-errno, "%s", path);
+	/* a full backlog answers EAGAIN at once and has no event to wait for: ask again until the time is up */
+	while (connect(fd, (const struct sockaddr *)&a, sizeof(a)) < 0) {
+		int64_t now = mono_now_ns();
+
+		if (errno != EAGAIN && errno != EINTR) {
+			r = connect_error(-errno, path);
+			goto err;
+		}
+		if (now >= until) {
+			r = connect_error(-EAGAIN, path);
+			goto err;
+		}
+		mono_sleep_until(ns_add(now, 2 * NS_PER_MS) < until ? now + 2 * NS_PER_MS : until);
+	}
+	return fd;
+err:
+	fd_close(fd);
+	return r;
+}
+
+int fd_unix_accept(int listen_fd)
+{
+	int fd;
+
+	do
+		fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
+	if (fd >= 0)
+		return fd;
+	return errno == EAGAIN ? -EAGAIN : err_sys(-errno, "accepting a connection");
+}
+
+int fd_peer_cred(int sock, struct ucred *ret)
+{
+	struct ucred c;
+	socklen_t n = sizeof(c);
+
+	if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &c, &n) < 0)
+		return err_sys(-errno, "the peer's credentials");
+	*ret = c;
+	return 0;
+}
+
+/* ---- files ---- */
+
+static int read_all(int fd, const char *path, size_t max, char **ret, size_t *ret_len)
+{
+	size_t cap = 4096 < max ? 4096 : max, len = 0;
+	char *buf = mem_alloc(cap + 1);
+
+	for (;;) {
+		ssize_t n;
+		char *p;
+
+		if (!buf)
+			return err_nomem();
+		n = read(fd, buf + len, cap - len + (cap == max)); /* one byte more tells "too long" from "just fits" */
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			int r = err_sys(-errno, "%s", path);
+
+			mem_free(buf);
+			return r;
+		}
+		len += (size_t)n;
+		if (len > max) {
+			mem_free(buf);
+			return err_set(-EFBIG, "%s: larger than %zu bytes", path, max);
+		}
+		if (!n)
+			break;
+		if (len < cap || cap == max)
+			continue;
+		cap = cap * 2 < max ? cap * 2 : max;
+		p = mem_realloc(buf, cap + 1);
+		if (!p)
+			mem_free(buf);
+		buf = p;
+	}
+	buf[len] = '\0';
+	*ret = buf;
+	if (ret_len)
+		*ret_len = len;
+	return 0;
+}
+
+int fd_read_file(const char *path, size_t max, char **ret, size_t *ret_len)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), r;
+
+	if (fd < 0)
+		return err_sys(-errno, "%s", path);
+	r = read_all(fd, path, max, ret, ret_len);
+	fd_close(fd);
+	return r;
+}
+
+int fd_write_all(int fd, const void *data, size_t len)
+{
+	const char *p = data;
+
+	while (len) {
+		ssize_t n = write(fd, p, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_sys(-errno, "writing");
+		p += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+int fd_write_file(const char *path, const void *data, size_t len, mode_t mode)
+{
+	char *tmp = mem_printf("%s.XXXXXX", path);
+	int fd, r;
+
+	if (!tmp)
+		return err_nomem();
+	fd = mkostemp(tmp, O_CLOEXEC);
+	if (fd < 0) {
+		r = err_sys(-errno, "%s", path);
+		goto out;
+	}
+	r = fd_write_all(fd, data, len);
+	if (r < 0)
+		err_prefix(r, "%s", path);
+	else if (fchmod(fd, mode) < 0 || rename(tmp, path) < 0)
+		r = err_sys(-errno, "%s", path);
+	fd_close(fd);
+	if (r < 0)
+		unlink(tmp);
+out:
+	mem_free(tmp);
+	return r;
+}
+
+int fd_mkdir_p(const char *path, mode_t mode)
+{
+	char *p = mem_strdup(path);
+	struct stat st;
+	int r = 0;
+
+	if (!p)
+		return err_nomem();
+	for (char *s = p + 1; *p && r == 0; s++) {
+		char c = *s;
+
+		if (c && c != '/')
+			continue;
+		*s = '\0';
+		if (mkdir(p, mode) < 0 && errno != EEXIST)
+			r = err_sys(-errno, "directory %s", p);
+		*s = c;
+		if (!c)
+			break;
+	}
+	if (!r && (stat(path, &st) < 0 || !S_ISDIR(st.st_mode)))
+		r = err_set(-ENOTDIR, "%s is not a directory", path);
+	mem_free(p);
+	return r;
+}

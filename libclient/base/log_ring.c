@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bounded lock-free ring of log lines: many producers that must not block, one consumer.
+ *
+ * Each cell has a turn counter: a producer owns cell i of round k when turn == i + k * size, hands it
+ * over by turn + 1, and the consumer returns it by turn + size. A producer that finds its cell not
+ * returned yet drops the line. Waking: the consumer announces that it is about to sleep, looks once
+ * more, and sleeps on a futex; only then does a producer pay for a wake-up.
+ *
+ * Thread: log_ring_vput any; drain one at a time; start and stop the owner's.
+ */
+#include "err.h"
+#include "log_private.h"
+#include "mem.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct cell {
+	_Atomic uint64_t turn;
+	const char *topic; /* static, as topics are */
+	uint32_t level;
+	char text[LOG_RING_TEXT];
+};
+
+struct log_ring {
+	_Alignas(64) _Atomic uint64_t head; /* next cell to write */
+	_Atomic uint64_t dropped;
+	_Alignas(64) uint64_t tail;         /* next cell to read: the consumer's */
+	uint64_t told;                      /* dropped lines that were reported: the consumer's */
+	_Alignas(64) _Atomic uint32_t asleep; /* futex word: 1 while the log thread sleeps */
+	_Atomic uint32_t stopping;
+	pthread_t thread;
+	bool running;
+	char name[16];
+	uint64_t mask;
+	struct cell cells[];
+};
+
+int log_ring_create(uint32_t lines, struct log_ring **ret)
+{
+	struct log_ring *ring;
+	uint64_t n = 16;
+
+	if (!lines || lines > 65536)
+		return err_set(-EINVAL, "a log ring has 1 to 65536 lines, not %" PRIu32, lines);
+	while (n < lines)
+		n *= 2;
+	ring = mem_zalloc(sizeof(*ring) + n * sizeof(ring->cells[0]));
+	if (!ring)
+		return err_nomem();
+	ring->mask = n - 1;
+	for (uint64_t i = 0; i < n; i++)
+		atomic_init(&ring->cells[i].turn, i);
+	*ret = ring;
+	return 0;
+}
+
+void log_ring_destroy(struct log_ring *ring)
+{
+	log_ring_stop(ring);
+	mem_free(ring);
+}
+
+static void futex(_Atomic uint32_t *word, int op, uint32_t value)
+{
+	syscall(SYS_futex, (void *)word, op | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
+}
+
+static void wake(struct log_ring *ring)
+{
+	if (atomic_exchange(&ring->asleep, 0))
+		futex(&ring->asleep, FUTEX_WAKE, 1);
+}
+
+void log_ring_vput(struct log_ring *ring, enum log_level level, const char *topic, const char *fmt, va_list ap)
+{
+	uint64_t at = atomic_load_explicit(&ring->head, memory_order_relaxed);
+	struct cell *c;
+
+	for (;;) {
+		uint64_t turn;
+
+		c = &ring->cells[at & ring->mask];
+		turn = atomic_load_explicit(&c->turn, memory_order_acquire);
+		if (turn == at) {
+			if (atomic_compare_exchange_weak_explicit(&ring->head, &at, at + 1, memory_order_relaxed,
+								  memory_order_relaxed))
+				break;
+		} else if ((int64_t)(turn - at) < 0) {
+			atomic_fetch_add_explicit(&ring->dropped, 1, memory_order_relaxed);
+			return;
+		} else {
+			at = atomic_load_explicit(&ring->head, memory_order_relaxed);
+		}
+	}
+	c->level = (uint32_t)level;
+	c->topic = topic;
+	vsnprintf(c->text, sizeof(c->text), fmt, ap);
+	/* sequentially consistent against the consumer's announcement: one of the two sees the other */
+	atomic_store(&c->turn, at + 1);
+	if (atomic_load(&ring->asleep))
+		wake(ring);
+}
+
+static bool ring_has_line(struct log_ring *ring)
+{
+	return atomic_load(&ring->cells[ring->tail & ring->mask].turn) == ring->tail + 1;
+}
+
+static void tell_dropped(struct log_ring *ring)
+{
+	uint64_t dropped = atomic_load_explicit(&ring->dropped, memory_order_relaxed);
+	char text[80];
+
+	if (dropped == ring->told)
+		return;
+	snprintf(text, sizeof(text), "%" PRIu64 " lines were dropped, the ring was full", dropped - ring->told);
+	ring->told = dropped;
+	log_emit(LOG_LEVEL_WARN, "log", text);
+}
+
+unsigned log_ring_drain(struct log_ring *ring, unsigned max)
+{
+	unsigned n = 0;
+
+	while ((!max || n < max) && ring_has_line(ring)) {
+		struct cell *c = &ring->cells[ring->tail & ring->mask];
+
+		log_emit((enum log_level)c->level, c->topic, c->text);
+		atomic_store_explicit(&c->turn, ring->tail + ring->mask + 1, memory_order_release);
+		ring->tail++;
+		n++;
+	}
+	tell_dropped(ring);
+	return n;
+}
+
+uint64_t log_ring_dropped(const struct log_ring *ring)
+{
+	return atomic_load_explicit(&ring->dropped, memory_order_relaxed);
+}
+
+static void *log_thread(void *arg)
+{
+	struct log_ring *ring = arg;
+
+	pthread_setname_np(pthread_self(), ring->name);
+	while (!atomic_load(&ring->stopping)) {
+		log_ring_drain(ring, 0);
+		atomic_store(&ring->asleep, 1);
+		if (ring_has_line(ring) || atomic_load(&ring->stopping)) {
+			atomic_store(&ring->asleep, 0);
+			continue;
+		}
+		futex(&ring->asleep, FUTEX_WAIT, 1);
+	}
+	log_ring_drain(ring, 0);
+	return NULL;
+}
+
+int log_ring_start(struct log_ring *ring, const char *thread_name)
+{
+	int r;
+
+	if (ring->running)
+		return -EALREADY;
+	snprintf(ring->name, sizeof(ring->name), "%s", thread_name);
+	atomic_store(&ring->stopping, 0);
+	r = pthread_create(&ring->thread, NULL, log_thread, ring);
+	if (r)
+		return err_sys(-r, "starting the log thread");
+	ring->running = true;
+	return 0;
+}
+
+void log_ring_stop(struct log_ring *ring)
+{
+	if (!ring || !ring->running)
+		return;
+	atomic_store(&ring->stopping, 1);
+	wake(ring);
+	pthread_join(ring->thread, NULL);
+	ring->running = false;
+}

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Command lines from a table: the parser. Help, completion and the list are in opt_print.c.
+ * Thread: main.
+ */
+#include "opt.h"
+
+#include "err.h"
+#include "opt_private.h"
+#include "timeutil.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct opt opt_builtin[] = {
+	{ .name = "help", .letter = 'h', .type = OPT_FLAG, .help = "show this help and exit" },
+	{ .name = "version", .letter = 'V', .type = OPT_FLAG, .help = "show the version and exit" },
+	{ .name = "completion-bash", .type = OPT_FLAG, .help = "print a bash completion script and exit" },
+	{ .name = "list-options", .type = OPT_FLAG, .help = "print the names of all options and commands and exit" },
+	{ 0 },
+};
+
+enum { BUILTIN_HELP, BUILTIN_VERSION, BUILTIN_BASH, BUILTIN_LIST };
+
+static const struct opt no_opts[1];
+
+struct parse {
+	const struct opt_program *p;
+	const struct opt_command *cmd; /* NULL until known */
+	char *const *argv;
+	int argc, at;                  /* next argument */
+	void *values;
+	unsigned positionals;          /* consumed so far */
+	int asked;                     /* built-in option that was given, -1: none */
+	bool no_more_options;
+};
+
+bool opt_takes_value(const struct opt *o)
+{
+	return o->type != OPT_FLAG && o->type != OPT_COUNT;
+}
+
+/* Numbers the value's type needs: how a sentence calls the option. */
+static const char *shown(const struct opt *o, char buf[64])
+{
+	snprintf(buf, 64, "%s%s", o->kind == OPT_OPTION ? "--" : "", o->name);
+	return buf;
+}
+
+static int range(const struct opt *o, int64_t v, const char *text)
+{
+	char name[64];
+
+	if ((o->min || o->max) && (v < o->min || v > o->max))
+		return err_set(-EINVAL, "%s: %s is out of range, %" PRId64 " to %" PRId64, shown(o, name), text, o->min,
+			       o->max);
+	return 0;
+}
+
+static int set_int(const struct opt *o, const char *text, int64_t *var)
+{
+	char *end, name[64];
+	long long v;
+	int r;
+
+	errno = 0;
+	v = strtoll(text, &end, 0);
+	if (end == text || *end || errno || isspace((unsigned char)text[0]))
+		return err_set(-EINVAL, "%s: \"%.60s\" is not a whole number", shown(o, name), text);
+	r = range(o, v, text);
+	if (r == 0)
+		*var = v;
+	return r;
+}
+
+static int set_double(const struct opt *o, const char *text, double *var)
+{
+	char *end, name[64];
+	double v = strtod(text, &end);
+
+	if (end == text || *end || !isfinite(v) || isspace((unsigned char)text[0]))
+		return err_set(-EINVAL, "%s: \"%.60s\" is not a number", shown(o, name), text);
+	if ((o->min || o->max) && (v < (double)o->min || v > (double)o->max))
+		return err_set(-EINVAL, "%s: %s is out of range, %" PRId64 " to %" PRId64, shown(o, name), text, o->min,
+			       o->max);
+	*var = v;
+	return 0;
+}
+
+static int set_scaled(const struct opt *o, const char *text, int64_t *var)
+{
+	int64_t v;
+	char name[64];
+	int r = o->type == OPT_DUR ? dur_parse(text, &v) : size_parse(text, &v);
+
+	if (r < 0)
+		return err_prefix(-EINVAL, "%s", shown(o, name));
+	r = range(o, v, text);
+	if (r == 0)
+		*var = v;
+	return r;
+}
+
+static int set_choice(const struct opt *o, const char *text, int *var)
+{
+	char name[64], list[256] = "";
+	size_t n = 0;
+
+	for (int i = 0; o->choices[i]; i++) {
+		if (!strcmp(o->choices[i], text)) {
+			*var = i;
+			return 0;
+		}
+		if (n < sizeof(list))
+			n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", o->choices[i]);
+	}
+	return err_set(-EINVAL, "%s: \"%.60s\" is not one of %s", shown(o, name), text, list);
+}
+
+static int set_strings(const struct opt *o, const char *text, struct opt_strings *var)
+{
+	char name[64];
+
+	if (var->n == OPT_STRINGS_MAX)
+		return err_set(-EINVAL, "%s: given more than %d times", shown(o, name), OPT_STRINGS_MAX);
+	var->v[var->n++] = text;
+	return 0;
+}
+
+static int set_value(struct parse *s, const struct opt *o, const char *text)
+{
+	void *var = (char *)s->values + o->off;
+
+	switch (o->type) {
+	case OPT_FLAG:
+		*(bool *)var = true;
+		return 0;
+	case OPT_COUNT:
+		++*(int64_t *)var;
+		return 0;
+	case OPT_INT:
+		return set_int(o, text, var);
+	case OPT_DOUBLE:
+		return set_double(o, text, var);
+	case OPT_DUR:
+	case OPT_SIZE:
+		return set_scaled(o, text, var);
+	case OPT_STRING:
+		*(const char **)var = text;
+		return 0;
+	case OPT_STRINGS:
+		return set_strings(o, text, var);
+	case OPT_CHOICE:
+		return set_choice(o, text, var);
+	}
+	return err_set(-EINVAL, "option --%s has no type", o->name);
+}
+
+/* ---- finding ---- */
+
+static const struct opt *tables(const struct parse *s, int i)
+{
+	const struct opt *t = i == 0 ? (s->cmd ? s->cmd->opts : NULL) : i == 1 ? s->p->opts : opt_builtin;
+
+	return t ? t : no_opts;
+}
+
+/* Command's options first, then the program's, then the built-in ones. len: of a long name; letter else. */
+static const struct opt *find(const struct parse *s, const char *name, size_t len, char letter, bool *ret_no)
+{
+	for (int i = 0; i < 3; i++)
+		for (const struct opt *o = tables(s, i); o->name; o++) {
+			if (o->kind != OPT_OPTION)
+				continue;
+			*ret_no = false;
+			if (letter ? o->letter == letter : strlen(o->name) == len && !memcmp(o->name, name, len))
+				return o;
+			*ret_no = true;
+			if (!letter && o->negatable && len > 3 && !memcmp(name, "no-", 3) &&
+			    strlen(o->name) == len - 3 && !memcmp(o->name, name + 3, len - 3))
+				return o;
+		}
+	return NULL;
+}
+
+static bool is_builtin(const struct opt *o)
+{
+	return o >= opt_builtin && o < opt_builtin + sizeof(opt_builtin) / sizeof(opt_builtin[0]);
+}
+
+/* value: the text attached to the option, NULL if none. Takes the next argument when one is needed. */
+static int apply(struct parse *s, const struct opt *o, const char *value, bool negated)
+{
+	char name[64];
+
+	if (is_builtin(o)) {
+		if (s->asked < 0)
+			s->asked = (int)(o - opt_builtin);
+		return 0;
+	}
+	if (negated) {
+		*(bool *)((char *)s->values + o->off) = false;
+		return 0;
+	}
+	if (opt_takes_value(o) && !value) {
+		if (s->at >= s->argc)
+			return err_set(-EINVAL, "%s needs a value", shown(o, name));
+		value = s->argv[s->at++];
+	}
+	return set_value(s, o, value);
+}
+
+static int parse_long(struct parse *s, const char *arg)
+{
+	size_t len = strcspn(arg, "=");
+	bool negated;
+	const struct opt *o = find(s, arg, len, 0, &negated);
+
+	if (!o)
+		return err_set(-EINVAL, "unknown option --%.*s", (int)len, arg);
+	if (arg[len] && (!opt_takes_value(o) || negated))
+		return err_set(-EINVAL, "--%.*s takes no value", (int)len, arg);
+	return apply(s, o, arg[len] ? arg + len + 1 : NULL, negated);
+}
+
+static int parse_letters(struct parse *s, const char *arg)
+{
+	for (; *arg; arg++) {
+		bool negated;
+		const struct opt *o = find(s, NULL, 0, *arg, &negated);
+		int r;
+
+		if (!o)
+			return err_set(-EINVAL, "unknown option -%c", *arg);
+		if (opt_takes_value(o) && arg[1])
+			return apply(s, o, arg + 1, false);
+		r = apply(s, o, NULL, false);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* ---- commands and positionals ---- */
+
+static const struct opt_command *find_command(const struct opt_program *p, const char *a, const char *b)
+{
+	for (const struct opt_command *c = p->commands; c->name; c++) {
+		size_t n = strlen(a);
+
+		if (!strcmp(c->name, a))
+			return c;
+		if (b && !strncmp(c->name, a, n) && c->name[n] == ' ' && !strcmp(c->name + n + 1, b))
+			return c;
+	}
+	return NULL;
+}
+
+/* Second words that may follow `a`, as a list for a sentence; empty if `a` starts no command. */
+static void second_words(const struct opt_program *p, const char *a, char *buf, size_t size)
+{
+	size_t len = strlen(a), n = 0;
+
+	buf[0] = '\0';
+	for (const struct opt_command *c = p->commands; c->name && n < size; c++)
+		if (!strncmp(c->name, a, len) && c->name[len] == ' ')
+			n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "", c->name + len + 1);
+}
+
+static int parse_command(struct parse *s, const char *word)
+{
+	const char *next = s->at < s->argc ? s->argv[s->at] : NULL;
+	char list[256];
+
+	s->cmd = find_command(s->p, word, next);
+	if (s->cmd) {
+		if (strchr(s->cmd->name, ' '))
+			s->at++;
+		return 0;
+	}
+	second_words(s->p, word, list, sizeof(list));
+	if (!list[0])
+		return err_set(-EINVAL, "unknown command \"%.60s\"", word);
+	if (next && next[0] != '-')
+		return err_set(-EINVAL, "unknown command \"%.60s %.60s\"; %.60s is followed by one of %s", word, next, word,
+			       list);
+	return err_set(-EINVAL, "\"%.60s\" is followed by one of %s", word, list);
+}
+
+static const struct opt *positional_table(const struct parse *s)
+{
+	const struct opt *t = s->p->commands ? (s->cmd ? s->cmd->opts : NULL) : s->p->opts;
+
+	return t ? t : no_opts;
+}
+
+/* The i-th positional of the table; a trailing OPT_MANY takes all further ones. */
+static const struct opt *positional(const struct parse *s, unsigned i)
+{
+	for (const struct opt *o = positional_table(s); o->name; o++)
+		if (o->kind != OPT_OPTION && (i-- == 0 || o->kind == OPT_MANY))
+			return o;
+	return NULL;
+}
+
+static int parse_word(struct parse *s, const char *word)
+{
+	const struct opt *o;
+
+	if (s->p->commands && !s->cmd)
+		return parse_command(s, word);
+	o = positional(s, s->positionals);
+	if (!o)
+		return err_set(-EINVAL, "\"%.60s\" is one argument too many", word);
+	s->positionals++;
+	return set_value(s, o, word);
+}
+
+static int check_complete(const struct parse *s)
+{
+	const struct opt *o;
+
+	if (s->p->commands && !s->cmd)
+		return err_set(-EINVAL, "give a command");
+	o = positional(s, s->positionals);
+	if (o && o->kind == OPT_REQUIRED)
+		return err_set(-EINVAL, "%s is missing", o->name);
+	return 0;
+}
+
+static int parse_all(struct parse *s)
+{
+	int r = 0;
+
+	while (r == 0 && s->at < s->argc && s->asked != BUILTIN_VERSION) {
+		const char *a = s->argv[s->at++];
+
+		if (s->no_more_options || a[0] != '-' || !a[1])
+			r = parse_word(s, a);
+		else if (!strcmp(a, "--"))
+			s->no_more_options = true;
+		else if (a[1] == '-')
+			r = parse_long(s, a + 2);
+		else
+			r = parse_letters(s, a + 1);
+	}
+	return r;
+}
+
+static void answer(const struct parse *s, FILE *out)
+{
+	switch (s->asked) {
+	case BUILTIN_HELP:
+		opt_print_help(s->p, s->cmd, out);
+		break;
+	case BUILTIN_VERSION:
+		if (s->p->print_version)
+			s->p->print_version(out);
+		else
+			fprintf(out, "%s %s\n", s->p->name, s->p->version);
+		break;
+	case BUILTIN_BASH:
+		opt_print_bash(s->p, out);
+		break;
+	default:
+		opt_print_list(s->p, out);
+		break;
+	}
+}
+
+int opt_parse(const struct opt_program *p, int argc, char *const argv[], void *values,
+	      const struct opt_command **ret_cmd, FILE *out, FILE *err)
+{
+	struct parse s = { .p = p, .argv = argv, .argc = argc, .at = 1, .values = values, .asked = -1 };
+	int r = parse_all(&s);
+
+	/* help was asked for: it is the answer to whatever else is wrong with the line */
+	if (s.asked >= 0) {
+		answer(&s, out ? out : stdout);
+		return 1;
+	}
+	if (r == 0)
+		r = check_complete(&s);
+	if (r < 0) {
+		fprintf(err ? err : stderr, "%s: %s (see %s%s%s --help)\n", p->name, err_why(), p->name, s.cmd ? " " : "",
+			s.cmd ? s.cmd->name : "");
+		return r;
+	}
+	if (ret_cmd)
+		*ret_cmd = s.cmd;
+	return 0;
+}
+
+const struct opt_command *opt_parse_or_exit(const struct opt_program *p, int argc, char *const argv[], void *values)
+{
+	const struct opt_command *cmd = NULL;
+	int r = opt_parse(p, argc, argv, values, &cmd, NULL, NULL);
+
+	if (r > 0)
+		exit(fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
+	if (r < 0)
+		exit(2);
+	return cmd;
+}

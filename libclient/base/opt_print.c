@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Help, bash completion and the list for the manual check, from the option tables. Thread: main. */
+#include "opt_private.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define HELP_COLUMN 30
+
+static const char *metavar(const struct opt *o)
+{
+	static const char *const names[] = {
+		[OPT_INT] = "N",       [OPT_DOUBLE] = "X",     [OPT_DUR] = "DURATION",   [OPT_SIZE] = "SIZE",
+		[OPT_STRING] = "TEXT", [OPT_STRINGS] = "TEXT", [OPT_CHOICE] = "CHOICE",
+	};
+
+	return o->metavar ? o->metavar : names[o->type];
+}
+
+static void print_row(FILE *out, const char *left, const char *help)
+{
+	if (strlen(left) < HELP_COLUMN - 1)
+		fprintf(out, "%-*s%s\n", HELP_COLUMN, left, help ? help : "");
+	else
+		fprintf(out, "%s\n%-*s%s\n", left, HELP_COLUMN, "", help ? help : "");
+}
+
+static void print_option(FILE *out, const struct opt *o)
+{
+	char left[128], letter[8] = "    ";
+
+	if (o->letter)
+		snprintf(letter, sizeof(letter), "-%c, ", o->letter);
+	snprintf(left, sizeof(left), "  %s--%s%s%s%s", letter, o->negatable ? "[no-]" : "", o->name,
+		 opt_takes_value(o) ? " " : "", opt_takes_value(o) ? metavar(o) : "");
+	print_row(out, left, o->help);
+	if (o->type == OPT_CHOICE) {
+		fprintf(out, "%-*s", HELP_COLUMN, "");
+		for (int i = 0; o->choices[i]; i++)
+			fprintf(out, "%s%s", i ? ", " : "one of ", o->choices[i]);
+		fputc('\n', out);
+	}
+}
+
+static void print_options(FILE *out, const char *title, const struct opt *t)
+{
+	bool any = false;
+
+	for (const struct opt *o = t; o && o->name; o++) {
+		if (o->kind != OPT_OPTION)
+			continue;
+		if (!any)
+			fprintf(out, "\n%s\n", title);
+		any = true;
+		print_option(out, o);
+	}
+}
+
+static void print_positionals(FILE *out, const struct opt *t, bool usage)
+{
+	for (const struct opt *o = t; o && o->name; o++) {
+		char left[96];
+
+		if (o->kind == OPT_OPTION)
+			continue;
+		if (!usage) {
+			snprintf(left, sizeof(left), "  %s", o->name);
+			print_row(out, left, o->help);
+			continue;
+		}
+		fprintf(out, o->kind == OPT_REQUIRED ? " %s" : o->kind == OPT_OPTIONAL ? " [%s]" : " [%s ...]", o->name);
+	}
+}
+
+static bool has_kind(const struct opt *t, bool option)
+{
+	for (; t && t->name; t++)
+		if ((t->kind == OPT_OPTION) == option)
+			return true;
+	return false;
+}
+
+static void print_command_help(const struct opt_program *p, const struct opt_command *cmd, FILE *out)
+{
+	fprintf(out, "usage: %s %s%s", p->name, cmd->name, has_kind(cmd->opts, true) ? " [options]" : "");
+	print_positionals(out, cmd->opts, true);
+	fprintf(out, "\n\n%s\n", cmd->help);
+	if (has_kind(cmd->opts, false)) {
+		fprintf(out, "\narguments:\n");
+		print_positionals(out, cmd->opts, false);
+	}
+	print_options(out, "options:", cmd->opts);
+	print_options(out, "options of every command:", p->opts);
+	print_options(out, p->opts ? "" : "options of every command:", opt_builtin);
+}
+
+void opt_print_help(const struct opt_program *p, const struct opt_command *cmd, FILE *out)
+{
+	if (cmd) {
+		print_command_help(p, cmd, out);
+		return;
+	}
+	fprintf(out, "usage: %s [options]%s", p->name, p->commands ? " COMMAND ..." : "");
+	print_positionals(out, p->opts, true);
+	fprintf(out, "\n\n%s\n", p->summary);
+	if (p->commands)
+		fprintf(out, "\ncommands:\n");
+	for (const struct opt_command *c = p->commands; c && c->name; c++) {
+		char left[64];
+
+		snprintf(left, sizeof(left), "  %s", c->name);
+		print_row(out, left, c->help);
+	}
+	if (has_kind(p->opts, false)) {
+		fprintf(out, "\narguments:\n");
+		print_positionals(out, p->opts, false);
+	}
+	fprintf(out, "\noptions:\n");
+	for (const struct opt *o = p->opts; o && o->name; o++)
+		if (o->kind == OPT_OPTION)
+			print_option(out, o);
+	for (const struct opt *o = opt_builtin; o->name; o++)
+		print_option(out, o);
+	if (p->epilog)
+		fprintf(out, "\n%s\n", p->epilog);
+	if (p->commands)
+		fprintf(out, "\n%s COMMAND --help tells more about a command; see also %s(%d).\n", p->name, p->name, p->section);
+}
+
+/* ---- the list for the manual check ---- */
+
+static void list_table(FILE *out, const struct opt *t)
+{
+	for (; t && t->name; t++) {
+		if (t->kind != OPT_OPTION)
+			continue;
+		fprintf(out, "option --%s\n", t->name);
+		if (t->letter)
+			fprintf(out, "letter -%c\n", t->letter);
+	}
+}
+
+void opt_print_list(const struct opt_program *p, FILE *out)
+{
+	list_table(out, p->opts);
+	for (const struct opt_command *c = p->commands; c && c->name; c++) {
+		fprintf(out, "command %s\n", c->name);
+		list_table(out, c->opts);
+	}
+	list_table(out, opt_builtin);
+}
+
+/* ---- bash completion ---- */
+
+static void bash_words(FILE *out, const struct opt *t)
+{
+	for (; t && t->name; t++)
+		if (t->kind == OPT_OPTION)
+			fprintf(out, "%s--%s", " ", t->name);
+}
+
+/* What completes the value of o: a line of shell that fills COMPREPLY. */
+static void bash_value(FILE *out, const struct opt *o)
+{
+	if (o->type == OPT_CHOICE) {
+		fprintf(out, "COMPREPLY=($(compgen -W '");
+		for (int i = 0; o->choices[i]; i++)
+			fprintf(out, "%s%s", i ? " " : "", o->choices[i]);
+		fprintf(out, "' -- \"$cur\"))");
+	} else if (o->complete && !strcmp(o->complete, "file")) {
+		fprintf(out, "COMPREPLY=($(compgen -f -- \"$cur\"))");
+	} else if (o->complete && !strcmp(o->complete, "dir")) {
+		fprintf(out, "COMPREPLY=($(compgen -d -- \"$cur\"))");
+	} else if (o->complete) {
+		fprintf(out, "COMPREPLY=($(compgen -W \"$(%s 2>/dev/null)\" -- \"$cur\"))", o->complete);
+	} else {
+		fprintf(out, "COMPREPLY=()");
+	}
+}
+
+static void bash_values(FILE *out, const char *cmd, const struct opt *t)
+{
+	for (; t && t->name; t++) {
+		if (t->kind != OPT_OPTION || !opt_takes_value(t))
+			continue;
+		fprintf(out, "\t'%s'*:--%s", cmd, t->name);
+		if (t->letter)
+			fprintf(out, "|'%s'*:-%c", cmd, t->letter);
+		fprintf(out, ") ");
+		bash_value(out, t);
+		fprintf(out, "; return;;\n");
+	}
+}
+
+static void bash_function_name(FILE *out, const char *name)
+{
+	fputc('_', out);
+	for (; *name; name++)
+		fputc(isalnum((unsigned char)*name) ? *name : '_', out);
+}
+
+static void bash_positional(FILE *out, const char *cmd, const struct opt *t)
+{
+	for (; t && t->name; t++) {
+		if (t->kind == OPT_OPTION || (!t->complete && t->type != OPT_CHOICE))
+			continue;
+		fprintf(out, "\t'%s') ", cmd);
+		bash_value(out, t);
+		fprintf(out, ";;\n");
+		return;
+	}
+}
+
+static void bash_command_words(const struct opt_program *p, FILE *out)
+{
+	/* after "": first words; after "clock": its second words */
+	fprintf(out, "\tcase \"$cmd\" in\n\t'') words=\"$words");
+	for (const struct opt_command *c = p->commands; c && c->name; c++)
+		fprintf(out, " %.*s", (int)strcspn(c->name, " "), c->name);
+	fprintf(out, "\";;\n");
+	for (const struct opt_command *c = p->commands; c && c->name; c++) {
+		size_t n = strcspn(c->name, " ");
+		bool seen = false;
+
+		if (!c->name[n])
+			continue;
+		for (const struct opt_command *d = p->commands; d != c; d++)
+			seen |= !strncmp(d->name, c->name, n + 1);
+		if (seen)
+			continue;
+		fprintf(out, "\t'%.*s') words=\"$words", (int)n, c->name);
+		for (const struct opt_command *d = c; d->name; d++)
+			if (!strncmp(d->name, c->name, n + 1))
+				fprintf(out, " %s", d->name + n + 1);
+		fprintf(out, "\";;\n");
+	}
+	for (const struct opt_command *c = p->commands; c && c->name; c++) {
+		if (!has_kind(c->opts, true))
+			continue;
+		fprintf(out, "\t'%s') words=\"$words", c->name);
+		bash_words(out, c->opts);
+		fprintf(out, "\";;\n");
+	}
+	fprintf(out, "\tesac\n");
+}
+
+void opt_print_bash(const struct opt_program *p, FILE *out)
+{
+	fprintf(out, "# bash completion for %s, generated by %s --completion-bash\n", p->name, p->name);
+	bash_function_name(out, p->name);
+	fprintf(out, "()\n{\n\tlocal cur prev cmd='' words i\n\tCOMPREPLY=()\n"
+		     "\tcur=\"${COMP_WORDS[COMP_CWORD]}\" prev=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
+		     "\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
+		     "\t\t[[ ${COMP_WORDS[i]} == -* ]] && continue\n"
+		     "\t\tcase \"$cmd${cmd:+ }${COMP_WORDS[i]}\" in\n");
+	for (const struct opt_command *c = p->commands; c && c->name; c++) {
+		size_t n = strcspn(c->name, " ");
+
+		fprintf(out, "\t\t'%s') cmd='%s';;\n", c->name, c->name);
+		if (c->name[n])
+			fprintf(out, "\t\t'%.*s') cmd='%.*s';;\n", (int)n, c->name, (int)n, c->name);
+	}
+	fprintf(out, "\t\tesac\n\tdone\n\tcase \"$cmd:$prev\" in\n");
+	for (const struct opt_command *c = p->commands; c && c->name; c++)
+		bash_values(out, c->name, c->opts);
+	bash_values(out, "", p->opts);
+	fprintf(out, "\tesac\n\twords='");
+	bash_words(out, p->opts);
+	bash_words(out, opt_builtin);
+	fprintf(out, "'\n");
+	if (p->commands)
+		bash_command_words(p, out);
+	fprintf(out, "\tif [[ $cur != -* ]]; then\n\tcase \"$cmd\" in\n");
+	for (const struct opt_command *c = p->commands; c && c->name; c++)
+		bash_positional(out, c->name, c->opts);
+	bash_positional(out, "", p->opts);
+	fprintf(out, "\tesac\n\t[[ ${#COMPREPLY[@]} -gt 0 ]] && return\n\tfi\n"
+		     "\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -F ");
+	bash_function_name(out, p->name);
+	fprintf(out, " %s\n", p->name);
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The connection's state machine: framing, descriptors, output queue. Messages are built and read in
+ * varlink_msg.c. Thread: the owner's.
+ */
+#include "varlink.h"
+
+#include "err.h"
+#include "jsonx.h"
+#include "list.h"
+#include "mem.h"
+#include "strbuf.h"
+#include "timeutil.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+
+#define WAITING_FDS_MAX (4 * VARLINK_FDS_MAX) /* received, their message not complete yet */
+#define READ_CHUNK      8192
+
+/* One message on its way out. */
+struct out {
+	struct list link; /* in: varlink::out */
+	size_t len, sent;
+	int fds[VARLINK_FDS_MAX];
+	unsigned n_fds;
+	char bytes[];
+};
+
+struct varlink {
+	struct strbuf in;
+	size_t scanned;   /* bytes of in that hold no NUL */
+	size_t taken;     /* bytes of in that were handed out, dropped at the next feed */
+	int fds[WAITING_FDS_MAX];
+	unsigned n_fds;
+	int broken;       /* 0, or the error that ended the connection */
+
+	struct list out;
+	size_t out_bytes; /* queued and not sent */
+	size_t message_max, output_max;
+};
+
+int varlink_create(const struct varlink_limits *limits, struct varlink **ret)
+{
+	struct varlink *v = MEM_NEW(struct varlink);
+
+	if (!v)
+		return err_nomem();
+	v->message_max = limits && limits->message_max ? limits->message_max : VARLINK_MESSAGE_MAX;
+	v->output_max = limits && limits->output_max ? limits->output_max : VARLINK_OUTPUT_MAX;
+	/* what is handed out leaves at the next feed: room for one message and one read behind it */
+	strbuf_init(&v->in, 2 * v->message_max + READ_CHUNK);
+	list_init(&v->out);
+	*ret = v;
+	return 0;
+}
+
+static void out_drop(struct varlink *v, struct out *o)
+{
+	for (unsigned i = 0; i < o->n_fds; i++)
+		fd_close(o->fds[i]);
+	v->out_bytes -= o->len - o->sent;
+	list_remove(&o->link);
+	mem_free(o);
+}
+
+void varlink_destroy(struct varlink *v)
+{
+	struct out *o;
+
+	if (!v)
+		return;
+	while ((o = list_first(&v->out, struct out, link)))
+		out_drop(v, o);
+	for (unsigned i = 0; i < v->n_fds; i++)
+		fd_close(v->fds[i]);
+	strbuf_finish(&v->in);
+	mem_free(v);
+}
+
+/* ---- input ---- */
+
+static int keep_fds(struct varlink *v, const int *fds, unsigned n)
+{
+	if (n > WAITING_FDS_MAX - v->n_fds) {
+		for (unsigned i = 0; i < n; i++)
+			fd_close(fds[i]);
+		return v->broken = err_set(-EMSGSIZE, "the peer sent more descriptors than messages may carry");
+	}
+	memcpy(v->fds + v->n_fds, fds, n * sizeof(*fds));
+	v->n_fds += n;
+	return 0;
+}
+
+int varlink_feed(struct varlink *v, const void *data, size_t len, const int *fds, unsigned n_fds)
+{
+	int r = n_fds ? keep_fds(v, fds, n_fds) : 0;
+
+	if (r < 0 || v->broken)
+		return v->broken;
+	strbuf_consume(&v->in, v->taken);
+	v->scanned -= v->taken;
+	v->taken = 0;
+	r = strbuf_add(&v->in, data, len);
+	if (r == -EMSGSIZE)
+		return v->broken = err_set(r, "the peer sent more than %zu bytes that were not read", v->in.max);
+	return r < 0 ? (v->broken = err_nomem()) : 0;
+}
+
+/* The "fds" member decides how many of the waiting descriptors belong to this message. */
+static int assign_fds(struct varlink *v, struct varlink_msg *m)
+{
+	const json_t *j = json_object_get(m->json, "fds");
+	json_int_t n = json_integer_value(j);
+
+	if (j && (!json_is_integer(j) || n < 0 || n > VARLINK_FDS_MAX))
+		return err_set(-EBADMSG, "the peer's message counts its descriptors wrongly");
+	if (n > v->n_fds)
+		return err_set(-EBADMSG, "the peer's message counts %d descriptors, %u came", (int)n, v->n_fds);
+	m->n_fds = (unsigned)n;
+	memcpy(m->fds, v->fds, m->n_fds * sizeof(int));
+	v->n_fds -= m->n_fds;
+	memmove(v->fds, v->fds + m->n_fds, v->n_fds * sizeof(int));
+	return 0;
+}
+
+static int parse(struct varlink *v, const char *text, size_t len, struct varlink_msg *ret)
+{
+	struct varlink_msg m = { 0 };
+	json_error_t e;
+	int r;
+
+	if (jsonx_too_deep(text, len, VARLINK_DEPTH_MAX))
+		return err_set(-EBADMSG, "the peer's message is nested deeper than %d levels", VARLINK_DEPTH_MAX);
+	m.json = json_loadb(text, len, JSON_REJECT_DUPLICATES, &e);
+	if (!m.json)
+		return err_set(-EBADMSG, "the peer's message is not JSON: %s (byte %d)", e.text, e.position);
+	if (!json_is_object(m.json)) {
+		r = err_set(-EBADMSG, "the peer's message is not a JSON object");
+		goto err;
+	}
+	r = assign_fds(v, &m);
+	if (r < 0)
+		goto err;
+	*ret = m;
+	return 0;
+err:
+	json_decref(m.json);
+	return r;
+}
+
+int varlink_next(struct varlink *v, struct varlink_msg *ret)
+{
+	const char *start = v->in.data + v->taken, *end;
+	size_t len;
+
+	if (v->broken)
+		return v->broken;
+	end = memchr(v->in.data + v->scanned, '\0', v->in.len - v->scanned);
+	if (!end) {
+		v->scanned = v->in.len;
+		if (v->in.len - v->taken > v->message_max)
+			return v->broken = err_set(-EMSGSIZE, "the peer's message is longer than %zu bytes",
+						   v->message_max);
+		return 0;
+	}
+	len = (size_t)(end - start);
+	if (len > v->message_max)
+		return v->broken = err_set(-EMSGSIZE, "the peer's message has %zu bytes, at most %zu are allowed", len,
+					   v->message_max);
+	v->broken = parse(v, start, len, ret);
+	v->taken += len + 1;
+	v->scanned = v->taken;
+	/* a descriptor comes with the first byte of its message: nothing of that is here, so it has no owner */
+	if (!v->broken && v->n_fds && v->taken == v->in.len) {
+		varlink_msg_finish(ret);
+		v->broken = err_set(-EBADMSG, "the peer sent descriptors that no message counts");
+	}
+	return v->broken ? v->broken : 1;
+}
+
+int varlink_read(struct varlink *v, int sock)
+{
+	int fds[VARLINK_FDS_MAX];
+	char buf[READ_CHUNK];
+	unsigned n_fds;
+	ssize_t n = fd_recv(sock, buf, sizeof(buf), fds, VARLINK_FDS_MAX, &n_fds, MSG_DONTWAIT);
+	int r;
+
+	if (n == -EAGAIN)
+		return 0;
+	if (n < 0)
+		return (int)n;
+	if (n == 0)
+		return err_set(-ECONNRESET, "the peer closed the connection");
+	r = varlink_feed(v, buf, (size_t)n, fds, n_fds);
+	return r < 0 ? r : 1;
+}
+
+/* ---- output ---- */
+
+static int out_dup_fds(struct out *o, const int *fds, unsigned n)
+{
+	for (; o->n_fds < n; o->n_fds++) {
+		int fd = fd_dup(fds[o->n_fds]);
+
+		if (fd < 0)
+			return fd;
+		o->fds[o->n_fds] = fd;
+	}
+	return 0;
+}
+
+/* The message's text; the count of descriptors is added without touching the caller's object. */
+static size_t dump(json_t *json, unsigned n_fds, char *buf, size_t size)
+{
+	json_t *with = NULL;
+	size_t n;
+
+	if (n_fds) {
+		with = json_object();
+		if (json_object_update(with, json) < 0 ||
+		    json_object_set_new(with, "fds", json_integer(n_fds)) < 0) {
+			json_decref(with);
+			return 0;
+		}
+	}
+	n = json_dumpb(with ? with : json, buf, size, JSON_COMPACT);
+	json_decref(with);
+	return n;
+}
+
+int varlink_queue(struct varlink *v, json_t *json, const int *fds, unsigned n_fds)
+{
+	struct out *o;
+	size_t n;
+	int r;
+
+	if (n_fds > VARLINK_FDS_MAX)
+		return err_set(-E2BIG, "%u descriptors in one message; at most %d pass", n_fds, VARLINK_FDS_MAX);
+	n = dump(json, n_fds, NULL, 0);
+	if (!n)
+		return err_nomem();
+	if (n > v->message_max)
+		return err_set(-EMSGSIZE, "a message of %zu bytes, at most %zu are allowed", n, v->message_max);
+	if (n + 1 > v->output_max - v->out_bytes)
+		return err_set(-ENOBUFS, "the peer does not read: %zu bytes wait for it", v->out_bytes);
+	o = mem_zalloc(sizeof(*o) + n + 1);
+	if (!o)
+		return err_nomem();
+	list_init(&o->link);
+	r = out_dup_fds(o, fds, n_fds);
+	if (r == 0 && dump(json, n_fds, o->bytes, n) != n)
+		r = err_nomem();
+	o->len = n + 1;
+	v->out_bytes += o->len;
+	if (r < 0) {
+		out_drop(v, o);
+		return r;
+	}
+	list_append(&v->out, &o->link);
+	return 0;
+}
+
+bool varlink_has_output(const struct varlink *v)
+{
+	return v->out_bytes > 0;
+}
+
+size_t varlink_output(const struct varlink *v, const void **ret_data, const int **ret_fds, unsigned *ret_n_fds)
+{
+	const struct out *o = list_first(&v->out, struct out, link);
+
+	if (!o)
+		return 0;
+	*ret_data = o->bytes + o->sent;
+	*ret_fds = o->fds;
+	*ret_n_fds = o->n_fds;
+	return o->len - o->sent;
+}
+
+void varlink_sent(struct varlink *v, size_t n)
+{
+	struct out *o = list_first(&v->out, struct out, link);
+
+	if (!o || !n)
+		return;
+	while (o->n_fds)
+		fd_close(o->fds[--o->n_fds]);
+	if (n >= o->len - o->sent) {
+		out_drop(v, o);
+		return;
+	}
+	o->sent += n;
+	v->out_bytes -= n;
+}
+
+int varlink_write(struct varlink *v, int sock)
+{
+	const void *data;
+	const int *fds;
+	unsigned n_fds;
+	size_t len;
+
+	while ((len = varlink_output(v, &data, &fds, &n_fds))) {
+		ssize_t n = fd_send(sock, data, len, fds, n_fds, MSG_DONTWAIT);
+
+		if (n == -EAGAIN)
+			return 0;
+		if (n < 0)
+			return (int)n;
+		varlink_sent(v, (size_t)n);
+	}
+	return 1;
+}
+
+/* ---- blocking clients ---- */
+
+int varlink_receive(struct varlink *v, int sock, int64_t timeout_dur_ns, struct varlink_msg *ret)
+{
+	int64_t until = timeout_dur_ns < 0 ? INT64_MAX : ns_add(mono_now_ns(), timeout_dur_ns);
+
+	for (;;) {
+		int r = varlink_write(v, sock);
+		int64_t left;
+
+		if (r < 0)
+			return r;
+		r = varlink_next(v, ret);
+		if (r != 0)
+			return r < 0 ? r : 0;
+		r = varlink_read(v, sock);
+		if (r < 0)
+			return r;
+		if (r > 0)
+			continue;
+		left = timeout_dur_ns < 0 ? -1 : until - mono_now_ns();
+		if (timeout_dur_ns >= 0 && left <= 0)
+			return err_set(-ETIMEDOUT, "no answer from the peer in time");
+		r = fd_wait(sock, (short)(POLLIN | (varlink_has_output(v) ? POLLOUT : 0)), left);
+		if (r < 0)
+			return r;
+	}
+}
+
+int varlink_call(struct varlink *v, int sock, const char *method, json_t *params, int64_t timeout_dur_ns,
+		 struct varlink_msg *ret)
+{
+	struct varlink_msg m;
+	struct varlink_answer a;
+	int r = varlink_queue_call(v, method, params, 0, NULL, 0);
+
+	if (r < 0)
+		return r;
+	r = varlink_receive(v, sock, timeout_dur_ns, &m);
+	if (r < 0)
+		return err_prefix(r, "%s", method);
+	r = varlink_msg_answer(&m, &a);
+	if (r == 0)
+		r = varlink_answer_errno(&a);
+	if (r < 0 || !ret)
+		varlink_msg_finish(&m);
+	else
+		*ret = m;
+	return r;
+}
