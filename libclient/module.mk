@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
 include libclient/base/module.mk
+include libclient/src/module.mk

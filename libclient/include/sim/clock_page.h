@@ -71,7 +71,6 @@ __extension__ typedef __int128 sim_int128_;
 
 #define SIM_LOAD_(p, order) __atomic_load_n((p), (order))
 
-__extension__ typedef __int128 sim_int128_;
 
 /* a * b / 1e6 for a >= 0 and 0 < b <= 1e8, without overflow for spans below 2^62 ns. */
 static inline int64_t sim_scale_dur_(int64_t dur_ns, int64_t rate_e6)
