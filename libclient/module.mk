@@ -1,3 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 include libclient/base/module.mk
+include libclient/ipc/module.mk
 include libclient/src/module.mk

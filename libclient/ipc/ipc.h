@@ -19,6 +19,8 @@
  *          publishers and subscribers are independent. ipc_waiter_wake() is safe from any thread.
  * Time:    every call is bounded: attach by its timeout, create and destroy by 1 s, the rest do not block
  *          (ipc_waiter_wait excepted).
+ * fork:    a forked child has no data plane: every call on an inherited handle answers -EPERM, and the
+ *          child's exit() leaves the parent's registration alone. It may attach for itself.
  * Errors:  negative errno. ipc_why() then holds one sentence for the calling thread: what failed,
  *          where, and what to do. Common to all calls: -ESTALE (this life is over), -EINVAL.
  */
@@ -55,12 +57,32 @@ struct ipc_options {
  */
 int ipc_attach(const struct ipc_options *o, struct ipc **ret);
 
-/* Detach: destroys nothing that the caller still holds handles of; tolerant of NULL and of a dead life. */
+/*
+ * Detach. Ports and slots of this life are given up; handles that the caller still holds stay valid
+ * objects (they answer -ESTALE) until it destroys them. Tolerant of NULL and of a dead life. Not while
+ * another thread is inside a create or destroy call of this ipc.
+ */
 void ipc_detach(struct ipc *ipc);
 
 /* Declare this life over (RouDi is gone): from now on all calls answer -ESTALE, waiters wake. Any thread. */
 void ipc_abandon(struct ipc *ipc);
 bool ipc_alive(const struct ipc *ipc);
+
+/*
+ * The name under which RouDi knows this life: "<app>.<n>", n counting the lives of this process.
+ * simd is told it (Hello), because that is what ipc_free_app() frees. Borrowed until detach.
+ */
+const char *ipc_runtime_name(const struct ipc *ipc);
+
+/* Populate the payload segment now, if attach did not (re-attach does it in the background). Any thread. */
+int ipc_prefault(struct ipc *ipc);
+
+/* Gauges of the pools of the payload segment, smallest first. Returns how many, -EAGAIN: none known yet. */
+struct ipc_pool {
+	uint64_t size;            /* usable bytes of one chunk: the largest loan is 64 bytes less */
+	uint32_t total, used, min_free;
+};
+int ipc_pools(struct ipc *ipc, struct ipc_pool *ret, unsigned int max);
 
 /* ---- publishers ---- */
 
@@ -95,7 +117,8 @@ struct ipc_sub_options {
 };
 
 int  ipc_sub_create(struct ipc *ipc, const char *channel, const struct ipc_sub_options *o, struct ipc_sub **ret);
-void ipc_sub_destroy(struct ipc_sub *sub);   /* slots still held stay readable until released or until detach */
+/* Slots still held stay readable: until the last of them is released (the handle takes ipc_release() so long), or until detach. */
+void ipc_sub_destroy(struct ipc_sub *sub);
 
 /* Take the oldest. -EAGAIN none, -ENOBUFS IPC_DEPTH_MAX slots are held (nothing is lost), -EBUSY. */
 int  ipc_take(struct ipc_sub *sub, const void **ret);
@@ -117,19 +140,36 @@ void ipc_waiter_wake(struct ipc_waiter *w);
 
 /* ---- carrying the address of a held slot to a process that never subscribed (facts: beacon translation) ---- */
 
-/* simd: publish the reference slot of this life; held until detach. */
+/*
+ * simd: publish the reference slot of this life; held until detach. It states its own position in the
+ * payload segment, so a holder that finds it elsewhere knows that the two do not share a segment.
+ */
 int ipc_beacon_create(struct ipc *ipc);
-/* bridges: hold it; bounded by 2 s. -ENOENT no beacon is published. */
+/*
+ * bridges: hold it; bounded by 2 s. -ENOENT no beacon is published, -EXDEV it belongs to another
+ * segment than the one mapped here (another RouDi). May be called again: the newest beacon counts.
+ */
 int ipc_beacon_hold(struct ipc *ipc);
+/* Number of the beacon that is created or held, 0 none: equal on both sides when they talk of the same. */
+uint64_t ipc_beacon_id(const struct ipc *ipc);
+/* -EINVAL: not inside the payload segment, -ENOENT: no beacon yet. */
 int ipc_export(struct ipc *ipc, const void *slot, int64_t *ret_ref);
 /* Checks that [ref, ref+size) lies inside the payload segment: -EFAULT otherwise. */
 int ipc_import(struct ipc *ipc, int64_t ref, size_t size, const void **ret);
 
-/* ---- simd's side of RouDi (iox only; mem: -EOPNOTSUPP) ---- */
+/* ---- simd's side of RouDi ---- */
 
-/* Tell RouDi to free all ports and slots of a dead application at once (TERMINATION datagram). Never for a live one. */
+/*
+ * Free all ports and slots of a dead application at once, on the data plane that `ipc` is attached to.
+ * app: an application name (all its lives), or one runtime name. Never for a live one.
+ */
+int ipc_free_peer(struct ipc *ipc, const char *app);
+/* The same without an attachment, for RouDi at its fixed place (TERMINATION datagram; iox only). */
 int ipc_free_app(const char *app);
-/* Bounded check that RouDi still answers: 0, or -ETIMEDOUT / -ENOENT / -ECONNREFUSED / -EACCES. */
+/*
+ * Bounded check of RouDi from outside, without an attachment (iox only): its socket takes messages and
+ * its queue drains. 0, or -ETIMEDOUT / -ENOENT / -ECONNREFUSED / -EACCES.
+ */
 int ipc_probe(uint32_t timeout_ms);
 
 /* Sentence for the last error of the calling thread; "" if none. Valid until the thread's next ipc call. */

@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ipc: attachments and handles. Checks names and options, picks the backend, and keeps count of every
+ * handle, so that detach and the end of a life leave no call that could reach a backend too late.
+ *
+ * Thread: see ipc.h. The data path is in ipc_data.c.
+ */
+#include "ipc.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "ipc_int.h"
+#include "sim/slot.h"
+
+static _Thread_local struct ipc_text tls_why;
+
+const char *ipc_why(void)
+{
+	return tls_why.s;
+}
+
+int ipc_fail(int r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(tls_why.s, sizeof(tls_why.s), fmt, ap);
+	va_end(ap);
+	return r;
+}
+
+int ipc_fail_state(const _Atomic uint32_t *state)
+{
+	if (ipc_state_of(state) == IPC_FORKED)
+		return ipc_fail(-EPERM, "this process is a fork of the one that attached to the data plane; "
+				"attach anew in the child, or use the handles in the parent only");
+	return ipc_fail(-ESTALE, "this attachment to the data plane is over (RouDi is gone or it was detached); "
+			"attach again");
+}
+
+int ipc_fail_busy(const struct ipc_handle *h)
+{
+	static const char *const what[] = { "publisher", "subscriber", "waiter" };
+
+	return ipc_fail(-EBUSY, "another thread is using this %s; give each thread its own", what[h->kind]);
+}
+
+/* ---- names ---- */
+
+static bool name_ok(const char *s, size_t max, const char *extra)
+{
+	size_t n = s ? strnlen(s, max + 1) : 0;
+
+	if (n == 0 || n > max)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		char c = s[i];
+
+		if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') && !strchr(extra, c))
+			return false;
+	}
+	return true;
+}
+
+static int check_app(const char *app)
+{
+	if (name_ok(app, IPC_APP_MAX, "_.-"))
+		return 0;
+	return ipc_fail(-EINVAL, "application name \"%.100s\" must be 1 to %d characters of A-Z a-z 0-9 _ . -",
+			app ? app : "", IPC_APP_MAX);
+}
+
+static int check_channel(const char *channel)
+{
+	if (name_ok(channel, SIM_CHANNEL_MAX, "_./~-"))
+		return 0;
+	return ipc_fail(-EINVAL, "channel name \"%.100s\" must be 1 to %d characters of A-Z a-z 0-9 _ . / ~ -",
+			channel ? channel : "", SIM_CHANNEL_MAX);
+}
+
+/* ---- attach and detach ---- */
+
+/* The state word lives on a page of its own that fork wipes: a forked child reads IPC_FORKED at no cost. */
+static int state_create(_Atomic uint32_t **ret)
+{
+	size_t n = (size_t)sysconf(_SC_PAGESIZE);
+	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return -errno;
+	if (madvise(p, n, MADV_WIPEONFORK) < 0) {
+		int r = -errno;
+
+		munmap(p, n);
+		return r;
+	}
+	*ret = p;
+	atomic_init(*ret, IPC_LIVE);
+	return 0;
+}
+
+static void ipc_unref(struct ipc *ipc)
+{
+	uint32_t left;
+
+	pthread_mutex_lock(&ipc->lock);
+	left = --ipc->refs;
+	pthread_mutex_unlock(&ipc->lock);
+	if (left)
+		return;
+	pthread_mutex_destroy(&ipc->lock);
+	munmap((void *)(uintptr_t)ipc->state, (size_t)sysconf(_SC_PAGESIZE));
+	free(ipc);
+}
+
+static int pick_backend(const struct ipc_options *o, struct ipc *ipc, struct ipc_text *why)
+{
+	const char *backend = o->backend ? o->backend : "iox";
+
+	if (strcmp(backend, "mem") == 0) {
+		ipc->ops = ipc_mem_ops(o->bus);
+		snprintf(ipc->name, sizeof(ipc->name), "%s", o->app);
+		return 0;
+	}
+	if (strcmp(backend, "iox") == 0)
+		return ipc_load_iox(o, why, &ipc->ops, ipc->name, sizeof(ipc->name));
+	snprintf(why->s, sizeof(why->s), "there is no data plane \"%.40s\"; use \"iox\" or \"mem\"", backend);
+	return -EINVAL;
+}
+
+int ipc_attach(const struct ipc_options *o, struct ipc **ret)
+{
+	struct ipc_text why = { "" };
+	struct ipc_start start;
+	struct ipc *ipc;
+	int r;
+
+	if (!o || !ret)
+		return ipc_fail(-EINVAL, "ipc_attach: no options, or nowhere to put the result");
+	r = check_app(o->app);
+	if (r < 0)
+		return r;
+	ipc = calloc(1, sizeof(*ipc));
+	if (!ipc)
+		return ipc_fail(-ENOMEM, "out of memory while attaching to the data plane");
+	ipc->refs = 1;
+	ipc->max_loan = o->max_loan;
+	pthread_mutex_init(&ipc->lock, NULL);
+	r = state_create(&ipc->state);
+	if (r < 0) {
+		ipc_fail(r, "no memory page for the state of the attachment: %s", strerror(-r));
+		goto err;
+	}
+	r = pick_backend(o, ipc, &why);
+	if (r < 0)
+		goto err_why;
+	start = (struct ipc_start){ .name = ipc->name, .timeout_ms = o->timeout_ms ? o->timeout_ms : 2000,
+		.max_loan = o->max_loan, .prefault = o->prefault, .bus = o->bus, .state = ipc->state };
+	r = ipc->ops->attach(&start, &why, &ipc->life);
+	if (r < 0)
+		goto err_why;
+	*ret = ipc;
+	return 0;
+err_why:
+	ipc_fail(r, "%s", why.s);
+err:
+	pthread_mutex_destroy(&ipc->lock);
+	munmap((void *)(uintptr_t)ipc->state, ipc->state ? (size_t)sysconf(_SC_PAGESIZE) : 0);
+	free(ipc);
+	return r;
+}
+
+static void quiesce(struct ipc_handle *h)
+{
+	while (atomic_load_explicit(&h->busy, memory_order_seq_cst))
+		sched_yield();
+}
+
+static void back_destroy(struct ipc_handle *h)
+{
+	void *back = h->back;
+
+	h->back = NULL;
+	if (!back)
+		return;
+	if (h->kind == IPC_PUB)
+		h->ops->pub_destroy(back);
+	else if (h->kind == IPC_SUB)
+		h->ops->sub_destroy(back);
+	else
+		h->ops->waiter_destroy(back);
+}
+
+static void wake_all(struct ipc *ipc)
+{
+	for (struct ipc_handle *h = ipc->handles; h; h = h->next) {
+		if (h->kind == IPC_WAITER && h->back) {
+			atomic_store(&((struct ipc_waiter *)h)->woken, true);
+			h->ops->waiter_wake(h->back);
+		}
+	}
+}
+
+void ipc_abandon(struct ipc *ipc)
+{
+	uint32_t live = IPC_LIVE;
+
+	if (!ipc || !atomic_compare_exchange_strong(ipc->state, &live, IPC_STALE))
+		return;
+	pthread_mutex_lock(&ipc->lock);
+	wake_all(ipc);
+	pthread_mutex_unlock(&ipc->lock);
+}
+
+bool ipc_alive(const struct ipc *ipc)
+{
+	return ipc && ipc_state_of(ipc->state) == IPC_LIVE;
+}
+
+const char *ipc_runtime_name(const struct ipc *ipc)
+{
+	return ipc ? ipc->name : "";
+}
+
+static void handle_free(struct ipc_handle *h)
+{
+	struct ipc *ipc = h->ipc;
+
+	*h->link = h->next;
+	if (h->next)
+		h->next->link = h->link;
+	ipc->refs--;             /* never the last: the owner or the caller holds one */
+	free(h);
+}
+
+/* Waiters first: they refer to subscribers. Then everything else; zombies go for good. */
+static void drop_backs(struct ipc *ipc)
+{
+	struct ipc_handle *next;
+
+	wake_all(ipc);
+	for (struct ipc_handle *h = ipc->handles; h; h = h->next) {
+		quiesce(h);
+		if (h->kind == IPC_WAITER)
+			back_destroy(h);
+	}
+	for (struct ipc_handle *h = ipc->handles; h; h = next) {
+		next = h->next;
+		back_destroy(h);
+		if (h->kind == IPC_SUB && ((struct ipc_sub *)h)->closing)
+			handle_free(h);
+	}
+}
+
+void ipc_detach(struct ipc *ipc)
+{
+	uint32_t state;
+
+	if (!ipc)
+		return;
+	state = ipc_state_of(ipc->state);
+	if (state == IPC_FORKED)     /* nothing here is ours */
+		return;
+	atomic_store_explicit(ipc->state, IPC_STALE, memory_order_seq_cst);
+	pthread_mutex_lock(&ipc->lock);
+	drop_backs(ipc);
+	if (ipc->beacon_pub)
+		handle_free(&ipc->beacon_pub->h);
+	if (ipc->beacon_sub)
+		handle_free(&ipc->beacon_sub->h);
+	ipc->ops->detach(ipc->life, state != IPC_LIVE);
+	ipc->life = NULL;
+	pthread_mutex_unlock(&ipc->lock);
+	ipc_unref(ipc);
+}
+
+/* ---- creating and destroying handles ---- */
+
+/* Locks the ipc for a creation; 0 with the lock held, or the reason why not. */
+static int begin_create(struct ipc *ipc, const void *ret)
+{
+	if (!ipc || !ret)
+		return ipc_fail(-EINVAL, "no data plane, or nowhere to put the result");
+	pthread_mutex_lock(&ipc->lock);
+	if (ipc_state_of(ipc->state) == IPC_LIVE)
+		return 0;
+	pthread_mutex_unlock(&ipc->lock);
+	return ipc_fail_state(ipc->state);
+}
+
+static void handle_init(struct ipc_handle *h, struct ipc *ipc, enum ipc_kind kind, void *back)
+{
+	h->kind = kind;
+	h->state = ipc->state;
+	h->ops = ipc->ops;
+	h->ipc = ipc;
+	h->back = back;
+	h->next = ipc->handles;
+	h->link = &ipc->handles;
+	if (h->next)
+		h->next->link = &h->next;
+	ipc->handles = h;
+	ipc->refs++;
+}
+
+/* A creation that RouDi did not answer leaves a late reply behind: the life is over (facts: it would be taken for the next). */
+static int end_create(struct ipc *ipc, int r, const struct ipc_text *why)
+{
+	if (r == -ETIMEDOUT || r == -ESTALE) {
+		uint32_t live = IPC_LIVE;
+
+		if (atomic_compare_exchange_strong(ipc->state, &live, IPC_STALE))
+			wake_all(ipc);
+	}
+	pthread_mutex_unlock(&ipc->lock);
+	return r < 0 ? ipc_fail(r, "%s", why->s) : r;
+}
+
+int ipc_pub_create(struct ipc *ipc, const char *channel, const struct ipc_pub_options *o, struct ipc_pub **ret)
+{
+	struct ipc_text why = { "out of memory while creating a publisher" };
+	struct ipc_pub *pub;
+	void *back;
+	int r = check_channel(channel);
+
+	if (r < 0)
+		return r;
+	if (o && o->history > 1)
+		return ipc_fail(-EINVAL, "channel %s: history %u; a publisher keeps 0 or 1 message", channel, o->history);
+	r = begin_create(ipc, ret);
+	if (r < 0)
+		return r;
+	pub = calloc(1, sizeof(*pub));
+	r = pub ? ipc->ops->pub_create(ipc->life, channel, o ? o->history : 0, &why, &back) : -ENOMEM;
+	if (r < 0) {
+		free(pub);
+		return end_create(ipc, r, &why);
+	}
+	pub->max_loan = ipc->max_loan ? ipc->max_loan : UINT32_MAX - 4096u;
+	handle_init(&pub->h, ipc, IPC_PUB, back);
+	*ret = pub;
+	return end_create(ipc, 0, &why);
+}
+
+int ipc_sub_create(struct ipc *ipc, const char *channel, const struct ipc_sub_options *o, struct ipc_sub **ret)
+{
+	struct ipc_text why = { "out of memory while creating a subscriber" };
+	struct ipc_sub *sub;
+	uint32_t depth = o ? o->depth : 1;
+	void *back;
+	int r = check_channel(channel);
+
+	if (r < 0)
+		return r;
+	if (depth < 1 || depth > IPC_DEPTH_MAX)
+		return ipc_fail(-EINVAL, "channel %s: depth %u; a queue holds 1 to %d messages", channel, depth,
+				IPC_DEPTH_MAX);
+	r = begin_create(ipc, ret);
+	if (r < 0)
+		return r;
+	sub = calloc(1, sizeof(*sub));
+	r = sub ? ipc->ops->sub_create(ipc->life, channel, depth, o && o->history, &why, &back) : -ENOMEM;
+	if (r < 0) {
+		free(sub);
+		return end_create(ipc, r, &why);
+	}
+	handle_init(&sub->h, ipc, IPC_SUB, back);
+	*ret = sub;
+	return end_create(ipc, 0, &why);
+}
+
+int ipc_waiter_create(struct ipc *ipc, struct ipc_waiter **ret)
+{
+	struct ipc_text why = { "out of memory while creating a waiter" };
+	struct ipc_waiter *w;
+	void *back;
+	int r = begin_create(ipc, ret);
+
+	if (r < 0)
+		return r;
+	w = calloc(1, sizeof(*w));
+	r = w ? ipc->ops->waiter_create(ipc->life, &why, &back) : -ENOMEM;
+	if (r < 0) {
+		free(w);
+		return end_create(ipc, r, &why);
+	}
+	handle_init(&w->h, ipc, IPC_WAITER, back);
+	*ret = w;
+	return end_create(ipc, 0, &why);
+}
+
+/* Whether the handle is ours to destroy: a forked child must not touch the parent's ports. */
+static bool begin_destroy(struct ipc_handle *h)
+{
+	if (ipc_state_of(h->state) == IPC_FORKED)
+		return false;
+	pthread_mutex_lock(&h->ipc->lock);
+	return true;
+}
+
+static void end_destroy(struct ipc_handle *h, bool gone)
+{
+	struct ipc *ipc = h->ipc;
+
+	if (gone) {
+		ipc->refs++;     /* handle_free() gives one back; ipc_unref() does the last */
+		handle_free(h);
+	}
+	pthread_mutex_unlock(&ipc->lock);
+	if (gone)
+		ipc_unref(ipc);
+}
+
+void ipc_pub_destroy(struct ipc_pub *pub)
+{
+	if (!pub || !begin_destroy(&pub->h))
+		return;
+	for (uint32_t i = 0; i < pub->n_loans && pub->h.back; i++)
+		pub->h.ops->unloan(pub->h.back, pub->loans[i]);
+	back_destroy(&pub->h);
+	end_destroy(&pub->h, true);
+}
+
+void ipc_sub_destroy(struct ipc_sub *sub)
+{
+	bool keep;
+
+	if (!sub || !begin_destroy(&sub->h))
+		return;
+	if (sub->waiter)
+		ipc_waiter_unlink(sub->waiter, sub);
+	keep = sub->n_held > 0 && sub->h.back;
+	if (keep) {
+		sub->h.ops->sub_close(sub->h.back);
+		sub->closing = true;
+	} else {
+		back_destroy(&sub->h);
+	}
+	end_destroy(&sub->h, !keep);
+}
+
+/* The last held slot of a destroyed subscriber came back. */
+void ipc_sub_bury(struct ipc_sub *sub)
+{
+	if (!begin_destroy(&sub->h))
+		return;
+	back_destroy(&sub->h);
+	end_destroy(&sub->h, true);
+}
+
+void ipc_waiter_destroy(struct ipc_waiter *w)
+{
+	if (!w || !begin_destroy(&w->h))
+		return;
+	while (w->n_subs)
+		ipc_waiter_unlink(w, w->subs[w->n_subs - 1]);
+	back_destroy(&w->h);
+	end_destroy(&w->h, true);
+}
+
+/* ---- the rest of the attachment ---- */
+
+int ipc_prefault(struct ipc *ipc)
+{
+	int r;
+
+	if (!ipc)
+		return ipc_fail(-EINVAL, "no data plane to prefault");
+	if (!ipc_alive(ipc))
+		return ipc_fail_state(ipc->state);
+	r = ipc->ops->prefault(ipc->life);
+	return r < 0 ? ipc_fail(r, "the payload segment could not be populated: %s", strerror(-r)) : 0;
+}
+
+int ipc_pools(struct ipc *ipc, struct ipc_pool *ret, unsigned int max)
+{
+	int r = begin_create(ipc, ret);
+
+	if (r < 0)
+		return r;
+	r = ipc->ops->pools(ipc->life, ret, max);
+	pthread_mutex_unlock(&ipc->lock);
+	return r < 0 ? ipc_fail(r, "RouDi has not told its pools yet; ask again in a second") : r;
+}
+
+int ipc_free_peer(struct ipc *ipc, const char *app)
+{
+	struct ipc_text why = { "" };
+	int r = check_app(app);
+
+	if (r < 0)
+		return r;
+	r = begin_create(ipc, ipc);
+	if (r < 0)
+		return r;
+	r = ipc->ops->free_peer(ipc->life, app, &why);
+	pthread_mutex_unlock(&ipc->lock);
+	return r < 0 ? ipc_fail(r, "%s", why.s) : 0;
+}

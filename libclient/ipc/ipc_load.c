@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lives of the iox backend. Every life of RouDi needs a fresh copy of the iceoryx libraries, because
+ * their runtime can be started once and never stopped: the module is loaded with dlmopen into a link
+ * namespace of its own, the first time too (a process that has iceoryx through Cyclone DDS would
+ * otherwise share it, and the error hooks would not be reached: measured).
+ *
+ * Namespaces belong to the process (11, or 15 with GLIBC_TUNABLES=glibc.rtld.nns=16) and are never
+ * given back, so this table is process-wide: the one mutable global of the data plane. It lets a life
+ * be used again that was detached in good order, or whose start is still waiting for RouDi.
+ *
+ * Thread: any; lives.lock.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ipc_int.h"
+#include "ipc_roudi.h"
+
+#define MODULE "ipc_iox.so"
+
+#ifndef IPC_MODULE_DIR
+#define IPC_MODULE_DIR "/usr/local/lib/simd"
+#endif
+
+struct life {
+	const struct ipc_ops *ops;
+	char app[IPC_APP_MAX + 1];
+	char name[IPC_APP_MAX + 8];
+};
+
+static struct {
+	pthread_mutex_t lock;
+	unsigned int n;
+	struct life life[IPC_LIVES_MAX];    /* life i has the runtime name <app>.<i + 1> */
+} lives = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* ---- finding the module ---- */
+
+static bool readable(const char *path)
+{
+	return access(path, R_OK) == 0;
+}
+
+/* Beside the file that holds this code: <dir>/simd/ for an installed library, <dir>/ and <dir>/../lib/simd/ in a build. */
+static bool beside(const char *file, char *ret, size_t n)
+{
+	static const char *const places[] = { "simd/" MODULE, MODULE, "../lib/simd/" MODULE, "../simd/" MODULE,
+		"../../lib/simd/" MODULE };
+	char buf[PATH_MAX];
+	const char *dir;
+
+	if (snprintf(buf, sizeof(buf), "%s", file) >= (int)sizeof(buf))
+		return false;
+	dir = dirname(buf);
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (snprintf(ret, n, "%s/%s", dir, places[i]) < (int)n && readable(ret))
+			return true;
+	return false;
+}
+
+/* SIM_IPC_MODULE; beside this library; beside the executable; where it was to be installed. */
+static int find_module(char *ret, size_t n, struct ipc_text *why)
+{
+	const char *env = secure_getenv("SIM_IPC_MODULE");
+	char exe[PATH_MAX];
+	Dl_info info;
+	ssize_t len;
+
+	if (env && *env) {
+		snprintf(ret, n, "%s", env);
+		if (readable(ret))
+			return 0;
+		snprintf(why->s, sizeof(why->s), "SIM_IPC_MODULE names %.150s, which cannot be read", env);
+		return -ELIBACC;
+	}
+	if (dladdr((const void *)(uintptr_t)&find_module, &info) && info.dli_fname && strchr(info.dli_fname, '/') &&
+	    beside(info.dli_fname, ret, n))
+		return 0;
+	len = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	if (len > 0) {
+		exe[len] = '\0';
+		if (beside(exe, ret, n))
+			return 0;
+	}
+	snprintf(ret, n, "%s/%s", IPC_MODULE_DIR, MODULE);
+	if (readable(ret))
+		return 0;
+	snprintf(why->s, sizeof(why->s), "%s is not beside the library or the program, nor in %s; install simd, or set "
+		 "SIM_IPC_MODULE", MODULE, IPC_MODULE_DIR);
+	return -ELIBACC;
+}
+
+/* ---- loading ---- */
+
+static int load_failed(const char *path, struct ipc_text *why)
+{
+	const char *e = dlerror();
+
+	e = e ? e : "unknown error";
+	if (strstr(e, "namespace") || strstr(e, "static TLS")) {
+		snprintf(why->s, sizeof(why->s), "this process has used up its %u attachments to the data plane: start it "
+			 "again (GLIBC_TUNABLES=glibc.rtld.nns=16 in its environment gives 15)", lives.n);
+		return -EMFILE;
+	}
+	snprintf(why->s, sizeof(why->s), "%.80s cannot be loaded: %.120s", path, e);
+	return -ELIBACC;
+}
+
+static int load(const struct ipc_ops **ret, struct ipc_text *why)
+{
+	const struct ipc_ops *(*get)(void);
+	char path[PATH_MAX];
+	void *module;
+	int r = find_module(path, sizeof(path), why);
+
+	if (r < 0)
+		return r;
+	module = dlmopen(LM_ID_NEWLM, path, RTLD_NOW | RTLD_LOCAL);
+	if (!module)
+		return load_failed(path, why);
+	*(void **)&get = dlsym(module, IPC_OPS_SYMBOL);
+	if (!get || get()->abi != IPC_OPS_ABI || get()->size != sizeof(struct ipc_ops)) {
+		snprintf(why->s, sizeof(why->s), "%.120s belongs to another version of this library; install both anew", path);
+		return -ELIBACC;
+	}
+	*ret = get();
+	return 0;
+}
+
+/* ---- lives ---- */
+
+static int life_new(const char *app, struct ipc_text *why, struct life **ret)
+{
+	struct life *l = &lives.life[lives.n];
+	int r;
+
+	if (lives.n == IPC_LIVES_MAX) {
+		snprintf(why->s, sizeof(why->s), "this process has used up its %u attachments to the data plane: start it "
+			 "again", lives.n);
+		return -EMFILE;
+	}
+	r = load(&l->ops, why);
+	if (r < 0)
+		return r;
+	lives.n++;
+	snprintf(l->app, sizeof(l->app), "%s", app);
+	snprintf(l->name, sizeof(l->name), "%s.%u", app, lives.n);
+	*ret = l;
+	return 0;
+}
+
+/* An idle or waiting life of this name, or how its others stand: ret_own bit n is set for runtime name <app>.<n>. */
+static int reuse_life(const char *app, unsigned int *ret_own, struct life **ret)
+{
+	*ret_own = 0;
+	for (unsigned int i = 0; i < lives.n; i++) {
+		struct life *l = &lives.life[i];
+		int r;
+
+		if (strcmp(l->app, app) != 0)
+			continue;
+		r = l->ops->reserve();
+		if (r == 0)
+			*ret = l;
+		if (r == 0 || r == -EEXIST)
+			return r;
+		if (r != -EPERM)     /* EPERM: of the process that forked this one; its names are taken for us */
+			*ret_own |= 2u << i;
+	}
+	return -ENOENT;
+}
+
+static int pick_life(const char *app, struct ipc_text *why, struct life **ret)
+{
+	unsigned int own;
+	int r = reuse_life(app, &own, ret);
+
+	if (r == 0)
+		return 0;
+	if (r == -EEXIST) {
+		snprintf(why->s, sizeof(why->s), "this process is attached as %s already; give each attachment its own "
+			 "name", app);
+		return r;
+	}
+	r = roudi_check_name(app, own, why);
+	if (r == 0)
+		r = life_new(app, why, ret);
+	return r == 0 ? (*ret)->ops->reserve() : r;
+}
+
+int ipc_load_iox(const struct ipc_options *o, struct ipc_text *why, const struct ipc_ops **ret_ops, char *ret_name,
+		 size_t name_size)
+{
+	struct life *l;
+	int r = roudi_check(why);
+
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&lives.lock);
+	r = pick_life(o->app, why, &l);
+	if (r == 0) {
+		*ret_ops = l->ops;
+		snprintf(ret_name, name_size, "%s", l->name);
+	}
+	pthread_mutex_unlock(&lives.lock);
+	return r;
+}
+
+/* ---- RouDi from outside ---- */
+
+/* A name of ours that RouDi knows, so that a probe leaves no line in its log. */
+static bool known_name(char *ret, size_t n)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&lives.lock);
+	for (unsigned int i = lives.n; i-- > 0 && !found;) {
+		found = lives.life[i].ops->registered();
+		if (found)
+			snprintf(ret, n, "%s", lives.life[i].name);
+	}
+	pthread_mutex_unlock(&lives.lock);
+	return found;
+}
+
+int ipc_probe(uint32_t timeout_ms)
+{
+	struct ipc_text why = { "" };
+	char name[IPC_APP_MAX + 8];
+	int r = roudi_probe(known_name(name, sizeof(name)) ? name : NULL, timeout_ms, &why);
+
+	return r < 0 ? ipc_fail(r, "%s", why.s) : 0;
+}
+
+int ipc_free_app(const char *app)
+{
+	struct ipc_text why = { "" };
+	int r;
+
+	if (!app || strchr(app, ',') || strlen(app) > IPC_APP_MAX + 4)
+		return ipc_fail(-EINVAL, "\"%.100s\" is not the name of an application", app ? app : "");
+	r = roudi_free_app(app, &why);
+	return r < 0 ? ipc_fail(r, "%s", why.s) : 0;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ipc_mem: the data plane inside one process, with iceoryx's limits and habits. A bus stands for one
+ * machine with its RouDi; every ipc attached to it stands for one process. Any of them can vanish as
+ * with kill -9, and RouDi itself can be killed, started again, stopped and continued.
+ *
+ * Thread: everything here is safe from any thread. A bus made with `virtual_time` never waits:
+ *         ipc_waiter_wait() returns at once, 1 when a subscriber has data, else 0.
+ * Memory: slots live in one arena a life of RouDi; with ASan, free slots are poisoned.
+ */
+#ifndef IPC_MEM_H
+#define IPC_MEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ipc.h"
+
+#define IPC_MEM_POOLS_MAX 32
+
+struct ipc_mem_bus;
+
+struct ipc_mem_pool {
+	uint64_t size;            /* usable bytes of a slot, ascending, multiple of 64 */
+	uint32_t count;
+};
+
+struct ipc_mem_options {
+	const struct ipc_mem_pool *pools;   /* borrows; NULL: 9 pools from 256 B to 32 MiB */
+	uint32_t n_pools;
+	uint32_t max_publishers;            /* 0: 506, as RouDi */
+	uint32_t max_subscribers;           /* 0: 1024 */
+	bool     virtual_time;
+};
+
+int  ipc_mem_bus_create(const struct ipc_mem_options *o, struct ipc_mem_bus **ret);
+/* The bus itself is freed when the last ipc on it is detached. Accepts NULL. */
+void ipc_mem_bus_destroy(struct ipc_mem_bus *bus);
+
+/*
+ * The process behind `ipc` dies as by kill -9: its handles answer -ESTALE, its ports and slots stay as
+ * they are (its subscribers keep filling up) until ipc_free_peer() or until its name attaches again.
+ * ipc_detach() then only frees the objects of this process. The slots it held must not be read any more.
+ */
+void ipc_mem_kill(struct ipc *ipc);
+
+/* RouDi dies: every life is over, attaching gives -ENOENT. Slots held stay readable until given back. */
+void ipc_mem_roudi_kill(struct ipc_mem_bus *bus);
+/* RouDi is started again: a new life with new memory. */
+int  ipc_mem_roudi_start(struct ipc_mem_bus *bus);
+/* RouDi is stopped (SIGSTOP) or continued: while stopped, creations and attaches give -ETIMEDOUT. */
+void ipc_mem_roudi_stop(struct ipc_mem_bus *bus, bool stopped);
+
+/* For tests of leaks: slots that are not free, and ports in use, in the present life. */
+uint32_t ipc_mem_slots_used(struct ipc_mem_bus *bus);
+uint32_t ipc_mem_ports_used(struct ipc_mem_bus *bus);
+
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * RouDi from outside, in plain C: is it there, may we talk to it, does it still read its messages, is
+ * a name taken, free what a dead application left. Uses RouDi's socket and the text of its messages
+ * (facts of iceoryx 2.0.3), no iceoryx.
+ *
+ * Thread: any; no state.
+ */
+#include "ipc_roudi.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/sockios.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ipc_int.h"
+
+#define ROUDI_SOCKET "/tmp/roudi"
+#define ROUDI_MGMT   "/dev/shm/iceoryx_mgmt"
+#define MSG_KEEPALIVE   17
+#define MSG_TERMINATION 18
+
+static const char *group_name(gid_t gid, char *buf, size_t n)
+{
+	const struct group *g = getgrgid(gid);
+
+	if (g)
+		snprintf(buf, n, "%s", g->gr_name);
+	else
+		snprintf(buf, n, "%u", (unsigned int)gid);
+	return buf;
+}
+
+static int no_access(struct ipc_text *why)
+{
+	char mine[40], theirs[40];
+	struct stat st;
+
+	if (stat(ROUDI_SOCKET, &st) < 0)
+		st.st_gid = (gid_t)-1;
+	snprintf(why->s, sizeof(why->s), "RouDi belongs to group %s, this process runs in group %s: run it with "
+		 "the same primary group (newgrp, or Group= of the unit)", group_name(st.st_gid, theirs, sizeof(theirs)),
+		 group_name(getegid(), mine, sizeof(mine)));
+	return -EACCES;
+}
+
+static int connect_failed(int r, struct ipc_text *why)
+{
+	if (r == -EACCES || r == -EPERM)
+		return no_access(why);
+	if (r == -ENOENT)
+		snprintf(why->s, sizeof(why->s), "RouDi is not running (no %s); start simd", ROUDI_SOCKET);
+	else if (r == -ECONNREFUSED)
+		snprintf(why->s, sizeof(why->s), "RouDi is gone and left its socket %s behind; start simd", ROUDI_SOCKET);
+	else
+		snprintf(why->s, sizeof(why->s), "RouDi cannot be reached at %s: %s", ROUDI_SOCKET, strerror(-r));
+	return r;
+}
+
+static int roudi_connect(struct ipc_text *why, int *ret_fd)
+{
+	const struct sockaddr_un a = { .sun_family = AF_UNIX, .sun_path = ROUDI_SOCKET };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int r;
+
+	if (fd < 0)
+		return connect_failed(-errno, why);
+	if (connect(fd, (const struct sockaddr *)&a, sizeof(a)) == 0) {
+		*ret_fd = fd;
+		return 0;
+	}
+	r = -errno;
+	close(fd);
+	return connect_failed(r, why);
+}
+
+/* RouDi answers into our socket, 0660 of our user and primary group, and lets group members in likewise. */
+static int check_group(struct ipc_text *why)
+{
+	struct stat st;
+
+	if (stat(ROUDI_SOCKET, &st) < 0)
+		return connect_failed(-errno, why);
+	if (st.st_uid != 0 && st.st_uid != geteuid() && st.st_gid != getegid())
+		return no_access(why);
+	if (faccessat(AT_FDCWD, ROUDI_MGMT, R_OK | W_OK, AT_EACCESS) < 0 && errno == EACCES)
+		return no_access(why);
+	return 0;
+}
+
+int roudi_check(struct ipc_text *why)
+{
+	int fd, r = roudi_connect(why, &fd);
+
+	if (r < 0)
+		return r;
+	close(fd);
+	return check_group(why);
+}
+
+/* ---- names ---- */
+
+static bool lock_held(const char *name)
+{
+	char path[IPC_APP_MAX + 32];
+	bool held = false;
+	int fd;
+
+	snprintf(path, sizeof(path), "/tmp/%s.lock", name);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return errno != ENOENT;     /* another user's: it would be in iceoryx's way too */
+	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
+		held = errno == EWOULDBLOCK;
+	close(fd);
+	return held;
+}
+
+int roudi_check_name(const char *app, unsigned int own, struct ipc_text *why)
+{
+	char name[IPC_APP_MAX + 8];
+
+	for (unsigned int n = 1; n <= IPC_LIVES_MAX; n++) {
+		snprintf(name, sizeof(name), "%s.%u", app, n);
+		if ((own >> n & 1) || !lock_held(name))
+			continue;
+		snprintf(why->s, sizeof(why->s), "an application named %s is attached already (as %s); give each its "
+			 "own name", app, name);
+		return -EEXIST;
+	}
+	return 0;
+}
+
+/* ---- messages ---- */
+
+static void nap_ms(long ms)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000 }, NULL);
+}
+
+static int64_t now_mono_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int silent(struct ipc_text *why)
+{
+	snprintf(why->s, sizeof(why->s), "RouDi does not read its messages; it is stopped or stuck: simd restarts it, "
+		 "or end it with SIGKILL");
+	return -ETIMEDOUT;
+}
+
+static int send_msg(int fd, int type, const char *name, int64_t until_mono_ns, struct ipc_text *why)
+{
+	char msg[IPC_APP_MAX + 32];
+	int n = snprintf(msg, sizeof(msg), "%d,%s,", type, name);
+
+	while (send(fd, msg, (size_t)n + 1, MSG_NOSIGNAL) < 0) {
+		int r = -errno;
+
+		if (r != -EAGAIN && r != -EINTR && r != -ENOBUFS)
+			return connect_failed(r, why);
+		if (now_mono_ns() >= until_mono_ns)
+			return silent(why);
+		nap_ms(1);
+	}
+	return 0;
+}
+
+/* Until all that we sent was read, or RouDi is gone. */
+static int wait_drained(int fd, int64_t until_mono_ns, struct ipc_text *why)
+{
+	int left = 0;
+
+	for (;;) {
+		if (ioctl(fd, SIOCOUTQ, &left) < 0)
+			return connect_failed(-errno, why);
+		if (left == 0)
+			return 0;
+		if (now_mono_ns() >= until_mono_ns)
+			return silent(why);
+		nap_ms(1);
+	}
+}
+
+/*
+ * A keep-alive makes RouDi take the lock of its process list, the one that a process killed inside
+ * publish can leave stuck. The second one leaves the queue only after the first was handled.
+ */
+int roudi_probe(const char *name, uint32_t timeout_ms, struct ipc_text *why)
+{
+	int64_t until_mono_ns = now_mono_ns() + (int64_t)timeout_ms * 1000000;
+	int fd, r = roudi_connect(why, &fd);
+
+	if (r < 0)
+		return r;
+	for (int i = 0; name && i < 2 && r == 0; i++)
+		r = send_msg(fd, MSG_KEEPALIVE, name, until_mono_ns, why);
+	if (r == 0 && name)
+		r = wait_drained(fd, until_mono_ns, why);
+	close(fd);
+	return r;
+}
+
+static bool is_runtime_name(const char *app)
+{
+	size_t n = strlen(app), digits = 0;
+
+	while (n > digits && app[n - 1 - digits] >= '0' && app[n - 1 - digits] <= '9')
+		digits++;
+	return digits && digits <= 2 && n > digits + 1 && app[n - 1 - digits] == '.';
+}
+
+int roudi_free_app(const char *app, struct ipc_text *why)
+{
+	int64_t until_mono_ns = now_mono_ns() + 1000000000;
+	char name[IPC_APP_MAX + 8], path[IPC_APP_MAX + 32];
+	bool one = is_runtime_name(app);
+	int fd, r = roudi_connect(why, &fd);
+
+	if (r < 0)
+		return r;
+	for (unsigned int n = 1; n <= (one ? 1 : IPC_LIVES_MAX) && r == 0; n++) {
+		snprintf(name, sizeof(name), one ? "%s" : "%s.%u", app, n);
+		snprintf(path, sizeof(path), "/tmp/%s", name);
+		/* Its socket stays behind when it dies; without one it never registered, and RouDi would complain. */
+		if (access(path, F_OK) < 0)
+			continue;
+		r = send_msg(fd, MSG_TERMINATION, name, until_mono_ns, why);
+		if (r == 0)
+			r = wait_drained(fd, until_mono_ns, why);
+	}
+	close(fd);
+	return r;
+}

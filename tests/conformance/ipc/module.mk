@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+# One suite, stamped on each backend of ipc.h.
+INC_tests/conformance/ipc := -Ilibclient/ipc -Ilibclient/include -Itests/conformance/ipc
+IPC_SUITE := $(B)/obj/tests/conformance/ipc/suite.o
+
+$(B)/test/conformance-ipc-mem: $(B)/obj/tests/conformance/ipc/mem.o $(IPC_SUITE) $(B)/lib/libipc.a
+TESTS += $(B)/test/conformance-ipc-mem

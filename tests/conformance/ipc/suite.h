@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The conformance suite of ipc.h, stamped on every backend: a backend's program fills the fixture and
+ * runs suite_main(). Each test attaches under names of its own. Whatever differs between backends (what
+ * fits a pool, how a RouDi is lost) is in the fixture, never in a test.
+ */
+#ifndef IPC_SUITE_H
+#define IPC_SUITE_H
+
+#include "ipc.h"
+
+struct suite {
+	const char         *backend;
+	struct ipc_mem_bus *bus;
+	size_t              small_pool_slots; /* slots of the pool that a 100-byte loan comes from */
+	size_t              too_large;        /* a loan that no pool fits */
+};
+
+/* The program's exit code. */
+int suite_main(const struct suite *s);
+
+#endif
