@@ -13,7 +13,10 @@ MAKEFLAGS += --no-builtin-rules
 .SECONDARY:
 .DEFAULT_GOAL := all
 
-B       ?= build
+# SAN=address,undefined or SAN=thread builds beside the plain one; the iceoryx module is left out there.
+comma   := ,
+SAN     ?=
+B       ?= build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 PREFIX  ?= /usr/local
 DESTDIR ?=
 CC      ?= gcc
@@ -22,7 +25,6 @@ CC      := gcc
 endif
 AR      ?= ar
 OPT     ?= -O2
-SAN     ?=
 WERROR  ?=
 
 VERSION := 0.1.0
@@ -47,7 +49,10 @@ flags_of = $(FLAGS_$(1)) $(FLAGS_$(patsubst %/,%,$(dir $(1))))
 # Filled by the module.mk files.
 PROGRAMS :=   # installed programs, $(B)/bin/...
 LIBS     :=   # libraries, plug-ins
-TESTS    :=   # test programs, run by make check
+TESTS    :=   # test programs and scripts, run by make check
+TESTS_NS :=   # the same, run in namespaces of their own: those that start RouDi, listen, or use fixed names
+TESTS_ALONE := # of both: those that must not share the machine with another test
+# LIMIT_<basename> := seconds, where 60 do not suffice
 EXAMPLES :=   # example programs
 INTERNAL :=   # helper programs that are built but not installed
 GENERATED :=  # stamps of generated headers, made before anything that could include them
@@ -73,6 +78,25 @@ $(B)/bin/% $(B)/test/% $(B)/examples/%:
 clean:
 	rm -rf $(B)
 
-.PHONY: all clean
+# ---- tests ----
+
+JOBS ?= $(shell nproc)
+RUN  := $(B)/test/run
+test_mode = $(if $(filter $(1),$(TESTS_NS)),n)$(if $(filter $(1),$(TESTS_ALONE)),a)-
+test_spec = $(call test_mode,$(1)):$(or $(LIMIT_$(notdir $(1))),60):$(1)
+# what a run takes: ONLY=word picks the tests whose name contains it
+chosen = $(if $(ONLY),$(foreach t,$(1),$(if $(findstring $(ONLY),$(notdir $(t))),$(t))),$(1))
+
+tests: all $(RUN) $(filter $(B)/%,$(TESTS) $(TESTS_NS))
+
+# only the tests, on what is built with these flags; TOTALS= collects the counts
+run-tests: tests
+	@B=$(B) CC='$(CC)' $(RUN) --jobs $(if $(filter 1,$(JOBS)),1,2) --logs $(B)/check --wrap tests/support/ns.sh \
+		$(if $(TOTALS),--totals $(TOTALS)) $(foreach t,$(call chosen,$(sort $(TESTS) $(TESTS_NS))),$(call test_spec,$(t)))
+
+check:
+	@tools/dev/check.sh $(if $(FULL),full,quick)
+
+.PHONY: all clean tests run-tests check
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)

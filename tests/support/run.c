@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Test runner: each test is a program in a process group of its own, with a time limit and a log;
+ * several at once, those marked alone one after the other at the end.
+ *
+ *     run [--jobs N] [--logs DIR] [--wrap CMD] [--totals FILE] MODE:LIMIT:PATH ...
+ *
+ * MODE: any of "n" (run through --wrap, which gives it namespaces), "a" (alone), "-" (neither).
+ * LIMIT: seconds. A cmocka program counts as many tests as it reports; any other as one: exit 0 passed,
+ * 77 skipped, else failed. A program that leaves processes behind has failed.
+ * The last line is "N passed, N failed"; the exit status tells whether the second number is 0.
+ *
+ * Thread: one; waits in poll() for pidfds.
+ */
+#include "err.h"
+#include "fd.h"
+#include "log.h"
+#include "mem.h"
+#include "opt.h"
+#include "timeutil.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TESTS_MAX 512
+#define JOBS_MAX  8
+#define LOG_BYTES ((size_t)16 << 20)
+#define SKIPPED   77
+
+struct args {
+	int64_t jobs;
+	const char *logs, *wrap, *totals;
+};
+
+struct test {
+	const char *path;
+	char *name, *log, *dir;      /* dir: TMPDIR of its own */
+	bool wrapped, alone, timed_out, left;
+	int64_t limit_dur_ns, start_mono_ns, took_dur_ns;
+	pid_t pid;
+	int pidfd, status;
+	unsigned passed, failed, skipped;
+};
+
+struct run {
+	struct args a;
+	struct test *tests;
+	unsigned n, next, running;
+	struct test *slot[JOBS_MAX];
+	char tmp[PATH_MAX];
+	unsigned passed, failed, skipped;
+};
+
+static const struct opt options[] = {
+	{ .name = "jobs", .letter = 'j', .type = OPT_INT, .off = offsetof(struct args, jobs), .min = 1, .max = JOBS_MAX,
+	  .help = "tests at once" },
+	{ .name = "logs", .type = OPT_STRING, .off = offsetof(struct args, logs), .metavar = "DIR", .help = "output goes there" },
+	{ .name = "wrap", .type = OPT_STRING, .off = offsetof(struct args, wrap), .metavar = "CMD",
+	  .help = "runs a test in namespaces" },
+	{ .name = "totals", .type = OPT_STRING, .off = offsetof(struct args, totals), .metavar = "FILE",
+	  .help = "append the counts there" },
+	{ 0 },
+};
+
+static const struct opt_program program = {
+	.name = "run", .section = 1, .summary = "Run tests.", .version = SIM_VERSION, .opts = options,
+};
+
+static volatile sig_atomic_t stop_signal;
+
+static void on_signal(int sig)
+{
+	stop_signal = sig;
+}
+
+/* ---- what a test's log says ---- */
+
+/* Sum of the numbers behind each `key` at a line's start. */
+static unsigned sum_after(const char *log, const char *key)
+{
+	unsigned sum = 0;
+
+	for (const char *p = log; (p = strstr(p, key)); p += strlen(key))
+		if (p == log || p[-1] == '\n')
+			sum += (unsigned)strtoul(p + strlen(key), NULL, 10);
+	return sum;
+}
+
+static void count(struct test *t)
+{
+	bool ok = !t->timed_out && !t->left && WIFEXITED(t->status) && WEXITSTATUS(t->status) == 0;
+	char *log;
+
+	if (WIFEXITED(t->status) && WEXITSTATUS(t->status) == SKIPPED) {
+		t->skipped = 1;
+		return;
+	}
+	if (fd_read_file(t->log, LOG_BYTES, &log, NULL) == 0) {
+		t->passed = sum_after(log, "[  PASSED  ] ");
+		t->failed = sum_after(log, "[  FAILED  ] ") + sum_after(log, "[  ERROR   ] ");
+		t->skipped = sum_after(log, "[  SKIPPED ] ");
+		mem_free(log);
+	}
+	if (!ok && !t->failed)
+		t->failed = 1;
+	if (ok && !t->passed && !t->failed && !t->skipped)
+		t->passed = 1;
+}
+
+static void show_tail(const struct test *t)
+{
+	size_t len;
+	char *log;
+
+	if (fd_read_file(t->log, LOG_BYTES, &log, &len) < 0)
+		return;
+	printf("---- %s\n%s%s---- end of %s\n", t->name, len > 6000 ? "...\n" : "", log + (len > 6000 ? len - 6000 : 0), t->name);
+	mem_free(log);
+}
+
+static void report(struct run *r, struct test *t)
+{
+	const char *note = t->timed_out ? " over its time limit" : t->left ? " left processes behind" : "";
+
+	count(t);
+	r->passed += t->passed;
+	r->failed += t->failed;
+	r->skipped += t->skipped;
+	printf("%-4s %-36s %3u passed%s", t->failed ? "FAIL" : t->passed ? "ok" : "skip", t->name, t->passed,
+	       t->failed ? "" : "        ");
+	if (t->failed)
+		printf(", %u failed", t->failed);
+	printf(" %6.2f s%s", (double)t->took_dur_ns / 1e9, note);
+	if (WIFSIGNALED(t->status) && !t->timed_out)
+		printf(" (%s)", strsignal(WTERMSIG(t->status)));
+	putchar('\n');
+	if (t->failed)
+		show_tail(t);
+	fflush(stdout);
+}
+
+/* ---- one test ---- */
+
+static void child(const struct run *r, const struct test *t)
+{
+	int null = open("/dev/null", O_RDONLY), log = open(t->log, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0644);
+
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (null < 0 || log < 0)
+		_exit(126);
+	dup2(null, 0);
+	dup2(log, 1);
+	dup2(log, 2);
+	setenv("TMPDIR", t->wrapped ? "/tmp" : t->dir, 1);
+	setenv("CMOCKA_MESSAGE_OUTPUT", "stdout", 1);
+	if (t->wrapped)
+		execl(r->a.wrap, r->a.wrap, t->path, (char *)NULL);
+	else
+		execl(t->path, t->path, (char *)NULL);
+	dprintf(2, "%s: %s\n", t->wrapped ? r->a.wrap : t->path, strerror(errno));
+	_exit(127);
+}
+
+static int start(struct run *r, struct test *t, unsigned slot)
+{
+	if (mkdir(t->dir, 0700) < 0)
+		return err_sys(-errno, "%s", t->dir);
+	t->start_mono_ns = mono_now_ns();
+	t->pid = fork();
+	if (t->pid < 0)
+		return err_sys(-errno, "fork");
+	if (t->pid == 0)
+		child(r, t);
+	setpgid(t->pid, t->pid); /* both sides do it: whoever is first */
+	t->pidfd = fd_pidfd_open(t->pid);
+	if (t->pidfd < 0)
+		return t->pidfd;
+	r->slot[slot] = t;
+	r->running++;
+	return 0;
+}
+
+static void remove_tree(const char *dir)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		execlp("rm", "rm", "-rf", "--", dir, (char *)NULL);
+		_exit(127);
+	}
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+}
+
+static void finish(struct run *r, unsigned slot)
+{
+	struct test *t = r->slot[slot];
+
+	/* the leader is still a zombie, so its group's number cannot be anybody else's */
+	siginfo_t info;
+
+	waitid(P_PID, (id_t)t->pid, &info, WEXITED | WNOWAIT);
+	t->took_dur_ns = mono_now_ns() - t->start_mono_ns;
+	kill(-t->pid, SIGKILL);
+	waitpid(t->pid, &t->status, 0);
+	for (int i = 0; kill(-t->pid, 0) == 0 && i < 200; i++) {
+		t->left = !t->timed_out;
+		mono_sleep_until(mono_now_ns() + 5 * NS_PER_MS);
+	}
+	t->pidfd = fd_close(t->pidfd);
+	r->slot[slot] = NULL;
+	r->running--;
+	remove_tree(t->dir);
+	report(r, t);
+}
+
+static void watch(struct run *r)
+{
+	struct pollfd p[JOBS_MAX];
+	int64_t now = mono_now_ns(), left = 60 * NS_PER_S;
+
+	for (unsigned i = 0; i < JOBS_MAX; i++) {
+		struct test *t = r->slot[i];
+
+		p[i] = (struct pollfd){ .fd = t ? t->pidfd : -1, .events = POLLIN };
+		if (!t)
+			continue;
+		if (now - t->start_mono_ns >= t->limit_dur_ns) {
+			t->timed_out = true;
+			kill(-t->pid, SIGKILL);
+		} else if (t->start_mono_ns + t->limit_dur_ns - now < left) {
+			left = t->start_mono_ns + t->limit_dur_ns - now;
+		}
+	}
+	if (poll(p, JOBS_MAX, (int)(left / NS_PER_MS) + 1) <= 0)
+		return;
+	for (unsigned i = 0; i < JOBS_MAX; i++)
+		if (r->slot[i] && p[i].revents)
+			finish(r, i);
+}
+
+/* ---- all of them ---- */
+
+static int start_next(struct run *r, unsigned slot, bool alone)
+{
+	while (r->next < r->n && r->tests[r->next].alone != alone)
+		r->next++;
+	return r->next < r->n ? start(r, &r->tests[r->next++], slot) : 0;
+}
+
+static int run_all(struct run *r, bool alone)
+{
+	unsigned jobs = alone ? 1 : (unsigned)r->a.jobs;
+
+	r->next = 0;
+	do {
+		for (unsigned i = 0; i < jobs && !stop_signal; i++) {
+			int e = r->slot[i] ? 0 : start_next(r, i, alone);
+
+			if (e < 0)
+				return e;
+		}
+		if (r->running)
+			watch(r);
+		if (stop_signal)
+			for (unsigned i = 0; i < JOBS_MAX; i++)
+				if (r->slot[i])
+					kill(-r->slot[i]->pid, SIGKILL);
+	} while (r->running);
+	return 0;
+}
+
+/* MODE:LIMIT:PATH */
+static int parse_test(struct run *r, const char *s, struct test *t)
+{
+	const char *limit = strchr(s, ':'), *path = limit ? strchr(limit + 1, ':') : NULL, *base;
+
+	if (!path)
+		return err_set(-EINVAL, "\"%s\" is not MODE:LIMIT:PATH", s);
+	t->path = path + 1;
+	t->wrapped = memchr(s, 'n', (size_t)(limit - s)) && r->a.wrap;
+	t->alone = memchr(s, 'a', (size_t)(limit - s));
+	t->limit_dur_ns = strtoll(limit + 1, NULL, 10) * NS_PER_S;
+	t->pidfd = -1;
+	base = strrchr(t->path, '/');
+	t->name = mem_strdup(base ? base + 1 : t->path);
+	t->log = mem_printf("%s/%s.log", r->a.logs, t->name);
+	t->dir = mem_printf("%s/%s", r->tmp, t->name);
+	return t->name && t->log && t->dir ? 0 : err_nomem();
+}
+
+static int setup(struct run *r, int n, char **specs)
+{
+	const char *tmp = getenv("TMPDIR");
+	int e = fd_mkdir_p(r->a.logs, 0755);
+
+	if (e < 0)
+		return e;
+	snprintf(r->tmp, sizeof(r->tmp), "%s/simcheck.XXXXXX", tmp ? tmp : "/tmp");
+	if (!mkdtemp(r->tmp))
+		return err_sys(-errno, "%s", r->tmp);
+	r->tests = mem_calloc((size_t)n, sizeof(*r->tests));
+	if (!r->tests)
+		return err_nomem();
+	for (r->n = 0; r->n < (unsigned)n; r->n++) {
+		e = parse_test(r, specs[r->n], &r->tests[r->n]);
+		if (e < 0)
+			return e;
+	}
+	return 0;
+}
+
+static void add_totals(const struct run *r)
+{
+	FILE *f = r->a.totals ? fopen(r->a.totals, "a") : NULL;
+
+	if (!f)
+		return;
+	fprintf(f, "%u %u\n", r->passed, r->failed);
+	fclose(f);
+}
+
+int main(int argc, char **argv)
+{
+	struct run r = { .a = { .jobs = 2, .logs = "build/check" } };
+	int first = argc, e;
+
+	for (int i = argc; i-- > 1 && strchr(argv[i], ':') && argv[i][0] != '/';)
+		first = i;
+	opt_parse_or_exit(&program, first, argv, &r.a);
+	signal(SIGINT, on_signal);
+	signal(SIGTERM, on_signal);
+	e = setup(&r, argc - first, argv + first);
+	if (e == 0)
+		e = run_all(&r, false);
+	if (e == 0)
+		e = run_all(&r, true);
+	remove_tree(r.tmp);
+	if (e < 0 || stop_signal) {
+		fprintf(stderr, "run: %s\n", e < 0 ? err_why() : "interrupted");
+		r.failed++;
+	}
+	add_totals(&r);
+	if (r.skipped)
+		printf("%u skipped\n", r.skipped);
+	printf("%u passed, %u failed\n", r.passed, r.failed);
+	return r.failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

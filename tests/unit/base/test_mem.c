@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* list.h, mem.h, err.h, strbuf.h: the smallest helpers. Thread: one. */
+#include "tests/support/test.h"
+
+#include "err.h"
+#include "list.h"
+#include "mem.h"
+#include "strbuf.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct item {
+	int n;
+	struct list link;
+};
+
+static void list_keeps_order(void **state)
+{
+	struct item a[4] = { { .n = 0 }, { .n = 1 }, { .n = 2 }, { .n = 3 } }, *i, *tmp;
+	struct list head, other;
+	int want = 0;
+
+	(void)state;
+	list_init(&head);
+	list_init(&other);
+	assert_null(list_first(&head, struct item, link));
+	list_append(&head, &a[1].link);
+	list_append(&other, &a[2].link);
+	list_append(&other, &a[3].link);
+	list_prepend(&head, &a[0].link);
+	list_splice(&head, &other);
+	assert_true(list_empty(&other));
+	list_for_each(i, &head, link)
+		assert_int_equal(i->n, want++);
+	assert_int_equal(want, 4);
+	assert_int_equal(list_last(&head, struct item, link)->n, 3);
+	list_for_each_safe(i, tmp, &head, link) {
+		list_remove(&i->link);
+		list_remove(&i->link); /* twice is harmless */
+	}
+	assert_int_equal(list_count(&head), 0);
+}
+
+static void mem_counts_and_fails(void **state)
+{
+	struct mem_stats before, during, after;
+	char *s, *t;
+
+	(void)state;
+	mem_stats(&before);
+	s = mem_printf("%s-%d", "abc", 42);
+	assert_string_equal(s, "abc-42");
+	t = mem_strndup("abcdef", 3);
+	assert_string_equal(t, "abc");
+	mem_stats(&during);
+	assert_int_equal(during.blocks, before.blocks + 2);
+	assert_true(during.bytes >= before.bytes + 11);
+	s = mem_realloc(s, 100000);
+	assert_non_null(s);
+	mem_free(s);
+	mem_free(t);
+	mem_free(NULL);
+	mem_stats(&after);
+	assert_int_equal(after.bytes, before.bytes);
+	assert_int_equal(after.blocks, before.blocks);
+
+	mem_fail_after(2);
+	s = mem_alloc(1);
+	assert_non_null(s);
+	assert_null(mem_alloc(1));
+	assert_null(mem_zalloc(1));
+	mem_fail_after(0);
+	mem_free(s);
+	assert_null(mem_calloc(SIZE_MAX / 2, 3)); /* overflow */
+	assert_null(mem_strdup(NULL));
+}
+
+static void err_builds_sentences(void **state)
+{
+	(void)state;
+	errno = EAGAIN;
+	assert_int_equal(err_set(-ENOENT, "%s: no such channel", "/x"), -ENOENT);
+	assert_string_equal(err_why(), "/x: no such channel");
+	assert_int_equal(err_prefix(-EIO, "subscribing"), -EIO);
+	assert_string_equal(err_why(), "subscribing: /x: no such channel");
+	err_set(-1, "again: %s", err_why());
+	assert_string_equal(err_why(), "again: subscribing: /x: no such channel");
+	assert_int_equal(err_sys(-ENOENT, "opening %d", 3), -ENOENT);
+	assert_string_equal(err_why(), "opening 3: No such file or directory");
+	assert_int_equal(errno, EAGAIN);
+	err_clear();
+	assert_string_equal(err_why(), "");
+	err_prefix(-EPERM, "x");
+	assert_string_equal(err_why(), "x: Operation not permitted");
+	assert_string_equal(err_text(-12345), "unknown error");
+}
+
+static void err_cuts_what_is_too_long(void **state)
+{
+	char big[2 * ERR_WHY_MAX];
+
+	(void)state;
+	memset(big, 'x', sizeof(big) - 1);
+	big[sizeof(big) - 1] = '\0';
+	err_set(-1, "%s", big);
+	assert_int_equal(strlen(err_why()), ERR_WHY_MAX - 1);
+}
+
+static void strbuf_grows_to_its_bound(void **state)
+{
+	struct strbuf b;
+	char *s;
+
+	(void)state;
+	strbuf_init(&b, 10);
+	assert_string_equal(b.data, "");
+	assert_int_equal(strbuf_puts(&b, "12345"), 0);
+	assert_int_equal(strbuf_printf(&b, "%d", 67890), 0);
+	assert_string_equal(b.data, "1234567890");
+	assert_int_equal(strbuf_putc(&b, 'x'), -EMSGSIZE);
+	strbuf_consume(&b, 4);
+	assert_string_equal(b.data, "567890");
+	assert_int_equal(strbuf_putc(&b, 'x'), -EMSGSIZE); /* the error sticks */
+	assert_null(strbuf_steal(&b));
+	strbuf_clear(&b);
+	assert_int_equal(strbuf_puts(&b, "ok"), 0);
+	s = strbuf_steal(&b);
+	assert_string_equal(s, "ok");
+	mem_free(s);
+	assert_int_equal(b.len, 0);
+	strbuf_finish(&b);
+	strbuf_finish(&b);
+}
+
+static void strbuf_survives_no_memory(void **state)
+{
+	struct strbuf b;
+
+	(void)state;
+	strbuf_init(&b, 0);
+	mem_fail_after(1);
+	assert_int_equal(strbuf_puts(&b, "x"), -ENOMEM);
+	mem_fail_after(0);
+	assert_int_equal(strbuf_puts(&b, "x"), -ENOMEM);
+	strbuf_finish(&b);
+}
+
+static void strbuf_writes_json_strings(void **state)
+{
+	static const char in[] = "a\"\\\n\x01\xc3\xa4\xff\xed\xa0\x80\xf0\x9f\x98\x80\xc0\x80\xc3";
+	struct strbuf b;
+	json_t *j;
+
+	(void)state;
+	strbuf_init(&b, 0);
+	assert_int_equal(strbuf_json_string(&b, in, sizeof(in)), 0); /* the NUL too */
+	j = json_loads(b.data, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+	assert_non_null(j);
+	assert_memory_equal(json_string_value(j), "a\"\\\n\x01\xc3\xa4\xef\xbf\xbd", 10);
+	assert_int_equal(json_string_value(j)[json_string_length(j) - 1], '\0');
+	json_decref(j);
+	strbuf_finish(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(list_keeps_order),
+		cmocka_unit_test(mem_counts_and_fails),
+		cmocka_unit_test(err_builds_sentences),
+		cmocka_unit_test(err_cuts_what_is_too_long),
+		cmocka_unit_test(strbuf_grows_to_its_bound),
+		cmocka_unit_test(strbuf_survives_no_memory),
+		cmocka_unit_test(strbuf_writes_json_strings),
+	};
+
+	return cmocka_run_group_tests_name("base mem", tests, NULL, NULL);
+}

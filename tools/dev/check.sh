@@ -1,0 +1,63 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# make check: tools/dev/check.sh quick|full. Runs stages, adds up their counts, and ends with
+# "N passed, N failed". Every stage is a make target, so each can be run by hand as well.
+set -u
+MAKE=${MAKE:-make}
+JOBS=${JOBS:-$(nproc)}
+top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
+cd "$top" || exit 1
+out=build/check
+mkdir -p "$out" || exit 1
+totals=$top/$out/totals
+: >"$totals"
+began=$(date +%s)
+
+say() { printf '== %s (%s s)\n' "$*" "$(($(date +%s) - began))"; }
+
+# stage NAME make-arguments...: counts itself as one failure if it fails without having counted any
+stage()
+{
+	name=$1
+	shift
+	say "$name"
+	before=$(awk '{ f += $2 } END { print f + 0 }' "$totals")
+	"$MAKE" -s --no-print-directory -j"$JOBS" TOTALS="$totals" "$@"
+	status=$?
+	after=$(awk '{ f += $2 } END { print f + 0 }' "$totals")
+	if [ "$status" -ne 0 ] && [ "$before" = "$after" ]; then
+		printf 'FAIL %s: make %s\n' "$name" "$*"
+		echo "0 1" >>"$totals"
+	fi
+}
+
+quick()
+{
+	stage "set-up" deps
+	stage "tests" WERROR=1 run-tests
+}
+
+full()
+{
+	quick
+	for cc in gcc clang; do
+		for kind in debug ndebug; do
+			opt='-O1'
+			[ $kind = debug ] || opt='-O2 -DNDEBUG'
+			[ "$cc $kind" != "gcc ndebug" ] || opt='-O3 -DNDEBUG'
+			stage "$cc $kind" WERROR=1 CC=$cc OPT="$opt" B=build-$cc-$kind LEVEL=unit run-tests
+		done
+	done
+	stage "address and undefined-behaviour sanitizers" WERROR=1 CC=clang SAN=address,undefined OPT=-O1 LEVEL=memory run-tests
+	stage "thread sanitizer" WERROR=1 CC=clang SAN=thread OPT=-O1 LEVEL=memory run-tests
+	stage "kill runs" WERROR=1 LEVEL=fault run-tests
+	stage "bench smoke run" bench-smoke
+}
+
+case ${1:-quick} in
+quick) quick ;;
+full) full ;;
+*) echo "usage: $0 quick|full" >&2; exit 2 ;;
+esac
+say "done"
+awk '{ p += $1; f += $2 } END { printf "%d passed, %d failed\n", p, f; exit f > 0 }' "$totals"
