@@ -2,3 +2,4 @@
 include libclient/base/module.mk
 include libclient/ipc/module.mk
 include libclient/src/module.mk
+include libclient/src/introspect.mk
