@@ -6,7 +6,7 @@
 #ifndef EXEC_INT_H
 #define EXEC_INT_H
 
-#include "exec.h"
+#include "core/exec.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

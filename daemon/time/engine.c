@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The time engine: integration, states and the page; see engine.h. Thread: the exec's. */
+#include "time/engine_int.h"
+
+#include "time/page.h"
+
+#include "err.h"
+#include "mem.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#define STEP_SETTLE_DEFAULT_DUR_NS (5 * NS_PER_MS)
+#define RATE_WINDOW_DUR_NS (NS_PER_S / 2)
+
+static bool has_control(const struct time_engine *e)
+{
+	return e->source->flags & TIME_SOURCE_CONTROL;
+}
+
+/* Sources that follow another clock run at scale 1, whatever was asked for the others. */
+static int64_t scale_in_force(const struct time_engine *e)
+{
+	return has_control(e) ? e->scale_e6 : SIM_RATE_ONE;
+}
+
+/* ---- the page ---- */
+
+int64_t engine_begin(struct time_engine *e)
+{
+	int64_t now_mono_ns = page_write_begin(e->page, e->exec, e->rate_e6 > 0);
+
+	if (now_mono_ns > e->base_mono_ns) {
+		e->base_fs += (int128)(now_mono_ns - e->base_mono_ns) * e->rate_e6;
+		e->base_mono_ns = now_mono_ns;
+	}
+	if (e->base_fs > (int128)INT64_MAX * FS_PER_NS)
+		e->base_fs = (int128)INT64_MAX * FS_PER_NS;
+	return now_mono_ns;
+}
+
+static uint32_t flags_now(const struct time_engine *e)
+{
+	return (e->state == TIME_PAUSED ? (uint32_t)SIM_CLOCK_PAUSED : 0) |
+	       (e->state == TIME_STEPPING ? (uint32_t)SIM_CLOCK_STEPPING : 0) |
+	       (e->driver.held && e->driver.info.freewheel ? (uint32_t)SIM_CLOCK_FREEWHEEL : 0) |
+	       (e->driven ? (uint32_t)SIM_CLOCK_DRIVEN : 0) | (e->driver_lost ? (uint32_t)SIM_CLOCK_DRIVER_LOST : 0) |
+	       (e->started ? (uint32_t)SIM_CLOCK_STARTED : 0);
+}
+
+void engine_commit(struct time_engine *e)
+{
+	struct sim_clock_page *p = e->page;
+
+	e->rate_e6 = !e->driven && e->state == TIME_RUNNING ? scale_in_force(e) : 0;
+	page_store(&p->abi, SIM_CLOCK_PAGE_ABI);
+	page_store(&p->magic, SIM_CLOCK_PAGE_MAGIC);
+	page_store(&p->flags, flags_now(e));
+	page_store(&p->sim_ns, engine_base_ns(e));
+	page_store(&p->mono_ns, e->base_mono_ns);
+	page_store(&p->rate_e6, e->rate_e6);
+	page_store(&p->clock_generation, e->clock_generation);
+	page_store(&p->source, e->source->id);
+	page_store(&p->scale_e6, scale_in_force(e));
+	page_store(&p->step, e->steps);
+	page_store(&p->simd_id, e->simd_id);
+	page_store(&p->jump_old_sim_ns, e->jump_old_sim_ns);
+	page_store(&p->jump_new_sim_ns, e->jump_new_sim_ns);
+	page_write_end(p);
+}
+
+void engine_changed(struct time_engine *e)
+{
+	if (e->events.changed)
+		e->events.changed(e->ctx);
+}
+
+/* ---- real-time factor ---- */
+
+void engine_rate_restart(struct time_engine *e)
+{
+	e->anchor[1] = (struct rate_anchor){ .mono_ns = e->base_mono_ns, .at_sim_ns = engine_base_ns(e) };
+	e->anchor[0] = e->anchor[1];
+}
+
+static void rate_note(struct time_engine *e)
+{
+	if (e->base_mono_ns - e->anchor[1].mono_ns < RATE_WINDOW_DUR_NS)
+		return;
+	e->anchor[0] = e->anchor[1];
+	e->anchor[1] = (struct rate_anchor){ .mono_ns = e->base_mono_ns, .at_sim_ns = engine_base_ns(e) };
+}
+
+static double rate_measured(struct time_engine *e)
+{
+	int64_t wall_dur_ns = exec_now(e->exec) - e->anchor[0].mono_ns;
+
+	if (!e->driven)
+		return (double)e->rate_e6 / SIM_RATE_ONE;
+	if (e->state == TIME_PAUSED || wall_dur_ns <= 0)
+		return 0;
+	return (double)(engine_base_ns(e) - e->anchor[0].at_sim_ns) / (double)wall_dur_ns;
+}
+
+/* ---- moving time ---- */
+
+void engine_add(struct time_engine *e, int64_t dur_ns)
+{
+	e->base_fs += (int128)dur_ns * FS_PER_NS;
+	e->started = true;
+	rate_note(e);
+}
+
+void engine_jump_to(struct time_engine *e, int64_t to_sim_ns)
+{
+	e->jump_old_sim_ns = engine_base_ns(e);
+	e->jump_new_sim_ns = to_sim_ns;
+	e->base_fs = (int128)to_sim_ns * FS_PER_NS;
+	e->clock_generation++;
+	engine_rate_restart(e);
+}
+
+void engine_jumped(struct time_engine *e)
+{
+	if (e->events.jump)
+		e->events.jump(e->ctx, e->jump_old_sim_ns, e->jump_new_sim_ns, e->clock_generation);
+}
+
+static int64_t real_now_default(void *ctx)
+{
+	(void)ctx;
+	return real_now_ns();
+}
+
+/* ---- life ---- */
+
+static int check_scale(int64_t scale_e6)
+{
+	if (scale_e6 >= TIME_SCALE_MIN_E6 && scale_e6 <= TIME_SCALE_MAX_E6)
+		return 0;
+	return err_set(-ERANGE, "scale %" PRId64 ".%06" PRId64 " is out of range; choose 0.01 .. 100, or 0 to pause",
+		       scale_e6 / SIM_RATE_ONE, scale_e6 < 0 ? -(scale_e6 % SIM_RATE_ONE) : scale_e6 % SIM_RATE_ONE);
+}
+
+static int check_options(const struct time_engine_options *o)
+{
+	if (o->scale_e6 && check_scale(o->scale_e6) < 0)
+		return -EINVAL;
+	return o->source ? time_source_check(o->source) : 0;
+}
+
+/* The first state of the page. */
+static void first_write(struct time_engine *e, const struct time_engine_options *o)
+{
+	e->driven = e->source->kind == TIME_SOURCE_DRIVEN;
+	e->started = !e->driven;
+	e->state = o->paused && has_control(e) ? TIME_PAUSED : TIME_RUNNING;
+	e->base_mono_ns = INT64_MAX; /* nothing to integrate yet */
+	e->base_mono_ns = engine_begin(e);
+	e->base_fs = (int128)e->source->start(e->real_now(e->ctx)) * FS_PER_NS;
+	engine_rate_restart(e);
+	engine_commit(e);
+}
+
+int time_engine_create(const struct time_engine_options *o, struct time_engine **ret)
+{
+	struct time_engine *e;
+	int r = check_options(o);
+
+	if (r < 0)
+		return r;
+	e = MEM_NEW(struct time_engine);
+	if (!e)
+		return err_nomem();
+	e->exec = o->exec;
+	e->page = o->page;
+	e->events = o->events;
+	e->ctx = o->ctx;
+	e->real_now = o->real_now ? o->real_now : real_now_default;
+	e->simd_id = o->simd_id;
+	e->source = o->source;
+	if (!e->source)
+		time_source_by_number(SIM_SOURCE_UNITY, &e->source);
+	e->scale_e6 = o->scale_e6 ? o->scale_e6 : SIM_RATE_ONE;
+	e->clock_generation = o->clock_generation ? o->clock_generation : (uint32_t)(o->simd_id ^ o->simd_id >> 32) | 1;
+	e->driver.fd = -1;
+	step_init(e, o->step_settle_dur_ns < 0 ? STEP_SETTLE_DEFAULT_DUR_NS : o->step_settle_dur_ns);
+	first_write(e, o);
+	*ret = e;
+	return 0;
+}
+
+void time_engine_destroy(struct time_engine *e)
+{
+	if (!e)
+		return;
+	err_set(-ECANCELED, "simd is ending");
+	step_end(e, -ECANCELED, TIME_PAUSED);
+	driver_dismiss(e);
+	mem_free(e);
+}
+
+/* ---- control ---- */
+
+static int need_control(const struct time_engine *e, const char *what)
+{
+	if (has_control(e))
+		return 0;
+	return err_set(-EOPNOTSUPP, "time source `%s` follows another clock and cannot be %s; `simctl clock source simulation` "
+				    "selects one that can", e->source->name, what);
+}
+
+static void set_state(struct time_engine *e, enum time_state state)
+{
+	engine_begin(e);
+	e->state = state;
+	engine_rate_restart(e);
+	engine_commit(e);
+	engine_changed(e);
+}
+
+int time_engine_pause(struct time_engine *e)
+{
+	int r = need_control(e, "paused");
+
+	if (r < 0)
+		return r;
+	e->paused_by_scale = false;
+	if (e->state == TIME_STEPPING) {
+		err_set(-ECANCELED, "time was paused before the step had ended");
+		step_end(e, -ECANCELED, TIME_PAUSED);
+	} else if (e->state == TIME_RUNNING) {
+		set_state(e, TIME_PAUSED);
+	}
+	return 0;
+}
+
+int time_engine_resume(struct time_engine *e)
+{
+	int r = need_control(e, "paused or resumed");
+
+	if (r < 0)
+		return r;
+	e->paused_by_scale = false;
+	if (e->state == TIME_STEPPING) {
+		err_set(-ECANCELED, "time was resumed before the step had ended");
+		step_end(e, -ECANCELED, TIME_RUNNING);
+	} else if (e->state == TIME_PAUSED) {
+		set_state(e, TIME_RUNNING);
+	}
+	driver_grant(e);
+	return 0;
+}
+
+static int scale_to_zero(struct time_engine *e)
+{
+	bool was_paused = e->state != TIME_RUNNING && !e->paused_by_scale;
+	int r = time_engine_pause(e);
+
+	e->paused_by_scale = r >= 0 && !was_paused;
+	return r;
+}
+
+int time_engine_set_scale(struct time_engine *e, int64_t scale_e6)
+{
+	bool run_on = e->state == TIME_PAUSED && e->paused_by_scale;
+	int r = need_control(e, "scaled");
+
+	if (r < 0)
+		return r;
+	if (!scale_e6)
+		return scale_to_zero(e);
+	r = check_scale(scale_e6);
+	if (r < 0 || (scale_e6 == e->scale_e6 && !run_on))
+		return r;
+	engine_begin(e);
+	e->scale_e6 = scale_e6;
+	if (run_on)
+		e->state = TIME_RUNNING;
+	e->paused_by_scale = false;
+	engine_rate_restart(e);
+	engine_commit(e);
+	engine_changed(e);
+	driver_grant(e);
+	return 0;
+}
+
+static int check_switch(const struct time_source_ops *s, bool keep_time)
+{
+	int r = time_source_check(s);
+
+	if (r < 0)
+		return r;
+	if (keep_time && (s->kind != TIME_SOURCE_WALL || !(s->flags & TIME_SOURCE_CONTROL)))
+		return err_set(-EINVAL, "time source `%s` cannot carry on another source's time; only `system` and `simulation` "
+					"can", s->name);
+	return 0;
+}
+
+int time_engine_set_source(struct time_engine *e, const struct time_source_ops *source, bool keep_time)
+{
+	int r = check_switch(source, keep_time);
+
+	if (r < 0 || source == e->source)
+		return r;
+	if (e->step.open) {
+		err_set(-ECANCELED, "the time source was switched before the step had ended");
+		step_end(e, -ECANCELED, TIME_PAUSED);
+	}
+	driver_dismiss(e);
+	engine_begin(e);
+	e->source = source;
+	e->driven = source->kind == TIME_SOURCE_DRIVEN;
+	e->started = !e->driven;
+	e->driver_lost = false;
+	if (!has_control(e)) {
+		e->state = TIME_RUNNING;
+		e->paused_by_scale = false;
+	}
+	if (!keep_time)
+		engine_jump_to(e, source->start(e->real_now(e->ctx)));
+	engine_commit(e);
+	if (!keep_time)
+		engine_jumped(e);
+	engine_changed(e);
+	return 0;
+}
+
+/* ---- status ---- */
+
+int64_t time_engine_now(struct time_engine *e)
+{
+	int64_t dur_ns = exec_now(e->exec) - e->base_mono_ns;
+
+	/* as readers compute it from the page: they may be up to 1 ns behind the exact time, never ahead */
+	return engine_base_ns(e) + (e->rate_e6 > 0 && dur_ns > 0 ? sim_scale_dur_(dur_ns, e->rate_e6) : 0);
+}
+
+void time_engine_status(struct time_engine *e, struct time_status *ret)
+{
+	*ret = (struct time_status){
+		.source = e->source,
+		.state = e->state,
+		.driven = e->driven,
+		.started = e->started,
+		.driver_lost = e->driver_lost,
+		.has_driver = e->driver.held,
+		.driver = e->driver.info,
+		.sim_ns = time_engine_now(e),
+		.mono_ns = exec_now(e->exec),
+		.scale_e6 = scale_in_force(e),
+		.clock_generation = e->clock_generation,
+		.steps = e->steps,
+		.step_left_dur_ns = e->step.open ? e->step.left_dur_ns : 0,
+		.real_time_factor = rate_measured(e),
+	};
+}
+
+const char *time_state_name(enum time_state s)
+{
+	static const char *const names[] = { "running", "stepping", "paused" };
+
+	return (unsigned)s < sizeof(names) / sizeof(names[0]) ? names[s] : "?";
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The driver lease: one client moves the time of a driven source, in packets of schemas/wire/driver.h on a
+ * SEQPACKET socket. It asks, waits for the answer, asks again: one request is open at most. Whatever breaks that,
+ * and a hang-up, ends the lease, and time holds. Thread: the exec's.
+ */
+#include "time/engine_int.h"
+
+#include "err.h"
+#include "fd.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+static void driver_close(struct time_engine *e)
+{
+	exec_io_del(&e->driver.io);
+	e->driver.fd = fd_close(e->driver.fd);
+	e->driver.held = false;
+	e->driver.asked_dur_ns = 0;
+}
+
+/* The lease ends from the other side. */
+static void driver_lost(struct time_engine *e, const char *why)
+{
+	struct time_driver_info who = e->driver.info;
+
+	driver_close(e);
+	engine_begin(e);
+	e->driver_lost = e->driven;
+	engine_commit(e);
+	if (e->step.open && e->driven) {
+		err_set(-ENOTCONN, "%s, which drives `%s`, is gone before the step has ended", who.name, e->source->name);
+		step_end(e, -ENOTCONN, TIME_PAUSED);
+	}
+	if (e->events.driver_lost)
+		e->events.driver_lost(e->ctx, &who, why);
+	engine_changed(e);
+}
+
+void driver_dismiss(struct time_engine *e)
+{
+	struct driver_packet p = { .op = DRIVER_LOST, .sim_ns = time_engine_now(e), .scale_e6 = e->scale_e6 };
+
+	if (!e->driver.held)
+		return;
+	/* a courtesy: the hang-up says the same */
+	(void)!send(e->driver.fd, &p, sizeof(p), MSG_NOSIGNAL | MSG_DONTWAIT);
+	driver_close(e);
+}
+
+static void answer(struct time_engine *e, int result, int64_t granted_dur_ns)
+{
+	struct driver_packet p = {
+		.op = DRIVER_GRANT,
+		.result = result,
+		.dur_ns = granted_dur_ns,
+		.sim_ns = time_engine_now(e),
+		.scale_e6 = e->scale_e6,
+	};
+
+	if (send(e->driver.fd, &p, sizeof(p), MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)sizeof(p))
+		driver_lost(e, errno == EAGAIN ? "it does not read its answers" : "its socket is closed");
+}
+
+/* ---- advancing ---- */
+
+static void become_driven(struct time_engine *e)
+{
+	e->driven = true;
+	e->driver_lost = false;
+}
+
+void driver_grant(struct time_engine *e)
+{
+	int64_t dur_ns = e->driver.asked_dur_ns;
+
+	if (e->state == TIME_STEPPING && dur_ns > e->step.left_dur_ns)
+		dur_ns = e->step.left_dur_ns;
+	if (!e->driver.held || !dur_ns || e->state == TIME_PAUSED)
+		return;
+	e->driver.asked_dur_ns = 0;
+	if (engine_at_end(e, dur_ns)) {
+		answer(e, -ERANGE, 0);
+		return;
+	}
+	engine_begin(e);
+	become_driven(e);
+	engine_add(e, dur_ns);
+	engine_commit(e);
+	if (e->state == TIME_STEPPING) {
+		e->step.left_dur_ns -= dur_ns;
+		if (!e->step.left_dur_ns)
+			step_moved(e);
+	}
+	answer(e, 0, dur_ns);
+}
+
+static void on_advance(struct time_engine *e, int64_t dur_ns)
+{
+	if (dur_ns < 1 || dur_ns > TIME_STEP_MAX_DUR_NS) {
+		answer(e, -EINVAL, 0);
+		return;
+	}
+	e->driver.asked_dur_ns = dur_ns;
+	driver_grant(e);
+}
+
+static int check_set(const struct time_engine *e, int64_t to_sim_ns)
+{
+	if (!(e->source->flags & TIME_SOURCE_SET))
+		return -EOPNOTSUPP;
+	if (to_sim_ns < 0)
+		return -ERANGE;
+	return e->state == TIME_RUNNING ? 0 : -EBUSY;
+}
+
+/* Forward is time going on; back, and the first one of a driver that says something else, is a jump. */
+static void on_set(struct time_engine *e, int64_t to_sim_ns)
+{
+	int r = check_set(e, to_sim_ns);
+	bool jump = false;
+
+	if (r >= 0) {
+		int64_t now_sim_ns;
+
+		engine_begin(e);
+		now_sim_ns = engine_base_ns(e);
+		jump = to_sim_ns < now_sim_ns || (!e->set_seen && to_sim_ns != now_sim_ns);
+		e->set_seen = true;
+		become_driven(e);
+		if (jump)
+			engine_jump_to(e, to_sim_ns);
+		engine_add(e, to_sim_ns - engine_base_ns(e));
+		engine_commit(e);
+	}
+	if (jump)
+		engine_jumped(e);
+	if (e->driver.held)
+		answer(e, r, 0);
+}
+
+static void on_packet(struct time_engine *e, const struct driver_packet *p)
+{
+	if (e->driver.asked_dur_ns)
+		driver_lost(e, "it asked again before it had its answer");
+	else if (p->op == DRIVER_ADVANCE)
+		on_advance(e, p->dur_ns);
+	else if (p->op == DRIVER_SET)
+		on_set(e, p->sim_ns);
+	else
+		driver_lost(e, "it sent a packet that is not part of the protocol");
+}
+
+static void on_socket(void *arg, uint32_t events)
+{
+	struct time_engine *e = arg;
+	struct driver_packet p;
+	ssize_t n;
+
+	(void)events;
+	n = recv(e->driver.fd, &p, sizeof(p), MSG_DONTWAIT | MSG_TRUNC);
+	if (n == (ssize_t)sizeof(p))
+		on_packet(e, &p);
+	else if (n > 0)
+		driver_lost(e, "it sent a packet of the wrong size");
+	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+		driver_lost(e, "its socket was closed");
+}
+
+/* ---- the lease ---- */
+
+static int check_attach(const struct time_engine *e)
+{
+	if (e->source->kind == TIME_SOURCE_WALL)
+		return err_set(-EOPNOTSUPP, "time source `%s` runs by itself and takes no driver; `simctl clock source unity` selects "
+					    "one that does", e->source->name);
+	if (e->driver.held)
+		return err_set(-EBUSY, "%s (pid %d) drives time already; end it first", e->driver.info.name, e->driver.info.pid);
+	return 0;
+}
+
+int time_engine_attach_driver(struct time_engine *e, int fd, const struct time_driver_info *who)
+{
+	int r = check_attach(e);
+
+	if (r >= 0)
+		r = exec_io_add(e->exec, &e->driver.io, fd, EPOLLIN, on_socket, e);
+	if (r < 0) {
+		fd_close(fd);
+		return r;
+	}
+	e->driver.fd = fd;
+	e->driver.held = true;
+	e->driver.asked_dur_ns = 0;
+	e->driver.info = *who;
+	snprintf(e->driver.name, sizeof(e->driver.name), "%s", who->name ? who->name : "a client");
+	e->driver.info.name = e->driver.name;
+	e->set_seen = e->driven && e->started;
+	engine_begin(e);
+	e->driver_lost = false;
+	engine_rate_restart(e);
+	engine_commit(e);
+	engine_changed(e);
+	return 0;
+}
+
+void time_engine_drop_client(struct time_engine *e, uint32_t client_id)
+{
+	if (e->driver.held && e->driver.info.client_id == client_id)
+		driver_lost(e, "its client has ended");
+}

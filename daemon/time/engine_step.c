@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Steps: time moves by exactly the step, at once (wall-driven) or as the driver asks for it (driven), then
+ * the step stays open until it has settled and everything accepted has completed. Thread: the exec's.
+ */
+#include "time/engine_int.h"
+
+#include "err.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#define QUIET_POLL_DUR_NS NS_PER_MS /* credits are freed in shared memory; who frees them may forget to poke */
+
+static void step_check(void *arg)
+{
+	struct time_engine *e = arg;
+	int64_t now_mono_ns = exec_now(e->exec);
+
+	if (!e->step.open || e->step.left_dur_ns)
+		return;
+	if (now_mono_ns < e->step.settled_mono_ns) {
+		exec_timer_at(&e->step.timer, e->step.settled_mono_ns);
+		return;
+	}
+	if (e->events.quiet && !e->events.quiet(e->ctx)) {
+		exec_timer_at(&e->step.timer, now_mono_ns + QUIET_POLL_DUR_NS);
+		return;
+	}
+	step_end(e, 0, TIME_PAUSED);
+}
+
+void step_init(struct time_engine *e, int64_t settle_dur_ns)
+{
+	e->step.settle_dur_ns = settle_dur_ns;
+	exec_timer_init(&e->step.timer, e->exec, step_check, e);
+}
+
+void step_end(struct time_engine *e, int result, enum time_state state)
+{
+	time_step_fn done = e->step.done;
+
+	if (!e->step.open)
+		return;
+	e->step.open = false;
+	e->step.left_dur_ns = 0;
+	e->step.done = NULL;
+	exec_timer_cancel(&e->step.timer);
+	engine_begin(e);
+	e->state = state;
+	e->steps += result >= 0;
+	engine_commit(e);
+	if (done)
+		done(e->step.arg, result, engine_base_ns(e));
+	engine_changed(e);
+}
+
+void step_moved(struct time_engine *e)
+{
+	e->step.settled_mono_ns = e->base_mono_ns + e->step.settle_dur_ns;
+	exec_timer_at(&e->step.timer, e->step.settled_mono_ns);
+}
+
+static int check_step(const struct time_engine *e, int64_t dur_ns)
+{
+	if (!(e->source->flags & TIME_SOURCE_CONTROL))
+		return err_set(-EOPNOTSUPP, "time source `%s` follows another clock and cannot be stepped; `simctl clock source "
+					    "simulation` selects one that can", e->source->name);
+	if (dur_ns < 1 || dur_ns > TIME_STEP_MAX_DUR_NS)
+		return err_set(-ERANGE, "a step of %" PRId64 " ns is out of range; choose 1 ns .. 1 h", dur_ns);
+	if (e->state == TIME_STEPPING)
+		return err_set(-EBUSY, "a step is going on; wait for its end, or end it with `simctl clock pause`");
+	if (e->state == TIME_RUNNING)
+		return err_set(-EBUSY, "time is running; pause it first: `simctl clock pause`");
+	if (e->driven && !e->driver.held)
+		return err_set(-ENOTCONN, "nobody drives time source `%s`, so it cannot be stepped; start the simulator",
+			       e->source->name);
+	if (engine_at_end(e, dur_ns))
+		return err_set(-ERANGE, "time cannot go beyond 2^63 ns");
+	return 0;
+}
+
+int time_engine_step(struct time_engine *e, int64_t dur_ns, time_step_fn done, void *arg)
+{
+	int r = check_step(e, dur_ns);
+
+	if (r < 0)
+		return r;
+	engine_begin(e);
+	e->state = TIME_STEPPING;
+	e->step.open = true;
+	e->step.done = done;
+	e->step.arg = arg;
+	e->step.left_dur_ns = e->driven ? dur_ns : 0;
+	if (!e->driven)
+		engine_add(e, dur_ns);
+	engine_commit(e);
+	engine_changed(e);
+	if (!e->driven)
+		step_moved(e);
+	else
+		driver_grant(e);
+	return 0;
+}
+
+void time_engine_step_forget(struct time_engine *e, void *arg)
+{
+	if (e->step.open && e->step.arg == arg)
+		e->step.done = NULL;
+}
+
+void time_engine_poke(struct time_engine *e)
+{
+	step_check(e);
+}
