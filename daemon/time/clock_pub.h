@@ -18,9 +18,9 @@ struct clock_pub;
 
 struct clock_pub_options {
 	struct ipc *ipc;              /* keeps until destroy */
-	const char *channel;          /* full name; copied */
+	const char *channel;          /* full name; borrows */
 	uint32_t    channel_id, publisher_id, iox_generation;
-	struct wire_counters *row;    /* keeps until destroy: its row of simd's own counter page; may be NULL */
+	struct wire_counters *row;    /* keeps until destroy: its row of simd's own counter page, publisher_id set by the owner; may be NULL */
 	uint64_t    sequence;         /* of the last message of an earlier life: numbers go on; 0 */
 };
 

@@ -23,7 +23,8 @@ struct clock_thread;
 
 struct clock_tick {
 	struct sim_clock_sample now;
-	uint64_t number;    /* ticks published, from 1 */
+	int64_t  publish_mono_ns;  /* now.mono_ns may be older: driven and held time */
+	uint64_t number;           /* ticks offered, from 1 */
 };
 
 /* Where ticks go. publish runs on the clock thread; it must not block. 0 or negative errno (counted, not retried). */
