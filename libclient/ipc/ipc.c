@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "ipc_int.h"
+#include "ipc_roudi.h"
 #include "sim/slot.h"
 
 static _Thread_local struct ipc_text tls_why;
@@ -500,7 +501,7 @@ int ipc_free_peer(struct ipc *ipc, const char *app)
 	r = begin_create(ipc, ipc);
 	if (r < 0)
 		return r;
-	r = ipc->ops->free_peer(ipc->life, app, &why);
+	r = ipc->ops->free_peer ? ipc->ops->free_peer(ipc->life, app, &why) : roudi_free_app(app, &why);
 	pthread_mutex_unlock(&ipc->lock);
 	return r < 0 ? ipc_fail(r, "%s", why.s) : 0;
 }

@@ -67,6 +67,7 @@ struct ipc_ops {
 	int  (*segment)(void *life, struct ipc_segment *ret);
 	int  (*prefault)(void *life);
 	int  (*pools)(void *life, struct ipc_pool *ret, unsigned int max);
+	/* NULL: by RouDi, from outside. */
 	int  (*free_peer)(void *life, const char *app, struct ipc_text *why);
 
 	int  (*pub_create)(void *life, const char *channel, uint32_t history, struct ipc_text *why, void **ret);

@@ -6,3 +6,19 @@ FLAGS_libclient/ipc/ipc_load.c := -DIPC_MODULE_DIR='"$(PREFIX)/lib/simd"'
 
 IPC_SRC := ipc.c ipc_data.c ipc_ref.c ipc_load.c ipc_roudi.c ipc_mem.c pools.c
 $(B)/lib/libipc.a: $(IPC_SRC:%.c=$(B)/obj/libclient/ipc/%.o)
+
+IOX_SRC := ipc_iox.c ipc_iox_hooks.c ipc_iox_seg.c
+IOX_OBJ := $(IOX_SRC:%.c=$(B)/obj/libclient/ipc/%.o)
+# glibc's FILE, the thread pointer and a jump out of iceoryx: gcc and clang alike, but never a sanitizer.
+IOX_CFLAGS := $(WARN) -g -fPIC -fvisibility=hidden -fno-common -pthread -D_GNU_SOURCE -Ilibclient/ipc -Ilibclient/include
+$(IOX_OBJ): $(B)/obj/libclient/ipc/%.o: libclient/ipc/%.c
+	@mkdir -p $(@D)
+	$(CC) $(IOX_CFLAGS) -isystem /usr/include/iceoryx/v2.0.3 $(OPT) -MMD -MP -c $< -o $@
+
+# The module: found at run time beside the library or the program (ipc_load.c).
+ifeq ($(SAN),)
+LIBS += $(B)/lib/simd/ipc_iox.so
+endif
+$(B)/lib/simd/ipc_iox.so: $(IOX_OBJ)
+	@mkdir -p $(@D)
+	$(CC) -shared -pthread -Wl,-z,defs -Wl,-soname,ipc_iox.so -o $@ $^ -liceoryx_binding_c -liceoryx_hoofs

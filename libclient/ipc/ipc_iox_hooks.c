@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hooks of the module: functions under names that iceoryx imports, found before the real ones because
+ * the module comes first in its link namespace. They turn aborts into results, bound every wait for
+ * RouDi, close descriptors on exec and keep exit() of a program or of its forked child away from
+ * iceoryx's destructors.
+ *
+ * Thread: whichever thread iceoryx is in.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "ipc_iox_int.h"
+
+#define HOOK __attribute__((visibility("default"), used))
+#define ERROR_COUNT 167u                     /* iceoryx 2.0.3 */
+#define ERROR_TERMINATED (ERROR_COUNT - 1u)  /* std::terminate, a failed assertion: no number of their own */
+
+enum { LEVEL_FATAL = 0, LEVEL_SEVERE = 1 };
+
+struct iox_report iox_report;
+
+static pthread_mutex_t guards_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct iox_guard *guards;
+static _Atomic bool quiet;
+static pid_t loaded_by;
+
+extern const char *const iox_error_names[] __asm__("_ZN3iox12ErrorHandler11ERROR_NAMESE");
+
+__attribute__((constructor)) static void remember_process(void)
+{
+	loaded_by = getpid();
+}
+
+bool iox_own_process(void)
+{
+	return getpid() == loaded_by;
+}
+
+void iox_set_quiet(bool on)
+{
+	atomic_store(&quiet, on);
+}
+
+const char *iox_error_name(uint32_t error)
+{
+	return error > 0 && error < ERROR_COUNT ? iox_error_names[error] : "unknown";
+}
+
+/* ---- guards ---- */
+
+void iox_guard_add(struct iox_guard *g)
+{
+	pthread_mutex_lock(&guards_lock);
+	g->next = guards;
+	guards = g;
+	pthread_mutex_unlock(&guards_lock);
+}
+
+void iox_guard_del(struct iox_guard *g)
+{
+	struct iox_guard **at = &guards;
+
+	pthread_mutex_lock(&guards_lock);
+	while (*at && *at != g)
+		at = &(*at)->next;
+	if (*at)
+		*at = g->next;
+	pthread_mutex_unlock(&guards_lock);
+}
+
+/* FATAL must not return into iceoryx (it would go on with what it just found broken). */
+_Noreturn static void leave_iceoryx(void)
+{
+	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
+	struct iox_guard *g;
+
+	pthread_mutex_lock(&guards_lock);
+	for (g = guards; g && atomic_load_explicit(&g->owner, memory_order_relaxed) != self; g = g->next)
+		;
+	pthread_mutex_unlock(&guards_lock);
+	if (g)
+		longjmp(g->env, 1);
+	iox_fatal_unguarded();
+}
+
+/* ---- errors ---- */
+
+HOOK void hook_error(uint32_t error, const void *callback, uint32_t level)
+	__asm__("_ZN3iox12errorHandlerENS_5ErrorERKSt8functionIFvvEENS_10ErrorLevelE");
+
+void hook_error(uint32_t error, const void *callback, uint32_t level)
+{
+	(void)callback;
+	if (level != LEVEL_FATAL && level != LEVEL_SEVERE)
+		return;
+	atomic_store(&iox_report.error, error);
+	if (level == LEVEL_FATAL)
+		leave_iceoryx();
+}
+
+HOOK _Noreturn void hook_abort(void) __asm__("abort");
+HOOK _Noreturn void hook_assert(const char *text, const char *file, unsigned int line, const char *function)
+	__asm__("__assert_fail");
+
+/* Also the end of std::terminate. */
+_Noreturn void hook_abort(void)
+{
+	atomic_store(&iox_report.error, ERROR_TERMINATED);
+	leave_iceoryx();
+}
+
+_Noreturn void hook_assert(const char *text, const char *file, unsigned int line, const char *function)
+{
+	(void)text;
+	(void)file;
+	(void)line;
+	(void)function;
+	hook_abort();
+}
+
+/*
+ * iceoryx registers its static destructors here, with some that deregister the process and unlink its
+ * files: fatal in a forked child, a race with running threads in the parent. None is registered; what
+ * has to be done at exit the module does itself.
+ */
+HOOK int hook_atexit(void (*fn)(void *), void *arg, void *dso) __asm__("__cxa_atexit");
+
+int hook_atexit(void (*fn)(void *), void *arg, void *dso)
+{
+	(void)fn;
+	(void)arg;
+	(void)dso;
+	return 0;
+}
+
+/* ---- talking to RouDi: all waits are bounded ---- */
+
+HOOK ssize_t hook_sendto(int fd, const void *buf, size_t n, int flags, const struct sockaddr *to, socklen_t to_len)
+	__asm__("_Z10iox_sendtoiPKvmiPK8sockaddrj");
+HOOK ssize_t hook_recvfrom(int fd, void *buf, size_t n, int flags, struct sockaddr *from, socklen_t *from_len)
+	__asm__("_Z12iox_recvfromiPvmiP8sockaddrPj");
+
+static bool is_heartbeat(const void *buf, size_t n)
+{
+	return n >= 3 && memcmp(buf, "17,", 3) == 0;
+}
+
+static bool refused(int e)
+{
+	return e == ECONNREFUSED || e == ENOENT || e == ECONNRESET || e == EPIPE;
+}
+
+ssize_t hook_sendto(int fd, const void *buf, size_t n, int flags, const struct sockaddr *to, socklen_t to_len)
+{
+	bool heartbeat = is_heartbeat(buf, n);
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	ssize_t r;
+
+	if (atomic_load(&quiet) || !iox_own_process())
+		return (ssize_t)n;
+	r = sendto(fd, buf, n, flags | MSG_DONTWAIT | MSG_NOSIGNAL, to, to_len);
+	if (r < 0 && errno == EAGAIN && !heartbeat) {
+		if (poll(&p, 1, IOX_REPLY_MS) <= 0)
+			atomic_store(&iox_report.unanswered, true);
+		r = sendto(fd, buf, n, flags | MSG_DONTWAIT | MSG_NOSIGNAL, to, to_len);
+	}
+	if (r < 0 && refused(errno)) {
+		int e = errno;
+
+		iox_roudi_gone();
+		errno = e;
+	}
+	return heartbeat ? (ssize_t)n : r;     /* a lost heartbeat would only be complained about */
+}
+
+/* The shorter of what iceoryx set on the socket and our bound. */
+static int wait_ms(int fd, bool *ret_bounded_by_us)
+{
+	struct timeval tv = { 0 };
+	socklen_t len = sizeof(tv);
+	int64_t ms;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, &len) < 0)
+		tv = (struct timeval){ 0 };
+	ms = (int64_t)tv.tv_sec * 1000 + (tv.tv_usec + 999) / 1000;
+	*ret_bounded_by_us = ms == 0 || ms > IOX_REPLY_MS;
+	return *ret_bounded_by_us ? IOX_REPLY_MS : (int)ms;
+}
+
+ssize_t hook_recvfrom(int fd, void *buf, size_t n, int flags, struct sockaddr *from, socklen_t *from_len)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	bool ours;
+	int ms = wait_ms(fd, &ours);
+
+	if (!iox_own_process()) {
+		errno = EAGAIN;
+		return -1;
+	}
+	if (poll(&p, 1, ms) > 0)
+		return recvfrom(fd, buf, n, flags | MSG_DONTWAIT, from, from_len);
+	if (ours)
+		atomic_store(&iox_report.unanswered, true);
+	errno = EAGAIN;
+	return -1;
+}
+
+/* ---- descriptors: close on exec, and which segments are ours ---- */
+
+HOOK int hook_socket(int domain, int type, int protocol) __asm__("_Z10iox_socketiii");
+HOOK int hook_open(const char *path, int flags, mode_t mode) __asm__("_Z8iox_openPKcij");
+HOOK int hook_shm_open(const char *name, int flags, mode_t mode) __asm__("_Z12iox_shm_openPKcij");
+HOOK int hook_flock(int fd, int op) __asm__("_Z9iox_flockii");
+HOOK void *hook_mmap(void *hint, size_t size, int prot, int flags, int fd, off_t off) __asm__("mmap");
+
+int hook_socket(int domain, int type, int protocol)
+{
+	return socket(domain, type | SOCK_CLOEXEC, protocol);
+}
+
+int hook_open(const char *path, int flags, mode_t mode)
+{
+	return open(path, flags | O_CLOEXEC, mode);
+}
+
+int hook_shm_open(const char *name, int flags, mode_t mode)
+{
+	int fd = shm_open(name, flags, mode);     /* close-on-exec by definition */
+
+	if (fd >= 0)
+		iox_seg_note(name, fd);
+	return fd;
+}
+
+void *hook_mmap(void *hint, size_t size, int prot, int flags, int fd, off_t off)
+{
+	long p = syscall(SYS_mmap, hint, size, prot, flags, fd, off);
+
+	if (p != -1 && fd >= 0 && (flags & MAP_SHARED))
+		iox_seg_mapped(fd, (const char *)p, size, (prot & PROT_WRITE) != 0);
+	return (void *)p;
+}
+
+int hook_flock(int fd, int op)
+{
+	return iox_own_process() ? flock(fd, op) : 0;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Private to the module ipc_iox.so: hooks, guards and the segments of this life. The module is loaded
+ * into a link namespace of its own, so its statics are the state of exactly one life.
+ */
+#ifndef IPC_IOX_INT_H
+#define IPC_IOX_INT_H
+
+#include <setjmp.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "ipc_ops.h"
+
+/* The bound of one answer of RouDi, and of the whole creation that waits for it. */
+#define IOX_REPLY_MS  900
+#define IOX_CREATE_MS 990
+
+/*
+ * Around every call into iceoryx: a FATAL error of iceoryx leaves through it instead of aborting the
+ * process. Owned by a port, or by the worker; linked once, never freed while iceoryx can run in it.
+ */
+struct iox_guard {
+	_Atomic uintptr_t owner;      /* pthread_self() of the thread inside, 0 none */
+	jmp_buf           env;
+	struct iox_guard *next;       /* guards, newest first */
+};
+
+void iox_guard_add(struct iox_guard *g);
+void iox_guard_del(struct iox_guard *g);
+
+static inline void iox_guard_enter(struct iox_guard *g)
+{
+	atomic_store_explicit(&g->owner, (uintptr_t)__builtin_thread_pointer(), memory_order_relaxed);
+}
+
+static inline void iox_guard_leave(struct iox_guard *g)
+{
+	atomic_store_explicit(&g->owner, 0, memory_order_relaxed);
+}
+
+/* What the hooks report. Set by the worker's calls into iceoryx, read after them by the worker. */
+struct iox_report {
+	_Atomic uint32_t error;       /* last SEVERE or FATAL error, 0 none: index into iceoryx's table */
+	_Atomic bool     unanswered;  /* a reply of RouDi did not come in time */
+};
+
+extern struct iox_report iox_report;
+
+/* iceoryx's name of an error; static. */
+const char *iox_error_name(uint32_t error);
+
+/* RouDi must not be spoken to any more: heartbeats and requests are swallowed. */
+void iox_set_quiet(bool quiet);
+/* Called by the hooks when RouDi's socket refuses: the life is over. Defined in ipc_iox.c. */
+void iox_roudi_gone(void);
+/* Called on the thread of a FATAL error that has no guard: the worker. Does not return. Defined in ipc_iox.c. */
+_Noreturn void iox_fatal_unguarded(void);
+/* Whether this is the process that loaded the module, not a fork of it. */
+bool iox_own_process(void);
+
+/* ---- shared-memory segments of this life, from the hooks on shm_open and mmap ---- */
+
+struct iox_seg {
+	dev_t       dev;
+	ino_t       ino;
+	bool        mgmt;
+	const char *base;             /* NULL: not mapped */
+	size_t      size;
+	bool        writable;
+};
+
+void iox_seg_note(const char *name, int fd);
+void iox_seg_mapped(int fd, const char *base, size_t size, bool writable);
+/* The payload segment: 0, or -ENOENT (none is mapped). */
+int  iox_seg_payload(struct iox_seg *ret);
+/* Whether the management segment now in /dev/shm is the one of this life. */
+bool iox_seg_current(void);
+/* Populates until the deadline of CLOCK_MONOTONIC, 0 none. */
+int  iox_seg_prefault(int64_t until_mono_ns);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Segments of this life. The C binding does not tell where the payload segment is mapped; the hooks on
+ * shm_open and mmap do. (/proc/self/maps would not: two lives of one process may map the same file.)
+ *
+ * Thread: the worker notes; any thread looks up (its own lock).
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "ipc_iox_int.h"
+
+#define SEGS_MAX 8
+#define STEP ((size_t)16 << 20)     /* populated between two looks at the clock */
+
+static pthread_mutex_t segs_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct iox_seg segs[SEGS_MAX];
+static unsigned int n_segs;
+
+void iox_seg_note(const char *name, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return;
+	pthread_mutex_lock(&segs_lock);
+	if (n_segs < SEGS_MAX)
+		segs[n_segs++] = (struct iox_seg){ .dev = st.st_dev, .ino = st.st_ino,
+			.mgmt = strstr(name, "iceoryx_mgmt") != NULL };
+	pthread_mutex_unlock(&segs_lock);
+}
+
+void iox_seg_mapped(int fd, const char *base, size_t size, bool writable)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return;
+	pthread_mutex_lock(&segs_lock);
+	for (unsigned int i = 0; i < n_segs; i++) {
+		struct iox_seg *s = &segs[i];
+
+		if (s->ino != st.st_ino || s->dev != st.st_dev)
+			continue;
+		s->base = base;
+		s->size = size;
+		s->writable = writable;
+	}
+	pthread_mutex_unlock(&segs_lock);
+}
+
+int iox_seg_payload(struct iox_seg *ret)
+{
+	int r = -ENOENT;
+
+	pthread_mutex_lock(&segs_lock);
+	for (unsigned int i = 0; i < n_segs; i++) {
+		if (segs[i].mgmt || !segs[i].base || (r == 0 && !segs[i].writable))
+			continue;
+		*ret = segs[i];
+		r = 0;
+	}
+	pthread_mutex_unlock(&segs_lock);
+	return r;
+}
+
+bool iox_seg_current(void)
+{
+	struct stat st;
+	bool same = false;
+
+	if (stat("/dev/shm/iceoryx_mgmt", &st) < 0)
+		return false;
+	pthread_mutex_lock(&segs_lock);
+	for (unsigned int i = 0; i < n_segs; i++)
+		same |= segs[i].mgmt && segs[i].ino == st.st_ino && segs[i].dev == st.st_dev;
+	pthread_mutex_unlock(&segs_lock);
+	return same;
+}
+
+static void touch(const char *base, size_t n, bool writable)
+{
+	for (size_t at = 0; at < n; at += 4096) {
+		const char *p = base + at;
+
+		if (writable)
+			__atomic_fetch_or((char *)(uintptr_t)p, 0, __ATOMIC_RELAXED);     /* faults, changes nothing */
+		else
+			(void)*(const volatile char *)p;
+	}
+}
+
+static int64_t now_mono_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+int iox_seg_prefault(int64_t until_mono_ns)
+{
+	struct iox_seg s;
+	int r = iox_seg_payload(&s);
+
+	for (size_t at = 0; r == 0 && at < s.size; at += STEP) {
+		size_t n = s.size - at < STEP ? s.size - at : STEP;
+
+		if (until_mono_ns && now_mono_ns() >= until_mono_ns)
+			return 0;     /* the rest faults in when used */
+		if (madvise((void *)(uintptr_t)(s.base + at), n, s.writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) < 0)
+			touch(s.base + at, n, s.writable);     /* before Linux 5.14 */
+	}
+	return r;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A RouDi for tests, started as simd starts it. Only under tests/support/ns.sh: its names are fixed. */
+#ifndef TEST_ROUDI_H
+#define TEST_ROUDI_H
+
+#include <sys/types.h>
+
+#include "pools.h"
+
+struct roudi {
+	pid_t pid;
+};
+
+/* Starts it and waits until it takes messages. 0, or -1 with a line on stderr. */
+int roudi_start(struct roudi *r, const struct ipc_pool_spec *pools, size_t n);
+/* SIGKILL, and waits until it is gone. */
+void roudi_kill(struct roudi *r);
+/* Kills and starts it again, with what the dead one left taken away as simd does. */
+int roudi_restart(struct roudi *r, const struct ipc_pool_spec *pools, size_t n);
+
+#endif
