@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fd.h and notify.h: shared pages, descriptor passing, sockets, files. Thread: one, and children. */
+#include "tests/support/test.h"
+
+#include "err.h"
+#include "fd.h"
+#include "mem.h"
+#include "notify.h"
+#include "timeutil.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static bool cloexec(int fd)
+{
+	return fcntl(fd, F_GETFD) & FD_CLOEXEC;
+}
+
+static void a_read_only_page_stays_read_only(void **state)
+{
+	char link[64];
+	const char *seen;
+	void *map, *ro, *rw;
+	int fd, again;
+
+	(void)state;
+	assert_int_equal(fd_shared_create("test", 100, FD_SHARE_RO, &map, &fd), 0);
+	assert_true(cloexec(fd));
+	memcpy(map, "hello", 6);
+	assert_int_equal(fd_shared_map(fd, 100, false, &ro), 0);
+	seen = ro;
+	assert_string_equal(seen, "hello");
+	memcpy(map, "later", 6);
+	assert_string_equal(seen, "later"); /* the writer's mapping is still one */
+	assert_int_equal(fd_shared_map(fd, 100, true, &rw), -EPERM);
+	assert_int_equal(mprotect(ro, 100, PROT_READ | PROT_WRITE), -1);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	again = open(link, O_RDWR | O_CLOEXEC);
+	if (again >= 0) { /* opening may work, mapping for writing and resizing must not */
+		assert_true(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, again, 0) == MAP_FAILED);
+		assert_int_equal(write(again, "x", 1), -1);
+		fd_close(again);
+	}
+	assert_int_equal(ftruncate(fd, 0), -1);
+	assert_int_equal(ftruncate(fd, 1 << 20), -1);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE), -1);
+	assert_int_equal(fd_shared_map(fd, 5000, false, &rw), -EINVAL); /* smaller than wanted */
+	fd_shared_unmap(ro, 100);
+	fd_shared_unmap(map, 100);
+	fd_close(fd);
+}
+
+static void a_child_does_not_inherit_the_writers_mapping(void **state)
+{
+	void *map;
+	int fd, status;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(fd_shared_create("test", 4096, FD_SHARE_RO, &map, &fd), 0);
+	pid = fork();
+	if (pid == 0) {
+		signal(SIGSEGV, SIG_DFL);
+		*(volatile char *)map = 1;
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	assert_true(!WIFEXITED(status) || WEXITSTATUS(status) != 0); /* a sanitizer turns the signal into an exit status */
+	fd_shared_unmap(map, 4096);
+	fd_close(fd);
+}
+
+static void shared_cells_can_be_written_by_both(void **state)
+{
+	uint64_t *map, *peer;
+	void *p;
+	int fd;
+
+	(void)state;
+	assert_int_equal(fd_shared_create("test", 4096, FD_SHARE_RW, &p, &fd), 0);
+	map = p;
+	assert_int_equal(fd_shared_map(fd, 4096, true, &p), 0);
+	peer = p;
+	peer[3] = 7;
+	assert_int_equal(map[3], 7);
+	fd_shared_unmap(peer, 4096);
+	fd_shared_unmap(map, 4096);
+	fd_shared_unmap(NULL, 4096);
+	fd_close(fd);
+}
+
+static void a_page_that_can_shrink_is_refused(void **state)
+{
+	int fd = memfd_create("bad", MFD_CLOEXEC | MFD_ALLOW_SEALING), file[2];
+	void *map;
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, 4096), 0);
+	assert_int_equal(fd_shared_map(fd, 4096, false, &map), -EPERM);
+	assert_non_null(strstr(err_why(), "shrink"));
+	assert_int_equal(pipe(file), 0);
+	assert_int_equal(fd_shared_map(file[0], 4096, false, &map), -EPERM);
+	assert_int_equal(fd_shared_create("zero", 0, FD_SHARE_RO, &map, &file[0]), -EINVAL);
+	fd_close(fd);
+	fd_close(file[0]);
+	fd_close(file[1]);
+}
+
+static void descriptors_travel_and_excess_is_closed(void **state)
+{
+	int sock[2], fds[FD_PASS_MAX], many[FD_PASS_MAX + 1], before, after;
+	unsigned n;
+	char buf[16];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sock), 0);
+	for (unsigned i = 0; i < FD_PASS_MAX + 1; i++)
+		many[i] = sock[0];
+	assert_int_equal(fd_send(sock[0], "ab", 2, many, 2, 0), 2);
+	assert_int_equal(fd_recv(sock[1], buf, sizeof(buf), fds, FD_PASS_MAX, &n, 0), 2);
+	assert_int_equal(n, 2);
+	assert_true(cloexec(fds[0]) && cloexec(fds[1]));
+	fd_close(fds[0]);
+	fd_close(fds[1]);
+
+	before = fd_dup(sock[0]);
+	fd_close(before);
+	assert_int_equal(fd_send(sock[0], "c", 1, many, FD_PASS_MAX, 0), 1);
+	assert_int_equal(fd_recv(sock[1], buf, sizeof(buf), fds, 3, &n, 0), -E2BIG);
+	assert_int_equal(n, 0);
+	after = fd_dup(sock[0]);
+	assert_int_equal(before, after); /* all of them were closed */
+	fd_close(after);
+	assert_int_equal(fd_send(sock[0], "c", 1, many, FD_PASS_MAX + 1, 0), -E2BIG);
+
+	assert_int_equal(fd_set_nonblock(sock[1], true), 0);
+	assert_int_equal(fd_recv(sock[1], buf, sizeof(buf), fds, 3, &n, 0), -EAGAIN);
+	assert_int_equal(fd_wait(sock[1], POLLIN, 0), 0);
+	fd_close(sock[0]);
+	assert_int_equal(fd_wait(sock[1], POLLIN, -1), 1);
+	assert_int_equal(fd_recv(sock[1], buf, sizeof(buf), fds, 3, &n, 0), 0);
+	assert_int_equal(fd_send(sock[1], "x", 1, NULL, 0, 0), -EPIPE); /* and no SIGPIPE */
+	fd_close(sock[1]);
+}
+
+static void a_pidfd_tells_the_end(void **state)
+{
+	int pidfd;
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0) {
+		pause();
+		_exit(0);
+	}
+	pidfd = fd_pidfd_open(pid);
+	assert_true(pidfd >= 0 && cloexec(pidfd));
+	assert_int_equal(fd_pidfd_wait(pidfd, 0), 0);
+	assert_int_equal(fd_pidfd_kill(pidfd, SIGKILL), 0);
+	assert_int_equal(fd_pidfd_wait(pidfd, -1), 1);
+	waitpid(pid, NULL, 0);
+	assert_int_equal(fd_pidfd_kill(pidfd, SIGKILL), -ESRCH);
+	fd_close(pidfd);
+	assert_true(fd_pidfd_open(-1) < 0);
+}
+
+static void a_socket_refuses_bad_paths(void **state)
+{
+	char path[TEST_PATH_MAX], longer[200];
+	struct stat st;
+	int fd;
+
+	(void)state;
+	memset(longer, 'x', sizeof(longer) - 1);
+	longer[0] = '/';
+	longer[sizeof(longer) - 1] = '\0';
+	assert_int_equal(fd_unix_listen(longer, SOCK_STREAM, 0600), -ENAMETOOLONG);
+	assert_int_equal(fd_unix_listen("relative", SOCK_STREAM, 0600), -EINVAL);
+	assert_int_equal(fd_unix_connect("", SOCK_STREAM, 0), -EINVAL);
+	test_path(path, "no/such/dir");
+	assert_int_equal(fd_unix_listen(path, SOCK_STREAM, 0600), -ENOENT);
+	test_path(path, "open");
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(chmod(path, 0777), 0);
+	test_path(path, "open/sock");
+	assert_int_equal(fd_unix_listen(path, SOCK_STREAM, 0600), -EPERM);
+	test_path(path, "file");
+	fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	fd_close(fd);
+	assert_int_equal(fd_unix_listen(path, SOCK_STREAM, 0600), -EEXIST);
+	assert_int_equal(stat(path, &st), 0); /* left alone */
+}
+
+static void a_dead_socket_is_replaced_a_live_one_is_not(void **state)
+{
+	char path[TEST_PATH_MAX];
+	struct ucred cred;
+	struct stat st;
+	int a, b, c, d;
+
+	(void)state;
+	test_path(path, "sock");
+	assert_int_equal(fd_unix_connect(path, SOCK_STREAM, 0), -ENOENT);
+	a = fd_unix_listen(path, SOCK_STREAM, 0660);
+	assert_true(a >= 0 && cloexec(a));
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0660);
+	assert_int_equal(fd_unix_listen(path, SOCK_STREAM, 0600), -EADDRINUSE);
+	fd_close(a);
+	assert_int_equal(fd_unix_connect(path, SOCK_STREAM, 0), -ECONNREFUSED);
+	b = fd_unix_listen(path, SOCK_STREAM, 0600);
+	assert_true(b >= 0);
+	c = fd_unix_connect(path, SOCK_STREAM, NS_PER_S);
+	assert_true(c >= 0 && cloexec(c));
+	d = fd_unix_accept(b);
+	assert_true(d >= 0 && cloexec(d));
+	assert_int_equal(fd_unix_accept(b), -EAGAIN);
+	assert_int_equal(fd_peer_cred(d, &cred), 0);
+	assert_int_equal(cred.pid, getpid());
+	fd_close(b);
+	fd_close(c);
+	fd_close(d);
+	unlink(path);
+}
+
+static void files_are_bounded_and_replaced_whole(void **state)
+{
+	char path[TEST_PATH_MAX], dir[TEST_PATH_MAX], *text = NULL;
+	struct stat st;
+	size_t len;
+
+	(void)state;
+	test_path(path, "value");
+	assert_int_equal(fd_read_file(path, 10, &text, &len), -ENOENT);
+	assert_non_null(strstr(err_why(), path));
+	assert_int_equal(fd_write_file(path, "0123456789", 10, 0640), 0);
+	assert_int_equal(fd_read_file(path, 10, &text, &len), 0);
+	assert_int_equal(len, 10);
+	assert_string_equal(text, "0123456789");
+	mem_free(text);
+	assert_int_equal(fd_read_file(path, 9, &text, &len), -EFBIG);
+	assert_int_equal(fd_read_file("/", 9, &text, &len), -EISDIR);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0640);
+	test_path(dir, "a/b/c");
+	assert_int_equal(fd_mkdir_p(dir, 0755), 0);
+	assert_int_equal(fd_mkdir_p(dir, 0755), 0);
+	test_path(dir, "value/x");
+	assert_true(fd_mkdir_p(dir, 0755) < 0);
+	test_path(dir, "nodir/x");
+	assert_int_equal(fd_write_file(dir, "x", 1, 0600), -ENOENT);
+}
+
+static void large_files_read_whole(void **state)
+{
+	char path[TEST_PATH_MAX], *text, *big = mem_alloc(100000);
+	size_t len;
+
+	(void)state;
+	memset(big, 'y', 100000);
+	test_path(path, "big");
+	assert_int_equal(fd_write_file(path, big, 100000, 0600), 0);
+	assert_int_equal(fd_read_file(path, 1 << 20, &text, &len), 0);
+	assert_int_equal(len, 100000);
+	assert_memory_equal(text, big, len);
+	mem_free(text);
+	assert_int_equal(fd_read_file(path, 100000, &text, &len), 0);
+	mem_free(text);
+	mem_free(big);
+}
+
+static void descriptors_close_without_losing_errno(void **state)
+{
+	int fd = open("/dev/null", O_RDONLY);
+
+	(void)state;
+	assert_int_equal(fd_set_cloexec(fd), 0);
+	assert_true(cloexec(fd));
+	errno = ENOENT;
+	fd = fd_close(fd);
+	assert_int_equal(fd, -1);
+	assert_int_equal(errno, ENOENT);
+	assert_int_equal(fd_close(-1), -1);
+	fd = 5;
+	assert_int_equal(fd_steal(&fd), 5);
+	assert_int_equal(fd, -1);
+	assert_int_equal(fd_set_cloexec(-1), -EBADF);
+	assert_int_equal(fd_dup(-1), -EBADF);
+}
+
+static void notify_reaches_the_manager(void **state)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	char buf[64];
+	int fd;
+
+	(void)state;
+	unsetenv("NOTIFY_SOCKET");
+	assert_int_equal(notify_send("READY=1"), 0);
+	test_path(a.sun_path, "notify");
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	setenv("NOTIFY_SOCKET", a.sun_path, 1);
+	assert_int_equal(notify_send("READY=1"), 1);
+	assert_int_equal(recv(fd, buf, sizeof(buf), MSG_DONTWAIT), 7);
+	assert_memory_equal(buf, "READY=1", 7);
+	setenv("NOTIFY_SOCKET", "nonsense", 1);
+	assert_int_equal(notify_send("READY=1"), -EINVAL);
+	fd_close(fd);
+	setenv("WATCHDOG_USEC", "3000000", 1);
+	unsetenv("WATCHDOG_PID");
+	assert_int_equal(notify_watchdog_dur_ns(), 1500 * NS_PER_MS);
+	setenv("WATCHDOG_PID", "1", 1);
+	assert_int_equal(notify_watchdog_dur_ns(), 0); /* meant for another process */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_read_only_page_stays_read_only),
+		cmocka_unit_test(a_child_does_not_inherit_the_writers_mapping),
+		cmocka_unit_test(shared_cells_can_be_written_by_both),
+		cmocka_unit_test(a_page_that_can_shrink_is_refused),
+		cmocka_unit_test(descriptors_travel_and_excess_is_closed),
+		cmocka_unit_test(a_pidfd_tells_the_end),
+		cmocka_unit_test(a_socket_refuses_bad_paths),
+		cmocka_unit_test(a_dead_socket_is_replaced_a_live_one_is_not),
+		cmocka_unit_test(files_are_bounded_and_replaced_whole),
+		cmocka_unit_test(large_files_read_whole),
+		cmocka_unit_test(descriptors_close_without_losing_errno),
+		cmocka_unit_test(notify_reaches_the_manager),
+	};
+
+	return cmocka_run_group_tests_name("base fd", tests, NULL, NULL);
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* opt.h: parsing, help, completion. Thread: one. */
+#include "tests/support/test.h"
+
+#include "opt.h"
+#include "timeutil.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct values {
+	bool json, color;
+	int64_t verbose, count, every_dur_ns, size;
+	double scale;
+	const char *socket, *channel;
+	struct opt_strings rest, with;
+	int mode;
+};
+
+static const char *const modes[] = { "fast", "slow", NULL };
+
+static const struct opt globals[] = {
+	{ .name = "json", .type = OPT_FLAG, .off = offsetof(struct values, json), .help = "print JSON" },
+	{ .name = "color", .type = OPT_FLAG, .off = offsetof(struct values, color), .negatable = true, .help = "colours" },
+	{ .name = "verbose", .letter = 'v', .type = OPT_COUNT, .off = offsetof(struct values, verbose), .help = "tell more" },
+	{ .name = "socket", .letter = 's', .type = OPT_STRING, .off = offsetof(struct values, socket), .metavar = "PATH",
+	  .complete = "file", .help = "where simd listens" },
+	{ 0 },
+};
+
+static const struct opt echo_opts[] = {
+	{ .name = "count", .letter = 'n', .type = OPT_INT, .off = offsetof(struct values, count), .min = 1, .max = 100 },
+	{ .name = "every", .type = OPT_DUR, .off = offsetof(struct values, every_dur_ns), .min = 1, .max = NS_PER_S },
+	{ .name = "size", .type = OPT_SIZE, .off = offsetof(struct values, size) },
+	{ .name = "scale", .type = OPT_DOUBLE, .off = offsetof(struct values, scale), .min = 0, .max = 100 },
+	{ .name = "mode", .type = OPT_CHOICE, .off = offsetof(struct values, mode), .choices = modes },
+	{ .name = "with", .type = OPT_STRINGS, .off = offsetof(struct values, with) },
+	{ .name = "CHANNEL", .kind = OPT_REQUIRED, .type = OPT_STRING, .off = offsetof(struct values, channel),
+	  .complete = "prog list --names" },
+	{ .name = "FIELD", .kind = OPT_MANY, .type = OPT_STRINGS, .off = offsetof(struct values, rest) },
+	{ 0 },
+};
+
+static const struct opt_command commands[] = {
+	{ .name = "echo", .help = "print messages", .opts = echo_opts },
+	{ .name = "clock pause", .help = "stop" },
+	{ .name = "clock step", .help = "go on a little" },
+	{ .name = "list", .help = "list" },
+	{ 0 },
+};
+
+static const struct opt_program program = { .name = "prog", .section = 1, .summary = "Does things.", .version = "1.2.3",
+					    .opts = globals, .commands = commands };
+
+static char out_text[16384], err_text_[1024];
+
+static int parse_program(const struct opt_program *p, struct values *v, const struct opt_command **cmd, int argc,
+			 const char *const *args)
+{
+	char *argv[32];
+	FILE *out, *err;
+	int r;
+
+	for (int i = 0; i < argc; i++)
+		argv[i] = (char *)(uintptr_t)args[i];
+	*v = (struct values){ .color = true };
+	*cmd = NULL;
+	memset(out_text, 0, sizeof(out_text));
+	memset(err_text_, 0, sizeof(err_text_));
+	out = fmemopen(out_text, sizeof(out_text) - 1, "w");
+	err = fmemopen(err_text_, sizeof(err_text_) - 1, "w");
+	r = opt_parse(p, argc, argv, v, cmd, out, err);
+	fclose(out);
+	fclose(err);
+	return r;
+}
+
+#define PARSE(v, cmd, ...) \
+	parse_program(&program, v, cmd, (int)(sizeof((const char *[]){ "prog", __VA_ARGS__ }) / sizeof(char *)), \
+		      (const char *[]){ "prog", __VA_ARGS__ })
+
+static void all_types_land_in_the_struct(void **state)
+{
+	const struct opt_command *cmd;
+	struct values v;
+
+	(void)state;
+	assert_int_equal(PARSE(&v, &cmd, "-vv", "echo", "--json", "-n5", "--every=20ms", "--size", "1KiB", "--scale", "0.5", "/a",
+			       "--mode", "slow", "--with", "x", "--with=y", "--no-color", "-s", "/run/s", "f1", "--", "--f2"),
+			 0);
+	assert_string_equal(cmd->name, "echo");
+	assert_int_equal(v.verbose, 2);
+	assert_true(v.json);
+	assert_false(v.color);
+	assert_int_equal(v.count, 5);
+	assert_int_equal(v.every_dur_ns, 20 * NS_PER_MS);
+	assert_int_equal(v.size, 1024);
+	assert_true(v.scale == 0.5);
+	assert_int_equal(v.mode, 1);
+	assert_int_equal(v.with.n, 2);
+	assert_string_equal(v.with.v[1], "y");
+	assert_string_equal(v.socket, "/run/s");
+	assert_string_equal(v.channel, "/a");
+	assert_int_equal(v.rest.n, 2);
+	assert_string_equal(v.rest.v[1], "--f2");
+}
+
+static void two_words_make_a_command(void **state)
+{
+	const struct opt_command *cmd;
+	struct values v;
+
+	(void)state;
+	assert_int_equal(PARSE(&v, &cmd, "clock", "step"), 0);
+	assert_string_equal(cmd->name, "clock step");
+	assert_int_equal(PARSE(&v, &cmd, "clock", "stop"), -EINVAL);
+	assert_string_equal(err_text_, "prog: unknown command \"clock stop\"; clock is followed by one of pause, step (see prog "
+				       "--help)\n");
+	assert_int_equal(PARSE(&v, &cmd, "clock"), -EINVAL);
+}
+
+static void mistakes_get_one_sentence(void **state)
+{
+	static const struct {
+		const char *args[6], *says;
+	} bad[] = {
+		{ { "echo" }, "CHANNEL is missing" },
+		{ { "echo", "/a", "-n" }, "--count needs a value" },
+		{ { "echo", "/a", "-n", "0" }, "--count: 0 is out of range, 1 to 100" },
+		{ { "echo", "/a", "-n", "5x" }, "--count: \"5x\" is not a whole number" },
+		{ { "echo", "/a", "-n", "99999999999999999999" }, "is not a whole number" },
+		{ { "echo", "/a", "--scale", "nan" }, "is not a number" },
+		{ { "echo", "/a", "--every", "5" }, "--every: \"5\" is not a duration" },
+		{ { "echo", "/a", "--every", "5s" }, "--every: 5s is out of range" },
+		{ { "echo", "/a", "--mode", "odd" }, "\"odd\" is not one of fast, slow" },
+		{ { "echo", "/a", "--json=1" }, "--json takes no value" },
+		{ { "echo", "/a", "--nope" }, "unknown option --nope" },
+		{ { "echo", "/a", "-x" }, "unknown option -x" },
+		{ { "echo", "/a", "--no-json" }, "unknown option --no-json" },
+		{ { "list", "x" }, "\"x\" is one argument too many" },
+		{ { "frob" }, "unknown command \"frob\"" },
+		{ { NULL }, "give a command" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const char *argv[8] = { "prog" };
+		const struct opt_command *cmd;
+		struct values v;
+		int n = 0;
+
+		while (n < 6 && bad[i].args[n]) {
+			argv[n + 1] = bad[i].args[n];
+			n++;
+		}
+		assert_int_equal(parse_program(&program, &v, &cmd, n + 1, argv), -EINVAL);
+		if (!strstr(err_text_, bad[i].says))
+			fail_msg("\"%s\" does not say \"%s\"", err_text_, bad[i].says);
+		assert_ptr_equal(strchr(err_text_, '\n'), err_text_ + strlen(err_text_) - 1);
+		assert_string_equal(out_text, "");
+	}
+}
+
+static void help_and_version_go_to_stdout(void **state)
+{
+	const struct opt_command *cmd;
+	struct values v;
+
+	(void)state;
+	assert_int_equal(PARSE(&v, &cmd, "--help"), 1);
+	assert_non_null(strstr(out_text, "clock pause"));
+	assert_non_null(strstr(out_text, "-s, --socket PATH"));
+	assert_string_equal(err_text_, "");
+	assert_int_equal(PARSE(&v, &cmd, "echo", "-h"), 1);
+	assert_non_null(strstr(out_text, "usage: prog echo [options] CHANNEL [FIELD ...]"));
+	assert_non_null(strstr(out_text, "one of fast, slow"));
+	assert_int_equal(PARSE(&v, &cmd, "--version"), 1);
+	assert_string_equal(out_text, "prog 1.2.3\n");
+}
+
+static void the_list_names_everything(void **state)
+{
+	static const char *const want[] = { "option --json\n", "letter -v\n", "command clock pause\n", "option --count\n",
+					    "letter -n\n", "option --version\n" };
+	const struct opt_command *cmd;
+	struct values v;
+
+	(void)state;
+	assert_int_equal(PARSE(&v, &cmd, "--list-options"), 1);
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
+		assert_non_null(strstr(out_text, want[i]));
+	assert_null(strstr(out_text, "CHANNEL"));
+}
+
+/* The script is run by bash, with the words of a line as readline would give them. */
+static void complete(const char *line, char *got, size_t size)
+{
+	char cmd[512];
+	FILE *f;
+	size_t n;
+
+	snprintf(cmd, sizeof(cmd),
+		 "bash --norc -c 'source \"$0\"; prog() { echo /lidar/top /gps; }; COMP_WORDS=(%s); "
+		 "COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _prog; echo \"${COMPREPLY[@]}\"' '%s' 2>&1",
+		 line, getenv("COMPLETION"));
+	f = popen(cmd, "r");
+	n = fread(got, 1, size - 1, f);
+	got[n] = '\0';
+	pclose(f);
+}
+
+static void bash_completes(void **state)
+{
+	static const struct {
+		const char *line, *want;
+	} lines[] = {
+		{ "prog cl", "clock clock\n" },       { "prog clock \"\"", "pause step\n" },
+		{ "prog echo --mo", "--mode\n" },     { "prog echo --mode \"\"", "fast slow\n" },
+		{ "prog echo /l", "/lidar/top\n" },   { "prog list --cou", "\n" },
+		{ "prog echo --co", "--color --count\n" },
+	};
+	const struct opt_command *cmd;
+	char path[TEST_PATH_MAX], got[1024];
+	struct values v;
+	FILE *f;
+
+	(void)state;
+	assert_int_equal(PARSE(&v, &cmd, "--completion-bash"), 1);
+	f = fopen(test_path(path, "completion"), "w");
+	assert_non_null(f);
+	fputs(out_text, f);
+	fclose(f);
+	setenv("COMPLETION", path, 1);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		complete(lines[i].line, got, sizeof(got));
+		assert_string_equal(got, lines[i].want);
+	}
+}
+
+static void a_program_without_commands_has_positionals(void **state)
+{
+	static const struct opt opts[] = {
+		{ .name = "FILE", .kind = OPT_REQUIRED, .type = OPT_STRING, .off = offsetof(struct values, channel) },
+		{ .name = "N", .kind = OPT_OPTIONAL, .type = OPT_INT, .off = offsetof(struct values, count) },
+		{ 0 },
+	};
+	static const struct opt_program plain = { .name = "plain", .summary = "x", .version = "1", .opts = opts };
+	const struct opt_command *cmd;
+	struct values v;
+
+	(void)state;
+	assert_int_equal(parse_program(&plain, &v, &cmd, 3, (const char *[]){ "plain", "f", "7" }), 0);
+	assert_string_equal(v.channel, "f");
+	assert_int_equal(v.count, 7);
+	assert_int_equal(parse_program(&plain, &v, &cmd, 2, (const char *[]){ "plain", "-" }), 0);
+	assert_string_equal(v.channel, "-");
+	assert_int_equal(parse_program(&plain, &v, &cmd, 4, (const char *[]){ "plain", "f", "7", "8" }), -EINVAL);
+	assert_int_equal(parse_program(&plain, &v, &cmd, 3, (const char *[]){ "plain", "f", "x" }), -EINVAL);
+	assert_non_null(strstr(err_text_, "plain: N: \"x\" is not a whole number"));
+}
+
+static void a_repeated_option_is_bounded(void **state)
+{
+	const char *argv[2 * OPT_STRINGS_MAX + 8] = { "prog", "echo", "/a" };
+	char *args[2 * OPT_STRINGS_MAX + 8];
+	struct values v = { 0 };
+	FILE *err = fopen("/dev/null", "w");
+	int n = 3;
+
+	(void)state;
+	for (int i = 0; i <= OPT_STRINGS_MAX; i++) {
+		argv[n++] = "--with";
+		argv[n++] = "x";
+	}
+	for (int i = 0; i < n; i++)
+		args[i] = (char *)(uintptr_t)argv[i];
+	assert_int_equal(opt_parse(&program, n, args, &v, NULL, NULL, err), -EINVAL);
+	assert_int_equal(v.with.n, OPT_STRINGS_MAX);
+	fclose(err);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_types_land_in_the_struct),
+		cmocka_unit_test(two_words_make_a_command),
+		cmocka_unit_test(mistakes_get_one_sentence),
+		cmocka_unit_test(help_and_version_go_to_stdout),
+		cmocka_unit_test(the_list_names_everything),
+		cmocka_unit_test(bash_completes),
+		cmocka_unit_test(a_program_without_commands_has_positionals),
+		cmocka_unit_test(a_repeated_option_is_bounded),
+	};
+
+	return cmocka_run_group_tests_name("base opt", tests, NULL, NULL);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* timeutil.h, rnd.h, seqlock.h. Thread: one, and a writer for the sequence lock. */
+#include "tests/support/test.h"
+
+#include "rnd.h"
+#include "seqlock.h"
+#include "timeutil.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+static void timespec_round_trips(void **state)
+{
+	static const int64_t ns[] = { 0, 1, -1, 999999999, 1000000000, -1000000000, -1000000001, INT64_MAX, INT64_MIN + NS_PER_S };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ns) / sizeof(ns[0]); i++) {
+		struct timespec t = timespec_from_ns(ns[i]);
+
+		assert_in_range(t.tv_nsec, 0, 999999999);
+		assert_int_equal(timespec_to_ns(&t), ns[i]);
+	}
+	assert_int_equal(ns_add(INT64_MAX - 1, 5), INT64_MAX);
+	assert_int_equal(ns_add(INT64_MIN + 1, -5), INT64_MIN);
+	assert_int_equal(ns_add(2, -5), -3);
+}
+
+/* However a span is cut, the scaled pieces add up to the scaled span. */
+static void scaling_carries_the_remainder(void **state)
+{
+	uint64_t seed = test_seed(7);
+	struct rnd r;
+
+	(void)state;
+	rnd_seed(&r, seed);
+	for (int round = 0; round < 100; round++) {
+		int64_t num = 1 + rnd_below(&r, 100000000), carry = 0, once = 0, total = 0, sum = 0;
+
+		for (int i = 0; i < 100; i++) {
+			int64_t piece = (int64_t)rnd_below(&r, 2000000000) - (round % 3 ? 0 : 1000000000);
+
+			total += piece;
+			sum += ns_scale(piece, num, 1000000, &carry);
+			assert_in_range(carry, 0, 999999);
+		}
+		if (sum != ns_scale(total, num, 1000000, &once) || carry != once)
+			fail_msg("SEED=%llu round %d", (unsigned long long)seed, round);
+	}
+}
+
+static void scaling_saturates(void **state)
+{
+	int64_t carry = 0;
+
+	(void)state;
+	assert_int_equal(ns_scale(INT64_MAX, 100000000, 1000000, &carry), INT64_MAX);
+	carry = 0;
+	assert_int_equal(ns_scale(INT64_MIN, 100000000, 1000000, &carry), INT64_MIN);
+	carry = 0;
+	assert_int_equal(ns_scale(-1, 1, 2, &carry), -1); /* floored, the remainder is kept */
+	assert_int_equal(carry, 1);
+}
+
+static void durations_parse_exactly(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t ns;
+	} good[] = {
+		{ "100ms", 100000000 }, { "1.5s", 1500000000 }, { "0", 0 }, { "0ms", 0 }, { "20us", 20000 },
+		{ "250ns", 250 }, { "2m", INT64_C(120000000000) }, { "1h", INT64_C(3600000000000) },
+		{ "0.000000001s", 1 }, { ".5s", 500000000 }, { "9223372036854775807ns", INT64_MAX },
+	};
+	static const char *const bad[] = { "", "5", "-5ms", "1.5", "ms", "1.ms", "1.2.3s", "1 ms", "0.5ns", "1e3ms", "1msx",
+					   "9223372036854775808ns", "99999999999999999999999999h", "1.0000000000000000000s",
+					   "1111111111111111111111111111111111s", "nan", "1MS" };
+	int64_t v = 77;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_int_equal(dur_parse(good[i].text, &v), 0);
+		assert_int_equal(v, good[i].ns);
+	}
+	v = 77;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (dur_parse(bad[i], &v) >= 0 || v != 77)
+			fail_msg("\"%s\" was taken", bad[i]);
+}
+
+static void durations_format_and_read_back(void **state)
+{
+	static const struct {
+		int64_t ns;
+		const char *text;
+	} shown[] = { { 0, "0s" }, { 100000000, "100ms" }, { 1500000000, "1.5s" }, { 1, "1ns" }, { 1500, "1.5us" },
+		      { 60000000000, "60s" }, { 1000000001, "1.000000001s" } };
+	char buf[DUR_FORMAT_MAX];
+	struct rnd r;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
+		assert_string_equal(dur_format(shown[i].ns, buf), shown[i].text);
+	assert_string_equal(dur_format(-1500000, buf), "-1.5ms");
+	rnd_seed(&r, 1);
+	for (int i = 0; i < 1000; i++) {
+		int64_t ns = (int64_t)(rnd_u64(&r) >> (1 + rnd_below(&r, 60))), back = -1;
+
+		assert_int_equal(dur_parse(dur_format(ns, buf), &back), 0);
+		assert_int_equal(back, ns);
+	}
+	assert_string_equal(stamp_format(12000000340, buf), "12.000000340");
+	assert_string_equal(stamp_format(-1, buf), "-0.000000001");
+	assert_string_equal(stamp_format(INT64_MIN, buf), "-9223372036.854775808");
+}
+
+static void sizes_parse(void **state)
+{
+	int64_t v;
+
+	(void)state;
+	assert_int_equal(size_parse("512", &v), 0);
+	assert_int_equal(v, 512);
+	assert_int_equal(size_parse("1.5KiB", &v), 0);
+	assert_int_equal(v, 1536);
+	assert_int_equal(size_parse("16MiB", &v), 0);
+	assert_int_equal(v, 16 << 20);
+	assert_int_equal(size_parse("10MB", &v), 0);
+	assert_int_equal(v, 10000000);
+	assert_int_equal(size_parse("9999999999999TiB", &v), -ERANGE);
+	assert_int_equal(size_parse("16mib", &v), -EINVAL);
+	assert_int_equal(size_parse("-1", &v), -EINVAL);
+}
+
+static void random_numbers_are_spread(void **state)
+{
+	unsigned hist[7] = { 0 };
+	struct rnd a, b;
+
+	(void)state;
+	rnd_seed(&a, 0);
+	rnd_seed(&b, 1);
+	assert_true(a.state && a.state != b.state);
+	for (int i = 0; i < 7000; i++) {
+		double u = rnd_unit(&b);
+
+		assert_true(u >= 0 && u < 1);
+		hist[rnd_below(&a, 7)]++;
+	}
+	for (int i = 0; i < 7; i++)
+		assert_in_range(hist[i], 800, 1200);
+	assert_true(hash64(HASH64_INIT, "a", 1) == UINT64_C(0xaf63dc4c8601ec8c));
+	assert_true(rnd_entropy() != rnd_entropy());
+}
+
+struct page {
+	uint32_t seq, stop;
+	uint64_t a, b;
+};
+
+static void *write_pairs(void *arg)
+{
+	struct page *p = arg;
+
+	for (uint64_t i = 1; !__atomic_load_n(&p->stop, __ATOMIC_RELAXED); i++) {
+		seqlock_write_begin(&p->seq);
+		seqlock_store(&p->a, i);
+		seqlock_store(&p->b, ~i);
+		seqlock_write_end(&p->seq);
+	}
+	return NULL;
+}
+
+static void seqlock_never_shows_a_torn_pair(void **state)
+{
+	struct page p = { .b = ~UINT64_C(0) };
+	unsigned good = 0;
+	pthread_t t;
+
+	(void)state;
+	assert_int_equal(pthread_create(&t, NULL, write_pairs, &p), 0);
+	while (good < 20000) {
+		uint32_t s;
+		uint64_t a, b;
+
+		if (!seqlock_read_begin(&p.seq, &s))
+			continue;
+		a = seqlock_load(&p.a);
+		b = seqlock_load(&p.b);
+		if (!seqlock_read_ok(&p.seq, s))
+			continue;
+		good++;
+		assert_true(a == ~b);
+	}
+	__atomic_store_n(&p.stop, 1, __ATOMIC_RELAXED);
+	pthread_join(t, NULL);
+	/* a writer that takes over from one that died inside a write */
+	p.seq = 5;
+	seqlock_write_begin(&p.seq);
+	assert_true(p.seq & 1);
+	seqlock_write_end(&p.seq);
+	assert_false(p.seq & 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(timespec_round_trips),
+		cmocka_unit_test(scaling_carries_the_remainder),
+		cmocka_unit_test(scaling_saturates),
+		cmocka_unit_test(durations_parse_exactly),
+		cmocka_unit_test(durations_format_and_read_back),
+		cmocka_unit_test(sizes_parse),
+		cmocka_unit_test(random_numbers_are_spread),
+		cmocka_unit_test(seqlock_never_shows_a_torn_pair),
+	};
+
+	return cmocka_run_group_tests_name("base time", tests, NULL, NULL);
+}
