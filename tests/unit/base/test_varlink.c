@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* varlink.h and jsonx.h: framing, descriptors, bounds, calls. Thread: one; a child serves the blocking client. */
+#include "tests/support/test.h"
+
+#include "err.h"
+#include "jsonx.h"
+#include "mem.h"
+#include "rnd.h"
+#include "timeutil.h"
+#include "varlink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct varlink *make(size_t message_max, size_t output_max)
+{
+	struct varlink_limits l = { message_max, output_max };
+	struct varlink *v;
+
+	assert_int_equal(varlink_create(&l, &v), 0);
+	return v;
+}
+
+static bool is_open(int fd)
+{
+	return fcntl(fd, F_GETFD) >= 0;
+}
+
+/* However the bytes are cut, the same messages come out. */
+static void framing_does_not_depend_on_the_cuts(void **state)
+{
+	static const char stream[] = "{\"method\":\"a.B\"}\0{\"method\":\"a.C\",\"parameters\":{\"x\":1},\"more\":true}\0"
+				     "{\"parameters\":{}}";
+	uint64_t seed = test_seed(3);
+	struct rnd rnd;
+
+	(void)state;
+	rnd_seed(&rnd, seed);
+	for (int round = 0; round < 200; round++) {
+		struct varlink *v = make(0, 0);
+		size_t at = 0;
+		int n = 0, r;
+
+		while (at < sizeof(stream)) {
+			size_t len = 1 + rnd_below(&rnd, (uint32_t)(sizeof(stream) - at));
+			struct varlink_msg m;
+
+			assert_int_equal(varlink_feed(v, stream + at, len, NULL, 0), 0);
+			at += len;
+			while ((r = varlink_next(v, &m)) > 0) {
+				n++;
+				varlink_msg_finish(&m);
+			}
+			assert_int_equal(r, 0);
+		}
+		if (n != 3)
+			fail_msg("SEED=%llu round %d: %d messages", (unsigned long long)seed, round, n);
+		varlink_destroy(v);
+	}
+}
+
+static void requests_and_answers_are_checked(void **state)
+{
+	static const struct {
+		const char *text;
+		bool request, answer;
+	} cases[] = {
+		{ "{\"method\":\"a.B\"}", true, true },
+		{ "{\"method\":\"a.B\",\"parameters\":null,\"more\":null}", true, true },
+		{ "{\"parameters\":{}}", false, true },
+		{ "{\"method\":7}", false, true },
+		{ "{\"method\":\"a.B\",\"parameters\":[]}", false, false },
+		{ "{\"method\":\"a.B\",\"more\":1}", false, true },
+		{ "{\"error\":5}", false, false },
+		{ "{\"error\":\"x.Y\",\"continues\":\"no\"}", false, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct varlink_msg m = { .json = json_loads(cases[i].text, 0, NULL) };
+		struct varlink_request q;
+		struct varlink_answer a;
+
+		assert_int_equal(varlink_msg_request(&m, &q), cases[i].request ? 0 : -EBADMSG);
+		assert_int_equal(varlink_msg_answer(&m, &a), cases[i].answer ? 0 : -EBADMSG);
+		varlink_msg_finish(&m);
+	}
+}
+
+static void broken_peers_are_told_from_slow_ones(void **state)
+{
+	static const struct {
+		const char *text;
+		int r;
+	} bad[] = {
+		{ "nonsense", -EBADMSG },
+		{ "", -EBADMSG },
+		{ "[1]", -EBADMSG },
+		{ "{\"a\":1,\"a\":2}", -EBADMSG },
+		{ "{\"fds\":1}", -EBADMSG },
+		{ "{\"fds\":-1}", -EBADMSG },
+		{ "{\"fds\":99}", -EBADMSG },
+		{ "{\"fds\":\"1\"}", -EBADMSG },
+		{ "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", -EBADMSG },
+		{ "{\"x\":\"0123456789012345678901234567890123456789012345678901234567890123456789\"}", -EMSGSIZE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct varlink *v = make(64, 0);
+		struct varlink_msg m;
+
+		assert_int_equal(varlink_feed(v, bad[i].text, strlen(bad[i].text) + 1, NULL, 0), 0);
+		err_clear();
+		if (varlink_next(v, &m) != bad[i].r || !*err_why())
+			fail_msg("%s", bad[i].text);
+		assert_int_equal(varlink_next(v, &m), bad[i].r); /* broken for good */
+		assert_int_equal(varlink_feed(v, "x", 1, NULL, 0), bad[i].r);
+		varlink_destroy(v);
+	}
+}
+
+static void a_message_without_an_end_is_bounded(void **state)
+{
+	struct varlink *v = make(100, 0);
+	struct varlink_msg m;
+	char chunk[50];
+	int r = 0, n;
+
+	(void)state;
+	memset(chunk, ' ', sizeof(chunk));
+	for (n = 0; r == 0 && n < 10; n++) {
+		assert_int_equal(varlink_feed(v, chunk, sizeof(chunk), NULL, 0), 0);
+		r = varlink_next(v, &m);
+	}
+	assert_int_equal(r, -EMSGSIZE);
+	assert_int_equal(n, 3);
+	varlink_destroy(v);
+	/* one that never asks for messages is bounded as well */
+	v = make(100, 0);
+	for (n = 0, r = 0; r == 0; n++)
+		r = varlink_feed(v, chunk, sizeof(chunk), NULL, 0);
+	assert_int_equal(r, -EMSGSIZE);
+	varlink_destroy(v);
+}
+
+static void descriptors_belong_to_the_message_that_counts_them(void **state)
+{
+	static const char two[] = "{\"fds\":1,\"n\":1}\0{\"n\":2}\0{\"fds\":2,\"n\":3}";
+	int p[2], q[2], fd;
+	struct varlink *v = make(0, 0);
+	struct varlink_msg m;
+
+	(void)state;
+	assert_int_equal(pipe(p), 0);
+	assert_int_equal(pipe(q), 0);
+	/* the kernel gave all of them with the last read */
+	assert_int_equal(varlink_feed(v, two, 10, NULL, 0), 0);
+	assert_int_equal(varlink_next(v, &m), 0);
+	assert_int_equal(varlink_feed(v, two + 10, sizeof(two) - 10, (int[]){ p[0], p[1], q[0] }, 3), 0);
+	assert_int_equal(varlink_next(v, &m), 1);
+	assert_int_equal(m.n_fds, 1);
+	fd = varlink_msg_take_fd(&m, 0);
+	assert_int_equal(fd, p[0]);
+	assert_int_equal(varlink_msg_take_fd(&m, 0), -ENODATA);
+	assert_int_equal(varlink_msg_take_fd(&m, 1), -ENODATA);
+	varlink_msg_finish(&m);
+	assert_true(is_open(fd)); /* taken */
+	close(fd);
+	assert_int_equal(varlink_next(v, &m), 1);
+	assert_int_equal(m.n_fds, 0);
+	varlink_msg_finish(&m);
+	assert_int_equal(varlink_next(v, &m), 1);
+	assert_int_equal(m.n_fds, 2);
+	varlink_msg_finish(&m);
+	assert_false(is_open(p[1]) || is_open(q[0])); /* nobody took them */
+	/* descriptors of no message, and those of a connection that ends */
+	assert_int_equal(varlink_feed(v, "{}", 3, (int[]){ q[1] }, 1), 0);
+	assert_int_equal(varlink_next(v, &m), -EBADMSG);
+	assert_true(is_open(q[1]));
+	varlink_destroy(v);
+	assert_false(is_open(q[1]));
+}
+
+static void too_many_descriptors_are_closed(void **state)
+{
+	struct varlink *v = make(0, 0);
+	int fds[VARLINK_FDS_MAX], r = 0, rounds = 0;
+
+	(void)state;
+	for (; r == 0; rounds++) {
+		for (int i = 0; i < VARLINK_FDS_MAX; i++)
+			fds[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		r = varlink_feed(v, "{", rounds == 0, fds, VARLINK_FDS_MAX);
+	}
+	assert_int_equal(r, -EMSGSIZE);
+	assert_int_equal(rounds, 5);
+	assert_false(is_open(fds[0]));
+	varlink_destroy(v);
+}
+
+static void output_is_bounded_and_keeps_descriptors(void **state)
+{
+	struct varlink *v = make(200, 300), *w = make(200, 300);
+	struct varlink_msg m;
+	const void *data;
+	const int *fds;
+	unsigned n_fds;
+	int p[2], r, n = 0;
+
+	(void)state;
+	assert_int_equal(pipe(p), 0);
+	assert_int_equal(varlink_queue_reply(v, json_pack("{si}", "x", 1), true, (int[]){ p[0] }, 1), 0);
+	close(p[0]); /* the queue has its own */
+	while ((r = varlink_queue_reply(v, json_pack("{si}", "x", 2), false, NULL, 0)) == 0)
+		n++;
+	assert_int_equal(r, -ENOBUFS);
+	assert_true(n > 3);
+	/* byte by byte into the other end */
+	n = 0;
+	while (varlink_output(v, &data, &fds, &n_fds)) {
+		assert_int_equal(n_fds, n == 0);
+		if (n_fds) {
+			int dup = fd_dup(fds[0]);
+
+			assert_int_equal(varlink_feed(w, data, 1, &dup, 1), 0);
+		} else {
+			assert_int_equal(varlink_feed(w, data, 1, NULL, 0), 0);
+		}
+		varlink_sent(v, 1);
+		if (varlink_next(w, &m) == 1) {
+			struct varlink_answer a;
+
+			assert_int_equal(varlink_msg_answer(&m, &a), 0);
+			assert_int_equal(a.continues, m.n_fds == 1);
+			varlink_msg_finish(&m);
+		}
+		n++;
+	}
+	assert_false(varlink_has_output(v));
+	assert_int_equal(varlink_queue_reply(v, json_pack("{s*}", "x"), false, NULL, 0), 0);
+	assert_int_equal(varlink_queue_call(v, "a.B", json_pack("{ss%}", "x", "", (size_t)0), 0, NULL, 0), 0);
+	close(p[1]);
+	varlink_destroy(v);
+	varlink_destroy(w);
+	varlink_destroy(NULL);
+}
+
+static const struct varlink_service service = {
+	"simd", "simd", "1", "https://example.org",
+	(const struct varlink_interface[]){ { "io.test", "interface io.test\n" }, { 0 } },
+};
+
+/* A server in a child: answers until the peer hangs up. */
+static void serve(int sock)
+{
+	struct varlink *v;
+	struct varlink_msg m;
+	struct varlink_request q;
+
+	if (varlink_create(NULL, &v) < 0)
+		_exit(1);
+	while (varlink_receive(v, sock, -1, &m) == 0) {
+		int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+		if (varlink_msg_request(&m, &q) < 0)
+			_exit(2);
+		if (varlink_service_handle(&service, v, &q) > 0) {
+		} else if (!strcmp(q.method, "io.test.Echo")) {
+			varlink_queue_reply(v, json_incref(q.params), false, &fd, 1);
+		} else if (!strcmp(q.method, "io.test.Count")) {
+			for (int i = 0; i < 3; i++)
+				varlink_queue_reply(v, json_pack("{si}", "i", i), q.more && i < 2, NULL, 0);
+		} else if (!strcmp(q.method, "io.test.Fail")) {
+			varlink_queue_failure(v, "io.test.Failed", -EBUSY, "the token \"a\" is in use");
+		} else if (strcmp(q.method, "io.test.Silent") != 0) {
+			varlink_queue_method_not_found(v, q.method);
+		}
+		fd_close(fd);
+		varlink_msg_finish(&m);
+	}
+	varlink_destroy(v);
+	_exit(0);
+}
+
+static void blocking_calls_work(void **state)
+{
+	int sock[2], status, fd;
+	struct varlink *v = make(0, 0);
+	struct varlink_msg m;
+	struct varlink_answer a;
+	char *text;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sock), 0);
+	pid = fork();
+	if (pid == 0) {
+		close(sock[0]);
+		serve(sock[1]);
+	}
+	close(sock[1]);
+	assert_int_equal(varlink_call(v, sock[0], "io.test.Echo", json_pack("{ss}", "a", "b"), -1, &m), 0);
+	text = jsonx_text(m.json);
+	assert_string_equal(text, "{\"parameters\":{\"a\":\"b\"},\"fds\":1}");
+	mem_free(text);
+	fd = varlink_msg_take_fd(&m, 0);
+	assert_true(fd >= 0);
+	fd_close(fd);
+	varlink_msg_finish(&m);
+	assert_int_equal(varlink_call(v, sock[0], "io.test.Fail", NULL, -1, &m), -EBUSY);
+	assert_string_equal(err_why(), "the token \"a\" is in use");
+	assert_int_equal(varlink_call(v, sock[0], "io.test.None", NULL, -1, NULL), -EOPNOTSUPP);
+	assert_int_equal(varlink_queue_call(v, "io.test.Count", NULL, VARLINK_MORE, NULL, 0), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(varlink_receive(v, sock[0], -1, &m), 0);
+		assert_int_equal(varlink_msg_answer(&m, &a), 0);
+		assert_int_equal(a.continues, i < 2);
+		assert_int_equal(json_integer_value(json_object_get(a.params, "i")), i);
+		varlink_msg_finish(&m);
+	}
+	assert_int_equal(varlink_call(v, sock[0], "org.varlink.service.GetInfo", NULL, -1, &m), 0);
+	assert_int_equal(json_array_size(json_object_get(json_object_get(m.json, "parameters"), "interfaces")), 2);
+	varlink_msg_finish(&m);
+	assert_int_equal(varlink_call(v, sock[0], "org.varlink.service.GetInterfaceDescription",
+				      json_pack("{ss}", "interface", "io.test"), -1, NULL),
+			 0);
+	assert_int_equal(varlink_call(v, sock[0], "org.varlink.service.GetInterfaceDescription",
+				      json_pack("{ss}", "interface", "io.none"), -1, NULL),
+			 -EOPNOTSUPP);
+	assert_int_equal(varlink_call(v, sock[0], "org.varlink.service.GetInterfaceDescription", NULL, -1, NULL), -EINVAL);
+	assert_int_equal(varlink_call(v, sock[0], "io.test.Silent", NULL, NS_PER_MS, NULL), -ETIMEDOUT);
+	fd_close(sock[0]);
+	waitpid(pid, &status, 0);
+	assert_int_equal(status, 0);
+	varlink_destroy(v);
+}
+
+static void a_hang_up_is_seen(void **state)
+{
+	int sock[2];
+	struct varlink *v = make(0, 0);
+	struct varlink_msg m;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sock), 0);
+	close(sock[1]);
+	assert_int_equal(varlink_read(v, sock[0]), -ECONNRESET);
+	assert_int_equal(varlink_receive(v, sock[0], -1, &m), -ECONNRESET);
+	assert_int_equal(varlink_call(v, sock[0], "a.B", NULL, -1, NULL), -EPIPE);
+	close(sock[0]);
+	varlink_destroy(v);
+}
+
+/* A socket that takes little at a time: nothing is lost, nothing blocks. */
+static void a_full_socket_is_waited_for(void **state)
+{
+	int sock[2], small = 4096, full = 0, got = 0;
+	struct varlink *v = make(0, 0), *w = make(0, 0);
+	char *big = mem_zalloc(100001);
+	struct varlink_msg m;
+
+	(void)state;
+	memset(big, 'x', 100000);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sock), 0);
+	setsockopt(sock[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(varlink_queue_reply(v, json_pack("{ss}", "x", big), false, NULL, 0), 0);
+	for (int r = 0; r != 1;) {
+		r = varlink_write(v, sock[0]);
+		assert_true(r >= 0);
+		full += r == 0;
+		while (varlink_read(w, sock[1]) > 0)
+			while (varlink_next(w, &m) == 1) {
+				got++;
+				varlink_msg_finish(&m);
+			}
+	}
+	assert_int_equal(got, 5);
+	assert_true(full > 5);
+	mem_free(big);
+	close(sock[0]);
+	close(sock[1]);
+	varlink_destroy(v);
+	varlink_destroy(w);
+}
+
+static void members_are_read_with_their_bounds(void **state)
+{
+	json_t *o = json_loads("{\"i\":5,\"s\":\"abc\",\"b\":true,\"r\":1.5,\"n\":null,\"o\":{},\"a\":[1,2]}", 0, NULL), *j;
+	const char *s = "keep";
+	int64_t i = 9;
+	double r;
+	bool b;
+
+	(void)state;
+	assert_int_equal(jsonx_int(o, "i", 0, 5, &i), 0);
+	assert_int_equal(i, 5);
+	assert_int_equal(jsonx_int(o, "i", 6, 9, &i), -EINVAL);
+	assert_string_equal(err_why(), "i is 5, out of range 6 to 9");
+	assert_int_equal(jsonx_int(o, "s", 0, 9, &i), -EINVAL);
+	assert_string_equal(err_why(), "s is of type string where integer is wanted");
+	assert_int_equal(jsonx_int(o, "zz", 0, 9, &i), -EINVAL);
+	assert_int_equal(jsonx_int(NULL, "zz", 0, 9, &i), -EINVAL);
+	assert_string_equal(err_why(), "zz is missing; give a value of type integer");
+	assert_int_equal(i, 5);
+	assert_int_equal(jsonx_opt_int(o, "n", 0, 9, 3, &i), 0);
+	assert_int_equal(i, 3);
+	assert_int_equal(jsonx_opt_int(NULL, "n", 0, 9, 4, &i), 0);
+	assert_int_equal(i, 4);
+	assert_int_equal(jsonx_opt_int(o, "i", 6, 9, 3, &i), -EINVAL);
+	assert_int_equal(jsonx_string(o, "s", 2, &s), -EINVAL);
+	assert_string_equal(s, "keep");
+	assert_int_equal(jsonx_string(o, "s", 3, &s), 0);
+	assert_string_equal(s, "abc");
+	assert_int_equal(jsonx_real(o, "i", &r), 0);
+	assert_true(r == 5.0);
+	assert_int_equal(jsonx_bool(o, "b", &b), 0);
+	assert_int_equal(jsonx_bool(o, "i", &b), -EINVAL);
+	assert_int_equal(jsonx_object(o, "o", &j), 0);
+	assert_int_equal(jsonx_object(o, "a", &j), -EINVAL);
+	assert_int_equal(jsonx_array(o, "a", 1, &j), -EINVAL);
+	assert_int_equal(jsonx_array(o, "a", 2, &j), 0);
+	assert_int_equal(jsonx_only(o, (const char *const[]){ "i", "s", "b", "r", "n", "o", "a", NULL }), 0);
+	assert_int_equal(jsonx_only(o, (const char *const[]){ "i", NULL }), -EINVAL);
+	assert_int_equal(jsonx_only(NULL, (const char *const[]){ NULL }), 0);
+	json_decref(o);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(framing_does_not_depend_on_the_cuts),
+		cmocka_unit_test(requests_and_answers_are_checked),
+		cmocka_unit_test(broken_peers_are_told_from_slow_ones),
+		cmocka_unit_test(a_message_without_an_end_is_bounded),
+		cmocka_unit_test(descriptors_belong_to_the_message_that_counts_them),
+		cmocka_unit_test(too_many_descriptors_are_closed),
+		cmocka_unit_test(output_is_bounded_and_keeps_descriptors),
+		cmocka_unit_test(blocking_calls_work),
+		cmocka_unit_test(a_hang_up_is_seen),
+		cmocka_unit_test(a_full_socket_is_waited_for),
+		cmocka_unit_test(members_are_read_with_their_bounds),
+	};
+
+	return cmocka_run_group_tests_name("base varlink", tests, NULL, NULL);
+}
