@@ -17,12 +17,14 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "ipc_iox_int.h"
 
 #define HOOK __attribute__((visibility("default"), used))
 #define ERROR_COUNT 167u                     /* iceoryx 2.0.3 */
+#define SLICE_MS 100                         /* between two looks whether RouDi died */
 #define ERROR_TERMINATED (ERROR_COUNT - 1u)  /* std::terminate, a failed assertion: no number of their own */
 
 enum { LEVEL_FATAL = 0, LEVEL_SEVERE = 1 };
@@ -197,18 +199,37 @@ static int wait_ms(int fd, bool *ret_bounded_by_us)
 	return *ret_bounded_by_us ? IOX_REPLY_MS : (int)ms;
 }
 
+/* A datagram socket does not tell that the other end died: ask its address. */
+static bool roudi_dead(void)
+{
+	const struct sockaddr_un a = { .sun_family = AF_UNIX, .sun_path = "/tmp/roudi" };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool dead = fd >= 0 && connect(fd, (const struct sockaddr *)&a, sizeof(a)) < 0 && refused(errno);
+
+	if (fd >= 0)
+		close(fd);
+	return dead;
+}
+
 ssize_t hook_recvfrom(int fd, void *buf, size_t n, int flags, struct sockaddr *from, socklen_t *from_len)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	bool ours;
-	int ms = wait_ms(fd, &ours);
+	int left = wait_ms(fd, &ours);
 
 	if (!iox_own_process()) {
 		errno = EAGAIN;
 		return -1;
 	}
-	if (poll(&p, 1, ms) > 0)
-		return recvfrom(fd, buf, n, flags | MSG_DONTWAIT, from, from_len);
+	for (; left > 0; left -= SLICE_MS) {
+		if (poll(&p, 1, left < SLICE_MS ? left : SLICE_MS) > 0)
+			return recvfrom(fd, buf, n, flags | MSG_DONTWAIT, from, from_len);
+		if (roudi_dead()) {
+			iox_roudi_gone();
+			ours = false;
+			break;
+		}
+	}
 	if (ours)
 		atomic_store(&iox_report.unanswered, true);
 	errno = EAGAIN;

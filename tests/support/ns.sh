@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # ns.sh [-s SIZE] COMMAND [ARG...]: run a test in mount, net and pid namespaces of its own, with a private
-# /tmp and /dev/shm (SIZE, default 1g) and `lo` up, so that RouDi (one per machine: fixed names there) and
+# /tmp and /dev/shm (SIZE, default 2g) and `lo` up, so that RouDi (one per machine: fixed names there) and
 # listeners never meet those of another run, and nothing outlives it. The checkout stays visible. The exit
 # code is the command's. Where namespaces are refused the command runs under a lock, one at a time.
-size=1g
+size=2g
 if [ "$1" = -s ]; then
 	size=$2
 	shift 2

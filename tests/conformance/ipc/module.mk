@@ -9,5 +9,5 @@ TESTS += $(B)/test/conformance-ipc-mem
 ifeq ($(SAN),)
 $(B)/test/conformance-ipc-iox: $(B)/obj/tests/conformance/ipc/iox.o $(IPC_SUITE) $(B)/obj/tests/support/roudi.o \
 	$(B)/lib/libipc.a | $(B)/lib/simd/ipc_iox.so
-NS_TESTS += $(B)/test/conformance-ipc-iox
+TESTS_NS += $(B)/test/conformance-ipc-iox
 endif

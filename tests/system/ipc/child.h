@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of the data plane run every part in a process of its own: lives are used up per process. */
+#ifndef IPC_TEST_CHILD_H
+#define IPC_TEST_CHILD_H
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "ipc.h"
+
+/* In a child process, where cmocka's asserts mean nothing. */
+#define CHECK(x) \
+	do { \
+		if (!(x)) { \
+			fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #x, ipc_why()); \
+			_exit(1); \
+		} \
+	} while (0)
+
+#define CHECK_IS(expr, want) \
+	do { \
+		int got_ = (expr); \
+		if (got_ != (want)) { \
+			fprintf(stderr, "%s:%d: %s is %d, not %d: %s\n", __FILE__, __LINE__, #expr, got_, (want), \
+				ipc_why()); \
+			_exit(1); \
+		} \
+	} while (0)
+
+static inline pid_t child_start(void (*fn)(void))
+{
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		alarm(60);
+		fn();
+		exit(0);     /* with exit handlers: they must be harmless */
+	}
+	return pid;
+}
+
+static inline int child_status(pid_t pid)
+{
+	int st = -1;
+
+	while (waitpid(pid, &st, 0) < 0 && errno == EINTR)
+		;
+	return st;
+}
+
+static inline void child_run(void (*fn)(void))
+{
+	assert_int_equal(child_status(child_start(fn)), 0);
+}
+
+static inline struct ipc *attach_as(const char *app)
+{
+	struct ipc_options o = { .app = app, .timeout_ms = 5000 };
+	struct ipc *ipc = NULL;
+
+	CHECK_IS(ipc_attach(&o, &ipc), 0);
+	return ipc;
+}
+
+static inline double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+#endif

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lives: RouDi stopped, killed, restarted under a client. Every creation is bounded, a client attaches
+ * again in the same process until its link namespaces are used up, then it is told so. Under ns.sh.
+ */
+#include <pthread.h>
+
+#include "child.h"
+#include "roudi.h"
+
+static const struct ipc_pool_spec pools[] = { { 256, 500 }, { 65536, 16 } };
+static struct roudi roudi;
+
+static int start(void **state)
+{
+	(void)state;
+	return roudi_restart(&roudi, pools, 2);
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	roudi_kill(&roudi);
+	return 0;
+}
+
+static void send_and_take(struct ipc *ipc)
+{
+	struct ipc_pub *pub = NULL;
+	struct ipc_sub *sub = NULL;
+	const void *in;
+	void *out;
+
+	CHECK_IS(ipc_sub_create(ipc, "loop", &(struct ipc_sub_options){ .depth = 2 }, &sub), 0);
+	CHECK_IS(ipc_pub_create(ipc, "loop", NULL, &pub), 0);
+	while (!ipc_pub_has_subscribers(pub))
+		usleep(1000);
+	CHECK_IS(ipc_loan(pub, 100, &out), 0);
+	strcpy(out, "round");
+	CHECK_IS(ipc_publish(pub, out), 0);
+	CHECK_IS(ipc_take(sub, &in), 0);
+	CHECK(strcmp(in, "round") == 0);
+	CHECK_IS(ipc_release(sub, in), 0);
+	ipc_pub_destroy(pub);
+	ipc_sub_destroy(sub);
+}
+
+/* ---- RouDi stopped ---- */
+
+static void creates_while_stopped(void)
+{
+	struct ipc *ipc = attach_as("waits");
+	struct ipc_pub *pub = NULL, *old = NULL;
+	struct ipc_sub *sub = NULL;
+	const void *held;
+	void *slot;
+	double t;
+
+	CHECK_IS(ipc_pub_create(ipc, "old", NULL, &old), 0);
+	CHECK_IS(ipc_sub_create(ipc, "old", &(struct ipc_sub_options){ .depth = 2 }, &sub), 0);
+	while (!ipc_pub_has_subscribers(old))
+		usleep(1000);
+	CHECK_IS(ipc_loan(old, 100, &slot), 0);
+	strcpy(slot, "kept");
+	CHECK_IS(ipc_publish(old, slot), 0);
+	CHECK_IS(ipc_take(sub, &held), 0);
+	CHECK_IS(ipc_probe(2000), 0);
+	kill(roudi.pid, SIGSTOP);
+	CHECK_IS(ipc_loan(old, 100, &slot), 0);     /* the data path does not need RouDi */
+	CHECK_IS(ipc_publish(old, slot), 0);
+	t = seconds();
+	CHECK_IS(ipc_pub_create(ipc, "new", NULL, &pub), -ETIMEDOUT);
+	CHECK(seconds() - t < 5);     /* 1 s and what the machine adds; without the bound it never returns */
+	CHECK(strstr(ipc_why(), "did not answer"));
+	CHECK_IS(ipc_pub_create(ipc, "new", NULL, &pub), -ESTALE);
+	CHECK_IS(ipc_loan(old, 100, &slot), -ESTALE);
+	CHECK(strcmp(held, "kept") == 0);
+	CHECK_IS(ipc_release(sub, held), 0);
+	kill(roudi.pid, SIGCONT);
+	ipc_pub_destroy(old);
+	ipc_sub_destroy(sub);
+	ipc_detach(ipc);
+	send_and_take(attach_as("waits"));
+}
+
+static void test_roudi_stopped_while_a_port_is_created(void **state)
+{
+	(void)state;
+	child_run(creates_while_stopped);
+}
+
+static void attaches_while_stopped(void)
+{
+	struct ipc_options o = { .app = "patient", .timeout_ms = 300 };
+	struct ipc *ipc = NULL;
+
+	kill(roudi.pid, SIGSTOP);
+	for (int i = 0; i < 15; i++)     /* more often than there are lives: it is one start that waits */
+		CHECK_IS(ipc_attach(&o, &ipc), -ETIMEDOUT);
+	CHECK(strstr(ipc_why(), "does not answer"));
+	kill(roudi.pid, SIGCONT);
+	ipc = attach_as("patient");
+	CHECK(strcmp(ipc_runtime_name(ipc), "patient.1") == 0);
+	send_and_take(ipc);
+}
+
+static void test_roudi_stopped_while_attaching(void **state)
+{
+	(void)state;
+	child_run(attaches_while_stopped);
+}
+
+static void probes(void)
+{
+	struct ipc *ipc = attach_as("prober");
+
+	CHECK_IS(ipc_probe(2000), 0);
+	kill(roudi.pid, SIGSTOP);
+	CHECK_IS(ipc_probe(100), -ETIMEDOUT);
+	kill(roudi.pid, SIGCONT);
+	CHECK_IS(ipc_probe(2000), 0);
+	ipc_detach(ipc);
+}
+
+static void test_probe_tells_a_stuck_roudi(void **state)
+{
+	(void)state;
+	child_run(probes);
+}
+
+/* ---- RouDi killed ---- */
+
+static void *waits(void *arg)
+{
+	return (void *)(intptr_t)ipc_waiter_wait(arg, -1);
+}
+
+static void loses_roudi(void)
+{
+	struct ipc *ipc = attach_as("orphan");
+	struct ipc_pub *pub = NULL, *more = NULL;
+	struct ipc_sub *sub = NULL;
+	struct ipc_waiter *w = NULL;
+	const void *held;
+	pthread_t thread;
+	void *slot, *result;
+
+	CHECK_IS(ipc_pub_create(ipc, "x", NULL, &pub), 0);
+	CHECK_IS(ipc_sub_create(ipc, "x", &(struct ipc_sub_options){ .depth = 4 }, &sub), 0);
+	CHECK_IS(ipc_waiter_create(ipc, &w), 0);
+	while (!ipc_pub_has_subscribers(pub))
+		usleep(1000);
+	kill(roudi.pid, SIGKILL);
+	while (ipc_probe(100) != -ECONNREFUSED)     /* it takes a moment to die */
+		usleep(1000);
+	CHECK_IS(ipc_loan(pub, 100, &slot), 0);
+	strcpy(slot, "without RouDi");
+	CHECK_IS(ipc_publish(pub, slot), 0);
+	CHECK_IS(ipc_take(sub, &held), 0);
+	CHECK(strcmp(held, "without RouDi") == 0);
+	CHECK_IS(ipc_waiter_add(w, sub), 0);
+	pthread_create(&thread, NULL, waits, w);
+	CHECK_IS(ipc_pub_create(ipc, "y", NULL, &more), -ESTALE);
+	pthread_join(thread, &result);
+	CHECK((intptr_t)result == -ESTALE);
+	CHECK(strcmp(held, "without RouDi") == 0);
+	CHECK_IS(ipc_release(sub, held), 0);
+	ipc_sub_destroy(sub);
+	ipc_pub_destroy(pub);
+	ipc_waiter_destroy(w);
+	ipc_detach(ipc);
+}
+
+static void test_roudi_killed(void **state)
+{
+	(void)state;
+	child_run(loses_roudi);
+}
+
+/* RouDi dies while it is asked: the creation need not wait for its time limit. */
+static void asks_a_dying_roudi(void)
+{
+	struct ipc *ipc = attach_as("asks");
+	struct ipc_pub *pub = NULL;
+	pid_t killer;
+
+	kill(roudi.pid, SIGSTOP);
+	killer = fork();
+	if (killer == 0) {
+		usleep(100000);     /* not a synchronisation: either order gives the same answer */
+		kill(roudi.pid, SIGKILL);
+		_exit(0);
+	}
+	CHECK_IS(ipc_pub_create(ipc, "y", NULL, &pub), -ESTALE);
+	CHECK(strstr(ipc_why(), "attach again"));
+	waitpid(killer, NULL, 0);
+}
+
+static void test_roudi_killed_while_a_port_is_created(void **state)
+{
+	(void)state;
+	child_run(asks_a_dying_roudi);
+}
+
+/* What the test's parent does for simd: restarts RouDi whenever it is told. */
+static int ask[2], answer[2];
+
+static void want_restart(void)
+{
+	char c = 'r';
+
+	CHECK(write(ask[1], &c, 1) == 1);
+	CHECK(read(answer[0], &c, 1) == 1);
+}
+
+static void lives_on(void)
+{
+	struct ipc_options o = { .app = "survivor", .timeout_ms = 5000 };
+	struct ipc *ipc = attach_as("survivor");
+	char name[32];
+	int n = 1, r;
+
+	for (;;) {
+		send_and_take(ipc);
+		snprintf(name, sizeof(name), "survivor.%d", n);
+		CHECK(strcmp(ipc_runtime_name(ipc), name) == 0);
+		want_restart();
+		ipc_abandon(ipc);
+		ipc_detach(ipc);
+		r = ipc_attach(&o, &ipc);
+		if (r < 0)
+			break;
+		n++;
+	}
+	CHECK_IS(r, -EMFILE);
+	CHECK(strstr(ipc_why(), "start it again"));
+	CHECK_IS(ipc_attach(&o, &ipc), -EMFILE);
+	CHECK_IS(n, 11);
+	CHECK(write(ask[1], "q", 1) == 1);
+}
+
+static void test_eleven_lives_in_one_process(void **state)
+{
+	pid_t pid;
+	char c;
+
+	(void)state;
+	assert_int_equal(pipe(ask), 0);
+	assert_int_equal(pipe(answer), 0);
+	pid = child_start(lives_on);
+	close(ask[1]);
+	while (read(ask[0], &c, 1) == 1 && c == 'r') {
+		assert_int_equal(roudi_restart(&roudi, pools, 2), 0);
+		assert_int_equal(write(answer[1], "x", 1), 1);
+	}
+	assert_int_equal(child_status(pid), 0);
+}
+
+/* RouDi is replaced while nobody looks: the old registration must not be taken for a living one. */
+static void idle_over_restart(void)
+{
+	struct ipc *ipc = attach_as("idle");
+
+	ipc_detach(ipc);
+	want_restart();
+	ipc = attach_as("idle");
+	CHECK(strcmp(ipc_runtime_name(ipc), "idle.2") == 0);
+	send_and_take(ipc);
+	CHECK(write(ask[1], "q", 1) == 1);
+}
+
+static void test_detached_while_roudi_restarts(void **state)
+{
+	pid_t pid;
+	char c;
+
+	(void)state;
+	assert_int_equal(pipe(ask), 0);
+	assert_int_equal(pipe(answer), 0);
+	pid = child_start(idle_over_restart);
+	close(ask[1]);
+	while (read(ask[0], &c, 1) == 1 && c == 'r') {
+		assert_int_equal(roudi_restart(&roudi, pools, 2), 0);
+		assert_int_equal(write(answer[1], "x", 1), 1);
+	}
+	assert_int_equal(child_status(pid), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_roudi_stopped_while_a_port_is_created, start, stop),
+		cmocka_unit_test_setup_teardown(test_roudi_stopped_while_attaching, start, stop),
+		cmocka_unit_test_setup_teardown(test_probe_tells_a_stuck_roudi, start, stop),
+		cmocka_unit_test_setup_teardown(test_roudi_killed, start, stop),
+		cmocka_unit_test_setup_teardown(test_roudi_killed_while_a_port_is_created, start, stop),
+		cmocka_unit_test_setup_teardown(test_eleven_lives_in_one_process, start, stop),
+		cmocka_unit_test_setup_teardown(test_detached_while_roudi_restarts, start, stop),
+	};
+
+	return cmocka_run_group_tests_name("lives", tests, NULL, NULL);
+}

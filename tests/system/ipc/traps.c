@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The traps of iceoryx 2.0.3 as a client meets them: each must be an error with a sentence, never an
+ * abort or a hang. What one process can see alone is in tests/conformance/ipc. Under ns.sh.
+ */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "child.h"
+#include "ipc_ops.h"
+#include "roudi.h"
+
+static const struct ipc_pool_spec pools[] = { { 256, 2000 }, { 65536, 16 } };
+static struct roudi roudi;
+static int to_parent[2];     /* a child's sign that it is ready */
+
+static void say(char c)
+{
+	CHECK(write(to_parent[1], &c, 1) == 1);
+}
+
+static void hear(char want)
+{
+	char c = 0;
+
+	assert_int_equal(read(to_parent[0], &c, 1), 1);
+	assert_int_equal(c, want);
+}
+
+/* ---- before RouDi runs ---- */
+
+static void no_roudi(void)
+{
+	struct ipc_options o = { .app = "lonely" };
+	struct ipc *ipc = NULL;
+
+	for (int i = 0; i < 30; i++)     /* uses up no life */
+		CHECK_IS(ipc_attach(&o, &ipc), -ENOENT);
+	CHECK(strstr(ipc_why(), "start simd"));
+	CHECK_IS(ipc_probe(100), -ENOENT);
+	CHECK_IS(ipc_free_app("x"), -ENOENT);
+}
+
+static void stale_roudi(void)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX, .sun_path = "/tmp/roudi" };
+	struct ipc_options o = { .app = "lonely" };
+	struct ipc *ipc = NULL;
+	int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+
+	CHECK(bind(fd, (struct sockaddr *)&a, sizeof(a)) == 0);
+	close(fd);
+	CHECK_IS(ipc_attach(&o, &ipc), -ECONNREFUSED);
+	CHECK_IS(ipc_probe(100), -ECONNREFUSED);
+	unlink(a.sun_path);
+}
+
+static void test_no_roudi(void **state)
+{
+	(void)state;
+	child_run(no_roudi);
+	child_run(stale_roudi);
+}
+
+/* ---- membership and names ---- */
+
+static void wrong_group(void)
+{
+	struct ipc_options o = { .app = "stranger" };
+	struct ipc *ipc = NULL;
+
+	CHECK(setgroups(0, NULL) == 0 && setgid(12345) == 0 && setuid(12345) == 0);
+	CHECK_IS(ipc_attach(&o, &ipc), -EACCES);
+	CHECK(strstr(ipc_why(), "group root") && strstr(ipc_why(), "12345"));
+	CHECK_IS(ipc_probe(100), -EACCES);
+}
+
+/* A client that RouDi could not answer: it would wait for ever. */
+static void unreachable_for_roudi(void)
+{
+	struct ipc_options o = { .app = "above" };
+	struct ipc *ipc = NULL;
+	struct stat st;
+
+	CHECK(stat("/tmp/roudi", &st) == 0);
+	CHECK(chown("/tmp/roudi", 12345, 12345) == 0);
+	CHECK_IS(ipc_attach(&o, &ipc), -EACCES);
+	CHECK(chown("/tmp/roudi", st.st_uid, st.st_gid) == 0);
+}
+
+static void test_wrong_group(void **state)
+{
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	child_run(wrong_group);
+	child_run(unreachable_for_roudi);
+}
+
+static void named_twin(void)
+{
+	attach_as("twin");
+	say('r');
+	pause();
+}
+
+static void second_twin(void)
+{
+	struct ipc_options o = { .app = "twin" };
+	struct ipc *ipc = NULL;
+
+	for (int i = 0; i < 30; i++)
+		CHECK_IS(ipc_attach(&o, &ipc), -EEXIST);
+	CHECK(strstr(ipc_why(), "twin"));
+	attach_as("other");
+}
+
+static void third_twin(void)
+{
+	attach_as("twin");
+}
+
+static void test_duplicate_name(void **state)
+{
+	pid_t first = child_start(named_twin);
+
+	(void)state;
+	hear('r');
+	child_run(second_twin);
+	kill(first, SIGKILL);
+	child_status(first);
+	child_run(third_twin);     /* a dead one does not keep its name */
+}
+
+/* ---- limits ---- */
+
+static void all_publishers(void)
+{
+	static struct ipc_pub *pub[600];
+	struct ipc *ipc = attach_as("greedy");
+	char channel[32];
+	int n = 0, r;
+
+	for (r = 0; r == 0 && n < 600; n += r == 0) {
+		snprintf(channel, sizeof(channel), "many/%d", n);
+		r = ipc_pub_create(ipc, channel, NULL, &pub[n]);
+	}
+	CHECK_IS(r, -EMFILE);
+	CHECK(strstr(ipc_why(), "506"));
+	CHECK(n == 506);
+	CHECK(ipc_alive(ipc));
+	say('f');
+	pause();
+}
+
+static void innocent(void)
+{
+	struct ipc *ipc = attach_as("innocent");
+	struct ipc_pub *pub = NULL;
+	struct ipc_sub *sub = NULL;
+
+	CHECK_IS(ipc_pub_create(ipc, "mine", NULL, &pub), -EMFILE);
+	CHECK_IS(ipc_sub_create(ipc, "mine", &(struct ipc_sub_options){ .depth = 1 }, &sub), 0);
+	CHECK_IS(ipc_free_peer(ipc, "greedy"), 0);     /* its owner was killed by now */
+	CHECK_IS(ipc_pub_create(ipc, "mine", NULL, &pub), 0);
+}
+
+static void test_too_many_publishers(void **state)
+{
+	pid_t greedy = child_start(all_publishers);
+
+	(void)state;
+	hear('f');
+	kill(greedy, SIGKILL);
+	child_status(greedy);
+	child_run(innocent);
+}
+
+static void all_subscribers(void)
+{
+	static struct ipc_sub *sub[1100];
+	struct ipc *ipc = attach_as("subs");
+	char channel[32];
+	int n = 0, r;
+
+	for (r = 0; r == 0 && n < 1100; n += r == 0) {
+		snprintf(channel, sizeof(channel), "subs/%d", n);
+		r = ipc_sub_create(ipc, channel, &(struct ipc_sub_options){ .depth = 1 }, &sub[n]);
+	}
+	CHECK_IS(r, -EMFILE);
+	CHECK(n > 1000);
+	ipc_detach(ipc);
+}
+
+static void test_too_many_subscribers(void **state)
+{
+	(void)state;
+	child_run(all_subscribers);
+}
+
+/* ---- deaths ---- */
+
+static void holder(void)
+{
+	struct ipc *ipc = attach_as("holder");
+	struct ipc_pub *pub = NULL;
+	void *slot;
+
+	CHECK_IS(ipc_pub_create(ipc, "held", NULL, &pub), 0);
+	for (int i = 0; i < IPC_LOANS_MAX; i++)
+		CHECK_IS(ipc_loan(pub, 60000, &slot), 0);
+	say('h');
+	pause();
+}
+
+static void eight_more(void)
+{
+	struct ipc *ipc = attach_as("eight");
+	struct ipc_pub *a = NULL, *b = NULL;
+	void *slot;
+
+	CHECK_IS(ipc_pub_create(ipc, "held", NULL, &a), 0);
+	CHECK_IS(ipc_pub_create(ipc, "held", NULL, &b), 0);
+	for (int i = 0; i < IPC_LOANS_MAX; i++)
+		CHECK_IS(ipc_loan(a, 60000, &slot), 0);
+	CHECK_IS(ipc_loan(b, 60000, &slot), -ENOMEM);
+	CHECK_IS(ipc_free_app("holder"), 0);
+	for (int i = 0; i < IPC_LOANS_MAX; i++)
+		CHECK_IS(ipc_loan(b, 60000, &slot), 0);
+}
+
+static void test_slots_of_a_dead_client_come_back(void **state)
+{
+	pid_t first = child_start(holder);
+
+	(void)state;
+	hear('h');
+	kill(first, SIGKILL);
+	child_status(first);
+	child_run(eight_more);
+}
+
+static void leaves_by_exit(void)
+{
+	struct ipc *ipc = attach_as("leaver");
+	struct ipc_pub *pub = NULL;
+	void *slot;
+
+	CHECK_IS(ipc_pub_create(ipc, "held", NULL, &pub), 0);
+	for (int i = 0; i < IPC_LOANS_MAX; i++)
+		CHECK_IS(ipc_loan(pub, 60000, &slot), 0);
+}
+
+static void sixteen(void)
+{
+	struct ipc *ipc = attach_as("sixteen");
+	struct ipc_pub *pub[2] = { NULL };
+	void *slot;
+
+	for (int k = 0; k < 2; k++) {
+		CHECK_IS(ipc_pub_create(ipc, "held", NULL, &pub[k]), 0);
+		for (int i = 0; i < IPC_LOANS_MAX; i++)
+			CHECK_IS(ipc_loan(pub[k], 60000, &slot), 0);
+	}
+}
+
+/* With monitoring off RouDi learns of an exit only from us. */
+static void test_exit_gives_everything_back(void **state)
+{
+	(void)state;
+	child_run(leaves_by_exit);
+	assert_int_equal(access("/tmp/leaver.1", F_OK), -1);
+	assert_int_equal(access("/tmp/leaver.1.lock", F_OK), -1);
+	child_run(sixteen);
+}
+
+static void publishes_for_ever(void)
+{
+	struct ipc *ipc = attach_as("stopped");
+	struct ipc_pub *pub = NULL;
+	void *slot;
+	uint64_t n = 0;
+
+	CHECK_IS(ipc_pub_create(ipc, "stop", NULL, &pub), 0);
+	say('p');
+	for (;;) {
+		CHECK_IS(ipc_loan(pub, sizeof(n), &slot), 0);
+		memcpy(slot, &n, sizeof(n));
+		CHECK_IS(ipc_publish(pub, slot), 0);
+		n++;
+		usleep(1000);
+	}
+}
+
+/* Waits for three messages in a row. */
+static void listens(void)
+{
+	struct ipc *ipc = attach_as("listener");
+	struct ipc_sub *sub = NULL;
+	struct ipc_waiter *w = NULL;
+	const void *slot;
+
+	CHECK_IS(ipc_sub_create(ipc, "stop", &(struct ipc_sub_options){ .depth = 1 }, &sub), 0);
+	CHECK_IS(ipc_waiter_create(ipc, &w), 0);
+	CHECK_IS(ipc_waiter_add(w, sub), 0);
+	for (int n = 0; n < 3;) {
+		CHECK(ipc_waiter_wait(w, 10000000000) == 1);
+		while (ipc_take(sub, &slot) == 0) {
+			ipc_release(sub, slot);
+			n++;
+		}
+	}
+	ipc_sub_destroy(sub);
+	ipc_waiter_destroy(w);
+}
+
+static void test_client_stopped_for_three_seconds(void **state)
+{
+	pid_t pid = child_start(publishes_for_ever);
+
+	(void)state;
+	hear('p');
+	child_run(listens);
+	kill(pid, SIGSTOP);
+	sleep(3);     /* twice the time after which a monitoring RouDi removes it: the subject of the test */
+	kill(pid, SIGCONT);
+	child_run(listens);
+	kill(pid, SIGKILL);
+	assert_int_equal(child_status(pid), SIGKILL);
+}
+
+/* What must never be done, done: RouDi takes the ports of a live client away. iceoryx finds that FATAL. */
+static void freed_alive(void)
+{
+	struct ipc *ipc = attach_as("freed");
+	struct ipc_pub *pub = NULL, *other = NULL;
+	struct ipc_sub *sub = NULL;
+	void *slot;
+	int r = 0;
+
+	CHECK_IS(ipc_pub_create(ipc, "freed", &(struct ipc_pub_options){ .history = 1 }, &pub), 0);
+	CHECK_IS(ipc_sub_create(ipc, "freed", &(struct ipc_sub_options){ .depth = 1 }, &sub), 0);
+	CHECK_IS(ipc_free_app("freed"), 0);
+	for (int i = 0; i < 100 && r == 0; i++) {
+		r = ipc_loan(pub, 100, &slot);
+		if (r == 0)
+			r = ipc_publish(pub, slot);
+	}
+	CHECK_IS(r, -ESTALE);
+	CHECK(!ipc_alive(ipc));
+	CHECK_IS(ipc_pub_create(ipc, "freed", NULL, &other), -ESTALE);
+	ipc_pub_destroy(pub);
+	ipc_sub_destroy(sub);
+	ipc_detach(ipc);
+	ipc = attach_as("freed");     /* and on it goes */
+	CHECK_IS(ipc_pub_create(ipc, "freed", NULL, &pub), 0);
+}
+
+static void test_a_live_client_loses_its_ports(void **state)
+{
+	(void)state;
+	child_run(freed_alive);
+}
+
+/* ---- forks and programs started ---- */
+
+static void only_ours_stay_open(void)
+{
+	struct ipc *ipc = attach_as("exec");
+	char cmd[128];
+
+	snprintf(cmd, sizeof(cmd), "ls -l /proc/self/fd | grep -c -e socket -e lock -e shm");
+	CHECK(system(cmd) != 0);     /* grep found none */
+	ipc_detach(ipc);
+}
+
+static void test_descriptors_close_on_exec(void **state)
+{
+	(void)state;
+	child_run(only_ours_stay_open);
+}
+
+static void fork_and_exit(void)
+{
+	struct ipc *ipc = attach_as("parent");
+	struct ipc_pub *pub = NULL;
+	pid_t pid = fork();
+	int st;
+
+	if (pid == 0)
+		exit(0);
+	CHECK(waitpid(pid, &st, 0) == pid && st == 0);
+	CHECK(access("/tmp/parent.1", F_OK) == 0);
+	CHECK_IS(ipc_pub_create(ipc, "after-fork", NULL, &pub), 0);
+	pid = fork();
+	if (pid == 0) {
+		struct ipc *own = NULL;
+		struct ipc_options o = { .app = "parent" };
+
+		CHECK_IS(ipc_pub_create(ipc, "child", NULL, &pub), -EPERM);
+		CHECK_IS(ipc_attach(&o, &own), -EEXIST);
+		own = attach_as("child");
+		CHECK_IS(ipc_pub_create(own, "child", NULL, &pub), 0);
+		exit(0);
+	}
+	CHECK(waitpid(pid, &st, 0) == pid && st == 0);
+	ipc_pub_destroy(pub);
+	CHECK_IS(ipc_pub_create(ipc, "after-fork", NULL, &pub), 0);
+}
+
+static void test_fork(void **state)
+{
+	(void)state;
+	child_run(fork_and_exit);
+}
+
+/* ---- references across processes ---- */
+
+static int ref_pipe[2];
+
+static void exporter(void)
+{
+	struct ipc *ipc = attach_as("exporter");
+	struct ipc_pub *pub = NULL;
+	struct { int64_t ref; uint64_t id; } m;
+	char *slot;
+	char done;
+
+	CHECK_IS(ipc_beacon_create(ipc), 0);
+	CHECK_IS(ipc_pub_create(ipc, "far", NULL, &pub), 0);
+	CHECK_IS(ipc_loan(pub, 60000, (void **)&slot), 0);
+	memset(slot, 'x', 59999);
+	slot[59999] = '!';
+	CHECK_IS(ipc_export(ipc, slot, &m.ref), 0);
+	m.id = ipc_beacon_id(ipc);
+	CHECK(write(to_parent[1], &m, sizeof(m)) == sizeof(m));
+	CHECK(read(ref_pipe[0], &done, 1) == 1);
+}
+
+static struct { int64_t ref; uint64_t id; } told;
+
+static void importer(void)
+{
+	struct ipc *ipc = attach_as("importer");
+	const void *p;
+
+	CHECK_IS(ipc_import(ipc, told.ref, 60000, &p), -ENOENT);
+	CHECK_IS(ipc_beacon_hold(ipc), 0);
+	CHECK(ipc_beacon_id(ipc) == told.id);
+	CHECK_IS(ipc_import(ipc, told.ref, 60000, &p), 0);
+	CHECK(((const char *)p)[0] == 'x' && ((const char *)p)[59999] == '!');
+	CHECK_IS(ipc_import(ipc, told.ref, (size_t)1 << 40, &p), -EFAULT);
+}
+
+static void no_beacon(void)
+{
+	struct ipc *ipc = attach_as("alone");
+
+	CHECK_IS(ipc_beacon_hold(ipc), -ENOENT);
+}
+
+static void test_references_cross_processes(void **state)
+{
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(ref_pipe), 0);
+	pid = child_start(exporter);
+	assert_int_equal(read(to_parent[0], &told, sizeof(told)), sizeof(told));
+	child_run(importer);
+	assert_int_equal(write(ref_pipe[1], "x", 1), 1);
+	assert_int_equal(child_status(pid), 0);
+	child_run(no_beacon);
+}
+
+/* ---- the module itself ---- */
+
+static void module_rules(void)
+{
+	struct ipc_start start = { .name = "bare.1", .timeout_ms = 5000 };
+	_Atomic uint32_t live = IPC_LIVE;
+	const struct ipc_ops *(*get)(void);
+	int (*key_create)(pthread_key_t *, void (*)(void *));
+	struct ipc_text why = { "" };
+	pthread_key_t key = 99;
+	void *life, *pub, *slot = NULL, *m;
+	char path[4096] = "";
+
+	CHECK(readlink("/proc/self/exe", path, sizeof(path) - 64) > 0);
+	snprintf(strrchr(path, '/'), 64, "/../lib/simd/ipc_iox.so");
+	m = dlmopen(LM_ID_NEWLM, path, RTLD_NOW);
+	CHECK(m != NULL);
+	*(void **)&get = dlsym(m, IPC_OPS_SYMBOL);
+	CHECK(get != NULL);
+	start.state = &live;
+	CHECK_IS(get()->reserve(), 0);
+	CHECK_IS(get()->attach(&start, &why, &life), 0);
+	CHECK_IS(get()->pub_create(life, "bare", 0, &why, &pub), 0);
+	/* A SEVERE error ("chunk is too large"): aborts unless the hook is the one that iceoryx finds. */
+	CHECK_IS(get()->loan(pub, 1 << 30, &slot), -EMSGSIZE);
+	CHECK_IS(get()->loan(pub, 100, &slot), 0);
+	CHECK(atomic_load(&live) == IPC_LIVE);
+	*(void **)&key_create = dlsym(m, "pthread_key_create");
+	CHECK(key_create != NULL);
+	CHECK(key_create(&key, NULL) == 0);
+	CHECK(key == 0);     /* the first key of that namespace: nobody in there made one, nor may collide with the host's */
+}
+
+static void test_module_rules(void **state)
+{
+	(void)state;
+	child_run(module_rules);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	return pipe(to_parent);
+}
+
+static int start_roudi(void **state)
+{
+	(void)state;
+	return roudi_start(&roudi, pools, 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest before[] = { cmocka_unit_test(test_no_roudi) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_wrong_group),
+		cmocka_unit_test(test_duplicate_name),
+		cmocka_unit_test(test_too_many_publishers),
+		cmocka_unit_test(test_too_many_subscribers),
+		cmocka_unit_test(test_slots_of_a_dead_client_come_back),
+		cmocka_unit_test(test_exit_gives_everything_back),
+		cmocka_unit_test(test_client_stopped_for_three_seconds),
+		cmocka_unit_test(test_a_live_client_loses_its_ports),
+		cmocka_unit_test(test_descriptors_close_on_exec),
+		cmocka_unit_test(test_fork),
+		cmocka_unit_test(test_references_cross_processes),
+		cmocka_unit_test(test_module_rules),
+	};
+	int r = cmocka_run_group_tests_name("without RouDi", before, setup, NULL);
+
+	r |= cmocka_run_group_tests_name("with RouDi", tests, start_roudi, NULL);
+	roudi_kill(&roudi);
+	return r;
+}
