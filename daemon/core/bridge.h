@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Configured bridges: which channels each carries, which process stands for it now, what state it reports.
+ * The lanes and deliveries are dispatch's; the process is supervise's.
+ *
+ * Thread: simd-main.
+ */
+#ifndef CORE_BRIDGE_H
+#define CORE_BRIDGE_H
+
+#include "conf.h"
+#include "exec.h"
+#include "list.h"
+
+#include <jansson.h>
+#include <sim/types.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct channel;
+struct client;
+struct rig;
+struct simd;
+
+#define BRIDGE_DETAIL_MAX 200
+
+struct bridge {
+	struct list link;        /* simd::bridges */
+	struct simd *s;
+	uint32_t id;             /* dispatch's number */
+	const char *name, *plugin, *connection; /* of the configuration */
+	const struct rig *rig;
+	struct conf_view view;
+	bool external;           /* start: external */
+	enum sim_bridge_status status;
+	char detail[BRIDGE_DETAIL_MAX];
+
+	struct client *cl;       /* its session; NULL: none */
+	pid_t pid;               /* of the process that has it; 0: none. Outlives the session until that has ended */
+	int exit_fd;
+	struct exec_io exit_io;
+};
+
+int  bridge_create_all(struct simd *s);
+void bridge_destroy_all(struct simd *s);
+
+struct bridge *bridge_find(struct simd *s, const char *name);
+/* Whether its globs match; full names, or relative to the rig's prefix. */
+bool bridge_carries(const struct bridge *b, const struct channel *ch);
+/* Tell dispatch which bridges carry a channel that has just been opened. */
+int  bridge_route(struct simd *s, struct channel *ch);
+
+/* -ENOENT no such bridge, -EBUSY a living process has it. ret_fd: lane 0, caller closes. */
+int  bridge_attach(struct client *cl, const char *name, struct bridge **ret, int *ret_fd);
+/* Its session is gone. */
+void bridge_detach(struct bridge *b);
+/* {"name","plugin","connection","options"} */
+json_t *bridge_config(const struct bridge *b);
+
+/* Dispatch's events. */
+void bridge_status(struct simd *s, uint32_t id, enum sim_bridge_status status, const char *detail);
+void bridge_broken(struct simd *s, uint32_t id, const char *why);
+void bridge_stuck(struct simd *s, uint32_t id, int64_t late_dur_ns);
+
+#endif

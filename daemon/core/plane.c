@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lives of the data plane; contract in plane.h. Thread: simd-main. */
+#include "plane.h"
+
+#include "channel.h"
+#include "err.h"
+#include "event.h"
+#include "ipc.h"
+#include "list.h"
+#include "log.h"
+#include "mem.h"
+#include "simd.h"
+#include "timekeeper.h"
+
+#include "dispatch/dispatch.h"
+
+LOG_TOPIC("plane");
+
+/* A life that is over, kept until dispatch has given back what it held of it. */
+struct old_life {
+	struct list link; /* simd::plane.old */
+	struct ipc *ipc;
+	uint32_t subs;    /* subscribers of it that dispatch still has */
+};
+
+static void old_free(struct old_life *o)
+{
+	list_remove(&o->link);
+	ipc_detach(o->ipc);
+	mem_free(o);
+}
+
+/* n_simd_subs counts the present life's subscribers; the old ones are counted with their life. */
+static void retire(struct simd *s)
+{
+	struct old_life *o;
+
+	if (!s->plane.ipc)
+		return;
+	ipc_abandon(s->plane.ipc);
+	o = MEM_NEW(struct old_life);
+	if (!o) {
+		log_error("no memory: an old life of the data plane is never given back");
+	} else {
+		o->ipc = s->plane.ipc;
+		o->subs = s->n_simd_subs;
+		list_append(&s->plane.old, &o->link);
+		if (o->subs == 0)
+			old_free(o);
+	}
+	s->plane.ipc = NULL;
+	s->n_simd_subs = 0;
+}
+
+void plane_lost(struct simd *s, const char *why)
+{
+	if (!s->plane.ready)
+		return;
+	log_warn("the data plane is lost (life %u): %s", s->plane.generation, why);
+	s->plane.ready = false;
+	timekeeper_plane_lost(s->time);
+	(void)dispatch_restart_begin(s->dispatch);
+	retire(s);
+	event_dataplane(s);
+}
+
+int plane_up(struct simd *s, struct ipc *ipc, uint32_t generation)
+{
+	bool first = s->plane.generation == 0;
+	int r = ipc_beacon_create(ipc);
+
+	if (r < 0) {
+		r = err_set(r, "the reference slot of the data plane cannot be made: %s", ipc_why());
+		ipc_detach(ipc);
+		return r;
+	}
+	s->plane.ipc = ipc;
+	s->plane.generation = generation;
+	s->plane.ready = true;
+	r = first ? dispatch_set_ipc(s->dispatch, ipc, generation) : dispatch_restart_end(s->dispatch, ipc, generation);
+	if (r == 0)
+		r = channel_resubscribe_all(s);
+	if (r == 0)
+		r = timekeeper_plane_up(s->time);
+	if (r < 0) {
+		plane_lost(s, err_why());
+		return r;
+	}
+	log_info("data plane up: life %u, application %s", generation, ipc_runtime_name(ipc));
+	event_dataplane(s);
+	return 0;
+}
+
+void plane_sub_free(struct simd *s, struct ipc_sub *sub)
+{
+	struct old_life *o = list_first(&s->plane.old, struct old_life, link);
+
+	ipc_sub_destroy(sub);
+	/* dispatch gives back in order: the oldest life's come first */
+	if (o) {
+		if (--o->subs == 0)
+			old_free(o);
+		return;
+	}
+	if (s->n_simd_subs)
+		s->n_simd_subs--;
+}
+
+void plane_finish(struct simd *s)
+{
+	struct old_life *o, *tmp;
+
+	list_for_each_safe(o, tmp, &s->plane.old, link)
+		old_free(o);
+	ipc_detach(s->plane.ipc);
+	s->plane.ipc = NULL;
+	s->plane.ready = false;
+}

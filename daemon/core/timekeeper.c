@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where time meets the rest of simd; contract in timekeeper.h. Thread: simd-main. */
+#include "timekeeper.h"
+
+#include "channel.h"
+#include "client.h"
+#include "config.h"
+#include "err.h"
+#include "event.h"
+#include "fd.h"
+#include "ipc.h"
+#include "log.h"
+#include "mem.h"
+#include "simd.h"
+
+#include "dispatch/dispatch.h"
+#include "time/clock_pub.h"
+#include "time/clock_thread.h"
+#include "time/engine.h"
+
+#include <errno.h>
+#include <math.h>
+#include <sim/introspect.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+LOG_TOPIC("time");
+
+struct timekeeper {
+	struct simd *s;
+	struct sim_clock_page *page;
+	int page_fd;
+	struct time_engine *engine;
+	struct clock_thread *thread;
+	struct clock_pub *pub;          /* NULL while there is no life */
+	struct client *self;            /* simd as a publisher: not in simd::clients */
+	struct publisher *clock;
+	bool quiet_asked;               /* dispatch will say when it is quiet */
+};
+
+struct time_engine *timekeeper_engine(struct timekeeper *t)
+{
+	return t->engine;
+}
+
+const struct sim_clock_page *timekeeper_page(const struct timekeeper *t)
+{
+	return t->page;
+}
+
+int timekeeper_page_fd(const struct timekeeper *t)
+{
+	return t->page_fd;
+}
+
+int64_t timekeeper_now(const struct timekeeper *t)
+{
+	return time_engine_now(t->engine);
+}
+
+/* ---- engine's events ---- */
+
+static void on_jump(void *ctx, int64_t old_sim_ns, int64_t new_sim_ns, uint32_t generation)
+{
+	struct timekeeper *t = (struct timekeeper *)ctx;
+
+	log_info("time jumps from %lld ns to %lld ns", (long long)old_sim_ns, (long long)new_sim_ns);
+	event_clock_jump(t->s, old_sim_ns, new_sim_ns, generation);
+}
+
+static void on_driver_lost(void *ctx, const struct time_driver_info *who, const char *why)
+{
+	(void)ctx;
+	log_warn("the driver of time is gone (client %s, pid %d): %s; time holds until one takes over", who->name, (int)who->pid, why);
+}
+
+static void on_quiet(void *arg)
+{
+	struct timekeeper *t = (struct timekeeper *)arg;
+
+	t->quiet_asked = false;
+	time_engine_poke(t->engine);
+}
+
+/* A claimed credit is a message that may not have reached dispatch yet, so the cells count, not the queue. */
+static bool credits_free(const struct simd *s)
+{
+	const struct channel *ch;
+
+	list_for_each(ch, &s->channels, link) {
+		const struct wire_channel *w = &s->dispatch_page->channel[ch->id];
+
+		if (!ch->open)
+			continue;
+		for (uint32_t i = 0; i < ch->window; i++) {
+			if (atomic_load_explicit(&w->cell[i], memory_order_acquire))
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool is_quiet(void *ctx)
+{
+	struct timekeeper *t = (struct timekeeper *)ctx;
+
+	if (credits_free(t->s) && dispatch_outstanding(t->s->dispatch) == 0)
+		return true;
+	if (!t->quiet_asked && dispatch_quiet(t->s->dispatch, on_quiet, t) == 0)
+		t->quiet_asked = true;
+	return false;
+}
+
+/* ---- making ---- */
+
+static int make_engine(struct timekeeper *t)
+{
+	struct simd *s = t->s;
+	const char *name;
+	double scale = conf_real(s->root, "TimeScale");
+	struct time_engine_options o = {
+		.exec = s->x,
+		.page = t->page,
+		.scale_e6 = (int64_t)llround(scale * SIM_RATE_ONE),
+		.paused = scale == 0,
+		.simd_id = s->id,
+		.step_settle_dur_ns = -1,
+		.events = { .jump = on_jump, .quiet = is_quiet, .driver_lost = on_driver_lost },
+		.ctx = t,
+	};
+	int r = config_time_source(s->conf, &name);
+
+	if (r >= 0)
+		r = time_source_by_name(name, &o.source);
+	if (r < 0)
+		return err_prefix(r, "TimeSource");
+	return time_engine_create(&o, &t->engine);
+}
+
+static int make_thread(struct timekeeper *t)
+{
+	struct simd *s = t->s;
+	struct clock_thread_options o = {
+		.page = t->page,
+		.rate_hz = (uint32_t)conf_int(s->root, "clock.rate_hz"),
+		.fifo_priority = (int)conf_int(s->root, "clock.priority"),
+		.spin_max_dur_ns = conf_bool(s->root, "clock.spin") ? -1 : 0,
+		.exec = exec_is_virtual(s->x) ? s->x : NULL,
+	};
+	int r = clock_thread_create(&o, &t->thread);
+
+	if (r > 0)
+		log_warn("%s", err_why());
+	return r < 0 ? r : 0;
+}
+
+/* A session without a socket, so that /clock is counted, limited and listed like any channel. */
+static int make_self(struct timekeeper *t)
+{
+	struct client *cl = MEM_NEW(struct client);
+
+	if (!cl)
+		return err_nomem();
+	t->self = cl;
+	list_init(&cl->link);
+	list_init(&cl->publishers);
+	list_init(&cl->subscribers);
+	cl->s = t->s;
+	cl->role = CLIENT_SOURCE;
+	cl->pid = getpid();
+	cl->uid = geteuid();
+	strcpy(cl->name, "simd");
+	cl->page = MEM_NEW(struct wire_counter_page);
+	return cl->page ? 0 : err_nomem();
+}
+
+/* Its type, as every advertiser sends it. */
+static json_t *clock_type(void)
+{
+	const struct sim_type *type = sim_type_builtin("sim/Clock");
+	json_t *j = NULL;
+	char *text;
+
+	if (type && sim_type_to_json(type, &text) == 0) {
+		j = json_loads(text, 0, NULL);
+		free(text);
+	}
+	return j;
+}
+
+int timekeeper_create(struct simd *s, struct timekeeper **ret)
+{
+	struct timekeeper *t = MEM_NEW(struct timekeeper);
+	int r;
+
+	if (!t)
+		return err_nomem();
+	t->s = s;
+	t->page_fd = -1;
+	r = time_page_create(&t->page, &t->page_fd);
+	if (r == 0)
+		r = make_engine(t);
+	if (r == 0)
+		r = make_self(t);
+	if (r == 0)
+		r = make_thread(t);
+	if (r < 0) {
+		timekeeper_destroy(t);
+		return r;
+	}
+	*ret = t;
+	return 0;
+}
+
+static void free_self(struct client *cl)
+{
+	if (!cl)
+		return;
+	while (!list_empty(&cl->publishers))
+		publisher_destroy(list_first(&cl->publishers, struct publisher, in_client));
+	mem_free(cl->page);
+	mem_free(cl);
+}
+
+void timekeeper_destroy(struct timekeeper *t)
+{
+	if (!t)
+		return;
+	clock_thread_destroy(t->thread);
+	clock_pub_destroy(t->pub);
+	time_engine_destroy(t->engine);
+	free_self(t->self);
+	time_page_destroy(t->page);
+	fd_close(t->page_fd);
+	mem_free(t);
+}
+
+/* ---- data plane ---- */
+
+static int advertise_clock(struct timekeeper *t)
+{
+	struct advertise a = { .channel = CLOCK_CHANNEL, .max_body = 256, .flags = ADVERTISE_LOCAL | ADVERTISE_LATCH };
+	int r;
+
+	if (t->clock)
+		return 0;
+	a.type = clock_type();
+	if (!a.type)
+		return err_set(-ENOENT, "the type sim/Clock is not built in");
+	r = channel_advertise(t->self, &a, &t->clock);
+	json_decref(a.type);
+	return r;
+}
+
+int timekeeper_plane_up(struct timekeeper *t)
+{
+	struct simd *s = t->s;
+	struct clock_pub_options o = { .ipc = s->plane.ipc, .channel = CLOCK_CHANNEL, .iox_generation = s->plane.generation };
+	struct clock_sink sink;
+	int r = advertise_clock(t);
+
+	if (r < 0)
+		return r;
+	o.channel_id = t->clock->ch->id;
+	o.publisher_id = t->clock->id;
+	o.row = t->clock->counters;
+	o.sequence = atomic_load(&t->clock->counters->messages);
+	r = clock_pub_create(&o, &t->pub, &sink);
+	if (r < 0)
+		return err_set(r, "simd cannot publish %s: %s", CLOCK_CHANNEL, *ipc_why() ? ipc_why() : err_text(r));
+	clock_thread_set_sink(t->thread, &sink);
+	return 0;
+}
+
+void timekeeper_plane_lost(struct timekeeper *t)
+{
+	if (!t || !t->thread)
+		return;
+	clock_thread_set_sink(t->thread, NULL);
+	clock_pub_destroy(t->pub);
+	t->pub = NULL;
+}
+
+/* ---- control ---- */
+
+int timekeeper_set_source(struct timekeeper *t, const char *name, bool keep)
+{
+	const struct time_source_ops *source;
+	char *end;
+	long n = strtol(name, &end, 10);
+	int r = *name && !*end ? time_source_by_number(n, &source) : time_source_by_name(name, &source);
+
+	return r < 0 ? r : time_engine_set_source(t->engine, source, keep);
+}
+
+int timekeeper_acquire(struct timekeeper *t, const struct client *cl, int *ret_fd)
+{
+	struct time_driver_info who = { .client_id = cl->id, .pid = cl->pid, .uid = cl->uid, .name = cl->name };
+	int sv[2], r;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sv) < 0)
+		return err_sys(-errno, "cannot make the driver's socket");
+	r = time_engine_attach_driver(t->engine, sv[0], &who);
+	if (r < 0) {
+		fd_close(sv[1]);
+		return r;
+	}
+	log_info("client %s (pid %d) drives time", cl->name, (int)cl->pid);
+	*ret_fd = sv[1];
+	return 0;
+}
+
+void timekeeper_client_gone(struct timekeeper *t, uint32_t client_id)
+{
+	time_engine_drop_client(t->engine, client_id);
+}
+
+static json_t *driver_json(const struct time_status *st)
+{
+	if (!st->has_driver)
+		return json_null();
+	return json_pack("{s:I, s:s, s:i, s:I}", "client_id", (json_int_t)st->driver.client_id, "client", st->driver.name, "pid",
+			 (int)st->driver.pid, "uid", (json_int_t)st->driver.uid);
+}
+
+json_t *timekeeper_json(struct timekeeper *t)
+{
+	struct time_status st;
+	struct clock_thread_stats c;
+
+	time_engine_status(t->engine, &st);
+	clock_thread_stats(t->thread, &c);
+	return json_pack("{s:s, s:b, s:I, s:I, s:f, s:b, s:b, s:b, s:I, s:i, s:f, s:o, s:b, s:I, s:I, s:{s:I, s:I, s:I}}",
+			 "source", st.source->name, "driven", (int)st.driven, "sim_ns", (json_int_t)st.sim_ns, "mono_ns",
+			 (json_int_t)st.mono_ns, "scale", (double)st.scale_e6 / SIM_RATE_ONE, "paused", st.state == TIME_PAUSED,
+			 "stepping", st.state == TIME_STEPPING, "started", (int)st.started, "clock_generation",
+			 (json_int_t)st.clock_generation, "rate_hz", (int)c.rate_hz, "real_time_factor", st.real_time_factor, "driver",
+			 driver_json(&st), "driver_lost", (int)st.driver_lost, "published", (json_int_t)c.published, "missed",
+			 (json_int_t)c.missed, "lateness_ns", "p50", (json_int_t)c.lateness.p50_dur_ns, "p99",
+			 (json_int_t)c.lateness.p99_dur_ns, "max", (json_int_t)c.lateness.max_dur_ns);
+}

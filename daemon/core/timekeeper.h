@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where time meets the rest of simd: owns the clock page, the time engine and the clock thread, registers
+ * /clock as a channel with simd as its publisher, tells the engine when nothing accepted is outstanding.
+ *
+ * Thread: simd-main; the sink of /clock runs on simd-clock and touches nothing here.
+ */
+#ifndef CORE_TIMEKEEPER_H
+#define CORE_TIMEKEEPER_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct client;
+struct sim_clock_page;
+struct simd;
+struct timekeeper;
+struct time_engine;
+
+#define CLOCK_CHANNEL "/clock"
+
+int  timekeeper_create(struct simd *s, struct timekeeper **ret);
+/* Before dispatch is destroyed. NULL is fine. */
+void timekeeper_destroy(struct timekeeper *t);
+
+/* The engine, for the clock methods of the control socket. */
+struct time_engine *timekeeper_engine(struct timekeeper *t);
+const struct sim_clock_page *timekeeper_page(const struct timekeeper *t);
+int timekeeper_page_fd(const struct timekeeper *t);
+int64_t timekeeper_now(const struct timekeeper *t);
+
+/* A life of the data plane begins, or is over: /clock moves to it, or stops. */
+int  timekeeper_plane_up(struct timekeeper *t);
+void timekeeper_plane_lost(struct timekeeper *t);
+
+/* Source by name or number text; keep: carry on where time is. */
+int timekeeper_set_source(struct timekeeper *t, const char *name, bool keep);
+/* Hand the lease to a client. ret_fd: its end of the socket, caller closes. */
+int timekeeper_acquire(struct timekeeper *t, const struct client *cl, int *ret_fd);
+/* The client is gone. */
+void timekeeper_client_gone(struct timekeeper *t, uint32_t client_id);
+
+/* The interface's Clock object. New reference. */
+json_t *timekeeper_json(struct timekeeper *t);
+
+#endif
