@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One control connection: bytes in, calls, bytes out. A connection is never freed while one of its own
+ * methods runs: it is marked broken, and closed when its callback ends.
+ * Thread: simd-main.
+ */
+#include "control/conn.h"
+
+#include "core/client.h"
+#include "core/simd.h"
+#include "core/timekeeper.h"
+#include "err.h"
+#include "fd.h"
+#include "jsonx.h"
+#include "log.h"
+#include "mem.h"
+#include "time/engine.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+LOG_TOPIC("control");
+
+#define INTERFACE "io.simd.Control"
+#define ERROR_FAILED INTERFACE ".Failed"
+
+static const struct method *const tables[] = { session_methods, list_methods, clock_methods, admin_methods };
+
+static const struct varlink_interface interfaces[] = { { INTERFACE, control_interface }, { 0 } };
+
+static const struct varlink_service service = {
+	.vendor = "simd", .product = "simd", .version = SIM_VERSION, .url = "https://simd.invalid/", .interfaces = interfaces,
+};
+
+/* ---- calls ---- */
+
+static const struct method *find_method(const char *full)
+{
+	const char *dot = strrchr(full, '.');
+	size_t n = strlen(INTERFACE);
+
+	if (!dot || (size_t)(dot - full) != n || strncmp(full, INTERFACE, n) != 0)
+		return NULL;
+	for (unsigned i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
+		for (const struct method *m = tables[i]; m->name; m++) {
+			if (strcmp(m->name, dot + 1) == 0)
+				return m;
+		}
+	}
+	return NULL;
+}
+
+static int allowed(const struct conn *c, const struct method *m)
+{
+	bool owner_only = conf_choice(c->s->root, "socket.admin") == 1;
+
+	if ((m->flags & METHOD_SESSION) && !c->cl)
+		return err_set(-EPROTO, "%s: say Hello first", m->name);
+	if ((m->flags & METHOD_ADMIN) && owner_only && c->cred.uid != 0 && c->cred.uid != geteuid())
+		return err_set(-EACCES, "%s: only simd's own user and root may do that (socket.admin)", m->name);
+	return 0;
+}
+
+static void mark_broken(struct conn *c, const char *why)
+{
+	if (!c->broken)
+		log_info("control connection of pid %d%s%s is cut off: %s", (int)c->cred.pid, c->cl ? ", client " : "",
+			 c->cl ? c->cl->name : "", why);
+	c->broken = true;
+}
+
+static void check_queued(struct conn *c, int r)
+{
+	if (r < 0)
+		mark_broken(c, r == -ENOBUFS ? "it does not read its replies" : err_why());
+}
+
+static void send_failure(struct conn *c, int r)
+{
+	char why[ERR_WHY_MAX];
+
+	snprintf(why, sizeof(why), "%s", *err_why() ? err_why() : err_text(r));
+	check_queued(c, varlink_queue_failure(c->v, ERROR_FAILED, r, why));
+}
+
+static void send_reply(struct conn *c, json_t *reply, const int *fds, unsigned n_fds)
+{
+	check_queued(c, varlink_queue_reply(c->v, reply ? reply : json_object(), false, fds, n_fds));
+}
+
+static void run_method(struct conn *c, const struct method *m, const struct varlink_request *req)
+{
+	struct call call = { .conn = c, .s = c->s, .params = req->params, .more = req->more, .oneway = req->oneway };
+	int r;
+
+	err_clear();
+	r = allowed(c, m);
+	if (r == 0)
+		r = jsonx_only(req->params, m->params);
+	if (r == 0)
+		r = m->run(&call);
+	if (call.later || (call.stream && r == 0))
+		return;
+	if (req->oneway)
+		json_decref(call.reply);
+	else if (r < 0)
+		send_failure(c, r);
+	else
+		send_reply(c, call.reply, call.fds, call.n_fds);
+	if (r < 0)
+		log_debug("%s of pid %d: %s", m->name, (int)c->cred.pid, err_why());
+	for (unsigned i = 0; i < call.n_fds; i++)
+		fd_close(call.fds[i]);
+}
+
+static void on_message(struct conn *c, const struct varlink_msg *msg)
+{
+	struct varlink_request req;
+	const struct method *m;
+	int r = varlink_msg_request(msg, &req);
+
+	if (r < 0) {
+		mark_broken(c, err_why());
+		return;
+	}
+	r = varlink_service_handle(&service, c->v, &req);
+	if (r != 0) {
+		if (r < 0)
+			check_queued(c, r);
+		return;
+	}
+	m = find_method(req.method);
+	if (m)
+		run_method(c, m, &req);
+	else if (!req.oneway)
+		check_queued(c, varlink_queue_method_not_found(c->v, req.method));
+}
+
+static void run_calls(struct conn *c)
+{
+	while (!c->broken && !c->parked) {
+		struct varlink_msg msg = { 0 };
+		int r = varlink_next(c->v, &msg);
+
+		if (r == 0)
+			return;
+		if (r < 0) {
+			mark_broken(c, err_why());
+			return;
+		}
+		on_message(c, &msg);
+		varlink_msg_finish(&msg);
+	}
+}
+
+/* ---- parked calls ---- */
+
+struct parked *call_park(struct call *call)
+{
+	struct parked *p = MEM_NEW(struct parked);
+
+	if (!p)
+		return NULL;
+	p->conn = call->conn;
+	p->oneway = call->oneway;
+	call->conn->parked = p;
+	call->later = true;
+	return p;
+}
+
+void call_unpark(struct call *call)
+{
+	mem_free(call->conn->parked);
+	call->conn->parked = NULL;
+	call->later = false;
+}
+
+static void settle(struct conn *c);
+
+void call_answer(struct parked *p, int r, json_t *reply)
+{
+	struct conn *c = p->conn;
+
+	if (!c || p->oneway)
+		json_decref(reply);
+	else if (r < 0)
+		send_failure(c, r);
+	else
+		send_reply(c, reply, NULL, 0);
+	mem_free(p);
+	if (!c)
+		return;
+	c->parked = NULL;
+	run_calls(c);
+	settle(c);
+}
+
+/* ---- bytes ---- */
+
+void conn_flush(struct conn *c)
+{
+	int r = c->broken ? 0 : varlink_write(c->v, c->fd);
+
+	if (r < 0)
+		mark_broken(c, "it is gone");
+}
+
+/* After every callback: send, choose what to wait for, close what is broken. */
+static void settle(struct conn *c)
+{
+	uint32_t events = 0;
+
+	conn_flush(c);
+	if (c->broken) {
+		conn_destroy(c);
+		return;
+	}
+	if (!c->parked)
+		events |= EPOLLIN;
+	if (varlink_has_output(c->v))
+		events |= EPOLLOUT;
+	if (exec_io_mod(&c->io, events) < 0)
+		conn_destroy(c);
+}
+
+static void on_io(void *arg, uint32_t events)
+{
+	struct conn *c = (struct conn *)arg;
+	int r;
+
+	/* parked and hung up: nobody is there to read the answer */
+	if ((events & (EPOLLHUP | EPOLLERR)) && !(events & EPOLLIN)) {
+		conn_destroy(c);
+		return;
+	}
+	if (events & EPOLLIN && !c->parked) {
+		r = varlink_read(c->v, c->fd);
+		run_calls(c);
+		if (r == -ECONNRESET) {
+			conn_destroy(c);
+			return;
+		}
+		if (r < 0)
+			mark_broken(c, err_why());
+	}
+	settle(c);
+}
+
+/* ---- life ---- */
+
+int conn_create(struct control *ctl, int fd, struct conn **ret)
+{
+	struct conn *c = MEM_NEW(struct conn);
+	int r;
+
+	if (!c) {
+		fd_close(fd);
+		return err_nomem();
+	}
+	c->c = ctl;
+	c->s = ctl->s;
+	c->fd = fd;
+	list_init(&c->link);
+	r = fd_set_nonblock(fd, true);
+	if (r == 0)
+		r = fd_peer_cred(fd, &c->cred);
+	if (r == 0)
+		r = varlink_create(&ctl->limits, &c->v);
+	if (r == 0)
+		r = exec_io_add(c->s->x, &c->io, fd, EPOLLIN, on_io, c);
+	if (r < 0) {
+		varlink_destroy(c->v);
+		fd_close(fd);
+		mem_free(c);
+		return r;
+	}
+	list_append(&ctl->conns, &c->link);
+	ctl->n_conns++;
+	*ret = c;
+	return 0;
+}
+
+void conn_destroy(struct conn *c)
+{
+	exec_io_del(&c->io);
+	event_unlisten(&c->listener);
+	if (c->parked && c->parked->step) {
+		time_engine_step_forget(timekeeper_engine(c->s->time), c->parked);
+		mem_free(c->parked);
+	} else if (c->parked) {
+		c->parked->conn = NULL;
+	}
+	if (c->cl)
+		client_gone(c->cl);
+	list_remove(&c->link);
+	c->c->n_conns--;
+	varlink_destroy(c->v);
+	fd_close(c->fd);
+	mem_free(c);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Listening and accepting; contract in control.h. Thread: simd-main. */
+#include "control/control.h"
+
+#include "control/conn.h"
+#include "core/config.h"
+#include "core/simd.h"
+#include "err.h"
+#include "fd.h"
+#include "log.h"
+#include "mem.h"
+#include "timeutil.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+LOG_TOPIC("control");
+
+#define ACCEPT_BATCH 16
+
+int control_create(struct simd *s, struct control **ret)
+{
+	struct control *c = MEM_NEW(struct control);
+
+	if (!c)
+		return err_nomem();
+	c->s = s;
+	c->fd = -1;
+	c->max_conns = (uint32_t)conf_int(s->root, "limits.connections");
+	c->limits.message_max = (size_t)conf_int(s->root, "limits.message_kib") * 1024;
+	c->limits.output_max = (size_t)conf_int(s->root, "limits.output_kib") * 1024;
+	list_init(&c->conns);
+	*ret = c;
+	return 0;
+}
+
+void control_close(struct control *c)
+{
+	if (!c)
+		return;
+	exec_io_del(&c->io);
+	c->fd = fd_close(c->fd);
+}
+
+void control_destroy(struct control *c)
+{
+	struct conn *k, *tmp;
+
+	if (!c)
+		return;
+	control_close(c);
+	list_for_each_safe(k, tmp, &c->conns, link)
+		conn_destroy(k);
+	mem_free(c);
+}
+
+void control_flush(struct control *c)
+{
+	struct conn *k, *tmp;
+
+	list_for_each_safe(k, tmp, &c->conns, link)
+		conn_flush(k);
+}
+
+uint32_t control_connections(const struct control *c)
+{
+	return c->n_conns;
+}
+
+int control_serve(struct control *c, int fd)
+{
+	struct conn *k;
+
+	if (c->n_conns >= c->max_conns) {
+		fd_close(fd);
+		return err_set(-EMFILE, "%u control connections are open, limits.connections allows no more", c->n_conns);
+	}
+	return conn_create(c, fd, &k);
+}
+
+static void on_accept(void *arg, uint32_t events)
+{
+	struct control *c = (struct control *)arg;
+
+	(void)events;
+	for (unsigned i = 0; i < ACCEPT_BATCH; i++) {
+		int r, fd = fd_unix_accept(c->fd);
+
+		if (fd < 0) {
+			if (fd != -EAGAIN)
+				log_error("cannot accept a control connection: %s", err_why());
+			return;
+		}
+		r = control_serve(c, fd);
+		if (r < 0)
+			log_warn("control connection refused: %s", err_why());
+	}
+}
+
+static int set_group(const struct control *c, const char *path)
+{
+	const char *name = conf_string(c->s->root, "socket.group");
+	const struct group *g;
+
+	if (!*name)
+		return 0;
+	errno = 0;
+	g = getgrnam(name);
+	if (!g)
+		return err_set(-ENOENT, "socket.group: there is no group \"%s\"", name);
+	if (chown(path, (uid_t)-1, g->gr_gid) < 0)
+		return err_sys(-errno, "socket.group: cannot give %s to group %s", path, name);
+	return 0;
+}
+
+int control_listen(struct control *c, const char *path)
+{
+	unsigned mode;
+	int r = config_mode(conf_string(c->s->root, "socket.mode"), &mode);
+
+	if (r < 0)
+		return r;
+	r = fd_unix_listen(path, SOCK_STREAM, mode);
+	if (r < 0)
+		return r;
+	c->fd = r;
+	r = set_group(c, path);
+	if (r == 0) {
+		r = exec_io_add(c->s->x, &c->io, c->fd, EPOLLIN, on_accept, c);
+		if (r < 0)
+			err_set(r, "%s: cannot watch the socket: %s", path, err_text(r));
+	}
+	if (r < 0)
+		control_close(c);
+	return r;
+}
