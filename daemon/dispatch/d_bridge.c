@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bridges: each has its own bounded queue, its own lanes, its own deadline; none waits for another.
+ *
+ * A delivery is QUEUED (or WAITING behind another one of an ordered channel), then OUT on a lane, then free. Its
+ * outcome may be known earlier than its end: past the deadline it is decided, but the bridge may still be
+ * reading the slot, so it stays OUT until DONE or until the bridge's process has ended.
+ *
+ * Thread: the dispatch exec's.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "d_int.h"
+#include "mem.h"
+
+LOG_TOPIC("dispatch");
+
+static void expire(void *arg);
+
+int d_bridge_add(struct dispatch *d, struct d_bridge *b)
+{
+	if (d->bridges[b->id]) {
+		log_error("bridge number %u is taken by %s: ignoring %s", b->id, d->bridges[b->id]->name, b->name);
+		return -EEXIST;
+	}
+	for (uint32_t i = 0; i < b->queue_max; i++)
+		list_append(&b->free, &b->pool[i].link);
+	b->d = d;
+	exec_timer_init(&b->deadline, d->x, expire, b);
+	d->bridges[b->id] = b;
+	return 0;
+}
+
+void d_bridge_free(struct d_bridge *b)
+{
+	if (b->d) {
+		exec_timer_cancel(&b->deadline);
+		b->d->bridges[b->id] = NULL;
+	}
+	mem_free(b->connection);
+	mem_free(b->pool);
+	mem_free(b);
+}
+
+void d_bridge_violation(struct d_bridge *b, const char *what)
+{
+	b->stats.violations++;
+	log_limited(&b->limit, b->d->now, LOG_LEVEL_WARN, "bridge %s broke the protocol: %s", b->name, what);
+}
+
+/* ---- status ---- */
+
+static void tell_channels(struct d_bridge *b)
+{
+	struct d_route *rt;
+
+	list_for_each(rt, &b->routes, bridge_link)
+		d_cells_bridges(b->d, rt->ch);
+}
+
+void d_bridge_set_status(struct d_bridge *b, enum sim_bridge_status status, const char *detail)
+{
+	bool was = b->status == SIM_BRIDGE_CONNECTED, same = b->status == status && !strcmp(b->detail, detail);
+
+	if (same)
+		return;
+	b->status = status;
+	strncpy(b->detail, detail, sizeof(b->detail) - 1);
+	tell_channels(b);
+	if (was && status != SIM_BRIDGE_CONNECTED)
+		d_bridge_fail_queued(b, SIM_REASON_DISCONNECTED);
+	d_event_bridge_status(b);
+}
+
+static void connect_out(struct d_bridge *b)
+{
+	struct d_lane *lane0 = list_first(&b->lanes, struct d_lane, link);
+	const char *text = b->connection;
+
+	if (!b->connect_due || !lane0 || lane0->blocked)
+		return;
+	if (d_lane_control(lane0, LANE_CONNECT, text != NULL, text, text ? (uint32_t)strlen(text) : 0) >= 0)
+		b->connect_due = false;
+}
+
+void d_bridge_attach(struct d_bridge *b, int lane0_fd)
+{
+	struct d_lane *lane0;
+	int r = d_lane_open(b, lane0_fd, &lane0);
+
+	if (r < 0) {
+		d_bridge_broken(b, "its first lane cannot be watched");
+		return;
+	}
+	b->attached = true;
+	b->attaches++;
+	b->life = b->d->ipc ? b->d->life : 0;
+	b->measured = b->idle_told = false;
+	b->connect_due = b->connection != NULL;
+	b->status = SIM_BRIDGE_DISCONNECTED;
+	b->detail[0] = '\0';
+	tell_channels(b);
+	d_event_bridge_status(b);
+}
+
+/* ---- deliveries ---- */
+
+static struct d_delivery *new_delivery(struct d_bridge *b, struct d_route *rt, struct d_message *m)
+{
+	struct d_delivery *dl = list_first(&b->free, struct d_delivery, link);
+
+	list_remove(&dl->link);
+	dl->number = ++b->d->serial << D_INDEX_BITS | (uint64_t)(dl - b->pool);
+	dl->m = m;
+	dl->route = rt;
+	dl->lane = NULL;
+	dl->decided = false;
+	dl->deadline_mono_ns = b->d->now + b->deadline_dur_ns;
+	list_append(&b->aging, &dl->age_link);
+	rt->open++;
+	return dl;
+}
+
+static void enqueue(struct d_bridge *b, struct d_delivery *dl)
+{
+	dl->route->active = true;
+	dl->state = D_QUEUED;
+	list_append(&b->queue, &dl->link);
+}
+
+/* The delivery is over; on an ordered channel the next one may go. */
+static void free_delivery(struct d_bridge *b, struct d_delivery *dl)
+{
+	struct d_route *rt = dl->route;
+	bool was_active = dl->state != D_WAITING;
+
+	if (dl->state == D_OUT)
+		b->n_out--;
+	else
+		b->n_queued--;
+	if (dl->lane)
+		dl->lane->n_out--;
+	dl->state = D_FREE;
+	dl->m = NULL;
+	dl->lane = NULL;
+	list_remove(&dl->age_link);
+	list_remove(&dl->link);
+	list_prepend(&b->free, &dl->link); /* the warmest is used next */
+	rt->open--;
+	if (!rt->ch->ordered || !was_active)
+		return;
+	rt->active = false;
+	if (!list_empty(&rt->waiting)) {
+		struct d_delivery *next = list_first(&rt->waiting, struct d_delivery, link);
+
+		list_remove(&next->link);
+		enqueue(b, next);
+	}
+}
+
+/*
+ * With several bridges on a channel the slowest must not pin all its credits, or the others would wait for it. When
+ * the window is nearly used up, a bridge that holds half of it while another has caught up is refused.
+ */
+bool d_route_lags(const struct d_route *rt)
+{
+	const struct d_channel *ch = rt->ch;
+	uint32_t spare = ch->window / 4 ? ch->window / 4 : 1, half = ch->window / 2 ? ch->window / 2 : 1;
+
+	if (ch->n_routes < 2 || rt->open < half || ch->stats.in_flight + spare <= ch->window)
+		return false;
+	for (uint32_t i = 0; i < ch->n_routes; i++) {
+		const struct d_route *o = ch->routes[i];
+
+		if (o != rt && o->b->attached && o->b->status == SIM_BRIDGE_CONNECTED && o->open <= rt->open / 2)
+			return true;
+	}
+	return false;
+}
+
+enum sim_reason d_bridge_offer(struct d_bridge *b, struct d_route *rt, struct d_message *m, bool lags)
+{
+	struct d_delivery *dl;
+
+	b->stats.attempted++;
+	if (!b->attached || b->status != SIM_BRIDGE_CONNECTED) {
+		b->stats.dropped++;
+		return SIM_REASON_DISCONNECTED;
+	}
+	if (list_empty(&b->free) || lags) {
+		b->stats.dropped++;
+		return SIM_REASON_BRIDGE_BUSY;
+	}
+	dl = new_delivery(b, rt, m);
+	b->n_queued++;
+	if (rt->ch->ordered && rt->active) {
+		dl->state = D_WAITING;
+		list_append(&rt->waiting, &dl->link);
+	} else {
+		enqueue(b, dl);
+	}
+	if (!b->deadline_armed) {
+		b->deadline_armed = true;
+		exec_timer_at(&b->deadline, dl->deadline_mono_ns);
+	}
+	return SIM_REASON_NONE;
+}
+
+/* It never reached the bridge. */
+static void fail_one_queued(struct d_bridge *b, struct d_delivery *dl, enum sim_reason reason)
+{
+	struct d_message *m = dl->m;
+
+	b->stats.dropped++;
+	free_delivery(b, dl);
+	d_message_outcome(b->d, m, reason);
+}
+
+void d_bridge_fail_queued(struct d_bridge *b, enum sim_reason reason)
+{
+	struct d_delivery *dl, *next;
+
+	/* In order of age; one that an ordered channel lets go on the way comes later in the list. */
+	list_for_each_safe(dl, next, &b->aging, age_link)
+		if (dl->state == D_QUEUED || dl->state == D_WAITING)
+			fail_one_queued(b, dl, reason);
+}
+
+/* It has reached the bridge: the outcome is known now, the slot comes back later. */
+static void decide_out(struct d_bridge *b, struct d_delivery *dl, enum sim_reason reason)
+{
+	dl->decided = true;
+	list_remove(&dl->age_link);
+	list_append(&b->late, &dl->age_link);
+	b->stats.failed++;
+	d_message_outcome(b->d, dl->m, reason);
+}
+
+void d_bridge_fail_out(struct d_bridge *b, enum sim_reason reason)
+{
+	struct d_delivery *dl, *next;
+
+	list_for_each_safe(dl, next, &b->aging, age_link)
+		if (dl->state == D_OUT)
+			decide_out(b, dl, reason);
+}
+
+static void expire(void *arg)
+{
+	struct d_bridge *b = arg;
+	struct d_delivery *dl;
+
+	d_turn_begin(b->d);
+	b->deadline_armed = false;
+	while ((dl = list_first(&b->aging, struct d_delivery, age_link)) && dl->deadline_mono_ns <= b->d->now) {
+		if (dl->state == D_OUT)
+			decide_out(b, dl, SIM_REASON_DEADLINE);
+		else
+			fail_one_queued(b, dl, SIM_REASON_DEADLINE);
+	}
+	if (dl) {
+		b->deadline_armed = true;
+		exec_timer_at(&b->deadline, dl->deadline_mono_ns);
+	}
+	d_turn_end(b->d);
+}
+
+/* ---- answers ---- */
+
+static const struct d_delivery *at_number(const struct d_bridge *b, uint64_t number)
+{
+	uint64_t i = number & ((UINT64_C(1) << D_INDEX_BITS) - 1);
+
+	return i < b->queue_max && b->pool[i].number == number ? &b->pool[i] : NULL;
+}
+
+static void stray_answer(struct d_bridge *b, uint64_t number)
+{
+	struct dispatch *d = b->d;
+	char text[160];
+
+	if (at_number(b, number)) {
+		snprintf(text, sizeof(text), "it answered delivery %llu, which it does not have (any more)",
+			 (unsigned long long)number);
+		d_bridge_violation(b, text);
+		return;
+	}
+	for (uint32_t i = 0; i < DISPATCH_BRIDGES_MAX; i++) {
+		const struct d_delivery *dl = d->bridges[i] ? at_number(d->bridges[i], number) : NULL;
+
+		if (!dl || dl->state == D_FREE)
+			continue;
+		snprintf(text, sizeof(text), "it answered delivery %llu, which is bridge %s's", (unsigned long long)number,
+			 d->bridges[i]->name);
+		d_bridge_violation(b, text);
+		return;
+	}
+	snprintf(text, sizeof(text), "it answered delivery %llu, which it was not given or has answered before",
+		 (unsigned long long)number);
+	d_bridge_violation(b, text);
+}
+
+static void measure(struct d_bridge *b, uint32_t service_us)
+{
+	int64_t dur_ns = (int64_t)service_us * 1000;
+
+	b->service_dur_ns = b->measured ? b->service_dur_ns + (dur_ns - b->service_dur_ns) / 8 : dur_ns;
+	b->measured = true;
+}
+
+void d_bridge_done(struct d_bridge *b, const struct lane_done *r)
+{
+	struct d_delivery *dl = (struct d_delivery *)at_number(b, r->delivery);
+	struct d_message *m;
+
+	if (!dl || dl->state != D_OUT) {
+		stray_answer(b, r->delivery);
+		return;
+	}
+	m = dl->m;
+	measure(b, r->service_us);
+	d_hist_add(&b->d->publish_hist, b->d->now - dl->sent_mono_ns);
+	if (!dl->decided) {
+		if (r->result == 0)
+			b->stats.sent++;
+		else
+			b->stats.failed++;
+		d_message_outcome(b->d, m, r->result == 0 ? SIM_REASON_NONE : SIM_REASON_FAILED);
+	}
+	free_delivery(b, dl);
+	d_message_unheld(b->d, m);
+}
+
+/* ---- ends ---- */
+
+static void close_lanes(struct d_bridge *b)
+{
+	while (!list_empty(&b->lanes))
+		d_lane_close(list_last(&b->lanes, struct d_lane, link));
+}
+
+void d_bridge_broken(struct d_bridge *b, const char *why)
+{
+	log_warn("bridge %s: lane 0 is lost: %s", b->name, why);
+	b->attached = false;
+	close_lanes(b);
+	d_bridge_set_status(b, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED, why);
+	d_bridge_fail_queued(b, SIM_REASON_DISCONNECTED);
+	d_event_bridge_broken(b, why);
+}
+
+void d_bridge_gone(struct d_bridge *b)
+{
+	b->attached = false;
+	close_lanes(b);
+	d_bridge_fail_queued(b, SIM_REASON_BRIDGE_DIED);
+	d_bridge_fail_out(b, SIM_REASON_BRIDGE_DIED);
+	while (!list_empty(&b->orphans)) {
+		struct d_delivery *dl = list_first(&b->orphans, struct d_delivery, link);
+		struct d_message *m = dl->m;
+
+		free_delivery(b, dl);
+		d_message_unheld(b->d, m);
+	}
+	b->life = 0;
+	d_bridge_set_status(b, SIM_BRIDGE_DISCONNECTED, "");
+}
+
+/* ---- sending ---- */
+
+/* The lane with the least to do that can take more; the first of equals, so that the last ones fall idle. */
+static struct d_lane *pick_lane(struct d_bridge *b)
+{
+	struct d_lane *l, *best = NULL;
+
+	list_for_each(l, &b->lanes, link)
+		if (d_lane_room(l) && (!best || l->n_out < best->n_out))
+			best = l;
+	return best;
+}
+
+static unsigned collect(struct d_bridge *b, unsigned max, struct d_delivery *v[LANE_BATCH])
+{
+	struct d_delivery *dl;
+	unsigned n = 0;
+
+	list_for_each(dl, &b->queue, link) {
+		if (n == max)
+			break;
+		v[n++] = dl;
+	}
+	return n;
+}
+
+static void mark_out(struct d_lane *l, struct d_delivery *dl)
+{
+	struct d_bridge *b = l->b;
+
+	list_remove(&dl->link);
+	list_append(&l->out, &dl->link);
+	dl->state = D_OUT;
+	dl->lane = l;
+	dl->sent_mono_ns = b->d->now;
+	dl->m->held++;
+	l->n_out++;
+	b->n_queued--;
+	b->n_out++;
+	d_hist_add(&b->d->queue_hist, b->d->now - dl->m->publish_mono_ns);
+}
+
+static unsigned batch_size(const struct d_bridge *b, const struct d_lane *l)
+{
+	unsigned n = (b->n_queued + b->n_lanes - 1) / (b->n_lanes ? b->n_lanes : 1), room = d_lane_room(l);
+
+	n = n < room ? n : room;
+	return n < LANE_BATCH ? n : LANE_BATCH;
+}
+
+static void grow(struct d_bridge *b)
+{
+	struct dispatch *d = b->d;
+
+	if (!b->measured || !b->n_lanes || b->n_lanes >= b->lanes_max || d->n_lanes >= d->lanes_max ||
+	    d->now - b->grown_mono_ns < d->cycle_dur_ns)
+		return;
+	if (b->n_queued * b->service_dur_ns / b->n_lanes <= d->cycle_dur_ns)
+		return;
+	b->grown_mono_ns = d->now;
+	if (d_lane_open_further(b) >= 0)
+		log_info("bridge %s: %u lanes (%u deliveries queued, %lld us each)", b->name, b->n_lanes, b->n_queued,
+			 (long long)(b->service_dur_ns / 1000));
+}
+
+void d_bridge_pump(struct d_bridge *b)
+{
+	if (!b->attached)
+		return;
+	connect_out(b);
+	while (b->attached && b->life == b->d->life && !list_empty(&b->queue)) {
+		struct d_delivery *v[LANE_BATCH];
+		struct d_lane *l = pick_lane(b);
+		unsigned n;
+		int r;
+
+		if (!l)
+			break;
+		n = collect(b, batch_size(b, l), v);
+		r = d_lane_deliver(l, v, n);
+		if (r < 0)
+			continue; /* the lane is blocked or closed now: another one, or none */
+		for (unsigned i = 0; i < n; i++)
+			mark_out(l, v[i]);
+		l->worked_mono_ns = b->d->now;
+	}
+	if (b->n_queued)
+		grow(b);
+}
+
+/* ---- once a second ---- */
+
+static void shrink(struct d_bridge *b)
+{
+	struct d_lane *l;
+
+	for (l = list_last(&b->lanes, struct d_lane, link); l && l->closing && l->number;
+	     l = list_entry(l->link.prev, struct d_lane, link))
+		;
+	if (!l || !l->number || l->n_out || b->d->now - l->worked_mono_ns < D_IDLE_NS)
+		return;
+	d_lane_retire(l);
+	log_info("bridge %s: %u lanes (one had no work for 5 s)", b->name, b->n_lanes);
+}
+
+void d_bridge_house(struct d_bridge *b)
+{
+	const struct d_delivery *oldest = list_first(&b->late, struct d_delivery, age_link);
+	int64_t late_dur_ns = oldest ? b->d->now - oldest->deadline_mono_ns : 0;
+
+	if (b->status_due)
+		d_event_bridge_status(b);
+	if (oldest && late_dur_ns >= b->kill_after_dur_ns)
+		d_event_bridge_stuck(b, late_dur_ns);
+	if (b->n_lanes > 1)
+		shrink(b);
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Channels: taking slots from the feed, and checking what their headers say.
+ *
+ * The publisher can still write into its slot, so the header is copied once and only the copy is believed.
+ * A slot that claims something impossible is answered INVALID if its publisher is known, else only released.
+ *
+ * Thread: the dispatch exec's.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "d_int.h"
+#include "mem.h"
+
+LOG_TOPIC("dispatch");
+
+/* ---- life ---- */
+
+int d_channel_add(struct dispatch *d, struct d_channel *ch)
+{
+	if (d->by_id[ch->id]) {
+		log_error("channel number %u is taken by %s: ignoring %s", ch->id, d->by_id[ch->id]->name, ch->name);
+		return -EEXIST;
+	}
+	for (uint32_t i = 0; i < ch->depth; i++) {
+		struct d_message *m = &ch->messages[i];
+
+		m->ch = ch;
+		list_init(&m->release_link);
+		list_append(&ch->free, &m->link);
+	}
+	d->by_id[ch->id] = ch;
+	list_append(&d->channels, &ch->link);
+	return 0;
+}
+
+static void forget_on_lanes(struct d_channel *ch, struct d_bridge *b)
+{
+	struct d_lane *l;
+
+	list_for_each(l, &b->lanes, link)
+		l->knows[ch->id / 64] &= ~(UINT64_C(1) << (ch->id % 64));
+}
+
+static void drop_routes(struct d_channel *ch)
+{
+	for (uint32_t i = 0; i < ch->n_routes; i++) {
+		struct d_route *rt = ch->routes[i];
+
+		forget_on_lanes(ch, rt->b);
+		list_remove(&rt->bridge_link);
+		mem_free(rt->text);
+		mem_free(rt);
+	}
+	ch->n_routes = 0;
+}
+
+void d_channel_free(struct dispatch *d, struct d_channel *ch)
+{
+	if (d->by_id[ch->id] == ch) {
+		drop_routes(ch);
+		atomic_store(&d->page->channel[ch->id].bridges, 0);
+		d->by_id[ch->id] = NULL;
+	}
+	list_remove(&ch->link);
+	list_remove(&ch->freed_link);
+	mem_free(ch->messages);
+	mem_free(ch->type_json);
+	mem_free(ch->name);
+	mem_free(ch);
+}
+
+/* Deleted channels whose publishers and messages are all gone. */
+void d_channel_reap(struct dispatch *d)
+{
+	struct d_channel *ch, *next;
+
+	if (!d->n_closing_channels)
+		return;
+	list_for_each_safe(ch, next, &d->channels, link) {
+		uint32_t id = ch->id;
+
+		if (!ch->closing || !list_empty(&ch->pubs) || ch->stats.in_flight)
+			continue;
+		d->n_closing_channels--;
+		d_channel_retire(d, ch);
+		d_channel_free(d, ch);
+		d_event_channel_free(d, id);
+	}
+}
+
+/* ---- feeds ---- */
+
+void d_feed_put(struct dispatch *d, struct d_feed *f)
+{
+	if (!f || --f->held || !f->retired)
+		return;
+	d_event_sub_free(d, f->sub);
+	mem_free(f);
+}
+
+void d_channel_feed(struct dispatch *d, struct d_channel *ch, struct d_feed *f)
+{
+	if (ch->feed)
+		d_channel_retire(d, ch);
+	(void)d;
+	f->held = 1; /* the channel's own */
+	ch->feed = f;
+}
+
+void d_channel_retire(struct dispatch *d, struct d_channel *ch)
+{
+	struct d_feed *f = ch->feed;
+
+	if (!f)
+		return;
+	ch->feed = NULL;
+	f->retired = true;
+	d_feed_put(d, f);
+}
+
+bool d_channel_pending(const struct d_channel *ch)
+{
+	return ch->feed && !list_empty(&ch->free) && ipc_sub_has_data(ch->feed->sub);
+}
+
+/* ---- slots ---- */
+
+static void release_now(struct dispatch *d, struct d_channel *ch, const void *slot)
+{
+	int r = ipc_release(ch->feed->sub, slot);
+
+	if (r < 0)
+		log_limited(&ch->limit, d->now, LOG_LEVEL_ERROR, "channel %s: a slot could not be given back (%s); ignoring",
+			    ch->name, ipc_why());
+}
+
+static void log_lie(struct dispatch *d, struct d_channel *ch, const struct sim_slot *h, const char *what)
+{
+	d->n.invalid++;
+	log_limited(&ch->limit, d->now, LOG_LEVEL_WARN,
+		    "channel %s: slot %llu of publisher %u refused: %s", ch->name, (unsigned long long)h->sequence,
+		    h->publisher_id, what);
+}
+
+/* Whose slot it is; NULL: nobody's that could be answered. */
+static struct d_publisher *whose(struct dispatch *d, struct d_channel *ch, const struct sim_slot *h)
+{
+	struct d_publisher *p = NULL;
+
+	if (h->magic == SIM_SLOT_MAGIC && h->version == SIM_SLOT_VERSION)
+		p = d_publisher_find(d, h->publisher_id);
+	if (p && p->ch == ch)
+		return p;
+	log_lie(d, ch, h, h->magic != SIM_SLOT_MAGIC || h->version != SIM_SLOT_VERSION
+			   ? "it does not begin with a slot header of this version"
+			   : p ? "this publisher belongs to another channel" : "no such publisher");
+	return NULL;
+}
+
+static struct d_message *new_message(struct d_publisher *p, const struct sim_slot *h)
+{
+	struct d_channel *ch = p->ch;
+	struct d_message *m = list_first(&ch->free, struct d_message, link);
+
+	list_remove(&m->link);
+	m->pub = p;
+	m->feed = ch->feed;
+	m->feed->held++;
+	m->slot = NULL;
+	m->ref = 0;
+	m->size = sizeof(*h) + h->body_size;
+	m->sequence = h->sequence;
+	m->stamp_sim_ns = h->stamp_sim_ns;
+	m->publish_mono_ns = h->publish_mono_ns;
+	m->token = m->credit = 0;
+	m->open = m->held = 0;
+	m->reason = SIM_REASON_NONE;
+	m->counted = m->answered = false;
+	p->in_flight++;
+	ch->stats.in_flight++;
+	return m;
+}
+
+/*
+ * A publisher asks whether simd hears it: after it was made, and after the data plane was restarted. What it
+ * had claimed in an earlier life can never arrive, its library has answered that itself.
+ */
+static void take_probe(struct dispatch *d, struct d_publisher *p, const struct sim_slot *h)
+{
+	struct d_message *m = new_message(p, h);
+
+	if (p->proved_life != d->life) {
+		p->proved_life = d->life;
+		d_cells_sweep(d, p->ch, p->id);
+	}
+	p->ch->stats.probes++;
+	m->sequence = 0;
+	d_message_fail(d, m, SIM_REASON_NONE);
+}
+
+static const char *lie_in(struct dispatch *d, struct d_message *m, const struct sim_slot *h)
+{
+	if (!d_cells_claim(d, m, h->credit_cell, h->token_cell))
+		return "it has not claimed the credit or the token that it names";
+	if (h->channel_id != m->ch->id)
+		return "it names another channel";
+	if (h->type_hash != m->ch->type_hash)
+		return "it names another type";
+	if (h->body_size > m->pub->max_body)
+		return "it is larger than its publisher may publish";
+	return NULL;
+}
+
+static bool paused(const struct dispatch *d)
+{
+	uint32_t flags = SIM_LOAD_(&d->clock->flags, __ATOMIC_ACQUIRE);
+
+	return (flags & SIM_CLOCK_PAUSED) && !(flags & SIM_CLOCK_STEPPING);
+}
+
+static enum sim_reason refuse(struct dispatch *d, struct d_message *m, const struct sim_slot *h)
+{
+	const char *lie = lie_in(d, m, h);
+
+	if (lie) {
+		log_lie(d, m->ch, h, lie);
+		return SIM_REASON_INVALID;
+	}
+	if (d->closing)
+		return SIM_REASON_SHUTDOWN;
+	if (paused(d))
+		return SIM_REASON_PAUSED;
+	if (ipc_export(d->ipc, m->slot, &m->ref) < 0) {
+		log_limited(&m->ch->limit, d->now, LOG_LEVEL_ERROR, "channel %s: a slot cannot be handed on: %s",
+			    m->ch->name, ipc_why());
+		return SIM_REASON_RESTART;
+	}
+	return SIM_REASON_NONE;
+}
+
+static void take_message(struct dispatch *d, struct d_publisher *p, const struct sim_slot *slot, const struct sim_slot *h)
+{
+	struct d_message *m = new_message(p, h);
+	enum sim_reason why;
+
+	m->slot = slot;
+	m->life = d->life;
+	m->counted = true;
+	p->ch->stats.accepted++;
+	atomic_fetch_add_explicit(&d->outstanding, 1, memory_order_relaxed);
+	why = refuse(d, m, h);
+	if (why != SIM_REASON_NONE)
+		d_message_fail(d, m, why);
+	else if (d->hold)
+		list_append(&d->holding, &m->link);
+	else
+		d_message_route(d, m);
+}
+
+static void take(struct dispatch *d, struct d_channel *ch, const struct sim_slot *slot)
+{
+	struct sim_slot h;
+	struct d_publisher *p;
+
+	memcpy(&h, slot, sizeof(h));
+	p = whose(d, ch, &h);
+	if (p && (h.flags & SIM_SLOT_DISPATCH) && !(h.flags & SIM_SLOT_PROBE)) {
+		take_message(d, p, slot, &h);
+		return;
+	}
+	release_now(d, ch, slot);
+	if (!p)
+		return;
+	if (h.flags & SIM_SLOT_PROBE) {
+		take_probe(d, p, &h);
+		return;
+	}
+	ch->stats.local++;
+	d_cells_free_local(d, ch, p->id, h.credit_cell);
+}
+
+unsigned d_channel_drain(struct dispatch *d, struct d_channel *ch, unsigned max)
+{
+	unsigned n = 0;
+
+	while (ch->feed && !list_empty(&ch->free) && n < max) {
+		const void *slot;
+		int r = ipc_take(ch->feed->sub, &slot);
+
+		if (r == -EAGAIN) {
+			ch->drains++;
+			break;
+		}
+		if (r < 0) {
+			if (r == -ESTALE)
+				ch->drains++; /* nothing can come any more */
+			else
+				log_limited(&ch->limit, d->now, LOG_LEVEL_ERROR, "channel %s: cannot take: %s", ch->name,
+					    ipc_why());
+			break;
+		}
+		take(d, ch, slot);
+		n++;
+	}
+	if (n && ipc_sub_lost(ch->feed->sub))
+		log_limited(&ch->limit, d->now, LOG_LEVEL_WARN,
+			    "channel %s: a publisher sent more than its credits allow: messages were lost", ch->name);
+	return n;
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Clients and their publishers: doorbells in, completions out.
+ *
+ * A client that does not read its completion socket keeps nobody waiting and loses nothing: its messages stay in
+ * `owed`, and with them their credits, so that a window is all it can pile up. At most one packet of records
+ * (LANE_BATCH) has its cells freed and is not out yet.
+ *
+ * Thread: the dispatch exec's.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "d_int.h"
+#include "fd.h"
+#include "mem.h"
+
+LOG_TOPIC("dispatch");
+
+/* ---- clients ---- */
+
+struct d_client *d_client_find(struct dispatch *d, uint32_t id)
+{
+	struct d_client *c;
+
+	list_for_each(c, &d->clients[id % D_HASH], hash_link)
+		if (c->id == id)
+			return c;
+	return NULL;
+}
+
+static void doorbell_rang(void *arg, uint32_t events)
+{
+	struct d_client *c = arg;
+	struct dispatch *d = c->d;
+	uint64_t n;
+
+	(void)events;
+	d_turn_begin(d);
+	if (read(c->doorbell_fd, &n, sizeof(n)) < 0 && errno != EAGAIN && errno != EINTR) {
+		log_error("client %s: its doorbell cannot be read (%s): ignoring it from now on", c->name, strerror(errno));
+		exec_io_del(&c->doorbell);
+	}
+	d->n.wakeups++;
+	d_turn_end(d);
+}
+
+void d_client_add(struct dispatch *d, struct d_client *c)
+{
+	int r;
+
+	c->d = d;
+	if (d_client_find(d, c->id)) {
+		log_error("client number %u is taken: ignoring client %s", c->id, c->name);
+		d_client_free(c);
+		return;
+	}
+	r = exec_io_add(d->x, &c->doorbell, c->doorbell_fd, EPOLLIN, doorbell_rang, c);
+	if (r < 0) {
+		log_error("client %s: cannot watch its doorbell (%s): its messages wait for others'", c->name, strerror(-r));
+		/* it still gets its completions: messages are found whenever anything wakes dispatch */
+	}
+	list_append(&d->clients[c->id % D_HASH], &c->hash_link);
+}
+
+void d_client_free(struct d_client *c)
+{
+	exec_io_del(&c->doorbell);
+	exec_io_del(&c->writable);
+	fd_close(c->completion_fd);
+	fd_close(c->doorbell_fd);
+	list_remove(&c->owing_link);
+	list_remove(&c->hash_link);
+	mem_free(c);
+}
+
+/* Completions that can reach nobody. */
+static void forgive(struct d_client *c)
+{
+	while (!list_empty(&c->owed)) {
+		struct d_message *m = list_first(&c->owed, struct d_message, link);
+
+		list_remove(&m->link);
+		d_message_answered(c->d, m);
+	}
+}
+
+void d_client_gone(struct dispatch *d, struct d_client *c)
+{
+	struct d_publisher *p;
+
+	list_for_each(p, &c->pubs, client_link)
+		d_publisher_close(d, p);
+	while (!list_empty(&c->pubs)) {
+		p = list_first(&c->pubs, struct d_publisher, client_link);
+		list_remove(&p->client_link);
+		p->client = NULL;
+	}
+	forgive(c);
+	d_client_free(c);
+}
+
+/* ---- completions ---- */
+
+void d_client_owe(struct d_client *c, struct d_message *m)
+{
+	list_append(&c->owed, &m->link);
+	if (!c->stuck && list_empty(&c->owing_link))
+		list_append(&c->d->owing, &c->owing_link);
+}
+
+static void can_write(void *arg, uint32_t events)
+{
+	struct d_client *c = arg;
+	struct dispatch *d = c->d;
+
+	d_turn_begin(d);
+	exec_io_del(&c->writable);
+	c->stuck = false;
+	c->deaf = c->deaf || (events & (EPOLLHUP | EPOLLERR));
+	if (list_empty(&c->owing_link))
+		list_append(&d->owing, &c->owing_link);
+	d_turn_end(d);
+}
+
+/* Fills a packet with what is owed; the cells of these messages are free from here on. */
+static unsigned fill(struct d_client *c, struct lane_complete rec[LANE_BATCH])
+{
+	struct d_message *m;
+	unsigned n = 0;
+
+	list_for_each(m, &c->owed, link) {
+		if (n == LANE_BATCH)
+			break;
+		if (!m->held)
+			d_cells_free(c->d, m);
+		rec[n++] = (struct lane_complete){ .sequence = m->sequence, .publisher_id = m->pub->id, .reason = m->reason };
+	}
+	return n;
+}
+
+static ssize_t send_records(struct d_client *c, struct lane_complete *rec, unsigned n)
+{
+	struct lane_head head = { .op = LANE_COMPLETE, .count = (uint16_t)n, .length = n * (uint32_t)sizeof(*rec) };
+	struct iovec iov[2] = { { &head, sizeof(head) }, { rec, head.length } };
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
+
+	return sendmsg(c->completion_fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* The socket is full: the rest waits. Without memory to watch it the house keeping tries again. */
+static void wait_for_room(struct d_client *c)
+{
+	c->stuck = exec_io_add(c->d->x, &c->writable, c->completion_fd, EPOLLOUT, can_write, c) >= 0;
+}
+
+void d_client_flush(struct d_client *c)
+{
+	while (!list_empty(&c->owed) && !c->deaf) {
+		struct lane_complete rec[LANE_BATCH];
+		unsigned n = fill(c, rec);
+
+		if (send_records(c, rec, n) < 0) {
+			if (errno == EINTR)
+				continue;
+			if (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM) {
+				wait_for_room(c);
+				return;
+			}
+			c->deaf = true; /* the control socket will tell that it is gone */
+			break;
+		}
+		while (n--) {
+			struct d_message *m = list_first(&c->owed, struct d_message, link);
+
+			list_remove(&m->link);
+			d_message_answered(c->d, m);
+		}
+	}
+	if (c->deaf)
+		forgive(c);
+}
+
+/* ---- publishers ---- */
+
+struct d_publisher *d_publisher_find(const struct dispatch *d, uint32_t id)
+{
+	struct d_publisher *p;
+
+	list_for_each(p, &d->pubs[id % D_HASH], hash_link)
+		if (p->id == id)
+			return p;
+	return NULL;
+}
+
+void d_publisher_add(struct dispatch *d, struct d_publisher *p, uint32_t channel_id, uint32_t client_id)
+{
+	struct d_channel *ch = d->by_id[channel_id];
+	struct d_client *c = d_client_find(d, client_id);
+
+	if (!ch || !c || d_publisher_find(d, p->id)) {
+		log_error("publisher %u: %s: ignoring it", p->id,
+			  !ch ? "no such channel" : !c ? "no such client" : "its number is taken");
+		mem_free(p);
+		return;
+	}
+	p->ch = ch;
+	p->client = c;
+	list_append(&d->pubs[p->id % D_HASH], &p->hash_link);
+	list_append(&c->pubs, &p->client_link);
+	list_append(&ch->pubs, &p->channel_link);
+}
+
+void d_publisher_free(struct d_publisher *p)
+{
+	list_remove(&p->hash_link);
+	list_remove(&p->client_link);
+	list_remove(&p->channel_link);
+	list_remove(&p->closing_link);
+	mem_free(p);
+}
+
+/* What it published lies in the feed already: when that has been found empty once more, nothing of it can come. */
+void d_publisher_close(struct dispatch *d, struct d_publisher *p)
+{
+	if (p->closing)
+		return;
+	p->closing = true;
+	p->drain_mark = p->ch->drains;
+	list_append(&d->closing_pubs, &p->closing_link);
+}
+
+void d_publisher_reap(struct dispatch *d)
+{
+	struct d_publisher *p, *next;
+
+	list_for_each_safe(p, next, &d->closing_pubs, closing_link) {
+		if (p->in_flight || (p->ch->feed && p->ch->drains == p->drain_mark))
+			continue;
+		d_cells_sweep(d, p->ch, p->id);
+		d_publisher_free(p);
+	}
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Events and answers to the owner: mail that carries what happened, and is read on the owner's exec.
+ *
+ * Without memory an event is lost with a log line; a subscriber is then destroyed at once.
+ *
+ * Thread: d_event_*: the dispatch exec's; d_events_read: the owner's.
+ */
+#include <string.h>
+
+#include "d_int.h"
+#include "mem.h"
+
+LOG_TOPIC("dispatch");
+
+enum kind { STATUS, BROKEN, STUCK, IDLE, CHANNEL_FREE, SUB_FREE, CALL, STATS };
+
+struct event {
+	struct mail mail; /* first */
+	enum kind   kind;
+	uint32_t    id;
+	enum sim_bridge_status status;
+	int64_t     late_dur_ns;
+	struct ipc_sub *sub;
+	dispatch_fn fn;
+	dispatch_stats_fn stats_fn;
+	void       *arg;
+	struct dispatch_stats *stats;
+	char        text[D_DETAIL];
+};
+
+static void drop(struct mail *m)
+{
+	struct event *e = (struct event *)(void *)m;
+
+	if (e->kind == SUB_FREE)
+		ipc_sub_destroy(e->sub);
+	mem_free(e->stats);
+	mem_free(e);
+}
+
+static void send_event(struct dispatch *d, const struct event *from, const char *text)
+{
+	struct event *e = mem_dup(from, sizeof(*from));
+
+	if (!e) {
+		log_error("no memory to report an event of kind %d", (int)from->kind);
+		if (from->kind == SUB_FREE)
+			ipc_sub_destroy(from->sub);
+		mem_free(from->stats);
+		return;
+	}
+	if (text)
+		strncpy(e->text, text, sizeof(e->text) - 1);
+	e->mail.drop = drop;
+	mailbox_send(d->out, &e->mail);
+}
+
+/* At most 20 a second of one bridge: one that flips its status without end must not flood main. */
+void d_event_bridge_status(struct d_bridge *b)
+{
+	struct dispatch *d = b->d;
+
+	if (d->now - b->told_mono_ns >= D_HOUSE_NS) {
+		b->told_mono_ns = d->now;
+		b->told_n = 0;
+	}
+	b->status_due = b->told_n >= 20;
+	if (b->status_due)
+		return;
+	b->told_n++;
+	send_event(d, &(struct event){ .kind = STATUS, .id = b->id, .status = b->status }, b->detail);
+}
+
+void d_event_bridge_broken(struct d_bridge *b, const char *why)
+{
+	send_event(b->d, &(struct event){ .kind = BROKEN, .id = b->id }, why);
+}
+
+void d_event_bridge_stuck(struct d_bridge *b, int64_t late_dur_ns)
+{
+	send_event(b->d, &(struct event){ .kind = STUCK, .id = b->id, .late_dur_ns = late_dur_ns }, NULL);
+}
+
+void d_event_bridge_idle(struct d_bridge *b)
+{
+	send_event(b->d, &(struct event){ .kind = IDLE, .id = b->id }, NULL);
+}
+
+void d_event_channel_free(struct dispatch *d, uint32_t channel_id)
+{
+	send_event(d, &(struct event){ .kind = CHANNEL_FREE, .id = channel_id }, NULL);
+}
+
+void d_event_sub_free(struct dispatch *d, struct ipc_sub *sub)
+{
+	send_event(d, &(struct event){ .kind = SUB_FREE, .sub = sub }, NULL);
+}
+
+void d_event_call(struct dispatch *d, dispatch_fn fn, void *arg)
+{
+	send_event(d, &(struct event){ .kind = CALL, .fn = fn, .arg = arg }, NULL);
+}
+
+void d_event_stats(struct dispatch *d, struct dispatch_stats *s, dispatch_stats_fn fn, void *arg)
+{
+	send_event(d, &(struct event){ .kind = STATS, .stats = s, .stats_fn = fn, .arg = arg }, NULL);
+}
+
+#define TELL(member, ...) \
+	do { \
+		if (ev->member) \
+			ev->member(user, __VA_ARGS__); \
+	} while (0)
+
+static void tell(const struct dispatch_events *ev, void *user, struct event *e)
+{
+	switch (e->kind) {
+	case STATUS:
+		TELL(bridge_status, e->id, e->status, e->text);
+		break;
+	case BROKEN:
+		TELL(bridge_broken, e->id, e->text);
+		break;
+	case STUCK:
+		TELL(bridge_stuck, e->id, e->late_dur_ns);
+		break;
+	case IDLE:
+		TELL(bridge_idle, e->id);
+		break;
+	case CHANNEL_FREE:
+		TELL(channel_free, e->id);
+		break;
+	case SUB_FREE:
+		if (ev->sub_free)
+			ev->sub_free(user, e->sub);
+		else
+			ipc_sub_destroy(e->sub);
+		break;
+	case CALL:
+		e->fn(e->arg);
+		break;
+	case STATS:
+		e->stats_fn(e->arg, e->stats);
+		break;
+	}
+}
+
+void d_events_read(void *arg, struct mail *list)
+{
+	struct dispatch *d = arg;
+
+	while (list) {
+		struct event *e = (struct event *)(void *)list;
+
+		list = list->next;
+		tell(&d->ev, d->user, e);
+		mem_free(e->stats);
+		mem_free(e);
+	}
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lanes: the packets of schemas/wire/lane.h on one socket. Nothing that comes in is believed before its
+ * length, count and numbers were checked; a lane that breaks the rules is closed, and what was out on it
+ * stays held until its process has ended.
+ *
+ * Thread: the dispatch exec's.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "d_int.h"
+#include "fd.h"
+#include "mem.h"
+
+LOG_TOPIC("dispatch");
+
+#define ROOM_FIRST 8   /* out on a lane before its bridge's speed is known */
+#define ROOM_MIN   2   /* one in conversion, one behind it */
+#define ROOM_MAX   128 /* two packets */
+
+/* As much as a quarter of a cycle takes: more would only wait there, out of other lanes' reach. */
+unsigned d_lane_room(const struct d_lane *l)
+{
+	const struct d_bridge *b = l->b;
+	int64_t most = ROOM_FIRST;
+
+	if (l->blocked || l->closing)
+		return 0;
+	if (b->measured)
+		most = b->service_dur_ns > 0 ? b->d->cycle_dur_ns / 4 / b->service_dur_ns : ROOM_MAX;
+	if (b->measured)
+		most = most < ROOM_MIN ? ROOM_MIN : most > ROOM_MAX ? ROOM_MAX : most;
+	return l->n_out < most ? (unsigned)most - l->n_out : 0;
+}
+
+/* ---- out ---- */
+
+static void block(struct d_lane *l)
+{
+	l->blocked = true;
+	exec_io_mod(&l->io, EPOLLIN | EPOLLOUT);
+}
+
+/* The peer has closed, or the socket is of no use: the reader sees the same, and closes the lane in a safe place. */
+static int send_failed(struct d_lane *l)
+{
+	int e = errno;
+
+	l->blocked = true;
+	if (e == EAGAIN || e == EINTR || e == ENOBUFS || e == ENOMEM) {
+		block(l);
+		return -EAGAIN;
+	}
+	if (e != EPIPE && e != ECONNRESET)
+		log_warn("bridge %s: lane %u: cannot send: %s", l->b->name, l->number, strerror(e));
+	shutdown(l->fd, SHUT_RDWR);
+	return -e;
+}
+
+static int send_packet(struct d_lane *l, struct lane_head head, const void *body)
+{
+	struct iovec iov[2] = { { &head, sizeof(head) }, { (void *)(uintptr_t)body, head.length } };
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = head.length ? 2 : 1 };
+
+	if (sendmsg(l->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+		return send_failed(l);
+	l->b->d->n.packets_out++;
+	return 0;
+}
+
+int d_lane_control(struct d_lane *l, uint16_t op, uint16_t count, const char *text, uint32_t len)
+{
+	return send_packet(l, (struct lane_head){ .op = op, .count = count, .length = len }, text);
+}
+
+static int announce(struct d_lane *l, const struct d_route *rt)
+{
+	uint64_t *word = &l->knows[rt->ch->id / 64], bit = UINT64_C(1) << (rt->ch->id % 64);
+	int r;
+
+	if (*word & bit)
+		return 0;
+	r = d_lane_control(l, LANE_CHANNEL, 1, rt->text, rt->text_len);
+	if (r >= 0)
+		*word |= bit;
+	return r;
+}
+
+int d_lane_deliver(struct d_lane *l, struct d_delivery *const *v, unsigned n)
+{
+	struct lane_deliver rec[LANE_BATCH];
+	struct lane_head head = { .op = LANE_DELIVER, .count = (uint16_t)n, .length = n * (uint32_t)sizeof(rec[0]) };
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct d_message *m = v[i]->m;
+		int r = announce(l, v[i]->route);
+
+		if (r < 0)
+			return r;
+		rec[i] = (struct lane_deliver){
+			.delivery = v[i]->number,
+			.ref = m->ref,
+			.size = m->size,
+			.channel_id = m->ch->id,
+			.iox_generation = m->life,
+		};
+	}
+	return send_packet(l, head, rec);
+}
+
+/* ---- in ---- */
+
+/* False: the lane is closed and freed. */
+static bool lost(struct d_lane *l, const char *why)
+{
+	struct d_bridge *b = l->b;
+
+	if (!l->number) {
+		d_bridge_broken(b, why);
+		return false;
+	}
+	if (!l->closing)
+		log_warn("bridge %s: lane %u is lost: %s", b->name, l->number, why);
+	d_lane_close(l);
+	return false;
+}
+
+static bool refuse(struct d_lane *l, const char *what)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text), "%s on lane %u: the lane is closed", what, l->number);
+	d_bridge_violation(l->b, text);
+	return lost(l, what);
+}
+
+static bool read_done(struct d_lane *l, const struct lane_head *h)
+{
+	const struct lane_done *rec = (const void *)(h + 1);
+
+	if (h->count < 1 || h->count > LANE_BATCH || h->length != h->count * sizeof(*rec))
+		return refuse(l, "a DONE packet of the wrong length");
+	l->worked_mono_ns = l->b->d->now;
+	for (unsigned i = 0; i < h->count; i++)
+		d_bridge_done(l->b, &rec[i]);
+	return true;
+}
+
+/* Text for people and for JSON: one line, printable, ended. */
+static void clean(char *to, size_t room, const char *from, size_t len)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len && n + 1 < room && from[i]; i++)
+		to[n++] = (unsigned char)from[i] < ' ' || (unsigned char)from[i] > '~' ? '?' : from[i];
+	to[n] = '\0';
+}
+
+static bool read_status(struct d_lane *l, const struct lane_head *h)
+{
+	const struct lane_status *s = (const void *)(h + 1);
+	struct dispatch_bridge_stats *st = &l->b->stats;
+	char detail[D_DETAIL];
+
+	if (l->number || h->length < sizeof(*s) || s->status >= SIM_BRIDGE_STATUS_COUNT)
+		return refuse(l, "a STATUS packet that cannot be");
+	st->reported_sent = s->sent;
+	st->reported_failed = s->failed;
+	st->reported_dropped = s->dropped;
+	st->reported_bytes = s->bytes;
+	clean(detail, sizeof(detail), (const char *)(s + 1), h->length - sizeof(*s));
+	d_bridge_set_status(l->b, (enum sim_bridge_status)s->status, detail);
+	return true;
+}
+
+static bool read_packet(struct d_lane *l, size_t len)
+{
+	const struct lane_head *h = (const void *)l->b->d->rx;
+
+	l->b->d->n.packets_in++;
+	if (len < sizeof(*h) || h->length != len - sizeof(*h))
+		return refuse(l, "a packet whose length is not what it says");
+	switch (h->op) {
+	case LANE_DONE:
+		return read_done(l, h);
+	case LANE_STATUS:
+		return read_status(l, h);
+	case LANE_IDLE:
+		if (!l->b->idle_told)
+			d_event_bridge_idle(l->b);
+		l->b->idle_told = true;
+		return true;
+	default:
+		return refuse(l, "a packet that bridges do not send");
+	}
+}
+
+static void read_packets(struct d_lane *l)
+{
+	for (int i = 0; i < D_PACKETS; i++) {
+		struct dispatch *d = l->b->d;
+		ssize_t n = recv(l->fd, d->rx, sizeof(d->rx), MSG_DONTWAIT | MSG_TRUNC);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			return;
+		if (n <= 0) {
+			lost(l, n < 0 ? strerror(errno) : "it was closed at the other end");
+			return;
+		}
+		if ((size_t)n > sizeof(d->rx) ? !refuse(l, "a packet that is too long") : !read_packet(l, (size_t)n))
+			return;
+	}
+}
+
+static void ready(void *arg, uint32_t events)
+{
+	struct d_lane *l = arg;
+	struct dispatch *d = l->b->d;
+
+	d_turn_begin(d);
+	if (events & EPOLLOUT) {
+		l->blocked = false;
+		exec_io_mod(&l->io, EPOLLIN);
+	}
+	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+		read_packets(l);
+	d_turn_end(d);
+}
+
+/* ---- life ---- */
+
+int d_lane_open(struct d_bridge *b, int fd, struct d_lane **ret)
+{
+	struct d_lane *l = MEM_NEW(struct d_lane);
+	int room = 512 * 1024, r = -ENOMEM;
+
+	if (!l)
+		goto err;
+	l->b = b;
+	l->fd = fd;
+	l->number = b->n_lanes ? ++b->next_lane : (b->next_lane = 0);
+	l->worked_mono_ns = b->d->now;
+	list_init(&l->out);
+	fd_set_nonblock(fd, true);
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+	r = exec_io_add(b->d->x, &l->io, fd, EPOLLIN, ready, l);
+	if (r < 0)
+		goto err;
+	list_append(&b->lanes, &l->link);
+	b->n_lanes++;
+	b->d->n_lanes++;
+	*ret = l;
+	return 0;
+err:
+	mem_free(l);
+	fd_close(fd);
+	return r;
+}
+
+int d_lane_open_further(struct d_bridge *b)
+{
+	struct d_lane *lane0 = list_first(&b->lanes, struct d_lane, link), *l;
+	struct lane_head head = { .op = LANE_OPEN };
+	int sv[2], r;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sv) < 0)
+		return -errno;
+	r = d_lane_open(b, sv[0], &l);
+	if (r < 0) {
+		fd_close(sv[1]);
+		return r;
+	}
+	head.count = (uint16_t)l->number;
+	r = (int)fd_send(lane0->fd, &head, sizeof(head), &sv[1], 1, MSG_DONTWAIT);
+	fd_close(sv[1]);
+	if (r < 0)
+		d_lane_close(l);
+	return r;
+}
+
+void d_lane_retire(struct d_lane *l)
+{
+	l->closing = true;
+	l->b->n_lanes--;
+	l->b->d->n_lanes--;
+	if (d_lane_control(l, LANE_CLOSE, 0, NULL, 0) < 0)
+		shutdown(l->fd, SHUT_RDWR);
+}
+
+void d_lane_close(struct d_lane *l)
+{
+	struct d_bridge *b = l->b;
+	struct d_delivery *dl;
+
+	list_for_each(dl, &l->out, link)
+		dl->lane = NULL;
+	list_splice(&b->orphans, &l->out);
+	if (!l->closing) {
+		b->n_lanes--;
+		b->d->n_lanes--;
+	}
+	exec_io_del(&l->io);
+	fd_close(l->fd);
+	list_remove(&l->link);
+	mem_free(l);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages: from the moment simd holds a slot until slot, cells and completion are all settled.
+ *
+ * `open` counts deliveries without an outcome: at 0 the completion is decided. `held` counts deliveries that a
+ * bridge may still be reading: at 0 the slot goes back. Normally both reach 0 together; after a deadline
+ * `held` follows later, and slot, credit and token wait for it.
+ *
+ * Thread: the dispatch exec's.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "d_int.h"
+#include "mem.h"
+
+LOG_TOPIC("dispatch");
+
+/* Back to its channel: neither slot nor completion is wanted any more. */
+static void finish(struct dispatch *d, struct d_message *m)
+{
+	struct d_channel *ch = m->ch;
+
+	d_cells_free(d, m);
+	d_feed_put(d, m->feed);
+	m->feed = NULL;
+	m->pub->in_flight--;
+	m->pub = NULL;
+	ch->stats.in_flight--;
+	if (m->counted)
+		atomic_fetch_sub_explicit(&d->outstanding, 1, memory_order_relaxed);
+	list_remove(&m->link);
+	list_append(&ch->free, &m->link);
+}
+
+/* Still in the release list means the slot is not back yet: d_message_release() finishes it then. */
+static void finish_if_settled(struct dispatch *d, struct d_message *m)
+{
+	if (m->answered && !m->held && !m->slot)
+		finish(d, m);
+}
+
+void d_message_answered(struct dispatch *d, struct d_message *m)
+{
+	m->answered = true;
+	finish_if_settled(d, m);
+}
+
+static void count_outcome(struct d_message *m)
+{
+	struct dispatch_channel_stats *s = &m->ch->stats;
+
+	if (!m->counted)
+		return;
+	if (m->reason == SIM_REASON_NONE)
+		s->completed++;
+	else
+		s->failed[m->reason]++;
+}
+
+static void decide(struct dispatch *d, struct d_message *m)
+{
+	count_outcome(m);
+	if (m->pub->client)
+		d_client_owe(m->pub->client, m);
+	else
+		d_message_answered(d, m);
+}
+
+/* Nobody reads the slot any more: it goes back at the end of the turn. */
+static void give_back(struct dispatch *d, struct d_message *m)
+{
+	if (!m->open && !m->held && m->slot && list_empty(&m->release_link))
+		list_prepend(&d->release, &m->release_link);
+}
+
+void d_message_outcome(struct dispatch *d, struct d_message *m, enum sim_reason reason)
+{
+	if (reason != SIM_REASON_NONE && m->reason == SIM_REASON_NONE)
+		m->reason = (uint8_t)reason;
+	if (--m->open)
+		return;
+	give_back(d, m);
+	decide(d, m);
+}
+
+void d_message_unheld(struct dispatch *d, struct d_message *m)
+{
+	m->held--;
+	give_back(d, m);
+}
+
+void d_message_fail(struct dispatch *d, struct d_message *m, enum sim_reason reason)
+{
+	m->open++;
+	d_message_outcome(d, m, reason);
+}
+
+void d_message_route(struct dispatch *d, struct d_message *m)
+{
+	struct d_channel *ch = m->ch;
+	bool lags[DISPATCH_ROUTES_MAX];
+
+	if (!ch->n_routes) {
+		d_message_fail(d, m, SIM_REASON_NO_BRIDGE);
+		return;
+	}
+	for (uint32_t i = 0; i < ch->n_routes; i++)
+		lags[i] = d_route_lags(ch->routes[i]); /* before this message counts for any of them */
+	m->open = 1; /* holds the decision back until all were asked */
+	for (uint32_t i = 0; i < ch->n_routes; i++) {
+		struct d_route *rt = ch->routes[i];
+		enum sim_reason why;
+
+		m->open++;
+		why = d_bridge_offer(rt->b, rt, m, lags[i]);
+		if (why != SIM_REASON_NONE)
+			d_message_outcome(d, m, why);
+	}
+	d_message_outcome(d, m, SIM_REASON_NONE);
+}
+
+/* The list is newest first; the library searches what is held from the newest on. */
+void d_message_release(struct dispatch *d)
+{
+	while (!list_empty(&d->release)) {
+		struct d_message *m = list_first(&d->release, struct d_message, release_link);
+		int r = ipc_release(m->feed->sub, m->slot);
+
+		if (r < 0)
+			log_limited(&d->limit, d->now, LOG_LEVEL_ERROR,
+				    "channel %s: a slot could not be given back (%s); ignoring", m->ch->name, ipc_why());
+		m->slot = NULL;
+		list_remove(&m->release_link);
+		finish_if_settled(d, m);
+	}
+}
+
+/* ---- lock-step: held messages ---- */
+
+static int by_stamp(const void *a, const void *b)
+{
+	const struct d_message *x = *(struct d_message *const *)a, *y = *(struct d_message *const *)b;
+	int c;
+
+	if (x->stamp_sim_ns != y->stamp_sim_ns)
+		return x->stamp_sim_ns < y->stamp_sim_ns ? -1 : 1;
+	c = strcmp(x->ch->name, y->ch->name);
+	if (c)
+		return c;
+	if (x->pub->id != y->pub->id)
+		return x->pub->id < y->pub->id ? -1 : 1;
+	return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
+}
+
+static void sort_held(struct dispatch *d)
+{
+	size_t n = list_count(&d->holding), i = 0;
+	struct d_message **v = n ? mem_calloc(n, sizeof(*v)) : NULL, *m;
+
+	if (!v) {
+		if (n)
+			log_error("no memory to order %zu held messages: they go out as they came", n);
+		return;
+	}
+	list_for_each(m, &d->holding, link)
+		v[i++] = m;
+	qsort(v, n, sizeof(*v), by_stamp);
+	for (i = 0; i < n; i++) {
+		list_remove(&v[i]->link);
+		list_append(&d->holding, &v[i]->link);
+	}
+	mem_free(v);
+}
+
+void d_message_let_go(struct dispatch *d)
+{
+	sort_held(d);
+	while (!list_empty(&d->holding)) {
+		struct d_message *m = list_first(&d->holding, struct d_message, link);
+
+		list_remove(&m->link);
+		d_message_route(d, m);
+	}
+}
+
+void d_message_drop_held(struct dispatch *d, enum sim_reason reason)
+{
+	while (!list_empty(&d->holding)) {
+		struct d_message *m = list_first(&d->holding, struct d_message, link);
+
+		list_remove(&m->link);
+		d_message_fail(d, m, reason);
+	}
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Dispatch: its life, and the turn. Every callback of the exec (doorbell, lane, timer, command) is one turn:
+ *
+ *   awake = 1; the callback's own work; then
+ *     give slots back, newest first          (d_message_release)
+ *     free cells, send completions           (d_client_flush), wake waiters (d_cells_wake)
+ *     drain the feeds                        (d_channel_drain)
+ *     fill the lanes                         (d_bridge_pump)
+ *   awake = 0; fence; look at the feeds once more; sleep.
+ *
+ * A client publishes, fences, and rings its doorbell only if it then reads awake == 0. simd clears awake, fences
+ * and looks once more. Whichever store comes second is followed by a load that sees the first, so either
+ * the client rings or simd finds the slot: none is left lying.
+ *
+ * Thread: the dispatch exec's, but for create and destroy.
+ */
+#include "dispatch.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+
+#include "d_int.h"
+#include "mem.h"
+
+/* ---- turns ---- */
+
+void d_turn_begin(struct dispatch *d)
+{
+	d->now = exec_now(d->x);
+	d->in_turn = true;
+	atomic_store_explicit(&d->page->awake, 1, memory_order_relaxed);
+}
+
+static void flush_clients(struct dispatch *d)
+{
+	while (!list_empty(&d->owing)) {
+		struct d_client *c = list_first(&d->owing, struct d_client, owing_link);
+
+		list_remove(&c->owing_link);
+		d_client_flush(c);
+	}
+}
+
+/* Slots first: credits count slots. Completions last: cells are free before the client hears of it. */
+static void settle(struct dispatch *d)
+{
+	d_message_release(d);
+	flush_clients(d);
+	d_cells_wake(d);
+}
+
+static unsigned drain(struct dispatch *d)
+{
+	struct d_channel *ch;
+	unsigned n = 0;
+
+	list_for_each(ch, &d->channels, link)
+		if (ch->feed)
+			n += d_channel_drain(d, ch, D_DRAIN);
+	return n;
+}
+
+static void pump(struct dispatch *d)
+{
+	for (uint32_t i = 0; i < DISPATCH_BRIDGES_MAX; i++)
+		if (d->bridges[i])
+			d_bridge_pump(d->bridges[i]);
+}
+
+static bool pending(const struct dispatch *d)
+{
+	const struct d_channel *ch;
+
+	list_for_each(ch, &d->channels, link)
+		if (d_channel_pending(ch))
+			return true;
+	return false;
+}
+
+/* True: nothing is left to take. */
+static bool fall_asleep(struct dispatch *d)
+{
+	atomic_store_explicit(&d->page->awake, 0, memory_order_relaxed);
+	atomic_thread_fence(memory_order_seq_cst);
+	if (!pending(d))
+		return true;
+	atomic_store_explicit(&d->page->awake, 1, memory_order_relaxed);
+	return false;
+}
+
+static bool is_quiet(const struct dispatch *d)
+{
+	return !dispatch_outstanding(d) && d_cells_all_free(d) && !pending(d);
+}
+
+static void call_all(struct dispatch *d, struct d_waiter **list)
+{
+	struct d_waiter *w = *list;
+
+	*list = NULL;
+	while (w) {
+		struct d_waiter *next = w->next;
+
+		d_event_call(d, w->fn, w->arg);
+		mem_free(w);
+		w = next;
+	}
+}
+
+/* A client may hold a claim that it has not published yet: nothing would tell, so look again soon. */
+static void tell_waiters(struct dispatch *d)
+{
+	if (d->quiet && is_quiet(d))
+		call_all(d, &d->quiet);
+	else if (d->quiet)
+		exec_timer_at(&d->quiet_timer, d->now + INT64_C(500000));
+	if (d->shut && (d->closing_now || !dispatch_outstanding(d)))
+		call_all(d, &d->shut);
+}
+
+void d_turn_end(struct dispatch *d)
+{
+	bool asleep = false;
+
+	settle(d);
+	for (int i = 0; i < D_ROUNDS && !asleep; i++) {
+		drain(d);
+		pump(d);
+		settle(d); /* of what was refused */
+		asleep = fall_asleep(d);
+	}
+	if (!asleep)
+		exec_timer_at(&d->turn, d->now); /* stay awake: go on after the others */
+	if (!list_empty(&d->closing_pubs))
+		d_publisher_reap(d);
+	d_channel_reap(d);
+	if (d->quiet || d->shut)
+		tell_waiters(d);
+	d->in_turn = false;
+}
+
+static void next_turn(void *arg)
+{
+	struct dispatch *d = arg;
+
+	d_turn_begin(d);
+	d_turn_end(d);
+}
+
+/* ---- once a second ---- */
+
+static void flush_again(struct dispatch *d)
+{
+	struct d_client *c;
+
+	for (unsigned i = 0; i < D_HASH; i++)
+		list_for_each(c, &d->clients[i], hash_link)
+			if (!list_empty(&c->owed) && !c->stuck && list_empty(&c->owing_link))
+				list_append(&d->owing, &c->owing_link);
+}
+
+static void keep_house(void *arg)
+{
+	struct dispatch *d = arg;
+
+	d_turn_begin(d);
+	for (uint32_t i = 0; i < DISPATCH_BRIDGES_MAX; i++)
+		if (d->bridges[i])
+			d_bridge_house(d->bridges[i]);
+	flush_again(d);
+	d_cells_sweep_strangers(d);
+	mailbox_poke(d->in);
+	mailbox_poke(d->out);
+	exec_timer_at(&d->house, d->now + D_HOUSE_NS);
+	d_turn_end(d);
+}
+
+/* ---- life ---- */
+
+uint32_t dispatch_outstanding(const struct dispatch *d)
+{
+	return atomic_load_explicit(&d->outstanding, memory_order_relaxed);
+}
+
+static void init_lists(struct dispatch *d)
+{
+	list_init(&d->channels);
+	list_init(&d->closing_pubs);
+	list_init(&d->holding);
+	list_init(&d->release);
+	list_init(&d->owing);
+	list_init(&d->freed);
+	for (unsigned i = 0; i < D_HASH; i++) {
+		list_init(&d->clients[i]);
+		list_init(&d->pubs[i]);
+	}
+}
+
+static bool good(const struct dispatch_options *o)
+{
+	return o && o->exec && o->owner && o->page && o->clock;
+}
+
+int dispatch_create(const struct dispatch_options *o, struct dispatch **ret)
+{
+	struct dispatch *d;
+	int r;
+
+	if (!good(o))
+		return -EINVAL;
+	d = MEM_NEW(struct dispatch);
+	if (!d)
+		return -ENOMEM;
+	init_lists(d);
+	d->x = o->exec;
+	d->page = o->page;
+	d->clock = o->clock;
+	d->cycle_dur_ns = (o->cycle_ms ? o->cycle_ms : 10) * INT64_C(1000000);
+	d->lanes_max = o->lanes_max;
+	d->ev = o->events ? *o->events : (struct dispatch_events){ 0 };
+	d->user = o->user;
+	d->limit = (struct log_limit)LOG_LIMIT(D_HOUSE_NS, 5);
+	d->now = exec_now(d->x);
+	exec_timer_init(&d->turn, d->x, next_turn, d);
+	exec_timer_init(&d->quiet_timer, d->x, next_turn, d);
+	exec_timer_init(&d->house, d->x, keep_house, d);
+	r = mailbox_create(o->exec, d_commands_read, d, &d->in);
+	if (r >= 0)
+		r = mailbox_create(o->owner, d_events_read, d, &d->out);
+	if (r < 0) {
+		dispatch_destroy(d);
+		return r;
+	}
+	exec_timer_at(&d->house, d->now + D_HOUSE_NS);
+	*ret = d;
+	return 0;
+}
+
+static void free_waiters(struct d_waiter *w)
+{
+	while (w) {
+		struct d_waiter *next = w->next;
+
+		mem_free(w);
+		w = next;
+	}
+}
+
+static void release_all(struct dispatch *d, struct d_channel *ch)
+{
+	for (uint32_t i = 0; i < ch->depth; i++) {
+		struct d_message *m = &ch->messages[i];
+
+		if (!m->feed)
+			continue;
+		if (m->slot)
+			ipc_release(m->feed->sub, m->slot);
+		m->slot = NULL;
+		list_remove(&m->release_link);
+		d_feed_put(d, m->feed);
+		m->feed = NULL;
+	}
+}
+
+static void free_bridges(struct dispatch *d)
+{
+	for (uint32_t i = 0; i < DISPATCH_BRIDGES_MAX; i++) {
+		struct d_bridge *b = d->bridges[i];
+
+		if (!b)
+			continue;
+		while (!list_empty(&b->lanes))
+			d_lane_close(list_last(&b->lanes, struct d_lane, link));
+		d_bridge_free(b);
+	}
+}
+
+static void free_clients(struct dispatch *d)
+{
+	for (unsigned i = 0; i < D_HASH; i++) {
+		while (!list_empty(&d->pubs[i]))
+			d_publisher_free(list_first(&d->pubs[i], struct d_publisher, hash_link));
+		while (!list_empty(&d->clients[i]))
+			d_client_free(list_first(&d->clients[i], struct d_client, hash_link));
+	}
+}
+
+/* The events that this causes are dropped with the mailbox, and with them the subscribers are destroyed. */
+void dispatch_destroy(struct dispatch *d)
+{
+	if (!d)
+		return;
+	mailbox_close(d->in);
+	exec_timer_cancel(&d->turn);
+	exec_timer_cancel(&d->quiet_timer);
+	exec_timer_cancel(&d->house);
+	free_clients(d); /* they hang on channels, channels on bridges */
+	while (!list_empty(&d->channels)) {
+		struct d_channel *ch = list_first(&d->channels, struct d_channel, link);
+
+		release_all(d, ch);
+		d_channel_retire(d, ch);
+		d_channel_free(d, ch);
+	}
+	free_bridges(d);
+	mailbox_close(d->out);
+	free_waiters(d->quiet);
+	free_waiters(d->shut);
+	mem_free(d);
+}

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+# Dispatch in virtual time, with peers written by hand.
+DISPATCH_WORLD := $(B)/obj/tests/scenario/dispatch/world.o
+DISPATCH_LIBS := $(B)/lib/libsimd.a $(B)/lib/libipc.a $(B)/lib/libbase.a
+DISPATCH_SCENARIOS := $(patsubst tests/scenario/dispatch/test_%.c,%,$(sort $(wildcard tests/scenario/dispatch/test_*.c)))
+TESTS += $(DISPATCH_SCENARIOS:%=$(B)/test/dispatch-%)
+$(DISPATCH_SCENARIOS:%=$(B)/test/dispatch-%): $(B)/test/dispatch-%: $(B)/obj/tests/scenario/dispatch/test_%.o $(DISPATCH_WORLD) $(DISPATCH_LIBS)

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The life of messages: accepted, delivered, completed once; what they hold and when it is free. */
+#include "scenario/dispatch/world.h"
+
+#include <errno.h>
+
+static struct world w;
+
+/* Channel 0 with bridge 0 connected, one client with one publisher. */
+struct simple {
+	struct test_client *c;
+	struct test_pub    *p;
+	struct test_bridge *b;
+};
+
+static struct simple simple_world(uint32_t window)
+{
+	struct simple s;
+
+	world_create(&w, test_seed(1), 0);
+	world_channel(&w, 0, window, false);
+	world_bridge(&w, 0, 0);
+	world_route(&w, 0, 0);
+	s.b = bridge_attach(&w, 0);
+	s.c = client_new(&w);
+	s.p = client_advertise(s.c, 0);
+	return s;
+}
+
+static void one_message_goes_all_the_way(void **state)
+{
+	struct simple s = simple_world(4);
+
+	(void)state;
+	assert_int_equal(client_try(s.c, s.p, 7), 0);
+	assert_true(world_token_claimed(&w, 7));
+	world_settle(&w);
+	assert_int_equal(dispatch_outstanding(w.d), 1);
+	assert_int_equal(bridge_read(s.b), 1);
+	assert_int_equal(s.b->held[0].sequence, 1);
+	assert_int_equal(client_read(s.c), 0);
+	assert_int_equal(ipc_mem_slots_used(w.bus), w.base_slots + 1);
+	bridge_answer(s.b, 0, 0);
+	world_settle(&w);
+	assert_int_equal(world_credits_claimed(&w, 0), 0);
+	assert_false(world_token_claimed(&w, 7));
+	assert_int_equal(ipc_mem_slots_used(w.bus), w.base_slots);
+	client_expect(s.c, s.p, 1, SIM_REASON_NONE);
+	assert_int_equal(dispatch_outstanding(w.d), 0);
+	world_destroy(&w);
+}
+
+static void a_failure_is_told(void **state)
+{
+	struct simple s = simple_world(4);
+
+	(void)state;
+	assert_int_equal(client_try(s.c, s.p, NO_TOKEN), 0);
+	world_settle(&w);
+	bridge_read(s.b);
+	bridge_answer(s.b, 0, -EIO);
+	world_settle(&w);
+	client_expect(s.c, s.p, 1, SIM_REASON_FAILED);
+	world_destroy(&w);
+}
+
+static void without_a_bridge(void **state)
+{
+	struct test_client *c;
+	struct test_pub *p;
+
+	(void)state;
+	world_create(&w, 1, 0);
+	world_channel(&w, 3, 2, false);
+	c = client_new(&w);
+	p = client_advertise(c, 3);
+	assert_int_equal(client_try(c, p, 1), 0);
+	world_settle(&w);
+	client_expect(c, p, 1, SIM_REASON_NO_BRIDGE);
+	assert_false(world_token_claimed(&w, 1));
+	world_destroy(&w);
+}
+
+static void a_bridge_that_is_not_connected(void **state)
+{
+	struct simple s = simple_world(4);
+
+	(void)state;
+	assert_int_equal(atomic_load(&w.page->channel[0].bridges), 1 << 16 | 1);
+	bridge_status(s.b, SIM_BRIDGE_CONNECTING);
+	world_settle(&w);
+	assert_int_equal(w.status[0], SIM_BRIDGE_CONNECTING);
+	assert_int_equal(atomic_load(&w.page->channel[0].bridges), 1);
+	assert_int_equal(client_try(s.c, s.p, NO_TOKEN), 0);
+	world_settle(&w);
+	client_expect(s.c, s.p, 1, SIM_REASON_DISCONNECTED);
+	bridge_dies(s.b);
+	world_settle(&w);
+	assert_int_equal(client_try(s.c, s.p, NO_TOKEN), 0);
+	world_settle(&w);
+	client_expect(s.c, s.p, 2, SIM_REASON_DISCONNECTED);
+	world_destroy(&w);
+}
+
+static void pause_between_publish_and_take(void **state)
+{
+	struct simple s = simple_world(4);
+
+	(void)state;
+	assert_int_equal(client_try(s.c, s.p, 2), 0);
+	world_pause(&w, true);
+	world_settle(&w);
+	client_expect(s.c, s.p, 1, SIM_REASON_PAUSED);
+	assert_int_equal(bridge_read(s.b), 0);
+	assert_false(world_token_claimed(&w, 2));
+	w.clock.flags |= SIM_CLOCK_STEPPING; /* a step inside a pause accepts */
+	assert_int_equal(client_try(s.c, s.p, 2), -ECANCELED);
+	world_pause(&w, false);
+	assert_int_equal(client_try(s.c, s.p, 2), 0);
+	w.clock.flags |= SIM_CLOCK_PAUSED | SIM_CLOCK_STEPPING;
+	world_settle(&w);
+	assert_int_equal(bridge_read(s.b), 1);
+	bridge_answer(s.b, 0, 0);
+	world_settle(&w);
+	client_expect(s.c, s.p, 2, SIM_REASON_NONE);
+	world_destroy(&w);
+}
+
+static void a_probe_is_answered(void **state)
+{
+	struct simple s = simple_world(4);
+	struct sim_slot *slot = client_loan(s.c, s.p);
+
+	(void)state;
+	slot->flags = SIM_SLOT_PROBE;
+	slot->sequence = 0;
+	slot->body_size = 0;
+	assert_int_equal(ipc_publish(s.p->ipc, slot), 0);
+	client_ring(s.c);
+	world_settle(&w);
+	client_expect(s.c, s.p, 0, SIM_REASON_NONE);
+	assert_int_equal(bridge_read(s.b), 0);
+	world_destroy(&w);
+}
+
+static void a_local_message_gives_its_credit_back(void **state)
+{
+	struct simple s = simple_world(4);
+	struct sim_slot *slot;
+	int credit = client_claim_credit(s.c, s.p);
+
+	(void)state;
+	slot = client_loan(s.c, s.p);
+	slot->flags = 0;
+	slot->credit_cell = (uint32_t)credit;
+	client_publish(s.c, s.p, slot);
+	world_settle(&w);
+	assert_int_equal(world_credits_claimed(&w, 0), 0);
+	assert_int_equal(client_read(s.c), 0);
+	assert_int_equal(bridge_read(s.b), 0);
+	assert_int_equal(ipc_mem_slots_used(w.bus), w.base_slots);
+	world_stats(&w);
+	assert_int_equal(w.channel_stats[0].local, 1);
+	assert_int_equal(w.channel_stats[0].accepted, 0);
+	world_destroy(&w);
+}
+
+static void a_full_window_goes_in_batches(void **state)
+{
+	struct simple s = simple_world(64);
+
+	(void)state;
+	for (int round = 0; round < 5; round++) {
+		for (unsigned i = 0; i < 64; i++)
+			assert_int_equal(client_try(s.c, s.p, NO_TOKEN), 0);
+		assert_int_equal(client_try(s.c, s.p, NO_TOKEN), -EAGAIN);
+		for (int step = 0; step < 10 && client_count(s.c, s.p, s.p->sequence) == 0; step++) {
+			world_settle(&w);
+			bridge_read(s.b);
+			bridge_answer_all(s.b, 0, 0);
+			world_settle(&w);
+			client_read(s.c);
+		}
+	}
+	assert_int_equal(s.p->sequence, 320);
+	for (uint64_t i = 1; i <= 320; i++)
+		client_expect(s.c, s.p, i, SIM_REASON_NONE);
+	assert_true(s.b->packets <= 30); /* channel, connect and a few per round: not one a message */
+	world_stats(&w);
+	assert_int_equal(w.channel_stats[0].completed, 320);
+	assert_int_equal(w.bridge_stats[0].sent, 320);
+	assert_int_equal(w.bridge_stats[0].attempted, 320);
+	assert_int_equal(w.bridge_stats[0].reported_dropped, 3);
+	world_destroy(&w);
+}
+
+/* FIFO: one bridge sees the order of publishing. */
+static void a_bridge_sees_the_order_of_publishing(void **state)
+{
+	struct simple s = simple_world(64);
+
+	(void)state;
+	for (unsigned i = 0; i < 40; i++)
+		assert_int_equal(client_try(s.c, s.p, NO_TOKEN), 0);
+	for (uint64_t next = 1; next <= 40;) {
+		world_settle(&w);
+		bridge_read(s.b);
+		assert_true(s.b->n_held > 0);
+		assert_int_equal(s.b->held[0].sequence, next++);
+		bridge_answer(s.b, 0, 0);
+	}
+	world_destroy(&w);
+}
+
+static void the_doorbell_is_heard_at_any_moment(void **state)
+{
+	struct simple s = simple_world(8);
+
+	(void)state;
+	for (unsigned i = 0; i < 50; i++) {
+		assert_int_equal(atomic_load(&w.page->awake), 0); /* asleep between turns: clients must ring */
+		assert_int_equal(client_try(s.c, s.p, NO_TOKEN), 0);
+		world_settle(&w);
+		assert_int_equal(bridge_read(s.b), 1);
+		bridge_answer_all(s.b, 0, 0);
+		world_settle(&w);
+	}
+	world_destroy(&w);
+}
+
+static void called(void *arg)
+{
+	++*(int *)arg;
+}
+
+static void quiet_means_no_claim_and_no_message(void **state)
+{
+	struct simple s = simple_world(8);
+	int n = 0, credit;
+
+	(void)state;
+	assert_int_equal(dispatch_quiet(w.d, called, &n), 0);
+	world_settle(&w);
+	assert_int_equal(n, 1);
+	credit = client_claim_credit(s.c, s.p); /* between claim and publish */
+	assert_int_equal(dispatch_quiet(w.d, called, &n), 0);
+	world_run(&w, 10 * MS);
+	assert_int_equal(n, 1);
+	assert_int_equal(client_try(s.c, s.p, NO_TOKEN), 0);
+	world_run(&w, 10 * MS);
+	bridge_read(s.b);
+	bridge_answer(s.b, 0, 0);
+	world_run(&w, 10 * MS);
+	assert_int_equal(n, 1);
+	atomic_store(&w.page->channel[0].cell[credit - 1], 0);
+	world_run(&w, 10 * MS);
+	assert_int_equal(n, 2);
+	world_destroy(&w);
+}
+
+static void held_messages_go_out_by_stamp(void **state)
+{
+	struct simple s = simple_world(8);
+
+	(void)state;
+	assert_int_equal(dispatch_hold(w.d, true), 0);
+	for (unsigned i = 0; i < 5; i++)
+		assert_int_equal(client_try(s.c, s.p, NO_TOKEN), 0);
+	world_settle(&w);
+	assert_int_equal(bridge_read(s.b), 0);
+	assert_int_equal(dispatch_hold(w.d, false), 0);
+	world_settle(&w);
+	assert_int_equal(bridge_read(s.b), 5);
+	for (unsigned i = 0; i < 5; i++)
+		assert_int_equal(s.b->held[i].sequence, 5 - i); /* world.c: later ones have earlier stamps */
+	bridge_answer_all(s.b, 0, 0);
+	world_settle(&w);
+	assert_int_equal(client_read(s.c), 5);
+	world_destroy(&w);
+}
+
+static void a_deleted_publisher_still_gets_its_completions(void **state)
+{
+	struct simple s = simple_world(8);
+	struct test_pub copy = *s.p;
+
+	(void)state;
+	assert_int_equal(client_try(s.c, s.p, 5), 0);
+	client_unadvertise(s.c, s.p);
+	world_settle(&w);
+	assert_int_equal(bridge_read(s.b), 1);
+	bridge_answer(s.b, 0, 0);
+	world_settle(&w);
+	client_expect(s.c, &copy, 1, SIM_REASON_NONE);
+	assert_int_equal(dispatch_channel_del(w.d, 0), 0);
+	world_settle(&w);
+	assert_int_equal(w.n_channel_free, 1);
+	assert_int_equal(w.n_sub_free, 1);
+	world_channel(&w, 0, 4, false); /* the number is free again */
+	world_route(&w, 0, 0);
+	s.p = client_advertise(s.c, 0);
+	s.b->knows = 0;
+	assert_int_equal(client_try(s.c, s.p, 5), 0);
+	world_settle(&w);
+	assert_int_equal(bridge_read(s.b), 1); /* world.c: only after the channel was announced again */
+	world_destroy(&w);
+}
+
+static void shutdown_answers_everything(void **state)
+{
+	struct simple s = simple_world(64);
+	int first = 0, second = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 30; i++)
+		assert_int_equal(client_try(s.c, s.p, NO_TOKEN), 0);
+	world_settle(&w);
+	assert_int_equal(bridge_read(s.b), 8);
+	assert_int_equal(dispatch_shutdown(w.d, false, called, &first), 0);
+	world_settle(&w);
+	assert_int_equal(client_read(s.c), 22); /* queued ones, at once */
+	assert_int_equal(first, 0);
+	assert_int_equal(client_try(s.c, s.p, NO_TOKEN), 0);
+	world_settle(&w);
+	client_expect(s.c, s.p, 31, SIM_REASON_SHUTDOWN);
+	bridge_answer(s.b, 0, 0);
+	world_settle(&w);
+	client_expect(s.c, s.p, 1, SIM_REASON_NONE);
+	assert_int_equal(dispatch_shutdown(w.d, true, called, &second), 0);
+	world_settle(&w);
+	assert_int_equal(first, 1);
+	assert_int_equal(second, 1);
+	for (uint64_t i = 2; i <= 31; i++)
+		client_expect(s.c, s.p, i, SIM_REASON_SHUTDOWN);
+	world_destroy(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_message_goes_all_the_way),
+		cmocka_unit_test(a_failure_is_told),
+		cmocka_unit_test(without_a_bridge),
+		cmocka_unit_test(a_bridge_that_is_not_connected),
+		cmocka_unit_test(pause_between_publish_and_take),
+		cmocka_unit_test(a_probe_is_answered),
+		cmocka_unit_test(a_local_message_gives_its_credit_back),
+		cmocka_unit_test(a_full_window_goes_in_batches),
+		cmocka_unit_test(a_bridge_sees_the_order_of_publishing),
+		cmocka_unit_test(the_doorbell_is_heard_at_any_moment),
+		cmocka_unit_test(quiet_means_no_claim_and_no_message),
+		cmocka_unit_test(held_messages_go_out_by_stamp),
+		cmocka_unit_test(a_deleted_publisher_still_gets_its_completions),
+		cmocka_unit_test(shutdown_answers_everything),
+	};
+
+	return cmocka_run_group_tests_name("dispatch: messages", tests, NULL, NULL);
+}

@@ -1,0 +1,682 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See world.h. Thread: one. */
+#include "scenario/dispatch/world.h"
+
+#include <errno.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "fd.h"
+
+#define TYPE_HASH UINT64_C(0x1234)
+#define BODY 64
+
+/* ---- events ---- */
+
+static void on_status(void *user, uint32_t id, enum sim_bridge_status status, const char *detail)
+{
+	struct world *w = user;
+
+	(void)detail;
+	w->n_status++;
+	w->status[id] = status;
+}
+
+static void on_broken(void *user, uint32_t id, const char *why)
+{
+	struct world *w = user;
+
+	(void)id;
+	w->n_broken++;
+	snprintf(w->broken_why, sizeof(w->broken_why), "%s", why);
+}
+
+static void on_stuck(void *user, uint32_t id, int64_t late_dur_ns)
+{
+	(void)id;
+	assert_true(late_dur_ns >= 5 * S);
+	((struct world *)user)->n_stuck++;
+}
+
+static void on_idle(void *user, uint32_t id)
+{
+	(void)id;
+	((struct world *)user)->n_idle++;
+}
+
+static void on_channel_free(void *user, uint32_t id)
+{
+	((struct world *)user)->n_channel_free++;
+	((struct world *)user)->last_channel_free = id;
+}
+
+static void on_sub_free(void *user, struct ipc_sub *sub)
+{
+	((struct world *)user)->n_sub_free++;
+	ipc_sub_destroy(sub);
+}
+
+static const struct dispatch_events events = {
+	.bridge_status = on_status,
+	.bridge_broken = on_broken,
+	.bridge_stuck = on_stuck,
+	.bridge_idle = on_idle,
+	.channel_free = on_channel_free,
+	.sub_free = on_sub_free,
+};
+
+/* ---- world ---- */
+
+static struct ipc *attach(struct world *w, const char *app)
+{
+	struct ipc_options o = { .backend = "mem", .app = app, .bus = w->bus };
+	struct ipc *ipc;
+
+	assert_int_equal(ipc_attach(&o, &ipc), 0);
+	return ipc;
+}
+
+static void make_plane(struct world *w)
+{
+	char app[32];
+
+	snprintf(app, sizeof(app), "simd.%u", ++w->life);
+	w->simd = attach(w, app);
+	assert_int_equal(ipc_beacon_create(w->simd), 0);
+	w->base_slots = ipc_mem_slots_used(w->bus);
+}
+
+static void make_page(struct world *w)
+{
+	w->page = aligned_alloc(64, sizeof(*w->page));
+	assert_non_null(w->page);
+	memset(w->page, 0, sizeof(*w->page));
+	w->page->abi = WIRE_ABI;
+	w->page->size = sizeof(*w->page);
+}
+
+void world_create(struct world *w, uint64_t seed, uint32_t lanes_max)
+{
+	static const struct ipc_mem_pool pools[] = { { 256, 2048 }, { 1024, 64 } };
+	struct ipc_mem_options bus = { .pools = pools, .n_pools = 2, .virtual_time = true };
+	struct dispatch_options o = { .events = &events, .user = w, .lanes_max = lanes_max };
+
+	memset(w, 0, sizeof(*w));
+	mem_stats(&w->before);
+	w->clock.flags = SIM_CLOCK_STARTED;
+	w->next_publisher = 100;
+	assert_int_equal(exec_sim_create(seed, 10 * S, &w->x), 0);
+	assert_int_equal(ipc_mem_bus_create(&bus, &w->bus), 0);
+	make_page(w);
+	make_plane(w);
+	o.exec = o.owner = w->x;
+	o.page = w->page;
+	o.clock = &w->clock;
+	assert_int_equal(dispatch_create(&o, &w->d), 0);
+	assert_int_equal(dispatch_set_ipc(w->d, w->simd, w->life), 0);
+	world_settle(w);
+}
+
+static void count_call(void *arg)
+{
+	((struct world *)arg)->n_called++;
+}
+
+static void end_peers(struct world *w)
+{
+	for (unsigned i = 0; i < WORLD_BRIDGES; i++)
+		if (w->bridges[i].alive)
+			bridge_dies(&w->bridges[i]);
+	world_settle(w);
+	for (unsigned i = 0; i < WORLD_CLIENTS; i++)
+		if (w->clients[i].id)
+			client_dies(&w->clients[i]);
+	world_settle(w);
+}
+
+static void expect_clean_cells(const struct world *w)
+{
+	for (uint32_t i = 0; i < WIRE_CHANNELS_MAX; i++)
+		assert_int_equal(world_credits_claimed(w, i), 0);
+	for (uint32_t i = 0; i < WIRE_TOKENS_MAX; i++)
+		assert_false(world_token_claimed(w, i));
+}
+
+void world_destroy(struct world *w)
+{
+	struct mem_stats after;
+
+	w->n_called = 0;
+	end_peers(w);
+	assert_int_equal(dispatch_shutdown(w->d, false, count_call, w), 0);
+	world_settle(w);
+	assert_int_equal(w->n_called, 1);
+	assert_int_equal(dispatch_outstanding(w->d), 0);
+	expect_clean_cells(w);
+	assert_int_equal(ipc_mem_slots_used(w->bus), w->base_slots);
+	dispatch_destroy(w->d);
+	world_settle(w);
+	ipc_detach(w->simd);
+	ipc_mem_bus_destroy(w->bus);
+	exec_destroy(w->x);
+	free(w->page);
+	mem_stats(&after);
+	assert_int_equal(after.blocks, w->before.blocks);
+	assert_int_equal(after.bytes, w->before.bytes);
+}
+
+void world_settle(struct world *w)
+{
+	assert_true(exec_sim_settle(w->x) >= 0);
+}
+
+void world_run(struct world *w, int64_t dur_ns)
+{
+	assert_true(exec_sim_run(w->x, exec_now(w->x) + dur_ns) >= 0);
+}
+
+void world_pause(struct world *w, bool paused)
+{
+	w->clock.flags = SIM_CLOCK_STARTED | (paused ? SIM_CLOCK_PAUSED : 0);
+}
+
+static void copy_stats(void *arg, const struct dispatch_stats *s)
+{
+	struct world *w = arg;
+
+	assert_true(s->n_channels <= WORLD_CHANNELS && s->n_bridges <= WORLD_BRIDGES);
+	memcpy(w->channel_stats, s->channels, s->n_channels * sizeof(*s->channels));
+	memcpy(w->bridge_stats, s->bridges, s->n_bridges * sizeof(*s->bridges));
+	w->stats = *s;
+	w->stats.channels = w->channel_stats;
+	w->stats.bridges = w->bridge_stats;
+}
+
+void world_stats(struct world *w)
+{
+	memset(&w->stats, 0xff, sizeof(w->stats));
+	assert_int_equal(dispatch_stats(w->d, copy_stats, w), 0);
+	world_settle(w);
+	assert_int_not_equal(w->stats.n_channels, UINT32_MAX);
+}
+
+/* ---- registry ---- */
+
+static void channel_name(uint32_t id, char ret[32])
+{
+	snprintf(ret, 32, "/test/ch%u", id);
+}
+
+static struct ipc_sub *subscribe(struct world *w, uint32_t id, uint32_t depth)
+{
+	struct ipc_sub_options o = { .depth = depth };
+	struct ipc_sub *sub;
+	char name[32];
+
+	channel_name(id, name);
+	assert_int_equal(ipc_sub_create(w->simd, name, &o, &sub), 0);
+	return sub;
+}
+
+void world_channel(struct world *w, uint32_t id, uint32_t window, bool ordered)
+{
+	struct dispatch_channel c = { .id = id, .type_hash = TYPE_HASH, .type_json = "{\"name\":\"test/T\"}", .window = window,
+				      .depth = window * 2, .ordered = ordered };
+	char name[32];
+
+	channel_name(id, name);
+	c.name = name;
+	c.sub = subscribe(w, id, c.depth);
+	atomic_store(&w->page->channel[id].window, window);
+	assert_int_equal(dispatch_channel_add(w->d, &c), 0);
+	world_settle(w);
+}
+
+void world_bridge(struct world *w, uint32_t id, uint32_t queue)
+{
+	struct dispatch_bridge b = { .id = id, .queue = queue, .deadline_dur_ns = 1 * S, .kill_after_dur_ns = 5 * S };
+	char name[32];
+
+	snprintf(name, sizeof(name), "bridge%u", id);
+	b.name = name;
+	assert_int_equal(dispatch_bridge_add(w->d, &b), 0);
+	w->bridges[id].id = id;
+	w->bridges[id].w = w;
+	world_settle(w);
+}
+
+void world_route(struct world *w, uint32_t channel, uint32_t bridge)
+{
+	assert_int_equal(dispatch_route(w->d, channel, bridge, "{\"k\":1}"), 0);
+	world_settle(w);
+}
+
+unsigned world_credits_claimed(const struct world *w, uint32_t channel)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < WIRE_WINDOW_MAX; i++)
+		n += atomic_load(&w->page->channel[channel].cell[i]) != 0;
+	return n;
+}
+
+bool world_token_claimed(const struct world *w, uint32_t token)
+{
+	return atomic_load(&w->page->token[token]) != 0;
+}
+
+/* ---- the data plane dies ---- */
+
+void world_roudi_dies(struct world *w)
+{
+	ipc_mem_roudi_kill(w->bus);
+	assert_int_equal(dispatch_restart_begin(w->d), 0);
+	world_settle(w);
+}
+
+static void follow(struct test_client *c)
+{
+	char app[32], name[32];
+
+	snprintf(app, sizeof(app), "client.%u.%u", c->id, c->w->life);
+	for (unsigned i = 0; i < WORLD_PUBS; i++)
+		ipc_pub_destroy(c->pubs[i].ipc);
+	ipc_detach(c->ipc);
+	c->ipc = attach(c->w, app);
+	for (unsigned i = 0; i < WORLD_PUBS; i++) {
+		if (!c->pubs[i].id)
+			continue;
+		channel_name(c->pubs[i].channel, name);
+		assert_int_equal(ipc_pub_create(c->ipc, name, NULL, &c->pubs[i].ipc), 0);
+	}
+}
+
+void world_roudi_back(struct world *w, unsigned n_channels)
+{
+	struct ipc *old = w->simd;
+
+	assert_int_equal(ipc_mem_roudi_start(w->bus), 0);
+	make_plane(w);
+	assert_int_equal(dispatch_restart_end(w->d, w->simd, w->life), 0);
+	for (uint32_t i = 0; i < n_channels; i++)
+		assert_int_equal(dispatch_channel_sub(w->d, i, subscribe(w, i, 2 * atomic_load(&w->page->channel[i].window))), 0);
+	world_settle(w);
+	for (unsigned i = 0; i < WORLD_CLIENTS; i++)
+		if (w->clients[i].id)
+			follow(&w->clients[i]);
+	for (unsigned i = 0; i < WORLD_BRIDGES; i++)
+		if (w->bridges[i].alive)
+			assert_int_equal(dispatch_bridge_life(w->d, i, w->life), 0);
+	world_settle(w);
+	ipc_detach(old); /* the core waits for sub_free first; in memory what is held stays readable */
+}
+
+/* ---- clients ---- */
+
+struct test_client *client_new(struct world *w)
+{
+	struct test_client *c = w->clients;
+	char app[32];
+	int sv[2], bell;
+
+	while (c->id)
+		assert_ptr_not_equal(++c, w->clients + WORLD_CLIENTS);
+	memset(c, 0, sizeof(*c));
+	c->w = w;
+	c->id = ++w->next_client;
+	snprintf(app, sizeof(app), "client.%u.%u", c->id, w->life);
+	c->ipc = attach(w, app);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sv), 0);
+	bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	assert_true(bell >= 0);
+	c->completion = sv[0];
+	c->doorbell = fd_dup(bell);
+	assert_int_equal(dispatch_client_add(w->d, c->id, app, sv[1], bell), 0);
+	world_settle(w);
+	return c;
+}
+
+struct test_pub *client_advertise(struct test_client *c, uint32_t channel)
+{
+	struct test_pub *p = c->pubs;
+	char name[32];
+
+	while (p->id)
+		assert_ptr_not_equal(++p, c->pubs + WORLD_PUBS);
+	*p = (struct test_pub){ .id = c->w->next_publisher++, .channel = channel };
+	channel_name(channel, name);
+	assert_int_equal(ipc_pub_create(c->ipc, name, NULL, &p->ipc), 0);
+	assert_int_equal(dispatch_publisher_add(c->w->d, p->id, channel, c->id, BODY), 0);
+	world_settle(c->w);
+	return p;
+}
+
+void client_unadvertise(struct test_client *c, struct test_pub *p)
+{
+	ipc_pub_destroy(p->ipc);
+	assert_int_equal(dispatch_publisher_del(c->w->d, p->id), 0);
+	*p = (struct test_pub){ 0 };
+}
+
+static void drop_client(struct test_client *c)
+{
+	ipc_detach(c->ipc);
+	fd_close(c->completion);
+	fd_close(c->doorbell);
+}
+
+void client_dies(struct test_client *c)
+{
+	for (unsigned i = 0; i < WORLD_PUBS; i++)
+		ipc_pub_destroy(c->pubs[i].ipc);
+	drop_client(c);
+	assert_int_equal(dispatch_client_gone(c->w->d, c->id), 0);
+	c->id = 0;
+}
+
+int client_claim_token(struct test_client *c, struct test_pub *p, uint32_t token)
+{
+	uint32_t expect = 0;
+
+	return atomic_compare_exchange_strong(&c->w->page->token[token], &expect, p->id) ? (int)token + 1 : -EBUSY;
+}
+
+int client_claim_credit(struct test_client *c, struct test_pub *p)
+{
+	struct wire_channel *ch = &c->w->page->channel[p->channel];
+	uint32_t window = atomic_load(&ch->window);
+
+	for (uint32_t i = 0; i < window; i++) {
+		uint32_t expect = 0;
+
+		if (atomic_compare_exchange_strong(&ch->cell[i], &expect, p->id))
+			return (int)i + 1;
+	}
+	return -EAGAIN;
+}
+
+struct sim_slot *client_loan(struct test_client *c, struct test_pub *p)
+{
+	struct sim_slot *s;
+	void *slot;
+
+	assert_int_equal(ipc_loan(p->ipc, sizeof(*s) + BODY, &slot), 0);
+	s = slot;
+	memset(s, 0, sizeof(*s) + BODY);
+	s->magic = SIM_SLOT_MAGIC;
+	s->version = SIM_SLOT_VERSION;
+	s->flags = SIM_SLOT_DISPATCH;
+	s->type_hash = TYPE_HASH;
+	s->channel_id = p->channel;
+	s->publisher_id = p->id;
+	s->sequence = p->sequence + 1;
+	s->publish_mono_ns = exec_now(c->w->x);
+	s->stamp_sim_ns = 1000 - (int64_t)s->sequence; /* so that order by stamp is not the order of arrival */
+	s->iox_generation = c->w->life;
+	s->body_size = BODY;
+	memset(s + 1, (int)s->sequence & 0xff, BODY);
+	return s;
+}
+
+void client_ring(struct test_client *c)
+{
+	uint64_t one = 1;
+
+	atomic_thread_fence(memory_order_seq_cst);
+	if (!atomic_load(&c->w->page->awake))
+		assert_int_equal(write(c->doorbell, &one, sizeof(one)), sizeof(one));
+}
+
+void client_publish(struct test_client *c, struct test_pub *p, struct sim_slot *s)
+{
+	p->sequence++;
+	assert_int_equal(ipc_publish(p->ipc, s), 0);
+	client_ring(c);
+}
+
+int client_try(struct test_client *c, struct test_pub *p, uint32_t token)
+{
+	int t = 0, credit;
+	struct sim_slot *s;
+
+	if (c->w->clock.flags & SIM_CLOCK_PAUSED)
+		return -ECANCELED;
+	if (token != NO_TOKEN) {
+		t = client_claim_token(c, p, token);
+		if (t < 0)
+			return t;
+	}
+	credit = client_claim_credit(c, p);
+	if (credit < 0) {
+		if (t)
+			atomic_store(&c->w->page->token[token], 0);
+		return credit;
+	}
+	s = client_loan(c, p);
+	s->token_cell = (uint32_t)t;
+	s->credit_cell = (uint32_t)credit;
+	client_publish(c, p, s);
+	return 0;
+}
+
+unsigned client_read(struct test_client *c)
+{
+	struct { struct lane_head head; struct lane_complete rec[LANE_BATCH]; } packet;
+	unsigned before = c->n_done;
+	ssize_t n;
+
+	while ((n = recv(c->completion, &packet, sizeof(packet), MSG_DONTWAIT)) > 0) {
+		assert_int_equal(packet.head.op, LANE_COMPLETE);
+		assert_in_range(packet.head.count, 1, LANE_BATCH);
+		assert_int_equal(packet.head.length, packet.head.count * sizeof(packet.rec[0]));
+		assert_int_equal(n, sizeof(packet.head) + packet.head.length);
+		for (unsigned i = 0; i < packet.head.count; i++) {
+			assert_true(c->n_done < WORLD_RECORDS);
+			c->done[c->n_done++] = (struct done_record){ .publisher_id = packet.rec[i].publisher_id,
+				.reason = packet.rec[i].reason, .sequence = packet.rec[i].sequence };
+		}
+	}
+	return c->n_done - before;
+}
+
+unsigned client_count(const struct test_client *c, const struct test_pub *p, uint64_t sequence)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < c->n_done; i++)
+		n += c->done[i].publisher_id == p->id && c->done[i].sequence == sequence;
+	return n;
+}
+
+void client_expect(struct test_client *c, const struct test_pub *p, uint64_t sequence, enum sim_reason reason)
+{
+	client_read(c);
+	assert_int_equal(client_count(c, p, sequence), 1);
+	for (unsigned i = 0; i < c->n_done; i++)
+		if (c->done[i].publisher_id == p->id && c->done[i].sequence == sequence)
+			assert_int_equal(c->done[i].reason, reason);
+}
+
+/* ---- bridges ---- */
+
+struct test_bridge *bridge_attach_quiet(struct world *w, uint32_t id)
+{
+	struct test_bridge *b = &w->bridges[id];
+	int sv[2];
+
+	assert_false(b->alive);
+	memset(b, 0, sizeof(*b));
+	b->w = w;
+	b->id = id;
+	b->alive = true;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sv), 0);
+	b->lanes[b->n_lanes++] = sv[0];
+	assert_int_equal(dispatch_bridge_attach(w->d, id, sv[1]), 0);
+	world_settle(w);
+	return b;
+}
+
+struct test_bridge *bridge_attach(struct world *w, uint32_t id)
+{
+	struct test_bridge *b = bridge_attach_quiet(w, id);
+
+	bridge_status(b, SIM_BRIDGE_CONNECTED);
+	world_settle(w);
+	return b;
+}
+
+void bridge_send_raw(struct test_bridge *b, int lane, const void *data, size_t len)
+{
+	/* EPIPE: simd has closed the lane; that is what some tests are about */
+	if (send(b->lanes[lane], data, len, MSG_NOSIGNAL) < 0)
+		assert_int_equal(errno, EPIPE);
+}
+
+void bridge_status(struct test_bridge *b, enum sim_bridge_status status)
+{
+	struct { struct lane_head head; struct lane_status s; char text[4]; } packet = {
+		.head = { .op = LANE_STATUS, .count = 1, .length = sizeof(packet.s) + 4 },
+		.s = { .status = status, .sent = 1, .failed = 2, .dropped = 3, .bytes = 4 },
+		.text = { 'f', 'i', 'n', 'e' },
+	};
+
+	bridge_send_raw(b, 0, &packet, sizeof(packet.head) + packet.head.length);
+}
+
+void bridge_closes(struct test_bridge *b)
+{
+	for (int i = 0; i < b->n_lanes; i++)
+		b->lanes[i] = fd_close(b->lanes[i]);
+}
+
+void bridge_dies(struct test_bridge *b)
+{
+	bridge_closes(b);
+	b->alive = false;
+	b->n_held = 0;
+	assert_int_equal(dispatch_bridge_gone(b->w->d, b->id), 0);
+}
+
+static void note_delivery(struct test_bridge *b, int lane, const struct lane_deliver *r)
+{
+	const struct sim_slot *s;
+	const void *slot;
+
+	assert_true(b->knows >> r->channel_id & 1);
+	assert_int_equal(r->size, sizeof(*s) + BODY);
+	assert_true(b->n_held < WORLD_RECORDS);
+	b->held[b->n_held] = (struct held){ .delivery = r->delivery, .ref = r->ref, .channel = r->channel_id, .lane = lane };
+	if (ipc_import(b->w->simd, r->ref, r->size, &slot) == 0 && r->iox_generation == b->w->life) {
+		s = slot;
+		assert_int_equal(s->channel_id, r->channel_id);
+		assert_int_equal(((const unsigned char *)(s + 1))[BODY - 1], s->sequence & 0xff);
+		b->held[b->n_held].sequence = s->sequence;
+		b->held[b->n_held].publisher_id = s->publisher_id;
+	}
+	b->n_held++;
+	b->received++;
+}
+
+static void note_channel(struct test_bridge *b, const char *text, size_t len)
+{
+	unsigned id;
+	char copy[256];
+
+	assert_in_range(len, 1, sizeof(copy) - 1);
+	memcpy(copy, text, len);
+	copy[len] = '\0';
+	assert_int_equal(sscanf(copy, "{\"id\":%u,", &id), 1);
+	assert_non_null(strstr(copy, "\"type\":{\"name\":\"test/T\"},\"options\":{\"k\":1}}"));
+	assert_false(b->knows >> id & 1 && b->n_lanes == 1);
+	b->knows |= UINT64_C(1) << id;
+}
+
+static void note_packet(struct test_bridge *b, int lane, const struct lane_head *h, int fd)
+{
+	const struct lane_deliver *rec = (const void *)(h + 1);
+
+	b->packets++;
+	switch (h->op) {
+	case LANE_DELIVER:
+		assert_in_range(h->count, 1, LANE_BATCH);
+		assert_int_equal(h->length, h->count * sizeof(*rec));
+		for (unsigned i = 0; i < h->count; i++)
+			note_delivery(b, lane, &rec[i]);
+		break;
+	case LANE_CHANNEL:
+		note_channel(b, (const char *)(h + 1), h->length);
+		break;
+	case LANE_CONNECT:
+		b->connects++;
+		assert_in_range(h->length, 0, sizeof(b->connection) - 1);
+		memcpy(b->connection, h + 1, h->length);
+		b->connection[h->length] = '\0';
+		break;
+	case LANE_OPEN:
+		assert_true(fd >= 0 && b->n_lanes < WORLD_LANES);
+		b->lanes[b->n_lanes++] = fd;
+		break;
+	case LANE_CLOSE:
+		b->closing[lane] = true;
+		break;
+	default:
+		fail_msg("simd sent packet %u", h->op);
+	}
+}
+
+unsigned bridge_read(struct test_bridge *b)
+{
+	static _Alignas(16) unsigned char packet[LANE_PACKET_MAX];
+	unsigned before = b->received;
+
+	for (int i = 0; i < b->n_lanes; i++) {
+		unsigned n_fds = 0;
+		int fd = -1;
+		ssize_t n;
+
+		while (b->lanes[i] >= 0 && (n = fd_recv(b->lanes[i], packet, sizeof(packet), &fd, 1, &n_fds, MSG_DONTWAIT)) > 0) {
+			const struct lane_head *h = (const void *)packet;
+
+			assert_true((size_t)n >= sizeof(*h) && h->length == (size_t)n - sizeof(*h));
+			note_packet(b, i, h, n_fds ? fd : -1);
+			n_fds = 0;
+		}
+	}
+	return b->received - before;
+}
+
+void bridge_send_done(struct test_bridge *b, int lane, uint64_t delivery, int result)
+{
+	struct { struct lane_head head; struct lane_done rec; } packet = {
+		.head = { .op = LANE_DONE, .count = 1, .length = sizeof(packet.rec) },
+		.rec = { .delivery = delivery, .result = result, .service_us = 10 },
+	};
+
+	bridge_send_raw(b, lane, &packet, sizeof(packet));
+}
+
+void bridge_answer(struct test_bridge *b, unsigned i, int result)
+{
+	assert_true(i < b->n_held);
+	bridge_send_done(b, b->held[i].lane, b->held[i].delivery, result);
+	memmove(&b->held[i], &b->held[i + 1], (b->n_held - i - 1) * sizeof(b->held[0]));
+	b->n_held--;
+}
+
+void bridge_answer_all(struct test_bridge *b, int result, uint32_t service_us)
+{
+	while (b->n_held) {
+		struct { struct lane_head head; struct lane_done rec[LANE_BATCH]; } packet = { .head = { .op = LANE_DONE } };
+		unsigned n = 0;
+		int lane = b->held[0].lane;
+
+		for (; n < b->n_held && n < LANE_BATCH; n++)
+			packet.rec[n] = (struct lane_done){ .delivery = b->held[n].delivery, .result = result, .service_us = service_us };
+		packet.head.count = (uint16_t)n;
+		packet.head.length = n * (uint32_t)sizeof(packet.rec[0]);
+		bridge_send_raw(b, lane, &packet, sizeof(packet.head) + packet.head.length);
+		memmove(b->held, b->held + n, (b->n_held - n) * sizeof(b->held[0]));
+		b->n_held -= n;
+	}
+}
