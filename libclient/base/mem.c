@@ -59,7 +59,12 @@ void *mem_alloc(size_t size)
 
 void *mem_calloc(size_t n, size_t size)
 {
-	return admit() ? count(calloc(n ? n : 1, size ? size : 1)) : NULL;
+	size_t total;
+
+	/* checked here: a sanitizer's calloc would abort */
+	if (__builtin_mul_overflow(n, size, &total) || !admit())
+		return NULL;
+	return count(calloc(1, total ? total : 1));
 }
 
 void *mem_zalloc(size_t size)

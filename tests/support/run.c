@@ -203,21 +203,23 @@ static void remove_tree(const char *dir)
 		waitpid(pid, NULL, 0);
 }
 
+/*
+ * The runner is the subreaper of what it starts, so whatever a test leaves in its group is reaped
+ * here; what had to be killed for it was left behind.
+ */
 static void finish(struct run *r, unsigned slot)
 {
 	struct test *t = r->slot[slot];
+	siginfo_t info;
+	int status;
 
 	/* the leader is still a zombie, so its group's number cannot be anybody else's */
-	siginfo_t info;
-
 	waitid(P_PID, (id_t)t->pid, &info, WEXITED | WNOWAIT);
 	t->took_dur_ns = mono_now_ns() - t->start_mono_ns;
 	kill(-t->pid, SIGKILL);
 	waitpid(t->pid, &t->status, 0);
-	for (int i = 0; kill(-t->pid, 0) == 0 && i < 200; i++) {
-		t->left = !t->timed_out;
-		mono_sleep_until(mono_now_ns() + 5 * NS_PER_MS);
-	}
+	while (waitpid(-t->pid, &status, 0) > 0)
+		t->left |= WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !t->timed_out;
 	t->pidfd = fd_close(t->pidfd);
 	r->slot[slot] = NULL;
 	r->running--;
@@ -281,6 +283,45 @@ static int run_all(struct run *r, bool alone)
 	return 0;
 }
 
+/* Processes that left their test's group and outlived it: killed, and one failure for all of them. */
+static void end_strays(struct run *r)
+{
+	char path[64], *text;
+	bool any = false;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		continue;
+	if (fd_read_file(path, LOG_BYTES, &text, NULL) < 0)
+		return;
+	for (char *s = strtok(text, " "); s; s = strtok(NULL, " ")) {
+		pid_t pid = (pid_t)strtol(s, NULL, 10);
+		char *name = NULL;
+
+		snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+		if (fd_read_file(path, 64, &name, NULL) < 0)
+			continue;
+		printf("FAIL a test left process %d behind: %s", (int)pid, name);
+		mem_free(name);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		any = true;
+	}
+	mem_free(text);
+	r->failed += any;
+}
+
+static void cleanup(struct run *r)
+{
+	for (unsigned i = 0; r->tests && i <= r->n; i++) { /* the one behind the last may be half made */
+		mem_free(r->tests[i].name);
+		mem_free(r->tests[i].log);
+		mem_free(r->tests[i].dir);
+	}
+	mem_free(r->tests);
+	remove_tree(r->tmp);
+}
+
 /* MODE:LIMIT:PATH */
 static int parse_test(struct run *r, const char *s, struct test *t)
 {
@@ -310,7 +351,7 @@ static int setup(struct run *r, int n, char **specs)
 	snprintf(r->tmp, sizeof(r->tmp), "%s/simcheck.XXXXXX", tmp ? tmp : "/tmp");
 	if (!mkdtemp(r->tmp))
 		return err_sys(-errno, "%s", r->tmp);
-	r->tests = mem_calloc((size_t)n, sizeof(*r->tests));
+	r->tests = mem_calloc((size_t)n + 1, sizeof(*r->tests));
 	if (!r->tests)
 		return err_nomem();
 	for (r->n = 0; r->n < (unsigned)n; r->n++) {
@@ -341,12 +382,14 @@ int main(int argc, char **argv)
 	opt_parse_or_exit(&program, first, argv, &r.a);
 	signal(SIGINT, on_signal);
 	signal(SIGTERM, on_signal);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	e = setup(&r, argc - first, argv + first);
 	if (e == 0)
 		e = run_all(&r, false);
 	if (e == 0)
 		e = run_all(&r, true);
-	remove_tree(r.tmp);
+	end_strays(&r);
+	cleanup(&r);
 	if (e < 0 || stop_signal) {
 		fprintf(stderr, "run: %s\n", e < 0 ? err_why() : "interrupted");
 		r.failed++;

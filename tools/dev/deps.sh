@@ -1,0 +1,64 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Install what is missing, by name, from Debian:  tools/dev/deps.sh [build] [demo] [check] [full]
+# Asks for nothing and touches nothing when everything is there.
+set -u
+
+# what each use needs on top of the ones before it
+build='gcc make libc6-dev binutils libjansson-dev zlib1g-dev libncurses-dev iceoryx libiceoryx-binding-c-dev scdoc'
+demo='sumo util-linux procps'
+check='libcmocka-dev clang-format-14 iproute2 util-linux mount bash g++ gzip procps sumo'
+full='clang llvm libclang-rt-14-dev'
+
+need=
+for use in "${@:-build}"; do
+	case $use in
+	build) need="$need $build" ;;
+	demo) need="$need $build $demo" ;;
+	check) need="$need $build $check" ;;
+	full) need="$need $build $check $full" ;;
+	*) echo "deps: unknown use \"$use\"; give build, demo, check or full" >&2; exit 2 ;;
+	esac
+done
+
+if ! command -v dpkg-query >/dev/null 2>&1; then
+	echo "deps: this is not a Debian system; install by hand what these packages hold: $need" >&2
+	exit 0
+fi
+
+installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
+
+missing=
+for p in $need; do
+	case " $missing " in *" $p "*) continue ;; esac
+	installed "$p" || missing="$missing $p"
+done
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" -eq 0 ]; then
+	root=
+elif command -v sudo >/dev/null 2>&1 && { [ -t 0 ] || sudo -n true 2>/dev/null; }; then
+	root=sudo
+else
+	echo "deps: missing packages; as root, run: apt-get install --no-install-recommends$missing" >&2
+	exit 1
+fi
+
+# Lists are fetched only when a package is not in them: a machine without network may still have it cached.
+for p in $missing; do
+	if ! apt-cache show "$p" >/dev/null 2>&1; then
+		echo "deps: updating the package lists"
+		$root apt-get -qq update || { echo "deps: apt-get update failed; is the network there?" >&2; exit 1; }
+		break
+	fi
+done
+echo "deps: installing$missing"
+install() { DEBIAN_FRONTEND=noninteractive $root apt-get -qq -y install --no-install-recommends $missing </dev/null >"$log" 2>&1; }
+log=$(mktemp) || exit 1
+trap 'rm -f "$log"' EXIT
+# lists that are older than the archive name files that are gone: fetch them once and try again
+install || { $root apt-get -qq update && install; } || {
+	tail -20 "$log" >&2
+	echo "deps: apt-get install failed; install by hand:$missing" >&2
+	exit 1
+}
