@@ -6,7 +6,7 @@
 #   make check      install what is missing, build, test (quick); FULL=1: everything
 #   make bench      measure (BENCH=name,... for a part) into $(B)/bench.json
 #   make install    DESTDIR= PREFIX=
-#   make help       the rest
+#   make help       the rest: fuzz, tests, run-tests, deps, clean, and the switches
 MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 .DELETE_ON_ERROR:
@@ -52,14 +52,20 @@ LIBS     :=   # libraries, plug-ins
 TESTS    :=   # test programs and scripts, run by make check
 TESTS_NS :=   # the same, run in namespaces of their own: those that start RouDi, listen, or use fixed names
 TESTS_ALONE := # of both: those that must not share the machine with another test
+TESTS_FAULT :=  # long ones that kill and restart things: with FULL=1 only, in namespaces
+TESTS_NOSAN :=  # of TESTS: those that a sanitizer cannot run
 # LIMIT_<basename> := seconds, where 60 do not suffice
+CHECKS   :=   # scripts that look at the tree and at what was built
+FUZZERS  :=   # tests/fuzz/fuzz_<name>.c; FUZZ_LIBS_<name> the archives it needs
 EXAMPLES :=   # example programs
 INTERNAL :=   # helper programs that are built but not installed
 GENERATED :=  # stamps of generated headers, made before anything that could include them
 
 include schemas/module.mk libclient/module.mk daemon/module.mk tools/module.mk config/module.mk tests/module.mk
 
-all: $(LIBS) $(PROGRAMS) $(INTERNAL) $(EXAMPLES)
+MANUALS := $(foreach p,$(sort $(shell find config daemon libclient schemas tools -name '*.[1-8].scd' 2>/dev/null)),$(B)/man/$(basename $(notdir $(p))))
+
+all: $(LIBS) $(PROGRAMS) $(INTERNAL) $(EXAMPLES) $(MANUALS)
 
 $(B)/obj/%.o: %.c | $(GENERATED)
 	@mkdir -p $(@D)
@@ -75,28 +81,23 @@ $(B)/bin/% $(B)/test/% $(B)/examples/%:
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LINK_$(@F)) $(LINK_$(patsubst $(B)/%/,%,$(dir $@)))
 
+# manual pages stand beside their program, in scdoc
+define manual
+$(B)/man/$(basename $(notdir $(1))): $(1)
+	@mkdir -p $$(@D)
+	scdoc <$$< >$$@
+endef
+$(foreach p,$(shell find config daemon libclient schemas tools -name '*.[1-8].scd' 2>/dev/null),$(eval $(call manual,$(p))))
+
 clean:
 	rm -rf $(B)
 
-# ---- tests ----
+include tests/check.mk config/install.mk
 
-JOBS ?= $(shell nproc)
-RUN  := $(B)/test/run
-test_mode = $(if $(filter $(1),$(TESTS_NS)),n)$(if $(filter $(1),$(TESTS_ALONE)),a)-
-test_spec = $(call test_mode,$(1)):$(or $(LIMIT_$(notdir $(1))),60):$(1)
-# what a run takes: ONLY=word picks the tests whose name contains it
-chosen = $(if $(ONLY),$(foreach t,$(1),$(if $(findstring $(ONLY),$(notdir $(t))),$(t))),$(1))
+help:
+	@sed -n 's/^#   \(make.*\)/  \1/p' Makefile
+	@sed -n 's/^#?  /  /p' tests/check.mk config/install.mk
 
-tests: all $(RUN) $(filter $(B)/%,$(TESTS) $(TESTS_NS))
-
-# only the tests, on what is built with these flags; TOTALS= collects the counts
-run-tests: tests
-	@B=$(B) CC='$(CC)' $(RUN) --jobs $(if $(filter 1,$(JOBS)),1,2) --logs $(B)/check --wrap tests/support/ns.sh \
-		$(if $(TOTALS),--totals $(TOTALS)) $(foreach t,$(call chosen,$(sort $(TESTS) $(TESTS_NS))),$(call test_spec,$(t)))
-
-check:
-	@tools/dev/check.sh $(if $(FULL),full,quick)
-
-.PHONY: all clean tests run-tests check
+.PHONY: all clean help
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)

@@ -53,7 +53,10 @@ for p in $missing; do
 	fi
 done
 echo "deps: installing$missing"
-install() { DEBIAN_FRONTEND=noninteractive $root apt-get -qq -y install --no-install-recommends $missing </dev/null >"$log" 2>&1; }
+install()
+{
+	$root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y install --no-install-recommends $missing </dev/null >"$log" 2>&1
+}
 log=$(mktemp) || exit 1
 trap 'rm -f "$log"' EXIT
 # lists that are older than the archive name files that are gone: fetch them once and try again

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+# How tests, checks, benches, the demo and the fuzzers are run. Included by the top Makefile.
+#
+#?  make run-tests    only the tests, with these flags; ONLY=word picks, LEVEL=unit|fault|all, SAN= CC= OPT= B=
+#?  make deps         install what is missing, by name, from Debian
+#?  make fuzz         fuzz each harness for FUZZ_SECONDS (30)
+#?  SAN=address,undefined | thread   builds beside the plain build, in-memory data plane only
+#?  DEMO_SECONDS=20 BRIDGES=logging  switches of make demo
+#?  WERROR=1          warnings are errors
+
+JOBS ?= $(shell nproc)
+RUN  := $(B)/test/run
+CHECKS += $(addprefix tools/dev/check-,format text headers arrows symbols man)
+
+# What a level runs: unit = what needs one process tree and no RouDi; fault = kill runs; else all but those.
+LEVEL ?= quick
+level_unit  = $(filter-out $(if $(SAN),$(TESTS_NOSAN)),$(TESTS))
+level_fault = $(TESTS_FAULT)
+level_quick = $(level_unit) $(if $(SAN),,$(TESTS_NS) $(CHECKS))
+level_all   = $(level_quick) $(level_fault)
+# ONLY=word: those whose name contains it
+chosen = $(sort $(if $(ONLY),$(foreach t,$(level_$(LEVEL)),$(if $(findstring $(ONLY),$(notdir $(t))),$(t))),$(level_$(LEVEL))))
+
+# n: in namespaces of its own; a: alone
+test_mode = $(if $(filter $(1),$(TESTS_NS) $(TESTS_FAULT)),n)$(if $(filter $(1),$(TESTS_ALONE)),a)-
+test_spec = $(call test_mode,$(1)):$(or $(LIMIT_$(notdir $(1))),60):$(1)
+
+tests: all $(RUN) $(filter $(B)/%,$(TESTS) $(TESTS_NS) $(TESTS_FAULT))
+
+run-tests: all $(RUN) $(filter $(B)/%,$(chosen))
+	@B=$(B) CC='$(CC)' $(RUN) --jobs $(if $(filter 1,$(JOBS)),1,2) --logs $(B)/check --wrap tests/support/ns.sh \
+		$(if $(TOTALS),--totals $(TOTALS)) $(foreach t,$(chosen),$(call test_spec,$(t)))
+
+check:
+	@JOBS=$(JOBS) tools/dev/check.sh $(if $(FULL),full,quick)
+
+DEPS ?= build
+deps:
+	@tools/dev/deps.sh $(DEPS)
+
+# ---- demo and benches ----
+
+DEMO_SECONDS ?= 20
+BRIDGES      ?= logging
+demo:
+	@tools/dev/deps.sh demo
+	@$(MAKE) -s --no-print-directory -j$(JOBS) all
+	@B=$(B) DEMO_SECONDS='$(DEMO_SECONDS)' BRIDGES='$(BRIDGES)' tools/dev/demo.sh
+
+BENCH ?=
+bench:
+	@tools/dev/deps.sh build
+	@$(MAKE) -s --no-print-directory -j$(JOBS) all $(B)/bin/bench
+	@tests/support/ns.sh $(B)/bin/bench --out $(B)/bench.json $(if $(BENCH),--only '$(BENCH)')
+
+# Every case once, briefly: does it run and write what it should?
+bench-smoke:
+	@$(MAKE) -s --no-print-directory -j$(JOBS) all $(B)/bin/bench
+	@tests/support/ns.sh $(B)/bin/bench --smoke --out $(B)/bench-smoke.json
+
+# ---- fuzzing ----
+
+FUZZ_SECONDS ?= 30
+define fuzzer
+$(B)/test/fuzz-$(1): $(B)/obj/tests/fuzz/fuzz_$(1).o $(B)/obj/tests/fuzz/replay.o $(FUZZ_LIBS_$(1))
+LINK_fuzz-$(1) = $(LINK_test)
+$(B)/fuzz/$(1): $(B)/obj/tests/fuzz/fuzz_$(1).o $(FUZZ_LIBS_$(1))
+	@mkdir -p $$(@D)
+	$$(CC) $$(ALL_CFLAGS) $$(ALL_LDFLAGS) -fsanitize=fuzzer -o $$@ $$(filter %.o,$$^) -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $$(LINK_test)
+run-fuzz-$(1): $(B)/fuzz/$(1)
+	@mkdir -p $(B)/fuzz/corpus/$(1)
+	$(B)/fuzz/$(1) -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 -timeout=5 -verbosity=0 -print_final_stats=1 \
+		$(if $(wildcard tests/fuzz/$(1).dict),-dict=tests/fuzz/$(1).dict) -artifact_prefix=$(B)/fuzz/ \
+		$(B)/fuzz/corpus/$(1) tests/fuzz/corpus/$(1)
+endef
+$(foreach f,$(FUZZERS),$(eval $(call fuzzer,$(f))))
+
+run-fuzzers: $(FUZZERS:%=run-fuzz-%)
+
+fuzz:
+	@tools/dev/deps.sh full
+	@$(MAKE) --no-print-directory CC=clang SAN=address,undefined B=build-fuzz OPT='-O1 -fsanitize=fuzzer-no-link' run-fuzzers
+
+.PHONY: tests run-tests check deps demo bench bench-smoke fuzz run-fuzzers

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs a fuzz harness over its corpus (tests/fuzz/corpus/<name>), or over the files given: what was
+ * found once stays found, in every run of the tests. Also cuts and flips each file a little, seeded,
+ * so that the harness sees more than the corpus itself. Thread: one.
+ */
+#include "tests/support/test.h"
+
+#include "fd.h"
+#include "mem.h"
+#include "rnd.h"
+
+#include <dirent.h>
+#include <string.h>
+
+#define VARIANTS 200
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static unsigned runs;
+
+static void run_variants(const char *path)
+{
+	struct rnd rnd;
+	char *text;
+	size_t len;
+
+	if (fd_read_file(path, 1 << 20, &text, &len) < 0)
+		fail_msg("%s cannot be read", path);
+	LLVMFuzzerTestOneInput((const uint8_t *)text, len);
+	rnd_seed(&rnd, test_seed(len));
+	for (int i = 0; i < VARIANTS && len; i++) {
+		size_t cut = rnd_below(&rnd, (uint32_t)len) + 1, at = rnd_below(&rnd, (uint32_t)len);
+		char kept = text[at];
+		char *copy;
+
+		text[at] = (char)rnd_u64(&rnd);
+		copy = mem_dup(text, i % 2 ? cut : len); /* a block of its own, so that a sanitizer sees reads beyond it */
+		assert_non_null(copy);
+		LLVMFuzzerTestOneInput((const uint8_t *)copy, i % 2 ? cut : len);
+		mem_free(copy);
+		text[at] = kept;
+	}
+	mem_free(text);
+	runs++;
+}
+
+static void corpus(void **state)
+{
+	const char *dir = *state;
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	char path[PATH_MAX];
+
+	if (!d)
+		fail_msg("%s is missing", dir);
+	while ((e = readdir(d))) {
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
+		run_variants(path);
+	}
+	closedir(d);
+	assert_true(runs > 0);
+}
+
+int main(int argc, char **argv)
+{
+	char dir[PATH_MAX];
+	const char *name = strrchr(argv[0], '-');
+	const struct CMUnitTest tests[] = { cmocka_unit_test_prestate(corpus, dir) };
+
+	snprintf(dir, sizeof(dir), "tests/fuzz/corpus/%s", argc > 1 ? argv[1] : name ? name + 1 : "");
+	return cmocka_run_group_tests_name(dir, tests, NULL, NULL);
+}
