@@ -32,3 +32,7 @@ $(B)/obj/gen/%.o: $(B)/gen/%.c $(MSG_STAMP)
 
 $(B)/lib/libschema.a: $(MSG_NAMES:%=$(B)/obj/gen/sim/msg/%.o) $(TYPEDESC_OBJ)
 LIBS += $(B)/lib/libschema.a
+
+include schemas/simgen.mk
+# The custom type of the examples.
+$(eval $(call simgen_package,example,libclient/examples/FloatArray.msg))

@@ -6,6 +6,7 @@
  * A file whose content would not change is left alone, so that nothing is rebuilt for it.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,7 @@ static const char usage[] =
 	"  -o outdir    write <outdir>/<package>/msg/<Name>.h and .c\n"
 	"  -l           also write all.h and all.c: every type of the package in one list\n"
 	"  -s           strict: the comment of every field begins with its unit, such as [m] or [-]\n"
-	"  --hash       print name and 64-bit hash of each type instead\n"
+	"  --hash       print name, 64-bit hash and bytes of the fixed struct of each type instead\n"
 	"  --help, --version\n";
 
 /* ---- output ---- */
@@ -187,10 +188,12 @@ static int read_all(const struct options *o, struct typeset *s)
 
 static void print_hashes(const struct typeset *s)
 {
-	for (unsigned i = 0; i < typeset_count(s); i++)
+	for (unsigned i = 0; i < typeset_count(s); i++) {
+		const struct sim_type *t = &typeset_entry(s, i)->type;
+
 		if (typeset_entry(s, i)->asked_for)
-			printf("%s %016llx\n", typeset_entry(s, i)->type.name,
-			       (unsigned long long)typeset_entry(s, i)->type.hash);
+			printf("%s %016" PRIx64 " %" PRIu32 "\n", t->name, t->hash, t->fixed_size);
+	}
 }
 
 /* ---- command line ---- */

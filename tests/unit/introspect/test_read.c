@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* JSON into messages: what was printed reads back, and what does not fit is refused with a reason. */
+#include "support/test.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "err.h"
+#include "probe/msg/Every.h"
+#include "random_msg.h"
+#include "sim/introspect.h"
+#include "sim/msg/VehicleControl.h"
+
+static _Alignas(64) uint8_t buf[1 << 16], again[1 << 16];
+
+static void printed_reads_back(void **state)
+{
+	uint64_t seed = test_seed(7);
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		for (const struct sim_type *const *t = sim_type_builtins(); *t; t++) {
+			size_t size = random_msg(&seed, *t, buf, sizeof(buf)), size2;
+			char *a, *b;
+
+			assert_int_equal(sim_msg_to_json_alloc(*t, buf, size, NULL, &a, NULL), 0);
+			if (sim_msg_from_json(*t, a, strlen(a), again, sizeof(again), &size2) < 0)
+				fail_msg("%s: %s: %s", (*t)->name, err_why(), a);
+			assert_int_equal(sim_msg_check(*t, again, size2), 0);
+			assert_int_equal(sim_msg_to_json_alloc(*t, again, size2, NULL, &b, NULL), 0);
+			assert_string_equal(a, b);
+			free(a);
+			free(b);
+		}
+	}
+}
+
+static int from(const char *json)
+{
+	size_t size;
+
+	return sim_msg_from_json(&probe_Every_type, json, strlen(json), buf, sizeof(buf), &size);
+}
+
+static void values(void **state)
+{
+	const struct probe_Every *m = (const struct probe_Every *)(void *)buf;
+	uint32_t n;
+
+	(void)state;
+	assert_int_equal(from("{}"), 0);
+	assert_int_equal(m->i64, 0);
+	assert_int_equal(from("{\"i64\":\"-9223372036854775808\",\"u64\":\"18446744073709551615\",\"i8\":-128.0,\"flag\":1,"
+			      "\"f64\":null,\"f32\":3,\"text\":null,\"longs\":null,\"bytes\":[1,2,3],\"rgb\":\"AQID\"}"), 0);
+	assert_true(m->i64 == INT64_MIN);
+	assert_true(m->u64 == UINT64_MAX);
+	assert_int_equal(m->i8, -128);
+	assert_int_equal(m->flag, 1);
+	assert_true(isnan(m->f64));
+	assert_true(m->f32 == 3.0f);
+	assert_memory_equal(probe_Every_bytes(m, sizeof(buf), &n), "\1\2\3", 3);
+	assert_memory_equal(m->rgb, "\1\2\3", 3);
+	assert_int_equal(from("{\"bytes\":\"AQ==\"}"), 0);
+	assert_int_equal(probe_Every_bytes(m, sizeof(buf), &n)[0], 1);
+	assert_int_equal(n, 1);
+}
+
+static void refused(void **state)
+{
+	static const struct {
+		const char *json;
+		int r;
+		const char *why;
+	} bad[] = {
+		{"{", -EINVAL, "at byte"},
+		{"[]", -EINVAL, "no object"},
+		{"{\"nope\":1}", -EINVAL, "no field 'nope'"},
+		{"{\"i8\":128}", -ERANGE, "field 'i8': the number does not fit int8"},
+		{"{\"i8\":-129}", -ERANGE, "int8"},
+		{"{\"u8\":-1}", -ERANGE, "uint8"},
+		{"{\"u8\":256}", -ERANGE, "uint8"},
+		{"{\"u32\":1e30}", -ERANGE, "uint32"},
+		{"{\"i64\":\"9223372036854775808\"}", -ERANGE, "int64"},
+		{"{\"u64\":\"18446744073709551616\"}", -ERANGE, "uint64"},
+		{"{\"u64\":\"-1\"}", -ERANGE, "uint64"},
+		{"{\"i64\":\"--1\"}", -EINVAL, "a number expected"},
+		{"{\"i64\":\"-\"}", -EINVAL, "a number expected"},
+		{"{\"i64\":\"\"}", -EINVAL, "a number expected"},
+		{"{\"i8\":\"1\"}", -EINVAL, "a number expected"},
+		{"{\"i8\":1.5}", -EINVAL, "whole number"},
+		{"{\"i8\":true}", -EINVAL, "a number expected"},
+		{"{\"f32\":1e39}", -ERANGE, "float32"},
+		{"{\"f64\":\"1\"}", -EINVAL, "a number expected"},
+		{"{\"text\":5}", -EINVAL, "a string expected"},
+		{"{\"leaf\":5}", -EINVAL, "an object expected"},
+		{"{\"leaf\":{\"name\":\"abcdef\"}}", -EMSGSIZE, "does not fit"},
+		{"{\"leaves\":{}}", -EINVAL, "an array expected"},
+		{"{\"four\":[1,2,3,4,5]}", -EMSGSIZE, "5 elements do not fit"},
+		{"{\"pair\":[{}]}", -EINVAL, "2 elements expected, not 1"},
+		{"{\"rgb\":\"AQI=\"}", -EINVAL, "3 elements expected, not 2"},
+		{"{\"bytes\":\"AQI\"}", -EINVAL, "base64"},
+		{"{\"bytes\":\"A*I=\"}", -EINVAL, "base64"},
+		{"{\"bytes\":\"====\"}", -EINVAL, "base64"},
+		{"{\"bytes\":[256]}", -ERANGE, "uint8"},
+		{"{\"i8\":1,\"i8\":2}", -EINVAL, "duplicate"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		int r = from(bad[i].json);
+
+		if (r != bad[i].r || !strstr(err_why(), bad[i].why))
+			fail_msg("%s: %d: %s", bad[i].json, r, err_why());
+	}
+}
+
+static void too_small(void **state)
+{
+	const char *json = "{\"longs\":[1,2,3,4],\"text\":\"hello\"}";
+	size_t size, needed;
+
+	(void)state;
+	assert_int_equal(sim_msg_from_json(&probe_Every_type, json, strlen(json), buf, sizeof(buf), &needed), 0);
+	for (size_t room = 0; room < needed; room++)
+		assert_int_equal(sim_msg_from_json(&probe_Every_type, json, strlen(json), buf, room, &size), -ENOBUFS);
+	assert_int_equal(sim_msg_from_json(&probe_Every_type, json, strlen(json), buf, needed, &size), 0);
+	assert_int_equal(sim_msg_from_json(&probe_Every_type, json, strlen(json), buf + 1, 4096, &size), -ENOBUFS);
+	assert_int_equal(sim_msg_from_json(NULL, json, strlen(json), buf, 4096, &size), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(printed_reads_back),
+		cmocka_unit_test(values),
+		cmocka_unit_test(refused),
+		cmocka_unit_test(too_small),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The program simgen: command line, search for nested types, errors with file:line, files it leaves alone. */
+#include "support/test.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char dir[TEST_PATH_MAX];
+static char output[16384];
+
+static void put(const char *name, const char *text)
+{
+	char path[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "we");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void folder(const char *name)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	mkdir(path, 0700);
+}
+
+static bool there(const char *name)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return access(path, F_OK) == 0;
+}
+
+/* Exit status of simgen in the test's folder; stdout and stderr in `output`. */
+static int simgen(const char *args)
+{
+	char here[4096], command[8192];
+	FILE *f;
+	size_t n;
+	int status;
+
+	assert_non_null(getcwd(here, sizeof(here)));
+	snprintf(command, sizeof(command), "cd %s && %s%s%s %s 2>&1", dir, SIMGEN[0] == '/' ? "" : here,
+		 SIMGEN[0] == '/' ? "" : "/", SIMGEN, args);
+	f = popen(command, "re");
+	assert_non_null(f);
+	n = fread(output, 1, sizeof(output) - 1, f);
+	output[n] = '\0';
+	status = pclose(f);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void expect(const char *args, int status, const char *text)
+{
+	int got = simgen(args);
+
+	if (got != status || !strstr(output, text))
+		fail_msg("simgen %s: status %d, not %d; it says: %s", args, got, status, output);
+}
+
+static void usage(void **state)
+{
+	(void)state;
+	expect("--help", 0, "usage: simgen");
+	expect("--version", 0, "simgen ");
+	expect("", 2, "no .msg file");
+	expect("A.msg", 2, "no output folder");
+	expect("-x A.msg", 2, "unknown option -x");
+	expect("-o", 2, "a value is missing after -o");
+}
+
+static void files(void **state)
+{
+	(void)state;
+	put("A.txt", "int8 a\n");
+	put("A.msg", "int8 a\n");
+	put("9.msg", "int8 a\n");
+	expect("-p p -o out A.txt", 1, "A.txt: is not named <Name>.msg");
+	expect("-p p -o out None.msg", 1, "None.msg: cannot be read: No such file");
+	expect("-o out A.msg", 1, "A.msg: does not tell its package: give it with -p");
+	expect("-p 9p -o out A.msg", 1, "does not tell its package");
+	expect("-p p -o out 9.msg", 1, "not a type's name");
+	expect("-p p -o /dev/null/x A.msg", 1, "cannot make folder /dev/null");
+	assert_false(there("out"));
+	expect("-pp -oout A.msg", 0, "");
+	assert_true(there("out/p/msg/A.h") && there("out/p/msg/A.c"));
+	assert_false(there("out/p/msg/all.h"));
+	expect("-p p -l -o out A.msg", 0, "");
+	assert_true(there("out/p/msg/all.h") && there("out/p/msg/all.c"));
+}
+
+static void packages(void **state)
+{
+	(void)state;
+	folder("one"), folder("one/msg"), folder("two"), folder("flat"), folder("tree"), folder("tree/three");
+	put("one/msg/A.msg", "A2 a\ntwo/B b\nthree/C c\n");
+	put("one/msg/A2.msg", "one/A3 x\n");
+	put("one/msg/A3.msg", "int8 x\n");
+	put("flat/B.msg", "B2 x\n");
+	put("flat/B2.msg", "float64 x\n");
+	put("tree/three/C.msg", "string s\n");
+	expect("-o o2 one/msg/A.msg", 1, "one/msg/A.msg:2: type 'two/B' is not defined");
+	expect("-I two=flat -o o2 one/msg/A.msg", 1, "one/msg/A.msg:3: type 'three/C' is not defined");
+	assert_false(there("o2"));
+	expect("-I two=flat -I tree -o o2 one/msg/A.msg", 0, "");
+	assert_true(there("o2/one/msg/A.h"));
+	assert_false(there("o2/one/msg/A2.h"));         /* only what was asked for */
+	expect("-I two=flat -I tree --hash one/msg/A.msg", 0, "one/A ");
+}
+
+static const struct {
+	const char *text, *where, *reason;
+} errors[] = {
+	{"int8 ok\nflo@t x\n", "Bad.msg:2: ", "not a type"},
+	{"Missing x\n", "Bad.msg:1: ", "'p/Missing' is not defined"},
+	{"\nBad[] x\n", "Bad.msg:2: ", "contains itself"},
+	{"Loop x\n", "Loop.msg:1: ", "'p/Bad' contains itself"},
+	{"Deep1 x\n", "Deep7.msg:1: ", "nests types deeper than 8"},
+	{"int8 a\nBroken b\n", "Broken.msg:3: ", "not a name"},
+	{"byte x\n", "Bad.msg:1: ", "differs between ROS 1 and ROS 2"},
+	{"wstring x\n", "Bad.msg:1: ", "use string"},
+	{"char C = 1\n", "Bad.msg:1: ", "differs between"},
+	{"int32 x 5\n", "Bad.msg:1: ", "default value"},
+	{"int8 a\nfloat64[200000] x\n", "Bad.msg:2: ", "larger than"},
+	{"int8 class\n", "Bad.msg:1: ", "word of C or C++"},
+	{"int8 ok\nint8 register\n", "Bad.msg:2: ", "word of C or C++"},
+	{"int8 x_\n", "Bad.msg:1: ", "may not end in '_'"},
+	{"int8 a__b\n", "Bad.msg:1: ", "hold '__'"},
+	{"int8[] type\n", "Bad.msg:1: ", "accessor"},
+	{"int8[] x\nint8[] x_alloc\n", "Bad.msg:2: ", "accessor"},
+	{"string x\nstring x_set\n", "Bad.msg:2: ", "accessor"},
+};
+
+static void bad_definitions(void **state)
+{
+	char name[80], text[64], args[128];
+
+	(void)state;
+	put("Loop.msg", "Bad y\n");
+	put("Broken.msg", "int8 a\n\nint8 9b\n");
+	for (int i = 1; i <= 9; i++) {
+		snprintf(name, sizeof(name), "Deep%d.msg", i);
+		snprintf(text, sizeof(text), i < 9 ? "Deep%d x\n" : "int8 x\n", i + 1);
+		put(name, text);
+	}
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		put("Bad.msg", errors[i].text);
+		expect("-p p -o bad Bad.msg", 1, errors[i].reason);
+		if (strncmp(output, errors[i].where, strlen(errors[i].where)) != 0)
+			fail_msg("'%s': not in %s but %s", errors[i].text, errors[i].where, output);
+		if (strchr(output, '\n') != output + strlen(output) - 1)
+			fail_msg("more than one line: %s", output);
+		assert_false(there("bad"));
+	}
+	put("lower.msg", "int8 a\n");
+	put("Under_score.msg", "int8 a\n");
+	expect("-p p -o bad lower.msg", 1, "lower.msg: 'lower': a type's name begins with a capital");
+	expect("-p p -o bad Under_score.msg", 1, "has no '_'");
+	memset(text, 0, sizeof(text));
+	memset(text, 'L', 62);                                  /* with its package 64 characters */
+	snprintf(name, sizeof(name), "%s.msg", text);
+	put(name, "int8 a\n");
+	snprintf(args, sizeof(args), "-p p -o bad %s", name);
+	expect(args, 1, "not a type's name of at most 63 characters");
+}
+
+/* Every file is tried, each with its own line. */
+static void several_errors(void **state)
+{
+	(void)state;
+	put("X1.msg", "flo@t x\n");
+	put("X2.msg", "int8 a\nint8 a\n");
+	assert_int_equal(simgen("-p p -o bad X1.msg X2.msg"), 1);
+	assert_non_null(strstr(output, "X1.msg:1: "));
+	assert_non_null(strstr(output, "X2.msg:2: "));
+}
+
+static void strict(void **state)
+{
+	(void)state;
+	put("S.msg", "int8 a # [m] fine\nint8 b # no unit\n");
+	expect("-s -p p -o s S.msg", 1, "S.msg:2: the comment of 'b' does not begin with its unit");
+	put("S.msg", "int8 a # [m] fine\n# [-] above\nint8 b\n");
+	expect("-s -p p -o s S.msg", 0, "");
+}
+
+static void unchanged_files_stay(void **state)
+{
+	char path[512];
+	struct stat before, after;
+
+	(void)state;
+	put("T.msg", "int8 a\n");
+	expect("-p p -o t T.msg", 0, "");
+	snprintf(path, sizeof(path), "%s/t/p/msg/T.h", dir);
+	assert_int_equal(stat(path, &before), 0);
+	expect("-p p -o t T.msg", 0, "");
+	assert_int_equal(stat(path, &after), 0);
+	assert_memory_equal(&before.st_mtim, &after.st_mtim, sizeof(before.st_mtim));
+	put("T.msg", "int16 a\n");
+	expect("-p p -o t T.msg", 0, "");
+	assert_int_equal(stat(path, &after), 0);
+	assert_memory_not_equal(&before.st_mtim, &after.st_mtim, sizeof(before.st_mtim));
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	test_path(dir, "simgen.XXXXXX");
+	return mkdtemp(dir) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	char command[TEST_PATH_MAX + 16];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
+	return system(command);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(usage),
+		cmocka_unit_test(files),
+		cmocka_unit_test(packages),
+		cmocka_unit_test(bad_definitions),
+		cmocka_unit_test(several_errors),
+		cmocka_unit_test(strict),
+		cmocka_unit_test(unchanged_files_stay),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
