@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A SUMO scenario over TraCI. See world.h.
+ *
+ * The ego is subscribed to: its state comes with every step's answer. Surroundings and lights are asked
+ * for when they are due (10 Hz), so that a step of 10 ms stays one short round trip.
+ */
+#include "world.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "traci.h"
+#include "world_internal.h"
+
+#define START_TRIES 3 /* the chosen port may be taken before sumo binds it */
+#define CLOSE_GRACE_MS 2000
+#define FOREVER_S (-1073741824.0) /* TraCI: no begin or end of a subscription */
+
+static const uint8_t EGO_VARS[] = { TRACI_VAR_POSITION_3D, TRACI_VAR_ANGLE, TRACI_VAR_SPEED, TRACI_VAR_SIGNALS };
+
+int world_fail(struct world *w, int r, const char *what)
+{
+	const char *words = w->proc ? sumo_proc_last_words(w->proc) : "";
+
+	if (r == -EREMOTEIO)
+		snprintf(w->why, sizeof(w->why), "%s: sumo refuses: %.400s", what, w->said);
+	else if (r == -EPIPE)
+		snprintf(w->why, sizeof(w->why), "%s: sumo has ended%s%.400s", what, *words ? ": " : "", words);
+	else if (r == -EBADMSG || r == -EPROTO)
+		snprintf(w->why, sizeof(w->why), "%s: sumo's answer makes no sense (another program on its port?)", what);
+	else
+		snprintf(w->why, sizeof(w->why), "%s: %s", what, strerror(-r));
+	return r;
+}
+
+static void on_ego(void *user, const struct traci_item *it)
+{
+	struct world *w = user;
+
+	if (!it->ok || it->context || it->domain != TRACI_VEHICLE)
+		return;
+	if (it->var == TRACI_VAR_POSITION_3D && (it->value.type == TRACI_XYZ || it->value.type == TRACI_XY)) {
+		memcpy(w->ego.pos, it->value.pos, sizeof(w->ego.pos));
+		w->ego.present = true;
+	} else if (it->var == TRACI_VAR_ANGLE && it->value.type == TRACI_DOUBLE) {
+		w->ego.angle_deg = it->value.d;
+	} else if (it->var == TRACI_VAR_SPEED && it->value.type == TRACI_DOUBLE) {
+		w->ego.speed = it->value.d;
+	} else if (it->var == TRACI_VAR_SIGNALS && it->value.type == TRACI_INTEGER) {
+		w->ego.signals = it->value.i;
+	}
+}
+
+static int get_number(struct world *w, enum traci_var var, double *ret)
+{
+	struct traci_value v;
+	int r = traci_get(w->t, TRACI_VEHICLE, var, w->o.ego, &v, w->said, sizeof(w->said));
+
+	if (r == 0 && v.type != TRACI_DOUBLE)
+		r = -EBADMSG;
+	if (r == 0)
+		*ret = v.d;
+	return r;
+}
+
+/* The route is kept, to put the ego back on it after it was driven from outside. */
+static int keep_route(struct world *w)
+{
+	struct traci_value v;
+	int r = traci_get(w->t, TRACI_VEHICLE, TRACI_VAR_EDGES, w->o.ego, &v, w->said, sizeof(w->said));
+
+	if (r == 0 && v.type != TRACI_STRING_LIST)
+		r = -EBADMSG;
+	if (r < 0)
+		return r;
+	w->route = calloc(v.list.count ? v.list.count : 1, sizeof(*w->route));
+	if (!w->route)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < v.list.count; i++) {
+		struct traci_str s = traci_in_str(&v.list.body);
+
+		w->route[i] = strndup(s.p, s.len);
+		if (!w->route[i])
+			return -ENOMEM;
+		w->route_len = i + 1;
+	}
+	return 0;
+}
+
+static int subscribe_ego(struct world *w)
+{
+	traci_out_subscribe(traci_request(w->t), TRACI_VEHICLE, w->o.ego, FOREVER_S, FOREVER_S, EGO_VARS,
+			    sizeof(EGO_VARS));
+	return traci_subscribed(w->t, TRACI_SUBSCRIBE | TRACI_VEHICLE, on_ego, w, w->said, sizeof(w->said));
+}
+
+static int find_ego(struct world *w)
+{
+	for (int i = 0; i < w->o.ego_wait_steps; i++) {
+		int r = world_step(w);
+
+		if (r < 0)
+			return r;
+		r = subscribe_ego(w);
+		if (r == 0)
+			return 0;
+		if (r != -EREMOTEIO)
+			return world_fail(w, r, "looking for the ego");
+	}
+	snprintf(w->why, sizeof(w->why),
+		 "no vehicle \"%.60s\" has appeared in the first %d steps; name the ego with --ego, or let it depart earlier",
+		 w->o.ego, w->o.ego_wait_steps);
+	return -ESRCH;
+}
+
+static int meet_ego(struct world *w)
+{
+	int r = find_ego(w);
+
+	if (r < 0)
+		return r;
+	r = get_number(w, TRACI_VAR_LENGTH, &w->ego.length);
+	if (r == 0)
+		r = get_number(w, TRACI_VAR_WIDTH, &w->ego.width);
+	if (r == 0)
+		r = get_number(w, TRACI_VAR_HEIGHT, &w->ego.height);
+	if (r == 0)
+		r = keep_route(w);
+	return r < 0 ? world_fail(w, r, "asking about the ego") : 0;
+}
+
+/* One attempt: start and connect. -EADDRINUSE: somebody took the port in between. */
+static int start_once(struct world *w)
+{
+	struct traci_options to = { .stop_fd = w->o.stop_fd, .timeout_ms = w->o.timeout_ms };
+	int r = sumo_proc_start(&w->o.sumo, &w->proc, w->why);
+
+	if (r < 0)
+		return r;
+	to.port = sumo_proc_port(w->proc);
+	to.alive_fd = sumo_proc_pidfd(w->proc);
+	r = traci_connect(&to, &w->t);
+	if (r < 0)
+		r = world_fail(w, r, "starting sumo");
+	if (r == -EPIPE && strstr(w->why, "in use"))
+		r = -EADDRINUSE;
+	return r;
+}
+
+static int start(struct world *w)
+{
+	int r = -EADDRINUSE;
+
+	for (int i = 0; i < START_TRIES && r == -EADDRINUSE; i++) {
+		sumo_proc_destroy(w->proc, 0);
+		w->proc = NULL;
+		r = start_once(w);
+	}
+	return r;
+}
+
+int world_open(const struct world_options *o, struct world **ret, char *why)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	int r;
+
+	if (!w)
+		return -ENOMEM;
+	w->o = *o;
+	r = start(w);
+	if (r == 0)
+		r = meet_ego(w);
+	if (r == 0)
+		r = world_lights_find(w);
+	if (r < 0) {
+		memcpy(why, w->why, sizeof(w->why));
+		world_close(w);
+		return r;
+	}
+	*ret = w;
+	return 0;
+}
+
+void world_close(struct world *w)
+{
+	if (!w)
+		return;
+	traci_close(w->t, true);
+	sumo_proc_destroy(w->proc, w->t ? CLOSE_GRACE_MS : 0);
+	for (size_t i = 0; i < w->route_len; i++)
+		free(w->route[i]);
+	free(w->route);
+	free(w->lights);
+	free(w->light_links);
+	free(w);
+}
+
+const char *world_why(const struct world *w)
+{
+	return w->why;
+}
+
+int world_step(struct world *w)
+{
+	int r;
+
+	w->ego.present = false;
+	r = traci_step(w->t, on_ego, w, w->said, sizeof(w->said));
+	if (r < 0)
+		return world_fail(w, r, "stepping sumo");
+	sumo_proc_drain(w->proc);
+	w->steps++;
+	return w->lost_route && w->steps % WORLD_REROUTE_STEPS == 0 ? world_release_ego(w) : 0;
+}
+
+int64_t world_time_sim_ns(const struct world *w)
+{
+	return w->steps * w->o.sumo.step_dur_ns;
+}
+
+const struct world_ego *world_ego(const struct world *w)
+{
+	return &w->ego;
+}
+
+int world_lonlat(struct world *w, double x, double y, double *ret_lon_deg, double *ret_lat_deg)
+{
+	struct traci_out *o = traci_request(w->t);
+	struct traci_str text = { .p = "" };
+	struct traci_value v;
+	struct traci_in in;
+	int r;
+
+	traci_out_begin(o, TRACI_GET | TRACI_SIM);
+	traci_out_u8(o, TRACI_VAR_CONVERT_POSITION);
+	traci_out_str(o, "");
+	traci_out_u8(o, TRACI_COMPOUND);
+	traci_out_i32(o, 2);
+	traci_out_u8(o, TRACI_XY);
+	traci_out_f64(o, x);
+	traci_out_f64(o, y);
+	traci_out_u8(o, TRACI_UBYTE);
+	traci_out_u8(o, TRACI_LON_LAT);
+	traci_out_end(o);
+	r = traci_exchange(w->t, &in);
+	if (r == 0)
+		r = traci_in_get(&in, TRACI_SIM, TRACI_VAR_CONVERT_POSITION, &v, &text);
+	if (r == -EREMOTEIO)
+		traci_str_copy(text, w->said, sizeof(w->said));
+	if (r == 0 && v.type != TRACI_LON_LAT)
+		r = -EBADMSG;
+	if (r < 0)
+		return world_fail(w, r, "converting a position");
+	*ret_lon_deg = v.pos[0];
+	*ret_lat_deg = v.pos[1];
+	return 0;
+}

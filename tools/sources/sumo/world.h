@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A running SUMO scenario as sensors see it: the ego vehicle, what moves around it, the traffic lights.
+ * Starts sumo, speaks TraCI to it, and turns its words into numbers.
+ *
+ * Frame "map": SUMO's network coordinates, metres, x east, y north, z up. Angles are SUMO's: degrees
+ * clockwise from north. The position of a vehicle or a person is the middle of its front, on the road.
+ *
+ * Thread: one at a time, the one that opened it.
+ */
+#ifndef SOURCES_SUMO_WORLD_H
+#define SOURCES_SUMO_WORLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sumo_proc.h"
+
+#define WORLD_OBJECTS_MAX 512 /* around the ego; what is beyond is left out and counted */
+#define WORLD_LIGHTS_MAX  1024
+
+struct world;
+
+struct world_options {
+	struct sumo_proc_options sumo;
+	const char *ego;        /* its id in the scenario; borrows for the life of the world */
+	double      range_m;    /* how far around the ego objects are looked for */
+	int         stop_fd;    /* readable: give up waiting (-ECANCELED); -1: none */
+	int         timeout_ms; /* bound on every answer of sumo, its start included */
+	int         ego_wait_steps; /* steps until the ego must have appeared */
+};
+
+/* SUMO's signal bits of a vehicle. */
+enum world_signal {
+	WORLD_SIGNAL_RIGHT     = 1 << 0,
+	WORLD_SIGNAL_LEFT      = 1 << 1,
+	WORLD_SIGNAL_EMERGENCY = 1 << 2, /* hazard lights */
+	WORLD_SIGNAL_BRAKE     = 1 << 3,
+	WORLD_SIGNAL_FRONT     = 1 << 4,
+	WORLD_SIGNAL_FOG       = 1 << 5,
+	WORLD_SIGNAL_HIGH      = 1 << 6,
+	WORLD_SIGNAL_BACK      = 1 << 7,
+	WORLD_SIGNAL_WIPER     = 1 << 8,
+};
+
+struct world_ego {
+	bool    present;
+	double  pos[3];    /* m, map, middle of the front bumper */
+	double  angle_deg;
+	double  speed;     /* m/s, along the lane */
+	int32_t signals;   /* enum world_signal */
+	double  length, width, height; /* m */
+};
+
+enum world_kind { WORLD_CAR, WORLD_TRUCK, WORLD_BUS, WORLD_BICYCLE, WORLD_MOTORCYCLE, WORLD_PEDESTRIAN, WORLD_OTHER };
+
+struct world_object {
+	uint64_t        key;   /* hash of its id: the same object has the same key in every run */
+	enum world_kind kind;
+	double          pos[3], angle_deg, speed;
+	double          length, width, height;
+};
+
+struct world_light {
+	char   id[48];    /* "junction:link" */
+	double pos[3];    /* m, map: end of the lane it belongs to, on the road */
+	double angle_deg; /* driving direction of that lane */
+	char   state;     /* SUMO's letter: r R red, y Y yellow, g G green, u red-yellow, o O off */
+};
+
+/*
+ * Start sumo, connect, and step until the ego is there. `why` (SUMO_WHY_MAX bytes) gets a sentence on failure.
+ * Returns: 0; errors of sumo_proc_start(); -EPIPE sumo ended; -ECANCELED stop_fd; -ETIMEDOUT; -EPROTO;
+ *          -ESRCH no such ego within ego_wait_steps.
+ */
+int world_open(const struct world_options *o, struct world **ret, char *why);
+/* Ask sumo to end, then make sure. NULL is fine. */
+void world_close(struct world *w);
+/* A sentence for the last failure of a call below. */
+const char *world_why(const struct world *w);
+
+/* One step of sumo. 0, or as world_open(); then the world is of no more use. */
+int world_step(struct world *w);
+/* SUMO's own time after the last step. */
+int64_t world_time_sim_ns(const struct world *w);
+const struct world_ego *world_ego(const struct world *w);
+
+/* What is around the ego now, the ego left out, in an order that is the same in every run. Valid until the next call. */
+int world_scan(struct world *w, const struct world_object **ret, size_t *ret_n);
+/* All lights for vehicles, with their state now. Valid until the next call. */
+int world_lights(struct world *w, const struct world_light **ret, size_t *ret_n);
+/* Geographic position of a point of the map. */
+int world_lonlat(struct world *w, double x, double y, double *ret_lon_deg, double *ret_lat_deg);
+
+/* Put the ego there (front bumper) at the next step, on or off the road; its own driver is overruled. */
+int world_place_ego(struct world *w, double x, double y, double angle_deg, double speed);
+/* Give the ego back to its own driver, on its old route (found again, when it was left). */
+int world_release_ego(struct world *w);
+
+enum world_kind world_kind_of(const char *vclass);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files of world share: world.c (life, ego), world_scan.c (surroundings), world_lights.c
+ * (traffic lights), world_drive.c (the ego driven from outside).
+ */
+#ifndef SOURCES_SUMO_WORLD_INTERNAL_H
+#define SOURCES_SUMO_WORLD_INTERNAL_H
+
+#include "traci.h"
+#include "world.h"
+
+#define WORLD_REROUTE_STEPS 100 /* how often a way back to the route is looked for */
+
+/* Where a light's letter is: the n-th letter of a junction's state. */
+struct world_link {
+	char     junction[40];
+	uint32_t index;
+};
+
+struct world {
+	struct world_options o;
+	struct sumo_proc    *proc;
+	struct traci        *t;
+	int64_t              steps;
+	struct world_ego     ego;
+
+	char               **route; /* the ego's edges, as the scenario has them */
+	size_t               route_len;
+	bool                 lost_route; /* the ego is on no edge of its route */
+
+	struct world_object  objects[WORLD_OBJECTS_MAX];
+	size_t               nobjects;
+	struct world_object *filling; /* the object whose variables are coming in */
+
+	struct world_light  *lights; /* sorted by junction */
+	struct world_link   *light_links;
+	size_t               nlights;
+
+	char                 said[SUMO_WHY_MAX]; /* sumo's own words */
+	char                 why[SUMO_WHY_MAX];
+};
+
+/* Note the sentence for r, return r. */
+int world_fail(struct world *w, int r, const char *what);
+/* Find all lights once, after the start. */
+int world_lights_find(struct world *w);
+
+#endif
