@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A spinning lidar, ray-cast: upright boxes (vehicles, people, buildings) on a level road.
+ *
+ * Coordinates are the sensor's: x forward, y left, z up, origin at the sensor, whose z axis is upright.
+ * A turn has `columns` directions and `beams` lasers in each; columns go anticlockwise from straight
+ * back (-pi), and column c is measured at c / columns of the turn: that is a point's time offset. The
+ * scene stands still during a turn, as if the cloud had been motion-compensated to its stamp.
+ *
+ * How: the distance of every ray to the road is known beforehand. A box covers a range of columns; in
+ * each of them one horizontal cut gives where the rays enter and leave it, and a loop over the beams,
+ * which the compiler vectorises, finds which of them hit its side, its top or its bottom, and keeps the
+ * nearest hit. Rays without a hit give no point.
+ *
+ * Thread: one at a time. Nothing is allocated by a scan. The same scene gives the same bytes.
+ */
+#ifndef SOURCES_LIDAR_SCAN_H
+#define SOURCES_LIDAR_SCAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sim/msg/Point.h>
+
+#define SCAN_BEAMS_MAX   128
+#define SCAN_COLUMNS_MAX 4096
+
+struct scan_params {
+	unsigned beams, columns;
+	double   lowest_rad, highest_rad; /* elevation of the first and the last beam, evenly spread */
+	double   height;                  /* m, of the sensor above the road */
+	double   range_min, range_max;    /* m */
+	int64_t  turn_dur_ns;
+	double   noise_sigma;             /* m, of the distance; 0: none */
+	uint64_t seed;                    /* of the noise */
+	double   road_reflectivity;       /* 0..1 */
+};
+
+struct scan_box {
+	double x, y, z;                /* m, centre */
+	double yaw;                    /* rad, of its own x axis */
+	double length, width, height;  /* m, along its own x, y, z */
+	double reflectivity;           /* 0..1 */
+};
+
+struct scan;
+
+/* 64 beams from -24.8 to +2 degrees, 1800 columns, 10 Hz, 1.9 m high, 0.9 to 120 m. */
+struct scan_params scan_params_default(void);
+/* -EINVAL: a parameter is out of range; *ret_why (may be NULL) says which (static). -ENOMEM. */
+int scan_create(const struct scan_params *p, struct scan **ret, const char **ret_why);
+void scan_destroy(struct scan *s); /* NULL is fine */
+/* Points of a turn at most. */
+size_t scan_points_max(const struct scan *s);
+
+/* One turn. Boxes that the sensor is inside of are not seen. Writes at most scan_points_max() points; returns how many. */
+size_t scan_turn(struct scan *s, const struct scan_box *boxes, size_t n, struct sim_Point *out);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ego's body: from what SUMO knows (a point on a lane, an angle, a speed) to what sensors measure.
+ *
+ * Frame "base_link": middle of the rear axle, on the road, x forward, y left, z up. SUMO's position is
+ * the middle of the front bumper. Its path has corners (a lane is a polyline) and its angle jumps where
+ * lanes meet, by up to 15 degrees in one step of 10 ms; differentiating that would give an IMU
+ * thousands of degrees a second. So only the path of the front is taken from SUMO, and the rear axle
+ * is drawn along behind it as it rolls, without slipping sideways: the yaw is then continuous, whatever
+ * the lane does. The angle beta between the front's direction and the yaw is low-passed (0.1 s), and
+ * speed, yaw rate and wheel angle all follow from it, so that they agree with each other:
+ *
+ *     v = v_front cos beta,   yaw' = v_front sin beta / d,   tan(wheel) = wheelbase tan beta / d
+ *
+ * with d from rear axle to front bumper. A jump of the position (teleport, loss of control) starts anew.
+ *
+ * Driven from outside, the body is a kinematic bicycle that integrates wheel angle and acceleration.
+ *
+ * Thread: one at a time. Pure arithmetic: the same inputs give the same bits.
+ */
+#ifndef SOURCES_SUMO_EGO_H
+#define SOURCES_SUMO_EGO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define EGO_GRAVITY 9.80665 /* m/s^2 */
+
+struct ego_params {
+	double length;        /* m, bumper to bumper */
+	double rear_overhang; /* m, rear bumper to rear axle */
+	double wheelbase;     /* m */
+	double wheel_radius;  /* m */
+	double gear_ratio;    /* motor turns per wheel turn: an electric car with one gear */
+	double max_wheel_angle; /* rad, full lock */
+	double max_wheel_rate;  /* rad/s */
+	double max_accel;     /* m/s^2 at full throttle */
+	double max_brake;     /* m/s^2 at full brake */
+};
+
+enum ego_gear { EGO_NEUTRAL = 0, EGO_DRIVE = 1, EGO_REVERSE = 2, EGO_PARKING = 3, EGO_LOW = 4 };
+
+/* What an outside driver wants; filled from messages, held until the next one. */
+struct ego_command {
+	double        throttle, brake;      /* 0..1 */
+	bool          has_accel, has_speed; /* they replace throttle and brake */
+	double        accel;                /* m/s^2 */
+	double        speed;                /* m/s, forward */
+	double        wheel_angle;          /* rad, left is positive */
+	double        wheel_rate;           /* rad/s, 0: as fast as it goes */
+	enum ego_gear gear;
+};
+
+struct ego {
+	struct ego_params p;
+	/* state */
+	double        pos[3];      /* m, map, base_link */
+	double        yaw;         /* rad, map, 0 is east, anticlockwise, -pi..pi */
+	double        speed;       /* m/s along x */
+	double        yaw_rate;    /* rad/s */
+	double        accel;       /* m/s^2 along x, low-passed */
+	double        wheel_angle; /* rad, left is positive */
+	double        throttle, brake; /* 0..1; estimated while SUMO drives */
+	enum ego_gear gear;
+	uint32_t      jumps;       /* how often it started anew */
+	/* private */
+	bool          started;
+	double        front[3], beta;
+};
+
+/* Dimensions of an ordinary car of that length. */
+struct ego_params ego_params_for(double length);
+void ego_init(struct ego *e, const struct ego_params *p);
+
+/* SUMO has moved it: front bumper, SUMO's angle (degrees clockwise from north), speed, since dt_s ago. */
+void ego_follow(struct ego *e, const double front[3], double angle_deg, double speed, double dt_s);
+/* An outside driver moves it. ego_front() then says where SUMO shall put it. */
+void ego_drive(struct ego *e, const struct ego_command *c, double dt_s);
+
+void ego_front(const struct ego *e, double *ret_x, double *ret_y);
+double ego_angle_deg(const struct ego *e);
+/* Specific force of an IMU at base_link, its own axes: +9.81 up at rest. */
+void ego_specific_force(const struct ego *e, double ret[3]);
+double ego_motor_rpm(const struct ego *e);
+
+/* From SUMO's angle to a yaw, and to -pi..pi. */
+double ego_yaw_of(double angle_deg);
+double ego_wrap(double rad);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Transverse Mercator by Krueger's series in the third flattening n, to the fourth order.
+ */
+#include "geo.h"
+
+#include <errno.h>
+#include <math.h>
+
+#define SEMI_MAJOR 6378137.0
+#define FLATTENING (1 / 298.257223563)
+#define SCALE      0.9996
+#define ORDER      4
+
+/* Conformal latitude's tangent. */
+static double conformal_tan(double lat, double ecc)
+{
+	double t = tan(lat), s = sinh(ecc * atanh(ecc * t / sqrt(1 + t * t)));
+
+	return t * sqrt(1 + s * s) - s * sqrt(1 + t * t);
+}
+
+int geo_utm(double lon_deg, double lat_deg, struct geo_utm *ret)
+{
+	const double n = FLATTENING / (2 - FLATTENING), n2 = n * n, n3 = n2 * n, n4 = n3 * n;
+	const double radius = SEMI_MAJOR / (1 + n) * (1 + n2 / 4 + n4 / 64);
+	const double alpha[ORDER] = { n / 2 - 2 * n2 / 3 + 5 * n3 / 16 + 41 * n4 / 180,
+				      13 * n2 / 48 - 3 * n3 / 5 + 557 * n4 / 1440, 61 * n3 / 240 - 103 * n4 / 140,
+				      49561 * n4 / 161280 };
+	double ecc = sqrt(FLATTENING * (2 - FLATTENING)), t, lambda, xi0, eta0, xi, eta;
+	int zone;
+
+	if (!(lon_deg >= -180 && lon_deg <= 180 && lat_deg >= -80 && lat_deg <= 84))
+		return -EINVAL;
+	zone = lon_deg >= 180 ? 60 : (int)floor((lon_deg + 180) / 6) + 1;
+	lambda = (lon_deg - (zone * 6 - 183)) * M_PI / 180;
+	t = conformal_tan(lat_deg * M_PI / 180, ecc);
+	xi = xi0 = atan2(t, cos(lambda));
+	eta = eta0 = asinh(sin(lambda) / hypot(t, cos(lambda)));
+	for (int k = 1; k <= ORDER; k++) {
+		xi += alpha[k - 1] * sin(2 * k * xi0) * cosh(2 * k * eta0);
+		eta += alpha[k - 1] * cos(2 * k * xi0) * sinh(2 * k * eta0);
+	}
+	ret->zone = zone;
+	ret->easting = 500000 + SCALE * radius * eta;
+	ret->northing = SCALE * radius * xi + (lat_deg < 0 ? 10000000 : 0);
+	return 0;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * UTM coordinates of a geographic position on the WGS 84 ellipsoid. Thread: any, pure.
+ */
+#ifndef SOURCES_SUMO_GEO_H
+#define SOURCES_SUMO_GEO_H
+
+struct geo_utm {
+	int    zone;     /* 1..60 */
+	double easting;  /* m, 500000 on the central meridian */
+	double northing; /* m from the equator; south of it 10000000 is added */
+};
+
+/* Better than 1 mm inside the zone. -EINVAL outside -180..180, -80..84 degrees. */
+int geo_utm(double lon_deg, double lat_deg, struct geo_utm *ret);
+
+#endif
