@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The town scenario in a real sumo: what the sensors will see, the ego driven from outside, and every
+ * way in which sumo can fail.
+ */
+#include "tests/support/test.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tools/sources/sumo/geo.h"
+#include "tools/sources/sumo/world.h"
+
+#define TOWN "config/rigs/demo/town.sumocfg"
+#define STEP_NS 10000000
+
+static struct world_options options(uint32_t seed)
+{
+	return (struct world_options){
+		.sumo = { .binary = "sumo", .config = TOWN, .step_dur_ns = STEP_NS, .seed = seed },
+		.ego = "ego", .range_m = 100, .stop_fd = -1, .timeout_ms = 30000, .ego_wait_steps = 100,
+	};
+}
+
+static struct world *town(uint32_t seed)
+{
+	struct world_options o = options(seed);
+	char why[SUMO_WHY_MAX] = "";
+	struct world *w;
+	int r = world_open(&o, &w, why);
+
+	if (r < 0)
+		fail_msg("%d: %s", r, why);
+	return w;
+}
+
+static void steps(struct world *w, int n)
+{
+	while (n--) {
+		if (world_step(w) < 0)
+			fail_msg("%s", world_why(w));
+	}
+}
+
+static void no_child_is_left(void)
+{
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	assert_int_equal(errno, ECHILD);
+}
+
+static void the_town_is_alive(void **state)
+{
+	const struct world_object *objs;
+	const struct world_light *lights;
+	size_t n, nl, people = 0, green = 0, red = 0;
+	struct world *w = town(1);
+	double lon, lat;
+	struct geo_utm u;
+
+	(void)state;
+	steps(w, 300);
+	assert_true(world_ego(w)->present);
+	assert_true(fabs(world_ego(w)->length - 4.6) < 1e-9);
+	assert_int_equal(world_scan(w, &objs, &n), 0);
+	assert_true(n >= 5 && n < 100);
+	for (size_t i = 0; i < n; i++) {
+		people += objs[i].kind == WORLD_PEDESTRIAN;
+		assert_true(objs[i].kind != WORLD_OTHER);
+		assert_true(objs[i].length > 0.2 && objs[i].width > 0.2 && objs[i].height > 1);
+		assert_true(hypot(objs[i].pos[0] - world_ego(w)->pos[0], objs[i].pos[1] - world_ego(w)->pos[1]) < 115);
+	}
+	assert_true(people > 0 && people < n);
+	assert_int_equal(world_lights(w, &lights, &nl), 0);
+	for (size_t i = 0; i < nl; i++) {
+		green += strchr("gG", lights[i].state) != NULL;
+		red += strchr("rR", lights[i].state) != NULL;
+	}
+	assert_true(nl > 50 && green > 10 && red > 10);
+	assert_int_equal(world_lonlat(w, world_ego(w)->pos[0], world_ego(w)->pos[1], &lon, &lat), 0);
+	assert_int_equal(geo_utm(lon, lat, &u), 0);
+	assert_true(fabs(u.easting - 691500 - world_ego(w)->pos[0]) < 0.01);
+	assert_true(fabs(u.northing - 5335500 - world_ego(w)->pos[1]) < 0.01);
+	world_close(w);
+	no_child_is_left();
+}
+
+static void run(uint32_t seed, double ret[4])
+{
+	const struct world_object *objs;
+	struct world *w = town(seed);
+	size_t n;
+
+	ret[3] = 0;
+	for (int i = 0; i < 60; i++) {
+		steps(w, 10);
+		assert_int_equal(world_scan(w, &objs, &n), 0);
+		for (size_t k = 0; k < n; k++)
+			ret[3] += objs[k].pos[0] * (double)(k + 1) + (double)(objs[k].key % 1000);
+	}
+	memcpy(ret, world_ego(w)->pos, 3 * sizeof(double));
+	world_close(w);
+}
+
+static void the_same_seed_gives_the_same_town(void **state)
+{
+	double a[4], b[4], c[4];
+
+	(void)state;
+	run(5, a);
+	run(5, b);
+	run(6, c);
+	assert_memory_equal(a, b, sizeof(a));
+	assert_true(a[3] != c[3]);
+}
+
+static void the_ego_goes_where_it_is_put_and_comes_back(void **state)
+{
+	struct world *w = town(1);
+	double x, y;
+
+	(void)state;
+	steps(w, 200);
+	x = world_ego(w)->pos[0];
+	y = world_ego(w)->pos[1];
+	for (int i = 0; i < 400; i++) { /* south, across the lanes, off the road */
+		y -= 0.05;
+		assert_int_equal(world_place_ego(w, x, y, 180, 5), 0);
+		steps(w, 1);
+	}
+	assert_true(fabs(world_ego(w)->pos[0] - x) < 1e-6 && fabs(world_ego(w)->pos[1] - y) < 1e-6);
+	assert_int_equal(world_release_ego(w), 0);
+	steps(w, 2000);
+	assert_true(world_ego(w)->present);
+	assert_true(hypot(world_ego(w)->pos[0] - x, world_ego(w)->pos[1] - y) > 5);
+	world_close(w);
+}
+
+static void a_killed_sumo_is_an_error(void **state)
+{
+	struct world *w = town(1);
+	char line[64] = "";
+	pid_t sumo = 0;
+	FILE *f;
+
+	(void)state;
+	snprintf(line, sizeof(line), "/proc/self/task/%d/children", (int)gettid());
+	f = fopen(line, "r");
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%d", &sumo), 1);
+	fclose(f);
+	assert_int_equal(kill(sumo, SIGKILL), 0);
+	while (world_step(w) == 0) /* an answer may be on its way */
+		;
+	assert_non_null(strstr(world_why(w), "sumo has ended"));
+	world_close(w);
+	no_child_is_left();
+}
+
+static void refused(struct world_options o, int want, const char *words)
+{
+	char why[SUMO_WHY_MAX] = "";
+	struct world *w = NULL;
+	int r = world_open(&o, &w, why);
+
+	if (r != want || !strstr(why, words))
+		fail_msg("%d \"%s\" is not %d \"%s\"", r, why, want, words);
+	assert_null(w);
+	no_child_is_left();
+}
+
+static void failures_are_sentences(void **state)
+{
+	struct world_options o = options(1);
+	char path[TEST_PATH_MAX];
+	FILE *f;
+
+	(void)state;
+	o.sumo.config = "no/such.sumocfg";
+	refused(o, -ENOENT, "scenario no/such.sumocfg");
+	o = options(1);
+	o.ego = "nobody";
+	refused(o, -ESRCH, "--ego");
+	o = options(1);
+	o.sumo.binary = "no-such-sumo";
+	refused(o, -EPIPE, "cannot run no-such-sumo");
+	o = options(1);
+	o.sumo.step_dur_ns = 1500;
+	refused(o, -EINVAL, "step");
+	o = options(1);
+	o.sumo.config = test_path(path, "broken.sumocfg");
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs("<configuration><input><net-file value=\"nowhere.net.xml\"/></input></configuration>\n", f);
+	fclose(f);
+	refused(o, -EPIPE, "sumo has ended");
+}
+
+static void stop_is_obeyed_at_the_start(void **state)
+{
+	struct world_options o = options(1);
+	int fd = eventfd(1, EFD_CLOEXEC);
+
+	(void)state;
+	o.stop_fd = fd;
+	refused(o, -ECANCELED, "");
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_town_is_alive),
+		cmocka_unit_test(the_same_seed_gives_the_same_town),
+		cmocka_unit_test(the_ego_goes_where_it_is_put_and_comes_back),
+		cmocka_unit_test(a_killed_sumo_is_an_error),
+		cmocka_unit_test(failures_are_sentences),
+		cmocka_unit_test(stop_is_obeyed_at_the_start),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

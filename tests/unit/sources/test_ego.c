@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ego's body against motions whose answer is known: rest, line, circle, corner, jump, bicycle.
+ */
+#include "tests/support/test.h"
+
+#include <math.h>
+
+#include "tools/sources/sumo/ego.h"
+
+#define DT 0.01
+
+static struct ego car(void)
+{
+	struct ego_params p = ego_params_for(4.6);
+	struct ego e;
+
+	ego_init(&e, &p);
+	return e;
+}
+
+static void near(double a, double b, double eps)
+{
+	if (!(fabs(a - b) <= eps))
+		fail_msg("%.9g is not %.9g within %g", a, b, eps);
+}
+
+static void angles_turn_the_other_way(void **state)
+{
+	(void)state;
+	near(ego_yaw_of(90), 0, 1e-12);
+	near(ego_yaw_of(0), M_PI / 2, 1e-12);
+	near(ego_yaw_of(180), -M_PI / 2, 1e-12);
+	near(fabs(ego_yaw_of(270)), M_PI, 1e-12);
+}
+
+static void at_rest_it_feels_gravity_alone(void **state)
+{
+	struct ego e = car();
+	double f[3], front[3] = { 10, 20, 1 };
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		ego_follow(&e, front, 90, 0, DT);
+	ego_specific_force(&e, f);
+	near(f[0], 0, 1e-12);
+	near(f[1], 0, 1e-12);
+	near(f[2], 9.80665, 1e-12);
+	near(e.pos[0], 10 - (4.6 - 0.22 * 4.6), 1e-12);
+	near(e.pos[1], 20, 1e-12);
+	near(e.pos[2], 1, 0);
+	near(e.yaw_rate, 0, 0);
+}
+
+static void on_a_line_the_force_is_the_acceleration(void **state)
+{
+	struct ego e = car();
+	double v = 5, front[3] = { 0, 0, 0 }, f[3];
+
+	(void)state;
+	for (int i = 0; i < 300; i++) {
+		v += 1.5 * DT;
+		front[1] += v * DT;
+		ego_follow(&e, front, 0, v, DT);
+	}
+	ego_specific_force(&e, f);
+	near(f[0], 1.5, 1e-6);
+	near(f[1], 0, 1e-9);
+	near(e.speed, v, 1e-9);
+	near(e.yaw, M_PI / 2, 1e-9);
+	assert_true(e.throttle > 0.5 && e.brake == 0);
+}
+
+static void on_a_circle_it_rolls_without_slipping(void **state)
+{
+	/* The front runs on a circle of radius R; the rear axle settles on one of sqrt(R^2 - d^2). */
+	struct ego e = car();
+	double r_front = 12, v = 4, d = e.p.length - e.p.rear_overhang, rate = v / r_front, f[3];
+	double r_rear = sqrt(r_front * r_front - d * d);
+
+	(void)state;
+	for (int i = 0; i < 6000; i++) {
+		double a = rate * i * DT, front[3] = { r_front * cos(a), r_front * sin(a), 0 };
+
+		ego_follow(&e, front, -a * 180 / M_PI, v, DT);
+	}
+	near(hypot(e.pos[0], e.pos[1]), r_rear, 0.02);
+	near(e.yaw_rate, rate, 0.01);
+	near(e.speed, rate * r_rear, 0.03);
+	near(tan(e.wheel_angle), e.p.wheelbase / r_rear, 0.01);
+	ego_specific_force(&e, f);
+	near(f[1], rate * rate * r_rear, 0.03);
+	assert_int_equal(e.jumps, 0);
+}
+
+static void a_corner_of_the_lane_gives_no_spike(void **state)
+{
+	/* SUMO's own angle jumps 15 degrees in one step here: 1500 degrees a second. */
+	struct ego e = car();
+	double v = 10, front[3] = { 0, 0, 0 }, yaw_before = 0, worst_rate = 0, worst_step = 0;
+
+	(void)state;
+	for (int i = 0; i < 400; i++) {
+		double heading = i < 200 ? 0 : 15 * M_PI / 180;
+
+		front[0] += v * DT * cos(heading);
+		front[1] += v * DT * sin(heading);
+		ego_follow(&e, front, 90 - heading * 180 / M_PI, v, DT);
+		worst_rate = fmax(worst_rate, fabs(e.yaw_rate));
+		worst_step = fmax(worst_step, fabs(e.yaw - yaw_before) / DT);
+		yaw_before = e.yaw;
+	}
+	assert_true(worst_rate > 0.1 && worst_rate < v * sin(15 * M_PI / 180) / 3.5);
+	assert_true(worst_step < 0.75);
+	near(e.yaw, 15 * M_PI / 180, 0.01);
+}
+
+static void a_jump_starts_anew(void **state)
+{
+	struct ego e = car();
+	double a[3] = { 0, 0, 0 }, b[3] = { 50, 50, 0 };
+
+	(void)state;
+	ego_follow(&e, a, 90, 10, DT);
+	ego_follow(&e, b, 0, 10, DT);
+	assert_int_equal(e.jumps, 1);
+	near(e.yaw, M_PI / 2, 1e-12);
+	near(e.yaw_rate, 0, 0);
+}
+
+static void driven_it_is_a_bicycle(void **state)
+{
+	struct ego e = car();
+	struct ego_command c = { .has_speed = true, .speed = 5, .wheel_angle = 0.2, .gear = EGO_DRIVE };
+	double front[3] = { 0, 0, 0 }, x0, y0, angle = 0, before;
+
+	(void)state;
+	ego_follow(&e, front, 90, 5, DT);
+	for (int i = 0; i < 100; i++) /* the wheel needs a moment */
+		ego_drive(&e, &c, DT);
+	near(e.wheel_angle, 0.2, 1e-12);
+	near(e.yaw_rate, 5 * tan(0.2) / e.p.wheelbase, 1e-6);
+	x0 = e.pos[0];
+	y0 = e.pos[1];
+	before = e.yaw;
+	while (angle < 2 * M_PI) { /* once round: back where it was */
+		ego_drive(&e, &c, DT);
+		angle += ego_wrap(e.yaw - before);
+		before = e.yaw;
+	}
+	near(hypot(e.pos[0] - x0, e.pos[1] - y0), 0, 0.06);
+}
+
+static void pedals_and_gears(void **state)
+{
+	struct ego e = car();
+	struct ego_command c = { .throttle = 1, .gear = EGO_DRIVE };
+	double front[3] = { 0, 0, 0 };
+
+	(void)state;
+	ego_follow(&e, front, 90, 0, DT);
+	for (int i = 0; i < 100; i++)
+		ego_drive(&e, &c, DT);
+	assert_true(e.speed > 2.5 && e.speed < 3);
+	c = (struct ego_command){ .brake = 1, .gear = EGO_DRIVE };
+	for (int i = 0; i < 100; i++)
+		ego_drive(&e, &c, DT);
+	near(e.speed, 0, 0); /* brakes never push it backwards */
+	c = (struct ego_command){ .throttle = 0.5, .gear = EGO_REVERSE };
+	for (int i = 0; i < 100; i++)
+		ego_drive(&e, &c, DT);
+	assert_true(e.speed < -1);
+	c = (struct ego_command){ .throttle = 1, .gear = EGO_PARKING };
+	for (int i = 0; i < 200; i++)
+		ego_drive(&e, &c, DT);
+	near(e.speed, 0, 0);
+}
+
+static void taking_over_and_giving_back_do_not_jump(void **state)
+{
+	struct ego e = car();
+	struct ego_command c = { .has_speed = true, .speed = 8, .gear = EGO_DRIVE };
+	double front[3] = { 0, 0, 0 };
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		front[0] += 8 * DT;
+		ego_follow(&e, front, 90, 8, DT);
+	}
+	for (int i = 0; i < 100; i++) {
+		ego_drive(&e, &c, DT);
+		front[0] += 8 * DT;
+	}
+	ego_front(&e, &front[0], &front[1]);
+	near(front[0], 16, 0.01);
+	for (int i = 0; i < 10; i++) {
+		front[0] += 8 * DT;
+		ego_follow(&e, front, 90, 8, DT);
+	}
+	assert_int_equal(e.jumps, 0);
+	near(e.speed, 8, 1e-3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(angles_turn_the_other_way),
+		cmocka_unit_test(at_rest_it_feels_gravity_alone),
+		cmocka_unit_test(on_a_line_the_force_is_the_acceleration),
+		cmocka_unit_test(on_a_circle_it_rolls_without_slipping),
+		cmocka_unit_test(a_corner_of_the_lane_gives_no_spike),
+		cmocka_unit_test(a_jump_starts_anew),
+		cmocka_unit_test(driven_it_is_a_bicycle),
+		cmocka_unit_test(pedals_and_gears),
+		cmocka_unit_test(taking_over_and_giving_back_do_not_jump),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

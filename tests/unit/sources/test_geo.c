@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * UTM against coordinates that PROJ gives for the same points, and tracks of objects.
+ */
+#include "tests/support/test.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "tools/sources/sumo/geo.h"
+#include "tools/sources/sumo/track.h"
+
+static void utm_agrees_with_proj(void **state)
+{
+	static const struct {
+		double lon, lat;
+		int    zone;
+		double e, n;
+	} points[] = {
+		{ 11.574440254230, 48.143902005560, 32, 691500, 5335500 },
+		{ 11.580883324096, 48.147716513009, 32, 691965, 5335940 },
+		{ 8.918147324687, 21.120626625311, 32, 491500, 2335500 },
+		{ 9, 0, 32, 500000, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(points) / sizeof(*points); i++) {
+		struct geo_utm u;
+
+		assert_int_equal(geo_utm(points[i].lon, points[i].lat, &u), 0);
+		assert_int_equal(u.zone, points[i].zone);
+		if (fabs(u.easting - points[i].e) > 1e-3 || fabs(u.northing - points[i].n) > 1e-3)
+			fail_msg("point %zu: %.4f %.4f", i, u.easting, u.northing);
+	}
+}
+
+static void utm_south_and_edges(void **state)
+{
+	struct geo_utm north, south;
+
+	(void)state;
+	assert_int_equal(geo_utm(150, 34, &north), 0);
+	assert_int_equal(geo_utm(150, -34, &south), 0);
+	assert_true(fabs(north.northing + south.northing - 10000000) < 1e-6);
+	assert_int_equal(geo_utm(180, 10, &north), 0);
+	assert_int_equal(north.zone, 60);
+	assert_int_equal(geo_utm(0, 84.5, &north), -EINVAL);
+	assert_int_equal(geo_utm(NAN, 0, &north), -EINVAL);
+	assert_int_equal(geo_utm(181, 0, &north), -EINVAL);
+}
+
+static void a_track_keeps_its_number(void **state)
+{
+	struct tracks *ts = calloc(1, sizeof(*ts));
+	double v0[2] = { 1, 2 }, v1[2] = { 2, 1.5 };
+	const struct track *t;
+
+	(void)state;
+	assert_non_null(ts);
+	tracks_init(ts);
+	t = tracks_see(ts, 77, v0, 1000000000);
+	assert_int_equal(t->id, 1);
+	assert_int_equal(tracks_see(ts, 78, v0, 1000000000)->id, 2);
+	t = tracks_see(ts, 77, v1, 1500000000);
+	assert_int_equal(t->id, 1);
+	assert_int_equal(t->first_sim_ns, 1000000000);
+	assert_true(fabs(t->acc[0] - 2) < 1e-12 && fabs(t->acc[1] + 1) < 1e-12);
+	/* long away: a new one; so after a jump of time backwards */
+	assert_int_equal(tracks_see(ts, 77, v1, 9000000000)->id, 3);
+	assert_int_equal(tracks_see(ts, 77, v1, 2000000000)->id, 4);
+	free(ts);
+}
+
+static void a_full_table_gives_up_the_oldest(void **state)
+{
+	struct tracks *ts = calloc(1, sizeof(*ts));
+	double v[2] = { 0, 0 };
+
+	(void)state;
+	assert_non_null(ts);
+	tracks_init(ts);
+	for (uint64_t k = 0; k < 33; k++) /* the same place in the table */
+		(void)tracks_see(ts, 5 + k * TRACKS_MAX, v, (int64_t)k);
+	assert_int_equal(tracks_see(ts, 5 + 32 * TRACKS_MAX, v, 40)->id, 33);
+	assert_int_equal(tracks_see(ts, 5 + 1 * TRACKS_MAX, v, 41)->id, 2);
+	assert_int_equal(tracks_see(ts, 5, v, 42)->id, 34); /* it had to go */
+	assert_int_equal(tracks_see(ts, 0, v, 42)->id, 35); /* 0 is a key as well */
+	free(ts);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(utm_agrees_with_proj),
+		cmocka_unit_test(utm_south_and_edges),
+		cmocka_unit_test(a_track_keeps_its_number),
+		cmocka_unit_test(a_full_table_gives_up_the_oldest),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * TraCI bytes: what is written, what real answers of SUMO mean, and that no bytes do harm. The corpus
+ * was recorded from SUMO 1.15.
+ */
+#include "tests/support/test.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "fuzz_traci.h"
+#include "tools/sources/sumo/traci_wire.h"
+
+#define CORPUS "tests/unit/sources/corpus/traci"
+
+static size_t load(const char *name, uint8_t *buf, size_t cap)
+{
+	char path[256];
+	size_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", CORPUS, name);
+	f = fopen(path, "rb");
+	if (!f)
+		fail_msg("%s: %s (tests run in the top folder)", path, strerror(errno));
+	n = fread(buf, 1, cap, f);
+	fclose(f);
+	assert_true(n > 1 && n < cap);
+	return n;
+}
+
+static void a_get_as_the_protocol_says(void **state)
+{
+	static const uint8_t want[] = { 0, 0, 0, 18, 0, 0, 0, 0, 14, 0xa4, 0x40, 0, 0, 0, 3, 'e', 'g', 'o' };
+	struct traci_out o;
+	uint8_t buf[64];
+
+	(void)state;
+	traci_out_init(&o, buf, sizeof(buf));
+	traci_out_get(&o, TRACI_VEHICLE, TRACI_VAR_SPEED, "ego");
+	assert_int_equal(traci_out_finish(&o), sizeof(want));
+	assert_memory_equal(buf, want, sizeof(want));
+}
+
+static void a_context_subscription_as_the_protocol_says(void **state)
+{
+	static const uint8_t want[] = { 0, 0, 0, 43, 0, 0, 0, 0, 39, 0x84, 0, 0, 0, 0, 0, 0, 0, 0, 0x3f, 0xe0, 0,
+					0, 0, 0, 0, 0, 0, 0, 0, 1, 'e', 0xae, 0x40, 0x59, 0, 0, 0, 0, 0, 0, 2,
+					0x39, 0x43 };
+	static const uint8_t vars[] = { 0x39, 0x43 };
+	struct traci_out o;
+	uint8_t buf[64];
+
+	(void)state;
+	traci_out_init(&o, buf, sizeof(buf));
+	traci_out_subscribe_context(&o, TRACI_VEHICLE, "e", 0, 0.5, TRACI_PERSON, 100, vars, 2);
+	assert_int_equal(traci_out_finish(&o), sizeof(want));
+	assert_memory_equal(buf, want, sizeof(want));
+}
+
+static void what_does_not_fit_is_not_sent(void **state)
+{
+	struct traci_out o;
+	uint8_t buf[32];
+
+	(void)state;
+	traci_out_init(&o, buf, 17);
+	traci_out_get(&o, TRACI_VEHICLE, TRACI_VAR_SPEED, "ego");
+	assert_int_equal(traci_out_finish(&o), -EMSGSIZE);
+	traci_out_init(&o, buf, sizeof(buf));
+	traci_out_get(&o, TRACI_VEHICLE, TRACI_VAR_SPEED, "a name that is longer than the whole buffer is");
+	assert_int_equal(traci_out_finish(&o), -EMSGSIZE);
+}
+
+struct ego_seen {
+	double  pos[3], angle, speed;
+	int32_t signals;
+	int     items, contexts;
+	char    last_class[24];
+};
+
+static void on_item(void *user, const struct traci_item *it)
+{
+	struct ego_seen *e = user;
+
+	assert_true(it->ok);
+	e->items++;
+	e->contexts += it->context;
+	if (it->context) {
+		assert_true(traci_str_is(it->centre, "ego"));
+		if (it->var == TRACI_VAR_CLASS)
+			traci_str_copy(it->value.s, e->last_class, sizeof(e->last_class));
+		return;
+	}
+	assert_true(traci_str_is(it->object, "ego"));
+	if (it->var == TRACI_VAR_POSITION_3D)
+		memcpy(e->pos, it->value.pos, sizeof(e->pos));
+	else if (it->var == TRACI_VAR_ANGLE)
+		e->angle = it->value.d;
+	else if (it->var == TRACI_VAR_SPEED)
+		e->speed = it->value.d;
+	else if (it->var == TRACI_VAR_SIGNALS)
+		e->signals = it->value.i;
+}
+
+static void a_step_of_sumo_is_understood(void **state)
+{
+	uint8_t buf[4096];
+	size_t n = load("step", buf, sizeof(buf));
+	struct traci_str text;
+	struct ego_seen e = { 0 };
+	struct traci_in in;
+
+	(void)state;
+	traci_in_init(&in, buf + 1, n - 1);
+	assert_int_equal(traci_in_step(&in, on_item, &e, &text), 0);
+	assert_true(in.p == in.end);
+	assert_int_equal(e.items - e.contexts, 4);
+	assert_true(e.contexts > 0 && e.contexts % 7 == 0);
+	assert_true(e.pos[0] > 123 && e.pos[0] < 125 && e.pos[1] > 210 && e.pos[1] < 220);
+	assert_true(e.angle > 94 && e.angle < 95 && e.speed > 8 && e.speed < 8.1);
+	assert_string_equal(e.last_class, "passenger");
+}
+
+static void a_refusal_brings_sumos_words(void **state)
+{
+	uint8_t buf[256];
+	size_t n = load("refused", buf, sizeof(buf));
+	struct traci_value v;
+	struct traci_str text;
+	struct traci_in in;
+
+	(void)state;
+	traci_in_init(&in, buf + 1, n - 1);
+	assert_int_equal(traci_in_get(&in, TRACI_VEHICLE, TRACI_VAR_SPEED, &v, &text), -EREMOTEIO);
+	assert_true(traci_str_is(text, "Vehicle 'nobody' is not known."));
+}
+
+static void lists_and_shapes_are_understood(void **state)
+{
+	uint8_t buf[4096];
+	struct traci_value v, group, links;
+	struct traci_str text, from;
+	struct traci_in in;
+	size_t n;
+
+	(void)state;
+	n = load("edges", buf, sizeof(buf));
+	traci_in_init(&in, buf + 1, n - 1);
+	assert_int_equal(traci_in_get(&in, TRACI_VEHICLE, TRACI_VAR_EDGES, &v, &text), 0);
+	assert_int_equal(v.type, TRACI_STRING_LIST);
+	assert_true(v.list.count >= 2);
+
+	n = load("shape", buf, sizeof(buf));
+	traci_in_init(&in, buf + 1, n - 1);
+	assert_int_equal(traci_in_get(&in, TRACI_LANE, TRACI_VAR_SHAPE, &v, &text), 0);
+	assert_int_equal(v.type, TRACI_POLYGON);
+	assert_int_equal((v.list.body.end - v.list.body.p), 16 * v.list.count);
+
+	n = load("links", buf, sizeof(buf));
+	traci_in_init(&in, buf + 1, n - 1);
+	assert_int_equal(traci_in_get(&in, TRACI_LIGHT, TRACI_VAR_LIGHT_LINKS, &v, &text), 0);
+	assert_int_equal(v.type, TRACI_COMPOUND);
+	assert_int_equal(traci_in_value(&v.list.body, &group), 0);
+	assert_int_equal(group.type, TRACI_INTEGER);
+	assert_int_equal(traci_in_value(&v.list.body, &group), 0);
+	assert_int_equal(traci_in_value(&v.list.body, &links), 0);
+	assert_int_equal(links.type, TRACI_STRING_LIST);
+	from = traci_in_str(&links.list.body);
+	assert_true(from.len > 4 && memchr(from.p, '_', from.len));
+}
+
+/* Every answer, cut at every byte: an error, never a success, never a byte beyond. */
+static void a_cut_answer_is_an_error(void **state)
+{
+	uint8_t buf[4096], *exact;
+	size_t n = load("step", buf, sizeof(buf));
+
+	(void)state;
+	for (size_t cut = 0; cut + 1 < n; cut++) {
+		struct ego_seen e = { 0 };
+		struct traci_str text;
+		struct traci_in in;
+
+		exact = malloc(cut ? cut : 1); /* a sanitizer sees the end */
+		assert_non_null(exact);
+		memcpy(exact, buf + 1, cut);
+		traci_in_init(&in, exact, cut);
+		assert_int_equal(traci_in_step(&in, on_item, &e, &text), -EBADMSG);
+		free(exact);
+	}
+}
+
+static void nested_without_end_is_refused(void **state)
+{
+	uint8_t buf[5 * 64];
+	struct traci_value v;
+	struct traci_in in;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(buf); i += 5)
+		memcpy(buf + i, (uint8_t[]){ TRACI_COMPOUND, 0, 0, 0, 1 }, 5);
+	traci_in_init(&in, buf, sizeof(buf));
+	assert_int_equal(traci_in_value(&in, &v), -EBADMSG);
+	memcpy(buf, (uint8_t[]){ TRACI_STRING_LIST, 0x7f, 0xff, 0xff, 0xff }, 5);
+	traci_in_init(&in, buf, sizeof(buf));
+	assert_int_equal(traci_in_value(&in, &v), -EBADMSG);
+	memcpy(buf, (uint8_t[]){ TRACI_STRING, 0xff, 0xff, 0xff, 0xff }, 5);
+	traci_in_init(&in, buf, sizeof(buf));
+	assert_int_equal(traci_in_value(&in, &v), -EBADMSG);
+}
+
+static void the_corpus_and_its_mutants_do_no_harm(void **state)
+{
+	uint64_t x = test_seed(1) * 2 + 1;
+	DIR *d = opendir(CORPUS);
+	struct dirent *de;
+	unsigned files = 0;
+
+	(void)state;
+	assert_non_null(d);
+	while ((de = readdir(d))) {
+		uint8_t buf[4096];
+		size_t n;
+
+		if (de->d_name[0] == '.')
+			continue;
+		files++;
+		n = load(de->d_name, buf, sizeof(buf));
+		LLVMFuzzerTestOneInput(buf, n);
+		for (int i = 0; i < 2000; i++) {
+			size_t at;
+			uint8_t was, *exact = malloc(n);
+
+			x = x * 6364136223846793005u + 1442695040888963407u;
+			at = (size_t)(x >> 33) % n;
+			was = buf[at];
+			buf[at] = (uint8_t)(x >> 24);
+			assert_non_null(exact);
+			memcpy(exact, buf, n);
+			LLVMFuzzerTestOneInput(exact, n);
+			free(exact);
+			if (i % 8) /* some mutations stay */
+				buf[at] = was;
+		}
+	}
+	closedir(d);
+	assert_true(files >= 8);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_get_as_the_protocol_says),
+		cmocka_unit_test(a_context_subscription_as_the_protocol_says),
+		cmocka_unit_test(what_does_not_fit_is_not_sent),
+		cmocka_unit_test(a_step_of_sumo_is_understood),
+		cmocka_unit_test(a_refusal_brings_sumos_words),
+		cmocka_unit_test(lists_and_shapes_are_understood),
+		cmocka_unit_test(a_cut_answer_is_an_error),
+		cmocka_unit_test(nested_without_end_is_refused),
+		cmocka_unit_test(the_corpus_and_its_mutants_do_no_harm),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
