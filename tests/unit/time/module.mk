@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+TIME_TESTS := $(patsubst tests/unit/time/test_%.c,%,$(sort $(wildcard tests/unit/time/test_*.c)))
+TESTS += $(TIME_TESTS:%=$(B)/test/time-%)
+$(TIME_TESTS:%=$(B)/test/time-%): $(B)/test/time-%: $(B)/obj/tests/unit/time/test_%.o $(B)/lib/libsimd.a \
+	$(B)/lib/libipc.a $(B)/lib/libbase.a

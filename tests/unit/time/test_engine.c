@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The time engine's states: pause, resume, scale, step, switch, in virtual time. */
+#include "unit/time/rig.h"
+
+#define MS NS_PER_MS
+#define NO_SETTLE ((struct time_engine_options){ .step_settle_dur_ns = 0 })
+
+static void time_runs_and_scales(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_init(&r, 1, "simulation", NO_SETTLE);
+	assert_int_equal(rig_read(&r).sim_ns, 0);
+	assert_int_equal(rig_read(&r).flags, SIM_CLOCK_STARTED);
+	rig_run(&r, 10 * MS);
+	assert_int_equal(rig_read(&r).sim_ns, 10 * MS);
+	assert_int_equal(time_engine_set_scale(r.e, 2500000), 0);
+	rig_run(&r, 10 * MS);
+	assert_int_equal(rig_read(&r).sim_ns, 35 * MS);
+	assert_int_equal(time_engine_now(r.e), 35 * MS);
+	assert_int_equal(r.page.scale_e6, 2500000);
+	assert_int_equal(r.jumps, 0);
+	assert_int_equal(r.changes, 1);
+	assert_int_equal(time_engine_set_scale(r.e, 2500000), 0); /* nothing new: nothing written */
+	assert_int_equal(r.changes, 1);
+	rig_finish(&r);
+}
+
+static void scales_out_of_range_are_refused(void **state)
+{
+	static const int64_t bad[] = { -1, 1, TIME_SCALE_MIN_E6 - 1, TIME_SCALE_MAX_E6 + 1, INT64_MAX, INT64_MIN };
+	struct rig r;
+
+	(void)state;
+	rig_init(&r, 1, "simulation", NO_SETTLE);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(time_engine_set_scale(r.e, bad[i]), -ERANGE);
+		assert_non_null(strstr(err_why(), "0.01 .. 100"));
+	}
+	assert_int_equal(time_engine_set_scale(r.e, TIME_SCALE_MIN_E6), 0);
+	assert_int_equal(time_engine_set_scale(r.e, TIME_SCALE_MAX_E6), 0);
+	rig_finish(&r);
+}
+
+static void pause_holds_and_resume_goes_on(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_init(&r, 1, "system", NO_SETTLE);
+	rig_run(&r, 5 * MS);
+	assert_int_equal(time_engine_pause(r.e), 0);
+	assert_int_equal(time_engine_pause(r.e), 0);
+	rig_run(&r, 5 * MS);
+	assert_int_equal(rig_read(&r).sim_ns, RIG_START_REAL_NS + 5 * MS);
+	assert_true(rig_read(&r).flags & SIM_CLOCK_PAUSED);
+	assert_int_equal(rig_read(&r).rate_e6, 0);
+	assert_int_equal(r.page.scale_e6, SIM_RATE_ONE);
+	assert_int_equal(time_engine_set_scale(r.e, 500000), 0); /* in pause: for later */
+	rig_run(&r, 5 * MS);
+	assert_int_equal(rig_read(&r).sim_ns, RIG_START_REAL_NS + 5 * MS);
+	assert_int_equal(time_engine_resume(r.e), 0);
+	assert_int_equal(time_engine_resume(r.e), 0);
+	rig_run(&r, 10 * MS);
+	assert_int_equal(rig_read(&r).sim_ns, RIG_START_REAL_NS + 10 * MS);
+	assert_false(rig_read(&r).flags & SIM_CLOCK_PAUSED);
+	assert_int_equal(r.jumps, 0);
+	rig_finish(&r);
+}
+
+static void scale_zero_is_a_pause_that_a_scale_ends(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_init(&r, 1, "simulation", NO_SETTLE);
+	assert_int_equal(time_engine_set_scale(r.e, 2000000), 0);
+	assert_int_equal(time_engine_set_scale(r.e, 0), 0);
+	assert_int_equal(time_engine_set_scale(r.e, 0), 0);
+	assert_true(rig_read(&r).flags & SIM_CLOCK_PAUSED);
+	assert_int_equal(r.page.scale_e6, 2000000);
+	assert_int_equal(time_engine_set_scale(r.e, 2000000), 0); /* the same as before: runs on */
+	rig_run(&r, MS);
+	assert_int_equal(rig_read(&r).sim_ns, 2 * MS);
+
+	assert_int_equal(time_engine_pause(r.e), 0);
+	assert_int_equal(time_engine_set_scale(r.e, 0), 0); /* was paused on request: only resume ends that */
+	assert_int_equal(time_engine_set_scale(r.e, 3000000), 0);
+	rig_run(&r, MS);
+	assert_int_equal(rig_read(&r).sim_ns, 2 * MS);
+	assert_int_equal(time_engine_resume(r.e), 0);
+	rig_run(&r, MS);
+	assert_int_equal(rig_read(&r).sim_ns, 5 * MS);
+	rig_finish(&r);
+}
+
+static void wall_steps_by_exactly_the_step(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_init(&r, 1, "simulation", (struct time_engine_options){ .step_settle_dur_ns = 2 * MS, .paused = true });
+	r.noisy = true;
+	assert_int_equal(rig_step(&r, 100 * MS), 0);
+	assert_int_equal(rig_read(&r).sim_ns, 100 * MS); /* at once, without a jump */
+	assert_int_equal(r.jumps, 0);
+	assert_int_equal(rig_read(&r).flags & (SIM_CLOCK_PAUSED | SIM_CLOCK_STEPPING), SIM_CLOCK_STEPPING);
+	assert_int_equal(rig_step(&r, MS), -EBUSY);
+	r.step_result = 1;
+	rig_run(&r, 2 * MS - 1);
+	assert_int_equal(r.quiet_asked, 0); /* settling */
+	rig_run(&r, 10 * MS);
+	assert_int_equal(r.step_result, 1);
+	assert_true(r.quiet_asked > 0 && r.quiet_asked < 20);
+	r.noisy = false;
+	time_engine_poke(r.e); /* at once, not at the next look */
+	assert_int_equal(r.step_result, 0);
+	assert_int_equal(r.step_end_sim_ns, 100 * MS);
+	assert_int_equal(rig_read(&r).sim_ns, 100 * MS);
+	assert_int_equal(rig_read(&r).flags & (SIM_CLOCK_PAUSED | SIM_CLOCK_STEPPING), SIM_CLOCK_PAUSED);
+	assert_int_equal(r.page.step, 1);
+	time_engine_poke(r.e);
+	rig_run(&r, 10 * MS);
+	rig_finish(&r);
+}
+
+static void a_step_ends_without_a_poke_too(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_init(&r, 1, "simulation", (struct time_engine_options){ .step_settle_dur_ns = -1, .paused = true });
+	r.noisy = true;
+	assert_int_equal(rig_step(&r, 1), 0);
+	rig_run(&r, 50 * MS);
+	assert_int_equal(r.step_result, 1);
+	r.noisy = false;
+	rig_run(&r, 2 * MS);
+	assert_int_equal(r.step_result, 0);
+	rig_finish(&r);
+}
+
+static void steps_that_cannot_be_are_refused(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_init(&r, 1, "simulation", NO_SETTLE);
+	assert_int_equal(rig_step(&r, MS), -EBUSY);
+	assert_non_null(strstr(err_why(), "pause it first"));
+	assert_int_equal(time_engine_pause(r.e), 0);
+	assert_int_equal(rig_step(&r, 0), -ERANGE);
+	assert_int_equal(rig_step(&r, -5), -ERANGE);
+	assert_int_equal(rig_step(&r, TIME_STEP_MAX_DUR_NS + 1), -ERANGE);
+	assert_int_equal(time_engine_set_source(r.e, source("unity"), false), 0);
+	assert_int_equal(rig_step(&r, MS), -ENOTCONN);
+	rig_finish(&r);
+}
+
+enum end { BY_PAUSE, BY_RESUME, BY_SWITCH, FORGOTTEN, BY_DESTROY };
+
+static void what_ends_a_step_early_says_so(void **state)
+{
+	(void)state;
+	for (int how = BY_PAUSE; how <= BY_DESTROY; how++) {
+		struct rig r;
+
+		rig_init(&r, 1, "simulation", (struct time_engine_options){ .paused = true, .step_settle_dur_ns = MS });
+		assert_int_equal(rig_step(&r, 7), 0);
+		if (how == BY_PAUSE)
+			assert_int_equal(time_engine_pause(r.e), 0);
+		else if (how == BY_RESUME)
+			assert_int_equal(time_engine_resume(r.e), 0);
+		else if (how == BY_SWITCH)
+			assert_int_equal(time_engine_set_source(r.e, source("system"), false), 0);
+		else if (how == FORGOTTEN)
+			time_engine_step_forget(r.e, &r);
+		if (how < FORGOTTEN) {
+			assert_int_equal(r.step_result, -ECANCELED);
+			assert_true(strlen(r.step_why) > 10);
+			assert_int_equal(r.step_end_sim_ns, 7);
+			assert_int_equal(rig_read(&r).flags & SIM_CLOCK_PAUSED, how == BY_RESUME ? 0 : SIM_CLOCK_PAUSED);
+			assert_int_equal(r.page.step, 0);
+		}
+		if (how != BY_DESTROY)
+			rig_run(&r, 10 * MS);
+		rig_finish(&r);
+		assert_int_equal(r.step_result, how == FORGOTTEN ? 1 : -ECANCELED);
+	}
+}
+
+static void a_switch_starts_anew_with_a_jump(void **state)
+{
+	struct rig r;
+	uint32_t generation;
+
+	(void)state;
+	rig_init(&r, 1, "simulation", NO_SETTLE);
+	generation = r.page.clock_generation;
+	rig_run(&r, 30 * MS);
+	assert_int_equal(time_engine_set_source(r.e, source("simulation"), false), 0);
+	assert_int_equal(r.jumps + r.changes, 0); /* the active one: nothing changes */
+	assert_int_equal(rig_read(&r).sim_ns, 30 * MS);
+
+	assert_int_equal(time_engine_set_source(r.e, source("system"), false), 0);
+	assert_int_equal(r.jumps, 1);
+	assert_int_equal(r.jump_old_sim_ns, 30 * MS);
+	assert_int_equal(r.jump_new_sim_ns, RIG_START_REAL_NS + 30 * MS);
+	assert_int_equal(r.jump_generation, generation + 1);
+	assert_int_equal(r.page.source, SIM_SOURCE_SYSTEM);
+	assert_int_equal(r.page.jump_old_sim_ns, 30 * MS);
+	assert_int_equal(r.page.jump_new_sim_ns, RIG_START_REAL_NS + 30 * MS);
+
+	assert_int_equal(time_engine_set_source(r.e, source("unity"), false), 0);
+	assert_int_equal(r.jumps, 2);
+	assert_int_equal(rig_read(&r).sim_ns, 0);
+	assert_int_equal(rig_read(&r).flags, SIM_CLOCK_DRIVEN); /* and not started */
+	rig_finish(&r);
+}
+
+static void a_wall_source_can_carry_on(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_init(&r, 1, "system", NO_SETTLE);
+	rig_run(&r, 5 * MS);
+	assert_int_equal(time_engine_set_source(r.e, source("simulation"), true), 0);
+	rig_run(&r, 5 * MS);
+	assert_int_equal(rig_read(&r).sim_ns, RIG_START_REAL_NS + 10 * MS);
+	assert_int_equal(r.jumps, 0);
+	assert_int_equal(r.page.source, SIM_SOURCE_SIMULATION);
+	assert_int_equal(time_engine_set_source(r.e, source("unity"), true), -EINVAL);
+	assert_int_equal(time_engine_set_source(r.e, source("ros2"), true), -EINVAL);
+	assert_int_equal(r.page.source, SIM_SOURCE_SIMULATION);
+	rig_finish(&r);
+}
+
+static void sources_that_follow_refuse_control(void **state)
+{
+	static const char *const names[] = { "ss2", "ros2" };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct rig r;
+
+		rig_init(&r, 1, "simulation", NO_SETTLE);
+		assert_int_equal(time_engine_set_scale(r.e, 5000000), 0);
+		assert_int_equal(time_engine_pause(r.e), 0);
+		assert_int_equal(time_engine_set_source(r.e, source(names[i]), false), 0);
+		assert_int_equal(time_engine_pause(r.e), -EOPNOTSUPP);
+		assert_non_null(strstr(err_why(), names[i]));
+		assert_int_equal(time_engine_resume(r.e), -EOPNOTSUPP);
+		assert_int_equal(time_engine_set_scale(r.e, SIM_RATE_ONE), -EOPNOTSUPP);
+		assert_int_equal(time_engine_set_scale(r.e, 0), -EOPNOTSUPP);
+		assert_int_equal(rig_step(&r, MS), -EOPNOTSUPP);
+		assert_false(rig_read(&r).flags & SIM_CLOCK_PAUSED);
+		assert_int_equal(r.page.scale_e6, SIM_RATE_ONE);
+		rig_run(&r, 3 * MS);
+		assert_int_equal(rig_read(&r).sim_ns, i ? RIG_START_REAL_NS + 3 * MS : 0);
+		rig_finish(&r);
+	}
+}
+
+static void options_are_checked(void **state)
+{
+	struct time_source_ops old = *source("system"), shorter = old;
+	struct time_engine_options o = { .scale_e6 = 5 };
+	struct time_engine *e = NULL;
+	const struct time_source_ops *s;
+
+	(void)state;
+	assert_int_equal(time_engine_create(&o, &e), -EINVAL);
+	o.scale_e6 = 0;
+	old.abi = 7;
+	o.source = &old;
+	assert_int_equal(time_engine_create(&o, &e), -EPROTO);
+	assert_non_null(strstr(err_why(), "interface 7, simd has 1"));
+	shorter.size -= 1;
+	o.source = &shorter;
+	assert_int_equal(time_engine_create(&o, &e), -EPROTO);
+	assert_null(e);
+	assert_int_equal(time_source_by_name("SiMuLaTiOn", &s), 0);
+	assert_string_equal(s->name, "simulation");
+	assert_int_equal(time_source_by_name("sim", &s), -ENOENT);
+	assert_int_equal(time_source_by_name("", &s), -ENOENT);
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(time_source_by_number(i, &s), 0);
+		assert_int_equal(s->id, i);
+	}
+	assert_int_equal(time_source_by_number(5, &s), -ENOENT);
+	assert_int_equal(time_source_by_number(-1, &s), -ENOENT);
+	time_engine_destroy(NULL);
+}
+
+static void the_page_is_sealed_and_complete(void **state)
+{
+	struct time_engine_options o = { .simd_id = UINT64_C(0x1234567800000042), .scale_e6 = 3000000 };
+	struct sim_clock_page *page;
+	struct time_engine *e;
+	int fd;
+
+	(void)state;
+	assert_int_equal(time_page_create(&page, &fd), 0);
+	assert_int_equal(exec_sim_create(1, RIG_START_MONO_NS, &o.exec), 0);
+	o.page = page;
+	assert_int_equal(time_engine_create(&o, &e), 0);
+	assert_int_equal(page->magic, SIM_CLOCK_PAGE_MAGIC);
+	assert_int_equal(page->abi, SIM_CLOCK_PAGE_ABI);
+	assert_int_equal(page->seq % 2, 0);
+	assert_true(page->seq > 0 && page->futex > 0);
+	assert_int_equal(page->simd_id, o.simd_id);
+	assert_int_equal(page->source, SIM_SOURCE_UNITY);
+	assert_int_equal(page->scale_e6, 3000000);
+	assert_int_equal(page->mono_ns, RIG_START_MONO_NS);
+	assert_int_not_equal(page->clock_generation, 0);
+	assert_int_equal(page->flags, SIM_CLOCK_DRIVEN);
+	assert_int_equal(ftruncate(fd, 0), -1);
+	time_engine_destroy(e);
+	time_page_destroy(page);
+	close(fd);
+	exec_destroy(o.exec);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(time_runs_and_scales),
+		cmocka_unit_test(scales_out_of_range_are_refused),
+		cmocka_unit_test(pause_holds_and_resume_goes_on),
+		cmocka_unit_test(scale_zero_is_a_pause_that_a_scale_ends),
+		cmocka_unit_test(wall_steps_by_exactly_the_step),
+		cmocka_unit_test(a_step_ends_without_a_poke_too),
+		cmocka_unit_test(steps_that_cannot_be_are_refused),
+		cmocka_unit_test(what_ends_a_step_early_says_so),
+		cmocka_unit_test(a_switch_starts_anew_with_a_jump),
+		cmocka_unit_test(a_wall_source_can_carry_on),
+		cmocka_unit_test(sources_that_follow_refuse_control),
+		cmocka_unit_test(options_are_checked),
+		cmocka_unit_test(the_page_is_sealed_and_complete),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
