@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The driver lease: advance, grants, steps, pause, set, loss and hostile drivers, in virtual time. */
+#include "unit/time/rig.h"
+
+#define MS NS_PER_MS
+#define NO_SETTLE ((struct time_engine_options){ .step_settle_dur_ns = 0 })
+
+static void a_driver_moves_time(void **state)
+{
+	struct rig r;
+	int result, fd;
+
+	(void)state;
+	rig_init(&r, 1, "unity", NO_SETTLE);
+	fd = rig_attach(&r, 9, &result);
+	assert_int_equal(result, 0);
+	assert_int_equal(rig_read(&r).flags, SIM_CLOCK_DRIVEN);
+	assert_int_equal(rig_advance(&r, fd, 10 * MS), 10 * MS);
+	assert_int_equal(rig_read(&r).flags, SIM_CLOCK_DRIVEN | SIM_CLOCK_STARTED);
+	rig_run(&r, NS_PER_S); /* wall time does nothing */
+	assert_int_equal(rig_read(&r).sim_ns, 10 * MS);
+	assert_int_equal(rig_advance(&r, fd, 1), 1);
+	assert_int_equal(rig_advance(&r, fd, 0), -EINVAL);
+	assert_int_equal(rig_advance(&r, fd, -1), -EINVAL);
+	assert_int_equal(rig_advance(&r, fd, TIME_STEP_MAX_DUR_NS + 1), -EINVAL);
+	assert_int_equal(rig_read(&r).sim_ns, 10 * MS + 1);
+	assert_int_equal(r.jumps, 0);
+	close(fd);
+	rig_finish(&r);
+}
+
+static void the_scale_is_told_for_pacing(void **state)
+{
+	struct driver_packet p;
+	struct rig r;
+	int result, fd;
+
+	(void)state;
+	rig_init(&r, 1, "unity", NO_SETTLE);
+	fd = rig_attach(&r, 9, &result);
+	assert_int_equal(time_engine_set_scale(r.e, 250000), 0);
+	rig_send(&r, fd, DRIVER_ADVANCE, MS, 0);
+	assert_int_equal(rig_recv(fd, &p), 1);
+	assert_int_equal(p.scale_e6, 250000);
+	assert_int_equal(p.dur_ns, MS); /* it paces, the engine does not scale what it asks for */
+	assert_int_equal(rig_read(&r).rate_e6, 0);
+	close(fd);
+	rig_finish(&r);
+}
+
+static void pause_blocks_the_driver(void **state)
+{
+	struct rig r;
+	int result, fd;
+
+	(void)state;
+	rig_init(&r, 1, "unity", NO_SETTLE);
+	fd = rig_attach(&r, 9, &result);
+	assert_int_equal(time_engine_pause(r.e), 0);
+	assert_int_equal(rig_advance(&r, fd, 10 * MS), 0);
+	rig_run(&r, NS_PER_S);
+	assert_int_equal(rig_read(&r).sim_ns, 0);
+	assert_int_equal(time_engine_resume(r.e), 0);
+	assert_int_equal(rig_answer(&r, fd), 10 * MS);
+	assert_int_equal(rig_read(&r).sim_ns, 10 * MS);
+
+	assert_int_equal(time_engine_set_scale(r.e, 0), 0);
+	assert_int_equal(rig_advance(&r, fd, 10 * MS), 0);
+	assert_int_equal(time_engine_set_scale(r.e, SIM_RATE_ONE), 0);
+	assert_int_equal(rig_answer(&r, fd), 10 * MS);
+	close(fd);
+	rig_finish(&r);
+}
+
+static void a_step_is_granted_exactly(void **state)
+{
+	struct rig r;
+	int result, fd;
+
+	(void)state;
+	rig_init(&r, 1, "unity", (struct time_engine_options){ .step_settle_dur_ns = MS, .paused = true });
+	fd = rig_attach(&r, 9, &result);
+	assert_int_equal(rig_advance(&r, fd, 10 * MS), 0); /* waits */
+	assert_int_equal(rig_step(&r, 25 * MS), 0);
+	assert_int_equal(rig_answer(&r, fd), 10 * MS);
+	assert_int_equal(rig_advance(&r, fd, 10 * MS), 10 * MS);
+	rig_run(&r, NS_PER_S); /* the step waits for the driver, not the other way round */
+	assert_int_equal(r.step_result, 1);
+	assert_int_equal(rig_advance(&r, fd, 10 * MS), 5 * MS);
+	assert_int_equal(rig_advance(&r, fd, 10 * MS), 0); /* nothing is left: waits for the next step */
+	assert_int_equal(r.step_result, 1);
+	rig_run(&r, 2 * MS);
+	assert_int_equal(r.step_result, 0);
+	assert_int_equal(r.step_end_sim_ns, 25 * MS);
+	assert_int_equal(rig_answer(&r, fd), 0);
+	assert_int_equal(rig_step(&r, 3 * MS), 0);
+	assert_int_equal(rig_answer(&r, fd), 3 * MS);
+	rig_run(&r, 2 * MS);
+	assert_int_equal(r.step_result, 0);
+	assert_int_equal(r.page.step, 2);
+	assert_int_equal(rig_read(&r).sim_ns, 28 * MS);
+	assert_true(rig_read(&r).flags & SIM_CLOCK_PAUSED);
+	assert_int_equal(r.jumps, 0);
+	close(fd);
+	rig_finish(&r);
+}
+
+static void a_lost_driver_holds_time_and_ends_the_step(void **state)
+{
+	struct time_status st;
+	struct rig r;
+	int result, fd;
+
+	(void)state;
+	rig_init(&r, 1, "unity", NO_SETTLE);
+	fd = rig_attach(&r, 9, &result);
+	assert_int_equal(rig_advance(&r, fd, 10 * MS), 10 * MS);
+	assert_int_equal(time_engine_pause(r.e), 0);
+	assert_int_equal(rig_step(&r, 25 * MS), 0);
+	assert_int_equal(rig_advance(&r, fd, 5 * MS), 5 * MS);
+	close(fd);
+	rig_run(&r, 1);
+	assert_int_equal(r.losts, 1);
+	assert_string_equal(r.lost_who, "engine");
+	assert_int_equal(r.step_result, -ENOTCONN);
+	assert_true(rig_read(&r).flags & SIM_CLOCK_DRIVER_LOST);
+	assert_true(rig_read(&r).flags & SIM_CLOCK_PAUSED);
+	assert_int_equal(rig_read(&r).sim_ns, 15 * MS);
+	time_engine_status(r.e, &st);
+	assert_true(st.driver_lost && !st.has_driver && st.driven);
+
+	fd = rig_attach(&r, 10, &result); /* the next one goes on from there */
+	assert_int_equal(result, 0);
+	assert_false(rig_read(&r).flags & SIM_CLOCK_DRIVER_LOST);
+	assert_int_equal(time_engine_resume(r.e), 0);
+	assert_int_equal(rig_advance(&r, fd, MS), MS);
+	assert_int_equal(rig_read(&r).sim_ns, 16 * MS);
+	assert_int_equal(r.jumps, 0);
+
+	time_engine_drop_client(r.e, 9);
+	assert_int_equal(r.losts, 1); /* not that one */
+	time_engine_drop_client(r.e, 10);
+	assert_int_equal(r.losts, 2);
+	close(fd);
+	rig_finish(&r);
+}
+
+static void one_driver_at_a_time_and_only_where_it_belongs(void **state)
+{
+	struct rig r;
+	struct driver_packet p;
+	int result, fd, second;
+
+	(void)state;
+	rig_init(&r, 1, "simulation", NO_SETTLE);
+	fd = rig_attach(&r, 9, &result);
+	assert_int_equal(result, -EOPNOTSUPP);
+	assert_int_equal(rig_recv(fd, &p), -1); /* its end was closed */
+	close(fd);
+	assert_int_equal(time_engine_set_source(r.e, source("unity"), false), 0);
+	fd = rig_attach(&r, 9, &result);
+	assert_int_equal(result, 0);
+	second = rig_attach(&r, 10, &result);
+	assert_int_equal(result, -EBUSY);
+	assert_non_null(strstr(err_why(), "engine (pid 4711)"));
+	assert_int_equal(rig_recv(second, &p), -1);
+	close(second);
+	assert_int_equal(rig_advance(&r, fd, MS), MS);
+
+	assert_int_equal(time_engine_set_source(r.e, source("simulation"), false), 0); /* the lease ends */
+	assert_int_equal(rig_recv(fd, &p), 1);
+	assert_int_equal(p.op, DRIVER_LOST);
+	assert_int_equal(rig_recv(fd, &p), -1);
+	assert_int_equal(r.losts, 0);
+	assert_false(rig_read(&r).flags & SIM_CLOCK_DRIVER_LOST);
+	close(fd);
+	rig_finish(&r);
+}
+
+static void hostile_drivers_lose_the_lease(void **state)
+{
+	(void)state;
+	for (int how = 0; how < 5; how++) {
+		char big[100] = { 0 };
+		struct rig r;
+		struct driver_packet p = { .op = DRIVER_ADVANCE, .dur_ns = 1 };
+		int result, fd;
+
+		rig_init(&r, 1, "unity", (struct time_engine_options){ .paused = true });
+		fd = rig_attach(&r, 9, &result);
+		assert_int_equal(result, 0);
+		if (how == 0) {
+			assert_int_equal(send(fd, big, 5, 0), 5);
+		} else if (how == 1) {
+			assert_int_equal(send(fd, big, sizeof(big), 0), sizeof(big));
+		} else if (how == 2) {
+			p.op = 77;
+			assert_int_equal(send(fd, &p, sizeof(p), 0), sizeof(p));
+		} else if (how == 3) { /* asks twice */
+			assert_int_equal(send(fd, &p, sizeof(p), 0), sizeof(p));
+			assert_int_equal(send(fd, &p, sizeof(p), 0), sizeof(p));
+		} else {
+			shutdown(fd, SHUT_WR);
+		}
+		assert_true(exec_sim_settle(r.x) > 0);
+		assert_int_equal(r.losts, 1);
+		assert_true(strlen(r.lost_why) > 10);
+		assert_int_equal(rig_recv(fd, &p), -1);
+		assert_int_equal(rig_read(&r).sim_ns, 0);
+		close(fd);
+		rig_finish(&r);
+	}
+}
+
+static void a_driver_that_does_not_read_is_dropped(void **state)
+{
+	struct driver_packet p = { .op = DRIVER_ADVANCE, .dur_ns = 1 };
+	struct rig r;
+	int result, fd, n = 0;
+
+	(void)state;
+	rig_init(&r, 1, "unity", NO_SETTLE);
+	fd = rig_attach(&r, 9, &result);
+	while (!r.losts && n++ < 100000) {
+		send(fd, &p, sizeof(p), MSG_DONTWAIT | MSG_NOSIGNAL);
+		assert_true(exec_sim_settle(r.x) >= 0);
+	}
+	assert_int_equal(r.losts, 1);
+	close(fd);
+	rig_finish(&r);
+}
+
+static void time_does_not_wrap(void **state)
+{
+	struct driver_packet p;
+	struct rig r;
+	int result, fd;
+
+	(void)state;
+	rig_init(&r, 1, "ss2", NO_SETTLE);
+	fd = rig_attach(&r, 9, &result);
+	rig_send(&r, fd, DRIVER_SET, 0, INT64_MAX - 5);
+	assert_int_equal(rig_recv(fd, &p), 1);
+	assert_int_equal(rig_advance(&r, fd, 6), -ERANGE);
+	assert_int_equal(rig_advance(&r, fd, 5), 5);
+	assert_int_equal(rig_read(&r).sim_ns, INT64_MAX);
+	close(fd);
+	rig_finish(&r);
+}
+
+static void set(struct rig *r, int fd, int64_t to_sim_ns, int result)
+{
+	struct driver_packet p;
+
+	rig_send(r, fd, DRIVER_SET, 0, to_sim_ns);
+	assert_int_equal(rig_recv(fd, &p), 1);
+	assert_int_equal(p.op, DRIVER_GRANT);
+	assert_int_equal(p.result, result);
+	if (!result)
+		assert_int_equal(rig_read(r).sim_ns, to_sim_ns);
+}
+
+static void ss2_sets_time_and_starts_over_with_a_jump(void **state)
+{
+	struct rig r;
+	int result, fd;
+
+	(void)state;
+	rig_init(&r, 1, "ss2", NO_SETTLE);
+	assert_int_equal(rig_read(&r).flags, SIM_CLOCK_DRIVEN);
+	fd = rig_attach(&r, 9, &result);
+	set(&r, fd, 0, 0); /* initialise */
+	assert_int_equal(rig_read(&r).flags, SIM_CLOCK_DRIVEN | SIM_CLOCK_STARTED);
+	set(&r, fd, 50 * MS, 0);
+	set(&r, fd, 100 * MS, 0);
+	assert_int_equal(rig_advance(&r, fd, 50 * MS), 50 * MS);
+	assert_int_equal(r.jumps, 0);
+	set(&r, fd, 0, 0); /* initialise again */
+	assert_int_equal(r.jumps, 1);
+	assert_int_equal(r.jump_old_sim_ns, 150 * MS);
+	assert_int_equal(r.jump_new_sim_ns, 0);
+	set(&r, fd, -1, -ERANGE);
+	close(fd);
+	rig_run(&r, 1);
+	assert_true(rig_read(&r).flags & SIM_CLOCK_DRIVER_LOST);
+	fd = rig_attach(&r, 9, &result);
+	set(&r, fd, 200 * MS, 0); /* goes on */
+	assert_int_equal(r.jumps, 1);
+	close(fd);
+	rig_finish(&r);
+}
+
+static void unity_cannot_set_time(void **state)
+{
+	struct rig r;
+	int result, fd;
+
+	(void)state;
+	rig_init(&r, 1, "unity", NO_SETTLE);
+	fd = rig_attach(&r, 9, &result);
+	set(&r, fd, 5, -EOPNOTSUPP);
+	assert_int_equal(rig_read(&r).sim_ns, 0);
+	assert_int_equal(r.losts, 0);
+	close(fd);
+	rig_finish(&r);
+}
+
+static void ros2_is_system_time_until_driven(void **state)
+{
+	struct rig r;
+	int result, fd;
+
+	(void)state;
+	rig_init(&r, 1, "ros2", NO_SETTLE);
+	fd = rig_attach(&r, 9, &result);
+	assert_int_equal(result, 0);
+	rig_run(&r, 5 * MS);
+	assert_int_equal(rig_read(&r).sim_ns, RIG_START_REAL_NS + 5 * MS);
+	assert_int_equal(rig_read(&r).flags, SIM_CLOCK_STARTED);
+	set(&r, fd, 77 * MS, 0); /* the graph's /clock: another time, so a jump, whatever its direction */
+	assert_int_equal(r.jumps, 1);
+	rig_run(&r, 5 * MS);
+	set(&r, fd, 87 * MS, 0);
+	assert_int_equal(r.jumps, 1);
+	assert_int_equal(rig_read(&r).flags, SIM_CLOCK_STARTED | SIM_CLOCK_DRIVEN);
+	close(fd);
+	rig_run(&r, 5 * MS);
+	assert_int_equal(rig_read(&r).sim_ns, 87 * MS); /* holds */
+	assert_true(rig_read(&r).flags & SIM_CLOCK_DRIVER_LOST);
+	rig_finish(&r);
+}
+
+static void the_real_time_factor_is_measured(void **state)
+{
+	struct time_status st;
+	struct rig r;
+	int result, fd;
+
+	(void)state;
+	rig_init(&r, 1, "unity", NO_SETTLE);
+	fd = rig_attach(&r, 9, &result);
+	for (int i = 0; i < 300; i++) { /* 10 ms of simulated in 20 ms of wall time */
+		assert_int_equal(rig_advance(&r, fd, 10 * MS), 10 * MS);
+		rig_run(&r, 20 * MS);
+	}
+	time_engine_status(r.e, &st);
+	assert_true(st.real_time_factor > 0.48 && st.real_time_factor < 0.52);
+	rig_run(&r, 3600 * NS_PER_S);
+	time_engine_status(r.e, &st);
+	assert_true(st.real_time_factor < 0.001);
+	assert_int_equal(time_engine_set_source(r.e, source("simulation"), false), 0);
+	assert_int_equal(time_engine_set_scale(r.e, 1500000), 0);
+	time_engine_status(r.e, &st);
+	assert_true(st.real_time_factor > 1.4999 && st.real_time_factor < 1.5001);
+	close(fd);
+	rig_finish(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_driver_moves_time),
+		cmocka_unit_test(the_scale_is_told_for_pacing),
+		cmocka_unit_test(pause_blocks_the_driver),
+		cmocka_unit_test(a_step_is_granted_exactly),
+		cmocka_unit_test(a_lost_driver_holds_time_and_ends_the_step),
+		cmocka_unit_test(one_driver_at_a_time_and_only_where_it_belongs),
+		cmocka_unit_test(hostile_drivers_lose_the_lease),
+		cmocka_unit_test(a_driver_that_does_not_read_is_dropped),
+		cmocka_unit_test(time_does_not_wrap),
+		cmocka_unit_test(ss2_sets_time_and_starts_over_with_a_jump),
+		cmocka_unit_test(unity_cannot_set_time),
+		cmocka_unit_test(ros2_is_system_time_until_driven),
+		cmocka_unit_test(the_real_time_factor_is_measured),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
