@@ -34,7 +34,7 @@ int64_t clock_ticks_wake_at(const struct clock_ticks *t)
  */
 void clock_ticks_woke(struct clock_ticks *t, int64_t wanted_mono_ns, int64_t now_mono_ns)
 {
-	int64_t part_dur_ns = t->lead_dur_ns / 64 + 50;
+	int64_t part_dur_ns = t->lead_dur_ns / 256 + 20;
 
 	if (!t->lead_max_dur_ns)
 		return;
