@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What other processes, other compilers and plug-ins built long ago rely on, pinned: sizes and offsets of the slot, the
+ * pages, the packets and the bridge ABI, and the numbers that cross. A line here changes only together with
+ * the version beside the struct (SIM_SLOT_VERSION, SIM_CLOCK_PAGE_ABI, WIRE_ABI, SIM_BRIDGE_ABI).
+ */
+#include "support/test.h"
+
+#include <sim/bridge.h>
+#include <sim/clock_page.h>
+#include <sim/slot.h>
+#include "wire/driver.h"
+#include "wire/lane.h"
+#include "wire/pages.h"
+
+#define SIZE(s, n) assert_int_equal(sizeof(s), n)
+#define AT(s, member, n) assert_int_equal(offsetof(s, member), n)
+
+static void slot_and_clock_page(void **state)
+{
+	(void)state;
+	SIZE(struct sim_slot, 128);
+	AT(struct sim_slot, magic, 0);
+	AT(struct sim_slot, version, 4);
+	AT(struct sim_slot, flags, 6);
+	AT(struct sim_slot, type_hash, 8);
+	AT(struct sim_slot, channel_id, 16);
+	AT(struct sim_slot, publisher_id, 20);
+	AT(struct sim_slot, sequence, 24);
+	AT(struct sim_slot, stamp_sim_ns, 32);
+	AT(struct sim_slot, publish_mono_ns, 40);
+	AT(struct sim_slot, iox_generation, 48);
+	AT(struct sim_slot, clock_generation, 52);
+	AT(struct sim_slot, body_size, 56);
+	AT(struct sim_slot, token_cell, 64);
+	AT(struct sim_slot, credit_cell, 68);
+	AT(struct sim_slot, reserved, 72);
+	AT(struct sim_slot, frame_id, 88);
+
+	SIZE(struct sim_clock_page, 88);
+	AT(struct sim_clock_page, seq, 0);
+	AT(struct sim_clock_page, abi, 4);
+	AT(struct sim_clock_page, magic, 8);
+	AT(struct sim_clock_page, flags, 12);
+	AT(struct sim_clock_page, sim_ns, 16);
+	AT(struct sim_clock_page, mono_ns, 24);
+	AT(struct sim_clock_page, rate_e6, 32);
+	AT(struct sim_clock_page, clock_generation, 40);
+	AT(struct sim_clock_page, source, 44);
+	AT(struct sim_clock_page, scale_e6, 48);
+	AT(struct sim_clock_page, step, 56);
+	AT(struct sim_clock_page, futex, 60);
+	AT(struct sim_clock_page, simd_id, 64);
+	AT(struct sim_clock_page, jump_old_sim_ns, 72);
+	AT(struct sim_clock_page, jump_new_sim_ns, 80);
+}
+
+static void wire_pages(void **state)
+{
+	(void)state;
+	SIZE(struct wire_channel, 320);
+	AT(struct wire_channel, window, 0);
+	AT(struct wire_channel, freed, 4);
+	AT(struct wire_channel, waiters, 8);
+	AT(struct wire_channel, bridges, 12);
+	AT(struct wire_channel, hint, 16);
+	AT(struct wire_channel, reserved, 20);
+	AT(struct wire_channel, cell, 64);
+
+	SIZE(struct wire_dispatch_page, 344128);
+	AT(struct wire_dispatch_page, abi, 0);
+	AT(struct wire_dispatch_page, size, 4);
+	AT(struct wire_dispatch_page, awake, 8);
+	AT(struct wire_dispatch_page, wait_ms, 12);
+	AT(struct wire_dispatch_page, bridges_seq, 16);
+	AT(struct wire_dispatch_page, reserved, 20);
+	AT(struct wire_dispatch_page, token, 64);
+	AT(struct wire_dispatch_page, channel, 16448);
+
+	SIZE(struct wire_counters, 192);
+	AT(struct wire_counters, publisher_id, 0);
+	AT(struct wire_counters, messages, 8);
+	AT(struct wire_counters, bytes, 16);
+	AT(struct wire_counters, last_mono_ns, 24);
+	AT(struct wire_counters, last_stamp_sim_ns, 32);
+	AT(struct wire_counters, accepted, 40);
+	AT(struct wire_counters, wait_ns, 48);
+	AT(struct wire_counters, dropped, 64);
+
+	SIZE(struct wire_counter_page, 98368);
+	AT(struct wire_counter_page, abi, 0);
+	AT(struct wire_counter_page, size, 4);
+	AT(struct wire_counter_page, client_id, 8);
+	AT(struct wire_counter_page, reserved, 12);
+	AT(struct wire_counter_page, row, 64);
+}
+
+static void packets(void **state)
+{
+	(void)state;
+	SIZE(struct lane_head, 8);
+	AT(struct lane_head, op, 0);
+	AT(struct lane_head, count, 2);
+	AT(struct lane_head, length, 4);
+
+	SIZE(struct lane_deliver, 32);
+	AT(struct lane_deliver, delivery, 0);
+	AT(struct lane_deliver, ref, 8);
+	AT(struct lane_deliver, size, 16);
+	AT(struct lane_deliver, channel_id, 24);
+	AT(struct lane_deliver, iox_generation, 28);
+
+	SIZE(struct lane_done, 16);
+	AT(struct lane_done, delivery, 0);
+	AT(struct lane_done, result, 8);
+	AT(struct lane_done, service_us, 12);
+
+	SIZE(struct lane_status, 40);
+	AT(struct lane_status, status, 0);
+	AT(struct lane_status, reserved, 4);
+	AT(struct lane_status, sent, 8);
+	AT(struct lane_status, failed, 16);
+	AT(struct lane_status, dropped, 24);
+	AT(struct lane_status, bytes, 32);
+
+	SIZE(struct lane_complete, 16);
+	AT(struct lane_complete, sequence, 0);
+	AT(struct lane_complete, publisher_id, 8);
+	AT(struct lane_complete, reason, 12);
+
+	SIZE(struct driver_packet, 32);
+	AT(struct driver_packet, op, 0);
+	AT(struct driver_packet, result, 4);
+	AT(struct driver_packet, dur_ns, 8);
+	AT(struct driver_packet, sim_ns, 16);
+	AT(struct driver_packet, scale_e6, 24);
+}
+
+static void bridge_abi(void **state)
+{
+	(void)state;
+	/* pointers: 64-bit hosts */
+	SIZE(void *, 8);
+	SIZE(struct sim_bridge_channel, 32);
+	AT(struct sim_bridge_channel, id, 0);
+	AT(struct sim_bridge_channel, name, 8);
+	AT(struct sim_bridge_channel, type, 16);
+	AT(struct sim_bridge_channel, options, 24);
+
+	SIZE(struct sim_bridge_option, 24);
+	AT(struct sim_bridge_option, name, 0);
+	AT(struct sim_bridge_option, deflt, 8);
+	AT(struct sim_bridge_option, help, 16);
+
+	SIZE(struct sim_bridge_host, 64);
+	AT(struct sim_bridge_host, abi, 0);
+	AT(struct sim_bridge_host, size, 4);
+	AT(struct sim_bridge_host, ctx, 8);
+	AT(struct sim_bridge_host, log, 16);
+	AT(struct sim_bridge_host, option, 24);
+	AT(struct sim_bridge_host, status, 32);
+	AT(struct sim_bridge_host, complete, 40);
+	AT(struct sim_bridge_host, now, 48);
+	AT(struct sim_bridge_host, publish, 56);
+
+	SIZE(struct sim_bridge_ops, 112);
+	AT(struct sim_bridge_ops, abi, 0);
+	AT(struct sim_bridge_ops, size, 4);
+	AT(struct sim_bridge_ops, name, 8);
+	AT(struct sim_bridge_ops, type, 16);
+	AT(struct sim_bridge_ops, options, 24);
+	AT(struct sim_bridge_ops, reg, 32);
+	AT(struct sim_bridge_ops, create, 40);
+	AT(struct sim_bridge_ops, connect, 48);
+	AT(struct sim_bridge_ops, disconnect, 56);
+	AT(struct sim_bridge_ops, status, 64);
+	AT(struct sim_bridge_ops, open, 72);
+	AT(struct sim_bridge_ops, close, 80);
+	AT(struct sim_bridge_ops, publish, 88);
+	AT(struct sim_bridge_ops, destroy, 96);
+	AT(struct sim_bridge_ops, flush, 104);
+
+	SIZE(struct sim_bridge_registry, 32);
+	AT(struct sim_bridge_registry, abi, 0);
+	AT(struct sim_bridge_registry, size, 4);
+	AT(struct sim_bridge_registry, ctx, 8);
+	AT(struct sim_bridge_registry, add_publisher, 16);
+	AT(struct sim_bridge_registry, add_subscriber, 24);
+}
+
+#define IS(name, number) { #name, (int64_t)(name), number }
+
+static const struct {
+	const char *name;
+	int64_t have, want;
+} numbers[] = {
+	IS(SIM_SLOT_MAGIC, 0x4c4d4953),
+	IS(SIM_SLOT_VERSION, 1),
+	IS(SIM_SLOT_DISPATCH, 1),
+	IS(SIM_SLOT_CLOCK_STALE, 2),
+	IS(SIM_SLOT_PROBE, 4),
+	IS(SIM_FRAME_ID_MAX, 39),
+	IS(SIM_CLOCK_PAGE_MAGIC, 0x4b4c4353),
+	IS(SIM_CLOCK_PAGE_ABI, 1),
+	IS(SIM_CLOCK_PAGE_SIZE, 4096),
+	IS(SIM_RATE_ONE, 1000000),
+	IS(SIM_CLOCK_PAUSED, 1),
+	IS(SIM_CLOCK_STEPPING, 2),
+	IS(SIM_CLOCK_FREEWHEEL, 4),
+	IS(SIM_CLOCK_DRIVEN, 8),
+	IS(SIM_CLOCK_DRIVER_LOST, 16),
+	IS(SIM_CLOCK_STALE, 32),
+	IS(SIM_CLOCK_STARTED, 64),
+	IS(WIRE_ABI, 1),
+	IS(WIRE_CHANNELS_MAX, 1024),
+	IS(WIRE_WINDOW_MAX, 64),
+	IS(WIRE_TOKENS_MAX, 4096),
+	IS(WIRE_ROWS_MAX, 512),
+	IS(WIRE_REASONS, 16),
+	IS(LANE_BATCH, 64),
+	IS(LANE_DELIVER, 1),
+	IS(LANE_DONE, 2),
+	IS(LANE_CHANNEL, 3),
+	IS(LANE_STATUS, 4),
+	IS(LANE_OPEN, 5),
+	IS(LANE_CLOSE, 6),
+	IS(LANE_COMPLETE, 7),
+	IS(LANE_IDLE, 8),
+	IS(LANE_CONNECT, 9),
+	IS(DRIVER_ADVANCE, 1),
+	IS(DRIVER_GRANT, 2),
+	IS(DRIVER_LOST, 3),
+	IS(DRIVER_SET, 4),
+	IS(SIM_BRIDGE_ABI, 1),
+	IS(SIM_REASON_NONE, 0),
+	IS(SIM_REASON_PAUSED, 1),
+	IS(SIM_REASON_TOKEN, 2),
+	IS(SIM_REASON_NO_CREDIT, 3),
+	IS(SIM_REASON_TIMEOUT, 4),
+	IS(SIM_REASON_NO_BRIDGE, 5),
+	IS(SIM_REASON_DISCONNECTED, 6),
+	IS(SIM_REASON_BRIDGE_BUSY, 7),
+	IS(SIM_REASON_FAILED, 8),
+	IS(SIM_REASON_DEADLINE, 9),
+	IS(SIM_REASON_BRIDGE_DIED, 10),
+	IS(SIM_REASON_SHUTDOWN, 11),
+	IS(SIM_REASON_RESTART, 12),
+	IS(SIM_REASON_LOST, 13),
+	IS(SIM_REASON_POOL, 14),
+	IS(SIM_REASON_INVALID, 15),
+	IS(SIM_SOURCE_UNITY, 0),
+	IS(SIM_SOURCE_SS2, 1),
+	IS(SIM_SOURCE_SYSTEM, 2),
+	IS(SIM_SOURCE_SIMULATION, 3),
+	IS(SIM_SOURCE_ROS2, 4),
+	IS(SIM_SOURCE_PLUGIN, 5),
+	IS(SIM_BRIDGE_DISCONNECTED, 0),
+	IS(SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED, 1),
+	IS(SIM_BRIDGE_CONNECTING, 2),
+	IS(SIM_BRIDGE_CONNECTED, 3),
+	IS(SIM_BRIDGE_DISCONNECTING, 4),
+};
+
+static void numbers_that_cross(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (numbers[i].have != numbers[i].want)
+			fail_msg("%s is %lld, others know it as %lld", numbers[i].name, (long long)numbers[i].have,
+				 (long long)numbers[i].want);
+	assert_int_equal(SIM_REASON_COUNT, WIRE_REASONS);
+	assert_string_equal(SIM_BRIDGE_SYMBOL, "sim_bridge_plugin");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(slot_and_clock_page),
+		cmocka_unit_test(wire_pages),
+		cmocka_unit_test(packets),
+		cmocka_unit_test(bridge_abi),
+		cmocka_unit_test(numbers_that_cross),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

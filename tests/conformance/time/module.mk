@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
+# One suite, stamped on every time source.
+TESTS += $(B)/test/conformance-time
+$(B)/test/conformance-time: $(B)/obj/tests/conformance/time/test_sources.o $(B)/lib/libsimd.a $(B)/lib/libbase.a

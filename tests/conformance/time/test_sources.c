@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What every time source must hold to, stamped on each: its table, its start value, what moves it, what control it
+ * takes, what a switch to it and away from it does. A new source gets one line in SOURCES.
+ */
+#include "unit/time/rig.h"
+
+#define MS NS_PER_MS
+#define EPOCH RIG_START_REAL_NS
+
+/* name, AWSIM number, start value, moved by the wall, takes a driver, takes pause/scale/step, its driver may set time */
+#define SOURCES(X) \
+	X(unity,      0, 0,     false, true,  true,  false) \
+	X(ss2,        1, 0,     false, true,  false, true) \
+	X(system,     2, EPOCH, true,  false, true,  false) \
+	X(simulation, 3, 0,     true,  false, true,  false) \
+	X(ros2,       4, EPOCH, true,  true,  false, true)
+
+struct want {
+	const char *name;
+	int64_t number, start_ns;
+	bool wall, driver, control, set;
+};
+
+static void its_table_is_sound(const struct want *w)
+{
+	const struct time_source_ops *by_name = source(w->name), *by_number;
+
+	assert_int_equal(time_source_check(by_name), 0);
+	assert_int_equal(time_source_by_number(w->number, &by_number), 0);
+	assert_ptr_equal(by_name, by_number);
+	assert_int_equal(by_name->id, w->number);
+	assert_int_equal(by_name->start(EPOCH), w->start_ns);
+}
+
+static void it_starts_where_it_says(const struct want *w)
+{
+	struct rig r;
+	struct time_status st;
+
+	rig_init(&r, 1, w->name, (struct time_engine_options){ .step_settle_dur_ns = 0 });
+	assert_int_equal(rig_read(&r).sim_ns, w->start_ns);
+	assert_int_equal(!!(rig_read(&r).flags & SIM_CLOCK_STARTED), w->wall);
+	rig_run(&r, 250 * MS);
+	assert_int_equal(rig_read(&r).sim_ns, w->start_ns + (w->wall ? 250 * MS : 0));
+	time_engine_status(r.e, &st);
+	assert_string_equal(st.source->name, w->name);
+	assert_int_equal(st.driven, !w->wall);
+	assert_int_equal(st.sim_ns, rig_read(&r).sim_ns);
+	assert_false(st.has_driver || st.driver_lost);
+	rig_finish(&r);
+}
+
+static void control_is_taken_or_refused_with_a_sentence(const struct want *w)
+{
+	int want = w->control ? 0 : -EOPNOTSUPP;
+	struct rig r;
+
+	rig_init(&r, 1, w->name, (struct time_engine_options){ .step_settle_dur_ns = 0 });
+	assert_int_equal(time_engine_set_scale(r.e, 2 * SIM_RATE_ONE), want);
+	rig_run(&r, 10 * MS);
+	assert_int_equal(rig_read(&r).sim_ns, w->start_ns + (w->wall ? (w->control ? 20 : 10) * MS : 0));
+	err_clear();
+	assert_int_equal(time_engine_pause(r.e), want);
+	assert_int_equal(!!strstr(err_why(), w->name), !w->control);
+	assert_int_equal(!!(rig_read(&r).flags & SIM_CLOCK_PAUSED), w->control);
+	assert_int_equal(rig_step(&r, 5 * MS), w->control ? w->wall ? 0 : -ENOTCONN : -EOPNOTSUPP);
+	assert_true(exec_sim_settle(r.x) >= 0);
+	assert_int_equal(time_engine_resume(r.e), want);
+	rig_finish(&r);
+}
+
+static void drivers_are_taken_or_refused_with_a_sentence(const struct want *w)
+{
+	struct driver_packet p;
+	struct rig r;
+	int result, fd;
+
+	rig_init(&r, 1, w->name, (struct time_engine_options){ .step_settle_dur_ns = 0 });
+	err_clear();
+	fd = rig_attach(&r, 3, &result);
+	assert_int_equal(result, w->driver ? 0 : -EOPNOTSUPP);
+	assert_int_equal(!!strstr(err_why(), w->name), !w->driver);
+	if (w->driver) {
+		assert_int_equal(rig_advance(&r, fd, 3 * MS), 3 * MS);
+		assert_int_equal(rig_read(&r).sim_ns, w->start_ns + 3 * MS);
+		rig_send(&r, fd, DRIVER_SET, 0, w->start_ns + 9 * MS);
+		assert_int_equal(rig_recv(fd, &p), 1);
+		assert_int_equal(p.result, w->set ? 0 : -EOPNOTSUPP);
+		rig_run(&r, MS); /* driven: the wall moves nothing any more */
+		assert_int_equal(rig_read(&r).sim_ns, w->start_ns + (w->set ? 9 : 3) * MS);
+		assert_true(rig_read(&r).flags & SIM_CLOCK_DRIVEN);
+	}
+	close(fd);
+	assert_true(exec_sim_settle(r.x) >= 0);
+	assert_int_equal(!!(rig_read(&r).flags & SIM_CLOCK_DRIVER_LOST), w->driver);
+	rig_finish(&r);
+}
+
+static void switching_to_it_and_away_jumps(const struct want *w)
+{
+	const char *other = strcmp(w->name, "simulation") ? "simulation" : "system";
+	struct rig r;
+
+	rig_init(&r, 1, other, (struct time_engine_options){ .step_settle_dur_ns = 0 });
+	rig_run(&r, 40 * MS);
+	assert_int_equal(time_engine_set_source(r.e, source(w->name), false), 0);
+	assert_int_equal(r.jumps, 1);
+	assert_int_equal(r.jump_new_sim_ns, w->start_ns + (w->start_ns ? 40 * MS : 0));
+	assert_int_equal(rig_read(&r).sim_ns, r.jump_new_sim_ns);
+	assert_int_equal(time_engine_set_source(r.e, source(w->name), false), 0);
+	assert_int_equal(r.jumps, 1);
+	rig_run(&r, 40 * MS);
+	assert_int_equal(time_engine_set_source(r.e, source(other), false), 0);
+	assert_int_equal(r.jumps, 2);
+	assert_int_equal(r.jump_old_sim_ns, r.page.jump_old_sim_ns);
+	rig_finish(&r);
+}
+
+#define STAMP(name, number, start, wall, driver, control, set) \
+	static void name##_holds(void **state) \
+	{ \
+		const struct want w = { #name, number, start, wall, driver, control, set }; \
+\
+		(void)state; \
+		its_table_is_sound(&w); \
+		it_starts_where_it_says(&w); \
+		control_is_taken_or_refused_with_a_sentence(&w); \
+		drivers_are_taken_or_refused_with_a_sentence(&w); \
+		switching_to_it_and_away_jumps(&w); \
+	}
+SOURCES(STAMP)
+
+#define TEST(name, number, start, wall, driver, control, set) cmocka_unit_test(name##_holds),
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { SOURCES(TEST) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
