@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "ipc_int.h"
@@ -136,9 +137,56 @@ static int pick_backend(const struct ipc_options *o, struct ipc *ipc, struct ipc
 	return -EINVAL;
 }
 
+/*
+ * The first message of a process costs several times a later one even with all memory populated: code
+ * pages, lists, branch history. A few on a private channel pay that in advance (measured: 6 to 2 times).
+ */
+static int warm_up(struct ipc *ipc)
+{
+	char channel[SIM_CHANNEL_MAX + 1];
+	struct ipc_pub *pub = NULL;
+	struct ipc_sub *sub = NULL;
+	const void *in;
+	void *out;
+	int r;
+
+	snprintf(channel, sizeof(channel), "~ipc/warm/%s", ipc->name);
+	r = ipc_sub_create(ipc, channel, &(struct ipc_sub_options){ .depth = 2 }, &sub);
+	if (r == 0)
+		r = ipc_pub_create(ipc, channel, NULL, &pub);
+	for (int i = 0; r == 0 && i < 50; i++) {
+		if (ipc_loan(pub, 64, &out) == 0)
+			ipc_publish(pub, out);
+		if (ipc_take(sub, &in) == 0)
+			ipc_release(sub, in);
+	}
+	ipc_pub_destroy(pub);
+	ipc_sub_destroy(sub);
+	return r == -EMFILE ? 0 : r;     /* no port to spare: no harm */
+}
+
+static int prefault(struct ipc *ipc, int64_t until_mono_ns)
+{
+	int r;
+
+	r = ipc->ops->prefault(ipc->life, until_mono_ns);
+	if (r < 0)
+		return ipc_fail(r, "the payload segment could not be populated: %s", strerror(-r));
+	return ipc->ops->blocking ? warm_up(ipc) : 0;
+}
+
+static int64_t now_mono_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 int ipc_attach(const struct ipc_options *o, struct ipc **ret)
 {
 	struct ipc_text why = { "" };
+	int64_t until_mono_ns = now_mono_ns();
 	struct ipc_start start;
 	struct ipc *ipc;
 	int r;
@@ -163,10 +211,13 @@ int ipc_attach(const struct ipc_options *o, struct ipc **ret)
 	if (r < 0)
 		goto err_why;
 	start = (struct ipc_start){ .name = ipc->name, .timeout_ms = o->timeout_ms ? o->timeout_ms : 2000,
-		.max_loan = o->max_loan, .prefault = o->prefault, .bus = o->bus, .state = ipc->state };
+		.max_loan = o->max_loan, .bus = o->bus, .state = ipc->state };
+	until_mono_ns += (int64_t)start.timeout_ms * 1000000;
 	r = ipc->ops->attach(&start, &why, &ipc->life);
 	if (r < 0)
 		goto err_why;
+	if (o->prefault)
+		prefault(ipc, until_mono_ns);     /* best effort: without it the first message is slow, no more */
 	*ret = ipc;
 	return 0;
 err_why:
@@ -470,14 +521,11 @@ void ipc_waiter_destroy(struct ipc_waiter *w)
 
 int ipc_prefault(struct ipc *ipc)
 {
-	int r;
-
 	if (!ipc)
 		return ipc_fail(-EINVAL, "no data plane to prefault");
 	if (!ipc_alive(ipc))
 		return ipc_fail_state(ipc->state);
-	r = ipc->ops->prefault(ipc->life);
-	return r < 0 ? ipc_fail(r, "the payload segment could not be populated: %s", strerror(-r)) : 0;
+	return prefault(ipc, 0);
 }
 
 int ipc_pools(struct ipc *ipc, struct ipc_pool *ret, unsigned int max)

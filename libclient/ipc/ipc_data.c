@@ -7,6 +7,7 @@
  * Thread: one at a time per handle; see ipc.h.
  */
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 
 #include "ipc_int.h"
@@ -202,8 +203,19 @@ bool ipc_sub_has_data(const struct ipc_sub *sub)
 
 /* ---- waiters ---- */
 
+/* A thread that waits is sent out first: iceoryx's waitset cannot be changed under it. */
+static void enter_waiter(struct ipc_waiter *w)
+{
+	while (atomic_exchange_explicit(&w->h.busy, 1, memory_order_seq_cst) != 0) {
+		if (w->h.back)
+			w->h.ops->waiter_wake(w->h.back);
+		sched_yield();
+	}
+}
+
 void ipc_waiter_unlink(struct ipc_waiter *w, struct ipc_sub *sub)
 {
+	enter_waiter(w);
 	for (uint32_t i = 0; i < w->n_subs; i++) {
 		if (w->subs[i] != sub)
 			continue;
@@ -211,8 +223,9 @@ void ipc_waiter_unlink(struct ipc_waiter *w, struct ipc_sub *sub)
 		sub->waiter = NULL;
 		if (w->h.back && sub->h.back)
 			w->h.ops->waiter_del(w->h.back, sub->h.back);
-		return;
+		break;
 	}
+	ipc_leave(&w->h);
 }
 
 int ipc_waiter_add(struct ipc_waiter *w, struct ipc_sub *sub)

@@ -81,8 +81,38 @@ static struct {
 	unsigned int      n_pools;
 	struct ipc_pool   pools[32];
 	_Atomic bool      started, dead;
-	_Atomic(_Atomic uint32_t *) state;   /* of the ipc that is attached */
-} life = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	/* Locked for a few instructions at a time, also inside hooks: it keeps the state word's page in place. */
+	pthread_mutex_t   state_lock;
+	_Atomic uint32_t *state;        /* of the ipc that is attached, NULL none */
+} life = { .lock = PTHREAD_MUTEX_INITIALIZER, .state_lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void set_state_word(_Atomic uint32_t *state)
+{
+	pthread_mutex_lock(&life.state_lock);
+	life.state = state;
+	pthread_mutex_unlock(&life.state_lock);
+}
+
+/* An ipc is attached that has been abandoned, but not detached yet. */
+static bool state_is_over(void)
+{
+	bool over;
+
+	pthread_mutex_lock(&life.state_lock);
+	over = life.state && atomic_load(life.state) != IPC_LIVE;
+	pthread_mutex_unlock(&life.state_lock);
+	return over;
+}
+
+static void state_to_stale(void)
+{
+	uint32_t live = IPC_LIVE;
+
+	pthread_mutex_lock(&life.state_lock);
+	if (life.state)
+		atomic_compare_exchange_strong(life.state, &live, IPC_STALE);
+	pthread_mutex_unlock(&life.state_lock);
+}
 
 /* ---- the end of a life ---- */
 
@@ -92,20 +122,15 @@ static void wake_waiters(void)
 		iox_user_trigger_trigger(w->trigger);
 }
 
-/* From any thread, also from inside iceoryx: no lock, except where waiters can be woken at once. */
+/* From any thread, also from inside iceoryx; never with life.lock held. */
 static void life_over(void)
 {
-	_Atomic uint32_t *state = atomic_load(&life.state);
-	uint32_t live = IPC_LIVE;
-
 	atomic_store(&life.dead, true);
 	iox_set_quiet(true);
-	if (state)
-		atomic_compare_exchange_strong(state, &live, IPC_STALE);
-	if (pthread_mutex_trylock(&life.lock) == 0) {
-		wake_waiters();
-		pthread_mutex_unlock(&life.lock);
-	}
+	state_to_stale();
+	pthread_mutex_lock(&life.lock);
+	wake_waiters();
+	pthread_mutex_unlock(&life.lock);
 }
 
 void iox_roudi_gone(void)
@@ -350,14 +375,12 @@ static int create(const struct job *j, struct ipc_text *why, const char *what)
 
 static int reserve(void)
 {
-	_Atomic uint32_t *state;
 	int r = 0;
 
 	if (!iox_own_process())
 		return -EPERM;
 	pthread_mutex_lock(&life.lock);
-	state = atomic_load(&life.state);
-	if (atomic_load(&life.dead) || life.stuck || (state && atomic_load(state) != IPC_LIVE))
+	if (atomic_load(&life.dead) || life.stuck || state_is_over())
 		life.status = LIFE_SPENT;
 	if (life.status == LIFE_FREE && atomic_load(&life.started) && !iox_seg_current())
 		life.status = LIFE_SPENT;
@@ -388,11 +411,6 @@ static int attach_failed(int r, const struct ipc_start *start, struct ipc_text *
 	return r;
 }
 
-static int64_t ns_of(struct timespec t)
-{
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* life.lock held. */
 static int start_life(const struct ipc_start *start)
 {
@@ -411,24 +429,21 @@ static int start_life(const struct ipc_start *start)
 
 static int attach(const struct ipc_start *start, struct ipc_text *why, void **ret)
 {
-	int64_t until_mono_ns = ns_of(deadline(start->timeout_ms));
 	struct iox_seg seg;
 	int r;
 
 	pthread_mutex_lock(&life.lock);
-	atomic_store(&life.state, start->state);
+	set_state_word(start->state);
 	r = start_life(start);
 	if (r == 0 && iox_seg_payload(&seg) < 0)
 		r = -EACCES;
 	if (r < 0) {
-		atomic_store(&life.state, NULL);
+		set_state_word(NULL);
 		life.status = r == -ETIMEDOUT && !life.stuck ? LIFE_FREE : LIFE_SPENT;
 	}
 	pthread_mutex_unlock(&life.lock);
 	if (r < 0)
 		return attach_failed(r, start, why);
-	if (start->prefault)
-		iox_seg_prefault(until_mono_ns);
 	*ret = &life;
 	return 0;
 }
@@ -460,7 +475,7 @@ static void detach(void *back, bool dead)
 	if (dead)
 		life_over();
 	pthread_mutex_lock(&life.lock);
-	atomic_store(&life.state, NULL);
+	set_state_word(NULL);
 	if (atomic_load(&life.dead)) {
 		life.status = LIFE_SPENT;
 		farewell();
@@ -473,12 +488,9 @@ static void detach(void *back, bool dead)
 /* At exit of the process that loaded us; iceoryx's own destructors do not run. */
 __attribute__((destructor)) static void at_exit(void)
 {
-	_Atomic uint32_t *state = atomic_load(&life.state);
-
 	if (!iox_own_process() || !atomic_load(&life.started) || life.status == LIFE_SPENT)
 		return;
-	if (state)
-		atomic_store(state, IPC_STALE);     /* threads that still run stay out of the ports RouDi frees now */
+	state_to_stale();     /* threads that still run stay out of the ports RouDi frees now */
 	iox_set_quiet(true);
 	farewell();
 }
@@ -494,10 +506,10 @@ static int segment(void *back, struct ipc_segment *ret)
 	return r;
 }
 
-static int prefault(void *back)
+static int prefault(void *back, int64_t until_mono_ns)
 {
 	(void)back;
-	return iox_seg_prefault(0);
+	return iox_seg_prefault(until_mono_ns);
 }
 
 /* ---- publishers ---- */
@@ -539,7 +551,7 @@ static void pub_destroy(void *back)
 {
 	struct port *p = back;
 
-	if (_setjmp(p->guard.env)) {
+	if (__builtin_setjmp(p->guard.env)) {
 		guard_died(&p->guard);
 	} else {
 		iox_guard_enter(&p->guard);
@@ -568,7 +580,7 @@ static int loan(void *back, size_t size, void **ret)
 	enum iox_AllocationResult r;
 	void *slot;
 
-	if (_setjmp(p->guard.env))
+	if (__builtin_setjmp(p->guard.env))
 		return guard_died(&p->guard);
 	iox_guard_enter(&p->guard);
 	r = iox_pub_loan_aligned_chunk(p->pub, &slot, (uint32_t)size, IPC_ALIGN);
@@ -583,7 +595,7 @@ static int unloan(void *back, void *slot)
 {
 	struct port *p = back;
 
-	if (_setjmp(p->guard.env))
+	if (__builtin_setjmp(p->guard.env))
 		return guard_died(&p->guard);
 	iox_guard_enter(&p->guard);
 	iox_pub_release_chunk(p->pub, slot);
@@ -595,7 +607,7 @@ static int publish(void *back, void *slot)
 {
 	struct port *p = back;
 
-	if (_setjmp(p->guard.env))
+	if (__builtin_setjmp(p->guard.env))
 		return guard_died(&p->guard);
 	iox_guard_enter(&p->guard);
 	iox_pub_publish_chunk(p->pub, slot);
@@ -623,7 +635,7 @@ static void sub_close(void *back)
 {
 	struct port *p = back;
 
-	if (_setjmp(p->guard.env)) {
+	if (__builtin_setjmp(p->guard.env)) {
 		guard_died(&p->guard);
 		return;
 	}
@@ -637,7 +649,7 @@ static void sub_destroy(void *back)
 {
 	struct port *p = back;
 
-	if (_setjmp(p->guard.env)) {
+	if (__builtin_setjmp(p->guard.env)) {
 		guard_died(&p->guard);
 	} else {
 		iox_guard_enter(&p->guard);
@@ -654,7 +666,7 @@ static int take(void *back, const void **ret)
 	enum iox_ChunkReceiveResult r;
 	const void *slot;
 
-	if (_setjmp(p->guard.env))
+	if (__builtin_setjmp(p->guard.env))
 		return guard_died(&p->guard);
 	iox_guard_enter(&p->guard);
 	r = iox_sub_take_chunk(p->sub, &slot);
@@ -672,7 +684,7 @@ static int release(void *back, const void *slot)
 
 	if (__builtin_expect(atomic_load_explicit(&life.dead, memory_order_relaxed), 0))
 		return 0;
-	if (_setjmp(p->guard.env))
+	if (__builtin_setjmp(p->guard.env))
 		return guard_died(&p->guard);
 	iox_guard_enter(&p->guard);
 	iox_sub_release_chunk(p->sub, slot);
@@ -723,7 +735,7 @@ static void waiter_destroy(void *back)
 		at = &(*at)->next;
 	*at = w->next;
 	pthread_mutex_unlock(&life.lock);
-	if (_setjmp(w->guard.env)) {
+	if (__builtin_setjmp(w->guard.env)) {
 		guard_died(&w->guard);
 	} else {
 		iox_guard_enter(&w->guard);
@@ -741,7 +753,7 @@ static int waiter_add(void *back, void *sub)
 	struct waiter *w = back;
 	enum iox_WaitSetResult r;
 
-	if (_setjmp(w->guard.env))
+	if (__builtin_setjmp(w->guard.env))
 		return guard_died(&w->guard);
 	iox_guard_enter(&w->guard);
 	r = iox_ws_attach_subscriber_event(w->ws, ((struct port *)sub)->sub, SubscriberEvent_DATA_RECEIVED, SUB_ID, NULL);
@@ -753,7 +765,7 @@ static void waiter_del(void *back, void *sub)
 {
 	struct waiter *w = back;
 
-	if (_setjmp(w->guard.env)) {
+	if (__builtin_setjmp(w->guard.env)) {
 		guard_died(&w->guard);
 		return;
 	}
@@ -769,7 +781,7 @@ static int waiter_wait(void *back, int64_t timeout_dur_ns)
 	struct timespec t = { .tv_sec = timeout_dur_ns / 1000000000, .tv_nsec = timeout_dur_ns % 1000000000 };
 	uint64_t n, missed;
 
-	if (_setjmp(w->guard.env))
+	if (__builtin_setjmp(w->guard.env))
 		return guard_died(&w->guard);
 	iox_guard_enter(&w->guard);
 	n = timeout_dur_ns < 0 ? iox_ws_wait(w->ws, info, WAITER_EVENTS, &missed)

@@ -91,7 +91,7 @@ _Noreturn static void leave_iceoryx(void)
 		;
 	pthread_mutex_unlock(&guards_lock);
 	if (g)
-		longjmp(g->env, 1);
+		__builtin_longjmp(g->env, 1);
 	iox_fatal_unguarded();
 }
 

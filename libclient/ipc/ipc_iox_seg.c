@@ -102,18 +102,30 @@ static int64_t now_mono_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-int iox_seg_prefault(int64_t until_mono_ns)
+static void populate(const struct iox_seg *s, int64_t until_mono_ns)
 {
-	struct iox_seg s;
-	int r = iox_seg_payload(&s);
-
-	for (size_t at = 0; r == 0 && at < s.size; at += STEP) {
-		size_t n = s.size - at < STEP ? s.size - at : STEP;
+	for (size_t at = 0; at < s->size; at += STEP) {
+		size_t n = s->size - at < STEP ? s->size - at : STEP;
 
 		if (until_mono_ns && now_mono_ns() >= until_mono_ns)
-			return 0;     /* the rest faults in when used */
-		if (madvise((void *)(uintptr_t)(s.base + at), n, s.writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) < 0)
-			touch(s.base + at, n, s.writable);     /* before Linux 5.14 */
+			return;     /* the rest faults in when used */
+		if (madvise((void *)(uintptr_t)(s->base + at), n, s->writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) < 0)
+			touch(s->base + at, n, s->writable);     /* before Linux 5.14 */
 	}
-	return r;
+}
+
+/* Management too: queues and lists of chunks lie there, and every message touches them. */
+int iox_seg_prefault(int64_t until_mono_ns)
+{
+	struct iox_seg copy[SEGS_MAX];
+	unsigned int n;
+
+	pthread_mutex_lock(&segs_lock);
+	n = n_segs;
+	memcpy(copy, segs, sizeof(copy));
+	pthread_mutex_unlock(&segs_lock);
+	for (unsigned int i = 0; i < n; i++)
+		if (copy[i].base)
+			populate(&copy[i], until_mono_ns);
+	return n ? 0 : -ENOENT;
 }

@@ -997,9 +997,10 @@ static int segment(void *back, struct ipc_segment *ret)
 	return 0;
 }
 
-static int prefault(void *back)
+static int prefault(void *back, int64_t until_mono_ns)
 {
 	(void)back;
+	(void)until_mono_ns;
 	return 0;     /* private memory of this process: nothing that would pay */
 }
 

@@ -37,7 +37,6 @@ struct ipc_start {
 	const char       *name;       /* runtime name */
 	uint32_t          timeout_ms;
 	uint64_t          max_loan;   /* 0 unknown */
-	bool              prefault;
 	struct ipc_mem_bus *bus;      /* mem only */
 	_Atomic uint32_t *state;      /* keeps until detach; the backend may set IPC_STALE */
 };
@@ -65,7 +64,7 @@ struct ipc_ops {
 	/* The last call of a life. dead: RouDi is gone or must not be spoken to. */
 	void (*detach)(void *life, bool dead);
 	int  (*segment)(void *life, struct ipc_segment *ret);
-	int  (*prefault)(void *life);
+	int  (*prefault)(void *life, int64_t until_mono_ns);     /* stops then, 0 never */
 	int  (*pools)(void *life, struct ipc_pool *ret, unsigned int max);
 	/* NULL: by RouDi, from outside. */
 	int  (*free_peer)(void *life, const char *app, struct ipc_text *why);
