@@ -225,7 +225,7 @@ static void print_keys(const struct conf_key *keys, const struct conf_path *base
 		if (k->type == CONF_LIST)
 			p.len += (size_t)snprintf(p.text + p.len, sizeof(p.text) - p.len, "[]");
 		else if (k->type == CONF_MAP)
-			conf_path_push(&p, "*");
+			conf_path_push(&p, "<name>");
 		print_keys(k->sub, &p, out);
 	}
 }

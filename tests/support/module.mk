@@ -1,3 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The runner, and what tests share.
 $(B)/test/run: $(B)/obj/tests/support/run.o $(B)/lib/libbase.a
+
+# simd's configuration keys, for tools/dev/check-man
+$(B)/test/conf-keys: $(B)/obj/tests/support/conf_keys.o $(B)/lib/libsimd.a $(B)/lib/libipc.a $(B)/lib/libbase.a
+CHECK_HELPERS += $(B)/test/conf-keys

@@ -291,7 +291,7 @@ static void effective_values_are_listed(void **state)
 	fclose(f);
 	assert_non_null(strstr(keys, "dispatch.wait_ms\n"));
 	assert_non_null(strstr(keys, "bridges[].name\n"));
-	assert_non_null(strstr(keys, "rigs.*.dispatch.policy\n"));
+	assert_non_null(strstr(keys, "rigs.<name>.dispatch.policy\n"));
 	defaults = conf_defaults(root);
 	assert_int_equal(json_integer_value(json_object_get(json_object_get(defaults, "dispatch"), "wait_ms")), 100);
 	assert_null(json_object_get(defaults, "user"));

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * simd's configuration table for the checks:  conf-keys          every key path, a line each
+ *                                             conf-keys sample   config/simd.json: every key at its default
+ *                                             conf-keys page     the entries of simd.json(5)
+ * Thread: one.
+ */
+#include "conf.h"
+#include "core/config.h"
+#include "timeutil.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Text for scdoc: what it would take for a mark is escaped. */
+static void put(const char *s)
+{
+	for (; *s; s++) {
+		if (strchr("_*\\#<[~", *s))
+			putchar('\\');
+		putchar(*s);
+	}
+}
+
+static void put_range(const struct conf_key *k)
+{
+	char lo[DUR_FORMAT_MAX], hi[DUR_FORMAT_MAX];
+
+	if (!k->min && !k->max)
+		return;
+	switch (k->type) {
+	case CONF_INT:
+	case CONF_REAL:
+	case CONF_SIZE:
+		printf(", %" PRId64 " to %" PRId64, k->min, k->max);
+		break;
+	case CONF_DUR:
+		printf(", %s to %s", dur_format(k->min, lo), dur_format(k->max, hi));
+		break;
+	case CONF_STRING:
+		printf(" of at most %" PRId64 " bytes", k->max);
+		break;
+	default:
+		printf(", at most %" PRId64, k->max);
+		break;
+	}
+}
+
+static void put_entry(const struct conf_key *k, const char *path)
+{
+	static const char *const types[] = {
+		[CONF_BOOL] = "true or false", [CONF_INT] = "whole number", [CONF_REAL] = "number",
+		[CONF_DUR] = "duration",       [CONF_SIZE] = "size",        [CONF_STRING] = "string",
+		[CONF_CHOICE] = "one of",      [CONF_STRINGS] = "strings",  [CONF_ANY] = "any JSON",
+	};
+
+	putchar('*');
+	put(path);
+	printf("* (%s", types[k->type]);
+	for (int i = 0; k->choices && k->choices[i]; i++) {
+		fputs(i ? ", " : " ", stdout);
+		put(k->choices[i]);
+	}
+	put_range(k);
+	if (k->required) {
+		printf("; required");
+	} else if (k->def) {
+		printf("; default ");
+		put(k->def);
+	}
+	printf(")\n\t");
+	put(k->doc ? k->doc : "");
+	printf("\n\n");
+}
+
+static void put_page(const struct conf_key *keys, const char *base)
+{
+	for (const struct conf_key *k = keys; k->name; k++) {
+		static const char *const tail[] = { [CONF_LIST] = "[]", [CONF_MAP] = ".<name>" };
+		char path[256];
+
+		snprintf(path, sizeof(path), "%s%s%s%s", base, *base ? "." : "", k->name,
+			 k->type == CONF_LIST || k->type == CONF_MAP ? tail[k->type] : "");
+		if (!k->sub) {
+			put_entry(k, path);
+			continue;
+		}
+		printf("## ");
+		put(path);
+		putchar('\n');
+		if (k->doc) {
+			putchar('\n');
+			put(k->doc);
+			putchar('\n');
+		}
+		putchar('\n');
+		put_page(k->sub, path);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	json_t *j;
+
+	if (argc > 1 && !strcmp(argv[1], "page")) {
+		put_page(config_keys, "");
+		return 0;
+	}
+	if (argc > 1 && !strcmp(argv[1], "sample")) {
+		j = conf_defaults(config_keys);
+		if (!j || json_dumpf(j, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) < 0)
+			return EXIT_FAILURE;
+		putchar('\n');
+		json_decref(j);
+		return 0;
+	}
+	conf_print_keys(config_keys, stdout);
+	return 0;
+}
