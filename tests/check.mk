@@ -27,8 +27,8 @@ test_spec = $(call test_mode,$(1)):$(or $(LIMIT_$(notdir $(1))),60):$(1)
 
 tests: all $(RUN) $(filter $(B)/%,$(TESTS) $(TESTS_NS) $(TESTS_FAULT))
 
-run-tests: all $(RUN) $(filter $(B)/%,$(chosen))
-	@B=$(B) CC='$(CC)' $(RUN) --jobs $(if $(filter 1,$(JOBS)),1,2) --logs $(B)/check --wrap tests/support/ns.sh \
+run-tests: all $(RUN) $(filter $(B)/%,$(chosen)) $(if $(filter %/check-man,$(chosen)),$(CHECK_HELPERS))
+	@B=$(B) PROGRAMS='$(PROGRAMS)' CC='$(CC)' $(RUN) --jobs $(if $(filter 1,$(JOBS)),1,2) --logs $(B)/check --wrap tests/support/ns.sh \
 		$(if $(TOTALS),--totals $(TOTALS)) $(foreach t,$(chosen),$(call test_spec,$(t)))
 
 check:

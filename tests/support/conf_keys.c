@@ -74,27 +74,32 @@ static void put_entry(const struct conf_key *k, const char *path)
 	printf("\n\n");
 }
 
+static void path_of(const struct conf_key *k, const char *base, char path[256])
+{
+	const char *tail = k->type == CONF_LIST ? "[]" : k->type == CONF_MAP ? ".<name>" : "";
+
+	snprintf(path, 256, "%s%s%s%s", base, *base ? "." : "", k->name, tail);
+}
+
+/* The keys of an object first, then a section for each object in it. */
 static void put_page(const struct conf_key *keys, const char *base)
 {
-	for (const struct conf_key *k = keys; k->name; k++) {
-		static const char *const tail[] = { [CONF_LIST] = "[]", [CONF_MAP] = ".<name>" };
-		char path[256];
+	char path[256];
 
-		snprintf(path, sizeof(path), "%s%s%s%s", base, *base ? "." : "", k->name,
-			 k->type == CONF_LIST || k->type == CONF_MAP ? tail[k->type] : "");
-		if (!k->sub) {
+	for (const struct conf_key *k = keys; k->name; k++) {
+		path_of(k, base, path);
+		if (!k->sub)
 			put_entry(k, path);
+	}
+	for (const struct conf_key *k = keys; k->name; k++) {
+		if (!k->sub)
 			continue;
-		}
+		path_of(k, base, path);
 		printf("## ");
 		put(path);
-		putchar('\n');
-		if (k->doc) {
-			putchar('\n');
-			put(k->doc);
-			putchar('\n');
-		}
-		putchar('\n');
+		printf("\n\n");
+		put(k->doc ? k->doc : "");
+		printf("\n\n");
 		put_page(k->sub, path);
 	}
 }
