@@ -60,16 +60,10 @@ static int sample(struct clock_thread *t, int64_t now_mono_ns, struct sim_clock_
 
 static void publish(struct clock_thread *t, const struct clock_tick *tick)
 {
-	int r = 1;
-
 	pthread_mutex_lock(&t->lock);
-	if (t->sink.publish)
-		r = t->sink.publish(t->sink.ctx, tick);
+	if (t->sink.publish) /* counted before the lock goes: who has replaced the sink sees all it did */
+		bump(t->sink.publish(t->sink.ctx, tick) < 0 ? &t->clk.failed : &t->clk.published);
 	pthread_mutex_unlock(&t->lock);
-	if (!r)
-		bump(&t->clk.published);
-	else if (r < 0)
-		bump(&t->clk.failed);
 }
 
 static void tick(struct clock_thread *t, int64_t now_mono_ns)

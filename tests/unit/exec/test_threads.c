@@ -87,8 +87,8 @@ static void posts_from_threads_all_run(void **state)
 
 struct chain {
 	struct exec *x;
-	struct exec_timer timer, never;
-	int left, early;
+	struct exec_timer timer, never, far;
+	int left, early, started;
 	int64_t due;
 };
 
@@ -114,14 +114,27 @@ static void never_runs(void *arg)
 	fail_msg("a cancelled timer ran");
 }
 
-static void timers_are_never_early(void **state)
+/* One round later, when only the far timer is set. */
+static void chain_start(void *arg)
+{
+	struct chain *c = arg;
+
+	if (!c->started++)
+		exec_post(c->x, chain_start, c);
+	else
+		chain_step(c);
+}
+
+static void timers_are_never_early_and_near_ones_come_first(void **state)
 {
 	struct chain c = { .x = make(), .left = 300 };
 
 	(void)state;
 	exec_timer_init(&c.timer, c.x, chain_step, &c);
 	exec_timer_init(&c.never, c.x, never_runs, &c);
-	exec_timer_at(&c.timer, 0);
+	exec_timer_init(&c.far, c.x, never_runs, &c);
+	exec_timer_at(&c.far, exec_now(c.x) + 3600 * INT64_C(1000000000));
+	assert_int_equal(exec_post(c.x, chain_start, &c), 0);
 	assert_int_equal(exec_run(c.x), 0);
 	assert_int_equal(c.early, 0);
 	exec_destroy(c.x);
@@ -242,7 +255,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(posts_from_threads_all_run),
-		cmocka_unit_test(timers_are_never_early),
+		cmocka_unit_test(timers_are_never_early_and_near_ones_come_first),
 		cmocka_unit_test(removed_descriptors_are_silent),
 		cmocka_unit_test(quit_works_from_a_signal_handler),
 		cmocka_unit_test(quit_works_from_a_thread_and_before_run),

@@ -241,6 +241,7 @@ static void time_does_not_wrap(void **state)
 	fd = rig_attach(&r, 9, &result);
 	rig_send(&r, fd, DRIVER_SET, 0, INT64_MAX - 5);
 	assert_int_equal(rig_recv(fd, &p), 1);
+	assert_int_equal(r.jumps, 1); /* the first one that differs is a jump, forward too */
 	assert_int_equal(rig_advance(&r, fd, 6), -ERANGE);
 	assert_int_equal(rig_advance(&r, fd, 5), 5);
 	assert_int_equal(rig_read(&r).sim_ns, INT64_MAX);
@@ -270,6 +271,7 @@ static void ss2_sets_time_and_starts_over_with_a_jump(void **state)
 	assert_int_equal(rig_read(&r).flags, SIM_CLOCK_DRIVEN);
 	fd = rig_attach(&r, 9, &result);
 	set(&r, fd, 0, 0); /* initialise */
+	assert_int_equal(r.jumps, 0);
 	assert_int_equal(rig_read(&r).flags, SIM_CLOCK_DRIVEN | SIM_CLOCK_STARTED);
 	set(&r, fd, 50 * MS, 0);
 	set(&r, fd, 100 * MS, 0);

@@ -109,6 +109,7 @@ static void wall_steps_by_exactly_the_step(void **state)
 	assert_int_equal(rig_step(&r, MS), -EBUSY);
 	r.step_result = 1;
 	rig_run(&r, 2 * MS - 1);
+	time_engine_poke(r.e);
 	assert_int_equal(r.quiet_asked, 0); /* settling */
 	rig_run(&r, 10 * MS);
 	assert_int_equal(r.step_result, 1);
