@@ -474,7 +474,8 @@ void ipc_pub_destroy(struct ipc_pub *pub)
 {
 	if (!pub || !begin_destroy(&pub->h))
 		return;
-	for (uint32_t i = 0; i < pub->n_loans && pub->h.back; i++)
+	/* At once; a port that is destroyed with loans gives them back later. Those of a dead life are nobody's. */
+	for (uint32_t i = 0; i < pub->n_loans && pub->h.back && ipc_state_of(pub->h.state) == IPC_LIVE; i++)
 		pub->h.ops->unloan(pub->h.back, pub->loans[i]);
 	back_destroy(&pub->h);
 	end_destroy(&pub->h, true);
