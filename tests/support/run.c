@@ -261,6 +261,14 @@ static int start_next(struct run *r, unsigned slot, bool alone)
 	return r->next < r->n ? start(r, &r->tests[r->next++], slot) : 0;
 }
 
+static bool more(const struct run *r, bool alone)
+{
+	for (unsigned i = r->next; i < r->n; i++)
+		if (r->tests[i].alone == alone)
+			return true;
+	return false;
+}
+
 static int run_all(struct run *r, bool alone)
 {
 	unsigned jobs = alone ? 1 : (unsigned)r->a.jobs;
@@ -279,7 +287,7 @@ static int run_all(struct run *r, bool alone)
 			for (unsigned i = 0; i < JOBS_MAX; i++)
 				if (r->slot[i])
 					kill(-r->slot[i]->pid, SIGKILL);
-	} while (r->running);
+	} while (r->running || (!stop_signal && more(r, alone)));
 	return 0;
 }
 
@@ -389,6 +397,9 @@ int main(int argc, char **argv)
 	if (e == 0)
 		e = run_all(&r, true);
 	end_strays(&r);
+	for (unsigned i = 0; e == 0 && !stop_signal && i < r.n; i++)
+		if (!r.tests[i].start_mono_ns)
+			e = err_set(-EIO, "%s was not run", r.tests[i].path);
 	cleanup(&r);
 	if (e < 0 || stop_signal) {
 		fprintf(stderr, "run: %s\n", e < 0 ? err_why() : "interrupted");
