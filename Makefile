@@ -44,7 +44,8 @@ join2 = $(word 1,$(call split,$(1)))/$(word 2,$(call split,$(1)))
 join3 = $(call join2,$(1))/$(word 3,$(call split,$(1)))
 inc_of = $(or $(INC_$(call join3,$(1))),$(INC_$(call join2,$(1))),$(INC_$(word 1,$(call split,$(1)))))
 # Extra flags of one object: FLAGS_<path/file.c>
-flags_of = $(FLAGS_$(1)) $(FLAGS_$(patsubst %/,%,$(dir $(1))))
+# Tests keep their assertions in every kind of build.
+flags_of = $(if $(filter tests/%,$(1)),-UNDEBUG) $(FLAGS_$(1)) $(FLAGS_$(patsubst %/,%,$(dir $(1))))
 
 # Filled by the module.mk files.
 PROGRAMS :=   # installed programs, $(B)/bin/...
