@@ -80,7 +80,7 @@ $(B)/lib/%.a:
 # program: $(B)/bin/x: objects and archives as prerequisites, LINK_<name> the libraries
 $(B)/bin/% $(B)/test/% $(B)/examples/%:
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LINK_$(@F)) $(LINK_$(patsubst $(B)/%/,%,$(dir $@)))
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LINK_$(@F)) $(LINK_$(patsubst $(B)/%/,%,$(dir $@))) -lm
 
 # manual pages stand beside their program, in scdoc
 define manual

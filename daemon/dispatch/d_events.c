@@ -6,6 +6,7 @@
  *
  * Thread: d_event_*: the dispatch exec's; d_events_read: the owner's.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "d_int.h"
@@ -51,7 +52,7 @@ static void send_event(struct dispatch *d, const struct event *from, const char 
 		return;
 	}
 	if (text)
-		strncpy(e->text, text, sizeof(e->text) - 1);
+		snprintf(e->text, sizeof(e->text), "%s", text);
 	e->mail.drop = drop;
 	mailbox_send(d->out, &e->mail);
 }
