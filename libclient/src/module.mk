@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-# libsimclient: the static archive (tests and our own tools that need its insides) and the shared library,
-# which exports sim_* only.
+# libsimclient: the static archive (for tests, which need its insides) and the shared library, which
+# exports sim_* only and brings base, ipc and the built-in types with it.
+# Who links the archive adds $(SIMCLIENT_ARCHIVES) and $(LIBBASE_LIBS).
 INC_libclient/src := -Ilibclient/src -Ilibclient/include -Ilibclient/base -Ilibclient/ipc -Ischemas -I$(B)/gen
 
 SIMCLIENT_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard libclient/src/*.c)))
-LIBS += $(B)/lib/libsimclient.a
+SIMCLIENT_ARCHIVES := $(addprefix $(B)/lib/,libsimclient.a libipc.a libschema.a libbase.a)
+LIBS += $(B)/lib/libsimclient.a $(B)/lib/libsimclient.so
 
 $(B)/lib/libsimclient.a: $(SIMCLIENT_OBJS)
+
+$(B)/lib/libsimclient.so: libclient/src/libsimclient.map $(SIMCLIENT_ARCHIVES)
+	@mkdir -p $(@D)
+	$(CC) -shared $(ALL_LDFLAGS) -Wl,-soname,libsimclient.so -Wl,--version-script,$< $(if $(SAN),,-Wl,-z,defs) \
+		-o $@ -Wl,--whole-archive $(B)/lib/libsimclient.a $(B)/lib/libschema.a -Wl,--no-whole-archive \
+		-Wl,--start-group $(filter-out %/libsimclient.a %/libschema.a,$(filter %.a,$^)) -Wl,--end-group $(LIBBASE_LIBS)

@@ -10,7 +10,9 @@
 const char *sim_reason_name(enum sim_reason reason)
 {
 	switch (reason) {
-#define X(id, num, name, text) case SIM_REASON_##id: return name;
+#define X(id, num, name, text) \
+	case SIM_REASON_##id: \
+		return name;
 		SIM_REASONS(X)
 #undef X
 	case SIM_REASON_COUNT:
@@ -22,7 +24,9 @@ const char *sim_reason_name(enum sim_reason reason)
 const char *sim_reason_text(enum sim_reason reason)
 {
 	switch (reason) {
-#define X(id, num, name, text) case SIM_REASON_##id: return text;
+#define X(id, num, name, text) \
+	case SIM_REASON_##id: \
+		return text;
 		SIM_REASONS(X)
 #undef X
 	case SIM_REASON_COUNT:
@@ -34,7 +38,9 @@ const char *sim_reason_text(enum sim_reason reason)
 const char *sim_time_source_name(enum sim_time_source source)
 {
 	switch (source) {
-#define X(id, num, name) case SIM_SOURCE_##id: return name;
+#define X(id, num, name) \
+	case SIM_SOURCE_##id: \
+		return name;
 		SIM_TIME_SOURCES(X)
 #undef X
 	case SIM_SOURCE_COUNT:
@@ -46,7 +52,9 @@ const char *sim_time_source_name(enum sim_time_source source)
 const char *sim_bridge_status_name(enum sim_bridge_status status)
 {
 	switch (status) {
-#define X(id, num, name) case SIM_BRIDGE_##id: return name;
+#define X(id, num, name) \
+	case SIM_BRIDGE_##id: \
+		return name;
 		SIM_BRIDGE_STATUSES(X)
 #undef X
 	case SIM_BRIDGE_STATUS_COUNT:

@@ -52,6 +52,13 @@ SIM_API void sim_driver_release(struct sim_driver *d); /* NULL is fine */
  */
 SIM_API SIM_MUST_CHECK int sim_driver_advance(struct sim_driver *d, int64_t dur_ns, int64_t *ret_granted_dur_ns);
 
+/*
+ * Say what time it is, for sources that follow a foreign clock (`ss2`, `ros2`): forward is time going on, back
+ * is a jump. Returns: 0; -EOPNOTSUPP the source only advances; -ERANGE negative; -EBUSY time is paused or
+ * stepping; -EPERM, -ENOTCONN as above. Thread: one at a time.
+ */
+SIM_API SIM_MUST_CHECK int sim_driver_set(struct sim_driver *d, int64_t sim_ns);
+
 /* ---- frequency gate ---- */
 
 /*

@@ -144,7 +144,7 @@ static void stall(void **state)
 	run_init(&r, 13400);
 	assert_true(tick(&r, 0));
 	start = r.now.sim_ns;
-	assert_true(tick(&r, 100 * S + 1)); /* 1340 periods are 100 s exactly */
+	assert_true(tick(&r, 100 * S + 1));   /* 1340 periods are 100 s exactly */
 	assert_false(tick(&r, 74626864 - 1)); /* 1341 periods: 100 s + 74626865.67 ns */
 	assert_false(tick(&r, 1));
 	assert_true(tick(&r, 1));
@@ -209,22 +209,17 @@ static void names(void **state)
 	assert_string_equal(sim_reason_name((enum sim_reason)99), "?");
 	assert_string_equal(sim_time_source_name(SIM_SOURCE_SS2), "ss2");
 	assert_string_equal(sim_bridge_status_name(SIM_BRIDGE_CONNECTED), "connected");
-	assert_string_equal(sim_bridge_status_name((enum sim_bridge_status)-1), "?");
+	assert_string_equal(sim_bridge_status_name((enum sim_bridge_status) - 1), "?");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(first_tick_fires),
-		cmocka_unit_test(short_ticks),
-		cmocka_unit_test(no_drift),
-		cmocka_unit_test(comparable_ticks),
-		cmocka_unit_test(long_ticks),
-		cmocka_unit_test(stall),
-		cmocka_unit_test(paused),
-		cmocka_unit_test(jump),
-		cmocka_unit_test(bad_rates),
-		cmocka_unit_test(names),
+		cmocka_unit_test(first_tick_fires), cmocka_unit_test(short_ticks),
+		cmocka_unit_test(no_drift),         cmocka_unit_test(comparable_ticks),
+		cmocka_unit_test(long_ticks),       cmocka_unit_test(stall),
+		cmocka_unit_test(paused),           cmocka_unit_test(jump),
+		cmocka_unit_test(bad_rates),        cmocka_unit_test(names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

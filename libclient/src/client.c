@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The client: creation, its thread or sim_process(), and what other files need to wait and to be woken.
+ * Thread: as each function says; "sim-io" runs io_main().
+ */
+#include "client.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "clockmap.h"
+#include "completion.h"
+#include "err.h"
+#include "fd.h"
+#include "life.h"
+#include "mem.h"
+#include "session.h"
+#include "timeutil.h"
+
+#define NAME_MAX_CHARS 40
+#define TIMEOUT_MS     5000
+#define RETRY_DUR_NS   NS_PER_MS /* setup is held by another thread: look again */
+
+/* ---- waiting and waking ---- */
+
+int client_guard(const struct sim_client *c)
+{
+	if (!c)
+		return err_set(-EINVAL, "no client was given");
+	if (client_alive(c))
+		return 0;
+	return err_set(-EPERM,
+		       "this process is a fork of the one that connected to simd; connect anew in the child, or use "
+		       "the handles in the parent only");
+}
+
+int handle_refused(struct handle *h, const char *what)
+{
+	uint32_t expected;
+
+	if (!atomic_load_explicit(h->alive, memory_order_relaxed))
+		return err_set(-EPERM,
+			       "this process is a fork of the one that connected to simd; connect anew in the child, "
+			       "or use the handles in the parent only");
+	do { /* the library is inside for a moment: adopting a new registration */
+		expected = HANDLE_FREE;
+		if (atomic_compare_exchange_strong(&h->busy, &expected, HANDLE_USER))
+			return 0;
+		sched_yield();
+	} while (expected == HANDLE_LIBRARY);
+	return err_set(-EBUSY, "another thread is using this %s; give each thread its own", what);
+}
+
+int64_t client_now(const struct sim_client *c)
+{
+	return __builtin_expect(c->env != NULL, 0) ? c->env->now(c->env->arg) : mono_now_ns();
+}
+
+int client_sleep(struct sim_client *c, int fd, short events, int64_t timeout_dur_ns)
+{
+	struct timespec t;
+
+	if (timeout_dur_ns < 0)
+		timeout_dur_ns = 0;
+	if (c->env)
+		return c->env->wait(c->env->arg, fd, events, timeout_dur_ns);
+	if (fd >= 0)
+		return fd_wait(fd, events, timeout_dur_ns);
+	t = timespec_from_ns(timeout_dur_ns);
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
+	return 0;
+}
+
+bool client_pumps(const struct sim_client *c)
+{
+	return !c->io_started || pthread_equal(pthread_self(), c->io);
+}
+
+void client_kick(struct sim_client *c)
+{
+	static const uint64_t one = 1;
+
+	(void)!write(c->wake_fd, &one, sizeof(one));
+}
+
+void client_due(struct sim_client *c, int64_t due_mono_ns)
+{
+	struct itimerspec t = { { 0, 0 }, { 0, 0 } };
+
+	if (due_mono_ns >= c->due_mono_ns)
+		return;
+	c->due_mono_ns = due_mono_ns;
+	t.it_value = timespec_from_ns(due_mono_ns > 0 ? due_mono_ns : 1);
+	if (!c->env) /* in virtual time each sim_process() looks at the time itself */
+		timerfd_settime(c->timer_fd, TFD_TIMER_ABSTIME, &t, NULL);
+}
+
+void client_pump(struct sim_client *c)
+{
+	bool done;
+
+	pthread_mutex_lock(&c->lock);
+	if (c->session) {
+		session_pump(c, c->session);
+		if (c->session->completion >= 0)
+			completion_drain(c, c->session);
+	}
+	done = c->done_first || (c->session && (c->session->dead || c->session->ev_dataplane));
+	pthread_mutex_unlock(&c->lock);
+	if (done) /* for whoever polls sim_client_fd(): the sockets are empty now */
+		client_kick(c);
+}
+
+void client_setup_lock(struct sim_client *c)
+{
+	if (!client_pumps(c)) {
+		pthread_mutex_lock(&c->setup);
+		return;
+	}
+	while (pthread_mutex_trylock(&c->setup)) {
+		client_pump(c);
+		client_sleep(c, -1, 0, RETRY_DUR_NS);
+	}
+}
+
+void client_setup_unlock(struct sim_client *c)
+{
+	pthread_mutex_unlock(&c->setup);
+}
+
+void client_work(struct sim_client *c)
+{
+	client_pump(c);
+	if (pthread_mutex_trylock(&c->setup)) {
+		client_kick(c);
+		return;
+	}
+	client_step(c);
+	pthread_mutex_unlock(&c->setup);
+}
+
+/* ---- processing ---- */
+
+static void drain(int fd)
+{
+	uint64_t n;
+
+	while (read(fd, &n, sizeof(n)) > 0)
+		continue;
+}
+
+/* One turn: what the descriptors have, recovery, callbacks. Returns how many callbacks ran. */
+static int turn(struct sim_client *c, int timeout_ms)
+{
+	struct epoll_event e[4];
+	bool zombies;
+	int n;
+
+	epoll_wait(c->epfd, e, 4, timeout_ms);
+	drain(c->wake_fd);
+	drain(c->timer_fd);
+	pthread_mutex_lock(&c->lock);
+	if (c->session) {
+		session_pump(c, c->session);
+		if (c->session->completion >= 0)
+			completion_drain(c, c->session);
+	}
+	pthread_mutex_unlock(&c->lock);
+	n = completion_run(c);
+	if (pthread_mutex_trylock(&c->setup)) {
+		client_sleep(c, -1, 0, RETRY_DUR_NS); /* somebody registers a handle */
+		client_kick(c);
+		return n;
+	}
+	client_step(c);
+	pthread_mutex_unlock(&c->setup);
+	n += completion_run(c); /* what was lost just now */
+	pthread_mutex_lock(&c->lock);
+	zombies = !list_empty(&c->zombies);
+	pthread_mutex_unlock(&c->lock);
+	if (n && zombies)
+		client_kick(c);
+	return n;
+}
+
+static void *io_main(void *arg)
+{
+	struct sim_client *c = arg;
+
+	while (!atomic_load(&c->stopping))
+		turn(c, -1);
+	return NULL;
+}
+
+int sim_client_fd(const struct sim_client *c)
+{
+	int r = client_guard(c);
+
+	return r < 0 ? r : c->epfd;
+}
+
+int sim_process(struct sim_client *c)
+{
+	int r = client_guard(c);
+
+	if (r < 0)
+		return r;
+	if (c->io_started)
+		return err_set(-EBUSY,
+			       "sim_process: this client has its own thread; create it with SIM_CLIENT_NO_THREAD to "
+			       "process in yours");
+	return turn(c, 0);
+}
+
+/* ---- state ---- */
+
+enum sim_client_state sim_client_state(const struct sim_client *c)
+{
+	return (enum sim_client_state)atomic_load(&c->state);
+}
+
+const char *sim_client_why(const struct sim_client *c)
+{
+	struct sim_client *w = (struct sim_client *)(uintptr_t)c; /* only its lock */
+
+	if (client_guard(c) < 0)
+		return err_why();
+	pthread_mutex_lock(&w->lock);
+	err_set(0, "%s", atomic_load(&c->state) == SIM_CLIENT_CONNECTED ? "" : c->why);
+	pthread_mutex_unlock(&w->lock);
+	return err_why();
+}
+
+int client_session(struct sim_client *c, struct session **ret)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&c->lock);
+	if (c->session && !c->session->dead)
+		*ret = session_ref(c->session);
+	else
+		r = err_set(-ENOTCONN, "simd is gone (%s); the library connects again when it is back", c->why);
+	pthread_mutex_unlock(&c->lock);
+	return r;
+}
+
+int client_life(struct sim_client *c, struct life **ret)
+{
+	int r = 0;
+
+	if (c->flags & SIM_CLIENT_NO_DATA)
+		return err_set(
+			-EOPNOTSUPP,
+			"this client was connected with SIM_CLIENT_NO_DATA: it can neither publish nor subscribe");
+	pthread_mutex_lock(&c->lock);
+	if (c->life && ipc_alive(c->life->ipc))
+		*ret = life_ref(c->life);
+	else
+		r = err_set(-ESTALE, "the data plane is being restarted; try in a moment");
+	pthread_mutex_unlock(&c->lock);
+	return r;
+}
+
+int sim_call(struct sim_client *c, const char *method, const char *params_json, char **ret_json)
+{
+	struct varlink_answer a;
+	struct varlink_msg m;
+	json_t *params = NULL;
+	struct session *s = NULL;
+	json_error_t e;
+	int r = client_guard(c);
+
+	if (r < 0)
+		return r;
+	if (!method || !ret_json)
+		return err_set(-EINVAL, "sim_call: no method, or nowhere to put the reply");
+	if (params_json && !(params = json_loads(params_json, 0, &e)))
+		return err_set(-EINVAL, "%s: the parameters are not JSON: %s", method, e.text);
+	r = client_session(c, &s);
+	if (r < 0) {
+		json_decref(params);
+		return r;
+	}
+	r = session_call(c, s, method, params, &m);
+	session_unref(s);
+	if (r < 0)
+		return r;
+	r = varlink_msg_answer(&m, &a);
+	if (r == 0) {
+		*ret_json = a.params ? json_dumps(a.params, JSON_COMPACT) : strdup("{}");
+		if (!*ret_json)
+			r = err_nomem();
+	}
+	varlink_msg_finish(&m);
+	return r;
+}
+
+/* ---- create and destroy ---- */
+
+static int check_name(const char *name)
+{
+	size_t n = name ? strnlen(name, NAME_MAX_CHARS + 1) : 0;
+
+	if (n == 0 || n > NAME_MAX_CHARS ||
+	    strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-") != n)
+		return err_set(
+			-EINVAL,
+			"sim_connect: the client's name \"%.60s\" must be 1 to %d characters of A-Z a-z 0-9 _ . -",
+			name ? name : "", NAME_MAX_CHARS);
+	return 0;
+}
+
+static int check_options(const struct sim_client_options *o, const struct client_env *env)
+{
+	unsigned known = SIM_CLIENT_NO_THREAD | SIM_CLIENT_NO_DATA | SIM_CLIENT_NO_PREFAULT | SIM_CLIENT_BRIDGE |
+			 SIM_CLIENT_SOURCE;
+
+	if (!o)
+		return err_set(-EINVAL, "sim_connect: no options were given");
+	if (o->size != sizeof(*o))
+		return err_set(
+			-EINVAL,
+			"sim_connect: the options' size is %zu, this library knows %zu; set .size = sizeof(options)",
+			o->size, sizeof(*o));
+	if (o->flags & ~known)
+		return err_set(-EINVAL, "sim_connect: unknown client flags %#x", o->flags);
+	if (o->timeout_ms < 0 || (env && !(o->flags & SIM_CLIENT_NO_THREAD)))
+		return err_set(-EINVAL, "sim_connect: the time-out is negative");
+	return check_name(o->name);
+}
+
+/* Where simd listens, unless the caller or the environment says. */
+static char *socket_path(const char *asked)
+{
+	const char *env = secure_getenv("SIMD_SOCKET"), *dir = secure_getenv("XDG_RUNTIME_DIR");
+
+	if (asked || (env && *env))
+		return mem_strdup(asked ? asked : env);
+	if (dir && *dir && access("/run/simd/control", F_OK) < 0)
+		return mem_printf("%s/simd/control", dir);
+	return mem_strdup("/run/simd/control");
+}
+
+/* The word that tells a fork: alone on a page that the kernel wipes in the child. */
+static int alive_create(struct sim_client *c)
+{
+	size_t n = (size_t)sysconf(_SC_PAGESIZE);
+	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return err_sys(-errno, "sim_connect");
+	c->alive = p;
+	if (madvise(p, n, MADV_WIPEONFORK) < 0)
+		return err_sys(-errno, "sim_connect");
+	atomic_init(c->alive, 1);
+	return 0;
+}
+
+static int watch_own(struct sim_client *c, int fd)
+{
+	struct epoll_event e = { .events = EPOLLIN, .data.fd = fd };
+
+	return epoll_ctl(c->epfd, EPOLL_CTL_ADD, fd, &e) < 0 ? err_sys(-errno, "epoll") : 0;
+}
+
+static int fds_create(struct sim_client *c)
+{
+	int r;
+
+	c->epfd = epoll_create1(EPOLL_CLOEXEC);
+	c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	c->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (c->epfd < 0 || c->wake_fd < 0 || c->timer_fd < 0)
+		return err_sys(-errno, "sim_connect");
+	r = watch_own(c, c->wake_fd);
+	return r < 0 ? r : watch_own(c, c->timer_fd);
+}
+
+static void locks_init(struct sim_client *c)
+{
+	pthread_condattr_t attr;
+
+	pthread_mutex_init(&c->setup, NULL);
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&c->changed, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+static struct sim_client *client_new(const struct sim_client_options *o, const struct client_env *env)
+{
+	struct sim_client *c = MEM_NEW(struct sim_client);
+
+	if (!c)
+		return NULL;
+	c->epfd = c->wake_fd = c->timer_fd = -1;
+	c->due_mono_ns = INT64_MAX;
+	c->backoff_dur_ns = 10 * NS_PER_MS;
+	c->env = env;
+	c->flags = o->flags;
+	c->timeout_dur_ns = (o->timeout_ms ? o->timeout_ms : TIMEOUT_MS) * NS_PER_MS;
+	c->done_last = &c->done_first;
+	atomic_init(&c->phase, PHASE_DOWN);
+	atomic_init(&c->state, SIM_CLIENT_RECONNECTING);
+	list_init(&c->pubs);
+	list_init(&c->zombies);
+	list_init(&c->subs);
+	list_init(&c->tokens);
+	for (size_t i = 0; i < sizeof(c->regs) / sizeof(c->regs[0]); i++)
+		list_init(&c->regs[i]);
+	locks_init(c);
+	return c;
+}
+
+static void client_free(struct sim_client *c)
+{
+	clockmap_finish(c);
+	fd_close(c->timer_fd);
+	fd_close(c->wake_fd);
+	fd_close(c->epfd);
+	if (c->alive)
+		munmap((void *)c->alive, (size_t)sysconf(_SC_PAGESIZE));
+	pthread_cond_destroy(&c->changed);
+	pthread_mutex_destroy(&c->lock);
+	pthread_mutex_destroy(&c->setup);
+	mem_free(c->path);
+	mem_free(c->name);
+	mem_free(c);
+}
+
+static int io_start(struct sim_client *c)
+{
+	sigset_t all, old;
+	int r;
+
+	if (c->flags & SIM_CLIENT_NO_THREAD)
+		return 0;
+	sigfillset(&all); /* the program's signals are not for this thread */
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	pthread_mutex_lock(&c->lock);
+	r = -pthread_create(&c->io, NULL, io_main, c);
+	c->io_started = r == 0;
+	pthread_mutex_unlock(&c->lock);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (r < 0)
+		return err_sys(r, "sim_connect: the client's thread");
+	pthread_setname_np(c->io, "sim-io");
+	return 0;
+}
+
+/* The first connect: recovery's own steps, taken here, until it is up or an attempt fails. */
+static int first_connect(struct sim_client *c)
+{
+	int64_t until = ns_add(client_now(c), c->timeout_dur_ns);
+	int r = 0;
+
+	pthread_mutex_lock(&c->setup);
+	c->connecting = true;
+	client_due(c, 0);
+	for (;;) {
+		int phase;
+
+		client_pump(c);
+		client_step(c);
+		phase = atomic_load(&c->phase);
+		if (phase == PHASE_UP)
+			break;
+		if (phase == PHASE_FAILED) {
+			r = err_set(c->error, "%s", c->why);
+			break;
+		}
+		if (client_now(c) >= until) {
+			r = err_set(-ETIMEDOUT, "sim_connect: simd at %s has no data plane ready within %lld ms",
+				    c->path, (long long)(c->timeout_dur_ns / NS_PER_MS));
+			break;
+		}
+		client_sleep(c, c->epfd, POLLIN, 10 * NS_PER_MS);
+		drain(c->wake_fd);
+		drain(c->timer_fd);
+	}
+	c->connecting = r < 0;
+	pthread_mutex_unlock(&c->setup);
+	return r;
+}
+
+int client_connect(const struct sim_client_options *o, const struct client_env *env, struct sim_client **ret)
+{
+	struct sim_client *c;
+	int r = check_options(o, env);
+
+	if (r < 0)
+		return r;
+	if (!ret)
+		return err_set(-EINVAL, "sim_connect: nowhere to put the client");
+	c = client_new(o, env);
+	if (!c)
+		return err_nomem();
+	c->name = mem_strdup(o->name);
+	c->path = socket_path(o->socket);
+	if (!c->name || !c->path) {
+		r = err_nomem();
+		goto err;
+	}
+	if ((r = alive_create(c)) < 0 || (r = clockmap_init(c)) < 0 || (r = fds_create(c)) < 0)
+		goto err;
+	r = first_connect(c);
+	if (r == 0)
+		r = io_start(c);
+	if (r < 0)
+		goto err_close;
+	*ret = c;
+	return 0;
+err_close:
+	client_close(c);
+err:
+	client_free(c);
+	return r;
+}
+
+int sim_connect(const struct sim_client_options *o, struct sim_client **ret)
+{
+	return client_connect(o, NULL, ret);
+}
+
+void sim_disconnect(struct sim_client *c)
+{
+	if (!c || !client_alive(c))
+		return;
+	if (c->io_started) {
+		if (pthread_equal(pthread_self(), c->io))
+			return; /* from a callback: see client.h */
+		atomic_store(&c->stopping, true);
+		client_kick(c);
+		pthread_join(c->io, NULL);
+		c->io_started = false;
+	}
+	pthread_mutex_lock(&c->setup);
+	client_close(c);
+	pthread_mutex_unlock(&c->setup);
+	completion_run(c);
+	pthread_mutex_lock(&c->setup);
+	client_reap(c);
+	pthread_mutex_unlock(&c->setup);
+	client_free(c);
+}

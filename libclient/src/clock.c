@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Simulated time for clients: the page and its replacement when simd goes, the exported readers, sleeping.
+ * Thread: readers any; clockmap_* under client::setup.
+ */
+#include <sim/clock.h>
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "clockmap.h"
+#include "err.h"
+#include "seqlock.h"
+#include "session.h"
+#include "timeutil.h"
+
+/* simd counts from 0 and never gets here: a reader that was caught by a replacement of the page sees it. */
+#define FROZEN_SEQ             0x80000000u
+#define LAST_STEP_DUR_NS       NS_PER_MS
+#define NO_THREAD_SLICE_DUR_NS (50 * NS_PER_MS)
+#define SLEEP_MAX_DUR_NS       (3600 * NS_PER_S)
+
+/* ---- the page ---- */
+
+/* A page of our own with an odd seq, mapped at `at` (NULL: anywhere) for readers; *ret_w is its writable side. */
+static int frozen_begin(void *at, struct sim_clock_page **ret_w, void **ret_page)
+{
+	int r, fd = memfd_create("sim-clock-frozen", MFD_CLOEXEC);
+	struct sim_clock_page *w;
+	void *page;
+
+	if (fd < 0)
+		return err_sys(-errno, "clock page");
+	if (ftruncate(fd, SIM_CLOCK_PAGE_SIZE) < 0)
+		goto err;
+	w = mmap(NULL, SIM_CLOCK_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+	if (w == MAP_FAILED)
+		goto err;
+	w->seq = FROZEN_SEQ | 1;
+	w->abi = SIM_CLOCK_PAGE_ABI;
+	w->magic = SIM_CLOCK_PAGE_MAGIC;
+	w->flags = SIM_CLOCK_STALE;
+	page = mmap(at, SIM_CLOCK_PAGE_SIZE, PROT_READ, MAP_SHARED | MAP_POPULATE | (at ? MAP_FIXED : 0), fd, 0);
+	if (page == MAP_FAILED) {
+		munmap(w, SIM_CLOCK_PAGE_SIZE);
+		goto err;
+	}
+	close(fd);
+	*ret_w = w;
+	*ret_page = page;
+	return 0;
+err:
+	r = -errno;
+	close(fd);
+	return err_sys(r, "clock page");
+}
+
+static void frozen_end(struct sim_clock_page *w)
+{
+	__atomic_store_n(&w->seq, FROZEN_SEQ | 2, __ATOMIC_RELEASE);
+	munmap(w, SIM_CLOCK_PAGE_SIZE);
+}
+
+int clockmap_init(struct sim_client *c)
+{
+	struct sim_clock_page *w;
+	void *page;
+	int r = frozen_begin(NULL, &w, &page);
+
+	if (r < 0)
+		return r;
+	frozen_end(w);
+	c->page = page;
+	return 0;
+}
+
+void clockmap_finish(struct sim_client *c)
+{
+	if (c->page)
+		munmap((void *)(uintptr_t)c->page, SIM_CLOCK_PAGE_SIZE);
+	c->page = NULL;
+}
+
+int clockmap_install(struct sim_client *c, const struct session *s)
+{
+	/* MAP_FIXED replaces the mapping in one step: a reader finds the old page or the new one */
+	if (mmap((void *)(uintptr_t)c->page, SIM_CLOCK_PAGE_SIZE, PROT_READ, MAP_SHARED | MAP_POPULATE | MAP_FIXED,
+		 s->clock_fd, 0) == MAP_FAILED)
+		return err_sys(-errno, "clock page");
+	return 0;
+}
+
+static void futex_wake_all(const uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* The last value of a page whose writer may have died inside a write. */
+static void last_of(struct sim_client *c, const struct sim_clock_page *old, struct sim_clock_sample *ret)
+{
+	if (!c->env && sim_clock_read(old, ret) == 0)
+		return;
+	if (c->env) {
+		clock_sample(c, ret);
+		return;
+	}
+	*ret = (struct sim_clock_sample){
+		.sim_ns = atomic_load_explicit(&c->last_sim_ns, memory_order_relaxed),
+		.clock_generation = atomic_load_explicit(&c->last_generation, memory_order_relaxed),
+		.flags = seqlock_load(&old->flags),
+	};
+}
+
+int clockmap_freeze(struct sim_client *c, const struct session *s)
+{
+	const struct sim_clock_page *old = s->clock;
+	struct sim_clock_sample last;
+	struct sim_clock_page *w;
+	void *page;
+	int r;
+
+	if (c->env)
+		last_of(c, old, &last); /* one thread: nobody reads meanwhile */
+	/*
+	 * As simd writes: readers are held off by the odd mark first, then the last value is read, so that
+	 * nobody has seen a later one.
+	 */
+	r = frozen_begin((void *)(uintptr_t)c->page, &w, &page);
+	if (r < 0)
+		return r;
+	if (!c->env) {
+		mono_sleep_until(mono_now_ns() + NS_PER_US);
+		last_of(c, old, &last);
+	}
+	w->flags = last.flags | SIM_CLOCK_STALE;
+	w->sim_ns = last.sim_ns;
+	w->mono_ns = client_now(c);
+	w->clock_generation = last.clock_generation;
+	w->source = seqlock_load(&old->source);
+	w->scale_e6 = seqlock_load(&old->scale_e6);
+	w->step = seqlock_load(&old->step);
+	w->futex = seqlock_load(&old->futex) + 1;
+	w->simd_id = seqlock_load(&old->simd_id);
+	frozen_end(w);
+	futex_wake_all(&old->futex);
+	return 0;
+}
+
+/* ---- readers ---- */
+
+/* In virtual time the page is read by the one thread that there is, at the time that it says. */
+static void sample_virtual(const struct sim_client *c, struct sim_clock_sample *ret)
+{
+	const struct sim_clock_page *p = c->page;
+	int64_t now = client_now(c);
+
+	*ret = (struct sim_clock_sample){ p->sim_ns, p->mono_ns, p->rate_e6, p->clock_generation, p->flags };
+	if (ret->rate_e6 > 0 && now > ret->mono_ns) {
+		ret->sim_ns += sim_scale_dur_(now - ret->mono_ns, ret->rate_e6);
+		ret->mono_ns = now;
+	}
+}
+
+/* Kept for a reader that gets no stable copy: coarse, so that readers do not fight over the line. */
+static inline void remember(struct sim_client *c, const struct sim_clock_sample *s)
+{
+	int64_t last = atomic_load_explicit(&c->last_sim_ns, memory_order_relaxed);
+
+	if (__builtin_expect((uint64_t)(s->sim_ns - last) < LAST_STEP_DUR_NS, 1))
+		return;
+	atomic_store_explicit(&c->last_sim_ns, s->sim_ns, memory_order_relaxed);
+	atomic_store_explicit(&c->last_generation, s->clock_generation, memory_order_relaxed);
+}
+
+void clock_sample(const struct sim_client *c, struct sim_clock_sample *ret)
+{
+	struct sim_client *w = (struct sim_client *)(uintptr_t)c; /* only its memory of the last value */
+
+	if (__builtin_expect(c->env != NULL, 0)) {
+		sample_virtual(c, ret);
+		return;
+	}
+	if (__builtin_expect(sim_clock_read(c->page, ret) == 0, 1)) {
+		remember(w, ret);
+		return;
+	}
+	last_of(w, c->page, ret);
+	ret->rate_e6 = 0;
+	ret->mono_ns = mono_now_ns();
+	ret->flags |= SIM_CLOCK_STALE;
+}
+
+const struct sim_clock_page *sim_clock_page(const struct sim_client *c)
+{
+	return c->page;
+}
+
+void sim_now_sample(const struct sim_client *c, struct sim_clock_sample *ret)
+{
+	clock_sample(c, ret);
+}
+
+int64_t sim_now(const struct sim_client *c)
+{
+	struct sim_clock_sample s;
+
+	clock_sample(c, &s);
+	return s.sim_ns;
+}
+
+/* ---- sleeping ---- */
+
+/* How long the wall clock takes until sim time gets there, if nothing changes: rounded up, bounded. */
+static int64_t wall_dur(const struct sim_clock_sample *s, int64_t until_sim_ns)
+{
+	int128 d = (int128)until_sim_ns - s->sim_ns;
+
+	if (s->rate_e6 <= 0)
+		return SLEEP_MAX_DUR_NS;
+	d = (d * SIM_RATE_ONE + s->rate_e6 - 1) / s->rate_e6;
+	return d > SLEEP_MAX_DUR_NS ? SLEEP_MAX_DUR_NS : (int64_t)d;
+}
+
+/* Until the page changes from `seen`, or that time. The page is read-only: enough to wait on. */
+static void page_wait(struct sim_client *c, uint32_t seen, int64_t until_mono_ns)
+{
+	struct timespec t;
+
+	if (c->env) {
+		int64_t left = until_mono_ns - client_now(c);
+
+		client_sleep(c, -1, 0, left < NS_PER_MS ? left : NS_PER_MS);
+		return;
+	}
+	if (c->flags & SIM_CLIENT_NO_THREAD) { /* nobody else looks whether simd is still there */
+		int64_t slice = mono_now_ns() + NO_THREAD_SLICE_DUR_NS;
+
+		until_mono_ns = until_mono_ns < slice ? until_mono_ns : slice;
+	}
+	t = timespec_from_ns(until_mono_ns);
+	syscall(SYS_futex, &c->page->futex, FUTEX_WAIT_BITSET, seen, &t, NULL, FUTEX_BITSET_MATCH_ANY);
+}
+
+int sim_sleep_until(struct sim_client *c, int64_t until_sim_ns, int64_t wall_timeout_dur_ns)
+{
+	struct sim_clock_sample s;
+	uint32_t seen, generation;
+	int64_t now, until, end;
+	int r = client_guard(c);
+
+	if (r < 0)
+		return r;
+	end = wall_timeout_dur_ns < 0 ? INT64_MAX : ns_add(client_now(c), wall_timeout_dur_ns);
+	clock_sample(c, &s);
+	generation = s.clock_generation;
+	for (;;) {
+		/* the futex word first: a change after it makes the wait return at once */
+		seen = SIM_LOAD_(&c->page->futex, __ATOMIC_ACQUIRE);
+		clock_sample(c, &s);
+		if (s.flags & SIM_CLOCK_STALE)
+			return err_set(-ENOTCONN, "sim_sleep_until: simd is gone, time stands still until it is back");
+		if (s.clock_generation != generation)
+			return err_set(-ECANCELED, "sim_sleep_until: simulated time jumped");
+		if (s.sim_ns >= until_sim_ns)
+			return 0;
+		now = client_now(c);
+		if (now >= end)
+			return err_set(-ETIMEDOUT, "sim_sleep_until: simulated time is still %lld ns away",
+				       (long long)(until_sim_ns - s.sim_ns));
+		until = ns_add(now, wall_dur(&s, until_sim_ns));
+		page_wait(c, seen, until < end ? until : end);
+		if (c->flags & SIM_CLIENT_NO_THREAD)
+			client_work(c);
+	}
+}

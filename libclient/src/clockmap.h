@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The client's clock page: one address for the client's whole life, behind which lies simd's page while
+ * there is a session and a private frozen page while there is none. So a pointer that a program keeps
+ * (sim_clock_page) is always mapped, and always tells the truth.
+ */
+#ifndef SRC_CLOCKMAP_H
+#define SRC_CLOCKMAP_H
+
+#include "client.h"
+
+struct session;
+
+int clockmap_init(struct sim_client *c);
+void clockmap_finish(struct sim_client *c);
+/* simd's page of this session. */
+int clockmap_install(struct sim_client *c, const struct session *s);
+/* simd is gone: its last value, flagged stale. Wakes those who sleep on the old page. */
+int clockmap_freeze(struct sim_client *c, const struct session *s);
+
+void clock_sample(const struct sim_client *c, struct sim_clock_sample *ret);
+
+#endif

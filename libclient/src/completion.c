@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Completion records, and the socket on which simd completes. Thread: see completion.h. */
+#include "completion.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include "err.h"
+#include "mem.h"
+#include "publisher.h"
+#include "timeutil.h"
+#include "token.h"
+#include "wire/lane.h"
+
+#define ORPHAN_DUR_NS (10 * NS_PER_S) /* longer than simd keeps a delivery that does not end */
+
+int records_init(struct records *t, struct sim_publisher *pub)
+{
+	t->table = mem_calloc(RECORDS_MAX, sizeof(*t->table));
+	if (!t->table)
+		return err_nomem();
+	for (uint32_t i = 0; i < RECORDS_MAX; i++)
+		t->table[i].pub = pub;
+	return 0;
+}
+
+void records_finish(struct records *t)
+{
+	mem_free(t->table);
+	t->table = NULL;
+}
+
+/* ---- the publishing thread ---- */
+
+struct record *record_find_free(struct records *t, uint64_t sequence)
+{
+	for (uint32_t i = 0; i < RECORDS_MAX; i++) {
+		struct record *rec = &t->table[(sequence + i) % RECORDS_MAX];
+
+		if (atomic_load_explicit(&rec->state, memory_order_acquire) == RECORD_FREE)
+			return rec;
+	}
+	return NULL;
+}
+
+void record_arm(struct records *t, struct record *rec, uint64_t sequence)
+{
+	atomic_store_explicit(&rec->sequence, sequence, memory_order_relaxed);
+	atomic_fetch_add_explicit(&t->outstanding, 1, memory_order_relaxed);
+	/* seq_cst: whoever marks the registration as down either sees this record or is seen by its owner */
+	atomic_store_explicit(&rec->state, RECORD_ARMED, memory_order_seq_cst);
+}
+
+static bool record_claim(struct record *rec, uint32_t to)
+{
+	uint32_t armed = RECORD_ARMED;
+
+	return atomic_compare_exchange_strong_explicit(&rec->state, &armed, to, memory_order_acq_rel,
+						       memory_order_relaxed);
+}
+
+bool record_take_back(struct records *t, struct record *rec)
+{
+	if (!record_claim(rec, RECORD_FREE))
+		return false;
+	atomic_fetch_sub_explicit(&t->outstanding, 1, memory_order_relaxed);
+	return true;
+}
+
+/* ---- the ending side, under client::lock ---- */
+
+static void record_free(struct record *rec, uint32_t state)
+{
+	struct records *t = &rec->pub->records;
+
+	if (state == RECORD_ORPHAN)
+		atomic_fetch_add_explicit(&t->orphans, 1, memory_order_relaxed);
+	atomic_store_explicit(&rec->state, state, memory_order_release);
+	atomic_fetch_sub_explicit(&t->outstanding, 1, memory_order_release);
+}
+
+static void record_done(struct sim_client *c, struct record *rec, enum sim_reason reason)
+{
+	rec->reason = reason;
+	rec->next = NULL;
+	*c->done_last = rec;
+	c->done_last = &rec->next;
+}
+
+static void count_drop(const struct record *rec, enum sim_reason reason)
+{
+	struct pub_reg *reg = pub_reg_find(rec->pub->c, rec->claim.publisher_id);
+
+	if (reg && reason != SIM_REASON_NONE)
+		atomic_fetch_add_explicit(&reg->counters->dropped[reason], 1, memory_order_relaxed);
+}
+
+static void end_record(struct sim_client *c, struct record *rec, enum sim_reason reason)
+{
+	struct sync_done *sync = rec->sync;
+
+	count_drop(rec, reason);
+	if (!sync) {
+		record_done(c, rec, reason);
+		return;
+	}
+	record_free(rec, RECORD_FREE);
+	sync->reason = reason;
+	atomic_store_explicit(&sync->done, 1, memory_order_release);
+	syscall(SYS_futex, &sync->done, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+bool record_complete(struct sim_client *c, struct records *t, uint64_t sequence, enum sim_reason reason)
+{
+	for (uint32_t i = 0; i < RECORDS_MAX; i++) {
+		struct record *rec = &t->table[(sequence + i) % RECORDS_MAX];
+		uint32_t state = atomic_load_explicit(&rec->state, memory_order_acquire);
+
+		if (state == RECORD_FREE || atomic_load_explicit(&rec->sequence, memory_order_relaxed) != sequence)
+			continue;
+		if (state == RECORD_ORPHAN) { /* so simd knew of it and has freed what it had claimed */
+			atomic_fetch_sub_explicit(&t->orphans, 1, memory_order_relaxed);
+			atomic_store_explicit(&rec->state, RECORD_FREE, memory_order_release);
+			return false;
+		}
+		if (!record_claim(rec, RECORD_DONE))
+			return false;
+		rec->claim.credit = rec->claim.token = NULL; /* simd has freed them */
+		end_record(c, rec, reason);
+		return true;
+	}
+	return false;
+}
+
+void records_fail(struct sim_client *c, struct records *t, enum sim_reason reason)
+{
+	for (uint32_t i = 0; i < RECORDS_MAX; i++) {
+		struct record *rec = &t->table[i];
+
+		/* seq_cst: see record_arm() */
+		if (atomic_load_explicit(&rec->state, memory_order_seq_cst) == RECORD_ARMED &&
+		    record_claim(rec, RECORD_DONE))
+			end_record(c, rec, reason);
+	}
+}
+
+void claim_release(const struct claim *cl)
+{
+	uint32_t mine = cl->publisher_id;
+
+	if (cl->credit)
+		atomic_compare_exchange_strong_explicit(cl->credit, &mine, 0, memory_order_release,
+							memory_order_relaxed);
+	mine = cl->publisher_id;
+	if (cl->token)
+		atomic_compare_exchange_strong_explicit(cl->token, &mine, 0, memory_order_release,
+							memory_order_relaxed);
+}
+
+bool records_reap(struct records *t, int64_t now_mono_ns)
+{
+	if (atomic_load_explicit(&t->orphans, memory_order_relaxed) == 0)
+		return true;
+	for (uint32_t i = 0; i < RECORDS_MAX; i++) {
+		struct record *rec = &t->table[i];
+
+		if (atomic_load_explicit(&rec->state, memory_order_acquire) != RECORD_ORPHAN ||
+		    now_mono_ns - rec->orphaned_mono_ns < ORPHAN_DUR_NS)
+			continue;
+		claim_release(&rec->claim);
+		atomic_fetch_sub_explicit(&t->orphans, 1, memory_order_relaxed);
+		atomic_store_explicit(&rec->state, RECORD_FREE, memory_order_release);
+	}
+	return atomic_load_explicit(&t->orphans, memory_order_relaxed) == 0;
+}
+
+void records_forget(struct records *t)
+{
+	for (uint32_t i = 0; i < RECORDS_MAX; i++) {
+		uint32_t orphan = RECORD_ORPHAN;
+
+		if (atomic_compare_exchange_strong(&t->table[i].state, &orphan, RECORD_FREE))
+			atomic_fetch_sub_explicit(&t->orphans, 1, memory_order_relaxed);
+	}
+}
+
+/* ---- the socket ---- */
+
+static void complete_one(struct sim_client *c, const struct lane_complete *m)
+{
+	struct pub_reg *reg = pub_reg_find(c, m->publisher_id);
+
+	if (!reg)
+		return;
+	if (m->sequence == 0) {
+		atomic_store_explicit(&reg->proved, true, memory_order_release);
+		pthread_cond_broadcast(&c->changed);
+		return;
+	}
+	record_complete(c, &reg->pub->records, m->sequence,
+			m->reason < SIM_REASON_COUNT ? (enum sim_reason)m->reason : SIM_REASON_FAILED);
+}
+
+void completion_drain(struct sim_client *c, struct session *s)
+{
+	struct {
+		struct lane_head head;
+		struct lane_complete m[LANE_BATCH];
+	} packet;
+
+	for (;;) {
+		ssize_t n = recv(s->completion, &packet, sizeof(packet), MSG_DONTWAIT);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return;
+		if ((size_t)n < sizeof(packet.head) || packet.head.op != LANE_COMPLETE ||
+		    packet.head.count > LANE_BATCH ||
+		    (size_t)n != sizeof(packet.head) + packet.head.count * sizeof(packet.m[0]))
+			continue; /* of a later version */
+		for (unsigned i = 0; i < packet.head.count; i++)
+			complete_one(c, &packet.m[i]);
+	}
+}
+
+/* ---- callbacks ---- */
+
+/* The oldest record that is done, out of the queue. Under lock. */
+static struct record *done_pop(struct sim_client *c)
+{
+	struct record *rec = c->done_first;
+
+	if (!rec)
+		return NULL;
+	c->done_first = rec->next;
+	if (!c->done_first)
+		c->done_last = &c->done_first;
+	return rec;
+}
+
+int completion_run(struct sim_client *c)
+{
+	int n = 0;
+
+	for (;; n++) {
+		struct record *rec, copy;
+
+		pthread_mutex_lock(&c->lock);
+		rec = done_pop(c);
+		if (!rec) {
+			pthread_mutex_unlock(&c->lock);
+			return n;
+		}
+		copy.cb = rec->cb;
+		copy.user = rec->user;
+		copy.reason = rec->reason;
+		rec->orphaned_mono_ns = client_now(c);
+		record_free(rec, copy.reason == SIM_REASON_RESTART && rec->claim.credit ? RECORD_ORPHAN : RECORD_FREE);
+		pthread_mutex_unlock(&c->lock);
+		if (copy.cb)
+			copy.cb(copy.user, copy.reason == SIM_REASON_NONE, (enum sim_reason)copy.reason);
+	}
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Completion records: what a publisher remembers of each message that simd accepted, so that its
+ * callback runs exactly once. A record is armed by the publishing thread before the slot goes out, and
+ * claimed once, by whoever ends it: simd's completion, the loss of simd or of the data plane, or the
+ * publishing thread that takes the message back. The claim is a compare-and-swap; nothing is allocated.
+ *
+ * The table is larger than any window, because simd frees a credit before its completion is read here.
+ * A full table counts as "no credit".
+ *
+ * Thread: record_arm, record_take_back by the publishing thread; the rest under client::lock.
+ */
+#ifndef SRC_COMPLETION_H
+#define SRC_COMPLETION_H
+
+#include <sim/publisher.h>
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "session.h"
+
+#define RECORDS_MAX 128u /* a power of two, at least 2 * WIRE_WINDOW_MAX */
+
+enum record_state {
+	RECORD_FREE,
+	RECORD_ARMED,
+	RECORD_DONE,   /* claimed; its callback has not run yet */
+	RECORD_ORPHAN, /* called back because the data plane died; simd may still hold credit and token */
+};
+
+/* What a message has claimed. */
+struct claim {
+	_Atomic uint32_t *credit, *token; /* NULL: none */
+	uint32_t publisher_id;
+	uint32_t credit_cell, token_cell; /* + 1, as in the slot */
+};
+
+struct record {
+	_Atomic uint32_t state; /* enum record_state */
+	uint32_t reason;        /* with DONE */
+	_Atomic uint64_t sequence;
+	sim_done_fn cb;
+	void *user;
+	struct sync_done *sync; /* sim_publish_sync waits for it; else NULL */
+	struct record *next;    /* client::done_first */
+	struct sim_publisher *pub;
+	struct claim claim;
+	int64_t orphaned_mono_ns;
+};
+
+/* The waiting side of sim_publish_sync. */
+struct sync_done {
+	_Atomic uint32_t done; /* futex */
+	uint32_t reason;
+};
+
+struct records {
+	struct record *table;         /* RECORDS_MAX */
+	_Atomic uint32_t outstanding; /* armed, or done but not yet called back */
+	_Atomic uint32_t orphans;
+};
+
+int records_init(struct records *t, struct sim_publisher *pub);
+void records_finish(struct records *t);
+
+/* A free record for that sequence, not yet armed; NULL: none. */
+struct record *record_find_free(struct records *t, uint64_t sequence);
+void record_arm(struct records *t, struct record *rec, uint64_t sequence);
+/* True: the message never went out and nobody else ends it. */
+bool record_take_back(struct records *t, struct record *rec);
+
+/* simd completed it. False: unknown, or ended before. */
+bool record_complete(struct sim_client *c, struct records *t, uint64_t sequence, enum sim_reason reason);
+/* All that are armed end with that reason. */
+void records_fail(struct sim_client *c, struct records *t, enum sim_reason reason);
+/* Give back what simd never heard of, once it is that old. False: some are left. */
+bool records_reap(struct records *t, int64_t now_mono_ns);
+/* simd is gone, and with it the pages in which they had claimed something. */
+void records_forget(struct records *t);
+
+/* Read the completion socket. Under lock. */
+void completion_drain(struct sim_client *c, struct session *s);
+/* Run the callbacks that are due; returns how many. No lock held. */
+int completion_run(struct sim_client *c);
+
+void claim_release(const struct claim *cl);
+
+#endif

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The driver lease: advancing an engine-driven source, paced to scale x wall time if asked. Each call is
+ * one question and one answer on a socket of its own; simd answers when time may move. A new simd gives
+ * the lease again; a source that was switched does not.
+ *
+ * Thread: one at a time in advance and set; driver_register() under client::setup.
+ */
+#include <sim/clock.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "client.h"
+#include "driver.h"
+#include "err.h"
+#include "fd.h"
+#include "jsonx.h"
+#include "mem.h"
+#include "session.h"
+#include "timeutil.h"
+#include "wire/driver.h"
+
+#define DUR_MAX_NS     (3600 * NS_PER_S)
+#define SLICE_DUR_NS   (50 * NS_PER_MS)
+#define BACKLOG_DUR_NS (100 * NS_PER_MS) /* further behind than that is dropped, not caught up */
+
+struct sim_driver {
+	struct handle h;
+	struct sim_client *c;
+	unsigned flags;
+	_Atomic int next_fd; /* of a new simd, adopted at the next call; -1: none */
+	int fd;              /* -1: simd is gone */
+	int64_t session_id;  /* session::client_id that gave it; under setup */
+	bool lost;           /* the source was switched: for good */
+	/* pacing: sim time `base_sim_ns` belongs to wall time `base_mono_ns` */
+	bool based;
+	int64_t base_mono_ns, base_sim_ns, scale_e6;
+};
+
+/* ---- the lease ---- */
+
+static int acquire(struct sim_client *c, struct session *s, int *ret_fd)
+{
+	struct varlink_msg m;
+	int fd, r = session_call(c, s, "AcquireDriver", NULL, &m);
+
+	if (r < 0)
+		return r;
+	fd = varlink_msg_take_fd(&m, 0);
+	varlink_msg_finish(&m);
+	if (fd < 0)
+		return err_set(-EPROTO, "simd handed out no driver socket");
+	r = fd_set_nonblock(fd, true);
+	if (r < 0) {
+		fd_close(fd);
+		return r;
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+void driver_register(struct sim_client *c, struct session *s)
+{
+	struct sim_driver *d = c->driver;
+	int fd;
+
+	/* Only where it was lost with an earlier simd: within one session the lease is simd's to end. */
+	if (!d || d->session_id == s->client_id || acquire(c, s, &fd) < 0)
+		return;
+	d->session_id = s->client_id;
+	fd_close(atomic_exchange(&d->next_fd, fd));
+}
+
+int sim_driver_acquire(struct sim_client *c, unsigned flags, struct sim_driver **ret)
+{
+	struct sim_driver *d;
+	struct session *s = NULL;
+	int r = client_guard(c);
+
+	if (r < 0)
+		return r;
+	if (!ret || (flags & ~(unsigned)SIM_DRIVER_PACED))
+		return err_set(-EINVAL, "sim_driver_acquire: unknown flags %#x, or nowhere to put the driver", flags);
+	d = MEM_NEW(struct sim_driver);
+	if (!d)
+		return err_nomem();
+	d->c = c;
+	d->h.alive = c->alive;
+	d->flags = flags;
+	d->fd = -1;
+	atomic_init(&d->next_fd, -1);
+	client_setup_lock(c);
+	r = c->driver ? err_set(-EBUSY, "this client holds the driver lease already") : client_session(c, &s);
+	if (r == 0)
+		r = acquire(c, s, &d->fd);
+	if (r == 0) {
+		d->session_id = s->client_id;
+		c->driver = d;
+		*ret = d;
+	}
+	client_setup_unlock(c);
+	session_unref(s);
+	if (r < 0)
+		mem_free(d);
+	return r;
+}
+
+void sim_driver_release(struct sim_driver *d)
+{
+	struct sim_client *c;
+
+	if (!d || !client_alive(d->c))
+		return;
+	c = d->c;
+	client_setup_lock(c);
+	c->driver = NULL;
+	client_setup_unlock(c);
+	fd_close(atomic_load(&d->next_fd));
+	fd_close(d->fd); /* simd takes the hang-up for the release */
+	mem_free(d);
+}
+
+/* ---- question and answer ---- */
+
+static int driver_gone(struct sim_driver *d)
+{
+	d->fd = fd_close(d->fd);
+	d->based = false;
+	if (d->lost)
+		return err_set(-EPERM,
+			       "the driver lease was lost: the time source was switched; release it and acquire again");
+	return err_set(-ENOTCONN, "simd is gone; the library takes the driver lease again when it is back");
+}
+
+/* Wait for the answer as long as simd withholds it: time may be paused. */
+static int driver_wait(struct sim_driver *d)
+{
+	struct sim_client *c = d->c;
+	int r;
+
+	do {
+		r = client_sleep(c, d->fd, POLLIN, client_pumps(c) ? SLICE_DUR_NS : NS_PER_S);
+		if (client_pumps(c) && r == 0)
+			client_work(c);
+	} while (r == 0);
+	return r < 0 ? r : 0;
+}
+
+static int driver_ask(struct sim_driver *d, const struct driver_packet *ask, struct driver_packet *ret)
+{
+	ssize_t n;
+	int r;
+
+	if (d->fd < 0)
+		return driver_gone(d);
+	if (send(d->fd, ask, sizeof(*ask), MSG_NOSIGNAL) != (ssize_t)sizeof(*ask) && errno != EPIPE &&
+	    errno != ECONNRESET)
+		return err_sys(-errno, "driver socket");
+	for (;;) {
+		n = recv(d->fd, ret, sizeof(*ret), MSG_DONTWAIT);
+		if (n == (ssize_t)sizeof(*ret) && ret->op == DRIVER_GRANT)
+			return 0;
+		if (n == (ssize_t)sizeof(*ret) && ret->op == DRIVER_LOST)
+			d->lost = true;
+		else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+			return driver_gone(d);
+		else if (n < 0 && (r = driver_wait(d)) < 0)
+			return r;
+	}
+}
+
+static int driver_enter(struct sim_driver *d)
+{
+	int fd, r = handle_enter(&d->h, "driver");
+
+	if (r < 0)
+		return r;
+	fd = atomic_exchange(&d->next_fd, -1);
+	if (fd >= 0) {
+		fd_close(d->fd);
+		d->fd = fd;
+		d->based = d->lost = false;
+	}
+	return 0;
+}
+
+/* ---- pacing ---- */
+
+static void rebase(struct sim_driver *d, const struct driver_packet *g, int64_t now)
+{
+	d->based = true;
+	d->base_mono_ns = now;
+	d->base_sim_ns = g->sim_ns;
+	d->scale_e6 = g->scale_e6;
+}
+
+/* Not before the wall time that belongs to g->sim_ns. Deadlines are absolute: no drift; a long stall is not made up for. */
+static void pace(struct sim_driver *d, const struct driver_packet *g)
+{
+	int64_t now = client_now(d->c), due;
+
+	if (!d->based || d->scale_e6 != g->scale_e6 || g->sim_ns < d->base_sim_ns || g->scale_e6 <= 0) {
+		/* what was granted just now takes its time as well */
+		rebase(d, g, now);
+		d->base_sim_ns -= g->dur_ns;
+	}
+	if (d->scale_e6 <= 0)
+		return;
+	due = ns_add(d->base_mono_ns, (int64_t)((int128)(g->sim_ns - d->base_sim_ns) * 1000000 / d->scale_e6));
+	if (now - due > BACKLOG_DUR_NS)
+		rebase(d, g, now);
+	if (due <= now)
+		return;
+	if (d->c->env)
+		client_sleep(d->c, -1, 0, due - now);
+	else
+		mono_sleep_until(due);
+}
+
+/* ---- public ---- */
+
+int sim_driver_advance(struct sim_driver *d, int64_t dur_ns, int64_t *ret_granted_dur_ns)
+{
+	struct driver_packet ask = { .op = DRIVER_ADVANCE, .dur_ns = dur_ns }, grant;
+	int r;
+
+	if (!d || dur_ns < 1 || dur_ns > DUR_MAX_NS)
+		return err_set(-EINVAL, "sim_driver_advance: %lld ns is out of range, 1 ns to 1 h", (long long)dur_ns);
+	r = driver_enter(d);
+	if (r < 0)
+		return r;
+	r = driver_ask(d, &ask, &grant);
+	if (r == 0 && grant.result < 0)
+		r = err_set(grant.result, "simd does not advance time: %s", err_text(grant.result));
+	if (r == 0) {
+		if (ret_granted_dur_ns)
+			*ret_granted_dur_ns = grant.dur_ns;
+		if (d->flags & SIM_DRIVER_PACED)
+			pace(d, &grant);
+	}
+	handle_leave(&d->h);
+	return r;
+}
+
+static const char *set_refusal(int r)
+{
+	switch (r) {
+	case -EOPNOTSUPP:
+		return "the active time source only advances";
+	case -EBUSY:
+		return "time is paused or stepping";
+	case -ERANGE:
+		return "the time is out of range";
+	default:
+		return err_text(r);
+	}
+}
+
+int sim_driver_set(struct sim_driver *d, int64_t sim_ns)
+{
+	struct driver_packet ask = { .op = DRIVER_SET, .sim_ns = sim_ns }, grant;
+	int r;
+
+	if (!d)
+		return err_set(-EINVAL, "sim_driver_set: no driver was given");
+	r = driver_enter(d);
+	if (r < 0)
+		return r;
+	r = driver_ask(d, &ask, &grant);
+	if (r == 0 && grant.result < 0)
+		r = err_set(grant.result, "simd does not set time: %s", set_refusal(grant.result));
+	handle_leave(&d->h);
+	return r;
+}

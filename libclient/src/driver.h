@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private: the driver lease across lives of simd. */
+#ifndef SRC_DRIVER_H
+#define SRC_DRIVER_H
+
+#include "session.h"
+
+/* Take the lease again from a new simd. Under setup. */
+void driver_register(struct sim_client *c, struct session *s);
+
+#endif

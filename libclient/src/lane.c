@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The bridge side of dispatch: lanes (SEQPACKET, schemas/wire/lane.h), and slots found by reference in
+ * the life of the data plane they belong to. A lane keeps the lives it has seen until it is destroyed,
+ * so that what it was given before a restart stays readable until it is answered.
+ *
+ * Thread: one per lane; sim_lane_done() and sim_lane_status() from any (a packet is one send).
+ */
+#include <sim/lane.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "client.h"
+#include "err.h"
+#include "fd.h"
+#include "jsonx.h"
+#include "life.h"
+#include "mem.h"
+#include "session.h"
+#include "timeutil.h"
+#include "wire/lane.h"
+
+#define LIVES_KEPT        4
+#define LIFE_DUR_NS       (3 * NS_PER_S) /* a delivery may arrive before this process has attached to its life */
+#define SEND_DUR_NS       (1 * NS_PER_S)
+#define PUMP_SLICE_DUR_NS (50 * NS_PER_MS)
+
+struct sim_bridge_session {
+	struct sim_client *c;
+};
+
+struct sim_lane {
+	struct sim_client *c;
+	int fd;
+	bool closed;
+	bool gone_told;
+	struct life *lives[LIVES_KEPT]; /* newest first; referenced */
+	union {
+		char bytes[LANE_PACKET_MAX + 1];
+		struct lane_head head;
+	} in;
+};
+
+static int lane_create(struct sim_client *c, int fd, struct sim_lane **ret) /* takes fd */
+{
+	struct sim_lane *l = mem_alloc(sizeof(*l));
+
+	if (!l || fd_set_nonblock(fd, true) < 0) {
+		fd_close(fd);
+		mem_free(l);
+		return err_nomem();
+	}
+	memset(l, 0, offsetof(struct sim_lane, in));
+	l->c = c;
+	l->fd = fd;
+	*ret = l;
+	return 0;
+}
+
+void sim_lane_destroy(struct sim_lane *l)
+{
+	if (!l)
+		return;
+	fd_close(l->fd);
+	for (int i = 0; i < LIVES_KEPT; i++)
+		life_unref(l->lives[i]);
+	mem_free(l);
+}
+
+int sim_lane_fd(const struct sim_lane *l)
+{
+	return l ? l->fd : -EINVAL;
+}
+
+/* ---- sending ---- */
+
+static int lane_send(const struct sim_lane *l, const void *packet, size_t size)
+{
+	int r;
+
+	for (;;) {
+		if (send(l->fd, packet, size, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)size)
+			return 0;
+		if (errno == EINTR)
+			continue;
+		if (errno == EPIPE || errno == ECONNRESET)
+			return err_set(-EPIPE, "the lane is closed");
+		if (errno != EAGAIN)
+			return err_sys(-errno, "lane");
+		r = client_sleep(l->c, l->fd, POLLOUT, SEND_DUR_NS);
+		if (r <= 0)
+			return err_set(-EAGAIN, "simd does not read this lane");
+	}
+}
+
+int sim_lane_done(struct sim_lane *l, const struct sim_lane_result *results, unsigned count)
+{
+	struct {
+		struct lane_head head;
+		struct lane_done done[LANE_BATCH];
+	} p;
+
+	if (!l || !results || count == 0 || count > LANE_BATCH)
+		return err_set(-EINVAL, "sim_lane_done: 1 to %d results a packet", LANE_BATCH);
+	p.head = (struct lane_head){ LANE_DONE, (uint16_t)count, (uint32_t)(count * sizeof(p.done[0])) };
+	for (unsigned i = 0; i < count; i++)
+		p.done[i] = (struct lane_done){ results[i].id, results[i].result, results[i].service_us };
+	return lane_send(l, &p, sizeof(p.head) + p.head.length);
+}
+
+int sim_lane_status(struct sim_lane *lane0, enum sim_bridge_status status, uint64_t sent, uint64_t failed,
+		    uint64_t dropped, uint64_t bytes, const char *detail)
+{
+	struct {
+		struct lane_head head;
+		struct lane_status status;
+		char text[256];
+	} p;
+	size_t n;
+
+	if (!lane0 || (unsigned)status >= SIM_BRIDGE_STATUS_COUNT)
+		return err_set(-EINVAL, "sim_lane_status: no lane, or %d is not a status", (int)status);
+	n = (size_t)snprintf(p.text, sizeof(p.text), "%s", detail ? detail : "");
+	n = n < sizeof(p.text) ? n : sizeof(p.text) - 1;
+	p.head = (struct lane_head){ LANE_STATUS, 1, (uint32_t)(sizeof(p.status) + n) };
+	p.status = (struct lane_status){
+		.status = status, .sent = sent, .failed = failed, .dropped = dropped, .bytes = bytes
+	};
+	return lane_send(lane0, &p, sizeof(p.head) + p.head.length);
+}
+
+/* ---- slots ---- */
+
+static bool lane_knows(const struct sim_lane *l, uint32_t generation)
+{
+	return l->lives[0] && l->lives[0]->iox_generation == generation;
+}
+
+/* Keep the client's present life, if it is new. */
+static void lane_learn(struct sim_lane *l)
+{
+	struct life *now = NULL;
+
+	if (client_life(l->c, &now) < 0)
+		return;
+	if (l->lives[0] == now) {
+		life_unref(now);
+		return;
+	}
+	life_unref(l->lives[LIVES_KEPT - 1]);
+	memmove(&l->lives[1], &l->lives[0], (LIVES_KEPT - 1) * sizeof(l->lives[0]));
+	l->lives[0] = now;
+}
+
+static struct life *lane_life(struct sim_lane *l, uint32_t generation)
+{
+	int64_t until = client_now(l->c) + LIFE_DUR_NS;
+
+	if (lane_knows(l, generation))
+		return l->lives[0];
+	for (;;) {
+		lane_learn(l);
+		for (int i = 0; i < LIVES_KEPT && l->lives[i]; i++) {
+			if (l->lives[i]->iox_generation == generation)
+				return l->lives[i];
+		}
+		/* an older life than we know will not come back; a newer one is being attached to */
+		if ((l->lives[0] && l->lives[0]->iox_generation > generation) || client_now(l->c) >= until)
+			return NULL;
+		client_sleep(l->c, -1, 0, 5 * NS_PER_MS);
+		if (client_pumps(l->c))
+			client_work(l->c);
+	}
+}
+
+static int import_slot(struct sim_lane *l, const struct lane_deliver *d, const struct sim_slot **ret)
+{
+	struct life *life = lane_life(l, d->iox_generation);
+	const struct sim_slot *slot;
+	const void *mem;
+	int r;
+
+	if (!life)
+		return -ESTALE;
+	if (d->size < sizeof(*slot))
+		return -EBADMSG;
+	r = ipc_import(life->ipc, d->ref, d->size, &mem);
+	if (r < 0)
+		return r;
+	slot = mem;
+	if (slot->magic != SIM_SLOT_MAGIC || slot->version != SIM_SLOT_VERSION ||
+	    slot->body_size > d->size - sizeof(*slot))
+		return -EBADMSG;
+	*ret = slot;
+	return 0;
+}
+
+/* ---- receiving ---- */
+
+static int bad_packet(struct sim_lane *l, const char *why)
+{
+	l->closed = true;
+	shutdown(l->fd, SHUT_RDWR);
+	return err_set(-EBADMSG, "lane: %s; the lane is closed", why);
+}
+
+/* What cannot be read is answered here; the rest goes to the caller. */
+static int on_deliver(struct sim_lane *l, struct sim_lane_packet *ret)
+{
+	const struct lane_deliver *d = (const void *)(l->in.bytes + sizeof(l->in.head));
+	unsigned n = 0;
+
+	if (l->in.head.count == 0 || l->in.head.count > LANE_BATCH ||
+	    l->in.head.length != l->in.head.count * sizeof(*d))
+		return bad_packet(l, "a DELIVER packet has the wrong size");
+	for (unsigned i = 0; i < l->in.head.count; i++) {
+		struct sim_delivery *to = &ret->deliveries[n];
+		int r = import_slot(l, &d[i], &to->slot);
+
+		if (r < 0) {
+			struct sim_lane_result result = { d[i].delivery, r, 0 };
+
+			sim_lane_done(l, &result, 1);
+			continue;
+		}
+		to->id = d[i].delivery;
+		to->channel_id = d[i].channel_id;
+		n++;
+	}
+	ret->event = SIM_LANE_DELIVER;
+	ret->count = n;
+	return n ? 1 : 0;
+}
+
+static int on_text(struct sim_lane *l, enum sim_lane_event event, struct sim_lane_packet *ret)
+{
+	ret->event = event;
+	ret->text = l->in.bytes + sizeof(l->in.head);
+	ret->text[l->in.head.length] = '\0';
+	return 1;
+}
+
+static int on_open(struct sim_lane *l, int *fds, unsigned n_fds, struct sim_lane_packet *ret)
+{
+	int r;
+
+	if (n_fds != 1)
+		return bad_packet(l, "an OPEN packet brought no descriptor");
+	r = lane_create(l->c, fd_steal(&fds[0]), &ret->lane);
+	if (r < 0)
+		return r;
+	ret->event = SIM_LANE_OPEN;
+	ret->count = l->in.head.count;
+	return 1;
+}
+
+static int on_packet(struct sim_lane *l, int *fds, unsigned n_fds, struct sim_lane_packet *ret)
+{
+	switch (l->in.head.op) {
+	case LANE_DELIVER:
+		return on_deliver(l, ret);
+	case LANE_CHANNEL:
+		return on_text(l, SIM_LANE_CHANNEL, ret);
+	case LANE_CONNECT:
+		return on_text(l, l->in.head.count ? SIM_LANE_CONNECT : SIM_LANE_DISCONNECT, ret);
+	case LANE_OPEN:
+		return on_open(l, fds, n_fds, ret);
+	case LANE_CLOSE:
+		ret->event = SIM_LANE_CLOSE;
+		return 1;
+	default:
+		return bad_packet(l, "a packet of an unknown kind came; simd and this library do not match");
+	}
+}
+
+/* The peer's end is closed: told once as an event, then as an error. */
+static int lane_gone(struct sim_lane *l, struct sim_lane_packet *ret)
+{
+	if (l->gone_told)
+		return err_set(-EPIPE, "the lane is closed");
+	l->gone_told = l->closed = true;
+	ret->event = SIM_LANE_GONE;
+	return 1;
+}
+
+/* One packet if there is one: 1, 0 none (or all of it was answered here: look again), negative. */
+static int lane_read(struct sim_lane *l, struct sim_lane_packet *ret, bool *ret_empty)
+{
+	int fds[FD_PASS_MAX], r;
+	unsigned n_fds = 0;
+	ssize_t n = fd_recv(l->fd, l->in.bytes, LANE_PACKET_MAX, fds, FD_PASS_MAX, &n_fds, MSG_DONTWAIT);
+
+	*ret_empty = n == -EAGAIN;
+	if (n == -EAGAIN)
+		return 0;
+	if (n == 0 || n == -ECONNRESET)
+		return lane_gone(l, ret);
+	if (n < 0)
+		return (int)n;
+	if ((size_t)n < sizeof(l->in.head) || l->in.head.length != (size_t)n - sizeof(l->in.head))
+		r = bad_packet(l, "a packet's length is not what its head says");
+	else
+		r = on_packet(l, fds, n_fds, ret);
+	for (unsigned i = 0; i < n_fds; i++)
+		fd_close(fds[i]);
+	return r;
+}
+
+int sim_lane_recv(struct sim_lane *l, int timeout_ms, struct sim_lane_packet *ret)
+{
+	int64_t now, end;
+
+	if (!l || !ret)
+		return err_set(-EINVAL, "sim_lane_recv: no lane, or nowhere to put the packet");
+	if (l->closed && l->gone_told)
+		return err_set(-EPIPE, "the lane is closed");
+	end = timeout_ms < 0 ? INT64_MAX : ns_add(client_now(l->c), timeout_ms * NS_PER_MS);
+	for (;;) {
+		bool empty;
+		int r = lane_read(l, ret, &empty);
+
+		if (r != 0)
+			return r;
+		if (!empty)
+			continue;
+		now = client_now(l->c);
+		if (now >= end)
+			return 0;
+		r = client_sleep(l->c, l->fd, POLLIN,
+				 client_pumps(l->c) && end - now > PUMP_SLICE_DUR_NS ? PUMP_SLICE_DUR_NS : end - now);
+		if (r < 0)
+			return r;
+		if (client_pumps(l->c))
+			client_work(l->c);
+	}
+}
+
+/* ---- the session ---- */
+
+/* What an earlier simd had given out has been answered or died with its lanes: this one may free it. */
+static int say_idle(struct sim_lane *lane0)
+{
+	struct lane_head head = { LANE_IDLE, 0, 0 };
+
+	return lane_send(lane0, &head, sizeof(head));
+}
+
+static int attach_reply(struct sim_client *c, struct varlink_msg *m, char **ret_json, struct sim_lane **ret_lane0)
+{
+	struct varlink_answer a;
+	int fd, r = varlink_msg_answer(m, &a);
+
+	if (r < 0)
+		return r;
+	fd = varlink_msg_take_fd(m, 0);
+	if (fd < 0)
+		return err_set(-EPROTO, "simd handed out no lane");
+	r = lane_create(c, fd, ret_lane0);
+	if (r < 0)
+		return r;
+	json_object_del(a.params, "fds");
+	*ret_json = json_dumps(a.params, JSON_COMPACT);
+	r = *ret_json ? say_idle(*ret_lane0) : err_nomem();
+	if (r < 0) {
+		free(*ret_json);
+		sim_lane_destroy(*ret_lane0);
+	}
+	return r;
+}
+
+int sim_bridge_attach(struct sim_client *c, const char *name, char **ret_config_json, struct sim_bridge_session **ret,
+		      struct sim_lane **ret_lane0)
+{
+	struct sim_bridge_session *b;
+	struct session *s;
+	struct varlink_msg m;
+	struct sim_lane *lane0 = NULL;
+	char *json = NULL;
+	int r = client_guard(c);
+
+	if (r < 0)
+		return r;
+	if (!name || !ret_config_json || !ret || !ret_lane0 || !(c->flags & SIM_CLIENT_BRIDGE))
+		return err_set(-EINVAL,
+			       "sim_bridge_attach: connect with SIM_CLIENT_BRIDGE, and say where the results go");
+	b = MEM_NEW(struct sim_bridge_session);
+	if (!b)
+		return err_nomem();
+	b->c = c;
+	r = client_session(c, &s);
+	if (r == 0) {
+		r = session_call(c, s, "AttachBridge", json_pack("{ss si}", "bridge", name, "pid", (int)getpid()), &m);
+		session_unref(s);
+	}
+	if (r == 0) {
+		r = attach_reply(c, &m, &json, &lane0);
+		varlink_msg_finish(&m);
+	}
+	if (r < 0) {
+		mem_free(b);
+		return r;
+	}
+	*ret_config_json = json;
+	*ret = b;
+	*ret_lane0 = lane0;
+	return 0;
+}
+
+void sim_bridge_session_destroy(struct sim_bridge_session *s)
+{
+	mem_free(s);
+}

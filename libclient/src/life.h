@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One attachment to the data plane, counted: by the client, by every port of it, by lanes. It is
+ * detached when the last of them lets go, so slots of a dead life stay readable until given back.
+ * Thread: any (the count is atomic; the ports themselves have one user each).
+ */
+#ifndef SRC_LIFE_H
+#define SRC_LIFE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "ipc.h"
+
+struct life {
+	_Atomic uint32_t refs;
+	struct ipc *ipc;
+	uint32_t iox_generation;
+};
+
+int life_create(struct ipc *ipc, uint32_t iox_generation, struct life **ret); /* takes ipc, on success */
+struct life *life_ref(struct life *l);
+void life_unref(struct life *l); /* NULL is fine */
+
+/* A publisher port, counted: by its registration and by every loan of it. */
+struct pub_port {
+	_Atomic uint32_t refs;
+	struct life *life;
+	struct ipc_pub *pub;
+};
+
+int pub_port_create(struct life *l, const char *channel, uint32_t history, struct pub_port **ret);
+struct pub_port *pub_port_ref(struct pub_port *p);
+void pub_port_unref(struct pub_port *p); /* NULL is fine */
+
+/*
+ * The library probes over a port while its owner may be inside for a microsecond, and the reverse; ipc
+ * answers -EBUSY then: try again a few times.
+ */
+#define PORT_RETRY(r, call) \
+	do { \
+		for (int tries_ = 0; ((r) = (call)) == -EBUSY && tries_ < 1000; tries_++) \
+			sched_yield(); \
+	} while (0)
+
+#endif

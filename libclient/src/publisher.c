@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Publishers: creation, registration, proof of the connection, loans. The hot path is in queue.c. Thread: see publisher.h. */
+#include "publisher.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+
+#include <sim/introspect.h>
+
+#include "clockmap.h"
+#include "err.h"
+#include "jsonx.h"
+#include "mem.h"
+#include "timeutil.h"
+
+#define PROVE_DUR_NS (2 * NS_PER_S)
+#define PROBE_DUR_NS (2 * NS_PER_MS)
+
+/* ---- registration ---- */
+
+static struct list *bucket(struct sim_client *c, uint32_t publisher_id)
+{
+	return &c->regs[publisher_id % (sizeof(c->regs) / sizeof(c->regs[0]))];
+}
+
+struct pub_reg *pub_reg_find(struct sim_client *c, uint32_t publisher_id)
+{
+	struct pub_reg *reg;
+
+	list_for_each(reg, bucket(c, publisher_id), hash) {
+		if (reg->publisher_id == publisher_id)
+			return reg;
+	}
+	return NULL;
+}
+
+void pub_reg_destroy(struct pub_reg *reg)
+{
+	struct sim_client *c;
+
+	if (!reg)
+		return;
+	c = reg->pub->c;
+	pthread_mutex_lock(&c->lock);
+	list_remove(&reg->hash);
+	pthread_mutex_unlock(&c->lock);
+	pub_port_unref(reg->port);
+	session_unref(reg->session);
+	mem_free(reg);
+}
+
+static int advertise_params(const struct sim_publisher *p, json_t **ret)
+{
+	json_error_t e;
+	json_t *type;
+	char *text;
+	int r = sim_type_to_json(p->type, &text);
+
+	if (r < 0)
+		return err_set(r, "channel %s: its type cannot be described: %s", p->channel, err_text(r));
+	type = json_loads(text, 0, &e);
+	free(text);
+	*ret = type ? json_pack("{ss so sI si}", "channel", p->channel, "type", type, "max_body",
+				(json_int_t)p->max_body, "flags", (int)p->flags)
+		    : NULL;
+	return *ret ? 0 : err_nomem();
+}
+
+static int advertise_reply(struct pub_reg *reg, const json_t *o)
+{
+	int64_t channel_id, publisher_id, row;
+	const char *name;
+	int r;
+
+	if ((r = jsonx_string(o, "channel", SIM_CHANNEL_MAX, &name)) < 0 ||
+	    (r = jsonx_int(o, "channel_id", 0, WIRE_CHANNELS_MAX - 1, &channel_id)) < 0 ||
+	    (r = jsonx_int(o, "publisher_id", 1, UINT32_MAX, &publisher_id)) < 0 ||
+	    (r = jsonx_int(o, "row", 0, WIRE_ROWS_MAX - 1, &row)) < 0)
+		return err_prefix(r, "simd's answer to Advertise");
+	snprintf(reg->name, sizeof(reg->name), "%s", name);
+	reg->channel_id = (uint32_t)channel_id;
+	reg->publisher_id = (uint32_t)publisher_id;
+	reg->counters = &reg->session->counters->row[row];
+	if (!(reg->pub->flags & SIM_PUB_LOCAL))
+		reg->channel = &reg->session->dispatch->channel[channel_id];
+	return 0;
+}
+
+static int reg_advertise(struct pub_reg *reg)
+{
+	struct sim_publisher *p = reg->pub;
+	struct varlink_answer a;
+	struct varlink_msg m;
+	json_t *params;
+	int r = advertise_params(p, &params);
+
+	if (r < 0)
+		return r;
+	r = session_call(p->c, reg->session, "Advertise", params, &m);
+	if (r < 0)
+		return r;
+	r = varlink_msg_answer(&m, &a);
+	if (r == 0)
+		r = advertise_reply(reg, a.params);
+	varlink_msg_finish(&m);
+	return r;
+}
+
+/* The same numbers as before: only the data plane is new. */
+static void reg_copy(struct pub_reg *reg, const struct pub_reg *prior)
+{
+	reg->channel = prior->channel;
+	reg->counters = prior->counters;
+	reg->publisher_id = prior->publisher_id;
+	reg->channel_id = prior->channel_id;
+	snprintf(reg->name, sizeof(reg->name), "%s", prior->name);
+}
+
+int pub_reg_create(struct sim_publisher *p, struct session *s, struct life *l, struct pub_reg *prior,
+		   struct pub_reg **ret)
+{
+	struct pub_reg *reg = MEM_NEW(struct pub_reg);
+	int r = 0;
+
+	if (!reg)
+		return err_nomem();
+	list_init(&reg->hash);
+	reg->pub = p;
+	reg->session = session_ref(s);
+	if (prior && prior->session == s && prior->publisher_id)
+		reg_copy(reg, prior);
+	else
+		r = reg_advertise(reg);
+	if (r < 0)
+		goto err;
+	if (prior && prior->port && prior->port->life == l && strcmp(prior->name, reg->name) == 0)
+		reg->port = pub_port_ref(prior->port);
+	else
+		r = pub_port_create(l, reg->name, p->flags & SIM_PUB_LATCH ? 1 : 0, &reg->port);
+	if (r < 0)
+		goto err;
+	pthread_mutex_lock(&p->c->lock);
+	list_prepend(bucket(p->c, reg->publisher_id), &reg->hash);
+	pthread_mutex_unlock(&p->c->lock);
+	*ret = reg;
+	return 0;
+err:
+	if (reg->publisher_id && (!prior || prior->session != s))
+		session_post(p->c, s, "Unadvertise", json_pack("{sI}", "publisher_id", (json_int_t)reg->publisher_id),
+			     0);
+	pub_reg_destroy(reg);
+	return r;
+}
+
+/* ---- proof ---- */
+
+static void header_init(const struct pub_reg *reg, struct sim_slot *slot, size_t body_size)
+{
+	memset(slot, 0, sizeof(*slot));
+	slot->magic = SIM_SLOT_MAGIC;
+	slot->version = SIM_SLOT_VERSION;
+	slot->type_hash = reg->pub->type->hash;
+	slot->channel_id = reg->channel_id;
+	slot->publisher_id = reg->publisher_id;
+	slot->iox_generation = reg->port->life->iox_generation;
+	slot->body_size = body_size;
+}
+
+bool pub_reg_probe(struct pub_reg *reg)
+{
+	struct sim_slot *slot;
+	void *mem;
+
+	if (!reg->channel || atomic_load_explicit(&reg->proved, memory_order_acquire))
+		return true;
+	if (!ipc_pub_has_subscribers(reg->port->pub) || ipc_loan(reg->port->pub, sizeof(*slot), &mem) < 0)
+		return false; /* not connected yet, or its owner is inside just now: asked again soon */
+	slot = mem;
+	header_init(reg, slot, 0);
+	slot->flags = SIM_SLOT_PROBE;
+	slot->publish_mono_ns = client_now(reg->pub->c);
+	if (ipc_publish(reg->port->pub, slot) == 0)
+		session_doorbell(reg->session);
+	else
+		ipc_unloan(reg->port->pub, slot);
+	return false;
+}
+
+static int prove(struct sim_publisher *p, struct pub_reg *reg)
+{
+	struct sim_client *c = p->c;
+	int64_t until = client_now(c) + PROVE_DUR_NS;
+
+	while (!pub_reg_probe(reg)) {
+		int64_t next = client_now(c) + PROBE_DUR_NS;
+		struct timespec t = timespec_from_ns(next);
+
+		if (reg->session->dead)
+			return err_set(-ENOTCONN, "channel %s: simd is gone", reg->name);
+		if (next > until)
+			return err_set(-ETIMEDOUT,
+				       "channel %s: the data plane did not connect it to simd within 2 s; "
+				       "is iox-roudi overloaded or stopped?",
+				       reg->name);
+		if (client_pumps(c)) {
+			client_sleep(c, reg->session->completion, POLLIN, PROBE_DUR_NS);
+			client_pump(c);
+			continue;
+		}
+		pthread_mutex_lock(&c->lock);
+		if (!atomic_load(&reg->proved))
+			pthread_cond_timedwait(&c->changed, &c->lock, &t);
+		pthread_mutex_unlock(&c->lock);
+	}
+	return 0;
+}
+
+/* ---- create and destroy ---- */
+
+static int check_options(const char *channel, const struct sim_type *type, const struct sim_publisher_options *o)
+{
+	if (!channel || !*channel || strlen(channel) > SIM_CHANNEL_MAX)
+		return err_set(-EINVAL, "sim_advertise: a channel's name has 1 to %d characters", SIM_CHANNEL_MAX);
+	if (!type || type->abi != SIM_TYPE_ABI)
+		return err_set(-EINVAL,
+			       "channel %s: no type was given, or one of another ABI; use the one that simgen made",
+			       channel);
+	if (o && o->size != sizeof(*o))
+		return err_set(
+			-EINVAL,
+			"channel %s: the options' size is %zu, this library knows %zu; set .size = sizeof(options)",
+			channel, o->size, sizeof(*o));
+	if (o && o->frame_id && strlen(o->frame_id) > SIM_FRAME_ID_MAX)
+		return err_set(-EINVAL, "channel %s: frame_id is longer than %d characters", channel, SIM_FRAME_ID_MAX);
+	if (o && (o->flags & ~(unsigned)(SIM_PUB_NO_WAIT | SIM_PUB_LATCH | SIM_PUB_LOCAL)))
+		return err_set(-EINVAL, "channel %s: unknown publisher flags %#x", channel, o->flags);
+	if (o && o->max_body && o->max_body < type->fixed_size)
+		return err_set(-EINVAL, "channel %s: max_body %zu is less than the fixed part of %s, %u bytes", channel,
+			       o->max_body, type->name, type->fixed_size);
+	if (o && o->max_body > SIM_BODY_MAX)
+		return err_set(-EMSGSIZE, "channel %s: max_body %zu is larger than any message can be", channel,
+			       o->max_body);
+	return 0;
+}
+
+static int publisher_new(struct sim_client *c, const char *channel, const struct sim_type *type,
+			 const struct sim_publisher_options *o, struct sim_publisher **ret)
+{
+	struct sim_publisher *p = MEM_NEW(struct sim_publisher);
+
+	if (!p)
+		return err_nomem();
+	p->c = c;
+	p->h.alive = c->alive;
+	list_init(&p->link);
+	if (records_init(&p->records, p) < 0) {
+		mem_free(p);
+		return err_nomem();
+	}
+	p->type = sim_type_ref(type);
+	p->max_body = o && o->max_body ? o->max_body : type->fixed_size;
+	p->flags = o ? o->flags : 0;
+	snprintf(p->channel, sizeof(p->channel), "%s", channel);
+	snprintf(p->frame_id, sizeof(p->frame_id), "%s", o && o->frame_id ? o->frame_id : "");
+	*ret = p;
+	return 0;
+}
+
+void publisher_free(struct sim_publisher *p)
+{
+	while (p->n_loans)
+		publisher_unloan(p, 0);
+	pub_reg_destroy(p->proving);
+	pub_reg_destroy(atomic_exchange(&p->next, NULL));
+	pub_reg_destroy(p->reg);
+	records_finish(&p->records);
+	sim_type_unref(p->type);
+	mem_free(p);
+}
+
+static int advertise(struct sim_publisher *p)
+{
+	struct sim_client *c = p->c;
+	struct session *s;
+	struct life *l;
+	int r = client_session(c, &s);
+
+	if (r < 0)
+		return r;
+	r = client_life(c, &l);
+	if (r == 0) {
+		r = pub_reg_create(p, s, l, NULL, &p->reg);
+		if (r == 0)
+			r = prove(p, p->reg);
+		if (r < 0 && p->reg)
+			session_post(c, s, "Unadvertise",
+				     json_pack("{sI}", "publisher_id", (json_int_t)p->reg->publisher_id), 0);
+		life_unref(l);
+	}
+	session_unref(s);
+	if (r < 0)
+		return r;
+	p->newest = p->reg;
+	atomic_store(&p->reg->state, REG_UP);
+	pthread_mutex_lock(&c->lock);
+	list_append(&c->pubs, &p->link);
+	pthread_mutex_unlock(&c->lock);
+	return 0;
+}
+
+int sim_advertise(struct sim_client *c, const char *channel, const struct sim_type *type,
+		  const struct sim_publisher_options *o, struct sim_publisher **ret)
+{
+	struct sim_publisher *p = NULL;
+	int r = client_guard(c);
+
+	if (r == 0)
+		r = check_options(channel, type, o);
+	if (r == 0 && !ret)
+		r = err_set(-EINVAL, "sim_advertise: nowhere to put the publisher");
+	if (r == 0)
+		r = publisher_new(c, channel, type, o, &p);
+	if (r < 0)
+		return r;
+	client_setup_lock(c);
+	r = advertise(p);
+	client_setup_unlock(c);
+	if (r < 0) {
+		publisher_free(p);
+		return r;
+	}
+	*ret = p;
+	return 0;
+}
+
+void sim_publisher_destroy(struct sim_publisher *p)
+{
+	struct sim_client *c;
+
+	if (!p || !client_alive(p->c))
+		return;
+	c = p->c;
+	client_setup_lock(c);
+	while (p->n_loans)
+		publisher_unloan(p, 0);
+	pub_reg_destroy(p->proving);
+	p->proving = NULL;
+	pub_reg_destroy(atomic_exchange(&p->next, NULL));
+	p->newest = p->reg;
+	pub_port_unref(p->reg->port); /* what was accepted completes without it */
+	p->reg->port = NULL;
+	pthread_mutex_lock(&c->lock);
+	list_remove(&p->link);
+	list_append(&c->zombies, &p->link);
+	pthread_mutex_unlock(&c->lock);
+	client_reap(c); /* at once when nothing is outstanding, else after its last completion */
+	client_setup_unlock(c);
+}
+
+/* ---- adoption ---- */
+
+static void adopt(struct sim_publisher *p)
+{
+	struct pub_reg *reg = atomic_exchange(&p->next, NULL), *old = p->reg;
+
+	if (!reg)
+		return;
+	p->reg = reg;
+	pub_reg_destroy(old);
+}
+
+void publisher_attend(struct sim_publisher *p)
+{
+	atomic_store(&p->attention, false);
+	adopt(p);
+	for (int i = 0; i < IPC_LOANS_MAX; i++) {
+		struct sim_slot *slot = atomic_exchange(&p->orphans[i], NULL);
+		int at = slot ? publisher_loan_index(p, slot) : -1;
+
+		if (at >= 0)
+			publisher_unloan(p, at);
+	}
+}
+
+int publisher_enter(struct sim_publisher *p)
+{
+	int r = handle_enter(&p->h, "publisher");
+
+	if (r == 0 && __builtin_expect(atomic_load_explicit(&p->attention, memory_order_acquire), 0))
+		publisher_attend(p);
+	return r;
+}
+
+void publisher_post(struct sim_publisher *p, struct pub_reg *reg)
+{
+	atomic_store(&reg->state, REG_UP);
+	p->newest = reg;
+	pub_reg_destroy(atomic_exchange(&p->next, reg));
+	atomic_store(&p->attention, true);
+	publisher_settle(p);
+}
+
+bool publisher_settle(struct sim_publisher *p)
+{
+	if (!atomic_load(&p->next))
+		return true;
+	if (!handle_try_library(&p->h))
+		return false;
+	publisher_attend(p);
+	handle_leave(&p->h);
+	return true;
+}
+
+/* ---- loans ---- */
+
+int publisher_loan_index(const struct sim_publisher *p, const struct sim_slot *slot)
+{
+	for (uint32_t i = 0; i < p->n_loans; i++) {
+		if (p->loans[i].slot == slot)
+			return (int)i;
+	}
+	return -1;
+}
+
+void publisher_unloan(struct sim_publisher *p, int i)
+{
+	struct loan loan = p->loans[i];
+	int r;
+
+	PORT_RETRY(r, ipc_unloan(loan.port->pub, loan.slot));
+	(void)r; /* of a dead life: the slot died with it */
+	pub_port_unref(loan.port);
+	p->loans[i] = p->loans[--p->n_loans];
+}
+
+static void loan_header(const struct sim_publisher *p, struct sim_slot *slot, size_t body_size)
+{
+	struct sim_clock_sample now;
+
+	clock_sample(p->c, &now);
+	header_init(p->reg, slot, body_size);
+	slot->flags = now.flags & SIM_CLOCK_STALE ? SIM_SLOT_CLOCK_STALE : 0;
+	slot->stamp_sim_ns = now.sim_ns;
+	slot->clock_generation = now.clock_generation;
+	memcpy(slot->frame_id, p->frame_id, sizeof(slot->frame_id));
+}
+
+int publisher_loan(struct sim_publisher *p, size_t body_size, struct sim_slot **ret)
+{
+	void *mem;
+	int r;
+
+	if (body_size > p->max_body)
+		return err_set(-EMSGSIZE, "channel %s: a message of %zu bytes exceeds the publisher's max_body, %zu",
+			       p->reg->name, body_size, p->max_body);
+	if (p->n_loans == IPC_LOANS_MAX)
+		return err_set(-ENOBUFS, "channel %s: %d loans are out; publish or give back one first", p->reg->name,
+			       IPC_LOANS_MAX);
+	PORT_RETRY(r, ipc_loan(p->reg->port->pub, sizeof(struct sim_slot) + body_size, &mem));
+	if (r < 0)
+		return err_set(r, "channel %s: %s", p->reg->name, ipc_why());
+	p->loans[p->n_loans].slot = mem;
+	p->loans[p->n_loans++].port = pub_port_ref(p->reg->port);
+	loan_header(p, mem, body_size);
+	*ret = mem;
+	return 0;
+}
+
+int sim_loan(struct sim_publisher *p, size_t body_size, struct sim_slot **ret)
+{
+	uint32_t state;
+	int r;
+
+	if (!p || !ret)
+		return err_set(-EINVAL, "sim_loan: no publisher, or nowhere to put the slot");
+	r = publisher_enter(p);
+	if (r < 0)
+		return r;
+	state = atomic_load_explicit(&p->reg->state, memory_order_relaxed);
+	if (__builtin_expect(state == REG_STALE, 0))
+		r = err_set(-ESTALE,
+			    "channel %s: the data plane was restarted; the library attaches again, try in a moment",
+			    p->reg->name);
+	else if (__builtin_expect(state == REG_FAILED, 0))
+		r = err_set(p->reg->error, "channel %s: simd refused it after a restart: %s", p->reg->name,
+			    err_text(p->reg->error));
+	else
+		r = publisher_loan(p, body_size, ret);
+	handle_leave(&p->h);
+	return r;
+}
+
+int sim_unloan(struct sim_publisher *p, struct sim_slot *slot)
+{
+	int i, r;
+
+	if (!p || !slot)
+		return err_set(-EINVAL, "sim_unloan: no publisher or no slot was given");
+	r = publisher_enter(p);
+	if (r < 0)
+		return r;
+	i = publisher_loan_index(p, slot);
+	if (i >= 0)
+		publisher_unloan(p, i);
+	else
+		r = err_set(-EINVAL,
+			    "channel %s: the slot is not a loan of this publisher (published or given back before?)",
+			    p->channel);
+	handle_leave(&p->h);
+	return r;
+}
+
+int sim_slot_set_size(struct sim_slot *slot, size_t body_size)
+{
+	if (!slot || slot->magic != SIM_SLOT_MAGIC)
+		return err_set(-EINVAL, "sim_slot_set_size: not a slot");
+	if (body_size > slot->body_size)
+		return err_set(-EMSGSIZE,
+			       "sim_slot_set_size: %zu bytes are more than the %llu of the loan; it can only shrink",
+			       body_size, (unsigned long long)slot->body_size);
+	slot->body_size = body_size;
+	return 0;
+}
+
+/* ---- looking ---- */
+
+struct sim_bridges sim_publisher_bridges(const struct sim_publisher *p)
+{
+	struct sim_publisher *w = (struct sim_publisher *)(uintptr_t)p; /* goes in: recovery may be replacing it */
+	struct sim_bridges b = { 0, 0 };
+	uint32_t word;
+
+	if (!p || publisher_enter(w) < 0)
+		return b;
+	if (p->reg->channel && atomic_load_explicit(&p->reg->state, memory_order_relaxed) == REG_UP) {
+		word = atomic_load_explicit(&p->reg->channel->bridges, memory_order_relaxed);
+		b = (struct sim_bridges){ word & 0xffff, word >> 16 };
+	}
+	handle_leave(&w->h);
+	return b;
+}
+
+bool sim_publisher_has_subscribers(const struct sim_publisher *p)
+{
+	struct sim_publisher *w = (struct sim_publisher *)(uintptr_t)p;
+	bool any;
+
+	if (!p || publisher_enter(w) < 0)
+		return false;
+	any = ipc_pub_has_subscribers(p->reg->port->pub);
+	handle_leave(&w->h);
+	return any;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private: a publisher, its registration with one life of simd, and its loans. See completion.h for what it waits for. */
+#ifndef SRC_PUBLISHER_H
+#define SRC_PUBLISHER_H
+
+#include <sim/publisher.h>
+
+#include "client.h"
+#include "completion.h"
+#include "life.h"
+#include "session.h"
+
+enum reg_state {
+	REG_NEW, /* not yet proved */
+	REG_UP,
+	REG_LOST,   /* simd is gone: local subscribers still get what is published */
+	REG_STALE,  /* the data plane is gone */
+	REG_FAILED, /* simd refused it: pub_reg::error */
+};
+
+/*
+ * A publisher as one life of simd knows it, over one port. Recovery makes a new one and posts it to the
+ * publisher, whose thread adopts it at its next call; only then is the old one freed.
+ */
+struct pub_reg {
+	struct list hash;       /* client::regs; guarded by lock */
+	_Atomic uint32_t state; /* enum reg_state */
+	int error;
+	struct sim_publisher *pub;
+	struct session *session;      /* referenced */
+	struct pub_port *port;        /* referenced */
+	struct wire_channel *channel; /* NULL: simd does not subscribe */
+	struct wire_counters *counters;
+	uint32_t publisher_id, channel_id;
+	_Atomic bool proved;
+	char name[SIM_CHANNEL_MAX + 1]; /* full */
+};
+
+struct loan {
+	struct sim_slot *slot;
+	struct pub_port *port; /* referenced */
+};
+
+struct sim_publisher {
+	struct handle h;
+	_Atomic(struct pub_reg *) next; /* posted by recovery */
+	_Atomic bool attention;         /* next or an orphan is there */
+	struct pub_reg *reg;            /* never NULL once advertised */
+	struct pub_reg *newest;         /* next or reg, whichever is newer; under setup */
+	struct pub_reg *proving;        /* made by recovery, not posted yet; under setup */
+	struct sim_client *c;
+	const struct sim_type *type; /* referenced */
+	size_t max_body;
+	unsigned flags;
+	uint64_t sequence; /* of the newest message */
+	uint32_t n_loans;
+	struct loan loans[IPC_LOANS_MAX];
+	_Atomic(struct sim_slot *) orphans[IPC_LOANS_MAX]; /* of calls that got in the way of another thread */
+	struct records records;
+	struct list link;                  /* client::pubs or ::zombies */
+	char channel[SIM_CHANNEL_MAX + 1]; /* as asked for */
+	char frame_id[SIM_FRAME_ID_MAX + 1];
+};
+
+/* In, after adopting what recovery posted. As handle_enter(). */
+int publisher_enter(struct sim_publisher *p);
+void publisher_attend(struct sim_publisher *p) __attribute__((cold));
+
+/* Loan and fill the header. Inside. */
+int publisher_loan(struct sim_publisher *p, size_t body_size, struct sim_slot **ret);
+int publisher_loan_index(const struct sim_publisher *p, const struct sim_slot *slot); /* -1: not one */
+void publisher_unloan(struct sim_publisher *p, int i);
+
+/* ---- for recovery; under setup ---- */
+
+/* Register with a session and create or share the port. prior: registration to share the port of; NULL: a new port. */
+int pub_reg_create(struct sim_publisher *p, struct session *s, struct life *l, struct pub_reg *prior,
+		   struct pub_reg **ret);
+void pub_reg_destroy(struct pub_reg *reg);                                 /* NULL is fine */
+struct pub_reg *pub_reg_find(struct sim_client *c, uint32_t publisher_id); /* under lock */
+/* One probe, if a subscriber is connected. True: proved. */
+bool pub_reg_probe(struct pub_reg *reg);
+/* Hand a proved registration to its publisher. */
+void publisher_post(struct sim_publisher *p, struct pub_reg *reg);
+/* Try to adopt on behalf of an idle publisher. False: its thread is inside. */
+bool publisher_settle(struct sim_publisher *p);
+/* Free a destroyed publisher without outstanding messages. */
+void publisher_free(struct sim_publisher *p);
+
+#endif

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The hot path: acceptance, decided here without a round trip, and publishing. In order: time runs, the
+ * token is free, a credit is free, and only then (for a copy) the slot; a later refusal gives earlier
+ * claims back. Nothing here allocates, takes a lock, or makes a system call but the doorbell and, when
+ * the window is full, the wait for a credit.
+ *
+ * Thread: the publisher's. A refusal's callback runs here, after the publisher has been left.
+ */
+#include <sim/publisher.h>
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "clockmap.h"
+#include "err.h"
+#include "publisher.h"
+#include "seqlock.h"
+#include "timeutil.h"
+#include "token.h"
+
+#define CREDIT_SLICE_DUR_NS (20 * NS_PER_MS) /* how long the loss of simd may go unnoticed by a waiting producer */
+
+/* One message on its way through acceptance. */
+struct publish {
+	struct sim_publisher *p;
+	struct pub_reg *reg;
+	struct sim_token *token;
+	bool dispatch; /* bridges are to get it */
+	struct claim claim;
+	sim_done_fn cb;
+	void *user;
+	struct sync_done *sync;
+	enum sim_reason reason; /* of a refusal */
+};
+
+static int refuse(struct publish *q, int r, enum sim_reason reason)
+{
+	q->reason = reason;
+	return r;
+}
+
+/* ---- acceptance ---- */
+
+/* The state of the registration, for a message that needs simd. */
+static int check_state(struct publish *q)
+{
+	switch (atomic_load_explicit(&q->reg->state, memory_order_seq_cst)) {
+	case REG_UP:
+		return 0;
+	case REG_STALE:
+		return err_set(refuse(q, -ESTALE, SIM_REASON_RESTART),
+			       "channel %s: the data plane was restarted; "
+			       "the library attaches again, try in a moment",
+			       q->reg->name);
+	case REG_FAILED:
+		return err_set(refuse(q, q->reg->error, SIM_REASON_LOST),
+			       "channel %s: simd refused it after a restart: %s", q->reg->name,
+			       err_text(q->reg->error));
+	default:
+		return err_set(refuse(q, -ENOTCONN, SIM_REASON_LOST),
+			       "channel %s: simd is gone; the library connects "
+			       "again when it is back",
+			       q->reg->name);
+	}
+}
+
+static int check_pause(struct publish *q)
+{
+	const struct sim_clock_page *page = q->p->c->page;
+
+	if (__builtin_expect(!(seqlock_load(&page->flags) & SIM_CLOCK_PAUSED), 1))
+		return 0;
+	return err_set(refuse(q, -ECANCELED, SIM_REASON_PAUSED), "channel %s: simulated time is paused", q->reg->name);
+}
+
+static int claim_token(struct publish *q)
+{
+	_Atomic uint32_t *cell;
+	uint32_t free_cell = 0, index;
+
+	if (!q->token)
+		return 0;
+	index = atomic_load_explicit(&q->token->cell, memory_order_relaxed);
+	if (index >= WIRE_TOKENS_MAX)
+		return err_set(refuse(q, -ENOTCONN, SIM_REASON_LOST), "token %s is not known to simd at present",
+			       q->token->name);
+	cell = &q->reg->session->dispatch->token[index];
+	if (!atomic_compare_exchange_strong_explicit(cell, &free_cell, q->reg->publisher_id, memory_order_acquire,
+						     memory_order_relaxed))
+		return err_set(refuse(q, -EBUSY, SIM_REASON_TOKEN), "token %s is in use by another message",
+			       q->token->name);
+	q->claim.token = cell;
+	q->claim.token_cell = index + 1;
+	return 0;
+}
+
+static bool credit_try(struct publish *q)
+{
+	struct wire_channel *ch = q->reg->channel;
+	uint32_t window = atomic_load_explicit(&ch->window, memory_order_relaxed);
+	uint32_t start = atomic_load_explicit(&ch->hint, memory_order_relaxed);
+
+	if (window > WIRE_WINDOW_MAX)
+		window = WIRE_WINDOW_MAX;
+	for (uint32_t i = 0; i < window; i++) {
+		uint32_t at = (start + i) % window, free_cell = 0;
+
+		if (atomic_load_explicit(&ch->cell[at], memory_order_relaxed) ||
+		    !atomic_compare_exchange_strong_explicit(&ch->cell[at], &free_cell, q->reg->publisher_id,
+							     memory_order_acquire, memory_order_relaxed))
+			continue;
+		atomic_store_explicit(&ch->hint, at + 1, memory_order_relaxed);
+		q->claim.credit = &ch->cell[at];
+		q->claim.credit_cell = at + 1;
+		return true;
+	}
+	return false;
+}
+
+/* Wait until simd frees a credit, or a little while. */
+static void credit_park(struct publish *q, uint32_t seen, int64_t left_dur_ns)
+{
+	struct sim_client *c = q->p->c;
+	struct timespec t;
+
+	if (left_dur_ns > CREDIT_SLICE_DUR_NS)
+		left_dur_ns = CREDIT_SLICE_DUR_NS;
+	if (c->env) {
+		client_sleep(c, -1, 0, left_dur_ns < NS_PER_MS ? left_dur_ns : NS_PER_MS);
+		return;
+	}
+	t = timespec_from_ns(left_dur_ns);
+	syscall(SYS_futex, &q->reg->channel->freed, FUTEX_WAIT, seen, &t, NULL, 0);
+}
+
+static int credit_wait(struct publish *q)
+{
+	struct wire_channel *ch = q->reg->channel;
+	uint32_t wait_ms = atomic_load_explicit(&q->reg->session->dispatch->wait_ms, memory_order_relaxed);
+	int64_t start = client_now(q->p->c), until = start + (int64_t)wait_ms * NS_PER_MS, now = start;
+	int r = 0;
+	bool got = false;
+
+	atomic_fetch_add(&ch->waiters, 1);
+	do {
+		uint32_t seen = atomic_load(&ch->freed);
+
+		got = credit_try(q);
+		if (got)
+			break;
+		r = check_state(q);
+		if (r < 0)
+			break;
+		credit_park(q, seen, until - now);
+		now = client_now(q->p->c);
+	} while (now < until);
+	if (!got && r == 0)
+		got = credit_try(q);
+	atomic_fetch_sub(&ch->waiters, 1);
+	atomic_fetch_add_explicit(&q->reg->counters->wait_ns, (uint64_t)(client_now(q->p->c) - start),
+				  memory_order_relaxed);
+	if (got || r < 0)
+		return r;
+	return err_set(refuse(q, -ETIMEDOUT, SIM_REASON_TIMEOUT),
+		       "channel %s: no credit within %u ms (dispatch.wait_ms): "
+		       "its bridges are too slow for its rate",
+		       q->reg->name, wait_ms);
+}
+
+static int claim_credit(struct publish *q)
+{
+	int r;
+
+	if (__builtin_expect(credit_try(q), 1))
+		return 0;
+	if (q->p->flags & SIM_PUB_NO_WAIT)
+		return err_set(refuse(q, -EAGAIN, SIM_REASON_NO_CREDIT),
+			       "channel %s: its window of messages in flight is full", q->reg->name);
+	r = credit_wait(q);
+	/* time may have been paused meanwhile */
+	return r == 0 && q->dispatch ? check_pause(q) : r;
+}
+
+static int accept_dispatch(struct publish *q)
+{
+	int r;
+
+	if (q->p->flags & SIM_PUB_LOCAL)
+		return err_set(refuse(q, -EOPNOTSUPP, SIM_REASON_INVALID),
+			       "channel %s: the publisher was created SIM_PUB_LOCAL, "
+			       "nothing of it is dispatched",
+			       q->reg->name);
+	r = check_state(q);
+	if (r == 0)
+		r = check_pause(q);
+	if (r == 0)
+		r = claim_token(q);
+	return r == 0 ? claim_credit(q) : r;
+}
+
+/*
+ * For local subscribers only. Where simd subscribes to the channel its queue must not overflow, so even such
+ * a message takes a credit, which simd frees at once. While simd is gone nobody reads that queue.
+ */
+static int accept_local(struct publish *q)
+{
+	switch (atomic_load_explicit(&q->reg->state, memory_order_relaxed)) {
+	case REG_UP:
+		return q->reg->channel ? claim_credit(q) : 0;
+	case REG_LOST:
+	case REG_NEW:
+		return 0;
+	default:
+		return check_state(q);
+	}
+}
+
+static int accept_message(struct publish *q)
+{
+	q->claim = (struct claim){ .publisher_id = q->reg->publisher_id };
+	return q->dispatch ? accept_dispatch(q) : accept_local(q);
+}
+
+/* ---- publishing ---- */
+
+/* Somebody else has claimed the record: its callback runs there. */
+static void ended_elsewhere(struct publish *q)
+{
+	q->cb = NULL;
+	q->sync = NULL;
+}
+
+/* The record of a message that is about to go out. */
+static int arm_record(struct publish *q, uint64_t sequence, struct record **ret)
+{
+	struct records *t = &q->p->records;
+	struct record *rec = record_find_free(t, sequence);
+
+	if (!rec) /* completions wait to be read: as if the window were full */
+		return err_set(refuse(q, -EAGAIN, SIM_REASON_NO_CREDIT),
+			       "channel %s: %u completions have not been read; "
+			       "call sim_process() more often",
+			       q->reg->name, RECORDS_MAX);
+	rec->cb = q->cb;
+	rec->user = q->user;
+	rec->sync = q->sync;
+	rec->claim = q->claim;
+	record_arm(t, rec, sequence);
+	/* simd may have gone since we looked: then whoever noticed may have missed this record */
+	if (__builtin_expect(atomic_load_explicit(&q->reg->state, memory_order_seq_cst) != REG_UP, 0)) {
+		if (record_take_back(t, rec))
+			return check_state(q);
+		ended_elsewhere(q);
+		return check_state(q);
+	}
+	*ret = rec;
+	return 0;
+}
+
+/* What the counters say of a message; read before it goes, afterwards the slot is not ours to read. */
+struct sent {
+	uint64_t bytes, stamp_sim_ns, mono_ns;
+};
+
+static inline void counter_set(_Atomic uint64_t *k, uint64_t v)
+{
+	atomic_store_explicit(k, v, memory_order_relaxed);
+}
+
+static inline void counter_add(_Atomic uint64_t *k, uint64_t n) /* one writer: no locked addition */
+{
+	counter_set(k, atomic_load_explicit(k, memory_order_relaxed) + n);
+}
+
+static void count_published(const struct publish *q, const struct sent *m)
+{
+	struct wire_counters *k = q->reg->counters;
+
+	counter_add(&k->messages, 1);
+	counter_add(&k->bytes, m->bytes);
+	counter_set(&k->last_mono_ns, m->mono_ns);
+	counter_set(&k->last_stamp_sim_ns, m->stamp_sim_ns);
+	if (q->dispatch)
+		counter_add(&k->accepted, 1);
+}
+
+static void fill_header(const struct publish *q, struct sim_slot *slot, uint64_t sequence)
+{
+	slot->flags = (uint16_t)((slot->flags & SIM_SLOT_CLOCK_STALE) | (q->dispatch ? SIM_SLOT_DISPATCH : 0));
+	slot->channel_id = q->reg->channel_id;
+	slot->publisher_id = q->reg->publisher_id;
+	slot->iox_generation = q->reg->port->life->iox_generation;
+	slot->sequence = sequence;
+	slot->token_cell = q->claim.token_cell;
+	slot->credit_cell = q->claim.credit_cell;
+	slot->publish_mono_ns = client_now(q->p->c);
+}
+
+/* Send loan i, accepted. On failure the loan is still there. */
+static int send_loan(struct publish *q, int i)
+{
+	struct sim_publisher *p = q->p;
+	struct sim_slot *slot = p->loans[i].slot;
+	struct record *rec = NULL;
+	struct sent sent;
+	uint64_t sequence = p->sequence + 1;
+	int r = 0;
+
+	if (q->dispatch)
+		r = arm_record(q, sequence, &rec);
+	if (r < 0)
+		return r;
+	fill_header(q, slot, sequence);
+	sent = (struct sent){ slot->body_size, (uint64_t)slot->stamp_sim_ns, (uint64_t)slot->publish_mono_ns };
+	PORT_RETRY(r, ipc_publish(p->loans[i].port->pub, slot));
+	if (r < 0) {
+		if (rec && !record_take_back(&p->records, rec))
+			ended_elsewhere(q);
+		return err_set(refuse(q, r == -ESTALE ? -ESTALE : r, SIM_REASON_RESTART), "channel %s: %s",
+			       q->reg->name, ipc_why());
+	}
+	p->sequence = sequence;
+	count_published(q, &sent);
+	p->n_loans--;
+	pub_port_unref(p->loans[i].port);
+	p->loans[i] = p->loans[p->n_loans];
+	if (q->claim.credit)
+		session_doorbell(q->reg->session);
+	return 0;
+}
+
+/* Accept and send loan i; on refusal it goes back to the pool. */
+static int publish_loan(struct publish *q, int i)
+{
+	int r;
+
+	if (q->p->loans[i].port != q->reg->port)
+		r = err_set(refuse(q, -ESTALE, SIM_REASON_RESTART),
+			    "channel %s: the slot belongs to an earlier life of the "
+			    "data plane; loan a new one",
+			    q->reg->name);
+	else
+		r = accept_message(q);
+	if (r == 0)
+		r = send_loan(q, i);
+	if (r < 0)
+		publisher_unloan(q->p, i);
+	return r;
+}
+
+/* A refusal: claims back, counted; then out of the publisher, then the callback, which may publish again. */
+static int finish(struct publish *q, int r)
+{
+	if (r < 0) {
+		claim_release(&q->claim);
+		if (q->reg && q->reg->counters)
+			atomic_fetch_add_explicit(&q->reg->counters->dropped[q->reason], 1, memory_order_relaxed);
+	}
+	handle_leave(&q->p->h);
+	if (r < 0 && q->cb)
+		q->cb(q->user, false, q->reason);
+	return r;
+}
+
+/* In, or refused because another thread is inside: then the slot is left for that thread to give back. */
+static int begin(struct publish *q, struct sim_slot *orphan)
+{
+	int r = publisher_enter(q->p);
+
+	if (r == 0) {
+		q->reg = q->p->reg;
+		return 0;
+	}
+	for (int i = 0; r == -EBUSY && orphan && i < IPC_LOANS_MAX; i++) {
+		struct sim_slot *none = NULL;
+
+		if (atomic_compare_exchange_strong(&q->p->orphans[i], &none, orphan)) {
+			atomic_store(&q->p->attention, true);
+			break;
+		}
+	}
+	if (q->cb)
+		q->cb(q->user, false, SIM_REASON_INVALID);
+	return r;
+}
+
+static int publish_slot(struct publish *q, struct sim_slot *slot)
+{
+	int i, r;
+
+	if (!q->p || !slot)
+		return err_set(-EINVAL, "publish: no publisher or no slot was given");
+	r = begin(q, slot);
+	if (r < 0)
+		return r;
+	i = publisher_loan_index(q->p, slot);
+	if (i < 0) {
+		handle_leave(&q->p->h);
+		return err_set(-EINVAL,
+			       "channel %s: the slot is not a loan of this publisher (published or given back before?)",
+			       q->p->channel);
+	}
+	return finish(q, publish_loan(q, i));
+}
+
+int sim_try_queue(struct sim_publisher *p, struct sim_slot *slot, struct sim_token *token, sim_done_fn cb, void *user)
+{
+	struct publish q = { .p = p, .token = token, .dispatch = true, .cb = cb, .user = user };
+
+	return publish_slot(&q, slot);
+}
+
+int sim_publish_local(struct sim_publisher *p, struct sim_slot *slot)
+{
+	struct publish q = { .p = p };
+
+	return publish_slot(&q, slot);
+}
+
+/* ---- copies ---- */
+
+static int copy_and_send(struct publish *q, const void *body, size_t body_size, int64_t stamp_sim_ns)
+{
+	struct sim_slot *slot;
+	int r;
+
+	if (body_size > q->p->max_body)
+		return err_set(refuse(q, -EMSGSIZE, SIM_REASON_INVALID),
+			       "channel %s: a message of %zu bytes exceeds the "
+			       "publisher's max_body, %zu",
+			       q->p->channel, body_size, q->p->max_body);
+	r = accept_message(q);
+	if (r < 0)
+		return r;
+	r = publisher_loan(q->p, body_size, &slot);
+	if (r < 0)
+		return refuse(q, r, SIM_REASON_POOL);
+	memcpy(slot + 1, body, body_size);
+	if (stamp_sim_ns)
+		slot->stamp_sim_ns = stamp_sim_ns;
+	r = send_loan(q, (int)q->p->n_loans - 1);
+	if (r < 0)
+		publisher_unloan(q->p, (int)q->p->n_loans - 1);
+	return r;
+}
+
+static int publish_copy(struct publish *q, const void *body, size_t body_size, int64_t stamp_sim_ns)
+{
+	int r;
+
+	if (!q->p || (!body && body_size))
+		return err_set(-EINVAL, "publish: no publisher or no message was given");
+	r = begin(q, NULL);
+	if (r < 0)
+		return r;
+	return finish(q, copy_and_send(q, body, body_size, stamp_sim_ns));
+}
+
+int sim_try_queue_copy(struct sim_publisher *p, const void *body, size_t body_size, int64_t stamp_sim_ns,
+		       struct sim_token *token, sim_done_fn cb, void *user)
+{
+	struct publish q = { .p = p, .token = token, .dispatch = true, .cb = cb, .user = user };
+
+	return publish_copy(&q, body, body_size, stamp_sim_ns);
+}
+
+int sim_publish_local_copy(struct sim_publisher *p, const void *body, size_t body_size, int64_t stamp_sim_ns)
+{
+	struct publish q = { .p = p };
+
+	return publish_copy(&q, body, body_size, stamp_sim_ns);
+}
+
+/* ---- and wait ---- */
+
+static void wait_done(struct sim_client *c, struct sync_done *sync)
+{
+	while (!atomic_load_explicit(&sync->done, memory_order_acquire)) {
+		if (client_pumps(c)) {
+			client_sleep(c, c->epfd, POLLIN, 20 * NS_PER_MS);
+			client_work(c);
+		} else {
+			syscall(SYS_futex, &sync->done, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+		}
+	}
+}
+
+int sim_publish_sync(struct sim_publisher *p, struct sim_slot *slot, struct sim_token *token,
+		     enum sim_reason *ret_reason)
+{
+	struct sync_done sync = { .done = 0, .reason = SIM_REASON_NONE };
+	struct publish q = { .p = p, .token = token, .dispatch = true, .sync = &sync };
+	int r;
+
+	if (p && p->c->io_started && pthread_equal(pthread_self(), p->c->io))
+		return err_set(-EDEADLK,
+			       "sim_publish_sync: not from a callback, which would wait for itself; use sim_try_queue");
+	r = publish_slot(&q, slot);
+	if (r == 0 || (r != -EINVAL && !q.sync)) /* whoever ends the record writes to `sync` */
+		wait_done(p->c, &sync);
+	if (ret_reason && r != -EINVAL)
+		*ret_reason = r < 0 ? q.reason : (enum sim_reason)sync.reason;
+	if (r < 0 || sync.reason == SIM_REASON_NONE)
+		return r;
+	return err_set(-EIO, "channel %s: accepted but not delivered: %s", p->channel,
+		       sim_reason_text((enum sim_reason)sync.reason));
+}

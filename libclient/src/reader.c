@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A reader: the latest N messages of a channel, held in place, observed as a whole. Thread: the reader's. */
+#include <sim/subscriber.h>
+
+#include <errno.h>
+
+#include "err.h"
+#include "ipc.h"
+#include "mem.h"
+
+struct sim_reader {
+	struct sim_subscriber *sub;
+	unsigned depth, count;
+	unsigned newest;                /* index of the newest in slots */
+	const struct sim_slot *slots[]; /* ring of depth */
+};
+
+int sim_reader_create(struct sim_client *c, const char *channel, const struct sim_type *type, unsigned depth,
+		      struct sim_reader **ret)
+{
+	struct sim_subscriber_options o = { .size = sizeof(o), .depth = depth ? depth : 1 };
+	struct sim_reader *r;
+	int err;
+
+	if (depth > IPC_DEPTH_MAX / 2)
+		return err_set(-EINVAL, "sim_reader_create: depth %u is out of range, 1 to %d", depth,
+			       IPC_DEPTH_MAX / 2);
+	if (!ret)
+		return err_set(-EINVAL, "sim_reader_create: nowhere to put the reader");
+	r = mem_zalloc(sizeof(*r) + o.depth * sizeof(r->slots[0]));
+	if (!r)
+		return err_nomem();
+	r->depth = o.depth;
+	err = sim_subscribe(c, channel, type, &o, &r->sub);
+	if (err < 0) {
+		mem_free(r);
+		return err;
+	}
+	*ret = r;
+	return 0;
+}
+
+void sim_reader_destroy(struct sim_reader *r)
+{
+	if (!r)
+		return;
+	sim_subscriber_destroy(r->sub); /* releases what is held */
+	mem_free(r);
+}
+
+static void keep(struct sim_reader *r, const struct sim_slot *slot)
+{
+	r->newest = (r->newest + 1) % r->depth;
+	if (r->count == r->depth)
+		sim_release(r->sub, r->slots[r->newest]);
+	else
+		r->count++;
+	r->slots[r->newest] = slot;
+}
+
+int sim_reader_observe(struct sim_reader *r)
+{
+	const struct sim_slot *slot;
+	int n = 0, err;
+
+	if (!r)
+		return err_set(-EINVAL, "sim_reader_observe: no reader was given");
+	/* bounded: a publisher that is faster than this loop must not keep us here */
+	while (n < IPC_DEPTH_MAX && (err = sim_take(r->sub, &slot)) == 0) {
+		keep(r, slot);
+		n++;
+	}
+	return n || err == -EAGAIN || err == -ESTALE ? n : err;
+}
+
+const struct sim_slot *sim_reader_get(const struct sim_reader *r, unsigned i)
+{
+	if (!r || i >= r->count)
+		return NULL;
+	return r->slots[(r->newest + r->depth - i) % r->depth];
+}
+
+int sim_reader_wait(struct sim_reader *r, int64_t timeout_dur_ns)
+{
+	int n;
+
+	if (!r)
+		return err_set(-EINVAL, "sim_reader_wait: no reader was given");
+	n = sim_wait(r->sub, timeout_dur_ns);
+	if (n <= 0)
+		return n;
+	n = sim_reader_observe(r);
+	return n < 0 ? n : 1;
+}

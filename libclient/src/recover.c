@@ -1,0 +1,587 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Recovery: one state machine for the first connect, a restarted simd and a restarted data plane. It
+ * never waits, except for simd's answers to calls; attaching to the data plane is a job of its own.
+ *
+ *   DOWN --connect, Hello--> [DATAPLANE] --> ATTACH <--> RETRY --> (register everything) PROVE --> UP
+ *
+ *   simd gone             outstanding -> LOST, clock frozen -> DOWN (the data plane's life is kept)
+ *   data plane gone       outstanding -> RESTART, ports stale -> DATAPLANE
+ *
+ * Thread: sim-io or sim_process(), or the thread inside sim_connect(); always under client::setup.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "clockmap.h"
+#include "driver.h"
+#include "err.h"
+#include "mem.h"
+#include "publisher.h"
+#include "session.h"
+#include "subscriber.h"
+#include "timeutil.h"
+#include "token.h"
+
+#define BACKOFF_MIN_DUR_NS (10 * NS_PER_MS)
+#define BACKOFF_MAX_DUR_NS (1 * NS_PER_S)
+#define PROBE_DUR_NS       (2 * NS_PER_MS)
+#define PROBE_SLOW_DUR_NS  (50 * NS_PER_MS)
+#define PROVE_DUR_NS       (2 * NS_PER_S)
+#define REAP_DUR_NS        (1 * NS_PER_S)
+
+/* ---- attaching, as a job ---- */
+
+struct attach_job {
+	struct sim_client *c;
+	struct ipc_options o;
+	char app[96], backend[16];
+	bool bridge;
+	uint32_t iox_generation;
+	pthread_t thread;
+	bool threaded;
+	struct ipc *ipc;
+	int r;
+	char why[WHY_MAX];
+	_Atomic bool done;
+};
+
+static void attach_run(struct attach_job *j)
+{
+	j->r = ipc_attach(&j->o, &j->ipc);
+	if (j->r == 0 && j->bridge) {
+		j->r = ipc_beacon_hold(j->ipc);
+		if (j->r < 0) {
+			snprintf(j->why, sizeof(j->why), "%s", ipc_why());
+			ipc_detach(j->ipc);
+			j->ipc = NULL;
+		}
+	} else if (j->r < 0) {
+		snprintf(j->why, sizeof(j->why), "%s", ipc_why());
+	}
+	atomic_store(&j->done, true);
+	client_kick(j->c);
+}
+
+static void *attach_main(void *arg)
+{
+	attach_run(arg);
+	return NULL;
+}
+
+static int attach_start(struct attach_job *j)
+{
+	sigset_t all, old;
+	int r;
+
+	if (j->c->env) { /* virtual time has one thread */
+		attach_run(j);
+		return 0;
+	}
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	r = -pthread_create(&j->thread, NULL, attach_main, j);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (r < 0)
+		return err_sys(r, "the thread that attaches to the data plane");
+	pthread_setname_np(j->thread, "sim-attach");
+	j->threaded = true;
+	return 0;
+}
+
+static void job_finish(struct sim_client *c)
+{
+	struct attach_job *j = c->job;
+
+	if (!j)
+		return;
+	if (j->threaded)
+		pthread_join(j->thread, NULL);
+	ipc_detach(j->ipc);
+	mem_free(j);
+	c->job = NULL;
+}
+
+static void set_phase(struct sim_client *c, enum client_phase phase, enum sim_client_state state)
+{
+	pthread_mutex_lock(&c->lock);
+	atomic_store(&c->phase, phase);
+	atomic_store(&c->state, state);
+	pthread_cond_broadcast(&c->changed);
+	pthread_mutex_unlock(&c->lock);
+}
+
+static void set_why(struct sim_client *c, int r, const char *why)
+{
+	pthread_mutex_lock(&c->lock);
+	c->error = r;
+	snprintf(c->why, sizeof(c->why), "%s", why);
+	pthread_mutex_unlock(&c->lock);
+}
+
+static void backoff(struct sim_client *c)
+{
+	client_due(c, ns_add(client_now(c), c->backoff_dur_ns));
+	c->backoff_dur_ns *= 2;
+	if (c->backoff_dur_ns > BACKOFF_MAX_DUR_NS)
+		c->backoff_dur_ns = BACKOFF_MAX_DUR_NS;
+}
+
+/* Trying again would not help. */
+static bool fatal(int r)
+{
+	return r == -EMFILE || r == -EACCES || r == -ELIBACC || r == -EINVAL || r == -ENOMEM;
+}
+
+static void attach_failed(struct sim_client *c, int r, const char *why)
+{
+	set_why(c, r, why);
+	if (c->connecting || fatal(r)) {
+		set_phase(c, PHASE_FAILED, SIM_CLIENT_FAILED);
+		return;
+	}
+	set_phase(c, PHASE_RETRY, SIM_CLIENT_REATTACHING);
+	backoff(c);
+}
+
+static void attach_begin(struct sim_client *c)
+{
+	struct session *s = c->session;
+	struct attach_job *j;
+	int r;
+
+	if (c->job)
+		return; /* its end decides */
+	j = MEM_NEW(struct attach_job);
+	if (!j) {
+		attach_failed(c, -ENOMEM, "out of memory");
+		return;
+	}
+	j->c = c;
+	j->bridge = c->flags & SIM_CLIENT_BRIDGE;
+	j->iox_generation = c->want_generation;
+	snprintf(j->app, sizeof(j->app), "%s", s->app);
+	snprintf(j->backend, sizeof(j->backend), "%s", s->backend);
+	j->o = (struct ipc_options){
+		.backend = *j->backend ? j->backend : NULL,
+		.app = j->app,
+		.max_loan = (uint64_t)s->max_loan,
+		.prefault = !(c->flags & SIM_CLIENT_NO_PREFAULT),
+		.bus = c->env ? c->env->bus : NULL,
+	};
+	c->job = j;
+	set_phase(c, PHASE_ATTACH, c->connecting ? SIM_CLIENT_RECONNECTING : SIM_CLIENT_REATTACHING);
+	r = attach_start(j);
+	if (r < 0) {
+		job_finish(c);
+		attach_failed(c, r, err_why());
+	}
+}
+
+/* ---- what is lost ---- */
+
+static void regs_mark(struct sim_client *c, uint32_t state)
+{
+	struct pub_reg *reg;
+
+	pthread_mutex_lock(&c->lock);
+	for (size_t i = 0; i < sizeof(c->regs) / sizeof(c->regs[0]); i++) {
+		list_for_each(reg, &c->regs[i], hash) {
+			if (atomic_load(&reg->state) != REG_STALE)
+				atomic_store_explicit(&reg->state, state, memory_order_seq_cst);
+		}
+	}
+	pthread_mutex_unlock(&c->lock);
+}
+
+static void fail_list(struct sim_client *c, struct list *pubs, enum sim_reason reason)
+{
+	struct sim_publisher *p;
+
+	list_for_each(p, pubs, link) {
+		records_fail(c, &p->records, reason);
+		if (reason == SIM_REASON_LOST)
+			records_forget(&p->records);
+	}
+}
+
+/* Everything outstanding ends. The registrations have been marked before: see arm_record(). */
+static void fail_all(struct sim_client *c, enum sim_reason reason)
+{
+	pthread_mutex_lock(&c->lock);
+	fail_list(c, &c->pubs, reason);
+	fail_list(c, &c->zombies, reason);
+	pthread_mutex_unlock(&c->lock);
+}
+
+static void drop_proving(struct sim_client *c)
+{
+	struct sim_publisher *p;
+
+	list_for_each(p, &c->pubs, link) {
+		pub_reg_destroy(p->proving);
+		p->proving = NULL;
+	}
+}
+
+static void rouse_subscribers(struct sim_client *c)
+{
+	struct sim_subscriber *sub;
+
+	list_for_each(sub, &c->subs, link)
+		subscriber_ring(sub);
+}
+
+static void life_lost(struct sim_client *c)
+{
+	struct life *l = c->life;
+
+	if (!l)
+		return;
+	regs_mark(c, REG_STALE);
+	ipc_abandon(l->ipc);
+	fail_all(c, SIM_REASON_RESTART);
+	drop_proving(c);
+	pthread_mutex_lock(&c->lock);
+	c->life = NULL;
+	pthread_mutex_unlock(&c->lock);
+	life_unref(l);
+	rouse_subscribers(c);
+}
+
+static void session_lost(struct sim_client *c)
+{
+	struct session *s = c->session;
+
+	pthread_mutex_lock(&c->lock);
+	if (s->completion >= 0)
+		completion_drain(c, s); /* what simd had completed is completed */
+	pthread_mutex_unlock(&c->lock);
+	regs_mark(c, REG_LOST);
+	fail_all(c, SIM_REASON_LOST);
+	drop_proving(c);
+	clockmap_freeze(c, s);
+	epoll_ctl(c->epfd, EPOLL_CTL_DEL, s->sock, NULL);
+	if (s->completion >= 0)
+		epoll_ctl(c->epfd, EPOLL_CTL_DEL, s->completion, NULL);
+	session_hangup(s);
+	pthread_mutex_lock(&c->lock);
+	c->session = NULL;
+	pthread_mutex_unlock(&c->lock);
+	set_why(c, -ENOTCONN, s->dead_why);
+	session_unref(s);
+	c->backoff_dur_ns = BACKOFF_MIN_DUR_NS;
+	set_phase(c, c->connecting ? PHASE_FAILED : PHASE_DOWN,
+		  c->connecting ? SIM_CLIENT_FAILED : SIM_CLIENT_RECONNECTING);
+	backoff(c);
+}
+
+/* ---- registering everything ---- */
+
+static void register_publishers(struct sim_client *c)
+{
+	struct sim_publisher *p;
+
+	list_for_each(p, &c->pubs, link) {
+		int r = p->proving ? 0 : pub_reg_create(p, c->session, c->life, p->newest, &p->proving);
+
+		if (r == 0 || c->session->dead || r == -ESTALE)
+			continue;
+		p->newest->error = r;
+		atomic_store(&p->newest->state, REG_FAILED);
+	}
+}
+
+static void register_all(struct sim_client *c)
+{
+	struct session *s = c->session;
+	struct sim_subscriber *sub;
+	struct sim_token *t;
+
+	if (c->life)
+		session_call(c, s, "Attached",
+			     json_pack("{sI ss}", "iox_generation", (json_int_t)c->life->iox_generation, "app",
+				       ipc_runtime_name(c->life->ipc)),
+			     NULL);
+	list_for_each(t, &c->tokens, link)
+		token_register(c, s, t);
+	if (c->life) {
+		list_for_each(sub, &c->subs, link)
+			subscriber_register(sub, s, c->life);
+		register_publishers(c);
+	}
+	driver_register(c, s);
+	c->backoff_dur_ns = BACKOFF_MIN_DUR_NS;
+	c->prove_until_mono_ns = ns_add(client_now(c), PROVE_DUR_NS);
+	set_phase(c, PHASE_PROVE, (enum sim_client_state)atomic_load(&c->state));
+}
+
+static void prove_all(struct sim_client *c)
+{
+	bool slow = client_now(c) >= c->prove_until_mono_ns;
+	struct sim_publisher *p;
+	unsigned left = 0;
+
+	list_for_each(p, &c->pubs, link) {
+		if (!p->proving)
+			continue;
+		if (!pub_reg_probe(p->proving)) {
+			left++;
+			continue;
+		}
+		publisher_post(p, p->proving);
+		p->proving = NULL;
+	}
+	if (left)
+		client_due(c, ns_add(client_now(c), slow ? PROBE_SLOW_DUR_NS : PROBE_DUR_NS));
+	else
+		set_phase(c, PHASE_UP, SIM_CLIENT_CONNECTED);
+}
+
+/* ---- moving on ---- */
+
+static int watch(struct sim_client *c, int fd)
+{
+	/* edge-triggered: whoever pumps reads until there is nothing left */
+	struct epoll_event e = { .events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data.fd = fd };
+
+	return epoll_ctl(c->epfd, EPOLL_CTL_ADD, fd, &e) < 0 ? err_sys(-errno, "epoll") : 0;
+}
+
+static int session_begin(struct sim_client *c, struct session *s)
+{
+	int r = clockmap_install(c, s);
+
+	if (r == 0)
+		r = watch(c, s->sock);
+	if (r == 0 && s->completion >= 0)
+		r = watch(c, s->completion);
+	if (r < 0)
+		return r;
+	session_post(c, s, "Events", NULL, VARLINK_MORE);
+	pthread_mutex_lock(&c->lock);
+	c->session = s;
+	pthread_mutex_unlock(&c->lock);
+	client_kick(c); /* what came before it was watched */
+	return 0;
+}
+
+static void open_failed(struct sim_client *c, int r)
+{
+	set_why(c, r, err_why());
+	if (c->connecting)
+		set_phase(c, PHASE_FAILED, SIM_CLIENT_FAILED);
+	else
+		backoff(c);
+}
+
+static void try_open(struct sim_client *c)
+{
+	struct session *s;
+	int r = session_open(c, &s);
+
+	if (r < 0) {
+		open_failed(c, r);
+		return;
+	}
+	r = session_begin(c, s);
+	if (r < 0) {
+		session_unref(s);
+		open_failed(c, r);
+		return;
+	}
+	c->want_generation = 0;
+	if (c->flags & SIM_CLIENT_NO_DATA)
+		register_all(c);
+	else /* the first event says which life of the data plane it is on; ours may be the same */
+		set_phase(c, PHASE_DATAPLANE, (enum sim_client_state)atomic_load(&c->state));
+}
+
+static void attach_done(struct sim_client *c)
+{
+	struct attach_job *j = c->job;
+	uint32_t generation = j->iox_generation;
+	struct life *l = NULL;
+	char why[WHY_MAX];
+	int r = j->r;
+
+	snprintf(why, sizeof(why), "%s", j->why);
+	if (r == 0) {
+		r = life_create(j->ipc, generation, &l);
+		if (r == 0)
+			j->ipc = NULL;
+	}
+	job_finish(c);
+	if (!c->session ||
+	    !c->want_generation) { /* simd or RouDi went meanwhile: the next event decides about this life */
+		pthread_mutex_lock(&c->lock);
+		c->life = l;
+		pthread_mutex_unlock(&c->lock);
+		return;
+	}
+	if (generation != c->want_generation) { /* overtaken by another restart */
+		life_unref(l);
+		attach_begin(c);
+		return;
+	}
+	if (r < 0) {
+		attach_failed(c, r, why);
+		return;
+	}
+	pthread_mutex_lock(&c->lock);
+	c->life = l;
+	pthread_mutex_unlock(&c->lock);
+	register_all(c);
+}
+
+static void dataplane_lost(struct sim_client *c)
+{
+	if (atomic_load(&c->phase) == PHASE_DATAPLANE)
+		return; /* as a new session says until it is ready; what we have may still be good then */
+	life_lost(c);
+	c->want_generation = 0;
+	set_phase(c, PHASE_DATAPLANE, SIM_CLIENT_REATTACHING);
+}
+
+static void dataplane_event(struct sim_client *c, uint32_t generation, bool ready)
+{
+	int phase = atomic_load(&c->phase);
+
+	if (c->flags & SIM_CLIENT_NO_DATA || phase == PHASE_FAILED)
+		return;
+	if (!ready) {
+		dataplane_lost(c);
+		return;
+	}
+	if (phase != PHASE_DATAPLANE && generation == c->want_generation)
+		return;
+	c->want_generation = generation;
+	if (phase == PHASE_DATAPLANE && c->life && ipc_alive(c->life->ipc) && c->life->iox_generation == generation &&
+	    strcmp(c->runtime, c->session->runtime) == 0) {
+		register_all(c);
+		return;
+	}
+	life_lost(c);
+	snprintf(c->runtime, sizeof(c->runtime), "%s", c->session->runtime);
+	attach_begin(c);
+}
+
+static void look_at_events(struct sim_client *c)
+{
+	struct session *s = c->session;
+	bool dataplane, ready;
+	uint32_t generation;
+
+	pthread_mutex_lock(&c->lock);
+	dataplane = s->ev_dataplane;
+	ready = s->ev_ready;
+	generation = s->ev_generation;
+	s->ev_dataplane = false;
+	pthread_mutex_unlock(&c->lock);
+	if (dataplane)
+		dataplane_event(c, generation, ready);
+}
+
+void client_reap(struct sim_client *c)
+{
+	struct sim_publisher *p, *tmp;
+	struct list gone;
+	bool left = false;
+
+	list_init(&gone);
+	pthread_mutex_lock(&c->lock);
+	list_for_each_safe(p, tmp, &c->zombies, link) {
+		if (atomic_load_explicit(&p->records.outstanding, memory_order_acquire) ||
+		    !records_reap(&p->records, client_now(c))) {
+			left = true;
+			continue;
+		}
+		list_remove(&p->link);
+		list_append(&gone, &p->link);
+	}
+	list_for_each(p, &c->pubs, link)
+		left |= !records_reap(&p->records, client_now(c));
+	pthread_mutex_unlock(&c->lock);
+	list_for_each_safe(p, tmp, &gone, link) {
+		if (c->session && p->reg->session == c->session)
+			session_post(c, c->session, "Unadvertise",
+				     json_pack("{sI}", "publisher_id", (json_int_t)p->reg->publisher_id), 0);
+		publisher_free(p);
+	}
+	if (left)
+		client_due(c, ns_add(client_now(c), REAP_DUR_NS));
+}
+
+/* Handles whose thread was inside when something was posted for them. */
+static void settle(struct sim_client *c)
+{
+	struct sim_subscriber *sub;
+	struct sim_publisher *p;
+	bool all = true;
+
+	list_for_each(p, &c->pubs, link)
+		all &= publisher_settle(p);
+	list_for_each(sub, &c->subs, link)
+		all &= subscriber_settle(sub);
+	if (!all)
+		client_due(c, ns_add(client_now(c), 10 * NS_PER_MS));
+}
+
+static void phase_step(struct sim_client *c, bool due)
+{
+	switch ((enum client_phase)atomic_load(&c->phase)) {
+	case PHASE_DOWN:
+		if (due && c->job) /* its result first */
+			client_due(c, ns_add(client_now(c), BACKOFF_MIN_DUR_NS));
+		else if (due)
+			try_open(c);
+		break;
+	case PHASE_RETRY:
+		if (due)
+			attach_begin(c);
+		break;
+	case PHASE_PROVE:
+		prove_all(c);
+		break;
+	default:
+		break;
+	}
+}
+
+void client_step(struct sim_client *c)
+{
+	int before;
+
+	do {
+		bool due = client_now(c) >= c->due_mono_ns;
+
+		if (due)
+			c->due_mono_ns = INT64_MAX;
+		before = atomic_load(&c->phase);
+		if (c->job && atomic_load(&c->job->done))
+			attach_done(c);
+		if (c->session && c->session->dead)
+			session_lost(c);
+		if (c->session)
+			look_at_events(c);
+		phase_step(c, due);
+	} while (atomic_load(&c->phase) != before);
+	settle(c);
+	client_reap(c);
+}
+
+void client_close(struct sim_client *c)
+{
+	c->connecting = true; /* no way back up */
+	if (c->session) {
+		snprintf(c->session->dead_why, sizeof(c->session->dead_why), "disconnected");
+		session_lost(c);
+	}
+	regs_mark(c, REG_LOST);
+	fail_all(c, SIM_REASON_LOST);
+	job_finish(c);
+	life_unref(c->life);
+	c->life = NULL;
+}

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The connection to one life of simd: Hello, calls, events. Thread: see session.h. */
+#include "session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "err.h"
+#include "fd.h"
+#include "jsonx.h"
+#include "mem.h"
+#include "timeutil.h"
+
+#define INTERFACE         "io.simd.Control."
+#define CALL_DUR_NS       (5 * NS_PER_S)
+#define PUMP_SLICE_DUR_NS (20 * NS_PER_MS)
+
+struct call {
+	struct list link;     /* session::calls */
+	bool done, abandoned; /* abandoned: nobody waits, the reply is dropped */
+	int result;           /* with done: 0 msg holds the reply, -ENOTCONN */
+	struct varlink_msg msg;
+};
+
+struct session *session_ref(struct session *s)
+{
+	atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+	return s;
+}
+
+static void call_free(struct call *call)
+{
+	varlink_msg_finish(&call->msg);
+	mem_free(call);
+}
+
+void session_unref(struct session *s)
+{
+	struct call *call, *tmp;
+
+	if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	list_for_each_safe(call, tmp, &s->calls, link) {
+		list_remove(&call->link);
+		call_free(call);
+	}
+	varlink_destroy(s->v);
+	fd_shared_unmap(s->dispatch, sizeof(*s->dispatch));
+	fd_shared_unmap(s->counters, sizeof(*s->counters));
+	if (s->clock)
+		munmap((void *)(uintptr_t)s->clock, SIM_CLOCK_PAGE_SIZE);
+	fd_close(s->clock_fd);
+	fd_close(s->doorbell);
+	fd_close(s->completion);
+	fd_close(s->sock);
+	mem_free(s);
+}
+
+/* ---- what arrives ---- */
+
+static void session_broken(struct sim_client *c, struct session *s, const char *why)
+{
+	struct call *call, *tmp;
+
+	if (s->dead)
+		return;
+	s->dead = true;
+	snprintf(s->dead_why, sizeof(s->dead_why), "%s", why);
+	list_for_each_safe(call, tmp, &s->calls, link) {
+		list_remove(&call->link);
+		if (call->abandoned) {
+			call_free(call);
+			continue;
+		}
+		call->result = -ENOTCONN;
+		call->done = true;
+	}
+	pthread_cond_broadcast(&c->changed);
+}
+
+static void session_event(struct session *s, const json_t *params)
+{
+	const char *event = "";
+	int64_t generation = 0;
+	bool ready = false;
+
+	if (jsonx_string(params, "event", 40, &event) < 0)
+		return; /* an event of a later version */
+	if (strcmp(event, "shutdown") == 0) {
+		s->ev_shutdown = true;
+	} else if (strcmp(event, "dataplane") == 0) {
+		if (jsonx_opt_int(params, "iox_generation", 0, UINT32_MAX, 0, &generation) < 0 ||
+		    jsonx_opt_bool(params, "ready", false, &ready) < 0)
+			return;
+		s->ev_dataplane = true;
+		s->ev_generation = (uint32_t)generation;
+		s->ev_ready = ready;
+	}
+}
+
+static int session_message(struct sim_client *c, struct session *s, struct varlink_msg *msg)
+{
+	struct varlink_answer a;
+	struct call *call;
+	int r = varlink_msg_answer(msg, &a);
+
+	if (r < 0)
+		return r;
+	if (a.continues) {
+		session_event(s, a.params);
+		varlink_msg_finish(msg);
+		return 0;
+	}
+	call = list_first(&s->calls, struct call, link);
+	if (!call)
+		return err_set(-EBADMSG, "simd sent a reply that nobody waits for");
+	list_remove(&call->link);
+	if (call->abandoned) {
+		varlink_msg_finish(msg);
+		call_free(call);
+		return 0;
+	}
+	call->msg = *msg;
+	call->done = true;
+	pthread_cond_broadcast(&c->changed);
+	return 0;
+}
+
+void session_pump(struct sim_client *c, struct session *s)
+{
+	struct varlink_msg msg;
+	int r, n;
+
+	if (s->dead)
+		return;
+	r = varlink_write(s->v, s->sock);
+	do {
+		n = varlink_read(s->v, s->sock);
+		while (r >= 0 && (r = varlink_next(s->v, &msg)) == 1) {
+			r = session_message(c, s, &msg);
+			if (r < 0)
+				varlink_msg_finish(&msg);
+		}
+	} while (n == 1 && r >= 0);
+	if (n == -ECONNRESET || n == -EPIPE)
+		session_broken(c, s, "simd is gone (its control socket closed)");
+	else if (n < 0 || r < 0)
+		session_broken(c, s, err_why());
+}
+
+void session_hangup(struct session *s)
+{
+	shutdown(s->sock, SHUT_RDWR); /* not close: another thread may be polling it */
+}
+
+/* ---- calls ---- */
+
+static struct call *call_begin(struct sim_client *c, struct session *s, const char *method, json_t *params,
+			       unsigned flags, bool abandoned)
+{
+	struct call *call = MEM_NEW(struct call);
+	char name[80];
+	int r;
+
+	if (!call) {
+		json_decref(params);
+		err_nomem();
+		return NULL;
+	}
+	snprintf(name, sizeof(name), "%s%s", strchr(method, '.') ? "" : INTERFACE, method);
+	call->abandoned = abandoned;
+	pthread_mutex_lock(&c->lock);
+	if (s->dead) {
+		json_decref(params);
+		r = err_set(-ENOTCONN, "%s", s->dead_why);
+	} else {
+		r = varlink_queue_call(s->v, name, params, flags, NULL, 0);
+	}
+	if (r >= 0 && !(flags & VARLINK_MORE)) {
+		list_append(&s->calls, &call->link);
+	} else { /* replies of a stream are told by their "continues", not by their order */
+		mem_free(call);
+		call = NULL;
+	}
+	if (r >= 0 && varlink_write(s->v, s->sock) < 0)
+		session_broken(c, s, "simd is gone (its control socket closed)");
+	pthread_mutex_unlock(&c->lock);
+	return call;
+}
+
+/* Wait a moment for progress. Called and returns with lock held. */
+static void call_wait_locked(struct sim_client *c, struct session *s, int64_t until_mono_ns)
+{
+	int64_t left = until_mono_ns - client_now(c);
+	short events = (short)(POLLIN | (varlink_has_output(s->v) ? POLLOUT : 0));
+	struct timespec t;
+
+	if (client_pumps(c)) {
+		int fd = s->sock;
+
+		/* two threads may pump: the other one may read our reply, so look again soon */
+		pthread_mutex_unlock(&c->lock);
+		client_sleep(c, fd, events, left < PUMP_SLICE_DUR_NS ? left : PUMP_SLICE_DUR_NS);
+		pthread_mutex_lock(&c->lock);
+		session_pump(c, s);
+		return;
+	}
+	t = timespec_from_ns(until_mono_ns);
+	pthread_cond_timedwait(&c->changed, &c->lock, &t);
+}
+
+static int call_finish(struct call *call, const char *method, struct varlink_msg *ret)
+{
+	struct varlink_answer a;
+	int r = call->result;
+
+	if (r < 0)
+		return err_set(r, "%s: simd is gone; the library connects again when it is back", method);
+	r = varlink_msg_answer(&call->msg, &a);
+	if (r == 0)
+		r = varlink_answer_errno(&a);
+	if (r < 0 || !ret)
+		return r;
+	*ret = call->msg;
+	memset(&call->msg, 0, sizeof(call->msg));
+	return 0;
+}
+
+int session_call(struct sim_client *c, struct session *s, const char *method, json_t *params, struct varlink_msg *ret)
+{
+	struct call *call = call_begin(c, s, method, params, 0, false);
+	int64_t until = client_now(c) + CALL_DUR_NS;
+	int r;
+
+	if (!call)
+		return -ENOTCONN;
+	pthread_mutex_lock(&c->lock);
+	while (!call->done && client_now(c) < until)
+		call_wait_locked(c, s, until);
+	if (!call->done) {
+		call->abandoned = true;
+		pthread_mutex_unlock(&c->lock);
+		return err_set(-ETIMEDOUT, "%s: simd has not answered within 5 s", method);
+	}
+	pthread_mutex_unlock(&c->lock);
+	r = call_finish(call, method, ret);
+	call_free(call);
+	return r;
+}
+
+/* An abandoned call belongs to the session: session_broken() or its reply frees it. */
+void session_post(struct sim_client *c, struct session *s, const char *method, json_t *params, unsigned flags)
+{
+	(void)call_begin(c, s, method, params, flags, true);
+}
+
+/* ---- Hello ---- */
+
+static const char *role_of(const struct sim_client *c)
+{
+	if (c->flags & SIM_CLIENT_NO_DATA)
+		return "tool";
+	if (c->flags & SIM_CLIENT_BRIDGE)
+		return "bridge";
+	return c->flags & SIM_CLIENT_SOURCE ? "source" : "client";
+}
+
+static json_t *hello_params(const struct sim_client *c)
+{
+	json_t *p = json_pack("{ss ss si si ss}", "name", c->name, "role", role_of(c), "abi", (int)WIRE_ABI, "pid",
+			      (int)getpid(), "version", SIM_VERSION);
+
+	if (p && (c->flags & SIM_CLIENT_BRIDGE))
+		json_object_set_new(p, "bridge", json_string(c->name));
+	return p;
+}
+
+static int copy_string(const json_t *o, const char *key, char *ret, size_t size)
+{
+	const char *text;
+	int r = jsonx_opt_string(o, key, size - 1, "", &text);
+
+	if (r == 0)
+		snprintf(ret, size, "%s", text);
+	return r;
+}
+
+static int hello_fields(struct session *s, const json_t *o)
+{
+	int64_t generation;
+	int r;
+
+	if ((r = jsonx_int(o, "client_id", 0, INT64_MAX, &s->client_id)) < 0 ||
+	    (r = jsonx_opt_int(o, "iox_generation", 0, UINT32_MAX, 0, &generation)) < 0 ||
+	    (r = jsonx_opt_int(o, "max_loan", 0, INT64_MAX, 0, &s->max_loan)) < 0 ||
+	    (r = copy_string(o, "app", s->app, sizeof(s->app))) < 0 ||
+	    (r = copy_string(o, "backend", s->backend, sizeof(s->backend))) < 0 ||
+	    (r = copy_string(o, "prefix", s->prefix, sizeof(s->prefix))) < 0 ||
+	    (r = copy_string(o, "runtime", s->runtime, sizeof(s->runtime))) < 0 ||
+	    (r = copy_string(o, "simd_id", s->simd_id, sizeof(s->simd_id))) < 0)
+		return err_prefix(r, "simd's answer to Hello");
+	s->iox_generation = (uint32_t)generation;
+	return 0;
+}
+
+static int hello_clock(struct session *s, struct varlink_msg *m)
+{
+	const struct sim_clock_page *page;
+	void *map;
+	int r;
+
+	s->clock_fd = varlink_msg_take_fd(m, 0);
+	if (s->clock_fd < 0)
+		return err_set(-EPROTO, "simd handed out no clock page");
+	r = fd_shared_map(s->clock_fd, SIM_CLOCK_PAGE_SIZE, false, &map);
+	if (r < 0)
+		return err_prefix(r, "clock page");
+	page = s->clock = map;
+	if (page->magic != SIM_CLOCK_PAGE_MAGIC || page->abi != SIM_CLOCK_PAGE_ABI)
+		return err_set(-EPROTO,
+			       "simd's clock page has layout %u, this library knows %u; install matching versions",
+			       page->abi, SIM_CLOCK_PAGE_ABI);
+	return 0;
+}
+
+static int map_page(struct varlink_msg *m, unsigned i, size_t size, const char *what, void **ret)
+{
+	int r, fd = varlink_msg_take_fd(m, i);
+
+	if (fd < 0)
+		return err_set(-EPROTO, "simd handed out no %s", what);
+	r = fd_shared_map(fd, size, true, ret);
+	fd_close(fd);
+	return r < 0 ? err_prefix(r, "%s", what) : 0;
+}
+
+static int hello_data(struct session *s, struct varlink_msg *m)
+{
+	void *map;
+	int r;
+
+	r = map_page(m, 1, sizeof(*s->dispatch), "dispatch page", &map);
+	if (r < 0)
+		return r;
+	s->dispatch = map;
+	r = map_page(m, 2, sizeof(*s->counters), "counter page", &map);
+	if (r < 0)
+		return r;
+	s->counters = map;
+	if (s->dispatch->abi != WIRE_ABI || s->dispatch->size != sizeof(*s->dispatch) || s->counters->abi != WIRE_ABI)
+		return err_set(-EPROTO, "simd's pages have layout %u, this library knows %u; install matching versions",
+			       s->dispatch->abi, WIRE_ABI);
+	s->doorbell = varlink_msg_take_fd(m, 3);
+	s->completion = varlink_msg_take_fd(m, 4);
+	if (s->doorbell < 0 || s->completion < 0)
+		return err_set(-EPROTO, "simd handed out no doorbell or completion socket");
+	r = fd_set_nonblock(s->completion, true);
+	return r < 0 ? r : fd_set_nonblock(s->doorbell, true);
+}
+
+static int session_hello(struct sim_client *c, struct session *s)
+{
+	json_t *params = hello_params(c);
+	struct varlink_answer a;
+	struct varlink_msg m;
+	int r;
+
+	if (!params)
+		return err_nomem();
+	r = session_call(c, s, "Hello", params, &m);
+	if (r < 0)
+		return r;
+	r = varlink_msg_answer(&m, &a);
+	if (r == 0)
+		r = hello_fields(s, a.params);
+	if (r == 0)
+		r = hello_clock(s, &m);
+	if (r == 0 && !(c->flags & SIM_CLIENT_NO_DATA))
+		r = hello_data(s, &m);
+	varlink_msg_finish(&m);
+	return r;
+}
+
+int session_open(struct sim_client *c, struct session **ret)
+{
+	struct session *s = MEM_NEW(struct session);
+	int r;
+
+	if (!s)
+		return err_nomem();
+	atomic_init(&s->refs, 1);
+	list_init(&s->calls);
+	s->doorbell = s->completion = s->clock_fd = -1;
+	s->sock = fd_unix_connect(c->path, SOCK_STREAM, c->timeout_dur_ns);
+	r = s->sock < 0 ? s->sock : varlink_create(NULL, &s->v);
+	if (r == 0)
+		r = session_hello(c, s);
+	if (r < 0) {
+		session_unref(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A session: one connection to one life of simd, with the pages and descriptors that Hello handed out.
+ * It does not outlive simd; the client makes a new one then. Counted: by the client and by every
+ * registration whose hot path writes into its pages.
+ *
+ * Thread: calls from any thread; reading the sockets is done by whoever pumps (client.h), under
+ *         client::lock, which guards everything here but the pages and the doorbell.
+ */
+#ifndef SRC_SESSION_H
+#define SRC_SESSION_H
+
+#include <jansson.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include "client.h"
+#include "varlink.h"
+#include "wire/pages.h"
+
+struct session {
+	_Atomic uint32_t refs;
+	struct wire_dispatch_page *dispatch; /* NULL for tools */
+	struct wire_counter_page *counters;
+	int doorbell, completion;
+	const struct sim_clock_page *clock; /* simd's page, mapped a second time: see clockmap.h */
+	int clock_fd;
+
+	/* guarded by client::lock */
+	int sock;
+	struct varlink *v;
+	struct list calls; /* call::link, oldest first */
+	bool dead;         /* the peer hung up, or broke the protocol */
+	char dead_why[200];
+
+	/* written once by session_open */
+	int64_t client_id, max_loan;
+	uint32_t iox_generation; /* of Hello */
+	char app[96], backend[16], prefix[100], runtime[128], simd_id[40];
+
+	/* what events said since the last look; guarded by client::lock */
+	bool ev_dataplane, ev_ready, ev_shutdown;
+	uint32_t ev_generation;
+};
+
+/* Connect and say Hello; bounded by the client's time-out. No thread reads the session yet. */
+int session_open(struct sim_client *c, struct session **ret);
+struct session *session_ref(struct session *s);
+void session_unref(struct session *s); /* NULL is fine */
+/* Close the control socket: simd then frees all that the session had. Under lock. */
+void session_hangup(struct session *s);
+
+/*
+ * One call. Takes params, even on failure. 0: *ret is the successful reply, finish it with
+ * varlink_msg_finish() (ret NULL: dropped). Blocks up to 5 s. Errors: what simd answered, -ENOTCONN, -ETIMEDOUT.
+ */
+int session_call(struct sim_client *c, struct session *s, const char *method, json_t *params, struct varlink_msg *ret);
+/* The same without waiting for the reply, which is dropped. Takes params. */
+void session_post(struct sim_client *c, struct session *s, const char *method, json_t *params, unsigned flags);
+
+/* Read what the control socket has. Under lock. */
+void session_pump(struct sim_client *c, struct session *s);
+
+/* Wake simd's dispatch, unless it is awake: then it looks once more before it sleeps. */
+static inline void session_doorbell(const struct session *s)
+{
+	static const uint64_t one = 1;
+
+	/* pairs with simd's fence between clearing `awake` and its last drain */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (atomic_load_explicit(&s->dispatch->awake, memory_order_relaxed) == 0)
+		(void)!write(s->doorbell, &one, sizeof(one));
+}
+
+#endif

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Subscribers: creation, taking in place, releasing, counting. Waiting is in sub_wait.c. Thread: see subscriber.h. */
+#include "subscriber.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "err.h"
+#include "jsonx.h"
+#include "mem.h"
+
+#define DEPTH_DEFAULT 16u
+
+/* ---- ports ---- */
+
+void sub_port_unref(struct sub_port *p)
+{
+	if (!p || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	if (p->waiter) {
+		ipc_waiter_del(p->waiter, p->sub);
+		ipc_waiter_destroy(p->waiter);
+	}
+	ipc_sub_destroy(p->sub);
+	life_unref(p->life);
+	mem_free(p);
+}
+
+static int port_create(struct sim_subscriber *s, struct life *l, struct sub_port **ret)
+{
+	struct ipc_sub_options o = { .depth = s->depth, .history = s->flags & SIM_SUB_LATCHED };
+	struct sub_port *p = MEM_NEW(struct sub_port);
+	int r;
+
+	if (!p)
+		return err_nomem();
+	r = ipc_sub_create(l->ipc, s->name, &o, &p->sub);
+	if (r < 0) {
+		mem_free(p);
+		return err_set(r, "channel %s: %s", s->name, ipc_why());
+	}
+	list_init(&p->link);
+	atomic_init(&p->refs, 1);
+	p->life = life_ref(l);
+	*ret = p;
+	return 0;
+}
+
+/* ---- registration ---- */
+
+static json_t *subscribe_params(const struct sim_subscriber *s)
+{
+	json_t *o = json_pack("{ss si}", "channel", s->channel, "depth", (int)s->depth);
+	char hash[20];
+
+	if (!o || !s->type)
+		return o;
+	snprintf(hash, sizeof(hash), "%016llx", (unsigned long long)s->type->hash);
+	json_object_set_new(o, "type", json_string(s->type->name));
+	json_object_set_new(o, "hash", json_string(hash));
+	return o;
+}
+
+static int subscribe_reply(struct sim_subscriber *s, const json_t *o, char *ret_name, size_t size)
+{
+	int64_t id, depth;
+	const char *name;
+	int r;
+
+	if ((r = jsonx_string(o, "channel", SIM_CHANNEL_MAX, &name)) < 0 ||
+	    (r = jsonx_int(o, "subscriber_id", 0, UINT32_MAX, &id)) < 0 ||
+	    (r = jsonx_opt_int(o, "depth", 1, IPC_DEPTH_MAX, s->depth, &depth)) < 0)
+		return err_prefix(r, "simd's answer to Subscribe");
+	snprintf(ret_name, size, "%s", name);
+	atomic_store(&s->id, (uint32_t)id);
+	s->depth = (uint32_t)depth;
+	return 0;
+}
+
+int subscriber_register(struct sim_subscriber *s, struct session *ses, struct life *l)
+{
+	char name[SIM_CHANNEL_MAX + 1];
+	struct sub_port *port;
+	struct varlink_answer a;
+	struct varlink_msg m;
+	int r;
+
+	r = session_call(s->c, ses, "Subscribe", subscribe_params(s), &m);
+	if (r < 0)
+		return r;
+	r = varlink_msg_answer(&m, &a);
+	if (r == 0)
+		r = subscribe_reply(s, a.params, name, sizeof(name));
+	varlink_msg_finish(&m);
+	if (r < 0)
+		return r;
+	if (s->newest && s->newest->life == l && strcmp(name, s->name) == 0)
+		return 0;
+	snprintf(s->name, sizeof(s->name), "%s", name);
+	r = port_create(s, l, &port);
+	if (r < 0)
+		return r;
+	s->newest = port;
+	sub_port_unref(atomic_exchange(&s->next, port));
+	subscriber_ring(s);
+	return 0;
+}
+
+void subscriber_ring(struct sim_subscriber *s)
+{
+	atomic_fetch_add(&s->bell, 1);
+	syscall(SYS_futex, &s->bell, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+/* ---- adoption ---- */
+
+void subscriber_attend(struct sim_subscriber *s)
+{
+	struct sub_port *port = atomic_exchange(&s->next, NULL), *old = s->port;
+
+	if (!port)
+		return;
+	s->port = port;
+	if (s->fd)
+		sub_fd_port(s);
+	if (old && old->held)
+		list_append(&s->old, &old->link);
+	else
+		sub_port_unref(old);
+}
+
+int subscriber_enter(struct sim_subscriber *s)
+{
+	int r = handle_enter(&s->h, "subscriber");
+
+	if (r == 0 && __builtin_expect(atomic_load_explicit(&s->next, memory_order_acquire) != NULL, 0))
+		subscriber_attend(s);
+	return r;
+}
+
+bool subscriber_settle(struct sim_subscriber *s)
+{
+	if (!atomic_load(&s->next))
+		return true;
+	if (!handle_try_library(&s->h))
+		return false;
+	subscriber_attend(s);
+	handle_leave(&s->h);
+	return true;
+}
+
+/* ---- create and destroy ---- */
+
+static int check_options(const char *channel, const struct sim_type *type, const struct sim_subscriber_options *o)
+{
+	if (!channel || !*channel || strlen(channel) > SIM_CHANNEL_MAX)
+		return err_set(-EINVAL, "sim_subscribe: a channel's name has 1 to %d characters", SIM_CHANNEL_MAX);
+	if (type && type->abi != SIM_TYPE_ABI)
+		return err_set(-EINVAL, "channel %s: the type is of another ABI; use the one that simgen made",
+			       channel);
+	if (o && o->size != sizeof(*o))
+		return err_set(
+			-EINVAL,
+			"channel %s: the options' size is %zu, this library knows %zu; set .size = sizeof(options)",
+			channel, o->size, sizeof(*o));
+	if (o && o->depth > IPC_DEPTH_MAX)
+		return err_set(-EINVAL, "channel %s: depth %u is out of range, 1 to %d", channel, o->depth,
+			       IPC_DEPTH_MAX);
+	if (o && (o->flags & ~(unsigned)(SIM_SUB_LATCHED | SIM_SUB_FD)))
+		return err_set(-EINVAL, "channel %s: unknown subscriber flags %#x", channel, o->flags);
+	return 0;
+}
+
+static int subscriber_new(struct sim_client *c, const char *channel, const struct sim_type *type,
+			  const struct sim_subscriber_options *o, struct sim_subscriber **ret)
+{
+	struct sim_subscriber *s = MEM_NEW(struct sim_subscriber);
+
+	if (!s)
+		return err_nomem();
+	s->c = c;
+	s->h.alive = c->alive;
+	list_init(&s->link);
+	list_init(&s->old);
+	s->type = type ? sim_type_ref(type) : NULL;
+	s->depth = o && o->depth ? o->depth : DEPTH_DEFAULT;
+	s->flags = o ? o->flags : 0;
+	s->spin_dur_ns = o ? o->spin_dur_ns : 0;
+	snprintf(s->channel, sizeof(s->channel), "%s", channel);
+	*ret = s;
+	return 0;
+}
+
+static void subscriber_free(struct sim_subscriber *s)
+{
+	struct sub_port *p, *tmp;
+
+	sub_fd_stop(s);
+	sub_port_unref(atomic_exchange(&s->next, NULL));
+	list_for_each_safe(p, tmp, &s->old, link) {
+		list_remove(&p->link);
+		sub_port_unref(p);
+	}
+	sub_port_unref(s->port);
+	sim_type_unref(s->type);
+	mem_free(s);
+}
+
+static int subscribe(struct sim_subscriber *s)
+{
+	struct sim_client *c = s->c;
+	struct session *ses;
+	struct life *l;
+	int r = client_session(c, &ses);
+
+	if (r < 0)
+		return r;
+	r = client_life(c, &l);
+	if (r == 0) {
+		r = subscriber_register(s, ses, l);
+		life_unref(l);
+	}
+	session_unref(ses);
+	if (r < 0)
+		return r;
+	subscriber_attend(s);
+	if (s->flags & SIM_SUB_FD)
+		r = sub_fd_start(s);
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&c->lock);
+	list_append(&c->subs, &s->link);
+	pthread_mutex_unlock(&c->lock);
+	return 0;
+}
+
+int sim_subscribe(struct sim_client *c, const char *channel, const struct sim_type *type,
+		  const struct sim_subscriber_options *o, struct sim_subscriber **ret)
+{
+	struct sim_subscriber *s = NULL;
+	int r = client_guard(c);
+
+	if (r == 0)
+		r = check_options(channel, type, o);
+	if (r == 0 && !ret)
+		r = err_set(-EINVAL, "sim_subscribe: nowhere to put the subscriber");
+	if (r == 0)
+		r = subscriber_new(c, channel, type, o, &s);
+	if (r < 0)
+		return r;
+	client_setup_lock(c);
+	r = subscribe(s);
+	client_setup_unlock(c);
+	if (r < 0) {
+		subscriber_free(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+static int release_to(struct sub_port *p, const struct sim_slot *slot)
+{
+	int r;
+
+	PORT_RETRY(r, ipc_release(p->sub, slot));
+	if (r == 0)
+		p->held--;
+	return r;
+}
+
+void sim_subscriber_destroy(struct sim_subscriber *s)
+{
+	struct sim_client *c;
+	struct session *ses;
+	uint32_t id;
+
+	if (!s || !client_alive(s->c))
+		return;
+	c = s->c;
+	client_setup_lock(c);
+	pthread_mutex_lock(&c->lock);
+	list_remove(&s->link);
+	pthread_mutex_unlock(&c->lock);
+	id = atomic_load(&s->id);
+	if (id && client_session(c, &ses) == 0) {
+		session_post(c, ses, "Unsubscribe", json_pack("{sI}", "subscriber_id", (json_int_t)id), 0);
+		session_unref(ses);
+	}
+	client_setup_unlock(c);
+	subscriber_free(s);
+}
+
+/* ---- taking ---- */
+
+static bool slot_valid(const struct sim_subscriber *s, const struct sim_slot *slot)
+{
+	if (slot->magic != SIM_SLOT_MAGIC || slot->version != SIM_SLOT_VERSION || slot->body_size > SIM_BODY_MAX)
+		return false;
+	return !s->type || (slot->type_hash == s->type->hash && slot->body_size >= s->type->fixed_size);
+}
+
+/* Gaps in the numbers of its publisher. A table entry that another publisher takes over only loses count. */
+static void count_received(struct sim_subscriber *s, const struct sim_slot *slot)
+{
+	uint32_t i = slot->publisher_id % SUB_SEEN;
+	uint64_t sequence = slot->sequence;
+
+	if (s->seen[i].publisher_id == slot->publisher_id && sequence > s->seen[i].sequence + 1)
+		s->stats.lost += sequence - s->seen[i].sequence - 1;
+	s->seen[i].publisher_id = slot->publisher_id;
+	s->seen[i].sequence = sequence;
+}
+
+int subscriber_fill(struct sim_subscriber *s)
+{
+	const struct sim_slot *slot;
+	const void *mem;
+	bool probe;
+	int r;
+
+	while (!s->peeked) {
+		r = ipc_take(s->port->sub, &mem);
+		if (r < 0)
+			return r;
+		slot = mem;
+		s->port->held++;
+		probe = slot->flags & SIM_SLOT_PROBE;
+		if (__builtin_expect(slot_valid(s, slot) && !probe, 1)) {
+			count_received(s, slot);
+			s->peeked = slot;
+			s->peeked_port = s->port;
+			return 0;
+		}
+		if (!probe)
+			s->stats.invalid++;
+		release_to(s->port, slot);
+	}
+	return 0;
+}
+
+int sim_take(struct sim_subscriber *s, const struct sim_slot **ret)
+{
+	int r;
+
+	if (!s || !ret)
+		return err_set(-EINVAL, "sim_take: no subscriber, or nowhere to put the slot");
+	r = subscriber_enter(s);
+	if (r < 0)
+		return r;
+	r = subscriber_fill(s);
+	if (r == 0) {
+		*ret = s->peeked;
+		s->peeked = NULL;
+		s->stats.received++;
+	} else if (r != -EAGAIN) {
+		err_set(r, "channel %s: %s", s->name, ipc_why());
+	} else if (s->fd) {
+		sub_fd_rearm(s);
+	}
+	handle_leave(&s->h);
+	return r;
+}
+
+static int release_old(struct sim_subscriber *s, const struct sim_slot *slot)
+{
+	struct sub_port *p;
+
+	list_for_each(p, &s->old, link) {
+		if (release_to(p, slot) < 0)
+			continue;
+		if (p->held == 0) {
+			list_remove(&p->link);
+			sub_port_unref(p);
+		}
+		return 0;
+	}
+	return err_set(-EINVAL, "channel %s: the slot is not held by this subscriber (released before?)", s->channel);
+}
+
+int sim_release(struct sim_subscriber *s, const struct sim_slot *slot)
+{
+	int r;
+
+	if (!s || !slot)
+		return err_set(-EINVAL, "sim_release: no subscriber or no slot was given");
+	r = subscriber_enter(s);
+	if (r < 0)
+		return r;
+	/* the slot of a wait is not the caller's yet */
+	r = slot == s->peeked ? -EINVAL : release_to(s->port, slot);
+	if (r < 0)
+		r = slot == s->peeked ? err_set(-EINVAL, "channel %s: the slot was not taken", s->channel)
+				      : release_old(s, slot);
+	handle_leave(&s->h);
+	return r;
+}
+
+void sim_subscriber_stats(const struct sim_subscriber *s, struct sim_subscriber_stats *ret)
+{
+	*ret = s->stats;
+}
+
+/* ---- what simd knows of a channel ---- */
+
+static int type_of_channel(const json_t *o, const struct sim_type **ret)
+{
+	json_t *type;
+	char *text;
+	int r = jsonx_object(o, "type", &type);
+
+	if (r < 0)
+		return r;
+	text = jsonx_text(type);
+	if (!text)
+		return err_nomem();
+	r = sim_type_from_json(text, strlen(text), ret);
+	mem_free(text);
+	return r < 0 ? err_prefix(r, "the type that simd holds") : 0;
+}
+
+int sim_channel_type(struct sim_client *c, const char *channel, const struct sim_type **ret)
+{
+	struct varlink_answer a;
+	struct varlink_msg m;
+	struct session *ses;
+	int r = client_guard(c);
+
+	if (r < 0)
+		return r;
+	if (!channel || !ret)
+		return err_set(-EINVAL, "sim_channel_type: no channel, or nowhere to put the type");
+	r = client_session(c, &ses);
+	if (r < 0)
+		return r;
+	r = session_call(c, ses, "GetChannel", json_pack("{ss}", "name", channel), &m);
+	session_unref(ses);
+	if (r < 0)
+		return r;
+	r = varlink_msg_answer(&m, &a);
+	if (r == 0)
+		r = type_of_channel(a.params, ret);
+	varlink_msg_finish(&m);
+	return r;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private: a subscriber, its port in the present life of the data plane, and older ports of which slots are still held. */
+#ifndef SRC_SUBSCRIBER_H
+#define SRC_SUBSCRIBER_H
+
+#include <sim/subscriber.h>
+
+#include "client.h"
+#include "life.h"
+#include "session.h"
+
+#define SUB_SEEN 64u /* publishers whose sequence numbers are followed at once; a power of two */
+
+/* Counted: by the subscriber, and by the helper thread while it waits on it. */
+struct sub_port {
+	struct list link; /* sim_subscriber::old */
+	_Atomic uint32_t refs;
+	struct life *life; /* referenced */
+	struct ipc_sub *sub;
+	struct ipc_waiter *waiter; /* made by whoever waits first */
+	uint32_t held;             /* by the subscriber's thread */
+};
+
+/* The descriptor to poll: a thread turns wake-ups of the data plane into an eventfd. */
+struct sub_fd {
+	int fd;
+	pthread_t thread;
+	bool started;
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	/* guarded by lock */
+	bool armed; /* the descriptor is not readable; the thread is to wait */
+	bool stop;
+	struct sub_port *port; /* referenced */
+};
+
+struct sim_subscriber {
+	struct handle h;
+	_Atomic(struct sub_port *) next; /* posted by recovery */
+	_Atomic uint32_t bell;           /* futex: bumped with it, and when the client has failed */
+	struct sub_port *newest;         /* next or port, whichever is newer; under setup */
+	struct sub_port *port;
+	struct list old; /* sub_port::link */
+	struct sim_client *c;
+	const struct sim_type *type; /* referenced; NULL: any */
+	uint32_t depth;
+	unsigned flags;
+	int64_t spin_dur_ns;
+	const struct sim_slot *peeked; /* taken by a wait, handed out by the next take */
+	struct sub_port *peeked_port;
+	struct sim_subscriber_stats stats;
+	struct {
+		uint32_t publisher_id;
+		uint64_t sequence;
+	} seen[SUB_SEEN];
+	struct sub_fd *fd;                 /* SIM_SUB_FD */
+	_Atomic uint32_t id;               /* simd's, 0: none */
+	struct list link;                  /* client::subs */
+	char channel[SIM_CHANNEL_MAX + 1]; /* as asked for */
+	char name[SIM_CHANNEL_MAX + 1];    /* full; of the newest port */
+};
+
+void sub_port_unref(struct sub_port *p); /* NULL is fine */
+
+/* In, after adopting a new port. As handle_enter(). */
+int subscriber_enter(struct sim_subscriber *s);
+void subscriber_attend(struct sim_subscriber *s) __attribute__((cold));
+/* Take the oldest valid message into `peeked`, unless one is there. 0, -EAGAIN, -ENOBUFS, -ESTALE. Inside. */
+int subscriber_fill(struct sim_subscriber *s);
+
+/* ---- sub_wait.c ---- */
+
+int sub_fd_start(struct sim_subscriber *s);
+void sub_fd_stop(struct sim_subscriber *s);
+void sub_fd_port(struct sim_subscriber *s);  /* s->port has changed */
+void sub_fd_rearm(struct sim_subscriber *s); /* everything has been taken */
+
+/* ---- for recovery; under setup ---- */
+
+/* Tell simd, and make a port if the life or the channel's full name is new; it is posted. */
+int subscriber_register(struct sim_subscriber *s, struct session *ses, struct life *l);
+void subscriber_ring(struct sim_subscriber *s);
+bool subscriber_settle(struct sim_subscriber *s); /* as publisher_settle() */
+
+#endif
