@@ -40,13 +40,12 @@ static int read_integer(const struct sim_field *f, const json_t *j, bool *ret_ne
 		return 0;
 	}
 	if (json_is_real(j)) {
-		if (d != trunc(d))
-			return wrong_type(f, "a whole number");
-		if (fabs(d) >= 18446744073709551616.0)
-			return out_of_range(f);
 		*ret_negative = d < 0;
-		*ret = (uint64_t)fabs(d);
-		return 0;
+		d = d < 0 ? -d : d;
+		if (d >= 18446744073709551616.0)
+			return out_of_range(f);
+		*ret = (uint64_t)d;
+		return (double)*ret == d ? 0 : wrong_type(f, "a whole number");
 	}
 	if (!s || f->elem_size != 8 || !s[0] || s[strspn(s, "-0123456789")] || s[1 + strspn(s + 1, "0123456789")])
 		return wrong_type(f, "a number");
