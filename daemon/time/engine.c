@@ -155,6 +155,7 @@ static void first_write(struct time_engine *e, const struct time_engine_options 
 	e->driven = e->source->kind == TIME_SOURCE_DRIVEN;
 	e->started = !e->driven;
 	e->state = o->paused && has_control(e) ? TIME_PAUSED : TIME_RUNNING;
+	e->paused_by_scale = e->state == TIME_PAUSED;
 	e->base_mono_ns = INT64_MAX; /* nothing to integrate yet */
 	e->base_mono_ns = engine_begin(e);
 	e->base_fs = (int128)e->source->start(e->real_now(e->ctx)) * FS_PER_NS;

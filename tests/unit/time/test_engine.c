@@ -95,6 +95,21 @@ static void scale_zero_is_a_pause_that_a_scale_ends(void **state)
 	rig_finish(&r);
 }
 
+static void a_start_at_scale_zero_waits_for_a_scale(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_init(&r, 1, "simulation", (struct time_engine_options){ .paused = true });
+	rig_run(&r, MS);
+	assert_int_equal(rig_read(&r).sim_ns, 0);
+	assert_true(rig_read(&r).flags & SIM_CLOCK_PAUSED);
+	assert_int_equal(time_engine_set_scale(r.e, SIM_RATE_ONE), 0);
+	rig_run(&r, MS);
+	assert_int_equal(rig_read(&r).sim_ns, MS);
+	rig_finish(&r);
+}
+
 static void wall_steps_by_exactly_the_step(void **state)
 {
 	struct rig r;
@@ -331,6 +346,7 @@ int main(void)
 		cmocka_unit_test(scales_out_of_range_are_refused),
 		cmocka_unit_test(pause_holds_and_resume_goes_on),
 		cmocka_unit_test(scale_zero_is_a_pause_that_a_scale_ends),
+		cmocka_unit_test(a_start_at_scale_zero_waits_for_a_scale),
 		cmocka_unit_test(wall_steps_by_exactly_the_step),
 		cmocka_unit_test(a_step_ends_without_a_poke_too),
 		cmocka_unit_test(steps_that_cannot_be_are_refused),
