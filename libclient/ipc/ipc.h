@@ -52,7 +52,8 @@ struct ipc_options {
 /*
  * Attach. Errors: -ENOENT no RouDi, -ECONNREFUSED stale RouDi socket, -EACCES not in RouDi's group,
  * -EEXIST an application of that name lives, -ETIMEDOUT RouDi does not answer, -EINVAL bad name,
- * -EMFILE this process has used up its lives (11, or 15 with GLIBC_TUNABLES=glibc.rtld.nns=16),
+ * -EMFILE this process has used up its lives (11, or 15 with GLIBC_TUNABLES=glibc.rtld.nns=16; an
+ * attachment that ended in good order, or timed out, is used again under the same name),
  * -ELIBACC the iceoryx module or library cannot be loaded.
  */
 int ipc_attach(const struct ipc_options *o, struct ipc **ret);
@@ -167,8 +168,10 @@ int ipc_free_peer(struct ipc *ipc, const char *app);
 /* The same without an attachment, for RouDi at its fixed place (TERMINATION datagram; iox only). */
 int ipc_free_app(const char *app);
 /*
- * Bounded check of RouDi from outside, without an attachment (iox only): its socket takes messages and
- * its queue drains. 0, or -ETIMEDOUT / -ENOENT / -ECONNREFUSED / -EACCES.
+ * Bounded check that RouDi's message loop runs, for a watchdog: two heartbeats under a name of this
+ * process; the second is read only when the first was handled, with the lock of RouDi's process list (the
+ * one a client killed inside publish can leave stuck). Without an attachment in this process it is only
+ * checked that the socket is served. 0, or -ETIMEDOUT / -ENOENT / -ECONNREFUSED / -EACCES.
  */
 int ipc_probe(uint32_t timeout_ms);
 

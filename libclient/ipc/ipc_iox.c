@@ -4,20 +4,15 @@
  * linked into the module ipc_iox.so, which ipc_load.c loads into a fresh link namespace per life.
  *
  * Threads: everything that RouDi has to answer (start, creating ports and condition variables) runs on
- *          one thread of this module, the worker, while the caller waits with a time limit; whatever
- *          goes wrong in there, the caller gets its errno. The data path runs on the caller's thread
- *          inside a guard.
+ *          the worker (ipc_iox_life.c); the data path on the caller's thread, inside a guard.
  * Never:   thread_local, pthread keys (they collide across namespaces), iceoryx's static destructors.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,21 +25,6 @@
 #define WAITER_EVENTS 65            /* 64 subscribers and the wake-up */
 #define TRIGGER_ID 0u
 #define SUB_ID     1u
-#define MSG_TERMINATION 18
-
-enum life_status { LIFE_FREE, LIFE_IN_USE, LIFE_SPENT };
-
-enum job_kind { JOB_NONE, JOB_START, JOB_PUB, JOB_SUB, JOB_WAITER, JOB_POOLS };
-
-/* One request to the worker. Its strings live here, so a caller may give up waiting. */
-struct job {
-	enum job_kind kind;
-	bool     done;
-	int      result;
-	uint32_t depth, history;
-	char     service[16], instance[128], event[16];
-	void    *out;
-};
 
 struct port {
 	struct iox_guard guard;
@@ -64,130 +44,35 @@ struct waiter {
 	iox_user_trigger_t trigger;
 	iox_ws_storage_t   ws_storage;
 	iox_user_trigger_storage_t trigger_storage;
-	struct waiter     *next;        /* life.waiters */
+	struct waiter     *next;        /* own.waiters */
 };
 
-/* The one life of this module. */
+/* What this life made, and what RouDi told. */
 static struct {
-	pthread_mutex_t   lock;         /* guards what follows */
-	pthread_cond_t    cond;         /* a job was posted or is done */
-	enum life_status  status;
-	bool              worker_runs, stuck;
-	pthread_t         worker;
-	struct job        job;
-	char              name[128];
+	pthread_mutex_t   lock;         /* guards waiters; never held inside iceoryx but for the wake-up */
 	struct waiter    *waiters;
 	struct port      *pools_sub;
 	unsigned int      n_pools;
 	struct ipc_pool   pools[32];
-	_Atomic bool      started, dead;
-	/* Locked for a few instructions at a time, also inside hooks: it keeps the state word's page in place. */
-	pthread_mutex_t   state_lock;
-	_Atomic uint32_t *state;        /* of the ipc that is attached, NULL none */
-} life = { .lock = PTHREAD_MUTEX_INITIALIZER, .state_lock = PTHREAD_MUTEX_INITIALIZER };
+} own = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static void set_state_word(_Atomic uint32_t *state)
+void iox_wake_waiters(void)
 {
-	pthread_mutex_lock(&life.state_lock);
-	life.state = state;
-	pthread_mutex_unlock(&life.state_lock);
-}
-
-/* An ipc is attached that has been abandoned, but not detached yet. */
-static bool state_is_over(void)
-{
-	bool over;
-
-	pthread_mutex_lock(&life.state_lock);
-	over = life.state && atomic_load(life.state) != IPC_LIVE;
-	pthread_mutex_unlock(&life.state_lock);
-	return over;
-}
-
-static void state_to_stale(void)
-{
-	uint32_t live = IPC_LIVE;
-
-	pthread_mutex_lock(&life.state_lock);
-	if (life.state)
-		atomic_compare_exchange_strong(life.state, &live, IPC_STALE);
-	pthread_mutex_unlock(&life.state_lock);
-}
-
-/* ---- the end of a life ---- */
-
-static void wake_waiters(void)
-{
-	for (struct waiter *w = life.waiters; w; w = w->next)
+	pthread_mutex_lock(&own.lock);
+	for (struct waiter *w = own.waiters; w; w = w->next)
 		iox_user_trigger_trigger(w->trigger);
-}
-
-/* From any thread, also from inside iceoryx; never with life.lock held. */
-static void life_over(void)
-{
-	atomic_store(&life.dead, true);
-	iox_set_quiet(true);
-	state_to_stale();
-	pthread_mutex_lock(&life.lock);
-	wake_waiters();
-	pthread_mutex_unlock(&life.lock);
-}
-
-void iox_roudi_gone(void)
-{
-	if (atomic_load(&life.started))
-		life_over();
-}
-
-static _Noreturn void park(void)
-{
-	for (;;)
-		pause();
-}
-
-/* errno of what the hooks saw. */
-static int error_of(int fallback)
-{
-	const char *e = iox_error_name(atomic_load(&iox_report.error));
-
-	if (atomic_load(&iox_report.unanswered))
-		return -ETIMEDOUT;
-	if (strstr(e, "SAME_NAME") || strstr(e, "FILE_LOCK"))
-		return -EEXIST;
-	if (strstr(e, "LIST_FULL"))
-		return -EMFILE;
-	if (strstr(e, "NO_WRITABLE_SHM_SEGMENT") || strstr(e, "MORE_THAN_ONE_WRITE_SEGMENT"))
-		return -EACCES;
-	if (strstr(e, "REG_ROUDI_NOT_AVAILABLE") || strstr(e, "NO_RESPONSE"))
-		return -ETIMEDOUT;
-	if (atomic_load(&life.dead))
-		return -ESTALE;
-	return fallback;
-}
-
-_Noreturn void iox_fatal_unguarded(void)
-{
-	if (life.worker_runs && pthread_equal(pthread_self(), life.worker)) {
-		pthread_mutex_lock(&life.lock);
-		life.stuck = true;
-		life.job.result = error_of(-EIO);
-		life.job.done = true;
-		pthread_cond_broadcast(&life.cond);
-		pthread_mutex_unlock(&life.lock);
-	}
-	life_over();
-	park();
+	pthread_mutex_unlock(&own.lock);
 }
 
 /* A FATAL error inside a guard: the life is over, its data stays readable. */
 static int guard_died(struct iox_guard *g)
 {
 	iox_guard_leave(g);
-	life_over();
+	iox_life_over();
 	return -ESTALE;
 }
 
-/* ---- the worker ---- */
+/* ---- what the worker does ---- */
 
 static void silence(void)
 {
@@ -204,11 +89,10 @@ static void silence(void)
 		stderr->_fileno = fd;
 }
 
-static int do_start(void)
+static int do_start(struct iox_job *j)
 {
 	silence();
-	iox_runtime_init(life.name);
-	atomic_store(&life.started, true);
+	iox_runtime_init(j->instance);
 	return 0;
 }
 
@@ -217,10 +101,10 @@ static int refused(void *handle)
 	/* The handle's first member is the port; NULL is the only sign of a refused creation. */
 	if (handle && *(void **)handle)
 		return 0;
-	return error_of(-EIO);
+	return iox_error_of(-EIO);
 }
 
-static int do_pub(struct job *j, struct port *p)
+static int do_pub(struct iox_job *j, struct port *p)
 {
 	iox_pub_options_t o;
 
@@ -231,7 +115,7 @@ static int do_pub(struct job *j, struct port *p)
 	return refused(p->pub);
 }
 
-static int do_sub(struct job *j, struct port *p)
+static int do_sub(struct iox_job *j, struct port *p)
 {
 	iox_sub_options_t o;
 
@@ -247,20 +131,18 @@ static int do_waiter(struct waiter *w)
 {
 	w->ws = iox_ws_init(&w->ws_storage);
 	if (atomic_load(&iox_report.error) || atomic_load(&iox_report.unanswered))
-		return error_of(-EIO);
+		return iox_error_of(-EIO);
 	w->trigger = iox_user_trigger_init(&w->trigger_storage);
 	if (iox_ws_attach_user_trigger_event(w->ws, w->trigger, TRIGGER_ID, NULL) != WaitSetResult_SUCCESS)
 		return -EIO;
 	return 0;
 }
 
-static int run_job(struct job *j)
+int iox_run_job(struct iox_job *j)
 {
-	atomic_store(&iox_report.error, 0);
-	atomic_store(&iox_report.unanswered, false);
 	switch (j->kind) {
 	case JOB_START:
-		return do_start();
+		return do_start(j);
 	case JOB_PUB:
 		return do_pub(j, j->out);
 	case JOB_SUB:
@@ -273,248 +155,9 @@ static int run_job(struct job *j)
 	}
 }
 
-static void *worker_main(void *arg)
-{
-	(void)arg;
-	pthread_setname_np(pthread_self(), "sim-ipc");
-	pthread_mutex_lock(&life.lock);
-	for (;;) {
-		int r;
-
-		while (life.job.kind == JOB_NONE || life.job.done)
-			pthread_cond_wait(&life.cond, &life.lock);
-		pthread_mutex_unlock(&life.lock);
-		r = run_job(&life.job);
-		pthread_mutex_lock(&life.lock);
-		life.job.result = r;
-		life.job.done = true;
-		pthread_cond_broadcast(&life.cond);
-	}
-	return NULL;
-}
-
-/* The host's signals are none of this thread's business, nor of those iceoryx starts from it. */
-static int start_worker(void)
-{
-	pthread_condattr_t attr;
-	sigset_t all, old;
-	int r;
-
-	if (life.worker_runs)
-		return 0;
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&life.cond, &attr);
-	pthread_condattr_destroy(&attr);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	life.worker_runs = true;
-	r = pthread_create(&life.worker, NULL, worker_main, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (r) {
-		life.worker_runs = false;
-		return -r;
-	}
-	pthread_detach(life.worker);
-	return 0;
-}
-
-static struct timespec deadline(uint32_t ms)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_sec += ms / 1000;
-	t.tv_nsec += (long)(ms % 1000) * 1000000;
-	if (t.tv_nsec >= 1000000000) {
-		t.tv_nsec -= 1000000000;
-		t.tv_sec++;
-	}
-	return t;
-}
-
-/* life.lock held. -ETIMEDOUT: the job still runs. */
-static int await_job(uint32_t timeout_ms)
-{
-	struct timespec until = deadline(timeout_ms);
-
-	while (!life.job.done)
-		if (pthread_cond_timedwait(&life.cond, &life.lock, &until) == ETIMEDOUT && !life.job.done)
-			return -ETIMEDOUT;
-	return life.job.result;
-}
-
-/* Runs a creation on the worker. A creation that is not answered ends the life: its late reply would be taken for the next one's. */
-static int create(const struct job *j, struct ipc_text *why, const char *what)
-{
-	int r;
-
-	pthread_mutex_lock(&life.lock);
-	if (life.stuck || (life.job.kind != JOB_NONE && !life.job.done)) {
-		r = -ESTALE;
-	} else {
-		life.job = *j;
-		pthread_cond_broadcast(&life.cond);
-		r = await_job(IOX_CREATE_MS);
-	}
-	pthread_mutex_unlock(&life.lock);
-	if (r < 0)
-		snprintf(why->s, sizeof(why->s), "%s %.99s: %s (iceoryx: %s)", what, j->instance,
-			 r == -ETIMEDOUT ? "RouDi did not answer; it is stopped or stuck, attach again when simd has restarted it" :
-			 r == -EMFILE ? "the data plane has no port of this kind left; it has 506 for publishers and 1024 for "
-			 "subscribers" :
-			 r == -EACCES ? "this user may not write to the payload segment; join its writer group" :
-			 r == -ESTALE ? "RouDi is gone; attach again" : "iceoryx refused",
-			 iox_error_name(atomic_load(&iox_report.error)));
-	if (r == -ETIMEDOUT || r == -ESTALE)
-		life_over();
-	return r;
-}
-
-/* ---- attach and detach ---- */
-
-static int reserve(void)
-{
-	int r = 0;
-
-	if (!iox_own_process())
-		return -EPERM;
-	pthread_mutex_lock(&life.lock);
-	if (atomic_load(&life.dead) || life.stuck || state_is_over())
-		life.status = LIFE_SPENT;
-	if (life.status == LIFE_FREE && atomic_load(&life.started) && !iox_seg_current())
-		life.status = LIFE_SPENT;
-	if (life.status == LIFE_IN_USE)
-		r = -EEXIST;
-	else if (life.status == LIFE_SPENT)
-		r = -ESTALE;
-	else
-		life.status = LIFE_IN_USE;
-	pthread_mutex_unlock(&life.lock);
-	return r;
-}
-
-static bool registered(void)
-{
-	return iox_own_process() && atomic_load(&life.started) && !atomic_load(&life.dead);
-}
-
-static int attach_failed(int r, const struct ipc_start *start, struct ipc_text *why)
-{
-	snprintf(why->s, sizeof(why->s), "%s (iceoryx: %s)",
-		 r == -ETIMEDOUT ? "RouDi is there but does not answer; it is stopped or stuck: simd restarts it, or end it "
-		 "with SIGKILL" :
-		 r == -EEXIST ? "an application of this name is attached already; give each its own name" :
-		 r == -EACCES ? "this process may not use the payload segment; join its reader and writer group" :
-		 "RouDi refused this process", iox_error_name(atomic_load(&iox_report.error)));
-	(void)start;
-	return r;
-}
-
-/* life.lock held. */
-static int start_life(const struct ipc_start *start)
-{
-	int r = start_worker();
-
-	if (r < 0)
-		return r;
-	if (life.job.kind == JOB_NONE) {
-		snprintf(life.name, sizeof(life.name), "%s", start->name);
-		life.job.kind = JOB_START;
-		pthread_cond_broadcast(&life.cond);
-	}
-	/* Else the start of an attach that gave up: it may still succeed, or has. */
-	return atomic_load(&life.started) ? 0 : await_job(start->timeout_ms);
-}
-
-static int attach(const struct ipc_start *start, struct ipc_text *why, void **ret)
-{
-	struct iox_seg seg;
-	int r;
-
-	pthread_mutex_lock(&life.lock);
-	set_state_word(start->state);
-	r = start_life(start);
-	if (r == 0 && iox_seg_payload(&seg) < 0)
-		r = -EACCES;
-	if (r < 0) {
-		set_state_word(NULL);
-		life.status = r == -ETIMEDOUT && !life.stuck ? LIFE_FREE : LIFE_SPENT;
-	}
-	pthread_mutex_unlock(&life.lock);
-	if (r < 0)
-		return attach_failed(r, start, why);
-	*ret = &life;
-	return 0;
-}
-
-/* RouDi frees what it keeps of this life; our own files go. */
-static void farewell(void)
-{
-	struct sockaddr_un a = { .sun_family = AF_UNIX, .sun_path = "/tmp/roudi" };
-	char msg[160], path[160];
-	int n = snprintf(msg, sizeof(msg), "%d,%s,", MSG_TERMINATION, life.name);
-	int fd;
-
-	if (iox_seg_current()) {     /* not to a RouDi that never knew us */
-		fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-		if (fd >= 0) {
-			sendto(fd, msg, (size_t)n + 1, MSG_NOSIGNAL, (const struct sockaddr *)&a, sizeof(a));
-			close(fd);
-		}
-	}
-	snprintf(path, sizeof(path), "/tmp/%s", life.name);
-	unlink(path);
-	snprintf(path, sizeof(path), "/tmp/%s.lock", life.name);
-	unlink(path);
-}
-
-static void detach(void *back, bool dead)
-{
-	(void)back;
-	if (dead)
-		life_over();
-	pthread_mutex_lock(&life.lock);
-	set_state_word(NULL);
-	if (atomic_load(&life.dead)) {
-		life.status = LIFE_SPENT;
-		farewell();
-	} else {
-		life.status = LIFE_FREE;
-	}
-	pthread_mutex_unlock(&life.lock);
-}
-
-/* At exit of the process that loaded us; iceoryx's own destructors do not run. */
-__attribute__((destructor)) static void at_exit(void)
-{
-	if (!iox_own_process() || !atomic_load(&life.started) || life.status == LIFE_SPENT)
-		return;
-	state_to_stale();     /* threads that still run stay out of the ports RouDi frees now */
-	iox_set_quiet(true);
-	farewell();
-}
-
-static int segment(void *back, struct ipc_segment *ret)
-{
-	struct iox_seg seg;
-	int r = iox_seg_payload(&seg);
-
-	(void)back;
-	if (r == 0)
-		*ret = (struct ipc_segment){ .base = seg.base, .size = seg.size };
-	return r;
-}
-
-static int prefault(void *back, int64_t until_mono_ns)
-{
-	(void)back;
-	return iox_seg_prefault(until_mono_ns);
-}
-
 /* ---- publishers ---- */
 
-static void set_names(struct job *j, const char *service, const char *instance, const char *event)
+static void set_names(struct iox_job *j, const char *service, const char *instance, const char *event)
 {
 	snprintf(j->service, sizeof(j->service), "%s", service);
 	snprintf(j->instance, sizeof(j->instance), "%s", instance);
@@ -522,7 +165,7 @@ static void set_names(struct job *j, const char *service, const char *instance, 
 }
 
 /* A port that RouDi refused, or may still answer for, is left to its life: destroying it would dereference NULL. */
-static int create_port(struct job *j, struct ipc_text *why, const char *what, void **ret)
+static int create_port(struct iox_job *j, struct ipc_text *why, const char *what, void **ret)
 {
 	struct port *p = calloc(1, sizeof(*p));
 	int r;
@@ -530,7 +173,7 @@ static int create_port(struct job *j, struct ipc_text *why, const char *what, vo
 	if (!p)
 		return -ENOMEM;
 	j->out = p;
-	r = create(j, why, what);
+	r = iox_create(j, why, what);
 	if (r < 0)
 		return r;
 	iox_guard_add(&p->guard);
@@ -540,7 +183,7 @@ static int create_port(struct job *j, struct ipc_text *why, const char *what, vo
 
 static int pub_create(void *back, const char *channel, uint32_t history, struct ipc_text *why, void **ret)
 {
-	struct job j = { .kind = JOB_PUB, .history = history };
+	struct iox_job j = { .kind = JOB_PUB, .history = history };
 
 	(void)back;
 	set_names(&j, SERVICE, channel, EVENT);
@@ -624,7 +267,7 @@ static bool has_subscribers(const void *back)
 
 static int sub_create(void *back, const char *channel, uint32_t depth, bool history, struct ipc_text *why, void **ret)
 {
-	struct job j = { .kind = JOB_SUB, .depth = depth, .history = history };
+	struct iox_job j = { .kind = JOB_SUB, .depth = depth, .history = history };
 
 	(void)back;
 	set_names(&j, SERVICE, channel, EVENT);
@@ -682,7 +325,7 @@ static int release(void *back, const void *slot)
 {
 	struct port *p = back;
 
-	if (__builtin_expect(atomic_load_explicit(&life.dead, memory_order_relaxed), 0))
+	if (__builtin_expect(iox_life_dead(), 0))
 		return 0;
 	if (__builtin_setjmp(p->guard.env))
 		return guard_died(&p->guard);
@@ -706,7 +349,7 @@ static bool has_data(const void *back)
 
 static int waiter_create(void *back, struct ipc_text *why, void **ret)
 {
-	struct job j = { .kind = JOB_WAITER };
+	struct iox_job j = { .kind = JOB_WAITER };
 	struct waiter *w = calloc(1, sizeof(*w));
 	int r;
 
@@ -714,27 +357,27 @@ static int waiter_create(void *back, struct ipc_text *why, void **ret)
 	if (!w)
 		return -ENOMEM;
 	j.out = w;
-	r = create(&j, why, "waiter");
+	r = iox_create(&j, why, "waiter");
 	if (r < 0)
 		return r;
 	iox_guard_add(&w->guard);
-	pthread_mutex_lock(&life.lock);
-	w->next = life.waiters;
-	life.waiters = w;
-	pthread_mutex_unlock(&life.lock);
+	pthread_mutex_lock(&own.lock);
+	w->next = own.waiters;
+	own.waiters = w;
+	pthread_mutex_unlock(&own.lock);
 	*ret = w;
 	return 0;
 }
 
 static void waiter_destroy(void *back)
 {
-	struct waiter *w = back, **at = &life.waiters;
+	struct waiter *w = back, **at = &own.waiters;
 
-	pthread_mutex_lock(&life.lock);
+	pthread_mutex_lock(&own.lock);
 	while (*at != w)
 		at = &(*at)->next;
 	*at = w->next;
-	pthread_mutex_unlock(&life.lock);
+	pthread_mutex_unlock(&own.lock);
 	if (__builtin_setjmp(w->guard.env)) {
 		guard_died(&w->guard);
 	} else {
@@ -827,9 +470,9 @@ static void read_intro(const struct intro_mem *m)
 
 		if (seg->id == 0)     /* RouDi's own pool, for introspection */
 			continue;
-		life.n_pools = (unsigned int)(seg->n_pools < 32 ? seg->n_pools : 32);
-		for (unsigned int i = 0; i < life.n_pools; i++)
-			life.pools[i] = (struct ipc_pool){ .size = seg->pool[i].payload_size, .total = seg->pool[i].total,
+		own.n_pools = (unsigned int)(seg->n_pools < 32 ? seg->n_pools : 32);
+		for (unsigned int i = 0; i < own.n_pools; i++)
+			own.pools[i] = (struct ipc_pool){ .size = seg->pool[i].payload_size, .total = seg->pool[i].total,
 				.used = seg->pool[i].used, .min_free = seg->pool[i].min_free };
 		return;
 	}
@@ -837,35 +480,35 @@ static void read_intro(const struct intro_mem *m)
 
 static int pools(void *back, struct ipc_pool *ret, unsigned int max)
 {
-	struct job j = { .kind = JOB_POOLS, .depth = 1, .history = 1 };
+	struct iox_job j = { .kind = JOB_POOLS, .depth = 1, .history = 1 };
 	struct ipc_text why;
 	const void *slot;
 	void *port;
 	int r;
 
 	(void)back;
-	if (!life.pools_sub) {
+	if (!own.pools_sub) {
 		set_names(&j, "Introspection", "RouDi_ID", "MemPool");
 		r = create_port(&j, &why, "introspection", &port);
 		if (r < 0)
 			return r;
-		life.pools_sub = port;
+		own.pools_sub = port;
 	}
-	while (take(life.pools_sub, &slot) == 0) {
+	while (take(own.pools_sub, &slot) == 0) {
 		read_intro(slot);
-		release(life.pools_sub, slot);
+		release(own.pools_sub, slot);
 	}
-	for (unsigned int i = 0; i < life.n_pools && i < max; i++)
-		ret[i] = life.pools[i];
-	return life.n_pools ? (int)(life.n_pools < max ? life.n_pools : max) : -EAGAIN;
+	for (unsigned int i = 0; i < own.n_pools && i < max; i++)
+		ret[i] = own.pools[i];
+	return own.n_pools ? (int)(own.n_pools < max ? own.n_pools : max) : -EAGAIN;
 }
 
 /* ---- the table ---- */
 
 static const struct ipc_ops ops = {
 	.abi = IPC_OPS_ABI, .size = sizeof(struct ipc_ops), .name = "iox", .blocking = true,
-	.reserve = reserve, .registered = registered,
-	.attach = attach, .detach = detach, .segment = segment, .prefault = prefault, .pools = pools,
+	.reserve = iox_reserve, .registered = iox_registered,
+	.attach = iox_attach, .detach = iox_detach, .segment = iox_segment, .prefault = iox_prefault, .pools = pools,
 	.pub_create = pub_create, .pub_destroy = pub_destroy, .loan = loan, .unloan = unloan, .publish = publish,
 	.has_subscribers = has_subscribers,
 	.sub_create = sub_create, .sub_close = sub_close, .sub_destroy = sub_destroy, .take = take,

@@ -53,12 +53,46 @@ const char *iox_error_name(uint32_t error);
 
 /* RouDi must not be spoken to any more: heartbeats and requests are swallowed. */
 void iox_set_quiet(bool quiet);
-/* Called by the hooks when RouDi's socket refuses: the life is over. Defined in ipc_iox.c. */
+/* Called by the hooks when RouDi's socket refuses: the life is over. */
 void iox_roudi_gone(void);
-/* Called on the thread of a FATAL error that has no guard: the worker. Does not return. Defined in ipc_iox.c. */
+/* Called on the thread of a FATAL error that has no guard: the worker. Does not return. */
 _Noreturn void iox_fatal_unguarded(void);
 /* Whether this is the process that loaded the module, not a fork of it. */
 bool iox_own_process(void);
+
+/* ---- the life: ipc_iox_life.c ---- */
+
+enum iox_job_kind { JOB_NONE, JOB_START, JOB_PUB, JOB_SUB, JOB_WAITER, JOB_POOLS };
+
+/* One request to the worker. Its strings lie here, so a caller may give up waiting. */
+struct iox_job {
+	enum iox_job_kind kind;
+	bool     done;
+	int      result;
+	uint32_t depth, history;
+	char     service[16], instance[128], event[16];
+	void    *out;
+};
+
+/* On the worker; in ipc_iox.c. */
+int  iox_run_job(struct iox_job *j);
+/* Runs a creation on the worker, bounded; a sentence about `what` in why. */
+int  iox_create(const struct iox_job *j, struct ipc_text *why, const char *what);
+/* errno of what the hooks reported during the present job. */
+int  iox_error_of(int fallback);
+/* This life is over: the ipc goes stale, waiters wake, RouDi is not spoken to. */
+void iox_life_over(void);
+bool iox_life_dead(void);
+/* In ipc_iox.c. */
+void iox_wake_waiters(void);
+
+/* Of struct ipc_ops. */
+int  iox_reserve(void);
+bool iox_registered(void);
+int  iox_attach(const struct ipc_start *start, struct ipc_text *why, void **ret);
+void iox_detach(void *back, bool dead);
+int  iox_segment(void *back, struct ipc_segment *ret);
+int  iox_prefault(void *back, int64_t until_mono_ns);
 
 /* ---- shared-memory segments of this life, from the hooks on shm_open and mmap ---- */
 

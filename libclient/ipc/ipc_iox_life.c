@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The life of this module: claimed, started, attached, over. RouDi answers on one thread of the module,
+ * the worker, while the caller waits with a time limit; whatever goes wrong in there, the caller gets
+ * its errno.
+ *
+ * Thread: any; life.lock guards the status and the one job, life.state_lock the state word's address.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ipc_iox_int.h"
+
+#define MSG_TERMINATION 18
+
+enum life_status { LIFE_FREE, LIFE_IN_USE, LIFE_SPENT };
+
+/* The one life of this module. */
+static struct {
+	pthread_mutex_t   lock;         /* guards what follows */
+	pthread_cond_t    cond;         /* a job was posted or is done */
+	enum life_status  status;
+	bool              worker_runs, stuck;
+	pthread_t         worker;
+	struct iox_job    job;
+	char              name[128];
+	_Atomic bool      started, dead;
+	/* Locked for a few instructions at a time, also inside hooks: it keeps the state word's page in place. */
+	pthread_mutex_t   state_lock;
+	_Atomic uint32_t *state;        /* of the ipc that is attached, NULL none */
+} life = { .lock = PTHREAD_MUTEX_INITIALIZER, .state_lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void set_state_word(_Atomic uint32_t *state)
+{
+	pthread_mutex_lock(&life.state_lock);
+	life.state = state;
+	pthread_mutex_unlock(&life.state_lock);
+}
+
+/* An ipc is attached that has been abandoned, but not detached yet. */
+static bool state_is_over(void)
+{
+	bool over;
+
+	pthread_mutex_lock(&life.state_lock);
+	over = life.state && atomic_load(life.state) != IPC_LIVE;
+	pthread_mutex_unlock(&life.state_lock);
+	return over;
+}
+
+static void state_to_stale(void)
+{
+	uint32_t live = IPC_LIVE;
+
+	pthread_mutex_lock(&life.state_lock);
+	if (life.state)
+		atomic_compare_exchange_strong(life.state, &live, IPC_STALE);
+	pthread_mutex_unlock(&life.state_lock);
+}
+
+/* ---- the end of a life ---- */
+
+/* From any thread, also from inside iceoryx. */
+void iox_life_over(void)
+{
+	atomic_store(&life.dead, true);
+	iox_set_quiet(true);
+	state_to_stale();
+	iox_wake_waiters();
+}
+
+void iox_roudi_gone(void)
+{
+	if (atomic_load(&life.started))
+		iox_life_over();
+}
+
+static _Noreturn void park(void)
+{
+	for (;;)
+		pause();
+}
+
+/* errno of what the hooks saw. */
+int iox_error_of(int fallback)
+{
+	const char *e = iox_error_name(atomic_load(&iox_report.error));
+
+	if (atomic_load(&iox_report.unanswered))
+		return -ETIMEDOUT;
+	if (strstr(e, "SAME_NAME") || strstr(e, "FILE_LOCK"))
+		return -EEXIST;
+	if (strstr(e, "LIST_FULL"))
+		return -EMFILE;
+	if (strstr(e, "NO_WRITABLE_SHM_SEGMENT") || strstr(e, "MORE_THAN_ONE_WRITE_SEGMENT"))
+		return -EACCES;
+	if (strstr(e, "REG_ROUDI_NOT_AVAILABLE") || strstr(e, "NO_RESPONSE"))
+		return -ETIMEDOUT;
+	if (atomic_load(&life.dead))
+		return -ESTALE;
+	return fallback;
+}
+
+_Noreturn void iox_fatal_unguarded(void)
+{
+	if (life.worker_runs && pthread_equal(pthread_self(), life.worker)) {
+		pthread_mutex_lock(&life.lock);
+		life.stuck = true;
+		life.job.result = iox_error_of(-EIO);
+		life.job.done = true;
+		pthread_cond_broadcast(&life.cond);
+		pthread_mutex_unlock(&life.lock);
+	}
+	iox_life_over();
+	park();
+}
+
+/* ---- the worker ---- */
+
+static void *worker_main(void *arg)
+{
+	(void)arg;
+	pthread_setname_np(pthread_self(), "sim-ipc");
+	pthread_mutex_lock(&life.lock);
+	for (;;) {
+		int r;
+
+		while (life.job.kind == JOB_NONE || life.job.done)
+			pthread_cond_wait(&life.cond, &life.lock);
+		pthread_mutex_unlock(&life.lock);
+		atomic_store(&iox_report.error, 0);
+		atomic_store(&iox_report.unanswered, false);
+		r = iox_run_job(&life.job);
+		if (life.job.kind == JOB_START)
+			atomic_store(&life.started, true);
+		pthread_mutex_lock(&life.lock);
+		life.job.result = r;
+		life.job.done = true;
+		pthread_cond_broadcast(&life.cond);
+	}
+	return NULL;
+}
+
+/* The host's signals are none of this thread's business, nor of those iceoryx starts from it. */
+static int start_worker(void)
+{
+	pthread_condattr_t attr;
+	sigset_t all, old;
+	int r;
+
+	if (life.worker_runs)
+		return 0;
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&life.cond, &attr);
+	pthread_condattr_destroy(&attr);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	life.worker_runs = true;
+	r = pthread_create(&life.worker, NULL, worker_main, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (r) {
+		life.worker_runs = false;
+		return -r;
+	}
+	pthread_detach(life.worker);
+	return 0;
+}
+
+static struct timespec deadline(uint32_t ms)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_sec += ms / 1000;
+	t.tv_nsec += (long)(ms % 1000) * 1000000;
+	if (t.tv_nsec >= 1000000000) {
+		t.tv_nsec -= 1000000000;
+		t.tv_sec++;
+	}
+	return t;
+}
+
+/* life.lock held. -ETIMEDOUT: the job still runs. */
+static int await_job(uint32_t timeout_ms)
+{
+	struct timespec until = deadline(timeout_ms);
+
+	while (!life.job.done)
+		if (pthread_cond_timedwait(&life.cond, &life.lock, &until) == ETIMEDOUT && !life.job.done)
+			return -ETIMEDOUT;
+	return life.job.result;
+}
+
+/* Runs a creation on the worker. A creation that is not answered ends the life: its late reply would be taken for the next one's. */
+int iox_create(const struct iox_job *j, struct ipc_text *why, const char *what)
+{
+	int r;
+
+	pthread_mutex_lock(&life.lock);
+	if (life.stuck || (life.job.kind != JOB_NONE && !life.job.done)) {
+		r = -ESTALE;
+	} else {
+		life.job = *j;
+		pthread_cond_broadcast(&life.cond);
+		r = await_job(IOX_CREATE_MS);
+	}
+	pthread_mutex_unlock(&life.lock);
+	if (r < 0)
+		snprintf(why->s, sizeof(why->s), "%s %.99s: %s (iceoryx: %s)", what, j->instance,
+			 r == -ETIMEDOUT ? "RouDi did not answer; it is stopped or stuck, attach again when simd has restarted it" :
+			 r == -EMFILE ? "the data plane has no port of this kind left; it has 506 for publishers and 1024 for "
+			 "subscribers" :
+			 r == -EACCES ? "this user may not write to the payload segment; join its writer group" :
+			 r == -ESTALE ? "RouDi is gone; attach again" : "iceoryx refused",
+			 iox_error_name(atomic_load(&iox_report.error)));
+	if (r == -ETIMEDOUT || r == -ESTALE)
+		iox_life_over();
+	return r;
+}
+
+/* ---- attach and detach ---- */
+
+int iox_reserve(void)
+{
+	int r = 0;
+
+	if (!iox_own_process())
+		return -EPERM;
+	pthread_mutex_lock(&life.lock);
+	if (atomic_load(&life.dead) || life.stuck || state_is_over())
+		life.status = LIFE_SPENT;
+	if (life.status == LIFE_FREE && atomic_load(&life.started) && !iox_seg_current())
+		life.status = LIFE_SPENT;
+	if (life.status == LIFE_IN_USE)
+		r = -EEXIST;
+	else if (life.status == LIFE_SPENT)
+		r = -ESTALE;
+	else
+		life.status = LIFE_IN_USE;
+	pthread_mutex_unlock(&life.lock);
+	return r;
+}
+
+bool iox_registered(void)
+{
+	return iox_own_process() && atomic_load(&life.started) && !atomic_load(&life.dead);
+}
+
+static int attach_failed(int r, const struct ipc_start *start, struct ipc_text *why)
+{
+	snprintf(why->s, sizeof(why->s), "%s (iceoryx: %s)",
+		 r == -ETIMEDOUT ? "RouDi is there but does not answer; it is stopped or stuck: simd restarts it, or end it "
+		 "with SIGKILL" :
+		 r == -EEXIST ? "an application of this name is attached already; give each its own name" :
+		 r == -EACCES ? "this process may not use the payload segment; join its reader and writer group" :
+		 "RouDi refused this process", iox_error_name(atomic_load(&iox_report.error)));
+	(void)start;
+	return r;
+}
+
+/* life.lock held. */
+static int start_life(const struct ipc_start *start)
+{
+	int r = start_worker();
+
+	if (r < 0)
+		return r;
+	if (life.job.kind == JOB_NONE) {
+		snprintf(life.name, sizeof(life.name), "%s", start->name);
+		snprintf(life.job.instance, sizeof(life.job.instance), "%s", start->name);
+		life.job.kind = JOB_START;
+		pthread_cond_broadcast(&life.cond);
+	}
+	/* Else the start of an attach that gave up: it may still succeed, or has. */
+	return atomic_load(&life.started) ? 0 : await_job(start->timeout_ms);
+}
+
+int iox_attach(const struct ipc_start *start, struct ipc_text *why, void **ret)
+{
+	struct iox_seg seg;
+	int r;
+
+	pthread_mutex_lock(&life.lock);
+	set_state_word(start->state);
+	r = start_life(start);
+	if (r == 0 && iox_seg_payload(&seg) < 0)
+		r = -EACCES;
+	if (r < 0) {
+		set_state_word(NULL);
+		life.status = r == -ETIMEDOUT && !life.stuck ? LIFE_FREE : LIFE_SPENT;
+	}
+	pthread_mutex_unlock(&life.lock);
+	if (r < 0)
+		return attach_failed(r, start, why);
+	*ret = &life;     /* a token: there is only the one */
+	return 0;
+}
+
+/* RouDi frees what it keeps of this life; our own files go. */
+static void farewell(void)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX, .sun_path = "/tmp/roudi" };
+	char msg[160], path[160];
+	int n = snprintf(msg, sizeof(msg), "%d,%s,", MSG_TERMINATION, life.name);
+	int fd;
+
+	if (iox_seg_current()) {     /* not to a RouDi that never knew us */
+		fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		if (fd >= 0) {
+			sendto(fd, msg, (size_t)n + 1, MSG_NOSIGNAL, (const struct sockaddr *)&a, sizeof(a));
+			close(fd);
+		}
+	}
+	snprintf(path, sizeof(path), "/tmp/%s", life.name);
+	unlink(path);
+	snprintf(path, sizeof(path), "/tmp/%s.lock", life.name);
+	unlink(path);
+}
+
+void iox_detach(void *back, bool dead)
+{
+	(void)back;
+	if (dead)
+		iox_life_over();
+	pthread_mutex_lock(&life.lock);
+	set_state_word(NULL);
+	if (atomic_load(&life.dead)) {
+		life.status = LIFE_SPENT;
+		farewell();
+	} else {
+		life.status = LIFE_FREE;
+	}
+	pthread_mutex_unlock(&life.lock);
+}
+
+/* At exit of the process that loaded us; iceoryx's own destructors do not run. */
+__attribute__((destructor)) static void at_exit(void)
+{
+	if (!iox_own_process() || !atomic_load(&life.started) || life.status == LIFE_SPENT)
+		return;
+	state_to_stale();     /* threads that still run stay out of the ports RouDi frees now */
+	iox_set_quiet(true);
+	farewell();
+}
+
+int iox_segment(void *back, struct ipc_segment *ret)
+{
+	struct iox_seg seg;
+	int r = iox_seg_payload(&seg);
+
+	(void)back;
+	if (r == 0)
+		*ret = (struct ipc_segment){ .base = seg.base, .size = seg.size };
+	return r;
+}
+
+int iox_prefault(void *back, int64_t until_mono_ns)
+{
+	(void)back;
+	return iox_seg_prefault(until_mono_ns);
+}
+
+bool iox_life_dead(void)
+{
+	return atomic_load_explicit(&life.dead, memory_order_relaxed);
+}
