@@ -14,7 +14,7 @@
 #include "jsonx.h"
 #include "log.h"
 #include "mem.h"
-#include "time/engine.h"
+#include "core/engine.h"
 
 #include <errno.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "err.h"
 #include "jsonx.h"
 #include "mem.h"
-#include "time/engine.h"
+#include "core/engine.h"
 
 #include <errno.h>
 #include <math.h>

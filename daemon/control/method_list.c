@@ -10,7 +10,7 @@
 #include "core/channel.h"
 #include "core/client.h"
 #include "core/simd.h"
-#include "dispatch/dispatch.h"
+#include "core/dispatch.h"
 #include "err.h"
 #include "jsonx.h"
 #include "mem.h"

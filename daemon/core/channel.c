@@ -14,7 +14,7 @@
 #include "plane.h"
 #include "simd.h"
 
-#include "dispatch/dispatch.h"
+#include "core/dispatch.h"
 
 #include <errno.h>
 #include <stdatomic.h>

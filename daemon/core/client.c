@@ -20,7 +20,7 @@
 #include "simd.h"
 #include "timekeeper.h"
 
-#include "dispatch/dispatch.h"
+#include "core/dispatch.h"
 
 #include <errno.h>
 #include <stdio.h>

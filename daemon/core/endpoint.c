@@ -12,7 +12,7 @@
 #include "mem.h"
 #include "simd.h"
 
-#include "dispatch/dispatch.h"
+#include "core/dispatch.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -12,7 +12,7 @@
 #include "simd.h"
 #include "timekeeper.h"
 
-#include "dispatch/dispatch.h"
+#include "core/dispatch.h"
 
 LOG_TOPIC("plane");
 

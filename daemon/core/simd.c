@@ -11,7 +11,7 @@
 #include "plane.h"
 #include "timekeeper.h"
 
-#include "dispatch/dispatch.h"
+#include "core/dispatch.h"
 #include "timeutil.h"
 
 #include <stdio.h>

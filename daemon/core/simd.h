@@ -4,8 +4,9 @@
  * over the in-memory data plane. The registry (clients, channels, bridges, tokens) and the control socket
  * live on simd-main's exec; dispatch and the clock are handed what they need.
  *
- * Core is where the parts meet: it may include the headers dispatch/dispatch.h and time/engine.h, which do
- * not include each other.
+ * Core is where the parts meet: the contracts of dispatch, of time and of the clock thread stand here
+ * (core/dispatch.h, core/engine.h, core/clock_thread.h, ...); what implements them includes core, never
+ * each other.
  *
  * Thread: simd-main, except fields that say otherwise.
  */

@@ -13,10 +13,10 @@
 #include "mem.h"
 #include "simd.h"
 
-#include "dispatch/dispatch.h"
-#include "time/clock_pub.h"
-#include "time/clock_thread.h"
-#include "time/engine.h"
+#include "core/dispatch.h"
+#include "core/clock_pub.h"
+#include "core/clock_thread.h"
+#include "core/engine.h"
 
 #include <errno.h>
 #include <math.h>

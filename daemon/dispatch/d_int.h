@@ -18,7 +18,7 @@
 
 #include <sim/slot.h>
 
-#include "dispatch.h"
+#include "core/dispatch.h"
 #include "list.h"
 #include "log.h"
 #include "mailbox.h"

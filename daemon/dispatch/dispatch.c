@@ -15,7 +15,7 @@
  *
  * Thread: the dispatch exec's, but for create and destroy.
  */
-#include "dispatch.h"
+#include "core/dispatch.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -5,7 +5,7 @@
  * Thread: `simd-clock` runs the fields under clk; the owner creates, asks and swaps the sink. The lock is held
  *         for one publish, or for the swap of a pointer, with priority inheritance: neither waits for long.
  */
-#include "time/clock_thread.h"
+#include "core/clock_thread.h"
 
 #include "time/clock_ticks.h"
 #include "time/page.h"

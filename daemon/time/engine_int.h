@@ -6,7 +6,7 @@
 #ifndef TIME_ENGINE_INT_H
 #define TIME_ENGINE_INT_H
 
-#include "time/engine.h"
+#include "core/engine.h"
 
 #include "timeutil.h"
 #include "wire/driver.h"

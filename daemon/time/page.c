@@ -2,7 +2,7 @@
 /* The clock page, see page.h. Thread: the engine's. */
 #include "time/page.h"
 
-#include "time/engine.h"
+#include "core/engine.h"
 
 #include "fd.h"
 #include "seqlock.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The built-in time sources, see source.h. Thread: any. */
-#include "time/source.h"
+#include "core/source.h"
 
 #include "err.h"
 

@@ -6,7 +6,7 @@
 #include "support/test.h"
 
 #include "err.h"
-#include "time/engine.h"
+#include "core/engine.h"
 #include "time/page.h"
 #include "timeutil.h"
 #include "wire/driver.h"

@@ -3,7 +3,7 @@
 #include "unit/time/rig.h"
 
 #include "ipc_mem.h"
-#include "time/clock_pub.h"
+#include "core/clock_pub.h"
 
 #include <pthread.h>
 #include <semaphore.h>

@@ -19,7 +19,7 @@
 #define TIME_ENGINE_H
 
 #include "core/exec.h"
-#include "time/source.h"
+#include "core/source.h"
 
 #include <sim/clock_page.h>
 

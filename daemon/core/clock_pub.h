@@ -11,7 +11,7 @@
 #define TIME_CLOCK_PUB_H
 
 #include "ipc.h"
-#include "time/clock_thread.h"
+#include "core/clock_thread.h"
 #include "wire/pages.h"
 
 struct clock_pub;

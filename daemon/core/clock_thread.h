@@ -12,7 +12,7 @@
 #define TIME_CLOCK_THREAD_H
 
 #include "core/exec.h"
-#include "time/lateness.h"
+#include "core/lateness.h"
 
 #include <sim/clock_page.h>
 
