@@ -25,8 +25,8 @@
 
 struct time_engine;
 
-#define TIME_SCALE_MIN_E6 10000            /* 0.01 */
-#define TIME_SCALE_MAX_E6 100000000        /* 100 */
+#define TIME_SCALE_MIN_E6    10000     /* 0.01 */
+#define TIME_SCALE_MAX_E6    100000000 /* 100 */
 #define TIME_STEP_MAX_DUR_NS (3600 * INT64_C(1000000000))
 
 enum time_state {
@@ -37,10 +37,10 @@ enum time_state {
 
 /* Who holds the driver lease. Strings are copied by the engine. */
 struct time_driver_info {
-	uint32_t    client_id;
-	int32_t     pid;
-	uint32_t    uid;
-	bool        freewheel; /* it does not pace: SIM_CLOCK_FREEWHEEL */
+	uint32_t client_id;
+	int32_t pid;
+	uint32_t uid;
+	bool freewheel; /* it does not pace: SIM_CLOCK_FREEWHEEL */
 	const char *name;
 };
 
@@ -57,44 +57,47 @@ struct time_engine_events {
 };
 
 struct time_engine_options {
-	struct exec           *exec;             /* keeps until destroy */
-	struct sim_clock_page *page;             /* keeps until destroy; zeroed, SIM_CLOCK_PAGE_SIZE (time_page_create) */
-	const struct time_source_ops *source;    /* NULL: unity */
-	int64_t                scale_e6;         /* 0: SIM_RATE_ONE */
-	bool                   paused;           /* start paused, as by scale 0: a scale runs on; ignored by sources without control */
-	uint64_t               simd_id;          /* random per life of simd */
-	uint32_t               clock_generation; /* of the first stretch; 0: derived from simd_id */
+	struct exec *exec;                    /* keeps until destroy */
+	struct sim_clock_page *page;          /* keeps until destroy; zeroed, SIM_CLOCK_PAGE_SIZE (time_page_create) */
+	const struct time_source_ops *source; /* NULL: unity */
+	int64_t scale_e6;                     /* 0: SIM_RATE_ONE */
+	bool paused;      /* start paused, as by scale 0: a scale runs on; ignored by sources without control */
+	uint64_t simd_id; /* random per life of simd */
+	uint32_t clock_generation; /* of the first stretch; 0: derived from simd_id */
 	/*
 	 * How long a step stays open at least after time has moved, so that programs that merely watch the clock can
 	 * queue what they have to say about the new time. < 0: the default, 5 ms.
 	 */
-	int64_t                step_settle_dur_ns;
-	int64_t              (*real_now)(void *ctx); /* CLOCK_REALTIME, ns; NULL: the real one */
+	int64_t step_settle_dur_ns;
+	int64_t (*real_now)(void *ctx); /* CLOCK_REALTIME, ns; NULL: the real one */
 	struct time_engine_events events;
-	void                  *ctx;              /* of real_now and the events */
+	void *ctx; /* of real_now and the events */
 };
 
 /* Errors: -EINVAL scale out of range, -EPROTO source, -ENOMEM. Writes the page. */
-int  time_engine_create(const struct time_engine_options *o, struct time_engine **ret);
-/* Tells the driver (DRIVER_LOST) and closes its socket; an open step is answered with -ECANCELED. The page stays. NULL is fine. */
+int time_engine_create(const struct time_engine_options *o, struct time_engine **ret);
+/*
+ * Tells the driver (DRIVER_LOST) and closes its socket; an open step is answered with -ECANCELED. The page stays.
+ * NULL is fine.
+ */
 void time_engine_destroy(struct time_engine *e);
 
 /* ---- control ---- */
 
-/* Both idempotent. -EOPNOTSUPP the source has no pause. pause ends an open step (-ECANCELED to its caller), resume too. */
+/* Both idempotent. -EOPNOTSUPP the source has no pause. Both end an open step (-ECANCELED to its caller). */
 int time_engine_pause(struct time_engine *e);
 int time_engine_resume(struct time_engine *e);
 
 /*
- * Millionths, TIME_SCALE_MIN_E6 .. TIME_SCALE_MAX_E6; 0 means pause and keeps the scale. A scale > 0 runs on again if time
- * was paused by scale 0, not if it was paused by time_engine_pause(). Errors: -ERANGE, -EOPNOTSUPP.
+ * Millionths, TIME_SCALE_MIN_E6 .. TIME_SCALE_MAX_E6; 0 means pause and keeps the scale. A scale > 0 runs on again
+ * if time was paused by scale 0, not if it was paused by time_engine_pause(). Errors: -ERANGE, -EOPNOTSUPP.
  */
 int time_engine_set_scale(struct time_engine *e, int64_t scale_e6);
 
 /*
  * Switch the source. It starts at its own start value, with a jump; keep_time: it carries on where time is
- * (wall-driven sources with control only, else -EINVAL). Selecting the active source changes nothing. The driver loses its
- * lease, an open step is cancelled. A paused engine stays paused, unless the new source has no pause.
+ * (wall-driven sources with control only, else -EINVAL). Selecting the active source changes nothing. The driver
+ * loses its lease, an open step is cancelled. A paused engine stays paused, unless the new source has no pause.
  */
 int time_engine_set_source(struct time_engine *e, const struct time_source_ops *source, bool keep_time);
 
@@ -106,7 +109,7 @@ typedef void (*time_step_fn)(void *arg, int result, int64_t sim_ns);
  * Errors: -ERANGE, -EBUSY time is running, or another step is open; -EOPNOTSUPP; -ENOTCONN nobody drives the source.
  * done's results: 0; -ECANCELED paused, resumed or switched meanwhile; -ENOTCONN the driver is gone.
  */
-int  time_engine_step(struct time_engine *e, int64_t dur_ns, time_step_fn done, void *arg);
+int time_engine_step(struct time_engine *e, int64_t dur_ns, time_step_fn done, void *arg);
 /* The caller of the open step with this arg is gone: the step goes on, nobody is told. */
 void time_engine_step_forget(struct time_engine *e, void *arg);
 /* Something completed: look again whether the step has become quiet. Cheap; also when no step is open. */
@@ -118,7 +121,7 @@ void time_engine_poke(struct time_engine *e);
  * Give the lease to who is at the other end of fd (SEQPACKET). Takes fd, also on failure.
  * Errors: -EBUSY somebody holds it (named), -EOPNOTSUPP the source is wall-driven.
  */
-int  time_engine_attach_driver(struct time_engine *e, int fd, const struct time_driver_info *who);
+int time_engine_attach_driver(struct time_engine *e, int fd, const struct time_driver_info *who);
 /* The client is gone: its lease ends at once. Nothing happens if it holds none. */
 void time_engine_drop_client(struct time_engine *e, uint32_t client_id);
 
@@ -127,17 +130,17 @@ void time_engine_drop_client(struct time_engine *e, uint32_t client_id);
 struct time_status {
 	const struct time_source_ops *source;
 	enum time_state state;
-	bool     driven;               /* moved by a driver only: rate 0 */
-	bool     started;
-	bool     driver_lost;
-	bool     has_driver;
+	bool driven; /* moved by a driver only: rate 0 */
+	bool started;
+	bool driver_lost;
+	bool has_driver;
 	struct time_driver_info driver; /* if has_driver; name borrows until the next call */
-	int64_t  sim_ns, mono_ns;
-	int64_t  scale_e6;
+	int64_t sim_ns, mono_ns;
+	int64_t scale_e6;
 	uint32_t clock_generation;
-	uint32_t steps;                /* completed */
-	int64_t  step_left_dur_ns;     /* of the open step */
-	double   real_time_factor;     /* simulated per wall time: of driven sources over the last 0.5 .. 1 s */
+	uint32_t steps;           /* completed */
+	int64_t step_left_dur_ns; /* of the open step */
+	double real_time_factor;  /* simulated per wall time: of driven sources over the last 0.5 .. 1 s */
 };
 
 void time_engine_status(struct time_engine *e, struct time_status *ret);
@@ -147,7 +150,7 @@ const char *time_state_name(enum time_state s);
 /* ---- the page ---- */
 
 /* A sealed memfd that peers can only map read-only. ret_page: returns, time_page_destroy(); ret_fd: returns, close. */
-int  time_page_create(struct sim_clock_page **ret_page, int *ret_fd);
+int time_page_create(struct sim_clock_page **ret_page, int *ret_fd);
 void time_page_destroy(struct sim_clock_page *page); /* NULL is fine */
 
 #endif

@@ -19,52 +19,55 @@ struct exec;
 
 typedef void (*exec_fn)(void *arg);
 
-struct exec_timer {          /* embedded in its owner; must not move while armed */
+struct exec_timer { /* embedded in its owner; must not move while armed */
 	struct exec *x;
-	exec_fn      fn;
-	void        *arg;
-	int64_t      due_mono_ns;
-	uint64_t     order;      /* private: ties run in the order they were armed (or a seeded one) */
+	exec_fn fn;
+	void *arg;
+	int64_t due_mono_ns;
+	uint64_t order;                         /* private: ties run in the order they were armed (or a seeded one) */
 	struct exec_timer *child, *next, *prev; /* private: pairing heap, so that arming never allocates */
-	bool         armed;      /* private */
+	bool armed;                             /* private */
 };
 
-struct exec_io {             /* a descriptor to watch; embedded in its owner */
+struct exec_io { /* a descriptor to watch; embedded in its owner */
 	struct exec *x;
-	int          fd;
-	uint32_t     events;     /* EPOLLIN, EPOLLOUT, ... */
-	void       (*fn)(void *arg, uint32_t epoll_events);
-	void        *arg;
-	bool         added;      /* private */
+	int fd;
+	uint32_t events; /* EPOLLIN, EPOLLOUT, ... */
+	void (*fn)(void *arg, uint32_t epoll_events);
+	void *arg;
+	bool added; /* private */
 };
 
-int64_t  exec_now(struct exec *x);    /* CLOCK_MONOTONIC ns, real or virtual. Any thread */
-uint64_t exec_random(struct exec *x); /* seeded in exec_sim */
-int      exec_post(struct exec *x, exec_fn fn, void *arg); /* run fn later on the exec's thread, in order; -ENOMEM */
+int64_t exec_now(struct exec *x);                     /* CLOCK_MONOTONIC ns, real or virtual. Any thread */
+uint64_t exec_random(struct exec *x);                 /* seeded in exec_sim */
+int exec_post(struct exec *x, exec_fn fn, void *arg); /* run fn later on the exec's thread, in order; -ENOMEM */
 /* Let at least dur_ns of real time pass, for memory-ordering grace (microseconds). Virtual: returns at once. */
-void     exec_spin(struct exec *x, int64_t dur_ns);
+void exec_spin(struct exec *x, int64_t dur_ns);
 
 void exec_timer_init(struct exec_timer *t, struct exec *x, exec_fn fn, void *arg);
 void exec_timer_at(struct exec_timer *t, int64_t due_mono_ns); /* (re-)arm; a past time runs as soon as possible */
-void exec_timer_cancel(struct exec_timer *t); /* idempotent; a zeroed timer is fine */
-static inline bool exec_timer_armed(const struct exec_timer *t) { return t->armed; }
+void exec_timer_cancel(struct exec_timer *t);                  /* idempotent; a zeroed timer is fine */
+static inline bool exec_timer_armed(const struct exec_timer *t)
+{
+	return t->armed;
+}
 
 /*
  * Descriptors, level-triggered, each descriptor once (-EEXIST). The virtual exec polls them before each choice.
  * fn gets what epoll reports (EPOLLHUP and EPOLLERR unasked). -EINVAL EPOLLET or EPOLLONESHOT asked for.
  */
-int  exec_io_add(struct exec *x, struct exec_io *io, int fd, uint32_t events,
-		 void (*fn)(void *arg, uint32_t epoll_events), void *arg);
-int  exec_io_mod(struct exec_io *io, uint32_t events);
+int exec_io_add(struct exec *x, struct exec_io *io, int fd, uint32_t events,
+		void (*fn)(void *arg, uint32_t epoll_events), void *arg);
+int exec_io_mod(struct exec_io *io, uint32_t events);
 void exec_io_del(struct exec_io *io); /* idempotent; does not close; legal inside any callback, its own too */
 
 /* ---- for main.c and the tests ---- */
 
-int  exec_threads_create(struct exec **ret);
-int  exec_sim_create(uint64_t seed, int64_t start_mono_ns, struct exec **ret);
+int exec_threads_create(struct exec **ret);
+int exec_sim_create(uint64_t seed, int64_t start_mono_ns, struct exec **ret);
 void exec_destroy(struct exec *x);
 
-int  exec_run(struct exec *x);  /* until exec_quit(), also one that came before; 0 or negative errno */
+int exec_run(struct exec *x);   /* until exec_quit(), also one that came before; 0 or negative errno */
 void exec_quit(struct exec *x); /* any thread; async-signal-safe for exec_threads */
 bool exec_is_virtual(const struct exec *x);
 
@@ -73,10 +76,10 @@ bool exec_is_virtual(const struct exec *x);
  * until_mono_ns. Returns how many callbacks ran; stops early at exec_quit(); -ELOOP after 10 million
  * callbacks without time moving (a descriptor that nobody drains).
  */
-int  exec_sim_run(struct exec *x, int64_t until_mono_ns);
+int exec_sim_run(struct exec *x, int64_t until_mono_ns);
 /* exec_sim: run only what is ready now, without advancing time. */
-int  exec_sim_settle(struct exec *x);
+int exec_sim_settle(struct exec *x);
 /* exec_sim: run one ready callback, without advancing time. 1 ran, 0 nothing is ready. For tests that stop anywhere. */
-int  exec_sim_one(struct exec *x);
+int exec_sim_one(struct exec *x);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * struct exec in virtual time: one thread; a seed chooses which of the ready callbacks (the oldest
- * post, the first due timer, each ready descriptor; timers due at the same time in a seeded order) runs next; when none is ready, time jumps to the next timer.
+ * post, the first due timer, each ready descriptor; timers due at the same time in a seeded order)
+ * runs next; when none is ready, time jumps to the next timer.
  * The same seed and the same behaviour of the peers give the same run.
  *
  * Thread: one, except exec_post(), exec_now() and exec_quit().
@@ -24,12 +25,12 @@ _Static_assert(EPOLLIN == POLLIN && EPOLLOUT == POLLOUT && EPOLLERR == POLLERR &
 	       "poll and epoll share their bits");
 
 struct exec_sim {
-	struct exec     x;
+	struct exec x;
 	_Atomic int64_t now_mono_ns;
-	struct rnd      rnd;
-	struct exec_io **ios;  /* in the order they were added */
-	struct pollfd  *polls; /* polls[i] belongs to ios[i] */
-	unsigned        n_ios, max_ios;
+	struct rnd rnd;
+	struct exec_io **ios; /* in the order they were added */
+	struct pollfd *polls; /* polls[i] belongs to ios[i] */
+	unsigned n_ios, max_ios;
 };
 
 static struct exec_sim *virt_of(struct exec *x)
@@ -184,8 +185,10 @@ int exec_sim_settle(struct exec *x)
 
 	while (!quitting(x) && exec_sim_one(x))
 		if (++n >= CALLBACKS_MAX)
-			return err_set(-ELOOP, "%d callbacks ran without time moving: does somebody leave a descriptor "
-					       "readable, or arm a timer for now, again and again?", n);
+			return err_set(-ELOOP,
+				       "%d callbacks ran without time moving: does somebody leave a descriptor "
+				       "readable, or arm a timer for now, again and again?",
+				       n);
 	return n;
 }
 
@@ -229,7 +232,8 @@ static int virt_run(struct exec *x)
 		if (atomic_exchange(&x->quit, false))
 			return 0;
 	} while (jump(x, INT64_MAX));
-	return err_set(-EDEADLK, "virtual time has ended: nothing is ready, no timer is armed and nobody asked to quit");
+	return err_set(-EDEADLK,
+		       "virtual time has ended: nothing is ready, no timer is armed and nobody asked to quit");
 }
 
 static void virt_destroy(struct exec *x)

@@ -24,17 +24,17 @@
 #define BATCH 64
 
 struct exec_threads {
-	struct exec  x;
-	int          epoll_fd;
-	int          timer_fd;
-	int          wake_fd;
-	uint64_t     order;        /* ties run in the order they were armed */
-	struct rnd   rnd;
-	int64_t      armed_mono_ns; /* when timer_fd goes off; INT64_MAX: never */
+	struct exec x;
+	int epoll_fd;
+	int timer_fd;
+	int wake_fd;
+	uint64_t order; /* ties run in the order they were armed */
+	struct rnd rnd;
+	int64_t armed_mono_ns; /* when timer_fd goes off; INT64_MAX: never */
 	struct epoll_event batch[BATCH];
-	int          batch_at, batch_end; /* the batch being handed out: io_del blanks what it removes */
+	int batch_at, batch_end; /* the batch being handed out: io_del blanks what it removes */
 	_Atomic(pthread_t) owner;
-	atomic_bool  running;
+	atomic_bool running;
 };
 
 static struct exec_threads *threads_of(struct exec *x)

@@ -13,12 +13,12 @@
 
 struct lateness {
 	_Atomic uint64_t count[LATENESS_BUCKETS];
-	_Atomic int64_t  max_dur_ns;
+	_Atomic int64_t max_dur_ns;
 };
 
 struct lateness_summary {
 	uint64_t count;
-	int64_t  p50_dur_ns, p99_dur_ns, max_dur_ns; /* 0 while count is 0 */
+	int64_t p50_dur_ns, p99_dur_ns, max_dur_ns; /* 0 while count is 0 */
 };
 
 /* Negative counts as 0. Thread: the writer's. */

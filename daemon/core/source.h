@@ -29,18 +29,18 @@ enum time_source_kind {
 
 enum time_source_flag {
 	TIME_SOURCE_CONTROL = 1u << 0, /* pause, scale and step are allowed */
-	TIME_SOURCE_SET     = 1u << 1, /* its driver may set the time (DRIVER_SET), also back */
+	TIME_SOURCE_SET = 1u << 1,     /* its driver may set the time (DRIVER_SET), also back */
 };
 
 struct time_source_ops {
-	uint32_t    abi;   /* TIME_SOURCE_ABI the table was built with */
-	uint32_t    size;  /* sizeof(struct time_source_ops) at that time */
-	const char *name;  /* value of `TimeSource`, lower case */
-	uint32_t    id;    /* enum sim_time_source */
-	uint32_t    kind;  /* enum time_source_kind */
-	uint32_t    flags; /* enum time_source_flag */
-	/* Simulated time at which the source begins, when it is selected. real_now_ns: CLOCK_REALTIME of that moment. */
-	int64_t   (*start)(int64_t real_now_ns);
+	uint32_t abi;     /* TIME_SOURCE_ABI the table was built with */
+	uint32_t size;    /* sizeof(struct time_source_ops) at that time */
+	const char *name; /* value of `TimeSource`, lower case */
+	uint32_t id;      /* enum sim_time_source */
+	uint32_t kind;    /* enum time_source_kind */
+	uint32_t flags;   /* enum time_source_flag */
+	/* Simulated time at which the source begins when it is selected. real_now_ns: CLOCK_REALTIME of that moment. */
+	int64_t (*start)(int64_t real_now_ns);
 };
 
 /* Refuses (-EPROTO, with a sentence that names both numbers) a table that this engine cannot use. */

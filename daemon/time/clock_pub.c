@@ -13,10 +13,10 @@
 #define SLOT_SIZE (sizeof(struct sim_slot) + sizeof(struct sim_Clock))
 
 struct clock_pub {
-	struct ipc_pub       *pub;
+	struct ipc_pub *pub;
 	struct wire_counters *row;
-	uint32_t              channel_id, publisher_id, iox_generation;
-	_Atomic uint64_t      sequence;
+	uint32_t channel_id, publisher_id, iox_generation;
+	_Atomic uint64_t sequence;
 };
 
 static void row_set(_Atomic uint64_t *word, uint64_t value)

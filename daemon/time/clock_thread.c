@@ -24,25 +24,25 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define RATE_DEFAULT_HZ 100
+#define RATE_DEFAULT_HZ     100
 #define SPIN_DEFAULT_DUR_NS (100 * NS_PER_US)
 
 struct clock_thread {
 	const struct sim_clock_page *page;
-	struct exec     *exec;      /* virtual time: no thread */
+	struct exec *exec; /* virtual time: no thread */
 	struct exec_timer timer;
-	pthread_t        thread;
-	bool             has_thread, has_lock, fifo;
-	_Atomic uint32_t stop;      /* futex */
-	pthread_mutex_t  lock;
-	struct clock_sink sink;     /* guarded by lock; publish NULL: none */
+	pthread_t thread;
+	bool has_thread, has_lock, fifo;
+	_Atomic uint32_t stop; /* futex */
+	pthread_mutex_t lock;
+	struct clock_sink sink; /* guarded by lock; publish NULL: none */
 
-	struct {                    /* the clock thread's, counters readable by all */
+	struct { /* the clock thread's, counters readable by all */
 		struct clock_ticks ticks;
-		struct lateness    lateness;
-		uint64_t           number;
-		_Atomic uint64_t   published, missed, failed, unstable;
-		_Atomic int64_t    lead_dur_ns;
+		struct lateness lateness;
+		uint64_t number;
+		_Atomic uint64_t published, missed, failed, unstable;
+		_Atomic int64_t lead_dur_ns;
 	} clk;
 };
 
@@ -183,7 +183,8 @@ static int raise_priority(struct clock_thread *t, int priority)
 		t->fifo = true;
 		return 0;
 	}
-	err_sys(-r, "the clock thread runs without real-time priority %d; allow it with LimitRTPRIO= or `ulimit -r`", priority);
+	err_sys(-r, "the clock thread runs without real-time priority %d; allow it with LimitRTPRIO= or `ulimit -r`",
+		priority);
 	return 1;
 }
 
@@ -197,8 +198,8 @@ static int64_t spin_max(const struct clock_thread_options *o)
 static int check(const struct clock_thread_options *o)
 {
 	if (o->rate_hz > CLOCK_RATE_MAX_HZ)
-		return err_set(-ERANGE, "the clock cannot be published at %u Hz; choose %d .. %d", o->rate_hz, CLOCK_RATE_MIN_HZ,
-			       CLOCK_RATE_MAX_HZ);
+		return err_set(-ERANGE, "the clock cannot be published at %u Hz; choose %d .. %d", o->rate_hz,
+			       CLOCK_RATE_MIN_HZ, CLOCK_RATE_MAX_HZ);
 	if (o->fifo_priority < 0 || o->fifo_priority > 99)
 		return err_set(-EINVAL, "%d is no real-time priority; choose 1 .. 99, or 0 for none", o->fifo_priority);
 	return 0;

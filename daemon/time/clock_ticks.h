@@ -14,12 +14,12 @@
 #include <stdint.h>
 
 struct clock_ticks {
-	int64_t  start_mono_ns;
+	int64_t start_mono_ns;
 	uint32_t rate_hz;
-	uint64_t next;          /* number of the next deadline, from 1 */
-	uint64_t missed;        /* deadlines that got no tick of their own */
-	int64_t  lead_dur_ns;   /* learned: wakes so much before the deadline and spins */
-	int64_t  lead_max_dur_ns;
+	uint64_t next;       /* number of the next deadline, from 1 */
+	uint64_t missed;     /* deadlines that got no tick of their own */
+	int64_t lead_dur_ns; /* learned: wakes so much before the deadline and spins */
+	int64_t lead_max_dur_ns;
 };
 
 /* lead_max_dur_ns: 0 switches learning off. It is bounded by a quarter of the period. */

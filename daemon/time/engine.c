@@ -11,7 +11,7 @@
 #include <inttypes.h>
 
 #define STEP_SETTLE_DEFAULT_DUR_NS (5 * NS_PER_MS)
-#define RATE_WINDOW_DUR_NS (NS_PER_S / 2)
+#define RATE_WINDOW_DUR_NS         (NS_PER_S / 2)
 
 static bool has_control(const struct time_engine *e)
 {
@@ -207,8 +207,10 @@ static int need_control(const struct time_engine *e, const char *what)
 {
 	if (has_control(e))
 		return 0;
-	return err_set(-EOPNOTSUPP, "time source `%s` follows another clock and cannot be %s; `simctl clock source simulation` "
-				    "selects one that can", e->source->name, what);
+	return err_set(-EOPNOTSUPP,
+		       "time source `%s` follows another clock and cannot be %s; `simctl clock source simulation` "
+		       "selects one that can",
+		       e->source->name, what);
 }
 
 static void set_state(struct time_engine *e, enum time_state state)
@@ -293,8 +295,10 @@ static int check_switch(const struct time_source_ops *s, bool keep_time)
 	if (r < 0)
 		return r;
 	if (keep_time && (s->kind != TIME_SOURCE_WALL || !(s->flags & TIME_SOURCE_CONTROL)))
-		return err_set(-EINVAL, "time source `%s` cannot carry on another source's time; only `system` and `simulation` "
-					"can", s->name);
+		return err_set(-EINVAL,
+			       "time source `%s` cannot carry on another source's time; only `system` and `simulation` "
+			       "can",
+			       s->name);
 	return 0;
 }
 

@@ -32,7 +32,8 @@ static void driver_lost(struct time_engine *e, const char *why)
 	e->driver_lost = e->driven;
 	engine_commit(e);
 	if (e->step.open && e->driven) {
-		err_set(-ENOTCONN, "%s, which drives `%s`, is gone before the step has ended", who.name, e->source->name);
+		err_set(-ENOTCONN, "%s, which drives `%s`, is gone before the step has ended", who.name,
+			e->source->name);
 		step_end(e, -ENOTCONN, TIME_PAUSED);
 	}
 	if (e->events.driver_lost)
@@ -175,10 +176,14 @@ static void on_socket(void *arg, uint32_t events)
 static int check_attach(const struct time_engine *e)
 {
 	if (e->source->kind == TIME_SOURCE_WALL)
-		return err_set(-EOPNOTSUPP, "time source `%s` runs by itself and takes no driver; `simctl clock source unity` selects "
-					    "one that does", e->source->name);
+		return err_set(
+			-EOPNOTSUPP,
+			"time source `%s` runs by itself and takes no driver; `simctl clock source unity` selects "
+			"one that does",
+			e->source->name);
 	if (e->driver.held)
-		return err_set(-EBUSY, "%s (pid %d) drives time already; end it first", e->driver.info.name, e->driver.info.pid);
+		return err_set(-EBUSY, "%s (pid %d) drives time already; end it first", e->driver.info.name,
+			       e->driver.info.pid);
 	return 0;
 }
 

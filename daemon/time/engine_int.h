@@ -12,54 +12,54 @@
 #include "wire/driver.h"
 
 #define DRIVER_NAME_MAX 100
-#define FS_PER_NS 1000000 /* one femtosecond is one millionth of a nanosecond: what a scale in millionths needs */
+#define FS_PER_NS       1000000 /* one femtosecond is one millionth of a nanosecond: what a scale in millionths needs */
 
 struct rate_anchor {
 	int64_t mono_ns, at_sim_ns;
 };
 
 struct time_engine {
-	struct exec           *exec;
+	struct exec *exec;
 	struct sim_clock_page *page;
 	struct time_engine_events events;
-	int64_t              (*real_now)(void *ctx);
-	void                  *ctx;
-	uint64_t               simd_id;
+	int64_t (*real_now)(void *ctx);
+	void *ctx;
+	uint64_t simd_id;
 
 	const struct time_source_ops *source;
 	enum time_state state;
-	int64_t  scale_e6;        /* as requested */
-	bool     paused_by_scale; /* a scale > 0 runs on */
-	bool     driven;          /* a driver moves time: rate 0 */
-	bool     started;
-	bool     driver_lost;
-	bool     set_seen;        /* the driver has set the time since it attached */
+	int64_t scale_e6;     /* as requested */
+	bool paused_by_scale; /* a scale > 0 runs on */
+	bool driven;          /* a driver moves time: rate 0 */
+	bool started;
+	bool driver_lost;
+	bool set_seen; /* the driver has set the time since it attached */
 	uint32_t clock_generation;
 	uint32_t steps;
-	int64_t  jump_old_sim_ns, jump_new_sim_ns;
+	int64_t jump_old_sim_ns, jump_new_sim_ns;
 
-	int128   base_fs;         /* exact simulated time at base_mono_ns */
-	int64_t  base_mono_ns;
-	int64_t  rate_e6;         /* from there on; as on the page */
+	int128 base_fs; /* exact simulated time at base_mono_ns */
+	int64_t base_mono_ns;
+	int64_t rate_e6;              /* from there on; as on the page */
 	struct rate_anchor anchor[2]; /* older, newer: for the real-time factor of driven sources */
 
 	struct {
-		bool         open;
-		int64_t      left_dur_ns;    /* what a driver may still be granted */
-		int64_t      settle_dur_ns;  /* configured */
-		int64_t      settled_mono_ns; /* not over before */
-		time_step_fn done;           /* NULL: forgotten */
-		void        *arg;
+		bool open;
+		int64_t left_dur_ns;     /* what a driver may still be granted */
+		int64_t settle_dur_ns;   /* configured */
+		int64_t settled_mono_ns; /* not over before */
+		time_step_fn done;       /* NULL: forgotten */
+		void *arg;
 		struct exec_timer timer;
 	} step;
 
 	struct {
-		bool           held;
-		int            fd;
+		bool held;
+		int fd;
 		struct exec_io io;
 		struct time_driver_info info;
-		char           name[DRIVER_NAME_MAX];
-		int64_t        asked_dur_ns; /* 0: the driver is not waiting */
+		char name[DRIVER_NAME_MAX];
+		int64_t asked_dur_ns; /* 0: the driver is not waiting */
 	} driver;
 };
 
@@ -76,7 +76,10 @@ void engine_jump_to(struct time_engine *e, int64_t to_sim_ns);
 void engine_jumped(struct time_engine *e);
 /* Measure the real-time factor from here on. */
 void engine_rate_restart(struct time_engine *e);
-static inline int64_t engine_base_ns(const struct time_engine *e) { return (int64_t)(e->base_fs / FS_PER_NS); }
+static inline int64_t engine_base_ns(const struct time_engine *e)
+{
+	return (int64_t)(e->base_fs / FS_PER_NS);
+}
 /* True when time could not go on by dur_ns within int64_t. */
 static inline bool engine_at_end(const struct time_engine *e, int64_t dur_ns)
 {
@@ -86,7 +89,7 @@ static inline bool engine_at_end(const struct time_engine *e, int64_t dur_ns)
 /* ---- engine_step.c ---- */
 
 void step_init(struct time_engine *e, int64_t settle_dur_ns);
-/* End the open step, if any: state becomes `state` (with the page), the caller is told. result < 0: err_why() is set. */
+/* End the open step, if any: state becomes `state`, with the page; the caller is told. result < 0: err_why() is set. */
 void step_end(struct time_engine *e, int result, enum time_state state);
 /* Time has moved by all of the step: it now settles. */
 void step_moved(struct time_engine *e);

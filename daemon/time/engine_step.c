@@ -64,8 +64,10 @@ void step_moved(struct time_engine *e)
 static int check_step(const struct time_engine *e, int64_t dur_ns)
 {
 	if (!(e->source->flags & TIME_SOURCE_CONTROL))
-		return err_set(-EOPNOTSUPP, "time source `%s` follows another clock and cannot be stepped; `simctl clock source "
-					    "simulation` selects one that can", e->source->name);
+		return err_set(-EOPNOTSUPP,
+			       "time source `%s` follows another clock and cannot be stepped; `simctl clock source "
+			       "simulation` selects one that can",
+			       e->source->name);
 	if (dur_ns < 1 || dur_ns > TIME_STEP_MAX_DUR_NS)
 		return err_set(-ERANGE, "a step of %" PRId64 " ns is out of range; choose 1 ns .. 1 h", dur_ns);
 	if (e->state == TIME_STEPPING)
@@ -73,7 +75,8 @@ static int check_step(const struct time_engine *e, int64_t dur_ns)
 	if (e->state == TIME_RUNNING)
 		return err_set(-EBUSY, "time is running; pause it first: `simctl clock pause`");
 	if (e->driven && !e->driver.held)
-		return err_set(-ENOTCONN, "nobody drives time source `%s`, so it cannot be stepped; start the simulator",
+		return err_set(-ENOTCONN,
+			       "nobody drives time source `%s`, so it cannot be stepped; start the simulator",
 			       e->source->name);
 	if (engine_at_end(e, dur_ns))
 		return err_set(-ERANGE, "time cannot go beyond 2^63 ns");

@@ -11,8 +11,9 @@
 #include <sim/clock_page.h>
 
 /*
- * Mark the page odd, let the mark become visible, and only then read the clock: returns that time. readers_extrapolate:
- * the page has a rate > 0 now, so readers may be about to read the clock too: they get 1 us to finish or to see the mark.
+ * Mark the page odd, let the mark become visible, and only then read the clock: returns that time.
+ * readers_extrapolate: the page has a rate > 0 now, so readers may be about to read the clock too: they get 1 us to
+ * finish or to see the mark.
  */
 int64_t page_write_begin(struct sim_clock_page *p, struct exec *x, bool readers_extrapolate);
 

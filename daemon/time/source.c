@@ -21,8 +21,10 @@ static int64_t start_at_epoch_time(int64_t real_now_ns)
 }
 
 #define SOURCE(id_, name_, kind_, flags_, start_) \
-	{ .abi = TIME_SOURCE_ABI, .size = sizeof(struct time_source_ops), .name = (name_), .id = (id_), \
-	  .kind = (kind_), .flags = (flags_), .start = (start_) }
+	{ \
+		.abi = TIME_SOURCE_ABI, .size = sizeof(struct time_source_ops), .name = (name_), .id = (id_), \
+		.kind = (kind_), .flags = (flags_), .start = (start_) \
+	}
 
 /* In the order of AWSIM's integers. */
 static const struct time_source_ops sources[] = {
@@ -41,11 +43,13 @@ int time_source_check(const struct time_source_ops *s)
 		return err_set(-EPROTO, "a time source was built for interface %u, simd has %u: build it anew", s->abi,
 			       TIME_SOURCE_ABI);
 	if (s->size < sizeof(*s))
-		return err_set(-EPROTO, "a time source's table has %u bytes, simd needs %zu: build it anew", s->size, sizeof(*s));
+		return err_set(-EPROTO, "a time source's table has %u bytes, simd needs %zu: build it anew", s->size,
+			       sizeof(*s));
 	if (!s->name || !s->name[0] || !s->start)
 		return err_set(-EPROTO, "a time source's table has no name or no start value");
 	if (s->id >= SIM_SOURCE_COUNT || s->kind > TIME_SOURCE_WALL_UNTIL_DRIVEN)
-		return err_set(-EPROTO, "time source `%s` has the unknown number %u or kind %u", s->name, s->id, s->kind);
+		return err_set(-EPROTO, "time source `%s` has the unknown number %u or kind %u", s->name, s->id,
+			       s->kind);
 	return 0;
 }
 
@@ -63,8 +67,10 @@ int time_source_by_name(const char *name, const struct time_source_ops **ret)
 int time_source_by_number(int64_t number, const struct time_source_ops **ret)
 {
 	if (number < 0 || number >= SOURCES)
-		return err_set(-ENOENT, "%" PRId64 " is no time source; there are 0 unity, 1 ss2, 2 system, 3 simulation and "
-					"4 ros2", number);
+		return err_set(-ENOENT,
+			       "%" PRId64 " is no time source; there are 0 unity, 1 ss2, 2 system, 3 simulation and "
+			       "4 ros2",
+			       number);
 	*ret = &sources[number];
 	return 0;
 }

@@ -13,7 +13,7 @@
 #include "wire/lane.h"
 #include "wire/pages.h"
 
-#define SIZE(s, n) assert_int_equal(sizeof(s), n)
+#define SIZE(s, n)       assert_int_equal(sizeof(s), n)
 #define AT(s, member, n) assert_int_equal(offsetof(s, member), n)
 
 static void slot_and_clock_page(void **state)
@@ -188,7 +188,10 @@ static void bridge_abi(void **state)
 	AT(struct sim_bridge_registry, add_subscriber, 24);
 }
 
-#define IS(name, number) { #name, (int64_t)(name), number }
+#define IS(name, number) \
+	{ \
+#name, (int64_t)(name), number \
+	}
 
 static const struct {
 	const char *name;
@@ -275,11 +278,8 @@ static void numbers_that_cross(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(slot_and_clock_page),
-		cmocka_unit_test(wire_pages),
-		cmocka_unit_test(packets),
-		cmocka_unit_test(bridge_abi),
-		cmocka_unit_test(numbers_that_cross),
+		cmocka_unit_test(slot_and_clock_page), cmocka_unit_test(wire_pages),         cmocka_unit_test(packets),
+		cmocka_unit_test(bridge_abi),          cmocka_unit_test(numbers_that_cross),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,16 +5,16 @@
  */
 #include "unit/time/rig.h"
 
-#define MS NS_PER_MS
+#define MS    NS_PER_MS
 #define EPOCH RIG_START_REAL_NS
 
-/* name, AWSIM number, start value, moved by the wall, takes a driver, takes pause/scale/step, its driver may set time */
+/* name, AWSIM number, start value, moved by the wall, takes a driver, takes pause/scale/step, driver may set time */
 #define SOURCES(X) \
-	X(unity,      0, 0,     false, true,  true,  false) \
-	X(ss2,        1, 0,     false, true,  false, true) \
-	X(system,     2, EPOCH, true,  false, true,  false) \
-	X(simulation, 3, 0,     true,  false, true,  false) \
-	X(ros2,       4, EPOCH, true,  true,  false, true)
+	X(unity, 0, 0, false, true, true, false) \
+	X(ss2, 1, 0, false, true, false, true) \
+	X(system, 2, EPOCH, true, false, true, false) \
+	X(simulation, 3, 0, true, false, true, false) \
+	X(ros2, 4, EPOCH, true, true, false, true)
 
 struct want {
 	const char *name;

@@ -16,7 +16,7 @@
 
 #define MANY 200
 
-struct note {          /* one callback that writes down when it ran */
+struct note { /* one callback that writes down when it ran */
 	struct trace *trace;
 	int id;
 	struct exec_timer timer;

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define THREADS 4
-#define POSTS 2000
+#define POSTS   2000
 
 static struct exec *make(void)
 {

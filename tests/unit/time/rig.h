@@ -23,15 +23,15 @@ struct rig {
 	struct exec *x;
 	_Alignas(64) struct sim_clock_page page;
 	struct time_engine *e;
-	int      jumps, changes, losts;
-	int64_t  jump_old_sim_ns, jump_new_sim_ns;
+	int jumps, changes, losts;
+	int64_t jump_old_sim_ns, jump_new_sim_ns;
 	uint32_t jump_generation;
-	char     lost_why[100], lost_who[100];
-	bool     noisy;       /* not quiet: something accepted is outstanding */
-	int      quiet_asked;
-	int      step_result; /* 1: not answered yet */
-	int64_t  step_end_sim_ns;
-	char     step_why[200];
+	char lost_why[100], lost_who[100];
+	bool noisy; /* not quiet: something accepted is outstanding */
+	int quiet_asked;
+	int step_result; /* 1: not answered yet */
+	int64_t step_end_sim_ns;
+	char step_why[200];
 };
 
 static inline void rig_jump(void *ctx, int64_t old_sim_ns, int64_t new_sim_ns, uint32_t generation)

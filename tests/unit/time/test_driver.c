@@ -2,7 +2,7 @@
 /* The driver lease: advance, grants, steps, pause, set, loss and hostile drivers, in virtual time. */
 #include "unit/time/rig.h"
 
-#define MS NS_PER_MS
+#define MS        NS_PER_MS
 #define NO_SETTLE ((struct time_engine_options){ .step_settle_dur_ns = 0 })
 
 static void a_driver_moves_time(void **state)

@@ -2,7 +2,7 @@
 /* The time engine's states: pause, resume, scale, step, switch, in virtual time. */
 #include "unit/time/rig.h"
 
-#define MS NS_PER_MS
+#define MS        NS_PER_MS
 #define NO_SETTLE ((struct time_engine_options){ .step_settle_dur_ns = 0 })
 
 static void time_runs_and_scales(void **state)
@@ -196,7 +196,8 @@ static void what_ends_a_step_early_says_so(void **state)
 			assert_int_equal(r.step_result, -ECANCELED);
 			assert_true(strlen(r.step_why) > 10);
 			assert_int_equal(r.step_end_sim_ns, 7);
-			assert_int_equal(rig_read(&r).flags & SIM_CLOCK_PAUSED, how == BY_RESUME ? 0 : SIM_CLOCK_PAUSED);
+			assert_int_equal(rig_read(&r).flags & SIM_CLOCK_PAUSED,
+					 how == BY_RESUME ? 0 : SIM_CLOCK_PAUSED);
 			assert_int_equal(r.page.step, 0);
 		}
 		if (how != BY_DESTROY)

@@ -10,8 +10,8 @@
 #include <inttypes.h>
 
 #define SCHEDULES 300
-#define ACTIONS 150
-#define FS 1000000 /* femtoseconds in a ns: a scale in millionths is whole in them */
+#define ACTIONS   150
+#define FS        1000000 /* femtoseconds in a ns: a scale in millionths is whole in them */
 
 /* The model keeps the list of pieces and sums it up anew each time: nothing is carried from change to change. */
 struct piece {
@@ -33,7 +33,8 @@ static int128 model_at(const struct model *m, int64_t mono_ns)
 	for (int i = 0; i < m->n; i++) {
 		int64_t until = i + 1 < m->n ? m->pieces[i + 1].from_mono_ns : mono_ns;
 
-		fs += (int128)(until - m->pieces[i].from_mono_ns) * m->pieces[i].rate_e6 + (int128)m->pieces[i].add_ns * FS;
+		fs += (int128)(until - m->pieces[i].from_mono_ns) * m->pieces[i].rate_e6 +
+		      (int128)m->pieces[i].add_ns * FS;
 	}
 	return fs;
 }
@@ -59,7 +60,9 @@ static void model_switch(struct model *m, const char *name, int64_t mono_ns, int
 /* Any scale, and often the awkward ones. */
 static int64_t random_scale(struct rnd *rnd)
 {
-	static const int64_t odd[] = { TIME_SCALE_MIN_E6, TIME_SCALE_MAX_E6, SIM_RATE_ONE, 333333, 999999, 1000001, 200000 };
+	static const int64_t odd[] = {
+		TIME_SCALE_MIN_E6, TIME_SCALE_MAX_E6, SIM_RATE_ONE, 333333, 999999, 1000001, 200000
+	};
 
 	if (rnd_below(rnd, 3) == 0)
 		return odd[rnd_below(rnd, 7)];

@@ -8,15 +8,15 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define READERS 2
-#define WRITES 30000     /* of the engine: each waits 1 us for its readers */
+#define READERS    2
+#define WRITES     30000  /* of the engine: each waits 1 us for its readers */
 #define BAD_WRITES 200000 /* at most: one is normally enough */
 
 struct race {
 	struct sim_clock_page *page;
-	atomic_bool  stop;
+	atomic_bool stop;
 	_Atomic long readings, backwards, unstable;
-	_Atomic int  ready;
+	_Atomic int ready;
 };
 
 static void *reader(void *arg)

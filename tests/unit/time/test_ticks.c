@@ -25,7 +25,8 @@ static void deadlines_do_not_drift(void **state)
 
 			assert_int_equal(clock_ticks_deadline(&t), exact);
 			assert_false(clock_ticks_take(&t, exact - 1, &late));
-			assert_true(clock_ticks_take(&t, exact, &late)); /* on the dot: neither early nor a period late */
+			assert_true(
+				clock_ticks_take(&t, exact, &late)); /* on the dot: neither early nor a period late */
 			assert_int_equal(late, 0);
 		}
 		assert_int_equal(t.missed, 0);
