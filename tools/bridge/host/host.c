@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The bridge's life and the services its plug-in calls. Thread: main; services: any. */
+#include "host.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <sim/clock.h>
+
+#include "err.h"
+#include "fd.h"
+#include "log.h"
+#include "mem.h"
+#include "task.h"
+
+LOG_TOPIC("bridge");
+
+static void wake_main(struct host *h)
+{
+	uint64_t one = 1;
+
+	if (write(h->wake_fd, &one, sizeof(one)) < 0)
+		return; /* full: main is awake already */
+}
+
+/* ---- services ---- */
+
+static void service_log(void *ctx, int level, const char *fmt, ...)
+{
+	static const enum log_level levels[] = { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+	struct host *h = ctx;
+	char text[768];
+	va_list ap;
+
+	if (level < 0 || level > 3 || !log_on(&log_topic_here, levels[level]))
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log_write(levels[level], h->plugin->ops->name, "%s", text);
+}
+
+static const char *service_option(void *ctx, const char *name)
+{
+	struct host *h = ctx;
+	char buf[64];
+	const char *v = plugin_option(h->plugin, h->options, name, buf, sizeof(buf));
+
+	if (v != buf)
+		return v;
+	json_object_set_new(h->option_values, name, json_string(buf));
+	return json_string_value(json_object_get(h->option_values, name));
+}
+
+static void service_status(void *ctx, enum sim_bridge_status status, const char *detail)
+{
+	struct host *h = ctx;
+
+	pthread_mutex_lock(&h->lanes_lock);
+	atomic_store(&h->status, (int)status);
+	snprintf(h->detail, sizeof(h->detail), "%s", detail ? detail : "");
+	pthread_mutex_unlock(&h->lanes_lock);
+	log_info("%s%s%s", sim_bridge_status_name(status), detail && *detail ? ": " : "", detail ? detail : "");
+	wake_main(h);
+}
+
+static void service_complete(void *ctx, struct sim_task *task, int result)
+{
+	struct host *h = ctx;
+	int r = task_complete(task, result);
+
+	if (r < 0)
+		log_error("the plug-in answered a task twice; the second answer is ignored");
+	else
+		task_count(h, r, result);
+}
+
+static int64_t service_now(void *ctx)
+{
+	struct host *h = ctx;
+
+	return sim_now(h->client);
+}
+
+static int service_publish(void *ctx, const char *channel, const struct sim_type *type, const void *body, size_t size)
+{
+	return host_inbound_publish(ctx, channel, type, body, size);
+}
+
+static void fill_services(struct host *h)
+{
+	h->services = (struct sim_bridge_host){
+		.abi = SIM_BRIDGE_ABI,
+		.size = sizeof(h->services),
+		.ctx = h,
+		.log = service_log,
+		.option = service_option,
+		.status = service_status,
+		.complete = service_complete,
+		.now = service_now,
+		.publish = service_publish,
+	};
+}
+
+/* ---- life ---- */
+
+static int load(struct host *h, const char *plugin_dir)
+{
+	const char *plugin = json_string_value(json_object_get(h->config, "plugin"));
+	int r;
+
+	if (!plugin)
+		return err_set(-EPROTO, "simd named no plug-in for this bridge");
+	r = plugin_load(plugin_dir, plugin, &h->plugin);
+	if (r < 0)
+		return r;
+	r = plugin_check_options(h->plugin, h->options);
+	if (r < 0)
+		return r;
+	r = h->plugin->ops->create(&h->services, &h->bridge);
+	return r < 0 ? err_sys(r, "the bridge plug-in \"%s\" could not be created", h->plugin->ops->name) : 0;
+}
+
+int host_create(struct sim_client *client, const char *plugin_dir, json_t *config, struct host **ret)
+{
+	struct host *h = MEM_NEW(struct host);
+	int r;
+
+	if (!h)
+		return err_nomem();
+	h->client = client;
+	h->wake_fd = -1;
+	list_init(&h->lanes);
+	pthread_mutex_init(&h->topics_lock, NULL);
+	pthread_mutex_init(&h->lanes_lock, NULL);
+	pthread_mutex_init(&h->inbound_lock, NULL);
+	h->config = json_incref(config);
+	h->options = json_object_get(config, "options");
+	h->options = h->options ? json_incref(h->options) : json_object();
+	h->option_values = json_object();
+	h->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (h->wake_fd < 0) {
+		r = err_sys(-errno, "eventfd");
+		goto err;
+	}
+	fill_services(h);
+	r = load(h, plugin_dir);
+	if (r < 0)
+		goto err;
+	*ret = h;
+	return 0;
+err:
+	host_destroy(h);
+	return r;
+}
+
+void host_destroy(struct host *h)
+{
+	if (!h)
+		return;
+	host_topics_close(h);
+	if (h->bridge)
+		h->plugin->ops->destroy(h->bridge);
+	host_inbound_finish(h);
+	plugin_unload(h->plugin);
+	json_decref(h->options);
+	json_decref(h->option_values);
+	json_decref(h->config);
+	fd_close(h->wake_fd);
+	pthread_mutex_destroy(&h->topics_lock);
+	pthread_mutex_destroy(&h->lanes_lock);
+	pthread_mutex_destroy(&h->inbound_lock);
+	mem_free(h);
+}
+
+void host_connect(struct host *h, const char *connection)
+{
+	int r;
+
+	log_debug("connect \"%s\"", connection);
+	r = h->plugin->ops->connect(h->bridge, connection);
+	if (r < 0) {
+		char why[160];
+
+		snprintf(why, sizeof(why), "the plug-in refuses \"%.80s\": %s", connection, err_text(r));
+		service_status(h, SIM_BRIDGE_DISCONNECTED, why);
+	}
+}
+
+void host_disconnect(struct host *h)
+{
+	host_flush(h);
+	h->plugin->ops->disconnect(h->bridge);
+}
+
+void host_flush(struct host *h)
+{
+	int r = SIM_BRIDGE_HAS(h->plugin->ops, flush) ? h->plugin->ops->flush(h->bridge) : 0;
+
+	if (r < 0)
+		log_warn("flush: %s", err_text(r));
+}
+
+void host_report(struct host *h)
+{
+	pthread_mutex_lock(&h->lanes_lock);
+	if (h->lane0)
+		sim_lane_status(h->lane0, (enum sim_bridge_status)atomic_load(&h->status), atomic_load(&h->sent),
+				atomic_load(&h->failed), atomic_load(&h->dropped), atomic_load(&h->bytes), h->detail);
+	pthread_mutex_unlock(&h->lanes_lock);
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lanes: where conversion runs. Thread: one per lane ("lane.N"): receive a packet, publish each message in
+ * place, answer in batches. An answer waits for its batch no longer than ANSWER_DUR_NS.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "err.h"
+#include "host.h"
+#include "log.h"
+#include "mem.h"
+#include "task.h"
+#include "timeutil.h"
+
+LOG_TOPIC("lane");
+
+#define ANSWER_DUR_NS (NS_PER_MS / 2)
+#define BATCH 64
+
+struct batch { /* answers not yet sent */
+	struct sim_lane_result r[BATCH];
+	unsigned n;
+	int64_t first_mono_ns;
+};
+
+static void batch_send(struct host_lane *l, struct batch *b)
+{
+	int r = b->n ? sim_lane_done(l->lane, b->r, b->n) : 0;
+
+	if (r < 0)
+		log_warn("lane %u: answers could not be sent: %s", l->number, err_text(r));
+	b->n = 0;
+}
+
+static void batch_add(struct host_lane *l, struct batch *b, struct sim_lane_result res, uint64_t bytes)
+{
+	int64_t now = mono_now_ns();
+	struct host *h = l->host;
+
+	if (!b->n)
+		b->first_mono_ns = now;
+	b->r[b->n++] = res;
+	if (res.result == -ENOTSUP)
+		atomic_fetch_add(&h->dropped, 1);
+	else
+		atomic_fetch_add(res.result ? &h->failed : &h->sent, 1);
+	if (!res.result)
+		atomic_fetch_add(&h->bytes, bytes);
+	if (b->n == BATCH || now - b->first_mono_ns > ANSWER_DUR_NS)
+		batch_send(l, b);
+}
+
+static int publish(struct host_lane *l, const struct sim_delivery *d, struct sim_task *t)
+{
+	struct host_topic *topic = host_topic_find(l->host, d->channel_id);
+
+	if (!d->slot)
+		return -ESTALE; /* of a life of the data plane that this process no longer sees */
+	if (!topic || !topic->topic)
+		return -ENOTSUP;
+	return l->host->plugin->ops->publish(l->host->bridge, topic->topic, d->slot, t);
+}
+
+static void deliver(struct host_lane *l, const struct sim_lane_packet *p)
+{
+	struct batch b = { 0 };
+
+	for (unsigned i = 0; i < p->count; i++) {
+		const struct sim_delivery *d = &p->deliveries[i];
+		uint64_t bytes = d->slot ? d->slot->body_size : 0;
+		struct sim_task *t = task_get(l, d->id, bytes);
+		struct sim_lane_result res = { .id = d->id, .result = -ENOBUFS };
+
+		if (!t || task_returned(t, publish(l, d, t), &res))
+			batch_add(l, &b, res, bytes);
+	}
+	batch_send(l, &b);
+}
+
+static void further_lane(struct host_lane *l, struct sim_lane *lane)
+{
+	int r = host_lane_start(l->host, lane, false);
+
+	if (r < 0) {
+		log_error("one more lane cannot be served: %s", err_why());
+		sim_lane_destroy(lane);
+	}
+}
+
+static bool handle(struct host_lane *l, struct sim_lane_packet *p)
+{
+	switch (p->event) {
+	case SIM_LANE_DELIVER:
+		deliver(l, p);
+		return true;
+	case SIM_LANE_CHANNEL:
+		host_topic_announce(l->host, p->text);
+		return true;
+	case SIM_LANE_OPEN:
+		further_lane(l, p->lane);
+		return true;
+	case SIM_LANE_CONNECT:
+		host_connect(l->host, p->text);
+		return true;
+	case SIM_LANE_DISCONNECT:
+		host_disconnect(l->host);
+		return true;
+	case SIM_LANE_CLOSE:
+	case SIM_LANE_GONE:
+		return false;
+	}
+	return false;
+}
+
+static void leave(struct host_lane *l)
+{
+	struct host *h = l->host;
+	uint64_t one = 1;
+
+	if (!l->first)
+		return;
+	pthread_mutex_lock(&h->lanes_lock);
+	h->lane0 = NULL;
+	pthread_mutex_unlock(&h->lanes_lock);
+	atomic_store(&h->gone, true);
+	if (write(h->wake_fd, &one, sizeof(one)) < 0)
+		log_debug("main is awake already");
+}
+
+static void *lane_main(void *arg)
+{
+	struct host_lane *l = arg;
+	struct sim_lane_packet *p = MEM_NEW(struct sim_lane_packet);
+	char name[16];
+
+	snprintf(name, sizeof(name), "lane.%u", l->number);
+	prctl(PR_SET_NAME, name);
+	while (p) {
+		int r = sim_lane_recv(l->lane, -1, p);
+
+		if (r < 0) {
+			log_at(r == -EPIPE ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR, "lane %u ends: %s", l->number, sim_why());
+			break;
+		}
+		if (r > 0 && !handle(l, p))
+			break;
+	}
+	mem_free(p);
+	leave(l);
+	return NULL;
+}
+
+int host_lane_start(struct host *h, struct sim_lane *lane, bool first)
+{
+	struct host_lane *l = MEM_NEW(struct host_lane);
+	int r;
+
+	if (!l)
+		return err_nomem();
+	l->host = h;
+	l->lane = lane;
+	l->first = first;
+	pthread_mutex_init(&l->lock, NULL);
+	list_init(&l->free);
+	for (unsigned i = 0; i < LANE_TASKS; i++)
+		list_append(&l->free, &l->tasks[i].link);
+	pthread_mutex_lock(&h->lanes_lock);
+	l->number = h->next_lane++;
+	list_append(&h->lanes, &l->link);
+	if (first)
+		h->lane0 = lane;
+	r = pthread_create(&l->thread, NULL, lane_main, l);
+	if (r) {
+		list_remove(&l->link);
+		h->lane0 = first ? NULL : h->lane0;
+	}
+	pthread_mutex_unlock(&h->lanes_lock);
+	if (!r)
+		return 0;
+	pthread_mutex_destroy(&l->lock);
+	mem_free(l);
+	return err_sys(-r, "a lane's thread cannot be started");
+}
+
+void host_lanes_join(struct host *h)
+{
+	struct host_lane *l;
+
+	for (;;) {
+		pthread_mutex_lock(&h->lanes_lock);
+		l = list_empty(&h->lanes) ? NULL : container_of(h->lanes.next, struct host_lane, link);
+		if (l)
+			list_remove(&l->link);
+		pthread_mutex_unlock(&h->lanes_lock);
+		if (!l)
+			return;
+		shutdown(sim_lane_fd(l->lane), SHUT_RD); /* what is queued is still published and answered */
+		pthread_join(l->thread, NULL);
+		sim_lane_destroy(l->lane);
+		pthread_mutex_destroy(&l->lock);
+		mem_free(l);
+	}
+}

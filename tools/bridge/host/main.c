@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * simbridge: one bridge plug-in, one connection, one process. Thread: main waits for signals, for status
+ * changes and for the second's tick; the lanes' threads do the work.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "err.h"
+#include "fd.h"
+#include "host.h"
+#include "log.h"
+#include "mem.h"
+#include "opt.h"
+#include "timeutil.h"
+
+LOG_TOPIC("main");
+
+struct args {
+	const char *name, *socket, *plugin_dir;
+	bool stay;
+};
+
+static const struct opt options[] = {
+	{ .name = "BRIDGE", .kind = OPT_REQUIRED, .type = OPT_STRING, .off = offsetof(struct args, name),
+	  .help = "name of the bridge in simd's configuration", .complete = "simctl bridge list --names" },
+	{ .name = "socket", .letter = 's', .type = OPT_STRING, .off = offsetof(struct args, socket), .metavar = "PATH",
+	  .help = "simd's control socket", .complete = "file" },
+	{ .name = "plugin-dir", .type = OPT_STRING, .off = offsetof(struct args, plugin_dir), .metavar = "DIR",
+	  .help = "where bridge_<name>.so lies", .complete = "dir" },
+	{ .name = "stay", .type = OPT_FLAG, .off = offsetof(struct args, stay),
+	  .help = "when simd ends, wait for the next one instead of exiting" },
+	{ 0 },
+};
+
+static const struct opt_program program = {
+	.name = "simbridge",
+	.section = 1,
+	.summary = "carry simd's channels to one foreign system through one bridge plug-in",
+	.version = SIM_VERSION,
+	.opts = options,
+};
+
+/* Beside the executable in a build tree (../lib/simd), else the installed folder. */
+static const char *plugin_dir(char *buf, size_t size)
+{
+	ssize_t n = readlink("/proc/self/exe", buf, size - 32);
+	char *slash;
+
+	if (n <= 0)
+		return SIM_LIBDIR "/simd";
+	buf[n] = '\0';
+	slash = strrchr(buf, '/');
+	snprintf(slash, 32, "/../lib/simd");
+	return access(buf, F_OK) == 0 ? buf : SIM_LIBDIR "/simd";
+}
+
+static int open_signals(void)
+{
+	sigset_t set;
+	int fd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd < 0 ? err_sys(-errno, "signalfd") : fd;
+}
+
+/* Returns true when a signal asked to stop, false when simd hung up. */
+static bool serve(struct host *h, int signal_fd)
+{
+	struct pollfd p[] = { { .fd = signal_fd, .events = POLLIN }, { .fd = h->wake_fd, .events = POLLIN } };
+	int64_t flush_mono_ns = mono_now_ns() + NS_PER_S;
+	uint64_t n;
+
+	while (!atomic_load(&h->gone)) {
+		int64_t left = flush_mono_ns - mono_now_ns();
+
+		if (poll(p, 2, left > 0 ? (int)(left / NS_PER_MS) + 1 : 0) > 0 && (p[0].revents & POLLIN))
+			return true;
+		if (read(h->wake_fd, &n, sizeof(n)) < 0 && errno != EAGAIN)
+			log_warn("wake-up: %s", err_text(-errno));
+		if (mono_now_ns() >= flush_mono_ns) {
+			flush_mono_ns += NS_PER_S;
+			host_flush(h);
+		}
+		host_report(h);
+	}
+	return false;
+}
+
+static int attach(struct sim_client *c, const struct args *a, json_t **ret_config, struct sim_bridge_session **ret,
+		  struct sim_lane **ret_lane)
+{
+	char *text = NULL;
+	int r = sim_bridge_attach(c, a->name, &text, ret, ret_lane);
+
+	if (r < 0)
+		return err_set(r, "%s", sim_why());
+	*ret_config = json_loads(text, 0, NULL);
+	free(text);
+	return *ret_config ? 0 : err_set(-EPROTO, "simd's description of the bridge is not JSON");
+}
+
+/* One session with simd: attach, serve, leave. 0: stop was asked for; 1: simd is gone; negative: failed. */
+static int session(struct sim_client *c, const struct args *a, const char *dir, int signal_fd)
+{
+	struct sim_bridge_session *s = NULL;
+	struct sim_lane *lane0 = NULL;
+	struct host *h = NULL;
+	json_t *config = NULL;
+	int r = attach(c, a, &config, &s, &lane0);
+
+	if (r < 0)
+		goto out;
+	r = host_create(c, dir, config, &h);
+	if (r < 0)
+		goto out;
+	r = host_lane_start(h, lane0, true);
+	if (r < 0)
+		goto out;
+	lane0 = NULL; /* the lane's thread has it */
+	r = serve(h, signal_fd) ? 0 : 1;
+	host_disconnect(h);
+	host_report(h);
+	sim_bridge_session_destroy(s); /* hangs up: the lanes end */
+	s = NULL;
+	host_lanes_join(h);
+out:
+	sim_lane_destroy(lane0);
+	sim_bridge_session_destroy(s);
+	host_destroy(h);
+	json_decref(config);
+	return r;
+}
+
+/* --stay: go on while simd is away, until a signal asks to stop. */
+static bool again(int r, int signal_fd)
+{
+	return (r == 1 || r == -ENOTCONN || r == -ETIMEDOUT || r == -EBUSY) && fd_wait(signal_fd, POLLIN, 100 * NS_PER_MS) == 0;
+}
+
+int main(int argc, char **argv)
+{
+	char buf[4096];
+	struct args a = { 0 };
+	struct sim_client_options o = { .size = sizeof(o) };
+	struct sim_client *c = NULL;
+	int r, signal_fd;
+
+	opt_parse_or_exit(&program, argc, argv, &a);
+	log_setup("simbridge");
+	o.name = a.name;
+	o.socket = a.socket;
+	signal_fd = open_signals();
+	r = signal_fd < 0 ? signal_fd : sim_connect(&o, &c);
+	if (r < 0) {
+		fprintf(stderr, "simbridge: %s\n", signal_fd < 0 ? err_why() : sim_why());
+		return 1;
+	}
+	do
+		r = session(c, &a, a.plugin_dir ? a.plugin_dir : plugin_dir(buf, sizeof(buf)), signal_fd);
+	while (a.stay && again(r, signal_fd));
+	if (r < 0)
+		fprintf(stderr, "simbridge: %s: %s\n", a.name, err_why());
+	sim_disconnect(c);
+	fd_close(signal_fd);
+	return r < 0 ? 1 : 0;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loading a bridge plug-in and its handshake. Thread: main. */
+#include "plugin.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "err.h"
+#include "mem.h"
+
+#define OPS_MIN_SIZE (offsetof(struct sim_bridge_ops, destroy) + sizeof(((struct sim_bridge_ops *)0)->destroy))
+
+int plugin_check_ops(const struct sim_bridge_ops *ops, const char *path)
+{
+	if (!ops)
+		return err_set(-ELIBBAD, "%s: " SIM_BRIDGE_SYMBOL "() returned nothing", path);
+	if (ops->abi != SIM_BRIDGE_ABI)
+		return err_set(-ELIBBAD, "%s was built for bridge ABI %u, this simbridge speaks %u: rebuild the plug-in",
+			       path, ops->abi, SIM_BRIDGE_ABI);
+	if (ops->size < OPS_MIN_SIZE)
+		return err_set(-ELIBBAD, "%s: its table has %u bytes, bridge ABI %u needs at least %zu: rebuild the plug-in",
+			       path, ops->size, SIM_BRIDGE_ABI, OPS_MIN_SIZE);
+	if (!ops->name || !ops->type || !ops->reg || !ops->create || !ops->connect || !ops->disconnect || !ops->status ||
+	    !ops->open || !ops->close || !ops->publish || !ops->destroy)
+		return err_set(-ELIBBAD, "%s: a required member of its table is NULL", path);
+	return 0;
+}
+
+static int add_type(struct plugin *p, const char *type_name, const char *foreign, bool inbound)
+{
+	struct plugin_type *t;
+
+	if (!type_name || !foreign || strlen(type_name) > SIM_TYPE_NAME_MAX)
+		return -EINVAL;
+	if (p->n_types == PLUGIN_TYPES_MAX)
+		return -E2BIG;
+	t = &p->types[p->n_types++];
+	snprintf(t->name, sizeof(t->name), "%s", type_name);
+	snprintf(t->foreign, sizeof(t->foreign), "%s", foreign);
+	t->inbound = inbound;
+	return 0;
+}
+
+static int add_publisher(void *ctx, const char *type_name, const char *foreign)
+{
+	return add_type(ctx, type_name, foreign, false);
+}
+
+static int add_subscriber(void *ctx, const char *type_name, const char *foreign)
+{
+	return add_type(ctx, type_name, foreign, true);
+}
+
+static int plugin_open(struct plugin *p, const char *path)
+{
+	sim_bridge_plugin_fn entry;
+	void *sym;
+
+	p->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!p->handle)
+		return err_set(-ENOENT, "cannot load the bridge plug-in: %s", dlerror());
+	sym = dlsym(p->handle, SIM_BRIDGE_SYMBOL);
+	if (!sym)
+		return err_set(-ELIBBAD, "%s exports no " SIM_BRIDGE_SYMBOL "(): it is not a bridge plug-in", path);
+	memcpy(&entry, &sym, sizeof(entry));
+	p->ops = entry();
+	return plugin_check_ops(p->ops, path);
+}
+
+int plugin_load(const char *dir, const char *name, struct plugin **ret)
+{
+	struct sim_bridge_registry reg = { .abi = SIM_BRIDGE_ABI, .size = sizeof(reg),
+					   .add_publisher = add_publisher, .add_subscriber = add_subscriber };
+	struct plugin *p = MEM_NEW(struct plugin);
+	char path[4096];
+	int r;
+
+	if (!p)
+		return err_nomem();
+	if (strchr(name, '/'))
+		snprintf(path, sizeof(path), "%s", name);
+	else
+		snprintf(path, sizeof(path), "%s/bridge_%s.so", dir, name);
+	r = plugin_open(p, path);
+	if (r < 0)
+		goto err;
+	reg.ctx = p;
+	r = p->ops->reg(&reg);
+	if (r < 0) {
+		err_sys(r, "%s: the plug-in failed to register its types", path);
+		goto err;
+	}
+	*ret = p;
+	return 0;
+err:
+	plugin_unload(p);
+	return r;
+}
+
+void plugin_unload(struct plugin *p)
+{
+	if (!p)
+		return;
+	if (p->handle)
+		dlclose(p->handle);
+	mem_free(p);
+}
+
+static const struct sim_bridge_option *find_option(const struct plugin *p, const char *name)
+{
+	for (const struct sim_bridge_option *o = p->ops->options; o && o->name; o++)
+		if (!strcmp(o->name, name))
+			return o;
+	return NULL;
+}
+
+int plugin_check_options(const struct plugin *p, json_t *options)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(options, key, value) {
+		if (!find_option(p, key))
+			return err_set(-EINVAL, "options.%s: the bridge plug-in \"%s\" has no such option", key, p->ops->name);
+		if (json_is_object(value) || json_is_array(value) || json_is_null(value))
+			return err_set(-EINVAL, "options.%s: must be a string, a number or a boolean", key);
+	}
+	for (const struct sim_bridge_option *o = p->ops->options; o && o->name; o++)
+		if (!o->deflt && !json_object_get(options, o->name))
+			return err_set(-EINVAL, "options.%s is required by the bridge plug-in \"%s\" (%s)", o->name,
+				       p->ops->name, o->help ? o->help : "");
+	return 0;
+}
+
+const char *plugin_option(const struct plugin *p, json_t *options, const char *name, char *buf, size_t size)
+{
+	const struct sim_bridge_option *o = find_option(p, name);
+	json_t *v = json_object_get(options, name);
+
+	if (!o)
+		return NULL;
+	if (!v)
+		return o->deflt;
+	if (json_is_string(v))
+		return json_string_value(v);
+	if (json_is_boolean(v))
+		return json_is_true(v) ? "true" : "false";
+	if (json_is_integer(v))
+		snprintf(buf, size, "%lld", (long long)json_integer_value(v));
+	else
+		snprintf(buf, size, "%.17g", json_number_value(v));
+	return buf;
+}
+
+bool plugin_carries(const struct plugin *p, const char *type_name)
+{
+	for (unsigned i = 0; i < p->n_types; i++)
+		if (!p->types[i].inbound && (!strcmp(p->types[i].name, "*") || !strcmp(p->types[i].name, type_name)))
+			return true;
+	return false;
+}

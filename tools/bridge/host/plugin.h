@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A loaded bridge plug-in: its checked ops table and what it registered. Thread: main, before the
+ * first lane runs; read-only afterwards.
+ */
+#ifndef PLUGIN_H
+#define PLUGIN_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include <sim/bridge.h>
+
+#define PLUGIN_TYPES_MAX 256
+
+struct plugin_type {
+	char name[SIM_TYPE_NAME_MAX + 1];
+	char foreign[128];
+	bool inbound;
+};
+
+struct plugin {
+	void *handle;
+	const struct sim_bridge_ops *ops;
+	unsigned n_types;
+	struct plugin_type types[PLUGIN_TYPES_MAX];
+};
+
+/*
+ * Load `name`: a path when it holds a slash, else bridge_<name>.so in `dir`. Checks the handshake and lets it
+ * register. Errors, each with a sentence: -ENOENT, -ELIBBAD (no symbol, wrong ABI, short or incomplete table),
+ * or what reg() returned.
+ */
+int  plugin_load(const char *dir, const char *name, struct plugin **ret);
+void plugin_unload(struct plugin *p);
+
+/* The table alone, as plugin_load() checks it. -ELIBBAD with a sentence naming both numbers. */
+int  plugin_check_ops(const struct sim_bridge_ops *ops, const char *path);
+
+/* Every key of `options` is on the plug-in's list and every required one is there. -EINVAL with a sentence. */
+int  plugin_check_options(const struct plugin *p, json_t *options);
+/* Value of an option as text: the rig's, else the default. NULL when it is not on the list. buf holds numbers. */
+const char *plugin_option(const struct plugin *p, json_t *options, const char *name, char *buf, size_t size);
+
+/* Whether the plug-in registered a publisher for the type (by name or "*"). */
+bool plugin_carries(const struct plugin *p, const char *type_name);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Exactly one answer per task, whichever of publish() and complete() comes first. Thread: see task.h. */
+#include "task.h"
+
+#include <errno.h>
+
+#include "host.h"
+#include "timeutil.h"
+
+struct sim_task *task_get(struct host_lane *l, uint64_t id, uint64_t bytes)
+{
+	struct sim_task *t = NULL;
+
+	pthread_mutex_lock(&l->lock);
+	if (!list_empty(&l->free)) {
+		t = container_of(l->free.next, struct sim_task, link);
+		list_remove(&t->link);
+	}
+	pthread_mutex_unlock(&l->lock);
+	if (!t)
+		return NULL;
+	t->lane = l;
+	t->id = id;
+	t->bytes = bytes;
+	t->result = 0;
+	t->start_mono_ns = mono_now_ns();
+	atomic_store(&t->state, TASK_RUNNING);
+	return t;
+}
+
+static void task_put(struct sim_task *t)
+{
+	struct host_lane *l = t->lane;
+
+	atomic_store(&t->state, TASK_FREE);
+	pthread_mutex_lock(&l->lock);
+	list_append(&l->free, &t->link);
+	pthread_mutex_unlock(&l->lock);
+}
+
+static struct sim_lane_result answer(const struct sim_task *t, int result)
+{
+	int64_t us = (mono_now_ns() - t->start_mono_ns) / NS_PER_US;
+
+	return (struct sim_lane_result){ .id = t->id, .result = result,
+					 .service_us = us > UINT32_MAX ? UINT32_MAX : (uint32_t)us };
+}
+
+bool task_returned(struct sim_task *t, int r, struct sim_lane_result *ret)
+{
+	int expected = TASK_RUNNING;
+
+	if (r == 1) {
+		atomic_fetch_add(&t->lane->pending, 1);
+		if (atomic_compare_exchange_strong(&t->state, &expected, TASK_PENDING))
+			return false;
+		atomic_fetch_sub(&t->lane->pending, 1);
+		r = t->result; /* complete() was faster */
+	} else if (r > 0) {
+		r = -EPROTO; /* neither done, pending nor an errno */
+	}
+	*ret = answer(t, r);
+	task_put(t);
+	return true;
+}
+
+int task_complete(struct sim_task *t, int result)
+{
+	struct sim_lane_result res;
+	int expected = TASK_RUNNING;
+
+	t->result = result > 0 ? -EPROTO : result;
+	if (atomic_compare_exchange_strong(&t->state, &expected, TASK_DONE))
+		return 0;
+	if (expected != TASK_PENDING || !atomic_compare_exchange_strong(&t->state, &expected, TASK_DONE))
+		return -EALREADY;
+	res = answer(t, t->result);
+	sim_lane_done(t->lane->lane, &res, 1);
+	atomic_fetch_sub(&t->lane->pending, 1);
+	if (!t->result)
+		atomic_fetch_add(&t->lane->host->bytes, t->bytes);
+	task_put(t);
+	return 1;
+}
+
+void task_count(struct host *h, int sent_now, int result)
+{
+	if (sent_now)
+		atomic_fetch_add(result ? &h->failed : &h->sent, 1);
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bridge_null: counts what it is given and sends it nowhere, or misbehaves on request. It is the template to copy
+ * for a bridge of your own, and the tool with which the tests show that a bad bridge harms nobody.
+ *
+ * Connection string: anything; "refuse" is refused, "away" never connects.
+ * Threads: publish() on conversion threads; "late" answers from a thread of its own.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <sim/bridge.h>
+
+#define LATE_MAX 4096
+
+enum mode { MODE_COUNT, MODE_SLOW, MODE_FAIL, MODE_CRASH, MODE_HANG, MODE_LATE, MODE_TWICE, MODES };
+
+static const char *const mode_names[MODES] = { "count", "slow", "fail", "crash", "hang", "late", "twice" };
+
+struct late { /* tasks answered by the late thread, oldest first */
+	struct sim_task *task[LATE_MAX];
+	unsigned         head, n;
+	int              stop;
+	pthread_mutex_t  lock; /* guards all of it */
+	pthread_cond_t   changed;
+	pthread_t        thread;
+};
+
+struct sim_bridge {
+	const struct sim_bridge_host *host;
+	enum mode                     mode;
+	long                          delay_us; /* slow: per message; late: before the answer */
+	long                          every;    /* misbehave at every n-th message */
+	_Atomic uint64_t              count;
+	_Atomic int                   status;
+	struct late                   late;
+};
+
+static const struct sim_bridge_option options[] = {
+	{ "mode", "count", "count, slow, fail, crash, hang, late or twice" },
+	{ "delay_us", "10000", "slow and late: how long, in microseconds" },
+	{ "every", "1", "misbehave at every n-th message only" },
+	{ NULL, NULL, NULL },
+};
+
+static int null_reg(struct sim_bridge_registry *r)
+{
+	int e = r->add_publisher(r->ctx, "*", "nothing");
+
+	return e < 0 ? e : r->add_subscriber(r->ctx, "*", "nothing");
+}
+
+static void pause_us(long us)
+{
+	struct timespec t = { .tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000 };
+
+	while (nanosleep(&t, &t) < 0 && errno == EINTR)
+		continue;
+}
+
+static struct sim_task *late_next(struct late *l)
+{
+	struct sim_task *t = NULL;
+
+	pthread_mutex_lock(&l->lock);
+	while (!l->n && !l->stop)
+		pthread_cond_wait(&l->changed, &l->lock);
+	if (l->n) {
+		t = l->task[l->head];
+		l->head = (l->head + 1) % LATE_MAX;
+		l->n--;
+	}
+	pthread_mutex_unlock(&l->lock);
+	return t;
+}
+
+static void *late_main(void *arg)
+{
+	struct sim_bridge *b = arg;
+	struct sim_task *t;
+
+	while ((t = late_next(&b->late))) {
+		pause_us(b->delay_us);
+		b->host->complete(b->host->ctx, t, 0);
+		if (b->mode == MODE_TWICE)
+			b->host->complete(b->host->ctx, t, 0);
+	}
+	return NULL;
+}
+
+static int late_push(struct sim_bridge *b, struct sim_task *task)
+{
+	struct late *l = &b->late;
+	int r = 1;
+
+	pthread_mutex_lock(&l->lock);
+	if (l->n == LATE_MAX)
+		r = -ENOBUFS;
+	else
+		l->task[(l->head + l->n++) % LATE_MAX] = task;
+	pthread_cond_signal(&l->changed);
+	pthread_mutex_unlock(&l->lock);
+	return r;
+}
+
+static int read_number(const struct sim_bridge_host *host, const char *name, long min, long *ret)
+{
+	const char *text = host->option(host->ctx, name);
+	char *end;
+	long v;
+
+	errno = 0;
+	v = text ? strtol(text, &end, 10) : -1;
+	if (!text || !*text || *end || errno || v < min) {
+		host->log(host->ctx, 0, "options.%s: \"%s\" is not a number of at least %ld", name, text ? text : "", min);
+		return -EINVAL;
+	}
+	*ret = v;
+	return 0;
+}
+
+static int read_mode(const struct sim_bridge_host *host, enum mode *ret)
+{
+	const char *text = host->option(host->ctx, "mode");
+
+	for (int i = 0; text && i < MODES; i++)
+		if (!strcmp(text, mode_names[i])) {
+			*ret = (enum mode)i;
+			return 0;
+		}
+	host->log(host->ctx, 0, "options.mode: \"%s\" is not one of count, slow, fail, crash, hang, late, twice",
+		  text ? text : "");
+	return -EINVAL;
+}
+
+static int null_create(const struct sim_bridge_host *host, struct sim_bridge **ret)
+{
+	struct sim_bridge *b = calloc(1, sizeof(*b));
+	int r = b ? 0 : -ENOMEM;
+
+	if (r || (r = read_mode(host, &b->mode)) || (r = read_number(host, "delay_us", 0, &b->delay_us)) ||
+	    (r = read_number(host, "every", 1, &b->every)))
+		goto err;
+	b->host = host;
+	pthread_mutex_init(&b->late.lock, NULL);
+	pthread_cond_init(&b->late.changed, NULL);
+	r = -pthread_create(&b->late.thread, NULL, late_main, b);
+	if (r)
+		goto err;
+	*ret = b;
+	return 0;
+err:
+	free(b);
+	return r;
+}
+
+static int null_connect(struct sim_bridge *b, const char *connection)
+{
+	enum sim_bridge_status s = strcmp(connection, "away") ? SIM_BRIDGE_CONNECTED : SIM_BRIDGE_CONNECTING;
+
+	if (!strcmp(connection, "refuse"))
+		return -EINVAL;
+	atomic_store(&b->status, (int)s);
+	b->host->status(b->host->ctx, s, mode_names[b->mode]);
+	return 0;
+}
+
+static void null_disconnect(struct sim_bridge *b)
+{
+	atomic_store(&b->status, SIM_BRIDGE_DISCONNECTED);
+	b->host->status(b->host->ctx, SIM_BRIDGE_DISCONNECTED, "");
+}
+
+static enum sim_bridge_status null_status(const struct sim_bridge *b)
+{
+	return (enum sim_bridge_status)atomic_load(&b->status);
+}
+
+/* Nothing to keep per channel: the bridge itself stands for all topics. */
+static int null_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret)
+{
+	(void)ch;
+	*ret = (struct sim_bridge_topic *)(void *)b;
+	return 0;
+}
+
+static void null_close(struct sim_bridge *b, struct sim_bridge_topic *t)
+{
+	(void)b;
+	(void)t;
+}
+
+static int misbehave(struct sim_bridge *b, struct sim_task *task)
+{
+	switch (b->mode) {
+	case MODE_SLOW:
+		pause_us(b->delay_us);
+		return 0;
+	case MODE_FAIL:
+		return -EIO;
+	case MODE_CRASH:
+		raise(SIGKILL);
+		return 0;
+	case MODE_HANG:
+		for (;;)
+			pause();
+	case MODE_LATE:
+	case MODE_TWICE:
+		return late_push(b, task);
+	case MODE_COUNT:
+	case MODES:
+		break;
+	}
+	return 0;
+}
+
+static int null_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_slot *slot, struct sim_task *task)
+{
+	uint64_t n = atomic_fetch_add_explicit(&b->count, 1, memory_order_relaxed) + 1;
+
+	(void)t;
+	(void)slot;
+	if (b->mode == MODE_COUNT || n % (uint64_t)b->every)
+		return 0;
+	return misbehave(b, task);
+}
+
+static void null_destroy(struct sim_bridge *b)
+{
+	pthread_mutex_lock(&b->late.lock);
+	b->late.stop = 1;
+	pthread_cond_signal(&b->late.changed);
+	pthread_mutex_unlock(&b->late.lock);
+	pthread_join(b->late.thread, NULL);
+	pthread_cond_destroy(&b->late.changed);
+	pthread_mutex_destroy(&b->late.lock);
+	free(b);
+}
+
+SIM_API const struct sim_bridge_ops *sim_bridge_plugin(void);
+
+const struct sim_bridge_ops *sim_bridge_plugin(void)
+{
+	static const struct sim_bridge_ops ops = {
+		.abi = SIM_BRIDGE_ABI,
+		.size = sizeof(ops),
+		.name = "null",
+		.type = "counts and discards",
+		.options = options,
+		.reg = null_reg,
+		.create = null_create,
+		.connect = null_connect,
+		.disconnect = null_disconnect,
+		.status = null_status,
+		.open = null_open,
+		.close = null_close,
+		.publish = null_publish,
+		.destroy = null_destroy,
+	};
+
+	return &ops;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* clock: what time it is, who drives it, and how to stop, step, scale and switch it. Thread: main. */
+#include <stdio.h>
+
+#include "simctl.h"
+#include "timeutil.h"
+
+static void print_driver(const json_t *k)
+{
+	json_t *d = json_object_get(k, "driver");
+
+	if (json_is_object(d))
+		printf("driver:     %s (pid %.0f)\n", json_text(d, "client"), json_num(d, "pid"));
+	else if (json_is_true(json_object_get(k, "driven")))
+		printf("driver:     none%s\n", json_is_true(json_object_get(k, "driver_lost")) ? ": it was lost, time holds" : " yet");
+}
+
+static void print_clock(const json_t *k)
+{
+	json_t *late = json_object_get(k, "lateness_ns");
+	char stamp[DUR_FORMAT_MAX];
+	const char *state = json_is_true(json_object_get(k, "stepping")) ? "stepping"
+			    : json_is_true(json_object_get(k, "paused")) ? "paused" : "running";
+
+	printf("time:       %s s\n", stamp_format(json_integer_value(json_object_get(k, "sim_ns")), stamp));
+	printf("source:     %s, %s\n", json_text(k, "source"), json_is_true(json_object_get(k, "driven")) ? "driven" : "wall-driven");
+	printf("state:      %s%s\n", state, json_is_true(json_object_get(k, "started")) ? "" : ", not started");
+	printf("scale:      %g (real-time factor %.3f)\n", json_num(k, "scale"), json_num(k, "real_time_factor"));
+	printf("generation: %.0f\n", json_num(k, "clock_generation"));
+	print_driver(k);
+	printf("/clock:     %.0f Hz wanted, %.0f published, %.0f missed; late by %.1f us (p99 %.1f, max %.1f)\n",
+	       json_num(k, "rate_hz"), json_num(k, "published"), json_num(k, "missed"), json_num(late, "p50") / 1e3,
+	       json_num(late, "p99") / 1e3, json_num(late, "max") / 1e3);
+}
+
+/* All clock methods answer with the clock as it then is. Takes params. */
+static int clock_call(struct ctl *c, const char *method, json_t *params)
+{
+	json_t *reply = ctl_call(c, method, params), *k = json_object_get(reply, "clock");
+
+	json_decref(params);
+	if (!reply)
+		return 1;
+	if (c->a.json)
+		ctl_print_json(c, k);
+	else
+		print_clock(k);
+	json_decref(reply);
+	return 0;
+}
+
+int cmd_clock_status(struct ctl *c)
+{
+	int r;
+
+	do
+		r = clock_call(c, "io.simd.Control.GetClock", NULL);
+	while (!r && c->a.watch && ctl_pause(NS_PER_S));
+	return r;
+}
+
+int cmd_clock_pause(struct ctl *c)
+{
+	return clock_call(c, "io.simd.Control.PauseClock", NULL);
+}
+
+int cmd_clock_resume(struct ctl *c)
+{
+	return clock_call(c, "io.simd.Control.ResumeClock", NULL);
+}
+
+int cmd_clock_step(struct ctl *c)
+{
+	return clock_call(c, "io.simd.Control.StepClock", json_pack("{s:I}", "dur_ns", (json_int_t)c->a.step_dur_ns));
+}
+
+int cmd_clock_scale(struct ctl *c)
+{
+	return clock_call(c, "io.simd.Control.SetScale", json_pack("{s:f}", "scale", c->a.scale));
+}
+
+int cmd_clock_source(struct ctl *c)
+{
+	return clock_call(c, "io.simd.Control.SetSource",
+			  json_pack("{s:s, s:b}", "source", c->a.source, "continue", (int)c->a.cont));
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * doctor: what keeps this machine from running simd well, each finding with what to do. It works without simd.
+ * Exit code: 0 all well, 1 something is broken (warnings alone leave it 0). Thread: main.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "err.h"
+#include "fd.h"
+#include "simctl.h"
+
+#define ROUDI_SOCKET "/tmp/roudi"
+#define SHM_MGMT     "/dev/shm/iceoryx_mgmt"
+
+enum grade { FINE, WARN, BAD };
+
+struct doctor {
+	json_t *findings;
+	int     bad;
+};
+
+static void find(struct doctor *d, const char *check, enum grade g, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+static void find(struct doctor *d, const char *check, enum grade g, const char *fmt, ...)
+{
+	static const char *const names[] = { "ok", "warning", "error" };
+	char text[768];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	d->bad += g == BAD;
+	json_array_append_new(d->findings, json_pack("{s:s, s:s, s:s}", "check", check, "result", names[g], "text", text));
+}
+
+/* RouDi answers on a datagram socket of a fixed name: connecting tells who is there. */
+static int roudi_state(void)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX, .sun_path = ROUDI_SOCKET };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), r;
+
+	if (fd < 0)
+		return -errno;
+	r = connect(fd, (struct sockaddr *)&a, sizeof(a)) < 0 ? -errno : 0;
+	close(fd);
+	return r;
+}
+
+static void check_roudi(struct doctor *d, int state)
+{
+	if (!state)
+		find(d, "roudi", FINE, "iox-roudi answers");
+	else if (state == -ENOENT)
+		find(d, "roudi", FINE, "no iox-roudi runs; simd starts one");
+	else if (state == -ECONNREFUSED)
+		find(d, "roudi", WARN, "%s was left by an iox-roudi that is gone; the next one replaces it", ROUDI_SOCKET);
+	else if (state == -EACCES)
+		find(d, "roudi", BAD, "iox-roudi runs in a group that this user is not in: join that group (newgrp), or run as its user");
+	else
+		find(d, "roudi", BAD, "iox-roudi cannot be reached: %s", err_text(state));
+}
+
+static const char *find_program(const char *name, char *buf, size_t size)
+{
+	const char *path = getenv("PATH");
+
+	while (path && *path) {
+		size_t n = strcspn(path, ":");
+
+		snprintf(buf, size, "%.*s/%s", (int)n, path, name);
+		if (access(buf, X_OK) == 0)
+			return buf;
+		path += n + (path[n] == ':');
+	}
+	return NULL;
+}
+
+static void check_programs(struct doctor *d)
+{
+	char buf[4096];
+	const char *p = find_program("iox-roudi", buf, sizeof(buf));
+
+	if (p)
+		find(d, "iceoryx", FINE, "%s", p);
+	else
+		find(d, "iceoryx", BAD, "iox-roudi is not installed: apt-get install iceoryx");
+}
+
+static void check_shm(struct doctor *d)
+{
+	struct statvfs v;
+	double total, room;
+
+	if (statvfs("/dev/shm", &v) < 0) {
+		find(d, "shm", BAD, "/dev/shm: %s: shared memory needs a tmpfs mounted there", err_text(-errno));
+		return;
+	}
+	total = (double)v.f_blocks * (double)v.f_frsize / 1048576;
+	room = (double)v.f_bavail * (double)v.f_frsize / 1048576;
+	if (room < 256)
+		find(d, "shm", BAD, "/dev/shm has %.0f of %.0f MiB free, the smallest data plane needs 256: "
+		     "mount -o remount,size=2g /dev/shm", room, total);
+	else
+		find(d, "shm", FINE, "/dev/shm has %.0f of %.0f MiB free", room, total);
+}
+
+static void check_stale(struct doctor *d, int roudi)
+{
+	if (roudi && access(SHM_MGMT, F_OK) == 0)
+		find(d, "stale", WARN, "%s is left of an iox-roudi that is gone; simd removes it at its start", SHM_MGMT);
+	else
+		find(d, "stale", FINE, "no shared memory is left behind");
+}
+
+static void check_group(struct doctor *d, int roudi)
+{
+	struct stat st;
+	struct group *g;
+
+	if (roudi || stat(ROUDI_SOCKET, &st) < 0)
+		return;
+	g = getgrgid(st.st_gid);
+	if (st.st_gid == getegid())
+		find(d, "group", FINE, "this user's primary group is iox-roudi's (%s)", g ? g->gr_name : "?");
+	else
+		find(d, "group", geteuid() == 0 ? WARN : BAD, "iox-roudi runs in group %s, which is not the primary group here: newgrp %s",
+		     g ? g->gr_name : "?", g ? g->gr_name : "GROUP");
+}
+
+static void check_limits(struct doctor *d)
+{
+	struct rlimit rt = { 0 }, files = { 0 };
+
+	getrlimit(RLIMIT_RTPRIO, &rt);
+	getrlimit(RLIMIT_NOFILE, &files);
+	if (rt.rlim_cur == 0 && geteuid() != 0)
+		find(d, "realtime", WARN, "no real-time priority is allowed (ulimit -r): the clock thread runs as an ordinary one");
+	else
+		find(d, "realtime", FINE, "real-time priority is allowed");
+	if (files.rlim_cur < 1024)
+		find(d, "files", WARN, "only %llu descriptors a process: ulimit -n 1024", (unsigned long long)files.rlim_cur);
+	else
+		find(d, "files", FINE, "%llu descriptors a process", (unsigned long long)files.rlim_cur);
+}
+
+static void check_bridges(struct doctor *d, struct ctl *c)
+{
+	json_t *reply = ctl_call(c, "io.simd.Control.ListBridges", NULL), *b;
+	size_t i;
+
+	json_array_foreach(json_object_get(reply, "bridges"), i, b)
+		find(d, "bridge", strcmp(json_text(b, "status"), "connected") ? WARN : FINE, "%s: %s%s%s", json_text(b, "name"),
+		     json_text(b, "status"), *json_text(b, "detail") ? ": " : "", json_text(b, "detail"));
+	json_decref(reply);
+}
+
+static void check_simd(struct doctor *d, struct ctl *c)
+{
+	struct sim_client_options o = { .size = sizeof(o), .name = "simctl", .socket = c->a.socket,
+					.flags = SIM_CLIENT_NO_DATA | SIM_CLIENT_NO_THREAD };
+	json_t *info;
+	int r = sim_connect(&o, &c->client);
+
+	if (r < 0) {
+		find(d, "simd", r == -ENOENT || r == -ECONNREFUSED ? WARN : BAD, "%s", sim_why());
+		return;
+	}
+	info = ctl_call(c, "io.simd.Control.GetInfo", NULL);
+	find(d, "simd", FINE, "simd %s, pid %.0f, runtime %s, %.0f channels, %.0f clients", json_text(info, "version"),
+	     json_num(info, "pid"), json_text(info, "runtime"), json_num(info, "channels"), json_num(info, "clients"));
+	if (strcmp(json_text(info, "version"), sim_version()))
+		find(d, "versions", WARN, "simd is %s, this simctl's library is %s: install both from one build",
+		     json_text(info, "version"), sim_version());
+	else
+		find(d, "versions", FINE, "simd and library are %s", sim_version());
+	json_decref(info);
+	check_bridges(d, c);
+}
+
+static void print_findings(const struct doctor *d)
+{
+	json_t *f;
+	size_t i;
+
+	json_array_foreach(d->findings, i, f)
+		printf("%-8s %-9s %s\n", json_text(f, "result"), json_text(f, "check"), json_text(f, "text"));
+}
+
+int cmd_doctor(struct ctl *c)
+{
+	struct doctor d = { .findings = json_array() };
+	int roudi = roudi_state();
+
+	check_programs(&d);
+	check_roudi(&d, roudi);
+	check_shm(&d);
+	check_stale(&d, roudi);
+	check_group(&d, roudi);
+	check_limits(&d);
+	check_simd(&d, c);
+	if (c->a.json) {
+		json_t *all = json_pack("{s:o, s:b}", "findings", d.findings, "healthy", d.bad == 0);
+
+		ctl_print_json(c, all);
+		json_decref(all);
+	} else {
+		print_findings(&d);
+		json_decref(d.findings);
+	}
+	return d.bad ? 1 : 0;
+}

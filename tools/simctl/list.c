@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Channels, bridges, clients: what is there and how it flows. Thread: main. */
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "simctl.h"
+
+static double sum_drops(const json_t *channel)
+{
+	const char *key;
+	json_t *v;
+	double n = 0;
+
+	json_object_foreach(json_object_get(channel, "drops"), key, v)
+		n += json_number_value(v);
+	return n;
+}
+
+static bool wanted(const struct ctl *c, const json_t *ch)
+{
+	return (!c->a.type || !fnmatch(c->a.type, json_text(ch, "type"), 0)) &&
+	       (!c->a.channel || !fnmatch(c->a.channel, json_text(ch, "name"), 0));
+}
+
+static void add_channel(struct table *t, const json_t *ch)
+{
+	json_t *age = json_object_get(ch, "age_ms");
+
+	table_cell(t, false, "%s", json_text(ch, "name"));
+	table_cell(t, false, "%s", json_text(ch, "type"));
+	table_cell(t, true, "%.1f", json_num(ch, "hz"));
+	table_cell(t, true, "%.2f", json_num(ch, "bytes_per_s") / 1e6);
+	table_cell(t, true, "%zu", json_array_size(json_object_get(ch, "publishers")));
+	table_cell(t, true, "%zu", json_array_size(json_object_get(ch, "subscribers")));
+	table_cell(t, true, "%zu", json_array_size(json_object_get(ch, "bridges")));
+	table_cell(t, true, "%.0f", sum_drops(ch));
+	if (json_is_number(age))
+		table_cell(t, true, "%.3f s", json_number_value(age) / 1e3);
+	else
+		table_cell(t, true, "never");
+}
+
+static void print_channels(const struct ctl *c, const json_t *reply)
+{
+	static const char *const head[] = { "CHANNEL", "TYPE", "HZ", "MB/S", "PUBS", "SUBS", "BRIDGES", "DROPS", "AGE" };
+	struct table *t = table_create(9);
+	json_t *ch;
+	size_t i;
+
+	for (i = 0; i < 9; i++)
+		table_cell(t, i > 1, "%s", head[i]);
+	json_array_foreach(json_object_get(reply, "channels"), i, ch)
+		if (wanted(c, ch))
+			add_channel(t, ch);
+	table_print(t);
+	table_destroy(t);
+}
+
+static void print_names(const struct ctl *c, const json_t *reply, const char *list)
+{
+	json_t *item;
+	size_t i;
+
+	json_array_foreach(json_object_get(reply, list), i, item)
+		if (wanted(c, item))
+			puts(json_text(item, "name"));
+}
+
+/* Channels that --type or the pattern leave out are taken out of the JSON too. */
+static void filter(const struct ctl *c, json_t *reply)
+{
+	json_t *list = json_object_get(reply, "channels");
+
+	for (size_t i = json_array_size(list); i-- > 0;)
+		if (!wanted(c, json_array_get(list, i)))
+			json_array_remove(list, i);
+}
+
+static int list_once(struct ctl *c)
+{
+	json_t *reply = ctl_call(c, "io.simd.Control.ListChannels", NULL);
+
+	if (!reply)
+		return 1;
+	filter(c, reply);
+	if (c->a.json)
+		ctl_print_json(c, reply);
+	else if (c->a.names)
+		print_names(c, reply, "channels");
+	else
+		print_channels(c, reply);
+	json_decref(reply);
+	return 0;
+}
+
+/* Once, or every second with --watch: a screen that is redrawn, or block after block where it is no terminal. */
+static int repeat(struct ctl *c, int (*once)(struct ctl *c))
+{
+	int r;
+
+	do {
+		if (c->a.watch && !c->a.json && isatty(STDOUT_FILENO))
+			fputs("\033[H\033[2J", stdout);
+		r = once(c);
+	} while (!r && c->a.watch && ctl_pause(1000000000));
+	return r;
+}
+
+int cmd_list(struct ctl *c)
+{
+	return repeat(c, list_once);
+}
+
+static void print_endpoints(const char *what, const json_t *list)
+{
+	json_t *e;
+	size_t i;
+
+	printf("%s: %zu\n", what, json_array_size(list));
+	json_array_foreach(list, i, e)
+		printf("  %s (pid %.0f, uid %.0f)\n", json_text(e, "client"), json_num(e, "pid"), json_num(e, "uid"));
+}
+
+static void print_drops(const json_t *ch)
+{
+	const char *key;
+	json_t *v;
+
+	json_object_foreach(json_object_get(ch, "drops"), key, v)
+		if (json_number_value(v) > 0)
+			printf("  dropped, %s: %.0f\n", key, json_number_value(v));
+}
+
+static void print_fields(const json_t *type)
+{
+	json_t *f;
+	size_t i;
+
+	json_array_foreach(json_object_get(type, "fields"), i, f) {
+		const char *unit = json_text(f, "unit");
+
+		printf("  %s%s%s%s\n", json_text(f, "name"), *unit ? " [" : "", unit, *unit ? "]" : "");
+	}
+}
+
+static void print_info(const json_t *reply)
+{
+	json_t *ch = json_object_get(reply, "channel"), *b;
+	size_t i;
+
+	printf("%s: %s (hash %s)\n", json_text(ch, "name"), json_text(ch, "type"), json_text(ch, "hash"));
+	printf("rate: %.1f Hz, %.2f MB/s; %.0f messages, %.0f bytes\n", json_num(ch, "hz"), json_num(ch, "bytes_per_s") / 1e6,
+	       json_num(ch, "messages"), json_num(ch, "bytes"));
+	print_drops(ch);
+	printf("window: %.0f messages in flight; slots of %.0f bytes, messages up to %.0f\n", json_num(ch, "window"),
+	       json_num(ch, "slot_size"), json_num(ch, "max_body"));
+	print_endpoints("publishers", json_object_get(ch, "publishers"));
+	print_endpoints("subscribers", json_object_get(ch, "subscribers"));
+	printf("bridges:");
+	json_array_foreach(json_object_get(ch, "bridges"), i, b)
+		printf(" %s", json_string_value(b));
+	printf("%s\nfields:\n", i ? "" : " none");
+	print_fields(json_object_get(reply, "type"));
+}
+
+int cmd_info(struct ctl *c)
+{
+	json_t *params = json_pack("{s:s}", "name", c->a.channel);
+	json_t *reply = ctl_call(c, "io.simd.Control.GetChannel", params);
+
+	json_decref(params);
+	if (!reply)
+		return 1;
+	if (c->a.json)
+		return ctl_put(c, reply);
+	print_info(reply);
+	json_decref(reply);
+	return 0;
+}
+
+static void add_bridge(struct table *t, const json_t *b)
+{
+	static const char *const keys[] = { "queued", "held", "sent", "failed", "dropped", "restarts" };
+
+	table_cell(t, false, "%s", json_text(b, "name"));
+	table_cell(t, false, "%s", json_text(b, "type"));
+	table_cell(t, true, "%.0f", json_num(b, "pid"));
+	table_cell(t, false, "%s", json_text(b, "status"));
+	table_cell(t, true, "%.0f", json_num(b, "lanes"));
+	for (unsigned i = 0; i < 6; i++)
+		table_cell(t, true, "%.0f", json_num(b, keys[i]));
+	table_cell(t, false, "%s", json_text(b, "detail"));
+}
+
+static void print_bridges(const json_t *reply)
+{
+	static const char *const head[] = { "BRIDGE", "TYPE", "PID", "STATUS", "LANES", "QUEUED", "HELD", "SENT", "FAILED",
+					    "DROPPED", "RESTARTS", "DETAIL" };
+	struct table *t = table_create(12);
+	json_t *b;
+	size_t i;
+
+	for (i = 0; i < 12; i++)
+		table_cell(t, i != 0 && i != 1 && i != 3 && i != 11, "%s", head[i]);
+	json_array_foreach(json_object_get(reply, "bridges"), i, b)
+		add_bridge(t, b);
+	table_print(t);
+	table_destroy(t);
+}
+
+static int bridges_once(struct ctl *c)
+{
+	json_t *reply = ctl_call(c, "io.simd.Control.ListBridges", NULL);
+
+	if (!reply)
+		return 1;
+	if (c->a.json)
+		ctl_print_json(c, reply);
+	else if (c->a.names)
+		print_names(c, reply, "bridges");
+	else
+		print_bridges(reply);
+	json_decref(reply);
+	return 0;
+}
+
+int cmd_bridge_list(struct ctl *c)
+{
+	return repeat(c, bridges_once);
+}
+
+static json_t *find_bridge(const json_t *reply, const char *name)
+{
+	json_t *b;
+	size_t i;
+
+	json_array_foreach(json_object_get(reply, "bridges"), i, b)
+		if (!strcmp(json_text(b, "name"), name))
+			return b;
+	return NULL;
+}
+
+int cmd_bridge_info(struct ctl *c)
+{
+	json_t *reply = ctl_call(c, "io.simd.Control.ListBridges", NULL), *b;
+	int r = 1;
+
+	if (!reply)
+		return 1;
+	b = find_bridge(reply, c->a.bridge);
+	if (b) {
+		json_dumpf(b, stdout, c->a.json && !c->a.pretty ? JSON_COMPACT : JSON_INDENT(2));
+		putchar('\n');
+		r = 0;
+	} else {
+		fprintf(stderr, "simctl: no bridge is called \"%s\"; `simctl bridge list` shows those there are\n", c->a.bridge);
+	}
+	json_decref(reply);
+	return r;
+}
+
+int cmd_bridge_restart(struct ctl *c)
+{
+	json_t *params = json_pack("{s:s}", "name", c->a.bridge);
+	json_t *reply = ctl_call(c, "io.simd.Control.RestartBridge", params);
+
+	json_decref(params);
+	if (!reply)
+		return 1;
+	if (c->a.json)
+		return ctl_put(c, reply);
+	json_decref(reply);
+	return 0;
+}
+
+static void print_clients(const json_t *reply)
+{
+	static const char *const head[] = { "ID", "NAME", "ROLE", "PID", "UID", "PUBS", "SUBS", "EXE" };
+	struct table *t = table_create(8);
+	json_t *k;
+	size_t i;
+
+	for (i = 0; i < 8; i++)
+		table_cell(t, i != 1 && i != 2 && i != 7, "%s", head[i]);
+	json_array_foreach(json_object_get(reply, "clients"), i, k) {
+		table_cell(t, true, "%.0f", json_num(k, "id"));
+		table_cell(t, false, "%s", json_text(k, "name"));
+		table_cell(t, false, "%s", json_text(k, "role"));
+		table_cell(t, true, "%.0f", json_num(k, "pid"));
+		table_cell(t, true, "%.0f", json_num(k, "uid"));
+		table_cell(t, true, "%.0f", json_num(k, "publishers"));
+		table_cell(t, true, "%.0f", json_num(k, "subscribers"));
+		table_cell(t, false, "%s", json_text(k, "exe"));
+	}
+	table_print(t);
+	table_destroy(t);
+}
+
+int cmd_clients(struct ctl *c)
+{
+	json_t *reply = ctl_call(c, "io.simd.Control.ListClients", NULL);
+
+	if (!reply || c->a.json)
+		return ctl_put(c, reply);
+	print_clients(reply);
+	json_decref(reply);
+	return 0;
+}
