@@ -47,6 +47,7 @@ int cmd_bridge_restart(struct ctl *c);
 int cmd_clients(struct ctl *c);
 int cmd_config(struct ctl *c);
 int cmd_dispatch(struct ctl *c);
+int cmd_summary(struct ctl *c);
 int cmd_doctor(struct ctl *c);
 int cmd_shutdown(struct ctl *c);
 int cmd_version(struct ctl *c);

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The orchestrator: starts simd, runs cases, prints and writes build/bench.json. Thread: main. */
+#include "bench.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <sim/client.h>
+
+#include "err.h"
+#include "fd.h"
+#include "opt.h"
+#include "timeutil.h"
+
+static const struct bench_case *const cases[] = { &bench_time, &bench_handover, &bench_overhead, &bench_first, &bench_cpu,
+						  &bench_reattach };
+
+/* ---- statistics ---- */
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+double bench_percentile(double *v, unsigned n, double p)
+{
+	if (!n)
+		return NAN;
+	qsort(v, n, sizeof(*v), by_value);
+	return v[(unsigned)((n - 1) * p)];
+}
+
+double bench_median(double *v, unsigned n)
+{
+	return bench_percentile(v, n, 0.5);
+}
+
+static double ratio_of(enum bench_form form, struct bench_pair p)
+{
+	return form == BENCH_TIMES ? p.reference / p.ours : p.ours / p.reference;
+}
+
+/* Largest over smallest of the references: above two, the floor itself was not quiet. */
+static double spread_of(const double *v, unsigned n)
+{
+	double lo = INFINITY, hi = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		lo = fmin(lo, v[i]);
+		hi = fmax(hi, v[i]);
+	}
+	return lo > 0 ? hi / lo : NAN;
+}
+
+static struct bench_result *add_result(struct bench *b)
+{
+	if (b->n == b->cap) {
+		b->cap = b->cap ? b->cap * 2 : 32;
+		b->results = realloc(b->results, b->cap * sizeof(*b->results));
+		if (!b->results)
+			abort();
+	}
+	memset(&b->results[b->n], 0, sizeof(*b->results));
+	return &b->results[b->n++];
+}
+
+static void print_result(const struct bench_result *r)
+{
+	printf("%-26s %12.4g %-6s", r->name, r->value, r->unit);
+	if (r->has_reference)
+		printf(" %-28s %12.4g  ratio %8.4g", r->against, r->reference, r->ratio);
+	if (r->has_bar)
+		printf("  bar %s %.4g %s", r->upper ? "<=" : ">=", r->bar,
+		       (r->upper ? r->ratio <= r->bar : r->ratio >= r->bar) ? "met" : "MISSED");
+	printf("  (%u runs, spread %.2f)%s%s\n", r->runs, r->spread, *r->note ? " " : "", r->note);
+	fflush(stdout);
+}
+
+void bench_report(struct bench *b, const char *name, const char *unit, const char *against, enum bench_form form,
+		  const struct bench_pair *pairs, unsigned n, double bar)
+{
+	double ours[BENCH_PAIRS_MAX], refs[BENCH_PAIRS_MAX], ratios[BENCH_PAIRS_MAX];
+	struct bench_result *r = add_result(b);
+
+	for (unsigned i = 0; i < n; i++) {
+		ours[i] = pairs[i].ours;
+		refs[i] = pairs[i].reference;
+		ratios[i] = form == BENCH_VALUE ? pairs[i].ours : ratio_of(form, pairs[i]);
+	}
+	snprintf(r->name, sizeof(r->name), "%s", name);
+	snprintf(r->unit, sizeof(r->unit), "%s", unit);
+	snprintf(r->against, sizeof(r->against), "%s", against ? against : "");
+	r->has_reference = form != BENCH_VALUE;
+	r->has_bar = bar > 0 || (form == BENCH_VALUE && bar == 0 && against);
+	r->upper = form == BENCH_COST || form == BENCH_VALUE;
+	r->bar = bar;
+	r->runs = n;
+	r->spread = spread_of(ratios, n);
+	if (r->has_reference && spread_of(refs, n) > 2)
+		snprintf(r->note, sizeof(r->note), "the reference itself spreads %.1f-fold: not a quiet run", spread_of(refs, n));
+	r->value = bench_median(ours, n);
+	r->reference = r->has_reference ? bench_median(refs, n) : 0;
+	r->ratio = bench_median(ratios, n);
+	print_result(r);
+}
+
+unsigned bench_runs(const struct bench *b, unsigned full)
+{
+	return b->smoke ? 1 : full;
+}
+
+/* ---- tools ---- */
+
+void bench_pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET((size_t)cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set) < 0 && errno != EINVAL)
+		perror("bench: pinning");
+}
+
+void *bench_arena(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	if (p == MAP_FAILED) {
+		perror("bench: arena");
+		exit(1);
+	}
+	return p;
+}
+
+void bench_arena_free(void *arena, size_t size)
+{
+	munmap(arena, size);
+}
+
+pid_t bench_fork(int (*fn)(void *arg), void *arg)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	_exit(fn(arg));
+}
+
+int bench_wait(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -1;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+int64_t bench_cpu_ns(pid_t pid)
+{
+	char path[300];
+	struct dirent *e;
+	int64_t sum = 0;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	d = opendir(path);
+	while (d && (e = readdir(d))) {
+		long long ns = 0;
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/%d/task/%s/schedstat", (int)pid, e->d_name);
+		f = *e->d_name == '.' ? NULL : fopen(path, "r");
+		if (f && fscanf(f, "%lld", &ns) == 1)
+			sum += ns;
+		if (f)
+			fclose(f);
+	}
+	if (d)
+		closedir(d);
+	return sum;
+}
+
+int bench_call(struct bench *b, const char *method, const char *params, char **ret)
+{
+	struct sim_client_options o = { .size = sizeof(o), .name = "bench", .socket = b->socket,
+					.flags = SIM_CLIENT_NO_DATA | SIM_CLIENT_NO_THREAD };
+	struct sim_client *c;
+	char *reply = NULL;
+	int r = sim_connect(&o, &c);
+
+	if (r < 0)
+		return r;
+	r = sim_call(c, method, params, &reply);
+	sim_disconnect(c);
+	if (r >= 0 && ret)
+		*ret = reply;
+	else
+		free(reply);
+	return r;
+}
+
+/* ---- simd ---- */
+
+static const char bench_config[] =
+	"{\"TimeSource\":\"unity\",\"clock\":{\"rate_hz\":100},"
+	"\"pools\":[{\"size\":256,\"count\":4096},{\"size\":65536,\"count\":256},{\"size\":6815744,\"count\":24},"
+	"{\"size\":25296896,\"count\":16}],"
+	"\"rigs\":[{\"name\":\"bench\",\"bridges\":[{\"name\":\"null\",\"plugin\":\"null\",\"channels\":[\"/busy/*\"]}]}]}\n";
+
+static int start_simd(struct bench *b)
+{
+	static char socket[4200], config[4200], program[4200];
+	int64_t end = mono_now_ns() + 20 * NS_PER_S;
+
+	snprintf(socket, sizeof(socket), "%s/run/control", b->dir);
+	snprintf(config, sizeof(config), "%s/bench.json", b->dir);
+	snprintf(program, sizeof(program), "%s/simd", b->bin);
+	b->socket = socket;
+	if (fd_write_file(config, bench_config, sizeof(bench_config) - 1, 0644) < 0)
+		return -1;
+	b->simd_pid = fork();
+	if (!b->simd_pid) {
+		char run[4200];
+
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		snprintf(run, sizeof(run), "%s/run", b->dir);
+		execl(program, "simd", "--config", config, "--runtime-dir", run, (char *)NULL);
+		_exit(127);
+	}
+	while (bench_call(b, "io.simd.Control.GetInfo", "{}", NULL) < 0) { /* its readiness is what is waited for */
+		if (mono_now_ns() > end || waitpid(b->simd_pid, NULL, WNOHANG) > 0) {
+			fprintf(stderr, "bench: simd does not answer: %s\n", sim_why());
+			return -1;
+		}
+		usleep(20000);
+	}
+	return 0;
+}
+
+static void stop_simd(struct bench *b)
+{
+	if (b->simd_pid > 0 && kill(b->simd_pid, SIGTERM) == 0)
+		bench_wait(b->simd_pid);
+}
+
+/* ---- output ---- */
+
+static int write_json(const struct bench *b, const char *path)
+{
+	json_t *all = json_array();
+	int r;
+
+	for (unsigned i = 0; i < b->n; i++) {
+		const struct bench_result *x = &b->results[i];
+		json_t *j = json_pack("{s:s, s:s, s:f, s:i, s:f}", "name", x->name, "unit", x->unit, "value", x->value, "runs",
+				      (int)x->runs, "spread", isfinite(x->spread) ? x->spread : 0.0);
+
+		if (x->has_reference) {
+			json_object_set_new(j, "against", json_string(x->against));
+			json_object_set_new(j, "reference", json_real(x->reference));
+			json_object_set_new(j, "ratio", json_real(x->ratio));
+		}
+		if (x->has_bar)
+			json_object_set_new(j, "bar", json_real(x->bar));
+		if (*x->note)
+			json_object_set_new(j, "note", json_string(x->note));
+		json_array_append_new(all, j);
+	}
+	r = json_dump_file(all, path, JSON_INDENT(1));
+	json_decref(all);
+	return r;
+}
+
+struct args {
+	const char *only, *out, *dir, *bin;
+	bool        smoke;
+};
+
+static const struct opt options[] = {
+	{ .name = "only", .type = OPT_STRING, .off = offsetof(struct args, only), .metavar = "NAME,...",
+	  .help = "groups to run: time, handover, overhead, first, cpu, reattach" },
+	{ .name = "out", .type = OPT_STRING, .off = offsetof(struct args, out), .metavar = "FILE", .help = "where to write JSON" },
+	{ .name = "dir", .type = OPT_STRING, .off = offsetof(struct args, dir), .metavar = "DIR", .help = "scratch folder" },
+	{ .name = "bin", .type = OPT_STRING, .off = offsetof(struct args, bin), .metavar = "DIR", .help = "folder of the programs" },
+	{ .name = "smoke", .type = OPT_FLAG, .off = offsetof(struct args, smoke), .help = "one short repetition of each" },
+	{ 0 },
+};
+
+static const struct opt_program program = { .name = "bench", .section = 1, .summary = "measure, as ratios",
+					    .version = SIM_VERSION, .opts = options };
+
+static bool wanted(const char *only, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *p = only; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+		if (!strncmp(p, name, strcspn(p, ",")) || (strcspn(p, ",") > n && !strncmp(p, name, n) && p[n] == '_'))
+			return true;
+	return !only || !*only;
+}
+
+int main(int argc, char **argv)
+{
+	struct args a = { .out = "build/bench.json", .dir = "build/bench", .bin = "build/bin" };
+	struct bench b = { 0 };
+	int failed = 0;
+
+	opt_parse_or_exit(&program, argc, argv, &a);
+	signal(SIGPIPE, SIG_IGN);
+	b.dir = a.dir;
+	b.bin = a.bin;
+	b.smoke = a.smoke;
+	if (fd_mkdir_p(a.dir, 0755) < 0 || start_simd(&b) < 0) {
+		fprintf(stderr, "bench: %s\n", err_why());
+		stop_simd(&b);
+		return 1;
+	}
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		if (wanted(a.only, cases[i]->name) && cases[i]->run(&b) < 0) {
+			fprintf(stderr, "bench: %s could not be measured\n", cases[i]->name);
+			failed = 1;
+		}
+	stop_simd(&b);
+	if (write_json(&b, a.out) < 0)
+		failed = 1;
+	else
+		printf("written to %s\n", a.out);
+	free(b.results);
+	return failed;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reattach_ms: RouDi is killed under ten processes; until every one publishes and receives again. */
+#include <jansson.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <sim/sim.h>
+#include <sim/msg/Ultrasonic.h>
+
+#include "bench.h"
+#include "timeutil.h"
+
+#define PEERS 10
+
+struct peers {
+	struct bench *b;
+	_Atomic int   next, ready, failed, stop;
+	_Atomic uint32_t generation[PEERS]; /* of the newest message that each received */
+};
+
+static int exchange(struct peers *a, int me, struct sim_publisher *pub, struct sim_subscriber *sub)
+{
+	const struct sim_slot *slot;
+	struct sim_slot *loan;
+	bool told = false;
+
+	while (!atomic_load(&a->stop)) {
+		if (sim_loan(pub, 64, &loan) == 0 && sim_publish_local(pub, loan) < 0)
+			continue;
+		if (sim_wait(sub, 2 * NS_PER_MS) != 1)
+			continue;
+		while (sim_take(sub, &slot) == 0) {
+			atomic_store(&a->generation[me], slot->iox_generation);
+			sim_release(sub, slot);
+			if (!told)
+				atomic_fetch_add(&a->ready, 1);
+			told = true;
+		}
+	}
+	return 0;
+}
+
+static int peer_main(void *arg)
+{
+	struct peers *a = arg;
+	int me = atomic_fetch_add(&a->next, 1);
+	struct sim_client_options o = { .size = sizeof(o), .name = "peer", .socket = a->b->socket };
+	struct sim_publisher_options po = { .size = sizeof(po), .max_body = 64, .flags = SIM_PUB_LOCAL };
+	struct sim_publisher *pub;
+	struct sim_subscriber *sub;
+	struct sim_client *c;
+	char name[32];
+
+	snprintf(name, sizeof(name), "/peer/%d", me);
+	if (sim_connect(&o, &c) < 0 || sim_subscribe(c, name, NULL, NULL, &sub) < 0 ||
+	    sim_advertise(c, name, &sim_Ultrasonic_type, &po, &pub) < 0) {
+		fprintf(stderr, "bench: peer: %s\n", sim_why());
+		atomic_store(&a->failed, 1);
+		return 1;
+	}
+	exchange(a, me, pub, sub);
+	sim_disconnect(c);
+	return 0;
+}
+
+static bool all_beyond(struct peers *a, uint32_t generation)
+{
+	for (int i = 0; i < PEERS; i++)
+		if (atomic_load(&a->generation[i]) <= generation)
+			return false;
+	return true;
+}
+
+static int kill_roudi(struct bench *b)
+{
+	char *text = NULL;
+	json_t *info;
+	pid_t pid;
+
+	if (bench_call(b, "io.simd.Control.GetInfo", "{}", &text) < 0)
+		return -1;
+	info = json_loads(text, 0, NULL);
+	pid = (pid_t)json_integer_value(json_object_get(info, "roudi_pid"));
+	json_decref(info);
+	free(text);
+	return pid > 1 ? kill(pid, SIGKILL) : -1;
+}
+
+static int one_kill(struct bench *b, struct peers *a, double *ret_ms)
+{
+	uint32_t generation = atomic_load(&a->generation[0]);
+	int64_t start, end;
+
+	if (kill_roudi(b) < 0)
+		return -1;
+	start = mono_now_ns();
+	end = start + 20 * NS_PER_S;
+	while (!all_beyond(a, generation)) {
+		if (mono_now_ns() > end)
+			return -1;
+		usleep(1000);
+	}
+	*ret_ms = (double)(mono_now_ns() - start) / 1e6;
+	return 0;
+}
+
+static int run_reattach(struct bench *b)
+{
+	struct peers *a = bench_arena(sizeof(*a));
+	struct bench_pair pairs[BENCH_PAIRS_MAX];
+	unsigned n = bench_runs(b, 5);
+	pid_t pid[PEERS];
+	int r = 0;
+
+	a->b = b;
+	for (int i = 0; i < PEERS; i++)
+		pid[i] = bench_fork(peer_main, a);
+	while (atomic_load(&a->ready) < PEERS && !atomic_load(&a->failed))
+		usleep(10000);
+	for (unsigned i = 0; i < n && !r && !atomic_load(&a->failed); i++)
+		r = one_kill(b, a, &pairs[i].ours);
+	atomic_store(&a->stop, 1);
+	for (int i = 0; i < PEERS; i++)
+		r |= bench_wait(pid[i]);
+	if (!r)
+		bench_report(b, "reattach_ms", "ms", "", BENCH_VALUE, pairs, n, 2000);
+	bench_arena_free(a, sizeof(*a));
+	return r ? -1 : 0;
+}
+
+const struct bench_case bench_reattach = { "reattach", run_reattach };

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pair of link.h. Threads: one per process. */
+#include "link.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <sim/sim.h>
+#include <sim/msg/Ultrasonic.h>
+
+#include "raw_iox.h"
+#include "timeutil.h"
+
+const size_t link_sizes[LINK_CLASSES] = { 64, 6u << 20, 24u << 20 };
+
+#define SETTLE_NS 40000 /* from "about to wait" to the send: the receiver is asleep by then */
+#define RING_TIMEOUT_NS (10 * NS_PER_S)
+
+struct side { /* one process of the pair */
+	struct link_arena     *a;
+	const struct link_pair *p;
+	struct sim_client     *client;
+	struct sim_publisher  *pub[LINK_CLASSES];
+	struct sim_subscriber *sub[LINK_CLASSES], *spin[LINK_CLASSES];
+	struct raw_sender     *raw_pub;
+	struct raw_receiver   *raw_sub;
+};
+
+static void futex_wait(_Atomic uint32_t *word, uint32_t old)
+{
+	struct timespec t = { .tv_sec = 1 };
+
+	syscall(SYS_futex, word, FUTEX_WAIT, old, &t, NULL, 0);
+}
+
+static void futex_wake(_Atomic uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static void channel_name(char *buf, size_t size, const char *tag, unsigned class)
+{
+	snprintf(buf, size, "/bench/%s/%u", tag, class);
+}
+
+static int fail(struct side *s, const char *what)
+{
+	fprintf(stderr, "bench: %s: %s\n", what, sim_why());
+	atomic_store(&s->a->failed, 1);
+	return -1;
+}
+
+static int connect_side(struct side *s)
+{
+	struct sim_client_options o = { .size = sizeof(o), .name = "link", .socket = s->p->b->socket };
+
+	return sim_connect(&o, &s->client) < 0 ? fail(s, "connect") : 0;
+}
+
+static int64_t faults(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_THREAD, &u);
+	return u.ru_minflt + u.ru_majflt;
+}
+
+/* ---- sender ---- */
+
+static int make_publishers(struct side *s)
+{
+	char name[64];
+
+	for (unsigned i = 0; i < LINK_CLASSES; i++) {
+		struct sim_publisher_options o = { .size = sizeof(o), .max_body = link_sizes[i], .flags = SIM_PUB_LOCAL };
+
+		channel_name(name, sizeof(name), s->p->tag, i);
+		if (sim_advertise(s->client, name, &sim_Ultrasonic_type, &o, &s->pub[i]) < 0)
+			return fail(s, "advertise");
+		while (!sim_publisher_has_subscribers(s->pub[i]))
+			sched_yield();
+	}
+	if (s->p->raw) {
+		snprintf(name, sizeof(name), "link-%d", (int)getpid());
+		raw_attach(name);
+		s->raw_pub = raw_sender_create(s->p->tag);
+		while (!raw_sender_connected(s->raw_pub))
+			sched_yield();
+	}
+	return 0;
+}
+
+static int send_ours(struct side *s)
+{
+	struct sim_slot *slot;
+	struct sim_publisher *p = s->pub[s->a->size_class];
+
+	atomic_store_explicit(&s->a->sent_mono_ns, mono_now_ns(), memory_order_relaxed);
+	if (sim_loan(p, link_sizes[s->a->size_class], &slot) < 0)
+		return fail(s, "loan");
+	memset(sim_slot_body_mut(slot), 0, 16);
+	return sim_publish_local(p, slot) < 0 ? fail(s, "publish") : 0;
+}
+
+static int send_one(struct side *s)
+{
+	struct link_arena *a = s->a;
+
+	switch (a->mode) {
+	case LINK_FUTEX:
+		atomic_store_explicit(&a->sent_mono_ns, mono_now_ns(), memory_order_relaxed);
+		atomic_fetch_add(&a->word, 1);
+		futex_wake(&a->word);
+		return 0;
+	case LINK_RAW:
+		atomic_store_explicit(&a->sent_mono_ns, mono_now_ns(), memory_order_relaxed);
+		return raw_send(s->raw_pub, link_sizes[a->size_class] + sizeof(struct sim_slot));
+	default:
+		return send_ours(s);
+	}
+}
+
+static void send_paced(struct side *s)
+{
+	struct link_arena *a = s->a;
+
+	for (uint32_t i = 1; i <= a->count && !atomic_load(&a->failed); i++) {
+		int64_t until, f0;
+
+		while (atomic_load_explicit(&a->armed, memory_order_acquire) != i && !atomic_load(&a->failed))
+			continue;
+		until = mono_now_ns() + SETTLE_NS;
+		while (mono_now_ns() < until)
+			continue;
+		f0 = faults();
+		if (send_one(s) < 0)
+			return;
+		if (i == 1)
+			a->faults[0] = faults() - f0;
+		while (atomic_load_explicit(&a->acked, memory_order_acquire) != i && !atomic_load(&a->failed))
+			continue;
+	}
+}
+
+static void send_flood(struct side *s)
+{
+	struct link_arena *a = s->a;
+	int64_t start = mono_now_ns();
+
+	for (uint32_t i = 0; i < a->count; i++) {
+		int r = a->mode == LINK_RAW_RATE ? raw_send(s->raw_pub, 64 + sizeof(struct sim_slot)) : send_ours(s);
+
+		if (r < 0)
+			return;
+	}
+	a->elapsed_ns = mono_now_ns() - start;
+}
+
+/* ---- receiver ---- */
+
+static int make_subscribers(struct side *s)
+{
+	char name[64];
+
+	for (unsigned i = 0; i < LINK_CLASSES; i++) {
+		struct sim_subscriber_options o = { .size = sizeof(o), .depth = i ? 2 : 64 };
+
+		channel_name(name, sizeof(name), s->p->tag, i);
+		if (sim_subscribe(s->client, name, &sim_Ultrasonic_type, &o, &s->sub[i]) < 0)
+			return fail(s, "subscribe");
+		o.spin_dur_ns = NS_PER_S;
+		if (i == 0 && sim_subscribe(s->client, name, &sim_Ultrasonic_type, &o, &s->spin[i]) < 0)
+			return fail(s, "subscribe");
+	}
+	if (s->p->raw) {
+		snprintf(name, sizeof(name), "link-%d", (int)getpid());
+		raw_attach(name);
+		s->raw_sub = raw_receiver_create(s->p->tag);
+	}
+	return 0;
+}
+
+static int take_ours(struct side *s, struct sim_subscriber *sub, int64_t *ret_mono_ns)
+{
+	const struct sim_slot *slot;
+	int r;
+
+	while ((r = sim_wait(sub, RING_TIMEOUT_NS)) == 1 && (r = sim_take(sub, &slot)) == -EAGAIN)
+		continue;
+	if (r < 0)
+		return fail(s, "receive");
+	*ret_mono_ns = mono_now_ns();
+	return sim_release(sub, slot);
+}
+
+static void drain(struct sim_subscriber *sub)
+{
+	const struct sim_slot *slot;
+
+	while (sub && sim_take(sub, &slot) == 0)
+		sim_release(sub, slot);
+}
+
+static int receive_one(struct side *s, uint32_t i, int64_t *ret_mono_ns)
+{
+	struct link_arena *a = s->a;
+	const void *chunk;
+	uint32_t word = atomic_load(&a->word);
+
+	atomic_store_explicit(&a->armed, i, memory_order_release);
+	switch (a->mode) {
+	case LINK_FUTEX:
+		while (atomic_load(&a->word) == word && !atomic_load(&a->failed))
+			futex_wait(&a->word, word);
+		*ret_mono_ns = mono_now_ns();
+		return 0;
+	case LINK_RAW:
+		while (!raw_wait_take(s->raw_sub, &chunk))
+			if (atomic_load(&a->failed))
+				return -1;
+		*ret_mono_ns = mono_now_ns();
+		raw_release(s->raw_sub, chunk);
+		return 0;
+	default:
+		return take_ours(s, a->mode == LINK_SPIN ? s->spin[0] : s->sub[a->size_class], ret_mono_ns);
+	}
+}
+
+static void receive_paced(struct side *s)
+{
+	struct link_arena *a = s->a;
+	int64_t now = 0;
+
+	for (uint32_t i = 1; i <= a->count && !atomic_load(&a->failed); i++) {
+		int64_t f0 = faults();
+
+		if (receive_one(s, i, &now) < 0)
+			return;
+		if (i == 1)
+			a->faults[1] = faults() - f0;
+		a->sample[i - 1] = (double)(now - atomic_load_explicit(&a->sent_mono_ns, memory_order_relaxed));
+		drain(a->mode == LINK_SPIN ? s->sub[0] : a->size_class ? NULL : s->spin[0]);
+		atomic_store_explicit(&a->acked, i, memory_order_release);
+	}
+}
+
+static void receive_flood(struct side *s)
+{
+	struct link_arena *a = s->a;
+	const struct sim_slot *slot;
+	const void *chunk;
+
+	while (!atomic_load_explicit(&a->done[0], memory_order_acquire) ||
+	       atomic_load(&a->done[0]) != atomic_load(&a->command)) {
+		if (a->mode == LINK_RAW_RATE) {
+			while (raw_take(s->raw_sub, &chunk))
+				raw_release(s->raw_sub, chunk);
+		} else if (sim_wait(s->sub[0], 50 * NS_PER_MS) == 1) {
+			while (sim_take(s->sub[0], &slot) == 0)
+				sim_release(s->sub[0], slot);
+		}
+		if (a->mode == LINK_RAW_RATE && raw_wait_take(s->raw_sub, &chunk))
+			raw_release(s->raw_sub, chunk);
+	}
+	drain(s->sub[0]);
+	drain(s->spin[0]);
+}
+
+/* ---- both ---- */
+
+static bool is_flood(uint32_t mode)
+{
+	return mode == LINK_OURS_RATE || mode == LINK_RAW_RATE;
+}
+
+static int obey(struct side *s, unsigned who, void (*paced)(struct side *), void (*flood)(struct side *))
+{
+	struct link_arena *a = s->a;
+	uint32_t seen = 0;
+
+	atomic_store(&a->ready[who], 1);
+	for (;;) {
+		while (atomic_load_explicit(&a->command, memory_order_acquire) == seen)
+			usleep(200);
+		seen = atomic_load(&a->command);
+		if (a->mode == LINK_STOP)
+			break;
+		(is_flood(a->mode) ? flood : paced)(s);
+		atomic_store_explicit(&a->done[who], seen, memory_order_release);
+	}
+	sim_disconnect(s->client);
+	return 0;
+}
+
+static int sender_main(void *arg)
+{
+	struct link_pair *p = arg;
+	struct side s = { .a = p->arena, .p = p };
+
+	bench_pin(0);
+	if (connect_side(&s) < 0 || make_publishers(&s) < 0)
+		return 1;
+	return obey(&s, 0, send_paced, send_flood);
+}
+
+static int receiver_main(void *arg)
+{
+	struct link_pair *p = arg;
+	struct side s = { .a = p->arena, .p = p };
+
+	bench_pin(1);
+	if (connect_side(&s) < 0 || make_subscribers(&s) < 0)
+		return 1;
+	return obey(&s, 1, receive_paced, receive_flood);
+}
+
+int link_start(struct bench *b, const char *tag, bool raw, struct link_pair *ret)
+{
+	int64_t end = mono_now_ns() + 30 * NS_PER_S;
+
+	*ret = (struct link_pair){ .b = b, .raw = raw };
+	snprintf(ret->tag, sizeof(ret->tag), "%s", tag);
+	ret->arena = bench_arena(sizeof(*ret->arena));
+	ret->pid[1] = bench_fork(receiver_main, ret);
+	ret->pid[0] = bench_fork(sender_main, ret);
+	while (!atomic_load(&ret->arena->ready[0]) || !atomic_load(&ret->arena->ready[1])) {
+		if (atomic_load(&ret->arena->failed) || mono_now_ns() > end)
+			return -1;
+		usleep(1000);
+	}
+	return 0;
+}
+
+void link_stop(struct link_pair *p)
+{
+	p->arena->mode = LINK_STOP;
+	atomic_fetch_add(&p->arena->command, 1);
+	if (atomic_load(&p->arena->failed))
+		atomic_store(&p->arena->failed, 2);
+	bench_wait(p->pid[0]);
+	bench_wait(p->pid[1]);
+	bench_arena_free(p->arena, sizeof(*p->arena));
+}
+
+int link_run(struct link_pair *p, enum link_mode mode, unsigned size_class, unsigned count)
+{
+	struct link_arena *a = p->arena;
+	int64_t end = mono_now_ns() + 120 * NS_PER_S;
+	uint32_t n;
+
+	a->mode = mode;
+	a->size_class = size_class;
+	a->count = count;
+	atomic_store(&a->armed, 0);
+	atomic_store(&a->acked, 0);
+	n = atomic_fetch_add(&a->command, 1) + 1;
+	while (atomic_load(&a->done[0]) != n || atomic_load(&a->done[1]) != n) {
+		if (atomic_load(&a->failed) || mono_now_ns() > end)
+			return -1;
+		usleep(500);
+	}
+	return 0;
+}
+
+double link_latency(struct link_pair *p, enum link_mode mode, unsigned size_class, unsigned count)
+{
+	if (link_run(p, mode, size_class, count) < 0)
+		return -1;
+	return bench_median(p->arena->sample, count);
+}
