@@ -162,9 +162,11 @@ void host_destroy(struct host *h)
 {
 	if (!h)
 		return;
+	host_lanes_join(h);
 	host_topics_close(h);
 	if (h->bridge)
 		h->plugin->ops->destroy(h->bridge);
+	host_lanes_free(h);
 	host_inbound_finish(h);
 	plugin_unload(h->plugin);
 	json_decref(h->options);

@@ -81,7 +81,8 @@ void host_topics_close(struct host *h);
 
 /* ---- lanes.c ---- */
 int  host_lane_start(struct host *h, struct sim_lane *lane, bool first);
-void host_lanes_join(struct host *h); /* after simd closed them */
+void host_lanes_join(struct host *h); /* their threads; what is pending may still be answered */
+void host_lanes_free(struct host *h); /* after the plug-in is destroyed: it answers no more */
 
 /* ---- inbound.c ---- */
 int  host_inbound_publish(struct host *h, const char *channel, const struct sim_type *type, const void *body, size_t size);

@@ -187,20 +187,40 @@ int host_lane_start(struct host *h, struct sim_lane *lane, bool first)
 	return err_sys(-r, "a lane's thread cannot be started");
 }
 
+/* The next lane whose thread is not joined yet, or NULL. */
+static struct host_lane *next_running(struct host *h)
+{
+	struct host_lane *found = NULL;
+
+	pthread_mutex_lock(&h->lanes_lock);
+	for (struct list *i = h->lanes.next; i != &h->lanes && !found; i = i->next) {
+		struct host_lane *l = container_of(i, struct host_lane, link);
+
+		if (!l->joined)
+			found = l;
+	}
+	if (found)
+		found->joined = true;
+	pthread_mutex_unlock(&h->lanes_lock);
+	return found;
+}
+
 void host_lanes_join(struct host *h)
 {
 	struct host_lane *l;
 
-	for (;;) {
-		pthread_mutex_lock(&h->lanes_lock);
-		l = list_empty(&h->lanes) ? NULL : container_of(h->lanes.next, struct host_lane, link);
-		if (l)
-			list_remove(&l->link);
-		pthread_mutex_unlock(&h->lanes_lock);
-		if (!l)
-			return;
+	while ((l = next_running(h))) {
 		shutdown(sim_lane_fd(l->lane), SHUT_RD); /* what is queued is still published and answered */
 		pthread_join(l->thread, NULL);
+	}
+}
+
+void host_lanes_free(struct host *h)
+{
+	while (!list_empty(&h->lanes)) {
+		struct host_lane *l = container_of(h->lanes.next, struct host_lane, link);
+
+		list_remove(&l->link);
 		sim_lane_destroy(l->lane);
 		pthread_mutex_destroy(&l->lock);
 		mem_free(l);

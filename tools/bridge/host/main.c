@@ -132,13 +132,10 @@ static int session(struct sim_client *c, const struct args *a, const char *dir, 
 	r = serve(h, signal_fd) ? 0 : 1;
 	host_disconnect(h);
 	host_report(h);
-	sim_bridge_session_destroy(s); /* hangs up: the lanes end */
-	s = NULL;
-	host_lanes_join(h);
 out:
+	host_destroy(h); /* what is queued is published and answered, then the lanes end */
 	sim_lane_destroy(lane0);
 	sim_bridge_session_destroy(s);
-	host_destroy(h);
 	json_decref(config);
 	return r;
 }

@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include <sim/lane.h>
 
@@ -34,6 +35,7 @@ struct host_lane {
 	struct host     *host;
 	struct sim_lane *lane;
 	bool             first;
+	bool             joined; /* guarded by host::lanes_lock */
 	unsigned         number;
 	pthread_t        thread;
 	pthread_mutex_t  lock; /* guards free */

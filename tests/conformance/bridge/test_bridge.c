@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What every bridge plug-in must do, whatever it speaks. One source, stamped on each plug-in: PLUGIN is its path,
+ * CONNECTION a string that connects at once (%s: a scratch folder).
+ */
+#include "support/test.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include <sim/bridge.h>
+#include <sim/msg/Imu.h>
+
+#define THREADS 4
+#define EACH 200
+
+struct peer { /* the host's side */
+	struct sim_bridge_host host;
+	const struct sim_bridge_ops *ops;
+	struct sim_bridge     *b;
+	_Atomic int            status, reports;
+	unsigned               registered;
+	bool                   all;
+	void                  *handle;
+};
+
+static void host_log(void *ctx, int level, const char *fmt, ...)
+{
+	(void)ctx;
+	(void)level;
+	(void)fmt;
+}
+
+static const char *host_option(void *ctx, const char *name)
+{
+	struct peer *p = ctx;
+
+	for (const struct sim_bridge_option *o = p->ops->options; o && o->name; o++)
+		if (!strcmp(o->name, name))
+			return o->deflt;
+	return NULL;
+}
+
+static void host_status(void *ctx, enum sim_bridge_status status, const char *detail)
+{
+	struct peer *p = ctx;
+
+	(void)detail;
+	p->status = (int)status;
+	p->reports++;
+}
+
+static void host_complete(void *ctx, struct sim_task *task, int result)
+{
+	(void)ctx;
+	(void)task;
+	(void)result;
+}
+
+static int64_t host_now(void *ctx)
+{
+	(void)ctx;
+	return 1;
+}
+
+static int host_publish(void *ctx, const char *channel, const struct sim_type *type, const void *body, size_t size)
+{
+	(void)ctx;
+	(void)channel;
+	(void)type;
+	(void)body;
+	(void)size;
+	return -EACCES;
+}
+
+static int reg_publisher(void *ctx, const char *type_name, const char *foreign)
+{
+	struct peer *p = ctx;
+
+	assert_true(type_name && *type_name && foreign && *foreign);
+	p->registered++;
+	p->all |= !strcmp(type_name, "*");
+	return 0;
+}
+
+static int load(void **state)
+{
+	struct peer *p = calloc(1, sizeof(*p));
+	struct sim_bridge_registry r = { .abi = SIM_BRIDGE_ABI, .size = sizeof(r), .ctx = p, .add_publisher = reg_publisher,
+					 .add_subscriber = reg_publisher };
+	sim_bridge_plugin_fn entry;
+	void *sym;
+
+	assert_non_null(p);
+	p->handle = dlopen(PLUGIN, RTLD_NOW | RTLD_LOCAL);
+	if (!p->handle)
+		fail_msg("%s", dlerror());
+	sym = dlsym(p->handle, SIM_BRIDGE_SYMBOL);
+	assert_non_null(sym);
+	memcpy(&entry, &sym, sizeof(entry));
+	p->ops = entry();
+	p->host = (struct sim_bridge_host){ .abi = SIM_BRIDGE_ABI, .size = sizeof(p->host), .ctx = p, .log = host_log,
+					    .option = host_option, .status = host_status, .complete = host_complete,
+					    .now = host_now, .publish = host_publish };
+	assert_int_equal(p->ops->reg(&r), 0);
+	assert_int_equal(p->ops->create(&p->host, &p->b), 0);
+	*state = p;
+	return 0;
+}
+
+static int unload(void **state)
+{
+	struct peer *p = *state;
+
+	p->ops->destroy(p->b);
+	dlclose(p->handle);
+	free(p);
+	return 0;
+}
+
+static void connect_it(struct peer *p)
+{
+	char path[TEST_PATH_MAX], text[256];
+
+	snprintf(text, sizeof(text), CONNECTION, test_path(path, "bridge"));
+	assert_int_equal(p->ops->connect(p->b, text), 0);
+	assert_int_equal(p->ops->status(p->b), SIM_BRIDGE_CONNECTED);
+	assert_int_equal(p->status, SIM_BRIDGE_CONNECTED);
+}
+
+static struct sim_bridge_topic *open_topic(struct peer *p)
+{
+	struct sim_bridge_channel ch = { .id = 1, .name = "/imu", .type = &sim_Imu_type, .options = "{}" };
+	struct sim_bridge_topic *t = NULL;
+
+	assert_int_equal(p->ops->open(p->b, &ch, &t), 0);
+	return t;
+}
+
+static struct sim_slot *new_slot(size_t *ret_size)
+{
+	struct sim_slot *s = aligned_alloc(64, 4096);
+	struct sim_builder b;
+
+	assert_non_null(s);
+	memset(s, 0, 4096);
+	s->magic = SIM_SLOT_MAGIC;
+	s->version = SIM_SLOT_VERSION;
+	s->type_hash = sim_Imu_type.hash;
+	s->sequence = 1;
+	assert_non_null(sim_Imu_init(sim_slot_body_mut(s), 4096 - sizeof(*s), &b));
+	s->body_size = sim_builder_size(&b);
+	*ret_size = s->body_size;
+	return s;
+}
+
+static void test_table(void **state)
+{
+	struct peer *p = *state;
+
+	assert_int_equal(p->ops->abi, SIM_BRIDGE_ABI);
+	assert_true(p->ops->size >= offsetof(struct sim_bridge_ops, flush));
+	assert_true(strlen(p->ops->name) > 0 && strlen(p->ops->type) > 0);
+	assert_true(p->registered > 0);
+}
+
+static void test_connects_and_leaves(void **state)
+{
+	struct peer *p = *state;
+
+	assert_int_equal(p->ops->status(p->b), SIM_BRIDGE_DISCONNECTED);
+	connect_it(p);
+	p->ops->disconnect(p->b);
+	assert_int_equal(p->ops->status(p->b), SIM_BRIDGE_DISCONNECTED);
+	assert_int_equal(p->status, SIM_BRIDGE_DISCONNECTED);
+	connect_it(p);
+	p->ops->disconnect(p->b);
+}
+
+static void test_publishes(void **state)
+{
+	struct peer *p = *state;
+	size_t size;
+	struct sim_slot *s = new_slot(&size);
+	struct sim_bridge_topic *t;
+
+	connect_it(p);
+	t = open_topic(p);
+	assert_int_equal(p->ops->publish(p->b, t, s, NULL), 0);
+	if (SIM_BRIDGE_HAS(p->ops, flush))
+		assert_int_equal(p->ops->flush(p->b), 0);
+	p->ops->close(p->b, t);
+	p->ops->disconnect(p->b);
+	free(s);
+}
+
+static void test_hostile_body(void **state)
+{
+	struct peer *p = *state;
+	struct sim_bridge_topic *t;
+	struct sim_slot *s;
+	size_t size;
+
+	connect_it(p);
+	t = open_topic(p);
+	s = new_slot(&size);
+	s->body_size = 3; /* shorter than the fixed struct: an error or nothing, never a crash */
+	p->ops->publish(p->b, t, s, NULL);
+	p->ops->close(p->b, t);
+	p->ops->disconnect(p->b);
+	free(s);
+}
+
+struct worker {
+	struct peer             *p;
+	struct sim_bridge_topic *t;
+	struct sim_slot         *s;
+	pthread_t                thread;
+	int                      bad;
+};
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+
+	for (int i = 0; i < EACH; i++)
+		w->bad += w->p->ops->publish(w->p->b, w->t, w->s, NULL) != 0;
+	return NULL;
+}
+
+static void test_several_threads(void **state)
+{
+	struct peer *p = *state;
+	struct worker w[THREADS];
+	struct sim_bridge_topic *t;
+	size_t size;
+
+	connect_it(p);
+	t = open_topic(p);
+	for (int i = 0; i < THREADS; i++) {
+		w[i] = (struct worker){ .p = p, .t = t, .s = new_slot(&size) };
+		assert_int_equal(pthread_create(&w[i].thread, NULL, work, &w[i]), 0);
+	}
+	for (int i = 0; i < THREADS; i++) {
+		pthread_join(w[i].thread, NULL);
+		assert_int_equal(w[i].bad, 0);
+		free(w[i].s);
+	}
+	p->ops->close(p->b, t);
+	p->ops->disconnect(p->b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_table, load, unload),
+		cmocka_unit_test_setup_teardown(test_connects_and_leaves, load, unload),
+		cmocka_unit_test_setup_teardown(test_publishes, load, unload),
+		cmocka_unit_test_setup_teardown(test_hostile_body, load, unload),
+		cmocka_unit_test_setup_teardown(test_several_threads, load, unload),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

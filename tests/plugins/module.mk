@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+# The shelf: one object per way of being wrong, and a good one, all from bad.c.
+INC_tests/plugins := -Ilibclient/include -I$(B)/gen
+BAD_KINDS := SYMBOL NOTHING ABI SIZE NULL REG GOOD
+SHELF := $(BAD_KINDS:%=$(B)/test/plugins/bridge_%.so)
+
+$(B)/test/plugins/bridge_%.so: tests/plugins/bad.c | $(GENERATED)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(INC_tests/plugins) -DBAD_$* -shared -o $@ $<

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+# The host is tested over a lane API of the test's own, so these link no libsimclient but for types and JSON.
+INC_tests/unit/bridge := -Itests -Itools/bridge/host -Ilibclient/base -Ilibclient/include -I$(B)/gen
+BRIDGE_TESTS := $(B)/test/bridge-plugin $(B)/test/bridge-host $(B)/test/bridge-task
+TESTS += $(BRIDGE_TESTS)
+$(BRIDGE_TESTS): $(B)/test/bridge-%: $(B)/obj/tests/unit/bridge/test_%.o $(B)/lib/libbridgehost.a $(B)/lib/libsimclient.a \
+	$(B)/lib/libschema.a $(B)/lib/libipc.a $(B)/lib/libbase.a | $(SHELF)
+FLAGS_tests/unit/bridge := -DSHELF='"$(B)/test/plugins"' -DPLUGINS='"$(B)/lib/simd"'
+LINK_bridge-plugin := -ldl
+LINK_bridge-host := -ldl
+LINK_bridge-task := -ldl

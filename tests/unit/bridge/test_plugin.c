@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loading plug-ins: the good one, and each way of being wrong. */
+#include "support/test.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "err.h"
+#include "plugin.h"
+
+static void refused(const char *kind, int expect, const char *word)
+{
+	struct plugin *p = NULL;
+	int r = plugin_load(SHELF, kind, &p);
+
+	assert_int_equal(r, expect);
+	assert_null(p);
+	if (!strstr(err_why(), word))
+		fail_msg("%s: \"%s\" does not say \"%s\"", kind, err_why(), word);
+}
+
+static void test_refuses(void **state)
+{
+	(void)state;
+	refused("ABSENT", -ENOENT, "bridge_ABSENT.so");
+	refused("SYMBOL", -ELIBBAD, "sim_bridge_plugin");
+	refused("NOTHING", -ELIBBAD, "nothing");
+	refused("ABI", -ELIBBAD, "bridge ABI 42, this simbridge speaks 1");
+	refused("SIZE", -ELIBBAD, "has 24 bytes");
+	refused("NULL", -ELIBBAD, "is NULL");
+	refused("REG", -EDOM, "register");
+}
+
+static void test_loads(void **state)
+{
+	struct plugin *p = NULL;
+
+	(void)state;
+	assert_int_equal(plugin_load(SHELF, "GOOD", &p), 0);
+	assert_string_equal(p->ops->name, "good");
+	assert_true(plugin_carries(p, "sim/Imu"));
+	assert_false(plugin_carries(p, "sim/Gps"));
+	plugin_unload(p);
+}
+
+static void test_loads_by_path(void **state)
+{
+	struct plugin *p = NULL;
+
+	(void)state;
+	assert_int_equal(plugin_load("/nonexistent", SHELF "/bridge_GOOD.so", &p), 0);
+	plugin_unload(p);
+}
+
+static int check(const struct plugin *p, const char *json)
+{
+	json_t *o = json_loads(json, 0, NULL);
+	int r = plugin_check_options(p, o);
+
+	json_decref(o);
+	return r;
+}
+
+static void test_options(void **state)
+{
+	struct plugin *p = NULL;
+	json_t *o;
+	char buf[32];
+
+	(void)state;
+	assert_int_equal(plugin_load(SHELF, "GOOD", &p), 0);
+	assert_int_equal(check(p, "{\"needed\":1}"), 0);
+	assert_int_equal(check(p, "{}"), -EINVAL);
+	assert_non_null(strstr(err_why(), "options.needed is required"));
+	assert_int_equal(check(p, "{\"needed\":1,\"typo\":2}"), -EINVAL);
+	assert_non_null(strstr(err_why(), "options.typo"));
+	assert_int_equal(check(p, "{\"needed\":[1]}"), -EINVAL);
+	o = json_loads("{\"needed\":12,\"other\":true}", 0, NULL);
+	assert_string_equal(plugin_option(p, o, "needed", buf, sizeof(buf)), "12");
+	assert_string_equal(plugin_option(p, o, "spare", buf, sizeof(buf)), "7");
+	assert_null(plugin_option(p, o, "other", buf, sizeof(buf)));
+	json_decref(o);
+	plugin_unload(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_refuses),
+		cmocka_unit_test(test_loads),
+		cmocka_unit_test(test_loads_by_path),
+		cmocka_unit_test(test_options),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One answer per task, whichever of publish() and complete() comes first. The lane API is the test's own. */
+#include "support/test.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host.h"
+#include "task.h"
+
+static struct sim_lane_result answers[16];
+static unsigned n_answers;
+
+int sim_lane_done(struct sim_lane *l, const struct sim_lane_result *r, unsigned count)
+{
+	(void)l;
+	for (unsigned i = 0; i < count && n_answers < 16; i++)
+		answers[n_answers++] = r[i];
+	return 0;
+}
+
+static struct host_lane *new_lane(struct host *h)
+{
+	struct host_lane *l = calloc(1, sizeof(*l));
+
+	assert_non_null(l);
+	memset(h, 0, sizeof(*h));
+	l->host = h;
+	pthread_mutex_init(&l->lock, NULL);
+	list_init(&l->free);
+	list_append(&l->free, &l->tasks[0].link);
+	n_answers = 0;
+	return l;
+}
+
+static void test_done_at_once(void **state)
+{
+	struct sim_lane_result res;
+	struct host h;
+	struct host_lane *l = new_lane(&h);
+	struct sim_task *t = task_get(l, 77, 10);
+
+	(void)state;
+	assert_non_null(t);
+	assert_null(task_get(l, 78, 10));
+	assert_true(task_returned(t, -EIO, &res));
+	assert_int_equal(res.id, 77);
+	assert_int_equal(res.result, -EIO);
+	assert_ptr_equal(task_get(l, 79, 0), t);
+	free(l);
+}
+
+static void test_pending_then_complete(void **state)
+{
+	struct sim_lane_result res;
+	struct host h;
+	struct host_lane *l = new_lane(&h);
+	struct sim_task *t = task_get(l, 5, 10);
+
+	(void)state;
+	assert_false(task_returned(t, 1, &res));
+	assert_int_equal(l->pending, 1);
+	assert_int_equal(task_complete(t, 0), 1);
+	assert_int_equal(task_complete(t, 0), -EALREADY);
+	assert_int_equal(n_answers, 1);
+	assert_int_equal(answers[0].id, 5);
+	assert_int_equal(l->pending, 0);
+	assert_int_equal(h.bytes, 10);
+	free(l);
+}
+
+static void test_complete_before_return(void **state)
+{
+	struct sim_lane_result res;
+	struct host h;
+	struct host_lane *l = new_lane(&h);
+	struct sim_task *t = task_get(l, 6, 10);
+
+	(void)state;
+	assert_int_equal(task_complete(t, -EBADMSG), 0);
+	assert_true(task_returned(t, 1, &res));
+	assert_int_equal(res.result, -EBADMSG);
+	assert_int_equal(n_answers, 0);
+	assert_int_equal(l->pending, 0);
+	free(l);
+}
+
+static void test_nonsense_is_an_error(void **state)
+{
+	struct sim_lane_result res;
+	struct host h;
+	struct host_lane *l = new_lane(&h);
+
+	(void)state;
+	assert_true(task_returned(task_get(l, 7, 0), 42, &res));
+	assert_int_equal(res.result, -EPROTO);
+	free(l);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_done_at_once),
+		cmocka_unit_test(test_pending_then_complete),
+		cmocka_unit_test(test_complete_before_return),
+		cmocka_unit_test(test_nonsense_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
