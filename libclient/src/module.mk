@@ -15,3 +15,6 @@ $(B)/lib/libsimclient.so: libclient/src/libsimclient.map $(SIMCLIENT_ARCHIVES)
 	$(CC) -shared $(ALL_LDFLAGS) -Wl,-soname,libsimclient.so -Wl,--version-script,$< $(if $(SAN),,-Wl,-z,defs) \
 		-o $@ -Wl,--whole-archive $(B)/lib/libsimclient.a $(B)/lib/libschema.a -Wl,--no-whole-archive \
 		-Wl,--start-group $(filter-out %/libsimclient.a %/libschema.a,$(filter %.a,$^)) -Wl,--end-group $(LIBBASE_LIBS)
+
+# How a program or a plug-in links it: found beside itself in the build tree and when installed.
+LINK_SIMCLIENT = -L$(B)/lib -lsimclient -Wl,-rpath,'$$ORIGIN/../lib:$$ORIGIN/..'
