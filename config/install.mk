@@ -17,7 +17,7 @@ UNITDIR    ?= $(if $(filter /usr,$(PREFIX)),/lib,$(PREFIX)/lib)/systemd/system
 INSTALL ?= install
 D := $(DESTDIR)
 
-INSTALL_LIBS     := $(filter $(B)/lib/libsimclient.so $(B)/lib/libsimclient.a,$(LIBS))
+INSTALL_LIBS     := $(filter $(B)/lib/libsimclient.so,$(LIBS))
 INSTALL_PLUGINS  := $(filter $(B)/lib/simd/%.so,$(LIBS))
 INSTALL_PROGRAMS := $(filter $(B)/bin/%,$(PROGRAMS))
 # programs with a manual page of section 1 or 8 have an option table, so they can print their completion
