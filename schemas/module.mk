@@ -12,7 +12,7 @@ GENERATED += $(MSG_STAMP)
 GEN_OBJS := $(addprefix $(B)/obj/schemas/,gen/arena.o gen/msgdef.o gen/typeset.o gen/emit_check.o gen/emit_header.o gen/emit_table.o)
 TYPEDESC_OBJ := $(B)/obj/schemas/msg/typedesc.o
 $(B)/lib/libmsggen.a: $(GEN_OBJS) $(TYPEDESC_OBJ)
-$(B)/bin/simgen: $(B)/obj/schemas/gen/simgen.o $(B)/lib/libmsggen.a
+$(B)/bin/simgen: $(B)/obj/schemas/gen/simgen.o $(B)/obj/schemas/gen/options.o $(B)/lib/libmsggen.a
 PROGRAMS += $(B)/bin/simgen
 
 # Of these objects nothing waits for generated headers: they make them.

@@ -13,30 +13,8 @@
 #include <sys/stat.h>
 
 #include "gen/emit.h"
+#include "gen/options.h"
 #include "gen/typeset.h"
-#include "msg/typedesc.h"
-
-struct options {
-	const char *package;
-	const char *outdir;
-	bool list;
-	bool hashes;
-	char **files;
-	int n_files;
-};
-
-static const char usage[] =
-	"usage: simgen [-I dir | -I package=dir]... [-p package] [-l] [-s] -o outdir file.msg...\n"
-	"       simgen [-I dir | -I package=dir]... [-p package] [-s] --hash file.msg...\n"
-	"\n"
-	"  -I dir       look for nested types in dir/<package>/msg/ and dir/<package>/\n"
-	"  -I pkg=dir   look for those of one package in dir\n"
-	"  -p package   package of the files; without it the folder above <package>/msg/\n"
-	"  -o outdir    write <outdir>/<package>/msg/<Name>.h and .c\n"
-	"  -l           also write all.h and all.c: every type of the package in one list\n"
-	"  -s           strict: the comment of every field begins with its unit, such as [m] or [-]\n"
-	"  --hash       print name, 64-bit hash and bytes of the fixed struct of each type instead\n"
-	"  --help, --version\n";
 
 /* ---- output ---- */
 
@@ -196,74 +174,12 @@ static void print_hashes(const struct typeset *s)
 	}
 }
 
-/* ---- command line ---- */
-
-static int wrong(const char *what, const char *arg)
-{
-	fprintf(stderr, "simgen: %s%s\n%s", what, arg, usage);
-	return 2;
-}
-
-/* The argument of a short option, joined or in the next word; NULL: there is none. */
-static const char *argument(char ***argv)
-{
-	if ((**argv)[2])
-		return **argv + 2;
-	return *++*argv;
-}
-
-/* Returns 0, or the exit status + 1 when the command is over. */
-static int parse_option(char ***argv, struct options *o, struct typeset *s)
-{
-	const char *word = **argv, *value;
-
-	if (strcmp(word, "--help") == 0) {
-		fputs(usage, stdout);
-		return 1;
-	}
-	if (strcmp(word, "--version") == 0) {
-		puts("simgen " SIM_VERSION);
-		return 1;
-	}
-	if (strcmp(word, "--hash") == 0) {
-		o->hashes = true;
-		return 0;
-	}
-	if (strcmp(word, "-l") == 0 || strcmp(word, "-s") == 0) {
-		if (word[1] == 'l')
-			o->list = true;
-		else
-			typeset_strict(s, true);
-		return 0;
-	}
-	if (!word[1] || !strchr("Ipo", word[1]))
-		return 1 + wrong("unknown option ", word);
-	value = argument(argv);
-	if (!value)
-		return 1 + wrong("a value is missing after ", word);
-	if (word[1] == 'I' && typeset_search(s, value) < 0)
-		return 1 + wrong("no memory", "");
-	if (word[1] == 'p')
-		o->package = value;
-	if (word[1] == 'o')
-		o->outdir = value;
-	return 0;
-}
-
 static int run(char **argv, struct options *o, struct typeset *s)
 {
-	int done = 0;
+	int status = options_parse(argv, s, o);
 
-	for (argv++; *argv; argv++) {
-		if ((*argv)[0] != '-')
-			o->files[o->n_files++] = *argv;
-		else if ((done = parse_option(&argv, o, s)) != 0)
-			return done - 1;
-	}
-	if (!o->n_files)
-		return wrong("no .msg file given", "");
-	if (!o->outdir && !o->hashes)
-		return wrong("no output folder given: -o outdir", "");
+	if (status >= 0)
+		return status;
 	if (read_all(o, s) < 0)
 		return 1;
 	if (o->hashes)

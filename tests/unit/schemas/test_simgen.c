@@ -75,6 +75,11 @@ static void usage(void **state)
 	expect("", 2, "no .msg file");
 	expect("A.msg", 2, "no output folder");
 	expect("-x A.msg", 2, "unknown option -x");
+	expect("--outdi=x A.msg", 2, "unknown option --outdi=x");
+	expect("--list=x A.msg", 2, "no value is wanted: --list=x");
+	expect("-h", 0, "-I, --include DIR");
+	expect("--list-options", 0, "option --outdir\nletter -o\n");
+	expect("--completion-bash", 0, "complete -o filenames -F _simgen simgen");
 	expect("-o", 2, "a value is missing after -o");
 }
 
@@ -94,7 +99,7 @@ static void files(void **state)
 	expect("-pp -oout A.msg", 0, "");
 	assert_true(there("out/p/msg/A.h") && there("out/p/msg/A.c"));
 	assert_false(there("out/p/msg/all.h"));
-	expect("-p p -l -o out A.msg", 0, "");
+	expect("--package=p --list --outdir out A.msg", 0, "");
 	assert_true(there("out/p/msg/all.h") && there("out/p/msg/all.c"));
 }
 
