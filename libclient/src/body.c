@@ -15,7 +15,7 @@ int body_begin(struct body *b, const struct sim_type *type, const void *body, si
 	if (!body || size < type->fixed_size)
 		return err_set(-EINVAL, "a body of %zu bytes is too short for %s, which takes %u", body ? size : 0,
 			       type->name, type->fixed_size);
-	*b = (struct body){.at = body, .size = size, .claimed = type->fixed_size, .end = type->fixed_size};
+	*b = (struct body){ .at = body, .size = size, .claimed = type->fixed_size, .end = type->fixed_size };
 	return 0;
 }
 
@@ -105,12 +105,12 @@ int body_follow(struct body *b, const struct sim_field_path *path, struct sim_fi
 
 		if (r < 0)
 			return r;
-		*v = (struct sim_field_view){f, n ? at : NULL, n, f->array != SIM_ARRAY_NONE};
+		*v = (struct sim_field_view){ f, n ? at : NULL, n, f->array != SIM_ARRAY_NONE };
 		if (index >= (int64_t)n)
 			return err_set(-ERANGE, "'%s' has %u elements here: there is no [%lld]", f->name, n,
 				       (long long)index);
 		if (index >= 0)
-			*v = (struct sim_field_view){f, at + (size_t)index * f->elem_size, 1, false};
+			*v = (struct sim_field_view){ f, at + (size_t)index * f->elem_size, 1, false };
 		s = v->data;
 	}
 	return 0;

@@ -14,8 +14,8 @@
 struct body {
 	const uint8_t *at;
 	size_t size;
-	uint64_t claimed;       /* bytes of the spans seen so far */
-	size_t end;             /* of the last byte seen so far */
+	uint64_t claimed; /* bytes of the spans seen so far */
+	size_t end;       /* of the last byte seen so far */
 };
 
 /* -EINVAL with its sentence when body is NULL or shorter than the type's fixed struct, or the type is none. */

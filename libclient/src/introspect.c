@@ -166,7 +166,8 @@ static int parse_step(const char **p, const struct sim_type **t, const struct si
 	if (**p && **p != '.')
 		return err_set(-EINVAL, "unexpected '%.20s' after '%s'", *p, f->name);
 	if (**p == '.' && !f->type)
-		return err_set(-EINVAL, "'%s' is a %s: it has no fields", f->name, typedesc_kind_name((enum sim_kind)f->kind));
+		return err_set(-EINVAL, "'%s' is a %s: it has no fields", f->name,
+			       typedesc_kind_name((enum sim_kind)f->kind));
 	if (**p == '.' && f->array != SIM_ARRAY_NONE && index < 0)
 		return err_set(-EINVAL, "'%s' is an array: say which element, such as %s[0]", f->name, f->name);
 	*t = f->type;
@@ -177,7 +178,7 @@ static int parse_step(const char **p, const struct sim_type **t, const struct si
 
 int sim_field_find(const struct sim_type *type, const char *path, struct sim_field_path *ret)
 {
-	struct sim_field_path out = {0};
+	struct sim_field_path out = { 0 };
 	const char *p = path;
 
 	if (!type || type->abi != SIM_TYPE_ABI || !path)
@@ -201,16 +202,18 @@ int sim_field_find(const struct sim_type *type, const char *path, struct sim_fie
 
 int sim_field_get(const struct sim_field_path *path, const void *body, size_t size, struct sim_field_view *ret)
 {
-	struct body b = {.at = body, .size = size};
-	struct sim_field_view v = {0};
+	struct body b = { .at = body, .size = size };
+	struct sim_field_view v = { 0 };
 	const struct sim_field *f;
+	size_t need;
 	int r;
 
 	if (!path || path->n == 0 || path->n > SIM_PATH_STEPS || !body)
 		return err_set(-EINVAL, "no path or no body");
 	f = path->step[0].field;
-	if (size < (size_t)f->offset + (typedesc_is_span(f) ? sizeof(struct sim_span) : (size_t)f->elem_size *
-		   (f->array == SIM_ARRAY_FIXED ? f->count : 1)))
+	need = typedesc_is_span(f) ? sizeof(struct sim_span)
+				   : (size_t)f->elem_size * (f->array == SIM_ARRAY_FIXED ? f->count : 1);
+	if (size < need + f->offset)
 		return err_set(-EINVAL, "a body of %zu bytes is too short for field '%s'", size, f->name);
 	r = body_follow(&b, path, &v);
 	if (r < 0)
@@ -224,8 +227,16 @@ int sim_field_get(const struct sim_field_path *path, const void *body, size_t si
 static double load_number(enum sim_kind kind, const void *at)
 {
 	union {
-		int8_t i8; uint8_t u8; int16_t i16; uint16_t u16; int32_t i32; uint32_t u32;
-		int64_t i64; uint64_t u64; float f32; double f64;
+		int8_t i8;
+		uint8_t u8;
+		int16_t i16;
+		uint16_t u16;
+		int32_t i32;
+		uint32_t u32;
+		int64_t i64;
+		uint64_t u64;
+		float f32;
+		double f64;
 	} v;
 
 	memcpy(&v, at, typedesc_kind_size(kind));

@@ -15,7 +15,7 @@ struct printer {
 	struct json_out out;
 	const struct sim_json_options *o;
 	unsigned indent;
-	int bad;                /* first -EBADMSG met */
+	int bad; /* first -EBADMSG met */
 };
 
 /* ---- single values ---- */
@@ -23,8 +23,15 @@ struct printer {
 static size_t put_number(char *at, enum sim_kind kind, const uint8_t *v)
 {
 	union {
-		int8_t i8; int16_t i16; uint16_t u16; int32_t i32; uint32_t u32;
-		int64_t i64; uint64_t u64; float f32; double f64;
+		int8_t i8;
+		int16_t i16;
+		uint16_t u16;
+		int32_t i32;
+		uint32_t u32;
+		int64_t i64;
+		uint64_t u64;
+		float f32;
+		double f64;
 	} n;
 
 	memcpy(&n, v, typedesc_kind_size(kind));
@@ -218,7 +225,7 @@ int sim_msg_to_json(const struct sim_type *type, const void *body, size_t size, 
 		    sim_write_fn write, void *user)
 {
 	static const struct sim_json_options plain;
-	struct printer p = {.o = o ? o : &plain};
+	struct printer p = { .o = o ? o : &plain };
 	int r;
 
 	if (!write)
@@ -237,10 +244,10 @@ int sim_msg_to_json(const struct sim_type *type, const void *body, size_t size, 
 	return r ? r : p.bad;
 }
 
-int sim_msg_to_json_alloc(const struct sim_type *type, const void *body, size_t size,
-			  const struct sim_json_options *o, char **ret, size_t *ret_len)
+int sim_msg_to_json_alloc(const struct sim_type *type, const void *body, size_t size, const struct sim_json_options *o,
+			  char **ret, size_t *ret_len)
 {
-	struct json_text t = {0};
+	struct json_text t = { 0 };
 	int r = sim_msg_to_json(type, body, size, o, json_text_write, &t);
 
 	if ((r < 0 && r != -EBADMSG) || !t.data) {

@@ -247,8 +247,8 @@ static int read_struct(struct sim_builder *b, const struct sim_type *t, uint8_t 
 
 		if (!f)
 			return err_set(-EINVAL, "%s has no field '%.63s'", t->name, key);
-		if (json_is_null(j) && (f->array != SIM_ARRAY_NONE ||
-					(f->kind != SIM_KIND_FLOAT32 && f->kind != SIM_KIND_FLOAT64)))
+		if (json_is_null(j) &&
+		    (f->array != SIM_ARRAY_NONE || (f->kind != SIM_KIND_FLOAT32 && f->kind != SIM_KIND_FLOAT64)))
 			continue;
 		r = f->array == SIM_ARRAY_NONE ? read_value(b, f, s + f->offset, j) : read_array(b, f, s, j);
 		if (r < 0)

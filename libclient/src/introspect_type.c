@@ -46,9 +46,8 @@ static int collect(struct closure_list *l, const struct sim_type *t, unsigned de
 		return err_set(-E2BIG, "%s nests types deeper than %u", t->name, SIM_TYPE_DEPTH_MAX);
 	for (unsigned i = 0; i < l->n; i++)
 		if (strcmp(l->type[i]->name, t->name) == 0)
-			return l->type[i]->hash == t->hash
-				       ? 0
-				       : err_set(-EINVAL, "%s is nested in two versions", t->name);
+			return l->type[i]->hash == t->hash ? 0
+							   : err_set(-EINVAL, "%s is nested in two versions", t->name);
 	for (uint32_t i = 0; i < t->n_fields; i++) {
 		int r = t->fields[i].type ? collect(l, t->fields[i].type, depth + 1) : 0;
 
@@ -131,8 +130,8 @@ static void write_type(struct json_out *o, const struct sim_type *t)
 
 int sim_type_to_json(const struct sim_type *type, char **ret)
 {
-	struct closure_list l = {.n = 0};
-	struct json_text text = {0};
+	struct closure_list l = { .n = 0 };
+	struct json_text text = { 0 };
 	struct json_out o;
 	char hash[24];
 	int r = type ? collect(&l, type, 0) : err_set(-EINVAL, "no type");
@@ -340,8 +339,8 @@ static int read_type(struct closure *c, const json_t *j)
 	c->depth[c->n] = depth;
 	if (r == 0 && depth > SIM_TYPE_DEPTH_MAX)
 		r = err_set(-E2BIG, "type JSON: %s nests types deeper than %u", t->name, SIM_TYPE_DEPTH_MAX);
-	if (r == 0 && typedesc_layout((struct sim_field *)(uintptr_t)t->fields, t->n_fields, &t->fixed_size,
-				      &t->align) < 0)
+	if (r == 0 &&
+	    typedesc_layout((struct sim_field *)(uintptr_t)t->fields, t->n_fields, &t->fixed_size, &t->align) < 0)
 		r = err_set(-E2BIG, "type JSON: %s takes more than %u bytes", t->name, SIM_TYPE_FIXED_MAX);
 	if (r == 0)
 		t->hash = typedesc_hash(t);

@@ -54,8 +54,9 @@ struct fp {
 };
 
 #define POW_FIRST (-348)
-#define POW_STEP 8
+#define POW_STEP  8
 
+/* clang-format off */
 /* 10^k for k = POW_FIRST, POW_FIRST + POW_STEP, ... 340, rounded to 64 bits with the top bit set. */
 static const struct fp powers[] = {
 	{UINT64_C(0xfa8fd5a0081c0288), -1220}, {UINT64_C(0xbaaee17fa23ebf76), -1193}, {UINT64_C(0x8b16fb203055ac76), -1166},
@@ -88,7 +89,9 @@ static const struct fp powers[] = {
 	{UINT64_C(0xbf21e44003acdd2d), 933}, {UINT64_C(0x8e679c2f5e44ff8f), 960}, {UINT64_C(0xd433179d9c8cb841), 986},
 	{UINT64_C(0x9e19db92b4e31ba9), 1013}, {UINT64_C(0xeb96bf6ebadf77d9), 1039}, {UINT64_C(0xaf87023b9bf0ee6b), 1066},
 };
+/* clang-format on */
 
+/* clang-format off */
 static const uint64_t tens[] = {
 	UINT64_C(1), UINT64_C(10), UINT64_C(100), UINT64_C(1000), UINT64_C(10000), UINT64_C(100000), UINT64_C(1000000),
 	UINT64_C(10000000), UINT64_C(100000000), UINT64_C(1000000000), UINT64_C(10000000000), UINT64_C(100000000000),
@@ -96,18 +99,19 @@ static const uint64_t tens[] = {
 	UINT64_C(10000000000000000), UINT64_C(100000000000000000), UINT64_C(1000000000000000000),
 	UINT64_C(10000000000000000000),
 };
+/* clang-format on */
 
 struct digits {
 	char text[24];
 	int len;
-	int exp10;      /* of the last digit */
+	int exp10; /* of the last digit */
 };
 
 static struct fp normal(struct fp v)
 {
 	int shift = __builtin_clzll(v.f);
 
-	return (struct fp){v.f << shift, v.e - shift};
+	return (struct fp){ v.f << shift, v.e - shift };
 }
 
 static struct fp times(struct fp a, struct fp b)
@@ -115,7 +119,7 @@ static struct fp times(struct fp a, struct fp b)
 	unsigned __int128 p = (unsigned __int128)a.f * b.f;
 	uint64_t hi = (uint64_t)(p >> 64), lo = (uint64_t)p;
 
-	return (struct fp){hi + (lo >> 63), a.e + b.e + 64};
+	return (struct fp){ hi + (lo >> 63), a.e + b.e + 64 };
 }
 
 /* The power that brings a value of exponent e to an exponent of -60..-32, and the decimal exponent to add back. */
@@ -188,8 +192,8 @@ static void generate(struct fp value, struct fp high, uint64_t delta, struct dig
 /* Value v.f * 2^v.e; `lone`: the neighbour below is half as far as the one above. */
 static void shortest(struct fp v, bool lone, struct digits *d)
 {
-	struct fp high = normal((struct fp){(v.f << 1) + 1, v.e - 1});
-	struct fp low = lone ? (struct fp){(v.f << 2) - 1, v.e - 2} : (struct fp){(v.f << 1) - 1, v.e - 1};
+	struct fp high = normal((struct fp){ (v.f << 1) + 1, v.e - 1 });
+	struct fp low = lone ? (struct fp){ (v.f << 2) - 1, v.e - 2 } : (struct fp){ (v.f << 1) - 1, v.e - 1 };
 	struct fp p, value;
 
 	low.f <<= low.e - high.e;
@@ -198,7 +202,7 @@ static void shortest(struct fp v, bool lone, struct digits *d)
 	value = times(normal(v), p);
 	high = times(high, p);
 	low = times(low, p);
-	low.f++;                /* products are off by less than one: narrow the borders by it */
+	low.f++; /* products are off by less than one: narrow the borders by it */
 	high.f--;
 	d->len = 0;
 	generate(value, high, high.f - low.f, d);
@@ -214,27 +218,27 @@ static size_t put_exponent(char *out, int e)
 
 static size_t put_digits(char *out, const struct digits *d)
 {
-	int point = d->len + d->exp10;  /* digits before the decimal point */
+	int point = d->len + d->exp10; /* digits before the decimal point */
 	size_t n = (size_t)d->len;
 
-	if (point > 0 && point <= 17 && d->exp10 >= 0) {        /* 1200.0 */
+	if (point > 0 && point <= 17 && d->exp10 >= 0) { /* 1200.0 */
 		memcpy(out, d->text, n);
 		memset(out + n, '0', (size_t)d->exp10);
 		memcpy(out + point, ".0", 2);
 		return (size_t)point + 2;
 	}
-	if (point > 0 && point <= 17) {                         /* 12.5 */
+	if (point > 0 && point <= 17) { /* 12.5 */
 		memcpy(out, d->text, (size_t)point);
 		out[point] = '.';
 		memcpy(out + point + 1, d->text + point, n - (size_t)point);
 		return n + 1;
 	}
-	if (point > -5 && point <= 0) {                         /* 0.00125 */
+	if (point > -5 && point <= 0) { /* 0.00125 */
 		memcpy(out, "0.0000", 6);
 		memcpy(out + 2 - point, d->text, n);
 		return (size_t)(2 - point) + n;
 	}
-	out[0] = d->text[0];                                    /* 1.25e-9 */
+	out[0] = d->text[0]; /* 1.25e-9 */
 	if (n == 1)
 		return 1 + put_exponent(out + 1, point - 1);
 	out[1] = '.';
@@ -270,8 +274,8 @@ size_t json_put_f64(char *out, double v)
 	if (e == 0x7ff || (bits << 1) == 0)
 		return put_special(out, bits >> 63, e == 0);
 	if (e == 0)
-		return put_float(out, bits >> 63, (struct fp){f, -1074}, false);
-	return put_float(out, bits >> 63, (struct fp){f | UINT64_C(1) << 52, e - 1075}, f == 0 && e > 1);
+		return put_float(out, bits >> 63, (struct fp){ f, -1074 }, false);
+	return put_float(out, bits >> 63, (struct fp){ f | UINT64_C(1) << 52, e - 1075 }, f == 0 && e > 1);
 }
 
 size_t json_put_f32(char *out, float v)
@@ -285,6 +289,6 @@ size_t json_put_f32(char *out, float v)
 	if (e == 0xff || (bits << 1) == 0)
 		return put_special(out, bits >> 31, e == 0);
 	if (e == 0)
-		return put_float(out, bits >> 31, (struct fp){f, -149}, false);
-	return put_float(out, bits >> 31, (struct fp){f | 1u << 23, e - 150}, f == 0 && e > 1);
+		return put_float(out, bits >> 31, (struct fp){ f, -149 }, false);
+	return put_float(out, bits >> 31, (struct fp){ f | 1u << 23, e - 150 }, f == 0 && e > 1);
 }

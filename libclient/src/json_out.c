@@ -76,7 +76,7 @@ static size_t utf8_len(const uint8_t *s, size_t left)
 static void put_control(struct json_out *o, uint8_t c)
 {
 	static const char hex[] = "0123456789abcdef";
-	char text[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
+	char text[6] = { '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15] };
 	const char *brief = c == '\n' ? "\\n" : c == '\t' ? "\\t" : c == '\r' ? "\\r" : NULL;
 
 	json_out_raw(o, brief ? brief : text, brief ? 2 : sizeof(text));
@@ -86,10 +86,10 @@ void json_out_string(struct json_out *o, const char *text, size_t len)
 {
 	json_out_raw(o, "\"", 1);
 	for (size_t i = 0; i < len;) {
-		uint8_t piece[4] = {0};
+		uint8_t piece[4] = { 0 };
 		size_t left = len - i < 4 ? len - i : 4, n;
 
-		memcpy(piece, text + i, left);  /* shared memory may change: check and write the same bytes */
+		memcpy(piece, text + i, left); /* shared memory may change: check and write the same bytes */
 		n = utf8_len(piece, left);
 		if (n == 0)
 			json_out_raw(o, "\xef\xbf\xbd", 3);
@@ -133,7 +133,7 @@ void json_out_base64(struct json_out *o, const uint8_t *data, size_t len)
 		json_out_added(o, (size_t)(at - start));
 	}
 	if (len) {
-		uint8_t rest[3] = {data[0], len > 1 ? data[1] : 0, 0};
+		uint8_t rest[3] = { data[0], len > 1 ? data[1] : 0, 0 };
 		char text[4];
 
 		put_triple(text, rest);

@@ -14,13 +14,13 @@
 struct json_out {
 	int (*write)(void *user, const char *data, size_t len);
 	void *user;
-	int err;                /* 0, or what write returned */
+	int err; /* 0, or what write returned */
 	size_t n;
 	char buf[4096];
 };
 
 void json_out_init(struct json_out *o, int (*write)(void *user, const char *data, size_t len), void *user);
-int json_out_flush(struct json_out *o);                                    /* 0, or the sticking error */
+int json_out_flush(struct json_out *o); /* 0, or the sticking error */
 void json_out_raw(struct json_out *o, const char *s, size_t len);
 void json_out_text(struct json_out *o, const char *s);                     /* as it is */
 void json_out_string(struct json_out *o, const char *s, size_t len);       /* quoted; bad UTF-8 as U+FFFD */
@@ -28,7 +28,10 @@ void json_out_base64(struct json_out *o, const uint8_t *data, size_t len); /* qu
 
 /* Room for len <= sizeof(buf) bytes; NULL when the sink has failed. Then json_out_added() says how many were used. */
 char *json_out_room(struct json_out *o, size_t len);
-static inline void json_out_added(struct json_out *o, size_t len) { o->n += len; }
+static inline void json_out_added(struct json_out *o, size_t len)
+{
+	o->n += len;
+}
 
 static inline void json_out_u64(struct json_out *o, uint64_t v)
 {

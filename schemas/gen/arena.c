@@ -15,7 +15,7 @@ struct chunk {
 
 struct arena {
 	struct chunk *chunks;
-	size_t left;            /* bytes free at the end of the newest chunk */
+	size_t left; /* bytes free at the end of the newest chunk */
 	uint8_t *at;
 };
 

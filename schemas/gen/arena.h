@@ -7,10 +7,10 @@
 
 struct arena;
 
-struct arena *arena_create(void);                                  /* NULL: no memory */
+struct arena *arena_create(void); /* NULL: no memory */
 void arena_destroy(struct arena *a);
-void *arena_alloc(struct arena *a, size_t size);                   /* zeroed, aligned to 16; NULL: no memory */
-char *arena_text(struct arena *a, const char *s, size_t len);      /* NUL-terminated copy */
+void *arena_alloc(struct arena *a, size_t size);              /* zeroed, aligned to 16; NULL: no memory */
+char *arena_text(struct arena *a, const char *s, size_t len); /* NUL-terminated copy */
 char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Append room for one element to an array of n; returns the array's new place, NULL: no memory. */

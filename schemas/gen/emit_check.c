@@ -7,6 +7,7 @@
 #include "gen/emit.h"
 #include "msg/typedesc.h"
 
+/* clang-format off */
 static const char *const words[] = {
 	"alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch",
 	"char", "class", "compl", "concept", "const", "consteval", "constexpr", "constinit", "const_cast",
@@ -19,6 +20,7 @@ static const char *const words[] = {
 	"typename", "typeof", "union", "unix", "unsigned", "using", "virtual", "void", "volatile", "wchar_t",
 	"while", "xor", "xor_eq",
 };
+/* clang-format on */
 
 static bool reserved(const char *name)
 {
@@ -29,8 +31,8 @@ static bool reserved(const char *name)
 }
 
 /* Suffixes of the functions that a type and its fields get: sim_T_init, sim_T_data_alloc. */
-static const char *const of_type[] = {"init", "from", "size", "type", "hash"};
-static const char *const of_field[] = {"_alloc", "_alloc_in", "_in", "_set", "_set_in"};
+static const char *const of_type[] = { "init", "from", "size", "type", "hash" };
+static const char *const of_field[] = { "_alloc", "_alloc_in", "_in", "_set", "_set_in" };
 
 static bool has_accessor(const struct sim_field *f)
 {

@@ -8,16 +8,18 @@
 #include "msg/typedesc.h"
 
 static const char *const c_types[SIM_KIND_END] = {
-	[SIM_KIND_BOOL] = "uint8_t",      [SIM_KIND_INT8] = "int8_t",     [SIM_KIND_UINT8] = "uint8_t",
-	[SIM_KIND_INT16] = "int16_t",     [SIM_KIND_UINT16] = "uint16_t", [SIM_KIND_INT32] = "int32_t",
-	[SIM_KIND_UINT32] = "uint32_t",   [SIM_KIND_INT64] = "int64_t",   [SIM_KIND_UINT64] = "uint64_t",
-	[SIM_KIND_FLOAT32] = "float",     [SIM_KIND_FLOAT64] = "double",  [SIM_KIND_TIME] = "int64_t",
-	[SIM_KIND_DURATION] = "int64_t",  [SIM_KIND_STRING] = "struct sim_span",
+	[SIM_KIND_BOOL] = "uint8_t",     [SIM_KIND_INT8] = "int8_t",
+	[SIM_KIND_UINT8] = "uint8_t",    [SIM_KIND_INT16] = "int16_t",
+	[SIM_KIND_UINT16] = "uint16_t",  [SIM_KIND_INT32] = "int32_t",
+	[SIM_KIND_UINT32] = "uint32_t",  [SIM_KIND_INT64] = "int64_t",
+	[SIM_KIND_UINT64] = "uint64_t",  [SIM_KIND_FLOAT32] = "float",
+	[SIM_KIND_FLOAT64] = "double",   [SIM_KIND_TIME] = "int64_t",
+	[SIM_KIND_DURATION] = "int64_t", [SIM_KIND_STRING] = "struct sim_span",
 };
 
 struct names {
-	char type[SIM_TYPE_NAME_MAX + 1];       /* sim_PointCloud */
-	char upper[4 * TYPEDESC_IDENT_MAX];     /* SIM_POINT_CLOUD */
+	char type[SIM_TYPE_NAME_MAX + 1];   /* sim_PointCloud */
+	char upper[4 * TYPEDESC_IDENT_MAX]; /* SIM_POINT_CLOUD */
 };
 
 void emit_upper(const char *name, char *out)
@@ -182,8 +184,7 @@ static void define_constant(FILE *f, const struct names *n, const struct sim_con
 		fprintf(f, "UINT64_C(%s)", c->value);
 		break;
 	default:
-		fprintf(f, "(%s%s%s)", c->value,
-			c->kind >= SIM_KIND_FLOAT32 && !strpbrk(c->value, ".e") ? ".0" : "",
+		fprintf(f, "(%s%s%s)", c->value, c->kind >= SIM_KIND_FLOAT32 && !strpbrk(c->value, ".e") ? ".0" : "",
 			c_suffix((enum sim_kind)c->kind));
 	}
 	fputc('\n', f);
@@ -244,7 +245,8 @@ static void array_accessors(FILE *f, const char *t, const struct sim_field *a)
 
 	fprintf(f, "static inline const ");
 	c_type(f, a);
-	fprintf(f, " *%s_%s_in(const void *body, size_t body_size, const struct %s *e, uint32_t *ret_n)\n{\n\treturn (const ",
+	fprintf(f,
+		" *%s_%s_in(const void *body, size_t body_size, const struct %s *e, uint32_t *ret_n)\n{\n\treturn (const ",
 		t, name, t);
 	c_type(f, a);
 	fprintf(f, " *)sim_span_data(body, body_size, &e->%s, %" PRIu32 ", %u, %" PRIu32 ", ret_n);\n}\n", name,
@@ -260,7 +262,8 @@ static void string_accessors(FILE *f, const char *t, const struct sim_field *a)
 {
 	const char *name = a->name;
 
-	fprintf(f, "static inline int %s_%s_set_in(struct sim_builder *b, struct %s *e, const char *s)\n{\n", t, name, t);
+	fprintf(f, "static inline int %s_%s_set_in(struct sim_builder *b, struct %s *e, const char *s)\n{\n", t, name,
+		t);
 	fprintf(f, "\treturn sim_builder_text(b, &e->%s, s, %" PRIu32 ");\n}\n", name, a->string_max);
 	fprintf(f, "static inline int %s_%s_set(struct sim_builder *b, const char *s)\n{\n", t, name);
 	fprintf(f, "\treturn b->used ? %s_%s_set_in(b, (struct %s *)(void *)b->base, s) : b->err;\n}\n", t, name, t);
@@ -299,7 +302,9 @@ static void emit_size(FILE *f, const struct sim_type *t, const struct names *n)
 	fputs("/* Bytes of a body at most: array elements and string bytes in the order of the fields", f);
 	for (uint32_t i = 0; i < t->n_fields; i++)
 		nested = nested || deep(&t->fields[i]);
-	fprintf(f, "%s. */\n", nested ? ";\n * nested: the sum of sim_array_size() and sim_string_size() of what lies inside nested types" : "");
+	fprintf(f, "%s. */\n",
+		nested ? ";\n * nested: the sum of sim_array_size() and sim_string_size() of what lies inside nested types"
+		       : "");
 	fprintf(f, "static inline size_t %s_size(", n->type);
 	for (uint32_t i = 0; i < t->n_fields; i++) {
 		const struct sim_field *a = &t->fields[i];
@@ -325,14 +330,16 @@ static void emit_size(FILE *f, const struct sim_type *t, const struct names *n)
 
 static void emit_init(FILE *f, const struct sim_type *t, const struct names *n)
 {
-	fputs("/* Start a message in buf: all zero, all arrays empty. NULL when buf is misaligned or too small. */\n", f);
+	fputs("/* Start a message in buf: all zero, all arrays empty. NULL when buf is misaligned or too small. */\n",
+	      f);
 	fprintf(f, "static inline struct %s *%s_init(void *buf, size_t capacity, struct sim_builder *b)\n{\n", n->type,
 		n->type);
 	fprintf(f, "\treturn (struct %s *)sim_builder_begin(b, buf, capacity, sizeof(struct %s), %" PRIu32 ");\n}\n\n",
 		n->type, n->type, t->align);
 	fputs("/* The message of a body: NULL when the body is too short for it or misaligned. */\n", f);
 	fprintf(f, "static inline const struct %s *%s_from(const void *body, size_t body_size)\n{\n", n->type, n->type);
-	fprintf(f, "\treturn (const struct %s *)sim_body_check(body, body_size, sizeof(struct %s), %" PRIu32 ");\n}\n\n",
+	fprintf(f,
+		"\treturn (const struct %s *)sim_body_check(body, body_size, sizeof(struct %s), %" PRIu32 ");\n}\n\n",
 		n->type, n->type, t->align);
 }
 
@@ -393,6 +400,7 @@ void emit_list_header(FILE *f, const struct typeset *s, const char *package)
 			fprintf(f, "#include \"%s/msg/%s.h\"\n", package, e->def->name);
 	}
 	fputs("\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n", f);
-	fprintf(f, "/* All of them, ended by NULL. */\nextern SIM_API const struct sim_type *const %s_msg_types[];\n\n", package);
+	fprintf(f, "/* All of them, ended by NULL. */\nextern SIM_API const struct sim_type *const %s_msg_types[];\n\n",
+		package);
 	fputs("#ifdef __cplusplus\n}\n#endif\n#endif\n", f);
 }

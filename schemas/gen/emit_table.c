@@ -12,7 +12,8 @@ static const char *const kind_ids[SIM_KIND_END] = {
 #undef X
 };
 
-static const char *const array_ids[] = {"SIM_ARRAY_NONE", "SIM_ARRAY_FIXED", "SIM_ARRAY_BOUNDED", "SIM_ARRAY_VARIABLE"};
+static const char *const array_ids[] = { "SIM_ARRAY_NONE", "SIM_ARRAY_FIXED", "SIM_ARRAY_BOUNDED",
+					 "SIM_ARRAY_VARIABLE" };
 
 void emit_string(FILE *f, const char *s)
 {

@@ -11,9 +11,9 @@
 #include "gen/arena.h"
 #include "msg/typedesc.h"
 
-#define COMMENT_MAX 4096        /* bytes after which further comment lines are left out */
+#define COMMENT_MAX 4096 /* bytes after which further comment lines are left out */
 
-struct cut {                    /* a piece of the text */
+struct cut { /* a piece of the text */
 	const char *s;
 	size_t len;
 };
@@ -22,16 +22,18 @@ struct parser {
 	struct msgdef *d;
 	struct msgdef_error *err;
 	int line;
-	char *above;            /* comment lines since the last declaration or empty line, joined; NULL: none */
-	bool head_done;         /* the definition's own comment is behind us */
+	char *above;    /* comment lines since the last declaration or empty line, joined; NULL: none */
+	bool head_done; /* the definition's own comment is behind us */
 };
 
+/* clang-format off */
 static const char *const prim_names[MSGDEF_PRIM_END] = {
 	[MSGDEF_NESTED] = "nested",
 #define X(id, name) [MSGDEF_##id] = name,
 	MSGDEF_PRIMS(X)
 #undef X
 };
+/* clang-format on */
 
 const char *msgdef_prim_name(enum msgdef_prim prim)
 {
@@ -51,7 +53,10 @@ __attribute__((format(printf, 2, 3))) static int fail(struct parser *p, const ch
 
 /* ---- pieces ---- */
 
-static bool blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v'; }
+static bool blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
+}
 
 static struct cut trim(struct cut c)
 {
@@ -66,7 +71,7 @@ static struct cut trim(struct cut c)
 
 static struct cut skip(struct cut c, size_t n)
 {
-	return trim((struct cut){c.s + n, c.len - n});
+	return trim((struct cut){ c.s + n, c.len - n });
 }
 
 static bool starts(struct cut c, const char *s)
@@ -86,9 +91,15 @@ static size_t word_len(struct cut c, const char *stop)
 	return n;
 }
 
-static int shown(struct cut c) { return c.len > 60 ? 60 : (int)c.len; }
+static int shown(struct cut c)
+{
+	return c.len > 60 ? 60 : (int)c.len;
+}
 
-static const char *keep(struct parser *p, struct cut c) { return arena_text(p->d->arena, c.s, c.len); }
+static const char *keep(struct parser *p, struct cut c)
+{
+	return arena_text(p->d->arena, c.s, c.len);
+}
 
 static const char *comment_of(struct parser *p, struct cut c)
 {
@@ -122,14 +133,14 @@ static int parse_array(struct parser *p, struct cut in, struct msgdef_type *t)
 {
 	if (in.len < 2 || in.s[in.len - 1] != ']')
 		return fail(p, "array '%.*s' is not closed: write [], [n] or [<=n]", shown(in), in.s);
-	in = (struct cut){in.s + 1, in.len - 2};
+	in = (struct cut){ in.s + 1, in.len - 2 };
 	if (!in.len) {
 		t->array = MSGDEF_VARIABLE;
 		return 0;
 	}
 	if (starts(in, "<=")) {
 		t->array = MSGDEF_BOUNDED;
-		return parse_count(p, (struct cut){in.s + 2, in.len - 2}, "array bound", &t->count);
+		return parse_count(p, (struct cut){ in.s + 2, in.len - 2 }, "array bound", &t->count);
 	}
 	t->array = MSGDEF_FIXED;
 	return parse_count(p, in, "array size", &t->count);
@@ -146,19 +157,19 @@ static enum msgdef_prim find_prim(struct cut c)
 static int parse_nested(struct parser *p, struct cut base, struct msgdef_type *t)
 {
 	const char *slash = memchr(base.s, '/', base.len);
-	struct cut name = base, package = {NULL, 0};
+	struct cut name = base, package = { NULL, 0 };
 
 	if (slash) {
-		package = (struct cut){base.s, (size_t)(slash - base.s)};
-		name = (struct cut){slash + 1, base.len - package.len - 1};
+		package = (struct cut){ base.s, (size_t)(slash - base.s) };
+		name = (struct cut){ slash + 1, base.len - package.len - 1 };
 		if (!typedesc_ident_ok(package.s, package.len))
 			return fail(p, "'%.*s' is not a package name", shown(package), package.s);
 		if (starts(name, "msg/")) /* the long form of ROS 2 */
-			name = (struct cut){name.s + 4, name.len - 4};
+			name = (struct cut){ name.s + 4, name.len - 4 };
 	}
 	if (!typedesc_ident_ok(name.s, name.len))
-		return fail(p, "'%.*s' is not a type: letters, digits and '_', a letter first, at most %u",
-			    shown(base), base.s, TYPEDESC_IDENT_MAX);
+		return fail(p, "'%.*s' is not a type: letters, digits and '_', a letter first, at most %u", shown(base),
+			    base.s, TYPEDESC_IDENT_MAX);
 	t->prim = MSGDEF_NESTED;
 	t->name = keep(p, name);
 	t->package = slash ? keep(p, package) : NULL;
@@ -167,8 +178,8 @@ static int parse_nested(struct parser *p, struct cut base, struct msgdef_type *t
 
 static int parse_type(struct parser *p, struct cut word, struct msgdef_type *t)
 {
-	struct cut base = {word.s, word_len(word, "[<")};
-	struct cut rest = {word.s + base.len, word.len - base.len};
+	struct cut base = { word.s, word_len(word, "[<") };
+	struct cut rest = { word.s + base.len, word.len - base.len };
 	int r;
 
 	t->prim = find_prim(base);
@@ -184,10 +195,10 @@ static int parse_type(struct parser *p, struct cut word, struct msgdef_type *t)
 			return fail(p, "only string and wstring take a bound: '%.*s'", shown(word), word.s);
 		if (!starts(rest, "<="))
 			return fail(p, "bound '%.*s' of a string does not begin with '<='", shown(rest), rest.s);
-		r = parse_count(p, (struct cut){rest.s + 2, n - 2}, "string bound", &t->string_max);
+		r = parse_count(p, (struct cut){ rest.s + 2, n - 2 }, "string bound", &t->string_max);
 		if (r < 0)
 			return r;
-		rest = (struct cut){rest.s + n, rest.len - n};
+		rest = (struct cut){ rest.s + n, rest.len - n };
 	}
 	return rest.len ? parse_array(p, rest, t) : 0;
 }
@@ -199,8 +210,8 @@ static int check_name(struct parser *p, struct cut name)
 	struct msgdef *d = p->d;
 
 	if (!typedesc_ident_ok(name.s, name.len))
-		return fail(p, "'%.*s' is not a name: letters, digits and '_', a letter first, at most %u",
-			    shown(name), name.s, TYPEDESC_IDENT_MAX);
+		return fail(p, "'%.*s' is not a name: letters, digits and '_', a letter first, at most %u", shown(name),
+			    name.s, TYPEDESC_IDENT_MAX);
 	for (uint32_t i = 0; i < d->n_fields; i++)
 		if (strlen(d->fields[i].name) == name.len && memcmp(d->fields[i].name, name.s, name.len) == 0)
 			return fail(p, "'%.*s' is declared twice, first in line %d", shown(name), name.s,
@@ -266,13 +277,21 @@ static int check_value(struct parser *p, const struct msgdef_constant *c)
 	return 0;
 }
 
+/* A declaration's own comment, else the lines right above it. */
+static const char *comment_for(struct parser *p, struct cut tail)
+{
+	if (tail.len)
+		return comment_of(p, tail);
+	return p->above ? p->above : "";
+}
+
 static int add_constant(struct parser *p, const struct msgdef_type *t, struct cut name, struct cut rest)
 {
 	struct msgdef *d = p->d;
 	bool text = t->prim == MSGDEF_STRING || t->prim == MSGDEF_WSTRING;
 	bool quoted = text && rest.len && (rest.s[0] == '"' || rest.s[0] == '\'');
 	size_t n = text && !quoted ? rest.len : value_len(rest);
-	struct cut value = trim((struct cut){rest.s, n}), tail = skip(rest, n);
+	struct cut value = trim((struct cut){ rest.s, n }), tail = skip(rest, n);
 	struct msgdef_constant *c;
 
 	if (t->prim == MSGDEF_NESTED || t->array != MSGDEF_ONE)
@@ -289,8 +308,14 @@ static int add_constant(struct parser *p, const struct msgdef_type *t, struct cu
 	if (!d->constants)
 		return -ENOMEM;
 	c = &d->constants[d->n_constants];
-	*c = (struct msgdef_constant){*t, keep(p, name), tail.len ? comment_of(p, tail) : p->above ? p->above : "",
-				      keep(p, value), quoted ? unquote(p, value) : keep(p, value), p->line};
+	*c = (struct msgdef_constant){
+		.type = *t,
+		.name = keep(p, name),
+		.comment = comment_for(p, tail),
+		.raw = keep(p, value),
+		.value = quoted ? unquote(p, value) : keep(p, value),
+		.line = p->line,
+	};
 	if (!c->name || !c->comment || !c->raw || !c->value)
 		return -ENOMEM;
 	d->n_constants++;
@@ -301,7 +326,7 @@ static int add_field(struct parser *p, const struct msgdef_type *t, struct cut n
 {
 	struct msgdef *d = p->d;
 	size_t n = rest.len && rest.s[0] != '#' ? value_len(rest) : 0;
-	struct cut value = trim((struct cut){rest.s, n}), tail = skip(rest, n);
+	struct cut value = trim((struct cut){ rest.s, n }), tail = skip(rest, n);
 	struct msgdef_field *f;
 
 	if (value.len && t->prim == MSGDEF_NESTED)
@@ -314,8 +339,13 @@ static int add_field(struct parser *p, const struct msgdef_type *t, struct cut n
 	if (!d->fields)
 		return -ENOMEM;
 	f = &d->fields[d->n_fields];
-	*f = (struct msgdef_field){*t, keep(p, name), tail.len ? comment_of(p, tail) : p->above ? p->above : "",
-				   value.len ? keep(p, value) : NULL, p->line};
+	*f = (struct msgdef_field){
+		.type = *t,
+		.name = keep(p, name),
+		.comment = comment_for(p, tail),
+		.deflt = value.len ? keep(p, value) : NULL,
+		.line = p->line,
+	};
 	if (!f->name || !f->comment || (value.len && !f->deflt))
 		return -ENOMEM;
 	d->n_fields++;
@@ -324,9 +354,9 @@ static int add_field(struct parser *p, const struct msgdef_type *t, struct cut n
 
 static int parse_declaration(struct parser *p, struct cut line)
 {
-	struct cut word = {line.s, word_len(line, "#")}, rest = skip(line, word.len);
-	struct cut name = {rest.s, word_len(rest, "=#")};
-	struct msgdef_type t = {0};
+	struct cut word = { line.s, word_len(line, "#") }, rest = skip(line, word.len);
+	struct cut name = { rest.s, word_len(rest, "=#") };
+	struct msgdef_type t = { 0 };
 	int r = parse_type(p, word, &t);
 
 	if (r < 0)
@@ -392,7 +422,7 @@ static int parse_text(struct parser *p, const char *text, size_t len)
 		p->line++;
 		if (memchr(text + at, '\0', n))
 			return fail(p, "the line holds a NUL byte: this is no text");
-		r = parse_line(p, (struct cut){text + at, n});
+		r = parse_line(p, (struct cut){ text + at, n });
 		at += n + 1;
 	}
 	return r < 0 ? r : end_block(p);
@@ -403,7 +433,7 @@ int msgdef_parse(const char *package, const char *name, const char *text, size_t
 {
 	struct arena *arena = arena_create();
 	struct msgdef *d = arena ? arena_alloc(arena, sizeof(*d)) : NULL;
-	struct parser p = {.d = d, .err = ret_err};
+	struct parser p = { .d = d, .err = ret_err };
 	int r = -ENOMEM;
 
 	if (!d)

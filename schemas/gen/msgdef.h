@@ -20,10 +20,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MSGDEF_TEXT_MAX (256u * 1024) /* bytes of one definition */
-#define MSGDEF_COUNT_MAX 16777216u    /* elements of a fixed array, and any bound */
+#define MSGDEF_TEXT_MAX  (256u * 1024) /* bytes of one definition */
+#define MSGDEF_COUNT_MAX 16777216u     /* elements of a fixed array, and any bound */
 
 /* The primitives of .msg files. BYTE and CHAR exist for ROS; TIME and DURATION are ROS 1's and ours. */
+/* clang-format off */
 #define MSGDEF_PRIMS(X) \
 	X(BOOL, "bool") X(BYTE, "byte") X(CHAR, "char") \
 	X(INT8, "int8") X(UINT8, "uint8") X(INT16, "int16") X(UINT16, "uint16") \
@@ -38,23 +39,24 @@ enum msgdef_prim {
 #undef X
 	MSGDEF_PRIM_END
 };
+/* clang-format on */
 
 enum msgdef_array { MSGDEF_ONE, MSGDEF_FIXED, MSGDEF_BOUNDED, MSGDEF_VARIABLE };
 
 struct msgdef_type {
 	enum msgdef_prim prim;
-	const char *package;    /* of a nested type; NULL: the definition named none */
-	const char *name;       /* of a nested type */
-	uint32_t string_max;    /* of string<=n; 0: none */
+	const char *package; /* of a nested type; NULL: the definition named none */
+	const char *name;    /* of a nested type */
+	uint32_t string_max; /* of string<=n; 0: none */
 	enum msgdef_array array;
-	uint32_t count;         /* of [n] and [<=n] */
+	uint32_t count; /* of [n] and [<=n] */
 };
 
 struct msgdef_field {
 	struct msgdef_type type;
 	const char *name;
-	const char *comment;    /* without "#", lines joined by a space; "" */
-	const char *deflt;      /* ROS 2 default value as written; NULL */
+	const char *comment; /* without "#", lines joined by a space; "" */
+	const char *deflt;   /* ROS 2 default value as written; NULL */
 	int line;
 };
 
@@ -62,14 +64,14 @@ struct msgdef_constant {
 	struct msgdef_type type;
 	const char *name;
 	const char *comment;
-	const char *raw;        /* value as written, trimmed */
-	const char *value;      /* value; of a string: without its quotes */
+	const char *raw;   /* value as written, trimmed */
+	const char *value; /* value; of a string: without its quotes */
 	int line;
 };
 
 struct msgdef {
 	const char *package, *name;
-	const char *comment;    /* the comment block that the text begins with, if an empty line ends it; else "" */
+	const char *comment; /* the comment block that the text begins with, if an empty line ends it; else "" */
 	struct msgdef_field *fields;
 	uint32_t n_fields;
 	struct msgdef_constant *constants;
@@ -78,8 +80,8 @@ struct msgdef {
 };
 
 struct msgdef_error {
-	int line;               /* from 1 */
-	char text[256];         /* the reason, without file and line */
+	int line;       /* from 1 */
+	char text[256]; /* the reason, without file and line */
 };
 
 /*

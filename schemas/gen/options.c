@@ -8,14 +8,15 @@
 enum { OPT_HASH = 256, OPT_COMPLETION, OPT_LIST_OPTIONS };
 
 struct row {
-	int id;                 /* the letter, or one of the numbers above */
+	int id; /* the letter, or one of the numbers above */
 	const char *name;
-	const char *arg;        /* NULL: takes none */
-	const char *help;       /* NULL: not for people */
+	const char *arg;  /* NULL: takes none */
+	const char *help; /* NULL: not for people */
 };
 
 static const struct row rows[] = {
-	{ 'I', "include", "DIR", "look for nested types in DIR/<package>/msg/ and DIR/<package>/;\n"
+	{ 'I', "include", "DIR",
+	  "look for nested types in DIR/<package>/msg/ and DIR/<package>/;\n"
 	  "package=DIR: those of one package in DIR itself; may be repeated" },
 	{ 'p', "package", "NAME", "package of the files; without it the folder above, or above msg/" },
 	{ 'o', "outdir", "DIR", "write DIR/<package>/msg/<Name>.h and .c" },
@@ -55,8 +56,9 @@ static void print_help(FILE *f)
 
 		if (!r->help)
 			continue;
-		snprintf(left, sizeof(left), "%.3s --%s%s%s", r->id < OPT_HASH ? (char[]){ '-', (char)r->id, ',', 0 } : "   ",
-			 r->name, r->arg ? " " : "", r->arg ? r->arg : "");
+		snprintf(left, sizeof(left), "%.3s --%s%s%s",
+			 r->id < OPT_HASH ? (char[]){ '-', (char)r->id, ',', 0 } : "   ", r->name, r->arg ? " " : "",
+			 r->arg ? r->arg : "");
 		fprintf(f, "  %-22s ", left);
 		print_help_text(f, r->help);
 	}

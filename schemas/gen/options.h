@@ -15,7 +15,7 @@ struct options {
 	const char *outdir;
 	bool list;
 	bool hashes;
-	char **files;        /* returns: free(); room for all arguments */
+	char **files; /* returns: free(); room for all arguments */
 	int n_files;
 };
 

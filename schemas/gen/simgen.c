@@ -67,7 +67,7 @@ static int write_file(char *path, const char *text, size_t len)
 /* One of the writers of emit.h, into memory and then to <outdir>/<package>/msg/<name><suffix>. */
 struct output {
 	const struct typeset *set;
-	const struct typeset_entry *e;   /* NULL: the list */
+	const struct typeset_entry *e; /* NULL: the list */
 	bool table;
 };
 
@@ -118,14 +118,14 @@ static int write_all(const struct options *o, const struct typeset *s)
 		if (!e->asked_for)
 			continue;
 		package = e->def->package;
-		r = write_output(o, &(struct output){s, e, false}, package);
+		r = write_output(o, &(struct output){ s, e, false }, package);
 		if (r == 0)
-			r = write_output(o, &(struct output){s, e, true}, package);
+			r = write_output(o, &(struct output){ s, e, true }, package);
 	}
 	if (r == 0 && o->list && package) {
-		r = write_output(o, &(struct output){s, NULL, false}, package);
+		r = write_output(o, &(struct output){ s, NULL, false }, package);
 		if (r == 0)
-			r = write_output(o, &(struct output){s, NULL, true}, package);
+			r = write_output(o, &(struct output){ s, NULL, true }, package);
 	}
 	return r;
 }
@@ -189,7 +189,7 @@ static int run(char **argv, struct options *o, struct typeset *s)
 
 int main(int argc, char **argv)
 {
-	struct options o = {.files = calloc((size_t)argc, sizeof(char *))};
+	struct options o = { .files = calloc((size_t)argc, sizeof(char *)) };
 	struct typeset *s = typeset_create();
 	int status = 1;
 

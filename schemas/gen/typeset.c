@@ -15,7 +15,7 @@
 #define TYPES_MAX 512
 
 struct search {
-	const char *package;            /* NULL: any */
+	const char *package; /* NULL: any */
 	const char *dir;
 };
 
@@ -23,7 +23,7 @@ struct typeset {
 	struct arena *arena;
 	struct search *search;
 	unsigned n_search;
-	struct typeset_entry *entries[TYPES_MAX];   /* in the order they were met */
+	struct typeset_entry *entries[TYPES_MAX]; /* in the order they were met */
 	unsigned n_entries;
 	const struct typeset_entry *order[TYPES_MAX];
 	unsigned n_order;
@@ -56,9 +56,18 @@ void typeset_destroy(struct typeset *s)
 	free(s);
 }
 
-const char *typeset_why(const struct typeset *s) { return s->why; }
-unsigned typeset_count(const struct typeset *s) { return s->n_order; }
-void typeset_strict(struct typeset *s, bool on) { s->strict = on; }
+const char *typeset_why(const struct typeset *s)
+{
+	return s->why;
+}
+unsigned typeset_count(const struct typeset *s)
+{
+	return s->n_order;
+}
+void typeset_strict(struct typeset *s, bool on)
+{
+	s->strict = on;
+}
 
 const struct typeset_entry *typeset_entry(const struct typeset *s, unsigned i)
 {
@@ -67,7 +76,7 @@ const struct typeset_entry *typeset_entry(const struct typeset *s, unsigned i)
 
 /* "path:line: reason", "path: reason" for line 0. The first reason is kept: it is the cause of the rest. */
 __attribute__((format(printf, 5, 6))) static int fail(struct typeset *s, int err, const char *path, int line,
-						       const char *fmt, ...)
+						      const char *fmt, ...)
 {
 	size_t n;
 	va_list ap;
@@ -143,8 +152,7 @@ static const char *search_one(struct typeset *s, const struct search *in, const 
 	return exists(path) ? path : NULL;
 }
 
-static const char *find_file(struct typeset *s, const struct typeset_entry *from, const char *package,
-			     const char *name)
+static const char *find_file(struct typeset *s, const struct typeset_entry *from, const char *package, const char *name)
 {
 	if (strcmp(from->def->package, package) == 0) {
 		const char *slash = strrchr(from->path, '/');
@@ -178,7 +186,7 @@ static struct typeset_entry *lookup(struct typeset *s, const char *package, cons
 static int load(struct typeset *s, const char *package, const char *name, const char *path, struct typeset_entry **ret)
 {
 	struct typeset_entry *e;
-	struct msgdef_error err = {0};
+	struct msgdef_error err = { 0 };
 	struct msgdef *def;
 	char *text = NULL;
 	size_t len = 0;
@@ -206,8 +214,7 @@ static int load(struct typeset *s, const char *package, const char *name, const 
 	return 0;
 }
 
-static int nested(struct typeset *s, struct typeset_entry *e, const struct msgdef_field *f,
-		  const struct sim_type **ret)
+static int nested(struct typeset *s, struct typeset_entry *e, const struct msgdef_field *f, const struct sim_type **ret)
 {
 	const char *package = f->type.package ? f->type.package : e->def->package;
 	struct typeset_entry *n = lookup(s, package, f->type.name);
@@ -218,8 +225,8 @@ static int nested(struct typeset *s, struct typeset_entry *e, const struct msgde
 
 		if (!path)
 			return fail(s, -ENOENT, e->path, f->line,
-				    "type '%s/%s' is not defined: no %s.msg beside this file or in an -I folder", package,
-				    f->type.name, f->type.name);
+				    "type '%s/%s' is not defined: no %s.msg beside this file or in an -I folder",
+				    package, f->type.name, f->type.name);
 		r = load(s, package, f->type.name, path, &n);
 		if (r < 0)
 			return r;
@@ -262,7 +269,8 @@ static int resolve_field(struct typeset *s, struct typeset_entry *e, const struc
 		return fail(s, -ENOMEM, e->path, 0, "no memory");
 	if (s->strict && !has_unit)
 		return fail(s, -EINVAL, e->path, f->line,
-			    "the comment of '%s' does not begin with its unit in brackets, such as [m] or [-]", f->name);
+			    "the comment of '%s' does not begin with its unit in brackets, such as [m] or [-]",
+			    f->name);
 	if (f->deflt)
 		return fail(s, -EINVAL, e->path, f->line,
 			    "'%s' has a default value: a message starts as zeros; use a constant", f->name);

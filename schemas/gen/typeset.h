@@ -17,9 +17,9 @@ struct typeset;
 struct typeset_entry {
 	const struct msgdef *def;
 	struct sim_type type;
-	const char *path;               /* of the file it was read from */
-	bool asked_for;                 /* by typeset_add(), not only nested */
-	bool resolving;                 /* on the way down: meeting it again is a cycle */
+	const char *path; /* of the file it was read from */
+	bool asked_for;   /* by typeset_add(), not only nested */
+	bool resolving;   /* on the way down: meeting it again is a cycle */
 	bool done;
 };
 

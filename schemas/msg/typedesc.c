@@ -8,8 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static bool is_alpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+static bool is_alpha(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
 
 bool typedesc_ident_ok(const char *s, size_t len)
 {
@@ -35,7 +41,7 @@ static const struct {
 	const char *name;
 	uint32_t size;
 } kinds[SIM_KIND_END] = {
-#define X(id, num, text, bytes) [num] = {text, bytes},
+#define X(id, num, text, bytes) [num] = { text, bytes },
 	SIM_KINDS(X)
 #undef X
 };

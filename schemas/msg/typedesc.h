@@ -22,10 +22,10 @@
 
 #include "sim/message.h"
 
-#define TYPEDESC_IDENT_MAX 63u          /* characters of a field's, constant's or type's name */
-#define TYPEDESC_FIELDS_MAX 256u        /* fields, and constants, of one type */
-#define TYPEDESC_DEPTH_MAX 8u           /* nesting of types */
-#define TYPEDESC_FIXED_MAX (1u << 20)   /* bytes of a fixed struct */
+#define TYPEDESC_IDENT_MAX  63u        /* characters of a field's, constant's or type's name */
+#define TYPEDESC_FIELDS_MAX 256u       /* fields, and constants, of one type */
+#define TYPEDESC_DEPTH_MAX  8u         /* nesting of types */
+#define TYPEDESC_FIXED_MAX  (1u << 20) /* bytes of a fixed struct */
 
 /* [A-Za-z][A-Za-z0-9_]*, at most TYPEDESC_IDENT_MAX characters. s need not be NUL-terminated. */
 bool typedesc_ident_ok(const char *s, size_t len);

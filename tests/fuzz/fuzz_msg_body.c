@@ -7,7 +7,11 @@
 #include "sim/introspect.h"
 
 /* A broken promise stops the run, in the fuzzer and in the replay. */
-#define FUZZ_CHECK(cond) do { if (!(cond)) __builtin_trap(); } while (0)
+#define FUZZ_CHECK(cond) \
+	do { \
+		if (!(cond)) \
+			__builtin_trap(); \
+	} while (0)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

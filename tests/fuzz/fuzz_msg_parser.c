@@ -8,7 +8,11 @@
 #include "msg/typedesc.h"
 
 /* A broken promise stops the run, in the fuzzer and in the replay. */
-#define FUZZ_CHECK(cond) do { if (!(cond)) __builtin_trap(); } while (0)
+#define FUZZ_CHECK(cond) \
+	do { \
+		if (!(cond)) \
+			__builtin_trap(); \
+	} while (0)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -30,7 +34,7 @@ static void check_type(const struct msgdef_type *t)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct msgdef_error err = {0};
+	struct msgdef_error err = { 0 };
 	struct msgdef *d = NULL;
 	int r = msgdef_parse("pkg", "Name", (const char *)data, size, &err, &d);
 

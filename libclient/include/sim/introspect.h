@@ -22,12 +22,12 @@ extern "C" {
 #endif
 
 /* Limits on what a peer may describe. */
-#define SIM_TYPE_JSON_MAX    (256u * 1024) /* bytes of a type's JSON */
-#define SIM_TYPE_TYPES_MAX   64u           /* types in one closure */
-#define SIM_TYPE_FIELDS_MAX  256u          /* fields of one type, and constants of one type */
-#define SIM_TYPE_DEPTH_MAX   8u            /* nesting of types */
-#define SIM_TYPE_FIXED_MAX   (1u << 20)    /* bytes of a fixed struct */
-#define SIM_IDENT_MAX        63u           /* characters of a field's or a constant's name */
+#define SIM_TYPE_JSON_MAX   (256u * 1024) /* bytes of a type's JSON */
+#define SIM_TYPE_TYPES_MAX  64u           /* types in one closure */
+#define SIM_TYPE_FIELDS_MAX 256u          /* fields of one type, and constants of one type */
+#define SIM_TYPE_DEPTH_MAX  8u            /* nesting of types */
+#define SIM_TYPE_FIXED_MAX  (1u << 20)    /* bytes of a fixed struct */
+#define SIM_IDENT_MAX       63u           /* characters of a field's or a constant's name */
 
 /* ---- types ---- */
 
@@ -81,16 +81,16 @@ struct sim_field_path {
 	uint32_t n;
 	struct {
 		const struct sim_field *field;
-		int64_t index;    /* element, or -1 for all of the field */
+		int64_t index; /* element, or -1 for all of the field */
 	} step[SIM_PATH_STEPS];
 };
 
 /* What a path leads to: `count` elements of `field`, elem_size apart. */
 struct sim_field_view {
 	const struct sim_field *field;
-	const void *data;         /* borrows from the body; NULL when count is 0 */
+	const void *data; /* borrows from the body; NULL when count is 0 */
 	uint32_t count;
-	bool is_array;            /* the whole of an array; false: one value */
+	bool is_array; /* the whole of an array; false: one value */
 };
 
 /*
@@ -109,11 +109,11 @@ SIM_API SIM_MUST_CHECK int sim_field_number(const struct sim_field_view *view, u
 /* ---- JSON ---- */
 
 struct sim_json_options {
-	const char *field;        /* print only this path; NULL: the whole message; borrows */
-	uint32_t max_array;       /* elements printed of an array, then "... n more"; 0: all */
-	bool no_arr;              /* arrays as "<float32[361]>" */
-	bool pretty;              /* indented by two spaces, with line ends */
-	uint8_t reserved[2];      /* 0 */
+	const char *field;   /* print only this path; NULL: the whole message; borrows */
+	uint32_t max_array;  /* elements printed of an array, then "... n more"; 0: all */
+	bool no_arr;         /* arrays as "<float32[361]>" */
+	bool pretty;         /* indented by two spaces, with line ends */
+	uint8_t reserved[2]; /* 0 */
 };
 
 /*

@@ -34,11 +34,11 @@ extern "C" {
 #error "message bodies are little-endian and read in place: this machine is not supported"
 #endif
 
-#define SIM_TYPE_ABI       1u
-#define SIM_ALIGN_ARRAY    8u    /* least alignment of a variable-length array, in bytes from the body's start */
-#define SIM_ALIGN_BIG      64u   /* alignment of one of SIM_BIG_ARRAY bytes or more */
-#define SIM_BIG_ARRAY      1024u
-#define SIM_BODY_MAX       UINT32_MAX /* spans are 32 bits wide */
+#define SIM_TYPE_ABI    1u
+#define SIM_ALIGN_ARRAY 8u  /* least alignment of a variable-length array, in bytes from the body's start */
+#define SIM_ALIGN_BIG   64u /* alignment of one of SIM_BIG_ARRAY bytes or more */
+#define SIM_BIG_ARRAY   1024u
+#define SIM_BODY_MAX    UINT32_MAX /* spans are 32 bits wide */
 
 /* Where a variable-length array or string lies in its body. {0, 0} is an empty one. */
 struct sim_span {
@@ -50,6 +50,7 @@ SIM_STATIC_ASSERT(sizeof(struct sim_span) == 8, "spans are shared-memory ABI");
 
 /* ---- what simgen says about a type: the field table ---- */
 
+/* clang-format off */
 /* The kinds of a field: X(ID, number, name in .msg files, bytes of one element). Numbers are ABI: append only. */
 #define SIM_KINDS(X) \
 	X(BOOL,      1, "bool",     1) /* uint8_t in C: 0 false, else true */ \
@@ -74,12 +75,13 @@ enum sim_kind {
 #undef X
 	SIM_KIND_END = 16
 };
+/* clang-format on */
 
 /* How many elements a field has. Variable and bounded arrays are a struct sim_span in the fixed struct. */
 enum sim_array {
-	SIM_ARRAY_NONE     = 0, /* T x: exactly one, inline */
-	SIM_ARRAY_FIXED    = 1, /* T[n] x: count of them, inline */
-	SIM_ARRAY_BOUNDED  = 2, /* T[<=n] x: a span of at most count */
+	SIM_ARRAY_NONE = 0,     /* T x: exactly one, inline */
+	SIM_ARRAY_FIXED = 1,    /* T[n] x: count of them, inline */
+	SIM_ARRAY_BOUNDED = 2,  /* T[<=n] x: a span of at most count */
 	SIM_ARRAY_VARIABLE = 3, /* T[] x: a span */
 };
 
@@ -88,23 +90,23 @@ struct sim_type;
 struct sim_field {
 	const char *name;
 	const struct sim_type *type; /* of SIM_KIND_MESSAGE, else NULL */
-	const char *unit;       /* "m/s", "" if it has none */
-	const char *comment;    /* the whole comment of the definition, "" if it has none */
-	uint32_t offset;        /* bytes from the start of the struct that the field is in */
-	uint32_t count;         /* SIM_ARRAY_FIXED: elements; SIM_ARRAY_BOUNDED: the bound; else 0 */
-	uint32_t elem_size;     /* bytes of one element: the distance between two in an array */
-	uint32_t string_max;    /* bytes a bounded string may have; 0: no bound */
-	uint8_t  kind;          /* enum sim_kind */
-	uint8_t  array;         /* enum sim_array */
-	uint8_t  elem_align;    /* bytes */
-	uint8_t  reserved[5];   /* 0 */
+	const char *unit;            /* "m/s", "" if it has none */
+	const char *comment;         /* the whole comment of the definition, "" if it has none */
+	uint32_t offset;             /* bytes from the start of the struct that the field is in */
+	uint32_t count;              /* SIM_ARRAY_FIXED: elements; SIM_ARRAY_BOUNDED: the bound; else 0 */
+	uint32_t elem_size;          /* bytes of one element: the distance between two in an array */
+	uint32_t string_max;         /* bytes a bounded string may have; 0: no bound */
+	uint8_t kind;                /* enum sim_kind */
+	uint8_t array;               /* enum sim_array */
+	uint8_t elem_align;          /* bytes */
+	uint8_t reserved[5];         /* 0 */
 };
 
 struct sim_constant {
 	const char *name;
-	const char *value;      /* canonical text: decimal number, true, false; a string without quotes */
-	uint8_t  kind;          /* enum sim_kind */
-	uint8_t  reserved[7];   /* 0 */
+	const char *value;   /* canonical text: decimal number, true, false; a string without quotes */
+	uint8_t kind;        /* enum sim_kind */
+	uint8_t reserved[7]; /* 0 */
 };
 
 enum sim_type_flag {
@@ -116,17 +118,17 @@ enum sim_type_flag {
  * not (schemas/msg/typedesc.h says how): equal hash, equal layout and equal meaning of every number.
  */
 struct sim_type {
-	uint32_t abi;           /* SIM_TYPE_ABI */
-	uint32_t size;          /* sizeof(struct sim_type) of whoever wrote it */
-	const char *name;       /* "sim/PointCloud" */
-	const char *comment;    /* the first comment of the definition, "" if it has none */
+	uint32_t abi;        /* SIM_TYPE_ABI */
+	uint32_t size;       /* sizeof(struct sim_type) of whoever wrote it */
+	const char *name;    /* "sim/PointCloud" */
+	const char *comment; /* the first comment of the definition, "" if it has none */
 	uint64_t hash;
-	uint32_t fixed_size;    /* bytes of the fixed struct */
-	uint32_t align;         /* bytes */
+	uint32_t fixed_size; /* bytes of the fixed struct */
+	uint32_t align;      /* bytes */
 	uint32_t n_fields;
 	uint32_t n_constants;
-	uint32_t flags;         /* enum sim_type_flag */
-	uint32_t reserved;      /* 0 */
+	uint32_t flags;    /* enum sim_type_flag */
+	uint32_t reserved; /* 0 */
 	const struct sim_field *fields;
 	const struct sim_constant *constants;
 };
@@ -157,10 +159,16 @@ static inline void *sim_builder_begin(struct sim_builder *b, void *buf, size_t c
 }
 
 /* Bytes of the body so far: what to publish. 0 after a failed start. */
-static inline size_t sim_builder_size(const struct sim_builder *b) { return b->used; }
+static inline size_t sim_builder_size(const struct sim_builder *b)
+{
+	return b->used;
+}
 
 /* 0 if everything asked for so far has fit, else the first error (a negative errno). */
-static inline int sim_builder_error(const struct sim_builder *b) { return b->err; }
+static inline int sim_builder_error(const struct sim_builder *b)
+{
+	return b->err;
+}
 
 static inline void *sim_builder_fail_(struct sim_builder *b, int err)
 {
@@ -240,7 +248,10 @@ static inline size_t sim_array_size(size_t n, size_t elem_size)
 	return bytes + (bytes >= SIM_BIG_ARRAY ? SIM_ALIGN_BIG : SIM_ALIGN_ARRAY) - 1;
 }
 
-static inline size_t sim_string_size(size_t len) { return len + 1; }
+static inline size_t sim_string_size(size_t len)
+{
+	return len + 1;
+}
 
 /* ---- reading a body in place ---- */
 

@@ -19,10 +19,12 @@
 extern "C" {
 #endif
 
+/* clang-format off */
 /* The values of a sim_Point: X(name, datatype). */
 #define SIM_POINT_FIELDS(X) \
 	X(x, FLOAT32) X(y, FLOAT32) X(z, FLOAT32) X(intensity, FLOAT32) X(ring, UINT16) X(return_type, UINT8) \
 	X(time_offset, UINT32) X(azimuth, FLOAT32) X(distance, FLOAT32)
+/* clang-format on */
 #define SIM_POINT_N_FIELDS 9u
 
 struct sim_point_field_ {
@@ -34,7 +36,7 @@ struct sim_point_field_ {
 static inline struct sim_point_field_ sim_point_field_at_(uint32_t i)
 {
 	static const struct sim_point_field_ fields[] = {
-#define X(name, type) {#name, (uint32_t)offsetof(struct sim_Point, name), (uint8_t)SIM_POINT_FIELD_##type},
+#define X(name, type) { #name, (uint32_t)offsetof(struct sim_Point, name), (uint8_t)SIM_POINT_FIELD_##type },
 		SIM_POINT_FIELDS(X)
 #undef X
 	};
@@ -108,7 +110,7 @@ static inline int sim_point_cloud_is_default(const struct sim_PointCloud *m, siz
 
 /* The points of a cloud in the default layout. NULL and 0: another layout, none, or a body that does not hold. */
 static inline const struct sim_Point *sim_point_cloud_points(const struct sim_PointCloud *m, size_t body_size,
-							      uint32_t *ret_n)
+							     uint32_t *ret_n)
 {
 	uint32_t bytes, height = m->height, width = m->width;
 	const uint8_t *data = sim_PointCloud_data(m, body_size, &bytes);
@@ -116,7 +118,8 @@ static inline const struct sim_Point *sim_point_cloud_points(const struct sim_Po
 
 	*ret_n = 0;
 	if (!data || !sim_point_cloud_is_default(m, body_size) || n > bytes / sizeof(struct sim_Point) ||
-	    (uintptr_t)data % SIM_ALIGNOF(struct sim_Point) || (height > 1 && m->row_step != width * sizeof(struct sim_Point)))
+	    (uintptr_t)data % SIM_ALIGNOF(struct sim_Point) ||
+	    (height > 1 && m->row_step != width * sizeof(struct sim_Point)))
 		return NULL;
 	*ret_n = (uint32_t)n;
 	return (const struct sim_Point *)(const void *)data;

@@ -17,7 +17,8 @@ static inline uint64_t random_next(uint64_t *s)
 
 static inline void random_string(struct sim_builder *b, uint64_t *seed, const struct sim_field *f, uint8_t *at)
 {
-	static const char *const pieces[] = {"a", "\"", "\\", "\n", "\x01", "\xc3\xa9", "\xf0\x9f\x9a\x97", "/", "x y", "\x7f"};
+	static const char *const pieces[] = { "a", "\"",  "\\",  "\n", "\x01", "\xc3\xa9", "\xf0\x9f\x9a\x97",
+					      "/", "x y", "\x7f" };
 	struct sim_span span;
 	char text[64] = "";
 

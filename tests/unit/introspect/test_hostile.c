@@ -32,7 +32,7 @@ static int count(void *user, const char *data, size_t len)
 static void look_at(const struct sim_type *t, const uint8_t *body, size_t size)
 {
 	/* The longest text of a byte is that of a 1-byte struct or number in an array, of the fixed part a name. */
-	struct counter c = {.limit = size * 64 + 65536};
+	struct counter c = { .limit = size * 64 + 65536 };
 	int checked = sim_msg_check(t, body, size), printed;
 
 	printed = sim_msg_to_json(t, body, size, NULL, count, &c);
@@ -117,12 +117,12 @@ static void amplification(void **state)
 	struct sim_builder b;
 	struct probe_Every *m = probe_Every_init(body, sizeof(body), &b);
 	struct probe_Leaf *l = probe_Every_leaves_alloc(&b, 20000);
-	struct counter c = {.limit = 64 << 20};
+	struct counter c = { .limit = 64 << 20 };
 
 	(void)state;
 	assert_non_null(m);
 	for (int i = 0; i < 20000; i++)
-		l[i].values = (struct sim_span){(uint32_t)sizeof(*m), 100000};
+		l[i].values = (struct sim_span){ (uint32_t)sizeof(*m), 100000 };
 	assert_int_equal(sim_msg_check(&probe_Every_type, body, sizeof(body)), -EBADMSG);
 	assert_int_equal(sim_msg_to_json(&probe_Every_type, body, sizeof(body), NULL, count, &c), -EBADMSG);
 }

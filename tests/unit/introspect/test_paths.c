@@ -83,22 +83,22 @@ static void bad_paths(void **state)
 		int r;
 		const char *why;
 	} bad[] = {
-		{"", -EINVAL, "lacks a name"},
-		{".x", -EINVAL, "lacks a name"},
-		{"point.", -EINVAL, "lacks a name"},
-		{"point..x", -EINVAL, "lacks a name"},
-		{"nope", -ENOENT, "it has flag, i64,"},
-		{"point.w", -ENOENT, "sim/Vector3 has no field 'w'; it has x, y, z"},
-		{"u16.x", -EINVAL, "'u16' is a uint16: it has no fields"},
-		{"u16[0]", -EINVAL, "not an array"},
-		{"rgb[3]", -ERANGE, "at most 3"},
-		{"four[4]", -ERANGE, "at most 4"},
-		{"rgb[", -EINVAL, "not a number"},
-		{"rgb[-1]", -EINVAL, "not a number"},
-		{"rgb[1", -EINVAL, "not closed"},
-		{"rgb[1]x", -EINVAL, "unexpected 'x'"},
-		{"leaves.tag", -EINVAL, "such as leaves[0]"},
-		{"longs[99999999999]", -ERANGE, "above"},
+		{ "", -EINVAL, "lacks a name" },
+		{ ".x", -EINVAL, "lacks a name" },
+		{ "point.", -EINVAL, "lacks a name" },
+		{ "point..x", -EINVAL, "lacks a name" },
+		{ "nope", -ENOENT, "it has flag, i64," },
+		{ "point.w", -ENOENT, "sim/Vector3 has no field 'w'; it has x, y, z" },
+		{ "u16.x", -EINVAL, "'u16' is a uint16: it has no fields" },
+		{ "u16[0]", -EINVAL, "not an array" },
+		{ "rgb[3]", -ERANGE, "at most 3" },
+		{ "four[4]", -ERANGE, "at most 4" },
+		{ "rgb[", -EINVAL, "not a number" },
+		{ "rgb[-1]", -EINVAL, "not a number" },
+		{ "rgb[1", -EINVAL, "not closed" },
+		{ "rgb[1]x", -EINVAL, "unexpected 'x'" },
+		{ "leaves.tag", -EINVAL, "such as leaves[0]" },
+		{ "longs[99999999999]", -ERANGE, "above" },
 	};
 	struct sim_field_path p;
 

@@ -35,7 +35,7 @@ static void compare_struct(const struct sim_type *t, const uint8_t *s, size_t si
 
 static void compare_value(const struct sim_field *f, const uint8_t *at, size_t size, const json_t *j)
 {
-	struct sim_field_view v = {.field = f, .data = at, .count = 1};
+	struct sim_field_view v = { .field = f, .data = at, .count = 1 };
 	struct sim_span span;
 	int64_t i;
 	double d;
@@ -85,7 +85,7 @@ static void compare_field(const struct sim_field *f, const uint8_t *s, size_t si
 		at = buf + span.offset;
 		n = span.count;
 	}
-	if (f->kind == SIM_KIND_UINT8) {                        /* base64: its length at least */
+	if (f->kind == SIM_KIND_UINT8) { /* base64: its length at least */
 		assert_int_equal(json_string_length(j), (n + 2) / 3 * 4);
 		return;
 	}
@@ -104,7 +104,7 @@ static void compare_struct(const struct sim_type *t, const uint8_t *s, size_t si
 static void compare(uint64_t *seed, const struct sim_type *t, bool pretty)
 {
 	size_t size = random_msg(seed, t, buf, sizeof(buf));
-	char *json = print(t, size, &(struct sim_json_options){.pretty = pretty}, 0);
+	char *json = print(t, size, &(struct sim_json_options){ .pretty = pretty }, 0);
 	json_error_t e;
 	json_t *j = json_loads(json, JSON_REJECT_DUPLICATES, &e);
 
@@ -166,37 +166,37 @@ static void fields(void **state)
 	static const struct {
 		const char *field, *text;
 	} cases[] = {
-		{"longs", "[-9223372036854775808,9223372036854775807,0,-1]"},
-		{"longs[1]", "9223372036854775807"},
-		{"u64", "18446744073709551615"},
-		{"f64", "null"},
-		{"f32", "null"},
-		{"flag", "true"},
-		{"bytes", "\"AP8QaGU=\""},
-		{"bytes[1]", "255"},
-		{"rgb", "\"AP8A\""},
-		{"point", "{\"x\":0.0,\"y\":0.0,\"z\":1e-300}"},
-		{"took", "-1"},
-		{"leaves", "[{\"tag\":200,\"name\":\"\",\"values\":[]}]"},
-		{"leaves[0].tag", "200"},
-		{"pair[1].name", "\"\""},
-		{"two_words", "[\"\",\"\"]"},
-		{"nothing", "[]"},
-		{"text", "\"a\\\"b\\\\c\\n\\t\\r\\u0002\xc3\xa9\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd/\""},
+		{ "longs", "[-9223372036854775808,9223372036854775807,0,-1]" },
+		{ "longs[1]", "9223372036854775807" },
+		{ "u64", "18446744073709551615" },
+		{ "f64", "null" },
+		{ "f32", "null" },
+		{ "flag", "true" },
+		{ "bytes", "\"AP8QaGU=\"" },
+		{ "bytes[1]", "255" },
+		{ "rgb", "\"AP8A\"" },
+		{ "point", "{\"x\":0.0,\"y\":0.0,\"z\":1e-300}" },
+		{ "took", "-1" },
+		{ "leaves", "[{\"tag\":200,\"name\":\"\",\"values\":[]}]" },
+		{ "leaves[0].tag", "200" },
+		{ "pair[1].name", "\"\"" },
+		{ "two_words", "[\"\",\"\"]" },
+		{ "nothing", "[]" },
+		{ "text", "\"a\\\"b\\\\c\\n\\t\\r\\u0002\xc3\xa9\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd/\"" },
 	};
 	struct sim_builder b;
 
 	(void)state;
 	fill(&b);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		expect(&probe_Every_type, sim_builder_size(&b), &(struct sim_json_options){.field = cases[i].field}, 0,
-		       cases[i].text);
+		expect(&probe_Every_type, sim_builder_size(&b), &(struct sim_json_options){ .field = cases[i].field },
+		       0, cases[i].text);
 }
 
 static void no_arrays(void **state)
 {
 	struct sim_builder b;
-	struct sim_json_options o = {.no_arr = true};
+	struct sim_json_options o = { .no_arr = true };
 	char *json;
 
 	(void)state;
@@ -215,18 +215,18 @@ static void max_array(void **state)
 
 	(void)state;
 	fill(&b);
-	expect(&probe_Every_type, sim_builder_size(&b), &(struct sim_json_options){.field = "longs", .max_array = 2}, 0,
-	       "[-9223372036854775808,9223372036854775807,\"... 2 more\"]");
-	expect(&probe_Every_type, sim_builder_size(&b), &(struct sim_json_options){.field = "longs", .max_array = 4}, 0,
-	       "[-9223372036854775808,9223372036854775807,0,-1]");
-	expect(&probe_Every_type, sim_builder_size(&b), &(struct sim_json_options){.field = "bytes", .max_array = 4}, 0,
-	       "\"<uint8[5]>\"");
+	expect(&probe_Every_type, sim_builder_size(&b), &(struct sim_json_options){ .field = "longs", .max_array = 2 },
+	       0, "[-9223372036854775808,9223372036854775807,\"... 2 more\"]");
+	expect(&probe_Every_type, sim_builder_size(&b), &(struct sim_json_options){ .field = "longs", .max_array = 4 },
+	       0, "[-9223372036854775808,9223372036854775807,0,-1]");
+	expect(&probe_Every_type, sim_builder_size(&b), &(struct sim_json_options){ .field = "bytes", .max_array = 4 },
+	       0, "\"<uint8[5]>\"");
 }
 
 static void pretty(void **state)
 {
 	struct sim_builder b;
-	struct sim_json_options o = {.field = "leaves", .pretty = true};
+	struct sim_json_options o = { .field = "leaves", .pretty = true };
 
 	(void)state;
 	fill(&b);
@@ -240,7 +240,7 @@ static void bad_spans_are_null(void **state)
 {
 	struct sim_builder b;
 	struct probe_Every *m = fill(&b);
-	struct sim_json_options o = {.field = "longs"};
+	struct sim_json_options o = { .field = "longs" };
 	json_error_t e;
 	json_t *j;
 	char *json;
@@ -283,7 +283,7 @@ static int take(void *user, const char *data, size_t len)
 static void sink_errors(void **state)
 {
 	struct sim_builder b;
-	struct sink s = {.stop_after = 3};
+	struct sink s = { .stop_after = 3 };
 	float *r;
 
 	(void)state;
@@ -292,7 +292,7 @@ static void sink_errors(void **state)
 	memset(r, 0, 20000 * sizeof(*r));
 	assert_int_equal(sim_msg_to_json(&sim_LaserScan_type, buf, sim_builder_size(&b), NULL, take, &s), -EPIPE);
 	assert_int_equal(s.calls, 3);
-	s = (struct sink){0};
+	s = (struct sink){ 0 };
 	assert_int_equal(sim_msg_to_json(&sim_LaserScan_type, buf, sim_builder_size(&b), NULL, take, &s), 0);
 	assert_true(s.len > 80000);
 	assert_int_equal(sim_msg_to_json(&sim_LaserScan_type, buf, sim_builder_size(&b), NULL, NULL, &s), -EINVAL);
@@ -318,14 +318,9 @@ static void any_address(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_messages),
-		cmocka_unit_test(fields),
-		cmocka_unit_test(no_arrays),
-		cmocka_unit_test(max_array),
-		cmocka_unit_test(pretty),
-		cmocka_unit_test(bad_spans_are_null),
-		cmocka_unit_test(sink_errors),
-		cmocka_unit_test(any_address),
+		cmocka_unit_test(random_messages), cmocka_unit_test(fields),      cmocka_unit_test(no_arrays),
+		cmocka_unit_test(max_array),       cmocka_unit_test(pretty),      cmocka_unit_test(bad_spans_are_null),
+		cmocka_unit_test(sink_errors),     cmocka_unit_test(any_address),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

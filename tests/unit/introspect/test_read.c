@@ -51,8 +51,10 @@ static void values(void **state)
 	(void)state;
 	assert_int_equal(from("{}"), 0);
 	assert_int_equal(m->i64, 0);
-	assert_int_equal(from("{\"i64\":\"-9223372036854775808\",\"u64\":\"18446744073709551615\",\"i8\":-128.0,\"flag\":1,"
-			      "\"f64\":null,\"f32\":3,\"text\":null,\"longs\":null,\"bytes\":[1,2,3],\"rgb\":\"AQID\"}"), 0);
+	assert_int_equal(
+		from("{\"i64\":\"-9223372036854775808\",\"u64\":\"18446744073709551615\",\"i8\":-128.0,\"flag\":1,"
+		     "\"f64\":null,\"f32\":3,\"text\":null,\"longs\":null,\"bytes\":[1,2,3],\"rgb\":\"AQID\"}"),
+		0);
 	assert_true(m->i64 == INT64_MIN);
 	assert_true(m->u64 == UINT64_MAX);
 	assert_int_equal(m->i8, -128);
@@ -73,37 +75,37 @@ static void refused(void **state)
 		int r;
 		const char *why;
 	} bad[] = {
-		{"{", -EINVAL, "at byte"},
-		{"[]", -EINVAL, "no object"},
-		{"{\"nope\":1}", -EINVAL, "no field 'nope'"},
-		{"{\"i8\":128}", -ERANGE, "field 'i8': the number does not fit int8"},
-		{"{\"i8\":-129}", -ERANGE, "int8"},
-		{"{\"u8\":-1}", -ERANGE, "uint8"},
-		{"{\"u8\":256}", -ERANGE, "uint8"},
-		{"{\"u32\":1e30}", -ERANGE, "uint32"},
-		{"{\"i64\":\"9223372036854775808\"}", -ERANGE, "int64"},
-		{"{\"u64\":\"18446744073709551616\"}", -ERANGE, "uint64"},
-		{"{\"u64\":\"-1\"}", -ERANGE, "uint64"},
-		{"{\"i64\":\"--1\"}", -EINVAL, "a number expected"},
-		{"{\"i64\":\"-\"}", -EINVAL, "a number expected"},
-		{"{\"i64\":\"\"}", -EINVAL, "a number expected"},
-		{"{\"i8\":\"1\"}", -EINVAL, "a number expected"},
-		{"{\"i8\":1.5}", -EINVAL, "whole number"},
-		{"{\"i8\":true}", -EINVAL, "a number expected"},
-		{"{\"f32\":1e39}", -ERANGE, "float32"},
-		{"{\"f64\":\"1\"}", -EINVAL, "a number expected"},
-		{"{\"text\":5}", -EINVAL, "a string expected"},
-		{"{\"leaf\":5}", -EINVAL, "an object expected"},
-		{"{\"leaf\":{\"name\":\"abcdef\"}}", -EMSGSIZE, "does not fit"},
-		{"{\"leaves\":{}}", -EINVAL, "an array expected"},
-		{"{\"four\":[1,2,3,4,5]}", -EMSGSIZE, "5 elements do not fit"},
-		{"{\"pair\":[{}]}", -EINVAL, "2 elements expected, not 1"},
-		{"{\"rgb\":\"AQI=\"}", -EINVAL, "3 elements expected, not 2"},
-		{"{\"bytes\":\"AQI\"}", -EINVAL, "base64"},
-		{"{\"bytes\":\"A*I=\"}", -EINVAL, "base64"},
-		{"{\"bytes\":\"====\"}", -EINVAL, "base64"},
-		{"{\"bytes\":[256]}", -ERANGE, "uint8"},
-		{"{\"i8\":1,\"i8\":2}", -EINVAL, "duplicate"},
+		{ "{", -EINVAL, "at byte" },
+		{ "[]", -EINVAL, "no object" },
+		{ "{\"nope\":1}", -EINVAL, "no field 'nope'" },
+		{ "{\"i8\":128}", -ERANGE, "field 'i8': the number does not fit int8" },
+		{ "{\"i8\":-129}", -ERANGE, "int8" },
+		{ "{\"u8\":-1}", -ERANGE, "uint8" },
+		{ "{\"u8\":256}", -ERANGE, "uint8" },
+		{ "{\"u32\":1e30}", -ERANGE, "uint32" },
+		{ "{\"i64\":\"9223372036854775808\"}", -ERANGE, "int64" },
+		{ "{\"u64\":\"18446744073709551616\"}", -ERANGE, "uint64" },
+		{ "{\"u64\":\"-1\"}", -ERANGE, "uint64" },
+		{ "{\"i64\":\"--1\"}", -EINVAL, "a number expected" },
+		{ "{\"i64\":\"-\"}", -EINVAL, "a number expected" },
+		{ "{\"i64\":\"\"}", -EINVAL, "a number expected" },
+		{ "{\"i8\":\"1\"}", -EINVAL, "a number expected" },
+		{ "{\"i8\":1.5}", -EINVAL, "whole number" },
+		{ "{\"i8\":true}", -EINVAL, "a number expected" },
+		{ "{\"f32\":1e39}", -ERANGE, "float32" },
+		{ "{\"f64\":\"1\"}", -EINVAL, "a number expected" },
+		{ "{\"text\":5}", -EINVAL, "a string expected" },
+		{ "{\"leaf\":5}", -EINVAL, "an object expected" },
+		{ "{\"leaf\":{\"name\":\"abcdef\"}}", -EMSGSIZE, "does not fit" },
+		{ "{\"leaves\":{}}", -EINVAL, "an array expected" },
+		{ "{\"four\":[1,2,3,4,5]}", -EMSGSIZE, "5 elements do not fit" },
+		{ "{\"pair\":[{}]}", -EINVAL, "2 elements expected, not 1" },
+		{ "{\"rgb\":\"AQI=\"}", -EINVAL, "3 elements expected, not 2" },
+		{ "{\"bytes\":\"AQI\"}", -EINVAL, "base64" },
+		{ "{\"bytes\":\"A*I=\"}", -EINVAL, "base64" },
+		{ "{\"bytes\":\"====\"}", -EINVAL, "base64" },
+		{ "{\"bytes\":[256]}", -ERANGE, "uint8" },
+		{ "{\"i8\":1,\"i8\":2}", -EINVAL, "duplicate" },
 	};
 
 	(void)state;

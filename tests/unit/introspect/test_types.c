@@ -94,7 +94,7 @@ static void nested_reference(void **state)
 	assert_false(sim_type_equal(&probe_Every_type, &sim_PointCloud_type));
 }
 
-#define HEAD "{\"sim_type\":1,\"name\":\"p/T\",\"hash\":\"00\",\"types\":["
+#define HEAD        "{\"sim_type\":1,\"name\":\"p/T\",\"hash\":\"00\",\"types\":["
 #define ONE(fields) HEAD "{\"name\":\"p/T\",\"fields\":[" fields "]}]}"
 
 static const struct {
@@ -102,42 +102,45 @@ static const struct {
 	int r;
 	const char *why;
 } bad[] = {
-	{"", -EINVAL, "at byte"},
-	{"{", -EINVAL, "at byte"},
-	{"[]", -EINVAL, "sim_type is not 1"},
-	{"{\"sim_type\":2}", -EINVAL, "sim_type is not 1"},
-	{"{\"sim_type\":1}", -EINVAL, "types is missing"},
-	{"{\"sim_type\":1,\"types\":{}}", -EINVAL, "types is missing"},
-	{"{\"sim_type\":1,\"types\":[]}", -EINVAL, "types is missing"},
-	{HEAD "5]}", -EINVAL, "no name"},
-	{HEAD "{\"name\":\"T\",\"fields\":[]}]}", -EINVAL, "no name"},
-	{HEAD "{\"name\":\"p/\",\"fields\":[]}]}", -EINVAL, "no name"},
-	{HEAD "{\"name\":\"p/T\"}]}", -EINVAL, "fields is missing"},
-	{HEAD "{\"name\":\"p/T\",\"fields\":5}]}", -EINVAL, "fields is missing"},
-	{HEAD "{\"name\":\"p/U\",\"fields\":[]}]}", -EINVAL, "the last type is p/U"},
-	{HEAD "{\"name\":\"p/T\",\"fields\":[]},{\"name\":\"p/T\",\"fields\":[]}]}", -EINVAL, "is there twice"},
-	{ONE(""), -EBADMSG, "has the hash"},
-	{ONE("5"), -EINVAL, "field 0: name or type is missing"},
-	{ONE("{\"name\":\"x\"}"), -EINVAL, "name or type is missing"},
-	{ONE("{\"name\":\"9\",\"type\":\"int8\"}"), -EINVAL, "not a name"},
-	{ONE("{\"name\":\"x\",\"type\":\"p/T\"}"), -EINVAL, "none that comes before"},
-	{ONE("{\"name\":\"x\",\"type\":\"message\"}"), -EINVAL, "none that comes before"},
-	{ONE("{\"name\":\"x\",\"type\":\"int8\",\"array\":\"many\"}"), -EINVAL, "array is not one of"},
-	{ONE("{\"name\":\"x\",\"type\":\"int8\",\"array\":5}"), -EINVAL, "array is not one of"},
-	{ONE("{\"name\":\"x\",\"type\":\"int8\",\"array\":\"fixed\"}"), -EINVAL, "count or max"},
-	{ONE("{\"name\":\"x\",\"type\":\"int8\",\"count\":5}"), -EINVAL, "count or max"},
-	{ONE("{\"name\":\"x\",\"type\":\"int8\",\"array\":\"fixed\",\"count\":-5}"), -EINVAL, "count or max"},
-	{ONE("{\"name\":\"x\",\"type\":\"int8\",\"array\":\"fixed\",\"count\":4294967296}"), -EINVAL, "count or max"},
-	{ONE("{\"name\":\"x\",\"type\":\"int8\",\"array\":\"fixed\",\"count\":1.5}"), -EINVAL, "count or max"},
-	{ONE("{\"name\":\"x\",\"type\":\"int8\",\"array\":\"fixed\",\"count\":4294967295}"), -E2BIG, "more than 1048576"},
-	{ONE("{\"name\":\"x\",\"type\":\"int8\",\"max\":5}"), -EINVAL, "max is for strings"},
-	{ONE("{\"name\":\"x\",\"type\":\"int8\",\"unit\":5}"), -EINVAL, "no text"},
-	{ONE("{\"name\":\"x\",\"type\":\"int8\"},{\"name\":\"x\",\"type\":\"int8\"}"), -EINVAL, "two fields alike"},
-	{HEAD "{\"name\":\"p/T\",\"fields\":[],\"constants\":[{}]}]}", -EINVAL, "constant 0"},
-	{HEAD "{\"name\":\"p/T\",\"fields\":[],\"constants\":[{\"name\":\"A\",\"type\":\"uint8\",\"value\":\"300\"}]}]}",
-	 -EINVAL, "canonical form"},
-	{HEAD "{\"name\":\"p/T\",\"fields\":[],\"constants\":[{\"name\":\"A\",\"type\":\"uint8\",\"value\":\"0x3\"}]}]}",
-	 -EINVAL, "canonical form"},
+	{ "", -EINVAL, "at byte" },
+	{ "{", -EINVAL, "at byte" },
+	{ "[]", -EINVAL, "sim_type is not 1" },
+	{ "{\"sim_type\":2}", -EINVAL, "sim_type is not 1" },
+	{ "{\"sim_type\":1}", -EINVAL, "types is missing" },
+	{ "{\"sim_type\":1,\"types\":{}}", -EINVAL, "types is missing" },
+	{ "{\"sim_type\":1,\"types\":[]}", -EINVAL, "types is missing" },
+	{ HEAD "5]}", -EINVAL, "no name" },
+	{ HEAD "{\"name\":\"T\",\"fields\":[]}]}", -EINVAL, "no name" },
+	{ HEAD "{\"name\":\"p/\",\"fields\":[]}]}", -EINVAL, "no name" },
+	{ HEAD "{\"name\":\"p/T\"}]}", -EINVAL, "fields is missing" },
+	{ HEAD "{\"name\":\"p/T\",\"fields\":5}]}", -EINVAL, "fields is missing" },
+	{ HEAD "{\"name\":\"p/U\",\"fields\":[]}]}", -EINVAL, "the last type is p/U" },
+	{ HEAD "{\"name\":\"p/T\",\"fields\":[]},{\"name\":\"p/T\",\"fields\":[]}]}", -EINVAL, "is there twice" },
+	{ ONE(""), -EBADMSG, "has the hash" },
+	{ ONE("5"), -EINVAL, "field 0: name or type is missing" },
+	{ ONE("{\"name\":\"x\"}"), -EINVAL, "name or type is missing" },
+	{ ONE("{\"name\":\"9\",\"type\":\"int8\"}"), -EINVAL, "not a name" },
+	{ ONE("{\"name\":\"x\",\"type\":\"p/T\"}"), -EINVAL, "none that comes before" },
+	{ ONE("{\"name\":\"x\",\"type\":\"message\"}"), -EINVAL, "none that comes before" },
+	{ ONE("{\"name\":\"x\",\"type\":\"int8\",\"array\":\"many\"}"), -EINVAL, "array is not one of" },
+	{ ONE("{\"name\":\"x\",\"type\":\"int8\",\"array\":5}"), -EINVAL, "array is not one of" },
+	{ ONE("{\"name\":\"x\",\"type\":\"int8\",\"array\":\"fixed\"}"), -EINVAL, "count or max" },
+	{ ONE("{\"name\":\"x\",\"type\":\"int8\",\"count\":5}"), -EINVAL, "count or max" },
+	{ ONE("{\"name\":\"x\",\"type\":\"int8\",\"array\":\"fixed\",\"count\":-5}"), -EINVAL, "count or max" },
+	{ ONE("{\"name\":\"x\",\"type\":\"int8\",\"array\":\"fixed\",\"count\":4294967296}"), -EINVAL, "count or max" },
+	{ ONE("{\"name\":\"x\",\"type\":\"int8\",\"array\":\"fixed\",\"count\":1.5}"), -EINVAL, "count or max" },
+	{ ONE("{\"name\":\"x\",\"type\":\"int8\",\"array\":\"fixed\",\"count\":4294967295}"), -E2BIG,
+	  "more than 1048576" },
+	{ ONE("{\"name\":\"x\",\"type\":\"int8\",\"max\":5}"), -EINVAL, "max is for strings" },
+	{ ONE("{\"name\":\"x\",\"type\":\"int8\",\"unit\":5}"), -EINVAL, "no text" },
+	{ ONE("{\"name\":\"x\",\"type\":\"int8\"},{\"name\":\"x\",\"type\":\"int8\"}"), -EINVAL, "two fields alike" },
+	{ HEAD "{\"name\":\"p/T\",\"fields\":[],\"constants\":[{}]}]}", -EINVAL, "constant 0" },
+	{ HEAD
+	  "{\"name\":\"p/T\",\"fields\":[],\"constants\":[{\"name\":\"A\",\"type\":\"uint8\",\"value\":\"300\"}]}]}",
+	  -EINVAL, "canonical form" },
+	{ HEAD
+	  "{\"name\":\"p/T\",\"fields\":[],\"constants\":[{\"name\":\"A\",\"type\":\"uint8\",\"value\":\"0x3\"}]}]}",
+	  -EINVAL, "canonical form" },
 };
 
 static void bad_json(void **state)
@@ -162,7 +165,8 @@ static int chain(unsigned n, const char *array)
 	int r;
 
 	for (unsigned i = 1; i < n; i++)
-		at += (size_t)sprintf(json + at, ",{\"name\":\"p/T%u\",\"fields\":[{\"name\":\"a\",\"type\":\"p/T%u\"%s}]}", i,
+		at += (size_t)sprintf(json + at,
+				      ",{\"name\":\"p/T%u\",\"fields\":[{\"name\":\"a\",\"type\":\"p/T%u\"%s}]}", i,
 				      i - 1, array);
 	sprintf(json + at, "]}");
 	r = sim_type_from_json(json, strlen(json), &t);
@@ -176,7 +180,7 @@ static void limits(void **state)
 	const struct sim_type *t;
 
 	(void)state;
-	assert_int_equal(chain(8, ""), -EBADMSG);               /* fine but for the missing hash */
+	assert_int_equal(chain(8, ""), -EBADMSG); /* fine but for the missing hash */
 	assert_int_equal(chain(9, ""), -E2BIG);
 	assert_int_equal(chain(65, ""), -E2BIG);
 	assert_int_equal(chain(4, ",\"array\":\"fixed\",\"count\":1000"), -E2BIG);
@@ -230,12 +234,8 @@ static void is_json(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_types),
-		cmocka_unit_test(nested_reference),
-		cmocka_unit_test(bad_json),
-		cmocka_unit_test(limits),
-		cmocka_unit_test(damaged_json),
-		cmocka_unit_test(is_json),
+		cmocka_unit_test(all_types), cmocka_unit_test(nested_reference), cmocka_unit_test(bad_json),
+		cmocka_unit_test(limits),    cmocka_unit_test(damaged_json),     cmocka_unit_test(is_json),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,7 +24,8 @@ static void golden(void **state)
 	(void)state;
 	assert_non_null(f);
 	while (fscanf(f, "%127s %" SCNx64 " %u", name, &hash, &size) == 3) {
-		const struct sim_type *t = strcmp(name, "probe/Every") == 0 ? &probe_Every_type : sim_type_builtin(name);
+		const struct sim_type *t =
+			strcmp(name, "probe/Every") == 0 ? &probe_Every_type : sim_type_builtin(name);
 
 		if (!t)
 			fail_msg("%s is in " GOLDEN " but there is no such type", name);
@@ -52,7 +53,7 @@ static void hash_is_of_the_table(void **state)
 /* The hash of one field or constant, given in pieces. */
 static uint64_t hash_of(const char *name, const struct sim_field *f, const struct sim_constant *c)
 {
-	struct sim_type t = {.name = name, .fields = f, .constants = c};
+	struct sim_type t = { .name = name, .fields = f, .constants = c };
 
 	t.n_fields = f ? 1 : 0;
 	t.n_constants = c ? 1 : 0;
@@ -61,8 +62,8 @@ static uint64_t hash_of(const char *name, const struct sim_field *f, const struc
 
 static void what_counts(void **state)
 {
-	const struct sim_field a = {.name = "x", .kind = SIM_KIND_UINT8, .unit = "m", .comment = "[m] c", .offset = 0};
-	const struct sim_constant k = {.name = "K", .kind = SIM_KIND_UINT8, .value = "1"};
+	const struct sim_field a = { .name = "x", .kind = SIM_KIND_UINT8, .unit = "m", .comment = "[m] c", .offset = 0 };
+	const struct sim_constant k = { .name = "K", .kind = SIM_KIND_UINT8, .value = "1" };
 	struct sim_field f = a;
 	struct sim_constant c = k;
 	uint64_t h = hash_of("p/T", &a, &k);
@@ -91,8 +92,8 @@ static void what_counts(void **state)
 
 static void nested_types_count(void **state)
 {
-	struct sim_type in = {.name = "p/In", .hash = 1};
-	const struct sim_field f = {.name = "x", .kind = SIM_KIND_MESSAGE, .type = &in};
+	struct sim_type in = { .name = "p/In", .hash = 1 };
+	const struct sim_field f = { .name = "x", .kind = SIM_KIND_MESSAGE, .type = &in };
 	uint64_t h = hash_of("p/T", &f, NULL);
 
 	(void)state;

@@ -103,7 +103,7 @@ static void build_and_read(void **state)
 	assert_int_equal(probe_Leaf_name_set_in(&b, &l[1], "abcde"), 0);
 	v = probe_Leaf_values_alloc_in(&b, &l[1], 400);
 	assert_non_null(v);
-	assert_int_equal((uintptr_t)v % 64, 0);                 /* 1600 bytes: a big array */
+	assert_int_equal((uintptr_t)v % 64, 0); /* 1600 bytes: a big array */
 	for (int i = 0; i < 400; i++)
 		v[i] = (float)i;
 	assert_int_equal(sim_builder_error(&b), 0);
@@ -111,7 +111,7 @@ static void build_and_read(void **state)
 	assert_int_equal(sim_msg_check(&probe_Every_type, buf, size), 0);
 	assert_int_equal(sim_msg_size(&probe_Every_type, buf, sizeof(buf)), size);
 
-	memcpy(copy, buf, size);                                /* a body means the same anywhere */
+	memcpy(copy, buf, size); /* a body means the same anywhere */
 	memset(buf, 0xaa, sizeof(buf));
 	r = probe_Every_from(copy, size);
 	assert_non_null(r);
@@ -138,7 +138,7 @@ static void what_does_not_fit(void **state)
 	assert_null(probe_Every_init(buf, sizeof(struct probe_Every) - 1, &b));
 	assert_null(probe_Every_init(buf + 4, 4096, &b));
 	assert_int_equal(sim_builder_size(&b), 0);
-	assert_null(probe_Every_leaves_alloc(&b, 1));           /* after a failed start: nothing */
+	assert_null(probe_Every_leaves_alloc(&b, 1)); /* after a failed start: nothing */
 	assert_int_equal(probe_Every_text_set(&b, "x"), -ENOBUFS);
 	m = probe_Every_init(buf, sizeof(struct probe_Every) + 16, &b);
 	assert_non_null(m);
@@ -199,8 +199,15 @@ static void custom_type(void **state)
 static void spans_outside(void **state)
 {
 	static const struct sim_span bad[] = {
-		{0, UINT32_MAX}, {UINT32_MAX, 1}, {UINT32_MAX, UINT32_MAX}, {1u << 31, 1u << 31}, {4096 - 8, 2},
-		{4096, 1}, {4097, 1}, {8, 512}, {0x80000000u, 0x20000000u},
+		{ 0, UINT32_MAX },
+		{ UINT32_MAX, 1 },
+		{ UINT32_MAX, UINT32_MAX },
+		{ 1u << 31, 1u << 31 },
+		{ 4096 - 8, 2 },
+		{ 4096, 1 },
+		{ 4097, 1 },
+		{ 8, 512 },
+		{ 0x80000000u, 0x20000000u },
 	};
 	struct sim_builder b;
 	struct probe_Every *m = probe_Every_init(buf, 4096, &b);
@@ -212,14 +219,14 @@ static void spans_outside(void **state)
 		assert_null(probe_Every_longs(m, 4096, &n));
 		assert_int_equal(n, 0);
 		assert_int_equal(sim_msg_check(&probe_Every_type, m, 4096), -EBADMSG);
-		m->longs = (struct sim_span){0, 0};
+		m->longs = (struct sim_span){ 0, 0 };
 	}
-	m->longs = (struct sim_span){4096 - 16, 2};             /* the last bytes are fine */
+	m->longs = (struct sim_span){ 4096 - 16, 2 }; /* the last bytes are fine */
 	assert_non_null(probe_Every_longs(m, 4096, &n));
-	m->longs = (struct sim_span){4096 - 17, 2};             /* misaligned is not */
+	m->longs = (struct sim_span){ 4096 - 17, 2 }; /* misaligned is not */
 	assert_null(probe_Every_longs(m, 4096, &n));
-	m->longs = (struct sim_span){0, 0};
-	m->four = (struct sim_span){2048, 5};                   /* over the bound */
+	m->longs = (struct sim_span){ 0, 0 };
+	m->four = (struct sim_span){ 2048, 5 }; /* over the bound */
 	assert_null(probe_Every_four(m, 4096, &n));
 	m->four.count = 4;
 	assert_non_null(probe_Every_four(m, 4096, &n));
@@ -233,16 +240,16 @@ static void strings_outside(void **state)
 
 	(void)state;
 	memset(buf + 2048, 'x', 2048);
-	m->text = (struct sim_span){4096 - 4, 4};               /* no NUL inside the body */
+	m->text = (struct sim_span){ 4096 - 4, 4 }; /* no NUL inside the body */
 	s = probe_Every_text(m, 4096);
 	assert_string_equal(s, "");
-	m->text.count = 3;                                      /* the byte behind it is no NUL */
+	m->text.count = 3; /* the byte behind it is no NUL */
 	assert_string_equal(probe_Every_text(m, 4096), "");
 	buf[4095] = 0;
 	assert_string_equal(probe_Every_text(m, 4096), "xxx");
-	m->text = (struct sim_span){UINT32_MAX, UINT32_MAX};
+	m->text = (struct sim_span){ UINT32_MAX, UINT32_MAX };
 	assert_string_equal(probe_Every_text(m, 4096), "");
-	m->leaf.name = (struct sim_span){4096 - 7, 6};          /* over its bound of 5 */
+	m->leaf.name = (struct sim_span){ 4096 - 7, 6 }; /* over its bound of 5 */
 	assert_string_equal(probe_Leaf_name_in(m, 4096, &m->leaf), "");
 }
 
@@ -252,9 +259,9 @@ static void overlapping_spans(void **state)
 	struct probe_Every *m = probe_Every_init(buf, 4096, &b);
 
 	(void)state;
-	m->bytes = (struct sim_span){1024, 2000};
+	m->bytes = (struct sim_span){ 1024, 2000 };
 	assert_int_equal(sim_msg_check(&probe_Every_type, m, 4096), 0);
-	m->flags = (struct sim_span){1024, 2000};
+	m->flags = (struct sim_span){ 1024, 2000 };
 	assert_int_equal(sim_msg_check(&probe_Every_type, m, 4096), -EBADMSG);
 	assert_int_equal(sim_msg_size(&probe_Every_type, m, 4096), 0);
 	assert_int_equal(sim_msg_check(&probe_Every_type, m, sizeof(*m) - 1), -EINVAL);
@@ -296,16 +303,11 @@ static void point_cloud(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(table_is_the_layout),
-		cmocka_unit_test(constants),
-		cmocka_unit_test(every_type_is_sound),
-		cmocka_unit_test(build_and_read),
-		cmocka_unit_test(what_does_not_fit),
-		cmocka_unit_test(sizes_suffice),
-		cmocka_unit_test(custom_type),
-		cmocka_unit_test(spans_outside),
-		cmocka_unit_test(strings_outside),
-		cmocka_unit_test(overlapping_spans),
+		cmocka_unit_test(table_is_the_layout), cmocka_unit_test(constants),
+		cmocka_unit_test(every_type_is_sound), cmocka_unit_test(build_and_read),
+		cmocka_unit_test(what_does_not_fit),   cmocka_unit_test(sizes_suffice),
+		cmocka_unit_test(custom_type),         cmocka_unit_test(spans_outside),
+		cmocka_unit_test(strings_outside),     cmocka_unit_test(overlapping_spans),
 		cmocka_unit_test(point_cloud),
 	};
 

@@ -9,7 +9,7 @@
 
 static struct msgdef *parse(const char *text)
 {
-	struct msgdef_error err = {0};
+	struct msgdef_error err = { 0 };
 	struct msgdef *d = NULL;
 
 	if (msgdef_parse("pkg", "Name", text, strlen(text), &err, &d) < 0)
@@ -48,7 +48,8 @@ static void fields(void **state)
 
 static void constants(void **state)
 {
-	struct msgdef *d = parse("uint8 A=1\nint8 B = -1 # minus\nstring S= raw # text \nstring Q = \"a\\\"b\" # c\nbyte C=200\nchar D=65\n");
+	struct msgdef *d = parse(
+		"uint8 A=1\nint8 B = -1 # minus\nstring S= raw # text \nstring Q = \"a\\\"b\" # c\nbyte C=200\nchar D=65\n");
 
 	(void)state;
 	assert_int_equal(d->n_constants, 6);
@@ -76,8 +77,9 @@ static void defaults(void **state)
 
 static void comments(void **state)
 {
-	struct msgdef *d = parse("# SPDX-License-Identifier: X\n# The type,\n# in two lines.\n\n# of a\n# both\nint8 a\n"
-				 "# left alone\n\nint8 b\nint8 c # own\n");
+	struct msgdef *d =
+		parse("# SPDX-License-Identifier: X\n# The type,\n# in two lines.\n\n# of a\n# both\nint8 a\n"
+		      "# left alone\n\nint8 b\nint8 c # own\n");
 
 	(void)state;
 	assert_string_equal(d->comment, "The type, in two lines.");
@@ -99,58 +101,58 @@ static const struct {
 	int line;
 	const char *reason;
 } errors[] = {
-	{"float64", 1, "not followed by a name"},
-	{"int8 a\n\nfloat64 # x\n", 3, "not followed by a name"},
-	{"flo@t x", 1, "not a type"},
-	{"9int x", 1, "not a type"},
-	{"/Name x", 1, "not a package name"},
-	{"pkg/ x", 1, "not a type"},
-	{"a/b/c x", 1, "not a type"},
-	{"int8 9x", 1, "not a name"},
-	{"int8 x-y", 1, "not a name"},
-	{"int8 a\nint8 a", 2, "declared twice, first in line 1"},
-	{"int8 A=1\nint8 A", 2, "declared twice, first in line 1"},
-	{"int8 A\nint8 A=1", 2, "declared twice, first in line 1"},
-	{"int8[ x", 1, "not closed"},
-	{"int8[3 x", 1, "not closed"},
-	{"int8]3[ x", 1, "not a type"},
-	{"int8[0] x", 1, "at least 1"},
-	{"int8[-1] x", 1, "not a number"},
-	{"int8[<=] x", 1, "missing a number"},
-	{"int8[<3] x", 1, "not a number"},
-	{"int8[99999999999999999999] x", 1, "above"},
-	{"int8[16777217] x", 1, "above"},
-	{"string<5 x", 1, "does not begin with '<='"},
-	{"string<=x x", 1, "not a number"},
-	{"int8<=5 x", 1, "only string and wstring"},
-	{"Name<=5 x", 1, "only string and wstring"},
-	{"uint8 A=256", 1, "256 does not fit uint8"},
-	{"uint8 A=-1", 1, "does not fit"},
-	{"int8 A=128", 1, "does not fit"},
-	{"int64 A=9223372036854775808", 1, "does not fit"},
-	{"uint64 A=18446744073709551616", 1, "does not fit"},
-	{"float32 A=1e39", 1, "does not fit"},
-	{"float64 A=1e999", 1, "does not fit"},
-	{"float64 A=nan", 1, "not a value"},
-	{"uint8 A=x", 1, "not a value"},
-	{"uint8 A=1 2", 1, "not a value"},
-	{"bool A=maybe", 1, "not a value"},
-	{"uint8 A=", 1, "has no value"},
-	{"uint8 A= # none", 1, "has no value"},
-	{"uint8[] A=1", 1, "primitive"},
-	{"Pose A=1", 1, "primitive"},
-	{"string A=\"open", 1, "not closed"},
-	{"string A=\"x\" y", 1, "after the value"},
-	{"Pose p 5", 1, "nested type has no default"},
-	{"string s \"x\" y", 1, "after the default"},
-	{"int8 a\nint\x01 b", 2, "not a type"},
+	{ "float64", 1, "not followed by a name" },
+	{ "int8 a\n\nfloat64 # x\n", 3, "not followed by a name" },
+	{ "flo@t x", 1, "not a type" },
+	{ "9int x", 1, "not a type" },
+	{ "/Name x", 1, "not a package name" },
+	{ "pkg/ x", 1, "not a type" },
+	{ "a/b/c x", 1, "not a type" },
+	{ "int8 9x", 1, "not a name" },
+	{ "int8 x-y", 1, "not a name" },
+	{ "int8 a\nint8 a", 2, "declared twice, first in line 1" },
+	{ "int8 A=1\nint8 A", 2, "declared twice, first in line 1" },
+	{ "int8 A\nint8 A=1", 2, "declared twice, first in line 1" },
+	{ "int8[ x", 1, "not closed" },
+	{ "int8[3 x", 1, "not closed" },
+	{ "int8]3[ x", 1, "not a type" },
+	{ "int8[0] x", 1, "at least 1" },
+	{ "int8[-1] x", 1, "not a number" },
+	{ "int8[<=] x", 1, "missing a number" },
+	{ "int8[<3] x", 1, "not a number" },
+	{ "int8[99999999999999999999] x", 1, "above" },
+	{ "int8[16777217] x", 1, "above" },
+	{ "string<5 x", 1, "does not begin with '<='" },
+	{ "string<=x x", 1, "not a number" },
+	{ "int8<=5 x", 1, "only string and wstring" },
+	{ "Name<=5 x", 1, "only string and wstring" },
+	{ "uint8 A=256", 1, "256 does not fit uint8" },
+	{ "uint8 A=-1", 1, "does not fit" },
+	{ "int8 A=128", 1, "does not fit" },
+	{ "int64 A=9223372036854775808", 1, "does not fit" },
+	{ "uint64 A=18446744073709551616", 1, "does not fit" },
+	{ "float32 A=1e39", 1, "does not fit" },
+	{ "float64 A=1e999", 1, "does not fit" },
+	{ "float64 A=nan", 1, "not a value" },
+	{ "uint8 A=x", 1, "not a value" },
+	{ "uint8 A=1 2", 1, "not a value" },
+	{ "bool A=maybe", 1, "not a value" },
+	{ "uint8 A=", 1, "has no value" },
+	{ "uint8 A= # none", 1, "has no value" },
+	{ "uint8[] A=1", 1, "primitive" },
+	{ "Pose A=1", 1, "primitive" },
+	{ "string A=\"open", 1, "not closed" },
+	{ "string A=\"x\" y", 1, "after the value" },
+	{ "Pose p 5", 1, "nested type has no default" },
+	{ "string s \"x\" y", 1, "after the default" },
+	{ "int8 a\nint\x01 b", 2, "not a type" },
 };
 
 static void bad_definitions(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
-		struct msgdef_error err = {0};
+		struct msgdef_error err = { 0 };
 		struct msgdef *d = NULL;
 		int r = msgdef_parse("pkg", "Name", errors[i].text, strlen(errors[i].text), &err, &d);
 
@@ -186,7 +188,7 @@ static int parse_repeated(const char *format, unsigned n, struct msgdef_error *e
 
 static void limits(void **state)
 {
-	struct msgdef_error err = {0};
+	struct msgdef_error err = { 0 };
 	struct msgdef *d = NULL;
 
 	(void)state;
@@ -210,12 +212,8 @@ static void limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fields),
-		cmocka_unit_test(constants),
-		cmocka_unit_test(defaults),
-		cmocka_unit_test(comments),
-		cmocka_unit_test(bad_definitions),
-		cmocka_unit_test(limits),
+		cmocka_unit_test(fields),   cmocka_unit_test(constants),       cmocka_unit_test(defaults),
+		cmocka_unit_test(comments), cmocka_unit_test(bad_definitions), cmocka_unit_test(limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,31 +118,31 @@ static void packages(void **state)
 	assert_false(there("o2"));
 	expect("-I two=flat -I tree -o o2 one/msg/A.msg", 0, "");
 	assert_true(there("o2/one/msg/A.h"));
-	assert_false(there("o2/one/msg/A2.h"));         /* only what was asked for */
+	assert_false(there("o2/one/msg/A2.h")); /* only what was asked for */
 	expect("-I two=flat -I tree --hash one/msg/A.msg", 0, "one/A ");
 }
 
 static const struct {
 	const char *text, *where, *reason;
 } errors[] = {
-	{"int8 ok\nflo@t x\n", "Bad.msg:2: ", "not a type"},
-	{"Missing x\n", "Bad.msg:1: ", "'p/Missing' is not defined"},
-	{"\nBad[] x\n", "Bad.msg:2: ", "contains itself"},
-	{"Loop x\n", "Loop.msg:1: ", "'p/Bad' contains itself"},
-	{"Deep1 x\n", "Deep7.msg:1: ", "nests types deeper than 8"},
-	{"int8 a\nBroken b\n", "Broken.msg:3: ", "not a name"},
-	{"byte x\n", "Bad.msg:1: ", "differs between ROS 1 and ROS 2"},
-	{"wstring x\n", "Bad.msg:1: ", "use string"},
-	{"char C = 1\n", "Bad.msg:1: ", "differs between"},
-	{"int32 x 5\n", "Bad.msg:1: ", "default value"},
-	{"int8 a\nfloat64[200000] x\n", "Bad.msg:2: ", "larger than"},
-	{"int8 class\n", "Bad.msg:1: ", "word of C or C++"},
-	{"int8 ok\nint8 register\n", "Bad.msg:2: ", "word of C or C++"},
-	{"int8 x_\n", "Bad.msg:1: ", "may not end in '_'"},
-	{"int8 a__b\n", "Bad.msg:1: ", "hold '__'"},
-	{"int8[] type\n", "Bad.msg:1: ", "accessor"},
-	{"int8[] x\nint8[] x_alloc\n", "Bad.msg:2: ", "accessor"},
-	{"string x\nstring x_set\n", "Bad.msg:2: ", "accessor"},
+	{ "int8 ok\nflo@t x\n", "Bad.msg:2: ", "not a type" },
+	{ "Missing x\n", "Bad.msg:1: ", "'p/Missing' is not defined" },
+	{ "\nBad[] x\n", "Bad.msg:2: ", "contains itself" },
+	{ "Loop x\n", "Loop.msg:1: ", "'p/Bad' contains itself" },
+	{ "Deep1 x\n", "Deep7.msg:1: ", "nests types deeper than 8" },
+	{ "int8 a\nBroken b\n", "Broken.msg:3: ", "not a name" },
+	{ "byte x\n", "Bad.msg:1: ", "differs between ROS 1 and ROS 2" },
+	{ "wstring x\n", "Bad.msg:1: ", "use string" },
+	{ "char C = 1\n", "Bad.msg:1: ", "differs between" },
+	{ "int32 x 5\n", "Bad.msg:1: ", "default value" },
+	{ "int8 a\nfloat64[200000] x\n", "Bad.msg:2: ", "larger than" },
+	{ "int8 class\n", "Bad.msg:1: ", "word of C or C++" },
+	{ "int8 ok\nint8 register\n", "Bad.msg:2: ", "word of C or C++" },
+	{ "int8 x_\n", "Bad.msg:1: ", "may not end in '_'" },
+	{ "int8 a__b\n", "Bad.msg:1: ", "hold '__'" },
+	{ "int8[] type\n", "Bad.msg:1: ", "accessor" },
+	{ "int8[] x\nint8[] x_alloc\n", "Bad.msg:2: ", "accessor" },
+	{ "string x\nstring x_set\n", "Bad.msg:2: ", "accessor" },
 };
 
 static void bad_definitions(void **state)
@@ -171,7 +171,7 @@ static void bad_definitions(void **state)
 	expect("-p p -o bad lower.msg", 1, "lower.msg: 'lower': a type's name begins with a capital");
 	expect("-p p -o bad Under_score.msg", 1, "has no '_'");
 	memset(text, 0, sizeof(text));
-	memset(text, 'L', 62);                                  /* with its package 64 characters */
+	memset(text, 'L', 62); /* with its package 64 characters */
 	snprintf(name, sizeof(name), "%s.msg", text);
 	put(name, "int8 a\n");
 	snprintf(args, sizeof(args), "-p p -o bad %s", name);
