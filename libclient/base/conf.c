@@ -118,11 +118,11 @@ static int merge_item(struct merge *m, const struct conf_key *k, json_t *src, si
 		const char *id = json_string_value(json_object_get(v, id_key->name));
 
 		if (!id || !*id)
-			return err_set(-EINVAL, "%s: %s: %s is required, it tells the items apart", m->origin, m->path.text,
-				       id_key->name);
+			return err_set(-EINVAL, "%s: %s: %s is required, it tells the items apart", m->origin,
+				       m->path.text, id_key->name);
 		if (find_item(src, id_key->name, id, i) < i)
-			return err_set(-EINVAL, "%s: %s: %s \"%.64s\" appears twice", m->origin, m->path.text, id_key->name,
-				       id);
+			return err_set(-EINVAL, "%s: %s: %s \"%.64s\" appears twice", m->origin, m->path.text,
+				       id_key->name, id);
 		at = find_item(dst, id_key->name, id, at);
 	}
 	if (at == json_array_size(dst) &&
@@ -331,7 +331,8 @@ int conf_set(struct conf *c, const char *path, const char *value, const char *or
 			break;
 		}
 		if (k->type != CONF_OBJECT) {
-			r = err_set(-EINVAL, "%s: %s: only keys of plain objects can be set one by one", origin, p.text);
+			r = err_set(-EINVAL, "%s: %s: only keys of plain objects can be set one by one", origin,
+				    p.text);
 			break;
 		}
 		at = next;

@@ -36,9 +36,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define CONF_FILE_MAX  ((size_t)1 << 20)  /* bytes of one file */
-#define CONF_FILES_MAX 128                /* fragments in one directory */
-#define CONF_ITEMS_MAX 4096               /* items of any list; a key's .max may be lower */
+#define CONF_FILE_MAX  ((size_t)1 << 20) /* bytes of one file */
+#define CONF_FILES_MAX 128               /* fragments in one directory */
+#define CONF_ITEMS_MAX 4096              /* items of any list; a key's .max may be lower */
 #define CONF_DEPTH_MAX 16
 
 enum conf_type {
@@ -57,22 +57,22 @@ enum conf_type {
 };
 
 struct conf_key {
-	const char *name;            /* NULL ends the table */
+	const char *name; /* NULL ends the table */
 	enum conf_type type;
-	const char *def;             /* JSON text of the default; NULL: absent (has() says so), or required */
+	const char *def; /* JSON text of the default; NULL: absent (has() says so), or required */
 	int64_t min, max;
-	const char *const *choices;  /* CONF_CHOICE, NULL ends */
-	const struct conf_key *sub;  /* CONF_OBJECT, CONF_LIST, CONF_MAP */
-	const char *doc;             /* one sentence, for the sample and the manual check */
+	const char *const *choices; /* CONF_CHOICE, NULL ends */
+	const struct conf_key *sub; /* CONF_OBJECT, CONF_LIST, CONF_MAP */
+	const char *doc;            /* one sentence, for the sample and the manual check */
 	bool required;
-	bool id;                     /* CONF_STRING in a list's table: items are merged by it, and must differ in it */
-	bool by_number;              /* CONF_CHOICE: the index is accepted as well */
+	bool id;        /* CONF_STRING in a list's table: items are merged by it, and must differ in it */
+	bool by_number; /* CONF_CHOICE: the index is accepted as well */
 };
 
 struct conf;
 
 /* keys: keeps for the conf's life (a static table). */
-int  conf_create(const struct conf_key *keys, struct conf **ret);
+int conf_create(const struct conf_key *keys, struct conf **ret);
 void conf_destroy(struct conf *c);
 
 /* Sources, in order of rising precedence. origin: what messages and origins call the text. */
@@ -102,21 +102,22 @@ struct conf_view conf_root(const struct conf *c);
  * path: dotted, relative to the view, through CONF_OBJECTs: "dispatch.wait_ms". A path that the table
  * does not have, or of another type, is a bug of ours: assert. Strings are borrowed from the conf.
  */
-bool        conf_has(struct conf_view v, const char *path);     /* false: no value and no default */
-bool        conf_bool(struct conf_view v, const char *path);
-int64_t     conf_int(struct conf_view v, const char *path);     /* CONF_INT, CONF_DUR (ns), CONF_SIZE (bytes); 0 when absent */
-double      conf_real(struct conf_view v, const char *path);
-const char *conf_string(struct conf_view v, const char *path);  /* NULL when absent */
-int         conf_choice(struct conf_view v, const char *path);  /* index; -1 when absent */
-json_t     *conf_any(struct conf_view v, const char *path);     /* borrowed; NULL when absent */
+bool conf_has(struct conf_view v, const char *path); /* false: no value and no default */
+bool conf_bool(struct conf_view v, const char *path);
+int64_t conf_int(struct conf_view v, const char *path); /* CONF_INT, CONF_DUR (ns), CONF_SIZE (bytes); 0 when absent */
+double conf_real(struct conf_view v, const char *path);
+const char *conf_string(struct conf_view v, const char *path); /* NULL when absent */
+int conf_choice(struct conf_view v, const char *path);         /* index; -1 when absent */
+json_t *conf_any(struct conf_view v, const char *path);        /* borrowed; NULL when absent */
 struct conf_view conf_object(struct conf_view v, const char *path);
 
 /* CONF_STRINGS, CONF_LIST, CONF_MAP */
-size_t      conf_count(struct conf_view v, const char *path);
+size_t conf_count(struct conf_view v, const char *path);
 const char *conf_string_at(struct conf_view v, const char *path, size_t i);
-struct conf_view conf_item(struct conf_view v, const char *path, size_t i);      /* CONF_LIST */
-const char *conf_map_name(struct conf_view v, const char *path, size_t i);       /* CONF_MAP: in the order of the text */
-struct conf_view conf_map_item(struct conf_view v, const char *path, const char *name); /* .obj NULL: none of that name */
+struct conf_view conf_item(struct conf_view v, const char *path, size_t i); /* CONF_LIST */
+const char *conf_map_name(struct conf_view v, const char *path, size_t i);  /* CONF_MAP: in the order of the text */
+/* .obj NULL: none of that name */
+struct conf_view conf_map_item(struct conf_view v, const char *path, const char *name);
 
 /* "default", or the file (or origin) of the last source that set it; NULL when absent. Borrowed. */
 const char *conf_origin(struct conf_view v, const char *path);

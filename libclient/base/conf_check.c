@@ -138,7 +138,8 @@ static int check_scaled(const struct conf_key *k, const json_t *v, const char *o
 	int64_t n;
 
 	if (!json_is_string(v) && !(json_is_integer(v) && (size || !json_integer_value(v))))
-		return conf_wrong_type(size ? "a size such as \"16MiB\"" : "a duration such as \"100ms\"", v, origin, path);
+		return conf_wrong_type(size ? "a size such as \"16MiB\"" : "a duration such as \"100ms\"", v, origin,
+				       path);
 	if (conf_scaled(k, v, &n) < 0)
 		return err_prefix(-EINVAL, "%s: %s", origin, path->text);
 	if ((!k->min && !k->max) ? n >= 0 : (n >= k->min && n <= k->max))

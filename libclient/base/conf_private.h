@@ -7,8 +7,8 @@
 
 struct conf {
 	const struct conf_key *keys;
-	json_t *tree;    /* values; after conf_finish every key with a default is there */
-	json_t *origin;  /* the same shape; a string where tree has a value that is not an object or list of them */
+	json_t *tree;   /* values; after conf_finish every key with a default is there */
+	json_t *origin; /* the same shape; a string where tree has a value that is not an object or list of them */
 	bool finished;
 };
 

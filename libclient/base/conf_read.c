@@ -143,7 +143,8 @@ struct conf_view conf_map_item(struct conf_view v, const char *path, const char 
 	struct found f = find(v, path);
 
 	assert(f.key->type == CONF_MAP);
-	return (struct conf_view){ v.conf, json_object_get(f.value, name), f.key->sub, json_object_get(f.origin, name) };
+	return (struct conf_view){ v.conf, json_object_get(f.value, name), f.key->sub,
+				   json_object_get(f.origin, name) };
 }
 
 const char *conf_origin(struct conf_view v, const char *path)
@@ -194,7 +195,8 @@ static int effective(const struct conf_key *keys, json_t *obj, json_t *origin, s
 		if (k->type == CONF_OBJECT || k->type == CONF_LIST || k->type == CONF_MAP)
 			r |= effective_items(k, v, o, path, out);
 		else
-			r |= json_array_append_new(out, json_pack("{ss sO sO}", "key", path->text, "value", v, "origin", o));
+			r |= json_array_append_new(out,
+						   json_pack("{ss sO sO}", "key", path->text, "value", v, "origin", o));
 		conf_path_cut(path, len);
 	}
 	return r;

@@ -12,7 +12,7 @@
 
 #include <stdarg.h>
 
-#define ERR_WHY_MAX 512   /* longer sentences are cut */
+#define ERR_WHY_MAX 512 /* longer sentences are cut */
 
 /* Set the sentence; returns r. Arguments may contain err_why() itself (it is copied before it is replaced). */
 int err_set(int r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -113,8 +113,8 @@ int fd_shared_map(int fd, size_t size, bool writable, void **ret_map)
 	if (fstat(fd, &st) < 0)
 		return err_sys(-errno, "shared page");
 	if (!size || st.st_size < 0 || (uint64_t)st.st_size < size)
-		return err_set(-EINVAL, "the peer's shared page has %lld bytes where %zu are wanted", (long long)st.st_size,
-			       size);
+		return err_set(-EINVAL, "the peer's shared page has %lld bytes where %zu are wanted",
+			       (long long)st.st_size, size);
 	map = mmap(NULL, page_round(size), PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED | MAP_POPULATE, fd, 0);
 	if (map == MAP_FAILED)
 		return err_sys(-errno, "mapping a shared page %s", writable ? "for writing" : "for reading");

@@ -22,7 +22,7 @@ int fd_steal(int *fd);
 
 int fd_set_cloexec(int fd);
 int fd_set_nonblock(int fd, bool on);
-int fd_dup(int fd);                  /* close-on-exec duplicate */
+int fd_dup(int fd); /* close-on-exec duplicate */
 
 /* ---- shared pages ---- */
 
@@ -48,7 +48,7 @@ void fd_shared_unmap(void *map, size_t size); /* tolerates NULL */
 
 /* ---- messages with descriptors ---- */
 
-#define FD_PASS_MAX 16  /* descriptors in one message */
+#define FD_PASS_MAX 16 /* descriptors in one message */
 
 /*
  * One sendmsg on a Unix socket (MSG_NOSIGNAL added). Borrows the descriptors. Returns bytes sent, or
@@ -96,7 +96,7 @@ int fd_peer_cred(int sock, struct ucred *ret);
 int fd_read_file(const char *path, size_t max, char **ret, size_t *ret_len);
 /* Written beside it and renamed over it: readers see the old or the new one. Never follows a link at path. */
 int fd_write_file(const char *path, const void *data, size_t len, mode_t mode);
-int fd_write_all(int fd, const void *data, size_t len);  /* blocking descriptor */
+int fd_write_all(int fd, const void *data, size_t len); /* blocking descriptor */
 /* All missing parents too; existing directories are fine. */
 int fd_mkdir_p(const char *path, mode_t mode);
 

@@ -23,8 +23,8 @@ static int unix_address(const char *path, struct sockaddr_un *ret)
 	if (path[0] != '/')
 		return err_set(-EINVAL, "socket \"%s\": give an absolute path", path);
 	if (n >= sizeof(ret->sun_path))
-		return err_set(-ENAMETOOLONG, "socket \"%s\": the path has %zu characters, at most %zu are possible", path, n,
-			       sizeof(ret->sun_path) - 1);
+		return err_set(-ENAMETOOLONG, "socket \"%s\": the path has %zu characters, at most %zu are possible",
+			       path, n, sizeof(ret->sun_path) - 1);
 	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	memcpy(ret->sun_path, path, n + 1);
 	return 0;

@@ -85,7 +85,8 @@ int jsonx_string(const json_t *obj, const char *key, size_t max_len, const char 
 	if (!json_is_string(j))
 		return wrong_type(key, "string", j);
 	if (json_string_length(j) > max_len)
-		return err_set(-EINVAL, "%s has %zu bytes, at most %zu are allowed", key, json_string_length(j), max_len);
+		return err_set(-EINVAL, "%s has %zu bytes, at most %zu are allowed", key, json_string_length(j),
+			       max_len);
 	*ret = json_string_value(j);
 	return 0;
 }
@@ -107,7 +108,8 @@ int jsonx_array(const json_t *obj, const char *key, size_t max_items, json_t **r
 	if (!json_is_array(j))
 		return wrong_type(key, "array", j);
 	if (json_array_size(j) > max_items)
-		return err_set(-EINVAL, "%s has %zu items, at most %zu are allowed", key, json_array_size(j), max_items);
+		return err_set(-EINVAL, "%s has %zu items, at most %zu are allowed", key, json_array_size(j),
+			       max_items);
 	*ret = j;
 	return 0;
 }

@@ -17,7 +17,7 @@
 /* Required members. */
 int jsonx_int(const json_t *obj, const char *key, int64_t min, int64_t max, int64_t *ret);
 int jsonx_bool(const json_t *obj, const char *key, bool *ret);
-int jsonx_real(const json_t *obj, const char *key, double *ret);                       /* integers too */
+int jsonx_real(const json_t *obj, const char *key, double *ret); /* integers too */
 int jsonx_string(const json_t *obj, const char *key, size_t max_len, const char **ret);
 int jsonx_object(const json_t *obj, const char *key, json_t **ret);
 int jsonx_array(const json_t *obj, const char *key, size_t max_items, json_t **ret);

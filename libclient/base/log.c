@@ -39,9 +39,9 @@ struct sink {
 
 _Atomic uint32_t log_epoch = 1;
 
-static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER; /* a leaf: nothing is taken under it */
+static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;               /* a leaf: nothing is taken under it */
 static struct rules table = { .rule = { { "*", LOG_LEVEL_INFO } }, .n = 1 }; /* guarded by table_lock */
-static struct sink sinks[2];       /* written only while not current; see log_set_handler */
+static struct sink sinks[2]; /* written only while not current; see log_set_handler */
 static _Atomic unsigned sink_now;
 static const char *_Atomic program_name;
 static _Thread_local struct log_ring *thread_ring;
@@ -88,8 +88,8 @@ static int rule_parse(const char *s, size_t len, struct rule *ret)
 
 	if (colon) {
 		if (!tlen || tlen > TOPIC_NAME_MAX)
-			return err_set(-EINVAL, "log levels: \"%.*s\": a topic's name has 1 to %d characters", (int)len, s,
-				       TOPIC_NAME_MAX);
+			return err_set(-EINVAL, "log levels: \"%.*s\": a topic's name has 1 to %d characters", (int)len,
+				       s, TOPIC_NAME_MAX);
 		len -= tlen + 1;
 	}
 	memcpy(ret->topic, colon ? s : "*", tlen);
@@ -173,9 +173,9 @@ static void to_stderr(enum log_level level, const char *topic, const char *text)
 		struct tm tm;
 
 		localtime_r(&sec, &tm);
-		n = snprintf(line, sizeof(line), "%02d:%02d:%02d.%03d %s %-5s %s: %s\n", tm.tm_hour, tm.tm_min, tm.tm_sec,
-			     (int)(now % NS_PER_S / NS_PER_MS), program ? program : "sim", log_level_name(level), topic,
-			     text);
+		n = snprintf(line, sizeof(line), "%02d:%02d:%02d.%03d %s %-5s %s: %s\n", tm.tm_hour, tm.tm_min,
+			     tm.tm_sec, (int)(now % NS_PER_S / NS_PER_MS), program ? program : "sim",
+			     log_level_name(level), topic, text);
 	}
 	if (n >= (int)sizeof(line)) {
 		n = (int)sizeof(line) - 1;
@@ -232,7 +232,8 @@ void log_write(enum log_level level, const char *topic, const char *fmt, ...)
 
 bool log_limit_pass(struct log_limit *l, int64_t now_ns, uint64_t *ret_held)
 {
-	if (l->start_mono_ns == INT64_MIN || now_ns - l->start_mono_ns >= l->every_dur_ns || now_ns < l->start_mono_ns) {
+	if (l->start_mono_ns == INT64_MIN || now_ns - l->start_mono_ns >= l->every_dur_ns ||
+	    now_ns < l->start_mono_ns) {
 		l->start_mono_ns = now_ns;
 		l->used = 0;
 	}

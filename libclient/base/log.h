@@ -64,7 +64,7 @@ void log_write(enum log_level level, const char *topic, const char *fmt, ...) __
 /* ---- levels ---- */
 
 #define LOG_RULES_MAX 32
-#define LOG_LINE_MAX 1024  /* longer lines are cut */
+#define LOG_LINE_MAX  1024 /* longer lines are cut */
 
 /* "topic:level,..." or a bare "level" for all topics. -EINVAL with a sentence (err.h); the old table then stays. */
 int log_set_spec(const char *spec);
@@ -91,11 +91,11 @@ void log_set_handler(log_handler fn, void *user);
 
 struct log_ring;
 
-#define LOG_RING_TEXT 232  /* bytes of text per line in a ring; longer lines are cut */
+#define LOG_RING_TEXT 232 /* bytes of text per line in a ring; longer lines are cut */
 
 /* lines: rounded up to a power of two, 16 .. 65536. Errors: -EINVAL, -ENOMEM. */
-int  log_ring_create(uint32_t lines, struct log_ring **ret);
-void log_ring_destroy(struct log_ring *ring);  /* after log_ring_stop, when no thread uses it any more */
+int log_ring_create(uint32_t lines, struct log_ring **ret);
+void log_ring_destroy(struct log_ring *ring); /* after log_ring_stop, when no thread uses it any more */
 
 /* Send the calling thread's lines into `ring`; NULL: directly to the handler again. */
 void log_thread_use(struct log_ring *ring);
@@ -105,21 +105,24 @@ unsigned log_ring_drain(struct log_ring *ring, unsigned max);
 uint64_t log_ring_dropped(const struct log_ring *ring);
 
 /* A thread of this name that drains the ring as lines come; stop drains what is left, joins it. */
-int  log_ring_start(struct log_ring *ring, const char *thread_name);
+int log_ring_start(struct log_ring *ring, const char *thread_name);
 void log_ring_stop(struct log_ring *ring);
 
 /* ---- repeats ---- */
 
 /* At most `burst` lines per `every_dur_ns`; what was held back is counted and told with the next line. */
 struct log_limit {
-	int64_t  every_dur_ns;
+	int64_t every_dur_ns;
 	uint32_t burst;
-	uint32_t used;          /* in this window */
-	int64_t  start_mono_ns; /* of this window */
-	uint64_t held;          /* lines held back since the last one that passed */
+	uint32_t used;         /* in this window */
+	int64_t start_mono_ns; /* of this window */
+	uint64_t held;         /* lines held back since the last one that passed */
 };
 
-#define LOG_LIMIT(every, n) { .every_dur_ns = (every), .burst = (n), .start_mono_ns = INT64_MIN }
+#define LOG_LIMIT(every, n) \
+	{ \
+		.every_dur_ns = (every), .burst = (n), .start_mono_ns = INT64_MIN \
+	}
 
 /* True: log now; *ret_held is the number held back before. The limit belongs to one thread. */
 bool log_limit_pass(struct log_limit *l, int64_t now_ns, uint64_t *ret_held);
@@ -129,8 +132,8 @@ bool log_limit_pass(struct log_limit *l, int64_t now_ns, uint64_t *ret_held);
 		uint64_t held_; \
 		if (log_on(&log_topic_here, (level)) && log_limit_pass((limit), (now_ns), &held_)) { \
 			if (held_) \
-				log_write((level), log_topic_here.name, fmt " (%llu more like it before)", ##__VA_ARGS__, \
-					  (unsigned long long)held_); \
+				log_write((level), log_topic_here.name, fmt " (%llu more like it before)", \
+					  ##__VA_ARGS__, (unsigned long long)held_); \
 			else \
 				log_write((level), log_topic_here.name, fmt, ##__VA_ARGS__); \
 		} \

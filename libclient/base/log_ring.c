@@ -32,8 +32,8 @@ struct cell {
 struct log_ring {
 	_Alignas(64) _Atomic uint64_t head; /* next cell to write */
 	_Atomic uint64_t dropped;
-	_Alignas(64) uint64_t tail;         /* next cell to read: the consumer's */
-	uint64_t told;                      /* dropped lines that were reported: the consumer's */
+	_Alignas(64) uint64_t tail;           /* next cell to read: the consumer's */
+	uint64_t told;                        /* dropped lines that were reported: the consumer's */
 	_Alignas(64) _Atomic uint32_t asleep; /* futex word: 1 while the log thread sleeps */
 	_Atomic uint32_t stopping;
 	pthread_t thread;

@@ -16,23 +16,23 @@
 
 #define MEM_ATTR __attribute__((malloc, warn_unused_result))
 
-MEM_ATTR void *mem_alloc(size_t size);              /* contents undefined; returns: free with mem_free */
+MEM_ATTR void *mem_alloc(size_t size); /* contents undefined; returns: free with mem_free */
 MEM_ATTR void *mem_zalloc(size_t size);
-MEM_ATTR void *mem_calloc(size_t n, size_t size);   /* NULL when n * size overflows */
+MEM_ATTR void *mem_calloc(size_t n, size_t size);                            /* NULL when n * size overflows */
 __attribute__((warn_unused_result)) void *mem_realloc(void *p, size_t size); /* p stays valid on failure */
-MEM_ATTR char *mem_strdup(const char *s);           /* NULL for NULL */
+MEM_ATTR char *mem_strdup(const char *s);                                    /* NULL for NULL */
 MEM_ATTR char *mem_strndup(const char *s, size_t max);
 MEM_ATTR void *mem_dup(const void *p, size_t size);
 MEM_ATTR char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 MEM_ATTR char *mem_vprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
-void mem_free(void *p);                             /* tolerates NULL */
+void mem_free(void *p); /* tolerates NULL */
 
 #define MEM_NEW(type) ((type *)mem_zalloc(sizeof(type)))
 
 struct mem_stats {
-	int64_t bytes;   /* in use now */
-	int64_t blocks;  /* in use now */
-	int64_t calls;   /* allocations so far */
+	int64_t bytes;  /* in use now */
+	int64_t blocks; /* in use now */
+	int64_t calls;  /* allocations so far */
 };
 
 void mem_stats(struct mem_stats *ret);

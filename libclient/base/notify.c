@@ -33,7 +33,9 @@ int notify_send(const char *state)
 	if (fd < 0)
 		return err_sys(-errno, "notification socket");
 	r = sendto(fd, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&a,
-		   (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n)) < 0 ? -errno : 1;
+		   (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n)) < 0
+		    ? -errno
+		    : 1;
 	fd_close(fd);
 	return r < 0 ? err_sys(r, "telling the service manager at %s", path) : r;
 }

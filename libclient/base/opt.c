@@ -32,10 +32,10 @@ struct parse {
 	const struct opt_program *p;
 	const struct opt_command *cmd; /* NULL until known */
 	char *const *argv;
-	int argc, at;                  /* next argument */
+	int argc, at; /* next argument */
 	void *values;
-	unsigned positionals;          /* consumed so far */
-	int asked;                     /* built-in option that was given, -1: none */
+	unsigned positionals; /* consumed so far */
+	int asked;            /* built-in option that was given, -1: none */
 	bool no_more_options;
 };
 
@@ -286,8 +286,8 @@ static int parse_command(struct parse *s, const char *word)
 	if (!list[0])
 		return err_set(-EINVAL, "unknown command \"%.60s\"", word);
 	if (next && next[0] != '-')
-		return err_set(-EINVAL, "unknown command \"%.60s %.60s\"; %.60s is followed by one of %s", word, next, word,
-			       list);
+		return err_set(-EINVAL, "unknown command \"%.60s %.60s\"; %.60s is followed by one of %s", word, next,
+			       word, list);
 	return err_set(-EINVAL, "\"%.60s\" is followed by one of %s", word, list);
 }
 
@@ -386,8 +386,8 @@ int opt_parse(const struct opt_program *p, int argc, char *const argv[], void *v
 	if (r == 0)
 		r = check_complete(&s);
 	if (r < 0) {
-		fprintf(err ? err : stderr, "%s: %s (see %s%s%s --help)\n", p->name, err_why(), p->name, s.cmd ? " " : "",
-			s.cmd ? s.cmd->name : "");
+		fprintf(err ? err : stderr, "%s: %s (see %s%s%s --help)\n", p->name, err_why(), p->name,
+			s.cmd ? " " : "", s.cmd ? s.cmd->name : "");
 		return r;
 	}
 	if (ret_cmd)

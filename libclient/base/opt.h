@@ -61,35 +61,35 @@ struct opt_strings {
 };
 
 struct opt {
-	const char *name;     /* without dashes; positional: what the help calls it; NULL ends the table */
-	char letter;          /* 0: none */
+	const char *name; /* without dashes; positional: what the help calls it; NULL ends the table */
+	char letter;      /* 0: none */
 	enum opt_kind kind;
 	enum opt_type type;
-	size_t off;           /* in the program's values */
-	const char *metavar;  /* what the help calls the value; NULL: derived from the type */
-	const char *help;     /* one line */
+	size_t off;          /* in the program's values */
+	const char *metavar; /* what the help calls the value; NULL: derived from the type */
+	const char *help;    /* one line */
 	int64_t min, max;
 	const char *const *choices; /* OPT_CHOICE: names, NULL ends */
-	const char *complete; /* bash completion: "file", "dir", or a command that prints the words; NULL: none */
-	bool negatable;       /* OPT_FLAG: --no-NAME exists */
+	const char *complete;       /* bash completion: "file", "dir", or a command that prints the words; NULL: none */
+	bool negatable;             /* OPT_FLAG: --no-NAME exists */
 };
 
 struct opt_command {
-	const char *name;     /* one or two words, "list", "clock pause"; NULL ends the table */
-	const char *help;     /* one line */
-	const struct opt *opts; /* NULL: none */
+	const char *name;         /* one or two words, "list", "clock pause"; NULL ends the table */
+	const char *help;         /* one line */
+	const struct opt *opts;   /* NULL: none */
 	int (*run)(void *values); /* for the program: opt does not call it */
 };
 
 struct opt_program {
 	const char *name;
-	int section;          /* of the man page */
-	const char *summary;  /* one line */
-	const char *version;  /* built version */
+	int section;                      /* of the man page */
+	const char *summary;              /* one line */
+	const char *version;              /* built version */
 	void (*print_version)(FILE *out); /* NULL: "name version" */
 	const struct opt *opts; /* global options, and the positionals of a program without commands; NULL: none */
 	const struct opt_command *commands; /* NULL: none */
-	const char *epilog;   /* printed behind --help; NULL: none */
+	const char *epilog;                 /* printed behind --help; NULL: none */
 };
 
 /*
@@ -97,8 +97,8 @@ struct opt_program {
  * was printed to `out`, exit with 0. -EINVAL: one sentence was printed to `err`, exit with 2. values:
  * the program's struct, filled with its defaults before; written in place. out, err NULL: stdout, stderr.
  */
-int opt_parse(const struct opt_program *p, int argc, char *const argv[], void *values, const struct opt_command **ret_cmd,
-	      FILE *out, FILE *err);
+int opt_parse(const struct opt_program *p, int argc, char *const argv[], void *values,
+	      const struct opt_command **ret_cmd, FILE *out, FILE *err);
 
 /* The same for main(): exits by itself on 1 and -EINVAL. */
 const struct opt_command *opt_parse_or_exit(const struct opt_program *p, int argc, char *const argv[], void *values);

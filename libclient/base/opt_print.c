@@ -10,7 +10,7 @@
 static const char *metavar(const struct opt *o)
 {
 	static const char *const names[] = {
-		[OPT_INT] = "N",       [OPT_DOUBLE] = "X",     [OPT_DUR] = "DURATION",   [OPT_SIZE] = "SIZE",
+		[OPT_INT] = "N",       [OPT_DOUBLE] = "X",     [OPT_DUR] = "DURATION",  [OPT_SIZE] = "SIZE",
 		[OPT_STRING] = "TEXT", [OPT_STRINGS] = "TEXT", [OPT_CHOICE] = "CHOICE",
 	};
 
@@ -75,7 +75,11 @@ static void print_positionals(FILE *out, const struct opt *t, bool usage)
 			print_row(out, left, o->help);
 			continue;
 		}
-		fprintf(out, o->kind == OPT_REQUIRED ? " %s" : o->kind == OPT_OPTIONAL ? " [%s]" : " [%s ...]", o->name);
+		fprintf(out,
+			o->kind == OPT_REQUIRED   ? " %s"
+			: o->kind == OPT_OPTIONAL ? " [%s]"
+						  : " [%s ...]",
+			o->name);
 	}
 }
 
@@ -132,7 +136,8 @@ void opt_print_help(const struct opt_program *p, const struct opt_command *cmd, 
 	if (p->epilog)
 		fprintf(out, "\n%s\n", p->epilog);
 	if (p->commands)
-		fprintf(out, "\n%s COMMAND --help tells more about a command; see also %s(%d).\n", p->name, p->name, p->section);
+		fprintf(out, "\n%s COMMAND --help tells more about a command; see also %s(%d).\n", p->name, p->name,
+			p->section);
 }
 
 /* ---- the list for the manual check ---- */

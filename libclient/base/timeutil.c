@@ -114,33 +114,30 @@ static int parse_scaled(const char *s, const struct unit *units, size_t n, int64
 int dur_parse(const char *s, int64_t *ret_dur_ns)
 {
 	static const struct unit units[] = {
-		{ "ns", 1 },        { "us", NS_PER_US },    { "ms", NS_PER_MS },
-		{ "s", NS_PER_S },  { "m", 60 * NS_PER_S }, { "h", 3600 * NS_PER_S },
+		{ "ns", 1 },       { "us", NS_PER_US },    { "ms", NS_PER_MS },
+		{ "s", NS_PER_S }, { "m", 60 * NS_PER_S }, { "h", 3600 * NS_PER_S },
 	};
 	int r = parse_scaled(s, units, sizeof(units) / sizeof(units[0]), ret_dur_ns);
 
 	if (r < 0)
-		return err_set(r, "\"%.40s\" is not a duration; write a number and ns, us, ms, s, m or h, such as 100ms", s);
+		return err_set(r,
+			       "\"%.40s\" is not a duration; write a number and ns, us, ms, s, m or h, such as 100ms",
+			       s);
 	return 0;
 }
 
 int size_parse(const char *s, int64_t *ret_bytes)
 {
 	static const struct unit units[] = {
-		{ "", 1 },
-		{ "B", 1 },
-		{ "KiB", 1 << 10 },
-		{ "MiB", 1 << 20 },
-		{ "GiB", 1 << 30 },
-		{ "TiB", INT64_C(1) << 40 },
-		{ "kB", 1000 },
-		{ "MB", 1000000 },
-		{ "GB", 1000000000 },
+		{ "", 1 },          { "B", 1 },         { "KiB", 1 << 10 },
+		{ "MiB", 1 << 20 }, { "GiB", 1 << 30 }, { "TiB", INT64_C(1) << 40 },
+		{ "kB", 1000 },     { "MB", 1000000 },  { "GB", 1000000000 },
 	};
 	int r = parse_scaled(s, units, sizeof(units) / sizeof(units[0]), ret_bytes);
 
 	if (r < 0)
-		return err_set(r, "\"%.40s\" is not a size; write bytes, or a number and KiB, MiB, GiB, kB, MB or GB", s);
+		return err_set(r, "\"%.40s\" is not a size; write bytes, or a number and KiB, MiB, GiB, kB, MB or GB",
+			       s);
 	return 0;
 }
 

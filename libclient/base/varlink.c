@@ -30,11 +30,11 @@ struct out {
 
 struct varlink {
 	struct strbuf in;
-	size_t scanned;   /* bytes of in that hold no NUL */
-	size_t taken;     /* bytes of in that were handed out, dropped at the next feed */
+	size_t scanned; /* bytes of in that hold no NUL */
+	size_t taken;   /* bytes of in that were handed out, dropped at the next feed */
 	int fds[WAITING_FDS_MAX];
 	unsigned n_fds;
-	int broken;       /* 0, or the error that ended the connection */
+	int broken; /* 0, or the error that ended the connection */
 
 	struct list out;
 	size_t out_bytes; /* queued and not sent */
@@ -220,8 +220,7 @@ static size_t dump(json_t *json, unsigned n_fds, char *buf, size_t size)
 
 	if (n_fds) {
 		with = json_object();
-		if (json_object_update(with, json) < 0 ||
-		    json_object_set_new(with, "fds", json_integer(n_fds)) < 0) {
+		if (json_object_update(with, json) < 0 || json_object_set_new(with, "fds", json_integer(n_fds)) < 0) {
 			json_decref(with);
 			return 0;
 		}

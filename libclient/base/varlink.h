@@ -38,37 +38,37 @@ struct varlink_limits {
 	size_t output_max;  /* 0: VARLINK_OUTPUT_MAX */
 };
 
-int  varlink_create(const struct varlink_limits *limits, struct varlink **ret); /* limits NULL: the defaults */
-void varlink_destroy(struct varlink *v);   /* closes descriptors that were not handed out or not sent */
+int varlink_create(const struct varlink_limits *limits, struct varlink **ret); /* limits NULL: the defaults */
+void varlink_destroy(struct varlink *v); /* closes descriptors that were not handed out or not sent */
 
 /* ---- messages ---- */
 
 struct varlink_msg {
-	json_t *json;               /* an object; owned by the message */
-	int fds[VARLINK_FDS_MAX];   /* -1 where taken */
+	json_t *json;             /* an object; owned by the message */
+	int fds[VARLINK_FDS_MAX]; /* -1 where taken */
 	unsigned n_fds;
 };
 
 /* Drop the JSON and close the descriptors that nobody took. Tolerates a zeroed message. */
 void varlink_msg_finish(struct varlink_msg *m);
 /* Move descriptor i out: the caller closes it. -ENODATA: the message has no such descriptor (or it was taken). */
-int  varlink_msg_take_fd(struct varlink_msg *m, unsigned i);
+int varlink_msg_take_fd(struct varlink_msg *m, unsigned i);
 
 /* A call, as the server sees it. Everything is borrowed from the message. */
 struct varlink_request {
-	const char *method;   /* "io.simd.control.List": interface, a dot, name */
-	json_t *params;       /* an object, or NULL */
+	const char *method; /* "io.simd.control.List": interface, a dot, name */
+	json_t *params;     /* an object, or NULL */
 	bool more, oneway, upgrade;
 };
 int varlink_msg_request(const struct varlink_msg *m, struct varlink_request *ret); /* -EBADMSG */
 
 /* A reply, as the client sees it. Borrowed. */
 struct varlink_answer {
-	const char *error;    /* NULL: success */
-	json_t *params;       /* an object, or NULL */
-	bool continues;       /* more replies follow */
+	const char *error; /* NULL: success */
+	json_t *params;    /* an object, or NULL */
+	bool continues;    /* more replies follow */
 };
-int varlink_msg_answer(const struct varlink_msg *m, struct varlink_answer *ret);   /* -EBADMSG */
+int varlink_msg_answer(const struct varlink_msg *m, struct varlink_answer *ret); /* -EBADMSG */
 
 /*
  * A negative errno of an error reply, its sentence in err_why(); 0 for a success. "errno" and "message" of
@@ -93,12 +93,13 @@ int varlink_read(struct varlink *v, int sock);
 int varlink_queue(struct varlink *v, json_t *json, const int *fds, unsigned n_fds);
 
 enum varlink_flag {
-	VARLINK_MORE   = 1u << 0,
+	VARLINK_MORE = 1u << 0,
 	VARLINK_ONEWAY = 1u << 1,
 };
 
 /* params: takes the reference, even on failure; may be NULL. */
-int varlink_queue_call(struct varlink *v, const char *method, json_t *params, unsigned flags, const int *fds, unsigned n_fds);
+int varlink_queue_call(struct varlink *v, const char *method, json_t *params, unsigned flags, const int *fds,
+		       unsigned n_fds);
 int varlink_queue_reply(struct varlink *v, json_t *params, bool continues, const int *fds, unsigned n_fds);
 int varlink_queue_error(struct varlink *v, const char *error, json_t *params);
 /* An error whose parameters are {"errno": r, "message": why}: what varlink_answer_errno reads. r negative. */
@@ -132,7 +133,7 @@ struct varlink_service {
 	const struct varlink_interface {
 		const char *name;        /* NULL ends the table */
 		const char *description; /* text of its .varlink file */
-	} *interfaces;
+	} * interfaces;
 };
 
 /* 1: req was for org.varlink.service, the reply is queued; 0: not for it; negative: out of memory or bound. */

@@ -85,7 +85,8 @@ int varlink_answer_errno(const struct varlink_answer *a)
 	if (!strcmp(a->error, SERVICE ".InvalidParameter"))
 		return err_set(-EINVAL, "the peer refuses parameter \"%s\"", what ? what : "?");
 	if (!strncmp(a->error, SERVICE ".", strlen(SERVICE ".")))
-		return err_set(-EOPNOTSUPP, "the peer does not know this call (%s); is it of another version?", a->error);
+		return err_set(-EOPNOTSUPP, "the peer does not know this call (%s); is it of another version?",
+			       a->error);
 	return err_set(-EREMOTEIO, "%s", why ? why : a->error);
 }
 
@@ -124,7 +125,8 @@ int varlink_queue_reply(struct varlink *v, json_t *params, bool continues, const
 
 int varlink_queue_error(struct varlink *v, const char *error, json_t *params)
 {
-	return queue_packed(v, json_pack("{ss so}", "error", error, "parameters", params ? params : json_object()), NULL, 0);
+	return queue_packed(v, json_pack("{ss so}", "error", error, "parameters", params ? params : json_object()),
+			    NULL, 0);
 }
 
 int varlink_queue_failure(struct varlink *v, const char *error, int r, const char *why)

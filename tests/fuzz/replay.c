@@ -35,7 +35,8 @@ static void run_variants(const char *path)
 		char *copy;
 
 		text[at] = (char)rnd_u64(&rnd);
-		copy = mem_dup(text, i % 2 ? cut : len); /* a block of its own, so that a sanitizer sees reads beyond it */
+		copy = mem_dup(text,
+			       i % 2 ? cut : len); /* a block of its own, so that a sanitizer sees reads beyond it */
 		assert_non_null(copy);
 		LLVMFuzzerTestOneInput((const uint8_t *)copy, i % 2 ? cut : len);
 		mem_free(copy);

@@ -44,7 +44,7 @@ struct args {
 
 struct test {
 	const char *path;
-	char *name, *log, *dir;      /* dir: TMPDIR of its own */
+	char *name, *log, *dir; /* dir: TMPDIR of its own */
 	bool wrapped, alone, timed_out, left;
 	int64_t limit_dur_ns, start_mono_ns, took_dur_ns;
 	pid_t pid;
@@ -62,18 +62,37 @@ struct run {
 };
 
 static const struct opt options[] = {
-	{ .name = "jobs", .letter = 'j', .type = OPT_INT, .off = offsetof(struct args, jobs), .min = 1, .max = JOBS_MAX,
+	{ .name = "jobs",
+	  .letter = 'j',
+	  .type = OPT_INT,
+	  .off = offsetof(struct args, jobs),
+	  .min = 1,
+	  .max = JOBS_MAX,
 	  .help = "tests at once" },
-	{ .name = "logs", .type = OPT_STRING, .off = offsetof(struct args, logs), .metavar = "DIR", .help = "output goes there" },
-	{ .name = "wrap", .type = OPT_STRING, .off = offsetof(struct args, wrap), .metavar = "CMD",
+	{ .name = "logs",
+	  .type = OPT_STRING,
+	  .off = offsetof(struct args, logs),
+	  .metavar = "DIR",
+	  .help = "output goes there" },
+	{ .name = "wrap",
+	  .type = OPT_STRING,
+	  .off = offsetof(struct args, wrap),
+	  .metavar = "CMD",
 	  .help = "runs a test in namespaces" },
-	{ .name = "totals", .type = OPT_STRING, .off = offsetof(struct args, totals), .metavar = "FILE",
+	{ .name = "totals",
+	  .type = OPT_STRING,
+	  .off = offsetof(struct args, totals),
+	  .metavar = "FILE",
 	  .help = "append the counts there" },
 	{ 0 },
 };
 
 static const struct opt_program program = {
-	.name = "run", .section = 1, .summary = "Run tests.", .version = SIM_VERSION, .opts = options,
+	.name = "run",
+	.section = 1,
+	.summary = "Run tests.",
+	.version = SIM_VERSION,
+	.opts = options,
 };
 
 static volatile sig_atomic_t stop_signal;
@@ -124,7 +143,8 @@ static void show_tail(const struct test *t)
 
 	if (fd_read_file(t->log, LOG_BYTES, &log, &len) < 0)
 		return;
-	printf("---- %s\n%s%s---- end of %s\n", t->name, len > 6000 ? "...\n" : "", log + (len > 6000 ? len - 6000 : 0), t->name);
+	printf("---- %s\n%s%s---- end of %s\n", t->name, len > 6000 ? "...\n" : "", log + (len > 6000 ? len - 6000 : 0),
+	       t->name);
 	mem_free(log);
 }
 
@@ -136,8 +156,11 @@ static void report(struct run *r, struct test *t)
 	r->passed += t->passed;
 	r->failed += t->failed;
 	r->skipped += t->skipped;
-	printf("%-4s %-36s %3u passed%s", t->failed ? "FAIL" : t->passed ? "ok" : "skip", t->name, t->passed,
-	       t->failed ? "" : "        ");
+	printf("%-4s %-36s %3u passed%s",
+	       t->failed   ? "FAIL"
+	       : t->passed ? "ok"
+			   : "skip",
+	       t->name, t->passed, t->failed ? "" : "        ");
 	if (t->failed)
 		printf(", %u failed", t->failed);
 	printf(" %6.2f s%s", (double)t->took_dur_ns / 1e9, note);

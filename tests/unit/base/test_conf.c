@@ -95,14 +95,17 @@ static void later_sources_win_and_are_named(void **state)
 	struct conf_view r, b;
 
 	(void)state;
-	assert_int_equal(add(c, "a", "{\"dispatch\":{\"wait_ms\":5,\"policy\":2},\"pools\":[{\"size\":64}],"
-				     "\"bridges\":[{\"name\":\"x\",\"plugin\":\"null\",\"options\":{\"k\":[1]}},"
-				     "{\"name\":\"y\",\"plugin\":\"logging\",\"channels\":[\"/a\",\"/b\"]}]}"),
+	assert_int_equal(add(c, "a",
+			     "{\"dispatch\":{\"wait_ms\":5,\"policy\":2},\"pools\":[{\"size\":64}],"
+			     "\"bridges\":[{\"name\":\"x\",\"plugin\":\"null\",\"options\":{\"k\":[1]}},"
+			     "{\"name\":\"y\",\"plugin\":\"logging\",\"channels\":[\"/a\",\"/b\"]}]}"),
 			 0);
-	assert_int_equal(add(c, "b", "{\"dispatch\":{\"wait_ms\":6},\"pools\":[{\"size\":\"1KiB\",\"count\":2},{\"size\":\"2KiB\"}],"
-				     "\"bridges\":[{\"name\":\"z\",\"plugin\":\"ros1\"},{\"name\":\"x\",\"plugin\":\"ros2\"}],"
-				     "\"rigs\":{\"ego\":{\"prefix\":\"/e\"}}}"),
-			 0);
+	assert_int_equal(
+		add(c, "b",
+		    "{\"dispatch\":{\"wait_ms\":6},\"pools\":[{\"size\":\"1KiB\",\"count\":2},{\"size\":\"2KiB\"}],"
+		    "\"bridges\":[{\"name\":\"z\",\"plugin\":\"ros1\"},{\"name\":\"x\",\"plugin\":\"ros2\"}],"
+		    "\"rigs\":{\"ego\":{\"prefix\":\"/e\"}}}"),
+		0);
 	assert_int_equal(conf_set(c, "dispatch.deadline", "20ms", "command line"), 0);
 	assert_int_equal(conf_set(c, "enabled", "false", "command line"), 0);
 	assert_int_equal(conf_set(c, "user", "7", "command line"), 0); /* text where text is wanted */
@@ -148,11 +151,14 @@ static void mistakes_name_file_and_key(void **state)
 		{ "{\"dispatch\":{\"wait_sm\":1}}", "f.json: dispatch.wait_sm: unknown key; did you mean wait_ms?" },
 		{ "{\"qqqqqqqqq\":1}", "f.json: qqqqqqqqq: unknown key" },
 		{ "{\"dispatch\":{\"wait_ms\":70000}}", "f.json: dispatch.wait_ms: 70000 is out of range, 0 to 60000" },
-		{ "{\"dispatch\":{\"wait_ms\":\"5\"}}", "f.json: dispatch.wait_ms: is of type string, give a whole number" },
-		{ "{\"dispatch\":{\"wait_ms\":1.5}}", "f.json: dispatch.wait_ms: is of type number, give a whole number" },
+		{ "{\"dispatch\":{\"wait_ms\":\"5\"}}",
+		  "f.json: dispatch.wait_ms: is of type string, give a whole number" },
+		{ "{\"dispatch\":{\"wait_ms\":1.5}}",
+		  "f.json: dispatch.wait_ms: is of type number, give a whole number" },
 		{ "{\"dispatch\":{\"wait_ms\":null}}", "is of type null" },
 		{ "{\"dispatch\":7}", "f.json: dispatch: is of type integer, give an object" },
-		{ "{\"dispatch\":{\"policy\":\"hope\"}}", "f.json: dispatch.policy: \"hope\" is not one of wait, warn, drop" },
+		{ "{\"dispatch\":{\"policy\":\"hope\"}}",
+		  "f.json: dispatch.policy: \"hope\" is not one of wait, warn, drop" },
 		{ "{\"dispatch\":{\"policy\":3}}", "is of type integer, give one of wait, warn, drop" },
 		{ "{\"dispatch\":{\"deadline\":5}}", "give a duration such as \"100ms\"" },
 		{ "{\"dispatch\":{\"deadline\":\"5\"}}", "f.json: dispatch.deadline: \"5\" is not a duration" },
@@ -161,7 +167,8 @@ static void mistakes_name_file_and_key(void **state)
 		{ "{\"enabled\":1}", "f.json: enabled: is of type integer, give true or false" },
 		{ "{\"bridges\":[{\"plugin\":\"x\"}]}", "f.json: bridges[0]: name is required" },
 		{ "{\"bridges\":[{\"name\":\"a\"},{\"name\":\"a\"}]}", "f.json: bridges[1]: name \"a\" appears twice" },
-		{ "{\"bridges\":[{\"name\":\"a\",\"channels\":[\"x\",5]}]}", "f.json: bridges[0].channels[1]: is of type integer" },
+		{ "{\"bridges\":[{\"name\":\"a\",\"channels\":[\"x\",5]}]}",
+		  "f.json: bridges[0].channels[1]: is of type integer" },
 		{ "{\"bridges\":[{\"name\":\"a\",\"channels\":[\"1\",\"2\",\"3\",\"4\"]}]}", "has 4 items, at most 3" },
 		{ "{\"bridges\":[{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"c\"},{\"name\":\"d\"},{\"name\":\"e\"}]}",
 		  "f.json: bridges: has 5 items, at most 4" },
@@ -238,8 +245,11 @@ static void fragments_come_in_lexical_order(void **state)
 	static const struct {
 		const char *name, *text;
 	} files[] = {
-		{ "d/20-b.json", "{\"dispatch\":{\"wait_ms\":20}}" }, { "d/10-a.json", "{\"dispatch\":{\"wait_ms\":10}}" },
-		{ "d/.hidden.json", "broken" }, { "d/readme.txt", "broken" }, { "main.json", "{\"user\":\"me\"}" },
+		{ "d/20-b.json", "{\"dispatch\":{\"wait_ms\":20}}" },
+		{ "d/10-a.json", "{\"dispatch\":{\"wait_ms\":10}}" },
+		{ "d/.hidden.json", "broken" },
+		{ "d/readme.txt", "broken" },
+		{ "main.json", "{\"user\":\"me\"}" },
 	};
 	struct conf *c = make();
 	char path[TEST_PATH_MAX];
@@ -247,7 +257,9 @@ static void fragments_come_in_lexical_order(void **state)
 	(void)state;
 	assert_int_equal(mkdir(test_path(path, "d"), 0755), 0);
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-		assert_int_equal(fd_write_file(test_path(path, files[i].name), files[i].text, strlen(files[i].text), 0644), 0);
+		assert_int_equal(fd_write_file(test_path(path, files[i].name), files[i].text, strlen(files[i].text),
+					       0644),
+				 0);
 	assert_int_equal(conf_add_file(c, test_path(path, "none.json")), -ENOENT);
 	assert_int_equal(conf_add_file(c, test_path(path, "main.json")), 0);
 	assert_int_equal(conf_add_dir(c, test_path(path, "d")), 0);
@@ -333,14 +345,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_allocation_may_fail), /* first: jansson's allocator is chosen once */
-		cmocka_unit_test(defaults_fill_what_nobody_set),
-		cmocka_unit_test(later_sources_win_and_are_named),
-		cmocka_unit_test(mistakes_name_file_and_key),
-		cmocka_unit_test(required_keys_are_asked_for),
-		cmocka_unit_test(overrides_are_checked_too),
-		cmocka_unit_test(nesting_and_size_are_bounded),
-		cmocka_unit_test(fragments_come_in_lexical_order),
-		cmocka_unit_test(effective_values_are_listed),
+		cmocka_unit_test(defaults_fill_what_nobody_set),   cmocka_unit_test(later_sources_win_and_are_named),
+		cmocka_unit_test(mistakes_name_file_and_key),      cmocka_unit_test(required_keys_are_asked_for),
+		cmocka_unit_test(overrides_are_checked_too),       cmocka_unit_test(nesting_and_size_are_bounded),
+		cmocka_unit_test(fragments_come_in_lexical_order), cmocka_unit_test(effective_values_are_listed),
 	};
 
 	return cmocka_run_group_tests_name("base conf", tests, NULL, NULL);

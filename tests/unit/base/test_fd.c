@@ -73,7 +73,8 @@ static void a_child_does_not_inherit_the_writers_mapping(void **state)
 		_exit(0);
 	}
 	waitpid(pid, &status, 0);
-	assert_true(!WIFEXITED(status) || WEXITSTATUS(status) != 0); /* a sanitizer turns the signal into an exit status */
+	assert_true(!WIFEXITED(status) ||
+		    WEXITSTATUS(status) != 0); /* a sanitizer turns the signal into an exit status */
 	fd_shared_unmap(map, 4096);
 	fd_close(fd);
 }

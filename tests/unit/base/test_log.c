@@ -81,8 +81,10 @@ static void levels_follow_the_last_match(void **state)
 
 static void a_bad_spec_changes_nothing(void **state)
 {
-	static const char *const bad[] = { "here:loud", ":info", "x:", "info,nope", "here:info:debug",
-					   "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:info" };
+	static const char *const bad[] = {
+		"here:loud", ":info",           "x:",
+		"info,nope", "here:info:debug", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:info"
+	};
 	char many[1024] = "";
 
 	(void)state;

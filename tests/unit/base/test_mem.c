@@ -168,12 +168,9 @@ static void strbuf_writes_json_strings(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(list_keeps_order),
-		cmocka_unit_test(mem_counts_and_fails),
-		cmocka_unit_test(err_builds_sentences),
-		cmocka_unit_test(err_cuts_what_is_too_long),
-		cmocka_unit_test(strbuf_grows_to_its_bound),
-		cmocka_unit_test(strbuf_survives_no_memory),
+		cmocka_unit_test(list_keeps_order),           cmocka_unit_test(mem_counts_and_fails),
+		cmocka_unit_test(err_builds_sentences),       cmocka_unit_test(err_cuts_what_is_too_long),
+		cmocka_unit_test(strbuf_grows_to_its_bound),  cmocka_unit_test(strbuf_survives_no_memory),
 		cmocka_unit_test(strbuf_writes_json_strings),
 	};
 

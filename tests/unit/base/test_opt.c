@@ -21,10 +21,23 @@ static const char *const modes[] = { "fast", "slow", NULL };
 
 static const struct opt globals[] = {
 	{ .name = "json", .type = OPT_FLAG, .off = offsetof(struct values, json), .help = "print JSON" },
-	{ .name = "color", .type = OPT_FLAG, .off = offsetof(struct values, color), .negatable = true, .help = "colours" },
-	{ .name = "verbose", .letter = 'v', .type = OPT_COUNT, .off = offsetof(struct values, verbose), .help = "tell more" },
-	{ .name = "socket", .letter = 's', .type = OPT_STRING, .off = offsetof(struct values, socket), .metavar = "PATH",
-	  .complete = "file", .help = "where simd listens" },
+	{ .name = "color",
+	  .type = OPT_FLAG,
+	  .off = offsetof(struct values, color),
+	  .negatable = true,
+	  .help = "colours" },
+	{ .name = "verbose",
+	  .letter = 'v',
+	  .type = OPT_COUNT,
+	  .off = offsetof(struct values, verbose),
+	  .help = "tell more" },
+	{ .name = "socket",
+	  .letter = 's',
+	  .type = OPT_STRING,
+	  .off = offsetof(struct values, socket),
+	  .metavar = "PATH",
+	  .complete = "file",
+	  .help = "where simd listens" },
 	{ 0 },
 };
 
@@ -35,7 +48,10 @@ static const struct opt echo_opts[] = {
 	{ .name = "scale", .type = OPT_DOUBLE, .off = offsetof(struct values, scale), .min = 0, .max = 100 },
 	{ .name = "mode", .type = OPT_CHOICE, .off = offsetof(struct values, mode), .choices = modes },
 	{ .name = "with", .type = OPT_STRINGS, .off = offsetof(struct values, with) },
-	{ .name = "CHANNEL", .kind = OPT_REQUIRED, .type = OPT_STRING, .off = offsetof(struct values, channel),
+	{ .name = "CHANNEL",
+	  .kind = OPT_REQUIRED,
+	  .type = OPT_STRING,
+	  .off = offsetof(struct values, channel),
 	  .complete = "prog list --names" },
 	{ .name = "FIELD", .kind = OPT_MANY, .type = OPT_STRINGS, .off = offsetof(struct values, rest) },
 	{ 0 },
@@ -49,8 +65,12 @@ static const struct opt_command commands[] = {
 	{ 0 },
 };
 
-static const struct opt_program program = { .name = "prog", .section = 1, .summary = "Does things.", .version = "1.2.3",
-					    .opts = globals, .commands = commands };
+static const struct opt_program program = { .name = "prog",
+					    .section = 1,
+					    .summary = "Does things.",
+					    .version = "1.2.3",
+					    .opts = globals,
+					    .commands = commands };
 
 static char out_text[16384], err_text_[1024];
 
@@ -85,8 +105,9 @@ static void all_types_land_in_the_struct(void **state)
 	struct values v;
 
 	(void)state;
-	assert_int_equal(PARSE(&v, &cmd, "-vv", "echo", "--json", "-n5", "--every=20ms", "--size", "1KiB", "--scale", "0.5", "/a",
-			       "--mode", "slow", "--with", "x", "--with=y", "--no-color", "-s", "/run/s", "f1", "--", "--f2"),
+	assert_int_equal(PARSE(&v, &cmd, "-vv", "echo", "--json", "-n5", "--every=20ms", "--size", "1KiB", "--scale",
+			       "0.5", "/a", "--mode", "slow", "--with", "x", "--with=y", "--no-color", "-s", "/run/s",
+			       "f1", "--", "--f2"),
 			 0);
 	assert_string_equal(cmd->name, "echo");
 	assert_int_equal(v.verbose, 2);
@@ -114,8 +135,9 @@ static void two_words_make_a_command(void **state)
 	assert_int_equal(PARSE(&v, &cmd, "clock", "step"), 0);
 	assert_string_equal(cmd->name, "clock step");
 	assert_int_equal(PARSE(&v, &cmd, "clock", "stop"), -EINVAL);
-	assert_string_equal(err_text_, "prog: unknown command \"clock stop\"; clock is followed by one of pause, step (see prog "
-				       "--help)\n");
+	assert_string_equal(err_text_,
+			    "prog: unknown command \"clock stop\"; clock is followed by one of pause, step (see prog "
+			    "--help)\n");
 	assert_int_equal(PARSE(&v, &cmd, "clock"), -EINVAL);
 }
 
@@ -180,8 +202,8 @@ static void help_and_version_go_to_stdout(void **state)
 
 static void the_list_names_everything(void **state)
 {
-	static const char *const want[] = { "option --json\n", "letter -v\n", "command clock pause\n", "option --count\n",
-					    "letter -n\n", "option --version\n" };
+	static const char *const want[] = { "option --json\n",  "letter -v\n", "command clock pause\n",
+					    "option --count\n", "letter -n\n", "option --version\n" };
 	const struct opt_command *cmd;
 	struct values v;
 
@@ -214,9 +236,12 @@ static void bash_completes(void **state)
 	static const struct {
 		const char *line, *want;
 	} lines[] = {
-		{ "prog cl", "clock clock\n" },       { "prog clock \"\"", "pause step\n" },
-		{ "prog echo --mo", "--mode\n" },     { "prog echo --mode \"\"", "fast slow\n" },
-		{ "prog echo /l", "/lidar/top\n" },   { "prog list --cou", "\n" },
+		{ "prog cl", "clock clock\n" },
+		{ "prog clock \"\"", "pause step\n" },
+		{ "prog echo --mo", "--mode\n" },
+		{ "prog echo --mode \"\"", "fast slow\n" },
+		{ "prog echo /l", "/lidar/top\n" },
+		{ "prog list --cou", "\n" },
 		{ "prog echo --co", "--color --count\n" },
 	};
 	const struct opt_command *cmd;

@@ -33,8 +33,9 @@ static bool is_open(int fd)
 /* However the bytes are cut, the same messages come out. */
 static void framing_does_not_depend_on_the_cuts(void **state)
 {
-	static const char stream[] = "{\"method\":\"a.B\"}\0{\"method\":\"a.C\",\"parameters\":{\"x\":1},\"more\":true}\0"
-				     "{\"parameters\":{}}";
+	static const char stream[] =
+		"{\"method\":\"a.B\"}\0{\"method\":\"a.C\",\"parameters\":{\"x\":1},\"more\":true}\0"
+		"{\"parameters\":{}}";
 	uint64_t seed = test_seed(3);
 	struct rnd rnd;
 
@@ -251,7 +252,10 @@ static void output_is_bounded_and_keeps_descriptors(void **state)
 }
 
 static const struct varlink_service service = {
-	"simd", "simd", "1", "https://example.org",
+	"simd",
+	"simd",
+	"1",
+	"https://example.org",
 	(const struct varlink_interface[]){ { "io.test", "interface io.test\n" }, { 0 } },
 };
 
@@ -332,7 +336,8 @@ static void blocking_calls_work(void **state)
 	assert_int_equal(varlink_call(v, sock[0], "org.varlink.service.GetInterfaceDescription",
 				      json_pack("{ss}", "interface", "io.none"), -1, NULL),
 			 -EOPNOTSUPP);
-	assert_int_equal(varlink_call(v, sock[0], "org.varlink.service.GetInterfaceDescription", NULL, -1, NULL), -EINVAL);
+	assert_int_equal(varlink_call(v, sock[0], "org.varlink.service.GetInterfaceDescription", NULL, -1, NULL),
+			 -EINVAL);
 	assert_int_equal(varlink_call(v, sock[0], "io.test.Silent", NULL, NS_PER_MS, NULL), -ETIMEDOUT);
 	fd_close(sock[0]);
 	waitpid(pid, &status, 0);
@@ -391,7 +396,8 @@ static void a_full_socket_is_waited_for(void **state)
 
 static void members_are_read_with_their_bounds(void **state)
 {
-	json_t *o = json_loads("{\"i\":5,\"s\":\"abc\",\"b\":true,\"r\":1.5,\"n\":null,\"o\":{},\"a\":[1,2]}", 0, NULL), *j;
+	json_t *o = json_loads("{\"i\":5,\"s\":\"abc\",\"b\":true,\"r\":1.5,\"n\":null,\"o\":{},\"a\":[1,2]}", 0, NULL),
+	       *j;
 	const char *s = "keep";
 	int64_t i = 9;
 	double r;
