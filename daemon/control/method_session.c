@@ -206,6 +206,7 @@ static void send_event(void *arg, json_t *params)
 static int method_events(struct call *call)
 {
 	struct conn *c = call->conn;
+	json_t *now;
 
 	if (!call->more)
 		return err_set(-EINVAL, "Events is a stream: call it with \"more\"");
@@ -215,7 +216,9 @@ static int method_events(struct call *call)
 	c->listener = (struct event_listener){ .send = send_event, .arg = c };
 	event_listen(c->s, &c->listener);
 	call->stream = true;
-	send_event(c, event_dataplane_json(c->s));
+	now = event_dataplane_json(c->s);
+	send_event(c, now);
+	json_decref(now);
 	return 0;
 }
 
