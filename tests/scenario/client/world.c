@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See world.h. */
+#include "scenario/client/world.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include "conf.h"
+#include "control/control.h"
+#include "core/config.h"
+#include "core/ledger.h"
+#include "core/plane.h"
+#include "core/simd.h"
+#include "err.h"
+#include "ipc.h"
+#include "log.h"
+
+#define CHECK(expr) \
+	do { \
+		int check_r = (expr); \
+		if (check_r < 0) \
+			fail_msg("%s: %d: %s", #expr, check_r, err_why()); \
+	} while (0)
+
+static const struct ipc_mem_pool mem_pools[] = { { 512, 4000 }, { 65536, 200 } };
+
+static const char *const base_conf =
+	"{\"backend\": \"mem\", \"TimeSource\": \"unity\", "
+	"\"pools\": [{\"size\": 512, \"count\": 4000}, {\"size\": 65536, \"count\": 200}], "
+	"\"rigs\": [{\"name\": \"car\", \"prefix\": \"/car\", "
+	"\"channels\": [{\"name\": \"two\", \"window\": 2}], "
+	"\"bridges\": [{\"name\": \"log\", \"plugin\": \"null\", \"start\": \"external\", \"channels\": [\"*\", \"!/car/alone\"]}]}]"
+	"%s}";
+
+/* ---- the environment of clients in virtual time ---- */
+
+static int64_t env_now(void *arg)
+{
+	return exec_now(((struct world *)arg)->x);
+}
+
+static int env_wait(void *arg, int fd, short events, int64_t timeout_dur_ns)
+{
+	struct world *w = arg;
+	int64_t end = exec_now(w->x) + timeout_dur_ns;
+
+	for (;;) {
+		struct pollfd p = { .fd = fd, .events = events };
+		int64_t next = exec_now(w->x) + MS;
+
+		exec_sim_settle(w->x);
+		if (fd >= 0 && poll(&p, 1, 0) > 0)
+			return 1;
+		if (exec_now(w->x) >= end)
+			return 0;
+		exec_sim_run(w->x, next < end ? next : end);
+	}
+}
+
+/* ---- simd ---- */
+
+static void plane_begin(struct world *w)
+{
+	struct ipc_options o = { .backend = "mem", .app = "simd", .bus = w->bus };
+	struct ipc *ipc;
+
+	CHECK(ipc_attach(&o, &ipc));
+	CHECK(plane_up(w->simd, ipc, w->life));
+}
+
+static void simd_begin(struct world *w)
+{
+	struct simd_options o = { .x = w->x, .dx = w->x, .conf = w->conf, .runtime_dir = "/test", .id = ++w->id << 33 };
+	struct pools pools;
+
+	CHECK(pools_compute(w->conf, -1, &pools));
+	o.pools = &pools;
+	CHECK(simd_create(&o, &w->simd));
+	CHECK(control_create(w->simd, &w->control));
+	plane_begin(w);
+	CHECK(control_listen(w->control, w->path));
+}
+
+static void simd_end(struct world *w)
+{
+	control_destroy(w->control);
+	simd_destroy(w->simd);
+	w->control = NULL;
+	w->simd = NULL;
+	if (!w->threads)
+		exec_sim_settle(w->x); /* what it had posted to itself is freed there */
+}
+
+static void *simd_thread(void *arg)
+{
+	exec_run(((struct world *)arg)->x);
+	return NULL;
+}
+
+static void thread_begin(struct world *w)
+{
+	if (w->threads)
+		assert_int_equal(pthread_create(&w->thread, NULL, simd_thread, w), 0);
+}
+
+static void thread_end(struct world *w)
+{
+	if (!w->threads)
+		return;
+	exec_quit(w->x);
+	pthread_join(w->thread, NULL);
+}
+
+void world_kill_simd(struct world *w)
+{
+	thread_end(w);
+	simd_end(w);
+	if (w->threads) {
+		exec_destroy(w->x);
+		CHECK(exec_threads_create(&w->x));
+	}
+}
+
+void world_start_simd(struct world *w)
+{
+	simd_begin(w);
+	thread_begin(w);
+}
+
+void world_kill_roudi(struct world *w)
+{
+	thread_end(w);
+	ipc_mem_roudi_kill(w->bus);
+	plane_lost(w->simd, "the test killed it");
+	thread_begin(w);
+}
+
+void world_start_roudi(struct world *w)
+{
+	thread_end(w);
+	CHECK(ipc_mem_roudi_start(w->bus));
+	w->life++;
+	plane_begin(w);
+	thread_begin(w);
+}
+
+static void world_init(struct world *w, const char *extra, bool virtual_time)
+{
+	struct config_sources src = { .text = w->text };
+	struct ipc_mem_options bus = { .pools = mem_pools, .n_pools = 2, .virtual_time = virtual_time };
+
+	memset(w, 0, sizeof(*w));
+	log_set_spec("error");
+	mem_stats(&w->before);
+	snprintf(w->text, sizeof(w->text), base_conf, extra);
+	test_path(w->path, "control");
+	unlink(w->path);
+	w->life = 1;
+	w->threads = !virtual_time;
+	CHECK(ipc_mem_bus_create(&bus, &w->bus));
+	CHECK(config_load(&src, &w->conf));
+	w->env = (struct client_env){ .now = env_now, .wait = env_wait, .arg = w, .bus = w->bus };
+}
+
+void world_create(struct world *w, uint64_t seed, const char *extra)
+{
+	world_init(w, extra, true);
+	CHECK(exec_sim_create(seed, 10 * S, &w->x));
+	simd_begin(w);
+}
+
+void world_create_threads(struct world *w, const char *extra)
+{
+	world_init(w, extra, false);
+	CHECK(exec_threads_create(&w->x));
+	world_start_simd(w);
+}
+
+void world_destroy(struct world *w)
+{
+	struct mem_stats now;
+
+	if (w->simd) {
+		thread_end(w);
+		simd_end(w);
+	}
+	exec_destroy(w->x);
+	conf_destroy(w->conf);
+	ipc_mem_bus_destroy(w->bus);
+	unlink(w->path);
+	mem_stats(&now);
+	assert_int_equal(now.blocks, w->before.blocks);
+}
+
+void world_run(struct world *w, int64_t dur_ns)
+{
+	env_wait(w, -1, 0, dur_ns);
+}
+
+/* ---- clients ---- */
+
+struct sim_client *world_client(struct world *w, const char *name, unsigned flags)
+{
+	struct sim_client_options o = { .size = sizeof(o), .name = name, .socket = w->path, .flags = flags };
+	struct sim_client *c;
+
+	if (!w->threads)
+		o.flags |= SIM_CLIENT_NO_THREAD;
+	CHECK(client_connect(&o, w->threads ? NULL : &w->env, &c));
+	return c;
+}
+
+void world_process(struct world *w, struct sim_client *c)
+{
+	for (int quiet = 0; quiet < 3;) {
+		world_run(w, MS);
+		quiet = sim_process(c) ? 0 : quiet + 1;
+	}
+}
+
+void world_until(struct world *w, struct sim_client *c, enum sim_client_state state)
+{
+	for (int i = 0; sim_client_state(c) != state; i++) {
+		if (i == 10000)
+			fail_msg("the client stays in state %d: %s", sim_client_state(c), sim_client_why(c));
+		if (w->threads) {
+			poll(NULL, 0, 1);
+			continue;
+		}
+		world_run(w, MS);
+		sim_process(c);
+	}
+}
+
+/* ---- a bridge by hand ---- */
+
+void bridge_start(struct world *w, struct bridge_peer *b)
+{
+	char *json;
+
+	memset(b, 0, sizeof(*b));
+	b->c = world_client(w, "log", SIM_CLIENT_BRIDGE);
+	CHECK(sim_bridge_attach(b->c, "log", &json, &b->s, &b->lane));
+	assert_non_null(strstr(json, "\"plugin\""));
+	free(json);
+}
+
+void bridge_connected(struct world *w, struct bridge_peer *b)
+{
+	CHECK(sim_lane_status(b->lane, SIM_BRIDGE_CONNECTED, 0, 0, 0, 0, "by hand"));
+	if (w->threads)
+		poll(NULL, 0, 20);
+	else
+		world_run(w, MS);
+}
+
+unsigned bridge_next(struct bridge_peer *b, int timeout_ms)
+{
+	for (;;) {
+		int r = sim_lane_recv(b->lane, timeout_ms, &b->p);
+
+		if (r <= 0)
+			return 0;
+		switch (b->p.event) {
+		case SIM_LANE_DELIVER:
+			return b->p.count;
+		case SIM_LANE_CHANNEL:
+			b->channels++;
+			break;
+		case SIM_LANE_CONNECT:
+			b->connects++;
+			break;
+		case SIM_LANE_GONE:
+			return 0;
+		default:
+			break;
+		}
+	}
+}
+
+void bridge_answer(struct bridge_peer *b, int result)
+{
+	struct sim_lane_result r[64];
+
+	for (unsigned i = 0; i < b->p.count; i++)
+		r[i] = (struct sim_lane_result){ .id = b->p.deliveries[i].id, .result = result };
+	CHECK(sim_lane_done(b->lane, r, b->p.count));
+}
+
+void bridge_end(struct bridge_peer *b)
+{
+	sim_lane_destroy(b->lane);
+	sim_bridge_session_destroy(b->s);
+	sim_disconnect(b->c);
+}
+
+void on_done(void *user, bool ok, enum sim_reason reason)
+{
+	struct outcome *o = user;
+
+	o->calls++;
+	o->ok += ok;
+	o->reason = reason;
+}

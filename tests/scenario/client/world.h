@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A whole simd in one process over the in-memory data plane, for tests of libsimclient. In virtual time
+ * (world_create) everything runs in the test's thread: whenever a client waits, the daemon runs. With real
+ * threads (world_create_threads) the daemon has a thread of its own.
+ */
+#ifndef SCENARIO_CLIENT_WORLD_H
+#define SCENARIO_CLIENT_WORLD_H
+
+#include "tests/support/test.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include <sim/lane.h>
+#include <sim/sim.h>
+
+#include "core/exec.h"
+#include "ipc_mem.h"
+#include "libclient/src/client.h"
+#include "mem.h"
+
+#define MS INT64_C(1000000)
+#define S  INT64_C(1000000000)
+
+struct world {
+	struct exec *x;
+	struct ipc_mem_bus *bus;
+	struct conf *conf;
+	struct simd *simd;
+	struct control *control;
+	struct client_env env;
+	uint64_t id;
+	uint32_t life;
+	bool threads;
+	pthread_t thread;
+	char path[TEST_PATH_MAX];
+	char text[2048];
+	struct mem_stats before;
+};
+
+struct bridge_peer {
+	struct sim_client *c;
+	struct sim_bridge_session *s;
+	struct sim_lane *lane;
+	struct sim_lane_packet p;
+	unsigned channels, connects;
+};
+
+/* extra: more members of the configuration, "" or ", \"dispatch\": {...}". */
+void world_create(struct world *w, uint64_t seed, const char *extra);
+void world_create_threads(struct world *w, const char *extra);
+void world_destroy(struct world *w); /* checks that nothing was leaked */
+
+void world_run(struct world *w, int64_t dur_ns); /* virtual time */
+void world_kill_simd(struct world *w);
+void world_start_simd(struct world *w);
+void world_kill_roudi(struct world *w);
+void world_start_roudi(struct world *w);
+
+struct sim_client *world_client(struct world *w, const char *name, unsigned flags);
+void world_process(struct world *w, struct sim_client *c); /* run and process until nothing happens */
+void world_until(struct world *w, struct sim_client *c, enum sim_client_state state);
+
+/* An external bridge "log" that answers by hand. */
+void bridge_start(struct world *w, struct bridge_peer *b);
+void bridge_connected(struct world *w, struct bridge_peer *b);
+/* Next deliveries within dur_ns: how many. */
+unsigned bridge_next(struct bridge_peer *b, int timeout_ms);
+void bridge_answer(struct bridge_peer *b, int result); /* all of the last packet */
+void bridge_end(struct bridge_peer *b);
+
+/* Outcome of a callback. */
+struct outcome {
+	unsigned calls, ok;
+	enum sim_reason reason;
+};
+void on_done(void *user, bool ok, enum sim_reason reason);
+
+#endif
