@@ -104,6 +104,24 @@ static void round_trip(void **state)
 	assert_true(longer < 200); /* of 12500: nearly always the shortest */
 }
 
+/* At a power of two the neighbour below is half as far as the one above. */
+static void powers_of_two(void **state)
+{
+	(void)state;
+	for (int e = -1074; e <= 1023; e++) {
+		double d = ldexp(1, e), below = nextafter(d, 0);
+
+		assert_true(strtod(f64(d), NULL) == d);
+		assert_true(strtod(f64(below), NULL) == below);
+	}
+	for (int e = -149; e <= 127; e++) {
+		float f = ldexpf(1, e), below = nextafterf(f, 0);
+
+		assert_true(strtof(f32(f), NULL) == f);
+		assert_true(strtof(f32(below), NULL) == below);
+	}
+}
+
 static void integers(void **state)
 {
 	static const int64_t values[] = { 0, 1, -1, 9, 10, 99, 100, 101, -12345, INT64_MAX, INT64_MIN, 1000000000000 };
@@ -126,6 +144,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exact_texts),
 		cmocka_unit_test(round_trip),
+		cmocka_unit_test(powers_of_two),
 		cmocka_unit_test(integers),
 	};
 

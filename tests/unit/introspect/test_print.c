@@ -193,6 +193,50 @@ static void fields(void **state)
 		       0, cases[i].text);
 }
 
+/* What is not UTF-8 becomes U+FFFD, byte by byte; what is, stays. */
+static void utf8(void **state)
+{
+	static const struct {
+		const char *in, *out;
+	} cases[] = {
+		{ "\xc2\x80", "\xc2\x80" },
+		{ "\xe0\xa0\x80", "\xe0\xa0\x80" },
+		{ "\xf0\x90\x80\x80", "\xf0\x90\x80\x80" },
+		{ "\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf" },
+		{ "\xc0\x80", "??" }, /* overlong */
+		{ "\xe0\x9f\xbf", "???" },
+		{ "\xf0\x8f\xbf\xbf", "????" },
+		{ "\xed\xa0\x80", "???" },      /* a surrogate */
+		{ "\xf4\x90\x80\x80", "????" }, /* above U+10FFFF */
+		{ "\xf5", "?" },
+		{ "\x80", "?" },
+		{ "\xe2\x82", "??" }, /* cut off */
+		{ "\xe2\x82x", "??x" },
+	};
+	struct sim_builder b;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char expected[64];
+		size_t n = 0;
+
+		expected[n++] = '"';
+		for (const char *c = cases[i].out; *c; c++) {
+			if (*c == '?') {
+				memcpy(expected + n, "\xef\xbf\xbd", 3);
+				n += 3;
+			} else {
+				expected[n++] = *c;
+			}
+		}
+		memcpy(expected + n, "\"", 2);
+		assert_non_null(probe_Every_init(buf, sizeof(buf), &b));
+		assert_int_equal(probe_Every_text_set(&b, cases[i].in), 0);
+		expect(&probe_Every_type, sim_builder_size(&b), &(struct sim_json_options){ .field = "text" }, 0,
+		       expected);
+	}
+}
+
 static void no_arrays(void **state)
 {
 	struct sim_builder b;
@@ -318,9 +362,9 @@ static void any_address(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_messages), cmocka_unit_test(fields),      cmocka_unit_test(no_arrays),
-		cmocka_unit_test(max_array),       cmocka_unit_test(pretty),      cmocka_unit_test(bad_spans_are_null),
-		cmocka_unit_test(sink_errors),     cmocka_unit_test(any_address),
+		cmocka_unit_test(random_messages),    cmocka_unit_test(fields),      cmocka_unit_test(utf8),
+		cmocka_unit_test(no_arrays),          cmocka_unit_test(max_array),   cmocka_unit_test(pretty),
+		cmocka_unit_test(bad_spans_are_null), cmocka_unit_test(sink_errors), cmocka_unit_test(any_address),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -240,12 +240,15 @@ static void strings_outside(void **state)
 
 	(void)state;
 	memset(buf + 2048, 'x', 2048);
+	buf[4096] = 0;                              /* what lies behind the body does not count */
 	m->text = (struct sim_span){ 4096 - 4, 4 }; /* no NUL inside the body */
 	s = probe_Every_text(m, 4096);
 	assert_string_equal(s, "");
 	m->text.count = 3; /* the byte behind it is no NUL */
 	assert_string_equal(probe_Every_text(m, 4096), "");
+	assert_int_equal(sim_msg_check(&probe_Every_type, m, 4096), -EBADMSG);
 	buf[4095] = 0;
+	assert_int_equal(sim_msg_check(&probe_Every_type, m, 4096), 0);
 	assert_string_equal(probe_Every_text(m, 4096), "xxx");
 	m->text = (struct sim_span){ UINT32_MAX, UINT32_MAX };
 	assert_string_equal(probe_Every_text(m, 4096), "");
