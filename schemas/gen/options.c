@@ -21,7 +21,7 @@ static const struct row rows[] = {
 	{ 'p', "package", "NAME", "package of the files; without it the folder above, or above msg/" },
 	{ 'o', "outdir", "DIR", "write DIR/<package>/msg/<Name>.h and .c" },
 	{ 'l', "list", NULL, "also write all.h and all.c: every type of the package in one list" },
-	{ 's', "strict", NULL, "the comment of every field begins with its unit, such as [m] or [-]" },
+	{ 's', "strict", NULL, "the comment of every field tells its unit, such as [m] or [-], then more" },
 	{ OPT_HASH, "hash", NULL, "instead print name, 64-bit hash and bytes of the fixed part of each type" },
 	{ 'h', "help", NULL, "print this and exit" },
 	{ 'V', "version", NULL, "print the version and exit" },

@@ -194,6 +194,8 @@ static void strict(void **state)
 	(void)state;
 	put("S.msg", "int8 a # [m] fine\nint8 b # no unit\n");
 	expect("-s -p p -o s S.msg", 1, "S.msg:2: the comment of 'b' does not begin with its unit");
+	put("S.msg", "int8 a # [m]\n");
+	expect("-s -p p -o s S.msg", 1, "S.msg:1: the comment of 'a' ends behind its unit");
 	put("S.msg", "int8 a # [m] fine\n# [-] above\nint8 b\n");
 	expect("-s -p p -o s S.msg", 0, "");
 }
