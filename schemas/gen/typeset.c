@@ -271,6 +271,9 @@ static int resolve_field(struct typeset *s, struct typeset_entry *e, const struc
 		return fail(s, -EINVAL, e->path, f->line,
 			    "the comment of '%s' does not begin with its unit in brackets, such as [m] or [-]",
 			    f->name);
+	if (s->strict && !strchr(f->comment, ']')[1])
+		return fail(s, -EINVAL, e->path, f->line,
+			    "the comment of '%s' ends behind its unit: tell frame, valid range or meaning", f->name);
 	if (f->deflt)
 		return fail(s, -EINVAL, e->path, f->line,
 			    "'%s' has a default value: a message starts as zeros; use a constant", f->name);
