@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One thread for what may block on RouDi: probing, attaching, freeing a dead application. Jobs run one
+ * after the other; the answer runs on the owner's exec. With an exec of virtual time there is no thread: a
+ * job runs when it is posted.
+ *
+ * Thread: simd-help runs the jobs; the functions belong to simd-main.
+ */
+#ifndef SUPERVISE_HELPER_H
+#define SUPERVISE_HELPER_H
+
+struct exec;
+struct helper;
+
+struct helper_job {
+	void (*run)(struct helper_job *j);  /* on simd-help */
+	void (*done)(struct helper_job *j); /* on the owner's exec; frees the job */
+	struct helper *h;                   /* private */
+	struct helper_job *next;            /* private */
+};
+
+int  helper_create(struct exec *x, struct helper **ret);
+/* Waits for the running job; jobs that have not run are given to done() at once. NULL is fine. */
+void helper_destroy(struct helper *h);
+/* Takes the job until done(). */
+void helper_post(struct helper *h, struct helper_job *j);
+
+#endif

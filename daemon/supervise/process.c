@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One supervised process; contract in process.h. Thread: simd-main. */
+#include "supervise/process.h"
+
+#include "err.h"
+#include "fd.h"
+#include "log.h"
+#include "timeutil.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+LOG_TOPIC("process");
+
+#define STABLE_DUR_NS (10 * NS_PER_S) /* who has run that long starts with a clean record */
+
+/* ---- output ---- */
+
+static void log_line(struct process *p, const char *text, size_t len)
+{
+	if (len && log_on(&log_topic_here, LOG_LEVEL_INFO))
+		log_write(LOG_LEVEL_INFO, p->o.name, "%.*s", (int)len, text);
+}
+
+static void log_lines(struct process *p)
+{
+	char *nl, *from = p->line;
+
+	while ((nl = (char *)memchr(from, '\n', p->line_len - (size_t)(from - p->line)))) {
+		log_line(p, from, (size_t)(nl - from));
+		from = nl + 1;
+	}
+	p->line_len -= (size_t)(from - p->line);
+	memmove(p->line, from, p->line_len);
+	if (p->line_len == sizeof(p->line)) {
+		log_line(p, p->line, p->line_len);
+		p->line_len = 0;
+	}
+}
+
+static void close_output(struct process *p)
+{
+	exec_io_del(&p->out_io);
+	p->child.out_fd = fd_close(p->child.out_fd);
+	log_line(p, p->line, p->line_len);
+	p->line_len = 0;
+}
+
+/* Bounded per turn: a process that talks without end must not keep simd from its work. */
+static bool read_output(struct process *p, unsigned turns)
+{
+	while (turns--) {
+		ssize_t n = read(p->child.out_fd, p->line + p->line_len, sizeof(p->line) - p->line_len);
+
+		if (n <= 0)
+			return n < 0 && (errno == EAGAIN || errno == EINTR);
+		p->line_len += (size_t)n;
+		log_lines(p);
+	}
+	return true;
+}
+
+static void on_output(void *arg, uint32_t events)
+{
+	struct process *p = (struct process *)arg;
+
+	(void)events;
+	if (!read_output(p, 4))
+		close_output(p);
+}
+
+/* ---- the end of a process ---- */
+
+static void wait_for_next(struct process *p)
+{
+	int64_t pause = p->o.restart_dur_ns;
+
+	for (uint32_t i = 1; i < p->failures && pause < p->o.restart_max_dur_ns; i++)
+		pause *= 2;
+	if (pause > p->o.restart_max_dur_ns)
+		pause = p->o.restart_max_dur_ns;
+	p->state = PROCESS_WAITING;
+	exec_timer_at(&p->timer, exec_now(p->x) + pause);
+}
+
+static bool again(const struct process *p, int status)
+{
+	bool failed = !(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+
+	return p->o.restart == PROCESS_ALWAYS || (p->o.restart == PROCESS_ON_FAILURE && failed);
+}
+
+static void process_ended(struct process *p, int status)
+{
+	bool stopping = p->state == PROCESS_STOPPING, restart = again(p, status) && !stopping;
+	char text[64];
+
+	exec_timer_cancel(&p->timer);
+	if (exec_now(p->x) - p->started_mono_ns >= STABLE_DUR_NS)
+		p->failures = 0;
+	spawn_status_text(status, text, sizeof(text));
+	if (restart) {
+		p->failures++;
+		log_warn("%s has ended: %s; it is started again", p->o.name, text);
+		wait_for_next(p);
+		return;
+	}
+	log_info("%s has ended: %s", p->o.name, text);
+	p->state = stopping ? PROCESS_IDLE : PROCESS_DONE;
+	if (p->o.ended)
+		p->o.ended(p->o.arg, status);
+}
+
+static void on_exit_fd(void *arg, uint32_t events)
+{
+	struct process *p = (struct process *)arg;
+	int status = 0;
+
+	(void)events;
+	if (p->child.out_fd >= 0)
+		(void)read_output(p, 64);
+	close_output(p);
+	(void)p->ops->reap(p->user, p->child.pid, p->child.pidfd, &status);
+	exec_io_del(&p->exit_io);
+	p->child.pidfd = fd_close(p->child.pidfd);
+	p->child.pid = 0;
+	process_ended(p, status);
+}
+
+/* ---- starting ---- */
+
+static int watch(struct process *p)
+{
+	int r = exec_io_add(p->x, &p->exit_io, p->child.pidfd, EPOLLIN, on_exit_fd, p);
+
+	if (r == 0 && p->child.out_fd >= 0)
+		r = exec_io_add(p->x, &p->out_io, p->child.out_fd, EPOLLIN, on_output, p);
+	return r;
+}
+
+void process_start(struct process *p)
+{
+	int r;
+
+	if (process_alive(p))
+		return;
+	p->started_mono_ns = exec_now(p->x);
+	r = p->ops->start(p->user, &p->o.spawn, &p->child);
+	if (r < 0) {
+		p->child = (struct spawned){ .pidfd = -1, .out_fd = -1 };
+		p->failures++;
+		log_error("%s: %s; trying again", p->o.name, err_why());
+		wait_for_next(p);
+		return;
+	}
+	p->state = PROCESS_RUNNING;
+	if (watch(p) < 0) {
+		log_error("%s: cannot be watched, so it is ended", p->o.name);
+		(void)p->ops->signal(p->user, p->child.pid, p->child.pidfd, SIGKILL, true);
+		return;
+	}
+	log_info("%s started, pid %d", p->o.name, (int)p->child.pid);
+}
+
+static void on_timer(void *arg)
+{
+	struct process *p = (struct process *)arg;
+
+	if (p->state == PROCESS_STOPPING) {
+		log_warn("%s does not end within %lld ms of SIGTERM; it is killed", p->o.name,
+			 (long long)(p->o.stop_dur_ns / NS_PER_MS));
+		(void)p->ops->signal(p->user, p->child.pid, p->child.pidfd, SIGKILL, true);
+	} else if (p->state == PROCESS_WAITING) {
+		p->restarts++;
+		process_start(p);
+	}
+}
+
+void process_init(struct process *p, struct exec *x, const struct spawn_ops *ops, void *user, const struct process_options *o)
+{
+	memset(p, 0, sizeof(*p));
+	p->o = *o;
+	p->x = x;
+	p->ops = ops;
+	p->user = user;
+	p->child.pidfd = p->child.out_fd = -1;
+	exec_timer_init(&p->timer, x, on_timer, p);
+}
+
+void process_finish(struct process *p)
+{
+	if (!p->x)
+		return;
+	exec_timer_cancel(&p->timer);
+	exec_io_del(&p->exit_io);
+	if (process_alive(p)) {
+		int status;
+
+		(void)p->ops->signal(p->user, p->child.pid, p->child.pidfd, SIGKILL, true);
+		(void)p->ops->reap(p->user, p->child.pid, p->child.pidfd, &status);
+	}
+	close_output(p);
+	p->child.pidfd = fd_close(p->child.pidfd);
+	p->child.pid = 0;
+	p->state = PROCESS_IDLE;
+}
+
+/* ---- ending ---- */
+
+bool process_alive(const struct process *p)
+{
+	return p->child.pid > 0;
+}
+
+void process_stop(struct process *p)
+{
+	if (!process_alive(p)) {
+		exec_timer_cancel(&p->timer);
+		p->state = PROCESS_IDLE;
+		if (p->o.ended)
+			p->o.ended(p->o.arg, 0);
+		return;
+	}
+	if (p->state == PROCESS_STOPPING)
+		return;
+	p->state = PROCESS_STOPPING;
+	(void)p->ops->signal(p->user, p->child.pid, p->child.pidfd, SIGTERM, false);
+	exec_timer_at(&p->timer, exec_now(p->x) + p->o.stop_dur_ns);
+}
+
+void process_kill(struct process *p, const char *why)
+{
+	if (!process_alive(p) || p->state == PROCESS_STOPPING)
+		return;
+	log_warn("%s is killed: %s", p->o.name, why);
+	(void)p->ops->signal(p->user, p->child.pid, p->child.pidfd, SIGKILL, true);
+}
+
+void process_again(struct process *p)
+{
+	if (p->state == PROCESS_STOPPING)
+		return;
+	if (!process_alive(p)) {
+		exec_timer_cancel(&p->timer);
+		p->restarts++;
+		process_start(p);
+		return;
+	}
+	/* the record of failures is for ends that nobody asked for */
+	p->failures = 0;
+	if (p->o.restart != PROCESS_ALWAYS)
+		p->o.restart = PROCESS_ALWAYS;
+	(void)p->ops->signal(p->user, p->child.pid, p->child.pidfd, SIGTERM, false);
+}

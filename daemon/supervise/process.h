@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One process that simd keeps running: started, its output logged under its name, started again with
+ * back-off, stopped with SIGTERM and, when it is late, SIGKILL.
+ *
+ * Thread: simd-main.
+ */
+#ifndef SUPERVISE_PROCESS_H
+#define SUPERVISE_PROCESS_H
+
+#include "core/exec.h"
+#include "list.h"
+#include "supervise/spawn.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum process_restart { PROCESS_ALWAYS, PROCESS_ON_FAILURE, PROCESS_NEVER };
+
+enum process_state {
+	PROCESS_IDLE,     /* not started yet, or stopped */
+	PROCESS_RUNNING,
+	PROCESS_WAITING,  /* for the next start */
+	PROCESS_STOPPING,
+	PROCESS_DONE,     /* it has ended and is not started again */
+};
+
+struct process_options {
+	const char *name;
+	struct spawn spawn;              /* borrowed for life */
+	enum process_restart restart;
+	int64_t restart_dur_ns, restart_max_dur_ns, stop_dur_ns;
+	/* It has ended, and stopping is set or it will not be started again. May be NULL. */
+	void (*ended)(void *arg, int status);
+	void *arg;
+};
+
+struct process {
+	struct process_options o;
+	struct exec *x;
+	const struct spawn_ops *ops;
+	void *user;
+	enum process_state state;
+	struct spawned child;
+	struct exec_io exit_io, out_io;
+	struct exec_timer timer;
+	int64_t started_mono_ns;
+	uint32_t failures, restarts;
+	char line[1024];                 /* output that has no line end yet */
+	size_t line_len;
+};
+
+void process_init(struct process *p, struct exec *x, const struct spawn_ops *ops, void *user, const struct process_options *o);
+/* Kills it if it runs, without waiting for it. */
+void process_finish(struct process *p);
+
+/* Start now; a failure is logged and tried again like an early end. */
+void process_start(struct process *p);
+/* SIGTERM, later SIGKILL; ended() follows, at once (before it returns) when it does not run. */
+void process_stop(struct process *p);
+/* SIGKILL, and a new one by its restart rule. why is logged. */
+void process_kill(struct process *p, const char *why);
+/* End it and start it again at once, whatever its rule. */
+void process_again(struct process *p);
+bool process_alive(const struct process *p);
+
+#endif

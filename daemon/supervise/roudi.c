@@ -1,0 +1,618 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The life of RouDi; contract in roudi.h.
+ *
+ * It is never stopped with SIGTERM, which it would hand on to every client, only with SIGKILL, after which
+ * we take away what it leaves. One that was there before us, started by somebody else, is used if it suits
+ * and never stopped.
+ * Thread: simd-main; probe and attach run as jobs on simd-help.
+ */
+#include "supervise/roudi.h"
+
+#include "core/exec.h"
+#include "err.h"
+#include "fd.h"
+#include "ipc.h"
+#include "list.h"
+#include "log.h"
+#include "mem.h"
+#include "supervise/helper.h"
+#include "supervise/roudi_files.h"
+#include "timeutil.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+LOG_TOPIC("roudi");
+
+#define EARLY_END_DUR_NS (1 * NS_PER_S)   /* the kernel may still tear the last one down: not a failure */
+#define RETRY_DUR_NS     (50 * NS_PER_MS)
+#define RETRY_MAX_DUR_NS (5 * NS_PER_S)
+#define PUNCH_DUR_NS     (10 * NS_PER_S)  /* clients that have not moved by then read zeros */
+#define FAILURES_MAX     8                /* starts in a row without a life */
+#define READY_POLL_MS    50
+#define OUTPUT_MAX       ((size_t)1 << 20)
+#define OUTPUT_TAIL      1500
+
+enum phase { ABSENT, STARTING, UP };
+
+/* Probe until it answers, then attach; or only probe. */
+struct job {
+	struct helper_job job;
+	struct roudi *r;         /* NULL: nobody waits any more */
+	bool attach;
+	uint32_t timeout_ms;
+	_Atomic bool cancel;
+	char app[80];
+	int result;
+	char why[ERR_WHY_MAX];
+	struct ipc *ipc;
+};
+
+struct dead_life {
+	struct list link;        /* roudi::dead */
+	struct roudi *r;
+	struct exec_timer timer;
+	uint32_t generation;
+	int fd;                  /* payload segment */
+};
+
+struct roudi {
+	struct exec *x;
+	struct helper *helper;
+	const struct spawn_ops *ops;
+	void *user;
+	struct roudi_events ev;
+	void *arg;
+	struct pools pools;
+	char *dir, *app, *config, *output, *segment;
+	const char *path, *log;  /* of the configuration */
+	int start_policy;        /* roudi.start: 0 auto, 1 always, 2 never */
+	uint32_t ready_ms, probe_ms, probe_timeout_ms;
+
+	enum phase phase;
+	bool owned, adopted, first, stopping;
+	struct state_proc proc;
+	int pidfd;
+	bool is_child;           /* we must reap it */
+	struct exec_io exit_io;
+	struct exec_timer timer; /* next probe, or next start */
+	struct job *job;         /* under way */
+	uint32_t generation, failures;
+	uint64_t config_hash;
+	struct {
+		struct state_proc proc;
+		bool owned;
+		uint64_t hash;
+	} left;                  /* by an earlier simd */
+	int64_t started_mono_ns;
+	int segment_fd;
+	struct list dead;
+};
+
+/* ---- memory of dead lives ---- */
+
+static void dead_free(struct dead_life *d)
+{
+	exec_timer_cancel(&d->timer);
+	list_remove(&d->link);
+	fd_close(d->fd);
+	mem_free(d);
+}
+
+static void dead_punch(struct dead_life *d)
+{
+	int64_t n = roudi_punch(d->fd);
+
+	if (n < 0)
+		log_warn("memory of life %u cannot be given back: %s", d->generation, err_text((int)n));
+	else
+		log_info("%lld MiB of life %u given back", (long long)(n >> 20), d->generation);
+	dead_free(d);
+}
+
+static void on_punch_timer(void *arg)
+{
+	dead_punch((struct dead_life *)arg);
+}
+
+static void bury(struct roudi *r)
+{
+	struct dead_life *d;
+
+	if (r->segment_fd < 0)
+		return;
+	d = MEM_NEW(struct dead_life);
+	if (!d) {
+		r->segment_fd = fd_close(r->segment_fd);
+		return;
+	}
+	d->r = r;
+	d->fd = fd_steal(&r->segment_fd);
+	d->generation = r->generation;
+	list_append(&r->dead, &d->link);
+	exec_timer_init(&d->timer, r->x, on_punch_timer, d);
+	exec_timer_at(&d->timer, exec_now(r->x) + PUNCH_DUR_NS);
+}
+
+void roudi_all_moved(struct roudi *r)
+{
+	struct dead_life *d, *tmp;
+
+	if (r->phase != UP)
+		return;
+	list_for_each_safe(d, tmp, &r->dead, link)
+		dead_punch(d);
+}
+
+/* ---- jobs ---- */
+
+static void job_run(struct helper_job *hj)
+{
+	struct job *j = container_of(hj, struct job, job);
+	int64_t until = mono_now_ns() + j->timeout_ms * NS_PER_MS;
+	struct ipc_options o = { .backend = "iox", .app = j->app, .prefault = true };
+
+	do
+		j->result = ipc_probe(j->attach ? READY_POLL_MS : j->timeout_ms);
+	while (j->attach && j->result < 0 && !atomic_load(&j->cancel) && mono_now_ns() < until &&
+	       fd_wait(-1, 0, 5 * NS_PER_MS) >= 0);
+	if (j->result == 0 && j->attach)
+		j->result = ipc_attach(&o, &j->ipc);
+	if (j->result < 0)
+		snprintf(j->why, sizeof(j->why), "%s", *ipc_why() ? ipc_why() : err_text(j->result));
+}
+
+static void on_attached(struct roudi *r, struct job *j);
+static void on_probed(struct roudi *r, struct job *j);
+
+static void job_done(struct helper_job *hj)
+{
+	struct job *j = container_of(hj, struct job, job);
+	struct roudi *r = j->r;
+
+	if (!r) {
+		ipc_detach(j->ipc);
+	} else {
+		r->job = NULL;
+		if (j->attach)
+			on_attached(r, j);
+		else
+			on_probed(r, j);
+	}
+	mem_free(j);
+}
+
+static void job_forget(struct roudi *r)
+{
+	if (!r->job)
+		return;
+	atomic_store(&r->job->cancel, true);
+	r->job->r = NULL;
+	r->job = NULL;
+}
+
+static int job_start(struct roudi *r, bool attach, uint32_t timeout_ms)
+{
+	struct job *j = MEM_NEW(struct job);
+
+	if (!j)
+		return err_nomem();
+	j->job = (struct helper_job){ .run = job_run, .done = job_done };
+	j->r = r;
+	j->attach = attach;
+	j->timeout_ms = timeout_ms;
+	snprintf(j->app, sizeof(j->app), "%s", r->app);
+	r->job = j;
+	helper_post(r->helper, &j->job);
+	return 0;
+}
+
+/* ---- the end of a life ---- */
+
+static void forget_process(struct roudi *r)
+{
+	int status;
+
+	exec_io_del(&r->exit_io);
+	if (r->is_child)
+		(void)r->ops->reap(r->user, r->proc.pid, r->pidfd, &status);
+	r->pidfd = fd_close(r->pidfd);
+	r->proc = (struct state_proc){ 0 };
+	r->is_child = false;
+}
+
+static void kill_process(struct roudi *r)
+{
+	if (r->proc.pid <= 0 || !r->owned)
+		return;
+	(void)r->ops->signal(r->user, r->proc.pid, r->pidfd, SIGKILL, false);
+	(void)fd_pidfd_wait(r->pidfd, 5 * NS_PER_S);
+}
+
+static void give_up(struct roudi *r, int err)
+{
+	r->phase = ABSENT;
+	r->ev.failed(r->arg, err);
+}
+
+static void end_life(struct roudi *r, const char *why)
+{
+	bool was_up = r->phase == UP;
+
+	exec_timer_cancel(&r->timer);
+	job_forget(r);
+	r->phase = ABSENT;
+	if (was_up)
+		r->ev.lost(r->arg, why);
+	kill_process(r);
+	forget_process(r);
+	bury(r);
+	if (r->owned)
+		roudi_clean(r->segment);
+	r->adopted = false;
+}
+
+static void restart(struct roudi *r, const char *why)
+{
+	int64_t pause = RETRY_DUR_NS * (r->failures ? 1 << (r->failures - 1) : 1);
+
+	end_life(r, why);
+	if (r->stopping)
+		return;
+	/* right after a life that worked there is nothing to wait for */
+	if (r->failures == 0)
+		pause = 0;
+	exec_timer_at(&r->timer, exec_now(r->x) + (pause < RETRY_MAX_DUR_NS ? pause : RETRY_MAX_DUR_NS));
+}
+
+void roudi_broken(struct roudi *r, const char *why)
+{
+	char text[ERR_WHY_MAX];
+
+	if (r->phase != UP || r->stopping)
+		return;
+	snprintf(text, sizeof(text), "%s", why); /* it may be err_why() itself */
+	log_error("iox-roudi does not do its work: %s", text);
+	restart(r, text);
+}
+
+/* ---- watching ---- */
+
+/* The last it said, which is the reason when it could not start. */
+static void log_output(const struct roudi *r)
+{
+	char *text, *line, *save = NULL;
+	size_t len;
+
+	if (!r->is_child || fd_read_file(r->output, OUTPUT_MAX, &text, &len) < 0)
+		return;
+	line = text + (len > OUTPUT_TAIL ? len - OUTPUT_TAIL : 0);
+	for (line = strtok_r(line, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+		log_warn("it said: %s", line);
+	mem_free(text);
+}
+
+static void on_exit_fd(void *arg, uint32_t events)
+{
+	struct roudi *r = (struct roudi *)arg;
+	bool early = r->phase == STARTING && exec_now(r->x) - r->started_mono_ns < EARLY_END_DUR_NS;
+
+	(void)events;
+	log_at(early ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR, "iox-roudi (pid %d) has ended", (int)r->proc.pid);
+	if (!early || r->failures == FAILURES_MAX)
+		log_output(r);
+	if (r->phase == STARTING && ++r->failures > FAILURES_MAX) {
+		end_life(r, "it ended");
+		give_up(r, err_set(-ECHILD, "iox-roudi ends right after its start; the log says what it said"));
+		return;
+	}
+	restart(r, "iox-roudi has ended");
+}
+
+static int watch(struct roudi *r, int pidfd)
+{
+	int rc;
+
+	r->pidfd = pidfd;
+	rc = exec_io_add(r->x, &r->exit_io, pidfd, EPOLLIN, on_exit_fd, r);
+	return rc < 0 ? err_set(rc, "iox-roudi cannot be watched: %s", err_text(rc)) : 0;
+}
+
+static void on_probed(struct roudi *r, struct job *j)
+{
+	if (j->result < 0) {
+		roudi_broken(r, j->why);
+		return;
+	}
+	exec_timer_at(&r->timer, exec_now(r->x) + r->probe_ms * NS_PER_MS);
+}
+
+/* ---- the beginning of a life ---- */
+
+/* The ledger counts what is really there: in somebody else's RouDi that is not what we would have asked for. */
+static int foreign_pools(struct ipc *ipc, const struct pools *wanted, struct pools *ret)
+{
+	struct ipc_pool have[POOLS_MAX];
+	int n = ipc_pools(ipc, have, POOLS_MAX);
+
+	if (n == -EAGAIN) { /* not told yet: take ours on trust, the data plane answers -ENOMEM if it is wrong */
+		*ret = *wanted;
+		return 0;
+	}
+	if (n < 0)
+		return err_set(n, "the pools of the RouDi that runs cannot be seen: %s", ipc_why());
+	ret->n = (unsigned)n;
+	for (int i = 0; i < n; i++)
+		ret->c[i] = (struct pool_class){ .size = have[i].size, .count = have[i].total };
+	for (unsigned i = 0; i < wanted->n; i++) {
+		const struct pool_class *w = &wanted->c[i];
+		uint64_t fit = 0;
+
+		for (unsigned k = 0; k < ret->n; k++)
+			fit += ret->c[k].size >= w->size ? ret->c[k].count : 0;
+		if (fit < w->count)
+			return err_set(-ENOSPC, "the RouDi that runs has %llu slots of %llu bytes or more, simd needs %u; stop it and let simd "
+				       "start one, or set \"pools\" to what it has", (unsigned long long)fit, (unsigned long long)w->size, w->count);
+	}
+	return 0;
+}
+
+static void on_attached(struct roudi *r, struct job *j)
+{
+	struct pools pools = r->pools;
+	int rc = j->result;
+
+	if (rc < 0) {
+		err_set(rc, "%s", j->why);
+	} else if (!r->owned) {
+		rc = foreign_pools(j->ipc, &r->pools, &pools);
+		if (rc < 0)
+			ipc_detach(j->ipc);
+	}
+	if (rc == 0) {
+		r->phase = UP;
+		r->segment_fd = roudi_open_segment(r->segment);
+		if (r->segment_fd < 0)
+			log_warn("%s: its memory cannot be given back after a restart", err_why());
+		if (!r->adopted)
+			r->generation++;
+		rc = r->ev.up(r->arg, j->ipc, r->generation, &pools);
+	}
+	if (rc < 0 && (r->first || ++r->failures > FAILURES_MAX || !r->owned)) {
+		char why[ERR_WHY_MAX];
+
+		snprintf(why, sizeof(why), "%s", err_why());
+		end_life(r, why);
+		give_up(r, err_set(rc, "%s", why));
+		return;
+	}
+	if (rc < 0) {
+		log_error("the data plane is not to be had: %s; trying again", err_why());
+		restart(r, "it could not be used");
+		return;
+	}
+	r->first = false;
+	r->failures = 0;
+	r->ev.changed(r->arg);
+	exec_timer_at(&r->timer, exec_now(r->x) + r->probe_ms * NS_PER_MS);
+}
+
+static int spawn_roudi(struct roudi *r)
+{
+	const char *argv[] = { r->path, "-c", r->config, "-m", "off", "-l", r->log, NULL };
+	struct spawn s = { .argv = argv, .output = r->output, .outlive = true };
+	struct spawned child;
+	int rc = r->ops->start(r->user, &s, &child);
+
+	if (rc < 0)
+		return err_prefix(rc, "RouDi (package iceoryx)");
+	r->owned = true;
+	r->is_child = true;
+	r->proc = state_proc_of(child.pid);
+	r->proc.pid = child.pid;
+	r->started_mono_ns = exec_now(r->x);
+	r->ev.changed(r->arg);
+	log_info("iox-roudi started, pid %d", (int)child.pid);
+	return watch(r, child.pidfd);
+}
+
+static int begin(struct roudi *r)
+{
+	int rc = spawn_roudi(r);
+
+	r->phase = STARTING;
+	if (rc == 0)
+		rc = job_start(r, true, r->ready_ms);
+	return rc;
+}
+
+static void on_timer(void *arg)
+{
+	struct roudi *r = (struct roudi *)arg;
+	int rc;
+
+	if (r->phase == UP) {
+		if (job_start(r, false, r->probe_timeout_ms) < 0)
+			exec_timer_at(&r->timer, exec_now(r->x) + r->probe_ms * NS_PER_MS);
+		return;
+	}
+	if (!r->owned) {
+		give_up(r, err_set(-ENOENT, "the RouDi that simd used is gone, and simd did not start it; start it again, then simd"));
+		return;
+	}
+	rc = begin(r);
+	if (rc < 0)
+		give_up(r, rc);
+}
+
+/* ---- one that is there ---- */
+
+static int use_present(struct roudi *r, pid_t pid, bool owned)
+{
+	int rc, fd = fd_pidfd_open(pid);
+
+	if (fd < 0)
+		return err_prefix(fd, "iox-roudi (pid %d)", (int)pid);
+	r->owned = owned;
+	r->proc = state_proc_of(pid);
+	rc = watch(r, fd);
+	if (rc < 0)
+		return rc;
+	r->phase = STARTING;
+	r->started_mono_ns = exec_now(r->x) - EARLY_END_DUR_NS;
+	log_info("iox-roudi (pid %d) was there already%s", (int)pid, owned ? ", left by an earlier simd" : "; it is used, and not stopped");
+	return job_start(r, true, 2000);
+}
+
+/* Left by a simd that was killed, and made with the same pools: keep it. Else it goes. */
+static int adopt(struct roudi *r)
+{
+	pid_t pid = r->left.proc.pid;
+
+	if (r->left.hash == r->config_hash && ipc_probe(r->probe_timeout_ms) == 0) {
+		r->adopted = true;
+		return use_present(r, pid, true);
+	}
+	log_info("iox-roudi (pid %d), left by an earlier simd, does not fit the configuration or hangs; it is replaced", (int)pid);
+	r->owned = true;
+	r->proc = r->left.proc;
+	r->pidfd = fd_pidfd_open(pid);
+	if (r->pidfd >= 0)
+		kill_process(r);
+	forget_process(r);
+	roudi_clean(r->segment);
+	return begin(r);
+}
+
+static int use_foreign(struct roudi *r)
+{
+	pid_t pid = roudi_find();
+	int rc;
+
+	if (r->start_policy == 1)
+		return err_set(-EEXIST, "an iox-roudi runs already (pid %d), and roudi.start is \"always\"; stop it, or say \"auto\"", (int)pid);
+	if (pid == 0)
+		return err_set(-EPROTO, "somebody serves /tmp/roudi, but no iox-roudi process can be seen; stop it, then start simd");
+	rc = roudi_suits(pid);
+	if (rc < 0)
+		return rc;
+	/* clients of an earlier simd are attached to it: for them the life goes on */
+	r->adopted = r->left.proc.pid == pid && state_proc_alive(&r->left.proc) && r->generation > 0;
+	return use_present(r, pid, false);
+}
+
+int roudi_start(struct roudi *r)
+{
+	int rc;
+
+	if (r->left.owned && state_proc_alive(&r->left.proc))
+		return adopt(r);
+	rc = ipc_probe(200);
+	if (rc == 0)
+		return use_foreign(r);
+	if (rc == -EACCES)
+		return err_set(rc, "%s", ipc_why());
+	if (r->start_policy == 2)
+		return err_set(-ENOENT, "no iox-roudi runs, and roudi.start is \"never\"; start one with -m off, or say \"auto\"");
+	return begin(r);
+}
+
+/* ---- making and ending ---- */
+
+static int copy_options(struct roudi *r, const struct roudi_options *o)
+{
+	struct conf_view v = conf_object(conf_root(o->conf), "roudi");
+
+	r->start_policy = conf_choice(v, "start");
+	r->ready_ms = (uint32_t)conf_int(v, "ready_ms");
+	r->probe_ms = (uint32_t)conf_int(v, "probe_ms");
+	r->probe_timeout_ms = (uint32_t)conf_int(v, "probe_timeout_ms");
+	r->path = conf_string(v, "path");
+	r->log = conf_string(v, "log");
+	r->app = mem_strdup(o->app);
+	r->dir = mem_strdup(o->runtime_dir);
+	r->output = mem_printf("%s/roudi.log", o->runtime_dir);
+	if (!r->app || !r->dir || !r->output)
+		return err_nomem();
+	if (o->state) {
+		r->generation = o->state->generation;
+		r->left.proc = o->state->roudi;
+		r->left.owned = o->state->roudi_owned;
+		r->left.hash = o->state->roudi_hash;
+	}
+	return 0;
+}
+
+int roudi_create(const struct roudi_options *o, struct roudi **ret)
+{
+	struct roudi *r = MEM_NEW(struct roudi);
+	int rc;
+
+	if (!r)
+		return err_nomem();
+	r->x = o->x;
+	r->helper = o->helper;
+	r->ops = o->ops;
+	r->user = o->user;
+	r->ev = o->events;
+	r->arg = o->arg;
+	r->pools = *o->pools;
+	r->pidfd = r->segment_fd = -1;
+	r->first = true;
+	list_init(&r->dead);
+	exec_timer_init(&r->timer, r->x, on_timer, r);
+	rc = copy_options(r, o);
+	if (rc == 0)
+		rc = roudi_segment_name(&r->segment);
+	if (rc == 0)
+		rc = roudi_write_config(r->dir, &r->pools, &r->config, &r->config_hash);
+	if (rc < 0) {
+		roudi_destroy(r);
+		return rc;
+	}
+	*ret = r;
+	return 0;
+}
+
+void roudi_destroy(struct roudi *r)
+{
+	struct dead_life *d, *tmp;
+
+	if (!r)
+		return;
+	r->stopping = true;
+	if (r->phase != ABSENT) {
+		r->phase = STARTING; /* nobody has to be told */
+		end_life(r, "simd ends");
+	}
+	exec_timer_cancel(&r->timer);
+	list_for_each_safe(d, tmp, &r->dead, link)
+		dead_free(d);
+	if (r->config)
+		(void)unlink(r->config);
+	if (r->output)
+		(void)unlink(r->output);
+	mem_free(r->config);
+	mem_free(r->output);
+	mem_free(r->segment);
+	mem_free(r->app);
+	mem_free(r->dir);
+	mem_free(r);
+}
+
+void roudi_info(const struct roudi *r, struct roudi_info *ret)
+{
+	*ret = (struct roudi_info){
+		.proc = r->proc,
+		.owned = r->owned,
+		.generation = r->generation,
+		.config_hash = r->config_hash,
+		.adopted = r->adopted,
+	};
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The life of RouDi: finds one or starts one, attaches to it, watches its process and its health, ends and
+ * replaces one that is dead or hangs. Each life has a number, the iox_generation, which ascends for as long
+ * as the runtime directory exists.
+ *
+ *     ABSENT --start--> STARTING --answers--> ATTACHING --ipc--> UP --dies, hangs--> ABSENT (again)
+ *
+ * Thread: simd-main; what may block runs on the helper.
+ */
+#ifndef SUPERVISE_ROUDI_H
+#define SUPERVISE_ROUDI_H
+
+#include "conf.h"
+#include "core/ledger.h"
+#include "supervise/spawn.h"
+#include "supervise/state.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct exec;
+struct helper;
+struct ipc;
+struct roudi;
+
+struct roudi_events {
+	/* A life begins. ipc: takes. pools: what this RouDi really has. Negative: it is of no use. */
+	int  (*up)(void *arg, struct ipc *ipc, uint32_t generation, const struct pools *pools);
+	/* It is over; the next one is on its way. */
+	void (*lost)(void *arg, const char *why);
+	/* The first life could not be had, or a later one for good; err_why() says why. */
+	void (*failed)(void *arg, int r);
+	/* pid, ownership or generation changed: write the state file. */
+	void (*changed)(void *arg);
+};
+
+struct roudi_options {
+	struct exec *x;
+	struct helper *helper;
+	const struct conf *conf;
+	const struct pools *pools;        /* copied */
+	const char *runtime_dir;          /* copied */
+	const char *app;                  /* name to attach with; copied */
+	const struct spawn_ops *ops;
+	void *user;
+	const struct state *state;        /* of an earlier simd; NULL: none. Borrows */
+	struct roudi_events events;
+	void *arg;
+};
+
+int  roudi_create(const struct roudi_options *o, struct roudi **ret);
+/* Ends the RouDi that is ours, and takes away what it leaves. NULL is fine. */
+void roudi_destroy(struct roudi *r);
+/* Find or start one. 0: up() or failed() follows; negative: refused, with a sentence. */
+int  roudi_start(struct roudi *r);
+/* It should be there but does not do its work: end this life. */
+void roudi_broken(struct roudi *r, const char *why);
+/* All clients have moved to the present life: the memory of older ones can go. */
+void roudi_all_moved(struct roudi *r);
+
+struct roudi_info {
+	struct state_proc proc;
+	bool owned;
+	uint32_t generation;
+	uint64_t config_hash;
+	bool adopted;                     /* from an earlier simd, in its present life */
+};
+void roudi_info(const struct roudi *r, struct roudi_info *ret);
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* RouDi's files; contract in roudi_files.h. Thread: simd-main. */
+#include "supervise/roudi_files.h"
+
+#include "err.h"
+#include "fd.h"
+#include "mem.h"
+#include "pools.h"
+#include "rnd.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define CONFIG_TEXT_MAX 8192
+#define CMDLINE_MAX 4096
+#define MAPS_MAX ((size_t)4 << 20)
+#define MGMT "iceoryx_mgmt"
+
+int roudi_write_config(const char *dir, const struct pools *p, char **ret_path, uint64_t *ret_hash)
+{
+	struct ipc_pool_spec spec[POOLS_MAX];
+	char text[CONFIG_TEXT_MAX], *path;
+	int n, r;
+
+	for (unsigned i = 0; i < p->n; i++)
+		spec[i] = (struct ipc_pool_spec){ .size = p->c[i].size, .count = p->c[i].count };
+	n = ipc_pools_toml(spec, p->n, NULL, text, sizeof(text));
+	if (n < 0)
+		return err_set(n, "RouDi's configuration is longer than %d bytes", CONFIG_TEXT_MAX);
+	path = mem_printf("%s/roudi.toml", dir);
+	if (!path)
+		return err_nomem();
+	r = fd_write_file(path, text, (size_t)n, 0644);
+	if (r < 0) {
+		mem_free(path);
+		return r;
+	}
+	*ret_path = path;
+	*ret_hash = hash64(HASH64_INIT, text, (size_t)n);
+	return 0;
+}
+
+int64_t roudi_shm_free(void)
+{
+	struct statvfs v;
+
+	return statvfs("/dev/shm", &v) < 0 ? -1 : (int64_t)(v.f_bavail * v.f_frsize);
+}
+
+/* ---- segments ---- */
+
+int roudi_segment_name(char **ret)
+{
+	const struct group *g = getgrgid(getegid());
+
+	if (!g)
+		return err_set(-ENOENT, "group %u has no name: RouDi names its memory after its group; run simd with a named primary "
+			       "group", (unsigned)getegid());
+	*ret = mem_strdup(g->gr_name);
+	return *ret ? 0 : err_nomem();
+}
+
+int roudi_open_segment(const char *name)
+{
+	char path[300];
+	int fd;
+
+	snprintf(path, sizeof(path), "/dev/shm/%s", name);
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	return fd < 0 ? err_sys(-errno, "payload segment %s", path) : fd;
+}
+
+int64_t roudi_punch(int fd)
+{
+	struct stat st;
+	int64_t before;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	before = (int64_t)st.st_blocks * 512;
+	if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, st.st_size) < 0)
+		return -errno;
+	return before;
+}
+
+void roudi_clean(const char *segment)
+{
+	static const char *const files[] = { "/dev/shm/" MGMT, "/tmp/roudi", "/tmp/roudi.lock", "/tmp/iox-unique-roudi.lock" };
+	char path[300];
+
+	for (unsigned i = 0; i < sizeof(files) / sizeof(*files); i++)
+		(void)unlink(files[i]);
+	snprintf(path, sizeof(path), "/dev/shm/%s", segment);
+	(void)unlink(path);
+}
+
+void roudi_forget_app(const char *app)
+{
+	char lock[300], sock[300];
+	int fd;
+
+	if (!*app || strchr(app, '/'))
+		return;
+	snprintf(lock, sizeof(lock), "/tmp/%s.lock", app);
+	snprintf(sock, sizeof(sock), "/tmp/%s", app);
+	fd = open(lock, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+		(void)unlink(sock);
+		(void)unlink(lock);
+	}
+	fd_close(fd);
+}
+
+/* ---- somebody else's RouDi ---- */
+
+static bool is_roudi(const char *pid)
+{
+	char path[300], *text;
+	bool yes;
+
+	snprintf(path, sizeof(path), "/proc/%s/comm", pid);
+	if (fd_read_file(path, 64, &text, NULL) < 0)
+		return false;
+	yes = strcmp(text, "iox-roudi\n") == 0;
+	mem_free(text);
+	return yes;
+}
+
+/* A RouDi in another mount namespace (a container, another test) has another /tmp: not ours. */
+static bool same_tmp(const char *pid)
+{
+	char path[300];
+	struct stat a, b;
+
+	snprintf(path, sizeof(path), "/proc/%s/root/tmp", pid);
+	return stat(path, &a) == 0 && stat("/tmp", &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+pid_t roudi_find(void)
+{
+	DIR *d = opendir("/proc");
+	const struct dirent *e;
+	pid_t pid = 0;
+
+	while (d && !pid && (e = readdir(d))) {
+		if (e->d_name[0] >= '0' && e->d_name[0] <= '9' && is_roudi(e->d_name) && same_tmp(e->d_name))
+			pid = (pid_t)atoi(e->d_name);
+	}
+	if (d)
+		closedir(d);
+	return pid;
+}
+
+static bool monitoring_off(const char *cmdline, size_t len)
+{
+	const char *end = cmdline + len;
+	bool off = false;
+
+	for (const char *a = cmdline; a < end; a += strlen(a) + 1) {
+		const char *v = a + strlen(a) + 1;
+
+		if ((strcmp(a, "-m") == 0 || strcmp(a, "--monitoring-mode") == 0) && v < end)
+			off = strcmp(v, "off") == 0;
+		else if (strncmp(a, "--monitoring-mode=", 18) == 0)
+			off = strcmp(a + 18, "off") == 0;
+		else if (strncmp(a, "-moff", 6) == 0)
+			off = true;
+	}
+	return off;
+}
+
+static unsigned count_segments(const char *maps)
+{
+	char seen[4][128];
+	unsigned n = 0;
+
+	for (const char *p = maps; (p = strstr(p, "/dev/shm/")); ) {
+		size_t len = strcspn(p += 9, " \n");
+		bool known = len >= sizeof(seen[0]) || strncmp(p, MGMT, len) == 0;
+
+		for (unsigned i = 0; i < n && !known; i++)
+			known = strncmp(seen[i], p, len) == 0 && !seen[i][len];
+		if (!known && n < 4) {
+			memcpy(seen[n], p, len);
+			seen[n++][len] = '\0';
+		}
+	}
+	return n;
+}
+
+int roudi_suits(pid_t pid)
+{
+	char path[64], *text;
+	size_t len;
+	bool off;
+	unsigned n;
+	int r;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	r = fd_read_file(path, CMDLINE_MAX, &text, &len);
+	if (r < 0)
+		return err_prefix(r, "iox-roudi (pid %d) cannot be examined", (int)pid);
+	off = monitoring_off(text, len);
+	mem_free(text);
+	if (!off)
+		return err_set(-EPROTO, "iox-roudi (pid %d) runs with monitoring on: it would remove a process that stalls for 1.5 s; stop "
+			       "it and let simd start one, or start it with -m off", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	r = fd_read_file(path, MAPS_MAX, &text, &len);
+	if (r < 0)
+		return err_prefix(r, "iox-roudi (pid %d) cannot be examined", (int)pid);
+	n = count_segments(text);
+	mem_free(text);
+	if (n != 1)
+		return err_set(-EPROTO, "iox-roudi (pid %d) has %u payload segments, simd needs exactly one; stop it and let simd start one",
+			       (int)pid, n);
+	return 0;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * RouDi's files: its configuration, what a dead one leaves in /dev/shm and /tmp, the payload segments of
+ * lives that are over, and what can be told of a RouDi that somebody else runs.
+ *
+ * Thread: simd-main; roudi_forget_app() any.
+ */
+#ifndef SUPERVISE_ROUDI_FILES_H
+#define SUPERVISE_ROUDI_FILES_H
+
+#include "core/ledger.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Writes <dir>/roudi.toml. ret_hash: of its text. */
+int  roudi_write_config(const char *dir, const struct pools *p, char **ret_path, uint64_t *ret_hash);
+
+/* Free bytes of /dev/shm; -1 unknown. */
+int64_t roudi_shm_free(void);
+
+/* Name of the payload segment: RouDi's group. ret: returns, mem_free. -ENOENT the group has no name. */
+int  roudi_segment_name(char **ret);
+/* Descriptor of the payload segment, to give its memory back later. */
+int  roudi_open_segment(const char *name);
+/* Give the memory of a dead life's payload back; mappings stay valid and read zeros. Returns the bytes freed. */
+int64_t roudi_punch(int fd);
+
+/* After RouDi has ended: its management and payload segments, sockets and locks go. */
+void roudi_clean(const char *segment);
+/* Socket and lock of an application that has ended; left alone while somebody holds the lock. */
+void roudi_forget_app(const char *app);
+
+/* The process that runs iox-roudi on this machine's /tmp; 0: none that we can see. */
+pid_t roudi_find(void);
+/* Whether that process suits us: monitoring off, one payload segment. -EPROTO with what to change. */
+int  roudi_suits(pid_t pid);
+
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The real spawn_ops: fork, and in the child only what is safe after a fork of a threaded process; all that
+ * needs memory (path, environment) is made before. The child reports a failed exec through a pipe that
+ * closes itself when exec succeeds, so start() knows.
+ * Thread: simd-main.
+ */
+#include "supervise/spawn.h"
+
+#include "err.h"
+#include "fd.h"
+#include "mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+struct prepared {
+	char *path;
+	const char **env;
+	int out;       /* child's stdout and stderr */
+	int status[2]; /* errno of a failed exec */
+	pid_t parent;
+};
+
+/* ---- before the fork ---- */
+
+static int find_program(const char *name, char **ret)
+{
+	const char *path = getenv("PATH"), *colon;
+
+	if (strchr(name, '/')) {
+		*ret = mem_strdup(name);
+		return *ret ? 0 : err_nomem();
+	}
+	for (const char *p = path ? path : "/usr/local/bin:/usr/bin:/bin"; *p; p = *colon ? colon + 1 : colon) {
+		colon = strchrnul(p, ':');
+		if (colon == p)
+			continue;
+		*ret = mem_printf("%.*s/%s", (int)(colon - p), p, name);
+		if (!*ret)
+			return err_nomem();
+		if (access(*ret, X_OK) == 0)
+			return 0;
+		mem_free(*ret);
+	}
+	*ret = NULL;
+	return err_set(-ENOENT, "%s: no such program beside simd or in PATH", name);
+}
+
+static bool same_variable(const char *a, const char *b)
+{
+	size_t n = strcspn(b, "=");
+
+	return strncmp(a, b, n) == 0 && (a[n] == '=' || !a[n]);
+}
+
+/* Ours with the changes; the strings are borrowed. */
+static const char **make_env(const char *const *changes)
+{
+	size_t n = 0, m = 0, k = 0;
+	const char **env;
+
+	while (environ[n])
+		n++;
+	while (changes && changes[m])
+		m++;
+	env = (const char **)mem_calloc(n + m + 1, sizeof(*env));
+	if (!env)
+		return NULL;
+	for (size_t i = 0; i < n; i++) {
+		bool changed = false;
+
+		for (size_t j = 0; j < m; j++)
+			changed |= same_variable(environ[i], changes[j]);
+		if (!changed)
+			env[k++] = environ[i];
+	}
+	for (size_t j = 0; j < m; j++) {
+		if (strchr(changes[j], '='))
+			env[k++] = changes[j];
+	}
+	return env;
+}
+
+static int open_output(const struct spawn *s, struct prepared *p, int *ret_ours)
+{
+	int fds[2];
+
+	*ret_ours = -1;
+	if (s->output) {
+		p->out = open(s->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0640);
+		return p->out < 0 ? err_sys(-errno, "%s: cannot be written", s->output) : 0;
+	}
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return err_sys(-errno, "cannot make a pipe");
+	*ret_ours = fds[0];
+	p->out = fds[1];
+	return fd_set_nonblock(fds[0], true);
+}
+
+/* ---- in the child: no memory, no locks ---- */
+
+static void reset_signals(void)
+{
+	sigset_t none;
+
+	for (int sig = 1; sig < NSIG; sig++)
+		(void)signal(sig, SIG_DFL);
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+_Noreturn static void child(const struct spawn *s, const struct prepared *p)
+{
+	int null = open("/dev/null", O_RDONLY), e;
+
+	setsid();
+	reset_signals();
+	if (!s->outlive) {
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		if (getppid() != p->parent) /* it died before we asked */
+			_exit(1);
+	}
+	dup2(null, STDIN_FILENO);
+	dup2(p->out, STDOUT_FILENO);
+	dup2(p->out, STDERR_FILENO);
+	if (s->dir && *s->dir && chdir(s->dir) < 0)
+		goto fail;
+	/* libraries may have opened descriptors without close-on-exec */
+	(void)syscall(SYS_close_range, 3u, ~0u, 1u << 2 /* CLOSE_RANGE_CLOEXEC */);
+	execve(p->path, (char *const *)(uintptr_t)s->argv, (char *const *)(uintptr_t)p->env);
+fail:
+	e = errno;
+	(void)!write(p->status[1], &e, sizeof(e));
+	_exit(127);
+}
+
+/* ---- start ---- */
+
+static int exec_result(const struct spawn *s, const struct prepared *p)
+{
+	int e = 0;
+	ssize_t n;
+
+	do
+		n = read(p->status[0], &e, sizeof(e));
+	while (n < 0 && errno == EINTR);
+	return n == sizeof(e) ? err_sys(-e, "%s cannot be started", s->argv[0]) : 0;
+}
+
+static int fork_child(const struct spawn *s, struct prepared *p, struct spawned *ret)
+{
+	pid_t pid;
+	int r;
+
+	if (pipe2(p->status, O_CLOEXEC) < 0)
+		return err_sys(-errno, "cannot make a pipe");
+	p->parent = getpid();
+	pid = fork();
+	if (pid == 0)
+		child(s, p);
+	r = pid < 0 ? err_sys(-errno, "%s: cannot fork", s->argv[0]) : 0;
+	p->status[1] = fd_close(p->status[1]);
+	if (r == 0) {
+		r = exec_result(s, p);
+		if (r == 0) {
+			ret->pidfd = fd_pidfd_open(pid);
+			r = ret->pidfd < 0 ? ret->pidfd : 0;
+		}
+		if (r < 0) {
+			kill(pid, SIGKILL);
+			(void)waitpid(pid, NULL, 0);
+		}
+	}
+	fd_close(p->status[0]);
+	ret->pid = pid;
+	return r;
+}
+
+static int real_start(void *user, const struct spawn *s, struct spawned *ret)
+{
+	struct prepared p = { .out = -1 };
+	struct spawned done = { .pidfd = -1, .out_fd = -1 };
+	int r;
+
+	(void)user;
+	r = find_program(s->argv[0], &p.path);
+	if (r < 0)
+		return r;
+	p.env = make_env(s->env);
+	r = p.env ? open_output(s, &p, &done.out_fd) : err_nomem();
+	if (r == 0)
+		r = fork_child(s, &p, &done);
+	fd_close(p.out);
+	mem_free(p.env);
+	mem_free(p.path);
+	if (r < 0) {
+		fd_close(done.out_fd);
+		return r;
+	}
+	*ret = done;
+	return 0;
+}
+
+/* ---- signals and the end ---- */
+
+static int real_signal(void *user, pid_t pid, int pidfd, int sig, bool group)
+{
+	(void)user;
+	if (!group)
+		return fd_pidfd_kill(pidfd, sig);
+	return kill(-pid, sig) < 0 ? -errno : 0;
+}
+
+static int real_reap(void *user, pid_t pid, int pidfd, int *ret_status)
+{
+	siginfo_t info = { 0 };
+
+	(void)user;
+	(void)pidfd;
+	/* while the zombie is there its number, and so its group's, is not used again */
+	if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0)
+		return -errno;
+	(void)kill(-pid, SIGKILL);
+	return waitpid(pid, ret_status, 0) < 0 ? -errno : 0;
+}
+
+const struct spawn_ops spawn_real = { .start = real_start, .signal = real_signal, .reap = real_reap };
+
+const char *spawn_status_text(int status, char *buf, size_t size)
+{
+	if (WIFSIGNALED(status))
+		snprintf(buf, size, "killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else
+		snprintf(buf, size, "exit code %d", WEXITSTATUS(status));
+	return buf;
+}

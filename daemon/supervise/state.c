@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state file; contract in state.h. Thread: simd-main. */
+#include "supervise/state.h"
+
+#include "err.h"
+#include "fd.h"
+#include "jsonx.h"
+#include "mem.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STATE_FILE_MAX ((size_t)1 << 20)
+
+/* ---- processes ---- */
+
+int64_t state_proc_start(pid_t pid)
+{
+	char path[64], *text, *p;
+	long long start = -1;
+	size_t len;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (pid <= 0 || fd_read_file(path, 4096, &text, &len) < 0)
+		return -1;
+	/* the name in parentheses may hold anything; start time is the 20th field after it, state the first */
+	p = strrchr(text, ')');
+	if (p && p[1] && p[2] != 'Z' && p[2] != 'X') {
+		for (int i = 0; i < 20 && p; i++)
+			p = strchr(p + 1, ' ');
+		if (p)
+			start = strtoll(p, NULL, 10);
+	}
+	mem_free(text);
+	return start;
+}
+
+struct state_proc state_proc_of(pid_t pid)
+{
+	return (struct state_proc){ .pid = pid, .start = state_proc_start(pid) };
+}
+
+bool state_proc_alive(const struct state_proc *p)
+{
+	return p->pid > 0 && p->start >= 0 && state_proc_start(p->pid) == p->start;
+}
+
+/* ---- reading ---- */
+
+static int read_proc(const json_t *o, const char *key, struct state_proc *ret)
+{
+	json_t *p;
+	int64_t pid, start;
+	int r = jsonx_object(o, key, &p);
+
+	if (r == 0)
+		r = jsonx_int(p, "pid", 0, INT32_MAX, &pid);
+	if (r == 0)
+		r = jsonx_int(p, "start", -1, INT64_MAX, &start);
+	if (r < 0)
+		return r;
+	*ret = (struct state_proc){ .pid = (pid_t)pid, .start = start };
+	return 0;
+}
+
+static int read_app(const json_t *o, struct state_app *ret)
+{
+	const char *app;
+	int r = jsonx_string(o, "app", STATE_APP_MAX - 1, &app);
+
+	if (r == 0)
+		r = jsonx_bool(o, "bridge", &ret->bridge);
+	if (r == 0)
+		r = read_proc(o, "process", &ret->proc);
+	if (r == 0)
+		snprintf(ret->app, sizeof(ret->app), "%s", app);
+	return r;
+}
+
+static int read_state(const json_t *j, struct state *s)
+{
+	const char *app, *hash;
+	int64_t generation;
+	json_t *apps, *item;
+	size_t i;
+	int r = jsonx_string(j, "app", STATE_APP_MAX - 1, &app);
+
+	if (r == 0)
+		r = read_proc(j, "simd", &s->simd);
+	if (r == 0)
+		r = jsonx_int(j, "iox_generation", 0, UINT32_MAX, &generation);
+	if (r == 0)
+		r = read_proc(j, "roudi", &s->roudi);
+	if (r == 0)
+		r = jsonx_bool(j, "roudi_owned", &s->roudi_owned);
+	if (r == 0)
+		r = jsonx_string(j, "roudi_config", 16, &hash);
+	if (r == 0)
+		r = jsonx_array(j, "apps", STATE_APPS_MAX, &apps);
+	if (r < 0)
+		return r;
+	snprintf(s->simd_app, sizeof(s->simd_app), "%s", app);
+	s->generation = (uint32_t)generation;
+	s->roudi_hash = strtoull(hash, NULL, 16);
+	json_array_foreach(apps, i, item) {
+		r = read_app(item, &s->apps[s->n_apps]);
+		if (r < 0)
+			return r;
+		s->n_apps++;
+	}
+	return 0;
+}
+
+int state_load(const char *path, struct state *ret)
+{
+	struct state *s;
+	char *text;
+	json_t *j;
+	size_t len;
+	int r = fd_read_file(path, STATE_FILE_MAX, &text, &len);
+
+	if (r < 0)
+		return r;
+	s = MEM_NEW(struct state);
+	j = json_loadb(text, len, 0, NULL);
+	mem_free(text);
+	r = s ? (json_is_object(j) ? read_state(j, s) : err_set(-EINVAL, "not a JSON object")) : err_nomem();
+	json_decref(j);
+	if (r == 0)
+		*ret = *s;
+	mem_free(s);
+	return r < 0 ? err_prefix(r, "%s", path) : 0;
+}
+
+/* ---- writing ---- */
+
+static json_t *proc_json(const struct state_proc *p)
+{
+	return json_pack("{s:i, s:I}", "pid", (int)p->pid, "start", (json_int_t)p->start);
+}
+
+int state_save(const char *path, const struct state *s)
+{
+	char hash[17], *text;
+	json_t *apps = json_array(), *j;
+	int r;
+
+	for (unsigned i = 0; i < s->n_apps; i++)
+		json_array_append_new(apps, json_pack("{s:s, s:b, s:o}", "app", s->apps[i].app, "bridge", (int)s->apps[i].bridge, "process",
+						      proc_json(&s->apps[i].proc)));
+	snprintf(hash, sizeof(hash), "%016llx", (unsigned long long)s->roudi_hash);
+	j = json_pack("{s:s, s:o, s:I, s:o, s:b, s:s, s:o}", "app", s->simd_app, "simd", proc_json(&s->simd), "iox_generation",
+		      (json_int_t)s->generation, "roudi", proc_json(&s->roudi), "roudi_owned", (int)s->roudi_owned, "roudi_config", hash,
+		      "apps", apps);
+	text = j ? jsonx_text(j) : NULL;
+	json_decref(j);
+	if (!text)
+		return err_nomem();
+	r = fd_write_file(path, text, strlen(text), 0644);
+	mem_free(text);
+	return r;
+}
