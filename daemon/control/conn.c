@@ -14,7 +14,6 @@
 #include "jsonx.h"
 #include "log.h"
 #include "mem.h"
-#include "core/engine.h"
 
 #include <errno.h>
 #include <string.h>
@@ -287,7 +286,7 @@ void conn_destroy(struct conn *c)
 	exec_io_del(&c->io);
 	event_unlisten(&c->listener);
 	if (c->parked && c->parked->step) {
-		time_engine_step_forget(timekeeper_engine(c->s->time), c->parked);
+		timekeeper_step_forget(c->s->time, c->parked);
 		mem_free(c->parked);
 	} else if (c->parked) {
 		c->parked->conn = NULL;

@@ -7,10 +7,8 @@
 #include "err.h"
 #include "jsonx.h"
 #include "mem.h"
-#include "core/engine.h"
 
-#include <errno.h>
-#include <math.h>
+#define STEP_MAX_DUR_NS 3600000000000LL
 
 static int answer(struct call *call, int r)
 {
@@ -27,12 +25,12 @@ static int method_get(struct call *call)
 
 static int method_pause(struct call *call)
 {
-	return answer(call, time_engine_pause(timekeeper_engine(call->s->time)));
+	return answer(call, timekeeper_pause(call->s->time));
 }
 
 static int method_resume(struct call *call)
 {
-	return answer(call, time_engine_resume(timekeeper_engine(call->s->time)));
+	return answer(call, timekeeper_resume(call->s->time));
 }
 
 static int method_scale(struct call *call)
@@ -40,11 +38,7 @@ static int method_scale(struct call *call)
 	double scale;
 	int r = jsonx_real(call->params, "scale", &scale);
 
-	if (r < 0)
-		return r;
-	if (!isfinite(scale) || scale < 0 || scale > 1000)
-		return err_set(-ERANGE, "scale %g is out of range, 0.01 to 100, or 0 to pause", scale);
-	return answer(call, time_engine_set_scale(timekeeper_engine(call->s->time), (int64_t)llround(scale * SIM_RATE_ONE)));
+	return answer(call, r < 0 ? r : timekeeper_scale(call->s->time, scale));
 }
 
 static int method_source(struct call *call)
@@ -73,7 +67,7 @@ static int method_step(struct call *call)
 {
 	struct parked *p;
 	int64_t dur_ns;
-	int r = jsonx_int(call->params, "dur_ns", 1, TIME_STEP_MAX_DUR_NS, &dur_ns);
+	int r = jsonx_int(call->params, "dur_ns", 1, STEP_MAX_DUR_NS, &dur_ns);
 
 	if (r < 0)
 		return r;
@@ -81,7 +75,7 @@ static int method_step(struct call *call)
 	if (!p)
 		return err_nomem();
 	p->step = true;
-	r = time_engine_step(timekeeper_engine(call->s->time), dur_ns, on_step, p);
+	r = timekeeper_step(call->s->time, dur_ns, on_step, p);
 	if (r < 0)
 		call_unpark(call);
 	return r;

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 LOG_TOPIC("bridge");
 
@@ -56,6 +57,7 @@ static void bridge_free(struct bridge *b)
 	fd_close(b->exit_fd);
 	list_remove(&b->link);
 	b->s->n_bridges--;
+	mem_free(b->plugin_path);
 	mem_free(b);
 }
 
@@ -103,6 +105,29 @@ int bridge_create_all(struct simd *s)
 
 			if (r < 0)
 				return r;
+		}
+	}
+	return 0;
+}
+
+/* "logging" is bridge_logging.so in one of the directories; a path is taken as it is. The host reports what is missing. */
+int bridge_find_plugins(struct simd *s, const char *const *dirs)
+{
+	struct bridge *b;
+
+	list_for_each(b, &s->bridges, link) {
+		for (unsigned i = 0; dirs[i] && !strchr(b->plugin, '/') && !b->plugin_path; i++) {
+			b->plugin_path = mem_printf("%s/bridge_%s.so", dirs[i], b->plugin);
+			if (!b->plugin_path)
+				return err_nomem();
+			if (access(b->plugin_path, R_OK) == 0)
+				break;
+			if (!dirs[i + 1]) {
+				log_warn("bridge %s: there is no plug-in %s", b->name, b->plugin_path);
+				break;
+			}
+			mem_free(b->plugin_path);
+			b->plugin_path = NULL;
 		}
 	}
 	return 0;
@@ -247,6 +272,8 @@ int bridge_attach(struct client *cl, const char *name, struct bridge **ret, int 
 	cl->bridge = b;
 	cl->rig = b->rig;
 	log_info("bridge %s: process %d has attached", b->name, (int)b->pid);
+	if (s->ops && s->ops->sessions_changed)
+		s->ops->sessions_changed(s->user);
 	*ret = b;
 	*ret_fd = sv[1];
 	return 0;
@@ -262,7 +289,7 @@ void bridge_detach(struct bridge *b)
 
 json_t *bridge_config(const struct bridge *b)
 {
-	return json_pack("{s:s, s:s, s:s, s:O}", "name", b->name, "plugin", b->plugin, "connection", b->connection, "options",
+	return json_pack("{s:s, s:s, s:s, s:O}", "name", b->name, "plugin", b->plugin_path ? b->plugin_path : b->plugin, "connection", b->connection, "options",
 			 conf_any(b->view, "options"));
 }
 

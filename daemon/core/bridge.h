@@ -29,6 +29,7 @@ struct bridge {
 	struct simd *s;
 	uint32_t id;             /* dispatch's number */
 	const char *name, *plugin, *connection; /* of the configuration */
+	char *plugin_path;       /* where the plug-in was found; NULL: as configured */
 	const struct rig *rig;
 	struct conf_view view;
 	bool external;           /* start: external */
@@ -43,6 +44,8 @@ struct bridge {
 
 int  bridge_create_all(struct simd *s);
 void bridge_destroy_all(struct simd *s);
+/* Resolve bare plug-in names against directories, NULL ends. */
+int  bridge_find_plugins(struct simd *s, const char *const *dirs);
 
 struct bridge *bridge_find(struct simd *s, const char *name);
 /* Whether its globs match; full names, or relative to the rig's prefix. */

@@ -39,7 +39,7 @@ struct reaper {
 	uint32_t generation;
 	struct exec_io io;
 	int fd;
-	char app[CLIENT_APP_MAX + 1];
+	char app[CLIENT_APP_MAX + 32];
 };
 
 static const char *const role_names[] = {
@@ -162,6 +162,12 @@ static void client_free(struct client *cl)
 	mem_free(cl);
 }
 
+static void changed(struct simd *s)
+{
+	if (s->ops && s->ops->sessions_changed)
+		s->ops->sessions_changed(s->user);
+}
+
 static int check_hello(struct simd *s, const struct client_hello *h)
 {
 	if (s->stopping)
@@ -192,7 +198,7 @@ int client_create(struct simd *s, const struct client_hello *h, struct client **
 	cl->rig = simd_rig_of(s, h->pid);
 	cl->iox_generation = s->plane.generation;
 	snprintf(cl->name, sizeof(cl->name), "%s", h->name);
-	snprintf(cl->app, sizeof(cl->app), "%s.%.8s.%u", cl->name, s->id_text, cl->id);
+	snprintf(cl->app, sizeof(cl->app), "%s-%.8s-%u", cl->name, s->id_text, cl->id);
 	list_init(&cl->publishers);
 	list_init(&cl->subscribers);
 
@@ -205,6 +211,7 @@ int client_create(struct simd *s, const struct client_hello *h, struct client **
 	list_append(&s->clients, &cl->link);
 	s->n_clients++;
 	log_debug("client %u %s (%s) has come, pid %d", cl->id, cl->name, client_role_name(cl->role), (int)cl->pid);
+	changed(s);
 	*ret_fds = fds;
 	*ret = cl;
 	return 0;
@@ -212,14 +219,30 @@ int client_create(struct simd *s, const struct client_hello *h, struct client **
 
 int client_attached(struct client *cl, uint32_t generation, const char *runtime_name)
 {
+	if (!*runtime_name || strchr(runtime_name, '/') || strchr(runtime_name, ','))
+		return err_set(-EINVAL, "\"%.60s\" is not an application name", runtime_name);
 	if (generation != cl->s->plane.generation)
 		return err_set(-ESTALE, "life %u of the data plane is over, it is now %u; attach again", generation,
 			       cl->s->plane.generation);
 	snprintf(cl->runtime_name, sizeof(cl->runtime_name), "%s", runtime_name);
 	cl->iox_generation = generation;
+	changed(cl->s);
+	if (cl->s->ops && cl->s->ops->client_attached)
+		cl->s->ops->client_attached(cl->s->user);
 	if (cl->bridge)
 		return dispatch_bridge_life(cl->s->dispatch, cl->bridge->id, generation);
 	return 0;
+}
+
+bool client_all_attached(const struct simd *s)
+{
+	const struct client *cl;
+
+	list_for_each(cl, &s->clients, link) {
+		if (cl->role != CLIENT_TOOL && cl->iox_generation != s->plane.generation)
+			return false;
+	}
+	return true;
 }
 
 /* ---- what a dead process leaves in the data plane ---- */
@@ -238,6 +261,10 @@ static void free_ports(struct simd *s, uint32_t generation, const char *app)
 
 	if (!s->plane.ready || generation != s->plane.generation)
 		return; /* they went with their life */
+	if (s->ops && s->ops->free_app) {
+		s->ops->free_app(s->user, app);
+		return;
+	}
 	r = ipc_free_peer(s->plane.ipc, app);
 	if (r < 0 && r != -ENOENT && r != -EOPNOTSUPP)
 		log_warn("%s: its ports could not be freed: %s", app, *ipc_why() ? ipc_why() : err_text(r));
@@ -252,29 +279,36 @@ static void on_exit_fd(void *arg, uint32_t events)
 	reaper_free(r);
 }
 
+/* The name it attached under may be of an earlier simd: a client keeps its attachment over a restart of simd. */
+static const char *name_in_plane(const struct client *cl)
+{
+	return cl->runtime_name[0] ? cl->runtime_name : cl->app;
+}
+
 static void reap(struct client *cl)
 {
 	struct simd *s = cl->s;
+	const char *app = name_in_plane(cl);
 	int fd = s->ops && s->ops->peer_exit_fd ? s->ops->peer_exit_fd(s->user, cl->pid) : -EOPNOTSUPP;
 	struct reaper *r;
 
 	if (fd < 0) { /* the process is gone already, or the hang-up is all we have */
-		free_ports(s, cl->iox_generation, cl->app);
+		free_ports(s, cl->iox_generation, app);
 		return;
 	}
 	r = MEM_NEW(struct reaper);
 	if (!r) {
 		fd_close(fd);
-		log_error("%s: no memory to wait for its end; its ports stay until the data plane restarts", cl->app);
+		log_error("%s: no memory to wait for its end; its ports stay until the data plane restarts", app);
 		return;
 	}
 	r->s = s;
 	r->fd = fd;
 	r->generation = cl->iox_generation;
-	snprintf(r->app, sizeof(r->app), "%s", cl->app);
+	snprintf(r->app, sizeof(r->app), "%s", app);
 	list_append(&s->reapers, &r->link);
 	if (exec_io_add(s->x, &r->io, fd, EPOLLIN, on_exit_fd, r) < 0) {
-		log_error("%s: cannot wait for its end; its ports stay until the data plane restarts", cl->app);
+		log_error("%s: cannot wait for its end; its ports stay until the data plane restarts", app);
 		reaper_free(r);
 	}
 }
@@ -312,6 +346,9 @@ void client_gone(struct client *cl)
 	if (cl->role != CLIENT_TOOL)
 		reap(cl);
 	client_free(cl);
+	changed(s);
+	if (s->ops && s->ops->client_attached) /* nobody to wait for any more */
+		s->ops->client_attached(s->user);
 }
 
 /* ---- rows of the counter page ---- */

@@ -69,6 +69,9 @@ int  client_create(struct simd *s, const struct client_hello *h, struct client *
 void client_gone(struct client *cl);
 int  client_attached(struct client *cl, uint32_t generation, const char *runtime_name);
 
+/* Whether every client has moved to the present life of the data plane. */
+bool client_all_attached(const struct simd *s);
+
 struct client *client_find(struct simd *s, uint32_t id);
 const char *client_role_name(enum client_role role);
 /* A free row of its counter page, cleared; -EMFILE. */

@@ -193,6 +193,12 @@ int simd_create(const struct simd_options *o, struct simd **ret)
 	return 0;
 }
 
+void simd_drain(struct simd *s, bool now, void (*fn)(void *arg), void *arg)
+{
+	if (dispatch_shutdown(s->dispatch, now, fn, arg) < 0)
+		fn(arg);
+}
+
 void simd_close_sessions(struct simd *s)
 {
 	struct client *cl, *tmp;

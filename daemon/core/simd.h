@@ -48,6 +48,12 @@ struct simd_ops {
 	uint32_t (*bridge_restarts)(void *user, const char *name);
 	/* Which rig a process that we started belongs to; NULL: unknown. */
 	const char *(*process_rig)(void *user, pid_t pid);
+	/* Free the ports and slots of an ended process. NULL: core does it by itself, and may block on RouDi. */
+	void (*free_app)(void *user, const char *app);
+	/* Sessions or bridges have come or gone: what must be known after a crash of simd. NULL: ignored. */
+	void (*sessions_changed)(void *user);
+	/* A client has moved to the present life of the data plane. NULL: ignored. */
+	void (*client_attached)(void *user);
 	/* A bridge of an earlier simd holds nothing of it any more. NULL: ignored. */
 	void (*bridge_idle)(void *user, uint32_t id);
 	/* A port could not be made although RouDi should be there: look after it. NULL: ignored. */
@@ -136,6 +142,8 @@ int  simd_create(const struct simd_options *o, struct simd **ret);
 /* Sessions are closed, pages unmapped. The execs must not run any more. NULL is fine. */
 void simd_destroy(struct simd *s);
 
+/* Complete what was accepted; now: with false. fn runs when that is done, perhaps before this returns. */
+void simd_drain(struct simd *s, bool now, void (*fn)(void *arg), void *arg);
 /* End all sessions; no new ones come. Their descriptors stay with their connections. */
 void simd_close_sessions(struct simd *s);
 

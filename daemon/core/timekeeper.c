@@ -41,11 +41,6 @@ struct timekeeper {
 	bool quiet_asked;               /* dispatch will say when it is quiet */
 };
 
-struct time_engine *timekeeper_engine(struct timekeeper *t)
-{
-	return t->engine;
-}
-
 const struct sim_clock_page *timekeeper_page(const struct timekeeper *t)
 {
 	return t->page;
@@ -285,6 +280,33 @@ void timekeeper_plane_lost(struct timekeeper *t)
 }
 
 /* ---- control ---- */
+
+int timekeeper_pause(struct timekeeper *t)
+{
+	return time_engine_pause(t->engine);
+}
+
+int timekeeper_resume(struct timekeeper *t)
+{
+	return time_engine_resume(t->engine);
+}
+
+int timekeeper_scale(struct timekeeper *t, double scale)
+{
+	if (!isfinite(scale) || scale < 0 || scale > 1000)
+		return err_set(-ERANGE, "scale %g is out of range, 0.01 to 100, or 0 to pause", scale);
+	return time_engine_set_scale(t->engine, (int64_t)llround(scale * SIM_RATE_ONE));
+}
+
+int timekeeper_step(struct timekeeper *t, int64_t dur_ns, void (*done)(void *arg, int result, int64_t sim_ns), void *arg)
+{
+	return time_engine_step(t->engine, dur_ns, done, arg);
+}
+
+void timekeeper_step_forget(struct timekeeper *t, void *arg)
+{
+	time_engine_step_forget(t->engine, arg);
+}
 
 int timekeeper_set_source(struct timekeeper *t, const char *name, bool keep)
 {

@@ -16,7 +16,6 @@ struct client;
 struct sim_clock_page;
 struct simd;
 struct timekeeper;
-struct time_engine;
 
 #define CLOCK_CHANNEL "/clock"
 
@@ -24,8 +23,6 @@ int  timekeeper_create(struct simd *s, struct timekeeper **ret);
 /* Before dispatch is destroyed. NULL is fine. */
 void timekeeper_destroy(struct timekeeper *t);
 
-/* The engine, for the clock methods of the control socket. */
-struct time_engine *timekeeper_engine(struct timekeeper *t);
 const struct sim_clock_page *timekeeper_page(const struct timekeeper *t);
 int timekeeper_page_fd(const struct timekeeper *t);
 int64_t timekeeper_now(const struct timekeeper *t);
@@ -33,6 +30,15 @@ int64_t timekeeper_now(const struct timekeeper *t);
 /* A life of the data plane begins, or is over: /clock moves to it, or stops. */
 int  timekeeper_plane_up(struct timekeeper *t);
 void timekeeper_plane_lost(struct timekeeper *t);
+
+/* As the engine's of the same names, with its errors. */
+int  timekeeper_pause(struct timekeeper *t);
+int  timekeeper_resume(struct timekeeper *t);
+int  timekeeper_scale(struct timekeeper *t, double scale);
+/* Answers once, not before it returns; result: 0 or negative errno with err_why(). */
+int  timekeeper_step(struct timekeeper *t, int64_t dur_ns, void (*done)(void *arg, int result, int64_t sim_ns), void *arg);
+/* Who waits for a step is gone. */
+void timekeeper_step_forget(struct timekeeper *t, void *arg);
 
 /* Source by name or number text; keep: carry on where time is. */
 int timekeeper_set_source(struct timekeeper *t, const char *name, bool keep);

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Figures as JSON; contract in report.h. Thread: simd-main; what dispatch knows is asked of its thread. */
+#include "report.h"
+
+#include "bridge.h"
+#include "channel.h"
+#include "err.h"
+#include "mem.h"
+#include "simd.h"
+
+#include "dispatch.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct question {
+	struct simd *s;
+	report_fn fn;
+	void *arg;
+};
+
+json_t *report_drops(const struct totals *t)
+{
+	json_t *o = json_object();
+
+	for (unsigned i = 1; i < SIM_REASON_COUNT; i++) {
+		if (t->dropped[i])
+			json_object_set_new(o, sim_reason_name((enum sim_reason)i), json_integer((json_int_t)t->dropped[i]));
+	}
+	return o;
+}
+
+static const struct dispatch_bridge_stats *stats_of(const struct dispatch_stats *st, uint32_t id)
+{
+	static const struct dispatch_bridge_stats nothing;
+
+	for (uint32_t i = 0; i < st->n_bridges; i++) {
+		if (st->bridges[i].id == id)
+			return &st->bridges[i];
+	}
+	return &nothing;
+}
+
+static json_t *carried(const struct bridge *b)
+{
+	json_t *a = json_array();
+	struct channel *ch;
+
+	list_for_each(ch, &b->s->channels, link) {
+		if (ch->typed && !ch->replaced && bridge_carries(b, ch))
+			json_array_append_new(a, json_string(ch->name));
+	}
+	return a;
+}
+
+/* "bridge_logging.so" and "logging" are both of type logging. */
+static void type_of(const struct bridge *b, char *ret, size_t size)
+{
+	const char *base = strrchr(b->plugin, '/');
+	size_t n;
+
+	base = base ? base + 1 : b->plugin;
+	if (strncmp(base, "bridge_", 7) == 0)
+		base += 7;
+	snprintf(ret, size, "%s", base);
+	n = strlen(ret);
+	if (n > 3 && strcmp(ret + n - 3, ".so") == 0)
+		ret[n - 3] = '\0';
+}
+
+static json_t *bridge_json(const struct bridge *b, const struct dispatch_bridge_stats *d)
+{
+	const struct simd *s = b->s;
+	uint32_t restarts = s->ops && s->ops->bridge_restarts ? s->ops->bridge_restarts(s->user, b->name) : (uint32_t)d->restarts;
+	char type[64];
+
+	type_of(b, type, sizeof(type));
+	return json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "name",
+			 b->name, "type", type, "rig", b->rig->name, "plugin", b->plugin, "pid", (int)b->pid, "status",
+			 sim_bridge_status_name(b->status), "detail", b->detail, "connection", b->connection, "start",
+			 b->external ? "external" : "simd", "lanes", (json_int_t)d->lanes, "queued", (json_int_t)d->queued, "held",
+			 (json_int_t)d->held, "attempted", (json_int_t)d->attempted, "sent", (json_int_t)d->sent, "failed",
+			 (json_int_t)d->failed, "dropped", (json_int_t)d->dropped, "bytes", (json_int_t)d->reported_bytes, "restarts",
+			 (json_int_t)restarts, "channels", carried(b));
+}
+
+static void on_bridge_stats(void *arg, const struct dispatch_stats *st)
+{
+	struct question *q = (struct question *)arg;
+	json_t *a = json_array();
+	struct bridge *b;
+
+	list_for_each(b, &q->s->bridges, link)
+		json_array_append_new(a, bridge_json(b, stats_of(st, b->id)));
+	q->fn(q->arg, json_pack("{s:o}", "bridges", a));
+	mem_free(q);
+}
+
+static json_t *dispatch_json(const struct simd *s, const struct dispatch_stats *st)
+{
+	json_t *chans = json_array();
+
+	for (uint32_t i = 0; i < st->n_channels; i++) {
+		const struct dispatch_channel_stats *c = &st->channels[i];
+		struct totals t = { 0 };
+
+		if (c->id >= WIRE_CHANNELS_MAX || !s->by_id[c->id])
+			continue;
+		memcpy(t.dropped, c->failed, sizeof(t.dropped));
+		json_array_append_new(chans, json_pack("{s:s, s:I, s:I, s:I, s:I, s:o}", "name", s->by_id[c->id]->name, "in_flight",
+						       (json_int_t)c->in_flight, "accepted", (json_int_t)c->accepted, "completed",
+						       (json_int_t)c->completed, "local", (json_int_t)c->local, "failed", report_drops(&t)));
+	}
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:o}", "threads", (json_int_t)st->threads,
+			 "lanes", (json_int_t)st->lanes, "lanes_max", (json_int_t)st->lanes_max, "wakeups", (json_int_t)st->wakeups,
+			 "packets_out", (json_int_t)st->packets_out, "packets_in", (json_int_t)st->packets_in, "invalid",
+			 (json_int_t)st->invalid, "queue_ns", "p50", (json_int_t)st->queue_p50_dur_ns, "p99",
+			 (json_int_t)st->queue_p99_dur_ns, "publish_ns", "p50", (json_int_t)st->publish_p50_dur_ns, "p99",
+			 (json_int_t)st->publish_p99_dur_ns, "channels", chans);
+}
+
+static void on_dispatch_stats(void *arg, const struct dispatch_stats *st)
+{
+	struct question *q = (struct question *)arg;
+
+	q->fn(q->arg, json_pack("{s:o}", "dispatch", dispatch_json(q->s, st)));
+	mem_free(q);
+}
+
+static int ask(struct simd *s, dispatch_stats_fn answer, report_fn fn, void *arg)
+{
+	struct question *q = MEM_NEW(struct question);
+	int r;
+
+	if (!q)
+		return err_nomem();
+	*q = (struct question){ .s = s, .fn = fn, .arg = arg };
+	r = dispatch_stats(s->dispatch, answer, q);
+	if (r < 0)
+		mem_free(q);
+	return r;
+}
+
+int report_bridges(struct simd *s, report_fn fn, void *arg)
+{
+	return ask(s, on_bridge_stats, fn, arg);
+}
+
+int report_dispatch(struct simd *s, report_fn fn, void *arg)
+{
+	return ask(s, on_dispatch_stats, fn, arg);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Figures of bridges and dispatch as the control interface shows them. Thread: simd-main. */
+#ifndef CORE_REPORT_H
+#define CORE_REPORT_H
+
+#include <jansson.h>
+
+struct simd;
+struct totals;
+
+/* reply: takes; NULL: no memory. */
+typedef void (*report_fn)(void *arg, json_t *reply);
+
+/* Answers of ListBridges and GetDispatch: fn runs once, later. */
+int report_bridges(struct simd *s, report_fn fn, void *arg);
+int report_dispatch(struct simd *s, report_fn fn, void *arg);
+
+/* {"reason": count, ...} without the zeros. New reference. */
+json_t *report_drops(const struct totals *t);
+
+#endif
