@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of main.c's table; contract in boot.h. Thread: simd-main. */
+#include "boot.h"
+
+#include "control/control.h"
+#include "core/bridge.h"
+#include "core/config.h"
+#include "core/simd.h"
+#include "err.h"
+#include "fd.h"
+#include "log.h"
+#include "mem.h"
+#include "notify.h"
+#include "rnd.h"
+#include "supervise/keeper.h"
+#include "supervise/roudi_files.h"
+#include "timeutil.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+LOG_TOPIC("simd");
+
+#define RING_LINES 4096
+#define TUNABLE "glibc.rtld.nns=16"
+
+#ifndef SIMD_LIBDIR
+#define SIMD_LIBDIR "/usr/local/lib/simd"
+#endif
+
+/* ---- configuration ---- */
+
+static int load_config(struct boot *b)
+{
+	struct config_sources s = {
+		.file = b->args.config,
+		.rigs = b->args.rigs.v,
+		.n_rigs = b->args.rigs.n,
+		.overrides = b->args.sets.v,
+		.n_overrides = b->args.sets.n,
+	};
+
+	return config_load(&s, &b->conf);
+}
+
+int boot_show_config(struct boot *b)
+{
+	json_t *list, *item;
+	size_t i;
+	int r = load_config(b);
+
+	if (r == 0)
+		r = pools_compute(b->conf, -1, &b->pools);
+	if (r < 0) {
+		fprintf(stderr, "simd: %s\n", err_why());
+		boot_config_end(b);
+		return r;
+	}
+	list = b->args.print ? conf_effective(b->conf) : NULL;
+	json_array_foreach(list, i, item) {
+		char *v = json_dumps(json_object_get(item, "value"), JSON_ENCODE_ANY | JSON_COMPACT);
+
+		printf("%s = %s  (%s)\n", json_string_value(json_object_get(item, "key")), v ? v : "?",
+		       json_string_value(json_object_get(item, "origin")));
+		free(v);
+	}
+	json_decref(list);
+	if (!b->args.print)
+		printf("configuration is fine; one life of the data plane takes %lld MiB of /dev/shm\n",
+		       (long long)(pools_bytes(&b->pools) >> 20));
+	boot_config_end(b);
+	return 0;
+}
+
+static void find_exe(struct boot *b)
+{
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	char *slash;
+
+	if (n <= 0)
+		return;
+	path[n] = '\0';
+	b->exe = mem_strdup(path);
+	slash = strrchr(path, '/');
+	if (slash)
+		b->bin_dir = mem_strndup(path, (size_t)(slash - path));
+}
+
+int boot_config(struct boot *b)
+{
+	find_exe(b);
+	return load_config(b);
+}
+
+void boot_config_end(struct boot *b)
+{
+	conf_destroy(b->conf);
+	b->conf = NULL;
+	mem_free(b->bin_dir);
+	b->bin_dir = NULL;
+	/* the path stays for boot_again() */
+}
+
+int boot_tunables(struct boot *b)
+{
+	const char *old = getenv("GLIBC_TUNABLES");
+	char *text;
+
+	if ((old && strstr(old, "glibc.rtld.nns=")) || !b->exe)
+		return 0;
+	text = old && *old ? mem_printf("%s:%s", old, TUNABLE) : mem_strdup(TUNABLE);
+	if (!text)
+		return err_nomem();
+	setenv("GLIBC_TUNABLES", text, 1);
+	mem_free(text);
+	execv(b->exe, b->argv);
+	return err_sys(-errno, "%s cannot be executed again", b->exe);
+}
+
+/* ---- log, loops, signals ---- */
+
+int boot_log(struct boot *b)
+{
+	int r = log_setup("simd");
+
+	if (r < 0)
+		log_warn("SIM_LOG is ignored: %s", err_why());
+	if (!getenv("SIM_LOG")) {
+		r = log_set_spec(conf_string(conf_root(b->conf), "log"));
+		if (r < 0)
+			return err_prefix(r, "log");
+	}
+	r = log_ring_create(RING_LINES, &b->ring);
+	return r < 0 ? r : log_ring_start(b->ring, "simd-log");
+}
+
+void boot_log_end(struct boot *b)
+{
+	log_ring_stop(b->ring);
+	log_ring_destroy(b->ring);
+}
+
+int boot_loops(struct boot *b)
+{
+	int r = exec_threads_create(&b->x);
+
+	if (r == 0)
+		r = exec_threads_create(&b->dx);
+	if (r < 0) {
+		boot_loops_end(b);
+		return err_set(r, "cannot make an event loop: %s", err_text(r));
+	}
+	return 0;
+}
+
+void boot_loops_end(struct boot *b)
+{
+	exec_destroy(b->dx);
+	exec_destroy(b->x);
+	b->x = b->dx = NULL;
+}
+
+static void on_signal(void *arg, uint32_t events)
+{
+	struct boot *b = (struct boot *)arg;
+	struct signalfd_siginfo info;
+
+	(void)events;
+	while (read(b->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGHUP) {
+			log_info("SIGHUP ignored: restart simd to read its configuration again");
+			continue;
+		}
+		if (b->signalled || !b->plane_ready) { /* a second one, or nothing to stop in order yet */
+			b->signalled = true;
+			exec_quit(b->x);
+			return;
+		}
+		b->signalled = true;
+		keeper_stop(b->keeper);
+	}
+}
+
+int boot_signals(struct boot *b)
+{
+	sigset_t set;
+	int r;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	/* before any thread of ours exists, so that all inherit it */
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return err_sys(-errno, "signals cannot be blocked");
+	(void)signal(SIGPIPE, SIG_IGN);
+	b->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (b->signal_fd < 0)
+		return err_sys(-errno, "signals cannot be watched");
+	r = exec_io_add(b->x, &b->signal_io, b->signal_fd, EPOLLIN, on_signal, b);
+	return r < 0 ? err_set(r, "signals cannot be watched: %s", err_text(r)) : 0;
+}
+
+void boot_signals_end(struct boot *b)
+{
+	exec_io_del(&b->signal_io);
+	b->signal_fd = fd_close(b->signal_fd);
+}
+
+/* ---- runtime directory, supervision, registry ---- */
+
+int boot_runtime(struct boot *b)
+{
+	struct conf_view root = conf_root(b->conf);
+	int r;
+
+	if (conf_choice(root, "backend") != 0)
+		return err_set(-EINVAL, "backend \"mem\" lives inside one process, so nobody could attach; it is for tests");
+	b->id = rnd_entropy();
+	r = runtime_init(&b->rt, b->args.runtime_dir ? b->args.runtime_dir : conf_string(root, "runtime_dir"));
+	if (r == 0)
+		r = runtime_lock(&b->rt);
+	if (r == 0)
+		r = pools_compute(b->conf, roudi_shm_free(), &b->pools);
+	if (r < 0)
+		runtime_finish(&b->rt);
+	return r;
+}
+
+void boot_runtime_end(struct boot *b)
+{
+	if (b->rt.socket)
+		(void)unlink(b->rt.socket);
+	runtime_finish(&b->rt);
+}
+
+static void on_ready(void *arg, int r)
+{
+	struct boot *b = (struct boot *)arg;
+
+	b->ready_result = r;
+	b->plane_ready = r == 0;
+	exec_quit(b->x);
+}
+
+static void on_closing(void *arg)
+{
+	struct boot *b = (struct boot *)arg;
+
+	control_close(b->control);
+	(void)notify_send("STOPPING=1");
+}
+
+static void on_stopped(void *arg, bool reexec)
+{
+	struct boot *b = (struct boot *)arg;
+
+	b->reexec = reexec;
+	exec_quit(b->x);
+}
+
+int boot_keeper(struct boot *b)
+{
+	struct keeper_options o = {
+		.x = b->x, .conf = b->conf, .pools = &b->pools, .rt = &b->rt, .bin_dir = b->bin_dir, .id = b->id, .ops = &spawn_real,
+		.ready = on_ready, .closing = on_closing, .stopped = on_stopped, .arg = b,
+	};
+
+	return keeper_create(&o, &b->keeper);
+}
+
+void boot_keeper_end(struct boot *b)
+{
+	keeper_free(b->keeper);
+}
+
+static int find_plugins(struct boot *b)
+{
+	const char *dir = conf_string(conf_root(b->conf), "bridge.plugin_dir");
+	char *installed = mem_printf("%s/../lib/simd", b->bin_dir ? b->bin_dir : "."), *built = mem_printf("%s/../lib", b->bin_dir ? b->bin_dir : ".");
+	const char *usual[] = { installed, built, SIMD_LIBDIR, NULL }, *only[] = { dir, NULL };
+	int r = installed && built ? bridge_find_plugins(b->simd, *dir ? only : usual) : err_nomem();
+
+	mem_free(installed);
+	mem_free(built);
+	return r;
+}
+
+int boot_simd(struct boot *b)
+{
+	struct simd_options o = {
+		.x = b->x, .dx = b->dx, .conf = b->conf, .pools = &b->pools, .runtime_dir = b->rt.dir, .id = b->id, .ops = keeper_ops(),
+		.user = b->keeper,
+	};
+	int r = simd_create(&o, &b->simd);
+
+	return r < 0 ? r : find_plugins(b);
+}
+
+void boot_simd_end(struct boot *b)
+{
+	simd_destroy(b->simd);
+}
+
+/* ---- dispatch's thread ---- */
+
+static void *work_main(void *arg)
+{
+	struct boot *b = (struct boot *)arg;
+
+	pthread_setname_np(pthread_self(), "simd-work.0");
+	log_thread_use(b->ring);
+	if (exec_run(b->dx) < 0)
+		log_error("the dispatch loop has failed");
+	return NULL;
+}
+
+int boot_dispatch(struct boot *b)
+{
+	int r = pthread_create(&b->work, NULL, work_main, b);
+
+	return r ? err_sys(-r, "cannot start simd-work.0") : 0;
+}
+
+void boot_dispatch_end(struct boot *b)
+{
+	exec_quit(b->dx);
+	pthread_join(b->work, NULL);
+}
+
+/* ---- data plane, control socket, processes, readiness ---- */
+
+int boot_plane(struct boot *b)
+{
+	int r = keeper_start(b->keeper, b->simd);
+
+	if (r == 0)
+		r = exec_run(b->x); /* until on_ready() or a signal */
+	if (r == 0)
+		r = b->ready_result;
+	if (r < 0)
+		keeper_destroy(b->keeper); /* this part does not count as started */
+	if (r == 0 && !b->plane_ready) {
+		keeper_destroy(b->keeper);
+		return 1;
+	}
+	return r;
+}
+
+void boot_plane_end(struct boot *b)
+{
+	simd_close_sessions(b->simd);
+	keeper_destroy(b->keeper);
+}
+
+int boot_control(struct boot *b)
+{
+	int r = control_create(b->simd, &b->control);
+
+	if (r < 0)
+		return r;
+	r = control_listen(b->control, b->rt.socket);
+	if (r < 0)
+		control_destroy(b->control);
+	return r;
+}
+
+void boot_control_end(struct boot *b)
+{
+	control_flush(b->control);
+	control_destroy(b->control);
+}
+
+int boot_fleet(struct boot *b)
+{
+	keeper_start_processes(b->keeper);
+	return 0;
+}
+
+static void on_watchdog(void *arg)
+{
+	struct boot *b = (struct boot *)arg;
+
+	(void)notify_send("WATCHDOG=1");
+	exec_timer_at(&b->watchdog, exec_now(b->x) + b->watchdog_dur_ns);
+}
+
+int boot_ready(struct boot *b)
+{
+	(void)notify_send("READY=1\nSTATUS=running");
+	if (b->args.ready_fd >= 0) {
+		int fd = (int)b->args.ready_fd;
+
+		if (write(fd, "ready\n", 6) != 6)
+			log_warn("--ready-fd %d cannot be written: %s", fd, err_text(-errno));
+		close(fd);
+	}
+	b->watchdog_dur_ns = notify_watchdog_dur_ns();
+	exec_timer_init(&b->watchdog, b->x, on_watchdog, b);
+	if (b->watchdog_dur_ns > 0)
+		exec_timer_at(&b->watchdog, exec_now(b->x));
+	log_info("ready: %s", b->rt.socket);
+	return 0;
+}
+
+void boot_ready_end(struct boot *b)
+{
+	exec_timer_cancel(&b->watchdog);
+}
+
+int boot_loop(struct boot *b)
+{
+	int r = exec_run(b->x);
+
+	return r < 0 ? r : 0;
+}
+
+void boot_again(struct boot *b)
+{
+	if (b->reexec && b->exe) {
+		execv(b->exe, b->argv);
+		perror("simd: cannot start anew");
+	}
+	mem_free(b->exe);
+	b->exe = NULL;
+}

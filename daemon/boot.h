@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The parts of main.c's table: each boot_x() makes one part of the running simd, boot_x_end() unmakes it.
+ * 0: go on; 1: stop without an error (a signal came); negative: err_why(). Thread: simd-main.
+ */
+#ifndef BOOT_H
+#define BOOT_H
+
+#include "opt.h"
+
+#include "core/exec.h"
+#include "core/ledger.h"
+#include "supervise/runtime.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct conf;
+struct control;
+struct keeper;
+struct log_ring;
+struct simd;
+
+struct boot_args {
+	const char *config, *runtime_dir;
+	struct opt_strings rigs, sets;
+	bool check, print;
+	int64_t ready_fd;
+};
+
+struct boot {
+	char **argv;
+	struct boot_args args;
+	struct conf *conf;
+	struct pools pools;
+	char *exe, *bin_dir;
+	struct log_ring *ring;
+	struct exec *x, *dx;
+	int signal_fd;
+	struct exec_io signal_io;
+	struct exec_timer watchdog;
+	int64_t watchdog_dur_ns;
+	struct runtime rt;
+	uint64_t id;
+	struct keeper *keeper;
+	struct simd *simd;
+	struct control *control;
+	pthread_t work;
+	int ready_result;           /* of the first life of the data plane */
+	bool plane_ready, signalled, reexec;
+};
+
+int  boot_show_config(struct boot *b);
+int  boot_config(struct boot *b);
+void boot_config_end(struct boot *b);
+/* Re-executes simd once with room for more lives of the data plane. */
+int  boot_tunables(struct boot *b);
+int  boot_log(struct boot *b);
+void boot_log_end(struct boot *b);
+int  boot_loops(struct boot *b);
+void boot_loops_end(struct boot *b);
+int  boot_signals(struct boot *b);
+void boot_signals_end(struct boot *b);
+int  boot_runtime(struct boot *b);
+void boot_runtime_end(struct boot *b);
+int  boot_keeper(struct boot *b);
+void boot_keeper_end(struct boot *b);
+int  boot_simd(struct boot *b);
+void boot_simd_end(struct boot *b);
+int  boot_dispatch(struct boot *b);
+void boot_dispatch_end(struct boot *b);
+int  boot_plane(struct boot *b);
+void boot_plane_end(struct boot *b);
+int  boot_control(struct boot *b);
+void boot_control_end(struct boot *b);
+int  boot_fleet(struct boot *b);
+int  boot_ready(struct boot *b);
+void boot_ready_end(struct boot *b);
+
+/* The loop, until simd is stopped. */
+int  boot_loop(struct boot *b);
+/* After everything has ended: start anew in this process, if that was asked for. */
+void boot_again(struct boot *b);
+
+#endif
