@@ -35,7 +35,7 @@ exec "$@"
 '
 
 # A refusal shows before the command runs; then nothing of it has run yet.
-if unshare $flags --pid --fork --kill-child true 2>/dev/null; then
+if unshare $flags --pid --fork --kill-child sh -c 'mount -t proc proc /proc && mount -t tmpfs tmpfs /tmp' 2>/dev/null; then
 	exec unshare $flags --pid --fork --kill-child sh -c "$inside" ns "$size" "$here" "$@"
 fi
 lock=/tmp/simd-test-$(id -u).lock
