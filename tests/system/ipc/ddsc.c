@@ -7,7 +7,7 @@
 #include <dds/dds.h>
 #include <dlfcn.h>
 
-#include "child.h"
+#include "ipc_child.h"
 #include "roudi.h"
 
 static const struct ipc_pool_spec pools[] = { { 256, 500 }, { 65536, 16 } };

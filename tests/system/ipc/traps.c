@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include "child.h"
+#include "ipc_child.h"
 #include "ipc_ops.h"
 #include "roudi.h"
 
