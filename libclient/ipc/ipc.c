@@ -42,9 +42,9 @@ int ipc_fail_state(const _Atomic uint32_t *state)
 {
 	if (ipc_state_of(state) == IPC_FORKED)
 		return ipc_fail(-EPERM, "this process is a fork of the one that attached to the data plane; "
-				"attach anew in the child, or use the handles in the parent only");
+					"attach anew in the child, or use the handles in the parent only");
 	return ipc_fail(-ESTALE, "this attachment to the data plane is over (RouDi is gone or it was detached); "
-			"attach again");
+				 "attach again");
 }
 
 int ipc_fail_busy(const struct ipc_handle *h)
@@ -162,7 +162,7 @@ static int warm_up(struct ipc *ipc)
 	}
 	ipc_pub_destroy(pub);
 	ipc_sub_destroy(sub);
-	return r == -EMFILE ? 0 : r;     /* no port to spare: no harm */
+	return r == -EMFILE ? 0 : r; /* no port to spare: no harm */
 }
 
 static int prefault(struct ipc *ipc, int64_t until_mono_ns)
@@ -210,14 +210,17 @@ int ipc_attach(const struct ipc_options *o, struct ipc **ret)
 	r = pick_backend(o, ipc, &why);
 	if (r < 0)
 		goto err_why;
-	start = (struct ipc_start){ .name = ipc->name, .timeout_ms = o->timeout_ms ? o->timeout_ms : 2000,
-		.max_loan = o->max_loan, .bus = o->bus, .state = ipc->state };
+	start = (struct ipc_start){ .name = ipc->name,
+				    .timeout_ms = o->timeout_ms ? o->timeout_ms : 2000,
+				    .max_loan = o->max_loan,
+				    .bus = o->bus,
+				    .state = ipc->state };
 	until_mono_ns += (int64_t)start.timeout_ms * 1000000;
 	r = ipc->ops->attach(&start, &why, &ipc->life);
 	if (r < 0)
 		goto err_why;
 	if (o->prefault)
-		prefault(ipc, until_mono_ns);     /* best effort: without it the first message is slow, no more */
+		prefault(ipc, until_mono_ns); /* best effort: without it the first message is slow, no more */
 	*ret = ipc;
 	return 0;
 err_why:
@@ -288,7 +291,7 @@ static void handle_free(struct ipc_handle *h)
 	*h->link = h->next;
 	if (h->next)
 		h->next->link = h->link;
-	ipc->refs--;             /* never the last: the owner or the caller holds one */
+	ipc->refs--; /* never the last: the owner or the caller holds one */
 	free(h);
 }
 
@@ -318,7 +321,7 @@ void ipc_detach(struct ipc *ipc)
 	if (!ipc)
 		return;
 	state = ipc_state_of(ipc->state);
-	if (state == IPC_FORKED)     /* nothing here is ours */
+	if (state == IPC_FORKED) /* nothing here is ours */
 		return;
 	atomic_store_explicit(ipc->state, IPC_STALE, memory_order_seq_cst);
 	pthread_mutex_lock(&ipc->lock);
@@ -385,7 +388,8 @@ int ipc_pub_create(struct ipc *ipc, const char *channel, const struct ipc_pub_op
 	if (r < 0)
 		return r;
 	if (o && o->history > 1)
-		return ipc_fail(-EINVAL, "channel %s: history %u; a publisher keeps 0 or 1 message", channel, o->history);
+		return ipc_fail(-EINVAL, "channel %s: history %u; a publisher keeps 0 or 1 message", channel,
+				o->history);
 	r = begin_create(ipc, ret);
 	if (r < 0)
 		return r;
@@ -462,7 +466,7 @@ static void end_destroy(struct ipc_handle *h, bool gone)
 	struct ipc *ipc = h->ipc;
 
 	if (gone) {
-		ipc->refs++;     /* handle_free() gives one back; ipc_unref() does the last */
+		ipc->refs++; /* handle_free() gives one back; ipc_unref() does the last */
 		handle_free(h);
 	}
 	pthread_mutex_unlock(&ipc->lock);

@@ -36,17 +36,17 @@ struct ipc_pub;
 struct ipc_sub;
 struct ipc_waiter;
 
-#define IPC_LOANS_MAX 8      /* loans one publisher may hold; the ninth gets -ENOBUFS */
-#define IPC_DEPTH_MAX 256    /* queue capacity of a subscriber, and slots it may hold */
-#define IPC_ALIGN 64         /* alignment of every slot */
+#define IPC_LOANS_MAX 8   /* loans one publisher may hold; the ninth gets -ENOBUFS */
+#define IPC_DEPTH_MAX 256 /* queue capacity of a subscriber, and slots it may hold */
+#define IPC_ALIGN     64  /* alignment of every slot */
 
 struct ipc_options {
-	const char *backend;      /* "iox" or "mem"; NULL: "iox" */
-	const char *app;          /* application name, unique on this data plane; borrows */
-	uint32_t    timeout_ms;   /* bound on the whole attach; 0: 2000 */
-	uint64_t    max_loan;     /* iox: bytes of the largest pool, 0 unknown: only simd's client knows (Hello) */
-	bool        prefault;     /* populate the payload segment now (MADV_POPULATE_*), so the first message is not 10x slower */
-	struct ipc_mem_bus *bus;  /* mem: the bus to join (ipc_mem.h); NULL: the process-wide default one */
+	const char *backend; /* "iox" or "mem"; NULL: "iox" */
+	const char *app;     /* application name, unique on this data plane; borrows */
+	uint32_t timeout_ms; /* bound on the whole attach; 0: 2000 */
+	uint64_t max_loan;   /* iox: bytes of the largest pool, 0 unknown: only simd's client knows (Hello) */
+	bool prefault; /* populate the payload segment now (MADV_POPULATE_*), so the first message is not 10x slower */
+	struct ipc_mem_bus *bus; /* mem: the bus to join (ipc_mem.h); NULL: the process-wide default one */
 };
 
 /*
@@ -80,7 +80,7 @@ int ipc_prefault(struct ipc *ipc);
 
 /* Gauges of the pools of the payload segment, smallest first. Returns how many, -EAGAIN: none known yet. */
 struct ipc_pool {
-	uint64_t size;            /* usable bytes of one chunk: the largest loan is 64 bytes less */
+	uint64_t size; /* usable bytes of one chunk: the largest loan is 64 bytes less */
 	uint32_t total, used, min_free;
 };
 int ipc_pools(struct ipc *ipc, struct ipc_pool *ret, unsigned int max);
@@ -88,12 +88,12 @@ int ipc_pools(struct ipc *ipc, struct ipc_pool *ret, unsigned int max);
 /* ---- publishers ---- */
 
 struct ipc_pub_options {
-	uint32_t history;         /* 0 or 1: the last message is kept for subscribers that come later */
+	uint32_t history; /* 0 or 1: the last message is kept for subscribers that come later */
 };
 
 /* Errors: -EINVAL name, -EMFILE the data plane has no publisher port left (506), -ETIMEDOUT RouDi silent (this life is abandoned). */
-int  ipc_pub_create(struct ipc *ipc, const char *channel, const struct ipc_pub_options *o, struct ipc_pub **ret);
-void ipc_pub_destroy(struct ipc_pub *pub);   /* outstanding loans go back to their pool */
+int ipc_pub_create(struct ipc *ipc, const char *channel, const struct ipc_pub_options *o, struct ipc_pub **ret);
+void ipc_pub_destroy(struct ipc_pub *pub); /* outstanding loans go back to their pool */
 
 /*
  * Loan a slot of `size` usable bytes, aligned to IPC_ALIGN; contents undefined. The caller publishes
@@ -113,30 +113,30 @@ bool ipc_pub_has_subscribers(const struct ipc_pub *pub);
 /* ---- subscribers ---- */
 
 struct ipc_sub_options {
-	uint32_t depth;           /* queue capacity 1..IPC_DEPTH_MAX; the oldest is dropped when full */
-	bool     history;         /* ask for the kept last message */
+	uint32_t depth; /* queue capacity 1..IPC_DEPTH_MAX; the oldest is dropped when full */
+	bool history;   /* ask for the kept last message */
 };
 
-int  ipc_sub_create(struct ipc *ipc, const char *channel, const struct ipc_sub_options *o, struct ipc_sub **ret);
+int ipc_sub_create(struct ipc *ipc, const char *channel, const struct ipc_sub_options *o, struct ipc_sub **ret);
 /* Slots still held stay readable: until the last of them is released (the handle takes ipc_release() so long), or until detach. */
 void ipc_sub_destroy(struct ipc_sub *sub);
 
 /* Take the oldest. -EAGAIN none, -ENOBUFS IPC_DEPTH_MAX slots are held (nothing is lost), -EBUSY. */
-int  ipc_take(struct ipc_sub *sub, const void **ret);
+int ipc_take(struct ipc_sub *sub, const void **ret);
 /* Release a taken slot. -EINVAL: not held by this subscriber. Works on a dead life too. Newest first is cheapest. */
-int  ipc_release(struct ipc_sub *sub, const void *slot);
+int ipc_release(struct ipc_sub *sub, const void *slot);
 /* True once after messages were dropped because the queue was full. */
 bool ipc_sub_lost(struct ipc_sub *sub);
 bool ipc_sub_has_data(const struct ipc_sub *sub);
 
 /* ---- waiting: one waiter per waiting thread; up to 64 subscribers ---- */
 
-int  ipc_waiter_create(struct ipc *ipc, struct ipc_waiter **ret);
-void ipc_waiter_destroy(struct ipc_waiter *w);       /* detach its subscribers first */
-int  ipc_waiter_add(struct ipc_waiter *w, struct ipc_sub *sub);
+int ipc_waiter_create(struct ipc *ipc, struct ipc_waiter **ret);
+void ipc_waiter_destroy(struct ipc_waiter *w); /* detach its subscribers first */
+int ipc_waiter_add(struct ipc_waiter *w, struct ipc_sub *sub);
 void ipc_waiter_del(struct ipc_waiter *w, struct ipc_sub *sub);
 /* Returns 1 when a subscriber may have data, 0 on time-out or ipc_waiter_wake(). timeout_ns < 0: for ever. Drain before waiting again. */
-int  ipc_waiter_wait(struct ipc_waiter *w, int64_t timeout_dur_ns);
+int ipc_waiter_wait(struct ipc_waiter *w, int64_t timeout_dur_ns);
 void ipc_waiter_wake(struct ipc_waiter *w);
 
 /* ---- carrying the address of a held slot to a process that never subscribed (facts: beacon translation) ---- */

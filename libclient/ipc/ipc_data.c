@@ -27,10 +27,13 @@ static int loan_failed(int r, const struct ipc_pub *pub, size_t size)
 	(void)pub;
 	switch (r) {
 	case -EMSGSIZE:
-		return ipc_fail(r, "a message of %zu bytes is larger than the largest pool; give RouDi a larger one", size);
+		return ipc_fail(r, "a message of %zu bytes is larger than the largest pool; give RouDi a larger one",
+				size);
 	case -ENOMEM:
-		return ipc_fail(r, "the pool for messages of %zu bytes is empty; subscribers hold too many slots, "
-				"or the pool needs a larger count", size);
+		return ipc_fail(r,
+				"the pool for messages of %zu bytes is empty; subscribers hold too many slots, "
+				"or the pool needs a larger count",
+				size);
 	case -ENOBUFS:
 		return ipc_fail(r, "this publisher has %d loans out; publish or give one back first", IPC_LOANS_MAX);
 	case -ESTALE:
@@ -66,7 +69,7 @@ int ipc_loan(struct ipc_pub *pub, size_t size, void **ret)
 static int foreign_loan(void)
 {
 	return ipc_fail(-EINVAL, "this slot is not on loan from this publisher: published or given back before, "
-			"taken from a subscriber, or of another publisher");
+				 "taken from a subscriber, or of another publisher");
 }
 
 /* Enters the publisher and removes the slot from its loans: 0 with the publisher entered. */
@@ -168,8 +171,9 @@ int ipc_release(struct ipc_sub *sub, const void *slot)
 	if (__builtin_expect(ipc_state_of(sub->h.state) == IPC_FORKED, 0))
 		r = ipc_fail_state(sub->h.state);
 	else if (__builtin_expect(!drop_held(sub, slot), 0))
-		r = ipc_fail(-EINVAL, "this slot is not held by this subscriber: released before, or never taken from it");
-	else if (sub->h.back)    /* a dead life's memory is nobody's, but its backend still counts */
+		r = ipc_fail(-EINVAL,
+			     "this slot is not held by this subscriber: released before, or never taken from it");
+	else if (sub->h.back) /* a dead life's memory is nobody's, but its backend still counts */
 		sub->h.ops->release(sub->h.back, slot);
 	bury = r == 0 && sub->closing && sub->n_held == 0;
 	ipc_leave(&sub->h);
@@ -236,7 +240,7 @@ int ipc_waiter_add(struct ipc_waiter *w, struct ipc_sub *sub)
 	if (!w || !sub || w->h.ipc != sub->h.ipc)
 		return ipc_fail(-EINVAL, "ipc_waiter_add: waiter and subscriber must belong to the same attachment");
 	ipc = w->h.ipc;
-	pthread_mutex_lock(&ipc->lock);    /* before entering: detach waits for the handle with the lock held */
+	pthread_mutex_lock(&ipc->lock); /* before entering: detach waits for the handle with the lock held */
 	r = ipc_enter(&w->h);
 	if (r < 0)
 		goto out;
@@ -250,7 +254,7 @@ int ipc_waiter_add(struct ipc_waiter *w, struct ipc_sub *sub)
 		sub->waiter = w;
 		w->subs[w->n_subs++] = sub;
 		if (sub->h.ops->has_data(sub->h.back))
-			atomic_store(&w->woken, true);     /* came before: no event tells of it */
+			atomic_store(&w->woken, true); /* came before: no event tells of it */
 	}
 	ipc_leave(&w->h);
 out:

@@ -12,58 +12,58 @@
 
 #include "ipc_ops.h"
 
-#define IPC_APP_MAX 80
+#define IPC_APP_MAX     80
 #define IPC_WAITER_SUBS 64
 
 enum ipc_kind { IPC_PUB, IPC_SUB, IPC_WAITER };
 
 /* Start of every handle. */
 struct ipc_handle {
-	_Atomic uint32_t     busy;    /* 1 while a thread is inside */
-	enum ipc_kind        kind;
-	_Atomic uint32_t    *state;   /* of the ipc; enum ipc_state */
+	_Atomic uint32_t busy; /* 1 while a thread is inside */
+	enum ipc_kind kind;
+	_Atomic uint32_t *state; /* of the ipc; enum ipc_state */
 	const struct ipc_ops *ops;
-	void                *back;    /* the backend's object; NULL once detached */
-	struct ipc          *ipc;
-	struct ipc_handle   *next, **link;   /* ipc::handles */
+	void *back; /* the backend's object; NULL once detached */
+	struct ipc *ipc;
+	struct ipc_handle *next, **link; /* ipc::handles */
 };
 
 struct ipc_pub {
 	struct ipc_handle h;
 	uint32_t n_loans;
-	void    *loans[IPC_LOANS_MAX];
+	void *loans[IPC_LOANS_MAX];
 	uint64_t max_loan;
 };
 
 struct ipc_sub {
-	struct ipc_handle  h;
-	bool               closing;   /* destroyed by its owner, kept for the slots still held */
+	struct ipc_handle h;
+	bool closing; /* destroyed by its owner, kept for the slots still held */
 	struct ipc_waiter *waiter;
-	uint32_t           n_held;
-	const void        *held[IPC_DEPTH_MAX];
+	uint32_t n_held;
+	const void *held[IPC_DEPTH_MAX];
 };
 
 struct ipc_waiter {
 	struct ipc_handle h;
-	_Atomic bool      woken;      /* data was there already when a subscriber was added, or stale */
-	uint32_t          n_subs;
-	struct ipc_sub   *subs[IPC_WAITER_SUBS];
+	_Atomic bool woken; /* data was there already when a subscriber was added, or stale */
+	uint32_t n_subs;
+	struct ipc_sub *subs[IPC_WAITER_SUBS];
 };
 
 struct ipc {
-	_Atomic uint32_t     *state;  /* alone on a page that fork wipes */
+	_Atomic uint32_t *state; /* alone on a page that fork wipes */
 	const struct ipc_ops *ops;
-	void                 *life;   /* NULL once detached */
-	uint32_t              refs;   /* the owner and every handle; guarded by lock */
-	pthread_mutex_t       lock;
-	struct ipc_handle    *handles;
-	uint64_t              max_loan;
-	struct ipc_segment    seg;    /* base NULL: not looked up yet */
-	struct ipc_pub       *beacon_pub;
-	struct ipc_sub       *beacon_sub;
-	const void           *beacon; /* the held slot of beacon_sub */
-	_Atomic uint64_t      beacon_id;
-	char                  name[IPC_APP_MAX + 8];
+	void *life;    /* NULL once detached */
+	uint32_t refs; /* the owner and every handle; guarded by lock */
+	pthread_mutex_t lock;
+	struct ipc_handle *handles;
+	uint64_t max_loan;
+	struct ipc_segment seg; /* base NULL: not looked up yet */
+	struct ipc_pub *beacon_pub;
+	struct ipc_sub *beacon_sub;
+	const void *beacon; /* the held slot of beacon_sub */
+	_Atomic uint64_t beacon_id;
+	char name[IPC_APP_MAX + 8];
 };
 
 /* Records the sentence for ipc_why() and returns r. */

@@ -20,11 +20,11 @@
 
 #include "ipc_iox_int.h"
 
-#define SERVICE "sim"
-#define EVENT   "msg"
-#define WAITER_EVENTS 65            /* 64 subscribers and the wake-up */
-#define TRIGGER_ID 0u
-#define SUB_ID     1u
+#define SERVICE       "sim"
+#define EVENT         "msg"
+#define WAITER_EVENTS 65 /* 64 subscribers and the wake-up */
+#define TRIGGER_ID    0u
+#define SUB_ID        1u
 
 struct port {
 	struct iox_guard guard;
@@ -39,21 +39,21 @@ struct port {
 };
 
 struct waiter {
-	struct iox_guard   guard;
-	iox_ws_t           ws;
+	struct iox_guard guard;
+	iox_ws_t ws;
 	iox_user_trigger_t trigger;
-	iox_ws_storage_t   ws_storage;
+	iox_ws_storage_t ws_storage;
 	iox_user_trigger_storage_t trigger_storage;
-	struct waiter     *next;        /* own.waiters */
+	struct waiter *next; /* own.waiters */
 };
 
 /* What this life made, and what RouDi told. */
 static struct {
-	pthread_mutex_t   lock;         /* guards waiters; never held inside iceoryx but for the wake-up */
-	struct waiter    *waiters;
-	struct port      *pools_sub;
-	unsigned int      n_pools;
-	struct ipc_pool   pools[32];
+	pthread_mutex_t lock; /* guards waiters; never held inside iceoryx but for the wake-up */
+	struct waiter *waiters;
+	struct port *pools_sub;
+	unsigned int n_pools;
+	struct ipc_pool pools[32];
 } own = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 void iox_wake_waiters(void)
@@ -213,7 +213,7 @@ static int loan_result(enum iox_AllocationResult r)
 	case AllocationResult_TOO_MANY_CHUNKS_ALLOCATED_IN_PARALLEL:
 		return -ENOBUFS;
 	default:
-		return -EMSGSIZE;     /* the SEVERE "chunk is too large", answered with an empty result */
+		return -EMSGSIZE; /* the SEVERE "chunk is too large", answered with an empty result */
 	}
 }
 
@@ -399,7 +399,8 @@ static int waiter_add(void *back, void *sub)
 	if (__builtin_setjmp(w->guard.env))
 		return guard_died(&w->guard);
 	iox_guard_enter(&w->guard);
-	r = iox_ws_attach_subscriber_event(w->ws, ((struct port *)sub)->sub, SubscriberEvent_DATA_RECEIVED, SUB_ID, NULL);
+	r = iox_ws_attach_subscriber_event(w->ws, ((struct port *)sub)->sub, SubscriberEvent_DATA_RECEIVED, SUB_ID,
+					   NULL);
 	iox_guard_leave(&w->guard);
 	return r == WaitSetResult_SUCCESS ? 0 : r == WaitSetResult_ALREADY_ATTACHED ? -EEXIST : -ENOSPC;
 }
@@ -449,8 +450,8 @@ struct intro_pool {
 
 struct intro_segment {
 	uint32_t id;
-	char     pad[4];
-	char     writer[48], reader[48];
+	char pad[4];
+	char writer[48], reader[48];
 	struct intro_pool pool[32];
 	uint64_t n_pools;
 };
@@ -468,12 +469,14 @@ static void read_intro(const struct intro_mem *m)
 	for (uint64_t s = 0; s < m->n_segs && s < 101; s++) {
 		const struct intro_segment *seg = &m->seg[s];
 
-		if (seg->id == 0)     /* RouDi's own pool, for introspection */
+		if (seg->id == 0) /* RouDi's own pool, for introspection */
 			continue;
 		own.n_pools = (unsigned int)(seg->n_pools < 32 ? seg->n_pools : 32);
 		for (unsigned int i = 0; i < own.n_pools; i++)
-			own.pools[i] = (struct ipc_pool){ .size = seg->pool[i].payload_size, .total = seg->pool[i].total,
-				.used = seg->pool[i].used, .min_free = seg->pool[i].min_free };
+			own.pools[i] = (struct ipc_pool){ .size = seg->pool[i].payload_size,
+							  .total = seg->pool[i].total,
+							  .used = seg->pool[i].used,
+							  .min_free = seg->pool[i].min_free };
 		return;
 	}
 }
@@ -506,15 +509,36 @@ static int pools(void *back, struct ipc_pool *ret, unsigned int max)
 /* ---- the table ---- */
 
 static const struct ipc_ops ops = {
-	.abi = IPC_OPS_ABI, .size = sizeof(struct ipc_ops), .name = "iox", .blocking = true,
-	.reserve = iox_reserve, .registered = iox_registered,
-	.attach = iox_attach, .detach = iox_detach, .segment = iox_segment, .prefault = iox_prefault, .pools = pools,
-	.pub_create = pub_create, .pub_destroy = pub_destroy, .loan = loan, .unloan = unloan, .publish = publish,
+	.abi = IPC_OPS_ABI,
+	.size = sizeof(struct ipc_ops),
+	.name = "iox",
+	.blocking = true,
+	.reserve = iox_reserve,
+	.registered = iox_registered,
+	.attach = iox_attach,
+	.detach = iox_detach,
+	.segment = iox_segment,
+	.prefault = iox_prefault,
+	.pools = pools,
+	.pub_create = pub_create,
+	.pub_destroy = pub_destroy,
+	.loan = loan,
+	.unloan = unloan,
+	.publish = publish,
 	.has_subscribers = has_subscribers,
-	.sub_create = sub_create, .sub_close = sub_close, .sub_destroy = sub_destroy, .take = take,
-	.release = release, .lost = lost, .has_data = has_data,
-	.waiter_create = waiter_create, .waiter_destroy = waiter_destroy, .waiter_add = waiter_add,
-	.waiter_del = waiter_del, .waiter_wait = waiter_wait, .waiter_wake = waiter_wake,
+	.sub_create = sub_create,
+	.sub_close = sub_close,
+	.sub_destroy = sub_destroy,
+	.take = take,
+	.release = release,
+	.lost = lost,
+	.has_data = has_data,
+	.waiter_create = waiter_create,
+	.waiter_destroy = waiter_destroy,
+	.waiter_add = waiter_add,
+	.waiter_del = waiter_del,
+	.waiter_wait = waiter_wait,
+	.waiter_wake = waiter_wake,
 };
 
 __attribute__((visibility("default"))) const struct ipc_ops *ipc_iox_ops(void);

@@ -22,10 +22,10 @@
 
 #include "ipc_iox_int.h"
 
-#define HOOK __attribute__((visibility("default"), used))
-#define ERROR_COUNT 167u                     /* iceoryx 2.0.3 */
-#define SLICE_MS 100                         /* between two looks whether RouDi died */
-#define ERROR_TERMINATED (ERROR_COUNT - 1u)  /* std::terminate, a failed assertion: no number of their own */
+#define HOOK             __attribute__((visibility("default"), used))
+#define ERROR_COUNT      167u               /* iceoryx 2.0.3 */
+#define SLICE_MS         100                /* between two looks whether RouDi died */
+#define ERROR_TERMINATED (ERROR_COUNT - 1u) /* std::terminate, a failed assertion: no number of their own */
 
 enum { LEVEL_FATAL = 0, LEVEL_SEVERE = 1 };
 
@@ -97,8 +97,8 @@ _Noreturn static void leave_iceoryx(void)
 
 /* ---- errors ---- */
 
-HOOK void hook_error(uint32_t error, const void *callback, uint32_t level)
-	__asm__("_ZN3iox12errorHandlerENS_5ErrorERKSt8functionIFvvEENS_10ErrorLevelE");
+HOOK void hook_error(uint32_t error, const void *callback,
+		     uint32_t level) __asm__("_ZN3iox12errorHandlerENS_5ErrorERKSt8functionIFvvEENS_10ErrorLevelE");
 
 void hook_error(uint32_t error, const void *callback, uint32_t level)
 {
@@ -111,8 +111,8 @@ void hook_error(uint32_t error, const void *callback, uint32_t level)
 }
 
 HOOK _Noreturn void hook_abort(void) __asm__("abort");
-HOOK _Noreturn void hook_assert(const char *text, const char *file, unsigned int line, const char *function)
-	__asm__("__assert_fail");
+HOOK _Noreturn void hook_assert(const char *text, const char *file, unsigned int line,
+				const char *function) __asm__("__assert_fail");
 
 /* Also the end of std::terminate. */
 _Noreturn void hook_abort(void)
@@ -147,10 +147,10 @@ int hook_atexit(void (*fn)(void *), void *arg, void *dso)
 
 /* ---- talking to RouDi: all waits are bounded ---- */
 
-HOOK ssize_t hook_sendto(int fd, const void *buf, size_t n, int flags, const struct sockaddr *to, socklen_t to_len)
-	__asm__("_Z10iox_sendtoiPKvmiPK8sockaddrj");
-HOOK ssize_t hook_recvfrom(int fd, void *buf, size_t n, int flags, struct sockaddr *from, socklen_t *from_len)
-	__asm__("_Z12iox_recvfromiPvmiP8sockaddrPj");
+HOOK ssize_t hook_sendto(int fd, const void *buf, size_t n, int flags, const struct sockaddr *to,
+			 socklen_t to_len) __asm__("_Z10iox_sendtoiPKvmiPK8sockaddrj");
+HOOK ssize_t hook_recvfrom(int fd, void *buf, size_t n, int flags, struct sockaddr *from,
+			   socklen_t *from_len) __asm__("_Z12iox_recvfromiPvmiP8sockaddrPj");
 
 static bool is_heartbeat(const void *buf, size_t n)
 {
@@ -182,7 +182,7 @@ ssize_t hook_sendto(int fd, const void *buf, size_t n, int flags, const struct s
 		iox_roudi_gone();
 		errno = e;
 	}
-	return heartbeat ? (ssize_t)n : r;     /* a lost heartbeat would only be complained about */
+	return heartbeat ? (ssize_t)n : r; /* a lost heartbeat would only be complained about */
 }
 
 /* The shorter of what iceoryx set on the socket and our bound. */
@@ -256,7 +256,7 @@ int hook_open(const char *path, int flags, mode_t mode)
 
 int hook_shm_open(const char *name, int flags, mode_t mode)
 {
-	int fd = shm_open(name, flags, mode);     /* close-on-exec by definition */
+	int fd = shm_open(name, flags, mode); /* close-on-exec by definition */
 
 	if (fd >= 0)
 		iox_seg_note(name, fd);

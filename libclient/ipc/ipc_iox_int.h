@@ -22,9 +22,9 @@
  * process. Owned by a port, or by the worker; linked once, never freed while iceoryx can run in it.
  */
 struct iox_guard {
-	_Atomic uintptr_t owner;      /* pthread_self() of the thread inside, 0 none */
-	void             *env[5];     /* of __builtin_setjmp: three words, no signal mask, half the cost of setjmp */
-	struct iox_guard *next;       /* guards, newest first */
+	_Atomic uintptr_t owner; /* pthread_self() of the thread inside, 0 none */
+	void *env[5];            /* of __builtin_setjmp: three words, no signal mask, half the cost of setjmp */
+	struct iox_guard *next;  /* guards, newest first */
 };
 
 void iox_guard_add(struct iox_guard *g);
@@ -42,8 +42,8 @@ static inline void iox_guard_leave(struct iox_guard *g)
 
 /* What the hooks report. Set by the worker's calls into iceoryx, read after them by the worker. */
 struct iox_report {
-	_Atomic uint32_t error;       /* last SEVERE or FATAL error, 0 none: index into iceoryx's table */
-	_Atomic bool     unanswered;  /* a reply of RouDi did not come in time */
+	_Atomic uint32_t error;  /* last SEVERE or FATAL error, 0 none: index into iceoryx's table */
+	_Atomic bool unanswered; /* a reply of RouDi did not come in time */
 };
 
 extern struct iox_report iox_report;
@@ -67,19 +67,19 @@ enum iox_job_kind { JOB_NONE, JOB_START, JOB_PUB, JOB_SUB, JOB_WAITER, JOB_POOLS
 /* One request to the worker. Its strings lie here, so a caller may give up waiting. */
 struct iox_job {
 	enum iox_job_kind kind;
-	bool     done;
-	int      result;
+	bool done;
+	int result;
 	uint32_t depth, history;
-	char     service[16], instance[128], event[16];
-	void    *out;
+	char service[16], instance[128], event[16];
+	void *out;
 };
 
 /* On the worker; in ipc_iox.c. */
-int  iox_run_job(struct iox_job *j);
+int iox_run_job(struct iox_job *j);
 /* Runs a creation on the worker, bounded; a sentence about `what` in why. */
-int  iox_create(const struct iox_job *j, struct ipc_text *why, const char *what);
+int iox_create(const struct iox_job *j, struct ipc_text *why, const char *what);
 /* errno of what the hooks reported during the present job. */
-int  iox_error_of(int fallback);
+int iox_error_of(int fallback);
 /* This life is over: the ipc goes stale, waiters wake, RouDi is not spoken to. */
 void iox_life_over(void);
 bool iox_life_dead(void);
@@ -87,31 +87,31 @@ bool iox_life_dead(void);
 void iox_wake_waiters(void);
 
 /* Of struct ipc_ops. */
-int  iox_reserve(void);
+int iox_reserve(void);
 bool iox_registered(void);
-int  iox_attach(const struct ipc_start *start, struct ipc_text *why, void **ret);
+int iox_attach(const struct ipc_start *start, struct ipc_text *why, void **ret);
 void iox_detach(void *back, bool dead);
-int  iox_segment(void *back, struct ipc_segment *ret);
-int  iox_prefault(void *back, int64_t until_mono_ns);
+int iox_segment(void *back, struct ipc_segment *ret);
+int iox_prefault(void *back, int64_t until_mono_ns);
 
 /* ---- shared-memory segments of this life, from the hooks on shm_open and mmap ---- */
 
 struct iox_seg {
-	dev_t       dev;
-	ino_t       ino;
-	bool        mgmt;
-	const char *base;             /* NULL: not mapped */
-	size_t      size;
-	bool        writable;
+	dev_t dev;
+	ino_t ino;
+	bool mgmt;
+	const char *base; /* NULL: not mapped */
+	size_t size;
+	bool writable;
 };
 
 void iox_seg_note(const char *name, int fd);
 void iox_seg_mapped(int fd, const char *base, size_t size, bool writable);
 /* The payload segment: 0, or -ENOENT (none is mapped). */
-int  iox_seg_payload(struct iox_seg *ret);
+int iox_seg_payload(struct iox_seg *ret);
 /* Whether the management segment now in /dev/shm is the one of this life. */
 bool iox_seg_current(void);
 /* Populates until the deadline of CLOCK_MONOTONIC, 0 none. */
-int  iox_seg_prefault(int64_t until_mono_ns);
+int iox_seg_prefault(int64_t until_mono_ns);
 
 #endif

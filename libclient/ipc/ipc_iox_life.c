@@ -24,17 +24,17 @@ enum life_status { LIFE_FREE, LIFE_IN_USE, LIFE_SPENT };
 
 /* The one life of this module. */
 static struct {
-	pthread_mutex_t   lock;         /* guards what follows */
-	pthread_cond_t    cond;         /* a job was posted or is done */
-	enum life_status  status;
-	bool              worker_runs, stuck;
-	pthread_t         worker;
-	struct iox_job    job;
-	char              name[128];
-	_Atomic bool      started, dead;
+	pthread_mutex_t lock; /* guards what follows */
+	pthread_cond_t cond;  /* a job was posted or is done */
+	enum life_status status;
+	bool worker_runs, stuck;
+	pthread_t worker;
+	struct iox_job job;
+	char name[128];
+	_Atomic bool started, dead;
 	/* Locked for a few instructions at a time, also inside hooks: it keeps the state word's page in place. */
-	pthread_mutex_t   state_lock;
-	_Atomic uint32_t *state;        /* of the ipc that is attached, NULL none */
+	pthread_mutex_t state_lock;
+	_Atomic uint32_t *state; /* of the ipc that is attached, NULL none */
 } life = { .lock = PTHREAD_MUTEX_INITIALIZER, .state_lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void set_state_word(_Atomic uint32_t *state)
@@ -199,6 +199,22 @@ static int await_job(uint32_t timeout_ms)
 	return life.job.result;
 }
 
+static const char *create_refusal(int r)
+{
+	switch (r) {
+	case -ETIMEDOUT:
+		return "RouDi did not answer; it is stopped or stuck, attach again when simd has restarted it";
+	case -EMFILE:
+		return "the data plane has no port of this kind left; it has 506 for publishers, 1024 for subscribers";
+	case -EACCES:
+		return "this user may not write to the payload segment; join its writer group";
+	case -ESTALE:
+		return "RouDi is gone; attach again";
+	default:
+		return "iceoryx refused";
+	}
+}
+
 /* Runs a creation on the worker. A creation that is not answered ends the life: its late reply would be taken for the next one's. */
 int iox_create(const struct iox_job *j, struct ipc_text *why, const char *what)
 {
@@ -214,12 +230,7 @@ int iox_create(const struct iox_job *j, struct ipc_text *why, const char *what)
 	}
 	pthread_mutex_unlock(&life.lock);
 	if (r < 0)
-		snprintf(why->s, sizeof(why->s), "%s %.99s: %s (iceoryx: %s)", what, j->instance,
-			 r == -ETIMEDOUT ? "RouDi did not answer; it is stopped or stuck, attach again when simd has restarted it" :
-			 r == -EMFILE ? "the data plane has no port of this kind left; it has 506 for publishers and 1024 for "
-			 "subscribers" :
-			 r == -EACCES ? "this user may not write to the payload segment; join its writer group" :
-			 r == -ESTALE ? "RouDi is gone; attach again" : "iceoryx refused",
+		snprintf(why->s, sizeof(why->s), "%s %.99s: %s (iceoryx: %s)", what, j->instance, create_refusal(r),
 			 iox_error_name(atomic_load(&iox_report.error)));
 	if (r == -ETIMEDOUT || r == -ESTALE)
 		iox_life_over();
@@ -254,16 +265,18 @@ bool iox_registered(void)
 	return iox_own_process() && atomic_load(&life.started) && !atomic_load(&life.dead);
 }
 
-static int attach_failed(int r, const struct ipc_start *start, struct ipc_text *why)
+static const char *attach_refusal(int r)
 {
-	snprintf(why->s, sizeof(why->s), "%s (iceoryx: %s)",
-		 r == -ETIMEDOUT ? "RouDi is there but does not answer; it is stopped or stuck: simd restarts it, or end it "
-		 "with SIGKILL" :
-		 r == -EEXIST ? "an application of this name is attached already; give each its own name" :
-		 r == -EACCES ? "this process may not use the payload segment; join its reader and writer group" :
-		 "RouDi refused this process", iox_error_name(atomic_load(&iox_report.error)));
-	(void)start;
-	return r;
+	switch (r) {
+	case -ETIMEDOUT:
+		return "RouDi is there but does not answer; it is stopped or stuck: simd restarts it, or end it with SIGKILL";
+	case -EEXIST:
+		return "an application of this name is attached already; give each its own name";
+	case -EACCES:
+		return "this process may not use the payload segment; join its reader and writer group";
+	default:
+		return "RouDi refused this process";
+	}
 }
 
 /* life.lock held. */
@@ -298,9 +311,12 @@ int iox_attach(const struct ipc_start *start, struct ipc_text *why, void **ret)
 		life.status = r == -ETIMEDOUT && !life.stuck ? LIFE_FREE : LIFE_SPENT;
 	}
 	pthread_mutex_unlock(&life.lock);
-	if (r < 0)
-		return attach_failed(r, start, why);
-	*ret = &life;     /* a token: there is only the one */
+	if (r < 0) {
+		snprintf(why->s, sizeof(why->s), "%s (iceoryx: %s)", attach_refusal(r),
+			 iox_error_name(atomic_load(&iox_report.error)));
+		return r;
+	}
+	*ret = &life; /* a token: there is only the one */
 	return 0;
 }
 
@@ -312,7 +328,7 @@ static void farewell(void)
 	int n = snprintf(msg, sizeof(msg), "%d,%s,", MSG_TERMINATION, life.name);
 	int fd;
 
-	if (iox_seg_current()) {     /* not to a RouDi that never knew us */
+	if (iox_seg_current()) { /* not to a RouDi that never knew us */
 		fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 		if (fd >= 0) {
 			sendto(fd, msg, (size_t)n + 1, MSG_NOSIGNAL, (const struct sockaddr *)&a, sizeof(a));
@@ -346,7 +362,7 @@ __attribute__((destructor)) static void at_exit(void)
 {
 	if (!iox_own_process() || !atomic_load(&life.started) || life.status == LIFE_SPENT)
 		return;
-	state_to_stale();     /* threads that still run stay out of the ports RouDi frees now */
+	state_to_stale(); /* threads that still run stay out of the ports RouDi frees now */
 	iox_set_quiet(true);
 	farewell();
 }

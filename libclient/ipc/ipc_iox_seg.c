@@ -15,7 +15,7 @@
 #include "ipc_iox_int.h"
 
 #define SEGS_MAX 8
-#define STEP ((size_t)16 << 20)     /* populated between two looks at the clock */
+#define STEP     ((size_t)16 << 20) /* populated between two looks at the clock */
 
 static pthread_mutex_t segs_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct iox_seg segs[SEGS_MAX];
@@ -29,8 +29,9 @@ void iox_seg_note(const char *name, int fd)
 		return;
 	pthread_mutex_lock(&segs_lock);
 	if (n_segs < SEGS_MAX)
-		segs[n_segs++] = (struct iox_seg){ .dev = st.st_dev, .ino = st.st_ino,
-			.mgmt = strstr(name, "iceoryx_mgmt") != NULL };
+		segs[n_segs++] = (struct iox_seg){ .dev = st.st_dev,
+						   .ino = st.st_ino,
+						   .mgmt = strstr(name, "iceoryx_mgmt") != NULL };
 	pthread_mutex_unlock(&segs_lock);
 }
 
@@ -88,7 +89,7 @@ static void touch(const char *base, size_t n, bool writable)
 		const char *p = base + at;
 
 		if (writable)
-			__atomic_fetch_or((char *)(uintptr_t)p, 0, __ATOMIC_RELAXED);     /* faults, changes nothing */
+			__atomic_fetch_or((char *)(uintptr_t)p, 0, __ATOMIC_RELAXED); /* faults, changes nothing */
 		else
 			(void)*(const volatile char *)p;
 	}
@@ -108,9 +109,10 @@ static void populate(const struct iox_seg *s, int64_t until_mono_ns)
 		size_t n = s->size - at < STEP ? s->size - at : STEP;
 
 		if (until_mono_ns && now_mono_ns() >= until_mono_ns)
-			return;     /* the rest faults in when used */
-		if (madvise((void *)(uintptr_t)(s->base + at), n, s->writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) < 0)
-			touch(s->base + at, n, s->writable);     /* before Linux 5.14 */
+			return; /* the rest faults in when used */
+		if (madvise((void *)(uintptr_t)(s->base + at), n,
+			    s->writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) < 0)
+			touch(s->base + at, n, s->writable); /* before Linux 5.14 */
 	}
 }
 

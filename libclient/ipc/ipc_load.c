@@ -38,7 +38,7 @@ struct life {
 static struct {
 	pthread_mutex_t lock;
 	unsigned int n;
-	struct life life[IPC_LIVES_MAX];    /* life i has the runtime name <app>.<i + 1> */
+	struct life life[IPC_LIVES_MAX]; /* life i has the runtime name <app>.<i + 1> */
 } lives = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* ---- finding the module ---- */
@@ -52,7 +52,7 @@ static bool readable(const char *path)
 static bool beside(const char *file, char *ret, size_t n)
 {
 	static const char *const places[] = { "simd/" MODULE, MODULE, "../lib/simd/" MODULE, "../simd/" MODULE,
-		"../../lib/simd/" MODULE };
+					      "../../lib/simd/" MODULE };
 	char buf[PATH_MAX];
 	const char *dir;
 
@@ -92,8 +92,10 @@ static int find_module(char *ret, size_t n, struct ipc_text *why)
 	snprintf(ret, n, "%s/%s", IPC_MODULE_DIR, MODULE);
 	if (readable(ret))
 		return 0;
-	snprintf(why->s, sizeof(why->s), "%s is not beside the library or the program, nor in %s; install simd, or set "
-		 "SIM_IPC_MODULE", MODULE, IPC_MODULE_DIR);
+	snprintf(why->s, sizeof(why->s),
+		 "%s is not beside the library or the program, nor in %s; install simd, or set "
+		 "SIM_IPC_MODULE",
+		 MODULE, IPC_MODULE_DIR);
 	return -ELIBACC;
 }
 
@@ -105,8 +107,10 @@ static int load_failed(const char *path, struct ipc_text *why)
 
 	e = e ? e : "unknown error";
 	if (strstr(e, "namespace") || strstr(e, "static TLS")) {
-		snprintf(why->s, sizeof(why->s), "this process has used up its %u attachments to the data plane: start it "
-			 "again (GLIBC_TUNABLES=glibc.rtld.nns=16 in its environment gives 15)", lives.n);
+		snprintf(why->s, sizeof(why->s),
+			 "this process has used up its %u attachments to the data plane: start it "
+			 "again (GLIBC_TUNABLES=glibc.rtld.nns=16 in its environment gives 15)",
+			 lives.n);
 		return -EMFILE;
 	}
 	snprintf(why->s, sizeof(why->s), "%.80s cannot be loaded: %.120s", path, e);
@@ -127,7 +131,8 @@ static int load(const struct ipc_ops **ret, struct ipc_text *why)
 		return load_failed(path, why);
 	*(void **)&get = dlsym(module, IPC_OPS_SYMBOL);
 	if (!get || get()->abi != IPC_OPS_ABI || get()->size != sizeof(struct ipc_ops)) {
-		snprintf(why->s, sizeof(why->s), "%.120s belongs to another version of this library; install both anew", path);
+		snprintf(why->s, sizeof(why->s), "%.120s belongs to another version of this library; install both anew",
+			 path);
 		return -ELIBACC;
 	}
 	*ret = get();
@@ -142,8 +147,10 @@ static int life_new(const char *app, struct ipc_text *why, struct life **ret)
 	int r;
 
 	if (lives.n == IPC_LIVES_MAX) {
-		snprintf(why->s, sizeof(why->s), "this process has used up its %u attachments to the data plane: start it "
-			 "again", lives.n);
+		snprintf(why->s, sizeof(why->s),
+			 "this process has used up its %u attachments to the data plane: start it "
+			 "again",
+			 lives.n);
 		return -EMFILE;
 	}
 	r = load(&l->ops, why);
@@ -171,7 +178,7 @@ static int reuse_life(const char *app, unsigned int *ret_own, struct life **ret)
 			*ret = l;
 		if (r == 0 || r == -EEXIST)
 			return r;
-		if (r != -EPERM)     /* EPERM: of the process that forked this one; its names are taken for us */
+		if (r != -EPERM) /* EPERM: of the process that forked this one; its names are taken for us */
 			*ret_own |= 2u << i;
 	}
 	return -ENOENT;
@@ -185,8 +192,10 @@ static int pick_life(const char *app, struct ipc_text *why, struct life **ret)
 	if (r == 0)
 		return 0;
 	if (r == -EEXIST) {
-		snprintf(why->s, sizeof(why->s), "this process is attached as %s already; give each attachment its own "
-			 "name", app);
+		snprintf(why->s, sizeof(why->s),
+			 "this process is attached as %s already; give each attachment its own "
+			 "name",
+			 app);
 		return r;
 	}
 	r = roudi_check_name(app, own, why);

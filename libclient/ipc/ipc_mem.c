@@ -16,8 +16,8 @@
 #include "ipc_mem_int.h"
 
 static const struct ipc_mem_pool default_pools[] = {
-	{ 256, 4096 }, { 1024, 2048 }, { 4096, 1024 }, { 16384, 512 }, { 65536, 256 }, { 262144, 128 },
-	{ 1048576, 64 }, { 8388608, 16 }, { 33554432, 8 },
+	{ 256, 4096 },   { 1024, 2048 },  { 4096, 1024 },  { 16384, 512 },  { 65536, 256 },
+	{ 262144, 128 }, { 1048576, 64 }, { 8388608, 16 }, { 33554432, 8 },
 };
 
 /* ---- the bus ---- */
@@ -68,7 +68,7 @@ int ipc_mem_bus_create(const struct ipc_mem_options *o, struct ipc_mem_bus **ret
 static struct ipc_mem_bus *default_bus(void)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static struct ipc_mem_bus *bus;     /* the one exception: options.bus NULL means "of this process" */
+	static struct ipc_mem_bus *bus; /* the one exception: options.bus NULL means "of this process" */
 	struct ipc_mem_bus *b;
 
 	pthread_mutex_lock(&lock);
@@ -197,9 +197,10 @@ static int attach_locked(struct ipc_mem_bus *bus, const struct ipc_start *start,
 	int r = !bus->gen ? -ENOENT : bus->stopped ? -ETIMEDOUT : take_name(bus->gen, start->name);
 
 	if (r < 0) {
-		snprintf(why->s, sizeof(why->s), "%s", r == -ENOENT ? "RouDi is not running; start simd" :
-			 r == -EEXIST ? "an application of this name is attached already; give each its own name" :
-			 "RouDi does not answer; it may be stopped or stuck, simd restarts it");
+		snprintf(why->s, sizeof(why->s), "%s",
+			 r == -ENOENT   ? "RouDi is not running; start simd"
+			 : r == -EEXIST ? "an application of this name is attached already; give each its own name"
+					: "RouDi does not answer; it may be stopped or stuck, simd restarts it");
 		return r;
 	}
 	life = calloc(1, sizeof(*life));
@@ -286,7 +287,7 @@ static int prefault(void *back, int64_t until_mono_ns)
 {
 	(void)back;
 	(void)until_mono_ns;
-	return 0;     /* private memory of this process: nothing that would pay */
+	return 0; /* private memory of this process: nothing that would pay */
 }
 
 static int pools(void *back, struct ipc_pool *ret, unsigned int max)
@@ -298,22 +299,26 @@ static int pools(void *back, struct ipc_pool *ret, unsigned int max)
 	for (n = 0; n < gen->n_pools && n < max; n++) {
 		const struct mem_pool *p = &gen->pools[n];
 
-		ret[n] = (struct ipc_pool){ .size = p->size, .total = p->total, .used = p->used, .min_free = p->min_free };
+		ret[n] = (struct ipc_pool){
+			.size = p->size, .total = p->total, .used = p->used, .min_free = p->min_free
+		};
 	}
 	pthread_mutex_unlock(&gen->bus->lock);
 	return (int)n;
 }
 
-#define MEM_OPS(blocks) { \
-	.abi = IPC_OPS_ABI, .size = sizeof(struct ipc_ops), .name = "mem", .blocking = (blocks), \
-	.attach = attach, .detach = detach, .segment = segment, .prefault = prefault, .pools = pools, \
-	.free_peer = free_peer, \
-	.pub_create = mem_pub_create, .pub_destroy = mem_port_destroy, .loan = mem_loan, .unloan = mem_unloan, .publish = mem_publish, \
-	.has_subscribers = mem_has_subscribers, \
-	.sub_create = mem_sub_create, .sub_close = mem_sub_close, .sub_destroy = mem_port_destroy, .take = mem_take, \
-	.release = mem_release, .lost = mem_lost, .has_data = mem_has_data, \
-	.waiter_create = mem_waiter_create, .waiter_destroy = mem_waiter_destroy, .waiter_add = mem_waiter_add, \
-	.waiter_del = mem_waiter_del, .waiter_wait = mem_waiter_wait, .waiter_wake = mem_waiter_wake }
+#define MEM_OPS(blocks) \
+	{ \
+		.abi = IPC_OPS_ABI, .size = sizeof(struct ipc_ops), .name = "mem", .blocking = (blocks), \
+		.attach = attach, .detach = detach, .segment = segment, .prefault = prefault, .pools = pools, \
+		.free_peer = free_peer, .pub_create = mem_pub_create, .pub_destroy = mem_port_destroy, \
+		.loan = mem_loan, .unloan = mem_unloan, .publish = mem_publish, \
+		.has_subscribers = mem_has_subscribers, .sub_create = mem_sub_create, .sub_close = mem_sub_close, \
+		.sub_destroy = mem_port_destroy, .take = mem_take, .release = mem_release, .lost = mem_lost, \
+		.has_data = mem_has_data, .waiter_create = mem_waiter_create, .waiter_destroy = mem_waiter_destroy, \
+		.waiter_add = mem_waiter_add, .waiter_del = mem_waiter_del, .waiter_wait = mem_waiter_wait, \
+		.waiter_wake = mem_waiter_wake \
+	}
 
 const struct ipc_ops *ipc_mem_ops(struct ipc_mem_bus *bus)
 {

@@ -22,19 +22,19 @@
 struct ipc_mem_bus;
 
 struct ipc_mem_pool {
-	uint64_t size;            /* usable bytes of a slot, ascending, multiple of 64 */
+	uint64_t size; /* usable bytes of a slot, ascending, multiple of 64 */
 	uint32_t count;
 };
 
 struct ipc_mem_options {
-	const struct ipc_mem_pool *pools;   /* borrows; NULL: 9 pools from 256 B to 32 MiB */
+	const struct ipc_mem_pool *pools; /* borrows; NULL: 9 pools from 256 B to 32 MiB */
 	uint32_t n_pools;
-	uint32_t max_publishers;            /* 0: 506, as RouDi */
-	uint32_t max_subscribers;           /* 0: 1024 */
-	bool     virtual_time;
+	uint32_t max_publishers;  /* 0: 506, as RouDi */
+	uint32_t max_subscribers; /* 0: 1024 */
+	bool virtual_time;
 };
 
-int  ipc_mem_bus_create(const struct ipc_mem_options *o, struct ipc_mem_bus **ret);
+int ipc_mem_bus_create(const struct ipc_mem_options *o, struct ipc_mem_bus **ret);
 /* The bus itself is freed when the last ipc on it is detached. Accepts NULL. */
 void ipc_mem_bus_destroy(struct ipc_mem_bus *bus);
 
@@ -48,7 +48,7 @@ void ipc_mem_kill(struct ipc *ipc);
 /* RouDi dies: every life is over, attaching gives -ENOENT. Slots held stay readable until given back. */
 void ipc_mem_roudi_kill(struct ipc_mem_bus *bus);
 /* RouDi is started again: a new life with new memory. */
-int  ipc_mem_roudi_start(struct ipc_mem_bus *bus);
+int ipc_mem_roudi_start(struct ipc_mem_bus *bus);
 /* RouDi is stopped (SIGSTOP) or continued: while stopped, creations and attaches give -ETIMEDOUT. */
 void ipc_mem_roudi_stop(struct ipc_mem_bus *bus, bool stopped);
 

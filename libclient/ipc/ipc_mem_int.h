@@ -14,80 +14,80 @@
 #include "ipc_int.h"
 #include "ipc_mem.h"
 
-#define SLOT_OVERHEAD IPC_ALIGN     /* a loan needs its size and the alignment, as in iceoryx */
+#define SLOT_OVERHEAD IPC_ALIGN /* a loan needs its size and the alignment, as in iceoryx */
 
 struct mem_chunk {
-	struct mem_pool  *pool;
+	struct mem_pool *pool;
 	struct mem_chunk *next_free;
-	uint32_t          refs;         /* one a loan, queue entry, held slot, kept message */
+	uint32_t refs; /* one a loan, queue entry, held slot, kept message */
 };
 
 struct mem_pool {
-	uint64_t          size, stride;
-	char             *base;
-	uint32_t          total, used, min_free;
+	uint64_t size, stride;
+	char *base;
+	uint32_t total, used, min_free;
 	struct mem_chunk *chunks, *free;
 };
 
 struct mem_port {
 	struct mem_life *life;
-	struct mem_port *next, **link;      /* gen::pubs or gen::subs, in order of creation; link NULL: closed */
-	struct mem_port *next_owned;        /* life::ports */
-	bool             is_pub;
-	char             channel[128];
+	struct mem_port *next, **link; /* gen::pubs or gen::subs, in order of creation; link NULL: closed */
+	struct mem_port *next_owned;   /* life::ports */
+	bool is_pub;
+	char channel[128];
 };
 
 struct mem_pub {
-	struct mem_port   p;
-	uint32_t          history, n_loans;
+	struct mem_port p;
+	uint32_t history, n_loans;
 	struct mem_chunk *kept;
 	struct mem_chunk *loans[IPC_LOANS_MAX];
 };
 
 struct mem_sub {
-	struct mem_port    p;
-	uint32_t           depth, head, count, n_held;
-	bool               lost;
+	struct mem_port p;
+	uint32_t depth, head, count, n_held;
+	bool lost;
 	struct mem_waiter *waiter;
-	struct mem_chunk  *held[IPC_DEPTH_MAX];
-	struct mem_chunk  *queue[IPC_DEPTH_MAX];
+	struct mem_chunk *held[IPC_DEPTH_MAX];
+	struct mem_chunk *queue[IPC_DEPTH_MAX];
 };
 
 struct mem_waiter {
-	struct mem_life   *life;
-	struct mem_waiter *next;            /* life::waiters */
-	pthread_cond_t     cond;
-	bool               event, woken;
+	struct mem_life *life;
+	struct mem_waiter *next; /* life::waiters */
+	pthread_cond_t cond;
+	bool event, woken;
 };
 
 struct mem_life {
-	struct mem_gen    *gen;
-	struct mem_life   *next;            /* gen::lives */
-	_Atomic uint32_t  *state;           /* of the ipc; NULL once detached */
-	bool               killed;
-	struct mem_port   *ports;
+	struct mem_gen *gen;
+	struct mem_life *next;   /* gen::lives */
+	_Atomic uint32_t *state; /* of the ipc; NULL once detached */
+	bool killed;
+	struct mem_port *ports;
 	struct mem_waiter *waiters;
-	char               name[IPC_APP_MAX + 8];
+	char name[IPC_APP_MAX + 8];
 };
 
 struct mem_gen {
 	struct ipc_mem_bus *bus;
-	uint32_t         refs;              /* the bus, while it is present, and every life not detached */
-	char            *arena;
-	size_t           arena_size;
-	uint32_t         n_pools, n_pubs, n_subs;
-	struct mem_pool  pools[IPC_MEM_POOLS_MAX];
+	uint32_t refs; /* the bus, while it is present, and every life not detached */
+	char *arena;
+	size_t arena_size;
+	uint32_t n_pools, n_pubs, n_subs;
+	struct mem_pool pools[IPC_MEM_POOLS_MAX];
 	struct mem_port *pubs, *subs;
 	struct mem_life *lives;
 };
 
 struct ipc_mem_bus {
-	pthread_mutex_t     lock;
-	uint32_t            refs;           /* the creator and every gen */
-	bool                virtual_time, stopped;
-	uint32_t            max_publishers, max_subscribers, n_pools;
+	pthread_mutex_t lock;
+	uint32_t refs; /* the creator and every gen */
+	bool virtual_time, stopped;
+	uint32_t max_publishers, max_subscribers, n_pools;
 	struct ipc_mem_pool pools[IPC_MEM_POOLS_MAX];
-	struct mem_gen     *gen;            /* NULL: RouDi is dead */
+	struct mem_gen *gen; /* NULL: RouDi is dead */
 };
 
 /* ---- ipc_mem_gen.c: memory; bus->lock held unless said otherwise ---- */
@@ -95,8 +95,8 @@ struct ipc_mem_bus {
 void *mem_chunk_addr(const struct mem_chunk *c);
 struct mem_chunk *mem_chunk_of(struct mem_gen *gen, const void *slot);
 void mem_chunk_unref(struct mem_chunk *c);
-int  mem_chunk_get(struct mem_gen *gen, size_t size, struct mem_chunk **ret);
-int  mem_gen_create(struct ipc_mem_bus *bus);
+int mem_chunk_get(struct mem_gen *gen, size_t size, struct mem_chunk **ret);
+int mem_gen_create(struct ipc_mem_bus *bus);
 /* These two release the lock. */
 void mem_gen_unref(struct mem_gen *gen);
 void mem_bus_unref(struct ipc_mem_bus *bus);
@@ -104,23 +104,23 @@ void mem_life_free(struct mem_life *life);
 
 /* ---- ipc_mem_port.c: what struct ipc_ops says; these take the lock ---- */
 
-int  mem_pub_create(void *life, const char *channel, uint32_t history, struct ipc_text *why, void **ret);
-int  mem_sub_create(void *life, const char *channel, uint32_t depth, bool history, struct ipc_text *why, void **ret);
+int mem_pub_create(void *life, const char *channel, uint32_t history, struct ipc_text *why, void **ret);
+int mem_sub_create(void *life, const char *channel, uint32_t depth, bool history, struct ipc_text *why, void **ret);
 void mem_sub_close(void *sub);
 void mem_port_destroy(void *port);
-int  mem_loan(void *pub, size_t size, void **ret);
-int  mem_unloan(void *pub, void *slot);
-int  mem_publish(void *pub, void *slot);
+int mem_loan(void *pub, size_t size, void **ret);
+int mem_unloan(void *pub, void *slot);
+int mem_publish(void *pub, void *slot);
 bool mem_has_subscribers(const void *pub);
-int  mem_take(void *sub, const void **ret);
-int  mem_release(void *sub, const void *slot);
+int mem_take(void *sub, const void **ret);
+int mem_release(void *sub, const void *slot);
 bool mem_lost(void *sub);
 bool mem_has_data(const void *sub);
-int  mem_waiter_create(void *life, struct ipc_text *why, void **ret);
+int mem_waiter_create(void *life, struct ipc_text *why, void **ret);
 void mem_waiter_destroy(void *waiter);
-int  mem_waiter_add(void *waiter, void *sub);
+int mem_waiter_add(void *waiter, void *sub);
 void mem_waiter_del(void *waiter, void *sub);
-int  mem_waiter_wait(void *waiter, int64_t timeout_dur_ns);
+int mem_waiter_wait(void *waiter, int64_t timeout_dur_ns);
 void mem_waiter_wake(void *waiter);
 /* bus->lock held: what a port holds goes back; a waiter comes out. */
 void mem_port_close(struct mem_port *p);

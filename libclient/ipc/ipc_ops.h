@@ -18,14 +18,14 @@
 
 #include "ipc.h"
 
-#define IPC_OPS_ABI 1u
+#define IPC_OPS_ABI    1u
 #define IPC_OPS_SYMBOL "ipc_iox_ops"
 
 /* State of an attachment. 0 must mean "forked": the word lives on a page that fork wipes. */
 enum ipc_state {
 	IPC_FORKED = 0,
-	IPC_LIVE   = 1,
-	IPC_STALE  = 2,
+	IPC_LIVE = 1,
+	IPC_STALE = 2,
 };
 
 struct ipc_text {
@@ -34,62 +34,62 @@ struct ipc_text {
 
 /* What a backend needs to start a life. All pointers are borrowed, except state. */
 struct ipc_start {
-	const char       *name;       /* runtime name */
-	uint32_t          timeout_ms;
-	uint64_t          max_loan;   /* 0 unknown */
-	struct ipc_mem_bus *bus;      /* mem only */
-	_Atomic uint32_t *state;      /* keeps until detach; the backend may set IPC_STALE */
+	const char *name; /* runtime name */
+	uint32_t timeout_ms;
+	uint64_t max_loan;       /* 0 unknown */
+	struct ipc_mem_bus *bus; /* mem only */
+	_Atomic uint32_t *state; /* keeps until detach; the backend may set IPC_STALE */
 };
 
 struct ipc_segment {
-	const char *base;             /* of the payload segment in this process */
-	size_t      size;
+	const char *base; /* of the payload segment in this process */
+	size_t size;
 };
 
 struct ipc_ops {
-	uint32_t    abi;              /* IPC_OPS_ABI */
-	uint32_t    size;             /* sizeof(struct ipc_ops) */
+	uint32_t abi;  /* IPC_OPS_ABI */
+	uint32_t size; /* sizeof(struct ipc_ops) */
 	const char *name;
-	bool        blocking;         /* waits really wait; false: a virtual-time bus, every call returns at once */
+	bool blocking; /* waits really wait; false: a virtual-time bus, every call returns at once */
 
 	/*
 	 * iox, before attach: claim the life. 0; -EEXIST in use; -ESTALE spent; -EPERM of the process that
 	 * forked this one. A life whose start still waits for RouDi, or that was detached in good order while
 	 * its RouDi lives, can be claimed again.
 	 */
-	int  (*reserve)(void);
-	bool (*registered)(void);     /* RouDi knows this life */
+	int (*reserve)(void);
+	bool (*registered)(void); /* RouDi knows this life */
 
-	int  (*attach)(const struct ipc_start *start, struct ipc_text *why, void **ret_life);
+	int (*attach)(const struct ipc_start *start, struct ipc_text *why, void **ret_life);
 	/* The last call of a life. dead: RouDi is gone or must not be spoken to. */
 	void (*detach)(void *life, bool dead);
-	int  (*segment)(void *life, struct ipc_segment *ret);
-	int  (*prefault)(void *life, int64_t until_mono_ns);     /* stops then, 0 never */
-	int  (*pools)(void *life, struct ipc_pool *ret, unsigned int max);
+	int (*segment)(void *life, struct ipc_segment *ret);
+	int (*prefault)(void *life, int64_t until_mono_ns); /* stops then, 0 never */
+	int (*pools)(void *life, struct ipc_pool *ret, unsigned int max);
 	/* NULL: by RouDi, from outside. */
-	int  (*free_peer)(void *life, const char *app, struct ipc_text *why);
+	int (*free_peer)(void *life, const char *app, struct ipc_text *why);
 
-	int  (*pub_create)(void *life, const char *channel, uint32_t history, struct ipc_text *why, void **ret);
+	int (*pub_create)(void *life, const char *channel, uint32_t history, struct ipc_text *why, void **ret);
 	void (*pub_destroy)(void *pub);
-	int  (*loan)(void *pub, size_t size, void **ret);
-	int  (*unloan)(void *pub, void *slot);
-	int  (*publish)(void *pub, void *slot);
+	int (*loan)(void *pub, size_t size, void **ret);
+	int (*unloan)(void *pub, void *slot);
+	int (*publish)(void *pub, void *slot);
 	bool (*has_subscribers)(const void *pub);
 
-	int  (*sub_create)(void *life, const char *channel, uint32_t depth, bool history, struct ipc_text *why,
-			   void **ret);
-	void (*sub_close)(void *sub);    /* no new messages, queued ones go; held slots stay */
+	int (*sub_create)(void *life, const char *channel, uint32_t depth, bool history, struct ipc_text *why,
+			  void **ret);
+	void (*sub_close)(void *sub); /* no new messages, queued ones go; held slots stay */
 	void (*sub_destroy)(void *sub);
-	int  (*take)(void *sub, const void **ret);
-	int  (*release)(void *sub, const void *slot);
+	int (*take)(void *sub, const void **ret);
+	int (*release)(void *sub, const void *slot);
 	bool (*lost)(void *sub);
 	bool (*has_data)(const void *sub);
 
-	int  (*waiter_create)(void *life, struct ipc_text *why, void **ret);
+	int (*waiter_create)(void *life, struct ipc_text *why, void **ret);
 	void (*waiter_destroy)(void *waiter);
-	int  (*waiter_add)(void *waiter, void *sub);
+	int (*waiter_add)(void *waiter, void *sub);
 	void (*waiter_del)(void *waiter, void *sub);
-	int  (*waiter_wait)(void *waiter, int64_t timeout_dur_ns);
+	int (*waiter_wait)(void *waiter, int64_t timeout_dur_ns);
 	void (*waiter_wake)(void *waiter);
 };
 

@@ -14,14 +14,14 @@
 #include "ipc_int.h"
 
 #define BEACON_CHANNEL "~ipc/beacon"
-#define BEACON_MAGIC   0x4e434142u    /* "BACN" in memory */
+#define BEACON_MAGIC   0x4e434142u /* "BACN" in memory */
 #define BEACON_WAIT_MS 2000
 
 struct beacon {
 	uint32_t magic;
 	uint32_t version;
-	uint64_t id;          /* random: tells one beacon from another */
-	uint64_t offset;      /* of this struct in the payload segment */
+	uint64_t id;     /* random: tells one beacon from another */
+	uint64_t offset; /* of this struct in the payload segment */
 	uint64_t seg_size;
 };
 
@@ -50,8 +50,11 @@ static int fill_beacon(struct ipc *ipc, struct beacon *b)
 			return -EIO;
 	if (!inside(&ipc->seg, b, sizeof(*b)))
 		return -EXDEV;
-	*b = (struct beacon){ .magic = BEACON_MAGIC, .version = 1, .id = id,
-		.offset = (uint64_t)((const char *)b - ipc->seg.base), .seg_size = ipc->seg.size };
+	*b = (struct beacon){ .magic = BEACON_MAGIC,
+			      .version = 1,
+			      .id = id,
+			      .offset = (uint64_t)((const char *)b - ipc->seg.base),
+			      .seg_size = ipc->seg.size };
 	return 0;
 }
 
@@ -84,7 +87,7 @@ int ipc_beacon_create(struct ipc *ipc)
 		ipc_pub_destroy(pub);
 		return r;
 	}
-	ipc->beacon_pub = pub;    /* its history holds the slot */
+	ipc->beacon_pub = pub; /* its history holds the slot */
 	atomic_store(&ipc->beacon_id, id);
 	return 0;
 }
@@ -111,7 +114,7 @@ static int take_newest(struct ipc *ipc, const void **ret)
 			return 0;
 		}
 		if (ipc->beacon)
-			break;    /* the one held is the newest */
+			break; /* the one held is the newest */
 		if (i + 1 < tries)
 			nanosleep(&nap, NULL);
 	}
@@ -125,7 +128,7 @@ static int adopt_beacon(struct ipc *ipc, const struct beacon *b)
 	if (r < 0 || !inside(&ipc->seg, b, sizeof(*b)) || b->magic != BEACON_MAGIC || b->version != 1 ||
 	    b->offset != (uint64_t)((const char *)b - ipc->seg.base) || b->seg_size != ipc->seg.size)
 		return ipc_fail(-EXDEV, "the beacon belongs to another payload segment than the one mapped here; "
-				"attach again");
+					"attach again");
 	if (ipc->beacon)
 		ipc_release(ipc->beacon_sub, ipc->beacon);
 	ipc->beacon = b;

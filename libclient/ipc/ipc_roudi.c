@@ -24,8 +24,8 @@
 
 #include "ipc_int.h"
 
-#define ROUDI_SOCKET "/tmp/roudi"
-#define ROUDI_MGMT   "/dev/shm/iceoryx_mgmt"
+#define ROUDI_SOCKET    "/tmp/roudi"
+#define ROUDI_MGMT      "/dev/shm/iceoryx_mgmt"
 #define MSG_KEEPALIVE   17
 #define MSG_TERMINATION 18
 
@@ -47,9 +47,10 @@ static int no_access(struct ipc_text *why)
 
 	if (stat(ROUDI_SOCKET, &st) < 0)
 		st.st_gid = (gid_t)-1;
-	snprintf(why->s, sizeof(why->s), "RouDi belongs to group %s, this process runs in group %s: run it with "
-		 "the same primary group (newgrp, or Group= of the unit)", group_name(st.st_gid, theirs, sizeof(theirs)),
-		 group_name(getegid(), mine, sizeof(mine)));
+	snprintf(why->s, sizeof(why->s),
+		 "RouDi belongs to group %s, this process runs in group %s: run it with "
+		 "the same primary group (newgrp, or Group= of the unit)",
+		 group_name(st.st_gid, theirs, sizeof(theirs)), group_name(getegid(), mine, sizeof(mine)));
 	return -EACCES;
 }
 
@@ -60,7 +61,8 @@ static int connect_failed(int r, struct ipc_text *why)
 	if (r == -ENOENT)
 		snprintf(why->s, sizeof(why->s), "RouDi is not running (no %s); start simd", ROUDI_SOCKET);
 	else if (r == -ECONNREFUSED)
-		snprintf(why->s, sizeof(why->s), "RouDi is gone and left its socket %s behind; start simd", ROUDI_SOCKET);
+		snprintf(why->s, sizeof(why->s), "RouDi is gone and left its socket %s behind; start simd",
+			 ROUDI_SOCKET);
 	else
 		snprintf(why->s, sizeof(why->s), "RouDi cannot be reached at %s: %s", ROUDI_SOCKET, strerror(-r));
 	return r;
@@ -118,7 +120,7 @@ static bool lock_held(const char *name)
 	snprintf(path, sizeof(path), "/tmp/%s.lock", name);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
-		return errno != ENOENT;     /* another user's: it would be in iceoryx's way too */
+		return errno != ENOENT; /* another user's: it would be in iceoryx's way too */
 	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
 		held = errno == EWOULDBLOCK;
 	close(fd);
@@ -133,8 +135,10 @@ int roudi_check_name(const char *app, unsigned int own, struct ipc_text *why)
 		snprintf(name, sizeof(name), "%s.%u", app, n);
 		if ((own >> n & 1) || !lock_held(name))
 			continue;
-		snprintf(why->s, sizeof(why->s), "an application named %s is attached already (as %s); give each its "
-			 "own name", app, name);
+		snprintf(why->s, sizeof(why->s),
+			 "an application named %s is attached already (as %s); give each its "
+			 "own name",
+			 app, name);
 		return -EEXIST;
 	}
 	return 0;
@@ -157,7 +161,8 @@ static int64_t now_mono_ns(void)
 
 static int silent(struct ipc_text *why)
 {
-	snprintf(why->s, sizeof(why->s), "RouDi does not read its messages; it is stopped or stuck: simd restarts it, "
+	snprintf(why->s, sizeof(why->s),
+		 "RouDi does not read its messages; it is stopped or stuck: simd restarts it, "
 		 "or end it with SIGKILL");
 	return -ETIMEDOUT;
 }

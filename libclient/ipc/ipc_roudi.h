@@ -5,7 +5,7 @@
 
 #include "ipc_ops.h"
 
-#define IPC_LIVES_MAX 16    /* runtime names of one application: <app>.1 to <app>.16 */
+#define IPC_LIVES_MAX 16 /* runtime names of one application: <app>.1 to <app>.16 */
 
 /* There, reachable, and in our group: -ENOENT, -ECONNREFUSED, -EACCES. */
 int roudi_check(struct ipc_text *why);

@@ -6,8 +6,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define CHUNK_HEADER 40u                            /* iceoryx 2.0.3 adds it to every chunk */
-#define CHUNK_MGMT   64u                            /* per chunk in the management segment */
+#define CHUNK_HEADER 40u /* iceoryx 2.0.3 adds it to every chunk */
+#define CHUNK_MGMT   64u /* per chunk in the management segment */
 
 static uint64_t pool_bytes(const struct ipc_pool_spec *p)
 {
@@ -42,11 +42,13 @@ static int check_one(const struct ipc_pool_spec *p, size_t i, uint64_t below, ch
 		return refuse(-EINVAL, why, n, "pool %zu of %llu bytes: count must be at least 1", i,
 			      (unsigned long long)p->size);
 	if (i && p->size <= below)
-		return refuse(-EINVAL, why, n, "pool %zu: size %llu must be larger than that of the pool before, %llu", i,
-			      (unsigned long long)p->size, (unsigned long long)below);
+		return refuse(-EINVAL, why, n, "pool %zu: size %llu must be larger than that of the pool before, %llu",
+			      i, (unsigned long long)p->size, (unsigned long long)below);
 	if (p->size > IPC_POOL_BYTES || pool_bytes(p) > IPC_POOL_BYTES)
-		return refuse(-E2BIG, why, n, "pool %zu: %u slots of %llu bytes are more than the 4 GiB that one pool can "
-			      "have; at most %llu of them fit", i, p->count, (unsigned long long)p->size,
+		return refuse(-E2BIG, why, n,
+			      "pool %zu: %u slots of %llu bytes are more than the 4 GiB that one pool can "
+			      "have; at most %llu of them fit",
+			      i, p->count, (unsigned long long)p->size,
 			      (unsigned long long)(IPC_POOL_BYTES / (p->size + CHUNK_HEADER)));
 	return 0;
 }
@@ -66,14 +68,15 @@ int ipc_pools_check(const struct ipc_pool_spec *pools, size_t n, unsigned int li
 	}
 	need = ipc_pools_bytes(pools, n) * lives;
 	if (shm_free && need > shm_free)
-		return refuse(-ENOSPC, why, why_size, "the pools need %llu MiB of /dev/shm (%u lives of RouDi, 70 MiB "
+		return refuse(-ENOSPC, why, why_size,
+			      "the pools need %llu MiB of /dev/shm (%u lives of RouDi, 70 MiB "
 			      "management each), %llu MiB are free; make it larger or the pools smaller",
 			      (unsigned long long)(need >> 20), lives, (unsigned long long)(shm_free >> 20));
 	return 0;
 }
 
 struct out {
-	char  *buf;
+	char *buf;
 	size_t size, len;
 };
 

@@ -10,13 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define IPC_POOLS_MAX   32                          /* pools of one segment */
-#define IPC_POOL_BYTES  (4ull << 30)                /* of one pool, chunk headers included */
-#define IPC_MGMT_BYTES  (70ull << 20)               /* iceoryx's management segment, rounded up */
-#define IPC_CHUNK_EXTRA 64                          /* a loan of n bytes needs a chunk of n + 64 */
+#define IPC_POOLS_MAX   32            /* pools of one segment */
+#define IPC_POOL_BYTES  (4ull << 30)  /* of one pool, chunk headers included */
+#define IPC_MGMT_BYTES  (70ull << 20) /* iceoryx's management segment, rounded up */
+#define IPC_CHUNK_EXTRA 64            /* a loan of n bytes needs a chunk of n + 64 */
 
 struct ipc_pool_spec {
-	uint64_t size;                              /* usable bytes of a chunk, ascending, multiple of 64 */
+	uint64_t size; /* usable bytes of a chunk, ascending, multiple of 64 */
 	uint32_t count;
 };
 

@@ -46,7 +46,7 @@ static inline pid_t child_start(void (*fn)(void))
 	if (pid == 0) {
 		alarm(60);
 		fn();
-		exit(0);     /* with exit handlers: they must be harmless */
+		exit(0); /* with exit handlers: they must be harmless */
 	}
 	return pid;
 }

@@ -120,7 +120,7 @@ static void test_slots_are_aligned_and_shared(void **state)
 	(void)state;
 	connected(p);
 	send_text(p, "both");
-	while (!ipc_sub_has_data(s) || !ipc_sub_has_data(t)) {     /* the second connection may come later */
+	while (!ipc_sub_has_data(s) || !ipc_sub_has_data(t)) { /* the second connection may come later */
 		send_text(p, "both");
 		usleep(1000);
 	}
@@ -254,7 +254,7 @@ static void test_loan_limits(void **state)
 		assert_int_equal(ipc_unloan(p, slot[i]), 0);
 	assert_int_equal(ipc_unloan(p, slot[0]), -EINVAL);
 	assert_int_equal(ipc_loan(p, 0, &slot[0]), 0);
-	ipc_pub_destroy(p);     /* with a loan out */
+	ipc_pub_destroy(p); /* with a loan out */
 }
 
 static void test_slots_that_are_not_ours(void **state)
@@ -536,7 +536,7 @@ static void test_fork(void **state)
 		ipc_sub_destroy(s);
 		ipc_detach(fx.a);
 		ipc_detach(fx.b);
-		exit(ok ? 42 : 1);     /* with all exit handlers */
+		exit(ok ? 42 : 1); /* with all exit handlers */
 	}
 	assert_int_equal(waitpid(child, &st, 0), child);
 	assert_true(WIFEXITED(st));
@@ -546,7 +546,7 @@ static void test_fork(void **state)
 	expect_text(s, "alive");
 	ipc_pub_destroy(p);
 	ipc_sub_destroy(s);
-	p = mkpub("fork2", 0);     /* RouDi still knows us */
+	p = mkpub("fork2", 0); /* RouDi still knows us */
 	ipc_pub_destroy(p);
 }
 
@@ -576,7 +576,7 @@ static void test_detach_and_attach_again(void **state)
 	ipc_detach(c);
 	assert_int_equal(ipc_loan(p, 1, &slot), -ESTALE);
 	ipc_pub_destroy(p);
-	for (int i = 0; i < 20; i++) {     /* more often than there are lives */
+	for (int i = 0; i < 20; i++) { /* more often than there are lives */
 		c = attach("conf-c");
 		assert_int_equal(ipc_pub_create(c, "again", NULL, &p), 0);
 		ipc_pub_destroy(p);
@@ -613,7 +613,7 @@ static void test_abandon(void **state)
 	ipc_waiter_destroy(w);
 	ipc_sub_destroy(s);
 	ipc_detach(fx.a);
-	ipc_pub_destroy(p);     /* after detach */
+	ipc_pub_destroy(p); /* after detach */
 	fx.a = attach("conf-a");
 	p = mkpub("end", 0);
 	ipc_pub_destroy(p);

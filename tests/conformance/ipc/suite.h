@@ -10,10 +10,10 @@
 #include "ipc.h"
 
 struct suite {
-	const char         *backend;
+	const char *backend;
 	struct ipc_mem_bus *bus;
-	size_t              small_pool_slots; /* slots of the pool that a 100-byte loan comes from */
-	size_t              too_large;        /* a loan that no pool fits */
+	size_t small_pool_slots; /* slots of the pool that a 100-byte loan comes from */
+	size_t too_large;        /* a loan that no pool fits */
 };
 
 /* The program's exit code. */

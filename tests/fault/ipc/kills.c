@@ -52,7 +52,7 @@ static bool kill_one(void)
 	int r;
 
 	assert_int_equal(read(from_victim[0], &c, 1), 1);
-	usleep(1000 + (useconds_t)rand() % 3000);     /* somewhere in the loop */
+	usleep(1000 + (useconds_t)rand() % 3000); /* somewhere in the loop */
 	kill(pid, SIGKILL);
 	assert_int_equal(child_status(pid), SIGKILL);
 	r = ipc_free_app("victim");
@@ -71,7 +71,7 @@ static void test_killed_while_publishing(void **state)
 	struct ipc *ipc = attach_as("watchdog");
 
 	(void)state;
-	for (n = 0; n < kills && stuck < 9; n++) {     /* 9: lives of this process */
+	for (n = 0; n < kills && stuck < 9; n++) { /* 9: lives of this process */
 		if (!kill_one())
 			continue;
 		stuck++;

@@ -20,10 +20,10 @@ static void severe_errors(struct ipc *ipc)
 	int n = 0, r;
 
 	CHECK_IS(ipc_pub_create(ipc, "dds", NULL, &pub[0]), 0);
-	CHECK_IS(ipc_loan(pub[0], 1 << 24, &slot), -EMSGSIZE);     /* SEVERE: chunk is too large */
+	CHECK_IS(ipc_loan(pub[0], 1 << 24, &slot), -EMSGSIZE); /* SEVERE: chunk is too large */
 	for (r = 0, n = 1; r == 0 && n < 600; n += r == 0)
 		r = ipc_pub_create(ipc, "dds", NULL, &pub[n]);
-	CHECK_IS(r, -EMFILE);                                       /* SEVERE: publisher list full */
+	CHECK_IS(r, -EMFILE); /* SEVERE: publisher list full */
 	CHECK_IS(ipc_loan(pub[0], 100, &slot), 0);
 	CHECK_IS(ipc_publish(pub[0], slot), 0);
 	while (n > 0)
@@ -35,7 +35,7 @@ static void beside_cyclone(void)
 	dds_entity_t participant;
 	struct ipc *ipc;
 
-	CHECK(dlsym(RTLD_DEFAULT, "iox_pub_init") != NULL);     /* the host has iceoryx */
+	CHECK(dlsym(RTLD_DEFAULT, "iox_pub_init") != NULL); /* the host has iceoryx */
 	participant = dds_create_participant(DDS_DOMAIN_DEFAULT, NULL, NULL);
 	CHECK(participant > 0);
 	ipc = attach_as("dds-host");
@@ -54,8 +54,10 @@ static void test_severe_error_beside_cyclone(void **state)
 static void test_severe_error_beside_cyclone_on_iceoryx(void **state)
 {
 	(void)state;
-	setenv("CYCLONEDDS_URI", "<General><Interfaces><NetworkInterface name=\"lo\"/></Interfaces></General>"
-	       "<SharedMemory><Enable>true</Enable><LogLevel>off</LogLevel></SharedMemory>", 1);
+	setenv("CYCLONEDDS_URI",
+	       "<General><Interfaces><NetworkInterface name=\"lo\"/></Interfaces></General>"
+	       "<SharedMemory><Enable>true</Enable><LogLevel>off</LogLevel></SharedMemory>",
+	       1);
 	child_run(beside_cyclone);
 }
 

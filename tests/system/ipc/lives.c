@@ -66,11 +66,11 @@ static void creates_while_stopped(void)
 	CHECK_IS(ipc_take(sub, &held), 0);
 	CHECK_IS(ipc_probe(2000), 0);
 	kill(roudi.pid, SIGSTOP);
-	CHECK_IS(ipc_loan(old, 100, &slot), 0);     /* the data path does not need RouDi */
+	CHECK_IS(ipc_loan(old, 100, &slot), 0); /* the data path does not need RouDi */
 	CHECK_IS(ipc_publish(old, slot), 0);
 	t = seconds();
 	CHECK_IS(ipc_pub_create(ipc, "new", NULL, &pub), -ETIMEDOUT);
-	CHECK(seconds() - t < 5);     /* 1 s and what the machine adds; without the bound it never returns */
+	CHECK(seconds() - t < 5); /* 1 s and what the machine adds; without the bound it never returns */
 	CHECK(strstr(ipc_why(), "did not answer"));
 	CHECK_IS(ipc_pub_create(ipc, "new", NULL, &pub), -ESTALE);
 	CHECK_IS(ipc_loan(old, 100, &slot), -ESTALE);
@@ -95,7 +95,7 @@ static void attaches_while_stopped(void)
 	struct ipc *ipc = NULL;
 
 	kill(roudi.pid, SIGSTOP);
-	for (int i = 0; i < 15; i++)     /* more often than there are lives: it is one start that waits */
+	for (int i = 0; i < 15; i++) /* more often than there are lives: it is one start that waits */
 		CHECK_IS(ipc_attach(&o, &ipc), -ETIMEDOUT);
 	CHECK(strstr(ipc_why(), "does not answer"));
 	kill(roudi.pid, SIGCONT);
@@ -151,7 +151,7 @@ static void loses_roudi(void)
 	while (!ipc_pub_has_subscribers(pub))
 		usleep(1000);
 	kill(roudi.pid, SIGKILL);
-	while (ipc_probe(100) != -ECONNREFUSED)     /* it takes a moment to die */
+	while (ipc_probe(100) != -ECONNREFUSED) /* it takes a moment to die */
 		usleep(1000);
 	CHECK_IS(ipc_loan(pub, 100, &slot), 0);
 	strcpy(slot, "without RouDi");
@@ -187,7 +187,7 @@ static void asks_a_dying_roudi(void)
 	kill(roudi.pid, SIGSTOP);
 	killer = fork();
 	if (killer == 0) {
-		usleep(100000);     /* not a synchronisation: either order gives the same answer */
+		usleep(100000); /* not a synchronisation: either order gives the same answer */
 		kill(roudi.pid, SIGKILL);
 		_exit(0);
 	}

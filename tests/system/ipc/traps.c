@@ -18,7 +18,7 @@
 
 static const struct ipc_pool_spec pools[] = { { 256, 2000 }, { 65536, 16 } };
 static struct roudi roudi;
-static int to_parent[2];     /* a child's sign that it is ready */
+static int to_parent[2]; /* a child's sign that it is ready */
 
 static void say(char c)
 {
@@ -40,7 +40,7 @@ static void no_roudi(void)
 	struct ipc_options o = { .app = "lonely" };
 	struct ipc *ipc = NULL;
 
-	for (int i = 0; i < 30; i++)     /* uses up no life */
+	for (int i = 0; i < 30; i++) /* uses up no life */
 		CHECK_IS(ipc_attach(&o, &ipc), -ENOENT);
 	CHECK(strstr(ipc_why(), "start simd"));
 	CHECK_IS(ipc_probe(100), -ENOENT);
@@ -146,7 +146,7 @@ static void test_duplicate_name(void **state)
 	child_run(second_twin);
 	kill(first, SIGKILL);
 	child_status(first);
-	child_run(third_twin);     /* a dead one does not keep its name */
+	child_run(third_twin); /* a dead one does not keep its name */
 }
 
 /* ---- limits ---- */
@@ -178,7 +178,7 @@ static void innocent(void)
 
 	CHECK_IS(ipc_pub_create(ipc, "mine", NULL, &pub), -EMFILE);
 	CHECK_IS(ipc_sub_create(ipc, "mine", &(struct ipc_sub_options){ .depth = 1 }, &sub), 0);
-	CHECK_IS(ipc_free_peer(ipc, "greedy"), 0);     /* its owner was killed by now */
+	CHECK_IS(ipc_free_peer(ipc, "greedy"), 0); /* its owner was killed by now */
 	CHECK_IS(ipc_pub_create(ipc, "mine", NULL, &pub), 0);
 }
 
@@ -339,7 +339,7 @@ static void test_client_stopped_for_three_seconds(void **state)
 	hear('p');
 	child_run(listens);
 	kill(pid, SIGSTOP);
-	sleep(3);     /* twice the time after which a monitoring RouDi removes it: the subject of the test */
+	sleep(3); /* twice the time after which a monitoring RouDi removes it: the subject of the test */
 	kill(pid, SIGCONT);
 	child_run(listens);
 	kill(pid, SIGKILL);
@@ -369,7 +369,7 @@ static void freed_alive(void)
 	ipc_pub_destroy(pub);
 	ipc_sub_destroy(sub);
 	ipc_detach(ipc);
-	ipc = attach_as("freed");     /* and on it goes */
+	ipc = attach_as("freed"); /* and on it goes */
 	CHECK_IS(ipc_pub_create(ipc, "freed", NULL, &pub), 0);
 }
 
@@ -397,7 +397,7 @@ static void new_ones_close_on_exec(void)
 		CHECK(flags & FD_CLOEXEC);
 		n++;
 	}
-	CHECK(n >= 3);     /* sockets, lock, the silenced stderr: or this looks at nothing */
+	CHECK(n >= 3); /* sockets, lock, the silenced stderr: or this looks at nothing */
 }
 
 static void test_descriptors_close_on_exec(void **state)
@@ -448,7 +448,10 @@ static void exporter(void)
 {
 	struct ipc *ipc = attach_as("exporter");
 	struct ipc_pub *pub = NULL;
-	struct { int64_t ref; uint64_t id; } m;
+	struct {
+		int64_t ref;
+		uint64_t id;
+	} m;
 	char *slot;
 	char done;
 
@@ -463,7 +466,10 @@ static void exporter(void)
 	CHECK(read(ref_pipe[0], &done, 1) == 1);
 }
 
-static struct { int64_t ref; uint64_t id; } told;
+static struct {
+	int64_t ref;
+	uint64_t id;
+} told;
 
 static void importer(void)
 {
@@ -529,7 +535,8 @@ static void module_rules(void)
 	*(void **)&key_create = dlsym(m, "pthread_key_create");
 	CHECK(key_create != NULL);
 	CHECK(key_create(&key, NULL) == 0);
-	CHECK(key == 0);     /* the first key of that namespace: nobody in there made one, nor may collide with the host's */
+	CHECK(key ==
+	      0); /* the first key of that namespace: nobody in there made one, nor may collide with the host's */
 }
 
 static void test_module_rules(void **state)

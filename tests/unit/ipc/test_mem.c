@@ -17,8 +17,9 @@ static const struct ipc_mem_pool small[] = { { 192, 12 } };
 
 static struct ipc_mem_bus *mkbus(bool virtual_time)
 {
-	struct ipc_mem_options o = { .pools = small, .n_pools = 1, .virtual_time = virtual_time, .max_publishers = 3,
-		.max_subscribers = 3 };
+	struct ipc_mem_options o = {
+		.pools = small, .n_pools = 1, .virtual_time = virtual_time, .max_publishers = 3, .max_subscribers = 3
+	};
 	struct ipc_mem_bus *bus = NULL;
 
 	assert_int_equal(ipc_mem_bus_create(&o, &bus), 0);
@@ -76,14 +77,14 @@ static void test_killed_process_keeps_its_ports(void **state)
 	ipc_mem_kill(b);
 	assert_int_equal(ipc_loan(q, 8, &slot), -ESTALE);
 	assert_int_equal(ipc_take(s, &held), -ESTALE);
-	for (int i = 0; i < 9; i++)     /* its queue goes on filling: 4 there, 2 held */
+	for (int i = 0; i < 9; i++) /* its queue goes on filling: 4 there, 2 held */
 		post(p, i);
 	assert_int_equal(ipc_mem_slots_used(bus), 6);
 	assert_int_equal(ipc_mem_ports_used(bus), 3);
 	assert_true(ipc_pub_has_subscribers(p));
 	ipc_pub_destroy(q);
 	ipc_sub_destroy(s);
-	ipc_detach(b);                  /* frees the objects of the "process", nothing on the bus */
+	ipc_detach(b); /* frees the objects of the "process", nothing on the bus */
 	assert_int_equal(ipc_mem_slots_used(bus), 6);
 	assert_int_equal(ipc_free_peer(a, "a"), -EBUSY);
 	assert_int_equal(ipc_free_peer(a, "b"), 0);
@@ -109,7 +110,7 @@ static void test_name_of_a_killed_process_attaches_again(void **state)
 	again = join(bus, "a");
 	assert_int_equal(ipc_mem_slots_used(bus), 0);
 	assert_int_equal(ipc_mem_ports_used(bus), 0);
-	ipc_pub_destroy(p);             /* the dead one's handles may go afterwards */
+	ipc_pub_destroy(p); /* the dead one's handles may go afterwards */
 	ipc_detach(a);
 	ipc_detach(again);
 	ipc_mem_bus_destroy(bus);
@@ -134,9 +135,9 @@ static void test_roudi_dies(void **state)
 	assert_int_equal(*held, 7);
 	assert_int_equal(ipc_mem_roudi_start(bus), 0);
 	assert_int_equal(ipc_mem_roudi_start(bus), -EEXIST);
-	b = join(bus, "a");             /* the same name in the new life */
+	b = join(bus, "a"); /* the same name in the new life */
 	t = mksub(b, "c", 4);
-	assert_int_equal(*held, 7);     /* still readable */
+	assert_int_equal(*held, 7); /* still readable */
 	assert_int_equal(ipc_release(s, held), 0);
 	ipc_pub_destroy(p);
 	ipc_sub_destroy(s);
@@ -147,7 +148,7 @@ static void test_roudi_dies(void **state)
 	assert_int_equal(*held, 8);
 	ipc_pub_destroy(p);
 	ipc_sub_destroy(t);
-	ipc_detach(b);                  /* with a slot held: it dies with the attachment */
+	ipc_detach(b); /* with a slot held: it dies with the attachment */
 	assert_int_equal(ipc_mem_slots_used(bus), 0);
 	ipc_mem_bus_destroy(bus);
 }
@@ -161,10 +162,10 @@ static void test_roudi_stops(void **state)
 
 	(void)state;
 	ipc_mem_roudi_stop(bus, true);
-	post(p, 1);                     /* the data path goes on */
+	post(p, 1); /* the data path goes on */
 	assert_int_equal(ipc_attach(&o, &late), -ETIMEDOUT);
 	assert_int_equal(ipc_pub_create(a, "d", NULL, &q), -ETIMEDOUT);
-	assert_false(ipc_alive(a));     /* an unanswered request ends a life */
+	assert_false(ipc_alive(a)); /* an unanswered request ends a life */
 	assert_true(ipc_alive(b));
 	ipc_mem_roudi_stop(bus, false);
 	assert_int_equal(ipc_pub_create(b, "d", NULL, &q), 0);
@@ -241,7 +242,7 @@ static void test_buses_are_apart(void **state)
 	ipc_sub_destroy(s);
 	ipc_detach(a);
 	ipc_mem_bus_destroy(x);
-	ipc_mem_bus_destroy(y);         /* before its last ipc */
+	ipc_mem_bus_destroy(y); /* before its last ipc */
 	ipc_detach(b);
 }
 

@@ -54,7 +54,8 @@ static void test_order_and_multiples(void **state)
 static void test_pool_above_4_gib(void **state)
 {
 	const uint64_t size = (4ull << 30) / 1024 - 64;
-	const struct ipc_pool_spec fits[] = { { size, 1024 } }, over[] = { { size, 1025 } }, huge[] = { { 5ull << 30, 1 } };
+	const struct ipc_pool_spec fits[] = { { size, 1024 } }, over[] = { { size, 1025 } },
+				   huge[] = { { 5ull << 30, 1 } };
 	const struct ipc_pool_spec facts[] = { { 6291456, 800 } };
 	const struct ipc_pool_spec wraps[] = { { 1ull << 63, 2 } };
 
@@ -62,7 +63,7 @@ static void test_pool_above_4_gib(void **state)
 	assert_int_equal(check(fits, 1, 1, 0), 0);
 	assert_int_equal(check(over, 1, 1, 0), -E2BIG);
 	assert_non_null(strstr(why, "1025"));
-	assert_non_null(strstr(why, "1024"));     /* what would fit */
+	assert_non_null(strstr(why, "1024")); /* what would fit */
 	assert_int_equal(check(huge, 1, 1, 0), -E2BIG);
 	assert_int_equal(check(facts, 1, 1, 0), -E2BIG);
 	assert_int_equal(check(wraps, 1, 1, 0), -E2BIG);
@@ -89,8 +90,9 @@ static void test_toml(void **state)
 	int n = ipc_pools_toml(p, 2, "sim", text, sizeof(text));
 
 	(void)state;
-	assert_string_equal(text, "[general]\nversion = 1\n\n[[segment]]\nreader = \"sim\"\nwriter = \"sim\"\n"
-			    "\n[[segment.mempool]]\nsize = 64\ncount = 10\n\n[[segment.mempool]]\nsize = 4096\ncount = 3\n");
+	assert_string_equal(
+		text, "[general]\nversion = 1\n\n[[segment]]\nreader = \"sim\"\nwriter = \"sim\"\n"
+		      "\n[[segment.mempool]]\nsize = 64\ncount = 10\n\n[[segment.mempool]]\nsize = 4096\ncount = 3\n");
 	assert_int_equal(n, strlen(text));
 	assert_int_equal(ipc_pools_toml(p, 2, "sim", text, (size_t)n), -ENOBUFS);
 	assert_true(ipc_pools_toml(p, 2, NULL, text, sizeof(text)) > 0);
