@@ -88,6 +88,15 @@ int emit_check(const struct typeset_entry *e, int *ret_line, char ret_why[256])
 		snprintf(ret_why, 256, "'%s': a type's name begins with a capital letter and has no '_'", name);
 		return -EINVAL;
 	}
+	for (uint32_t i = 0; i < e->type.n_constants; i++) {
+		const char *c = e->type.constants[i].name;
+
+		*ret_line = e->def->constants[i].line;
+		if (strcmp(c, "HASH") == 0 || strcmp(c, "MSG_H") == 0) {
+			snprintf(ret_why, 256, "the macro of constant '%s' would have a name that every type uses", c);
+			return -EINVAL;
+		}
+	}
 	for (uint32_t i = 0; i < e->type.n_fields; i++) {
 		*ret_line = e->def->fields[i].line;
 		if (check_field(&e->type, &e->type.fields[i], ret_why) < 0)

@@ -143,6 +143,7 @@ static const struct {
 	{ "int8[] type\n", "Bad.msg:1: ", "accessor" },
 	{ "int8[] x\nint8[] x_alloc\n", "Bad.msg:2: ", "accessor" },
 	{ "string x\nstring x_set\n", "Bad.msg:2: ", "accessor" },
+	{ "int8 a\nint8 HASH = 1\n", "Bad.msg:2: ", "macro of constant 'HASH'" },
 };
 
 static void bad_definitions(void **state)
