@@ -71,7 +71,7 @@ int  dispatch_create(const struct dispatch_options *o, struct dispatch **ret);
 /*
  * After dispatch_shutdown() has answered, or when the exec runs no more. Nothing is completed here: what is
  * still held is released, sockets are closed. Subscribers are destroyed too (sub_free does not come). NULL is fine.
- * Not from an event or an answer.
+ * Not from an event or an answer. Both execs must be destroyed later, best after they ran what was posted to them.
  */
 void dispatch_destroy(struct dispatch *d);
 

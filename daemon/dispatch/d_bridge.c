@@ -60,18 +60,23 @@ static void tell_channels(struct d_bridge *b)
 		d_cells_bridges(b->d, rt->ch);
 }
 
-void d_bridge_set_status(struct d_bridge *b, enum sim_bridge_status status, const char *detail)
+static void change_status(struct d_bridge *b, enum sim_bridge_status status, const char *detail)
 {
-	bool was = b->status == SIM_BRIDGE_CONNECTED, same = b->status == status && !strcmp(b->detail, detail);
-
-	if (same)
+	if (b->status == status && !strcmp(b->detail, detail))
 		return;
 	b->status = status;
 	strncpy(b->detail, detail, sizeof(b->detail) - 1);
 	tell_channels(b);
+	d_event_bridge_status(b);
+}
+
+void d_bridge_set_status(struct d_bridge *b, enum sim_bridge_status status, const char *detail)
+{
+	bool was = b->status == SIM_BRIDGE_CONNECTED;
+
+	change_status(b, status, detail);
 	if (was && status != SIM_BRIDGE_CONNECTED)
 		d_bridge_fail_queued(b, SIM_REASON_DISCONNECTED);
-	d_event_bridge_status(b);
 }
 
 static void connect_out(struct d_bridge *b)
@@ -341,13 +346,13 @@ static void close_lanes(struct d_bridge *b)
 		d_lane_close(list_last(&b->lanes, struct d_lane, link));
 }
 
+/* What is queued waits for bridge_gone(), which says that it died, or for its deadline. */
 void d_bridge_broken(struct d_bridge *b, const char *why)
 {
 	log_warn("bridge %s: lane 0 is lost: %s", b->name, why);
 	b->attached = false;
 	close_lanes(b);
-	d_bridge_set_status(b, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED, why);
-	d_bridge_fail_queued(b, SIM_REASON_DISCONNECTED);
+	change_status(b, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED, why);
 	d_event_bridge_broken(b, why);
 }
 
@@ -365,7 +370,7 @@ void d_bridge_gone(struct d_bridge *b)
 		d_message_unheld(b->d, m);
 	}
 	b->life = 0;
-	d_bridge_set_status(b, SIM_BRIDGE_DISCONNECTED, "");
+	change_status(b, SIM_BRIDGE_DISCONNECTED, "");
 }
 
 /* ---- sending ---- */

@@ -278,14 +278,12 @@ static void free_bridges(struct dispatch *d)
 
 static void free_clients(struct dispatch *d)
 {
-	for (unsigned i = 0; i < D_HASH; i++) { /* all of them first: each hangs on a client of any bucket */
+	for (unsigned i = 0; i < D_HASH; i++) /* all of them first: each hangs on a client of any bucket */
 		while (!list_empty(&d->pubs[i]))
 			d_publisher_free(list_first(&d->pubs[i], struct d_publisher, hash_link));
-	}
-	for (unsigned i = 0; i < D_HASH; i++) {
+	for (unsigned i = 0; i < D_HASH; i++)
 		while (!list_empty(&d->clients[i]))
 			d_client_free(list_first(&d->clients[i], struct d_client, hash_link));
-	}
 }
 
 /* The events that this causes are dropped with the mailbox, and with them the subscribers are destroyed. */

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "log.h"
+
 static struct world w;
 
 /* Channel 0 with bridge 0 connected, one client with one publisher. */
@@ -264,6 +266,7 @@ static void held_messages_go_out_by_stamp(void **state)
 
 	(void)state;
 	assert_int_equal(dispatch_hold(w.d, true), 0);
+	world_settle(&w);
 	for (unsigned i = 0; i < 5; i++)
 		assert_int_equal(client_try(s.c, s.p, NO_TOKEN), 0);
 	world_settle(&w);
@@ -335,6 +338,25 @@ static void shutdown_answers_everything(void **state)
 	world_destroy(&w);
 }
 
+/* main destroys a dispatch whose exec has stopped: whatever is in it, nothing leaks and nothing is read again. */
+static void destroying_in_the_middle_of_everything(void **state)
+{
+	struct simple s = simple_world(64);
+	struct test_client *others[2] = { client_new(&w), client_new(&w) };
+
+	(void)state;
+	for (unsigned i = 0; i < 30; i++)
+		assert_int_equal(client_try(s.c, s.p, i ? NO_TOKEN : 1), 0);
+	client_advertise(others[0], 0);
+	client_advertise(others[1], 0);
+	world_settle(&w);
+	bridge_read(s.b);
+	bridge_answer(s.b, 0, 0);
+	assert_int_equal(client_try(s.c, s.p, NO_TOKEN), 0);
+	assert_int_equal(dispatch_quiet(w.d, called, NULL), 0);
+	world_abort(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -352,7 +374,9 @@ int main(void)
 		cmocka_unit_test(held_messages_go_out_by_stamp),
 		cmocka_unit_test(a_deleted_publisher_still_gets_its_completions),
 		cmocka_unit_test(shutdown_answers_everything),
+		cmocka_unit_test(destroying_in_the_middle_of_everything),
 	};
 
+	log_set_spec("error");
 	return cmocka_run_group_tests_name("dispatch: messages", tests, NULL, NULL);
 }

@@ -143,10 +143,29 @@ static void expect_clean_cells(const struct world *w)
 		assert_false(world_token_claimed(w, i));
 }
 
-void world_destroy(struct world *w)
+static void drop_client(struct test_client *c)
+{
+	ipc_detach(c->ipc);
+	fd_close(c->completion);
+	fd_close(c->doorbell);
+}
+
+static void free_world(struct world *w)
 {
 	struct mem_stats after;
 
+	world_settle(w); /* posts that are under way find their mailbox closed */
+	ipc_detach(w->simd);
+	ipc_mem_bus_destroy(w->bus);
+	exec_destroy(w->x);
+	free(w->page);
+	mem_stats(&after);
+	assert_int_equal(after.blocks, w->before.blocks);
+	assert_int_equal(after.bytes, w->before.bytes);
+}
+
+void world_destroy(struct world *w)
+{
 	w->n_called = 0;
 	end_peers(w);
 	assert_int_equal(dispatch_shutdown(w->d, false, count_call, w), 0);
@@ -156,14 +175,23 @@ void world_destroy(struct world *w)
 	expect_clean_cells(w);
 	assert_int_equal(ipc_mem_slots_used(w->bus), w->base_slots);
 	dispatch_destroy(w->d);
-	world_settle(w);
-	ipc_detach(w->simd);
-	ipc_mem_bus_destroy(w->bus);
-	exec_destroy(w->x);
-	free(w->page);
-	mem_stats(&after);
-	assert_int_equal(after.blocks, w->before.blocks);
-	assert_int_equal(after.bytes, w->before.bytes);
+	free_world(w);
+}
+
+void world_abort(struct world *w)
+{
+	dispatch_destroy(w->d);
+	for (unsigned i = 0; i < WORLD_BRIDGES; i++)
+		if (w->bridges[i].alive)
+			bridge_closes(&w->bridges[i]);
+	for (unsigned i = 0; i < WORLD_CLIENTS; i++) {
+		for (unsigned k = 0; w->clients[i].id && k < WORLD_PUBS; k++)
+			ipc_pub_destroy(w->clients[i].pubs[k].ipc);
+		if (w->clients[i].id)
+			drop_client(&w->clients[i]);
+	}
+	assert_int_equal(ipc_mem_slots_used(w->bus), w->base_slots);
+	free_world(w);
 }
 
 void world_settle(struct world *w)
@@ -357,13 +385,6 @@ void client_unadvertise(struct test_client *c, struct test_pub *p)
 	ipc_pub_destroy(p->ipc);
 	assert_int_equal(dispatch_publisher_del(c->w->d, p->id), 0);
 	*p = (struct test_pub){ 0 };
-}
-
-static void drop_client(struct test_client *c)
-{
-	ipc_detach(c->ipc);
-	fd_close(c->completion);
-	fd_close(c->doorbell);
 }
 
 void client_dies(struct test_client *c)

@@ -101,6 +101,8 @@ struct world {
 void world_create(struct world *w, uint64_t seed, uint32_t lanes_max);
 /* Ends all peers and the dispatch; asserts that no slot, cell, message or byte is left. */
 void world_destroy(struct world *w);
+/* Destroys the dispatch as it is, then the peers; asserts that no slot of simd's and no byte is left. */
+void world_abort(struct world *w);
 void world_settle(struct world *w);                     /* run what is ready */
 void world_run(struct world *w, int64_t dur_ns);        /* let time pass */
 void world_pause(struct world *w, bool paused);

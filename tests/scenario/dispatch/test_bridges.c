@@ -1,0 +1,613 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bridges: isolation, deadlines, deaths, lies, order, lanes. */
+#include "scenario/dispatch/world.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "log.h"
+
+static struct world w;
+static struct test_client *c;
+static struct test_pub *p;
+static struct test_bridge *a, *b; /* bridges 0 and 1 */
+
+static void make(uint32_t window, bool ordered, unsigned n_bridges, uint32_t queue, uint32_t lanes_max)
+{
+	world_create(&w, test_seed(2), lanes_max);
+	world_channel(&w, 0, window, ordered);
+	for (uint32_t i = 0; i < n_bridges; i++) {
+		world_bridge(&w, i, queue);
+		world_route(&w, 0, i);
+	}
+	a = bridge_attach(&w, 0);
+	b = n_bridges > 1 ? bridge_attach(&w, 1) : NULL;
+	c = client_new(&w);
+	p = client_advertise(c, 0);
+}
+
+static void publish(unsigned n)
+{
+	while (n--)
+		assert_int_equal(client_try(c, p, NO_TOKEN), 0);
+	world_settle(&w);
+}
+
+/* ---- several bridges ---- */
+
+static void all_must_succeed(void **state)
+{
+	(void)state;
+	make(8, false, 2, 0, 0);
+	publish(2);
+	assert_int_equal(bridge_read(a), 2);
+	assert_int_equal(bridge_read(b), 2);
+	bridge_answer_all(a, 0, 1);
+	world_settle(&w);
+	assert_int_equal(client_read(c), 0);
+	assert_int_equal(world_credits_claimed(&w, 0), 2);
+	bridge_answer(b, 1, -EIO);
+	bridge_answer(b, 0, 0);
+	world_settle(&w);
+	client_expect(c, p, 1, SIM_REASON_NONE);
+	client_expect(c, p, 2, SIM_REASON_FAILED);
+	world_destroy(&w);
+}
+
+/* The slow one answers nothing at all; the fast one gets every message as soon as it is published. */
+static void a_slow_bridge_delays_no_other(void **state)
+{
+	static const uint32_t windows[] = { 2, 3, 4, 8, 64 };
+
+	(void)state;
+	for (unsigned i = 0; i < 5; i++) {
+		make(windows[i], false, 2, 0, 0);
+		for (uint64_t n = 1; n <= 200; n++) {
+			publish(1);
+			assert_int_equal(bridge_read(b), 1);
+			assert_int_equal(b->held[0].sequence, n);
+			bridge_answer(b, 0, 0);
+			world_settle(&w);
+		}
+		client_read(c);
+		client_expect(c, p, 200, SIM_REASON_BRIDGE_BUSY);
+		world_stats(&w);
+		assert_int_equal(w.bridge_stats[1].sent, 200);
+		assert_int_equal(w.bridge_stats[0].dropped + w.bridge_stats[0].queued + w.bridge_stats[0].held, 200);
+		world_destroy(&w);
+	}
+}
+
+/* Bridges of the same speed may use the whole window: none is refused for being a moment behind. */
+static void equal_bridges_share_the_window(void **state)
+{
+	(void)state;
+	make(8, false, 2, 0, 0);
+	for (unsigned round = 0; round < 20; round++) {
+		publish(8);
+		assert_int_equal(bridge_read(a), 8);
+		assert_int_equal(bridge_read(b), 8);
+		bridge_answer_all(a, 0, 1);
+		bridge_answer_all(b, 0, 1);
+		world_settle(&w);
+	}
+	for (uint64_t n = 1; n <= 160; n++)
+		client_expect(c, p, n, SIM_REASON_NONE);
+	world_destroy(&w);
+}
+
+static void a_full_queue_is_busy(void **state)
+{
+	(void)state;
+	make(64, false, 1, 5, 0);
+	publish(7);
+	client_expect(c, p, 6, SIM_REASON_BRIDGE_BUSY);
+	client_expect(c, p, 7, SIM_REASON_BRIDGE_BUSY);
+	assert_int_equal(c->n_done, 2);
+	assert_int_equal(bridge_read(a), 5);
+	bridge_answer_all(a, 0, 1);
+	world_settle(&w);
+	publish(1);
+	assert_int_equal(bridge_read(a), 1);
+	world_destroy(&w);
+}
+
+/* ---- deadlines ---- */
+
+static void slot_and_token_stay_past_the_deadline(void **state)
+{
+	(void)state;
+	make(4, false, 1, 0, 0);
+	assert_int_equal(client_try(c, p, 9), 0);
+	world_settle(&w);
+	assert_int_equal(bridge_read(a), 1);
+	world_run(&w, 999 * MS);
+	assert_int_equal(client_read(c), 0);
+	world_run(&w, 2 * MS);
+	client_expect(c, p, 1, SIM_REASON_DEADLINE);
+	assert_true(world_token_claimed(&w, 9));
+	assert_int_equal(world_credits_claimed(&w, 0), 1);
+	assert_int_equal(ipc_mem_slots_used(w.bus), w.base_slots + 1);
+	assert_int_equal(client_try(c, p, 9), -EBUSY);
+	bridge_answer(a, 0, 0);
+	world_settle(&w);
+	assert_false(world_token_claimed(&w, 9));
+	assert_int_equal(world_credits_claimed(&w, 0), 0);
+	assert_int_equal(ipc_mem_slots_used(w.bus), w.base_slots);
+	client_expect(c, p, 1, SIM_REASON_DEADLINE); /* still exactly one */
+	world_destroy(&w);
+}
+
+static void a_late_slot_comes_back_when_its_bridge_ends(void **state)
+{
+	(void)state;
+	make(4, false, 1, 0, 0);
+	assert_int_equal(client_try(c, p, 9), 0);
+	world_run(&w, 1100 * MS);
+	client_expect(c, p, 1, SIM_REASON_DEADLINE);
+	assert_int_equal(w.n_stuck, 0);
+	world_run(&w, 4500 * MS);
+	assert_int_equal(w.n_stuck, 0);
+	world_run(&w, 3 * S);
+	assert_in_range(w.n_stuck, 2, 4); /* about once a second */
+	bridge_closes(a); /* a closed socket proves nothing */
+	world_run(&w, 100 * MS);
+	assert_int_equal(w.n_broken, 1);
+	assert_int_equal(w.status[0], SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED);
+	assert_true(world_token_claimed(&w, 9));
+	assert_int_equal(ipc_mem_slots_used(w.bus), w.base_slots + 1);
+	bridge_dies(a);
+	world_settle(&w);
+	assert_false(world_token_claimed(&w, 9));
+	assert_int_equal(ipc_mem_slots_used(w.bus), w.base_slots);
+	assert_int_equal(c->n_done, 1);
+	world_destroy(&w);
+}
+
+static void queued_ones_expire_without_being_held(void **state)
+{
+	(void)state;
+	make(64, false, 1, 0, 0);
+	publish(20); /* 8 go out, 12 stay queued */
+	world_run(&w, 500 * MS);
+	publish(1);
+	world_run(&w, 510 * MS);
+	assert_int_equal(client_read(c), 20);
+	assert_int_equal(world_credits_claimed(&w, 0), 9);
+	assert_int_equal(ipc_mem_slots_used(w.bus), w.base_slots + 9);
+	world_run(&w, 500 * MS);
+	assert_int_equal(client_read(c), 1);
+	bridge_read(a);
+	bridge_answer_all(a, 0, 1);
+	world_settle(&w);
+	world_stats(&w);
+	assert_int_equal(w.bridge_stats[0].failed, 8);
+	assert_int_equal(w.bridge_stats[0].dropped, 13);
+	assert_int_equal(w.bridge_stats[0].sent, 0);
+	world_destroy(&w);
+}
+
+/* ---- deaths ---- */
+
+static void a_dead_bridge_answers_died(void **state)
+{
+	(void)state;
+	make(64, false, 2, 0, 0);
+	publish(20);
+	bridge_read(b);
+	bridge_answer_all(b, 0, 1);
+	world_settle(&w);
+	bridge_read(b);
+	bridge_answer_all(b, 0, 1);
+	bridge_dies(a);
+	world_settle(&w);
+	assert_int_equal(client_read(c), 20);
+	for (uint64_t n = 1; n <= 20; n++)
+		client_expect(c, p, n, SIM_REASON_BRIDGE_DIED);
+	assert_int_equal(ipc_mem_slots_used(w.bus), w.base_slots);
+	a = bridge_attach(&w, 0);
+	publish(1);
+	assert_int_equal(bridge_read(a), 1);
+	bridge_answer(a, 0, 0);
+	bridge_read(b);
+	bridge_answer(b, 0, 0);
+	world_settle(&w);
+	client_expect(c, p, 21, SIM_REASON_NONE);
+	world_stats(&w);
+	assert_int_equal(w.bridge_stats[0].restarts, 1);
+	world_destroy(&w);
+}
+
+static void an_answer_in_the_socket_of_a_dead_bridge_counts(void **state)
+{
+	(void)state;
+	make(4, false, 1, 0, 0);
+	publish(1);
+	bridge_read(a);
+	bridge_answer(a, 0, 0);
+	bridge_closes(a); /* DONE was sent before */
+	world_settle(&w);
+	client_expect(c, p, 1, SIM_REASON_NONE);
+	bridge_dies(a);
+	world_destroy(&w);
+}
+
+static void losing_the_connection_fails_what_is_queued(void **state)
+{
+	(void)state;
+	make(64, false, 1, 0, 0);
+	publish(20);
+	bridge_read(a);
+	bridge_status(a, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED);
+	world_settle(&w);
+	assert_int_equal(client_read(c), 12);
+	client_expect(c, p, 20, SIM_REASON_DISCONNECTED);
+	bridge_answer_all(a, -EPIPE, 1);
+	world_settle(&w);
+	client_expect(c, p, 1, SIM_REASON_FAILED);
+	bridge_status(a, SIM_BRIDGE_CONNECTED);
+	world_settle(&w);
+	publish(1);
+	assert_int_equal(bridge_read(a), 1);
+	world_destroy(&w);
+}
+
+static void the_connection_string_is_kept(void **state)
+{
+	(void)state;
+	make(4, false, 1, 0, 0);
+	assert_int_equal(dispatch_bridge_connect(w.d, 0, "host:1234"), 0);
+	world_settle(&w);
+	bridge_read(a);
+	assert_string_equal(a->connection, "host:1234");
+	bridge_dies(a);
+	world_settle(&w);
+	a = bridge_attach(&w, 0);
+	bridge_read(a);
+	assert_int_equal(a->connects, 1);
+	assert_string_equal(a->connection, "host:1234");
+	assert_int_equal(dispatch_bridge_connect(w.d, 0, NULL), 0);
+	world_settle(&w);
+	bridge_read(a);
+	assert_string_equal(a->connection, "");
+	world_destroy(&w);
+}
+
+/* ---- lies ---- */
+
+static uint64_t violations(uint32_t bridge)
+{
+	world_stats(&w);
+	return w.bridge_stats[bridge].violations;
+}
+
+static void answering_twice_is_noticed(void **state)
+{
+	uint64_t d;
+
+	(void)state;
+	make(8, false, 1, 0, 0);
+	publish(2);
+	bridge_read(a);
+	d = a->held[0].delivery;
+	bridge_send_done(a, 0, d, 0);
+	bridge_send_done(a, 0, d, -EIO);
+	world_settle(&w);
+	client_expect(c, p, 1, SIM_REASON_NONE);
+	assert_int_equal(violations(0), 1);
+	publish(1); /* its place is used again: the old number must not hit it */
+	bridge_send_done(a, 0, d, -EIO);
+	world_settle(&w);
+	assert_int_equal(client_read(c), 0);
+	assert_int_equal(violations(0), 2);
+	bridge_read(a);
+	assert_int_equal(a->n_held, 3);
+	bridge_answer(a, 1, 0);
+	bridge_answer(a, 1, 0);
+	world_settle(&w);
+	client_expect(c, p, 2, SIM_REASON_NONE);
+	client_expect(c, p, 3, SIM_REASON_NONE);
+	world_destroy(&w);
+}
+
+static void answering_for_another_bridge_is_noticed(void **state)
+{
+	(void)state;
+	make(8, false, 2, 0, 0);
+	publish(1);
+	bridge_read(a);
+	bridge_read(b);
+	bridge_send_done(a, 0, b->held[0].delivery, 0);
+	bridge_send_done(a, 0, UINT64_MAX, 0);
+	bridge_send_done(a, 0, 0, 0);
+	world_settle(&w);
+	assert_int_equal(client_read(c), 0);
+	assert_int_equal(violations(0), 3);
+	assert_int_equal(violations(1), 0);
+	bridge_answer(a, 0, 0);
+	bridge_answer(b, 0, 0);
+	world_settle(&w);
+	client_expect(c, p, 1, SIM_REASON_NONE);
+	world_destroy(&w);
+}
+
+struct bad_packet {
+	struct lane_head head;
+	unsigned char body[96];
+	size_t len; /* 0: as the head says */
+};
+
+static const struct bad_packet bad_packets[] = {
+	{ .head = { LANE_DONE, 1, 16 }, .len = 3 },
+	{ .head = { LANE_DONE, 1, 16 }, .len = sizeof(struct lane_head) },
+	{ .head = { LANE_DONE, 2, 16 } },
+	{ .head = { LANE_DONE, 0, 0 } },
+	{ .head = { LANE_DONE, 65, 16 } },
+	{ .head = { LANE_DONE, 1, UINT32_MAX }, .len = 24 },
+	{ .head = { LANE_STATUS, 1, 8 } },
+	{ .head = { LANE_STATUS, 1, 40 }, .body = { 99 } },
+	{ .head = { LANE_DELIVER, 1, 32 } },
+	{ .head = { LANE_COMPLETE, 1, 16 } },
+	{ .head = { 0, 0, 0 } },
+	{ .head = { 0xffff, 0xffff, 64 } },
+};
+
+static void a_malformed_packet_closes_the_lane(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < sizeof(bad_packets) / sizeof(bad_packets[0]); i++) {
+		const struct bad_packet *bad = &bad_packets[i];
+
+		make(8, false, 2, 0, 0);
+		publish(1);
+		bridge_read(a);
+		bridge_read(b);
+		bridge_send_raw(a, 0, bad, bad->len ? bad->len : sizeof(bad->head) + bad->head.length);
+		world_settle(&w);
+		assert_int_equal(w.n_broken, 1);
+		assert_int_equal(violations(0), 1);
+		bridge_answer(b, 0, 0);
+		world_settle(&w);
+		assert_int_equal(client_read(c), 0); /* a may still be reading the slot */
+		bridge_dies(a);
+		world_settle(&w);
+		client_expect(c, p, 1, SIM_REASON_BRIDGE_DIED);
+		world_destroy(&w);
+	}
+}
+
+static void an_endless_packet_closes_the_lane(void **state)
+{
+	static unsigned char much[100000];
+
+	(void)state;
+	make(8, false, 1, 0, 0);
+	bridge_send_raw(a, 0, much, sizeof(much));
+	world_settle(&w);
+	assert_int_equal(w.n_broken, 1);
+	world_destroy(&w);
+}
+
+/* Valid packets without end: bounded events, and others still get their turn. */
+static void a_flood_of_status_is_contained(void **state)
+{
+	unsigned before;
+
+	(void)state;
+	make(8, false, 2, 0, 0);
+	before = w.n_status;
+	for (unsigned i = 0; i < 200; i++) {
+		bridge_status(a, i & 1 ? SIM_BRIDGE_CONNECTED : SIM_BRIDGE_CONNECTING);
+		world_settle(&w);
+	}
+	assert_true(w.n_status - before <= 20);
+	bridge_status(a, SIM_BRIDGE_CONNECTING);
+	world_run(&w, 2 * S);
+	assert_int_equal(w.status[0], SIM_BRIDGE_CONNECTING); /* the last one is told in the end */
+	world_destroy(&w);
+}
+
+static void a_second_process_is_refused(void **state)
+{
+	struct test_bridge copy;
+
+	(void)state;
+	make(8, false, 1, 0, 0);
+	copy = *a;
+	a->alive = false;
+	bridge_attach_quiet(&w, 0);
+	assert_int_equal(send(a->lanes[0], "x", 1, MSG_NOSIGNAL), -1);
+	bridge_closes(a);
+	*a = copy;
+	publish(1);
+	assert_int_equal(bridge_read(a), 1);
+	bridge_answer(a, 0, 0);
+	world_settle(&w);
+	client_expect(c, p, 1, SIM_REASON_NONE);
+	world_destroy(&w);
+}
+
+/* ---- order ---- */
+
+static void an_ordered_channel_goes_one_at_a_time(void **state)
+{
+	(void)state;
+	make(16, true, 2, 0, 0);
+	publish(10);
+	for (uint64_t n = 1; n <= 10; n++) {
+		assert_int_equal(bridge_read(a), 1);
+		assert_int_equal(a->held[0].sequence, n);
+		if (n == 1)
+			assert_int_equal(bridge_read(b), 1); /* each bridge has its own order */
+		bridge_answer(a, 0, 0);
+		world_settle(&w);
+	}
+	assert_int_equal(bridge_read(a), 0);
+	bridge_dies(b);
+	world_settle(&w);
+	assert_int_equal(client_read(c), 10);
+	world_destroy(&w);
+}
+
+static void order_survives_deadlines_and_death(void **state)
+{
+	(void)state;
+	make(16, true, 1, 0, 0);
+	publish(3);
+	world_run(&w, 1100 * MS);
+	assert_int_equal(client_read(c), 3);
+	publish(2);
+	assert_int_equal(bridge_read(a), 1); /* the first one still: it was not answered */
+	bridge_answer(a, 0, 0);
+	world_settle(&w);
+	assert_int_equal(bridge_read(a), 1);
+	assert_int_equal(a->held[0].sequence, 4);
+	bridge_dies(a);
+	world_settle(&w);
+	client_expect(c, p, 4, SIM_REASON_BRIDGE_DIED);
+	client_expect(c, p, 5, SIM_REASON_BRIDGE_DIED);
+	a = bridge_attach(&w, 0);
+	publish(1);
+	assert_int_equal(bridge_read(a), 1);
+	assert_int_equal(a->held[0].sequence, 6);
+	world_destroy(&w);
+}
+
+/* ---- lanes ---- */
+
+/* Each message takes 20 ms: with more queued than a cycle clears, lanes open one by one, up to the limit. */
+static void lanes_grow_with_the_backlog_and_fall_away(void **state)
+{
+	(void)state;
+	make(64, false, 1, 0, 3);
+	for (unsigned round = 0; round < 40; round++) {
+		while (client_try(c, p, NO_TOKEN) == 0)
+			;
+		world_run(&w, 20 * MS);
+		bridge_read(a);
+		for (int lane = 0; lane < a->n_lanes; lane++)
+			for (unsigned i = 0; i < a->n_held; i++)
+				if (a->held[i].lane == lane) {
+					struct { struct lane_head h; struct lane_done r; } done = {
+						{ LANE_DONE, 1, sizeof(struct lane_done) }, { a->held[i].delivery, 0, 20000 } };
+
+					bridge_send_raw(a, lane, &done, sizeof(done));
+					memmove(&a->held[i], &a->held[i + 1], (a->n_held - i - 1) * sizeof(a->held[0]));
+					a->n_held--;
+					break;
+				}
+		world_settle(&w);
+		client_read(c);
+	}
+	assert_int_equal(a->n_lanes, 3);
+	world_stats(&w);
+	assert_int_equal(w.bridge_stats[0].lanes, 3);
+	while (bridge_read(a) + a->n_held)
+		bridge_answer_all(a, 0, 20000), world_settle(&w);
+	world_run(&w, 4 * S);
+	bridge_read(a);
+	assert_false(a->closing[2]);
+	world_run(&w, 3 * S);
+	bridge_read(a);
+	assert_true(a->closing[2]);
+	world_run(&w, 10 * S);
+	bridge_read(a);
+	assert_true(a->closing[1]);
+	assert_false(a->closing[0]);
+	world_stats(&w);
+	assert_int_equal(w.bridge_stats[0].lanes, 1);
+	publish(1);
+	assert_int_equal(bridge_read(a), 1);
+	assert_int_equal(a->held[0].lane, 0);
+	world_destroy(&w);
+}
+
+/* A lane whose thread hangs keeps only what was on it. */
+static void a_lost_lane_keeps_only_its_own(void **state)
+{
+	unsigned on_one = 0;
+
+	(void)state;
+	make(64, false, 1, 0, 2);
+	publish(10);
+	bridge_read(a);
+	bridge_answer_all(a, 0, 20000);
+	world_run(&w, 20 * MS);
+	bridge_read(a);
+	bridge_answer_all(a, 0, 20000);
+	publish(30);
+	world_run(&w, 20 * MS);
+	bridge_read(a);
+	publish(1);
+	world_run(&w, 20 * MS);
+	bridge_read(a);
+	assert_int_equal(a->n_lanes, 2);
+	for (unsigned i = 0; i < a->n_held; i++)
+		on_one += a->held[i].lane == 1;
+	assert_true(on_one > 0);
+	close(a->lanes[1]);
+	a->lanes[1] = -1;
+	world_settle(&w);
+	assert_int_equal(w.n_broken, 0);
+	for (unsigned i = 0; i < a->n_held; i++)
+		if (a->held[i].lane == 1)
+			a->held[i].lane = 0; /* another thread answers for it: no one minds */
+	while (bridge_read(a) + a->n_held)
+		bridge_answer_all(a, 0, 100), world_settle(&w);
+	client_read(c);
+	for (uint64_t n = 1; n <= p->sequence; n++)
+		client_expect(c, p, n, SIM_REASON_NONE);
+	world_destroy(&w);
+}
+
+/* The bridge does not read: its socket fills up, simd waits for room and nobody else notices. */
+static void a_lane_that_is_not_read_blocks_nobody(void **state)
+{
+	unsigned sent = 0;
+
+	(void)state;
+	make(64, false, 2, 4096, 0);
+	for (unsigned round = 0; round < 400; round++) {
+		if (client_try(c, p, NO_TOKEN) == 0)
+			sent++;
+		world_settle(&w);
+		client_read(c);
+		bridge_read(b);
+		bridge_answer_all(b, 0, 1);
+		world_settle(&w);
+	}
+	assert_int_equal(sent, 400);
+	world_destroy(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_must_succeed),
+		cmocka_unit_test(a_slow_bridge_delays_no_other),
+		cmocka_unit_test(equal_bridges_share_the_window),
+		cmocka_unit_test(a_full_queue_is_busy),
+		cmocka_unit_test(slot_and_token_stay_past_the_deadline),
+		cmocka_unit_test(a_late_slot_comes_back_when_its_bridge_ends),
+		cmocka_unit_test(queued_ones_expire_without_being_held),
+		cmocka_unit_test(a_dead_bridge_answers_died),
+		cmocka_unit_test(an_answer_in_the_socket_of_a_dead_bridge_counts),
+		cmocka_unit_test(losing_the_connection_fails_what_is_queued),
+		cmocka_unit_test(the_connection_string_is_kept),
+		cmocka_unit_test(answering_twice_is_noticed),
+		cmocka_unit_test(answering_for_another_bridge_is_noticed),
+		cmocka_unit_test(a_malformed_packet_closes_the_lane),
+		cmocka_unit_test(an_endless_packet_closes_the_lane),
+		cmocka_unit_test(a_flood_of_status_is_contained),
+		cmocka_unit_test(a_second_process_is_refused),
+		cmocka_unit_test(an_ordered_channel_goes_one_at_a_time),
+		cmocka_unit_test(order_survives_deadlines_and_death),
+		cmocka_unit_test(lanes_grow_with_the_backlog_and_fall_away),
+		cmocka_unit_test(a_lost_lane_keeps_only_its_own),
+		cmocka_unit_test(a_lane_that_is_not_read_blocks_nobody),
+	};
+
+	log_set_spec("error"); /* what is provoked here is warned of, as it should be */
+	return cmocka_run_group_tests_name("dispatch: bridges", tests, NULL, NULL);
+}

@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Clients that lie, that do not read, that die; and the data plane that dies under all of them. */
+#include "scenario/dispatch/world.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "log.h"
+
+static struct world w;
+static struct test_client *c, *d;
+static struct test_pub *p, *q; /* of c and d, both on channel 0 */
+static struct test_bridge *b;
+
+static void make(uint32_t window)
+{
+	world_create(&w, test_seed(3), 0);
+	world_channel(&w, 0, window, false);
+	world_channel(&w, 1, window, false);
+	world_bridge(&w, 0, 1024);
+	world_route(&w, 0, 0);
+	world_route(&w, 1, 0);
+	b = bridge_attach(&w, 0);
+	c = client_new(&w);
+	d = client_new(&w);
+	p = client_advertise(c, 0);
+	q = client_advertise(d, 0);
+}
+
+static void pass_one(struct test_client *who, struct test_pub *pub)
+{
+	assert_int_equal(client_try(who, pub, 3), 0);
+	world_settle(&w);
+	bridge_read(b);
+	bridge_answer_all(b, 0, 1);
+	world_settle(&w);
+	client_expect(who, pub, pub->sequence, SIM_REASON_NONE);
+}
+
+/* ---- lies ---- */
+
+typedef void (*lie_fn)(struct sim_slot *s);
+
+static void lie_body(struct sim_slot *s) { s->body_size = 65; }
+static void lie_huge(struct sim_slot *s) { s->body_size = UINT64_MAX; }
+static void lie_type(struct sim_slot *s) { s->type_hash++; }
+static void lie_channel(struct sim_slot *s) { s->channel_id = 1; }
+static void lie_credit_none(struct sim_slot *s) { s->credit_cell = 0; }
+static void lie_credit_far(struct sim_slot *s) { s->credit_cell = 5; }
+static void lie_credit_huge(struct sim_slot *s) { s->credit_cell = UINT32_MAX; }
+static void lie_token_huge(struct sim_slot *s) { s->token_cell = UINT32_MAX; }
+static void lie_token_free(struct sim_slot *s) { s->token_cell = 1000; }
+
+static const lie_fn answered_lies[] = {
+	lie_body, lie_huge, lie_type, lie_channel, lie_credit_none, lie_credit_far, lie_credit_huge, lie_token_huge, lie_token_free,
+};
+
+static void lies_are_answered_invalid(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < sizeof(answered_lies) / sizeof(answered_lies[0]); i++) {
+		struct sim_slot *s;
+
+		make(4);
+		s = client_loan(c, p);
+		s->credit_cell = (uint32_t)client_claim_credit(c, p);
+		answered_lies[i](s);
+		client_publish(c, p, s);
+		world_settle(&w);
+		client_expect(c, p, 1, SIM_REASON_INVALID);
+		assert_int_equal(bridge_read(b), 0);
+		assert_int_equal(ipc_mem_slots_used(w.bus), w.base_slots);
+		pass_one(d, q);
+		pass_one(c, p);
+		world_destroy(&w);
+	}
+}
+
+static void lie_magic(struct sim_slot *s) { s->magic = 0; }
+static void lie_version(struct sim_slot *s) { s->version = 2; }
+static void lie_nobody(struct sim_slot *s) { s->publisher_id = 0; }
+static void lie_stranger(struct sim_slot *s) { s->publisher_id = 4711; }
+
+static const lie_fn nobodys_lies[] = { lie_magic, lie_version, lie_nobody, lie_stranger };
+
+static void slots_of_nobody_are_released(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < sizeof(nobodys_lies) / sizeof(nobodys_lies[0]); i++) {
+		struct sim_slot *s;
+
+		make(4);
+		s = client_loan(c, p);
+		nobodys_lies[i](s);
+		client_publish(c, p, s);
+		world_settle(&w);
+		assert_int_equal(client_read(c), 0);
+		assert_int_equal(client_read(d), 0);
+		assert_int_equal(ipc_mem_slots_used(w.bus), w.base_slots);
+		world_stats(&w);
+		assert_int_equal(w.stats.invalid, 1);
+		pass_one(c, p);
+		world_destroy(&w);
+	}
+}
+
+/* Credit and token of somebody else's message: the liar gets INVALID, the other keeps both. */
+static void claims_of_others_are_safe(void **state)
+{
+	struct sim_slot *s;
+
+	(void)state;
+	make(4);
+	assert_int_equal(client_try(d, q, 8), 0);
+	world_settle(&w);
+	s = client_loan(c, p);
+	s->credit_cell = 1;
+	s->token_cell = 9;
+	client_publish(c, p, s);
+	world_settle(&w);
+	client_expect(c, p, 1, SIM_REASON_INVALID);
+	assert_true(world_token_claimed(&w, 8));
+	assert_int_equal(world_credits_claimed(&w, 0), 1);
+	bridge_read(b);
+	bridge_answer_all(b, 0, 1);
+	world_settle(&w);
+	client_expect(d, q, 1, SIM_REASON_NONE);
+	assert_int_equal(world_credits_claimed(&w, 0), 0);
+	world_destroy(&w);
+}
+
+/* A publisher that uses one credit for many messages: all but the first are refused, and all slots come back. */
+static void one_credit_carries_one_message(void **state)
+{
+	int credit;
+
+	(void)state;
+	make(4);
+	credit = client_claim_credit(c, p);
+	for (unsigned i = 0; i < 8; i++) {
+		struct sim_slot *s = client_loan(c, p);
+
+		s->credit_cell = (uint32_t)credit;
+		client_publish(c, p, s);
+	}
+	world_settle(&w);
+	assert_int_equal(client_read(c), 7);
+	bridge_read(b);
+	assert_int_equal(b->n_held, 1);
+	bridge_answer_all(b, 0, 1);
+	world_settle(&w);
+	client_expect(c, p, 1, SIM_REASON_NONE);
+	pass_one(d, q);
+	world_destroy(&w);
+}
+
+/* A flood beyond all limits: the oldest are lost in the data plane, the others are answered, nobody else suffers. */
+static void a_flood_hurts_only_itself(void **state)
+{
+	(void)state;
+	make(4);
+	for (unsigned i = 0; i < 100; i++) {
+		struct sim_slot *s = client_loan(c, p);
+
+		s->credit_cell = 1;
+		client_publish(c, p, s);
+	}
+	world_settle(&w);
+	assert_true(client_read(c) <= 100);
+	assert_int_equal(ipc_mem_slots_used(w.bus), w.base_slots);
+	pass_one(d, q);
+	world_destroy(&w);
+}
+
+static void a_publisher_on_the_wrong_channel_is_refused(void **state)
+{
+	struct test_pub *other;
+	struct sim_slot *s;
+
+	(void)state;
+	make(4);
+	other = client_advertise(c, 1);
+	s = client_loan(c, other);
+	s->publisher_id = q->id; /* d's, of channel 0 */
+	client_publish(c, other, s);
+	world_settle(&w);
+	assert_int_equal(client_read(c) + client_read(d), 0);
+	assert_int_equal(ipc_mem_slots_used(w.bus), w.base_slots);
+	world_destroy(&w);
+}
+
+/* The page is everybody's to write: simd must survive any value, and free no cell twice. */
+static void a_scribbled_page_harms_no_process(void **state)
+{
+	(void)state;
+	make(4);
+	assert_int_equal(client_try(c, p, 3), 0);
+	world_settle(&w);
+	for (uint32_t i = 0; i < WIRE_WINDOW_MAX; i++)
+		atomic_store(&w.page->channel[0].cell[i], 0xdeadbeef + i);
+	atomic_store(&w.page->channel[0].window, 0xffffffff);
+	atomic_store(&w.page->channel[0].waiters, 0xffffffff);
+	for (uint32_t i = 0; i < WIRE_TOKENS_MAX; i++)
+		atomic_store(&w.page->token[i], 0xffffffff);
+	bridge_read(b);
+	bridge_answer_all(b, 0, 1);
+	world_settle(&w);
+	client_expect(c, p, 1, SIM_REASON_NONE);
+	world_run(&w, 2 * S); /* claims of nobody are swept */
+	assert_int_equal(atomic_load(&w.page->token[5]), 0);
+	for (uint32_t i = 4; i < WIRE_WINDOW_MAX; i++)
+		atomic_store(&w.page->channel[0].cell[i], 0); /* beyond the window: not simd's */
+	atomic_store(&w.page->channel[0].window, 4);
+	pass_one(c, p);
+	world_destroy(&w);
+}
+
+/* ---- clients that do not read ---- */
+
+static void completions_wait_for_a_reader(void **state)
+{
+	unsigned accepted = 0, tries = 0;
+
+	(void)state;
+	make(64);
+	for (; tries < 3000; tries++) {
+		accepted += client_try(c, p, NO_TOKEN) == 0;
+		world_settle(&w);
+		bridge_read(b);
+		bridge_answer_all(b, 0, 1);
+		world_settle(&w);
+	}
+	assert_true(accepted < tries);                        /* credits ran out: the backlog is bounded */
+	assert_in_range(dispatch_outstanding(w.d), 1, 64 + LANE_BATCH);
+	assert_int_equal(ipc_mem_slots_used(w.bus), w.base_slots); /* slots do not wait with it */
+	for (int i = 0; i < 100; i++) {
+		client_read(c);
+		world_settle(&w);
+	}
+	for (uint64_t i = 1; i <= accepted; i++)
+		client_expect(c, p, i, SIM_REASON_NONE);
+	assert_int_equal(world_credits_claimed(&w, 0), 0);
+	pass_one(d, q);
+	world_destroy(&w);
+}
+
+/* Its socket is closed but main does not know yet. */
+static void a_deaf_client_is_no_burden(void **state)
+{
+	(void)state;
+	make(4);
+	assert_int_equal(client_try(c, p, 3), 0);
+	close(c->completion);
+	c->completion = -1;
+	world_settle(&w);
+	bridge_read(b);
+	bridge_answer_all(b, 0, 1);
+	world_settle(&w);
+	assert_int_equal(dispatch_outstanding(w.d), 0);
+	assert_false(world_token_claimed(&w, 3));
+	pass_one(d, q);
+	world_destroy(&w);
+}
+
+/* ---- clients that die ---- */
+
+static void what_a_dead_client_published_is_delivered(void **state)
+{
+	(void)state;
+	make(8);
+	assert_int_equal(client_try(c, p, 4), 0);
+	world_settle(&w);
+	assert_int_equal(client_try(c, p, 5), 0); /* not taken yet */
+	client_dies(c);
+	world_settle(&w);
+	assert_int_equal(bridge_read(b), 2);
+	assert_true(world_token_claimed(&w, 4));
+	bridge_answer_all(b, 0, 1);
+	world_settle(&w);
+	assert_false(world_token_claimed(&w, 4));
+	assert_false(world_token_claimed(&w, 5));
+	assert_int_equal(world_credits_claimed(&w, 0), 0);
+	pass_one(d, q);
+	world_destroy(&w);
+}
+
+static void claims_of_a_dead_client_are_swept(void **state)
+{
+	(void)state;
+	make(8);
+	client_claim_token(c, p, 4);
+	client_claim_credit(c, p);
+	client_claim_credit(c, p);
+	assert_int_equal(client_try(d, q, 6), 0); /* d's own stay */
+	world_settle(&w);
+	client_dies(c);
+	world_settle(&w);
+	assert_false(world_token_claimed(&w, 4));
+	assert_true(world_token_claimed(&w, 6));
+	assert_int_equal(world_credits_claimed(&w, 0), 1);
+	bridge_read(b);
+	bridge_answer_all(b, 0, 1);
+	world_settle(&w);
+	client_expect(d, q, 1, SIM_REASON_NONE);
+	world_destroy(&w);
+}
+
+/* It has not noticed the loss of its control socket, and claims once more. */
+static void claims_after_death_are_swept_later(void **state)
+{
+	uint32_t dead;
+
+	(void)state;
+	make(8);
+	dead = p->id;
+	client_dies(c);
+	world_settle(&w);
+	atomic_store(&w.page->channel[0].cell[3], dead);
+	atomic_store(&w.page->token[11], dead);
+	world_run(&w, 1100 * MS);
+	assert_int_equal(world_credits_claimed(&w, 0), 0);
+	assert_false(world_token_claimed(&w, 11));
+	world_destroy(&w);
+}
+
+static void a_client_that_dies_with_a_full_socket_leaves_nothing(void **state)
+{
+	(void)state;
+	make(64);
+	for (unsigned i = 0; i < 2000; i++) {
+		(void)client_try(c, p, NO_TOKEN);
+		world_settle(&w);
+		bridge_read(b);
+		bridge_answer_all(b, 0, 1);
+	}
+	world_settle(&w);
+	assert_true(dispatch_outstanding(w.d) > 0);
+	client_dies(c);
+	world_settle(&w);
+	assert_int_equal(dispatch_outstanding(w.d), 0);
+	assert_int_equal(world_credits_claimed(&w, 0), 0);
+	world_destroy(&w);
+}
+
+/* ---- RouDi dies ---- */
+
+static void prove(struct test_client *who, struct test_pub *pub)
+{
+	struct sim_slot *s = client_loan(who, pub);
+	unsigned before = client_count(who, pub, 0);
+
+	s->flags = SIM_SLOT_PROBE;
+	s->sequence = 0;
+	assert_int_equal(ipc_publish(pub->ipc, s), 0);
+	client_ring(who);
+	world_settle(&w);
+	client_read(who);
+	assert_int_equal(client_count(who, pub, 0), before + 1);
+}
+
+static void restart_answers_queued_and_finishes_the_rest(void **state)
+{
+	(void)state;
+	make(64);
+	for (unsigned i = 0; i < 20; i++)
+		assert_int_equal(client_try(c, p, i == 0 ? 2 : NO_TOKEN), 0);
+	world_settle(&w);
+	assert_int_equal(bridge_read(b), 8);
+	client_claim_credit(c, p); /* about to publish into the dead life */
+	world_roudi_dies(&w);
+	assert_int_equal(client_read(c), 12);
+	client_expect(c, p, 20, SIM_REASON_RESTART);
+	assert_true(world_token_claimed(&w, 2));
+	assert_int_equal(world_credits_claimed(&w, 0), 8);
+	assert_int_equal(w.n_sub_free, 1); /* channel 1's: nothing of it is held */
+	bridge_answer_all(b, 0, 1);
+	world_settle(&w);
+	client_expect(c, p, 1, SIM_REASON_NONE);
+	assert_false(world_token_claimed(&w, 2));
+	assert_int_equal(w.n_sub_free, 2);
+	client_claim_credit(c, p); /* it has not heard of the restart */
+	world_roudi_back(&w, 2);
+	prove(c, p);
+	assert_int_equal(world_credits_claimed(&w, 0), 0);
+	prove(d, q);
+	pass_one(c, p);
+	pass_one(d, q);
+	world_destroy(&w);
+}
+
+static void a_bridge_gets_the_new_life_only_when_it_is_there(void **state)
+{
+	(void)state;
+	make(8);
+	world_roudi_dies(&w);
+	b->alive = false; /* so that world_roudi_back() does not let it follow */
+	world_roudi_back(&w, 2);
+	b->alive = true;
+	prove(c, p);
+	assert_int_equal(client_try(c, p, NO_TOKEN), 0);
+	world_settle(&w);
+	assert_int_equal(bridge_read(b), 0);
+	assert_int_equal(client_read(c), 0);
+	assert_int_equal(dispatch_bridge_life(w.d, 0, w.life), 0);
+	world_settle(&w);
+	assert_int_equal(bridge_read(b), 1);
+	bridge_answer_all(b, 0, 1);
+	world_settle(&w);
+	client_expect(c, p, 1, SIM_REASON_NONE);
+	world_destroy(&w);
+}
+
+static void held_messages_are_answered_at_restart(void **state)
+{
+	(void)state;
+	make(8);
+	assert_int_equal(dispatch_hold(w.d, true), 0);
+	world_settle(&w);
+	assert_int_equal(client_try(c, p, NO_TOKEN), 0);
+	world_settle(&w);
+	world_roudi_dies(&w);
+	client_expect(c, p, 1, SIM_REASON_RESTART);
+	world_roudi_back(&w, 2);
+	assert_int_equal(dispatch_hold(w.d, false), 0);
+	prove(c, p);
+	pass_one(c, p);
+	world_destroy(&w);
+}
+
+static void publishers_deleted_while_roudi_is_dead_are_forgotten(void **state)
+{
+	(void)state;
+	make(8);
+	world_roudi_dies(&w);
+	client_unadvertise(c, p);
+	client_dies(d);
+	assert_int_equal(dispatch_channel_del(w.d, 1), 0);
+	world_settle(&w);
+	assert_int_equal(w.n_channel_free, 1);
+	assert_int_equal(w.last_channel_free, 1);
+	world_roudi_back(&w, 1);
+	p = client_advertise(c, 0);
+	pass_one(c, p);
+	world_destroy(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lies_are_answered_invalid),
+		cmocka_unit_test(slots_of_nobody_are_released),
+		cmocka_unit_test(claims_of_others_are_safe),
+		cmocka_unit_test(one_credit_carries_one_message),
+		cmocka_unit_test(a_flood_hurts_only_itself),
+		cmocka_unit_test(a_publisher_on_the_wrong_channel_is_refused),
+		cmocka_unit_test(a_scribbled_page_harms_no_process),
+		cmocka_unit_test(completions_wait_for_a_reader),
+		cmocka_unit_test(a_deaf_client_is_no_burden),
+		cmocka_unit_test(what_a_dead_client_published_is_delivered),
+		cmocka_unit_test(claims_of_a_dead_client_are_swept),
+		cmocka_unit_test(claims_after_death_are_swept_later),
+		cmocka_unit_test(a_client_that_dies_with_a_full_socket_leaves_nothing),
+		cmocka_unit_test(restart_answers_queued_and_finishes_the_rest),
+		cmocka_unit_test(a_bridge_gets_the_new_life_only_when_it_is_there),
+		cmocka_unit_test(held_messages_are_answered_at_restart),
+		cmocka_unit_test(publishers_deleted_while_roudi_is_dead_are_forgotten),
+	};
+
+	log_set_spec("none"); /* what is provoked here is complained about, as it should be */
+	return cmocka_run_group_tests_name("dispatch: clients", tests, NULL, NULL);
+}

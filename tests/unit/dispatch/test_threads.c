@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Dispatch on a thread of its own, producers and a bridge on theirs, on ipc_mem: the doorbell protocol loses no
+ * message, the mailbox no command, whatever the threads' timing. For TSan too.
+ */
+#include "support/test.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "dispatch/d_int.h"
+#include "ipc_mem.h"
+#include "log.h"
+#include "mem.h"
+#include "sim/slot.h"
+#include "wire/lane.h"
+
+#define WINDOW    8
+#define PRODUCERS 2
+#define PATIENCE  20000 /* ms; a message that takes longer was lost */
+
+struct rig {
+	struct exec *work, *owner;
+	struct ipc_mem_bus *bus;
+	struct ipc *simd;
+	struct wire_dispatch_page *page;
+	struct sim_clock_page clock;
+	struct dispatch *d;
+	int lane;               /* the bridge's end */
+	pthread_t work_thread, bridge_thread;
+};
+
+struct producer {
+	struct rig *rig;
+	uint32_t    id, publisher_id;
+	int         completion, doorbell;
+	unsigned    messages;
+	bool        spin;       /* publish at moments when dispatch is about to fall asleep */
+	pthread_t   thread;
+};
+
+static void *run_exec(void *arg)
+{
+	exec_run(arg);
+	return NULL;
+}
+
+/* Answers at once all it gets. */
+static void *run_bridge(void *arg)
+{
+	struct rig *rig = arg;
+	static _Alignas(16) unsigned char packet[LANE_PACKET_MAX];
+	ssize_t n;
+
+	while ((n = recv(rig->lane, packet, sizeof(packet), 0)) > 0) {
+		const struct lane_head *h = (const void *)packet;
+		const struct lane_deliver *in = (const void *)(h + 1);
+		struct { struct lane_head head; struct lane_done rec[LANE_BATCH]; } out = {
+			.head = { .op = LANE_DONE, .count = h->count, .length = h->count * (uint32_t)sizeof(out.rec[0]) } };
+
+		if (h->op != LANE_DELIVER)
+			continue;
+		for (unsigned i = 0; i < h->count; i++)
+			out.rec[i].delivery = in[i].delivery;
+		if (send(rig->lane, &out, sizeof(out.head) + out.head.length, MSG_NOSIGNAL) < 0)
+			break;
+	}
+	return NULL;
+}
+
+static int claim(struct producer *p)
+{
+	struct wire_channel *ch = &p->rig->page->channel[0];
+
+	for (uint32_t i = 0; i < WINDOW; i++) {
+		uint32_t expect = 0;
+
+		if (atomic_compare_exchange_strong(&ch->cell[i], &expect, p->publisher_id))
+			return (int)i + 1;
+	}
+	return -EAGAIN;
+}
+
+/*
+ * Wake dispatch for nothing, then let some time pass: the next message comes while it is awake, about to fall asleep,
+ * or just asleep.
+ */
+static void lie_in_wait(struct producer *p, uint64_t sequence)
+{
+	uint64_t one = 1;
+
+	assert_int_equal(write(p->doorbell, &one, sizeof(one)), sizeof(one));
+	for (unsigned i = 0; i < 20000 && !atomic_load(&p->rig->page->awake); i++)
+		;
+	for (volatile uint64_t i = 0; i < (sequence & 1 ? sequence % 307 : sequence * 7919 % 20000); i++)
+		;
+}
+
+static void publish(struct producer *p, struct ipc_pub *pub, int credit, uint64_t sequence)
+{
+	uint64_t one = 1;
+	struct sim_slot *s;
+	void *slot;
+
+	assert_int_equal(ipc_loan(pub, sizeof(*s), &slot), 0);
+	s = slot;
+	*s = (struct sim_slot){ .magic = SIM_SLOT_MAGIC, .version = SIM_SLOT_VERSION, .flags = SIM_SLOT_DISPATCH, .sequence = sequence,
+				.publisher_id = p->publisher_id, .credit_cell = (uint32_t)credit };
+	if (p->spin)
+		lie_in_wait(p, sequence);
+	assert_int_equal(ipc_publish(pub, slot), 0);
+	atomic_thread_fence(memory_order_seq_cst);
+	if (!atomic_load_explicit(&p->rig->page->awake, memory_order_relaxed))
+		assert_int_equal(write(p->doorbell, &one, sizeof(one)), sizeof(one));
+}
+
+/* Reads completions; each exactly once and in order of this producer's publishing, because the bridge keeps it. */
+static unsigned read_done(struct producer *p, uint64_t *next)
+{
+	struct { struct lane_head head; struct lane_complete rec[LANE_BATCH]; } packet;
+	struct pollfd fd = { .fd = p->completion, .events = POLLIN };
+
+	if (poll(&fd, 1, PATIENCE) != 1)
+		fail_msg("producer %u: completion %llu never came", p->id, (unsigned long long)*next);
+	assert_true(recv(p->completion, &packet, sizeof(packet), 0) > 0);
+	for (unsigned i = 0; i < packet.head.count; i++) {
+		assert_int_equal(packet.rec[i].sequence, (*next)++);
+		assert_int_equal(packet.rec[i].reason, SIM_REASON_NONE);
+	}
+	return packet.head.count;
+}
+
+/* Bursts of 1 .. 4, so that dispatch is sometimes caught falling asleep and sometimes busy. */
+static void *run_producer(void *arg)
+{
+	struct producer *p = arg;
+	struct ipc_options o = { .backend = "mem", .bus = p->rig->bus };
+	uint64_t sequence = 0, next = 1;
+	struct ipc_pub *pub;
+	struct ipc *ipc;
+	char app[16];
+
+	snprintf(app, sizeof(app), "client.%u", p->id);
+	o.app = app;
+	assert_int_equal(ipc_attach(&o, &ipc), 0);
+	assert_int_equal(ipc_pub_create(ipc, "/c", NULL, &pub), 0);
+	while (sequence < p->messages) {
+		for (unsigned burst = p->spin ? 1 : 1 + sequence % 4; burst && sequence < p->messages; burst--) {
+			int credit = claim(p);
+
+			assert_true(credit > 0);
+			publish(p, pub, credit, ++sequence);
+		}
+		while (next <= sequence)
+			read_done(p, &next);
+	}
+	ipc_pub_destroy(pub);
+	ipc_detach(ipc);
+	return NULL;
+}
+
+static void make_page(struct rig *rig)
+{
+	rig->page = aligned_alloc(64, sizeof(*rig->page));
+	assert_non_null(rig->page);
+	memset(rig->page, 0, sizeof(*rig->page));
+	atomic_store(&rig->page->channel[0].window, WINDOW);
+}
+
+static void make_channel(struct rig *rig)
+{
+	struct dispatch_channel ch = { .name = "/c", .type_json = "{}", .window = WINDOW, .depth = 2 * WINDOW };
+	struct dispatch_bridge b = { .name = "b", .deadline_dur_ns = INT64_C(60000000000) };
+	struct ipc_sub_options so = { .depth = ch.depth };
+
+	assert_int_equal(ipc_sub_create(rig->simd, "/c", &so, &ch.sub), 0);
+	assert_int_equal(dispatch_channel_add(rig->d, &ch), 0);
+	assert_int_equal(dispatch_bridge_add(rig->d, &b), 0);
+	assert_int_equal(dispatch_route(rig->d, 0, 0, NULL), 0);
+}
+
+static void attach_bridge(struct rig *rig)
+{
+	struct { struct lane_head head; struct lane_status s; } up = { { LANE_STATUS, 1, sizeof(up.s) },
+									{ .status = SIM_BRIDGE_CONNECTED } };
+	int sv[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv), 0);
+	rig->lane = sv[0];
+	assert_int_equal(send(sv[0], &up, sizeof(up), 0), sizeof(up));
+	assert_int_equal(dispatch_bridge_attach(rig->d, 0, sv[1]), 0);
+	pthread_create(&rig->bridge_thread, NULL, run_bridge, rig);
+}
+
+/* The look-around once a second would find what the doorbell protocol has lost. */
+static void stop_house(void *arg)
+{
+	exec_timer_cancel(&((struct dispatch *)arg)->house);
+}
+
+static void start(struct rig *rig)
+{
+	struct ipc_mem_pool pools[] = { { 256, 256 } };
+	struct ipc_mem_options bus = { .pools = pools, .n_pools = 1 };
+	struct ipc_options o = { .backend = "mem", .app = "simd" };
+	struct dispatch_options opt = { .clock = &rig->clock };
+
+	memset(rig, 0, sizeof(*rig));
+	assert_int_equal(exec_threads_create(&rig->work), 0);
+	assert_int_equal(exec_threads_create(&rig->owner), 0);
+	assert_int_equal(ipc_mem_bus_create(&bus, &rig->bus), 0);
+	o.bus = rig->bus;
+	assert_int_equal(ipc_attach(&o, &rig->simd), 0);
+	assert_int_equal(ipc_beacon_create(rig->simd), 0);
+	make_page(rig);
+	opt.exec = rig->work;
+	opt.owner = rig->owner;
+	opt.page = rig->page;
+	assert_int_equal(dispatch_create(&opt, &rig->d), 0);
+	pthread_create(&rig->work_thread, NULL, run_exec, rig->work);
+	assert_int_equal(dispatch_set_ipc(rig->d, rig->simd, 1), 0);
+	make_channel(rig);
+	attach_bridge(rig);
+	assert_int_equal(exec_post(rig->work, stop_house, rig->d), 0);
+}
+
+static void wait_connected(struct rig *rig)
+{
+	while (atomic_load(&rig->page->channel[0].bridges) >> 16 != 1)
+		usleep(100); /* bounded by the runner's limit; nothing is asserted about how long */
+}
+
+static void add_producer(struct rig *rig, struct producer *p, uint32_t id, unsigned messages, bool spin)
+{
+	int sv[2], bell = eventfd(0, EFD_CLOEXEC);
+
+	*p = (struct producer){ .rig = rig, .id = id, .publisher_id = 100 + id, .messages = messages, .spin = spin };
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv), 0);
+	p->completion = sv[0];
+	p->doorbell = dup(bell);
+	assert_int_equal(dispatch_client_add(rig->d, id, "c", sv[1], bell), 0);
+	assert_int_equal(dispatch_publisher_add(rig->d, p->publisher_id, 0, id, 0), 0);
+}
+
+static void quit(void *arg)
+{
+	exec_quit(arg);
+}
+
+static void stop(struct rig *rig)
+{
+	shutdown(rig->lane, SHUT_RDWR);
+	pthread_join(rig->bridge_thread, NULL);
+	assert_int_equal(dispatch_bridge_gone(rig->d, 0), 0);
+	assert_int_equal(dispatch_shutdown(rig->d, false, quit, rig->owner), 0);
+	assert_int_equal(exec_run(rig->owner), 0);
+	assert_int_equal(dispatch_outstanding(rig->d), 0);
+	exec_quit(rig->work);
+	pthread_join(rig->work_thread, NULL);
+	dispatch_destroy(rig->d);
+	assert_int_equal(exec_post(rig->owner, quit, rig->owner), 0); /* posts under way end here */
+	assert_int_equal(exec_run(rig->owner), 0);
+	close(rig->lane);
+	ipc_detach(rig->simd);
+	ipc_mem_bus_destroy(rig->bus);
+	exec_destroy(rig->work);
+	exec_destroy(rig->owner);
+	free(rig->page);
+}
+
+static void run_producers(unsigned n, unsigned messages, bool spin)
+{
+	struct producer p[PRODUCERS];
+	struct rig rig;
+
+	start(&rig);
+	for (uint32_t i = 0; i < n; i++)
+		add_producer(&rig, &p[i], i + 1, messages, spin);
+	wait_connected(&rig);
+	for (unsigned i = 0; i < n; i++)
+		pthread_create(&p[i].thread, NULL, run_producer, &p[i]);
+	for (unsigned i = 0; i < n; i++) {
+		pthread_join(p[i].thread, NULL);
+		close(p[i].completion);
+		close(p[i].doorbell);
+	}
+	for (uint32_t i = 0; i < WINDOW; i++)
+		assert_int_equal(atomic_load(&rig.page->channel[0].cell[i]), 0);
+	assert_int_equal(ipc_mem_slots_used(rig.bus), 1); /* the beacon */
+	stop(&rig);
+}
+
+static void no_message_is_left_lying(void **state)
+{
+	(void)state;
+	run_producers(PRODUCERS, 4000, false);
+}
+
+/* One message at a time: if dispatch overlooks one, nothing else wakes it. */
+static void dispatch_never_oversleeps(void **state)
+{
+	(void)state;
+	run_producers(1, 20000, true);
+}
+
+/* ---- mailbox ---- */
+
+struct number {
+	struct mail mail;
+	unsigned    from, n;
+};
+
+struct inbox {
+	struct exec    *x;
+	struct mailbox *mb;
+	unsigned        next[4], total;
+};
+
+struct sender {
+	struct inbox *in;
+	unsigned      id;
+	pthread_t     thread;
+};
+
+static void drop_number(struct mail *m)
+{
+	mem_free(m);
+}
+
+static void read_numbers(void *arg, struct mail *list)
+{
+	struct inbox *in = arg;
+
+	while (list) {
+		struct number *n = (struct number *)(void *)list;
+
+		list = list->next;
+		assert_int_equal(n->n, in->next[n->from]++);
+		mem_free(n);
+		if (++in->total == 4 * 5000)
+			exec_quit(in->x);
+	}
+}
+
+static void *send_numbers(void *arg)
+{
+	struct sender *s = arg;
+
+	for (unsigned i = 0; i < 5000; i++) {
+		struct number *n = MEM_NEW(struct number);
+
+		assert_non_null(n);
+		n->mail.drop = drop_number;
+		n->from = s->id;
+		n->n = i;
+		mailbox_send(s->in->mb, &n->mail);
+	}
+	return NULL;
+}
+
+static void mail_keeps_its_order(void **state)
+{
+	struct inbox in = { 0 };
+	struct sender s[4];
+
+	(void)state;
+	assert_int_equal(exec_threads_create(&in.x), 0);
+	assert_int_equal(mailbox_create(in.x, read_numbers, &in, &in.mb), 0);
+	for (unsigned i = 0; i < 4; i++) {
+		s[i] = (struct sender){ .in = &in, .id = i };
+		pthread_create(&s[i].thread, NULL, send_numbers, &s[i]);
+	}
+	assert_int_equal(exec_run(in.x), 0);
+	for (unsigned i = 0; i < 4; i++) {
+		pthread_join(s[i].thread, NULL);
+		assert_int_equal(in.next[i], 5000);
+	}
+	mailbox_close(in.mb);
+	exec_destroy(in.x);
+}
+
+static void unread_mail_is_dropped(void **state)
+{
+	struct mem_stats before, after;
+	struct inbox in = { 0 };
+	struct sender s = { .in = &in };
+
+	(void)state;
+	mem_stats(&before);
+	assert_int_equal(exec_sim_create(1, 0, &in.x), 0);
+	assert_int_equal(mailbox_create(in.x, read_numbers, &in, &in.mb), 0);
+	send_numbers(&s);
+	mailbox_close(in.mb);
+	assert_true(exec_sim_settle(in.x) >= 0); /* the post under way finds it closed */
+	assert_int_equal(in.total, 0);
+	exec_destroy(in.x);
+	mem_stats(&after);
+	assert_int_equal(after.blocks, before.blocks);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_message_is_left_lying),
+		cmocka_unit_test(dispatch_never_oversleeps),
+		cmocka_unit_test(mail_keeps_its_order),
+		cmocka_unit_test(unread_mail_is_dropped),
+	};
+
+	log_set_spec("error");
+	return cmocka_run_group_tests_name("dispatch: threads", tests, NULL, NULL);
+}
