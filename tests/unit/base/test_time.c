@@ -217,6 +217,16 @@ static void seqlock_never_shows_a_torn_pair(void **state)
 	}
 	__atomic_store_n(&p.stop, 1, __ATOMIC_RELAXED);
 	pthread_join(t, NULL);
+	/* a whole write between begin and ok, and one that has only begun */
+	uint32_t seen;
+
+	assert_true(seqlock_read_begin(&p.seq, &seen));
+	assert_true(seqlock_read_ok(&p.seq, seen));
+	seqlock_write_begin(&p.seq);
+	assert_false(seqlock_read_ok(&p.seq, seen));
+	assert_false(seqlock_read_begin(&p.seq, &seen));
+	seqlock_write_end(&p.seq);
+	assert_false(seqlock_read_ok(&p.seq, seen));
 	/* a writer that takes over from one that died inside a write */
 	p.seq = 5;
 	seqlock_write_begin(&p.seq);
