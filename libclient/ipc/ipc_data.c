@@ -12,6 +12,14 @@
 
 #include "ipc_int.h"
 
+/* What a backend answers only when its life ends under the call, or on damage. */
+__attribute__((cold)) static int refused(int r, const struct ipc_handle *h)
+{
+	if (r == -ESTALE)
+		return ipc_fail_state(h->state);
+	return ipc_fail(r, "the data plane refused the call: %s", strerror(-r));
+}
+
 /* ---- publishers ---- */
 
 static int find_loan(const struct ipc_pub *pub, const void *slot)
@@ -99,7 +107,7 @@ int ipc_unloan(struct ipc_pub *pub, void *slot)
 		return r;
 	r = pub->h.ops->unloan(pub->h.back, slot);
 	ipc_leave(&pub->h);
-	return r < 0 ? ipc_fail(r, "the data plane refused to take the slot back") : 0;
+	return r < 0 ? refused(r, &pub->h) : 0;
 }
 
 int ipc_publish(struct ipc_pub *pub, void *slot)
@@ -110,7 +118,7 @@ int ipc_publish(struct ipc_pub *pub, void *slot)
 		return r;
 	r = pub->h.ops->publish(pub->h.back, slot);
 	ipc_leave(&pub->h);
-	return r < 0 ? ipc_fail(r, "the data plane refused the slot") : 0;
+	return r < 0 ? refused(r, &pub->h) : 0;
 }
 
 /* These two only read; a dead or busy handle answers no. */
@@ -144,7 +152,7 @@ int ipc_take(struct ipc_sub *sub, const void **ret)
 	if (r == 0)
 		sub->held[sub->n_held++] = *ret;
 	ipc_leave(&sub->h);
-	return r;
+	return r < 0 && r != -EAGAIN && r != -ENOBUFS ? refused(r, &sub->h) : r;
 }
 
 /* Newest first: that is the order in which releasing is cheap. */
@@ -250,6 +258,8 @@ int ipc_waiter_add(struct ipc_waiter *w, struct ipc_sub *sub)
 		r = ipc_fail(-ENOSPC, "a waiter takes %d subscribers", IPC_WAITER_SUBS);
 	else
 		r = w->h.ops->waiter_add(w->h.back, sub->h.back);
+	if (r < 0 && !sub->waiter && w->n_subs < IPC_WAITER_SUBS)
+		refused(r, &w->h);
 	if (r == 0) {
 		sub->waiter = w;
 		w->subs[w->n_subs++] = sub;

@@ -228,6 +228,23 @@ static bool is_runtime_name(const char *app)
 	return digits && digits <= 2 && n > digits + 1 && app[n - 1 - digits] == '.';
 }
 
+/* What the dead process left in /tmp; nothing where the name is held, by a new process of that name. */
+static void remove_files(const char *name)
+{
+	char path[IPC_APP_MAX + 32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/tmp/%s.lock", name);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+		unlink(path);
+		snprintf(path, sizeof(path), "/tmp/%s", name);
+		unlink(path);
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
 int roudi_free_app(const char *app, struct ipc_text *why)
 {
 	int64_t until_mono_ns = now_mono_ns() + 1000000000;
@@ -246,6 +263,8 @@ int roudi_free_app(const char *app, struct ipc_text *why)
 		r = send_msg(fd, MSG_TERMINATION, name, until_mono_ns, why);
 		if (r == 0)
 			r = wait_drained(fd, until_mono_ns, why);
+		if (r == 0)
+			remove_files(name);
 	}
 	close(fd);
 	return r;

@@ -18,4 +18,8 @@ void roudi_kill(struct roudi *r);
 /* Kills and starts it again, with what the dead one left taken away as simd does. */
 int roudi_restart(struct roudi *r, const struct ipc_pool_spec *pools, size_t n);
 
+/* SIGSTOP, and waits until every thread of it stands; SIGCONT. */
+void roudi_stop(const struct roudi *r);
+void roudi_continue(const struct roudi *r);
+
 #endif

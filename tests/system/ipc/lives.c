@@ -65,7 +65,7 @@ static void creates_while_stopped(void)
 	CHECK_IS(ipc_publish(old, slot), 0);
 	CHECK_IS(ipc_take(sub, &held), 0);
 	CHECK_IS(ipc_probe(2000), 0);
-	kill(roudi.pid, SIGSTOP);
+	roudi_stop(&roudi);
 	CHECK_IS(ipc_loan(old, 100, &slot), 0); /* the data path does not need RouDi */
 	CHECK_IS(ipc_publish(old, slot), 0);
 	t = seconds();
@@ -76,7 +76,7 @@ static void creates_while_stopped(void)
 	CHECK_IS(ipc_loan(old, 100, &slot), -ESTALE);
 	CHECK(strcmp(held, "kept") == 0);
 	CHECK_IS(ipc_release(sub, held), 0);
-	kill(roudi.pid, SIGCONT);
+	roudi_continue(&roudi);
 	ipc_pub_destroy(old);
 	ipc_sub_destroy(sub);
 	ipc_detach(ipc);
@@ -94,11 +94,11 @@ static void attaches_while_stopped(void)
 	struct ipc_options o = { .app = "patient", .timeout_ms = 300 };
 	struct ipc *ipc = NULL;
 
-	kill(roudi.pid, SIGSTOP);
+	roudi_stop(&roudi);
 	for (int i = 0; i < 15; i++) /* more often than there are lives: it is one start that waits */
 		CHECK_IS(ipc_attach(&o, &ipc), -ETIMEDOUT);
 	CHECK(strstr(ipc_why(), "does not answer"));
-	kill(roudi.pid, SIGCONT);
+	roudi_continue(&roudi);
 	ipc = attach_as("patient");
 	CHECK(strcmp(ipc_runtime_name(ipc), "patient.1") == 0);
 	send_and_take(ipc);
@@ -115,9 +115,9 @@ static void probes(void)
 	struct ipc *ipc = attach_as("prober");
 
 	CHECK_IS(ipc_probe(2000), 0);
-	kill(roudi.pid, SIGSTOP);
+	roudi_stop(&roudi);
 	CHECK_IS(ipc_probe(100), -ETIMEDOUT);
-	kill(roudi.pid, SIGCONT);
+	roudi_continue(&roudi);
 	CHECK_IS(ipc_probe(2000), 0);
 	ipc_detach(ipc);
 }
@@ -184,7 +184,7 @@ static void asks_a_dying_roudi(void)
 	struct ipc_pub *pub = NULL;
 	pid_t killer;
 
-	kill(roudi.pid, SIGSTOP);
+	roudi_stop(&roudi);
 	killer = fork();
 	if (killer == 0) {
 		usleep(100000); /* not a synchronisation: either order gives the same answer */

@@ -244,6 +244,7 @@ static void eight_more(void)
 	CHECK_IS(ipc_free_app("holder"), 0);
 	for (int i = 0; i < IPC_LOANS_MAX; i++)
 		CHECK_IS(ipc_loan(b, 60000, &slot), 0);
+	CHECK(access("/tmp/holder.1", F_OK) < 0 && access("/tmp/holder.1.lock", F_OK) < 0);
 }
 
 static void test_slots_of_a_dead_client_come_back(void **state)
@@ -358,6 +359,9 @@ static void freed_alive(void)
 	CHECK_IS(ipc_pub_create(ipc, "freed", &(struct ipc_pub_options){ .history = 1 }, &pub), 0);
 	CHECK_IS(ipc_sub_create(ipc, "freed", &(struct ipc_sub_options){ .depth = 1 }, &sub), 0);
 	CHECK_IS(ipc_free_app("freed"), 0);
+	ipc_pub_has_subscribers(pub);
+	ipc_sub_has_data(sub);
+	ipc_sub_lost(sub);
 	for (int i = 0; i < 100 && r == 0; i++) {
 		r = ipc_loan(pub, 100, &slot);
 		if (r == 0)
