@@ -79,6 +79,18 @@ int client_sleep(struct sim_client *c, int fd, short events, int64_t timeout_dur
 	return 0;
 }
 
+void client_idle(struct sim_client *c, int64_t timeout_dur_ns)
+{
+	int fd = -1;
+
+	/* not epfd: it stays readable while callbacks wait for sim_process() */
+	pthread_mutex_lock(&c->lock);
+	if (c->session && !c->session->dead)
+		fd = c->session->completion >= 0 ? c->session->completion : c->session->sock;
+	pthread_mutex_unlock(&c->lock);
+	client_sleep(c, fd, POLLIN, timeout_dur_ns);
+}
+
 bool client_pumps(const struct sim_client *c)
 {
 	return !c->io_started || pthread_equal(pthread_self(), c->io);
@@ -157,16 +169,22 @@ static void drain(int fd)
 		continue;
 }
 
-/* One turn: what the descriptors have, recovery, callbacks. Returns how many callbacks ran. */
-static int turn(struct sim_client *c, int timeout_ms)
+static void harvest(struct sim_client *c, int timeout_ms)
 {
 	struct epoll_event e[4];
-	bool zombies;
-	int n;
 
 	epoll_wait(c->epfd, e, 4, timeout_ms);
 	drain(c->wake_fd);
 	drain(c->timer_fd);
+}
+
+/* One turn: what the descriptors have, recovery, callbacks. Returns how many callbacks ran. */
+static int turn(struct sim_client *c, int timeout_ms)
+{
+	bool zombies;
+	int n;
+
+	harvest(c, timeout_ms);
 	pthread_mutex_lock(&c->lock);
 	if (c->session) {
 		session_pump(c, c->session);
@@ -484,8 +502,7 @@ static int first_connect(struct sim_client *c)
 			break;
 		}
 		client_sleep(c, c->epfd, POLLIN, 10 * NS_PER_MS);
-		drain(c->wake_fd);
-		drain(c->timer_fd);
+		harvest(c, 0);
 	}
 	c->connecting = r < 0;
 	pthread_mutex_unlock(&c->setup);

@@ -119,6 +119,8 @@ int client_connect(const struct sim_client_options *o, const struct client_env *
 int64_t client_now(const struct sim_client *c); /* CLOCK_MONOTONIC, or virtual */
 /* Let other parts run for up to that long, or until fd is ready. For waits of a caller; fd may be -1. */
 int client_sleep(struct sim_client *c, int fd, short events, int64_t timeout_dur_ns);
+/* The same, or until simd may have something to say: for a caller that pumps. */
+void client_idle(struct sim_client *c, int64_t timeout_dur_ns);
 
 /* The caller must read the sockets itself while it waits (no sim-io thread, or it is that thread). */
 bool client_pumps(const struct sim_client *c);

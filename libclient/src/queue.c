@@ -481,7 +481,7 @@ static void wait_done(struct sim_client *c, struct sync_done *sync)
 {
 	while (!atomic_load_explicit(&sync->done, memory_order_acquire)) {
 		if (client_pumps(c)) {
-			client_sleep(c, c->epfd, POLLIN, 20 * NS_PER_MS);
+			client_idle(c, 20 * NS_PER_MS);
 			client_work(c);
 		} else {
 			syscall(SYS_futex, &sync->done, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);

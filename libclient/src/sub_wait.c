@@ -73,7 +73,7 @@ static int wait_port(struct sim_subscriber *s, int64_t left_dur_ns)
 	if (atomic_load(&s->next))
 		return 0;
 	if (client_pumps(s->c))
-		client_sleep(s->c, s->c->epfd, POLLIN, timespec_to_ns(&t));
+		client_idle(s->c, timespec_to_ns(&t));
 	else
 		syscall(SYS_futex, &s->bell, FUTEX_WAIT_PRIVATE, seen, &t, NULL, 0);
 	return 0;
@@ -89,9 +89,10 @@ static int wait_once(struct sim_subscriber *s, int64_t left_dur_ns)
 		left_dur_ns = SLICE_DUR_NS;
 	if (!ipc_alive(s->port->life->ipc))
 		return wait_port(s, left_dur_ns);
-	if (c->env)
-		return client_sleep(c, c->epfd, POLLIN, left_dur_ns < NS_PER_MS ? left_dur_ns : NS_PER_MS) < 0 ? -EIO
-													       : 0;
+	if (c->env) {
+		client_sleep(c, -1, 0, left_dur_ns < NS_PER_MS ? left_dur_ns : NS_PER_MS);
+		return 0;
+	}
 	if (s->fd) {
 		struct pollfd p = { .fd = s->fd->fd, .events = POLLIN };
 		struct timespec t = timespec_from_ns(left_dur_ns < STALE_DUR_NS ? left_dur_ns : STALE_DUR_NS);

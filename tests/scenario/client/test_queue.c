@@ -1,38 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The contract of sim_try_queue and its relatives, against the real daemon in virtual time. */
-#include "scenario/client/world.h"
+#include "scenario/client/imu.h"
 
 #include <errno.h>
 
-#include <sim/msg/Imu.h>
-
 static struct world w;
-
-static struct sim_publisher *advertise(struct sim_client *c, const char *channel, unsigned flags)
-{
-	struct sim_publisher_options o = { .size = sizeof(o), .frame_id = "imu_link", .flags = flags };
-	struct sim_publisher *p;
-
-	if (sim_advertise(c, channel, &sim_Imu_type, &o, &p) < 0)
-		fail_msg("%s: %s", channel, sim_why());
-	return p;
-}
-
-static struct sim_slot *loan(struct sim_publisher *p)
-{
-	struct sim_slot *slot;
-	struct sim_builder b;
-
-	if (sim_loan(p, sizeof(struct sim_Imu), &slot) < 0)
-		fail_msg("%s", sim_why());
-	assert_non_null(sim_Imu_init(sim_slot_body_mut(slot), slot->body_size, &b));
-	return slot;
-}
 
 static void delivered(void **state)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
-	struct sim_publisher *p = advertise(c, "imu", 0);
+	struct sim_publisher *p = imu_advertise(c, "imu", 0);
 	struct outcome done = { 0 };
 	struct bridge_peer b;
 	struct sim_slot *slot;
@@ -42,7 +19,7 @@ static void delivered(void **state)
 	bridge_connected(&w, &b);
 	assert_int_equal(sim_publisher_bridges(p).total, 1);
 	assert_int_equal(sim_publisher_bridges(p).connected, 1);
-	slot = loan(p);
+	slot = imu_loan(p);
 	assert_string_equal(slot->frame_id, "imu_link");
 	((struct sim_Imu *)sim_slot_body_mut(slot))->linear_acceleration.x = 4.5;
 	assert_int_equal(sim_try_queue(p, slot, NULL, on_done, &done), 0);
@@ -59,7 +36,7 @@ static void delivered(void **state)
 	assert_int_equal(done.calls, 1);
 	assert_int_equal(done.ok, 1);
 	/* an error of the bridge is a false */
-	assert_int_equal(sim_try_queue(p, loan(p), NULL, on_done, &done), 0);
+	assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, on_done, &done), 0);
 	assert_int_equal(bridge_next(&b, 100), 1);
 	assert_int_equal(b.p.deliveries[0].slot->sequence, 2);
 	bridge_answer(&b, -EIO);
@@ -75,15 +52,15 @@ static void delivered(void **state)
 static void accepted_but_nobody(void **state)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
-	struct sim_publisher *p = advertise(c, "imu", 0), *alone = advertise(c, "alone", 0);
+	struct sim_publisher *p = imu_advertise(c, "imu", 0), *alone = imu_advertise(c, "alone", 0);
 	struct outcome done = { 0 };
 
 	(void)state;
-	assert_int_equal(sim_try_queue(alone, loan(alone), NULL, on_done, &done), 0);
+	assert_int_equal(sim_try_queue(alone, imu_loan(alone), NULL, on_done, &done), 0);
 	world_process(&w, c);
 	assert_int_equal(done.calls, 1);
 	assert_int_equal(done.reason, SIM_REASON_NO_BRIDGE);
-	assert_int_equal(sim_try_queue(p, loan(p), NULL, on_done, &done), 0);
+	assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, on_done, &done), 0);
 	world_process(&w, c);
 	assert_int_equal(done.calls, 2);
 	assert_int_equal(done.reason, SIM_REASON_DISCONNECTED);
@@ -95,7 +72,7 @@ static void accepted_but_nobody(void **state)
 static void paused(void **state)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
-	struct sim_publisher *p = advertise(c, "imu", 0);
+	struct sim_publisher *p = imu_advertise(c, "imu", 0);
 	struct sim_subscriber *s;
 	const struct sim_slot *got;
 	struct outcome done = { 0 };
@@ -106,19 +83,19 @@ static void paused(void **state)
 	assert_int_equal(sim_call(c, "PauseClock", NULL, &json), 0);
 	free(json);
 	for (int i = 0; i < 20; i++) /* more than a publisher has loans: they go back */
-		assert_int_equal(sim_try_queue(p, loan(p), NULL, on_done, &done), -ECANCELED);
+		assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, on_done, &done), -ECANCELED);
 	assert_string_equal(sim_why(), "channel /car/imu: simulated time is paused");
 	assert_int_equal(done.calls, 20);
 	assert_int_equal(done.ok, 0);
 	assert_int_equal(done.reason, SIM_REASON_PAUSED);
-	assert_int_equal(sim_take(s, &got), -EAGAIN);       /* a refused slot reaches nobody */
-	assert_int_equal(sim_publish_local(p, loan(p)), 0); /* local ones do not care */
+	assert_int_equal(sim_take(s, &got), -EAGAIN);           /* a refused slot reaches nobody */
+	assert_int_equal(sim_publish_local(p, imu_loan(p)), 0); /* local ones do not care */
 	assert_int_equal(sim_take(s, &got), 0);
 	assert_int_equal(got->sequence, 1);
 	assert_int_equal(sim_release(s, got), 0);
 	assert_int_equal(sim_call(c, "ResumeClock", NULL, &json), 0);
 	free(json);
-	assert_int_equal(sim_try_queue(p, loan(p), NULL, on_done, &done), 0);
+	assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, on_done, &done), 0);
 	world_process(&w, c);
 	assert_int_equal(done.calls, 21);
 	sim_subscriber_destroy(s);
@@ -140,13 +117,13 @@ static void queue_again(void *user, bool ok, enum sim_reason reason)
 
 	on_done(&a->out, ok, reason);
 	if (a->out.calls < 3)
-		a->r = sim_try_queue(a->p, loan(a->p), a->t, queue_again, a);
+		a->r = sim_try_queue(a->p, imu_loan(a->p), a->t, queue_again, a);
 }
 
 static void token(void **state)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0), *other = world_client(&w, "other", 0);
-	struct sim_publisher *p = advertise(c, "two", 0), *q = advertise(other, "imu", 0);
+	struct sim_publisher *p = imu_advertise(c, "two", 0), *q = imu_advertise(other, "imu", 0);
 	struct sim_token *t, *same;
 	struct again a = { .p = p, .r = -1 };
 	struct outcome done = { 0 };
@@ -158,11 +135,11 @@ static void token(void **state)
 	assert_int_equal(sim_token_open(c, "lidar", &t), 0);
 	assert_int_equal(sim_token_open(other, "lidar", &same), 0);
 	a.t = t;
-	assert_int_equal(sim_try_queue(p, loan(p), t, queue_again, &a), 0);
+	assert_int_equal(sim_try_queue(p, imu_loan(p), t, queue_again, &a), 0);
 	/* in use, by name, from another process too; and it takes no credit with it: the window is 2 */
 	for (int i = 0; i < 10; i++)
-		assert_int_equal(sim_try_queue(p, loan(p), t, on_done, &done), -EBUSY);
-	assert_int_equal(sim_try_queue(q, loan(q), same, on_done, &done), -EBUSY);
+		assert_int_equal(sim_try_queue(p, imu_loan(p), t, on_done, &done), -EBUSY);
+	assert_int_equal(sim_try_queue(q, imu_loan(q), same, on_done, &done), -EBUSY);
 	assert_int_equal(done.calls, 11);
 	assert_int_equal(done.reason, SIM_REASON_TOKEN);
 	for (int i = 0; i < 3; i++) {
@@ -173,7 +150,7 @@ static void token(void **state)
 	assert_int_equal(a.out.calls, 3);
 	assert_int_equal(a.out.ok, 3);
 	assert_int_equal(a.r, 0);
-	assert_int_equal(sim_try_queue(q, loan(q), same, on_done, &done), 0);
+	assert_int_equal(sim_try_queue(q, imu_loan(q), same, on_done, &done), 0);
 	assert_int_equal(bridge_next(&b, 100), 1);
 	bridge_answer(&b, 0);
 	world_process(&w, other);
@@ -190,7 +167,7 @@ static void token(void **state)
 static void no_credit(void **state)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
-	struct sim_publisher *p = advertise(c, "two", 0), *q = advertise(c, "two", SIM_PUB_NO_WAIT);
+	struct sim_publisher *p = imu_advertise(c, "two", 0), *q = imu_advertise(c, "two", SIM_PUB_NO_WAIT);
 	struct outcome done = { 0 };
 	struct sim_token *t;
 	struct bridge_peer b;
@@ -200,19 +177,19 @@ static void no_credit(void **state)
 	bridge_start(&w, &b);
 	bridge_connected(&w, &b);
 	assert_int_equal(sim_token_open(c, "t", &t), 0);
-	assert_int_equal(sim_try_queue(p, loan(p), NULL, on_done, &done), 0);
-	assert_int_equal(sim_try_queue(p, loan(p), NULL, on_done, &done), 0);
-	assert_int_equal(sim_try_queue(q, loan(q), t, on_done, &done), -EAGAIN);
+	assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, on_done, &done), 0);
+	assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, on_done, &done), 0);
+	assert_int_equal(sim_try_queue(q, imu_loan(q), t, on_done, &done), -EAGAIN);
 	assert_int_equal(done.reason, SIM_REASON_NO_CREDIT);
 	start = exec_now(w.x);
-	assert_int_equal(sim_try_queue(p, loan(p), t, on_done, &done), -ETIMEDOUT);
+	assert_int_equal(sim_try_queue(p, imu_loan(p), t, on_done, &done), -ETIMEDOUT);
 	assert_int_equal(exec_now(w.x) - start, 200 * MS); /* dispatch.wait_ms */
 	assert_int_equal(done.reason, SIM_REASON_TIMEOUT);
 	assert_int_equal(done.calls, 2);
 	/* the token came back: the next one gets it, after waiting for a credit */
 	while (bridge_next(&b, 1))
 		bridge_answer(&b, 0);
-	assert_int_equal(sim_try_queue(p, loan(p), t, on_done, &done), 0);
+	assert_int_equal(sim_try_queue(p, imu_loan(p), t, on_done, &done), 0);
 	while (bridge_next(&b, 1))
 		bridge_answer(&b, 0);
 	world_process(&w, c);
@@ -229,7 +206,7 @@ static void no_credit(void **state)
 static void copies(void **state)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
-	struct sim_publisher *p = advertise(c, "imu", 0);
+	struct sim_publisher *p = imu_advertise(c, "imu", 0);
 	struct outcome done = { 0 };
 	struct bridge_peer b;
 	struct sim_Imu imu;
@@ -268,14 +245,14 @@ static void copies(void **state)
 static void sync_publish(void **state)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
-	struct sim_publisher *p = advertise(c, "imu", 0);
+	struct sim_publisher *p = imu_advertise(c, "imu", 0);
 	enum sim_reason reason = SIM_REASON_COUNT;
 
 	(void)state;
-	assert_int_equal(sim_publish_sync(p, loan(p), NULL, &reason), -EIO);
+	assert_int_equal(sim_publish_sync(p, imu_loan(p), NULL, &reason), -EIO);
 	assert_int_equal(reason, SIM_REASON_DISCONNECTED);
 	assert_string_equal(sim_why(), "channel imu: accepted but not delivered: the bridge is not connected");
-	assert_int_equal(sim_publish_sync(p, loan(p), NULL, NULL), -EIO);
+	assert_int_equal(sim_publish_sync(p, imu_loan(p), NULL, NULL), -EIO);
 	sim_publisher_destroy(p);
 	sim_disconnect(c);
 }
@@ -283,13 +260,13 @@ static void sync_publish(void **state)
 static void misuse(void **state)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
-	struct sim_publisher *p = advertise(c, "imu", 0), *local = advertise(c, "local", SIM_PUB_LOCAL);
+	struct sim_publisher *p = imu_advertise(c, "imu", 0), *local = imu_advertise(c, "local", SIM_PUB_LOCAL);
 	struct sim_slot *loans[8], *slot, foreign;
 	struct outcome done = { 0 };
 
 	(void)state;
 	for (int i = 0; i < 8; i++)
-		loans[i] = loan(p);
+		loans[i] = imu_loan(p);
 	assert_int_equal(sim_loan(p, 1, &slot), -ENOBUFS);
 	assert_int_equal(sim_unloan(p, loans[0]), 0);
 	assert_int_equal(sim_unloan(p, loans[0]), -EINVAL);
@@ -300,9 +277,9 @@ static void misuse(void **state)
 	assert_int_equal(sim_try_queue(local, loans[2], NULL, on_done, &done), -EINVAL);
 	assert_int_equal(done.calls, 0);
 	assert_int_equal(sim_loan(p, 1 << 20, &slot), -EMSGSIZE);
-	assert_int_equal(sim_try_queue(local, loan(local), NULL, on_done, &done), -EOPNOTSUPP);
+	assert_int_equal(sim_try_queue(local, imu_loan(local), NULL, on_done, &done), -EOPNOTSUPP);
 	assert_int_equal(done.calls, 1);
-	slot = loan(local);
+	slot = imu_loan(local);
 	assert_int_equal(sim_slot_set_size(slot, 8), 0);
 	assert_int_equal(sim_slot_set_size(slot, 9), -EMSGSIZE);
 	assert_int_equal(sim_advertise(c, "imu", &sim_Imu_type, NULL, NULL), -EINVAL);
@@ -315,7 +292,7 @@ static void misuse(void **state)
 static void destroyed_early(void **state)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
-	struct sim_publisher *p = advertise(c, "imu", 0);
+	struct sim_publisher *p = imu_advertise(c, "imu", 0);
 	struct outcome done = { 0 };
 	struct bridge_peer b;
 
@@ -323,7 +300,7 @@ static void destroyed_early(void **state)
 	bridge_start(&w, &b);
 	bridge_connected(&w, &b);
 	for (int i = 0; i < 5; i++)
-		assert_int_equal(sim_try_queue(p, loan(p), NULL, on_done, &done), 0);
+		assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, on_done, &done), 0);
 	sim_publisher_destroy(p);
 	for (unsigned got = 0; got < 5;) {
 		unsigned n = bridge_next(&b, 100);
@@ -336,8 +313,8 @@ static void destroyed_early(void **state)
 	assert_int_equal(done.calls, 5);
 	assert_int_equal(done.ok, 5);
 	/* and disconnected with messages outstanding: false, before it returns */
-	p = advertise(c, "imu", 0);
-	assert_int_equal(sim_try_queue(p, loan(p), NULL, on_done, &done), 0);
+	p = imu_advertise(c, "imu", 0);
+	assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, on_done, &done), 0);
 	sim_publisher_destroy(p);
 	sim_disconnect(c);
 	assert_int_equal(done.calls, 6);
@@ -349,7 +326,7 @@ static void destroyed_early(void **state)
 static void local_flood(void **state)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
-	struct sim_publisher *p = advertise(c, "two", 0);
+	struct sim_publisher *p = imu_advertise(c, "two", 0);
 	struct outcome done = { 0 };
 	struct bridge_peer b;
 
@@ -357,9 +334,9 @@ static void local_flood(void **state)
 	bridge_start(&w, &b);
 	bridge_connected(&w, &b);
 	for (int round = 0; round < 50; round++) {
-		assert_int_equal(sim_publish_local(p, loan(p)), 0);
-		assert_int_equal(sim_try_queue(p, loan(p), NULL, on_done, &done), 0);
-		assert_int_equal(sim_publish_local(p, loan(p)), 0);
+		assert_int_equal(sim_publish_local(p, imu_loan(p)), 0);
+		assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, on_done, &done), 0);
+		assert_int_equal(sim_publish_local(p, imu_loan(p)), 0);
 		assert_int_equal(bridge_next(&b, 100), 1);
 		bridge_answer(&b, 0);
 	}

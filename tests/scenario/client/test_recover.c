@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* simd killed, the data plane killed: what every handle does meanwhile, and that it works again afterwards. */
+#include "scenario/client/imu.h"
+
+#include <errno.h>
+
+static struct world w;
+
+/* One message all the way to the bridge and back. */
+static void roundtrip(struct sim_client *c, struct sim_publisher *p, struct bridge_peer *b, struct sim_token *t)
+{
+	struct outcome done = { 0 };
+
+	if (sim_try_queue(p, imu_loan(p), t, on_done, &done) < 0)
+		fail_msg("%s", sim_why());
+	assert_int_equal(bridge_next(b, 100), 1);
+	bridge_answer(b, 0);
+	world_process(&w, c);
+	assert_int_equal(done.calls, 1);
+	assert_int_equal(done.ok, 1);
+}
+
+static void process_both(struct sim_client *c, struct bridge_peer *b)
+{
+	for (int i = 0; i < 50; i++) {
+		world_run(&w, 2 * MS);
+		sim_process(c);
+		sim_process(b->c);
+	}
+}
+
+/* The bridge's side of a restarted simd: finish, wait for the session, attach again. */
+static void bridge_again(struct sim_client *c, struct bridge_peer *b)
+{
+	char *json;
+
+	assert_int_equal(sim_lane_recv(b->lane, 0, &b->p), 1);
+	assert_int_equal(b->p.event, SIM_LANE_GONE);
+	assert_int_equal(sim_lane_recv(b->lane, 0, &b->p), -EPIPE);
+	sim_lane_destroy(b->lane);
+	sim_bridge_session_destroy(b->s);
+	process_both(c, b);
+	assert_int_equal(sim_client_state(b->c), SIM_CLIENT_CONNECTED);
+	assert_int_equal(sim_bridge_attach(b->c, "log", &json, &b->s, &b->lane), 0);
+	free(json);
+	bridge_connected(&w, b);
+}
+
+static void simd_killed(void **state)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0);
+	struct sim_publisher *p = imu_advertise(c, "imu", 0), *local = imu_advertise(c, "local", SIM_PUB_LOCAL);
+	struct sim_subscriber *s = imu_subscribe(c, "imu", 0), *ls = imu_subscribe(c, "local", 0);
+	struct outcome done = { 0 };
+	struct sim_token *t, *kept;
+	struct bridge_peer b;
+	struct sim_clock_sample before, stale, after;
+	const struct sim_clock_page *page = sim_clock_page(c);
+	struct sim_slot *old_loan;
+
+	(void)state;
+	assert_int_equal(sim_token_open(c, "first", &kept), 0);
+	assert_int_equal(sim_token_open(c, "t", &t), 0);
+	bridge_start(&w, &b);
+	bridge_connected(&w, &b);
+	roundtrip(c, p, &b, t);
+	imu_expect(s, 1);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(sim_try_queue(p, imu_loan(p), i ? NULL : t, on_done, &done), 0);
+	old_loan = imu_loan(p);
+	sim_now_sample(c, &before);
+	world_kill_simd(&w);
+	world_process(&w, c);
+	assert_int_equal(done.calls, 4);
+	assert_int_equal(done.ok, 0);
+	assert_int_equal(done.reason, SIM_REASON_LOST);
+	assert_int_equal(sim_client_state(c), SIM_CLIENT_RECONNECTING);
+	assert_true(*sim_client_why(c));
+
+	/* frozen and flagged; a page that the program kept says so too */
+	world_run(&w, 500 * MS);
+	sim_now_sample(c, &stale);
+	assert_true(stale.flags & SIM_CLOCK_STALE);
+	assert_int_equal(stale.rate_e6, 0);
+	assert_int_equal(stale.clock_generation, before.clock_generation);
+	assert_true(stale.sim_ns >= before.sim_ns);
+	assert_int_equal(sim_now(c), stale.sim_ns);
+	assert_ptr_equal(sim_clock_page(c), page);
+	assert_true(page->flags & SIM_CLOCK_STALE);
+	assert_int_equal(sim_sleep_until(c, stale.sim_ns + 1, -1), -ENOTCONN);
+
+	/* refused, and local subscribers are served on */
+	assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, on_done, &done), -ENOTCONN);
+	assert_int_equal(done.calls, 5);
+	assert_int_equal(sim_publish_local(local, imu_loan(local)), 0);
+	imu_expect(ls, 1);
+	for (int i = 2; i <= 5; i++)
+		imu_expect(s, (uint64_t)i);
+	assert_int_equal(sim_publish_local(p, imu_loan(p)), 0);
+	imu_expect(s, 6);
+	assert_int_equal(sim_publisher_bridges(p).total, 0);
+	assert_int_equal(sim_token_open(c, "x", &t), -ENOTCONN);
+
+	world_start_simd(&w);
+	bridge_again(c, &b);
+	world_until(&w, c, SIM_CLIENT_CONNECTED);
+	sim_now_sample(c, &after);
+	assert_false(after.flags & SIM_CLOCK_STALE);
+	assert_ptr_equal(sim_clock_page(c), page);
+	assert_int_equal(sim_publisher_bridges(p).connected, 1);
+	/* the loan is of the same life of the data plane: still good, and its numbers are the new ones */
+	assert_int_equal(sim_try_queue(p, old_loan, t, on_done, &done), 0);
+	assert_int_equal(bridge_next(&b, 100), 1);
+	assert_int_equal(b.p.deliveries[0].slot->sequence, 7);
+	bridge_answer(&b, 0);
+	world_process(&w, c);
+	assert_int_equal(done.ok, 1);
+	roundtrip(c, p, &b, t);
+	roundtrip(c, p, &b, kept);
+	imu_expect(s, 7);
+	sim_token_close(t);
+	sim_token_close(kept);
+	sim_subscriber_destroy(s);
+	sim_subscriber_destroy(ls);
+	sim_publisher_destroy(local);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+	bridge_end(&b);
+}
+
+static void dataplane_killed(void **state)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0), *rx = world_client(&w, "receiver", 0);
+	struct sim_publisher *p = imu_advertise(c, "imu", 0), *quiet = imu_advertise(c, "quiet", 0);
+	struct sim_subscriber *s = imu_subscribe(rx, "imu", 0);
+	struct outcome done = { 0 };
+	const struct sim_slot *held;
+	struct sim_slot *old[2], *none;
+	struct bridge_peer b;
+	struct sim_token *t;
+
+	(void)state;
+	assert_int_equal(sim_token_open(c, "t", &t), 0);
+	bridge_start(&w, &b);
+	bridge_connected(&w, &b);
+	roundtrip(c, p, &b, t);
+	assert_int_equal(sim_take(s, &held), 0);
+	old[0] = imu_loan(p);
+	old[1] = imu_loan(p);
+	/* one with the bridge, one queued */
+	assert_int_equal(sim_try_queue(p, imu_loan(p), t, on_done, &done), 0);
+	assert_int_equal(bridge_next(&b, 100), 1);
+	assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, on_done, &done), 0);
+
+	world_kill_roudi(&w);
+	process_both(c, &b);
+	sim_process(rx);
+	assert_int_equal(done.calls, 2);
+	assert_int_equal(done.ok, 0);
+	assert_int_equal(done.reason, SIM_REASON_RESTART);
+	assert_int_equal(sim_client_state(c), SIM_CLIENT_REATTACHING);
+	assert_int_equal(sim_loan(p, 8, &none), -ESTALE);
+	assert_int_equal(sim_try_queue(p, old[0], NULL, on_done, &done), -ESTALE);
+	assert_int_equal(done.calls, 3);
+	assert_int_equal(sim_take(s, &(const struct sim_slot *){ NULL }), -ESTALE);
+	assert_int_equal(held->sequence, 1); /* still readable */
+	assert_true(b.p.deliveries[0].slot->sequence == 2);
+
+	world_start_roudi(&w);
+	process_both(c, &b);
+	bridge_answer(&b, 0); /* the delivery finishes on its old slot */
+	process_both(c, &b);
+	world_until(&w, c, SIM_CLIENT_CONNECTED);
+	world_until(&w, rx, SIM_CLIENT_CONNECTED);
+	assert_int_equal(done.calls, 3);
+	/* of an earlier life: taken, refused; and given back */
+	assert_int_equal(sim_try_queue(p, old[1], NULL, on_done, &done), -ESTALE);
+	assert_int_equal(done.calls, 4);
+	assert_int_equal(done.reason, SIM_REASON_RESTART);
+	roundtrip(c, p, &b, t);
+	imu_expect(s, 4);
+	assert_int_equal(sim_release(s, held), 0);
+	assert_int_equal(sim_release(s, held), -EINVAL);
+	roundtrip(c, quiet, &b, NULL);
+	sim_token_close(t);
+	sim_subscriber_destroy(s);
+	sim_publisher_destroy(quiet);
+	sim_publisher_destroy(p);
+	sim_disconnect(rx);
+	sim_disconnect(c);
+	bridge_end(&b);
+}
+
+/* simd and RouDi both: the new simd is on another life. */
+static void both_killed(void **state)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0);
+	struct sim_publisher *p = imu_advertise(c, "imu", 0);
+	struct sim_subscriber *s = imu_subscribe(c, "imu", 0);
+
+	(void)state;
+	world_kill_simd(&w);
+	world_process(&w, c);
+	ipc_mem_roudi_kill(w.bus);
+	assert_int_equal(ipc_mem_roudi_start(w.bus), 0);
+	w.life++;
+	world_start_simd(&w);
+	world_until(&w, c, SIM_CLIENT_CONNECTED);
+	assert_int_equal(sim_publish_local(p, imu_loan(p)), 0);
+	imu_expect(s, 1);
+	sim_subscriber_destroy(s);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+}
+
+/* Again and again, with messages in flight each time; nothing leaks and every callback runs once. */
+static void many_lives(void **state)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0);
+	struct sim_publisher *p = imu_advertise(c, "imu", 0);
+	struct outcome done = { 0 };
+	unsigned accepted = 0;
+
+	(void)state;
+	for (int i = 0; i < 12; i++) {
+		for (int n = 0; n < 7; n++)
+			accepted += sim_try_queue(p, imu_loan(p), NULL, on_done, &done) == 0;
+		if (i % 3 == 0) {
+			world_kill_simd(&w);
+			world_process(&w, c);
+			world_start_simd(&w);
+		} else {
+			world_kill_roudi(&w);
+			world_process(&w, c);
+			world_start_roudi(&w);
+		}
+		world_run(&w, 10 * MS);
+		sim_process(c);
+		world_until(&w, c, SIM_CLIENT_CONNECTED);
+	}
+	assert_int_equal(accepted, 12 * 7);
+	assert_int_equal(done.calls, accepted);
+	assert_true(done.reason == SIM_REASON_RESTART || done.reason == SIM_REASON_LOST ||
+		    done.reason == SIM_REASON_DISCONNECTED);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+}
+
+static void no_simd(void **state)
+{
+	struct sim_client_options o = { .size = sizeof(o), .name = "sensor", .flags = SIM_CLIENT_NO_THREAD };
+	struct sim_client *c;
+
+	(void)state;
+	o.socket = "/nonexistent/control";
+	assert_int_equal(sim_connect(&o, &c), -ENOENT);
+	assert_non_null(strstr(sim_why(), "/nonexistent/control"));
+	o.name = "bad name";
+	assert_int_equal(sim_connect(&o, &c), -EINVAL);
+	o.name = "";
+	assert_int_equal(sim_connect(&o, &c), -EINVAL);
+	o.name = "ok";
+	o.size--;
+	assert_int_equal(sim_connect(&o, &c), -EINVAL);
+	assert_int_equal(sim_connect(NULL, &c), -EINVAL);
+}
+
+/* simd is there, its data plane not yet: the connect waits for it, and gives up in time. */
+static void no_dataplane(void **state)
+{
+	struct sim_client_options o = {
+		.size = sizeof(o), .name = "sensor", .socket = w.path, .timeout_ms = 300, .flags = SIM_CLIENT_NO_THREAD
+	};
+	struct sim_client *c;
+	int64_t start = exec_now(w.x);
+
+	(void)state;
+	world_kill_roudi(&w);
+	assert_int_equal(client_connect(&o, &w.env, &c), -ETIMEDOUT);
+	assert_in_range(exec_now(w.x) - start, 300 * MS, 330 * MS);
+	o.flags |= SIM_CLIENT_NO_DATA;
+	assert_int_equal(client_connect(&o, &w.env, &c), 0); /* a tool does not need it */
+	sim_disconnect(c);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	world_create(&w, test_seed(2), ", \"dispatch\": {\"wait_ms\": 200}");
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	world_destroy(&w);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(simd_killed, setup, teardown),
+		cmocka_unit_test_setup_teardown(dataplane_killed, setup, teardown),
+		cmocka_unit_test_setup_teardown(both_killed, setup, teardown),
+		cmocka_unit_test_setup_teardown(many_lives, setup, teardown),
+		cmocka_unit_test(no_simd),
+		cmocka_unit_test_setup_teardown(no_dataplane, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
