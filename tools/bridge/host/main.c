@@ -150,7 +150,7 @@ int main(int argc, char **argv)
 {
 	char buf[4096];
 	struct args a = { 0 };
-	struct sim_client_options o = { .size = sizeof(o) };
+	struct sim_client_options o = { .size = sizeof(o), .flags = SIM_CLIENT_BRIDGE };
 	struct sim_client *c = NULL;
 	int r, signal_fd;
 
