@@ -189,19 +189,30 @@ static void on_signal(void *arg, uint32_t events)
 	}
 }
 
+static void our_signals(sigset_t *ret)
+{
+	sigemptyset(ret);
+	sigaddset(ret, SIGINT);
+	sigaddset(ret, SIGTERM);
+	sigaddset(ret, SIGHUP);
+}
+
+int boot_mask(struct boot *b)
+{
+	sigset_t set;
+
+	(void)b;
+	our_signals(&set);
+	(void)signal(SIGPIPE, SIG_IGN);
+	return sigprocmask(SIG_BLOCK, &set, NULL) < 0 ? err_sys(-errno, "signals cannot be blocked") : 0;
+}
+
 int boot_signals(struct boot *b)
 {
 	sigset_t set;
 	int r;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	/* before any thread of ours exists, so that all inherit it */
-	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
-		return err_sys(-errno, "signals cannot be blocked");
-	(void)signal(SIGPIPE, SIG_IGN);
+	our_signals(&set);
 	b->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (b->signal_fd < 0)
 		return err_sys(-errno, "signals cannot be watched");

@@ -60,6 +60,7 @@ int  boot_log(struct boot *b);
 void boot_log_end(struct boot *b);
 int  boot_loops(struct boot *b);
 void boot_loops_end(struct boot *b);
+int  boot_mask(struct boot *b);
 int  boot_signals(struct boot *b);
 void boot_signals_end(struct boot *b);
 int  boot_runtime(struct boot *b);

@@ -37,6 +37,7 @@ static const struct {
 	int  (*init)(struct boot *b);
 	void (*fini)(struct boot *b);
 } parts[] = {
+	{ "signal mask",       boot_mask,     NULL }, /* before any thread of ours exists: all inherit it */
 	{ "configuration",     boot_config,   boot_config_end },
 	{ "more lives",        boot_tunables, NULL },
 	{ "log",               boot_log,      boot_log_end },
