@@ -51,23 +51,23 @@ struct dispatch_events {
 	void (*bridge_idle)(void *user, uint32_t bridge_id);
 	/* A deleted channel has come to rest: its number may be used again. */
 	void (*channel_free)(void *user, uint32_t channel_id);
-	/* Dispatch holds no slot of this subscriber any more and will not use it again: destroy it. */
-	void (*sub_free)(void *user, struct ipc_sub *sub);
+	/* Dispatch holds no slot of this subscriber, of that life, any more and will not use it again: destroy it. */
+	void (*sub_free)(void *user, struct ipc_sub *sub, uint32_t iox_generation);
 };
 
 struct dispatch_options {
-	struct exec                 *exec;      /* keeps until destroy */
-	struct exec                 *owner;     /* keeps until destroy */
-	struct wire_dispatch_page   *page;      /* keeps until destroy; abi, size, wait_ms and windows are main's to write */
-	const struct sim_clock_page *clock;     /* keeps until destroy */
-	uint32_t                     cycle_ms;  /* dispatch.cycle_ms; 0: 10 */
-	uint32_t                     lanes_max; /* over all bridges, at least one each; 0: number of bridges (no scaling) */
-	const struct dispatch_events *events;   /* copied; NULL: none */
-	void                        *user;      /* of the events */
+	struct exec *exec;               /* keeps until destroy */
+	struct exec *owner;              /* keeps until destroy */
+	struct wire_dispatch_page *page; /* keeps until destroy; abi, size, wait_ms and windows are main's to write */
+	const struct sim_clock_page *clock; /* keeps until destroy */
+	uint32_t cycle_ms;                  /* dispatch.cycle_ms; 0: 10 */
+	uint32_t lanes_max;                 /* over all bridges, at least one each; 0: number of bridges (no scaling) */
+	const struct dispatch_events *events; /* copied; NULL: none */
+	void *user;                           /* of the events */
 };
 
 /* Before the exec runs, or on its thread. */
-int  dispatch_create(const struct dispatch_options *o, struct dispatch **ret);
+int dispatch_create(const struct dispatch_options *o, struct dispatch **ret);
 /*
  * After dispatch_shutdown() has answered, or when the exec runs no more. Nothing is completed here: what is
  * still held is released, sockets are closed. Subscribers are destroyed too (sub_free does not come). NULL is fine.
@@ -100,14 +100,14 @@ int dispatch_client_add(struct dispatch *d, uint32_t client_id, const char *name
 int dispatch_client_gone(struct dispatch *d, uint32_t client_id);
 
 struct dispatch_channel {
-	uint32_t        id;
-	const char     *name;      /* full name; copied */
-	uint64_t        type_hash;
-	const char     *type_json; /* the definition, a JSON object as text; copied */
-	uint32_t        window;    /* 1 .. WIRE_WINDOW_MAX, as in the page */
-	uint32_t        depth;     /* queue capacity of sub, 1 .. IPC_DEPTH_MAX: so many slots are held at most */
-	bool            ordered;   /* deliveries go one at a time per bridge */
-	struct ipc_sub *sub;       /* takes, also on failure */
+	uint32_t id;
+	const char *name; /* full name; copied */
+	uint64_t type_hash;
+	const char *type_json; /* the definition, a JSON object as text; copied */
+	uint32_t window;       /* 1 .. WIRE_WINDOW_MAX, as in the page */
+	uint32_t depth;        /* queue capacity of sub, 1 .. IPC_DEPTH_MAX: so many slots are held at most */
+	bool ordered;          /* deliveries go one at a time per bridge */
+	struct ipc_sub *sub;   /* takes, also on failure */
 };
 
 int dispatch_channel_add(struct dispatch *d, const struct dispatch_channel *c);
@@ -115,19 +115,20 @@ int dispatch_channel_add(struct dispatch *d, const struct dispatch_channel *c);
 int dispatch_channel_del(struct dispatch *d, uint32_t channel_id);
 
 /* max_body: slots whose header claims more are INVALID. Post this before the reply to Advertise is sent. */
-int dispatch_publisher_add(struct dispatch *d, uint32_t publisher_id, uint32_t channel_id, uint32_t client_id, uint64_t max_body);
+int dispatch_publisher_add(struct dispatch *d, uint32_t publisher_id, uint32_t channel_id, uint32_t client_id,
+			   uint64_t max_body);
 /* What it has published still completes. */
 int dispatch_publisher_del(struct dispatch *d, uint32_t publisher_id);
 
 /* ---- bridges ---- */
 
 struct dispatch_bridge {
-	uint32_t    id;
-	const char *name;              /* copied */
-	uint32_t    queue;             /* deliveries at most, queued and with it; 1 .. DISPATCH_QUEUE_MAX; 0: 256 */
-	int64_t     deadline_dur_ns;   /* from the moment simd takes the slot; 0: 1 s */
-	int64_t     kill_after_dur_ns; /* after the deadline, see bridge_stuck(); 0: 5 s */
-	uint32_t    lanes_max;         /* of this bridge, 1 .. DISPATCH_LANES_MAX; 0: as many as there may be over all */
+	uint32_t id;
+	const char *name;          /* copied */
+	uint32_t queue;            /* deliveries at most, queued and with it; 1 .. DISPATCH_QUEUE_MAX; 0: 256 */
+	int64_t deadline_dur_ns;   /* from the moment simd takes the slot; 0: 1 s */
+	int64_t kill_after_dur_ns; /* after the deadline, see bridge_stuck(); 0: 5 s */
+	uint32_t lanes_max;        /* of this bridge, 1 .. DISPATCH_LANES_MAX; 0: as many as there may be over all */
 };
 
 int dispatch_bridge_add(struct dispatch *d, const struct dispatch_bridge *b);
@@ -170,32 +171,33 @@ uint32_t dispatch_outstanding(const struct dispatch *d);
 struct dispatch_channel_stats {
 	uint32_t id;
 	uint32_t in_flight;
-	uint64_t accepted, completed;        /* completed: with success */
-	uint64_t failed[SIM_REASON_COUNT];   /* false, by reason */
-	uint64_t local, probes;              /* slots that were not for dispatch */
+	uint64_t accepted, completed;      /* completed: with success */
+	uint64_t failed[SIM_REASON_COUNT]; /* false, by reason */
+	uint64_t local, probes;            /* slots that were not for dispatch */
 };
 
 struct dispatch_bridge_stats {
 	uint32_t id;
 	enum sim_bridge_status status;
-	uint32_t lanes, queued, held;        /* held: with the bridge, late ones too */
-	uint64_t attempted;                  /* deliveries asked for */
-	uint64_t sent, failed, dropped;      /* sent: answered 0; failed: answered with an error, late, or died with it; dropped: never reached it */
+	uint32_t lanes, queued, held; /* held: with the bridge, late ones too */
+	uint64_t attempted;           /* deliveries asked for */
+	uint64_t sent, failed,
+		dropped; /* sent: answered 0; failed: answered with an error, late, or died with it; dropped: never reached it */
 	uint64_t reported_sent, reported_failed, reported_dropped, reported_bytes; /* as the plug-in host counts */
-	uint64_t violations;                 /* packets and answers that broke the protocol */
-	uint64_t restarts;                   /* processes that attached, less one */
-	int64_t  service_dur_ns;             /* mean time of one publish(), as reported */
+	uint64_t violations;    /* packets and answers that broke the protocol */
+	uint64_t restarts;      /* processes that attached, less one */
+	int64_t service_dur_ns; /* mean time of one publish(), as reported */
 };
 
 struct dispatch_stats {
 	uint32_t n_channels, n_bridges, threads, lanes, lanes_max;
 	const struct dispatch_channel_stats *channels;
-	const struct dispatch_bridge_stats  *bridges;
-	uint64_t wakeups;                    /* doorbells answered */
-	uint64_t packets_out, packets_in;    /* on lanes */
-	uint64_t invalid;                    /* slots that failed the checks */
-	int64_t  queue_p50_dur_ns, queue_p99_dur_ns;     /* publish -> handed to a lane */
-	int64_t  publish_p50_dur_ns, publish_p99_dur_ns; /* handed to a lane -> DONE */
+	const struct dispatch_bridge_stats *bridges;
+	uint64_t wakeups;                               /* doorbells answered */
+	uint64_t packets_out, packets_in;               /* on lanes */
+	uint64_t invalid;                               /* slots that failed the checks */
+	int64_t queue_p50_dur_ns, queue_p99_dur_ns;     /* publish -> handed to a lane */
+	int64_t publish_p50_dur_ns, publish_p99_dur_ns; /* handed to a lane -> DONE */
 };
 
 typedef void (*dispatch_stats_fn)(void *arg, const struct dispatch_stats *s); /* s borrows */

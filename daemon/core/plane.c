@@ -20,7 +20,8 @@ LOG_TOPIC("plane");
 struct old_life {
 	struct list link; /* simd::plane.old */
 	struct ipc *ipc;
-	uint32_t subs;    /* subscribers of it that dispatch still has */
+	uint32_t generation;
+	uint32_t subs; /* subscribers of it that dispatch still has */
 };
 
 static void old_free(struct old_life *o)
@@ -43,6 +44,7 @@ static void retire(struct simd *s)
 		log_error("no memory: an old life of the data plane is never given back");
 	} else {
 		o->ipc = s->plane.ipc;
+		o->generation = s->plane.generation;
 		o->subs = s->n_simd_subs;
 		list_append(&s->plane.old, &o->link);
 		if (o->subs == 0)
@@ -91,19 +93,21 @@ int plane_up(struct simd *s, struct ipc *ipc, uint32_t generation)
 	return 0;
 }
 
-void plane_sub_free(struct simd *s, struct ipc_sub *sub)
+/* A bridge may keep a slot of an old life for long: each subscriber is counted with its own life. */
+void plane_sub_free(struct simd *s, struct ipc_sub *sub, uint32_t generation)
 {
-	struct old_life *o = list_first(&s->plane.old, struct old_life, link);
+	struct old_life *o, *tmp;
 
 	ipc_sub_destroy(sub);
-	/* dispatch gives back in order: the oldest life's come first */
-	if (o) {
-		if (--o->subs == 0)
-			old_free(o);
+	if (s->plane.ipc && generation == s->plane.generation) {
+		if (s->n_simd_subs)
+			s->n_simd_subs--;
 		return;
 	}
-	if (s->n_simd_subs)
-		s->n_simd_subs--;
+	list_for_each_safe(o, tmp, &s->plane.old, link) {
+		if (o->generation == generation && --o->subs == 0)
+			old_free(o);
+	}
 }
 
 void plane_finish(struct simd *s)

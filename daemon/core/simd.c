@@ -48,9 +48,9 @@ static void on_channel_free(void *user, uint32_t id)
 	channel_freed((struct simd *)user, id);
 }
 
-static void on_sub_free(void *user, struct ipc_sub *sub)
+static void on_sub_free(void *user, struct ipc_sub *sub, uint32_t iox_generation)
 {
-	plane_sub_free((struct simd *)user, sub);
+	plane_sub_free((struct simd *)user, sub, iox_generation);
 }
 
 static const struct dispatch_events dispatch_events = {

@@ -115,7 +115,8 @@ static void run_bridge_life(struct dispatch *d, struct d_command *c)
 int dispatch_bridge_life(struct dispatch *d, uint32_t bridge_id, uint32_t iox_generation)
 {
 	return bridge_id < DISPATCH_BRIDGES_MAX
-		       ? COMMAND(d, .run = run_bridge_life, .id = bridge_id, .id2 = iox_generation) : -EINVAL;
+		       ? COMMAND(d, .run = run_bridge_life, .id = bridge_id, .id2 = iox_generation)
+		       : -EINVAL;
 }
 
 /* ---- clients, channels, publishers ---- */
@@ -150,7 +151,8 @@ int dispatch_client_add(struct dispatch *d, uint32_t client_id, const char *name
 	cl->completion_fd = completion_fd;
 	cl->doorbell_fd = doorbell_fd;
 	fd_set_nonblock(doorbell_fd, true);
-	return d_command(d, (struct d_command){ .run = run_client_add, .object = cl, .fd = { completion_fd, doorbell_fd } });
+	return d_command(d, (struct d_command){
+				    .run = run_client_add, .object = cl, .fd = { completion_fd, doorbell_fd } });
 }
 
 static void run_client_gone(struct dispatch *d, struct d_command *c)
@@ -253,7 +255,8 @@ static void run_publisher_add(struct dispatch *d, struct d_command *c)
 	c->object = NULL;
 }
 
-int dispatch_publisher_add(struct dispatch *d, uint32_t publisher_id, uint32_t channel_id, uint32_t client_id, uint64_t max_body)
+int dispatch_publisher_add(struct dispatch *d, uint32_t publisher_id, uint32_t channel_id, uint32_t client_id,
+			   uint64_t max_body)
 {
 	struct d_publisher *p;
 

@@ -106,13 +106,15 @@ static void run_route(struct dispatch *d, struct d_command *c)
 		if (ch->routes[i]->b == b)
 			return;
 	if (ch->n_routes == DISPATCH_ROUTES_MAX) {
-		log_error("channel %s has %u bridges, which is the limit: %s does not carry it", ch->name, ch->n_routes, b->name);
+		log_error("channel %s has %u bridges, which is the limit: %s does not carry it", ch->name, ch->n_routes,
+			  b->name);
 		return;
 	}
 	rt->text = mem_printf("{\"id\":%u,\"name\":\"%s\",\"type\":%s,\"options\":%s}", ch->id, ch->name, ch->type_json,
 			      c->text ? (const char *)c->text : "{}");
 	if (!rt->text || strlen(rt->text) > LANE_PACKET_MAX - sizeof(struct lane_head)) {
-		log_error("channel %s: its definition is too long for a lane: bridge %s does not carry it", ch->name, b->name);
+		log_error("channel %s: its definition is too long for a lane: bridge %s does not carry it", ch->name,
+			  b->name);
 		mem_free(rt->text);
 		return;
 	}

@@ -297,8 +297,8 @@ static void stray_answer(struct d_bridge *b, uint64_t number)
 
 		if (!dl || dl->state == D_FREE)
 			continue;
-		snprintf(text, sizeof(text), "it answered delivery %llu, which is bridge %s's", (unsigned long long)number,
-			 d->bridges[i]->name);
+		snprintf(text, sizeof(text), "it answered delivery %llu, which is bridge %s's",
+			 (unsigned long long)number, d->bridges[i]->name);
 		d_bridge_violation(b, text);
 		return;
 	}

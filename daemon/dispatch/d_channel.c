@@ -96,7 +96,7 @@ void d_feed_put(struct dispatch *d, struct d_feed *f)
 {
 	if (!f || --f->held || !f->retired)
 		return;
-	d_event_sub_free(d, f->sub);
+	d_event_sub_free(d, f->sub, f->life);
 	mem_free(f);
 }
 
@@ -104,7 +104,7 @@ void d_channel_feed(struct dispatch *d, struct d_channel *ch, struct d_feed *f)
 {
 	if (ch->feed)
 		d_channel_retire(d, ch);
-	(void)d;
+	f->life = d->life;
 	f->held = 1; /* the channel's own */
 	ch->feed = f;
 }
@@ -132,16 +132,15 @@ static void release_now(struct dispatch *d, struct d_channel *ch, const void *sl
 	int r = ipc_release(ch->feed->sub, slot);
 
 	if (r < 0)
-		log_limited(&ch->limit, d->now, LOG_LEVEL_ERROR, "channel %s: a slot could not be given back (%s); ignoring",
-			    ch->name, ipc_why());
+		log_limited(&ch->limit, d->now, LOG_LEVEL_ERROR,
+			    "channel %s: a slot could not be given back (%s); ignoring", ch->name, ipc_why());
 }
 
 static void log_lie(struct dispatch *d, struct d_channel *ch, const struct sim_slot *h, const char *what)
 {
 	d->n.invalid++;
-	log_limited(&ch->limit, d->now, LOG_LEVEL_WARN,
-		    "channel %s: slot %llu of publisher %u refused: %s", ch->name, (unsigned long long)h->sequence,
-		    h->publisher_id, what);
+	log_limited(&ch->limit, d->now, LOG_LEVEL_WARN, "channel %s: slot %llu of publisher %u refused: %s", ch->name,
+		    (unsigned long long)h->sequence, h->publisher_id, what);
 }
 
 /* Whose slot it is; NULL: nobody's that could be answered. */
@@ -153,9 +152,11 @@ static struct d_publisher *whose(struct dispatch *d, struct d_channel *ch, const
 		p = d_publisher_find(d, h->publisher_id);
 	if (p && p->ch == ch)
 		return p;
-	log_lie(d, ch, h, h->magic != SIM_SLOT_MAGIC || h->version != SIM_SLOT_VERSION
-			   ? "it does not begin with a slot header of this version"
-			   : p ? "this publisher belongs to another channel" : "no such publisher");
+	log_lie(d, ch, h,
+		h->magic != SIM_SLOT_MAGIC || h->version != SIM_SLOT_VERSION
+			? "it does not begin with a slot header of this version"
+		: p ? "this publisher belongs to another channel"
+		    : "no such publisher");
 	return NULL;
 }
 
@@ -240,7 +241,8 @@ static enum sim_reason refuse(struct dispatch *d, struct d_message *m, const str
 	return SIM_REASON_NONE;
 }
 
-static void take_message(struct dispatch *d, struct d_publisher *p, const struct sim_slot *slot, const struct sim_slot *h)
+static void take_message(struct dispatch *d, struct d_publisher *p, const struct sim_slot *slot,
+			 const struct sim_slot *h)
 {
 	struct d_message *m = new_message(p, h);
 	enum sim_reason why;
@@ -297,8 +299,8 @@ unsigned d_channel_drain(struct dispatch *d, struct d_channel *ch, unsigned max)
 			if (r == -ESTALE)
 				ch->drains++; /* nothing can come any more */
 			else
-				log_limited(&ch->limit, d->now, LOG_LEVEL_ERROR, "channel %s: cannot take: %s", ch->name,
-					    ipc_why());
+				log_limited(&ch->limit, d->now, LOG_LEVEL_ERROR, "channel %s: cannot take: %s",
+					    ch->name, ipc_why());
 			break;
 		}
 		take(d, ch, slot);

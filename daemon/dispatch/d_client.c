@@ -41,7 +41,8 @@ static void doorbell_rang(void *arg, uint32_t events)
 	(void)events;
 	d_turn_begin(d);
 	if (read(c->doorbell_fd, &n, sizeof(n)) < 0 && errno != EAGAIN && errno != EINTR) {
-		log_error("client %s: its doorbell cannot be read (%s): ignoring it from now on", c->name, strerror(errno));
+		log_error("client %s: its doorbell cannot be read (%s): ignoring it from now on", c->name,
+			  strerror(errno));
 		exec_io_del(&c->doorbell);
 	}
 	d->n.wakeups++;
@@ -60,7 +61,8 @@ void d_client_add(struct dispatch *d, struct d_client *c)
 	}
 	r = exec_io_add(d->x, &c->doorbell, c->doorbell_fd, EPOLLIN, doorbell_rang, c);
 	if (r < 0) {
-		log_error("client %s: cannot watch its doorbell (%s): its messages wait for others'", c->name, strerror(-r));
+		log_error("client %s: cannot watch its doorbell (%s): its messages wait for others'", c->name,
+			  strerror(-r));
 		/* it still gets its completions: messages are found whenever anything wakes dispatch */
 	}
 	list_append(&d->clients[c->id % D_HASH], &c->hash_link);
@@ -137,7 +139,9 @@ static unsigned fill(struct d_client *c, struct lane_complete rec[LANE_BATCH])
 			break;
 		if (!m->held)
 			d_cells_free(c->d, m);
-		rec[n++] = (struct lane_complete){ .sequence = m->sequence, .publisher_id = m->pub->id, .reason = m->reason };
+		rec[n++] = (struct lane_complete){ .sequence = m->sequence,
+						   .publisher_id = m->pub->id,
+						   .reason = m->reason };
 	}
 	return n;
 }
@@ -203,7 +207,9 @@ void d_publisher_add(struct dispatch *d, struct d_publisher *p, uint32_t channel
 
 	if (!ch || !c || d_publisher_find(d, p->id)) {
 		log_error("publisher %u: %s: ignoring it", p->id,
-			  !ch ? "no such channel" : !c ? "no such client" : "its number is taken");
+			  !ch  ? "no such channel"
+			  : !c ? "no such client"
+			       : "its number is taken");
 		mem_free(p);
 		return;
 	}

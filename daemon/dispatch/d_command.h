@@ -12,18 +12,18 @@
 struct d_command {
 	struct mail mail; /* first */
 	void (*run)(struct dispatch *d, struct d_command *c);
-	uint32_t    id, id2;
-	bool        flag;
+	uint32_t id, id2;
+	bool flag;
 	/* Owned: freed with the command unless run() took it (and cleared it here). */
-	int         fd[2];
-	void       *object;
-	void      (*free_object)(void *object); /* NULL: mem_free */
-	char       *text;
+	int fd[2];
+	void *object;
+	void (*free_object)(void *object); /* NULL: mem_free */
+	char *text;
 	struct d_feed *feed;
 	/* Borrowed. */
 	struct ipc *ipc;
 	dispatch_stats_fn stats_fn;
-	void       *arg;
+	void *arg;
 };
 
 /* Sends it, or frees what it owns. 0 or -ENOMEM. */
@@ -35,6 +35,6 @@ bool d_command_name_ok(const char *name);
 
 /* What a command names; NULL and a log line when main and dispatch disagree. */
 struct d_channel *d_command_channel(struct dispatch *d, uint32_t id, const char *what);
-struct d_bridge  *d_command_bridge(struct dispatch *d, uint32_t id, const char *what);
+struct d_bridge *d_command_bridge(struct dispatch *d, uint32_t id, const char *what);
 
 #endif

@@ -18,16 +18,16 @@ enum kind { STATUS, BROKEN, STUCK, IDLE, CHANNEL_FREE, SUB_FREE, CALL, STATS };
 
 struct event {
 	struct mail mail; /* first */
-	enum kind   kind;
-	uint32_t    id;
+	enum kind kind;
+	uint32_t id; /* of a bridge, a channel, a life */
 	enum sim_bridge_status status;
-	int64_t     late_dur_ns;
+	int64_t late_dur_ns;
 	struct ipc_sub *sub;
 	dispatch_fn fn;
 	dispatch_stats_fn stats_fn;
-	void       *arg;
+	void *arg;
 	struct dispatch_stats *stats;
-	char        text[D_DETAIL];
+	char text[D_DETAIL];
 };
 
 static void drop(struct mail *m)
@@ -93,9 +93,9 @@ void d_event_channel_free(struct dispatch *d, uint32_t channel_id)
 	send_event(d, &(struct event){ .kind = CHANNEL_FREE, .id = channel_id }, NULL);
 }
 
-void d_event_sub_free(struct dispatch *d, struct ipc_sub *sub)
+void d_event_sub_free(struct dispatch *d, struct ipc_sub *sub, uint32_t life)
 {
-	send_event(d, &(struct event){ .kind = SUB_FREE, .sub = sub }, NULL);
+	send_event(d, &(struct event){ .kind = SUB_FREE, .sub = sub, .id = life }, NULL);
 }
 
 void d_event_call(struct dispatch *d, dispatch_fn fn, void *arg)
@@ -134,7 +134,7 @@ static void tell(const struct dispatch_events *ev, void *user, struct event *e)
 		break;
 	case SUB_FREE:
 		if (ev->sub_free)
-			ev->sub_free(user, e->sub);
+			ev->sub_free(user, e->sub, e->id);
 		else
 			ipc_sub_destroy(e->sub);
 		break;

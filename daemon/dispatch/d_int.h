@@ -24,207 +24,212 @@
 #include "mailbox.h"
 #include "wire/lane.h"
 
-#define D_HASH        256            /* buckets of the publisher and client tables */
-#define D_DRAIN       64             /* slots of one channel that are taken in a row */
-#define D_ROUNDS      4              /* drains in one turn before other descriptors get theirs */
-#define D_PACKETS     16             /* packets read from one lane in a row */
-#define D_RX          8192           /* largest packet a bridge may send */
-#define D_DETAIL      256
-#define D_IDLE_NS     INT64_C(5000000000) /* a further lane without work closes after that */
-#define D_HOUSE_NS    INT64_C(1000000000)
-#define D_INDEX_BITS  12             /* of a delivery's number: its place in the bridge's array */
+#define D_HASH       256  /* buckets of the publisher and client tables */
+#define D_DRAIN      64   /* slots of one channel that are taken in a row */
+#define D_ROUNDS     4    /* drains in one turn before other descriptors get theirs */
+#define D_PACKETS    16   /* packets read from one lane in a row */
+#define D_RX         8192 /* largest packet a bridge may send */
+#define D_DETAIL     256
+#define D_IDLE_NS    INT64_C(5000000000) /* a further lane without work closes after that */
+#define D_HOUSE_NS   INT64_C(1000000000)
+#define D_INDEX_BITS 12 /* of a delivery's number: its place in the bridge's array */
 
 /* One subscriber of a channel: one life of the data plane. Lives until nothing of it is held. */
 struct d_feed {
 	struct ipc_sub *sub;
-	uint32_t        held;
-	bool            retired;
+	uint32_t life; /* iox_generation */
+	uint32_t held;
+	bool retired;
 };
 
-struct d_route {                     /* a bridge carries a channel */
-	struct list       bridge_link;   /* in: bridge::routes */
+struct d_route {                 /* a bridge carries a channel */
+	struct list bridge_link; /* in: bridge::routes */
 	struct d_channel *ch;
-	struct d_bridge  *b;
-	struct list       waiting;       /* deliveries of an ordered channel behind the active one */
-	bool              active;        /* ordered: one delivery is queued or with the bridge */
-	uint32_t          open;          /* deliveries that are not free yet, late ones too */
-	uint32_t          text_len;
-	char             *text;          /* LANE_CHANNEL */
+	struct d_bridge *b;
+	struct list waiting; /* deliveries of an ordered channel behind the active one */
+	bool active;         /* ordered: one delivery is queued or with the bridge */
+	uint32_t open;       /* deliveries that are not free yet, late ones too */
+	uint32_t text_len;
+	char *text; /* LANE_CHANNEL */
 };
 
 struct d_channel {
-	struct list       link;          /* in: dispatch::channels */
-	struct list       freed_link;    /* in: dispatch::freed, when a credit came back in this turn */
-	uint32_t          id, window, depth;
-	uint64_t          type_hash;
-	char             *name, *type_json;
-	bool              ordered, closing;
-	struct d_feed    *feed;          /* NULL: no data plane */
-	uint64_t          drains;        /* how often the feed was found empty */
-	uint64_t          busy;          /* credit cells of messages in hand */
-	struct d_message *messages;      /* [depth] */
-	struct list       free;          /* messages */
-	struct list       pubs;
-	uint32_t          n_routes;
-	struct d_route   *routes[DISPATCH_ROUTES_MAX];
+	struct list link;       /* in: dispatch::channels */
+	struct list freed_link; /* in: dispatch::freed, when a credit came back in this turn */
+	uint32_t id, window, depth;
+	uint64_t type_hash;
+	char *name, *type_json;
+	bool ordered, closing;
+	struct d_feed *feed;        /* NULL: no data plane */
+	uint64_t drains;            /* how often the feed was found empty */
+	uint64_t busy;              /* credit cells of messages in hand */
+	struct d_message *messages; /* [depth] */
+	struct list free;           /* messages */
+	struct list pubs;
+	uint32_t n_routes;
+	struct d_route *routes[DISPATCH_ROUTES_MAX];
 	struct dispatch_channel_stats stats; /* in_flight is live */
-	struct log_limit  limit;
+	struct log_limit limit;
 };
 
 struct d_client {
-	struct list      hash_link;
-	struct list      owing_link;     /* in: dispatch::owing, when completions are to be sent in this turn */
-	uint32_t         id;
-	char             name[DISPATCH_NAME_MAX + 1];
-	int              completion_fd, doorbell_fd;
-	struct exec_io   doorbell, writable;
-	bool             stuck;          /* its completion socket is full */
-	bool             deaf;           /* ... is closed at the other end */
-	struct list      owed;           /* messages whose completion is to be sent, oldest first */
-	struct list      pubs;
+	struct list hash_link;
+	struct list owing_link; /* in: dispatch::owing, when completions are to be sent in this turn */
+	uint32_t id;
+	char name[DISPATCH_NAME_MAX + 1];
+	int completion_fd, doorbell_fd;
+	struct exec_io doorbell, writable;
+	bool stuck;       /* its completion socket is full */
+	bool deaf;        /* ... is closed at the other end */
+	struct list owed; /* messages whose completion is to be sent, oldest first */
+	struct list pubs;
 	struct dispatch *d;
 };
 
 struct d_publisher {
-	struct list       hash_link;
-	struct list       client_link;   /* in: client::pubs */
-	struct list       channel_link;  /* in: channel::pubs */
-	struct list       closing_link;  /* in: dispatch::closing_pubs */
-	uint32_t          id;
+	struct list hash_link;
+	struct list client_link;  /* in: client::pubs */
+	struct list channel_link; /* in: channel::pubs */
+	struct list closing_link; /* in: dispatch::closing_pubs */
+	uint32_t id;
 	struct d_channel *ch;
-	struct d_client  *client;        /* NULL: gone */
-	uint64_t          max_body;
-	uint32_t          in_flight;
-	uint32_t          proved_life;   /* iox_generation of its last probe */
-	uint64_t          drain_mark;    /* closing: channel::drains then */
-	bool              closing;
+	struct d_client *client; /* NULL: gone */
+	uint64_t max_body;
+	uint32_t in_flight;
+	uint32_t proved_life; /* iox_generation of its last probe */
+	uint64_t drain_mark;  /* closing: channel::drains then */
+	bool closing;
 };
 
 struct d_message {
-	struct list         link;        /* in: channel::free, client::owed, dispatch::holding */
-	struct list         release_link; /* in: dispatch::release */
-	struct d_channel   *ch;
+	struct list link;         /* in: channel::free, client::owed, dispatch::holding */
+	struct list release_link; /* in: dispatch::release */
+	struct d_channel *ch;
 	struct d_publisher *pub;
-	struct d_feed      *feed;
-	const struct sim_slot *slot;     /* NULL: released */
-	int64_t             ref;         /* ipc_export() of it */
-	uint64_t            size;        /* header + body */
-	uint64_t            sequence;
-	int64_t             stamp_sim_ns, publish_mono_ns;
-	uint32_t            life;        /* iox_generation */
-	uint32_t            token, credit; /* cell + 1 in hand; 0: none */
-	uint16_t            open;        /* deliveries without an outcome */
-	uint16_t            held;        /* deliveries that a bridge may still be reading */
-	uint8_t             reason;      /* enum sim_reason: of the first that failed */
-	bool                counted;     /* accepted for dispatch: not a probe */
-	bool                answered;    /* the completion is out, or nobody is there to get it */
+	struct d_feed *feed;
+	const struct sim_slot *slot; /* NULL: released */
+	int64_t ref;                 /* ipc_export() of it */
+	uint64_t size;               /* header + body */
+	uint64_t sequence;
+	int64_t stamp_sim_ns, publish_mono_ns;
+	uint32_t life;          /* iox_generation */
+	uint32_t token, credit; /* cell + 1 in hand; 0: none */
+	uint16_t open;          /* deliveries without an outcome */
+	uint16_t held;          /* deliveries that a bridge may still be reading */
+	uint8_t reason;         /* enum sim_reason: of the first that failed */
+	bool counted;           /* accepted for dispatch: not a probe */
+	bool answered;          /* the completion is out, or nobody is there to get it */
 };
 
 enum d_state { D_FREE, D_QUEUED, D_WAITING, D_OUT };
 
 struct d_delivery {
-	struct list       link;          /* in: bridge::free, bridge::queue, route::waiting, lane::out, bridge::orphans */
-	struct list       age_link;      /* in: bridge::aging, bridge::late: oldest first */
+	struct list link;     /* in: bridge::free, bridge::queue, route::waiting, lane::out, bridge::orphans */
+	struct list age_link; /* in: bridge::aging, bridge::late: oldest first */
 	struct d_message *m;
-	struct d_route   *route;
-	struct d_lane    *lane;          /* NULL when that lane is closed */
-	uint64_t          number;
-	int64_t           deadline_mono_ns, sent_mono_ns;
-	enum d_state      state;
-	bool              decided;       /* its outcome is known: late if still out */
+	struct d_route *route;
+	struct d_lane *lane; /* NULL when that lane is closed */
+	uint64_t number;
+	int64_t deadline_mono_ns, sent_mono_ns;
+	enum d_state state;
+	bool decided; /* its outcome is known: late if still out */
 };
 
 struct d_lane {
-	struct list      link;           /* in: bridge::lanes */
+	struct list link; /* in: bridge::lanes */
 	struct d_bridge *b;
-	uint32_t         number;         /* 0: control packets too */
-	int              fd;
-	struct exec_io   io;
-	bool             blocked;        /* its socket is full: waits for EPOLLOUT */
-	bool             closing;        /* LANE_CLOSE sent */
-	uint32_t         n_out;
-	struct list      out;            /* deliveries */
-	int64_t          worked_mono_ns; /* last time it had work */
-	uint64_t         knows[WIRE_CHANNELS_MAX / 64]; /* channels announced on it */
+	uint32_t number; /* 0: control packets too */
+	int fd;
+	struct exec_io io;
+	bool blocked; /* its socket is full: waits for EPOLLOUT */
+	bool closing; /* LANE_CLOSE sent */
+	uint32_t n_out;
+	struct list out;                        /* deliveries */
+	int64_t worked_mono_ns;                 /* last time it had work */
+	uint64_t knows[WIRE_CHANNELS_MAX / 64]; /* channels announced on it */
 };
 
 struct d_bridge {
-	struct dispatch   *d;
-	uint32_t           id, queue_max, lanes_max;
-	char               name[DISPATCH_NAME_MAX + 1];
-	int64_t            deadline_dur_ns, kill_after_dur_ns;
-	char              *connection;   /* NULL: disconnect */
-	bool               connect_due;  /* LANE_CONNECT is to be sent */
-	bool               attached;     /* lane 0 is open */
+	struct dispatch *d;
+	uint32_t id, queue_max, lanes_max;
+	char name[DISPATCH_NAME_MAX + 1];
+	int64_t deadline_dur_ns, kill_after_dur_ns;
+	char *connection; /* NULL: disconnect */
+	bool connect_due; /* LANE_CONNECT is to be sent */
+	bool attached;    /* lane 0 is open */
 	enum sim_bridge_status status;
-	char               detail[D_DETAIL];
-	int64_t            told_mono_ns; /* start of the second in which told_n status events were sent */
-	uint32_t           told_n;
-	bool               status_due;   /* one was held back */
-	bool               idle_told;
-	uint32_t           life;         /* iox_generation it is attached to */
-	struct d_delivery *pool;         /* [queue_max] */
-	struct list        free, queue, orphans, aging, late;
-	uint32_t           n_queued, n_out; /* waiting ones count as queued */
-	struct list        lanes, routes;
-	uint32_t           n_lanes, next_lane;
-	int64_t            grown_mono_ns; /* when a lane was last opened */
-	int64_t            service_dur_ns;
-	bool               measured;     /* service_dur_ns says something */
-	uint64_t           attaches;
-	struct exec_timer  deadline;
-	bool               deadline_armed;
+	char detail[D_DETAIL];
+	int64_t told_mono_ns; /* start of the second in which told_n status events were sent */
+	uint32_t told_n;
+	bool status_due; /* one was held back */
+	bool idle_told;
+	uint32_t life;           /* iox_generation it is attached to */
+	struct d_delivery *pool; /* [queue_max] */
+	struct list free, queue, orphans, aging, late;
+	uint32_t n_queued, n_out; /* waiting ones count as queued */
+	struct list lanes, routes;
+	uint32_t n_lanes, next_lane;
+	int64_t grown_mono_ns; /* when a lane was last opened */
+	int64_t service_dur_ns;
+	bool measured; /* service_dur_ns says something */
+	uint64_t attaches;
+	struct exec_timer deadline;
+	bool deadline_armed;
 	struct dispatch_bridge_stats stats;
-	struct log_limit   limit;
+	struct log_limit limit;
 };
 
 #define D_HIST 256
-struct d_hist { uint64_t n[D_HIST], total; };
+struct d_hist {
+	uint64_t n[D_HIST], total;
+};
 
-struct d_waiter {                    /* someone who is to be told */
+struct d_waiter { /* someone who is to be told */
 	struct d_waiter *next;
-	dispatch_fn      fn;
-	void            *arg;
+	dispatch_fn fn;
+	void *arg;
 };
 
 struct dispatch {
-	struct exec    *x;
+	struct exec *x;
 	struct mailbox *in, *out;
 	struct dispatch_events ev;
-	void           *user;
+	void *user;
 	struct wire_dispatch_page *page;
 	const struct sim_clock_page *clock;
-	int64_t         cycle_dur_ns;
-	uint32_t        lanes_max, n_lanes;
+	int64_t cycle_dur_ns;
+	uint32_t lanes_max, n_lanes;
 
-	struct ipc     *ipc;             /* NULL: none, or between restart_begin and restart_end */
-	uint32_t        life;
-	bool            hold, closing, closing_now;
+	struct ipc *ipc; /* NULL: none, or between restart_begin and restart_end */
+	uint32_t life;
+	bool hold, closing, closing_now;
 
 	struct d_channel *by_id[WIRE_CHANNELS_MAX];
-	struct d_bridge  *bridges[DISPATCH_BRIDGES_MAX];
-	struct list       channels;
-	struct list       clients[D_HASH], pubs[D_HASH];
-	struct list       closing_pubs;
-	uint32_t          n_closing_channels;
-	uint64_t          token_busy[WIRE_TOKENS_MAX / 64];
-	uint64_t          serial;        /* of deliveries */
-	struct list       holding;       /* messages, while hold */
-	atomic_uint       outstanding;
+	struct d_bridge *bridges[DISPATCH_BRIDGES_MAX];
+	struct list channels;
+	struct list clients[D_HASH], pubs[D_HASH];
+	struct list closing_pubs;
+	uint32_t n_closing_channels;
+	uint64_t token_busy[WIRE_TOKENS_MAX / 64];
+	uint64_t serial;     /* of deliveries */
+	struct list holding; /* messages, while hold */
+	atomic_uint outstanding;
 
 	/* this turn */
-	int64_t           now;
-	bool              in_turn;
-	struct list       release;       /* messages whose slot goes back, newest first */
-	struct list       owing;         /* clients */
-	struct list       freed;         /* channels */
+	int64_t now;
+	bool in_turn;
+	struct list release; /* messages whose slot goes back, newest first */
+	struct list owing;   /* clients */
+	struct list freed;   /* channels */
 
 	struct exec_timer turn, house, quiet_timer;
-	struct d_waiter  *quiet, *shut;
+	struct d_waiter *quiet, *shut;
 
-	struct { uint64_t wakeups, packets_out, packets_in, invalid; } n;
-	struct d_hist     queue_hist, publish_hist;
-	struct log_limit  limit;
+	struct {
+		uint64_t wakeups, packets_out, packets_in, invalid;
+	} n;
+	struct d_hist queue_hist, publish_hist;
+	struct log_limit limit;
 	_Alignas(16) unsigned char rx[D_RX];
 };
 
@@ -242,27 +247,27 @@ void d_cells_free_local(struct dispatch *d, struct d_channel *ch, uint32_t publi
 void d_cells_sweep(struct dispatch *d, struct d_channel *ch, uint32_t publisher_id);
 void d_cells_sweep_strangers(struct dispatch *d);
 bool d_cells_all_free(const struct dispatch *d);
-void d_cells_wake(struct dispatch *d);            /* those who wait for a credit */
+void d_cells_wake(struct dispatch *d); /* those who wait for a credit */
 void d_cells_bridges(struct dispatch *d, struct d_channel *ch);
 
 /* ---- d_client.c ---- */
 struct d_client *d_client_find(struct dispatch *d, uint32_t id);
 struct d_publisher *d_publisher_find(const struct dispatch *d, uint32_t id);
-void d_client_add(struct dispatch *d, struct d_client *c);           /* takes; frees it when it cannot be */
+void d_client_add(struct dispatch *d, struct d_client *c); /* takes; frees it when it cannot be */
 void d_client_gone(struct dispatch *d, struct d_client *c);
 void d_client_free(struct d_client *c);
-void d_client_owe(struct d_client *c, struct d_message *m);          /* the outcome is to be told */
+void d_client_owe(struct d_client *c, struct d_message *m); /* the outcome is to be told */
 void d_client_flush(struct d_client *c);
 void d_publisher_add(struct dispatch *d, struct d_publisher *p, uint32_t channel_id, uint32_t client_id);
 void d_publisher_close(struct dispatch *d, struct d_publisher *p);
-void d_publisher_reap(struct dispatch *d);                           /* those that have come to rest */
+void d_publisher_reap(struct dispatch *d); /* those that have come to rest */
 void d_publisher_free(struct d_publisher *p);
 
 /* ---- d_channel.c ---- */
-int  d_channel_add(struct dispatch *d, struct d_channel *ch);
+int d_channel_add(struct dispatch *d, struct d_channel *ch);
 void d_channel_free(struct dispatch *d, struct d_channel *ch);
 void d_channel_feed(struct dispatch *d, struct d_channel *ch, struct d_feed *f);
-void d_channel_retire(struct dispatch *d, struct d_channel *ch);     /* gives the present feed up */
+void d_channel_retire(struct dispatch *d, struct d_channel *ch); /* gives the present feed up */
 void d_channel_reap(struct dispatch *d);
 unsigned d_channel_drain(struct dispatch *d, struct d_channel *ch, unsigned max);
 bool d_channel_pending(const struct d_channel *ch);
@@ -270,16 +275,16 @@ void d_feed_put(struct dispatch *d, struct d_feed *f);
 
 /* ---- d_message.c ---- */
 void d_message_route(struct dispatch *d, struct d_message *m);
-void d_message_fail(struct dispatch *d, struct d_message *m, enum sim_reason reason); /* no delivery was made */
+void d_message_fail(struct dispatch *d, struct d_message *m, enum sim_reason reason);    /* no delivery was made */
 void d_message_outcome(struct dispatch *d, struct d_message *m, enum sim_reason reason); /* of one delivery */
-void d_message_unheld(struct dispatch *d, struct d_message *m);      /* one bridge reads it no more */
+void d_message_unheld(struct dispatch *d, struct d_message *m); /* one bridge reads it no more */
 void d_message_answered(struct dispatch *d, struct d_message *m);
-void d_message_release(struct dispatch *d);                          /* slots of this turn, newest first */
-void d_message_let_go(struct dispatch *d);                           /* end of a hold */
+void d_message_release(struct dispatch *d); /* slots of this turn, newest first */
+void d_message_let_go(struct dispatch *d);  /* end of a hold */
 void d_message_drop_held(struct dispatch *d, enum sim_reason reason);
 
 /* ---- d_bridge.c ---- */
-int  d_bridge_add(struct dispatch *d, struct d_bridge *b);
+int d_bridge_add(struct dispatch *d, struct d_bridge *b);
 void d_bridge_free(struct d_bridge *b);
 void d_bridge_attach(struct d_bridge *b, int lane0_fd);
 void d_bridge_gone(struct d_bridge *b);
@@ -291,20 +296,20 @@ bool d_route_lags(const struct d_route *rt);
 enum sim_reason d_bridge_offer(struct d_bridge *b, struct d_route *rt, struct d_message *m, bool lags);
 void d_bridge_pump(struct d_bridge *b);
 void d_bridge_fail_queued(struct d_bridge *b, enum sim_reason reason);
-void d_bridge_fail_out(struct d_bridge *b, enum sim_reason reason);  /* decides; the slots stay held */
+void d_bridge_fail_out(struct d_bridge *b, enum sim_reason reason); /* decides; the slots stay held */
 void d_bridge_done(struct d_bridge *b, const struct lane_done *r);
 void d_bridge_house(struct d_bridge *b);
 void d_bridge_violation(struct d_bridge *b, const char *what);
 
 /* ---- d_lane.c ---- */
-int  d_lane_open(struct d_bridge *b, int fd, struct d_lane **ret);   /* takes fd, also on failure */
-int  d_lane_open_further(struct d_bridge *b);
-void d_lane_close(struct d_lane *l);                                 /* what is out on it becomes an orphan */
-void d_lane_retire(struct d_lane *l);                                /* ask the bridge to close it */
+int d_lane_open(struct d_bridge *b, int fd, struct d_lane **ret); /* takes fd, also on failure */
+int d_lane_open_further(struct d_bridge *b);
+void d_lane_close(struct d_lane *l);  /* what is out on it becomes an orphan */
+void d_lane_retire(struct d_lane *l); /* ask the bridge to close it */
 unsigned d_lane_room(const struct d_lane *l);
 /* Send these deliveries in one packet, announcing their channels first. 0, -EAGAIN: lane blocked, others: lane broken. */
-int  d_lane_deliver(struct d_lane *l, struct d_delivery *const *v, unsigned n);
-int  d_lane_control(struct d_lane *l, uint16_t op, uint16_t count, const char *text, uint32_t len);
+int d_lane_deliver(struct d_lane *l, struct d_delivery *const *v, unsigned n);
+int d_lane_control(struct d_lane *l, uint16_t op, uint16_t count, const char *text, uint32_t len);
 
 /* ---- d_api.c: from the owner ---- */
 void d_commands_read(void *arg, struct mail *list);
@@ -315,7 +320,7 @@ void d_event_bridge_broken(struct d_bridge *b, const char *why);
 void d_event_bridge_stuck(struct d_bridge *b, int64_t late_dur_ns);
 void d_event_bridge_idle(struct d_bridge *b);
 void d_event_channel_free(struct dispatch *d, uint32_t channel_id);
-void d_event_sub_free(struct dispatch *d, struct ipc_sub *sub);
+void d_event_sub_free(struct dispatch *d, struct ipc_sub *sub, uint32_t life);
 void d_event_call(struct dispatch *d, dispatch_fn fn, void *arg);
 void d_event_stats(struct dispatch *d, struct dispatch_stats *s, dispatch_stats_fn fn, void *arg); /* takes s */
 void d_events_read(void *arg, struct mail *list);

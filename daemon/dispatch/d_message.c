@@ -107,7 +107,7 @@ void d_message_route(struct dispatch *d, struct d_message *m)
 	}
 	for (uint32_t i = 0; i < ch->n_routes; i++)
 		lags[i] = d_route_lags(ch->routes[i]); /* before this message counts for any of them */
-	m->open = 1; /* holds the decision back until all were asked */
+	m->open = 1;                                   /* holds the decision back until all were asked */
 	for (uint32_t i = 0; i < ch->n_routes; i++) {
 		struct d_route *rt = ch->routes[i];
 		enum sim_reason why;
@@ -129,7 +129,8 @@ void d_message_release(struct dispatch *d)
 
 		if (r < 0)
 			log_limited(&d->limit, d->now, LOG_LEVEL_ERROR,
-				    "channel %s: a slot could not be given back (%s); ignoring", m->ch->name, ipc_why());
+				    "channel %s: a slot could not be given back (%s); ignoring", m->ch->name,
+				    ipc_why());
 		m->slot = NULL;
 		list_remove(&m->release_link);
 		finish_if_settled(d, m);

@@ -113,7 +113,7 @@ static void tell_waiters(struct dispatch *d)
 {
 	if (d->quiet && is_quiet(d))
 		call_all(d, &d->quiet);
-	else if (d->quiet)
+	else if (d->quiet && !dispatch_outstanding(d))
 		exec_timer_at(&d->quiet_timer, d->now + INT64_C(500000));
 	if (d->shut && (d->closing_now || !dispatch_outstanding(d)))
 		call_all(d, &d->shut);

@@ -14,11 +14,11 @@
 
 struct mailbox {
 	struct exec *x;
-	mailbox_fn   fn;
-	void        *arg;
+	mailbox_fn fn;
+	void *arg;
 	_Atomic(struct mail *) head; /* newest first */
-	atomic_uint  refs;           /* the owner, and each post under way */
-	atomic_bool  closed;
+	atomic_uint refs;            /* the owner, and each post under way */
+	atomic_bool closed;
 };
 
 int mailbox_create(struct exec *x, mailbox_fn fn, void *arg, struct mailbox **ret)

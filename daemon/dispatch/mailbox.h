@@ -13,7 +13,7 @@
 
 struct mailbox;
 
-struct mail {                        /* first member of what is sent */
+struct mail { /* first member of what is sent */
 	struct mail *next;
 	void (*drop)(struct mail *m); /* frees one that was never read */
 };
@@ -21,7 +21,7 @@ struct mail {                        /* first member of what is sent */
 /* Reads all that has come, oldest first, as a list; owns it from then on. */
 typedef void (*mailbox_fn)(void *arg, struct mail *list);
 
-int  mailbox_create(struct exec *x, mailbox_fn fn, void *arg, struct mailbox **ret);
+int mailbox_create(struct exec *x, mailbox_fn fn, void *arg, struct mailbox **ret);
 /* Takes m. When memory for the post is short the mail waits for the next send or poke. */
 void mailbox_send(struct mailbox *mb, struct mail *m);
 /* Post again if mail waits without one. */

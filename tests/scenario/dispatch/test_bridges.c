@@ -151,7 +151,7 @@ static void a_late_slot_comes_back_when_its_bridge_ends(void **state)
 	assert_int_equal(w.n_stuck, 0);
 	world_run(&w, 3 * S);
 	assert_in_range(w.n_stuck, 2, 4); /* about once a second */
-	bridge_closes(a); /* a closed socket proves nothing */
+	bridge_closes(a);                 /* a closed socket proves nothing */
 	world_run(&w, 100 * MS);
 	assert_int_equal(w.n_broken, 1);
 	assert_int_equal(w.status[0], SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED);
@@ -489,8 +489,11 @@ static void lanes_grow_with_the_backlog_and_fall_away(void **state)
 		for (int lane = 0; lane < a->n_lanes; lane++)
 			for (unsigned i = 0; i < a->n_held; i++)
 				if (a->held[i].lane == lane) {
-					struct { struct lane_head h; struct lane_done r; } done = {
-						{ LANE_DONE, 1, sizeof(struct lane_done) }, { a->held[i].delivery, 0, 20000 } };
+					struct {
+						struct lane_head h;
+						struct lane_done r;
+					} done = { { LANE_DONE, 1, sizeof(struct lane_done) },
+						   { a->held[i].delivery, 0, 20000 } };
 
 					bridge_send_raw(a, lane, &done, sizeof(done));
 					memmove(&a->held[i], &a->held[i + 1], (a->n_held - i - 1) * sizeof(a->held[0]));

@@ -41,18 +41,46 @@ static void pass_one(struct test_client *who, struct test_pub *pub)
 
 typedef void (*lie_fn)(struct sim_slot *s);
 
-static void lie_body(struct sim_slot *s) { s->body_size = 65; }
-static void lie_huge(struct sim_slot *s) { s->body_size = UINT64_MAX; }
-static void lie_type(struct sim_slot *s) { s->type_hash++; }
-static void lie_channel(struct sim_slot *s) { s->channel_id = 1; }
-static void lie_credit_none(struct sim_slot *s) { s->credit_cell = 0; }
-static void lie_credit_far(struct sim_slot *s) { s->credit_cell = 5; }
-static void lie_credit_huge(struct sim_slot *s) { s->credit_cell = UINT32_MAX; }
-static void lie_token_huge(struct sim_slot *s) { s->token_cell = UINT32_MAX; }
-static void lie_token_free(struct sim_slot *s) { s->token_cell = 1000; }
+static void lie_body(struct sim_slot *s)
+{
+	s->body_size = 65;
+}
+static void lie_huge(struct sim_slot *s)
+{
+	s->body_size = UINT64_MAX;
+}
+static void lie_type(struct sim_slot *s)
+{
+	s->type_hash++;
+}
+static void lie_channel(struct sim_slot *s)
+{
+	s->channel_id = 1;
+}
+static void lie_credit_none(struct sim_slot *s)
+{
+	s->credit_cell = 0;
+}
+static void lie_credit_far(struct sim_slot *s)
+{
+	s->credit_cell = 5;
+}
+static void lie_credit_huge(struct sim_slot *s)
+{
+	s->credit_cell = UINT32_MAX;
+}
+static void lie_token_huge(struct sim_slot *s)
+{
+	s->token_cell = UINT32_MAX;
+}
+static void lie_token_free(struct sim_slot *s)
+{
+	s->token_cell = 1000;
+}
 
 static const lie_fn answered_lies[] = {
-	lie_body, lie_huge, lie_type, lie_channel, lie_credit_none, lie_credit_far, lie_credit_huge, lie_token_huge, lie_token_free,
+	lie_body,       lie_huge,        lie_type,       lie_channel,    lie_credit_none,
+	lie_credit_far, lie_credit_huge, lie_token_huge, lie_token_free,
 };
 
 static void lies_are_answered_invalid(void **state)
@@ -76,10 +104,22 @@ static void lies_are_answered_invalid(void **state)
 	}
 }
 
-static void lie_magic(struct sim_slot *s) { s->magic = 0; }
-static void lie_version(struct sim_slot *s) { s->version = 2; }
-static void lie_nobody(struct sim_slot *s) { s->publisher_id = 0; }
-static void lie_stranger(struct sim_slot *s) { s->publisher_id = 4711; }
+static void lie_magic(struct sim_slot *s)
+{
+	s->magic = 0;
+}
+static void lie_version(struct sim_slot *s)
+{
+	s->version = 2;
+}
+static void lie_nobody(struct sim_slot *s)
+{
+	s->publisher_id = 0;
+}
+static void lie_stranger(struct sim_slot *s)
+{
+	s->publisher_id = 4711;
+}
 
 static const lie_fn nobodys_lies[] = { lie_magic, lie_version, lie_nobody, lie_stranger };
 
@@ -230,7 +270,7 @@ static void completions_wait_for_a_reader(void **state)
 		bridge_answer_all(b, 0, 1);
 		world_settle(&w);
 	}
-	assert_true(accepted < tries);                        /* credits ran out: the backlog is bounded */
+	assert_true(accepted < tries); /* credits ran out: the backlog is bounded */
 	assert_in_range(dispatch_outstanding(w.d), 1, 64 + LANE_BATCH);
 	assert_int_equal(ipc_mem_slots_used(w.bus), w.base_slots); /* slots do not wait with it */
 	for (int i = 0; i < 100; i++) {

@@ -17,12 +17,12 @@ static struct world w;
 
 struct scene {
 	struct test_client *c[2];
-	struct test_pub    *p[2];
-	uint32_t            ids[2];
+	struct test_pub *p[2];
+	uint32_t ids[2];
 	struct test_bridge *b[2];
-	unsigned            published[2];
-	unsigned            steps;
-	bool                roudi_died, shut;
+	unsigned published[2];
+	unsigned steps;
+	bool roudi_died, shut;
 };
 
 static void open_scene(struct scene *s, uint64_t seed)

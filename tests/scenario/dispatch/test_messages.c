@@ -11,7 +11,7 @@ static struct world w;
 /* Channel 0 with bridge 0 connected, one client with one publisher. */
 struct simple {
 	struct test_client *c;
-	struct test_pub    *p;
+	struct test_pub *p;
 	struct test_bridge *b;
 };
 

@@ -28,20 +28,20 @@ enum part { NOT, PENDING, LATE, OVER }; /* of one bridge in one message */
 struct msg {
 	uint32_t publisher_id, channel, token, life;
 	uint64_t sequence;
-	int      client;                /* -1: died */
-	int64_t  deadline_mono_ns;
+	int client; /* -1: died */
+	int64_t deadline_mono_ns;
 	enum part part[BRIDGES];
 	enum sim_reason reason;
-	bool     decided, reported;
+	bool decided, reported;
 };
 
 struct model {
 	struct rnd rnd;
 	struct msg msgs[MESSAGES];
-	unsigned   n;
-	bool       paused, there[BRIDGES], connected[BRIDGES], broken[BRIDGES];
-	uint64_t   last_answered[BRIDGES];
-	unsigned   accepted, completed[SIM_REASON_COUNT];
+	unsigned n;
+	bool paused, there[BRIDGES], connected[BRIDGES], broken[BRIDGES];
+	uint64_t last_answered[BRIDGES];
+	unsigned accepted, completed[SIM_REASON_COUNT];
 };
 
 static struct world w;
@@ -71,7 +71,8 @@ static unsigned open_at(uint32_t channel, unsigned bridge)
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < m.n; i++)
-		n += m.msgs[i].channel == channel && (m.msgs[i].part[bridge] == PENDING || m.msgs[i].part[bridge] == LATE);
+		n += m.msgs[i].channel == channel &&
+		     (m.msgs[i].part[bridge] == PENDING || m.msgs[i].part[bridge] == LATE);
 	return n;
 }
 
@@ -112,7 +113,8 @@ static bool lags(uint32_t ch, unsigned bridge, unsigned flying)
 	bool other = false;
 
 	for (unsigned b = 0; b < BRIDGES; b++)
-		other = other || (b != bridge && carries[ch][b] && m.connected[b] && open_at(ch, b) <= open_at(ch, bridge) / 2);
+		other = other ||
+			(b != bridge && carries[ch][b] && m.connected[b] && open_at(ch, b) <= open_at(ch, bridge) / 2);
 	return other && open_at(ch, bridge) >= half && flying + 1 + spare > windows[ch];
 }
 
@@ -123,8 +125,13 @@ static void model_publish(int client, const struct test_pub *p, uint32_t token)
 	bool lag[BRIDGES];
 
 	assert_true(m.n < MESSAGES);
-	*g = (struct msg){ .publisher_id = p->id, .channel = p->channel, .token = token, .life = w.life, .sequence = p->sequence,
-			   .client = client, .deadline_mono_ns = exec_now(w.x) + 1 * S };
+	*g = (struct msg){ .publisher_id = p->id,
+			   .channel = p->channel,
+			   .token = token,
+			   .life = w.life,
+			   .sequence = p->sequence,
+			   .client = client,
+			   .deadline_mono_ns = exec_now(w.x) + 1 * S };
 	for (unsigned b = 0; b < BRIDGES; b++)
 		lag[b] = lags(p->channel, b, flying);
 	for (unsigned b = 0; b < BRIDGES; b++)
@@ -441,9 +448,9 @@ static const struct {
 	void (*fn)(void);
 	unsigned weight;
 } acts[] = {
-	{ do_publish, 40 }, { do_answer, 36 }, { do_answer_again, 2 }, { do_status, 2 }, { do_break, 1 }, { do_bridge, 3 },
-	{ do_client, 2 }, { do_publisher, 1 }, { do_pause, 2 }, { do_time, 4 }, { do_restart, 1 },
-	{ do_heal, 25 },
+	{ do_publish, 40 }, { do_answer, 36 }, { do_answer_again, 2 }, { do_status, 2 },
+	{ do_break, 1 },    { do_bridge, 3 },  { do_client, 2 },       { do_publisher, 1 },
+	{ do_pause, 2 },    { do_time, 4 },    { do_restart, 1 },      { do_heal, 25 },
 };
 
 static void act(void)

@@ -10,7 +10,7 @@
 #include "fd.h"
 
 #define TYPE_HASH UINT64_C(0x1234)
-#define BODY 64
+#define BODY      64
 
 /* ---- events ---- */
 
@@ -51,8 +51,9 @@ static void on_channel_free(void *user, uint32_t id)
 	((struct world *)user)->last_channel_free = id;
 }
 
-static void on_sub_free(void *user, struct ipc_sub *sub)
+static void on_sub_free(void *user, struct ipc_sub *sub, uint32_t iox_generation)
 {
+	assert_in_range(iox_generation, 1, ((struct world *)user)->life);
 	((struct world *)user)->n_sub_free++;
 	ipc_sub_destroy(sub);
 }
@@ -249,8 +250,12 @@ static struct ipc_sub *subscribe(struct world *w, uint32_t id, uint32_t depth)
 
 void world_channel(struct world *w, uint32_t id, uint32_t window, bool ordered)
 {
-	struct dispatch_channel c = { .id = id, .type_hash = TYPE_HASH, .type_json = "{\"name\":\"test/T\"}", .window = window,
-				      .depth = window * 2, .ordered = ordered };
+	struct dispatch_channel c = { .id = id,
+				      .type_hash = TYPE_HASH,
+				      .type_json = "{\"name\":\"test/T\"}",
+				      .window = window,
+				      .depth = window * 2,
+				      .ordered = ordered };
 	char name[32];
 
 	channel_name(id, name);
@@ -328,7 +333,9 @@ void world_roudi_back(struct world *w, unsigned n_channels)
 	make_plane(w);
 	assert_int_equal(dispatch_restart_end(w->d, w->simd, w->life), 0);
 	for (uint32_t i = 0; i < n_channels; i++)
-		assert_int_equal(dispatch_channel_sub(w->d, i, subscribe(w, i, 2 * atomic_load(&w->page->channel[i].window))), 0);
+		assert_int_equal(dispatch_channel_sub(w->d, i,
+						      subscribe(w, i, 2 * atomic_load(&w->page->channel[i].window))),
+				 0);
 	world_settle(w);
 	for (unsigned i = 0; i < WORLD_CLIENTS; i++)
 		if (w->clients[i].id)
@@ -483,7 +490,10 @@ int client_try(struct test_client *c, struct test_pub *p, uint32_t token)
 
 unsigned client_read(struct test_client *c)
 {
-	struct { struct lane_head head; struct lane_complete rec[LANE_BATCH]; } packet;
+	struct {
+		struct lane_head head;
+		struct lane_complete rec[LANE_BATCH];
+	} packet;
 	unsigned before = c->n_done;
 	ssize_t n;
 
@@ -495,7 +505,8 @@ unsigned client_read(struct test_client *c)
 		for (unsigned i = 0; i < packet.head.count; i++) {
 			assert_true(c->n_done < WORLD_RECORDS);
 			c->done[c->n_done++] = (struct done_record){ .publisher_id = packet.rec[i].publisher_id,
-				.reason = packet.rec[i].reason, .sequence = packet.rec[i].sequence };
+								     .reason = packet.rec[i].reason,
+								     .sequence = packet.rec[i].sequence };
 		}
 	}
 	return c->n_done - before;
@@ -556,7 +567,11 @@ void bridge_send_raw(struct test_bridge *b, int lane, const void *data, size_t l
 
 void bridge_status(struct test_bridge *b, enum sim_bridge_status status)
 {
-	struct { struct lane_head head; struct lane_status s; char text[4]; } packet = {
+	struct {
+		struct lane_head head;
+		struct lane_status s;
+		char text[4];
+	} packet = {
 		.head = { .op = LANE_STATUS, .count = 1, .length = sizeof(packet.s) + 4 },
 		.s = { .status = status, .sent = 1, .failed = 2, .dropped = 3, .bytes = 4 },
 		.text = { 'f', 'i', 'n', 'e' },
@@ -587,7 +602,8 @@ static void note_delivery(struct test_bridge *b, int lane, const struct lane_del
 	assert_true(b->knows >> r->channel_id & 1);
 	assert_int_equal(r->size, sizeof(*s) + BODY);
 	assert_true(b->n_held < WORLD_RECORDS);
-	b->held[b->n_held] = (struct held){ .delivery = r->delivery, .ref = r->ref, .channel = r->channel_id, .lane = lane };
+	b->held[b->n_held] =
+		(struct held){ .delivery = r->delivery, .ref = r->ref, .channel = r->channel_id, .lane = lane };
 	if (ipc_import(b->w->simd, r->ref, r->size, &slot) == 0 && r->iox_generation == b->w->life) {
 		s = slot;
 		assert_int_equal(s->channel_id, r->channel_id);
@@ -656,7 +672,8 @@ unsigned bridge_read(struct test_bridge *b)
 		int fd = -1;
 		ssize_t n;
 
-		while (b->lanes[i] >= 0 && (n = fd_recv(b->lanes[i], packet, sizeof(packet), &fd, 1, &n_fds, MSG_DONTWAIT)) > 0) {
+		while (b->lanes[i] >= 0 &&
+		       (n = fd_recv(b->lanes[i], packet, sizeof(packet), &fd, 1, &n_fds, MSG_DONTWAIT)) > 0) {
 			const struct lane_head *h = (const void *)packet;
 
 			assert_true((size_t)n >= sizeof(*h) && h->length == (size_t)n - sizeof(*h));
@@ -669,7 +686,10 @@ unsigned bridge_read(struct test_bridge *b)
 
 void bridge_send_done(struct test_bridge *b, int lane, uint64_t delivery, int result)
 {
-	struct { struct lane_head head; struct lane_done rec; } packet = {
+	struct {
+		struct lane_head head;
+		struct lane_done rec;
+	} packet = {
 		.head = { .op = LANE_DONE, .count = 1, .length = sizeof(packet.rec) },
 		.rec = { .delivery = delivery, .result = result, .service_us = 10 },
 	};
@@ -688,12 +708,17 @@ void bridge_answer(struct test_bridge *b, unsigned i, int result)
 void bridge_answer_all(struct test_bridge *b, int result, uint32_t service_us)
 {
 	while (b->n_held) {
-		struct { struct lane_head head; struct lane_done rec[LANE_BATCH]; } packet = { .head = { .op = LANE_DONE } };
+		struct {
+			struct lane_head head;
+			struct lane_done rec[LANE_BATCH];
+		} packet = { .head = { .op = LANE_DONE } };
 		unsigned n = 0;
 		int lane = b->held[0].lane;
 
 		for (; n < b->n_held && n < LANE_BATCH; n++)
-			packet.rec[n] = (struct lane_done){ .delivery = b->held[n].delivery, .result = result, .service_us = service_us };
+			packet.rec[n] = (struct lane_done){ .delivery = b->held[n].delivery,
+							    .result = result,
+							    .service_us = service_us };
 		packet.head.count = (uint16_t)n;
 		packet.head.length = n * (uint32_t)sizeof(packet.rec[0]);
 		bridge_send_raw(b, lane, &packet, sizeof(packet.head) + packet.head.length);

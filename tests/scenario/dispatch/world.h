@@ -22,8 +22,8 @@
 #define MS INT64_C(1000000)
 #define S  INT64_C(1000000000)
 
-#define WORLD_PUBS     8     /* of one client */
-#define WORLD_RECORDS  4096  /* completions of one client, deliveries of one bridge */
+#define WORLD_PUBS     8    /* of one client */
+#define WORLD_RECORDS  4096 /* completions of one client, deliveries of one bridge */
 #define WORLD_LANES    8
 #define WORLD_CHANNELS 8
 #define WORLD_BRIDGES  4
@@ -37,64 +37,64 @@ struct done_record {
 };
 
 struct test_pub {
-	uint32_t id, channel;       /* id 0: not in use */
-	uint64_t sequence;          /* of the last one accepted */
+	uint32_t id, channel; /* id 0: not in use */
+	uint64_t sequence;    /* of the last one accepted */
 	struct ipc_pub *ipc;
 };
 
 struct test_client {
 	struct world *w;
-	uint32_t    id;             /* 0: not there */
+	uint32_t id; /* 0: not there */
 	struct ipc *ipc;
-	int         completion, doorbell; /* the client's ends */
+	int completion, doorbell; /* the client's ends */
 	struct test_pub pubs[WORLD_PUBS];
 	struct done_record done[WORLD_RECORDS];
-	unsigned    n_done;
+	unsigned n_done;
 };
 
-struct held {                       /* a delivery that a bridge has received and not answered */
+struct held { /* a delivery that a bridge has received and not answered */
 	uint64_t delivery, sequence;
-	int64_t  ref;
+	int64_t ref;
 	uint32_t channel, publisher_id;
-	int      lane;
+	int lane;
 };
 
 struct test_bridge {
 	struct world *w;
-	uint32_t    id;
-	bool        alive;
-	int         lanes[WORLD_LANES]; /* the bridge's ends; -1 */
-	bool        closing[WORLD_LANES];
-	int         n_lanes;
+	uint32_t id;
+	bool alive;
+	int lanes[WORLD_LANES]; /* the bridge's ends; -1 */
+	bool closing[WORLD_LANES];
+	int n_lanes;
 	struct held held[WORLD_RECORDS];
-	unsigned    n_held;
-	unsigned    received;           /* in all */
-	uint64_t    knows;              /* channels announced, by bit */
-	char        connection[64];
-	unsigned    connects, packets;
+	unsigned n_held;
+	unsigned received; /* in all */
+	uint64_t knows;    /* channels announced, by bit */
+	char connection[64];
+	unsigned connects, packets;
 };
 
 struct world {
-	struct exec            *x;
-	struct ipc_mem_bus     *bus;
-	struct ipc             *simd;
-	uint32_t                life;
+	struct exec *x;
+	struct ipc_mem_bus *bus;
+	struct ipc *simd;
+	uint32_t life;
 	struct wire_dispatch_page *page;
-	struct sim_clock_page   clock;
-	struct dispatch        *d;
-	struct test_client      clients[WORLD_CLIENTS];
-	struct test_bridge      bridges[WORLD_BRIDGES];
-	uint32_t                next_publisher, next_client;
-	uint32_t                base_slots;   /* in use by nobody's messages: the beacon */
+	struct sim_clock_page clock;
+	struct dispatch *d;
+	struct test_client clients[WORLD_CLIENTS];
+	struct test_bridge bridges[WORLD_BRIDGES];
+	uint32_t next_publisher, next_client;
+	uint32_t base_slots; /* in use by nobody's messages: the beacon */
 	/* what dispatch told */
 	unsigned n_status, n_broken, n_stuck, n_idle, n_channel_free, n_sub_free, n_called;
-	enum sim_bridge_status  status[WORLD_BRIDGES];
-	char                    broken_why[128];
-	uint32_t                last_channel_free;
-	struct dispatch_stats   stats;        /* last snapshot */
+	enum sim_bridge_status status[WORLD_BRIDGES];
+	char broken_why[128];
+	uint32_t last_channel_free;
+	struct dispatch_stats stats; /* last snapshot */
 	struct dispatch_channel_stats channel_stats[WORLD_CHANNELS];
-	struct dispatch_bridge_stats  bridge_stats[WORLD_BRIDGES];
-	struct mem_stats        before;
+	struct dispatch_bridge_stats bridge_stats[WORLD_BRIDGES];
+	struct mem_stats before;
 };
 
 /* lanes_max 0: no scaling. */
@@ -103,15 +103,16 @@ void world_create(struct world *w, uint64_t seed, uint32_t lanes_max);
 void world_destroy(struct world *w);
 /* Destroys the dispatch as it is, then the peers; asserts that no slot of simd's and no byte is left. */
 void world_abort(struct world *w);
-void world_settle(struct world *w);                     /* run what is ready */
-void world_run(struct world *w, int64_t dur_ns);        /* let time pass */
+void world_settle(struct world *w);              /* run what is ready */
+void world_run(struct world *w, int64_t dur_ns); /* let time pass */
 void world_pause(struct world *w, bool paused);
 void world_stats(struct world *w);
-void world_roudi_dies(struct world *w);                 /* and dispatch is told */
+void world_roudi_dies(struct world *w);                      /* and dispatch is told */
 void world_roudi_back(struct world *w, unsigned n_channels); /* new life; clients and bridges follow */
 
 void world_channel(struct world *w, uint32_t id, uint32_t window, bool ordered);
-void world_bridge(struct world *w, uint32_t id, uint32_t queue); /* configured, not attached; deadline 1 s, kill after 5 s */
+void world_bridge(struct world *w, uint32_t id,
+		  uint32_t queue); /* configured, not attached; deadline 1 s, kill after 5 s */
 void world_route(struct world *w, uint32_t channel, uint32_t bridge);
 unsigned world_credits_claimed(const struct world *w, uint32_t channel);
 bool world_token_claimed(const struct world *w, uint32_t token);
@@ -123,10 +124,10 @@ void client_unadvertise(struct test_client *c, struct test_pub *p);
 void client_dies(struct test_client *c);
 #define NO_TOKEN UINT32_MAX
 /* sim_try_queue by hand: 0 or -ECANCELED, -EBUSY, -EAGAIN. Rings the doorbell as the protocol says. */
-int  client_try(struct test_client *c, struct test_pub *p, uint32_t token);
+int client_try(struct test_client *c, struct test_pub *p, uint32_t token);
 /* The same in pieces, for lies and for crashes in between. */
-int  client_claim_credit(struct test_client *c, struct test_pub *p);   /* cell + 1 or -EAGAIN */
-int  client_claim_token(struct test_client *c, struct test_pub *p, uint32_t token);
+int client_claim_credit(struct test_client *c, struct test_pub *p); /* cell + 1 or -EAGAIN */
+int client_claim_token(struct test_client *c, struct test_pub *p, uint32_t token);
 struct sim_slot *client_loan(struct test_client *c, struct test_pub *p);
 void client_publish(struct test_client *c, struct test_pub *p, struct sim_slot *s);
 void client_ring(struct test_client *c);
@@ -139,8 +140,8 @@ unsigned client_count(const struct test_client *c, const struct test_pub *p, uin
 struct test_bridge *bridge_attach(struct world *w, uint32_t id); /* attaches and reports CONNECTED */
 struct test_bridge *bridge_attach_quiet(struct world *w, uint32_t id);
 void bridge_status(struct test_bridge *b, enum sim_bridge_status status);
-void bridge_dies(struct test_bridge *b);                /* sockets close, main tells dispatch */
-void bridge_closes(struct test_bridge *b);              /* sockets close, the process lives */
+void bridge_dies(struct test_bridge *b);   /* sockets close, main tells dispatch */
+void bridge_closes(struct test_bridge *b); /* sockets close, the process lives */
 /* Take what lanes hold; returns how many deliveries came. Checks each slot in place. */
 unsigned bridge_read(struct test_bridge *b);
 /* Answer held delivery i (of the order of receipt) and forget it. */

@@ -33,17 +33,17 @@ struct rig {
 	struct wire_dispatch_page *page;
 	struct sim_clock_page clock;
 	struct dispatch *d;
-	int lane;               /* the bridge's end */
+	int lane; /* the bridge's end */
 	pthread_t work_thread, bridge_thread;
 };
 
 struct producer {
 	struct rig *rig;
-	uint32_t    id, publisher_id;
-	int         completion, doorbell;
-	unsigned    messages;
-	bool        spin;       /* publish at moments when dispatch is about to fall asleep */
-	pthread_t   thread;
+	uint32_t id, publisher_id;
+	int completion, doorbell;
+	unsigned messages;
+	bool spin; /* publish at moments when dispatch is about to fall asleep */
+	pthread_t thread;
 };
 
 static void *run_exec(void *arg)
@@ -62,8 +62,12 @@ static void *run_bridge(void *arg)
 	while ((n = recv(rig->lane, packet, sizeof(packet), 0)) > 0) {
 		const struct lane_head *h = (const void *)packet;
 		const struct lane_deliver *in = (const void *)(h + 1);
-		struct { struct lane_head head; struct lane_done rec[LANE_BATCH]; } out = {
-			.head = { .op = LANE_DONE, .count = h->count, .length = h->count * (uint32_t)sizeof(out.rec[0]) } };
+		struct {
+			struct lane_head head;
+			struct lane_done rec[LANE_BATCH];
+		} out = { .head = { .op = LANE_DONE,
+				    .count = h->count,
+				    .length = h->count * (uint32_t)sizeof(out.rec[0]) } };
 
 		if (h->op != LANE_DELIVER)
 			continue;
@@ -111,8 +115,12 @@ static void publish(struct producer *p, struct ipc_pub *pub, int credit, uint64_
 
 	assert_int_equal(ipc_loan(pub, sizeof(*s), &slot), 0);
 	s = slot;
-	*s = (struct sim_slot){ .magic = SIM_SLOT_MAGIC, .version = SIM_SLOT_VERSION, .flags = SIM_SLOT_DISPATCH, .sequence = sequence,
-				.publisher_id = p->publisher_id, .credit_cell = (uint32_t)credit };
+	*s = (struct sim_slot){ .magic = SIM_SLOT_MAGIC,
+				.version = SIM_SLOT_VERSION,
+				.flags = SIM_SLOT_DISPATCH,
+				.sequence = sequence,
+				.publisher_id = p->publisher_id,
+				.credit_cell = (uint32_t)credit };
 	if (p->spin)
 		lie_in_wait(p, sequence);
 	assert_int_equal(ipc_publish(pub, slot), 0);
@@ -124,7 +132,10 @@ static void publish(struct producer *p, struct ipc_pub *pub, int credit, uint64_
 /* Reads completions; each exactly once and in order of this producer's publishing, because the bridge keeps it. */
 static unsigned read_done(struct producer *p, uint64_t *next)
 {
-	struct { struct lane_head head; struct lane_complete rec[LANE_BATCH]; } packet;
+	struct {
+		struct lane_head head;
+		struct lane_complete rec[LANE_BATCH];
+	} packet;
 	struct pollfd fd = { .fd = p->completion, .events = POLLIN };
 
 	if (poll(&fd, 1, PATIENCE) != 1)
@@ -188,8 +199,10 @@ static void make_channel(struct rig *rig)
 
 static void attach_bridge(struct rig *rig)
 {
-	struct { struct lane_head head; struct lane_status s; } up = { { LANE_STATUS, 1, sizeof(up.s) },
-									{ .status = SIM_BRIDGE_CONNECTED } };
+	struct {
+		struct lane_head head;
+		struct lane_status s;
+	} up = { { LANE_STATUS, 1, sizeof(up.s) }, { .status = SIM_BRIDGE_CONNECTED } };
 	int sv[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv), 0);
@@ -314,19 +327,19 @@ static void dispatch_never_oversleeps(void **state)
 
 struct number {
 	struct mail mail;
-	unsigned    from, n;
+	unsigned from, n;
 };
 
 struct inbox {
-	struct exec    *x;
+	struct exec *x;
 	struct mailbox *mb;
-	unsigned        next[4], total;
+	unsigned next[4], total;
 };
 
 struct sender {
 	struct inbox *in;
-	unsigned      id;
-	pthread_t     thread;
+	unsigned id;
+	pthread_t thread;
 };
 
 static void drop_number(struct mail *m)
