@@ -22,7 +22,7 @@
 
 LOG_TOPIC("control");
 
-#define INTERFACE "io.simd.Control"
+#define INTERFACE    "io.simd.Control"
 #define ERROR_FAILED INTERFACE ".Failed"
 
 static const struct method *const tables[] = { session_methods, list_methods, clock_methods, admin_methods };
@@ -30,7 +30,11 @@ static const struct method *const tables[] = { session_methods, list_methods, cl
 static const struct varlink_interface interfaces[] = { { INTERFACE, control_interface }, { 0 } };
 
 static const struct varlink_service service = {
-	.vendor = "simd", .product = "simd", .version = SIM_VERSION, .url = "https://simd.invalid/", .interfaces = interfaces,
+	.vendor = "simd",
+	.product = "simd",
+	.version = SIM_VERSION,
+	.url = "https://simd.invalid/",
+	.interfaces = interfaces,
 };
 
 /* ---- calls ---- */

@@ -22,57 +22,57 @@ struct conn;
 
 struct control {
 	struct simd *s;
-	int fd;                  /* listening; -1 */
+	int fd; /* listening; -1 */
 	struct exec_io io;
-	struct list conns;       /* conn::link */
+	struct list conns; /* conn::link */
 	uint32_t n_conns, max_conns;
 	struct varlink_limits limits;
 };
 
 /* Someone who will answer later; outlives the connection if that goes first. */
 struct parked {
-	struct conn *conn;       /* NULL: the connection is gone */
+	struct conn *conn; /* NULL: the connection is gone */
 	bool oneway;
-	bool step;               /* waits for time_engine_step(), which forgets it on request */
+	bool step; /* waits for time_engine_step(), which forgets it on request */
 };
 
 struct conn {
-	struct list link;        /* control::conns */
+	struct list link; /* control::conns */
 	struct control *c;
 	struct simd *s;
 	int fd;
 	struct exec_io io;
 	struct varlink *v;
 	struct ucred cred;
-	struct client *cl;       /* after Hello */
+	struct client *cl; /* after Hello */
 	struct event_listener listener;
-	struct parked *parked;   /* a call that waits for its answer; NULL: none */
-	bool listening;          /* has an Events stream */
-	bool broken;             /* to be closed at the end of the callback */
+	struct parked *parked; /* a call that waits for its answer; NULL: none */
+	bool listening;        /* has an Events stream */
+	bool broken;           /* to be closed at the end of the callback */
 };
 
 struct call {
 	struct conn *conn;
 	struct simd *s;
-	json_t *params;          /* an object or NULL */
+	json_t *params; /* an object or NULL */
 	bool more, oneway;
-	json_t *reply;           /* the method's answer: takes; NULL: {} */
+	json_t *reply; /* the method's answer: takes; NULL: {} */
 	int fds[VARLINK_FDS_MAX];
-	unsigned n_fds;          /* closed after the reply has been queued */
-	bool later;              /* the method has parked the call */
-	bool stream;             /* its replies come by themselves: none now */
+	unsigned n_fds; /* closed after the reply has been queued */
+	bool later;     /* the method has parked the call */
+	bool stream;    /* its replies come by themselves: none now */
 };
 
 enum method_flag {
 	METHOD_SESSION = 1 << 0, /* only after Hello */
-	METHOD_ADMIN   = 1 << 1, /* socket.admin decides who may */
+	METHOD_ADMIN = 1 << 1,   /* socket.admin decides who may */
 };
 
 struct method {
 	const char *name;
 	int (*run)(struct call *call); /* 0, or negative errno with its sentence */
 	unsigned flags;
-	const char *const *params;     /* that it knows, NULL ends */
+	const char *const *params; /* that it knows, NULL ends */
 };
 
 /* Tables of the method_*.c files, each ended by a NULL name. */
@@ -89,7 +89,7 @@ void call_unpark(struct call *call);
 void call_answer(struct parked *p, int r, json_t *reply);
 
 void conn_destroy(struct conn *c);
-int  conn_create(struct control *ctl, int fd, struct conn **ret);
+int conn_create(struct control *ctl, int fd, struct conn **ret);
 /* Write what is queued; marks the connection broken when that fails. */
 void conn_flush(struct conn *c);
 

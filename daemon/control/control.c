@@ -78,7 +78,8 @@ int control_serve(struct control *c, int fd)
 
 	if (c->n_conns >= c->max_conns) {
 		fd_close(fd);
-		return err_set(-EMFILE, "%u control connections are open, limits.connections allows no more", c->n_conns);
+		return err_set(-EMFILE, "%u control connections are open, limits.connections allows no more",
+			       c->n_conns);
 	}
 	return conn_create(c, fd, &k);
 }

@@ -16,17 +16,17 @@ struct control;
 struct simd;
 
 /* s: keeps until destroy. Nothing is accepted yet. */
-int  control_create(struct simd *s, struct control **ret);
+int control_create(struct simd *s, struct control **ret);
 /* All connections are dropped, and with them their sessions. NULL is fine. */
 void control_destroy(struct control *c);
 
 /* Listen at path (socket.group and socket.mode of the configuration apply). -EADDRINUSE somebody answers there. */
-int  control_listen(struct control *c, const char *path);
+int control_listen(struct control *c, const char *path);
 /* No new connections; those there go on. */
 void control_close(struct control *c);
 
 /* Serve one connected stream socket; takes fd, also on failure. -EMFILE limits.connections. */
-int  control_serve(struct control *c, int fd);
+int control_serve(struct control *c, int fd);
 
 uint32_t control_connections(const struct control *c);
 /* Send what is queued as far as the sockets take it: the last word before the end. */

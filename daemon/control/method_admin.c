@@ -39,14 +39,15 @@ static int method_get_info(struct call *call)
 
 	mem_stats(&mem);
 	(void)statvfs("/dev/shm", &shm);
-	call->reply = json_pack("{s:s, s:s, s:i, s:I, s:s, s:i, s:b, s:I, s:s, s:o, s:o, s:I, s:I, s:I, s:I, s:I}", "version",
-				SIM_VERSION, "simd_id", s->id_text, "pid", (int)getpid(), "uptime_ms",
-				(json_int_t)((exec_now(s->x) - s->start_mono_ns) / 1000000), "runtime", s->runtime_dir, "roudi_pid",
-				s->plane.roudi_pid, "roudi_owned", (int)s->plane.roudi_owned, "iox_generation",
-				(json_int_t)s->plane.generation, "backend", conf_choice(s->root, "backend") == 0 ? "iox" : "mem", "rigs",
-				rigs_json(s), "pools", pools_json(s), "shm_total", (json_int_t)(shm.f_blocks * shm.f_frsize),
-				"shm_free", (json_int_t)(shm.f_bavail * shm.f_frsize), "clients", (json_int_t)s->n_clients, "channels",
-				(json_int_t)s->n_channels, "memory", (json_int_t)mem.bytes);
+	call->reply = json_pack("{s:s, s:s, s:i, s:I, s:s, s:i, s:b, s:I, s:s, s:o, s:o, s:I, s:I, s:I, s:I, s:I}",
+				"version", SIM_VERSION, "simd_id", s->id_text, "pid", (int)getpid(), "uptime_ms",
+				(json_int_t)((exec_now(s->x) - s->start_mono_ns) / 1000000), "runtime", s->runtime_dir,
+				"roudi_pid", s->plane.roudi_pid, "roudi_owned", (int)s->plane.roudi_owned,
+				"iox_generation", (json_int_t)s->plane.generation, "backend",
+				conf_choice(s->root, "backend") == 0 ? "iox" : "mem", "rigs", rigs_json(s), "pools",
+				pools_json(s), "shm_total", (json_int_t)(shm.f_blocks * shm.f_frsize), "shm_free",
+				(json_int_t)(shm.f_bavail * shm.f_frsize), "clients", (json_int_t)s->n_clients,
+				"channels", (json_int_t)s->n_channels, "memory", (json_int_t)mem.bytes);
 	return call->reply ? 0 : err_nomem();
 }
 
@@ -75,7 +76,8 @@ static int method_restart_bridge(struct call *call)
 	if (r < 0)
 		return r;
 	if (!bridge_find(s, name))
-		return err_set(-ENOENT, "no rig has a bridge \"%.60s\"; `simctl bridge list` shows those there are", name);
+		return err_set(-ENOENT, "no rig has a bridge \"%.60s\"; `simctl bridge list` shows those there are",
+			       name);
 	if (!s->ops || !s->ops->bridge_restart)
 		return err_set(-EOPNOTSUPP, "bridge %s was not started by this simd", name);
 	return s->ops->bridge_restart(s->user, name);
@@ -91,7 +93,11 @@ static int method_shutdown(struct call *call)
 	return 0;
 }
 
-#define P(...) (const char *const[]){ __VA_ARGS__, NULL }
+#define P(...) \
+	(const char *const[]) \
+	{ \
+		__VA_ARGS__, NULL \
+	}
 static const char *const none[] = { NULL };
 
 const struct method admin_methods[] = {

@@ -81,7 +81,11 @@ static int method_step(struct call *call)
 	return r;
 }
 
-#define P(...) (const char *const[]){ __VA_ARGS__, NULL }
+#define P(...) \
+	(const char *const[]) \
+	{ \
+		__VA_ARGS__, NULL \
+	}
 static const char *const none[] = { NULL };
 
 const struct method clock_methods[] = {

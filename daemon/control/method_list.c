@@ -23,15 +23,16 @@
 
 static json_t *endpoint(const struct client *cl)
 {
-	return json_pack("{s:I, s:s, s:i, s:I}", "client_id", (json_int_t)cl->id, "client", cl->name, "pid", (int)cl->pid, "uid",
-			 (json_int_t)cl->uid);
+	return json_pack("{s:I, s:s, s:i, s:I}", "client_id", (json_int_t)cl->id, "client", cl->name, "pid",
+			 (int)cl->pid, "uid", (json_int_t)cl->uid);
 }
 
 static json_t *age_json(const struct totals *t, int64_t now_mono_ns)
 {
 	if (!t->last_mono_ns)
 		return json_null();
-	return json_integer(now_mono_ns > (int64_t)t->last_mono_ns ? (now_mono_ns - (int64_t)t->last_mono_ns) / 1000000 : 0);
+	return json_integer(now_mono_ns > (int64_t)t->last_mono_ns ? (now_mono_ns - (int64_t)t->last_mono_ns) / 1000000
+								   : 0);
 }
 
 static json_t *channel_json(const struct channel *ch)
@@ -50,10 +51,11 @@ static json_t *channel_json(const struct channel *ch)
 	list_for_each(sub, &ch->subscribers, in_channel)
 		json_array_append_new(subs, endpoint(sub->cl));
 	return json_pack("{s:I, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:o, s:I, s:I, s:o, s:o, s:o, s:o}", "id",
-			 (json_int_t)ch->id, "name", ch->name, "type", ch->type, "hash", ch->hash, "rig", ch->rig ? ch->rig->name : "",
-			 "window", (json_int_t)ch->window, "slot_size", (json_int_t)ch->slot_size, "max_body", (json_int_t)ch->max_body,
-			 "hz", hz, "bytes_per_s", bps, "age_ms", age_json(&t, now), "messages", (json_int_t)t.messages, "bytes",
-			 (json_int_t)t.bytes, "drops", report_drops(&t), "publishers", pubs, "subscribers", subs, "bridges",
+			 (json_int_t)ch->id, "name", ch->name, "type", ch->type, "hash", ch->hash, "rig",
+			 ch->rig ? ch->rig->name : "", "window", (json_int_t)ch->window, "slot_size",
+			 (json_int_t)ch->slot_size, "max_body", (json_int_t)ch->max_body, "hz", hz, "bytes_per_s", bps,
+			 "age_ms", age_json(&t, now), "messages", (json_int_t)t.messages, "bytes", (json_int_t)t.bytes,
+			 "drops", report_drops(&t), "publishers", pubs, "subscribers", subs, "bridges",
 			 channel_bridges(ch));
 }
 
@@ -79,12 +81,15 @@ static int method_get_channel(struct call *call)
 	int r = jsonx_string(call->params, "name", 4096, &name);
 
 	if (r == 0)
-		r = names_channel_full(call->conn->cl && call->conn->cl->rig ? call->conn->cl->rig->prefix : "", name, full);
+		r = names_channel_full(call->conn->cl && call->conn->cl->rig ? call->conn->cl->rig->prefix : "", name,
+				       full);
 	if (r < 0)
 		return r;
 	ch = channel_find(call->s, full);
 	if (!ch || !ch->typed)
-		return err_set(-ENOENT, "%s: nobody has published a channel of that name; `simctl list` shows those there are", full);
+		return err_set(-ENOENT,
+			       "%s: nobody has published a channel of that name; `simctl list` shows those there are",
+			       full);
 	type = json_loads(ch->type_json, 0, NULL);
 	call->reply = json_pack("{s:o, s:o}", "channel", channel_json(ch), "type", type);
 	return call->reply ? 0 : err_nomem();
@@ -108,10 +113,11 @@ static json_t *client_json(const struct client *cl)
 
 	if (!exe)
 		exe = json_string("?");
-	return json_pack("{s:I, s:s, s:s, s:s, s:i, s:I, s:o, s:I, s:I, s:I}", "id", (json_int_t)cl->id, "name", cl->name, "app",
-			 cl->runtime_name[0] ? cl->runtime_name : cl->app, "role", client_role_name(cl->role), "pid", (int)cl->pid,
-			 "uid", (json_int_t)cl->uid, "exe", exe, "publishers", (json_int_t)cl->n_publishers, "subscribers",
-			 (json_int_t)cl->n_subscribers, "iox_generation", (json_int_t)cl->iox_generation);
+	return json_pack("{s:I, s:s, s:s, s:s, s:i, s:I, s:o, s:I, s:I, s:I}", "id", (json_int_t)cl->id, "name",
+			 cl->name, "app", cl->runtime_name[0] ? cl->runtime_name : cl->app, "role",
+			 client_role_name(cl->role), "pid", (int)cl->pid, "uid", (json_int_t)cl->uid, "exe", exe,
+			 "publishers", (json_int_t)cl->n_publishers, "subscribers", (json_int_t)cl->n_subscribers,
+			 "iox_generation", (json_int_t)cl->iox_generation);
 }
 
 static int method_list_clients(struct call *call)
@@ -155,14 +161,15 @@ static int method_get_dispatch(struct call *call)
 	return ask(call, report_dispatch);
 }
 
-#define P(...) (const char *const[]){ __VA_ARGS__, NULL }
+#define P(...) \
+	(const char *const[]) \
+	{ \
+		__VA_ARGS__, NULL \
+	}
 static const char *const none[] = { NULL };
 
 const struct method list_methods[] = {
-	{ "ListChannels", method_list_channels, 0, none },
-	{ "GetChannel", method_get_channel, 0, P("name") },
-	{ "ListClients", method_list_clients, 0, none },
-	{ "ListBridges", method_list_bridges, 0, none },
-	{ "GetDispatch", method_get_dispatch, 0, none },
-	{ 0 },
+	{ "ListChannels", method_list_channels, 0, none }, { "GetChannel", method_get_channel, 0, P("name") },
+	{ "ListClients", method_list_clients, 0, none },   { "ListBridges", method_list_bridges, 0, none },
+	{ "GetDispatch", method_get_dispatch, 0, none },   { 0 },
 };

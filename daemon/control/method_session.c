@@ -42,8 +42,10 @@ static int check_abi(const json_t *params)
 	if (r < 0)
 		return r;
 	if (abi != WIRE_ABI)
-		return err_set(-EPROTO, "client library %s speaks wire version %lld, simd %s speaks %u; update the older of the two",
-			       version, (long long)abi, SIM_VERSION, WIRE_ABI);
+		return err_set(
+			-EPROTO,
+			"client library %s speaks wire version %lld, simd %s speaks %u; update the older of the two",
+			version, (long long)abi, SIM_VERSION, WIRE_ABI);
 	return 0;
 }
 
@@ -51,11 +53,12 @@ static json_t *hello_json(const struct client *cl, const struct client_fds *f)
 {
 	const struct simd *s = cl->s;
 
-	return json_pack("{s:I, s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:I, s:I, s:o}", "client_id", (json_int_t)cl->id, "simd_id",
-			 s->id_text, "runtime", s->runtime_dir, "version", SIM_VERSION, "backend",
-			 conf_choice(s->root, "backend") == 0 ? "iox" : "mem", "iox_generation", (json_int_t)s->plane.generation,
-			 "app", cl->app, "prefix", cl->rig ? cl->rig->prefix : "", "max_loan", (json_int_t)pools_max_slot(&s->pools),
-			 "dispatch_wait_ms", (json_int_t)conf_int(s->root, "dispatch.wait_ms"), "fds", fds_json(f->name, f->n));
+	return json_pack("{s:I, s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:I, s:I, s:o}", "client_id", (json_int_t)cl->id,
+			 "simd_id", s->id_text, "runtime", s->runtime_dir, "version", SIM_VERSION, "backend",
+			 conf_choice(s->root, "backend") == 0 ? "iox" : "mem", "iox_generation",
+			 (json_int_t)s->plane.generation, "app", cl->app, "prefix", cl->rig ? cl->rig->prefix : "",
+			 "max_loan", (json_int_t)pools_max_slot(&s->pools), "dispatch_wait_ms",
+			 (json_int_t)conf_int(s->root, "dispatch.wait_ms"), "fds", fds_json(f->name, f->n));
 }
 
 static int method_hello(struct call *call)
@@ -78,7 +81,8 @@ static int method_hello(struct call *call)
 	if (r == 0)
 		r = jsonx_opt_string(call->params, "bridge", TEXT_MAX, NULL, &bridge);
 	if (r == 0 && bridge && !bridge_find(call->s, bridge))
-		r = err_set(-ENOENT, "no rig has a bridge \"%.60s\"; `simctl bridge list` shows those there are", bridge);
+		r = err_set(-ENOENT, "no rig has a bridge \"%.60s\"; `simctl bridge list` shows those there are",
+			    bridge);
 	if (r == 0)
 		r = client_create(call->s, &h, &c->cl, &fds);
 	if (r < 0)
@@ -119,9 +123,9 @@ static int method_advertise(struct call *call)
 		r = channel_advertise(call->conn->cl, &a, &p);
 	if (r < 0)
 		return r;
-	call->reply = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I}", "channel", p->ch->name, "channel_id", (json_int_t)p->ch->id,
-				"publisher_id", (json_int_t)p->id, "row", (json_int_t)p->row, "window", (json_int_t)p->ch->window,
-				"slot_size", (json_int_t)p->ch->slot_size);
+	call->reply = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I}", "channel", p->ch->name, "channel_id",
+				(json_int_t)p->ch->id, "publisher_id", (json_int_t)p->id, "row", (json_int_t)p->row,
+				"window", (json_int_t)p->ch->window, "slot_size", (json_int_t)p->ch->slot_size);
 	return call->reply ? 0 : err_nomem();
 }
 
@@ -235,7 +239,8 @@ static int method_acquire_driver(struct call *call)
 	call->fds[call->n_fds++] = fd;
 	clock = timekeeper_json(call->s->time);
 	call->reply = json_pack("{s:O, s:O, s:O, s:o}", "source", json_object_get(clock, "source"), "sim_ns",
-				json_object_get(clock, "sim_ns"), "scale", json_object_get(clock, "scale"), "fds", fds_json(names, 1));
+				json_object_get(clock, "sim_ns"), "scale", json_object_get(clock, "scale"), "fds",
+				fds_json(names, 1));
 	json_decref(clock);
 	return call->reply ? 0 : err_nomem();
 }
@@ -261,7 +266,11 @@ static int method_attach_bridge(struct call *call)
 	return json_object_set_new(call->reply, "fds", fds_json(names, 1)) < 0 ? err_nomem() : 0;
 }
 
-#define P(...) (const char *const[]){ __VA_ARGS__, NULL }
+#define P(...) \
+	(const char *const[]) \
+	{ \
+		__VA_ARGS__, NULL \
+	}
 static const char *const none[] = { NULL };
 
 const struct method session_methods[] = {

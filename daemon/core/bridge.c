@@ -181,7 +181,8 @@ int bridge_route(struct simd *s, struct channel *ch)
 		if (!bridge_carries(b, ch))
 			continue;
 		if (n++ == DISPATCH_ROUTES_MAX) {
-			log_error("channel %s: more than %d bridges carry it; the rest do without", ch->name, DISPATCH_ROUTES_MAX);
+			log_error("channel %s: more than %d bridges carry it; the rest do without", ch->name,
+				  DISPATCH_ROUTES_MAX);
 			break;
 		}
 		options = ch->view.obj ? jsonx_text(conf_any(ch->view, "options")) : NULL;
@@ -246,11 +247,13 @@ int bridge_attach(struct client *cl, const char *name, struct bridge **ret, int 
 	int sv[2], r;
 
 	if (cl->role != CLIENT_BRIDGE)
-		return err_set(-EPERM, "client %s said role \"%s\" in Hello; a bridge says \"bridge\"", cl->name, client_role_name(cl->role));
+		return err_set(-EPERM, "client %s said role \"%s\" in Hello; a bridge says \"bridge\"", cl->name,
+			       client_role_name(cl->role));
 	if (cl->bridge)
 		return err_set(-EINVAL, "client %s is bridge %s already", cl->name, cl->bridge->name);
 	if (!b)
-		return err_set(-ENOENT, "no rig has a bridge \"%.60s\"; `simctl bridge list` shows those there are", name);
+		return err_set(-ENOENT, "no rig has a bridge \"%.60s\"; `simctl bridge list` shows those there are",
+			       name);
 	if (b->pid)
 		return err_set(-EBUSY, "bridge %s is run by process %d; end that first", b->name, (int)b->pid);
 	r = lane_pair(b, sv);
@@ -289,8 +292,8 @@ void bridge_detach(struct bridge *b)
 
 json_t *bridge_config(const struct bridge *b)
 {
-	return json_pack("{s:s, s:s, s:s, s:O}", "name", b->name, "plugin", b->plugin_path ? b->plugin_path : b->plugin, "connection", b->connection, "options",
-			 conf_any(b->view, "options"));
+	return json_pack("{s:s, s:s, s:s, s:O}", "name", b->name, "plugin", b->plugin_path ? b->plugin_path : b->plugin,
+			 "connection", b->connection, "options", conf_any(b->view, "options"));
 }
 
 /* ---- dispatch's events ---- */
@@ -335,6 +338,7 @@ void bridge_stuck(struct simd *s, uint32_t id, int64_t late_dur_ns)
 
 	if (!b || !b->pid)
 		return;
-	snprintf(why, sizeof(why), "it has kept a message for %lld ms beyond its deadline", (long long)(late_dur_ns / NS_PER_MS));
+	snprintf(why, sizeof(why), "it has kept a message for %lld ms beyond its deadline",
+		 (long long)(late_dur_ns / NS_PER_MS));
 	end(b, why);
 }

@@ -25,36 +25,36 @@ struct simd;
 #define BRIDGE_DETAIL_MAX 200
 
 struct bridge {
-	struct list link;        /* simd::bridges */
+	struct list link; /* simd::bridges */
 	struct simd *s;
-	uint32_t id;             /* dispatch's number */
+	uint32_t id;                            /* dispatch's number */
 	const char *name, *plugin, *connection; /* of the configuration */
-	char *plugin_path;       /* where the plug-in was found; NULL: as configured */
+	char *plugin_path;                      /* where the plug-in was found; NULL: as configured */
 	const struct rig *rig;
 	struct conf_view view;
-	bool external;           /* start: external */
+	bool external; /* start: external */
 	enum sim_bridge_status status;
 	char detail[BRIDGE_DETAIL_MAX];
 
-	struct client *cl;       /* its session; NULL: none */
-	pid_t pid;               /* of the process that has it; 0: none. Outlives the session until that has ended */
+	struct client *cl; /* its session; NULL: none */
+	pid_t pid;         /* of the process that has it; 0: none. Outlives the session until that has ended */
 	int exit_fd;
 	struct exec_io exit_io;
 };
 
-int  bridge_create_all(struct simd *s);
+int bridge_create_all(struct simd *s);
 void bridge_destroy_all(struct simd *s);
 /* Resolve bare plug-in names against directories, NULL ends. */
-int  bridge_find_plugins(struct simd *s, const char *const *dirs);
+int bridge_find_plugins(struct simd *s, const char *const *dirs);
 
 struct bridge *bridge_find(struct simd *s, const char *name);
 /* Whether its globs match; full names, or relative to the rig's prefix. */
 bool bridge_carries(const struct bridge *b, const struct channel *ch);
 /* Tell dispatch which bridges carry a channel that has just been opened. */
-int  bridge_route(struct simd *s, struct channel *ch);
+int bridge_route(struct simd *s, struct channel *ch);
 
 /* -ENOENT no such bridge, -EBUSY a living process has it. ret_fd: lane 0, caller closes. */
-int  bridge_attach(struct client *cl, const char *name, struct bridge **ret, int *ret_fd);
+int bridge_attach(struct client *cl, const char *name, struct bridge **ret, int *ret_fd);
 /* Its session is gone. */
 void bridge_detach(struct bridge *b);
 /* {"name","plugin","connection","options"} */

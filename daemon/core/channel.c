@@ -51,7 +51,8 @@ static void find_view(struct channel *ch)
 		for (size_t k = 0; k < conf_count(rig, "channels"); k++) {
 			struct conf_view v = conf_item(rig, "channels", k);
 
-			if (names_channel_full(s->rigs[i].prefix, conf_string(v, "name"), full) == 0 && strcmp(full, ch->name) == 0) {
+			if (names_channel_full(s->rigs[i].prefix, conf_string(v, "name"), full) == 0 &&
+			    strcmp(full, ch->name) == 0) {
 				ch->view = v;
 				ch->rig = &s->rigs[i];
 				return;
@@ -108,9 +109,11 @@ static int free_id(struct simd *s, uint32_t *ret)
 	if (s->n_channels >= s->limits.channels) {
 		old = oldest_idle(s);
 		if (!old && channel_reclaim(s) > 0)
-			return err_set(-EAGAIN, "all %u channels are taken; idle ones are being closed: try again", s->n_channels);
+			return err_set(-EAGAIN, "all %u channels are taken; idle ones are being closed: try again",
+				       s->n_channels);
 		if (!old)
-			return err_set(-EMFILE, "%u channels are in use, limits.channels allows no more", s->n_channels);
+			return err_set(-EMFILE, "%u channels are in use, limits.channels allows no more",
+				       s->n_channels);
 		channel_free(old);
 	}
 	for (uint32_t i = 1; i < WIRE_CHANNELS_MAX; i++) {
@@ -184,10 +187,13 @@ int channel_check_type(const struct channel *ch, const char *type, const char *h
 	if (!ch->typed || (ch->n_publishers == 0 && !ch->open))
 		return 0;
 	if (type && strcmp(type, ch->type) != 0)
-		return err_set(-EMEDIUMTYPE, "channel %s carries %s, not %.63s; use another channel name", ch->name, ch->type, type);
+		return err_set(-EMEDIUMTYPE, "channel %s carries %s, not %.63s; use another channel name", ch->name,
+			       ch->type, type);
 	if (hash && strcmp(hash, ch->hash) != 0)
-		return err_set(-EMEDIUMTYPE, "channel %s carries another version of %s (hash %s, not %.16s); rebuild both sides from "
-			       "the same definition", ch->name, ch->type, ch->hash, hash);
+		return err_set(-EMEDIUMTYPE,
+			       "channel %s carries another version of %s (hash %s, not %.16s); rebuild both sides from "
+			       "the same definition",
+			       ch->name, ch->type, ch->hash, hash);
 	return 0;
 }
 

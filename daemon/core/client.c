@@ -43,7 +43,10 @@ struct reaper {
 };
 
 static const char *const role_names[] = {
-	[CLIENT_SENSOR] = "client", [CLIENT_BRIDGE] = "bridge", [CLIENT_SOURCE] = "source", [CLIENT_TOOL] = "tool",
+	[CLIENT_SENSOR] = "client",
+	[CLIENT_BRIDGE] = "bridge",
+	[CLIENT_SOURCE] = "source",
+	[CLIENT_TOOL] = "tool",
 };
 
 const char *client_role_name(enum client_role role)
@@ -173,7 +176,8 @@ static int check_hello(struct simd *s, const struct client_hello *h)
 	if (s->stopping)
 		return err_set(-ESHUTDOWN, "simd is shutting down");
 	if (!names_plain_ok(h->name))
-		return err_set(-EINVAL, "client name \"%.60s\": use 1 to %d characters of A-Z a-z 0-9 _ . -", h->name, NAME_PLAIN_MAX);
+		return err_set(-EINVAL, "client name \"%.60s\": use 1 to %d characters of A-Z a-z 0-9 _ . -", h->name,
+			       NAME_PLAIN_MAX);
 	if (s->n_clients >= s->limits.clients)
 		return err_set(-EMFILE, "%u clients are attached, limits.clients allows no more", s->n_clients);
 	return role_of(h->role);

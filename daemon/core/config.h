@@ -11,12 +11,12 @@
 #include <stdint.h>
 
 struct config_sources {
-	const char *file;              /* NULL: the shipped place if it is there, else only defaults */
-	const char *const *rigs;       /* files that hold one rig (or a fragment with "rigs") */
+	const char *file;        /* NULL: the shipped place if it is there, else only defaults */
+	const char *const *rigs; /* files that hold one rig (or a fragment with "rigs") */
 	unsigned n_rigs;
-	const char *const *overrides;  /* "dotted.path=value" */
+	const char *const *overrides; /* "dotted.path=value" */
 	unsigned n_overrides;
-	const char *text;              /* tests: the whole configuration as JSON text; NULL: none */
+	const char *text; /* tests: the whole configuration as JSON text; NULL: none */
 };
 
 extern const struct conf_key config_keys[];

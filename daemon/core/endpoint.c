@@ -40,7 +40,8 @@ static bool listed(const struct rig *rig, const char *full)
 	char name[CHANNEL_NAME_MAX + 1];
 
 	for (size_t i = 0; i < conf_count(rig->view, "inbound"); i++) {
-		if (names_channel_full(rig->prefix, conf_string_at(rig->view, "inbound", i), name) == 0 && strcmp(name, full) == 0)
+		if (names_channel_full(rig->prefix, conf_string_at(rig->view, "inbound", i), name) == 0 &&
+		    strcmp(name, full) == 0)
 			return true;
 	}
 	return false;
@@ -53,8 +54,8 @@ static int inbound_ok(const struct client *cl, const struct channel *ch)
 		return 0;
 	if (cl->rig && listed(cl->rig, ch->name))
 		return 0;
-	return err_set(-EACCES, "bridge %s may not write channel %s: add it to \"inbound\" of rig %s to allow that", cl->name, ch->name,
-		       cl->rig ? cl->rig->name : "(none)");
+	return err_set(-EACCES, "bridge %s may not write channel %s: add it to \"inbound\" of rig %s to allow that",
+		       cl->name, ch->name, cl->rig ? cl->rig->name : "(none)");
 }
 
 static int limits_ok(const struct client *cl, const struct channel *ch)
@@ -62,10 +63,11 @@ static int limits_ok(const struct client *cl, const struct channel *ch)
 	const struct simd *s = cl->s;
 
 	if (s->n_publishers >= s->limits.publishers)
-		return err_set(-EMFILE, "channel %s: %u publishers exist, limits.publishers allows no more", ch->name, s->n_publishers);
+		return err_set(-EMFILE, "channel %s: %u publishers exist, limits.publishers allows no more", ch->name,
+			       s->n_publishers);
 	if (cl->n_publishers >= s->limits.per_client)
-		return err_set(-EMFILE, "channel %s: client %s has %u publishers, limits.per_client allows no more", ch->name, cl->name,
-			       cl->n_publishers);
+		return err_set(-EMFILE, "channel %s: client %s has %u publishers, limits.per_client allows no more",
+			       ch->name, cl->name, cl->n_publishers);
 	return 0;
 }
 
@@ -76,11 +78,14 @@ static int mix_ok(const struct channel *ch, uint32_t flags)
 
 	list_for_each(p, &ch->publishers, in_channel) {
 		if ((p->flags & ADVERTISE_LOCAL) != (flags & ADVERTISE_LOCAL))
-			return err_set(-EINVAL, "channel %s has %s publishers of %s; one channel cannot have both kinds", ch->name,
-				       p->flags & ADVERTISE_LOCAL ? "local-only" : "dispatching", p->cl->name);
+			return err_set(-EINVAL,
+				       "channel %s has %s publishers of %s; one channel cannot have both kinds",
+				       ch->name, p->flags & ADVERTISE_LOCAL ? "local-only" : "dispatching",
+				       p->cl->name);
 	}
 	if ((flags & ADVERTISE_LOCAL) && ch->open)
-		return err_set(-EINVAL, "channel %s is carried by dispatch; a local-only publisher cannot join it", ch->name);
+		return err_set(-EINVAL, "channel %s is carried by dispatch; a local-only publisher cannot join it",
+			       ch->name);
 	return 0;
 }
 
@@ -246,11 +251,11 @@ static int subscriber_limits(const struct client *cl, const struct channel *ch)
 		return err_set(-EMFILE, "channel %s: %u subscribers exist, limits.subscribers allows no more", ch->name,
 			       s->limits.subscribers);
 	if (ch->n_subscribers >= s->limits.subscribers_per_channel)
-		return err_set(-EMFILE, "channel %s has %u subscribers, limits.subscribers_per_channel allows no more", ch->name,
-			       ch->n_subscribers);
+		return err_set(-EMFILE, "channel %s has %u subscribers, limits.subscribers_per_channel allows no more",
+			       ch->name, ch->n_subscribers);
 	if (cl->n_subscribers >= s->limits.per_client)
-		return err_set(-EMFILE, "channel %s: client %s has %u subscribers, limits.per_client allows no more", ch->name,
-			       cl->name, cl->n_subscribers);
+		return err_set(-EMFILE, "channel %s: client %s has %u subscribers, limits.per_client allows no more",
+			       ch->name, cl->name, cl->n_subscribers);
 	return 0;
 }
 

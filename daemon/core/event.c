@@ -37,8 +37,8 @@ static void broadcast(struct simd *s, json_t *j)
 
 json_t *event_dataplane_json(const struct simd *s)
 {
-	return json_pack("{s:s, s:I, s:b}", "event", "dataplane", "iox_generation", (json_int_t)s->plane.generation, "ready",
-			 (int)s->plane.ready);
+	return json_pack("{s:s, s:I, s:b}", "event", "dataplane", "iox_generation", (json_int_t)s->plane.generation,
+			 "ready", (int)s->plane.ready);
 }
 
 void event_dataplane(struct simd *s)
@@ -48,16 +48,16 @@ void event_dataplane(struct simd *s)
 
 void event_clock_jump(struct simd *s, int64_t old_sim_ns, int64_t new_sim_ns, uint32_t generation)
 {
-	broadcast(s, json_pack("{s:s, s:I, s:I, s:I}", "event", "clock", "old_sim_ns", (json_int_t)old_sim_ns, "new_sim_ns",
-			       (json_int_t)new_sim_ns, "clock_generation", (json_int_t)generation));
+	broadcast(s, json_pack("{s:s, s:I, s:I, s:I}", "event", "clock", "old_sim_ns", (json_int_t)old_sim_ns,
+			       "new_sim_ns", (json_int_t)new_sim_ns, "clock_generation", (json_int_t)generation));
 }
 
 void event_bridges(struct simd *s, const struct channel *ch)
 {
 	uint32_t v = atomic_load(&s->dispatch_page->channel[ch->id].bridges);
 
-	broadcast(s, json_pack("{s:s, s:s, s:i, s:i}", "event", "bridges", "channel", ch->name, "total", (int)(v & 0xffff),
-			       "connected", (int)(v >> 16)));
+	broadcast(s, json_pack("{s:s, s:s, s:i, s:i}", "event", "bridges", "channel", ch->name, "total",
+			       (int)(v & 0xffff), "connected", (int)(v >> 16)));
 }
 
 void event_shutdown(struct simd *s)

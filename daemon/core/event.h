@@ -16,7 +16,7 @@ struct channel;
 struct simd;
 
 struct event_listener {
-	struct list link;        /* simd::listeners */
+	struct list link;                        /* simd::listeners */
 	void (*send)(void *arg, json_t *params); /* borrows; may remove its listener, and only its own */
 	void *arg;
 };

@@ -17,10 +17,10 @@
 #define BODY(n) ((n) + sizeof(struct sim_slot) + POOL_SLOT_ALIGN)
 
 static const struct pool_class ladder[] = {
-	{ .size = 256, .count = 4096 },        { .size = 1 * KIB, .count = 2048 },
-	{ .size = 4 * KIB, .count = 1024 },    { .size = 16 * KIB, .count = 512 },
+	{ .size = 256, .count = 4096 },           { .size = 1 * KIB, .count = 2048 },
+	{ .size = 4 * KIB, .count = 1024 },       { .size = 16 * KIB, .count = 512 },
 	{ .size = BODY(64 * KIB), .count = 256 }, { .size = BODY(256 * KIB), .count = 96 },
-	{ .size = BODY(1 * MIB), .count = 48 }, { .size = BODY(4 * MIB), .count = 40 },
+	{ .size = BODY(1 * MIB), .count = 48 },   { .size = BODY(4 * MIB), .count = 40 },
 	{ .size = BODY(8 * MIB), .count = 16 },
 };
 
@@ -55,7 +55,10 @@ uint64_t pools_max_slot(const struct pools *p)
 
 uint32_t pools_window(uint64_t slot_size)
 {
-	static const struct { uint64_t up_to; uint32_t window; } steps[] = {
+	static const struct {
+		uint64_t up_to;
+		uint32_t window;
+	} steps[] = {
 		{ 128 * KIB, 64 }, { 512 * KIB, 32 }, { 2 * MIB, 12 }, { 6 * MIB, 8 }, { 12 * MIB, 4 },
 	};
 
@@ -101,7 +104,8 @@ static int grow(struct pools *p, struct conf_view ch)
 		return 0;
 	}
 	if (p->n == POOLS_MAX)
-		return err_set(-EINVAL, "the rigs' channels need more than %d size classes; set \"pools\" by hand", POOLS_MAX);
+		return err_set(-EINVAL, "the rigs' channels need more than %d size classes; set \"pools\" by hand",
+			       POOLS_MAX);
 	p->c[p->n++] = (struct pool_class){ .size = size, .count = n };
 	qsort(p->c, p->n, sizeof(*p->c), compare);
 	return 0;
@@ -134,10 +138,12 @@ static int from_list(struct conf_view root, struct pools *p)
 		p->c[i] = (struct pool_class){ .size = round_up((uint64_t)conf_int(v, "size")),
 					       .count = (uint32_t)conf_int(v, "count") };
 		if (p->c[i].size < sizeof(struct sim_slot) + POOL_SLOT_ALIGN)
-			return err_set(-EINVAL, "pools[%u].size: %lld bytes do not hold a slot header; use 256 or more", i,
-				       (long long)p->c[i].size);
+			return err_set(-EINVAL, "pools[%u].size: %lld bytes do not hold a slot header; use 256 or more",
+				       i, (long long)p->c[i].size);
 		if (i && p->c[i].size <= p->c[i - 1].size)
-			return err_set(-EINVAL, "pools[%u].size: sizes must ascend, each above the one before, in steps of 64", i);
+			return err_set(-EINVAL,
+				       "pools[%u].size: sizes must ascend, each above the one before, in steps of 64",
+				       i);
 	}
 	return 0;
 }
@@ -148,17 +154,23 @@ static int check(const struct pools *p, struct conf_view root, int64_t shm_free)
 
 	for (unsigned i = 0; i < p->n; i++) {
 		if (class_bytes(&p->c[i]) > POOL_BYTES_MAX)
-			return err_set(-EFBIG, "pool of %llu-byte slots: %u of them are %lld MiB, iceoryx corrupts pools above 4095 MiB; "
-				       "lower its count", (unsigned long long)p->c[i].size, p->c[i].count,
-				       (long long)(class_bytes(&p->c[i]) >> 20));
+			return err_set(
+				-EFBIG,
+				"pool of %llu-byte slots: %u of them are %lld MiB, iceoryx corrupts pools above 4095 MiB; "
+				"lower its count",
+				(unsigned long long)p->c[i].size, p->c[i].count,
+				(long long)(class_bytes(&p->c[i]) >> 20));
 	}
 	if (payload > conf_int(root, "pools_max"))
-		return err_set(-EFBIG, "the pools need %lld MiB, pools_max allows %lld MiB; lower the counts or raise it",
+		return err_set(-EFBIG,
+			       "the pools need %lld MiB, pools_max allows %lld MiB; lower the counts or raise it",
 			       (long long)(payload >> 20), (long long)(conf_int(root, "pools_max") >> 20));
 	if (shm_free >= 0 && two > shm_free)
-		return err_set(-ENOSPC, "two lives of the data plane need %lld MiB of /dev/shm (2 x %lld MiB), %lld MiB are free; "
-			       "lower \"pools\" or enlarge it (mount -o remount,size=... /dev/shm)",
-			       (long long)(two >> 20), (long long)(two >> 21), (long long)(shm_free >> 20));
+		return err_set(
+			-ENOSPC,
+			"two lives of the data plane need %lld MiB of /dev/shm (2 x %lld MiB), %lld MiB are free; "
+			"lower \"pools\" or enlarge it (mount -o remount,size=... /dev/shm)",
+			(long long)(two >> 20), (long long)(two >> 21), (long long)(shm_free >> 20));
 	return 0;
 }
 
@@ -206,9 +218,14 @@ int pools_class(const struct pools *p, uint64_t slot_size)
 		if (slot_size <= p->c[i].size - POOL_SLOT_ALIGN)
 			return (int)i;
 	}
-	return err_set(-EMSGSIZE, "a message of %llu bytes is larger than the largest slot, %llu bytes; give the channel's max_body "
-		       "in the rig, or add a pool", (unsigned long long)(slot_size - sizeof(struct sim_slot)),
-		       (unsigned long long)(pools_max_slot(p) > sizeof(struct sim_slot) ? pools_max_slot(p) - sizeof(struct sim_slot) : 0));
+	return err_set(
+		-EMSGSIZE,
+		"a message of %llu bytes is larger than the largest slot, %llu bytes; give the channel's max_body "
+		"in the rig, or add a pool",
+		(unsigned long long)(slot_size - sizeof(struct sim_slot)),
+		(unsigned long long)(pools_max_slot(p) > sizeof(struct sim_slot)
+					     ? pools_max_slot(p) - sizeof(struct sim_slot)
+					     : 0));
 }
 
 uint32_t pools_left(const struct pools *p, int cls)
@@ -222,9 +239,10 @@ int pools_reserve(struct pools *p, int cls, uint32_t slots, const char *what)
 {
 	assert(cls >= 0 && (unsigned)cls < p->n);
 	if (slots > pools_left(p, cls))
-		return err_set(-ENOSPC, "%s needs %u slots of up to %llu bytes, that pool has %u left of %u; raise its count in "
-			       "\"pools\", or name the channel's max_body and publishers in the rig", what, slots,
-			       (unsigned long long)p->c[cls].size, pools_left(p, cls), p->c[cls].count);
+		return err_set(-ENOSPC,
+			       "%s needs %u slots of up to %llu bytes, that pool has %u left of %u; raise its count in "
+			       "\"pools\", or name the channel's max_body and publishers in the rig",
+			       what, slots, (unsigned long long)p->c[cls].size, pools_left(p, cls), p->c[cls].count);
 	p->c[cls].reserved += slots;
 	return 0;
 }

@@ -13,15 +13,15 @@
 
 #include <stdint.h>
 
-#define POOLS_MAX 32
-#define POOL_PER_PUBLISHER 9           /* iceoryx: 8 loans and the last one sent */
-#define POOL_SLOT_ALIGN 64
-#define POOL_CHUNK_HEADER 40           /* iceoryx's own, beside each slot */
-#define POOL_MGMT_BYTES (67LL << 20)   /* RouDi's management segment: compile-time limits of Debian's build */
-#define POOL_BYTES_MAX ((1LL << 32) - 1) /* above 4 GiB iceoryx 2.0.3 hands out overlapping chunks */
+#define POOLS_MAX          32
+#define POOL_PER_PUBLISHER 9 /* iceoryx: 8 loans and the last one sent */
+#define POOL_SLOT_ALIGN    64
+#define POOL_CHUNK_HEADER  40                /* iceoryx's own, beside each slot */
+#define POOL_MGMT_BYTES    (67LL << 20)      /* RouDi's management segment: compile-time limits of Debian's build */
+#define POOL_BYTES_MAX     ((1LL << 32) - 1) /* above 4 GiB iceoryx 2.0.3 hands out overlapping chunks */
 
 struct pool_class {
-	uint64_t size;     /* usable bytes of a slot: multiple of 64, ascending */
+	uint64_t size; /* usable bytes of a slot: multiple of 64, ascending */
 	uint32_t count;
 	uint32_t reserved; /* by channels, publishers and subscribers */
 };
@@ -49,7 +49,7 @@ int pools_class(const struct pools *p, uint64_t slot_size);
 uint32_t pools_window(uint64_t slot_size);
 
 /* Ledger. -ENOSPC with a sentence (what: "channel /x"). */
-int  pools_reserve(struct pools *p, int cls, uint32_t slots, const char *what);
+int pools_reserve(struct pools *p, int cls, uint32_t slots, const char *what);
 void pools_release(struct pools *p, int cls, uint32_t slots);
 /* How many slots a class has left. */
 uint32_t pools_left(const struct pools *p, int cls);

@@ -68,8 +68,9 @@ int names_channel_full(const char *prefix, const char *name, char ret[CHANNEL_NA
 	const char *slash = prefix[0] == '/' ? "" : "/";
 
 	if (!names_channel_ok(name))
-		return err_set(-EINVAL, "\"%.120s\" is not a channel name; use 1 to %d characters of A-Z a-z 0-9 _ . / ~ -", name,
-			       SIM_CHANNEL_MAX);
+		return err_set(-EINVAL,
+			       "\"%.120s\" is not a channel name; use 1 to %d characters of A-Z a-z 0-9 _ . / ~ -",
+			       name, SIM_CHANNEL_MAX);
 	if (name[0] == '/')
 		snprintf(full, sizeof(full), "%s", name);
 	else if (prefix[0])
@@ -77,8 +78,8 @@ int names_channel_full(const char *prefix, const char *name, char ret[CHANNEL_NA
 	else
 		snprintf(full, sizeof(full), "/%s", name);
 	if (strlen(full) > SIM_CHANNEL_MAX)
-		return err_set(-ENAMETOOLONG, "%.120s: with its prefix the channel name is longer than %d characters", full,
-			       SIM_CHANNEL_MAX);
+		return err_set(-ENAMETOOLONG, "%.120s: with its prefix the channel name is longer than %d characters",
+			       full, SIM_CHANNEL_MAX);
 	memcpy(ret, full, strlen(full) + 1);
 	return 0;
 }

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #define CHANNEL_NAME_MAX 99 /* SIM_CHANNEL_MAX of sim/slot.h */
-#define NAME_PLAIN_MAX 40
+#define NAME_PLAIN_MAX   40
 
 /* 1..40 of [A-Za-z0-9_.-]: clients, bridges, processes, rigs. */
 bool names_plain_ok(const char *s);

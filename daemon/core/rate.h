@@ -11,7 +11,7 @@
 #define RATE_SAMPLES 6
 
 struct rate {
-	int64_t  at_mono_ns[RATE_SAMPLES];
+	int64_t at_mono_ns[RATE_SAMPLES];
 	uint64_t messages[RATE_SAMPLES], bytes[RATE_SAMPLES];
 	unsigned n, head; /* head: where the next one goes */
 };

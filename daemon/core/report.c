@@ -25,7 +25,8 @@ json_t *report_drops(const struct totals *t)
 
 	for (unsigned i = 1; i < SIM_REASON_COUNT; i++) {
 		if (t->dropped[i])
-			json_object_set_new(o, sim_reason_name((enum sim_reason)i), json_integer((json_int_t)t->dropped[i]));
+			json_object_set_new(o, sim_reason_name((enum sim_reason)i),
+					    json_integer((json_int_t)t->dropped[i]));
 	}
 	return o;
 }
@@ -71,17 +72,19 @@ static void type_of(const struct bridge *b, char *ret, size_t size)
 static json_t *bridge_json(const struct bridge *b, const struct dispatch_bridge_stats *d)
 {
 	const struct simd *s = b->s;
-	uint32_t restarts = s->ops && s->ops->bridge_restarts ? s->ops->bridge_restarts(s->user, b->name) : (uint32_t)d->restarts;
+	uint32_t restarts =
+		s->ops && s->ops->bridge_restarts ? s->ops->bridge_restarts(s->user, b->name) : (uint32_t)d->restarts;
 	char type[64];
 
 	type_of(b, type, sizeof(type));
-	return json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "name",
-			 b->name, "type", type, "rig", b->rig->name, "plugin", b->plugin, "pid", (int)b->pid, "status",
-			 sim_bridge_status_name(b->status), "detail", b->detail, "connection", b->connection, "start",
-			 b->external ? "external" : "simd", "lanes", (json_int_t)d->lanes, "queued", (json_int_t)d->queued, "held",
-			 (json_int_t)d->held, "attempted", (json_int_t)d->attempted, "sent", (json_int_t)d->sent, "failed",
-			 (json_int_t)d->failed, "dropped", (json_int_t)d->dropped, "bytes", (json_int_t)d->reported_bytes, "restarts",
-			 (json_int_t)restarts, "channels", carried(b));
+	return json_pack(
+		"{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
+		"name", b->name, "type", type, "rig", b->rig->name, "plugin", b->plugin, "pid", (int)b->pid, "status",
+		sim_bridge_status_name(b->status), "detail", b->detail, "connection", b->connection, "start",
+		b->external ? "external" : "simd", "lanes", (json_int_t)d->lanes, "queued", (json_int_t)d->queued,
+		"held", (json_int_t)d->held, "attempted", (json_int_t)d->attempted, "sent", (json_int_t)d->sent,
+		"failed", (json_int_t)d->failed, "dropped", (json_int_t)d->dropped, "bytes",
+		(json_int_t)d->reported_bytes, "restarts", (json_int_t)restarts, "channels", carried(b));
 }
 
 static void on_bridge_stats(void *arg, const struct dispatch_stats *st)
@@ -107,16 +110,18 @@ static json_t *dispatch_json(const struct simd *s, const struct dispatch_stats *
 		if (c->id >= WIRE_CHANNELS_MAX || !s->by_id[c->id])
 			continue;
 		memcpy(t.dropped, c->failed, sizeof(t.dropped));
-		json_array_append_new(chans, json_pack("{s:s, s:I, s:I, s:I, s:I, s:o}", "name", s->by_id[c->id]->name, "in_flight",
-						       (json_int_t)c->in_flight, "accepted", (json_int_t)c->accepted, "completed",
-						       (json_int_t)c->completed, "local", (json_int_t)c->local, "failed", report_drops(&t)));
+		json_array_append_new(chans, json_pack("{s:s, s:I, s:I, s:I, s:I, s:o}", "name", s->by_id[c->id]->name,
+						       "in_flight", (json_int_t)c->in_flight, "accepted",
+						       (json_int_t)c->accepted, "completed", (json_int_t)c->completed,
+						       "local", (json_int_t)c->local, "failed", report_drops(&t)));
 	}
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:o}", "threads", (json_int_t)st->threads,
-			 "lanes", (json_int_t)st->lanes, "lanes_max", (json_int_t)st->lanes_max, "wakeups", (json_int_t)st->wakeups,
-			 "packets_out", (json_int_t)st->packets_out, "packets_in", (json_int_t)st->packets_in, "invalid",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:o}", "threads",
+			 (json_int_t)st->threads, "lanes", (json_int_t)st->lanes, "lanes_max",
+			 (json_int_t)st->lanes_max, "wakeups", (json_int_t)st->wakeups, "packets_out",
+			 (json_int_t)st->packets_out, "packets_in", (json_int_t)st->packets_in, "invalid",
 			 (json_int_t)st->invalid, "queue_ns", "p50", (json_int_t)st->queue_p50_dur_ns, "p99",
-			 (json_int_t)st->queue_p99_dur_ns, "publish_ns", "p50", (json_int_t)st->publish_p50_dur_ns, "p99",
-			 (json_int_t)st->publish_p99_dur_ns, "channels", chans);
+			 (json_int_t)st->queue_p99_dur_ns, "publish_ns", "p50", (json_int_t)st->publish_p50_dur_ns,
+			 "p99", (json_int_t)st->publish_p99_dur_ns, "channels", chans);
 }
 
 static void on_dispatch_stats(void *arg, const struct dispatch_stats *st)

@@ -37,13 +37,13 @@ struct simd;
 /* What core asks of the process around it; a scenario test passes its own. NULL members: see there. */
 struct simd_ops {
 	/* Descriptor that becomes readable when the peer's process has ended; NULL or negative: the hang-up counts as that. */
-	int  (*peer_exit_fd)(void *user, pid_t pid);
+	int (*peer_exit_fd)(void *user, pid_t pid);
 	/* The Shutdown method was called. NULL: refused. */
 	void (*shutdown)(void *user);
 	/* End a bridge's process that is of no use any more. NULL or false: it is not ours, left alone. */
 	bool (*bridge_kill)(void *user, const char *name, const char *why);
 	/* RestartBridge. NULL: refused. */
-	int  (*bridge_restart)(void *user, const char *name);
+	int (*bridge_restart)(void *user, const char *name);
 	/* How often was it started again. NULL: 0. */
 	uint32_t (*bridge_restarts)(void *user, const char *name);
 	/* Which rig a process that we started belongs to; NULL: unknown. */
@@ -72,7 +72,7 @@ struct simd_options {
 };
 
 struct rig {
-	const char *name, *prefix;  /* of the configuration */
+	const char *name, *prefix; /* of the configuration */
 	struct conf_view view;
 };
 
@@ -81,7 +81,7 @@ struct simd_limits {
 };
 
 struct token {
-	struct list link;           /* simd::tokens */
+	struct list link; /* simd::tokens */
 	uint32_t cell, refs;
 	char name[64];
 };
@@ -103,33 +103,33 @@ struct simd {
 	struct rig *rigs;
 	unsigned n_rigs;
 
-	struct list clients;        /* client::link */
+	struct list clients; /* client::link */
 	uint32_t n_clients, next_client;
-	struct list reapers;        /* reaper::link (client.c) */
+	struct list reapers; /* reaper::link (client.c) */
 
-	struct list channels;       /* channel::link, in the order of their making */
+	struct list channels; /* channel::link, in the order of their making */
 	struct channel *by_id[WIRE_CHANNELS_MAX];
 	uint32_t n_channels, n_publishers, n_subscribers, n_simd_subs;
 	uint32_t next_publisher, next_subscriber;
 
-	struct list tokens;         /* token::link */
+	struct list tokens; /* token::link */
 	uint32_t n_tokens;
 	uint64_t token_used[WIRE_TOKENS_MAX / 64];
 
-	struct list bridges;        /* bridge::link */
+	struct list bridges; /* bridge::link */
 	uint32_t n_bridges;
 
-	struct list listeners;      /* event_listener::link */
+	struct list listeners; /* event_listener::link */
 
 	struct wire_dispatch_page *dispatch_page;
 	int dispatch_page_fd;
 
 	struct {
-		struct ipc *ipc;    /* NULL while there is no life */
+		struct ipc *ipc; /* NULL while there is no life */
 		uint32_t generation;
 		bool ready;
-		struct list old;    /* old_life::link (plane.c) */
-		int roudi_pid;      /* 0: none */
+		struct list old; /* old_life::link (plane.c) */
+		int roudi_pid;   /* 0: none */
 		bool roudi_owned;
 	} plane;
 
@@ -138,7 +138,7 @@ struct simd {
 	struct timekeeper *time;
 };
 
-int  simd_create(const struct simd_options *o, struct simd **ret);
+int simd_create(const struct simd_options *o, struct simd **ret);
 /* Sessions are closed, pages unmapped. The execs must not run any more. NULL is fine. */
 void simd_destroy(struct simd *s);
 

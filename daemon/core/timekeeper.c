@@ -35,10 +35,10 @@ struct timekeeper {
 	int page_fd;
 	struct time_engine *engine;
 	struct clock_thread *thread;
-	struct clock_pub *pub;          /* NULL while there is no life */
-	struct client *self;            /* simd as a publisher: not in simd::clients */
+	struct clock_pub *pub; /* NULL while there is no life */
+	struct client *self;   /* simd as a publisher: not in simd::clients */
 	struct publisher *clock;
-	bool quiet_asked;               /* dispatch will say when it is quiet */
+	bool quiet_asked; /* dispatch will say when it is quiet */
 };
 
 const struct sim_clock_page *timekeeper_page(const struct timekeeper *t)
@@ -69,7 +69,8 @@ static void on_jump(void *ctx, int64_t old_sim_ns, int64_t new_sim_ns, uint32_t 
 static void on_driver_lost(void *ctx, const struct time_driver_info *who, const char *why)
 {
 	(void)ctx;
-	log_warn("the driver of time is gone (client %s, pid %d): %s; time holds until one takes over", who->name, (int)who->pid, why);
+	log_warn("the driver of time is gone (client %s, pid %d): %s; time holds until one takes over", who->name,
+		 (int)who->pid, why);
 }
 
 static void on_quiet(void *arg)
@@ -253,7 +254,9 @@ static int advertise_clock(struct timekeeper *t)
 int timekeeper_plane_up(struct timekeeper *t)
 {
 	struct simd *s = t->s;
-	struct clock_pub_options o = { .ipc = s->plane.ipc, .channel = CLOCK_CHANNEL, .iox_generation = s->plane.generation };
+	struct clock_pub_options o = { .ipc = s->plane.ipc,
+				       .channel = CLOCK_CHANNEL,
+				       .iox_generation = s->plane.generation };
 	struct clock_sink sink;
 	int r = advertise_clock(t);
 
@@ -298,7 +301,8 @@ int timekeeper_scale(struct timekeeper *t, double scale)
 	return time_engine_set_scale(t->engine, (int64_t)llround(scale * SIM_RATE_ONE));
 }
 
-int timekeeper_step(struct timekeeper *t, int64_t dur_ns, void (*done)(void *arg, int result, int64_t sim_ns), void *arg)
+int timekeeper_step(struct timekeeper *t, int64_t dur_ns, void (*done)(void *arg, int result, int64_t sim_ns),
+		    void *arg)
 {
 	return time_engine_step(t->engine, dur_ns, done, arg);
 }
@@ -344,8 +348,8 @@ static json_t *driver_json(const struct time_status *st)
 {
 	if (!st->has_driver)
 		return json_null();
-	return json_pack("{s:I, s:s, s:i, s:I}", "client_id", (json_int_t)st->driver.client_id, "client", st->driver.name, "pid",
-			 (int)st->driver.pid, "uid", (json_int_t)st->driver.uid);
+	return json_pack("{s:I, s:s, s:i, s:I}", "client_id", (json_int_t)st->driver.client_id, "client",
+			 st->driver.name, "pid", (int)st->driver.pid, "uid", (json_int_t)st->driver.uid);
 }
 
 json_t *timekeeper_json(struct timekeeper *t)
@@ -355,12 +359,13 @@ json_t *timekeeper_json(struct timekeeper *t)
 
 	time_engine_status(t->engine, &st);
 	clock_thread_stats(t->thread, &c);
-	return json_pack("{s:s, s:b, s:I, s:I, s:f, s:b, s:b, s:b, s:I, s:i, s:f, s:o, s:b, s:I, s:I, s:{s:I, s:I, s:I}}",
-			 "source", st.source->name, "driven", (int)st.driven, "sim_ns", (json_int_t)st.sim_ns, "mono_ns",
-			 (json_int_t)st.mono_ns, "scale", (double)st.scale_e6 / SIM_RATE_ONE, "paused", st.state == TIME_PAUSED,
-			 "stepping", st.state == TIME_STEPPING, "started", (int)st.started, "clock_generation",
-			 (json_int_t)st.clock_generation, "rate_hz", (int)c.rate_hz, "real_time_factor", st.real_time_factor, "driver",
-			 driver_json(&st), "driver_lost", (int)st.driver_lost, "published", (json_int_t)c.published, "missed",
-			 (json_int_t)c.missed, "lateness_ns", "p50", (json_int_t)c.lateness.p50_dur_ns, "p99",
-			 (json_int_t)c.lateness.p99_dur_ns, "max", (json_int_t)c.lateness.max_dur_ns);
+	return json_pack(
+		"{s:s, s:b, s:I, s:I, s:f, s:b, s:b, s:b, s:I, s:i, s:f, s:o, s:b, s:I, s:I, s:{s:I, s:I, s:I}}",
+		"source", st.source->name, "driven", (int)st.driven, "sim_ns", (json_int_t)st.sim_ns, "mono_ns",
+		(json_int_t)st.mono_ns, "scale", (double)st.scale_e6 / SIM_RATE_ONE, "paused", st.state == TIME_PAUSED,
+		"stepping", st.state == TIME_STEPPING, "started", (int)st.started, "clock_generation",
+		(json_int_t)st.clock_generation, "rate_hz", (int)c.rate_hz, "real_time_factor", st.real_time_factor,
+		"driver", driver_json(&st), "driver_lost", (int)st.driver_lost, "published", (json_int_t)c.published,
+		"missed", (json_int_t)c.missed, "lateness_ns", "p50", (json_int_t)c.lateness.p50_dur_ns, "p99",
+		(json_int_t)c.lateness.p99_dur_ns, "max", (json_int_t)c.lateness.max_dur_ns);
 }

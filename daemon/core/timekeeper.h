@@ -19,7 +19,7 @@ struct timekeeper;
 
 #define CLOCK_CHANNEL "/clock"
 
-int  timekeeper_create(struct simd *s, struct timekeeper **ret);
+int timekeeper_create(struct simd *s, struct timekeeper **ret);
 /* Before dispatch is destroyed. NULL is fine. */
 void timekeeper_destroy(struct timekeeper *t);
 
@@ -28,15 +28,16 @@ int timekeeper_page_fd(const struct timekeeper *t);
 int64_t timekeeper_now(const struct timekeeper *t);
 
 /* A life of the data plane begins, or is over: /clock moves to it, or stops. */
-int  timekeeper_plane_up(struct timekeeper *t);
+int timekeeper_plane_up(struct timekeeper *t);
 void timekeeper_plane_lost(struct timekeeper *t);
 
 /* As the engine's of the same names, with its errors. */
-int  timekeeper_pause(struct timekeeper *t);
-int  timekeeper_resume(struct timekeeper *t);
-int  timekeeper_scale(struct timekeeper *t, double scale);
+int timekeeper_pause(struct timekeeper *t);
+int timekeeper_resume(struct timekeeper *t);
+int timekeeper_scale(struct timekeeper *t, double scale);
 /* Answers once, not before it returns; result: 0 or negative errno with err_why(). */
-int  timekeeper_step(struct timekeeper *t, int64_t dur_ns, void (*done)(void *arg, int result, int64_t sim_ns), void *arg);
+int timekeeper_step(struct timekeeper *t, int64_t dur_ns, void (*done)(void *arg, int result, int64_t sim_ns),
+		    void *arg);
 /* Who waits for a step is gone. */
 void timekeeper_step_forget(struct timekeeper *t, void *arg);
 

@@ -75,7 +75,8 @@ int token_open(struct client *cl, const char *name, uint32_t *ret_cell)
 	if (!names_token_ok(name))
 		return err_set(-EINVAL, "token \"%.80s\": use 1 to 63 printable characters", name);
 	if (cl->n_tokens >= s->limits.per_client)
-		return err_set(-EMFILE, "client %s has %u tokens, limits.per_client allows no more", cl->name, cl->n_tokens);
+		return err_set(-EMFILE, "client %s has %u tokens, limits.per_client allows no more", cl->name,
+			       cl->n_tokens);
 	cells = (uint32_t *)mem_realloc(cl->tokens, (cl->n_tokens + 1) * sizeof(*cells));
 	if (!cells)
 		return err_nomem();

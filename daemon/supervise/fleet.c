@@ -16,13 +16,13 @@
 #include <unistd.h>
 
 struct member {
-	struct list link;         /* fleet::members, in the order of starting */
+	struct list link; /* fleet::members, in the order of starting */
 	struct fleet *f;
 	struct process p;
 	enum fleet_part part;
 	int order;
 	const char *rig;
-	char **argv, **env;       /* owned */
+	char **argv, **env; /* owned */
 	bool stopped;
 };
 
@@ -357,7 +357,8 @@ int fleet_bridge_restart(struct fleet *f, const char *name)
 	struct member *m = find_bridge(f, name);
 
 	if (!m)
-		return err_set(-EOPNOTSUPP, "bridge %s is started by its own unit, not by simd; restart it there", name);
+		return err_set(-EOPNOTSUPP, "bridge %s is started by its own unit, not by simd; restart it there",
+			       name);
 	process_again(&m->p);
 	return 0;
 }

@@ -22,12 +22,12 @@ struct fleet_options {
 	struct exec *x;
 	const struct conf *conf;
 	const struct spawn_ops *ops;
-	void *user;               /* of the ops */
-	const char *bin_dir;      /* where bare names are looked for first; NULL: only PATH. Copied */
-	const char *socket;       /* simd's control socket, told in SIMD_SOCKET. Copied */
+	void *user;          /* of the ops */
+	const char *bin_dir; /* where bare names are looked for first; NULL: only PATH. Copied */
+	const char *socket;  /* simd's control socket, told in SIMD_SOCKET. Copied */
 };
 
-int  fleet_create(const struct fleet_options *o, struct fleet **ret);
+int fleet_create(const struct fleet_options *o, struct fleet **ret);
 /* Kills what still runs. NULL is fine. */
 void fleet_destroy(struct fleet *f);
 void fleet_start(struct fleet *f);
@@ -38,7 +38,7 @@ void fleet_stop(struct fleet *f, enum fleet_part part, void (*done)(void *arg), 
 
 /* For core's ops. */
 bool fleet_bridge_kill(struct fleet *f, const char *name, const char *why); /* false: not ours */
-int  fleet_bridge_restart(struct fleet *f, const char *name);
+int fleet_bridge_restart(struct fleet *f, const char *name);
 uint32_t fleet_bridge_restarts(const struct fleet *f, const char *name);
 /* Rig of the process with that pid (or whose child it is); NULL: none of ours. */
 const char *fleet_rig_of(const struct fleet *f, pid_t pid);

@@ -19,11 +19,11 @@ LOG_TOPIC("helper");
 struct helper {
 	struct exec *x;
 	pthread_t thread;
-	bool running;                  /* the thread exists */
+	bool running; /* the thread exists */
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct helper_job *head, **tail; /* guarded by lock */
-	bool stop;                     /* guarded by lock */
+	bool stop;                       /* guarded by lock */
 };
 
 static void on_done(void *arg)

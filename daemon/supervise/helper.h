@@ -19,7 +19,7 @@ struct helper_job {
 	struct helper_job *next;            /* private */
 };
 
-int  helper_create(struct exec *x, struct helper **ret);
+int helper_create(struct exec *x, struct helper **ret);
 /* Waits for the running job; jobs that have not run are given to done() at once. NULL is fine. */
 void helper_destroy(struct helper *h);
 /* Takes the job until done(). */

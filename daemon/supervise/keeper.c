@@ -204,11 +204,22 @@ static void on_changed(void *arg)
 static int make_parts(struct keeper *k)
 {
 	struct fleet_options fo = {
-		.x = k->x, .conf = k->o.conf, .ops = k->o.ops, .user = k->o.ops_user, .bin_dir = k->bin_dir, .socket = k->o.rt->socket,
+		.x = k->x,
+		.conf = k->o.conf,
+		.ops = k->o.ops,
+		.user = k->o.ops_user,
+		.bin_dir = k->bin_dir,
+		.socket = k->o.rt->socket,
 	};
 	struct roudi_options ro = {
-		.x = k->x, .conf = k->o.conf, .pools = k->o.pools, .runtime_dir = k->o.rt->dir, .app = k->app, .ops = k->o.ops,
-		.user = k->o.ops_user, .arg = k,
+		.x = k->x,
+		.conf = k->o.conf,
+		.pools = k->o.pools,
+		.runtime_dir = k->o.rt->dir,
+		.app = k->app,
+		.ops = k->o.ops,
+		.user = k->o.ops_user,
+		.arg = k,
 		.events = { .up = on_up, .lost = on_lost, .failed = on_failed, .changed = on_changed },
 	};
 	int r = helper_create(k->x, &k->helper);

@@ -21,10 +21,10 @@ struct runtime;
 struct keeper_options {
 	struct exec *x;
 	const struct conf *conf;
-	const struct pools *pools;       /* copied */
-	const struct runtime *rt;        /* keeps */
-	const char *bin_dir;             /* of simd's program; NULL: unknown. Copied */
-	uint64_t id;                     /* of this simd */
+	const struct pools *pools; /* copied */
+	const struct runtime *rt;  /* keeps */
+	const char *bin_dir;       /* of simd's program; NULL: unknown. Copied */
+	uint64_t id;               /* of this simd */
 	const struct spawn_ops *ops;
 	void *ops_user;
 	/* The first life is up, or could not be had (negative, err_why()). */
@@ -36,7 +36,7 @@ struct keeper_options {
 	void *arg;
 };
 
-int  keeper_create(const struct keeper_options *o, struct keeper **ret);
+int keeper_create(const struct keeper_options *o, struct keeper **ret);
 /* Ends RouDi and what else is ours. Before simd_destroy(). NULL is fine. */
 void keeper_destroy(struct keeper *k);
 void keeper_free(struct keeper *k); /* after simd_destroy(): its ops are used until then */
@@ -45,7 +45,7 @@ void keeper_free(struct keeper *k); /* after simd_destroy(): its ops are used un
 const struct simd_ops *keeper_ops(void);
 
 /* Find or start RouDi and attach; ready() follows unless this fails. Takes note of simd for later. */
-int  keeper_start(struct keeper *k, struct simd *s);
+int keeper_start(struct keeper *k, struct simd *s);
 /* Start bridges and processes: the control socket listens. */
 void keeper_start_processes(struct keeper *k);
 /* Begin the orderly stop; more than once is fine. */

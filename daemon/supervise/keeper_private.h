@@ -15,24 +15,24 @@
 
 /* A process that an earlier simd knew: its ports are freed when it ends. */
 struct wait {
-	struct list link;        /* keeper::waits */
+	struct list link; /* keeper::waits */
 	struct keeper *k;
 	struct state_app app;
 	struct exec_io io;
 	int pidfd;
-	bool idle;               /* a bridge that has told us that it holds nothing of the old simd */
+	bool idle; /* a bridge that has told us that it holds nothing of the old simd */
 };
 
 struct keeper {
 	struct keeper_options o;
 	struct exec *x;
-	struct simd *s;          /* from keeper_start() on */
+	struct simd *s; /* from keeper_start() on */
 	char *bin_dir;
 	char app[64], runtime_name[STATE_APP_MAX];
 	struct helper *helper;
 	struct fleet *fleet;
 	struct roudi *roudi;
-	struct state *left;      /* by an earlier simd; NULL: none */
+	struct state *left; /* by an earlier simd; NULL: none */
 	struct list waits;
 	bool up, stopping, drained, reexec;
 	bool old_app_freed;
@@ -43,7 +43,7 @@ struct keeper {
 void keeper_free_app(void *user, const char *app);
 void keeper_on_drain_timer(void *arg);
 
-int  keeper_load_state(struct keeper *k);
+int keeper_load_state(struct keeper *k);
 void keeper_save_state(struct keeper *k);
 void keeper_on_save_timer(void *arg);
 void keeper_remove_state(struct keeper *k);

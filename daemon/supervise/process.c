@@ -180,7 +180,8 @@ static void on_timer(void *arg)
 	}
 }
 
-void process_init(struct process *p, struct exec *x, const struct spawn_ops *ops, void *user, const struct process_options *o)
+void process_init(struct process *p, struct exec *x, const struct spawn_ops *ops, void *user,
+		  const struct process_options *o)
 {
 	memset(p, 0, sizeof(*p));
 	p->o = *o;

@@ -18,16 +18,16 @@
 enum process_restart { PROCESS_ALWAYS, PROCESS_ON_FAILURE, PROCESS_NEVER };
 
 enum process_state {
-	PROCESS_IDLE,     /* not started yet, or stopped */
+	PROCESS_IDLE, /* not started yet, or stopped */
 	PROCESS_RUNNING,
-	PROCESS_WAITING,  /* for the next start */
+	PROCESS_WAITING, /* for the next start */
 	PROCESS_STOPPING,
-	PROCESS_DONE,     /* it has ended and is not started again */
+	PROCESS_DONE, /* it has ended and is not started again */
 };
 
 struct process_options {
 	const char *name;
-	struct spawn spawn;              /* borrowed for life */
+	struct spawn spawn; /* borrowed for life */
 	enum process_restart restart;
 	int64_t restart_dur_ns, restart_max_dur_ns, stop_dur_ns;
 	/* It has ended, and stopping is set or it will not be started again. May be NULL. */
@@ -46,11 +46,12 @@ struct process {
 	struct exec_timer timer;
 	int64_t started_mono_ns;
 	uint32_t failures, restarts;
-	char line[1024];                 /* output that has no line end yet */
+	char line[1024]; /* output that has no line end yet */
 	size_t line_len;
 };
 
-void process_init(struct process *p, struct exec *x, const struct spawn_ops *ops, void *user, const struct process_options *o);
+void process_init(struct process *p, struct exec *x, const struct spawn_ops *ops, void *user,
+		  const struct process_options *o);
 /* Kills it if it runs, without waiting for it. */
 void process_finish(struct process *p);
 

@@ -30,11 +30,11 @@
 
 LOG_TOPIC("roudi");
 
-#define EARLY_END_DUR_NS (1 * NS_PER_S)   /* the kernel may still tear the last one down: not a failure */
+#define EARLY_END_DUR_NS (1 * NS_PER_S) /* the kernel may still tear the last one down: not a failure */
 #define RETRY_DUR_NS     (50 * NS_PER_MS)
 #define RETRY_MAX_DUR_NS (5 * NS_PER_S)
-#define PUNCH_DUR_NS     (10 * NS_PER_S)  /* clients that have not moved by then read zeros */
-#define FAILURES_MAX     8                /* starts in a row without a life */
+#define PUNCH_DUR_NS     (10 * NS_PER_S) /* clients that have not moved by then read zeros */
+#define FAILURES_MAX     8               /* starts in a row without a life */
 #define READY_POLL_MS    50
 #define OUTPUT_MAX       ((size_t)1 << 20)
 #define OUTPUT_TAIL      1500
@@ -44,7 +44,7 @@ enum phase { ABSENT, STARTING, UP };
 /* Probe until it answers, then attach; or only probe. */
 struct job {
 	struct helper_job job;
-	struct roudi *r;         /* NULL: nobody waits any more */
+	struct roudi *r; /* NULL: nobody waits any more */
 	bool attach;
 	uint32_t timeout_ms;
 	_Atomic bool cancel;
@@ -55,11 +55,11 @@ struct job {
 };
 
 struct dead_life {
-	struct list link;        /* roudi::dead */
+	struct list link; /* roudi::dead */
 	struct roudi *r;
 	struct exec_timer timer;
 	uint32_t generation;
-	int fd;                  /* payload segment */
+	int fd; /* payload segment */
 };
 
 struct roudi {
@@ -71,15 +71,15 @@ struct roudi {
 	void *arg;
 	struct pools pools;
 	char *dir, *app, *config, *output, *segment;
-	const char *path, *log;  /* of the configuration */
-	int start_policy;        /* roudi.start: 0 auto, 1 always, 2 never */
+	const char *path, *log; /* of the configuration */
+	int start_policy;       /* roudi.start: 0 auto, 1 always, 2 never */
 	uint32_t ready_ms, probe_ms, probe_timeout_ms;
 
 	enum phase phase;
 	bool owned, adopted, first, stopping;
 	struct state_proc proc;
 	int pidfd;
-	bool is_child;           /* we must reap it */
+	bool is_child; /* we must reap it */
 	struct exec_io exit_io;
 	struct exec_timer timer; /* next probe, or next start */
 	struct job *job;         /* under way */
@@ -89,7 +89,7 @@ struct roudi {
 		struct state_proc proc;
 		bool owned;
 		uint64_t hash;
-	} left;                  /* by an earlier simd */
+	} left; /* by an earlier simd */
 	int64_t started_mono_ns;
 	int segment_fd;
 	struct list dead;
@@ -357,8 +357,11 @@ static int foreign_pools(struct ipc *ipc, const struct pools *wanted, struct poo
 		for (unsigned k = 0; k < ret->n; k++)
 			fit += ret->c[k].size >= w->size ? ret->c[k].count : 0;
 		if (fit < w->count)
-			return err_set(-ENOSPC, "the RouDi that runs has %llu slots of %llu bytes or more, simd needs %u; stop it and let simd "
-				       "start one, or set \"pools\" to what it has", (unsigned long long)fit, (unsigned long long)w->size, w->count);
+			return err_set(
+				-ENOSPC,
+				"the RouDi that runs has %llu slots of %llu bytes or more, simd needs %u; stop it and let simd "
+				"start one, or set \"pools\" to what it has",
+				(unsigned long long)fit, (unsigned long long)w->size, w->count);
 	}
 	return 0;
 }
@@ -443,7 +446,9 @@ static void on_timer(void *arg)
 		return;
 	}
 	if (!r->owned) {
-		give_up(r, err_set(-ENOENT, "the RouDi that simd used is gone, and simd did not start it; start it again, then simd"));
+		give_up(r,
+			err_set(-ENOENT,
+				"the RouDi that simd used is gone, and simd did not start it; start it again, then simd"));
 		return;
 	}
 	rc = begin(r);
@@ -466,7 +471,8 @@ static int use_present(struct roudi *r, pid_t pid, bool owned)
 		return rc;
 	r->phase = STARTING;
 	r->started_mono_ns = exec_now(r->x) - EARLY_END_DUR_NS;
-	log_info("iox-roudi (pid %d) was there already%s", (int)pid, owned ? ", left by an earlier simd" : "; it is used, and not stopped");
+	log_info("iox-roudi (pid %d) was there already%s", (int)pid,
+		 owned ? ", left by an earlier simd" : "; it is used, and not stopped");
 	return job_start(r, true, 2000);
 }
 
@@ -479,7 +485,8 @@ static int adopt(struct roudi *r)
 		r->adopted = true;
 		return use_present(r, pid, true);
 	}
-	log_info("iox-roudi (pid %d), left by an earlier simd, does not fit the configuration or hangs; it is replaced", (int)pid);
+	log_info("iox-roudi (pid %d), left by an earlier simd, does not fit the configuration or hangs; it is replaced",
+		 (int)pid);
 	r->owned = true;
 	r->proc = r->left.proc;
 	r->pidfd = fd_pidfd_open(pid);
@@ -496,9 +503,14 @@ static int use_foreign(struct roudi *r)
 	int rc;
 
 	if (r->start_policy == 1)
-		return err_set(-EEXIST, "an iox-roudi runs already (pid %d), and roudi.start is \"always\"; stop it, or say \"auto\"", (int)pid);
+		return err_set(
+			-EEXIST,
+			"an iox-roudi runs already (pid %d), and roudi.start is \"always\"; stop it, or say \"auto\"",
+			(int)pid);
 	if (pid == 0)
-		return err_set(-EPROTO, "somebody serves /tmp/roudi, but no iox-roudi process can be seen; stop it, then start simd");
+		return err_set(
+			-EPROTO,
+			"somebody serves /tmp/roudi, but no iox-roudi process can be seen; stop it, then start simd");
 	rc = roudi_suits(pid);
 	if (rc < 0)
 		return rc;
@@ -519,7 +531,9 @@ int roudi_start(struct roudi *r)
 	if (rc == -EACCES)
 		return err_set(rc, "%s", ipc_why());
 	if (r->start_policy == 2)
-		return err_set(-ENOENT, "no iox-roudi runs, and roudi.start is \"never\"; start one with -m off, or say \"auto\"");
+		return err_set(
+			-ENOENT,
+			"no iox-roudi runs, and roudi.start is \"never\"; start one with -m off, or say \"auto\"");
 	return begin(r);
 }
 

@@ -26,7 +26,7 @@ struct roudi;
 
 struct roudi_events {
 	/* A life begins. ipc: takes. pools: what this RouDi really has. Negative: it is of no use. */
-	int  (*up)(void *arg, struct ipc *ipc, uint32_t generation, const struct pools *pools);
+	int (*up)(void *arg, struct ipc *ipc, uint32_t generation, const struct pools *pools);
 	/* It is over; the next one is on its way. */
 	void (*lost)(void *arg, const char *why);
 	/* The first life could not be had, or a later one for good; err_why() says why. */
@@ -39,21 +39,21 @@ struct roudi_options {
 	struct exec *x;
 	struct helper *helper;
 	const struct conf *conf;
-	const struct pools *pools;        /* copied */
-	const char *runtime_dir;          /* copied */
-	const char *app;                  /* name to attach with; copied */
+	const struct pools *pools; /* copied */
+	const char *runtime_dir;   /* copied */
+	const char *app;           /* name to attach with; copied */
 	const struct spawn_ops *ops;
 	void *user;
-	const struct state *state;        /* of an earlier simd; NULL: none. Borrows */
+	const struct state *state; /* of an earlier simd; NULL: none. Borrows */
 	struct roudi_events events;
 	void *arg;
 };
 
-int  roudi_create(const struct roudi_options *o, struct roudi **ret);
+int roudi_create(const struct roudi_options *o, struct roudi **ret);
 /* Ends the RouDi that is ours, and takes away what it leaves. NULL is fine. */
 void roudi_destroy(struct roudi *r);
 /* Find or start one. 0: up() or failed() follows; negative: refused, with a sentence. */
-int  roudi_start(struct roudi *r);
+int roudi_start(struct roudi *r);
 /* It should be there but does not do its work: end this life. */
 void roudi_broken(struct roudi *r, const char *why);
 /* All clients have moved to the present life: the memory of older ones can go. */
@@ -64,7 +64,7 @@ struct roudi_info {
 	bool owned;
 	uint32_t generation;
 	uint64_t config_hash;
-	bool adopted;                     /* from an earlier simd, in its present life */
+	bool adopted; /* from an earlier simd, in its present life */
 };
 void roudi_info(const struct roudi *r, struct roudi_info *ret);
 

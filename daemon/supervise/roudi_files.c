@@ -21,9 +21,9 @@
 #include <unistd.h>
 
 #define CONFIG_TEXT_MAX 8192
-#define CMDLINE_MAX 4096
-#define MAPS_MAX ((size_t)4 << 20)
-#define MGMT "iceoryx_mgmt"
+#define CMDLINE_MAX     4096
+#define MAPS_MAX        ((size_t)4 << 20)
+#define MGMT            "iceoryx_mgmt"
 
 int roudi_write_config(const char *dir, const struct pools *p, char **ret_path, uint64_t *ret_hash)
 {
@@ -63,8 +63,11 @@ int roudi_segment_name(char **ret)
 	const struct group *g = getgrgid(getegid());
 
 	if (!g)
-		return err_set(-ENOENT, "group %u has no name: RouDi names its memory after its group; run simd with a named primary "
-			       "group", (unsigned)getegid());
+		return err_set(
+			-ENOENT,
+			"group %u has no name: RouDi names its memory after its group; run simd with a named primary "
+			"group",
+			(unsigned)getegid());
 	*ret = mem_strdup(g->gr_name);
 	return *ret ? 0 : err_nomem();
 }
@@ -94,7 +97,8 @@ int64_t roudi_punch(int fd)
 
 void roudi_clean(const char *segment)
 {
-	static const char *const files[] = { "/dev/shm/" MGMT, "/tmp/roudi", "/tmp/roudi.lock", "/tmp/iox-unique-roudi.lock" };
+	static const char *const files[] = { "/dev/shm/" MGMT, "/tmp/roudi", "/tmp/roudi.lock",
+					     "/tmp/iox-unique-roudi.lock" };
 	char path[300];
 
 	for (unsigned i = 0; i < sizeof(files) / sizeof(*files); i++)
@@ -183,7 +187,7 @@ static unsigned count_segments(const char *maps)
 	char seen[4][128];
 	unsigned n = 0;
 
-	for (const char *p = maps; (p = strstr(p, "/dev/shm/")); ) {
+	for (const char *p = maps; (p = strstr(p, "/dev/shm/"));) {
 		size_t len = strcspn(p += 9, " \n");
 		bool known = len >= sizeof(seen[0]) || strncmp(p, MGMT, len) == 0;
 
@@ -212,8 +216,11 @@ int roudi_suits(pid_t pid)
 	off = monitoring_off(text, len);
 	mem_free(text);
 	if (!off)
-		return err_set(-EPROTO, "iox-roudi (pid %d) runs with monitoring on: it would remove a process that stalls for 1.5 s; stop "
-			       "it and let simd start one, or start it with -m off", (int)pid);
+		return err_set(
+			-EPROTO,
+			"iox-roudi (pid %d) runs with monitoring on: it would remove a process that stalls for 1.5 s; stop "
+			"it and let simd start one, or start it with -m off",
+			(int)pid);
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	r = fd_read_file(path, MAPS_MAX, &text, &len);
 	if (r < 0)
@@ -221,7 +228,9 @@ int roudi_suits(pid_t pid)
 	n = count_segments(text);
 	mem_free(text);
 	if (n != 1)
-		return err_set(-EPROTO, "iox-roudi (pid %d) has %u payload segments, simd needs exactly one; stop it and let simd start one",
-			       (int)pid, n);
+		return err_set(
+			-EPROTO,
+			"iox-roudi (pid %d) has %u payload segments, simd needs exactly one; stop it and let simd start one",
+			(int)pid, n);
 	return 0;
 }

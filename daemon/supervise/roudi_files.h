@@ -15,15 +15,15 @@
 #include <sys/types.h>
 
 /* Writes <dir>/roudi.toml. ret_hash: of its text. */
-int  roudi_write_config(const char *dir, const struct pools *p, char **ret_path, uint64_t *ret_hash);
+int roudi_write_config(const char *dir, const struct pools *p, char **ret_path, uint64_t *ret_hash);
 
 /* Free bytes of /dev/shm; -1 unknown. */
 int64_t roudi_shm_free(void);
 
 /* Name of the payload segment: RouDi's group. ret: returns, mem_free. -ENOENT the group has no name. */
-int  roudi_segment_name(char **ret);
+int roudi_segment_name(char **ret);
 /* Descriptor of the payload segment, to give its memory back later. */
-int  roudi_open_segment(const char *name);
+int roudi_open_segment(const char *name);
 /* Give the memory of a dead life's payload back; mappings stay valid and read zeros. Returns the bytes freed. */
 int64_t roudi_punch(int fd);
 
@@ -35,6 +35,6 @@ void roudi_forget_app(const char *app);
 /* The process that runs iox-roudi on this machine's /tmp; 0: none that we can see. */
 pid_t roudi_find(void);
 /* Whether that process suits us: monitoring off, one payload segment. -EPROTO with what to change. */
-int  roudi_suits(pid_t pid);
+int roudi_suits(pid_t pid);
 
 #endif

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LOCK_PATH "/tmp/simd.lock"
+#define LOCK_PATH  "/tmp/simd.lock"
 #define LOCK_TRIES 8
 
 static char *usual_dir(void)
@@ -42,7 +42,9 @@ static int make_dir(const char *dir)
 	if (lstat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
 		return err_set(-ENOTDIR, "runtime directory %s: not a directory", dir);
 	if (st.st_uid != geteuid() && geteuid() != 0 && access(dir, W_OK) < 0)
-		return err_set(-EACCES, "runtime directory %s: belongs to another user; name another one with --runtime-dir", dir);
+		return err_set(-EACCES,
+			       "runtime directory %s: belongs to another user; name another one with --runtime-dir",
+			       dir);
 	return 0;
 }
 
@@ -72,8 +74,11 @@ static int held(const struct runtime *rt, int fd)
 	while (n > 0 && text[n - 1] == '\n')
 		n--;
 	text[n > 0 ? n : 0] = '\0';
-	return err_set(-EBUSY, "another simd has this machine's iceoryx: %s (%s); one RouDi serves one simd: stop it first, or run this "
-		       "one in a mount namespace with its own /tmp and /dev/shm", *text ? text : "it has not said which", rt->lock);
+	return err_set(
+		-EBUSY,
+		"another simd has this machine's iceoryx: %s (%s); one RouDi serves one simd: stop it first, or run this "
+		"one in a mount namespace with its own /tmp and /dev/shm",
+		*text ? text : "it has not said which", rt->lock);
 }
 
 /* Whether the file we locked is still the one at the path: a simd that ends removes it. */

@@ -9,17 +9,17 @@
 #define SUPERVISE_RUNTIME_H
 
 struct runtime {
-	char *dir;      /* "/run/simd" */
-	char *socket;   /* "<dir>/control" */
-	char *state;    /* "<dir>/state.json" */
-	char *lock;     /* "/tmp/simd.lock" */
+	char *dir;    /* "/run/simd" */
+	char *socket; /* "<dir>/control" */
+	char *state;  /* "<dir>/state.json" */
+	char *lock;   /* "/tmp/simd.lock" */
 	int lock_fd;
 };
 
 /* dir: what was asked for; NULL or "": the first of the usual places that works. Makes the directory. */
-int  runtime_init(struct runtime *rt, const char *dir);
+int runtime_init(struct runtime *rt, const char *dir);
 /* -EBUSY: another simd has this machine's RouDi; the sentence names it. */
-int  runtime_lock(struct runtime *rt);
+int runtime_lock(struct runtime *rt);
 /* Removes the lock and, when it is empty, the directory. */
 void runtime_finish(struct runtime *rt);
 

@@ -16,17 +16,17 @@
 #include <sys/types.h>
 
 struct spawn {
-	const char *const *argv;    /* NULL ends; argv[0] a path, or a name to be found in PATH */
-	const char *const *env;     /* "NAME=value", or "NAME" to unset; NULL ends; NULL: nothing to change */
-	const char *dir;            /* NULL or "": ours */
-	const char *output;         /* file for its output, truncated; NULL: a pipe to us */
-	bool outlive;               /* no death signal */
+	const char *const *argv; /* NULL ends; argv[0] a path, or a name to be found in PATH */
+	const char *const *env;  /* "NAME=value", or "NAME" to unset; NULL ends; NULL: nothing to change */
+	const char *dir;         /* NULL or "": ours */
+	const char *output;      /* file for its output, truncated; NULL: a pipe to us */
+	bool outlive;            /* no death signal */
 };
 
 struct spawned {
 	pid_t pid;
-	int pidfd;                  /* readable when it has ended; close */
-	int out_fd;                 /* its stdout and stderr, non-blocking; -1: a file was asked for; close */
+	int pidfd;  /* readable when it has ended; close */
+	int out_fd; /* its stdout and stderr, non-blocking; -1: a file was asked for; close */
 };
 
 struct spawn_ops {

@@ -148,12 +148,12 @@ int state_save(const char *path, const struct state *s)
 	int r;
 
 	for (unsigned i = 0; i < s->n_apps; i++)
-		json_array_append_new(apps, json_pack("{s:s, s:b, s:o}", "app", s->apps[i].app, "bridge", (int)s->apps[i].bridge, "process",
-						      proc_json(&s->apps[i].proc)));
+		json_array_append_new(apps, json_pack("{s:s, s:b, s:o}", "app", s->apps[i].app, "bridge",
+						      (int)s->apps[i].bridge, "process", proc_json(&s->apps[i].proc)));
 	snprintf(hash, sizeof(hash), "%016llx", (unsigned long long)s->roudi_hash);
-	j = json_pack("{s:s, s:o, s:I, s:o, s:b, s:s, s:o}", "app", s->simd_app, "simd", proc_json(&s->simd), "iox_generation",
-		      (json_int_t)s->generation, "roudi", proc_json(&s->roudi), "roudi_owned", (int)s->roudi_owned, "roudi_config", hash,
-		      "apps", apps);
+	j = json_pack("{s:s, s:o, s:I, s:o, s:b, s:s, s:o}", "app", s->simd_app, "simd", proc_json(&s->simd),
+		      "iox_generation", (json_int_t)s->generation, "roudi", proc_json(&s->roudi), "roudi_owned",
+		      (int)s->roudi_owned, "roudi_config", hash, "apps", apps);
 	text = j ? jsonx_text(j) : NULL;
 	json_decref(j);
 	if (!text)

@@ -14,33 +14,33 @@
 #include <sys/types.h>
 
 #define STATE_APPS_MAX 320
-#define STATE_APP_MAX 112
+#define STATE_APP_MAX  112
 
 struct state_proc {
-	pid_t pid;       /* 0: none */
-	int64_t start;   /* ticks since boot, as in /proc/<pid>/stat */
+	pid_t pid;     /* 0: none */
+	int64_t start; /* ticks since boot, as in /proc/<pid>/stat */
 };
 
 struct state_app {
 	char app[STATE_APP_MAX];
-	bool bridge;     /* it may hold slots that simd took for it */
+	bool bridge; /* it may hold slots that simd took for it */
 	struct state_proc proc;
 };
 
 struct state {
-	char simd_app[STATE_APP_MAX];  /* simd's own name in the data plane; "" none */
+	char simd_app[STATE_APP_MAX]; /* simd's own name in the data plane; "" none */
 	struct state_proc simd;
 	uint32_t generation;
 	struct state_proc roudi;
 	bool roudi_owned;
-	uint64_t roudi_hash;           /* of its configuration */
+	uint64_t roudi_hash; /* of its configuration */
 	struct state_app apps[STATE_APPS_MAX];
 	unsigned n_apps;
 };
 
 /* 0; -ENOENT there is none; -EINVAL it cannot be read (the sentence says what). */
-int  state_load(const char *path, struct state *ret);
-int  state_save(const char *path, const struct state *s);
+int state_load(const char *path, struct state *ret);
+int state_save(const char *path, const struct state *s);
 
 /* Start time of a living process; negative: there is none. */
 int64_t state_proc_start(pid_t pid);

@@ -11,17 +11,17 @@
 
 enum driver_op {
 	DRIVER_ADVANCE = 1, /* driver -> simd: dur_ns asked for */
-	DRIVER_GRANT   = 2, /* simd -> driver: dur_ns granted; sim_ns = time now */
-	DRIVER_LOST    = 3, /* simd -> driver: the lease is gone (source switched); the socket closes */
-	DRIVER_SET     = 4, /* driver -> simd: sim_ns is the time now (ss2, ros2): a jump when it goes back */
+	DRIVER_GRANT = 2,   /* simd -> driver: dur_ns granted; sim_ns = time now */
+	DRIVER_LOST = 3,    /* simd -> driver: the lease is gone (source switched); the socket closes */
+	DRIVER_SET = 4,     /* driver -> simd: sim_ns is the time now (ss2, ros2): a jump when it goes back */
 };
 
 struct driver_packet {
 	uint32_t op;
-	int32_t  result;   /* GRANT: 0 or negative errno */
-	int64_t  dur_ns;
-	int64_t  sim_ns;
-	int64_t  scale_e6; /* GRANT: the requested scale, for pacing */
+	int32_t result; /* GRANT: 0 or negative errno */
+	int64_t dur_ns;
+	int64_t sim_ns;
+	int64_t scale_e6; /* GRANT: the requested scale, for pacing */
 };
 
 _Static_assert(sizeof(struct driver_packet) == 32, "driver packets are wire ABI");

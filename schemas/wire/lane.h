@@ -17,19 +17,19 @@
 
 #include <stdint.h>
 
-#define LANE_BATCH 64
+#define LANE_BATCH      64
 #define LANE_PACKET_MAX (192 * 1024)
 
 enum lane_op {
-	LANE_DELIVER  = 1, /* simd -> bridge: struct lane_deliver[count] */
-	LANE_DONE     = 2, /* bridge -> simd: struct lane_done[count] */
-	LANE_CHANNEL  = 3, /* simd -> bridge: JSON {"id","name","type":{...},"options":{...}} */
-	LANE_STATUS   = 4, /* bridge -> simd, lane 0: struct lane_status + text (detail sentence) */
-	LANE_OPEN     = 5, /* simd -> bridge, lane 0: SCM_RIGHTS: one more lane; count = its number */
-	LANE_CLOSE    = 6, /* simd -> bridge: finish what you have, answer, then close this lane */
+	LANE_DELIVER = 1,  /* simd -> bridge: struct lane_deliver[count] */
+	LANE_DONE = 2,     /* bridge -> simd: struct lane_done[count] */
+	LANE_CHANNEL = 3,  /* simd -> bridge: JSON {"id","name","type":{...},"options":{...}} */
+	LANE_STATUS = 4,   /* bridge -> simd, lane 0: struct lane_status + text (detail sentence) */
+	LANE_OPEN = 5,     /* simd -> bridge, lane 0: SCM_RIGHTS: one more lane; count = its number */
+	LANE_CLOSE = 6,    /* simd -> bridge: finish what you have, answer, then close this lane */
 	LANE_COMPLETE = 7, /* simd -> client: struct lane_complete[count] */
-	LANE_IDLE     = 8, /* bridge -> a new simd: nothing of the old one's is held any more */
-	LANE_CONNECT  = 9, /* simd -> bridge, lane 0: count 1: connect (text: connection string); 0: disconnect */
+	LANE_IDLE = 8,     /* bridge -> a new simd: nothing of the old one's is held any more */
+	LANE_CONNECT = 9,  /* simd -> bridge, lane 0: count 1: connect (text: connection string); 0: disconnect */
 };
 
 struct lane_head {
@@ -40,7 +40,7 @@ struct lane_head {
 
 struct lane_deliver {
 	uint64_t delivery; /* simd's number of it; unique per bridge process */
-	int64_t  ref;      /* ipc_export() of the slot */
+	int64_t ref;       /* ipc_export() of the slot */
 	uint64_t size;     /* header + body bytes */
 	uint32_t channel_id;
 	uint32_t iox_generation;
@@ -48,7 +48,7 @@ struct lane_deliver {
 
 struct lane_done {
 	uint64_t delivery;
-	int32_t  result;     /* 0 or negative errno */
+	int32_t result;      /* 0 or negative errno */
 	uint32_t service_us; /* time inside the plug-in's publish() */
 };
 
@@ -61,7 +61,7 @@ struct lane_status {
 struct lane_complete {
 	uint64_t sequence; /* sim_slot.sequence */
 	uint32_t publisher_id;
-	uint32_t reason;   /* enum sim_reason; 0: delivered */
+	uint32_t reason; /* enum sim_reason; 0: delivered */
 };
 
 _Static_assert(sizeof(struct lane_head) == 8, "lane packets are wire ABI");

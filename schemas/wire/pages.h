@@ -33,17 +33,17 @@ struct wire_channel {
 	_Atomic uint32_t waiters; /* clients waiting for a credit */
 	_Atomic uint32_t bridges; /* low 16 bits: bridges that carry it; high 16: of those, connected */
 	_Atomic uint32_t hint;    /* where to start looking for a free cell */
-	uint32_t         reserved[11];
+	uint32_t reserved[11];
 	_Atomic uint32_t cell[WIRE_WINDOW_MAX];
 };
 
 struct wire_dispatch_page {
-	uint32_t         abi;         /* WIRE_ABI */
-	uint32_t         size;        /* sizeof(struct wire_dispatch_page) */
+	uint32_t abi;                 /* WIRE_ABI */
+	uint32_t size;                /* sizeof(struct wire_dispatch_page) */
 	_Atomic uint32_t awake;       /* nonzero while a dispatch thread is draining: doorbells may be skipped */
 	_Atomic uint32_t wait_ms;     /* dispatch.wait_ms: bound on the producer's wait for a credit */
 	_Atomic uint32_t bridges_seq; /* futex: bumped at any change of a wire_channel.bridges */
-	uint32_t         reserved[11];
+	uint32_t reserved[11];
 	_Atomic uint32_t token[WIRE_TOKENS_MAX]; /* 0 free, else the publisher_id that claimed it */
 	struct wire_channel channel[WIRE_CHANNELS_MAX];
 };
@@ -56,14 +56,14 @@ struct wire_dispatch_page {
 /* Written by the publisher's process only (relaxed atomics). */
 struct wire_counters {
 	_Atomic uint32_t publisher_id; /* 0: row not in use */
-	uint32_t         reserved0;
+	uint32_t reserved0;
 	_Atomic uint64_t messages;     /* published, local or accepted for dispatch */
 	_Atomic uint64_t bytes;        /* their bodies */
 	_Atomic uint64_t last_mono_ns; /* publish time of the newest */
 	_Atomic uint64_t last_stamp_sim_ns;
-	_Atomic uint64_t accepted;     /* by sim_try_queue */
-	_Atomic uint64_t wait_ns;      /* spent waiting for credits */
-	uint64_t         reserved1;
+	_Atomic uint64_t accepted; /* by sim_try_queue */
+	_Atomic uint64_t wait_ns;  /* spent waiting for credits */
+	uint64_t reserved1;
 	_Atomic uint64_t dropped[WIRE_REASONS]; /* refusals and false completions, by enum sim_reason */
 };
 

@@ -23,8 +23,8 @@
 #include "opt.h"
 #include "timeutil.h"
 
-static const struct bench_case *const cases[] = { &bench_time, &bench_handover, &bench_overhead, &bench_first, &bench_cpu,
-						  &bench_reattach };
+static const struct bench_case *const cases[] = { &bench_time,  &bench_handover, &bench_overhead,
+						  &bench_first, &bench_cpu,      &bench_reattach };
 
 /* ---- statistics ---- */
 
@@ -110,7 +110,8 @@ void bench_report(struct bench *b, const char *name, const char *unit, const cha
 	r->runs = n;
 	r->spread = spread_of(ratios, n);
 	if (r->has_reference && spread_of(refs, n) > 2)
-		snprintf(r->note, sizeof(r->note), "the reference itself spreads %.1f-fold: not a quiet run", spread_of(refs, n));
+		snprintf(r->note, sizeof(r->note), "the reference itself spreads %.1f-fold: not a quiet run",
+			 spread_of(refs, n));
 	r->value = bench_median(ours, n);
 	r->reference = r->has_reference ? bench_median(refs, n) : 0;
 	r->ratio = bench_median(ratios, n);
@@ -199,7 +200,9 @@ int64_t bench_cpu_ns(pid_t pid)
 
 int bench_call(struct bench *b, const char *method, const char *params, char **ret)
 {
-	struct sim_client_options o = { .size = sizeof(o), .name = "bench", .socket = b->socket,
+	struct sim_client_options o = { .size = sizeof(o),
+					.name = "bench",
+					.socket = b->socket,
 					.flags = SIM_CLIENT_NO_DATA | SIM_CLIENT_NO_THREAD };
 	struct sim_client *c;
 	char *reply = NULL;
@@ -269,8 +272,8 @@ static int write_json(const struct bench *b, const char *path)
 
 	for (unsigned i = 0; i < b->n; i++) {
 		const struct bench_result *x = &b->results[i];
-		json_t *j = json_pack("{s:s, s:s, s:f, s:i, s:f}", "name", x->name, "unit", x->unit, "value", x->value, "runs",
-				      (int)x->runs, "spread", isfinite(x->spread) ? x->spread : 0.0);
+		json_t *j = json_pack("{s:s, s:s, s:f, s:i, s:f}", "name", x->name, "unit", x->unit, "value", x->value,
+				      "runs", (int)x->runs, "spread", isfinite(x->spread) ? x->spread : 0.0);
 
 		if (x->has_reference) {
 			json_object_set_new(j, "against", json_string(x->against));
@@ -290,21 +293,40 @@ static int write_json(const struct bench *b, const char *path)
 
 struct args {
 	const char *only, *out, *dir, *bin;
-	bool        smoke;
+	bool smoke;
 };
 
 static const struct opt options[] = {
-	{ .name = "only", .type = OPT_STRING, .off = offsetof(struct args, only), .metavar = "NAME,...",
+	{ .name = "only",
+	  .type = OPT_STRING,
+	  .off = offsetof(struct args, only),
+	  .metavar = "NAME,...",
 	  .help = "groups to run: time, handover, overhead, first, cpu, reattach" },
-	{ .name = "out", .type = OPT_STRING, .off = offsetof(struct args, out), .metavar = "FILE", .help = "where to write JSON" },
-	{ .name = "dir", .type = OPT_STRING, .off = offsetof(struct args, dir), .metavar = "DIR", .help = "scratch folder" },
-	{ .name = "bin", .type = OPT_STRING, .off = offsetof(struct args, bin), .metavar = "DIR", .help = "folder of the programs" },
-	{ .name = "smoke", .type = OPT_FLAG, .off = offsetof(struct args, smoke), .help = "one short repetition of each" },
+	{ .name = "out",
+	  .type = OPT_STRING,
+	  .off = offsetof(struct args, out),
+	  .metavar = "FILE",
+	  .help = "where to write JSON" },
+	{ .name = "dir",
+	  .type = OPT_STRING,
+	  .off = offsetof(struct args, dir),
+	  .metavar = "DIR",
+	  .help = "scratch folder" },
+	{ .name = "bin",
+	  .type = OPT_STRING,
+	  .off = offsetof(struct args, bin),
+	  .metavar = "DIR",
+	  .help = "folder of the programs" },
+	{ .name = "smoke",
+	  .type = OPT_FLAG,
+	  .off = offsetof(struct args, smoke),
+	  .help = "one short repetition of each" },
 	{ 0 },
 };
 
-static const struct opt_program program = { .name = "bench", .section = 1, .summary = "measure, as ratios",
-					    .version = SIM_VERSION, .opts = options };
+static const struct opt_program program = {
+	.name = "bench", .section = 1, .summary = "measure, as ratios", .version = SIM_VERSION, .opts = options
+};
 
 static bool wanted(const char *only, const char *name)
 {

@@ -17,13 +17,13 @@
 #define BENCH_PAIRS_MAX 32
 
 struct bench {
-	const char *dir;      /* scratch folder of this run */
-	const char *socket;   /* simd's control socket */
-	const char *bin;      /* folder of the built programs */
-	pid_t       simd_pid;
-	bool        smoke;    /* as short as it can be: does it run at all? */
+	const char *dir;    /* scratch folder of this run */
+	const char *socket; /* simd's control socket */
+	const char *bin;    /* folder of the built programs */
+	pid_t simd_pid;
+	bool smoke; /* as short as it can be: does it run at all? */
 	struct bench_result *results;
-	unsigned    n, cap;
+	unsigned n, cap;
 };
 
 /* How the issue states the bar. */
@@ -39,15 +39,15 @@ struct bench_pair {
 };
 
 struct bench_result {
-	char   name[64], unit[16], against[64], note[128];
+	char name[64], unit[16], against[64], note[128];
 	double value, reference, ratio, spread, bar;
 	unsigned runs;
-	bool   has_reference, has_bar, upper;
+	bool has_reference, has_bar, upper;
 };
 
 struct bench_case {
 	const char *name; /* of the group: one case may report several results */
-	int       (*run)(struct bench *b);
+	int (*run)(struct bench *b);
 };
 
 extern const struct bench_case bench_handover, bench_overhead, bench_first, bench_time, bench_cpu, bench_reattach;
@@ -60,14 +60,15 @@ void bench_report(struct bench *b, const char *name, const char *unit, const cha
 unsigned bench_runs(const struct bench *b, unsigned full);
 
 /* ---- tools for cases ---- */
-double  bench_median(double *v, unsigned n); /* sorts v */
-double  bench_percentile(double *v, unsigned n, double p); /* sorts v */
-void    bench_pin(int cpu);                  /* this thread; a single-CPU machine: no effect */
-void   *bench_arena(size_t size);            /* zeroed, shared with children forked later */
-void    bench_arena_free(void *arena, size_t size);
-pid_t   bench_fork(int (*fn)(void *arg), void *arg); /* the child exits with fn's result; dies with the orchestrator */
-int     bench_wait(pid_t pid);               /* exit status, or -1 */
-int64_t bench_cpu_ns(pid_t pid);             /* CPU time of all threads of a process so far */
-int     bench_call(struct bench *b, const char *method, const char *params, char **ret); /* sim_call of a short session; ret may be NULL */
+double bench_median(double *v, unsigned n);               /* sorts v */
+double bench_percentile(double *v, unsigned n, double p); /* sorts v */
+void bench_pin(int cpu);                                  /* this thread; a single-CPU machine: no effect */
+void *bench_arena(size_t size);                           /* zeroed, shared with children forked later */
+void bench_arena_free(void *arena, size_t size);
+pid_t bench_fork(int (*fn)(void *arg), void *arg); /* the child exits with fn's result; dies with the orchestrator */
+int bench_wait(pid_t pid);                         /* exit status, or -1 */
+int64_t bench_cpu_ns(pid_t pid);                   /* CPU time of all threads of a process so far */
+int bench_call(struct bench *b, const char *method, const char *params,
+	       char **ret); /* sim_call of a short session; ret may be NULL */
 
 #endif

@@ -9,12 +9,12 @@
 #include "bench.h"
 #include "timeutil.h"
 
-#define CHANNELS 20
+#define CHANNELS  20
 #define PERIOD_NS (10 * NS_PER_MS)
 
 struct load {
 	struct bench *b;
-	_Atomic int   state; /* 1 running, 2 stop, -1 failed */
+	_Atomic int state; /* 1 running, 2 stop, -1 failed */
 	_Atomic uint64_t accepted, delivered;
 };
 
@@ -101,7 +101,8 @@ static int run_busy(struct bench *b, unsigned n, int64_t dur_ns)
 		r = atomic_load(&l->delivered) * 10 < atomic_load(&l->accepted) * 9 ? -1 : 0;
 		if (r)
 			fprintf(stderr, "bench: only %llu of %llu messages were delivered\n",
-				(unsigned long long)atomic_load(&l->delivered), (unsigned long long)atomic_load(&l->accepted));
+				(unsigned long long)atomic_load(&l->delivered),
+				(unsigned long long)atomic_load(&l->accepted));
 		bench_report(b, "busy_cpu", "%", "", BENCH_VALUE, pairs, n, 10);
 	}
 	bench_wait(pid);

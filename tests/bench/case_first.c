@@ -5,7 +5,8 @@
 
 #include "link.h"
 
-static int one(struct bench *b, unsigned run, unsigned size_class, struct bench_pair *ret, struct bench_pair *ret_faults)
+static int one(struct bench *b, unsigned run, unsigned size_class, struct bench_pair *ret,
+	       struct bench_pair *ret_faults)
 {
 	char tag[32];
 	struct link_pair p;

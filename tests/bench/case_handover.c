@@ -2,8 +2,8 @@
 /* handover_*: our hand-over against a futex, flat over sizes, and hot. overhead: ours against the bare binding. */
 #include "link.h"
 
-static int pairs_of(struct link_pair *p, enum link_mode ours, unsigned ours_class, enum link_mode ref, unsigned ref_class,
-		    unsigned count, struct bench_pair *pairs, unsigned n)
+static int pairs_of(struct link_pair *p, enum link_mode ours, unsigned ours_class, enum link_mode ref,
+		    unsigned ref_class, unsigned count, struct bench_pair *pairs, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
 		pairs[i].reference = link_latency(p, ref, ref_class, count);

@@ -17,7 +17,7 @@
 
 struct peers {
 	struct bench *b;
-	_Atomic int   next, ready, failed, stop;
+	_Atomic int next, ready, failed, stop;
 	_Atomic uint32_t generation[PEERS]; /* of the newest message that each received */
 };
 

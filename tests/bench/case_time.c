@@ -19,10 +19,10 @@ enum way { BY_PAGE, BY_MUTEX, BY_SYSTEM };
 
 struct reader {
 	const struct sim_clock_page *page;
-	enum way   way;
-	unsigned   count;
-	int64_t    elapsed_ns;
-	pthread_t  thread;
+	enum way way;
+	unsigned count;
+	int64_t elapsed_ns;
+	pthread_t thread;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -124,7 +124,9 @@ static int use_source(struct bench *b, const char *source)
 static int run_time(struct bench *b)
 {
 	/* its sim-io thread is the second thread of this process */
-	struct sim_client_options o = { .size = sizeof(o), .name = "bench", .socket = b->socket, .flags = SIM_CLIENT_NO_DATA };
+	struct sim_client_options o = {
+		.size = sizeof(o), .name = "bench", .socket = b->socket, .flags = SIM_CLIENT_NO_DATA
+	};
 	const struct sim_clock_page *page;
 	struct sim_client *c;
 	int r = sim_connect(&o, &c);

@@ -20,17 +20,17 @@
 
 const size_t link_sizes[LINK_CLASSES] = { 64, 6u << 20, 24u << 20 };
 
-#define SETTLE_NS 40000 /* from "about to wait" to the send: the receiver is asleep by then */
+#define SETTLE_NS       40000 /* from "about to wait" to the send: the receiver is asleep by then */
 #define RING_TIMEOUT_NS (10 * NS_PER_S)
 
 struct side { /* one process of the pair */
-	struct link_arena     *a;
+	struct link_arena *a;
 	const struct link_pair *p;
-	struct sim_client     *client;
-	struct sim_publisher  *pub[LINK_CLASSES];
+	struct sim_client *client;
+	struct sim_publisher *pub[LINK_CLASSES];
 	struct sim_subscriber *sub[LINK_CLASSES], *spin[LINK_CLASSES];
-	struct raw_sender     *raw_pub;
-	struct raw_receiver   *raw_sub;
+	struct raw_sender *raw_pub;
+	struct raw_receiver *raw_sub;
 };
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t old)
@@ -79,7 +79,9 @@ static int make_publishers(struct side *s)
 	char name[64];
 
 	for (unsigned i = 0; i < LINK_CLASSES; i++) {
-		struct sim_publisher_options o = { .size = sizeof(o), .max_body = link_sizes[i], .flags = SIM_PUB_LOCAL };
+		struct sim_publisher_options o = { .size = sizeof(o),
+						   .max_body = link_sizes[i],
+						   .flags = SIM_PUB_LOCAL };
 
 		channel_name(name, sizeof(name), s->p->tag, i);
 		if (sim_advertise(s->client, name, &sim_Ultrasonic_type, &o, &s->pub[i]) < 0)

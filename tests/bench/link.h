@@ -23,35 +23,35 @@ enum link_mode {
 };
 
 struct link_arena {
-	_Atomic uint32_t command;  /* bumped by the orchestrator */
-	_Atomic uint32_t done[2];  /* commands finished: sender, receiver */
-	_Atomic int      failed;
-	_Atomic int      ready[2];
-	uint32_t         mode, size_class, count;
+	_Atomic uint32_t command; /* bumped by the orchestrator */
+	_Atomic uint32_t done[2]; /* commands finished: sender, receiver */
+	_Atomic int failed;
+	_Atomic int ready[2];
+	uint32_t mode, size_class, count;
 
-	_Alignas(64) _Atomic uint32_t word; /* the floor's futex */
+	_Alignas(64) _Atomic uint32_t word;  /* the floor's futex */
 	_Alignas(64) _Atomic uint32_t armed; /* receiver is about to wait for message n */
 	_Alignas(64) _Atomic uint32_t acked; /* receiver has had message n */
-	_Atomic int64_t  sent_mono_ns;
+	_Atomic int64_t sent_mono_ns;
 	_Atomic uint64_t received;
-	int64_t          elapsed_ns; /* rate modes: first send to last send */
-	int64_t          first_ns;   /* latency of the first message of this process */
-	int64_t          faults[2];  /* page faults in the first message: sender, receiver */
-	double           sample[LINK_SAMPLES];
+	int64_t elapsed_ns; /* rate modes: first send to last send */
+	int64_t first_ns;   /* latency of the first message of this process */
+	int64_t faults[2];  /* page faults in the first message: sender, receiver */
+	double sample[LINK_SAMPLES];
 };
 
 struct link_pair {
-	struct bench      *b;
+	struct bench *b;
 	struct link_arena *arena;
-	bool               raw; /* the pair uses the raw binding for LINK_RAW */
-	pid_t              pid[2];
-	char               tag[32];
+	bool raw; /* the pair uses the raw binding for LINK_RAW */
+	pid_t pid[2];
+	char tag[32];
 };
 
-int  link_start(struct bench *b, const char *tag, bool raw, struct link_pair *ret);
+int link_start(struct bench *b, const char *tag, bool raw, struct link_pair *ret);
 void link_stop(struct link_pair *p);
 /* Run `count` hand-overs; the samples are in the arena, ns. */
-int  link_run(struct link_pair *p, enum link_mode mode, unsigned size_class, unsigned count);
+int link_run(struct link_pair *p, enum link_mode mode, unsigned size_class, unsigned count);
 /* Median of that, ns. */
 double link_latency(struct link_pair *p, enum link_mode mode, unsigned size_class, unsigned count);
 

@@ -13,14 +13,14 @@
 
 struct raw_sender {
 	iox_pub_storage_t storage;
-	iox_pub_t         pub;
+	iox_pub_t pub;
 };
 
 struct raw_receiver {
 	iox_sub_storage_t sub_storage;
-	iox_ws_storage_t  ws_storage;
-	iox_sub_t         sub;
-	iox_ws_t          ws;
+	iox_ws_storage_t ws_storage;
+	iox_sub_t sub;
+	iox_ws_t ws;
 };
 
 void raw_attach(const char *app)
@@ -69,7 +69,8 @@ struct raw_receiver *raw_receiver_create(const char *channel)
 	o.queueCapacity = DEPTH;
 	r->sub = iox_sub_init(&r->sub_storage, "raw", channel, "msg", &o);
 	r->ws = iox_ws_init(&r->ws_storage);
-	if (iox_ws_attach_subscriber_event(r->ws, r->sub, SubscriberEvent_DATA_RECEIVED, 1, NULL) != WaitSetResult_SUCCESS)
+	if (iox_ws_attach_subscriber_event(r->ws, r->sub, SubscriberEvent_DATA_RECEIVED, 1, NULL) !=
+	    WaitSetResult_SUCCESS)
 		abort();
 	return r;
 }

@@ -61,7 +61,8 @@ static void good_close(struct sim_bridge *b, struct sim_bridge_topic *t)
 }
 
 #ifndef BAD_NULL
-static int good_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_slot *slot, struct sim_task *task)
+static int good_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_slot *slot,
+			struct sim_task *task)
 {
 	(void)b;
 	(void)t;

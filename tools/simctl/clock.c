@@ -12,7 +12,8 @@ static void print_driver(const json_t *k)
 	if (json_is_object(d))
 		printf("driver:     %s (pid %.0f)\n", json_text(d, "client"), json_num(d, "pid"));
 	else if (json_is_true(json_object_get(k, "driven")))
-		printf("driver:     none%s\n", json_is_true(json_object_get(k, "driver_lost")) ? ": it was lost, time holds" : " yet");
+		printf("driver:     none%s\n",
+		       json_is_true(json_object_get(k, "driver_lost")) ? ": it was lost, time holds" : " yet");
 }
 
 static void print_clock(const json_t *k)
@@ -20,10 +21,12 @@ static void print_clock(const json_t *k)
 	json_t *late = json_object_get(k, "lateness_ns");
 	char stamp[DUR_FORMAT_MAX];
 	const char *state = json_is_true(json_object_get(k, "stepping")) ? "stepping"
-			    : json_is_true(json_object_get(k, "paused")) ? "paused" : "running";
+			    : json_is_true(json_object_get(k, "paused")) ? "paused"
+									 : "running";
 
 	printf("time:       %s s\n", stamp_format(json_integer_value(json_object_get(k, "sim_ns")), stamp));
-	printf("source:     %s, %s\n", json_text(k, "source"), json_is_true(json_object_get(k, "driven")) ? "driven" : "wall-driven");
+	printf("source:     %s, %s\n", json_text(k, "source"),
+	       json_is_true(json_object_get(k, "driven")) ? "driven" : "wall-driven");
 	printf("state:      %s%s\n", state, json_is_true(json_object_get(k, "started")) ? "" : ", not started");
 	printf("scale:      %g (real-time factor %.3f)\n", json_num(k, "scale"), json_num(k, "real_time_factor"));
 	printf("generation: %.0f\n", json_num(k, "clock_generation"));

@@ -28,10 +28,11 @@ enum grade { FINE, WARN, BAD };
 
 struct doctor {
 	json_t *findings;
-	int     bad;
+	int bad;
 };
 
-static void find(struct doctor *d, const char *check, enum grade g, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+static void find(struct doctor *d, const char *check, enum grade g, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 
 static void find(struct doctor *d, const char *check, enum grade g, const char *fmt, ...)
 {
@@ -43,7 +44,8 @@ static void find(struct doctor *d, const char *check, enum grade g, const char *
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	d->bad += g == BAD;
-	json_array_append_new(d->findings, json_pack("{s:s, s:s, s:s}", "check", check, "result", names[g], "text", text));
+	json_array_append_new(d->findings,
+			      json_pack("{s:s, s:s, s:s}", "check", check, "result", names[g], "text", text));
 }
 
 /* RouDi answers on a datagram socket of a fixed name: connecting tells who is there. */
@@ -66,9 +68,11 @@ static void check_roudi(struct doctor *d, int state)
 	else if (state == -ENOENT)
 		find(d, "roudi", FINE, "no iox-roudi runs; simd starts one");
 	else if (state == -ECONNREFUSED)
-		find(d, "roudi", WARN, "%s was left by an iox-roudi that is gone; the next one replaces it", ROUDI_SOCKET);
+		find(d, "roudi", WARN, "%s was left by an iox-roudi that is gone; the next one replaces it",
+		     ROUDI_SOCKET);
 	else if (state == -EACCES)
-		find(d, "roudi", BAD, "iox-roudi runs in a group that this user is not in: join that group (newgrp), or run as its user");
+		find(d, "roudi", BAD,
+		     "iox-roudi runs in a group that this user is not in: join that group (newgrp), or run as its user");
 	else
 		find(d, "roudi", BAD, "iox-roudi cannot be reached: %s", err_text(state));
 }
@@ -111,8 +115,10 @@ static void check_shm(struct doctor *d)
 	total = (double)v.f_blocks * (double)v.f_frsize / 1048576;
 	room = (double)v.f_bavail * (double)v.f_frsize / 1048576;
 	if (room < 256)
-		find(d, "shm", BAD, "/dev/shm has %.0f of %.0f MiB free, the smallest data plane needs 256: "
-		     "mount -o remount,size=2g /dev/shm", room, total);
+		find(d, "shm", BAD,
+		     "/dev/shm has %.0f of %.0f MiB free, the smallest data plane needs 256: "
+		     "mount -o remount,size=2g /dev/shm",
+		     room, total);
 	else
 		find(d, "shm", FINE, "/dev/shm has %.0f of %.0f MiB free", room, total);
 }
@@ -120,7 +126,8 @@ static void check_shm(struct doctor *d)
 static void check_stale(struct doctor *d, int roudi)
 {
 	if (roudi && access(SHM_MGMT, F_OK) == 0)
-		find(d, "stale", WARN, "%s is left of an iox-roudi that is gone; simd removes it at its start", SHM_MGMT);
+		find(d, "stale", WARN, "%s is left of an iox-roudi that is gone; simd removes it at its start",
+		     SHM_MGMT);
 	else
 		find(d, "stale", FINE, "no shared memory is left behind");
 }
@@ -136,8 +143,9 @@ static void check_group(struct doctor *d, int roudi)
 	if (st.st_gid == getegid())
 		find(d, "group", FINE, "this user's primary group is iox-roudi's (%s)", g ? g->gr_name : "?");
 	else
-		find(d, "group", geteuid() == 0 ? WARN : BAD, "iox-roudi runs in group %s, which is not the primary group here: newgrp %s",
-		     g ? g->gr_name : "?", g ? g->gr_name : "GROUP");
+		find(d, "group", geteuid() == 0 ? WARN : BAD,
+		     "iox-roudi runs in group %s, which is not the primary group here: newgrp %s", g ? g->gr_name : "?",
+		     g ? g->gr_name : "GROUP");
 }
 
 static void check_limits(struct doctor *d)
@@ -147,11 +155,13 @@ static void check_limits(struct doctor *d)
 	getrlimit(RLIMIT_RTPRIO, &rt);
 	getrlimit(RLIMIT_NOFILE, &files);
 	if (rt.rlim_cur == 0 && geteuid() != 0)
-		find(d, "realtime", WARN, "no real-time priority is allowed (ulimit -r): the clock thread runs as an ordinary one");
+		find(d, "realtime", WARN,
+		     "no real-time priority is allowed (ulimit -r): the clock thread runs as an ordinary one");
 	else
 		find(d, "realtime", FINE, "real-time priority is allowed");
 	if (files.rlim_cur < 1024)
-		find(d, "files", WARN, "only %llu descriptors a process: ulimit -n 1024", (unsigned long long)files.rlim_cur);
+		find(d, "files", WARN, "only %llu descriptors a process: ulimit -n 1024",
+		     (unsigned long long)files.rlim_cur);
 	else
 		find(d, "files", FINE, "%llu descriptors a process", (unsigned long long)files.rlim_cur);
 }
@@ -162,14 +172,17 @@ static void check_bridges(struct doctor *d, struct ctl *c)
 	size_t i;
 
 	json_array_foreach(json_object_get(reply, "bridges"), i, b)
-		find(d, "bridge", strcmp(json_text(b, "status"), "connected") ? WARN : FINE, "%s: %s%s%s", json_text(b, "name"),
-		     json_text(b, "status"), *json_text(b, "detail") ? ": " : "", json_text(b, "detail"));
+		find(d, "bridge", strcmp(json_text(b, "status"), "connected") ? WARN : FINE, "%s: %s%s%s",
+		     json_text(b, "name"), json_text(b, "status"), *json_text(b, "detail") ? ": " : "",
+		     json_text(b, "detail"));
 	json_decref(reply);
 }
 
 static void check_simd(struct doctor *d, struct ctl *c)
 {
-	struct sim_client_options o = { .size = sizeof(o), .name = "simctl", .socket = c->a.socket,
+	struct sim_client_options o = { .size = sizeof(o),
+					.name = "simctl",
+					.socket = c->a.socket,
 					.flags = SIM_CLIENT_NO_DATA | SIM_CLIENT_NO_THREAD };
 	json_t *info;
 	int r = sim_connect(&o, &c->client);

@@ -17,8 +17,9 @@ static int print_json(const struct sim_slot *s, const struct sim_type *type, con
 {
 	int r;
 
-	printf("{\"channel_id\":%u,\"sequence\":%llu,\"stamp_sim_ns\":%lld,\"frame_id\":\"%.*s\",\"message\":", s->channel_id,
-	       (unsigned long long)s->sequence, (long long)s->stamp_sim_ns, SIM_FRAME_ID_MAX, s->frame_id);
+	printf("{\"channel_id\":%u,\"sequence\":%llu,\"stamp_sim_ns\":%lld,\"frame_id\":\"%.*s\",\"message\":",
+	       s->channel_id, (unsigned long long)s->sequence, (long long)s->stamp_sim_ns, SIM_FRAME_ID_MAX,
+	       s->frame_id);
 	r = sim_msg_to_json(type, sim_slot_body(s), s->body_size, o, write_out, stdout);
 	fputs("}\n", stdout);
 	return r;
@@ -30,8 +31,8 @@ static int print_text(const struct sim_slot *s, const struct sim_type *type, con
 	int r;
 
 	if (!o->field)
-		printf("--- %s #%llu %s%s%.*s\n", stamp_format(s->stamp_sim_ns, stamp), (unsigned long long)s->sequence, type->name,
-		       s->frame_id[0] ? " in " : "", SIM_FRAME_ID_MAX, s->frame_id);
+		printf("--- %s #%llu %s%s%.*s\n", stamp_format(s->stamp_sim_ns, stamp), (unsigned long long)s->sequence,
+		       type->name, s->frame_id[0] ? " in " : "", SIM_FRAME_ID_MAX, s->frame_id);
 	r = sim_msg_to_json(type, sim_slot_body(s), s->body_size, o, write_out, stdout);
 	putchar('\n');
 	return r;
@@ -39,8 +40,9 @@ static int print_text(const struct sim_slot *s, const struct sim_type *type, con
 
 static int print(const struct ctl *c, const struct sim_slot *s, const struct sim_type *type)
 {
-	struct sim_json_options o = { .field = c->a.field, .no_arr = c->a.no_arr, .max_array = (uint32_t)c->a.max_array,
-				      .pretty = !c->a.json };
+	struct sim_json_options o = {
+		.field = c->a.field, .no_arr = c->a.no_arr, .max_array = (uint32_t)c->a.max_array, .pretty = !c->a.json
+	};
 	int r = c->a.json ? print_json(s, type, &o) : print_text(s, type, &o);
 
 	fflush(stdout);
@@ -79,8 +81,8 @@ static int follow(struct ctl *c, struct sim_subscriber *s, const struct sim_type
 		}
 	}
 	if (max && n < max && !simctl_stop) {
-		fprintf(stderr, "simctl: %lld of %lld messages came on %s within the time-out\n", (long long)n, (long long)max,
-			c->a.channel);
+		fprintf(stderr, "simctl: %lld of %lld messages came on %s within the time-out\n", (long long)n,
+			(long long)max, c->a.channel);
 		return 1;
 	}
 	return 0;

@@ -151,8 +151,8 @@ static void print_info(const json_t *reply)
 	size_t i;
 
 	printf("%s: %s (hash %s)\n", json_text(ch, "name"), json_text(ch, "type"), json_text(ch, "hash"));
-	printf("rate: %.1f Hz, %.2f MB/s; %.0f messages, %.0f bytes\n", json_num(ch, "hz"), json_num(ch, "bytes_per_s") / 1e6,
-	       json_num(ch, "messages"), json_num(ch, "bytes"));
+	printf("rate: %.1f Hz, %.2f MB/s; %.0f messages, %.0f bytes\n", json_num(ch, "hz"),
+	       json_num(ch, "bytes_per_s") / 1e6, json_num(ch, "messages"), json_num(ch, "bytes"));
 	print_drops(ch);
 	printf("window: %.0f messages in flight; slots of %.0f bytes, messages up to %.0f\n", json_num(ch, "window"),
 	       json_num(ch, "slot_size"), json_num(ch, "max_body"));
@@ -196,8 +196,8 @@ static void add_bridge(struct table *t, const json_t *b)
 
 static void print_bridges(const json_t *reply)
 {
-	static const char *const head[] = { "BRIDGE", "TYPE", "PID", "STATUS", "LANES", "QUEUED", "HELD", "SENT", "FAILED",
-					    "DROPPED", "RESTARTS", "DETAIL" };
+	static const char *const head[] = { "BRIDGE", "TYPE", "PID",    "STATUS",  "LANES",    "QUEUED",
+					    "HELD",   "SENT", "FAILED", "DROPPED", "RESTARTS", "DETAIL" };
 	struct table *t = table_create(12);
 	json_t *b;
 	size_t i;
@@ -255,7 +255,8 @@ int cmd_bridge_info(struct ctl *c)
 		putchar('\n');
 		r = 0;
 	} else {
-		fprintf(stderr, "simctl: no bridge is called \"%s\"; `simctl bridge list` shows those there are\n", c->a.bridge);
+		fprintf(stderr, "simctl: no bridge is called \"%s\"; `simctl bridge list` shows those there are\n",
+			c->a.bridge);
 	}
 	json_decref(reply);
 	return r;

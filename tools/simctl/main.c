@@ -12,33 +12,55 @@
 volatile sig_atomic_t simctl_stop;
 
 #define CHANNEL(help_text) \
-	{ .name = "CHANNEL", .kind = OPT_REQUIRED, .type = OPT_STRING, .off = offsetof(struct args, channel), \
-	  .help = (help_text), .complete = "simctl list --names" }
+	{ \
+		.name = "CHANNEL", .kind = OPT_REQUIRED, .type = OPT_STRING, .off = offsetof(struct args, channel), \
+		.help = (help_text), .complete = "simctl list --names" \
+	}
 #define FLAG(long_name, member, help_text) \
-	{ .name = (long_name), .type = OPT_FLAG, .off = offsetof(struct args, member), .help = (help_text) }
+	{ \
+		.name = (long_name), .type = OPT_FLAG, .off = offsetof(struct args, member), .help = (help_text) \
+	}
 #define COUNT(help_text) \
-	{ .name = "count", .letter = 'n', .type = OPT_INT, .off = offsetof(struct args, count), .metavar = "N", .min = 1, \
-	  .max = INT64_MAX, .help = (help_text) }
+	{ \
+		.name = "count", .letter = 'n', .type = OPT_INT, .off = offsetof(struct args, count), .metavar = "N", \
+		.min = 1, .max = INT64_MAX, .help = (help_text) \
+	}
 #define WINDOW \
-	{ .name = "window", .letter = 'w', .type = OPT_DUR, .off = offsetof(struct args, window_dur_ns), .metavar = "TIME", \
-	  .help = "wall time a line covers (1s)" }
+	{ \
+		.name = "window", .letter = 'w', .type = OPT_DUR, .off = offsetof(struct args, window_dur_ns), \
+		.metavar = "TIME", .help = "wall time a line covers (1s)" \
+	}
 #define WATCH FLAG("watch", watch, "again every second, until interrupted")
 #define BRIDGE \
-	{ .name = "BRIDGE", .kind = OPT_REQUIRED, .type = OPT_STRING, .off = offsetof(struct args, bridge), \
-	  .help = "name of a bridge", .complete = "simctl bridge list --names" }
+	{ \
+		.name = "BRIDGE", .kind = OPT_REQUIRED, .type = OPT_STRING, .off = offsetof(struct args, bridge), \
+		.help = "name of a bridge", .complete = "simctl bridge list --names" \
+	}
 
 static const struct opt global_opts[] = {
-	{ .name = "socket", .letter = 's', .type = OPT_STRING, .off = offsetof(struct args, socket), .metavar = "PATH",
-	  .help = "simd's control socket", .complete = "file" },
+	{ .name = "socket",
+	  .letter = 's',
+	  .type = OPT_STRING,
+	  .off = offsetof(struct args, socket),
+	  .metavar = "PATH",
+	  .help = "simd's control socket",
+	  .complete = "file" },
 	FLAG("json", json, "JSON with stable keys instead of text"),
 	FLAG("pretty", pretty, "indent the JSON"),
 	{ 0 },
 };
 
 static const struct opt list_opts[] = {
-	{ .name = "PATTERN", .kind = OPT_OPTIONAL, .type = OPT_STRING, .off = offsetof(struct args, channel),
+	{ .name = "PATTERN",
+	  .kind = OPT_OPTIONAL,
+	  .type = OPT_STRING,
+	  .off = offsetof(struct args, channel),
 	  .help = "only channels whose name matches, as in a shell" },
-	{ .name = "type", .letter = 't', .type = OPT_STRING, .off = offsetof(struct args, type), .metavar = "PATTERN",
+	{ .name = "type",
+	  .letter = 't',
+	  .type = OPT_STRING,
+	  .off = offsetof(struct args, type),
+	  .metavar = "PATTERN",
 	  .help = "only channels whose type matches" },
 	FLAG("names", names, "names alone, a line each"),
 	WATCH,
@@ -51,12 +73,24 @@ static const struct opt echo_opts[] = {
 	CHANNEL("channel to print"),
 	FLAG("once", once, "one message, then exit"),
 	COUNT("exit after N messages"),
-	{ .name = "field", .letter = 'f', .type = OPT_STRING, .off = offsetof(struct args, field), .metavar = "PATH",
+	{ .name = "field",
+	  .letter = 'f',
+	  .type = OPT_STRING,
+	  .off = offsetof(struct args, field),
+	  .metavar = "PATH",
 	  .help = "print only this field, such as objects[0].position.x" },
 	FLAG("no-arr", no_arr, "print arrays as their type and length"),
-	{ .name = "max-array", .type = OPT_INT, .off = offsetof(struct args, max_array), .metavar = "N", .min = 0,
-	  .max = UINT32_MAX, .help = "elements printed of an array (0: all)" },
-	{ .name = "timeout", .type = OPT_DUR, .off = offsetof(struct args, timeout_dur_ns), .metavar = "TIME",
+	{ .name = "max-array",
+	  .type = OPT_INT,
+	  .off = offsetof(struct args, max_array),
+	  .metavar = "N",
+	  .min = 0,
+	  .max = UINT32_MAX,
+	  .help = "elements printed of an array (0: all)" },
+	{ .name = "timeout",
+	  .type = OPT_DUR,
+	  .off = offsetof(struct args, timeout_dur_ns),
+	  .metavar = "TIME",
 	  .help = "give up after this much wall time" },
 	{ 0 },
 };
@@ -65,19 +99,30 @@ static const struct opt rate_opts[] = { CHANNEL("channel to measure"), WINDOW, C
 static const struct opt watch_opts[] = { WATCH, { 0 } };
 
 static const struct opt step_opts[] = {
-	{ .name = "TIME", .kind = OPT_REQUIRED, .type = OPT_DUR, .off = offsetof(struct args, step_dur_ns),
+	{ .name = "TIME",
+	  .kind = OPT_REQUIRED,
+	  .type = OPT_DUR,
+	  .off = offsetof(struct args, step_dur_ns),
 	  .help = "simulated time to step by, such as 10ms" },
 	{ 0 },
 };
 
 static const struct opt scale_opts[] = {
-	{ .name = "SCALE", .kind = OPT_REQUIRED, .type = OPT_DOUBLE, .off = offsetof(struct args, scale), .min = 0, .max = 100,
+	{ .name = "SCALE",
+	  .kind = OPT_REQUIRED,
+	  .type = OPT_DOUBLE,
+	  .off = offsetof(struct args, scale),
+	  .min = 0,
+	  .max = 100,
 	  .help = "simulated seconds per wall second, 0.01 .. 100; 0 pauses" },
 	{ 0 },
 };
 
 static const struct opt source_opts[] = {
-	{ .name = "SOURCE", .kind = OPT_REQUIRED, .type = OPT_STRING, .off = offsetof(struct args, source),
+	{ .name = "SOURCE",
+	  .kind = OPT_REQUIRED,
+	  .type = OPT_STRING,
+	  .off = offsetof(struct args, source),
 	  .help = "unity, ss2, system, simulation or ros2" },
 	FLAG("continue", cont, "carry the time on instead of starting at the source's own start value"),
 	{ 0 },
@@ -90,8 +135,8 @@ enum need { ALONE, CONTROL, DATA }; /* what a command needs of simd */
 
 struct command {
 	const char *name;
-	enum need   need;
-	int       (*run)(struct ctl *c);
+	enum need need;
+	int (*run)(struct ctl *c);
 };
 
 #define COMMANDS(X) \
@@ -101,10 +146,12 @@ struct command {
 	X("hz", CONTROL, hz, rate_opts, "message rate, counted by the publisher") \
 	X("bw", CONTROL, bw, rate_opts, "bandwidth, counted by the publisher") \
 	X("delay", DATA, delay, rate_opts, "time from capture and from publishing to here") \
-	X("clock status", CONTROL, clock_status, watch_opts, "what time it is, where it comes from, how well it is kept") \
+	X("clock status", CONTROL, clock_status, watch_opts, \
+	  "what time it is, where it comes from, how well it is kept") \
 	X("clock pause", CONTROL, clock_pause, NULL, "stop simulated time") \
 	X("clock resume", CONTROL, clock_resume, NULL, "let it run again") \
-	X("clock step", CONTROL, clock_step, step_opts, "advance by a span, then pause; returns when all is delivered") \
+	X("clock step", CONTROL, clock_step, step_opts, \
+	  "advance by a span, then pause; returns when all is delivered") \
 	X("clock scale", CONTROL, clock_scale, scale_opts, "make it run faster or slower than wall time") \
 	X("clock source", CONTROL, clock_source, source_opts, "choose where time comes from") \
 	X("bridge list", CONTROL, bridge_list, bridges_opts, "bridges: status, what was sent, what failed") \
@@ -122,7 +169,7 @@ static const struct opt_command commands[] = {
 #define X(text, need, id, opts_, help_) { .name = text, .help = help_, .opts = opts_ },
 	COMMANDS(X)
 #undef X
-	{ 0 },
+		{ 0 },
 };
 
 static const struct command table[] = {
@@ -157,8 +204,9 @@ static void catch_signals(void)
 
 static int attach(struct ctl *c, enum need need)
 {
-	struct sim_client_options o = { .size = sizeof(o), .name = "simctl", .socket = c->a.socket,
-					.flags = SIM_CLIENT_NO_PREFAULT };
+	struct sim_client_options o = {
+		.size = sizeof(o), .name = "simctl", .socket = c->a.socket, .flags = SIM_CLIENT_NO_PREFAULT
+	};
 
 	if (need == ALONE)
 		return 0;
@@ -208,18 +256,22 @@ int cmd_shutdown(struct ctl *c)
 
 int cmd_version(struct ctl *c)
 {
-	struct sim_client_options o = { .size = sizeof(o), .name = "simctl", .socket = c->a.socket,
+	struct sim_client_options o = { .size = sizeof(o),
+					.name = "simctl",
+					.socket = c->a.socket,
 					.flags = SIM_CLIENT_NO_DATA | SIM_CLIENT_NO_THREAD };
 	json_t *info = sim_connect(&o, &c->client) < 0 ? NULL : ctl_call(c, "io.simd.Control.GetInfo", NULL);
 	const char *simd = info ? json_text(info, "version") : NULL;
 
 	if (c->a.json) {
-		json_t *j = json_pack("{s:s, s:s, s:s?}", "simctl", SIM_VERSION, "library", sim_version(), "simd", simd);
+		json_t *j =
+			json_pack("{s:s, s:s, s:s?}", "simctl", SIM_VERSION, "library", sim_version(), "simd", simd);
 
 		ctl_print_json(c, j);
 		json_decref(j);
 	} else {
-		printf("simctl %s\nlibsimclient %s\nsimd %s\n", SIM_VERSION, sim_version(), simd ? simd : "(not running)");
+		printf("simctl %s\nlibsimclient %s\nsimd %s\n", SIM_VERSION, sim_version(),
+		       simd ? simd : "(not running)");
 	}
 	json_decref(info);
 	return 0;

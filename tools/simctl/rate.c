@@ -24,12 +24,14 @@ static int read_count(struct ctl *c, struct count *ret)
 		return 1;
 	json_array_foreach(json_object_get(reply, "channels"), i, ch)
 		if (!strcmp(json_text(ch, "name"), c->a.channel)) {
-			*ret = (struct count){ json_num(ch, "messages"), json_num(ch, "bytes"), json_num(reply, "mono_ns") };
+			*ret = (struct count){ json_num(ch, "messages"), json_num(ch, "bytes"),
+					       json_num(reply, "mono_ns") };
 			r = 0;
 		}
 	json_decref(reply);
 	if (r)
-		fprintf(stderr, "simctl: no channel is called \"%s\"; `simctl list` shows those there are\n", c->a.channel);
+		fprintf(stderr, "simctl: no channel is called \"%s\"; `simctl list` shows those there are\n",
+			c->a.channel);
 	return r;
 }
 
@@ -41,10 +43,11 @@ static void print_rate(const struct ctl *c, bool bytes, const struct count *a, c
 		return;
 	if (c->a.json)
 		printf("{\"channel\":\"%s\",\"hz\":%.4f,\"bytes_per_s\":%.1f,\"messages\":%.0f,\"window_s\":%.4f,"
-		       "\"source\":\"publisher\"}\n", c->a.channel, n / s, size / s, n, s);
+		       "\"source\":\"publisher\"}\n",
+		       c->a.channel, n / s, size / s, n, s);
 	else if (bytes)
-		printf("%.3f MB/s, mean %.3f kB a message (%.0f messages in %.2f s, counted by the publisher)\n", size / s / 1e6,
-		       n > 0 ? size / n / 1e3 : 0, n, s);
+		printf("%.3f MB/s, mean %.3f kB a message (%.0f messages in %.2f s, counted by the publisher)\n",
+		       size / s / 1e6, n > 0 ? size / n / 1e3 : 0, n, s);
 	else
 		printf("%.3f Hz (%.0f messages in %.2f s, counted by the publisher)\n", n / s, n, s);
 	fflush(stdout);
@@ -96,15 +99,18 @@ static void delays_print(const struct ctl *c, const struct delays *d)
 
 	if (c->a.json)
 		printf("{\"channel\":\"%s\",\"messages\":%lld,\"sim_ms\":{\"mean\":%.4f,\"min\":%.4f,\"max\":%.4f},"
-		       "\"transport_ms\":{\"mean\":%.4f,\"min\":%.4f,\"max\":%.4f}}\n", c->a.channel, (long long)d->n,
-		       (double)d->sim_sum / n / 1e6, (double)d->sim_min / 1e6, (double)d->sim_max / 1e6,
-		       (double)d->wall_sum / n / 1e6, (double)d->wall_min / 1e6, (double)d->wall_max / 1e6);
+		       "\"transport_ms\":{\"mean\":%.4f,\"min\":%.4f,\"max\":%.4f}}\n",
+		       c->a.channel, (long long)d->n, (double)d->sim_sum / n / 1e6, (double)d->sim_min / 1e6,
+		       (double)d->sim_max / 1e6, (double)d->wall_sum / n / 1e6, (double)d->wall_min / 1e6,
+		       (double)d->wall_max / 1e6);
 	else if (!d->n)
 		printf("no message\n");
 	else
 		printf("capture to here, simulated: %.3f ms (%.3f .. %.3f); publish to here, wall: %.3f ms (%.3f .. %.3f); "
-		       "%lld messages\n", (double)d->sim_sum / n / 1e6, (double)d->sim_min / 1e6, (double)d->sim_max / 1e6,
-		       (double)d->wall_sum / n / 1e6, (double)d->wall_min / 1e6, (double)d->wall_max / 1e6, (long long)d->n);
+		       "%lld messages\n",
+		       (double)d->sim_sum / n / 1e6, (double)d->sim_min / 1e6, (double)d->sim_max / 1e6,
+		       (double)d->wall_sum / n / 1e6, (double)d->wall_min / 1e6, (double)d->wall_max / 1e6,
+		       (long long)d->n);
 	fflush(stdout);
 }
 

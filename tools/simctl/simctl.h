@@ -15,14 +15,14 @@
 
 struct args { /* every command's values; filled by opt from the table */
 	const char *socket;
-	bool        json, watch, names, once, no_arr, cont, pretty;
-	int64_t     count, timeout_dur_ns, window_dur_ns, max_array, step_dur_ns;
-	double      scale;
+	bool json, watch, names, once, no_arr, cont, pretty;
+	int64_t count, timeout_dur_ns, window_dur_ns, max_array, step_dur_ns;
+	double scale;
 	const char *channel, *field, *type, *source, *bridge;
 };
 
 struct ctl {
-	struct args        a;
+	struct args a;
 	struct sim_client *client; /* NULL for commands that work without simd */
 };
 
@@ -73,6 +73,6 @@ void table_cell(struct table *t, bool right, const char *fmt, ...) __attribute__
 void table_print(const struct table *t);
 
 const char *json_text(const json_t *obj, const char *key); /* "" when absent */
-double      json_num(const json_t *obj, const char *key);  /* 0 when absent */
+double json_num(const json_t *obj, const char *key);       /* 0 when absent */
 
 #endif

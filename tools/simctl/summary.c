@@ -22,9 +22,10 @@ static json_t *channel_totals(const json_t *reply)
 	size_t i;
 
 	json_array_foreach(json_object_get(reply, "channels"), i, ch)
-		json_array_append_new(out, json_pack("{s:O, s:O, s:O, s:O, s:o}", "name", json_object_get(ch, "name"), "type",
-						     json_object_get(ch, "type"), "messages", json_object_get(ch, "messages"),
-						     "bytes", json_object_get(ch, "bytes"), "drops", nonzero_drops(ch)));
+		json_array_append_new(out, json_pack("{s:O, s:O, s:O, s:O, s:o}", "name", json_object_get(ch, "name"),
+						     "type", json_object_get(ch, "type"), "messages",
+						     json_object_get(ch, "messages"), "bytes",
+						     json_object_get(ch, "bytes"), "drops", nonzero_drops(ch)));
 	return out;
 }
 
@@ -34,8 +35,9 @@ static json_t *bridge_totals(const json_t *reply)
 	size_t i;
 
 	json_array_foreach(json_object_get(reply, "bridges"), i, b)
-		json_array_append_new(out, json_pack("{s:O, s:O, s:O}", "name", json_object_get(b, "name"), "sent",
-						     json_object_get(b, "sent"), "failed", json_object_get(b, "failed")));
+		json_array_append_new(out,
+				      json_pack("{s:O, s:O, s:O}", "name", json_object_get(b, "name"), "sent",
+						json_object_get(b, "sent"), "failed", json_object_get(b, "failed")));
 	return out;
 }
 
@@ -62,8 +64,8 @@ int cmd_summary(struct ctl *c)
 
 	if (bridges)
 		s = json_pack("{s:f, s:f, s:o, s:o}", "wall_s", json_num(info, "uptime_ms") / 1e3, "sim_s",
-			      json_num(json_object_get(clock, "clock"), "sim_ns") / 1e9, "channels", channel_totals(channels),
-			      "bridges", bridge_totals(bridges));
+			      json_num(json_object_get(clock, "clock"), "sim_ns") / 1e9, "channels",
+			      channel_totals(channels), "bridges", bridge_totals(bridges));
 	if (s && c->a.json)
 		ctl_print_json(c, s);
 	else if (s)

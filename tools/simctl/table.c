@@ -11,12 +11,12 @@
 
 struct cell {
 	char *text;
-	bool  right;
+	bool right;
 };
 
 struct table {
-	unsigned     columns, n, cap;
-	int          width[COLUMNS_MAX];
+	unsigned columns, n, cap;
+	int width[COLUMNS_MAX];
 	struct cell *cells;
 };
 

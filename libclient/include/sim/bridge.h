@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-#define SIM_BRIDGE_ABI 1u
+#define SIM_BRIDGE_ABI    1u
 #define SIM_BRIDGE_SYMBOL "sim_bridge_plugin"
 
 struct sim_bridge;          /* the plug-in's instance: defined by the plug-in */
@@ -35,64 +35,65 @@ struct sim_task;            /* one message to publish: owned by the host */
 
 /* One channel as the host announces it. Borrows for the life of the topic. */
 struct sim_bridge_channel {
-	uint32_t               id;
-	const char            *name;    /* full name, prefix included */
-	const struct sim_type *type;    /* never NULL; a type unknown to the plug-in still has its field table */
-	const char            *options; /* the rig's JSON object for this channel, "{}" if none */
+	uint32_t id;
+	const char *name;            /* full name, prefix included */
+	const struct sim_type *type; /* never NULL; a type unknown to the plug-in still has its field table */
+	const char *options;         /* the rig's JSON object for this channel, "{}" if none */
 };
 
 struct sim_bridge_option {
-	const char *name;    /* key in the bridge's "options" */
-	const char *deflt;   /* default as text; NULL: required */
-	const char *help;    /* one line */
+	const char *name;  /* key in the bridge's "options" */
+	const char *deflt; /* default as text; NULL: required */
+	const char *help;  /* one line */
 };
 
 /* Services of the host; valid from create() to destroy(). Thread: any. */
 struct sim_bridge_host {
 	uint32_t abi, size;
-	void    *ctx;
+	void *ctx;
 	/* level: 0 error, 1 warning, 2 info, 3 debug */
-	void        (*log)(void *ctx, int level, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+	void (*log)(void *ctx, int level, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 	/* Value of an option of the plug-in's own list (its default when not set). Borrows until destroy(). */
 	const char *(*option)(void *ctx, const char *name);
 	/* Report the connection's state with a sentence; wakes dispatch when it becomes CONNECTED. */
-	void        (*status)(void *ctx, enum sim_bridge_status status, const char *detail);
+	void (*status)(void *ctx, enum sim_bridge_status status, const char *detail);
 	/* Finish a task for which publish() returned 1: exactly once, from any thread. result: 0 or negative errno. */
-	void        (*complete)(void *ctx, struct sim_task *task, int result);
+	void (*complete)(void *ctx, struct sim_task *task, int result);
 	/* Simulated time now, ns. */
-	int64_t     (*now)(void *ctx);
+	int64_t (*now)(void *ctx);
 	/*
 	 * Publish an inbound message on a channel of the rig's "inbound" list; the host copies it. -EACCES the
 	 * rig does not list it, -ECANCELED paused, -EINVAL the message fails sim_msg_check(), -ENOBUFS.
 	 */
-	int         (*publish)(void *ctx, const char *channel, const struct sim_type *type, const void *body, size_t size);
+	int (*publish)(void *ctx, const char *channel, const struct sim_type *type, const void *body, size_t size);
 };
 
 struct sim_bridge_ops {
-	uint32_t    abi;  /* SIM_BRIDGE_ABI the plug-in was built with */
-	uint32_t    size; /* sizeof(struct sim_bridge_ops) at that time */
-	const char *name; /* "logging" */
-	const char *type; /* what it speaks, shown to people: "gzip text log" */
+	uint32_t abi;                            /* SIM_BRIDGE_ABI the plug-in was built with */
+	uint32_t size;                           /* sizeof(struct sim_bridge_ops) at that time */
+	const char *name;                        /* "logging" */
+	const char *type;                        /* what it speaks, shown to people: "gzip text log" */
 	const struct sim_bridge_option *options; /* ends with a NULL name; NULL: none. Others in the rig are errors */
 
 	/* Register types and creators (sim_bridge_reg_*()). 0 or negative errno. */
-	int  (*reg)(struct sim_bridge_registry *r);
-	int  (*create)(const struct sim_bridge_host *host, struct sim_bridge **ret);
+	int (*reg)(struct sim_bridge_registry *r);
+	int (*create)(const struct sim_bridge_host *host, struct sim_bridge **ret);
 	/* Validate the string (passed unmodified) and begin to connect. Does not block. -EINVAL: never going to work. */
-	int  (*connect)(struct sim_bridge *b, const char *connection);
+	int (*connect)(struct sim_bridge *b, const char *connection);
 	void (*disconnect)(struct sim_bridge *b);
 	enum sim_bridge_status (*status)(const struct sim_bridge *b);
 	/* Publisher creator: announce a channel; called again for every channel after each reconnect of simd. -ENOTSUP: type has no mapping. */
-	int  (*open)(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret);
+	int (*open)(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret);
 	void (*close)(struct sim_bridge *b, struct sim_bridge_topic *t);
 	/*
 	 * Convert and send one message, reading the slot in place. Returns 0 done, 1 pending (the slot stays
 	 * held until host->complete()), or negative errno. Thread: a conversion thread; several at once for different topics or messages.
 	 */
-	int  (*publish)(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_slot *slot, struct sim_task *task);
+	int (*publish)(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_slot *slot,
+		       struct sim_task *task);
 	void (*destroy)(struct sim_bridge *b);
 	/* Optional: push out what is buffered; called once a second of wall time and before disconnect. */
-	int  (*flush)(struct sim_bridge *b);
+	int (*flush)(struct sim_bridge *b);
 };
 
 #define SIM_BRIDGE_HAS(ops, f) ((ops)->size >= offsetof(struct sim_bridge_ops, f) + sizeof((ops)->f) && (ops)->f)
@@ -102,10 +103,10 @@ typedef const struct sim_bridge_ops *(*sim_bridge_plugin_fn)(void);
 /* Registration, called by reg() through the registry that the host hands in. */
 struct sim_bridge_registry {
 	uint32_t abi, size;
-	void    *ctx;
+	void *ctx;
 	/* The plug-in carries `type_name` ("sim/Imu", or "*": everything that has a field table) as `foreign` ("sensor_msgs/msg/Imu"). */
-	int    (*add_publisher)(void *ctx, const char *type_name, const char *foreign);
-	int    (*add_subscriber)(void *ctx, const char *type_name, const char *foreign);
+	int (*add_publisher)(void *ctx, const char *type_name, const char *foreign);
+	int (*add_subscriber)(void *ctx, const char *type_name, const char *foreign);
 };
 
 #ifdef __cplusplus

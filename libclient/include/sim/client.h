@@ -27,19 +27,20 @@ extern "C" {
 struct sim_client;
 
 enum sim_client_flag {
-	SIM_CLIENT_NO_THREAD = 1u << 0, /* no sim-io thread: the program calls sim_process() */
-	SIM_CLIENT_NO_DATA   = 1u << 1, /* control only (no data plane is attached): for tools */
+	SIM_CLIENT_NO_THREAD = 1u << 0,   /* no sim-io thread: the program calls sim_process() */
+	SIM_CLIENT_NO_DATA = 1u << 1,     /* control only (no data plane is attached): for tools */
 	SIM_CLIENT_NO_PREFAULT = 1u << 2, /* do not populate the shared memory at attach */
-	SIM_CLIENT_BRIDGE    = 1u << 3, /* simbridge: `name` is the bridge's name in the rig; see sim/lane.h */
-	SIM_CLIENT_SOURCE    = 1u << 4, /* shown as a source: a process that drives or feeds simd */
+	SIM_CLIENT_BRIDGE = 1u << 3,      /* simbridge: `name` is the bridge's name in the rig; see sim/lane.h */
+	SIM_CLIENT_SOURCE = 1u << 4,      /* shown as a source: a process that drives or feeds simd */
 };
 
 struct sim_client_options {
-	size_t      size;       /* sizeof(struct sim_client_options) of the caller */
-	const char *name;       /* 1..40 characters of [A-Za-z0-9_.-], shown by simctl; need not be unique; borrows */
-	const char *socket;     /* simd's control socket; NULL: $SIMD_SOCKET, else /run/simd/control, else $XDG_RUNTIME_DIR/simd/control */
-	unsigned    flags;      /* enum sim_client_flag */
-	int         timeout_ms; /* bound on the connect; 0: 5000 */
+	size_t size;      /* sizeof(struct sim_client_options) of the caller */
+	const char *name; /* 1..40 characters of [A-Za-z0-9_.-], shown by simctl; need not be unique; borrows */
+	/* simd's control socket; NULL: $SIMD_SOCKET, else /run/simd/control, else $XDG_RUNTIME_DIR/simd/control */
+	const char *socket;
+	unsigned flags; /* enum sim_client_flag */
+	int timeout_ms; /* bound on the connect; 0: 5000 */
 };
 
 enum sim_client_state {
@@ -61,7 +62,8 @@ SIM_API SIM_MUST_CHECK int sim_connect(const struct sim_client_options *o, struc
 SIM_API void sim_disconnect(struct sim_client *c);
 
 SIM_API enum sim_client_state sim_client_state(const struct sim_client *c);
-SIM_API const char *sim_client_why(const struct sim_client *c); /* sentence for FAILED and RECONNECTING; static or owned by c */
+/* Sentence for FAILED and RECONNECTING; static or owned by c. */
+SIM_API const char *sim_client_why(const struct sim_client *c);
 
 /* Descriptor that is readable when sim_process() has work; poll only. Valid until sim_disconnect(). */
 SIM_API int sim_client_fd(const struct sim_client *c);

@@ -67,9 +67,9 @@ SIM_API SIM_MUST_CHECK int sim_driver_set(struct sim_driver *d, int64_t sim_ns);
  * re-phased by a jump of the clock. (SVL fires at the closest tick, which may be early.)
  */
 struct sim_gate {
-	int64_t  period_dur_ns;    /* > 0 */
-	int64_t  next_due_sim_ns;  /* private */
-	int64_t  num, den, rem;    /* private: exact period for rates such as 13.4 Hz */
+	int64_t period_dur_ns;     /* > 0 */
+	int64_t next_due_sim_ns;   /* private */
+	int64_t num, den, rem;     /* private: exact period for rates such as 13.4 Hz */
 	uint32_t clock_generation; /* private */
 	uint32_t started;          /* private */
 };

@@ -27,17 +27,17 @@ extern "C" {
 #define SIM_CLOCK_PAGE_MAGIC 0x4b4c4353u /* "SCLK" */
 #define SIM_CLOCK_PAGE_ABI   1u
 #define SIM_CLOCK_PAGE_SIZE  4096u
-#define SIM_CLOCK_TRIES      2000        /* bounded spins of a reader; a write takes a few us */
-#define SIM_RATE_ONE         1000000     /* rate_e6 of real time */
+#define SIM_CLOCK_TRIES      2000    /* bounded spins of a reader; a write takes a few us */
+#define SIM_RATE_ONE         1000000 /* rate_e6 of real time */
 
 enum sim_clock_flag {
-	SIM_CLOCK_PAUSED      = 1u << 0, /* time stands still on request; dispatch refuses messages */
-	SIM_CLOCK_STEPPING    = 1u << 1, /* inside a step: time stands or jumps by the step, messages are accepted */
-	SIM_CLOCK_FREEWHEEL   = 1u << 2, /* as fast as possible: rate says nothing about wall time */
-	SIM_CLOCK_DRIVEN      = 1u << 3, /* time advances only when a driver says so: rate_e6 is 0 */
+	SIM_CLOCK_PAUSED = 1u << 0,      /* time stands still on request; dispatch refuses messages */
+	SIM_CLOCK_STEPPING = 1u << 1,    /* inside a step: time stands or jumps by the step, messages are accepted */
+	SIM_CLOCK_FREEWHEEL = 1u << 2,   /* as fast as possible: rate says nothing about wall time */
+	SIM_CLOCK_DRIVEN = 1u << 3,      /* time advances only when a driver says so: rate_e6 is 0 */
 	SIM_CLOCK_DRIVER_LOST = 1u << 4, /* a driven source without a driver: time holds */
-	SIM_CLOCK_STALE       = 1u << 5, /* simd is gone: set by the reader's library, never by the writer */
-	SIM_CLOCK_STARTED     = 1u << 6, /* the source has produced a time at least once */
+	SIM_CLOCK_STALE = 1u << 5,       /* simd is gone: set by the reader's library, never by the writer */
+	SIM_CLOCK_STARTED = 1u << 6,     /* the source has produced a time at least once */
 };
 
 /* Payload words are read and written as relaxed atomics of their own width (see sim_clock_read). */
@@ -46,37 +46,35 @@ struct sim_clock_page {
 	uint32_t abi;              /* SIM_CLOCK_PAGE_ABI */
 	uint32_t magic;            /* SIM_CLOCK_PAGE_MAGIC */
 	uint32_t flags;            /* enum sim_clock_flag */
-	int64_t  sim_ns;           /* simulated time at mono_ns */
-	int64_t  mono_ns;          /* CLOCK_MONOTONIC, always in the past */
-	int64_t  rate_e6;          /* millionths of a simulated ns per host ns while running; 0: held or driven */
+	int64_t sim_ns;            /* simulated time at mono_ns */
+	int64_t mono_ns;           /* CLOCK_MONOTONIC, always in the past */
+	int64_t rate_e6;           /* millionths of a simulated ns per host ns while running; 0: held or driven */
 	uint32_t clock_generation; /* changes at every jump */
 	uint32_t source;           /* enum sim_time_source */
-	int64_t  scale_e6;         /* the requested scale, millionths; kept while paused or driven */
+	int64_t scale_e6;          /* the requested scale, millionths; kept while paused or driven */
 	uint32_t step;             /* counts completed steps (lock-step) */
 	uint32_t futex;            /* bumped and woken after each write: sim_sleep_until waits on it */
 	uint64_t simd_id;          /* random per life of simd: tells a restarted daemon from the old one */
-	int64_t  jump_old_sim_ns;  /* the last jump: time before it ... */
-	int64_t  jump_new_sim_ns;  /* ... and after it */
+	int64_t jump_old_sim_ns;   /* the last jump: time before it ... */
+	int64_t jump_new_sim_ns;   /* ... and after it */
 };
 
 struct sim_clock_sample {
-	int64_t  sim_ns;           /* simulated time, ns */
-	int64_t  mono_ns;          /* CLOCK_MONOTONIC at which it holds */
-	int64_t  rate_e6;
+	int64_t sim_ns;  /* simulated time, ns */
+	int64_t mono_ns; /* CLOCK_MONOTONIC at which it holds */
+	int64_t rate_e6;
 	uint32_t clock_generation;
-	uint32_t flags;            /* enum sim_clock_flag */
+	uint32_t flags; /* enum sim_clock_flag */
 };
 
 __extension__ typedef __int128 sim_int128_;
 
 #define SIM_LOAD_(p, order) __atomic_load_n((p), (order))
 
-
 /* a * b / 1e6 for a >= 0 and 0 < b <= 1e8, without overflow for spans below 2^62 ns. */
 static inline int64_t sim_scale_dur_(int64_t dur_ns, int64_t rate_e6)
 {
-	return rate_e6 == SIM_RATE_ONE ? dur_ns
-				       : (int64_t)((sim_int128_)dur_ns * rate_e6 / SIM_RATE_ONE);
+	return rate_e6 == SIM_RATE_ONE ? dur_ns : (int64_t)((sim_int128_)dur_ns * rate_e6 / SIM_RATE_ONE);
 }
 
 /*

@@ -21,27 +21,27 @@ struct sim_lane;
 
 /* What a lane delivers. */
 struct sim_delivery {
-	uint64_t               id;         /* give it back to sim_lane_done() */
-	const struct sim_slot *slot;       /* in place, held by simd until DONE */
-	uint32_t               channel_id;
+	uint64_t id;                 /* give it back to sim_lane_done() */
+	const struct sim_slot *slot; /* in place, held by simd until DONE */
+	uint32_t channel_id;
 };
 
 enum sim_lane_event {
 	SIM_LANE_DELIVER = 1, /* deliveries[0..count) */
 	SIM_LANE_CHANNEL = 2, /* text: JSON {"id","name","type","options"} */
-	SIM_LANE_OPEN    = 3, /* lane: a further lane, owned by the caller */
-	SIM_LANE_CLOSE   = 4, /* answer what you have, then sim_lane_destroy() */
+	SIM_LANE_OPEN = 3,    /* lane: a further lane, owned by the caller */
+	SIM_LANE_CLOSE = 4,   /* answer what you have, then sim_lane_destroy() */
 	SIM_LANE_CONNECT = 5, /* text: connection string */
 	SIM_LANE_DISCONNECT = 6,
-	SIM_LANE_GONE    = 7, /* simd is gone: finish, then wait for the session to come back */
+	SIM_LANE_GONE = 7, /* simd is gone: finish, then wait for the session to come back */
 };
 
 struct sim_lane_packet {
 	enum sim_lane_event event;
-	unsigned            count;
+	unsigned count;
 	struct sim_delivery deliveries[64];
-	struct sim_lane    *lane;
-	char               *text;   /* NUL-terminated; borrows until the next receive on this lane */
+	struct sim_lane *lane;
+	char *text; /* NUL-terminated; borrows until the next receive on this lane */
 };
 
 /*
@@ -58,7 +58,7 @@ SIM_API int sim_lane_fd(const struct sim_lane *l);
 
 struct sim_lane_result {
 	uint64_t id;
-	int32_t  result;      /* 0 or negative errno */
+	int32_t result; /* 0 or negative errno */
 	uint32_t service_us;
 };
 /* Answer up to 64 deliveries in one packet. Any thread. */

@@ -36,15 +36,15 @@ struct sim_token;
 
 enum sim_publisher_flag {
 	SIM_PUB_NO_WAIT = 1u << 0, /* without a credit answer -EAGAIN at once */
-	SIM_PUB_LATCH   = 1u << 1, /* keep the last message for subscribers that come later */
-	SIM_PUB_LOCAL   = 1u << 2, /* never dispatched: simd does not subscribe (sim_try_queue answers -EOPNOTSUPP) */
+	SIM_PUB_LATCH = 1u << 1,   /* keep the last message for subscribers that come later */
+	SIM_PUB_LOCAL = 1u << 2,   /* never dispatched: simd does not subscribe (sim_try_queue answers -EOPNOTSUPP) */
 };
 
 struct sim_publisher_options {
-	size_t      size;      /* sizeof(struct sim_publisher_options) of the caller */
-	size_t      max_body;  /* bytes of the largest message; decides the size class; 0: the type's fixed size */
-	const char *frame_id;  /* default coordinate frame, up to SIM_FRAME_ID_MAX characters; copied; NULL: "" */
-	unsigned    flags;     /* enum sim_publisher_flag */
+	size_t size;          /* sizeof(struct sim_publisher_options) of the caller */
+	size_t max_body;      /* bytes of the largest message; decides the size class; 0: the type's fixed size */
+	const char *frame_id; /* default coordinate frame, up to SIM_FRAME_ID_MAX characters; copied; NULL: "" */
+	unsigned flags;       /* enum sim_publisher_flag */
 };
 
 /*
@@ -82,7 +82,8 @@ SIM_API SIM_MUST_CHECK int sim_try_queue(struct sim_publisher *p, struct sim_slo
  * sim_loan() and sim_try_queue(); the callback runs in every case but -EINVAL.
  */
 SIM_API SIM_MUST_CHECK int sim_try_queue_copy(struct sim_publisher *p, const void *body, size_t body_size,
-					      int64_t stamp_sim_ns, struct sim_token *token, sim_done_fn cb, void *user);
+					      int64_t stamp_sim_ns, struct sim_token *token, sim_done_fn cb,
+					      void *user);
 
 /* Queue and wait for the outcome: 0 delivered, -EIO it was accepted but not delivered (*ret_reason says why), or a refusal. Not from a callback. */
 SIM_API SIM_MUST_CHECK int sim_publish_sync(struct sim_publisher *p, struct sim_slot *slot, struct sim_token *token,
@@ -90,7 +91,8 @@ SIM_API SIM_MUST_CHECK int sim_publish_sync(struct sim_publisher *p, struct sim_
 
 /* To local subscribers only: no pause check, no token, no credit. Takes the slot in every case but -EINVAL. */
 SIM_API SIM_MUST_CHECK int sim_publish_local(struct sim_publisher *p, struct sim_slot *slot);
-SIM_API SIM_MUST_CHECK int sim_publish_local_copy(struct sim_publisher *p, const void *body, size_t body_size, int64_t stamp_sim_ns);
+SIM_API SIM_MUST_CHECK int sim_publish_local_copy(struct sim_publisher *p, const void *body, size_t body_size,
+						  int64_t stamp_sim_ns);
 
 /* How the bridges of the channel stand, read from shared memory: no lock, no round trip. */
 struct sim_bridges {

@@ -19,43 +19,49 @@ extern "C" {
 #define SIM_STATIC_ASSERT _Static_assert
 #endif
 
-#define SIM_SLOT_MAGIC   0x4c4d4953u /* "SIML" in memory */
-#define SIM_SLOT_VERSION 1u
-#define SIM_FRAME_ID_MAX 39          /* characters of a coordinate frame's name */
-#define SIM_CHANNEL_MAX  99          /* characters of a channel's full name, prefix included */
-#define SIM_TYPE_NAME_MAX 63         /* characters of a type's name, "pkg/Name" */
+#define SIM_SLOT_MAGIC    0x4c4d4953u /* "SIML" in memory */
+#define SIM_SLOT_VERSION  1u
+#define SIM_FRAME_ID_MAX  39 /* characters of a coordinate frame's name */
+#define SIM_CHANNEL_MAX   99 /* characters of a channel's full name, prefix included */
+#define SIM_TYPE_NAME_MAX 63 /* characters of a type's name, "pkg/Name" */
 
 enum sim_slot_flag {
-	SIM_SLOT_DISPATCH    = 1u << 0, /* bridges are to get it; simd answers with one completion */
+	SIM_SLOT_DISPATCH = 1u << 0,    /* bridges are to get it; simd answers with one completion */
 	SIM_SLOT_CLOCK_STALE = 1u << 1, /* stamped while the clock page had lost its writer */
-	SIM_SLOT_PROBE       = 1u << 2, /* libsimclient asks whether simd hears it; subscribers never see it */
+	SIM_SLOT_PROBE = 1u << 2,       /* libsimclient asks whether simd hears it; subscribers never see it */
 };
 
 struct sim_slot {
-	uint32_t magic;             /* SIM_SLOT_MAGIC */
-	uint16_t version;           /* SIM_SLOT_VERSION */
-	uint16_t flags;             /* enum sim_slot_flag */
-	uint64_t type_hash;         /* of the message definition, sim/introspect.h */
-	uint32_t channel_id;        /* simd's number of the channel, this life of simd */
-	uint32_t publisher_id;      /* simd's number of the publisher, this life of simd; never 0 */
-	uint64_t sequence;          /* per publisher, from 1; counts published messages only */
-	int64_t  stamp_sim_ns;      /* capture time, simulated */
-	int64_t  publish_mono_ns;   /* CLOCK_MONOTONIC of this machine when it was published */
-	uint32_t iox_generation;    /* life of the data plane that the slot belongs to */
-	uint32_t clock_generation;  /* generation of the clock that stamp_sim_ns belongs to */
-	uint64_t body_size;         /* valid bytes after this header: fixed struct + variable-length data */
-	uint32_t token_cell;        /* libsimclient and simd only: cell of the exclusive token + 1; 0 none */
-	uint32_t credit_cell;       /* libsimclient and simd only: cell of the publisher's credit + 1; 0 none */
-	uint8_t  reserved[16];      /* 0 */
-	char     frame_id[SIM_FRAME_ID_MAX + 1]; /* coordinate frame, NUL-terminated */
+	uint32_t magic;            /* SIM_SLOT_MAGIC */
+	uint16_t version;          /* SIM_SLOT_VERSION */
+	uint16_t flags;            /* enum sim_slot_flag */
+	uint64_t type_hash;        /* of the message definition, sim/introspect.h */
+	uint32_t channel_id;       /* simd's number of the channel, this life of simd */
+	uint32_t publisher_id;     /* simd's number of the publisher, this life of simd; never 0 */
+	uint64_t sequence;         /* per publisher, from 1; counts published messages only */
+	int64_t stamp_sim_ns;      /* capture time, simulated */
+	int64_t publish_mono_ns;   /* CLOCK_MONOTONIC of this machine when it was published */
+	uint32_t iox_generation;   /* life of the data plane that the slot belongs to */
+	uint32_t clock_generation; /* generation of the clock that stamp_sim_ns belongs to */
+	uint64_t body_size;        /* valid bytes after this header: fixed struct + variable-length data */
+	uint32_t token_cell;       /* libsimclient and simd only: cell of the exclusive token + 1; 0 none */
+	uint32_t credit_cell;      /* libsimclient and simd only: cell of the publisher's credit + 1; 0 none */
+	uint8_t reserved[16];      /* 0 */
+	char frame_id[SIM_FRAME_ID_MAX + 1]; /* coordinate frame, NUL-terminated */
 };
 
 SIM_STATIC_ASSERT(sizeof(struct sim_slot) == 128, "slot header is shared-memory ABI");
 SIM_STATIC_ASSERT(offsetof(struct sim_slot, frame_id) == 88, "slot header is shared-memory ABI");
 
 /* The message of a slot: its fixed struct, borrowed for as long as the slot is held. */
-static inline const void *sim_slot_body(const struct sim_slot *s) { return s + 1; }
-static inline void *sim_slot_body_mut(struct sim_slot *s) { return s + 1; }
+static inline const void *sim_slot_body(const struct sim_slot *s)
+{
+	return s + 1;
+}
+static inline void *sim_slot_body_mut(struct sim_slot *s)
+{
+	return s + 1;
+}
 
 #ifdef __cplusplus
 }

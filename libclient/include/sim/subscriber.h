@@ -20,14 +20,14 @@ struct sim_reader;
 
 enum sim_subscriber_flag {
 	SIM_SUB_LATCHED = 1u << 0, /* ask for the last message of latching publishers */
-	SIM_SUB_FD      = 1u << 1, /* keep a descriptor to poll (one more wake-up, a helper thread) */
+	SIM_SUB_FD = 1u << 1,      /* keep a descriptor to poll (one more wake-up, a helper thread) */
 };
 
 struct sim_subscriber_options {
-	size_t   size;         /* sizeof(struct sim_subscriber_options) of the caller */
-	unsigned depth;        /* queue capacity 1..256; 0: 16. The oldest is dropped when full */
-	unsigned flags;        /* enum sim_subscriber_flag */
-	int64_t  spin_dur_ns;  /* sim_wait() polls that long before it sleeps; 0: never. Costs a core while it spins */
+	size_t size;         /* sizeof(struct sim_subscriber_options) of the caller */
+	unsigned depth;      /* queue capacity 1..256; 0: 16. The oldest is dropped when full */
+	unsigned flags;      /* enum sim_subscriber_flag */
+	int64_t spin_dur_ns; /* sim_wait() polls that long before it sleeps; 0: never. Costs a core while it spins */
 };
 
 /*

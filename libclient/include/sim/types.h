@@ -13,13 +13,15 @@ extern "C" {
 #endif
 
 #if defined(__GNUC__)
-#define SIM_API __attribute__((visibility("default")))
+#define SIM_API        __attribute__((visibility("default")))
 #define SIM_MUST_CHECK __attribute__((warn_unused_result))
 #else
 #define SIM_API
 #define SIM_MUST_CHECK
 #endif
 
+/* Columns make the tables readable. */
+/* clang-format off */
 /* Why a message was refused or its completion is false. A counter is kept for each, per publisher. */
 #define SIM_REASONS(X) \
 	X(NONE,         0, "none",         "delivered") \
@@ -75,6 +77,8 @@ enum sim_bridge_status {
 #undef X
 	SIM_BRIDGE_STATUS_COUNT = 5
 };
+
+/* clang-format on */
 
 /* Names as they appear in JSON and on screens; "?" for an unknown number. Static strings. */
 SIM_API const char *sim_reason_name(enum sim_reason reason);

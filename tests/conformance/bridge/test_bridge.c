@@ -15,16 +15,16 @@
 #include <sim/msg/Imu.h>
 
 #define THREADS 4
-#define EACH 200
+#define EACH    200
 
 struct peer { /* the host's side */
 	struct sim_bridge_host host;
 	const struct sim_bridge_ops *ops;
-	struct sim_bridge     *b;
-	_Atomic int            status, reports;
-	unsigned               registered;
-	bool                   all;
-	void                  *handle;
+	struct sim_bridge *b;
+	_Atomic int status, reports;
+	unsigned registered;
+	bool all;
+	void *handle;
 };
 
 static void host_log(void *ctx, int level, const char *fmt, ...)
@@ -89,7 +89,10 @@ static int reg_publisher(void *ctx, const char *type_name, const char *foreign)
 static int load(void **state)
 {
 	struct peer *p = calloc(1, sizeof(*p));
-	struct sim_bridge_registry r = { .abi = SIM_BRIDGE_ABI, .size = sizeof(r), .ctx = p, .add_publisher = reg_publisher,
+	struct sim_bridge_registry r = { .abi = SIM_BRIDGE_ABI,
+					 .size = sizeof(r),
+					 .ctx = p,
+					 .add_publisher = reg_publisher,
 					 .add_subscriber = reg_publisher };
 	sim_bridge_plugin_fn entry;
 	void *sym;
@@ -102,9 +105,15 @@ static int load(void **state)
 	assert_non_null(sym);
 	memcpy(&entry, &sym, sizeof(entry));
 	p->ops = entry();
-	p->host = (struct sim_bridge_host){ .abi = SIM_BRIDGE_ABI, .size = sizeof(p->host), .ctx = p, .log = host_log,
-					    .option = host_option, .status = host_status, .complete = host_complete,
-					    .now = host_now, .publish = host_publish };
+	p->host = (struct sim_bridge_host){ .abi = SIM_BRIDGE_ABI,
+					    .size = sizeof(p->host),
+					    .ctx = p,
+					    .log = host_log,
+					    .option = host_option,
+					    .status = host_status,
+					    .complete = host_complete,
+					    .now = host_now,
+					    .publish = host_publish };
 	assert_int_equal(p->ops->reg(&r), 0);
 	assert_int_equal(p->ops->create(&p->host, &p->b), 0);
 	*state = p;
@@ -215,11 +224,11 @@ static void test_hostile_body(void **state)
 }
 
 struct worker {
-	struct peer             *p;
+	struct peer *p;
 	struct sim_bridge_topic *t;
-	struct sim_slot         *s;
-	pthread_t                thread;
-	int                      bad;
+	struct sim_slot *s;
+	pthread_t thread;
+	int bad;
 };
 
 static void *work(void *arg)

@@ -17,14 +17,14 @@
 #define SCRIPT_MAX 16
 
 struct sim_lane {
-	pthread_mutex_t        lock;
-	pthread_cond_t         changed;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
 	struct sim_lane_packet script[SCRIPT_MAX];
-	unsigned               next, n;
+	unsigned next, n;
 	struct sim_lane_result answers[64];
-	unsigned               n_answers;
-	int                    status;
-	bool                   destroyed;
+	unsigned n_answers;
+	int status;
+	bool destroyed;
 };
 
 /* ---- the lane API, as simbridge sees it ---- */
@@ -122,8 +122,8 @@ static int answer_of(const struct sim_lane *l, uint64_t id)
 
 struct fixture {
 	struct sim_lane lane;
-	struct host    *host;
-	char            text[32768];
+	struct host *host;
+	char text[32768];
 	struct sim_slot slot[2];
 };
 
@@ -203,7 +203,8 @@ static void test_failures_are_counted(void **state)
 
 static void test_bad_announcements_are_survived(void **state)
 {
-	static char bad[][64] = { "", "[]", "{\"id\":-1}", "{\"id\":1,\"name\":\"/x\",\"type\":{}}", "{\"id\":1,\"name\":7}" };
+	static char bad[][64] = { "", "[]", "{\"id\":-1}", "{\"id\":1,\"name\":\"/x\",\"type\":{}}",
+				  "{\"id\":1,\"name\":7}" };
 	struct fixture *f = start("{}");
 
 	(void)state;

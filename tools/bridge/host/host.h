@@ -24,53 +24,53 @@
 #define HOST_TOPICS_MAX  1024
 #define HOST_INBOUND_MAX 64
 
-struct host_topic {                 /* one announced channel */
+struct host_topic { /* one announced channel */
 	struct sim_bridge_channel ch;
-	struct sim_bridge_topic  *topic;  /* NULL: the plug-in does not carry it */
-	char                     *name, *options;
+	struct sim_bridge_topic *topic; /* NULL: the plug-in does not carry it */
+	char *name, *options;
 };
 
-struct host_inbound {               /* one channel the plug-in may publish into */
-	char                 *channel;
-	struct sim_publisher *pub;    /* made at the first message */
+struct host_inbound { /* one channel the plug-in may publish into */
+	char *channel;
+	struct sim_publisher *pub; /* made at the first message */
 };
 
 struct host {
-	struct sim_client         *client;
-	struct plugin             *plugin;
-	struct sim_bridge_host     services;
-	struct sim_bridge         *bridge;
+	struct sim_client *client;
+	struct plugin *plugin;
+	struct sim_bridge_host services;
+	struct sim_bridge *bridge;
 	struct sim_bridge_session *session;
-	json_t                    *config; /* what AttachBridge told: name, plugin, connection, options, inbound */
-	json_t                    *options;
-	json_t                    *option_values; /* numbers as text, so that they can be borrowed */
+	json_t *config; /* what AttachBridge told: name, plugin, connection, options, inbound */
+	json_t *options;
+	json_t *option_values; /* numbers as text, so that they can be borrowed */
 
-	pthread_mutex_t            topics_lock;
-	struct host_topic         *topics[HOST_TOPICS_MAX]; /* open hash by channel id; guarded by topics_lock */
-	unsigned                   n_topics;
+	pthread_mutex_t topics_lock;
+	struct host_topic *topics[HOST_TOPICS_MAX]; /* open hash by channel id; guarded by topics_lock */
+	unsigned n_topics;
 
-	pthread_mutex_t            lanes_lock;
-	struct list                lanes; /* host_lane::link; guarded by lanes_lock */
-	unsigned                   next_lane;
-	struct sim_lane           *lane0; /* for status reports; guarded by lanes_lock */
+	pthread_mutex_t lanes_lock;
+	struct list lanes; /* host_lane::link; guarded by lanes_lock */
+	unsigned next_lane;
+	struct sim_lane *lane0; /* for status reports; guarded by lanes_lock */
 
-	pthread_mutex_t            inbound_lock;
-	struct host_inbound        inbound[HOST_INBOUND_MAX]; /* guarded by inbound_lock */
-	unsigned                   n_inbound;
+	pthread_mutex_t inbound_lock;
+	struct host_inbound inbound[HOST_INBOUND_MAX]; /* guarded by inbound_lock */
+	unsigned n_inbound;
 
-	_Atomic uint64_t           sent, failed, dropped, bytes;
-	_Atomic int                status; /* enum sim_bridge_status, as last reported */
-	char                       detail[256]; /* guarded by lanes_lock */
-	int                        wake_fd;     /* eventfd: main has something to do */
-	_Atomic bool               gone;        /* simd hung up */
+	_Atomic uint64_t sent, failed, dropped, bytes;
+	_Atomic int status; /* enum sim_bridge_status, as last reported */
+	char detail[256];   /* guarded by lanes_lock */
+	int wake_fd;        /* eventfd: main has something to do */
+	_Atomic bool gone;  /* simd hung up */
 };
 
 /* ---- host.c: life and services ---- */
-int  host_create(struct sim_client *client, const char *plugin_dir, json_t *config, struct host **ret);
+int host_create(struct sim_client *client, const char *plugin_dir, json_t *config, struct host **ret);
 void host_destroy(struct host *h);
 void host_connect(struct host *h, const char *connection);
 void host_disconnect(struct host *h);
-void host_report(struct host *h);  /* status and totals to simd */
+void host_report(struct host *h); /* status and totals to simd */
 void host_flush(struct host *h);
 
 /* ---- topics.c ---- */
@@ -80,12 +80,13 @@ struct host_topic *host_topic_find(struct host *h, uint32_t channel_id);
 void host_topics_close(struct host *h);
 
 /* ---- lanes.c ---- */
-int  host_lane_start(struct host *h, struct sim_lane *lane, bool first);
+int host_lane_start(struct host *h, struct sim_lane *lane, bool first);
 void host_lanes_join(struct host *h); /* their threads; what is pending may still be answered */
 void host_lanes_free(struct host *h); /* after the plug-in is destroyed: it answers no more */
 
 /* ---- inbound.c ---- */
-int  host_inbound_publish(struct host *h, const char *channel, const struct sim_type *type, const void *body, size_t size);
+int host_inbound_publish(struct host *h, const char *channel, const struct sim_type *type, const void *body,
+			 size_t size);
 void host_inbound_finish(struct host *h);
 
 #endif

@@ -65,7 +65,8 @@ static int write_body(struct host *h, const char *channel, const struct sim_type
 	return r < 0 ? r : sim_publish_local_copy(in->pub, body, size, 0);
 }
 
-int host_inbound_publish(struct host *h, const char *channel, const struct sim_type *type, const void *body, size_t size)
+int host_inbound_publish(struct host *h, const char *channel, const struct sim_type *type, const void *body,
+			 size_t size)
 {
 	struct sim_clock_sample now;
 	int r;

@@ -20,7 +20,7 @@
 LOG_TOPIC("lane");
 
 #define ANSWER_DUR_NS (NS_PER_MS / 2)
-#define BATCH 64
+#define BATCH         64
 
 struct batch { /* answers not yet sent */
 	struct sim_lane_result r[BATCH];
@@ -144,7 +144,8 @@ static void *lane_main(void *arg)
 		int r = sim_lane_recv(l->lane, -1, p);
 
 		if (r < 0) {
-			log_at(r == -EPIPE ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR, "lane %u ends: %s", l->number, sim_why());
+			log_at(r == -EPIPE ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR, "lane %u ends: %s", l->number,
+			       sim_why());
 			break;
 		}
 		if (r > 0 && !handle(l, p))

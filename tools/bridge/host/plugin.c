@@ -17,13 +17,15 @@ int plugin_check_ops(const struct sim_bridge_ops *ops, const char *path)
 	if (!ops)
 		return err_set(-ELIBBAD, "%s: " SIM_BRIDGE_SYMBOL "() returned nothing", path);
 	if (ops->abi != SIM_BRIDGE_ABI)
-		return err_set(-ELIBBAD, "%s was built for bridge ABI %u, this simbridge speaks %u: rebuild the plug-in",
-			       path, ops->abi, SIM_BRIDGE_ABI);
+		return err_set(-ELIBBAD,
+			       "%s was built for bridge ABI %u, this simbridge speaks %u: rebuild the plug-in", path,
+			       ops->abi, SIM_BRIDGE_ABI);
 	if (ops->size < OPS_MIN_SIZE)
-		return err_set(-ELIBBAD, "%s: its table has %u bytes, bridge ABI %u needs at least %zu: rebuild the plug-in",
+		return err_set(-ELIBBAD,
+			       "%s: its table has %u bytes, bridge ABI %u needs at least %zu: rebuild the plug-in",
 			       path, ops->size, SIM_BRIDGE_ABI, OPS_MIN_SIZE);
-	if (!ops->name || !ops->type || !ops->reg || !ops->create || !ops->connect || !ops->disconnect || !ops->status ||
-	    !ops->open || !ops->close || !ops->publish || !ops->destroy)
+	if (!ops->name || !ops->type || !ops->reg || !ops->create || !ops->connect || !ops->disconnect ||
+	    !ops->status || !ops->open || !ops->close || !ops->publish || !ops->destroy)
 		return err_set(-ELIBBAD, "%s: a required member of its table is NULL", path);
 	return 0;
 }
@@ -71,8 +73,10 @@ static int plugin_open(struct plugin *p, const char *path)
 
 int plugin_load(const char *dir, const char *name, struct plugin **ret)
 {
-	struct sim_bridge_registry reg = { .abi = SIM_BRIDGE_ABI, .size = sizeof(reg),
-					   .add_publisher = add_publisher, .add_subscriber = add_subscriber };
+	struct sim_bridge_registry reg = { .abi = SIM_BRIDGE_ABI,
+					   .size = sizeof(reg),
+					   .add_publisher = add_publisher,
+					   .add_subscriber = add_subscriber };
 	struct plugin *p = MEM_NEW(struct plugin);
 	char path[4096];
 	int r;
@@ -123,7 +127,8 @@ int plugin_check_options(const struct plugin *p, json_t *options)
 
 	json_object_foreach(options, key, value) {
 		if (!find_option(p, key))
-			return err_set(-EINVAL, "options.%s: the bridge plug-in \"%s\" has no such option", key, p->ops->name);
+			return err_set(-EINVAL, "options.%s: the bridge plug-in \"%s\" has no such option", key,
+				       p->ops->name);
 		if (json_is_object(value) || json_is_array(value) || json_is_null(value))
 			return err_set(-EINVAL, "options.%s: must be a string, a number or a boolean", key);
 	}

@@ -31,14 +31,14 @@ struct plugin {
  * register. Errors, each with a sentence: -ENOENT, -ELIBBAD (no symbol, wrong ABI, short or incomplete table),
  * or what reg() returned.
  */
-int  plugin_load(const char *dir, const char *name, struct plugin **ret);
+int plugin_load(const char *dir, const char *name, struct plugin **ret);
 void plugin_unload(struct plugin *p);
 
 /* The table alone, as plugin_load() checks it. -ELIBBAD with a sentence naming both numbers. */
-int  plugin_check_ops(const struct sim_bridge_ops *ops, const char *path);
+int plugin_check_ops(const struct sim_bridge_ops *ops, const char *path);
 
 /* Every key of `options` is on the plug-in's list and every required one is there. -EINVAL with a sentence. */
-int  plugin_check_options(const struct plugin *p, json_t *options);
+int plugin_check_options(const struct plugin *p, json_t *options);
 /* Value of an option as text: the rig's, else the default. NULL when it is not on the list. buf holds numbers. */
 const char *plugin_option(const struct plugin *p, json_t *options, const char *name, char *buf, size_t size);
 

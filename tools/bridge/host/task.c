@@ -42,7 +42,8 @@ static struct sim_lane_result answer(const struct sim_task *t, int result)
 {
 	int64_t us = (mono_now_ns() - t->start_mono_ns) / NS_PER_US;
 
-	return (struct sim_lane_result){ .id = t->id, .result = result,
+	return (struct sim_lane_result){ .id = t->id,
+					 .result = result,
 					 .service_us = us > UINT32_MAX ? UINT32_MAX : (uint32_t)us };
 }
 

@@ -20,29 +20,29 @@ struct host_lane;
 enum task_state { TASK_FREE, TASK_RUNNING, TASK_PENDING, TASK_DONE };
 
 struct sim_task {
-	_Atomic int       state; /* enum task_state */
-	int               result; /* of an answer that came while publish() still ran */
+	_Atomic int state; /* enum task_state */
+	int result;        /* of an answer that came while publish() still ran */
 	struct host_lane *lane;
-	uint64_t          id;
-	uint64_t          bytes;
-	int64_t           start_mono_ns;
-	struct list       link; /* host_lane::free; guarded by the lane's lock */
+	uint64_t id;
+	uint64_t bytes;
+	int64_t start_mono_ns;
+	struct list link; /* host_lane::free; guarded by the lane's lock */
 };
 
 #define LANE_TASKS 1024 /* tasks one lane can have pending; simd's window keeps far below */
 
 struct host_lane {
-	struct host     *host;
+	struct host *host;
 	struct sim_lane *lane;
-	bool             first;
-	bool             joined; /* guarded by host::lanes_lock */
-	unsigned         number;
-	pthread_t        thread;
-	pthread_mutex_t  lock; /* guards free */
-	struct list      free;
-	struct list      link; /* host::lanes */
+	bool first;
+	bool joined; /* guarded by host::lanes_lock */
+	unsigned number;
+	pthread_t thread;
+	pthread_mutex_t lock; /* guards free */
+	struct list free;
+	struct list link; /* host::lanes */
 	_Atomic unsigned pending;
-	struct sim_task  tasks[LANE_TASKS];
+	struct sim_task tasks[LANE_TASKS];
 };
 
 struct sim_task *task_get(struct host_lane *l, uint64_t id, uint64_t bytes);
@@ -55,7 +55,7 @@ bool task_returned(struct sim_task *t, int r, struct sim_lane_result *ret);
  * The plug-in's own answer. Returns 1 it was sent from here, 0 publish() still runs and will send it, -EALREADY
  * it was answered before. The task is free again after 1.
  */
-int  task_complete(struct sim_task *t, int result);
+int task_complete(struct sim_task *t, int result);
 /* Count an answer into the host's totals (sent_now as task_complete() returned it). */
 void task_count(struct host *h, int sent_now, int result);
 

@@ -53,8 +53,8 @@ static int topic_parse(json_t *j, struct host_topic *t)
 	int64_t id;
 	int r;
 
-	if ((r = jsonx_int(j, "id", 0, UINT32_MAX, &id)) < 0 || (r = jsonx_string(j, "name", SIM_CHANNEL_MAX, &name)) < 0 ||
-	    (r = jsonx_object(j, "type", &type)) < 0)
+	if ((r = jsonx_int(j, "id", 0, UINT32_MAX, &id)) < 0 ||
+	    (r = jsonx_string(j, "name", SIM_CHANNEL_MAX, &name)) < 0 || (r = jsonx_object(j, "type", &type)) < 0)
 		return r;
 	t->ch.id = (uint32_t)id;
 	t->name = mem_strdup(name);

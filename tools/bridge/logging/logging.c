@@ -23,23 +23,23 @@
 
 #include "text.h"
 
-#define STEM_MAX 3800
-#define SPARE_MAX 16          /* buffers kept for reuse */
-#define BIG_TEXT (64u * 1024) /* above: hardly compressible (base64), so only entropy coding is tried */
+#define STEM_MAX  3800
+#define SPARE_MAX 16           /* buffers kept for reuse */
+#define BIG_TEXT  (64u * 1024) /* above: hardly compressible (base64), so only entropy coding is tried */
 
 struct sim_bridge {
 	const struct sim_bridge_host *host;
-	int                           level;
-	pthread_mutex_t               lock; /* guards all below */
-	gzFile                        file;
-	int                           strategy;
-	enum sim_bridge_status        status;
-	struct text                   spare[SPARE_MAX];
-	unsigned                      n_spare;
+	int level;
+	pthread_mutex_t lock; /* guards all below */
+	gzFile file;
+	int strategy;
+	enum sim_bridge_status status;
+	struct text spare[SPARE_MAX];
+	unsigned n_spare;
 };
 
 struct sim_bridge_topic {
-	char                   name[SIM_CHANNEL_MAX + 1];
+	char name[SIM_CHANNEL_MAX + 1];
 	const struct sim_type *type;
 };
 

@@ -11,7 +11,7 @@
 #define TEXT_MAX ((size_t)256 << 20)
 
 struct text {
-	char  *data;
+	char *data;
 	size_t len, cap;
 };
 

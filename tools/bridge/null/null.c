@@ -26,21 +26,21 @@ static const char *const mode_names[MODES] = { "count", "slow", "fail", "crash",
 
 struct late { /* tasks answered by the late thread, oldest first */
 	struct sim_task *task[LATE_MAX];
-	unsigned         head, n;
-	int              stop;
-	pthread_mutex_t  lock; /* guards all of it */
-	pthread_cond_t   changed;
-	pthread_t        thread;
+	unsigned head, n;
+	int stop;
+	pthread_mutex_t lock; /* guards all of it */
+	pthread_cond_t changed;
+	pthread_t thread;
 };
 
 struct sim_bridge {
 	const struct sim_bridge_host *host;
-	enum mode                     mode;
-	long                          delay_us; /* slow: per message; late: before the answer */
-	long                          every;    /* misbehave at every n-th message */
-	_Atomic uint64_t              count;
-	_Atomic int                   status;
-	struct late                   late;
+	enum mode mode;
+	long delay_us; /* slow: per message; late: before the answer */
+	long every;    /* misbehave at every n-th message */
+	_Atomic uint64_t count;
+	_Atomic int status;
+	struct late late;
 };
 
 static const struct sim_bridge_option options[] = {
@@ -119,7 +119,8 @@ static int read_number(const struct sim_bridge_host *host, const char *name, lon
 	errno = 0;
 	v = text ? strtol(text, &end, 10) : -1;
 	if (!text || !*text || *end || errno || v < min) {
-		host->log(host->ctx, 0, "options.%s: \"%s\" is not a number of at least %ld", name, text ? text : "", min);
+		host->log(host->ctx, 0, "options.%s: \"%s\" is not a number of at least %ld", name, text ? text : "",
+			  min);
 		return -EINVAL;
 	}
 	*ret = v;
@@ -221,7 +222,8 @@ static int misbehave(struct sim_bridge *b, struct sim_task *task)
 	return 0;
 }
 
-static int null_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_slot *slot, struct sim_task *task)
+static int null_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_slot *slot,
+			struct sim_task *task)
 {
 	uint64_t n = atomic_fetch_add_explicit(&b->count, 1, memory_order_relaxed) + 1;
 
