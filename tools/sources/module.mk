@@ -2,7 +2,15 @@
 # Processes that drive or feed simd. May include: the public headers, generated types, base, each its own folder.
 INC_tools/sources := -Ilibclient/include -I$(B)/gen -Ilibclient/base
 
-# what tests reach without a simd: SUMO's protocol, the scenario, the ego's body; the lidar's rays
-SOURCES_SUMO_OBJS := $(addprefix $(B)/obj/tools/sources/sumo/,traci_wire.o traci.o sumo_proc.o world.o world_scan.o \
-	world_lights.o world_drive.o ego.o geo.o track.o)
-$(B)/lib/libsources.a: $(SOURCES_SUMO_OBJS) $(B)/obj/tools/sources/lidar/scan.o
+# what tests reach without a simd: SUMO's protocol, the scenario, the ego's body, messages; the lidar's rays and scene
+SOURCES_OBJS := $(addprefix $(B)/obj/tools/sources/,$(addprefix sumo/,traci_wire.o traci.o sumo_proc.o world.o \
+	world_scan.o world_lights.o world_drive.o ego.o geo.o track.o control.o messages.o messages_scene.o) \
+	lidar/scan.o lidar/scene.o)
+$(B)/lib/libsources.a: $(SOURCES_OBJS)
+
+PROGRAMS += $(B)/bin/sim-sumo $(B)/bin/sim-lidar
+SOURCES_COMMON := $(B)/obj/tools/sources/stop.o $(B)/lib/libsources.a $(B)/lib/libbase.a
+$(B)/bin/sim-sumo: $(addprefix $(B)/obj/tools/sources/sumo/,main.o feed.o) $(SOURCES_COMMON) | $(B)/lib/libsimclient.so
+$(B)/bin/sim-lidar: $(B)/obj/tools/sources/lidar/main.o $(SOURCES_COMMON) | $(B)/lib/libsimclient.so
+LINK_sim-sumo  = $(LINK_SIMCLIENT) -ljansson -lm
+LINK_sim-lidar = $(LINK_SIMCLIENT) -ljansson -lm

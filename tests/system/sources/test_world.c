@@ -17,14 +17,18 @@
 #include "tools/sources/sumo/geo.h"
 #include "tools/sources/sumo/world.h"
 
-#define TOWN "config/rigs/demo/town.sumocfg"
+#define TOWN    "config/rigs/demo/town.sumocfg"
 #define STEP_NS 10000000
 
 static struct world_options options(uint32_t seed)
 {
 	return (struct world_options){
 		.sumo = { .binary = "sumo", .config = TOWN, .step_dur_ns = STEP_NS, .seed = seed },
-		.ego = "ego", .range_m = 100, .stop_fd = -1, .timeout_ms = 30000, .ego_wait_steps = 100,
+		.ego = "ego",
+		.range_m = 100,
+		.stop_fd = -1,
+		.timeout_ms = 30000,
+		.ego_wait_steps = 100,
 	};
 }
 

@@ -5,10 +5,17 @@
  */
 #include "fuzz_traci.h"
 
-#include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tools/sources/sumo/traci_wire.h"
+
+/* assert() that NDEBUG does not take away */
+#define REQUIRE(cond) \
+	do { \
+		if (!(cond)) \
+			abort(); \
+	} while (0)
 
 struct seen {
 	unsigned long bytes;
@@ -29,7 +36,7 @@ static void touch_value(struct seen *s, const struct traci_value *v)
 
 	if (v->type == TRACI_STRING || v->type == TRACI_ROAD_POS) {
 		touch(s, v->s.p, v->s.len);
-		assert(strlen(traci_str_copy(v->s, text, sizeof(text))) < sizeof(text));
+		REQUIRE(strlen(traci_str_copy(v->s, text, sizeof(text))) < sizeof(text));
 	}
 	if (v->type == TRACI_STRING_LIST) {
 		struct traci_in in = v->list.body;
@@ -39,15 +46,15 @@ static void touch_value(struct seen *s, const struct traci_value *v)
 
 			touch(s, t.p, t.len);
 		}
-		assert(!in.failed && in.p == in.end); /* lists are checked before they are handed out */
+		REQUIRE(!in.failed && in.p == in.end); /* lists are checked before they are handed out */
 	}
 	if (v->type == TRACI_COMPOUND) {
 		struct traci_in in = v->list.body;
 		struct traci_value inner;
 
 		for (uint32_t i = 0; i < v->list.count; i++)
-			assert(traci_in_value(&in, &inner) == 0);
-		assert(in.p == in.end);
+			REQUIRE(traci_in_value(&in, &inner) == 0);
+		REQUIRE(in.p == in.end);
 	}
 }
 

@@ -5,4 +5,4 @@ TESTS    += $(patsubst %,$(B)/test/sources-%,$(filter-out $(SOURCES_LISTEN),$(SO
 TESTS_NS += $(SOURCES_LISTEN:%=$(B)/test/sources-%)
 $(SOURCES_TESTS:%=$(B)/test/sources-%): $(B)/test/sources-%: $(B)/obj/tests/unit/sources/test_%.o $(B)/lib/libsources.a
 $(B)/test/sources-traci_wire: $(B)/obj/tests/unit/sources/fuzz_traci.o
-$(foreach t,$(SOURCES_TESTS),$(eval LINK_sources-$(t) := -lm))
+$(foreach t,$(SOURCES_TESTS),$(eval LINK_sources-$(t) := -ljansson -lm))

@@ -14,7 +14,7 @@ static void utm_agrees_with_proj(void **state)
 {
 	static const struct {
 		double lon, lat;
-		int    zone;
+		int zone;
 		double e, n;
 	} points[] = {
 		{ 11.574440254230, 48.143902005560, 32, 691500, 5335500 },
@@ -58,16 +58,17 @@ static void a_track_keeps_its_number(void **state)
 	(void)state;
 	assert_non_null(ts);
 	tracks_init(ts);
-	t = tracks_see(ts, 77, v0, 1000000000);
+	t = tracks_see(ts, 77, v0, 0.5, 1000000000);
 	assert_int_equal(t->id, 1);
-	assert_int_equal(tracks_see(ts, 78, v0, 1000000000)->id, 2);
-	t = tracks_see(ts, 77, v1, 1500000000);
+	assert_int_equal(tracks_see(ts, 78, v0, 0.5, 1000000000)->id, 2);
+	t = tracks_see(ts, 77, v1, 0.75, 1500000000);
 	assert_int_equal(t->id, 1);
 	assert_int_equal(t->first_sim_ns, 1000000000);
 	assert_true(fabs(t->acc[0] - 2) < 1e-12 && fabs(t->acc[1] + 1) < 1e-12);
+	assert_true(fabs(t->yaw_rate - 0.5) < 1e-12);
 	/* long away: a new one; so after a jump of time backwards */
-	assert_int_equal(tracks_see(ts, 77, v1, 9000000000)->id, 3);
-	assert_int_equal(tracks_see(ts, 77, v1, 2000000000)->id, 4);
+	assert_int_equal(tracks_see(ts, 77, v1, 0.5, 9000000000)->id, 3);
+	assert_int_equal(tracks_see(ts, 77, v1, 0.5, 2000000000)->id, 4);
 	free(ts);
 }
 
@@ -80,11 +81,11 @@ static void a_full_table_gives_up_the_oldest(void **state)
 	assert_non_null(ts);
 	tracks_init(ts);
 	for (uint64_t k = 0; k < 33; k++) /* the same place in the table */
-		(void)tracks_see(ts, 5 + k * TRACKS_MAX, v, (int64_t)k);
-	assert_int_equal(tracks_see(ts, 5 + 32 * TRACKS_MAX, v, 40)->id, 33);
-	assert_int_equal(tracks_see(ts, 5 + 1 * TRACKS_MAX, v, 41)->id, 2);
-	assert_int_equal(tracks_see(ts, 5, v, 42)->id, 34); /* it had to go */
-	assert_int_equal(tracks_see(ts, 0, v, 42)->id, 35); /* 0 is a key as well */
+		(void)tracks_see(ts, 5 + k * TRACKS_MAX, v, 0.5, (int64_t)k);
+	assert_int_equal(tracks_see(ts, 5 + 32 * TRACKS_MAX, v, 0.5, 40)->id, 33);
+	assert_int_equal(tracks_see(ts, 5 + 1 * TRACKS_MAX, v, 0.5, 41)->id, 2);
+	assert_int_equal(tracks_see(ts, 5, v, 0.5, 42)->id, 34); /* it had to go */
+	assert_int_equal(tracks_see(ts, 0, v, 0.5, 42)->id, 35); /* 0 is a key as well */
 	free(ts);
 }
 

@@ -12,9 +12,9 @@
 #include "tools/sources/lidar/scan.h"
 
 struct cloud {
-	struct scan      *scan;
+	struct scan *scan;
 	struct sim_Point *p;
-	size_t            n;
+	size_t n;
 };
 
 static struct cloud cast(const struct scan_params *p, const struct scan_box *boxes, size_t n)
@@ -115,7 +115,7 @@ static void a_wall_ahead_is_where_it_is(void **state)
 	near((double)slant->x, 8, 1e-4);
 	near((double)slant->distance, 8 / cos(10 * M_PI / 180), 1e-3);
 	near((double)find(&c, 0, 0)->z, -8 * tan(10 * M_PI / 180), 1e-4); /* the wall, not the road behind */
-	assert_null(find(&c, 2, 30 * M_PI / 180)); /* the wall ends at 14 degrees */
+	assert_null(find(&c, 2, 30 * M_PI / 180));                        /* the wall ends at 14 degrees */
 	assert_non_null(find(&c, 2, 14 * M_PI / 180));
 	assert_null(find(&c, 2, 15 * M_PI / 180));
 	drop(&c);
@@ -124,7 +124,9 @@ static void a_wall_ahead_is_where_it_is(void **state)
 static void turned_boxes_turn(void **state)
 {
 	struct scan_params p = few();
-	struct scan_box box = { .x = 10, .z = 0, .yaw = M_PI / 4, .length = 2, .width = 2, .height = 6, .reflectivity = 1 };
+	struct scan_box box = {
+		.x = 10, .z = 0, .yaw = M_PI / 4, .length = 2, .width = 2, .height = 6, .reflectivity = 1
+	};
 	struct cloud c = cast(&p, &box, 1);
 
 	(void)state;

@@ -18,17 +18,17 @@
 #include "tools/sources/sumo/traci.h"
 
 struct peer {
-	int            listen_fd;
-	uint16_t       port;
+	int listen_fd;
+	uint16_t port;
 	const uint8_t *answers[4]; /* one for each request, then it hangs up, or stays silent */
-	size_t         sizes[4];
-	bool           silent;
-	pthread_t      thread;
+	size_t sizes[4];
+	bool silent;
+	pthread_t thread;
 };
 
 /* Version 20 and the order accepted. */
-static const uint8_t HELLO[] = { 0, 0, 0, 41, 7, 0, 0, 0, 0, 0, 0, 13, 0, 0, 0, 0, 20, 0, 0, 0, 3, 'T', 'S', 'T',
-				 7, 3, 0, 0, 0, 0, 0 };
+static const uint8_t HELLO[] = { 0,  0, 0, 41, 7, 0,   0,   0,   0, 0, 0, 13, 0, 0, 0, 0,
+				 20, 0, 0, 0,  3, 'T', 'S', 'T', 7, 3, 0, 0,  0, 0, 0 };
 
 static void eat_request(int fd)
 {
@@ -98,7 +98,7 @@ static const uint8_t *hello(size_t *ret_size)
 static void a_step_goes_through(void **state)
 {
 	static const uint8_t step[] = { 0, 0, 0, 15, 7, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
-	struct peer p = { .answers = { NULL, step } , .sizes = { 0, sizeof(step) } };
+	struct peer p = { .answers = { NULL, step }, .sizes = { 0, sizeof(step) } };
 	struct traci *t;
 	char why[64];
 
@@ -200,12 +200,9 @@ static void a_dead_process_is_not_waited_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_step_goes_through),
-		cmocka_unit_test(a_refusal_is_handed_on),
-		cmocka_unit_test(strangers_are_refused),
-		cmocka_unit_test(silence_ends),
-		cmocka_unit_test(stop_is_obeyed_while_waiting),
-		cmocka_unit_test(a_dead_process_is_not_waited_for),
+		cmocka_unit_test(a_step_goes_through),          cmocka_unit_test(a_refusal_is_handed_on),
+		cmocka_unit_test(strangers_are_refused),        cmocka_unit_test(silence_ends),
+		cmocka_unit_test(stop_is_obeyed_while_waiting), cmocka_unit_test(a_dead_process_is_not_waited_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

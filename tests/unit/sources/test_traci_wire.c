@@ -46,9 +46,9 @@ static void a_get_as_the_protocol_says(void **state)
 
 static void a_context_subscription_as_the_protocol_says(void **state)
 {
-	static const uint8_t want[] = { 0, 0, 0, 43, 0, 0, 0, 0, 39, 0x84, 0, 0, 0, 0, 0, 0, 0, 0, 0x3f, 0xe0, 0,
-					0, 0, 0, 0, 0, 0, 0, 0, 1, 'e', 0xae, 0x40, 0x59, 0, 0, 0, 0, 0, 0, 2,
-					0x39, 0x43 };
+	static const uint8_t want[] = { 0,   0,    0,    43,   0,    0, 0, 0, 39, 0x84, 0, 0,    0,   0, 0,
+					0,   0,    0,    0x3f, 0xe0, 0, 0, 0, 0,  0,    0, 0,    0,   0, 1,
+					'e', 0xae, 0x40, 0x59, 0,    0, 0, 0, 0,  0,    2, 0x39, 0x43 };
 	static const uint8_t vars[] = { 0x39, 0x43 };
 	struct traci_out o;
 	uint8_t buf[64];
@@ -75,10 +75,10 @@ static void what_does_not_fit_is_not_sent(void **state)
 }
 
 struct ego_seen {
-	double  pos[3], angle, speed;
+	double pos[3], angle, speed;
 	int32_t signals;
-	int     items, contexts;
-	char    last_class[24];
+	int items, contexts;
+	char last_class[24];
 };
 
 static void on_item(void *user, const struct traci_item *it)

@@ -14,15 +14,15 @@
 
 struct scan {
 	struct scan_params p;
-	uint64_t turn;      /* counts turns, for the noise */
-	float   *cos_az, *sin_az, *azimuth; /* per column */
+	uint64_t turn;                    /* counts turns, for the noise */
+	float *cos_az, *sin_az, *azimuth; /* per column */
 	/* per beam: slope = dz per horizontal metre, its inverse (huge for a level beam), cosine and 1 / cosine */
-	float    slope[SCAN_BEAMS_MAX], inv_slope[SCAN_BEAMS_MAX], cos_el[SCAN_BEAMS_MAX], sec_el[SCAN_BEAMS_MAX];
-	float    road[SCAN_BEAMS_MAX];       /* horizontal distance to the road, INFINITY beyond range */
-	float    road_light[SCAN_BEAMS_MAX]; /* intensity there */
-	float    reach[SCAN_BEAMS_MAX];      /* horizontal distance at range_max */
-	float   *dist;      /* [columns][beams] horizontal distance of the nearest hit */
-	float   *light;     /* [columns][beams] its intensity */
+	float slope[SCAN_BEAMS_MAX], inv_slope[SCAN_BEAMS_MAX], cos_el[SCAN_BEAMS_MAX], sec_el[SCAN_BEAMS_MAX];
+	float road[SCAN_BEAMS_MAX];       /* horizontal distance to the road, INFINITY beyond range */
+	float road_light[SCAN_BEAMS_MAX]; /* intensity there */
+	float reach[SCAN_BEAMS_MAX];      /* horizontal distance at range_max */
+	float *dist;                      /* [columns][beams] horizontal distance of the nearest hit */
+	float *light;                     /* [columns][beams] its intensity */
 };
 
 /* A box as the sensor's rays meet it, seen from above. */
@@ -34,8 +34,15 @@ struct footprint {
 struct scan_params scan_params_default(void)
 {
 	return (struct scan_params){
-		.beams = 64, .columns = 1800, .lowest_rad = -24.8 * M_PI / 180, .highest_rad = 2 * M_PI / 180,
-		.height = 1.9, .range_min = 0.9, .range_max = 120, .turn_dur_ns = 100000000, .road_reflectivity = 0.25,
+		.beams = 64,
+		.columns = 1800,
+		.lowest_rad = -24.8 * M_PI / 180,
+		.highest_rad = 2 * M_PI / 180,
+		.height = 1.9,
+		.range_min = 0.9,
+		.range_max = 120,
+		.turn_dur_ns = 100000000,
+		.road_reflectivity = 0.25,
 	};
 }
 
@@ -174,9 +181,14 @@ static void mark_column(struct scan *s, unsigned c, const struct footprint *f, f
 static struct footprint footprint_of(const struct scan_box *b)
 {
 	return (struct footprint){
-		.cx = (float)b->x, .cy = (float)b->y, .cos_yaw = (float)cos(b->yaw), .sin_yaw = (float)sin(b->yaw),
-		.half_l = (float)(b->length / 2), .half_w = (float)(b->width / 2),
-		.z_lo = (float)(b->z - b->height / 2), .z_hi = (float)(b->z + b->height / 2),
+		.cx = (float)b->x,
+		.cy = (float)b->y,
+		.cos_yaw = (float)cos(b->yaw),
+		.sin_yaw = (float)sin(b->yaw),
+		.half_l = (float)(b->length / 2),
+		.half_w = (float)(b->width / 2),
+		.z_lo = (float)(b->z - b->height / 2),
+		.z_hi = (float)(b->z + b->height / 2),
 		.reflectivity = (float)b->reflectivity,
 	};
 }
@@ -261,9 +273,15 @@ static size_t emit_column(const struct scan *s, unsigned c, struct sim_Point *ou
 		if (s->p.noise_sigma > 0)
 			rho += noise(s, (uint64_t)c * s->p.beams + b) * s->cos_el[b];
 		out[n++] = (struct sim_Point){
-			.x = rho * s->cos_az[c], .y = rho * s->sin_az[c], .z = rho * s->slope[b],
-			.intensity = light[b], .ring = (uint16_t)b, .return_type = SIM_POINT_RETURN_SINGLE_STRONGEST,
-			.time_offset = offset_ns, .azimuth = s->azimuth[c], .distance = rho * s->sec_el[b],
+			.x = rho * s->cos_az[c],
+			.y = rho * s->sin_az[c],
+			.z = rho * s->slope[b],
+			.intensity = light[b],
+			.ring = (uint16_t)b,
+			.return_type = SIM_POINT_RETURN_SINGLE_STRONGEST,
+			.time_offset = offset_ns,
+			.azimuth = s->azimuth[c],
+			.distance = rho * s->sec_el[b],
 		};
 	}
 	return n;

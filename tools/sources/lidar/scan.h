@@ -27,20 +27,20 @@
 
 struct scan_params {
 	unsigned beams, columns;
-	double   lowest_rad, highest_rad; /* elevation of the first and the last beam, evenly spread */
-	double   height;                  /* m, of the sensor above the road */
-	double   range_min, range_max;    /* m */
-	int64_t  turn_dur_ns;
-	double   noise_sigma;             /* m, of the distance; 0: none */
-	uint64_t seed;                    /* of the noise */
-	double   road_reflectivity;       /* 0..1 */
+	double lowest_rad, highest_rad; /* elevation of the first and the last beam, evenly spread */
+	double height;                  /* m, of the sensor above the road */
+	double range_min, range_max;    /* m */
+	int64_t turn_dur_ns;
+	double noise_sigma;       /* m, of the distance; 0: none */
+	uint64_t seed;            /* of the noise */
+	double road_reflectivity; /* 0..1 */
 };
 
 struct scan_box {
-	double x, y, z;                /* m, centre */
-	double yaw;                    /* rad, of its own x axis */
-	double length, width, height;  /* m, along its own x, y, z */
-	double reflectivity;           /* 0..1 */
+	double x, y, z;               /* m, centre */
+	double yaw;                   /* rad, of its own x axis */
+	double length, width, height; /* m, along its own x, y, z */
+	double reflectivity;          /* 0..1 */
 };
 
 struct scan;

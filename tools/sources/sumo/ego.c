@@ -7,13 +7,13 @@
 #include <math.h>
 #include <string.h>
 
-#define BETA_TAU_S   0.10
-#define ACCEL_TAU_S  0.05
-#define STILL_M      1e-5 /* a shorter move has no direction */
-#define JUMP_M       1.0  /* further than its speed explains: it was put there */
-#define ROLLING      0.10 /* m/s^2, rolling resistance */
-#define DRAG         0.02 /* m/s^2 per m/s */
-#define SPEED_GAIN   2.0  /* 1/s, towards a wanted speed */
+#define BETA_TAU_S  0.10
+#define ACCEL_TAU_S 0.05
+#define STILL_M     1e-5 /* a shorter move has no direction */
+#define JUMP_M      1.0  /* further than its speed explains: it was put there */
+#define ROLLING     0.10 /* m/s^2, rolling resistance */
+#define DRAG        0.02 /* m/s^2 per m/s */
+#define SPEED_GAIN  2.0  /* 1/s, towards a wanted speed */
 
 double ego_wrap(double rad)
 {
@@ -33,8 +33,15 @@ static double clamp(double v, double lo, double hi)
 struct ego_params ego_params_for(double length)
 {
 	return (struct ego_params){
-		.length = length, .rear_overhang = 0.22 * length, .wheelbase = 0.60 * length, .wheel_radius = 0.32,
-		.gear_ratio = 9, .max_wheel_angle = 0.60, .max_wheel_rate = 0.80, .max_accel = 3, .max_brake = 8,
+		.length = length,
+		.rear_overhang = 0.22 * length,
+		.wheelbase = 0.60 * length,
+		.wheel_radius = 0.32,
+		.gear_ratio = 9,
+		.max_wheel_angle = 0.60,
+		.max_wheel_rate = 0.80,
+		.max_accel = 3,
+		.max_brake = 8,
 	};
 }
 

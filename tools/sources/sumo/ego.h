@@ -27,45 +27,45 @@
 #define EGO_GRAVITY 9.80665 /* m/s^2 */
 
 struct ego_params {
-	double length;        /* m, bumper to bumper */
-	double rear_overhang; /* m, rear bumper to rear axle */
-	double wheelbase;     /* m */
-	double wheel_radius;  /* m */
-	double gear_ratio;    /* motor turns per wheel turn: an electric car with one gear */
+	double length;          /* m, bumper to bumper */
+	double rear_overhang;   /* m, rear bumper to rear axle */
+	double wheelbase;       /* m */
+	double wheel_radius;    /* m */
+	double gear_ratio;      /* motor turns per wheel turn: an electric car with one gear */
 	double max_wheel_angle; /* rad, full lock */
 	double max_wheel_rate;  /* rad/s */
-	double max_accel;     /* m/s^2 at full throttle */
-	double max_brake;     /* m/s^2 at full brake */
+	double max_accel;       /* m/s^2 at full throttle */
+	double max_brake;       /* m/s^2 at full brake */
 };
 
 enum ego_gear { EGO_NEUTRAL = 0, EGO_DRIVE = 1, EGO_REVERSE = 2, EGO_PARKING = 3, EGO_LOW = 4 };
 
 /* What an outside driver wants; filled from messages, held until the next one. */
 struct ego_command {
-	double        throttle, brake;      /* 0..1 */
-	bool          has_accel, has_speed; /* they replace throttle and brake */
-	double        accel;                /* m/s^2 */
-	double        speed;                /* m/s, forward */
-	double        wheel_angle;          /* rad, left is positive */
-	double        wheel_rate;           /* rad/s, 0: as fast as it goes */
+	double throttle, brake;    /* 0..1 */
+	bool has_accel, has_speed; /* they replace throttle and brake */
+	double accel;              /* m/s^2 */
+	double speed;              /* m/s, forward */
+	double wheel_angle;        /* rad, left is positive */
+	double wheel_rate;         /* rad/s, 0: as fast as it goes */
 	enum ego_gear gear;
 };
 
 struct ego {
 	struct ego_params p;
 	/* state */
-	double        pos[3];      /* m, map, base_link */
-	double        yaw;         /* rad, map, 0 is east, anticlockwise, -pi..pi */
-	double        speed;       /* m/s along x */
-	double        yaw_rate;    /* rad/s */
-	double        accel;       /* m/s^2 along x, low-passed */
-	double        wheel_angle; /* rad, left is positive */
-	double        throttle, brake; /* 0..1; estimated while SUMO drives */
+	double pos[3];          /* m, map, base_link */
+	double yaw;             /* rad, map, 0 is east, anticlockwise, -pi..pi */
+	double speed;           /* m/s along x */
+	double yaw_rate;        /* rad/s */
+	double accel;           /* m/s^2 along x, low-passed */
+	double wheel_angle;     /* rad, left is positive */
+	double throttle, brake; /* 0..1; estimated while SUMO drives */
 	enum ego_gear gear;
-	uint32_t      jumps;       /* how often it started anew */
+	uint32_t jumps; /* how often it started anew */
 	/* private */
-	bool          started;
-	double        front[3], beta;
+	bool started;
+	double front[3], beta;
 };
 
 /* Dimensions of an ordinary car of that length. */

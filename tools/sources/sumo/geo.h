@@ -6,7 +6,7 @@
 #define SOURCES_SUMO_GEO_H
 
 struct geo_utm {
-	int    zone;     /* 1..60 */
+	int zone;        /* 1..60 */
 	double easting;  /* m, 500000 on the central meridian */
 	double northing; /* m from the equator; south of it 10000000 is added */
 };

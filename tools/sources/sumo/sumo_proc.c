@@ -22,12 +22,12 @@
 #define WORDS_MAX 2048 /* bytes kept of what sumo printed */
 
 struct sumo_proc {
-	pid_t    pid;
-	int      pidfd;
-	int      err_fd; /* read end of its stdout and stderr */
+	pid_t pid;
+	int pidfd;
+	int err_fd; /* read end of its stdout and stderr */
 	uint16_t port;
-	size_t   words_len;
-	char     words[WORDS_MAX + 1];
+	size_t words_len;
+	char words[WORDS_MAX + 1];
 };
 
 /* A port that is free now. Another process may take it before sumo does; then sumo ends and the caller sees it. */
@@ -63,8 +63,7 @@ static _Noreturn void child(char *const argv[], int out_fd, pid_t parent)
 	(void)dup2(out_fd, STDOUT_FILENO);
 	(void)dup2(out_fd, STDERR_FILENO);
 	execvp(argv[0], argv);
-	dprintf(STDERR_FILENO, "cannot run %s: %s (the Debian package is named sumo)", argv[0],
-		strerror(errno));
+	dprintf(STDERR_FILENO, "cannot run %s: %s (the Debian package is named sumo)", argv[0], strerror(errno));
 	_exit(127);
 }
 
@@ -118,9 +117,26 @@ static int check(const struct sumo_proc_options *o, char *why)
 int sumo_proc_start(const struct sumo_proc_options *o, struct sumo_proc **ret, char *why)
 {
 	char port[8], step[16], seed[16];
-	char *argv[] = { (char *)o->binary, "--configuration-file", (char *)o->config, "--remote-port", port,
-			 "--step-length", step, "--seed", seed, "--no-warnings", "true", "--no-step-log", "true",
-			 "--xml-validation", "never", "--xml-validation.net", "never", "--end", "-1", NULL };
+	char *argv[] = { (char *)o->binary,
+			 "--configuration-file",
+			 (char *)o->config,
+			 "--remote-port",
+			 port,
+			 "--step-length",
+			 step,
+			 "--seed",
+			 seed,
+			 "--no-warnings",
+			 "true",
+			 "--no-step-log",
+			 "true",
+			 "--xml-validation",
+			 "never",
+			 "--xml-validation.net",
+			 "never",
+			 "--end",
+			 "-1",
+			 NULL };
 	struct sumo_proc *p;
 	int r;
 

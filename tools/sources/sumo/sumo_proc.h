@@ -17,10 +17,10 @@
 struct sumo_proc;
 
 struct sumo_proc_options {
-	const char *binary;      /* "sumo" is looked up in PATH; borrows */
-	const char *config;      /* .sumocfg; borrows */
-	int64_t     step_dur_ns; /* 1 ms ..= 1 s, whole ms */
-	uint32_t    seed;
+	const char *binary;  /* "sumo" is looked up in PATH; borrows */
+	const char *config;  /* .sumocfg; borrows */
+	int64_t step_dur_ns; /* 1 ms ..= 1 s, whole ms */
+	uint32_t seed;
 };
 
 /*

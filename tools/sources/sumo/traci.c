@@ -17,19 +17,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CONNECT_RETRY_MS 5    /* between two attempts while the peer is loading */
+#define CONNECT_RETRY_MS 5     /* between two attempts while the peer is loading */
 #define FIRST_CHUNK      65536 /* memory follows the bytes that really come, not the announced length */
 #define API_MIN          19    /* SUMO 1.0 .. */
 
 struct traci {
-	int              fd;
-	int              alive_fd, stop_fd;
-	int              timeout_ms;
-	int32_t          api;
+	int fd;
+	int alive_fd, stop_fd;
+	int timeout_ms;
+	int32_t api;
 	struct traci_out out;
-	uint8_t         *in;
-	size_t           in_cap;
-	uint8_t          req[TRACI_REQUEST_MAX];
+	uint8_t *in;
+	size_t in_cap;
+	uint8_t req[TRACI_REQUEST_MAX];
 };
 
 static int64_t mono_ms(void)
@@ -180,7 +180,8 @@ int traci_exchange(struct traci *t, struct traci_in *ret_in)
 
 static int connect_once(struct traci *t, uint16_t port)
 {
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(port),
+	struct sockaddr_in a = { .sin_family = AF_INET,
+				 .sin_port = htons(port),
 				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	struct sockaddr_in me = { 0 };
 	socklen_t len = sizeof(me);

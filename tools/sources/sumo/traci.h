@@ -17,10 +17,10 @@
 struct traci;
 
 struct traci_options {
-	uint16_t port;       /* on 127.0.0.1 */
-	int      alive_fd;   /* readable once the peer has died (a pidfd); -1: none; borrows */
-	int      stop_fd;    /* readable once we shall stop; -1: none; borrows */
-	int      timeout_ms; /* bound on connecting and on every answer */
+	uint16_t port;  /* on 127.0.0.1 */
+	int alive_fd;   /* readable once the peer has died (a pidfd); -1: none; borrows */
+	int stop_fd;    /* readable once we shall stop; -1: none; borrows */
+	int timeout_ms; /* bound on connecting and on every answer */
 };
 
 /*

@@ -4,6 +4,7 @@
  */
 #include "track.h"
 
+#include <math.h>
 #include <string.h>
 
 #define WINDOW 32 /* slots that a key may be in */
@@ -30,7 +31,7 @@ static struct track *find(struct tracks *ts, uint64_t key)
 	return best;
 }
 
-const struct track *tracks_see(struct tracks *ts, uint64_t key, const double vel[2], int64_t now_sim_ns)
+const struct track *tracks_see(struct tracks *ts, uint64_t key, const double vel[2], double yaw, int64_t now_sim_ns)
 {
 	struct track *t;
 	double dt_s;
@@ -38,15 +39,23 @@ const struct track *tracks_see(struct tracks *ts, uint64_t key, const double vel
 	key += key == 0;
 	t = find(ts, key);
 	if (t->key != key || now_sim_ns - t->last_sim_ns > TRACK_FORGET_NS || now_sim_ns < t->last_sim_ns) {
-		*t = (struct track){ .key = key, .id = ts->next_id++, .first_sim_ns = now_sim_ns,
-				     .last_sim_ns = now_sim_ns, .vel = { vel[0], vel[1] } };
+		*t = (struct track){ .key = key,
+				     .id = ts->next_id++,
+				     .first_sim_ns = now_sim_ns,
+				     .last_sim_ns = now_sim_ns,
+				     .vel = { vel[0], vel[1] },
+				     .yaw = yaw };
 		return t;
 	}
 	dt_s = (double)(now_sim_ns - t->last_sim_ns) / 1e9;
-	for (int i = 0; i < 2 && dt_s > 0; i++) {
+	if (dt_s <= 0)
+		return t;
+	for (int i = 0; i < 2; i++) {
 		t->acc[i] = (vel[i] - t->vel[i]) / dt_s;
 		t->vel[i] = vel[i];
 	}
+	t->yaw_rate = remainder(yaw - t->yaw, 2 * M_PI) / dt_s;
+	t->yaw = yaw;
 	t->last_sim_ns = now_sim_ns;
 	return t;
 }

@@ -16,9 +16,9 @@
 #include "traci.h"
 #include "world_internal.h"
 
-#define START_TRIES 3 /* the chosen port may be taken before sumo binds it */
+#define START_TRIES    3 /* the chosen port may be taken before sumo binds it */
 #define CLOSE_GRACE_MS 2000
-#define FOREVER_S (-1073741824.0) /* TraCI: no begin or end of a subscription */
+#define FOREVER_S      (-1073741824.0) /* TraCI: no begin or end of a subscription */
 
 static const uint8_t EGO_VARS[] = { TRACI_VAR_POSITION_3D, TRACI_VAR_ANGLE, TRACI_VAR_SPEED, TRACI_VAR_SIGNALS };
 
@@ -31,7 +31,8 @@ int world_fail(struct world *w, int r, const char *what)
 	else if (r == -EPIPE)
 		snprintf(w->why, sizeof(w->why), "%s: sumo has ended%s%.400s", what, *words ? ": " : "", words);
 	else if (r == -EBADMSG || r == -EPROTO)
-		snprintf(w->why, sizeof(w->why), "%s: sumo's answer makes no sense (another program on its port?)", what);
+		snprintf(w->why, sizeof(w->why), "%s: sumo's answer makes no sense (another program on its port?)",
+			 what);
 	else
 		snprintf(w->why, sizeof(w->why), "%s: %s", what, strerror(-r));
 	return r;
@@ -111,9 +112,10 @@ static int find_ego(struct world *w)
 		if (r != -EREMOTEIO)
 			return world_fail(w, r, "looking for the ego");
 	}
-	snprintf(w->why, sizeof(w->why),
-		 "no vehicle \"%.60s\" has appeared in the first %d steps; name the ego with --ego, or let it depart earlier",
-		 w->o.ego, w->o.ego_wait_steps);
+	snprintf(
+		w->why, sizeof(w->why),
+		"no vehicle \"%.60s\" has appeared in the first %d steps; name the ego with --ego, or let it depart earlier",
+		w->o.ego, w->o.ego_wait_steps);
 	return -ESRCH;
 }
 

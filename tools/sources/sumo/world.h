@@ -17,56 +17,56 @@
 
 #include "sumo_proc.h"
 
-#define WORLD_OBJECTS_MAX 512 /* around the ego; what is beyond is left out and counted */
+#define WORLD_OBJECTS_MAX 256 /* around the ego; what is beyond is left out and counted */
 #define WORLD_LIGHTS_MAX  1024
 
 struct world;
 
 struct world_options {
 	struct sumo_proc_options sumo;
-	const char *ego;        /* its id in the scenario; borrows for the life of the world */
-	double      range_m;    /* how far around the ego objects are looked for */
-	int         stop_fd;    /* readable: give up waiting (-ECANCELED); -1: none */
-	int         timeout_ms; /* bound on every answer of sumo, its start included */
-	int         ego_wait_steps; /* steps until the ego must have appeared */
+	const char *ego;    /* its id in the scenario; borrows for the life of the world */
+	double range_m;     /* how far around the ego objects are looked for */
+	int stop_fd;        /* readable: give up waiting (-ECANCELED); -1: none */
+	int timeout_ms;     /* bound on every answer of sumo, its start included */
+	int ego_wait_steps; /* steps until the ego must have appeared */
 };
 
 /* SUMO's signal bits of a vehicle. */
 enum world_signal {
-	WORLD_SIGNAL_RIGHT     = 1 << 0,
-	WORLD_SIGNAL_LEFT      = 1 << 1,
+	WORLD_SIGNAL_RIGHT = 1 << 0,
+	WORLD_SIGNAL_LEFT = 1 << 1,
 	WORLD_SIGNAL_EMERGENCY = 1 << 2, /* hazard lights */
-	WORLD_SIGNAL_BRAKE     = 1 << 3,
-	WORLD_SIGNAL_FRONT     = 1 << 4,
-	WORLD_SIGNAL_FOG       = 1 << 5,
-	WORLD_SIGNAL_HIGH      = 1 << 6,
-	WORLD_SIGNAL_BACK      = 1 << 7,
-	WORLD_SIGNAL_WIPER     = 1 << 8,
+	WORLD_SIGNAL_BRAKE = 1 << 3,
+	WORLD_SIGNAL_FRONT = 1 << 4,
+	WORLD_SIGNAL_FOG = 1 << 5,
+	WORLD_SIGNAL_HIGH = 1 << 6,
+	WORLD_SIGNAL_BACK = 1 << 7,
+	WORLD_SIGNAL_WIPER = 1 << 8,
 };
 
 struct world_ego {
-	bool    present;
-	double  pos[3];    /* m, map, middle of the front bumper */
-	double  angle_deg;
-	double  speed;     /* m/s, along the lane */
-	int32_t signals;   /* enum world_signal */
-	double  length, width, height; /* m */
+	bool present;
+	double pos[3]; /* m, map, middle of the front bumper */
+	double angle_deg;
+	double speed;                 /* m/s, along the lane */
+	int32_t signals;              /* enum world_signal */
+	double length, width, height; /* m */
 };
 
 enum world_kind { WORLD_CAR, WORLD_TRUCK, WORLD_BUS, WORLD_BICYCLE, WORLD_MOTORCYCLE, WORLD_PEDESTRIAN, WORLD_OTHER };
 
 struct world_object {
-	uint64_t        key;   /* hash of its id: the same object has the same key in every run */
+	uint64_t key; /* hash of its id: the same object has the same key in every run */
 	enum world_kind kind;
-	double          pos[3], angle_deg, speed;
-	double          length, width, height;
+	double pos[3], angle_deg, speed;
+	double length, width, height;
 };
 
 struct world_light {
-	char   id[48];    /* "junction:link" */
+	char id[48];      /* "junction:link" */
 	double pos[3];    /* m, map: end of the lane it belongs to, on the road */
 	double angle_deg; /* driving direction of that lane */
-	char   state;     /* SUMO's letter: r R red, y Y yellow, g G green, u red-yellow, o O off */
+	char state;       /* SUMO's letter: r R red, y Y yellow, g G green, u red-yellow, o O off */
 };
 
 /*

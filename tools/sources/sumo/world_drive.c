@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define KEEP_EXACT_POSITION 2 /* moveToXY: the point given, on or off the road */
-#define OWN_DRIVER (-1.0)     /* a speed that gives control back */
+#define KEEP_EXACT_POSITION 2      /* moveToXY: the point given, on or off the road */
+#define OWN_DRIVER          (-1.0) /* a speed that gives control back */
 
 static void out_speed(struct traci_out *o, const char *id, double speed)
 {

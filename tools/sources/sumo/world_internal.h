@@ -13,31 +13,31 @@
 
 /* Where a light's letter is: the n-th letter of a junction's state. */
 struct world_link {
-	char     junction[40];
+	char junction[40];
 	uint32_t index;
 };
 
 struct world {
 	struct world_options o;
-	struct sumo_proc    *proc;
-	struct traci        *t;
-	int64_t              steps;
-	struct world_ego     ego;
+	struct sumo_proc *proc;
+	struct traci *t;
+	int64_t steps;
+	struct world_ego ego;
 
-	char               **route; /* the ego's edges, as the scenario has them */
-	size_t               route_len;
-	bool                 lost_route; /* the ego is on no edge of its route */
+	char **route; /* the ego's edges, as the scenario has them */
+	size_t route_len;
+	bool lost_route; /* the ego is on no edge of its route */
 
-	struct world_object  objects[WORLD_OBJECTS_MAX];
-	size_t               nobjects;
+	struct world_object objects[WORLD_OBJECTS_MAX];
+	size_t nobjects;
 	struct world_object *filling; /* the object whose variables are coming in */
 
-	struct world_light  *lights; /* sorted by junction */
-	struct world_link   *light_links;
-	size_t               nlights;
+	struct world_light *lights; /* sorted by junction */
+	struct world_link *light_links;
+	size_t nlights;
 
-	char                 said[SUMO_WHY_MAX]; /* sumo's own words */
-	char                 why[SUMO_WHY_MAX];
+	char said[SUMO_WHY_MAX]; /* sumo's own words */
+	char why[SUMO_WHY_MAX];
 };
 
 /* Note the sentence for r, return r. */

@@ -17,7 +17,7 @@
 /* A link of a light: the lane it comes from; "" for a footway. */
 struct link_found {
 	uint32_t index;
-	char     lane[LANE_MAX];
+	char lane[LANE_MAX];
 };
 
 static bool take_int(struct traci_in *in, int32_t *ret)

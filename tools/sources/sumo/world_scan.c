@@ -8,19 +8,31 @@
 #include <errno.h>
 #include <string.h>
 
-static const uint8_t VARS[] = { TRACI_VAR_POSITION_3D, TRACI_VAR_ANGLE, TRACI_VAR_SPEED, TRACI_VAR_LENGTH,
-				TRACI_VAR_WIDTH, TRACI_VAR_HEIGHT, TRACI_VAR_CLASS };
+static const uint8_t VARS[] = { TRACI_VAR_POSITION_3D, TRACI_VAR_ANGLE,  TRACI_VAR_SPEED, TRACI_VAR_LENGTH,
+				TRACI_VAR_WIDTH,       TRACI_VAR_HEIGHT, TRACI_VAR_CLASS };
 
 static const struct {
-	const char     *vclass;
+	const char *vclass;
 	enum world_kind kind;
 } KINDS[] = {
-	{ "passenger", WORLD_CAR },   { "private", WORLD_CAR },   { "taxi", WORLD_CAR },
-	{ "evehicle", WORLD_CAR },    { "vip", WORLD_CAR },       { "hov", WORLD_CAR },
-	{ "emergency", WORLD_CAR },   { "authority", WORLD_CAR }, { "army", WORLD_TRUCK },
-	{ "delivery", WORLD_TRUCK },  { "truck", WORLD_TRUCK },   { "trailer", WORLD_TRUCK },
-	{ "bus", WORLD_BUS },         { "coach", WORLD_BUS },     { "bicycle", WORLD_BICYCLE },
-	{ "moped", WORLD_MOTORCYCLE }, { "motorcycle", WORLD_MOTORCYCLE }, { "pedestrian", WORLD_PEDESTRIAN },
+	{ "passenger", WORLD_CAR },
+	{ "private", WORLD_CAR },
+	{ "taxi", WORLD_CAR },
+	{ "evehicle", WORLD_CAR },
+	{ "vip", WORLD_CAR },
+	{ "hov", WORLD_CAR },
+	{ "emergency", WORLD_CAR },
+	{ "authority", WORLD_CAR },
+	{ "army", WORLD_TRUCK },
+	{ "delivery", WORLD_TRUCK },
+	{ "truck", WORLD_TRUCK },
+	{ "trailer", WORLD_TRUCK },
+	{ "bus", WORLD_BUS },
+	{ "coach", WORLD_BUS },
+	{ "bicycle", WORLD_BICYCLE },
+	{ "moped", WORLD_MOTORCYCLE },
+	{ "motorcycle", WORLD_MOTORCYCLE },
+	{ "pedestrian", WORLD_PEDESTRIAN },
 };
 
 enum world_kind world_kind_of(const char *vclass)

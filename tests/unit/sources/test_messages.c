@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What sim-sumo's messages say about a moment that is known, and what orders do to the ego.
+ */
+#include "tests/support/test.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include <sim/msg/CanBus.h>
+#include <sim/msg/Detected3DObjects.h>
+#include <sim/msg/Gps.h>
+#include <sim/msg/GpsOdometry.h>
+#include <sim/msg/Imu.h>
+#include <sim/msg/TrafficSignals.h>
+#include <sim/msg/Transforms.h>
+
+#include "tools/sources/sumo/control.h"
+#include "tools/sources/sumo/messages.h"
+
+static struct tracks tracks;
+static struct ego ego;
+static uint8_t body[1 << 17] __attribute__((aligned(64)));
+
+static void near(double a, double b, double eps)
+{
+	if (!(fabs(a - b) <= eps))
+		fail_msg("%.9g is not %.9g within %g", a, b, eps);
+}
+
+/* The ego at (100, 50), pointing north, 10 m/s, in a left turn. */
+static struct moment moment(void)
+{
+	struct ego_params p = ego_params_for(4.6);
+
+	tracks_init(&tracks);
+	ego_init(&ego, &p);
+	ego.pos[0] = 100;
+	ego.pos[1] = 50;
+	ego.pos[2] = 2;
+	ego.yaw = M_PI / 2;
+	ego.speed = 10;
+	ego.yaw_rate = 0.2;
+	ego.accel = 1;
+	ego.wheel_angle = 0.06;
+	return (struct moment){
+		.stamp_sim_ns = 5000000000,
+		.step_dur_ns = 10000000,
+		.ego = &ego,
+		.lon_deg = 11.5,
+		.lat_deg = 48.1,
+		.altitude = 2,
+		.easting = 691600,
+		.northing = 5335550,
+		.tracks = &tracks,
+		.range_m = 100,
+	};
+}
+
+static void the_imu_feels_turn_and_gravity(void **state)
+{
+	struct moment m = moment();
+	size_t n = message_imu(&m, body, sizeof(body));
+	const struct sim_Imu *imu = sim_Imu_from(body, n);
+
+	(void)state;
+	assert_non_null(imu);
+	near(imu->linear_acceleration.x, 1, 1e-12);
+	near(imu->linear_acceleration.y, 2, 1e-12); /* v * yaw rate, to the left */
+	near(imu->linear_acceleration.z, 9.80665, 1e-12);
+	near(imu->angular_velocity.z, 0.2, 1e-12);
+	near(imu->orientation.z, sqrt(0.5), 1e-12);
+	near(imu->orientation.w, sqrt(0.5), 1e-12);
+	near(imu->linear_velocity.x, 10, 0);
+	near(imu->position.y, 50, 0);
+	assert_int_equal(imu->measurement_span, 10000000);
+	assert_int_equal(message_imu(&m, body, 8), 0); /* no room */
+}
+
+static void position_and_odometry_agree(void **state)
+{
+	struct moment m = moment();
+	static uint8_t other[2048] __attribute__((aligned(64)));
+	size_t n = message_gps(&m, body, sizeof(body)), k = message_gps_odometry(&m, other, sizeof(other));
+	const struct sim_Gps *g = sim_Gps_from(body, n);
+	const struct sim_GpsOdometry *o = sim_GpsOdometry_from(other, k);
+
+	(void)state;
+	assert_true(k > 0 && k <= message_gps_odometry_max());
+	near(g->latitude, 48.1, 0);
+	near(o->latitude, g->latitude, 0);
+	near(o->easting, 691600, 0);
+	near(o->velocity.x, 0, 1e-12);
+	near(o->velocity.y, 10, 1e-12);
+	near((double)o->forward_speed, 10, 1e-6);
+	assert_string_equal(sim_GpsOdometry_child_frame(o, k), "base_link");
+	assert_int_equal(g->status, SIM_GPS_STATUS_FIX);
+}
+
+static void the_can_bus_tells_lights_and_pedals(void **state)
+{
+	struct moment m = moment();
+	const struct sim_CanBus *c;
+
+	(void)state;
+	m.signals = WORLD_SIGNAL_LEFT | WORLD_SIGNAL_FRONT | WORLD_SIGNAL_BRAKE;
+	ego.brake = 0.25;
+	ego.gear = EGO_REVERSE;
+	m.external = true;
+	c = sim_CanBus_from(body, message_can_bus(&m, body, sizeof(body)));
+	assert_true(c->left_turn_signal && !c->right_turn_signal && c->low_beam && !c->high_beam);
+	assert_true(c->in_reverse && !c->parking_brake && c->engine_on);
+	near((double)c->braking, 0.25, 1e-6);
+	near((double)c->steering, 0.1, 1e-6);
+	near((double)c->engine_rpm, 10 / (2 * M_PI * 0.32) * 60 * 9, 0.5);
+	assert_int_equal(c->mode, 1);
+	assert_int_equal(c->gear, 2);
+}
+
+static void the_pose_is_a_transform(void **state)
+{
+	struct moment m = moment();
+	size_t size = message_tf(&m, body, sizeof(body));
+	const struct sim_Transforms *all = sim_Transforms_from(body, size);
+	const struct sim_Transform *t;
+	uint32_t n;
+
+	(void)state;
+	assert_true(size > 0 && size <= message_tf_max());
+	t = sim_Transforms_transforms(all, size, &n);
+	assert_int_equal(n, 1);
+	assert_string_equal(sim_Transform_parent_frame_in(body, size, t), "map");
+	assert_string_equal(sim_Transform_child_frame_in(body, size, t), "base_link");
+	near(t->translation.x, 100, 0);
+	near(t->rotation.z, sqrt(0.5), 1e-12);
+}
+
+static void objects_are_where_base_link_sees_them(void **state)
+{
+	struct world_object objs[2] = {
+		/* a car whose nose is 20 m north of the rear axle and 3 m east, driving east */
+		{ .key = 1,
+		  .kind = WORLD_CAR,
+		  .pos = { 103, 70, 2 },
+		  .angle_deg = 90,
+		  .speed = 5,
+		  .length = 4,
+		  .width = 2,
+		  .height = 1.5 },
+		{ .key = 2,
+		  .kind = WORLD_PEDESTRIAN,
+		  .pos = { 90, 50, 2 },
+		  .angle_deg = 180,
+		  .speed = 1,
+		  .length = 0.4,
+		  .width = 0.5,
+		  .height = 1.8 },
+	};
+	struct moment m = moment();
+	const struct sim_Detected3DObjects *all;
+	const struct sim_Detected3DObject *o;
+	uint32_t n;
+	size_t size;
+
+	(void)state;
+	m.objects = objs;
+	m.nobjects = 2;
+	size = message_objects(&m, body, message_objects_max(2));
+	all = sim_Detected3DObjects_from(body, size);
+	assert_non_null(all);
+	o = sim_Detected3DObjects_objects(all, size, &n);
+	assert_int_equal(n, 2);
+	assert_string_equal(sim_Detected3DObject_label_in(body, size, &o[0]), "Car");
+	assert_string_equal(sim_Detected3DObject_label_in(body, size, &o[1]), "Pedestrian");
+	near(o[0].pose.position.x, 20, 1e-9); /* ahead */
+	near(o[0].pose.position.y, -1, 1e-9); /* its centre is at x = 101: a metre to the right */
+	near(o[0].pose.position.z, 0.75, 1e-9);
+	near(o[0].pose.orientation.z, -sqrt(0.5), 1e-9); /* turned right of us */
+	near(o[0].map_position.x, 101, 1e-9);
+	near(o[0].map_velocity.x, 5, 1e-9);
+	near(o[0].heading, 0, 1e-9);
+	near(o[1].pose.position.y, 10, 1e-9); /* west of us is left */
+	assert_int_equal(o[0].id, 1);
+	assert_int_equal(o[1].id, 2);
+	assert_int_equal(o[0].tracking_time, 0);
+
+	m.stamp_sim_ns += 100000000;
+	objs[0].speed = 5.2;
+	objs[0].angle_deg = 60; /* SUMO turned it at once: no car turns like that */
+	size = message_objects(&m, body, message_objects_max(2));
+	o = sim_Detected3DObjects_objects(sim_Detected3DObjects_from(body, size), size, &n);
+	assert_int_equal(o[0].id, 1);
+	assert_int_equal(o[0].tracking_time, 100000000);
+	near(o[0].velocity.angular.z, 5.2 / 2.5, 1e-9);
+	assert_int_equal(message_objects(&m, body, message_objects_max(1)), 0);
+}
+
+static void signals_face_those_who_come(void **state)
+{
+	struct world_light lights[3] = {
+		{ .id = "j00:1", .pos = { 100, 80, 2 }, .angle_deg = 0, .state = 'r' },
+		{ .id = "j00:2", .pos = { 100, 80, 2 }, .angle_deg = 0, .state = 'G' },
+		{ .id = "far:1", .pos = { 100, 180, 2 }, .angle_deg = 0, .state = 'y' },
+	};
+	struct moment m = moment();
+	const struct sim_TrafficSignal *s;
+	uint32_t n;
+	size_t size;
+
+	(void)state;
+	m.lights = lights;
+	m.nlights = 3;
+	size = message_signals(&m, body, message_signals_max(3));
+	s = sim_TrafficSignals_signals(sim_TrafficSignals_from(body, size), size, &n);
+	assert_int_equal(n, 2); /* the far one is out of range */
+	assert_string_equal(sim_TrafficSignal_id_in(body, size, &s[0]), "j00:1");
+	assert_int_equal(s[0].color, SIM_TRAFFIC_SIGNAL_COLOR_RED);
+	assert_int_equal(s[1].color, SIM_TRAFFIC_SIGNAL_COLOR_GREEN);
+	near(s[0].pose.position.x, 30, 1e-9);
+	near(s[0].pose.position.z, 5, 1e-9);
+	near(fabs(s[0].pose.orientation.z), 1, 1e-9); /* it looks back at us */
+}
+
+static void orders_are_taken_and_forgotten(void **state)
+{
+	struct ego_params p = ego_params_for(4.6);
+	struct control c = { 0 };
+	struct sim_VehicleControl m = { 0 };
+
+	(void)state;
+	assert_false(control_expired(&c, 0));
+	m.present = SIM_VEHICLE_CONTROL_HAS_ACCELERATION | SIM_VEHICLE_CONTROL_HAS_STEER_TARGET;
+	m.acceleration = 0.5f;
+	m.steer_target = -0.5f;
+	assert_int_equal(control_take(&c, &m, &p, 1000), 0);
+	assert_true(c.active);
+	near(c.command.throttle, 0.5, 1e-6);
+	near(c.command.wheel_angle, -0.5 * p.max_wheel_angle, 1e-6);
+	assert_int_equal(c.command.gear, EGO_DRIVE);
+
+	m.present = SIM_VEHICLE_CONTROL_HAS_VELOCITY | SIM_VEHICLE_CONTROL_HAS_TARGET_GEAR;
+	m.velocity = -2;
+	m.target_gear = EGO_REVERSE;
+	assert_int_equal(control_take(&c, &m, &p, 2000), 0);
+	assert_true(c.command.has_speed);
+	near(c.command.throttle, 0.5, 1e-6); /* unset stays */
+	assert_int_equal(c.command.gear, EGO_REVERSE);
+
+	m.present = SIM_VEHICLE_CONTROL_HAS_BRAKING;
+	m.braking = 1;
+	assert_int_equal(control_take(&c, &m, &p, 3000), 0);
+	assert_false(c.command.has_speed);
+
+	assert_false(control_expired(&c, 3000 + CONTROL_STALE_NS));
+	assert_true(control_expired(&c, 3001 + CONTROL_STALE_NS));
+	assert_false(c.active);
+	assert_false(control_expired(&c, 4000 + CONTROL_STALE_NS)); /* told once */
+}
+
+static void nonsense_orders_are_ignored(void **state)
+{
+	struct ego_params p = ego_params_for(4.6);
+	struct control c = { 0 };
+	struct sim_VehicleControl m = { .present = SIM_VEHICLE_CONTROL_HAS_STEER_ANGLE };
+
+	(void)state;
+	m.steer_angle = NAN;
+	assert_int_equal(control_take(&c, &m, &p, 0), -EINVAL);
+	assert_false(c.active);
+	m.steer_angle = 1e30f;
+	m.present |= SIM_VEHICLE_CONTROL_HAS_TARGET_GEAR;
+	m.target_gear = 200;
+	assert_int_equal(control_take(&c, &m, &p, 0), 0);
+	assert_int_equal(c.command.gear, EGO_DRIVE);
+	(void)moment();
+	for (int i = 0; i < 500; i++)
+		ego_drive(&ego, &c.command, 0.01);
+	near(ego.wheel_angle, p.max_wheel_angle, 1e-9); /* the lock holds */
+}
+
+static void the_lever_moves_step_by_step(void **state)
+{
+	struct ego_params p = ego_params_for(4.6);
+	struct control c = { 0 };
+	struct sim_VehicleControl m = { .present = SIM_VEHICLE_CONTROL_HAS_SHIFT_GEAR_DOWN, .shift_gear_down = 1 };
+	static const enum ego_gear want[] = { EGO_NEUTRAL, EGO_REVERSE, EGO_PARKING, EGO_PARKING };
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(control_take(&c, &m, &p, 0), 0);
+		assert_int_equal(c.command.gear, want[i]);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_imu_feels_turn_and_gravity),        cmocka_unit_test(position_and_odometry_agree),
+		cmocka_unit_test(the_can_bus_tells_lights_and_pedals),   cmocka_unit_test(the_pose_is_a_transform),
+		cmocka_unit_test(objects_are_where_base_link_sees_them), cmocka_unit_test(signals_face_those_who_come),
+		cmocka_unit_test(orders_are_taken_and_forgotten),        cmocka_unit_test(nonsense_orders_are_ignored),
+		cmocka_unit_test(the_lever_moves_step_by_step),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

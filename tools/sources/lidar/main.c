@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sim-lidar: a lidar as a process of its own. Each /objects message is one look at the world: its
+ * boxes, the buildings around the pose that /tf has for the same instant, and the road are ray-cast
+ * straight into the loaned slot, and published with the stamp of the objects.
+ *
+ * A turn still on its way to a bridge holds the exclusive token of the channel: the next one is then
+ * dropped and counted, so that a bridge never gets turns out of order or a growing backlog.
+ *
+ * Threads: main, "stop" (signals), and the library's (completions count).
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sim/point_cloud.h>
+#include <sim/sim.h>
+
+#include "../stop.h"
+#include "log.h"
+#include "opt.h"
+#include "scan.h"
+#include "scene.h"
+
+LOG_TOPIC("lidar");
+
+#define FRAME_MAP     "map"
+#define FRAME_BASE    "base_link"
+#define WAIT_NS       100000000 /* wall: how often a stop is looked for */
+#define TF_DEPTH      16        /* 50 Hz: the pose of 0.3 s ago is still there */
+#define STOP_GRACE_MS 1000
+#define FRAME_EVERY   10 /* turns: for bridges that come late; subscribers get the latched one */
+#define FRAME_CAP     sim_Transforms_size(1, 2 * sim_string_size(SIM_FRAME_ID_MAX))
+#define SCENE_RANGE   200.0 /* m: buildings further away are not even looked at */
+
+struct args {
+	const char *socket, *name, *channel, *objects, *tf, *frame, *buildings;
+	int64_t beams, columns, seed, scans;
+	double rate_hz, lowest_deg, highest_deg, range, x, y, z, noise;
+};
+
+#define DOUBLE(opt_name, field, meta, lo, hi, text) \
+	{ \
+		.name = (opt_name), .type = OPT_DOUBLE, .off = offsetof(struct args, field), .metavar = (meta), \
+		.min = (lo), .max = (hi), .help = (text) \
+	}
+#define STRING(opt_name, field, meta, text) \
+	{ \
+		.name = (opt_name), .type = OPT_STRING, .off = offsetof(struct args, field), .metavar = (meta), \
+		.help = (text) \
+	}
+
+static const struct opt OPTS[] = {
+	STRING("simd-socket", socket, "PATH", "control socket of simd"),
+	STRING("name", name, "NAME", "name shown by simctl [sim-lidar]"),
+	STRING("channel", channel, "CHANNEL", "where the clouds go [lidar/top]"),
+	STRING("objects", objects, "CHANNEL", "objects around the vehicle, in base_link [objects]"),
+	STRING("tf", tf, "CHANNEL", "pose of the vehicle, for buildings [tf]"),
+	STRING("frame", frame, "NAME", "frame of the sensor [lidar_top]"),
+	{ .name = "buildings",
+	  .letter = 'b',
+	  .type = OPT_STRING,
+	  .off = offsetof(struct args, buildings),
+	  .metavar = "FILE",
+	  .help = "JSON file of buildings in the map",
+	  .complete = "file" },
+	DOUBLE("rate", rate_hz, "HZ", 1, 100, "turns a second of simulated time, at most as many as objects come [10]"),
+	{ .name = "beams",
+	  .type = OPT_INT,
+	  .off = offsetof(struct args, beams),
+	  .metavar = "N",
+	  .min = 1,
+	  .max = SCAN_BEAMS_MAX,
+	  .help = "lasers [64]" },
+	{ .name = "columns",
+	  .type = OPT_INT,
+	  .off = offsetof(struct args, columns),
+	  .metavar = "N",
+	  .min = 8,
+	  .max = SCAN_COLUMNS_MAX,
+	  .help = "directions of a turn [1800]" },
+	DOUBLE("lowest", lowest_deg, "DEG", -85, 85, "elevation of the lowest laser [-24.8]"),
+	DOUBLE("highest", highest_deg, "DEG", -85, 85, "elevation of the highest laser [2]"),
+	DOUBLE("max-range", range, "M", 2, 10000, "how far it sees [120]"),
+	DOUBLE("x", x, "M", -50, 50, "place on the vehicle, forward of the rear axle [1.4]"),
+	DOUBLE("y", y, "M", -50, 50, "left of the middle [0]"),
+	DOUBLE("z", z, "M", 0, 50, "above the road [1.9]"),
+	DOUBLE("noise", noise, "M", 0, 10, "standard deviation of the distance [0]"),
+	{ .name = "seed",
+	  .type = OPT_INT,
+	  .off = offsetof(struct args, seed),
+	  .metavar = "N",
+	  .min = 0,
+	  .max = INT32_MAX,
+	  .help = "seed of the noise [1]" },
+	{ .name = "scans",
+	  .type = OPT_INT,
+	  .off = offsetof(struct args, scans),
+	  .metavar = "N",
+	  .min = 0,
+	  .max = INT64_MAX,
+	  .help = "end after so many turns [0: never]" },
+	{ 0 }
+};
+
+static const struct opt_program PROGRAM = {
+	.name = "sim-lidar",
+	.section = 1,
+	.summary = "ray-cast a lidar from objects and buildings",
+	.version = SIM_VERSION,
+	.opts = OPTS,
+};
+
+struct app {
+	struct args args;
+	struct stop stop;
+	struct sim_client *client;
+	struct sim_publisher *clouds, *frames;
+	struct sim_subscriber *objects;
+	struct sim_reader *tf;
+	struct sim_token *token;
+	struct sim_gate gate;
+	struct scan *scan;
+	struct scene_mount mount;
+	struct scene_buildings buildings;
+	struct scan_box boxes[SCENE_BOXES_MAX];
+	uint64_t looks, turns, skipped, refused, without_pose;
+	_Atomic uint64_t done, failed;
+};
+
+/* ---- one turn ---- */
+
+static void on_done(void *user, bool ok, enum sim_reason reason)
+{
+	struct app *a = user;
+
+	(void)reason; /* the library counts by reason */
+	atomic_fetch_add_explicit(ok ? &a->done : &a->failed, 1, memory_order_relaxed);
+}
+
+/* The pose of the vehicle at that instant. */
+static int pose_at(struct app *a, int64_t stamp_sim_ns, struct scene_pose *ret)
+{
+	(void)sim_reader_observe(a->tf);
+	for (unsigned i = 0; i < TF_DEPTH; i++) {
+		const struct sim_slot *s = sim_reader_get(a->tf, i);
+		const struct sim_Transforms *m;
+
+		if (!s)
+			break;
+		m = s->stamp_sim_ns == stamp_sim_ns ? sim_Transforms_from(sim_slot_body(s), s->body_size) : NULL;
+		if (m && scene_pose_of(m, s->body_size, FRAME_MAP, FRAME_BASE, ret) == 0)
+			return 0;
+	}
+	return -ENOENT;
+}
+
+static size_t look(struct app *a, const struct sim_slot *slot)
+{
+	const struct sim_Detected3DObjects *m = sim_Detected3DObjects_from(sim_slot_body(slot), slot->body_size);
+	struct scene_pose base;
+	size_t n = 0;
+
+	if (m)
+		n = scene_add_objects(m, slot->body_size, &a->mount, a->boxes, n);
+	if (a->buildings.n == 0)
+		return n;
+	if (pose_at(a, slot->stamp_sim_ns, &base) == 0)
+		return scene_add_buildings(&a->buildings, &base, &a->mount, SCENE_RANGE, a->boxes, n);
+	a->without_pose++;
+	return n;
+}
+
+/* Takes the slot. */
+static int hand_over(struct app *a, struct sim_slot *slot)
+{
+	if (sim_publisher_bridges(a->clouds).total == 0)
+		return sim_publish_local(a->clouds, slot);
+	return sim_try_queue(a->clouds, slot, a->token, on_done, a);
+}
+
+/* Where the sensor is on the vehicle. */
+static int send_frame(struct app *a)
+{
+	size_t cap = FRAME_CAP;
+	struct sim_Transforms *all;
+	struct sim_Transform *t;
+	struct sim_builder b;
+	struct sim_slot *slot;
+	int r = sim_loan(a->frames, cap, &slot);
+
+	if (r < 0)
+		return r;
+	all = sim_Transforms_init(sim_slot_body_mut(slot), cap, &b);
+	t = all ? sim_Transforms_transforms_alloc(&b, 1) : NULL;
+	if (!t || sim_Transform_parent_frame_set_in(&b, t, FRAME_BASE) < 0 ||
+	    sim_Transform_child_frame_set_in(&b, t, a->args.frame) < 0 ||
+	    sim_slot_set_size(slot, sim_builder_size(&b)) < 0) {
+		(void)sim_unloan(a->frames, slot);
+		return -EINVAL;
+	}
+	all->is_static = 1;
+	t->translation = (struct sim_Vector3){ .x = a->mount.x, .y = a->mount.y, .z = a->mount.z };
+	t->rotation.w = 1;
+	return sim_try_queue(a->frames, slot, NULL, NULL, NULL);
+}
+
+static int turn(struct app *a, const struct sim_slot *objects)
+{
+	size_t n_boxes = look(a, objects), max = scan_points_max(a->scan), cap = sim_point_cloud_size(max);
+	struct sim_builder b;
+	struct sim_Point *points;
+	struct sim_slot *slot;
+	int r = sim_loan(a->clouds, cap, &slot);
+
+	if (r < 0)
+		return r;
+	slot->stamp_sim_ns = objects->stamp_sim_ns;
+	points = sim_point_cloud_begin(sim_slot_body_mut(slot), cap, (uint32_t)max, &b);
+	if (!points) {
+		(void)sim_unloan(a->clouds, slot);
+		return -EMSGSIZE;
+	}
+	sim_point_cloud_trim(&b, (uint32_t)scan_turn(a->scan, a->boxes, n_boxes, points));
+	r = sim_slot_set_size(slot, sim_builder_size(&b));
+	if (r < 0) {
+		(void)sim_unloan(a->clouds, slot);
+		return r;
+	}
+	return hand_over(a, slot);
+}
+
+static void on_objects(struct app *a, const struct sim_slot *slot)
+{
+	/* The instant that counts is the one of the objects, not the one at which we got round to them. */
+	struct sim_clock_sample at = { .sim_ns = slot->stamp_sim_ns, .clock_generation = slot->clock_generation };
+	int r;
+
+	if (!sim_gate_due(&a->gate, &at))
+		return;
+	if (a->looks++ % FRAME_EVERY == 0)
+		(void)send_frame(a); /* it comes again */
+	r = turn(a, slot);
+	if (r == 0)
+		a->turns++;
+	else if (a->refused++ == 0 && r != -ECANCELED && r != -EBUSY && r != -ESTALE && r != -ENOTCONN)
+		log_warn("first turn refused: %s", *sim_why() ? sim_why() : sim_strerror(r));
+}
+
+/* The newest look counts; older ones that have piled up are skipped. */
+static void drain(struct app *a)
+{
+	const struct sim_slot *slot, *newest = NULL;
+
+	while (sim_take(a->objects, &slot) == 0) {
+		if (newest) {
+			a->skipped++;
+			(void)sim_release(a->objects, newest);
+		}
+		newest = slot;
+	}
+	if (!newest)
+		return;
+	on_objects(a, newest);
+	(void)sim_release(a->objects, newest);
+}
+
+static int loop(struct app *a)
+{
+	while (!stop_requested(&a->stop) && (!a->args.scans || a->turns < (uint64_t)a->args.scans)) {
+		int r = sim_wait(a->objects, WAIT_NS);
+
+		if (r > 0)
+			drain(a);
+		if (r < 0 && sim_client_state(a->client) == SIM_CLIENT_FAILED) {
+			log_error("simd is lost: %s", sim_client_why(a->client));
+			return r;
+		}
+		if (r < 0) /* on its way back: the library tells when it is there */
+			(void)stop_wait(&a->stop, 20);
+	}
+	return 0;
+}
+
+/* ---- start and end ---- */
+
+static int open_scan(struct app *a)
+{
+	struct scan_params p = scan_params_default();
+	const char *why = "no memory";
+	int r;
+
+	p.beams = (unsigned)a->args.beams;
+	p.columns = (unsigned)a->args.columns;
+	p.lowest_rad = a->args.lowest_deg * M_PI / 180;
+	p.highest_rad = a->args.highest_deg * M_PI / 180;
+	p.range_max = a->args.range;
+	p.height = a->args.z;
+	p.noise_sigma = a->args.noise;
+	p.seed = (uint64_t)a->args.seed;
+	p.turn_dur_ns = (int64_t)(1e9 / a->args.rate_hz);
+	a->mount = (struct scene_mount){ .x = a->args.x, .y = a->args.y, .z = a->args.z };
+	r = scan_create(&p, &a->scan, &why);
+	if (r < 0)
+		log_error("the sensor cannot be like that: %s", why);
+	return r;
+}
+
+static int open_buildings(struct app *a)
+{
+	char why[512] = "no memory";
+	int r;
+
+	if (!a->args.buildings)
+		return 0;
+	r = scene_buildings_load(a->args.buildings, &a->buildings, why, sizeof(why));
+	if (r < 0)
+		log_error("%s", why);
+	return r;
+}
+
+static int attach(struct app *a)
+{
+	struct sim_client_options co = { .size = sizeof(co), .name = a->args.name, .socket = a->args.socket };
+	struct sim_subscriber_options so = { .size = sizeof(so), .depth = 4 };
+	struct sim_publisher_options po = { .size = sizeof(po), .frame_id = a->args.frame };
+	struct sim_publisher_options fo = {
+		.size = sizeof(fo), .max_body = FRAME_CAP, .frame_id = FRAME_BASE, .flags = SIM_PUB_LATCH
+	};
+	const char *what = "connecting to simd";
+	int r = sim_connect(&co, &a->client);
+
+	if (r == 0) {
+		what = a->args.channel;
+		po.max_body = sim_point_cloud_size(scan_points_max(a->scan));
+		r = sim_advertise(a->client, a->args.channel, &sim_PointCloud_type, &po, &a->clouds);
+	}
+	if (r == 0)
+		r = sim_token_open(a->client, a->args.name, &a->token);
+	if (r == 0) {
+		what = "tf_static";
+		r = sim_advertise(a->client, "tf_static", &sim_Transforms_type, &fo, &a->frames);
+	}
+	if (r == 0 && a->buildings.n) {
+		what = a->args.tf;
+		r = sim_reader_create(a->client, a->args.tf, &sim_Transforms_type, TF_DEPTH, &a->tf);
+	}
+	if (r == 0) {
+		what = a->args.objects;
+		r = sim_subscribe(a->client, a->args.objects, &sim_Detected3DObjects_type, &so, &a->objects);
+	}
+	if (r == 0)
+		r = sim_gate_init(&a->gate, (uint32_t)lround(a->args.rate_hz * 1000));
+	if (r < 0)
+		log_error("%s: %s", what, *sim_why() ? sim_why() : sim_strerror(r));
+	return r;
+}
+
+static void detach(struct app *a)
+{
+	sim_subscriber_destroy(a->objects);
+	sim_reader_destroy(a->tf);
+	sim_publisher_destroy(a->clouds);
+	sim_publisher_destroy(a->frames);
+	if (a->token)
+		sim_token_close(a->token);
+	sim_disconnect(a->client);
+	scan_destroy(a->scan);
+	scene_buildings_free(&a->buildings);
+}
+
+int main(int argc, char *argv[])
+{
+	static struct app a = { .args = { .name = "sim-lidar",
+					  .channel = "lidar/top",
+					  .objects = "objects",
+					  .tf = "tf",
+					  .frame = "lidar_top",
+					  .beams = 64,
+					  .columns = 1800,
+					  .seed = 1,
+					  .rate_hz = 10,
+					  .lowest_deg = -24.8,
+					  .highest_deg = 2,
+					  .range = 120,
+					  .x = 1.4,
+					  .z = 1.9 } };
+	int r;
+
+	opt_parse_or_exit(&PROGRAM, argc, argv, &a.args);
+	(void)log_setup("sim-lidar");
+	r = stop_init(&a.stop, STOP_GRACE_MS);
+	if (r == 0)
+		r = open_scan(&a);
+	if (r == 0)
+		r = open_buildings(&a);
+	if (r == 0)
+		r = attach(&a);
+	if (r == 0)
+		r = loop(&a);
+	log_info(
+		"%llu turns published, %llu refused, %llu looks skipped, %llu without a pose, %llu delivered, %llu not delivered",
+		(unsigned long long)a.turns, (unsigned long long)a.refused, (unsigned long long)a.skipped,
+		(unsigned long long)a.without_pose, (unsigned long long)atomic_load(&a.done),
+		(unsigned long long)atomic_load(&a.failed));
+	detach(&a);
+	return r == 0 ? 0 : 1;
+}

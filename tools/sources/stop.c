@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ending in order. See stop.h.
+ */
+#include "stop.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+static void ending_signals(sigset_t *ret)
+{
+	sigemptyset(ret);
+	sigaddset(ret, SIGINT);
+	sigaddset(ret, SIGTERM);
+}
+
+static void *watch(void *arg)
+{
+	struct stop *s = arg;
+	struct timespec grace = { .tv_sec = s->grace_ms / 1000, .tv_nsec = s->grace_ms % 1000 * 1000000L };
+	sigset_t set;
+	int sig;
+
+	(void)pthread_setname_np(pthread_self(), "stop");
+	ending_signals(&set);
+	while (sigwait(&set, &sig) != 0)
+		;
+	atomic_store(&s->requested, true);
+	(void)eventfd_write(s->fd, 1);
+	(void)nanosleep(&grace, NULL); /* main normally returns long before */
+	_exit(0);
+}
+
+int stop_init(struct stop *s, int grace_ms)
+{
+	sigset_t set;
+	int r;
+
+	atomic_init(&s->requested, false);
+	s->grace_ms = grace_ms;
+	s->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (s->fd < 0)
+		return -errno;
+	ending_signals(&set);
+	r = pthread_sigmask(SIG_BLOCK, &set, NULL);
+	if (r == 0)
+		r = pthread_create(&s->thread, NULL, watch, s);
+	if (r == 0)
+		(void)pthread_detach(s->thread);
+	return -r;
+}
+
+bool stop_wait(struct stop *s, int wall_ms)
+{
+	struct pollfd p = { .fd = s->fd, .events = POLLIN };
+
+	(void)poll(&p, 1, wall_ms);
+	return stop_requested(s);
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sim-sumo: a SUMO scenario as the engine of simd. Holds the driver lease of the `unity` source,
+ * computes one step of SUMO, advances simulated time by it (paced at the clock's scale), then
+ * publishes what is due at the new time. A pause, a step and the scale are simd's affair: the
+ * advance blocks, or grants less.
+ *
+ * Threads: main (all of the above), "stop" (signals), and the library's.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sim/sim.h>
+
+#include "../stop.h"
+#include "control.h"
+#include "feed.h"
+#include "geo.h"
+#include "log.h"
+#include "opt.h"
+#include "world.h"
+
+LOG_TOPIC("sumo");
+
+#define STEP_NS         10000000
+#define RETRY_MS        50 /* simd is gone, or the lease: look again */
+#define STOP_GRACE_MS   1500
+#define SUMO_TIMEOUT_MS 30000
+#define EGO_WAIT_STEPS  6000
+
+struct args {
+	const char *config, *socket, *binary, *ego, *name, *control;
+	int64_t steps, seed, range_m;
+	bool free_run;
+};
+
+static const struct opt OPTS[] = { { .name = "config",
+				     .letter = 'c',
+				     .type = OPT_STRING,
+				     .off = offsetof(struct args, config),
+				     .metavar = "FILE",
+				     .help = "scenario to run, a .sumocfg file (required)",
+				     .complete = "file" },
+				   { .name = "simd-socket",
+				     .type = OPT_STRING,
+				     .off = offsetof(struct args, socket),
+				     .metavar = "PATH",
+				     .help = "control socket of simd",
+				     .complete = "file" },
+				   { .name = "name",
+				     .type = OPT_STRING,
+				     .off = offsetof(struct args, name),
+				     .metavar = "NAME",
+				     .help = "name shown by simctl [sim-sumo]" },
+				   { .name = "ego",
+				     .type = OPT_STRING,
+				     .off = offsetof(struct args, ego),
+				     .metavar = "ID",
+				     .help = "vehicle that carries the sensors [ego]" },
+				   { .name = "seed",
+				     .type = OPT_INT,
+				     .off = offsetof(struct args, seed),
+				     .metavar = "N",
+				     .min = 0,
+				     .max = INT32_MAX,
+				     .help = "seed of the scenario: the same one gives the same messages [1]" },
+				   { .name = "steps",
+				     .type = OPT_INT,
+				     .off = offsetof(struct args, steps),
+				     .metavar = "N",
+				     .min = 0,
+				     .max = INT64_MAX,
+				     .help = "end after so many steps of 10 ms [0: never]" },
+				   { .name = "range",
+				     .type = OPT_INT,
+				     .off = offsetof(struct args, range_m),
+				     .metavar = "M",
+				     .min = 1,
+				     .max = 1000,
+				     .help = "how far objects and lights are seen, in metres [100]" },
+				   { .name = "control",
+				     .type = OPT_STRING,
+				     .off = offsetof(struct args, control),
+				     .metavar = "CHANNEL",
+				     .help = "channel of VehicleControl that drives the ego; empty: none [control]" },
+				   { .name = "free-run",
+				     .type = OPT_FLAG,
+				     .off = offsetof(struct args, free_run),
+				     .help = "as fast as it goes instead of at the clock's scale" },
+				   { .name = "sumo",
+				     .type = OPT_STRING,
+				     .off = offsetof(struct args, binary),
+				     .metavar = "PROGRAM",
+				     .help = "SUMO program [sumo]",
+				     .complete = "file" },
+				   { 0 } };
+
+static const struct opt_program PROGRAM = {
+	.name = "sim-sumo",
+	.section = 1,
+	.summary = "drive simd with a SUMO traffic scenario",
+	.version = SIM_VERSION,
+	.opts = OPTS,
+};
+
+struct app {
+	struct args args;
+	struct stop stop;
+	struct sim_client *client;
+	struct sim_driver *driver;
+	struct sim_subscriber *orders;
+	struct world *world;
+	struct ego ego;
+	struct control control;
+	struct tracks tracks;
+	struct feed feed;
+	int64_t steps;
+};
+
+/* ---- one step ---- */
+
+/* Take in all orders that have come. */
+static void hear(struct app *a, int64_t now_sim_ns)
+{
+	const struct sim_slot *slot;
+
+	while (a->orders && sim_take(a->orders, &slot) == 0) {
+		const struct sim_VehicleControl *m = sim_VehicleControl_from(sim_slot_body(slot), slot->body_size);
+
+		if (m && control_take(&a->control, m, &a->ego.p, now_sim_ns) < 0 && a->control.refused == 1)
+			log_warn("%s: a message has values that are no numbers, ignoring it", a->args.control);
+		(void)sim_release(a->orders, slot);
+	}
+}
+
+/* Compute the next state, ahead of time. */
+static int compute(struct app *a)
+{
+	const double dt_s = STEP_NS / 1e9;
+	const struct world_ego *we;
+	double x, y;
+	int r = 0;
+
+	hear(a, sim_now(a->client));
+	if (control_expired(&a->control, sim_now(a->client))) {
+		log_info("no order for %d ms: SUMO drives", CONTROL_STALE_NS / 1000000);
+		r = world_release_ego(a->world);
+	}
+	if (r == 0 && a->control.active) {
+		ego_drive(&a->ego, &a->control.command, dt_s);
+		ego_front(&a->ego, &x, &y);
+		r = world_place_ego(a->world, x, y, ego_angle_deg(&a->ego), a->ego.speed);
+	}
+	if (r == 0)
+		r = world_step(a->world);
+	if (r < 0)
+		return r;
+	we = world_ego(a->world);
+	if (!we->present)
+		return -ENODATA;
+	if (!a->control.active)
+		ego_follow(&a->ego, we->pos, we->angle_deg, we->speed, dt_s);
+	return 0;
+}
+
+/* What the due channels need beyond the ego is asked for now. */
+static int gather(struct app *a, unsigned due, struct moment *m)
+{
+	struct geo_utm utm = { 0 };
+	int r = 0;
+
+	if (due & (1u << FEED_OBJECTS))
+		r = world_scan(a->world, &m->objects, &m->nobjects);
+	if (r == 0 && (due & (1u << FEED_SIGNALS)))
+		r = world_lights(a->world, &m->lights, &m->nlights);
+	if (r == 0 && (due & (1u << FEED_GPS | 1u << FEED_GPS_ODOMETRY | 1u << FEED_CAN_BUS))) {
+		r = world_lonlat(a->world, a->ego.pos[0], a->ego.pos[1], &m->lon_deg, &m->lat_deg);
+		if (r == 0 && geo_utm(m->lon_deg, m->lat_deg, &utm) == 0) {
+			m->easting = utm.easting;
+			m->northing = utm.northing;
+		}
+	}
+	return r;
+}
+
+static int publish(struct app *a)
+{
+	struct sim_clock_sample now;
+	struct moment m;
+	unsigned due;
+	int r;
+
+	sim_now_sample(a->client, &now);
+	m = (struct moment){
+		.stamp_sim_ns = now.sim_ns,
+		.step_dur_ns = STEP_NS,
+		.ego = &a->ego,
+		.signals = world_ego(a->world)->signals,
+		.external = a->control.active,
+		.altitude = a->ego.pos[2],
+		.tracks = &a->tracks,
+		.range_m = (double)a->args.range_m,
+	};
+	due = feed_due(&a->feed, &now);
+	r = gather(a, due, &m);
+	if (r == 0)
+		feed_publish(&a->feed, due, &m);
+	return r;
+}
+
+/* ---- time ---- */
+
+/* simd is away, or another source is active: wait for the lease. -ECANCELED: stop; -EIO: for good. */
+static int regain(struct app *a, int why)
+{
+	if (why == -EPERM) {
+		log_info("another time source is active: waiting");
+		sim_driver_release(a->driver);
+		a->driver = NULL;
+	}
+	while (!stop_wait(&a->stop, RETRY_MS)) {
+		if (sim_client_state(a->client) == SIM_CLIENT_FAILED) {
+			log_error("simd is lost: %s", sim_client_why(a->client));
+			return -EIO;
+		}
+		if (a->driver ||
+		    sim_driver_acquire(a->client, a->args.free_run ? 0 : SIM_DRIVER_PACED, &a->driver) == 0)
+			return 0;
+	}
+	return -ECANCELED;
+}
+
+/* Advance by a whole step, however small the pieces are that simd grants. */
+static int advance(struct app *a)
+{
+	int64_t left = STEP_NS, granted;
+
+	while (left > 0) {
+		int r;
+
+		if (stop_requested(&a->stop))
+			return -ECANCELED;
+		r = sim_driver_advance(a->driver, left, &granted);
+		if (r == 0)
+			left -= granted;
+		else if (r == -ENOTCONN || r == -EPERM)
+			r = regain(a, r);
+		else
+			log_error("time cannot be advanced: %s", *sim_why() ? sim_why() : sim_strerror(r));
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int loop(struct app *a)
+{
+	while (!a->args.steps || a->steps < a->args.steps) {
+		int r = compute(a);
+
+		if (r == -ENODATA) {
+			log_info("the ego has left the scenario after %lld steps", (long long)a->steps);
+			return 0;
+		}
+		if (r == 0 && (r = advance(a)) < 0)
+			return r;
+		if (r == 0)
+			r = publish(a);
+		if (r < 0) {
+			if (r != -ECANCELED)
+				log_error("%s", world_why(a->world));
+			return r;
+		}
+		a->steps++;
+	}
+	return 0;
+}
+
+/* ---- start and end ---- */
+
+static int open_world(struct app *a)
+{
+	struct world_options o = {
+		.sumo = { .binary = a->args.binary,
+			  .config = a->args.config,
+			  .step_dur_ns = STEP_NS,
+			  .seed = (uint32_t)a->args.seed },
+		.ego = a->args.ego,
+		.range_m = (double)a->args.range_m,
+		.stop_fd = a->stop.fd,
+		.timeout_ms = SUMO_TIMEOUT_MS,
+		.ego_wait_steps = EGO_WAIT_STEPS,
+	};
+	char why[SUMO_WHY_MAX] = "";
+	struct ego_params p;
+	int r = world_open(&o, &a->world, why);
+
+	if (r < 0) {
+		if (r != -ECANCELED)
+			log_error("%s", *why ? why : strerror(-r));
+		return r;
+	}
+	p = ego_params_for(world_ego(a->world)->length);
+	ego_init(&a->ego, &p);
+	tracks_init(&a->tracks);
+	return 0;
+}
+
+static int fail_client(int r, const char *what)
+{
+	log_error("%s: %s", what, *sim_why() ? sim_why() : sim_strerror(r));
+	return r;
+}
+
+static int attach(struct app *a)
+{
+	struct sim_client_options co = { .size = sizeof(co), .name = a->args.name, .socket = a->args.socket };
+	struct sim_subscriber_options so = { .size = sizeof(so), .depth = 16 };
+	int r = sim_connect(&co, &a->client);
+
+	if (r < 0)
+		return fail_client(r, "connecting to simd");
+	r = feed_open(&a->feed, a->client);
+	if (r < 0)
+		return fail_client(r, "advertising");
+	if (*a->args.control) {
+		r = sim_subscribe(a->client, a->args.control, &sim_VehicleControl_type, &so, &a->orders);
+		if (r < 0)
+			return fail_client(r, a->args.control);
+	}
+	r = sim_driver_acquire(a->client, a->args.free_run ? 0 : SIM_DRIVER_PACED, &a->driver);
+	return r < 0 ? fail_client(r, "taking the driver's lease") : 0;
+}
+
+static void report(struct app *a)
+{
+	for (int i = 0; i < FEED_COUNT; i++) {
+		const struct feed_counts *n = &a->feed.counts[i];
+
+		log_info("%s: %llu published, %llu refused, %llu delivered, %llu not delivered",
+			 feed_name((enum feed_channel)i), (unsigned long long)n->published,
+			 (unsigned long long)n->refused, (unsigned long long)atomic_load(&n->done),
+			 (unsigned long long)atomic_load(&n->failed));
+	}
+}
+
+static void detach(struct app *a)
+{
+	world_close(a->world);
+	sim_driver_release(a->driver);
+	sim_subscriber_destroy(a->orders);
+	feed_close(&a->feed);
+	sim_disconnect(a->client);
+}
+
+int main(int argc, char *argv[])
+{
+	static struct app a = { .args = { .binary = "sumo",
+					  .ego = "ego",
+					  .name = "sim-sumo",
+					  .control = "control",
+					  .seed = 1,
+					  .range_m = 100 } };
+	int r;
+
+	opt_parse_or_exit(&PROGRAM, argc, argv, &a.args);
+	if (!a.args.config) {
+		fprintf(stderr, "sim-sumo: which scenario? Give --config FILE.sumocfg\n");
+		return 2;
+	}
+	(void)log_setup("sim-sumo");
+	r = stop_init(&a.stop, STOP_GRACE_MS);
+	if (r == 0)
+		r = open_world(&a);
+	if (r == 0)
+		r = attach(&a);
+	if (r == 0) {
+		log_info("%s, seed %lld: SUMO drives time", a.args.config, (long long)a.args.seed);
+		r = loop(&a);
+	}
+	detach(&a);
+	if (r == 0 || a.steps)
+		report(&a);
+	return r == 0 || r == -ECANCELED ? 0 : 1;
+}

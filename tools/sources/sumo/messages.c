@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages about the ego. See messages.h; surroundings are in messages_scene.c.
+ */
+#include "messages.h"
+
+#include <math.h>
+
+#include <sim/msg/CanBus.h>
+#include <sim/msg/Gear.h>
+#include <sim/msg/Gps.h>
+#include <sim/msg/GpsOdometry.h>
+#include <sim/msg/Imu.h>
+#include <sim/msg/Transforms.h>
+#include <sim/msg/VehicleMode.h>
+
+#define VARIANCE 1e-4 /* the sensors are exact; a filter still wants a number */
+
+static struct sim_Quaternion about_z(double yaw)
+{
+	return (struct sim_Quaternion){ .z = sin(yaw / 2), .w = cos(yaw / 2) };
+}
+
+static void diagonal(double *m, int n)
+{
+	for (int i = 0; i < n; i++)
+		m[i * n + i] = VARIANCE;
+}
+
+static struct sim_Vector3 map_velocity(const struct ego *e)
+{
+	return (struct sim_Vector3){ .x = e->speed * cos(e->yaw), .y = e->speed * sin(e->yaw) };
+}
+
+size_t message_imu(const struct moment *m, void *body, size_t cap)
+{
+	struct sim_builder b;
+	struct sim_Imu *imu = sim_Imu_init(body, cap, &b);
+	double f[3];
+
+	if (!imu)
+		return 0;
+	ego_specific_force(m->ego, f);
+	imu->orientation = about_z(m->ego->yaw);
+	imu->angular_velocity.z = m->ego->yaw_rate;
+	imu->linear_acceleration = (struct sim_Vector3){ .x = f[0], .y = f[1], .z = f[2] };
+	imu->position = (struct sim_Vector3){ .x = m->ego->pos[0], .y = m->ego->pos[1], .z = m->ego->pos[2] };
+	imu->linear_velocity.x = m->ego->speed;
+	diagonal(imu->orientation_covariance, 3);
+	diagonal(imu->angular_velocity_covariance, 3);
+	diagonal(imu->linear_acceleration_covariance, 3);
+	imu->measurement_span = m->step_dur_ns;
+	return sim_builder_size(&b);
+}
+
+size_t message_gps(const struct moment *m, void *body, size_t cap)
+{
+	struct sim_builder b;
+	struct sim_Gps *g = sim_Gps_init(body, cap, &b);
+
+	if (!g)
+		return 0;
+	g->latitude = m->lat_deg;
+	g->longitude = m->lon_deg;
+	g->altitude = m->altitude;
+	g->easting = m->easting;
+	g->northing = m->northing;
+	g->orientation = about_z(m->ego->yaw);
+	diagonal(g->position_covariance, 3);
+	g->ignore_map_origin = 1;
+	g->status = SIM_GPS_STATUS_FIX;
+	g->service = 1;
+	return sim_builder_size(&b);
+}
+
+size_t message_gps_odometry_max(void)
+{
+	return sim_GpsOdometry_size(sizeof(FRAME_BASE));
+}
+
+size_t message_gps_odometry(const struct moment *m, void *body, size_t cap)
+{
+	struct sim_builder b;
+	struct sim_GpsOdometry *g = sim_GpsOdometry_init(body, cap, &b);
+
+	if (!g || sim_GpsOdometry_child_frame_set(&b, FRAME_BASE) < 0)
+		return 0;
+	g->latitude = m->lat_deg;
+	g->longitude = m->lon_deg;
+	g->altitude = m->altitude;
+	g->easting = m->easting;
+	g->northing = m->northing;
+	g->orientation = about_z(m->ego->yaw);
+	g->velocity = map_velocity(m->ego);
+	g->angular_velocity.z = m->ego->yaw_rate;
+	diagonal(g->pose_covariance, 6);
+	diagonal(g->twist_covariance, 6);
+	g->forward_speed = (float)m->ego->speed;
+	g->wheel_angle = (float)m->ego->wheel_angle;
+	g->ignore_map_origin = 1;
+	return sim_builder_size(&b);
+}
+
+static bool on(const struct moment *m, enum world_signal s)
+{
+	return (m->signals & (int32_t)s) != 0;
+}
+
+size_t message_can_bus(const struct moment *m, void *body, size_t cap)
+{
+	const struct ego *e = m->ego;
+	struct sim_builder b;
+	struct sim_CanBus *c = sim_CanBus_init(body, cap, &b);
+
+	if (!c)
+		return 0;
+	c->latitude = m->lat_deg;
+	c->longitude = m->lon_deg;
+	c->altitude = m->altitude;
+	c->orientation = about_z(e->yaw);
+	c->velocity = map_velocity(e);
+	c->speed = (float)e->speed;
+	c->throttle = (float)e->throttle;
+	c->braking = (float)e->brake;
+	c->steering = (float)(e->wheel_angle / e->p.max_wheel_angle);
+	c->steering_angle = (float)e->wheel_angle;
+	c->engine_rpm = (float)ego_motor_rpm(e);
+	c->gear = (uint8_t)e->gear;
+	c->mode = m->external ? SIM_VEHICLE_MODE_AUTO : SIM_VEHICLE_MODE_MANUAL;
+	c->parking_brake = e->gear == EGO_PARKING;
+	c->high_beam = on(m, WORLD_SIGNAL_HIGH);
+	c->low_beam = on(m, WORLD_SIGNAL_FRONT);
+	c->hazard_lights = on(m, WORLD_SIGNAL_EMERGENCY);
+	c->fog_lights = on(m, WORLD_SIGNAL_FOG);
+	c->left_turn_signal = on(m, WORLD_SIGNAL_LEFT);
+	c->right_turn_signal = on(m, WORLD_SIGNAL_RIGHT);
+	c->wipers = on(m, WORLD_SIGNAL_WIPER);
+	c->in_reverse = e->gear == EGO_REVERSE;
+	c->engine_on = 1;
+	return sim_builder_size(&b);
+}
+
+size_t message_tf_max(void)
+{
+	return sim_Transforms_size(1, sim_string_size(sizeof(FRAME_MAP)) + sim_string_size(sizeof(FRAME_BASE)));
+}
+
+size_t message_tf(const struct moment *m, void *body, size_t cap)
+{
+	struct sim_builder b;
+	struct sim_Transforms *all = sim_Transforms_init(body, cap, &b);
+	struct sim_Transform *t = all ? sim_Transforms_transforms_alloc(&b, 1) : NULL;
+
+	if (!t || sim_Transform_parent_frame_set_in(&b, t, FRAME_MAP) < 0 ||
+	    sim_Transform_child_frame_set_in(&b, t, FRAME_BASE) < 0)
+		return 0;
+	t->translation = (struct sim_Vector3){ .x = m->ego->pos[0], .y = m->ego->pos[1], .z = m->ego->pos[2] };
+	t->rotation = about_z(m->ego->yaw);
+	return sim_builder_size(&b);
+}

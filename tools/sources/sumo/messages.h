@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From the scenario's state to messages. Each function fills a body in place, at most `cap` bytes, and
+ * returns its size, 0 when it does not fit. Thread: any; pure.
+ *
+ * Frames: "map" is SUMO's network (ENU); "base_link" is the middle of the ego's rear axle, on the road.
+ * The IMU and the receiver sit at base_link. Objects and lights are given in base_link.
+ */
+#ifndef SOURCES_SUMO_MESSAGES_H
+#define SOURCES_SUMO_MESSAGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ego.h"
+#include "track.h"
+#include "world.h"
+
+#define FRAME_MAP       "map"
+#define FRAME_BASE      "base_link"
+#define LIGHTS_SENT_MAX 256 /* of those around the ego; what is beyond is left out */
+
+/* All that a moment's messages are made from. */
+struct moment {
+	int64_t stamp_sim_ns;
+	int64_t step_dur_ns;
+	const struct ego *ego;
+	int32_t signals;                   /* enum world_signal of the ego */
+	bool external;                     /* driven from outside */
+	double lon_deg, lat_deg, altitude; /* of base_link */
+	double easting, northing;          /* UTM */
+	const struct world_object *objects;
+	size_t nobjects;
+	struct tracks *tracks;
+	const struct world_light *lights;
+	size_t nlights;
+	double range_m; /* lights further from base_link are left out */
+};
+
+size_t message_imu(const struct moment *m, void *body, size_t cap);
+size_t message_gps(const struct moment *m, void *body, size_t cap);
+size_t message_gps_odometry(const struct moment *m, void *body, size_t cap);
+size_t message_can_bus(const struct moment *m, void *body, size_t cap);
+size_t message_objects(const struct moment *m, void *body, size_t cap);
+size_t message_signals(const struct moment *m, void *body, size_t cap);
+size_t message_tf(const struct moment *m, void *body, size_t cap);
+
+/* Bytes that the largest of them takes. */
+size_t message_objects_max(size_t n);
+size_t message_signals_max(size_t n);
+size_t message_gps_odometry_max(void);
+size_t message_tf_max(void);
+
+#endif
