@@ -178,7 +178,7 @@ static size_t look(struct app *a, const struct sim_slot *slot)
 static int hand_over(struct app *a, struct sim_slot *slot)
 {
 	if (sim_publisher_bridges(a->clouds).total == 0)
-		return sim_publish_local(a->clouds, slot);
+		return sim_publish_local(a->clouds, slot); /* no bridge wants it: nothing to dispatch */
 	return sim_try_queue(a->clouds, slot, a->token, on_done, a);
 }
 
@@ -205,6 +205,8 @@ static int send_frame(struct app *a)
 	all->is_static = 1;
 	t->translation = (struct sim_Vector3){ .x = a->mount.x, .y = a->mount.y, .z = a->mount.z };
 	t->rotation.w = 1;
+	if (sim_publisher_bridges(a->frames).total == 0)
+		return sim_publish_local(a->frames, slot);
 	return sim_try_queue(a->frames, slot, NULL, NULL, NULL);
 }
 
