@@ -177,9 +177,14 @@ static size_t look(struct app *a, const struct sim_slot *slot)
 /* Takes the slot. */
 static int hand_over(struct app *a, struct sim_slot *slot)
 {
+	int r;
+
 	if (sim_publisher_bridges(a->clouds).total == 0)
 		return sim_publish_local(a->clouds, slot); /* no bridge wants it: nothing to dispatch */
-	return sim_try_queue(a->clouds, slot, a->token, on_done, a);
+	r = sim_try_queue(a->clouds, slot, a->token, on_done, a);
+	if (r < 0)
+		atomic_fetch_sub_explicit(&a->failed, 1, memory_order_relaxed); /* counted as refused instead */
+	return r;
 }
 
 /* Where the sensor is on the vehicle. */

@@ -105,9 +105,14 @@ static void on_done(void *user, bool ok, enum sim_reason reason)
 /* Takes the slot. */
 static int hand_over(struct feed *f, enum feed_channel ch, struct sim_slot *slot)
 {
+	int r;
+
 	if (sim_publisher_bridges(f->pub[ch]).total == 0)
 		return sim_publish_local(f->pub[ch], slot);
-	return sim_try_queue(f->pub[ch], slot, NULL, on_done, &f->counts[ch]);
+	r = sim_try_queue(f->pub[ch], slot, NULL, on_done, &f->counts[ch]);
+	if (r < 0)
+		atomic_fetch_sub_explicit(&f->counts[ch].failed, 1, memory_order_relaxed); /* counted as refused */
+	return r;
 }
 
 static int publish(struct feed *f, enum feed_channel ch, const struct moment *m)
