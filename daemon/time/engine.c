@@ -58,7 +58,8 @@ void engine_commit(struct time_engine *e)
 	page_store(&p->flags, flags_now(e));
 	page_store(&p->sim_ns, engine_base_ns(e));
 	page_store(&p->mono_ns, e->base_mono_ns);
-	page_store(&p->rate_e6, e->rate_e6);
+	/* after sim_ns: sim_clock_now() trusts sim_ns alone once it has seen rate 0 */
+	__atomic_store_n(&p->rate_e6, e->rate_e6, __ATOMIC_RELEASE);
 	page_store(&p->clock_generation, e->clock_generation);
 	page_store(&p->source, e->source->id);
 	page_store(&p->scale_e6, scale_in_force(e));

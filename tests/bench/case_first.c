@@ -25,7 +25,7 @@ static int one(struct bench *b, unsigned run, unsigned size_class, struct bench_
 
 static int run_first(struct bench *b)
 {
-	static const char *const names[LINK_CLASSES] = { "first_message_64B", "first_message_6MiB", NULL };
+	static const char *const names[] = { "first_message_64B", "first_message_6MiB", NULL };
 	struct bench_pair pairs[BENCH_PAIRS_MAX], faults[2 * BENCH_PAIRS_MAX];
 	unsigned n = bench_runs(b, 7), all = 0;
 

@@ -21,13 +21,13 @@ static int run_handover(struct bench *b)
 	struct link_pair p;
 	int r = link_start(b, "handover", false, &p);
 
-	if (r < 0 || (r = pairs_of(&p, LINK_OURS, 0, LINK_FUTEX, 0, count, pairs, n)) < 0)
+	if (r < 0 || (r = pairs_of(&p, LINK_OURS, LINK_64B, LINK_FUTEX, LINK_64B, count, pairs, n)) < 0)
 		goto out;
 	bench_report(b, "handover_event_64B", "ns", "futex hand-over", BENCH_COST, pairs, n, 1.5);
-	if ((r = pairs_of(&p, LINK_OURS, 2, LINK_OURS, 0, count, pairs, n)) < 0)
+	if ((r = pairs_of(&p, LINK_OURS, LINK_24MIB, LINK_OURS, LINK_64B, count, pairs, n)) < 0)
 		goto out;
 	bench_report(b, "handover_flatness", "ns", "64 B (ours: 24 MiB)", BENCH_COST, pairs, n, 1.2);
-	if ((r = pairs_of(&p, LINK_SPIN, 0, LINK_OURS, 0, count, pairs, n)) < 0)
+	if ((r = pairs_of(&p, LINK_OURS, LINK_64B_SPIN, LINK_OURS, LINK_64B, count, pairs, n)) < 0)
 		goto out;
 	bench_report(b, "handover_spin_64B", "ns", "handover_event_64B", BENCH_COST, pairs, n, 0.1);
 out:
@@ -37,7 +37,7 @@ out:
 
 static double rate(struct link_pair *p, enum link_mode mode, unsigned count)
 {
-	if (link_run(p, mode, 0, count) < 0)
+	if (link_run(p, mode, LINK_64B, count) < 0)
 		return -1;
 	return (double)count / ((double)p->arena->elapsed_ns / 1e9);
 }
@@ -49,7 +49,7 @@ static int run_overhead(struct bench *b)
 	struct link_pair p;
 	int r = link_start(b, "overhead", true, &p);
 
-	if (r < 0 || (r = pairs_of(&p, LINK_OURS, 0, LINK_RAW, 0, count, pairs, n)) < 0)
+	if (r < 0 || (r = pairs_of(&p, LINK_OURS, LINK_64B, LINK_RAW, LINK_64B, count, pairs, n)) < 0)
 		goto out;
 	bench_report(b, "api_overhead_latency", "ns", "iceoryx C binding", BENCH_COST, pairs, n, 1.10);
 	for (unsigned i = 0; i < n; i++) {

@@ -18,7 +18,7 @@
 #include "raw_iox.h"
 #include "timeutil.h"
 
-const size_t link_sizes[LINK_CLASSES] = { 64, 6u << 20, 24u << 20 };
+const size_t link_sizes[LINK_CLASSES] = { 64, 6u << 20, 24u << 20, 64 };
 
 #define SETTLE_NS       40000 /* from "about to wait" to the send: the receiver is asleep by then */
 #define RING_TIMEOUT_NS (10 * NS_PER_S)
@@ -28,7 +28,7 @@ struct side { /* one process of the pair */
 	const struct link_pair *p;
 	struct sim_client *client;
 	struct sim_publisher *pub[LINK_CLASSES];
-	struct sim_subscriber *sub[LINK_CLASSES], *spin[LINK_CLASSES];
+	struct sim_subscriber *sub[LINK_CLASSES];
 	struct raw_sender *raw_pub;
 	struct raw_receiver *raw_sub;
 };
@@ -172,13 +172,11 @@ static int make_subscribers(struct side *s)
 	char name[64];
 
 	for (unsigned i = 0; i < LINK_CLASSES; i++) {
-		struct sim_subscriber_options o = { .size = sizeof(o), .depth = i ? 2 : 64 };
+		struct sim_subscriber_options o = { .size = sizeof(o), .depth = link_sizes[i] > 64 ? 2 : 64 };
 
+		o.spin_dur_ns = i == LINK_64B_SPIN ? NS_PER_S : 0;
 		channel_name(name, sizeof(name), s->p->tag, i);
 		if (sim_subscribe(s->client, name, &sim_Ultrasonic_type, &o, &s->sub[i]) < 0)
-			return fail(s, "subscribe");
-		o.spin_dur_ns = NS_PER_S;
-		if (i == 0 && sim_subscribe(s->client, name, &sim_Ultrasonic_type, &o, &s->spin[i]) < 0)
 			return fail(s, "subscribe");
 	}
 	if (s->p->raw) {
@@ -206,7 +204,7 @@ static void drain(struct sim_subscriber *sub)
 {
 	const struct sim_slot *slot;
 
-	while (sub && sim_take(sub, &slot) == 0)
+	while (sim_take(sub, &slot) == 0)
 		sim_release(sub, slot);
 }
 
@@ -231,7 +229,7 @@ static int receive_one(struct side *s, uint32_t i, int64_t *ret_mono_ns)
 		raw_release(s->raw_sub, chunk);
 		return 0;
 	default:
-		return take_ours(s, a->mode == LINK_SPIN ? s->spin[0] : s->sub[a->size_class], ret_mono_ns);
+		return take_ours(s, s->sub[a->size_class], ret_mono_ns);
 	}
 }
 
@@ -248,31 +246,30 @@ static void receive_paced(struct side *s)
 		if (i == 1)
 			a->faults[1] = faults() - f0;
 		a->sample[i - 1] = (double)(now - atomic_load_explicit(&a->sent_mono_ns, memory_order_relaxed));
-		drain(a->mode == LINK_SPIN ? s->sub[0] : a->size_class ? NULL : s->spin[0]);
 		atomic_store_explicit(&a->acked, i, memory_order_release);
 	}
+}
+
+static bool sender_done(const struct link_arena *a)
+{
+	return atomic_load_explicit(&a->done[0], memory_order_acquire) == atomic_load(&a->command);
 }
 
 static void receive_flood(struct side *s)
 {
 	struct link_arena *a = s->a;
-	const struct sim_slot *slot;
 	const void *chunk;
 
-	while (!atomic_load_explicit(&a->done[0], memory_order_acquire) ||
-	       atomic_load(&a->done[0]) != atomic_load(&a->command)) {
-		if (a->mode == LINK_RAW_RATE) {
-			while (raw_take(s->raw_sub, &chunk))
-				raw_release(s->raw_sub, chunk);
-		} else if (sim_wait(s->sub[0], 50 * NS_PER_MS) == 1) {
-			while (sim_take(s->sub[0], &slot) == 0)
-				sim_release(s->sub[0], slot);
+	while (!sender_done(a)) {
+		if (a->mode == LINK_OURS_RATE) {
+			if (sim_wait(s->sub[LINK_64B], 50 * NS_PER_MS) == 1)
+				drain(s->sub[LINK_64B]);
+			continue;
 		}
-		if (a->mode == LINK_RAW_RATE && raw_wait_take(s->raw_sub, &chunk))
+		while (raw_wait_take(s->raw_sub, &chunk))
 			raw_release(s->raw_sub, chunk);
 	}
-	drain(s->sub[0]);
-	drain(s->spin[0]);
+	drain(s->sub[LINK_64B]);
 }
 
 /* ---- both ---- */

@@ -16,7 +16,6 @@ enum link_mode {
 	LINK_STOP,
 	LINK_FUTEX,     /* a store and a futex: the floor of any event-driven hand-over */
 	LINK_OURS,      /* publish_local -> sim_wait, sim_take */
-	LINK_SPIN,      /* the same, the receiver spins */
 	LINK_RAW,       /* iceoryx's C binding: waitset, take */
 	LINK_OURS_RATE, /* as many as it can; the receiver drains on wake-ups */
 	LINK_RAW_RATE,
@@ -27,7 +26,7 @@ struct link_arena {
 	_Atomic uint32_t done[2]; /* commands finished: sender, receiver */
 	_Atomic int failed;
 	_Atomic int ready[2];
-	uint32_t mode, size_class, count;
+	uint32_t mode, size_class /* enum link_class */, count;
 
 	_Alignas(64) _Atomic uint32_t word;  /* the floor's futex */
 	_Alignas(64) _Atomic uint32_t armed; /* receiver is about to wait for message n */
@@ -55,8 +54,8 @@ int link_run(struct link_pair *p, enum link_mode mode, unsigned size_class, unsi
 /* Median of that, ns. */
 double link_latency(struct link_pair *p, enum link_mode mode, unsigned size_class, unsigned count);
 
-/* Size classes: bodies. */
-#define LINK_CLASSES 3
+/* Channels of a pair, by body size; the receiver of the last one spins before it sleeps. */
+enum link_class { LINK_64B, LINK_6MIB, LINK_24MIB, LINK_64B_SPIN, LINK_CLASSES };
 extern const size_t link_sizes[LINK_CLASSES];
 
 #endif

@@ -82,13 +82,13 @@ int raw_take(struct raw_receiver *r, const void **ret)
 
 int raw_wait_take(struct raw_receiver *r, const void **ret)
 {
-	struct timespec second = { .tv_sec = 1 };
+	struct timespec bound = { .tv_nsec = 50000000 };
 	iox_notification_info_t info[4];
 	uint64_t missed;
 
 	if (raw_take(r, ret))
 		return 1;
-	iox_ws_timed_wait(r->ws, second, info, 4, &missed);
+	iox_ws_timed_wait(r->ws, bound, info, 4, &missed);
 	return raw_take(r, ret);
 }
 

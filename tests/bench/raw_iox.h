@@ -14,7 +14,7 @@ struct raw_sender *raw_sender_create(const char *channel);
 int raw_send(struct raw_sender *s, size_t size);
 int raw_sender_connected(struct raw_sender *s);
 struct raw_receiver *raw_receiver_create(const char *channel);
-/* Wait until there is something (bounded by 1 s), take one: 1, or 0. The chunk is released by raw_release(). */
+/* Wait until there is something (bounded by 50 ms), take one: 1, or 0. The chunk is released by raw_release(). */
 int raw_wait_take(struct raw_receiver *r, const void **ret);
 int raw_take(struct raw_receiver *r, const void **ret); /* 1 or 0, at once */
 void raw_release(struct raw_receiver *r, const void *chunk);

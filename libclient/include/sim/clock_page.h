@@ -115,6 +115,21 @@ static inline int sim_clock_read(const struct sim_clock_page *p, struct sim_cloc
 	return -1;
 }
 
+/*
+ * Simulated time alone, the cheapest way: of a driven or held clock (rate 0) it is one word, which needs no
+ * sequence: the writer stores sim_ns before it stores rate_e6 with release, so whoever sees rate 0 sees a time
+ * that was valid then. Running wall-driven time is read as in sim_clock_read(). Returns ret_else when the
+ * writer died inside a write.
+ */
+static inline int64_t sim_clock_now(const struct sim_clock_page *p, int64_t ret_else)
+{
+	struct sim_clock_sample s;
+
+	if (SIM_LOAD_(&p->rate_e6, __ATOMIC_ACQUIRE) == 0)
+		return SIM_LOAD_(&p->sim_ns, __ATOMIC_ACQUIRE);
+	return sim_clock_read(p, &s) == 0 ? s.sim_ns : ret_else;
+}
+
 #ifdef __cplusplus
 }
 #endif
