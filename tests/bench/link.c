@@ -104,7 +104,6 @@ static int send_ours(struct side *s)
 	struct sim_slot *slot;
 	struct sim_publisher *p = s->pub[s->a->size_class];
 
-	atomic_store_explicit(&s->a->sent_mono_ns, mono_now_ns(), memory_order_relaxed);
 	if (sim_loan(p, link_sizes[s->a->size_class], &slot) < 0)
 		return fail(s, "loan");
 	memset(sim_slot_body_mut(slot), 0, 16);
@@ -115,14 +114,13 @@ static int send_one(struct side *s)
 {
 	struct link_arena *a = s->a;
 
+	atomic_store_explicit(&a->sent_mono_ns, mono_now_ns(), memory_order_relaxed);
 	switch (a->mode) {
 	case LINK_FUTEX:
-		atomic_store_explicit(&a->sent_mono_ns, mono_now_ns(), memory_order_relaxed);
 		atomic_fetch_add(&a->word, 1);
 		futex_wake(&a->word);
 		return 0;
 	case LINK_RAW:
-		atomic_store_explicit(&a->sent_mono_ns, mono_now_ns(), memory_order_relaxed);
 		return raw_send(s->raw_pub, link_sizes[a->size_class] + sizeof(struct sim_slot));
 	default:
 		return send_ours(s);
