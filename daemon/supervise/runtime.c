@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,12 +49,24 @@ static int make_dir(const char *dir)
 	return 0;
 }
 
+/* Processes that simd starts may have another working directory. */
+static char *absolute(char *dir)
+{
+	char cwd[PATH_MAX], *full;
+
+	if (!dir || dir[0] == '/')
+		return dir;
+	full = getcwd(cwd, sizeof(cwd)) ? mem_printf("%s/%s", cwd, dir) : NULL;
+	mem_free(dir);
+	return full;
+}
+
 int runtime_init(struct runtime *rt, const char *dir)
 {
 	int r;
 
 	*rt = (struct runtime){ .lock_fd = -1 };
-	rt->dir = dir && *dir ? mem_strdup(dir) : usual_dir();
+	rt->dir = absolute(dir && *dir ? mem_strdup(dir) : usual_dir());
 	rt->socket = rt->dir ? mem_printf("%s/control", rt->dir) : NULL;
 	rt->state = rt->dir ? mem_printf("%s/state.json", rt->dir) : NULL;
 	rt->lock = mem_strdup(LOCK_PATH);

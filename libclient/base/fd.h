@@ -80,6 +80,7 @@ int fd_pidfd_wait(int pidfd, int64_t timeout_dur_ns);
  * Listen at `path` (SOCK_STREAM or SOCK_SEQPACKET in type; non-blocking). The parent directory must
  * exist and be writable by nobody but its owner and group (or be sticky); a dead socket is replaced,
  * a live one is -EADDRINUSE, anything else in the way is -EEXIST and left alone. mode: e.g. 0660.
+ * Paths longer than a socket address takes work too, as far as the last name is short.
  */
 int fd_unix_listen(const char *path, int type, mode_t mode);
 

@@ -16,17 +16,44 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static int unix_address(const char *path, struct sockaddr_un *ret)
+struct address {
+	struct sockaddr_un a;
+	int dir; /* keeps the directory that a.sun_path names by its descriptor; -1: none */
+};
+
+/* A path too long for a socket address (107 bytes) is reached through its directory's descriptor. */
+static int long_address(const char *path, struct address *ret)
+{
+	const char *base = strrchr(path, '/');
+	char dir[PATH_MAX];
+	int fd, n;
+
+	if (!base || strlen(path) >= sizeof(dir))
+		return err_set(-ENAMETOOLONG, "socket \"%.100s...\": the path has %zu characters", path, strlen(path));
+	snprintf(dir, sizeof(dir), "%.*s", base > path ? (int)(base - path) : 1, path);
+	fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return err_sys(-errno, "socket %s: its directory", path);
+	n = snprintf(ret->a.sun_path, sizeof(ret->a.sun_path), "/proc/self/fd/%d%s", fd, base);
+	if (n < 0 || (size_t)n >= sizeof(ret->a.sun_path)) {
+		fd_close(fd);
+		return err_set(-ENAMETOOLONG, "socket \"%.100s...\": the name has %zu characters", path,
+			       strlen(base) - 1);
+	}
+	ret->dir = fd;
+	return 0;
+}
+
+static int unix_address(const char *path, struct address *ret)
 {
 	size_t n = strlen(path);
 
-	if (path[0] != '/')
-		return err_set(-EINVAL, "socket \"%s\": give an absolute path", path);
-	if (n >= sizeof(ret->sun_path))
-		return err_set(-ENAMETOOLONG, "socket \"%s\": the path has %zu characters, at most %zu are possible",
-			       path, n, sizeof(ret->sun_path) - 1);
-	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	memcpy(ret->sun_path, path, n + 1);
+	*ret = (struct address){ .a.sun_family = AF_UNIX, .dir = -1 };
+	if (!n)
+		return err_set(-EINVAL, "a socket's path is empty");
+	if (n >= sizeof(ret->a.sun_path))
+		return long_address(path, ret);
+	memcpy(ret->a.sun_path, path, n + 1);
 	return 0;
 }
 
@@ -35,11 +62,9 @@ static int check_parent(const char *path)
 {
 	char dir[PATH_MAX];
 	const char *slash = strrchr(path, '/');
-	size_t n = slash > path ? (size_t)(slash - path) : 1;
 	struct stat st;
 
-	memcpy(dir, path, n);
-	dir[n] = '\0';
+	snprintf(dir, sizeof(dir), "%.*s", slash > path ? (int)(slash - path) : 1, slash ? path : ".");
 	if (stat(dir, &st) < 0)
 		return err_sys(-errno, "socket %s: its directory", path);
 	if (!S_ISDIR(st.st_mode))
@@ -50,7 +75,7 @@ static int check_parent(const char *path)
 }
 
 /* Make room at `path`: only a socket that nobody listens on is removed. */
-static int clear_path(const char *path, const struct sockaddr_un *a, int type)
+static int clear_path(const char *path, const struct address *a, int type)
 {
 	struct stat st;
 	int fd, r;
@@ -62,7 +87,7 @@ static int clear_path(const char *path, const struct sockaddr_un *a, int type)
 	fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return err_sys(-errno, "socket %s", path);
-	r = connect(fd, (const struct sockaddr *)a, sizeof(*a)) < 0 ? errno : 0;
+	r = connect(fd, (const struct sockaddr *)&a->a, sizeof(a->a)) < 0 ? errno : 0;
 	fd_close(fd);
 	if (r == ENOENT)
 		return 0;
@@ -73,18 +98,14 @@ static int clear_path(const char *path, const struct sockaddr_un *a, int type)
 	return 0;
 }
 
-int fd_unix_listen(const char *path, int type, mode_t mode)
+static int listen_at(const char *path, const struct address *a, int type, mode_t mode)
 {
-	struct sockaddr_un a;
-	int fd, r = unix_address(path, &a);
+	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), r;
 
-	if (r < 0 || (r = check_parent(path)) < 0 || (r = clear_path(path, &a, type)) < 0)
-		return r;
-	fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return err_sys(-errno, "socket %s", path);
 	/* the mode goes onto the unbound socket, so there is no moment at which others could connect */
-	if (fchmod(fd, mode) < 0 || bind(fd, (const struct sockaddr *)&a, sizeof(a)) < 0) {
+	if (fchmod(fd, mode) < 0 || bind(fd, (const struct sockaddr *)&a->a, sizeof(a->a)) < 0) {
 		r = err_sys(-errno, "socket %s", path);
 		fd_close(fd);
 		return r;
@@ -96,6 +117,22 @@ int fd_unix_listen(const char *path, int type, mode_t mode)
 		return r;
 	}
 	return fd;
+}
+
+int fd_unix_listen(const char *path, int type, mode_t mode)
+{
+	struct address a;
+	int r = unix_address(path, &a);
+
+	if (r < 0)
+		return r;
+	r = check_parent(path);
+	if (r == 0)
+		r = clear_path(path, &a, type);
+	if (r == 0)
+		r = listen_at(path, &a, type, mode);
+	fd_close(a.dir);
+	return r;
 }
 
 static int connect_error(int r, const char *path)
@@ -114,35 +151,37 @@ static int connect_error(int r, const char *path)
 	}
 }
 
+static int connect_until(int fd, const struct address *a, const char *path, int64_t until_mono_ns)
+{
+	/* a full backlog answers EAGAIN at once and has no event to wait for: ask again until the time is up */
+	while (connect(fd, (const struct sockaddr *)&a->a, sizeof(a->a)) < 0) {
+		int64_t now = mono_now_ns();
+
+		if (errno != EAGAIN && errno != EINTR)
+			return connect_error(-errno, path);
+		if (now >= until_mono_ns)
+			return connect_error(-EAGAIN, path);
+		mono_sleep_until(ns_add(now, 2 * NS_PER_MS) < until_mono_ns ? now + 2 * NS_PER_MS : until_mono_ns);
+	}
+	return 0;
+}
+
 int fd_unix_connect(const char *path, int type, int64_t timeout_dur_ns)
 {
 	int64_t until = ns_add(mono_now_ns(), timeout_dur_ns < 0 ? INT64_MAX : timeout_dur_ns);
-	struct sockaddr_un a;
+	struct address a;
 	int fd, r = unix_address(path, &a);
 
 	if (r < 0)
 		return r;
 	fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return err_sys(-errno, "%s", path);
-	/* a full backlog answers EAGAIN at once and has no event to wait for: ask again until the time is up */
-	while (connect(fd, (const struct sockaddr *)&a, sizeof(a)) < 0) {
-		int64_t now = mono_now_ns();
-
-		if (errno != EAGAIN && errno != EINTR) {
-			r = connect_error(-errno, path);
-			goto err;
-		}
-		if (now >= until) {
-			r = connect_error(-EAGAIN, path);
-			goto err;
-		}
-		mono_sleep_until(ns_add(now, 2 * NS_PER_MS) < until ? now + 2 * NS_PER_MS : until);
+	r = fd < 0 ? err_sys(-errno, "%s", path) : connect_until(fd, &a, path, until);
+	fd_close(a.dir);
+	if (r < 0) {
+		fd_close(fd);
+		return r;
 	}
 	return fd;
-err:
-	fd_close(fd);
-	return r;
 }
 
 int fd_unix_accept(int listen_fd)
