@@ -118,18 +118,17 @@ static int check_set(const struct time_engine *e, int64_t to_sim_ns)
 	return e->state == TIME_RUNNING ? 0 : -EBUSY;
 }
 
-/* Forward is time going on; back, and the first one of a driver that says something else, is a jump. */
-static void on_set(struct time_engine *e, int64_t to_sim_ns)
+/* Forward is time going on; back, and the first one of a driver that says something else, is a jump, as is what it calls one. */
+static void on_set(struct time_engine *e, int64_t to_sim_ns, bool jump)
 {
 	int r = check_set(e, to_sim_ns);
-	bool jump = false;
 
 	if (r >= 0) {
 		int64_t now_sim_ns;
 
 		engine_begin(e);
 		now_sim_ns = engine_base_ns(e);
-		jump = to_sim_ns < now_sim_ns || (!e->set_seen && to_sim_ns != now_sim_ns);
+		jump = jump || to_sim_ns < now_sim_ns || (!e->set_seen && to_sim_ns != now_sim_ns);
 		e->set_seen = true;
 		become_driven(e);
 		if (jump)
@@ -137,7 +136,7 @@ static void on_set(struct time_engine *e, int64_t to_sim_ns)
 		engine_add(e, to_sim_ns - engine_base_ns(e));
 		engine_commit(e);
 	}
-	if (jump)
+	if (r >= 0 && jump)
 		engine_jumped(e);
 	if (e->driver.held)
 		answer(e, r, 0);
@@ -149,8 +148,8 @@ static void on_packet(struct time_engine *e, const struct driver_packet *p)
 		driver_lost(e, "it asked again before it had its answer");
 	else if (p->op == DRIVER_ADVANCE)
 		on_advance(e, p->dur_ns);
-	else if (p->op == DRIVER_SET)
-		on_set(e, p->sim_ns);
+	else if (p->op == DRIVER_SET || p->op == DRIVER_JUMP)
+		on_set(e, p->sim_ns, p->op == DRIVER_JUMP);
 	else
 		driver_lost(e, "it sent a packet that is not part of the protocol");
 }

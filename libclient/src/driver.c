@@ -259,9 +259,9 @@ static const char *set_refusal(int r)
 	}
 }
 
-int sim_driver_set(struct sim_driver *d, int64_t sim_ns)
+static int driver_say(struct sim_driver *d, enum driver_op op, int64_t sim_ns)
 {
-	struct driver_packet ask = { .op = DRIVER_SET, .sim_ns = sim_ns }, grant;
+	struct driver_packet ask = { .op = op, .sim_ns = sim_ns }, grant;
 	int r;
 
 	if (!d)
@@ -274,4 +274,14 @@ int sim_driver_set(struct sim_driver *d, int64_t sim_ns)
 		r = err_set(grant.result, "simd does not set time: %s", set_refusal(grant.result));
 	handle_leave(&d->h);
 	return r;
+}
+
+int sim_driver_set(struct sim_driver *d, int64_t sim_ns)
+{
+	return driver_say(d, DRIVER_SET, sim_ns);
+}
+
+int sim_driver_jump(struct sim_driver *d, int64_t sim_ns)
+{
+	return driver_say(d, DRIVER_JUMP, sim_ns);
 }

@@ -58,6 +58,8 @@ SIM_API SIM_MUST_CHECK int sim_driver_advance(struct sim_driver *d, int64_t dur_
  * stepping; -EPERM, -ENOTCONN as above. Thread: one at a time.
  */
 SIM_API SIM_MUST_CHECK int sim_driver_set(struct sim_driver *d, int64_t sim_ns);
+/* The same as a jump wherever it leads, also forward or to where time is: a new run begins. */
+SIM_API SIM_MUST_CHECK int sim_driver_jump(struct sim_driver *d, int64_t sim_ns);
 
 /* ---- frequency gate ---- */
 

@@ -292,6 +292,38 @@ static void ss2_sets_time_and_starts_over_with_a_jump(void **state)
 	rig_finish(&r);
 }
 
+static void jump(struct rig *r, int fd, int64_t to_sim_ns, int result)
+{
+	struct driver_packet p;
+
+	rig_send(r, fd, DRIVER_JUMP, 0, to_sim_ns);
+	assert_int_equal(rig_recv(fd, &p), 1);
+	assert_int_equal(p.result, result);
+}
+
+static void what_the_driver_calls_a_jump_is_one(void **state)
+{
+	struct rig r;
+	int result, fd;
+
+	(void)state;
+	rig_init(&r, 1, "ss2", NO_SETTLE);
+	fd = rig_attach(&r, 9, &result);
+	set(&r, fd, 10 * MS, 0);
+	r.jumps = 0;
+	jump(&r, fd, 70 * MS, 0); /* forward */
+	assert_int_equal(r.jumps, 1);
+	assert_int_equal(r.jump_old_sim_ns, 10 * MS);
+	assert_int_equal(r.jump_new_sim_ns, 70 * MS);
+	jump(&r, fd, 70 * MS, 0); /* to where it is */
+	assert_int_equal(r.jumps, 2);
+	jump(&r, fd, -1, -ERANGE);
+	assert_int_equal(r.jumps, 2);
+	assert_int_equal(rig_read(&r).sim_ns, 70 * MS);
+	close(fd);
+	rig_finish(&r);
+}
+
 static void unity_cannot_set_time(void **state)
 {
 	struct rig r;
@@ -371,6 +403,7 @@ int main(void)
 		cmocka_unit_test(a_driver_that_does_not_read_is_dropped),
 		cmocka_unit_test(time_does_not_wrap),
 		cmocka_unit_test(ss2_sets_time_and_starts_over_with_a_jump),
+		cmocka_unit_test(what_the_driver_calls_a_jump_is_one),
 		cmocka_unit_test(unity_cannot_set_time),
 		cmocka_unit_test(ros2_is_system_time_until_driven),
 		cmocka_unit_test(the_real_time_factor_is_measured),
