@@ -29,7 +29,7 @@
 LOG_TOPIC("simd");
 
 #define RING_LINES 4096
-#define TUNABLE "glibc.rtld.nns=16"
+#define TUNABLE    "glibc.rtld.nns=16"
 
 #ifndef SIMD_LIBDIR
 #define SIMD_LIBDIR "/usr/local/lib/simd"
@@ -234,7 +234,8 @@ int boot_runtime(struct boot *b)
 	int r;
 
 	if (conf_choice(root, "backend") != 0)
-		return err_set(-EINVAL, "backend \"mem\" lives inside one process, so nobody could attach; it is for tests");
+		return err_set(-EINVAL,
+			       "backend \"mem\" lives inside one process, so nobody could attach; it is for tests");
 	b->id = rnd_entropy();
 	r = runtime_init(&b->rt, b->args.runtime_dir ? b->args.runtime_dir : conf_string(root, "runtime_dir"));
 	if (r == 0)
@@ -281,8 +282,17 @@ static void on_stopped(void *arg, bool reexec)
 int boot_keeper(struct boot *b)
 {
 	struct keeper_options o = {
-		.x = b->x, .conf = b->conf, .pools = &b->pools, .rt = &b->rt, .bin_dir = b->bin_dir, .id = b->id, .ops = &spawn_real,
-		.ready = on_ready, .closing = on_closing, .stopped = on_stopped, .arg = b,
+		.x = b->x,
+		.conf = b->conf,
+		.pools = &b->pools,
+		.rt = &b->rt,
+		.bin_dir = b->bin_dir,
+		.id = b->id,
+		.ops = &spawn_real,
+		.ready = on_ready,
+		.closing = on_closing,
+		.stopped = on_stopped,
+		.arg = b,
 	};
 
 	return keeper_create(&o, &b->keeper);
@@ -296,7 +306,8 @@ void boot_keeper_end(struct boot *b)
 static int find_plugins(struct boot *b)
 {
 	const char *dir = conf_string(conf_root(b->conf), "bridge.plugin_dir");
-	char *installed = mem_printf("%s/../lib/simd", b->bin_dir ? b->bin_dir : "."), *built = mem_printf("%s/../lib", b->bin_dir ? b->bin_dir : ".");
+	char *installed = mem_printf("%s/../lib/simd", b->bin_dir ? b->bin_dir : "."),
+	     *built = mem_printf("%s/../lib", b->bin_dir ? b->bin_dir : ".");
 	const char *usual[] = { installed, built, SIMD_LIBDIR, NULL }, *only[] = { dir, NULL };
 	int r = installed && built ? bridge_find_plugins(b->simd, *dir ? only : usual) : err_nomem();
 
@@ -308,7 +319,13 @@ static int find_plugins(struct boot *b)
 int boot_simd(struct boot *b)
 {
 	struct simd_options o = {
-		.x = b->x, .dx = b->dx, .conf = b->conf, .pools = &b->pools, .runtime_dir = b->rt.dir, .id = b->id, .ops = keeper_ops(),
+		.x = b->x,
+		.dx = b->dx,
+		.conf = b->conf,
+		.pools = &b->pools,
+		.runtime_dir = b->rt.dir,
+		.id = b->id,
+		.ops = keeper_ops(),
 		.user = b->keeper,
 	};
 	int r = simd_create(&o, &b->simd);

@@ -47,40 +47,40 @@ struct boot {
 	struct simd *simd;
 	struct control *control;
 	pthread_t work;
-	int ready_result;           /* of the first life of the data plane */
+	int ready_result; /* of the first life of the data plane */
 	bool plane_ready, signalled, reexec;
 };
 
-int  boot_show_config(struct boot *b);
-int  boot_config(struct boot *b);
+int boot_show_config(struct boot *b);
+int boot_config(struct boot *b);
 void boot_config_end(struct boot *b);
 /* Re-executes simd once with room for more lives of the data plane. */
-int  boot_tunables(struct boot *b);
-int  boot_log(struct boot *b);
+int boot_tunables(struct boot *b);
+int boot_log(struct boot *b);
 void boot_log_end(struct boot *b);
-int  boot_loops(struct boot *b);
+int boot_loops(struct boot *b);
 void boot_loops_end(struct boot *b);
-int  boot_mask(struct boot *b);
-int  boot_signals(struct boot *b);
+int boot_mask(struct boot *b);
+int boot_signals(struct boot *b);
 void boot_signals_end(struct boot *b);
-int  boot_runtime(struct boot *b);
+int boot_runtime(struct boot *b);
 void boot_runtime_end(struct boot *b);
-int  boot_keeper(struct boot *b);
+int boot_keeper(struct boot *b);
 void boot_keeper_end(struct boot *b);
-int  boot_simd(struct boot *b);
+int boot_simd(struct boot *b);
 void boot_simd_end(struct boot *b);
-int  boot_dispatch(struct boot *b);
+int boot_dispatch(struct boot *b);
 void boot_dispatch_end(struct boot *b);
-int  boot_plane(struct boot *b);
+int boot_plane(struct boot *b);
 void boot_plane_end(struct boot *b);
-int  boot_control(struct boot *b);
+int boot_control(struct boot *b);
 void boot_control_end(struct boot *b);
-int  boot_fleet(struct boot *b);
-int  boot_ready(struct boot *b);
+int boot_fleet(struct boot *b);
+int boot_ready(struct boot *b);
 void boot_ready_end(struct boot *b);
 
 /* The loop, until simd is stopped. */
-int  boot_loop(struct boot *b);
+int boot_loop(struct boot *b);
 /* After everything has ended: start anew in this process, if that was asked for. */
 void boot_again(struct boot *b);
 

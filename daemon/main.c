@@ -11,46 +11,78 @@
 #include <stdlib.h>
 
 static const struct opt options[] = {
-	{ .name = "config", .letter = 'c', .type = OPT_STRING, .off = offsetof(struct boot_args, config), .metavar = "FILE",
-	  .help = "configuration (default /etc/simd/simd.json, if it is there); fragments in FILE.d", .complete = "file" },
-	{ .name = "rig", .letter = 'r', .type = OPT_STRINGS, .off = offsetof(struct boot_args, rigs), .metavar = "FILE",
-	  .help = "add the rig in FILE; may be given several times", .complete = "file" },
-	{ .name = "set", .letter = 's', .type = OPT_STRINGS, .off = offsetof(struct boot_args, sets), .metavar = "KEY=VALUE",
+	{ .name = "config",
+	  .letter = 'c',
+	  .type = OPT_STRING,
+	  .off = offsetof(struct boot_args, config),
+	  .metavar = "FILE",
+	  .help = "configuration (default /etc/simd/simd.json, if it is there); fragments in FILE.d",
+	  .complete = "file" },
+	{ .name = "rig",
+	  .letter = 'r',
+	  .type = OPT_STRINGS,
+	  .off = offsetof(struct boot_args, rigs),
+	  .metavar = "FILE",
+	  .help = "add the rig in FILE; may be given several times",
+	  .complete = "file" },
+	{ .name = "set",
+	  .letter = 's',
+	  .type = OPT_STRINGS,
+	  .off = offsetof(struct boot_args, sets),
+	  .metavar = "KEY=VALUE",
 	  .help = "override one key of the configuration, such as clock.rate_hz=1000" },
-	{ .name = "runtime-dir", .letter = 'd', .type = OPT_STRING, .off = offsetof(struct boot_args, runtime_dir), .metavar = "DIR",
-	  .help = "where sockets and state go", .complete = "dir" },
-	{ .name = "check-config", .type = OPT_FLAG, .off = offsetof(struct boot_args, check),
+	{ .name = "runtime-dir",
+	  .letter = 'd',
+	  .type = OPT_STRING,
+	  .off = offsetof(struct boot_args, runtime_dir),
+	  .metavar = "DIR",
+	  .help = "where sockets and state go",
+	  .complete = "dir" },
+	{ .name = "check-config",
+	  .type = OPT_FLAG,
+	  .off = offsetof(struct boot_args, check),
 	  .help = "read and check the configuration, then exit" },
-	{ .name = "print-config", .type = OPT_FLAG, .off = offsetof(struct boot_args, print),
+	{ .name = "print-config",
+	  .type = OPT_FLAG,
+	  .off = offsetof(struct boot_args, print),
 	  .help = "print the effective configuration with the origin of each value, then exit" },
-	{ .name = "ready-fd", .type = OPT_INT, .off = offsetof(struct boot_args, ready_fd), .metavar = "FD", .min = 3, .max = 1023,
+	{ .name = "ready-fd",
+	  .type = OPT_INT,
+	  .off = offsetof(struct boot_args, ready_fd),
+	  .metavar = "FD",
+	  .min = 3,
+	  .max = 1023,
 	  .help = "write a line to this descriptor and close it when simd is ready" },
 	{ 0 }
 };
 
 static const struct opt_program program = {
-	.name = "simd", .section = 8, .summary = "simulation middleware daemon", .version = SIM_VERSION, .opts = options,
+	.name = "simd",
+	.section = 8,
+	.summary = "simulation middleware daemon",
+	.version = SIM_VERSION,
+	.opts = options,
 };
 
 static const struct {
 	const char *name;
-	int  (*init)(struct boot *b);
+	int (*init)(struct boot *b);
 	void (*fini)(struct boot *b);
 } parts[] = {
-	{ "signal mask",       boot_mask,     NULL }, /* before any thread of ours exists: all inherit it */
-	{ "configuration",     boot_config,   boot_config_end },
-	{ "more lives",        boot_tunables, NULL },
-	{ "log",               boot_log,      boot_log_end },
-	{ "event loops",       boot_loops,    boot_loops_end },
-	{ "signals",           boot_signals,  boot_signals_end },
-	{ "runtime directory", boot_runtime,  boot_runtime_end },
-	{ "supervision",       boot_keeper,   boot_keeper_end },
-	{ "registry",          boot_simd,     boot_simd_end },
-	{ "dispatch",          boot_dispatch, boot_dispatch_end },
-	{ "data plane",        boot_plane,    boot_plane_end },
-	{ "control socket",    boot_control,  boot_control_end },
-	{ "processes",         boot_fleet,    NULL },
-	{ "readiness",         boot_ready,    boot_ready_end },
+	{ "signal mask", boot_mask, NULL }, /* before any thread of ours exists: all inherit it */
+	{ "configuration", boot_config, boot_config_end },
+	{ "more lives", boot_tunables, NULL },
+	{ "log", boot_log, boot_log_end },
+	{ "event loops", boot_loops, boot_loops_end },
+	{ "signals", boot_signals, boot_signals_end },
+	{ "runtime directory", boot_runtime, boot_runtime_end },
+	{ "supervision", boot_keeper, boot_keeper_end },
+	{ "registry", boot_simd, boot_simd_end },
+	{ "dispatch", boot_dispatch, boot_dispatch_end },
+	{ "data plane", boot_plane, boot_plane_end },
+	{ "control socket", boot_control, boot_control_end },
+	{ "processes", boot_fleet, NULL },
+	{ "readiness", boot_ready, boot_ready_end },
 };
 
 int main(int argc, char *argv[])

@@ -97,7 +97,7 @@ int64_t roudi_punch(int fd)
 
 void roudi_clean(const char *segment)
 {
-	static const char *const files[] = { "/dev/shm/" MGMT, "/tmp/roudi", "/tmp/roudi.lock",
+	static const char *const files[] = { ("/dev/shm/" MGMT), "/tmp/roudi", "/tmp/roudi.lock",
 					     "/tmp/iox-unique-roudi.lock" };
 	char path[300];
 

@@ -31,8 +31,8 @@
 static int frozen_begin(void *at, struct sim_clock_page **ret_w, void **ret_page)
 {
 	int r, fd = memfd_create("sim-clock-frozen", MFD_CLOEXEC);
-	struct sim_clock_page *w;
-	void *page;
+	struct sim_clock_page *w = NULL;
+	void *page = NULL;
 
 	if (fd < 0)
 		return err_sys(-errno, "clock page");
@@ -68,8 +68,8 @@ static void frozen_end(struct sim_clock_page *w)
 
 int clockmap_init(struct sim_client *c)
 {
-	struct sim_clock_page *w;
-	void *page;
+	struct sim_clock_page *w = NULL;
+	void *page = NULL;
 	int r = frozen_begin(NULL, &w, &page);
 
 	if (r < 0)
@@ -120,8 +120,8 @@ int clockmap_freeze(struct sim_client *c, const struct session *s)
 {
 	const struct sim_clock_page *old = s->clock;
 	struct sim_clock_sample last;
-	struct sim_clock_page *w;
-	void *page;
+	struct sim_clock_page *w = NULL;
+	void *page = NULL;
 	int r;
 
 	if (c->env)

@@ -29,6 +29,8 @@ static void wake_main(struct host *h)
 
 /* ---- services ---- */
 
+static void service_log(void *ctx, int level, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
 static void service_log(void *ctx, int level, const char *fmt, ...)
 {
 	static const enum log_level levels[] = { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };

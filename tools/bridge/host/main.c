@@ -28,13 +28,28 @@ struct args {
 };
 
 static const struct opt options[] = {
-	{ .name = "BRIDGE", .kind = OPT_REQUIRED, .type = OPT_STRING, .off = offsetof(struct args, name),
-	  .help = "name of the bridge in simd's configuration", .complete = "simctl bridge list --names" },
-	{ .name = "socket", .letter = 's', .type = OPT_STRING, .off = offsetof(struct args, socket), .metavar = "PATH",
-	  .help = "simd's control socket", .complete = "file" },
-	{ .name = "plugin-dir", .type = OPT_STRING, .off = offsetof(struct args, plugin_dir), .metavar = "DIR",
-	  .help = "where bridge_<name>.so lies", .complete = "dir" },
-	{ .name = "stay", .type = OPT_FLAG, .off = offsetof(struct args, stay),
+	{ .name = "BRIDGE",
+	  .kind = OPT_REQUIRED,
+	  .type = OPT_STRING,
+	  .off = offsetof(struct args, name),
+	  .help = "name of the bridge in simd's configuration",
+	  .complete = "simctl bridge list --names" },
+	{ .name = "socket",
+	  .letter = 's',
+	  .type = OPT_STRING,
+	  .off = offsetof(struct args, socket),
+	  .metavar = "PATH",
+	  .help = "simd's control socket",
+	  .complete = "file" },
+	{ .name = "plugin-dir",
+	  .type = OPT_STRING,
+	  .off = offsetof(struct args, plugin_dir),
+	  .metavar = "DIR",
+	  .help = "where bridge_<name>.so lies",
+	  .complete = "dir" },
+	{ .name = "stay",
+	  .type = OPT_FLAG,
+	  .off = offsetof(struct args, stay),
 	  .help = "when simd ends, wait for the next one instead of exiting" },
 	{ 0 },
 };
@@ -143,7 +158,8 @@ out:
 /* --stay: go on while simd is away, until a signal asks to stop. */
 static bool again(int r, int signal_fd)
 {
-	return (r == 1 || r == -ENOTCONN || r == -ETIMEDOUT || r == -EBUSY) && fd_wait(signal_fd, POLLIN, 100 * NS_PER_MS) == 0;
+	return (r == 1 || r == -ENOTCONN || r == -ETIMEDOUT || r == -EBUSY) &&
+	       fd_wait(signal_fd, POLLIN, 100 * NS_PER_MS) == 0;
 }
 
 int main(int argc, char **argv)
