@@ -33,13 +33,13 @@ stage()
 
 quick()
 {
-	stage "set-up" deps
+	stage "set-up" DEPS="${1:-check}" deps
 	stage "tests" WERROR=1 run-tests
 }
 
 full()
 {
-	quick
+	quick full
 	for cc in gcc clang; do
 		for kind in debug ndebug; do
 			opt='-O1'
