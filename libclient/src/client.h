@@ -95,6 +95,7 @@ struct sim_client {
 	bool connecting;   /* inside sim_connect: errors end it */
 	int64_t due_mono_ns, backoff_dur_ns, prove_until_mono_ns;
 	struct attach_job *job;
+	uint64_t sessions;        /* so far */
 	uint32_t want_generation; /* life of the data plane that simd is on; 0: none at present */
 	char runtime[128];        /* simd's runtime name when that life was attached to */
 

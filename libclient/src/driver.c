@@ -24,6 +24,7 @@
 #include "wire/driver.h"
 
 #define DUR_MAX_NS     (3600 * NS_PER_S)
+#define RELEASE_DUR_NS (200 * NS_PER_MS)
 #define SLICE_DUR_NS   (50 * NS_PER_MS)
 #define BACKLOG_DUR_NS (100 * NS_PER_MS) /* further behind than that is dropped, not caught up */
 
@@ -31,10 +32,10 @@ struct sim_driver {
 	struct handle h;
 	struct sim_client *c;
 	unsigned flags;
-	_Atomic int next_fd; /* of a new simd, adopted at the next call; -1: none */
-	int fd;              /* -1: simd is gone */
-	int64_t session_id;  /* session::client_id that gave it; under setup */
-	bool lost;           /* the source was switched: for good */
+	_Atomic int next_fd;     /* of a new simd, adopted at the next call; -1: none */
+	int fd;                  /* -1: simd is gone */
+	uint64_t session_serial; /* session::serial that gave it; under setup */
+	bool lost;               /* the source was switched: for good */
 	/* pacing: sim time `base_sim_ns` belongs to wall time `base_mono_ns` */
 	bool based;
 	int64_t base_mono_ns, base_sim_ns, scale_e6;
@@ -68,9 +69,9 @@ void driver_register(struct sim_client *c, struct session *s)
 	int fd;
 
 	/* Only where it was lost with an earlier simd: within one session the lease is simd's to end. */
-	if (!d || d->session_id == s->client_id || acquire(c, s, &fd) < 0)
+	if (!d || d->session_serial == s->serial || acquire(c, s, &fd) < 0)
 		return;
-	d->session_id = s->client_id;
+	d->session_serial = s->serial;
 	fd_close(atomic_exchange(&d->next_fd, fd));
 }
 
@@ -97,7 +98,7 @@ int sim_driver_acquire(struct sim_client *c, unsigned flags, struct sim_driver *
 	if (r == 0)
 		r = acquire(c, s, &d->fd);
 	if (r == 0) {
-		d->session_id = s->client_id;
+		d->session_serial = s->serial;
 		c->driver = d;
 		*ret = d;
 	}
@@ -106,6 +107,24 @@ int sim_driver_acquire(struct sim_client *c, unsigned flags, struct sim_driver *
 	if (r < 0)
 		mem_free(d);
 	return r;
+}
+
+/* simd takes the hang-up for the release, and hangs up in turn: from then on the lease is free. */
+static void driver_hangup(struct sim_driver *d)
+{
+	int64_t end = client_now(d->c) + RELEASE_DUR_NS;
+	struct driver_packet p;
+	ssize_t n = -1;
+
+	if (d->fd < 0)
+		return;
+	shutdown(d->fd, SHUT_WR);
+	while (n != 0 && client_now(d->c) < end && client_sleep(d->c, d->fd, POLLIN, end - client_now(d->c)) > 0) {
+		n = recv(d->fd, &p, sizeof(p), MSG_DONTWAIT);
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			break;
+	}
+	fd_close(d->fd);
 }
 
 void sim_driver_release(struct sim_driver *d)
@@ -119,7 +138,7 @@ void sim_driver_release(struct sim_driver *d)
 	c->driver = NULL;
 	client_setup_unlock(c);
 	fd_close(atomic_load(&d->next_fd));
-	fd_close(d->fd); /* simd takes the hang-up for the release */
+	driver_hangup(d);
 	mem_free(d);
 }
 

@@ -395,6 +395,7 @@ int session_open(struct sim_client *c, struct session **ret)
 		return err_nomem();
 	atomic_init(&s->refs, 1);
 	list_init(&s->calls);
+	s->serial = ++c->sessions;
 	s->doorbell = s->completion = s->clock_fd = -1;
 	s->sock = fd_unix_connect(c->path, SOCK_STREAM, c->timeout_dur_ns);
 	r = s->sock < 0 ? s->sock : varlink_create(NULL, &s->v);

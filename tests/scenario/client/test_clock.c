@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Time as clients see it: reading, sleeping, driving; in virtual time. */
+#include "scenario/client/imu.h"
+
+#include <errno.h>
+
+static struct world w;
+
+static void call(struct sim_client *c, const char *method, const char *params)
+{
+	char *json;
+
+	if (sim_call(c, method, params, &json) < 0)
+		fail_msg("%s: %s", method, sim_why());
+	free(json);
+}
+
+static void wall_source(struct sim_client *c)
+{
+	call(c, "SetSource", "{\"source\": \"simulation\"}");
+	world_run(&w, MS);
+}
+
+static void driven(void **state)
+{
+	struct sim_client *c = world_client(&w, "engine", SIM_CLIENT_SOURCE), *other = world_client(&w, "other", 0);
+	struct sim_driver *d, *second;
+	int64_t granted = 0, before;
+
+	(void)state;
+	assert_int_equal(sim_driver_acquire(c, 0, &d), 0);
+	assert_int_equal(sim_driver_acquire(other, 0, &second), -EBUSY);
+	assert_non_null(strstr(sim_why(), "engine"));
+	assert_int_equal(sim_driver_acquire(c, 0, &second), -EBUSY);
+	before = sim_now(c);
+	for (int i = 1; i <= 10; i++) {
+		assert_int_equal(sim_driver_advance(d, 10 * MS, &granted), 0);
+		assert_int_equal(granted, 10 * MS);
+		assert_int_equal(sim_now(other), before + i * 10 * MS);
+	}
+	assert_int_equal(sim_driver_advance(d, 0, &granted), -EINVAL);
+	assert_int_equal(sim_driver_advance(d, 3601 * S, &granted), -EINVAL);
+	assert_int_equal(sim_driver_set(d, 5 * S), -EOPNOTSUPP);
+	sim_driver_release(d);
+	world_run(&w, MS);
+	assert_int_equal(sim_driver_acquire(other, 0, &second), 0);
+	sim_driver_release(second);
+	sim_disconnect(c);
+	sim_disconnect(other);
+}
+
+/* Paced: one simulated second takes 1 / scale seconds; a stall is not made up for; unpaced takes none. */
+static void paced(void **state)
+{
+	struct sim_client *c = world_client(&w, "engine", SIM_CLIENT_SOURCE);
+	struct sim_driver *d;
+	int64_t start, granted;
+
+	(void)state;
+	assert_int_equal(sim_driver_acquire(c, SIM_DRIVER_PACED, &d), 0);
+	start = exec_now(w.x);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(sim_driver_advance(d, 10 * MS, &granted), 0);
+	assert_in_range(exec_now(w.x) - start, 1000 * MS, 1011 * MS);
+	call(c, "SetScale", "{\"scale\": 4.0}");
+	start = exec_now(w.x);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(sim_driver_advance(d, 10 * MS, &granted), 0);
+	assert_in_range(exec_now(w.x) - start, 250 * MS, 262 * MS);
+	world_run(&w, 5 * S); /* the engine hangs */
+	start = exec_now(w.x);
+	for (int i = 0; i < 40; i++)
+		assert_int_equal(sim_driver_advance(d, 10 * MS, &granted), 0);
+	assert_in_range(exec_now(w.x) - start, 95 * MS, 103 * MS);
+	sim_driver_release(d);
+	assert_int_equal(sim_driver_acquire(c, 0, &d), 0);
+	start = exec_now(w.x);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(sim_driver_advance(d, 10 * MS, &granted), 0);
+	assert_true(exec_now(w.x) - start < 10 * MS);
+	sim_driver_release(d);
+	sim_disconnect(c);
+}
+
+/* A switched source ends the lease for good; a new simd gives it again. */
+static void lease(void **state)
+{
+	struct sim_client *c = world_client(&w, "engine", SIM_CLIENT_SOURCE);
+	struct sim_driver *d;
+	int64_t granted, now;
+
+	(void)state;
+	assert_int_equal(sim_driver_acquire(c, 0, &d), 0);
+	assert_int_equal(sim_driver_advance(d, 10 * MS, &granted), 0);
+	world_kill_simd(&w);
+	assert_int_equal(sim_driver_advance(d, 10 * MS, &granted), -ENOTCONN);
+	world_process(&w, c);
+	assert_int_equal(sim_driver_advance(d, 10 * MS, &granted), -ENOTCONN);
+	world_start_simd(&w);
+	world_until(&w, c, SIM_CLIENT_CONNECTED);
+	now = sim_now(c);
+	assert_int_equal(sim_driver_advance(d, 10 * MS, &granted), 0);
+	assert_int_equal(sim_now(c), now + 10 * MS);
+	call(c, "SetSource", "{\"source\": \"system\"}");
+	assert_int_equal(sim_driver_advance(d, 10 * MS, &granted), -EPERM);
+	assert_int_equal(sim_driver_advance(d, 10 * MS, &granted), -EPERM);
+	sim_driver_release(d);
+	assert_int_equal(sim_driver_acquire(c, 0, &d), -EOPNOTSUPP);
+	sim_disconnect(c);
+}
+
+static void following(void **state)
+{
+	struct sim_client *c = world_client(&w, "ss2", SIM_CLIENT_SOURCE);
+	struct sim_clock_sample a, b;
+	struct sim_driver *d;
+
+	(void)state;
+	call(c, "SetSource", "{\"source\": \"ss2\"}");
+	assert_int_equal(sim_driver_acquire(c, 0, &d), 0);
+	assert_int_equal(sim_driver_set(d, 7 * S), 0);
+	sim_now_sample(c, &a);
+	assert_int_equal(a.sim_ns, 7 * S);
+	assert_int_equal(sim_driver_set(d, 8 * S), 0);
+	sim_now_sample(c, &b);
+	assert_int_equal(b.sim_ns, 8 * S);
+	assert_int_equal(b.clock_generation, a.clock_generation);
+	assert_int_equal(sim_driver_set(d, 3 * S), 0); /* back: a jump */
+	sim_now_sample(c, &b);
+	assert_true(b.clock_generation != a.clock_generation);
+	assert_int_equal(sim_driver_set(d, -1), -ERANGE);
+	sim_driver_release(d);
+	sim_disconnect(c);
+}
+
+static void sleeping(void **state)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0);
+	int64_t start, now;
+
+	(void)state;
+	wall_source(c);
+	now = sim_now(c);
+	start = exec_now(w.x);
+	assert_int_equal(sim_sleep_until(c, now + 300 * MS, -1), 0);
+	assert_in_range(exec_now(w.x) - start, 299 * MS, 301 * MS);
+	assert_true(sim_now(c) >= now + 300 * MS);
+	assert_int_equal(sim_sleep_until(c, now, -1), 0); /* past */
+	call(c, "SetScale", "{\"scale\": 10.0}");
+	start = exec_now(w.x);
+	assert_int_equal(sim_sleep_until(c, sim_now(c) + 1 * S, -1), 0);
+	assert_in_range(exec_now(w.x) - start, 100 * MS, 102 * MS);
+	assert_int_equal(sim_sleep_until(c, sim_now(c) + 100 * S, 50 * MS), -ETIMEDOUT);
+	call(c, "PauseClock", NULL);
+	assert_int_equal(sim_sleep_until(c, sim_now(c) + 1, 2 * S), -ETIMEDOUT);
+	call(c, "ResumeClock", NULL);
+	sim_disconnect(c);
+}
+
+static void jumped(void **state)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0);
+	struct sim_clock_sample a, b;
+	struct sim_gate g;
+
+	(void)state;
+	wall_source(c);
+	assert_int_equal(sim_gate_init(&g, 10000), 0);
+	sim_now_sample(c, &a);
+	assert_true(sim_gate_due(&g, &a));
+	assert_false(sim_gate_due(&g, &a));
+	call(c, "SetSource", "{\"source\": \"system\"}");
+	sim_now_sample(c, &b);
+	assert_true(a.clock_generation != b.clock_generation);
+	assert_true(sim_gate_due(&g, &b));
+	sim_disconnect(c);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	world_create(&w, test_seed(3), "");
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	world_destroy(&w);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(driven, setup, teardown),
+		cmocka_unit_test_setup_teardown(paced, setup, teardown),
+		cmocka_unit_test_setup_teardown(lease, setup, teardown),
+		cmocka_unit_test_setup_teardown(following, setup, teardown),
+		cmocka_unit_test_setup_teardown(sleeping, setup, teardown),
+		cmocka_unit_test_setup_teardown(jumped, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
