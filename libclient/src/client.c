@@ -351,7 +351,7 @@ static int check_options(const struct sim_client_options *o, const struct client
 			o->size, sizeof(*o));
 	if (o->flags & ~known)
 		return err_set(-EINVAL, "sim_connect: unknown client flags %#x", o->flags);
-	if (o->timeout_ms < 0 || (env && !(o->flags & SIM_CLIENT_NO_THREAD)))
+	if (o->timeout_ms < 0 || (env && env->wait && !(o->flags & SIM_CLIENT_NO_THREAD)))
 		return err_set(-EINVAL, "sim_connect: the time-out is negative");
 	return check_name(o->name);
 }
@@ -434,7 +434,8 @@ static struct sim_client *client_new(const struct sim_client_options *o, const s
 	c->epfd = c->wake_fd = c->timer_fd = -1;
 	c->due_mono_ns = INT64_MAX;
 	c->backoff_dur_ns = 10 * NS_PER_MS;
-	c->env = env;
+	c->env = env && env->wait ? env : NULL;
+	c->bus = env ? env->bus : NULL;
 	c->flags = o->flags;
 	c->timeout_dur_ns = (o->timeout_ms ? o->timeout_ms : TIMEOUT_MS) * NS_PER_MS;
 	c->done_last = &c->done_first;

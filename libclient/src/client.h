@@ -30,7 +30,7 @@ struct attach_job;
 
 /*
  * How a client waits and what time it is. NULL for real ones; tests put virtual time here, and run the
- * daemon inside wait(). Only with SIM_CLIENT_NO_THREAD.
+ * daemon inside wait(). Only with SIM_CLIENT_NO_THREAD. wait NULL: real time and threads, only the bus is meant.
  */
 struct client_env {
 	int64_t (*now)(void *arg);
@@ -70,7 +70,8 @@ struct sim_client {
 	char *name, *path;
 	unsigned flags;
 	int64_t timeout_dur_ns;
-	const struct client_env *env;
+	const struct client_env *env; /* NULL: real time */
+	struct ipc_mem_bus *bus;
 
 	pthread_mutex_t setup;
 	pthread_mutex_t lock;

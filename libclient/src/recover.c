@@ -169,7 +169,7 @@ static void attach_begin(struct sim_client *c)
 		.app = j->app,
 		.max_loan = (uint64_t)s->max_loan,
 		.prefault = !(c->flags & SIM_CLIENT_NO_PREFAULT),
-		.bus = c->env ? c->env->bus : NULL,
+		.bus = c->bus,
 	};
 	c->job = j;
 	set_phase(c, PHASE_ATTACH, c->connecting ? SIM_CLIENT_RECONNECTING : SIM_CLIENT_REATTACHING);

@@ -122,8 +122,8 @@ static int wait_inside(struct sim_subscriber *s, int64_t timeout_dur_ns)
 		r = subscriber_fill(s);
 		if (r == 0 || r == -ENOBUFS)
 			return 1; /* with all slots held the take says so */
-		if (r != -EAGAIN && r != -ESTALE)
-			return err_set(r, "channel %s: %s", s->name, ipc_why());
+		if ((r != -EAGAIN && r != -ESTALE) || (r == -ESTALE && atomic_load(&s->error) < 0))
+			return subscriber_error(s, r);
 		if (r == -EAGAIN && s->spin_dur_ns > 0 && !spun && !s->c->env) {
 			spun = true;
 			if (spin(s, end))

@@ -81,33 +81,57 @@ static int subscribe_reply(struct sim_subscriber *s, const json_t *o, char *ret_
 	return 0;
 }
 
-int subscriber_register(struct sim_subscriber *s, struct session *ses, struct life *l)
+/* Tell simd of it; *ret_name is the channel's full name. */
+static int announce(struct sim_subscriber *s, struct session *ses, char *ret_name, size_t size)
 {
-	char name[SIM_CHANNEL_MAX + 1];
-	struct sub_port *port;
 	struct varlink_answer a;
 	struct varlink_msg m;
 	int r;
 
+	if (s->session_serial == ses->serial) {
+		snprintf(ret_name, size, "%s", s->name);
+		return 0;
+	}
 	r = session_call(s->c, ses, "Subscribe", subscribe_params(s), &m);
 	if (r < 0)
 		return r;
 	r = varlink_msg_answer(&m, &a);
 	if (r == 0)
-		r = subscribe_reply(s, a.params, name, sizeof(name));
+		r = subscribe_reply(s, a.params, ret_name, size);
 	varlink_msg_finish(&m);
+	if (r == 0)
+		s->session_serial = ses->serial;
+	return r;
+}
+
+static int renew(struct sim_subscriber *s, struct session *ses, struct life *l)
+{
+	char name[SIM_CHANNEL_MAX + 1];
+	struct sub_port *port;
+	int r = announce(s, ses, name, sizeof(name));
+
 	if (r < 0)
 		return r;
 	if (s->newest && s->newest->life == l && strcmp(name, s->name) == 0)
 		return 0;
-	snprintf(s->name, sizeof(s->name), "%s", name);
+	if (strcmp(name, s->name) != 0)
+		snprintf(s->name, sizeof(s->name), "%s", name);
 	r = port_create(s, l, &port);
 	if (r < 0)
 		return r;
 	s->newest = port;
 	sub_port_unref(atomic_exchange(&s->next, port));
-	subscriber_ring(s);
 	return 0;
+}
+
+int subscriber_register(struct sim_subscriber *s, struct session *ses, struct life *l)
+{
+	int r = renew(s, ses, l);
+
+	/* a session or a life that ended just now is no verdict: the next one is asked again */
+	atomic_store(&s->error, r == -ENOTCONN || r == -ESTALE ? 0 : r);
+	subscriber_ring(s);
+	return r;
 }
 
 void subscriber_ring(struct sim_subscriber *s)
@@ -343,6 +367,16 @@ int subscriber_fill(struct sim_subscriber *s)
 	return 0;
 }
 
+int subscriber_error(const struct sim_subscriber *s, int r)
+{
+	int refused = atomic_load(&s->error);
+
+	if (r == -ESTALE && refused < 0)
+		return err_set(refused, "channel %s: it could not be subscribed to again after a restart: %s", s->name,
+			       err_text(refused));
+	return err_set(r, "channel %s: %s", s->name, ipc_why());
+}
+
 int sim_take(struct sim_subscriber *s, const struct sim_slot **ret)
 {
 	int r;
@@ -358,7 +392,7 @@ int sim_take(struct sim_subscriber *s, const struct sim_slot **ret)
 		s->peeked = NULL;
 		s->stats.received++;
 	} else if (r != -EAGAIN) {
-		err_set(r, "channel %s: %s", s->name, ipc_why());
+		r = subscriber_error(s, r);
 	} else if (s->fd) {
 		sub_fd_rearm(s);
 	}

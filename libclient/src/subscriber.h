@@ -38,6 +38,8 @@ struct sim_subscriber {
 	struct handle h;
 	_Atomic(struct sub_port *) next; /* posted by recovery */
 	_Atomic uint32_t bell;           /* futex: bumped with it, and when the client has failed */
+	uint64_t session_serial;         /* session that knows it; under setup */
+	_Atomic int error;               /* it could not be registered again; 0: fine */
 	struct sub_port *newest;         /* next or port, whichever is newer; under setup */
 	struct sub_port *port;
 	struct list old; /* sub_port::link */
@@ -67,6 +69,8 @@ int subscriber_enter(struct sim_subscriber *s);
 void subscriber_attend(struct sim_subscriber *s) __attribute__((cold));
 /* Take the oldest valid message into `peeked`, unless one is there. 0, -EAGAIN, -ENOBUFS, -ESTALE. Inside. */
 int subscriber_fill(struct sim_subscriber *s);
+/* The sentence for a failed take: r, or why the subscriber did not come back after a restart. */
+int subscriber_error(const struct sim_subscriber *s, int r);
 
 /* ---- sub_wait.c ---- */
 
@@ -77,7 +81,7 @@ void sub_fd_rearm(struct sim_subscriber *s); /* everything has been taken */
 
 /* ---- for recovery; under setup ---- */
 
-/* Tell simd, and make a port if the life or the channel's full name is new; it is posted. */
+/* Tell simd (once a session), and make a port if the life or the channel's full name is new; it is posted. */
 int subscriber_register(struct sim_subscriber *s, struct session *ses, struct life *l);
 void subscriber_ring(struct sim_subscriber *s);
 bool subscriber_settle(struct sim_subscriber *s); /* as publisher_settle() */

@@ -16,6 +16,8 @@ int token_register(struct sim_client *c, struct session *s, struct sim_token *t)
 	int64_t cell;
 	int r;
 
+	if (t->session_serial == s->serial)
+		return 0;
 	atomic_store(&t->cell, UINT32_MAX);
 	r = session_call(c, s, "OpenToken", json_pack("{ss}", "name", t->name), &m);
 	if (r < 0)
@@ -23,8 +25,10 @@ int token_register(struct sim_client *c, struct session *s, struct sim_token *t)
 	r = varlink_msg_answer(&m, &a);
 	if (r == 0)
 		r = jsonx_int(a.params, "cell", 0, WIRE_TOKENS_MAX - 1, &cell);
-	if (r == 0)
+	if (r == 0) {
 		atomic_store(&t->cell, (uint32_t)cell);
+		t->session_serial = s->serial;
+	}
 	varlink_msg_finish(&m);
 	return r;
 }

@@ -81,14 +81,24 @@ static void simd_begin(struct world *w)
 	CHECK(control_listen(w->control, w->path));
 }
 
+static void quit(void *arg)
+{
+	exec_quit(arg);
+}
+
 static void simd_end(struct world *w)
 {
 	control_destroy(w->control);
 	simd_destroy(w->simd);
 	w->control = NULL;
 	w->simd = NULL;
-	if (!w->threads)
-		exec_sim_settle(w->x); /* what it had posted to itself is freed there */
+	/* what it had posted to itself is freed there */
+	if (w->threads) {
+		exec_post(w->x, quit, w->x);
+		exec_run(w->x);
+	} else {
+		exec_sim_settle(w->x);
+	}
 }
 
 static void *simd_thread(void *arg)
@@ -159,7 +169,7 @@ static void world_init(struct world *w, const char *extra, bool virtual_time)
 	w->threads = !virtual_time;
 	CHECK(ipc_mem_bus_create(&bus, &w->bus));
 	CHECK(config_load(&src, &w->conf));
-	w->env = (struct client_env){ .now = env_now, .wait = env_wait, .arg = w, .bus = w->bus };
+	w->env = (struct client_env){ .now = env_now, .wait = virtual_time ? env_wait : NULL, .arg = w, .bus = w->bus };
 }
 
 void world_create(struct world *w, uint64_t seed, const char *extra)
@@ -206,7 +216,7 @@ struct sim_client *world_client(struct world *w, const char *name, unsigned flag
 
 	if (!w->threads)
 		o.flags |= SIM_CLIENT_NO_THREAD;
-	CHECK(client_connect(&o, w->threads ? NULL : &w->env, &c));
+	CHECK(client_connect(&o, &w->env, &c));
 	return c;
 }
 

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Subscribers and readers: what is handed out, what is counted, what is refused; in virtual time. */
+#include "scenario/client/imu.h"
+
+#include <errno.h>
+
+#include <sim/msg/Clock.h>
+
+static struct world w;
+
+static void in_order(void **state)
+{
+	struct sim_client *c = world_client(&w, "both", 0);
+	struct sim_publisher *p = imu_advertise(c, "imu", 0);
+	struct sim_subscriber *s = imu_subscribe(c, "/car/imu", 0);
+	const struct sim_slot *slot, *slots[3];
+
+	(void)state;
+	assert_int_equal(sim_take(s, &slot), -EAGAIN);
+	assert_int_equal(sim_wait(s, 0), 0);
+	assert_int_equal(sim_wait(s, 20 * MS), 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(sim_publish_local(p, imu_loan(p)), 0);
+	assert_int_equal(sim_wait(s, -1), 1);
+	assert_int_equal(sim_wait(s, -1), 1); /* still */
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(sim_take(s, &slots[i]), 0);
+		assert_int_equal(slots[i]->sequence, i + 1);
+		assert_int_equal(slots[i]->type_hash, SIM_IMU_HASH);
+		assert_string_equal(slots[i]->frame_id, "imu_link");
+	}
+	for (int i = 2; i >= 0; i--)
+		assert_int_equal(sim_release(s, slots[i]), 0);
+	assert_int_equal(sim_release(s, slots[0]), -EINVAL);
+	assert_int_equal(sim_subscriber_fd(s), -EINVAL);
+	sim_subscriber_destroy(s);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+}
+
+static void overflow(void **state)
+{
+	struct sim_client *c = world_client(&w, "both", 0);
+	struct sim_publisher *p = imu_advertise(c, "imu", SIM_PUB_LOCAL);
+	struct sim_subscriber_options o = { .size = sizeof(o), .depth = 4 };
+	struct sim_subscriber_stats st;
+	struct sim_subscriber *s;
+	const struct sim_slot *slot;
+
+	(void)state;
+	assert_int_equal(sim_subscribe(c, "imu", &sim_Imu_type, &o, &s), 0);
+	assert_int_equal(sim_publish_local(p, imu_loan(p)), 0);
+	imu_expect(s, 1);
+	for (int i = 2; i <= 11; i++)
+		assert_int_equal(sim_publish_local(p, imu_loan(p)), 0);
+	for (int i = 8; i <= 11; i++) /* the oldest were dropped */
+		imu_expect(s, (uint64_t)i);
+	assert_int_equal(sim_take(s, &slot), -EAGAIN);
+	sim_subscriber_stats(s, &st);
+	assert_int_equal(st.received, 5);
+	assert_int_equal(st.lost, 6);
+	assert_int_equal(st.invalid, 0);
+	o.depth = 257;
+	assert_int_equal(sim_subscribe(c, "imu", NULL, &o, &s), -EINVAL);
+	sim_subscriber_destroy(s);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+}
+
+/* A process that speaks to the data plane directly and writes nonsense. */
+static void hostile(void **state)
+{
+	struct sim_client *c = world_client(&w, "both", 0);
+	struct ipc_options o = { .backend = "mem", .app = "hostile", .bus = w.bus };
+	struct sim_subscriber *s = imu_subscribe(c, "imu", 0);
+	struct sim_subscriber_stats st;
+	const struct sim_slot *got;
+	struct ipc_pub *pub;
+	struct ipc *ipc;
+	void *mem;
+
+	(void)state;
+	assert_int_equal(ipc_attach(&o, &ipc), 0);
+	assert_int_equal(ipc_pub_create(ipc, "/car/imu", NULL, &pub), 0);
+	world_run(&w, MS);
+	for (int i = 0; i < 6; i++) {
+		struct sim_slot *slot;
+
+		assert_int_equal(ipc_loan(pub, sizeof(*slot) + 400, &mem), 0);
+		memset(mem, 0, sizeof(*slot) + 400);
+		slot = mem;
+		slot->magic = i == 0 ? 1 : SIM_SLOT_MAGIC;
+		slot->version = i == 1 ? 2 : SIM_SLOT_VERSION;
+		slot->type_hash = i == 2 ? 1 : SIM_IMU_HASH;
+		slot->body_size = i == 3 ? 1 : i == 4 ? UINT64_MAX : sizeof(struct sim_Imu);
+		slot->sequence = 1;
+		assert_int_equal(ipc_publish(pub, mem), 0);
+	}
+	assert_int_equal(sim_wait(s, 0), 1);
+	assert_int_equal(sim_take(s, &got), 0);
+	assert_int_equal(sim_release(s, got), 0);
+	assert_int_equal(sim_wait(s, 0), 0);
+	sim_subscriber_stats(s, &st);
+	assert_int_equal(st.invalid, 5);
+	assert_int_equal(st.received, 1);
+	ipc_pub_destroy(pub);
+	ipc_detach(ipc);
+	sim_subscriber_destroy(s);
+	sim_disconnect(c);
+}
+
+static void types(void **state)
+{
+	struct sim_client *c = world_client(&w, "both", 0);
+	const struct sim_type *t;
+	struct sim_subscriber *s, *any;
+	struct sim_publisher *p, *q;
+
+	(void)state;
+	assert_int_equal(sim_channel_type(c, "imu", &t), -ENOENT);
+	p = imu_advertise(c, "imu", 0);
+	assert_int_equal(sim_channel_type(c, "imu", &t), 0);
+	assert_true(sim_type_equal(t, &sim_Imu_type));
+	sim_type_unref(t);
+	assert_int_equal(sim_subscribe(c, "imu", &sim_Clock_type, NULL, &s), -EMEDIUMTYPE);
+	assert_non_null(strstr(sim_why(), "sim/Imu"));
+	assert_int_equal(sim_advertise(c, "imu", &sim_Clock_type, NULL, &q), -EMEDIUMTYPE);
+	assert_int_equal(sim_subscribe(c, "imu", NULL, NULL, &any), 0);
+	assert_int_equal(sim_publish_local(p, imu_loan(p)), 0);
+	imu_expect(any, 1);
+	assert_int_equal(sim_subscribe(c, "a,b", NULL, NULL, &s), -EINVAL);
+	assert_int_equal(sim_subscribe(c, "", NULL, NULL, &s), -EINVAL);
+	sim_subscriber_destroy(any);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+}
+
+static void latched(void **state)
+{
+	struct sim_client *c = world_client(&w, "both", 0);
+	struct sim_publisher *p = imu_advertise(c, "imu", SIM_PUB_LATCH);
+	struct sim_subscriber *s, *fresh;
+
+	(void)state;
+	assert_int_equal(sim_publish_local(p, imu_loan(p)), 0);
+	assert_int_equal(sim_publish_local(p, imu_loan(p)), 0);
+	s = imu_subscribe(c, "imu", SIM_SUB_LATCHED);
+	fresh = imu_subscribe(c, "imu", 0);
+	imu_expect(s, 2);
+	assert_int_equal(sim_wait(fresh, 0), 0);
+	sim_subscriber_destroy(s);
+	sim_subscriber_destroy(fresh);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+}
+
+static void reader(void **state)
+{
+	struct sim_client *c = world_client(&w, "both", 0);
+	struct sim_publisher *p = imu_advertise(c, "imu", SIM_PUB_LOCAL);
+	struct sim_reader *r;
+
+	(void)state;
+	assert_int_equal(sim_reader_create(c, "imu", &sim_Imu_type, 3, &r), 0);
+	assert_int_equal(sim_reader_observe(r), 0);
+	assert_null(sim_reader_get(r, 0));
+	assert_int_equal(sim_reader_wait(r, 5 * MS), 0);
+	assert_int_equal(sim_publish_local(p, imu_loan(p)), 0);
+	assert_int_equal(sim_publish_local(p, imu_loan(p)), 0);
+	assert_int_equal(sim_reader_wait(r, 5 * MS), 1);
+	assert_int_equal(sim_reader_get(r, 0)->sequence, 2);
+	assert_int_equal(sim_reader_get(r, 1)->sequence, 1);
+	assert_null(sim_reader_get(r, 2));
+	for (int i = 3; i <= 4; i++)
+		assert_int_equal(sim_publish_local(p, imu_loan(p)), 0);
+	assert_int_equal(sim_reader_observe(r), 2);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(sim_reader_get(r, i)->sequence, 4 - i);
+	assert_null(sim_reader_get(r, 3));
+	assert_int_equal(sim_reader_observe(r), 0);
+	assert_int_equal(sim_reader_get(r, 0)->sequence, 4);
+	sim_reader_destroy(r);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	world_create(&w, test_seed(4), "");
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	world_destroy(&w);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(in_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(overflow, setup, teardown),
+		cmocka_unit_test_setup_teardown(hostile, setup, teardown),
+		cmocka_unit_test_setup_teardown(types, setup, teardown),
+		cmocka_unit_test_setup_teardown(latched, setup, teardown),
+		cmocka_unit_test_setup_teardown(reader, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The library with real threads, simd in one of its own, over ipc_mem: what a sanitizer should watch. No
+ * wall time is asserted; bounds only end a test that hangs.
+ */
+#include "scenario/client/imu.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct world w;
+
+/* ---- a bridge that answers, in a thread ---- */
+
+struct answering {
+	struct bridge_peer b;
+	pthread_t thread;
+	atomic_bool stop;
+};
+
+static void *answer_all(void *arg)
+{
+	struct answering *a = arg;
+
+	while (!atomic_load(&a->stop)) {
+		char *json;
+
+		if (bridge_next(&a->b, 20)) {
+			bridge_answer(&a->b, 0);
+			continue;
+		}
+		if (a->b.p.event != SIM_LANE_GONE)
+			continue;
+		/* simd was killed: attach again when the session is back */
+		sim_lane_destroy(a->b.lane);
+		sim_bridge_session_destroy(a->b.s);
+		a->b.lane = NULL;
+		a->b.s = NULL;
+		while (sim_bridge_attach(a->b.c, "log", &json, &a->b.s, &a->b.lane) < 0 && !atomic_load(&a->stop))
+			poll(NULL, 0, 5);
+		if (a->b.lane) {
+			free(json);
+			bridge_connected(&w, &a->b);
+		}
+		a->b.p.event = SIM_LANE_DELIVER;
+	}
+	return NULL;
+}
+
+static void answering_begin(struct answering *a)
+{
+	memset(a, 0, sizeof(*a));
+	bridge_start(&w, &a->b);
+	bridge_connected(&w, &a->b);
+	assert_int_equal(pthread_create(&a->thread, NULL, answer_all, a), 0);
+}
+
+static void answering_end(struct answering *a)
+{
+	atomic_store(&a->stop, true);
+	pthread_join(a->thread, NULL);
+	bridge_end(&a->b);
+}
+
+/* ---- two sensors at full speed ---- */
+
+struct sensor {
+	struct sim_client *c;
+	struct sim_publisher *p;
+	pthread_t thread;
+	unsigned messages;
+	unsigned accepted, refused;
+	atomic_uint calls, ok, late;
+};
+
+static void on_sent(void *user, bool ok, enum sim_reason reason)
+{
+	struct sensor *s = user;
+
+	(void)reason;
+	atomic_fetch_add(&s->calls, 1);
+	atomic_fetch_add(&s->ok, ok);
+}
+
+static void *send_many(void *arg)
+{
+	struct sensor *s = arg;
+	struct sim_slot *slot;
+
+	for (unsigned i = 0; i < s->messages; i++) {
+		int r = sim_loan(s->p, sizeof(struct sim_Imu), &slot);
+
+		if (r == 0)
+			r = sim_try_queue(s->p, slot, NULL, on_sent, s);
+		else
+			atomic_fetch_add(&s->late, 1);
+		if (r == 0)
+			s->accepted++;
+		else
+			s->refused++;
+		if (r < 0)
+			poll(NULL, 0, 1);
+	}
+	return NULL;
+}
+
+static void sensor_begin(struct sensor *s, struct sim_client *c, const char *channel, unsigned messages)
+{
+	memset(s, 0, sizeof(*s));
+	s->c = c;
+	s->messages = messages;
+	s->p = imu_advertise(c, channel, 0);
+}
+
+static void wait_calls(struct sensor *s)
+{
+	unsigned all = s->accepted + s->refused - atomic_load(&s->late);
+
+	for (int i = 0; atomic_load(&s->calls) != all; i++) {
+		if (i == 20000)
+			fail_msg("%u of %u callbacks", atomic_load(&s->calls), all);
+		poll(NULL, 0, 1);
+	}
+}
+
+/* Every accepted message is delivered and called back, from two threads of one client at once. */
+static void full_speed(void **state)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0);
+	struct answering a;
+	struct sensor s[2];
+
+	(void)state;
+	answering_begin(&a);
+	for (int i = 0; i < 2; i++)
+		sensor_begin(&s[i], c, i ? "two" : "imu", 1500);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&s[i].thread, NULL, send_many, &s[i]), 0);
+	for (int i = 0; i < 2; i++)
+		pthread_join(s[i].thread, NULL);
+	for (int i = 0; i < 2; i++) {
+		wait_calls(&s[i]);
+		assert_int_equal(atomic_load(&s[i].ok), s[i].accepted);
+		assert_true(s[i].accepted > 0);
+		sim_publisher_destroy(s[i].p);
+	}
+	sim_disconnect(c);
+	answering_end(&a);
+}
+
+/* simd and the data plane die and come back while they publish: exactly one call for each message. */
+static void under_fire(void **state)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0);
+	struct answering a;
+	struct sensor s[2];
+
+	(void)state;
+	answering_begin(&a);
+	for (int i = 0; i < 2; i++)
+		sensor_begin(&s[i], c, i ? "other" : "imu", 1200);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&s[i].thread, NULL, send_many, &s[i]), 0);
+	for (int i = 0; i < 3; i++) {
+		poll(NULL, 0, 20);
+		world_kill_simd(&w);
+		world_start_simd(&w);
+		poll(NULL, 0, 60);
+		world_kill_roudi(&w);
+		world_start_roudi(&w);
+	}
+	for (int i = 0; i < 2; i++)
+		pthread_join(s[i].thread, NULL);
+	for (int i = 0; i < 2; i++)
+		wait_calls(&s[i]);
+	world_until(&w, c, SIM_CLIENT_CONNECTED);
+	poll(NULL, 0, 10);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(atomic_load(&s[i].calls), s[i].accepted + s[i].refused - atomic_load(&s[i].late));
+		sim_publisher_destroy(s[i].p);
+	}
+	sim_disconnect(c);
+	answering_end(&a);
+}
+
+/* ---- waiting ---- */
+
+struct receiver {
+	struct sim_subscriber *s;
+	pthread_t thread;
+	unsigned wanted;
+	bool use_fd;
+	atomic_uint got;
+};
+
+static void *receive(void *arg)
+{
+	struct receiver *r = arg;
+	const struct sim_slot *slot;
+
+	while (atomic_load(&r->got) < r->wanted) {
+		if (r->use_fd) {
+			struct pollfd p = { .fd = sim_subscriber_fd(r->s), .events = POLLIN };
+
+			assert_int_equal(poll(&p, 1, 20000), 1);
+		} else if (sim_wait(r->s, 20 * S) != 1) {
+			return NULL;
+		}
+		while (sim_take(r->s, &slot) == 0) {
+			if (sim_release(r->s, slot) == 0)
+				atomic_fetch_add(&r->got, 1);
+		}
+	}
+	return NULL;
+}
+
+static void receiver_check(struct sim_client *c, unsigned flags, int64_t spin_dur_ns, bool restart)
+{
+	struct sim_subscriber_options o = {
+		.size = sizeof(o), .depth = 256, .flags = flags, .spin_dur_ns = spin_dur_ns
+	};
+	struct sim_publisher *p = imu_advertise(c, "local", SIM_PUB_LOCAL);
+	struct receiver r = { .wanted = 200, .use_fd = flags & SIM_SUB_FD };
+	struct sim_slot *slot;
+
+	assert_int_equal(sim_subscribe(c, "local", &sim_Imu_type, &o, &r.s), 0);
+	assert_int_equal(pthread_create(&r.thread, NULL, receive, &r), 0);
+	for (int i = 0; atomic_load(&r.got) < r.wanted; i++) {
+		if (i == 50 && restart) { /* the wait survives: it goes on in the next life */
+			world_kill_roudi(&w);
+			world_start_roudi(&w);
+		}
+		if (sim_loan(p, sizeof(struct sim_Imu), &slot) == 0)
+			(void)!sim_publish_local(p, slot);
+		if (i % 8 == 7)
+			poll(NULL, 0, 1);
+	}
+	pthread_join(r.thread, NULL);
+	assert_true(atomic_load(&r.got) >= r.wanted);
+	sim_subscriber_destroy(r.s);
+	sim_publisher_destroy(p);
+}
+
+static void waiting(void **state)
+{
+	struct sim_client *c = world_client(&w, "both", 0);
+
+	(void)state;
+	receiver_check(c, 0, 0, false);
+	receiver_check(c, 0, 50000, false);
+	receiver_check(c, SIM_SUB_FD, 0, false);
+	receiver_check(c, 0, 0, true);
+	receiver_check(c, SIM_SUB_FD, 0, true);
+	sim_disconnect(c);
+}
+
+/* ---- one thread at a time ---- */
+
+static void *wait_long(void *arg)
+{
+	while (sim_wait(arg, 300 * MS) == -EBUSY) /* the other one was inside just then */
+		continue;
+	return NULL;
+}
+
+static void second_thread(void **state)
+{
+	struct sim_client *c = world_client(&w, "both", 0);
+	struct sim_subscriber *s = imu_subscribe(c, "imu", 0);
+	const struct sim_slot *slot;
+	pthread_t t;
+	int r;
+
+	(void)state;
+	assert_int_equal(pthread_create(&t, NULL, wait_long, s), 0);
+	do {
+		r = sim_take(s, &slot);
+	} while (r == -EAGAIN); /* until the other one is inside */
+	assert_int_equal(r, -EBUSY);
+	assert_string_equal(sim_why(), "another thread is using this subscriber; give each thread its own");
+	pthread_join(t, NULL);
+	assert_int_equal(sim_take(s, &slot), -EAGAIN);
+	sim_subscriber_destroy(s);
+	sim_disconnect(c);
+}
+
+static void forked(void **state)
+{
+	struct sim_client *c = world_client(&w, "both", 0), *none;
+	struct sim_publisher *p = imu_advertise(c, "imu", 0);
+	struct sim_subscriber *s = imu_subscribe(c, "imu", 0);
+	struct sim_client_options o = { .size = sizeof(o), .name = "child", .socket = "/nonexistent" };
+	const struct sim_slot *slot;
+	struct sim_slot *loan;
+	int status, bad = 0;
+	pid_t pid;
+
+	(void)state;
+	pid = fork();
+	if (pid == 0) {
+		bad |= sim_loan(p, 8, &loan) != -EPERM;
+		bad |= (sim_take(s, &slot) != -EPERM) << 1;
+		bad |= (sim_process(c) != -EPERM) << 2;
+		bad |= (sim_subscribe(c, "imu", NULL, NULL, &s) != -EPERM) << 3;
+		bad |= (sim_sleep_until(c, INT64_MAX, -1) != -EPERM) << 4;
+		bad |= (sim_connect(&o, &none) != -ENOENT) << 5; /* anew is fine */
+		sim_publisher_destroy(p);
+		sim_disconnect(c);
+		_exit(bad);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(sim_publish_local(p, imu_loan(p)), 0);
+	imu_expect(s, 1);
+	assert_int_equal(sim_process(c), -EBUSY); /* it has its own thread */
+	sim_subscriber_destroy(s);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+}
+
+/* ---- time ---- */
+
+static void *sleep_long(void *arg)
+{
+	struct sim_client *c = arg;
+
+	return (void *)(intptr_t)sim_sleep_until(c, sim_now(c) + 3600 * S, -1);
+}
+
+static void *advance_one(void *arg)
+{
+	int64_t granted;
+
+	poll(NULL, 0, 20);
+	(void)!sim_driver_advance(arg, 10 * MS, &granted);
+	return NULL;
+}
+
+/* Sleepers wake at a driver's step, at a jump, and when simd goes. */
+static void sleepers(void **state)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0);
+	struct sim_driver *d;
+	pthread_t t;
+	void *result;
+	char *json;
+
+	(void)state;
+	assert_int_equal(sim_driver_acquire(c, 0, &d), 0);
+	assert_int_equal(pthread_create(&t, NULL, advance_one, d), 0);
+	assert_int_equal(sim_sleep_until(c, sim_now(c) + 10 * MS, 20 * S), 0);
+	pthread_join(t, NULL);
+	sim_driver_release(d);
+	assert_int_equal(pthread_create(&t, NULL, sleep_long, c), 0);
+	poll(NULL, 0, 20);
+	assert_int_equal(sim_call(c, "SetSource", "{\"source\": \"system\"}", &json), 0);
+	free(json);
+	pthread_join(t, &result);
+	assert_int_equal((intptr_t)result, -ECANCELED);
+	assert_int_equal(pthread_create(&t, NULL, sleep_long, c), 0);
+	poll(NULL, 0, 20);
+	world_kill_simd(&w);
+	pthread_join(t, &result);
+	assert_int_equal((intptr_t)result, -ENOTCONN);
+	sim_disconnect(c);
+}
+
+static void *read_clock(void *arg)
+{
+	struct sim_client *c = arg;
+	struct sim_clock_sample last = { 0 }, now;
+	intptr_t backwards = 0;
+
+	for (int i = 0; i < 200000; i++) {
+		sim_now_sample(c, &now);
+		backwards += now.clock_generation == last.clock_generation && now.sim_ns < last.sim_ns;
+		last = now;
+	}
+	return (void *)backwards;
+}
+
+/* The page is replaced under readers: never torn, never backwards. */
+static void readers_while_simd_dies(void **state)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0);
+	pthread_t t[2];
+	void *backwards;
+	char *json;
+
+	(void)state;
+	assert_int_equal(sim_call(c, "SetSource", "{\"source\": \"system\"}", &json), 0);
+	free(json);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&t[i], NULL, read_clock, c), 0);
+	for (int i = 0; i < 3; i++) {
+		world_kill_simd(&w);
+		poll(NULL, 0, 5);
+		world_start_simd(&w);
+		world_until(&w, c, SIM_CLIENT_CONNECTED);
+	}
+	for (int i = 0; i < 2; i++) {
+		pthread_join(t[i], &backwards);
+		assert_int_equal((intptr_t)backwards, 0);
+	}
+	sim_disconnect(c);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	world_create_threads(&w, ", \"dispatch\": {\"wait_ms\": 2000}");
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	world_destroy(&w);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(full_speed, setup, teardown),
+		cmocka_unit_test_setup_teardown(under_fire, setup, teardown),
+		cmocka_unit_test_setup_teardown(waiting, setup, teardown),
+		cmocka_unit_test_setup_teardown(second_thread, setup, teardown),
+		cmocka_unit_test_setup_teardown(forked, setup, teardown),
+		cmocka_unit_test_setup_teardown(sleepers, setup, teardown),
+		cmocka_unit_test_setup_teardown(readers_while_simd_dies, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
