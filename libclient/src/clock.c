@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -21,11 +22,22 @@
 
 /* simd counts from 0 and never gets here: a reader that was caught by a replacement of the page sees it. */
 #define FROZEN_SEQ             0x80000000u
+#define PATIENCE               400
 #define LAST_STEP_DUR_NS       NS_PER_MS
 #define NO_THREAD_SLICE_DUR_NS (50 * NS_PER_MS)
 #define SLEEP_MAX_DUR_NS       (3600 * NS_PER_S)
 
 /* ---- the page ---- */
+
+/*
+ * MAP_FIXED replaces the mapping in one step: a reader finds the old page or the new one. Not by mmap(), which
+ * ThreadSanitizer takes for a write to the page.
+ */
+static void *map_for_readers(void *at, int fd)
+{
+	return (void *)syscall(SYS_mmap, at, SIM_CLOCK_PAGE_SIZE, PROT_READ,
+			       MAP_SHARED | MAP_POPULATE | (at ? MAP_FIXED : 0), fd, 0L);
+}
 
 /* A page of our own with an odd seq, mapped at `at` (NULL: anywhere) for readers; *ret_w is its writable side. */
 static int frozen_begin(void *at, struct sim_clock_page **ret_w, void **ret_page)
@@ -45,7 +57,7 @@ static int frozen_begin(void *at, struct sim_clock_page **ret_w, void **ret_page
 	w->abi = SIM_CLOCK_PAGE_ABI;
 	w->magic = SIM_CLOCK_PAGE_MAGIC;
 	w->flags = SIM_CLOCK_STALE;
-	page = mmap(at, SIM_CLOCK_PAGE_SIZE, PROT_READ, MAP_SHARED | MAP_POPULATE | (at ? MAP_FIXED : 0), fd, 0);
+	page = map_for_readers(at, fd);
 	if (page == MAP_FAILED) {
 		munmap(w, SIM_CLOCK_PAGE_SIZE);
 		goto err;
@@ -88,9 +100,7 @@ void clockmap_finish(struct sim_client *c)
 
 int clockmap_install(struct sim_client *c, const struct session *s)
 {
-	/* MAP_FIXED replaces the mapping in one step: a reader finds the old page or the new one */
-	if (mmap((void *)(uintptr_t)c->page, SIM_CLOCK_PAGE_SIZE, PROT_READ, MAP_SHARED | MAP_POPULATE | MAP_FIXED,
-		 s->clock_fd, 0) == MAP_FAILED)
+	if (map_for_readers((void *)(uintptr_t)c->page, s->clock_fd) == MAP_FAILED)
 		return err_sys(-errno, "clock page");
 	return 0;
 }
@@ -100,17 +110,17 @@ static void futex_wake_all(const uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* The last value of a page whose writer may have died inside a write. */
-static void last_of(struct sim_client *c, const struct sim_clock_page *old, struct sim_clock_sample *ret)
+/* The last value of a page; if its writer died inside a write: no less than what anybody has read. */
+static void last_of(const struct sim_client *c, const struct sim_clock_page *old, struct sim_clock_sample *ret)
 {
-	if (!c->env && sim_clock_read(old, ret) == 0)
-		return;
-	if (c->env) {
+	if (c->env) { /* one thread: nobody reads meanwhile */
 		clock_sample(c, ret);
 		return;
 	}
+	if (sim_clock_read(old, ret) == 0)
+		return;
 	*ret = (struct sim_clock_sample){
-		.sim_ns = atomic_load_explicit(&c->last_sim_ns, memory_order_relaxed),
+		.sim_ns = atomic_load_explicit(&c->last_sim_ns, memory_order_relaxed) + LAST_STEP_DUR_NS,
 		.clock_generation = atomic_load_explicit(&c->last_generation, memory_order_relaxed),
 		.flags = seqlock_load(&old->flags),
 	};
@@ -125,7 +135,7 @@ int clockmap_freeze(struct sim_client *c, const struct session *s)
 	int r;
 
 	if (c->env)
-		last_of(c, old, &last); /* one thread: nobody reads meanwhile */
+		last_of(c, old, &last);
 	/*
 	 * As simd writes: readers are held off by the odd mark first, then the last value is read, so that
 	 * nobody has seen a later one.
@@ -166,30 +176,48 @@ static void sample_virtual(const struct sim_client *c, struct sim_clock_sample *
 	}
 }
 
-/* Kept for a reader that gets no stable copy: coarse, so that readers do not fight over the line. */
+/* Kept for the day when the page's writer dies inside a write: coarse, so that readers do not fight over the line. */
 static inline void remember(struct sim_client *c, const struct sim_clock_sample *s)
 {
 	int64_t last = atomic_load_explicit(&c->last_sim_ns, memory_order_relaxed);
+	uint32_t generation = atomic_load_explicit(&c->last_generation, memory_order_relaxed);
 
-	if (__builtin_expect((uint64_t)(s->sim_ns - last) < LAST_STEP_DUR_NS, 1))
+	if (__builtin_expect(s->sim_ns - last < LAST_STEP_DUR_NS && s->clock_generation == generation, 1))
 		return;
 	atomic_store_explicit(&c->last_sim_ns, s->sim_ns, memory_order_relaxed);
 	atomic_store_explicit(&c->last_generation, s->clock_generation, memory_order_relaxed);
 }
 
+/*
+ * No stable copy within the inline reader's tries: a writer was preempted, or has died and the page is about
+ * to be replaced. Bounded: PATIENCE x 50 us.
+ */
+static int read_patiently(const struct sim_clock_page *page, struct sim_clock_sample *ret)
+{
+	static const struct timespec nap = { 0, 50000 };
+
+	for (int i = 0; i < PATIENCE; i++) {
+		if (sim_clock_read(page, ret) == 0)
+			return 0;
+		if (i)
+			nanosleep(&nap, NULL);
+		else
+			sched_yield();
+	}
+	return -1;
+}
+
 void clock_sample(const struct sim_client *c, struct sim_clock_sample *ret)
 {
-	struct sim_client *w = (struct sim_client *)(uintptr_t)c; /* only its memory of the last value */
-
 	if (__builtin_expect(c->env != NULL, 0)) {
 		sample_virtual(c, ret);
 		return;
 	}
-	if (__builtin_expect(sim_clock_read(c->page, ret) == 0, 1)) {
-		remember(w, ret);
+	if (__builtin_expect(sim_clock_read(c->page, ret) == 0, 1) || read_patiently(c->page, ret) == 0) {
+		remember((struct sim_client *)(uintptr_t)c, ret); /* only its memory of the last value */
 		return;
 	}
-	last_of(w, c->page, ret);
+	last_of(c, c->page, ret);
 	ret->rate_e6 = 0;
 	ret->mono_ns = mono_now_ns();
 	ret->flags |= SIM_CLOCK_STALE;

@@ -20,6 +20,7 @@
 #include "life.h"
 #include "mem.h"
 #include "session.h"
+#include "tsan.h"
 #include "timeutil.h"
 #include "wire/lane.h"
 
@@ -27,6 +28,8 @@
 #define LIFE_DUR_NS       (3 * NS_PER_S) /* a delivery may arrive before this process has attached to its life */
 #define SEND_DUR_NS       (1 * NS_PER_S)
 #define PUMP_SLICE_DUR_NS (50 * NS_PER_MS)
+
+const char tsan_lanes;
 
 struct sim_bridge_session {
 	struct sim_client *c;
@@ -108,6 +111,7 @@ int sim_lane_done(struct sim_lane *l, const struct sim_lane_result *results, uns
 	p.head = (struct lane_head){ LANE_DONE, (uint16_t)count, (uint32_t)(count * sizeof(p.done[0])) };
 	for (unsigned i = 0; i < count; i++)
 		p.done[i] = (struct lane_done){ results[i].id, results[i].result, results[i].service_us };
+	tsan_release(&tsan_lanes);
 	return lane_send(l, &p, sizeof(p.head) + p.head.length);
 }
 
@@ -191,6 +195,7 @@ static int import_slot(struct sim_lane *l, const struct lane_deliver *d, const s
 	if (r < 0)
 		return r;
 	slot = mem;
+	tsan_acquire(mem);
 	if (slot->magic != SIM_SLOT_MAGIC || slot->version != SIM_SLOT_VERSION ||
 	    slot->body_size > d->size - sizeof(*slot))
 		return -EBADMSG;

@@ -13,6 +13,7 @@
 #include "jsonx.h"
 #include "mem.h"
 #include "timeutil.h"
+#include "tsan.h"
 
 #define PROVE_DUR_NS (2 * NS_PER_S)
 #define PROBE_DUR_NS (2 * NS_PER_MS)
@@ -460,6 +461,7 @@ int publisher_loan(struct sim_publisher *p, size_t body_size, struct sim_slot **
 	PORT_RETRY(r, ipc_loan(p->reg->port->pub, sizeof(struct sim_slot) + body_size, &mem));
 	if (r < 0)
 		return err_set(r, "channel %s: %s", p->reg->name, ipc_why());
+	tsan_acquire(&tsan_lanes);
 	p->loans[p->n_loans].slot = mem;
 	p->loans[p->n_loans++].port = pub_port_ref(p->reg->port);
 	loan_header(p, mem, body_size);

@@ -21,6 +21,7 @@
 #include "seqlock.h"
 #include "timeutil.h"
 #include "token.h"
+#include "tsan.h"
 
 #define CREDIT_SLICE_DUR_NS (20 * NS_PER_MS) /* how long the loss of simd may go unnoticed by a waiting producer */
 
@@ -316,6 +317,7 @@ static int send_loan(struct publish *q, int i)
 		return r;
 	fill_header(q, slot, sequence);
 	sent = (struct sent){ slot->body_size, (uint64_t)slot->stamp_sim_ns, (uint64_t)slot->publish_mono_ns };
+	tsan_release(slot);
 	PORT_RETRY(r, ipc_publish(p->loans[i].port->pub, slot));
 	if (r < 0) {
 		if (rec && !record_take_back(&p->records, rec))
