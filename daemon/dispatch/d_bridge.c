@@ -349,10 +349,13 @@ static void close_lanes(struct d_bridge *b)
 /* What is queued waits for bridge_gone(), which says that it died, or for its deadline. */
 void d_bridge_broken(struct d_bridge *b, const char *why)
 {
-	log_warn("bridge %s: lane 0 is lost: %s", b->name, why);
+	bool orderly = b->status == SIM_BRIDGE_DISCONNECTED; /* it had said that it leaves */
+
+	log_at(orderly ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARN, "bridge %s: lane 0 is lost: %s", b->name, why);
 	b->attached = false;
 	close_lanes(b);
-	change_status(b, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED, why);
+	if (!orderly)
+		change_status(b, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED, why);
 	d_event_bridge_broken(b, why);
 }
 

@@ -20,10 +20,26 @@ LOG_TOPIC("process");
 
 /* ---- output ---- */
 
+/* A line may begin with its level as in syslog, "<4>text"; others are information. */
+static enum log_level line_level(const char **text, size_t *len)
+{
+	static const enum log_level levels[] = { LOG_LEVEL_ERROR, LOG_LEVEL_ERROR, LOG_LEVEL_ERROR, LOG_LEVEL_ERROR,
+						 LOG_LEVEL_WARN,  LOG_LEVEL_INFO,  LOG_LEVEL_INFO,  LOG_LEVEL_DEBUG };
+	const char *t = *text;
+
+	if (*len < 3 || t[0] != '<' || t[1] < '0' || t[1] > '7' || t[2] != '>')
+		return LOG_LEVEL_INFO;
+	*text += 3;
+	*len -= 3;
+	return levels[t[1] - '0'];
+}
+
 static void log_line(struct process *p, const char *text, size_t len)
 {
-	if (len && log_on(&log_topic_here, LOG_LEVEL_INFO))
-		log_write(LOG_LEVEL_INFO, p->o.name, "%.*s", (int)len, text);
+	enum log_level level = line_level(&text, &len);
+
+	if (len && log_on(&log_topic_here, level))
+		log_write(level, p->o.name, "%.*s", (int)len, text);
 }
 
 static void log_lines(struct process *p)

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,8 +28,9 @@ extern char **environ;
 struct prepared {
 	char *path;
 	const char **env;
-	int out;       /* child's stdout and stderr */
-	int status[2]; /* errno of a failed exec */
+	char journal[64]; /* JOURNAL_STREAM=device:inode of `out`: programs then mark each line's level, "<4>text" */
+	int out;          /* child's stdout and stderr */
+	int status[2];    /* errno of a failed exec */
 	pid_t parent;
 };
 
@@ -74,11 +76,11 @@ static const char **make_env(const char *const *changes)
 		n++;
 	while (changes && changes[m])
 		m++;
-	env = (const char **)mem_calloc(n + m + 1, sizeof(*env));
+	env = (const char **)mem_calloc(n + m + 2, sizeof(*env));
 	if (!env)
 		return NULL;
 	for (size_t i = 0; i < n; i++) {
-		bool changed = false;
+		bool changed = same_variable(environ[i], "JOURNAL_STREAM"); /* ours, not the child's */
 
 		for (size_t j = 0; j < m; j++)
 			changed |= same_variable(environ[i], changes[j]);
@@ -90,6 +92,21 @@ static const char **make_env(const char *const *changes)
 			env[k++] = changes[j];
 	}
 	return env;
+}
+
+/* The last variable; make_env() left room. */
+static void name_stream(struct prepared *p)
+{
+	size_t n = 0;
+	struct stat st;
+
+	if (fstat(p->out, &st) < 0)
+		return;
+	snprintf(p->journal, sizeof(p->journal), "JOURNAL_STREAM=%llu:%llu", (unsigned long long)st.st_dev,
+		 (unsigned long long)st.st_ino);
+	while (p->env[n])
+		n++;
+	p->env[n] = p->journal;
 }
 
 static int open_output(const struct spawn *s, struct prepared *p, int *ret_ours)
@@ -105,6 +122,7 @@ static int open_output(const struct spawn *s, struct prepared *p, int *ret_ours)
 		return err_sys(-errno, "cannot make a pipe");
 	*ret_ours = fds[0];
 	p->out = fds[1];
+	name_stream(p);
 	return fd_set_nonblock(fds[0], true);
 }
 
