@@ -47,6 +47,13 @@ struct record *record_find_free(struct records *t, uint64_t sequence)
 	return NULL;
 }
 
+void record_wait_free(struct records *t, uint32_t seen, int64_t timeout_dur_ns)
+{
+	struct timespec ts = timespec_from_ns(timeout_dur_ns);
+
+	syscall(SYS_futex, &t->freed, FUTEX_WAIT_PRIVATE, seen, &ts, NULL, 0);
+}
+
 void record_arm(struct records *t, struct record *rec, uint64_t sequence)
 {
 	atomic_store_explicit(&rec->sequence, sequence, memory_order_relaxed);
@@ -79,8 +86,13 @@ static void record_free(struct record *rec, uint32_t state)
 
 	if (state == RECORD_ORPHAN)
 		atomic_fetch_add_explicit(&t->orphans, 1, memory_order_relaxed);
-	atomic_store_explicit(&rec->state, state, memory_order_release);
+	/* seq_cst: the waiting producer has announced itself before it looks for a free one */
+	atomic_store_explicit(&rec->state, state, memory_order_seq_cst);
 	atomic_fetch_sub_explicit(&t->outstanding, 1, memory_order_release);
+	if (atomic_load_explicit(&t->waiters, memory_order_seq_cst)) {
+		atomic_fetch_add(&t->freed, 1);
+		syscall(SYS_futex, &t->freed, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+	}
 }
 
 static void record_done(struct sim_client *c, struct record *rec, enum sim_reason reason)

@@ -6,7 +6,7 @@
  * publishing thread that takes the message back. The claim is a compare-and-swap; nothing is allocated.
  *
  * The table is larger than any window, because simd frees a credit before its completion is read here.
- * A full table counts as "no credit".
+ * A full table counts as "no credit": the producer waits, unless it is the one who has to read.
  *
  * Thread: record_arm, record_take_back by the publishing thread; the rest under client::lock.
  */
@@ -59,6 +59,8 @@ struct records {
 	struct record *table;         /* RECORDS_MAX */
 	_Atomic uint32_t outstanding; /* armed, or done but not yet called back */
 	_Atomic uint32_t orphans;
+	_Atomic uint32_t freed;   /* futex: bumped when a record is free again and someone waits */
+	_Atomic uint32_t waiters; /* the publishing thread, in record_wait_free() */
 };
 
 int records_init(struct records *t, struct sim_publisher *pub);
@@ -66,6 +68,8 @@ void records_finish(struct records *t);
 
 /* A free record for that sequence, not yet armed; NULL: none. */
 struct record *record_find_free(struct records *t, uint64_t sequence);
+/* Returns when a record was freed since `seen` was read from records::freed, or after a while. */
+void record_wait_free(struct records *t, uint32_t seen, int64_t timeout_dur_ns);
 void record_arm(struct records *t, struct record *rec, uint64_t sequence);
 /* True: the message never went out and nobody else ends it. */
 bool record_take_back(struct records *t, struct record *rec);

@@ -235,17 +235,49 @@ static void ended_elsewhere(struct publish *q)
 	q->sync = NULL;
 }
 
+/* Completions wait to be read: as if the window were full. Nobody waits for what he has to do himself. */
+static int wait_record(struct publish *q, uint64_t sequence, struct record **ret)
+{
+	const struct sim_client *c = q->p->c;
+	struct records *t = &q->p->records;
+	uint32_t wait_ms = atomic_load_explicit(&q->reg->session->dispatch->wait_ms, memory_order_relaxed);
+	int64_t until = client_now(c) + (int64_t)wait_ms * NS_PER_MS;
+	int r = 0;
+
+	if (q->p->flags & SIM_PUB_NO_WAIT || !c->io_started || pthread_equal(pthread_self(), c->io))
+		return err_set(refuse(q, -EAGAIN, SIM_REASON_NO_CREDIT),
+			       "channel %s: %u completions have not been read; return from callbacks sooner, or call "
+			       "sim_process() more often",
+			       q->reg->name, RECORDS_MAX);
+	atomic_fetch_add(&t->waiters, 1);
+	do {
+		uint32_t seen = atomic_load(&t->freed);
+
+		*ret = record_find_free(t, sequence);
+		r = check_state(q);
+		if (*ret || r < 0)
+			break;
+		record_wait_free(t, seen, CREDIT_SLICE_DUR_NS);
+	} while (client_now(c) < until);
+	atomic_fetch_sub(&t->waiters, 1);
+	if (r == 0)
+		r = check_pause(q);
+	if (r < 0 || *ret)
+		return r;
+	return err_set(refuse(q, -ETIMEDOUT, SIM_REASON_TIMEOUT),
+		       "channel %s: %u completions were not read within %u ms; return from callbacks sooner", q->reg->name,
+		       RECORDS_MAX, wait_ms);
+}
+
 /* The record of a message that is about to go out. */
 static int arm_record(struct publish *q, uint64_t sequence, struct record **ret)
 {
 	struct records *t = &q->p->records;
 	struct record *rec = record_find_free(t, sequence);
+	int r = rec ? 0 : wait_record(q, sequence, &rec);
 
-	if (!rec) /* completions wait to be read: as if the window were full */
-		return err_set(refuse(q, -EAGAIN, SIM_REASON_NO_CREDIT),
-			       "channel %s: %u completions have not been read; "
-			       "call sim_process() more often",
-			       q->reg->name, RECORDS_MAX);
+	if (r < 0)
+		return r;
 	rec->cb = q->cb;
 	rec->user = q->user;
 	rec->sync = q->sync;
