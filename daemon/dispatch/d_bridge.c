@@ -359,6 +359,13 @@ void d_bridge_broken(struct d_bridge *b, const char *why)
 	d_event_bridge_broken(b, why);
 }
 
+void d_bridge_left(struct d_bridge *b)
+{
+	b->attached = false;
+	close_lanes(b);
+	log_debug("bridge %s has left", b->name);
+}
+
 void d_bridge_gone(struct d_bridge *b)
 {
 	b->attached = false;

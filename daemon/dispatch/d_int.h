@@ -289,6 +289,8 @@ void d_bridge_free(struct d_bridge *b);
 void d_bridge_attach(struct d_bridge *b, int lane0_fd);
 void d_bridge_gone(struct d_bridge *b);
 void d_bridge_broken(struct d_bridge *b, const char *why);
+/* It has disconnected and then closed its lanes; its process ends by itself. */
+void d_bridge_left(struct d_bridge *b);
 void d_bridge_set_status(struct d_bridge *b, enum sim_bridge_status status, const char *detail);
 /* Whether the bridge has fallen behind others on a channel whose window is nearly used up. */
 bool d_route_lags(const struct d_route *rt);

@@ -209,6 +209,10 @@ static void read_packets(struct d_lane *l)
 			continue;
 		if (n < 0 && errno == EAGAIN)
 			return;
+		if (n == 0 && !l->number && l->b->status == SIM_BRIDGE_DISCONNECTED) {
+			d_bridge_left(l->b);
+			return;
+		}
 		if (n <= 0) {
 			lost(l, n < 0 ? strerror(errno) : "it was closed at the other end");
 			return;

@@ -119,6 +119,13 @@ static void process_ended(struct process *p, int status)
 	if (exec_now(p->x) - p->started_mono_ns >= STABLE_DUR_NS)
 		p->failures = 0;
 	spawn_status_text(status, text, sizeof(text));
+	if (p->state == PROCESS_AGAIN) {
+		log_info("%s has ended: %s; it is started again, as asked", p->o.name, text);
+		p->failures = 0; /* the record is for ends that nobody asked for */
+		p->restarts++;
+		process_start(p);
+		return;
+	}
 	if (restart) {
 		p->failures++;
 		log_warn("%s has ended: %s; it is started again", p->o.name, text);
@@ -186,7 +193,7 @@ static void on_timer(void *arg)
 {
 	struct process *p = (struct process *)arg;
 
-	if (p->state == PROCESS_STOPPING) {
+	if (p->state == PROCESS_STOPPING || p->state == PROCESS_AGAIN) {
 		log_warn("%s does not end within %lld ms of SIGTERM; it is killed", p->o.name,
 			 (long long)(p->o.stop_dur_ns / NS_PER_MS));
 		(void)p->ops->signal(p->user, p->child.pid, p->child.pidfd, SIGKILL, true);
@@ -233,6 +240,13 @@ bool process_alive(const struct process *p)
 	return p->child.pid > 0;
 }
 
+static void ask_to_end(struct process *p, enum process_state state)
+{
+	p->state = state;
+	(void)p->ops->signal(p->user, p->child.pid, p->child.pidfd, SIGTERM, false);
+	exec_timer_at(&p->timer, exec_now(p->x) + p->o.stop_dur_ns);
+}
+
 void process_stop(struct process *p)
 {
 	if (!process_alive(p)) {
@@ -242,16 +256,13 @@ void process_stop(struct process *p)
 			p->o.ended(p->o.arg, 0);
 		return;
 	}
-	if (p->state == PROCESS_STOPPING)
-		return;
-	p->state = PROCESS_STOPPING;
-	(void)p->ops->signal(p->user, p->child.pid, p->child.pidfd, SIGTERM, false);
-	exec_timer_at(&p->timer, exec_now(p->x) + p->o.stop_dur_ns);
+	if (p->state != PROCESS_STOPPING)
+		ask_to_end(p, PROCESS_STOPPING);
 }
 
 void process_kill(struct process *p, const char *why)
 {
-	if (!process_alive(p) || p->state == PROCESS_STOPPING)
+	if (!process_alive(p) || p->state == PROCESS_STOPPING || p->state == PROCESS_AGAIN)
 		return;
 	log_warn("%s is killed: %s", p->o.name, why);
 	(void)p->ops->signal(p->user, p->child.pid, p->child.pidfd, SIGKILL, true);
@@ -259,17 +270,13 @@ void process_kill(struct process *p, const char *why)
 
 void process_again(struct process *p)
 {
-	if (p->state == PROCESS_STOPPING)
+	if (p->state == PROCESS_STOPPING || p->state == PROCESS_AGAIN)
 		return;
-	if (!process_alive(p)) {
-		exec_timer_cancel(&p->timer);
-		p->restarts++;
-		process_start(p);
+	if (process_alive(p)) {
+		ask_to_end(p, PROCESS_AGAIN);
 		return;
 	}
-	/* the record of failures is for ends that nobody asked for */
-	p->failures = 0;
-	if (p->o.restart != PROCESS_ALWAYS)
-		p->o.restart = PROCESS_ALWAYS;
-	(void)p->ops->signal(p->user, p->child.pid, p->child.pidfd, SIGTERM, false);
+	exec_timer_cancel(&p->timer);
+	p->restarts++;
+	process_start(p);
 }

@@ -22,6 +22,7 @@ enum process_state {
 	PROCESS_RUNNING,
 	PROCESS_WAITING, /* for the next start */
 	PROCESS_STOPPING,
+	PROCESS_AGAIN, /* ends on request, to be started again at once */
 	PROCESS_DONE, /* it has ended and is not started again */
 };
 
@@ -61,7 +62,7 @@ void process_start(struct process *p);
 void process_stop(struct process *p);
 /* SIGKILL, and a new one by its restart rule. why is logged. */
 void process_kill(struct process *p, const char *why);
-/* End it and start it again at once, whatever its rule. */
+/* SIGTERM, later SIGKILL, and started again at once, whatever its rule. */
 void process_again(struct process *p);
 bool process_alive(const struct process *p);
 
