@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See stack.h. */
+#include "stack.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include <sim/sim.h>
+
+#include "fd.h"
+#include "ipc.h"
+#include "mem.h"
+
+#define CONF     "/tmp/simd.json"
+#define READY_MS 20000
+#define ARGS_MAX 16
+
+static const char *program(const char *name)
+{
+	static char path[512];
+	const char *b = getenv("B");
+
+	snprintf(path, sizeof(path), "%s/bin/%s", b ? b : "build", name);
+	return path;
+}
+
+/* ---- simd ---- */
+
+static void write_conf(const char *conf)
+{
+	FILE *f = fopen(CONF, "w");
+
+	assert_non_null(f);
+	fprintf(f, "{%s}\n", conf);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void exec_simd(int ready_fd)
+{
+	int log = open(STACK_LOG, O_WRONLY | O_CREAT | O_APPEND, 0644);
+	char fd[16];
+
+	setsid();
+	dup2(log, 1);
+	dup2(log, 2);
+	fcntl(ready_fd, F_SETFD, 0);
+	snprintf(fd, sizeof(fd), "%d", ready_fd);
+	execl(program("simd"), "simd", "--config", CONF, "--runtime-dir", STACK_DIR, "--ready-fd", fd, (char *)NULL);
+	_exit(127);
+}
+
+pid_t stack_spawn(const char *conf, int *ret_ready_fd)
+{
+	int p[2];
+	pid_t pid;
+
+	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
+	write_conf(conf);
+	assert_int_equal(pipe2(p, O_CLOEXEC), 0);
+	fflush(NULL);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		exec_simd(p[1]);
+	close(p[1]);
+	*ret_ready_fd = p[0];
+	return pid;
+}
+
+pid_t stack_start(const char *conf)
+{
+	char text[8] = "";
+	int fd;
+	pid_t pid = stack_spawn(conf, &fd);
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	if (poll(&p, 1, READY_MS) != 1 || read(fd, text, sizeof(text)) < 6)
+		fail_msg("simd does not become ready");
+	close(fd);
+	return pid;
+}
+
+int stack_wait(pid_t pid, int64_t timeout_ms)
+{
+	int status = -1, fd = fd_pidfd_open(pid);
+
+	if (fd >= 0 && fd_pidfd_wait(fd, timeout_ms * NS_PER_MS) != 1)
+		fail_msg("process %d does not end within %lld ms", (int)pid, (long long)timeout_ms);
+	close(fd);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+/* As the first process of the namespace the test inherits what simd leaves. */
+static void reap(void)
+{
+	siginfo_t info;
+
+	/* only what is not ours: a test waits for its own children by itself */
+	while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid) {
+		char path[64], *name = NULL;
+
+		snprintf(path, sizeof(path), "/proc/%d/comm", (int)info.si_pid);
+		if (fd_read_file(path, 64, &name, NULL) < 0 || !strncmp(name, "simd\n", 5) ||
+		    (strncmp(name, "iox-roudi", 9) && strncmp(name, "simbridge", 9))) {
+			mem_free(name);
+			return;
+		}
+		mem_free(name);
+		waitpid(info.si_pid, NULL, 0);
+	}
+}
+
+static bool leftover_process(char *ret, size_t size)
+{
+	static const char *const names[] = { "simd\n", "iox-roudi\n", "simbridge\n", "simctl\n" };
+	DIR *d = opendir("/proc");
+	const struct dirent *e;
+	bool found = false;
+
+	while (d && !found && (e = readdir(d))) {
+		char path[300], *name = NULL;
+
+		snprintf(path, sizeof(path), "/proc/%s/comm", e->d_name);
+		if (e->d_name[0] < '0' || e->d_name[0] > '9' || fd_read_file(path, 64, &name, NULL) < 0)
+			continue;
+		for (unsigned i = 0; i < sizeof(names) / sizeof(*names) && !found; i++) {
+			found = !strcmp(name, names[i]);
+			if (found)
+				snprintf(ret, size, "process %s %s", e->d_name, name);
+		}
+		mem_free(name);
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+static bool leftover_file(const char *dir, char *ret, size_t size)
+{
+	static const char *const ours[] = { "simd.json", "simd.log", "peer.log" };
+	DIR *d = opendir(dir);
+	const struct dirent *e;
+	bool found = false;
+
+	while (d && !found && (e = readdir(d))) {
+		bool known = e->d_name[0] == '.' || !strncmp(e->d_name, "out", 3);
+
+		for (unsigned i = 0; i < sizeof(ours) / sizeof(*ours); i++)
+			known |= !strcmp(e->d_name, ours[i]);
+		found = !known;
+		if (found)
+			snprintf(ret, size, "file %s/%s", dir, e->d_name);
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+const char *stack_leftovers(void)
+{
+	static char text[512];
+
+	reap();
+	if (leftover_process(text, sizeof(text)) || leftover_file("/tmp", text, sizeof(text)) ||
+	    leftover_file("/dev/shm", text, sizeof(text)))
+		return text;
+	return "";
+}
+
+void stack_stop(pid_t simd)
+{
+	int status;
+
+	assert_int_equal(kill(simd, SIGTERM), 0);
+	status = stack_wait(simd, 15000);
+	if (status)
+		fail_msg("simd ended with status %#x", (unsigned)status);
+	stack_slots_forget();
+	/* bridges are its children, so they have ended before it */
+	if (*stack_leftovers())
+		fail_msg("left behind: %s", stack_leftovers());
+}
+
+void stack_kill(pid_t simd)
+{
+	assert_int_equal(kill(simd, SIGKILL), 0);
+	assert_int_equal(stack_wait(simd, 5000), SIGKILL);
+}
+
+static void remove_files(const char *dir)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -rf %s/* 2>/dev/null", dir);
+	if (system(command) < 0)
+		perror(command);
+}
+
+static char *whole_log(void)
+{
+	char *text = NULL;
+
+	return fd_read_file(STACK_LOG, (size_t)256 << 20, &text, NULL) < 0 ? NULL : text;
+}
+
+int stack_sweep(void **state)
+{
+	char *text = whole_log();
+	size_t len = text ? strlen(text) : 0;
+
+	(void)state;
+	if (text)
+		printf("-- simd's log\n%s-- end of it\n", text + (len > 16000 ? len - 16000 : 0));
+	mem_free(text);
+	stack_slots_forget();
+	if (getpid() == 1) {
+		kill(-1, SIGKILL);
+		while (waitpid(-1, NULL, 0) > 0)
+			continue;
+	}
+	remove_files("/tmp");
+	remove_files("/dev/shm");
+	return 0;
+}
+
+bool stack_said(const char *what)
+{
+	return stack_count(what, "") > 0;
+}
+
+unsigned stack_count(const char *a, const char *b)
+{
+	char *text = whole_log(), *save = NULL;
+	unsigned n = 0;
+
+	for (char *line = text ? strtok_r(text, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save))
+		n += strstr(line, a) && strstr(line, b);
+	mem_free(text);
+	return n;
+}
+
+/* ---- asking it ---- */
+
+static json_t *call(const char *method, json_t *params)
+{
+	struct sim_client_options o = { .size = sizeof(o),
+					.name = "test",
+					.socket = STACK_SOCKET,
+					.flags = SIM_CLIENT_NO_DATA | SIM_CLIENT_NO_THREAD };
+	char *text = params ? json_dumps(params, JSON_COMPACT) : NULL, *reply = NULL;
+	struct sim_client *c = NULL;
+	json_t *j = NULL;
+
+	if (sim_connect(&o, &c) == 0 && sim_call(c, method, text ? text : "{}", &reply) == 0)
+		j = json_loads(reply, 0, NULL);
+	free(reply);
+	free(text);
+	json_decref(params);
+	sim_disconnect(c);
+	return j;
+}
+
+json_t *stack_call(const char *method, const char *fmt, ...)
+{
+	json_t *params = NULL;
+	va_list ap;
+
+	if (fmt) {
+		va_start(ap, fmt);
+		params = json_vpack_ex(NULL, 0, fmt, ap);
+		va_end(ap);
+		assert_non_null(params);
+	}
+	return call(method, params);
+}
+
+static const json_t *walk(const json_t *j, const char *path)
+{
+	char part[64];
+
+	while (j && *path) {
+		size_t n = strcspn(path, "/");
+
+		snprintf(part, sizeof(part), "%.*s", (int)n, path);
+		j = json_is_array(j) ? json_array_get(j, strtoul(part, NULL, 10)) : json_object_get(j, part);
+		path += n + (path[n] == '/');
+	}
+	return j;
+}
+
+int64_t stack_int(const char *method, const char *path)
+{
+	json_t *j = stack_call(method, NULL);
+	const json_t *v = walk(j, path);
+	int64_t n = json_is_number(v) ? (int64_t)json_number_value(v) : json_is_boolean(v) ? json_is_true(v) : -1;
+
+	json_decref(j);
+	return n;
+}
+
+const char *stack_text(const char *method, const char *path)
+{
+	static char text[256];
+	json_t *j = stack_call(method, NULL);
+	const char *s = json_string_value(walk(j, path));
+
+	snprintf(text, sizeof(text), "%s", s ? s : "");
+	json_decref(j);
+	return text;
+}
+
+static const json_t *by_name(const json_t *list, const char *name)
+{
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach(list, i, item) {
+		const char *s = json_string_value(json_object_get(item, "name"));
+
+		if (s && !strcmp(s, name))
+			return item;
+	}
+	return NULL;
+}
+
+static int64_t member(const char *method, const char *list, const char *name, const char *key)
+{
+	json_t *j = stack_call(method, NULL);
+	const json_t *v = json_object_get(by_name(walk(j, list), name), key);
+	int64_t n = json_is_number(v) ? (int64_t)json_number_value(v) : -1;
+
+	json_decref(j);
+	return n;
+}
+
+int64_t stack_bridge(const char *name, const char *key)
+{
+	return member("ListBridges", "bridges", name, key);
+}
+
+const char *stack_bridge_text(const char *name, const char *key)
+{
+	static char text[256];
+	json_t *j = stack_call("ListBridges", NULL);
+	const char *s = json_string_value(json_object_get(by_name(json_object_get(j, "bridges"), name), key));
+
+	snprintf(text, sizeof(text), "%s", s ? s : "");
+	json_decref(j);
+	return text;
+}
+
+int64_t stack_channel(const char *name, const char *key)
+{
+	return member("ListChannels", "channels", name, key);
+}
+
+int64_t stack_in_flight(const char *channel)
+{
+	return member("GetDispatch", "dispatch/channels", channel, "in_flight");
+}
+
+pid_t stack_roudi(void)
+{
+	return (pid_t)stack_int("GetInfo", "roudi_pid");
+}
+
+/* ---- programs ---- */
+
+static size_t read_some(int fd, char *buf, size_t size, size_t at)
+{
+	ssize_t n = read(fd, buf + at, size - 1 - at);
+
+	return n > 0 ? at + (size_t)n : at;
+}
+
+static void read_both(int out, int err, struct ctl_result *r)
+{
+	struct pollfd p[2] = { { .fd = out, .events = POLLIN }, { .fd = err, .events = POLLIN } };
+	size_t n_out = 0, n_err = 0;
+
+	while (p[0].fd >= 0 || p[1].fd >= 0) {
+		if (poll(p, 2, 30000) <= 0)
+			fail_msg("a program says nothing and does not end");
+		for (int i = 0; i < 2; i++) {
+			size_t *n = i ? &n_err : &n_out, before = *n;
+
+			if (!p[i].revents)
+				continue;
+			*n = i ? read_some(err, r->err, sizeof(r->err), *n) : read_some(out, r->out, sizeof(r->out), *n);
+			if (*n == before)
+				p[i].fd = -1;
+		}
+	}
+	r->out[n_out] = r->err[n_err] = '\0';
+}
+
+const struct ctl_result *stack_run(const char *const *argv)
+{
+	static struct ctl_result r;
+	int out[2], err[2], status;
+	pid_t pid;
+
+	assert_int_equal(pipe2(out, O_CLOEXEC) + pipe2(err, O_CLOEXEC), 0);
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		dup2(out[1], 1);
+		dup2(err[1], 2);
+		execv(program(argv[0]), (char *const *)(uintptr_t)argv);
+		_exit(127);
+	}
+	close(out[1]);
+	close(err[1]);
+	read_both(out[0], err[0], &r);
+	close(out[0]);
+	close(err[0]);
+	status = stack_wait(pid, 30000);
+	r.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	return &r;
+}
+
+const struct ctl_result *stack_ctl(const char *arg, ...)
+{
+	const char *argv[ARGS_MAX] = { "simctl", arg };
+	unsigned n = 2;
+	va_list ap;
+
+	va_start(ap, arg);
+	while (n < ARGS_MAX - 1 && arg && (argv[n] = va_arg(ap, const char *)))
+		n++;
+	va_end(ap);
+	return stack_run(argv);
+}
+
+/* ---- pools ---- */
+
+static struct ipc *gauge;
+
+static uint32_t used(void)
+{
+	struct ipc_pool p[32];
+	int n = ipc_pools(gauge, p, 32);
+	uint32_t sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += p[i].used;
+	return n < 0 ? UINT32_MAX : sum;
+}
+
+uint32_t stack_slots(void)
+{
+	struct ipc_options o = { .app = "test-gauge", .timeout_ms = 5000 };
+
+	if (!gauge && ipc_attach(&o, &gauge) < 0)
+		fail_msg("the gauge cannot attach: %s", ipc_why());
+	UNTIL(5000, used() != UINT32_MAX);
+	return used();
+}
+
+void stack_slots_forget(void)
+{
+	ipc_detach(gauge);
+	gauge = NULL;
+}

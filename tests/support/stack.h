@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A whole simd for system tests: the real program with its own RouDi and bridges, and what a test asks about
+ * it. Only under tests/support/ns.sh: one at a time, at fixed places in the private /tmp.
+ * Everything is bounded; what does not come about in time fails the running test, and says what.
+ */
+#ifndef TEST_STACK_H
+#define TEST_STACK_H
+
+#include "test.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "timeutil.h"
+
+#define STACK_DIR    "/tmp/rt"
+#define STACK_SOCKET STACK_DIR "/control"
+#define STACK_LOG    "/tmp/simd.log"
+
+/* Small pools, so that a start takes no time. */
+#define STACK_POOLS "\"pools\":[{\"size\":\"1KiB\",\"count\":1500}]"
+
+/* Fails the test unless cond comes true within ms. */
+#define UNTIL(ms, cond) \
+	do { \
+		int64_t end_mono_ns_ = mono_now_ns() + (ms) * NS_PER_MS; \
+		while (!(cond)) { \
+			if (mono_now_ns() > end_mono_ns_) \
+				fail_msg("not within %d ms: %s", (int)(ms), #cond); \
+			usleep(2000); \
+		} \
+	} while (0)
+
+/* ---- simd ---- */
+
+/* conf: the members of simd.json without the braces, or "". Returns when simd is ready. */
+pid_t stack_start(const char *conf);
+/* The same without waiting; ready_fd becomes readable when simd is ready, hangs up when it ends. */
+pid_t stack_spawn(const char *conf, int *ret_ready_fd);
+/* SIGTERM; the exit code; nothing may be left of it: no process, socket, lock or shared memory. */
+void stack_stop(pid_t simd);
+void stack_kill(pid_t simd); /* SIGKILL, and waits */
+/* Waits for a child; its wait status. */
+int stack_wait(pid_t pid, int64_t timeout_ms);
+/* What is left on the machine of any simd, "" when it is clean; static. */
+const char *stack_leftovers(void);
+/* For teardown: all processes of this namespace end, all files go; prints simd's log. */
+int stack_sweep(void **state);
+/* Whether simd has said that. */
+bool stack_said(const char *text);
+/* How often a line of the log holds both. */
+unsigned stack_count(const char *a, const char *b);
+
+/* ---- asking it ---- */
+
+/* A control method, with the arguments of json_pack() (NULL: none). NULL: it failed, or simd is not there. */
+json_t *stack_call(const char *method, const char *fmt, ...);
+/* One number or text of a reply, with a path such as "bridges/0/pid". -1, "" when it is not there. */
+int64_t stack_int(const char *method, const char *path);
+const char *stack_text(const char *method, const char *path); /* static */
+/* A member of one bridge or channel, by name. */
+int64_t stack_bridge(const char *name, const char *key);
+const char *stack_bridge_text(const char *name, const char *key); /* static */
+int64_t stack_channel(const char *name, const char *key);         /* ListChannels */
+int64_t stack_in_flight(const char *channel);                     /* GetDispatch */
+pid_t stack_roudi(void);
+
+/* ---- simctl ---- */
+
+struct ctl_result {
+	int code;
+	char out[65536], err[4096];
+};
+
+/* Runs simctl; static result. The last argument is NULL. */
+const struct ctl_result *stack_ctl(const char *arg, ...) __attribute__((sentinel));
+/* Runs any program of the build, bin/NAME, with those arguments. */
+const struct ctl_result *stack_run(const char *const *argv);
+
+/* Slots in use over all pools, as seen by a process that attaches for the first call. */
+uint32_t stack_slots(void);
+/* After a restart of the data plane: the next call attaches anew. */
+void stack_slots_forget(void);
+
+#endif

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+# Whole stacks of real processes: simd, iox-roudi, simbridge, simctl and clients, in namespaces of their own;
+# and the kill runs over them in tests/fault/stack.
+STACK_INC := -Ilibclient/include -Ilibclient/base -Ilibclient/ipc -Ischemas -I$(B)/gen -Itests/support
+INC_tests/system/stack := $(STACK_INC)
+INC_tests/fault/stack := $(STACK_INC)
+INC_tests/support := -Ilibclient/include -Ilibclient/base -Ilibclient/ipc -I$(B)/gen -Itests/support
+ifeq ($(SAN),)
+STACK_OBJS  := $(B)/obj/tests/support/stack.o $(B)/obj/tests/support/peer.o $(B)/lib/libipc.a $(B)/lib/libbase.a
+STACK_NEEDS := $(B)/lib/libsimclient.so $(B)/lib/simd/ipc_iox.so $(B)/lib/simd/bridge_null.so \
+	$(B)/lib/simd/bridge_logging.so $(B)/bin/simd $(B)/bin/simctl $(B)/bin/simbridge
+
+# $(1): test program; $(2): source
+define stack_test
+$(B)/test/$(1): $(B)/obj/$(2:.c=.o) $(STACK_OBJS) | $(STACK_NEEDS)
+LINK_$(1) = $$(LINK_SIMCLIENT) -ljansson -lz
+endef
+$(foreach s,$(sort $(wildcard tests/system/stack/test_*.c)),$(eval $(call stack_test,stack-$(s:tests/system/stack/test_%.c=%),$(s))))
+$(foreach s,$(sort $(wildcard tests/fault/stack/test_*.c)),$(eval $(call stack_test,fault-stack-$(s:tests/fault/stack/test_%.c=%),$(s))))
+TESTS_NS    += $(patsubst tests/system/stack/test_%.c,$(B)/test/stack-%,$(sort $(wildcard tests/system/stack/test_*.c)))
+TESTS_FAULT += $(patsubst tests/fault/stack/test_%.c,$(B)/test/fault-stack-%,$(sort $(wildcard tests/fault/stack/test_*.c)))
+endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The thin line: a client publishes, the logging bridge writes it, and simctl tells about it in stable words. */
+#include "peer.h"
+#include "stack.h"
+
+#include <zlib.h>
+
+#define CONF \
+	"\"TimeSource\":\"system\"," STACK_POOLS \
+	",\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"log\",\"plugin\":\"logging\",\"connection\":\"/tmp/out\"}]}]"
+#define MESSAGES 200
+
+static pid_t simd;
+
+static int setup(void **state)
+{
+	(void)state;
+	simd = stack_start(CONF);
+	UNTIL(10000, !strcmp(stack_bridge_text("log", "status"), "connected"));
+	return 0;
+}
+
+/* ---- the line ---- */
+
+static int messages(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "sensor");
+	struct sim_publisher *pub = peer_advertise(p, c, "/t/line", 64, 0);
+
+	for (int i = 0; i < MESSAGES; i++)
+		PEER(p, peer_queue(p, pub, sizeof(struct sim_Ultrasonic), NULL) == 0);
+	for (int i = 0; i < 10000 && !peer_settled(p); i++)
+		usleep(1000);
+	sim_publisher_destroy(pub);
+	sim_disconnect(c);
+	return 0;
+}
+
+static void check_log(void)
+{
+	char head[512], body[512], want[64];
+	gzFile f = gzopen("/tmp/out.txt.gz", "rb");
+	bool seen[MESSAGES + 1] = { false };
+
+	assert_non_null(f);
+	for (int i = 0; i < MESSAGES; i++) {
+		char type[64], channel[64];
+		double stamp;
+		int seq;
+
+		assert_non_null(gzgets(f, head, sizeof(head)));
+		assert_non_null(gzgets(f, body, sizeof(body)));
+		assert_int_equal(sscanf(head, "%63s %63s %lf %d", type, channel, &stamp, &seq), 4);
+		assert_string_equal(type, "sim/Ultrasonic");
+		assert_string_equal(channel, "/t/line");
+		assert_true(stamp > 1e9 && seq >= 1 && seq <= MESSAGES && !seen[seq]);
+		seen[seq] = true;
+		snprintf(want, sizeof(want), "{\"minimum_distance\":%d.0}\n", seq - 1);
+		assert_string_equal(body, want);
+	}
+	assert_null(gzgets(f, head, sizeof(head)));
+	gzclose(f);
+}
+
+static void published_and_written(void **state)
+{
+	struct peer *p = peer_new();
+	pid_t pid = peer_fork(p, messages);
+
+	(void)state;
+	peer_join(p, pid);
+	assert_int_equal(p->accepted, MESSAGES);
+	assert_int_equal(p->ok, MESSAGES);
+	peer_check(p, false);
+	peer_free(p);
+	UNTIL(5000, stack_bridge("log", "sent") == MESSAGES);
+	assert_int_equal(stack_bridge("log", "failed"), 0);
+	stack_stop(simd); /* the bridge closes its file */
+	check_log();
+}
+
+/* ---- simctl ---- */
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The keys of an object, sorted; static. */
+static const char *keys(const json_t *o)
+{
+	static char text[2048];
+	const char *list[64], *key;
+	json_t *v;
+	size_t n = 0, at = 0;
+
+	json_object_foreach((json_t *)(uintptr_t)o, key, v)
+		list[n++] = key;
+	qsort(list, n, sizeof(*list), by_text);
+	text[0] = '\0';
+	for (size_t i = 0; i < n; i++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s", i ? " " : "", list[i]);
+	return text;
+}
+
+static json_t *parsed(const struct ctl_result *r)
+{
+	json_t *j;
+
+	if (r->code)
+		fail_msg("exit code %d: %s", r->code, r->err);
+	assert_string_equal(r->err, "");
+	j = json_loads(r->out, 0, NULL);
+	if (!j)
+		fail_msg("not JSON: %s", r->out);
+	return j;
+}
+
+static void has_keys(const struct ctl_result *r, const char *path, const char *want)
+{
+	json_t *j = parsed(r);
+	const json_t *at = j;
+
+	for (; at && *path; path += strcspn(path, "/"), path += *path == '/') {
+		char part[64];
+
+		snprintf(part, sizeof(part), "%.*s", (int)strcspn(path, "/"), path);
+		at = json_is_array(at) ? json_array_get(at, strtoul(part, NULL, 10)) : json_object_get(at, part);
+	}
+	assert_string_equal(keys(at), want);
+	json_decref(j);
+}
+
+#define CHANNEL_KEYS \
+	"age_ms bridges bytes bytes_per_s drops hash hz id max_body messages name publishers rig slot_size " \
+	"subscribers type window"
+#define CLOCK_KEYS \
+	"clock_generation driven driver driver_lost lateness_ns missed mono_ns paused published rate_hz " \
+	"real_time_factor scale sim_ns source started stepping"
+#define BRIDGE_KEYS \
+	"attempted bytes channels connection detail dropped failed held lanes name pid plugin queued restarts rig " \
+	"sent start status type"
+
+static void json_of_channels(const char *channel)
+{
+	has_keys(stack_ctl("list", "--json", NULL), "", "channels mono_ns");
+	has_keys(stack_ctl("list", "--json", channel, NULL), "channels/0", CHANNEL_KEYS);
+	has_keys(stack_ctl("list", "--json", channel, NULL), "channels/0/publishers/0", "client client_id pid uid");
+	has_keys(stack_ctl("info", "--json", channel, NULL), "", "channel type");
+	has_keys(stack_ctl("info", "--json", channel, NULL), "channel", CHANNEL_KEYS);
+	has_keys(stack_ctl("echo", "--json", "--once", channel, NULL), "",
+		 "channel_id frame_id message sequence stamp_sim_ns");
+	has_keys(stack_ctl("echo", "--json", "--once", channel, NULL), "message", "minimum_distance");
+	has_keys(stack_ctl("hz", "--json", "-n", "1", "-w", "100ms", channel, NULL), "",
+		 "bytes_per_s channel hz messages source window_s");
+	has_keys(stack_ctl("bw", "--json", "-n", "1", "-w", "100ms", channel, NULL), "",
+		 "bytes_per_s channel hz messages source window_s");
+	has_keys(stack_ctl("delay", "--json", "-n", "1", "-w", "100ms", channel, NULL), "",
+		 "channel messages sim_ms transport_ms");
+	has_keys(stack_ctl("delay", "--json", "-n", "1", "-w", "100ms", channel, NULL), "sim_ms", "max mean min");
+}
+
+static void json_of_the_rest(void)
+{
+	has_keys(stack_ctl("clock", "status", "--json", NULL), "", CLOCK_KEYS);
+	has_keys(stack_ctl("clock", "status", "--json", NULL), "lateness_ns", "max p50 p99");
+	has_keys(stack_ctl("clock", "pause", "--json", NULL), "", CLOCK_KEYS);
+	has_keys(stack_ctl("clock", "step", "10ms", "--json", NULL), "", CLOCK_KEYS);
+	has_keys(stack_ctl("clock", "resume", "--json", NULL), "", CLOCK_KEYS);
+	has_keys(stack_ctl("clock", "scale", "1", "--json", NULL), "", CLOCK_KEYS);
+	has_keys(stack_ctl("clock", "source", "system", "--json", NULL), "", CLOCK_KEYS);
+	has_keys(stack_ctl("bridge", "list", "--json", NULL), "bridges/0", BRIDGE_KEYS);
+	has_keys(stack_ctl("bridge", "info", "log", "--json", NULL), "", BRIDGE_KEYS);
+	has_keys(stack_ctl("clients", "--json", NULL), "clients/0",
+		 "app exe id iox_generation name pid publishers role subscribers uid");
+	has_keys(stack_ctl("dispatch", "--json", NULL), "dispatch",
+		 "channels invalid lanes lanes_max packets_in packets_out publish_ns queue_ns threads wakeups");
+	has_keys(stack_ctl("dispatch", "--json", NULL), "dispatch/channels/0",
+		 "accepted completed failed in_flight local name");
+	has_keys(stack_ctl("summary", "--json", NULL), "", "bridges channels sim_s wall_s");
+	has_keys(stack_ctl("summary", "--json", NULL), "channels/0", "bytes drops messages name type");
+	has_keys(stack_ctl("summary", "--json", NULL), "bridges/0", "failed name sent");
+	has_keys(stack_ctl("config", "--json", NULL), "", "config origins");
+	has_keys(stack_ctl("doctor", "--json", NULL), "findings/0", "check result text");
+	has_keys(stack_ctl("version", "--json", NULL), "", "library simctl simd");
+}
+
+static void keys_are_stable(void **state)
+{
+	struct peer *p = peer_new();
+	char channel[32];
+	pid_t pid;
+
+	(void)state;
+	p->command = 200;
+	pid = peer_fork(p, peer_publisher);
+	UNTIL(10000, p->ok > 3);
+	snprintf(channel, sizeof(channel), "/t/%llu", (unsigned long long)p->number);
+	json_of_channels(channel);
+	json_of_the_rest();
+	peer_join(p, pid);
+	peer_check(p, false);
+	peer_free(p);
+}
+
+/* One sentence on stderr, nothing else, and that exit code. */
+static void refused(const struct ctl_result *r, int code, const char *words)
+{
+	const char *nl = strchr(r->err, '\n');
+
+	if (r->code != code || *r->out || !strstr(r->err, words) || (code == 1 && (!nl || nl[1])))
+		fail_msg("exit code %d, not %d; said \"%s\" and \"%s\", wanted \"%s\"", r->code, code, r->out, r->err,
+			 words);
+}
+
+static void usage_errors(void **state)
+{
+	(void)state;
+	refused(stack_ctl("lsit", NULL), 2, "lsit");
+	refused(stack_ctl("info", NULL), 2, "CHANNEL");
+	refused(stack_ctl("list", "--jsno", NULL), 2, "jsno");
+	refused(stack_ctl("clock", "scale", "fast", NULL), 2, "fast");
+	refused(stack_ctl("clock", "scale", "101", NULL), 2, "101");
+	refused(stack_ctl("clock", "step", "5 parsecs", NULL), 2, "parsecs");
+	refused(stack_ctl("echo", "-n", "0", "/x", NULL), 2, "0");
+	refused(stack_ctl("info", "/nobody/has/it", NULL), 1, "/nobody/has/it");
+	refused(stack_ctl("echo", "/nobody/has/it", NULL), 1, "/nobody/has/it");
+	refused(stack_ctl("hz", "/nobody/has/it", NULL), 1, "/nobody/has/it");
+	refused(stack_ctl("clock", "scale", "0.001", NULL), 1, "0.01");
+	refused(stack_ctl("clock", "source", "sundial", NULL), 1, "sundial");
+	refused(stack_ctl("bridge", "info", "drawbridge", NULL), 1, "drawbridge");
+	refused(stack_ctl("bridge", "restart", "drawbridge", NULL), 1, "drawbridge");
+}
+
+static void restart_and_shutdown(void **state)
+{
+	int64_t pid;
+
+	(void)state;
+	pid = stack_bridge("log", "pid");
+	assert_int_equal(stack_ctl("bridge", "restart", "log", NULL)->code, 0);
+	UNTIL(10000, stack_bridge("log", "pid") > 0 && stack_bridge("log", "pid") != pid &&
+			     !strcmp(stack_bridge_text("log", "status"), "connected"));
+	assert_int_equal(stack_ctl("shutdown", NULL)->code, 0);
+	assert_int_equal(stack_wait(simd, 10000), 0);
+	assert_string_equal(stack_leftovers(), "");
+}
+
+static void without_simd(void **state)
+{
+	static const char *const commands[] = { "list", "clients", "dispatch", "config", "summary", "shutdown" };
+
+	(void)state;
+	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
+	for (unsigned i = 0; i < sizeof(commands) / sizeof(*commands); i++)
+		refused(stack_ctl(commands[i], NULL), 1, STACK_SOCKET);
+	refused(stack_ctl("clock", "status", NULL), 1, STACK_SOCKET);
+	refused(stack_ctl("echo", "/x", NULL), 1, STACK_SOCKET);
+	assert_int_equal(stack_ctl("version", NULL)->code, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(published_and_written, setup, stack_sweep),
+		cmocka_unit_test_setup_teardown(keys_are_stable, setup, stack_sweep),
+		cmocka_unit_test_setup_teardown(usage_errors, setup, stack_sweep),
+		cmocka_unit_test_setup_teardown(restart_and_shutdown, setup, stack_sweep),
+		cmocka_unit_test(without_simd),
+	};
+
+	return cmocka_run_group_tests_name("line", tests, NULL, NULL);
+}
