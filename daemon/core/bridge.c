@@ -315,11 +315,11 @@ void bridge_status(struct simd *s, uint32_t id, enum sim_bridge_status status, c
 	}
 }
 
-static void end(struct bridge *b, const char *why)
+static void end(struct bridge *b, const char *why, bool now)
 {
 	const struct simd *s = b->s;
 
-	if (b->external || !s->ops || !s->ops->bridge_kill || !s->ops->bridge_kill(s->user, b->name, why))
+	if (b->external || !s->ops || !s->ops->bridge_kill || !s->ops->bridge_kill(s->user, b->name, why, now))
 		log_warn("bridge %s: %s; it was not started by simd: end it yourself", b->name, why);
 }
 
@@ -328,7 +328,7 @@ void bridge_broken(struct simd *s, uint32_t id, const char *why)
 	struct bridge *b = by_id(s, id);
 
 	if (b && b->pid && !s->stopping)
-		end(b, why);
+		end(b, why, false); /* most likely it is dying, and its own last words count */
 }
 
 void bridge_stuck(struct simd *s, uint32_t id, int64_t late_dur_ns)
@@ -340,5 +340,5 @@ void bridge_stuck(struct simd *s, uint32_t id, int64_t late_dur_ns)
 		return;
 	snprintf(why, sizeof(why), "it has kept a message for %lld ms beyond its deadline",
 		 (long long)(late_dur_ns / NS_PER_MS));
-	end(b, why);
+	end(b, why, true);
 }

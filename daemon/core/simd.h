@@ -40,8 +40,11 @@ struct simd_ops {
 	int (*peer_exit_fd)(void *user, pid_t pid);
 	/* The Shutdown method was called. NULL: refused. */
 	void (*shutdown)(void *user);
-	/* End a bridge's process that is of no use any more. NULL or false: it is not ours, left alone. */
-	bool (*bridge_kill)(void *user, const char *name, const char *why);
+	/*
+	 * End a bridge's process that is of no use any more: now, or when it does not do so by itself.
+	 * NULL or false: it is not ours, left alone.
+	 */
+	bool (*bridge_kill)(void *user, const char *name, const char *why, bool now);
 	/* RestartBridge. NULL: refused. */
 	int (*bridge_restart)(void *user, const char *name);
 	/* How often was it started again. NULL: 0. */

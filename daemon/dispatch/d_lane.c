@@ -123,7 +123,7 @@ static bool lost(struct d_lane *l, const char *why)
 		d_bridge_broken(b, why);
 		return false;
 	}
-	if (!l->closing)
+	if (!l->closing && b->status != SIM_BRIDGE_DISCONNECTED)
 		log_warn("bridge %s: lane %u is lost: %s", b->name, l->number, why);
 	d_lane_close(l);
 	return false;
@@ -209,7 +209,7 @@ static void read_packets(struct d_lane *l)
 			continue;
 		if (n < 0 && errno == EAGAIN)
 			return;
-		if (n == 0 && !l->number && l->b->status == SIM_BRIDGE_DISCONNECTED) {
+		if (n <= 0 && !l->number && l->b->status == SIM_BRIDGE_DISCONNECTED) {
 			d_bridge_left(l->b);
 			return;
 		}

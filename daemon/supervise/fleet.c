@@ -343,12 +343,14 @@ static struct member *find_bridge(const struct fleet *f, const char *name)
 	return NULL;
 }
 
-bool fleet_bridge_kill(struct fleet *f, const char *name, const char *why)
+bool fleet_bridge_kill(struct fleet *f, const char *name, const char *why, bool now)
 {
 	struct member *m = find_bridge(f, name);
 
-	if (m)
+	if (m && now)
 		process_kill(&m->p, why);
+	else if (m)
+		process_expect_end(&m->p, why);
 	return m != NULL;
 }
 

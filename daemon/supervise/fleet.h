@@ -37,7 +37,8 @@ enum fleet_part { FLEET_PROCESSES, FLEET_BRIDGES };
 void fleet_stop(struct fleet *f, enum fleet_part part, void (*done)(void *arg), void *arg);
 
 /* For core's ops. */
-bool fleet_bridge_kill(struct fleet *f, const char *name, const char *why); /* false: not ours */
+/* now, or after process.stop_ms when it has not ended by then. False: not ours. */
+bool fleet_bridge_kill(struct fleet *f, const char *name, const char *why, bool now);
 int fleet_bridge_restart(struct fleet *f, const char *name);
 uint32_t fleet_bridge_restarts(const struct fleet *f, const char *name);
 /* Rig of the process with that pid (or whose child it is); NULL: none of ours. */

@@ -84,9 +84,9 @@ static void op_shutdown(void *user)
 	keeper_stop((struct keeper *)user);
 }
 
-static bool op_bridge_kill(void *user, const char *name, const char *why)
+static bool op_bridge_kill(void *user, const char *name, const char *why, bool now)
 {
-	return fleet_bridge_kill(((struct keeper *)user)->fleet, name, why);
+	return fleet_bridge_kill(((struct keeper *)user)->fleet, name, why, now);
 }
 
 static int op_bridge_restart(void *user, const char *name)

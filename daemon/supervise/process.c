@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/wait.h>
@@ -197,6 +198,8 @@ static void on_timer(void *arg)
 		log_warn("%s does not end within %lld ms of SIGTERM; it is killed", p->o.name,
 			 (long long)(p->o.stop_dur_ns / NS_PER_MS));
 		(void)p->ops->signal(p->user, p->child.pid, p->child.pidfd, SIGKILL, true);
+	} else if (p->state == PROCESS_RUNNING) {
+		process_kill(p, p->why);
 	} else if (p->state == PROCESS_WAITING) {
 		p->restarts++;
 		process_start(p);
@@ -266,6 +269,14 @@ void process_kill(struct process *p, const char *why)
 		return;
 	log_warn("%s is killed: %s", p->o.name, why);
 	(void)p->ops->signal(p->user, p->child.pid, p->child.pidfd, SIGKILL, true);
+}
+
+void process_expect_end(struct process *p, const char *why)
+{
+	if (!process_alive(p) || p->state != PROCESS_RUNNING)
+		return;
+	snprintf(p->why, sizeof(p->why), "%s", why);
+	exec_timer_at(&p->timer, exec_now(p->x) + p->o.stop_dur_ns);
 }
 
 void process_again(struct process *p)

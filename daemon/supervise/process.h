@@ -23,7 +23,7 @@ enum process_state {
 	PROCESS_WAITING, /* for the next start */
 	PROCESS_STOPPING,
 	PROCESS_AGAIN, /* ends on request, to be started again at once */
-	PROCESS_DONE, /* it has ended and is not started again */
+	PROCESS_DONE,  /* it has ended and is not started again */
 };
 
 struct process_options {
@@ -47,6 +47,7 @@ struct process {
 	struct exec_timer timer;
 	int64_t started_mono_ns;
 	uint32_t failures, restarts;
+	char why[96];    /* of process_expect_end() */
 	char line[1024]; /* output that has no line end yet */
 	size_t line_len;
 };
@@ -62,6 +63,8 @@ void process_start(struct process *p);
 void process_stop(struct process *p);
 /* SIGKILL, and a new one by its restart rule. why is logged. */
 void process_kill(struct process *p, const char *why);
+/* It should be about to end; if it does not, it is killed. */
+void process_expect_end(struct process *p, const char *why);
 /* SIGTERM, later SIGKILL, and started again at once, whatever its rule. */
 void process_again(struct process *p);
 bool process_alive(const struct process *p);

@@ -265,8 +265,8 @@ static int wait_record(struct publish *q, uint64_t sequence, struct record **ret
 	if (r < 0 || *ret)
 		return r;
 	return err_set(refuse(q, -ETIMEDOUT, SIM_REASON_TIMEOUT),
-		       "channel %s: %u completions were not read within %u ms; return from callbacks sooner", q->reg->name,
-		       RECORDS_MAX, wait_ms);
+		       "channel %s: %u completions were not read within %u ms; return from callbacks sooner",
+		       q->reg->name, RECORDS_MAX, wait_ms);
 }
 
 /* The record of a message that is about to go out. */

@@ -59,7 +59,8 @@ void peer_join(struct peer *p, pid_t pid)
 		usleep(2000);
 	}
 	if (status)
-		fail_msg("peer %llu ended with status %#x: %s", (unsigned long long)p->number, (unsigned)status, p->why);
+		fail_msg("peer %llu ended with status %#x: %s", (unsigned long long)p->number, (unsigned)status,
+			 p->why);
 }
 
 struct sim_client *peer_connect(struct peer *p, const char *name)

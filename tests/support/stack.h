@@ -26,7 +26,7 @@
 /* Fails the test unless cond comes true within ms. */
 #define UNTIL(ms, cond) \
 	do { \
-		int64_t end_mono_ns_ = mono_now_ns() + (ms) * NS_PER_MS; \
+		int64_t end_mono_ns_ = mono_now_ns() + (ms)*NS_PER_MS; \
 		while (!(cond)) { \
 			if (mono_now_ns() > end_mono_ns_) \
 				fail_msg("not within %d ms: %s", (int)(ms), #cond); \
@@ -80,9 +80,7 @@ const struct ctl_result *stack_ctl(const char *arg, ...) __attribute__((sentinel
 /* Runs any program of the build, bin/NAME, with those arguments. */
 const struct ctl_result *stack_run(const char *const *argv);
 
-/* Slots in use over all pools, as seen by a process that attaches for the first call. */
+/* Slots in use over all pools, as seen by a process that attaches for it. */
 uint32_t stack_slots(void);
-/* After a restart of the data plane: the next call attaches anew. */
-void stack_slots_forget(void);
 
 #endif

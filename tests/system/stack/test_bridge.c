@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bridges that fail, hang, crash, answer late or twice: each accepted message completes once, nobody else suffers. */
+#include "peer.h"
+#include "stack.h"
+
+#define SOON ",\"process\":{\"restart_ms\":20}"
+
+static char conf[2048];
+static pid_t simd;
+
+/* One null bridge for everything, with those options. */
+static void start(const char *options, const char *more)
+{
+	snprintf(conf, sizeof(conf),
+		 "\"TimeSource\":\"system\"," STACK_POOLS "%s,"
+		 "\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"bad\",\"plugin\":\"null\",\"options\":{%s}}]}]",
+		 more, options);
+	simd = stack_start(conf);
+	UNTIL(10000, !strcmp(stack_bridge_text("bad", "status"), "connected"));
+}
+
+/* Everything is free again: cells, slots. */
+static void all_free(struct peer *p, uint32_t slots)
+{
+	char channel[32];
+
+	snprintf(channel, sizeof(channel), "/t/%llu", (unsigned long long)p->number);
+	UNTIL(5000, stack_in_flight(channel) <= 0);
+	UNTIL(5000, stack_slots() <= slots);
+}
+
+/* A publisher until n messages have been called back. */
+static pid_t load(struct peer *p, uint64_t n, int rate)
+{
+	pid_t pid;
+
+	atomic_store(&p->command, rate);
+	pid = peer_fork(p, peer_publisher);
+	UNTIL(20000, atomic_load(&p->called) >= n || atomic_load(&p->failed));
+	return pid;
+}
+
+static void finish(struct peer *p, pid_t pid)
+{
+	atomic_store(&p->command, -1);
+	peer_join(p, pid);
+	peer_check(p, false);
+	assert_int_equal(p->called, p->offered);
+}
+
+static void fails(void **state)
+{
+	struct peer *p = peer_new();
+	uint32_t slots;
+	pid_t pid;
+
+	(void)state;
+	start("\"mode\":\"fail\",\"every\":3", "");
+	slots = stack_slots();
+	pid = load(p, 3000, 0);
+	finish(p, pid);
+	assert_int_equal(p->reasons[SIM_REASON_FAILED], p->accepted / 3);
+	assert_int_equal(p->ok, p->accepted - p->accepted / 3);
+	assert_int_equal(stack_bridge("bad", "failed"), p->accepted / 3);
+	all_free(p, slots);
+	stack_stop(simd);
+	peer_free(p);
+}
+
+/* Answers come from another thread, or come twice: the second is the host's to swallow. */
+static void late_or_twice(void **state)
+{
+	static const char *const modes[] = { "\"mode\":\"late\",\"delay_us\":300",
+					     "\"mode\":\"twice\",\"delay_us\":300" };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct peer *p = peer_new();
+		uint32_t slots;
+		pid_t pid;
+
+		start(modes[i], "");
+		slots = stack_slots();
+		pid = load(p, 500, 0);
+		finish(p, pid);
+		assert_int_equal(p->ok, p->accepted);
+		assert_int_equal(stack_bridge("bad", "restarts"), 0);
+		if (i)
+			assert_true(stack_said("twice"));
+		all_free(p, slots);
+		stack_stop(simd);
+		peer_free(p);
+	}
+}
+
+static void crashes(void **state)
+{
+	struct peer *p = peer_new();
+	uint32_t slots;
+	pid_t pid;
+
+	(void)state;
+	start("\"mode\":\"crash\",\"every\":50", SOON);
+	slots = stack_slots();
+	atomic_store(&p->command, 2000);
+	pid = peer_fork(p, peer_publisher);
+	UNTIL(30000, stack_bridge("bad", "restarts") >= 3);
+	finish(p, pid);
+	assert_true(p->reasons[SIM_REASON_BRIDGE_DIED] >= 3);
+	assert_true(p->ok > 0);
+	assert_int_equal(p->ok + p->reasons[SIM_REASON_BRIDGE_DIED] + p->reasons[SIM_REASON_DISCONNECTED], p->accepted);
+	assert_true(stack_count("bad", "signal 9") >= 3);
+	all_free(p, slots);
+	stack_stop(simd);
+	peer_free(p);
+}
+
+/* The message is false at its deadline; the slot stays held until the process is dead, and the log says why. */
+static void hangs(void **state)
+{
+	struct peer *p = peer_new();
+	uint32_t slots;
+	int64_t first;
+	pid_t pid;
+
+	(void)state;
+	start("\"mode\":\"hang\",\"every\":10",
+	      ",\"dispatch\":{\"deadline_ms\":200},\"bridge\":{\"kill_after_ms\":300}");
+	slots = stack_slots();
+	first = stack_bridge("bad", "pid");
+	pid = load(p, 20, 200);
+	UNTIL(20000, stack_bridge("bad", "restarts") >= 1 && stack_bridge("bad", "pid") != first &&
+			     !strcmp(stack_bridge_text("bad", "status"), "connected"));
+	finish(p, pid);
+	assert_true(p->reasons[SIM_REASON_DEADLINE] >= 1);
+	assert_true(p->ok >= 9);
+	assert_true(stack_count("bad is killed", "beyond its deadline") >= 1);
+	all_free(p, slots);
+	stack_stop(simd);
+	peer_free(p);
+}
+
+/* A slow bridge takes the window; the producer waits for credits, and none of the other bridge's channel. */
+static void slow_beside_fast(void **state)
+{
+	struct peer *p = peer_new();
+	pid_t pid;
+
+	(void)state;
+	snprintf(conf, sizeof(conf),
+		 "\"TimeSource\":\"system\"," STACK_POOLS ",\"rigs\":[{\"name\":\"car\",\"bridges\":["
+		 "{\"name\":\"slow\",\"plugin\":\"null\",\"options\":{\"mode\":\"slow\",\"delay_us\":50000}},"
+		 "{\"name\":\"fast\",\"plugin\":\"null\"}]}]");
+	simd = stack_start(conf);
+	UNTIL(10000, !strcmp(stack_bridge_text("slow", "status"), "connected") &&
+			     !strcmp(stack_bridge_text("fast", "status"), "connected"));
+	pid = load(p, 40, 0);
+	/* the fast one is ahead of the slow one, whose messages do not hold it back */
+	UNTIL(10000, stack_bridge("fast", "sent") > stack_bridge("slow", "sent") + 20);
+	finish(p, pid);
+	peer_free(p);
+	stack_stop(simd);
+}
+
+/* Killed from outside at any moment; a stopped one is ended by simd when it stops. */
+static void killed(void **state)
+{
+	struct peer *p = peer_new();
+	uint32_t slots;
+	pid_t pid;
+
+	(void)state;
+	start("\"mode\":\"slow\",\"delay_us\":200", SOON);
+	slots = stack_slots();
+	pid = load(p, 50, 3000);
+	for (int i = 0; i < 3; i++) {
+		int64_t now = stack_bridge("bad", "pid");
+
+		assert_true(now > 1);
+		assert_int_equal(kill((pid_t)now, SIGKILL), 0);
+		UNTIL(20000, stack_bridge("bad", "pid") > 1 && stack_bridge("bad", "pid") != now &&
+				     !strcmp(stack_bridge_text("bad", "status"), "connected"));
+	}
+	finish(p, pid);
+	assert_int_equal(stack_bridge("bad", "restarts"), 3);
+	all_free(p, slots);
+	stack_stop(simd);
+	peer_free(p);
+}
+
+/* A bridge that cannot load its plug-in or refuses its options is tried again with growing pauses, and said. */
+static void never_starts(void **state)
+{
+	(void)state;
+	simd = stack_start("\"TimeSource\":\"system\"," STACK_POOLS ",\"process\":{\"restart_ms\":10},"
+			   "\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"odd\",\"plugin\":\"null\","
+			   "\"options\":{\"mode\":\"sideways\"}}]}]");
+	UNTIL(20000, stack_bridge("odd", "restarts") >= 4);
+	assert_true(stack_said("sideways"));
+	assert_true(stack_channel("/clock", "window") > 0);
+	stack_stop(simd);
+}
+
+/* simctl bridge restart ends a bridge that does not listen to SIGTERM. */
+static void stuck_restart(void **state)
+{
+	struct peer *p = peer_new();
+	int64_t first;
+	pid_t pid;
+
+	(void)state;
+	start("\"mode\":\"hang\",\"every\":3", ",\"process\":{\"stop_ms\":200}");
+	first = stack_bridge("bad", "pid");
+	pid = load(p, 2, 100);
+	assert_int_equal(stack_ctl("bridge", "restart", "bad", NULL)->code, 0);
+	UNTIL(10000, stack_bridge("bad", "pid") > 1 && stack_bridge("bad", "pid") != first);
+	atomic_store(&p->stop, 1);
+	kill(pid, SIGKILL);
+	stack_wait(pid, 1000);
+	stack_stop(simd);
+	peer_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(fails, stack_sweep),
+		cmocka_unit_test_teardown(late_or_twice, stack_sweep),
+		cmocka_unit_test_teardown(crashes, stack_sweep),
+		cmocka_unit_test_teardown(hangs, stack_sweep),
+		cmocka_unit_test_teardown(slow_beside_fast, stack_sweep),
+		cmocka_unit_test_teardown(killed, stack_sweep),
+		cmocka_unit_test_teardown(never_starts, stack_sweep),
+		cmocka_unit_test_teardown(stuck_restart, stack_sweep),
+	};
+
+	return cmocka_run_group_tests_name("bridge", tests, NULL, NULL);
+}
