@@ -17,7 +17,7 @@
 
 #include "sumo_proc.h"
 
-#define WORLD_OBJECTS_MAX 256 /* around the ego; what is beyond is left out and counted */
+#define WORLD_OBJECTS_MAX 240 /* fits a slot of 64 KiB; around the ego; what is beyond is left out and counted */
 #define WORLD_LIGHTS_MAX  1024
 
 struct world;

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The whole line of real processes: simd, RouDi, sim-sumo with a real sumo, sim-lidar, and this test as
+ * client: what comes when, the same twice, the ego driven by orders, and every process ended in order.
+ */
+#include "tests/support/test.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <math.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <sim/msg/CanBus.h>
+#include <sim/msg/Detected3DObjects.h>
+#include <sim/msg/Gps.h>
+#include <sim/msg/Imu.h>
+#include <sim/msg/TrafficSignals.h>
+#include <sim/msg/VehicleControl.h>
+#include <sim/point_cloud.h>
+#include <sim/sim.h>
+
+#define LONG_NS 20000000000 /* wall: a message that has not come by then does not come */
+
+struct line {
+	pid_t simd, sumo, lidar;
+	struct sim_client *client;
+	char dir[TEST_PATH_MAX], socket[TEST_PATH_MAX + 16];
+};
+
+static const char *program(char buf[PATH_MAX], const char *name)
+{
+	char self[PATH_MAX - 64];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	assert_true(n > 0);
+	self[n] = '\0';
+	snprintf(buf, PATH_MAX, "%s/../bin/%s", dirname(self), name);
+	return buf;
+}
+
+static pid_t start(const char *name, char *const argv[])
+{
+	char path[PATH_MAX];
+	pid_t pid;
+
+	(void)program(path, name);
+	fflush(NULL);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		execv(path, argv);
+		_exit(127);
+	}
+	return pid;
+}
+
+static int end(pid_t pid, int sig)
+{
+	int st = -1;
+
+	if (sig)
+		assert_int_equal(kill(pid, sig), 0);
+	while (waitpid(pid, &st, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(st) ? WEXITSTATUS(st) : 128 + WTERMSIG(st);
+}
+
+/* simd says when it is ready. */
+static void await_ready(int fd)
+{
+	char text[256];
+	ssize_t n;
+
+	do {
+		n = recv(fd, text, sizeof(text) - 1, 0);
+		assert_true(n > 0);
+		text[n] = '\0';
+	} while (!strstr(text, "READY=1"));
+}
+
+static void line_open(struct line *l, const char *run, const char *scale)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	struct timeval limit = { .tv_sec = 30 };
+	char time_scale[64];
+	char *argv[] = { "simd", "--runtime-dir", l->dir, "--set", time_scale, NULL };
+	struct sim_client_options o = { .size = sizeof(o), .name = "test", .socket = l->socket };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	memset(l, 0, sizeof(*l));
+	snprintf(time_scale, sizeof(time_scale), "TimeScale=%s", scale);
+	snprintf(a.sun_path, sizeof(a.sun_path), "/tmp/%s.notify", run);
+	(void)unlink(a.sun_path);
+	assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)), 0);
+	setenv("NOTIFY_SOCKET", a.sun_path, 1);
+	snprintf(l->dir, sizeof(l->dir), "/tmp/%s", run);
+	snprintf(l->socket, sizeof(l->socket), "%s/control", l->dir);
+	l->simd = start("simd", argv);
+	unsetenv("NOTIFY_SOCKET");
+	await_ready(fd);
+	close(fd);
+	if (sim_connect(&o, &l->client) < 0)
+		fail_msg("connect: %s", sim_why());
+}
+
+static void start_sumo(struct line *l, const char *steps)
+{
+	char *argv[] = { "sim-sumo",
+			 "--config",
+			 "config/rigs/demo/town.sumocfg",
+			 "--simd-socket",
+			 l->socket,
+			 "--seed",
+			 "3",
+			 "--steps",
+			 (char *)steps,
+			 NULL };
+
+	l->sumo = start("sim-sumo", argv);
+}
+
+static void start_lidar(struct line *l)
+{
+	char *argv[] = { "sim-lidar", "--simd-socket", l->socket, "--buildings", "config/rigs/demo/town.buildings.json",
+			 NULL };
+
+	l->lidar = start("sim-lidar", argv);
+}
+
+static void line_close(struct line *l)
+{
+	sim_disconnect(l->client);
+	assert_int_equal(end(l->simd, SIGTERM), 0);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child is left */
+}
+
+static struct sim_subscriber *listen_to(struct line *l, const char *channel, unsigned depth,
+					const struct sim_type *type)
+{
+	struct sim_subscriber_options o = { .size = sizeof(o), .depth = depth };
+	struct sim_subscriber *s;
+
+	if (sim_subscribe(l->client, channel, type, &o, &s) < 0)
+		fail_msg("%s: %s", channel, sim_why());
+	return s;
+}
+
+static const struct sim_slot *next(struct sim_subscriber *s)
+{
+	const struct sim_slot *slot;
+	int r;
+
+	while ((r = sim_take(s, &slot)) == -EAGAIN) {
+		if (sim_wait(s, LONG_NS) != 1)
+			fail_msg("no message comes: %s", sim_why());
+	}
+	if (r < 0)
+		fail_msg("take: %s", sim_why());
+	return slot;
+}
+
+/* ---- what comes when ---- */
+
+static void check_rhythm(struct sim_subscriber *s, int64_t period_ns, int n)
+{
+	int64_t last = -1;
+
+	for (int i = 0; i < n; i++) {
+		const struct sim_slot *slot = next(s);
+
+		if (last >= 0)
+			assert_int_equal(slot->stamp_sim_ns - last, period_ns);
+		last = slot->stamp_sim_ns;
+		assert_int_equal(sim_release(s, slot), 0);
+	}
+}
+
+static void check_cloud(struct sim_subscriber *clouds)
+{
+	const struct sim_slot *slot = next(clouds);
+	const struct sim_PointCloud *m = sim_PointCloud_from(sim_slot_body(slot), slot->body_size);
+	const struct sim_Point *p;
+	unsigned high = 0;
+	uint32_t n;
+
+	assert_non_null(m);
+	assert_string_equal(slot->frame_id, "lidar_top");
+	assert_int_equal(slot->stamp_sim_ns % 100000000,
+			 10000000); /* the stamp of its objects: first tick, then 10 Hz */
+	p = sim_point_cloud_points(m, slot->body_size, &n);
+	assert_true(n > 90000 && n <= 115200);
+	for (uint32_t i = 0; i < n; i++) {
+		double d = sqrt((double)(p[i].x * p[i].x + p[i].y * p[i].y + p[i].z * p[i].z));
+
+		assert_true(fabs(d - (double)p[i].distance) < 0.01 && d < 120.1);
+		assert_true(p[i].z > -1.91f && p[i].ring < 64 && p[i].time_offset < 100000000);
+		high += p[i].z > -1.0f; /* higher than the road: buildings, vehicles */
+	}
+	assert_true(high > 1000);
+	assert_int_equal(sim_release(clouds, slot), 0);
+}
+
+static void everything_comes_in_its_rhythm(void **state)
+{
+	struct sim_subscriber *imu, *gps, *can, *objects, *clouds;
+	struct line l;
+
+	(void)state;
+	line_open(&l, "rhythm", "2");
+	imu = listen_to(&l, "imu", 64, &sim_Imu_type);
+	gps = listen_to(&l, "gps", 16, &sim_Gps_type);
+	can = listen_to(&l, "can_bus", 16, &sim_CanBus_type);
+	objects = listen_to(&l, "objects", 16, &sim_Detected3DObjects_type);
+	clouds = listen_to(&l, "lidar/top", 2, &sim_PointCloud_type);
+	start_lidar(&l);
+	start_sumo(&l, "0");
+	check_rhythm(imu, 10000000, 50);
+	check_rhythm(gps, 80000000, 6);
+	check_rhythm(can, 100000000, 5);
+	check_rhythm(objects, 100000000, 5);
+	check_cloud(clouds);
+	assert_int_equal(end(l.sumo, SIGTERM), 0);
+	assert_int_equal(end(l.lidar, SIGTERM), 0);
+	sim_subscriber_destroy(imu);
+	sim_subscriber_destroy(gps);
+	sim_subscriber_destroy(can);
+	sim_subscriber_destroy(objects);
+	sim_subscriber_destroy(clouds);
+	line_close(&l);
+}
+
+/* ---- the same twice ---- */
+
+static uint64_t mix(uint64_t h, const void *data, size_t n)
+{
+	const unsigned char *p = data;
+
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ p[i]) * 1099511628211u;
+	return h;
+}
+
+static uint64_t take_hashed(struct sim_subscriber *s, uint64_t h)
+{
+	const struct sim_slot *slot = next(s);
+
+	h = mix(h, &slot->stamp_sim_ns, sizeof(slot->stamp_sim_ns));
+	h = mix(h, sim_slot_body(slot), slot->body_size);
+	assert_int_equal(sim_release(s, slot), 0);
+	return h;
+}
+
+static uint64_t hash_of_a_run(const char *run)
+{
+	struct sim_subscriber *imu, *objects, *signals;
+	uint64_t h = 14695981039346656037u;
+	struct line l;
+
+	line_open(&l, run, "4");
+	imu = listen_to(&l, "imu", 64, &sim_Imu_type);
+	objects = listen_to(&l, "objects", 16, &sim_Detected3DObjects_type);
+	signals = listen_to(&l, "signals", 16, &sim_TrafficSignals_type);
+	start_sumo(&l, "201");
+	for (int i = 0; i <= 20; i++) {
+		for (int k = 0; k < (i < 20 ? 10 : 1); k++)
+			h = take_hashed(imu, h);
+		h = take_hashed(objects, h);
+		h = take_hashed(signals, h);
+	}
+	assert_int_equal(end(l.sumo, 0), 0); /* 201 steps, then by itself */
+	sim_subscriber_destroy(imu);
+	sim_subscriber_destroy(objects);
+	sim_subscriber_destroy(signals);
+	line_close(&l);
+	return h;
+}
+
+static void the_same_seed_gives_the_same_messages(void **state)
+{
+	(void)state;
+	assert_true(hash_of_a_run("first") == hash_of_a_run("second"));
+}
+
+/* ---- orders ---- */
+
+static void order(struct sim_publisher *p, double speed, double wheel)
+{
+	struct sim_slot *slot;
+	struct sim_builder b;
+	struct sim_VehicleControl *m;
+
+	assert_int_equal(sim_loan(p, sizeof(*m), &slot), 0);
+	m = sim_VehicleControl_init(sim_slot_body_mut(slot), sizeof(*m), &b);
+	assert_non_null(m);
+	m->present = SIM_VEHICLE_CONTROL_HAS_VELOCITY | SIM_VEHICLE_CONTROL_HAS_STEER_ANGLE;
+	m->velocity = (float)speed;
+	m->steer_angle = (float)wheel;
+	assert_int_equal(sim_publish_local(p, slot), 0);
+}
+
+/* Until the vehicle's buses tell it; give orders meanwhile. */
+static void until(struct sim_subscriber *can, struct sim_publisher *orders, uint8_t mode, double speed, double steering)
+{
+	bool there = false;
+
+	for (int i = 0; i < 100 && !there; i++) { /* 10 s of simulated time */
+		const struct sim_slot *slot = next(can);
+		const struct sim_CanBus *c = sim_CanBus_from(sim_slot_body(slot), slot->body_size);
+
+		there = c->mode == mode;
+		if (orders) {
+			order(orders, speed, steering);
+			there = there && fabs((double)c->speed - speed) < 0.2 &&
+				fabs((double)c->steering_angle - steering) < 0.01;
+		}
+		assert_int_equal(sim_release(can, slot), 0);
+	}
+	assert_true(there);
+}
+
+static void orders_drive_the_ego(void **state)
+{
+	struct sim_publisher_options po = { .size = sizeof(po), .max_body = sizeof(struct sim_VehicleControl) };
+	struct sim_publisher *orders;
+	struct sim_subscriber *can;
+	struct line l;
+
+	(void)state;
+	line_open(&l, "orders", "4");
+	can = listen_to(&l, "can_bus", 16, &sim_CanBus_type);
+	assert_int_equal(sim_advertise(l.client, "control", &sim_VehicleControl_type, &po, &orders), 0);
+	start_sumo(&l, "0");
+	until(can, NULL, 0, 0, 0);
+	until(can, orders, 1, 3, 0.1); /* an eighth of what it was, and a turn to the left */
+	until(can, orders, 1, 0, 0);
+	until(can, NULL, 0, 0, 0); /* silence: SUMO drives again */
+	assert_int_equal(end(l.sumo, SIGTERM), 0);
+	sim_publisher_destroy(orders);
+	sim_subscriber_destroy(can);
+	line_close(&l);
+}
+
+/* ---- the ends ---- */
+
+static void a_killed_driver_takes_sumo_with_it(void **state)
+{
+	struct sim_subscriber *imu;
+	char path[64];
+	struct line l;
+	int sumo = 0;
+	FILE *f;
+
+	(void)state;
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+	line_open(&l, "killed", "1");
+	imu = listen_to(&l, "imu", 64, &sim_Imu_type);
+	start_sumo(&l, "0");
+	assert_int_equal(sim_release(imu, next(imu)), 0);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)l.sumo, (int)l.sumo);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%d", &sumo), 1);
+	fclose(f);
+	assert_int_equal(end(l.sumo, SIGKILL), 128 + SIGKILL);
+	assert_int_equal(end(sumo, 0), 128 + SIGKILL); /* it has become ours, and the kernel ended it */
+	sim_subscriber_destroy(imu);
+	line_close(&l);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(everything_comes_in_its_rhythm),
+		cmocka_unit_test(the_same_seed_gives_the_same_messages),
+		cmocka_unit_test(orders_drive_the_ego),
+		cmocka_unit_test(a_killed_driver_takes_sumo_with_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
