@@ -14,6 +14,7 @@
 #include "wire/pages.h"
 
 #include <errno.h>
+#include <sim/step.h>
 #include <stdatomic.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -245,6 +246,21 @@ static int method_acquire_driver(struct call *call)
 	return call->reply ? 0 : err_nomem();
 }
 
+static int method_join_step(struct call *call)
+{
+	static const char *const names[] = { "step" };
+	int64_t rank;
+	int fd, r = jsonx_opt_int(call->params, "rank", 0, SIM_STEP_RANK_MAX, 0, &rank);
+
+	if (r == 0)
+		r = timekeeper_join(call->s->time, call->conn->cl, (uint32_t)rank, &fd);
+	if (r < 0)
+		return r;
+	call->fds[call->n_fds++] = fd;
+	call->reply = json_pack("{s:o}", "fds", fds_json(names, 1));
+	return call->reply ? 0 : err_nomem();
+}
+
 static int method_attach_bridge(struct call *call)
 {
 	static const char *const names[] = { "lane" };
@@ -284,6 +300,7 @@ const struct method session_methods[] = {
 	{ "CloseToken", method_close_token, METHOD_SESSION, P("cell") },
 	{ "Events", method_events, 0, none },
 	{ "AcquireDriver", method_acquire_driver, METHOD_SESSION, none },
+	{ "JoinStep", method_join_step, METHOD_SESSION, P("rank") },
 	{ "AttachBridge", method_attach_bridge, METHOD_SESSION, P("bridge", "pid") },
 	{ 0 },
 };

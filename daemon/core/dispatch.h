@@ -147,11 +147,17 @@ int dispatch_bridge_connect(struct dispatch *d, uint32_t bridge_id, const char *
 
 /*
  * Lock-step: while held, messages are taken but not queued; letting go queues them in (stamp, channel name,
- * publisher, sequence) order.
+ * client's name, publisher, sequence) order.
  */
 int dispatch_hold(struct dispatch *d, bool held);
 
 typedef void (*dispatch_fn)(void *arg);
+
+/*
+ * While held: take all that has been published, queue it in that order and go on holding. fn runs on the owner once
+ * all of that is completed.
+ */
+int dispatch_step(struct dispatch *d, dispatch_fn fn, void *arg);
 
 /* fn runs on the owner once nothing accepted is outstanding: no message in dispatch, no credit claimed. */
 int dispatch_quiet(struct dispatch *d, dispatch_fn fn, void *arg);

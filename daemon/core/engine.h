@@ -25,9 +25,11 @@
 
 struct time_engine;
 
-#define TIME_SCALE_MIN_E6    10000     /* 0.01 */
-#define TIME_SCALE_MAX_E6    100000000 /* 100 */
-#define TIME_STEP_MAX_DUR_NS (3600 * INT64_C(1000000000))
+#define TIME_NAME_MAX         100
+#define TIME_PARTICIPANTS_MAX 64
+#define TIME_SCALE_MIN_E6     10000     /* 0.01 */
+#define TIME_SCALE_MAX_E6     100000000 /* 100 */
+#define TIME_STEP_MAX_DUR_NS  (3600 * INT64_C(1000000000))
 
 enum time_state {
 	TIME_RUNNING = 0,
@@ -44,6 +46,25 @@ struct time_driver_info {
 	const char *name;
 };
 
+/* What happens to a participant that has not acknowledged after the deadline. */
+enum time_late {
+	TIME_LATE_WAIT = 0, /* nothing: it is shown as late */
+	TIME_LATE_WARN = 1, /* an event as well */
+	TIME_LATE_DROP = 2, /* it is out; the step goes on without it */
+};
+
+/* A client that steps wait for. Strings are copied by the engine. */
+struct time_participant {
+	uint32_t client_id;
+	int32_t pid;
+	uint32_t uid;
+	uint32_t rank;
+	const char *name;
+	/* of a list: */
+	bool awaited, late;    /* the step waits for it now; longer than the deadline */
+	int64_t waited_dur_ns; /* if awaited */
+};
+
 /* Any may be NULL. */
 struct time_engine_events {
 	/* Time jumped: source switched, or a driver set it back. The page is written already. */
@@ -54,6 +75,17 @@ struct time_engine_events {
 	bool (*quiet)(void *ctx);
 	/* The driver's socket hung up, or it broke the protocol (why). Not called when the source is switched. */
 	void (*driver_lost)(void *ctx, const struct time_driver_info *who, const char *why);
+	/* Lock-step begins or ends: while held, dispatch keeps what is published until dispatch() is called. */
+	void (*hold)(void *ctx, bool held);
+	/*
+	 * All participants have acknowledged: dispatch what has been published. True: there was nothing; false:
+	 * time_engine_dispatched() follows when all of it has completed. NULL: true.
+	 */
+	bool (*dispatch)(void *ctx);
+	/* A participant (NULL: dispatch) has been waited for longer than the deadline; not with TIME_LATE_WAIT. */
+	void (*late)(void *ctx, const struct time_participant *who, int64_t waited_dur_ns, bool dropped);
+	/* A participant's socket hung up, or it broke the protocol (why). */
+	void (*participant_lost)(void *ctx, const struct time_participant *who, const char *why);
 };
 
 struct time_engine_options {
@@ -69,6 +101,8 @@ struct time_engine_options {
 	 * queue what they have to say about the new time. < 0: the default, 5 ms.
 	 */
 	int64_t step_settle_dur_ns;
+	int64_t step_deadline_dur_ns; /* of each wait for participants; 0: 10 s */
+	enum time_late step_late;
 	int64_t (*real_now)(void *ctx); /* CLOCK_REALTIME, ns; NULL: the real one */
 	struct time_engine_events events;
 	void *ctx; /* of real_now and the events */
@@ -84,7 +118,10 @@ void time_engine_destroy(struct time_engine *e);
 
 /* ---- control ---- */
 
-/* Both idempotent. -EOPNOTSUPP the source has no pause. Both end an open step (-ECANCELED to its caller). */
+/*
+ * Both idempotent. -EOPNOTSUPP the source has no pause. Both end an open step (-ECANCELED to its caller). While
+ * participants have their turns the pause begins when they are through; the status says paused at once.
+ */
 int time_engine_pause(struct time_engine *e);
 int time_engine_resume(struct time_engine *e);
 
@@ -122,8 +159,20 @@ void time_engine_poke(struct time_engine *e);
  * Errors: -EBUSY somebody holds it (named), -EOPNOTSUPP the source is wall-driven.
  */
 int time_engine_attach_driver(struct time_engine *e, int fd, const struct time_driver_info *who);
-/* The client is gone: its lease ends at once. Nothing happens if it holds none. */
+/* The client is gone: its lease ends at once, and it takes part no more. Nothing happens if it has neither. */
 void time_engine_drop_client(struct time_engine *e, uint32_t client_id);
+
+/* ---- lock-step ---- */
+
+/*
+ * Take part in steps from the next one on; fd: SEQPACKET, schemas/wire/step.h. Takes fd, also on failure.
+ * Errors: -EBUSY the client takes part already, -EMFILE too many.
+ */
+int time_engine_join(struct time_engine *e, int fd, const struct time_participant *who);
+/* See time_engine_events::dispatch. */
+void time_engine_dispatched(struct time_engine *e);
+/* Those that take part, in the order of their turns; names borrow until the next call. Returns how many. */
+uint32_t time_engine_participants(const struct time_engine *e, struct time_participant *ret, uint32_t max);
 
 /* ---- what it is now ---- */
 

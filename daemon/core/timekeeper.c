@@ -12,6 +12,7 @@
 #include "log.h"
 #include "mem.h"
 #include "simd.h"
+#include "timeutil.h"
 
 #include "core/dispatch.h"
 #include "core/clock_pub.h"
@@ -38,7 +39,8 @@ struct timekeeper {
 	struct clock_pub *pub; /* NULL while there is no life */
 	struct client *self;   /* simd as a publisher: not in simd::clients */
 	struct publisher *clock;
-	bool quiet_asked; /* dispatch will say when it is quiet */
+	bool quiet_asked;     /* dispatch will say when it is quiet */
+	unsigned steps_asked; /* dispatch will say when these are through */
 };
 
 const struct sim_clock_page *timekeeper_page(const struct timekeeper *t)
@@ -110,6 +112,59 @@ static bool is_quiet(void *ctx)
 	return false;
 }
 
+/* ---- lock-step ---- */
+
+static void on_hold(void *ctx, bool held)
+{
+	struct timekeeper *t = (struct timekeeper *)ctx;
+
+	if (t->s->dispatch && dispatch_hold(t->s->dispatch, held) < 0)
+		log_error("no memory to %s messages for lock-step", held ? "hold" : "let go of");
+}
+
+static void on_dispatched(void *arg)
+{
+	struct timekeeper *t = (struct timekeeper *)arg;
+
+	/* one that was given up meanwhile says nothing about the last one */
+	if (--t->steps_asked == 0)
+		time_engine_dispatched(t->engine);
+}
+
+/* Each accepted message has a credit until it is completed: without one there is nothing to dispatch. */
+static bool on_dispatch(void *ctx)
+{
+	struct timekeeper *t = (struct timekeeper *)ctx;
+
+	if (credits_free(t->s))
+		return true;
+	if (dispatch_step(t->s->dispatch, on_dispatched, t) < 0) {
+		log_error("no memory to dispatch the messages of a step; they go with the next one");
+		return true;
+	}
+	t->steps_asked++;
+	return false;
+}
+
+static void on_late(void *ctx, const struct time_participant *who, int64_t waited_dur_ns, bool dropped)
+{
+	(void)ctx;
+	if (who)
+		log_warn(
+			"lock-step: client %s (pid %d, rank %u) has not acknowledged its step for %.1f s (step.deadline_ms)%s",
+			who->name, (int)who->pid, who->rank, (double)waited_dur_ns / 1e9,
+			dropped ? ": it is out" : "; waiting on");
+	else
+		log_warn("lock-step: the messages of a step are not completed after %.1f s (step.deadline_ms)%s",
+			 (double)waited_dur_ns / 1e9, dropped ? "; going on without them" : "; waiting on");
+}
+
+static void on_participant_lost(void *ctx, const struct time_participant *who, const char *why)
+{
+	(void)ctx;
+	log_info("client %s (pid %d) takes part in steps no more: %s", who->name, (int)who->pid, why);
+}
+
 /* ---- making ---- */
 
 static int make_engine(struct timekeeper *t)
@@ -124,7 +179,15 @@ static int make_engine(struct timekeeper *t)
 		.paused = scale == 0,
 		.simd_id = s->id,
 		.step_settle_dur_ns = -1,
-		.events = { .jump = on_jump, .quiet = is_quiet, .driver_lost = on_driver_lost },
+		.step_deadline_dur_ns = conf_int(s->root, "step.deadline_ms") * NS_PER_MS,
+		.step_late = (enum time_late)conf_choice(s->root, "step.late"),
+		.events = { .jump = on_jump,
+			    .quiet = is_quiet,
+			    .driver_lost = on_driver_lost,
+			    .hold = on_hold,
+			    .dispatch = on_dispatch,
+			    .late = on_late,
+			    .participant_lost = on_participant_lost },
 		.ctx = t,
 	};
 	int r = config_time_source(s->conf, &name);
@@ -339,6 +402,25 @@ int timekeeper_acquire(struct timekeeper *t, const struct client *cl, int *ret_f
 	return 0;
 }
 
+int timekeeper_join(struct timekeeper *t, const struct client *cl, uint32_t rank, int *ret_fd)
+{
+	struct time_participant who = {
+		.client_id = cl->id, .pid = cl->pid, .uid = cl->uid, .rank = rank, .name = cl->name
+	};
+	int sv[2], r;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sv) < 0)
+		return err_sys(-errno, "cannot make the participant's socket");
+	r = time_engine_join(t->engine, sv[0], &who);
+	if (r < 0) {
+		fd_close(sv[1]);
+		return r;
+	}
+	log_info("client %s (pid %d) takes part in steps, rank %u", cl->name, (int)cl->pid, rank);
+	*ret_fd = sv[1];
+	return 0;
+}
+
 void timekeeper_client_gone(struct timekeeper *t, uint32_t client_id)
 {
 	time_engine_drop_client(t->engine, client_id);
@@ -352,6 +434,21 @@ static json_t *driver_json(const struct time_status *st)
 			 st->driver.name, "pid", (int)st->driver.pid, "uid", (json_int_t)st->driver.uid);
 }
 
+static json_t *participants_json(const struct timekeeper *t)
+{
+	struct time_participant who[TIME_PARTICIPANTS_MAX];
+	uint32_t n = time_engine_participants(t->engine, who, TIME_PARTICIPANTS_MAX);
+	json_t *a = json_array();
+
+	for (uint32_t i = 0; i < n; i++)
+		json_array_append_new(a, json_pack("{s:I, s:s, s:i, s:I, s:I, s:b, s:b, s:I}", "client_id",
+						   (json_int_t)who[i].client_id, "client", who[i].name, "pid",
+						   (int)who[i].pid, "uid", (json_int_t)who[i].uid, "rank",
+						   (json_int_t)who[i].rank, "awaited", (int)who[i].awaited, "late",
+						   (int)who[i].late, "waited_ns", (json_int_t)who[i].waited_dur_ns));
+	return a;
+}
+
 json_t *timekeeper_json(struct timekeeper *t)
 {
 	struct time_status st;
@@ -360,12 +457,13 @@ json_t *timekeeper_json(struct timekeeper *t)
 	time_engine_status(t->engine, &st);
 	clock_thread_stats(t->thread, &c);
 	return json_pack(
-		"{s:s, s:b, s:I, s:I, s:f, s:b, s:b, s:b, s:I, s:i, s:f, s:o, s:b, s:I, s:I, s:{s:I, s:I, s:I}}",
+		"{s:s, s:b, s:I, s:I, s:f, s:b, s:b, s:b, s:I, s:i, s:f, s:o, s:b, s:I, s:o, s:I, s:I, s:{s:I, s:I, s:I}}",
 		"source", st.source->name, "driven", (int)st.driven, "sim_ns", (json_int_t)st.sim_ns, "mono_ns",
 		(json_int_t)st.mono_ns, "scale", (double)st.scale_e6 / SIM_RATE_ONE, "paused", st.state == TIME_PAUSED,
 		"stepping", st.state == TIME_STEPPING, "started", (int)st.started, "clock_generation",
 		(json_int_t)st.clock_generation, "rate_hz", (int)c.rate_hz, "real_time_factor", st.real_time_factor,
-		"driver", driver_json(&st), "driver_lost", (int)st.driver_lost, "published", (json_int_t)c.published,
-		"missed", (json_int_t)c.missed, "lateness_ns", "p50", (json_int_t)c.lateness.p50_dur_ns, "p99",
+		"driver", driver_json(&st), "driver_lost", (int)st.driver_lost, "steps", (json_int_t)st.steps,
+		"participants", participants_json(t), "published", (json_int_t)c.published, "missed",
+		(json_int_t)c.missed, "lateness_ns", "p50", (json_int_t)c.lateness.p50_dur_ns, "p99",
 		(json_int_t)c.lateness.p99_dur_ns, "max", (json_int_t)c.lateness.max_dur_ns);
 }

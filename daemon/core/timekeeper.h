@@ -45,6 +45,8 @@ void timekeeper_step_forget(struct timekeeper *t, void *arg);
 int timekeeper_set_source(struct timekeeper *t, const char *name, bool keep);
 /* Hand the lease to a client. ret_fd: its end of the socket, caller closes. */
 int timekeeper_acquire(struct timekeeper *t, const struct client *cl, int *ret_fd);
+/* A client takes part in steps. ret_fd: its end of the socket, caller closes. */
+int timekeeper_join(struct timekeeper *t, const struct client *cl, uint32_t rank, int *ret_fd);
 /* The client is gone. */
 void timekeeper_client_gone(struct timekeeper *t, uint32_t client_id);
 

@@ -291,8 +291,23 @@ int dispatch_publisher_del(struct dispatch *d, uint32_t publisher_id)
 
 /* ---- control ---- */
 
+/*
+ * All that was published before this command: it lies in the queues by now, and no queue holds more than its depth.
+ * It was accepted while time ran, so a pause that has come since does not concern it.
+ */
+static void drain_held(struct dispatch *d)
+{
+	struct d_channel *ch;
+
+	if (!d->hold)
+		return;
+	list_for_each(ch, &d->channels, link)
+		d_channel_drain(d, ch, ch->depth);
+}
+
 static void run_hold(struct dispatch *d, struct d_command *c)
 {
+	drain_held(d);
 	d->hold = c->flag;
 	if (!d->hold)
 		d_message_let_go(d);
@@ -334,6 +349,22 @@ int dispatch_quiet(struct dispatch *d, dispatch_fn fn, void *arg)
 	if (!w)
 		return fn ? -ENOMEM : -EINVAL;
 	return COMMAND(d, .run = run_quiet, .object = w);
+}
+
+static void run_step(struct dispatch *d, struct d_command *c)
+{
+	drain_held(d);
+	d_message_step(d);
+	add_waiter(&d->step, c);
+}
+
+int dispatch_step(struct dispatch *d, dispatch_fn fn, void *arg)
+{
+	struct d_waiter *w = new_waiter(fn, arg);
+
+	if (!w)
+		return fn ? -ENOMEM : -EINVAL;
+	return COMMAND(d, .run = run_step, .object = w);
 }
 
 static void run_shutdown(struct dispatch *d, struct d_command *c)

@@ -178,7 +178,7 @@ static struct d_message *new_message(struct d_publisher *p, const struct sim_slo
 	m->token = m->credit = 0;
 	m->open = m->held = 0;
 	m->reason = SIM_REASON_NONE;
-	m->counted = m->answered = false;
+	m->counted = m->answered = m->of_step = false;
 	p->in_flight++;
 	ch->stats.in_flight++;
 	return m;
@@ -218,7 +218,7 @@ static bool paused(const struct dispatch *d)
 {
 	uint32_t flags = SIM_LOAD_(&d->clock->flags, __ATOMIC_ACQUIRE);
 
-	return (flags & SIM_CLOCK_PAUSED) && !(flags & SIM_CLOCK_STEPPING);
+	return (flags & SIM_CLOCK_PAUSED) && !(flags & SIM_CLOCK_STEPPING) && !d->hold;
 }
 
 static enum sim_reason refuse(struct dispatch *d, struct d_message *m, const struct sim_slot *h)

@@ -119,6 +119,7 @@ struct d_message {
 	uint8_t reason;         /* enum sim_reason: of the first that failed */
 	bool counted;           /* accepted for dispatch: not a probe */
 	bool answered;          /* the completion is out, or nobody is there to get it */
+	bool of_step;           /* dispatch_step() waits for its completion */
 };
 
 enum d_state { D_FREE, D_QUEUED, D_WAITING, D_OUT };
@@ -223,7 +224,8 @@ struct dispatch {
 	struct list freed;   /* channels */
 
 	struct exec_timer turn, house, quiet_timer;
-	struct d_waiter *quiet, *shut;
+	struct d_waiter *quiet, *shut, *step;
+	uint32_t n_step; /* messages of_step without an outcome */
 
 	struct {
 		uint64_t wakeups, packets_out, packets_in, invalid;
@@ -281,6 +283,7 @@ void d_message_unheld(struct dispatch *d, struct d_message *m); /* one bridge re
 void d_message_answered(struct dispatch *d, struct d_message *m);
 void d_message_release(struct dispatch *d); /* slots of this turn, newest first */
 void d_message_let_go(struct dispatch *d);  /* end of a hold */
+void d_message_step(struct dispatch *d);    /* the same, and count them for dispatch_step() */
 void d_message_drop_held(struct dispatch *d, enum sim_reason reason);
 
 /* ---- d_bridge.c ---- */

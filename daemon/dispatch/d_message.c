@@ -61,6 +61,8 @@ static void count_outcome(struct d_message *m)
 static void decide(struct dispatch *d, struct d_message *m)
 {
 	count_outcome(m);
+	d->n_step -= m->of_step;
+	m->of_step = false;
 	if (m->pub->client)
 		d_client_owe(m->pub->client, m);
 	else
@@ -139,6 +141,11 @@ void d_message_release(struct dispatch *d)
 
 /* ---- lock-step: held messages ---- */
 
+static const char *client_of(const struct d_message *m)
+{
+	return m->pub->client ? m->pub->client->name : "";
+}
+
 static int by_stamp(const void *a, const void *b)
 {
 	const struct d_message *x = *(struct d_message *const *)a, *y = *(struct d_message *const *)b;
@@ -147,6 +154,10 @@ static int by_stamp(const void *a, const void *b)
 	if (x->stamp_sim_ns != y->stamp_sim_ns)
 		return x->stamp_sim_ns < y->stamp_sim_ns ? -1 : 1;
 	c = strcmp(x->ch->name, y->ch->name);
+	if (c)
+		return c;
+	/* numbers are given in the order in which processes happen to come; names are the same in every run */
+	c = strcmp(client_of(x), client_of(y));
 	if (c)
 		return c;
 	if (x->pub->id != y->pub->id)
@@ -183,6 +194,17 @@ void d_message_let_go(struct dispatch *d)
 		list_remove(&m->link);
 		d_message_route(d, m);
 	}
+}
+
+void d_message_step(struct dispatch *d)
+{
+	struct d_message *m;
+
+	list_for_each(m, &d->holding, link) {
+		m->of_step = true;
+		d->n_step++;
+	}
+	d_message_let_go(d);
 }
 
 void d_message_drop_held(struct dispatch *d, enum sim_reason reason)

@@ -115,6 +115,8 @@ static void tell_waiters(struct dispatch *d)
 		call_all(d, &d->quiet);
 	else if (d->quiet && !dispatch_outstanding(d))
 		exec_timer_at(&d->quiet_timer, d->now + INT64_C(500000));
+	if (d->step && !d->n_step)
+		call_all(d, &d->step);
 	if (d->shut && (d->closing_now || !dispatch_outstanding(d)))
 		call_all(d, &d->shut);
 }
@@ -135,7 +137,7 @@ void d_turn_end(struct dispatch *d)
 	if (!list_empty(&d->closing_pubs))
 		d_publisher_reap(d);
 	d_channel_reap(d);
-	if (d->quiet || d->shut)
+	if (d->quiet || d->shut || d->step)
 		tell_waiters(d);
 	d->in_turn = false;
 }
@@ -307,5 +309,6 @@ void dispatch_destroy(struct dispatch *d)
 	mailbox_close(d->out);
 	free_waiters(d->quiet);
 	free_waiters(d->shut);
+	free_waiters(d->step);
 	mem_free(d);
 }

@@ -10,8 +10,9 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#define STEP_SETTLE_DEFAULT_DUR_NS (5 * NS_PER_MS)
-#define RATE_WINDOW_DUR_NS         (NS_PER_S / 2)
+#define STEP_SETTLE_DEFAULT_DUR_NS   (5 * NS_PER_MS)
+#define STEP_DEADLINE_DEFAULT_DUR_NS (10 * NS_PER_S)
+#define RATE_WINDOW_DUR_NS           (NS_PER_S / 2)
 
 static bool has_control(const struct time_engine *e)
 {
@@ -45,13 +46,23 @@ static uint32_t flags_now(const struct time_engine *e)
 	       (e->state == TIME_STEPPING ? (uint32_t)SIM_CLOCK_STEPPING : 0) |
 	       (e->driver.held && e->driver.info.freewheel ? (uint32_t)SIM_CLOCK_FREEWHEEL : 0) |
 	       (e->driven ? (uint32_t)SIM_CLOCK_DRIVEN : 0) | (e->driver_lost ? (uint32_t)SIM_CLOCK_DRIVER_LOST : 0) |
-	       (e->started ? (uint32_t)SIM_CLOCK_STARTED : 0);
+	       (e->started ? (uint32_t)SIM_CLOCK_STARTED : 0) | (e->held ? (uint32_t)SIM_CLOCK_LOCKSTEP : 0);
+}
+
+/* Rounds will come, at the end of which dispatch lets go of what it holds: else nothing may be held. */
+static bool rounds_come(const struct time_engine *e)
+{
+	if (!lockstep_members(e->lock) || e->state == TIME_PAUSED)
+		return false;
+	return e->state == TIME_STEPPING || (e->driven && e->driver.held);
 }
 
 void engine_commit(struct time_engine *e)
 {
 	struct sim_clock_page *p = e->page;
+	bool hold = rounds_come(e), told = hold != e->held;
 
+	e->held = hold;
 	e->rate_e6 = !e->driven && e->state == TIME_RUNNING ? scale_in_force(e) : 0;
 	page_store(&p->abi, SIM_CLOCK_PAGE_ABI);
 	page_store(&p->magic, SIM_CLOCK_PAGE_MAGIC);
@@ -68,6 +79,8 @@ void engine_commit(struct time_engine *e)
 	page_store(&p->jump_old_sim_ns, e->jump_old_sim_ns);
 	page_store(&p->jump_new_sim_ns, e->jump_new_sim_ns);
 	page_write_end(p);
+	if (told && e->events.hold)
+		e->events.hold(e->ctx, hold);
 }
 
 void engine_changed(struct time_engine *e)
@@ -133,7 +146,118 @@ static int64_t real_now_default(void *ctx)
 	return real_now_ns();
 }
 
+/* ---- rounds of lock-step ---- */
+
+static void round_over(struct time_engine *e)
+{
+	bool pause = e->pause_after;
+
+	e->pause_after = false;
+	if (pause) {
+		engine_begin(e);
+		e->state = TIME_PAUSED;
+		engine_rate_restart(e);
+		engine_commit(e);
+	}
+	driver_answer_owed(e);
+	if (e->step.open && !e->step.left_dur_ns)
+		step_moved(e);
+	if (pause) {
+		engine_changed(e);
+		step_begin_next(e);
+	}
+}
+
+void engine_round(struct time_engine *e, int64_t dur_ns)
+{
+	struct sim_clock_sample now = {
+		.sim_ns = engine_base_ns(e),
+		.mono_ns = e->base_mono_ns,
+		.clock_generation = e->clock_generation,
+	};
+
+	if (!lockstep_begin(e->lock, &now, dur_ns))
+		round_over(e);
+}
+
+static bool on_dispatch(void *ctx)
+{
+	struct time_engine *e = ctx;
+
+	return !e->events.dispatch || e->events.dispatch(e->ctx);
+}
+
+static void on_ended(void *ctx)
+{
+	round_over(ctx);
+}
+
+/* The page says whether there is lock-step. */
+static void on_members(void *ctx)
+{
+	struct time_engine *e = ctx;
+
+	engine_begin(e);
+	engine_commit(e);
+	engine_changed(e);
+}
+
+static void on_late(void *ctx, const struct time_participant *who, int64_t waited_dur_ns, bool dropped)
+{
+	struct time_engine *e = ctx;
+
+	if (e->events.late)
+		e->events.late(e->ctx, who, waited_dur_ns, dropped);
+}
+
+static void on_lost(void *ctx, const struct time_participant *who, const char *why)
+{
+	struct time_engine *e = ctx;
+
+	if (e->events.participant_lost)
+		e->events.participant_lost(e->ctx, who, why);
+}
+
+static const struct lockstep_events lock_events = {
+	.dispatch = on_dispatch,
+	.ended = on_ended,
+	.members = on_members,
+	.late = on_late,
+	.lost = on_lost,
+};
+
+int time_engine_join(struct time_engine *e, int fd, const struct time_participant *who)
+{
+	return lockstep_join(e->lock, fd, who);
+}
+
+void time_engine_dispatched(struct time_engine *e)
+{
+	if (e->step.dispatching)
+		step_dispatched(e);
+	else
+		lockstep_dispatched(e->lock);
+}
+
+uint32_t time_engine_participants(const struct time_engine *e, struct time_participant *ret, uint32_t max)
+{
+	return lockstep_list(e->lock, ret, max);
+}
+
 /* ---- life ---- */
+
+static int lock_create(struct time_engine *e, const struct time_engine_options *o)
+{
+	struct lockstep_options lo = {
+		.exec = o->exec,
+		.deadline_dur_ns = o->step_deadline_dur_ns ? o->step_deadline_dur_ns : STEP_DEADLINE_DEFAULT_DUR_NS,
+		.late = o->step_late,
+		.events = &lock_events,
+		.ctx = e,
+	};
+
+	return lockstep_create(&lo, &e->lock);
+}
 
 static int check_scale(int64_t scale_e6)
 {
@@ -187,6 +311,11 @@ int time_engine_create(const struct time_engine_options *o, struct time_engine *
 	e->clock_generation = o->clock_generation ? o->clock_generation : (uint32_t)(o->simd_id ^ o->simd_id >> 32) | 1;
 	e->driver.fd = -1;
 	step_init(e, o->step_settle_dur_ns < 0 ? STEP_SETTLE_DEFAULT_DUR_NS : o->step_settle_dur_ns);
+	r = lock_create(e, o);
+	if (r < 0) {
+		mem_free(e);
+		return r;
+	}
 	first_write(e, o);
 	*ret = e;
 	return 0;
@@ -197,8 +326,10 @@ void time_engine_destroy(struct time_engine *e)
 	if (!e)
 		return;
 	err_set(-ECANCELED, "simd is ending");
+	lockstep_abort(e->lock);
 	step_end(e, -ECANCELED, TIME_PAUSED);
 	driver_dismiss(e);
+	lockstep_destroy(e->lock);
 	mem_free(e);
 }
 
@@ -230,9 +361,12 @@ int time_engine_pause(struct time_engine *e)
 	if (r < 0)
 		return r;
 	e->paused_by_scale = false;
-	if (e->state == TIME_STEPPING) {
+	if (e->step.open) {
 		err_set(-ECANCELED, "time was paused before the step had ended");
 		step_end(e, -ECANCELED, TIME_PAUSED);
+	} else if (e->state == TIME_RUNNING && lockstep_busy(e->lock)) {
+		e->pause_after = true;
+		engine_changed(e);
 	} else if (e->state == TIME_RUNNING) {
 		set_state(e, TIME_PAUSED);
 	}
@@ -245,10 +379,12 @@ int time_engine_resume(struct time_engine *e)
 
 	if (r < 0)
 		return r;
-	e->paused_by_scale = false;
-	if (e->state == TIME_STEPPING) {
+	e->paused_by_scale = e->pause_after = false;
+	if (e->step.open) {
 		err_set(-ECANCELED, "time was resumed before the step had ended");
 		step_end(e, -ECANCELED, TIME_RUNNING);
+	} else if (e->state == TIME_STEPPING) {
+		set_state(e, TIME_RUNNING);
 	} else if (e->state == TIME_PAUSED) {
 		set_state(e, TIME_RUNNING);
 	}
@@ -258,7 +394,7 @@ int time_engine_resume(struct time_engine *e)
 
 static int scale_to_zero(struct time_engine *e)
 {
-	bool was_paused = e->state != TIME_RUNNING && !e->paused_by_scale;
+	bool was_paused = (e->state != TIME_RUNNING || e->pause_after) && !e->paused_by_scale;
 	int r = time_engine_pause(e);
 
 	e->paused_by_scale = r >= 0 && !was_paused;
@@ -267,7 +403,7 @@ static int scale_to_zero(struct time_engine *e)
 
 int time_engine_set_scale(struct time_engine *e, int64_t scale_e6)
 {
-	bool run_on = e->state == TIME_PAUSED && e->paused_by_scale;
+	bool run_on = (e->state == TIME_PAUSED || e->pause_after) && e->paused_by_scale;
 	int r = need_control(e, "scaled");
 
 	if (r < 0)
@@ -279,8 +415,10 @@ int time_engine_set_scale(struct time_engine *e, int64_t scale_e6)
 		return r;
 	engine_begin(e);
 	e->scale_e6 = scale_e6;
-	if (run_on)
+	if (run_on) {
 		e->state = TIME_RUNNING;
+		e->pause_after = false;
+	}
 	e->paused_by_scale = false;
 	engine_rate_restart(e);
 	engine_commit(e);
@@ -309,12 +447,16 @@ int time_engine_set_source(struct time_engine *e, const struct time_source_ops *
 
 	if (r < 0 || source == e->source)
 		return r;
+	lockstep_abort(e->lock);
 	if (e->step.open) {
 		err_set(-ECANCELED, "the time source was switched before the step had ended");
 		step_end(e, -ECANCELED, TIME_PAUSED);
 	}
 	driver_dismiss(e);
 	engine_begin(e);
+	if (e->pause_after)
+		e->state = TIME_PAUSED;
+	e->pause_after = false;
 	e->source = source;
 	e->driven = source->kind == TIME_SOURCE_DRIVEN;
 	e->started = !e->driven;
@@ -346,7 +488,7 @@ void time_engine_status(struct time_engine *e, struct time_status *ret)
 {
 	*ret = (struct time_status){
 		.source = e->source,
-		.state = e->state,
+		.state = e->pause_after ? TIME_PAUSED : e->state,
 		.driven = e->driven,
 		.started = e->started,
 		.driver_lost = e->driver_lost,

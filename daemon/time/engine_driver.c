@@ -18,7 +18,7 @@ static void driver_close(struct time_engine *e)
 {
 	exec_io_del(&e->driver.io);
 	e->driver.fd = fd_close(e->driver.fd);
-	e->driver.held = false;
+	e->driver.held = e->driver.owed = false;
 	e->driver.asked_dur_ns = 0;
 }
 
@@ -28,6 +28,7 @@ static void driver_lost(struct time_engine *e, const char *why)
 	struct time_driver_info who = e->driver.info;
 
 	driver_close(e);
+	e->step.next_dur_ns = 0;
 	engine_begin(e);
 	e->driver_lost = e->driven;
 	engine_commit(e);
@@ -66,6 +67,20 @@ static void answer(struct time_engine *e, int result, int64_t granted_dur_ns)
 		driver_lost(e, errno == EAGAIN ? "it does not read its answers" : "its socket is closed");
 }
 
+static void owe(struct time_engine *e, int64_t granted_dur_ns)
+{
+	e->driver.owed = true;
+	e->driver.granted_dur_ns = granted_dur_ns;
+}
+
+void driver_answer_owed(struct time_engine *e)
+{
+	if (!e->driver.owed)
+		return;
+	e->driver.owed = false;
+	answer(e, 0, e->driver.granted_dur_ns);
+}
+
 /* ---- advancing ---- */
 
 static void become_driven(struct time_engine *e)
@@ -80,7 +95,7 @@ void driver_grant(struct time_engine *e)
 
 	if (e->state == TIME_STEPPING && dur_ns > e->step.left_dur_ns)
 		dur_ns = e->step.left_dur_ns;
-	if (!e->driver.held || !dur_ns || e->state == TIME_PAUSED)
+	if (!e->driver.held || !dur_ns || e->state == TIME_PAUSED || lockstep_busy(e->lock))
 		return;
 	e->driver.asked_dur_ns = 0;
 	if (engine_at_end(e, dur_ns)) {
@@ -91,12 +106,10 @@ void driver_grant(struct time_engine *e)
 	become_driven(e);
 	engine_add(e, dur_ns);
 	engine_commit(e);
-	if (e->state == TIME_STEPPING) {
+	if (e->step.open)
 		e->step.left_dur_ns -= dur_ns;
-		if (!e->step.left_dur_ns)
-			step_moved(e);
-	}
-	answer(e, 0, dur_ns);
+	owe(e, dur_ns);
+	engine_round(e, dur_ns);
 }
 
 static void on_advance(struct time_engine *e, int64_t dur_ns)
@@ -122,6 +135,7 @@ static int check_set(const struct time_engine *e, int64_t to_sim_ns)
 static void on_set(struct time_engine *e, int64_t to_sim_ns, bool jump)
 {
 	int r = check_set(e, to_sim_ns);
+	int64_t dur_ns = 0;
 
 	if (r >= 0) {
 		int64_t now_sim_ns;
@@ -133,18 +147,25 @@ static void on_set(struct time_engine *e, int64_t to_sim_ns, bool jump)
 		become_driven(e);
 		if (jump)
 			engine_jump_to(e, to_sim_ns);
-		engine_add(e, to_sim_ns - engine_base_ns(e));
+		dur_ns = to_sim_ns - engine_base_ns(e);
+		engine_add(e, dur_ns);
 		engine_commit(e);
 	}
 	if (r >= 0 && jump)
 		engine_jumped(e);
-	if (e->driver.held)
+	if (!e->driver.held)
+		return;
+	if (r < 0) {
 		answer(e, r, 0);
+		return;
+	}
+	owe(e, 0);
+	engine_round(e, dur_ns);
 }
 
 static void on_packet(struct time_engine *e, const struct driver_packet *p)
 {
-	if (e->driver.asked_dur_ns)
+	if (e->driver.asked_dur_ns || e->driver.owed)
 		driver_lost(e, "it asked again before it had its answer");
 	else if (p->op == DRIVER_ADVANCE)
 		on_advance(e, p->dur_ns);
@@ -213,6 +234,7 @@ int time_engine_attach_driver(struct time_engine *e, int fd, const struct time_d
 
 void time_engine_drop_client(struct time_engine *e, uint32_t client_id)
 {
+	lockstep_drop_client(e->lock, client_id);
 	if (e->driver.held && e->driver.info.client_id == client_id)
 		driver_lost(e, "its client has ended");
 }

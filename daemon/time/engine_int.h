@@ -9,10 +9,10 @@
 #include "core/engine.h"
 
 #include "timeutil.h"
+#include "time/lockstep.h"
 #include "wire/driver.h"
 
-#define DRIVER_NAME_MAX 100
-#define FS_PER_NS       1000000 /* one femtosecond is one millionth of a nanosecond: what a scale in millionths needs */
+#define FS_PER_NS 1000000 /* one femtosecond is one millionth of a nanosecond: what a scale in millionths needs */
 
 struct rate_anchor {
 	int64_t mono_ns, at_sim_ns;
@@ -51,6 +51,8 @@ struct time_engine {
 		time_step_fn done;       /* NULL: forgotten */
 		void *arg;
 		struct exec_timer timer;
+		bool dispatching;    /* what was published while it settled is being dispatched */
+		int64_t next_dur_ns; /* asked for while a pause was due: begins then */
 	} step;
 
 	struct {
@@ -58,9 +60,15 @@ struct time_engine {
 		int fd;
 		struct exec_io io;
 		struct time_driver_info info;
-		char name[DRIVER_NAME_MAX];
-		int64_t asked_dur_ns; /* 0: the driver is not waiting */
+		char name[TIME_NAME_MAX];
+		int64_t asked_dur_ns;   /* 0: the driver is not waiting for time to move */
+		bool owed;              /* time has moved: it gets its answer when the round is over */
+		int64_t granted_dur_ns; /* with owed */
 	} driver;
+
+	struct lockstep *lock;
+	bool held;        /* as events.hold() was told */
+	bool pause_after; /* pause when the round is over */
 };
 
 /* ---- engine.c ---- */
@@ -74,6 +82,8 @@ void engine_add(struct time_engine *e, int64_t dur_ns);
 /* A jump inside begin/commit; engine_jumped() tells afterwards. */
 void engine_jump_to(struct time_engine *e, int64_t to_sim_ns);
 void engine_jumped(struct time_engine *e);
+/* Time has moved by dur_ns: the participants get their turns, then comes engine_round_over(), also if there are none. */
+void engine_round(struct time_engine *e, int64_t dur_ns);
 /* Measure the real-time factor from here on. */
 void engine_rate_restart(struct time_engine *e);
 static inline int64_t engine_base_ns(const struct time_engine *e)
@@ -91,13 +101,19 @@ static inline bool engine_at_end(const struct time_engine *e, int64_t dur_ns)
 void step_init(struct time_engine *e, int64_t settle_dur_ns);
 /* End the open step, if any: state becomes `state`, with the page; the caller is told. result < 0: err_why() is set. */
 void step_end(struct time_engine *e, int result, enum time_state state);
-/* Time has moved by all of the step: it now settles. */
+/* Time has moved by all of the step, and the round is over: it now settles. */
 void step_moved(struct time_engine *e);
+/* What step_check() asked dispatch for has completed. */
+void step_dispatched(struct time_engine *e);
+/* A pause that was due has come: the step that waited for it begins. */
+void step_begin_next(struct time_engine *e);
 
 /* ---- engine_driver.c ---- */
 
 /* Give the waiting driver what may be given now. */
 void driver_grant(struct time_engine *e);
+/* The round that its request began is over. */
+void driver_answer_owed(struct time_engine *e);
 /* The lease ends because the source or the engine does: tell, close. The page is the caller's. */
 void driver_dismiss(struct time_engine *e);
 

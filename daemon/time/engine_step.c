@@ -12,18 +12,29 @@
 
 #define QUIET_POLL_DUR_NS NS_PER_MS /* credits are freed in shared memory; who frees them may forget to poke */
 
+/* In lock-step what was published while it settled still lies in dispatch, which lets go of it once it is asked. */
+static bool is_quiet(struct time_engine *e)
+{
+	if (!e->held)
+		return !e->events.quiet || e->events.quiet(e->ctx);
+	if (e->step.dispatching)
+		return false;
+	e->step.dispatching = e->events.dispatch && !e->events.dispatch(e->ctx);
+	return !e->step.dispatching;
+}
+
 static void step_check(void *arg)
 {
 	struct time_engine *e = arg;
 	int64_t now_mono_ns = exec_now(e->exec);
 
-	if (!e->step.open || e->step.left_dur_ns)
+	if (!e->step.open || e->step.left_dur_ns || lockstep_busy(e->lock))
 		return;
 	if (now_mono_ns < e->step.settled_mono_ns) {
 		exec_timer_at(&e->step.timer, e->step.settled_mono_ns);
 		return;
 	}
-	if (e->events.quiet && !e->events.quiet(e->ctx)) {
+	if (!is_quiet(e)) {
 		exec_timer_at(&e->step.timer, now_mono_ns + QUIET_POLL_DUR_NS);
 		return;
 	}
@@ -42,12 +53,15 @@ void step_end(struct time_engine *e, int result, enum time_state state)
 
 	if (!e->step.open)
 		return;
-	e->step.open = false;
-	e->step.left_dur_ns = 0;
+	e->step.open = e->step.dispatching = false;
+	e->step.left_dur_ns = e->step.next_dur_ns = 0;
 	e->step.done = NULL;
 	exec_timer_cancel(&e->step.timer);
 	engine_begin(e);
-	e->state = state;
+	/* participants are in the middle of their turns: nothing may be refused now */
+	e->pause_after = state == TIME_PAUSED && lockstep_busy(e->lock);
+	if (!e->pause_after)
+		e->state = state;
 	e->steps += result >= 0;
 	engine_commit(e);
 	if (done)
@@ -55,8 +69,19 @@ void step_end(struct time_engine *e, int result, enum time_state state)
 	engine_changed(e);
 }
 
+void step_dispatched(struct time_engine *e)
+{
+	e->step.dispatching = false;
+	step_check(e);
+}
+
 void step_moved(struct time_engine *e)
 {
+	/* nobody but the participants moves on what a wall-driven step has brought, and they are through */
+	if (e->held && !e->driven) {
+		step_end(e, 0, TIME_PAUSED);
+		return;
+	}
 	e->step.settled_mono_ns = e->base_mono_ns + e->step.settle_dur_ns;
 	exec_timer_at(&e->step.timer, e->step.settled_mono_ns);
 }
@@ -70,9 +95,9 @@ static int check_step(const struct time_engine *e, int64_t dur_ns)
 			       e->source->name);
 	if (dur_ns < 1 || dur_ns > TIME_STEP_MAX_DUR_NS)
 		return err_set(-ERANGE, "a step of %" PRId64 " ns is out of range; choose 1 ns .. 1 h", dur_ns);
-	if (e->state == TIME_STEPPING)
+	if (e->step.open)
 		return err_set(-EBUSY, "a step is going on; wait for its end, or end it with `simctl clock pause`");
-	if (e->state == TIME_RUNNING)
+	if (e->state == TIME_RUNNING && !e->pause_after)
 		return err_set(-EBUSY, "time is running; pause it first: `simctl clock pause`");
 	if (e->driven && !e->driver.held)
 		return err_set(-ENOTCONN,
@@ -83,26 +108,43 @@ static int check_step(const struct time_engine *e, int64_t dur_ns)
 	return 0;
 }
 
-int time_engine_step(struct time_engine *e, int64_t dur_ns, time_step_fn done, void *arg)
+static void step_begin(struct time_engine *e, int64_t dur_ns)
 {
-	int r = check_step(e, dur_ns);
-
-	if (r < 0)
-		return r;
 	engine_begin(e);
 	e->state = TIME_STEPPING;
-	e->step.open = true;
-	e->step.done = done;
-	e->step.arg = arg;
 	e->step.left_dur_ns = e->driven ? dur_ns : 0;
 	if (!e->driven)
 		engine_add(e, dur_ns);
 	engine_commit(e);
 	engine_changed(e);
 	if (!e->driven)
-		step_moved(e);
+		engine_round(e, dur_ns);
 	else
 		driver_grant(e);
+}
+
+void step_begin_next(struct time_engine *e)
+{
+	int64_t dur_ns = e->step.next_dur_ns;
+
+	e->step.next_dur_ns = 0;
+	if (e->step.open && dur_ns)
+		step_begin(e, dur_ns);
+}
+
+int time_engine_step(struct time_engine *e, int64_t dur_ns, time_step_fn done, void *arg)
+{
+	int r = check_step(e, dur_ns);
+
+	if (r < 0)
+		return r;
+	e->step.open = true;
+	e->step.done = done;
+	e->step.arg = arg;
+	if (e->pause_after)
+		e->step.next_dur_ns = e->step.left_dur_ns = dur_ns;
+	else
+		step_begin(e, dur_ns);
 	return 0;
 }
 

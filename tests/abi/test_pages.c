@@ -12,6 +12,7 @@
 #include "wire/driver.h"
 #include "wire/lane.h"
 #include "wire/pages.h"
+#include "wire/step.h"
 
 #define SIZE(s, n)       assert_int_equal(sizeof(s), n)
 #define AT(s, member, n) assert_int_equal(offsetof(s, member), n)
@@ -128,6 +129,20 @@ static void packets(void **state)
 	AT(struct lane_complete, publisher_id, 8);
 	AT(struct lane_complete, reason, 12);
 
+	SIZE(struct step_packet, 40);
+	AT(struct step_packet, op, 0);
+	AT(struct step_packet, flags, 4);
+	AT(struct step_packet, number, 8);
+	AT(struct step_packet, sim_ns, 16);
+	AT(struct step_packet, dur_ns, 24);
+	AT(struct step_packet, kept, 32);
+	AT(struct step_packet, clock_generation, 36);
+	assert_int_equal(STEP_TURN, 1);
+	assert_int_equal(STEP_DONE, 2);
+	assert_int_equal(STEP_RELEASE, 3);
+	assert_int_equal(STEP_RELEASED, 4);
+	assert_int_equal(STEP_DROPPED, 5);
+	assert_int_equal(STEP_SHARED, 1);
 	SIZE(struct driver_packet, 32);
 	AT(struct driver_packet, op, 0);
 	AT(struct driver_packet, result, 4);
@@ -214,6 +229,7 @@ static const struct {
 	IS(SIM_CLOCK_DRIVER_LOST, 16),
 	IS(SIM_CLOCK_STALE, 32),
 	IS(SIM_CLOCK_STARTED, 64),
+	IS(SIM_CLOCK_LOCKSTEP, 128),
 	IS(WIRE_ABI, 1),
 	IS(WIRE_CHANNELS_MAX, 1024),
 	IS(WIRE_WINDOW_MAX, 64),

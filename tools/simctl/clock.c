@@ -16,6 +16,27 @@ static void print_driver(const json_t *k)
 		       json_is_true(json_object_get(k, "driver_lost")) ? ": it was lost, time holds" : " yet");
 }
 
+static void print_participants(const json_t *k)
+{
+	json_t *a = json_object_get(k, "participants"), *p;
+	size_t i;
+
+	if (json_array_size(a) == 0)
+		return;
+	printf("lock-step:  %zu participant%s, %.0f steps by command\n", json_array_size(a),
+	       json_array_size(a) == 1 ? "" : "s", json_num(k, "steps"));
+	json_array_foreach(a, i, p) {
+		bool awaited = json_is_true(json_object_get(p, "awaited"));
+
+		printf("  rank %-6.0f %s (pid %.0f)%s", json_num(p, "rank"), json_text(p, "client"), json_num(p, "pid"),
+		       awaited ? "" : "\n");
+		if (awaited)
+			printf(": %s, waited for since %.3f s\n",
+			       json_is_true(json_object_get(p, "late")) ? "LATE" : "has its turn",
+			       json_num(p, "waited_ns") / 1e9);
+	}
+}
+
 static void print_clock(const json_t *k)
 {
 	json_t *late = json_object_get(k, "lateness_ns");
@@ -31,6 +52,7 @@ static void print_clock(const json_t *k)
 	printf("scale:      %g (real-time factor %.3f)\n", json_num(k, "scale"), json_num(k, "real_time_factor"));
 	printf("generation: %.0f\n", json_num(k, "clock_generation"));
 	print_driver(k);
+	print_participants(k);
 	printf("/clock:     %.0f Hz wanted, %.0f published, %.0f missed; late by %.1f us (p99 %.1f, max %.1f)\n",
 	       json_num(k, "rate_hz"), json_num(k, "published"), json_num(k, "missed"), json_num(late, "p50") / 1e3,
 	       json_num(late, "p99") / 1e3, json_num(late, "max") / 1e3);

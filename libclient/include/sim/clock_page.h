@@ -38,6 +38,7 @@ enum sim_clock_flag {
 	SIM_CLOCK_DRIVER_LOST = 1u << 4, /* a driven source without a driver: time holds */
 	SIM_CLOCK_STALE = 1u << 5,       /* simd is gone: set by the reader's library, never by the writer */
 	SIM_CLOCK_STARTED = 1u << 6,     /* the source has produced a time at least once */
+	SIM_CLOCK_LOCKSTEP = 1u << 7, /* steps wait for participants (sim/step.h): messages go out at the end of each */
 };
 
 /* Payload words are read and written as relaxed atomics of their own width (see sim_clock_read). */

@@ -26,6 +26,11 @@ struct rig {
 	int jumps, changes, losts;
 	int64_t jump_old_sim_ns, jump_new_sim_ns;
 	uint32_t jump_generation;
+	/* lock-step */
+	bool held, dispatch_busy, late_dropped;
+	unsigned dispatches, lates, left;
+	int late_rank; /* -1: dispatch */
+	char left_why[100];
 	char lost_why[100], lost_who[100];
 	bool noisy; /* not quiet: something accepted is outstanding */
 	int quiet_asked;
@@ -65,6 +70,38 @@ static inline void rig_lost(void *ctx, const struct time_driver_info *who, const
 	snprintf(r->lost_who, sizeof(r->lost_who), "%s", who->name);
 }
 
+static inline void rig_hold(void *ctx, bool held)
+{
+	((struct rig *)ctx)->held = held;
+}
+
+static inline bool rig_dispatch(void *ctx)
+{
+	struct rig *r = ctx;
+
+	r->dispatches++;
+	return !r->dispatch_busy;
+}
+
+static inline void rig_late(void *ctx, const struct time_participant *who, int64_t waited_dur_ns, bool dropped)
+{
+	struct rig *r = ctx;
+
+	r->lates++;
+	r->late_rank = who ? (int)who->rank : -1;
+	r->late_dropped = dropped;
+	assert_true(waited_dur_ns > 0);
+}
+
+static inline void rig_left(void *ctx, const struct time_participant *who, const char *why)
+{
+	struct rig *r = ctx;
+
+	assert_non_null(who->name);
+	r->left++;
+	snprintf(r->left_why, sizeof(r->left_why), "%s", why);
+}
+
 static inline void rig_step_done(void *arg, int result, int64_t at_sim_ns)
 {
 	struct rig *r = arg;
@@ -98,7 +135,14 @@ static inline void rig_init(struct rig *r, uint64_t seed, const char *source_nam
 	o.source = source(source_name);
 	o.real_now = rig_real;
 	o.ctx = r;
-	o.events = (struct time_engine_events){ rig_jump, rig_changed, rig_quiet, rig_lost };
+	o.events = (struct time_engine_events){ .jump = rig_jump,
+						.changed = rig_changed,
+						.quiet = rig_quiet,
+						.driver_lost = rig_lost,
+						.hold = rig_hold,
+						.dispatch = rig_dispatch,
+						.late = rig_late,
+						.participant_lost = rig_left };
 	assert_int_equal(time_engine_create(&o, &r->e), 0);
 }
 

@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lock-step; see lockstep.h and schemas/wire/step.h. Thread: the exec's. */
+#include "time/lockstep.h"
+
+#include "err.h"
+#include "fd.h"
+#include "list.h"
+#include "mem.h"
+#include "wire/step.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+enum phase { IDLE, GATHER, TURN, RELEASE, DISPATCH };
+
+enum member_state {
+	M_IDLE,
+	M_TURN,    /* it has its turn */
+	M_KEPT,    /* it has acknowledged and keeps messages back */
+	M_RELEASE, /* it publishes them */
+};
+
+struct member {
+	struct list link; /* lockstep::members */
+	struct lockstep *l;
+	struct exec_io io;
+	int fd;
+	enum member_state state;
+	uint64_t number; /* of the round that it is in */
+	bool in_round;   /* it was there when the round began */
+	bool late;       /* told already */
+	struct time_participant who;
+	char name[TIME_NAME_MAX];
+};
+
+struct lockstep {
+	struct exec *exec;
+	int64_t deadline_dur_ns;
+	enum time_late late;
+	const struct lockstep_events *ev;
+	void *ctx;
+	struct list members; /* by rank, name, client */
+	uint32_t n;
+	enum phase phase;
+	uint32_t rank; /* whose turn it is */
+	uint64_t number;
+	struct sim_clock_sample now;
+	int64_t dur_ns;
+	int64_t wait_mono_ns; /* since when somebody is waited for */
+	struct exec_timer timer;
+	unsigned walking; /* inside move(): members are unlinked only afterwards */
+};
+
+/* ---- going ---- */
+
+static void member_free(struct member *m)
+{
+	list_remove(&m->link);
+	mem_free(m);
+}
+
+/* Out, at once. The object itself may be looked at by a walk. */
+static void member_out(struct member *m)
+{
+	struct lockstep *l = m->l;
+
+	if (m->fd < 0)
+		return;
+	exec_io_del(&m->io);
+	m->fd = fd_close(m->fd);
+	m->state = M_IDLE;
+	m->in_round = false;
+	l->n--;
+	if (!l->walking)
+		member_free(m);
+	if (l->n == 0)
+		l->ev->members(l->ctx);
+}
+
+static void sweep(struct lockstep *l)
+{
+	struct member *m, *tmp;
+
+	list_for_each_safe(m, tmp, &l->members, link)
+		if (m->fd < 0)
+			member_free(m);
+}
+
+static void lost(struct member *m, const char *why)
+{
+	struct time_participant who = m->who;
+	char name[TIME_NAME_MAX];
+	struct lockstep *l = m->l;
+
+	snprintf(name, sizeof(name), "%s", m->name);
+	who.name = name;
+	member_out(m);
+	l->ev->lost(l->ctx, &who, why);
+}
+
+/* ---- telling ---- */
+
+static void tell(struct member *m, uint32_t op, uint32_t flags)
+{
+	const struct lockstep *l = m->l;
+	struct step_packet p = {
+		.op = op,
+		.flags = flags,
+		.number = m->number,
+		.sim_ns = l->now.sim_ns,
+		.dur_ns = l->dur_ns,
+		.clock_generation = l->now.clock_generation,
+	};
+
+	if (send(m->fd, &p, sizeof(p), MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)sizeof(p))
+		lost(m, errno == EAGAIN ? "it does not read its turns" : "its socket is closed");
+}
+
+static void release(struct member *m)
+{
+	m->state = M_RELEASE;
+	tell(m, STEP_RELEASE, 0);
+}
+
+static void wait_from_now(struct lockstep *l)
+{
+	struct member *m;
+
+	l->wait_mono_ns = exec_now(l->exec);
+	list_for_each(m, &l->members, link)
+		m->late = false;
+	exec_timer_at(&l->timer, l->wait_mono_ns + l->deadline_dur_ns);
+}
+
+/* ---- the round ---- */
+
+static bool takes_part(const struct lockstep *l, const struct member *m)
+{
+	return m->in_round && m->who.rank == l->rank;
+}
+
+/* Somebody of the round, or of its present rank, is in that state. */
+static struct member *find(const struct lockstep *l, bool whole, enum member_state state, bool equal)
+{
+	struct member *m;
+
+	list_for_each(m, &l->members, link)
+		if (m->in_round && (whole || m->who.rank == l->rank) && (m->state == state) == equal)
+			return m;
+	return NULL;
+}
+
+/* The lowest rank that is at least `from`; false: there is none. */
+static bool next_rank(struct lockstep *l, uint32_t from)
+{
+	struct member *m;
+
+	list_for_each(m, &l->members, link)
+		if (m->in_round && m->who.rank >= from) {
+			l->rank = m->who.rank;
+			return true;
+		}
+	return false;
+}
+
+static void give_turns(struct lockstep *l)
+{
+	struct member *m;
+	unsigned n = 0;
+
+	list_for_each(m, &l->members, link)
+		n += takes_part(l, m);
+	wait_from_now(l);
+	list_for_each(m, &l->members, link)
+		if (takes_part(l, m)) {
+			m->number = l->number;
+			m->state = M_TURN;
+			tell(m, STEP_TURN, n > 1 ? STEP_SHARED : 0);
+		}
+}
+
+/* The next rank, or dispatch; true: the round is over. */
+static bool next(struct lockstep *l, uint32_t from)
+{
+	if (next_rank(l, from)) {
+		l->phase = TURN;
+		give_turns(l);
+		return false;
+	}
+	l->phase = DISPATCH;
+	wait_from_now(l);
+	return l->ev->dispatch(l->ctx);
+}
+
+/* One move if one is possible; 1: moved, 0: somebody is waited for, 2: the round is over. */
+static int move_once(struct lockstep *l)
+{
+	struct member *m;
+
+	switch (l->phase) {
+	case GATHER:
+		if (find(l, true, M_IDLE, false))
+			return 0;
+		return next(l, 0) ? 2 : 1;
+	case TURN:
+		if (find(l, false, M_TURN, true))
+			return 0;
+		l->phase = RELEASE;
+		return 1;
+	case RELEASE:
+		if (find(l, false, M_RELEASE, true))
+			return 0;
+		m = find(l, false, M_KEPT, true);
+		if (!m)
+			return next(l, l->rank + 1) ? 2 : 1;
+		wait_from_now(l);
+		release(m);
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+/* As far as it goes without waiting; true: the round is over. */
+static bool move(struct lockstep *l)
+{
+	int r;
+
+	l->walking++;
+	do
+		r = move_once(l);
+	while (r == 1);
+	l->walking--;
+	if (!l->walking)
+		sweep(l);
+	if (r == 2)
+		l->phase = IDLE;
+	return r == 2;
+}
+
+static void go_on(struct lockstep *l)
+{
+	if (!l->walking && move(l))
+		l->ev->ended(l->ctx);
+}
+
+bool lockstep_begin(struct lockstep *l, const struct sim_clock_sample *now, int64_t dur_ns)
+{
+	struct member *m;
+
+	if (!l->n)
+		return false;
+	l->now = *now;
+	l->dur_ns = dur_ns;
+	l->number++;
+	list_for_each(m, &l->members, link)
+		m->in_round = true;
+	l->phase = GATHER;
+	wait_from_now(l);
+	return !move(l);
+}
+
+void lockstep_dispatched(struct lockstep *l)
+{
+	if (l->phase != DISPATCH)
+		return;
+	l->phase = IDLE;
+	l->ev->ended(l->ctx);
+}
+
+void lockstep_abort(struct lockstep *l)
+{
+	struct member *m;
+
+	if (l->phase == IDLE)
+		return;
+	l->phase = IDLE;
+	l->walking++;
+	list_for_each(m, &l->members, link)
+		if (m->state == M_KEPT)
+			release(m);
+	l->walking--;
+	sweep(l);
+}
+
+/* ---- late ones ---- */
+
+static void one_late(struct member *m, int64_t waited_dur_ns)
+{
+	struct lockstep *l = m->l;
+	struct time_participant who = m->who;
+
+	m->late = true;
+	if (l->late == TIME_LATE_DROP) {
+		tell(m, STEP_DROPPED, 0);
+		member_out(m);
+	}
+	if (l->late != TIME_LATE_WAIT)
+		l->ev->late(l->ctx, &who, waited_dur_ns, l->late == TIME_LATE_DROP);
+}
+
+static bool is_awaited(const struct lockstep *l, const struct member *m)
+{
+	switch (l->phase) {
+	case GATHER:
+		return m->in_round && m->state != M_IDLE;
+	case TURN:
+		return takes_part(l, m) && m->state == M_TURN;
+	case RELEASE:
+		return takes_part(l, m) && m->state == M_RELEASE;
+	default:
+		return false;
+	}
+}
+
+static void on_deadline(void *arg)
+{
+	struct lockstep *l = arg;
+	int64_t waited = exec_now(l->exec) - l->wait_mono_ns;
+	bool drop = l->late == TIME_LATE_DROP;
+	struct member *m;
+
+	if (l->phase == IDLE)
+		return;
+	if (l->phase == DISPATCH) {
+		if (l->late != TIME_LATE_WAIT)
+			l->ev->late(l->ctx, NULL, waited, drop);
+		if (drop)
+			lockstep_dispatched(l);
+		return;
+	}
+	l->walking++;
+	list_for_each(m, &l->members, link)
+		if (is_awaited(l, m))
+			one_late(m, waited);
+	l->walking--;
+	sweep(l);
+	go_on(l);
+}
+
+/* ---- packets ---- */
+
+static void on_done(struct member *m, const struct step_packet *p)
+{
+	m->state = p->kept ? M_KEPT : M_IDLE;
+	/* of a round that was given up: nobody would ask for it any more */
+	if (m->state == M_KEPT && (m->l->phase == IDLE || m->number != m->l->number))
+		release(m);
+}
+
+static void on_packet(struct member *m, const struct step_packet *p)
+{
+	struct lockstep *l = m->l;
+
+	l->walking++;
+	if (p->op == STEP_DONE && m->state == M_TURN && p->number == m->number)
+		on_done(m, p);
+	else if (p->op == STEP_RELEASED && m->state == M_RELEASE && p->number == m->number)
+		m->state = M_IDLE;
+	else
+		lost(m, "it sent a packet that was not its to send");
+	l->walking--;
+	sweep(l);
+	go_on(l);
+}
+
+static void on_socket(void *arg, uint32_t events)
+{
+	struct member *m = arg;
+	struct lockstep *l = m->l;
+	struct step_packet p;
+	ssize_t n = recv(m->fd, &p, sizeof(p), MSG_DONTWAIT | MSG_TRUNC);
+
+	(void)events;
+	if (n == (ssize_t)sizeof(p)) {
+		on_packet(m, &p);
+	} else if (n >= 0 || (errno != EAGAIN && errno != EINTR)) {
+		lost(m, n > 0 ? "it sent a packet of the wrong size" : "its socket was closed");
+		go_on(l);
+	}
+}
+
+/* ---- coming ---- */
+
+static bool before(const struct member *a, const struct member *b)
+{
+	int c = strcmp(a->name, b->name);
+
+	if (a->who.rank != b->who.rank)
+		return a->who.rank < b->who.rank;
+	return c ? c < 0 : a->who.client_id < b->who.client_id;
+}
+
+static void insert(struct lockstep *l, struct member *m)
+{
+	struct member *at;
+
+	list_for_each(at, &l->members, link)
+		if (before(m, at)) {
+			list_append(&at->link, &m->link); /* in front of it */
+			return;
+		}
+	list_append(&l->members, &m->link);
+}
+
+static int check_join(const struct lockstep *l, const struct time_participant *who)
+{
+	const struct member *m;
+
+	if (l->n >= TIME_PARTICIPANTS_MAX)
+		return err_set(-EMFILE, "%u clients take part in steps, that is the limit", l->n);
+	list_for_each(m, &l->members, link)
+		if (m->who.client_id == who->client_id)
+			return err_set(-EBUSY, "client %s takes part in steps already", m->name);
+	return 0;
+}
+
+int lockstep_join(struct lockstep *l, int fd, const struct time_participant *who)
+{
+	int r = check_join(l, who);
+	struct member *m = r < 0 ? NULL : MEM_NEW(struct member);
+
+	if (r >= 0 && !m)
+		r = err_nomem();
+	if (r >= 0)
+		r = exec_io_add(l->exec, &m->io, fd, EPOLLIN, on_socket, m);
+	if (r < 0) {
+		fd_close(fd);
+		mem_free(m);
+		return r;
+	}
+	m->l = l;
+	m->fd = fd;
+	m->who = *who;
+	snprintf(m->name, sizeof(m->name), "%s", who->name ? who->name : "a client");
+	m->who.name = m->name;
+	insert(l, m);
+	if (l->n++ == 0)
+		l->ev->members(l->ctx);
+	return 0;
+}
+
+void lockstep_drop_client(struct lockstep *l, uint32_t client_id)
+{
+	struct member *m;
+
+	list_for_each(m, &l->members, link)
+		if (m->fd >= 0 && m->who.client_id == client_id) {
+			lost(m, "its client has ended");
+			go_on(l);
+			return;
+		}
+}
+
+/* ---- life ---- */
+
+int lockstep_create(const struct lockstep_options *o, struct lockstep **ret)
+{
+	struct lockstep *l = MEM_NEW(struct lockstep);
+
+	if (!l)
+		return err_nomem();
+	l->exec = o->exec;
+	l->deadline_dur_ns = o->deadline_dur_ns;
+	l->late = o->late;
+	l->ev = o->events;
+	l->ctx = o->ctx;
+	list_init(&l->members);
+	exec_timer_init(&l->timer, l->exec, on_deadline, l);
+	*ret = l;
+	return 0;
+}
+
+void lockstep_destroy(struct lockstep *l)
+{
+	struct member *m, *tmp;
+
+	if (!l)
+		return;
+	exec_timer_cancel(&l->timer);
+	list_for_each_safe(m, tmp, &l->members, link) {
+		exec_io_del(&m->io);
+		fd_close(m->fd);
+		member_free(m);
+	}
+	mem_free(l);
+}
+
+/* ---- looking ---- */
+
+uint32_t lockstep_members(const struct lockstep *l)
+{
+	return l->n;
+}
+
+bool lockstep_busy(const struct lockstep *l)
+{
+	return l->phase != IDLE;
+}
+
+uint32_t lockstep_list(const struct lockstep *l, struct time_participant *ret, uint32_t max)
+{
+	int64_t now = exec_now(l->exec);
+	const struct member *m;
+	uint32_t n = 0;
+
+	list_for_each(m, &l->members, link) {
+		if (m->fd < 0 || n == max)
+			continue;
+		ret[n] = m->who;
+		ret[n].awaited = is_awaited(l, m);
+		ret[n].late = ret[n].awaited && m->late;
+		ret[n].waited_dur_ns = ret[n].awaited ? now - l->wait_mono_ns : 0;
+		n++;
+	}
+	return n;
+}

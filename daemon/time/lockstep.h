@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lock-step: the participants of steps and one round through their ranks.
+ *
+ *   IDLE --begin--> GATHER --> TURN(rank) --> RELEASE(rank) --> next rank ... --> DISPATCH --> IDLE, ended()
+ *
+ * GATHER waits for participants that are still busy with a round that was given up. A participant that dies or
+ * breaks the protocol is out at once, whatever was waited for.
+ *
+ * Thread: the exec's. Events run when the object is consistent; they may not destroy it.
+ */
+#ifndef TIME_LOCKSTEP_H
+#define TIME_LOCKSTEP_H
+
+#include "core/engine.h"
+
+struct lockstep;
+
+struct lockstep_events {
+	/* All have acknowledged. True: nothing is to be waited for; else lockstep_dispatched() follows. */
+	bool (*dispatch)(void *ctx);
+	/* The round is over. Never from inside lockstep_begin(). */
+	void (*ended)(void *ctx);
+	/* The first has come, or the last has gone. */
+	void (*members)(void *ctx);
+	/* who NULL: dispatch. dropped: it is out, or the step goes on without it. */
+	void (*late)(void *ctx, const struct time_participant *who, int64_t waited_dur_ns, bool dropped);
+	/* Its socket hung up, or it broke the protocol (why). */
+	void (*lost)(void *ctx, const struct time_participant *who, const char *why);
+};
+
+struct lockstep_options {
+	struct exec *exec;       /* keeps */
+	int64_t deadline_dur_ns; /* of each wait */
+	enum time_late late;
+	const struct lockstep_events *events; /* keeps */
+	void *ctx;
+};
+
+int lockstep_create(const struct lockstep_options *o, struct lockstep **ret);
+void lockstep_destroy(struct lockstep *l); /* NULL is fine */
+
+/* Takes fd, also on failure. -EBUSY the client takes part already, -EMFILE. */
+int lockstep_join(struct lockstep *l, int fd, const struct time_participant *who);
+void lockstep_drop_client(struct lockstep *l, uint32_t client_id);
+
+uint32_t lockstep_members(const struct lockstep *l);
+bool lockstep_busy(const struct lockstep *l); /* a round is open */
+/* Time has moved. True: ended() follows; false: there is nobody to wait for. Not while a round is open. */
+bool lockstep_begin(struct lockstep *l, const struct sim_clock_sample *now, int64_t dur_ns);
+/* What dispatch() started has completed. */
+void lockstep_dispatched(struct lockstep *l);
+/* Give the open round up; ended() does not come. */
+void lockstep_abort(struct lockstep *l);
+
+uint32_t lockstep_list(const struct lockstep *l, struct time_participant *ret, uint32_t max); /* returns how many */
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Packets on the SEQPACKET socket that JoinStep hands to a participant of lock-step.
+ *
+ *   simd                         participant
+ *   TURN (number, sim_ns)  ->                        its rank is on
+ *                          <-    DONE (number, kept) it has acknowledged
+ *   RELEASE (number)       ->                        only after kept > 0: all of its rank have acknowledged
+ *                          <-    RELEASED (number)   what it had kept back is published
+ *
+ * Participants of a rank that has several (STEP_SHARED) keep back what they publish in their turn, so that none of
+ * them sees the other's; simd releases them one after the other. Leaving is closing the socket.
+ */
+#ifndef WIRE_STEP_H
+#define WIRE_STEP_H
+
+#include <stdint.h>
+
+enum step_op {
+	STEP_TURN = 1,
+	STEP_DONE = 2,
+	STEP_RELEASE = 3,
+	STEP_RELEASED = 4,
+	STEP_DROPPED = 5, /* simd -> participant: it was late and is out; the socket closes */
+};
+
+enum step_flag {
+	STEP_SHARED = 1u << 0, /* TURN: others of the same rank have their turn at the same time */
+};
+
+struct step_packet {
+	uint32_t op;
+	uint32_t flags;            /* enum step_flag */
+	uint64_t number;           /* of the step, from 1 */
+	int64_t sim_ns;            /* TURN: simulated time */
+	int64_t dur_ns;            /* TURN: by how much it has moved */
+	uint32_t kept;             /* DONE: messages kept back */
+	uint32_t clock_generation; /* TURN */
+};
+
+_Static_assert(sizeof(struct step_packet) == 40, "step packets are wire ABI");
+
+#endif

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lock-step, from the sockets' other ends: who has its turn when, and who does not stop the others. */
+#include "rig.h"
+
+#include "wire/step.h"
+
+#define RANKS 8
+
+struct peer {
+	int fd;
+	struct step_packet last;
+};
+
+static struct peer join(struct rig *r, uint32_t client_id, uint32_t rank, const char *name)
+{
+	struct time_participant who = { .client_id = client_id, .pid = 1, .rank = rank, .name = name };
+	int fds[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
+	assert_int_equal(time_engine_join(r->e, fds[0], &who), 0);
+	return (struct peer){ .fd = fds[1] };
+}
+
+/* The op of the packet that has come; 0 none, -1 hung up. */
+static int got(struct rig *r, struct peer *p)
+{
+	ssize_t n;
+
+	assert_true(exec_sim_settle(r->x) >= 0);
+	n = recv(p->fd, &p->last, sizeof(p->last), MSG_DONTWAIT);
+	if (n == (ssize_t)sizeof(p->last))
+		return (int)p->last.op;
+	return n < 0 && errno == EAGAIN ? 0 : -1;
+}
+
+static void say(struct rig *r, struct peer *p, uint32_t op, uint32_t kept)
+{
+	struct step_packet m = { .op = op, .number = p->last.number, .kept = kept };
+
+	assert_int_equal(send(p->fd, &m, sizeof(m), MSG_NOSIGNAL), sizeof(m));
+	assert_true(exec_sim_settle(r->x) >= 0);
+}
+
+static void leave(struct rig *r, struct peer *p)
+{
+	close(p->fd);
+	assert_true(exec_sim_settle(r->x) >= 0);
+}
+
+static int begin(struct rig *r, struct time_engine_options o)
+{
+	int result, fd;
+
+	rig_init(r, 1, "unity", o);
+	fd = rig_attach(r, 9, &result);
+	assert_int_equal(result, 0);
+	return fd;
+}
+
+static bool stepping_flag(struct rig *r)
+{
+	return rig_read(r).flags & SIM_CLOCK_LOCKSTEP;
+}
+
+static void ranks_take_turns(void **state)
+{
+	struct rig r;
+	int fd = begin(&r, (struct time_engine_options){ 0 });
+	struct peer b = join(&r, 2, 7, "b"), a = join(&r, 1, 3, "a");
+
+	(void)state;
+	assert_true(r.held);
+	assert_true(stepping_flag(&r));
+	for (int i = 1; i <= 3; i++) {
+		assert_int_equal(rig_advance(&r, fd, 10), 0); /* withheld */
+		assert_int_equal(got(&r, &b), 0);
+		assert_int_equal(got(&r, &a), STEP_TURN);
+		assert_int_equal(a.last.flags, 0); /* alone in its rank */
+		assert_int_equal(a.last.number, i);
+		assert_int_equal(a.last.sim_ns, 10 * i);
+		assert_int_equal(a.last.dur_ns, 10);
+		assert_int_equal(rig_read(&r).sim_ns, 10 * i); /* time has moved already */
+		say(&r, &a, STEP_DONE, 0);
+		assert_int_equal(rig_answer(&r, fd), 0);
+		assert_int_equal(got(&r, &b), STEP_TURN);
+		assert_int_equal(r.dispatches, i - 1);
+		say(&r, &b, STEP_DONE, 0);
+		assert_int_equal(r.dispatches, i);
+		assert_int_equal(rig_answer(&r, fd), 10);
+	}
+	leave(&r, &a);
+	leave(&r, &b);
+	assert_false(r.held);
+	assert_false(stepping_flag(&r));
+	assert_int_equal(r.left, 2);
+	assert_int_equal(rig_advance(&r, fd, 5), 5);
+	close(fd);
+	rig_finish(&r);
+}
+
+/* Within a rank: in parallel, and what they keep back goes one after the other, by name. */
+static void equal_ranks_are_released_in_order(void **state)
+{
+	struct rig r;
+	int fd = begin(&r, (struct time_engine_options){ 0 });
+	struct peer z = join(&r, 1, 0, "z"), a = join(&r, 2, 0, "a"), m = join(&r, 3, 0, "m"),
+		    last = join(&r, 4, 1, "a");
+
+	(void)state;
+	rig_advance(&r, fd, 10);
+	assert_int_equal(got(&r, &z), STEP_TURN);
+	assert_int_equal(z.last.flags, STEP_SHARED);
+	assert_int_equal(got(&r, &a), STEP_TURN);
+	assert_int_equal(got(&r, &m), STEP_TURN);
+	say(&r, &z, STEP_DONE, 2);
+	say(&r, &m, STEP_DONE, 0);
+	assert_int_equal(got(&r, &z), 0); /* a has not acknowledged */
+	say(&r, &a, STEP_DONE, 1);
+	assert_int_equal(got(&r, &z), 0);
+	assert_int_equal(got(&r, &m), 0);
+	assert_int_equal(got(&r, &a), STEP_RELEASE);
+	assert_int_equal(got(&r, &last), 0);
+	say(&r, &a, STEP_RELEASED, 0);
+	assert_int_equal(got(&r, &z), STEP_RELEASE);
+	assert_int_equal(got(&r, &last), 0);
+	say(&r, &z, STEP_RELEASED, 0);
+	assert_int_equal(got(&r, &last), STEP_TURN);
+	assert_int_equal(last.last.flags, 0);
+	say(&r, &last, STEP_DONE, 0);
+	assert_int_equal(rig_answer(&r, fd), 10);
+	rig_finish(&r);
+	close(fd);
+	close(z.fd);
+	close(a.fd);
+	close(m.fd);
+	close(last.fd);
+}
+
+/* Whatever state it is in when it dies, the step goes on and nobody hears of it again. */
+static void the_dead_are_out_at_once(void **state)
+{
+	(void)state;
+	for (int when = 0; when < 4; when++) {
+		struct rig r;
+		int fd = begin(&r, (struct time_engine_options){ 0 });
+		struct peer a = join(&r, 1, 0, "a"), b = join(&r, 2, 0, "b");
+
+		if (when == 0)
+			leave(&r, &a);
+		rig_advance(&r, fd, 10);
+		got(&r, &a);
+		if (when == 1)
+			leave(&r, &a);
+		if (when > 1)
+			say(&r, &a, STEP_DONE, 1);
+		if (when == 2)
+			leave(&r, &a);
+		assert_int_equal(got(&r, &b), STEP_TURN);
+		say(&r, &b, STEP_DONE, 0);
+		if (when == 3) {
+			assert_int_equal(got(&r, &a), STEP_RELEASE);
+			assert_int_equal(rig_answer(&r, fd), 0);
+			leave(&r, &a);
+		}
+		assert_int_equal(rig_answer(&r, fd), 10);
+		rig_advance(&r, fd, 10);
+		assert_int_equal(got(&r, &b), STEP_TURN);
+		assert_int_equal(b.last.flags, 0);
+		time_engine_drop_client(r.e, 2); /* all of them: the last one too */
+		assert_int_equal(rig_answer(&r, fd), 10);
+		assert_int_equal(got(&r, &b), -1);
+		assert_false(r.held);
+		rig_finish(&r);
+		close(fd);
+		close(b.fd);
+	}
+}
+
+static void nonsense_is_out(void **state)
+{
+	static const struct step_packet bad[] = {
+		{ .op = STEP_DONE, .number = 1 }, { .op = STEP_RELEASED }, { .op = 99 }, { .op = STEP_TURN }
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct rig r;
+		int fd = begin(&r, (struct time_engine_options){ 0 });
+		struct peer a = join(&r, 1, 0, "a");
+
+		assert_int_equal(send(a.fd, &bad[i], sizeof(bad[i]), MSG_NOSIGNAL), sizeof(bad[i]));
+		assert_int_equal(got(&r, &a), -1);
+		assert_int_equal(r.left, 1);
+		assert_int_equal(rig_advance(&r, fd, 10), 10);
+		rig_finish(&r);
+		close(fd);
+		close(a.fd);
+	}
+}
+
+/* In the middle of a round: from the next one on. */
+static void comers_wait_for_the_next_step(void **state)
+{
+	struct rig r;
+	int fd = begin(&r, (struct time_engine_options){ 0 });
+	struct peer a = join(&r, 1, 0, "a"), b;
+
+	(void)state;
+	rig_advance(&r, fd, 10);
+	assert_int_equal(got(&r, &a), STEP_TURN);
+	b = join(&r, 2, 5, "b");
+	say(&r, &a, STEP_DONE, 0);
+	assert_int_equal(got(&r, &b), 0);
+	assert_int_equal(rig_answer(&r, fd), 10);
+	rig_advance(&r, fd, 10);
+	got(&r, &a);
+	say(&r, &a, STEP_DONE, 0);
+	assert_int_equal(got(&r, &b), STEP_TURN);
+	say(&r, &b, STEP_DONE, 0);
+	assert_int_equal(rig_answer(&r, fd), 10);
+	rig_finish(&r);
+	close(fd);
+	close(a.fd);
+	close(b.fd);
+}
+
+static void dispatch_is_waited_for(void **state)
+{
+	struct rig r;
+	int fd = begin(&r, (struct time_engine_options){ 0 });
+	struct peer a = join(&r, 1, 0, "a");
+
+	(void)state;
+	r.dispatch_busy = true;
+	rig_advance(&r, fd, 10);
+	got(&r, &a);
+	say(&r, &a, STEP_DONE, 0);
+	assert_int_equal(rig_answer(&r, fd), 0);
+	time_engine_dispatched(r.e);
+	assert_int_equal(rig_answer(&r, fd), 10);
+	time_engine_dispatched(r.e); /* a late echo */
+	assert_int_equal(rig_answer(&r, fd), 0);
+	rig_finish(&r);
+	close(fd);
+	close(a.fd);
+}
+
+static void late_ones(void **state)
+{
+	static const enum time_late policies[] = { TIME_LATE_WAIT, TIME_LATE_WARN, TIME_LATE_DROP };
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		struct rig r;
+		int fd = begin(&r, (struct time_engine_options){ .step_deadline_dur_ns = 1000000,
+								 .step_late = policies[i] });
+		struct peer a = join(&r, 1, 4, "a"), b = join(&r, 2, 6, "b");
+		struct time_participant v[4];
+
+		rig_advance(&r, fd, 10);
+		assert_int_equal(got(&r, &a), STEP_TURN);
+		rig_run(&r, 999999);
+		assert_int_equal(time_engine_participants(r.e, v, 4), 2);
+		assert_true(v[0].awaited && !v[0].late && v[0].waited_dur_ns == 999999);
+		assert_false(v[1].awaited);
+		assert_int_equal(r.lates, 0);
+		rig_run(&r, 2000000);
+		if (policies[i] == TIME_LATE_DROP) {
+			assert_int_equal(got(&r, &a), STEP_DROPPED);
+			assert_int_equal(got(&r, &a), -1);
+			assert_int_equal(r.lates, 2); /* b has had its turn then, and was late too */
+			assert_int_equal(r.late_rank, 6);
+			assert_int_equal(rig_answer(&r, fd), 10);
+		} else {
+			assert_int_equal(time_engine_participants(r.e, v, 4), 2);
+			assert_true(v[0].late);
+			assert_int_equal(r.lates, policies[i] == TIME_LATE_WARN); /* once */
+			say(&r, &a, STEP_DONE, 0);
+			assert_int_equal(got(&r, &b), STEP_TURN);
+			assert_int_equal(time_engine_participants(r.e, v, 4), 2);
+			assert_true(!v[0].late && v[1].awaited && !v[1].late);
+		}
+		assert_int_equal(r.late_dropped, policies[i] == TIME_LATE_DROP);
+		rig_finish(&r);
+		close(fd);
+		close(a.fd);
+		close(b.fd);
+	}
+}
+
+/* A pause ends what has begun first: nobody in the middle of a turn is refused. */
+static void pause_waits_for_the_round(void **state)
+{
+	struct rig r;
+	int fd = begin(&r, (struct time_engine_options){ 0 });
+	struct peer a = join(&r, 1, 0, "a");
+	struct time_status st;
+
+	(void)state;
+	rig_advance(&r, fd, 10);
+	assert_int_equal(got(&r, &a), STEP_TURN);
+	assert_int_equal(time_engine_pause(r.e), 0);
+	time_engine_status(r.e, &st);
+	assert_int_equal(st.state, TIME_PAUSED);
+	assert_false(rig_read(&r).flags & SIM_CLOCK_PAUSED);
+	assert_int_equal(rig_step(&r, 30), 0); /* asked for as soon as the status says paused */
+	say(&r, &a, STEP_DONE, 0);
+	assert_int_equal(rig_answer(&r, fd), 10);
+	assert_true(rig_read(&r).flags & SIM_CLOCK_STEPPING);
+	assert_true(r.held);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(rig_advance(&r, fd, 10), 0);
+		assert_int_equal(got(&r, &a), STEP_TURN);
+		say(&r, &a, STEP_DONE, 0);
+		assert_int_equal(rig_answer(&r, fd), 10);
+	}
+	rig_advance(&r, fd, 10); /* the step has no room left */
+	assert_int_equal(got(&r, &a), 0);
+	rig_run(&r, 10000000);
+	assert_int_equal(r.step_result, 0);
+	assert_int_equal(r.step_end_sim_ns, 40);
+	assert_true(rig_read(&r).flags & SIM_CLOCK_PAUSED);
+	assert_false(r.held); /* nothing is accepted now: what was goes out */
+	assert_int_equal(time_engine_resume(r.e), 0);
+	assert_int_equal(got(&r, &a), STEP_TURN);
+	assert_true(r.held);
+	rig_finish(&r);
+	close(fd);
+	close(a.fd);
+}
+
+/* Cancelled by a pause, a step's round still goes to its end. */
+static void cancelled_steps_finish_their_round(void **state)
+{
+	struct rig r;
+	int fd;
+	struct peer a;
+
+	(void)state;
+	fd = begin(&r, (struct time_engine_options){ .paused = true });
+	a = join(&r, 1, 0, "a");
+	rig_advance(&r, fd, 10);
+	assert_int_equal(got(&r, &a), 0);
+	assert_int_equal(rig_step(&r, 100), 0);
+	assert_int_equal(got(&r, &a), STEP_TURN);
+	assert_int_equal(time_engine_pause(r.e), 0);
+	assert_int_equal(r.step_result, -ECANCELED);
+	assert_false(rig_read(&r).flags & SIM_CLOCK_PAUSED);
+	say(&r, &a, STEP_DONE, 0);
+	assert_true(rig_read(&r).flags & SIM_CLOCK_PAUSED);
+	assert_int_equal(rig_answer(&r, fd), 10);
+	rig_finish(&r);
+	close(fd);
+	close(a.fd);
+}
+
+/* Wall-driven time asks nobody, but a step does. */
+static void wall_steps_ask_participants(void **state)
+{
+	struct rig r;
+	struct peer a;
+
+	(void)state;
+	rig_init(&r, 1, "simulation", (struct time_engine_options){ 0 });
+	a = join(&r, 1, 0, "a");
+	assert_false(r.held);
+	rig_run(&r, 1000000000);
+	assert_int_equal(got(&r, &a), 0);
+	assert_int_equal(time_engine_pause(r.e), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(rig_step(&r, 1000), 0);
+		assert_true(r.held);
+		assert_int_equal(got(&r, &a), STEP_TURN);
+		assert_int_equal(a.last.dur_ns, 1000);
+		assert_int_equal(r.step_result, 1);
+		say(&r, &a, STEP_DONE, 0);
+		assert_int_equal(r.step_result, 0); /* at once: nobody else is waited for */
+		assert_false(r.held);
+	}
+	rig_finish(&r);
+	close(a.fd);
+}
+
+/* The source is switched in the middle of a turn: the round is given up, the next one waits for who is still in it. */
+static void switching_gives_the_round_up(void **state)
+{
+	struct rig r;
+	int result, fd = begin(&r, (struct time_engine_options){ 0 });
+	struct peer a = join(&r, 1, 0, "a"), b = join(&r, 2, 0, "b");
+
+	(void)state;
+	rig_advance(&r, fd, 10);
+	assert_int_equal(got(&r, &a), STEP_TURN);
+	assert_int_equal(got(&r, &b), STEP_TURN);
+	say(&r, &b, STEP_DONE, 1);
+	assert_int_equal(time_engine_set_source(r.e, source("simulation"), false), 0);
+	assert_int_equal(got(&r, &b), STEP_RELEASE);
+	assert_int_equal(time_engine_set_source(r.e, source("unity"), false), 0);
+	close(fd);
+	fd = rig_attach(&r, 9, &result);
+	assert_int_equal(result, 0);
+	rig_advance(&r, fd, 7);
+	say(&r, &b, STEP_RELEASED, 0);
+	assert_int_equal(got(&r, &b), 0);
+	say(&r, &a, STEP_DONE, 3); /* of the old round */
+	assert_int_equal(got(&r, &a), STEP_RELEASE);
+	assert_int_equal(got(&r, &b), 0);
+	say(&r, &a, STEP_RELEASED, 0);
+	assert_int_equal(got(&r, &a), STEP_TURN);
+	assert_int_equal(got(&r, &b), STEP_TURN);
+	assert_int_equal(a.last.sim_ns, 7);
+	say(&r, &a, STEP_DONE, 0);
+	say(&r, &b, STEP_DONE, 0);
+	assert_int_equal(rig_answer(&r, fd), 7);
+	rig_finish(&r);
+	close(fd);
+	close(a.fd);
+	close(b.fd);
+}
+
+/* Without a driver nothing will end a hold. */
+static void no_driver_no_hold(void **state)
+{
+	struct rig r;
+	int fd = begin(&r, (struct time_engine_options){ 0 });
+	struct peer a = join(&r, 1, 0, "a");
+
+	(void)state;
+	rig_advance(&r, fd, 10);
+	assert_int_equal(got(&r, &a), STEP_TURN);
+	close(fd);
+	assert_true(exec_sim_settle(r.x) >= 0);
+	assert_false(r.held);
+	say(&r, &a, STEP_DONE, 0);
+	assert_int_equal(r.dispatches, 1);
+	rig_finish(&r);
+	close(a.fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ranks_take_turns),
+		cmocka_unit_test(equal_ranks_are_released_in_order),
+		cmocka_unit_test(the_dead_are_out_at_once),
+		cmocka_unit_test(nonsense_is_out),
+		cmocka_unit_test(comers_wait_for_the_next_step),
+		cmocka_unit_test(dispatch_is_waited_for),
+		cmocka_unit_test(late_ones),
+		cmocka_unit_test(pause_waits_for_the_round),
+		cmocka_unit_test(cancelled_steps_finish_their_round),
+		cmocka_unit_test(wall_steps_ask_participants),
+		cmocka_unit_test(switching_gives_the_round_up),
+		cmocka_unit_test(no_driver_no_hold),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
