@@ -21,9 +21,11 @@
 #include "completion.h"
 #include "err.h"
 #include "fd.h"
+#include "jump.h"
 #include "life.h"
 #include "mem.h"
 #include "session.h"
+#include "timer.h"
 #include "timeutil.h"
 
 #define NAME_MAX_CHARS 40
@@ -126,7 +128,7 @@ void client_pump(struct sim_client *c)
 		if (c->session->completion >= 0)
 			completion_drain(c, c->session);
 	}
-	done = c->done_first || (c->session && (c->session->dead || c->session->ev_dataplane));
+	done = c->done_first || jumps_pending(c) || (c->session && (c->session->dead || c->session->ev_dataplane));
 	pthread_mutex_unlock(&c->lock);
 	if (done) /* for whoever polls sim_client_fd(): the sockets are empty now */
 		client_kick(c);
@@ -193,7 +195,9 @@ static int turn(struct sim_client *c, int timeout_ms)
 			completion_drain(c, c->session);
 	}
 	pthread_mutex_unlock(&c->lock);
-	n = completion_run(c);
+	n = completion_run(c) + jumps_run(c);
+	if (c->flags & SIM_CLIENT_NO_THREAD)
+		n += timers_run(c);
 	if (pthread_mutex_trylock(&c->setup)) {
 		client_sleep(c, -1, 0, RETRY_DUR_NS); /* somebody registers a handle */
 		client_kick(c);
@@ -201,7 +205,7 @@ static int turn(struct sim_client *c, int timeout_ms)
 	}
 	client_step(c);
 	pthread_mutex_unlock(&c->setup);
-	n += completion_run(c); /* what was lost just now */
+	n += completion_run(c) + jumps_run(c); /* what was lost just now */
 	pthread_mutex_lock(&c->lock);
 	zombies = !list_empty(&c->zombies);
 	pthread_mutex_unlock(&c->lock);
@@ -453,6 +457,7 @@ static struct sim_client *client_new(const struct sim_client_options *o, const s
 
 static void client_free(struct sim_client *c)
 {
+	jumps_finish(c);
 	clockmap_finish(c);
 	fd_close(c->timer_fd);
 	fd_close(c->wake_fd);
@@ -572,6 +577,7 @@ void sim_disconnect(struct sim_client *c)
 		pthread_join(c->io, NULL);
 		c->io_started = false;
 	}
+	timers_finish(c);
 	pthread_mutex_lock(&c->setup);
 	client_close(c);
 	pthread_mutex_unlock(&c->setup);

@@ -27,7 +27,6 @@ struct session;
 struct life;
 struct record;
 struct attach_job;
-struct warm_job;
 
 /*
  * How a client waits and what time it is. NULL for real ones; tests put virtual time here, and run the
@@ -51,6 +50,9 @@ enum client_phase {
 	PHASE_UP,
 	PHASE_FAILED,
 };
+
+/* Whether the client has its turn in a step. */
+enum client_turn { TURN_NONE, TURN_ALONE, TURN_SHARED };
 
 /* Start of every handle that one thread uses at a time. */
 struct handle {
@@ -87,8 +89,13 @@ struct sim_client {
 	struct list tokens;   /* sim_token::link */
 	struct list regs[64]; /* pub_reg::hash: by publisher_id */
 	struct sim_driver *driver;
+	struct sim_step *step;
+	struct timers *timers; /* made with the first one */
+	struct jumps *jumps;   /* made with the first handler */
 	struct record *done_first, **done_last;
 	char why[WHY_MAX];
+
+	_Atomic uint32_t turn; /* enum client_turn: of sim_step */
 
 	/* written under setup (and lock where read under lock) */
 	_Atomic int phase; /* enum client_phase */
@@ -97,8 +104,6 @@ struct sim_client {
 	bool connecting;   /* inside sim_connect: errors end it */
 	int64_t due_mono_ns, backoff_dur_ns, prove_until_mono_ns;
 	struct attach_job *job;
-	struct warm_job *warm; /* populates a life that was attached to again; recover.c */
-	bool warm_due;         /* that is to be started */
 	uint64_t sessions;        /* so far */
 	uint32_t want_generation; /* life of the data plane that simd is on; 0: none at present */
 	char runtime[128];        /* simd's runtime name when that life was attached to */

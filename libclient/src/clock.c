@@ -156,6 +156,8 @@ int clockmap_freeze(struct sim_client *c, const struct session *s)
 	w->step = seqlock_load(&old->step);
 	w->futex = seqlock_load(&old->futex) + 1;
 	w->simd_id = seqlock_load(&old->simd_id);
+	w->jump_old_sim_ns = seqlock_load(&old->jump_old_sim_ns);
+	w->jump_new_sim_ns = seqlock_load(&old->jump_new_sim_ns);
 	frozen_end(w);
 	futex_wake_all(&old->futex);
 	return 0;
@@ -207,32 +209,20 @@ static int read_patiently(const struct sim_clock_page *page, struct sim_clock_sa
 	return -1;
 }
 
-/* No stable copy at all: the last value. */
-static __attribute__((cold, noinline)) void sample_slowly(const struct sim_client *c, struct sim_clock_sample *ret)
+void clock_sample(const struct sim_client *c, struct sim_clock_sample *ret)
 {
-	if (c->env) {
+	if (__builtin_expect(c->env != NULL, 0)) {
 		sample_virtual(c, ret);
 		return;
 	}
-	if (read_patiently(c->page, ret) == 0)
+	if (__builtin_expect(sim_clock_read(c->page, ret) == 0, 1) || read_patiently(c->page, ret) == 0) {
+		remember((struct sim_client *)(uintptr_t)c, ret); /* only its memory of the last value */
 		return;
+	}
 	last_of(c, c->page, ret);
 	ret->rate_e6 = 0;
 	ret->mono_ns = mono_now_ns();
 	ret->flags |= SIM_CLOCK_STALE;
-}
-
-static inline __attribute__((always_inline)) void sample(const struct sim_client *c, struct sim_clock_sample *ret)
-{
-	if (__builtin_expect(!c->env && sim_clock_read(c->page, ret) == 0, 1))
-		remember((struct sim_client *)(uintptr_t)c, ret); /* only its memory of the last value */
-	else
-		sample_slowly(c, ret);
-}
-
-void clock_sample(const struct sim_client *c, struct sim_clock_sample *ret)
-{
-	sample(c, ret);
 }
 
 const struct sim_clock_page *sim_clock_page(const struct sim_client *c)
@@ -242,46 +232,25 @@ const struct sim_clock_page *sim_clock_page(const struct sim_client *c)
 
 void sim_now_sample(const struct sim_client *c, struct sim_clock_sample *ret)
 {
-	sample(c, ret);
-}
-
-/* Time that only a driver moves: nothing to compute, and few registers to save. Other cases: false. */
-static inline bool driven_now(const struct sim_client *c, int64_t *ret)
-{
-	const struct sim_clock_page *p = c->page;
-	uint32_t seq = SIM_LOAD_(&p->seq, __ATOMIC_ACQUIRE), generation;
-
-	*ret = SIM_LOAD_(&p->sim_ns, __ATOMIC_RELAXED);
-	generation = SIM_LOAD_(&p->clock_generation, __ATOMIC_RELAXED);
-	if ((seq & 1) || SIM_LOAD_(&p->rate_e6, __ATOMIC_RELAXED) > 0)
-		return false;
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (SIM_LOAD_(&p->seq, __ATOMIC_RELAXED) != seq)
-		return false;
-	/* what the slow way would have to remember */
-	return *ret - atomic_load_explicit(&c->last_sim_ns, memory_order_relaxed) < LAST_STEP_DUR_NS &&
-	       generation == atomic_load_explicit(&c->last_generation, memory_order_relaxed);
-}
-
-static __attribute__((noinline)) int64_t now_otherwise(const struct sim_client *c)
-{
-	struct sim_clock_sample s;
-
-	sample(c, &s);
-	return s.sim_ns;
+	clock_sample(c, ret);
 }
 
 int64_t sim_now(const struct sim_client *c)
 {
-	int64_t now;
+	struct sim_clock_sample s;
 
-	return driven_now(c, &now) ? now : now_otherwise(c);
+	clock_sample(c, &s);
+	return s.sim_ns;
 }
 
 /* ---- sleeping ---- */
 
-/* How long the wall clock takes until sim time gets there, if nothing changes: rounded up, bounded. */
-static int64_t wall_dur(const struct sim_clock_sample *s, int64_t until_sim_ns)
+void clock_rouse(const struct sim_client *c)
+{
+	futex_wake_all(&c->page->futex);
+}
+
+int64_t clock_wall_dur(const struct sim_clock_sample *s, int64_t until_sim_ns)
 {
 	int128 d = (int128)until_sim_ns - s->sim_ns;
 
@@ -291,8 +260,8 @@ static int64_t wall_dur(const struct sim_clock_sample *s, int64_t until_sim_ns)
 	return d > SLEEP_MAX_DUR_NS ? SLEEP_MAX_DUR_NS : (int64_t)d;
 }
 
-/* Until the page changes from `seen`, or that time. The page is read-only: enough to wait on. */
-static void page_wait(struct sim_client *c, uint32_t seen, int64_t until_mono_ns)
+/* The page is read-only: enough to wait on. */
+void clock_wait(struct sim_client *c, uint32_t seen, int64_t until_mono_ns)
 {
 	struct timespec t;
 
@@ -337,8 +306,8 @@ int sim_sleep_until(struct sim_client *c, int64_t until_sim_ns, int64_t wall_tim
 		if (now >= end)
 			return err_set(-ETIMEDOUT, "sim_sleep_until: simulated time is still %lld ns away",
 				       (long long)(until_sim_ns - s.sim_ns));
-		until = ns_add(now, wall_dur(&s, until_sim_ns));
-		page_wait(c, seen, until < end ? until : end);
+		until = ns_add(now, clock_wall_dur(&s, until_sim_ns));
+		clock_wait(c, seen, until < end ? until : end);
 		if (c->flags & SIM_CLIENT_NO_THREAD)
 			client_work(c);
 	}

@@ -18,6 +18,13 @@ int clockmap_install(struct sim_client *c, const struct session *s);
 /* simd is gone: its last value, flagged stale. Wakes those who sleep on the old page. */
 int clockmap_freeze(struct sim_client *c, const struct session *s);
 
+/* How long the wall clock takes until sim time gets there, if nothing changes: rounded up, bounded. */
+int64_t clock_wall_dur(const struct sim_clock_sample *s, int64_t until_sim_ns);
+/* Until the page's futex word is no longer `seen`, or that time. */
+void clock_wait(struct sim_client *c, uint32_t seen, int64_t until_mono_ns);
+/* Let all that wait on the page look again. */
+void clock_rouse(const struct sim_client *c);
+
 void clock_sample(const struct sim_client *c, struct sim_clock_sample *ret);
 
 #endif

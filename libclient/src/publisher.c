@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Publishers: creation, registration, proof of the connection, loans. The hot path is in queue.c. Thread: see publisher.h. */
 #include "publisher.h"
+#include "step.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -342,6 +343,7 @@ void sim_publisher_destroy(struct sim_publisher *p)
 	if (!p || !client_alive(p->c))
 		return;
 	c = p->c;
+	step_drop_kept(c, p);
 	client_setup_lock(c);
 	while (p->n_loans)
 		publisher_unloan(p, 0);
@@ -455,9 +457,9 @@ int publisher_loan(struct sim_publisher *p, size_t body_size, struct sim_slot **
 	if (body_size > p->max_body)
 		return err_set(-EMSGSIZE, "channel %s: a message of %zu bytes exceeds the publisher's max_body, %zu",
 			       p->reg->name, body_size, p->max_body);
-	if (p->n_loans == IPC_LOANS_MAX)
-		return err_set(-ENOBUFS, "channel %s: %d loans are out; publish or give back one first", p->reg->name,
-			       IPC_LOANS_MAX);
+	if (p->n_loans + p->n_kept >= IPC_LOANS_MAX)
+		return err_set(-ENOBUFS, "channel %s: %d loans are out%s; publish or give back one first", p->reg->name,
+			       IPC_LOANS_MAX, p->n_kept ? " (what is published in a turn counts until it ends)" : "");
 	PORT_RETRY(r, ipc_loan(p->reg->port->pub, sizeof(struct sim_slot) + body_size, &mem));
 	if (r < 0)
 		return err_set(r, "channel %s: %s", p->reg->name, ipc_why());

@@ -19,6 +19,7 @@
 #include "err.h"
 #include "publisher.h"
 #include "seqlock.h"
+#include "step.h"
 #include "timeutil.h"
 #include "token.h"
 #include "tsan.h"
@@ -181,6 +182,12 @@ static int claim_credit(struct publish *q)
 	if (q->p->flags & SIM_PUB_NO_WAIT)
 		return err_set(refuse(q, -EAGAIN, SIM_REASON_NO_CREDIT),
 			       "channel %s: its window of messages in flight is full", q->reg->name);
+	if (atomic_load_explicit(&q->p->c->turn, memory_order_relaxed) != TURN_NONE)
+		return err_set(
+			refuse(q, -EAGAIN, SIM_REASON_NO_CREDIT),
+			"channel %s: its window of messages in flight is full, and none is dispatched before this "
+			"step ends",
+			q->reg->name);
 	r = credit_wait(q);
 	/* time may have been paused meanwhile */
 	return r == 0 && q->dispatch ? check_pause(q) : r;
@@ -294,11 +301,6 @@ static int arm_record(struct publish *q, uint64_t sequence, struct record **ret)
 	return 0;
 }
 
-/* What the counters say of a message; read before it goes, afterwards the slot is not ours to read. */
-struct sent {
-	uint64_t bytes, stamp_sim_ns, mono_ns;
-};
-
 static inline void counter_set(_Atomic uint64_t *k, uint64_t v)
 {
 	atomic_store_explicit(k, v, memory_order_relaxed);
@@ -309,16 +311,83 @@ static inline void counter_add(_Atomic uint64_t *k, uint64_t n) /* one writer: n
 	counter_set(k, atomic_load_explicit(k, memory_order_relaxed) + n);
 }
 
-static void count_published(const struct publish *q, const struct sent *m)
+static void count_published(struct wire_counters *k, bool dispatch, const struct sent *m)
 {
-	struct wire_counters *k = q->reg->counters;
-
 	counter_add(&k->messages, 1);
 	counter_add(&k->bytes, m->bytes);
 	counter_set(&k->last_mono_ns, m->mono_ns);
 	counter_set(&k->last_stamp_sim_ns, m->stamp_sim_ns);
-	if (q->dispatch)
+	if (dispatch)
 		counter_add(&k->accepted, 1);
+}
+
+/* Out of the loans. Its port stays referenced. */
+static void forget_loan(struct sim_publisher *p, int i)
+{
+	p->loans[i] = p->loans[--p->n_loans];
+}
+
+/* In a turn that others share: the message goes at its end. */
+static int keep_back(struct publish *q, int i, const struct kept *from)
+{
+	struct sim_publisher *p = q->p;
+	int r = step_keep(p->c, from);
+
+	if (r < 0) {
+		if (from->rec && !record_take_back(&p->records, from->rec))
+			ended_elsewhere(q);
+		return refuse(q, r, SIM_REASON_POOL);
+	}
+	p->sequence = from->sequence;
+	p->n_kept++;
+	forget_loan(p, i);
+	return 0;
+}
+
+/*
+ * In lock-step dispatch looks at what is published at the end of the step, so that it need not be woken; and
+ * when lock-step ends, after the flag is gone. See session_doorbell() for the fence.
+ */
+static void ring(const struct sim_publisher *p, bool dispatch)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+	if (!dispatch || !(seqlock_load(&p->c->page->flags) & SIM_CLOCK_LOCKSTEP))
+		session_doorbell(p->reg->session);
+}
+
+void kept_failed(const struct kept *k, enum sim_reason reason)
+{
+	sim_done_fn cb = k->rec ? k->rec->cb : NULL;
+	void *user = k->rec ? k->rec->user : NULL;
+
+	if (k->rec && !record_take_back(&k->pub->records, k->rec))
+		return; /* ended by somebody else, with its claims */
+	claim_release(&k->claim);
+	if (cb)
+		cb(user, false, reason);
+}
+
+void publisher_send_kept(const struct kept *k)
+{
+	struct sim_publisher *p = k->pub;
+	int r;
+
+	while (publisher_enter(p) == -EBUSY) /* another thread is inside for a moment */
+		sched_yield();
+	tsan_release(k->slot);
+	PORT_RETRY(r, ipc_publish(k->port->pub, k->slot));
+	if (r == 0) {
+		count_published(p->reg->counters, k->dispatch, &k->sent);
+		if (k->claim.credit)
+			ring(p, k->dispatch);
+	} else {
+		atomic_fetch_add_explicit(&p->reg->counters->dropped[SIM_REASON_RESTART], 1, memory_order_relaxed);
+	}
+	p->n_kept--;
+	pub_port_unref(k->port);
+	handle_leave(&p->h);
+	if (r < 0)
+		kept_failed(k, SIM_REASON_RESTART);
 }
 
 static void fill_header(const struct publish *q, struct sim_slot *slot, uint64_t sequence)
@@ -349,6 +418,10 @@ static int send_loan(struct publish *q, int i)
 		return r;
 	fill_header(q, slot, sequence);
 	sent = (struct sent){ slot->body_size, (uint64_t)slot->stamp_sim_ns, (uint64_t)slot->publish_mono_ns };
+	if (__builtin_expect(atomic_load_explicit(&p->c->turn, memory_order_relaxed) == TURN_SHARED, 0))
+		return keep_back(q, i,
+				 &(struct kept){ p, p->loans[i].port, slot, rec, q->claim, sent, sequence,
+						 q->dispatch });
 	tsan_release(slot);
 	PORT_RETRY(r, ipc_publish(p->loans[i].port->pub, slot));
 	if (r < 0) {
@@ -358,12 +431,11 @@ static int send_loan(struct publish *q, int i)
 			       q->reg->name, ipc_why());
 	}
 	p->sequence = sequence;
-	count_published(q, &sent);
-	p->n_loans--;
+	count_published(q->reg->counters, q->dispatch, &sent);
 	pub_port_unref(p->loans[i].port);
-	p->loans[i] = p->loans[p->n_loans];
+	forget_loan(p, i);
 	if (q->claim.credit)
-		session_doorbell(q->reg->session);
+		ring(p, q->dispatch);
 	return 0;
 }
 
@@ -533,6 +605,13 @@ int sim_publish_sync(struct sim_publisher *p, struct sim_slot *slot, struct sim_
 	if (p && p->c->io_started && pthread_equal(pthread_self(), p->c->io))
 		return err_set(-EDEADLK,
 			       "sim_publish_sync: not from a callback, which would wait for itself; use sim_try_queue");
+	if (p && step_forbids_waiting(p->c)) {
+		if (slot)
+			sim_unloan(p, slot);
+		return err_set(-EDEADLK,
+			       "sim_publish_sync: nothing completes before this step ends, which waits for the "
+			       "caller; use sim_try_queue");
+	}
 	r = publish_slot(&q, slot);
 	if (r == 0 || (r != -EINVAL && !q.sync)) /* whoever ends the record writes to `sync` */
 		wait_done(p->c, &sync);

@@ -4,9 +4,11 @@
 
 #include <errno.h>
 
+#include "clockmap.h"
 #include "err.h"
 #include "ipc.h"
 #include "mem.h"
+#include "subscriber.h"
 
 struct sim_reader {
 	struct sim_subscriber *sub;
@@ -48,8 +50,30 @@ void sim_reader_destroy(struct sim_reader *r)
 	mem_free(r);
 }
 
+/*
+ * Messages from before and after a jump of the clock must not meet. The first of the present generation drives the
+ * older ones out; a straggler of an older one is let go. False: it is let go.
+ */
+static bool same_stretch(struct sim_reader *r, const struct sim_slot *slot)
+{
+	struct sim_clock_sample now;
+
+	if (r->count == 0 || r->slots[r->newest]->clock_generation == slot->clock_generation)
+		return true;
+	clock_sample(r->sub->c, &now);
+	if (slot->clock_generation != now.clock_generation)
+		return false;
+	for (; r->count; r->count--)
+		sim_release(r->sub, sim_reader_get(r, r->count - 1));
+	return true;
+}
+
 static void keep(struct sim_reader *r, const struct sim_slot *slot)
 {
+	if (!same_stretch(r, slot)) {
+		sim_release(r->sub, slot);
+		return;
+	}
 	r->newest = (r->newest + 1) % r->depth;
 	if (r->count == r->depth)
 		sim_release(r->sub, r->slots[r->newest]);

@@ -12,6 +12,7 @@
 
 #include "err.h"
 #include "fd.h"
+#include "jump.h"
 #include "jsonx.h"
 #include "mem.h"
 #include "timeutil.h"
@@ -83,7 +84,20 @@ static void session_broken(struct sim_client *c, struct session *s, const char *
 	pthread_cond_broadcast(&c->changed);
 }
 
-static void session_event(struct session *s, const json_t *params)
+static void clock_event(struct sim_client *c, const json_t *params)
+{
+	struct sim_clock_jump j;
+	int64_t generation;
+
+	if (jsonx_int(params, "old_sim_ns", INT64_MIN, INT64_MAX, &j.old_sim_ns) < 0 ||
+	    jsonx_int(params, "new_sim_ns", INT64_MIN, INT64_MAX, &j.new_sim_ns) < 0 ||
+	    jsonx_int(params, "clock_generation", 0, UINT32_MAX, &generation) < 0)
+		return;
+	j.clock_generation = (uint32_t)generation;
+	jump_note(c, &j);
+}
+
+static void session_event(struct sim_client *c, struct session *s, const json_t *params)
 {
 	const char *event = "";
 	int64_t generation = 0;
@@ -93,6 +107,8 @@ static void session_event(struct session *s, const json_t *params)
 		return; /* an event of a later version */
 	if (strcmp(event, "shutdown") == 0) {
 		s->ev_shutdown = true;
+	} else if (strcmp(event, "clock") == 0) {
+		clock_event(c, params);
 	} else if (strcmp(event, "dataplane") == 0) {
 		if (jsonx_opt_int(params, "iox_generation", 0, UINT32_MAX, 0, &generation) < 0 ||
 		    jsonx_opt_bool(params, "ready", false, &ready) < 0)
@@ -112,7 +128,7 @@ static int session_message(struct sim_client *c, struct session *s, struct varli
 	if (r < 0)
 		return r;
 	if (a.continues) {
-		session_event(s, a.params);
+		session_event(c, s, a.params);
 		varlink_msg_finish(msg);
 		return 0;
 	}

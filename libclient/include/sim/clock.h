@@ -29,6 +29,47 @@ SIM_API void sim_now_sample(const struct sim_client *c, struct sim_clock_sample 
  */
 SIM_API SIM_MUST_CHECK int sim_sleep_until(struct sim_client *c, int64_t until_sim_ns, int64_t wall_timeout_dur_ns);
 
+/* ---- jumps ---- */
+
+/*
+ * A jump is time that does not go on from where it was: the source was switched or set back, a scenario began anew,
+ * simd restarted. Each begins a new clock_generation. Meaning, in ROS 2's terms (rclcpp::TimeJump):
+ *
+ *   stamps            of different generations must not be compared (sim_slot.clock_generation tells)
+ *   subscribers       keep what is queued: its stamps are of the old generation
+ *   readers           drop what they hold when they first observe a message of a new generation
+ *   frequency gates   are due at once and have a new phase
+ *   timers            see sim/timer.h
+ *   sim_sleep_until   ends with -ECANCELED
+ */
+struct sim_clock_jump {
+	int64_t old_sim_ns, new_sim_ns;
+	uint32_t clock_generation; /* the new one */
+};
+
+/* Of which jumps to be told, as rclcpp::JumpThreshold. 0: of any; < 0: of none in that direction. */
+struct sim_jump_threshold {
+	int64_t min_forward_dur_ns, min_backward_dur_ns;
+};
+
+struct sim_jump_handler;
+typedef void (*sim_jump_fn)(void *user, const struct sim_clock_jump *jump);
+
+/*
+ * Call fn after each jump, in order, on the sim-io thread (or inside sim_process()). threshold NULL: any jump.
+ * Returns: 0; -EINVAL; -ENOMEM.
+ */
+SIM_API SIM_MUST_CHECK int sim_clock_on_jump(struct sim_client *c, const struct sim_jump_threshold *threshold,
+					     sim_jump_fn fn, void *user, struct sim_jump_handler **ret);
+/* fn runs no more: waits for one that runs in another thread. NULL is fine. */
+SIM_API void sim_jump_handler_destroy(struct sim_jump_handler *h);
+
+/*
+ * Without a handler: has time jumped since *clock_generation (of a sample, or of the last call)? 1: *ret is the last
+ * jump, *clock_generation the present one; 0: no. Lock-free; jumps in quick succession look like the last of them.
+ */
+SIM_API int sim_clock_jumped(const struct sim_client *c, uint32_t *clock_generation, struct sim_clock_jump *ret);
+
 /* ---- driving an engine-driven source ---- */
 
 struct sim_driver;

@@ -8,7 +8,9 @@
 #include <sim/introspect.h>
 #include <sim/publisher.h>
 #include <sim/slot.h>
+#include <sim/step.h>
 #include <sim/subscriber.h>
+#include <sim/timer.h>
 #include <sim/types.h>
 
 #endif

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lock-step, the participant's side: turns come on a socket of their own (schemas/wire/step.h). In a turn that
+ * others share, publishers hand their messages over to be kept (step_keep); simd says when they go.
+ *
+ * Thread: wait and done one at a time; step_keep any; step_register() under client::setup.
+ */
+#include "step.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/socket.h>
+
+#include "clockmap.h"
+#include "err.h"
+#include "fd.h"
+#include "mem.h"
+#include "publisher.h"
+#include "timer.h"
+#include "timeutil.h"
+#include "wire/step.h"
+
+#define SLICE_DUR_NS (50 * NS_PER_MS)
+
+struct sim_step {
+	struct handle h;
+	struct sim_client *c;
+	uint32_t rank;
+	_Atomic int next_fd; /* of a new simd, adopted at the next call; -1: none */
+	_Atomic int fd;      /* -1: simd is gone */
+	int64_t session_id;  /* session::client_id that gave it; under setup */
+	bool dropped;        /* we were late: for good */
+	bool open;           /* our turn */
+	uint64_t number;     /* of the step */
+	pthread_mutex_t lock;
+	struct kept *kept; /* guarded by lock, as are the next two */
+	size_t n_kept, cap_kept;
+};
+
+/* ---- joining ---- */
+
+static int join(struct sim_client *c, struct session *s, uint32_t rank, int *ret_fd)
+{
+	struct varlink_msg m;
+	int fd, r = session_call(c, s, "JoinStep", json_pack("{sI}", "rank", (json_int_t)rank), &m);
+
+	if (r < 0)
+		return r;
+	fd = varlink_msg_take_fd(&m, 0);
+	varlink_msg_finish(&m);
+	if (fd < 0)
+		return err_set(-EPROTO, "simd handed out no step socket");
+	/* with a thread that looks after simd we may wait inside recv() */
+	r = fd_set_nonblock(fd, client_pumps(c));
+	if (r < 0) {
+		fd_close(fd);
+		return r;
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+void step_register(struct sim_client *c, struct session *s)
+{
+	struct sim_step *st = c->step;
+	int fd;
+
+	if (!st || st->session_id == s->client_id || join(c, s, st->rank, &fd) < 0)
+		return;
+	st->session_id = s->client_id;
+	fd_close(atomic_exchange(&st->next_fd, fd));
+}
+
+int sim_step_join(struct sim_client *c, uint32_t rank, struct sim_step **ret)
+{
+	struct sim_step *st;
+	struct session *s = NULL;
+	int fd = -1, r = client_guard(c);
+
+	if (r < 0)
+		return r;
+	if (!ret || rank > SIM_STEP_RANK_MAX)
+		return err_set(-EINVAL, "sim_step_join: rank %u is out of range, 0 to %u, or nowhere to put it", rank,
+			       SIM_STEP_RANK_MAX);
+	st = MEM_NEW(struct sim_step);
+	if (!st)
+		return err_nomem();
+	st->c = c;
+	st->h.alive = c->alive;
+	st->rank = rank;
+	atomic_init(&st->next_fd, -1);
+	pthread_mutex_init(&st->lock, NULL);
+	client_setup_lock(c);
+	r = c->step ? err_set(-EBUSY, "this client takes part in steps already") : client_session(c, &s);
+	if (r == 0)
+		r = join(c, s, rank, &fd);
+	if (r == 0) {
+		st->session_id = s->client_id;
+		atomic_init(&st->fd, fd);
+		__atomic_store_n(&c->step, st, __ATOMIC_RELAXED);
+		*ret = st;
+	}
+	client_setup_unlock(c);
+	session_unref(s);
+	timers_rouse(c);
+	if (r < 0) {
+		pthread_mutex_destroy(&st->lock);
+		mem_free(st);
+	}
+	return r;
+}
+
+/* ---- what is kept back ---- */
+
+int step_keep(struct sim_client *c, const struct kept *k)
+{
+	struct sim_step *st = c->step;
+	int r = 0;
+
+	pthread_mutex_lock(&st->lock);
+	if (st->n_kept == st->cap_kept) {
+		size_t cap = st->cap_kept ? 2 * st->cap_kept : 16;
+		struct kept *v = mem_realloc(st->kept, cap * sizeof(*v));
+
+		if (v) {
+			st->kept = v;
+			st->cap_kept = cap;
+		} else {
+			r = err_nomem();
+		}
+	}
+	if (r == 0)
+		st->kept[st->n_kept++] = *k;
+	pthread_mutex_unlock(&st->lock);
+	return r;
+}
+
+/* The first one, or the first of that publisher, out of the list. */
+static bool pop(struct sim_step *st, const struct sim_publisher *p, struct kept *ret)
+{
+	size_t i = 0;
+
+	pthread_mutex_lock(&st->lock);
+	while (i < st->n_kept && p && st->kept[i].pub != p)
+		i++;
+	if (i == st->n_kept) {
+		pthread_mutex_unlock(&st->lock);
+		return false;
+	}
+	*ret = st->kept[i];
+	st->n_kept--;
+	for (; i < st->n_kept; i++)
+		st->kept[i] = st->kept[i + 1];
+	pthread_mutex_unlock(&st->lock);
+	return true;
+}
+
+static void send_kept(struct sim_step *st)
+{
+	struct kept k;
+
+	while (pop(st, NULL, &k))
+		publisher_send_kept(&k);
+}
+
+void step_drop_kept(struct sim_client *c, struct sim_publisher *p)
+{
+	struct kept k;
+	int r;
+
+	while (c->step && pop(c->step, p, &k)) {
+		PORT_RETRY(r, ipc_unloan(k.port->pub, k.slot));
+		(void)r;
+		p->n_kept--;
+		pub_port_unref(k.port);
+		kept_failed(&k, SIM_REASON_INVALID);
+	}
+}
+
+static uint32_t kept_count(struct sim_step *st)
+{
+	size_t n;
+
+	pthread_mutex_lock(&st->lock);
+	n = st->n_kept;
+	pthread_mutex_unlock(&st->lock);
+	return (uint32_t)n;
+}
+
+bool step_forbids_waiting(const struct sim_client *c)
+{
+	uint32_t flags = SIM_LOAD_(&c->page->flags, __ATOMIC_RELAXED);
+
+	return (flags & SIM_CLOCK_LOCKSTEP) &&
+	       (c->driver || atomic_load_explicit(&c->turn, memory_order_relaxed) != TURN_NONE);
+}
+
+/* ---- turns ---- */
+
+static void turn_set(struct sim_step *st, enum client_turn turn)
+{
+	st->open = turn != TURN_NONE;
+	atomic_store(&st->c->turn, turn);
+}
+
+/* What simd said last, before it closed the socket. */
+static void read_last(struct sim_step *st)
+{
+	struct step_packet p;
+
+	while (st->fd >= 0 && recv(st->fd, &p, sizeof(p), MSG_DONTWAIT) == (ssize_t)sizeof(p))
+		st->dropped |= p.op == STEP_DROPPED;
+}
+
+static int step_gone(struct sim_step *st)
+{
+	read_last(st);
+	fd_close(atomic_exchange(&st->fd, -1));
+	turn_set(st, TURN_NONE);
+	send_kept(st); /* to local subscribers; simd has answered for the rest */
+	if (st->dropped)
+		return err_set(-ECONNABORTED, "simd dropped this client out of the steps: it was late "
+					      "(step.deadline_ms); leave and join again");
+	return err_set(-ENOTCONN, "simd is gone; the library joins its steps again when it is back");
+}
+
+static int step_send(struct sim_step *st, uint32_t op, uint32_t kept)
+{
+	struct step_packet p = { .op = op, .number = st->number, .kept = kept };
+
+	if (send(st->fd, &p, sizeof(p), MSG_NOSIGNAL) == (ssize_t)sizeof(p))
+		return 0;
+	return step_gone(st);
+}
+
+static int step_enter(struct sim_step *st)
+{
+	int fd, r = handle_enter(&st->h, "step");
+
+	if (r < 0)
+		return r;
+	fd = atomic_exchange(&st->next_fd, -1);
+	if (fd < 0)
+		return 0;
+	if (st->open)
+		turn_set(st, TURN_NONE); /* of the old simd */
+	send_kept(st);
+	fd_close(atomic_exchange(&st->fd, fd));
+	st->dropped = false;
+	return 0;
+}
+
+/* One packet, or wait for one. 1 a packet, 0 none until then; -1 gone. */
+static int step_recv(struct sim_step *st, int64_t until_mono_ns, struct step_packet *ret)
+{
+	struct sim_client *c = st->c;
+	bool own = client_pumps(c), block = !own && until_mono_ns == INT64_MAX;
+
+	for (;;) {
+		ssize_t n = recv(st->fd, ret, sizeof(*ret), block ? 0 : MSG_DONTWAIT);
+		int64_t now, left;
+
+		if (n == (ssize_t)sizeof(*ret))
+			return 1;
+		if (n >= 0 || (errno != EAGAIN && errno != EINTR))
+			return -1;
+		now = client_now(c);
+		if (now >= until_mono_ns)
+			return 0;
+		left = own && until_mono_ns - now > SLICE_DUR_NS ? SLICE_DUR_NS : until_mono_ns - now;
+		client_sleep(c, st->fd, POLLIN, left);
+		if (own)
+			client_work(c);
+	}
+}
+
+static void turn_begin(struct sim_step *st, const struct step_packet *p, struct sim_step_turn *ret)
+{
+	struct sim_clock_sample now;
+
+	st->number = p->number;
+	turn_set(st, p->flags & STEP_SHARED ? TURN_SHARED : TURN_ALONE);
+	clock_sample(st->c, &now); /* its flags; time is the turn's */
+	now.sim_ns = p->sim_ns;
+	now.clock_generation = p->clock_generation;
+	ret->now = now;
+	ret->dur_ns = p->dur_ns;
+	ret->number = p->number;
+	timers_run_turn(st->c, &now);
+}
+
+/* A packet: 1 it is our turn, 0 go on waiting, or negative errno. */
+static int on_packet(struct sim_step *st, const struct step_packet *p, struct sim_step_turn *ret)
+{
+	switch (p->op) {
+	case STEP_TURN:
+		turn_begin(st, p, ret);
+		return 1;
+	case STEP_RELEASE:
+		send_kept(st);
+		return step_send(st, STEP_RELEASED, 0);
+	case STEP_DROPPED:
+		st->dropped = true;
+		return step_gone(st);
+	default:
+		return 0; /* of a later version */
+	}
+}
+
+static int wait_turn(struct sim_step *st, int64_t until_mono_ns, struct sim_step_turn *ret)
+{
+	struct step_packet p;
+	int r;
+
+	if (st->open)
+		return err_set(-EINVAL, "sim_step_wait: the last turn is open; acknowledge it with sim_step_done()");
+	if (st->fd < 0)
+		return step_gone(st);
+	do {
+		r = step_recv(st, until_mono_ns, &p);
+		if (r < 0)
+			return step_gone(st);
+		if (r == 0)
+			return err_set(-ETIMEDOUT, "sim_step_wait: no step has reached rank %u", st->rank);
+		r = on_packet(st, &p, ret);
+	} while (r == 0);
+	return r < 0 ? r : 0;
+}
+
+int sim_step_wait(struct sim_step *st, int64_t wall_timeout_dur_ns, struct sim_step_turn *ret)
+{
+	int64_t until;
+	int r;
+
+	if (!st || !ret)
+		return err_set(-EINVAL, "sim_step_wait: nothing was joined, or nowhere to put the turn");
+	r = step_enter(st);
+	if (r < 0)
+		return r;
+	until = wall_timeout_dur_ns < 0 ? INT64_MAX : ns_add(client_now(st->c), wall_timeout_dur_ns);
+	r = wait_turn(st, until, ret);
+	handle_leave(&st->h);
+	return r;
+}
+
+int sim_step_done(struct sim_step *st)
+{
+	int r;
+
+	if (!st)
+		return err_set(-EINVAL, "sim_step_done: nothing was joined");
+	r = step_enter(st);
+	if (r < 0)
+		return r;
+	if (st->open) {
+		turn_set(st, TURN_NONE);
+		r = step_send(st, STEP_DONE, kept_count(st));
+	} else if (st->fd < 0) {
+		r = step_gone(st);
+	} else {
+		r = err_set(-EINVAL, "sim_step_done: no turn is open; wait for one with sim_step_wait()");
+	}
+	handle_leave(&st->h);
+	return r;
+}
+
+int sim_step_fd(const struct sim_step *st)
+{
+	int fd = st ? atomic_load(&st->next_fd) : -1;
+
+	if (fd < 0 && st)
+		fd = st->fd;
+	return fd >= 0 ? fd : err_set(-ENOTCONN, "sim_step_fd: simd is gone; ask again when it is back");
+}
+
+void sim_step_leave(struct sim_step *st)
+{
+	struct sim_client *c;
+
+	if (!st || !client_alive(st->c))
+		return;
+	c = st->c;
+	turn_set(st, TURN_NONE);
+	send_kept(st);
+	client_setup_lock(c);
+	__atomic_store_n(&c->step, NULL, __ATOMIC_RELAXED);
+	client_setup_unlock(c);
+	timers_rouse(c);
+	fd_close(atomic_load(&st->next_fd));
+	fd_close(st->fd); /* simd takes the hang-up for it */
+	pthread_mutex_destroy(&st->lock);
+	mem_free(st->kept);
+	mem_free(st);
+}
