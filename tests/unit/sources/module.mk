@@ -4,5 +4,4 @@ SOURCES_LISTEN := traci
 TESTS    += $(patsubst %,$(B)/test/sources-%,$(filter-out $(SOURCES_LISTEN),$(SOURCES_TESTS)))
 TESTS_NS += $(SOURCES_LISTEN:%=$(B)/test/sources-%)
 $(SOURCES_TESTS:%=$(B)/test/sources-%): $(B)/test/sources-%: $(B)/obj/tests/unit/sources/test_%.o $(B)/lib/libsources.a
-$(B)/test/sources-traci_wire: $(B)/obj/tests/unit/sources/fuzz_traci.o
 $(foreach t,$(SOURCES_TESTS),$(eval LINK_sources-$(t) := -ljansson -lm))
