@@ -34,6 +34,9 @@ run-tests: all $(RUN) $(filter $(B)/%,$(chosen)) $(if $(filter %/check-man,$(cho
 check:
 	@JOBS=$(JOBS) tools/dev/check.sh $(if $(FULL),full,quick)
 
+# in a make that already has a job server, -j is its business
+par = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
+
 DEPS ?= build
 deps:
 	@tools/dev/deps.sh $(DEPS)
@@ -44,18 +47,18 @@ DEMO_SECONDS ?= 20
 BRIDGES      ?= logging
 demo:
 	@tools/dev/deps.sh demo
-	@$(MAKE) -s --no-print-directory -j$(JOBS) all
+	@$(MAKE) -s --no-print-directory $(par) all
 	@B=$(B) DEMO_SECONDS='$(DEMO_SECONDS)' BRIDGES='$(BRIDGES)' tools/dev/demo.sh
 
 BENCH ?=
 bench:
 	@tools/dev/deps.sh build
-	@$(MAKE) -s --no-print-directory -j$(JOBS) all $(B)/bin/bench
+	@$(MAKE) -s --no-print-directory $(par) all $(B)/bin/bench
 	@tests/support/ns.sh $(B)/bin/bench --out $(B)/bench.json $(if $(BENCH),--only '$(BENCH)')
 
 # Every case once, briefly: does it run and write what it should?
 bench-smoke:
-	@$(MAKE) -s --no-print-directory -j$(JOBS) all $(B)/bin/bench
+	@$(MAKE) -s --no-print-directory $(par) all $(B)/bin/bench
 	@tests/support/ns.sh $(B)/bin/bench --smoke --out $(B)/bench-smoke.json
 
 # ---- fuzzing ----
