@@ -240,7 +240,6 @@ static void start(struct rig *rig)
 	pthread_create(&rig->work_thread, NULL, run_exec, rig->work);
 	assert_int_equal(dispatch_set_ipc(rig->d, rig->simd, 1), 0);
 	make_channel(rig);
-	attach_bridge(rig);
 	assert_int_equal(exec_post(rig->work, stop_house, rig->d), 0);
 }
 
@@ -296,6 +295,7 @@ static void run_producers(unsigned n, unsigned messages, bool spin)
 	start(&rig);
 	for (uint32_t i = 0; i < n; i++)
 		add_producer(&rig, &p[i], i + 1, messages, spin);
+	attach_bridge(&rig); /* the last mail: once it is connected, dispatch knows the producers */
 	wait_connected(&rig);
 	for (unsigned i = 0; i < n; i++)
 		pthread_create(&p[i].thread, NULL, run_producer, &p[i]);
