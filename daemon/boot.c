@@ -300,6 +300,7 @@ int boot_keeper(struct boot *b)
 
 void boot_keeper_end(struct boot *b)
 {
+	keeper_destroy(b->keeper);
 	keeper_free(b->keeper);
 }
 

@@ -261,14 +261,15 @@ static void reaper_free(struct reaper *r)
 
 static void free_ports(struct simd *s, uint32_t generation, const char *app)
 {
+	bool gone = !s->plane.ready || generation != s->plane.generation;
 	int r;
 
-	if (!s->plane.ready || generation != s->plane.generation)
-		return; /* they went with their life */
 	if (s->ops && s->ops->free_app) {
-		s->ops->free_app(s->user, app);
+		s->ops->free_app(s->user, app, gone);
 		return;
 	}
+	if (gone)
+		return;
 	r = ipc_free_peer(s->plane.ipc, app);
 	if (r < 0 && r != -ENOENT && r != -EOPNOTSUPP)
 		log_warn("%s: its ports could not be freed: %s", app, *ipc_why() ? ipc_why() : err_text(r));

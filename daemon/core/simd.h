@@ -51,8 +51,11 @@ struct simd_ops {
 	uint32_t (*bridge_restarts)(void *user, const char *name);
 	/* Which rig a process that we started belongs to; NULL: unknown. */
 	const char *(*process_rig)(void *user, pid_t pid);
-	/* Free the ports and slots of an ended process. NULL: core does it by itself, and may block on RouDi. */
-	void (*free_app)(void *user, const char *app);
+	/*
+	 * Free the ports and slots of an ended process. gone: they went with their life, only its files are left.
+	 * NULL: core does it by itself, and may block on RouDi.
+	 */
+	void (*free_app)(void *user, const char *app, bool gone);
 	/* Sessions or bridges have come or gone: what must be known after a crash of simd. NULL: ignored. */
 	void (*sessions_changed)(void *user);
 	/* A client has moved to the present life of the data plane. NULL: ignored. */

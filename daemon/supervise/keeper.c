@@ -31,6 +31,7 @@ LOG_TOPIC("keeper");
 struct free_job {
 	struct helper_job job;
 	char app[STATE_APP_MAX];
+	bool gone;
 	int result;
 };
 
@@ -38,7 +39,7 @@ static void free_run(struct helper_job *hj)
 {
 	struct free_job *j = container_of(hj, struct free_job, job);
 
-	j->result = ipc_free_app(j->app);
+	j->result = j->gone ? 0 : ipc_free_app(j->app);
 	roudi_forget_app(j->app);
 	for (int i = 1; i <= 16; i++) { /* an application name stands for all its lives */
 		char name[STATE_APP_MAX + 8];
@@ -57,16 +58,20 @@ static void free_done(struct helper_job *hj)
 	mem_free(j);
 }
 
-void keeper_free_app(void *user, const char *app)
+void keeper_free_app(void *user, const char *app, bool gone)
 {
 	struct keeper *k = (struct keeper *)user;
-	struct free_job *j = MEM_NEW(struct free_job);
+	struct free_job *j;
 
+	if (!k->helper) /* RouDi has ended already, or is somebody else's and simd goes */
+		return;
+	j = MEM_NEW(struct free_job);
 	if (!j) {
 		log_error("no memory to free the ports of %s", app);
 		return;
 	}
 	j->job = (struct helper_job){ .run = free_run, .done = free_done };
+	j->gone = gone;
 	snprintf(j->app, sizeof(j->app), "%s", app);
 	helper_post(k->helper, &j->job);
 }
@@ -278,6 +283,7 @@ void keeper_destroy(struct keeper *k)
 	k->roudi = NULL;
 	k->helper = NULL;
 	keeper_remove_state(k);
+	k->s = NULL;
 }
 
 void keeper_free(struct keeper *k)

@@ -40,7 +40,7 @@ struct keeper {
 	char broken_why[ERR_WHY_MAX];
 };
 
-void keeper_free_app(void *user, const char *app);
+void keeper_free_app(void *user, const char *app, bool gone);
 void keeper_on_drain_timer(void *arg);
 
 int keeper_load_state(struct keeper *k);

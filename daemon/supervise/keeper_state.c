@@ -126,7 +126,7 @@ static void free_old_simd(struct keeper *k)
 	}
 	k->old_app_freed = true;
 	log_info("what the earlier simd (pid %d) held is given back", (int)k->left->simd.pid);
-	keeper_free_app(k, k->left->simd_app);
+	keeper_free_app(k, k->left->simd_app, false);
 }
 
 static void wait_free(struct wait *w)
@@ -143,7 +143,7 @@ static void on_wait_exit(void *arg, uint32_t events)
 	struct keeper *k = w->k;
 
 	(void)events;
-	keeper_free_app(k, w->app.app);
+	keeper_free_app(k, w->app.app, false);
 	wait_free(w);
 	free_old_simd(k);
 	keeper_sessions_changed(k);
@@ -155,7 +155,7 @@ static void take_over_app(struct keeper *k, const struct state_app *a)
 	int fd = state_proc_alive(&a->proc) ? fd_pidfd_open(a->proc.pid) : -ESRCH;
 
 	if (fd < 0) {
-		keeper_free_app(k, a->app);
+		keeper_free_app(k, a->app, false);
 		return;
 	}
 	w = MEM_NEW(struct wait);
@@ -176,8 +176,14 @@ void keeper_adopt(struct keeper *k)
 	struct roudi_info info;
 
 	roudi_info(k->roudi, &info);
-	if (!k->left || !info.adopted)
+	if (!k->left)
 		return;
+	if (!info.adopted) { /* all ports went with their RouDi; files of the dead are left */
+		keeper_free_app(k, k->left->simd_app, true);
+		for (unsigned i = 0; i < k->left->n_apps; i++)
+			keeper_free_app(k, k->left->apps[i].app, true);
+		return;
+	}
 	log_info("taking over from an earlier simd (pid %d): %u applications, life %u of the data plane goes on",
 		 (int)k->left->simd.pid, k->left->n_apps, info.generation);
 	for (unsigned i = 0; i < k->left->n_apps; i++)

@@ -34,7 +34,8 @@ LOG_TOPIC("roudi");
 #define RETRY_DUR_NS     (50 * NS_PER_MS)
 #define RETRY_MAX_DUR_NS (5 * NS_PER_S)
 #define PUNCH_DUR_NS     (10 * NS_PER_S) /* clients that have not moved by then read zeros */
-#define FAILURES_MAX     8               /* starts in a row without a life */
+#define FAILURES_MAX     5               /* starts in a row without a life */
+#define DYING_TRIES      40
 #define READY_POLL_MS    50
 #define OUTPUT_MAX       ((size_t)1 << 20)
 #define OUTPUT_TAIL      1500
@@ -45,7 +46,7 @@ enum phase { ABSENT, STARTING, UP };
 struct job {
 	struct helper_job job;
 	struct roudi *r; /* NULL: nobody waits any more */
-	bool attach;
+	bool attach, foreign;
 	uint32_t timeout_ms;
 	_Atomic bool cancel;
 	char app[80];
@@ -157,6 +158,7 @@ static void job_run(struct helper_job *hj)
 	struct job *j = container_of(hj, struct job, job);
 	int64_t until = mono_now_ns() + j->timeout_ms * NS_PER_MS;
 	struct ipc_options o = { .backend = "iox", .app = j->app, .prefault = true };
+	struct ipc_pool have[POOLS_MAX];
 
 	do
 		j->result = ipc_probe(j->attach ? READY_POLL_MS : j->timeout_ms);
@@ -164,6 +166,9 @@ static void job_run(struct helper_job *hj)
 	       fd_wait(-1, 0, 5 * NS_PER_MS) >= 0);
 	if (j->result == 0 && j->attach)
 		j->result = ipc_attach(&o, &j->ipc);
+	/* somebody else's RouDi tells its pools once a second; ours has those we gave it */
+	while (j->foreign && j->result == 0 && ipc_pools(j->ipc, have, POOLS_MAX) == -EAGAIN && mono_now_ns() < until)
+		(void)fd_wait(-1, 0, 20 * NS_PER_MS);
 	if (j->result < 0)
 		snprintf(j->why, sizeof(j->why), "%s", *ipc_why() ? ipc_why() : err_text(j->result));
 }
@@ -206,6 +211,7 @@ static int job_start(struct roudi *r, bool attach, uint32_t timeout_ms)
 	j->job = (struct helper_job){ .run = job_run, .done = job_done };
 	j->r = r;
 	j->attach = attach;
+	j->foreign = attach && !r->owned;
 	j->timeout_ms = timeout_ms;
 	snprintf(j->app, sizeof(j->app), "%s", r->app);
 	r->job = j;
@@ -341,10 +347,6 @@ static int foreign_pools(struct ipc *ipc, const struct pools *wanted, struct poo
 	struct ipc_pool have[POOLS_MAX];
 	int n = ipc_pools(ipc, have, POOLS_MAX);
 
-	if (n == -EAGAIN) { /* not told yet: take ours on trust, the data plane answers -ENOMEM if it is wrong */
-		*ret = *wanted;
-		return 0;
-	}
 	if (n < 0)
 		return err_set(n, "the pools of the RouDi that runs cannot be seen: %s", ipc_why());
 	ret->n = (unsigned)n;
@@ -473,7 +475,7 @@ static int use_present(struct roudi *r, pid_t pid, bool owned)
 	r->started_mono_ns = exec_now(r->x) - EARLY_END_DUR_NS;
 	log_info("iox-roudi (pid %d) was there already%s", (int)pid,
 		 owned ? ", left by an earlier simd" : "; it is used, and not stopped");
-	return job_start(r, true, 2000);
+	return job_start(r, true, 4000);
 }
 
 /* Left by a simd that was killed, and made with the same pools: keep it. Else it goes. */
@@ -499,9 +501,14 @@ static int adopt(struct roudi *r)
 
 static int use_foreign(struct roudi *r)
 {
-	pid_t pid = roudi_find();
-	int rc;
+	pid_t pid;
+	int rc = 0;
 
+	/* one that was just killed serves its socket until the kernel has taken it down */
+	while (!(pid = roudi_find()) && rc++ < DYING_TRIES && ipc_probe(200) == 0)
+		(void)fd_wait(-1, 0, RETRY_DUR_NS);
+	if (!pid && ipc_probe(200) < 0)
+		return -ESRCH;
 	if (r->start_policy == 1)
 		return err_set(
 			-EEXIST,
@@ -526,8 +533,11 @@ int roudi_start(struct roudi *r)
 	if (r->left.owned && state_proc_alive(&r->left.proc))
 		return adopt(r);
 	rc = ipc_probe(200);
-	if (rc == 0)
-		return use_foreign(r);
+	if (rc == 0) {
+		rc = use_foreign(r);
+		if (rc != -ESRCH)
+			return rc;
+	}
 	if (rc == -EACCES)
 		return err_set(rc, "%s", ipc_why());
 	if (r->start_policy == 2)

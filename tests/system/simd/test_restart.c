@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* RouDi, simd and bridges killed: everything comes back, in the same processes, and nothing is kept. Under ns.sh. */
+#include "system/simd/run.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char rig[] =
+	"{" POOLS ", \"TimeSource\": \"simulation\", \"roudi\": {\"probe_ms\": 100, \"probe_timeout_ms\": 500}, "
+	"\"rigs\": [{\"name\": \"car\", \"bridges\": [{\"name\": \"nul\", \"plugin\": \"null\"}]}]}";
+
+static struct simd_run r;
+static struct sim_client *c;
+static struct sim_publisher *p;
+static struct sim_subscriber *s;
+
+static int begin(void **state)
+{
+	(void)state;
+	run_start(&r, rig, NULL);
+	assert_true(run_ready(&r));
+	c = run_client("sensor");
+	run_pair(c, "x", &p, &s);
+	(void)run_until_through(p, s);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	sim_subscriber_destroy(s);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+	run_stop(&r);
+	run_nothing_left();
+	return 0;
+}
+
+static int64_t shm_used(void)
+{
+	struct statvfs v;
+
+	assert_int_equal(statvfs("/dev/shm", &v), 0);
+	return (int64_t)((v.f_blocks - v.f_bfree) * v.f_frsize);
+}
+
+/* The bridge's number of a key, -1: the bridge has no process. */
+static int64_t bridge_number(const char *key)
+{
+	json_t *j = run_call("ListBridges", "{}");
+	json_t *b = json_array_get(json_object_get(j, "bridges"), 0);
+	int64_t v = json_integer_value(json_object_get(b, key));
+
+	json_decref(j);
+	return v;
+}
+
+static int64_t bridge_until_more(const char *key, int64_t than)
+{
+	int64_t give_up = run_now_ms() + 20000, v;
+
+	while ((v = bridge_number(key)) <= than) {
+		if (run_now_ms() > give_up)
+			fail_msg("the bridge's %s stays %lld", key, (long long)v);
+		poll(NULL, 0, 10);
+	}
+	return v;
+}
+
+static _Atomic unsigned done_ok;
+
+static void on_done(void *user, bool ok, enum sim_reason reason)
+{
+	(void)user;
+	(void)reason;
+	if (ok)
+		done_ok++;
+}
+
+/* Queue until a bridge has taken one. */
+static void through_the_bridge(void)
+{
+	int64_t give_up = run_now_ms() + 20000;
+	unsigned before = done_ok;
+	size_t size = sim_type_builtin("sim/Clock")->size;
+
+	while (done_ok == before) {
+		struct sim_slot *out;
+
+		if (sim_loan(p, size, &out) == 0) {
+			memset(sim_slot_body_mut(out), 0, size);
+			(void)!sim_try_queue(p, out, NULL, on_done, NULL);
+		}
+		if (run_now_ms() > give_up)
+			fail_msg("nothing reaches the bridge: %s", sim_why());
+		poll(NULL, 0, 5);
+	}
+}
+
+static void roudi_killed(void **state)
+{
+	int64_t before = shm_used();
+
+	(void)state;
+	through_the_bridge();
+	for (int i = 0; i < 3; i++) {
+		pid_t roudi = (pid_t)run_number("GetInfo", "roudi_pid");
+		int64_t generation = run_number("GetInfo", "iox_generation");
+
+		assert_int_equal(kill(roudi, SIGKILL), 0);
+		run_until("GetInfo", "iox_generation", generation + 1);
+		(void)run_until_through(p, s);
+		through_the_bridge();
+		assert_int_not_equal(run_number("GetInfo", "roudi_pid"), roudi);
+	}
+	/* the memory of the three is back: the pages of their management, which old handles may still touch, are not payload */
+	for (int i = 0; i < 1200 && shm_used() > before + 3 * (80 << 20); i++)
+		poll(NULL, 0, 10);
+	assert_true(shm_used() <= before + 3 * (80 << 20));
+}
+
+static void roudi_that_hangs_is_replaced(void **state)
+{
+	pid_t roudi = (pid_t)run_number("GetInfo", "roudi_pid");
+
+	(void)state;
+	assert_int_equal(kill(roudi, SIGSTOP), 0);
+	run_until("GetInfo", "iox_generation", 2);
+	(void)run_until_through(p, s);
+	assert_false(run_alive(roudi));
+}
+
+static void simd_killed(void **state)
+{
+	pid_t roudi = (pid_t)run_number("GetInfo", "roudi_pid"), bridge = (pid_t)bridge_until_more("pid", 0);
+
+	(void)state;
+	through_the_bridge();
+	kill(r.pid, SIGKILL);
+	(void)run_wait(&r);
+	close(r.err_fd);
+	run_start(&r, rig, NULL);
+	assert_true(run_ready(&r));
+	/* the same RouDi, the same life: this process has not attached again */
+	assert_int_equal(run_number("GetInfo", "roudi_pid"), roudi);
+	assert_int_equal(run_number("GetInfo", "iox_generation"), 1);
+	(void)run_until_through(p, s);
+	through_the_bridge();
+	/* the bridge of the old one went with it */
+	assert_false(run_alive(bridge));
+	assert_int_not_equal(bridge_number("pid"), bridge);
+}
+
+static void simd_and_roudi_killed(void **state)
+{
+	pid_t roudi = (pid_t)run_number("GetInfo", "roudi_pid");
+
+	(void)state;
+	kill(r.pid, SIGKILL);
+	kill(roudi, SIGKILL);
+	(void)run_wait(&r);
+	close(r.err_fd);
+	run_start(&r, rig, NULL);
+	assert_true(run_ready(&r));
+	/* numbers go on ascending, so nobody mistakes the new life for the old */
+	assert_int_equal(run_number("GetInfo", "iox_generation"), 2);
+	(void)run_until_through(p, s);
+}
+
+static void a_changed_configuration_replaces_roudi(void **state)
+{
+	pid_t roudi = (pid_t)run_number("GetInfo", "roudi_pid");
+	static const char other[] = "{\"pools\": [{\"size\": 512, \"count\": 3000}]}";
+
+	(void)state;
+	kill(r.pid, SIGKILL);
+	(void)run_wait(&r);
+	close(r.err_fd);
+	run_start(&r, other, NULL);
+	assert_true(run_ready(&r));
+	assert_int_not_equal(run_number("GetInfo", "roudi_pid"), roudi);
+	assert_int_equal(run_number("GetInfo", "iox_generation"), 2);
+	(void)run_until_through(p, s);
+}
+
+static void a_bridge_that_dies_is_started_again(void **state)
+{
+	int64_t pid = bridge_until_more("pid", 0);
+
+	(void)state;
+	through_the_bridge();
+	assert_int_equal(kill((pid_t)pid, SIGKILL), 0);
+	assert_true(bridge_until_more("restarts", 0) >= 1);
+	through_the_bridge();
+	assert_int_not_equal(bridge_number("pid"), pid);
+	/* and on request */
+	pid = bridge_number("pid");
+	json_decref(run_call("RestartBridge", "{\"name\": \"nul\"}"));
+	assert_true(bridge_until_more("restarts", 1) >= 2);
+	through_the_bridge();
+	assert_int_not_equal(bridge_number("pid"), pid);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
+
+int main(int argc, char *argv[])
+{
+	const struct CMUnitTest tests[] = {
+		T(roudi_killed),
+		T(roudi_that_hangs_is_replaced),
+		T(simd_killed),
+		T(simd_and_roudi_killed),
+		T(a_changed_configuration_replaces_roudi),
+		T(a_bridge_that_dies_is_started_again),
+	};
+
+	(void)argc;
+	/* every test here uses up lives of this process: 15, not 11 */
+	if (!getenv("GLIBC_TUNABLES")) {
+		setenv("GLIBC_TUNABLES", "glibc.rtld.nns=16", 1);
+		execv("/proc/self/exe", argv);
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Starting and stopping: what is refused and how, and that nothing is left, whenever it ends. Under ns.sh. */
+#include "system/simd/run.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fd.h"
+#include "pools.h"
+#include "tests/support/roudi.h"
+
+static const char plain[] = "{" POOLS ", \"TimeSource\": \"simulation\"}";
+
+static void starts_and_leaves_nothing(void **state)
+{
+	struct simd_run r;
+
+	(void)state;
+	run_start(&r, plain, NULL);
+	assert_true(run_ready(&r));
+	assert_int_equal(run_number("GetInfo", "pid"), r.pid);
+	assert_int_equal(run_number("GetInfo", "iox_generation"), 1);
+	run_stop(&r);
+	run_nothing_left();
+}
+
+static void shutdown_is_a_method(void **state)
+{
+	struct simd_run r;
+
+	(void)state;
+	run_start(&r, plain, NULL);
+	assert_true(run_ready(&r));
+	json_decref(run_call("Shutdown", "{}"));
+	assert_int_equal(run_wait(&r), 0);
+	close(r.err_fd);
+	run_nothing_left();
+}
+
+static void a_second_simd_names_the_first(void **state)
+{
+	static const char *const other[] = { "--runtime-dir", "/tmp/other", NULL };
+	struct simd_run first, second;
+	char pid[32];
+
+	(void)state;
+	run_start(&first, plain, NULL);
+	assert_true(run_ready(&first));
+	run_start(&second, plain, other);
+	assert_false(run_ready(&second));
+	assert_int_equal(WEXITSTATUS(run_wait(&second)), 1);
+	snprintf(pid, sizeof(pid), "pid %d", (int)first.pid);
+	assert_non_null(strstr(run_errors(&second), pid));
+	assert_non_null(strstr(run_errors(&second), RUN_DIR));
+	close(second.err_fd);
+	/* the first did not notice */
+	assert_int_equal(run_number("GetInfo", "pid"), first.pid);
+	run_stop(&first);
+	run_nothing_left();
+}
+
+static void mistakes_end_it_with_a_sentence(void **state)
+{
+	static const struct {
+		const char *config, *says;
+	} bad[] = {
+		{ "{\"colour\": 1}", "colour" },
+		{ "{", ":1" },
+		{ "{\"backend\": \"mem\"}", "mem" },
+		{ "{\"pools\": [{\"size\": \"1MiB\", \"count\": 3000}]}", "MiB" },
+		{ "{" POOLS ", \"TimeSource\": \"sundial\"}", "sundial" },
+		{ "{" POOLS ", \"roudi\": {\"start\": \"never\"}}", "roudi.start" },
+		{ "{" POOLS ", \"roudi\": {\"path\": \"no-such-roudi\"}}", "no-such-roudi" },
+		{ "{" POOLS ", \"roudi\": {\"path\": \"false\"}}", "iox-roudi" },
+		{ "{" POOLS ", \"socket\": {\"group\": \"no-such-group\"}}", "no-such-group" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		struct simd_run r;
+
+		run_start(&r, bad[i].config, NULL);
+		assert_false(run_ready(&r));
+		assert_int_equal(WEXITSTATUS(run_wait(&r)), 1);
+		if (!strstr(run_errors(&r), bad[i].says))
+			fail_msg("%s: says \"%s\", not \"%s\"", bad[i].config, run_errors(&r), bad[i].says);
+		close(r.err_fd);
+		run_nothing_left();
+	}
+}
+
+/* A Ctrl-C at any moment: the moments are swept, whatever simd does then. */
+static void interrupted_anywhere_it_leaves_nothing(void **state)
+{
+	static const int after_ms[] = { 0, 3, 8, 15, 30, 60, 120, 200, 300, 500 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(after_ms) / sizeof(*after_ms); i++) {
+		struct simd_run r;
+
+		run_start(&r, plain, NULL);
+		poll(NULL, 0, after_ms[i]);
+		kill(r.pid, i % 2 ? SIGINT : SIGTERM);
+		(void)run_wait(&r);
+		close(r.err_fd);
+		run_nothing_left();
+	}
+}
+
+static const struct ipc_pool_spec enough[] = { { 512, 4000 }, { 65536, 200 } };
+static const struct ipc_pool_spec few[] = { { 512, 100 } };
+
+static void a_roudi_that_suits_is_used_and_not_stopped(void **state)
+{
+	struct roudi roudi;
+	struct simd_run r;
+	struct sim_client *c;
+	struct sim_publisher *p;
+	struct sim_subscriber *s;
+
+	(void)state;
+	assert_int_equal(roudi_start(&roudi, enough, 2), 0);
+	run_start(&r, plain, NULL);
+	assert_true(run_ready(&r));
+	assert_int_equal(run_number("GetInfo", "roudi_pid"), roudi.pid);
+	c = run_client("guest");
+	run_pair(c, "x", &p, &s);
+	(void)run_until_through(p, s);
+	sim_subscriber_destroy(s);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+	run_stop(&r);
+	assert_int_equal(kill(roudi.pid, 0), 0);
+	/* and again: what the first simd had is free */
+	run_start(&r, plain, NULL);
+	assert_true(run_ready(&r));
+	run_stop(&r);
+	assert_int_equal(waitpid(roudi.pid, NULL, WNOHANG), 0);
+	roudi_kill(&roudi);
+}
+
+static void a_roudi_that_does_not_suit_is_refused(void **state)
+{
+	struct roudi roudi;
+	struct simd_run r;
+
+	(void)state;
+	assert_int_equal(roudi_restart(&roudi, few, 1), 0);
+	run_start(&r, plain, NULL);
+	assert_false(run_ready(&r));
+	assert_int_equal(WEXITSTATUS(run_wait(&r)), 1);
+	assert_non_null(strstr(run_errors(&r), "slots"));
+	assert_int_equal(waitpid(roudi.pid, NULL, WNOHANG), 0); /* it lives on */
+	close(r.err_fd);
+	roudi_kill(&roudi);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(starts_and_leaves_nothing),
+		cmocka_unit_test(shutdown_is_a_method),
+		cmocka_unit_test(a_second_simd_names_the_first),
+		cmocka_unit_test(mistakes_end_it_with_a_sentence),
+		cmocka_unit_test(interrupted_anywhere_it_leaves_nothing),
+		cmocka_unit_test(a_roudi_that_suits_is_used_and_not_stopped),
+		cmocka_unit_test(a_roudi_that_does_not_suit_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
