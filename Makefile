@@ -36,7 +36,7 @@ BASEFLAGS := -g -fPIC -fvisibility=hidden -fno-common -pthread -D_GNU_SOURCE \
 CFLAGS  ?=
 LDFLAGS ?=
 ALL_CFLAGS  = $(WARN) $(BASEFLAGS) $(OPT) $(CFLAGS)
-ALL_LDFLAGS = -pthread $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
+ALL_LDFLAGS = -pthread -Wl,-z,now $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
 
 # Include paths enforce the arrows: INC_<folder> of the longest matching prefix of up to three words.
 split = $(subst /, ,$(1))

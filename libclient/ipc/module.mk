@@ -21,4 +21,4 @@ LIBS += $(B)/lib/simd/ipc_iox.so
 endif
 $(B)/lib/simd/ipc_iox.so: $(IOX_OBJ)
 	@mkdir -p $(@D)
-	$(CC) -shared -pthread -Wl,-z,defs -Wl,-soname,ipc_iox.so -o $@ $^ -liceoryx_binding_c -liceoryx_hoofs
+	$(CC) -shared -pthread -Wl,-z,now,-z,defs -Wl,-soname,ipc_iox.so -o $@ $^ -liceoryx_binding_c -liceoryx_hoofs
