@@ -246,6 +246,16 @@ static const struct conf_key process_defaults_keys[] = {
 	{ 0 }
 };
 
+static const struct conf_key ss2_keys[] = {
+	{ .name = "command",
+	  .type = CONF_STRINGS,
+	  .def = "[\"sim-ss2\"]",
+	  .max = 256,
+	  .doc = "Program and arguments; a bare name is looked for beside simd, then in PATH. Empty: none is started, "
+		 "whoever takes the driver's lease drives." },
+	{ 0 }
+};
+
 static const struct conf_key channel_keys[] = {
 	{ .name = "name",
 	  .type = CONF_STRING,
@@ -412,6 +422,10 @@ const struct conf_key config_keys[] = {
 	  .type = CONF_OBJECT,
 	  .sub = process_defaults_keys,
 	  .doc = "All processes that simd starts." },
+	{ .name = "ss2",
+	  .type = CONF_OBJECT,
+	  .sub = ss2_keys,
+	  .doc = "What simd runs while the time source is ss2: the server for scenario_simulator_v2." },
 	{ .name = "rigs",
 	  .type = CONF_LIST,
 	  .sub = rig_keys,

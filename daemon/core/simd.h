@@ -64,6 +64,8 @@ struct simd_ops {
 	void (*bridge_idle)(void *user, uint32_t id);
 	/* A port could not be made although RouDi should be there: look after it. NULL: ignored. */
 	void (*plane_broken)(void *user, const char *why);
+	/* Another time source is active: who drives it may be started. NULL: ignored. */
+	void (*source_changed)(void *user, const char *name);
 };
 
 struct simd_options {

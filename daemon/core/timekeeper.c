@@ -382,7 +382,19 @@ int timekeeper_set_source(struct timekeeper *t, const char *name, bool keep)
 	long n = strtol(name, &end, 10);
 	int r = *name && !*end ? time_source_by_number(n, &source) : time_source_by_name(name, &source);
 
-	return r < 0 ? r : time_engine_set_source(t->engine, source, keep);
+	if (r == 0)
+		r = time_engine_set_source(t->engine, source, keep);
+	if (r == 0 && t->s->ops && t->s->ops->source_changed)
+		t->s->ops->source_changed(t->s->user, source->name);
+	return r;
+}
+
+const char *timekeeper_source(struct timekeeper *t)
+{
+	struct time_status st;
+
+	time_engine_status(t->engine, &st);
+	return st.source->name;
 }
 
 int timekeeper_acquire(struct timekeeper *t, const struct client *cl, int *ret_fd)

@@ -23,6 +23,8 @@ struct member {
 	int order;
 	const char *rig;
 	char **argv, **env; /* owned */
+	const char *source; /* runs only while this time source is active; NULL: always */
+	bool wanted;        /* of those: its source is active */
 	bool stopped;
 };
 
@@ -33,6 +35,7 @@ struct fleet {
 	void *user;
 	char *bin_dir, *socket;
 	struct list members;
+	bool stopping; /* nothing is started any more */
 	struct {
 		bool active;
 		enum fleet_part part;
@@ -144,6 +147,8 @@ static void on_ended(void *arg, int status)
 
 	(void)status;
 	m->stopped = m->f->stop.active && m->part == m->f->stop.part;
+	if (m->wanted && !m->f->stopping) /* its source was left and taken up again while it ended */
+		process_start(&m->p);
 	check_stopped(m->f);
 }
 
@@ -242,6 +247,31 @@ static int add_process(struct fleet *f, const char *rig, struct conf_view v)
 	return 0;
 }
 
+/* Who drives a time source that speaks a foreign protocol. It belongs to no rig. */
+static int add_driver(struct fleet *f, const char *source)
+{
+	struct conf_view v = conf_object(conf_root(f->conf), source);
+	struct member *m;
+	int r;
+
+	if (conf_count(v, "command") == 0)
+		return 0;
+	m = member_new(f, FLEET_PROCESSES, NULL);
+	if (!m)
+		return err_nomem();
+	m->source = source;
+	r = process_argv(m, v);
+	if (r == 0)
+		r = make_env(m, NULL);
+	if (r < 0) {
+		member_free(m);
+		return r;
+	}
+	member_init(m, source, NULL, PROCESS_ALWAYS);
+	insert(f, m);
+	return 0;
+}
+
 static int add_rig(struct fleet *f, struct conf_view rig)
 {
 	const char *name = conf_string(rig, "name");
@@ -275,6 +305,8 @@ int fleet_create(const struct fleet_options *o, struct fleet **ret)
 		r = err_nomem();
 	for (size_t i = 0; r == 0 && i < conf_count(root, "rigs"); i++)
 		r = add_rig(f, conf_item(root, "rigs", i));
+	if (r == 0)
+		r = add_driver(f, "ss2");
 	if (r < 0) {
 		fleet_destroy(f);
 		return r;
@@ -301,14 +333,32 @@ void fleet_start(struct fleet *f)
 {
 	struct member *m;
 
-	list_for_each(m, &f->members, link)
-		process_start(&m->p);
+	list_for_each(m, &f->members, link) {
+		if (!m->source)
+			process_start(&m->p);
+	}
+}
+
+void fleet_source(struct fleet *f, const char *name)
+{
+	struct member *m;
+
+	list_for_each(m, &f->members, link) {
+		if (!m->source || f->stopping)
+			continue;
+		m->wanted = strcmp(m->source, name) == 0;
+		if (m->wanted)
+			process_start(&m->p);
+		else
+			process_stop(&m->p);
+	}
 }
 
 void fleet_stop(struct fleet *f, enum fleet_part part, void (*done)(void *arg), void *arg)
 {
 	struct list *l, *prev;
 
+	f->stopping = true;
 	f->stop.active = true;
 	f->stop.part = part;
 	f->stop.done = done;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The processes of the rigs: bridges with "start": "simd", and everything under "processes". Bridges start
- * first and stop last, so that what sources still publish is delivered.
+ * first and stop last, so that what sources still publish is delivered. Besides, the process that drives a time
+ * source in a foreign protocol ("ss2"), while that source is active.
  *
  * Thread: simd-main.
  */
@@ -31,6 +32,8 @@ int fleet_create(const struct fleet_options *o, struct fleet **ret);
 /* Kills what still runs. NULL is fine. */
 void fleet_destroy(struct fleet *f);
 void fleet_start(struct fleet *f);
+/* That time source is active: the process that drives it runs, those of others do not. */
+void fleet_source(struct fleet *f, const char *name);
 
 enum fleet_part { FLEET_PROCESSES, FLEET_BRIDGES };
 /* Stop one part, in the reverse order of its start; done runs once all of it has ended, perhaps before this returns. */

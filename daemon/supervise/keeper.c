@@ -9,6 +9,7 @@
 #include "core/client.h"
 #include "core/event.h"
 #include "core/plane.h"
+#include "core/timekeeper.h"
 #include "err.h"
 #include "fd.h"
 #include "ipc.h"
@@ -134,6 +135,13 @@ static void op_client_attached(void *user)
 		roudi_all_moved(k->roudi);
 }
 
+static void op_source_changed(void *user, const char *name)
+{
+	struct keeper *k = (struct keeper *)user;
+
+	fleet_source(k->fleet, name);
+}
+
 static const struct simd_ops ops = {
 	.peer_exit_fd = op_peer_exit_fd,
 	.shutdown = op_shutdown,
@@ -146,6 +154,7 @@ static const struct simd_ops ops = {
 	.client_attached = op_client_attached,
 	.bridge_idle = keeper_bridge_idle,
 	.plane_broken = op_plane_broken,
+	.source_changed = op_source_changed,
 };
 
 const struct simd_ops *keeper_ops(void)
@@ -306,6 +315,7 @@ int keeper_start(struct keeper *k, struct simd *s)
 void keeper_start_processes(struct keeper *k)
 {
 	fleet_start(k->fleet);
+	fleet_source(k->fleet, timekeeper_source(k->s->time));
 }
 
 static void on_bridges_stopped(void *arg)
