@@ -66,10 +66,10 @@ bench-smoke:
 FUZZ_SECONDS ?= 30
 define fuzzer
 $(B)/test/fuzz-$(1): $(B)/obj/tests/fuzz/fuzz_$(1).o $(B)/obj/tests/fuzz/replay.o $(FUZZ_LIBS_$(1))
-LINK_fuzz-$(1) = $(LINK_test)
+LINK_fuzz-$(1) = $(LINK_test) $(FUZZ_LINK_$(1))
 $(B)/fuzz/$(1): $(B)/obj/tests/fuzz/fuzz_$(1).o $(FUZZ_LIBS_$(1))
 	@mkdir -p $$(@D)
-	$$(CC) $$(ALL_CFLAGS) $$(ALL_LDFLAGS) -fsanitize=fuzzer -o $$@ $$(filter %.o,$$^) -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $$(LINK_test)
+	$$(CC) $$(ALL_CFLAGS) $$(ALL_LDFLAGS) -fsanitize=fuzzer -o $$@ $$(filter %.o,$$^) -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group $$(LINK_test) $(FUZZ_LINK_$(1))
 run-fuzz-$(1): $(B)/fuzz/$(1)
 	@mkdir -p $(B)/fuzz/corpus/$(1)
 	$(B)/fuzz/$(1) -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 -timeout=5 -verbosity=0 -print_final_stats=1 \

@@ -14,3 +14,5 @@ $(B)/bin/sim-sumo: $(addprefix $(B)/obj/tools/sources/sumo/,main.o feed.o) $(SOU
 $(B)/bin/sim-lidar: $(B)/obj/tools/sources/lidar/main.o $(SOURCES_COMMON) | $(B)/lib/libsimclient.so
 LINK_sim-sumo  = $(LINK_SIMCLIENT) -ljansson -lm
 LINK_sim-lidar = $(LINK_SIMCLIENT) -ljansson -lm
+
+include tools/sources/ss2/module.mk

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * scenario_simulator_v2's end of its protocol, for tests: requests written by hand from the numbers of their fields,
+ * as the versions from 0.8.0 on write them, and answers read the same way. Shares nothing with what it tests.
+ * Thread: the test's.
+ */
+#ifndef TEST_SS2_PEER_H
+#define TEST_SS2_PEER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* major * 10000 + minor * 100 + patch: those at which something changed, and the last */
+#define PEER_VERSIONS(X) X(800) X(900) X(10000) X(10400) X(30402) X(50000) X(250020)
+
+enum {
+	PEER_INITIALIZE = 1,
+	PEER_UPDATE_FRAME,
+	PEER_SPAWN_VEHICLE,
+	PEER_SPAWN_PEDESTRIAN,
+	PEER_SPAWN_OBJECT,
+	PEER_DESPAWN,
+	PEER_UPDATE_STATUS,
+	PEER_ATTACH_LIDAR,
+	PEER_ATTACH_DETECTION,
+	PEER_ATTACH_GRID,
+	PEER_UPDATE_LIGHTS,
+	PEER_FOLLOW,
+	PEER_ATTACH_LIGHT_DETECTOR,
+	PEER_UPDATE_STEP_TIME,
+	PEER_ATTACH_IMU,
+	PEER_REQUESTS
+};
+
+struct peer_buf {
+	uint8_t data[65536];
+	size_t len;
+};
+
+struct peer_pose {
+	double x, y, z, qz, qw;
+};
+
+struct peer_status {
+	const char *name, *action;
+	int type, subtype;
+	struct peer_pose pose;
+	double speed, yaw_rate, accel, time_s;
+};
+
+struct peer_bulb {
+	int color, shape, status;
+	float confidence;
+};
+
+struct peer_light {
+	int32_t id;
+	int32_t relation; /* 0: none */
+	int n;
+	struct peer_bulb bulb[4];
+};
+
+/* Each writes one request into b, from its start. t_ns: the scenario's ROS time. */
+void peer_initialize(struct peer_buf *b, double step_s, int64_t t_ns);
+void peer_frame(struct peer_buf *b, double simulation_s, double scenario_s, int64_t t_ns);
+void peer_spawn_vehicle(struct peer_buf *b, const char *name, bool ego, const struct peer_pose *at);
+/* PEER_SPAWN_PEDESTRIAN, PEER_SPAWN_OBJECT */
+void peer_spawn(struct peer_buf *b, uint32_t number, const char *name, const struct peer_pose *at);
+void peer_despawn(struct peer_buf *b, const char *name);
+void peer_update_status(struct peer_buf *b, int version, const struct peer_status *s, size_t n, bool npc_started,
+			bool overwrite_ego);
+void peer_attach(struct peer_buf *b, uint32_t number, const char *entity);
+void peer_lights(struct peer_buf *b, int version, const struct peer_light *l, size_t n);
+void peer_follow(struct peer_buf *b, const char *name);
+void peer_step_time(struct peer_buf *b, double step_s);
+/* A member that no version has. */
+void peer_unknown(struct peer_buf *b, uint32_t number);
+
+/* Whether that version sends it. */
+bool peer_has(int version, uint32_t number);
+
+struct peer_answer_status {
+	char name[128], action[64];
+	bool has_pose;
+	struct peer_pose pose;
+	double speed, yaw_rate, accel;
+};
+
+struct peer_answer {
+	uint32_t number;
+	bool success;
+	char description[512];
+	size_t n;
+	struct peer_answer_status status[16];
+};
+
+/* False: these bytes are no answer. */
+bool peer_read(const void *data, size_t len, struct peer_answer *ret);
+
+#endif

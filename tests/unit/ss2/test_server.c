@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sim-ss2's server without sockets and without simd: every request, refusals, bounds, hostile bytes. */
+#include "world.h"
+
+#include <sim/msg/TrafficSignal.h>
+
+#define MS INT64_C(1000000)
+
+static const struct peer_pose ORIGIN = { .qw = 1 };
+
+static bool ask_initialize(struct world *w, int64_t t_ns)
+{
+	peer_initialize(&w->q, 1.0 / 30, t_ns);
+	return world_ask(w, PEER_INITIALIZE);
+}
+
+static bool ask_frame(struct world *w, int64_t t_ns)
+{
+	peer_frame(&w->q, (double)t_ns / 1e9, (double)NAN, t_ns);
+	return world_ask(w, PEER_UPDATE_FRAME);
+}
+
+static bool ask_spawn(struct world *w, const char *name, bool ego)
+{
+	peer_spawn_vehicle(&w->q, name, ego, &ORIGIN);
+	return world_ask(w, PEER_SPAWN_VEHICLE);
+}
+
+static bool ask_status(struct world *w, const struct peer_status *s, size_t n, bool overwrite)
+{
+	peer_update_status(&w->q, 250020, s, n, true, overwrite);
+	return world_ask(w, PEER_UPDATE_STATUS);
+}
+
+static bool ask_despawn(struct world *w, const char *name)
+{
+	peer_despawn(&w->q, name);
+	return world_ask(w, PEER_DESPAWN);
+}
+
+/* A run with an ego and one other. */
+static void begin(struct world *w)
+{
+	world_init(w);
+	assert_true(ask_initialize(w, 0));
+	assert_true(ask_spawn(w, "ego", true));
+	assert_true(ask_spawn(w, "car_1", false));
+}
+
+static void time_is_what_the_scenario_says(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	assert_true(ask_initialize(&w, 5000 * MS));
+	assert_int_equal(w.jumps, 1);
+	assert_int_equal(w.now_sim_ns, 5000 * MS);
+	assert_int_equal(w.shows, 1); /* that there is nothing any more is shown too */
+	assert_true(ask_frame(&w, 5033 * MS + 7));
+	assert_int_equal(w.now_sim_ns, 5033 * MS + 7);
+	assert_int_equal(w.jumps, 1);
+	assert_int_equal(w.sets, 1);
+	assert_int_equal(w.shows, 2);
+	world_finish(&w);
+}
+
+static void a_time_that_is_none_is_refused(void **state)
+{
+	/* update_frame with current_ros_time {sec -1}, {nanosec 1e9}; initialize with step_time NaN */
+	static const uint8_t before_zero[] = { 0x12, 0x0d, 0x1a, 0x0b, 0x08, 0xff, 0xff, 0xff,
+					       0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01 };
+	static const uint8_t too_many[] = { 0x12, 0x08, 0x1a, 0x06, 0x10, 0x80, 0x94, 0xeb, 0xdc, 0x03 };
+	struct world w;
+
+	(void)state;
+	begin(&w);
+	assert_true(ask_frame(&w, MS));
+	assert_false(world_send(&w, before_zero, sizeof(before_zero)));
+	assert_int_equal(w.a.number, PEER_UPDATE_FRAME);
+	assert_false(world_send(&w, too_many, sizeof(too_many)));
+	assert_int_equal(w.now_sim_ns, MS);
+	peer_initialize(&w.q, (double)NAN, 0);
+	assert_false(world_ask(&w, PEER_INITIALIZE));
+	assert_int_equal(w.jumps, 1);
+	assert_int_equal(world_scene(&w)->n_entities, 2); /* a refused one drops nothing */
+	world_finish(&w);
+}
+
+static void without_a_ros_time_the_scenario_has_its_own(void **state)
+{
+	static const uint8_t frame[] = { 0x12, 0x09, 0x09, 0, 0, 0, 0, 0, 0, 0xe0, 0x3f }; /* 0.5 s */
+	static const uint8_t never[] = { 0x12, 0x09, 0x09, 0, 0, 0, 0, 0, 0, 0xf8, 0x7f }; /* NaN */
+	struct world w;
+
+	(void)state;
+	begin(&w);
+	assert_true(world_send(&w, frame, sizeof(frame)));
+	assert_int_equal(w.now_sim_ns, 500 * MS);
+	assert_false(world_send(&w, never, sizeof(never)));
+	assert_int_equal(w.now_sim_ns, 500 * MS);
+	world_finish(&w);
+}
+
+static void initialising_again_drops_all_and_jumps(void **state)
+{
+	const struct peer_light light = { .id = 7, .n = 1, .bulb = { { 2, 0, 1, 1 } } };
+	struct world w;
+
+	(void)state;
+	begin(&w);
+	peer_lights(&w.q, 250020, &light, 1);
+	assert_true(world_ask(&w, PEER_UPDATE_LIGHTS));
+	assert_true(ask_frame(&w, 100 * MS));
+	assert_int_equal(w.shown_entities, 2);
+	assert_int_equal(w.shown_signals, 1);
+	assert_true(ask_initialize(&w, 100 * MS)); /* to where time is: a jump nevertheless */
+	assert_int_equal(w.jumps, 2);
+	assert_int_equal(w.shown_entities, 0);
+	assert_int_equal(w.shown_signals, 0);
+	assert_true(ask_spawn(&w, "ego", true));
+	world_finish(&w);
+}
+
+static void nothing_goes_before_initialize(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	assert_false(ask_frame(&w, MS));
+	assert_false(ask_spawn(&w, "ego", true));
+	assert_false(ask_status(&w, NULL, 0, false));
+	assert_non_null(strstr(w.a.description, "initialize"));
+	assert_int_equal(w.sets, 0);
+	world_finish(&w);
+}
+
+static void what_simd_refuses_is_told(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	w.refuse = -EOPNOTSUPP;
+	assert_false(ask_initialize(&w, 0));
+	assert_string_equal(w.a.description, "simd is elsewhere");
+	assert_false(ask_spawn(&w, "ego", true)); /* it has not begun */
+	w.refuse = 0;
+	assert_true(ask_initialize(&w, 0));
+	w.refuse = -ENOTCONN;
+	assert_false(ask_frame(&w, MS));
+	assert_int_equal(w.shows, 1);
+	world_finish(&w);
+}
+
+static void npcs_are_where_the_scenario_says(void **state)
+{
+	const struct peer_status s[] = {
+		{ .name = "car_1",
+		  .action = "follow_lane",
+		  .type = 1,
+		  .subtype = 3,
+		  .pose = { 1, 2, 3, 0.6, 0.8 },
+		  .speed = 4,
+		  .yaw_rate = 0.1,
+		  .accel = 0.5 },
+		{ .name = "ego", .action = "driving", .pose = { 9, 9, 0, 0, 1 } },
+	};
+	const struct scene *sc;
+	struct world w;
+
+	(void)state;
+	begin(&w);
+	assert_true(ask_status(&w, s, 2, false));
+	assert_int_equal(w.a.n, 2); /* in the order of the request */
+	assert_string_equal(w.a.status[0].name, "car_1");
+	assert_string_equal(w.a.status[0].action, "follow_lane");
+	assert_memory_equal(&w.a.status[0].pose, &s[0].pose, sizeof(s[0].pose));
+	assert_true(w.a.status[0].speed == 4 && w.a.status[0].yaw_rate == 0.1 && w.a.status[0].accel == 0.5);
+	assert_string_equal(w.a.status[1].name, "ego"); /* without a vehicle the scenario's word holds for it too */
+	assert_memory_equal(&w.a.status[1].pose, &s[1].pose, sizeof(s[1].pose));
+	sc = world_scene(&w);
+	assert_true(sc->entity[1].pose.position.z == 3 && sc->entity[1].twist.linear.x == 4);
+	assert_int_equal(sc->entity[1].subtype, 3);
+	world_finish(&w);
+}
+
+static void the_ego_is_where_its_vehicle_says(void **state)
+{
+	struct peer_status s[] = {
+		{ .name = "ego", .action = "driving", .pose = { 9, 9, 0, 0, 1 }, .speed = 1 },
+		{ .name = "car_1", .pose = { 5, 6, 0, 0, 1 } },
+	};
+	struct world w;
+
+	(void)state;
+	begin(&w);
+	w.has_vehicle = true;
+	w.vehicle =
+		(struct vehicle_state){ .pose = { .position = { 100, 200, 1 }, .orientation = { .z = 0.6, .w = 0.8 } },
+					.twist = { .linear.x = 7, .angular.z = 0.2 },
+					.accel = { .linear.x = -1 } };
+	assert_true(ask_status(&w, s, 2, false));
+	assert_string_equal(w.a.status[0].name, "ego");
+	assert_string_equal(w.a.status[0].action, "driving");
+	assert_true(w.a.status[0].pose.x == 100 && w.a.status[0].pose.y == 200 && w.a.status[0].pose.qz == 0.6);
+	assert_true(w.a.status[0].speed == 7 && w.a.status[0].yaw_rate == 0.2 && w.a.status[0].accel == -1);
+	assert_true(w.a.status[1].pose.x == 5);
+	assert_true(world_scene(&w)->entity[0].pose.position.x == 100);
+	/* respawn: one status, and the answer holds that one, as it was sent */
+	assert_true(ask_status(&w, s, 1, true));
+	assert_int_equal(w.a.n, 1);
+	assert_true(w.a.status[0].pose.x == 9 && w.a.status[0].speed == 1);
+	world_finish(&w);
+}
+
+static void unknown_entities_are_named_and_nothing_moves(void **state)
+{
+	const struct peer_status s[] = { { .name = "car_1", .pose = { 5, 6, 0, 0, 1 } },
+					 { .name = "nobody", .pose = { 1, 1, 0, 0, 1 } } };
+	struct world w;
+
+	(void)state;
+	begin(&w);
+	assert_false(ask_status(&w, s, 2, false));
+	assert_non_null(strstr(w.a.description, "\"nobody\""));
+	assert_int_equal(w.a.n, 0);
+	assert_true(world_scene(&w)->entity[1].pose.position.x == 0);
+	assert_false(ask_despawn(&w, "n\xc3\xb6\n")); /* a description stays plain */
+	assert_non_null(strstr(w.a.description, "\"n???\""));
+	assert_false(ask_despawn(&w, "nobody"));
+	assert_non_null(strstr(w.a.description, "nobody"));
+	for (uint32_t n = PEER_ATTACH_LIDAR; n < PEER_REQUESTS; n++) {
+		if (n != PEER_ATTACH_LIDAR && n != PEER_ATTACH_DETECTION && n != PEER_ATTACH_GRID &&
+		    n != PEER_ATTACH_IMU)
+			continue;
+		peer_attach(&w.q, n, "nobody");
+		assert_false(world_ask(&w, n));
+		peer_attach(&w.q, n, "ego");
+		assert_true(world_ask(&w, n));
+	}
+	world_finish(&w);
+}
+
+static void entities_come_and_go(void **state)
+{
+	struct world w;
+
+	(void)state;
+	begin(&w);
+	peer_spawn(&w.q, PEER_SPAWN_PEDESTRIAN, "bob", &ORIGIN);
+	assert_true(world_ask(&w, PEER_SPAWN_PEDESTRIAN));
+	peer_spawn(&w.q, PEER_SPAWN_OBJECT, "box", &ORIGIN);
+	assert_true(world_ask(&w, PEER_SPAWN_OBJECT));
+	assert_int_equal(world_scene(&w)->entity[2].kind, SCENE_PEDESTRIAN);
+	assert_true(world_scene(&w)->entity[3].box_size.z == 2.0);
+	assert_false(ask_spawn(&w, "bob", false));
+	assert_non_null(strstr(w.a.description, "bob"));
+	assert_true(ask_despawn(&w, "car_1"));
+	assert_false(ask_despawn(&w, "car_1"));
+	assert_true(ask_spawn(&w, "car_1", false));
+	assert_int_equal(world_scene(&w)->n_entities, 4);
+	assert_int_equal(world_scene(&w)->entity[3].id, 5); /* a new one, not the old one again */
+	world_finish(&w);
+}
+
+static void poses_that_are_none_are_refused(void **state)
+{
+	const struct peer_pose bad[] = { { .x = (double)NAN, .qw = 1 },
+					 { .y = (double)INFINITY, .qw = 1 },
+					 { .x = 1e10, .qw = 1 },
+					 { .qz = (double)NAN },
+					 { .qw = 1e-9 } };
+	struct world w;
+
+	(void)state;
+	begin(&w);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct peer_status s = { .name = "car_1", .pose = bad[i] };
+
+		peer_spawn_vehicle(&w.q, "new", false, &bad[i]);
+		assert_false(world_ask(&w, PEER_SPAWN_VEHICLE));
+		assert_false(ask_status(&w, &s, 1, false));
+	}
+	assert_int_equal(world_scene(&w)->n_entities, 2);
+	world_finish(&w);
+}
+
+static void motion_that_is_none_is_echoed_but_not_shown(void **state)
+{
+	const struct peer_status s = { .name = "car_1", .pose = { .qw = 1 }, .speed = (double)NAN };
+	struct world w;
+
+	(void)state;
+	begin(&w);
+	assert_true(ask_status(&w, &s, 1, false));
+	assert_true(isnan(w.a.status[0].speed));
+	assert_true(world_scene(&w)->entity[1].twist.linear.x == 0);
+	world_finish(&w);
+}
+
+static void the_lit_bulb_makes_the_colour(void **state)
+{
+	static const struct {
+		struct peer_light light;
+		uint8_t color;
+		bool blink;
+		float score;
+	} cases[] = {
+		{ { .id = 1, .n = 1, .bulb = { { 0, 0, 1, 0.5f } } }, SIM_TRAFFIC_SIGNAL_COLOR_RED, false, 0.5f },
+		{ { .id = 2, .n = 2, .bulb = { { 0, 0, 0, 1 }, { 2, 0, 2, 0 } } },
+		  SIM_TRAFFIC_SIGNAL_COLOR_GREEN,
+		  true,
+		  1 },
+		{ { .id = 3, .n = 2, .bulb = { { 2, 1, 1, 1 }, { 0, 0, 1, 1 } } },
+		  SIM_TRAFFIC_SIGNAL_COLOR_RED,
+		  false,
+		  1 },
+		{ { .id = 4, .n = 1, .bulb = { { 1, 2, 1, 1 } } }, SIM_TRAFFIC_SIGNAL_COLOR_YELLOW, false, 1 },
+		{ { .id = 5, .n = 2, .bulb = { { 0, 0, 0, 1 }, { 2, 0, 0, 1 } } },
+		  SIM_TRAFFIC_SIGNAL_COLOR_BLACK,
+		  false,
+		  1 },
+		{ { .id = 6, .n = 0 }, SIM_TRAFFIC_SIGNAL_COLOR_UNKNOWN, false, 1 },
+		{ { .id = 7, .n = 1, .bulb = { { 3, 0, 1, 1 } } }, SIM_TRAFFIC_SIGNAL_COLOR_UNKNOWN, false, 1 },
+		{ { .id = -8, .n = 1, .bulb = { { 99, 99, 1, (float)NAN } } },
+		  SIM_TRAFFIC_SIGNAL_COLOR_UNKNOWN,
+		  false,
+		  1 },
+	};
+	enum { N = sizeof(cases) / sizeof(cases[0]) };
+	struct peer_light l[N];
+	struct world w;
+
+	(void)state;
+	begin(&w);
+	for (size_t i = 0; i < N; i++)
+		l[i] = cases[i].light;
+	peer_lights(&w.q, 250020, l, N);
+	assert_true(world_ask(&w, PEER_UPDATE_LIGHTS));
+	assert_int_equal(world_scene(&w)->n_signals, N);
+	for (size_t i = 0; i < N; i++) {
+		const struct scene_signal *s = &world_scene(&w)->signal[i];
+
+		assert_int_equal(s->id, l[i].id);
+		assert_int_equal(s->color, cases[i].color);
+		assert_int_equal(s->blink, cases[i].blink);
+		assert_true(s->score == cases[i].score);
+	}
+	peer_lights(&w.q, 250020, l, 1);
+	assert_true(world_ask(&w, PEER_UPDATE_LIGHTS));
+	assert_int_equal(world_scene(&w)->n_signals, 1); /* all there are, not those that changed */
+	world_finish(&w);
+}
+
+static void the_step_time_is_taken_within_bounds(void **state)
+{
+	struct server_info i;
+	struct world w;
+
+	(void)state;
+	begin(&w);
+	peer_step_time(&w.q, 0.05);
+	assert_true(world_ask(&w, PEER_UPDATE_STEP_TIME));
+	peer_step_time(&w.q, 0.0005);
+	assert_false(world_ask(&w, PEER_UPDATE_STEP_TIME));
+	peer_step_time(&w.q, (double)NAN);
+	assert_false(world_ask(&w, PEER_UPDATE_STEP_TIME));
+	server_info(w.server, &i);
+	assert_true(i.step_time_s == 0.05);
+	world_finish(&w);
+}
+
+/* ---- hostile and broken peers ---- */
+
+static void an_unknown_request_is_refused_under_its_own_number(void **state)
+{
+	struct world w;
+
+	(void)state;
+	begin(&w);
+	peer_unknown(&w.q, 16);
+	assert_false(world_ask(&w, 16));
+	peer_unknown(&w.q, 123456);
+	assert_false(world_ask(&w, 123456));
+	world_finish(&w);
+}
+
+static void broken_bytes_are_refused(void **state)
+{
+	static const uint8_t group[] = { 0x12, 0x01, 0x0b }, wrong_wire[] = { 0x10, 0x01 };
+	struct world w;
+
+	(void)state;
+	begin(&w);
+	assert_false(world_send(&w, "", 0));
+	assert_int_equal(w.a.number, 1);
+	assert_false(world_send(&w, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 12));
+	assert_false(world_send(&w, group, sizeof(group)));
+	assert_int_equal(w.a.number, 2);
+	assert_false(world_send(&w, wrong_wire, sizeof(wrong_wire)));
+	peer_spawn_vehicle(&w.q, "cut", false, &ORIGIN);
+	for (size_t len = 3; len < w.q.len; len++) {
+		assert_false(world_send(&w, w.q.data, len));
+		assert_int_equal(w.a.number, PEER_SPAWN_VEHICLE);
+	}
+	assert_int_equal(world_scene(&w)->n_entities, 2);
+	world_finish(&w);
+}
+
+static void what_a_peer_sends_is_bounded(void **state)
+{
+	uint8_t *big = mem_zalloc(CODEC_REQUEST_MAX + 1);
+	char name[SCENE_NAME_MAX + 2];
+	struct world w;
+	size_t n;
+
+	(void)state;
+	assert_non_null(big);
+	begin(&w);
+	assert_false(world_send(&w, big, CODEC_REQUEST_MAX + 1));
+	/* update_entity_status with as many empty statuses as fit: more than may be decoded, or than there are entities */
+	n = CODEC_REQUEST_MAX - 8;
+	memcpy(big, "\x3a\xf8\xff\x3f", 4);
+	for (size_t i = 4; i + 1 < 4 + n; i += 2)
+		big[i] = 0x0a;
+	assert_false(world_send(&w, big, 4 + n));
+	assert_int_equal(w.a.number, PEER_UPDATE_STATUS);
+	/* and 2000 lights */
+	big[0] = 0x5a, big[1] = 0xa0, big[2] = 0x1f;
+	for (size_t i = 3; i < 3 + 4000; i += 2)
+		big[i] = 0x0a, big[i + 1] = 0;
+	assert_false(world_send(&w, big, 3 + 4000));
+	assert_non_null(strstr(w.a.description, "2000"));
+	memset(name, 'x', sizeof(name));
+	name[SCENE_NAME_MAX + 1] = '\0';
+	assert_false(ask_spawn(&w, name, false));
+	name[SCENE_NAME_MAX] = '\0';
+	assert_true(ask_spawn(&w, name, false));
+	assert_false(ask_spawn(&w, "", false));
+	for (int i = 3; i < SCENE_ENTITIES_MAX; i++) {
+		snprintf(name, sizeof(name), "npc_%d", i);
+		assert_true(ask_spawn(&w, name, false));
+	}
+	assert_false(ask_spawn(&w, "one_more", false));
+	assert_non_null(strstr(w.a.description, "256"));
+	mem_free(big);
+	/* `big` was made before begin() took its measure */
+	w.before.blocks--;
+	world_finish(&w);
+}
+
+static void the_same_entity_twice_is_answered_or_refused_not_more(void **state)
+{
+	const struct peer_status s[] = { { .name = "ego", .pose = { .qw = 1 } },
+					 { .name = "ego", .pose = { .qw = 1 } },
+					 { .name = "ego", .pose = { .qw = 1 } } };
+	struct world w;
+
+	(void)state;
+	begin(&w);
+	w.has_vehicle = true;
+	w.vehicle.pose.orientation.w = 1;
+	assert_true(ask_status(&w, s, 2, false));
+	assert_int_equal(w.a.n, 2);
+	assert_false(ask_status(&w, s, 3, false)); /* more than there are entities */
+	world_finish(&w);
+}
+
+static void memory_may_end_anywhere(void **state)
+{
+	const struct peer_status s[] = { { .name = "ego", .action = "a", .pose = { .qw = 1 } },
+					 { .name = "car_1", .action = "b", .pose = { .qw = 1 } } };
+	struct world w;
+	int fails = 0;
+
+	(void)state;
+	begin(&w);
+	peer_update_status(&w.q, 250020, s, 2, true, false);
+	for (int64_t n = 1;; n++) {
+		uint8_t *bytes = NULL;
+		size_t len;
+		int r;
+
+		mem_fail_after(n);
+		r = server_handle(w.server, w.q.data, w.q.len, &bytes, &len);
+		mem_fail_after(0);
+		if (r >= 0) {
+			assert_true(peer_read(bytes, len, &w.a));
+			mem_free(bytes);
+		}
+		if (r == 1)
+			break;
+		fails++;
+		assert_in_range(n, 1, 1000);
+	}
+	assert_true(fails > 5);
+	world_finish(&w);
+}
+
+static void the_transports_refusal_is_an_answer_too(void **state)
+{
+	struct peer_answer a;
+	uint8_t *bytes;
+	size_t len;
+
+	(void)state;
+	assert_true(server_refuse("two parts", &bytes, &len) >= 0);
+	assert_true(peer_read(bytes, len, &a));
+	assert_false(a.success);
+	assert_string_equal(a.description, "two parts");
+	mem_free(bytes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(time_is_what_the_scenario_says),
+		cmocka_unit_test(a_time_that_is_none_is_refused),
+		cmocka_unit_test(without_a_ros_time_the_scenario_has_its_own),
+		cmocka_unit_test(initialising_again_drops_all_and_jumps),
+		cmocka_unit_test(nothing_goes_before_initialize),
+		cmocka_unit_test(what_simd_refuses_is_told),
+		cmocka_unit_test(npcs_are_where_the_scenario_says),
+		cmocka_unit_test(the_ego_is_where_its_vehicle_says),
+		cmocka_unit_test(unknown_entities_are_named_and_nothing_moves),
+		cmocka_unit_test(entities_come_and_go),
+		cmocka_unit_test(poses_that_are_none_are_refused),
+		cmocka_unit_test(motion_that_is_none_is_echoed_but_not_shown),
+		cmocka_unit_test(the_lit_bulb_makes_the_colour),
+		cmocka_unit_test(the_step_time_is_taken_within_bounds),
+		cmocka_unit_test(an_unknown_request_is_refused_under_its_own_number),
+		cmocka_unit_test(broken_bytes_are_refused),
+		cmocka_unit_test(what_a_peer_sends_is_bounded),
+		cmocka_unit_test(the_same_entity_twice_is_answered_or_refused_not_more),
+		cmocka_unit_test(memory_may_end_anywhere),
+		cmocka_unit_test(the_transports_refusal_is_an_answer_too),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The server over a world that writes down what it was told. Include first. Thread: the test's. */
+#ifndef UNIT_SS2_WORLD_H
+#define UNIT_SS2_WORLD_H
+
+#include "tests/support/test.h"
+
+#include "err.h"
+#include "mem.h"
+#include "tests/support/ss2_peer.h"
+#include "tools/sources/ss2/codec.h"
+#include "tools/sources/ss2/server.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+struct world {
+	struct server *server;
+	int64_t now_sim_ns;
+	unsigned jumps, sets, shows;
+	int refuse; /* errno of the next change of time; 0: none */
+	size_t shown_entities, shown_signals;
+	bool has_vehicle;
+	struct vehicle_state vehicle;
+	struct peer_buf q;
+	struct peer_answer a;
+	struct mem_stats before;
+};
+
+static inline int world_time(struct world *w, int64_t sim_ns)
+{
+	if (w->refuse)
+		return err_set(w->refuse, "simd is elsewhere");
+	w->now_sim_ns = sim_ns;
+	return 0;
+}
+
+static inline int world_jump(void *ctx, int64_t sim_ns)
+{
+	struct world *w = ctx;
+
+	w->jumps++;
+	return world_time(w, sim_ns);
+}
+
+static inline int world_set(void *ctx, int64_t sim_ns)
+{
+	struct world *w = ctx;
+
+	w->sets++;
+	return world_time(w, sim_ns);
+}
+
+static inline void world_show(void *ctx, const struct scene *s, int64_t sim_ns)
+{
+	struct world *w = ctx;
+
+	assert_int_equal(sim_ns, w->now_sim_ns);
+	w->shows++;
+	w->shown_entities = s->n_entities;
+	w->shown_signals = s->n_signals;
+}
+
+static inline bool world_vehicle(void *ctx, struct vehicle_state *ret)
+{
+	struct world *w = ctx;
+
+	if (w->has_vehicle)
+		*ret = w->vehicle;
+	return w->has_vehicle;
+}
+
+static const struct server_ops world_ops = { world_jump, world_set, world_show, world_vehicle };
+
+static inline void world_init(struct world *w)
+{
+	memset(w, 0, sizeof(*w));
+	mem_stats(&w->before);
+	assert_int_equal(server_create(&world_ops, w, &w->server), 0);
+}
+
+static inline void world_finish(struct world *w)
+{
+	struct mem_stats after;
+
+	server_destroy(w->server);
+	mem_stats(&after);
+	assert_int_equal(after.blocks, w->before.blocks);
+}
+
+/* Send bytes; the answer is in w->a. Returns whether it says success. */
+static inline bool world_send(struct world *w, const void *data, size_t len)
+{
+	uint8_t *bytes;
+	size_t n;
+	int r = server_handle(w->server, data, len, &bytes, &n);
+
+	assert_in_range(r, 0, 1);
+	assert_true(peer_read(bytes, n, &w->a));
+	mem_free(bytes);
+	assert_int_equal(w->a.success, r);
+	if (!r)
+		assert_true(*w->a.description);
+	return w->a.success;
+}
+
+/* Send w->q: the answer must stand under `number`. */
+static inline bool world_ask(struct world *w, uint32_t number)
+{
+	bool ok = world_send(w, w->q.data, w->q.len);
+
+	assert_int_equal(w->a.number, number);
+	return ok;
+}
+
+static inline const struct scene *world_scene(const struct world *w)
+{
+	struct server_info i;
+
+	server_info(w->server, &i);
+	return i.scene;
+}
+
+#endif

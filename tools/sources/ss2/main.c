@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sim-ss2: the simulator's end of scenario_simulator_v2, a ZeroMQ REP socket. It holds the driver lease of the `ss2`
+ * source: time is what the scenario says, and what the scenario puts on the road appears on simd's channels.
+ *
+ * Threads: main (all of the above), "stop" (signals), ZeroMQ's own two, and the library's.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <zmq.h>
+
+#include <sim/sim.h>
+
+#include "../stop.h"
+#include "codec.h"
+#include "err.h"
+#include "link.h"
+#include "log.h"
+#include "mem.h"
+#include "opt.h"
+#include "timeutil.h"
+
+LOG_TOPIC("ss2");
+
+#define PORT_DEFAULT  5555
+#define IDLE_MS       200
+#define STOP_GRACE_MS 1500
+#define LINGER_MS     100 /* the last answer may still leave */
+#define QUEUE         16  /* requests of one peer that may wait; it sends one at a time */
+
+struct args {
+	const char *bind, *socket, *name, *origin;
+	int64_t port;
+};
+
+static const struct opt OPTS[] = {
+	{ .name = "port",
+	  .letter = 'p',
+	  .type = OPT_INT,
+	  .off = offsetof(struct args, port),
+	  .metavar = "PORT",
+	  .min = 1,
+	  .max = 65535,
+	  .help = "TCP port that scenario_simulator_v2 connects to [5555]" },
+	{ .name = "bind",
+	  .letter = 'b',
+	  .type = OPT_STRING,
+	  .off = offsetof(struct args, bind),
+	  .metavar = "ADDRESS",
+	  .help = "address or interface to listen on, * for all [127.0.0.1]" },
+	{ .name = "origin",
+	  .type = OPT_STRING,
+	  .off = offsetof(struct args, origin),
+	  .metavar = "E,N[,ALT]",
+	  .help = "UTM position of the scenario's map, in metres [corner of the MGRS square]" },
+	{ .name = "simd-socket",
+	  .type = OPT_STRING,
+	  .off = offsetof(struct args, socket),
+	  .metavar = "PATH",
+	  .help = "control socket of simd",
+	  .complete = "file" },
+	{ .name = "name",
+	  .type = OPT_STRING,
+	  .off = offsetof(struct args, name),
+	  .metavar = "NAME",
+	  .help = "name shown by simctl [sim-ss2]" },
+	{ 0 }
+};
+
+static const struct opt_program PROGRAM = {
+	.name = "sim-ss2",
+	.section = 1,
+	.summary = "let scenario_simulator_v2 drive simd",
+	.version = SIM_VERSION,
+	.opts = OPTS,
+};
+
+struct app {
+	struct args args;
+	struct stop stop;
+	struct link link;
+	struct server *server;
+	void *zmq, *rep;
+	struct log_limit limit;
+};
+
+/* ---- requests ---- */
+
+/* Take all parts of one request; only the first is kept. Returns how many there were, negative on failure. */
+static int receive(struct app *a, zmq_msg_t *first)
+{
+	bool more;
+	int parts = 1;
+
+	if (zmq_msg_recv(first, a->rep, ZMQ_DONTWAIT) < 0)
+		return -errno;
+	for (more = zmq_msg_more(first); more; parts++) {
+		zmq_msg_t part;
+
+		(void)zmq_msg_init(&part);
+		if (zmq_msg_recv(&part, a->rep, ZMQ_DONTWAIT) < 0) {
+			(void)zmq_msg_close(&part);
+			return -errno;
+		}
+		more = zmq_msg_more(&part);
+		(void)zmq_msg_close(&part);
+	}
+	return parts;
+}
+
+static int reply(struct app *a, zmq_msg_t *m, int parts)
+{
+	uint8_t *bytes;
+	size_t len;
+	int r;
+
+	if (parts > 1)
+		r = server_refuse("a request has one part, this one has more", &bytes, &len);
+	else
+		r = server_handle(a->server, zmq_msg_data(m), zmq_msg_size(m), &bytes, &len);
+	if (r < 0)
+		return r;
+	if (r == 0)
+		log_limited(&a->limit, mono_now_ns(), LOG_LEVEL_WARN, "refused: %s", err_why());
+	r = zmq_send(a->rep, bytes, len, ZMQ_DONTWAIT) < 0 ? -errno : 0;
+	mem_free(bytes);
+	return r;
+}
+
+/* One request and its answer: ZeroMQ takes no other order. -EAGAIN there is none. */
+static int serve(struct app *a)
+{
+	zmq_msg_t m;
+	int r;
+
+	(void)zmq_msg_init(&m);
+	r = receive(a, &m);
+	if (r > 0)
+		r = reply(a, &m, r);
+	(void)zmq_msg_close(&m);
+	return r;
+}
+
+static int loop(struct app *a)
+{
+	while (!stop_requested(&a->stop)) {
+		zmq_pollitem_t items[] = { { .socket = a->rep, .events = ZMQ_POLLIN },
+					   { .fd = a->stop.fd, .events = ZMQ_POLLIN } };
+		int r = 0;
+
+		if (zmq_poll(items, 2, IDLE_MS) < 0 && errno != EINTR)
+			return err_sys(-errno, "waiting for requests");
+		if (items[0].revents & ZMQ_POLLIN)
+			r = serve(a);
+		else
+			link_idle(&a->link);
+		if (r < 0 && r != -EAGAIN && r != -EINTR)
+			return err_set(r, "answering a request: %s", zmq_strerror(-r));
+		if (sim_client_state(a->link.client) == SIM_CLIENT_FAILED)
+			return err_set(-EIO, "simd is lost: %s", sim_client_why(a->link.client));
+	}
+	return 0;
+}
+
+/* ---- start and end ---- */
+
+static int set_option(void *socket, int option, const void *value, size_t size)
+{
+	return zmq_setsockopt(socket, option, value, size) < 0 ? err_sys(-errno, "socket option %d", option) : 0;
+}
+
+static int bind_error(const struct app *a, const char *endpoint, int e)
+{
+	if (e == EADDRINUSE)
+		return err_set(-e, "port %" PRId64 " is taken by another program; choose one with --port",
+			       a->args.port);
+	return err_set(-e, "cannot listen on %s: %s", endpoint, zmq_strerror(e));
+}
+
+static int listen_zmq(struct app *a)
+{
+	const int linger = LINGER_MS, queue = QUEUE, ipv6 = strchr(a->args.bind, ':') != NULL;
+	const int64_t most = CODEC_REQUEST_MAX * 2; /* what is somewhat too large is still answered */
+	char endpoint[128];
+	int r;
+
+	if ((size_t)snprintf(endpoint, sizeof(endpoint), ipv6 ? "tcp://[%s]:%" PRId64 : "tcp://%s:%" PRId64,
+			     a->args.bind, a->args.port) >= sizeof(endpoint))
+		return err_set(-EINVAL, "--bind: \"%.40s...\" is too long for an address", a->args.bind);
+	a->zmq = zmq_ctx_new();
+	a->rep = a->zmq ? zmq_socket(a->zmq, ZMQ_REP) : NULL;
+	if (!a->rep)
+		return err_sys(-errno, "a ZeroMQ socket");
+	r = set_option(a->rep, ZMQ_LINGER, &linger, sizeof(linger));
+	if (r == 0)
+		r = set_option(a->rep, ZMQ_RCVHWM, &queue, sizeof(queue));
+	if (r == 0) /* who sends more is cut off while it sends */
+		r = set_option(a->rep, ZMQ_MAXMSGSIZE, &most, sizeof(most));
+	if (r == 0)
+		r = set_option(a->rep, ZMQ_IPV6, &ipv6, sizeof(ipv6));
+	if (r == 0 && zmq_bind(a->rep, endpoint) < 0)
+		r = bind_error(a, endpoint, errno);
+	if (r == 0)
+		log_info("listening on %s", endpoint);
+	return r;
+}
+
+static int attach(struct app *a)
+{
+	struct vehicle_origin origin;
+	int r = vehicle_origin_parse(&origin, a->args.origin);
+
+	if (r < 0)
+		return err_prefix(r, "--origin");
+	r = link_open(&a->link, a->args.name, a->args.socket, &origin);
+	if (r < 0)
+		return err_set(r, "simd: %s", *sim_why() ? sim_why() : sim_strerror(r));
+	link_idle(&a->link);
+	return server_create(&link_ops, &a->link, &a->server);
+}
+
+static void report(const struct app *a)
+{
+	struct server_info i;
+
+	server_info(a->server, &i);
+	log_info("%llu requests, %llu of them refused", (unsigned long long)i.requests, (unsigned long long)i.failures);
+	for (int c = 0; c < LINK_CHANNELS; c++)
+		log_info("%s: %llu published, %llu refused", link_channel_name((enum link_channel)c),
+			 (unsigned long long)a->link.counts[c].published,
+			 (unsigned long long)a->link.counts[c].refused);
+}
+
+static void detach(struct app *a)
+{
+	if (a->rep)
+		(void)zmq_close(a->rep);
+	if (a->zmq)
+		(void)zmq_ctx_term(a->zmq);
+	if (a->server)
+		report(a);
+	server_destroy(a->server);
+	link_close(&a->link);
+}
+
+int main(int argc, char *argv[])
+{
+	static struct app a = { .args = { .bind = "127.0.0.1", .name = "sim-ss2", .port = PORT_DEFAULT },
+				.limit = LOG_LIMIT(INT64_C(1000000000), 5) };
+	int r;
+
+	opt_parse_or_exit(&PROGRAM, argc, argv, &a.args);
+	(void)log_setup("sim-ss2");
+	r = stop_init(&a.stop, STOP_GRACE_MS);
+	if (r == 0)
+		r = attach(&a);
+	if (r == 0)
+		r = listen_zmq(&a);
+	if (r == 0)
+		r = loop(&a);
+	if (r < 0)
+		log_error("%s", *err_why() ? err_why() : err_text(r));
+	detach(&a);
+	return r < 0 ? 1 : 0;
+}

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+# sim-ss2, and what tests reach of it without sockets: libss2.a. The protocol's code is made from schemas/ss2.
+SS2_GEN := $(B)/gen/ss2/ss2.pb-c
+$(SS2_GEN).c $(SS2_GEN).h &: schemas/ss2/ss2.proto
+	@mkdir -p $(@D)
+	protoc-c --proto_path=schemas --c_out=$(B)/gen ss2/ss2.proto
+GENERATED += $(SS2_GEN).h
+
+SS2_OBJS := $(addprefix $(B)/obj/tools/sources/ss2/,codec.o scene.o vehicle.o messages.o server.o server_entities.o)
+$(B)/lib/libss2.a: $(SS2_OBJS) $(B)/obj/gen/ss2/ss2.pb-c.o $(B)/obj/tools/sources/sumo/geo.o
+
+PROGRAMS += $(B)/bin/sim-ss2
+$(B)/bin/sim-ss2: $(addprefix $(B)/obj/tools/sources/,ss2/main.o ss2/link.o stop.o) $(B)/lib/libss2.a $(B)/lib/libbase.a \
+	| $(B)/lib/libsimclient.so
+LINK_sim-ss2 = $(LINK_SIMCLIENT) -lzmq -lprotobuf-c -ljansson -lm

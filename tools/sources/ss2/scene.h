@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a scenario has put on the road: entities by name, and the traffic lights that it controls. Sizes are
+ * bounded, and all numbers in here are finite.
+ *
+ * Thread: the owner's.
+ */
+#ifndef SOURCES_SS2_SCENE_H
+#define SOURCES_SS2_SCENE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sim/msg/Pose.h>
+#include <sim/msg/Twist.h>
+
+#define SCENE_ENTITIES_MAX 256 /* a message of all of them stays within 64 KiB */
+#define SCENE_SIGNALS_MAX  512
+#define SCENE_NAME_MAX     127 /* bytes */
+
+enum scene_kind { SCENE_EGO, SCENE_VEHICLE, SCENE_PEDESTRIAN, SCENE_OBJECT };
+
+struct scene_entity {
+	char name[SCENE_NAME_MAX + 1];
+	uint32_t id; /* stays with it; never used again in a run */
+	enum scene_kind kind;
+	uint32_t subtype;              /* Ss2__EntitySubtype__Enum */
+	bool shown;                    /* first_sim_ns holds */
+	int64_t first_sim_ns;          /* when it was first shown */
+	struct sim_Pose pose;          /* map */
+	struct sim_Twist twist, accel; /* its own axes */
+	struct sim_Vector3 box_center; /* in its own axes, from the pose */
+	struct sim_Vector3 box_size;
+};
+
+struct scene_signal {
+	int32_t id;
+	uint8_t color; /* of sim/TrafficSignal */
+	bool blink;
+	float score;
+};
+
+struct scene {
+	struct scene_entity *entity;        /* SCENE_ENTITIES_MAX, in the order of spawning */
+	struct scene_signal *signal;        /* SCENE_SIGNALS_MAX */
+	size_t n_entities, n_signals, next; /* next: behind the one found last */
+	uint32_t last_id;
+};
+
+int scene_init(struct scene *s); /* -ENOMEM */
+void scene_finish(struct scene *s);
+void scene_clear(struct scene *s);
+
+/* NULL: there is none. Borrows until the next spawn, despawn or clear. */
+struct scene_entity *scene_find(struct scene *s, const char *name);
+/* The entity that the vehicle stands for: the ego that was spawned first. NULL: none. */
+struct scene_entity *scene_ego(const struct scene *s);
+/* All zero but name, id and kind. -EINVAL name, -EEXIST, -ENOSPC. */
+int scene_spawn(struct scene *s, const char *name, enum scene_kind kind, struct scene_entity **ret);
+int scene_despawn(struct scene *s, const char *name); /* -ENOENT */
+
+#endif

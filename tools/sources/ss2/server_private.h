@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What server.c and server_entities.c share. Thread: the owner's. */
+#ifndef SOURCES_SS2_SERVER_PRIVATE_H
+#define SOURCES_SS2_SERVER_PRIVATE_H
+
+#include "codec.h"
+#include "server.h"
+
+struct server {
+	const struct server_ops *ops;
+	void *ctx;
+	struct scene scene;
+	bool initialised;
+	bool ego_placed; /* it has been told that the vehicle does not follow the scenario's orders */
+	double step_time_s;
+	uint64_t requests, failures;
+};
+
+/* The ego's part of an answer: protobuf wants each level as a struct of its own. */
+struct ego_answer {
+	Ss2__Pose pose;
+	Ss2__Quaternion orientation;
+	Ss2__Vector3 position, twist[2], accel[2];
+	Ss2__Motion twist_both, accel_both;
+	Ss2__ActionStatus action;
+};
+
+struct answer {
+	Ss2__UpdateEntityStatusResponse response; /* result is set by reply() */
+	const char *note;                         /* the description of a success; static */
+	Ss2__UpdatedEntityStatus *status;         /* owned; what they point to belongs to the request or to ego */
+	struct ego_answer ego;
+};
+
+void answer_finish(struct answer *a);
+
+/* Handlers: negative errno with err_why() is the failure that is answered. */
+int on_spawn_vehicle(struct server *s, const Ss2__Request *m, struct answer *a);
+int on_spawn_pedestrian(struct server *s, const Ss2__Request *m, struct answer *a);
+int on_spawn_object(struct server *s, const Ss2__Request *m, struct answer *a);
+int on_despawn(struct server *s, const Ss2__Request *m, struct answer *a);
+int on_update_entity_status(struct server *s, const Ss2__Request *m, struct answer *a);
+int on_attach_sensor(struct server *s, const Ss2__Request *m, struct answer *a);
+int on_attach_detector(struct server *s, const Ss2__Request *m, struct answer *a);
+int on_follow_trajectory(struct server *s, const Ss2__Request *m, struct answer *a);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Vectors and rotations of generated message types. Thread: any; pure. */
+#ifndef SOURCES_SS2_SPACE_H
+#define SOURCES_SS2_SPACE_H
+
+#include <math.h>
+#include <stdbool.h>
+
+#include <sim/msg/Pose.h>
+
+#define SPACE_FAR_M 1e9 /* nobody is further from the map's origin */
+
+/* Written so that a NaN fails. */
+static inline bool space_vector_ok(const struct sim_Vector3 *v)
+{
+	return fabs(v->x) <= SPACE_FAR_M && fabs(v->y) <= SPACE_FAR_M && fabs(v->z) <= SPACE_FAR_M;
+}
+
+static inline struct sim_Vector3 space_add(struct sim_Vector3 a, struct sim_Vector3 b)
+{
+	return (struct sim_Vector3){ .x = a.x + b.x, .y = a.y + b.y, .z = a.z + b.z };
+}
+
+static inline struct sim_Vector3 space_sub(struct sim_Vector3 a, struct sim_Vector3 b)
+{
+	return (struct sim_Vector3){ .x = a.x - b.x, .y = a.y - b.y, .z = a.z - b.z };
+}
+
+static inline struct sim_Quaternion space_inverse(struct sim_Quaternion q)
+{
+	return (struct sim_Quaternion){ .x = -q.x, .y = -q.y, .z = -q.z, .w = q.w };
+}
+
+static inline struct sim_Quaternion space_mul(struct sim_Quaternion a, struct sim_Quaternion b)
+{
+	return (struct sim_Quaternion){
+		.x = a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
+		.y = a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x,
+		.z = a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w,
+		.w = a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
+	};
+}
+
+static inline struct sim_Vector3 space_rotate(struct sim_Quaternion q, struct sim_Vector3 v)
+{
+	struct sim_Quaternion p = { .x = v.x, .y = v.y, .z = v.z };
+
+	p = space_mul(space_mul(q, p), space_inverse(q));
+	return (struct sim_Vector3){ .x = p.x, .y = p.y, .z = p.z };
+}
+
+/* All zero is what an absent field reads as: no turn. False: not a rotation. */
+static inline bool space_normalise(struct sim_Quaternion *q)
+{
+	double n = sqrt(q->x * q->x + q->y * q->y + q->z * q->z + q->w * q->w);
+
+	if (n == 0) {
+		*q = (struct sim_Quaternion){ .w = 1 };
+		return true;
+	}
+	if (!(n > 1e-6 && n < 1e6))
+		return false;
+	*q = (struct sim_Quaternion){ .x = q->x / n, .y = q->y / n, .z = q->z / n, .w = q->w / n };
+	return true;
+}
+
+static inline double space_yaw(struct sim_Quaternion q)
+{
+	return atan2(2 * (q.w * q.z + q.x * q.y), 1 - 2 * (q.y * q.y + q.z * q.z));
+}
+
+#endif

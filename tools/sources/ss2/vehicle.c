@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The vehicle under test. See vehicle.h.
+ */
+#include "vehicle.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "../sumo/geo.h"
+#include "err.h"
+#include "space.h"
+
+#define SQUARE_M     100000.0
+#define ACCEL_DUR_NS INT64_C(500000000) /* two reports further apart tell nothing of the acceleration */
+
+int vehicle_origin_parse(struct vehicle_origin *ret, const char *text)
+{
+	struct vehicle_origin o = { 0 };
+	int end = 0;
+
+	if (!text || !*text) {
+		*ret = (struct vehicle_origin){ .mgrs = true };
+		return 0;
+	}
+	if (sscanf(text, "%lf,%lf%n,%lf%n", &o.easting, &o.northing, &end, &o.altitude, &end) < 2 || text[end] ||
+	    !space_vector_ok(&(struct sim_Vector3){ .x = o.easting, .y = o.northing, .z = o.altitude }))
+		return err_set(-EINVAL,
+			       "\"%.60s\" is no origin; give EASTING,NORTHING or EASTING,NORTHING,ALTITUDE in metres",
+			       text);
+	*ret = o;
+	return 0;
+}
+
+static struct sim_Vector3 on_map(const struct vehicle_origin *o, double easting, double northing, double altitude)
+{
+	if (o->mgrs)
+		return (struct sim_Vector3){ .x = easting - floor(easting / SQUARE_M) * SQUARE_M,
+					     .y = northing - floor(northing / SQUARE_M) * SQUARE_M,
+					     .z = altitude };
+	return (struct sim_Vector3){ .x = easting - o->easting,
+				     .y = northing - o->northing,
+				     .z = altitude - o->altitude };
+}
+
+/* Acceleration is what the speed has changed by since the report before. */
+static bool report(struct vehicle_report *r, struct vehicle_state *s, int64_t stamp_sim_ns, uint32_t generation)
+{
+	if (stamp_sim_ns < 0 || !space_vector_ok(&s->pose.position) || !space_normalise(&s->pose.orientation) ||
+	    !space_vector_ok(&s->twist.linear) || !space_vector_ok(&s->twist.angular))
+		return false;
+	if (r->given && r->clock_generation == generation) {
+		int64_t dt_ns = stamp_sim_ns - r->stamp_sim_ns;
+
+		if (dt_ns == 0)
+			s->accel = r->state.accel;
+		else if (dt_ns > 0 && dt_ns <= ACCEL_DUR_NS)
+			s->accel.linear.x = (s->twist.linear.x - r->state.twist.linear.x) / ((double)dt_ns / 1e9);
+	}
+	*r = (struct vehicle_report){
+		.given = true, .stamp_sim_ns = stamp_sim_ns, .clock_generation = generation, .state = *s
+	};
+	return true;
+}
+
+bool vehicle_odometry(struct vehicle *v, const struct sim_GpsOdometry *m, int64_t stamp_sim_ns, uint32_t generation)
+{
+	struct vehicle_state s = { .pose.orientation = m->orientation };
+
+	if (m->ignore_map_origin)
+		s.pose.position = on_map(&v->origin, m->easting, m->northing, m->altitude);
+	else
+		s.pose.position = (struct sim_Vector3){ .x = m->easting,
+							.y = m->northing,
+							.z = m->altitude - v->origin.altitude };
+	s.twist.linear.x = (double)m->forward_speed;
+	s.twist.angular = m->angular_velocity;
+	return report(&v->odometry, &s, stamp_sim_ns, generation);
+}
+
+bool vehicle_can_bus(struct vehicle *v, const struct sim_CanBus *m, int64_t stamp_sim_ns, uint32_t generation)
+{
+	struct vehicle_state s = { .pose.orientation = m->orientation };
+	struct geo_utm utm;
+
+	if (!isfinite(m->longitude) || !isfinite(m->latitude) || geo_utm(m->longitude, m->latitude, &utm) < 0)
+		return false;
+	s.pose.position = on_map(&v->origin, utm.easting, utm.northing, m->altitude);
+	s.twist.linear.x = (double)m->speed;
+	return report(&v->can_bus, &s, stamp_sim_ns, generation);
+}
+
+static bool fresh(const struct vehicle_report *r, int64_t now_sim_ns, uint32_t generation)
+{
+	return r->given && r->clock_generation == generation && r->stamp_sim_ns <= now_sim_ns &&
+	       r->stamp_sim_ns >= now_sim_ns - VEHICLE_FRESH_DUR_NS;
+}
+
+bool vehicle_now(const struct vehicle *v, int64_t now_sim_ns, uint32_t generation, struct vehicle_state *ret)
+{
+	if (fresh(&v->odometry, now_sim_ns, generation))
+		*ret = v->odometry.state;
+	else if (fresh(&v->can_bus, now_sim_ns, generation))
+		*ret = v->can_bus.state;
+	else
+		return false;
+	return true;
+}

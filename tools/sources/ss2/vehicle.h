@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The vehicle under test, as it tells of itself on its channels: where the ego of the scenario really is.
+ * sim/GpsOdometry is preferred; without it sim/CanBus serves, whose position is turned into UTM.
+ *
+ * Thread: the owner's.
+ */
+#ifndef SOURCES_SS2_VEHICLE_H
+#define SOURCES_SS2_VEHICLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sim/msg/CanBus.h>
+#include <sim/msg/GpsOdometry.h>
+#include <sim/msg/Pose.h>
+#include <sim/msg/Twist.h>
+
+#define VEHICLE_FRESH_DUR_NS INT64_C(1000000000) /* simulated; what is older says nothing about now */
+
+/* Where the scenario's map begins, in UTM. */
+struct vehicle_origin {
+	bool mgrs; /* at the corner of the 100 km square of MGRS, as maps of Autoware do */
+	double easting, northing, altitude;
+};
+
+/* "" or NULL: mgrs. "EASTING,NORTHING" or "EASTING,NORTHING,ALTITUDE", metres. -EINVAL. */
+int vehicle_origin_parse(struct vehicle_origin *ret, const char *text);
+
+struct vehicle_state {
+	struct sim_Pose pose;          /* the scenario's map */
+	struct sim_Twist twist, accel; /* the vehicle's own axes */
+};
+
+struct vehicle_report {
+	bool given;
+	int64_t stamp_sim_ns;
+	uint32_t clock_generation;
+	struct vehicle_state state;
+};
+
+struct vehicle {
+	struct vehicle_origin origin;
+	struct vehicle_report odometry, can_bus;
+};
+
+/* Take in a message. One with values that are no numbers is left out: false. */
+bool vehicle_odometry(struct vehicle *v, const struct sim_GpsOdometry *m, int64_t stamp_sim_ns, uint32_t generation);
+bool vehicle_can_bus(struct vehicle *v, const struct sim_CanBus *m, int64_t stamp_sim_ns, uint32_t generation);
+
+/* False: there is no vehicle, or it has been silent for too long. */
+bool vehicle_now(const struct vehicle *v, int64_t now_sim_ns, uint32_t generation, struct vehicle_state *ret);
+
+#endif
