@@ -181,6 +181,9 @@ static int take_name(struct mem_gen *gen, const char *name)
 		next = l->next;
 		if (strcmp(l->name, name) != 0)
 			continue;
+		/* abandoned by a process that lives: over iceoryx its next life has another runtime name */
+		if (!l->killed && l->state && atomic_load(l->state) == IPC_STALE)
+			continue;
 		if (!l->killed)
 			return -EEXIST;
 		life_reap(l);

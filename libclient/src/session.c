@@ -402,6 +402,21 @@ static int session_hello(struct sim_client *c, struct session *s)
 	return r;
 }
 
+/* Why there is no connection, and what to do. */
+static int no_socket(const struct sim_client *c, int r)
+{
+	switch (r) {
+	case -ENOENT:
+		return err_set(r, "no simd at %s: start it, or say where its socket is (SIMD_SOCKET)", c->path);
+	case -ECONNREFUSED:
+		return err_set(r, "nobody listens at %s: that simd has ended; start it again", c->path);
+	case -EACCES:
+		return err_set(r, "%s may not be used by this user: join the group that owns it", c->path);
+	default:
+		return err_prefix(r, "simd's socket");
+	}
+}
+
 int session_open(struct sim_client *c, struct session **ret)
 {
 	struct session *s = MEM_NEW(struct session);
@@ -414,7 +429,7 @@ int session_open(struct sim_client *c, struct session **ret)
 	s->serial = ++c->sessions;
 	s->doorbell = s->completion = s->clock_fd = -1;
 	s->sock = fd_unix_connect(c->path, SOCK_STREAM, c->timeout_dur_ns);
-	r = s->sock < 0 ? s->sock : varlink_create(NULL, &s->v);
+	r = s->sock < 0 ? no_socket(c, s->sock) : varlink_create(NULL, &s->v);
 	if (r == 0)
 		r = session_hello(c, s);
 	if (r < 0) {

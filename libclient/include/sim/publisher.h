@@ -89,7 +89,11 @@ SIM_API SIM_MUST_CHECK int sim_try_queue_copy(struct sim_publisher *p, const voi
 SIM_API SIM_MUST_CHECK int sim_publish_sync(struct sim_publisher *p, struct sim_slot *slot, struct sim_token *token,
 					    enum sim_reason *ret_reason);
 
-/* To local subscribers only: no pause check, no token, no credit. Takes the slot in every case but -EINVAL. */
+/*
+ * To local subscribers only: no pause check, no token, no callback. Takes the slot in every case but -EINVAL. On a
+ * channel that is dispatched such a message shares the window for a moment, so that simd's queue cannot
+ * overflow: -EAGAIN and -ETIMEDOUT as in sim_try_queue(), never with SIM_PUB_LOCAL. Works while simd is gone.
+ */
 SIM_API SIM_MUST_CHECK int sim_publish_local(struct sim_publisher *p, struct sim_slot *slot);
 SIM_API SIM_MUST_CHECK int sim_publish_local_copy(struct sim_publisher *p, const void *body, size_t body_size,
 						  int64_t stamp_sim_ns);
@@ -99,6 +103,7 @@ struct sim_bridges {
 	uint32_t total, connected;
 };
 SIM_API struct sim_bridges sim_publisher_bridges(const struct sim_publisher *p);
+/* Anybody on this machine, simd included where the channel is dispatched. */
 SIM_API bool sim_publisher_has_subscribers(const struct sim_publisher *p);
 
 /* An exclusive token, shared by name between processes (1..63 characters). Close when no message uses it any more. */

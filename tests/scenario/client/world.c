@@ -60,11 +60,18 @@ static int env_wait(void *arg, int fd, short events, int64_t timeout_dur_ns)
 
 /* ---- simd ---- */
 
+static void simd_app(uint64_t id, char ret[32])
+{
+	snprintf(ret, 32, "simd-%llu", (unsigned long long)id);
+}
+
 static void plane_begin(struct world *w)
 {
-	struct ipc_options o = { .backend = "mem", .app = "simd", .bus = w->bus };
+	char app[32];
+	struct ipc_options o = { .backend = "mem", .app = app, .bus = w->bus };
 	struct ipc *ipc;
 
+	simd_app(w->id, app);
 	CHECK(ipc_attach(&o, &ipc));
 	CHECK(plane_up(w->simd, ipc, w->life));
 }
@@ -125,10 +132,23 @@ static void thread_end(struct world *w)
 void world_kill_simd(struct world *w)
 {
 	thread_end(w);
+	if (w->simd->plane.ipc) /* as kill -9: what it holds stays held */
+		ipc_mem_kill(w->simd->plane.ipc);
 	simd_end(w);
 	if (w->threads) {
 		exec_destroy(w->x);
 		CHECK(exec_threads_create(&w->x));
+	}
+}
+
+void world_bury(struct world *w)
+{
+	for (; w->buried + 1 < w->id; w->buried++) {
+		char app[32];
+
+		simd_app(w->buried + 1, app);
+		if (w->simd && w->simd->plane.ipc)
+			(void)!ipc_free_peer(w->simd->plane.ipc, app);
 	}
 }
 
@@ -159,12 +179,14 @@ static void world_init(struct world *w, const char *extra, bool virtual_time)
 {
 	struct config_sources src = { .text = w->text };
 	struct ipc_mem_options bus = { .pools = mem_pools, .n_pools = 2, .virtual_time = virtual_time };
+	char name[32];
 
 	memset(w, 0, sizeof(*w));
 	log_set_spec("error");
 	mem_stats(&w->before);
 	snprintf(w->text, sizeof(w->text), base_conf, extra);
-	test_path(w->path, "control");
+	snprintf(name, sizeof(name), "control.%d", (int)getpid());
+	test_path(w->path, name);
 	unlink(w->path);
 	w->life = 1;
 	w->threads = !virtual_time;

@@ -30,7 +30,7 @@ struct world {
 	struct simd *simd;
 	struct control *control;
 	struct client_env env;
-	uint64_t id;
+	uint64_t id, buried;
 	uint32_t life;
 	bool threads;
 	pthread_t thread;
@@ -55,6 +55,8 @@ void world_destroy(struct world *w); /* checks that nothing was leaked */
 void world_run(struct world *w, int64_t dur_ns); /* virtual time */
 void world_kill_simd(struct world *w);
 void world_start_simd(struct world *w);
+/* What dead simds held is given back, as a new one does when their bridges have let go. */
+void world_bury(struct world *w);
 void world_kill_roudi(struct world *w);
 void world_start_roudi(struct world *w);
 
