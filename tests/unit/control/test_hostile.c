@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Peers that break the protocol, flood, or do not read: they are cut off, simd and the others go on. */
+#include "unit/control/peer.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "control/control.h"
+#include "err.h"
+
+static struct desk desk;
+static struct peer bad, good;
+
+static int begin(void **state)
+{
+	(void)state;
+	desk_open(&desk, ", \"limits\": {\"message_kib\": 16, \"output_kib\": 64, \"connections\": 4}");
+	peer_open(&desk, &bad);
+	peer_open(&desk, &good);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	peer_close(&bad);
+	assert_int_equal(peer_call(&good, "GetInfo", "{}", NULL), 0); /* the others never notice */
+	peer_close(&good);
+	assert_int_equal(control_connections(desk.control), 0);
+	desk_close(&desk);
+	return 0;
+}
+
+static void expect_cut(void)
+{
+	bool closed = false;
+
+	for (int i = 0; i < 8 && !closed; i++)
+		(void)peer_next(&bad, &closed);
+	assert_true(closed);
+}
+
+static void garbage_is_cut_off(void **state)
+{
+	(void)state;
+	peer_send(&bad, "GET / HTTP/1.1\r\n\r\n", 19);
+	expect_cut();
+}
+
+static void no_json_object_is_cut_off(void **state)
+{
+	(void)state;
+	peer_send(&bad, "[1, 2]", 7);
+	expect_cut();
+}
+
+static void a_message_without_end_is_cut_off(void **state)
+{
+	static char flood[64 * 1024];
+
+	(void)state;
+	memset(flood, ' ', sizeof(flood));
+	peer_send(&bad, flood, sizeof(flood));
+	expect_cut();
+}
+
+static void nesting_is_bounded(void **state)
+{
+	static char deep[8192];
+
+	(void)state;
+	memset(deep, '[', sizeof(deep) - 1);
+	peer_send(&bad, deep, sizeof(deep));
+	expect_cut();
+}
+
+static void unclaimed_descriptors_are_cut_off(void **state)
+{
+	union {
+		char buf[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} u = { 0 };
+	static char call[] = "{\"method\": \"io.simd.Control.GetInfo\"}";
+	struct iovec iov = { call, sizeof(call) };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = u.buf, .msg_controllen = sizeof(u.buf) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+	int fd = STDERR_FILENO;
+
+	(void)state;
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(fd));
+	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	assert_true(sendmsg(bad.fd, &m, MSG_NOSIGNAL) > 0);
+	expect_cut();
+}
+
+/* Asks for much and reads nothing. */
+static void who_does_not_read_is_cut_off(void **state)
+{
+	static const char call[] = "{\"method\": \"io.simd.Control.GetConfig\"}";
+	uint32_t before = control_connections(desk.control);
+
+	(void)state;
+	for (int i = 0; i < 2000 && control_connections(desk.control) == before; i++) {
+		if (send(bad.fd, call, sizeof(call), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno == EPIPE)
+			break;
+		desk_run(&desk, MS);
+	}
+	assert_int_equal(control_connections(desk.control), before - 1);
+}
+
+static void a_listener_that_does_not_read_is_cut_off(void **state)
+{
+	static const char call[] = "{\"method\": \"io.simd.Control.Events\", \"more\": true}";
+	uint32_t before = control_connections(desk.control);
+
+	(void)state;
+	peer_send(&bad, call, sizeof(call));
+	desk_run(&desk, MS);
+	for (int i = 0; i < 20000 && control_connections(desk.control) == before; i++)
+		assert_int_equal(peer_call(&good, "SetSource",
+					   i % 2 ? "{\"source\": \"system\"}" : "{\"source\": \"simulation\"}", NULL),
+				 0);
+	assert_int_equal(control_connections(desk.control), before - 1);
+}
+
+static void methods_need_their_session(void **state)
+{
+	static const char *const methods[] = { "Advertise",     "Unadvertise",  "Subscribe",
+					       "Unsubscribe",   "OpenToken",    "CloseToken",
+					       "AcquireDriver", "AttachBridge", "Attached" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++)
+		assert_int_equal(peer_call(&bad, methods[i], "{}", NULL), -EPROTO);
+}
+
+static void parameters_are_checked(void **state)
+{
+	static const struct {
+		const char *method, *params;
+		int r;
+	} wrong[] = {
+		{ "Advertise", "{}", -EINVAL },
+		{ "Advertise", "{\"channel\": \"a,b\", \"type\": " TYPE_A ", \"max_body\": 8, \"flags\": 0}", -EINVAL },
+		{ "Advertise", "{\"channel\": \"a//b\", \"type\": " TYPE_A ", \"max_body\": 8, \"flags\": 0}",
+		  -EINVAL },
+		{ "Advertise", "{\"channel\": \"a\", \"type\": 5, \"max_body\": 8, \"flags\": 0}", -EINVAL },
+		{ "Advertise", "{\"channel\": \"a\", \"type\": {}, \"max_body\": 8, \"flags\": 0}", -EINVAL },
+		{ "Advertise",
+		  "{\"channel\": \"a\", \"type\": {\"name\": \"x\", \"hash\": \"00000000000000aa\"}, \"max_body\": 8}",
+		  -EINVAL },
+		{ "Advertise", "{\"channel\": \"a\", \"type\": {\"name\": \"x/Y\", \"hash\": \"zz\"}, \"max_body\": 8}",
+		  -EINVAL },
+		{ "Advertise", "{\"channel\": \"a\", \"type\": " TYPE_A ", \"max_body\": -1, \"flags\": 0}", -EINVAL },
+		{ "Advertise", "{\"channel\": \"a\", \"type\": " TYPE_A ", \"max_body\": 8, \"flags\": -4}", -EINVAL },
+		{ "Advertise", "{\"channel\": \"a\", \"type\": " TYPE_A ", \"max_body\": 9000000000000000000}",
+		  -EINVAL },
+		{ "Unadvertise", "{\"publisher_id\": 77}", -ENOENT },
+		{ "Unadvertise", "{\"publisher_id\": 0}", -EINVAL },
+		{ "Subscribe", "{\"channel\": \"\"}", -EINVAL },
+		{ "Subscribe", "{\"channel\": \"a\", \"depth\": 0}", -EINVAL },
+		{ "Subscribe", "{\"channel\": \"a\", \"depth\": 257}", -EINVAL },
+		{ "Unsubscribe", "{\"subscriber_id\": 77}", -ENOENT },
+		{ "Attached", "{\"iox_generation\": 1, \"app\": \"../x\"}", -EINVAL },
+		{ "Attached", "{\"iox_generation\": 9, \"app\": \"x.1\"}", -ESTALE },
+		{ "AttachBridge", "{\"bridge\": \"log\", \"pid\": 1}", -EPERM },
+		{ "AcquireDriver", "{\"now\": true}", -EINVAL },
+	};
+
+	(void)state;
+	peer_hello(&bad, "x", "client");
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		int r = peer_call(&bad, wrong[i].method, wrong[i].params, NULL);
+
+		if (r != wrong[i].r)
+			fail_msg("%s %s: %d, not %d: %s", wrong[i].method, wrong[i].params, r, wrong[i].r, err_why());
+		assert_true(*err_why());
+	}
+}
+
+static void connections_are_limited(void **state)
+{
+	struct peer more[2];
+	int sv[2];
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		peer_open(&desk, &more[i]);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv), 0);
+	assert_int_equal(control_serve(desk.control, sv[1]), -EMFILE);
+	close(sv[0]);
+	for (int i = 0; i < 2; i++)
+		peer_close(&more[i]);
+}
+
+/* Every allocation on the way of a session fails once: an answer or a cut, never a leak or a crash. */
+static void memory_runs_out_anywhere(void **state)
+{
+	(void)state;
+	for (int64_t n = 1; n < 120; n++) {
+		struct peer p;
+
+		peer_open(&desk, &p);
+		mem_fail_after(n);
+		(void)send(
+			p.fd,
+			"{\"method\":\"io.simd.Control.Hello\",\"parameters\":{\"name\":\"m\",\"role\":\"client\",\"abi\":1}}",
+			88, MSG_NOSIGNAL);
+		(void)exec_sim_settle(desk.x);
+		(void)send(p.fd, "{\"method\":\"io.simd.Control.OpenToken\",\"parameters\":{\"name\":\"m\"}}", 66,
+			   MSG_NOSIGNAL);
+		(void)exec_sim_settle(desk.x);
+		mem_fail_after(0);
+		peer_close(&p);
+	}
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(garbage_is_cut_off),
+		T(no_json_object_is_cut_off),
+		T(a_message_without_end_is_cut_off),
+		T(nesting_is_bounded),
+		T(unclaimed_descriptors_are_cut_off),
+		T(who_does_not_read_is_cut_off),
+		T(a_listener_that_does_not_read_is_cut_off),
+		T(methods_need_their_session),
+		T(parameters_are_checked),
+		T(connections_are_limited),
+		T(memory_runs_out_anywhere),
+	};
+
+	mem_adopt_jansson();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What each method of the control interface answers, and what it does to the registry. */
+#include "unit/control/peer.h"
+
+#include <errno.h>
+#include <sim/types.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "err.h"
+#include "fd.h"
+#include "wire/pages.h"
+
+static struct desk desk;
+static struct peer one, two;
+
+static int begin(void **state)
+{
+	(void)state;
+	desk_open(&desk, "");
+	peer_open(&desk, &one);
+	peer_open(&desk, &two);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	peer_close(&one);
+	peer_close(&two);
+	desk_close(&desk);
+	return 0;
+}
+
+static int64_t number(json_t *o, const char *key)
+{
+	assert_true(json_is_integer(json_object_get(o, key)));
+	return json_integer_value(json_object_get(o, key));
+}
+
+static const char *text(json_t *o, const char *key)
+{
+	assert_true(json_is_string(json_object_get(o, key)));
+	return json_string_value(json_object_get(o, key));
+}
+
+/* The channel of that name in ListChannels. */
+static json_t *channel(struct peer *p, const char *name)
+{
+	json_t *reply, *c;
+	size_t i;
+
+	assert_int_equal(peer_call(p, "ListChannels", "{}", &reply), 0);
+	json_array_foreach(json_object_get(reply, "channels"), i, c) {
+		if (strcmp(text(c, "name"), name) == 0)
+			return c;
+	}
+	return NULL;
+}
+
+static void hello_hands_over_the_pages(void **state)
+{
+	static const char *const names[] = { "clock", "dispatch", "counters", "doorbell", "completions" };
+	json_t *r;
+	void *map;
+
+	(void)state;
+	assert_int_equal(
+		peer_call(&one, "Hello",
+			  "{\"name\": \"cam\", \"role\": \"client\", \"abi\": 1, \"pid\": 1, \"version\": \"t\"}", &r),
+		0);
+	assert_int_equal(json_array_size(json_object_get(r, "fds")), 5);
+	for (size_t i = 0; i < 5; i++)
+		assert_string_equal(json_string_value(json_array_get(json_object_get(r, "fds"), i)), names[i]);
+	assert_int_equal(one.msg.n_fds, 5);
+	/* the clock page can be read, never written */
+	assert_int_equal(fd_shared_map(one.msg.fds[0], 4096, false, &map), 0);
+	fd_shared_unmap(map, 4096);
+	assert_true(fd_shared_map(one.msg.fds[0], 4096, true, &map) < 0);
+	assert_int_equal(fd_shared_map(one.msg.fds[1], sizeof(struct wire_dispatch_page), true, &map), 0);
+	fd_shared_unmap(map, sizeof(struct wire_dispatch_page));
+	assert_int_equal(number(r, "iox_generation"), 1);
+	assert_null(strchr(text(r, "app"), '.')); /* "<app>.<n>" is what the data plane makes of it */
+}
+
+static void a_tool_gets_the_clock_only(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		peer_call(&one, "Hello",
+			  "{\"name\": \"ctl\", \"role\": \"tool\", \"abi\": 1, \"pid\": 1, \"version\": \"t\"}", NULL),
+		0);
+	assert_int_equal(one.msg.n_fds, 1);
+	assert_int_equal(peer_call(&one, "Advertise",
+				   "{\"channel\": \"x\", \"type\": " TYPE_A ", \"max_body\": 8, \"flags\": 0}", NULL),
+			 -EPERM);
+}
+
+static void hello_is_checked(void **state)
+{
+	static const struct {
+		const char *params;
+		int r;
+	} bad[] = {
+		{ "{}", -EINVAL },
+		{ "{\"name\": \"a\", \"role\": \"client\", \"abi\": 999}", -EPROTO },
+		{ "{\"name\": \"a b\", \"role\": \"client\", \"abi\": 1}", -EINVAL },
+		{ "{\"name\": \"\", \"role\": \"client\", \"abi\": 1}", -EINVAL },
+		{ "{\"name\": \"a\", \"role\": \"king\", \"abi\": 1}", -EINVAL },
+		{ "{\"name\": 5, \"role\": \"client\", \"abi\": 1}", -EINVAL },
+		{ "{\"name\": \"a\", \"role\": \"client\", \"abi\": 1, \"colour\": 1}", -EINVAL },
+		{ "{\"name\": \"a\", \"role\": \"bridge\", \"abi\": 1, \"bridge\": \"nobody\"}", -ENOENT },
+		{ "{\"name\": \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\", \"role\": \"client\", \"abi\": 1}",
+		  -EINVAL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		assert_int_equal(peer_call(&one, "Hello", bad[i].params, NULL), bad[i].r);
+		assert_true(*err_why());
+	}
+	peer_hello(&one, "a", "client");
+	assert_int_equal(peer_call(&one, "Hello", "{\"name\": \"a\", \"role\": \"client\", \"abi\": 1}", NULL),
+			 -EINVAL);
+}
+
+static void publishers_come_and_go(void **state)
+{
+	json_t *r, *c;
+	int64_t id;
+
+	(void)state;
+	peer_hello(&one, "cam", "client");
+	assert_int_equal(peer_call(&one, "Advertise",
+				   "{\"channel\": \"cam\", \"type\": " TYPE_A ", \"max_body\": 100, \"flags\": 0}", &r),
+			 0);
+	assert_string_equal(text(r, "channel"), "/cam");
+	assert_int_equal(number(r, "window"), 64);
+	assert_int_equal(number(r, "slot_size"), 256); /* 128 + 100, to the next 64 */
+	id = number(r, "publisher_id");
+	assert_true(id > 0);
+	desk_run(&desk, MS);
+
+	c = channel(&two, "/cam");
+	assert_non_null(c);
+	assert_string_equal(text(c, "type"), "t/A");
+	assert_string_equal(text(c, "rig"), "car");
+	assert_int_equal(json_array_size(json_object_get(c, "publishers")), 1);
+	assert_string_equal(json_string_value(json_array_get(json_object_get(c, "bridges"), 0)), "log");
+
+	/* the hang-up takes everything along, the channel stays with its totals */
+	peer_close(&one);
+	c = channel(&two, "/cam");
+	assert_int_equal(json_array_size(json_object_get(c, "publishers")), 0);
+	peer_open(&desk, &one);
+}
+
+static void counters_become_totals_and_rates(void **state)
+{
+	struct wire_counter_page *page;
+	json_t *r, *c;
+	void *map;
+	uint32_t row;
+	int fd;
+
+	(void)state;
+	peer_hello(&one, "cam", "client");
+	fd = varlink_msg_take_fd(&one.msg, 2);
+	assert_int_equal(fd_shared_map(fd, sizeof(*page), true, &map), 0);
+	page = map;
+	assert_int_equal(peer_call(&one, "Advertise",
+				   "{\"channel\": \"cam\", \"type\": " TYPE_A ", \"max_body\": 100, \"flags\": 0}", &r),
+			 0);
+	row = (uint32_t)number(r, "row");
+	assert_int_equal(atomic_load(&page->row[row].publisher_id), number(r, "publisher_id"));
+	for (int i = 0; i < 50; i++) {
+		atomic_fetch_add(&page->row[row].messages, 10);
+		atomic_fetch_add(&page->row[row].bytes, 1000);
+		desk_run(&desk, 100 * MS);
+	}
+	atomic_store(&page->row[row].dropped[SIM_REASON_TOKEN], 3);
+	c = channel(&two, "/cam");
+	assert_int_equal(number(c, "messages"), 500);
+	assert_true(json_real_value(json_object_get(c, "hz")) > 95 && json_real_value(json_object_get(c, "hz")) < 105);
+	assert_true(json_real_value(json_object_get(c, "bytes_per_s")) > 9500);
+	assert_int_equal(number(json_object_get(c, "drops"), "token"), 3);
+
+	/* a peer that writes nonsense harms nobody */
+	memset(&page->row[row], 0xff, sizeof(page->row[row]));
+	c = channel(&two, "/cam");
+	assert_int_equal(number(c, "messages"), INT64_MAX);
+	desk_run(&desk, 3 * S);
+	fd_shared_unmap(map, sizeof(*page));
+	fd_close(fd);
+}
+
+static void types_must_agree(void **state)
+{
+	(void)state;
+	peer_hello(&one, "a", "client");
+	peer_hello(&two, "b", "client");
+	assert_int_equal(peer_call(&one, "Advertise",
+				   "{\"channel\": \"c\", \"type\": " TYPE_A ", \"max_body\": 8, \"flags\": 0}", NULL),
+			 0);
+	assert_int_equal(peer_call(&two, "Advertise",
+				   "{\"channel\": \"c\", \"type\": " TYPE_B ", \"max_body\": 8, \"flags\": 0}", NULL),
+			 -EMEDIUMTYPE);
+	assert_int_equal(peer_call(&two, "Subscribe", "{\"channel\": \"c\", \"type\": \"t/B\"}", NULL), -EMEDIUMTYPE);
+	assert_int_equal(peer_call(&two, "Subscribe", "{\"channel\": \"c\", \"hash\": \"00000000000000bb\"}", NULL),
+			 -EMEDIUMTYPE);
+	assert_int_equal(peer_call(&two, "Subscribe", "{\"channel\": \"c\", \"type\": \"t/A\"}", NULL), 0);
+	/* nobody publishes it any more: it may come back as something else */
+	peer_close(&one);
+	assert_int_equal(peer_call(&two, "Advertise",
+				   "{\"channel\": \"c\", \"type\": " TYPE_B ", \"max_body\": 8, \"flags\": 0}", NULL),
+			 0);
+	assert_string_equal(text(channel(&two, "/c"), "type"), "t/B");
+	assert_int_equal(json_array_size(json_object_get(channel(&two, "/c"), "subscribers")), 1);
+	peer_open(&desk, &one);
+}
+
+static void sizes_are_bounded(void **state)
+{
+	json_t *r;
+
+	(void)state;
+	peer_hello(&one, "a", "client");
+	assert_int_equal(peer_call(&one, "Advertise",
+				   "{\"channel\": \"big\", \"type\": " TYPE_A ", \"max_body\": 70000, \"flags\": 0}",
+				   NULL),
+			 -EMSGSIZE);
+	assert_non_null(strstr(err_why(), "largest slot"));
+	assert_int_equal(peer_call(&one, "Advertise",
+				   "{\"channel\": \"narrow\", \"type\": " TYPE_A ", \"max_body\": 60000, \"flags\": 0}",
+				   &r),
+			 0);
+	assert_int_equal(number(r, "window"), 2);
+	/* 64 slots: 2 in flight, 9 a publisher, the rest to subscribers with 2 each to hold */
+	assert_int_equal(peer_call(&one, "Subscribe", "{\"channel\": \"narrow\", \"depth\": 100}", &r), 0);
+	assert_int_equal(number(r, "depth"), 2);
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(peer_call(&one, "Advertise",
+					   "{\"channel\": \"narrow\", \"type\": " TYPE_A
+					   ", \"max_body\": 60000, \"flags\": 0}",
+					   NULL),
+				 i < 5 ? 0 : -ENOSPC);
+	assert_non_null(strstr(err_why(), "pool"));
+}
+
+static void local_and_dispatching_do_not_mix(void **state)
+{
+	(void)state;
+	peer_hello(&one, "a", "client");
+	assert_int_equal(peer_call(&one, "Advertise",
+				   "{\"channel\": \"l\", \"type\": " TYPE_A ", \"max_body\": 8, \"flags\": 4}", NULL),
+			 0);
+	assert_int_equal(peer_call(&one, "Advertise",
+				   "{\"channel\": \"l\", \"type\": " TYPE_A ", \"max_body\": 8, \"flags\": 0}", NULL),
+			 -EINVAL);
+	assert_int_equal(peer_call(&one, "Advertise",
+				   "{\"channel\": \"d\", \"type\": " TYPE_A ", \"max_body\": 8, \"flags\": 0}", NULL),
+			 0);
+	assert_int_equal(peer_call(&one, "Advertise",
+				   "{\"channel\": \"d\", \"type\": " TYPE_A ", \"max_body\": 8, \"flags\": 4}", NULL),
+			 -EINVAL);
+}
+
+static void bridges_write_only_what_is_listed(void **state)
+{
+	(void)state;
+	peer_hello(&one, "log", "bridge");
+	assert_int_equal(peer_call(&one, "Advertise",
+				   "{\"channel\": \"steer\", \"type\": " TYPE_A ", \"max_body\": 8, \"flags\": 0}",
+				   NULL),
+			 -EACCES);
+	assert_int_equal(peer_call(&one, "Advertise",
+				   "{\"channel\": \"cmd\", \"type\": " TYPE_A ", \"max_body\": 8, \"flags\": 0}", NULL),
+			 0);
+}
+
+static void tokens_are_shared_by_name(void **state)
+{
+	json_t *r;
+	int64_t cell;
+
+	(void)state;
+	peer_hello(&one, "a", "client");
+	peer_hello(&two, "b", "client");
+	assert_int_equal(peer_call(&one, "OpenToken", "{\"name\": \"gpu\"}", &r), 0);
+	cell = number(r, "cell");
+	assert_int_equal(peer_call(&two, "OpenToken", "{\"name\": \"gpu\"}", &r), 0);
+	assert_int_equal(number(r, "cell"), cell);
+	assert_int_equal(peer_call(&two, "OpenToken", "{\"name\": \"other\"}", &r), 0);
+	assert_int_not_equal(number(r, "cell"), cell);
+	assert_int_equal(peer_call(&two, "CloseToken", "{\"cell\": 4000}", NULL), -ENOENT);
+	assert_int_equal(peer_call(&two, "OpenToken", "{\"name\": \"\"}", NULL), -EINVAL);
+}
+
+static void limits_hold(void **state)
+{
+	char text_[128];
+
+	(void)state;
+	peer_close(&one);
+	peer_close(&two);
+	desk_close(&desk);
+	desk_open(
+		&desk,
+		", \"limits\": {\"clients\": 1, \"connections\": 3, \"per_client\": 2, \"channels\": 4, \"tokens\": 1}");
+	peer_open(&desk, &one);
+	peer_open(&desk, &two);
+	peer_hello(&one, "a", "client");
+	assert_int_equal(peer_call(&two, "Hello", "{\"name\": \"b\", \"role\": \"client\", \"abi\": 1}", NULL),
+			 -EMFILE);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(peer_call(&one, "Advertise",
+					   "{\"channel\": \"c\", \"type\": " TYPE_A ", \"max_body\": 8, \"flags\": 0}",
+					   NULL),
+				 i < 2 ? 0 : -EMFILE);
+	assert_int_equal(peer_call(&one, "OpenToken", "{\"name\": \"a\"}", NULL), 0);
+	assert_int_equal(peer_call(&one, "OpenToken", "{\"name\": \"b\"}", NULL), -EMFILE);
+	/* idle channels make room, used ones do not: /clock and /c are in use */
+	for (int i = 0; i < 8; i++) {
+		json_t *r;
+
+		snprintf(text_, sizeof(text_), "{\"channel\": \"s%d\"}", i);
+		assert_int_equal(peer_call(&one, "Subscribe", text_, &r), 0);
+		snprintf(text_, sizeof(text_), "{\"subscriber_id\": %lld}", (long long)number(r, "subscriber_id"));
+		assert_int_equal(peer_call(&one, "Unsubscribe", text_, NULL), 0);
+	}
+}
+
+static void events_tell_of_the_plane_and_the_clock(void **state)
+{
+	static const char call[] = "{\"method\": \"io.simd.Control.Events\", \"more\": true}";
+	json_t *j;
+
+	(void)state;
+	assert_int_equal(peer_call(&one, "Events", "{}", NULL), -EINVAL); /* without "more" */
+	peer_send(&one, call, sizeof(call));
+	j = peer_next(&one, NULL);
+	assert_true(json_is_true(json_object_get(j, "continues")));
+	assert_string_equal(text(json_object_get(j, "parameters"), "event"), "dataplane");
+	assert_int_equal(peer_call(&two, "SetSource", "{\"source\": \"simulation\"}", NULL), 0);
+	j = json_object_get(peer_next(&one, NULL), "parameters");
+	assert_string_equal(text(j, "event"), "clock");
+	/* calls go on beside the stream */
+	assert_int_equal(peer_call(&one, "GetClock", "{}", NULL), 0);
+}
+
+static void the_clock_is_controlled(void **state)
+{
+	json_t *r;
+
+	(void)state;
+	assert_int_equal(peer_call(&one, "SetSource", "{\"source\": \"simulation\"}", NULL), 0);
+	assert_int_equal(peer_call(&one, "PauseClock", "{}", &r), 0);
+	assert_true(json_is_true(json_object_get(json_object_get(r, "clock"), "paused")));
+	assert_int_equal(peer_call(&one, "StepClock", "{\"dur_ns\": 0}", NULL), -EINVAL);
+	assert_int_equal(peer_call(&one, "SetScale", "{\"scale\": 1000}", NULL), -ERANGE);
+	assert_int_equal(peer_call(&one, "SetScale", "{\"scale\": -1}", NULL), -ERANGE);
+	assert_int_equal(peer_call(&one, "SetScale", "{\"scale\": \"fast\"}", NULL), -EINVAL);
+	assert_int_equal(peer_call(&one, "SetSource", "{\"source\": \"sundial\"}", NULL), -ENOENT);
+	assert_int_equal(peer_call(&one, "ResumeClock", "{}", NULL), 0);
+}
+
+/* A step is answered when it has ended; who hangs up meanwhile is not answered, and nothing leaks. */
+static void a_step_answers_at_its_end(void **state)
+{
+	static const char step[] = "{\"method\": \"io.simd.Control.StepClock\", \"parameters\": {\"dur_ns\": 1000000}}";
+	json_t *j, *before;
+	int64_t sim;
+
+	(void)state;
+	assert_int_equal(peer_call(&one, "SetSource", "{\"source\": \"simulation\"}", NULL), 0);
+	assert_int_equal(peer_call(&one, "PauseClock", "{}", &before), 0);
+	sim = number(json_object_get(before, "clock"), "sim_ns");
+	peer_send(&one, step, sizeof(step));
+	for (int i = 0; i < 20 && !(j = peer_next(&one, NULL)); i++)
+		desk_run(&desk, 10 * MS);
+	assert_non_null(j);
+	assert_int_equal(number(json_object_get(json_object_get(j, "parameters"), "clock"), "sim_ns"), sim + 1000000);
+	peer_send(&one, step, sizeof(step));
+	exec_sim_settle(desk.x);
+	peer_close(&one);
+	desk_run(&desk, S);
+	peer_open(&desk, &one);
+}
+
+static void a_bridge_attaches_once(void **state)
+{
+	json_t *r;
+
+	(void)state;
+	peer_hello(&one, "log", "bridge");
+	peer_hello(&two, "log2", "bridge");
+	assert_int_equal(peer_call(&one, "AttachBridge", "{\"bridge\": \"nobody\", \"pid\": 1}", NULL), -ENOENT);
+	assert_int_equal(peer_call(&one, "AttachBridge", "{\"bridge\": \"log\", \"pid\": 1}", &r), 0);
+	assert_string_equal(text(r, "plugin"), "null");
+	assert_int_equal(one.msg.n_fds, 1);
+	assert_int_equal(peer_call(&two, "AttachBridge", "{\"bridge\": \"log\", \"pid\": 1}", NULL), -EBUSY);
+	/* its end frees the name */
+	peer_close(&one);
+	assert_int_equal(peer_call(&two, "AttachBridge", "{\"bridge\": \"log\", \"pid\": 1}", NULL), 0);
+	peer_open(&desk, &one);
+}
+
+static void tools_see_everything(void **state)
+{
+	json_t *r;
+
+	(void)state;
+	peer_hello(&one, "cam", "client");
+	assert_int_equal(peer_call(&two, "GetInfo", "{}", &r), 0);
+	assert_int_equal(number(r, "clients"), 1);
+	assert_string_equal(text(r, "backend"), "mem");
+	assert_int_equal(peer_call(&two, "ListClients", "{}", &r), 0);
+	assert_string_equal(text(json_array_get(json_object_get(r, "clients"), 0), "name"), "cam");
+	assert_int_equal(peer_call(&two, "ListBridges", "{}", &r), 0);
+	assert_string_equal(text(json_array_get(json_object_get(r, "bridges"), 0), "status"), "disconnected");
+	assert_int_equal(peer_call(&two, "GetDispatch", "{}", &r), 0);
+	assert_int_equal(peer_call(&two, "GetConfig", "{}", &r), 0);
+	assert_string_equal(text(json_object_get(r, "origins"), "dispatch.wait_ms"), "default");
+	assert_string_equal(text(json_object_get(json_object_get(r, "config"), "backend") ? json_object_get(r, "config")
+											  : NULL,
+				 "backend"),
+			    "mem");
+	assert_int_equal(peer_call(&two, "GetChannel", "{\"name\": \"/clock\"}", &r), 0);
+	assert_string_equal(text(json_object_get(r, "type"), "name"), "sim/Clock");
+	assert_int_equal(peer_call(&two, "GetChannel", "{\"name\": \"nothing\"}", NULL), -ENOENT);
+	assert_int_equal(peer_call(&two, "RestartBridge", "{\"name\": \"log\"}", NULL), -EOPNOTSUPP);
+	assert_int_equal(peer_call(&two, "Shutdown", "{}", NULL), 0);
+	assert_true(desk.shut);
+}
+
+static void the_interface_describes_itself(void **state)
+{
+	static const char call[] = "{\"method\": \"org.varlink.service.GetInterfaceDescription\", "
+				   "\"parameters\": {\"interface\": \"io.simd.Control\"}}";
+	json_t *j;
+
+	(void)state;
+	peer_send(&one, call, sizeof(call));
+	j = json_object_get(peer_next(&one, NULL), "parameters");
+	assert_non_null(strstr(text(j, "description"), "method Hello("));
+	assert_true(peer_call(&one, "Fly", "{}", NULL) < 0);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(hello_hands_over_the_pages),
+		T(a_tool_gets_the_clock_only),
+		T(hello_is_checked),
+		T(publishers_come_and_go),
+		T(counters_become_totals_and_rates),
+		T(types_must_agree),
+		T(sizes_are_bounded),
+		T(local_and_dispatching_do_not_mix),
+		T(bridges_write_only_what_is_listed),
+		T(tokens_are_shared_by_name),
+		T(limits_hold),
+		T(events_tell_of_the_plane_and_the_clock),
+		T(the_clock_is_controlled),
+		T(a_step_answers_at_its_end),
+		T(a_bridge_attaches_once),
+		T(tools_see_everything),
+		T(the_interface_describes_itself),
+	};
+
+	mem_adopt_jansson();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

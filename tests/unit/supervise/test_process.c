@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Supervised processes that do not exist, in virtual time: back-off, rules, stopping, order, output. */
+#include "tests/support/test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "conf.h"
+#include "core/config.h"
+#include "core/exec.h"
+#include "err.h"
+#include "log.h"
+#include "mem.h"
+#include "supervise/fleet.h"
+#include "supervise/process.h"
+#include "supervise/spawn.h"
+
+#define MS    INT64_C(1000000)
+#define S     INT64_C(1000000000)
+#define FAKES 64
+
+/* ---- processes that are an eventfd and a pipe ---- */
+
+struct fake {
+	pid_t pid;
+	int exit_fd, out_fd, status;
+	bool alive, stubborn; /* stubborn: ignores SIGTERM */
+	char name[64];
+};
+
+static struct {
+	struct fake f[FAKES];
+	unsigned n, starts, refuse;
+	char order[512]; /* what happened, in its order */
+	struct mem_stats before;
+	struct exec *x;
+} sim;
+
+static void note(const char *what, const char *who)
+{
+	size_t n = strlen(sim.order);
+
+	snprintf(sim.order + n, sizeof(sim.order) - n, "%s%s ", what, who);
+}
+
+static struct fake *by_pid(pid_t pid)
+{
+	for (unsigned i = 0; i < sim.n; i++) {
+		if (sim.f[i].pid == pid)
+			return &sim.f[i];
+	}
+	return NULL;
+}
+
+static void die(struct fake *f, int status)
+{
+	uint64_t one = 1;
+
+	if (!f->alive)
+		return;
+	f->alive = false;
+	f->status = status;
+	assert_int_equal(write(f->exit_fd, &one, 8), 8);
+	close(f->exit_fd);
+	close(f->out_fd);
+}
+
+static int fake_start(void *user, const struct spawn *s, struct spawned *ret)
+{
+	struct fake *f = &sim.f[sim.n];
+	int p[2];
+
+	(void)user;
+	sim.starts++;
+	if (sim.refuse) {
+		sim.refuse--;
+		return err_set(-ENOENT, "%s: no such program", s->argv[0]);
+	}
+	assert_true(sim.n < FAKES);
+	assert_int_equal(pipe2(p, O_CLOEXEC | O_NONBLOCK), 0);
+	*f = (struct fake){
+		.pid = (pid_t)(1000 + sim.n++), .exit_fd = eventfd(0, EFD_CLOEXEC), .out_fd = p[1], .alive = true
+	};
+	snprintf(f->name, sizeof(f->name), "%s", s->argv[1] ? s->argv[1] : s->argv[0]);
+	*ret = (struct spawned){ .pid = f->pid, .pidfd = dup(f->exit_fd), .out_fd = p[0] };
+	note("+", f->name);
+	return 0;
+}
+
+static int fake_signal(void *user, pid_t pid, int pidfd, int sig, bool group)
+{
+	struct fake *f = by_pid(pid);
+
+	(void)user;
+	(void)pidfd;
+	(void)group;
+	note(sig == SIGKILL ? "!" : "-", f->name);
+	if (sig == SIGKILL || !f->stubborn)
+		die(f, sig);
+	return 0;
+}
+
+static int fake_reap(void *user, pid_t pid, int pidfd, int *ret_status)
+{
+	(void)user;
+	(void)pidfd;
+	*ret_status = by_pid(pid)->status;
+	return 0;
+}
+
+static const struct spawn_ops ops = { fake_start, fake_signal, fake_reap };
+
+static int begin(void **state)
+{
+	(void)state;
+	memset(&sim, 0, sizeof(sim));
+	mem_stats(&sim.before);
+	return exec_sim_create(1, S, &sim.x);
+}
+
+static int end(void **state)
+{
+	struct mem_stats now;
+
+	(void)state;
+	exec_destroy(sim.x);
+	mem_stats(&now);
+	assert_int_equal(now.blocks, sim.before.blocks);
+	return 0;
+}
+
+static void run(int64_t dur_ns)
+{
+	assert_true(exec_sim_run(sim.x, exec_now(sim.x) + dur_ns) >= 0);
+}
+
+static const char *const argv[] = { "prog", NULL };
+
+static void init(struct process *p, enum process_restart rule)
+{
+	struct process_options o = { .name = "p",
+				     .spawn = { .argv = argv },
+				     .restart = rule,
+				     .restart_dur_ns = 100 * MS,
+				     .restart_max_dur_ns = S,
+				     .stop_dur_ns = 500 * MS };
+
+	process_init(p, sim.x, &ops, NULL, &o);
+}
+
+/* ---- one process ---- */
+
+static void back_off_doubles_to_its_bound(void **state)
+{
+	static const int64_t pauses[] = { 100, 200, 400, 800, 1000, 1000 };
+	struct process p;
+
+	(void)state;
+	init(&p, PROCESS_ALWAYS);
+	process_start(&p);
+	for (size_t i = 0; i < sizeof(pauses) / sizeof(*pauses); i++) {
+		die(&sim.f[i], 256);
+		run((pauses[i] - 1) * MS);
+		assert_int_equal(sim.starts, i + 1);
+		run(2 * MS);
+		assert_int_equal(sim.starts, i + 2);
+	}
+	/* a long life clears the record */
+	run(11 * S);
+	die(&sim.f[6], 256);
+	run(101 * MS);
+	assert_int_equal(sim.starts, 8);
+	process_finish(&p);
+}
+
+static void rules_decide_about_the_next_start(void **state)
+{
+	static const struct {
+		enum process_restart rule;
+		int status;
+		bool again;
+	} cases[] = {
+		{ PROCESS_ALWAYS, 0, true },       { PROCESS_ON_FAILURE, 0, false },
+		{ PROCESS_ON_FAILURE, 256, true }, { PROCESS_ON_FAILURE, SIGSEGV, true },
+		{ PROCESS_NEVER, 256, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct process p;
+		unsigned before = sim.starts;
+
+		init(&p, cases[i].rule);
+		process_start(&p);
+		die(&sim.f[sim.n - 1], cases[i].status);
+		run(5 * S);
+		assert_int_equal(sim.starts - before, cases[i].again ? 2 : 1);
+		assert_int_equal(p.state, cases[i].again ? PROCESS_RUNNING : PROCESS_DONE);
+		process_finish(&p);
+	}
+}
+
+static void a_program_that_is_missing_is_tried_again(void **state)
+{
+	struct process p;
+
+	(void)state;
+	init(&p, PROCESS_NEVER);
+	sim.refuse = 2;
+	process_start(&p);
+	assert_int_equal(p.state, PROCESS_WAITING);
+	run(S);
+	assert_int_equal(p.state, PROCESS_RUNNING);
+	assert_int_equal(sim.starts, 3);
+	process_finish(&p);
+}
+
+static void a_stubborn_process_is_killed(void **state)
+{
+	struct process p;
+
+	(void)state;
+	init(&p, PROCESS_ALWAYS);
+	process_start(&p);
+	sim.f[0].stubborn = true;
+	process_stop(&p);
+	process_stop(&p); /* twice is once */
+	run(499 * MS);
+	assert_true(process_alive(&p));
+	run(2 * MS);
+	assert_false(process_alive(&p));
+	assert_string_equal(sim.order, "+prog -prog !prog ");
+	run(5 * S);
+	assert_int_equal(sim.starts, 1);
+	process_finish(&p);
+}
+
+static void restarting_on_request(void **state)
+{
+	struct process p;
+
+	(void)state;
+	init(&p, PROCESS_ALWAYS);
+	process_start(&p);
+	process_again(&p);
+	run(200 * MS);
+	assert_int_equal(sim.starts, 2);
+	assert_int_equal(p.restarts, 1);
+	/* while it waits for its next start, that comes at once */
+	die(&sim.f[1], 256);
+	exec_sim_settle(sim.x);
+	assert_int_equal(p.state, PROCESS_WAITING);
+	process_again(&p);
+	assert_int_equal(p.state, PROCESS_RUNNING);
+	process_finish(&p);
+}
+
+/* ---- its output ---- */
+
+static char logged[4096];
+
+static void keep(void *user, enum log_level level, const char *topic, const char *line)
+{
+	size_t n = strlen(logged);
+
+	(void)user;
+	(void)level;
+	if (strcmp(topic, "p") == 0)
+		snprintf(logged + n, sizeof(logged) - n, "%s|", line);
+}
+
+static void output_is_logged_by_line(void **state)
+{
+	struct process p;
+	char flood[3000];
+
+	(void)state;
+	logged[0] = '\0';
+	log_set_spec("info");
+	log_set_handler(keep, NULL);
+	init(&p, PROCESS_NEVER);
+	process_start(&p);
+	assert_int_equal(write(sim.f[0].out_fd, "one\ntw", 6), 6);
+	run(MS);
+	assert_string_equal(logged, "one|");
+	assert_int_equal(write(sim.f[0].out_fd, "o\n\nlast", 7), 7);
+	die(&sim.f[0], 0); /* what was written before the end is not lost */
+	run(MS);
+	assert_string_equal(logged, "one|two|last|");
+	process_finish(&p);
+
+	/* a line without end is cut, not kept */
+	logged[0] = '\0';
+	init(&p, PROCESS_NEVER);
+	process_start(&p);
+	memset(flood, 'x', sizeof(flood));
+	assert_int_equal(write(sim.f[1].out_fd, flood, sizeof(flood)), sizeof(flood));
+	run(MS);
+	assert_true(strlen(logged) > 2000);
+	process_finish(&p);
+	log_set_handler(NULL, NULL);
+	log_set_spec("none");
+}
+
+/* ---- the fleet ---- */
+
+static void unlock_next(void *arg)
+{
+	note("done:", arg);
+}
+
+static void a_fleet_starts_and_stops_in_order(void **state)
+{
+	struct config_sources src = {
+		.text = "{\"rigs\": [{\"name\": \"r\", \"processes\": ["
+			"{\"name\": \"late\", \"command\": [\"x\", \"late\"], \"order\": 5}, "
+			"{\"name\": \"early\", \"command\": [\"x\", \"early\"], \"order\": -1}, "
+			"{\"name\": \"mid\", \"command\": [\"x\", \"mid\"]}], "
+			"\"bridges\": [{\"name\": \"b1\", \"plugin\": \"null\"}, "
+			"{\"name\": \"ext\", \"plugin\": \"null\", \"start\": \"external\"}]}]}",
+	};
+	struct fleet_options o = { .x = sim.x, .ops = &ops, .socket = "/s" };
+	struct conf *c;
+	struct fleet *f;
+
+	(void)state;
+	assert_int_equal(config_load(&src, &c), 0);
+	o.conf = c;
+	assert_int_equal(fleet_create(&o, &f), 0);
+	fleet_start(f);
+	assert_string_equal(sim.order, "+b1 +early +mid +late ");
+	assert_string_equal(fleet_rig_of(f, 1002), "r");
+	assert_null(fleet_rig_of(f, 1));
+	assert_true(fleet_bridge_kill(f, "b1", "a test"));
+	assert_false(fleet_bridge_kill(f, "ext", "a test"));
+	assert_int_equal(fleet_bridge_restart(f, "ext"), -EOPNOTSUPP);
+	run(S);
+	assert_int_equal(fleet_bridge_restarts(f, "b1"), 1);
+	sim.order[0] = '\0';
+	fleet_stop(f, FLEET_PROCESSES, unlock_next, (void *)(uintptr_t) "processes");
+	run(S);
+	assert_string_equal(sim.order, "-late -mid -early done:processes ");
+	fleet_stop(f, FLEET_BRIDGES, unlock_next, (void *)(uintptr_t) "bridges");
+	run(S);
+	assert_non_null(strstr(sim.order, "-b1 done:bridges"));
+	fleet_destroy(f);
+	conf_destroy(c);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(back_off_doubles_to_its_bound),
+		T(rules_decide_about_the_next_start),
+		T(a_program_that_is_missing_is_tried_again),
+		T(a_stubborn_process_is_killed),
+		T(restarting_on_request),
+		T(output_is_logged_by_line),
+		T(a_fleet_starts_and_stops_in_order),
+	};
+
+	mem_adopt_jansson();
+	log_set_spec("none");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What outlives simd: the state file, the lock, real children of the real spawn_ops. */
+#include "tests/support/test.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "err.h"
+#include "fd.h"
+#include "mem.h"
+#include "supervise/runtime.h"
+#include "supervise/spawn.h"
+#include "supervise/state.h"
+
+static void state_comes_back(void **state)
+{
+	static struct state a, b;
+	char path[TEST_PATH_MAX];
+
+	(void)state;
+	test_path(path, "state.json");
+	assert_int_equal(state_load(path, &b), -ENOENT);
+	snprintf(a.simd_app, sizeof(a.simd_app), "simd-0011.3");
+	a.simd = state_proc_of(getpid());
+	a.generation = 7;
+	a.roudi = (struct state_proc){ 12, 34 };
+	a.roudi_owned = true;
+	a.roudi_hash = 0xfedcba9876543210;
+	a.n_apps = 2;
+	snprintf(a.apps[0].app, sizeof(a.apps[0].app), "cam-1.1");
+	a.apps[1].bridge = true;
+	snprintf(a.apps[1].app, sizeof(a.apps[1].app), "log-2.1");
+	a.apps[1].proc = (struct state_proc){ 5, 6 };
+	assert_int_equal(state_save(path, &a), 0);
+	assert_int_equal(state_load(path, &b), 0);
+	assert_memory_equal(&a, &b, sizeof(a));
+	unlink(path);
+}
+
+static void a_broken_state_is_refused(void **state)
+{
+	static const char *const bad[] = { "",
+					   "{",
+					   "[]",
+					   "{}",
+					   "{\"app\": 5}",
+					   "{\"app\":\"a\",\"simd\":{\"pid\":-1,\"start\":0},\"iox_generation\":1}" };
+	static struct state s;
+	char path[TEST_PATH_MAX];
+
+	(void)state;
+	test_path(path, "state.json");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		assert_int_equal(fd_write_file(path, bad[i], strlen(bad[i]), 0600), 0);
+		assert_int_equal(state_load(path, &s), -EINVAL);
+		assert_true(*err_why());
+	}
+	unlink(path);
+}
+
+static void a_pid_that_was_used_again_is_not_the_same(void **state)
+{
+	struct state_proc me = state_proc_of(getpid());
+
+	(void)state;
+	assert_true(state_proc_alive(&me));
+	me.start++;
+	assert_false(state_proc_alive(&me));
+	assert_false(state_proc_alive(&(struct state_proc){ 0 }));
+}
+
+static void a_second_lock_names_the_first(void **state)
+{
+	struct runtime a, b;
+	char d1[TEST_PATH_MAX], d2[TEST_PATH_MAX], lock[TEST_PATH_MAX];
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(runtime_init(&a, test_path(d1, "a/run")), 0);
+	assert_int_equal(runtime_init(&b, test_path(d2, "b/run")), 0);
+	/* the fixed place belongs to the machine: here the lock goes beside the directories */
+	test_path(lock, "lk");
+	mem_free(a.lock);
+	mem_free(b.lock);
+	a.lock = mem_strdup(lock);
+	b.lock = mem_strdup(lock);
+	assert_int_equal(runtime_lock(&a), 0);
+	assert_int_equal(runtime_lock(&b), -EBUSY);
+	assert_non_null(strstr(err_why(), d1));
+	runtime_finish(&a);
+	assert_true(stat(lock, &st) < 0);
+	assert_int_equal(runtime_lock(&b), 0);
+	runtime_finish(&b);
+	assert_true(stat(d2, &st) < 0);
+	(void)rmdir(test_path(d1, "a"));
+	(void)rmdir(test_path(d2, "b"));
+}
+
+/* ---- real children ---- */
+
+static int run_child(const struct spawn *s, char *out, size_t size)
+{
+	struct spawned c;
+	size_t n = 0;
+	ssize_t k;
+	int status;
+
+	if (spawn_real.start(NULL, s, &c) < 0)
+		return -1;
+	assert_int_equal(fd_pidfd_wait(c.pidfd, 20LL * 1000000000), 1);
+	assert_int_equal(spawn_real.reap(NULL, c.pid, c.pidfd, &status), 0);
+	while (c.out_fd >= 0 && (k = read(c.out_fd, out + n, size - 1 - n)) > 0)
+		n += (size_t)k;
+	out[n] = '\0';
+	close(c.pidfd);
+	fd_close(c.out_fd);
+	return status;
+}
+
+static void a_child_gets_its_environment_and_nothing_else(void **state)
+{
+	const char *argv[] = {
+		"sh", "-c", "echo $COLOUR-$GONE; pwd; ls /proc/self/fd | wc -l; ps -o sid= -p $$ | tr -d ' '; echo $$",
+		NULL
+	};
+	const char *env[] = { "COLOUR=blue", "GONE", NULL };
+	struct spawn s = { .argv = argv, .env = env, .dir = "/" };
+	char out[1024];
+	int sid, pid, fds;
+
+	(void)state;
+	setenv("GONE", "here", 1);
+	assert_int_equal(run_child(&s, out, sizeof(out)), 0);
+	assert_int_equal(strncmp(out, "blue-\n/\n", 8), 0);
+	assert_int_equal(sscanf(out + 8, "%d %d %d", &fds, &sid, &pid), 3);
+	assert_int_equal(fds, 4); /* 0, 1, 2 and the directory that ls reads */
+	assert_int_equal(sid, pid);
+}
+
+static void a_failed_start_says_so(void **state)
+{
+	const char *argv[] = { "no-such-program-anywhere", NULL }, *dir[] = { "/", NULL };
+	struct spawn s = { .argv = argv };
+	char out[16];
+
+	(void)state;
+	assert_int_equal(run_child(&s, out, sizeof(out)), -1);
+	assert_non_null(strstr(err_why(), "no-such-program-anywhere"));
+	s.argv = dir;
+	assert_int_equal(run_child(&s, out, sizeof(out)), -1);
+	argv[0] = "true";
+	s.argv = argv;
+	s.dir = "/no/such/dir";
+	assert_int_equal(run_child(&s, out, sizeof(out)), -1);
+}
+
+static void what_a_child_leaves_in_its_session_is_killed(void **state)
+{
+	const char *argv[] = { "sh", "-c", "sleep 1000 & echo $!", NULL };
+	struct spawn s = { .argv = argv };
+	char out[64];
+	pid_t left;
+
+	(void)state;
+	assert_int_equal(run_child(&s, out, sizeof(out)), 0);
+	left = (pid_t)atoi(out);
+	assert_true(left > 1);
+	for (int i = 0; i < 2000 && kill(left, 0) == 0 && state_proc_start(left) >= 0; i++)
+		poll(NULL, 0, 5);
+	assert_true(state_proc_start(left) < 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(state_comes_back),
+		cmocka_unit_test(a_broken_state_is_refused),
+		cmocka_unit_test(a_pid_that_was_used_again_is_not_the_same),
+		cmocka_unit_test(a_second_lock_names_the_first),
+		cmocka_unit_test(a_child_gets_its_environment_and_nothing_else),
+		cmocka_unit_test(a_failed_start_says_so),
+		cmocka_unit_test(what_a_child_leaves_in_its_session_is_killed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
