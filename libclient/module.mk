@@ -3,3 +3,4 @@ include libclient/base/module.mk
 include libclient/ipc/module.mk
 include libclient/src/module.mk
 include libclient/src/introspect.mk
+include libclient/examples/module.mk

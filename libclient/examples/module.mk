@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+# One small program per use, from what is installed only: the public headers, libsimclient.so, and simgen for
+# the type of their own (its package is made in schemas/module.mk).
+INC_libclient/examples := -Ilibclient/include -I$(B)/gen
+EXAMPLE_NAMES := $(basename $(notdir $(sort $(wildcard libclient/examples/*.c))))
+EXAMPLES += $(EXAMPLE_NAMES:%=$(B)/examples/%)
+
+LINK_examples = -L$(B)/lib -lsimclient -Wl,-rpath,'$$ORIGIN/../lib'
+$(EXAMPLE_NAMES:%=$(B)/examples/%): $(B)/examples/%: $(B)/obj/libclient/examples/%.o $(B)/obj/gen/example/msg/FloatArray.o $(B)/lib/libsimclient.so
