@@ -32,6 +32,7 @@ int main(int argc, char **argv)
 	struct sim_client *client;
 	const struct sim_slot *slot;
 
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (sim_connect(&o, &client) < 0 || sim_subscribe(client, channel, &example_FloatArray_type, NULL, &sub) < 0) {
 		fprintf(stderr, "%s\n", sim_why());
 		return 1;
