@@ -27,6 +27,7 @@ struct session;
 struct life;
 struct record;
 struct attach_job;
+struct warm_job;
 
 /*
  * How a client waits and what time it is. NULL for real ones; tests put virtual time here, and run the
@@ -104,6 +105,8 @@ struct sim_client {
 	bool connecting;   /* inside sim_connect: errors end it */
 	int64_t due_mono_ns, backoff_dur_ns, prove_until_mono_ns;
 	struct attach_job *job;
+	struct warm_job *warm; /* populates a life that was attached to again; recover.c */
+	bool warm_due;         /* that is to be started */
 	uint64_t sessions;        /* so far */
 	uint32_t want_generation; /* life of the data plane that simd is on; 0: none at present */
 	char runtime[128];        /* simd's runtime name when that life was attached to */

@@ -106,6 +106,71 @@ static void job_finish(struct sim_client *c)
 	c->job = NULL;
 }
 
+/* ---- populating a new life's memory, in the background: after a restart, being back comes first ---- */
+
+struct warm_job {
+	struct life *life; /* referenced */
+	pthread_t thread;
+	_Atomic bool done;
+};
+
+static void *warm_main(void *arg)
+{
+	struct warm_job *w = arg;
+
+	(void)ipc_prefault(w->life->ipc); /* without it the first messages are slow, no more */
+	atomic_store(&w->done, true);
+	return NULL;
+}
+
+static void warm_finish(struct sim_client *c)
+{
+	if (!c->warm)
+		return;
+	pthread_join(c->warm->thread, NULL);
+	life_unref(c->warm->life);
+	mem_free(c->warm);
+	c->warm = NULL;
+}
+
+static int warm_start(struct sim_client *c)
+{
+	struct warm_job *w = MEM_NEW(struct warm_job);
+	sigset_t all, old;
+	int r;
+
+	if (!w)
+		return -ENOMEM;
+	w->life = life_ref(c->life);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	r = -pthread_create(&w->thread, NULL, warm_main, w);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (r < 0) {
+		life_unref(w->life);
+		mem_free(w);
+		return r;
+	}
+	pthread_setname_np(w->thread, "sim-warm");
+	c->warm = w;
+	return 0;
+}
+
+/* Not while an earlier one still runs: the loop comes back to it. */
+static void warm_step(struct sim_client *c)
+{
+	if (c->warm && atomic_load(&c->warm->done))
+		warm_finish(c);
+	if (!c->warm_due || atomic_load(&c->phase) != PHASE_UP || !c->life)
+		return;
+	if (c->warm) {
+		client_due(c, ns_add(client_now(c), 50 * NS_PER_MS));
+		return;
+	}
+	c->warm_due = false;
+	(void)warm_start(c); /* no thread to be had: the memory faults in as it is used */
+}
+
 static void set_phase(struct sim_client *c, enum client_phase phase, enum sim_client_state state)
 {
 	pthread_mutex_lock(&c->lock);
@@ -170,7 +235,7 @@ static void attach_begin(struct sim_client *c)
 		.backend = *j->backend ? j->backend : NULL,
 		.app = j->app,
 		.max_loan = (uint64_t)s->max_loan,
-		.prefault = !(c->flags & SIM_CLIENT_NO_PREFAULT),
+		.prefault = c->connecting && !(c->flags & SIM_CLIENT_NO_PREFAULT),
 		.bus = c->bus,
 	};
 	c->job = j;
@@ -454,6 +519,7 @@ static void attach_done(struct sim_client *c)
 	pthread_mutex_lock(&c->lock);
 	c->life = l;
 	pthread_mutex_unlock(&c->lock);
+	c->warm_due = !c->connecting && !c->env && !(c->flags & SIM_CLIENT_NO_PREFAULT);
 	register_all(c);
 }
 
@@ -589,6 +655,7 @@ void client_step(struct sim_client *c)
 			look_at_events(c);
 		phase_step(c, due);
 	} while (atomic_load(&c->phase) != before);
+	warm_step(c);
 	settle(c);
 	client_reap(c);
 }
@@ -603,6 +670,7 @@ void client_close(struct sim_client *c)
 	regs_mark(c, REG_LOST);
 	fail_all(c, SIM_REASON_LOST);
 	job_finish(c);
+	warm_finish(c);
 	life_unref(c->life);
 	c->life = NULL;
 }

@@ -221,13 +221,17 @@ int bench_call(struct bench *b, const char *method, const char *params, char **r
 
 /* ---- simd ---- */
 
-static const char bench_config[] =
-	"{\"TimeSource\":\"unity\",\"clock\":{\"rate_hz\":100},"
-	"\"pools\":[{\"size\":256,\"count\":4096},{\"size\":65536,\"count\":256},{\"size\":6815744,\"count\":24},"
-	"{\"size\":25296896,\"count\":16}],"
-	"\"rigs\":[{\"name\":\"bench\",\"bridges\":[{\"name\":\"null\",\"plugin\":\"null\",\"channels\":[\"/busy/*\"]}]}]}\n";
+#define CONFIG(pools) \
+	"{\"TimeSource\":\"unity\",\"clock\":{\"rate_hz\":100},\"pools\":[" pools "]," \
+	"\"rigs\":[{\"name\":\"bench\",\"bridges\":[{\"name\":\"null\",\"plugin\":\"null\",\"channels\":[\"/busy/*\"]}]}]}\n"
 
-static int start_simd(struct bench *b)
+/* Slots of up to 24 MiB. */
+static const char large_config[] = CONFIG("{\"size\":256,\"count\":4096},{\"size\":65536,\"count\":256},"
+					  "{\"size\":6815744,\"count\":24},{\"size\":25296896,\"count\":16}");
+/* 256 MiB of small ones. */
+static const char plain_config[] = CONFIG("{\"size\":256,\"count\":16384},{\"size\":65536,\"count\":4032}");
+
+static int start_simd(struct bench *b, const char *text)
 {
 	static char socket[4200], config[4200], program[4200];
 	int64_t end = mono_now_ns() + 20 * NS_PER_S;
@@ -236,7 +240,7 @@ static int start_simd(struct bench *b)
 	snprintf(config, sizeof(config), "%s/bench.json", b->dir);
 	snprintf(program, sizeof(program), "%s/simd", b->bin);
 	b->socket = socket;
-	if (fd_write_file(config, bench_config, sizeof(bench_config) - 1, 0644) < 0)
+	if (fd_write_file(config, text, strlen(text), 0644) < 0)
 		return -1;
 	b->simd_pid = fork();
 	if (!b->simd_pid) {
@@ -261,6 +265,12 @@ static void stop_simd(struct bench *b)
 {
 	if (b->simd_pid > 0 && kill(b->simd_pid, SIGTERM) == 0)
 		bench_wait(b->simd_pid);
+}
+
+int bench_plain_simd(struct bench *b)
+{
+	stop_simd(b);
+	return start_simd(b, plain_config);
 }
 
 /* ---- output ---- */
@@ -349,7 +359,7 @@ int main(int argc, char **argv)
 	b.dir = a.dir;
 	b.bin = a.bin;
 	b.smoke = a.smoke;
-	if (fd_mkdir_p(a.dir, 0755) < 0 || start_simd(&b) < 0) {
+	if (fd_mkdir_p(a.dir, 0755) < 0 || start_simd(&b, large_config) < 0) {
 		fprintf(stderr, "bench: %s\n", err_why());
 		stop_simd(&b);
 		return 1;

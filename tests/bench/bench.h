@@ -56,6 +56,9 @@ extern const struct bench_case bench_handover, bench_overhead, bench_first, benc
 void bench_report(struct bench *b, const char *name, const char *unit, const char *against, enum bench_form form,
 		  const struct bench_pair *pairs, unsigned n, double bar);
 
+/* Start simd anew with 256 MiB of small slots; it stays so. */
+int bench_plain_simd(struct bench *b);
+
 /* Repetitions: at least five, one in a smoke run. */
 unsigned bench_runs(const struct bench *b, unsigned full);
 
