@@ -335,8 +335,8 @@ static void a_fleet_starts_and_stops_in_order(void **state)
 	assert_string_equal(sim.order, "+b1 +early +mid +late ");
 	assert_string_equal(fleet_rig_of(f, 1002), "r");
 	assert_null(fleet_rig_of(f, 1));
-	assert_true(fleet_bridge_kill(f, "b1", "a test"));
-	assert_false(fleet_bridge_kill(f, "ext", "a test"));
+	assert_true(fleet_bridge_kill(f, "b1", "a test", true));
+	assert_false(fleet_bridge_kill(f, "ext", "a test", true));
 	assert_int_equal(fleet_bridge_restart(f, "ext"), -EOPNOTSUPP);
 	run(S);
 	assert_int_equal(fleet_bridge_restarts(f, "b1"), 1);
