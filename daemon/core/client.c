@@ -23,6 +23,7 @@
 #include "core/dispatch.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -315,6 +316,16 @@ static void reap(struct client *cl)
 	if (exec_io_add(s->x, &r->io, fd, EPOLLIN, on_exit_fd, r) < 0) {
 		log_error("%s: cannot wait for its end; its ports stay until the data plane restarts", app);
 		reaper_free(r);
+	}
+}
+
+void client_reap_ended(struct simd *s)
+{
+	struct reaper *r, *tmp;
+
+	list_for_each_safe(r, tmp, &s->reapers, link) {
+		if (fd_wait(r->fd, POLLIN, 0) == 1)
+			on_exit_fd(r, 0);
 	}
 }
 

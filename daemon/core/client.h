@@ -77,6 +77,8 @@ const char *client_role_name(enum client_role role);
 /* A free row of its counter page, cleared; -EMFILE. */
 int client_row_get(struct client *cl);
 void client_row_put(struct client *cl, uint32_t row);
+/* Free what the peers have left that have ended, without waiting for the loop to tell. */
+void client_reap_ended(struct simd *s);
 /* Forget the dead peers that are still waited for. */
 void client_reap_all(struct simd *s);
 

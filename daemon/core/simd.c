@@ -206,6 +206,7 @@ void simd_close_sessions(struct simd *s)
 	s->stopping = true;
 	list_for_each_safe(cl, tmp, &s->clients, link)
 		client_gone(cl);
+	client_reap_ended(s);
 }
 
 void simd_destroy(struct simd *s)

@@ -46,20 +46,25 @@ static void *helper_main(void *arg)
 	pthread_setname_np(pthread_self(), "simd-help");
 	for (;;) {
 		struct helper_job *j;
+		bool stop;
 
 		pthread_mutex_lock(&h->lock);
 		while (!h->head && !h->stop)
 			pthread_cond_wait(&h->wake, &h->lock);
 		j = h->head;
-		if (h->stop)
-			j = NULL;
 		if (j && !(h->head = j->next))
 			h->tail = &h->head;
 		pthread_mutex_unlock(&h->lock);
 		if (!j)
 			return NULL;
 		j->run(j);
-		finish_job(h, j);
+		pthread_mutex_lock(&h->lock);
+		stop = h->stop;
+		pthread_mutex_unlock(&h->lock);
+		if (stop) /* the owner waits in helper_destroy(): nobody else touches what done() does */
+			j->done(j);
+		else
+			finish_job(h, j);
 	}
 }
 
@@ -88,8 +93,6 @@ int helper_create(struct exec *x, struct helper **ret)
 
 void helper_destroy(struct helper *h)
 {
-	struct helper_job *j;
-
 	if (!h)
 		return;
 	if (h->running) {
@@ -98,10 +101,6 @@ void helper_destroy(struct helper *h)
 		pthread_cond_signal(&h->wake);
 		pthread_mutex_unlock(&h->lock);
 		pthread_join(h->thread, NULL);
-	}
-	while ((j = h->head)) {
-		h->head = j->next;
-		j->done(j);
 	}
 	pthread_mutex_destroy(&h->lock);
 	pthread_cond_destroy(&h->wake);

@@ -20,7 +20,7 @@ struct helper_job {
 };
 
 int helper_create(struct exec *x, struct helper **ret);
-/* Waits for the running job; jobs that have not run are given to done() at once. NULL is fine. */
+/* Runs what is still queued, and waits for it; answers come at once then, on simd-help. NULL is fine. */
 void helper_destroy(struct helper *h);
 /* Takes the job until done(). */
 void helper_post(struct helper *h, struct helper_job *j);

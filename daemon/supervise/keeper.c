@@ -54,7 +54,7 @@ static void free_done(struct helper_job *hj)
 {
 	struct free_job *j = container_of(hj, struct free_job, job);
 
-	if (j->result < 0)
+	if (j->result < 0 && j->result != -ENOENT && j->result != -ECONNREFUSED) /* without RouDi there are none */
 		log_warn("the ports of %s could not be freed: %s", j->app, err_text(j->result));
 	mem_free(j);
 }

@@ -549,6 +549,16 @@ int roudi_start(struct roudi *r)
 
 /* ---- making and ending ---- */
 
+/*
+ * Lives are numbered over restarts of simd too, also over orderly ones that leave no state behind: a client
+ * takes an equal number for the life it knows. So a first number comes from the clock of this boot, in tenths of
+ * a second, which ascends faster than lives can follow each other.
+ */
+static uint32_t first_generation(const struct roudi *r)
+{
+	return (uint32_t)(exec_now(r->x) / (100 * NS_PER_MS));
+}
+
 static int copy_options(struct roudi *r, const struct roudi_options *o)
 {
 	struct conf_view v = conf_object(conf_root(o->conf), "roudi");
@@ -594,6 +604,8 @@ int roudi_create(const struct roudi_options *o, struct roudi **ret)
 	rc = copy_options(r, o);
 	if (rc == 0)
 		rc = roudi_segment_name(&r->segment);
+	if (r->generation == 0)
+		r->generation = first_generation(r);
 	if (rc == 0)
 		rc = roudi_write_config(r->dir, &r->pools, &r->config, &r->config_hash);
 	if (rc < 0) {

@@ -18,6 +18,7 @@ static struct simd_run r;
 static struct sim_client *c;
 static struct sim_publisher *p;
 static struct sim_subscriber *s;
+static int64_t life; /* generation at the test's begin */
 
 static int begin(void **state)
 {
@@ -27,6 +28,7 @@ static int begin(void **state)
 	c = run_client("sensor");
 	run_pair(c, "x", &p, &s);
 	(void)run_until_through(p, s);
+	life = run_number("GetInfo", "iox_generation");
 	return 0;
 }
 
@@ -102,6 +104,34 @@ static void through_the_bridge(void)
 	}
 }
 
+/* Also while simd itself starts anew, and nobody answers for a moment. */
+static void wait_for_another_life(int64_t generation)
+{
+	struct sim_client_options o = { .size = sizeof(o),
+					.name = "t",
+					.flags = SIM_CLIENT_NO_DATA | SIM_CLIENT_NO_THREAD };
+	int64_t give_up = run_now_ms() + 20000, now = generation;
+
+	while (now == generation) {
+		struct sim_client *tool;
+		char *text;
+
+		if (sim_connect(&o, &tool) == 0) {
+			if (sim_call(tool, "GetInfo", "{}", &text) == 0) {
+				json_t *j = json_loads(text, 0, NULL);
+
+				now = json_integer_value(json_object_get(j, "iox_generation"));
+				json_decref(j);
+				free(text);
+			}
+			sim_disconnect(tool);
+		}
+		if (run_now_ms() > give_up)
+			fail_msg("life %lld stays: %s", (long long)generation, run_errors(&r));
+		poll(NULL, 0, 10);
+	}
+}
+
 static void roudi_killed(void **state)
 {
 	int64_t before = shm_used();
@@ -130,7 +160,7 @@ static void roudi_that_hangs_is_replaced(void **state)
 
 	(void)state;
 	assert_int_equal(kill(roudi, SIGSTOP), 0);
-	run_until("GetInfo", "iox_generation", 2);
+	run_until("GetInfo", "iox_generation", life + 1);
 	(void)run_until_through(p, s);
 	assert_false(run_alive(roudi));
 }
@@ -148,7 +178,7 @@ static void simd_killed(void **state)
 	assert_true(run_ready(&r));
 	/* the same RouDi, the same life: this process has not attached again */
 	assert_int_equal(run_number("GetInfo", "roudi_pid"), roudi);
-	assert_int_equal(run_number("GetInfo", "iox_generation"), 1);
+	assert_int_equal(run_number("GetInfo", "iox_generation"), life);
 	(void)run_until_through(p, s);
 	through_the_bridge();
 	/* the bridge of the old one went with it */
@@ -168,7 +198,7 @@ static void simd_and_roudi_killed(void **state)
 	run_start(&r, rig, NULL);
 	assert_true(run_ready(&r));
 	/* numbers go on ascending, so nobody mistakes the new life for the old */
-	assert_int_equal(run_number("GetInfo", "iox_generation"), 2);
+	assert_int_equal(run_number("GetInfo", "iox_generation"), life + 1);
 	(void)run_until_through(p, s);
 }
 
@@ -184,8 +214,49 @@ static void a_changed_configuration_replaces_roudi(void **state)
 	run_start(&r, other, NULL);
 	assert_true(run_ready(&r));
 	assert_int_not_equal(run_number("GetInfo", "roudi_pid"), roudi);
-	assert_int_equal(run_number("GetInfo", "iox_generation"), 2);
+	assert_int_equal(run_number("GetInfo", "iox_generation"), life + 1);
 	(void)run_until_through(p, s);
+}
+
+/* Stopped in order, with RouDi: the client that stays must not take the next life for the one it knows. */
+static void simd_stopped_and_started(void **state)
+{
+	(void)state;
+	run_stop(&r);
+	run_start(&r, rig, NULL);
+	assert_true(run_ready(&r));
+	assert_true(run_number("GetInfo", "iox_generation") > life);
+	(void)run_until_through(p, s);
+	through_the_bridge();
+}
+
+/* simd's own lives are bounded: it starts anew before it has none, and the clients follow. */
+static void simd_outlives_its_lives(void **state)
+{
+	int64_t first = run_number("GetInfo", "pid"), restarts = 0;
+
+	(void)state;
+	sim_subscriber_destroy(s);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+	run_stop(&r);
+	setenv("GLIBC_TUNABLES", "glibc.rtld.nns=4", 1); /* the room of a plain start: 11 lives */
+	run_start(&r, rig, NULL);
+	setenv("GLIBC_TUNABLES", "glibc.rtld.nns=16", 1);
+	assert_true(run_ready(&r));
+	first = run_number("GetInfo", "uptime_ms");
+	for (; restarts < 18 && run_number("GetInfo", "uptime_ms") >= first; restarts++) {
+		int64_t generation = run_number("GetInfo", "iox_generation");
+
+		first = run_number("GetInfo", "uptime_ms");
+		assert_int_equal(kill((pid_t)run_number("GetInfo", "roudi_pid"), SIGKILL), 0);
+		wait_for_another_life(generation);
+	}
+	assert_true(restarts < 18);
+	c = run_client("sensor");
+	run_pair(c, "x", &p, &s);
+	(void)run_until_through(p, s);
+	through_the_bridge();
 }
 
 static void a_bridge_that_dies_is_started_again(void **state)
@@ -208,22 +279,41 @@ static void a_bridge_that_dies_is_started_again(void **state)
 
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
-int main(int argc, char *argv[])
+/* Lives are counted per process, so each half of the tests gets one of its own. */
+static int run_half(int half)
 {
-	const struct CMUnitTest tests[] = {
+	const struct CMUnitTest killed[] = {
 		T(roudi_killed),
 		T(roudi_that_hangs_is_replaced),
 		T(simd_killed),
 		T(simd_and_roudi_killed),
+	};
+	const struct CMUnitTest others[] = {
+		T(simd_stopped_and_started),
+		T(simd_outlives_its_lives),
 		T(a_changed_configuration_replaces_roudi),
 		T(a_bridge_that_dies_is_started_again),
 	};
 
+	return half ? cmocka_run_group_tests(others, NULL, NULL) : cmocka_run_group_tests(killed, NULL, NULL);
+}
+
+int main(int argc, char *argv[])
+{
+	int status;
+	pid_t pid;
+
 	(void)argc;
-	/* every test here uses up lives of this process: 15, not 11 */
+	/* 15 lives of a process, not 11 */
 	if (!getenv("GLIBC_TUNABLES")) {
 		setenv("GLIBC_TUNABLES", "glibc.rtld.nns=16", 1);
 		execv("/proc/self/exe", argv);
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0)
+		exit(run_half(0));
+	if (waitpid(pid, &status, 0) != pid)
+		return 1;
+	return run_half(1) || status;
 }

@@ -22,7 +22,7 @@ static void starts_and_leaves_nothing(void **state)
 	run_start(&r, plain, NULL);
 	assert_true(run_ready(&r));
 	assert_int_equal(run_number("GetInfo", "pid"), r.pid);
-	assert_int_equal(run_number("GetInfo", "iox_generation"), 1);
+	assert_true(run_number("GetInfo", "iox_generation") > 0);
 	run_stop(&r);
 	run_nothing_left();
 }
