@@ -42,11 +42,8 @@ static void drop(struct mail *m)
 	mem_free(c);
 }
 
-void d_commands_read(void *arg, struct mail *list)
+void d_commands_run(struct dispatch *d, struct mail *list)
 {
-	struct dispatch *d = arg;
-
-	d_turn_begin(d);
 	while (list) {
 		struct d_command *c = (struct d_command *)(void *)list;
 
@@ -54,6 +51,14 @@ void d_commands_read(void *arg, struct mail *list)
 		c->run(d, c);
 		drop(&c->mail);
 	}
+}
+
+void d_commands_read(void *arg, struct mail *list)
+{
+	struct dispatch *d = arg;
+
+	d_turn_begin(d);
+	d_commands_run(d, list);
 	d_turn_end(d);
 }
 

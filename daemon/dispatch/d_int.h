@@ -317,7 +317,8 @@ int d_lane_deliver(struct d_lane *l, struct d_delivery *const *v, unsigned n);
 int d_lane_control(struct d_lane *l, uint16_t op, uint16_t count, const char *text, uint32_t len);
 
 /* ---- d_api.c: from the owner ---- */
-void d_commands_read(void *arg, struct mail *list);
+void d_commands_read(void *arg, struct mail *list);         /* a turn of its own */
+void d_commands_run(struct dispatch *d, struct mail *list); /* inside a turn */
 
 /* ---- d_events.c: to the owner ---- */
 void d_event_bridge_status(struct d_bridge *b);

@@ -3,6 +3,7 @@
  * Dispatch: its life, and the turn. Every callback of the exec (doorbell, lane, timer, command) is one turn:
  *
  *   awake = 1; the callback's own work; then
+ *     run commands that wait                 (a publisher is known before its first slot is taken)
  *     give slots back, newest first          (d_message_release)
  *     free cells, send completions           (d_client_flush), wake waiters (d_cells_wake)
  *     drain the feeds                        (d_channel_drain)
@@ -125,6 +126,7 @@ void d_turn_end(struct dispatch *d)
 {
 	bool asleep = false;
 
+	d_commands_run(d, mailbox_take(d->in));
 	settle(d);
 	for (int i = 0; i < D_ROUNDS && !asleep; i++) {
 		drain(d);

@@ -35,10 +35,13 @@ int mailbox_create(struct exec *x, mailbox_fn fn, void *arg, struct mailbox **re
 	return 0;
 }
 
-static struct mail *take_all(struct mailbox *mb)
+struct mail *mailbox_take(struct mailbox *mb)
 {
-	struct mail *newest = atomic_exchange(&mb->head, NULL), *oldest = NULL;
+	struct mail *newest, *oldest = NULL;
 
+	if (!atomic_load(&mb->head))
+		return NULL;
+	newest = atomic_exchange(&mb->head, NULL);
 	while (newest) {
 		struct mail *m = newest;
 
@@ -51,7 +54,7 @@ static struct mail *take_all(struct mailbox *mb)
 
 static void drop_all(struct mailbox *mb)
 {
-	struct mail *m = take_all(mb);
+	struct mail *m = mailbox_take(mb);
 
 	while (m) {
 		struct mail *next = m->next;
@@ -74,7 +77,7 @@ static void read_mail(void *arg)
 	struct mailbox *mb = arg;
 
 	if (!atomic_load(&mb->closed)) {
-		struct mail *list = take_all(mb);
+		struct mail *list = mailbox_take(mb);
 
 		if (list)
 			mb->fn(mb->arg, list);

@@ -24,6 +24,8 @@ typedef void (*mailbox_fn)(void *arg, struct mail *list);
 int mailbox_create(struct exec *x, mailbox_fn fn, void *arg, struct mailbox **ret);
 /* Takes m. When memory for the post is short the mail waits for the next send or poke. */
 void mailbox_send(struct mailbox *mb, struct mail *m);
+/* What has come, oldest first, without waiting for the post; on the exec's thread. NULL: nothing. */
+struct mail *mailbox_take(struct mailbox *mb);
 /* Post again if mail waits without one. */
 void mailbox_poke(struct mailbox *mb);
 /* Unread mail is dropped, the reader is never called again. NULL is fine. */

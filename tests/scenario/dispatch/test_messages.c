@@ -145,6 +145,25 @@ static void a_probe_is_answered(void **state)
 	world_destroy(&w);
 }
 
+/* Main tells dispatch of a publisher before it tells the client: whatever wakes dispatch first, it knows it by then. */
+static void a_message_never_overtakes_its_publisher(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 30; seed++) {
+		struct test_client *c;
+		struct test_pub *p;
+
+		world_create(&w, seed, 0);
+		world_channel(&w, 0, 4, false);
+		c = client_new(&w);
+		p = client_advertise_only(c, 0);
+		assert_int_equal(client_try(c, p, NO_TOKEN), 0);
+		world_settle(&w);
+		client_expect(c, p, 1, SIM_REASON_NO_BRIDGE);
+		world_destroy(&w);
+	}
+}
+
 static void a_local_message_gives_its_credit_back(void **state)
 {
 	struct simple s = simple_world(4);
@@ -366,6 +385,7 @@ int main(void)
 		cmocka_unit_test(a_bridge_that_is_not_connected),
 		cmocka_unit_test(pause_between_publish_and_take),
 		cmocka_unit_test(a_probe_is_answered),
+		cmocka_unit_test(a_message_never_overtakes_its_publisher),
 		cmocka_unit_test(a_local_message_gives_its_credit_back),
 		cmocka_unit_test(a_full_window_goes_in_batches),
 		cmocka_unit_test(a_bridge_sees_the_order_of_publishing),

@@ -372,7 +372,7 @@ struct test_client *client_new(struct world *w)
 	return c;
 }
 
-struct test_pub *client_advertise(struct test_client *c, uint32_t channel)
+struct test_pub *client_advertise_only(struct test_client *c, uint32_t channel)
 {
 	struct test_pub *p = c->pubs;
 	char name[32];
@@ -383,6 +383,13 @@ struct test_pub *client_advertise(struct test_client *c, uint32_t channel)
 	channel_name(channel, name);
 	assert_int_equal(ipc_pub_create(c->ipc, name, NULL, &p->ipc), 0);
 	assert_int_equal(dispatch_publisher_add(c->w->d, p->id, channel, c->id, BODY), 0);
+	return p;
+}
+
+struct test_pub *client_advertise(struct test_client *c, uint32_t channel)
+{
+	struct test_pub *p = client_advertise_only(c, channel);
+
 	world_settle(c->w);
 	return p;
 }

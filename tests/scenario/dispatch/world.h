@@ -118,6 +118,8 @@ unsigned world_credits_claimed(const struct world *w, uint32_t channel);
 bool world_token_claimed(const struct world *w, uint32_t token);
 
 struct test_client *client_new(struct world *w);
+struct test_pub *client_advertise_only(struct test_client *c,
+				       uint32_t channel); /* dispatch has been told, that is all */
 struct test_pub *client_advertise(struct test_client *c, uint32_t channel);
 void client_unadvertise(struct test_client *c, struct test_pub *p);
 /* As kill -9, with main telling dispatch. What it had published stays. */
