@@ -5,3 +5,6 @@ $(B)/test/run: $(B)/obj/tests/support/run.o $(B)/lib/libbase.a
 # simd's configuration keys, for tools/dev/check-man
 $(B)/test/conf-keys: $(B)/obj/tests/support/conf_keys.o $(B)/lib/libsimd.a $(B)/lib/libipc.a $(B)/lib/libbase.a
 CHECK_HELPERS += $(B)/test/conf-keys
+
+# scenario_simulator_v2 as the tests play it
+SS2_PEER := $(B)/obj/tests/support/ss2_peer.o

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scenario_simulator_v2's end of its protocol. See ss2_peer.h. */
-#include "tests/support/ss2_peer.h"
+#include "ss2_peer.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A whole scenario run against the real sim-ss2: simd starts it when the source is selected, a client of ours walks
+ * through the protocol over ZeroMQ, and what it does is seen by clients of simd.
+ */
+#include "system/simd/run.h"
+
+#include "tests/support/ss2_peer.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <math.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include <sim/msg/Detected3DObjects.h>
+#include <sim/msg/GpsOdometry.h>
+#include <sim/msg/TrafficSignals.h>
+
+#define MS       INT64_C(1000000)
+#define STEP     (33 * MS)
+#define LIMIT_MS 20000
+#define TRIES    2000
+
+struct stage {
+	struct simd_run simd;
+	int port;
+	void *zmq, *req;
+	struct sim_client *client;
+	struct sim_subscriber *objects, *signals;
+	struct sim_publisher *odometry;
+	struct peer_buf q;
+	struct peer_answer a;
+	int64_t t_ns; /* of the scenario */
+};
+
+static struct stage stage;
+
+/* ---- the peer ---- */
+
+static int free_port(void)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(at);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+	close(fd);
+	return ntohs(at.sin_port);
+}
+
+static void connect_peer(struct stage *s)
+{
+	int limit = LIMIT_MS, linger = 0;
+	char endpoint[64];
+
+	s->req = zmq_socket(s->zmq, ZMQ_REQ);
+	assert_non_null(s->req);
+	zmq_setsockopt(s->req, ZMQ_RCVTIMEO, &limit, sizeof(limit));
+	zmq_setsockopt(s->req, ZMQ_LINGER, &linger, sizeof(linger));
+	snprintf(endpoint, sizeof(endpoint), "tcp://127.0.0.1:%d", s->port);
+	assert_int_equal(zmq_connect(s->req, endpoint), 0);
+}
+
+static bool receive(struct stage *s)
+{
+	static uint8_t bytes[65536];
+	int n = zmq_recv(s->req, bytes, sizeof(bytes), 0);
+
+	if (n < 0)
+		fail_msg("no answer: %s; simd says: %s", zmq_strerror(errno), run_errors(&s->simd));
+	assert_true(peer_read(bytes, (size_t)n, &s->a));
+	return s->a.success;
+}
+
+static bool ask_bytes(struct stage *s, const void *data, size_t len)
+{
+	assert_int_equal(zmq_send(s->req, data, len, 0), len);
+	return receive(s);
+}
+
+static void ask(struct stage *s, uint32_t number)
+{
+	if (!ask_bytes(s, s->q.data, s->q.len))
+		fail_msg("request %u: %s", number, s->a.description);
+	assert_int_equal(s->a.number, number);
+}
+
+static void initialize(struct stage *s, int64_t t_ns)
+{
+	s->t_ns = t_ns;
+	peer_initialize(&s->q, 1.0 / 30, t_ns);
+	ask(s, PEER_INITIALIZE);
+}
+
+static void spawn(struct stage *s, const char *name, bool ego, double x, double y)
+{
+	struct peer_pose at = { x, y, 0, 0, 1 };
+
+	peer_spawn_vehicle(&s->q, name, ego, &at);
+	ask(s, PEER_SPAWN_VEHICLE);
+}
+
+/* One frame, as scenario_simulator_v2 makes it: status, lights, time. */
+static void frame(struct stage *s)
+{
+	const struct peer_status all[] = {
+		{ .name = "ego", .action = "driving", .pose = { 1, 2, 0, 0, 1 } },
+		{ .name = "car_1", .type = 1, .subtype = 1, .pose = { 20, 20, 0, 0, 1 }, .speed = 5 },
+	};
+	const struct peer_light light = { .id = 34802, .relation = 34806, .n = 1, .bulb = { { 2, 0, 2, 1 } } };
+
+	peer_update_status(&s->q, 250020, all, 2, true, false);
+	ask(s, PEER_UPDATE_STATUS);
+	assert_int_equal(s->a.n, 2);
+	peer_lights(&s->q, 250020, &light, 1);
+	{
+		struct peer_answer status = s->a;
+
+		ask(s, PEER_UPDATE_LIGHTS);
+		s->t_ns += STEP;
+		peer_frame(&s->q, (double)s->t_ns / 1e9, (double)NAN, s->t_ns);
+		ask(s, PEER_UPDATE_FRAME);
+		s->a = status; /* what the test looks at */
+	}
+	assert_int_equal(sim_now(s->client), s->t_ns);
+}
+
+/* ---- simd's side ---- */
+
+static uint32_t generation(const struct stage *s)
+{
+	struct sim_clock_sample now;
+
+	sim_now_sample(s->client, &now);
+	return now.clock_generation;
+}
+
+/* Newest message of a subscriber, NULL: none within a moment. */
+static const struct sim_slot *newest(struct sim_subscriber *sub)
+{
+	const struct sim_slot *slot = NULL, *next;
+
+	if (sim_wait(sub, 10 * MS) <= 0)
+		return NULL;
+	while (sim_take(sub, &next) == 0) {
+		if (slot)
+			sim_release(sub, slot);
+		slot = next;
+	}
+	return slot;
+}
+
+/* Frames until both channels are through: their ports find each other in their own time. */
+static void frames_until_heard(struct stage *s)
+{
+	bool objects = false, signals = false;
+
+	for (int i = 0; i < TRIES && !(objects && signals); i++) {
+		const struct sim_slot *slot;
+
+		frame(s);
+		slot = newest(s->objects);
+		objects = objects || slot;
+		if (slot)
+			sim_release(s->objects, slot);
+		slot = newest(s->signals);
+		signals = signals || slot;
+		if (slot)
+			sim_release(s->signals, slot);
+	}
+	assert_true(objects && signals);
+}
+
+static int64_t driver_pid(void)
+{
+	json_t *j = run_call("GetClock", NULL), *driver = json_object_get(json_object_get(j, "clock"), "driver");
+	int64_t pid = json_is_object(driver) ? json_integer_value(json_object_get(driver, "pid")) : 0;
+
+	json_decref(j);
+	return pid;
+}
+
+/* A driver other than `but`; 0: with want false, none at all. */
+static int64_t until_driver(bool want, int64_t but)
+{
+	int64_t end = run_now_ms() + LIMIT_MS, pid;
+
+	for (;;) {
+		pid = driver_pid();
+		if (want ? pid && pid != but : !pid)
+			return pid;
+		if (run_now_ms() > end)
+			fail_msg("the driver is %lld", (long long)pid);
+		poll(NULL, 0, 5);
+	}
+}
+
+static void select_source(const char *name)
+{
+	char params[64];
+
+	snprintf(params, sizeof(params), "{\"source\": \"%s\"}", name);
+	json_decref(run_call("SetSource", params));
+}
+
+/* ---- set-up ---- */
+
+static int set_up(void **state)
+{
+	struct sim_subscriber_options so = { .size = sizeof(so), .depth = 64 };
+	struct sim_publisher_options po = {
+		.size = sizeof(po), .frame_id = "map", .flags = SIM_PUB_LOCAL, .max_body = sim_GpsOdometry_size(16)
+	};
+	struct stage *s = &stage;
+	char config[512];
+
+	(void)state;
+	s->port = free_port();
+	snprintf(config, sizeof(config),
+		 "{\"TimeSource\": \"simulation\", \"pools\": [{\"size\": 1024, \"count\": 2000}, "
+		 "{\"size\": 66048, \"count\": 400}],"
+		 "\"ss2\": {\"command\": [\"sim-ss2\", \"--port\", \"%d\", \"--origin\", \"500000,4000000\"]}}",
+		 s->port);
+	run_start(&s->simd, config, NULL);
+	assert_true(run_ready(&s->simd));
+	s->client = run_client("walk");
+	assert_int_equal(sim_subscribe(s->client, "/objects", &sim_Detected3DObjects_type, &so, &s->objects), 0);
+	assert_int_equal(sim_subscribe(s->client, "/signals", &sim_TrafficSignals_type, &so, &s->signals), 0);
+	assert_int_equal(sim_advertise(s->client, "/gps_odometry", &sim_GpsOdometry_type, &po, &s->odometry), 0);
+	s->zmq = zmq_ctx_new();
+	connect_peer(s);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct stage *s = &stage;
+
+	(void)state;
+	zmq_close(s->req);
+	zmq_ctx_term(s->zmq);
+	sim_publisher_destroy(s->odometry);
+	sim_subscriber_destroy(s->objects);
+	sim_subscriber_destroy(s->signals);
+	sim_disconnect(s->client);
+	run_stop(&s->simd);
+	return 0;
+}
+
+/* ---- the walk: each test goes on where the one before has ended ---- */
+
+static void selecting_the_source_starts_the_server(void **state)
+{
+	struct stage *s = &stage;
+
+	(void)state;
+	assert_int_equal(driver_pid(), 0);
+	select_source("ss2");
+	initialize(s, 0); /* waits in ZeroMQ until somebody listens */
+	assert_true(driver_pid() > 0);
+	assert_int_equal(sim_now(s->client), 0);
+}
+
+static void a_scenario_is_seen_on_the_channels(void **state)
+{
+	static const uint32_t sensors[] = { PEER_ATTACH_IMU, PEER_ATTACH_LIDAR, PEER_ATTACH_DETECTION, PEER_ATTACH_GRID,
+					    PEER_ATTACH_LIGHT_DETECTOR };
+	const struct sim_Detected3DObject *o;
+	const struct sim_TrafficSignal *t;
+	const struct sim_slot *slot;
+	struct stage *s = &stage;
+	uint32_t n;
+
+	(void)state;
+	spawn(s, "ego", true, 1, 2);
+	for (size_t i = 0; i < sizeof(sensors) / sizeof(sensors[0]); i++) {
+		peer_attach(&s->q, sensors[i], "ego");
+		ask(s, sensors[i]);
+	}
+	spawn(s, "car_1", false, 20, 20);
+	frames_until_heard(s);
+	frame(s);
+	slot = newest(s->objects);
+	assert_non_null(slot);
+	assert_int_equal(slot->stamp_sim_ns, s->t_ns);
+	assert_string_equal(slot->frame_id, "base_link");
+	o = sim_Detected3DObjects_objects(sim_Detected3DObjects_from(sim_slot_body(slot), slot->body_size),
+					  slot->body_size, &n);
+	assert_int_equal(n, 1);
+	assert_true(fabs(o->pose.position.x - (20 + 2.2 - 1)) < 1e-9 && fabs(o->pose.position.y - 18) < 1e-9);
+	assert_true(o->map_velocity.x == 5);
+	assert_string_equal(sim_Detected3DObject_label_in(sim_slot_body(slot), slot->body_size, o), "Car");
+	sim_release(s->objects, slot);
+	slot = newest(s->signals);
+	assert_non_null(slot);
+	t = sim_TrafficSignals_signals(sim_TrafficSignals_from(sim_slot_body(slot), slot->body_size), slot->body_size,
+				       &n);
+	assert_int_equal(n, 1);
+	assert_int_equal(t->color, SIM_TRAFFIC_SIGNAL_COLOR_GREEN);
+	assert_true(t->blink);
+	assert_string_equal(sim_TrafficSignal_id_in(sim_slot_body(slot), slot->body_size, t), "34802");
+	sim_release(s->signals, slot);
+}
+
+static void time_stands_between_frames_and_pause_is_refused(void **state)
+{
+	struct stage *s = &stage;
+	char *reply = NULL;
+
+	(void)state;
+	assert_int_equal(sim_now(s->client), s->t_ns);
+	assert_true(sim_call(s->client, "PauseClock", "{}", &reply) < 0);
+	free(reply);
+	frame(s);
+	peer_step_time(&s->q, 0.1);
+	ask(s, PEER_UPDATE_STEP_TIME);
+	frame(s);
+}
+
+static void publish_vehicle(struct stage *s)
+{
+	_Alignas(8) uint8_t body[2048];
+	struct sim_builder b;
+	struct sim_GpsOdometry *m = sim_GpsOdometry_init(body, sizeof(body), &b);
+
+	m->easting = 500010;
+	m->northing = 4000020;
+	m->ignore_map_origin = 1;
+	m->orientation.w = 1;
+	m->forward_speed = 7;
+	assert_int_equal(sim_publish_local_copy(s->odometry, body, sim_builder_size(&b), s->t_ns), 0);
+}
+
+static void the_ego_is_where_the_vehicle_tells(void **state)
+{
+	struct stage *s = &stage;
+	int tries = 0;
+
+	(void)state;
+	frame(s);
+	assert_true(s->a.status[0].pose.x == 1); /* no vehicle: the scenario's word */
+	do {
+		publish_vehicle(s);
+		frame(s);
+		poll(NULL, 0, 5);
+	} while (s->a.status[0].pose.x == 1 && ++tries < TRIES);
+	assert_string_equal(s->a.status[0].name, "ego");
+	assert_true(s->a.status[0].pose.x == 10 && s->a.status[0].pose.y == 20 && s->a.status[0].speed == 7);
+	assert_true(s->a.status[1].pose.x == 20);
+	for (int i = 0; i < 32; i++) /* it falls silent: more than a second of the scenario */
+		frame(s);
+	assert_true(s->a.status[0].pose.x == 1);
+}
+
+static void junk(int port)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+				  .sin_port = htons((uint16_t)port) };
+	char bytes[1000];
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	memset(bytes, 0xa5, sizeof(bytes));
+	assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_true(send(fd, bytes, sizeof(bytes), MSG_NOSIGNAL) > 0);
+	close(fd);
+}
+
+static void bad_requests_are_refused_and_the_run_goes_on(void **state)
+{
+	const struct peer_status nobody = { .name = "nobody", .pose = { .qw = 1 } };
+	static uint8_t big[1200000];
+	struct stage *s = &stage;
+
+	(void)state;
+	peer_update_status(&s->q, 250020, &nobody, 1, true, false);
+	assert_false(ask_bytes(s, s->q.data, s->q.len));
+	assert_int_equal(s->a.number, PEER_UPDATE_STATUS);
+	assert_non_null(strstr(s->a.description, "nobody"));
+	peer_unknown(&s->q, 99);
+	assert_false(ask_bytes(s, s->q.data, s->q.len));
+	assert_int_equal(s->a.number, 99);
+	assert_false(ask_bytes(s, "", 0));
+	assert_false(ask_bytes(s, "\x12\x7f\x00", 3));
+	assert_false(ask_bytes(s, big, sizeof(big)));
+	assert_int_equal(zmq_send(s->req, "\x0a\x00", 2, ZMQ_SNDMORE), 2);
+	assert_false(ask_bytes(s, "\x0a\x00", 2));
+	assert_non_null(strstr(s->a.description, "part"));
+	junk(s->port);
+	frame(s);
+}
+
+static void despawned_is_gone(void **state)
+{
+	const struct sim_slot *slot;
+	struct stage *s = &stage;
+	uint32_t n;
+
+	(void)state;
+	peer_despawn(&s->q, "car_1");
+	ask(s, PEER_DESPAWN);
+	assert_false(ask_bytes(s, s->q.data, s->q.len));
+	slot = newest(s->objects);
+	if (slot)
+		sim_release(s->objects, slot);
+	s->t_ns += STEP;
+	peer_frame(&s->q, 1, 1, s->t_ns);
+	ask(s, PEER_UPDATE_FRAME);
+	slot = newest(s->objects);
+	assert_non_null(slot);
+	assert_int_equal(slot->stamp_sim_ns, s->t_ns);
+	(void)sim_Detected3DObjects_objects(sim_Detected3DObjects_from(sim_slot_body(slot), slot->body_size),
+					    slot->body_size, &n);
+	assert_int_equal(n, 0);
+	sim_release(s->objects, slot);
+}
+
+static void initialising_again_is_a_jump(void **state)
+{
+	struct stage *s = &stage;
+	uint32_t g = generation(s);
+
+	(void)state;
+	initialize(s, 0);
+	assert_int_equal(generation(s), g + 1);
+	assert_int_equal(sim_now(s->client), 0);
+	spawn(s, "ego", true, 1, 2); /* the old one was dropped */
+	spawn(s, "car_1", false, 20, 20);
+	frame(s);
+	initialize(s, 5000 * MS); /* forward is a jump as well */
+	assert_int_equal(generation(s), g + 2);
+	assert_int_equal(sim_now(s->client), 5000 * MS);
+}
+
+static void another_source_ends_the_server(void **state)
+{
+	struct stage *s = &stage;
+	int64_t old = driver_pid();
+
+	(void)state;
+	select_source("system");
+	for (int64_t end = run_now_ms() + LIMIT_MS; run_alive((pid_t)old) && run_now_ms() < end;)
+		poll(NULL, 0, 5);
+	assert_false(run_alive((pid_t)old));
+	assert_int_equal(driver_pid(), 0);
+	select_source("ss2");
+	until_driver(true, old);
+	initialize(s, MS);
+	assert_int_equal(sim_now(s->client), MS);
+}
+
+static void a_killed_server_is_started_again(void **state)
+{
+	struct stage *s = &stage;
+	int64_t old = driver_pid();
+	uint32_t g = generation(s);
+
+	(void)state;
+	assert_int_equal(kill((pid_t)old, SIGKILL), 0);
+	until_driver(true, old);
+	assert_int_equal(sim_now(s->client), MS); /* time held meanwhile */
+	peer_frame(&s->q, 1, 1, 2 * MS);
+	assert_false(ask_bytes(s, s->q.data, s->q.len)); /* its scenario is gone: that is told */
+	initialize(s, 0);
+	assert_true(generation(s) > g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(selecting_the_source_starts_the_server),
+		cmocka_unit_test(a_scenario_is_seen_on_the_channels),
+		cmocka_unit_test(time_stands_between_frames_and_pause_is_refused),
+		cmocka_unit_test(the_ego_is_where_the_vehicle_tells),
+		cmocka_unit_test(bad_requests_are_refused_and_the_run_goes_on),
+		cmocka_unit_test(despawned_is_gone),
+		cmocka_unit_test(initialising_again_is_a_jump),
+		cmocka_unit_test(another_source_ends_the_server),
+		cmocka_unit_test(a_killed_server_is_started_again),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
