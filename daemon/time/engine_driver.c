@@ -6,6 +6,8 @@
  */
 #include "time/engine_int.h"
 
+#include "time/page.h"
+
 #include "err.h"
 #include "fd.h"
 
@@ -105,11 +107,12 @@ void driver_grant(struct time_engine *e)
 	engine_begin(e);
 	become_driven(e);
 	engine_add(e, dur_ns);
-	engine_commit(e);
+	engine_commit_quietly(e);
 	if (e->step.open)
 		e->step.left_dur_ns -= dur_ns;
 	owe(e, dur_ns);
 	engine_round(e, dur_ns);
+	page_wake(e->page);
 }
 
 static void on_advance(struct time_engine *e, int64_t dur_ns)

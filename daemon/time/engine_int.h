@@ -76,6 +76,8 @@ struct time_engine {
 /* All changes of what the page shows go between these two; begin integrates up to the returned time. */
 int64_t engine_begin(struct time_engine *e);
 void engine_commit(struct time_engine *e);
+/* The same, but page_wake() is left to the caller: who is waited for in lock-step is told first. */
+void engine_commit_quietly(struct time_engine *e);
 void engine_changed(struct time_engine *e);
 /* Move time inside begin/commit. */
 void engine_add(struct time_engine *e, int64_t dur_ns);

@@ -44,8 +44,13 @@ int64_t page_write_begin(struct sim_clock_page *p, struct exec *x, bool readers_
 void page_write_end(struct sim_clock_page *p)
 {
 	seqlock_write_end(&p->seq);
-	/* not private: the sleepers are in other processes. They compare the word, so it changes before the wake */
+	/* the sleepers compare the word, so it changes before the wake */
 	__atomic_fetch_add(&p->futex, 1, __ATOMIC_RELEASE);
+}
+
+void page_wake(struct sim_clock_page *p)
+{
+	/* not private: the sleepers are in other processes */
 	syscall(SYS_futex, &p->futex, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 

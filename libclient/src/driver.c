@@ -54,7 +54,8 @@ static int acquire(struct sim_client *c, struct session *s, int *ret_fd)
 	varlink_msg_finish(&m);
 	if (fd < 0)
 		return err_set(-EPROTO, "simd handed out no driver socket");
-	r = fd_set_nonblock(fd, true);
+	/* with a thread that looks after simd we may wait inside recv() */
+	r = fd_set_nonblock(fd, client_pumps(c));
 	if (r < 0) {
 		fd_close(fd);
 		return r;
@@ -170,6 +171,7 @@ static int driver_wait(struct sim_driver *d)
 
 static int driver_ask(struct sim_driver *d, const struct driver_packet *ask, struct driver_packet *ret)
 {
+	bool block = !client_pumps(d->c);
 	ssize_t n;
 	int r;
 
@@ -179,14 +181,14 @@ static int driver_ask(struct sim_driver *d, const struct driver_packet *ask, str
 	    errno != ECONNRESET)
 		return err_sys(-errno, "driver socket");
 	for (;;) {
-		n = recv(d->fd, ret, sizeof(*ret), MSG_DONTWAIT);
+		n = recv(d->fd, ret, sizeof(*ret), block ? 0 : MSG_DONTWAIT);
 		if (n == (ssize_t)sizeof(*ret) && ret->op == DRIVER_GRANT)
 			return 0;
 		if (n == (ssize_t)sizeof(*ret) && ret->op == DRIVER_LOST)
 			d->lost = true;
 		else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 			return driver_gone(d);
-		else if (n < 0 && (r = driver_wait(d)) < 0)
+		else if (n < 0 && !block && (r = driver_wait(d)) < 0)
 			return r;
 	}
 }

@@ -24,7 +24,7 @@
 #include "timeutil.h"
 
 static const struct bench_case *const cases[] = { &bench_time,  &bench_handover, &bench_overhead,
-						  &bench_first, &bench_cpu,      &bench_reattach };
+						  &bench_first, &bench_cpu,      &bench_reattach, &bench_step };
 
 /* ---- statistics ---- */
 
@@ -311,7 +311,7 @@ static const struct opt options[] = {
 	  .type = OPT_STRING,
 	  .off = offsetof(struct args, only),
 	  .metavar = "NAME,...",
-	  .help = "groups to run: time, handover, overhead, first, cpu, reattach" },
+	  .help = "groups to run: time, handover, overhead, first, cpu, reattach, step" },
 	{ .name = "out",
 	  .type = OPT_STRING,
 	  .off = offsetof(struct args, out),

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * step_*: one empty step of lock-step (a driver's advance, a participant's turn, both by way of simd) against four
+ * bare futex hops between three processes placed alike: driver and participant on CPU 0, simd's part on CPU 1.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <sim/sim.h>
+
+#include "bench.h"
+#include "timeutil.h"
+
+#define PEERS_MAX 16
+#define SAMPLES   20000
+#define CPU_ENDS  0
+#define CPU_SIMD  1
+
+struct step_arena {
+	_Atomic uint32_t joined; /* participants that take part */
+	_Atomic uint32_t quit;
+	_Alignas(64) _Atomic uint32_t to_middle; /* futex words of the floor: bumped for each hop */
+	_Alignas(64) _Atomic uint32_t to_peer;
+	_Alignas(64) _Atomic uint32_t from_peer;
+	_Alignas(64) _Atomic uint32_t to_driver;
+	double sample[SAMPLES];
+};
+
+static struct bench *bench;
+static struct step_arena *arena;
+
+/* ---- the floor ---- */
+
+static void hop(_Atomic uint32_t *word)
+{
+	atomic_fetch_add(word, 1);
+	syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static void await(_Atomic uint32_t *word, uint32_t n)
+{
+	uint32_t now;
+
+	while ((int32_t)((now = atomic_load(word)) - n) < 0)
+		syscall(SYS_futex, word, FUTEX_WAIT, now, NULL, NULL, 0);
+}
+
+static int middle_main(void *arg)
+{
+	(void)arg;
+	bench_pin(CPU_SIMD);
+	for (uint32_t n = 1; !atomic_load_explicit(&arena->quit, memory_order_relaxed); n++) {
+		await(&arena->to_middle, n);
+		hop(&arena->to_peer);
+		await(&arena->from_peer, n);
+		hop(&arena->to_driver);
+	}
+	return 0;
+}
+
+static int peer_main(void *arg)
+{
+	(void)arg;
+	bench_pin(CPU_ENDS);
+	for (uint32_t n = 1; !atomic_load_explicit(&arena->quit, memory_order_relaxed); n++) {
+		await(&arena->to_peer, n);
+		hop(&arena->from_peer);
+	}
+	return 0;
+}
+
+static double floor_run(unsigned count)
+{
+	uint32_t done = atomic_load(&arena->to_driver);
+
+	for (unsigned i = 0; i < count; i++) {
+		int64_t start = mono_now_ns();
+
+		hop(&arena->to_middle);
+		await(&arena->to_driver, done + i + 1);
+		arena->sample[i] = (double)(mono_now_ns() - start);
+	}
+	return bench_median(arena->sample, count);
+}
+
+/* ---- ours ---- */
+
+static int participant_main(void *arg)
+{
+	struct sim_client_options o = { .size = sizeof(o), .name = "peer", .socket = bench->socket };
+	struct sim_step_turn turn;
+	struct sim_client *c;
+	struct sim_step *s;
+	int r;
+
+	(void)arg;
+	bench_pin(CPU_ENDS);
+	if (sim_connect(&o, &c) < 0 || sim_step_join(c, 0, &s) < 0) {
+		fprintf(stderr, "bench: participant: %s\n", sim_why());
+		return 1;
+	}
+	atomic_fetch_add(&arena->joined, 1);
+	while ((r = sim_step_wait(s, -1, &turn)) == 0 && (r = sim_step_done(s)) == 0)
+		continue;
+	return r < 0;
+}
+
+static double steps_run(struct sim_driver *d, unsigned count)
+{
+	int64_t granted;
+
+	for (unsigned i = 0; i < count; i++) {
+		int64_t start = mono_now_ns();
+
+		if (sim_driver_advance(d, 1000, &granted) < 0)
+			return -1;
+		arena->sample[i] = (double)(mono_now_ns() - start);
+	}
+	return bench_median(arena->sample, count);
+}
+
+/* All of simd's threads, or back to everywhere. */
+static void pin_simd(bool alone)
+{
+	char path[64];
+	struct dirent *e;
+	cpu_set_t set;
+	DIR *d;
+
+	CPU_ZERO(&set);
+	for (int i = 0; i < CPU_SETSIZE; i++)
+		if (!alone || i == CPU_SIMD)
+			CPU_SET((size_t)i, &set);
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)bench->simd_pid);
+	d = opendir(path);
+	while (d && (e = readdir(d)))
+		if (*e->d_name != '.')
+			sched_setaffinity((pid_t)strtol(e->d_name, NULL, 10), sizeof(set), &set);
+	if (d)
+		closedir(d);
+}
+
+static void end(pid_t *pids, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		kill(pids[i], SIGKILL);
+		bench_wait(pids[i]);
+	}
+}
+
+static int start_participants(pid_t *pids, unsigned n)
+{
+	atomic_store(&arena->joined, 0);
+	for (unsigned i = 0; i < n; i++)
+		pids[i] = bench_fork(participant_main, NULL);
+	for (int64_t until = mono_now_ns() + 20 * NS_PER_S; atomic_load(&arena->joined) < n; usleep(1000))
+		if (mono_now_ns() > until)
+			return -ETIMEDOUT;
+	return 0;
+}
+
+static int measure_one(struct sim_driver *d)
+{
+	unsigned n = bench_runs(bench, 9), count = bench->smoke ? 50 : 5000;
+	struct bench_pair pairs[BENCH_PAIRS_MAX];
+	pid_t pids[3];
+	int r = start_participants(pids, 1);
+
+	pids[1] = bench_fork(middle_main, NULL);
+	pids[2] = bench_fork(peer_main, NULL);
+	for (unsigned i = 0; r == 0 && i < n; i++) {
+		pairs[i].reference = floor_run(count);
+		pairs[i].ours = steps_run(d, count);
+		r = pairs[i].ours < 0 ? -1 : 0;
+	}
+	end(pids, 3);
+	if (r == 0)
+		bench_report(bench, "step_latency", "ns", "four futex hops", BENCH_COST, pairs, n, 1.5);
+	return r;
+}
+
+static int measure_many(struct sim_driver *d)
+{
+	unsigned n = bench_runs(bench, 5), count = bench->smoke ? 20 : 1000;
+	struct bench_pair pairs[BENCH_PAIRS_MAX];
+	pid_t pids[PEERS_MAX];
+	int r = start_participants(pids, PEERS_MAX);
+
+	for (unsigned i = 0; r == 0 && i < n; i++) {
+		pairs[i].ours = steps_run(d, count);
+		r = pairs[i].ours < 0 ? -1 : 0;
+	}
+	end(pids, PEERS_MAX);
+	if (r == 0)
+		bench_report(bench, "step_latency_16", "ns", NULL, BENCH_VALUE, pairs, n, 0);
+	return r;
+}
+
+static int run_step(struct bench *b)
+{
+	struct sim_client_options o = { .size = sizeof(o), .name = "driver", .socket = b->socket, .flags = SIM_CLIENT_NO_DATA };
+	struct sim_driver *d = NULL;
+	struct sim_client *c;
+	cpu_set_t before;
+	int r;
+
+	bench = b;
+	arena = bench_arena(sizeof(*arena));
+	sched_getaffinity(0, sizeof(before), &before);
+	r = sim_connect(&o, &c);
+	if (r == 0)
+		r = sim_driver_acquire(c, 0, &d);
+	if (r < 0) {
+		fprintf(stderr, "bench: driver: %s\n", sim_why());
+		return r;
+	}
+	bench_pin(CPU_ENDS);
+	pin_simd(true);
+	r = measure_one(d);
+	if (r == 0)
+		r = measure_many(d);
+	pin_simd(false);
+	sched_setaffinity(0, sizeof(before), &before);
+	sim_driver_release(d);
+	sim_disconnect(c);
+	bench_arena_free(arena, sizeof(*arena));
+	return r;
+}
+
+const struct bench_case bench_step = { "step", run_step };
