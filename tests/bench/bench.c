@@ -23,8 +23,8 @@
 #include "opt.h"
 #include "timeutil.h"
 
-static const struct bench_case *const cases[] = { &bench_time,  &bench_handover, &bench_overhead,
-						  &bench_first, &bench_cpu,      &bench_reattach, &bench_step };
+static const struct bench_case *const cases[] = { &bench_time, &bench_handover, &bench_overhead, &bench_first,
+						  &bench_cpu,  &bench_reattach, &bench_clock,    &bench_step };
 
 /* ---- statistics ---- */
 
@@ -311,7 +311,7 @@ static const struct opt options[] = {
 	  .type = OPT_STRING,
 	  .off = offsetof(struct args, only),
 	  .metavar = "NAME,...",
-	  .help = "groups to run: time, handover, overhead, first, cpu, reattach, step" },
+	  .help = "groups to run: time, handover, overhead, first, cpu, reattach, clock, step" },
 	{ .name = "out",
 	  .type = OPT_STRING,
 	  .off = offsetof(struct args, out),

@@ -50,7 +50,8 @@ struct bench_case {
 	int (*run)(struct bench *b);
 };
 
-extern const struct bench_case bench_handover, bench_overhead, bench_first, bench_time, bench_cpu, bench_reattach, bench_step;
+extern const struct bench_case bench_handover, bench_overhead, bench_first, bench_time, bench_cpu, bench_reattach,
+	bench_clock, bench_step;
 
 /* Report one result from its pairs. bar 0: none stated. against NULL with BENCH_VALUE. */
 void bench_report(struct bench *b, const char *name, const char *unit, const char *against, enum bench_form form,

@@ -207,7 +207,9 @@ static int measure_many(struct sim_driver *d)
 
 static int run_step(struct bench *b)
 {
-	struct sim_client_options o = { .size = sizeof(o), .name = "driver", .socket = b->socket, .flags = SIM_CLIENT_NO_DATA };
+	struct sim_client_options o = {
+		.size = sizeof(o), .name = "driver", .socket = b->socket, .flags = SIM_CLIENT_NO_DATA
+	};
 	struct sim_driver *d = NULL;
 	struct sim_client *c;
 	cpu_set_t before;
