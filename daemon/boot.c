@@ -17,6 +17,7 @@
 #include "timeutil.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -201,7 +202,8 @@ int boot_mask(struct boot *b)
 {
 	sigset_t set;
 
-	(void)b;
+	if (b->args.ready_fd >= 0 && fcntl((int)b->args.ready_fd, F_GETFD) < 0)
+		return err_set(-EBADF, "--ready-fd %d: no such descriptor is open", (int)b->args.ready_fd);
 	our_signals(&set);
 	(void)signal(SIGPIPE, SIG_IGN);
 	return sigprocmask(SIG_BLOCK, &set, NULL) < 0 ? err_sys(-errno, "signals cannot be blocked") : 0;
@@ -452,9 +454,24 @@ int boot_loop(struct boot *b)
 	return r < 0 ? r : 0;
 }
 
+/* The descriptor of --ready-fd was for the first start; by now its number may be anything's. */
+static void forget_ready_fd(char **argv)
+{
+	char **to = argv;
+
+	for (char **from = argv; *from; from++) {
+		if (strcmp(*from, "--ready-fd") == 0 && from[1])
+			from++;
+		else if (strncmp(*from, "--ready-fd=", 11) != 0)
+			*to++ = *from;
+	}
+	*to = NULL;
+}
+
 void boot_again(struct boot *b)
 {
 	if (b->reexec && b->exe) {
+		forget_ready_fd(b->argv);
 		execv(b->exe, b->argv);
 		perror("simd: cannot start anew");
 	}

@@ -13,6 +13,7 @@
 #include "fd.h"
 #include "log.h"
 #include "mem.h"
+#include "supervise/roudi_files.h"
 #include "timeutil.h"
 
 #include <errno.h>
@@ -108,17 +109,27 @@ void keeper_sessions_changed(void *user)
 
 void keeper_remove_state(struct keeper *k)
 {
-	if (k->s)
+	if (k->s && !k->reexec) /* the next one counts the lives on */
 		(void)unlink(k->o.rt->state);
 }
 
 /* ---- taking over ---- */
 
+static void free_dead_simd(void *arg, const char *app)
+{
+	keeper_free_app(arg, app, false);
+}
+
+static void forget_dead_simd(void *arg, const char *app)
+{
+	keeper_free_app(arg, app, true);
+}
+
 static void free_old_simd(struct keeper *k)
 {
 	const struct wait *w;
 
-	if (k->old_app_freed || !k->left || !k->left->simd_app[0])
+	if (k->old_app_freed || !k->left)
 		return;
 	list_for_each(w, &k->waits, link) {
 		if (w->app.bridge && !w->idle)
@@ -126,7 +137,10 @@ static void free_old_simd(struct keeper *k)
 	}
 	k->old_app_freed = true;
 	log_info("what the earlier simd (pid %d) held is given back", (int)k->left->simd.pid);
-	keeper_free_app(k, k->left->simd_app, false);
+	/* those too that were killed before they had written who they are */
+	roudi_dead_simds(free_dead_simd, k);
+	if (k->left->simd_app[0])
+		keeper_free_app(k, k->left->simd_app, false);
 }
 
 static void wait_free(struct wait *w)
@@ -176,11 +190,9 @@ void keeper_adopt(struct keeper *k)
 	struct roudi_info info;
 
 	roudi_info(k->roudi, &info);
-	if (!k->left)
-		return;
-	if (!info.adopted) { /* all ports went with their RouDi; files of the dead are left */
-		keeper_free_app(k, k->left->simd_app, true);
-		for (unsigned i = 0; i < k->left->n_apps; i++)
+	if (!k->left || !info.adopted) { /* all ports went with their RouDi; files of the dead are left */
+		roudi_dead_simds(forget_dead_simd, k);
+		for (unsigned i = 0; k->left && i < k->left->n_apps; i++)
 			keeper_free_app(k, k->left->apps[i].app, true);
 		return;
 	}

@@ -385,11 +385,10 @@ static void on_attached(struct roudi *r, struct job *j)
 		r->segment_fd = roudi_open_segment(r->segment);
 		if (r->segment_fd < 0)
 			log_warn("%s: its memory cannot be given back after a restart", err_why());
-		if (!r->adopted)
-			r->generation++;
 		rc = r->ev.up(r->arg, j->ipc, r->generation, &pools);
 	}
-	if (rc < 0 && (r->first || ++r->failures > FAILURES_MAX || !r->owned)) {
+	/* -EMFILE: this process has used up its lives, trying again does not help */
+	if (rc < 0 && (r->first || rc == -EMFILE || ++r->failures > FAILURES_MAX || !r->owned)) {
 		char why[ERR_WHY_MAX];
 
 		snprintf(why, sizeof(why), "%s", err_why());
@@ -422,6 +421,7 @@ static int spawn_roudi(struct roudi *r)
 	r->proc = state_proc_of(child.pid);
 	r->proc.pid = child.pid;
 	r->started_mono_ns = exec_now(r->x);
+	r->generation++; /* of this process, though nobody has used it yet: it may outlive us */
 	r->ev.changed(r->arg);
 	log_info("iox-roudi started, pid %d", (int)child.pid);
 	return watch(r, child.pidfd);
@@ -523,6 +523,7 @@ static int use_foreign(struct roudi *r)
 		return rc;
 	/* clients of an earlier simd are attached to it: for them the life goes on */
 	r->adopted = r->left.proc.pid == pid && state_proc_alive(&r->left.proc) && r->generation > 0;
+	r->generation += !r->adopted;
 	return use_present(r, pid, false);
 }
 

@@ -124,6 +124,38 @@ void roudi_forget_app(const char *app)
 	fd_close(fd);
 }
 
+/* "simd-" and 8 hexadecimal digits, a dot, the life, ".lock" */
+static bool is_simd_lock(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n > 19 && n < 64 && !strncmp(name, "simd-", 5) && strspn(name + 5, "0123456789abcdef") == 8 &&
+	       name[13] == '.' && !strcmp(name + n - 5, ".lock");
+}
+
+void roudi_dead_simds(void (*fn)(void *arg, const char *app), void *arg)
+{
+	DIR *d = opendir("/tmp");
+	const struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		char path[300];
+		int fd;
+
+		if (!is_simd_lock(e->d_name))
+			continue;
+		snprintf(path, sizeof(path), "/tmp/%s", e->d_name);
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+			snprintf(path, sizeof(path), "%.*s", (int)strlen(e->d_name) - 5, e->d_name);
+			fn(arg, path);
+		}
+		fd_close(fd);
+	}
+	if (d)
+		closedir(d);
+}
+
 /* ---- somebody else's RouDi ---- */
 
 static bool is_roudi(const char *pid)

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * RouDi killed or stopped under running processes: each of them goes on by itself, in the same process; what was
+ * outstanding is false; the memory of the dead life is given back.
+ */
+#include "peer.h"
+#include "stack.h"
+
+#include <sys/statvfs.h>
+
+#define PEERS 10
+#define MIB   ((uint64_t)1 << 20)
+
+/* 256 MiB: of 64 KiB slots. */
+#define POOLS_256   "\"pools\":[{\"size\":\"1KiB\",\"count\":1500},{\"size\":\"66KiB\",\"count\":3900}]"
+#define NULL_BRIDGE "\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"b\",\"plugin\":\"null\"%s}]}]"
+
+static char conf[2048];
+
+static uint64_t shm_used(void)
+{
+	struct statvfs v;
+
+	assert_int_equal(statvfs("/dev/shm", &v), 0);
+	return (uint64_t)(v.f_blocks - v.f_bfree) * v.f_frsize;
+}
+
+static void kill_roudi(void)
+{
+	pid_t pid = stack_roudi();
+
+	assert_true(pid > 1);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+}
+
+/* All peers have received something of a life after `generation`. */
+static bool all_beyond(struct peer *const *p, uint32_t generation)
+{
+	for (int i = 0; i < PEERS; i++)
+		if (atomic_load(&p[i]->generation) <= generation)
+			return false;
+	return true;
+}
+
+static void ten_processes(void **state)
+{
+	struct peer *p[PEERS];
+	uint64_t before;
+	pid_t pid[PEERS], simd;
+
+	(void)state;
+	snprintf(conf, sizeof(conf), "\"TimeSource\":\"system\"," POOLS_256);
+	simd = stack_start(conf);
+	before = shm_used();
+	assert_true(before > 256 * MIB);
+	for (int i = 0; i < PEERS; i++) {
+		p[i] = peer_new();
+		pid[i] = peer_fork(p[i], peer_exchange);
+	}
+	for (int i = 0; i < PEERS; i++)
+		UNTIL(20000, p[i]->ready);
+	for (uint32_t life = 1; life <= 3; life++) {
+		kill_roudi();
+		UNTIL(15000, all_beyond(p, life));
+		assert_int_equal(stack_int("GetInfo", "iox_generation"), life + 1);
+		/* the dead one's payload goes when the last has moved; its management stays until its users end */
+		UNTIL(5000, shm_used() < before + life * 70 * MIB);
+	}
+	for (int i = 0; i < PEERS; i++) {
+		peer_join(p[i], pid[i]);
+		peer_free(p[i]);
+	}
+	stack_stop(simd);
+}
+
+/* ---- what was outstanding ---- */
+
+static void outstanding(void **state)
+{
+	struct peer *p = peer_new();
+	uint64_t ok;
+	pid_t pid, simd;
+
+	(void)state;
+	snprintf(conf, sizeof(conf), "\"TimeSource\":\"system\"," STACK_POOLS "," NULL_BRIDGE,
+		 ",\"options\":{\"mode\":\"slow\",\"delay_us\":20000}");
+	simd = stack_start(conf);
+	UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	pid = peer_fork(p, peer_publisher);
+	UNTIL(10000, p->ok > 5);
+	for (int i = 0; i < 3; i++) {
+		uint64_t restarts = atomic_load(&p->reasons[SIM_REASON_RESTART]);
+
+		UNTIL(10000, p->accepted > p->called - p->refused + 8);
+		kill_roudi();
+		UNTIL(10000, p->reasons[SIM_REASON_RESTART] > restarts);
+		ok = p->ok;
+		UNTIL(10000, p->ok > ok + 5);
+	}
+	p->command = -1;
+	peer_join(p, pid);
+	peer_check(p, false);
+	assert_int_equal(p->called, p->offered);
+	assert_int_equal(stack_bridge("b", "restarts"), 0);
+	stack_stop(simd);
+	peer_free(p);
+}
+
+/* ---- lives run out ---- */
+
+/* A program that was not started by simd has 11 lives; then a sentence, and no abort. */
+static int mortal(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "mortal");
+	struct sim_publisher *pub = peer_advertise(p, c, "/p/mortal", 64, SIM_PUB_LOCAL);
+	struct sim_slot *loan;
+
+	while (sim_client_state(c) != SIM_CLIENT_FAILED && !atomic_load(&p->stop)) {
+		int r = sim_loan(pub, 64, &loan);
+
+		if (r == 0) {
+			atomic_store(&p->generation, loan->iox_generation);
+			sim_unloan(pub, loan);
+		} else {
+			PEER(p, r == -ESTALE || r == -ENOTCONN || r == -EMFILE);
+		}
+		usleep(1000);
+	}
+	snprintf(p->why, sizeof(p->why), "%s", sim_client_why(c));
+	atomic_store(&p->ready, 1);
+	PEER(p, sim_loan(pub, 64, &loan) < 0);
+	sim_publisher_destroy(pub);
+	sim_disconnect(c);
+	return 0;
+}
+
+static void the_last_life(void **state)
+{
+	struct peer *p = peer_new();
+	pid_t pid, simd;
+	uint32_t life;
+
+	(void)state;
+	unsetenv("GLIBC_TUNABLES");
+	snprintf(conf, sizeof(conf), "\"TimeSource\":\"system\"," STACK_POOLS);
+	simd = stack_start(conf);
+	pid = peer_fork(p, mortal);
+	UNTIL(10000, p->generation == 1);
+	for (life = 1; life < 20 && !p->ready; life++) {
+		kill_roudi();
+		UNTIL(15000, p->generation > life || p->ready);
+	}
+	assert_in_range(life, 9, 15);
+	if (!strstr(p->why, "attachments"))
+		fail_msg("it said: %s", p->why);
+	peer_join(p, pid);
+	/* simd, which has more lives, comes to its last as well: it starts anew by itself, and goes on */
+	for (int i = 0; i < 8; i++) {
+		int64_t generation = stack_int("GetInfo", "iox_generation");
+
+		kill_roudi();
+		UNTIL(15000, stack_int("GetInfo", "iox_generation") > generation && stack_roudi() > 1);
+	}
+	assert_int_equal(stack_int("GetInfo", "pid"), simd); /* by exec: the same process */
+	stack_stop(simd);
+	peer_free(p);
+}
+
+/* ---- stopped ---- */
+
+/* Creating a port needs RouDi: an answer within a second or so, and all is well when it is back. */
+static int creator(struct peer *p)
+{
+	struct sim_publisher_options o = { .size = sizeof(o), .max_body = 64, .flags = SIM_PUB_LOCAL };
+	struct sim_client *c = peer_connect(p, "creator");
+	struct sim_publisher *first = peer_advertise(p, c, "/p/first", 64, SIM_PUB_LOCAL), *pub = NULL;
+	int64_t start;
+	int r;
+
+	atomic_store(&p->ready, 1);
+	while (!atomic_load(&p->command))
+		usleep(1000);
+	start = mono_now_ns();
+	r = sim_advertise(c, "/p/second", &sim_Ultrasonic_type, &o, &pub);
+	atomic_store(&p->took_dur_ns, mono_now_ns() - start);
+	atomic_store(&p->result, r);
+	snprintf(p->why, sizeof(p->why), "%s", sim_why());
+	sim_publisher_destroy(pub);
+	atomic_store(&p->ready, 2);
+	while (!atomic_load(&p->stop)) {
+		struct sim_slot *loan;
+
+		if (sim_loan(first, 64, &loan) == 0) {
+			atomic_store(&p->generation, loan->iox_generation);
+			sim_unloan(first, loan);
+		}
+		usleep(1000);
+	}
+	sim_publisher_destroy(first);
+	sim_disconnect(c);
+	return 0;
+}
+
+static void stopped_while_a_port_is_made(void **state)
+{
+	struct peer *p = peer_new();
+	pid_t pid, simd, roudi;
+
+	(void)state;
+	snprintf(conf, sizeof(conf), "\"TimeSource\":\"system\"," STACK_POOLS);
+	simd = stack_start(conf);
+	pid = peer_fork(p, creator);
+	UNTIL(10000, p->ready == 1);
+	roudi = stack_roudi();
+	assert_int_equal(kill(roudi, SIGSTOP), 0);
+	p->command = 1;
+	UNTIL(10000, p->ready == 2);
+	assert_true(p->result < 0);
+	assert_true(p->took_dur_ns < 1500 * NS_PER_MS);
+	assert_true(strlen(p->why) > 10);
+	/* simd finds that it hangs, and starts another */
+	UNTIL(15000, p->generation == 2 && stack_roudi() > 1 && stack_roudi() != roudi);
+	peer_join(p, pid);
+	stack_stop(simd);
+	peer_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(ten_processes, stack_sweep),
+		cmocka_unit_test_teardown(outstanding, stack_sweep),
+		cmocka_unit_test_teardown(the_last_life, stack_sweep),
+		cmocka_unit_test_teardown(stopped_while_a_port_is_made, stack_sweep),
+	};
+
+	return cmocka_run_group_tests_name("roudi", tests, NULL, NULL);
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* simd killed: its clients hear it, wait, and go on under the handles they hold when the next simd takes over. */
+#include "peer.h"
+#include "stack.h"
+
+#define BRIDGES(mode) \
+	"\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"b\",\"plugin\":\"null\",\"options\":{" mode "}}]}]"
+
+static char conf[2048];
+
+static pid_t again(pid_t simd)
+{
+	stack_kill(simd);
+	return stack_start(conf);
+}
+
+/* ---- publishing and receiving ---- */
+
+static void clients_go_on(void **state)
+{
+	struct peer *pub = peer_new(), *ex = peer_new();
+	pid_t pid, ex_pid, simd, roudi;
+	uint32_t slots;
+
+	(void)state;
+	snprintf(conf, sizeof(conf),
+		 "\"TimeSource\":\"system\"," STACK_POOLS "," BRIDGES("\"mode\":\"slow\",\"delay_us\":3000"));
+	simd = stack_start(conf);
+	UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	slots = stack_slots();
+	pub->command = 2000; /* a second, at most */
+	pid = peer_fork(pub, peer_publisher);
+	ex_pid = peer_fork(ex, peer_exchange);
+	UNTIL(10000, pub->ok > 5 && ex->received > 5);
+	roudi = stack_roudi();
+	for (int i = 0; i < 3; i++) {
+		uint64_t lost = atomic_load(&pub->reasons[SIM_REASON_LOST]), ok, received;
+
+		UNTIL(10000, pub->accepted > pub->called - pub->refused + 8);
+		stack_kill(simd);
+		UNTIL(10000, pub->reasons[SIM_REASON_LOST] > lost);
+		/* what needs no simd goes on meanwhile */
+		received = ex->received;
+		UNTIL(5000, ex->received > received + 20);
+		ok = pub->ok;
+		simd = stack_start(conf);
+		UNTIL(10000, pub->ok > ok + 20);
+		received = ex->received;
+		UNTIL(5000, ex->received > received + 20);
+		/* the same RouDi, the same life of it */
+		assert_int_equal(stack_roudi(), roudi);
+		assert_int_equal(stack_int("GetInfo", "iox_generation"), 1);
+		assert_int_equal(ex->generation, 1);
+		assert_int_equal(stack_ctl("list", NULL)->code, 0);
+		UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	}
+	pub->command = -1;
+	peer_join(pub, pid);
+	peer_join(ex, ex_pid);
+	peer_check(pub, false);
+	assert_int_equal(pub->called, pub->offered);
+	/* what the killed ones held is given back */
+	UNTIL(5000, stack_slots() <= slots);
+	stack_stop(simd);
+	peer_free(pub);
+	peer_free(ex);
+}
+
+/* ---- time ---- */
+
+static int watcher(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "watcher");
+	struct sim_clock_sample s;
+
+	while (!atomic_load(&p->stop)) {
+		sim_now_sample(c, &s);
+		atomic_store(&p->sim_ns, s.sim_ns);
+		atomic_store(&p->flags, s.flags);
+		atomic_store(&p->generation, s.clock_generation);
+		atomic_store(&p->ready, 1);
+		usleep(500);
+	}
+	sim_disconnect(c);
+	return 0;
+}
+
+static void time_freezes(void **state)
+{
+	struct peer *p = peer_new();
+	uint32_t generation;
+	int64_t frozen;
+	pid_t pid, simd;
+
+	(void)state;
+	snprintf(conf, sizeof(conf), "\"TimeSource\":\"simulation\"," STACK_POOLS);
+	simd = stack_start(conf);
+	pid = peer_fork(p, watcher);
+	UNTIL(10000, p->ready && p->sim_ns > 0);
+	assert_false(p->flags & SIM_CLOCK_STALE);
+	generation = p->generation;
+	stack_kill(simd);
+	UNTIL(5000, p->flags & SIM_CLOCK_STALE);
+	frozen = p->sim_ns;
+	for (int i = 0; i < 50; i++) {
+		assert_int_equal(p->sim_ns, frozen);
+		assert_true(p->flags & SIM_CLOCK_STALE);
+		usleep(1000);
+	}
+	simd = stack_start(conf);
+	UNTIL(10000, !(p->flags & SIM_CLOCK_STALE));
+	UNTIL(5000, p->generation != generation && p->sim_ns > 0);
+	peer_join(p, pid);
+	stack_stop(simd);
+	peer_free(p);
+}
+
+/* ---- the driver ---- */
+
+static int driver(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "driver");
+	struct sim_driver *d;
+
+	PEER(p, sim_driver_acquire(c, 0, &d) == 0);
+	while (!atomic_load(&p->stop)) {
+		int64_t granted;
+		int r = sim_driver_advance(d, NS_PER_MS, &granted);
+
+		if (r == 0) {
+			atomic_fetch_add(&p->received, 1);
+			atomic_store(&p->sim_ns, sim_now(c));
+		} else {
+			PEER(p, r == -ENOTCONN);
+			atomic_store(&p->result, r);
+		}
+		atomic_store(&p->ready, 1);
+		usleep(500);
+	}
+	sim_driver_release(d);
+	sim_disconnect(c);
+	return 0;
+}
+
+static void the_driver_is_back(void **state)
+{
+	struct peer *p = peer_new();
+	pid_t pid, simd;
+
+	(void)state;
+	snprintf(conf, sizeof(conf), "\"TimeSource\":\"unity\"," STACK_POOLS);
+	simd = stack_start(conf);
+	pid = peer_fork(p, driver);
+	UNTIL(10000, p->received > 10);
+	for (int i = 0; i < 2; i++) {
+		uint64_t n;
+
+		stack_kill(simd);
+		UNTIL(5000, p->result == -ENOTCONN);
+		simd = stack_start(conf);
+		n = p->received;
+		UNTIL(10000, p->received > n + 10);
+		assert_string_equal(stack_text("GetClock", "clock/driver/client"), "driver");
+		UNTIL(5000, stack_int("GetClock", "clock/sim_ns") > 0);
+		p->result = 0;
+	}
+	/* the driver dies: time holds, and it is said */
+	kill(pid, SIGKILL);
+	stack_wait(pid, 1000);
+	UNTIL(5000, stack_int("GetClock", "clock/driver_lost") == 1);
+	stack_stop(simd);
+	peer_free(p);
+}
+
+/* ---- tokens and loans over the death of simd ---- */
+
+static int token_holder(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "holder");
+	struct sim_publisher *pub = peer_advertise(p, c, "/t/token", 64, 0);
+	struct sim_token *t;
+
+	PEER(p, sim_token_open(c, "one", &t) == 0);
+	while (!atomic_load(&p->stop)) {
+		int r = peer_queue(p, pub, 64, t);
+
+		PEER(p, r == 0 || r == -EBUSY || r == -ENOTCONN || r == -ESTALE);
+		usleep(500);
+	}
+	for (int i = 0; i < 10000 && !peer_settled(p); i++)
+		usleep(1000);
+	sim_token_close(t);
+	sim_publisher_destroy(pub);
+	sim_disconnect(c);
+	return 0;
+}
+
+static void tokens_are_taken_again(void **state)
+{
+	struct peer *p = peer_new();
+	pid_t pid, simd;
+
+	(void)state;
+	snprintf(conf, sizeof(conf),
+		 "\"TimeSource\":\"system\"," STACK_POOLS "," BRIDGES("\"mode\":\"slow\",\"delay_us\":5000"));
+	simd = stack_start(conf);
+	UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	pid = peer_fork(p, token_holder);
+	UNTIL(10000, p->ok > 5);
+	for (int i = 0; i < 3; i++) {
+		uint64_t ok;
+
+		simd = again(simd);
+		UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+		ok = p->ok;
+		UNTIL(10000, p->ok > ok + 5);
+	}
+	peer_join(p, pid);
+	peer_check(p, false);
+	assert_true(p->refusals[SIM_REASON_TOKEN] > 0);
+	stack_stop(simd);
+	peer_free(p);
+}
+
+/* Killed at the worst moments: while it starts, while bridges attach. The next one always starts. */
+static void killed_while_starting(void **state)
+{
+	uint64_t seed = test_seed(1);
+	pid_t simd;
+
+	(void)state;
+	print_message("SEED=%llu\n", (unsigned long long)seed);
+	srand((unsigned)seed);
+	snprintf(conf, sizeof(conf), "\"TimeSource\":\"system\"," STACK_POOLS "," BRIDGES(""));
+	for (int i = 0; i < 12; i++) {
+		int fd;
+
+		simd = stack_spawn(conf, &fd);
+		usleep((useconds_t)(rand() % 250000)); /* a random moment */
+		stack_kill(simd);
+		close(fd);
+	}
+	simd = stack_start(conf);
+	UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	stack_stop(simd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(clients_go_on, stack_sweep),
+		cmocka_unit_test_teardown(time_freezes, stack_sweep),
+		cmocka_unit_test_teardown(the_driver_is_back, stack_sweep),
+		cmocka_unit_test_teardown(tokens_are_taken_again, stack_sweep),
+		cmocka_unit_test_teardown(killed_while_starting, stack_sweep),
+	};
+
+	return cmocka_run_group_tests_name("simd", tests, NULL, NULL);
+}
