@@ -4,7 +4,7 @@
 STACK_INC := -Ilibclient/include -Ilibclient/base -Ilibclient/ipc -Ischemas -I$(B)/gen -Itests/support
 INC_tests/system/stack := $(STACK_INC)
 INC_tests/fault/stack := $(STACK_INC)
-INC_tests/support := -Ilibclient/include -Ilibclient/base -Ilibclient/ipc -I$(B)/gen -Itests/support
+INC_tests/support := $(INC_tests) -Itests/support
 ifeq ($(SAN),)
 STACK_OBJS  := $(B)/obj/tests/support/stack.o $(B)/obj/tests/support/peer.o $(B)/lib/libipc.a $(B)/lib/libbase.a
 STACK_NEEDS := $(B)/lib/libsimclient.so $(B)/lib/simd/ipc_iox.so $(B)/lib/simd/bridge_null.so \
