@@ -275,6 +275,12 @@ int keeper_create(const struct keeper_options *o, struct keeper **ret)
 	return 0;
 }
 
+static void forget_files(void *arg, const char *app)
+{
+	(void)arg;
+	roudi_forget_app(app);
+}
+
 void keeper_destroy(struct keeper *k)
 {
 	if (!k)
@@ -291,6 +297,8 @@ void keeper_destroy(struct keeper *k)
 	k->fleet = NULL;
 	k->roudi = NULL;
 	k->helper = NULL;
+	/* whoever was killed at the end has not cleaned up */
+	roudi_dead_apps(strchr(k->app, '-') + 1, forget_files, NULL);
 	keeper_remove_state(k);
 	k->s = NULL;
 }

@@ -115,12 +115,12 @@ void keeper_remove_state(struct keeper *k)
 
 /* ---- taking over ---- */
 
-static void free_dead_simd(void *arg, const char *app)
+static void free_dead(void *arg, const char *app)
 {
 	keeper_free_app(arg, app, false);
 }
 
-static void forget_dead_simd(void *arg, const char *app)
+static void forget_dead(void *arg, const char *app)
 {
 	keeper_free_app(arg, app, true);
 }
@@ -138,7 +138,7 @@ static void free_old_simd(struct keeper *k)
 	k->old_app_freed = true;
 	log_info("what the earlier simd (pid %d) held is given back", (int)k->left->simd.pid);
 	/* those too that were killed before they had written who they are */
-	roudi_dead_simds(free_dead_simd, k);
+	roudi_dead_apps(NULL, free_dead, k);
 	if (k->left->simd_app[0])
 		keeper_free_app(k, k->left->simd_app, false);
 }
@@ -191,7 +191,7 @@ void keeper_adopt(struct keeper *k)
 
 	roudi_info(k->roudi, &info);
 	if (!k->left || !info.adopted) { /* all ports went with their RouDi; files of the dead are left */
-		roudi_dead_simds(forget_dead_simd, k);
+		roudi_dead_apps(NULL, forget_dead, k);
 		for (unsigned i = 0; k->left && i < k->left->n_apps; i++)
 			keeper_free_app(k, k->left->apps[i].app, true);
 		return;

@@ -124,33 +124,56 @@ void roudi_forget_app(const char *app)
 	fd_close(fd);
 }
 
-/* "simd-" and 8 hexadecimal digits, a dot, the life, ".lock" */
-static bool is_simd_lock(const char *name)
+static size_t cut_number(const char *s, size_t n, char before)
 {
-	size_t n = strlen(name);
+	size_t at = n;
 
-	return n > 19 && n < 64 && !strncmp(name, "simd-", 5) && strspn(name + 5, "0123456789abcdef") == 8 &&
-	       name[13] == '.' && !strcmp(name + n - 5, ".lock");
+	while (at && s[at - 1] >= '0' && s[at - 1] <= '9')
+		at--;
+	return at && at < n && s[at - 1] == before ? at - 1 : 0;
 }
 
-void roudi_dead_simds(void (*fn)(void *arg, const char *app), void *arg)
+/* "simd-TAG.LIFE.lock" or "NAME-TAG-ID.LIFE.lock", TAG of 8 hexadecimal digits; ret_len: without ".lock". */
+static bool is_our_lock(const char *name, const char *tag, size_t *ret_len)
+{
+	size_t n = strlen(name), end;
+
+	if (n < 6 || n > 255 || strcmp(name + n - 5, ".lock") != 0)
+		return false;
+	n -= 5;
+	*ret_len = n;
+	end = cut_number(name, n, '.');
+	if (strncmp(name, "simd-", 5) != 0)
+		end = cut_number(name, end, '-');
+	return end > 9 && name[end - 9] == '-' && strspn(name + end - 8, "0123456789abcdef") >= 8 &&
+	       (!tag || strncmp(name + end - 8, tag, 8) == 0);
+}
+
+static bool is_dead(const char *lock)
+{
+	char path[300];
+	bool dead;
+	int fd;
+
+	snprintf(path, sizeof(path), "/tmp/%s", lock);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	dead = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+	fd_close(fd);
+	return dead;
+}
+
+void roudi_dead_apps(const char *tag, void (*fn)(void *arg, const char *app), void *arg)
 {
 	DIR *d = opendir("/tmp");
 	const struct dirent *e;
+	char app[256];
+	size_t n;
 
 	while (d && (e = readdir(d))) {
-		char path[300];
-		int fd;
-
-		if (!is_simd_lock(e->d_name))
+		if (!is_our_lock(e->d_name, tag, &n) || !is_dead(e->d_name))
 			continue;
-		snprintf(path, sizeof(path), "/tmp/%s", e->d_name);
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
-			snprintf(path, sizeof(path), "%.*s", (int)strlen(e->d_name) - 5, e->d_name);
-			fn(arg, path);
-		}
-		fd_close(fd);
+		snprintf(app, sizeof(app), "%.*s", (int)n, e->d_name);
+		fn(arg, app);
 	}
 	if (d)
 		closedir(d);

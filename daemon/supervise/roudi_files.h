@@ -31,8 +31,11 @@ int64_t roudi_punch(int fd);
 void roudi_clean(const char *segment);
 /* Socket and lock of an application that has ended; left alone while somebody holds the lock. */
 void roudi_forget_app(const char *app);
-/* Calls fn with each application name of a simd that was killed and has left its socket in /tmp. */
-void roudi_dead_simds(void (*fn)(void *arg, const char *app), void *arg);
+/*
+ * Calls fn with the name of each application that was killed and has left its socket in /tmp: simds and their
+ * clients, of this user. tag: only those of the simd that has it in its names; NULL: all.
+ */
+void roudi_dead_apps(const char *tag, void (*fn)(void *arg, const char *app), void *arg);
 
 /* The process that runs iox-roudi on this machine's /tmp; 0: none that we can see. */
 pid_t roudi_find(void);

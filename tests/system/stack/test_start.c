@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Starting and stopping: one simd a machine, RouDis that suit and those that do not, and signals at any moment. */
+#include "peer.h"
+#include "stack.h"
+
+#include <fcntl.h>
+
+#define CONF \
+	"\"TimeSource\":\"system\"," STACK_POOLS ",\"rigs\":[{\"name\":\"car\",\"bridges\":[" \
+	"{\"name\":\"b\",\"plugin\":\"null\"},{\"name\":\"log\",\"plugin\":\"logging\",\"connection\":\"/tmp/out\"}]," \
+	"\"processes\":[{\"name\":\"sleeper\",\"command\":[\"sleep\",\"1000\"]}]}]"
+
+/* simd ends by itself, with exit code 1 and those words. */
+static void refuses(const char *conf, const char *words, const char *more)
+{
+	int fd, status;
+	pid_t pid;
+
+	unlink(STACK_LOG);
+	pid = stack_spawn(conf, &fd);
+	status = stack_wait(pid, 15000);
+	close(fd);
+	assert_int_equal(WEXITSTATUS(status), 1);
+	if (!stack_count(words, more))
+		fail_msg("simd did not say \"%s\" and \"%s\"", words, more);
+}
+
+static void a_second_one(void **state)
+{
+	pid_t simd = stack_start(CONF), second;
+	char pid[32];
+	static const char *const other[] = { "simd", "--runtime-dir", "/tmp/out-other", NULL };
+	const struct ctl_result *r;
+
+	(void)state;
+	snprintf(pid, sizeof(pid), "pid %d", (int)simd);
+	refuses(CONF, pid, STACK_DIR);
+	r = stack_run(other); /* whatever its runtime directory */
+	assert_int_equal(r->code, 1);
+	assert_non_null(strstr(r->err, pid));
+	assert_non_null(strstr(r->err, STACK_DIR));
+	assert_true(access("/tmp/out-other", F_OK) < 0);
+	/* the first has not noticed */
+	assert_int_equal(stack_int("GetInfo", "pid"), simd);
+	stack_kill(simd);
+	second = stack_start(CONF); /* a dead one's lock is no lock */
+	stack_stop(second);
+}
+
+/* ---- a RouDi that was there ---- */
+
+static pid_t roudi(const char *toml, const char *monitoring)
+{
+	FILE *f = fopen("/tmp/out.toml", "w");
+	pid_t pid;
+
+	assert_non_null(f);
+	fputs(toml, f);
+	fclose(f);
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		int null = open("/dev/null", O_RDWR);
+
+		setsid();
+		dup2(null, 1);
+		dup2(null, 2);
+		execlp("iox-roudi", "iox-roudi", "-c", "/tmp/out.toml", "-m", monitoring, (char *)NULL);
+		_exit(127);
+	}
+	UNTIL(10000, access("/tmp/roudi", F_OK) == 0);
+	return pid;
+}
+
+#define TOML(segments)       "[general]\nversion = 1\n" segments
+#define SEGMENT(size, count) "[[segment]]\n[[segment.mempool]]\nsize = " size "\ncount = " count "\n"
+
+static void end_roudi(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	assert_int_equal(stack_wait(pid, 5000), SIGKILL);
+	unlink("/tmp/roudi");
+	unlink("/tmp/roudi.lock");
+	unlink("/tmp/iox-unique-roudi.lock");
+	assert_int_equal(system("rm -f /dev/shm/*"), 0);
+}
+
+static void one_that_monitors(void **state)
+{
+	pid_t pid = roudi(TOML(SEGMENT("1024", "2000")), "on");
+
+	(void)state;
+	refuses(CONF, "monitoring on", "-m off");
+	assert_int_equal(kill(pid, 0), 0);
+	end_roudi(pid);
+}
+
+static void one_with_small_pools(void **state)
+{
+	pid_t pid = roudi(TOML(SEGMENT("1024", "100")), "off");
+
+	(void)state;
+	refuses(CONF, "100 slots", "1500");
+	assert_int_equal(kill(pid, 0), 0);
+	end_roudi(pid);
+}
+
+static void one_that_is_unwanted(void **state)
+{
+	pid_t pid = roudi(TOML(SEGMENT("1024", "2000")), "off");
+
+	(void)state;
+	refuses(CONF ",\"roudi\":{\"start\":\"always\"}", "runs already", "always");
+	end_roudi(pid);
+	refuses(CONF ",\"roudi\":{\"start\":\"never\"}", "no iox-roudi runs", "never");
+}
+
+static void one_that_suits(void **state)
+{
+	pid_t pid = roudi(TOML(SEGMENT("1024", "2000")), "off"), simd;
+	struct peer *p = peer_new();
+	pid_t child;
+	int status;
+
+	(void)state;
+	simd = stack_start(CONF);
+	assert_int_equal(stack_roudi(), pid);
+	assert_int_equal(stack_int("GetInfo", "roudi_owned"), 0);
+	UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	p->command = 1000;
+	child = peer_fork(p, peer_publisher);
+	UNTIL(10000, p->ok > 10);
+	peer_join(p, child);
+	peer_check(p, false);
+	peer_free(p);
+	kill(simd, SIGTERM);
+	status = stack_wait(simd, 10000);
+	assert_int_equal(status, 0);
+	assert_int_equal(kill(pid, 0), 0); /* never stopped */
+	simd = stack_start(CONF);
+	assert_int_equal(stack_roudi(), pid);
+	kill(simd, SIGTERM);
+	assert_int_equal(stack_wait(simd, 10000), 0);
+	end_roudi(pid);
+	assert_string_equal(stack_leftovers(), "");
+}
+
+static void one_that_is_missing(void **state)
+{
+	(void)state;
+	refuses(CONF ",\"roudi\":{\"path\":\"/no/such/roudi\"}", "/no/such/roudi", "iceoryx");
+	assert_string_equal(stack_leftovers(), "");
+	refuses(CONF ",\"roudi\":{\"path\":\"true\"}", "iox-roudi ends right after its start", "");
+	assert_string_equal(stack_leftovers(), "");
+}
+
+static void no_room(void **state)
+{
+	(void)state;
+	refuses("\"pools\":[{\"size\":\"1MiB\",\"count\":1500}]", "/dev/shm", "");
+	assert_string_equal(stack_leftovers(), "");
+}
+
+/* ---- signals ---- */
+
+/* At any moment, twice when impatient: nothing is left, no process, socket, lock or shared memory. */
+static void stopped_at_any_moment(void **state)
+{
+	uint64_t seed = test_seed(7);
+	unsigned rounds = getenv("ROUNDS") ? (unsigned)atoi(getenv("ROUNDS")) : 25;
+
+	(void)state;
+	print_message("SEED=%llu\n", (unsigned long long)seed);
+	srand((unsigned)seed);
+	for (unsigned i = 0; i < rounds; i++) {
+		int sig = rand() % 2 ? SIGINT : SIGTERM, fd, status;
+		unsigned delay_us = (unsigned)rand() % 250000;
+		pid_t pid = stack_spawn(CONF, &fd);
+
+		usleep(delay_us); /* the moment, not a wait for anything */
+		kill(pid, sig);
+		if (rand() % 4 == 0) {
+			usleep((useconds_t)rand() % 20000);
+			kill(pid, sig);
+		}
+		status = stack_wait(pid, 15000);
+		close(fd);
+		/* before simd has taken hold of its signals the signal simply ends it */
+		if (status != 0 && status != sig)
+			fail_msg("signal %d after %u us: status %#x", sig, delay_us, (unsigned)status);
+		if (*stack_leftovers())
+			fail_msg("signal %d after %u us left behind: %s", sig, delay_us, stack_leftovers());
+		assert_int_equal(system("pgrep -x sleep >/dev/null"), 256);
+		unlink(STACK_LOG);
+		unlink("/tmp/out.txt.gz");
+	}
+}
+
+/* With clients that hold and publish; they survive it, and their callbacks come. */
+static void stopped_under_load(void **state)
+{
+	struct peer *p = peer_new(), *ex = peer_new();
+	pid_t pid, ex_pid, simd = stack_start(CONF);
+	uint64_t received;
+
+	(void)state;
+	UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	p->command = 2000;
+	pid = peer_fork(p, peer_publisher);
+	ex_pid = peer_fork(ex, peer_exchange);
+	UNTIL(10000, p->ok > 50 && ex->ready);
+	kill(simd, SIGTERM);
+	assert_int_equal(stack_wait(simd, 10000), 0);
+	UNTIL(5000, peer_settled(p));
+	simd = stack_start(CONF);
+	received = ex->received;
+	UNTIL(10000, ex->received > received + 5);
+	received = p->ok;
+	UNTIL(10000, p->ok > received + 5);
+	p->command = -1;
+	peer_join(p, pid);
+	peer_join(ex, ex_pid);
+	peer_check(p, false);
+	stack_stop(simd);
+	peer_free(p);
+	peer_free(ex);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(a_second_one, stack_sweep),
+		cmocka_unit_test_teardown(one_that_monitors, stack_sweep),
+		cmocka_unit_test_teardown(one_with_small_pools, stack_sweep),
+		cmocka_unit_test_teardown(one_that_is_unwanted, stack_sweep),
+		cmocka_unit_test_teardown(one_that_suits, stack_sweep),
+		cmocka_unit_test_teardown(one_that_is_missing, stack_sweep),
+		cmocka_unit_test_teardown(no_room, stack_sweep),
+		cmocka_unit_test_teardown(stopped_at_any_moment, stack_sweep),
+		cmocka_unit_test_teardown(stopped_under_load, stack_sweep),
+	};
+
+	return cmocka_run_group_tests_name("start", tests, NULL, NULL);
+}
