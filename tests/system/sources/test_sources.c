@@ -429,6 +429,7 @@ static void in_a_process(void **state)
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
+		setenv("CMOCKA_MESSAGE_OUTPUT", "SUBUNIT", 1); /* another form: the runner counts it once */
 		execv("/proc/self/exe", argv);
 		_exit(127);
 	}
