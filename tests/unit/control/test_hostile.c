@@ -200,22 +200,27 @@ static void connections_are_limited(void **state)
 /* Every allocation on the way of a session fails once: an answer or a cut, never a leak or a crash. */
 static void memory_runs_out_anywhere(void **state)
 {
+	static const char hello[] =
+		"{\"method\":\"io.simd.Control.Hello\",\"parameters\":{\"name\":\"m\",\"role\":\"client\",\"abi\":1}}";
+	static const char advertise[] = "{\"method\":\"io.simd.Control.Advertise\",\"parameters\":"
+					"{\"channel\":\"m\",\"type\":" TYPE_A ",\"max_body\":8,\"flags\":0}}";
+	static const char token[] = "{\"method\":\"io.simd.Control.OpenToken\",\"parameters\":{\"name\":\"m\"}}";
+	static const char list[] = "{\"method\":\"io.simd.Control.ListChannels\"}";
+
 	(void)state;
-	for (int64_t n = 1; n < 120; n++) {
+	for (int64_t n = 1; n < 400; n++) {
 		struct peer p;
 
 		peer_open(&desk, &p);
+		assert_true(send(p.fd, hello, sizeof(hello), MSG_NOSIGNAL) > 0);
+		assert_true(send(p.fd, advertise, sizeof(advertise), MSG_NOSIGNAL) > 0);
+		assert_true(send(p.fd, token, sizeof(token), MSG_NOSIGNAL) > 0);
+		assert_true(send(p.fd, list, sizeof(list), MSG_NOSIGNAL) > 0);
 		mem_fail_after(n);
-		(void)send(
-			p.fd,
-			"{\"method\":\"io.simd.Control.Hello\",\"parameters\":{\"name\":\"m\",\"role\":\"client\",\"abi\":1}}",
-			88, MSG_NOSIGNAL);
-		(void)exec_sim_settle(desk.x);
-		(void)send(p.fd, "{\"method\":\"io.simd.Control.OpenToken\",\"parameters\":{\"name\":\"m\"}}", 66,
-			   MSG_NOSIGNAL);
 		(void)exec_sim_settle(desk.x);
 		mem_fail_after(0);
 		peer_close(&p);
+		desk_run(&desk, 10 * MS);
 	}
 }
 
