@@ -9,7 +9,7 @@ FUZZ_LIBS_msg_parser := $(B)/lib/libmsggen.a $(B)/lib/libbase.a
 FUZZ_LIBS_type_json  := $(B)/lib/libintrospect.a $(B)/lib/libschema.a $(B)/lib/libbase.a
 FUZZ_LIBS_msg_body   := $(addprefix $(B)/obj/gen/probe/msg/,Empty.o Every.o Leaf.o) $(FUZZ_LIBS_type_json)
 FUZZ_LIBS_traci   := $(B)/lib/libsources.a $(B)/lib/libbase.a
-FUZZ_LIBS_ss2 := $(B)/lib/libss2.a $(SS2_PEER) $(B)/lib/libintrospect.a $(B)/lib/libschema.a $(B)/lib/libbase.a
+FUZZ_LIBS_ss2 = $(B)/lib/libss2.a $(SS2_PEER) $(B)/lib/libintrospect.a $(B)/lib/libschema.a $(B)/lib/libbase.a
 FUZZ_LINK_ss2 := -lprotobuf-c
 
 TESTS += $(FUZZERS:%=$(B)/test/fuzz-%)
