@@ -4,4 +4,5 @@ INC_tests := -I. -Itests -Idaemon -Ilibclient/base -Ilibclient/ipc -Ilibclient/i
 
 LINK_test = -lcmocka $(LIBBASE_LIBS)
 
-include $(sort $(wildcard tests/*/module.mk tests/*/*/module.mk))
+# support first: what it names, the others list as prerequisites
+include tests/support/module.mk $(filter-out tests/support/module.mk,$(sort $(wildcard tests/*/module.mk tests/*/*/module.mk)))
