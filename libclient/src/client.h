@@ -105,8 +105,8 @@ struct sim_client {
 	bool connecting;   /* inside sim_connect: errors end it */
 	int64_t due_mono_ns, backoff_dur_ns, prove_until_mono_ns;
 	struct attach_job *job;
-	struct warm_job *warm; /* populates a life that was attached to again; recover.c */
-	bool warm_due;         /* that is to be started */
+	struct warm_job *warm;    /* populates a life that was attached to again; recover.c */
+	bool warm_due;            /* that is to be started */
 	uint64_t sessions;        /* so far */
 	uint32_t want_generation; /* life of the data plane that simd is on; 0: none at present */
 	char runtime[128];        /* simd's runtime name when that life was attached to */
@@ -154,7 +154,7 @@ void client_setup_unlock(struct sim_client *c);
 
 /* Move recovery on as far as it goes without waiting. Under setup. */
 void client_step(struct sim_client *c);
-/* Free publishers that were destroyed and have nothing outstanding, and claims that nobody else gives back. Under setup. */
+/* Free publishers that were destroyed and have nothing outstanding. Under setup. */
 void client_reap(struct sim_client *c);
 /* sim_disconnect: close the session, fail everything outstanding. Under setup. */
 void client_close(struct sim_client *c);

@@ -16,8 +16,6 @@
 #include "token.h"
 #include "wire/lane.h"
 
-#define ORPHAN_DUR_NS (10 * NS_PER_S) /* longer than simd keeps a delivery that does not end */
-
 int records_init(struct records *t, struct sim_publisher *pub)
 {
 	t->table = mem_calloc(RECORDS_MAX, sizeof(*t->table));
@@ -80,14 +78,12 @@ bool record_take_back(struct records *t, struct record *rec)
 
 /* ---- the ending side, under client::lock ---- */
 
-static void record_free(struct record *rec, uint32_t state)
+static void record_free(struct record *rec)
 {
 	struct records *t = &rec->pub->records;
 
-	if (state == RECORD_ORPHAN)
-		atomic_fetch_add_explicit(&t->orphans, 1, memory_order_relaxed);
 	/* seq_cst: the waiting producer has announced itself before it looks for a free one */
-	atomic_store_explicit(&rec->state, state, memory_order_seq_cst);
+	atomic_store_explicit(&rec->state, RECORD_FREE, memory_order_seq_cst);
 	atomic_fetch_sub_explicit(&t->outstanding, 1, memory_order_release);
 	if (atomic_load_explicit(&t->waiters, memory_order_seq_cst)) {
 		atomic_fetch_add(&t->freed, 1);
@@ -105,7 +101,7 @@ static void record_done(struct sim_client *c, struct record *rec, enum sim_reaso
 
 static void count_drop(const struct record *rec, enum sim_reason reason)
 {
-	struct pub_reg *reg = pub_reg_find(rec->pub->c, rec->claim.publisher_id);
+	struct pub_reg *reg = pub_reg_find(rec->pub->c, rec->publisher_id);
 
 	if (reg && reason != SIM_REASON_NONE)
 		atomic_fetch_add_explicit(&reg->counters->dropped[reason], 1, memory_order_relaxed);
@@ -120,7 +116,7 @@ static void end_record(struct sim_client *c, struct record *rec, enum sim_reason
 		record_done(c, rec, reason);
 		return;
 	}
-	record_free(rec, RECORD_FREE);
+	record_free(rec);
 	sync->reason = reason;
 	atomic_store_explicit(&sync->done, 1, memory_order_release);
 	syscall(SYS_futex, &sync->done, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
@@ -134,14 +130,8 @@ bool record_complete(struct sim_client *c, struct records *t, uint64_t sequence,
 
 		if (state == RECORD_FREE || atomic_load_explicit(&rec->sequence, memory_order_relaxed) != sequence)
 			continue;
-		if (state == RECORD_ORPHAN) { /* so simd knew of it and has freed what it had claimed */
-			atomic_fetch_sub_explicit(&t->orphans, 1, memory_order_relaxed);
-			atomic_store_explicit(&rec->state, RECORD_FREE, memory_order_release);
-			return false;
-		}
 		if (!record_claim(rec, RECORD_DONE))
 			return false;
-		rec->claim.credit = rec->claim.token = NULL; /* simd has freed them */
 		end_record(c, rec, reason);
 		return true;
 	}
@@ -171,33 +161,6 @@ void claim_release(const struct claim *cl)
 	if (cl->token)
 		atomic_compare_exchange_strong_explicit(cl->token, &mine, 0, memory_order_release,
 							memory_order_relaxed);
-}
-
-bool records_reap(struct records *t, int64_t now_mono_ns)
-{
-	if (atomic_load_explicit(&t->orphans, memory_order_relaxed) == 0)
-		return true;
-	for (uint32_t i = 0; i < RECORDS_MAX; i++) {
-		struct record *rec = &t->table[i];
-
-		if (atomic_load_explicit(&rec->state, memory_order_acquire) != RECORD_ORPHAN ||
-		    now_mono_ns - rec->orphaned_mono_ns < ORPHAN_DUR_NS)
-			continue;
-		claim_release(&rec->claim);
-		atomic_fetch_sub_explicit(&t->orphans, 1, memory_order_relaxed);
-		atomic_store_explicit(&rec->state, RECORD_FREE, memory_order_release);
-	}
-	return atomic_load_explicit(&t->orphans, memory_order_relaxed) == 0;
-}
-
-void records_forget(struct records *t)
-{
-	for (uint32_t i = 0; i < RECORDS_MAX; i++) {
-		uint32_t orphan = RECORD_ORPHAN;
-
-		if (atomic_compare_exchange_strong(&t->table[i].state, &orphan, RECORD_FREE))
-			atomic_fetch_sub_explicit(&t->orphans, 1, memory_order_relaxed);
-	}
 }
 
 /* ---- the socket ---- */
@@ -271,8 +234,7 @@ int completion_run(struct sim_client *c)
 		copy.cb = rec->cb;
 		copy.user = rec->user;
 		copy.reason = rec->reason;
-		rec->orphaned_mono_ns = client_now(c);
-		record_free(rec, copy.reason == SIM_REASON_RESTART && rec->claim.credit ? RECORD_ORPHAN : RECORD_FREE);
+		record_free(rec);
 		pthread_mutex_unlock(&c->lock);
 		if (copy.cb)
 			copy.cb(copy.user, copy.reason == SIM_REASON_NONE, (enum sim_reason)copy.reason);

@@ -25,8 +25,7 @@
 enum record_state {
 	RECORD_FREE,
 	RECORD_ARMED,
-	RECORD_DONE,   /* claimed; its callback has not run yet */
-	RECORD_ORPHAN, /* called back because the data plane died; simd may still hold credit and token */
+	RECORD_DONE, /* claimed; its callback has not run yet */
 };
 
 /* What a message has claimed. */
@@ -45,8 +44,7 @@ struct record {
 	struct sync_done *sync; /* sim_publish_sync waits for it; else NULL */
 	struct record *next;    /* client::done_first */
 	struct sim_publisher *pub;
-	struct claim claim;
-	int64_t orphaned_mono_ns;
+	uint32_t publisher_id; /* under which it was accepted */
 };
 
 /* The waiting side of sim_publish_sync. */
@@ -58,9 +56,8 @@ struct sync_done {
 struct records {
 	struct record *table;         /* RECORDS_MAX */
 	_Atomic uint32_t outstanding; /* armed, or done but not yet called back */
-	_Atomic uint32_t orphans;
-	_Atomic uint32_t freed;   /* futex: bumped when a record is free again and someone waits */
-	_Atomic uint32_t waiters; /* the publishing thread, in record_wait_free() */
+	_Atomic uint32_t freed;       /* futex: bumped when a record is free again and someone waits */
+	_Atomic uint32_t waiters;     /* the publishing thread, in record_wait_free() */
 };
 
 int records_init(struct records *t, struct sim_publisher *pub);
@@ -78,11 +75,6 @@ bool record_take_back(struct records *t, struct record *rec);
 bool record_complete(struct sim_client *c, struct records *t, uint64_t sequence, enum sim_reason reason);
 /* All that are armed end with that reason. */
 void records_fail(struct sim_client *c, struct records *t, enum sim_reason reason);
-/* Give back what simd never heard of, once it is that old. False: some are left. */
-bool records_reap(struct records *t, int64_t now_mono_ns);
-/* simd is gone, and with it the pages in which they had claimed something. */
-void records_forget(struct records *t);
-
 /* Read the completion socket. Under lock. */
 void completion_drain(struct sim_client *c, struct session *s);
 /* Run the callbacks that are due; returns how many. No lock held. */

@@ -288,7 +288,7 @@ static int arm_record(struct publish *q, uint64_t sequence, struct record **ret)
 	rec->cb = q->cb;
 	rec->user = q->user;
 	rec->sync = q->sync;
-	rec->claim = q->claim;
+	rec->publisher_id = q->claim.publisher_id;
 	record_arm(t, rec, sequence);
 	/* simd may have gone since we looked: then whoever noticed may have missed this record */
 	if (__builtin_expect(atomic_load_explicit(&q->reg->state, memory_order_seq_cst) != REG_UP, 0)) {

@@ -32,7 +32,6 @@
 #define PROBE_DUR_NS       (2 * NS_PER_MS)
 #define PROBE_SLOW_DUR_NS  (50 * NS_PER_MS)
 #define PROVE_DUR_NS       (2 * NS_PER_S)
-#define REAP_DUR_NS        (1 * NS_PER_S)
 
 /* ---- attaching, as a job ---- */
 
@@ -267,11 +266,8 @@ static void fail_list(struct sim_client *c, struct list *pubs, enum sim_reason r
 {
 	struct sim_publisher *p;
 
-	list_for_each(p, pubs, link) {
+	list_for_each(p, pubs, link)
 		records_fail(c, &p->records, reason);
-		if (reason == SIM_REASON_LOST)
-			records_forget(&p->records);
-	}
 }
 
 /* Everything outstanding ends. The registrations have been marked before: see arm_record(). */
@@ -575,21 +571,15 @@ void client_reap(struct sim_client *c)
 {
 	struct sim_publisher *p, *tmp;
 	struct list gone;
-	bool left = false;
 
 	list_init(&gone);
 	pthread_mutex_lock(&c->lock);
 	list_for_each_safe(p, tmp, &c->zombies, link) {
-		if (atomic_load_explicit(&p->records.outstanding, memory_order_acquire) ||
-		    !records_reap(&p->records, client_now(c))) {
-			left = true;
-			continue;
-		}
+		if (atomic_load_explicit(&p->records.outstanding, memory_order_acquire))
+			continue; /* its last completion asks again */
 		list_remove(&p->link);
 		list_append(&gone, &p->link);
 	}
-	list_for_each(p, &c->pubs, link)
-		left |= !records_reap(&p->records, client_now(c));
 	pthread_mutex_unlock(&c->lock);
 	list_for_each_safe(p, tmp, &gone, link) {
 		if (c->session && p->reg->session == c->session)
@@ -597,8 +587,6 @@ void client_reap(struct sim_client *c)
 				     json_pack("{sI}", "publisher_id", (json_int_t)p->reg->publisher_id), 0);
 		publisher_free(p);
 	}
-	if (left)
-		client_due(c, ns_add(client_now(c), REAP_DUR_NS));
 }
 
 /* Handles whose thread was inside when something was posted for them. */

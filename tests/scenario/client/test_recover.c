@@ -191,6 +191,38 @@ static void dataplane_killed(void **state)
 	bridge_end(&b);
 }
 
+/*
+ * Published in the moment between simd's farewell to a life and the news of it: simd never hears of these
+ * messages. Their credits and their token come back all the same.
+ */
+static void never_heard(void **state)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0);
+	struct sim_publisher *p = imu_advertise(c, "two", SIM_PUB_NO_WAIT);
+	struct outcome done = { 0 };
+	struct sim_token *t;
+
+	(void)state;
+	assert_int_equal(sim_token_open(c, "t", &t), 0);
+	world_leave_roudi(&w);
+	assert_int_equal(sim_try_queue(p, imu_loan(p), t, on_done, &done), 0);
+	assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, on_done, &done), 0);
+	world_process(&w, c);
+	assert_int_equal(done.calls, 2);
+	assert_int_equal(done.reason, SIM_REASON_RESTART);
+	world_start_roudi(&w);
+	world_run(&w, 5 * MS);
+	sim_process(c);
+	world_until(&w, c, SIM_CLIENT_CONNECTED);
+	assert_int_equal(sim_try_queue(p, imu_loan(p), t, on_done, &done), 0);
+	assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, on_done, &done), 0);
+	world_process(&w, c);
+	assert_int_equal(done.calls, 4);
+	sim_token_close(t);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+}
+
 /* simd and RouDi both: the new simd is on another life. */
 static void both_killed(void **state)
 {
@@ -302,6 +334,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(simd_killed, setup, teardown),
 		cmocka_unit_test_setup_teardown(dataplane_killed, setup, teardown),
+		cmocka_unit_test_setup_teardown(never_heard, setup, teardown),
 		cmocka_unit_test_setup_teardown(both_killed, setup, teardown),
 		cmocka_unit_test_setup_teardown(many_lives, setup, teardown),
 		cmocka_unit_test(no_simd),

@@ -178,7 +178,6 @@ static void settle(struct walk *k)
 	}
 	world_until(&w, k->c, SIM_CLIENT_CONNECTED);
 	bridge_down(k);
-	world_run(&w, 12 * S); /* claims of which simd never heard come back after 10 s */
 	for (int i = 0; i < 20; i++) {
 		world_run(&w, 5 * MS);
 		sim_process(k->c);

@@ -32,7 +32,7 @@ struct world {
 	struct client_env env;
 	uint64_t id, buried;
 	uint32_t life;
-	bool threads;
+	bool threads, left;
 	pthread_t thread;
 	char path[TEST_PATH_MAX];
 	char text[2048];
@@ -58,6 +58,7 @@ void world_start_simd(struct world *w);
 /* What dead simds held is given back, as a new one does when their bridges have let go. */
 void world_bury(struct world *w);
 void world_kill_roudi(struct world *w);
+void world_leave_roudi(struct world *w); /* simd takes it for dead, though it lives */
 void world_start_roudi(struct world *w);
 
 struct sim_client *world_client(struct world *w, const char *name, unsigned flags);
