@@ -370,6 +370,11 @@ pid_t stack_roudi(void)
 	return (pid_t)stack_int("GetInfo", "roudi_pid");
 }
 
+uint32_t stack_life(void)
+{
+	return (uint32_t)stack_int("GetInfo", "iox_generation");
+}
+
 /* ---- programs ---- */
 
 static size_t read_some(int fd, char *buf, size_t size, size_t at)
