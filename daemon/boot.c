@@ -306,20 +306,8 @@ void boot_keeper_end(struct boot *b)
 	keeper_free(b->keeper);
 }
 
-static int find_plugins(struct boot *b)
-{
-	const char *dir = conf_string(conf_root(b->conf), "bridge.plugin_dir");
-	char *installed = mem_printf("%s/../lib/simd", b->bin_dir ? b->bin_dir : "."),
-	     *built = mem_printf("%s/../lib", b->bin_dir ? b->bin_dir : ".");
-	const char *usual[] = { installed, built, SIMD_LIBDIR, NULL }, *only[] = { dir, NULL };
-	int r = installed && built ? bridge_find_plugins(b->simd, *dir ? only : usual) : err_nomem();
-
-	mem_free(installed);
-	mem_free(built);
-	return r;
-}
-
-int boot_simd(struct boot *b)
+/* Bridges and time sources. */
+static int simd_begin(struct boot *b, const char *const *plugin_dirs)
 {
 	struct simd_options o = {
 		.x = b->x,
@@ -327,13 +315,27 @@ int boot_simd(struct boot *b)
 		.conf = b->conf,
 		.pools = &b->pools,
 		.runtime_dir = b->rt.dir,
+		.plugin_dirs = plugin_dirs,
 		.id = b->id,
 		.ops = keeper_ops(),
 		.user = b->keeper,
 	};
 	int r = simd_create(&o, &b->simd);
 
-	return r < 0 ? r : find_plugins(b);
+	return r < 0 ? r : bridge_find_plugins(b->simd, plugin_dirs);
+}
+
+int boot_simd(struct boot *b)
+{
+	const char *dir = conf_string(conf_root(b->conf), "bridge.plugin_dir");
+	char *installed = mem_printf("%s/../lib/simd", b->bin_dir ? b->bin_dir : "."),
+	     *built = mem_printf("%s/../lib", b->bin_dir ? b->bin_dir : ".");
+	const char *usual[] = { installed, built, SIMD_LIBDIR, NULL }, *only[] = { dir, NULL };
+	int r = installed && built ? simd_begin(b, *dir ? only : usual) : err_nomem();
+
+	mem_free(installed);
+	mem_free(built);
+	return r;
 }
 
 void boot_simd_end(struct boot *b)

@@ -91,7 +91,7 @@ struct time_engine_events {
 struct time_engine_options {
 	struct exec *exec;                    /* keeps until destroy */
 	struct sim_clock_page *page;          /* keeps until destroy; zeroed, SIM_CLOCK_PAGE_SIZE (time_page_create) */
-	const struct time_source_ops *source; /* NULL: unity */
+	const struct sim_source_ops *source; /* NULL: unity */
 	int64_t scale_e6;                     /* 0: SIM_RATE_ONE */
 	bool paused;      /* start paused, as by scale 0: a scale runs on; ignored by sources without control */
 	uint64_t simd_id; /* random per life of simd */
@@ -136,7 +136,7 @@ int time_engine_set_scale(struct time_engine *e, int64_t scale_e6);
  * (wall-driven sources with control only, else -EINVAL). Selecting the active source changes nothing. The driver
  * loses its lease, an open step is cancelled. A paused engine stays paused, unless the new source has no pause.
  */
-int time_engine_set_source(struct time_engine *e, const struct time_source_ops *source, bool keep_time);
+int time_engine_set_source(struct time_engine *e, const struct sim_source_ops *source, bool keep_time);
 
 /* result: 0 or negative errno, err_why() says why. sim_ns: time at the end of the step. */
 typedef void (*time_step_fn)(void *arg, int result, int64_t sim_ns);
@@ -177,7 +177,7 @@ uint32_t time_engine_participants(const struct time_engine *e, struct time_parti
 /* ---- what it is now ---- */
 
 struct time_status {
-	const struct time_source_ops *source;
+	const struct sim_source_ops *source;
 	enum time_state state;
 	bool driven; /* moved by a driver only: rate 0 */
 	bool started;

@@ -174,12 +174,14 @@ int simd_create(const struct simd_options *o, struct simd **ret)
 	exec_timer_init(&s->rate_timer, s->x, on_rate_timer, s);
 	read_limits(s);
 
+	s->plugin_dirs = o->plugin_dirs;
 	s->runtime_dir = mem_strdup(o->runtime_dir);
 	r = s->runtime_dir ? read_rigs(s) : err_nomem();
 	if (r == 0)
 		r = make_page(s);
 	if (r == 0)
 		r = timekeeper_create(s, &s->time);
+	s->plugin_dirs = NULL;
 	if (r == 0)
 		r = make_dispatch(s);
 	if (r == 0)

@@ -69,14 +69,15 @@ struct simd_ops {
 };
 
 struct simd_options {
-	struct exec *x;             /* keeps; simd-main */
-	struct exec *dx;            /* keeps; dispatch; may be the same */
-	const struct conf *conf;    /* keeps */
-	const struct pools *pools;  /* copied */
-	const char *runtime_dir;    /* copied; what GetInfo tells */
-	uint64_t id;                /* random, this life of simd */
-	const struct simd_ops *ops; /* keeps; may be NULL */
-	void *user;                 /* of the ops */
+	struct exec *x;                 /* keeps; simd-main */
+	struct exec *dx;                /* keeps; dispatch; may be the same */
+	const struct conf *conf;        /* keeps */
+	const struct pools *pools;      /* copied */
+	const char *runtime_dir;        /* copied; what GetInfo tells */
+	const char *const *plugin_dirs; /* where time sources are looked for, NULL ends; borrows; NULL: nowhere */
+	uint64_t id;                    /* random, this life of simd */
+	const struct simd_ops *ops;     /* keeps; may be NULL */
+	void *user;                     /* of the ops */
 };
 
 struct rig {
@@ -101,6 +102,7 @@ struct simd {
 	const struct simd_ops *ops;
 	void *user;
 	char *runtime_dir;
+	const char *const *plugin_dirs; /* of the options, while simd_create() runs */
 	uint64_t id;
 	char id_text[17];
 	int64_t start_mono_ns;

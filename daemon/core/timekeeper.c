@@ -35,6 +35,7 @@ struct timekeeper {
 	struct sim_clock_page *page;
 	int page_fd;
 	struct time_engine *engine;
+	struct source_shelf *sources;
 	struct clock_thread *thread;
 	struct clock_pub *pub; /* NULL while there is no life */
 	struct client *self;   /* simd as a publisher: not in simd::clients */
@@ -193,7 +194,7 @@ static int make_engine(struct timekeeper *t)
 	int r = config_time_source(s->conf, &name);
 
 	if (r >= 0)
-		r = time_source_by_name(name, &o.source);
+		r = source_shelf_find(t->sources, name, true, &o.source);
 	if (r < 0)
 		return err_prefix(r, "TimeSource");
 	return time_engine_create(&o, &t->engine);
@@ -261,6 +262,8 @@ int timekeeper_create(struct simd *s, struct timekeeper **ret)
 	t->page_fd = -1;
 	r = time_page_create(&t->page, &t->page_fd);
 	if (r == 0)
+		r = source_shelf_create(s->plugin_dirs, &t->sources);
+	if (r == 0)
 		r = make_engine(t);
 	if (r == 0)
 		r = make_self(t);
@@ -291,6 +294,7 @@ void timekeeper_destroy(struct timekeeper *t)
 	clock_thread_destroy(t->thread);
 	clock_pub_destroy(t->pub);
 	time_engine_destroy(t->engine);
+	source_shelf_destroy(t->sources);
 	free_self(t->self);
 	time_page_destroy(t->page);
 	fd_close(t->page_fd);
@@ -377,10 +381,8 @@ void timekeeper_step_forget(struct timekeeper *t, void *arg)
 
 int timekeeper_set_source(struct timekeeper *t, const char *name, bool keep)
 {
-	const struct time_source_ops *source;
-	char *end;
-	long n = strtol(name, &end, 10);
-	int r = *name && !*end ? time_source_by_number(n, &source) : time_source_by_name(name, &source);
+	const struct sim_source_ops *source;
+	int r = source_shelf_find(t->sources, name, false, &source);
 
 	if (r == 0)
 		r = time_engine_set_source(t->engine, source, keep);

@@ -16,7 +16,7 @@
 
 static bool has_control(const struct time_engine *e)
 {
-	return e->source->flags & TIME_SOURCE_CONTROL;
+	return e->source->flags & SIM_SOURCE_CONTROL;
 }
 
 /* Sources that follow another clock run at scale 1, whatever was asked for the others. */
@@ -283,7 +283,7 @@ static int check_options(const struct time_engine_options *o)
 /* The first state of the page. */
 static void first_write(struct time_engine *e, const struct time_engine_options *o)
 {
-	e->driven = e->source->kind == TIME_SOURCE_DRIVEN;
+	e->driven = e->source->kind == SIM_SOURCE_DRIVEN;
 	e->started = !e->driven;
 	e->state = o->paused && has_control(e) ? TIME_PAUSED : TIME_RUNNING;
 	e->paused_by_scale = e->state == TIME_PAUSED;
@@ -433,13 +433,13 @@ int time_engine_set_scale(struct time_engine *e, int64_t scale_e6)
 	return 0;
 }
 
-static int check_switch(const struct time_source_ops *s, bool keep_time)
+static int check_switch(const struct sim_source_ops *s, bool keep_time)
 {
 	int r = time_source_check(s);
 
 	if (r < 0)
 		return r;
-	if (keep_time && (s->kind != TIME_SOURCE_WALL || !(s->flags & TIME_SOURCE_CONTROL)))
+	if (keep_time && (s->kind != SIM_SOURCE_WALL || !(s->flags & SIM_SOURCE_CONTROL)))
 		return err_set(-EINVAL,
 			       "time source `%s` cannot carry on another source's time; only `system` and `simulation` "
 			       "can",
@@ -447,7 +447,7 @@ static int check_switch(const struct time_source_ops *s, bool keep_time)
 	return 0;
 }
 
-int time_engine_set_source(struct time_engine *e, const struct time_source_ops *source, bool keep_time)
+int time_engine_set_source(struct time_engine *e, const struct sim_source_ops *source, bool keep_time)
 {
 	int r = check_switch(source, keep_time);
 
@@ -464,7 +464,7 @@ int time_engine_set_source(struct time_engine *e, const struct time_source_ops *
 		e->state = TIME_PAUSED;
 	e->pause_after = false;
 	e->source = source;
-	e->driven = source->kind == TIME_SOURCE_DRIVEN;
+	e->driven = source->kind == SIM_SOURCE_DRIVEN;
 	e->started = !e->driven;
 	e->driver_lost = false;
 	if (!has_control(e)) {

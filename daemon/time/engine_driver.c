@@ -127,7 +127,7 @@ static void on_advance(struct time_engine *e, int64_t dur_ns)
 
 static int check_set(const struct time_engine *e, int64_t to_sim_ns)
 {
-	if (!(e->source->flags & TIME_SOURCE_SET))
+	if (!(e->source->flags & SIM_SOURCE_SET))
 		return -EOPNOTSUPP;
 	if (to_sim_ns < 0)
 		return -ERANGE;
@@ -198,7 +198,7 @@ static void on_socket(void *arg, uint32_t events)
 
 static int check_attach(const struct time_engine *e)
 {
-	if (e->source->kind == TIME_SOURCE_WALL)
+	if (e->source->kind == SIM_SOURCE_WALL)
 		return err_set(
 			-EOPNOTSUPP,
 			"time source `%s` runs by itself and takes no driver; `simctl clock source unity` selects "

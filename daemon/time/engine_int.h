@@ -26,7 +26,7 @@ struct time_engine {
 	void *ctx;
 	uint64_t simd_id;
 
-	const struct time_source_ops *source;
+	const struct sim_source_ops *source;
 	enum time_state state;
 	int64_t scale_e6;     /* as requested */
 	bool paused_by_scale; /* a scale > 0 runs on */

@@ -88,7 +88,7 @@ void step_moved(struct time_engine *e)
 
 static int check_step(const struct time_engine *e, int64_t dur_ns)
 {
-	if (!(e->source->flags & TIME_SOURCE_CONTROL))
+	if (!(e->source->flags & SIM_SOURCE_CONTROL))
 		return err_set(-EOPNOTSUPP,
 			       "time source `%s` follows another clock and cannot be stepped; `simctl clock source "
 			       "simulation` selects one that can",

@@ -22,38 +22,38 @@ static int64_t start_at_epoch_time(int64_t real_now_ns)
 
 #define SOURCE(id_, name_, kind_, flags_, start_) \
 	{ \
-		.abi = TIME_SOURCE_ABI, .size = sizeof(struct time_source_ops), .name = (name_), .id = (id_), \
+		.abi = SIM_SOURCE_ABI, .size = sizeof(struct sim_source_ops), .name = (name_), .id = (id_), \
 		.kind = (kind_), .flags = (flags_), .start = (start_) \
 	}
 
 /* In the order of AWSIM's integers. */
-static const struct time_source_ops sources[] = {
-	SOURCE(SIM_SOURCE_UNITY, "unity", TIME_SOURCE_DRIVEN, TIME_SOURCE_CONTROL, start_at_zero),
-	SOURCE(SIM_SOURCE_SS2, "ss2", TIME_SOURCE_DRIVEN, TIME_SOURCE_SET, start_at_zero),
-	SOURCE(SIM_SOURCE_SYSTEM, "system", TIME_SOURCE_WALL, TIME_SOURCE_CONTROL, start_at_epoch_time),
-	SOURCE(SIM_SOURCE_SIMULATION, "simulation", TIME_SOURCE_WALL, TIME_SOURCE_CONTROL, start_at_zero),
-	SOURCE(SIM_SOURCE_ROS2, "ros2", TIME_SOURCE_WALL_UNTIL_DRIVEN, TIME_SOURCE_SET, start_at_epoch_time),
+static const struct sim_source_ops sources[] = {
+	SOURCE(SIM_SOURCE_UNITY, "unity", SIM_SOURCE_DRIVEN, SIM_SOURCE_CONTROL, start_at_zero),
+	SOURCE(SIM_SOURCE_SS2, "ss2", SIM_SOURCE_DRIVEN, SIM_SOURCE_SET, start_at_zero),
+	SOURCE(SIM_SOURCE_SYSTEM, "system", SIM_SOURCE_WALL, SIM_SOURCE_CONTROL, start_at_epoch_time),
+	SOURCE(SIM_SOURCE_SIMULATION, "simulation", SIM_SOURCE_WALL, SIM_SOURCE_CONTROL, start_at_zero),
+	SOURCE(SIM_SOURCE_ROS2, "ros2", SIM_SOURCE_WALL_UNTIL_DRIVEN, SIM_SOURCE_SET, start_at_epoch_time),
 };
 
 #define SOURCES (int64_t)(sizeof(sources) / sizeof(sources[0]))
 
-int time_source_check(const struct time_source_ops *s)
+int time_source_check(const struct sim_source_ops *s)
 {
-	if (s->abi != TIME_SOURCE_ABI)
+	if (s->abi != SIM_SOURCE_ABI)
 		return err_set(-EPROTO, "a time source was built for interface %u, simd has %u: build it anew", s->abi,
-			       TIME_SOURCE_ABI);
+			       SIM_SOURCE_ABI);
 	if (s->size < sizeof(*s))
 		return err_set(-EPROTO, "a time source's table has %u bytes, simd needs %zu: build it anew", s->size,
 			       sizeof(*s));
 	if (!s->name || !s->name[0] || !s->start)
 		return err_set(-EPROTO, "a time source's table has no name or no start value");
-	if (s->id >= SIM_SOURCE_COUNT || s->kind > TIME_SOURCE_WALL_UNTIL_DRIVEN)
+	if (s->id >= SIM_SOURCE_COUNT || s->kind > SIM_SOURCE_WALL_UNTIL_DRIVEN)
 		return err_set(-EPROTO, "time source `%s` has the unknown number %u or kind %u", s->name, s->id,
 			       s->kind);
 	return 0;
 }
 
-int time_source_by_name(const char *name, const struct time_source_ops **ret)
+int time_source_by_name(const char *name, const struct sim_source_ops **ret)
 {
 	for (int64_t i = 0; i < SOURCES; i++) {
 		if (strcasecmp(sources[i].name, name) != 0)
@@ -64,7 +64,7 @@ int time_source_by_name(const char *name, const struct time_source_ops **ret)
 	return err_set(-ENOENT, "\"%.40s\" is no time source; there are unity, ss2, system, simulation and ros2", name);
 }
 
-int time_source_by_number(int64_t number, const struct time_source_ops **ret)
+int time_source_by_number(int64_t number, const struct sim_source_ops **ret)
 {
 	if (number < 0 || number >= SOURCES)
 		return err_set(-ENOENT,

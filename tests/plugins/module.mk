@@ -7,3 +7,9 @@ SHELF := $(BAD_KINDS:%=$(B)/test/plugins/bridge_%.so)
 $(B)/test/plugins/bridge_%.so: tests/plugins/bad.c | $(GENERATED)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(INC_tests/plugins) -DBAD_$* -shared -o $@ $<
+
+SOURCE_KINDS := SYMBOL NOTHING ABI SIZE NAME ID KIND START good
+SOURCE_SHELF := $(SOURCE_KINDS:%=$(B)/test/plugins/source_%.so)
+$(B)/test/plugins/source_%.so: tests/plugins/source.c libclient/include/sim/source.h
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(INC_tests/plugins) -DBAD_$* -shared -o $@ $<

@@ -362,6 +362,11 @@ static void equal_ranks_do_not_see_each_other(void **state)
 	}
 }
 
+static void idle(struct part *p)
+{
+	(void)p;
+}
+
 /* ---- limits ---- */
 
 static int refusals[2];
@@ -442,6 +447,50 @@ static void kept_messages_are_bounded(void **state)
 	finish();
 }
 
+/* ---- timers ---- */
+
+static char order[64];
+
+static void on_timer(void *user, const struct sim_timer_event *e)
+{
+	struct part *p = &parts[0];
+
+	assert_true(inside && p->step && !p->in_turn); /* in sim_step_wait(), before it has returned */
+	assert_int_equal(e->now.sim_ns % STEP_DUR, 0);
+	strcat(order, user);
+	assert_int_equal(send_value(p->pub[0], (double)e->due_sim_ns, true), 0);
+}
+
+/* Due within the step: in the order of their due times, and what they publish belongs to the turn. */
+static void timers_run_in_the_turn(void **state)
+{
+	struct sim_timer *slow, *fast;
+	struct sim_client *c;
+	struct sim_driver *d;
+	struct part *p, *q;
+
+	(void)state;
+	begin(3, "");
+	p = part("timed", 0, idle);
+	publishes(p, "t");
+	q = part("after", 1, count);
+	subscribes(q, "t");
+	assert_int_equal(sim_timer_create(p->c, STEP_DUR, 0, on_timer, "s", &slow), 0);
+	assert_int_equal(sim_timer_create(p->c, STEP_DUR / 5 * 4, 0, on_timer, "f", &fast), 0);
+	c = world_client(&w, "engine", 0);
+	d = drive(c);
+	order[0] = 0;
+	for (int i = 0; i < 4; i++)
+		advance(d); /* s at 10 20 30 40; f at 8 16 24 32(and 40) */
+	assert_string_equal(order, "fsfsfsfs");
+	assert_int_equal(q->taken, 2);
+	sim_timer_destroy(slow);
+	sim_timer_destroy(fast);
+	sim_driver_release(d);
+	sim_disconnect(c);
+	finish();
+}
+
 /* ---- coming and going ---- */
 
 static unsigned turns[PARTS];
@@ -510,11 +559,6 @@ static void a_new_simd_is_joined_again(void **state)
 	finish();
 }
 
-static void idle(struct part *p)
-{
-	(void)p;
-}
-
 static void the_late_are_dropped(void **state)
 {
 	struct sim_client *c;
@@ -575,6 +619,7 @@ int main(void)
 		cmocka_unit_test(equal_ranks_do_not_see_each_other),
 		cmocka_unit_test(what_would_never_end_is_refused),
 		cmocka_unit_test(kept_messages_are_bounded),
+		cmocka_unit_test(timers_run_in_the_turn),
 		cmocka_unit_test(the_others_go_on),
 		cmocka_unit_test(a_new_simd_is_joined_again),
 		cmocka_unit_test(the_late_are_dropped),

@@ -282,10 +282,10 @@ static void sources_that_follow_refuse_control(void **state)
 
 static void options_are_checked(void **state)
 {
-	struct time_source_ops old = *source("system"), shorter = old;
+	struct sim_source_ops old = *source("system"), shorter = old;
 	struct time_engine_options o = { .scale_e6 = 5 };
 	struct time_engine *e = NULL;
-	const struct time_source_ops *s;
+	const struct sim_source_ops *s;
 
 	(void)state;
 	assert_int_equal(time_engine_create(&o, &e), -EINVAL);

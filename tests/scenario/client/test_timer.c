@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Timers in simulated time and jumps of the clock, with the whole daemon, in virtual time. */
+#include "scenario/client/world.h"
+
+#include <errno.h>
+
+#include <sim/msg/Vector3.h>
+
+struct ticks {
+	unsigned n;
+	int64_t due[64], at[64];
+	uint64_t missed[64];
+	struct sim_timer *destroy, *stop;
+};
+
+static struct world w;
+
+static void on_tick(void *user, const struct sim_timer_event *e)
+{
+	struct ticks *t = user;
+
+	assert_true(t->n < 64);
+	t->due[t->n] = e->due_sim_ns;
+	t->at[t->n] = e->now.sim_ns;
+	t->missed[t->n++] = e->missed;
+	sim_timer_destroy(t->destroy);
+	t->destroy = NULL;
+	sim_timer_stop(t->stop);
+}
+
+static struct sim_timer *timer(struct sim_client *c, int64_t period_dur_ns, unsigned flags, struct ticks *t)
+{
+	struct sim_timer *ret;
+
+	if (sim_timer_create(c, period_dur_ns, flags, on_tick, t, &ret) < 0)
+		fail_msg("%s", sim_why());
+	return ret;
+}
+
+/* Let so much wall time pass, looking each millisecond. */
+static void pass(struct sim_client *c, int64_t dur_ns)
+{
+	for (int64_t end = exec_now(w.x) + dur_ns; exec_now(w.x) < end;) {
+		world_run(&w, MS);
+		sim_process(c);
+	}
+}
+
+static void control(struct sim_client *c, const char *method, const char *params)
+{
+	char *reply = NULL;
+
+	if (sim_call(c, method, params, &reply) < 0)
+		fail_msg("%s: %s", method, sim_why());
+	free(reply);
+	sim_process(c);
+}
+
+static struct sim_client *begin(const char *source)
+{
+	char params[64];
+	struct sim_client *c;
+
+	world_create(&w, 7, "");
+	c = world_client(&w, "clocked", 0);
+	if (source) {
+		snprintf(params, sizeof(params), "{\"source\":\"%s\"}", source);
+		control(c, "SetSource", params);
+	}
+	return c;
+}
+
+static void finish(struct sim_client *c)
+{
+	sim_disconnect(c);
+	world_destroy(&w);
+}
+
+static void follow_scale_and_pause(void **state)
+{
+	struct sim_client *c = begin("simulation");
+	struct ticks t = { 0 };
+	struct sim_timer *timer10 = timer(c, 10 * MS, 0, &t);
+	int64_t first = sim_now(c) + 10 * MS;
+
+	(void)state;
+	pass(c, 35 * MS);
+	assert_int_equal(t.n, 3);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(t.due[i], first + i * 10 * MS); /* exactly, however late it was called */
+	control(c, "PauseClock", NULL);
+	pass(c, 100 * MS);
+	assert_int_equal(t.n, 3);
+	control(c, "ResumeClock", NULL);
+	control(c, "SetScale", "{\"scale\":0.5}");
+	pass(c, 40 * MS);
+	assert_in_range(t.n, 5, 6);
+	control(c, "SetScale", "{\"scale\":4}");
+	t.n = 0;
+	pass(c, 50 * MS);
+	assert_in_range(t.n, 19, 21);
+	for (unsigned i = 1; i < t.n; i++)
+		assert_int_equal(t.due[i] - t.due[i - 1], 10 * MS);
+	sim_timer_destroy(timer10);
+	finish(c);
+}
+
+static void long_steps_fire_once(void **state)
+{
+	struct sim_client *c = begin("simulation");
+	struct ticks t = { 0 };
+	struct sim_timer *timer10;
+
+	(void)state;
+	control(c, "PauseClock", NULL);
+	timer10 = timer(c, 10 * MS, 0, &t);
+	control(c, "StepClock", "{\"dur_ns\":9999999}");
+	pass(c, MS);
+	assert_int_equal(t.n, 0);
+	assert_int_equal(sim_timer_left(timer10), 1);
+	control(c, "StepClock", "{\"dur_ns\":1}");
+	pass(c, MS);
+	assert_int_equal(t.n, 1);
+	assert_int_equal(t.missed[0], 0);
+	control(c, "StepClock", "{\"dur_ns\":55000000}");
+	pass(c, MS);
+	assert_int_equal(t.n, 2);
+	assert_int_equal(t.missed[1], 4);
+	assert_int_equal(sim_timer_left(timer10), 5 * MS); /* on its grid */
+	sim_timer_destroy(timer10);
+	finish(c);
+}
+
+static void one_shot_start_and_stop(void **state)
+{
+	struct sim_client *c = begin("simulation");
+	struct ticks t = { 0 }, u = { 0 };
+	struct sim_timer *once = timer(c, 10 * MS, SIM_TIMER_ONE_SHOT, &t), *other = timer(c, 15 * MS, 0, &u), *self;
+
+	(void)state;
+	pass(c, 50 * MS);
+	assert_int_equal(t.n, 1);
+	assert_int_equal(sim_timer_left(once), INT64_MAX);
+	sim_timer_start(once);
+	assert_int_equal(sim_timer_left(once), 10 * MS);
+	pass(c, 50 * MS);
+	assert_int_equal(t.n, 2);
+	u.n = 0;
+	sim_timer_stop(other);
+	pass(c, 50 * MS);
+	assert_int_equal(u.n, 0);
+	sim_timer_start(other);
+	u.stop = other; /* inside its own callback */
+	pass(c, 100 * MS);
+	assert_int_equal(u.n, 1);
+	self = timer(c, 5 * MS, 0, &t);
+	t.destroy = self;
+	t.n = 0;
+	pass(c, 50 * MS);
+	assert_int_equal(t.n, 1);
+	sim_timer_destroy(once);
+	sim_timer_destroy(other);
+	sim_timer_destroy(NULL);
+	assert_int_equal(sim_timer_create(c, 0, 0, on_tick, &t, &self), -EINVAL);
+	assert_int_equal(sim_timer_create(c, 1, 8, on_tick, &t, &self), -EINVAL);
+	finish(c);
+}
+
+/* ---- jumps ---- */
+
+struct jumps {
+	unsigned n;
+	struct sim_clock_jump last;
+};
+
+static void on_jump(void *user, const struct sim_clock_jump *j)
+{
+	struct jumps *s = user;
+
+	s->n++;
+	s->last = *j;
+}
+
+static void timers_follow_jumps(void **state)
+{
+	struct sim_client *c = begin("simulation");
+	struct ticks t = { 0 };
+	struct sim_timer *timer10 = timer(c, 10 * MS, 0, &t);
+
+	(void)state;
+	pass(c, 25 * MS);
+	assert_int_equal(t.n, 2);
+	control(c, "SetSource", "{\"source\":\"system\"}"); /* forward by decades: once, and on its grid */
+	pass(c, 30 * MS);
+	assert_in_range(t.n, 5, 7);
+	assert_true(t.missed[2] > 1000000);
+	for (unsigned i = 3; i < t.n; i++) {
+		assert_int_equal(t.missed[i], 0);
+		assert_int_equal((t.due[i] - t.due[1]) % (10 * MS), 0);
+	}
+	control(c, "SetSource", "{\"source\":\"simulation\"}"); /* back: one period from the new time */
+	t.n = 0;
+	assert_in_range(sim_timer_left(timer10), 10 * MS - MS, 10 * MS);
+	pass(c, 25 * MS);
+	assert_int_equal(t.n, 2);
+	assert_int_equal(t.missed[0], 0);
+	sim_timer_destroy(timer10);
+	finish(c);
+}
+
+static void handlers_hear_of_jumps(void **state)
+{
+	struct sim_client *c = begin("simulation");
+	struct sim_jump_threshold back_only = { -1, 0 }, far = { INT64_MAX, INT64_MAX };
+	struct jumps all = { 0 }, back = { 0 }, none = { 0 };
+	struct sim_jump_handler *h[3];
+	struct sim_clock_sample now;
+	struct sim_clock_jump j;
+	uint32_t generation;
+
+	(void)state;
+	sim_now_sample(c, &now);
+	generation = now.clock_generation;
+	assert_int_equal(sim_clock_jumped(c, &generation, &j), 0);
+	assert_int_equal(sim_clock_on_jump(c, NULL, on_jump, &all, &h[0]), 0);
+	assert_int_equal(sim_clock_on_jump(c, &back_only, on_jump, &back, &h[1]), 0);
+	assert_int_equal(sim_clock_on_jump(c, &far, on_jump, &none, &h[2]), 0);
+	pass(c, 10 * MS);
+	control(c, "SetSource", "{\"source\":\"system\"}");
+	pass(c, 5 * MS);
+	assert_int_equal(all.n, 1);
+	assert_int_equal(back.n, 0);
+	assert_in_range(all.last.old_sim_ns, 10 * MS, 20 * MS);
+	assert_true(all.last.new_sim_ns > S);
+	assert_int_equal(sim_clock_jumped(c, &generation, &j), 1);
+	assert_memory_equal(&j, &all.last, sizeof(j));
+	assert_int_equal(sim_clock_jumped(c, &generation, &j), 0);
+	control(c, "SetSource", "{\"source\":\"unity\"}");
+	pass(c, 5 * MS);
+	assert_int_equal(all.n, 2);
+	assert_int_equal(back.n, 1);
+	assert_int_equal(back.last.new_sim_ns, 0);
+	sim_jump_handler_destroy(h[1]);
+	control(c, "SetSource", "{\"source\":\"simulation\"}");
+	control(c, "SetSource", "{\"source\":\"unity\"}"); /* two at once: both are told */
+	pass(c, 5 * MS);
+	assert_int_equal(all.n, 4);
+	assert_int_equal(back.n, 1);
+	assert_int_equal(none.n, 0);
+	sim_jump_handler_destroy(h[0]);
+	sim_jump_handler_destroy(h[2]);
+	sim_jump_handler_destroy(NULL);
+	finish(c);
+}
+
+static void a_new_simd_is_a_jump(void **state)
+{
+	struct sim_client *c = begin("simulation");
+	struct sim_jump_handler *h;
+	struct jumps all = { 0 };
+
+	(void)state;
+	assert_int_equal(sim_clock_on_jump(c, NULL, on_jump, &all, &h), 0);
+	pass(c, 10 * MS);
+	world_kill_simd(&w);
+	world_until(&w, c, SIM_CLIENT_RECONNECTING);
+	world_start_simd(&w);
+	world_until(&w, c, SIM_CLIENT_CONNECTED);
+	pass(c, 5 * MS);
+	assert_int_equal(all.n, 1);
+	assert_in_range(all.last.old_sim_ns, 10 * MS, 50 * MS);
+	assert_int_equal(all.last.new_sim_ns, 0); /* unity, at its start */
+	sim_jump_handler_destroy(h);
+	finish(c);
+}
+
+static void send_one(struct sim_publisher *p)
+{
+	struct sim_slot *slot;
+	struct sim_builder b;
+
+	assert_int_equal(sim_loan(p, sizeof(struct sim_Vector3), &slot), 0);
+	assert_non_null(sim_Vector3_init(sim_slot_body_mut(slot), slot->body_size, &b));
+	assert_int_equal(sim_publish_local(p, slot), 0);
+}
+
+/* Stamps from before and after a jump never meet in one reader. */
+static void readers_begin_anew(void **state)
+{
+	struct sim_client *c = begin("simulation");
+	struct sim_publisher_options o = { .size = sizeof(o) };
+	struct sim_publisher *p;
+	struct sim_reader *r;
+
+	(void)state;
+	assert_int_equal(sim_advertise(c, "v", &sim_Vector3_type, &o, &p), 0);
+	assert_int_equal(sim_reader_create(c, "v", &sim_Vector3_type, 4, &r), 0);
+	for (int i = 0; i < 3; i++)
+		send_one(p);
+	assert_int_equal(sim_reader_observe(r), 3);
+	control(c, "SetSource", "{\"source\":\"system\"}");
+	assert_non_null(sim_reader_get(r, 2)); /* nothing new has come yet */
+	send_one(p);
+	assert_int_equal(sim_reader_observe(r), 1);
+	assert_non_null(sim_reader_get(r, 0));
+	assert_true(sim_reader_get(r, 0)->stamp_sim_ns > S);
+	assert_null(sim_reader_get(r, 1));
+	sim_reader_destroy(r);
+	sim_publisher_destroy(p);
+	finish(c);
+}
+
+static void sleepers_are_told(void **state)
+{
+	struct sim_client *c = begin("simulation");
+
+	(void)state;
+	assert_int_equal(sim_sleep_until(c, sim_now(c) + 5 * MS, S), 0);
+	assert_int_equal(sim_sleep_until(c, sim_now(c) + 5 * S, 10 * MS), -ETIMEDOUT);
+	finish(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(follow_scale_and_pause),  cmocka_unit_test(long_steps_fire_once),
+		cmocka_unit_test(one_shot_start_and_stop), cmocka_unit_test(timers_follow_jumps),
+		cmocka_unit_test(handlers_hear_of_jumps),  cmocka_unit_test(a_new_simd_is_a_jump),
+		cmocka_unit_test(readers_begin_anew),      cmocka_unit_test(sleepers_are_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
