@@ -425,7 +425,9 @@ static bool next(struct in *in, struct value *v, bool *ok)
 		*ok = get_varint(in, v->wire ? &len : &v->number);
 	if (v->wire == 0 || !*ok)
 		return *ok;
-	*ok = (v->wire == 1 || v->wire == 2) && len <= (uint64_t)(in->end - in->at);
+	if (v->wire == 5)
+		len = 4;
+	*ok = (v->wire == 1 || v->wire == 2 || v->wire == 5) && len <= (uint64_t)(in->end - in->at);
 	if (!*ok)
 		return false;
 	v->bytes = (struct in){ in->at, in->at + len };

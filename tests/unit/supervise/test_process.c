@@ -351,6 +351,77 @@ static void a_fleet_starts_and_stops_in_order(void **state)
 	conf_destroy(c);
 }
 
+static struct fleet *fleet_of(const char *config, struct conf **ret_conf)
+{
+	struct config_sources src = { .text = config };
+	struct fleet_options o = { .x = sim.x, .ops = &ops, .socket = "/s" };
+	struct fleet *f;
+
+	assert_int_equal(config_load(&src, ret_conf), 0);
+	o.conf = *ret_conf;
+	assert_int_equal(fleet_create(&o, &f), 0);
+	fleet_start(f);
+	return f;
+}
+
+static void told(const char *order)
+{
+	run(S);
+	assert_string_equal(sim.order, order);
+	sim.order[0] = '\0';
+}
+
+static void the_driver_of_a_source_runs_with_it(void **state)
+{
+	struct conf *c;
+	struct fleet *f = fleet_of("{}", &c);
+
+	(void)state;
+	fleet_source(f, "unity");
+	told("");
+	fleet_source(f, "ss2");
+	fleet_source(f, "ss2");
+	told("+sim-ss2 ");
+	die(&sim.f[0], 0); /* also when it ends in order: the source needs it */
+	told("+sim-ss2 ");
+	fleet_source(f, "system");
+	told("-sim-ss2 ");
+	sim.f[1].stubborn = true;
+	fleet_source(f, "ss2");
+	told("+sim-ss2 ");
+	sim.f[2].stubborn = true;
+	fleet_source(f, "system");
+	fleet_source(f, "ss2"); /* taken up again while the old one ends: one at a time */
+	assert_int_equal(sim.starts, 3);
+	die(&sim.f[2], 0);
+	told("-sim-ss2 +sim-ss2 ");
+	die(&sim.f[3], SIGSEGV);
+	run(1);
+	fleet_source(f, "system"); /* while the next start is waited for: none then */
+	run(10 * S);
+	told("");
+	fleet_source(f, "ss2");
+	fleet_stop(f, FLEET_PROCESSES, unlock_next, (void *)(uintptr_t) "processes");
+	fleet_source(f, "ss2"); /* too late */
+	told("+sim-ss2 -sim-ss2 done:processes ");
+	fleet_source(f, "ss2");
+	told("");
+	fleet_destroy(f);
+	conf_destroy(c);
+}
+
+static void no_command_no_driver(void **state)
+{
+	struct conf *c;
+	struct fleet *f = fleet_of("{\"ss2\": {\"command\": []}}", &c);
+
+	(void)state;
+	fleet_source(f, "ss2");
+	told("");
+	fleet_destroy(f);
+	conf_destroy(c);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
 int main(void)
@@ -363,6 +434,8 @@ int main(void)
 		T(restarting_on_request),
 		T(output_is_logged_by_line),
 		T(a_fleet_starts_and_stops_in_order),
+		T(the_driver_of_a_source_runs_with_it),
+		T(no_command_no_driver),
 	};
 
 	mem_adopt_jansson();
