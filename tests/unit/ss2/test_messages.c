@@ -82,6 +82,27 @@ static void objects_are_given_around_the_ego(void **state)
 	scene_finish(&s);
 }
 
+static void the_box_turns_with_its_object(void **state)
+{
+	const struct sim_Detected3DObject *o;
+	struct scene_entity *e;
+	struct scene s;
+	uint32_t n;
+
+	(void)state;
+	assert_int_equal(scene_init(&s), 0);
+	e = put(&s, "car", SCENE_VEHICLE, 10, 20);
+	e->pose.orientation = (struct sim_Quaternion){ .z = HALF, .w = HALF };
+	e->box_center.x = 1.5;
+	e->twist.linear.x = 2;
+	o = objects(&s, 0, &n);
+	near(o[0].pose.position.x, 10);
+	near(o[0].pose.position.y, 21.5);
+	near(o[0].map_velocity.y, 2);
+	near(o[0].heading, M_PI / 2);
+	scene_finish(&s);
+}
+
 static void without_an_ego_they_are_on_the_map(void **state)
 {
 	static const char *const labels[] = { "Unknown",    "Car",     "Truck",      "Bus",    "Trailer",
@@ -277,6 +298,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(objects_are_given_around_the_ego),
+		cmocka_unit_test(the_box_turns_with_its_object),
 		cmocka_unit_test(without_an_ego_they_are_on_the_map),
 		cmocka_unit_test(the_largest_scene_fits),
 		cmocka_unit_test(lights_have_the_id_of_the_map),

@@ -427,6 +427,7 @@ static void what_a_peer_sends_is_bounded(void **state)
 		big[i] = 0x0a;
 	assert_false(world_send(&w, big, 4 + n));
 	assert_int_equal(w.a.number, PEER_UPDATE_STATUS);
+	assert_non_null(strstr(w.a.description, "memory"));
 	/* and 2000 lights */
 	big[0] = 0x5a, big[1] = 0xa0, big[2] = 0x1f;
 	for (size_t i = 3; i < 3 + 4000; i += 2)
