@@ -85,3 +85,16 @@ fuzz:
 	@$(MAKE) --no-print-directory CC=clang SAN=address,undefined B=build-fuzz OPT='-O1 -fsanitize=fuzzer-no-link' run-fuzzers
 
 .PHONY: tests run-tests check deps demo bench bench-smoke fuzz run-fuzzers
+
+# ---- static analysis ----
+
+# clang's analyzer over every file of ours but the tests; a finding is an error.
+ANALYZE := $(patsubst %.c,$(B)/analyze/%.ok,$(sort $(shell find daemon libclient schemas tools -name '*.c')))
+$(B)/analyze/%.ok: %.c | $(GENERATED)
+	@mkdir -p $(@D)
+	clang --analyze -Xclang -analyzer-output=text -Xclang -analyzer-werror \
+		-Xclang -analyzer-disable-checker=security.insecureAPI.DeprecatedOrUnsafeBufferHandling \
+		$(WARN) $(BASEFLAGS) $(call inc_of,$<) $(call flags_of,$<) -isystem /usr/include/iceoryx/v2.0.3 -o /dev/null $<
+	@touch $@
+analyze: $(ANALYZE)
+.PHONY: analyze

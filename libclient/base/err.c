@@ -8,7 +8,7 @@
 
 static _Thread_local char why[ERR_WHY_MAX];
 
-int err_vset(int r, const char *fmt, va_list ap)
+void err_vtell(const char *fmt, va_list ap)
 {
 	char next[ERR_WHY_MAX]; /* the arguments may point into why */
 	int saved = errno;
@@ -16,25 +16,18 @@ int err_vset(int r, const char *fmt, va_list ap)
 	vsnprintf(next, sizeof(next), fmt, ap);
 	memcpy(why, next, sizeof(why));
 	errno = saved;
-	return r;
 }
 
-int err_set(int r, const char *fmt, ...)
+void err_tell(const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	err_vset(r, fmt, ap);
+	err_vtell(fmt, ap);
 	va_end(ap);
-	return r;
 }
 
-static int join(int r, const char *head, const char *tail)
-{
-	return err_set(r, "%s: %s", head, tail);
-}
-
-int err_sys(int r, const char *fmt, ...)
+void err_tell_sys(int r, const char *fmt, ...)
 {
 	char head[ERR_WHY_MAX];
 	int saved = errno;
@@ -44,10 +37,10 @@ int err_sys(int r, const char *fmt, ...)
 	vsnprintf(head, sizeof(head), fmt, ap);
 	va_end(ap);
 	errno = saved;
-	return join(r, head, err_text(r));
+	err_tell("%s: %s", head, err_text(r));
 }
 
-int err_prefix(int r, const char *fmt, ...)
+void err_tell_prefix(int r, const char *fmt, ...)
 {
 	char head[ERR_WHY_MAX];
 	int saved = errno;
@@ -57,12 +50,7 @@ int err_prefix(int r, const char *fmt, ...)
 	vsnprintf(head, sizeof(head), fmt, ap);
 	va_end(ap);
 	errno = saved;
-	return join(r, head, why[0] ? why : err_text(r));
-}
-
-int err_nomem(void)
-{
-	return err_set(-ENOMEM, "out of memory");
+	err_tell("%s: %s", head, why[0] ? why : err_text(r));
 }
 
 void err_clear(void)

@@ -10,22 +10,49 @@
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
+#include <errno.h>
 #include <stdarg.h>
 
 #define ERR_WHY_MAX 512 /* longer sentences are cut */
 
-/* Set the sentence; returns r. Arguments may contain err_why() itself (it is copied before it is replaced). */
-int err_set(int r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-int err_vset(int r, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
+/*
+ * Set the sentence; the value is r. Arguments may contain err_why() itself (it is copied before it is replaced).
+ * These are macros so that compilers and analysers see the value: a caller's `if (r < 0)` is then not a riddle.
+ */
+#define err_set(r, ...) \
+	__extension__({ \
+		err_tell(__VA_ARGS__); \
+		(r); \
+	})
 
-/* The same, with ": <text of errno -r>" added. */
-int err_sys(int r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same, with ": <text of errno -r>" added. r that is not negative (an errno that was 0) becomes -EIO. */
+#define err_sys(r, ...) \
+	__extension__({ \
+		int err_sys_r_ = (r); \
+		err_tell_sys(err_sys_r_, __VA_ARGS__); \
+		err_sys_r_ < 0 ? err_sys_r_ : -EIO; \
+	})
 
-/* Put "<fmt>: " before the sentence that a callee left (or before the text of -r if it left none); returns r. */
-int err_prefix(int r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Put "<fmt>: " before the sentence that a callee left (or before the text of -r if it left none); as err_sys. */
+#define err_prefix(r, ...) \
+	__extension__({ \
+		int err_prefix_r_ = (r); \
+		err_tell_prefix(err_prefix_r_, __VA_ARGS__); \
+		err_prefix_r_ < 0 ? err_prefix_r_ : -EIO; \
+	})
+
+/* What the macros call. */
+void err_tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void err_vtell(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
+void err_tell_sys(int r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void err_tell_prefix(int r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* -ENOMEM with its sentence. */
-int err_nomem(void);
+static inline int err_nomem(void)
+{
+	err_tell("out of memory");
+	return -ENOMEM;
+}
 
 void err_clear(void);
 

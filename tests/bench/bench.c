@@ -296,7 +296,7 @@ static int write_json(const struct bench *b, const char *path)
 			json_object_set_new(j, "note", json_string(x->note));
 		json_array_append_new(all, j);
 	}
-	r = json_dump_file(all, path, JSON_INDENT(1));
+	r = json_dump_file(all, path, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
 	json_decref(all);
 	return r;
 }

@@ -35,7 +35,7 @@ json_t *ctl_call(struct ctl *c, const char *method, json_t *params)
 
 void ctl_print_json(const struct ctl *c, const json_t *j)
 {
-	json_dumpf(j, stdout, c->a.pretty ? JSON_INDENT(2) : JSON_COMPACT);
+	json_dumpf(j, stdout, JSON_REAL_PRECISION(12) | (c->a.pretty ? JSON_INDENT(2) : JSON_COMPACT));
 	putchar('\n');
 	fflush(stdout);
 }
