@@ -172,7 +172,7 @@ static const struct conf_key dispatch_keys[] = {
 	  .def = "5000",
 	  .min = 100,
 	  .max = 600000,
-	  .doc = "A lane or a thread without work for so long goes away." },
+	  .doc = "A further lane of a bridge that had no work for so long goes away." },
 	{ 0 }
 };
 

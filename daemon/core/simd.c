@@ -135,6 +135,7 @@ static int make_dispatch(struct simd *s)
 		.page = s->dispatch_page,
 		.clock = clock,
 		.cycle_ms = (uint32_t)conf_int(s->root, "dispatch.cycle_ms"),
+		.idle_ms = (uint32_t)conf_int(s->root, "dispatch.idle_ms"),
 		.lanes_max = (uint32_t)(lanes ? lanes : sysconf(_SC_NPROCESSORS_ONLN)),
 		.events = &dispatch_events,
 		.user = s,

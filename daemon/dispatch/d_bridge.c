@@ -482,7 +482,7 @@ static void shrink(struct d_bridge *b)
 	for (l = list_last(&b->lanes, struct d_lane, link); l && l->closing && l->number;
 	     l = list_entry(l->link.prev, struct d_lane, link))
 		;
-	if (!l || !l->number || l->n_out || b->d->now - l->worked_mono_ns < D_IDLE_NS)
+	if (!l || !l->number || l->n_out || b->d->now - l->worked_mono_ns < l->b->d->idle_dur_ns)
 		return;
 	d_lane_retire(l);
 	log_info("bridge %s: %u lanes (one had no work for 5 s)", b->name, b->n_lanes);

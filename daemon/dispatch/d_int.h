@@ -30,7 +30,6 @@
 #define D_PACKETS    16   /* packets read from one lane in a row */
 #define D_RX         8192 /* largest packet a bridge may send */
 #define D_DETAIL     256
-#define D_IDLE_NS    INT64_C(5000000000) /* a further lane without work closes after that */
 #define D_HOUSE_NS   INT64_C(1000000000)
 #define D_INDEX_BITS 12 /* of a delivery's number: its place in the bridge's array */
 
@@ -199,6 +198,7 @@ struct dispatch {
 	struct wire_dispatch_page *page;
 	const struct sim_clock_page *clock;
 	int64_t cycle_dur_ns;
+	int64_t idle_dur_ns;
 	uint32_t lanes_max, n_lanes;
 
 	struct ipc *ipc; /* NULL: none, or between restart_begin and restart_end */

@@ -220,6 +220,7 @@ int dispatch_create(const struct dispatch_options *o, struct dispatch **ret)
 	d->x = o->exec;
 	d->page = o->page;
 	d->clock = o->clock;
+	d->idle_dur_ns = (o->idle_ms ? o->idle_ms : 5000) * INT64_C(1000000);
 	d->cycle_dur_ns = (o->cycle_ms ? o->cycle_ms : 10) * INT64_C(1000000);
 	d->lanes_max = o->lanes_max;
 	d->ev = o->events ? *o->events : (struct dispatch_events){ 0 };

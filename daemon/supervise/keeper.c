@@ -374,6 +374,7 @@ void keeper_stop(struct keeper *k)
 	k->stopping = true;
 	log_info("stopping");
 	k->s->stopping = true;
+	roudi_closing(k->roudi);
 	k->o.closing(k->o.arg);
 	event_shutdown(k->s);
 	fleet_stop(k->fleet, FLEET_PROCESSES, on_processes_stopped, k);

@@ -290,6 +290,29 @@ void roudi_broken(struct roudi *r, const char *why)
 
 /* ---- watching ---- */
 
+/* Colours are for terminals. In place. */
+static void strip_colours(char *line)
+{
+	char *to = line;
+
+	for (const char *from = line; *from; from++) {
+		if (*from == '\033' && from[1] == '[')
+			from += strcspn(from, "m");
+		else if ((unsigned char)*from >= ' ')
+			*to++ = *from;
+		if (!*from)
+			break;
+	}
+	*to = '\0';
+}
+
+/* What every RouDi says. */
+static bool is_chatter(const char *line)
+{
+	return !*line || strstr(line, "Reserving ") || strstr(line, "Log level set") ||
+	       strstr(line, "ready for clients");
+}
+
 /* The last it said, which is the reason when it could not start. */
 static void log_output(const struct roudi *r)
 {
@@ -299,8 +322,11 @@ static void log_output(const struct roudi *r)
 	if (!r->is_child || fd_read_file(r->output, OUTPUT_MAX, &text, &len) < 0)
 		return;
 	line = text + (len > OUTPUT_TAIL ? len - OUTPUT_TAIL : 0);
-	for (line = strtok_r(line, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-		log_warn("it said: %s", line);
+	for (line = strtok_r(line, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		strip_colours(line);
+		if (!is_chatter(line))
+			log_warn("it said: %s", line);
+	}
 	mem_free(text);
 }
 
@@ -615,6 +641,11 @@ int roudi_create(const struct roudi_options *o, struct roudi **ret)
 	}
 	*ret = r;
 	return 0;
+}
+
+void roudi_closing(struct roudi *r)
+{
+	r->stopping = true;
 }
 
 void roudi_destroy(struct roudi *r)

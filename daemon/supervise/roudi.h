@@ -54,6 +54,8 @@ int roudi_create(const struct roudi_options *o, struct roudi **ret);
 void roudi_destroy(struct roudi *r);
 /* Find or start one. 0: up() or failed() follows; negative: refused, with a sentence. */
 int roudi_start(struct roudi *r);
+/* simd is stopping: a RouDi that ends now is not replaced. */
+void roudi_closing(struct roudi *r);
 /* It should be there but does not do its work: end this life. */
 void roudi_broken(struct roudi *r, const char *why);
 /* All clients have moved to the present life: the memory of older ones can go. */

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -99,7 +100,7 @@ static void through_the_bridge(void)
 			(void)!sim_try_queue(p, out, NULL, on_done, NULL);
 		}
 		if (run_now_ms() > give_up)
-			fail_msg("nothing reaches the bridge: %s", sim_why());
+			fail_msg("nothing reaches the bridge: %s; simd says: %s", sim_why(), run_errors(&r));
 		poll(NULL, 0, 5);
 	}
 }
@@ -259,6 +260,48 @@ static void simd_outlives_its_lives(void **state)
 	through_the_bridge();
 }
 
+/*
+ * A bridge with a unit of its own survives simd. What the old simd took for it stays readable until it says that
+ * it is idle; then the new one gives that back.
+ */
+static void a_bridge_survives_simd(void **state)
+{
+	static const char external[] =
+		"{" POOLS ", \"TimeSource\": \"simulation\", \"rigs\": [{\"name\": \"car\", \"bridges\": "
+		"[{\"name\": \"nul\", \"plugin\": \"null\", \"start\": \"external\"}]}]}";
+	int64_t give_up;
+	pid_t bridge;
+
+	(void)state;
+	run_stop(&r);
+	run_start(&r, external, NULL);
+	assert_true(run_ready(&r));
+	bridge = fork();
+	if (bridge == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		execl(run_program("simbridge"), "simbridge", "--stay", "nul", (char *)NULL);
+		_exit(126);
+	}
+	(void)run_until_through(p, s);
+	through_the_bridge();
+	assert_int_equal(bridge_number("pid"), bridge);
+	kill(r.pid, SIGKILL);
+	(void)run_wait(&r);
+	close(r.err_fd);
+	run_start(&r, external, NULL);
+	assert_true(run_ready(&r));
+	through_the_bridge();
+	assert_int_equal(bridge_number("pid"), bridge);
+	give_up = run_now_ms() + 20000;
+	while (!strstr(run_errors(&r), "is given back")) {
+		if (run_now_ms() > give_up)
+			fail_msg("what the old simd held is kept: %s", run_errors(&r));
+		poll(NULL, 0, 10);
+	}
+	kill(bridge, SIGTERM);
+	assert_int_equal(waitpid(bridge, NULL, 0), bridge);
+}
+
 static void a_bridge_that_dies_is_started_again(void **state)
 {
 	int64_t pid = bridge_until_more("pid", 0);
@@ -292,6 +335,7 @@ static int run_half(int half)
 		T(simd_stopped_and_started),
 		T(simd_outlives_its_lives),
 		T(a_changed_configuration_replaces_roudi),
+		T(a_bridge_survives_simd),
 		T(a_bridge_that_dies_is_started_again),
 	};
 
