@@ -14,7 +14,8 @@
 	"\"options\":{\"mode\":\"slow\",\"delay_us\":100}}"
 #define CONF \
 	"\"TimeSource\":\"system\"," STACK_POOLS ",\"process\":{\"restart_ms\":1,\"restart_max_ms\":1}," \
-	"\"log\":\"*:warn\",\"rigs\":[{\"name\":\"car\",\"bridges\":[" ONE("1") "," ONE("2") "," ONE("3") "," ONE("4") "]}]"
+	"\"log\":\"*:warn\",\"rigs\":[{\"name\":\"car\",\"bridges\":[" ONE("1") "," ONE("2") "," ONE("3") "," ONE( \
+		"4") "]}]"
 
 static unsigned kills(unsigned share)
 {

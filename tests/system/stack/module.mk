@@ -20,3 +20,6 @@ $(foreach s,$(sort $(wildcard tests/fault/stack/test_*.c)),$(eval $(call stack_t
 TESTS_NS    += $(patsubst tests/system/stack/test_%.c,$(B)/test/stack-%,$(sort $(wildcard tests/system/stack/test_*.c)))
 TESTS_FAULT += $(patsubst tests/fault/stack/test_%.c,$(B)/test/fault-stack-%,$(sort $(wildcard tests/fault/stack/test_*.c)))
 endif
+LIMIT_stack-roudi := 120
+LIMIT_stack-start := 120
+LIMIT_fault-stack-storm := 240

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sensors in a hot loop killed until one dies inside iceoryx's publish lock, which RouDi then waits for without end
+ * (it registers nobody any more). simd detects that, replaces RouDi, everybody is attached again in the same
+ * process, and what was outstanding is false. FAULT_KILLS=n kills at most (200); SEED=n.
+ */
+#include "peer.h"
+#include "stack.h"
+
+#define CONF \
+	"\"TimeSource\":\"system\"," STACK_POOLS ",\"roudi\":{\"probe_ms\":200,\"probe_timeout_ms\":1000}," \
+	"\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"b\",\"plugin\":\"null\",\"channels\":[\"/t/*\"]," \
+	"\"options\":{\"mode\":\"slow\",\"delay_us\":20000}}]}]"
+
+static int hot(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "hot");
+	struct sim_subscriber_options so = { .size = sizeof(so), .depth = 4 };
+	struct sim_publisher *pub = peer_advertise(p, c, "/p/hot", 64, SIM_PUB_LOCAL | SIM_PUB_LATCH);
+	struct sim_subscriber *sub[4];
+	struct sim_slot *loan;
+
+	for (int i = 0; i < 4; i++)
+		PEER(p, sim_subscribe(c, "/p/hot", NULL, &so, &sub[i]) == 0);
+	while (!sim_publisher_has_subscribers(pub))
+		usleep(500);
+	atomic_store(&p->ready, 1);
+	for (;;)
+		if (sim_loan(pub, 64, &loan) == 0 && sim_publish_local(pub, loan) == -EINVAL)
+			return 1;
+}
+
+static void caught_in_the_lock(void **state)
+{
+	const char *max = getenv("FAULT_KILLS");
+	unsigned n = 0, wanted = max ? (unsigned)atoi(max) : 200;
+	uint64_t seed = test_seed(5), ok, received, restarts;
+	struct peer *witness = peer_new(), *ex = peer_new();
+	pid_t simd = stack_start(CONF), pid, ex_pid, roudi;
+	uint32_t life, slots;
+
+	(void)state;
+	print_message("SEED=%llu\n", (unsigned long long)seed);
+	srand((unsigned)seed);
+	UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	slots = stack_slots();
+	life = stack_life();
+	roudi = stack_roudi();
+	pid = peer_fork(witness, peer_publisher);
+	ex_pid = peer_fork(ex, peer_exchange);
+	UNTIL(20000, witness->ok > 10 && ex->ready);
+	restarts = witness->reasons[SIM_REASON_RESTART];
+	while (stack_life() == life && n < wanted) {
+		struct peer *p = peer_new();
+		pid_t victim = peer_fork(p, hot);
+		int64_t end = mono_now_ns() + 10 * NS_PER_S;
+
+		/* a stuck RouDi lets nobody in: then the new life comes instead */
+		while (!p->ready && stack_life() == life && !p->failed && mono_now_ns() < end)
+			usleep(2000);
+		assert_true(mono_now_ns() < end);
+		usleep((useconds_t)(rand() % 4000)); /* the moment */
+		kill(victim, SIGKILL);
+		stack_wait(victim, 5000);
+		peer_free(p);
+		n++;
+	}
+	print_message("%u kills, RouDi %s\n", n, stack_life() == life ? "was not caught" : "was caught");
+	if (stack_life() != life) {
+		assert_true(stack_said("does not do its work"));
+		UNTIL(10000, stack_roudi() > 1 && stack_roudi() != roudi);
+		UNTIL(10000, witness->reasons[SIM_REASON_RESTART] > restarts);
+		UNTIL(10000, ex->generation > life);
+	}
+	ok = witness->ok;
+	received = ex->received;
+	UNTIL(10000, witness->ok > ok + 10 && ex->received > received + 10);
+	witness->command = -1;
+	peer_join(witness, pid);
+	peer_join(ex, ex_pid);
+	peer_check(witness, false);
+	assert_int_equal(witness->called, witness->offered);
+	assert_int_equal(stack_bridge("b", "restarts"), 0);
+	UNTIL(10000, stack_slots() <= slots);
+	stack_stop(simd);
+	peer_free(witness);
+	peer_free(ex);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(caught_in_the_lock, stack_sweep),
+	};
+
+	return cmocka_run_group_tests_name("deadlock", tests, NULL, NULL);
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Time over the whole stack: pause refuses, a step completes what it accepts, /clock never stops, jumps are announced. */
+#include "peer.h"
+#include "stack.h"
+
+#include <sim/msg/Clock.h>
+
+#define CONF(source) \
+	"\"TimeSource\":\"" source "\"," STACK_POOLS ",\"rigs\":[{\"name\":\"car\",\"bridges\":[" \
+	"{\"name\":\"b\",\"plugin\":\"null\",\"options\":{\"mode\":\"slow\",\"delay_us\":1000}}]}]"
+
+static pid_t simd;
+
+static void start(const char *conf)
+{
+	simd = stack_start(conf);
+	UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+}
+
+static int64_t now_sim_ns(void)
+{
+	return stack_int("GetClock", "clock/sim_ns");
+}
+
+/* ---- pause ---- */
+
+/* Offers a message whenever the test says so. */
+static int on_command(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "sensor");
+	struct sim_publisher *pub = peer_advertise(p, c, "/t/one", 64, 0);
+	int done = 0;
+
+	atomic_store(&p->ready, 1);
+	while (!atomic_load(&p->stop)) {
+		if (atomic_load(&p->command) > done) {
+			atomic_store(&p->result, peer_queue(p, pub, 64, NULL));
+			atomic_store(&p->ready, ++done + 1);
+		}
+		usleep(500);
+	}
+	for (int i = 0; i < 10000 && !peer_settled(p); i++)
+		usleep(1000);
+	sim_publisher_destroy(pub);
+	sim_disconnect(c);
+	return 0;
+}
+
+static int offer(struct peer *p)
+{
+	int n = atomic_fetch_add(&p->command, 1) + 1;
+
+	UNTIL(5000, atomic_load(&p->ready) > n);
+	return atomic_load(&p->result);
+}
+
+static void pause_refuses(void **state)
+{
+	struct peer *p = peer_new();
+	int64_t at;
+	pid_t pid;
+
+	(void)state;
+	start(CONF("simulation"));
+	pid = peer_fork(p, on_command);
+	UNTIL(10000, p->ready);
+	assert_int_equal(offer(p), 0);
+	UNTIL(5000, p->ok == 1);
+	assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
+	at = now_sim_ns();
+	for (int i = 0; i < 20; i++) /* more than a publisher has loans */
+		assert_int_equal(offer(p), -ECANCELED);
+	assert_int_equal(p->refusals[SIM_REASON_PAUSED], 20);
+	assert_int_equal(now_sim_ns(), at);
+	assert_int_equal(stack_int("GetClock", "clock/paused"), 1);
+	assert_int_equal(stack_ctl("clock", "resume", NULL)->code, 0);
+	UNTIL(5000, now_sim_ns() > at);
+	assert_int_equal(offer(p), 0);
+	UNTIL(5000, p->ok == 2);
+	/* scale 0 is a pause as well */
+	assert_int_equal(stack_ctl("clock", "scale", "0", NULL)->code, 0);
+	assert_int_equal(offer(p), -ECANCELED);
+	assert_int_equal(stack_ctl("clock", "scale", "2", NULL)->code, 0);
+	assert_int_equal(offer(p), 0);
+	peer_join(p, pid);
+	peer_check(p, false);
+	stack_stop(simd);
+	peer_free(p);
+}
+
+/* ---- step ---- */
+
+/* Publishes ten messages whenever it sees that time has moved. */
+static int stepper(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "stepper");
+	struct sim_publisher *pub = peer_advertise(p, c, "/t/step", 64, 0);
+	int64_t last = sim_now(c);
+
+	atomic_store(&p->ready, 1);
+	while (!atomic_load(&p->stop)) {
+		int64_t now = sim_now(c);
+
+		if (now == last) {
+			usleep(50);
+			continue;
+		}
+		last = now;
+		for (int i = 0; i < 10; i++)
+			(void)!peer_queue(p, pub, 64, NULL);
+		atomic_fetch_add(&p->received, 1);
+	}
+	for (int i = 0; i < 10000 && !peer_settled(p); i++)
+		usleep(1000);
+	sim_publisher_destroy(pub);
+	sim_disconnect(c);
+	return 0;
+}
+
+static void steps(void **state)
+{
+	struct peer *p = peer_new();
+	int64_t at;
+	pid_t pid;
+
+	(void)state;
+	start(CONF("simulation"));
+	assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
+	pid = peer_fork(p, stepper);
+	UNTIL(10000, p->ready);
+	for (uint64_t i = 1; i <= 20; i++) {
+		at = now_sim_ns();
+		assert_int_equal(stack_ctl("clock", "step", "10ms", NULL)->code, 0);
+		/* it has answered, so time has moved exactly so far, and all that was accepted has left */
+		assert_int_equal(now_sim_ns(), at + 10 * NS_PER_MS);
+		assert_int_equal(stack_int("GetClock", "clock/paused"), 1);
+		assert_true(stack_in_flight("/t/step") <= 0);
+	}
+	UNTIL(5000, peer_settled(p));
+	/* what came inside of a step went, what came too late was refused; nothing else */
+	assert_int_equal(p->ok, p->accepted);
+	assert_int_equal(p->refused, p->refusals[SIM_REASON_PAUSED]);
+	assert_true(p->accepted > 0);
+	peer_join(p, pid);
+	peer_check(p, false);
+	stack_stop(simd);
+	peer_free(p);
+}
+
+/* ---- /clock ---- */
+
+static int listener(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "listener");
+	struct sim_subscriber *sub;
+	const struct sim_slot *got;
+
+	PEER(p, sim_subscribe(c, "/clock", &sim_Clock_type, NULL, &sub) == 0);
+	atomic_store(&p->ready, 1);
+	while (!atomic_load(&p->stop)) {
+		if (sim_wait(sub, 50 * NS_PER_MS) != 1)
+			continue;
+		while (sim_take(sub, &got) == 0) {
+			int64_t was = atomic_load(&p->sim_ns);
+
+			if (got->stamp_sim_ns < was && got->clock_generation == atomic_load(&p->generation))
+				atomic_store(&p->failed, 1); /* backwards without a jump */
+			atomic_store(&p->generation, got->clock_generation);
+			atomic_store(&p->sim_ns, got->stamp_sim_ns);
+			atomic_fetch_add(&p->received, 1);
+			sim_release(sub, got);
+		}
+	}
+	sim_subscriber_destroy(sub);
+	sim_disconnect(c);
+	return 0;
+}
+
+static void clock_goes_on(void **state)
+{
+	struct peer *p = peer_new();
+	uint32_t generation;
+	uint64_t n;
+	int64_t at;
+	pid_t pid;
+
+	(void)state;
+	start(CONF("simulation"));
+	pid = peer_fork(p, listener);
+	UNTIL(10000, p->received > 5 && p->sim_ns > 0);
+	assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
+	at = now_sim_ns();
+	UNTIL(5000, p->sim_ns == at);
+	n = p->received;
+	UNTIL(5000, p->received > n + 20); /* frozen, and still coming */
+	assert_int_equal(p->sim_ns, at);
+	assert_int_equal(stack_ctl("clock", "step", "5ms", NULL)->code, 0);
+	UNTIL(5000, p->sim_ns == at + 5 * NS_PER_MS);
+	assert_int_equal(stack_ctl("clock", "resume", NULL)->code, 0);
+	UNTIL(5000, p->sim_ns > at + 20 * NS_PER_MS);
+	/* another source starts anew, with a jump that is told; --continue carries on without going back */
+	generation = p->generation;
+	assert_int_equal(stack_ctl("clock", "source", "system", NULL)->code, 0);
+	UNTIL(5000, p->generation != generation && p->sim_ns > 1000000000 * NS_PER_S);
+	generation = p->generation;
+	assert_int_equal(stack_ctl("clock", "source", "system", NULL)->code, 0); /* the same: nothing changes */
+	n = p->received;
+	UNTIL(5000, p->received > n + 5);
+	assert_int_equal(p->generation, generation);
+	at = p->sim_ns;
+	assert_int_equal(stack_ctl("clock", "source", "simulation", "--continue", NULL)->code, 0);
+	UNTIL(5000, !strcmp(stack_text("GetClock", "clock/source"), "simulation"));
+	n = p->received;
+	UNTIL(5000, p->received > n + 5);
+	assert_true(p->sim_ns >= at);
+	assert_int_equal(stack_ctl("clock", "source", "simulation", NULL)->code, 0);
+	assert_int_equal(stack_ctl("clock", "source", "unity", NULL)->code, 0);
+	UNTIL(5000, now_sim_ns() == 0); /* nobody drives it */
+	assert_int_equal(p->failed, 0);
+	peer_join(p, pid);
+	stack_stop(simd);
+	peer_free(p);
+}
+
+/* ---- a driver ---- */
+
+static int driver(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "driver");
+	struct sim_driver *d;
+
+	PEER(p, sim_driver_acquire(c, 0, &d) == 0);
+	while (!atomic_load(&p->stop)) {
+		int64_t granted = 0;
+		int r = sim_driver_advance(d, 10 * NS_PER_MS, &granted);
+
+		atomic_store(&p->result, r);
+		if (r < 0)
+			break;
+		atomic_fetch_add(&p->received, 1);
+		atomic_store(&p->took_dur_ns, granted);
+		atomic_store(&p->ready, 1);
+		usleep(200);
+	}
+	sim_driver_release(d);
+	sim_disconnect(c);
+	return 0;
+}
+
+static int second_driver(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "second");
+	struct sim_driver *d;
+
+	atomic_store(&p->result, sim_driver_acquire(c, 0, &d));
+	snprintf(p->why, sizeof(p->why), "%s", sim_why());
+	sim_disconnect(c);
+	return 0;
+}
+
+static void a_driver(void **state)
+{
+	struct peer *p = peer_new(), *q = peer_new();
+	uint64_t n;
+	int64_t at;
+	pid_t pid;
+
+	(void)state;
+	start(CONF("unity"));
+	pid = peer_fork(p, driver);
+	UNTIL(10000, p->received > 10);
+	peer_join(q, peer_fork(q, second_driver));
+	assert_int_equal(q->result, -EBUSY);
+	assert_non_null(strstr(q->why, "driver"));
+	/* in pause its advance blocks; a step grants exactly that much, in parts if need be */
+	assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
+	at = now_sim_ns();
+	n = p->received;
+	assert_int_equal(stack_ctl("clock", "step", "25ms", NULL)->code, 0);
+	assert_int_equal(now_sim_ns(), at + 25 * NS_PER_MS);
+	assert_true(p->received - n <= 4);
+	assert_int_equal(stack_ctl("clock", "resume", NULL)->code, 0);
+	n = p->received;
+	UNTIL(5000, p->received > n + 5);
+	/* a source that is not driven takes the lease away */
+	assert_int_equal(stack_ctl("clock", "source", "simulation", NULL)->code, 0);
+	UNTIL(5000, p->result == -EPERM);
+	peer_join(p, pid);
+	stack_stop(simd);
+	peer_free(p);
+	peer_free(q);
+}
+
+static void sources_without_pause(void **state)
+{
+	(void)state;
+	start(CONF("system"));
+	assert_int_equal(stack_ctl("clock", "source", "ros2", NULL)->code, 0);
+	assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 1);
+	assert_int_equal(stack_ctl("clock", "scale", "2", NULL)->code, 1);
+	assert_int_equal(stack_ctl("clock", "step", "1s", NULL)->code, 1);
+	assert_non_null(strstr(stack_ctl("clock", "step", "1s", NULL)->err, "ros2"));
+	assert_int_equal(stack_ctl("clock", "source", "system", NULL)->code, 0);
+	assert_int_equal(stack_ctl("clock", "scale", "0.01", NULL)->code, 0);
+	assert_int_equal(stack_ctl("clock", "scale", "100", NULL)->code, 0);
+	stack_stop(simd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(pause_refuses, stack_sweep),
+		cmocka_unit_test_teardown(steps, stack_sweep),
+		cmocka_unit_test_teardown(clock_goes_on, stack_sweep),
+		cmocka_unit_test_teardown(a_driver, stack_sweep),
+		cmocka_unit_test_teardown(sources_without_pause, stack_sweep),
+	};
+
+	return cmocka_run_group_tests_name("clock", tests, NULL, NULL);
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The contract of sim_try_queue between real processes: tokens, credits, waits, sizes. */
+#include "peer.h"
+#include "stack.h"
+
+#define SLOW(us) "\"mode\":\"slow\",\"delay_us\":" us
+#define CONF(pools, more, options) \
+	"\"TimeSource\":\"system\"," pools more ",\"rigs\":[{\"name\":\"car\",\"channels\":[" \
+	"{\"name\":\"/t/narrow\",\"window\":4},{\"name\":\"/t/ordered\",\"ordered\":true}],\"bridges\":[" \
+	"{\"name\":\"b\",\"plugin\":\"null\",\"channels\":[\"/t/*\"],\"options\":{" options "}}]}]"
+
+static pid_t simd;
+
+static void start(const char *conf)
+{
+	simd = stack_start(conf);
+	UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+}
+
+/* ---- tokens ---- */
+
+static int token_user(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "token");
+	struct sim_publisher *pub = peer_advertise(p, c, "/t/token", 64, SIM_PUB_NO_WAIT);
+	struct sim_token *t;
+
+	PEER(p, sim_token_open(c, "both", &t) == 0);
+	while (!atomic_load(&p->stop)) {
+		int r = peer_queue(p, pub, 64, t);
+
+		PEER(p, r == 0 || r == -EBUSY);
+		usleep(300);
+	}
+	for (int i = 0; i < 10000 && !peer_settled(p); i++)
+		usleep(1000);
+	sim_token_close(t);
+	sim_publisher_destroy(pub);
+	sim_disconnect(c);
+	return 0;
+}
+
+static void tokens(void **state)
+{
+	struct peer *a = peer_new(), *b = peer_new();
+	pid_t pa, pb;
+
+	(void)state;
+	start(CONF(STACK_POOLS, "", SLOW("2000")));
+	pa = peer_fork(a, token_user);
+	pb = peer_fork(b, token_user);
+	UNTIL(20000, a->ok > 20 && b->ok > 20);
+	peer_join(a, pa);
+	peer_join(b, pb);
+	peer_check(a, false);
+	peer_check(b, false);
+	assert_int_equal(a->ok, a->accepted);
+	assert_int_equal(b->ok, b->accepted);
+	assert_int_equal(a->refused, a->refusals[SIM_REASON_TOKEN]);
+	assert_true(a->refused > 0 && b->refused > 0);
+	stack_stop(simd);
+	peer_free(a);
+	peer_free(b);
+}
+
+/* ---- credits ---- */
+
+/* Fills the window; then one more, whose answer and duration are told. */
+static int filler(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "filler");
+	unsigned flags = (unsigned)atomic_load(&p->command);
+	struct sim_publisher *pub = peer_advertise(p, c, "/t/narrow", 64, flags);
+	int64_t start;
+	int r;
+
+	for (int i = 0; i < 4; i++)
+		PEER(p, peer_queue(p, pub, 64, NULL) == 0);
+	start = mono_now_ns();
+	r = peer_queue(p, pub, 64, NULL);
+	atomic_store(&p->took_dur_ns, mono_now_ns() - start);
+	atomic_store(&p->result, r);
+	snprintf(p->why, sizeof(p->why), "%s", sim_why());
+	for (int i = 0; i < 20000 && !peer_settled(p); i++)
+		usleep(1000);
+	sim_publisher_destroy(pub);
+	sim_disconnect(c);
+	return 0;
+}
+
+static void no_credit(void **state)
+{
+	struct peer *now = peer_new(), *later = peer_new();
+
+	(void)state;
+	start(CONF(STACK_POOLS, ",\"dispatch\":{\"wait_ms\":100}", SLOW("250000")));
+	now->command = SIM_PUB_NO_WAIT;
+	peer_join(now, peer_fork(now, filler));
+	assert_int_equal(now->result, -EAGAIN);
+	assert_true(now->took_dur_ns < 90 * NS_PER_MS);
+	assert_int_equal(now->refusals[SIM_REASON_NO_CREDIT], 1);
+	assert_int_equal(now->ok, 4);
+	peer_join(later, peer_fork(later, filler));
+	assert_int_equal(later->result, -ETIMEDOUT);
+	assert_true(later->took_dur_ns >= 100 * NS_PER_MS);
+	assert_int_equal(later->refusals[SIM_REASON_TIMEOUT], 1);
+	assert_non_null(strstr(later->why, "100 ms"));
+	peer_check(now, false);
+	peer_check(later, false);
+	stack_stop(simd);
+	peer_free(now);
+	peer_free(later);
+}
+
+static void waits_for_a_credit(void **state)
+{
+	struct peer *p = peer_new();
+
+	(void)state;
+	start(CONF(STACK_POOLS, "", SLOW("50000")));
+	peer_join(p, peer_fork(p, filler));
+	assert_int_equal(p->result, 0);
+	assert_int_equal(p->ok, 5);
+	peer_check(p, false);
+	stack_stop(simd);
+	peer_free(p);
+}
+
+/* Two processes share one window, and neither starves. */
+static int sharer(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "sharer");
+	struct sim_publisher *pub = peer_advertise(p, c, "/t/narrow", 64, 0);
+
+	while (!atomic_load(&p->stop)) {
+		int r = peer_queue(p, pub, 64, NULL);
+
+		PEER(p, r == 0 || r == -ETIMEDOUT);
+	}
+	for (int i = 0; i < 10000 && !peer_settled(p); i++)
+		usleep(1000);
+	sim_publisher_destroy(pub);
+	sim_disconnect(c);
+	return 0;
+}
+
+static void a_shared_window(void **state)
+{
+	struct peer *a = peer_new(), *b = peer_new();
+	pid_t pa, pb;
+
+	(void)state;
+	start(CONF(STACK_POOLS, "", SLOW("1000")));
+	pa = peer_fork(a, sharer);
+	pb = peer_fork(b, sharer);
+	UNTIL(20000, a->ok > 100 && b->ok > 100);
+	assert_true(stack_in_flight("/t/narrow") <= 4);
+	peer_join(a, pa);
+	peer_join(b, pb);
+	peer_check(a, false);
+	peer_check(b, false);
+	assert_int_equal(a->ok, a->accepted);
+	assert_int_equal(b->ok, b->accepted);
+	stack_stop(simd);
+	peer_free(a);
+	peer_free(b);
+}
+
+/* ---- sizes ---- */
+
+#define BIG_POOLS \
+	"\"pools\":[{\"size\":\"1KiB\",\"count\":800},{\"size\":\"70KiB\",\"count\":250}," \
+	"{\"size\":\"6400KiB\",\"count\":40},{\"size\":\"24640KiB\",\"count\":22}]"
+
+static int sizes(struct peer *p)
+{
+	static const size_t bodies[] = { 64u << 10, 6u << 20, 24u << 20 };
+	struct sim_client *c = peer_connect(p, "camera");
+	struct sim_publisher_options o = { .size = sizeof(o), .max_body = 64u << 20 };
+	struct sim_publisher *pub;
+
+	PEER(p, sim_advertise(c, "/t/huge", &sim_Ultrasonic_type, &o, &pub) == -EMSGSIZE);
+	for (int k = 0; k < 3; k++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "/t/size/%d", k);
+		pub = peer_advertise(p, c, name, bodies[k], 0);
+		for (int i = 0; i < 20; i++)
+			PEER(p, peer_queue(p, pub, bodies[k], NULL) == 0);
+		PEER(p, peer_queue(p, pub, bodies[k] + 1, NULL) == -EMSGSIZE);
+		for (int i = 0; i < 20000 && !peer_settled(p); i++)
+			usleep(1000);
+		sim_publisher_destroy(pub);
+	}
+	sim_disconnect(c);
+	return 0;
+}
+
+static void all_sizes(void **state)
+{
+	struct peer *p = peer_new();
+	uint32_t slots;
+
+	(void)state;
+	start(CONF(BIG_POOLS, "", SLOW("500")));
+	slots = stack_slots();
+	peer_join(p, peer_fork(p, sizes));
+	assert_int_equal(p->ok, 60);
+	assert_int_equal(p->accepted, 60);
+	peer_check(p, false);
+	UNTIL(5000, stack_slots() <= slots);
+	stack_stop(simd);
+	peer_free(p);
+}
+
+/* ---- nobody there ---- */
+
+static int lonely(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "lonely");
+	struct sim_publisher *pub = peer_advertise(p, c, "/nobody/carries/it", 64, 0);
+	struct sim_publisher *off = peer_advertise(p, c, "/t/off", 64, 0);
+
+	PEER(p, sim_publisher_bridges(pub).total == 0);
+	PEER(p, peer_queue(p, pub, 64, NULL) == 0);
+	for (int i = 0; i < 10000 && !peer_settled(p); i++)
+		usleep(1000);
+	PEER(p, atomic_load(&p->reasons[SIM_REASON_NO_BRIDGE]) == 1);
+	PEER(p, sim_publisher_bridges(off).total == 1 && sim_publisher_bridges(off).connected == 0);
+	PEER(p, peer_queue(p, off, 64, NULL) == 0);
+	for (int i = 0; i < 10000 && !peer_settled(p); i++)
+		usleep(1000);
+	PEER(p, atomic_load(&p->reasons[SIM_REASON_DISCONNECTED]) == 1);
+	sim_publisher_destroy(off);
+	sim_publisher_destroy(pub);
+	sim_disconnect(c);
+	return 0;
+}
+
+static void nobody(void **state)
+{
+	struct peer *p = peer_new();
+
+	(void)state;
+	simd = stack_start("\"TimeSource\":\"system\"," STACK_POOLS ",\"rigs\":[{\"name\":\"car\",\"bridges\":["
+			   "{\"name\":\"b\",\"plugin\":\"null\",\"channels\":[\"/t/*\"],\"connection\":\"away\"}]}]");
+	UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connecting"));
+	peer_join(p, peer_fork(p, lonely));
+	peer_check(p, false);
+	stack_stop(simd);
+	peer_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(tokens, stack_sweep),
+		cmocka_unit_test_teardown(no_credit, stack_sweep),
+		cmocka_unit_test_teardown(waits_for_a_credit, stack_sweep),
+		cmocka_unit_test_teardown(a_shared_window, stack_sweep),
+		cmocka_unit_test_teardown(all_sizes, stack_sweep),
+		cmocka_unit_test_teardown(nobody, stack_sweep),
+	};
+
+	return cmocka_run_group_tests_name("contract", tests, NULL, NULL);
+}
