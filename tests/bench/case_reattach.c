@@ -75,7 +75,8 @@ static int peer_main(void *arg)
 	}
 	exchange(a, me, pub, sub);
 	if (sim_client_state(c) != SIM_CLIENT_CONNECTED)
-		fprintf(stderr, "bench: peer %d (pid %d) did not come back: %s\n", me, (int)getpid(), sim_client_why(c));
+		fprintf(stderr, "bench: peer %d (pid %d) did not come back: %s\n", me, (int)getpid(),
+			sim_client_why(c));
 	sim_disconnect(c);
 	return 0;
 }
