@@ -169,6 +169,13 @@ static void header_init(const struct pub_reg *reg, struct sim_slot *slot, size_t
 	slot->body_size = body_size;
 }
 
+/* What all loans of the present registration begin with. */
+static void header_begin(struct sim_publisher *p)
+{
+	header_init(p->reg, &p->header, 0);
+	memcpy(p->header.frame_id, p->frame_id, sizeof(p->header.frame_id));
+}
+
 bool pub_reg_probe(struct pub_reg *reg)
 {
 	struct sim_slot *slot;
@@ -303,6 +310,7 @@ static int advertise(struct sim_publisher *p)
 	session_unref(s);
 	if (r < 0)
 		return r;
+	header_begin(p);
 	p->newest = p->reg;
 	atomic_store(&p->reg->state, REG_UP);
 	pthread_mutex_lock(&c->lock);
@@ -369,7 +377,14 @@ static void adopt(struct sim_publisher *p)
 
 	if (!reg)
 		return;
+	for (uint32_t i = 0; i < p->n_loans; i++) { /* the old one keeps their port no longer */
+		if (!p->loans[i].owned && p->loans[i].port != reg->port) {
+			pub_port_ref(p->loans[i].port);
+			p->loans[i].owned = true;
+		}
+	}
 	p->reg = reg;
+	header_begin(p);
 	pub_reg_destroy(old);
 }
 
@@ -433,8 +448,19 @@ void publisher_unloan(struct sim_publisher *p, int i)
 
 	PORT_RETRY(r, ipc_unloan(loan.port->pub, loan.slot));
 	(void)r; /* of a dead life: the slot died with it */
-	pub_port_unref(loan.port);
+	publisher_forget_loan(p, i);
+}
+
+void publisher_forget_loan(struct sim_publisher *p, int i)
+{
+	if (__builtin_expect(p->loans[i].owned, 0))
+		pub_port_unref(p->loans[i].port);
 	p->loans[i] = p->loans[--p->n_loans];
+}
+
+struct pub_port *publisher_loan_port(struct sim_publisher *p, int i)
+{
+	return pub_port_ref(p->loans[i].port);
 }
 
 static void loan_header(const struct sim_publisher *p, struct sim_slot *slot, size_t body_size)
@@ -442,11 +468,11 @@ static void loan_header(const struct sim_publisher *p, struct sim_slot *slot, si
 	struct sim_clock_sample now;
 
 	clock_sample(p->c, &now);
-	header_init(p->reg, slot, body_size);
+	*slot = p->header;
+	slot->body_size = body_size;
 	slot->flags = now.flags & SIM_CLOCK_STALE ? SIM_SLOT_CLOCK_STALE : 0;
 	slot->stamp_sim_ns = now.sim_ns;
 	slot->clock_generation = now.clock_generation;
-	memcpy(slot->frame_id, p->frame_id, sizeof(slot->frame_id));
 }
 
 int publisher_loan(struct sim_publisher *p, size_t body_size, struct sim_slot **ret)
@@ -464,8 +490,7 @@ int publisher_loan(struct sim_publisher *p, size_t body_size, struct sim_slot **
 	if (r < 0)
 		return err_set(r, "channel %s: %s", p->reg->name, ipc_why());
 	tsan_acquire(&tsan_lanes);
-	p->loans[p->n_loans].slot = mem;
-	p->loans[p->n_loans++].port = pub_port_ref(p->reg->port);
+	p->loans[p->n_loans++] = (struct loan){ .slot = mem, .port = p->reg->port };
 	loan_header(p, mem, body_size);
 	*ret = mem;
 	return 0;

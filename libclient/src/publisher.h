@@ -38,7 +38,8 @@ struct pub_reg {
 
 struct loan {
 	struct sim_slot *slot;
-	struct pub_port *port; /* referenced */
+	struct pub_port *port;
+	bool owned; /* the port is referenced; else it is the registration's, which keeps it */
 };
 
 struct sim_publisher {
@@ -60,6 +61,7 @@ struct sim_publisher {
 	struct list link;                  /* client::pubs or ::zombies */
 	char channel[SIM_CHANNEL_MAX + 1]; /* as asked for */
 	char frame_id[SIM_FRAME_ID_MAX + 1];
+	struct sim_slot header; /* of each loan, but for what differs */
 };
 
 /* In, after adopting what recovery posted. As handle_enter(). */
@@ -70,6 +72,10 @@ void publisher_attend(struct sim_publisher *p) __attribute__((cold));
 int publisher_loan(struct sim_publisher *p, size_t body_size, struct sim_slot **ret);
 int publisher_loan_index(const struct sim_publisher *p, const struct sim_slot *slot); /* -1: not one */
 void publisher_unloan(struct sim_publisher *p, int i);
+/* A reference on the port of loan i, for what outlives it. */
+struct pub_port *publisher_loan_port(struct sim_publisher *p, int i);
+/* Loan i is the caller's no more. */
+void publisher_forget_loan(struct sim_publisher *p, int i);
 
 /* ---- for recovery; under setup ---- */
 

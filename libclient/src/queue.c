@@ -321,26 +321,23 @@ static void count_published(struct wire_counters *k, bool dispatch, const struct
 		counter_add(&k->accepted, 1);
 }
 
-/* Out of the loans. Its port stays referenced. */
-static void forget_loan(struct sim_publisher *p, int i)
-{
-	p->loans[i] = p->loans[--p->n_loans];
-}
-
 /* In a turn that others share: the message goes at its end. */
 static int keep_back(struct publish *q, int i, const struct kept *from)
 {
 	struct sim_publisher *p = q->p;
-	int r = step_keep(p->c, from);
+	int r;
 
+	publisher_loan_port(p, i); /* for the kept message: it may go out before we look again */
+	r = step_keep(p->c, from);
 	if (r < 0) {
+		pub_port_unref(from->port);
 		if (from->rec && !record_take_back(&p->records, from->rec))
 			ended_elsewhere(q);
 		return refuse(q, r, SIM_REASON_POOL);
 	}
 	p->sequence = from->sequence;
 	p->n_kept++;
-	forget_loan(p, i);
+	publisher_forget_loan(p, i);
 	return 0;
 }
 
@@ -432,8 +429,7 @@ static int send_loan(struct publish *q, int i)
 	}
 	p->sequence = sequence;
 	count_published(q->reg->counters, q->dispatch, &sent);
-	pub_port_unref(p->loans[i].port);
-	forget_loan(p, i);
+	publisher_forget_loan(p, i);
 	if (q->claim.credit)
 		ring(p, q->dispatch);
 	return 0;
