@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
 #include <sched.h>
@@ -21,10 +22,12 @@
 #include "err.h"
 #include "fd.h"
 #include "opt.h"
+#include "plugins/stamp.h"
 #include "timeutil.h"
 
-static const struct bench_case *const cases[] = { &bench_time, &bench_handover, &bench_overhead, &bench_first,
-						  &bench_cpu,  &bench_reattach, &bench_clock,    &bench_step };
+static const struct bench_case *const cases[] = { &bench_time,     &bench_handover, &bench_overhead,      &bench_first,
+						  &bench_cpu,      &bench_dispatch, &bench_dispatch_rate, &bench_pool,
+						  &bench_reattach, &bench_clock,    &bench_step };
 
 /* ---- statistics ---- */
 
@@ -135,6 +138,26 @@ void bench_pin(int cpu)
 		perror("bench: pinning");
 }
 
+void bench_pin_process(pid_t pid, int cpu)
+{
+	char path[64];
+	struct dirent *e;
+	cpu_set_t set;
+	DIR *d;
+
+	CPU_ZERO(&set);
+	for (int i = 0; i < CPU_SETSIZE; i++)
+		if (cpu < 0 || i == cpu)
+			CPU_SET((size_t)i, &set);
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	d = opendir(path);
+	while (d && (e = readdir(d)))
+		if (*e->d_name != '.')
+			sched_setaffinity((pid_t)strtol(e->d_name, NULL, 10), sizeof(set), &set);
+	if (d)
+		closedir(d);
+}
+
 void *bench_arena(size_t size)
 {
 	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -221,17 +244,43 @@ int bench_call(struct bench *b, const char *method, const char *params, char **r
 
 /* ---- simd ---- */
 
-#define CONFIG(pools) \
-	"{\"TimeSource\":\"unity\",\"clock\":{\"rate_hz\":100},\"pools\":[" pools "]," \
-	"\"rigs\":[{\"name\":\"bench\",\"bridges\":[{\"name\":\"null\",\"plugin\":\"null\",\"channels\":[\"/busy/*\"]}]}]}\n"
+/* Pools, then bridge_stamp and its file. */
+#define CONFIG \
+	"{\"TimeSource\":\"unity\",\"clock\":{\"rate_hz\":100},\"pools\":[%s],\"rigs\":[{\"name\":\"bench\",\"bridges\":[" \
+	"{\"name\":\"null\",\"plugin\":\"null\",\"channels\":[\"/busy/*\"]}," \
+	"{\"name\":\"stamp\",\"plugin\":\"%s\",\"options\":{\"file\":\"%s\"},\"channels\":[\"/stamp/*\"]}]}]}\n"
 
 /* Slots of up to 24 MiB. */
-static const char large_config[] = CONFIG("{\"size\":256,\"count\":4096},{\"size\":65536,\"count\":256},"
-					  "{\"size\":6815744,\"count\":24},{\"size\":25296896,\"count\":16}");
+static const char large_pools[] = "{\"size\":256,\"count\":4096},{\"size\":65536,\"count\":256},"
+				  "{\"size\":6815744,\"count\":24},{\"size\":25296896,\"count\":16}";
 /* 256 MiB of small ones. */
-static const char plain_config[] = CONFIG("{\"size\":256,\"count\":16384},{\"size\":65536,\"count\":4032}");
+static const char plain_pools[] = "{\"size\":256,\"count\":16384},{\"size\":65536,\"count\":4032}";
 
-static int start_simd(struct bench *b, const char *text)
+/* The page that bridge_stamp shares with the cases, and simd's configuration, which names it. */
+static int prepare(struct bench *b, const char *pools, const char *config)
+{
+	char full[9000], file[4200], plugin[4200], *dir = realpath(b->dir, NULL), *bin = realpath(b->bin, NULL);
+	int fd, r = dir && bin ? 0 : -errno;
+
+	if (r == 0) {
+		snprintf(file, sizeof(file), "%s/stamp", dir);
+		snprintf(plugin, sizeof(plugin), "%s/../test/plugins/stamp.so", bin);
+		snprintf(full, sizeof(full), CONFIG, pools, plugin, file);
+		r = fd_write_file(config, full, strlen(full), 0644);
+	}
+	free(dir);
+	free(bin);
+	if (r < 0 || b->stamp)
+		return r;
+	fd = open(file, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0 || ftruncate(fd, sizeof(*b->stamp)) < 0)
+		return -errno;
+	b->stamp = mmap(NULL, sizeof(*b->stamp), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+	close(fd);
+	return b->stamp == MAP_FAILED ? -errno : 0;
+}
+
+static int start_simd(struct bench *b, const char *pools)
 {
 	static char socket[4200], config[4200], program[4200];
 	int64_t end = mono_now_ns() + 20 * NS_PER_S;
@@ -240,7 +289,7 @@ static int start_simd(struct bench *b, const char *text)
 	snprintf(config, sizeof(config), "%s/bench.json", b->dir);
 	snprintf(program, sizeof(program), "%s/simd", b->bin);
 	b->socket = socket;
-	if (fd_write_file(config, text, strlen(text), 0644) < 0)
+	if (prepare(b, pools, config) < 0)
 		return -1;
 	b->simd_pid = fork();
 	if (!b->simd_pid) {
@@ -270,7 +319,7 @@ static void stop_simd(struct bench *b)
 int bench_plain_simd(struct bench *b)
 {
 	stop_simd(b);
-	return start_simd(b, plain_config);
+	return start_simd(b, plain_pools);
 }
 
 /* ---- output ---- */
@@ -311,7 +360,7 @@ static const struct opt options[] = {
 	  .type = OPT_STRING,
 	  .off = offsetof(struct args, only),
 	  .metavar = "NAME,...",
-	  .help = "groups to run: time, handover, overhead, first, cpu, reattach, clock, step" },
+	  .help = "groups to run: time, handover, overhead, first, cpu, dispatch, rate, pool, reattach, clock, step" },
 	{ .name = "out",
 	  .type = OPT_STRING,
 	  .off = offsetof(struct args, out),
@@ -359,7 +408,7 @@ int main(int argc, char **argv)
 	b.dir = a.dir;
 	b.bin = a.bin;
 	b.smoke = a.smoke;
-	if (fd_mkdir_p(a.dir, 0755) < 0 || start_simd(&b, large_config) < 0) {
+	if (fd_mkdir_p(a.dir, 0755) < 0 || start_simd(&b, large_pools) < 0) {
 		fprintf(stderr, "bench: %s\n", err_why());
 		stop_simd(&b);
 		return 1;

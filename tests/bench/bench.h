@@ -16,10 +16,13 @@
 
 #define BENCH_PAIRS_MAX 32
 
+struct stamp_page;
+
 struct bench {
-	const char *dir;    /* scratch folder of this run */
-	const char *socket; /* simd's control socket */
-	const char *bin;    /* folder of the built programs */
+	const char *dir;          /* scratch folder of this run */
+	const char *socket;       /* simd's control socket */
+	const char *bin;          /* folder of the built programs */
+	struct stamp_page *stamp; /* where bridge_stamp of simd's rig writes */
 	pid_t simd_pid;
 	bool smoke; /* as short as it can be: does it run at all? */
 	struct bench_result *results;
@@ -51,7 +54,7 @@ struct bench_case {
 };
 
 extern const struct bench_case bench_handover, bench_overhead, bench_first, bench_time, bench_cpu, bench_reattach,
-	bench_clock, bench_step;
+	bench_clock, bench_step, bench_dispatch, bench_dispatch_rate, bench_pool;
 
 /* Report one result from its pairs. bar 0: none stated. against NULL with BENCH_VALUE. */
 void bench_report(struct bench *b, const char *name, const char *unit, const char *against, enum bench_form form,
@@ -67,6 +70,7 @@ unsigned bench_runs(const struct bench *b, unsigned full);
 double bench_median(double *v, unsigned n);               /* sorts v */
 double bench_percentile(double *v, unsigned n, double p); /* sorts v */
 void bench_pin(int cpu);                                  /* this thread; a single-CPU machine: no effect */
+void bench_pin_process(pid_t pid, int cpu);               /* all threads of another one; -1: back to everywhere */
 void *bench_arena(size_t size);                           /* zeroed, shared with children forked later */
 void bench_arena_free(void *arena, size_t size);
 pid_t bench_fork(int (*fn)(void *arg), void *arg); /* the child exits with fn's result; dies with the orchestrator */

@@ -3,7 +3,6 @@
  * step_*: one empty step of lock-step (a driver's advance, a participant's turn, both by way of simd) against four
  * bare futex hops between three processes placed alike: driver and participant on CPU 0, simd's part on CPU 1.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
@@ -128,27 +127,6 @@ static double steps_run(struct sim_driver *d, unsigned count)
 	return bench_median(arena->sample, count);
 }
 
-/* All of simd's threads, or back to everywhere. */
-static void pin_simd(bool alone)
-{
-	char path[64];
-	struct dirent *e;
-	cpu_set_t set;
-	DIR *d;
-
-	CPU_ZERO(&set);
-	for (int i = 0; i < CPU_SETSIZE; i++)
-		if (!alone || i == CPU_SIMD)
-			CPU_SET((size_t)i, &set);
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)bench->simd_pid);
-	d = opendir(path);
-	while (d && (e = readdir(d)))
-		if (*e->d_name != '.')
-			sched_setaffinity((pid_t)strtol(e->d_name, NULL, 10), sizeof(set), &set);
-	if (d)
-		closedir(d);
-}
-
 static void end(pid_t *pids, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
@@ -226,11 +204,11 @@ static int run_step(struct bench *b)
 		return r;
 	}
 	bench_pin(CPU_ENDS);
-	pin_simd(true);
+	bench_pin_process(b->simd_pid, CPU_SIMD);
 	r = measure_one(d);
 	if (r == 0)
 		r = measure_many(d);
-	pin_simd(false);
+	bench_pin_process(b->simd_pid, -1);
 	sched_setaffinity(0, sizeof(before), &before);
 	sim_driver_release(d);
 	sim_disconnect(c);

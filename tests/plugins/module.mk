@@ -13,3 +13,9 @@ SOURCE_SHELF := $(SOURCE_KINDS:%=$(B)/test/plugins/source_%.so)
 $(B)/test/plugins/source_%.so: tests/plugins/source.c libclient/include/sim/source.h
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(INC_tests/plugins) -DBAD_$* -shared -o $@ $<
+
+# A tool of the benches.
+INTERNAL += $(B)/test/plugins/stamp.so
+$(B)/test/plugins/stamp.so: tests/plugins/stamp.c tests/plugins/stamp.h | $(GENERATED)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(INC_tests/plugins) -Itests -shared -o $@ $<

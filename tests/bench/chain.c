@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The chain of chain.h. Threads: one per process. */
+#include "chain.h"
+
+#include <linux/futex.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "timeutil.h"
+
+static void hop(_Atomic uint32_t *word)
+{
+	atomic_fetch_add(word, 1);
+	syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static void await(_Atomic uint32_t *word, uint32_t n)
+{
+	uint32_t now;
+
+	while ((int32_t)((now = atomic_load(word)) - n) < 0)
+		syscall(SYS_futex, word, FUTEX_WAIT, now, NULL, NULL, 0);
+}
+
+struct role {
+	struct chain *c;
+	bool pinned;
+};
+
+static int middle_main(void *arg)
+{
+	const struct role *role = arg;
+	struct chain *c = role->c;
+
+	if (role->pinned)
+		bench_pin(CHAIN_MID);
+	for (uint32_t n = 1; !atomic_load_explicit(&c->quit, memory_order_relaxed); n++) {
+		await(&c->to_middle, n);
+		hop(&c->to_peer);
+		await(&c->from_peer, n);
+		hop(&c->to_caller);
+	}
+	return 0;
+}
+
+static int peer_main(void *arg)
+{
+	const struct role *role = arg;
+	struct chain *c = role->c;
+
+	if (role->pinned)
+		bench_pin(CHAIN_END);
+	for (uint32_t n = 1; !atomic_load_explicit(&c->quit, memory_order_relaxed); n++) {
+		await(&c->to_peer, n);
+		atomic_store(&c->peer_mono_ns, mono_now_ns());
+		hop(&c->from_peer);
+	}
+	return 0;
+}
+
+void chain_start(struct chain *c, bool pinned)
+{
+	struct role role = { c, pinned };
+
+	*c = (struct chain){ 0 };
+	c->pid[0] = bench_fork(middle_main, &role);
+	c->pid[1] = bench_fork(peer_main, &role);
+}
+
+void chain_stop(struct chain *c)
+{
+	for (int i = 0; i < 2; i++) {
+		kill(c->pid[i], SIGKILL);
+		bench_wait(c->pid[i]);
+	}
+}
+
+void chain_round(struct chain *c, double *ret_half_ns, double *ret_full_ns)
+{
+	int64_t start = mono_now_ns();
+
+	hop(&c->to_middle);
+	await(&c->to_caller, ++c->rounds);
+	*ret_full_ns = (double)(mono_now_ns() - start);
+	*ret_half_ns = (double)(atomic_load(&c->peer_mono_ns) - start);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What bridge_stamp writes into the file that its option "file" names, for whoever has mapped it too. */
+#ifndef STAMP_H
+#define STAMP_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+struct stamp_page {
+	_Atomic uint32_t pid;    /* of the bridge, once it is connected */
+	_Atomic uint64_t count;  /* messages it was given */
+	_Atomic int64_t mono_ns; /* when it was given the last one */
+};
+
+#endif
