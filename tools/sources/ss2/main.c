@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <zmq.h>
 
 #include <sim/sim.h>
@@ -28,7 +29,8 @@ LOG_TOPIC("ss2");
 #define IDLE_MS       200
 #define STOP_GRACE_MS 1500
 #define LINGER_MS     100 /* the last answer may still leave */
-#define QUEUE         16  /* requests of one peer that may wait; it sends one at a time */
+#define MEMORY_MAX    ((rlim_t)512 << 20)
+#define QUEUE         16 /* requests of one peer that may wait; it sends one at a time */
 
 struct args {
 	const char *bind, *socket, *name, *origin;
@@ -179,6 +181,21 @@ static int bind_error(const struct app *a, const char *endpoint, int e)
 	return err_set(-e, "cannot listen on %s: %s", endpoint, zmq_strerror(e));
 }
 
+/*
+ * ZeroMQ bounds the parts of a message but not their number, and hands over only the whole. Whoever never ends one
+ * would fill the machine; so he ends this process, which simd starts again. Shared memory does not count.
+ */
+static void bound_memory(void)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_DATA, &l) < 0 || l.rlim_cur <= MEMORY_MAX)
+		return;
+	l.rlim_cur = MEMORY_MAX;
+	if (setrlimit(RLIMIT_DATA, &l) < 0)
+		log_warn("memory is not bounded: %s; ignoring", err_text(-errno));
+}
+
 static int listen_zmq(struct app *a)
 {
 	const int linger = LINGER_MS, queue = QUEUE, ipv6 = strchr(a->args.bind, ':') != NULL;
@@ -253,6 +270,7 @@ int main(int argc, char *argv[])
 
 	opt_parse_or_exit(&PROGRAM, argc, argv, &a.args);
 	(void)log_setup("sim-ss2");
+	bound_memory();
 	r = stop_init(&a.stop, STOP_GRACE_MS);
 	if (r == 0)
 		r = attach(&a);
