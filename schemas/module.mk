@@ -9,7 +9,7 @@ MSG_STAMP := $(B)/gen/sim/msg/.stamp
 GENERATED += $(MSG_STAMP)
 
 # libmsggen.a: the generator without main(), for tests and other generators.
-GEN_OBJS := $(addprefix $(B)/obj/schemas/,gen/arena.o gen/msgdef.o gen/typeset.o gen/emit_check.o gen/emit_header.o gen/emit_table.o)
+GEN_OBJS := $(addprefix $(B)/obj/schemas/,gen/arena.o gen/msgdef.o gen/typeset.o gen/digest.o gen/rosdef.o gen/emit_check.o gen/emit_header.o gen/emit_table.o)
 TYPEDESC_OBJ := $(B)/obj/schemas/msg/typedesc.o
 $(B)/lib/libmsggen.a: $(GEN_OBJS) $(TYPEDESC_OBJ)
 $(B)/bin/simgen: $(B)/obj/schemas/gen/simgen.o $(B)/obj/schemas/gen/options.o $(B)/lib/libmsggen.a
@@ -33,6 +33,6 @@ $(B)/obj/gen/%.o: $(B)/gen/%.c $(MSG_STAMP)
 $(B)/lib/libschema.a: $(MSG_NAMES:%=$(B)/obj/gen/sim/msg/%.o) $(TYPEDESC_OBJ)
 LIBS += $(B)/lib/libschema.a
 
-include schemas/simgen.mk
+include schemas/simgen.mk schemas/ros/ros.mk
 # The custom type of the examples.
 $(eval $(call simgen_package,example,libclient/examples/FloatArray.msg))

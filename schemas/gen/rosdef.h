@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What ROS computes from a definition: the md5 sum of ROS 1, the type hash of ROS 2 (RIHS01) and the full
+ * definition text that both send along. Pure functions of a resolved set; one thread's.
+ */
+#ifndef ROSDEF_H
+#define ROSDEF_H
+
+#include <stdio.h>
+
+#include "gen/digest.h"
+#include "gen/typeset.h"
+
+enum rosdef_flavour { ROSDEF_ROS1, ROSDEF_ROS2 };
+
+#define ROSDEF_RIHS_MAX (7 + DIGEST_SHA256_HEX) /* "RIHS01_", digits, NUL */
+
+/* The text over which ROS 1 computes its sum: a service's is that of both halves, one after the other. */
+int rosdef_md5_text(const struct typeset *s, const struct typeset_entry *e, FILE *f);
+
+/* Errors: -ENOMEM; -ENOTSUP the type uses what ROS 1 has not (bounds, wstring). */
+int rosdef_md5(const struct typeset *s, const struct typeset_entry *e, char ret[DIGEST_MD5_HEX]);
+
+/* Errors: -ENOMEM. */
+int rosdef_rihs01(const struct typeset *s, const struct typeset_entry *e, char ret[ROSDEF_RIHS_MAX]);
+
+/* The definition in canonical form and, behind lines of "=", all that it nests. */
+void rosdef_text(const struct typeset *s, const struct typeset_entry *e, enum rosdef_flavour flavour, FILE *f);
+
+/* ROSDEF_ROS1 knows times as primitives: MSGDEF_TIME or MSGDEF_DURATION of a nested builtin_interfaces type. */
+enum msgdef_prim rosdef_time(const struct msgdef *d, const struct msgdef_type *t);
+
+/* The entry of a field's nested type. */
+const struct typeset_entry *rosdef_nested(const struct typeset *s, const struct typeset_entry *e,
+					  const struct msgdef_type *t);
+
+/* "msg" or, of a file in a folder srv/, "srv". */
+const char *rosdef_kind(const struct typeset_entry *e);
+
+#endif

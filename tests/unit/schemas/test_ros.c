@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of ROS types against the sums and hashes that ROS publishes, and the digests against their standards. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "gen/digest.h"
+#include "ros/ros_type.h"
+
+static void digests_follow_their_standards(void **state)
+{
+	char md5[DIGEST_MD5_HEX], sha[DIGEST_SHA256_HEX];
+	char million[1000];
+
+	(void)state;
+	digest_md5("", 0, md5);
+	assert_string_equal(md5, "d41d8cd98f00b204e9800998ecf8427e");
+	digest_md5("message digest", 14, md5);
+	assert_string_equal(md5, "f96b697d7cb7938d525a2f31aaf161d0");
+	digest_md5("12345678901234567890123456789012345678901234567890123456789012345678901234567890", 80, md5);
+	assert_string_equal(md5, "57edf4a22be3c955ac49da2e2107b67a");
+	digest_sha256("abc", 3, sha);
+	assert_string_equal(sha, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+	digest_sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 56, sha);
+	assert_string_equal(sha, "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+	memset(million, 'a', sizeof(million));
+	digest_sha256(million, 1000, sha);
+	assert_string_equal(sha, "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3");
+}
+
+/* clang-format off */
+static const struct { const char *name, *hash; } md5_sums[] = {
+	{ "std_msgs/String", "992ce8a1687cec8c8bd883ec73ca41d1" },
+	{ "std_msgs/Header", "2176decaecbce78abc3b96ef049fabed" },
+	{ "std_msgs/Bool", "8b94c1b53db61fb6aed406028ad6332a" },
+	{ "std_msgs/Int32", "da5909fbe378aeaf85e547e830cc1bb7" },
+	{ "std_msgs/Float64", "fdb28210bfa9d7c91146260178d9a584" },
+	{ "std_msgs/Empty", "d41d8cd98f00b204e9800998ecf8427e" },
+	{ "rosgraph_msgs/Clock", "a9c97c1d230cfc112e270351a944ee47" },
+	{ "geometry_msgs/Vector3", "4a842b65f413084dc2b10fb484ea7f17" },
+	{ "geometry_msgs/Quaternion", "a779879fadf0160734f906b8c19c7004" },
+	{ "geometry_msgs/Pose", "e45d45a5a1ce597b249e23fb30fc871f" },
+	{ "geometry_msgs/PoseStamped", "d3812c3cbc69362b77dc0b19b345f8f5" },
+	{ "geometry_msgs/Twist", "9f195f881246fdfa2798d1d3eebca84a" },
+	{ "geometry_msgs/TransformStamped", "b5764a33bfeb3588febc2682852579b0" },
+	{ "tf2_msgs/TFMessage", "94810edda583a504dfda3829e70d7eec" },
+	{ "nav_msgs/Odometry", "cd5e73d190d741a2f92e81eda573aca7" },
+	{ "sensor_msgs/Image", "060021388200f6f0f447d0fcd9c64743" },
+	{ "sensor_msgs/CompressedImage", "8f7a12909da2c9d3332d540a0977563f" },
+	{ "sensor_msgs/CameraInfo", "c9a58c1b0b154e0e6da7578cb991d214" },
+	{ "sensor_msgs/PointCloud2", "1158d486dd51d683ce2f1be655c3c181" },
+	{ "sensor_msgs/LaserScan", "90c7ef2dc6895d81024acba2ac42f369" },
+	{ "sensor_msgs/Imu", "6a62c6daae103f4ff57a132d6f95cec2" },
+	{ "sensor_msgs/NavSatFix", "2d3a8cd499b9b4a0249fb98fd05cfa48" },
+};
+
+static const struct { const char *name, *hash; } rihs[] = {
+	{ "builtin_interfaces/msg/Time", "RIHS01_b106235e25a4c5ed35098aa0a61a3ee9c9b18d197f398b0e4206cea9acf9c197" },
+	{ "builtin_interfaces/msg/Duration", "RIHS01_e8d009f659816f758b75334ee1a9ca5b5c0b859843261f14c7f937349599d93b" },
+	{ "rosgraph_msgs/msg/Clock", "RIHS01_692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564" },
+	{ "std_msgs/msg/String", "RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18" },
+	{ "std_msgs/msg/Empty", "RIHS01_20b625256f32d5dbc0d04fee44f43c41e51c70d3502f84b4a08e7a9c26a96312" },
+	{ "std_msgs/msg/Header", "RIHS01_f49fb3ae2cf070f793645ff749683ac6b06203e41c891e17701b1cb597ce6a01" },
+	{ "sensor_msgs/msg/PointField", "RIHS01_5c6a4750728c2bcfbbf7037225b20b02d4429634732146b742dee1726637ef01" },
+	{ "sensor_msgs/msg/PointCloud2", "RIHS01_9198cabf7da3796ae6fe19c4cb3bdd3525492988c70522628af5daa124bae2b5" },
+	{ "sensor_msgs/msg/Image", "RIHS01_d31d41a9a4c4bc8eae9be757b0beed306564f7526c88ea6a4588fb9582527d47" },
+	{ "sensor_msgs/msg/Imu", "RIHS01_7d9a00ff131080897a5ec7e26e315954b8eae3353c3f995c55faf71574000b5b" },
+	{ "geometry_msgs/msg/Vector3", "RIHS01_cc12fe83e4c02719f1ce8070bfd14aecd40f75a96696a67a2a1f37f7dbb0765d" },
+	{ "geometry_msgs/msg/Quaternion", "RIHS01_8a765f66778c8ff7c8ab94afcc590a2ed5325a1d9a076ffff38fbce36f458684" },
+	{ "rmw_dds_common/msg/ParticipantEntitiesInfo",
+	  "RIHS01_91a0593bacdcc50ea9bdcf849a938b128412cc1ea821245c663bcd26f83c295e" },
+};
+/* clang-format on */
+
+static void ros1_sums_are_the_published_ones(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(md5_sums) / sizeof(md5_sums[0]); i++) {
+		const struct ros_type *t = ros_type_find(ros1_types, md5_sums[i].name);
+
+		assert_non_null(t);
+		print_message("%s\n", t->name);
+		assert_string_equal(t->hash, md5_sums[i].hash);
+	}
+	assert_string_equal(ros_type_find(ros1_types, "rmw_dds_common/NodeEntitiesInfo")->hash, "");
+}
+
+static void ros1_services_too(void **state)
+{
+	unsigned seen = 0;
+
+	(void)state;
+	for (const struct ros_service *s = ros1_services; s->name; s++) {
+		const char *want = strcmp(s->name, "std_srvs/SetBool") == 0   ? "09fb03525b03e7ea1fd3992bafd87e16"
+				   : strcmp(s->name, "std_srvs/Trigger") == 0 ? "937c9679a518e3a18d831e57125ea522"
+				   : strcmp(s->name, "std_srvs/Empty") == 0   ? "d41d8cd98f00b204e9800998ecf8427e"
+									      : NULL;
+
+		if (!want)
+			continue;
+		assert_string_equal(s->hash, want);
+		assert_string_equal(s->request->kind, "srv");
+		seen++;
+	}
+	assert_int_equal(seen, 3);
+}
+
+static void ros2_hashes_are_the_published_ones(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(rihs) / sizeof(rihs[0]); i++) {
+		const struct ros_type *t = ros_type_find(ros2_types, rihs[i].name);
+
+		assert_non_null(t);
+		print_message("%s\n", t->name);
+		assert_string_equal(t->hash, rihs[i].hash);
+	}
+}
+
+static void names_are_found_in_both_forms(void **state)
+{
+	const struct ros_type *t = ros_type_find(ros2_types, "rosgraph_msgs/Clock");
+	char dds[128], small[10];
+
+	(void)state;
+	assert_non_null(t);
+	assert_ptr_equal(t, ros_type_find(ros2_types, "rosgraph_msgs/msg/Clock"));
+	assert_null(ros_type_find(ros2_types, "rosgraph_msgs/srv/Clock"));
+	assert_null(ros_type_find(ros2_types, "rosgraph_msgs/Cloc"));
+	assert_null(ros_type_find(ros2_types, "Clock"));
+	assert_null(ros_type_find(ros2_types, ""));
+	assert_int_equal(ros_type_dds_name(t, dds, sizeof(dds)), 0);
+	assert_string_equal(dds, "rosgraph_msgs::msg::dds_::Clock_");
+	assert_true(ros_type_dds_name(t, small, sizeof(small)) < 0);
+	t = ros_type_find(ros2_types, "std_srvs/srv/Trigger_Request");
+	assert_int_equal(ros_type_dds_name(t, dds, sizeof(dds)), 0);
+	assert_string_equal(dds, "std_srvs::srv::dds_::Trigger_Request_");
+}
+
+static void texts_hold_all_that_is_nested(void **state)
+{
+	const char *ros1 = ros_type_find(ros1_types, "geometry_msgs/PoseStamped")->definition;
+	const char *ros2 = ros_type_find(ros2_types, "geometry_msgs/PoseStamped")->definition;
+
+	(void)state;
+	assert_memory_equal(ros1, "std_msgs/Header header\ngeometry_msgs/Pose pose\n====", 51);
+	assert_non_null(strstr(ros1, "\nMSG: std_msgs/Header\nuint32 seq\ntime stamp\nstring frame_id\n===="));
+	assert_non_null(strstr(ros1, "\nMSG: geometry_msgs/Quaternion\n"));
+	assert_null(strstr(ros1, "builtin_interfaces"));
+	assert_non_null(strstr(ros2, "\nMSG: std_msgs/Header\nbuiltin_interfaces/Time stamp\nstring frame_id\n===="));
+	assert_non_null(strstr(ros2, "\nMSG: builtin_interfaces/Time\nint32 sec\nuint32 nanosec\n"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(digests_follow_their_standards),
+		cmocka_unit_test(ros1_sums_are_the_published_ones),
+		cmocka_unit_test(ros1_services_too),
+		cmocka_unit_test(ros2_hashes_are_the_published_ones),
+		cmocka_unit_test(names_are_found_in_both_forms),
+		cmocka_unit_test(texts_hold_all_that_is_nested),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
