@@ -66,7 +66,8 @@ int boot_show_config(struct boot *b)
 	}
 	list = b->args.print ? conf_effective(b->conf) : NULL;
 	json_array_foreach(list, i, item) {
-		char *v = json_dumps(json_object_get(item, "value"), JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(12));
+		char *v = json_dumps(json_object_get(item, "value"),
+				     JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(12));
 
 		printf("%s = %s  (%s)\n", json_string_value(json_object_get(item, "key")), v ? v : "?",
 		       json_string_value(json_object_get(item, "origin")));

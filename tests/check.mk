@@ -10,7 +10,7 @@
 
 JOBS ?= $(shell nproc)
 RUN  := $(B)/test/run
-CHECKS += $(addprefix tools/dev/check-,format text headers arrows symbols man install)
+CHECKS += $(addprefix tools/dev/check-,format text readme headers arrows symbols man install)
 
 # What a level runs: unit = what needs one process tree and no RouDi; fault = kill runs; else all but those.
 LEVEL ?= quick

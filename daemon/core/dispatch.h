@@ -61,8 +61,8 @@ struct dispatch_options {
 	struct wire_dispatch_page *page; /* keeps until destroy; abi, size, wait_ms and windows are main's to write */
 	const struct sim_clock_page *clock; /* keeps until destroy */
 	uint32_t cycle_ms;                  /* dispatch.cycle_ms; 0: 10 */
-	uint32_t idle_ms;                   /* dispatch.idle_ms: a further lane without work closes after that; 0: 5000 */
-	uint32_t lanes_max;                 /* over all bridges, at least one each; 0: number of bridges (no scaling) */
+	uint32_t idle_ms;   /* dispatch.idle_ms: a further lane without work closes after that; 0: 5000 */
+	uint32_t lanes_max; /* over all bridges, at least one each; 0: number of bridges (no scaling) */
 	const struct dispatch_events *events; /* copied; NULL: none */
 	void *user;                           /* of the events */
 };

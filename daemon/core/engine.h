@@ -89,10 +89,10 @@ struct time_engine_events {
 };
 
 struct time_engine_options {
-	struct exec *exec;                    /* keeps until destroy */
-	struct sim_clock_page *page;          /* keeps until destroy; zeroed, SIM_CLOCK_PAGE_SIZE (time_page_create) */
+	struct exec *exec;                   /* keeps until destroy */
+	struct sim_clock_page *page;         /* keeps until destroy; zeroed, SIM_CLOCK_PAGE_SIZE (time_page_create) */
 	const struct sim_source_ops *source; /* NULL: unity */
-	int64_t scale_e6;                     /* 0: SIM_RATE_ONE */
+	int64_t scale_e6;                    /* 0: SIM_RATE_ONE */
 	bool paused;      /* start paused, as by scale 0: a scale runs on; ignored by sources without control */
 	uint64_t simd_id; /* random per life of simd */
 	uint32_t clock_generation; /* of the first stretch; 0: derived from simd_id */

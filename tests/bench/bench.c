@@ -387,12 +387,24 @@ static const struct opt_program program = {
 	.name = "bench", .section = 1, .summary = "measure, as ratios", .version = SIM_VERSION, .opts = options
 };
 
-static bool wanted(const char *only, const char *name)
+/* `word` (up to n characters) names the group, or one of the results that the group reports. */
+static bool names_case(const struct bench_case *c, const char *word, size_t n)
 {
-	size_t n = strlen(name);
+	const char *covers = c->covers ? c->covers : "";
+	size_t len = strlen(c->name);
 
-	for (const char *p = only; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
-		if (!strncmp(p, name, strcspn(p, ",")) || (strcspn(p, ",") > n && !strncmp(p, name, n) && p[n] == '_'))
+	if (n >= len && !strncmp(word, c->name, len) && (n == len || word[len] == '_'))
+		return true;
+	for (const char *at = covers; *at; at += strcspn(at, " "), at += strspn(at, " "))
+		if (strcspn(at, " ") == n && !strncmp(at, word, n))
+			return true;
+	return false;
+}
+
+static bool wanted(const char *only, const struct bench_case *c)
+{
+	for (const char *p = only; p && *p; p += strcspn(p, ","), p += *p == ',')
+		if (names_case(c, p, strcspn(p, ",")))
 			return true;
 	return !only || !*only;
 }
@@ -414,7 +426,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-		if (wanted(a.only, cases[i]->name) && cases[i]->run(&b) < 0) {
+		if (wanted(a.only, cases[i]) && cases[i]->run(&b) < 0) {
 			fprintf(stderr, "bench: %s could not be measured\n", cases[i]->name);
 			failed = 1;
 		}

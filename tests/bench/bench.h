@@ -49,8 +49,9 @@ struct bench_result {
 };
 
 struct bench_case {
-	const char *name; /* of the group: one case may report several results */
+	const char *name; /* of the group: one case may report several results, named group_... */
 	int (*run)(struct bench *b);
+	const char *covers; /* results with other names, for --only; NULL: none */
 };
 
 extern const struct bench_case bench_handover, bench_overhead, bench_first, bench_time, bench_cpu, bench_reattach,

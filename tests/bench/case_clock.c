@@ -246,4 +246,4 @@ static int run_clock(struct bench *b)
 	return r;
 }
 
-const struct bench_case bench_clock = { "clock", run_clock };
+const struct bench_case bench_clock = { "clock", run_clock, NULL };

@@ -122,4 +122,4 @@ static int run_cpu(struct bench *b)
 	return run_busy(b, n, dur_ns);
 }
 
-const struct bench_case bench_cpu = { "cpu", run_cpu };
+const struct bench_case bench_cpu = { "cpu", run_cpu, "idle_cpu busy_cpu" };

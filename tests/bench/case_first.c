@@ -39,4 +39,4 @@ static int run_first(struct bench *b)
 	return 0;
 }
 
-const struct bench_case bench_first = { "first", run_first };
+const struct bench_case bench_first = { "first", run_first, NULL };

@@ -66,5 +66,5 @@ out:
 	return r;
 }
 
-const struct bench_case bench_handover = { "handover", run_handover };
-const struct bench_case bench_overhead = { "overhead", run_overhead };
+const struct bench_case bench_handover = { "handover", run_handover, NULL };
+const struct bench_case bench_overhead = { "overhead", run_overhead, "api_overhead_latency api_overhead_rate" };

@@ -146,4 +146,4 @@ static int run_reattach(struct bench *b)
 	return r ? -1 : 0;
 }
 
-const struct bench_case bench_reattach = { "reattach", run_reattach };
+const struct bench_case bench_reattach = { "reattach", run_reattach, NULL };

@@ -216,4 +216,4 @@ static int run_step(struct bench *b)
 	return r;
 }
 
-const struct bench_case bench_step = { "step", run_step };
+const struct bench_case bench_step = { "step", run_step, NULL };

@@ -143,4 +143,4 @@ static int run_time(struct bench *b)
 	return r;
 }
 
-const struct bench_case bench_time = { "time", run_time };
+const struct bench_case bench_time = { "time", run_time, NULL };

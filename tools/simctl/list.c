@@ -251,7 +251,8 @@ int cmd_bridge_info(struct ctl *c)
 		return 1;
 	b = find_bridge(reply, c->a.bridge);
 	if (b) {
-		json_dumpf(b, stdout, JSON_REAL_PRECISION(12) | (c->a.json && !c->a.pretty ? JSON_COMPACT : JSON_INDENT(2)));
+		json_dumpf(b, stdout,
+			   JSON_REAL_PRECISION(12) | (c->a.json && !c->a.pretty ? JSON_COMPACT : JSON_INDENT(2)));
 		putchar('\n');
 		r = 0;
 	} else {
