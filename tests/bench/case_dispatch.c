@@ -203,4 +203,4 @@ static int run_dispatch(struct bench *b)
 	return r;
 }
 
-const struct bench_case bench_dispatch = { "dispatch", run_dispatch };
+const struct bench_case bench_dispatch = { "dispatch", run_dispatch, NULL };

@@ -133,4 +133,4 @@ static int run_dispatch_rate(struct bench *b)
 	return r;
 }
 
-const struct bench_case bench_dispatch_rate = { "rate", run_dispatch_rate };
+const struct bench_case bench_dispatch_rate = { "rate", run_dispatch_rate, NULL };

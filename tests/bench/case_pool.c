@@ -221,4 +221,4 @@ static int run_pool(struct bench *b)
 	return r;
 }
 
-const struct bench_case bench_pool = { "pool", run_pool };
+const struct bench_case bench_pool = { "pool", run_pool, NULL };
