@@ -287,6 +287,70 @@ static void second_thread(void **state)
 	sim_disconnect(c);
 }
 
+struct blocked {
+	struct sim_publisher *p;
+	struct sim_slot *slot;
+	struct outcome out;
+	int r;
+	atomic_bool done;
+};
+
+static void *queue_blocked(void *arg)
+{
+	struct blocked *k = arg;
+
+	k->r = sim_try_queue(k->p, k->slot, NULL, on_done, &k->out);
+	atomic_store(&k->done, true);
+	return NULL;
+}
+
+/* A publisher too: the message of the one in the way is refused, called back, and its slot is not lost. */
+static void second_publisher(void **state)
+{
+	struct sim_client *c = world_client(&w, "both", 0);
+	struct sim_publisher *p = imu_advertise(c, "two", 0);
+	struct sim_slot *slots[8], *none;
+	struct outcome sent = { 0 }, refused = { 0 };
+	struct bridge_peer b;
+	struct blocked k = { .p = p };
+	pthread_t t;
+	int r;
+
+	(void)state;
+	bridge_start(&w, &b);
+	bridge_connected(&w, &b);
+	for (int i = 0; i < 8; i++)
+		slots[i] = imu_loan(p);
+	for (int i = 0; i < 2; i++) /* the window is full: the next one waits */
+		assert_int_equal(sim_try_queue(p, slots[i], NULL, on_done, &sent), 0);
+	for (k.slot = slots[2];; k.slot = imu_loan(p)) {
+		assert_int_equal(pthread_create(&t, NULL, queue_blocked, &k), 0);
+		do { /* until the other one is inside */
+			poll(NULL, 0, 1);
+			r = sim_loan(p, 8, &none);
+			if (r == 0)
+				assert_int_equal(sim_unloan(p, none), 0);
+		} while (r != -EBUSY && !atomic_load(&k.done));
+		if (r == -EBUSY)
+			break;
+		assert_int_equal(k.r, -EBUSY); /* we were in its way: once more */
+		pthread_join(t, NULL);
+		atomic_store(&k.done, false);
+	}
+	for (int i = 3; i < 8; i++)
+		assert_int_equal(sim_try_queue(p, slots[i], NULL, on_done, &refused), -EBUSY);
+	assert_int_equal(refused.calls, 5);
+	assert_int_equal(refused.reason, SIM_REASON_INVALID);
+	pthread_join(t, NULL);
+	assert_int_equal(k.r, -ETIMEDOUT);
+	assert_int_equal(k.out.reason, SIM_REASON_TIMEOUT);
+	for (int i = 0; i < 8; i++) /* all of them came back */
+		slots[i] = imu_loan(p);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+	bridge_end(&b);
+}
+
 static void forked(void **state)
 {
 	struct sim_client *c = world_client(&w, "both", 0), *none;
@@ -411,7 +475,7 @@ static void readers_while_simd_dies(void **state)
 static int setup(void **state)
 {
 	(void)state;
-	world_create_threads(&w, ", \"dispatch\": {\"wait_ms\": 2000}");
+	world_create_threads(&w, ", \"dispatch\": {\"wait_ms\": 500}");
 	return 0;
 }
 
@@ -429,6 +493,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(under_fire, setup, teardown),
 		cmocka_unit_test_setup_teardown(waiting, setup, teardown),
 		cmocka_unit_test_setup_teardown(second_thread, setup, teardown),
+		cmocka_unit_test_setup_teardown(second_publisher, setup, teardown),
 		cmocka_unit_test_setup_teardown(forked, setup, teardown),
 		cmocka_unit_test_setup_teardown(sleepers, setup, teardown),
 		cmocka_unit_test_setup_teardown(readers_while_simd_dies, setup, teardown),
