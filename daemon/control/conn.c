@@ -69,8 +69,9 @@ static int allowed(const struct conn *c, const struct method *m)
 static void mark_broken(struct conn *c, const char *why)
 {
 	if (!c->broken)
-		log_info("control connection of pid %d%s%s is cut off: %s", (int)c->cred.pid, c->cl ? ", client " : "",
-			 c->cl ? c->cl->name : "", why);
+		log_limited(&c->c->cut_off, exec_now(c->s->x), LOG_LEVEL_INFO,
+			    "control connection of pid %d%s%s is cut off: %s", (int)c->cred.pid,
+			    c->cl ? ", client " : "", c->cl ? c->cl->name : "", why);
 	c->broken = true;
 }
 

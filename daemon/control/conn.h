@@ -12,6 +12,7 @@
 #include "core/event.h"
 #include "core/exec.h"
 #include "list.h"
+#include "log.h"
 #include "varlink.h"
 
 #include <stdbool.h>
@@ -27,6 +28,8 @@ struct control {
 	struct list conns; /* conn::link */
 	uint32_t n_conns, max_conns;
 	struct varlink_limits limits;
+	struct exec_timer again;           /* accepting rests until then: no descriptors are left */
+	struct log_limit refused, cut_off; /* a hostile peer must not fill the log */
 };
 
 /* Someone who will answer later; outlives the connection if that goes first. */

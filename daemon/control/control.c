@@ -22,6 +22,10 @@
 LOG_TOPIC("control");
 
 #define ACCEPT_BATCH 16
+#define AGAIN_DUR_NS (100 * NS_PER_MS) /* rest when no descriptor is left: the socket stays readable meanwhile */
+#define LIMIT_PER_S  LOG_LIMIT(NS_PER_S, 5)
+
+static void on_again(void *arg);
 
 int control_create(struct simd *s, struct control **ret)
 {
@@ -35,6 +39,8 @@ int control_create(struct simd *s, struct control **ret)
 	c->limits.message_max = (size_t)conf_int(s->root, "limits.message_kib") * 1024;
 	c->limits.output_max = (size_t)conf_int(s->root, "limits.output_kib") * 1024;
 	list_init(&c->conns);
+	exec_timer_init(&c->again, s->x, on_again, c);
+	c->refused = c->cut_off = (struct log_limit)LIMIT_PER_S;
 	*ret = c;
 	return 0;
 }
@@ -43,6 +49,7 @@ void control_close(struct control *c)
 {
 	if (!c)
 		return;
+	exec_timer_cancel(&c->again);
 	exec_io_del(&c->io);
 	c->fd = fd_close(c->fd);
 }
@@ -84,6 +91,22 @@ int control_serve(struct control *c, int fd)
 	return conn_create(c, fd, &k);
 }
 
+static void on_again(void *arg)
+{
+	struct control *c = (struct control *)arg;
+
+	if (c->fd >= 0)
+		(void)exec_io_mod(&c->io, EPOLLIN);
+}
+
+static void rest(struct control *c)
+{
+	log_limited(&c->refused, exec_now(c->s->x), LOG_LEVEL_ERROR, "cannot accept a control connection: %s",
+		    err_why());
+	if (exec_io_mod(&c->io, 0) == 0)
+		exec_timer_at(&c->again, exec_now(c->s->x) + AGAIN_DUR_NS);
+}
+
 static void on_accept(void *arg, uint32_t events)
 {
 	struct control *c = (struct control *)arg;
@@ -94,12 +117,13 @@ static void on_accept(void *arg, uint32_t events)
 
 		if (fd < 0) {
 			if (fd != -EAGAIN)
-				log_error("cannot accept a control connection: %s", err_why());
+				rest(c);
 			return;
 		}
 		r = control_serve(c, fd);
 		if (r < 0)
-			log_warn("control connection refused: %s", err_why());
+			log_limited(&c->refused, exec_now(c->s->x), LOG_LEVEL_WARN, "control connection refused: %s",
+				    err_why());
 	}
 }
 

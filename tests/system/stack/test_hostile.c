@@ -1,0 +1,591 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Peers that mean harm, at the real sockets of a real simd: it stays up, it stays small, and it serves the others. */
+#include "peer.h"
+#include "stack.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "fd.h"
+#include "varlink.h"
+#include "wire/lane.h"
+#include "wire/pages.h"
+
+#define CONF \
+	"\"TimeSource\":\"simulation\"," STACK_POOLS ",\"rigs\":[{\"name\":\"car\",\"bridges\":[" \
+	"{\"name\":\"b\",\"plugin\":\"null\",\"channels\":[\"/t/*\"]}," \
+	"{\"name\":\"evil\",\"plugin\":\"null\",\"start\":\"external\",\"channels\":[\"/e/*\"]}]}]"
+#define I "io.simd.Control."
+
+static pid_t simd;
+
+static int setup(void **state)
+{
+	(void)state;
+	simd = stack_start(CONF);
+	UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	return 0;
+}
+
+static int dial(void)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX, .sun_path = STACK_SOCKET };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	return fd;
+}
+
+/* Whether simd closes it within 5 s, whatever it says before. */
+static bool is_closed(int fd)
+{
+	int64_t end = mono_now_ns() + 5 * NS_PER_S;
+	char buf[65536];
+
+	while (mono_now_ns() < end) {
+		ssize_t n;
+
+		if (fd_wait(fd, 1 /* POLLIN */, 100 * NS_PER_MS) != 1)
+			continue;
+		n = recv(fd, buf, sizeof(buf), MSG_DONTWAIT);
+		if (n == 0 || (n < 0 && errno != EAGAIN))
+			return true;
+	}
+	return false;
+}
+
+static long anonymous_kib(void)
+{
+	char path[64], line[256];
+	long kib = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)simd);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f) && sscanf(line, "RssAnon: %ld", &kib) != 1)
+		continue;
+	fclose(f);
+	return kib;
+}
+
+static void still_serves(void)
+{
+	assert_int_equal(stack_int("GetInfo", "pid"), simd);
+}
+
+/* ---- bytes ---- */
+
+static void garbage(void **state)
+{
+	static char big[512 * 1024];
+	static const char *const texts[] = { "GET / HTTP/1.1\r\n\r\n",
+					     "{\"method\":",
+					     "[]",
+					     "{}",
+					     "{\"method\":5}",
+					     "null",
+					     "{\"method\":\"a.b\",\"parameters\":[]}",
+					     "\xff\xfe\xfd",
+					     "" };
+	uint64_t seed = test_seed(1);
+
+	(void)state;
+	print_message("SEED=%llu\n", (unsigned long long)seed);
+	srand((unsigned)seed);
+	for (unsigned i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		int fd = dial();
+
+		assert_true(send(fd, texts[i], strlen(texts[i]) + 1, MSG_NOSIGNAL) > 0);
+		if (i != 6) /* a call of nothing that is known gets an answer */
+			assert_true(is_closed(fd));
+		close(fd);
+	}
+	for (int i = 0; i < 100; i++) {
+		int fd = dial();
+
+		for (size_t k = 0; k < sizeof(big); k++)
+			big[k] = (char)rand();
+		(void)!send(fd, big, (size_t)rand() % sizeof(big), MSG_NOSIGNAL | MSG_DONTWAIT);
+		close(fd);
+	}
+	/* one message without an end */
+	memset(big, ' ', sizeof(big));
+	{
+		int fd = dial();
+
+		while (send(fd, big, sizeof(big), MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
+			continue;
+		assert_true(is_closed(fd));
+		close(fd);
+	}
+	/* nested */
+	memset(big, '[', sizeof(big) - 1);
+	{
+		int fd = dial();
+
+		assert_true(send(fd, big, 60000, MSG_NOSIGNAL) > 0);
+		assert_true(send(fd, "", 1, MSG_NOSIGNAL) > 0);
+		assert_true(is_closed(fd));
+		close(fd);
+	}
+	still_serves();
+	stack_stop(simd);
+}
+
+static void halves(void **state)
+{
+	static const char text[] = "{\"method\":\"io.simd.Control.GetIn";
+	int fd[200];
+
+	(void)state;
+	for (int i = 0; i < 200; i++) {
+		fd[i] = dial();
+		assert_true(send(fd[i], text, (size_t)i % sizeof(text), MSG_NOSIGNAL) >= 0);
+	}
+	still_serves();
+	for (int i = 0; i < 200; i++)
+		close(fd[i]);
+	still_serves();
+	stack_stop(simd);
+}
+
+/* ---- calls ---- */
+
+/* Every method with parameters of every wrong kind: an answer each, never a crash. */
+static void odd_parameters(void **state)
+{
+	static const char *const methods[] = { "Hello",          "Attached",      "Advertise",
+					       "Unadvertise",    "Subscribe",     "Unsubscribe",
+					       "OpenToken",      "CloseToken",    "Events",
+					       "AcquireDriver",  "AttachBridge",  "GetInfo",
+					       "ListChannels",   "GetChannel",    "ListClients",
+					       "ListBridges",    "RestartBridge", "GetClock",
+					       "PauseClock",     "ResumeClock",   "StepClock",
+					       "SetScale",       "SetSource",     "GetConfig",
+					       "GetDispatch",    "Nonsense",      "",
+					       "GetInfo.GetInfo" };
+	static const char *const params[] = {
+		"{}",
+		"{\"name\":5}",
+		"{\"name\":null}",
+		"{\"name\":\"\"}",
+		"{\"name\":\"\\u0000\"}",
+		"{\"scale\":-1}",
+		"{\"scale\":1e308}",
+		"{\"dur_ns\":-5}",
+		"{\"dur_ns\":9223372036854775807}",
+		"{\"dur_ns\":1.5}",
+		"{\"source\":\"../../x\"}",
+		"{\"publisher_id\":4294967296}",
+		"{\"cell\":-1}",
+		"{\"cell\":4096}",
+		"{\"channel\":\"a,b\",\"type\":{},\"max_body\":-1,\"flags\":255}",
+		"{\"channel\":\"/x\",\"type\":{\"name\":\"a/b\",\"fields\":[{\"name\":\"x\"}]},\"max_body\":1,\"flags\":0}",
+		"{\"name\":\"x\",\"role\":\"client\",\"abi\":1,\"pid\":1,\"version\":\"0\"}",
+		"{\"name\":\"x\",\"role\":\"tool\",\"abi\":99,\"pid\":-1,\"version\":\"0\"}",
+		"{\"unknown\":{\"deep\":[[[[[]]]]]}}"
+	};
+
+	(void)state;
+	for (unsigned m = 0; m < sizeof(methods) / sizeof(*methods); m++) {
+		for (unsigned i = 0; i < sizeof(params) / sizeof(*params); i++) {
+			char text[512], reply[65536];
+			int fd = dial(), n;
+
+			n = snprintf(text, sizeof(text), "{\"method\":\"" I "%s\",\"parameters\":%s%s}", methods[m],
+				     params[i], strcmp(methods[m], "Events") ? "" : ",\"more\":true");
+			assert_int_equal(send(fd, text, (size_t)n + 1, MSG_NOSIGNAL), n + 1);
+			if (fd_wait(fd, 1, 5 * NS_PER_S) != 1)
+				fail_msg("no answer to %s", text);
+			(void)!recv(fd, reply, sizeof(reply), 0);
+			close(fd);
+		}
+	}
+	still_serves();
+	assert_int_equal(stack_ctl("clock", "resume", NULL)->code, 0);
+	stack_stop(simd);
+}
+
+/* Asks without end and never reads: cut off, within its bound of memory. */
+static void flood(void **state)
+{
+	static const char ask[] = "{\"method\":\"" I "GetConfig\"}";
+	long before = anonymous_kib();
+	int fd[8];
+
+	(void)state;
+	for (int i = 0; i < 8; i++) {
+		fd[i] = dial();
+		while (send(fd[i], ask, sizeof(ask), MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
+			continue;
+	}
+	still_serves();
+	assert_true(anonymous_kib() < before + 8 * 4096);
+	for (int i = 0; i < 8; i++) {
+		int64_t end = mono_now_ns() + 10 * NS_PER_S;
+
+		while (send(fd[i], ask, sizeof(ask), MSG_NOSIGNAL | MSG_DONTWAIT) > 0 || errno == EAGAIN) {
+			if (mono_now_ns() > end)
+				break; /* simd reads no further until somebody reads its replies: as good */
+			if (errno == EAGAIN)
+				usleep(1000);
+			if (mono_now_ns() > end - 9 * NS_PER_S)
+				break;
+		}
+		close(fd[i]);
+	}
+	still_serves();
+	stack_stop(simd);
+}
+
+static void thousand_connections(void **state)
+{
+	struct rlimit files = { 4096, 4096 };
+	int *fd = calloc(1000, sizeof(*fd));
+	const struct ctl_result *r;
+
+	(void)state;
+	setrlimit(RLIMIT_NOFILE, &files);
+	for (int i = 0; i < 1000; i++)
+		fd[i] = dial();
+	r = stack_ctl("list", NULL); /* full: one sentence, no hang */
+	assert_int_equal(r->code, 1);
+	assert_true(strlen(r->err) > 10);
+	assert_true(stack_count("limits.connections", "") < 100);
+	for (int i = 0; i < 1000; i++)
+		close(fd[i]);
+	UNTIL(5000, stack_int("GetInfo", "pid") == simd);
+	free(fd);
+	stack_stop(simd);
+}
+
+/* simd itself out of descriptors: it serves whom it has, does not spin, and takes new ones when there is room. */
+static void no_descriptors(void **state)
+{
+	struct rlimit few = { 100, 100 }, old;
+	int fd[200];
+	char command[64];
+	long long ticks[2];
+	pid_t tight;
+
+	(void)state;
+	stack_stop(simd);
+	getrlimit(RLIMIT_NOFILE, &old);
+	few.rlim_max = old.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &few);
+	tight = stack_start("\"TimeSource\":\"simulation\"," STACK_POOLS);
+	setrlimit(RLIMIT_NOFILE, &old);
+	for (int i = 0; i < 200; i++)
+		fd[i] = dial();
+	snprintf(command, sizeof(command), "/proc/%d/stat", (int)tight);
+	for (int i = 0; i < 2; i++) {
+		unsigned long u = 0, s = 0;
+		FILE *f = fopen(command, "r");
+
+		assert_non_null(f);
+		assert_int_equal(fscanf(f, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &u, &s),
+				 2);
+		fclose(f);
+		ticks[i] = (long long)(u + s);
+		if (!i)
+			usleep(500000); /* the span over which its CPU time is counted */
+	}
+	assert_true(ticks[1] - ticks[0] < sysconf(_SC_CLK_TCK) / 5);
+	for (int i = 0; i < 200; i++)
+		close(fd[i]);
+	UNTIL(5000, stack_int("GetInfo", "pid") == tight);
+	stack_stop(tight);
+}
+
+/* An Events stream that nobody reads, while much happens. */
+static void slow_listener(void **state)
+{
+	static const char hello[] =
+		"{\"method\":\"" I "Hello\",\"parameters\":{\"name\":\"slow\",\"role\":\"tool\",\"abi\":1,"
+		"\"pid\":1,\"version\":\"0.1.0\"}}";
+	static const char events[] = "{\"method\":\"" I "Events\",\"more\":true}";
+	struct sim_client_options o = { .size = sizeof(o),
+					.name = "test",
+					.socket = STACK_SOCKET,
+					.flags = SIM_CLIENT_NO_DATA | SIM_CLIENT_NO_THREAD };
+	long before = anonymous_kib();
+	struct sim_client *c;
+	int fd = dial();
+
+	(void)state;
+	assert_true(send(fd, hello, sizeof(hello), MSG_NOSIGNAL) > 0);
+	assert_true(send(fd, events, sizeof(events), MSG_NOSIGNAL) > 0);
+	assert_int_equal(sim_connect(&o, &c), 0);
+	for (int i = 0; i < 6000; i++) { /* a jump each */
+		char *reply = NULL;
+
+		assert_int_equal(sim_call(c, "SetSource",
+					  i % 2 ? "{\"source\":\"simulation\"}" : "{\"source\":\"unity\"}", &reply),
+				 0);
+		free(reply);
+	}
+	assert_true(anonymous_kib() < before + 8192);
+	sim_disconnect(c);
+	close(fd);
+	still_serves();
+	stack_stop(simd);
+}
+
+/* ---- sessions ---- */
+
+struct session {
+	int sock, fds[VARLINK_FDS_MAX];
+	unsigned n;
+	struct varlink *v;
+};
+
+static void hello(struct session *s, const char *role, const char *name)
+{
+	struct varlink_msg m = { 0 };
+
+	*s = (struct session){ .sock = dial() };
+	assert_int_equal(varlink_create(NULL, &s->v), 0);
+	assert_int_equal(varlink_call(s->v, s->sock, I "Hello",
+				      json_pack("{s:s, s:s, s:i, s:i, s:s}", "name", name, "role", role, "abi", 1,
+						"pid", (int)getpid(), "version", "0.1.0"),
+				      5 * NS_PER_S, &m),
+			 0);
+	s->n = m.n_fds;
+	for (unsigned i = 0; i < m.n_fds; i++)
+		s->fds[i] = varlink_msg_take_fd(&m, i);
+	varlink_msg_finish(&m);
+}
+
+static void session_end(struct session *s)
+{
+	for (unsigned i = 0; i < s->n; i++)
+		close(s->fds[i]);
+	varlink_destroy(s->v);
+	close(s->sock);
+}
+
+/* The ends that a client gets: shut, written to, and its doorbell rung without end. */
+static void client_ends(void **state)
+{
+	struct peer *witness = peer_new();
+	struct session s;
+	uint64_t one = UINT64_C(0xfffffffffffffffe);
+	char junk[4096];
+	pid_t pid;
+
+	(void)state;
+	witness->command = 1000;
+	pid = peer_fork(witness, peer_publisher);
+	UNTIL(10000, witness->ok > 5);
+	memset(junk, 0x5a, sizeof(junk));
+	for (int i = 0; i < 20; i++) {
+		hello(&s, "client", "hostile");
+		assert_int_equal(s.n, 5);
+		for (int k = 0; k < 1000; k++) {
+			(void)!write(s.fds[3], &one, sizeof(one));
+			(void)!send(s.fds[4], junk, (size_t)k * 4, MSG_NOSIGNAL | MSG_DONTWAIT);
+		}
+		if (i % 2)
+			shutdown(s.fds[4], SHUT_RDWR);
+		still_serves();
+		session_end(&s);
+	}
+	/* the clock page is simd's alone */
+	hello(&s, "client", "hostile");
+	assert_true(mmap(NULL, SIM_CLOCK_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, s.fds[0], 0) == MAP_FAILED);
+	assert_true(ftruncate(s.fds[0], 0) < 0);
+	assert_true(ftruncate(s.fds[1], 0) < 0);
+	assert_true(ftruncate(s.fds[2], 0) < 0);
+	session_end(&s);
+	peer_join(witness, pid);
+	peer_check(witness, false);
+	assert_int_equal(witness->ok, witness->accepted);
+	stack_stop(simd);
+	peer_free(witness);
+}
+
+/* Shared pages full of nonsense: others may lose their window, simd loses nothing. */
+static void scribbles(void **state)
+{
+	uint64_t seed = test_seed(2);
+	struct peer *p = peer_new();
+	struct session s;
+	unsigned char *page, *counters;
+	pid_t pid;
+
+	(void)state;
+	print_message("SEED=%llu\n", (unsigned long long)seed);
+	srand((unsigned)seed);
+	p->command = 1000;
+	pid = peer_fork(p, peer_publisher);
+	UNTIL(10000, p->ok > 5);
+	hello(&s, "client", "scribbler");
+	page = mmap(NULL, sizeof(struct wire_dispatch_page), PROT_READ | PROT_WRITE, MAP_SHARED, s.fds[1], 0);
+	counters = mmap(NULL, sizeof(struct wire_counter_page), PROT_READ | PROT_WRITE, MAP_SHARED, s.fds[2], 0);
+	assert_true(page != MAP_FAILED && counters != MAP_FAILED);
+	for (int i = 0; i < 300000; i++) {
+		page[(size_t)rand() % sizeof(struct wire_dispatch_page)] = (unsigned char)rand();
+		counters[(size_t)rand() % sizeof(struct wire_counter_page)] = (unsigned char)rand();
+	}
+	still_serves();
+	assert_int_equal(stack_ctl("list", "--json", NULL)->code, 0);
+	kill(pid, SIGKILL); /* it may wait for a window that is gone */
+	stack_wait(pid, 5000);
+	session_end(&s);
+	still_serves();
+	stack_stop(simd);
+	peer_free(p);
+}
+
+/* ---- lanes ---- */
+
+static int attach(struct session *s)
+{
+	struct varlink_msg m = { 0 };
+	int fd;
+
+	hello(s, "bridge", "evil");
+	assert_int_equal(varlink_call(s->v, s->sock, I "AttachBridge",
+				      json_pack("{s:s, s:i}", "bridge", "evil", "pid", (int)getpid()), 5 * NS_PER_S,
+				      &m),
+			 0);
+	fd = varlink_msg_take_fd(&m, 0);
+	varlink_msg_finish(&m);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+struct done_packet {
+	struct lane_head head;
+	struct lane_done done[LANE_BATCH];
+};
+
+/* One child a try: simd watches a bridge's process, and this one must end for the next to attach. */
+static int evil(struct peer *p)
+{
+	struct lane_head status = { .op = LANE_STATUS, .count = 1, .length = sizeof(struct lane_status) };
+	struct {
+		struct lane_head head;
+		struct lane_status status;
+	} connected = { status, { .status = SIM_BRIDGE_CONNECTED } };
+	struct done_packet d = { .head = { .op = LANE_DONE, .count = LANE_BATCH, .length = sizeof(d.done) } };
+	static char big[300 * 1024];
+	struct session s;
+	int fd = attach(&s), kind = atomic_load(&p->command);
+
+	for (int i = 0; i < LANE_BATCH; i++)
+		d.done[i].delivery = kind == 1 ? (uint64_t)i : UINT64_C(0x123456789) * (uint64_t)i;
+	PEER(p, send(fd, &connected, sizeof(connected), MSG_NOSIGNAL) > 0);
+	switch (kind) {
+	case 0: /* answers to what it was never given, without end */
+	case 1:
+		for (int i = 0; i < 2000 && send(fd, &d, sizeof(d), MSG_NOSIGNAL) > 0; i++)
+			continue;
+		break;
+	case 2: /* lengths that lie */
+		d.head.length = 8;
+		PEER(p, send(fd, &d, sizeof(d), MSG_NOSIGNAL) > 0);
+		break;
+	case 3:
+		d.head.count = 0xffff;
+		PEER(p, send(fd, &d, sizeof(d), MSG_NOSIGNAL) > 0);
+		break;
+	case 4:
+		PEER(p, send(fd, "x", 1, MSG_NOSIGNAL) > 0);
+		break;
+	case 5:
+		(void)!send(fd, big, sizeof(big), MSG_NOSIGNAL);
+		break;
+	case 6: /* packets that only simd sends */
+		d.head.op = LANE_DELIVER;
+		PEER(p, send(fd, &d, sizeof(d), MSG_NOSIGNAL) > 0);
+		break;
+	case 7: /* statuses that do not exist, a detail without end */
+		connected.status.status = 77;
+		PEER(p, send(fd, &connected, sizeof(connected), MSG_NOSIGNAL) > 0);
+		break;
+	default: /* takes deliveries and never answers, but dies */
+		break;
+	}
+	atomic_store(&p->ready, 1);
+	while (!atomic_load(&p->stop))
+		usleep(1000);
+	session_end(&s);
+	return 0;
+}
+
+static int to_evil(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "sensor");
+	struct sim_publisher *pub = peer_advertise(p, c, "/e/x", 64, 0);
+
+	for (int i = 0; i < 20; i++)
+		PEER(p, peer_queue(p, pub, 64, NULL) == 0);
+	atomic_store(&p->ready, 1);
+	for (int i = 0; i < 15000 && !peer_settled(p); i++)
+		usleep(1000);
+	sim_publisher_destroy(pub);
+	sim_disconnect(c);
+	return 0;
+}
+
+static void hostile_lanes(void **state)
+{
+	struct peer *witness = peer_new();
+	pid_t pid;
+
+	(void)state;
+	witness->command = 500;
+	pid = peer_fork(witness, peer_publisher);
+	UNTIL(10000, witness->ok > 5);
+	for (int kind = 0; kind <= 8; kind++) {
+		struct peer *e = peer_new(), *p = peer_new();
+		pid_t bridge, sensor;
+
+		e->command = kind;
+		bridge = peer_fork(e, evil);
+		UNTIL(10000, e->ready || e->failed);
+		assert_int_equal(e->failed, 0);
+		still_serves();
+		sensor = peer_fork(p, to_evil);
+		UNTIL(10000, p->ready || p->failed);
+		peer_join(e, bridge);
+		peer_join(p, sensor);
+		peer_check(p, false);
+		assert_int_equal(p->ok, 0);
+		UNTIL(5000, stack_bridge("evil", "pid") == 0);
+		peer_free(e);
+		peer_free(p);
+	}
+	assert_true(stack_count("evil", "broke the protocol") > 0);
+	assert_true(stack_count("evil", "") < 200); /* named, not shouted */
+	peer_join(witness, pid);
+	peer_check(witness, false);
+	assert_int_equal(witness->ok, witness->accepted);
+	assert_int_equal(stack_bridge("b", "restarts"), 0);
+	stack_stop(simd);
+	peer_free(witness);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(garbage, setup, stack_sweep),
+		cmocka_unit_test_setup_teardown(halves, setup, stack_sweep),
+		cmocka_unit_test_setup_teardown(odd_parameters, setup, stack_sweep),
+		cmocka_unit_test_setup_teardown(flood, setup, stack_sweep),
+		cmocka_unit_test_setup_teardown(thousand_connections, setup, stack_sweep),
+		cmocka_unit_test_setup_teardown(no_descriptors, setup, stack_sweep),
+		cmocka_unit_test_setup_teardown(slow_listener, setup, stack_sweep),
+		cmocka_unit_test_setup_teardown(client_ends, setup, stack_sweep),
+		cmocka_unit_test_setup_teardown(scribbles, setup, stack_sweep),
+		cmocka_unit_test_setup_teardown(hostile_lanes, setup, stack_sweep),
+	};
+
+	return cmocka_run_group_tests_name("hostile", tests, NULL, NULL);
+}
