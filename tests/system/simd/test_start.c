@@ -5,6 +5,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -110,6 +112,89 @@ static void interrupted_anywhere_it_leaves_nothing(void **state)
 	}
 }
 
+/* ---- the service manager ---- */
+
+static void expect_notice(int fd, const char *begins)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	char text[256];
+	ssize_t n;
+
+	do {
+		if (poll(&p, 1, 20000) != 1)
+			fail_msg("no %s", begins);
+		n = recv(fd, text, sizeof(text) - 1, 0);
+		assert_true(n > 0);
+		text[n] = '\0';
+	} while (strncmp(text, begins, strlen(begins)) != 0);
+}
+
+static void the_service_manager_is_told(void **state)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX, .sun_path = "/tmp/simd-test-notify" };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct simd_run r;
+
+	(void)state;
+	assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	setenv("NOTIFY_SOCKET", a.sun_path, 1);
+	setenv("WATCHDOG_USEC", "200000", 1);
+	run_start(&r, plain, NULL);
+	unsetenv("NOTIFY_SOCKET");
+	unsetenv("WATCHDOG_USEC");
+	expect_notice(fd, "READY=1");
+	for (int i = 0; i < 3; i++)
+		expect_notice(fd, "WATCHDOG=1");
+	kill(r.pid, SIGTERM);
+	expect_notice(fd, "STOPPING=1");
+	assert_int_equal(run_wait(&r), 0);
+	close(r.err_fd);
+	close(fd);
+	unlink(a.sun_path);
+	run_nothing_left();
+}
+
+/* ---- processes of a rig ---- */
+
+static void processes_end_with_simd(void **state)
+{
+	static const char rig[] =
+		"{" POOLS ", \"rigs\": [{\"name\": \"r\", \"processes\": [{\"name\": \"talker\", \"command\": "
+		"[\"sh\", \"-c\", \"echo I am $$; echo to $SIMD_SOCKET; exec sleep 1000\"]}]}]}";
+	struct simd_run r;
+	const char *said;
+	pid_t talker = 0;
+
+	(void)state;
+	for (int killed = 0; killed < 2; killed++) {
+		run_start(&r, rig, NULL);
+		assert_true(run_ready(&r));
+		for (int i = 0; i < 2000 && !strstr(run_errors(&r), "to " RUN_DIR "/control"); i++)
+			poll(NULL, 0, 5);
+		said = strstr(run_errors(&r), "talker: I am ");
+		assert_non_null(said);
+		talker = (pid_t)atoi(said + strlen("talker: I am "));
+		assert_true(run_alive(talker));
+		if (!killed) {
+			run_stop(&r);
+			assert_false(run_alive(talker));
+			run_nothing_left();
+		}
+	}
+	/* killed without a chance to stop anything: the kernel tells its children */
+	kill(r.pid, SIGKILL);
+	(void)run_wait(&r);
+	close(r.err_fd);
+	for (int i = 0; i < 2000 && run_alive(talker); i++)
+		poll(NULL, 0, 5);
+	assert_false(run_alive(talker));
+	/* RouDi is left for the next one, which takes it along when it ends */
+	run_start(&r, plain, NULL);
+	assert_true(run_ready(&r));
+	run_stop(&r);
+	run_nothing_left();
+}
+
 static const struct ipc_pool_spec enough[] = { { 512, 4000 }, { 65536, 200 } };
 static const struct ipc_pool_spec few[] = { { 512, 100 } };
 
@@ -166,6 +251,8 @@ int main(void)
 		cmocka_unit_test(a_second_simd_names_the_first),
 		cmocka_unit_test(mistakes_end_it_with_a_sentence),
 		cmocka_unit_test(interrupted_anywhere_it_leaves_nothing),
+		cmocka_unit_test(the_service_manager_is_told),
+		cmocka_unit_test(processes_end_with_simd),
 		cmocka_unit_test(a_roudi_that_suits_is_used_and_not_stopped),
 		cmocka_unit_test(a_roudi_that_does_not_suit_is_refused),
 	};
