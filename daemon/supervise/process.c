@@ -17,6 +17,7 @@
 
 LOG_TOPIC("process");
 
+#define LINES_PER_S   200
 #define STABLE_DUR_NS (10 * NS_PER_S) /* who has run that long starts with a clean record */
 
 /* ---- output ---- */
@@ -38,9 +39,14 @@ static enum log_level line_level(const char **text, size_t *len)
 static void log_line(struct process *p, const char *text, size_t len)
 {
 	enum log_level level = line_level(&text, &len);
+	uint64_t held;
 
-	if (len && log_on(&log_topic_here, level))
-		log_write(level, p->o.name, "%.*s", (int)len, text);
+	if (!len || !log_on(&log_topic_here, level) || !log_limit_pass(&p->limit, exec_now(p->x), &held))
+		return;
+	if (held)
+		log_write(LOG_LEVEL_WARN, p->o.name, "(%llu lines held back: it says more than %d a second)",
+			  (unsigned long long)held, LINES_PER_S);
+	log_write(level, p->o.name, "%.*s", (int)len, text);
 }
 
 static void log_lines(struct process *p)
@@ -215,6 +221,7 @@ void process_init(struct process *p, struct exec *x, const struct spawn_ops *ops
 	p->ops = ops;
 	p->user = user;
 	p->child.pidfd = p->child.out_fd = -1;
+	p->limit = (struct log_limit)LOG_LIMIT(NS_PER_S, LINES_PER_S);
 	exec_timer_init(&p->timer, x, on_timer, p);
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/exec.h"
 #include "list.h"
+#include "log.h"
 #include "supervise/spawn.h"
 
 #include <stdbool.h>
@@ -50,6 +51,7 @@ struct process {
 	char why[96];    /* of process_expect_end() */
 	char line[1024]; /* output that has no line end yet */
 	size_t line_len;
+	struct log_limit limit; /* of its lines in the log */
 };
 
 void process_init(struct process *p, struct exec *x, const struct spawn_ops *ops, void *user,

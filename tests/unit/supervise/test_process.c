@@ -302,6 +302,22 @@ static void output_is_logged_by_line(void **state)
 	run(MS);
 	assert_true(strlen(logged) > 2000);
 	process_finish(&p);
+
+	/* nor is a flood of lines: the log stays readable, and says what it left out */
+	logged[0] = '\0';
+	init(&p, PROCESS_NEVER);
+	process_start(&p);
+	for (int i = 0; i < 1000; i++) {
+		assert_int_equal(write(sim.f[2].out_fd, "x\n", 2), 2);
+		exec_sim_settle(sim.x);
+	}
+	assert_int_equal(strlen(logged), 2 * 200);
+	run(2 * S);
+	assert_int_equal(write(sim.f[2].out_fd, "y\n", 2), 2);
+	run(MS);
+	assert_non_null(strstr(logged, "800 lines held back"));
+	assert_non_null(strstr(logged, "y|"));
+	process_finish(&p);
 	log_set_handler(NULL, NULL);
 	log_set_spec("none");
 }
