@@ -11,6 +11,7 @@
 #include "log.h"
 #include "mem.h"
 #include "simd.h"
+#include "timekeeper.h"
 
 #include "core/dispatch.h"
 
@@ -181,6 +182,7 @@ int channel_advertise(struct client *cl, const struct advertise *a, struct publi
 			return err_set(r, "channel %s: dispatch refused the publisher: %s", ch->name, err_text(r));
 		}
 	}
+	timekeeper_advertised(cl->s->time, cl, ch);
 	log_debug("%s publishes %s (%s)", cl->name, ch->name, ch->type);
 	*ret = p;
 	return 0;

@@ -416,6 +416,25 @@ int timekeeper_acquire(struct timekeeper *t, const struct client *cl, int *ret_f
 	return 0;
 }
 
+void timekeeper_advertised(const struct timekeeper *t, const struct client *cl, const struct channel *ch)
+{
+	if (cl != t->self && strcmp(ch->name, CLOCK_CHANNEL) == 0)
+		log_warn("client %s (pid %d) publishes %s as well: subscribers get two clocks; end one of them",
+			 cl->name, (int)cl->pid, CLOCK_CHANNEL);
+}
+
+static json_t *other_clocks_json(const struct timekeeper *t)
+{
+	json_t *a = json_array();
+	struct publisher *p;
+
+	if (t->clock)
+		list_for_each(p, &t->clock->ch->publishers, in_channel)
+			if (p->cl != t->self)
+				json_array_append_new(a, json_string(p->cl->name));
+	return a;
+}
+
 int timekeeper_join(struct timekeeper *t, const struct client *cl, uint32_t rank, int *ret_fd)
 {
 	struct time_participant who = {
@@ -471,13 +490,14 @@ json_t *timekeeper_json(struct timekeeper *t)
 	time_engine_status(t->engine, &st);
 	clock_thread_stats(t->thread, &c);
 	return json_pack(
-		"{s:s, s:b, s:I, s:I, s:f, s:b, s:b, s:b, s:I, s:i, s:f, s:o, s:b, s:I, s:o, s:I, s:I, s:{s:I, s:I, s:I}}",
+		"{s:s, s:b, s:I, s:I, s:f, s:b, s:b, s:b, s:I, s:i, s:f, s:o, s:b, s:I, s:o, s:o, s:I, s:I, s:{s:I, s:I, s:I}}",
 		"source", st.source->name, "driven", (int)st.driven, "sim_ns", (json_int_t)st.sim_ns, "mono_ns",
 		(json_int_t)st.mono_ns, "scale", (double)st.scale_e6 / SIM_RATE_ONE, "paused", st.state == TIME_PAUSED,
 		"stepping", st.state == TIME_STEPPING, "started", (int)st.started, "clock_generation",
 		(json_int_t)st.clock_generation, "rate_hz", (int)c.rate_hz, "real_time_factor", st.real_time_factor,
 		"driver", driver_json(&st), "driver_lost", (int)st.driver_lost, "steps", (json_int_t)st.steps,
-		"participants", participants_json(t), "published", (json_int_t)c.published, "missed",
-		(json_int_t)c.missed, "lateness_ns", "p50", (json_int_t)c.lateness.p50_dur_ns, "p99",
-		(json_int_t)c.lateness.p99_dur_ns, "max", (json_int_t)c.lateness.max_dur_ns);
+		"participants", participants_json(t), "other_clocks", other_clocks_json(t), "published",
+		(json_int_t)c.published, "missed", (json_int_t)c.missed, "lateness_ns", "p50",
+		(json_int_t)c.lateness.p50_dur_ns, "p99", (json_int_t)c.lateness.p99_dur_ns, "max",
+		(json_int_t)c.lateness.max_dur_ns);
 }

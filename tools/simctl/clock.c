@@ -37,6 +37,15 @@ static void print_participants(const json_t *k)
 	}
 }
 
+static void print_other_clocks(const json_t *k)
+{
+	json_t *a = json_object_get(k, "other_clocks"), *v;
+	size_t i;
+
+	json_array_foreach(a, i, v)
+		printf("warning:    %s publishes /clock as well\n", json_string_value(v));
+}
+
 static void print_clock(const json_t *k)
 {
 	json_t *late = json_object_get(k, "lateness_ns");
@@ -56,6 +65,7 @@ static void print_clock(const json_t *k)
 	printf("/clock:     %.0f Hz wanted, %.0f published, %.0f missed; late by %.1f us (p99 %.1f, max %.1f)\n",
 	       json_num(k, "rate_hz"), json_num(k, "published"), json_num(k, "missed"), json_num(late, "p50") / 1e3,
 	       json_num(late, "p99") / 1e3, json_num(late, "max") / 1e3);
+	print_other_clocks(k);
 }
 
 /* All clock methods answer with the clock as it then is. Takes params. */

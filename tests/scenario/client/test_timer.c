@@ -4,7 +4,10 @@
 
 #include <errno.h>
 
+#include <sim/msg/Clock.h>
 #include <sim/msg/Vector3.h>
+
+#include "log.h"
 
 struct ticks {
 	unsigned n;
@@ -320,6 +323,28 @@ static void sleepers_are_told(void **state)
 	finish(c);
 }
 
+static void a_second_clock_is_shown(void **state)
+{
+	struct sim_client *c = begin(NULL);
+	struct sim_publisher_options o = { .size = sizeof(o), .max_body = 256, .flags = SIM_PUB_LOCAL | SIM_PUB_LATCH };
+	struct sim_publisher *p;
+	char *reply;
+
+	(void)state;
+	assert_int_equal(sim_call(c, "GetClock", NULL, &reply), 0);
+	assert_non_null(strstr(reply, "\"other_clocks\":[]"));
+	free(reply);
+	log_set_spec("off");
+	if (sim_advertise(c, "/clock", &sim_Clock_type, &o, &p) < 0)
+		fail_msg("%s", sim_why());
+	log_set_spec("error");
+	assert_int_equal(sim_call(c, "GetClock", NULL, &reply), 0);
+	assert_non_null(strstr(reply, "\"other_clocks\":[\"clocked\"]"));
+	free(reply);
+	sim_publisher_destroy(p);
+	finish(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -327,6 +352,7 @@ int main(void)
 		cmocka_unit_test(one_shot_start_and_stop), cmocka_unit_test(timers_follow_jumps),
 		cmocka_unit_test(handlers_hear_of_jumps),  cmocka_unit_test(a_new_simd_is_a_jump),
 		cmocka_unit_test(readers_begin_anew),      cmocka_unit_test(sleepers_are_told),
+		cmocka_unit_test(a_second_clock_is_shown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
