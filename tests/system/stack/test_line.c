@@ -135,8 +135,8 @@ static void has_keys(const struct ctl_result *r, const char *path, const char *w
 	"age_ms bridges bytes bytes_per_s drops hash hz id max_body messages name publishers rig slot_size " \
 	"subscribers type window"
 #define CLOCK_KEYS \
-	"clock_generation driven driver driver_lost lateness_ns missed mono_ns participants paused published rate_hz " \
-	"real_time_factor scale sim_ns source started stepping steps"
+	"clock_generation driven driver driver_lost lateness_ns missed mono_ns other_clocks participants paused published " \
+	"rate_hz real_time_factor scale sim_ns source started stepping steps"
 #define BRIDGE_KEYS \
 	"attempted bytes channels connection detail dropped failed held lanes name pid plugin queued restarts rig " \
 	"sent start status type"
