@@ -297,6 +297,8 @@ void keeper_destroy(struct keeper *k)
 	k->fleet = NULL;
 	k->roudi = NULL;
 	k->helper = NULL;
+	/* an attach that was cut short keeps its files as long as this process lives */
+	roudi_forget_own(k->app);
 	/* whoever was killed at the end has not cleaned up */
 	roudi_dead_apps(strchr(k->app, '-') + 1, forget_files, NULL);
 	keeper_remove_state(k);

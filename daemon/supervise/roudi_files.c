@@ -179,6 +179,19 @@ void roudi_dead_apps(const char *tag, void (*fn)(void *arg, const char *app), vo
 		closedir(d);
 }
 
+void roudi_forget_own(const char *app)
+{
+	size_t n = strlen(app);
+	DIR *d = opendir("/tmp");
+	const struct dirent *e;
+
+	while (d && (e = readdir(d)))
+		if (!strncmp(e->d_name, app, n) && e->d_name[n] == '.')
+			(void)unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+}
+
 /* ---- somebody else's RouDi ---- */
 
 static bool is_roudi(const char *pid)

@@ -31,6 +31,8 @@ int64_t roudi_punch(int fd);
 void roudi_clean(const char *segment);
 /* Socket and lock of an application that has ended; left alone while somebody holds the lock. */
 void roudi_forget_app(const char *app);
+/* Sockets and locks of all lives of this process, "APP.<life>", whoever holds them: nobody attaches any more. */
+void roudi_forget_own(const char *app);
 /*
  * Calls fn with the name of each application that was killed and has left its socket in /tmp: simds and their
  * clients, of this user. tag: only those of the simd that has it in its names; NULL: all.

@@ -296,30 +296,6 @@ static int start_life(const struct ipc_start *start)
 	return atomic_load(&life.started) ? 0 : await_job(start->timeout_ms);
 }
 
-int iox_attach(const struct ipc_start *start, struct ipc_text *why, void **ret)
-{
-	struct iox_seg seg;
-	int r;
-
-	pthread_mutex_lock(&life.lock);
-	set_state_word(start->state);
-	r = start_life(start);
-	if (r == 0 && iox_seg_payload(&seg) < 0)
-		r = -EACCES;
-	if (r < 0) {
-		set_state_word(NULL);
-		life.status = r == -ETIMEDOUT && !life.stuck ? LIFE_FREE : LIFE_SPENT;
-	}
-	pthread_mutex_unlock(&life.lock);
-	if (r < 0) {
-		snprintf(why->s, sizeof(why->s), "%s (iceoryx: %s)", attach_refusal(r),
-			 iox_error_name(atomic_load(&iox_report.error)));
-		return r;
-	}
-	*ret = &life; /* a token: there is only the one */
-	return 0;
-}
-
 /* RouDi frees what it keeps of this life; our own files go. */
 static void farewell(void)
 {
@@ -339,6 +315,33 @@ static void farewell(void)
 	unlink(path);
 	snprintf(path, sizeof(path), "/tmp/%s.lock", life.name);
 	unlink(path);
+}
+
+int iox_attach(const struct ipc_start *start, struct ipc_text *why, void **ret)
+{
+	struct iox_seg seg;
+	int r;
+
+	pthread_mutex_lock(&life.lock);
+	set_state_word(start->state);
+	r = start_life(start);
+	if (r == 0 && iox_seg_payload(&seg) < 0)
+		r = -EACCES;
+	if (r < 0) {
+		set_state_word(NULL);
+		life.status = r == -ETIMEDOUT && !life.stuck ? LIFE_FREE : LIFE_SPENT;
+		/* the worker is parked inside iceoryx with its files; another application's of that name are not ours */
+		if (life.stuck && r != -EEXIST)
+			farewell();
+	}
+	pthread_mutex_unlock(&life.lock);
+	if (r < 0) {
+		snprintf(why->s, sizeof(why->s), "%s (iceoryx: %s)", attach_refusal(r),
+			 iox_error_name(atomic_load(&iox_report.error)));
+		return r;
+	}
+	*ret = &life; /* a token: there is only the one */
+	return 0;
 }
 
 void iox_detach(void *back, bool dead)
