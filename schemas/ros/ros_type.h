@@ -21,7 +21,7 @@ enum ros_prim {
 #define X(id, bytes) ROS_##id,
 	ROS_PRIMS(X)
 #undef X
-	ROS_PRIM_END
+		ROS_PRIM_END
 };
 
 enum ros_array { ROS_ONE, ROS_FIXED, ROS_BOUNDED, ROS_VARIABLE };
@@ -36,9 +36,9 @@ struct ros_field {
 };
 
 struct ros_type {
-	const char *name;       /* "sensor_msgs/Image"; half of a service: "std_srvs/Trigger_Request" */
-	const char *kind;       /* "msg" or "srv" */
-	const char *hash;       /* "RIHS01_" and 64 digits; in the ROS 1 table the md5 sum, "" where ROS 1 has no such type */
+	const char *name; /* "sensor_msgs/Image"; half of a service: "std_srvs/Trigger_Request" */
+	const char *kind; /* "msg" or "srv" */
+	const char *hash; /* "RIHS01_" and 64 digits; in the ROS 1 table the md5 sum, "" where ROS 1 has no such type */
 	const char *definition; /* full text, nested definitions behind lines of "=" */
 	const struct ros_field *fields;
 	uint32_t n_fields;

@@ -119,16 +119,29 @@ static inline int sim_clock_read(const struct sim_clock_page *p, struct sim_cloc
 /*
  * Simulated time alone, the cheapest way: of a driven or held clock (rate 0) it is one word, which needs no
  * sequence: the writer stores sim_ns before it stores rate_e6 with release, so whoever sees rate 0 sees a time
- * that was valid then. Running wall-driven time is read as in sim_clock_read(). Returns ret_else when the
- * writer died inside a write.
+ * that was valid then. Running wall-driven time is read as in sim_clock_read(), without what is not asked for.
+ * Returns ret_else when the writer died inside a write.
  */
 static inline int64_t sim_clock_now(const struct sim_clock_page *p, int64_t ret_else)
 {
-	struct sim_clock_sample s;
+	for (int tries = 0; tries < SIM_CLOCK_TRIES; tries++) {
+		int64_t rate_e6 = SIM_LOAD_(&p->rate_e6, __ATOMIC_ACQUIRE), sim_ns, mono_ns, now;
+		uint32_t a = SIM_LOAD_(&p->seq, __ATOMIC_ACQUIRE);
+		struct timespec t;
 
-	if (SIM_LOAD_(&p->rate_e6, __ATOMIC_ACQUIRE) == 0)
-		return SIM_LOAD_(&p->sim_ns, __ATOMIC_ACQUIRE);
-	return sim_clock_read(p, &s) == 0 ? s.sim_ns : ret_else;
+		if (rate_e6 == 0)
+			return SIM_LOAD_(&p->sim_ns, __ATOMIC_ACQUIRE);
+		rate_e6 = SIM_LOAD_(&p->rate_e6, __ATOMIC_RELAXED); /* the one that belongs to a */
+		sim_ns = SIM_LOAD_(&p->sim_ns, __ATOMIC_RELAXED);
+		mono_ns = SIM_LOAD_(&p->mono_ns, __ATOMIC_RELAXED);
+		clock_gettime(CLOCK_MONOTONIC, &t);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if ((a & 1) || SIM_LOAD_(&p->seq, __ATOMIC_RELAXED) != a)
+			continue;
+		now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+		return now > mono_ns ? sim_ns + sim_scale_dur_(now - mono_ns, rate_e6) : sim_ns;
+	}
+	return ret_else;
 }
 
 #ifdef __cplusplus
