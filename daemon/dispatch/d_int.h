@@ -218,6 +218,7 @@ struct dispatch {
 
 	/* this turn */
 	int64_t now;
+	uint64_t turns; /* as the page says */
 	bool in_turn;
 	struct list release; /* messages whose slot goes back, newest first */
 	struct list owing;   /* clients */

@@ -12,7 +12,8 @@
  *
  * A client publishes, fences, and rings its doorbell only if it then reads awake == 0. simd clears awake, fences
  * and looks once more. Whichever store comes second is followed by a load that sees the first, so either
- * the client rings or simd finds the slot: none is left lying.
+ * the client rings or simd finds the slot: none is left lying. A bell is rung once a turn only: a client that rang and
+ * still reads the same `turns` knows that its bell has yet to be answered, by a turn that will look at the feeds.
  *
  * Thread: the dispatch exec's, but for create and destroy.
  */
@@ -31,6 +32,8 @@ void d_turn_begin(struct dispatch *d)
 	d->now = exec_now(d->x);
 	d->in_turn = true;
 	atomic_store_explicit(&d->page->awake, 1, memory_order_relaxed);
+	atomic_store_explicit(&d->page->turns, ++d->turns, memory_order_relaxed);
+	atomic_thread_fence(memory_order_seq_cst); /* whoever reads the old number has published before we look */
 }
 
 static void flush_clients(struct dispatch *d)

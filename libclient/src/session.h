@@ -25,6 +25,7 @@ struct session {
 	struct wire_dispatch_page *dispatch; /* NULL for tools */
 	struct wire_counter_page *counters;
 	int doorbell, completion;
+	_Atomic uint64_t rung; /* wire_dispatch_page::turns when the bell was rung last */
 	const struct sim_clock_page *clock; /* simd's page, mapped a second time: see clockmap.h */
 	int clock_fd;
 
@@ -64,15 +65,24 @@ void session_post(struct sim_client *c, struct session *s, const char *method, j
 /* Read what the control socket has. Under lock. */
 void session_pump(struct sim_client *c, struct session *s);
 
-/* Wake simd's dispatch, unless it is awake: then it looks once more before it sleeps. */
-static inline void session_doorbell(const struct session *s)
+/*
+ * Wake simd's dispatch, unless it is awake: then it looks once more before it sleeps. Nor is a bell rung twice for
+ * one turn: while simd has not begun another one since, the first bell has yet to wake it.
+ */
+static inline void session_doorbell(struct session *s)
 {
 	static const uint64_t one = 1;
+	uint64_t turn;
 
-	/* pairs with simd's fence between clearing `awake` and its last drain */
+	/* pairs with simd's fences: between clearing `awake` and its last drain, and between `turns` and its first */
 	atomic_thread_fence(memory_order_seq_cst);
-	if (atomic_load_explicit(&s->dispatch->awake, memory_order_relaxed) == 0)
-		(void)!write(s->doorbell, &one, sizeof(one));
+	if (atomic_load_explicit(&s->dispatch->awake, memory_order_relaxed))
+		return;
+	turn = atomic_load_explicit(&s->dispatch->turns, memory_order_acquire);
+	if (turn && turn == atomic_load_explicit(&s->rung, memory_order_relaxed))
+		return;
+	if (write(s->doorbell, &one, sizeof(one)) == sizeof(one))
+		atomic_store_explicit(&s->rung, turn, memory_order_relaxed);
 }
 
 #endif

@@ -43,7 +43,9 @@ struct wire_dispatch_page {
 	_Atomic uint32_t awake;       /* nonzero while a dispatch thread is draining: doorbells may be skipped */
 	_Atomic uint32_t wait_ms;     /* dispatch.wait_ms: bound on the producer's wait for a credit */
 	_Atomic uint32_t bridges_seq; /* futex: bumped at any change of a wire_channel.bridges */
-	uint32_t reserved[11];
+	uint32_t reserved0;
+	_Atomic uint64_t turns; /* bumped before feeds are looked at: a bell rung since still wakes simd; 0: unknown */
+	uint32_t reserved[8];
 	_Atomic uint32_t token[WIRE_TOKENS_MAX]; /* 0 free, else the publisher_id that claimed it */
 	struct wire_channel channel[WIRE_CHANNELS_MAX];
 };

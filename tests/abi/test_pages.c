@@ -74,7 +74,8 @@ static void wire_pages(void **state)
 	AT(struct wire_dispatch_page, awake, 8);
 	AT(struct wire_dispatch_page, wait_ms, 12);
 	AT(struct wire_dispatch_page, bridges_seq, 16);
-	AT(struct wire_dispatch_page, reserved, 20);
+	AT(struct wire_dispatch_page, turns, 24);
+	AT(struct wire_dispatch_page, reserved, 32);
 	AT(struct wire_dispatch_page, token, 64);
 	AT(struct wire_dispatch_page, channel, 16448);
 

@@ -39,15 +39,15 @@ static void test_done_at_once(void **state)
 	struct sim_lane_result res;
 	struct host h;
 	struct host_lane *l = new_lane(&h);
-	struct sim_task *t = task_get(l, 77, 10);
+	struct sim_task *t = task_get(l, 77, 10, 0);
 
 	(void)state;
 	assert_non_null(t);
-	assert_null(task_get(l, 78, 10));
-	assert_true(task_returned(t, -EIO, &res));
+	assert_null(task_get(l, 78, 10, 0));
+	assert_true(task_returned(t, -EIO, 0, &res));
 	assert_int_equal(res.id, 77);
 	assert_int_equal(res.result, -EIO);
-	assert_ptr_equal(task_get(l, 79, 0), t);
+	assert_ptr_equal(task_get(l, 79, 0, 0), t);
 	free(l);
 }
 
@@ -56,10 +56,10 @@ static void test_pending_then_complete(void **state)
 	struct sim_lane_result res;
 	struct host h;
 	struct host_lane *l = new_lane(&h);
-	struct sim_task *t = task_get(l, 5, 10);
+	struct sim_task *t = task_get(l, 5, 10, 0);
 
 	(void)state;
-	assert_false(task_returned(t, 1, &res));
+	assert_false(task_returned(t, 1, 0, &res));
 	assert_int_equal(l->pending, 1);
 	assert_int_equal(task_complete(t, 0), 1);
 	assert_int_equal(task_complete(t, 0), -EALREADY);
@@ -75,11 +75,11 @@ static void test_complete_before_return(void **state)
 	struct sim_lane_result res;
 	struct host h;
 	struct host_lane *l = new_lane(&h);
-	struct sim_task *t = task_get(l, 6, 10);
+	struct sim_task *t = task_get(l, 6, 10, 0);
 
 	(void)state;
 	assert_int_equal(task_complete(t, -EBADMSG), 0);
-	assert_true(task_returned(t, 1, &res));
+	assert_true(task_returned(t, 1, 0, &res));
 	assert_int_equal(res.result, -EBADMSG);
 	assert_int_equal(n_answers, 0);
 	assert_int_equal(l->pending, 0);
@@ -93,7 +93,7 @@ static void test_nonsense_is_an_error(void **state)
 	struct host_lane *l = new_lane(&h);
 
 	(void)state;
-	assert_true(task_returned(task_get(l, 7, 0), 42, &res));
+	assert_true(task_returned(task_get(l, 7, 0, 0), 42, 0, &res));
 	assert_int_equal(res.result, -EPROTO);
 	free(l);
 }

@@ -37,9 +37,8 @@ static void batch_send(struct host_lane *l, struct batch *b)
 	b->n = 0;
 }
 
-static void batch_add(struct host_lane *l, struct batch *b, struct sim_lane_result res, uint64_t bytes)
+static void batch_add(struct host_lane *l, struct batch *b, struct sim_lane_result res, uint64_t bytes, int64_t now)
 {
-	int64_t now = mono_now_ns();
 	struct host *h = l->host;
 
 	if (!b->n)
@@ -69,15 +68,19 @@ static int publish(struct host_lane *l, const struct sim_delivery *d, struct sim
 static void deliver(struct host_lane *l, const struct sim_lane_packet *p)
 {
 	struct batch b = { 0 };
+	int64_t now = mono_now_ns();
 
 	for (unsigned i = 0; i < p->count; i++) {
 		const struct sim_delivery *d = &p->deliveries[i];
 		uint64_t bytes = d->slot ? d->slot->body_size : 0;
-		struct sim_task *t = task_get(l, d->id, bytes);
+		struct sim_task *t = task_get(l, d->id, bytes, now);
 		struct sim_lane_result res = { .id = d->id, .result = -ENOBUFS };
 
-		if (!t || task_returned(t, publish(l, d, t), &res))
-			batch_add(l, &b, res, bytes);
+		int r = t ? publish(l, d, t) : 0;
+
+		now = mono_now_ns();
+		if (!t || task_returned(t, r, now, &res))
+			batch_add(l, &b, res, bytes, now);
 	}
 	batch_send(l, &b);
 }

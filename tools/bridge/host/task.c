@@ -7,7 +7,7 @@
 #include "host.h"
 #include "timeutil.h"
 
-struct sim_task *task_get(struct host_lane *l, uint64_t id, uint64_t bytes)
+struct sim_task *task_get(struct host_lane *l, uint64_t id, uint64_t bytes, int64_t now_mono_ns)
 {
 	struct sim_task *t = NULL;
 
@@ -23,7 +23,7 @@ struct sim_task *task_get(struct host_lane *l, uint64_t id, uint64_t bytes)
 	t->id = id;
 	t->bytes = bytes;
 	t->result = 0;
-	t->start_mono_ns = mono_now_ns();
+	t->start_mono_ns = now_mono_ns;
 	atomic_store(&t->state, TASK_RUNNING);
 	return t;
 }
@@ -38,16 +38,16 @@ static void task_put(struct sim_task *t)
 	pthread_mutex_unlock(&l->lock);
 }
 
-static struct sim_lane_result answer(const struct sim_task *t, int result)
+static struct sim_lane_result answer(const struct sim_task *t, int result, int64_t now_mono_ns)
 {
-	int64_t us = (mono_now_ns() - t->start_mono_ns) / NS_PER_US;
+	int64_t us = (now_mono_ns - t->start_mono_ns) / NS_PER_US;
 
 	return (struct sim_lane_result){ .id = t->id,
 					 .result = result,
 					 .service_us = us > UINT32_MAX ? UINT32_MAX : (uint32_t)us };
 }
 
-bool task_returned(struct sim_task *t, int r, struct sim_lane_result *ret)
+bool task_returned(struct sim_task *t, int r, int64_t now_mono_ns, struct sim_lane_result *ret)
 {
 	int expected = TASK_RUNNING;
 
@@ -60,7 +60,7 @@ bool task_returned(struct sim_task *t, int r, struct sim_lane_result *ret)
 	} else if (r > 0) {
 		r = -EPROTO; /* neither done, pending nor an errno */
 	}
-	*ret = answer(t, r);
+	*ret = answer(t, r, now_mono_ns);
 	task_put(t);
 	return true;
 }
@@ -75,7 +75,7 @@ int task_complete(struct sim_task *t, int result)
 		return 0;
 	if (expected != TASK_PENDING || !atomic_compare_exchange_strong(&t->state, &expected, TASK_DONE))
 		return -EALREADY;
-	res = answer(t, t->result);
+	res = answer(t, t->result, mono_now_ns());
 	sim_lane_done(t->lane->lane, &res, 1);
 	atomic_fetch_sub(&t->lane->pending, 1);
 	if (!t->result)

@@ -45,12 +45,12 @@ struct host_lane {
 	struct sim_task tasks[LANE_TASKS];
 };
 
-struct sim_task *task_get(struct host_lane *l, uint64_t id, uint64_t bytes);
+struct sim_task *task_get(struct host_lane *l, uint64_t id, uint64_t bytes, int64_t now_mono_ns);
 /*
  * publish() returned r (0, 1 or negative). True: the task is finished, its answer is *ret (to be batched by
  * the lane's thread), and it is free again. False: it is pending.
  */
-bool task_returned(struct sim_task *t, int r, struct sim_lane_result *ret);
+bool task_returned(struct sim_task *t, int r, int64_t now_mono_ns, struct sim_lane_result *ret);
 /*
  * The plug-in's own answer. Returns 1 it was sent from here, 0 publish() still runs and will send it, -EALREADY
  * it was answered before. The task is free again after 1.
