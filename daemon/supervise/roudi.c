@@ -16,6 +16,7 @@
 #include "list.h"
 #include "log.h"
 #include "mem.h"
+#include "supervise/graves.h"
 #include "supervise/helper.h"
 #include "supervise/roudi_files.h"
 #include "timeutil.h"
@@ -33,12 +34,9 @@ LOG_TOPIC("roudi");
 #define EARLY_END_DUR_NS (1 * NS_PER_S) /* the kernel may still tear the last one down: not a failure */
 #define RETRY_DUR_NS     (50 * NS_PER_MS)
 #define RETRY_MAX_DUR_NS (5 * NS_PER_S)
-#define PUNCH_DUR_NS     (10 * NS_PER_S) /* clients that have not moved by then read zeros */
-#define FAILURES_MAX     5               /* starts in a row without a life */
+#define FAILURES_MAX     5 /* starts in a row without a life */
 #define DYING_TRIES      40
 #define READY_POLL_MS    50
-#define OUTPUT_MAX       ((size_t)1 << 20)
-#define OUTPUT_TAIL      1500
 
 enum phase { ABSENT, STARTING, UP };
 
@@ -53,14 +51,6 @@ struct job {
 	int result;
 	char why[ERR_WHY_MAX];
 	struct ipc *ipc;
-};
-
-struct dead_life {
-	struct list link; /* roudi::dead */
-	struct roudi *r;
-	struct exec_timer timer;
-	uint32_t generation;
-	int fd; /* payload segment */
 };
 
 struct roudi {
@@ -93,62 +83,15 @@ struct roudi {
 	} left; /* by an earlier simd */
 	int64_t started_mono_ns;
 	int segment_fd;
-	struct list dead;
+	struct graves graves; /* memory of dead lives */
 };
 
 /* ---- memory of dead lives ---- */
 
-static void dead_free(struct dead_life *d)
-{
-	exec_timer_cancel(&d->timer);
-	list_remove(&d->link);
-	fd_close(d->fd);
-	mem_free(d);
-}
-
-static void dead_punch(struct dead_life *d)
-{
-	int64_t n = roudi_punch(d->fd);
-
-	if (n < 0)
-		log_warn("memory of life %u cannot be given back: %s", d->generation, err_text((int)n));
-	else
-		log_info("%lld MiB of life %u given back", (long long)(n >> 20), d->generation);
-	dead_free(d);
-}
-
-static void on_punch_timer(void *arg)
-{
-	dead_punch((struct dead_life *)arg);
-}
-
-static void bury(struct roudi *r)
-{
-	struct dead_life *d;
-
-	if (r->segment_fd < 0)
-		return;
-	d = MEM_NEW(struct dead_life);
-	if (!d) {
-		r->segment_fd = fd_close(r->segment_fd);
-		return;
-	}
-	d->r = r;
-	d->fd = fd_steal(&r->segment_fd);
-	d->generation = r->generation;
-	list_append(&r->dead, &d->link);
-	exec_timer_init(&d->timer, r->x, on_punch_timer, d);
-	exec_timer_at(&d->timer, exec_now(r->x) + PUNCH_DUR_NS);
-}
-
 void roudi_all_moved(struct roudi *r)
 {
-	struct dead_life *d, *tmp;
-
-	if (r->phase != UP)
-		return;
-	list_for_each_safe(d, tmp, &r->dead, link)
-		dead_punch(d);
+	if (r->phase == UP)
+		graves_dig(&r->graves);
 }
 
 /* ---- jobs ---- */
@@ -258,7 +201,8 @@ static void end_life(struct roudi *r, const char *why)
 		r->ev.lost(r->arg, why);
 	kill_process(r);
 	forget_process(r);
-	bury(r);
+	if (r->segment_fd >= 0)
+		graves_add(&r->graves, fd_steal(&r->segment_fd), r->generation);
 	if (r->owned)
 		roudi_clean(r->segment);
 	r->adopted = false;
@@ -290,46 +234,6 @@ void roudi_broken(struct roudi *r, const char *why)
 
 /* ---- watching ---- */
 
-/* Colours are for terminals. In place. */
-static void strip_colours(char *line)
-{
-	char *to = line;
-
-	for (const char *from = line; *from; from++) {
-		if (*from == '\033' && from[1] == '[')
-			from += strcspn(from, "m");
-		else if ((unsigned char)*from >= ' ')
-			*to++ = *from;
-		if (!*from)
-			break;
-	}
-	*to = '\0';
-}
-
-/* What every RouDi says. */
-static bool is_chatter(const char *line)
-{
-	return !*line || strstr(line, "Reserving ") || strstr(line, "Log level set") ||
-	       strstr(line, "ready for clients");
-}
-
-/* The last it said, which is the reason when it could not start. */
-static void log_output(const struct roudi *r)
-{
-	char *text, *line, *save = NULL;
-	size_t len;
-
-	if (!r->is_child || fd_read_file(r->output, OUTPUT_MAX, &text, &len) < 0)
-		return;
-	line = text + (len > OUTPUT_TAIL ? len - OUTPUT_TAIL : 0);
-	for (line = strtok_r(line, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		strip_colours(line);
-		if (!is_chatter(line))
-			log_warn("it said: %s", line);
-	}
-	mem_free(text);
-}
-
 static void on_exit_fd(void *arg, uint32_t events)
 {
 	struct roudi *r = (struct roudi *)arg;
@@ -338,7 +242,7 @@ static void on_exit_fd(void *arg, uint32_t events)
 	(void)events;
 	log_at(early ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR, "iox-roudi (pid %d) has ended", (int)r->proc.pid);
 	if (!early || r->failures == FAILURES_MAX)
-		log_output(r);
+		roudi_log_output(r->output);
 	if (r->phase == STARTING && ++r->failures > FAILURES_MAX) {
 		end_life(r, "it ended");
 		give_up(r, err_set(-ECHILD, "iox-roudi ends right after its start; the log says what it said"));
@@ -626,7 +530,7 @@ int roudi_create(const struct roudi_options *o, struct roudi **ret)
 	r->pools = *o->pools;
 	r->pidfd = r->segment_fd = -1;
 	r->first = true;
-	list_init(&r->dead);
+	graves_init(&r->graves, r->x);
 	exec_timer_init(&r->timer, r->x, on_timer, r);
 	rc = copy_options(r, o);
 	if (rc == 0)
@@ -650,8 +554,6 @@ void roudi_closing(struct roudi *r)
 
 void roudi_destroy(struct roudi *r)
 {
-	struct dead_life *d, *tmp;
-
 	if (!r)
 		return;
 	r->stopping = true;
@@ -660,8 +562,7 @@ void roudi_destroy(struct roudi *r)
 		end_life(r, "simd ends");
 	}
 	exec_timer_cancel(&r->timer);
-	list_for_each_safe(d, tmp, &r->dead, link)
-		dead_free(d);
+	graves_finish(&r->graves);
 	if (r->config)
 		(void)unlink(r->config);
 	if (r->output)

@@ -4,6 +4,7 @@
 
 #include "err.h"
 #include "fd.h"
+#include "log.h"
 #include "mem.h"
 #include "pools.h"
 #include "rnd.h"
@@ -20,6 +21,10 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+LOG_TOPIC("roudi");
+
+#define OUTPUT_MAX      ((size_t)1 << 20)
+#define OUTPUT_TAIL     1500
 #define CONFIG_TEXT_MAX 8192
 #define CMDLINE_MAX     4096
 #define MAPS_MAX        ((size_t)4 << 20)
@@ -301,4 +306,46 @@ int roudi_suits(pid_t pid)
 			"iox-roudi (pid %d) has %u payload segments, simd needs exactly one; stop it and let simd start one",
 			(int)pid, n);
 	return 0;
+}
+
+/* ---- what it said ---- */
+
+/* Colours are for terminals. In place. */
+static void strip_colours(char *line)
+{
+	char *to = line;
+
+	for (const char *from = line; *from; from++) {
+		if (*from == '\033' && from[1] == '[')
+			from += strcspn(from, "m");
+		else if ((unsigned char)*from >= ' ')
+			*to++ = *from;
+		if (!*from)
+			break;
+	}
+	*to = '\0';
+}
+
+/* What every RouDi says. */
+static bool is_chatter(const char *line)
+{
+	return !*line || strstr(line, "Reserving ") || strstr(line, "Log level set") ||
+	       strstr(line, "ready for clients");
+}
+
+/* The last it said, which is the reason when it could not start. */
+void roudi_log_output(const char *path)
+{
+	char *text, *line, *save = NULL;
+	size_t len;
+
+	if (fd_read_file(path, OUTPUT_MAX, &text, &len) < 0)
+		return;
+	line = text + (len > OUTPUT_TAIL ? len - OUTPUT_TAIL : 0);
+	for (line = strtok_r(line, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		strip_colours(line);
+		if (!is_chatter(line))
+			log_warn("it said: %s", line);
+	}
+	mem_free(text);
 }

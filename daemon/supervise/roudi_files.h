@@ -39,6 +39,9 @@ void roudi_forget_own(const char *app);
  */
 void roudi_dead_apps(const char *tag, void (*fn)(void *arg, const char *app), void *arg);
 
+/* Log the last lines of its output that say something. */
+void roudi_log_output(const char *path);
+
 /* The process that runs iox-roudi on this machine's /tmp; 0: none that we can see. */
 pid_t roudi_find(void);
 /* Whether that process suits us: monitoring off, one payload segment. -EPROTO with what to change. */
