@@ -51,12 +51,21 @@ static int load_config(struct boot *b)
 	return config_load(&s, &b->conf);
 }
 
+static int check_backend(const struct conf *c)
+{
+	if (conf_choice(conf_root(c), "backend") == 0)
+		return 0;
+	return err_set(-EINVAL, "backend \"mem\" lives inside one process, so nobody could attach; it is for tests");
+}
+
 int boot_show_config(struct boot *b)
 {
 	json_t *list, *item;
 	size_t i;
 	int r = load_config(b);
 
+	if (r == 0)
+		r = check_backend(b->conf);
 	if (r == 0)
 		r = pools_compute(b->conf, -1, &b->pools);
 	if (r < 0) {
@@ -236,9 +245,9 @@ int boot_runtime(struct boot *b)
 	struct conf_view root = conf_root(b->conf);
 	int r;
 
-	if (conf_choice(root, "backend") != 0)
-		return err_set(-EINVAL,
-			       "backend \"mem\" lives inside one process, so nobody could attach; it is for tests");
+	r = check_backend(b->conf);
+	if (r < 0)
+		return r;
 	b->id = rnd_entropy();
 	r = runtime_init(&b->rt, b->args.runtime_dir ? b->args.runtime_dir : conf_string(root, "runtime_dir"));
 	if (r == 0)
@@ -323,7 +332,14 @@ static int simd_begin(struct boot *b, const char *const *plugin_dirs)
 	};
 	int r = simd_create(&o, &b->simd);
 
-	return r < 0 ? r : bridge_find_plugins(b->simd, plugin_dirs);
+	if (r < 0)
+		return r;
+	r = bridge_find_plugins(b->simd, plugin_dirs);
+	if (r < 0) {
+		simd_destroy(b->simd);
+		b->simd = NULL;
+	}
+	return r;
 }
 
 int boot_simd(struct boot *b)

@@ -110,25 +110,46 @@ int bridge_create_all(struct simd *s)
 	return 0;
 }
 
-/* "logging" is bridge_logging.so in one of the directories; a path is taken as it is. The host reports what is missing. */
+static int find_in(struct bridge *b, const char *const *dirs)
+{
+	char list[ERR_WHY_MAX] = "";
+	size_t n = 0;
+
+	for (unsigned i = 0; dirs[i]; i++) {
+		char *path = mem_printf("%s/bridge_%s.so", dirs[i], b->plugin);
+
+		if (!path)
+			return err_nomem();
+		if (access(path, R_OK) == 0) {
+			b->plugin_path = path;
+			return 0;
+		}
+		mem_free(path);
+		n = n < sizeof(list) ? n + (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", dirs[i])
+				     : n;
+	}
+	return err_set(-ENOENT, "rigs[%s].bridges[%s].plugin: there is no bridge_%s.so (bridge.plugin_dir) in: %s",
+		       b->rig->name, b->name, b->plugin, list);
+}
+
+/* "logging" is bridge_logging.so in one of the directories; a path is taken as it is. */
 int bridge_find_plugins(struct simd *s, const char *const *dirs)
 {
 	struct bridge *b;
 
 	list_for_each(b, &s->bridges, link) {
-		for (unsigned i = 0; dirs[i] && !strchr(b->plugin, '/') && !b->plugin_path; i++) {
-			b->plugin_path = mem_printf("%s/bridge_%s.so", dirs[i], b->plugin);
-			if (!b->plugin_path)
-				return err_nomem();
-			if (access(b->plugin_path, R_OK) == 0)
-				break;
-			if (!dirs[i + 1]) {
-				log_warn("bridge %s: there is no plug-in %s", b->name, b->plugin_path);
-				break;
-			}
-			mem_free(b->plugin_path);
-			b->plugin_path = NULL;
-		}
+		int r = 0;
+
+		if (b->plugin_path)
+			continue;
+		if (!strchr(b->plugin, '/'))
+			r = find_in(b, dirs);
+		else if (access(b->plugin, R_OK) < 0)
+			r = err_sys(-errno, "rigs[%s].bridges[%s].plugin: %s", b->rig->name, b->name, b->plugin);
+		if (r < 0 && !b->external)
+			return r;
+		if (r < 0) /* its own unit may see other folders than we do */
+			log_warn("%s", err_why());
 	}
 	return 0;
 }

@@ -7,11 +7,13 @@
 
 #include "err.h"
 #include "fd.h"
+#include "log.h"
 #include "mem.h"
 #include "names.h"
 #include "strbuf.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -277,6 +279,24 @@ static int check_rig(struct conf_view rig)
 	return r;
 }
 
+static int check_programs(struct conf_view root)
+{
+	static const char *const keys[] = { "roudi.path", "bridge.program" };
+	const char *group = conf_string(root, "socket.group");
+
+	for (unsigned i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		if (!*conf_string(root, keys[i]))
+			return err_set(-EINVAL, "%s: empty; name a program", keys[i]);
+	}
+	if (conf_int(root, "process.restart_max_ms") < conf_int(root, "process.restart_ms"))
+		return err_set(-EINVAL, "process.restart_max_ms: %lld is below process.restart_ms, %lld",
+			       (long long)conf_int(root, "process.restart_max_ms"),
+			       (long long)conf_int(root, "process.restart_ms"));
+	if (*group && !getgrnam(group))
+		return err_set(-ENOENT, "socket.group: there is no group \"%s\"", group);
+	return 0;
+}
+
 int config_check(const struct conf *c)
 {
 	struct conf_view root = conf_root(c);
@@ -297,6 +317,11 @@ int config_check(const struct conf *c)
 		if (r < 0)
 			return r;
 	}
-	r = check_unique(root, "bridges");
+	r = log_check_spec(conf_string(root, "log"));
+	if (r < 0)
+		return err_prefix(r, "log");
+	r = check_programs(root);
+	if (r == 0)
+		r = check_unique(root, "bridges");
 	return r < 0 ? r : check_unique(root, "processes");
 }

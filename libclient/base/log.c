@@ -105,10 +105,9 @@ static int rule_parse(const char *s, size_t len, struct rule *ret)
 	return 0;
 }
 
-int log_set_spec(const char *spec)
+static int rules_parse(const char *spec, struct rules *ret)
 {
 	struct rules next = { .rule = { { "*", LOG_LEVEL_INFO } }, .n = 1 };
-	uint32_t epoch;
 
 	for (const char *s = spec; *s;) {
 		size_t len = strcspn(s, ",");
@@ -124,6 +123,25 @@ int log_set_spec(const char *spec)
 		}
 		s += len + (s[len] == ',');
 	}
+	*ret = next;
+	return 0;
+}
+
+int log_check_spec(const char *spec)
+{
+	struct rules unused;
+
+	return rules_parse(spec, &unused);
+}
+
+int log_set_spec(const char *spec)
+{
+	struct rules next;
+	uint32_t epoch;
+	int r = rules_parse(spec, &next);
+
+	if (r < 0)
+		return r;
 	pthread_mutex_lock(&table_lock);
 	table = next;
 	epoch = atomic_load(&log_epoch);

@@ -68,6 +68,8 @@ void log_write(enum log_level level, const char *topic, const char *fmt, ...) __
 
 /* "topic:level,..." or a bare "level" for all topics. -EINVAL with a sentence (err.h); the old table then stays. */
 int log_set_spec(const char *spec);
+/* The same errors; nothing is changed. */
+int log_check_spec(const char *spec);
 
 /*
  * First call of a program: `program` (borrows for ever: a static string) starts each line; reads SIM_LOG.

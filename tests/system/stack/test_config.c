@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each mistake in a configuration: one sentence that says where and what to do, and a non-zero exit. */
+#include "stack.h"
+
+#include <string.h>
+
+#define FILE_NAME     "/tmp/out.json"
+#define RIG(text)     "{\"rigs\":[{\"name\":\"a\"," text "}]}"
+#define BRIDGE(text)  RIG("\"bridges\":[{\"name\":\"b\"" text "}]")
+#define PROCESS(text) RIG("\"processes\":[{\"name\":\"p\"" text "}]")
+#define F             FILE_NAME ": "
+
+static const struct {
+	const char *conf, *said;
+} cases[] = {
+	{ "{", FILE_NAME ":1: string or '}' expected near end of file" },
+	{ "{\n\"TimeScale\":1,\n\"log\":}", FILE_NAME ":3: unexpected token near '}'" },
+	{ "{\"TimeScale\":1,\"TimeScale\":2}", FILE_NAME ":1: duplicate object key near '\"TimeScale\"'" },
+	{ "[]", F "the file: is of type array, give an object" },
+	{ "{\"a\":1}", F "a: unknown key" },
+	{ "{\"socket\":{\"colour\":\"red\"}}", F "socket.colour: unknown key" },
+	{ "{\"TimeScale\":\"fast\"}", F "TimeScale: is of type string, give a number" },
+	{ "{\"TimeScale\":101}", F "TimeScale: 101 is out of range, 0 to 100" },
+	{ "{\"TimeScale\":0.001}", "TimeScale: 0.001 is out of range, 0.01 to 100, or 0 to start paused" },
+	{ "{\"TimeSource\":7}", "TimeSource: 7 is out of range, 0 (unity) to 4 (ros2)" },
+	{ "{\"TimeSource\":\"\"}",
+	  "TimeSource: expected unity, ss2, system, simulation, ros2, 0 to 4, or the name of a plug-in" },
+	{ "{\"log\":5}", F "log: is of type integer, give a string" },
+	{ "{\"log\":\"*:loud\"}", "log: log levels: \"loud\" is not one of none, error, warn, info, debug" },
+	{ "{\"backend\":\"dds\"}", F "backend: \"dds\" is not one of iox, mem" },
+	{ "{\"backend\":\"mem\"}",
+	  "backend \"mem\" lives inside one process, so nobody could attach; it is for tests" },
+	{ "{\"socket\":{\"mode\":\"0066\"}}",
+	  "socket.mode: \"0066\" is not an octal mode that lets the owner in, such as 0660" },
+	{ "{\"socket\":{\"group\":\"no-such-group\"}}", "socket.group: there is no group \"no-such-group\"" },
+	{ "{\"roudi\":{\"start\":\"maybe\"}}", F "roudi.start: \"maybe\" is not one of auto, always, never" },
+	{ "{\"roudi\":{\"path\":\"\"}}", "roudi.path: empty; name a program" },
+	{ "{\"bridge\":{\"program\":\"\"}}", "bridge.program: empty; name a program" },
+	{ "{\"process\":{\"restart_max_ms\":10}}", "process.restart_max_ms: 10 is below process.restart_ms, 100" },
+	{ "{\"pools\":{}}", F "pools: is of type object, give an array of objects" },
+	{ "{\"pools\":[{\"size\":\"1KiB\"}]}", "pools[0].count is required and nothing sets it" },
+	{ "{\"pools\":[{\"size\":\"1 parsec\",\"count\":5}]}",
+	  F "pools[0].size: \"1 parsec\" is not a size; write bytes, or a number and KiB, MiB, GiB, kB, MB or GB" },
+	{ "{\"pools\":[{\"size\":\"2KiB\",\"count\":10},{\"size\":\"1KiB\",\"count\":10}]}",
+	  "pools[1].size: sizes must ascend, each above the one before, in steps of 64" },
+	{ "{\"pools\":[{\"size\":\"4MiB\",\"count\":2000}]}",
+	  "pool of 4194304-byte slots: 2000 of them are 8000 MiB, iceoryx corrupts pools above 4095 MiB; lower its count" },
+	{ "{\"limits\":{\"clients\":1e3}}", F "limits.clients: is of type number, give a whole number" },
+	{ "{\"dispatch\":{\"wait_ms\":-1}}", F "dispatch.wait_ms: -1 is out of range, 0 to 60000" },
+	{ "{\"clock\":{\"spin\":\"yes\"}}", F "clock.spin: is of type string, give true or false" },
+	{ "{\"step\":{\"late\":\"never\"}}", F "step.late: \"never\" is not one of wait, warn, drop" },
+	{ "{\"rigs\":[{}]}", F "rigs[0]: name is required, it tells the items apart" },
+	{ "{\"rigs\":[{\"name\":\"a b\"}]}", "rig \"a b\": use 1 to 40 characters of A-Z a-z 0-9 _ . -" },
+	{ "{\"rigs\":[{\"name\":\"a\"},{\"name\":\"a\"}]}", F "rigs[1]: name \"a\" appears twice" },
+	{ RIG("\"prefix\":\"x y\""), "rigs[a].prefix: \"x y\" cannot begin a channel name; use A-Z a-z 0-9 _ . / ~ -" },
+	{ RIG("\"channels\":[{\"name\":\"a,b\"}]"),
+	  "rigs[a].channels: \"a,b\" is not a channel name; use A-Z a-z 0-9 _ . / ~ -" },
+	{ RIG("\"channels\":[{\"name\":\"x\",\"window\":65}]"),
+	  F "rigs[0].channels[0].window: 65 is out of range, 0 to 64" },
+	{ BRIDGE(""), "rigs[0].bridges[0].plugin is required and nothing sets it" },
+	{ BRIDGE(",\"plugin\":\"\""), "rigs[a].bridges[b].plugin: empty" },
+	{ BRIDGE(",\"plugin\":\"null\",\"options\":[]"), "rigs[a].bridges[b].options: expected an object" },
+	{ BRIDGE(",\"plugin\":\"null\",\"start\":\"later\""),
+	  F "rigs[0].bridges[0].start: \"later\" is not one of simd, external" },
+	{ BRIDGE(",\"plugin\":\"null\"},{\"name\":\"b\",\"plugin\":\"null\""),
+	  F "rigs[0].bridges[1]: name \"b\" appears twice" },
+	{ PROCESS(""), "rigs[0].processes[0].command is required and nothing sets it" },
+	{ PROCESS(",\"command\":[]"), "processes[p].command: empty; name a program" },
+	{ PROCESS(",\"command\":\"x\""),
+	  F "rigs[0].processes[0].command: is of type string, give an array of strings" },
+	{ PROCESS(",\"command\":[\"x\"],\"env\":{\"A=B\":\"c\"}"),
+	  "processes[p].env.A=B: expected a string, or null to unset it" },
+};
+
+static const struct {
+	const char *a, *b;
+	int code;
+	const char *said;
+} lines[] = {
+	{ "--set", "x", 1, "--set x: expected KEY=VALUE, such as dispatch.wait_ms=50" },
+	{ "--set", "TimeScale=abc", 1, "--set: TimeScale: is of type string, give a number" },
+	{ "--set", "no.such=1", 1, "--set: no: unknown key; did you mean log?" },
+	{ "--rig", "/no/such", 1, "/no/such: No such file or directory" },
+	{ "--config", "/no/such", 1, "/no/such: No such file or directory" },
+	{ "--ready-fd", "x", 2, "--ready-fd: \"x\" is not a whole number (see simd --help)" },
+	{ "--check-config", "--nonsense", 2, "unknown option --nonsense (see simd --help)" },
+	{ "--check-config", "extra", 2, "\"extra\" is one argument too many (see simd --help)" },
+};
+
+static void said(const struct ctl_result *r, int code, const char *what, const char *given)
+{
+	char want[512];
+
+	snprintf(want, sizeof(want), "simd: %s\n", what);
+	if (r->code != code || *r->out || strcmp(r->err, want))
+		fail_msg("%s: exit code %d, said \"%s%s\", not \"%s\"", given, r->code, r->out, r->err, want);
+}
+
+static void write_file(const char *text)
+{
+	FILE *f = fopen(FILE_NAME, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void each_mistake(void **state)
+{
+	static const char *const argv[] = { "simd", "--config", FILE_NAME, "--check-config", NULL };
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		write_file(cases[i].conf);
+		said(stack_run(argv), 1, cases[i].said, cases[i].conf);
+	}
+	assert_int_equal(remove(FILE_NAME), 0);
+}
+
+static void each_command_line(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		const char *argv[] = { "simd", lines[i].a, lines[i].b, "--check-config", NULL };
+
+		said(stack_run(argv), lines[i].code, lines[i].said, lines[i].b);
+	}
+}
+
+/* What cannot be known before: the start itself refuses, with nothing left behind. */
+static void at_the_start(void **state)
+{
+	static const struct {
+		const char *conf, *words;
+	} late[] = {
+		{ "{\"TimeSource\":\"sundial\"}", "sundial" },
+		{ "{\"runtime_dir\":\"/proc/nowhere\"}", "/proc/nowhere" },
+		{ BRIDGE(",\"plugin\":\"no-such-plugin\""), "no-such-plugin" },
+	};
+	static const char *const argv[] = { "simd", "--config", FILE_NAME, NULL };
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(late) / sizeof(*late); i++) {
+		const struct ctl_result *r;
+
+		write_file(late[i].conf);
+		r = stack_run(argv);
+		if (r->code != 1 || !strstr(r->err, late[i].words))
+			fail_msg("%s: exit code %d, said \"%s\"", late[i].conf, r->code, r->err);
+		assert_string_equal(stack_leftovers(), "");
+	}
+	{
+		static const char *const fd[] = { "simd", "--ready-fd", "77", NULL };
+		const struct ctl_result *r = stack_run(fd);
+
+		assert_int_equal(r->code, 1);
+		assert_non_null(strstr(r->err, "--ready-fd 77: no such descriptor is open"));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_mistake),
+		cmocka_unit_test(each_command_line),
+		cmocka_unit_test(at_the_start),
+	};
+
+	return cmocka_run_group_tests_name("config", tests, NULL, NULL);
+}
