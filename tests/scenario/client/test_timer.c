@@ -236,7 +236,10 @@ static void handlers_hear_of_jumps(void **state)
 	assert_in_range(all.last.old_sim_ns, 10 * MS, 20 * MS);
 	assert_true(all.last.new_sim_ns > S);
 	assert_int_equal(sim_clock_jumped(c, &generation, &j), 1);
-	assert_memory_equal(&j, &all.last, sizeof(j));
+	/* field by field: the struct ends in padding */
+	assert_int_equal(j.old_sim_ns, all.last.old_sim_ns);
+	assert_int_equal(j.new_sim_ns, all.last.new_sim_ns);
+	assert_int_equal(j.clock_generation, all.last.clock_generation);
 	assert_int_equal(sim_clock_jumped(c, &generation, &j), 0);
 	control(c, "SetSource", "{\"source\":\"unity\"}");
 	pass(c, 5 * MS);
