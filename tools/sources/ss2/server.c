@@ -215,18 +215,19 @@ static void plain_text(char *to, size_t cap, const char *from)
 	to[n] = '\0';
 }
 
-static int reply(uint32_t number, int r, struct answer *a, uint8_t **ret, size_t *ret_len)
+static int reply(uint32_t number, int r, const struct answer *a, uint8_t **ret, size_t *ret_len)
 {
+	Ss2__UpdateEntityStatusResponse response = a->response;
 	Ss2__Result result = SS2__RESULT__INIT;
 	char text[ERR_WHY_MAX];
 
 	plain_text(text, sizeof(text), r < 0 ? err_why() : a->note);
 	result.success = r >= 0;
 	result.description = text;
-	a->response.result = &result;
+	response.result = &result;
 	if (r < 0)
-		a->response.n_status = 0;
-	return answer_encode(number, &a->response, ret, ret_len);
+		response.n_status = 0;
+	return answer_encode(number, &response, ret, ret_len);
 }
 
 int server_handle(struct server *s, const void *request, size_t len, uint8_t **ret, size_t *ret_len)

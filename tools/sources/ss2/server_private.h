@@ -26,7 +26,7 @@ struct ego_answer {
 };
 
 struct answer {
-	Ss2__UpdateEntityStatusResponse response; /* result is set by reply() */
+	Ss2__UpdateEntityStatusResponse response; /* without its result */
 	const char *note;                         /* the description of a success; static */
 	Ss2__UpdatedEntityStatus *status;         /* owned; what they point to belongs to the request or to ego */
 	struct ego_answer ego;
