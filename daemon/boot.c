@@ -336,8 +336,12 @@ static int simd_begin(struct boot *b, const char *const *plugin_dirs)
 		return r;
 	r = bridge_find_plugins(b->simd, plugin_dirs);
 	if (r < 0) {
+		char why[ERR_WHY_MAX];
+
+		snprintf(why, sizeof(why), "%s", err_why());
 		simd_destroy(b->simd);
 		b->simd = NULL;
+		err_set(r, "%s", why);
 	}
 	return r;
 }
