@@ -99,29 +99,53 @@ static void on_bridge_stats(void *arg, const struct dispatch_stats *st)
 	mem_free(q);
 }
 
+/* Clients count refusals and false completions in one; simd has counted the latter. */
+static json_t *refused(const struct totals *all, const uint64_t *failed)
+{
+	struct totals t = { 0 };
+
+	for (unsigned i = 0; i < SIM_REASON_COUNT; i++)
+		t.dropped[i] = all->dropped[i] > failed[i] ? all->dropped[i] - failed[i] : 0;
+	return report_drops(&t);
+}
+
+static json_t *channel_figures(const struct channel *ch, const struct dispatch_channel_stats *c)
+{
+	struct totals failed = { 0 }, all;
+
+	channel_totals(ch, &all);
+	memcpy(failed.dropped, c->failed, sizeof(failed.dropped));
+	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "name", ch->name, "in_flight",
+			 (json_int_t)c->in_flight, "accepted", (json_int_t)c->accepted, "completed",
+			 (json_int_t)c->completed, "local", (json_int_t)c->local, "wait_ns",
+			 (json_int_t)all.wait_dur_ns, "refused", refused(&all, c->failed), "failed",
+			 report_drops(&failed));
+}
+
+static json_t *spans(int64_t p50_dur_ns, int64_t p99_dur_ns)
+{
+	return json_pack("{s:I, s:I}", "p50", (json_int_t)p50_dur_ns, "p99", (json_int_t)p99_dur_ns);
+}
+
 static json_t *dispatch_json(const struct simd *s, const struct dispatch_stats *st)
 {
 	json_t *chans = json_array();
+	json_int_t queued = 0;
 
+	for (uint32_t i = 0; i < st->n_bridges; i++)
+		queued += (json_int_t)st->bridges[i].queued;
 	for (uint32_t i = 0; i < st->n_channels; i++) {
-		const struct dispatch_channel_stats *c = &st->channels[i];
-		struct totals t = { 0 };
+		uint32_t id = st->channels[i].id;
 
-		if (c->id >= WIRE_CHANNELS_MAX || !s->by_id[c->id])
-			continue;
-		memcpy(t.dropped, c->failed, sizeof(t.dropped));
-		json_array_append_new(chans, json_pack("{s:s, s:I, s:I, s:I, s:I, s:o}", "name", s->by_id[c->id]->name,
-						       "in_flight", (json_int_t)c->in_flight, "accepted",
-						       (json_int_t)c->accepted, "completed", (json_int_t)c->completed,
-						       "local", (json_int_t)c->local, "failed", report_drops(&t)));
+		if (id < WIRE_CHANNELS_MAX && s->by_id[id])
+			json_array_append_new(chans, channel_figures(s->by_id[id], &st->channels[i]));
 	}
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:o}", "threads",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "queued", queued, "threads",
 			 (json_int_t)st->threads, "lanes", (json_int_t)st->lanes, "lanes_max",
 			 (json_int_t)st->lanes_max, "wakeups", (json_int_t)st->wakeups, "packets_out",
 			 (json_int_t)st->packets_out, "packets_in", (json_int_t)st->packets_in, "invalid",
-			 (json_int_t)st->invalid, "queue_ns", "p50", (json_int_t)st->queue_p50_dur_ns, "p99",
-			 (json_int_t)st->queue_p99_dur_ns, "publish_ns", "p50", (json_int_t)st->publish_p50_dur_ns,
-			 "p99", (json_int_t)st->publish_p99_dur_ns, "channels", chans);
+			 (json_int_t)st->invalid, "queue_ns", spans(st->queue_p50_dur_ns, st->queue_p99_dur_ns),
+			 "publish_ns", spans(st->publish_p50_dur_ns, st->publish_p99_dur_ns), "channels", chans);
 }
 
 static void on_dispatch_stats(void *arg, const struct dispatch_stats *st)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "simctl.h"
 
@@ -68,4 +69,16 @@ const char *json_text(const json_t *obj, const char *key)
 double json_num(const json_t *obj, const char *key)
 {
 	return json_number_value(json_object_get(obj, key));
+}
+
+int ctl_repeat(struct ctl *c, int (*once)(struct ctl *c))
+{
+	int r;
+
+	do {
+		if (c->a.watch && !c->a.json && isatty(STDOUT_FILENO))
+			fputs("\033[H\033[2J", stdout);
+		r = once(c);
+	} while (!r && c->a.watch && ctl_pause(1000000000));
+	return r;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Channels, bridges, clients: what is there and how it flows. Thread: main. */
+/* Channels, clients: what is there and how it flows. Thread: main. */
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "simctl.h"
 
@@ -95,22 +94,9 @@ static int list_once(struct ctl *c)
 	return 0;
 }
 
-/* Once, or every second with --watch: a screen that is redrawn, or block after block where it is no terminal. */
-static int repeat(struct ctl *c, int (*once)(struct ctl *c))
-{
-	int r;
-
-	do {
-		if (c->a.watch && !c->a.json && isatty(STDOUT_FILENO))
-			fputs("\033[H\033[2J", stdout);
-		r = once(c);
-	} while (!r && c->a.watch && ctl_pause(1000000000));
-	return r;
-}
-
 int cmd_list(struct ctl *c)
 {
-	return repeat(c, list_once);
+	return ctl_repeat(c, list_once);
 }
 
 static void print_endpoints(const char *what, const json_t *list)
@@ -176,103 +162,6 @@ int cmd_info(struct ctl *c)
 	if (c->a.json)
 		return ctl_put(c, reply);
 	print_info(reply);
-	json_decref(reply);
-	return 0;
-}
-
-static void add_bridge(struct table *t, const json_t *b)
-{
-	static const char *const keys[] = { "queued", "held", "sent", "failed", "dropped", "restarts" };
-
-	table_cell(t, false, "%s", json_text(b, "name"));
-	table_cell(t, false, "%s", json_text(b, "type"));
-	table_cell(t, true, "%.0f", json_num(b, "pid"));
-	table_cell(t, false, "%s", json_text(b, "status"));
-	table_cell(t, true, "%.0f", json_num(b, "lanes"));
-	for (unsigned i = 0; i < 6; i++)
-		table_cell(t, true, "%.0f", json_num(b, keys[i]));
-	table_cell(t, false, "%s", json_text(b, "detail"));
-}
-
-static void print_bridges(const json_t *reply)
-{
-	static const char *const head[] = { "BRIDGE", "TYPE", "PID",    "STATUS",  "LANES",    "QUEUED",
-					    "HELD",   "SENT", "FAILED", "DROPPED", "RESTARTS", "DETAIL" };
-	struct table *t = table_create(12);
-	json_t *b;
-	size_t i;
-
-	for (i = 0; i < 12; i++)
-		table_cell(t, i != 0 && i != 1 && i != 3 && i != 11, "%s", head[i]);
-	json_array_foreach(json_object_get(reply, "bridges"), i, b)
-		add_bridge(t, b);
-	table_print(t);
-	table_destroy(t);
-}
-
-static int bridges_once(struct ctl *c)
-{
-	json_t *reply = ctl_call(c, "io.simd.Control.ListBridges", NULL);
-
-	if (!reply)
-		return 1;
-	if (c->a.json)
-		ctl_print_json(c, reply);
-	else if (c->a.names)
-		print_names(c, reply, "bridges");
-	else
-		print_bridges(reply);
-	json_decref(reply);
-	return 0;
-}
-
-int cmd_bridge_list(struct ctl *c)
-{
-	return repeat(c, bridges_once);
-}
-
-static json_t *find_bridge(const json_t *reply, const char *name)
-{
-	json_t *b;
-	size_t i;
-
-	json_array_foreach(json_object_get(reply, "bridges"), i, b)
-		if (!strcmp(json_text(b, "name"), name))
-			return b;
-	return NULL;
-}
-
-int cmd_bridge_info(struct ctl *c)
-{
-	json_t *reply = ctl_call(c, "io.simd.Control.ListBridges", NULL), *b;
-	int r = 1;
-
-	if (!reply)
-		return 1;
-	b = find_bridge(reply, c->a.bridge);
-	if (b) {
-		json_dumpf(b, stdout,
-			   JSON_REAL_PRECISION(12) | (c->a.json && !c->a.pretty ? JSON_COMPACT : JSON_INDENT(2)));
-		putchar('\n');
-		r = 0;
-	} else {
-		fprintf(stderr, "simctl: no bridge is called \"%s\"; `simctl bridge list` shows those there are\n",
-			c->a.bridge);
-	}
-	json_decref(reply);
-	return r;
-}
-
-int cmd_bridge_restart(struct ctl *c)
-{
-	json_t *params = json_pack("{s:s}", "name", c->a.bridge);
-	json_t *reply = ctl_call(c, "io.simd.Control.RestartBridge", params);
-
-	json_decref(params);
-	if (!reply)
-		return 1;
-	if (c->a.json)
-		return ctl_put(c, reply);
 	json_decref(reply);
 	return 0;
 }

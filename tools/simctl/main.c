@@ -236,16 +236,6 @@ int cmd_config(struct ctl *c)
 	return ctl_put(c, ctl_call(c, "io.simd.Control.GetConfig", NULL));
 }
 
-int cmd_dispatch(struct ctl *c)
-{
-	int r;
-
-	do
-		r = ctl_put(c, ctl_call(c, "io.simd.Control.GetDispatch", NULL));
-	while (!r && c->a.watch && ctl_pause(1000000000));
-	return r;
-}
-
 int cmd_shutdown(struct ctl *c)
 {
 	json_t *reply = ctl_call(c, "io.simd.Control.Shutdown", NULL);

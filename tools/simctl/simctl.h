@@ -61,6 +61,8 @@ json_t *ctl_call(struct ctl *c, const char *method, json_t *params);
 void ctl_print_json(const struct ctl *c, const json_t *j);
 /* Print a reply as JSON and give its reference back; exit code 0, or 1 for NULL. */
 int ctl_put(const struct ctl *c, json_t *reply);
+/* Once, or every second with --watch: a screen that is redrawn, or block after block where it is no terminal. */
+int ctl_repeat(struct ctl *c, int (*once)(struct ctl *c));
 /* Sleep until that much wall time has passed or a signal came; false: stop. */
 bool ctl_pause(int64_t dur_ns);
 

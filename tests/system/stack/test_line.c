@@ -174,9 +174,9 @@ static void json_of_the_rest(void)
 	has_keys(stack_ctl("clients", "--json", NULL), "clients/0",
 		 "app exe id iox_generation name pid publishers role subscribers uid");
 	has_keys(stack_ctl("dispatch", "--json", NULL), "dispatch",
-		 "channels invalid lanes lanes_max packets_in packets_out publish_ns queue_ns threads wakeups");
+		 "channels invalid lanes lanes_max packets_in packets_out publish_ns queue_ns queued threads wakeups");
 	has_keys(stack_ctl("dispatch", "--json", NULL), "dispatch/channels/0",
-		 "accepted completed failed in_flight local name");
+		 "accepted completed failed in_flight local name refused wait_ns");
 	has_keys(stack_ctl("summary", "--json", NULL), "", "bridges channels sim_s wall_s");
 	has_keys(stack_ctl("summary", "--json", NULL), "channels/0", "bytes drops messages name type");
 	has_keys(stack_ctl("summary", "--json", NULL), "bridges/0", "failed name sent");
@@ -232,6 +232,35 @@ static void usage_errors(void **state)
 	refused(stack_ctl("bridge", "restart", "drawbridge", NULL), 1, "drawbridge");
 }
 
+/* Tables for people: the figures of a known number of messages stand in them. */
+static void for_people(void **state)
+{
+	struct peer *p = peer_new();
+	const struct ctl_result *r;
+	char row[64];
+
+	(void)state;
+	peer_join(p, peer_fork(p, messages));
+	peer_check(p, false);
+	UNTIL(5000, stack_bridge("log", "sent") == MESSAGES);
+	UNTIL(5000, stack_in_flight("/t/line") == 0);
+	r = stack_ctl("dispatch", NULL);
+	assert_int_equal(r->code, 0);
+	assert_non_null(strstr(r->out, "threads: 1"));
+	assert_non_null(strstr(r->out, "p99"));
+	snprintf(row, sizeof(row), "/t/line          0       %d        0        %d", MESSAGES, MESSAGES);
+	if (!strstr(r->out, row))
+		fail_msg("no row \"%s\" in\n%s", row, r->out);
+	r = stack_ctl("bridge", "info", "log", NULL);
+	assert_int_equal(r->code, 0);
+	snprintf(row, sizeof(row), "messages: %d attempted, %d sent", MESSAGES, MESSAGES);
+	assert_non_null(strstr(r->out, "status: connected"));
+	assert_non_null(strstr(r->out, row));
+	assert_non_null(strstr(r->out, "  /t/line\n"));
+	stack_stop(simd);
+	peer_free(p);
+}
+
 static void restart_and_shutdown(void **state)
 {
 	int64_t pid;
@@ -265,6 +294,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(published_and_written, setup, stack_sweep),
 		cmocka_unit_test_setup_teardown(keys_are_stable, setup, stack_sweep),
 		cmocka_unit_test_setup_teardown(usage_errors, setup, stack_sweep),
+		cmocka_unit_test_setup_teardown(for_people, setup, stack_sweep),
 		cmocka_unit_test_setup_teardown(restart_and_shutdown, setup, stack_sweep),
 		cmocka_unit_test(without_simd),
 	};

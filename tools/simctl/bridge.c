@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bridges: what they are and how they fare. Thread: main. */
+#include <stdio.h>
+#include <string.h>
+
+#include "simctl.h"
+
+static void print_names(const json_t *reply)
+{
+	json_t *b;
+	size_t i;
+
+	json_array_foreach(json_object_get(reply, "bridges"), i, b)
+		puts(json_text(b, "name"));
+}
+
+static void add_bridge(struct table *t, const json_t *b)
+{
+	static const char *const keys[] = { "queued", "held", "sent", "failed", "dropped", "restarts" };
+
+	table_cell(t, false, "%s", json_text(b, "name"));
+	table_cell(t, false, "%s", json_text(b, "type"));
+	table_cell(t, true, "%.0f", json_num(b, "pid"));
+	table_cell(t, false, "%s", json_text(b, "status"));
+	table_cell(t, true, "%.0f", json_num(b, "lanes"));
+	for (unsigned i = 0; i < 6; i++)
+		table_cell(t, true, "%.0f", json_num(b, keys[i]));
+	table_cell(t, false, "%s", json_text(b, "detail"));
+}
+
+static void print_bridges(const json_t *reply)
+{
+	static const char *const head[] = { "BRIDGE", "TYPE", "PID",    "STATUS",  "LANES",    "QUEUED",
+					    "HELD",   "SENT", "FAILED", "DROPPED", "RESTARTS", "DETAIL" };
+	struct table *t = table_create(12);
+	json_t *b;
+	size_t i;
+
+	for (i = 0; i < 12; i++)
+		table_cell(t, i != 0 && i != 1 && i != 3 && i != 11, "%s", head[i]);
+	json_array_foreach(json_object_get(reply, "bridges"), i, b)
+		add_bridge(t, b);
+	table_print(t);
+	table_destroy(t);
+}
+
+static int bridges_once(struct ctl *c)
+{
+	json_t *reply = ctl_call(c, "io.simd.Control.ListBridges", NULL);
+
+	if (!reply)
+		return 1;
+	if (c->a.json)
+		ctl_print_json(c, reply);
+	else if (c->a.names)
+		print_names(reply);
+	else
+		print_bridges(reply);
+	json_decref(reply);
+	return 0;
+}
+
+int cmd_bridge_list(struct ctl *c)
+{
+	return ctl_repeat(c, bridges_once);
+}
+
+static json_t *find_bridge(const json_t *reply, const char *name)
+{
+	json_t *b;
+	size_t i;
+
+	json_array_foreach(json_object_get(reply, "bridges"), i, b)
+		if (!strcmp(json_text(b, "name"), name))
+			return b;
+	return NULL;
+}
+
+/* What the table has no room for, one a line. */
+static void print_bridge(const json_t *b)
+{
+	json_t *ch;
+	size_t i;
+
+	printf("%s: %s, rig %s, plug-in %s\n", json_text(b, "name"), json_text(b, "type"), json_text(b, "rig"),
+	       json_text(b, "plugin"));
+	printf("status: %s%s%s\n", json_text(b, "status"), *json_text(b, "detail") ? ": " : "", json_text(b, "detail"));
+	printf("connection: %s\n", *json_text(b, "connection") ? json_text(b, "connection") : "none");
+	printf("process: pid %.0f, started by %s, %.0f restarts\n", json_num(b, "pid"),
+	       strcmp(json_text(b, "start"), "simd") ? "its own unit" : "simd", json_num(b, "restarts"));
+	printf("lanes: %.0f; %.0f queued, %.0f with the bridge\n", json_num(b, "lanes"), json_num(b, "queued"),
+	       json_num(b, "held"));
+	printf("messages: %.0f attempted, %.0f sent (%.0f bytes), %.0f failed, %.0f dropped\n",
+	       json_num(b, "attempted"), json_num(b, "sent"), json_num(b, "bytes"), json_num(b, "failed"),
+	       json_num(b, "dropped"));
+	printf("channels: %zu\n", json_array_size(json_object_get(b, "channels")));
+	json_array_foreach(json_object_get(b, "channels"), i, ch)
+		printf("  %s\n", json_string_value(ch));
+}
+
+int cmd_bridge_info(struct ctl *c)
+{
+	json_t *reply = ctl_call(c, "io.simd.Control.ListBridges", NULL), *b;
+
+	if (!reply)
+		return 1;
+	b = find_bridge(reply, c->a.bridge);
+	if (!b)
+		fprintf(stderr, "simctl: no bridge is called \"%s\"; `simctl bridge list` shows those there are\n",
+			c->a.bridge);
+	else if (c->a.json)
+		ctl_print_json(c, b);
+	else
+		print_bridge(b);
+	json_decref(reply);
+	return b ? 0 : 1;
+}
+
+int cmd_bridge_restart(struct ctl *c)
+{
+	json_t *params = json_pack("{s:s}", "name", c->a.bridge);
+	json_t *reply = ctl_call(c, "io.simd.Control.RestartBridge", params);
+
+	json_decref(params);
+	if (!reply)
+		return 1;
+	if (c->a.json)
+		return ctl_put(c, reply);
+	json_decref(reply);
+	return 0;
+}
