@@ -145,8 +145,25 @@ void sim_driver_release(struct sim_driver *d)
 
 /* ---- question and answer ---- */
 
+/*
+ * When simd hangs up with a question of ours unread, the socket tells ECONNRESET before it gives out what was
+ * sent to us: the reason is read behind it.
+ */
+static void driver_last_words(struct sim_driver *d)
+{
+	struct driver_packet p;
+	ssize_t n = -1;
+
+	for (int i = 0; d->fd >= 0 && n != 0 && i < 8; i++) {
+		n = recv(d->fd, &p, sizeof(p), MSG_DONTWAIT);
+		if (n == (ssize_t)sizeof(p) && p.op == DRIVER_LOST)
+			d->lost = true;
+	}
+}
+
 static int driver_gone(struct sim_driver *d)
 {
+	driver_last_words(d);
 	d->fd = fd_close(d->fd);
 	d->based = false;
 	if (d->lost)
