@@ -298,6 +298,12 @@ static int foreign_pools(struct ipc *ipc, const struct pools *wanted, struct poo
 	return 0;
 }
 
+/* It died or was replaced while we attached: the next one may do. */
+static bool is_passing(int rc)
+{
+	return rc == -ETIMEDOUT || rc == -ENOENT || rc == -ECONNREFUSED || rc == -ESTALE;
+}
+
 static void on_attached(struct roudi *r, struct job *j)
 {
 	struct pools pools = r->pools;
@@ -318,7 +324,7 @@ static void on_attached(struct roudi *r, struct job *j)
 		rc = r->ev.up(r->arg, j->ipc, r->generation, &pools);
 	}
 	/* -EMFILE: this process has used up its lives, trying again does not help */
-	if (rc < 0 && (r->first || rc == -EMFILE || ++r->failures > FAILURES_MAX || !r->owned)) {
+	if (rc < 0 && ((r->first && !is_passing(rc)) || rc == -EMFILE || ++r->failures > FAILURES_MAX || !r->owned)) {
 		char why[ERR_WHY_MAX];
 
 		snprintf(why, sizeof(why), "%s", err_why());
@@ -461,7 +467,7 @@ int roudi_start(struct roudi *r)
 {
 	int rc;
 
-	if (r->left.owned && state_proc_alive(&r->left.proc))
+	if (r->left.owned && state_proc_alive(&r->left.proc) && !state_proc_ending(r->left.proc.pid))
 		return adopt(r);
 	rc = ipc_probe(200);
 	if (rc == 0) {

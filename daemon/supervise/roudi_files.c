@@ -8,6 +8,7 @@
 #include "mem.h"
 #include "pools.h"
 #include "rnd.h"
+#include "supervise/state.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -229,7 +230,8 @@ pid_t roudi_find(void)
 	pid_t pid = 0;
 
 	while (d && !pid && (e = readdir(d))) {
-		if (e->d_name[0] >= '0' && e->d_name[0] <= '9' && is_roudi(e->d_name) && same_tmp(e->d_name))
+		if (e->d_name[0] >= '0' && e->d_name[0] <= '9' && is_roudi(e->d_name) && same_tmp(e->d_name) &&
+		    !state_proc_ending((pid_t)atoi(e->d_name)))
 			pid = (pid_t)atoi(e->d_name);
 	}
 	if (d)

@@ -16,25 +16,38 @@
 
 /* ---- processes ---- */
 
-int64_t state_proc_start(pid_t pid)
+/* Fields 3 (state) and `nth` of /proc/<pid>/stat; negative: there is no such process, or it is a zombie. */
+static int64_t stat_field(pid_t pid, int nth)
 {
 	char path[64], *text, *p;
-	long long start = -1;
+	long long v = -1;
 	size_t len;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	if (pid <= 0 || fd_read_file(path, 4096, &text, &len) < 0)
 		return -1;
-	/* the name in parentheses may hold anything; start time is the 20th field after it, state the first */
+	/* the name in parentheses may hold anything; the state, field 3, follows it */
 	p = strrchr(text, ')');
 	if (p && p[1] && p[2] != 'Z' && p[2] != 'X') {
-		for (int i = 0; i < 20 && p; i++)
+		for (int i = 2; i < nth && p; i++)
 			p = strchr(p + 1, ' ');
 		if (p)
-			start = strtoll(p, NULL, 10);
+			v = strtoll(p, NULL, 10);
 	}
 	mem_free(text);
-	return start;
+	return v;
+}
+
+int64_t state_proc_start(pid_t pid)
+{
+	return stat_field(pid, 22);
+}
+
+bool state_proc_ending(pid_t pid)
+{
+	int64_t flags = stat_field(pid, 9);
+
+	return flags < 0 || (flags & 4 /* PF_EXITING */);
 }
 
 struct state_proc state_proc_of(pid_t pid)

@@ -44,6 +44,8 @@ int state_save(const char *path, const struct state *s);
 
 /* Start time of a living process; negative: there is none. */
 int64_t state_proc_start(pid_t pid);
+/* Whether the kernel is taking it down: it may still hold locks and sockets, but does nothing any more. */
+bool state_proc_ending(pid_t pid);
 struct state_proc state_proc_of(pid_t pid);
 bool state_proc_alive(const struct state_proc *p);
 
