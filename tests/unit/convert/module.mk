@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+CONVERT_TESTS := mappings wire values
+INC_tests/unit/convert := -I. -Itests -Itests/unit/convert -Itools/bridge/convert -Ischemas -Ilibclient/include -I$(B)/gen
+TESTS += $(CONVERT_TESTS:%=$(B)/test/convert-%)
+$(CONVERT_TESTS:%=$(B)/test/convert-%): $(B)/test/convert-%: $(B)/obj/tests/unit/convert/test_%.o $(B)/obj/tests/unit/convert/sample.o \
+	$(B)/lib/libconvert.a $(B)/lib/libros.a $(B)/lib/libintrospect.a $(B)/lib/libschema.a $(B)/lib/libbase.a

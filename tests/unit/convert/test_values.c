@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Units, axes, signs and numbers that a target has otherwise than we: each mapping that turns something, by value. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <math.h>
+
+#include "map.h"
+#include "sim/msg/CanBus.h"
+#include "sim/msg/Detected3DObjects.h"
+#include "sim/msg/Gear.h"
+#include "sim/msg/Gps.h"
+#include "sim/msg/GpsOdometry.h"
+#include "sim/msg/Image.h"
+#include "sim/msg/Imu.h"
+#include "sim/msg/LaserScan.h"
+#include "sim/msg/RadarObjects.h"
+#include "sim/msg/TrafficSignals.h"
+#include "sim/msg/Ultrasonic.h"
+#include "sim/msg/VehicleMode.h"
+#include "sim/msg/VehicleOdometry.h"
+#include "sim/point_cloud.h"
+
+#define SEEN_MAX 128
+
+struct record { /* an encoder that remembers what was said */
+	struct enc enc;
+	struct {
+		const char *name;
+		double number;
+		char text[32];
+	} seen[SEEN_MAX];
+	unsigned n;
+	uint8_t room[1024];
+};
+
+static struct record *record_of(struct enc *e)
+{
+	return (struct record *)(void *)e;
+}
+
+static void remember(struct enc *e, const char *name, double number, const char *text)
+{
+	struct record *r = record_of(e);
+
+	assert_true(r->n < SEEN_MAX);
+	r->seen[r->n].name = name;
+	r->seen[r->n].number = number;
+	strncpy(r->seen[r->n++].text, text, sizeof(r->seen[0].text) - 1);
+}
+
+static double number_of(enum ros_prim prim, const void *v)
+{
+	float f32;
+	double f64;
+	int64_t i64 = 0;
+	int32_t i32;
+
+	switch (prim) {
+	case ROS_FLOAT32:
+		memcpy(&f32, v, 4);
+		return (double)f32;
+	case ROS_FLOAT64:
+		memcpy(&f64, v, 8);
+		return f64;
+	case ROS_INT64:
+		memcpy(&i64, v, 8);
+		return (double)i64;
+	case ROS_INT32:
+		memcpy(&i32, v, 4);
+		return i32;
+	case ROS_INT8:
+		return *(const int8_t *)v;
+	default:
+		memcpy(&i64, v, prim == ROS_UINT32 ? 4 : prim == ROS_UINT16 ? 2 : 1);
+		return (double)i64;
+	}
+}
+
+static void on_value(struct enc *e, const char *name, enum ros_prim prim, const void *v)
+{
+	remember(e, name, number_of(prim, v), "");
+}
+static void on_string(struct enc *e, const char *name, const char *s, size_t len)
+{
+	(void)len;
+	remember(e, name, 0, s);
+}
+static void on_time(struct enc *e, const char *name, enum ros_prim prim, int64_t ns)
+{
+	(void)prim;
+	remember(e, name, (double)ns, "");
+}
+static void on_array(struct enc *e, const char *name, enum ros_prim prim, const void *data, uint32_t n, bool fixed)
+{
+	(void)fixed;
+	remember(e, name, n ? number_of(prim, data) : 0, "");
+}
+static void *on_room(struct enc *e, const char *name, enum ros_prim prim, uint32_t n)
+{
+	(void)name;
+	(void)prim;
+	return n <= sizeof(record_of(e)->room) ? record_of(e)->room : NULL;
+}
+static void on_begin(struct enc *e, const char *name)
+{
+	if (name)
+		remember(e, name, 0, "");
+}
+static void on_end(struct enc *e)
+{
+	(void)e;
+}
+static void on_list(struct enc *e, const char *name, uint32_t n)
+{
+	remember(e, name, n, "");
+}
+static void on_header(struct enc *e, const char *name, const struct enc_header *h)
+{
+	remember(e, name, (double)h->stamp_sim_ns, h->frame);
+}
+
+static const struct enc_ops record_ops = {
+	.value = on_value,
+	.string = on_string,
+	.time = on_time,
+	.array = on_array,
+	.room = on_room,
+	.begin = on_begin,
+	.end = on_end,
+	.list = on_list,
+	.list_end = on_end,
+	.header = on_header,
+};
+
+static _Alignas(64) uint8_t body[8192];
+static struct sim_builder builder;
+static struct record rec;
+static const struct map_options plain;
+
+static int emit_with(const char *sim, const char *ros, const struct map_options *options)
+{
+	struct map_in in = { body, sim_builder_size(&builder), { 2000000000, 0, "frame" }, options };
+
+	memset(&rec, 0, sizeof(rec));
+	rec.enc.ops = &record_ops;
+	return map_find(sim, ros)->emit(&in, &rec.enc);
+}
+
+static void emit(const char *sim, const char *ros)
+{
+	assert_int_equal(emit_with(sim, ros, &plain), 0);
+}
+
+/* The k-th value behind the first field of that name: 1 is the field itself. */
+static double after(const char *name, unsigned k)
+{
+	for (unsigned i = 0; i < rec.n; i++)
+		if (strcmp(rec.seen[i].name, name) == 0)
+			return rec.seen[i + k - 1].number;
+	fail_msg("'%s' was not said", name);
+	return 0;
+}
+static double said(const char *name)
+{
+	return after(name, 1);
+}
+static const char *text(const char *name)
+{
+	for (unsigned i = 0; i < rec.n; i++)
+		if (strcmp(rec.seen[i].name, name) == 0)
+			return rec.seen[i].text;
+	fail_msg("'%s' was not said", name);
+	return "";
+}
+
+#define NEAR(a, b) assert_true(fabs((a) - (b)) < 1e-6)
+
+static void steering_is_to_the_left_here_and_to_the_right_at_svl(void **state)
+{
+	struct sim_CanBus *m = sim_CanBus_init(body, sizeof(body), &builder);
+	struct sim_VehicleOdometry *o;
+
+	(void)state;
+	m->steering = 0.5f;
+	m->steering_angle = 0.25f;
+	emit("sim/CanBus", NULL);
+	NEAR(said("steer_pct"), -0.5);
+	emit("sim/CanBus", "autoware_vehicle_msgs/SteeringReport");
+	NEAR(said("steering_tire_angle"), 0.25);
+	o = sim_VehicleOdometry_init(body, sizeof(body), &builder);
+	o->front_wheel_angle = 0.125f;
+	o->rear_wheel_angle = -0.0625f;
+	o->yaw_rate = 0.5f;
+	emit("sim/VehicleOdometry", NULL);
+	NEAR(said("front_wheel_angle"), -0.125);
+	NEAR(said("rear_wheel_angle"), 0.0625);
+	emit("sim/VehicleOdometry", "autoware_vehicle_msgs/SteeringReport");
+	NEAR(said("steering_tire_angle"), 0.125);
+	emit("sim/VehicleOdometry", "autoware_vehicle_msgs/VelocityReport");
+	NEAR(said("heading_rate"), 0.5);
+}
+
+static void gears_modes_and_lamps_have_autowares_numbers(void **state)
+{
+	static const uint8_t gears[][2] = { { SIM_GEAR_NEUTRAL, 1 },  { SIM_GEAR_DRIVE, 2 }, { SIM_GEAR_REVERSE, 20 },
+					    { SIM_GEAR_PARKING, 22 }, { SIM_GEAR_LOW, 23 },  { SIM_GEAR_NONE, 0 } };
+	static const uint8_t modes[][2] = { { SIM_VEHICLE_MODE_MANUAL, 4 },     { SIM_VEHICLE_MODE_AUTO, 1 },
+					    { SIM_VEHICLE_MODE_AUTO_STEER, 2 }, { SIM_VEHICLE_MODE_AUTO_SPEED, 3 },
+					    { SIM_VEHICLE_MODE_EMERGENCY, 5 },  { 200, 4 } };
+	struct sim_CanBus *m = sim_CanBus_init(body, sizeof(body), &builder);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(gears) / sizeof(gears[0]); i++) {
+		m->gear = gears[i][0];
+		emit("sim/CanBus", "autoware_vehicle_msgs/GearReport");
+		assert_int_equal((int)said("report"), gears[i][1]);
+	}
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		m->mode = modes[i][0];
+		emit("sim/CanBus", "autoware_vehicle_msgs/ControlModeReport");
+		assert_int_equal((int)said("mode"), modes[i][1]);
+	}
+	for (int i = 0; i < 4; i++) {
+		m->left_turn_signal = i & 1 ? 2 : 0;
+		m->right_turn_signal = i & 2 ? 1 : 0;
+		emit("sim/CanBus", "autoware_vehicle_msgs/TurnIndicatorsReport");
+		assert_int_equal((int)said("report"), i == 1 ? 2 : i == 2 ? 3 : 1);
+	}
+	m->hazard_lights = 1;
+	emit("sim/CanBus", "autoware_vehicle_msgs/HazardLightsReport");
+	assert_int_equal((int)said("report"), 2);
+	NEAR(said("stamp"), 2e9);
+}
+
+/* A vehicle that looks north (90 degrees left of east) and drives north has its speed along x. */
+static void velocities_of_the_map_become_those_of_the_vehicle(void **state)
+{
+	struct sim_GpsOdometry *m = sim_GpsOdometry_init(body, sizeof(body), &builder);
+	struct sim_CanBus *c;
+
+	(void)state;
+	m->orientation.z = m->orientation.w = sqrt(0.5);
+	m->velocity.x = -1; /* west: to the left */
+	m->velocity.y = 5;
+	m->velocity.z = 0.5;
+	m->forward_speed = 5;
+	m->easting = 10;
+	m->northing = 20;
+	m->altitude = 30;
+	emit("sim/GpsOdometry", NULL);
+	NEAR(after("position", 2), 10);
+	NEAR(after("position", 3), 20);
+	NEAR(after("position", 4), 30);
+	NEAR(after("linear", 2), 5);
+	NEAR(after("linear", 3), 1);
+	NEAR(after("linear", 4), 0.5);
+	c = sim_CanBus_init(body, sizeof(body), &builder);
+	c->orientation.z = c->orientation.w = sqrt(0.5);
+	c->velocity.x = -1;
+	c->velocity.y = 5;
+	c->speed = 5;
+	emit("sim/CanBus", "autoware_vehicle_msgs/VelocityReport");
+	NEAR(said("longitudinal_velocity"), 5);
+	NEAR(said("lateral_velocity"), 1);
+}
+
+static void radar_is_sensor_minus_object_and_degrees_at_svl(void **state)
+{
+	struct sim_RadarObjects *m = sim_RadarObjects_init(body, sizeof(body), &builder);
+	struct sim_RadarObject *o = sim_RadarObjects_objects_alloc(&builder, 1);
+
+	(void)state;
+	assert_non_null(m);
+	o->relative_velocity.x = 3;
+	o->relative_position.x = 4;
+	o->sensor_angle = 3.14159265358979323846 / 4;
+	o->id = -2;
+	emit("sim/RadarObjects", NULL);
+	NEAR(after("object_relative_velocity", 2), -3);
+	NEAR(after("object_relative_position", 2), 4);
+	NEAR(said("sensor_angle"), 45);
+	NEAR(said("id"), -2);
+}
+
+static void what_is_not_known_is_said_as_ros_says_it(void **state)
+{
+	struct sim_Imu *i = sim_Imu_init(body, sizeof(body), &builder);
+	struct sim_Gps *g;
+	struct sim_Ultrasonic *u;
+
+	(void)state;
+	emit("sim/Imu", NULL);
+	NEAR(said("orientation_covariance"), -1);
+	i->orientation.w = 1;
+	emit("sim/Imu", NULL);
+	NEAR(said("orientation_covariance"), 0);
+	g = sim_Gps_init(body, sizeof(body), &builder);
+	emit("sim/Gps", NULL);
+	NEAR(said("position_covariance_type"), 0);
+	g->position_covariance[4] = 2;
+	emit("sim/Gps", NULL);
+	NEAR(said("position_covariance_type"), 2);
+	g->position_covariance[1] = 1;
+	emit("sim/Gps", NULL);
+	NEAR(said("position_covariance_type"), 3);
+	u = sim_Ultrasonic_init(body, sizeof(body), &builder);
+	u->minimum_distance = -7;
+	emit("sim/Ultrasonic", NULL);
+	NEAR(said("minimum_distance"), -1);
+}
+
+static void scans_are_in_seconds(void **state)
+{
+	struct sim_LaserScan *m = sim_LaserScan_init(body, sizeof(body), &builder);
+
+	(void)state;
+	m->scan_time = 100000000;
+	m->time_increment = 1000;
+	emit("sim/LaserScan", NULL);
+	NEAR(said("scan_time"), 0.1);
+	assert_true(fabs(said("time_increment") - 1e-6) < 1e-12);
+}
+
+static void objects_have_autowares_classes_and_shapes(void **state)
+{
+	static const struct {
+		const char *label;
+		int class, shape;
+	} cases[] = { { "Car", 1, 0 }, { "boxtruck", 2, 0 }, { "Pedestrian", 7, 1 }, { "Unicorn", 0, 0 }, { "", 0, 0 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct sim_Detected3DObjects *m = sim_Detected3DObjects_init(body, sizeof(body), &builder);
+		struct sim_Detected3DObject *o = sim_Detected3DObjects_objects_alloc(&builder, 1);
+
+		assert_non_null(m);
+		assert_int_equal(sim_Detected3DObject_label_set_in(&builder, o, cases[i].label), 0);
+		emit("sim/Detected3DObjects", "autoware_perception_msgs/DetectedObjects");
+		assert_int_equal((int)said("label"), cases[i].class);
+		assert_int_equal((int)said("type"), cases[i].shape);
+		assert_int_equal((int)said("has_twist"), 1);
+	}
+}
+
+static void lights_have_names_or_numbers(void **state)
+{
+	static const struct {
+		const char *id, *label;
+		uint8_t color, blink;
+		int group, aw_color, aw_status;
+	} cases[] = {
+		{ "4711", "red", SIM_TRAFFIC_SIGNAL_COLOR_RED, 0, 4711, 1, 2 },
+		{ "north", "green", SIM_TRAFFIC_SIGNAL_COLOR_GREEN, 1, 9, 3, 3 },
+		{ "12x", "yellow", SIM_TRAFFIC_SIGNAL_COLOR_YELLOW, 0, 9, 2, 2 },
+		{ "", "black", SIM_TRAFFIC_SIGNAL_COLOR_BLACK, 1, 9, 0, 1 },
+		{ "", "", 77, 0, 9, 0, 2 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct sim_TrafficSignals *m = sim_TrafficSignals_init(body, sizeof(body), &builder);
+		struct sim_TrafficSignal *s = sim_TrafficSignals_signals_alloc(&builder, 1);
+
+		assert_non_null(m);
+		s->seq_id = 9;
+		s->color = cases[i].color;
+		s->blink = cases[i].blink;
+		assert_int_equal(sim_TrafficSignal_id_set_in(&builder, s, cases[i].id), 0);
+		emit("sim/TrafficSignals", NULL);
+		assert_string_equal(text("label"), cases[i].label);
+		emit("sim/TrafficSignals", "autoware_perception_msgs/TrafficLightGroupArray");
+		assert_int_equal((int)said("traffic_light_group_id"), cases[i].group);
+		assert_int_equal((int)said("color"), cases[i].aw_color);
+		assert_int_equal((int)said("status"), cases[i].aw_status);
+	}
+}
+
+static void images_swap_their_channels_on_request(void **state)
+{
+	static const struct map_options bgr = { .encoding = "bgr8" }, mono = { .encoding = "mono8" };
+	static const uint8_t pixels[] = { 1, 2, 3, 4, 5, 6, 99, 99 }, want[] = { 3, 2, 1, 6, 5, 4, 0, 0 };
+	struct sim_Image *m = sim_Image_init(body, sizeof(body), &builder);
+
+	(void)state;
+	m->height = 1;
+	m->width = 2;
+	m->step = 8;
+	assert_int_equal(sim_Image_encoding_set(&builder, "rgb8"), 0);
+	memcpy(sim_Image_data_alloc(&builder, 8), pixels, 8);
+	assert_int_equal(emit_with("sim/Image", NULL, &bgr), 0);
+	assert_string_equal(text("encoding"), "bgr8");
+	assert_memory_equal(rec.room, want, 8);
+	assert_int_equal(emit_with("sim/Image", NULL, &mono), -ENOTSUP);
+	m->width = 3; /* more than a row holds */
+	assert_int_equal(emit_with("sim/Image", NULL, &bgr), -ENOTSUP);
+	m->height = 2; /* more than there is */
+	assert_int_equal(emit_with("sim/Image", NULL, &plain), -EBADMSG);
+}
+
+static void clouds_take_the_layouts_of_others(void **state)
+{
+	static const struct map_options awsim = { .points = MAP_POINTS_AWSIM48 }, svl = { .points = MAP_POINTS_SVL32 };
+	struct sim_Point *p = sim_point_cloud_begin(body, sizeof(body), 2, &builder);
+	struct sim_PointCloud *m = (struct sim_PointCloud *)(void *)body;
+	float x, distance;
+	uint16_t ring;
+	double stamp;
+
+	(void)state;
+	memset(p, 0, 2 * sizeof(*p));
+	p[1] = (struct sim_Point){ .x = 1.5f,
+				   .intensity = 0.5f,
+				   .ring = 3,
+				   .return_type = 2,
+				   .time_offset = 250000000,
+				   .azimuth = 0.25f,
+				   .distance = 8 };
+	assert_int_equal(emit_with("sim/PointCloud", NULL, &awsim), 0);
+	memcpy(&x, rec.room + 48, 4);
+	memcpy(&ring, rec.room + 48 + 20, 2);
+	memcpy(&distance, rec.room + 48 + 28, 4);
+	memcpy(&stamp, rec.room + 48 + 40, 8);
+	assert_true(x == 1.5f && ring == 3 && distance == 8.0f && rec.room[48 + 32] == 2);
+	NEAR(stamp, 2.25);
+	p[0].intensity = NAN;
+	assert_int_equal(emit_with("sim/PointCloud", NULL, &svl), 0);
+	assert_int_equal(rec.room[16], 0);
+	assert_int_equal(rec.room[32 + 16], 127);
+	m->row_step--; /* sizes that contradict one another */
+	assert_int_equal(emit_with("sim/PointCloud", NULL, &svl), -EBADMSG);
+	m->row_step++;
+	m->fields.count--; /* no longer the default point */
+	assert_int_equal(emit_with("sim/PointCloud", NULL, &svl), -ENOTSUP);
+	assert_int_equal(emit_with("sim/PointCloud", NULL, &plain), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(steering_is_to_the_left_here_and_to_the_right_at_svl),
+		cmocka_unit_test(gears_modes_and_lamps_have_autowares_numbers),
+		cmocka_unit_test(velocities_of_the_map_become_those_of_the_vehicle),
+		cmocka_unit_test(radar_is_sensor_minus_object_and_degrees_at_svl),
+		cmocka_unit_test(what_is_not_known_is_said_as_ros_says_it),
+		cmocka_unit_test(scans_are_in_seconds),
+		cmocka_unit_test(objects_have_autowares_classes_and_shapes),
+		cmocka_unit_test(lights_have_names_or_numbers),
+		cmocka_unit_test(images_swap_their_channels_on_request),
+		cmocka_unit_test(clouds_take_the_layouts_of_others),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+# libconvert.a: mappings and encoders, without any middleware. Linked into the plug-ins that speak ROS.
+INC_tools/bridge/convert := -Itools/bridge/convert -Ischemas -Ilibclient/include -I$(B)/gen
+CONVERT_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard tools/bridge/convert/*.c)))
+$(B)/lib/libconvert.a: $(CONVERT_OBJS)
+LIBS += $(B)/lib/libconvert.a

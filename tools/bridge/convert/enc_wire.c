@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CDR, ROS 1 and positional: see enc_wire.h. */
+#include "enc_wire.h"
+
+#include <errno.h>
+
+struct wire_style {
+	bool align;        /* numbers lie at multiples of their size */
+	bool string_nul;   /* strings end in a NUL that counts */
+	bool seq;          /* headers have a sequence number */
+	bool count_fixed;  /* arrays of fixed size have their count too */
+	bool time_signed;  /* seconds are int32, else uint32 */
+	bool encapsulated; /* 4 bytes before, padding to 4 behind; empty messages take a byte */
+};
+
+static const struct wire_style styles[] = {
+	[WIRE_CDR] = { .align = true, .string_nul = true, .time_signed = true, .encapsulated = true },
+	[WIRE_ROS1] = { .seq = true },
+	[WIRE_POSITIONAL] = { .count_fixed = true, .time_signed = true },
+};
+
+static const uint8_t sizes[ROS_PRIM_END] = {
+#define X(id, bytes) [ROS_##id] = bytes,
+	ROS_PRIMS(X)
+#undef X
+};
+
+static struct enc_wire *wire_of(struct enc *e)
+{
+	return (struct enc_wire *)(void *)e;
+}
+
+static void *room(struct enc_wire *w, size_t n)
+{
+	void *at = out_room(w->out, n);
+
+	if (!at)
+		enc_fail(&w->enc, -ENOMEM);
+	return at;
+}
+
+static void align(struct enc_wire *w, size_t to)
+{
+	size_t pad = w->style->align ? -(w->out->total - w->start) & (to - 1) : 0;
+	void *at = pad ? room(w, pad) : NULL;
+
+	if (at)
+		memset(at, 0, pad);
+}
+
+static void put(struct enc_wire *w, const void *v, size_t n)
+{
+	void *at;
+
+	align(w, n);
+	at = room(w, n);
+	if (at)
+		memcpy(at, v, n);
+}
+
+static void put_u32(struct enc_wire *w, uint32_t v)
+{
+	put(w, &v, sizeof(v));
+}
+
+static void wire_value(struct enc *e, const char *name, enum ros_prim prim, const void *v)
+{
+	(void)name;
+	put(wire_of(e), v, sizes[prim]);
+}
+
+static void wire_string(struct enc *e, const char *name, const char *s, size_t len)
+{
+	struct enc_wire *w = wire_of(e);
+	size_t n = len + (w->style->string_nul ? 1 : 0);
+	char *at;
+
+	(void)name;
+	if (n > UINT32_MAX) {
+		enc_fail(e, -EMSGSIZE);
+		return;
+	}
+	put_u32(w, (uint32_t)n);
+	at = n ? room(w, n) : NULL;
+	if (!at)
+		return;
+	memcpy(at, s, len);
+	if (n > len)
+		at[len] = '\0';
+}
+
+static void wire_time(struct enc *e, const char *name, enum ros_prim prim, int64_t ns)
+{
+	struct enc_wire *w = wire_of(e);
+	int64_t sec = ns / 1000000000, rest = ns % 1000000000;
+	bool negative_ok = w->style->time_signed || prim == ROS_DURATION;
+
+	(void)name;
+	if (rest < 0) {
+		sec--;
+		rest += 1000000000;
+	}
+	if (sec < (negative_ok ? INT32_MIN : 0) || sec > (negative_ok ? INT32_MAX : (int64_t)UINT32_MAX))
+		enc_fail(e, -ERANGE);
+	put_u32(w, (uint32_t)sec);
+	put_u32(w, (uint32_t)rest);
+}
+
+static void begin_array(struct enc_wire *w, enum ros_prim prim, uint32_t n, bool fixed)
+{
+	if (!fixed || w->style->count_fixed)
+		put_u32(w, n);
+	if (n)
+		align(w, sizes[prim]);
+}
+
+static void wire_array(struct enc *e, const char *name, enum ros_prim prim, const void *data, uint32_t n, bool fixed)
+{
+	struct enc_wire *w = wire_of(e);
+	size_t len = (size_t)n * sizes[prim];
+	void *at;
+
+	(void)name;
+	begin_array(w, prim, n, fixed);
+	if (!fixed) {
+		enc_fail(e, out_array(w->out, data, len));
+		return;
+	}
+	at = room(w, len); /* small, and perhaps of the mapping's stack */
+	if (at)
+		memcpy(at, data, len);
+}
+
+static void *wire_room(struct enc *e, const char *name, enum ros_prim prim, uint32_t n)
+{
+	struct enc_wire *w = wire_of(e);
+	void *at;
+
+	(void)name;
+	begin_array(w, prim, n, false);
+	at = n ? room(w, (size_t)n * sizes[prim]) : NULL;
+	if (at)
+		w->out->copied += (uint64_t)n * sizes[prim];
+	return at;
+}
+
+static void wire_nest(struct enc *e, const char *name)
+{
+	(void)e;
+	(void)name;
+}
+static void wire_nest_end(struct enc *e)
+{
+	(void)e;
+}
+
+static void wire_list(struct enc *e, const char *name, uint32_t n)
+{
+	(void)name;
+	put_u32(wire_of(e), n);
+}
+
+static void wire_header(struct enc *e, const char *name, const struct enc_header *h)
+{
+	struct enc_wire *w = wire_of(e);
+
+	(void)name;
+	if (w->style->seq)
+		put_u32(w, h->seq);
+	wire_time(e, "stamp", ROS_TIME, h->stamp_sim_ns);
+	wire_string(e, "frame_id", h->frame, strlen(h->frame));
+}
+
+static const struct enc_ops wire_ops = {
+	.value = wire_value,
+	.string = wire_string,
+	.time = wire_time,
+	.array = wire_array,
+	.room = wire_room,
+	.begin = wire_nest,
+	.end = wire_nest_end,
+	.list = wire_list,
+	.list_end = wire_nest_end,
+	.header = wire_header,
+};
+
+void wire_begin(struct enc_wire *w, enum wire_format format, struct out *out)
+{
+	static const uint8_t cdr_le[4] = { 0, 1, 0, 0 };
+
+	out_reset(out);
+	*w = (struct enc_wire){ .enc.ops = &wire_ops, .style = &styles[format], .out = out };
+	if (!w->style->encapsulated)
+		return;
+	put(w, cdr_le, sizeof(cdr_le));
+	w->start = out->total;
+}
+
+int wire_finish(struct enc_wire *w)
+{
+	if (w->style->encapsulated && w->out->total == w->start)
+		put(w, "", 1);
+	if (w->style->encapsulated)
+		align(w, 4);
+	return w->enc.err;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of mappings and the geometry they share: see map.h. */
+#include <stdio.h>
+
+#include "map_private.h"
+
+const struct map map_table[] = {
+#define X(sim, package, ros) { "sim/" #sim, #package "/" #ros, MAP_NAME(sim, package, ros) },
+	MAPS(X)
+#undef X
+		{ NULL, NULL, NULL },
+};
+
+/* "pkg/Name" against "pkg/Name" or "pkg/msg/Name". */
+static bool same_ros(const char *have, const char *want)
+{
+	size_t package = strcspn(have, "/") + 1;
+
+	if (strncmp(have, want, package) != 0)
+		return false;
+	want += package;
+	if (strncmp(want, "msg/", 4) == 0)
+		want += 4;
+	return strcmp(have + package, want) == 0;
+}
+
+const struct map *map_find(const char *sim, const char *ros)
+{
+	for (const struct map *m = map_table; m->sim; m++)
+		if (strcmp(m->sim, sim) == 0 && (!ros || same_ros(m->ros, ros)))
+			return m;
+	return NULL;
+}
+
+void map_header(struct enc *e, const struct map_in *in)
+{
+	struct enc_header h = in->header;
+
+	if (in->options->frame)
+		h.frame = in->options->frame;
+	e->ops->header(e, "header", &h);
+}
+
+void map_vector(struct enc *e, const char *name, const struct sim_Vector3 *v)
+{
+	enc_begin(e, name);
+	enc_f64(e, "x", v->x);
+	enc_f64(e, "y", v->y);
+	enc_f64(e, "z", v->z);
+	enc_end(e);
+}
+
+void map_quaternion(struct enc *e, const char *name, const struct sim_Quaternion *q)
+{
+	enc_begin(e, name);
+	enc_f64(e, "x", q->x);
+	enc_f64(e, "y", q->y);
+	enc_f64(e, "z", q->z);
+	enc_f64(e, "w", q->w);
+	enc_end(e);
+}
+
+void map_pose(struct enc *e, const char *name, const struct sim_Vector3 *position, const struct sim_Quaternion *q)
+{
+	enc_begin(e, name);
+	map_vector(e, "position", position);
+	map_quaternion(e, "orientation", q);
+	enc_end(e);
+}
+
+void map_twist(struct enc *e, const char *name, const struct sim_Vector3 *linear, const struct sim_Vector3 *angular)
+{
+	enc_begin(e, name);
+	map_vector(e, "linear", linear);
+	map_vector(e, "angular", angular);
+	enc_end(e);
+}
+
+/* v + 2 w (-q x v) + 2 (-q x (-q x v)): the conjugate turns from the map into the body. */
+struct sim_Vector3 map_to_body(const struct sim_Quaternion *q, const struct sim_Vector3 *v)
+{
+	double x = -q->x, y = -q->y, z = -q->z;
+	double tx = 2 * (y * v->z - z * v->y), ty = 2 * (z * v->x - x * v->z), tz = 2 * (x * v->y - y * v->x);
+
+	return (struct sim_Vector3){
+		.x = v->x + q->w * tx + y * tz - z * ty,
+		.y = v->y + q->w * ty + z * tx - x * tz,
+		.z = v->z + q->w * tz + x * ty - y * tx,
+	};
+}

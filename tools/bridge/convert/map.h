@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The mappings: which ROS message each bridge-agnostic type becomes, and the other way round. A mapping reads a body in
+ * place and says its fields to an encoder; it knows no format. Units, axes and signs that the target has otherwise are
+ * turned here and listed in README.md. Pure functions of their arguments: any thread.
+ */
+#ifndef MAP_H
+#define MAP_H
+
+#include "enc.h"
+
+#include <stddef.h>
+
+enum map_points {                     /* layout of the points of a sensor_msgs/PointCloud2 */
+		  MAP_POINTS_NATIVE,  /* as the sensor wrote them: the data is only pointed to */
+		  MAP_POINTS_AWSIM24, /* x, y, z, intensity float32 @16, ring uint16 @20 */
+		  MAP_POINTS_AWSIM48, /* and azimuth, distance float32, return_type uint8 @32, time_stamp float64 @40 */
+		  MAP_POINTS_SVL32,   /* x, y, z, intensity uint8 @16 in 1/255, timestamp float64 @24 */
+};
+
+/* What the rig says of a channel. Zeros: everything as it comes. */
+struct map_options {
+	const char *frame;       /* frame_id instead of the slot's; NULL: the slot's */
+	const char *child_frame; /* of nav_msgs/Odometry instead of the message's; NULL: that */
+	const char *encoding;    /* "bgr8" or "rgb8": swap the channels of an image of the other; NULL: as it comes */
+	enum map_points points;
+};
+
+struct map_in { /* one message; borrows all of it, body until the bytes are sent */
+	const void *body;
+	size_t size;
+	struct enc_header header;
+	const struct map_options *options;
+};
+
+struct map {
+	const char *sim; /* "sim/Image" */
+	const char *ros; /* "sensor_msgs/Image", as in the tables of ros_type.h */
+	/* 0, -EBADMSG the body does not hold together, -ENOTSUP not with these options. What was said before is then void. */
+	int (*emit)(const struct map_in *in, struct enc *e);
+};
+
+extern const struct map map_table[]; /* the first one of a type is its default; ended by a NULL sim */
+
+/* The mapping of a type to "pkg/Name" or "pkg/msg/Name", NULL: to its default. NULL: there is none. */
+const struct map *map_find(const char *sim, const char *ros);
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cameras, and what is seen in their images. See map.h. */
+#include "map_private.h"
+#include "sim/msg/CameraInfo.h"
+#include "sim/msg/CompressedImage.h"
+#include "sim/msg/Detected2DObjects.h"
+#include "sim/msg/Image.h"
+
+/* rgb8 to bgr8 and back: the same swap. */
+static void swap_channels(uint8_t *restrict to, const uint8_t *restrict from, size_t pixels)
+{
+	for (size_t i = 0; i < pixels; i++) {
+		to[3 * i] = from[3 * i + 2];
+		to[3 * i + 1] = from[3 * i + 1];
+		to[3 * i + 2] = from[3 * i];
+	}
+}
+
+static bool is_swap(const char *from, const char *to)
+{
+	return (!strcmp(from, "rgb8") && !strcmp(to, "bgr8")) || (!strcmp(from, "bgr8") && !strcmp(to, "rgb8"));
+}
+
+static void swapped_data(struct enc *e, const struct sim_Image *m, const uint8_t *data, uint32_t n)
+{
+	uint8_t *to = e->ops->room(e, "data", ROS_UINT8, n);
+
+	if (!to)
+		return;
+	for (uint32_t row = 0; row < m->height; row++) {
+		size_t at = (size_t)row * m->step, used = (size_t)m->width * 3;
+
+		swap_channels(to + at, data + at, m->width);
+		memset(to + at + used, 0, m->step - used);
+	}
+}
+
+int map_Image_to_sensor_msgs_Image(const struct map_in *in, struct enc *e)
+{
+	const struct sim_Image *m = BODY(Image, in);
+	const char *encoding = m ? sim_Image_encoding(m, in->size) : "", *want = in->options->encoding;
+	uint32_t n = 0;
+	const uint8_t *data = m ? sim_Image_data(m, in->size, &n) : NULL;
+	bool swap = want && strcmp(want, encoding) != 0;
+	struct sim_Image head;
+
+	if (!m)
+		return -EBADMSG;
+	head = *m; /* once: a peer may still write it */
+	if ((uint64_t)head.step * head.height != n)
+		return -EBADMSG;
+	if (swap && (!is_swap(encoding, want) || (uint64_t)head.width * 3 > head.step))
+		return -ENOTSUP;
+	map_header(e, in);
+	enc_u32(e, "height", head.height);
+	enc_u32(e, "width", head.width);
+	enc_text(e, "encoding", swap ? want : encoding);
+	enc_u8(e, "is_bigendian", head.is_bigendian != 0);
+	enc_u32(e, "step", head.step);
+	if (swap)
+		swapped_data(e, &head, data, n);
+	else
+		e->ops->array(e, "data", ROS_UINT8, data, n, false);
+	return 0;
+}
+
+int map_CompressedImage_to_sensor_msgs_CompressedImage(const struct map_in *in, struct enc *e)
+{
+	const struct sim_CompressedImage *m = BODY(CompressedImage, in);
+	const uint8_t *data;
+	uint32_t n;
+
+	if (!m)
+		return -EBADMSG;
+	data = sim_CompressedImage_data(m, in->size, &n);
+	map_header(e, in);
+	enc_text(e, "format", sim_CompressedImage_format(m, in->size));
+	e->ops->array(e, "data", ROS_UINT8, data, n, false);
+	return 0;
+}
+
+int map_CameraInfo_to_sensor_msgs_CameraInfo(const struct map_in *in, struct enc *e)
+{
+	const struct sim_CameraInfo *m = BODY(CameraInfo, in);
+	const double *d;
+	uint32_t n;
+
+	if (!m)
+		return -EBADMSG;
+	d = sim_CameraInfo_d(m, in->size, &n);
+	map_header(e, in);
+	enc_u32(e, "height", m->height);
+	enc_u32(e, "width", m->width);
+	enc_text(e, "distortion_model", sim_CameraInfo_distortion_model(m, in->size));
+	e->ops->array(e, "d", ROS_FLOAT64, d, n, false);
+	enc_f64s(e, "k", m->k, 9);
+	enc_f64s(e, "r", m->r, 9);
+	enc_f64s(e, "p", m->p, 12);
+	enc_u32(e, "binning_x", m->binning_x);
+	enc_u32(e, "binning_y", m->binning_y);
+	enc_begin(e, "roi"); /* all zero: the whole image */
+	enc_u32(e, "x_offset", 0);
+	enc_u32(e, "y_offset", 0);
+	enc_u32(e, "height", 0);
+	enc_u32(e, "width", 0);
+	enc_bool(e, "do_rectify", 0);
+	enc_end(e);
+	return 0;
+}
+
+static void detection(struct enc *e, const struct map_in *in, const struct sim_Detected2DObject *o)
+{
+	enc_begin(e, NULL);
+	map_header(e, in);
+	enc_u32(e, "id", o->id);
+	enc_text(e, "label", sim_Detected2DObject_label_in(in->body, in->size, o));
+	enc_f32(e, "score", o->score);
+	enc_begin(e, "bbox");
+	enc_f32(e, "x", o->center_x);
+	enc_f32(e, "y", o->center_y);
+	enc_f32(e, "width", o->width);
+	enc_f32(e, "height", o->height);
+	enc_end(e);
+	map_twist(e, "velocity", &o->linear_velocity, &o->angular_velocity);
+	enc_end(e);
+}
+
+int map_Detected2DObjects_to_lgsvl_msgs_Detection2DArray(const struct map_in *in, struct enc *e)
+{
+	const struct sim_Detected2DObjects *m = BODY(Detected2DObjects, in);
+	const struct sim_Detected2DObject *o;
+	uint32_t n;
+
+	if (!m)
+		return -EBADMSG;
+	o = sim_Detected2DObjects_objects(m, in->size, &n);
+	map_header(e, in);
+	enc_list(e, "detections", n);
+	for (uint32_t i = 0; i < n; i++)
+		detection(e, in, &o[i]);
+	enc_list_end(e);
+	return 0;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Point clouds: as they lie in the slot, or point by point into the layouts that AWSIM and SVL users expect. */
+#include "map_private.h"
+#include "sim/point_cloud.h"
+
+struct layout {
+	uint32_t step;
+	uint32_t n;
+	struct {
+		const char *name;
+		uint32_t offset;
+		uint8_t datatype;
+	} field[9];
+	void (*convert)(uint8_t *restrict to, const struct sim_Point *restrict p, size_t n, int64_t stamp_sim_ns);
+};
+
+/* Each point is put together in registers and written once, in order: the target may lie at any alignment. */
+struct awsim24 {
+	float x, y, z, pad, intensity;
+	uint16_t ring, pad2;
+};
+struct awsim48 {
+	struct awsim24 base;
+	float azimuth, distance;
+	uint8_t return_type, pad[7];
+	double time_stamp;
+};
+struct svl32 {
+	float x, y, z, pad;
+	uint8_t intensity, pad2[7];
+	double timestamp;
+};
+_Static_assert(sizeof(struct awsim24) == 24 && sizeof(struct awsim48) == 48 && sizeof(struct svl32) == 32,
+	       "wire layout");
+
+static inline struct awsim24 base_of(const struct sim_Point *p)
+{
+	return (struct awsim24){ .x = p->x, .y = p->y, .z = p->z, .intensity = p->intensity, .ring = p->ring };
+}
+
+static void to_awsim24(uint8_t *restrict to, const struct sim_Point *restrict p, size_t n, int64_t stamp_sim_ns)
+{
+	(void)stamp_sim_ns;
+	for (size_t i = 0; i < n; i++) {
+		struct awsim24 one = base_of(&p[i]);
+
+		memcpy(to + i * sizeof(one), &one, sizeof(one));
+	}
+}
+
+static void to_awsim48(uint8_t *restrict to, const struct sim_Point *restrict p, size_t n, int64_t stamp_sim_ns)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct awsim48 one = {
+			.base = base_of(&p[i]),
+			.azimuth = p[i].azimuth,
+			.distance = p[i].distance,
+			.return_type = p[i].return_type,
+			.time_stamp = (double)(stamp_sim_ns + p[i].time_offset) * 1e-9,
+		};
+
+		memcpy(to + i * sizeof(one), &one, sizeof(one));
+	}
+}
+
+static void to_svl32(uint8_t *restrict to, const struct sim_Point *restrict p, size_t n, int64_t stamp_sim_ns)
+{
+	(void)stamp_sim_ns;
+	for (size_t i = 0; i < n; i++) {
+		float v = p[i].intensity;
+		struct svl32 one = { .x = p[i].x, .y = p[i].y, .z = p[i].z };
+
+		one.intensity = v >= 1.0f ? 255 : v > 0.0f ? (uint8_t)(v * 255.0f) : 0; /* NaN: 0 */
+		memcpy(to + i * sizeof(one), &one, sizeof(one));
+	}
+}
+
+#define F32 SIM_POINT_FIELD_FLOAT32
+#define F64 SIM_POINT_FIELD_FLOAT64
+#define U16 SIM_POINT_FIELD_UINT16
+#define U8  SIM_POINT_FIELD_UINT8
+
+static const struct layout layouts[] = {
+	[MAP_POINTS_AWSIM24] = { 24,
+				 5,
+				 { { "x", 0, F32 },
+				   { "y", 4, F32 },
+				   { "z", 8, F32 },
+				   { "intensity", 16, F32 },
+				   { "ring", 20, U16 } },
+				 to_awsim24 },
+	[MAP_POINTS_AWSIM48] = { 48,
+				 9,
+				 { { "x", 0, F32 },
+				   { "y", 4, F32 },
+				   { "z", 8, F32 },
+				   { "intensity", 16, F32 },
+				   { "ring", 20, U16 },
+				   { "azimuth", 24, F32 },
+				   { "distance", 28, F32 },
+				   { "return_type", 32, U8 },
+				   { "time_stamp", 40, F64 } },
+				 to_awsim48 },
+	[MAP_POINTS_SVL32] = { 32,
+			       5,
+			       { { "x", 0, F32 },
+				 { "y", 4, F32 },
+				 { "z", 8, F32 },
+				 { "intensity", 16, U8 },
+				 { "timestamp", 24, F64 } },
+			       to_svl32 },
+};
+
+static void field(struct enc *e, const char *name, uint32_t offset, uint8_t datatype, uint32_t count)
+{
+	enc_begin(e, NULL);
+	enc_text(e, "name", name);
+	enc_u32(e, "offset", offset);
+	enc_u8(e, "datatype", datatype);
+	enc_u32(e, "count", count);
+	enc_end(e);
+}
+
+static void size_of(struct enc *e, const struct map_in *in, uint32_t height, uint32_t width)
+{
+	map_header(e, in);
+	enc_u32(e, "height", height);
+	enc_u32(e, "width", width);
+}
+
+static int native(const struct map_in *in, struct enc *e, const struct sim_PointCloud *m, const uint8_t *data,
+		  uint32_t n_data)
+{
+	uint32_t n;
+	const struct sim_PointField *f = sim_PointCloud_fields_in(in->body, in->size, m, &n);
+
+	size_of(e, in, m->height, m->width);
+	enc_list(e, "fields", n);
+	for (uint32_t i = 0; i < n; i++)
+		field(e, sim_PointField_name_in(in->body, in->size, &f[i]), f[i].offset, f[i].datatype, f[i].count);
+	enc_list_end(e);
+	enc_bool(e, "is_bigendian", 0);
+	enc_u32(e, "point_step", m->point_step);
+	enc_u32(e, "row_step", m->row_step);
+	e->ops->array(e, "data", ROS_UINT8, data, n_data, false);
+	enc_bool(e, "is_dense", m->is_dense);
+	return 0;
+}
+
+/* Whether the points are struct sim_Point: every field of it, and none else. */
+static bool is_default(const struct map_in *in, const struct sim_PointCloud *m)
+{
+	uint32_t n;
+	const struct sim_PointField *f = sim_PointCloud_fields(m, in->size, &n);
+
+	if (n != SIM_POINT_N_FIELDS)
+		return false;
+	for (uint32_t i = 0; i < n; i++) {
+		struct sim_point_field_ want = sim_point_field_at_(i);
+
+		if (strcmp(sim_PointField_name_in(in->body, in->size, &f[i]), want.name) != 0 ||
+		    f[i].offset != want.offset || f[i].datatype != want.datatype)
+			return false;
+	}
+	return true;
+}
+
+static int converted(const struct map_in *in, struct enc *e, const struct layout *l, uint32_t points,
+		     const struct sim_Point *p, bool is_dense)
+{
+	uint8_t *to;
+
+	if ((uint64_t)points * l->step > UINT32_MAX)
+		return -EMSGSIZE;
+	size_of(e, in, 1, points);
+	enc_list(e, "fields", l->n);
+	for (uint32_t i = 0; i < l->n; i++)
+		field(e, l->field[i].name, l->field[i].offset, l->field[i].datatype, 1);
+	enc_list_end(e);
+	enc_bool(e, "is_bigendian", 0);
+	enc_u32(e, "point_step", l->step);
+	enc_u32(e, "row_step", l->step * points);
+	to = e->ops->room(e, "data", ROS_UINT8, l->step * points);
+	if (to)
+		l->convert(to, p, points, in->header.stamp_sim_ns);
+	enc_bool(e, "is_dense", is_dense);
+	return 0;
+}
+
+int map_PointCloud_to_sensor_msgs_PointCloud2(const struct map_in *in, struct enc *e)
+{
+	const struct sim_PointCloud *m = BODY(PointCloud, in);
+	struct sim_PointCloud head;
+	const uint8_t *data;
+	uint32_t n;
+
+	if (!m)
+		return -EBADMSG;
+	head = *m; /* once: a peer may still write it */
+	data = sim_PointCloud_data(m, in->size, &n);
+	if ((uint64_t)head.point_step * head.width != head.row_step || (uint64_t)head.row_step * head.height != n)
+		return -EBADMSG;
+	if (in->options->points == MAP_POINTS_NATIVE)
+		return native(in, e, &head, data, n);
+	if ((uintptr_t)data % _Alignof(struct sim_Point))
+		return -EBADMSG;
+	if (head.point_step != sizeof(struct sim_Point) || !is_default(in, m))
+		return -ENOTSUP;
+	return converted(in, e, &layouts[in->options->points], head.width * head.height,
+			 (const struct sim_Point *)(const void *)data, head.is_dense != 0);
+}

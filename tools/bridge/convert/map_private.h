@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the map_*.c files share: one mapping a function, and the geometry that most messages are made of. */
+#ifndef MAP_PRIVATE_H
+#define MAP_PRIVATE_H
+
+#include <errno.h>
+
+#include "map.h"
+#include "sim/msg/Pose.h"
+#include "sim/msg/Twist.h"
+
+/* clang-format off */
+/* X(type of ours, package, ROS type); the first of a type is its default. */
+#define MAPS(X) \
+	X(Clock, rosgraph_msgs, Clock) \
+	X(Transforms, tf2_msgs, TFMessage) \
+	X(Image, sensor_msgs, Image) \
+	X(CompressedImage, sensor_msgs, CompressedImage) \
+	X(CameraInfo, sensor_msgs, CameraInfo) \
+	X(PointCloud, sensor_msgs, PointCloud2) \
+	X(LaserScan, sensor_msgs, LaserScan) \
+	X(Imu, sensor_msgs, Imu) \
+	X(Gps, sensor_msgs, NavSatFix) \
+	X(Gps, geometry_msgs, PoseStamped) \
+	X(Gps, geometry_msgs, PoseWithCovarianceStamped) \
+	X(GpsOdometry, nav_msgs, Odometry) \
+	X(GpsOdometry, geometry_msgs, PoseStamped) \
+	X(CanBus, lgsvl_msgs, CanBusData) \
+	X(CanBus, autoware_vehicle_msgs, VelocityReport) \
+	X(CanBus, autoware_vehicle_msgs, SteeringReport) \
+	X(CanBus, autoware_vehicle_msgs, ControlModeReport) \
+	X(CanBus, autoware_vehicle_msgs, GearReport) \
+	X(CanBus, autoware_vehicle_msgs, TurnIndicatorsReport) \
+	X(CanBus, autoware_vehicle_msgs, HazardLightsReport) \
+	X(VehicleOdometry, lgsvl_msgs, VehicleOdometry) \
+	X(VehicleOdometry, autoware_vehicle_msgs, VelocityReport) \
+	X(VehicleOdometry, autoware_vehicle_msgs, SteeringReport) \
+	X(Detected2DObjects, lgsvl_msgs, Detection2DArray) \
+	X(Detected3DObjects, lgsvl_msgs, Detection3DArray) \
+	X(Detected3DObjects, autoware_perception_msgs, DetectedObjects) \
+	X(RadarObjects, lgsvl_msgs, DetectedRadarObjectArray) \
+	X(TrafficSignals, lgsvl_msgs, SignalArray) \
+	X(TrafficSignals, autoware_perception_msgs, TrafficLightGroupArray) \
+	X(Ultrasonic, lgsvl_msgs, Ultrasonic)
+/* clang-format on */
+
+#define MAP_NAME(sim, package, ros) map_##sim##_to_##package##_##ros
+#define X(sim, package, ros)        int MAP_NAME(sim, package, ros)(const struct map_in *in, struct enc *e);
+MAPS(X)
+#undef X
+
+/* const struct sim_T *m = BODY(T, in); NULL: too short */
+#define BODY(T, in) sim_##T##_from((in)->body, (in)->size)
+
+void map_header(struct enc *e, const struct map_in *in);
+/* Vector3 or Point: both have x, y and z */
+void map_vector(struct enc *e, const char *name, const struct sim_Vector3 *v);
+void map_quaternion(struct enc *e, const char *name, const struct sim_Quaternion *q);
+void map_pose(struct enc *e, const char *name, const struct sim_Vector3 *position, const struct sim_Quaternion *q);
+void map_twist(struct enc *e, const char *name, const struct sim_Vector3 *linear, const struct sim_Vector3 *angular);
+
+/* A vector of the map in the body's own axes; q: from the body to the map. {0, 0, 0, 0}: not known, nothing is turned. */
+struct sim_Vector3 map_to_body(const struct sim_Quaternion *q, const struct sim_Vector3 *v);
+
+#endif

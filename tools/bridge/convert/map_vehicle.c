@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the vehicle tells of itself, for SVL's and for Autoware's users. See map.h. */
+#include "map_private.h"
+#include "sim/msg/CanBus.h"
+#include "sim/msg/Gear.h"
+#include "sim/msg/VehicleMode.h"
+#include "sim/msg/VehicleOdometry.h"
+
+/* Autoware's numbers */
+enum { GEAR_NONE = 0, GEAR_NEUTRAL = 1, GEAR_DRIVE = 2, GEAR_REVERSE = 20, GEAR_PARK = 22, GEAR_LOW = 23 };
+enum { MODE_AUTONOMOUS = 1, MODE_STEER_ONLY = 2, MODE_VELOCITY_ONLY = 3, MODE_MANUAL = 4, MODE_DISENGAGED = 5 };
+enum { DISABLE = 1, ENABLE = 2, ENABLE_LEFT = 2, ENABLE_RIGHT = 3 };
+
+static int8_t lgsvl_gear(uint8_t gear)
+{
+	return gear <= SIM_GEAR_LOW ? (int8_t)gear : 0; /* the same numbers; not known: neutral */
+}
+
+static void can_bus_lamps(struct enc *e, const struct sim_CanBus *m)
+{
+	enc_bool(e, "parking_brake_active", m->parking_brake);
+	enc_bool(e, "high_beams_active", m->high_beam);
+	enc_bool(e, "low_beams_active", m->low_beam);
+	enc_bool(e, "hazard_lights_active", m->hazard_lights);
+	enc_bool(e, "fog_lights_active", m->fog_lights);
+	enc_bool(e, "left_turn_signal_active", m->left_turn_signal);
+	enc_bool(e, "right_turn_signal_active", m->right_turn_signal);
+	enc_bool(e, "wipers_active", m->wipers);
+	enc_bool(e, "reverse_gear_active", m->in_reverse);
+}
+
+int map_CanBus_to_lgsvl_msgs_CanBusData(const struct map_in *in, struct enc *e)
+{
+	const struct sim_CanBus *m = BODY(CanBus, in);
+
+	if (!m)
+		return -EBADMSG;
+	map_header(e, in);
+	enc_f32(e, "speed_mps", m->speed);
+	enc_f32(e, "throttle_pct", m->throttle);
+	enc_f32(e, "brake_pct", m->braking);
+	enc_f32(e, "steer_pct", -m->steering); /* theirs is positive to the right */
+	can_bus_lamps(e, m);
+	enc_i8(e, "selected_gear", lgsvl_gear(m->gear));
+	enc_bool(e, "engine_active", m->engine_on);
+	enc_f32(e, "engine_rpm", m->engine_rpm);
+	enc_f64(e, "gps_latitude", m->latitude);
+	enc_f64(e, "gps_longitude", m->longitude);
+	enc_f64(e, "gps_altitude", m->altitude);
+	map_quaternion(e, "orientation", &m->orientation);
+	map_vector(e, "linear_velocities", &m->velocity);
+	return 0;
+}
+
+int map_VehicleOdometry_to_lgsvl_msgs_VehicleOdometry(const struct map_in *in, struct enc *e)
+{
+	const struct sim_VehicleOdometry *m = BODY(VehicleOdometry, in);
+
+	if (!m)
+		return -EBADMSG;
+	map_header(e, in);
+	enc_f32(e, "velocity", m->speed);
+	enc_f32(e, "front_wheel_angle", -m->front_wheel_angle); /* theirs is positive to the right */
+	enc_f32(e, "rear_wheel_angle", -m->rear_wheel_angle);
+	return 0;
+}
+
+/* ---- Autoware ---- */
+
+static void velocity_report(const struct map_in *in, struct enc *e, float longitudinal, float lateral, float yaw_rate)
+{
+	map_header(e, in);
+	enc_f32(e, "longitudinal_velocity", longitudinal);
+	enc_f32(e, "lateral_velocity", lateral);
+	enc_f32(e, "heading_rate", yaw_rate);
+}
+
+int map_CanBus_to_autoware_vehicle_msgs_VelocityReport(const struct map_in *in, struct enc *e)
+{
+	const struct sim_CanBus *m = BODY(CanBus, in);
+
+	if (!m)
+		return -EBADMSG;
+	/* the bus has no gyroscope: a rig that wants the heading rate maps its sim/VehicleOdometry */
+	velocity_report(in, e, m->speed, (float)map_to_body(&m->orientation, &m->velocity).y, 0);
+	return 0;
+}
+
+int map_VehicleOdometry_to_autoware_vehicle_msgs_VelocityReport(const struct map_in *in, struct enc *e)
+{
+	const struct sim_VehicleOdometry *m = BODY(VehicleOdometry, in);
+
+	if (!m)
+		return -EBADMSG;
+	velocity_report(in, e, m->speed, 0, m->yaw_rate);
+	return 0;
+}
+
+static int steering_report(const struct map_in *in, struct enc *e, float angle)
+{
+	enc_time(e, "stamp", in->header.stamp_sim_ns);
+	enc_f32(e, "steering_tire_angle", angle);
+	return 0;
+}
+
+int map_CanBus_to_autoware_vehicle_msgs_SteeringReport(const struct map_in *in, struct enc *e)
+{
+	const struct sim_CanBus *m = BODY(CanBus, in);
+
+	return m ? steering_report(in, e, m->steering_angle) : -EBADMSG;
+}
+
+int map_VehicleOdometry_to_autoware_vehicle_msgs_SteeringReport(const struct map_in *in, struct enc *e)
+{
+	const struct sim_VehicleOdometry *m = BODY(VehicleOdometry, in);
+
+	return m ? steering_report(in, e, m->front_wheel_angle) : -EBADMSG;
+}
+
+static int report(const struct map_in *in, struct enc *e, const char *name, uint8_t v)
+{
+	enc_time(e, "stamp", in->header.stamp_sim_ns);
+	enc_u8(e, name, v);
+	return 0;
+}
+
+int map_CanBus_to_autoware_vehicle_msgs_ControlModeReport(const struct map_in *in, struct enc *e)
+{
+	static const uint8_t modes[] = {
+		[SIM_VEHICLE_MODE_MANUAL] = MODE_MANUAL,         [SIM_VEHICLE_MODE_AUTO] = MODE_AUTONOMOUS,
+		[SIM_VEHICLE_MODE_AUTO_STEER] = MODE_STEER_ONLY, [SIM_VEHICLE_MODE_AUTO_SPEED] = MODE_VELOCITY_ONLY,
+		[SIM_VEHICLE_MODE_EMERGENCY] = MODE_DISENGAGED,
+	};
+	const struct sim_CanBus *m = BODY(CanBus, in);
+	uint8_t mode = m ? m->mode : 0;
+
+	return m ? report(in, e, "mode", mode < sizeof(modes) ? modes[mode] : MODE_MANUAL) : -EBADMSG;
+}
+
+int map_CanBus_to_autoware_vehicle_msgs_GearReport(const struct map_in *in, struct enc *e)
+{
+	static const uint8_t gears[] = {
+		[SIM_GEAR_NEUTRAL] = GEAR_NEUTRAL, [SIM_GEAR_DRIVE] = GEAR_DRIVE, [SIM_GEAR_REVERSE] = GEAR_REVERSE,
+		[SIM_GEAR_PARKING] = GEAR_PARK,    [SIM_GEAR_LOW] = GEAR_LOW,
+	};
+	const struct sim_CanBus *m = BODY(CanBus, in);
+	uint8_t gear = m ? m->gear : 0;
+
+	return m ? report(in, e, "report", gear < sizeof(gears) ? gears[gear] : GEAR_NONE) : -EBADMSG;
+}
+
+int map_CanBus_to_autoware_vehicle_msgs_TurnIndicatorsReport(const struct map_in *in, struct enc *e)
+{
+	const struct sim_CanBus *m = BODY(CanBus, in);
+	bool left = m && m->left_turn_signal, right = m && m->right_turn_signal;
+
+	if (!m)
+		return -EBADMSG;
+	/* both at once are the hazard lights, which have a report of their own */
+	return report(in, e, "report", left == right ? DISABLE : left ? ENABLE_LEFT : ENABLE_RIGHT);
+}
+
+int map_CanBus_to_autoware_vehicle_msgs_HazardLightsReport(const struct map_in *in, struct enc *e)
+{
+	const struct sim_CanBus *m = BODY(CanBus, in);
+
+	return m ? report(in, e, "report", m->hazard_lights ? ENABLE : DISABLE) : -EBADMSG;
+}
