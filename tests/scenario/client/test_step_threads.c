@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lock-step and timers with real threads over the in-memory data plane: what a sanitizer should watch. No wall time is
+ * asserted; bounds only end a test that hangs.
+ */
+#include "scenario/client/world.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdatomic.h>
+
+#include <sim/msg/Vector3.h>
+
+#define STEPS    40
+#define STEP_DUR (10 * MS)
+
+static struct world w;
+
+static int put(struct sim_publisher *p, double x, bool local)
+{
+	struct sim_Vector3 v = { .x = x };
+
+	return local ? sim_publish_local_copy(p, &v, sizeof(v), 0)
+		     : sim_try_queue_copy(p, &v, sizeof(v), 0, NULL, NULL, NULL);
+}
+
+struct part {
+	const char *name;
+	uint32_t rank;
+	const char *out, *in[2];
+	struct sim_client *c;
+	struct sim_step *s;
+	struct sim_publisher *pub;
+	struct sim_subscriber *sub[2];
+	pthread_t thread;
+	unsigned turns, taken, uneven;
+	atomic_bool over;
+};
+
+static void *take_part(void *arg)
+{
+	struct part *p = arg;
+	struct sim_step_turn turn;
+	const struct sim_slot *slot;
+	int r;
+
+	while ((r = sim_step_wait(p->s, 20 * MS, &turn)) == 0 || (r == -ETIMEDOUT && !atomic_load(&p->over))) {
+		unsigned n = 0;
+
+		if (r < 0)
+			continue;
+		p->turns++;
+		for (int i = 0; i < 2 && p->in[i]; i++)
+			while (sim_take(p->sub[i], &slot) == 0) {
+				n++;
+				p->uneven += slot->stamp_sim_ns != turn.now.sim_ns;
+				sim_release(p->sub[i], slot);
+			}
+		p->taken += n;
+		if (p->out) {
+			assert_int_equal(put(p->pub, (double)turn.dur_ns, true), 0);
+			assert_int_equal(put(p->pub, (double)turn.dur_ns, false), 0);
+		}
+		assert_int_equal(sim_step_done(p->s), 0);
+	}
+	return NULL;
+}
+
+static void part_begin(struct part *p)
+{
+	struct sim_publisher_options po = { .size = sizeof(po) };
+	struct sim_subscriber_options so = { .size = sizeof(so), .depth = 32 };
+
+	p->c = world_client(&w, p->name, 0);
+	if (p->out)
+		assert_int_equal(sim_advertise(p->c, p->out, &sim_Vector3_type, &po, &p->pub), 0);
+	for (int i = 0; i < 2 && p->in[i]; i++)
+		assert_int_equal(sim_subscribe(p->c, p->in[i], &sim_Vector3_type, &so, &p->sub[i]), 0);
+	assert_int_equal(sim_step_join(p->c, p->rank, &p->s), 0);
+}
+
+static void part_end(struct part *p)
+{
+	atomic_store(&p->over, true);
+	pthread_join(p->thread, NULL);
+	sim_step_leave(p->s);
+	sim_publisher_destroy(p->pub);
+	for (int i = 0; i < 2; i++)
+		sim_subscriber_destroy(p->sub[i]);
+	sim_disconnect(p->c);
+}
+
+static void ranks_with_threads(void **state)
+{
+	struct part parts[] = {
+		{ .name = "a", .out = "a" },
+		{ .name = "b", .out = "b", .in = { "a" } },
+		{ .name = "sum", .rank = 1, .out = "s", .in = { "a", "b" } },
+		{ .name = "end", .rank = 2, .in = { "s" } },
+	};
+	struct sim_client *c;
+	struct sim_driver *d;
+	int64_t granted;
+
+	(void)state;
+	world_create_threads(&w, "");
+	for (int i = 0; i < 4; i++)
+		part_begin(&parts[i]);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(pthread_create(&parts[i].thread, NULL, take_part, &parts[i]), 0);
+	c = world_client(&w, "engine", 0);
+	assert_int_equal(sim_driver_acquire(c, 0, &d), 0);
+	for (int i = 0; i < STEPS; i++) {
+		assert_int_equal(sim_driver_advance(d, STEP_DUR, &granted), 0);
+		assert_int_equal(granted, STEP_DUR);
+	}
+	sim_driver_release(d);
+	sim_disconnect(c);
+	for (int i = 0; i < 4; i++)
+		part_end(&parts[i]);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(parts[i].turns, STEPS);
+	assert_int_equal(parts[1].taken, 2 * (STEPS - 1)); /* a's, each a step later */
+	assert_int_equal(parts[1].uneven, 2 * (STEPS - 1));
+	assert_int_equal(parts[2].taken, 4 * STEPS); /* of the same step */
+	assert_int_equal(parts[2].uneven, 0);
+	assert_int_equal(parts[3].taken, 2 * STEPS);
+	world_destroy(&w);
+}
+
+/* ---- timers and jumps ---- */
+
+struct count {
+	_Atomic unsigned ticks, jumps;
+	_Atomic int64_t last_due;
+	_Atomic unsigned odd; /* intervals that are no multiple of the period */
+};
+
+static void on_tick(void *user, const struct sim_timer_event *e)
+{
+	struct count *k = user;
+	int64_t last = atomic_exchange(&k->last_due, e->due_sim_ns);
+
+	if (atomic_fetch_add(&k->ticks, 1) && (e->due_sim_ns - last) % MS)
+		atomic_fetch_add(&k->odd, 1);
+}
+
+static void on_jump(void *user, const struct sim_clock_jump *j)
+{
+	(void)j;
+	atomic_fetch_add(&((struct count *)user)->jumps, 1);
+}
+
+#define UNTIL(cond) \
+	do { \
+		for (int tries_ = 0; !(cond); tries_++) { \
+			assert_in_range(tries_, 0, 20000); \
+			poll(NULL, 0, 1); \
+		} \
+	} while (0)
+
+static void control(struct sim_client *c, const char *method, const char *params)
+{
+	char *reply = NULL;
+
+	if (sim_call(c, method, params, &reply) < 0)
+		fail_msg("%s: %s", method, sim_why());
+	free(reply);
+}
+
+static void timers_with_a_thread(void **state)
+{
+	struct sim_jump_handler *h;
+	struct sim_timer *t, *u;
+	struct count k = { 0 }, idle = { 0 };
+	struct sim_client *c;
+	unsigned ticks;
+
+	(void)state;
+	world_create_threads(&w, "");
+	c = world_client(&w, "timed", 0);
+	assert_int_equal(sim_clock_on_jump(c, NULL, on_jump, &k, &h), 0);
+	assert_int_equal(sim_timer_create(c, MS, 0, on_tick, &k, &t), 0); /* unity: time stands */
+	assert_int_equal(sim_timer_create(c, 3600 * S, SIM_TIMER_ONE_SHOT, on_tick, &idle, &u), 0);
+	control(c, "SetSource", "{\"source\":\"simulation\"}");
+	UNTIL(atomic_load(&k.jumps) == 1);
+	UNTIL(atomic_load(&k.ticks) > 20);
+	control(c, "PauseClock", NULL);
+	UNTIL(sim_timer_left(t) > 0);
+	ticks = atomic_load(&k.ticks);
+	control(c, "StepClock", "{\"dur_ns\":1000000}");
+	UNTIL(atomic_load(&k.ticks) == ticks + 1);
+	assert_int_equal(atomic_load(&k.odd), 0);
+	control(c, "ResumeClock", NULL);
+	UNTIL(atomic_load(&k.ticks) > ticks + 10);
+	sim_timer_stop(t);
+	sim_timer_start(t);
+	sim_timer_destroy(t);
+	ticks = atomic_load(&k.ticks);
+	control(c, "SetSource", "{\"source\":\"system\"}"); /* decades on: the other one is due */
+	UNTIL(atomic_load(&idle.ticks) == 1);
+	assert_int_equal(atomic_load(&k.ticks), ticks);
+	sim_timer_destroy(u);
+	sim_jump_handler_destroy(h);
+	sim_disconnect(c);
+	world_destroy(&w);
+}
+
+/* Without a thread of its own the program polls; the descriptor says when. */
+static void timers_wake_who_polls(void **state)
+{
+	struct sim_client_options o = { .size = sizeof(o), .name = "polls", .flags = SIM_CLIENT_NO_THREAD };
+	struct count k = { 0 };
+	struct sim_client *c;
+	struct sim_timer *t;
+
+	(void)state;
+	world_create_threads(&w, "");
+	o.socket = w.path;
+	assert_int_equal(sim_connect(&o, &c), 0);
+	control(c, "SetSource", "{\"source\":\"simulation\"}");
+	assert_int_equal(sim_timer_create(c, 5 * MS, 0, on_tick, &k, &t), 0);
+	while (atomic_load(&k.ticks) < 5) {
+		struct pollfd p = { .fd = sim_client_fd(c), .events = POLLIN };
+
+		assert_int_equal(poll(&p, 1, 20000), 1);
+		sim_process(c);
+	}
+	sim_timer_destroy(t);
+	sim_disconnect(c);
+	world_destroy(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ranks_with_threads),
+		cmocka_unit_test(timers_with_a_thread),
+		cmocka_unit_test(timers_wake_who_polls),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
