@@ -144,7 +144,7 @@ static int burn(void *arg)
 /* Ours and the bare loop in turns, so much of each in all. Both counts + 1: none missed at all is a tie. */
 static int ticks_missed(struct bench *b, const char *name, int64_t total_dur_ns, double bar)
 {
-	int64_t slice = b->smoke ? 50 * NS_PER_MS : 5 * NS_PER_S;
+	int64_t slice = b->smoke ? 50 * NS_PER_MS : 2 * NS_PER_S;
 	struct bench_pair pair = { 1, 1 };
 
 	for (int64_t done = 0; done < (b->smoke ? slice : total_dur_ns); done += slice) {
