@@ -20,6 +20,7 @@ struct wait {
 	struct state_app app;
 	struct exec_io io;
 	int pidfd;
+	bool gone; /* its ports went with an earlier RouDi: only files are left */
 	bool idle; /* a bridge that has told us that it holds nothing of the old simd */
 };
 

@@ -132,7 +132,7 @@ static void free_old_simd(struct keeper *k)
 	if (k->old_app_freed || !k->left)
 		return;
 	list_for_each(w, &k->waits, link) {
-		if (w->app.bridge && !w->idle)
+		if (w->app.bridge && !w->idle && !w->gone)
 			return;
 	}
 	k->old_app_freed = true;
@@ -157,19 +157,19 @@ static void on_wait_exit(void *arg, uint32_t events)
 	struct keeper *k = w->k;
 
 	(void)events;
-	keeper_free_app(k, w->app.app, false);
+	keeper_free_app(k, w->app.app, w->gone);
 	wait_free(w);
 	free_old_simd(k);
 	keeper_sessions_changed(k);
 }
 
-static void take_over_app(struct keeper *k, const struct state_app *a)
+static void take_over_app(struct keeper *k, const struct state_app *a, bool gone)
 {
 	struct wait *w;
 	int fd = state_proc_alive(&a->proc) ? fd_pidfd_open(a->proc.pid) : -ESRCH;
 
 	if (fd < 0) {
-		keeper_free_app(k, a->app, false);
+		keeper_free_app(k, a->app, gone);
 		return;
 	}
 	w = MEM_NEW(struct wait);
@@ -179,6 +179,7 @@ static void take_over_app(struct keeper *k, const struct state_app *a)
 	}
 	w->k = k;
 	w->app = *a;
+	w->gone = gone;
 	w->pidfd = fd;
 	list_append(&k->waits, &w->link);
 	if (exec_io_add(k->x, &w->io, fd, EPOLLIN, on_wait_exit, w) < 0)
@@ -191,15 +192,16 @@ void keeper_adopt(struct keeper *k)
 
 	roudi_info(k->roudi, &info);
 	if (!k->left || !info.adopted) { /* all ports went with their RouDi; files of the dead are left */
+		k->old_app_freed = true;
 		roudi_dead_apps(NULL, forget_dead, k);
 		for (unsigned i = 0; k->left && i < k->left->n_apps; i++)
-			keeper_free_app(k, k->left->apps[i].app, true);
+			take_over_app(k, &k->left->apps[i], true);
 		return;
 	}
 	log_info("taking over from an earlier simd (pid %d): %u applications, life %u of the data plane goes on",
 		 (int)k->left->simd.pid, k->left->n_apps, info.generation);
 	for (unsigned i = 0; i < k->left->n_apps; i++)
-		take_over_app(k, &k->left->apps[i]);
+		take_over_app(k, &k->left->apps[i], false);
 	free_old_simd(k);
 }
 
@@ -224,6 +226,9 @@ void keeper_forget_waits(struct keeper *k)
 {
 	struct wait *w, *tmp;
 
-	list_for_each_safe(w, tmp, &k->waits, link)
+	list_for_each_safe(w, tmp, &k->waits, link) {
+		/* one that has ended by now; files of one that lives are left alone */
+		keeper_free_app(k, w->app.app, true);
 		wait_free(w);
+	}
 }
