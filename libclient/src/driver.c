@@ -55,7 +55,7 @@ static int acquire(struct sim_client *c, struct session *s, int *ret_fd)
 	if (fd < 0)
 		return err_set(-EPROTO, "simd handed out no driver socket");
 	/* with a thread that looks after simd we may wait inside recv() */
-	r = fd_set_nonblock(fd, client_pumps(c));
+	r = fd_set_nonblock(fd, c->flags & SIM_CLIENT_NO_THREAD);
 	if (r < 0) {
 		fd_close(fd);
 		return r;

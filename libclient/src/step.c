@@ -51,7 +51,7 @@ static int join(struct sim_client *c, struct session *s, uint32_t rank, int *ret
 	if (fd < 0)
 		return err_set(-EPROTO, "simd handed out no step socket");
 	/* with a thread that looks after simd we may wait inside recv() */
-	r = fd_set_nonblock(fd, client_pumps(c));
+	r = fd_set_nonblock(fd, c->flags & SIM_CLIENT_NO_THREAD);
 	if (r < 0) {
 		fd_close(fd);
 		return r;

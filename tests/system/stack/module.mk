@@ -17,6 +17,7 @@ LINK_$(1) = $$(LINK_SIMCLIENT) -ljansson -lz
 endef
 $(foreach s,$(sort $(wildcard tests/system/stack/test_*.c)),$(eval $(call stack_test,stack-$(s:tests/system/stack/test_%.c=%),$(s))))
 $(foreach s,$(sort $(wildcard tests/fault/stack/test_*.c)),$(eval $(call stack_test,fault-stack-$(s:tests/fault/stack/test_%.c=%),$(s))))
+$(B)/test/stack-source: | $(addprefix $(B)/test/plugins/source_,good.so ABI.so SIZE.so)
 TESTS_NS    += $(patsubst tests/system/stack/test_%.c,$(B)/test/stack-%,$(sort $(wildcard tests/system/stack/test_*.c)))
 TESTS_FAULT += $(patsubst tests/fault/stack/test_%.c,$(B)/test/fault-stack-%,$(sort $(wildcard tests/fault/stack/test_*.c)))
 endif

@@ -418,6 +418,34 @@ static void switching_gives_the_round_up(void **state)
 	close(b.fd);
 }
 
+/* A source whose driver says what time it is: the same, also when time jumps. */
+static void set_times_are_steps(void **state)
+{
+	struct driver_packet answer;
+	struct rig r;
+	int result, fd;
+	struct peer a;
+
+	(void)state;
+	rig_init(&r, 1, "ss2", (struct time_engine_options){ 0 });
+	fd = rig_attach(&r, 9, &result);
+	a = join(&r, 1, 0, "a");
+	for (int64_t to = 700; to >= 100; to -= 300) {
+		rig_send(&r, fd, DRIVER_SET, 0, to);
+		assert_int_equal(rig_recv(fd, &answer), 0);
+		assert_int_equal(got(&r, &a), STEP_TURN);
+		assert_int_equal(a.last.sim_ns, to);
+		assert_int_equal(a.last.clock_generation, rig_read(&r).clock_generation);
+		say(&r, &a, STEP_DONE, 0);
+		assert_int_equal(rig_recv(fd, &answer), 1);
+		assert_int_equal(answer.result, 0);
+	}
+	assert_int_equal(r.jumps, 3);
+	rig_finish(&r);
+	close(fd);
+	close(a.fd);
+}
+
 /* Without a driver nothing will end a hold. */
 static void no_driver_no_hold(void **state)
 {
@@ -451,6 +479,7 @@ int main(void)
 		cmocka_unit_test(cancelled_steps_finish_their_round),
 		cmocka_unit_test(wall_steps_ask_participants),
 		cmocka_unit_test(switching_gives_the_round_up),
+		cmocka_unit_test(set_times_are_steps),
 		cmocka_unit_test(no_driver_no_hold),
 	};
 
