@@ -10,6 +10,7 @@
 #include "jsonx.h"
 #include "log.h"
 #include "mem.h"
+#include "names.h"
 #include "simd.h"
 
 #include "core/dispatch.h"
@@ -311,10 +312,23 @@ void bridge_detach(struct bridge *b)
 		process_ended(b);
 }
 
+static json_t *inbound(const struct rig *rig)
+{
+	char name[CHANNEL_NAME_MAX + 1];
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < conf_count(rig->view, "inbound"); i++)
+		if (names_channel_full(rig->prefix, conf_string_at(rig->view, "inbound", i), name) == 0)
+			json_array_append_new(a, json_string(name));
+	return a;
+}
+
 json_t *bridge_config(const struct bridge *b)
 {
-	return json_pack("{s:s, s:s, s:s, s:O}", "name", b->name, "plugin", b->plugin_path ? b->plugin_path : b->plugin,
-			 "connection", b->connection, "options", conf_any(b->view, "options"));
+	return json_pack("{s:s, s:s, s:s, s:O, s:s, s:o, s:b}", "name", b->name, "plugin",
+			 b->plugin_path ? b->plugin_path : b->plugin, "connection", b->connection, "options",
+			 conf_any(b->view, "options"), "prefix", b->rig->prefix, "inbound", inbound(b->rig),
+			 "inbound_while_paused", conf_bool(b->rig->view, "inbound_while_paused"));
 }
 
 /* ---- dispatch's events ---- */

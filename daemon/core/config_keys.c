@@ -354,6 +354,10 @@ static const struct conf_key rig_keys[] = {
 	  .def = "[]",
 	  .max = 256,
 	  .doc = "Channels that bridges may write into the vehicle; none unless listed." },
+	{ .name = "inbound_while_paused",
+	  .type = CONF_BOOL,
+	  .def = "false",
+	  .doc = "Whether what bridges bring in is delivered while time is paused; refused otherwise." },
 	{ 0 }
 };
 

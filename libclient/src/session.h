@@ -25,7 +25,7 @@ struct session {
 	struct wire_dispatch_page *dispatch; /* NULL for tools */
 	struct wire_counter_page *counters;
 	int doorbell, completion;
-	_Atomic uint64_t rung; /* wire_dispatch_page::turns when the bell was rung last */
+	_Atomic uint64_t rung;              /* wire_dispatch_page::turns when the bell was rung last */
 	const struct sim_clock_page *clock; /* simd's page, mapped a second time: see clockmap.h */
 	int clock_fd;
 

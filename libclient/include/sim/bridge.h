@@ -63,9 +63,14 @@ struct sim_bridge_host {
 	int64_t (*now)(void *ctx);
 	/*
 	 * Publish an inbound message on a channel of the rig's "inbound" list; the host copies it. -EACCES the
-	 * rig does not list it, -ECANCELED paused, -EINVAL the message fails sim_msg_check(), -ENOBUFS.
+	 * rig does not list it, -ECANCELED paused (unless the rig says inbound_while_paused), -EINVAL the message fails sim_msg_check(), -ENOBUFS.
 	 */
 	int (*publish)(void *ctx, const char *channel, const struct sim_type *type, const void *body, size_t size);
+	/*
+	 * Offer an inbound channel before there is a message on it: ops->listen() then says when the first subscriber
+	 * comes and when the last one has left. Not before connect(). Errors as publish(); -EALREADY it is offered.
+	 */
+	int (*offer)(void *ctx, const char *channel, const struct sim_type *type);
 };
 
 struct sim_bridge_ops {
@@ -94,6 +99,11 @@ struct sim_bridge_ops {
 	void (*destroy)(struct sim_bridge *b);
 	/* Optional: push out what is buffered; called once a second of wall time and before disconnect. */
 	int (*flush)(struct sim_bridge *b);
+	/*
+	 * Optional: somebody listens to a channel that was offered (on: subscribe at the far side, and publish), or
+	 * nobody does any more (stop). The name as it was offered. Thread: the host's main thread; must not block.
+	 */
+	void (*listen)(struct sim_bridge *b, const char *channel, int on);
 };
 
 #define SIM_BRIDGE_HAS(ops, f) ((ops)->size >= offsetof(struct sim_bridge_ops, f) + sizeof((ops)->f) && (ops)->f)

@@ -76,6 +76,14 @@ static int host_publish(void *ctx, const char *channel, const struct sim_type *t
 	return -EACCES;
 }
 
+static int host_offer(void *ctx, const char *channel, const struct sim_type *type)
+{
+	(void)ctx;
+	(void)channel;
+	(void)type;
+	return -EACCES;
+}
+
 static int reg_publisher(void *ctx, const char *type_name, const char *foreign)
 {
 	struct peer *p = ctx;
@@ -113,7 +121,8 @@ static int load(void **state)
 					    .status = host_status,
 					    .complete = host_complete,
 					    .now = host_now,
-					    .publish = host_publish };
+					    .publish = host_publish,
+					    .offer = host_offer };
 	assert_int_equal(p->ops->reg(&r), 0);
 	assert_int_equal(p->ops->create(&p->host, &p->b), 0);
 	*state = p;

@@ -16,6 +16,7 @@
 #include "log.h"
 #include "mem.h"
 #include "task.h"
+#include "timeutil.h"
 
 LOG_TOPIC("bridge");
 
@@ -93,6 +94,11 @@ static int service_publish(void *ctx, const char *channel, const struct sim_type
 	return host_inbound_publish(ctx, channel, type, body, size);
 }
 
+static int service_offer(void *ctx, const char *channel, const struct sim_type *type)
+{
+	return host_inbound_offer(ctx, channel, type);
+}
+
 static void fill_services(struct host *h)
 {
 	h->services = (struct sim_bridge_host){
@@ -105,6 +111,7 @@ static void fill_services(struct host *h)
 		.complete = service_complete,
 		.now = service_now,
 		.publish = service_publish,
+		.offer = service_offer,
 	};
 }
 
@@ -136,6 +143,7 @@ int host_create(struct sim_client *client, const char *plugin_dir, json_t *confi
 		return err_nomem();
 	h->client = client;
 	h->wake_fd = -1;
+	h->inbound_limit = (struct log_limit)LOG_LIMIT(NS_PER_S, 1);
 	list_init(&h->lanes);
 	pthread_mutex_init(&h->topics_lock, NULL);
 	pthread_mutex_init(&h->lanes_lock, NULL);

@@ -19,6 +19,7 @@
 #include <sim/publisher.h>
 
 #include "list.h"
+#include "log.h"
 #include "plugin.h"
 
 #define HOST_TOPICS_MAX  1024
@@ -30,9 +31,10 @@ struct host_topic { /* one announced channel */
 	char *name, *options;
 };
 
-struct host_inbound { /* one channel the plug-in may publish into */
-	char *channel;
-	struct sim_publisher *pub; /* made at the first message */
+struct host_inbound {              /* one channel the plug-in may publish into */
+	char *name;                /* as the plug-in calls it */
+	struct sim_publisher *pub; /* made when it is offered, or at its first message */
+	bool offered, listened;
 };
 
 struct host {
@@ -57,6 +59,7 @@ struct host {
 	pthread_mutex_t inbound_lock;
 	struct host_inbound inbound[HOST_INBOUND_MAX]; /* guarded by inbound_lock */
 	unsigned n_inbound;
+	struct log_limit inbound_limit; /* guarded by inbound_lock */
 
 	_Atomic uint64_t sent, failed, dropped, bytes;
 	_Atomic int status; /* enum sim_bridge_status, as last reported */
@@ -87,6 +90,9 @@ void host_lanes_free(struct host *h); /* after the plug-in is destroyed: it answ
 /* ---- inbound.c ---- */
 int host_inbound_publish(struct host *h, const char *channel, const struct sim_type *type, const void *body,
 			 size_t size);
+int host_inbound_offer(struct host *h, const char *channel, const struct sim_type *type);
+/* Tell the plug-in for whom somebody has begun, or ceased, to listen. Thread: main. True: look again soon. */
+bool host_inbound_watch(struct host *h);
 void host_inbound_finish(struct host *h);
 
 #endif

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Messages from the far side into channels of the rig. Only channels that the rig lists under "inbound" may be
- * written; nothing is delivered while time is paused. Thread: any of the plug-in's; guarded by inbound_lock.
+ * written; nothing is delivered while time is paused, unless the rig says so.
+ *
+ * Thread: any of the plug-in's; main for host_inbound_watch(). Guarded by inbound_lock, which is not held while
+ * the plug-in is called.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <sim/clock.h>
@@ -11,6 +15,7 @@
 #include "host.h"
 #include "log.h"
 #include "mem.h"
+#include "timeutil.h"
 
 LOG_TOPIC("inbound");
 
@@ -19,10 +24,14 @@ LOG_TOPIC("inbound");
 static bool listed(const struct host *h, const char *channel)
 {
 	json_t *list = json_object_get(h->config, "inbound"), *item;
+	const char *prefix = json_string_value(json_object_get(h->config, "prefix"));
+	char full[2 * SIM_CHANNEL_MAX + 2];
 	size_t i;
 
+	snprintf(full, sizeof(full), "%s%s%s", *channel == '/' || !prefix ? "" : prefix, *channel == '/' ? "" : "/",
+		 channel);
 	json_array_foreach(list, i, item)
-		if (json_is_string(item) && !strcmp(json_string_value(item), channel))
+		if (json_is_string(item) && !strcmp(json_string_value(item), full))
 			return true;
 	return false;
 }
@@ -30,31 +39,62 @@ static bool listed(const struct host *h, const char *channel)
 static struct host_inbound *find(struct host *h, const char *channel)
 {
 	for (unsigned i = 0; i < h->n_inbound; i++)
-		if (!strcmp(h->inbound[i].channel, channel))
+		if (!strcmp(h->inbound[i].name, channel))
 			return &h->inbound[i];
 	return NULL;
 }
 
+/* Messages of a type without strings and lists are all of one size. */
+static bool one_size(const struct sim_type *type)
+{
+	for (uint32_t i = 0; i < type->n_fields; i++) {
+		const struct sim_field *f = &type->fields[i];
+
+		if (f->kind == SIM_KIND_STRING || (f->array != SIM_ARRAY_NONE && f->array != SIM_ARRAY_FIXED) ||
+		    (f->type && !one_size(f->type)))
+			return false;
+	}
+	return true;
+}
+
 static int open_channel(struct host *h, const char *channel, const struct sim_type *type, struct host_inbound **ret)
 {
-	struct sim_publisher_options o = { .size = sizeof(o), .max_body = INBOUND_BODY_MAX, .flags = SIM_PUB_LOCAL };
+	struct sim_publisher_options o = { .size = sizeof(o),
+					   .max_body = one_size(type) ? 0 : INBOUND_BODY_MAX,
+					   .flags = SIM_PUB_LOCAL };
 	struct host_inbound *in = &h->inbound[h->n_inbound];
 	int r;
 
+	if (!plugin_brings(h->plugin, type->name))
+		return -ENOTSUP;
 	if (h->n_inbound == HOST_INBOUND_MAX)
 		return -ENOSPC;
-	in->channel = mem_strdup(channel);
-	if (!in->channel)
+	*in = (struct host_inbound){ .name = mem_strdup(channel) };
+	if (!in->name)
 		return -ENOMEM;
 	r = sim_advertise(h->client, channel, type, &o, &in->pub);
 	if (r < 0) {
 		log_warn("%s cannot be written: %s", channel, sim_why());
-		mem_free(in->channel);
+		mem_free(in->name);
+		in->name = NULL;
 		return r;
 	}
 	h->n_inbound++;
 	*ret = in;
 	return 0;
+}
+
+static int allowed(struct host *h, const char *channel, const struct sim_type *type)
+{
+	if (!channel || !type)
+		return -EINVAL;
+	if (listed(h, channel))
+		return 0;
+	pthread_mutex_lock(&h->inbound_lock);
+	log_limited(&h->inbound_limit, mono_now_ns(), LOG_LEVEL_WARN,
+		    "%s is not written: the rig does not list it under \"inbound\"", channel);
+	pthread_mutex_unlock(&h->inbound_lock);
+	return -EACCES;
 }
 
 static int write_body(struct host *h, const char *channel, const struct sim_type *type, const void *body, size_t size)
@@ -65,18 +105,23 @@ static int write_body(struct host *h, const char *channel, const struct sim_type
 	return r < 0 ? r : sim_publish_local_copy(in->pub, body, size, 0);
 }
 
+static bool may_pause(const struct host *h)
+{
+	return !json_is_true(json_object_get(h->config, "inbound_while_paused"));
+}
+
 int host_inbound_publish(struct host *h, const char *channel, const struct sim_type *type, const void *body,
 			 size_t size)
 {
 	struct sim_clock_sample now;
-	int r;
+	int r = allowed(h, channel, type);
 
-	if (!channel || !type || !listed(h, channel))
-		return -EACCES;
+	if (r < 0)
+		return r;
 	if (sim_msg_check(type, body, size) < 0)
 		return -EINVAL;
 	sim_now_sample(h->client, &now);
-	if (now.flags & SIM_CLOCK_PAUSED)
+	if (now.flags & SIM_CLOCK_PAUSED && may_pause(h))
 		return -ECANCELED;
 	pthread_mutex_lock(&h->inbound_lock);
 	r = write_body(h, channel, type, body, size);
@@ -84,11 +129,67 @@ int host_inbound_publish(struct host *h, const char *channel, const struct sim_t
 	return r;
 }
 
+int host_inbound_offer(struct host *h, const char *channel, const struct sim_type *type)
+{
+	struct host_inbound *in;
+	int r = allowed(h, channel, type);
+
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&h->inbound_lock);
+	in = find(h, channel);
+	r = in ? 0 : open_channel(h, channel, type, &in);
+	if (r == 0 && in->offered)
+		r = -EALREADY;
+	else if (r == 0)
+		in->offered = true;
+	pthread_mutex_unlock(&h->inbound_lock);
+	return r;
+}
+
+/* Whether somebody has begun, or the last one ceased, to listen since we looked last. */
+static bool changed(struct host *h, unsigned i, struct host_inbound *ret)
+{
+	struct host_inbound *in = &h->inbound[i];
+	bool has, differs;
+
+	pthread_mutex_lock(&h->inbound_lock);
+	has = i < h->n_inbound && in->offered && sim_publisher_has_subscribers(in->pub);
+	differs = i < h->n_inbound && in->offered && has != in->listened;
+	if (differs)
+		in->listened = has;
+	*ret = i < h->n_inbound ? *in : (struct host_inbound){ 0 };
+	pthread_mutex_unlock(&h->inbound_lock);
+	return differs;
+}
+
+bool host_inbound_watch(struct host *h)
+{
+	struct host_inbound in;
+	bool offers = false;
+
+	if (!SIM_BRIDGE_HAS(h->plugin->ops, listen))
+		return false;
+	for (unsigned i = 0; i < HOST_INBOUND_MAX; i++) {
+		bool differs = changed(h, i, &in);
+
+		if (!in.name)
+			break;
+		offers = offers || in.offered;
+		if (!differs)
+			continue;
+		log_info("%s: %s", in.name,
+			 in.listened ? "its first subscriber has come" : "its last subscriber has left");
+		h->plugin->ops->listen(h->bridge, in.name, in.listened);
+	}
+	return offers;
+}
+
 void host_inbound_finish(struct host *h)
 {
 	for (unsigned i = 0; i < h->n_inbound; i++) {
 		sim_publisher_destroy(h->inbound[i].pub);
-		mem_free(h->inbound[i].channel);
+		mem_free(h->inbound[i].name);
 	}
 	h->n_inbound = 0;
 }

@@ -22,6 +22,8 @@
 
 LOG_TOPIC("main");
 
+#define LISTEN_DUR_NS (50 * NS_PER_MS) /* how often to look whether anybody listens to what the bridge offers */
+
 struct args {
 	const char *name, *socket, *plugin_dir;
 	bool stay;
@@ -90,25 +92,40 @@ static int open_signals(void)
 	return fd < 0 ? err_sys(-errno, "signalfd") : fd;
 }
 
+/* What is due by now, or because something has changed; then how long to wait. */
+static int64_t work(struct host *h, bool changed, int64_t *flush_mono_ns)
+{
+	bool flush = mono_now_ns() >= *flush_mono_ns;
+	int64_t left;
+
+	if (flush) {
+		*flush_mono_ns += NS_PER_S;
+		host_flush(h);
+	}
+	if (flush || changed)
+		host_report(h);
+	left = *flush_mono_ns - mono_now_ns();
+	if (host_inbound_watch(h) && left > LISTEN_DUR_NS)
+		left = LISTEN_DUR_NS;
+	return left > 0 ? left : 0;
+}
+
 /* Returns true when a signal asked to stop, false when simd hung up. */
 static bool serve(struct host *h, int signal_fd)
 {
 	struct pollfd p[] = { { .fd = signal_fd, .events = POLLIN }, { .fd = h->wake_fd, .events = POLLIN } };
-	int64_t flush_mono_ns = mono_now_ns() + NS_PER_S;
+	int64_t flush_mono_ns = mono_now_ns() + NS_PER_S, left = NS_PER_S;
 	uint64_t n;
 
 	while (!atomic_load(&h->gone)) {
-		int64_t left = flush_mono_ns - mono_now_ns();
+		bool changed;
 
-		if (poll(p, 2, left > 0 ? (int)(left / NS_PER_MS) + 1 : 0) > 0 && (p[0].revents & POLLIN))
+		if (poll(p, 2, (int)(left / NS_PER_MS) + 1) > 0 && (p[0].revents & POLLIN))
 			return true;
-		if (read(h->wake_fd, &n, sizeof(n)) < 0 && errno != EAGAIN)
+		changed = read(h->wake_fd, &n, sizeof(n)) > 0;
+		if (!changed && errno != EAGAIN)
 			log_warn("wake-up: %s", err_text(-errno));
-		if (mono_now_ns() >= flush_mono_ns) {
-			flush_mono_ns += NS_PER_S;
-			host_flush(h);
-		}
-		host_report(h);
+		left = work(h, changed, &flush_mono_ns);
 	}
 	return false;
 }

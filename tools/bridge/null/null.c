@@ -3,8 +3,10 @@
  * bridge_null: counts what it is given and sends it nowhere, or misbehaves on request. It is the template to copy
  * for a bridge of your own, and the tool with which the tests show that a bad bridge harms nobody.
  *
+ * It also brings messages in, if told to: `inject` of them, once somebody listens.
+ *
  * Connection string: anything; "refuse" is refused, "away" never connects.
- * Threads: publish() on conversion threads; "late" answers from a thread of its own.
+ * Threads: publish() on conversion threads; "late" answers, and injects, from threads of their own.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -17,6 +19,7 @@
 #include <unistd.h>
 
 #include <sim/bridge.h>
+#include <sim/msg/Ultrasonic.h>
 
 #define LATE_MAX 4096
 
@@ -33,6 +36,15 @@ struct late { /* tasks answered by the late thread, oldest first */
 	pthread_t thread;
 };
 
+struct inject { /* messages brought in while somebody listens */
+	long n, delay_us;
+	const char *channel;
+	long sent, refused; /* so far; the thread's, and whoever has joined it */
+	_Atomic int stop;
+	int running; /* connect() to destroy(): the host's main thread */
+	pthread_t thread;
+};
+
 struct sim_bridge {
 	const struct sim_bridge_host *host;
 	enum mode mode;
@@ -41,12 +53,16 @@ struct sim_bridge {
 	_Atomic uint64_t count;
 	_Atomic int status;
 	struct late late;
+	struct inject inject;
 };
 
 static const struct sim_bridge_option options[] = {
 	{ "mode", "count", "count, slow, fail, crash, hang, late or twice" },
 	{ "delay_us", "10000", "slow and late: how long, in microseconds" },
 	{ "every", "1", "misbehave at every n-th message only" },
+	{ "inject", "0", "how many messages to bring in, once somebody listens" },
+	{ "inject_us", "1000", "time between them, in microseconds" },
+	{ "inject_channel", "/injected", "the channel they go to; of type sim/Ultrasonic" },
 	{ NULL, NULL, NULL },
 };
 
@@ -141,14 +157,71 @@ static int read_mode(const struct sim_bridge_host *host, enum mode *ret)
 	return -EINVAL;
 }
 
+/* ---- bringing messages in ---- */
+
+/* What is refused because time is paused is offered again, until it goes. */
+static void *inject_main(void *arg)
+{
+	struct sim_bridge *b = arg;
+	struct inject *in = &b->inject;
+
+	while (in->sent < in->n && !atomic_load(&in->stop)) {
+		struct sim_Ultrasonic m = { .minimum_distance = (float)in->sent };
+		int r = b->host->publish(b->host->ctx, in->channel, &sim_Ultrasonic_type, &m, sizeof(m));
+
+		if (r == 0)
+			in->sent++;
+		else if (!in->refused++)
+			b->host->log(b->host->ctx, 1, "%s: a message was refused: %s", in->channel, strerror(-r));
+		pause_us(in->delay_us);
+	}
+	return NULL;
+}
+
+static void inject_stop(struct sim_bridge *b)
+{
+	struct inject *in = &b->inject;
+
+	if (!in->running)
+		return;
+	atomic_store(&in->stop, 1);
+	pthread_join(in->thread, NULL);
+	in->running = 0;
+	b->host->log(b->host->ctx, 2, "%s: %ld brought in, %ld refused", in->channel, in->sent, in->refused);
+}
+
+static void null_listen(struct sim_bridge *b, const char *channel, int on)
+{
+	struct inject *in = &b->inject;
+
+	(void)channel; /* there is but one */
+	inject_stop(b);
+	atomic_store(&in->stop, 0);
+	if (on)
+		in->running = pthread_create(&in->thread, NULL, inject_main, b) == 0;
+}
+
+static void offer(struct sim_bridge *b)
+{
+	const struct sim_bridge_host *h = b->host;
+	int r = h->offer(h->ctx, b->inject.channel, &sim_Ultrasonic_type);
+
+	if (r < 0 && r != -EALREADY)
+		h->log(h->ctx, 1, "%s cannot be offered: %s", b->inject.channel, strerror(-r));
+}
+
+/* ---- life ---- */
+
 static int null_create(const struct sim_bridge_host *host, struct sim_bridge **ret)
 {
 	struct sim_bridge *b = calloc(1, sizeof(*b));
 	int r = b ? 0 : -ENOMEM;
 
 	if (r || (r = read_mode(host, &b->mode)) || (r = read_number(host, "delay_us", 0, &b->delay_us)) ||
-	    (r = read_number(host, "every", 1, &b->every)))
+	    (r = read_number(host, "every", 1, &b->every)) || (r = read_number(host, "inject", 0, &b->inject.n)) ||
+	    (r = read_number(host, "inject_us", 1, &b->inject.delay_us)))
 		goto err;
+	b->inject.channel = host->option(host->ctx, "inject_channel");
 	b->host = host;
 	pthread_mutex_init(&b->late.lock, NULL);
 	pthread_cond_init(&b->late.changed, NULL);
@@ -170,6 +243,8 @@ static int null_connect(struct sim_bridge *b, const char *connection)
 		return -EINVAL;
 	atomic_store(&b->status, (int)s);
 	b->host->status(b->host->ctx, s, mode_names[b->mode]);
+	if (b->inject.n && s == SIM_BRIDGE_CONNECTED)
+		offer(b);
 	return 0;
 }
 
@@ -236,6 +311,7 @@ static int null_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const 
 
 static void null_destroy(struct sim_bridge *b)
 {
+	inject_stop(b);
 	pthread_mutex_lock(&b->late.lock);
 	b->late.stop = 1;
 	pthread_cond_signal(&b->late.changed);
@@ -265,6 +341,7 @@ const struct sim_bridge_ops *sim_bridge_plugin(void)
 		.close = null_close,
 		.publish = null_publish,
 		.destroy = null_destroy,
+		.listen = null_listen,
 	};
 
 	return &ops;

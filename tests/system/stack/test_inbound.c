@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages from outside: a bridge brings them in while somebody listens, only into channels that the rig lists, and
+ * only while time runs, unless the rig says otherwise.
+ */
+#include "peer.h"
+#include "stack.h"
+
+#define MESSAGES 60
+
+static char conf[2048];
+static pid_t simd;
+
+static void start(const char *rig, const char *options)
+{
+	snprintf(conf, sizeof(conf),
+		 "\"TimeSource\":\"system\"," STACK_POOLS ",\"rigs\":[{\"name\":\"car\",\"prefix\":\"/car\",%s"
+		 "\"bridges\":[{\"name\":\"far\",\"plugin\":\"null\",\"options\":{\"inject\":%d,%s}}]}]",
+		 rig, MESSAGES, options);
+	simd = stack_start(conf);
+	UNTIL(10000, !strcmp(stack_bridge_text("far", "status"), "connected"));
+}
+
+/* Receives on /car/in what the bridge numbers, in order, until told to stop. */
+static int listen_to(struct peer *p)
+{
+	struct sim_subscriber_options o = { .size = sizeof(o), .depth = 64 };
+	struct sim_client *c = peer_connect(p, "listener");
+	const struct sim_slot *slot;
+	struct sim_subscriber *s;
+
+	PEER(p, sim_subscribe(c, "/car/in", &sim_Ultrasonic_type, &o, &s) == 0);
+	atomic_store(&p->ready, 1);
+	while (!atomic_load(&p->stop)) {
+		if (sim_wait(s, 20 * NS_PER_MS) != 1)
+			continue;
+		while (sim_take(s, &slot) == 0) {
+			const struct sim_Ultrasonic *m = sim_slot_body(slot);
+
+			PEER(p, (uint64_t)m->minimum_distance == atomic_load(&p->received));
+			sim_release(s, slot);
+			atomic_fetch_add(&p->received, 1);
+		}
+	}
+	sim_subscriber_destroy(s);
+	sim_disconnect(c);
+	return 0;
+}
+
+static void first_opens_last_closes(void **state)
+{
+	struct peer *p = peer_new(), *q = peer_new();
+	pid_t first, second;
+
+	(void)state;
+	start("\"inbound\":[\"in\"],", "\"inject_channel\":\"in\",\"inject_us\":20000");
+	first = peer_fork(p, listen_to);
+	UNTIL(10000, atomic_load(&p->received) >= MESSAGES / 4 || atomic_load(&p->failed));
+	q->received = UINT64_MAX / 2; /* it comes in the middle: numbers mean nothing to it */
+	second = peer_fork(q, listen_to);
+	UNTIL(10000, atomic_load(&p->received) == MESSAGES || atomic_load(&p->failed));
+	atomic_store(&q->stop, 1);
+	stack_wait(second, 5000);
+	assert_int_equal(stack_count("in:", "first subscriber has come"), 1);
+	assert_int_equal(stack_count("in:", "last subscriber has left"), 0);
+	peer_join(p, first);
+	UNTIL(5000, stack_count("in:", "last subscriber has left") == 1);
+	UNTIL(5000, stack_count("in:", "60 brought in, 0 refused") == 1);
+	stack_stop(simd);
+	peer_free(p);
+	peer_free(q);
+}
+
+static void stops_with_time(void **state)
+{
+	struct peer *p = peer_new();
+	pid_t pid;
+
+	(void)state;
+	start("\"inbound\":[\"/car/in\"],", "\"inject_channel\":\"/car/in\"");
+	assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
+	pid = peer_fork(p, listen_to);
+	UNTIL(10000, stack_said("a message was refused"));
+	assert_int_equal(p->received, 0);
+	assert_int_equal(stack_ctl("clock", "resume", NULL)->code, 0);
+	UNTIL(10000, atomic_load(&p->received) == MESSAGES || atomic_load(&p->failed));
+	peer_join(p, pid);
+	stack_stop(simd);
+	peer_free(p);
+}
+
+static void goes_on_while_paused(void **state)
+{
+	struct peer *p = peer_new();
+	pid_t pid;
+
+	(void)state;
+	start("\"inbound\":[\"in\"],\"inbound_while_paused\":true,", "\"inject_channel\":\"in\"");
+	assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
+	pid = peer_fork(p, listen_to);
+	UNTIL(10000, atomic_load(&p->received) == MESSAGES || atomic_load(&p->failed));
+	peer_join(p, pid);
+	stack_stop(simd);
+	peer_free(p);
+}
+
+static void only_what_is_listed(void **state)
+{
+	(void)state;
+	start("\"inbound\":[\"other\"],", "\"inject_channel\":\"in\"");
+	UNTIL(5000, stack_count("in is not written", "does not list it") == 1);
+	assert_int_equal(stack_channel("/car/in", "id"), -1);
+	stack_stop(simd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(first_opens_last_closes, stack_sweep),
+		cmocka_unit_test_teardown(stops_with_time, stack_sweep),
+		cmocka_unit_test_teardown(goes_on_while_paused, stack_sweep),
+		cmocka_unit_test_teardown(only_what_is_listed, stack_sweep),
+	};
+
+	return cmocka_run_group_tests_name("inbound", tests, NULL, NULL);
+}
