@@ -106,6 +106,8 @@ static void poll_bridge(void)
 		bridge_answer(&bridge, 0);
 }
 
+static unsigned roudi_dies_in; /* so many polls; 0: it lives */
+
 static void poll_all(void)
 {
 	unsigned first = (unsigned)(rnd_u64(&dice) % PARTS);
@@ -117,6 +119,10 @@ static void poll_all(void)
 			poll_part(p);
 	}
 	poll_bridge();
+	if (roudi_dies_in && --roudi_dies_in == 0) {
+		world_kill_roudi(&w);
+		world_start_roudi(&w);
+	}
 }
 
 /* Whenever somebody waits, the others run. */
@@ -559,6 +565,65 @@ static void a_new_simd_is_joined_again(void **state)
 	finish();
 }
 
+/* ---- the data plane dies in a turn ---- */
+
+static unsigned offered, called, delivered;
+
+static void on_called(void *user, bool ok, enum sim_reason reason)
+{
+	(void)user;
+	(void)reason;
+	called++;
+	delivered += ok;
+}
+
+static void offer_one(struct part *p)
+{
+	struct sim_Vector3 v = { .x = 1 };
+
+	offered++;
+	(void)!sim_try_queue_copy(p->pub[0], &v, sizeof(v), 0, NULL, on_called,
+				  NULL); /* refused, it is called as well */
+}
+
+/* Kept back, on their way, or refused: each message is answered once, and steps go on. */
+static void the_data_plane_may_die_in_a_turn(void **state)
+{
+	(void)state;
+	for (unsigned when = 0; when < 10; when++) {
+		struct sim_client *c;
+		struct sim_driver *d;
+
+		begin(when + 1, "");
+		bridge_begin();
+		offered = called = delivered = 0;
+		publishes(part("a", 0, offer_one), "a");
+		publishes(part("b", 0, offer_one), "b");
+		c = world_client(&w, "engine", SIM_CLIENT_NO_DATA);
+		d = drive(c);
+		advance(d);
+		with_bridge = false; /* it would have to attach again */
+		inside = true;
+		bridge_end(&bridge);
+		inside = false;
+		roudi_dies_in = when + 1;
+		for (int i = 0; i < 3; i++)
+			advance(d);
+		for (int i = 0; i < 20; i++) {
+			world_run(&w, MS);
+			sim_process(parts[0].c);
+			sim_process(parts[1].c);
+		}
+		assert_int_equal(roudi_dies_in, 0);
+		assert_int_equal(offered, 8);
+		assert_int_equal(called, offered);
+		assert_int_equal(delivered, 2);
+		sim_driver_release(d);
+		sim_disconnect(c);
+		finish();
+	}
+}
+
 static void the_late_are_dropped(void **state)
 {
 	struct sim_client *c;
@@ -622,6 +687,7 @@ int main(void)
 		cmocka_unit_test(timers_run_in_the_turn),
 		cmocka_unit_test(the_others_go_on),
 		cmocka_unit_test(a_new_simd_is_joined_again),
+		cmocka_unit_test(the_data_plane_may_die_in_a_turn),
 		cmocka_unit_test(the_late_are_dropped),
 		cmocka_unit_test(status_tells_who_is_waited_for),
 	};

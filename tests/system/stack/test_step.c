@@ -388,11 +388,30 @@ static int stubborn_main(struct peer *p)
 	struct sim_step_turn turn;
 	struct sim_step *s;
 
+	struct sim_publisher *pub = peer_advertise(p, c, "/s/stubborn", 64, 0);
+
 	PEER(p, sim_step_join(c, 3, &s) == 0);
 	p->ready = 1;
 	PEER(p, sim_step_wait(s, -1, &turn) == 0);
+	PEER(p, put(pub, 1, false) == 0); /* kept back: another one has the same rank */
 	while (!p->stop)
 		usleep(1000); /* never acknowledges */
+	return 0;
+}
+
+static void nothing(struct peer *p, const struct sim_step_turn *turn, void *arg)
+{
+	(void)p;
+	(void)turn;
+	(void)arg;
+}
+
+static int companion_main(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "companion");
+
+	take_part(p, c, 3, nothing, NULL);
+	sim_disconnect(c);
 	return 0;
 }
 
@@ -403,7 +422,8 @@ static int lone_driver_main(struct peer *p)
 
 	PEER(p, sim_driver_acquire(c, 0, &d) == 0);
 	p->ready = 1;
-	PEER(p, sim_driver_advance(d, STEP_DUR, NULL) == 0);
+	for (int i = 0; i < 5; i++)
+		PEER(p, sim_driver_advance(d, STEP_DUR, NULL) == 0);
 	p->result = 1;
 	sim_driver_release(d);
 	sim_disconnect(c);
@@ -412,13 +432,15 @@ static int lone_driver_main(struct peer *p)
 
 static void the_late_one_is_named_and_may_die(void **state)
 {
-	struct peer *late = peer_new(), *engine = peer_new();
-	pid_t late_pid, engine_pid;
+	struct peer *late = peer_new(), *engine = peer_new(), *companion = peer_new();
+	pid_t late_pid, engine_pid, companion_pid;
 
 	(void)state;
 	simd = stack_start("\"TimeSource\":\"unity\"," STACK_POOLS ",\"step\":{\"deadline_ms\":100,\"late\":\"warn\"}");
+	memset(arena, 0, sizeof(*arena));
 	late_pid = peer_fork(late, stubborn_main);
-	UNTIL(10000, late->ready);
+	companion_pid = peer_fork(companion, companion_main);
+	UNTIL(10000, late->ready && arena->joined == 1);
 	engine_pid = peer_fork(engine, lone_driver_main);
 	UNTIL(10000, strstr(stack_ctl("clock", "status", NULL)->out, "LATE"));
 	assert_non_null(strstr(stack_ctl("clock", "status", NULL)->out, "rank 3      stubborn"));
@@ -428,6 +450,9 @@ static void the_late_one_is_named_and_may_die(void **state)
 	stack_wait(late_pid, 5000);
 	peer_join(engine, engine_pid);
 	assert_int_equal(engine->result, 1);
+	atomic_store(&arena->over, 1);
+	peer_join(companion, companion_pid);
+	peer_free(companion);
 	peer_free(late);
 	peer_free(engine);
 	stack_stop(simd);
