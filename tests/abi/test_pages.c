@@ -168,7 +168,7 @@ static void bridge_abi(void **state)
 	AT(struct sim_bridge_option, deflt, 8);
 	AT(struct sim_bridge_option, help, 16);
 
-	SIZE(struct sim_bridge_host, 64);
+	SIZE(struct sim_bridge_host, 72);
 	AT(struct sim_bridge_host, abi, 0);
 	AT(struct sim_bridge_host, size, 4);
 	AT(struct sim_bridge_host, ctx, 8);
@@ -178,8 +178,9 @@ static void bridge_abi(void **state)
 	AT(struct sim_bridge_host, complete, 40);
 	AT(struct sim_bridge_host, now, 48);
 	AT(struct sim_bridge_host, publish, 56);
+	AT(struct sim_bridge_host, offer, 64);
 
-	SIZE(struct sim_bridge_ops, 112);
+	SIZE(struct sim_bridge_ops, 120);
 	AT(struct sim_bridge_ops, abi, 0);
 	AT(struct sim_bridge_ops, size, 4);
 	AT(struct sim_bridge_ops, name, 8);
@@ -195,6 +196,7 @@ static void bridge_abi(void **state)
 	AT(struct sim_bridge_ops, publish, 88);
 	AT(struct sim_bridge_ops, destroy, 96);
 	AT(struct sim_bridge_ops, flush, 104);
+	AT(struct sim_bridge_ops, listen, 112);
 
 	SIZE(struct sim_bridge_registry, 32);
 	AT(struct sim_bridge_registry, abi, 0);
