@@ -5,6 +5,8 @@
 #include "err.h"
 #include "fd.h"
 #include "mem.h"
+#include "supervise/state.h"
+#include "timeutil.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +19,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LOCK_PATH  "/tmp/simd.lock"
-#define LOCK_TRIES 8
+#define LOCK_PATH         "/tmp/simd.lock"
+#define LOCK_TRIES        100
+#define LOCK_PAUSE_DUR_NS (10 * NS_PER_MS)
 
 static char *usual_dir(void)
 {
@@ -122,6 +125,21 @@ static void write_owner(const struct runtime *rt)
 	fd_close(fd);
 }
 
+/*
+ * Whether the one that wrote the lock has ended, or is just ending. A child that it had forked but not yet
+ * executed then holds the lock for a moment more.
+ */
+static bool owner_ended(int fd)
+{
+	char text[512];
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+	const char *pid;
+
+	text[n > 0 ? n : 0] = '\0';
+	pid = strstr(text, "pid ");
+	return pid && state_proc_ending((pid_t)atoi(pid + 4));
+}
+
 int runtime_lock(struct runtime *rt)
 {
 	for (int i = 0; i < LOCK_TRIES; i++) {
@@ -131,8 +149,13 @@ int runtime_lock(struct runtime *rt)
 			continue;
 		if (fd < 0)
 			return err_sys(fd, "lock %s", rt->lock);
-		if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-			return held(rt, fd);
+		if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+			if (!owner_ended(fd) || i == LOCK_TRIES - 1)
+				return held(rt, fd);
+			fd_close(fd);
+			(void)fd_wait(-1, 0, LOCK_PAUSE_DUR_NS);
+			continue;
+		}
 		if (still_there(rt, fd)) {
 			rt->lock_fd = fd;
 			write_owner(rt);
