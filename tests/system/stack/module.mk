@@ -8,7 +8,7 @@ INC_tests/support := $(INC_tests) -Itests/support
 ifeq ($(SAN),)
 STACK_OBJS  := $(B)/obj/tests/support/stack.o $(B)/obj/tests/support/peer.o $(B)/lib/libipc.a $(B)/lib/libbase.a
 STACK_NEEDS := $(B)/lib/libsimclient.so $(B)/lib/simd/ipc_iox.so $(B)/lib/simd/bridge_null.so \
-	$(B)/lib/simd/bridge_logging.so $(B)/bin/simd $(B)/bin/simctl $(B)/bin/simbridge
+	$(B)/lib/simd/bridge_logging.so $(B)/bin/simd $(B)/bin/simctl $(B)/bin/simbridge $(EXAMPLES)
 
 # $(1): test program; $(2): source
 define stack_test

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A type of the user's own, example/FloatArray, from the three example sensors through bridges that have never heard
+ * of it: what the logging bridge writes is what was measured, valid readings only, and every bridge gets all of it.
+ */
+#include "stack.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#define CONF \
+	"\"TimeSource\":\"system\",\"pools\":[{\"size\":\"1KiB\",\"count\":200},{\"size\":\"8KiB\",\"count\":400}]," \
+	"\"rigs\":[{\"name\":\"car\",\"prefix\":\"/car\",\"bridges\":[" \
+	"{\"name\":\"log\",\"plugin\":\"logging\",\"connection\":\"/tmp/out\"}," \
+	"{\"name\":\"null\",\"plugin\":\"null\"}]}]"
+
+#define FRAMES   60
+#define READINGS 1000
+/* A sensor that leaves at once may leave behind what simd has not taken yet: so many at the most, here. */
+#define LEFT_BEHIND 5
+
+static pid_t simd;
+
+struct seen { /* messages in the log, by sensor */
+	unsigned token, frequency, copy;
+};
+
+static int setup(void **state)
+{
+	(void)state;
+	simd = stack_start(CONF);
+	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
+	UNTIL(10000, !strcmp(stack_bridge_text("log", "status"), "connected"));
+	UNTIL(10000, !strcmp(stack_bridge_text("null", "status"), "connected"));
+	return 0;
+}
+
+static const char *run(const char *name, const char *a, const char *b)
+{
+	const char *argv[] = { name, a, b, NULL };
+	const struct ctl_result *r = stack_run(argv);
+
+	if (r->code)
+		fail_msg("%s: %d: %s", name, r->code, r->err);
+	return r->out;
+}
+
+/* Each sensor counts up from another number of readings; what was beyond the valid ones must not be there. */
+static void check_message(const char *line, struct seen *seen)
+{
+	json_t *j = json_loads(line, 0, NULL), *array = json_object_get(j, "array"), *v;
+	size_t n = json_array_size(array), i;
+	double first = json_number_value(json_array_get(array, 0));
+
+	assert_non_null(j);
+	assert_true(json_is_number(json_object_get(j, "timestamp")) || json_is_object(json_object_get(j, "timestamp")));
+	json_array_foreach(array, i, v)
+		assert_true(json_number_value(v) == first + (double)i);
+	if (n == READINGS && first == 0)
+		seen->frequency++;
+	else if (n == READINGS / 2 + (unsigned)first)
+		seen->token++;
+	else if (n == 1 + (unsigned)first)
+		seen->copy++;
+	else
+		fail_msg("%zu readings from %g on: no sensor has sent that", n, first);
+	json_decref(j);
+}
+
+static void read_log(struct seen *seen)
+{
+	static char head[256], body[65536];
+	gzFile f = gzopen("/tmp/out.txt.gz", "rb");
+
+	assert_non_null(f);
+	while (gzgets(f, head, sizeof(head)) && gzgets(f, body, sizeof(body))) {
+		assert_memory_equal(head, "example/FloatArray ", 19);
+		check_message(body, seen);
+	}
+	gzclose(f);
+}
+
+static bool within(unsigned n, unsigned all)
+{
+	return n <= all && n + LEFT_BEHIND >= all;
+}
+
+static void three_sensors_two_bridges(void **state)
+{
+	struct seen seen = { 0 };
+	unsigned sent, delivered;
+
+	(void)state;
+	sent = (unsigned)atoi(run("../examples/float_array_token", "60", NULL));
+	run("../examples/float_array_frequency", "200", "40");
+	delivered = (unsigned)atoi(run("../examples/float_array_copy", "8", NULL));
+	assert_true(sent > LEFT_BEHIND && sent <= FRAMES);
+	assert_true(within(delivered, 8)); /* the last is answered by leaving, whatever becomes of it */
+	UNTIL(5000, stack_in_flight("/car/float_array") <= 0);
+	UNTIL(5000, stack_bridge("log", "sent") >= sent + delivered &&
+			    stack_bridge("log", "sent") == stack_bridge("null", "sent"));
+	assert_int_equal(stack_bridge("log", "failed") + stack_bridge("log", "dropped"), 0);
+	assert_int_equal(stack_bridge("null", "failed") + stack_bridge("null", "dropped"), 0);
+	stack_stop(simd); /* the bridge closes its file */
+	read_log(&seen);
+	assert_true(within(seen.token, sent));
+	assert_true(within(seen.frequency, 40));
+	assert_true(seen.copy >= delivered && seen.copy <= 8);
+}
+
+/* A tool that does not know the type either reads its fields by name. */
+static void seen_by_tools(void **state)
+{
+	(void)state;
+	run("../examples/float_array_copy", "2", NULL);
+	assert_non_null(strstr(stack_ctl("list", NULL)->out, "example/FloatArray"));
+	assert_non_null(strstr(stack_ctl("info", "/car/float_array", NULL)->out, "array"));
+	stack_stop(simd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(three_sensors_two_bridges, setup, stack_sweep),
+		cmocka_unit_test_setup_teardown(seen_by_tools, setup, stack_sweep),
+	};
+
+	return cmocka_run_group_tests_name("custom", tests, NULL, NULL);
+}
