@@ -342,14 +342,19 @@ static int keep_back(struct publish *q, int i, const struct kept *from)
 }
 
 /*
- * In lock-step dispatch looks at what is published at the end of the step, so that it need not be woken; and
- * when lock-step ends, after the flag is gone. See session_doorbell() for the fence.
+ * In lock-step dispatch looks at what is published at the end of the step, so that it need not be woken, and once more
+ * after lock-step has ended: who sees the flag after the fence has published before that.
  */
 static void ring(const struct sim_publisher *p, bool dispatch)
 {
-	atomic_thread_fence(memory_order_seq_cst);
-	if (!dispatch || !(seqlock_load(&p->c->page->flags) & SIM_CLOCK_LOCKSTEP))
-		session_doorbell(p->reg->session);
+	const uint32_t *flags = &p->c->page->flags;
+
+	if (__builtin_expect(dispatch && (seqlock_load(flags) & SIM_CLOCK_LOCKSTEP), 0)) {
+		atomic_thread_fence(memory_order_seq_cst);
+		if (seqlock_load(flags) & SIM_CLOCK_LOCKSTEP)
+			return;
+	}
+	session_doorbell(p->reg->session);
 }
 
 void kept_failed(const struct kept *k, enum sim_reason reason)

@@ -8,7 +8,9 @@
 
 #include <sim/bridge.h>
 #include <sim/clock_page.h>
+#include <sim/sim.h>
 #include <sim/slot.h>
+#include <sim/source.h>
 #include "wire/driver.h"
 #include "wire/lane.h"
 #include "wire/pages.h"
