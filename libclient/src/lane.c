@@ -51,7 +51,8 @@ static int lane_create(struct sim_client *c, int fd, struct sim_lane **ret) /* t
 {
 	struct sim_lane *l = mem_alloc(sizeof(*l));
 
-	if (!l || fd_set_nonblock(fd, true) < 0) {
+	/* blocking: whoever waits for ever waits in the receive itself; all other calls say MSG_DONTWAIT */
+	if (!l || fd_set_nonblock(fd, false) < 0) {
 		fd_close(fd);
 		mem_free(l);
 		return err_nomem();
@@ -291,12 +292,15 @@ static int lane_gone(struct sim_lane *l, struct sim_lane_packet *ret)
 	return 1;
 }
 
-/* One packet if there is one: 1, 0 none (or all of it was answered here: look again), negative. */
-static int lane_read(struct sim_lane *l, struct sim_lane_packet *ret, bool *ret_empty)
+/*
+ * One packet if there is one: 1, 0 none (or all of it was answered here: look again), negative. flags: MSG_DONTWAIT,
+ * or 0 to wait for it.
+ */
+static int lane_read(struct sim_lane *l, int flags, struct sim_lane_packet *ret, bool *ret_empty)
 {
 	int fds[FD_PASS_MAX], r;
 	unsigned n_fds = 0;
-	ssize_t n = fd_recv(l->fd, l->in.bytes, LANE_PACKET_MAX, fds, FD_PASS_MAX, &n_fds, MSG_DONTWAIT);
+	ssize_t n = fd_recv(l->fd, l->in.bytes, LANE_PACKET_MAX, fds, FD_PASS_MAX, &n_fds, flags);
 
 	*ret_empty = n == -EAGAIN;
 	if (n == -EAGAIN)
@@ -317,15 +321,17 @@ static int lane_read(struct sim_lane *l, struct sim_lane_packet *ret, bool *ret_
 int sim_lane_recv(struct sim_lane *l, int timeout_ms, struct sim_lane_packet *ret)
 {
 	int64_t now, end;
+	int flags;
 
 	if (!l || !ret)
 		return err_set(-EINVAL, "sim_lane_recv: no lane, or nowhere to put the packet");
 	if (l->closed && l->gone_told)
 		return err_set(-EPIPE, "the lane is closed");
 	end = timeout_ms < 0 ? INT64_MAX : ns_add(client_now(l->c), timeout_ms * NS_PER_MS);
+	flags = timeout_ms < 0 && !l->c->env && !client_pumps(l->c) ? 0 : MSG_DONTWAIT;
 	for (;;) {
 		bool empty;
-		int r = lane_read(l, ret, &empty);
+		int r = lane_read(l, flags, ret, &empty);
 
 		if (r != 0)
 			return r;

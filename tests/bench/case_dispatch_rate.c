@@ -2,6 +2,7 @@
 /*
  * dispatch_rate: messages of 64 B a second from one producer through simd to the null bridge, each completed, against
  * how many such messages a second one process can send another over a SEQPACKET socket. Nothing is pinned.
+ * dispatch_cpu: the processor time that simd spends on one of them, which says how many one thread can move.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -21,7 +22,7 @@ struct rate_arena {
 	unsigned runs, count;
 	int socket[2];
 	_Atomic uint32_t done, failed;
-	struct bench_pair pairs[BENCH_PAIRS_MAX];
+	struct bench_pair pairs[BENCH_PAIRS_MAX], cpu[BENCH_PAIRS_MAX];
 };
 
 static double per_second(unsigned count, int64_t start_mono_ns)
@@ -109,8 +110,12 @@ static int producer_main(void *arg)
 	if (r == 0)
 		r = sim_advertise(c, "/busy/rate", &sim_Ultrasonic_type, &po, &p);
 	for (unsigned i = 0; i < a->runs && r == 0; i++) {
+		int64_t cpu_ns;
+
 		a->pairs[i].reference = bare(a);
+		cpu_ns = bench_cpu_ns(a->b->simd_pid);
 		r = a->pairs[i].reference < 0 ? -EIO : send_all(a, p, &a->pairs[i].ours);
+		a->cpu[i].ours = (double)(bench_cpu_ns(a->b->simd_pid) - cpu_ns) / a->count;
 	}
 	if (r < 0)
 		fprintf(stderr, "bench: producer: %s (%u not delivered)\n", sim_why(), atomic_load(&a->failed));
@@ -129,6 +134,8 @@ static int run_dispatch_rate(struct bench *b)
 	r = bench_wait(bench_fork(producer_main, a)) ? -1 : 0;
 	if (r == 0)
 		bench_report(b, "dispatch_rate", "msg/s", "SEQPACKET, one way", BENCH_RATE, a->pairs, a->runs, 0.8);
+	if (r == 0)
+		bench_report(b, "dispatch_cpu", "ns", NULL, BENCH_VALUE, a->cpu, a->runs, 0);
 	bench_arena_free(a, sizeof(*a));
 	return r;
 }
