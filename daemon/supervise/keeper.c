@@ -299,8 +299,8 @@ void keeper_destroy(struct keeper *k)
 	k->helper = NULL;
 	/* an attach that was cut short keeps its files as long as this process lives */
 	roudi_forget_own(k->app);
-	/* whoever was killed at the end has not cleaned up */
-	roudi_dead_apps(strchr(k->app, '-') + 1, forget_files, NULL);
+	/* whoever was killed at the end has not cleaned up, nor who was still dying when we took over */
+	roudi_dead_apps(NULL, forget_files, NULL);
 	keeper_remove_state(k);
 	k->s = NULL;
 }

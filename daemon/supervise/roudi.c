@@ -414,25 +414,28 @@ static int use_present(struct roudi *r, pid_t pid, bool owned)
 	return job_start(r, true, 4000);
 }
 
-/* Left by a simd that was killed, and made with the same pools: keep it. Else it goes. */
-static int adopt(struct roudi *r)
+static int replace(struct roudi *r, struct state_proc proc, const char *why)
 {
-	pid_t pid = r->left.proc.pid;
-
-	if (r->left.hash == r->config_hash && ipc_probe(r->probe_timeout_ms) == 0) {
-		r->adopted = true;
-		return use_present(r, pid, true);
-	}
-	log_info("iox-roudi (pid %d), left by an earlier simd, does not fit the configuration or hangs; it is replaced",
-		 (int)pid);
+	log_info("iox-roudi (pid %d), left by an earlier simd, %s; it is replaced", (int)proc.pid, why);
 	r->owned = true;
-	r->proc = r->left.proc;
-	r->pidfd = fd_pidfd_open(pid);
+	r->proc = proc;
+	r->pidfd = fd_pidfd_open(proc.pid);
 	if (r->pidfd >= 0)
 		kill_process(r);
 	forget_process(r);
 	roudi_clean(r->segment);
 	return begin(r);
+}
+
+/* Left by a simd that was killed, and made with the same pools: keep it. Else it goes. */
+static int adopt(struct roudi *r)
+{
+	if (r->left.hash != r->config_hash)
+		return replace(r, r->left.proc, "does not have the configured pools");
+	if (ipc_probe(r->probe_timeout_ms) < 0)
+		return replace(r, r->left.proc, "does not answer");
+	r->adopted = true;
+	return use_present(r, r->left.proc.pid, true);
 }
 
 static int use_foreign(struct roudi *r)
@@ -441,7 +444,7 @@ static int use_foreign(struct roudi *r)
 	int rc = 0;
 
 	/* one that was just killed serves its socket until the kernel has taken it down */
-	while (!(pid = roudi_find()) && rc++ < DYING_TRIES && ipc_probe(200) == 0)
+	while (!(pid = roudi_find(NULL)) && rc++ < DYING_TRIES && ipc_probe(200) == 0)
 		(void)fd_wait(-1, 0, RETRY_DUR_NS);
 	if (!pid && ipc_probe(200) < 0)
 		return -ESRCH;
@@ -465,10 +468,15 @@ static int use_foreign(struct roudi *r)
 
 int roudi_start(struct roudi *r)
 {
+	pid_t pid;
 	int rc;
 
 	if (r->left.owned && state_proc_alive(&r->left.proc) && !state_proc_ending(r->left.proc.pid))
 		return adopt(r);
+	/* one that was started for this runtime directory, by a simd that was killed before it could write that down */
+	pid = roudi_find(r->config);
+	if (pid)
+		return replace(r, state_proc_of(pid), "is in no state file");
 	rc = ipc_probe(200);
 	if (rc == 0) {
 		rc = use_foreign(r);

@@ -223,7 +223,22 @@ static bool same_tmp(const char *pid)
 	return stat(path, &a) == 0 && stat("/tmp", &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-pid_t roudi_find(void)
+static bool has_argument(const char *pid, const char *arg)
+{
+	char path[300], *text;
+	size_t len;
+	bool yes = false;
+
+	snprintf(path, sizeof(path), "/proc/%s/cmdline", pid);
+	if (fd_read_file(path, CMDLINE_MAX, &text, &len) < 0)
+		return false;
+	for (const char *a = text; a < text + len && !yes; a += strlen(a) + 1)
+		yes = strcmp(a, arg) == 0;
+	mem_free(text);
+	return yes;
+}
+
+pid_t roudi_find(const char *config)
 {
 	DIR *d = opendir("/proc");
 	const struct dirent *e;
@@ -231,7 +246,7 @@ pid_t roudi_find(void)
 
 	while (d && !pid && (e = readdir(d))) {
 		if (e->d_name[0] >= '0' && e->d_name[0] <= '9' && is_roudi(e->d_name) && same_tmp(e->d_name) &&
-		    !state_proc_ending((pid_t)atoi(e->d_name)))
+		    (!config || has_argument(e->d_name, config)) && !state_proc_ending((pid_t)atoi(e->d_name)))
 			pid = (pid_t)atoi(e->d_name);
 	}
 	if (d)

@@ -42,8 +42,8 @@ void roudi_dead_apps(const char *tag, void (*fn)(void *arg, const char *app), vo
 /* Log the last lines of its output that say something. */
 void roudi_log_output(const char *path);
 
-/* The process that runs iox-roudi on this machine's /tmp; 0: none that we can see. */
-pid_t roudi_find(void);
+/* The process that runs iox-roudi on this machine's /tmp, with that configuration file if one is given; 0: none that we can see. */
+pid_t roudi_find(const char *config);
 /* Whether that process suits us: monitoring off, one payload segment. -EPROTO with what to change. */
 int roudi_suits(pid_t pid);
 
