@@ -6,7 +6,7 @@
 #?  make analyze      clang's static analyser; read what it says
 #?  make fuzz         fuzz each harness for FUZZ_SECONDS (30)
 #?  SAN=address,undefined | thread   builds beside the plain build, in-memory data plane only
-#?  DEMO_SECONDS=20 BRIDGES=logging  switches of make demo
+#?  DEMO_SECONDS=20 BRIDGES=logging,ros2  switches of make demo
 #?  WERROR=1          warnings are errors
 
 JOBS ?= $(shell nproc)
@@ -45,7 +45,7 @@ deps:
 # ---- demo and benches ----
 
 DEMO_SECONDS ?= 20
-BRIDGES      ?= logging
+BRIDGES      ?= logging,ros2
 demo:
 	@tools/dev/deps.sh demo
 	@$(MAKE) -s --no-print-directory $(par) all

@@ -5,7 +5,7 @@
 set -u
 B=${B:-build}
 seconds=${DEMO_SECONDS:-20}
-bridges=${BRIDGES:-logging}
+bridges=${BRIDGES:-logging,ros2}
 rig=${RIG:-config/rigs/demo.json}
 out=$B/demo
 ctl() { "$B/bin/simctl" --socket "$out/run/control" "$@"; }

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See reader.h. The descriptors say in Cyclone's op codes what idlc would make of the ROS definitions. */
+#include "reader.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#define U4(s, m)     DDS_OP_ADR | DDS_OP_TYPE_4BY, offsetof(struct s, m)
+#define I4(s, m)     DDS_OP_ADR | DDS_OP_TYPE_4BY | DDS_OP_FLAG_SGN, offsetof(struct s, m)
+#define U1(s, m)     DDS_OP_ADR | DDS_OP_TYPE_1BY, offsetof(struct s, m)
+#define STR(s, m)    DDS_OP_ADR | DDS_OP_TYPE_STR, offsetof(struct s, m)
+#define BYTES(s, m)  DDS_OP_ADR | DDS_OP_TYPE_SEQ | DDS_OP_SUBTYPE_1BY, offsetof(struct s, m)
+#define ARRAY(at, n) DDS_OP_ADR | DDS_OP_TYPE_ARR | DDS_OP_SUBTYPE_1BY, at, n
+/* a sequence of structs: where to go on and where the element is described, from here */
+#define STRUCTS(at, size, next, elem) DDS_OP_ADR | DDS_OP_TYPE_SEQ | DDS_OP_SUBTYPE_STU, at, size, (next) << 16 | (elem)
+
+static const uint32_t clock_ops[] = { I4(seen_time, sec), U4(seen_time, nanosec), DDS_OP_RTS };
+
+static const uint32_t image_ops[] = {
+	I4(seen_image, stamp.sec),    U4(seen_image, stamp.nanosec),
+	STR(seen_image, frame_id),    U4(seen_image, height),
+	U4(seen_image, width),        STR(seen_image, encoding),
+	U1(seen_image, is_bigendian), U4(seen_image, step),
+	BYTES(seen_image, data),      DDS_OP_RTS,
+};
+
+/* words: array 3, structs 4, RTS 1; node at 8: two strings 4, two sequences 4 each, RTS 1; gid at 21 */
+#define GRAPH_OPS(s, n) \
+	{ \
+		ARRAY(offsetof(struct s, gid), n), \
+			STRUCTS(offsetof(struct s, nodes), sizeof(struct seen_node), 4u, 5u), DDS_OP_RTS, \
+			STR(seen_node, node_namespace), STR(seen_node, name), \
+			STRUCTS(offsetof(struct seen_node, readers), n, 4u, 9u), \
+			STRUCTS(offsetof(struct seen_node, writers), n, 4u, 5u), DDS_OP_RTS, ARRAY(0, n), DDS_OP_RTS \
+	}
+static const uint32_t graph24_ops[] = GRAPH_OPS(seen_graph24, 24u);
+static const uint32_t graph16_ops[] = GRAPH_OPS(seen_graph16, 16u);
+
+#define DESC(type, ops, name) \
+	{ \
+		.m_size = sizeof(type), .m_align = _Alignof(type), .m_typename = name, \
+		.m_nops = sizeof(ops) / sizeof(ops[0]), .m_ops = ops, .m_meta = "" \
+	}
+const dds_topic_descriptor_t seen_clock_desc = DESC(struct seen_time, clock_ops, "rosgraph_msgs::msg::dds_::Clock_");
+const dds_topic_descriptor_t seen_image_desc = DESC(struct seen_image, image_ops, "sensor_msgs::msg::dds_::Image_");
+const dds_topic_descriptor_t seen_graph24_desc =
+	DESC(struct seen_graph24, graph24_ops, "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_");
+const dds_topic_descriptor_t seen_graph16_desc =
+	DESC(struct seen_graph16, graph16_ops, "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_");
+
+dds_entity_t reader_participant(void)
+{
+	dds_entity_t domain = dds_create_domain(
+		0,
+		"<CycloneDDS><Domain Id=\"any\"><General><Interfaces><NetworkInterface name=\"lo\" multicast=\"false\"/>"
+		"</Interfaces><AllowMulticast>false</AllowMulticast></General><Discovery><ParticipantIndex>auto"
+		"</ParticipantIndex><MaxAutoParticipantIndex>32</MaxAutoParticipantIndex><Peers>"
+		"<Peer address=\"localhost\"/></Peers></Discovery></Domain></CycloneDDS>");
+
+	return domain < 0 ? domain : dds_create_participant(0, NULL, NULL);
+}
+
+dds_entity_t reader_open(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic, bool keeps)
+{
+	dds_qos_t *qos = dds_create_qos();
+	dds_entity_t t = dds_create_topic(participant, desc, topic, NULL, NULL), reader;
+
+	dds_qset_reliability(qos, keeps ? DDS_RELIABILITY_RELIABLE : DDS_RELIABILITY_BEST_EFFORT, DDS_SECS(1));
+	dds_qset_durability(qos, keeps ? DDS_DURABILITY_TRANSIENT_LOCAL : DDS_DURABILITY_VOLATILE);
+	dds_qset_history(qos, DDS_HISTORY_KEEP_LAST, 1);
+	reader = t < 0 ? t : dds_create_reader(participant, t, qos, NULL);
+	dds_delete_qos(qos);
+	return reader;
+}
+
+static int wait_for(dds_entity_t participant, dds_entity_t reader)
+{
+	dds_entity_t set = dds_create_waitset(participant), cond = dds_create_readcondition(reader, DDS_ANY_STATE);
+	int r = dds_waitset_attach(set, cond, 0);
+
+	if (r == 0)
+		r = dds_waitset_wait(set, NULL, 0, DDS_SECS(20));
+	dds_delete(set);
+	dds_delete(cond);
+	return r > 0 ? 0 : -1;
+}
+
+int reader_take(dds_entity_t reader, void *sample)
+{
+	dds_sample_info_t info = { .valid_data = false };
+	int n = 0;
+
+	while (!(n > 0 && info.valid_data)) {
+		if (wait_for(dds_get_participant(reader), reader) < 0)
+			return -1;
+		n = dds_take(reader, &sample, &info, 1, 1);
+		if (n < 0)
+			return n;
+	}
+	return 0;
+}
+
+static bool is_it(const dds_builtintopic_endpoint_t *e, const char *topic, char type_name[128], char user_data[128])
+{
+	void *data = NULL;
+	size_t size = 0;
+
+	if (strcmp(e->topic_name, topic) != 0)
+		return false;
+	snprintf(type_name, 128, "%s", e->type_name);
+	user_data[0] = '\0';
+	if (dds_qget_userdata(e->qos, &data, &size) && data && size < 128) {
+		memcpy(user_data, data, size);
+		user_data[size] = '\0';
+	}
+	dds_free(data);
+	return true;
+}
+
+int reader_discover(dds_entity_t participant, const char *topic, char type_name[128], char user_data[128])
+{
+	dds_entity_t r = dds_create_reader(participant, DDS_BUILTIN_TOPIC_DCPSPUBLICATION, NULL, NULL);
+	bool found = false;
+
+	while (!found && wait_for(participant, r) == 0) {
+		void *sample = NULL;
+		dds_sample_info_t info;
+
+		if (dds_take(r, &sample, &info, 1, 1) <= 0)
+			continue;
+		found = info.valid_data && is_it(sample, topic, type_name, user_data);
+		dds_return_loan(r, &sample, 1);
+	}
+	dds_delete(r);
+	return found ? 0 : -1;
+}

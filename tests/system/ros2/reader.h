@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A plain Cyclone DDS program with typed topics of its own, standing for a ROS node: what it reads it has decoded itself. */
+#ifndef READER_H
+#define READER_H
+
+#include <stdint.h>
+
+#include <dds/dds.h>
+
+struct seen_time {
+	int32_t sec;
+	uint32_t nanosec;
+};
+
+struct seen_image {
+	struct seen_time stamp;
+	char *frame_id;
+	uint32_t height, width;
+	char *encoding;
+	uint8_t is_bigendian;
+	uint32_t step;
+	dds_sequence_t data;
+};
+
+struct seen_node {
+	char *node_namespace, *name;
+	dds_sequence_t readers, writers; /* of gids */
+};
+
+struct seen_graph24 { /* Humble's */
+	uint8_t gid[24];
+	dds_sequence_t nodes;
+};
+struct seen_graph16 {
+	uint8_t gid[16];
+	dds_sequence_t nodes;
+};
+
+extern const dds_topic_descriptor_t seen_clock_desc, seen_image_desc, seen_graph24_desc, seen_graph16_desc;
+
+dds_entity_t reader_participant(void);
+
+/* A reliable, transient local reader of one sample, or for volatile topics a best-effort one. */
+dds_entity_t reader_open(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic, bool keeps);
+
+/* Wait for a valid sample, at most 20 s. 0 or a negative code. */
+int reader_take(dds_entity_t reader, void *sample);
+
+/* What discovery says of the writer of a topic: its type and USER_DATA, NUL-terminated. 0, or -1 after 20 s. */
+int reader_discover(dds_entity_t participant, const char *topic, char type_name[128], char user_data[128]);
+
+#endif

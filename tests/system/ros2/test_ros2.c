@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ROS 2 bridge against a plain DDS program in another process, over loopback: it must decode what we send with types of its
+ * own, and discovery must say what ROS commands ask for. Nothing waits for a match: what is compared is kept by its writer.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <sim/bridge.h>
+#include <sim/introspect.h>
+#include <sim/msg/Image.h>
+
+#include "reader.h"
+#include "ros/ros_type.h"
+
+#define WIDTH  640u
+#define HEIGHT 480u
+#define STAMP  INT64_C(1640995200123456768)
+
+/* ---- the host, as far as a plug-in sees it ---- */
+
+struct fake {
+	const char *distro, *clock_hz;
+	char log[4096];
+	enum sim_bridge_status status;
+};
+
+__attribute__((format(printf, 3, 4))) static void fake_log(void *ctx, int level, const char *fmt, ...)
+{
+	struct fake *f = ctx;
+	size_t n = strlen(f->log);
+	va_list ap;
+
+	(void)level;
+	va_start(ap, fmt);
+	vsnprintf(f->log + n, sizeof(f->log) - n, fmt, ap);
+	va_end(ap);
+}
+
+static const char *fake_option(void *ctx, const char *name)
+{
+	const struct fake *f = ctx;
+
+	return !strcmp(name, "ros_distro")  ? f->distro
+	       : !strcmp(name, "clock_hz")  ? f->clock_hz
+	       : !strcmp(name, "node")      ? "simd"
+	       : !strcmp(name, "namespace") ? "/"
+	       : !strcmp(name, "domain")    ? "0"
+	       : !strcmp(name, "localhost") ? "auto"
+					    : "";
+}
+
+static void fake_status(void *ctx, enum sim_bridge_status status, const char *detail)
+{
+	(void)detail;
+	((struct fake *)ctx)->status = status;
+}
+static int64_t fake_now(void *ctx)
+{
+	(void)ctx;
+	return STAMP;
+}
+
+static const struct sim_bridge_ops *load(void)
+{
+	void *handle = dlopen(PLUGIN, RTLD_NOW | RTLD_LOCAL), *sym = handle ? dlsym(handle, SIM_BRIDGE_SYMBOL) : NULL;
+	sim_bridge_plugin_fn entry;
+
+	if (!sym)
+		fail_msg("%s", dlerror());
+	memcpy(&entry, &sym, sizeof(entry));
+	return entry();
+}
+
+static struct sim_bridge_host host_of(struct fake *f)
+{
+	return (struct sim_bridge_host){ .abi = SIM_BRIDGE_ABI,
+					 .size = sizeof(struct sim_bridge_host),
+					 .ctx = f,
+					 .log = fake_log,
+					 .option = fake_option,
+					 .status = fake_status,
+					 .now = fake_now };
+}
+
+static struct sim_slot *new_image(void)
+{
+	size_t room = sim_Image_size(8, (size_t)WIDTH * HEIGHT * 3);
+	struct sim_slot *s = aligned_alloc(128, (sizeof(*s) + room + 127) / 128 * 128);
+	struct sim_builder b;
+	struct sim_Image *m;
+	uint8_t *data;
+
+	assert_non_null(s);
+	memset(s, 0, sizeof(*s));
+	m = sim_Image_init(sim_slot_body_mut(s), room, &b);
+	m->height = HEIGHT;
+	m->width = WIDTH;
+	m->step = WIDTH * 3;
+	assert_int_equal(sim_Image_encoding_set(&b, "bgr8"), 0);
+	data = sim_Image_data_alloc(&b, m->step * m->height);
+	assert_non_null(data);
+	for (uint32_t i = 0; i < m->step * m->height; i++)
+		data[i] = (uint8_t)(i * 7);
+	s->body_size = sim_builder_size(&b);
+	s->stamp_sim_ns = STAMP;
+	strcpy(s->frame_id, "camera");
+	return s;
+}
+
+/* ---- the other side ---- */
+
+#define EXPECT(cond) \
+	do { \
+		if (!(cond)) { \
+			fprintf(stderr, "peer: %s:%d: not so: %s\n", __FILE__, __LINE__, #cond); \
+			_exit(1); \
+		} \
+	} while (0)
+
+static void peer_image(dds_entity_t p)
+{
+	struct seen_image *m = calloc(1, sizeof(*m));
+	char type_name[128], user_data[128], want[128];
+
+	EXPECT(reader_take(reader_open(p, &seen_image_desc, "rt/camera/image", true), m) == 0);
+	EXPECT(m->stamp.sec == 1640995200 && m->stamp.nanosec == 123456768);
+	EXPECT(!strcmp(m->frame_id, "camera") && !strcmp(m->encoding, "bgr8"));
+	EXPECT(m->height == HEIGHT && m->width == WIDTH && m->step == WIDTH * 3 && !m->is_bigendian);
+	EXPECT(m->data._length == WIDTH * HEIGHT * 3);
+	for (uint32_t i = 0; i < m->data._length; i++)
+		EXPECT(m->data._buffer[i] == (uint8_t)(i * 7));
+	EXPECT(reader_discover(p, "rt/camera/image", type_name, user_data) == 0);
+	EXPECT(!strcmp(type_name, "sensor_msgs::msg::dds_::Image_"));
+	snprintf(want, sizeof(want), "typehash=%s;", ros_type_find(ros2_types, "sensor_msgs/Image")->hash);
+	EXPECT(!strcmp(user_data, want));
+}
+
+/* The graph comes whole with each sample: read until the node has the writers of both channels and of the clock. */
+static void peer_graph(dds_entity_t p, bool humble)
+{
+	dds_entity_t r = reader_open(p, humble ? &seen_graph24_desc : &seen_graph16_desc, "ros_discovery_info", true);
+	uint32_t writers = 0;
+
+	while (writers != 3) {
+		struct seen_graph24 *a = calloc(1, sizeof(*a));
+		struct seen_graph16 *b = calloc(1, sizeof(*b));
+		const dds_sequence_t *nodes = humble ? &a->nodes : &b->nodes;
+		const struct seen_node *n;
+
+		EXPECT(reader_take(r, humble ? (void *)a : (void *)b) == 0);
+		EXPECT(nodes->_length == 1);
+		n = (const struct seen_node *)(const void *)nodes->_buffer;
+		EXPECT(!strcmp(n->node_namespace, "/") && !strcmp(n->name, "simd"));
+		EXPECT(n->readers._length == 0);
+		writers = n->writers._length;
+	}
+}
+
+static void peer_clock(dds_entity_t p)
+{
+	struct seen_time t = { 0, 0 };
+
+	EXPECT(reader_take(reader_open(p, &seen_clock_desc, "rt/clock", false), &t) == 0);
+	EXPECT(t.sec == 1640995200 && t.nanosec == 123456768);
+}
+
+static pid_t start_peer(bool humble)
+{
+	pid_t pid = fork();
+	dds_entity_t p;
+
+	if (pid)
+		return pid;
+	alarm(60);
+	p = reader_participant();
+	EXPECT(p > 0);
+	peer_image(p);
+	peer_graph(p, humble);
+	peer_clock(p);
+	_exit(0);
+}
+
+/* ---- the tests ---- */
+
+static struct sim_bridge_topic *open_channel(const struct sim_bridge_ops *ops, struct sim_bridge *b, const char *name,
+					     const char *options)
+{
+	struct sim_bridge_channel ch = { .id = 1, .name = name, .type = &sim_Image_type, .options = options };
+	struct sim_bridge_topic *t = NULL;
+
+	assert_int_equal(ops->open(b, &ch, &t), 0);
+	return t;
+}
+
+static void reaches_a_peer(const char *distro)
+{
+	struct fake f = { .distro = distro, .clock_hz = "100" };
+	struct sim_bridge_host host = host_of(&f);
+	pid_t peer = start_peer(!strcmp(distro, "humble")); /* before Cyclone has threads here */
+	const struct sim_bridge_ops *ops = load();
+	struct sim_slot *image = new_image();
+	struct sim_bridge_topic *kept, *unheard;
+	struct sim_bridge *b = NULL;
+	int status = -1;
+
+	assert_int_equal(ops->create(&host, &b), 0);
+	assert_int_equal(ops->connect(b, "somewhere"), -EINVAL);
+	assert_int_equal(ops->connect(b, ""), 0);
+	assert_int_equal(f.status, SIM_BRIDGE_CONNECTED);
+	kept = open_channel(ops, b, "/camera/image",
+			    "{\"ros2\":{\"reliability\":\"reliable\",\"durability\":\"transient_local\"}}");
+	unheard = open_channel(ops, b, "/other", "{\"ros2\":{\"topic\":\"/unheard\",\"depth\":1}}");
+	assert_int_equal(ops->publish(b, kept, image, NULL), 0);
+	assert_int_equal(ops->publish(b, unheard, image, NULL), 0);
+	assert_int_equal(waitpid(peer, &status, 0), peer);
+	assert_int_equal(status, 0);
+	ops->close(b, unheard);
+	ops->close(b, kept);
+	ops->disconnect(b);
+	f.log[0] = '\0';
+	ops->destroy(b);
+	assert_non_null(strstr(f.log, "messages converted"));
+	assert_null(strstr(f.log, ", 0 not")); /* the unheard one, and the clock before the peer came */
+	free(image);
+}
+
+static void a_humble_peer_reads_it(void **state)
+{
+	(void)state;
+	reaches_a_peer("humble");
+}
+static void a_jazzy_peer_reads_it(void **state)
+{
+	(void)state;
+	reaches_a_peer("jazzy");
+}
+
+static void nothing_is_converted_when_nobody_listens(void **state)
+{
+	struct fake f = { .distro = "iron", .clock_hz = "0" };
+	struct sim_bridge_host host = host_of(&f);
+	const struct sim_bridge_ops *ops = load();
+	struct sim_slot *image = new_image();
+	struct sim_bridge *b = NULL;
+	struct sim_bridge_topic *t;
+
+	(void)state;
+	assert_int_equal(ops->create(&host, &b), 0);
+	t = open_channel(ops, b, "/camera/image", "{}");
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(ops->publish(b, t, image, NULL), 0);
+	ops->close(b, t);
+	f.log[0] = '\0';
+	ops->destroy(b);
+	assert_string_equal(f.log, "0 messages converted, 5 not, as nobody listened");
+	free(image);
+}
+
+static void wrong_options_are_named(void **state)
+{
+	static const char *const bad[] = {
+		"{\"ros2\":{\"topic\":\"no_slash\"}}", "{\"ros2\":{\"points\":\"round\"}}",
+		"{\"ros2\":{\"depth\":-1}}",           "{\"ros2\":{\"reliability\":\"maybe\"}}",
+		"{\"ros2\":{\"colour\":\"red\"}}",     "{\"ros2\":{\"depth\":\"1\"}}",
+	};
+	struct fake f = { .distro = "iron", .clock_hz = "0" };
+	struct sim_bridge_host host = host_of(&f);
+	const struct sim_bridge_ops *ops = load();
+	struct sim_bridge *b = NULL;
+	struct sim_bridge_channel ch = { .name = "/camera/image", .type = &sim_Image_type };
+	struct sim_bridge_topic *t = NULL;
+
+	(void)state;
+	assert_int_equal(ops->create(&host, &b), 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		ch.options = bad[i];
+		f.log[0] = '\0';
+		assert_int_equal(ops->open(b, &ch, &t), -EINVAL);
+		assert_non_null(strstr(f.log, "/camera/image"));
+	}
+	ch.options = "{\"ros2\":{\"type\":\"sensor_msgs/msg/Imu\"}}";
+	assert_int_equal(ops->open(b, &ch, &t), -ENOTSUP);
+	assert_null(t);
+	ops->destroy(b);
+	f.distro = "noetic";
+	assert_int_equal(ops->create(&host, &b), -EINVAL);
+	assert_non_null(strstr(f.log, "noetic"));
+	f.distro = "iron";
+	f.clock_hz = "often";
+	assert_int_equal(ops->create(&host, &b), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_humble_peer_reads_it),
+		cmocka_unit_test(a_jazzy_peer_reads_it),
+		cmocka_unit_test(nothing_is_converted_when_nobody_listens),
+		cmocka_unit_test(wrong_options_are_named),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the bridge takes part: the domain, discovery and network settings that rmw_cyclonedds derives from the same
+ * environment, with the settings that large messages need, and CYCLONEDDS_URI last, so that it wins.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ros2.h"
+
+#define DOMAIN_MAX 232
+#define RMEM_WANT  (4L << 20)
+
+int ros2_errno(dds_return_t r)
+{
+	switch (r) {
+	case DDS_RETCODE_TIMEOUT:
+		return -ETIMEDOUT;
+	case DDS_RETCODE_OUT_OF_RESOURCES:
+		return -ENOMEM;
+	case DDS_RETCODE_BAD_PARAMETER:
+	case DDS_RETCODE_INCONSISTENT_POLICY:
+		return -EINVAL;
+	case DDS_RETCODE_PRECONDITION_NOT_MET:
+		return -EEXIST;
+	default:
+		return r < 0 ? -EIO : 0;
+	}
+}
+
+static const char *option(struct sim_bridge *b, const char *name)
+{
+	const char *s = b->host->option(b->host->ctx, name);
+
+	return s ? s : "";
+}
+
+static int read_domain(struct sim_bridge *b, uint32_t *ret)
+{
+	const char *text = option(b, "domain"), *env = getenv("ROS_DOMAIN_ID");
+	char *end;
+	long v;
+
+	if (!*text)
+		text = env && *env ? env : "0";
+	v = strtol(text, &end, 10);
+	if (*end || end == text || v < 0 || v > DOMAIN_MAX) {
+		b->host->log(b->host->ctx, 0,
+			     "domain \"%s\" is not a number from 0 to %d: set options.domain or ROS_DOMAIN_ID", text,
+			     DOMAIN_MAX);
+		return -EINVAL;
+	}
+	*ret = (uint32_t)v;
+	return 0;
+}
+
+static int read_distro(struct sim_bridge *b)
+{
+	static const char *const names[] = { "humble", "iron", "jazzy" };
+	const char *text = option(b, "ros_distro");
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(text, names[i]) == 0) {
+			b->distro = (enum ros2_distro)i;
+			return 0;
+		}
+	b->host->log(b->host->ctx, 0,
+		     "options.ros_distro: \"%s\" is not humble, iron or jazzy, and the graph cannot be guessed", text);
+	return -EINVAL;
+}
+
+static bool says(const char *name, const char *value)
+{
+	const char *v = getenv(name);
+
+	return v && strcmp(v, value) == 0;
+}
+
+/* Over loopback only, unless the rig or the environment asks for the network. */
+static int read_localhost(struct sim_bridge *b, bool *ret)
+{
+	const char *text = option(b, "localhost");
+
+	if (strcmp(text, "auto") && strcmp(text, "true") && strcmp(text, "false")) {
+		b->host->log(b->host->ctx, 0, "options.localhost: \"%s\" is not auto, true or false", text);
+		return -EINVAL;
+	}
+	*ret = strcmp(text, "true") == 0 || (strcmp(text, "auto") == 0 && !says("ROS_LOCALHOST_ONLY", "0") &&
+					     !says("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET") &&
+					     !says("ROS_AUTOMATIC_DISCOVERY_RANGE", "SYSTEM_DEFAULT"));
+	return 0;
+}
+
+/* ROS_STATIC_PEERS: addresses with ';' between them. What could break out of the XML is left out. */
+static void put_peers(FILE *f, bool localhost)
+{
+	const char *at = getenv("ROS_STATIC_PEERS");
+
+	if (localhost)
+		fputs("<Peer address=\"localhost\"/>", f);
+	while (at && *at) {
+		size_t n = strcspn(at, ";");
+
+		if (n && strspn(at, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.:-_%") >= n)
+			fprintf(f, "<Peer address=\"%.*s\"/>", (int)n, at);
+		at += n + (at[n] == ';');
+	}
+}
+
+/*
+ * returns: free(). On loopback a peer of Humble is found by multicast, if lo has it, one of Jazzy by unicast, for which both
+ * sides count their participants: we do both.
+ */
+static int write_xml(bool localhost, char **ret)
+{
+	const char *uri = getenv("CYCLONEDDS_URI");
+	size_t size = 0;
+	FILE *f = open_memstream(ret, &size);
+
+	if (!f)
+		return -ENOMEM;
+	fputs("<CycloneDDS><Domain Id=\"any\"><General>", f);
+	if (localhost)
+		fputs("<Interfaces><NetworkInterface address=\"127.0.0.1\"/></Interfaces>", f);
+	fputs("<MaxMessageSize>65500B</MaxMessageSize></General><Discovery>", f);
+	if (localhost)
+		fputs("<ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>32</MaxAutoParticipantIndex>",
+		      f);
+	fputs("<Peers>", f);
+	put_peers(f, localhost);
+	fputs("</Peers></Discovery><Internal><SocketReceiveBufferSize max=\"10MB\"/><Watermarks><WhcHigh>16MB</WhcHigh></Watermarks></Internal>"
+	      "</Domain></CycloneDDS>",
+	      f);
+	if (uri && *uri)
+		fprintf(f, ",%s", uri);
+	return fclose(f) == 0 ? 0 : -ENOMEM;
+}
+
+/* Our side only sends large messages, but a user's side on this machine has the same limit. */
+static void probe_buffers(struct sim_bridge *b)
+{
+	FILE *f = fopen("/proc/sys/net/core/rmem_max", "re");
+	long have = 0;
+
+	if (f && fscanf(f, "%ld", &have) == 1 && have < RMEM_WANT)
+		b->host->log(b->host->ctx, 1,
+			     "net.core.rmem_max is %ld: images and clouds will get lost on the way to ROS; "
+			     "run: sysctl -w net.core.rmem_max=%ld",
+			     have, RMEM_WANT);
+	if (f)
+		fclose(f);
+}
+
+int ros2_domain_open(struct sim_bridge *b)
+{
+	static const char enclave[] = "enclave=/;";
+	char *xml = NULL;
+	bool localhost = true;
+	dds_qos_t *qos;
+	uint32_t id = 0;
+	int r = read_distro(b);
+
+	if (r == 0)
+		r = read_domain(b, &id);
+	if (r == 0)
+		r = read_localhost(b, &localhost);
+	if (r == 0)
+		r = write_xml(localhost, &xml);
+	b->domain = r < 0 ? 0 : dds_create_domain(id, xml);
+	free(xml);
+	if (r < 0)
+		return r;
+	if (b->domain < 0) {
+		b->host->log(b->host->ctx, 0, "no DDS domain %u: %s; check CYCLONEDDS_URI", id,
+			     dds_strretcode(b->domain));
+		return ros2_errno(b->domain);
+	}
+	qos = dds_create_qos();
+	dds_qset_userdata(qos, enclave, sizeof(enclave) - 1);
+	b->participant = dds_create_participant(id, qos, NULL);
+	dds_delete_qos(qos);
+	if (b->participant < 0) {
+		b->host->log(b->host->ctx, 0, "no DDS participant in domain %u: %s; check the network interfaces", id,
+			     dds_strretcode(b->participant));
+		return ros2_errno(b->participant);
+	}
+	probe_buffers(b);
+	return 0;
+}

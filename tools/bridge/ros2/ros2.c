@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bridge_ros2: channels become topics of one ROS 2 node, over Cyclone DDS, without any part of ROS. This file is the plug-in's
+ * table; see README.md for the others. The participant lives from create() to destroy(), because messages may still be on
+ * their way when disconnect() is called; connecting only tells simd so.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ros2.h"
+
+static const struct sim_bridge_option options[] = {
+	{ "ros_distro", NULL, "humble, iron or jazzy: the layout of the graph differs" },
+	{ "domain", "", "DDS domain, 0 to 232; empty: ROS_DOMAIN_ID, else 0" },
+	{ "node", "simd", "name of the node" },
+	{ "namespace", "/", "its namespace" },
+	{ "localhost", "auto",
+	  "true: over loopback only; false: on the network; auto: true, unless ROS_LOCALHOST_ONLY=0 or ROS_AUTOMATIC_DISCOVERY_RANGE says otherwise" },
+	{ "clock_hz", "100", "messages on /clock a second of wall time; 0: none" },
+	{ NULL, NULL, NULL },
+};
+
+static int ros2_reg(struct sim_bridge_registry *r)
+{
+	int e = 0;
+
+	for (const struct map *m = map_table; m->sim && e >= 0; m++)
+		e = r->add_publisher(r->ctx, m->sim, m->ros);
+	return e;
+}
+
+/* A word of a ROS name: letters, digits and '_', no digit first; in a namespace '/' before each. */
+static bool name_ok(const char *s, bool is_namespace)
+{
+	bool start = true;
+
+	if (is_namespace && strcmp(s, "/") == 0)
+		return true;
+	if (is_namespace && *s++ != '/')
+		return false;
+	for (; *s; s++) {
+		bool alpha = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z');
+		bool later = (*s >= '0' && *s <= '9') || *s == '_' || (*s == '/' && is_namespace);
+
+		if (!alpha && (start || !later))
+			return false;
+		start = *s == '/';
+	}
+	return !start;
+}
+
+static int read_name(struct sim_bridge *b, const char *option, bool is_namespace, char out[64])
+{
+	const char *s = b->host->option(b->host->ctx, option);
+
+	if (!s || strlen(s) > 63 || !name_ok(s, is_namespace)) {
+		b->host->log(b->host->ctx, 0, "options.%s: \"%.70s\" is not a ROS name: letters, digits and '_'%s",
+			     option, s ? s : "", is_namespace ? ", '/' first" : "");
+		return -EINVAL;
+	}
+	strcpy(out, s);
+	return 0;
+}
+
+static int read_clock(struct sim_bridge *b)
+{
+	const char *s = b->host->option(b->host->ctx, "clock_hz");
+	char *end;
+	long v = s ? strtol(s, &end, 10) : -1;
+
+	if (!s || end == s || *end || v < 0 || v > 10000) {
+		b->host->log(b->host->ctx, 0, "options.clock_hz: \"%.20s\" is not a number from 0 to 10000",
+			     s ? s : "");
+		return -EINVAL;
+	}
+	b->clock.hz = v;
+	return 0;
+}
+
+static void ros2_destroy(struct sim_bridge *b)
+{
+	ros2_clock_stop(b);
+	b->host->log(b->host->ctx, 2, "%llu messages converted, %llu not, as nobody listened",
+		     (unsigned long long)atomic_load(&b->converted), (unsigned long long)atomic_load(&b->skipped));
+	if (b->participant > 0)
+		dds_delete(b->participant);
+	if (b->domain > 0)
+		dds_delete(b->domain);
+	while (b->n_outs) {
+		out_finish(b->outs[--b->n_outs]);
+		free(b->outs[b->n_outs]);
+	}
+	pthread_mutex_destroy(&b->lock);
+	free(b);
+}
+
+static int ros2_create(const struct sim_bridge_host *host, struct sim_bridge **ret)
+{
+	struct sim_bridge *b = calloc(1, sizeof(*b));
+	int r;
+
+	if (!b)
+		return -ENOMEM;
+	b->host = host;
+	pthread_mutex_init(&b->lock, NULL);
+	r = read_name(b, "node", false, b->node);
+	if (r == 0)
+		r = read_name(b, "namespace", true, b->node_namespace);
+	if (r == 0)
+		r = read_clock(b);
+	if (r == 0)
+		r = ros2_domain_open(b);
+	if (r == 0)
+		r = ros2_graph_open(b);
+	if (r == 0) {
+		pthread_mutex_lock(&b->lock);
+		ros2_graph_publish(b); /* a node without endpoints is one too */
+		pthread_mutex_unlock(&b->lock);
+		r = ros2_clock_start(b);
+	}
+	if (r < 0) {
+		ros2_destroy(b);
+		return r;
+	}
+	*ret = b;
+	return 0;
+}
+
+static int ros2_connect(struct sim_bridge *b, const char *connection)
+{
+	if (*connection) {
+		b->host->log(b->host->ctx, 0, "connection \"%.60s\": DDS finds its peers by itself; leave it empty",
+			     connection);
+		return -EINVAL;
+	}
+	atomic_store(&b->status, SIM_BRIDGE_CONNECTED);
+	b->host->status(b->host->ctx, SIM_BRIDGE_CONNECTED, "taking part in the domain");
+	return 0;
+}
+
+static void ros2_disconnect(struct sim_bridge *b)
+{
+	atomic_store(&b->status, SIM_BRIDGE_DISCONNECTED);
+	b->host->status(b->host->ctx, SIM_BRIDGE_DISCONNECTED, "");
+}
+
+static enum sim_bridge_status ros2_status(const struct sim_bridge *b)
+{
+	return (enum sim_bridge_status)atomic_load(&b->status);
+}
+
+static int ros2_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_slot *slot,
+			struct sim_task *task)
+{
+	char frame[SIM_FRAME_ID_MAX + 1];
+	struct map_in in = {
+		.body = sim_slot_body(slot),
+		.size = slot->body_size,
+		.header = { slot->stamp_sim_ns, (uint32_t)slot->sequence, frame },
+		.options = &t->options,
+	};
+
+	(void)task;
+	memcpy(frame, slot->frame_id, sizeof(frame)); /* a peer may have left out the NUL */
+	frame[SIM_FRAME_ID_MAX] = '\0';
+	return ros2_topic_write(b, t, &in);
+}
+
+SIM_API const struct sim_bridge_ops *sim_bridge_plugin(void);
+
+const struct sim_bridge_ops *sim_bridge_plugin(void)
+{
+	static const struct sim_bridge_ops ops = {
+		.abi = SIM_BRIDGE_ABI,
+		.size = sizeof(ops),
+		.name = "ros2",
+		.type = "ROS 2 over Cyclone DDS",
+		.options = options,
+		.reg = ros2_reg,
+		.create = ros2_create,
+		.connect = ros2_connect,
+		.disconnect = ros2_disconnect,
+		.status = ros2_status,
+		.open = ros2_topic_open,
+		.close = ros2_topic_close,
+		.publish = ros2_publish,
+		.destroy = ros2_destroy,
+	};
+
+	return &ops;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside bridge_ros2: one DDS participant, one node, a writer for each channel. All of it lives from create() to
+ * destroy(); publish() comes from conversion threads, clock.c has one of its own.
+ */
+#ifndef ROS2_H
+#define ROS2_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <dds/dds.h>
+
+#include <sim/bridge.h>
+
+#include "map.h"
+#include "out.h"
+
+#define ROS2_TOPICS_MAX       512u
+#define ROS2_OUTS_MAX         16u
+#define ROS2_MAX_BLOCK_DUR_NS 100000000 /* a reader that keeps a reliable writer waiting longer costs that message */
+
+enum ros2_distro { ROS2_HUMBLE, ROS2_IRON, ROS2_JAZZY };
+
+struct ros2_clock {
+	pthread_t thread;
+	bool running;
+	long hz;
+	_Atomic int stop; /* the thread looks once a period */
+	struct sim_bridge_topic *topic;
+};
+
+struct sim_bridge {
+	const struct sim_bridge_host *host;
+	enum ros2_distro distro;
+	dds_entity_t domain, participant;
+	dds_entity_t graph_writer;
+	char node[64], node_namespace[64];
+	_Atomic int status;
+	pthread_mutex_t lock; /* guards topics, n_topics, outs, n_outs and the order of graph samples */
+	struct sim_bridge_topic *topics[ROS2_TOPICS_MAX];
+	unsigned n_topics;
+	struct out *outs[ROS2_OUTS_MAX]; /* encoders' memory that no message uses just now */
+	unsigned n_outs;
+	struct ros2_clock clock;
+	_Atomic uint64_t converted, skipped; /* messages; skipped: nobody listened */
+};
+
+struct sim_bridge_topic {
+	dds_entity_t topic, writer;
+	const struct map *map;
+	struct map_options options;
+	char *texts; /* what options point to: freed with it */
+	bool keeps;  /* transient local: later readers get it, so it is always converted */
+	_Atomic int readers;
+};
+
+/* domain.c: domain and participant from the bridge's options and the environment. 0 or negative errno, logged. */
+int ros2_domain_open(struct sim_bridge *b);
+
+/* graph.c: who we are, for `ros2 node list`. The caller holds b->lock for ros2_graph_publish(). */
+int ros2_graph_open(struct sim_bridge *b);
+void ros2_graph_publish(struct sim_bridge *b);
+
+/* topic.c */
+int ros2_topic_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret);
+void ros2_topic_close(struct sim_bridge *b, struct sim_bridge_topic *t);
+int ros2_topic_write(struct sim_bridge *b, struct sim_bridge_topic *t, const struct map_in *in);
+
+/* clock.c: /clock at a steady wall rate. */
+int ros2_clock_start(struct sim_bridge *b);
+void ros2_clock_stop(struct sim_bridge *b);
+
+struct ros2_qos {
+	bool reliable, transient_local;
+	int32_t depth;
+};
+/* The QoS of a writer, with the USER_DATA that every endpoint of ours has. returns: dds_delete_qos(); NULL: no memory. */
+dds_qos_t *ros2_qos_create(const struct ros2_qos *q, const char *hash);
+
+/* A DDS code as a negative errno; 0 for what is no error. */
+int ros2_errno(dds_return_t r);
+
+#endif
