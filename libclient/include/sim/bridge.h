@@ -4,8 +4,8 @@
  *
  *     const struct sim_bridge_ops *sim_bridge_plugin(void);
  *
- * simbridge loads exactly one bridge plug-in and owns one connection. The plug-in never links the host: everything it needs comes in through struct
- * sim_bridge_host. The host refuses a table whose abi differs, naming both numbers; members beyond `size` do not exist.
+ * simbridge loads exactly one bridge plug-in and owns one connection. The plug-in never links the host: everything it
+ * needs comes in through struct sim_bridge_host. The host refuses a table whose abi differs, naming both numbers; members beyond `size` do not exist.
  *
  * Life: ops->reg() once, after load; ops->create(); connect() / disconnect() as often as simd says (both
  * return at once; progress is reported with host->status()); publish() from conversion threads, one
