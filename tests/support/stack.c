@@ -143,6 +143,26 @@ static bool leftover_process(char *ret, size_t size)
 	return found;
 }
 
+/* Not ours to look at or to remove: where the checkout lies, and, without a namespace, everything else there. */
+static bool is_foreign(const char *dir, const char *name)
+{
+	static const char *const made_here[] = { "simd", "out", "peer", "rt", "roudi", "iceoryx", "iox" };
+	size_t n = strlen(dir), len = strlen(name);
+	char here[PATH_MAX];
+
+	if (!strcmp(name, ".") || !strcmp(name, ".."))
+		return true;
+	if (getcwd(here, sizeof(here)) && !strncmp(here, dir, n) && here[n] == '/' &&
+	    !strncmp(here + n + 1, name, len) && (here[n + 1 + len] == '/' || !here[n + 1 + len]))
+		return true;
+	if (getpid() == 1)
+		return false;
+	for (unsigned i = 0; i < sizeof(made_here) / sizeof(*made_here); i++)
+		if (!strncmp(name, made_here[i], strlen(made_here[i])))
+			return false;
+	return true;
+}
+
 static bool leftover_file(const char *dir, char *ret, size_t size)
 {
 	static const char *const ours[] = { "simd.json", "simd.log", "peer.log" };
@@ -151,7 +171,7 @@ static bool leftover_file(const char *dir, char *ret, size_t size)
 	bool found = false;
 
 	while (d && !found && (e = readdir(d))) {
-		bool known = e->d_name[0] == '.' || !strncmp(e->d_name, "out", 3);
+		bool known = e->d_name[0] == '.' || !strncmp(e->d_name, "out", 3) || is_foreign(dir, e->d_name);
 
 		for (unsigned i = 0; i < sizeof(ours) / sizeof(*ours); i++)
 			known |= !strcmp(e->d_name, ours[i]);
@@ -196,11 +216,19 @@ void stack_kill(pid_t simd)
 
 static void remove_files(const char *dir)
 {
-	char command[128];
+	DIR *d = opendir(dir);
+	const struct dirent *e;
+	char command[400];
 
-	snprintf(command, sizeof(command), "rm -rf %s/* 2>/dev/null", dir);
-	if (system(command) < 0)
-		perror(command);
+	while (d && (e = readdir(d))) {
+		if (is_foreign(dir, e->d_name))
+			continue;
+		snprintf(command, sizeof(command), "rm -rf -- '%s/%s'", dir, e->d_name);
+		if (system(command) != 0)
+			fprintf(stderr, "%s failed\n", command);
+	}
+	if (d)
+		closedir(d);
 }
 
 static char *whole_log(void)
