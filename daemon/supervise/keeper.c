@@ -260,6 +260,7 @@ int keeper_create(const struct keeper_options *o, struct keeper **ret)
 	snprintf(k->app, sizeof(k->app), "simd-%08llx", (unsigned long long)(o->id >> 32));
 	list_init(&k->waits);
 	exec_timer_init(&k->save_timer, k->x, keeper_on_save_timer, k);
+	exec_timer_init(&k->sweep_timer, k->x, keeper_on_sweep_timer, k);
 	exec_timer_init(&k->broken_timer, k->x, on_broken, k);
 	exec_timer_init(&k->drain_timer, k->x, keeper_on_drain_timer, k);
 	k->bin_dir = mem_strdup(o->bin_dir);
@@ -288,6 +289,7 @@ void keeper_destroy(struct keeper *k)
 	exec_timer_cancel(&k->save_timer);
 	exec_timer_cancel(&k->broken_timer);
 	exec_timer_cancel(&k->drain_timer);
+	exec_timer_cancel(&k->sweep_timer);
 	keeper_forget_waits(k);
 	fleet_destroy(k->fleet);
 	if (k->s)
@@ -300,7 +302,7 @@ void keeper_destroy(struct keeper *k)
 	/* an attach that was cut short keeps its files as long as this process lives */
 	roudi_forget_own(k->app);
 	/* whoever was killed at the end has not cleaned up, nor who was still dying when we took over */
-	roudi_dead_apps(NULL, forget_files, NULL);
+	roudi_dead_apps(forget_files, NULL);
 	keeper_remove_state(k);
 	k->s = NULL;
 }

@@ -37,12 +37,13 @@ struct keeper {
 	struct list waits;
 	bool up, stopping, drained, reexec;
 	bool old_app_freed;
-	struct exec_timer save_timer, broken_timer, drain_timer;
+	struct exec_timer save_timer, broken_timer, drain_timer, sweep_timer;
 	char broken_why[ERR_WHY_MAX];
 };
 
 void keeper_free_app(void *user, const char *app, bool gone);
 void keeper_on_drain_timer(void *arg);
+void keeper_on_sweep_timer(void *arg);
 
 int keeper_load_state(struct keeper *k);
 void keeper_save_state(struct keeper *k);

@@ -25,6 +25,7 @@
 LOG_TOPIC("keeper");
 
 #define SAVE_DELAY_DUR_NS (50 * NS_PER_MS)
+#define SWEEP_DUR_NS      (10 * NS_PER_S) /* by then every client of the earlier simd has come back, or is dead */
 
 /* ---- the file ---- */
 
@@ -125,6 +126,12 @@ static void forget_dead(void *arg, const char *app)
 	keeper_free_app(arg, app, true);
 }
 
+/* A client that died between two simds before either had written it down. */
+void keeper_on_sweep_timer(void *arg)
+{
+	roudi_dead_apps(free_dead, arg);
+}
+
 static void free_old_simd(struct keeper *k)
 {
 	const struct wait *w;
@@ -138,7 +145,7 @@ static void free_old_simd(struct keeper *k)
 	k->old_app_freed = true;
 	log_info("what the earlier simd (pid %d) held is given back", (int)k->left->simd.pid);
 	/* those too that were killed before they had written who they are */
-	roudi_dead_apps(NULL, free_dead, k);
+	roudi_dead_apps(free_dead, k);
 	if (k->left->simd_app[0])
 		keeper_free_app(k, k->left->simd_app, false);
 }
@@ -193,13 +200,14 @@ void keeper_adopt(struct keeper *k)
 	roudi_info(k->roudi, &info);
 	if (!k->left || !info.adopted) { /* all ports went with their RouDi; files of the dead are left */
 		k->old_app_freed = true;
-		roudi_dead_apps(NULL, forget_dead, k);
+		roudi_dead_apps(forget_dead, k);
 		for (unsigned i = 0; k->left && i < k->left->n_apps; i++)
 			take_over_app(k, &k->left->apps[i], true);
 		return;
 	}
 	log_info("taking over from an earlier simd (pid %d): %u applications, life %u of the data plane goes on",
 		 (int)k->left->simd.pid, k->left->n_apps, info.generation);
+	exec_timer_at(&k->sweep_timer, exec_now(k->x) + SWEEP_DUR_NS);
 	for (unsigned i = 0; i < k->left->n_apps; i++)
 		take_over_app(k, &k->left->apps[i], false);
 	free_old_simd(k);

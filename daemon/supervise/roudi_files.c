@@ -140,7 +140,7 @@ static size_t cut_number(const char *s, size_t n, char before)
 }
 
 /* "simd-TAG.LIFE.lock" or "NAME-TAG-ID.LIFE.lock", TAG of 8 hexadecimal digits; ret_len: without ".lock". */
-static bool is_our_lock(const char *name, const char *tag, size_t *ret_len)
+static bool is_our_lock(const char *name, size_t *ret_len)
 {
 	size_t n = strlen(name), end;
 
@@ -151,8 +151,7 @@ static bool is_our_lock(const char *name, const char *tag, size_t *ret_len)
 	end = cut_number(name, n, '.');
 	if (strncmp(name, "simd-", 5) != 0)
 		end = cut_number(name, end, '-');
-	return end > 9 && name[end - 9] == '-' && strspn(name + end - 8, "0123456789abcdef") >= 8 &&
-	       (!tag || strncmp(name + end - 8, tag, 8) == 0);
+	return end > 9 && name[end - 9] == '-' && strspn(name + end - 8, "0123456789abcdef") >= 8;
 }
 
 static bool is_dead(const char *lock)
@@ -168,7 +167,7 @@ static bool is_dead(const char *lock)
 	return dead;
 }
 
-void roudi_dead_apps(const char *tag, void (*fn)(void *arg, const char *app), void *arg)
+void roudi_dead_apps(void (*fn)(void *arg, const char *app), void *arg)
 {
 	DIR *d = opendir("/tmp");
 	const struct dirent *e;
@@ -176,7 +175,7 @@ void roudi_dead_apps(const char *tag, void (*fn)(void *arg, const char *app), vo
 	size_t n;
 
 	while (d && (e = readdir(d))) {
-		if (!is_our_lock(e->d_name, tag, &n) || !is_dead(e->d_name))
+		if (!is_our_lock(e->d_name, &n) || !is_dead(e->d_name))
 			continue;
 		snprintf(app, sizeof(app), "%.*s", (int)n, e->d_name);
 		fn(arg, app);

@@ -35,9 +35,9 @@ void roudi_forget_app(const char *app);
 void roudi_forget_own(const char *app);
 /*
  * Calls fn with the name of each application that was killed and has left its socket in /tmp: simds and their
- * clients, of this user. tag: only those of the simd that has it in its names; NULL: all.
+ * clients. There is one simd a machine, so they are ours or an earlier one's.
  */
-void roudi_dead_apps(const char *tag, void (*fn)(void *arg, const char *app), void *arg);
+void roudi_dead_apps(void (*fn)(void *arg, const char *app), void *arg);
 
 /* Log the last lines of its output that say something. */
 void roudi_log_output(const char *path);

@@ -118,6 +118,21 @@ static void reap(void)
 	}
 }
 
+/* As the first process of the namespace the test inherits the dead as well. */
+static bool is_zombie(const char *pid)
+{
+	char path[300], *text = NULL, *p;
+	bool yes;
+
+	snprintf(path, sizeof(path), "/proc/%s/stat", pid);
+	if (fd_read_file(path, 4096, &text, NULL) < 0)
+		return true;
+	p = strrchr(text, ')');
+	yes = p && p[1] && p[2] == 'Z';
+	mem_free(text);
+	return yes;
+}
+
 static bool leftover_process(char *ret, size_t size)
 {
 	static const char *const names[] = { "simd\n", "iox-roudi\n", "simbridge\n", "simctl\n" };
@@ -129,7 +144,8 @@ static bool leftover_process(char *ret, size_t size)
 		char path[300], *name = NULL;
 
 		snprintf(path, sizeof(path), "/proc/%s/comm", e->d_name);
-		if (e->d_name[0] < '0' || e->d_name[0] > '9' || fd_read_file(path, 64, &name, NULL) < 0)
+		if (e->d_name[0] < '0' || e->d_name[0] > '9' || is_zombie(e->d_name) ||
+		    fd_read_file(path, 64, &name, NULL) < 0)
 			continue;
 		for (unsigned i = 0; i < sizeof(names) / sizeof(*names) && !found; i++) {
 			found = !strcmp(name, names[i]);

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Everything that can die does, in a random order, under running clients: simd, RouDi, bridges, sensors, several at
+ * once. After each death the witnesses go on, and in the end each message had exactly one outcome.
+ * FAULT_KILLS=n: a twentieth of it deaths (50); SEED=n.
+ */
+#include "peer.h"
+#include "stack.h"
+
+#define CONF \
+	"\"TimeSource\":\"system\"," STACK_POOLS ",\"process\":{\"restart_ms\":5,\"restart_max_ms\":50}," \
+	"\"roudi\":{\"probe_ms\":200,\"probe_timeout_ms\":1000},\"rigs\":[{\"name\":\"car\",\"bridges\":[" \
+	"{\"name\":\"b1\",\"plugin\":\"null\",\"options\":{\"mode\":\"slow\",\"delay_us\":300}}," \
+	"{\"name\":\"b2\",\"plugin\":\"null\",\"options\":{\"mode\":\"late\",\"delay_us\":300}}]}]"
+#define WITNESSES 3
+#define LIVES     8 /* of RouDi, so that no process comes to its last */
+
+static pid_t simd, victim;
+static struct peer *prey;
+static unsigned lives;
+
+static int sensor(struct peer *p)
+{
+	struct sim_client_options o = { .size = sizeof(o), .name = "prey" };
+	struct sim_publisher_options po = { .size = sizeof(po), .max_body = 64 };
+	struct sim_publisher *pub = NULL;
+	struct sim_client *c = NULL;
+
+	/* simd and RouDi may be away just now */
+	while (!pub) {
+		if (!c && sim_connect(&o, &c) < 0)
+			c = NULL;
+		if (c && sim_advertise(c, "/t/prey", &sim_Ultrasonic_type, &po, &pub) < 0)
+			pub = NULL;
+		usleep(1000);
+	}
+	while (!atomic_load(&p->stop)) {
+		(void)!peer_queue(p, pub, 64, NULL);
+		atomic_store(&p->ready, 1);
+		usleep(500);
+	}
+	return 0;
+}
+
+static void hunt(void)
+{
+	if (prey) {
+		kill(victim, SIGKILL);
+		stack_wait(victim, 5000);
+		peer_check(prey, true);
+		peer_free(prey);
+	}
+	prey = peer_new();
+	victim = peer_fork(prey, sensor);
+}
+
+static void kill_one(int kind)
+{
+	pid_t pid;
+
+	switch (kind) {
+	case 0:
+		stack_kill(simd);
+		simd = stack_start(CONF);
+		break;
+	case 1:
+		pid = lives < LIVES ? stack_roudi() : 0;
+		if (pid > 1 && kill(pid, SIGKILL) == 0)
+			lives++;
+		break;
+	case 2:
+	case 3:
+		pid = (pid_t)stack_bridge(kind == 2 ? "b1" : "b2", "pid");
+		if (pid > 1)
+			kill(pid, SIGKILL);
+		break;
+	default:
+		hunt();
+	}
+}
+
+static void everything(void **state)
+{
+	const char *all = getenv("FAULT_KILLS");
+	unsigned rounds = all ? (unsigned)atoi(all) / 20 : 50;
+	uint64_t seed = test_seed(21), accepted = 0;
+	struct peer *w[WITNESSES], *ex = peer_new();
+	pid_t pid[WITNESSES], ex_pid;
+	uint32_t slots;
+
+	(void)state;
+	print_message("SEED=%llu\n", (unsigned long long)seed);
+	srand((unsigned)seed);
+	simd = stack_start(CONF);
+	UNTIL(10000, stack_bridge("b1", "pid") > 1 && stack_bridge("b2", "pid") > 1);
+	UNTIL(10000, !strcmp(stack_bridge_text("b2", "status"), "connected"));
+	slots = stack_slots();
+	for (int i = 0; i < WITNESSES; i++) {
+		w[i] = peer_new();
+		w[i]->command = 500;
+		pid[i] = peer_fork(w[i], peer_publisher);
+		UNTIL(10000, w[i]->ready || w[i]->failed);
+	}
+	ex_pid = peer_fork(ex, peer_exchange);
+	UNTIL(10000, ex->ready);
+	for (unsigned i = 0; i < rounds; i++) {
+		uint64_t ok[WITNESSES], received;
+		int first = rand() % 6;
+
+		kill_one(first);
+		if (rand() % 3 == 0) { /* a second blow before the first is over */
+			usleep((useconds_t)(rand() % 100000));
+			kill_one(rand() % 6);
+		}
+		for (int k = 0; k < WITNESSES; k++)
+			ok[k] = w[k]->ok;
+		received = ex->received;
+		for (int k = 0; k < WITNESSES; k++)
+			UNTIL(20000, w[k]->ok > ok[k] + 2 || w[k]->failed);
+		UNTIL(20000, ex->received > received + 2 || ex->failed);
+	}
+	if (prey) {
+		kill(victim, SIGKILL);
+		stack_wait(victim, 5000);
+		peer_check(prey, true);
+		peer_free(prey);
+		prey = NULL;
+	}
+	for (int i = 0; i < WITNESSES; i++) {
+		w[i]->command = -1;
+		peer_join(w[i], pid[i]);
+		peer_check(w[i], false);
+		assert_int_equal(w[i]->called, w[i]->offered);
+		accepted += w[i]->accepted;
+		peer_free(w[i]);
+	}
+	peer_join(ex, ex_pid);
+	peer_free(ex);
+	print_message("%u rounds, %u lives of RouDi, %llu messages\n", rounds, lives + 1, (unsigned long long)accepted);
+	UNTIL(10000, stack_slots() <= slots);
+	stack_stop(simd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(everything, stack_sweep),
+	};
+
+	return cmocka_run_group_tests_name("chaos", tests, NULL, NULL);
+}
