@@ -25,6 +25,7 @@
 #define HOOK             __attribute__((visibility("default"), used))
 #define ERROR_COUNT      167u               /* iceoryx 2.0.3 */
 #define SLICE_MS         100                /* between two looks whether RouDi died */
+#define RETRY_MS         10                 /* between two tries to reach the next one */
 #define ERROR_TERMINATED (ERROR_COUNT - 1u) /* std::terminate, a failed assertion: no number of their own */
 
 enum { LEVEL_FATAL = 0, LEVEL_SEVERE = 1 };
@@ -162,6 +163,21 @@ static bool refused(int e)
 	return e == ECONNREFUSED || e == ENOENT || e == ECONNRESET || e == EPIPE;
 }
 
+/*
+ * RouDi died while this process was registering. The socket stays connected to the dead one, and iceoryx tries it
+ * again for a minute without a pause; the next RouDi is at the same place, though.
+ */
+static ssize_t send_to_the_next(int fd, const void *buf, size_t n, int flags)
+{
+	const struct sockaddr_un a = { .sun_family = AF_UNIX, .sun_path = "/tmp/roudi" };
+
+	if (connect(fd, (const struct sockaddr *)&a, sizeof(a)) == 0)
+		return sendto(fd, buf, n, flags | MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
+	poll(NULL, 0, RETRY_MS);
+	errno = ECONNREFUSED;
+	return -1;
+}
+
 ssize_t hook_sendto(int fd, const void *buf, size_t n, int flags, const struct sockaddr *to, socklen_t to_len)
 {
 	bool heartbeat = is_heartbeat(buf, n);
@@ -176,6 +192,8 @@ ssize_t hook_sendto(int fd, const void *buf, size_t n, int flags, const struct s
 			atomic_store(&iox_report.unanswered, true);
 		r = sendto(fd, buf, n, flags | MSG_DONTWAIT | MSG_NOSIGNAL, to, to_len);
 	}
+	if (r < 0 && refused(errno) && !to && !iox_life_started())
+		return send_to_the_next(fd, buf, n, flags);
 	if (r < 0 && refused(errno)) {
 		int e = errno;
 

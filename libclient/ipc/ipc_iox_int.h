@@ -83,6 +83,7 @@ int iox_error_of(int fallback);
 /* This life is over: the ipc goes stale, waiters wake, RouDi is not spoken to. */
 void iox_life_over(void);
 bool iox_life_dead(void);
+bool iox_life_started(void); /* registered with RouDi, once */
 /* In ipc_iox.c. */
 void iox_wake_waiters(void);
 

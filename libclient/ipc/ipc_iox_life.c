@@ -387,6 +387,11 @@ int iox_prefault(void *back, int64_t until_mono_ns)
 	return iox_seg_prefault(until_mono_ns);
 }
 
+bool iox_life_started(void)
+{
+	return atomic_load_explicit(&life.started, memory_order_relaxed);
+}
+
 bool iox_life_dead(void)
 {
 	return atomic_load_explicit(&life.dead, memory_order_relaxed);

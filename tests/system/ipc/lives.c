@@ -286,6 +286,41 @@ static void test_detached_while_roudi_restarts(void **state)
 	assert_int_equal(child_status(pid), 0);
 }
 
+/* ---- RouDi replaced while a process registers ---- */
+
+static void attaches_somehow(void)
+{
+	struct ipc_options o = { .app = "between", .timeout_ms = 2000 };
+	struct ipc *ipc = NULL;
+	double t = seconds();
+	int r;
+
+	CHECK(write(ask[1], "a", 1) == 1);
+	while ((r = ipc_attach(&o, &ipc)) < 0) {
+		CHECK(seconds() - t < 30); /* iceoryx alone tries the dead one's socket for a minute */
+		CHECK(r != -EMFILE);
+		usleep(1000);
+	}
+	ipc_detach(ipc);
+}
+
+static void test_roudi_replaced_while_attaching(void **state)
+{
+	char c;
+
+	(void)state;
+	srand(1);
+	assert_int_equal(pipe(ask), 0);
+	for (int i = 0; i < 15; i++) {
+		pid_t pid = child_start(attaches_somehow);
+
+		assert_int_equal(read(ask[0], &c, 1), 1);
+		usleep((useconds_t)(rand() % 60000)); /* the moment */
+		assert_int_equal(roudi_restart(&roudi, pools, 2), 0);
+		assert_int_equal(child_status(pid), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -296,6 +331,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_roudi_killed_while_a_port_is_created, start, stop),
 		cmocka_unit_test_setup_teardown(test_eleven_lives_in_one_process, start, stop),
 		cmocka_unit_test_setup_teardown(test_detached_while_roudi_restarts, start, stop),
+		cmocka_unit_test_setup_teardown(test_roudi_replaced_while_attaching, start, stop),
 	};
 
 	return cmocka_run_group_tests_name("lives", tests, NULL, NULL);
