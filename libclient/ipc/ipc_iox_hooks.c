@@ -15,6 +15,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -163,6 +164,16 @@ static bool refused(int e)
 	return e == ECONNREFUSED || e == ENOENT || e == ECONNRESET || e == EPIPE;
 }
 
+/* Which RouDi the registration went to; another one will not answer it. */
+static _Atomic ino_t asked;
+
+static ino_t roudi_now(void)
+{
+	struct stat st;
+
+	return stat("/tmp/roudi", &st) < 0 ? 0 : st.st_ino;
+}
+
 /*
  * RouDi died while this process was registering. The socket stays connected to the dead one, and iceoryx tries it
  * again for a minute without a pause; the next RouDi is at the same place, though.
@@ -186,6 +197,8 @@ ssize_t hook_sendto(int fd, const void *buf, size_t n, int flags, const struct s
 
 	if (atomic_load(&quiet) || !iox_own_process())
 		return (ssize_t)n;
+	if (!iox_life_started())
+		atomic_store(&asked, roudi_now());
 	r = sendto(fd, buf, n, flags | MSG_DONTWAIT | MSG_NOSIGNAL, to, to_len);
 	if (r < 0 && errno == EAGAIN && !heartbeat) {
 		if (poll(&p, 1, IOX_REPLY_MS) <= 0)
@@ -242,7 +255,7 @@ ssize_t hook_recvfrom(int fd, void *buf, size_t n, int flags, struct sockaddr *f
 	for (; left > 0; left -= SLICE_MS) {
 		if (poll(&p, 1, left < SLICE_MS ? left : SLICE_MS) > 0)
 			return recvfrom(fd, buf, n, flags | MSG_DONTWAIT, from, from_len);
-		if (roudi_dead()) {
+		if (roudi_dead() || (!iox_life_started() && roudi_now() != atomic_load(&asked))) {
 			iox_roudi_gone();
 			ours = false;
 			break;
