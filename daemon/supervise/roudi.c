@@ -36,6 +36,7 @@ LOG_TOPIC("roudi");
 #define RETRY_MAX_DUR_NS (5 * NS_PER_S)
 #define FAILURES_MAX     5 /* starts in a row without a life */
 #define DYING_TRIES      40
+#define FRESH_ATTACH_MS  6000
 #define READY_POLL_MS    50
 
 enum phase { ABSENT, STARTING, UP };
@@ -43,8 +44,8 @@ enum phase { ABSENT, STARTING, UP };
 /* Probe until it answers, then attach; or only probe. */
 struct job {
 	struct helper_job job;
-	struct roudi *r; /* NULL: nobody waits any more */
-	bool attach, foreign;
+	struct roudi *r;             /* NULL: nobody waits any more */
+	bool attach, foreign, fresh; /* fresh: just started by us */
 	uint32_t timeout_ms;
 	_Atomic bool cancel;
 	char app[80];
@@ -107,6 +108,9 @@ static void job_run(struct helper_job *hj)
 		j->result = ipc_probe(j->attach ? READY_POLL_MS : j->timeout_ms);
 	while (j->attach && j->result < 0 && !atomic_load(&j->cancel) && mono_now_ns() < until &&
 	       fd_wait(-1, 0, 5 * NS_PER_MS) >= 0);
+	/* on a loaded machine a new one takes its socket long before it has zeroed its memory and answers */
+	if (j->fresh)
+		o.timeout_ms = FRESH_ATTACH_MS;
 	if (j->result == 0 && j->attach)
 		j->result = ipc_attach(&o, &j->ipc);
 	/* somebody else's RouDi tells its pools once a second; ours has those we gave it */
@@ -155,6 +159,7 @@ static int job_start(struct roudi *r, bool attach, uint32_t timeout_ms)
 	j->r = r;
 	j->attach = attach;
 	j->foreign = attach && !r->owned;
+	j->fresh = attach && r->is_child;
 	j->timeout_ms = timeout_ms;
 	snprintf(j->app, sizeof(j->app), "%s", r->app);
 	r->job = j;
