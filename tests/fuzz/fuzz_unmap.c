@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Foreign messages that come in: the first byte chooses mapping and format, the rest is the message. Whatever is taken must be
+ * a sound body of our type. Thread: one.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <sim/introspect.h>
+
+#include "tools/bridge/convert/unmap.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static _Alignas(64) uint8_t body[16384];
+	unsigned n = 0;
+	size_t used = 0;
+
+	while (unmap_table[n].ros)
+		n++;
+	if (size < 1)
+		return 0;
+	if (unmap_read(&unmap_table[data[0] / 2 % n], data[0] % 2 ? WIRE_ROS1 : WIRE_CDR, data + 1, size - 1, body,
+		       sizeof(body), &used) == 0 &&
+	    sim_msg_check(sim_type_builtin(unmap_table[data[0] / 2 % n].sim), body, used) != 0)
+		abort();
+	return 0;
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages that come in: values and signs, and that nothing malformed gets through. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <math.h>
+
+#include "map.h"
+#include "sample.h"
+#include "sim/introspect.h"
+#include "sim/msg/Detected3DObjects.h"
+#include "sim/msg/Gear.h"
+#include "sim/msg/GearCommand.h"
+#include "sim/msg/HazardCommand.h"
+#include "sim/msg/Turn.h"
+#include "sim/msg/TurnCommand.h"
+#include "sim/msg/VehicleControl.h"
+#include "unmap.h"
+
+static _Alignas(64) uint8_t body[65536], wire[65536];
+static size_t size;
+
+struct message {
+	struct enc_wire w;
+	struct out o;
+};
+
+static struct enc *begin(struct message *m, enum wire_format format)
+{
+	out_init(&m->o);
+	wire_begin(&m->w, format, &m->o);
+	return &m->w.enc;
+}
+
+static size_t end(struct message *m)
+{
+	struct iovec iov[OUT_PIECES];
+	size_t at = 0;
+
+	assert_int_equal(wire_finish(&m->w), 0);
+	for (unsigned i = 0, n = out_iov(&m->o, iov); i < n; i++) {
+		memcpy(wire + at, iov[i].iov_base, iov[i].iov_len);
+		at += iov[i].iov_len;
+	}
+	out_finish(&m->o);
+	return at;
+}
+
+static int get(const char *ros, enum wire_format format, size_t len)
+{
+	const struct unmap *m = unmap_find(ros);
+
+	assert_non_null(m);
+	return unmap_read(m, format, wire, len, body, sizeof(body), &size);
+}
+
+static size_t put_control(enum wire_format format, float angle, bool rate)
+{
+	struct message m;
+	struct enc *e = begin(&m, format);
+
+	enc_time(e, "stamp", 1500000000);
+	enc_time(e, "control_time", 0);
+	enc_time(e, "stamp", 0);
+	enc_time(e, "control_time", 0);
+	enc_f32(e, "steering_tire_angle", angle);
+	enc_f32(e, "steering_tire_rotation_rate", 0.5f);
+	enc_bool(e, "is_defined_steering_tire_rotation_rate", rate);
+	enc_time(e, "stamp", 0);
+	enc_time(e, "control_time", 0);
+	enc_f32(e, "velocity", 7);
+	enc_f32(e, "acceleration", -1);
+	enc_f32(e, "jerk", 2);
+	enc_bool(e, "is_defined_acceleration", 1);
+	enc_bool(e, "is_defined_jerk", 0);
+	return end(&m);
+}
+
+static void autowares_control_says_what_is_present(void **state)
+{
+	const struct sim_VehicleControl *m = (const struct sim_VehicleControl *)(const void *)body;
+
+	(void)state;
+	for (int f = WIRE_CDR; f <= WIRE_ROS1; f++) {
+		size_t len = put_control((enum wire_format)f, 0.25f, f == WIRE_CDR);
+
+		assert_int_equal(get("autoware_control_msgs/msg/Control", (enum wire_format)f, len), 0);
+		assert_int_equal(size, sizeof(*m));
+		assert_int_equal(sim_msg_check(&sim_VehicleControl_type, body, size), 0);
+		assert_true(m->stamp == 1500000000 && m->steer_angle == 0.25f && m->velocity == 7.0f);
+		assert_true(m->target_acceleration == -1.0f);
+		assert_int_equal(m->present,
+				 SIM_VEHICLE_CONTROL_HAS_STAMP | SIM_VEHICLE_CONTROL_HAS_STEER_ANGLE |
+					 SIM_VEHICLE_CONTROL_HAS_VELOCITY |
+					 SIM_VEHICLE_CONTROL_HAS_TARGET_ACCELERATION |
+					 (f == WIRE_CDR ? SIM_VEHICLE_CONTROL_HAS_STEER_ANGULAR_VELOCITY : 0));
+	}
+}
+
+static void what_is_no_number_is_dropped(void **state)
+{
+	(void)state;
+	assert_int_equal(get("autoware_control_msgs/Control", WIRE_CDR, put_control(WIRE_CDR, NAN, true)), -EDOM);
+	assert_int_equal(get("autoware_control_msgs/Control", WIRE_CDR, put_control(WIRE_CDR, INFINITY, true)), -EDOM);
+}
+
+static void a_length_that_does_not_fit_is_dropped(void **state)
+{
+	size_t len = put_control(WIRE_CDR, 1, true);
+
+	(void)state;
+	for (size_t n = 0; n < len; n++) /* the message ends in two bytes and two of padding */
+		assert_int_equal(get("autoware_control_msgs/Control", WIRE_CDR, n), n + 2 < len ? -EBADMSG : 0);
+	assert_int_equal(get("autoware_control_msgs/Control", WIRE_CDR, len + 4), -EBADMSG);
+	wire[1] = 0;
+	assert_int_equal(get("autoware_control_msgs/Control", WIRE_CDR, len), -ENOTSUP);
+	wire[1] = 7;
+	assert_int_equal(get("autoware_control_msgs/Control", WIRE_CDR, len), -ENOTSUP);
+}
+
+static int one_byte(const char *ros, uint8_t v)
+{
+	struct message m;
+	struct enc *e = begin(&m, WIRE_CDR);
+
+	enc_time(e, "stamp", 5);
+	enc_u8(e, "command", v);
+	return get(ros, WIRE_CDR, end(&m));
+}
+
+static void commands_have_our_numbers(void **state)
+{
+	static const uint8_t gears[][2] = { { 1, SIM_GEAR_NEUTRAL },  { 2, SIM_GEAR_DRIVE },
+					    { 19, SIM_GEAR_DRIVE },   { 20, SIM_GEAR_REVERSE },
+					    { 21, SIM_GEAR_REVERSE }, { 22, SIM_GEAR_PARKING },
+					    { 23, SIM_GEAR_LOW },     { 24, SIM_GEAR_LOW } };
+	static const char gear[] = "autoware_vehicle_msgs/GearCommand",
+			  turn[] = "autoware_vehicle_msgs/TurnIndicatorsCommand",
+			  hazard[] = "autoware_vehicle_msgs/HazardLightsCommand";
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(gears) / sizeof(gears[0]); i++) {
+		assert_int_equal(one_byte(gear, gears[i][0]), 0);
+		assert_int_equal(((const struct sim_GearCommand *)(const void *)body)->gear, gears[i][1]);
+	}
+	assert_int_equal(one_byte(gear, 0), 1);
+	assert_int_equal(one_byte(gear, 25), -ERANGE);
+	assert_int_equal(one_byte(turn, 0), 1);
+	assert_int_equal(one_byte(turn, 3), 0);
+	assert_int_equal(((const struct sim_TurnCommand *)(const void *)body)->turn, SIM_TURN_RIGHT);
+	assert_int_equal(one_byte(turn, 4), -ERANGE);
+	assert_int_equal(one_byte(hazard, 0), 1);
+	assert_int_equal(one_byte(hazard, 1), 0);
+	assert_int_equal(((const struct sim_HazardCommand *)(const void *)body)->on, 0);
+	assert_int_equal(one_byte(hazard, 2), 0);
+	assert_int_equal(((const struct sim_HazardCommand *)(const void *)body)->on, 1);
+	assert_int_equal(one_byte(hazard, 3), -ERANGE);
+	assert_int_equal(one_byte("autoware_vehicle_msgs/Engage", 2), -EBADMSG);
+}
+
+static int lgsvl_control(float throttle, uint8_t gear)
+{
+	static const struct enc_header h = { 1000000000, 3, "frame" };
+	struct message m;
+	struct enc *e = begin(&m, WIRE_ROS1);
+
+	e->ops->header(e, "header", &h);
+	enc_f32(e, "acceleration_pct", throttle);
+	enc_f32(e, "braking_pct", 0);
+	enc_f32(e, "target_wheel_angle", 0.5f);
+	enc_f32(e, "target_wheel_angular_rate", 0.25f);
+	enc_u8(e, "target_gear", gear);
+	return get("lgsvl_msgs/VehicleControlData", WIRE_ROS1, end(&m));
+}
+
+static void svls_control_is_turned_and_bounded(void **state)
+{
+	const struct sim_VehicleControl *m = (const struct sim_VehicleControl *)(const void *)body;
+
+	(void)state;
+	assert_int_equal(lgsvl_control(1, SIM_GEAR_REVERSE), 0);
+	assert_true(m->steer_angle == -0.5f && m->steer_angular_velocity == -0.25f && m->acceleration == 1.0f);
+	assert_true(m->stamp == 1000000000 && m->target_gear == SIM_GEAR_REVERSE);
+	assert_int_equal(lgsvl_control(1.5f, SIM_GEAR_DRIVE), -ERANGE);
+	assert_int_equal(lgsvl_control(-1, SIM_GEAR_DRIVE), -ERANGE);
+	assert_int_equal(lgsvl_control(1, 5), -ERANGE);
+}
+
+/* What we send can be read back: both halves of the array mappings against one another. */
+static void detections_come_back(void **state)
+{
+	static const char *const both[][2] = { { "sim/Detected2DObjects", "lgsvl_msgs/Detection2DArray" },
+					       { "sim/Detected3DObjects", "lgsvl_msgs/Detection3DArray" } };
+	static const struct map_options plain;
+	static _Alignas(64) uint8_t sent[8192];
+	struct sim_Detected3DObjects *m = (struct sim_Detected3DObjects *)(void *)body;
+	const struct sim_Detected3DObject *a, *b;
+	uint32_t n, k;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		const struct sim_type *t = sim_type_builtin(both[i][0]);
+		struct map_in in = { sent, sample_body(t, sent, sizeof(sent)), { 0, 0, "f" }, &plain };
+		struct message msg;
+		size_t len;
+
+		assert_int_equal(map_find(both[i][0], both[i][1])->emit(&in, begin(&msg, WIRE_CDR)), 0);
+		len = end(&msg);
+		assert_int_equal(get(both[i][1], WIRE_CDR, len), 0);
+		assert_int_equal(sim_msg_check(t, body, size), 0);
+		for (size_t cut = 0; cut + 4 < len; cut++)
+			assert_true(get(both[i][1], WIRE_CDR, cut) < 0);
+		assert_int_equal(get(both[i][1], WIRE_CDR, len), 0);
+		assert_int_equal(unmap_read(unmap_find(both[i][1]), WIRE_CDR, wire, len, body, 100, &size), -ENOBUFS);
+		assert_int_equal(get(both[i][1], WIRE_CDR, len), 0);
+	}
+	a = sim_Detected3DObjects_objects((const struct sim_Detected3DObjects *)(const void *)sent, sizeof(sent), &n);
+	b = sim_Detected3DObjects_objects(m, size, &k);
+	assert_int_equal(n, 2);
+	assert_int_equal(k, 2);
+	for (int i = 0; i < 2; i++) {
+		assert_memory_equal(&a[i].pose, &b[i].pose, sizeof(a[i].pose));
+		assert_memory_equal(&a[i].velocity, &b[i].velocity, sizeof(a[i].velocity));
+		assert_memory_equal(&a[i].size, &b[i].size, sizeof(a[i].size));
+		assert_string_equal(sim_Detected3DObject_label_in(body, size, &b[i]), "s");
+		assert_true(a[i].score == b[i].score && a[i].id == b[i].id);
+	}
+}
+
+static void a_count_that_cannot_be_is_dropped(void **state)
+{
+	static const struct enc_header h = { 0, 0, "" };
+	struct message m;
+	struct enc *e = begin(&m, WIRE_CDR);
+
+	(void)state;
+	e->ops->header(e, "header", &h);
+	enc_list(e, "detections", UINT32_MAX);
+	assert_int_equal(get("lgsvl_msgs/Detection3DArray", WIRE_CDR, end(&m)), -EBADMSG);
+}
+
+static void only_what_is_listed_comes_in(void **state)
+{
+	(void)state;
+	assert_null(unmap_find("sensor_msgs/Image"));
+	assert_null(unmap_find("autoware_vehicle_msgs"));
+	assert_null(unmap_find("autoware_vehicle_msgs/"));
+	assert_null(unmap_find(""));
+	for (const struct unmap *m = unmap_table; m->ros; m++) {
+		assert_non_null(sim_type_builtin(m->sim));
+		assert_non_null(ros_type_find(ros2_types, m->ros));
+		assert_ptr_equal(unmap_find(m->ros), m);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(autowares_control_says_what_is_present),
+		cmocka_unit_test(what_is_no_number_is_dropped),
+		cmocka_unit_test(a_length_that_does_not_fit_is_dropped),
+		cmocka_unit_test(commands_have_our_numbers),
+		cmocka_unit_test(svls_control_is_turned_and_bounded),
+		cmocka_unit_test(detections_come_back),
+		cmocka_unit_test(a_count_that_cannot_be_is_dropped),
+		cmocka_unit_test(only_what_is_listed_comes_in),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The other way round: foreign messages that may come in, as bodies of our types. Units, axes and signs are
+ * turned back as in map.h. Pure functions: any thread.
+ */
+#ifndef UNMAP_H
+#define UNMAP_H
+
+#include "dec.h"
+
+struct unmap {
+	const char *ros; /* "autoware_control_msgs/Control" */
+	const char *sim; /* "sim/VehicleControl" */
+	int (*read)(struct dec *d, void *buf, size_t room, size_t *ret_size);
+};
+
+extern const struct unmap unmap_table[]; /* ended by a NULL ros */
+
+/* "pkg/Name" or "pkg/msg/Name". NULL: nothing of ours is made of it. */
+const struct unmap *unmap_find(const char *ros);
+
+/*
+ * Read one message to its end into buf (aligned to 8). 0 and its size; 1: the message says "no command", nothing is to be
+ * published. Errors: those of struct dec, -ERANGE a number outside what the command allows, -ENOBUFS buf is too small.
+ */
+int unmap_read(const struct unmap *m, enum wire_format format, const void *data, size_t len, void *buf, size_t room,
+	       size_t *ret_size);
+
+#endif
