@@ -71,7 +71,10 @@ static void on_jump(void *ctx, int64_t old_sim_ns, int64_t new_sim_ns, uint32_t 
 
 static void on_driver_lost(void *ctx, const struct time_driver_info *who, const char *why)
 {
-	(void)ctx;
+	const struct timekeeper *t = (const struct timekeeper *)ctx;
+
+	if (t->s->stopping) /* it was stopped by us */
+		return;
 	log_warn("the driver of time is gone (client %s, pid %d): %s; time holds until one takes over", who->name,
 		 (int)who->pid, why);
 }
