@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include <sim/client.h>
+#include <sim/publisher.h>
 
 #include "err.h"
 #include "fd.h"
@@ -219,6 +220,14 @@ int64_t bench_cpu_ns(pid_t pid)
 	if (d)
 		closedir(d);
 	return sum;
+}
+
+int bench_await_bridge(const struct sim_publisher *p)
+{
+	for (int64_t until = mono_now_ns() + 20 * NS_PER_S; !sim_publisher_bridges(p).connected; usleep(1000))
+		if (mono_now_ns() > until)
+			return -ETIMEDOUT;
+	return 0;
 }
 
 int bench_call(struct bench *b, const char *method, const char *params, char **ret)

@@ -80,4 +80,8 @@ int64_t bench_cpu_ns(pid_t pid);                   /* CPU time of all threads of
 int bench_call(struct bench *b, const char *method, const char *params,
 	       char **ret); /* sim_call of a short session; ret may be NULL */
 
+struct sim_publisher;
+/* Until a bridge of its channel is connected; -ETIMEDOUT after 20 s. */
+int bench_await_bridge(const struct sim_publisher *p);
+
 #endif

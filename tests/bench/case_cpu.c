@@ -68,6 +68,8 @@ static int load_main(void *arg)
 		if (sim_advertise(c, name, &sim_Ultrasonic_type, &po, &pub[i]) < 0)
 			goto fail;
 	}
+	if (bench_await_bridge(pub[0]) < 0)
+		goto fail;
 	atomic_store(&l->state, 1);
 	next = mono_now_ns(); /* advertising took its time: no burst to make up for it */
 	while (atomic_load(&l->state) == 1) {

@@ -109,6 +109,8 @@ static int producer_main(void *arg)
 
 	if (r == 0)
 		r = sim_advertise(c, "/busy/rate", &sim_Ultrasonic_type, &po, &p);
+	if (r == 0)
+		r = bench_await_bridge(p);
 	for (unsigned i = 0; i < a->runs && r == 0; i++) {
 		int64_t cpu_ns;
 
