@@ -7,5 +7,6 @@ $(BRIDGE_TESTS): $(B)/test/bridge-%: $(B)/obj/tests/unit/bridge/test_%.o $(B)/li
 	$(B)/lib/libschema.a $(B)/lib/libipc.a $(B)/lib/libbase.a | $(SHELF)
 FLAGS_tests/unit/bridge := -DSHELF='"$(B)/test/plugins"' -DPLUGINS='"$(B)/lib/simd"'
 LINK_bridge-plugin := -ldl
-LINK_bridge-host := -ldl
-LINK_bridge-task := -ldl
+# the lane of the test stands before the library's, whether or not that is drawn in
+LINK_bridge-host := -ldl -Wl,-z,muldefs
+LINK_bridge-task := -ldl -Wl,-z,muldefs
