@@ -17,6 +17,9 @@
 
 static const uint32_t clock_ops[] = { I4(seen_time, sec), U4(seen_time, nanosec), DDS_OP_RTS };
 
+static const uint32_t gear_ops[] = { I4(seen_gear, stamp.sec), U4(seen_gear, stamp.nanosec), U1(seen_gear, command),
+				     DDS_OP_RTS };
+
 static const uint32_t image_ops[] = {
 	I4(seen_image, stamp.sec),    U4(seen_image, stamp.nanosec),
 	STR(seen_image, frame_id),    U4(seen_image, height),
@@ -43,6 +46,8 @@ static const uint32_t graph16_ops[] = GRAPH_OPS(seen_graph16, 16u);
 		.m_nops = sizeof(ops) / sizeof(ops[0]), .m_ops = ops, .m_meta = "" \
 	}
 const dds_topic_descriptor_t seen_clock_desc = DESC(struct seen_time, clock_ops, "rosgraph_msgs::msg::dds_::Clock_");
+const dds_topic_descriptor_t seen_gear_desc =
+	DESC(struct seen_gear, gear_ops, "autoware_vehicle_msgs::msg::dds_::GearCommand_");
 const dds_topic_descriptor_t seen_image_desc = DESC(struct seen_image, image_ops, "sensor_msgs::msg::dds_::Image_");
 const dds_topic_descriptor_t seen_graph24_desc =
 	DESC(struct seen_graph24, graph24_ops, "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_");
@@ -72,6 +77,19 @@ dds_entity_t reader_open(dds_entity_t participant, const dds_topic_descriptor_t 
 	reader = t < 0 ? t : dds_create_reader(participant, t, qos, NULL);
 	dds_delete_qos(qos);
 	return reader;
+}
+
+dds_entity_t reader_write_to(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic)
+{
+	dds_qos_t *qos = dds_create_qos();
+	dds_entity_t t = dds_create_topic(participant, desc, topic, NULL, NULL), writer;
+
+	dds_qset_reliability(qos, DDS_RELIABILITY_RELIABLE, DDS_SECS(1));
+	dds_qset_durability(qos, DDS_DURABILITY_TRANSIENT_LOCAL);
+	dds_qset_history(qos, DDS_HISTORY_KEEP_LAST, 1);
+	writer = t < 0 ? t : dds_create_writer(participant, t, qos, NULL);
+	dds_delete_qos(qos);
+	return writer;
 }
 
 static int wait_for(dds_entity_t participant, dds_entity_t reader)

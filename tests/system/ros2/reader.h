@@ -12,6 +12,11 @@ struct seen_time {
 	uint32_t nanosec;
 };
 
+struct seen_gear { /* GearCommand */
+	struct seen_time stamp;
+	uint8_t command;
+};
+
 struct seen_image {
 	struct seen_time stamp;
 	char *frame_id;
@@ -36,12 +41,16 @@ struct seen_graph16 {
 	dds_sequence_t nodes;
 };
 
-extern const dds_topic_descriptor_t seen_clock_desc, seen_image_desc, seen_graph24_desc, seen_graph16_desc;
+extern const dds_topic_descriptor_t seen_clock_desc, seen_image_desc, seen_graph24_desc, seen_graph16_desc,
+	seen_gear_desc;
 
 dds_entity_t reader_participant(void);
 
 /* A reliable, transient local reader of one sample, or for volatile topics a best-effort one. */
 dds_entity_t reader_open(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic, bool keeps);
+
+/* A reliable, transient local writer. */
+dds_entity_t reader_write_to(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic);
 
 /* Wait for a valid sample, at most 20 s. 0 or a negative code. */
 int reader_take(dds_entity_t reader, void *sample);

@@ -18,6 +18,8 @@
 
 #include <sim/bridge.h>
 #include <sim/introspect.h>
+#include <sim/msg/Gear.h>
+#include <sim/msg/GearCommand.h>
 #include <sim/msg/Image.h>
 
 #include "reader.h"
@@ -33,6 +35,9 @@ struct fake {
 	const char *distro, *clock_hz;
 	char log[4096];
 	enum sim_bridge_status status;
+	const char *subscribe; /* NULL: nothing */
+	int dropped[2];        /* pipe: one byte for each warning while it comes in */
+	int came[2];           /* pipe: one byte for each message that came in, its gear */
 };
 
 __attribute__((format(printf, 3, 4))) static void fake_log(void *ctx, int level, const char *fmt, ...)
@@ -45,19 +50,22 @@ __attribute__((format(printf, 3, 4))) static void fake_log(void *ctx, int level,
 	va_start(ap, fmt);
 	vsnprintf(f->log + n, sizeof(f->log) - n, fmt, ap);
 	va_end(ap);
+	if (strstr(f->log + n, "dropped") && write(f->dropped[1], "", 1) != 1)
+		abort();
 }
 
 static const char *fake_option(void *ctx, const char *name)
 {
 	const struct fake *f = ctx;
 
-	return !strcmp(name, "ros_distro")  ? f->distro
-	       : !strcmp(name, "clock_hz")  ? f->clock_hz
-	       : !strcmp(name, "node")      ? "simd"
-	       : !strcmp(name, "namespace") ? "/"
-	       : !strcmp(name, "domain")    ? "0"
-	       : !strcmp(name, "localhost") ? "auto"
-					    : "";
+	return !strcmp(name, "ros_distro")                  ? f->distro
+	       : !strcmp(name, "clock_hz")                  ? f->clock_hz
+	       : !strcmp(name, "node")                      ? "simd"
+	       : !strcmp(name, "namespace")                 ? "/"
+	       : !strcmp(name, "domain")                    ? "0"
+	       : !strcmp(name, "subscribe") && f->subscribe ? f->subscribe
+	       : !strcmp(name, "localhost")                 ? "auto"
+							    : "";
 }
 
 static void fake_status(void *ctx, enum sim_bridge_status status, const char *detail)
@@ -69,6 +77,18 @@ static int64_t fake_now(void *ctx)
 {
 	(void)ctx;
 	return STAMP;
+}
+
+static int fake_publish(void *ctx, const char *channel, const struct sim_type *type, const void *body, size_t size)
+{
+	const struct fake *f = ctx;
+	const struct sim_GearCommand *m = body;
+	uint8_t gear = !strcmp(channel, "gear") && sim_type_equal(type, &sim_GearCommand_type) && size == sizeof(*m) &&
+				       m->stamp == STAMP
+			       ? m->gear
+			       : 99;
+
+	return write(f->came[1], &gear, 1) == 1 ? 0 : -EIO;
 }
 
 static const struct sim_bridge_ops *load(void)
@@ -90,7 +110,8 @@ static struct sim_bridge_host host_of(struct fake *f)
 					 .log = fake_log,
 					 .option = fake_option,
 					 .status = fake_status,
-					 .now = fake_now };
+					 .now = fake_now,
+					 .publish = fake_publish };
 }
 
 static struct sim_slot *new_image(void)
@@ -191,7 +212,57 @@ static pid_t start_peer(bool humble)
 	_exit(0);
 }
 
+/* Writes a gear that there is not, then reverse, each when the one before was taken: `go` says so. */
+static pid_t start_commander(int go)
+{
+	pid_t pid = fork();
+	struct seen_gear m = { { 1640995200, 123456768 }, 200 };
+	dds_entity_t w;
+	char c;
+
+	if (pid)
+		return pid;
+	alarm(60);
+	w = reader_write_to(reader_participant(), &seen_gear_desc, "rt/control/command/gear_cmd");
+	EXPECT(w > 0 && dds_write(w, &m) == 0 && read(go, &c, 1) == 1);
+	m.command = 20;
+	EXPECT(dds_write(w, &m) == 0 && read(go, &c, 1) == 1);
+	_exit(0);
+}
+
 /* ---- the tests ---- */
+
+static void commands_come_in(void **state)
+{
+	struct fake f = { .distro = "humble",
+			  .clock_hz = "0",
+			  .subscribe =
+				  "{\"/control/command/gear_cmd\":{\"type\":\"autoware_vehicle_msgs/msg/GearCommand\","
+				  "\"channel\":\"gear\"}}" };
+	struct sim_bridge_host host = host_of(&f);
+	const struct sim_bridge_ops *ops;
+	struct sim_bridge *b = NULL;
+	int go[2], status = -1;
+	uint8_t gear = 0;
+	pid_t peer;
+
+	(void)state;
+	assert_int_equal(pipe(f.came), 0);
+	assert_int_equal(pipe(go), 0);
+	assert_int_equal(pipe(f.dropped), 0);
+	peer = start_commander(go[0]);
+	ops = load();
+	assert_int_equal(ops->create(&host, &b), 0);
+	assert_int_equal(read(f.dropped[0], &gear, 1), 1); /* the first one is refused, with a line in the log */
+	assert_int_equal(write(go[1], "1", 1), 1);
+	assert_int_equal(read(f.came[0], &gear, 1), 1);
+	assert_int_equal(gear, SIM_GEAR_REVERSE);
+	assert_int_equal(write(go[1], "2", 1), 1);
+	assert_int_equal(waitpid(peer, &status, 0), peer);
+	assert_int_equal(status, 0);
+	ops->destroy(b);
+	assert_non_null(strstr(f.log, "gear: a message is dropped: Numerical result out of range (1 so far)"));
+}
 
 static struct sim_bridge_topic *open_channel(const struct sim_bridge_ops *ops, struct sim_bridge *b, const char *name,
 					     const char *options)
@@ -293,6 +364,12 @@ static void wrong_options_are_named(void **state)
 	assert_int_equal(ops->open(b, &ch, &t), -ENOTSUP);
 	assert_null(t);
 	ops->destroy(b);
+	f.subscribe = "{\"/image\":{\"type\":\"sensor_msgs/msg/Image\",\"channel\":\"c\"}}";
+	assert_int_equal(ops->create(&host, &b), -ENOTSUP);
+	assert_non_null(strstr(f.log, "/image"));
+	f.subscribe = "[";
+	assert_int_equal(ops->create(&host, &b), -EINVAL);
+	f.subscribe = NULL;
 	f.distro = "noetic";
 	assert_int_equal(ops->create(&host, &b), -EINVAL);
 	assert_non_null(strstr(f.log, "noetic"));
@@ -304,9 +381,8 @@ static void wrong_options_are_named(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_humble_peer_reads_it),
-		cmocka_unit_test(a_jazzy_peer_reads_it),
-		cmocka_unit_test(nothing_is_converted_when_nobody_listens),
+		cmocka_unit_test(a_humble_peer_reads_it),  cmocka_unit_test(a_jazzy_peer_reads_it),
+		cmocka_unit_test(commands_come_in),        cmocka_unit_test(nothing_is_converted_when_nobody_listens),
 		cmocka_unit_test(wrong_options_are_named),
 	};
 

@@ -8,10 +8,12 @@
 #include <dds/ddsi/ddsi_keyhash.h>
 #include <dds/ddsi/ddsi_serdata.h>
 #include <dds/ddsi/ddsi_sertype.h>
+#include <dds/ddsi/q_radmin.h>
 
 #include "out.h"
 
 #define CDR_HEADER 4u
+#define TAKEN_MAX  (4u << 20) /* bytes of a message that comes in */
 
 struct bytes {
 	struct ddsi_serdata c; /* first: what Cyclone sees */
@@ -116,31 +118,56 @@ static void data_keyhash(const struct ddsi_serdata *d, struct ddsi_keyhash *buf,
 	memset(buf->value, 0, sizeof(buf->value));
 }
 
-/* Nothing is ever read with this type: what would be needed for that refuses. */
+/* From the fragments that came in, which may overlap. What is too large for us is no message: Cyclone drops it. */
 static struct ddsi_serdata *data_from_ser(const struct ddsi_sertype *type, enum ddsi_serdata_kind kind,
 					  const struct nn_rdata *chain, size_t size)
 {
-	(void)type;
-	(void)kind;
-	(void)chain;
-	(void)size;
+	struct bytes *b = size >= CDR_HEADER && size <= TAKEN_MAX ? bytes_new(type, kind, size) : NULL;
+	uint32_t at = 0;
+
+	if (!b)
+		return NULL;
+	for (; chain; chain = chain->nextfrag) {
+		const uint8_t *from = NN_RMSG_PAYLOADOFF(chain->rmsg, NN_RDATA_PAYLOAD_OFF(chain));
+		uint32_t end = chain->maxp1 < size ? chain->maxp1 : (uint32_t)size;
+
+		if (chain->min > at) /* a gap */
+			break;
+		if (end <= at)
+			continue;
+		memcpy(b->data + at, from + (at - chain->min), end - at);
+		at = end;
+	}
+	if (at == size)
+		return &b->c;
+	ddsi_serdata_unref(&b->c);
 	return NULL;
 }
+
 static struct ddsi_serdata *data_from_iov(const struct ddsi_sertype *type, enum ddsi_serdata_kind kind,
 					  ddsrt_msg_iovlen_t n, const ddsrt_iovec_t *iov, size_t size)
 {
-	(void)type;
-	(void)kind;
-	(void)n;
-	(void)iov;
-	(void)size;
-	return NULL;
+	struct bytes *b = size >= CDR_HEADER && size <= TAKEN_MAX ? bytes_new(type, kind, size) : NULL;
+	size_t at = 0;
+
+	if (!b)
+		return NULL;
+	for (size_t i = 0; i < (size_t)n && at < size; i++) {
+		size_t len = iov[i].iov_len < size - at ? iov[i].iov_len : size - at;
+
+		memcpy(b->data + at, iov[i].iov_base, len);
+		at += len;
+	}
+	memset(b->data + at, 0, size - at);
+	return &b->c;
 }
+
 static struct ddsi_serdata *data_from_keyhash(const struct ddsi_sertype *type, const struct ddsi_keyhash *keyhash)
 {
 	(void)keyhash;
 	return data_from_sample(type, SDK_KEY, NULL);
 }
+/* Readers take the bytes with dds_takecdr(): there are no samples to make. */
 static bool data_to_sample(const struct ddsi_serdata *d, void *sample, void **bufptr, void *buflim)
 {
 	(void)d;

@@ -53,7 +53,9 @@ void ros2_graph_publish(struct sim_bridge *b)
 	enc_list(&w.enc, "node_entities_info_seq", 1);
 	enc_text(&w.enc, "node_namespace", b->node_namespace);
 	enc_text(&w.enc, "node_name", b->node);
-	enc_list(&w.enc, "reader_gid_seq", 0);
+	enc_list(&w.enc, "reader_gid_seq", b->n_inbound);
+	for (unsigned i = 0; i < b->n_inbound; i++)
+		put_gid(b, &w.enc, b->inbound[i].reader);
 	enc_list(&w.enc, "writer_gid_seq", b->n_topics);
 	for (unsigned i = 0; i < b->n_topics; i++)
 		put_gid(b, &w.enc, b->topics[i]->writer);

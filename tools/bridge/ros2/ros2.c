@@ -18,6 +18,7 @@ static const struct sim_bridge_option options[] = {
 	{ "localhost", "auto",
 	  "true: over loopback only; false: on the network; auto: true, unless ROS_LOCALHOST_ONLY=0 or ROS_AUTOMATIC_DISCOVERY_RANGE says otherwise" },
 	{ "clock_hz", "100", "messages on /clock a second of wall time; 0: none" },
+	{ "subscribe", "{}", "what comes in, as JSON: {\"/topic\": {\"type\": ..., \"channel\": ...}}" },
 	{ NULL, NULL, NULL },
 };
 
@@ -27,6 +28,8 @@ static int ros2_reg(struct sim_bridge_registry *r)
 
 	for (const struct map *m = map_table; m->sim && e >= 0; m++)
 		e = r->add_publisher(r->ctx, m->sim, m->ros);
+	for (const struct unmap *m = unmap_table; m->ros && e >= 0; m++)
+		e = r->add_subscriber(r->ctx, m->sim, m->ros);
 	return e;
 }
 
@@ -81,6 +84,7 @@ static int read_clock(struct sim_bridge *b)
 static void ros2_destroy(struct sim_bridge *b)
 {
 	ros2_clock_stop(b);
+	ros2_inbound_close(b);
 	b->host->log(b->host->ctx, 2, "%llu messages converted, %llu not, as nobody listened",
 		     (unsigned long long)atomic_load(&b->converted), (unsigned long long)atomic_load(&b->skipped));
 	if (b->participant > 0)
@@ -117,8 +121,10 @@ static int ros2_create(const struct sim_bridge_host *host, struct sim_bridge **r
 		pthread_mutex_lock(&b->lock);
 		ros2_graph_publish(b); /* a node without endpoints is one too */
 		pthread_mutex_unlock(&b->lock);
-		r = ros2_clock_start(b);
+		r = ros2_inbound_open(b);
 	}
+	if (r == 0)
+		r = ros2_clock_start(b);
 	if (r < 0) {
 		ros2_destroy(b);
 		return r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside bridge_ros2: one DDS participant, one node, a writer for each channel. All of it lives from create() to
+ * Inside bridge_ros2: one DDS participant, one node, a writer for each channel, a reader for each topic that comes in. All of it lives from create() to
  * destroy(); publish() comes from conversion threads, clock.c has one of its own.
  */
 #ifndef ROS2_H
@@ -15,8 +15,10 @@
 
 #include "map.h"
 #include "out.h"
+#include "unmap.h"
 
 #define ROS2_TOPICS_MAX       512u
+#define ROS2_INBOUND_MAX      32u
 #define ROS2_OUTS_MAX         16u
 #define ROS2_MAX_BLOCK_DUR_NS 100000000 /* a reader that keeps a reliable writer waiting longer costs that message */
 
@@ -28,6 +30,16 @@ struct ros2_clock {
 	long hz;
 	_Atomic int stop; /* the thread looks once a period */
 	struct sim_bridge_topic *topic;
+};
+
+struct ros2_inbound { /* a topic that comes in */
+	struct sim_bridge *bridge;
+	const struct unmap *unmap;
+	const struct sim_type *type;
+	dds_entity_t topic, reader;
+	char channel[SIM_CHANNEL_MAX + 1];
+	uint8_t *body; /* of the message that is being read */
+	_Atomic uint64_t dropped;
 };
 
 struct sim_bridge {
@@ -43,6 +55,8 @@ struct sim_bridge {
 	struct out *outs[ROS2_OUTS_MAX]; /* encoders' memory that no message uses just now */
 	unsigned n_outs;
 	struct ros2_clock clock;
+	struct ros2_inbound inbound[ROS2_INBOUND_MAX]; /* set before the first message, then unchanged */
+	unsigned n_inbound;
 	_Atomic uint64_t converted, skipped; /* messages; skipped: nobody listened */
 };
 
@@ -66,6 +80,10 @@ void ros2_graph_publish(struct sim_bridge *b);
 int ros2_topic_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret);
 void ros2_topic_close(struct sim_bridge *b, struct sim_bridge_topic *t);
 int ros2_topic_write(struct sim_bridge *b, struct sim_bridge_topic *t, const struct map_in *in);
+
+/* inbound.c: what the option "subscribe" asks for. close() waits for a message that is being read. */
+int ros2_inbound_open(struct sim_bridge *b);
+void ros2_inbound_close(struct sim_bridge *b);
 
 /* clock.c: /clock at a steady wall rate. */
 int ros2_clock_start(struct sim_bridge *b);
