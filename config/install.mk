@@ -47,6 +47,7 @@ install: all
 		$(INSTALL) -m 644 config/simd.json $$f; fi
 	@for u in config/systemd/*.service; do \
 		$(subst_paths) $$u >$(D)$(UNITDIR)/$${u##*/} || exit 1; done
+	$(INSTALL) -m 644 config/ros2/cyclonedds.xml $(D)$(DATADIR)/simd
 	@[ ! -d config/rigs ] || { $(INSTALL) -d $(D)$(DATADIR)/simd && cp -r config/rigs $(D)$(DATADIR)/simd/; }
 
 uninstall:

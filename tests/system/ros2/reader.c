@@ -8,6 +8,7 @@
 
 #define U4(s, m)     DDS_OP_ADR | DDS_OP_TYPE_4BY, offsetof(struct s, m)
 #define I4(s, m)     DDS_OP_ADR | DDS_OP_TYPE_4BY | DDS_OP_FLAG_SGN, offsetof(struct s, m)
+#define F4(s, m)     DDS_OP_ADR | DDS_OP_TYPE_4BY | DDS_OP_FLAG_FP, offsetof(struct s, m)
 #define U1(s, m)     DDS_OP_ADR | DDS_OP_TYPE_1BY, offsetof(struct s, m)
 #define STR(s, m)    DDS_OP_ADR | DDS_OP_TYPE_STR, offsetof(struct s, m)
 #define BYTES(s, m)  DDS_OP_ADR | DDS_OP_TYPE_SEQ | DDS_OP_SUBTYPE_1BY, offsetof(struct s, m)
@@ -19,6 +20,10 @@ static const uint32_t clock_ops[] = { I4(seen_time, sec), U4(seen_time, nanosec)
 
 static const uint32_t gear_ops[] = { I4(seen_gear, stamp.sec), U4(seen_gear, stamp.nanosec), U1(seen_gear, command),
 				     DDS_OP_RTS };
+
+static const uint32_t ultrasonic_ops[] = { I4(seen_ultrasonic, stamp.sec), U4(seen_ultrasonic, stamp.nanosec),
+					   STR(seen_ultrasonic, frame_id), F4(seen_ultrasonic, minimum_distance),
+					   DDS_OP_RTS };
 
 static const uint32_t image_ops[] = {
 	I4(seen_image, stamp.sec),    U4(seen_image, stamp.nanosec),
@@ -48,6 +53,8 @@ static const uint32_t graph16_ops[] = GRAPH_OPS(seen_graph16, 16u);
 const dds_topic_descriptor_t seen_clock_desc = DESC(struct seen_time, clock_ops, "rosgraph_msgs::msg::dds_::Clock_");
 const dds_topic_descriptor_t seen_gear_desc =
 	DESC(struct seen_gear, gear_ops, "autoware_vehicle_msgs::msg::dds_::GearCommand_");
+const dds_topic_descriptor_t seen_ultrasonic_desc =
+	DESC(struct seen_ultrasonic, ultrasonic_ops, "lgsvl_msgs::msg::dds_::Ultrasonic_");
 const dds_topic_descriptor_t seen_image_desc = DESC(struct seen_image, image_ops, "sensor_msgs::msg::dds_::Image_");
 const dds_topic_descriptor_t seen_graph24_desc =
 	DESC(struct seen_graph24, graph24_ops, "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_");

@@ -17,6 +17,12 @@ struct seen_gear { /* GearCommand */
 	uint8_t command;
 };
 
+struct seen_ultrasonic { /* lgsvl_msgs */
+	struct seen_time stamp;
+	char *frame_id;
+	float minimum_distance;
+};
+
 struct seen_image {
 	struct seen_time stamp;
 	char *frame_id;
@@ -42,7 +48,7 @@ struct seen_graph16 {
 };
 
 extern const dds_topic_descriptor_t seen_clock_desc, seen_image_desc, seen_graph24_desc, seen_graph16_desc,
-	seen_gear_desc;
+	seen_gear_desc, seen_ultrasonic_desc;
 
 dds_entity_t reader_participant(void);
 

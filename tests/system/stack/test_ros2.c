@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The whole line to ROS 2 and back: a client publishes, a DDS program in another process decodes it and sees simulated
+ * time on /clock; its command comes to a client that listens.
+ */
+#include "peer.h"
+#include "stack.h"
+
+#include <sim/msg/Gear.h>
+#include <sim/msg/GearCommand.h>
+
+#include "../ros2/reader.h"
+
+#define CONF \
+	"\"TimeSource\":\"system\"," STACK_POOLS \
+	",\"rigs\":[{\"name\":\"car\",\"inbound\":[\"/gear\"],\"channels\":[{\"name\":\"/t/line\"," \
+	"\"options\":{\"ros2\":{\"topic\":\"/ultrasonic\",\"frame\":\"bumper\",\"durability\":\"transient_local\",\"depth\":1}}}]," \
+	"\"bridges\":[{\"name\":\"ros\",\"plugin\":\"ros2\",\"options\":{\"ros_distro\":\"jazzy\",\"subscribe\":" \
+	"\"{\\\"/control/command/gear_cmd\\\":{\\\"type\\\":\\\"autoware_vehicle_msgs/msg/GearCommand\\\"," \
+	"\\\"channel\\\":\\\"/gear\\\"}}\"}}]}]"
+
+static pid_t simd;
+
+static int setup(void **state)
+{
+	(void)state;
+	simd = stack_start(CONF);
+	UNTIL(10000, !strcmp(stack_bridge_text("ros", "status"), "connected"));
+	return 0;
+}
+
+/* One message, 0 m; the peer of the network waits for it. */
+static int publish_one(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "sensor");
+	struct sim_publisher *pub = peer_advertise(p, c, "/t/line", 64, 0);
+
+	PEER(p, peer_queue(p, pub, sizeof(struct sim_Ultrasonic), NULL) == 0);
+	for (int i = 0; i < 10000 && !peer_settled(p); i++)
+		usleep(1000);
+	sim_publisher_destroy(pub);
+	sim_disconnect(c);
+	return 0;
+}
+
+static int read_it(struct peer *p)
+{
+	dds_entity_t dp = reader_participant();
+	struct seen_ultrasonic m = { .minimum_distance = -5 };
+	struct seen_time a = { 0, 0 }, b = { 0, 0 };
+	dds_entity_t clock;
+
+	PEER(p, dp > 0 && reader_take(reader_open(dp, &seen_ultrasonic_desc, "rt/ultrasonic", true), &m) == 0);
+	PEER(p, m.minimum_distance == 0.0f && m.stamp.sec > 1600000000 && strcmp(m.frame_id, "bumper") == 0);
+	clock = reader_open(dp, &seen_clock_desc, "rt/clock", false);
+	PEER(p, reader_take(clock, &a) == 0 && reader_take(clock, &b) == 0);
+	PEER(p, a.sec >= m.stamp.sec && (b.sec > a.sec || (b.sec == a.sec && b.nanosec > a.nanosec)));
+	return 0;
+}
+
+static void goes_out_with_its_time(void **state)
+{
+	struct peer *p = peer_new(), *q = peer_new();
+	pid_t reader = peer_fork(q, read_it), sensor = peer_fork(p, publish_one);
+
+	(void)state;
+	stack_wait(reader, 30000);
+	if (atomic_load(&q->failed))
+		fail_msg("%s", q->why);
+	peer_join(p, sensor);
+	assert_int_equal(p->ok, 1);
+	peer_check(p, false);
+	peer_free(p);
+	peer_free(q);
+	assert_int_equal(stack_bridge("ros", "failed"), 0);
+}
+
+/* ---- and back ---- */
+
+static int listen_to(struct peer *p)
+{
+	struct sim_subscriber_options o = { .size = sizeof(o), .depth = 4 };
+	struct sim_client *c = peer_connect(p, "vehicle");
+	const struct sim_slot *slot;
+	struct sim_subscriber *s;
+
+	PEER(p, sim_subscribe(c, "/gear", &sim_GearCommand_type, &o, &s) == 0);
+	atomic_store(&p->ready, 1);
+	while (!atomic_load(&p->stop)) {
+		if (sim_wait(s, 20 * NS_PER_MS) != 1 || sim_take(s, &slot) != 0)
+			continue;
+		atomic_store(&p->result, ((const struct sim_GearCommand *)sim_slot_body(slot))->gear);
+		atomic_fetch_add(&p->received, 1);
+		sim_release(s, slot);
+	}
+	sim_subscriber_destroy(s);
+	sim_disconnect(c);
+	return 0;
+}
+
+/* A driving stack repeats its commands. */
+static int command(struct peer *p)
+{
+	dds_entity_t dp = reader_participant(), w = reader_write_to(dp, &seen_gear_desc, "rt/control/command/gear_cmd");
+	struct seen_gear m = { { 1, 0 }, 20 };
+
+	while (!atomic_load(&p->stop)) {
+		PEER(p, dds_write(w, &m) == 0);
+		usleep(20000);
+	}
+	return 0;
+}
+
+static void commands_come_to_the_vehicle(void **state)
+{
+	struct peer *p = peer_new(), *q = peer_new();
+	pid_t vehicle = peer_fork(p, listen_to), stack;
+
+	(void)state;
+	UNTIL(10000, atomic_load(&p->ready) || atomic_load(&p->failed));
+	stack = peer_fork(q, command);
+	UNTIL(20000, atomic_load(&p->received) > 0 || atomic_load(&q->failed));
+	assert_int_equal(p->result, SIM_GEAR_REVERSE);
+	peer_join(q, stack);
+	peer_join(p, vehicle);
+	peer_free(p);
+	peer_free(q);
+	stack_stop(simd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(goes_out_with_its_time),
+		cmocka_unit_test(commands_come_to_the_vehicle),
+	};
+
+	return cmocka_run_group_tests_name("ros2", tests, setup, stack_sweep);
+}
