@@ -2,6 +2,7 @@
 /* Channels, clients: what is there and how it flows. Thread: main. */
 #include <fnmatch.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "simctl.h"
@@ -119,16 +120,30 @@ static void print_drops(const json_t *ch)
 			printf("  dropped, %s: %.0f\n", key, json_number_value(v));
 }
 
-static void print_fields(const json_t *type)
+static void print_field(const struct sim_field *f)
 {
-	json_t *f;
-	size_t i;
+	char array[24] = "";
 
-	json_array_foreach(json_object_get(type, "fields"), i, f) {
-		const char *unit = json_text(f, "unit");
+	if (f->array == SIM_ARRAY_FIXED || f->array == SIM_ARRAY_BOUNDED)
+		snprintf(array, sizeof(array), f->array == SIM_ARRAY_FIXED ? "[%u]" : "[<=%u]", f->count);
+	else if (f->array == SIM_ARRAY_VARIABLE)
+		snprintf(array, sizeof(array), "[]");
+	printf("  %s%s %s%s%s%s\n", f->type ? f->type->name : sim_kind_name((enum sim_kind)f->kind), array, f->name,
+	       *f->unit ? " [" : "", f->unit, *f->unit ? "]" : "");
+}
 
-		printf("  %s%s%s%s\n", json_text(f, "name"), *unit ? " [" : "", unit, *unit ? "]" : "");
-	}
+static void print_fields(const json_t *json)
+{
+	char *text = json_dumps(json, JSON_COMPACT);
+	const struct sim_type *type = NULL;
+
+	if (text && sim_type_from_json(text, strlen(text), &type) == 0)
+		for (uint32_t i = 0; i < type->n_fields; i++)
+			print_field(&type->fields[i]);
+	else
+		printf("  (%s)\n", sim_why());
+	sim_type_unref(type);
+	free(text);
 }
 
 static void print_info(const json_t *reply)

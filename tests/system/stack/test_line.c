@@ -251,6 +251,10 @@ static void for_people(void **state)
 	snprintf(row, sizeof(row), "/t/line          0       %d        0        %d", MESSAGES, MESSAGES);
 	if (!strstr(r->out, row))
 		fail_msg("no row \"%s\" in\n%s", row, r->out);
+	r = stack_ctl("info", "/t/line", NULL);
+	assert_int_equal(r->code, 0);
+	assert_non_null(strstr(r->out, "fields:\n  "));
+	assert_null(strstr(r->out, "fields:\n  ("));
 	r = stack_ctl("bridge", "info", "log", NULL);
 	assert_int_equal(r->code, 0);
 	snprintf(row, sizeof(row), "messages: %d attempted, %d sent", MESSAGES, MESSAGES);
