@@ -292,6 +292,40 @@ static void without_simd(void **state)
 	assert_int_equal(stack_ctl("version", NULL)->code, 0);
 }
 
+static const char *finding(const struct ctl_result *r, const char *check)
+{
+	static char result[32];
+	json_t *j = json_loads(r->out, 0, NULL);
+	const json_t *f;
+	size_t i;
+
+	result[0] = '\0';
+	json_array_foreach(json_object_get(j, "findings"), i, f) {
+		if (!strcmp(json_string_value(json_object_get(f, "check")), check))
+			snprintf(result, sizeof(result), "%s", json_string_value(json_object_get(f, "result")));
+	}
+	json_decref(j);
+	return result;
+}
+
+static void doctor(void **state)
+{
+	const char *path = strdup(getenv("PATH"));
+
+	(void)state;
+	assert_int_equal(stack_ctl("doctor", NULL)->code, 0);
+	assert_string_equal(finding(stack_ctl("doctor", "--json", NULL), "simd"), "ok");
+	assert_string_equal(finding(stack_ctl("doctor", "--json", NULL), "roudi"), "ok");
+	stack_kill(simd); /* its RouDi runs on */
+	assert_string_equal(finding(stack_ctl("doctor", "--json", NULL), "simd"), "warning");
+	stack_sweep(NULL);
+	assert_int_equal(system("truncate -s 4096 /dev/shm/iceoryx_mgmt"), 0);
+	assert_string_equal(finding(stack_ctl("doctor", "--json", NULL), "stale"), "warning");
+	setenv("PATH", "/nowhere", 1);
+	assert_int_equal(stack_ctl("doctor", NULL)->code, 1);
+	setenv("PATH", path, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -300,6 +334,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(usage_errors, setup, stack_sweep),
 		cmocka_unit_test_setup_teardown(for_people, setup, stack_sweep),
 		cmocka_unit_test_setup_teardown(restart_and_shutdown, setup, stack_sweep),
+		cmocka_unit_test_setup_teardown(doctor, setup, stack_sweep),
 		cmocka_unit_test(without_simd),
 	};
 

@@ -161,6 +161,30 @@ static void no_room(void **state)
 	assert_string_equal(stack_leftovers(), "");
 }
 
+/* What a machine that lost power, or a RouDi that was killed, leaves: it is replaced, and gone in the end. */
+static void stale_files(void **state)
+{
+	struct peer *p = peer_new();
+	pid_t pid, simd;
+
+	(void)state;
+	assert_int_equal(system("truncate -s 70000000 /dev/shm/iceoryx_mgmt && "
+				"truncate -s 5000 /dev/shm/$(id -gn) && touch /tmp/roudi /tmp/roudi.lock "
+				"/tmp/iox-unique-roudi.lock /tmp/simd-0123abcd.1 /tmp/simd-0123abcd.1.lock "
+				"/tmp/cam-0123abcd-7.2 /tmp/cam-0123abcd-7.2.lock && mkdir -p " STACK_DIR
+				" && echo '{' >" STACK_DIR "/state.json"),
+			 0);
+	simd = stack_start(CONF);
+	UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	p->command = 1000;
+	pid = peer_fork(p, peer_publisher);
+	UNTIL(10000, p->ok > 5);
+	peer_join(p, pid);
+	peer_check(p, false);
+	stack_stop(simd);
+	peer_free(p);
+}
+
 /* ---- signals ---- */
 
 /* At any moment, twice when impatient: nothing is left, no process, socket, lock or shared memory. */
@@ -236,6 +260,7 @@ int main(void)
 		cmocka_unit_test_teardown(one_that_suits, stack_sweep),
 		cmocka_unit_test_teardown(one_that_is_missing, stack_sweep),
 		cmocka_unit_test_teardown(no_room, stack_sweep),
+		cmocka_unit_test_teardown(stale_files, stack_sweep),
 		cmocka_unit_test_teardown(stopped_at_any_moment, stack_sweep),
 		cmocka_unit_test_teardown(stopped_under_load, stack_sweep),
 	};
