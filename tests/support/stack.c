@@ -18,9 +18,9 @@
 #include "ipc.h"
 #include "mem.h"
 
-#define CONF     "/tmp/simd.json"
-#define READY_MS 20000
-#define ARGS_MAX 16
+#define CONF         "/tmp/simd.json"
+#define READY_MS     20000
+#define ARGS_MAX     16
 #define GAUGE_DUR_NS (1300 * NS_PER_MS)
 
 static const char *program(const char *name)
