@@ -402,12 +402,39 @@ static void images_swap_their_channels_on_request(void **state)
 	assert_int_equal(emit_with("sim/Image", NULL, &plain), -EBADMSG);
 }
 
+/* Every width, so that vectors, their rest and the ends of rows are met. */
+static void every_width_is_swapped(void **state)
+{
+	static const struct map_options rgb = { .encoding = "rgb8" };
+
+	(void)state;
+	for (uint32_t width = 1; width < 64; width++) {
+		struct sim_Image *m = sim_Image_init(body, sizeof(body), &builder);
+		uint8_t *data;
+
+		m->height = 2;
+		m->width = width;
+		m->step = width * 3 + width % 3;
+		assert_int_equal(sim_Image_encoding_set(&builder, "bgr8"), 0);
+		data = sim_Image_data_alloc(&builder, m->step * 2);
+		for (uint32_t i = 0; i < m->step * 2; i++)
+			data[i] = (uint8_t)(i * 37 + 11);
+		assert_int_equal(emit_with("sim/Image", NULL, &rgb), 0);
+		for (uint32_t i = 0; i < m->step * 2; i++) {
+			uint32_t x = i % m->step, from = i - x + x / 3 * 3 + 2 - x % 3;
+
+			assert_int_equal(rec.room[i], x < width * 3 ? data[from] : 0);
+		}
+		assert_int_equal(rec.room[m->step * 2], 0);
+	}
+}
+
 static void clouds_take_the_layouts_of_others(void **state)
 {
 	static const struct map_options awsim = { .points = MAP_POINTS_AWSIM48 }, svl = { .points = MAP_POINTS_SVL32 };
 	struct sim_Point *p = sim_point_cloud_begin(body, sizeof(body), 2, &builder);
 	struct sim_PointCloud *m = (struct sim_PointCloud *)(void *)body;
-	float x, distance;
+	float x, intensity, azimuth, distance;
 	uint16_t ring;
 	double stamp;
 
@@ -423,14 +450,22 @@ static void clouds_take_the_layouts_of_others(void **state)
 	assert_int_equal(emit_with("sim/PointCloud", NULL, &awsim), 0);
 	memcpy(&x, rec.room + 48, 4);
 	memcpy(&ring, rec.room + 48 + 20, 2);
+	memcpy(&intensity, rec.room + 48 + 16, 4);
+	memcpy(&azimuth, rec.room + 48 + 24, 4);
 	memcpy(&distance, rec.room + 48 + 28, 4);
 	memcpy(&stamp, rec.room + 48 + 40, 8);
+	assert_true(intensity == 0.5f && azimuth == 0.25f);
 	assert_true(x == 1.5f && ring == 3 && distance == 8.0f && rec.room[48 + 32] == 2);
 	NEAR(stamp, 2.25);
 	p[0].intensity = NAN;
 	assert_int_equal(emit_with("sim/PointCloud", NULL, &svl), 0);
 	assert_int_equal(rec.room[16], 0);
 	assert_int_equal(rec.room[32 + 16], 127);
+	p[0].intensity = 7;
+	p[1].intensity = -7;
+	assert_int_equal(emit_with("sim/PointCloud", NULL, &svl), 0);
+	assert_int_equal(rec.room[16], 255);
+	assert_int_equal(rec.room[32 + 16], 0);
 	m->row_step--; /* sizes that contradict one another */
 	assert_int_equal(emit_with("sim/PointCloud", NULL, &svl), -EBADMSG);
 	m->row_step++;
@@ -451,6 +486,7 @@ int main(void)
 		cmocka_unit_test(objects_have_autowares_classes_and_shapes),
 		cmocka_unit_test(lights_have_names_or_numbers),
 		cmocka_unit_test(images_swap_their_channels_on_request),
+		cmocka_unit_test(every_width_is_swapped),
 		cmocka_unit_test(clouds_take_the_layouts_of_others),
 	};
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cameras, and what is seen in their images. See map.h. */
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include "map_private.h"
 #include "sim/msg/CameraInfo.h"
 #include "sim/msg/CompressedImage.h"
@@ -7,13 +11,40 @@
 #include "sim/msg/Image.h"
 
 /* rgb8 to bgr8 and back: the same swap. */
-static void swap_channels(uint8_t *restrict to, const uint8_t *restrict from, size_t pixels)
+static void swap_plain(uint8_t *restrict to, const uint8_t *restrict from, size_t pixels)
 {
 	for (size_t i = 0; i < pixels; i++) {
 		to[3 * i] = from[3 * i + 2];
 		to[3 * i + 1] = from[3 * i + 1];
 		to[3 * i + 2] = from[3 * i];
 	}
+}
+
+#if defined(__x86_64__)
+/* Five pixels at a time; the sixteenth byte that is stored is written again by what follows. */
+__attribute__((target("ssse3"))) static void swap_ssse3(uint8_t *restrict to, const uint8_t *restrict from,
+							size_t pixels)
+{
+	const __m128i order = _mm_setr_epi8(2, 1, 0, 5, 4, 3, 8, 7, 6, 11, 10, 9, 14, 13, 12, 15);
+
+	for (; pixels >= 6; pixels -= 5, from += 15, to += 15) {
+		__m128i v = _mm_loadu_si128((const __m128i *)(const void *)from);
+
+		_mm_storeu_si128((__m128i *)(void *)to, _mm_shuffle_epi8(v, order));
+	}
+	swap_plain(to, from, pixels);
+}
+#endif
+
+static void swap_channels(uint8_t *to, const uint8_t *from, size_t pixels)
+{
+#if defined(__x86_64__)
+	if (__builtin_cpu_supports("ssse3")) {
+		swap_ssse3(to, from, pixels);
+		return;
+	}
+#endif
+	swap_plain(to, from, pixels);
 }
 
 static bool is_swap(const char *from, const char *to)

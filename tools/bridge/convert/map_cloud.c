@@ -14,7 +14,7 @@ struct layout {
 	void (*convert)(uint8_t *restrict to, const struct sim_Point *restrict p, size_t n, int64_t stamp_sim_ns);
 };
 
-/* Each point is put together in registers and written once, in order: the target may lie at any alignment. */
+/* Points are put together in registers and written in order: the target may lie at any alignment. */
 struct awsim24 {
 	float x, y, z, pad, intensity;
 	uint16_t ring, pad2;
@@ -25,41 +25,44 @@ struct awsim48 {
 	uint8_t return_type, pad[7];
 	double time_stamp;
 };
-struct svl32 {
-	float x, y, z, pad;
-	uint8_t intensity, pad2[7];
-	double timestamp;
-};
-_Static_assert(sizeof(struct awsim24) == 24 && sizeof(struct awsim48) == 48 && sizeof(struct svl32) == 32,
-	       "wire layout");
+_Static_assert(offsetof(struct sim_Point, y) == 4 &&
+		       offsetof(struct sim_Point, distance) == offsetof(struct sim_Point, azimuth) + 4,
+	       "copied in pairs");
+_Static_assert(sizeof(struct awsim24) == 24 && sizeof(struct awsim48) == 48, "wire layout");
 
-static inline struct awsim24 base_of(const struct sim_Point *p)
+/* x, y, z, a gap, intensity, ring, a gap: three words, which compilers keep in registers. */
+static inline void put_base(uint8_t *restrict to, const struct sim_Point *restrict p)
 {
-	return (struct awsim24){ .x = p->x, .y = p->y, .z = p->z, .intensity = p->intensity, .ring = p->ring };
+	uint32_t z, intensity;
+	uint64_t w[3];
+
+	memcpy(&w[0], &p->x, 8); /* x and y */
+	memcpy(&z, &p->z, 4);
+	memcpy(&intensity, &p->intensity, 4);
+	w[1] = z;
+	w[2] = intensity | (uint64_t)p->ring << 32;
+	memcpy(to, w, sizeof(w));
 }
 
 static void to_awsim24(uint8_t *restrict to, const struct sim_Point *restrict p, size_t n, int64_t stamp_sim_ns)
 {
 	(void)stamp_sim_ns;
-	for (size_t i = 0; i < n; i++) {
-		struct awsim24 one = base_of(&p[i]);
-
-		memcpy(to + i * sizeof(one), &one, sizeof(one));
-	}
+	for (size_t i = 0; i < n; i++)
+		put_base(to + i * sizeof(struct awsim24), &p[i]);
 }
 
 static void to_awsim48(uint8_t *restrict to, const struct sim_Point *restrict p, size_t n, int64_t stamp_sim_ns)
 {
 	for (size_t i = 0; i < n; i++) {
-		struct awsim48 one = {
-			.base = base_of(&p[i]),
-			.azimuth = p[i].azimuth,
-			.distance = p[i].distance,
-			.return_type = p[i].return_type,
-			.time_stamp = (double)(stamp_sim_ns + p[i].time_offset) * 1e-9,
-		};
+		double time_stamp = (double)(stamp_sim_ns + p[i].time_offset) * 1e-9;
+		uint8_t *at = to + i * sizeof(struct awsim48);
+		uint64_t w[2];
 
-		memcpy(to + i * sizeof(one), &one, sizeof(one));
+		put_base(at, &p[i]);
+		memcpy(&w[0], &p[i].azimuth, 8); /* and distance */
+		w[1] = p[i].return_type;
+		memcpy(at + 24, w, sizeof(w));
+		memcpy(at + 40, &time_stamp, sizeof(time_stamp));
 	}
 }
 
@@ -67,11 +70,18 @@ static void to_svl32(uint8_t *restrict to, const struct sim_Point *restrict p, s
 {
 	(void)stamp_sim_ns;
 	for (size_t i = 0; i < n; i++) {
-		float v = p[i].intensity;
-		struct svl32 one = { .x = p[i].x, .y = p[i].y, .z = p[i].z };
+		float v = p[i].intensity > 0.0f ? p[i].intensity : 0.0f; /* NaN: 0 */
+		uint8_t *at = to + i * 32;
+		uint64_t z_gap, rest = (uint64_t)(int32_t)((v < 1.0f ? v : 1.0f) * 255.0f);
+		uint32_t z;
 
-		one.intensity = v >= 1.0f ? 255 : v > 0.0f ? (uint8_t)(v * 255.0f) : 0; /* NaN: 0 */
-		memcpy(to + i * sizeof(one), &one, sizeof(one));
+		/* word by word: a copy of an array of them would wait for each to be stored */
+		memcpy(&z, &p[i].z, 4);
+		z_gap = z;
+		memcpy(at, &p[i].x, 8); /* x and y */
+		memcpy(at + 8, &z_gap, 8);
+		memcpy(at + 16, &rest, 8);
+		memset(at + 24, 0, 8);
 	}
 }
 
