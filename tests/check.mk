@@ -20,6 +20,9 @@ level_fault = $(TESTS_FAULT)
 level_quick = $(level_unit) $(if $(SAN),,$(TESTS_NS) $(CHECKS))
 level_all   = $(level_quick) $(level_fault)
 # ONLY=word: those whose name contains it
+ifeq ($(filter unit fault quick all,$(LEVEL)),)
+$(error LEVEL is unit, fault, quick or all, not "$(LEVEL)")
+endif
 chosen = $(sort $(if $(ONLY),$(foreach t,$(level_$(LEVEL)),$(if $(findstring $(ONLY),$(notdir $(t))),$(t))),$(level_$(LEVEL))))
 
 # n: in namespaces of its own; a: alone

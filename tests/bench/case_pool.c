@@ -170,7 +170,7 @@ static double latency(struct pool *p, struct plain *q, unsigned n)
 		start = mono_now_ns();
 		if (p)
 			pool_push(p, &tasks[i].pool);
-		else
+		else if (q)
 			plain_push(q, &tasks[i]);
 		await_all(i + 1);
 		sample[i] = (double)(atomic_load(&started_mono_ns) - start);

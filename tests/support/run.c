@@ -136,6 +136,25 @@ static void count(struct test *t)
 		t->passed = 1;
 }
 
+/* What failed, wherever in the log it is said: the tail may be full of somebody else's words. */
+static void show_errors(const char *log)
+{
+	static const char *const marks[] = { "ERROR", "[   LINE   ]", "error:", "runtime error",
+					     "WARNING: ThreadSanitizer" };
+
+	for (const char *line = log, *end; *line; line = *end ? end + 1 : end) {
+		end = line + strcspn(line, "\n");
+		for (unsigned i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+			const char *at = strstr(line, marks[i]);
+
+			if (at && at < end) {
+				printf("%.*s\n", (int)(end - line), line);
+				break;
+			}
+		}
+	}
+}
+
 static void show_tail(const struct test *t)
 {
 	size_t len;
@@ -143,8 +162,9 @@ static void show_tail(const struct test *t)
 
 	if (fd_read_file(t->log, LOG_BYTES, &log, &len) < 0)
 		return;
-	printf("---- %s\n%s%s---- end of %s\n", t->name, len > 6000 ? "...\n" : "", log + (len > 6000 ? len - 6000 : 0),
-	       t->name);
+	printf("---- %s\n", t->name);
+	show_errors(log);
+	printf("%s%s---- end of %s\n", len > 6000 ? "...\n" : "", log + (len > 6000 ? len - 6000 : 0), t->name);
 	mem_free(log);
 }
 
@@ -429,6 +449,10 @@ int main(int argc, char **argv)
 		r.failed++;
 	}
 	add_totals(&r);
+	if (!r.n) {
+		printf("FAIL no test was chosen\n");
+		r.failed++;
+	}
 	if (r.skipped)
 		printf("%u skipped\n", r.skipped);
 	printf("%u passed, %u failed\n", r.passed, r.failed);

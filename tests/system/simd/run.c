@@ -140,7 +140,7 @@ static void empty(const char *dir, const char *const *but)
 
 	while ((e = readdir(d))) {
 		/* what this process has in the data plane goes when it ends, not when simd does */
-		bool ours = e->d_name[0] == '.' || strstr(e->d_name, ".json") ||
+		bool ours = e->d_name[0] == '.' || test_is_checkout(dir, e->d_name) || strstr(e->d_name, ".json") ||
 			    strncmp(e->d_name, "sensor-", 7) == 0 || strncmp(e->d_name, "guest-", 6) == 0;
 
 		for (int i = 0; but && but[i]; i++)
