@@ -514,8 +514,8 @@ static int first_connect(struct sim_client *c)
 			break;
 		}
 		if (client_now(c) >= until) {
-			r = err_set(-ETIMEDOUT, "sim_connect: simd at %s has no data plane ready within %lld ms",
-				    c->path, (long long)(c->timeout_dur_ns / NS_PER_MS));
+			r = err_set(-ETIMEDOUT, "sim_connect: simd at %s has no data plane ready within %lld ms%s%s",
+				    c->path, (long long)(c->timeout_dur_ns / NS_PER_MS), *c->why ? ": " : "", c->why);
 			break;
 		}
 		client_sleep(c, c->epfd, POLLIN, 10 * NS_PER_MS);
