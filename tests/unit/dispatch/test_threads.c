@@ -277,7 +277,10 @@ static void stop(struct rig *rig)
 	exec_quit(rig->work);
 	pthread_join(rig->work_thread, NULL);
 	dispatch_destroy(rig->d);
-	assert_int_equal(exec_post(rig->owner, quit, rig->owner), 0); /* posts under way end here */
+	/* posts under way end here, on either side */
+	assert_int_equal(exec_post(rig->work, quit, rig->work), 0);
+	assert_int_equal(exec_run(rig->work), 0);
+	assert_int_equal(exec_post(rig->owner, quit, rig->owner), 0);
 	assert_int_equal(exec_run(rig->owner), 0);
 	close(rig->lane);
 	ipc_detach(rig->simd);
