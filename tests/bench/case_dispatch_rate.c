@@ -142,4 +142,4 @@ static int run_dispatch_rate(struct bench *b)
 	return r;
 }
 
-const struct bench_case bench_dispatch_rate = { "rate", run_dispatch_rate, NULL };
+const struct bench_case bench_dispatch_rate = { "rate", run_dispatch_rate, "dispatch_rate" };

@@ -157,7 +157,7 @@ static void plain_stop(struct plain *q)
 		pthread_join(q->thread[i], NULL);
 }
 
-static double latency(struct pool *p, struct plain *q, unsigned n)
+static double latency(struct pool *p, struct plain *q, bool ours, unsigned n)
 {
 	static double sample[SAMPLES];
 
@@ -168,9 +168,9 @@ static double latency(struct pool *p, struct plain *q, unsigned n)
 		usleep(GAP_US);
 		tasks[i].pool.run = run_note;
 		start = mono_now_ns();
-		if (p)
+		if (ours)
 			pool_push(p, &tasks[i].pool);
-		else if (q)
+		else
 			plain_push(q, &tasks[i]);
 		await_all(i + 1);
 		sample[i] = (double)(atomic_load(&started_mono_ns) - start);
@@ -195,8 +195,8 @@ static int pool_main(void *arg)
 	for (unsigned i = 0; i < a->runs; i++) {
 		a->rate[i].reference = rate_glib(g, n);
 		a->rate[i].ours = rate_ours(p, n);
-		a->latency[i].reference = latency(NULL, &q, m);
-		a->latency[i].ours = latency(p, NULL, m);
+		a->latency[i].reference = latency(p, &q, false, m);
+		a->latency[i].ours = latency(p, &q, true, m);
 	}
 	plain_stop(&q);
 	pool_destroy(p);
@@ -221,4 +221,4 @@ static int run_pool(struct bench *b)
 	return r;
 }
 
-const struct bench_case bench_pool = { "pool", run_pool, NULL };
+const struct bench_case bench_pool = { "pool", run_pool, "dispatch_pool_rate dispatch_pool_latency" };
