@@ -14,8 +14,8 @@
 
 struct load {
 	struct bench *b;
-	_Atomic int state; /* 1 running, 2 stop, -1 failed */
-	_Atomic uint64_t accepted, delivered;
+	_Atomic int state;                           /* 1 running, 2 stop, -1 failed */
+	_Atomic uint64_t accepted, delivered, ended; /* ended: its callback has run, with whatever outcome */
 };
 
 static double percent(struct bench *b, int64_t dur_ns)
@@ -34,6 +34,7 @@ static void on_done(void *user, bool ok, enum sim_reason reason)
 	(void)reason;
 	if (ok)
 		atomic_fetch_add(&l->delivered, 1);
+	atomic_fetch_add(&l->ended, 1);
 }
 
 static int publish_all(struct load *l, struct sim_publisher **pub)
@@ -49,6 +50,15 @@ static int publish_all(struct load *l, struct sim_publisher **pub)
 			atomic_fetch_add(&l->accepted, 1);
 	}
 	return 0;
+}
+
+/* What is in flight when the load stops would count as not delivered. */
+static void await_ends(struct load *l)
+{
+	int64_t end_mono_ns = mono_now_ns() + 2 * NS_PER_S;
+
+	while (atomic_load(&l->ended) < atomic_load(&l->accepted) && mono_now_ns() < end_mono_ns)
+		mono_sleep_until(mono_now_ns() + NS_PER_MS);
 }
 
 static int load_main(void *arg)
@@ -68,8 +78,9 @@ static int load_main(void *arg)
 		if (sim_advertise(c, name, &sim_Ultrasonic_type, &po, &pub[i]) < 0)
 			goto fail;
 	}
-	if (bench_await_bridge(pub[0]) < 0)
-		goto fail;
+	for (int i = 0; i < CHANNELS; i++)
+		if (bench_await_bridge(pub[i]) < 0)
+			goto fail;
 	atomic_store(&l->state, 1);
 	next = mono_now_ns(); /* advertising took its time: no burst to make up for it */
 	while (atomic_load(&l->state) == 1) {
@@ -78,6 +89,7 @@ static int load_main(void *arg)
 		next += PERIOD_NS;
 		mono_sleep_until(next);
 	}
+	await_ends(l);
 	sim_disconnect(c);
 	return 0;
 fail:
@@ -101,6 +113,8 @@ static int run_busy(struct bench *b, unsigned n, int64_t dur_ns)
 		for (unsigned i = 0; i < n; i++)
 			pairs[i].ours = percent(b, dur_ns);
 		atomic_store(&l->state, 2);
+		bench_wait(pid);
+		pid = 0;
 		r = atomic_load(&l->delivered) * 10 < atomic_load(&l->accepted) * 9 ? -1 : 0;
 		if (r)
 			fprintf(stderr, "bench: only %llu of %llu messages were delivered\n",
@@ -108,7 +122,8 @@ static int run_busy(struct bench *b, unsigned n, int64_t dur_ns)
 				(unsigned long long)atomic_load(&l->accepted));
 		bench_report(b, "busy_cpu", "%", "", BENCH_VALUE, pairs, n, 10);
 	}
-	bench_wait(pid);
+	if (pid)
+		bench_wait(pid);
 	bench_arena_free(l, sizeof(*l));
 	return r;
 }
