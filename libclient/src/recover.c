@@ -605,6 +605,20 @@ static void settle(struct sim_client *c)
 		client_due(c, ns_add(client_now(c), 10 * NS_PER_MS));
 }
 
+/*
+ * In the rush after a restart RouDi did not answer one of our requests in time, which ends the new life for this
+ * process alone: simd goes on with it and will not tell, so attach to it again. (When that happens to a client that
+ * is up, RouDi is stuck, which simd's probe finds.)
+ */
+static void life_check(struct sim_client *c)
+{
+	if (!c->life || ipc_alive(c->life->ipc) || atomic_load(&c->phase) != PHASE_PROVE)
+		return;
+	life_lost(c);
+	set_phase(c, PHASE_RETRY, SIM_CLIENT_REATTACHING);
+	backoff(c);
+}
+
 static void phase_step(struct sim_client *c, bool due)
 {
 	switch ((enum client_phase)atomic_load(&c->phase)) {
@@ -642,6 +656,7 @@ void client_step(struct sim_client *c)
 			session_lost(c);
 		if (c->session)
 			look_at_events(c);
+		life_check(c);
 		phase_step(c, due);
 	} while (atomic_load(&c->phase) != before);
 	warm_step(c);
