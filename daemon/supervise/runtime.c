@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,14 +52,12 @@ static int make_dir(const char *dir)
 }
 
 /* Processes that simd starts may have another working directory. */
-static char *absolute(char *dir)
+static char *runtime_path(const char *asked)
 {
-	char cwd[PATH_MAX], *full;
+	char *usual = asked && *asked ? NULL : usual_dir();
+	char *full = usual || (asked && *asked) ? fd_absolute(usual ? usual : asked) : NULL;
 
-	if (!dir || dir[0] == '/')
-		return dir;
-	full = getcwd(cwd, sizeof(cwd)) ? mem_printf("%s/%s", cwd, dir) : NULL;
-	mem_free(dir);
+	mem_free(usual);
 	return full;
 }
 
@@ -69,7 +66,7 @@ int runtime_init(struct runtime *rt, const char *dir)
 	int r;
 
 	*rt = (struct runtime){ .lock_fd = -1 };
-	rt->dir = absolute(dir && *dir ? mem_strdup(dir) : usual_dir());
+	rt->dir = runtime_path(dir);
 	rt->socket = rt->dir ? mem_printf("%s/control", rt->dir) : NULL;
 	rt->state = rt->dir ? mem_printf("%s/state.json", rt->dir) : NULL;
 	rt->lock = mem_strdup(LOCK_PATH);

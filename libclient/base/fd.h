@@ -93,6 +93,9 @@ int fd_peer_cred(int sock, struct ucred *ret);
 
 /* ---- files ---- */
 
+/* The path from the root, for one that outlives a chdir. returns: mem_free; NULL: no memory. */
+char *fd_absolute(const char *path);
+
 /* Whole file, at most max bytes (-EFBIG), NUL behind it. ret: returns, mem_free. ret_len may be NULL. */
 int fd_read_file(const char *path, size_t max, char **ret, size_t *ret_len);
 /* Written beside it and renamed over it: readers see the old or the new one. Never follows a link at path. */

@@ -16,6 +16,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+char *fd_absolute(const char *path)
+{
+	char cwd[PATH_MAX];
+
+	return *path == '/' || !getcwd(cwd, sizeof(cwd)) ? mem_strdup(path) : mem_printf("%s/%s", cwd, path);
+}
+
 struct address {
 	struct sockaddr_un a;
 	int dir; /* keeps the directory that a.sun_path names by its descriptor; -1: none */

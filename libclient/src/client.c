@@ -6,7 +6,6 @@
 #include "client.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -360,21 +359,13 @@ static int check_options(const struct sim_client_options *o, const struct client
 	return check_name(o->name);
 }
 
-/* The library may connect again after a chdir. */
-static char *absolute(const char *path)
-{
-	char cwd[PATH_MAX];
-
-	return *path == '/' || !getcwd(cwd, sizeof(cwd)) ? mem_strdup(path) : mem_printf("%s/%s", cwd, path);
-}
-
 /* Where simd listens, unless the caller or the environment says. */
 static char *socket_path(const char *asked)
 {
 	const char *env = secure_getenv("SIMD_SOCKET"), *dir = secure_getenv("XDG_RUNTIME_DIR");
 
 	if (asked || (env && *env))
-		return absolute(asked ? asked : env);
+		return fd_absolute(asked ? asked : env); /* it may connect again after a chdir */
 	if (access("/run/simd/control", F_OK) == 0)
 		return mem_strdup("/run/simd/control");
 	if (dir && *dir)

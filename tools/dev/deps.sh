@@ -5,7 +5,7 @@
 set -u
 
 # what each use needs on top of the ones before it
-build='gcc make libc6-dev binutils libjansson-dev zlib1g-dev libncurses-dev iceoryx libiceoryx-binding-c-dev
+build='gcc make libc6-dev binutils libjansson-dev zlib1g-dev iceoryx libiceoryx-binding-c-dev
 pkg-config libglib2.0-dev cyclonedds-dev scdoc libzmq3-dev libprotobuf-c-dev protobuf-c-compiler'
 demo='sumo util-linux procps'
 check='libcmocka-dev clang-format-14 iproute2 util-linux mount bash g++ gzip procps sumo'

@@ -199,6 +199,20 @@ static void a_socket_refuses_bad_paths(void **state)
 	assert_int_equal(stat(path, &st), 0); /* left alone */
 }
 
+static void a_relative_path_is_made_absolute(void **state)
+{
+	char cwd[PATH_MAX], want[PATH_MAX + 8], *full = fd_absolute("a/b");
+
+	(void)state;
+	assert_non_null(getcwd(cwd, sizeof(cwd)));
+	snprintf(want, sizeof(want), "%s/a/b", cwd);
+	assert_string_equal(full, want);
+	mem_free(full);
+	full = fd_absolute("/a/b");
+	assert_string_equal(full, "/a/b");
+	mem_free(full);
+}
+
 static void a_dead_socket_is_replaced_a_live_one_is_not(void **state)
 {
 	char path[TEST_PATH_MAX];
@@ -363,6 +377,7 @@ int main(void)
 		cmocka_unit_test(descriptors_travel_and_excess_is_closed),
 		cmocka_unit_test(a_pidfd_tells_the_end),
 		cmocka_unit_test(a_socket_refuses_bad_paths),
+		cmocka_unit_test(a_relative_path_is_made_absolute),
 		cmocka_unit_test(a_dead_socket_is_replaced_a_live_one_is_not),
 		cmocka_unit_test(long_and_relative_paths_work),
 		cmocka_unit_test(files_are_bounded_and_replaced_whole),
