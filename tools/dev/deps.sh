@@ -1,18 +1,42 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Install what is missing, by name, from Debian:  tools/dev/deps.sh [build] [demo] [check] [full]
+# Install what is missing, by name, from Debian:  tools/dev/deps.sh [build] [demo] [check] [full];  full also fetches a
+# decoder for one test from npm.
 # Asks for nothing and touches nothing when everything is there.
 set -u
+cd "$(dirname "$0")/../.." || exit 1
 
 # what each use needs on top of the ones before it
 build='gcc make libc6-dev binutils libjansson-dev zlib1g-dev iceoryx libiceoryx-binding-c-dev
 pkg-config libglib2.0-dev cyclonedds-dev scdoc libzmq3-dev libprotobuf-c-dev protobuf-c-compiler'
 demo='sumo util-linux procps'
-check='libcmocka-dev clang-format-14 iproute2 util-linux mount bash g++ gzip procps sumo'
+check='libcmocka-dev clang-format-14 iproute2 util-linux mount bash g++ gzip procps sumo libfastrtps-dev'
 full='clang llvm libclang-rt-14-dev'
+# node of any origin does
+{ command -v node && command -v npm; } >/dev/null 2>&1 || full="$full nodejs npm"
 
+# A decoder of CDR that is not ours, for one test: from npm, by version and sum, into build/npm.
+decoder=tests/system/decode
+fetch_decoder()
+{
+	[ -f $decoder/package-lock.json ] || return 0
+	cmp -s $decoder/package-lock.json build/npm/node_modules/.lock && return 0
+	echo "deps: fetching the packages of $decoder/package.json from npm"
+	mkdir -p build/npm && cp $decoder/package.json $decoder/package-lock.json build/npm &&
+		npm --prefix build/npm ci --ignore-scripts --no-audit --no-fund --silent </dev/null &&
+		cp $decoder/package-lock.json build/npm/node_modules/.lock && return 0
+	echo "deps: npm could not fetch them; is the network there?" >&2
+	return 1
+}
+finish()
+{
+	case " $uses " in *" full "*) fetch_decoder || exit 1 ;; esac
+	exit 0
+}
+
+uses="${*:-build}"
 need=
-for use in "${@:-build}"; do
+for use in $uses; do
 	case $use in
 	build) need="$need $build" ;;
 	demo) need="$need $build $demo" ;;
@@ -34,7 +58,7 @@ for p in $need; do
 	case " $missing " in *" $p "*) continue ;; esac
 	installed "$p" || missing="$missing $p"
 done
-[ -n "$missing" ] || exit 0
+[ -n "$missing" ] || finish
 
 if [ "$(id -u)" -eq 0 ]; then
 	root=
@@ -66,3 +90,4 @@ install || { $root apt-get -qq update && install; } || {
 	echo "deps: apt-get install failed; install by hand:$missing" >&2
 	exit 1
 }
+finish

@@ -1,0 +1,12 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Every mapping's CDR, decoded by @foxglove/rosmsg2-serialization. tools/dev/deps.sh full fetches it; without it there is
+# nothing to compare with: a skip, and a failure where FULL=1 asked for everything.
+modules=build/npm
+if ! command -v node >/dev/null || [ ! -d $modules/node_modules/@foxglove ]; then
+	echo "no node, or no decoder in $modules: run tools/dev/deps.sh full"
+	[ -z "${FULL:-}" ] || exit 1
+	exit 77
+fi
+lines=${TMPDIR:-/tmp}/decode.jsonl
+"$B/bin/emit-cdr" >"$lines" && node tests/system/decode/decode.js "$modules" schemas/ros <"$lines"

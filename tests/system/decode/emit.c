@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every mapping in CDR, for a decoder that is not ours: one line of JSON a message, with the bytes, and with what the
+ * mapping was asked to say, field by field, from an encoder that only writes that down.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "enc_wire.h"
+#include "map.h"
+#include "sim/introspect.h"
+#include "sim/msg/Image.h"
+#include "sim/point_cloud.h"
+#include "unit/convert/sample.h"
+
+#define STAMP    INT64_C(1640995200123456768)
+#define ROOM_MAX 65536u
+
+/* ---- what is said, as JSON ---- */
+
+struct said {
+	struct enc enc;
+	FILE *f;
+	bool first;          /* of the object or list that is open */
+	const char *pending; /* name of an array whose room the mapping is filling */
+	enum ros_prim prim;
+	uint32_t n;
+	_Alignas(16) uint8_t room[ROOM_MAX];
+};
+
+static void put_array(struct said *s, const char *name, enum ros_prim prim, const uint8_t *data, uint32_t n);
+
+static struct said *said_of(struct enc *e)
+{
+	return (struct said *)(void *)e;
+}
+
+static void put_name(struct said *s, const char *name)
+{
+	fputs(s->first ? "" : ",", s->f);
+	if (name)
+		fprintf(s->f, "\"%s\":", name);
+	s->first = false;
+}
+
+/* Before anything else is said: the room that was given out has been filled by now. */
+static struct said *next(struct enc *e)
+{
+	struct said *s = said_of(e);
+	const char *name = s->pending;
+
+	s->pending = NULL;
+	if (name)
+		put_array(s, name, s->prim, s->room, s->n);
+	return s;
+}
+
+static size_t size_of(enum ros_prim prim)
+{
+	static const uint8_t sizes[] = {
+#define X(id, bytes) [ROS_##id] = bytes,
+		ROS_PRIMS(X)
+#undef X
+	};
+
+	return sizes[prim];
+}
+
+static void put_number(FILE *f, enum ros_prim prim, const void *v)
+{
+	int64_t i = 0;
+	size_t size = size_of(prim);
+	float f32;
+	double f64;
+
+	memcpy(&i, v, size);
+	memcpy(&f32, v, sizeof(f32) < size ? sizeof(f32) : size);
+	memcpy(&f64, v, size);
+	switch (prim) {
+	case ROS_BOOL:
+		fputs(i ? "true" : "false", f);
+		break;
+	case ROS_FLOAT32:
+		fprintf(f, "%.9g", (double)f32);
+		break;
+	case ROS_FLOAT64:
+		fprintf(f, "%.17g", f64);
+		break;
+	case ROS_INT8:
+		fprintf(f, "%d", (int8_t)i);
+		break;
+	case ROS_INT16:
+		fprintf(f, "%d", (int16_t)i);
+		break;
+	case ROS_INT32:
+		fprintf(f, "%d", (int32_t)i);
+		break;
+	default:
+		fprintf(f, "%lld", (long long)i);
+	}
+}
+
+static void put_array(struct said *s, const char *name, enum ros_prim prim, const uint8_t *data, uint32_t n)
+{
+	put_name(s, name);
+	putc('[', s->f);
+	for (uint32_t i = 0; i < n; i++) {
+		fputs(i ? "," : "", s->f);
+		put_number(s->f, prim, data + i * size_of(prim));
+	}
+	putc(']', s->f);
+}
+
+static void put_text(FILE *f, const char *text, size_t len)
+{
+	putc('"', f);
+	for (size_t i = 0; i < len; i++)
+		fprintf(f, "\\u%04x", (uint8_t)text[i]);
+	putc('"', f);
+}
+
+static void put_time(FILE *f, int64_t ns)
+{
+	fprintf(f, "{\"sec\":%lld,\"nanosec\":%lld}", (long long)(ns / 1000000000), (long long)(ns % 1000000000));
+}
+
+static void said_value(struct enc *e, const char *name, enum ros_prim prim, const void *v)
+{
+	put_name(next(e), name);
+	put_number(said_of(e)->f, prim, v);
+}
+static void said_string(struct enc *e, const char *name, const char *text, size_t len)
+{
+	put_name(next(e), name);
+	put_text(said_of(e)->f, text, len);
+}
+static void said_time(struct enc *e, const char *name, enum ros_prim prim, int64_t ns)
+{
+	(void)prim;
+	put_name(next(e), name);
+	put_time(said_of(e)->f, ns);
+}
+static void said_array(struct enc *e, const char *name, enum ros_prim prim, const void *data, uint32_t n, bool fixed)
+{
+	(void)fixed;
+	put_array(next(e), name, prim, data, n);
+}
+static void *said_room(struct enc *e, const char *name, enum ros_prim prim, uint32_t n)
+{
+	struct said *s = next(e);
+
+	if ((size_t)n * size_of(prim) > ROOM_MAX)
+		abort();
+	s->pending = name;
+	s->prim = prim;
+	s->n = n;
+	return s->room;
+}
+
+static void put_open(struct enc *e, const char *name, char bracket)
+{
+	struct said *s = next(e);
+
+	put_name(s, name);
+	putc(bracket, s->f);
+	s->first = true;
+}
+static void put_close(struct enc *e, char bracket)
+{
+	struct said *s = next(e);
+
+	putc(bracket, s->f);
+	s->first = false;
+}
+static void said_begin(struct enc *e, const char *name)
+{
+	put_open(e, name, '{');
+}
+static void said_end(struct enc *e)
+{
+	put_close(e, '}');
+}
+static void said_list(struct enc *e, const char *name, uint32_t n)
+{
+	(void)n;
+	put_open(e, name, '[');
+}
+static void said_list_end(struct enc *e)
+{
+	put_close(e, ']');
+}
+static void said_header(struct enc *e, const char *name, const struct enc_header *h)
+{
+	said_begin(e, name);
+	said_time(e, "stamp", ROS_TIME, h->stamp_sim_ns);
+	said_string(e, "frame_id", h->frame, strlen(h->frame));
+	said_end(e);
+}
+
+static const struct enc_ops said_ops = {
+	.value = said_value,
+	.string = said_string,
+	.time = said_time,
+	.array = said_array,
+	.room = said_room,
+	.begin = said_begin,
+	.end = said_end,
+	.list = said_list,
+	.list_end = said_list_end,
+	.header = said_header,
+};
+
+/* ---- bodies ---- */
+
+static _Alignas(64) uint8_t body[65536];
+
+/* Large enough for pieces that are pointed to, odd enough that alignment behind them matters. */
+static size_t image(void)
+{
+	struct sim_builder b;
+	struct sim_Image *m = sim_Image_init(body, sizeof(body), &b);
+	uint8_t *data;
+
+	m->height = 31;
+	m->width = 21;
+	m->step = 21 * 3;
+	sim_Image_encoding_set(&b, "rgb8");
+	data = sim_Image_data_alloc(&b, 31 * 21 * 3);
+	for (unsigned i = 0; i < 31 * 21 * 3; i++)
+		data[i] = (uint8_t)(i * 7);
+	return sim_builder_size(&b);
+}
+
+static size_t cloud(void)
+{
+	struct sim_builder b;
+	struct sim_Point *p = sim_point_cloud_begin(body, sizeof(body), 67, &b);
+
+	for (unsigned i = 0; i < 67; i++)
+		p[i] = (struct sim_Point){ .x = (float)i,
+					   .y = -1.5f,
+					   .z = 0.25f,
+					   .intensity = 0.5f,
+					   .ring = (uint8_t)i,
+					   .return_type = 1,
+					   .azimuth = 0.125f,
+					   .distance = (float)i * 2,
+					   .time_offset = i * 1000 };
+	return sim_builder_size(&b);
+}
+
+static size_t fill(const struct map *m)
+{
+	if (strcmp(m->sim, "sim/Image") == 0)
+		return image();
+	if (strcmp(m->sim, "sim/PointCloud") == 0)
+		return cloud();
+	return sample_body(sim_type_builtin(m->sim), body, sizeof(body));
+}
+
+/* ---- lines ---- */
+
+static void put_cdr(struct out *o)
+{
+	struct iovec iov[OUT_PIECES];
+	unsigned n = out_iov(o, iov);
+
+	for (unsigned i = 0; i < n; i++)
+		for (size_t k = 0; k < iov[i].iov_len; k++)
+			printf("%02x", ((const uint8_t *)iov[i].iov_base)[k]);
+}
+
+static void put_definition(const char *s)
+{
+	for (; *s; s++)
+		if (*s == '\n')
+			fputs("\\n", stdout);
+		else if (*s == '"' || *s == '\\')
+			printf("\\%c", *s);
+		else
+			putchar(*s);
+}
+
+static int emit(const struct map *m, const char *how, const struct map_options *options)
+{
+	static struct said s;
+	struct map_in in = {
+		.body = body, .size = fill(m), .header = { .stamp_sim_ns = STAMP, .frame = "frame" }, .options = options
+	};
+	struct enc_wire w;
+	struct out o;
+	int r;
+
+	out_init(&o);
+	wire_begin(&w, WIRE_CDR, &o);
+	r = m->emit(&in, &w.enc);
+	if (r == 0)
+		r = wire_finish(&w);
+	if (r < 0) {
+		fprintf(stderr, "%s to %s%s: %s\n", m->sim, m->ros, how, strerror(-r));
+		return r;
+	}
+	printf("{\"from\":\"%s%s\",\"type\":\"%s\",\"cdr\":\"", m->sim, how, m->ros);
+	put_cdr(&o);
+	fputs("\",\"definition\":\"", stdout);
+	put_definition(ros_type_find(ros2_types, m->ros)->definition);
+	fputs("\",\"said\":{", stdout);
+	s = (struct said){ .enc.ops = &said_ops, .f = stdout, .first = true };
+	r = m->emit(&in, &s.enc);
+	next(&s.enc);
+	puts("}}");
+	out_finish(&o);
+	return r;
+}
+
+int main(void)
+{
+	static const char *const layouts[] = { "", " as AWSIM's 24", " as AWSIM's 48", " as SVL's 32" };
+	static const struct map_options plain, swap = { .encoding = "bgr8", .frame = "other" };
+	int r = 0;
+
+	for (const struct map *m = map_table; m->sim; m++)
+		r |= emit(m, "", &plain);
+	r |= emit(map_find("sim/Image", NULL), " as bgr8", &swap);
+	for (int p = MAP_POINTS_AWSIM24; p <= MAP_POINTS_SVL32; p++)
+		r |= emit(map_find("sim/PointCloud", NULL), layouts[p],
+			  &(struct map_options){ .points = (enum map_points)p });
+	return r != 0;
+}
