@@ -8,6 +8,7 @@
 
 #include "enc_wire.h"
 #include "map.h"
+#include "ros/ros_type.h"
 #include "sim/introspect.h"
 #include "sim/msg/Image.h"
 #include "sim/point_cloud.h"
@@ -19,18 +20,18 @@
 /* ---- what is said, as JSON ---- */
 
 struct said {
-	struct enc enc;
+	struct sim_enc enc;
 	FILE *f;
 	bool first;          /* of the object or list that is open */
 	const char *pending; /* name of an array whose room the mapping is filling */
-	enum ros_prim prim;
+	enum sim_kind kind;
 	uint32_t n;
 	_Alignas(16) uint8_t room[ROOM_MAX];
 };
 
-static void put_array(struct said *s, const char *name, enum ros_prim prim, const uint8_t *data, uint32_t n);
+static void put_array(struct said *s, const char *name, enum sim_kind kind, const uint8_t *data, uint32_t n);
 
-static struct said *said_of(struct enc *e)
+static struct said *said_of(struct sim_enc *e)
 {
 	return (struct said *)(void *)e;
 }
@@ -44,55 +45,55 @@ static void put_name(struct said *s, const char *name)
 }
 
 /* Before anything else is said: the room that was given out has been filled by now. */
-static struct said *next(struct enc *e)
+static struct said *next(struct sim_enc *e)
 {
 	struct said *s = said_of(e);
 	const char *name = s->pending;
 
 	s->pending = NULL;
 	if (name)
-		put_array(s, name, s->prim, s->room, s->n);
+		put_array(s, name, s->kind, s->room, s->n);
 	return s;
 }
 
-static size_t size_of(enum ros_prim prim)
+static size_t size_of(enum sim_kind kind)
 {
 	static const uint8_t sizes[] = {
-#define X(id, bytes) [ROS_##id] = bytes,
-		ROS_PRIMS(X)
+#define X(id, num, name, bytes) [SIM_KIND_##id] = bytes,
+		SIM_KINDS(X)
 #undef X
 	};
 
-	return sizes[prim];
+	return sizes[kind];
 }
 
-static void put_number(FILE *f, enum ros_prim prim, const void *v)
+static void put_number(FILE *f, enum sim_kind kind, const void *v)
 {
 	int64_t i = 0;
-	size_t size = size_of(prim);
+	size_t size = size_of(kind);
 	float f32;
 	double f64;
 
 	memcpy(&i, v, size);
 	memcpy(&f32, v, sizeof(f32) < size ? sizeof(f32) : size);
 	memcpy(&f64, v, size);
-	switch (prim) {
-	case ROS_BOOL:
+	switch (kind) {
+	case SIM_KIND_BOOL:
 		fputs(i ? "true" : "false", f);
 		break;
-	case ROS_FLOAT32:
+	case SIM_KIND_FLOAT32:
 		fprintf(f, "%.9g", (double)f32);
 		break;
-	case ROS_FLOAT64:
+	case SIM_KIND_FLOAT64:
 		fprintf(f, "%.17g", f64);
 		break;
-	case ROS_INT8:
+	case SIM_KIND_INT8:
 		fprintf(f, "%d", (int8_t)i);
 		break;
-	case ROS_INT16:
+	case SIM_KIND_INT16:
 		fprintf(f, "%d", (int16_t)i);
 		break;
-	case ROS_INT32:
+	case SIM_KIND_INT32:
 		fprintf(f, "%d", (int32_t)i);
 		break;
 	default:
@@ -100,13 +101,13 @@ static void put_number(FILE *f, enum ros_prim prim, const void *v)
 	}
 }
 
-static void put_array(struct said *s, const char *name, enum ros_prim prim, const uint8_t *data, uint32_t n)
+static void put_array(struct said *s, const char *name, enum sim_kind kind, const uint8_t *data, uint32_t n)
 {
 	put_name(s, name);
 	putc('[', s->f);
 	for (uint32_t i = 0; i < n; i++) {
 		fputs(i ? "," : "", s->f);
-		put_number(s->f, prim, data + i * size_of(prim));
+		put_number(s->f, kind, data + i * size_of(kind));
 	}
 	putc(']', s->f);
 }
@@ -124,40 +125,41 @@ static void put_time(FILE *f, int64_t ns)
 	fprintf(f, "{\"sec\":%lld,\"nanosec\":%lld}", (long long)(ns / 1000000000), (long long)(ns % 1000000000));
 }
 
-static void said_value(struct enc *e, const char *name, enum ros_prim prim, const void *v)
+static void said_value(struct sim_enc *e, const char *name, enum sim_kind kind, const void *v)
 {
 	put_name(next(e), name);
-	put_number(said_of(e)->f, prim, v);
+	put_number(said_of(e)->f, kind, v);
 }
-static void said_string(struct enc *e, const char *name, const char *text, size_t len)
+static void said_string(struct sim_enc *e, const char *name, const char *text, size_t len)
 {
 	put_name(next(e), name);
 	put_text(said_of(e)->f, text, len);
 }
-static void said_time(struct enc *e, const char *name, enum ros_prim prim, int64_t ns)
+static void said_time(struct sim_enc *e, const char *name, enum sim_kind kind, int64_t ns)
 {
-	(void)prim;
+	(void)kind;
 	put_name(next(e), name);
 	put_time(said_of(e)->f, ns);
 }
-static void said_array(struct enc *e, const char *name, enum ros_prim prim, const void *data, uint32_t n, bool fixed)
+static void said_array(struct sim_enc *e, const char *name, enum sim_kind kind, const void *data, uint32_t n, int fixed)
 {
 	(void)fixed;
-	put_array(next(e), name, prim, data, n);
+	put_array(next(e), name, kind, data, n);
 }
-static void *said_room(struct enc *e, const char *name, enum ros_prim prim, uint32_t n)
+static void *said_room(struct sim_enc *e, const char *name, enum sim_kind kind, uint32_t n, int fixed)
 {
 	struct said *s = next(e);
 
-	if ((size_t)n * size_of(prim) > ROOM_MAX)
+	(void)fixed;
+	if ((size_t)n * size_of(kind) > ROOM_MAX)
 		abort();
 	s->pending = name;
-	s->prim = prim;
+	s->kind = kind;
 	s->n = n;
 	return s->room;
 }
 
-static void put_open(struct enc *e, const char *name, char bracket)
+static void put_open(struct sim_enc *e, const char *name, char bracket)
 {
 	struct said *s = next(e);
 
@@ -165,39 +167,40 @@ static void put_open(struct enc *e, const char *name, char bracket)
 	putc(bracket, s->f);
 	s->first = true;
 }
-static void put_close(struct enc *e, char bracket)
+static void put_close(struct sim_enc *e, char bracket)
 {
 	struct said *s = next(e);
 
 	putc(bracket, s->f);
 	s->first = false;
 }
-static void said_begin(struct enc *e, const char *name)
+static void said_begin(struct sim_enc *e, const char *name)
 {
 	put_open(e, name, '{');
 }
-static void said_end(struct enc *e)
+static void said_end(struct sim_enc *e)
 {
 	put_close(e, '}');
 }
-static void said_list(struct enc *e, const char *name, uint32_t n)
+static void said_list(struct sim_enc *e, const char *name, uint32_t n, int fixed)
 {
 	(void)n;
+	(void)fixed;
 	put_open(e, name, '[');
 }
-static void said_list_end(struct enc *e)
+static void said_list_end(struct sim_enc *e)
 {
 	put_close(e, ']');
 }
-static void said_header(struct enc *e, const char *name, const struct enc_header *h)
+static void said_header(struct sim_enc *e, const char *name, const struct sim_enc_header *h)
 {
 	said_begin(e, name);
-	said_time(e, "stamp", ROS_TIME, h->stamp_sim_ns);
+	said_time(e, "stamp", SIM_KIND_TIME, h->stamp_sim_ns);
 	said_string(e, "frame_id", h->frame, strlen(h->frame));
 	said_end(e);
 }
 
-static const struct enc_ops said_ops = {
+static const struct sim_enc_ops said_ops = {
 	.value = said_value,
 	.string = said_string,
 	.time = said_time,

@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "map.h"
+#include "ros/ros_type.h"
 #include "sample.h"
 #include "sim/introspect.h"
 #include "sim/msg/Detected3DObjects.h"
@@ -29,7 +30,7 @@ struct message {
 	struct out o;
 };
 
-static struct enc *begin(struct message *m, enum wire_format format)
+static struct sim_enc *begin(struct message *m, enum wire_format format)
 {
 	out_init(&m->o);
 	wire_begin(&m->w, format, &m->o);
@@ -61,22 +62,22 @@ static int get(const char *ros, enum wire_format format, size_t len)
 static size_t put_control(enum wire_format format, float angle, bool rate)
 {
 	struct message m;
-	struct enc *e = begin(&m, format);
+	struct sim_enc *e = begin(&m, format);
 
-	enc_time(e, "stamp", 1500000000);
-	enc_time(e, "control_time", 0);
-	enc_time(e, "stamp", 0);
-	enc_time(e, "control_time", 0);
-	enc_f32(e, "steering_tire_angle", angle);
-	enc_f32(e, "steering_tire_rotation_rate", 0.5f);
-	enc_bool(e, "is_defined_steering_tire_rotation_rate", rate);
-	enc_time(e, "stamp", 0);
-	enc_time(e, "control_time", 0);
-	enc_f32(e, "velocity", 7);
-	enc_f32(e, "acceleration", -1);
-	enc_f32(e, "jerk", 2);
-	enc_bool(e, "is_defined_acceleration", 1);
-	enc_bool(e, "is_defined_jerk", 0);
+	sim_enc_time(e, "stamp", 1500000000);
+	sim_enc_time(e, "control_time", 0);
+	sim_enc_time(e, "stamp", 0);
+	sim_enc_time(e, "control_time", 0);
+	sim_enc_f32(e, "steering_tire_angle", angle);
+	sim_enc_f32(e, "steering_tire_rotation_rate", 0.5f);
+	sim_enc_bool(e, "is_defined_steering_tire_rotation_rate", rate);
+	sim_enc_time(e, "stamp", 0);
+	sim_enc_time(e, "control_time", 0);
+	sim_enc_f32(e, "velocity", 7);
+	sim_enc_f32(e, "acceleration", -1);
+	sim_enc_f32(e, "jerk", 2);
+	sim_enc_bool(e, "is_defined_acceleration", 1);
+	sim_enc_bool(e, "is_defined_jerk", 0);
 	return end(&m);
 }
 
@@ -125,10 +126,10 @@ static void a_length_that_does_not_fit_is_dropped(void **state)
 static int one_byte(const char *ros, uint8_t v)
 {
 	struct message m;
-	struct enc *e = begin(&m, WIRE_CDR);
+	struct sim_enc *e = begin(&m, WIRE_CDR);
 
-	enc_time(e, "stamp", 5);
-	enc_u8(e, "command", v);
+	sim_enc_time(e, "stamp", 5);
+	sim_enc_u8(e, "command", v);
 	return get(ros, WIRE_CDR, end(&m));
 }
 
@@ -164,16 +165,16 @@ static void commands_have_our_numbers(void **state)
 
 static int lgsvl_control(float throttle, uint8_t gear)
 {
-	static const struct enc_header h = { 1000000000, 3, "frame" };
+	static const struct sim_enc_header h = { 1000000000, 3, "frame" };
 	struct message m;
-	struct enc *e = begin(&m, WIRE_ROS1);
+	struct sim_enc *e = begin(&m, WIRE_ROS1);
 
-	e->ops->header(e, "header", &h);
-	enc_f32(e, "acceleration_pct", throttle);
-	enc_f32(e, "braking_pct", 0);
-	enc_f32(e, "target_wheel_angle", 0.5f);
-	enc_f32(e, "target_wheel_angular_rate", 0.25f);
-	enc_u8(e, "target_gear", gear);
+	sim_enc_header(e, "header", &h);
+	sim_enc_f32(e, "acceleration_pct", throttle);
+	sim_enc_f32(e, "braking_pct", 0);
+	sim_enc_f32(e, "target_wheel_angle", 0.5f);
+	sim_enc_f32(e, "target_wheel_angular_rate", 0.25f);
+	sim_enc_u8(e, "target_gear", gear);
 	return get("lgsvl_msgs/VehicleControlData", WIRE_ROS1, end(&m));
 }
 
@@ -233,13 +234,13 @@ static void detections_come_back(void **state)
 
 static void a_count_that_cannot_be_is_dropped(void **state)
 {
-	static const struct enc_header h = { 0, 0, "" };
+	static const struct sim_enc_header h = { 0, 0, "" };
 	struct message m;
-	struct enc *e = begin(&m, WIRE_CDR);
+	struct sim_enc *e = begin(&m, WIRE_CDR);
 
 	(void)state;
-	e->ops->header(e, "header", &h);
-	enc_list(e, "detections", UINT32_MAX);
+	sim_enc_header(e, "header", &h);
+	sim_enc_list(e, "detections", UINT32_MAX);
 	assert_int_equal(get("lgsvl_msgs/Detection3DArray", WIRE_CDR, end(&m)), -EBADMSG);
 }
 

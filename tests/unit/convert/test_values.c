@@ -28,103 +28,113 @@
 #define SEEN_MAX 128
 
 struct record { /* an encoder that remembers what was said */
-	struct enc enc;
+	struct sim_enc enc;
 	struct {
 		const char *name;
 		double number;
 		char text[32];
 	} seen[SEEN_MAX];
 	unsigned n;
+	enum sim_kind filled; /* of what the last room was for */
 	uint8_t room[1024];
 };
 
-static struct record *record_of(struct enc *e)
+static struct record *record_of(struct sim_enc *e)
 {
 	return (struct record *)(void *)e;
 }
 
-static void remember(struct enc *e, const char *name, double number, const char *text)
+static double number_of(enum sim_kind kind, const void *v);
+
+static void remember(struct sim_enc *e, const char *name, double number, const char *text)
 {
 	struct record *r = record_of(e);
 
 	assert_true(r->n < SEEN_MAX);
+	if (r->filled && r->n) /* by now the room has been filled */
+		r->seen[r->n - 1].number = number_of(r->filled, r->room);
+	r->filled = (enum sim_kind)0;
 	r->seen[r->n].name = name;
 	r->seen[r->n].number = number;
 	strncpy(r->seen[r->n++].text, text, sizeof(r->seen[0].text) - 1);
 }
 
-static double number_of(enum ros_prim prim, const void *v)
+static double number_of(enum sim_kind kind, const void *v)
 {
 	float f32;
 	double f64;
 	int64_t i64 = 0;
 	int32_t i32;
 
-	switch (prim) {
-	case ROS_FLOAT32:
+	switch (kind) {
+	case SIM_KIND_FLOAT32:
 		memcpy(&f32, v, 4);
 		return (double)f32;
-	case ROS_FLOAT64:
+	case SIM_KIND_FLOAT64:
 		memcpy(&f64, v, 8);
 		return f64;
-	case ROS_INT64:
+	case SIM_KIND_INT64:
 		memcpy(&i64, v, 8);
 		return (double)i64;
-	case ROS_INT32:
+	case SIM_KIND_INT32:
 		memcpy(&i32, v, 4);
 		return i32;
-	case ROS_INT8:
+	case SIM_KIND_INT8:
 		return *(const int8_t *)v;
 	default:
-		memcpy(&i64, v, prim == ROS_UINT32 ? 4 : prim == ROS_UINT16 ? 2 : 1);
+		memcpy(&i64, v, kind == SIM_KIND_UINT32 ? 4 : kind == SIM_KIND_UINT16 ? 2 : 1);
 		return (double)i64;
 	}
 }
 
-static void on_value(struct enc *e, const char *name, enum ros_prim prim, const void *v)
+static void on_value(struct sim_enc *e, const char *name, enum sim_kind kind, const void *v)
 {
-	remember(e, name, number_of(prim, v), "");
+	remember(e, name, number_of(kind, v), "");
 }
-static void on_string(struct enc *e, const char *name, const char *s, size_t len)
+static void on_string(struct sim_enc *e, const char *name, const char *s, size_t len)
 {
 	(void)len;
 	remember(e, name, 0, s);
 }
-static void on_time(struct enc *e, const char *name, enum ros_prim prim, int64_t ns)
+static void on_time(struct sim_enc *e, const char *name, enum sim_kind kind, int64_t ns)
 {
-	(void)prim;
+	(void)kind;
 	remember(e, name, (double)ns, "");
 }
-static void on_array(struct enc *e, const char *name, enum ros_prim prim, const void *data, uint32_t n, bool fixed)
+static void on_array(struct sim_enc *e, const char *name, enum sim_kind kind, const void *data, uint32_t n, int fixed)
 {
 	(void)fixed;
-	remember(e, name, n ? number_of(prim, data) : 0, "");
+	remember(e, name, n ? number_of(kind, data) : 0, "");
 }
-static void *on_room(struct enc *e, const char *name, enum ros_prim prim, uint32_t n)
+static void *on_room(struct sim_enc *e, const char *name, enum sim_kind kind, uint32_t n, int fixed)
 {
-	(void)name;
-	(void)prim;
-	return n <= sizeof(record_of(e)->room) ? record_of(e)->room : NULL;
+	(void)fixed;
+	if (n > sizeof(record_of(e)->room))
+		return NULL;
+	remember(e, name, 0, "");
+	record_of(e)->filled = kind;
+	return record_of(e)->room;
 }
-static void on_begin(struct enc *e, const char *name)
+static void on_begin(struct sim_enc *e, const char *name)
 {
 	if (name)
 		remember(e, name, 0, "");
 }
-static void on_end(struct enc *e)
+static void on_end(struct sim_enc *e)
 {
 	(void)e;
 }
-static void on_list(struct enc *e, const char *name, uint32_t n)
+static void on_list(struct sim_enc *e, const char *name, uint32_t n, int fixed)
 {
+	(void)fixed;
 	remember(e, name, n, "");
 }
-static void on_header(struct enc *e, const char *name, const struct enc_header *h)
+static void on_header(struct sim_enc *e, const char *name, const struct sim_enc_header *h)
 {
 	remember(e, name, (double)h->stamp_sim_ns, h->frame);
 }
 
-static const struct enc_ops record_ops = {
+static const struct sim_enc_ops record_ops = {
 	.value = on_value,
 	.string = on_string,
 	.time = on_time,

@@ -13,6 +13,7 @@
 
 #include "enc_wire.h"
 #include "map.h"
+#include "ros/ros_type.h"
 #include "sample.h"
 #include "sim/introspect.h"
 #include "sim/msg/Clock.h"
@@ -98,12 +99,12 @@ static void cdr_aligns_from_behind_its_header(void **state)
 
 		out_init(&o);
 		wire_begin(&w, (enum wire_format)format, &o);
-		enc_u8(&w.enc, "a", 1);
-		enc_f64(&w.enc, "b", 1.0);
-		enc_text(&w.enc, "c", "ab");
-		enc_u16(&w.enc, "d", two);
-		w.enc.ops->array(&w.enc, "e", ROS_FLOAT64, NULL, 0, false);
-		enc_u8(&w.enc, "f", 9);
+		sim_enc_u8(&w.enc, "a", 1);
+		sim_enc_f64(&w.enc, "b", 1.0);
+		sim_enc_text(&w.enc, "c", "ab");
+		sim_enc_u16(&w.enc, "d", two);
+		sim_enc_array(&w.enc, "e", SIM_KIND_FLOAT64, NULL, 0);
+		sim_enc_u8(&w.enc, "f", 9);
 		assert_int_equal(wire_finish(&w), 0);
 		assert_int_equal(bytes_of(&o, got, sizeof(got)), format == WIRE_CDR ? sizeof(want) : sizeof(packed));
 		assert_memory_equal(got, format == WIRE_CDR ? want : packed, o.total);
@@ -189,15 +190,15 @@ static void times_that_a_format_cannot_say_are_errors(void **state)
 {
 	static const struct {
 		enum wire_format format;
-		enum ros_prim prim;
+		enum sim_kind kind;
 		int64_t ns;
 		int want;
 	} cases[] = {
-		{ WIRE_CDR, ROS_TIME, -1, 0 },
-		{ WIRE_ROS1, ROS_TIME, -1, -ERANGE },
-		{ WIRE_ROS1, ROS_DURATION, -1, 0 },
-		{ WIRE_CDR, ROS_TIME, INT64_C(2147483648) * 1000000000, -ERANGE },
-		{ WIRE_ROS1, ROS_TIME, INT64_C(2147483648) * 1000000000, 0 },
+		{ WIRE_CDR, SIM_KIND_TIME, -1, 0 },
+		{ WIRE_ROS1, SIM_KIND_TIME, -1, -ERANGE },
+		{ WIRE_ROS1, SIM_KIND_DURATION, -1, 0 },
+		{ WIRE_CDR, SIM_KIND_TIME, INT64_C(2147483648) * 1000000000, -ERANGE },
+		{ WIRE_ROS1, SIM_KIND_TIME, INT64_C(2147483648) * 1000000000, 0 },
 	};
 	struct out o;
 
@@ -207,7 +208,7 @@ static void times_that_a_format_cannot_say_are_errors(void **state)
 		struct enc_wire w;
 
 		wire_begin(&w, cases[i].format, &o);
-		w.enc.ops->time(&w.enc, "t", cases[i].prim, cases[i].ns);
+		w.enc.ops->time(&w.enc, "t", cases[i].kind, cases[i].ns);
 		assert_int_equal(wire_finish(&w), cases[i].want);
 	}
 	out_finish(&o);

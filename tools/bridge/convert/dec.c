@@ -3,124 +3,82 @@
 #include "dec.h"
 
 #include <errno.h>
-#include <math.h>
-#include <string.h>
 
 #define FRAME_MAX 255u
 
-void dec_fail(struct dec *d, int err)
+SIM_STATIC_ASSERT(SIM_DEC_EDOM_ == -EDOM, "the public header knows no errno.h");
+
+static const uint8_t sizes[SIM_KIND_END] = {
+#define X(id, num, name, bytes) [SIM_KIND_##id] = bytes,
+	SIM_KINDS(X)
+#undef X
+};
+
+static struct dec *dec_of(struct sim_dec *d)
 {
-	if (!d->err)
-		d->err = err;
+	return (struct dec *)(void *)d;
 }
 
-void dec_begin(struct dec *d, enum wire_format format, const void *data, size_t len)
+/* The next n bytes at their alignment; NULL: they are not there, or something went wrong before. */
+static const uint8_t *take(struct dec *d, size_t n, size_t alignment)
 {
-	*d = (struct dec){ .p = data, .len = len, .cdr = format == WIRE_CDR };
-	if (!d->cdr)
-		return;
-	if (len < 4 || d->p[0] != 0 || d->p[1] > 1) {
-		d->len = 0;
-		dec_fail(d, len < 4 ? -EBADMSG : -ENOTSUP);
-		return;
-	}
-	if (d->p[1] == 0)
-		dec_fail(d, -ENOTSUP);
-	d->p += 4;
-	d->len -= 4;
-}
+	size_t pad = d->cdr ? -d->at & (alignment - 1) : 0;
 
-int dec_end(struct dec *d)
-{
-	if (d->len - d->at > (d->cdr ? 3u : 0u))
-		dec_fail(d, -EBADMSG);
-	return d->err;
-}
-
-static void take(struct dec *d, void *to, size_t n)
-{
-	size_t pad = d->cdr ? -d->at & (n - 1) : 0;
-
-	memset(to, 0, n);
-	if (d->err)
-		return;
+	if (d->dec.err)
+		return NULL;
 	if (pad > d->len - d->at || n > d->len - d->at - pad) {
-		dec_fail(d, -EBADMSG);
-		return;
+		sim_dec_fail(&d->dec, -EBADMSG);
+		return NULL;
 	}
-	memcpy(to, d->p + d->at + pad, n);
 	d->at += pad + n;
+	return d->p + d->at - n;
 }
 
-uint8_t dec_u8(struct dec *d)
+static void take_to(struct dec *d, void *to, size_t n)
 {
-	uint8_t v;
+	const uint8_t *at = take(d, n, n);
 
-	take(d, &v, sizeof(v));
-	return v;
+	if (at)
+		memcpy(to, at, n);
+	else
+		memset(to, 0, n);
 }
-uint32_t dec_u32(struct dec *d)
+
+static uint32_t take_u32(struct dec *d)
 {
 	uint32_t v;
 
-	take(d, &v, sizeof(v));
+	take_to(d, &v, sizeof(v));
 	return v;
 }
-float dec_f32(struct dec *d)
-{
-	float v;
 
-	take(d, &v, sizeof(v));
-	if (isfinite(v))
-		return v;
-	dec_fail(d, -EDOM);
-	return 0;
-}
-double dec_f64(struct dec *d)
+static void dec_value(struct sim_dec *e, const char *name, enum sim_kind kind, void *ret)
 {
-	double v;
-
-	take(d, &v, sizeof(v));
-	if (isfinite(v))
-		return v;
-	dec_fail(d, -EDOM);
-	return 0;
+	(void)name;
+	take_to(dec_of(e), ret, sizes[kind]);
+	if (kind != SIM_KIND_BOOL || *(uint8_t *)ret <= 1)
+		return;
+	*(uint8_t *)ret = 0;
+	sim_dec_fail(e, -EBADMSG);
 }
 
-bool dec_bool(struct dec *d)
+static const char *dec_string(struct sim_dec *e, const char *name, size_t max, size_t *ret_len)
 {
-	uint8_t v = dec_u8(d);
-
-	if (v > 1)
-		dec_fail(d, -EBADMSG);
-	return v == 1;
-}
-
-int64_t dec_time(struct dec *d)
-{
-	uint32_t sec = dec_u32(d), rest = dec_u32(d);
-	int64_t whole = d->cdr ? (int64_t)(int32_t)sec : (int64_t)sec;
-
-	if (rest >= 1000000000)
-		dec_fail(d, -EBADMSG);
-	return d->err ? 0 : whole * 1000000000 + rest;
-}
-
-const char *dec_string(struct dec *d, size_t max, size_t *ret_len)
-{
-	uint32_t n = dec_u32(d);
+	struct dec *d = dec_of(e);
+	uint32_t n = take_u32(d);
 	const char *s = (const char *)d->p + d->at;
 	size_t nul = d->cdr ? 1 : 0;
 
+	(void)name;
 	*ret_len = 0;
-	if (d->err)
+	if (e->err)
 		return "";
 	if (n > d->len - d->at || n < nul || (nul && s[n - 1] != '\0') || memchr(s, '\0', n - nul)) {
-		dec_fail(d, -EBADMSG);
+		sim_dec_fail(e, -EBADMSG);
 		return "";
 	}
 	if (n - nul > max) {
-		dec_fail(d, -EMSGSIZE);
+		sim_dec_fail(e, -EMSGSIZE);
 		return "";
 	}
 	d->at += n;
@@ -128,23 +86,111 @@ const char *dec_string(struct dec *d, size_t max, size_t *ret_len)
 	return s;
 }
 
-uint32_t dec_count(struct dec *d, size_t min)
+static int64_t dec_time(struct sim_dec *e, const char *name, enum sim_kind kind)
 {
-	uint32_t n = dec_u32(d);
+	struct dec *d = dec_of(e);
+	uint32_t sec = take_u32(d), rest = take_u32(d);
+	int64_t whole = d->cdr || kind == SIM_KIND_DURATION ? (int64_t)(int32_t)sec : (int64_t)sec;
 
-	if (n > (d->len - d->at) / min)
-		dec_fail(d, -EBADMSG);
-	return d->err ? 0 : n;
+	(void)name;
+	if (rest >= 1000000000)
+		sim_dec_fail(e, -EBADMSG);
+	return e->err ? 0 : whole * 1000000000 + rest;
 }
 
-int64_t dec_header(struct dec *d)
+static uint32_t dec_list(struct sim_dec *e, const char *name, uint32_t fixed, size_t min)
+{
+	struct dec *d = dec_of(e);
+	uint32_t n = fixed ? fixed : take_u32(d);
+
+	(void)name;
+	if (n > (d->len - d->at) / (min ? min : 1))
+		sim_dec_fail(e, -EBADMSG);
+	return e->err ? 0 : n;
+}
+
+static const void *dec_array(struct sim_dec *e, const char *name, enum sim_kind kind, uint32_t fixed, uint32_t *ret_n)
+{
+	uint32_t n = dec_list(e, name, fixed, sizes[kind]);
+	const uint8_t *at = n ? take(dec_of(e), (size_t)n * sizes[kind], sizes[kind]) : NULL;
+
+	for (uint32_t i = 0; at && kind == SIM_KIND_BOOL && i < n; i++)
+		if (at[i] > 1)
+			sim_dec_fail(e, -EBADMSG);
+	*ret_n = at && !e->err ? n : 0;
+	return *ret_n ? at : NULL;
+}
+
+static void dec_open(struct sim_dec *e, const char *name)
+{
+	(void)name;
+	dec_of(e)->opened = dec_of(e)->at;
+}
+
+/* In CDR an empty message takes a byte. */
+static void dec_close(struct sim_dec *e)
+{
+	struct dec *d = dec_of(e);
+
+	if (d->cdr && d->opened == d->at)
+		take(d, 1, 1);
+}
+
+static void dec_list_end(struct sim_dec *e)
+{
+	(void)e;
+}
+
+static int64_t dec_header(struct sim_dec *e, const char *name, const char **ret_frame, size_t *ret_len)
 {
 	int64_t stamp_sim_ns;
+	const char *frame;
 	size_t len;
 
-	if (!d->cdr)
-		dec_u32(d); /* seq */
-	stamp_sim_ns = dec_time(d);
-	dec_string(d, FRAME_MAX, &len);
+	if (!dec_of(e)->cdr)
+		take_u32(dec_of(e)); /* seq */
+	stamp_sim_ns = dec_time(e, name, SIM_KIND_TIME);
+	frame = dec_string(e, name, FRAME_MAX, &len);
+	if (ret_frame) {
+		*ret_frame = frame;
+		*ret_len = len;
+	}
 	return stamp_sim_ns;
+}
+
+static const struct sim_dec_ops wire_ops = {
+	.abi = SIM_DEC_ABI,
+	.size = sizeof(wire_ops),
+	.value = dec_value,
+	.string = dec_string,
+	.time = dec_time,
+	.array = dec_array,
+	.begin = dec_open,
+	.end = dec_close,
+	.list = dec_list,
+	.list_end = dec_list_end,
+	.header = dec_header,
+};
+
+void dec_begin(struct dec *d, enum wire_format format, const void *data, size_t len)
+{
+	*d = (struct dec){ .dec.ops = &wire_ops, .p = data, .len = len, .cdr = format == WIRE_CDR };
+	if (!d->cdr)
+		return;
+	if (len < 4 || d->p[0] != 0 || d->p[1] > 1) {
+		d->len = 0;
+		sim_dec_fail(&d->dec, len < 4 ? -EBADMSG : -ENOTSUP);
+		return;
+	}
+	if (d->p[1] == 0)
+		sim_dec_fail(&d->dec, -ENOTSUP);
+	d->p += 4;
+	d->len -= 4;
+}
+
+int dec_end(struct dec *d)
+{
+	if (d->len - d->at > (d->cdr ? 3u : 0u))
+		sim_dec_fail(&d->dec, -EBADMSG);
+	return d->dec.err;
 }

@@ -3,6 +3,7 @@
 #include "enc_wire.h"
 
 #include <errno.h>
+#include <stdbool.h>
 
 struct wire_style {
 	bool align;        /* numbers lie at multiples of their size */
@@ -19,13 +20,13 @@ static const struct wire_style styles[] = {
 	[WIRE_POSITIONAL] = { .count_fixed = true, .time_signed = true },
 };
 
-static const uint8_t sizes[ROS_PRIM_END] = {
-#define X(id, bytes) [ROS_##id] = bytes,
-	ROS_PRIMS(X)
+static const uint8_t sizes[SIM_KIND_END] = {
+#define X(id, num, name, bytes) [SIM_KIND_##id] = bytes,
+	SIM_KINDS(X)
 #undef X
 };
 
-static struct enc_wire *wire_of(struct enc *e)
+static struct enc_wire *wire_of(struct sim_enc *e)
 {
 	return (struct enc_wire *)(void *)e;
 }
@@ -35,7 +36,7 @@ static void *room(struct enc_wire *w, size_t n)
 	void *at = out_room(w->out, n);
 
 	if (!at)
-		enc_fail(&w->enc, -ENOMEM);
+		sim_enc_fail(&w->enc, -ENOMEM);
 	return at;
 }
 
@@ -63,13 +64,13 @@ static void put_u32(struct enc_wire *w, uint32_t v)
 	put(w, &v, sizeof(v));
 }
 
-static void wire_value(struct enc *e, const char *name, enum ros_prim prim, const void *v)
+static void wire_value(struct sim_enc *e, const char *name, enum sim_kind kind, const void *v)
 {
 	(void)name;
-	put(wire_of(e), v, sizes[prim]);
+	put(wire_of(e), v, sizes[kind]);
 }
 
-static void wire_string(struct enc *e, const char *name, const char *s, size_t len)
+static void wire_string(struct sim_enc *e, const char *name, const char *s, size_t len)
 {
 	struct enc_wire *w = wire_of(e);
 	size_t n = len + (w->style->string_nul ? 1 : 0);
@@ -77,7 +78,7 @@ static void wire_string(struct enc *e, const char *name, const char *s, size_t l
 
 	(void)name;
 	if (n > UINT32_MAX) {
-		enc_fail(e, -EMSGSIZE);
+		sim_enc_fail(e, -EMSGSIZE);
 		return;
 	}
 	put_u32(w, (uint32_t)n);
@@ -89,11 +90,11 @@ static void wire_string(struct enc *e, const char *name, const char *s, size_t l
 		at[len] = '\0';
 }
 
-static void wire_time(struct enc *e, const char *name, enum ros_prim prim, int64_t ns)
+static void wire_time(struct sim_enc *e, const char *name, enum sim_kind kind, int64_t ns)
 {
 	struct enc_wire *w = wire_of(e);
 	int64_t sec = ns / 1000000000, rest = ns % 1000000000;
-	bool negative_ok = w->style->time_signed || prim == ROS_DURATION;
+	bool negative_ok = w->style->time_signed || kind == SIM_KIND_DURATION;
 
 	(void)name;
 	if (rest < 0) {
@@ -101,86 +102,95 @@ static void wire_time(struct enc *e, const char *name, enum ros_prim prim, int64
 		rest += 1000000000;
 	}
 	if (sec < (negative_ok ? INT32_MIN : 0) || sec > (negative_ok ? INT32_MAX : (int64_t)UINT32_MAX))
-		enc_fail(e, -ERANGE);
+		sim_enc_fail(e, -ERANGE);
 	put_u32(w, (uint32_t)sec);
 	put_u32(w, (uint32_t)rest);
 }
 
-static void begin_array(struct enc_wire *w, enum ros_prim prim, uint32_t n, bool fixed)
+static void begin_array(struct enc_wire *w, enum sim_kind kind, uint32_t n, int fixed)
 {
 	if (!fixed || w->style->count_fixed)
 		put_u32(w, n);
 	if (n)
-		align(w, sizes[prim]);
+		align(w, sizes[kind]);
 }
 
-static void wire_array(struct enc *e, const char *name, enum ros_prim prim, const void *data, uint32_t n, bool fixed)
+static void wire_array(struct sim_enc *e, const char *name, enum sim_kind kind, const void *data, uint32_t n, int fixed)
 {
 	struct enc_wire *w = wire_of(e);
-	size_t len = (size_t)n * sizes[prim];
-	void *at;
+	int r;
 
 	(void)name;
-	begin_array(w, prim, n, fixed);
-	if (!fixed) {
-		enc_fail(e, out_array(w->out, data, len));
-		return;
-	}
-	at = room(w, len); /* small, and perhaps of the mapping's stack */
-	if (at)
-		memcpy(at, data, len);
+	begin_array(w, kind, n, fixed);
+	r = out_array(w->out, data, (size_t)n * sizes[kind]);
+	if (r < 0)
+		sim_enc_fail(e, r);
 }
 
-static void *wire_room(struct enc *e, const char *name, enum ros_prim prim, uint32_t n)
+static void *wire_room(struct sim_enc *e, const char *name, enum sim_kind kind, uint32_t n, int fixed)
 {
 	struct enc_wire *w = wire_of(e);
 	void *at;
 
 	(void)name;
-	begin_array(w, prim, n, false);
-	at = n ? room(w, (size_t)n * sizes[prim]) : NULL;
+	begin_array(w, kind, n, fixed);
+	at = n ? room(w, (size_t)n * sizes[kind]) : NULL;
 	if (at)
-		w->out->copied += (uint64_t)n * sizes[prim];
+		w->out->copied += (uint64_t)n * sizes[kind];
 	return at;
 }
 
-static void wire_nest(struct enc *e, const char *name)
+static void wire_begin_nested(struct sim_enc *e, const char *name)
 {
-	(void)e;
+	struct enc_wire *w = wire_of(e);
+
 	(void)name;
+	w->opened = w->out->total;
 }
-static void wire_nest_end(struct enc *e)
+
+/* In CDR an empty message takes a byte. It is empty if nothing was said since the last one began. */
+static void wire_end_nested(struct sim_enc *e)
+{
+	struct enc_wire *w = wire_of(e);
+
+	if (w->style->encapsulated && w->opened == w->out->total)
+		put(w, "", 1);
+}
+
+static void wire_list(struct sim_enc *e, const char *name, uint32_t n, int fixed)
+{
+	(void)name;
+	if (!fixed || wire_of(e)->style->count_fixed)
+		put_u32(wire_of(e), n);
+}
+static void wire_list_end(struct sim_enc *e)
 {
 	(void)e;
 }
 
-static void wire_list(struct enc *e, const char *name, uint32_t n)
-{
-	(void)name;
-	put_u32(wire_of(e), n);
-}
-
-static void wire_header(struct enc *e, const char *name, const struct enc_header *h)
+static void wire_header(struct sim_enc *e, const char *name, const struct sim_enc_header *h)
 {
 	struct enc_wire *w = wire_of(e);
 
 	(void)name;
 	if (w->style->seq)
 		put_u32(w, h->seq);
-	wire_time(e, "stamp", ROS_TIME, h->stamp_sim_ns);
+	wire_time(e, "stamp", SIM_KIND_TIME, h->stamp_sim_ns);
 	wire_string(e, "frame_id", h->frame, strlen(h->frame));
 }
 
-static const struct enc_ops wire_ops = {
+static const struct sim_enc_ops wire_ops = {
+	.abi = SIM_ENC_ABI,
+	.size = sizeof(wire_ops),
 	.value = wire_value,
 	.string = wire_string,
 	.time = wire_time,
 	.array = wire_array,
 	.room = wire_room,
-	.begin = wire_nest,
-	.end = wire_nest_end,
+	.begin = wire_begin_nested,
+	.end = wire_end_nested,
 	.list = wire_list,
-	.list_end = wire_nest_end,
+	.list_end = wire_list_end,
 	.header = wire_header,
 };
 

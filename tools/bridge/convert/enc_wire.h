@@ -9,16 +9,18 @@
 #ifndef ENC_WIRE_H
 #define ENC_WIRE_H
 
-#include "enc.h"
+#include <sim/encode.h>
+
 #include "out.h"
 
 enum wire_format { WIRE_CDR, WIRE_ROS1, WIRE_POSITIONAL };
 
 struct enc_wire {
-	struct enc enc; /* first: what mappings are given */
+	struct sim_enc enc; /* first: what mappings are given */
 	const struct wire_style *style;
 	struct out *out;
-	size_t start; /* of the body in out: what alignment counts from */
+	size_t start;  /* of the body in out: what alignment counts from */
+	size_t opened; /* where the nested message that was opened last begins */
 };
 
 /* Start a message: resets out, which it borrows until wire_finish(). */

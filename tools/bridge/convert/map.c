@@ -32,48 +32,48 @@ const struct map *map_find(const char *sim, const char *ros)
 	return NULL;
 }
 
-void map_header(struct enc *e, const struct map_in *in)
+void map_header(struct sim_enc *e, const struct map_in *in)
 {
-	struct enc_header h = in->header;
+	struct sim_enc_header h = in->header;
 
 	if (in->options->frame)
 		h.frame = in->options->frame;
-	e->ops->header(e, "header", &h);
+	sim_enc_header(e, "header", &h);
 }
 
-void map_vector(struct enc *e, const char *name, const struct sim_Vector3 *v)
+void map_vector(struct sim_enc *e, const char *name, const struct sim_Vector3 *v)
 {
-	enc_begin(e, name);
-	enc_f64(e, "x", v->x);
-	enc_f64(e, "y", v->y);
-	enc_f64(e, "z", v->z);
-	enc_end(e);
+	sim_enc_begin(e, name);
+	sim_enc_f64(e, "x", v->x);
+	sim_enc_f64(e, "y", v->y);
+	sim_enc_f64(e, "z", v->z);
+	sim_enc_end(e);
 }
 
-void map_quaternion(struct enc *e, const char *name, const struct sim_Quaternion *q)
+void map_quaternion(struct sim_enc *e, const char *name, const struct sim_Quaternion *q)
 {
-	enc_begin(e, name);
-	enc_f64(e, "x", q->x);
-	enc_f64(e, "y", q->y);
-	enc_f64(e, "z", q->z);
-	enc_f64(e, "w", q->w);
-	enc_end(e);
+	sim_enc_begin(e, name);
+	sim_enc_f64(e, "x", q->x);
+	sim_enc_f64(e, "y", q->y);
+	sim_enc_f64(e, "z", q->z);
+	sim_enc_f64(e, "w", q->w);
+	sim_enc_end(e);
 }
 
-void map_pose(struct enc *e, const char *name, const struct sim_Vector3 *position, const struct sim_Quaternion *q)
+void map_pose(struct sim_enc *e, const char *name, const struct sim_Vector3 *position, const struct sim_Quaternion *q)
 {
-	enc_begin(e, name);
+	sim_enc_begin(e, name);
 	map_vector(e, "position", position);
 	map_quaternion(e, "orientation", q);
-	enc_end(e);
+	sim_enc_end(e);
 }
 
-void map_twist(struct enc *e, const char *name, const struct sim_Vector3 *linear, const struct sim_Vector3 *angular)
+void map_twist(struct sim_enc *e, const char *name, const struct sim_Vector3 *linear, const struct sim_Vector3 *angular)
 {
-	enc_begin(e, name);
+	sim_enc_begin(e, name);
 	map_vector(e, "linear", linear);
 	map_vector(e, "angular", angular);
-	enc_end(e);
+	sim_enc_end(e);
 }
 
 /* v + 2 w (-q x v) + 2 (-q x (-q x v)): the conjugate turns from the map into the body. */

@@ -7,9 +7,9 @@
 #ifndef MAP_H
 #define MAP_H
 
-#include "enc.h"
+#include <stdbool.h>
 
-#include <stddef.h>
+#include <sim/encode.h>
 
 enum map_points {                     /* layout of the points of a sensor_msgs/PointCloud2 */
 		  MAP_POINTS_NATIVE,  /* as the sensor wrote them: the data is only pointed to */
@@ -29,7 +29,7 @@ struct map_options {
 struct map_in { /* one message; borrows all of it, body until the bytes are sent */
 	const void *body;
 	size_t size;
-	struct enc_header header;
+	struct sim_enc_header header;
 	const struct map_options *options;
 };
 
@@ -37,7 +37,7 @@ struct map {
 	const char *sim; /* "sim/Image" */
 	const char *ros; /* "sensor_msgs/Image", as in the tables of ros_type.h */
 	/* 0, -EBADMSG the body does not hold together, -ENOTSUP not with these options. What was said before is then void. */
-	int (*emit)(const struct map_in *in, struct enc *e);
+	int (*emit)(const struct map_in *in, struct sim_enc *e);
 };
 
 extern const struct map map_table[]; /* the first one of a type is its default; ended by a NULL sim */

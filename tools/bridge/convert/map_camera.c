@@ -52,9 +52,9 @@ static bool is_swap(const char *from, const char *to)
 	return (!strcmp(from, "rgb8") && !strcmp(to, "bgr8")) || (!strcmp(from, "bgr8") && !strcmp(to, "rgb8"));
 }
 
-static void swapped_data(struct enc *e, const struct sim_Image *m, const uint8_t *data, uint32_t n)
+static void swapped_data(struct sim_enc *e, const struct sim_Image *m, const uint8_t *data, uint32_t n)
 {
-	uint8_t *to = e->ops->room(e, "data", ROS_UINT8, n);
+	uint8_t *to = e->ops->room(e, "data", SIM_KIND_UINT8, n, 0);
 
 	if (!to)
 		return;
@@ -66,7 +66,7 @@ static void swapped_data(struct enc *e, const struct sim_Image *m, const uint8_t
 	}
 }
 
-int map_Image_to_sensor_msgs_Image(const struct map_in *in, struct enc *e)
+int map_Image_to_sensor_msgs_Image(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_Image *m = BODY(Image, in);
 	const char *encoding = m ? sim_Image_encoding(m, in->size) : "", *want = in->options->encoding;
@@ -83,19 +83,19 @@ int map_Image_to_sensor_msgs_Image(const struct map_in *in, struct enc *e)
 	if (swap && (!is_swap(encoding, want) || (uint64_t)head.width * 3 > head.step))
 		return -ENOTSUP;
 	map_header(e, in);
-	enc_u32(e, "height", head.height);
-	enc_u32(e, "width", head.width);
-	enc_text(e, "encoding", swap ? want : encoding);
-	enc_u8(e, "is_bigendian", head.is_bigendian != 0);
-	enc_u32(e, "step", head.step);
+	sim_enc_u32(e, "height", head.height);
+	sim_enc_u32(e, "width", head.width);
+	sim_enc_text(e, "encoding", swap ? want : encoding);
+	sim_enc_u8(e, "is_bigendian", head.is_bigendian != 0);
+	sim_enc_u32(e, "step", head.step);
 	if (swap)
 		swapped_data(e, &head, data, n);
 	else
-		e->ops->array(e, "data", ROS_UINT8, data, n, false);
+		sim_enc_array(e, "data", SIM_KIND_UINT8, data, n);
 	return 0;
 }
 
-int map_CompressedImage_to_sensor_msgs_CompressedImage(const struct map_in *in, struct enc *e)
+int map_CompressedImage_to_sensor_msgs_CompressedImage(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_CompressedImage *m = BODY(CompressedImage, in);
 	const uint8_t *data;
@@ -105,12 +105,12 @@ int map_CompressedImage_to_sensor_msgs_CompressedImage(const struct map_in *in, 
 		return -EBADMSG;
 	data = sim_CompressedImage_data(m, in->size, &n);
 	map_header(e, in);
-	enc_text(e, "format", sim_CompressedImage_format(m, in->size));
-	e->ops->array(e, "data", ROS_UINT8, data, n, false);
+	sim_enc_text(e, "format", sim_CompressedImage_format(m, in->size));
+	sim_enc_array(e, "data", SIM_KIND_UINT8, data, n);
 	return 0;
 }
 
-int map_CameraInfo_to_sensor_msgs_CameraInfo(const struct map_in *in, struct enc *e)
+int map_CameraInfo_to_sensor_msgs_CameraInfo(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_CameraInfo *m = BODY(CameraInfo, in);
 	const double *d;
@@ -120,43 +120,43 @@ int map_CameraInfo_to_sensor_msgs_CameraInfo(const struct map_in *in, struct enc
 		return -EBADMSG;
 	d = sim_CameraInfo_d(m, in->size, &n);
 	map_header(e, in);
-	enc_u32(e, "height", m->height);
-	enc_u32(e, "width", m->width);
-	enc_text(e, "distortion_model", sim_CameraInfo_distortion_model(m, in->size));
-	e->ops->array(e, "d", ROS_FLOAT64, d, n, false);
-	enc_f64s(e, "k", m->k, 9);
-	enc_f64s(e, "r", m->r, 9);
-	enc_f64s(e, "p", m->p, 12);
-	enc_u32(e, "binning_x", m->binning_x);
-	enc_u32(e, "binning_y", m->binning_y);
-	enc_begin(e, "roi"); /* all zero: the whole image */
-	enc_u32(e, "x_offset", 0);
-	enc_u32(e, "y_offset", 0);
-	enc_u32(e, "height", 0);
-	enc_u32(e, "width", 0);
-	enc_bool(e, "do_rectify", 0);
-	enc_end(e);
+	sim_enc_u32(e, "height", m->height);
+	sim_enc_u32(e, "width", m->width);
+	sim_enc_text(e, "distortion_model", sim_CameraInfo_distortion_model(m, in->size));
+	sim_enc_array(e, "d", SIM_KIND_FLOAT64, d, n);
+	sim_enc_f64s(e, "k", m->k, 9);
+	sim_enc_f64s(e, "r", m->r, 9);
+	sim_enc_f64s(e, "p", m->p, 12);
+	sim_enc_u32(e, "binning_x", m->binning_x);
+	sim_enc_u32(e, "binning_y", m->binning_y);
+	sim_enc_begin(e, "roi"); /* all zero: the whole image */
+	sim_enc_u32(e, "x_offset", 0);
+	sim_enc_u32(e, "y_offset", 0);
+	sim_enc_u32(e, "height", 0);
+	sim_enc_u32(e, "width", 0);
+	sim_enc_bool(e, "do_rectify", 0);
+	sim_enc_end(e);
 	return 0;
 }
 
-static void detection(struct enc *e, const struct map_in *in, const struct sim_Detected2DObject *o)
+static void detection(struct sim_enc *e, const struct map_in *in, const struct sim_Detected2DObject *o)
 {
-	enc_begin(e, NULL);
+	sim_enc_begin(e, NULL);
 	map_header(e, in);
-	enc_u32(e, "id", o->id);
-	enc_text(e, "label", sim_Detected2DObject_label_in(in->body, in->size, o));
-	enc_f32(e, "score", o->score);
-	enc_begin(e, "bbox");
-	enc_f32(e, "x", o->center_x);
-	enc_f32(e, "y", o->center_y);
-	enc_f32(e, "width", o->width);
-	enc_f32(e, "height", o->height);
-	enc_end(e);
+	sim_enc_u32(e, "id", o->id);
+	sim_enc_text(e, "label", sim_Detected2DObject_label_in(in->body, in->size, o));
+	sim_enc_f32(e, "score", o->score);
+	sim_enc_begin(e, "bbox");
+	sim_enc_f32(e, "x", o->center_x);
+	sim_enc_f32(e, "y", o->center_y);
+	sim_enc_f32(e, "width", o->width);
+	sim_enc_f32(e, "height", o->height);
+	sim_enc_end(e);
 	map_twist(e, "velocity", &o->linear_velocity, &o->angular_velocity);
-	enc_end(e);
+	sim_enc_end(e);
 }
 
-int map_Detected2DObjects_to_lgsvl_msgs_Detection2DArray(const struct map_in *in, struct enc *e)
+int map_Detected2DObjects_to_lgsvl_msgs_Detection2DArray(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_Detected2DObjects *m = BODY(Detected2DObjects, in);
 	const struct sim_Detected2DObject *o;
@@ -166,9 +166,9 @@ int map_Detected2DObjects_to_lgsvl_msgs_Detection2DArray(const struct map_in *in
 		return -EBADMSG;
 	o = sim_Detected2DObjects_objects(m, in->size, &n);
 	map_header(e, in);
-	enc_list(e, "detections", n);
+	sim_enc_list(e, "detections", n);
 	for (uint32_t i = 0; i < n; i++)
 		detection(e, in, &o[i]);
-	enc_list_end(e);
+	sim_enc_list_end(e);
 	return 0;
 }

@@ -121,39 +121,39 @@ static const struct layout layouts[] = {
 			       to_svl32 },
 };
 
-static void field(struct enc *e, const char *name, uint32_t offset, uint8_t datatype, uint32_t count)
+static void field(struct sim_enc *e, const char *name, uint32_t offset, uint8_t datatype, uint32_t count)
 {
-	enc_begin(e, NULL);
-	enc_text(e, "name", name);
-	enc_u32(e, "offset", offset);
-	enc_u8(e, "datatype", datatype);
-	enc_u32(e, "count", count);
-	enc_end(e);
+	sim_enc_begin(e, NULL);
+	sim_enc_text(e, "name", name);
+	sim_enc_u32(e, "offset", offset);
+	sim_enc_u8(e, "datatype", datatype);
+	sim_enc_u32(e, "count", count);
+	sim_enc_end(e);
 }
 
-static void size_of(struct enc *e, const struct map_in *in, uint32_t height, uint32_t width)
+static void size_of(struct sim_enc *e, const struct map_in *in, uint32_t height, uint32_t width)
 {
 	map_header(e, in);
-	enc_u32(e, "height", height);
-	enc_u32(e, "width", width);
+	sim_enc_u32(e, "height", height);
+	sim_enc_u32(e, "width", width);
 }
 
-static int native(const struct map_in *in, struct enc *e, const struct sim_PointCloud *m, const uint8_t *data,
+static int native(const struct map_in *in, struct sim_enc *e, const struct sim_PointCloud *m, const uint8_t *data,
 		  uint32_t n_data)
 {
 	uint32_t n;
 	const struct sim_PointField *f = sim_PointCloud_fields_in(in->body, in->size, m, &n);
 
 	size_of(e, in, m->height, m->width);
-	enc_list(e, "fields", n);
+	sim_enc_list(e, "fields", n);
 	for (uint32_t i = 0; i < n; i++)
 		field(e, sim_PointField_name_in(in->body, in->size, &f[i]), f[i].offset, f[i].datatype, f[i].count);
-	enc_list_end(e);
-	enc_bool(e, "is_bigendian", 0);
-	enc_u32(e, "point_step", m->point_step);
-	enc_u32(e, "row_step", m->row_step);
-	e->ops->array(e, "data", ROS_UINT8, data, n_data, false);
-	enc_bool(e, "is_dense", m->is_dense);
+	sim_enc_list_end(e);
+	sim_enc_bool(e, "is_bigendian", 0);
+	sim_enc_u32(e, "point_step", m->point_step);
+	sim_enc_u32(e, "row_step", m->row_step);
+	sim_enc_array(e, "data", SIM_KIND_UINT8, data, n_data);
+	sim_enc_bool(e, "is_dense", m->is_dense);
 	return 0;
 }
 
@@ -175,7 +175,7 @@ static bool is_default(const struct map_in *in, const struct sim_PointCloud *m)
 	return true;
 }
 
-static int converted(const struct map_in *in, struct enc *e, const struct layout *l, uint32_t points,
+static int converted(const struct map_in *in, struct sim_enc *e, const struct layout *l, uint32_t points,
 		     const struct sim_Point *p, bool is_dense)
 {
 	uint8_t *to;
@@ -183,21 +183,21 @@ static int converted(const struct map_in *in, struct enc *e, const struct layout
 	if ((uint64_t)points * l->step > UINT32_MAX)
 		return -EMSGSIZE;
 	size_of(e, in, 1, points);
-	enc_list(e, "fields", l->n);
+	sim_enc_list(e, "fields", l->n);
 	for (uint32_t i = 0; i < l->n; i++)
 		field(e, l->field[i].name, l->field[i].offset, l->field[i].datatype, 1);
-	enc_list_end(e);
-	enc_bool(e, "is_bigendian", 0);
-	enc_u32(e, "point_step", l->step);
-	enc_u32(e, "row_step", l->step * points);
-	to = e->ops->room(e, "data", ROS_UINT8, l->step * points);
+	sim_enc_list_end(e);
+	sim_enc_bool(e, "is_bigendian", 0);
+	sim_enc_u32(e, "point_step", l->step);
+	sim_enc_u32(e, "row_step", l->step * points);
+	to = e->ops->room(e, "data", SIM_KIND_UINT8, l->step * points, 0);
 	if (to)
 		l->convert(to, p, points, in->header.stamp_sim_ns);
-	enc_bool(e, "is_dense", is_dense);
+	sim_enc_bool(e, "is_dense", is_dense);
 	return 0;
 }
 
-int map_PointCloud_to_sensor_msgs_PointCloud2(const struct map_in *in, struct enc *e)
+int map_PointCloud_to_sensor_msgs_PointCloud2(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_PointCloud *m = BODY(PointCloud, in);
 	struct sim_PointCloud head;

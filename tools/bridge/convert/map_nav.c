@@ -7,17 +7,17 @@
 #include "sim/msg/Imu.h"
 #include "sim/msg/Transforms.h"
 
-int map_Clock_to_rosgraph_msgs_Clock(const struct map_in *in, struct enc *e)
+int map_Clock_to_rosgraph_msgs_Clock(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_Clock *m = BODY(Clock, in);
 
 	if (!m)
 		return -EBADMSG;
-	enc_time(e, "clock", m->clock);
+	sim_enc_time(e, "clock", m->clock);
 	return 0;
 }
 
-int map_Transforms_to_tf2_msgs_TFMessage(const struct map_in *in, struct enc *e)
+int map_Transforms_to_tf2_msgs_TFMessage(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_Transforms *m = BODY(Transforms, in);
 	const struct sim_Transform *t;
@@ -26,25 +26,25 @@ int map_Transforms_to_tf2_msgs_TFMessage(const struct map_in *in, struct enc *e)
 	if (!m)
 		return -EBADMSG;
 	t = sim_Transforms_transforms(m, in->size, &n);
-	enc_list(e, "transforms", n);
+	sim_enc_list(e, "transforms", n);
 	for (uint32_t i = 0; i < n; i++) {
-		struct enc_header h = in->header; /* each has its own parent: no frame of the rig fits all */
+		struct sim_enc_header h = in->header; /* each has its own parent: no frame of the rig fits all */
 
 		h.frame = sim_Transform_parent_frame_in(in->body, in->size, &t[i]);
-		enc_begin(e, NULL);
-		e->ops->header(e, "header", &h);
-		enc_text(e, "child_frame_id", sim_Transform_child_frame_in(in->body, in->size, &t[i]));
-		enc_begin(e, "transform");
+		sim_enc_begin(e, NULL);
+		sim_enc_header(e, "header", &h);
+		sim_enc_text(e, "child_frame_id", sim_Transform_child_frame_in(in->body, in->size, &t[i]));
+		sim_enc_begin(e, "transform");
 		map_vector(e, "translation", &t[i].translation);
 		map_quaternion(e, "rotation", &t[i].rotation);
-		enc_end(e);
-		enc_end(e);
+		sim_enc_end(e);
+		sim_enc_end(e);
 	}
-	enc_list_end(e);
+	sim_enc_list_end(e);
 	return 0;
 }
 
-int map_Imu_to_sensor_msgs_Imu(const struct map_in *in, struct enc *e)
+int map_Imu_to_sensor_msgs_Imu(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_Imu *m = BODY(Imu, in);
 	double covariance[9];
@@ -56,11 +56,11 @@ int map_Imu_to_sensor_msgs_Imu(const struct map_in *in, struct enc *e)
 		covariance[0] = -1; /* how ROS says that there is no orientation */
 	map_header(e, in);
 	map_quaternion(e, "orientation", &m->orientation);
-	enc_f64s(e, "orientation_covariance", covariance, 9);
+	sim_enc_f64s(e, "orientation_covariance", covariance, 9);
 	map_vector(e, "angular_velocity", &m->angular_velocity);
-	enc_f64s(e, "angular_velocity_covariance", m->angular_velocity_covariance, 9);
+	sim_enc_f64s(e, "angular_velocity_covariance", m->angular_velocity_covariance, 9);
 	map_vector(e, "linear_acceleration", &m->linear_acceleration);
-	enc_f64s(e, "linear_acceleration_covariance", m->linear_acceleration_covariance, 9);
+	sim_enc_f64s(e, "linear_acceleration_covariance", m->linear_acceleration_covariance, 9);
 	return 0;
 }
 
@@ -75,22 +75,22 @@ static uint8_t covariance_type(const double c[9])
 	return diagonal ? 2 : 0;
 }
 
-int map_Gps_to_sensor_msgs_NavSatFix(const struct map_in *in, struct enc *e)
+int map_Gps_to_sensor_msgs_NavSatFix(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_Gps *m = BODY(Gps, in);
 
 	if (!m)
 		return -EBADMSG;
 	map_header(e, in);
-	enc_begin(e, "status");
-	enc_i8(e, "status", m->status);
-	enc_u16(e, "service", m->service);
-	enc_end(e);
-	enc_f64(e, "latitude", m->latitude);
-	enc_f64(e, "longitude", m->longitude);
-	enc_f64(e, "altitude", m->altitude);
-	enc_f64s(e, "position_covariance", m->position_covariance, 9);
-	enc_u8(e, "position_covariance_type", covariance_type(m->position_covariance));
+	sim_enc_begin(e, "status");
+	sim_enc_i8(e, "status", m->status);
+	sim_enc_u16(e, "service", m->service);
+	sim_enc_end(e);
+	sim_enc_f64(e, "latitude", m->latitude);
+	sim_enc_f64(e, "longitude", m->longitude);
+	sim_enc_f64(e, "altitude", m->altitude);
+	sim_enc_f64s(e, "position_covariance", m->position_covariance, 9);
+	sim_enc_u8(e, "position_covariance_type", covariance_type(m->position_covariance));
 	return 0;
 }
 
@@ -99,7 +99,7 @@ static struct sim_Vector3 gps_position(const struct sim_Gps *m)
 	return (struct sim_Vector3){ .x = m->easting, .y = m->northing, .z = m->altitude };
 }
 
-int map_Gps_to_geometry_msgs_PoseStamped(const struct map_in *in, struct enc *e)
+int map_Gps_to_geometry_msgs_PoseStamped(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_Gps *m = BODY(Gps, in);
 	struct sim_Vector3 position;
@@ -112,7 +112,7 @@ int map_Gps_to_geometry_msgs_PoseStamped(const struct map_in *in, struct enc *e)
 	return 0;
 }
 
-int map_Gps_to_geometry_msgs_PoseWithCovarianceStamped(const struct map_in *in, struct enc *e)
+int map_Gps_to_geometry_msgs_PoseWithCovarianceStamped(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_Gps *m = BODY(Gps, in);
 	double covariance[36] = { 0 };
@@ -124,10 +124,10 @@ int map_Gps_to_geometry_msgs_PoseWithCovarianceStamped(const struct map_in *in, 
 	for (unsigned i = 0; i < 9; i++) /* rotations stay 0: a receiver does not know them */
 		covariance[i / 3 * 6 + i % 3] = m->position_covariance[i];
 	map_header(e, in);
-	enc_begin(e, "pose");
+	sim_enc_begin(e, "pose");
 	map_pose(e, "pose", &position, &m->orientation);
-	enc_f64s(e, "covariance", covariance, 36);
-	enc_end(e);
+	sim_enc_f64s(e, "covariance", covariance, 36);
+	sim_enc_end(e);
 	return 0;
 }
 
@@ -136,7 +136,7 @@ static struct sim_Vector3 odometry_position(const struct sim_GpsOdometry *m)
 	return (struct sim_Vector3){ .x = m->easting, .y = m->northing, .z = m->altitude };
 }
 
-int map_GpsOdometry_to_nav_msgs_Odometry(const struct map_in *in, struct enc *e)
+int map_GpsOdometry_to_nav_msgs_Odometry(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_GpsOdometry *m = BODY(GpsOdometry, in);
 	struct sim_Vector3 position, velocity;
@@ -147,20 +147,20 @@ int map_GpsOdometry_to_nav_msgs_Odometry(const struct map_in *in, struct enc *e)
 	velocity = map_to_body(&m->orientation, &m->velocity);
 	velocity.x = m->forward_speed;
 	map_header(e, in);
-	enc_text(e, "child_frame_id",
-		 in->options->child_frame ? in->options->child_frame : sim_GpsOdometry_child_frame(m, in->size));
-	enc_begin(e, "pose");
+	sim_enc_text(e, "child_frame_id",
+		     in->options->child_frame ? in->options->child_frame : sim_GpsOdometry_child_frame(m, in->size));
+	sim_enc_begin(e, "pose");
 	map_pose(e, "pose", &position, &m->orientation);
-	enc_f64s(e, "covariance", m->pose_covariance, 36);
-	enc_end(e);
-	enc_begin(e, "twist");
+	sim_enc_f64s(e, "covariance", m->pose_covariance, 36);
+	sim_enc_end(e);
+	sim_enc_begin(e, "twist");
 	map_twist(e, "twist", &velocity, &m->angular_velocity);
-	enc_f64s(e, "covariance", m->twist_covariance, 36);
-	enc_end(e);
+	sim_enc_f64s(e, "covariance", m->twist_covariance, 36);
+	sim_enc_end(e);
 	return 0;
 }
 
-int map_GpsOdometry_to_geometry_msgs_PoseStamped(const struct map_in *in, struct enc *e)
+int map_GpsOdometry_to_geometry_msgs_PoseStamped(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_GpsOdometry *m = BODY(GpsOdometry, in);
 	struct sim_Vector3 position;

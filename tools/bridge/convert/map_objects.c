@@ -7,27 +7,27 @@
 #include "sim/msg/Detected3DObjects.h"
 #include "sim/msg/TrafficSignals.h"
 
-static void box3d(struct enc *e, const struct sim_Pose *pose, const struct sim_Vector3 *size)
+static void box3d(struct sim_enc *e, const struct sim_Pose *pose, const struct sim_Vector3 *size)
 {
-	enc_begin(e, "bbox");
+	sim_enc_begin(e, "bbox");
 	map_pose(e, "position", &pose->position, &pose->orientation);
 	map_vector(e, "size", size);
-	enc_end(e);
+	sim_enc_end(e);
 }
 
-static void detection(struct enc *e, const struct map_in *in, const struct sim_Detected3DObject *o)
+static void detection(struct sim_enc *e, const struct map_in *in, const struct sim_Detected3DObject *o)
 {
-	enc_begin(e, NULL);
+	sim_enc_begin(e, NULL);
 	map_header(e, in);
-	enc_u32(e, "id", o->id);
-	enc_text(e, "label", sim_Detected3DObject_label_in(in->body, in->size, o));
-	enc_f32(e, "score", o->score);
+	sim_enc_u32(e, "id", o->id);
+	sim_enc_text(e, "label", sim_Detected3DObject_label_in(in->body, in->size, o));
+	sim_enc_f32(e, "score", o->score);
 	box3d(e, &o->pose, &o->size);
 	map_twist(e, "velocity", &o->velocity.linear, &o->velocity.angular);
-	enc_end(e);
+	sim_enc_end(e);
 }
 
-int map_Detected3DObjects_to_lgsvl_msgs_Detection3DArray(const struct map_in *in, struct enc *e)
+int map_Detected3DObjects_to_lgsvl_msgs_Detection3DArray(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_Detected3DObjects *m = BODY(Detected3DObjects, in);
 	const struct sim_Detected3DObject *o;
@@ -37,10 +37,10 @@ int map_Detected3DObjects_to_lgsvl_msgs_Detection3DArray(const struct map_in *in
 		return -EBADMSG;
 	o = sim_Detected3DObjects_objects(m, in->size, &n);
 	map_header(e, in);
-	enc_list(e, "detections", n);
+	sim_enc_list(e, "detections", n);
 	for (uint32_t i = 0; i < n; i++)
 		detection(e, in, &o[i]);
-	enc_list_end(e);
+	sim_enc_list_end(e);
 	return 0;
 }
 
@@ -65,51 +65,51 @@ static uint8_t class_of(const char *label)
 	return CLASS_UNKNOWN;
 }
 
-static void kinematics(struct enc *e, const struct sim_Detected3DObject *o)
+static void kinematics(struct sim_enc *e, const struct sim_Detected3DObject *o)
 {
 	static const double unknown[36];
 
-	enc_begin(e, "kinematics");
-	enc_begin(e, "pose_with_covariance");
+	sim_enc_begin(e, "kinematics");
+	sim_enc_begin(e, "pose_with_covariance");
 	map_pose(e, "pose", &o->pose.position, &o->pose.orientation);
-	enc_f64s(e, "covariance", unknown, 36);
-	enc_end(e);
-	enc_bool(e, "has_position_covariance", 0);
-	enc_u8(e, "orientation_availability", ORIENTATION_AVAILABLE);
-	enc_begin(e, "twist_with_covariance");
+	sim_enc_f64s(e, "covariance", unknown, 36);
+	sim_enc_end(e);
+	sim_enc_bool(e, "has_position_covariance", 0);
+	sim_enc_u8(e, "orientation_availability", ORIENTATION_AVAILABLE);
+	sim_enc_begin(e, "twist_with_covariance");
 	map_twist(e, "twist", &o->velocity.linear, &o->velocity.angular);
-	enc_f64s(e, "covariance", unknown, 36);
-	enc_end(e);
-	enc_bool(e, "has_twist", 1);
-	enc_bool(e, "has_twist_covariance", 0);
-	enc_end(e);
+	sim_enc_f64s(e, "covariance", unknown, 36);
+	sim_enc_end(e);
+	sim_enc_bool(e, "has_twist", 1);
+	sim_enc_bool(e, "has_twist_covariance", 0);
+	sim_enc_end(e);
 }
 
-static void object(struct enc *e, const struct map_in *in, const struct sim_Detected3DObject *o)
+static void object(struct sim_enc *e, const struct map_in *in, const struct sim_Detected3DObject *o)
 {
 	uint8_t class = class_of(sim_Detected3DObject_label_in(in->body, in->size, o));
 
-	enc_begin(e, NULL);
-	enc_f32(e, "existence_probability", o->score);
-	enc_list(e, "classification", 1);
-	enc_begin(e, NULL);
-	enc_u8(e, "label", class);
-	enc_f32(e, "probability", 1.0f);
-	enc_end(e);
-	enc_list_end(e);
+	sim_enc_begin(e, NULL);
+	sim_enc_f32(e, "existence_probability", o->score);
+	sim_enc_list(e, "classification", 1);
+	sim_enc_begin(e, NULL);
+	sim_enc_u8(e, "label", class);
+	sim_enc_f32(e, "probability", 1.0f);
+	sim_enc_end(e);
+	sim_enc_list_end(e);
 	kinematics(e, o);
-	enc_begin(e, "shape");
-	enc_u8(e, "type", class == CLASS_PEDESTRIAN ? SHAPE_CYLINDER : SHAPE_BOX);
-	enc_begin(e, "footprint");
-	enc_list(e, "points", 0);
-	enc_list_end(e);
-	enc_end(e);
+	sim_enc_begin(e, "shape");
+	sim_enc_u8(e, "type", class == CLASS_PEDESTRIAN ? SHAPE_CYLINDER : SHAPE_BOX);
+	sim_enc_begin(e, "footprint");
+	sim_enc_list(e, "points", 0);
+	sim_enc_list_end(e);
+	sim_enc_end(e);
 	map_vector(e, "dimensions", &o->size);
-	enc_end(e);
-	enc_end(e);
+	sim_enc_end(e);
+	sim_enc_end(e);
 }
 
-int map_Detected3DObjects_to_autoware_perception_msgs_DetectedObjects(const struct map_in *in, struct enc *e)
+int map_Detected3DObjects_to_autoware_perception_msgs_DetectedObjects(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_Detected3DObjects *m = BODY(Detected3DObjects, in);
 	const struct sim_Detected3DObject *o;
@@ -119,10 +119,10 @@ int map_Detected3DObjects_to_autoware_perception_msgs_DetectedObjects(const stru
 		return -EBADMSG;
 	o = sim_Detected3DObjects_objects(m, in->size, &n);
 	map_header(e, in);
-	enc_list(e, "objects", n);
+	sim_enc_list(e, "objects", n);
 	for (uint32_t i = 0; i < n; i++)
 		object(e, in, &o[i]);
-	enc_list_end(e);
+	sim_enc_list_end(e);
 	return 0;
 }
 
@@ -144,7 +144,7 @@ static const char *color_name(uint8_t color)
 	}
 }
 
-int map_TrafficSignals_to_lgsvl_msgs_SignalArray(const struct map_in *in, struct enc *e)
+int map_TrafficSignals_to_lgsvl_msgs_SignalArray(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_TrafficSignals *m = BODY(TrafficSignals, in);
 	const struct sim_TrafficSignal *s;
@@ -154,17 +154,17 @@ int map_TrafficSignals_to_lgsvl_msgs_SignalArray(const struct map_in *in, struct
 		return -EBADMSG;
 	s = sim_TrafficSignals_signals(m, in->size, &n);
 	map_header(e, in);
-	enc_list(e, "signals", n);
+	sim_enc_list(e, "signals", n);
 	for (uint32_t i = 0; i < n; i++) {
-		enc_begin(e, NULL);
+		sim_enc_begin(e, NULL);
 		map_header(e, in);
-		enc_u32(e, "id", s[i].seq_id);
-		enc_text(e, "label", color_name(s[i].color));
-		enc_f32(e, "score", s[i].score);
+		sim_enc_u32(e, "id", s[i].seq_id);
+		sim_enc_text(e, "label", color_name(s[i].color));
+		sim_enc_f32(e, "score", s[i].score);
 		box3d(e, &s[i].pose, &s[i].size);
-		enc_end(e);
+		sim_enc_end(e);
 	}
-	enc_list_end(e);
+	sim_enc_list_end(e);
 	return 0;
 }
 
@@ -182,7 +182,7 @@ static int64_t group_id(const struct map_in *in, const struct sim_TrafficSignal 
 
 enum { AW_UNKNOWN = 0, AW_GREEN = 3, AW_CIRCLE = 1, AW_OFF = 1, AW_ON = 2, AW_FLASHING = 3 };
 
-int map_TrafficSignals_to_autoware_perception_msgs_TrafficLightGroupArray(const struct map_in *in, struct enc *e)
+int map_TrafficSignals_to_autoware_perception_msgs_TrafficLightGroupArray(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_TrafficSignals *m = BODY(TrafficSignals, in);
 	const struct sim_TrafficSignal *s;
@@ -191,24 +191,24 @@ int map_TrafficSignals_to_autoware_perception_msgs_TrafficLightGroupArray(const 
 	if (!m)
 		return -EBADMSG;
 	s = sim_TrafficSignals_signals(m, in->size, &n);
-	enc_time(e, "stamp", in->header.stamp_sim_ns);
-	enc_list(e, "traffic_light_groups", n);
+	sim_enc_time(e, "stamp", in->header.stamp_sim_ns);
+	sim_enc_list(e, "traffic_light_groups", n);
 	for (uint32_t i = 0; i < n; i++) {
 		bool dark = s[i].color == SIM_TRAFFIC_SIGNAL_COLOR_BLACK;
 
-		enc_begin(e, NULL);
-		enc_i64(e, "traffic_light_group_id", group_id(in, &s[i]));
-		enc_list(e, "elements", 1);
-		enc_begin(e, NULL);
-		enc_u8(e, "color",
-		       s[i].color <= AW_GREEN ? s[i].color : AW_UNKNOWN); /* red, amber and green are alike */
-		enc_u8(e, "shape", AW_CIRCLE);
-		enc_u8(e, "status", dark ? AW_OFF : s[i].blink ? AW_FLASHING : AW_ON);
-		enc_f32(e, "confidence", s[i].score);
-		enc_end(e);
-		enc_list_end(e);
-		enc_end(e);
+		sim_enc_begin(e, NULL);
+		sim_enc_i64(e, "traffic_light_group_id", group_id(in, &s[i]));
+		sim_enc_list(e, "elements", 1);
+		sim_enc_begin(e, NULL);
+		sim_enc_u8(e, "color",
+			   s[i].color <= AW_GREEN ? s[i].color : AW_UNKNOWN); /* red, amber and green are alike */
+		sim_enc_u8(e, "shape", AW_CIRCLE);
+		sim_enc_u8(e, "status", dark ? AW_OFF : s[i].blink ? AW_FLASHING : AW_ON);
+		sim_enc_f32(e, "confidence", s[i].score);
+		sim_enc_end(e);
+		sim_enc_list_end(e);
+		sim_enc_end(e);
 	}
-	enc_list_end(e);
+	sim_enc_list_end(e);
 	return 0;
 }

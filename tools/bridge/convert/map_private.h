@@ -45,19 +45,20 @@
 /* clang-format on */
 
 #define MAP_NAME(sim, package, ros) map_##sim##_to_##package##_##ros
-#define X(sim, package, ros)        int MAP_NAME(sim, package, ros)(const struct map_in *in, struct enc *e);
+#define X(sim, package, ros)        int MAP_NAME(sim, package, ros)(const struct map_in *in, struct sim_enc *e);
 MAPS(X)
 #undef X
 
 /* const struct sim_T *m = BODY(T, in); NULL: too short */
 #define BODY(T, in) sim_##T##_from((in)->body, (in)->size)
 
-void map_header(struct enc *e, const struct map_in *in);
+void map_header(struct sim_enc *e, const struct map_in *in);
 /* Vector3 or Point: both have x, y and z */
-void map_vector(struct enc *e, const char *name, const struct sim_Vector3 *v);
-void map_quaternion(struct enc *e, const char *name, const struct sim_Quaternion *q);
-void map_pose(struct enc *e, const char *name, const struct sim_Vector3 *position, const struct sim_Quaternion *q);
-void map_twist(struct enc *e, const char *name, const struct sim_Vector3 *linear, const struct sim_Vector3 *angular);
+void map_vector(struct sim_enc *e, const char *name, const struct sim_Vector3 *v);
+void map_quaternion(struct sim_enc *e, const char *name, const struct sim_Quaternion *q);
+void map_pose(struct sim_enc *e, const char *name, const struct sim_Vector3 *position, const struct sim_Quaternion *q);
+void map_twist(struct sim_enc *e, const char *name, const struct sim_Vector3 *linear,
+	       const struct sim_Vector3 *angular);
 
 /* A vector of the map in the body's own axes; q: from the body to the map. {0, 0, 0, 0}: not known, nothing is turned. */
 struct sim_Vector3 map_to_body(const struct sim_Quaternion *q, const struct sim_Vector3 *v);

@@ -10,7 +10,7 @@ static float seconds(int64_t dur_ns)
 	return (float)((double)dur_ns * 1e-9);
 }
 
-int map_LaserScan_to_sensor_msgs_LaserScan(const struct map_in *in, struct enc *e)
+int map_LaserScan_to_sensor_msgs_LaserScan(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_LaserScan *m = BODY(LaserScan, in);
 	const float *ranges, *intensities;
@@ -21,43 +21,43 @@ int map_LaserScan_to_sensor_msgs_LaserScan(const struct map_in *in, struct enc *
 	ranges = sim_LaserScan_ranges(m, in->size, &n);
 	intensities = sim_LaserScan_intensities(m, in->size, &n_intensities);
 	map_header(e, in);
-	enc_f32(e, "angle_min", m->angle_min);
-	enc_f32(e, "angle_max", m->angle_max);
-	enc_f32(e, "angle_increment", m->angle_increment);
-	enc_f32(e, "time_increment", seconds(m->time_increment));
-	enc_f32(e, "scan_time", seconds(m->scan_time));
-	enc_f32(e, "range_min", m->range_min);
-	enc_f32(e, "range_max", m->range_max);
-	e->ops->array(e, "ranges", ROS_FLOAT32, ranges, n, false);
-	e->ops->array(e, "intensities", ROS_FLOAT32, intensities, n_intensities, false);
+	sim_enc_f32(e, "angle_min", m->angle_min);
+	sim_enc_f32(e, "angle_max", m->angle_max);
+	sim_enc_f32(e, "angle_increment", m->angle_increment);
+	sim_enc_f32(e, "time_increment", seconds(m->time_increment));
+	sim_enc_f32(e, "scan_time", seconds(m->scan_time));
+	sim_enc_f32(e, "range_min", m->range_min);
+	sim_enc_f32(e, "range_max", m->range_max);
+	sim_enc_array(e, "ranges", SIM_KIND_FLOAT32, ranges, n);
+	sim_enc_array(e, "intensities", SIM_KIND_FLOAT32, intensities, n_intensities);
 	return 0;
 }
 
-static void radar_object(struct enc *e, const struct sim_RadarObject *o)
+static void radar_object(struct sim_enc *e, const struct sim_RadarObject *o)
 {
 	/* theirs is sensor minus object, ours object minus sensor */
 	struct sim_Vector3 relative = { .x = -o->relative_velocity.x,
 					.y = -o->relative_velocity.y,
 					.z = -o->relative_velocity.z };
 
-	enc_begin(e, NULL);
-	enc_i32(e, "id", o->id);
+	sim_enc_begin(e, NULL);
+	sim_enc_i32(e, "id", o->id);
 	map_vector(e, "sensor_aim", &o->sensor_aim);
 	map_vector(e, "sensor_right", &o->sensor_right);
 	map_vector(e, "sensor_position", &o->sensor_position);
 	map_vector(e, "sensor_velocity", &o->sensor_velocity);
-	enc_f64(e, "sensor_angle", o->sensor_angle * (180.0 / 3.14159265358979323846));
+	sim_enc_f64(e, "sensor_angle", o->sensor_angle * (180.0 / 3.14159265358979323846));
 	map_vector(e, "object_position", &o->position);
 	map_vector(e, "object_velocity", &o->velocity);
 	map_vector(e, "object_relative_position", &o->relative_position);
 	map_vector(e, "object_relative_velocity", &relative);
 	map_vector(e, "object_collider_size", &o->size);
-	enc_u8(e, "object_state", o->state);
-	enc_bool(e, "new_detection", o->new_detection);
-	enc_end(e);
+	sim_enc_u8(e, "object_state", o->state);
+	sim_enc_bool(e, "new_detection", o->new_detection);
+	sim_enc_end(e);
 }
 
-int map_RadarObjects_to_lgsvl_msgs_DetectedRadarObjectArray(const struct map_in *in, struct enc *e)
+int map_RadarObjects_to_lgsvl_msgs_DetectedRadarObjectArray(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_RadarObjects *m = BODY(RadarObjects, in);
 	const struct sim_RadarObject *o;
@@ -67,20 +67,20 @@ int map_RadarObjects_to_lgsvl_msgs_DetectedRadarObjectArray(const struct map_in 
 		return -EBADMSG;
 	o = sim_RadarObjects_objects(m, in->size, &n);
 	map_header(e, in);
-	enc_list(e, "objects", n);
+	sim_enc_list(e, "objects", n);
 	for (uint32_t i = 0; i < n; i++)
 		radar_object(e, &o[i]);
-	enc_list_end(e);
+	sim_enc_list_end(e);
 	return 0;
 }
 
-int map_Ultrasonic_to_lgsvl_msgs_Ultrasonic(const struct map_in *in, struct enc *e)
+int map_Ultrasonic_to_lgsvl_msgs_Ultrasonic(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_Ultrasonic *m = BODY(Ultrasonic, in);
 
 	if (!m)
 		return -EBADMSG;
 	map_header(e, in);
-	enc_f32(e, "minimum_distance", m->minimum_distance < 0 ? -1.0f : m->minimum_distance);
+	sim_enc_f32(e, "minimum_distance", m->minimum_distance < 0 ? -1.0f : m->minimum_distance);
 	return 0;
 }

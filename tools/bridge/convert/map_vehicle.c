@@ -16,66 +16,67 @@ static int8_t lgsvl_gear(uint8_t gear)
 	return gear <= SIM_GEAR_LOW ? (int8_t)gear : 0; /* the same numbers; not known: neutral */
 }
 
-static void can_bus_lamps(struct enc *e, const struct sim_CanBus *m)
+static void can_bus_lamps(struct sim_enc *e, const struct sim_CanBus *m)
 {
-	enc_bool(e, "parking_brake_active", m->parking_brake);
-	enc_bool(e, "high_beams_active", m->high_beam);
-	enc_bool(e, "low_beams_active", m->low_beam);
-	enc_bool(e, "hazard_lights_active", m->hazard_lights);
-	enc_bool(e, "fog_lights_active", m->fog_lights);
-	enc_bool(e, "left_turn_signal_active", m->left_turn_signal);
-	enc_bool(e, "right_turn_signal_active", m->right_turn_signal);
-	enc_bool(e, "wipers_active", m->wipers);
-	enc_bool(e, "reverse_gear_active", m->in_reverse);
+	sim_enc_bool(e, "parking_brake_active", m->parking_brake);
+	sim_enc_bool(e, "high_beams_active", m->high_beam);
+	sim_enc_bool(e, "low_beams_active", m->low_beam);
+	sim_enc_bool(e, "hazard_lights_active", m->hazard_lights);
+	sim_enc_bool(e, "fog_lights_active", m->fog_lights);
+	sim_enc_bool(e, "left_turn_signal_active", m->left_turn_signal);
+	sim_enc_bool(e, "right_turn_signal_active", m->right_turn_signal);
+	sim_enc_bool(e, "wipers_active", m->wipers);
+	sim_enc_bool(e, "reverse_gear_active", m->in_reverse);
 }
 
-int map_CanBus_to_lgsvl_msgs_CanBusData(const struct map_in *in, struct enc *e)
+int map_CanBus_to_lgsvl_msgs_CanBusData(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_CanBus *m = BODY(CanBus, in);
 
 	if (!m)
 		return -EBADMSG;
 	map_header(e, in);
-	enc_f32(e, "speed_mps", m->speed);
-	enc_f32(e, "throttle_pct", m->throttle);
-	enc_f32(e, "brake_pct", m->braking);
-	enc_f32(e, "steer_pct", -m->steering); /* theirs is positive to the right */
+	sim_enc_f32(e, "speed_mps", m->speed);
+	sim_enc_f32(e, "throttle_pct", m->throttle);
+	sim_enc_f32(e, "brake_pct", m->braking);
+	sim_enc_f32(e, "steer_pct", -m->steering); /* theirs is positive to the right */
 	can_bus_lamps(e, m);
-	enc_i8(e, "selected_gear", lgsvl_gear(m->gear));
-	enc_bool(e, "engine_active", m->engine_on);
-	enc_f32(e, "engine_rpm", m->engine_rpm);
-	enc_f64(e, "gps_latitude", m->latitude);
-	enc_f64(e, "gps_longitude", m->longitude);
-	enc_f64(e, "gps_altitude", m->altitude);
+	sim_enc_i8(e, "selected_gear", lgsvl_gear(m->gear));
+	sim_enc_bool(e, "engine_active", m->engine_on);
+	sim_enc_f32(e, "engine_rpm", m->engine_rpm);
+	sim_enc_f64(e, "gps_latitude", m->latitude);
+	sim_enc_f64(e, "gps_longitude", m->longitude);
+	sim_enc_f64(e, "gps_altitude", m->altitude);
 	map_quaternion(e, "orientation", &m->orientation);
 	map_vector(e, "linear_velocities", &m->velocity);
 	return 0;
 }
 
-int map_VehicleOdometry_to_lgsvl_msgs_VehicleOdometry(const struct map_in *in, struct enc *e)
+int map_VehicleOdometry_to_lgsvl_msgs_VehicleOdometry(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_VehicleOdometry *m = BODY(VehicleOdometry, in);
 
 	if (!m)
 		return -EBADMSG;
 	map_header(e, in);
-	enc_f32(e, "velocity", m->speed);
-	enc_f32(e, "front_wheel_angle", -m->front_wheel_angle); /* theirs is positive to the right */
-	enc_f32(e, "rear_wheel_angle", -m->rear_wheel_angle);
+	sim_enc_f32(e, "velocity", m->speed);
+	sim_enc_f32(e, "front_wheel_angle", -m->front_wheel_angle); /* theirs is positive to the right */
+	sim_enc_f32(e, "rear_wheel_angle", -m->rear_wheel_angle);
 	return 0;
 }
 
 /* ---- Autoware ---- */
 
-static void velocity_report(const struct map_in *in, struct enc *e, float longitudinal, float lateral, float yaw_rate)
+static void velocity_report(const struct map_in *in, struct sim_enc *e, float longitudinal, float lateral,
+			    float yaw_rate)
 {
 	map_header(e, in);
-	enc_f32(e, "longitudinal_velocity", longitudinal);
-	enc_f32(e, "lateral_velocity", lateral);
-	enc_f32(e, "heading_rate", yaw_rate);
+	sim_enc_f32(e, "longitudinal_velocity", longitudinal);
+	sim_enc_f32(e, "lateral_velocity", lateral);
+	sim_enc_f32(e, "heading_rate", yaw_rate);
 }
 
-int map_CanBus_to_autoware_vehicle_msgs_VelocityReport(const struct map_in *in, struct enc *e)
+int map_CanBus_to_autoware_vehicle_msgs_VelocityReport(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_CanBus *m = BODY(CanBus, in);
 
@@ -86,7 +87,7 @@ int map_CanBus_to_autoware_vehicle_msgs_VelocityReport(const struct map_in *in, 
 	return 0;
 }
 
-int map_VehicleOdometry_to_autoware_vehicle_msgs_VelocityReport(const struct map_in *in, struct enc *e)
+int map_VehicleOdometry_to_autoware_vehicle_msgs_VelocityReport(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_VehicleOdometry *m = BODY(VehicleOdometry, in);
 
@@ -96,35 +97,35 @@ int map_VehicleOdometry_to_autoware_vehicle_msgs_VelocityReport(const struct map
 	return 0;
 }
 
-static int steering_report(const struct map_in *in, struct enc *e, float angle)
+static int steering_report(const struct map_in *in, struct sim_enc *e, float angle)
 {
-	enc_time(e, "stamp", in->header.stamp_sim_ns);
-	enc_f32(e, "steering_tire_angle", angle);
+	sim_enc_time(e, "stamp", in->header.stamp_sim_ns);
+	sim_enc_f32(e, "steering_tire_angle", angle);
 	return 0;
 }
 
-int map_CanBus_to_autoware_vehicle_msgs_SteeringReport(const struct map_in *in, struct enc *e)
+int map_CanBus_to_autoware_vehicle_msgs_SteeringReport(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_CanBus *m = BODY(CanBus, in);
 
 	return m ? steering_report(in, e, m->steering_angle) : -EBADMSG;
 }
 
-int map_VehicleOdometry_to_autoware_vehicle_msgs_SteeringReport(const struct map_in *in, struct enc *e)
+int map_VehicleOdometry_to_autoware_vehicle_msgs_SteeringReport(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_VehicleOdometry *m = BODY(VehicleOdometry, in);
 
 	return m ? steering_report(in, e, m->front_wheel_angle) : -EBADMSG;
 }
 
-static int report(const struct map_in *in, struct enc *e, const char *name, uint8_t v)
+static int report(const struct map_in *in, struct sim_enc *e, const char *name, uint8_t v)
 {
-	enc_time(e, "stamp", in->header.stamp_sim_ns);
-	enc_u8(e, name, v);
+	sim_enc_time(e, "stamp", in->header.stamp_sim_ns);
+	sim_enc_u8(e, name, v);
 	return 0;
 }
 
-int map_CanBus_to_autoware_vehicle_msgs_ControlModeReport(const struct map_in *in, struct enc *e)
+int map_CanBus_to_autoware_vehicle_msgs_ControlModeReport(const struct map_in *in, struct sim_enc *e)
 {
 	static const uint8_t modes[] = {
 		[SIM_VEHICLE_MODE_MANUAL] = MODE_MANUAL,         [SIM_VEHICLE_MODE_AUTO] = MODE_AUTONOMOUS,
@@ -137,7 +138,7 @@ int map_CanBus_to_autoware_vehicle_msgs_ControlModeReport(const struct map_in *i
 	return m ? report(in, e, "mode", mode < sizeof(modes) ? modes[mode] : MODE_MANUAL) : -EBADMSG;
 }
 
-int map_CanBus_to_autoware_vehicle_msgs_GearReport(const struct map_in *in, struct enc *e)
+int map_CanBus_to_autoware_vehicle_msgs_GearReport(const struct map_in *in, struct sim_enc *e)
 {
 	static const uint8_t gears[] = {
 		[SIM_GEAR_NEUTRAL] = GEAR_NEUTRAL, [SIM_GEAR_DRIVE] = GEAR_DRIVE, [SIM_GEAR_REVERSE] = GEAR_REVERSE,
@@ -149,7 +150,7 @@ int map_CanBus_to_autoware_vehicle_msgs_GearReport(const struct map_in *in, stru
 	return m ? report(in, e, "report", gear < sizeof(gears) ? gears[gear] : GEAR_NONE) : -EBADMSG;
 }
 
-int map_CanBus_to_autoware_vehicle_msgs_TurnIndicatorsReport(const struct map_in *in, struct enc *e)
+int map_CanBus_to_autoware_vehicle_msgs_TurnIndicatorsReport(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_CanBus *m = BODY(CanBus, in);
 	bool left = m && m->left_turn_signal, right = m && m->right_turn_signal;
@@ -160,7 +161,7 @@ int map_CanBus_to_autoware_vehicle_msgs_TurnIndicatorsReport(const struct map_in
 	return report(in, e, "report", left == right ? DISABLE : left ? ENABLE_LEFT : ENABLE_RIGHT);
 }
 
-int map_CanBus_to_autoware_vehicle_msgs_HazardLightsReport(const struct map_in *in, struct enc *e)
+int map_CanBus_to_autoware_vehicle_msgs_HazardLightsReport(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_CanBus *m = BODY(CanBus, in);
 

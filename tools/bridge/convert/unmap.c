@@ -34,50 +34,54 @@ static int finish(const struct sim_builder *b, size_t *ret_size)
 
 /* ---- Autoware ---- */
 
-static void lateral(struct dec *d, struct sim_VehicleControl *m)
+static void lateral(struct sim_dec *d, struct sim_VehicleControl *m)
 {
-	dec_time(d);
-	dec_time(d);
-	m->steer_angle = dec_f32(d);
-	m->steer_angular_velocity = dec_f32(d);
+	sim_dec_begin(d, "lateral");
+	sim_dec_time(d, "stamp");
+	sim_dec_time(d, "control_time");
+	m->steer_angle = sim_dec_f32(d, "steering_tire_angle");
+	m->steer_angular_velocity = sim_dec_f32(d, "steering_tire_rotation_rate");
 	m->present |= SIM_VEHICLE_CONTROL_HAS_STEER_ANGLE;
-	if (dec_bool(d))
+	if (sim_dec_bool(d, "is_defined_steering_tire_rotation_rate"))
 		m->present |= SIM_VEHICLE_CONTROL_HAS_STEER_ANGULAR_VELOCITY;
+	sim_dec_end(d);
 }
 
-static void longitudinal(struct dec *d, struct sim_VehicleControl *m)
+static void longitudinal(struct sim_dec *d, struct sim_VehicleControl *m)
 {
-	dec_time(d);
-	dec_time(d);
-	m->velocity = dec_f32(d);
-	m->target_acceleration = dec_f32(d);
-	m->jerk = dec_f32(d);
+	sim_dec_begin(d, "longitudinal");
+	sim_dec_time(d, "stamp");
+	sim_dec_time(d, "control_time");
+	m->velocity = sim_dec_f32(d, "velocity");
+	m->target_acceleration = sim_dec_f32(d, "acceleration");
+	m->jerk = sim_dec_f32(d, "jerk");
 	m->present |= SIM_VEHICLE_CONTROL_HAS_VELOCITY;
-	if (dec_bool(d))
+	if (sim_dec_bool(d, "is_defined_acceleration"))
 		m->present |= SIM_VEHICLE_CONTROL_HAS_TARGET_ACCELERATION;
-	if (dec_bool(d))
+	if (sim_dec_bool(d, "is_defined_jerk"))
 		m->present |= SIM_VEHICLE_CONTROL_HAS_JERK;
+	sim_dec_end(d);
 }
 
-static int read_control(struct dec *d, void *buf, size_t room, size_t *ret_size)
+static int read_control(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
 {
 	START(VehicleControl);
 
-	m->stamp = dec_time(d);
+	m->stamp = sim_dec_time(d, "stamp");
 	m->present = SIM_VEHICLE_CONTROL_HAS_STAMP;
-	dec_time(d);
+	sim_dec_time(d, "control_time");
 	lateral(d, m);
 	longitudinal(d, m);
 	return finish(&builder, ret_size);
 }
 
-static int read_gear(struct dec *d, void *buf, size_t room, size_t *ret_size)
+static int read_gear(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
 {
 	uint8_t gear;
 
 	START(GearCommand);
-	m->stamp = dec_time(d);
-	gear = dec_u8(d);
+	m->stamp = sim_dec_time(d, "stamp");
+	gear = sim_dec_u8(d, "command");
 	if (gear == 0)
 		return 1;
 	m->gear = gear == 1    ? SIM_GEAR_NEUTRAL
@@ -88,109 +92,114 @@ static int read_gear(struct dec *d, void *buf, size_t room, size_t *ret_size)
 	return gear > 24 ? -ERANGE : finish(&builder, ret_size);
 }
 
-static int read_turn(struct dec *d, void *buf, size_t room, size_t *ret_size)
+static int read_turn(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
 {
 	static const uint8_t turns[] = { 0, SIM_TURN_OFF, SIM_TURN_LEFT, SIM_TURN_RIGHT };
 	uint8_t v;
 
 	START(TurnCommand);
-	m->stamp = dec_time(d);
-	v = dec_u8(d);
+	m->stamp = sim_dec_time(d, "stamp");
+	v = sim_dec_u8(d, "command");
 	if (v >= sizeof(turns))
 		return -ERANGE;
 	m->turn = turns[v];
 	return v == 0 ? 1 : finish(&builder, ret_size);
 }
 
-static int read_hazard(struct dec *d, void *buf, size_t room, size_t *ret_size)
+static int read_hazard(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
 {
 	uint8_t v;
 
 	START(HazardCommand);
-	m->stamp = dec_time(d);
-	v = dec_u8(d);
+	m->stamp = sim_dec_time(d, "stamp");
+	v = sim_dec_u8(d, "command");
 	m->on = v == 2;
 	return v > 2 ? -ERANGE : v == 0 ? 1 : finish(&builder, ret_size);
 }
 
-static int read_emergency(struct dec *d, void *buf, size_t room, size_t *ret_size)
+static int read_emergency(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
 {
 	START(EmergencyCommand);
-	m->stamp = dec_time(d);
-	m->emergency = dec_bool(d);
+	m->stamp = sim_dec_time(d, "stamp");
+	m->emergency = sim_dec_bool(d, "emergency");
 	return finish(&builder, ret_size);
 }
 
-static int read_engage(struct dec *d, void *buf, size_t room, size_t *ret_size)
+static int read_engage(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
 {
 	START(EngageCommand);
-	m->stamp = dec_time(d);
-	m->engage = dec_bool(d);
+	m->stamp = sim_dec_time(d, "stamp");
+	m->engage = sim_dec_bool(d, "engage");
 	return finish(&builder, ret_size);
 }
 
 /* ---- SVL ---- */
 
-static float share(struct dec *d)
+static float share(struct sim_dec *d, const char *name)
 {
-	float v = dec_f32(d);
+	float v = sim_dec_f32(d, name);
 
 	if (v < 0 || v > 1)
-		dec_fail(d, -ERANGE);
+		sim_dec_fail(d, -ERANGE);
 	return v;
 }
 
-static uint8_t at_most(struct dec *d, uint8_t max)
+static uint8_t at_most(struct sim_dec *d, const char *name, uint8_t max)
 {
-	uint8_t v = dec_u8(d);
+	uint8_t v = sim_dec_u8(d, name);
 
 	if (v > max)
-		dec_fail(d, -ERANGE);
+		sim_dec_fail(d, -ERANGE);
 	return v;
 }
 
-static int read_lgsvl_control(struct dec *d, void *buf, size_t room, size_t *ret_size)
+static int read_lgsvl_control(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
 {
 	START(VehicleControl);
-	m->stamp = dec_header(d);
-	m->acceleration = share(d);
-	m->braking = share(d);
-	m->steer_angle = -dec_f32(d); /* theirs is positive to the right */
-	m->steer_angular_velocity = -dec_f32(d);
-	m->target_gear = at_most(d, SIM_GEAR_LOW);
+	m->stamp = sim_dec_header(d, "header");
+	m->acceleration = share(d, "acceleration_pct");
+	m->braking = share(d, "braking_pct");
+	m->steer_angle = -sim_dec_f32(d, "target_wheel_angle"); /* theirs is positive to the right */
+	m->steer_angular_velocity = -sim_dec_f32(d, "target_wheel_angular_rate");
+	m->target_gear = at_most(d, "target_gear", SIM_GEAR_LOW);
 	m->present = SIM_VEHICLE_CONTROL_HAS_STAMP | SIM_VEHICLE_CONTROL_HAS_ACCELERATION |
 		     SIM_VEHICLE_CONTROL_HAS_BRAKING | SIM_VEHICLE_CONTROL_HAS_STEER_ANGLE |
 		     SIM_VEHICLE_CONTROL_HAS_STEER_ANGULAR_VELOCITY | SIM_VEHICLE_CONTROL_HAS_TARGET_GEAR;
 	return finish(&builder, ret_size);
 }
 
-static int read_lgsvl_state(struct dec *d, void *buf, size_t room, size_t *ret_size)
+static int read_lgsvl_state(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
 {
 	START(VehicleState);
-	m->stamp = dec_header(d);
-	m->blinker = at_most(d, SIM_TURN_HAZARD);
-	m->headlight = at_most(d, SIM_VEHICLE_STATE_HEADLIGHT_HIGH);
-	m->wiper = at_most(d, SIM_VEHICLE_STATE_WIPER_HIGH);
-	m->gear = at_most(d, SIM_GEAR_LOW);
-	m->mode = at_most(d, SIM_VEHICLE_MODE_EMERGENCY);
-	m->hand_brake = dec_bool(d);
-	m->horn = dec_bool(d);
-	m->autonomous = dec_bool(d);
+	m->stamp = sim_dec_header(d, "header");
+	m->blinker = at_most(d, "blinker_state", SIM_TURN_HAZARD);
+	m->headlight = at_most(d, "headlight_state", SIM_VEHICLE_STATE_HEADLIGHT_HIGH);
+	m->wiper = at_most(d, "wiper_state", SIM_VEHICLE_STATE_WIPER_HIGH);
+	m->gear = at_most(d, "current_gear", SIM_GEAR_LOW);
+	m->mode = at_most(d, "vehicle_mode", SIM_VEHICLE_MODE_EMERGENCY);
+	m->hand_brake = sim_dec_bool(d, "hand_brake_active");
+	m->horn = sim_dec_bool(d, "horn_active");
+	m->autonomous = sim_dec_bool(d, "autonomous_mode_active");
 	return finish(&builder, ret_size);
 }
 
-static struct sim_Vector3 vector(struct dec *d)
+static struct sim_Vector3 vector(struct sim_dec *d, const char *name)
 {
-	double x = dec_f64(d), y = dec_f64(d), z = dec_f64(d);
+	double x, y, z;
 
+	sim_dec_begin(d, name);
+	x = sim_dec_f64(d, "x");
+	y = sim_dec_f64(d, "y");
+	z = sim_dec_f64(d, "z");
+	sim_dec_end(d);
 	return (struct sim_Vector3){ .x = x, .y = y, .z = z };
 }
 
 /* Strings lie behind the array of objects: the builder grows while they are read. */
-static void label(struct dec *d, struct sim_builder *b, struct sim_span *span)
+static void label(struct sim_dec *d, struct sim_builder *b, struct sim_span *span)
 {
 	size_t len;
-	const char *s = dec_string(d, LABEL_MAX, &len);
+	const char *s = sim_dec_string(d, "label", LABEL_MAX, &len);
 	char *to = d->err ? NULL : sim_builder_string(b, span, len, LABEL_MAX);
 
 	if (to && len)
@@ -201,53 +210,76 @@ static void label(struct dec *d, struct sim_builder *b, struct sim_span *span)
 #define DETECTION2D_MIN (8 + 4 + 4 + 4 + 4 + 16 + 48)
 #define DETECTION3D_MIN (8 + 4 + 4 + 4 + 4 + 80 + 48)
 
-static int read_2d(struct dec *d, void *buf, size_t room, size_t *ret_size)
+static int read_2d(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
 {
 	struct sim_Detected2DObject *o;
 	uint32_t n;
 
 	START(Detected2DObjects);
-	dec_header(d);
-	n = dec_count(d, DETECTION2D_MIN);
+	sim_dec_header(d, "header");
+	n = sim_dec_list(d, "detections", DETECTION2D_MIN);
 	o = sim_Detected2DObjects_objects_alloc_in(&builder, m, n);
 	for (uint32_t i = 0; o && i < n && !d->err; i++) {
-		dec_header(d);
-		o[i].id = dec_u32(d);
+		sim_dec_begin(d, NULL);
+		sim_dec_header(d, "header");
+		o[i].id = sim_dec_u32(d, "id");
 		label(d, &builder, &o[i].label);
-		o[i].score = dec_f32(d);
-		o[i].center_x = dec_f32(d);
-		o[i].center_y = dec_f32(d);
-		o[i].width = dec_f32(d);
-		o[i].height = dec_f32(d);
-		o[i].linear_velocity = vector(d);
-		o[i].angular_velocity = vector(d);
+		o[i].score = sim_dec_f32(d, "score");
+		sim_dec_begin(d, "bbox");
+		o[i].center_x = sim_dec_f32(d, "x");
+		o[i].center_y = sim_dec_f32(d, "y");
+		o[i].width = sim_dec_f32(d, "width");
+		o[i].height = sim_dec_f32(d, "height");
+		sim_dec_end(d);
+		sim_dec_begin(d, "velocity");
+		o[i].linear_velocity = vector(d, "linear");
+		o[i].angular_velocity = vector(d, "angular");
+		sim_dec_end(d);
+		sim_dec_end(d);
 	}
+	sim_dec_list_end(d);
 	return finish(&builder, ret_size);
 }
 
-static int read_3d(struct dec *d, void *buf, size_t room, size_t *ret_size)
+static void box3d(struct sim_dec *d, struct sim_Detected3DObject *o)
+{
+	sim_dec_begin(d, "bbox");
+	sim_dec_begin(d, "position");
+	o->pose.position = vector(d, "position");
+	sim_dec_begin(d, "orientation");
+	o->pose.orientation.x = sim_dec_f64(d, "x");
+	o->pose.orientation.y = sim_dec_f64(d, "y");
+	o->pose.orientation.z = sim_dec_f64(d, "z");
+	o->pose.orientation.w = sim_dec_f64(d, "w");
+	sim_dec_end(d);
+	sim_dec_end(d);
+	o->size = vector(d, "size");
+	sim_dec_end(d);
+}
+
+static int read_3d(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
 {
 	struct sim_Detected3DObject *o;
 	uint32_t n;
 
 	START(Detected3DObjects);
-	dec_header(d);
-	n = dec_count(d, DETECTION3D_MIN);
+	sim_dec_header(d, "header");
+	n = sim_dec_list(d, "detections", DETECTION3D_MIN);
 	o = sim_Detected3DObjects_objects_alloc_in(&builder, m, n);
 	for (uint32_t i = 0; o && i < n && !d->err; i++) {
-		dec_header(d);
-		o[i].id = dec_u32(d);
+		sim_dec_begin(d, NULL);
+		sim_dec_header(d, "header");
+		o[i].id = sim_dec_u32(d, "id");
 		label(d, &builder, &o[i].label);
-		o[i].score = dec_f32(d);
-		o[i].pose.position = vector(d);
-		o[i].pose.orientation.x = dec_f64(d);
-		o[i].pose.orientation.y = dec_f64(d);
-		o[i].pose.orientation.z = dec_f64(d);
-		o[i].pose.orientation.w = dec_f64(d);
-		o[i].size = vector(d);
-		o[i].velocity.linear = vector(d);
-		o[i].velocity.angular = vector(d);
+		o[i].score = sim_dec_f32(d, "score");
+		box3d(d, &o[i]);
+		sim_dec_begin(d, "velocity");
+		o[i].velocity.linear = vector(d, "linear");
+		o[i].velocity.angular = vector(d, "angular");
+		sim_dec_end(d);
+		sim_dec_end(d);
 	}
+	sim_dec_list_end(d);
 	return finish(&builder, ret_size);
 }
 
@@ -287,7 +319,7 @@ int unmap_read(const struct unmap *m, enum wire_format format, const void *data,
 	int r, e;
 
 	dec_begin(&d, format, data, len);
-	r = m->read(&d, buf, room, &size);
+	r = m->read(&d.dec, buf, room, &size);
 	e = dec_end(&d);
 	if (r == -ERANGE && e == -EBADMSG)
 		r = e; /* what is malformed has no meaning to be out of range */

@@ -11,7 +11,7 @@
 struct unmap {
 	const char *ros; /* "autoware_control_msgs/Control" */
 	const char *sim; /* "sim/VehicleControl" */
-	int (*read)(struct dec *d, void *buf, size_t room, size_t *ret_size);
+	int (*read)(struct sim_dec *d, void *buf, size_t room, size_t *ret_size);
 };
 
 extern const struct unmap unmap_table[]; /* ended by a NULL ros */
@@ -21,7 +21,7 @@ const struct unmap *unmap_find(const char *ros);
 
 /*
  * Read one message to its end into buf (aligned to 8). 0 and its size; 1: the message says "no command", nothing is to be
- * published. Errors: those of struct dec, -ERANGE a number outside what the command allows, -ENOBUFS buf is too small.
+ * published. Errors: those of <sim/decode.h>, -ERANGE a number outside what the command allows, -ENOBUFS buf is too small.
  */
 int unmap_read(const struct unmap *m, enum wire_format format, const void *data, size_t len, void *buf, size_t room,
 	       size_t *ret_size);

@@ -31,14 +31,17 @@ int ros2_graph_open(struct sim_bridge *b)
 	return ros2_errno(b->graph_writer);
 }
 
-static void put_gid(struct sim_bridge *b, struct enc *e, dds_entity_t entity)
+static void put_gid(struct sim_bridge *b, struct sim_enc *e, dds_entity_t entity)
 {
-	uint8_t gid[24] = { 0 };
+	uint32_t size = b->distro == ROS2_HUMBLE ? 24 : 16;
+	uint8_t *gid = e->ops->room(e, "data", SIM_KIND_UINT8, size, 1);
 	dds_guid_t guid;
 
+	if (!gid)
+		return;
+	memset(gid, 0, size);
 	if (dds_get_guid(entity, &guid) == 0)
 		memcpy(gid, guid.v, sizeof(guid.v));
-	e->ops->array(e, "data", ROS_UINT8, gid, b->distro == ROS2_HUMBLE ? 24 : 16, true);
 }
 
 void ros2_graph_publish(struct sim_bridge *b)
@@ -50,13 +53,13 @@ void ros2_graph_publish(struct sim_bridge *b)
 	out_init(&o);
 	wire_begin(&w, WIRE_CDR, &o);
 	put_gid(b, &w.enc, b->participant);
-	enc_list(&w.enc, "node_entities_info_seq", 1);
-	enc_text(&w.enc, "node_namespace", b->node_namespace);
-	enc_text(&w.enc, "node_name", b->node);
-	enc_list(&w.enc, "reader_gid_seq", b->n_inbound);
+	sim_enc_list(&w.enc, "node_entities_info_seq", 1);
+	sim_enc_text(&w.enc, "node_namespace", b->node_namespace);
+	sim_enc_text(&w.enc, "node_name", b->node);
+	sim_enc_list(&w.enc, "reader_gid_seq", b->n_inbound);
 	for (unsigned i = 0; i < b->n_inbound; i++)
 		put_gid(b, &w.enc, b->inbound[i].reader);
-	enc_list(&w.enc, "writer_gid_seq", b->n_topics);
+	sim_enc_list(&w.enc, "writer_gid_seq", b->n_topics);
 	for (unsigned i = 0; i < b->n_topics; i++)
 		put_gid(b, &w.enc, b->topics[i]->writer);
 	r = wire_finish(&w) == 0 ? dds_write(b->graph_writer, &o) : DDS_RETCODE_OUT_OF_RESOURCES;
