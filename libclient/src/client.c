@@ -105,6 +105,12 @@ void client_kick(struct sim_client *c)
 	(void)!write(c->wake_fd, &one, sizeof(one));
 }
 
+void client_doubt(struct sim_client *c, const struct life *l)
+{
+	if (!ipc_alive(l->ipc))
+		client_kick(c);
+}
+
 void client_due(struct sim_client *c, int64_t due_mono_ns)
 {
 	struct itimerspec t = { { 0, 0 }, { 0, 0 } };

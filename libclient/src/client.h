@@ -104,6 +104,7 @@ struct sim_client {
 	int error;         /* of the last attempt */
 	bool connecting;   /* inside sim_connect: errors end it */
 	int64_t due_mono_ns, backoff_dur_ns, prove_until_mono_ns;
+	int64_t doubt_mono_ns; /* since when the life is over and simd has not said so; 0: it is not */
 	struct attach_job *job;
 	struct warm_job *warm;    /* populates a life that was attached to again; recover.c */
 	bool warm_due;            /* that is to be started */
@@ -143,6 +144,8 @@ void client_pump(struct sim_client *c);
 void client_work(struct sim_client *c);
 /* Wake sim-io (or make sim_client_fd() readable): there is something to look at. Any thread. */
 void client_kick(struct sim_client *c);
+/* A port of this life was refused: if that has ended it, recovery is to know. Any thread. */
+void client_doubt(struct sim_client *c, const struct life *l);
 /* Ask for a step at that time; an earlier request stays. Under setup. */
 void client_due(struct sim_client *c, int64_t due_mono_ns);
 

@@ -305,6 +305,7 @@ static int advertise(struct sim_publisher *p)
 		if (r < 0 && p->reg)
 			session_post(c, s, "Unadvertise",
 				     json_pack("{sI}", "publisher_id", (json_int_t)p->reg->publisher_id), 0);
+		client_doubt(c, l);
 		life_unref(l);
 	}
 	session_unref(s);

@@ -32,6 +32,7 @@
 #define PROBE_DUR_NS       (2 * NS_PER_MS)
 #define PROBE_SLOW_DUR_NS  (50 * NS_PER_MS)
 #define PROVE_DUR_NS       (2 * NS_PER_S)
+#define DOUBT_DUR_NS       (1 * NS_PER_S)
 
 /* ---- attaching, as a job ---- */
 
@@ -606,14 +607,26 @@ static void settle(struct sim_client *c)
 }
 
 /*
- * In the rush after a restart RouDi did not answer one of our requests in time, which ends the new life for this
- * process alone: simd goes on with it and will not tell, so attach to it again. (When that happens to a client that
- * is up, RouDi is stuck, which simd's probe finds.)
+ * RouDi did not answer one of our requests in time, which ends its life for this process alone: simd goes on with it
+ * and will not tell, so attach to it again. While we register, which is in the rush after a restart, at once; later it
+ * may just as well be that RouDi is dead or stuck, so simd has a moment to say so first.
  */
 static void life_check(struct sim_client *c)
 {
-	if (!c->life || ipc_alive(c->life->ipc) || atomic_load(&c->phase) != PHASE_PROVE)
+	int phase = atomic_load(&c->phase);
+	int64_t now = client_now(c);
+
+	if (!c->life || ipc_alive(c->life->ipc) || (phase != PHASE_PROVE && phase != PHASE_UP)) {
+		c->doubt_mono_ns = 0;
 		return;
+	}
+	if (phase == PHASE_UP && !c->doubt_mono_ns)
+		c->doubt_mono_ns = now;
+	if (phase == PHASE_UP && now - c->doubt_mono_ns < DOUBT_DUR_NS) {
+		client_due(c, ns_add(c->doubt_mono_ns, DOUBT_DUR_NS));
+		return;
+	}
+	c->doubt_mono_ns = 0;
 	life_lost(c);
 	set_phase(c, PHASE_RETRY, SIM_CLIENT_REATTACHING);
 	backoff(c);

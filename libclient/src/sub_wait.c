@@ -26,15 +26,18 @@
 #define STALE_DUR_NS  (100 * NS_PER_MS)
 #define HELPER_DUR_NS (500 * NS_PER_MS)
 
-static int port_waiter(struct sub_port *p)
+static int port_waiter(struct sim_subscriber *s)
 {
+	struct sub_port *p = s->port;
 	int r;
 
 	if (p->waiter)
 		return 0;
 	r = ipc_waiter_create(p->life->ipc, &p->waiter);
-	if (r < 0)
+	if (r < 0) {
+		client_doubt(s->c, p->life);
 		return err_set(r, "%s", ipc_why());
+	}
 	r = ipc_waiter_add(p->waiter, p->sub);
 	if (r < 0) {
 		ipc_waiter_destroy(p->waiter);
@@ -101,8 +104,8 @@ static int wait_once(struct sim_subscriber *s, int64_t left_dur_ns)
 		ppoll(&p, 1, &t, NULL);
 		return 0;
 	}
-	r = port_waiter(s->port);
-	if (r == -ESTALE)
+	r = port_waiter(s);
+	if (r == -ESTALE || r == -ETIMEDOUT) /* this life is over: the next port comes */
 		return 0;
 	if (r < 0)
 		return r;
@@ -225,7 +228,7 @@ int sub_fd_start(struct sim_subscriber *s)
 	s->fd = f;
 	if (f->fd < 0)
 		return err_sys(-errno, "a subscriber's descriptor");
-	r = port_waiter(s->port);
+	r = port_waiter(s);
 	if (r < 0)
 		return r;
 	sub_fd_port(s);
@@ -259,7 +262,7 @@ void sub_fd_port(struct sim_subscriber *s)
 	struct sub_fd *f = s->fd;
 	struct sub_port *old;
 
-	if (port_waiter(s->port) < 0)
+	if (port_waiter(s) < 0)
 		return; /* this life is over already: the next port comes */
 	atomic_fetch_add(&s->port->refs, 1);
 	pthread_mutex_lock(&f->lock);

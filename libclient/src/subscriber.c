@@ -246,6 +246,7 @@ static int subscribe(struct sim_subscriber *s)
 	r = client_life(c, &l);
 	if (r == 0) {
 		r = subscriber_register(s, ses, l);
+		client_doubt(c, l);
 		life_unref(l);
 	}
 	session_unref(ses);

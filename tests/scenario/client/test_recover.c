@@ -245,6 +245,119 @@ static void both_killed(void **state)
 	sim_disconnect(c);
 }
 
+/* ---- RouDi is slow, for this client alone: simd goes on with its life of the data plane ---- */
+
+static int (*plain_wait)(void *arg, int fd, short events, int64_t timeout_dur_ns);
+static unsigned stop_roudi_in; /* that many waits of a client from now; 0: not */
+
+/* A client's wait: between two steps of its recovery. */
+static int slow_wait(void *arg, int fd, short events, int64_t timeout_dur_ns)
+{
+	(void)arg;
+	if (stop_roudi_in && --stop_roudi_in == 0)
+		ipc_mem_roudi_stop(w.bus, true);
+	return plain_wait(&w, fd, events, timeout_dur_ns);
+}
+
+struct slow {
+	struct sim_client *c;
+	struct sim_publisher *p[3];
+	struct sim_subscriber *s[2];
+	struct bridge_peer b;
+	uint32_t life;
+};
+
+static const char *const slow_channels[] = { "imu", "two", "quiet" };
+
+static void slow_begin(struct slow *k)
+{
+	k->c = world_client(&w, "sensor", 0);
+	for (int i = 0; i < 3; i++)
+		k->p[i] = imu_advertise(k->c, slow_channels[i], 0);
+	for (int i = 0; i < 2; i++)
+		k->s[i] = imu_subscribe(k->c, slow_channels[i], 0);
+	bridge_start(&w, &k->b);
+	bridge_connected(&w, &k->b);
+	roundtrip(k->c, k->p[0], &k->b, NULL);
+}
+
+/* All of it works again, in the same life of simd's. */
+static void slow_end(struct slow *k, uint64_t sequence)
+{
+	const struct sim_slot *slot;
+
+	world_until(&w, k->c, SIM_CLIENT_CONNECTED);
+	assert_int_equal(w.life, k->life);
+	while (sim_take(k->s[0], &slot) == 0) /* of before */
+		assert_int_equal(sim_release(k->s[0], slot), 0);
+	for (int i = 0; i < 3; i++)
+		roundtrip(k->c, k->p[i], &k->b, NULL);
+	imu_expect(k->s[0], sequence);
+	imu_expect(k->s[1], 1);
+	for (int i = 0; i < 3; i++)
+		sim_publisher_destroy(k->p[i]);
+	for (int i = 0; i < 2; i++)
+		sim_subscriber_destroy(k->s[i]);
+	sim_disconnect(k->c);
+	bridge_end(&k->b);
+}
+
+/*
+ * In the rush after a restart RouDi answered the attach in time, and not the creation of the first port: simd
+ * does not tell of it, and the client must not take itself for connected.
+ */
+static void ports_refused_in_the_rush(void **state)
+{
+	struct slow k;
+
+	(void)state;
+	slow_begin(&k);
+	world_kill_roudi(&w);
+	process_both(k.c, &k.b);
+	world_start_roudi(&w);
+	for (int i = 0; i < 50; i++) { /* the bridge is quicker */
+		world_run(&w, 2 * MS);
+		sim_process(k.b.c);
+	}
+	k.life = w.life;
+	stop_roudi_in = 1; /* within "Attached", which comes between the attach and the ports */
+	for (int i = 0; i < 20; i++) {
+		sim_process(k.c);
+		world_run(&w, MS);
+	}
+	assert_int_equal(stop_roudi_in, 0);
+	assert_int_equal(sim_client_state(k.c), SIM_CLIENT_REATTACHING);
+	ipc_mem_roudi_stop(w.bus, false);
+	slow_end(&k, 2);
+}
+
+/* The same to a client that is up and asks for one more port. */
+static void port_refused_when_up(void **state)
+{
+	struct outcome done = { 0 };
+	struct sim_subscriber *none;
+	struct slow k;
+
+	(void)state;
+	slow_begin(&k);
+	k.life = w.life;
+	assert_int_equal(sim_try_queue(k.p[0], imu_loan(k.p[0]), NULL, on_done, &done), 0);
+	ipc_mem_roudi_stop(w.bus, true);
+	assert_int_equal(sim_subscribe(k.c, "imu", NULL, NULL, &none), -ETIMEDOUT);
+	ipc_mem_roudi_stop(w.bus, false);
+	world_process(&w, k.c);
+	assert_int_equal(sim_client_state(k.c), SIM_CLIENT_CONNECTED); /* simd may be about to tell more */
+	world_run(&w, 1100 * MS);
+	world_process(&w, k.c);
+	assert_int_equal(done.calls, 1);
+	assert_int_equal(done.reason, SIM_REASON_RESTART);
+	assert_int_equal(bridge_next(&k.b, 100), 1); /* simd has it all the same */
+	bridge_answer(&k.b, 0);
+	world_process(&w, k.c);
+	assert_int_equal(done.calls, 1);
+	slow_end(&k, 3);
+}
+
 /* Again and again, with messages in flight each time; nothing leaks and every callback runs once. */
 static void many_lives(void **state)
 {
@@ -319,6 +432,9 @@ static int setup(void **state)
 {
 	(void)state;
 	world_create(&w, test_seed(2), ", \"dispatch\": {\"wait_ms\": 200}");
+	plain_wait = w.env.wait;
+	w.env.wait = slow_wait;
+	stop_roudi_in = 0;
 	return 0;
 }
 
@@ -336,6 +452,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(dataplane_killed, setup, teardown),
 		cmocka_unit_test_setup_teardown(never_heard, setup, teardown),
 		cmocka_unit_test_setup_teardown(both_killed, setup, teardown),
+		cmocka_unit_test_setup_teardown(ports_refused_in_the_rush, setup, teardown),
+		cmocka_unit_test_setup_teardown(port_refused_when_up, setup, teardown),
 		cmocka_unit_test_setup_teardown(many_lives, setup, teardown),
 		cmocka_unit_test(no_simd),
 		cmocka_unit_test_setup_teardown(no_dataplane, setup, teardown),
