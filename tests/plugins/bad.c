@@ -80,6 +80,8 @@ static void good_destroy(struct sim_bridge *b)
 static const struct sim_bridge_option good_options[] = {
 	{ "needed", NULL, "an option without a default" },
 	{ "spare", "7", "an option with one" },
+	{ "tree", "{}", "one that takes an object" },
+	{ "row", "[]", "one that takes a list" },
 	{ NULL, NULL, NULL },
 };
 

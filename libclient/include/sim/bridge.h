@@ -41,9 +41,10 @@ struct sim_bridge_channel {
 };
 
 struct sim_bridge_option {
-	const char *name;  /* key in the bridge's "options" */
-	const char *deflt; /* default as text; NULL: required */
-	const char *help;  /* one line */
+	const char *name; /* key in the bridge's "options" */
+	const char *
+		deflt; /* default as text; NULL: required. "{...}" or "[...]": takes an object or a list, as JSON text */
+	const char *help; /* one line */
 };
 
 /* Services of the host; valid from create() to destroy(). Thread: any. */
@@ -62,7 +63,8 @@ struct sim_bridge_host {
 	int64_t (*now)(void *ctx);
 	/*
 	 * Publish an inbound message on a channel of the rig's "inbound" list; the host copies it. -EACCES the
-	 * rig does not list it, -ECANCELED paused (unless the rig says inbound_while_paused), -EINVAL the message fails sim_msg_check(), -ENOBUFS.
+	 * rig does not list it, -ECANCELED paused (unless the rig says inbound_while_paused), -EINVAL the message fails
+	 * sim_msg_check() or the channel was offered with another type, -ENOBUFS.
 	 */
 	int (*publish)(void *ctx, const char *channel, const struct sim_type *type, const void *body, size_t size);
 	/*

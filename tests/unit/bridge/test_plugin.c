@@ -64,8 +64,7 @@ static int check(const struct plugin *p, const char *json)
 static void test_options(void **state)
 {
 	struct plugin *p = NULL;
-	json_t *o;
-	char buf[32];
+	json_t *o, *texts = json_object();
 
 	(void)state;
 	assert_int_equal(plugin_load(SHELF, "GOOD", &p), 0);
@@ -75,11 +74,43 @@ static void test_options(void **state)
 	assert_int_equal(check(p, "{\"needed\":1,\"typo\":2}"), -EINVAL);
 	assert_non_null(strstr(err_why(), "options.typo"));
 	assert_int_equal(check(p, "{\"needed\":[1]}"), -EINVAL);
+	assert_int_equal(check(p, "{\"needed\":null}"), -EINVAL);
+	assert_string_equal(err_why(), "options.needed: must be a string, a number or a boolean");
 	o = json_loads("{\"needed\":12,\"other\":true}", 0, NULL);
-	assert_string_equal(plugin_option(p, o, "needed", buf, sizeof(buf)), "12");
-	assert_string_equal(plugin_option(p, o, "spare", buf, sizeof(buf)), "7");
-	assert_null(plugin_option(p, o, "other", buf, sizeof(buf)));
+	assert_string_equal(plugin_option(p, o, "needed", texts), "12");
+	assert_string_equal(plugin_option(p, o, "spare", texts), "7");
+	assert_null(plugin_option(p, o, "other", texts));
 	json_decref(o);
+	json_decref(texts);
+	plugin_unload(p);
+}
+
+/* Options whose default is an object or a list take one, and get it as text. */
+static void test_structured_options(void **state)
+{
+	static const char json[] = "{\"needed\":true,\"tree\":{\"b\":[1,0.5],\"a\":\"x\"},\"row\":[\"y\"]}";
+	json_t *o = json_loads(json, 0, NULL), *texts = json_object();
+	struct plugin *p = NULL;
+	const char *tree;
+
+	(void)state;
+	assert_int_equal(plugin_load(SHELF, "GOOD", &p), 0);
+	assert_int_equal(plugin_check_options(p, o), 0);
+	tree = plugin_option(p, o, "tree", texts);
+	assert_string_equal(tree, "{\"b\":[1,0.5],\"a\":\"x\"}");
+	assert_string_equal(plugin_option(p, o, "row", texts), "[\"y\"]");
+	assert_string_equal(plugin_option(p, o, "needed", texts), "true");
+	assert_ptr_equal(plugin_option(p, o, "tree", texts), tree); /* it is lent */
+	json_decref(o);
+	o = json_object();
+	assert_string_equal(plugin_option(p, o, "tree", texts), "{}");
+	json_decref(o);
+	json_decref(texts);
+	assert_int_equal(check(p, "{\"needed\":1,\"tree\":\"{}\"}"), -EINVAL);
+	assert_string_equal(err_why(), "options.tree: must be an object");
+	assert_int_equal(check(p, "{\"needed\":1,\"tree\":[]}"), -EINVAL);
+	assert_int_equal(check(p, "{\"needed\":1,\"row\":{}}"), -EINVAL);
+	assert_string_equal(err_why(), "options.row: must be a list");
 	plugin_unload(p);
 }
 
@@ -90,6 +121,7 @@ int main(void)
 		cmocka_unit_test(test_loads),
 		cmocka_unit_test(test_loads_by_path),
 		cmocka_unit_test(test_options),
+		cmocka_unit_test(test_structured_options),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

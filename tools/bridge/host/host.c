@@ -50,13 +50,12 @@ static void service_log(void *ctx, int level, const char *fmt, ...)
 static const char *service_option(void *ctx, const char *name)
 {
 	struct host *h = ctx;
-	char buf[64];
-	const char *v = plugin_option(h->plugin, h->options, name, buf, sizeof(buf));
+	const char *text;
 
-	if (v != buf)
-		return v;
-	json_object_set_new(h->option_values, name, json_string(buf));
-	return json_string_value(json_object_get(h->option_values, name));
+	pthread_mutex_lock(&h->options_lock);
+	text = plugin_option(h->plugin, h->options, name, h->option_texts);
+	pthread_mutex_unlock(&h->options_lock);
+	return text;
 }
 
 static void service_status(void *ctx, enum sim_bridge_status status, const char *detail)
@@ -145,13 +144,14 @@ int host_create(struct sim_client *client, const char *plugin_dir, json_t *confi
 	h->wake_fd = -1;
 	h->inbound_limit = (struct log_limit)LOG_LIMIT(NS_PER_S, 1);
 	list_init(&h->lanes);
+	pthread_mutex_init(&h->options_lock, NULL);
 	pthread_mutex_init(&h->topics_lock, NULL);
 	pthread_mutex_init(&h->lanes_lock, NULL);
 	pthread_mutex_init(&h->inbound_lock, NULL);
 	h->config = json_incref(config);
 	h->options = json_object_get(config, "options");
 	h->options = h->options ? json_incref(h->options) : json_object();
-	h->option_values = json_object();
+	h->option_texts = json_object();
 	h->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (h->wake_fd < 0) {
 		r = err_sys(-errno, "eventfd");
@@ -180,9 +180,10 @@ void host_destroy(struct host *h)
 	host_inbound_finish(h);
 	plugin_unload(h->plugin);
 	json_decref(h->options);
-	json_decref(h->option_values);
+	json_decref(h->option_texts);
 	json_decref(h->config);
 	fd_close(h->wake_fd);
+	pthread_mutex_destroy(&h->options_lock);
 	pthread_mutex_destroy(&h->topics_lock);
 	pthread_mutex_destroy(&h->lanes_lock);
 	pthread_mutex_destroy(&h->inbound_lock);

@@ -34,6 +34,7 @@ struct host_topic { /* one announced channel */
 struct host_inbound {              /* one channel the plug-in may publish into */
 	char *name;                /* as the plug-in calls it */
 	struct sim_publisher *pub; /* made when it is offered, or at its first message */
+	uint64_t type_hash;
 	bool offered, listened;
 };
 
@@ -45,7 +46,8 @@ struct host {
 	struct sim_bridge_session *session;
 	json_t *config; /* what AttachBridge told: name, plugin, connection, options, inbound */
 	json_t *options;
-	json_t *option_values; /* numbers as text, so that they can be borrowed */
+	pthread_mutex_t options_lock;
+	json_t *option_texts; /* what was no text, as text, so that it can be borrowed; guarded by options_lock */
 
 	pthread_mutex_t topics_lock;
 	struct host_topic *topics[HOST_TOPICS_MAX]; /* open hash by channel id; guarded by topics_lock */

@@ -69,7 +69,7 @@ static int open_channel(struct host *h, const char *channel, const struct sim_ty
 		return -ENOTSUP;
 	if (h->n_inbound == HOST_INBOUND_MAX)
 		return -ENOSPC;
-	*in = (struct host_inbound){ .name = mem_strdup(channel) };
+	*in = (struct host_inbound){ .name = mem_strdup(channel), .type_hash = type->hash };
 	if (!in->name)
 		return -ENOMEM;
 	r = sim_advertise(h->client, channel, type, &o, &in->pub);
@@ -97,10 +97,19 @@ static int allowed(struct host *h, const char *channel, const struct sim_type *t
 	return -EACCES;
 }
 
+/* The channel, opened if need be. -EINVAL: it has another type. */
+static int get_channel(struct host *h, const char *channel, const struct sim_type *type, struct host_inbound **ret)
+{
+	*ret = find(h, channel);
+	if (!*ret)
+		return open_channel(h, channel, type, ret);
+	return (*ret)->type_hash == type->hash ? 0 : -EINVAL;
+}
+
 static int write_body(struct host *h, const char *channel, const struct sim_type *type, const void *body, size_t size)
 {
-	struct host_inbound *in = find(h, channel);
-	int r = in ? 0 : open_channel(h, channel, type, &in);
+	struct host_inbound *in;
+	int r = get_channel(h, channel, type, &in);
 
 	return r < 0 ? r : sim_publish_local_copy(in->pub, body, size, 0);
 }
@@ -137,8 +146,7 @@ int host_inbound_offer(struct host *h, const char *channel, const struct sim_typ
 	if (r < 0)
 		return r;
 	pthread_mutex_lock(&h->inbound_lock);
-	in = find(h, channel);
-	r = in ? 0 : open_channel(h, channel, type, &in);
+	r = get_channel(h, channel, type, &in);
 	if (r == 0 && in->offered)
 		r = -EALREADY;
 	else if (r == 0)

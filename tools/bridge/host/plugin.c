@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "err.h"
@@ -120,17 +121,33 @@ static const struct sim_bridge_option *find_option(const struct plugin *p, const
 	return NULL;
 }
 
+/* The default tells what an option takes: an object, a list, or what is said in a word. */
+static int check_kind(const struct sim_bridge_option *o, json_t *value)
+{
+	char begin = o->deflt ? o->deflt[0] : '\0';
+
+	if (begin == '{')
+		return json_is_object(value) ? 0 : err_set(-EINVAL, "options.%s: must be an object", o->name);
+	if (begin == '[')
+		return json_is_array(value) ? 0 : err_set(-EINVAL, "options.%s: must be a list", o->name);
+	if (json_is_object(value) || json_is_array(value) || json_is_null(value))
+		return err_set(-EINVAL, "options.%s: must be a string, a number or a boolean", o->name);
+	return 0;
+}
+
 int plugin_check_options(const struct plugin *p, json_t *options)
 {
 	const char *key;
 	json_t *value;
 
 	json_object_foreach(options, key, value) {
-		if (!find_option(p, key))
-			return err_set(-EINVAL, "options.%s: the bridge plug-in \"%s\" has no such option", key,
-				       p->ops->name);
-		if (json_is_object(value) || json_is_array(value) || json_is_null(value))
-			return err_set(-EINVAL, "options.%s: must be a string, a number or a boolean", key);
+		const struct sim_bridge_option *o = find_option(p, key);
+		int r = o ? check_kind(o, value)
+			  : err_set(-EINVAL, "options.%s: the bridge plug-in \"%s\" has no such option", key,
+				    p->ops->name);
+
+		if (r < 0)
+			return r;
 	}
 	for (const struct sim_bridge_option *o = p->ops->options; o && o->name; o++)
 		if (!o->deflt && !json_object_get(options, o->name))
@@ -139,10 +156,11 @@ int plugin_check_options(const struct plugin *p, json_t *options)
 	return 0;
 }
 
-const char *plugin_option(const struct plugin *p, json_t *options, const char *name, char *buf, size_t size)
+const char *plugin_option(const struct plugin *p, json_t *options, const char *name, json_t *texts)
 {
 	const struct sim_bridge_option *o = find_option(p, name);
 	json_t *v = json_object_get(options, name);
+	char *text;
 
 	if (!o)
 		return NULL;
@@ -150,13 +168,12 @@ const char *plugin_option(const struct plugin *p, json_t *options, const char *n
 		return o->deflt;
 	if (json_is_string(v))
 		return json_string_value(v);
-	if (json_is_boolean(v))
-		return json_is_true(v) ? "true" : "false";
-	if (json_is_integer(v))
-		snprintf(buf, size, "%lld", (long long)json_integer_value(v));
-	else
-		snprintf(buf, size, "%.17g", json_number_value(v));
-	return buf;
+	if (!json_object_get(texts, name)) {
+		text = json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
+		json_object_set_new(texts, name, json_string(text ? text : ""));
+		free(text);
+	}
+	return json_string_value(json_object_get(texts, name));
 }
 
 static bool registered(const struct plugin *p, const char *type_name, bool inbound)

@@ -39,8 +39,11 @@ int plugin_check_ops(const struct sim_bridge_ops *ops, const char *path);
 
 /* Every key of `options` is on the plug-in's list and every required one is there. -EINVAL with a sentence. */
 int plugin_check_options(const struct plugin *p, json_t *options);
-/* Value of an option as text: the rig's, else the default. NULL when it is not on the list. buf holds numbers. */
-const char *plugin_option(const struct plugin *p, json_t *options, const char *name, char *buf, size_t size);
+/*
+ * Value of an option as text: the rig's, else the default; anything but a string as JSON. NULL when it is not on the list.
+ * What was no text before is kept in texts, an object, for as long as that lives.
+ */
+const char *plugin_option(const struct plugin *p, json_t *options, const char *name, json_t *texts);
 
 /* Whether the plug-in registered a publisher for the type (by name or "*"). */
 bool plugin_carries(const struct plugin *p, const char *type_name);
