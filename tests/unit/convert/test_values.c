@@ -324,6 +324,24 @@ static void what_is_not_known_is_said_as_ros_says_it(void **state)
 	NEAR(said("minimum_distance"), -1);
 }
 
+/* SVL says 0.0001 everywhere: "covariance" of the rig, where the sensor gives none itself. */
+static void a_variance_of_the_rig_fills_what_is_not_known(void **state)
+{
+	static const struct map_options svl = { .covariance = 0.5 };
+	struct sim_Imu *i = sim_Imu_init(body, sizeof(body), &builder);
+
+	(void)state;
+	i->linear_acceleration_covariance[8] = 3;
+	assert_int_equal(emit_with("sim/Imu", NULL, &svl), 0);
+	NEAR(said("orientation_covariance"), -1); /* no orientation stays none */
+	NEAR(said("angular_velocity_covariance"), 0.5);
+	NEAR(said("linear_acceleration_covariance"), 0);
+	sim_Gps_init(body, sizeof(body), &builder);
+	assert_int_equal(emit_with("sim/Gps", NULL, &svl), 0);
+	NEAR(said("position_covariance"), 0.5);
+	NEAR(said("position_covariance_type"), 2);
+}
+
 static void scans_are_in_seconds(void **state)
 {
 	struct sim_LaserScan *m = sim_LaserScan_init(body, sizeof(body), &builder);
@@ -492,6 +510,7 @@ int main(void)
 		cmocka_unit_test(velocities_of_the_map_become_those_of_the_vehicle),
 		cmocka_unit_test(radar_is_sensor_minus_object_and_degrees_at_svl),
 		cmocka_unit_test(what_is_not_known_is_said_as_ros_says_it),
+		cmocka_unit_test(a_variance_of_the_rig_fills_what_is_not_known),
 		cmocka_unit_test(scans_are_in_seconds),
 		cmocka_unit_test(objects_have_autowares_classes_and_shapes),
 		cmocka_unit_test(lights_have_names_or_numbers),

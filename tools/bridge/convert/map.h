@@ -23,6 +23,7 @@ struct map_options {
 	const char *frame;       /* frame_id instead of the slot's; NULL: the slot's */
 	const char *child_frame; /* of nav_msgs/Odometry instead of the message's; NULL: that */
 	const char *encoding;    /* "bgr8" or "rgb8": swap the channels of an image of the other; NULL: as it comes */
+	double covariance;       /* diagonal of covariances that the message says are not known; 0: as they come */
 	enum map_points points;
 };
 

@@ -44,23 +44,43 @@ int map_Transforms_to_tf2_msgs_TFMessage(const struct map_in *in, struct sim_enc
 	return 0;
 }
 
+/* rows: 3 or 6. Not known is all zero: then the rig's variance, if it gives one, is the diagonal. */
+static const double *covariance_of(const struct map_in *in, const double *c, unsigned rows, double buf[36])
+{
+	for (unsigned i = 0; i < rows * rows; i++)
+		if (c[i] != 0)
+			return c;
+	for (unsigned i = 0; i < rows * rows; i++)
+		buf[i] = i % (rows + 1) ? 0 : in->options->covariance;
+	return buf;
+}
+
+static void covariance(struct sim_enc *e, const char *name, const struct map_in *in, const double *c, unsigned rows)
+{
+	double buf[36];
+
+	sim_enc_f64s(e, name, covariance_of(in, c, rows, buf), rows * rows);
+}
+
 int map_Imu_to_sensor_msgs_Imu(const struct map_in *in, struct sim_enc *e)
 {
+	static const double no_orientation[9] = { -1 }; /* how ROS says so */
 	const struct sim_Imu *m = BODY(Imu, in);
-	double covariance[9];
+	bool known;
 
 	if (!m)
 		return -EBADMSG;
-	memcpy(covariance, m->orientation_covariance, sizeof(covariance));
-	if (m->orientation.x == 0 && m->orientation.y == 0 && m->orientation.z == 0 && m->orientation.w == 0)
-		covariance[0] = -1; /* how ROS says that there is no orientation */
+	known = m->orientation.x != 0 || m->orientation.y != 0 || m->orientation.z != 0 || m->orientation.w != 0;
 	map_header(e, in);
 	map_quaternion(e, "orientation", &m->orientation);
-	sim_enc_f64s(e, "orientation_covariance", covariance, 9);
+	if (known)
+		covariance(e, "orientation_covariance", in, m->orientation_covariance, 3);
+	else
+		sim_enc_f64s(e, "orientation_covariance", no_orientation, 9);
 	map_vector(e, "angular_velocity", &m->angular_velocity);
-	sim_enc_f64s(e, "angular_velocity_covariance", m->angular_velocity_covariance, 9);
+	covariance(e, "angular_velocity_covariance", in, m->angular_velocity_covariance, 3);
 	map_vector(e, "linear_acceleration", &m->linear_acceleration);
-	sim_enc_f64s(e, "linear_acceleration_covariance", m->linear_acceleration_covariance, 9);
+	covariance(e, "linear_acceleration_covariance", in, m->linear_acceleration_covariance, 3);
 	return 0;
 }
 
@@ -78,9 +98,12 @@ static uint8_t covariance_type(const double c[9])
 int map_Gps_to_sensor_msgs_NavSatFix(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_Gps *m = BODY(Gps, in);
+	const double *c;
+	double buf[36];
 
 	if (!m)
 		return -EBADMSG;
+	c = covariance_of(in, m->position_covariance, 3, buf);
 	map_header(e, in);
 	sim_enc_begin(e, "status");
 	sim_enc_i8(e, "status", m->status);
@@ -89,8 +112,8 @@ int map_Gps_to_sensor_msgs_NavSatFix(const struct map_in *in, struct sim_enc *e)
 	sim_enc_f64(e, "latitude", m->latitude);
 	sim_enc_f64(e, "longitude", m->longitude);
 	sim_enc_f64(e, "altitude", m->altitude);
-	sim_enc_f64s(e, "position_covariance", m->position_covariance, 9);
-	sim_enc_u8(e, "position_covariance_type", covariance_type(m->position_covariance));
+	sim_enc_f64s(e, "position_covariance", c, 9);
+	sim_enc_u8(e, "position_covariance_type", covariance_type(c));
 	return 0;
 }
 
@@ -115,18 +138,20 @@ int map_Gps_to_geometry_msgs_PoseStamped(const struct map_in *in, struct sim_enc
 int map_Gps_to_geometry_msgs_PoseWithCovarianceStamped(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_Gps *m = BODY(Gps, in);
-	double covariance[36] = { 0 };
+	double pose[36] = { 0 }, buf[36];
 	struct sim_Vector3 position;
+	const double *c;
 
 	if (!m)
 		return -EBADMSG;
 	position = gps_position(m);
+	c = covariance_of(in, m->position_covariance, 3, buf);
 	for (unsigned i = 0; i < 9; i++) /* rotations stay 0: a receiver does not know them */
-		covariance[i / 3 * 6 + i % 3] = m->position_covariance[i];
+		pose[i / 3 * 6 + i % 3] = c[i];
 	map_header(e, in);
 	sim_enc_begin(e, "pose");
 	map_pose(e, "pose", &position, &m->orientation);
-	sim_enc_f64s(e, "covariance", covariance, 36);
+	sim_enc_f64s(e, "covariance", pose, 36);
 	sim_enc_end(e);
 	return 0;
 }
@@ -151,11 +176,11 @@ int map_GpsOdometry_to_nav_msgs_Odometry(const struct map_in *in, struct sim_enc
 		     in->options->child_frame ? in->options->child_frame : sim_GpsOdometry_child_frame(m, in->size));
 	sim_enc_begin(e, "pose");
 	map_pose(e, "pose", &position, &m->orientation);
-	sim_enc_f64s(e, "covariance", m->pose_covariance, 36);
+	covariance(e, "covariance", in, m->pose_covariance, 6);
 	sim_enc_end(e);
 	sim_enc_begin(e, "twist");
 	map_twist(e, "twist", &velocity, &m->angular_velocity);
-	sim_enc_f64s(e, "covariance", m->twist_covariance, 36);
+	covariance(e, "covariance", in, m->twist_covariance, 6);
 	sim_enc_end(e);
 	return 0;
 }
