@@ -86,17 +86,28 @@ dds_entity_t reader_open(dds_entity_t participant, const dds_topic_descriptor_t 
 	return reader;
 }
 
-dds_entity_t reader_write_to(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic)
+static dds_entity_t write_to(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic,
+			     dds_durability_kind_t durability)
 {
 	dds_qos_t *qos = dds_create_qos();
 	dds_entity_t t = dds_create_topic(participant, desc, topic, NULL, NULL), writer;
 
 	dds_qset_reliability(qos, DDS_RELIABILITY_RELIABLE, DDS_SECS(1));
-	dds_qset_durability(qos, DDS_DURABILITY_TRANSIENT_LOCAL);
+	dds_qset_durability(qos, durability);
 	dds_qset_history(qos, DDS_HISTORY_KEEP_LAST, 1);
 	writer = t < 0 ? t : dds_create_writer(participant, t, qos, NULL);
 	dds_delete_qos(qos);
 	return writer;
+}
+
+dds_entity_t reader_write_to(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic)
+{
+	return write_to(participant, desc, topic, DDS_DURABILITY_TRANSIENT_LOCAL);
+}
+
+dds_entity_t reader_write_volatile(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic)
+{
+	return write_to(participant, desc, topic, DDS_DURABILITY_VOLATILE);
 }
 
 static int wait_for(dds_entity_t participant, dds_entity_t reader)
@@ -159,4 +170,33 @@ int reader_discover(dds_entity_t participant, const char *topic, char type_name[
 	}
 	dds_delete(r);
 	return found ? 0 : -1;
+}
+
+/* An endpoint that has gone comes as a sample with nothing but its key: the topic is known from the one before. */
+static void see(struct reader_watch *w, const dds_builtintopic_endpoint_t *e, const dds_sample_info_t *info)
+{
+	bool alive = info->valid_data && info->instance_state == DDS_IST_ALIVE;
+
+	if (alive && strcmp(e->topic_name, w->topic) == 0) {
+		w->its = e->key;
+		w->there = true;
+	} else if (!alive && memcmp(&w->its, &e->key, sizeof(w->its)) == 0) {
+		w->there = false;
+	}
+}
+
+int reader_watch(dds_entity_t participant, struct reader_watch *w, bool there)
+{
+	if (!w->reader)
+		w->reader = dds_create_reader(participant, DDS_BUILTIN_TOPIC_DCPSSUBSCRIPTION, NULL, NULL);
+	while (w->there != there && wait_for(participant, w->reader) == 0) {
+		void *sample = NULL;
+		dds_sample_info_t info;
+
+		if (dds_take(w->reader, &sample, &info, 1, 1) <= 0)
+			continue;
+		see(w, sample, &info);
+		dds_return_loan(w->reader, &sample, 1);
+	}
+	return w->there == there ? 0 : -1;
 }

@@ -55,13 +55,24 @@ dds_entity_t reader_participant(void);
 /* A reliable, transient local reader of one sample, or for volatile topics a best-effort one. */
 dds_entity_t reader_open(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic, bool keeps);
 
-/* A reliable, transient local writer. */
+/* A reliable, transient local writer; a reliable and volatile one. */
 dds_entity_t reader_write_to(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic);
+dds_entity_t reader_write_volatile(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic);
 
 /* Wait for a valid sample, at most 20 s. 0 or a negative code. */
 int reader_take(dds_entity_t reader, void *sample);
 
 /* What discovery says of the writer of a topic: its type and USER_DATA, NUL-terminated. 0, or -1 after 20 s. */
 int reader_discover(dds_entity_t participant, const char *topic, char type_name[128], char user_data[128]);
+
+/* Whether anybody subscribes to a topic, as discovery tells; zeroed but for the topic to begin with. */
+struct reader_watch {
+	const char *topic;
+	dds_entity_t reader;
+	dds_guid_t its;
+	bool there;
+};
+/* Wait, at most 20 s for each change, until somebody does, or nobody any more. 0 or -1. */
+int reader_watch(dds_entity_t participant, struct reader_watch *w, bool there);
 
 #endif

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -36,8 +37,9 @@ struct fake {
 	char log[4096];
 	enum sim_bridge_status status;
 	const char *subscribe; /* NULL: nothing */
-	int dropped[2];        /* pipe: one byte for each warning while it comes in */
-	int came[2];           /* pipe: one byte for each message that came in, its gear */
+	unsigned offers;
+	int dropped[2]; /* pipe: one byte for each warning while it comes in */
+	int came[2];    /* pipe: one byte for each message that came in, its gear */
 };
 
 __attribute__((format(printf, 3, 4))) static void fake_log(void *ctx, int level, const char *fmt, ...)
@@ -50,7 +52,7 @@ __attribute__((format(printf, 3, 4))) static void fake_log(void *ctx, int level,
 	va_start(ap, fmt);
 	vsnprintf(f->log + n, sizeof(f->log) - n, fmt, ap);
 	va_end(ap);
-	if (strstr(f->log + n, "dropped") && write(f->dropped[1], "", 1) != 1)
+	if ((strstr(f->log + n, "dropped") || strstr(f->log + n, "do not agree")) && write(f->dropped[1], "", 1) != 1)
 		abort();
 }
 
@@ -58,14 +60,14 @@ static const char *fake_option(void *ctx, const char *name)
 {
 	const struct fake *f = ctx;
 
-	return !strcmp(name, "ros_distro")                  ? f->distro
-	       : !strcmp(name, "clock_hz")                  ? f->clock_hz
-	       : !strcmp(name, "node")                      ? "simd"
-	       : !strcmp(name, "namespace")                 ? "/"
-	       : !strcmp(name, "domain")                    ? "0"
-	       : !strcmp(name, "subscribe") && f->subscribe ? f->subscribe
-	       : !strcmp(name, "localhost")                 ? "auto"
-							    : "";
+	return !strcmp(name, "ros_distro")  ? f->distro
+	       : !strcmp(name, "clock_hz")  ? f->clock_hz
+	       : !strcmp(name, "node")      ? "simd"
+	       : !strcmp(name, "namespace") ? "/"
+	       : !strcmp(name, "domain")    ? "0"
+	       : !strcmp(name, "subscribe") ? f->subscribe ? f->subscribe : "{}"
+	       : !strcmp(name, "localhost") ? "auto"
+					    : "";
 }
 
 static void fake_status(void *ctx, enum sim_bridge_status status, const char *detail)
@@ -91,6 +93,17 @@ static int fake_publish(void *ctx, const char *channel, const struct sim_type *t
 	return write(f->came[1], &gear, 1) == 1 ? 0 : -EIO;
 }
 
+static int fake_offer(void *ctx, const char *channel, const struct sim_type *type)
+{
+	struct fake *f = ctx;
+
+	assert_true(!strcmp(channel, "gear") || !strcmp(channel, "secret"));
+	assert_true(sim_type_equal(type, &sim_GearCommand_type));
+	if (!strcmp(channel, "secret"))
+		return -EACCES;
+	return f->offers++ ? -EALREADY : 0;
+}
+
 static const struct sim_bridge_ops *load(void)
 {
 	void *handle = dlopen(PLUGIN, RTLD_NOW | RTLD_LOCAL), *sym = handle ? dlsym(handle, SIM_BRIDGE_SYMBOL) : NULL;
@@ -111,7 +124,8 @@ static struct sim_bridge_host host_of(struct fake *f)
 					 .option = fake_option,
 					 .status = fake_status,
 					 .now = fake_now,
-					 .publish = fake_publish };
+					 .publish = fake_publish,
+					 .offer = fake_offer };
 }
 
 static struct sim_slot *new_image(void)
@@ -161,19 +175,23 @@ static void peer_image(dds_entity_t p)
 	EXPECT(m->data._length == WIDTH * HEIGHT * 3);
 	for (uint32_t i = 0; i < m->data._length; i++)
 		EXPECT(m->data._buffer[i] == (uint8_t)(i * 7));
+	EXPECT(reader_take(reader_open(p, &seen_image_desc, "rt/camera/swapped", true), m) == 0);
+	EXPECT(!strcmp(m->encoding, "rgb8") && m->data._length == WIDTH * HEIGHT * 3);
+	for (uint32_t i = 0; i < m->data._length; i++)
+		EXPECT(m->data._buffer[i] == (uint8_t)((i + 2 - i % 3 * 2) * 7));
 	EXPECT(reader_discover(p, "rt/camera/image", type_name, user_data) == 0);
 	EXPECT(!strcmp(type_name, "sensor_msgs::msg::dds_::Image_"));
 	snprintf(want, sizeof(want), "typehash=%s;", ros_type_find(ros2_types, "sensor_msgs/Image")->hash);
 	EXPECT(!strcmp(user_data, want));
 }
 
-/* The graph comes whole with each sample: read until the node has the writers of both channels and of the clock. */
+/* The graph comes whole with each sample: read until the node has the writers of the channels, of which one has two, and of the clock. */
 static void peer_graph(dds_entity_t p, bool humble)
 {
 	dds_entity_t r = reader_open(p, humble ? &seen_graph24_desc : &seen_graph16_desc, "ros_discovery_info", true);
 	uint32_t writers = 0;
 
-	while (writers != 3) {
+	while (writers != 4) {
 		struct seen_graph24 *a = calloc(1, sizeof(*a));
 		struct seen_graph16 *b = calloc(1, sizeof(*b));
 		const dds_sequence_t *nodes = humble ? &a->nodes : &b->nodes;
@@ -186,6 +204,18 @@ static void peer_graph(dds_entity_t p, bool humble)
 		EXPECT(n->readers._length == 0);
 		writers = n->writers._length;
 	}
+}
+
+/* Reads the graph until our node has so many readers. */
+static int graph_readers(dds_entity_t graph, uint32_t want)
+{
+	struct seen_graph16 *g = calloc(1, sizeof(*g));
+	uint32_t n = UINT32_MAX;
+
+	while (n != want && reader_take(graph, g) == 0)
+		n = g->nodes._length == 1 ? ((const struct seen_node *)(const void *)g->nodes._buffer)->readers._length
+					  : UINT32_MAX;
+	return n == want ? 0 : -1;
 }
 
 static void peer_clock(dds_entity_t p)
@@ -230,6 +260,42 @@ static pid_t start_commander(int go)
 	_exit(0);
 }
 
+/* Sees the reader of the topic come, and go again; and the same in the graph. Tells on `tell` when it has seen the first. */
+static pid_t start_watcher(int tell)
+{
+	struct reader_watch w = { .topic = "rt/control/command/gear_cmd" };
+	pid_t pid = fork();
+	dds_entity_t p, graph;
+
+	if (pid)
+		return pid;
+	alarm(60);
+	p = reader_participant();
+	EXPECT(reader_watch(p, &w, true) == 0);
+	graph = reader_open(p, &seen_graph16_desc, "ros_discovery_info", true);
+	EXPECT(graph_readers(graph, 1) == 0 && write(tell, "", 1) == 1);
+	EXPECT(graph_readers(graph, 0) == 0);
+	EXPECT(reader_watch(p, &w, false) == 0);
+	_exit(0);
+}
+
+/* Keeps two writers that nobody can read, of the kind that ROS has by default, until it is killed. */
+static pid_t start_volatile_writers(void)
+{
+	pid_t pid = fork();
+	dds_entity_t p;
+
+	if (pid)
+		return pid;
+	alarm(60);
+	p = reader_participant();
+	EXPECT(reader_write_volatile(p, &seen_gear_desc, "rt/control/command/gear_cmd") > 0);
+	EXPECT(reader_write_volatile(p, &seen_gear_desc, "rt/control/command/gear_cmd") > 0);
+	EXPECT(reader_open(p, &seen_image_desc, "rt/camera/image", true) > 0); /* asks more than is offered */
+	pause();
+	_exit(1);
+}
+
 /* ---- the tests ---- */
 
 static void commands_come_in(void **state)
@@ -253,6 +319,9 @@ static void commands_come_in(void **state)
 	peer = start_commander(go[0]);
 	ops = load();
 	assert_int_equal(ops->create(&host, &b), 0);
+	assert_int_equal(ops->connect(b, ""), 0);
+	assert_int_equal(f.offers, 1);
+	ops->listen(b, "gear", 1);
 	assert_int_equal(read(f.dropped[0], &gear, 1), 1); /* the first one is refused, with a line in the log */
 	assert_int_equal(write(go[1], "1", 1), 1);
 	assert_int_equal(read(f.came[0], &gear, 1), 1);
@@ -264,6 +333,48 @@ static void commands_come_in(void **state)
 	assert_non_null(strstr(f.log, "gear: a message is dropped: Numerical result out of range (1 so far)"));
 }
 
+#define SUBSCRIBE_GEAR \
+	"{\"/control/command/gear_cmd\":{\"type\":\"autoware_vehicle_msgs/GearCommand\",\"channel\":\"gear\"}," \
+	"\"/other\":{\"type\":\"autoware_vehicle_msgs/GearCommand\",\"channel\":\"secret\"}}"
+
+static void a_topic_is_read_while_somebody_listens(void **state)
+{
+	struct fake f = { .distro = "jazzy", .clock_hz = "0", .subscribe = SUBSCRIBE_GEAR };
+	struct sim_bridge_host host = host_of(&f);
+	const struct sim_bridge_ops *ops;
+	struct sim_bridge *b = NULL;
+	int told[2], status = -1;
+	pid_t peer;
+	char c;
+
+	(void)state;
+	assert_int_equal(pipe(told), 0);
+	peer = start_watcher(told[1]);
+	ops = load();
+	assert_int_equal(ops->create(&host, &b), 0);
+	assert_int_equal(ops->connect(b, ""), 0);
+	assert_int_equal(ops->connect(b, ""), 0); /* again: what is offered stays so */
+	assert_non_null(
+		strstr(f.log, "/other is not read: secret: the rig does not list this channel under \"inbound\""));
+	ops->listen(b, "gear", 1);
+	ops->listen(b, "gear", 1);
+	assert_int_equal(read(told[0], &c, 1), 1);
+	ops->listen(b, "gear", 0);
+	assert_int_equal(waitpid(peer, &status, 0), peer);
+	assert_int_equal(status, 0);
+	ops->listen(b, "gear", 1); /* and once more, to the end */
+	ops->destroy(b);
+}
+
+static unsigned count(const char *text, const char *word)
+{
+	unsigned n = 0;
+
+	for (; (text = strstr(text, word)); text++)
+		n++;
+	return n;
+}
+
 static struct sim_bridge_topic *open_channel(const struct sim_bridge_ops *ops, struct sim_bridge *b, const char *name,
 					     const char *options)
 {
@@ -272,6 +383,36 @@ static struct sim_bridge_topic *open_channel(const struct sim_bridge_ops *ops, s
 
 	assert_int_equal(ops->open(b, &ch, &t), 0);
 	return t;
+}
+
+static void sides_that_do_not_agree_are_named_once(void **state)
+{
+	struct fake f = { .distro = "jazzy", .clock_hz = "0", .subscribe = SUBSCRIBE_GEAR };
+	struct sim_bridge_host host = host_of(&f);
+	const struct sim_bridge_ops *ops;
+	struct sim_bridge_topic *t;
+	struct sim_bridge *b = NULL;
+	pid_t peer;
+	char c;
+
+	(void)state;
+	assert_int_equal(pipe(f.dropped), 0);
+	peer = start_volatile_writers();
+	ops = load();
+	assert_int_equal(ops->create(&host, &b), 0);
+	t = open_channel(ops, b, "/camera/image", "{\"ros2\":{\"durability\":\"transient_local\"}}");
+	ops->listen(b, "gear", 1);
+	assert_int_equal(read(f.dropped[0], &c, 1), 1);
+	assert_int_equal(read(f.dropped[0], &c, 1), 1);
+	kill(peer, SIGKILL);
+	assert_int_equal(waitpid(peer, NULL, 0), peer);
+	ops->close(b, t);
+	ops->destroy(b);
+	assert_int_equal(count(f.log,
+			       "/control/command/gear_cmd: the sides do not agree on QoS: durability; a publisher"),
+			 1);
+	assert_int_equal(count(f.log, "/camera/image: the sides do not agree on QoS: reliability; a subscriber"), 1);
+	assert_int_equal(count(f.log, "do not agree"), 2);
 }
 
 static void reaches_a_peer(const char *distro)
@@ -291,7 +432,10 @@ static void reaches_a_peer(const char *distro)
 	assert_int_equal(f.status, SIM_BRIDGE_CONNECTED);
 	kept = open_channel(ops, b, "/camera/image",
 			    "{\"ros2\":{\"reliability\":\"reliable\",\"durability\":\"transient_local\"}}");
-	unheard = open_channel(ops, b, "/other", "{\"ros2\":{\"topic\":\"/unheard\",\"depth\":1}}");
+	unheard = open_channel(
+		ops, b, "/other",
+		"{\"ros2\":[{\"topic\":\"/unheard\",\"depth\":1},{\"topic\":\"/camera/swapped\",\"encoding\":"
+		"\"rgb8\",\"reliability\":\"reliable\",\"durability\":\"transient_local\"}]}");
 	assert_int_equal(ops->publish(b, kept, image, NULL), 0);
 	assert_int_equal(ops->publish(b, unheard, image, NULL), 0);
 	assert_int_equal(waitpid(peer, &status, 0), peer);
@@ -340,10 +484,31 @@ static void nothing_is_converted_when_nobody_listens(void **state)
 
 static void wrong_options_are_named(void **state)
 {
-	static const char *const bad[] = {
-		"{\"ros2\":{\"topic\":\"no_slash\"}}", "{\"ros2\":{\"points\":\"round\"}}",
-		"{\"ros2\":{\"depth\":-1}}",           "{\"ros2\":{\"reliability\":\"maybe\"}}",
-		"{\"ros2\":{\"colour\":\"red\"}}",     "{\"ros2\":{\"depth\":\"1\"}}",
+	static const struct {
+		const char *options, *sentence;
+	} bad[] = {
+#define MUST "/camera/image: options.ros2"
+		{ "{\"ros2\":{\"topic\":\"no_slash\"}}", MUST ": \"no_slash\" is not the name of a topic" },
+		{ "{\"ros2\":{\"topic\":\"/a//b\"}}", MUST ": \"/a//b\" is not the name of a topic" },
+		{ "{\"ros2\":{\"topic\":\"/a/2\"}}", MUST ": \"/a/2\" is not the name of a topic" },
+		{ "{\"ros2\":{\"topic\":\"/a-b\"}}", MUST ": \"/a-b\" is not the name of a topic" },
+		{ "{\"ros2\":{\"topic\":\"/\"}}", MUST ": \"/\" is not the name of a topic" },
+		{ "{\"ros2\":{\"topic\":\"\"}}", MUST ": \"topic\" must be a text that is not empty" },
+		{ "{\"ros2\":{\"points\":\"round\"}}",
+		  MUST ": \"points\" must be one of native, awsim24, awsim48, svl32" },
+		{ "{\"ros2\":{\"encoding\":\"jpeg\"}}", MUST ": \"encoding\" must be one of rgb8, bgr8" },
+		{ "{\"ros2\":{\"depth\":-1}}", MUST ": \"depth\" must be a whole number from 1 to 10000" },
+		{ "{\"ros2\":{\"depth\":\"1\"}}", MUST ": \"depth\" must be a whole number from 1 to 10000" },
+		{ "{\"ros2\":{\"covariance\":0}}", MUST ": \"covariance\" must be a number above 0" },
+		{ "{\"ros2\":{\"reliability\":\"maybe\"}}",
+		  MUST ": \"reliability\" must be one of best_effort, reliable" },
+		{ "{\"ros2\":{\"durability\":1}}", MUST ": \"durability\" must be one of volatile, transient_local" },
+		{ "{\"ros2\":{\"colour\":\"red\"}}",
+		  MUST ": \"colour\" is not a key here; keys are topic, type, frame, child_frame, encoding, points, "
+		       "covariance, reliability, durability, depth" },
+		{ "{\"ros2\":true}", MUST ": an object is needed" },
+		{ "{\"ros2\":[]}", MUST ": a list must have 1 to 16 topics" },
+		{ "{\"ros2\":[{},{\"topic\":\"x\"}]}", MUST "[1]: \"x\" is not the name of a topic" },
 	};
 	struct fake f = { .distro = "iron", .clock_hz = "0" };
 	struct sim_bridge_host host = host_of(&f);
@@ -355,20 +520,60 @@ static void wrong_options_are_named(void **state)
 	(void)state;
 	assert_int_equal(ops->create(&host, &b), 0);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		ch.options = bad[i];
+		ch.options = bad[i].options;
 		f.log[0] = '\0';
 		assert_int_equal(ops->open(b, &ch, &t), -EINVAL);
-		assert_non_null(strstr(f.log, "/camera/image"));
+		if (strncmp(f.log, bad[i].sentence, strlen(bad[i].sentence)) != 0)
+			fail_msg("%s: \"%s\"", bad[i].options, f.log);
 	}
 	ch.options = "{\"ros2\":{\"type\":\"sensor_msgs/msg/Imu\"}}";
+	f.log[0] = '\0';
 	assert_int_equal(ops->open(b, &ch, &t), -ENOTSUP);
+	assert_string_equal(f.log, "/camera/image: sim/Image has no mapping to sensor_msgs/msg/Imu");
+	ch.name = "/camera-1"; /* a channel may have it, a topic not */
+	ch.options = "{}";
+	f.log[0] = '\0';
+	assert_int_equal(ops->open(b, &ch, &t), -EINVAL);
+	assert_non_null(strstr(f.log, "/camera-1: options.ros2: \"/camera-1\" is not the name of a topic"));
 	assert_null(t);
 	ops->destroy(b);
-	f.subscribe = "{\"/image\":{\"type\":\"sensor_msgs/msg/Image\",\"channel\":\"c\"}}";
-	assert_int_equal(ops->create(&host, &b), -ENOTSUP);
-	assert_non_null(strstr(f.log, "/image"));
-	f.subscribe = "[";
-	assert_int_equal(ops->create(&host, &b), -EINVAL);
+}
+
+static void wrong_subscriptions_are_named(void **state)
+{
+#define GEAR "\"type\":\"autoware_vehicle_msgs/msg/GearCommand\""
+	static const struct {
+		const char *subscribe, *sentence;
+	} bad[] = {
+		{ "[", "options.subscribe: not a JSON object: " },
+		{ "{\"/image\":{\"type\":\"sensor_msgs/msg/Image\",\"channel\":\"c\"}}",
+		  "options.subscribe[\"/image\"]: type \"sensor_msgs/msg/Image\" is not one that can come in" },
+		{ "{\"gear\":{" GEAR ",\"channel\":\"gear\"}}",
+		  "options.subscribe[\"gear\"]: \"gear\" is not the name of a topic: words of letters, digits and '_', "
+		  "none with a digit first, each behind a '/', 247 bytes in all at most" },
+		{ "{\"/gear\":{" GEAR "}}", "options.subscribe[\"/gear\"]: \"channel\" is missing" },
+		{ "{\"/gear\":{\"channel\":\"gear\"}}", "options.subscribe[\"/gear\"]: \"type\" is missing" },
+		{ "{\"/gear\":\"gear\"}", "options.subscribe[\"/gear\"]: an object is needed" },
+		{ "{\"/gear\":{" GEAR ",\"channel\":\"gear\",\"topic\":\"x\"}}",
+		  "options.subscribe[\"/gear\"]: \"topic\" is not a key here; keys are type, channel, reliability, "
+		  "durability, depth" },
+		{ "{\"/a\":{" GEAR ",\"channel\":\"gear\"},\"/b\":{\"type\":\"autoware_vehicle_msgs/Engage\","
+		  "\"channel\":\"gear\"}}",
+		  "options.subscribe[\"/b\"]: it gives sim/EngageCommand, but channel \"gear\" is sim/GearCommand already" },
+	};
+	struct fake f = { .distro = "iron", .clock_hz = "0" };
+	struct sim_bridge_host host = host_of(&f);
+	const struct sim_bridge_ops *ops = load();
+	struct sim_bridge *b = NULL;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		f.subscribe = bad[i].subscribe;
+		f.log[0] = '\0';
+		assert_int_equal(ops->create(&host, &b), -EINVAL);
+		if (!strstr(f.log, bad[i].sentence))
+			fail_msg("%s: \"%s\"", bad[i].subscribe, f.log);
+	}
 	f.subscribe = NULL;
 	f.distro = "noetic";
 	assert_int_equal(ops->create(&host, &b), -EINVAL);
@@ -381,9 +586,14 @@ static void wrong_options_are_named(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_humble_peer_reads_it),  cmocka_unit_test(a_jazzy_peer_reads_it),
-		cmocka_unit_test(commands_come_in),        cmocka_unit_test(nothing_is_converted_when_nobody_listens),
+		cmocka_unit_test(a_humble_peer_reads_it),
+		cmocka_unit_test(a_jazzy_peer_reads_it),
+		cmocka_unit_test(commands_come_in),
+		cmocka_unit_test(a_topic_is_read_while_somebody_listens),
+		cmocka_unit_test(sides_that_do_not_agree_are_named_once),
+		cmocka_unit_test(nothing_is_converted_when_nobody_listens),
 		cmocka_unit_test(wrong_options_are_named),
+		cmocka_unit_test(wrong_subscriptions_are_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

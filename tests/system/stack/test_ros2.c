@@ -16,8 +16,7 @@
 	",\"rigs\":[{\"name\":\"car\",\"inbound\":[\"/gear\"],\"channels\":[{\"name\":\"/t/line\"," \
 	"\"options\":{\"ros2\":{\"topic\":\"/ultrasonic\",\"frame\":\"bumper\",\"durability\":\"transient_local\",\"depth\":1}}}]," \
 	"\"bridges\":[{\"name\":\"ros\",\"plugin\":\"ros2\",\"options\":{\"ros_distro\":\"jazzy\",\"subscribe\":" \
-	"\"{\\\"/control/command/gear_cmd\\\":{\\\"type\\\":\\\"autoware_vehicle_msgs/msg/GearCommand\\\"," \
-	"\\\"channel\\\":\\\"/gear\\\"}}\"}}]}]"
+	"{\"/control/command/gear_cmd\":{\"type\":\"autoware_vehicle_msgs/msg/GearCommand\",\"channel\":\"/gear\"}}}}]}]"
 
 static pid_t simd;
 

@@ -11,10 +11,9 @@
 
 static void publish(struct sim_bridge *b)
 {
-	static const struct map_options plain;
 	int64_t now_sim_ns = b->host->now(b->host->ctx);
 	struct sim_Clock body = { .clock = now_sim_ns };
-	struct map_in in = { &body, sizeof(body), { now_sim_ns, 0, "" }, &plain };
+	struct map_in in = { &body, sizeof(body), { now_sim_ns, 0, "" }, NULL };
 
 	if (now_sim_ns > 0)
 		ros2_topic_write(b, b->clock.topic, &in);
@@ -45,16 +44,14 @@ static void *clock_main(void *arg)
 
 int ros2_clock_start(struct sim_bridge *b)
 {
-	static const struct sim_bridge_channel ch = {
-		.name = "/clock",
-		.type = &sim_Clock_type,
-		.options = "{\"ros2\":{\"reliability\":\"reliable\",\"depth\":1}}",
-	};
+	static const struct sim_bridge_channel ch = { .name = "/clock", .type = &sim_Clock_type };
+	static const struct wish w = { .points = -1, .encoding = -1, .reliability = 1, .durability = 0, .depth = 1 };
+	char why[256];
 	int r;
 
 	if (!b->clock.hz)
 		return 0;
-	r = ros2_topic_open(b, &ch, &b->clock.topic);
+	r = ros2_topic_open(b, &ch, &w, &b->clock.topic, why, sizeof(why));
 	if (r < 0)
 		return r;
 	r = -pthread_create(&b->clock.thread, NULL, clock_main, b);

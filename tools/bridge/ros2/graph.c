@@ -44,6 +44,15 @@ static void put_gid(struct sim_bridge *b, struct sim_enc *e, dds_entity_t entity
 		memcpy(gid, guid.v, sizeof(guid.v));
 }
 
+static unsigned count_readers(const struct sim_bridge *b)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < b->n_inbound; i++)
+		n += b->inbound[i].reader > 0;
+	return n;
+}
+
 void ros2_graph_publish(struct sim_bridge *b)
 {
 	struct enc_wire w;
@@ -56,9 +65,10 @@ void ros2_graph_publish(struct sim_bridge *b)
 	sim_enc_list(&w.enc, "node_entities_info_seq", 1);
 	sim_enc_text(&w.enc, "node_namespace", b->node_namespace);
 	sim_enc_text(&w.enc, "node_name", b->node);
-	sim_enc_list(&w.enc, "reader_gid_seq", b->n_inbound);
+	sim_enc_list(&w.enc, "reader_gid_seq", count_readers(b));
 	for (unsigned i = 0; i < b->n_inbound; i++)
-		put_gid(b, &w.enc, b->inbound[i].reader);
+		if (b->inbound[i].reader > 0)
+			put_gid(b, &w.enc, b->inbound[i].reader);
 	sim_enc_list(&w.enc, "writer_gid_seq", b->n_topics);
 	for (unsigned i = 0; i < b->n_topics; i++)
 		put_gid(b, &w.enc, b->topics[i]->writer);

@@ -2,7 +2,8 @@
 /*
  * Topics that come in. The option "subscribe" is a JSON object, ROS topic to channel: {"/control/command/gear_cmd":
  * {"type":"autoware_vehicle_msgs/msg/GearCommand","channel":"gear"}}. Only channels that the rig lists may be written: the host
- * sees to that. Thread: create() and destroy(); messages on Cyclone's receive thread, one at a time for a reader.
+ * sees to that, and tells when somebody listens; only then there is a reader. Thread: the host's main thread; messages on
+ * Cyclone's receive thread, one at a time for a reader.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -61,95 +62,179 @@ static void on_data(dds_entity_t reader, void *arg)
 		}
 }
 
-/* As AWSIM's and as what Autoware offers to: the newest command only. */
-static dds_qos_t *reader_qos(const struct ros_type *type, bool transient_local)
-{
-	struct ros2_qos q = { .reliable = true, .transient_local = transient_local, .depth = 1 };
+/* ---- a reader while somebody listens ---- */
 
-	return ros2_qos_create(&q, type->hash);
+static void on_refused(dds_entity_t reader, const dds_requested_incompatible_qos_status_t status, void *arg)
+{
+	struct ros2_inbound *in = arg;
+
+	(void)reader;
+	ros2_qos_refused(in->bridge, &in->refused, in->name, status.last_policy_id,
+			 "a publisher offers less than options.subscribe asks for, and is not read");
 }
 
-static int create_reader(struct sim_bridge *b, struct ros2_inbound *in, const char *topic, bool transient_local)
+static dds_entity_t create_reader(struct sim_bridge *b, struct ros2_inbound *in)
 {
 	const struct ros_type *type = ros_type_find(ros2_types, in->unmap->ros);
 	dds_listener_t *listener = dds_create_listener(in);
-	dds_qos_t *qos = reader_qos(type, transient_local);
+	dds_qos_t *qos = ros2_qos_create(&in->qos, type->hash);
+	dds_entity_t reader = DDS_RETCODE_OUT_OF_RESOURCES;
 	char dds_name[256], type_name[128];
-	int r = -ENAMETOOLONG;
 
 	dds_lset_data_available(listener, on_data);
-	if ((size_t)snprintf(dds_name, sizeof(dds_name), "rt%s", topic) < sizeof(dds_name) &&
-	    ros_type_dds_name(type, type_name, sizeof(type_name)) == 0) {
+	dds_lset_requested_incompatible_qos(listener, on_refused);
+	snprintf(dds_name, sizeof(dds_name), "rt%s", in->name);
+	if (ros_type_dds_name(type, type_name, sizeof(type_name)) == 0) {
 		in->topic = bytes_topic_create(b->participant, dds_name, type_name, NULL);
-		in->reader = in->topic < 0 ? in->topic : dds_create_reader(b->participant, in->topic, qos, listener);
-		r = ros2_errno(in->reader);
+		reader = in->topic < 0 ? in->topic : dds_create_reader(b->participant, in->topic, qos, listener);
 	}
 	dds_delete_listener(listener);
 	dds_delete_qos(qos);
-	return r;
+	return reader;
 }
 
-static int open_one(struct sim_bridge *b, const char *topic, json_t *j)
+static void listen_begin(struct sim_bridge *b, struct ros2_inbound *in)
 {
-	struct ros2_inbound *in = &b->inbound[b->n_inbound];
-	const char *type, *channel, *durability = "transient_local";
-	json_error_t err;
+	dds_entity_t reader;
 
-	if (b->n_inbound == ROS2_INBOUND_MAX)
-		return -ENOSPC;
-	if (topic[0] != '/' ||
-	    json_unpack_ex(j, &err, JSON_STRICT, "{ss,ss,s?s}", "type", &type, "channel", &channel, "durability",
-			   &durability) < 0 ||
-	    (strcmp(durability, "volatile") && strcmp(durability, "transient_local")) ||
-	    strlen(channel) > SIM_CHANNEL_MAX)
-		return -EINVAL;
-	in->unmap = unmap_find(type);
-	if (!in->unmap)
-		return -ENOTSUP;
-	in->bridge = b;
+	if (in->reader > 0)
+		return;
+	reader = create_reader(b, in);
+	if (reader < 0)
+		b->host->log(b->host->ctx, 0, "%s cannot be read: %s", in->name, dds_strretcode(reader));
+	pthread_mutex_lock(&b->lock);
+	in->reader = reader;
+	ros2_graph_publish(b);
+	pthread_mutex_unlock(&b->lock);
+}
+
+static void listen_end(struct sim_bridge *b, struct ros2_inbound *in)
+{
+	dds_entity_t reader = in->reader;
+
+	pthread_mutex_lock(&b->lock);
+	in->reader = 0;
+	if (reader > 0)
+		ros2_graph_publish(b); /* out of the graph first */
+	pthread_mutex_unlock(&b->lock);
+	if (reader > 0)
+		dds_delete(reader); /* waits for a callback that runs */
+	if (in->topic > 0)
+		dds_delete(in->topic);
+	in->topic = 0;
+}
+
+void ros2_inbound_listen(struct sim_bridge *b, const char *channel, int on)
+{
+	for (unsigned i = 0; i < b->n_inbound; i++) {
+		if (strcmp(b->inbound[i].channel, channel) != 0)
+			continue;
+		if (on)
+			listen_begin(b, &b->inbound[i]);
+		else
+			listen_end(b, &b->inbound[i]);
+	}
+}
+
+/* Several topics may come into one channel: it is offered once. */
+void ros2_inbound_offer(struct sim_bridge *b)
+{
+	for (unsigned i = 0; i < b->n_inbound; i++) {
+		struct ros2_inbound *in = &b->inbound[i];
+		int r = b->host->offer(b->host->ctx, in->channel, in->type);
+
+		if (r < 0 && r != -EALREADY)
+			b->host->log(b->host->ctx, 1, "%s is not read: %s: %s", in->name, in->channel,
+				     r == -EACCES ? "the rig does not list this channel under \"inbound\""
+						  : strerror(-r));
+	}
+}
+
+/* ---- what the rig asks for ---- */
+
+/* The type that a channel has by what was said before; NULL: nothing was. */
+static const char *type_of(const struct sim_bridge *b, const char *channel)
+{
+	for (unsigned i = 0; i < b->n_inbound; i++)
+		if (strcmp(b->inbound[i].channel, channel) == 0)
+			return b->inbound[i].unmap->sim;
+	return NULL;
+}
+
+static int check_entry(const struct sim_bridge *b, const char *topic, const struct wish *w, char *why, size_t size)
+{
+	const struct unmap *m = w->type ? unmap_find(w->type) : NULL;
+	const char *has = w->channel ? type_of(b, w->channel) : NULL;
+
+	if (!wish_topic_ok(topic))
+		wish_topic_bad(topic, why, size);
+	else if (!w->type || !w->channel)
+		snprintf(why, size, "\"%s\" is missing", w->type ? "channel" : "type");
+	else if (strlen(w->channel) > SIM_CHANNEL_MAX)
+		snprintf(why, size, "\"channel\" has more than %d bytes", SIM_CHANNEL_MAX);
+	else if (!m)
+		snprintf(why, size, "type \"%.80s\" is not one that can come in", w->type);
+	else if (has && strcmp(has, m->sim) != 0)
+		snprintf(why, size, "it gives %s, but channel \"%.60s\" is %s already", m->sim, w->channel, has);
+	else
+		return 0;
+	return -EINVAL;
+}
+
+static int add(struct sim_bridge *b, const char *topic, const struct wish *w)
+{
+	/* as AWSIM asks and Autoware offers: the newest command only, also one that was sent before */
+	static const struct ros2_qos deflt = { .reliable = true, .transient_local = true, .depth = 1 };
+	struct ros2_inbound *in = &b->inbound[b->n_inbound];
+
+	*in = (struct ros2_inbound){ .bridge = b, .unmap = unmap_find(w->type), .qos = ros2_qos_of(w, deflt) };
 	in->type = sim_type_builtin(in->unmap->sim);
-	snprintf(in->channel, sizeof(in->channel), "%s", channel);
+	snprintf(in->name, sizeof(in->name), "%s", topic);
+	snprintf(in->channel, sizeof(in->channel), "%s", w->channel);
 	in->body = aligned_alloc(64, BODY_MAX);
-	b->n_inbound++; /* from here on ros2_inbound_close() sees to it */
-	return in->body ? create_reader(b, in, topic, durability[0] == 't') : -ENOMEM;
+	b->n_inbound += in->body != NULL;
+	return in->body ? 0 : -ENOMEM;
+}
+
+static int read_entry(struct sim_bridge *b, const char *topic, json_t *j)
+{
+	char why[256] = "";
+	struct wish w;
+	int r = wish_read(j, WISH_IN, &w, why, sizeof(why));
+
+	if (r == 0)
+		r = check_entry(b, topic, &w, why, sizeof(why));
+	if (r == 0 && b->n_inbound == ROS2_INBOUND_MAX) {
+		snprintf(why, sizeof(why), "more than %u topics", ROS2_INBOUND_MAX);
+		r = -ENOSPC;
+	}
+	if (r == 0)
+		r = add(b, topic, &w);
+	if (r < 0)
+		b->host->log(b->host->ctx, 0, "options.subscribe[\"%.80s\"]: %s", topic, why[0] ? why : strerror(-r));
+	return r;
 }
 
 int ros2_inbound_open(struct sim_bridge *b)
 {
 	const char *text = b->host->option(b->host->ctx, "subscribe"), *topic;
 	json_error_t err = { .text = "" };
-	json_t *j = json_loads(text && *text ? text : "{}", JSON_REJECT_DUPLICATES, &err), *one;
+	json_t *j = json_loads(text, JSON_REJECT_DUPLICATES, &err), *one;
 	int r = json_is_object(j) ? 0 : -EINVAL;
 
 	if (r < 0)
 		b->host->log(b->host->ctx, 0, "options.subscribe: not a JSON object: %s", err.text);
-	json_object_foreach(j, topic, one) {
-		if (r == 0 && (r = open_one(b, topic, one)) < 0)
-			b->host->log(
-				b->host->ctx, 0,
-				"options.subscribe: \"%.60s\" cannot be subscribed to: %s; it needs a type that can come in "
-				"and a channel",
-				topic, strerror(-r));
-	}
+	json_object_foreach(j, topic, one)
+		r = r < 0 ? r : read_entry(b, topic, one);
 	json_decref(j);
-	if (r < 0)
-		return r;
-	pthread_mutex_lock(&b->lock);
-	ros2_graph_publish(b);
-	pthread_mutex_unlock(&b->lock);
-	return 0;
+	return r;
 }
 
 void ros2_inbound_close(struct sim_bridge *b)
 {
 	for (unsigned i = 0; i < b->n_inbound; i++) {
-		struct ros2_inbound *in = &b->inbound[i];
-
-		if (in->reader > 0)
-			dds_delete(in->reader); /* waits for a callback that runs */
-		if (in->topic > 0)
-			dds_delete(in->topic);
-		free(in->body);
+		listen_end(b, &b->inbound[i]);
+		free(b->inbound[i].body);
 	}
 	b->n_inbound = 0;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ros2.h"
+#include "wish.h"
 
 static const struct sim_bridge_option options[] = {
 	{ "ros_distro", NULL, "humble, iron or jazzy: the layout of the graph differs" },
@@ -18,7 +19,7 @@ static const struct sim_bridge_option options[] = {
 	{ "localhost", "auto",
 	  "true: over loopback only; false: on the network; auto: true, unless ROS_LOCALHOST_ONLY=0 or ROS_AUTOMATIC_DISCOVERY_RANGE says otherwise" },
 	{ "clock_hz", "100", "messages on /clock a second of wall time; 0: none" },
-	{ "subscribe", "{}", "what comes in, as JSON: {\"/topic\": {\"type\": ..., \"channel\": ...}}" },
+	{ "subscribe", "{}", "what comes in: {\"/topic\": {\"type\": ..., \"channel\": ...}}" },
 	{ NULL, NULL, NULL },
 };
 
@@ -33,31 +34,11 @@ static int ros2_reg(struct sim_bridge_registry *r)
 	return e;
 }
 
-/* A word of a ROS name: letters, digits and '_', no digit first; in a namespace '/' before each. */
-static bool name_ok(const char *s, bool is_namespace)
-{
-	bool start = true;
-
-	if (is_namespace && strcmp(s, "/") == 0)
-		return true;
-	if (is_namespace && *s++ != '/')
-		return false;
-	for (; *s; s++) {
-		bool alpha = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z');
-		bool later = (*s >= '0' && *s <= '9') || *s == '_' || (*s == '/' && is_namespace);
-
-		if (!alpha && (start || !later))
-			return false;
-		start = *s == '/';
-	}
-	return !start;
-}
-
 static int read_name(struct sim_bridge *b, const char *option, bool is_namespace, char out[64])
 {
 	const char *s = b->host->option(b->host->ctx, option);
 
-	if (!s || strlen(s) > 63 || !name_ok(s, is_namespace)) {
+	if (!s || strlen(s) > 63 || !wish_name_ok(s, is_namespace)) {
 		b->host->log(b->host->ctx, 0, "options.%s: \"%.70s\" is not a ROS name: letters, digits and '_'%s",
 			     option, s ? s : "", is_namespace ? ", '/' first" : "");
 		return -EINVAL;
@@ -142,6 +123,7 @@ static int ros2_connect(struct sim_bridge *b, const char *connection)
 	}
 	atomic_store(&b->status, SIM_BRIDGE_CONNECTED);
 	b->host->status(b->host->ctx, SIM_BRIDGE_CONNECTED, "taking part in the domain");
+	ros2_inbound_offer(b);
 	return 0;
 }
 
@@ -156,6 +138,7 @@ static enum sim_bridge_status ros2_status(const struct sim_bridge *b)
 	return (enum sim_bridge_status)atomic_load(&b->status);
 }
 
+/* Each of the channel's topics has its try; the first failure is the answer. */
 static int ros2_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_slot *slot,
 			struct sim_task *task)
 {
@@ -164,13 +147,18 @@ static int ros2_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const 
 		.body = sim_slot_body(slot),
 		.size = slot->body_size,
 		.header = { slot->stamp_sim_ns, (uint32_t)slot->sequence, frame },
-		.options = &t->options,
 	};
+	int r = 0;
 
 	(void)task;
 	memcpy(frame, slot->frame_id, sizeof(frame)); /* a peer may have left out the NUL */
 	frame[SIM_FRAME_ID_MAX] = '\0';
-	return ros2_topic_write(b, t, &in);
+	for (unsigned i = 0; i < t->n; i++) {
+		int e = ros2_topic_write(b, t->out[i], &in);
+
+		r = r < 0 ? r : e;
+	}
+	return r;
 }
 
 SIM_API const struct sim_bridge_ops *sim_bridge_plugin(void);
@@ -188,10 +176,11 @@ const struct sim_bridge_ops *sim_bridge_plugin(void)
 		.connect = ros2_connect,
 		.disconnect = ros2_disconnect,
 		.status = ros2_status,
-		.open = ros2_topic_open,
-		.close = ros2_topic_close,
+		.open = ros2_channel_open,
+		.close = ros2_channel_close,
 		.publish = ros2_publish,
 		.destroy = ros2_destroy,
+		.listen = ros2_inbound_listen,
 	};
 
 	return &ops;

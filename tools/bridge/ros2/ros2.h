@@ -16,8 +16,10 @@
 #include "map.h"
 #include "out.h"
 #include "unmap.h"
+#include "wish.h"
 
 #define ROS2_TOPICS_MAX       512u
+#define ROS2_FAN_MAX          16u /* topics of one channel */
 #define ROS2_INBOUND_MAX      32u
 #define ROS2_OUTS_MAX         16u
 #define ROS2_MAX_BLOCK_DUR_NS 100000000 /* a reader that keeps a reliable writer waiting longer costs that message */
@@ -29,17 +31,36 @@ struct ros2_clock {
 	bool running;
 	long hz;
 	_Atomic int stop; /* the thread looks once a period */
-	struct sim_bridge_topic *topic;
+	struct ros2_topic *topic;
 };
 
-struct ros2_inbound { /* a topic that comes in */
+struct ros2_qos {
+	bool reliable, transient_local;
+	int32_t depth;
+};
+
+/* A topic on its way out: a writer that one channel's messages go to. */
+struct ros2_topic {
+	struct sim_bridge *bridge;
+	dds_entity_t topic, writer;
+	const struct map *map;
+	struct map_options options;
+	char *texts; /* its name first, then what options point to: freed with it */
+	bool keeps;  /* transient local: later readers get it, so it is always converted */
+	_Atomic int readers;
+	_Atomic uint32_t refused; /* policies that a reader asked more of: a bit for each, told once */
+};
+
+struct ros2_inbound { /* a topic that comes in while somebody listens to its channel */
 	struct sim_bridge *bridge;
 	const struct unmap *unmap;
 	const struct sim_type *type;
-	dds_entity_t topic, reader;
-	char channel[SIM_CHANNEL_MAX + 1];
+	struct ros2_qos qos;
+	dds_entity_t topic, reader; /* 0: nobody listens; the reader is guarded by bridge->lock */
+	char name[WISH_TOPIC_MAX + 1], channel[SIM_CHANNEL_MAX + 1];
 	uint8_t *body; /* of the message that is being read */
 	_Atomic uint64_t dropped;
+	_Atomic uint32_t refused; /* as of ros2_topic */
 };
 
 struct sim_bridge {
@@ -50,7 +71,7 @@ struct sim_bridge {
 	char node[64], node_namespace[64];
 	_Atomic int status;
 	pthread_mutex_t lock; /* guards topics, n_topics, outs, n_outs and the order of graph samples */
-	struct sim_bridge_topic *topics[ROS2_TOPICS_MAX];
+	struct ros2_topic *topics[ROS2_TOPICS_MAX];
 	unsigned n_topics;
 	struct out *outs[ROS2_OUTS_MAX]; /* encoders' memory that no message uses just now */
 	unsigned n_outs;
@@ -60,13 +81,9 @@ struct sim_bridge {
 	_Atomic uint64_t converted, skipped; /* messages; skipped: nobody listened */
 };
 
-struct sim_bridge_topic {
-	dds_entity_t topic, writer;
-	const struct map *map;
-	struct map_options options;
-	char *texts; /* what options point to: freed with it */
-	bool keeps;  /* transient local: later readers get it, so it is always converted */
-	_Atomic int readers;
+struct sim_bridge_topic { /* what becomes of one channel */
+	unsigned n;
+	struct ros2_topic *out[ROS2_FAN_MAX];
 };
 
 /* domain.c: domain and participant from the bridge's options and the environment. 0 or negative errno, logged. */
@@ -76,25 +93,37 @@ int ros2_domain_open(struct sim_bridge *b);
 int ros2_graph_open(struct sim_bridge *b);
 void ros2_graph_publish(struct sim_bridge *b);
 
-/* topic.c */
-int ros2_topic_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret);
-void ros2_topic_close(struct sim_bridge *b, struct sim_bridge_topic *t);
-int ros2_topic_write(struct sim_bridge *b, struct sim_bridge_topic *t, const struct map_in *in);
+/* channel.c: a channel and the topics that the rig makes of it. */
+int ros2_channel_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret);
+void ros2_channel_close(struct sim_bridge *b, struct sim_bridge_topic *t);
 
-/* inbound.c: what the option "subscribe" asks for. close() waits for a message that is being read. */
+/* topic.c: one topic. Errors of open: -EINVAL with a sentence in why; -ENOTSUP no such mapping. */
+int ros2_topic_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, const struct wish *w,
+		    struct ros2_topic **ret, char *why, size_t why_size);
+void ros2_topic_close(struct sim_bridge *b, struct ros2_topic *t);
+int ros2_topic_write(struct sim_bridge *b, struct ros2_topic *t, struct map_in *in);
+
+/*
+ * inbound.c: what the option "subscribe" asks for. open() reads it, offer() tells the host, listen() is the host's word that
+ * somebody wants the messages of a channel, or nobody any more. close() waits for a message that is being read.
+ */
 int ros2_inbound_open(struct sim_bridge *b);
+void ros2_inbound_offer(struct sim_bridge *b);
+void ros2_inbound_listen(struct sim_bridge *b, const char *channel, int on);
 void ros2_inbound_close(struct sim_bridge *b);
 
 /* clock.c: /clock at a steady wall rate. */
 int ros2_clock_start(struct sim_bridge *b);
 void ros2_clock_stop(struct sim_bridge *b);
 
-struct ros2_qos {
-	bool reliable, transient_local;
-	int32_t depth;
-};
-/* The QoS of a writer, with the USER_DATA that every endpoint of ours has. returns: dds_delete_qos(); NULL: no memory. */
+/* qos.c */
+/* What the rig says, and where it says nothing the default. */
+struct ros2_qos ros2_qos_of(const struct wish *w, struct ros2_qos deflt);
+/* The QoS of an endpoint, with the USER_DATA that each of ours has. returns: dds_delete_qos(); NULL: no memory. */
 dds_qos_t *ros2_qos_create(const struct ros2_qos *q, const char *hash);
+/* A peer asks for more than there is: say so once for each policy. topic: as ROS calls it. hint: what to do. */
+void ros2_qos_refused(struct sim_bridge *b, _Atomic uint32_t *told, const char *topic, uint32_t policy,
+		      const char *hint);
 
 /* A DDS code as a negative errno; 0 for what is no error. */
 int ros2_errno(dds_return_t r);

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A channel and what the rig makes of it: one topic, or several, as a vehicle's status becomes six reports in Autoware. What
+ * the rig may say stands under "ros2" in the channel's options: an object, or a list of them.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "ros2.h"
+
+/* What is wrong with the topic at index i, or with the only one. */
+static void complain(struct sim_bridge *b, const struct sim_bridge_channel *ch, int i, const char *why)
+{
+	char index[16] = "";
+
+	if (i >= 0)
+		snprintf(index, sizeof(index), "[%d]", i);
+	b->host->log(b->host->ctx, 0, "%s: options.ros2%s: %s", ch->name, index, why);
+}
+
+static int open_one(struct sim_bridge *b, const struct sim_bridge_channel *ch, json_t *j, int i,
+		    struct ros2_topic **ret)
+{
+	char why[256] = "";
+	struct wish w;
+	int r = wish_read(j, WISH_OUT, &w, why, sizeof(why));
+
+	if (r == 0)
+		r = ros2_topic_open(b, ch, &w, ret, why, sizeof(why));
+	if (r == -ENOTSUP)
+		b->host->log(b->host->ctx, 1, "%s: %s has no mapping to %s", ch->name, ch->type->name,
+			     w.type ? w.type : "a ROS message");
+	else if (r < 0)
+		complain(b, ch, i, why[0] ? why : strerror(-r));
+	return r;
+}
+
+static int open_list(struct sim_bridge *b, const struct sim_bridge_channel *ch, json_t *list,
+		     struct sim_bridge_topic *t)
+{
+	json_t *one;
+	size_t i;
+	int r = 0;
+
+	if (json_array_size(list) < 1 || json_array_size(list) > ROS2_FAN_MAX) {
+		b->host->log(b->host->ctx, 0, "%s: options.ros2: a list must have 1 to %u topics", ch->name,
+			     ROS2_FAN_MAX);
+		return -EINVAL;
+	}
+	json_array_foreach(list, i, one) {
+		r = open_one(b, ch, one, (int)i, &t->out[t->n]);
+		if (r < 0)
+			break;
+		t->n++;
+	}
+	return r;
+}
+
+int ros2_channel_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret)
+{
+	json_t *j = json_loads(ch->options, JSON_REJECT_DUPLICATES, NULL), *mine = json_object_get(j, "ros2");
+	struct sim_bridge_topic *t = calloc(1, sizeof(*t));
+	json_t *plain = json_object();
+	int r = !t || !plain ? -ENOMEM : j ? 0 : -EINVAL;
+
+	if (r == 0 && json_is_array(mine))
+		r = open_list(b, ch, mine, t);
+	else if (r == 0 && (r = open_one(b, ch, mine ? mine : plain, -1, &t->out[0])) == 0)
+		t->n = 1;
+	json_decref(plain);
+	json_decref(j);
+	if (r < 0)
+		ros2_channel_close(b, t);
+	else
+		*ret = t;
+	return r;
+}
+
+void ros2_channel_close(struct sim_bridge *b, struct sim_bridge_topic *t)
+{
+	while (t && t->n)
+		ros2_topic_close(b, t->out[--t->n]);
+	free(t);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* QoS as ROS has it, and what there is to say when two sides do not agree on it. */
+#include <stdio.h>
+
+#include "ros2.h"
+
+struct ros2_qos ros2_qos_of(const struct wish *w, struct ros2_qos deflt)
+{
+	return (struct ros2_qos){
+		.reliable = w->reliability < 0 ? deflt.reliable : w->reliability == 1,
+		.transient_local = w->durability < 0 ? deflt.transient_local : w->durability == 1,
+		.depth = w->depth ? w->depth : deflt.depth,
+	};
+}
+
+dds_qos_t *ros2_qos_create(const struct ros2_qos *q, const char *hash)
+{
+	static const dds_data_representation_id_t xcdr1[] = { DDS_DATA_REPRESENTATION_XCDR1 };
+	dds_qos_t *qos = dds_create_qos();
+	char data[128];
+	int n = snprintf(data, sizeof(data), "typehash=%s;", hash);
+
+	if (!qos)
+		return NULL;
+	dds_qset_reliability(qos, q->reliable ? DDS_RELIABILITY_RELIABLE : DDS_RELIABILITY_BEST_EFFORT,
+			     ROS2_MAX_BLOCK_DUR_NS);
+	dds_qset_durability(qos, q->transient_local ? DDS_DURABILITY_TRANSIENT_LOCAL : DDS_DURABILITY_VOLATILE);
+	dds_qset_history(qos, DDS_HISTORY_KEEP_LAST, q->depth);
+	if (q->transient_local)
+		dds_qset_durability_service(qos, 0, DDS_HISTORY_KEEP_LAST, q->depth, DDS_LENGTH_UNLIMITED,
+					    DDS_LENGTH_UNLIMITED, DDS_LENGTH_UNLIMITED);
+	dds_qset_writer_data_lifecycle(qos, false);
+	dds_qset_data_representation(qos, 1, xcdr1);
+	dds_qset_userdata(qos, data, (size_t)n);
+	return qos;
+}
+
+static const char *policy_name(uint32_t id)
+{
+	switch (id) {
+	case DDS_DURABILITY_QOS_POLICY_ID:
+		return "durability";
+	case DDS_DEADLINE_QOS_POLICY_ID:
+		return "deadline";
+	case DDS_LATENCYBUDGET_QOS_POLICY_ID:
+		return "latency budget";
+	case DDS_OWNERSHIP_QOS_POLICY_ID:
+		return "ownership";
+	case DDS_LIVELINESS_QOS_POLICY_ID:
+		return "liveliness";
+	case DDS_RELIABILITY_QOS_POLICY_ID:
+		return "reliability";
+	case DDS_DATA_REPRESENTATION_QOS_POLICY_ID:
+		return "data representation";
+	default:
+		return "a policy without a name";
+	}
+}
+
+void ros2_qos_refused(struct sim_bridge *b, _Atomic uint32_t *told, const char *topic, uint32_t policy,
+		      const char *hint)
+{
+	uint32_t bit = UINT32_C(1) << (policy < 32 ? policy : 31);
+
+	if (!(atomic_fetch_or(told, bit) & bit))
+		b->host->log(b->host->ctx, 1, "%s: the sides do not agree on QoS: %s; %s", topic, policy_name(policy),
+			     hint);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See wish.h. The table is the complete list of keys; README.md explains them. */
+#include "wish.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DEPTH_MAX 10000
+
+static const char *const points[] = { "native", "awsim24", "awsim48", "svl32", NULL };
+static const char *const encodings[] = { "rgb8", "bgr8", NULL };
+static const char *const reliabilities[] = { "best_effort", "reliable", NULL };
+static const char *const durabilities[] = { "volatile", "transient_local", NULL };
+
+enum kind { TEXT, CHOICE, DEPTH, VARIANCE };
+
+static const struct key {
+	const char *name;
+	enum kind kind;
+	unsigned use; /* enum wish_use, added up */
+	size_t at;
+	const char *const *choices;
+} keys[] = {
+	{ "topic", TEXT, WISH_OUT, offsetof(struct wish, topic), NULL },
+	{ "type", TEXT, WISH_OUT | WISH_IN, offsetof(struct wish, type), NULL },
+	{ "channel", TEXT, WISH_IN, offsetof(struct wish, channel), NULL },
+	{ "frame", TEXT, WISH_OUT, offsetof(struct wish, frame), NULL },
+	{ "child_frame", TEXT, WISH_OUT, offsetof(struct wish, child_frame), NULL },
+	{ "encoding", CHOICE, WISH_OUT, offsetof(struct wish, encoding), encodings },
+	{ "points", CHOICE, WISH_OUT, offsetof(struct wish, points), points },
+	{ "covariance", VARIANCE, WISH_OUT, offsetof(struct wish, covariance), NULL },
+	{ "reliability", CHOICE, WISH_OUT | WISH_IN, offsetof(struct wish, reliability), reliabilities },
+	{ "durability", CHOICE, WISH_OUT | WISH_IN, offsetof(struct wish, durability), durabilities },
+	{ "depth", DEPTH, WISH_OUT | WISH_IN, offsetof(struct wish, depth), NULL },
+};
+
+#define N_KEYS (sizeof(keys) / sizeof(keys[0]))
+
+bool wish_name_ok(const char *s, bool is_namespace)
+{
+	bool start = true;
+
+	if (is_namespace && strcmp(s, "/") == 0)
+		return true;
+	if (is_namespace && *s++ != '/')
+		return false;
+	for (; *s; s++) {
+		bool alpha = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z');
+		bool later = (*s >= '0' && *s <= '9') || (*s == '/' && is_namespace);
+
+		if (!alpha && *s != '_' && (start || !later))
+			return false;
+		start = *s == '/';
+	}
+	return !start;
+}
+
+bool wish_topic_ok(const char *name)
+{
+	return strcmp(name, "/") != 0 && strlen(name) <= WISH_TOPIC_MAX && wish_name_ok(name, true);
+}
+
+void wish_topic_bad(const char *name, char *why, size_t why_size)
+{
+	snprintf(why, why_size,
+		 "\"%.80s\" is not the name of a topic: words of letters, digits and '_', none with a digit first, "
+		 "each behind a '/', %u bytes in all at most",
+		 name, WISH_TOPIC_MAX);
+}
+
+/* ---- one key ---- */
+
+static int bad_choice(const struct key *k, char *why, size_t size)
+{
+	size_t n = (size_t)snprintf(why, size, "\"%s\" must be one of ", k->name);
+
+	for (const char *const *c = k->choices; *c && n < size; c++)
+		n += (size_t)snprintf(why + n, size - n, "%s%s", *c, c[1] ? ", " : "");
+	return -EINVAL;
+}
+
+static int read_choice(const struct key *k, json_t *v, int *ret, char *why, size_t size)
+{
+	const char *text = json_string_value(v);
+
+	for (int i = 0; text && k->choices[i]; i++)
+		if (strcmp(text, k->choices[i]) == 0) {
+			*ret = i;
+			return 0;
+		}
+	return bad_choice(k, why, size);
+}
+
+static int read_text(const struct key *k, json_t *v, const char **ret, char *why, size_t size)
+{
+	*ret = json_string_value(v);
+	if (*ret && **ret)
+		return 0;
+	snprintf(why, size, "\"%s\" must be a text that is not empty", k->name);
+	return -EINVAL;
+}
+
+static int read_depth(const struct key *k, json_t *v, int *ret, char *why, size_t size)
+{
+	json_int_t n = json_integer_value(v);
+
+	*ret = (int)n;
+	if (n >= 1 && n <= DEPTH_MAX)
+		return 0;
+	snprintf(why, size, "\"%s\" must be a whole number from 1 to %d", k->name, DEPTH_MAX);
+	return -EINVAL;
+}
+
+static int read_variance(const struct key *k, json_t *v, double *ret, char *why, size_t size)
+{
+	*ret = json_number_value(v);
+	if (*ret > 0)
+		return 0;
+	snprintf(why, size, "\"%s\" must be a number above 0", k->name);
+	return -EINVAL;
+}
+
+static int read_key(const struct key *k, json_t *v, struct wish *w, char *why, size_t size)
+{
+	void *at = (char *)w + k->at;
+
+	switch (k->kind) {
+	case TEXT:
+		return read_text(k, v, at, why, size);
+	case CHOICE:
+		return read_choice(k, v, at, why, size);
+	case DEPTH:
+		return read_depth(k, v, at, why, size);
+	case VARIANCE:
+		return read_variance(k, v, at, why, size);
+	}
+	return -EINVAL;
+}
+
+/* ---- all of them ---- */
+
+static int unknown(const char *name, unsigned use, char *why, size_t size)
+{
+	size_t n = (size_t)snprintf(why, size, "\"%.40s\" is not a key here; keys are", name);
+	const char *comma = "";
+
+	for (size_t i = 0; i < N_KEYS && n < size; i++) {
+		if (!(keys[i].use & use))
+			continue;
+		n += (size_t)snprintf(why + n, size - n, "%s %s", comma, keys[i].name);
+		comma = ",";
+	}
+	return -EINVAL;
+}
+
+static const struct key *find(const char *name, unsigned use)
+{
+	for (size_t i = 0; i < N_KEYS; i++)
+		if (keys[i].use & use && strcmp(keys[i].name, name) == 0)
+			return &keys[i];
+	return NULL;
+}
+
+int wish_read(json_t *j, enum wish_use use, struct wish *ret, char *why, size_t why_size)
+{
+	struct wish w = { .points = -1, .encoding = -1, .reliability = -1, .durability = -1 };
+	const char *name;
+	json_t *v;
+
+	if (!json_is_object(j)) {
+		snprintf(why, why_size, "an object is needed");
+		return -EINVAL;
+	}
+	json_object_foreach(j, name, v) {
+		const struct key *k = find(name, use);
+		int r = k ? read_key(k, v, &w, why, why_size) : unknown(name, use, why, why_size);
+
+		if (r < 0)
+			return r;
+	}
+	if (w.topic && !wish_topic_ok(w.topic)) {
+		wish_topic_bad(w.topic, why, why_size);
+		return -EINVAL;
+	}
+	*ret = w;
+	return 0;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the rig says of one topic, on its way out ("ros2" in a channel's options) or in ("subscribe" in the bridge's): checked
+ * key by key, with a sentence for each mistake. Pure functions of their arguments: any thread.
+ */
+#ifndef WISH_H
+#define WISH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#define WISH_TOPIC_MAX 247u /* as rmw has it, so that the DDS name stays below 256 */
+
+enum wish_use { WISH_OUT = 1, WISH_IN = 2 };
+
+struct wish { /* texts borrow from the JSON tree; NULL: not said */
+	const char *topic, *type, *frame, *child_frame, *channel;
+	double covariance;                             /* 0: not said */
+	int points, encoding, reliability, durability; /* numbers of the choice; -1: not said */
+	int depth;                                     /* 0: not said */
+};
+
+/* use: which keys there may be. 0, or -EINVAL and a sentence in why, which names key, value and what would do. */
+int wish_read(json_t *j, enum wish_use use, struct wish *ret, char *why, size_t why_size);
+
+/* "/a/b_2": what ROS takes for the full name of a topic. */
+bool wish_topic_ok(const char *name);
+
+/* A word of a ROS name, "simd"; or, as a namespace, "/" or "/a/b". */
+bool wish_name_ok(const char *s, bool is_namespace);
+
+/* The sentence for a name that is none. */
+void wish_topic_bad(const char *name, char *why, size_t why_size);
+
+#endif
