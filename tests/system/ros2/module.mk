@@ -1,7 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-TESTS_NS += $(B)/test/system-ros2
-TESTS_NOSAN += $(B)/test/system-ros2
-INC_tests/system/ros2 := -I. -Itests -Ischemas -Ilibclient/include -I$(B)/gen
-FLAGS_tests/system/ros2 := -DPLUGIN='"$(B)/lib/simd/bridge_ros2.so"'
-$(B)/test/system-ros2: $(B)/obj/tests/system/ros2/test_ros2.o $(B)/obj/tests/system/ros2/reader.o $(B)/lib/libros.a | $(B)/lib/simd/bridge_ros2.so
-LINK_system-ros2 = $(LINK_SIMCLIENT) -lddsc -lcmocka -ldl
+# The ROS 2 plug-in by itself, with a host that the tests play, against DDS programs in processes of their own.
+INC_tests/system/ros2 := -I. -Itests -Itests/support -Ischemas -Ilibclient/include -I$(B)/gen
+FLAGS_tests/system/ros2 := -DPLUGIN='"$(B)/lib/simd/bridge_ros2.so"' -DPEER='"$(B)/test/fastdds-peer"'
+
+# $(1): test program, $(2): its objects
+define ros2_test
+TESTS_NS += $(B)/test/$(1)
+TESTS_NOSAN += $(B)/test/$(1)
+$(B)/test/$(1): $(2:%=$(B)/obj/tests/system/ros2/%.o) $(B)/lib/libros.a | $(B)/lib/simd/bridge_ros2.so
+LINK_$(1) = $$(LINK_SIMCLIENT) -lddsc -lcmocka -ldl
+endef
+$(eval $(call ros2_test,system-ros2,test_ros2 reader))
+$(eval $(call ros2_test,system-fastdds,test_fastdds host))
+
+# Fast DDS speaks C++ only; without it, or without a compiler, the test says so.
+ifneq ($(and $(wildcard /usr/include/fastdds/dds/domain/DomainParticipant.hpp),$(shell command -v g++)),)
+$(B)/test/fastdds-peer: tests/system/ros2/fastdds_peer.cpp
+	@mkdir -p $(@D)
+	g++ -std=c++17 -Wall -Wextra $(if $(WERROR),-Werror) -g -O1 -pthread -o $@ $< -lfastrtps -lfastcdr
+$(B)/test/system-fastdds: | $(B)/test/fastdds-peer
+endif

@@ -118,15 +118,15 @@ static void data_keyhash(const struct ddsi_serdata *d, struct ddsi_keyhash *buf,
 	memset(buf->value, 0, sizeof(buf->value));
 }
 
-/* From the fragments that came in, which may overlap. What is too large for us is no message: Cyclone drops it. */
+/* From the fragments that came in, which may overlap. What is too large for us becomes no bytes: its reader counts it. */
 static struct ddsi_serdata *data_from_ser(const struct ddsi_sertype *type, enum ddsi_serdata_kind kind,
 					  const struct nn_rdata *chain, size_t size)
 {
-	struct bytes *b = size >= CDR_HEADER && size <= TAKEN_MAX ? bytes_new(type, kind, size) : NULL;
+	struct bytes *b = bytes_new(type, kind, size <= TAKEN_MAX ? size : 0);
 	uint32_t at = 0;
 
-	if (!b)
-		return NULL;
+	if (!b || size > TAKEN_MAX)
+		return b ? &b->c : NULL;
 	for (; chain; chain = chain->nextfrag) {
 		const uint8_t *from = NN_RMSG_PAYLOADOFF(chain->rmsg, NN_RDATA_PAYLOAD_OFF(chain));
 		uint32_t end = chain->maxp1 < size ? chain->maxp1 : (uint32_t)size;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A DDS type whose samples are messages that are encoded already: dds_write() takes a struct out and copies its pieces once,
- * straight into what Cyclone sends. Readers take bytes, with dds_takecdr(). Thread: any.
+ * straight into what Cyclone sends. Readers take bytes, with dds_takecdr(): none for a message over 4 MiB. Thread: any.
  */
 #ifndef BYTES_TYPE_H
 #define BYTES_TYPE_H

@@ -39,7 +39,7 @@ static void take_in(struct ros2_inbound *in, const struct ddsi_serdata *d)
 	size_t len = ddsi_serdata_size(d), size = 0;
 	ddsrt_iovec_t ref;
 	struct ddsi_serdata *held = ddsi_serdata_to_ser_ref(d, 0, len, &ref);
-	int r = unmap_read(in->unmap, WIRE_CDR, ref.iov_base, len, in->body, BODY_MAX, &size);
+	int r = len ? unmap_read(in->unmap, WIRE_CDR, ref.iov_base, len, in->body, BODY_MAX, &size) : -EMSGSIZE;
 
 	ddsi_serdata_to_ser_unref(held, &ref);
 	if (r == 0)

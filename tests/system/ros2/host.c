@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See host.h. */
+#include "host.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+__attribute__((format(printf, 3, 4))) static void on_log(void *ctx, int level, const char *fmt, ...)
+{
+	struct host *h = ctx;
+	size_t n = strlen(h->log);
+	va_list ap;
+
+	(void)level;
+	va_start(ap, fmt);
+	vsnprintf(h->log + n, sizeof(h->log) - n, fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "bridge: %s\n", h->log + n);
+	if (strstr(h->log + n, "dropped") && write(h->dropped[1], "", 1) != 1)
+		abort();
+}
+
+static const char *on_option(void *ctx, const char *name)
+{
+	const struct host *h = ctx;
+
+	for (const char *const *o = h->options; *o; o += 2)
+		if (!strcmp(o[0], name))
+			return o[1];
+	for (const struct sim_bridge_option *o = h->ops->options; o->name; o++)
+		if (!strcmp(o->name, name))
+			return o->deflt;
+	return NULL;
+}
+
+static void on_status(void *ctx, enum sim_bridge_status status, const char *detail)
+{
+	(void)ctx;
+	(void)status;
+	(void)detail;
+}
+
+static int64_t on_now(void *ctx)
+{
+	(void)ctx;
+	return HOST_STAMP;
+}
+
+static int on_publish(void *ctx, const char *channel, const struct sim_type *type, const void *body, size_t size)
+{
+	const struct host *h = ctx;
+	struct host_in in = { .size = size };
+
+	snprintf(in.channel, sizeof(in.channel), "%s", channel);
+	snprintf(in.type, sizeof(in.type), "%s", type->name);
+	memcpy(in.body, body, size < HOST_IN ? size : HOST_IN);
+	return write(h->came[1], &in, sizeof(in)) == sizeof(in) ? 0 : -EIO; /* less than PIPE_BUF: in one piece */
+}
+
+void host_init(struct host *h, const char *const *options)
+{
+	void *handle = dlopen(PLUGIN, RTLD_NOW | RTLD_LOCAL), *sym = handle ? dlsym(handle, SIM_BRIDGE_SYMBOL) : NULL;
+	sim_bridge_plugin_fn entry;
+
+	if (!sym)
+		fail_msg("%s", dlerror());
+	memcpy(&entry, &sym, sizeof(entry));
+	*h = (struct host){ .ops = entry(), .options = options };
+	h->host = (struct sim_bridge_host){ .abi = SIM_BRIDGE_ABI,
+					    .size = sizeof(h->host),
+					    .ctx = h,
+					    .log = on_log,
+					    .option = on_option,
+					    .status = on_status,
+					    .now = on_now,
+					    .publish = on_publish };
+	assert_int_equal(pipe(h->dropped), 0);
+	assert_int_equal(pipe(h->came), 0);
+}
+
+struct sim_bridge *host_create(struct host *h)
+{
+	struct sim_bridge *b = NULL;
+
+	assert_int_equal(h->ops->create(&h->host, &b), 0);
+	assert_int_equal(h->ops->connect(b, ""), 0);
+	return b;
+}
+
+struct sim_bridge_topic *host_open(struct host *h, struct sim_bridge *b, const char *name, const struct sim_type *type,
+				   const char *options)
+{
+	struct sim_bridge_channel ch = { .id = 1, .name = name, .type = type, .options = options };
+	struct sim_bridge_topic *t = NULL;
+
+	assert_int_equal(h->ops->open(b, &ch, &t), 0);
+	return t;
+}
+
+struct host_in host_next(struct host *h)
+{
+	struct host_in in;
+
+	assert_int_equal(read(h->came[0], &in, sizeof(in)), sizeof(in));
+	return in;
+}
+
+void host_next_drop(struct host *h)
+{
+	char c;
+
+	assert_int_equal(read(h->dropped[0], &c, 1), 1);
+}
+
+struct sim_slot *host_slot(size_t body, const char *frame)
+{
+	struct sim_slot *s = aligned_alloc(128, (sizeof(*s) + body + 127) / 128 * 128);
+
+	assert_non_null(s);
+	memset(s, 0, sizeof(*s));
+	s->body_size = (uint32_t)body;
+	s->stamp_sim_ns = HOST_STAMP;
+	snprintf(s->frame_id, sizeof(s->frame_id), "%s", frame);
+	return s;
+}

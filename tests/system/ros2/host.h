@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The host, as far as the ROS 2 plug-in sees it: options, log, and what comes in. Its pipes wake a test: a byte for each
+ * warning that something is dropped, a struct host_in for each message that came in. Thread: main; the plug-in calls from its own.
+ */
+#ifndef HOST_H
+#define HOST_H
+
+#include <sim/bridge.h>
+
+#define HOST_STAMP INT64_C(1640995200123456768) /* simulated time, always */
+#define HOST_IN    512u                         /* bytes of a message that came in */
+
+struct host_in {
+	char channel[64], type[64];
+	size_t size;
+	_Alignas(8) uint8_t body[HOST_IN];
+};
+
+struct host {
+	struct sim_bridge_host host;
+	const struct sim_bridge_ops *ops;
+	const char *const *options; /* key, value, ..., NULL: instead of the plug-in's defaults */
+	int dropped[2], came[2];
+	char log[8192];
+};
+
+/* Load the plug-in. options: kept. */
+void host_init(struct host *h, const char *const *options);
+struct sim_bridge *host_create(struct host *h);
+struct sim_bridge_topic *host_open(struct host *h, struct sim_bridge *b, const char *name, const struct sim_type *type,
+				   const char *options);
+/* Wait for the next message or the next drop. */
+struct host_in host_next(struct host *h);
+void host_next_drop(struct host *h);
+
+/* A slot for a body of this many bytes, stamped. returns: free(). */
+struct sim_slot *host_slot(size_t body, const char *frame);
+
+#endif
