@@ -2,18 +2,22 @@
 /* See host.h. */
 #include "host.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* A benchmark is host too: no cmocka here. */
+#define MUST(cond) \
+	do { \
+		if (!(cond)) { \
+			fprintf(stderr, "host: %s:%d: not so: %s\n", __FILE__, __LINE__, #cond); \
+			abort(); \
+		} \
+	} while (0)
 
 __attribute__((format(printf, 3, 4))) static void on_log(void *ctx, int level, const char *fmt, ...)
 {
@@ -67,13 +71,24 @@ static int on_publish(void *ctx, const char *channel, const struct sim_type *typ
 	return write(h->came[1], &in, sizeof(in)) == sizeof(in) ? 0 : -EIO; /* less than PIPE_BUF: in one piece */
 }
 
-void host_init(struct host *h, const char *const *options)
+static int on_offer(void *ctx, const char *channel, const struct sim_type *type)
 {
-	void *handle = dlopen(PLUGIN, RTLD_NOW | RTLD_LOCAL), *sym = handle ? dlsym(handle, SIM_BRIDGE_SYMBOL) : NULL;
+	struct host *h = ctx;
+
+	(void)type;
+	MUST(h->n_offered < HOST_OFFERS);
+	snprintf(h->offered[h->n_offered++], sizeof(h->offered[0]), "%s", channel);
+	return 0;
+}
+
+void host_init(struct host *h, const char *plugin, const char *const *options)
+{
+	void *handle = dlopen(plugin, RTLD_NOW | RTLD_LOCAL), *sym = handle ? dlsym(handle, SIM_BRIDGE_SYMBOL) : NULL;
 	sim_bridge_plugin_fn entry;
 
 	if (!sym)
-		fail_msg("%s", dlerror());
+		fprintf(stderr, "host: %s\n", dlerror());
+	MUST(sym);
 	memcpy(&entry, &sym, sizeof(entry));
 	*h = (struct host){ .ops = entry(), .options = options };
 	h->host = (struct sim_bridge_host){ .abi = SIM_BRIDGE_ABI,
@@ -83,17 +98,20 @@ void host_init(struct host *h, const char *const *options)
 					    .option = on_option,
 					    .status = on_status,
 					    .now = on_now,
-					    .publish = on_publish };
-	assert_int_equal(pipe(h->dropped), 0);
-	assert_int_equal(pipe(h->came), 0);
+					    .publish = on_publish,
+					    .offer = on_offer };
+	MUST(pipe(h->dropped) == 0);
+	MUST(pipe(h->came) == 0);
 }
 
 struct sim_bridge *host_create(struct host *h)
 {
 	struct sim_bridge *b = NULL;
 
-	assert_int_equal(h->ops->create(&h->host, &b), 0);
-	assert_int_equal(h->ops->connect(b, ""), 0);
+	MUST(h->ops->create(&h->host, &b) == 0);
+	MUST(h->ops->connect(b, "") == 0);
+	for (unsigned i = 0; i < h->n_offered; i++)
+		h->ops->listen(b, h->offered[i], 1);
 	return b;
 }
 
@@ -103,7 +121,7 @@ struct sim_bridge_topic *host_open(struct host *h, struct sim_bridge *b, const c
 	struct sim_bridge_channel ch = { .id = 1, .name = name, .type = type, .options = options };
 	struct sim_bridge_topic *t = NULL;
 
-	assert_int_equal(h->ops->open(b, &ch, &t), 0);
+	MUST(h->ops->open(b, &ch, &t) == 0);
 	return t;
 }
 
@@ -111,7 +129,7 @@ struct host_in host_next(struct host *h)
 {
 	struct host_in in;
 
-	assert_int_equal(read(h->came[0], &in, sizeof(in)), sizeof(in));
+	MUST(read(h->came[0], &in, sizeof(in)) == sizeof(in));
 	return in;
 }
 
@@ -119,14 +137,14 @@ void host_next_drop(struct host *h)
 {
 	char c;
 
-	assert_int_equal(read(h->dropped[0], &c, 1), 1);
+	MUST(read(h->dropped[0], &c, 1) == 1);
 }
 
 struct sim_slot *host_slot(size_t body, const char *frame)
 {
 	struct sim_slot *s = aligned_alloc(128, (sizeof(*s) + body + 127) / 128 * 128);
 
-	assert_non_null(s);
+	MUST(s);
 	memset(s, 0, sizeof(*s));
 	s->body_size = (uint32_t)body;
 	s->stamp_sim_ns = HOST_STAMP;

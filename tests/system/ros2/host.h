@@ -8,8 +8,9 @@
 
 #include <sim/bridge.h>
 
-#define HOST_STAMP INT64_C(1640995200123456768) /* simulated time, always */
-#define HOST_IN    512u                         /* bytes of a message that came in */
+#define HOST_STAMP  INT64_C(1640995200123456768) /* simulated time, always */
+#define HOST_IN     512u                         /* bytes of a message that came in */
+#define HOST_OFFERS 8u
 
 struct host_in {
 	char channel[64], type[64];
@@ -22,11 +23,14 @@ struct host {
 	const struct sim_bridge_ops *ops;
 	const char *const *options; /* key, value, ..., NULL: instead of the plug-in's defaults */
 	int dropped[2], came[2];
+	char offered[HOST_OFFERS][64]; /* channels that come in */
+	unsigned n_offered;
 	char log[8192];
 };
 
-/* Load the plug-in. options: kept. */
-void host_init(struct host *h, const char *const *options);
+/* Load the plug-in. options: kept. Here and below what goes wrong aborts, with a sentence. */
+void host_init(struct host *h, const char *plugin, const char *const *options);
+/* Create it and connect; whatever it offers is listened to. */
 struct sim_bridge *host_create(struct host *h);
 struct sim_bridge_topic *host_open(struct host *h, struct sim_bridge *b, const char *name, const struct sim_type *type,
 				   const char *options);

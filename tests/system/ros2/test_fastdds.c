@@ -215,7 +215,7 @@ static void it_sees_a_node(const char *distro, const char *gid_size)
 	ask(&p, "imu rt/imu");
 	ask(&p, "clock rt/clock");
 	ask(&p, "graph ros_discovery_info");
-	host_init(&h, options);
+	host_init(&h, PLUGIN, options);
 	b = host_create(&h);
 	send_image(&h, b, image);
 	send_cloud(&h, b, cloud);
@@ -267,7 +267,7 @@ static void its_commands_come_in(void **state)
 	start(&p, "24");
 	ask(&p, "gear rt/control/command/gear_cmd 20"); /* before there is a reader: it is kept */
 	expect(&p, "ready");
-	host_init(&h, options);
+	host_init(&h, PLUGIN, options);
 	b = host_create(&h);
 	in = host_next(&h);
 	g = (const struct sim_GearCommand *)(const void *)in.body;
@@ -313,7 +313,7 @@ static void what_is_malformed_stays_out(void **state)
 
 	(void)state;
 	start(&p, "24");
-	host_init(&h, options);
+	host_init(&h, PLUGIN, options);
 	b = host_create(&h);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		ask(&p, bad[i]);
