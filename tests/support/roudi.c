@@ -84,7 +84,7 @@ int roudi_restart(struct roudi *r, const struct ipc_pool_spec *pools, size_t n)
 	unlink("/tmp/roudi");
 	unlink("/tmp/roudi.lock");
 	unlink("/tmp/iox-unique-roudi.lock");
-	if (system("rm -f /dev/shm/*") != 0)
+	if (system("rm -f /dev/shm/iceoryx_mgmt \"/dev/shm/$(id -gn)\"") != 0)
 		return -1;
 	return roudi_start(r, pools, n);
 }

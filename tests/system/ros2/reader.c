@@ -68,7 +68,7 @@ dds_entity_t reader_participant(void)
 		"<CycloneDDS><Domain Id=\"any\"><General><Interfaces><NetworkInterface name=\"lo\" multicast=\"false\"/>"
 		"</Interfaces><AllowMulticast>false</AllowMulticast></General><Discovery><ParticipantIndex>auto"
 		"</ParticipantIndex><MaxAutoParticipantIndex>32</MaxAutoParticipantIndex><Peers>"
-		"<Peer address=\"localhost\"/></Peers></Discovery></Domain></CycloneDDS>");
+		"<Peer address=\"127.0.0.1\"/></Peers></Discovery></Domain></CycloneDDS>");
 
 	return domain < 0 ? domain : dds_create_participant(0, NULL, NULL);
 }

@@ -99,7 +99,7 @@ static void put_peers(FILE *f, bool localhost)
 	const char *at = getenv("ROS_STATIC_PEERS");
 
 	if (localhost)
-		fputs("<Peer address=\"localhost\"/>", f);
+		fputs("<Peer address=\"127.0.0.1\"/>", f);
 	while (at && *at) {
 		size_t n = strcspn(at, ";");
 
