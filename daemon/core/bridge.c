@@ -12,6 +12,7 @@
 #include "mem.h"
 #include "names.h"
 #include "simd.h"
+#include "timekeeper.h"
 
 #include "core/dispatch.h"
 #include "timeutil.h"
@@ -177,18 +178,29 @@ static bool glob_matches(const struct bridge *b, const char *pattern, const char
 	return names_glob(below, full);
 }
 
-bool bridge_carries(const struct bridge *b, const struct channel *ch)
+static bool is_star(const char *pattern)
 {
-	bool yes = false;
+	return !pattern[strspn(pattern, "*")];
+}
+
+/* "*" is all below the rig's prefix, and time. The pattern that puts the channel in; NULL: none does, or a later one takes it out again. */
+static const char *listed_as(const struct bridge *b, const char *full)
+{
+	const char *as = NULL;
 
 	for (size_t i = 0; i < conf_count(b->view, "channels"); i++) {
 		const char *p = conf_string_at(b->view, "channels", i);
 		bool out = p[0] == '!';
 
-		if (glob_matches(b, p + out, ch->name))
-			yes = !out;
+		if (glob_matches(b, p + out, full) || (is_star(p + out) && strcmp(full, CLOCK_CHANNEL) == 0))
+			as = out ? NULL : p;
 	}
-	return yes;
+	return as;
+}
+
+bool bridge_carries(const struct bridge *b, const struct channel *ch)
+{
+	return listed_as(b, ch->name) != NULL;
 }
 
 int bridge_route(struct simd *s, struct channel *ch)
@@ -323,12 +335,33 @@ static json_t *inbound(const struct rig *rig)
 	return a;
 }
 
+/* What the rig says about /clock, for a bridge that lists it; else null. named: not just by "*". */
+static json_t *clock_config(const struct bridge *b)
+{
+	const char *as = listed_as(b, CLOCK_CHANNEL);
+	bool named = as && !is_star(as);
+	char name[CHANNEL_NAME_MAX + 1];
+	const struct rig *rig = b->rig;
+
+	if (!as)
+		return json_null();
+	for (size_t i = 0; i < conf_count(rig->view, "channels"); i++) {
+		struct conf_view v = conf_item(rig->view, "channels", i);
+
+		if (names_channel_full(rig->prefix, conf_string(v, "name"), name) == 0 &&
+		    strcmp(name, CLOCK_CHANNEL) == 0)
+			return json_pack("{s:b, s:O}", "named", named, "options", conf_any(v, "options"));
+	}
+	return json_pack("{s:b, s:{}}", "named", named, "options");
+}
+
 json_t *bridge_config(const struct bridge *b)
 {
-	return json_pack("{s:s, s:s, s:s, s:O, s:s, s:o, s:b}", "name", b->name, "plugin",
+	return json_pack("{s:s, s:s, s:s, s:O, s:s, s:o, s:b, s:o}", "name", b->name, "plugin",
 			 b->plugin_path ? b->plugin_path : b->plugin, "connection", b->connection, "options",
 			 conf_any(b->view, "options"), "prefix", b->rig->prefix, "inbound", inbound(b->rig),
-			 "inbound_while_paused", conf_bool(b->rig->view, "inbound_while_paused"));
+			 "inbound_while_paused", conf_bool(b->rig->view, "inbound_while_paused"), "clock",
+			 clock_config(b));
 }
 
 /* ---- dispatch's events ---- */

@@ -293,7 +293,9 @@ static const struct conf_key bridge_keys[] = {
 	  .type = CONF_STRINGS,
 	  .def = "[\"*\"]",
 	  .max = 1024,
-	  .doc = "Channels that it carries: names or globs; a leading ! takes matching ones out again." },
+	  .doc = "Channels that it carries: names or globs; a leading ! takes matching ones out again. * is all "
+		 "below the prefix, and /clock for plug-ins with a mapping of it; those that take any type, as logging, get "
+		 "/clock where another pattern lists it." },
 	{ .name = "options", .type = CONF_ANY, .def = "{}", .doc = "Object of options of the plug-in." },
 	{ 0 }
 };

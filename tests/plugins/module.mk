@@ -19,3 +19,9 @@ INTERNAL += $(B)/test/plugins/stamp.so
 $(B)/test/plugins/stamp.so: tests/plugins/stamp.c tests/plugins/stamp.h | $(GENERATED)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(INC_tests/plugins) -Itests -shared -o $@ $<
+
+# Waits for the test that has loaded it.
+GATE := $(B)/test/plugins/bridge_gate.so
+$(GATE): tests/plugins/gate.c tests/plugins/gate.h | $(GENERATED)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(INC_tests/plugins) -Itests -shared -o $@ $<

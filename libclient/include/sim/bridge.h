@@ -11,6 +11,10 @@
  * return at once; progress is reported with host->status()); publish() from conversion threads, one
  * per lane, concurrently; destroy() when all publish() calls have returned and pending tasks completed.
  *
+ * /clock goes past dispatch: a bridge that lists it and carries sim/Clock gets it on a thread of its own, at the rate of
+ * simd's clock thread, while it is connected. The newest stamp only, never 0; publish() has no task then (see there). A
+ * plug-in that registered "*" and not "sim/Clock" gets it only where the rig names it.
+ *
  * The ABI may still change until the dispatcher is complete; then it is frozen and grows only at the end.
  */
 #ifndef SIM_BRIDGE_H
@@ -94,6 +98,7 @@ struct sim_bridge_ops {
 	/*
 	 * Convert and send one message, reading the slot in place. Returns 0 done, 1 pending (the slot stays
 	 * held until host->complete()), or negative errno. Thread: a conversion thread; several at once for different topics or messages.
+	 * task NULL: /clock, which waits for no answer. 1 is a failure then: copy what is needed after the return.
 	 */
 	int (*publish)(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_slot *slot,
 		       struct sim_task *task);

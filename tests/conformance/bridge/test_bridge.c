@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include <sim/bridge.h>
+#include <sim/msg/Clock.h>
 #include <sim/msg/Imu.h>
 
 #define THREADS 4
@@ -271,6 +272,28 @@ static void test_several_threads(void **state)
 	p->ops->disconnect(p->b);
 }
 
+/* /clock has no task: done or failed, but never left for later. */
+static void test_clock_is_done_at_once(void **state)
+{
+	struct peer *p = *state;
+	struct sim_bridge_channel ch = { .id = UINT32_MAX, .name = "/clock", .type = &sim_Clock_type, .options = "{}" };
+	_Alignas(64) uint8_t memory[256] = { 0 };
+	struct sim_slot *s = (struct sim_slot *)(void *)memory;
+	struct sim_bridge_topic *t = NULL;
+
+	s->magic = SIM_SLOT_MAGIC;
+	s->version = SIM_SLOT_VERSION;
+	s->type_hash = SIM_CLOCK_HASH;
+	s->body_size = sizeof(struct sim_Clock);
+	((struct sim_Clock *)sim_slot_body_mut(s))->clock = 1;
+	connect_it(p);
+	assert_int_equal(p->ops->open(p->b, &ch, &t), 0);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(p->ops->publish(p->b, t, s, NULL), 0);
+	p->ops->close(p->b, t);
+	p->ops->disconnect(p->b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -279,6 +302,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_publishes, load, unload),
 		cmocka_unit_test_setup_teardown(test_hostile_body, load, unload),
 		cmocka_unit_test_setup_teardown(test_several_threads, load, unload),
+		cmocka_unit_test_setup_teardown(test_clock_is_done_at_once, load, unload),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,10 @@
 
 #include <errno.h>
 
+#include <jansson.h>
+
+#include <sim/msg/Clock.h>
+
 static struct world w;
 
 static void call(struct sim_client *c, const char *method, const char *params)
@@ -176,6 +180,56 @@ static void jumped(void **state)
 	sim_disconnect(c);
 }
 
+/* ---- /clock and the bridges ---- */
+
+/* What the bridge is told about /clock: -1 nothing, else whether it is named; its options are the rig's. */
+static int told(const char *name)
+{
+	struct sim_client *c = world_client(&w, name, SIM_CLIENT_BRIDGE);
+	struct sim_bridge_session *s;
+	struct sim_lane *lane;
+	char *text;
+	json_t *j, *clock;
+	int named = -1;
+
+	assert_int_equal(sim_bridge_attach(c, name, &text, &s, &lane), 0);
+	j = json_loads(text, 0, NULL);
+	clock = json_object_get(j, "clock");
+	assert_non_null(clock);
+	if (!json_is_null(clock)) {
+		json_t *depth = json_object_get(json_object_get(clock, "options"), "depth");
+
+		assert_int_equal(json_integer_value(depth), 1);
+		named = json_is_true(json_object_get(clock, "named"));
+	}
+	json_decref(j);
+	free(text);
+	sim_lane_destroy(lane);
+	sim_bridge_session_destroy(s);
+	sim_disconnect(c);
+	return named;
+}
+
+static void bridges_are_told_of_it(void **state)
+{
+	(void)state;
+	assert_int_equal(told("log"), 0);
+	assert_int_equal(told("time"), 1);
+	assert_int_equal(told("rest"), -1);
+}
+
+/* simd's publisher is for subscribers alone, so nobody can put /clock into dispatch. */
+static void it_never_goes_through_dispatch(void **state)
+{
+	struct sim_client *c = world_client(&w, "impostor", 0);
+	struct sim_publisher *p;
+
+	(void)state;
+	assert_int_equal(sim_advertise(c, "/clock", &sim_Clock_type, NULL, &p), -EINVAL);
+	assert_non_null(strstr(sim_why(), "local-only"));
+	sim_disconnect(c);
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -199,6 +253,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(following, setup, teardown),
 		cmocka_unit_test_setup_teardown(sleeping, setup, teardown),
 		cmocka_unit_test_setup_teardown(jumped, setup, teardown),
+		cmocka_unit_test_setup_teardown(bridges_are_told_of_it, setup, teardown),
+		cmocka_unit_test_setup_teardown(it_never_goes_through_dispatch, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

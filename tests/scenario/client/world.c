@@ -29,8 +29,10 @@ static const char *const base_conf =
 	"{\"backend\": \"mem\", \"TimeSource\": \"unity\", "
 	"\"pools\": [{\"size\": 512, \"count\": 4000}, {\"size\": 65536, \"count\": 200}], "
 	"\"rigs\": [{\"name\": \"car\", \"prefix\": \"/car\", "
-	"\"channels\": [{\"name\": \"two\", \"window\": 2}], "
-	"\"bridges\": [{\"name\": \"log\", \"plugin\": \"null\", \"start\": \"external\", \"channels\": [\"*\", \"!/car/alone\"]}]}]"
+	"\"channels\": [{\"name\": \"two\", \"window\": 2}, {\"name\": \"/clock\", \"options\": {\"depth\": 1}}], "
+	"\"bridges\": [{\"name\": \"log\", \"plugin\": \"null\", \"start\": \"external\", \"channels\": [\"*\", \"!/car/alone\"]}, "
+	"{\"name\": \"time\", \"plugin\": \"null\", \"start\": \"external\", \"channels\": [\"/clo?k\"]}, "
+	"{\"name\": \"rest\", \"plugin\": \"null\", \"start\": \"external\", \"channels\": [\"/clock\", \"!/clock\"]}]}]"
 	"%s}";
 
 /* ---- the environment of clients in virtual time ---- */

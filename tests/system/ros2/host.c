@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sim/msg/Clock.h>
+
 /* A benchmark is host too: no cmocka here. */
 #define MUST(cond) \
 	do { \
@@ -123,6 +125,34 @@ struct sim_bridge_topic *host_open(struct host *h, struct sim_bridge *b, const c
 
 	MUST(h->ops->open(b, &ch, &t) == 0);
 	return t;
+}
+
+static void *clock_main(void *arg)
+{
+	struct host *h = arg;
+	struct sim_slot *s = host_slot(sizeof(struct sim_Clock), "");
+
+	((struct sim_Clock *)sim_slot_body_mut(s))->clock = HOST_STAMP;
+	while (!atomic_load(&h->clock_stop)) {
+		MUST(h->ops->publish(h->b, h->clock_topic, s, NULL) == 0);
+		usleep(5000);
+	}
+	free(s);
+	return NULL;
+}
+
+void host_clock_start(struct host *h, struct sim_bridge *b)
+{
+	h->b = b;
+	h->clock_topic = host_open(h, b, "/clock", &sim_Clock_type, "{}");
+	MUST(pthread_create(&h->clock, NULL, clock_main, h) == 0);
+}
+
+void host_clock_stop(struct host *h)
+{
+	atomic_store(&h->clock_stop, true);
+	MUST(pthread_join(h->clock, NULL) == 0);
+	h->ops->close(h->b, h->clock_topic);
 }
 
 struct host_in host_next(struct host *h)

@@ -6,6 +6,10 @@
 #ifndef HOST_H
 #define HOST_H
 
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
 #include <sim/bridge.h>
 
 #define HOST_STAMP  INT64_C(1640995200123456768) /* simulated time, always */
@@ -26,6 +30,11 @@ struct host {
 	char offered[HOST_OFFERS][64]; /* channels that come in */
 	unsigned n_offered;
 	char log[8192];
+	/* /clock */
+	pthread_t clock;
+	struct sim_bridge_topic *clock_topic;
+	struct sim_bridge *b;
+	_Atomic bool clock_stop;
 };
 
 /* Load the plug-in. options: kept. Here and below what goes wrong aborts, with a sentence. */
@@ -34,6 +43,9 @@ void host_init(struct host *h, const char *plugin, const char *const *options);
 struct sim_bridge *host_create(struct host *h);
 struct sim_bridge_topic *host_open(struct host *h, struct sim_bridge *b, const char *name, const struct sim_type *type,
 				   const char *options);
+/* /clock goes out, always with HOST_STAMP, on a thread of its own: from here until it is stopped. */
+void host_clock_start(struct host *h, struct sim_bridge *b);
+void host_clock_stop(struct host *h);
 /* Wait for the next message or the next drop. */
 struct host_in host_next(struct host *h);
 void host_next_drop(struct host *h);

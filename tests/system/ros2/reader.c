@@ -73,17 +73,29 @@ dds_entity_t reader_participant(void)
 	return domain < 0 ? domain : dds_create_participant(0, NULL, NULL);
 }
 
-dds_entity_t reader_open(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic, bool keeps)
+static dds_entity_t open_with(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic,
+			      bool reliable, bool keeps)
 {
 	dds_qos_t *qos = dds_create_qos();
 	dds_entity_t t = dds_create_topic(participant, desc, topic, NULL, NULL), reader;
 
-	dds_qset_reliability(qos, keeps ? DDS_RELIABILITY_RELIABLE : DDS_RELIABILITY_BEST_EFFORT, DDS_SECS(1));
+	dds_qset_reliability(qos, reliable ? DDS_RELIABILITY_RELIABLE : DDS_RELIABILITY_BEST_EFFORT, DDS_SECS(1));
 	dds_qset_durability(qos, keeps ? DDS_DURABILITY_TRANSIENT_LOCAL : DDS_DURABILITY_VOLATILE);
 	dds_qset_history(qos, DDS_HISTORY_KEEP_LAST, 1);
 	reader = t < 0 ? t : dds_create_reader(participant, t, qos, NULL);
 	dds_delete_qos(qos);
 	return reader;
+}
+
+dds_entity_t reader_open(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic, bool keeps)
+{
+	return open_with(participant, desc, topic, keeps, keeps);
+}
+
+dds_entity_t reader_newest(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic,
+			   bool reliable)
+{
+	return open_with(participant, desc, topic, reliable, false);
 }
 
 static dds_entity_t write_to(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic,

@@ -55,6 +55,10 @@ dds_entity_t reader_participant(void);
 /* A reliable, transient local reader of one sample, or for volatile topics a best-effort one. */
 dds_entity_t reader_open(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic, bool keeps);
 
+/* A volatile reader of the newest. */
+dds_entity_t reader_newest(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic,
+			   bool reliable);
+
 /* A reliable, transient local writer; a reliable and volatile one. */
 dds_entity_t reader_write_to(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic);
 dds_entity_t reader_write_volatile(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic);

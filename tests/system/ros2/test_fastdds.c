@@ -217,6 +217,7 @@ static void it_sees_a_node(const char *distro, const char *gid_size)
 	ask(&p, "graph ros_discovery_info");
 	host_init(&h, PLUGIN, options);
 	b = host_create(&h);
+	host_clock_start(&h, b);
 	send_image(&h, b, image);
 	send_cloud(&h, b, cloud);
 	send_imu(&h, b);
@@ -236,6 +237,7 @@ static void it_sees_a_node(const char *distro, const char *gid_size)
 			"reliable transient-local");
 	expect(&p,
 	       "graph participant node /sim car reads rt/control/command/gear_cmd writes rt/clock rt/camera rt/points rt/imu");
+	host_clock_stop(&h);
 	h.ops->destroy(b);
 	stop(&p);
 }
@@ -255,9 +257,7 @@ static void its_commands_come_in(void **state)
 {
 	static struct peer p;
 	static struct host h;
-	static const char *const options[] = { "ros_distro", "humble",    "clock_hz",
-					       "0",          "subscribe", "{" GEAR "," CONTROL "}",
-					       NULL };
+	static const char *const options[] = { "ros_distro", "humble", "subscribe", "{" GEAR "," CONTROL "}", NULL };
 	const struct sim_VehicleControl *v;
 	const struct sim_GearCommand *g;
 	struct sim_bridge *b;
@@ -306,9 +306,7 @@ static void what_is_malformed_stays_out(void **state)
 	};
 	static struct peer p;
 	static struct host h;
-	static const char *const options[] = { "ros_distro", "humble",    "clock_hz",
-					       "0",          "subscribe", "{" GEAR "," CONTROL "}",
-					       NULL };
+	static const char *const options[] = { "ros_distro", "humble", "subscribe", "{" GEAR "," CONTROL "}", NULL };
 	struct sim_bridge *b;
 
 	(void)state;

@@ -17,9 +17,10 @@ LINK_$(1) = $$(LINK_SIMCLIENT) -ljansson -lz
 endef
 $(foreach s,$(sort $(wildcard tests/system/stack/test_*.c)),$(eval $(call stack_test,stack-$(s:tests/system/stack/test_%.c=%),$(s))))
 $(foreach s,$(sort $(wildcard tests/fault/stack/test_*.c)),$(eval $(call stack_test,fault-stack-$(s:tests/fault/stack/test_%.c=%),$(s))))
-# the one that has a DDS program beside it
-$(B)/test/stack-ros2: $(B)/obj/tests/system/ros2/reader.o | $(B)/lib/simd/bridge_ros2.so
+# those that have a DDS program beside them
+$(addprefix $(B)/test/,stack-ros2 stack-ros_clock): $(B)/obj/tests/system/ros2/reader.o | $(B)/lib/simd/bridge_ros2.so
 LINK_stack-ros2 += -lddsc
+LINK_stack-ros_clock += -lddsc
 $(B)/test/stack-source: | $(addprefix $(B)/test/plugins/source_,good.so ABI.so SIZE.so)
 TESTS_NS    += $(patsubst tests/system/stack/test_%.c,$(B)/test/stack-%,$(sort $(wildcard tests/system/stack/test_*.c)))
 TESTS_FAULT += $(patsubst tests/fault/stack/test_%.c,$(B)/test/fault-stack-%,$(sort $(wildcard tests/fault/stack/test_*.c)))

@@ -173,6 +173,7 @@ void host_destroy(struct host *h)
 	if (!h)
 		return;
 	host_lanes_join(h);
+	host_clock_stop(h); /* lane 0 starts it */
 	host_topics_close(h);
 	if (h->bridge)
 		h->plugin->ops->destroy(h->bridge);
@@ -201,7 +202,9 @@ void host_connect(struct host *h, const char *connection)
 
 		snprintf(why, sizeof(why), "the plug-in refuses \"%.80s\": %s", connection, err_text(r));
 		service_status(h, SIM_BRIDGE_DISCONNECTED, why);
+		return;
 	}
+	host_clock_start(h);
 }
 
 void host_disconnect(struct host *h)

@@ -3,8 +3,8 @@
  * One running bridge: the plug-in's instance, its topics, its lanes, its totals.
  *
  * Threads: main owns the instance's life (create, connect, flush, destroy). Every lane has one thread
- * ("lane.N") that receives, publishes and answers. host->topics is guarded by topics_lock; totals are
- * atomics. Lock order: topics_lock, then whatever the plug-in locks.
+ * ("lane.N") that receives, publishes and answers; "clock" publishes /clock. host->topics is guarded by topics_lock;
+ * totals are atomics. Lock order: topics_lock, then whatever the plug-in locks.
  */
 #ifndef HOST_H
 #define HOST_H
@@ -38,6 +38,19 @@ struct host_inbound {              /* one channel the plug-in may publish into *
 	bool offered, listened;
 };
 
+struct host_clock { /* /clock on its way out; clock.c */
+	bool running;
+	pthread_t thread;
+	_Atomic bool stop;
+	_Atomic uint64_t sent, skipped, failed;
+	struct { /* its thread's */
+		struct sim_bridge_channel ch;
+		struct sim_bridge_topic *topic; /* NULL: the plug-in does not take it */
+		struct sim_subscriber *sub;
+		struct log_limit limit;
+	} clk;
+};
+
 struct host {
 	struct sim_client *client;
 	struct plugin *plugin;
@@ -62,6 +75,8 @@ struct host {
 	struct host_inbound inbound[HOST_INBOUND_MAX]; /* guarded by inbound_lock */
 	unsigned n_inbound;
 	struct log_limit inbound_limit; /* guarded by inbound_lock */
+
+	struct host_clock clock;
 
 	_Atomic uint64_t sent, failed, dropped, bytes;
 	_Atomic int status; /* enum sim_bridge_status, as last reported */
@@ -88,6 +103,11 @@ void host_topics_close(struct host *h);
 int host_lane_start(struct host *h, struct sim_lane *lane, bool first);
 void host_lanes_join(struct host *h); /* their threads; what is pending may still be answered */
 void host_lanes_free(struct host *h); /* after the plug-in is destroyed: it answers no more */
+
+/* ---- clock.c ---- */
+/* Once, if the rig says so and the plug-in carries it. Thread: that of connect(). */
+void host_clock_start(struct host *h);
+void host_clock_stop(struct host *h); /* waits for a publish() that runs */
 
 /* ---- inbound.c ---- */
 int host_inbound_publish(struct host *h, const char *channel, const struct sim_type *type, const void *body,

@@ -179,18 +179,22 @@ const char *plugin_option(const struct plugin *p, json_t *options, const char *n
 static bool registered(const struct plugin *p, const char *type_name, bool inbound)
 {
 	for (unsigned i = 0; i < p->n_types; i++)
-		if (p->types[i].inbound == inbound &&
-		    (!strcmp(p->types[i].name, "*") || !strcmp(p->types[i].name, type_name)))
+		if (p->types[i].inbound == inbound && !strcmp(p->types[i].name, type_name))
 			return true;
 	return false;
 }
 
-bool plugin_carries(const struct plugin *p, const char *type_name)
+bool plugin_maps(const struct plugin *p, const char *type_name)
 {
 	return registered(p, type_name, false);
 }
 
+bool plugin_carries(const struct plugin *p, const char *type_name)
+{
+	return registered(p, "*", false) || registered(p, type_name, false);
+}
+
 bool plugin_brings(const struct plugin *p, const char *type_name)
 {
-	return registered(p, type_name, true);
+	return registered(p, "*", true) || registered(p, type_name, true);
 }

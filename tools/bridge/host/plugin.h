@@ -47,6 +47,8 @@ const char *plugin_option(const struct plugin *p, json_t *options, const char *n
 
 /* Whether the plug-in registered a publisher for the type (by name or "*"). */
 bool plugin_carries(const struct plugin *p, const char *type_name);
+/* The same by name alone. */
+bool plugin_maps(const struct plugin *p, const char *type_name);
 /* Whether it registered a subscriber for the type. */
 bool plugin_brings(const struct plugin *p, const char *type_name);
 

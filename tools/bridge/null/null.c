@@ -300,10 +300,13 @@ static int misbehave(struct sim_bridge *b, struct sim_task *task)
 static int null_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_slot *slot,
 			struct sim_task *task)
 {
-	uint64_t n = atomic_fetch_add_explicit(&b->count, 1, memory_order_relaxed) + 1;
+	uint64_t n;
 
 	(void)t;
 	(void)slot;
+	if (!task)
+		return 0; /* /clock: it goes on whatever else misbehaves */
+	n = atomic_fetch_add_explicit(&b->count, 1, memory_order_relaxed) + 1;
 	if (b->mode == MODE_COUNT || n % (uint64_t)b->every)
 		return 0;
 	return misbehave(b, task);

@@ -18,7 +18,6 @@ static const struct sim_bridge_option options[] = {
 	{ "namespace", "/", "its namespace" },
 	{ "localhost", "auto",
 	  "true: over loopback only; false: on the network; auto: true, unless ROS_LOCALHOST_ONLY=0 or ROS_AUTOMATIC_DISCOVERY_RANGE says otherwise" },
-	{ "clock_hz", "100", "messages on /clock a second of wall time; 0: none" },
 	{ "subscribe", "{}", "what comes in: {\"/topic\": {\"type\": ..., \"channel\": ...}}" },
 	{ NULL, NULL, NULL },
 };
@@ -47,24 +46,8 @@ static int read_name(struct sim_bridge *b, const char *option, bool is_namespace
 	return 0;
 }
 
-static int read_clock(struct sim_bridge *b)
-{
-	const char *s = b->host->option(b->host->ctx, "clock_hz");
-	char *end;
-	long v = s ? strtol(s, &end, 10) : -1;
-
-	if (!s || end == s || *end || v < 0 || v > 10000) {
-		b->host->log(b->host->ctx, 0, "options.clock_hz: \"%.20s\" is not a number from 0 to 10000",
-			     s ? s : "");
-		return -EINVAL;
-	}
-	b->clock.hz = v;
-	return 0;
-}
-
 static void ros2_destroy(struct sim_bridge *b)
 {
-	ros2_clock_stop(b);
 	ros2_inbound_close(b);
 	b->host->log(b->host->ctx, 2, "%llu messages converted, %llu not, as nobody listened",
 		     (unsigned long long)atomic_load(&b->converted), (unsigned long long)atomic_load(&b->skipped));
@@ -93,8 +76,6 @@ static int ros2_create(const struct sim_bridge_host *host, struct sim_bridge **r
 	if (r == 0)
 		r = read_name(b, "namespace", true, b->node_namespace);
 	if (r == 0)
-		r = read_clock(b);
-	if (r == 0)
 		r = ros2_domain_open(b);
 	if (r == 0)
 		r = ros2_graph_open(b);
@@ -104,8 +85,6 @@ static int ros2_create(const struct sim_bridge_host *host, struct sim_bridge **r
 		pthread_mutex_unlock(&b->lock);
 		r = ros2_inbound_open(b);
 	}
-	if (r == 0)
-		r = ros2_clock_start(b);
 	if (r < 0) {
 		ros2_destroy(b);
 		return r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Inside bridge_ros2: one DDS participant, one node, a writer for each channel, a reader for each topic that comes in. All of it lives from create() to
- * destroy(); publish() comes from conversion threads, clock.c has one of its own.
+ * destroy(); publish() comes from the host's threads.
  */
 #ifndef ROS2_H
 #define ROS2_H
@@ -25,14 +25,6 @@
 #define ROS2_MAX_BLOCK_DUR_NS 100000000 /* a reader that keeps a reliable writer waiting longer costs that message */
 
 enum ros2_distro { ROS2_HUMBLE, ROS2_IRON, ROS2_JAZZY };
-
-struct ros2_clock {
-	pthread_t thread;
-	bool running;
-	long hz;
-	_Atomic int stop; /* the thread looks once a period */
-	struct ros2_topic *topic;
-};
 
 struct ros2_qos {
 	bool reliable, transient_local;
@@ -75,7 +67,6 @@ struct sim_bridge {
 	unsigned n_topics;
 	struct out *outs[ROS2_OUTS_MAX]; /* encoders' memory that no message uses just now */
 	unsigned n_outs;
-	struct ros2_clock clock;
 	struct ros2_inbound inbound[ROS2_INBOUND_MAX]; /* set before the first message, then unchanged */
 	unsigned n_inbound;
 	_Atomic uint64_t converted, skipped; /* messages; skipped: nobody listened */
@@ -111,10 +102,6 @@ int ros2_inbound_open(struct sim_bridge *b);
 void ros2_inbound_offer(struct sim_bridge *b);
 void ros2_inbound_listen(struct sim_bridge *b, const char *channel, int on);
 void ros2_inbound_close(struct sim_bridge *b);
-
-/* clock.c: /clock at a steady wall rate. */
-int ros2_clock_start(struct sim_bridge *b);
-void ros2_clock_stop(struct sim_bridge *b);
 
 /* qos.c */
 /* What the rig says, and where it says nothing the default. */

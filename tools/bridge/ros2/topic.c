@@ -10,7 +10,10 @@
 #include "ros2.h"
 #include "ros/ros_type.h"
 
-/* What sensors send is best effort and the newest few; the rest is reliable. A reliable writer serves both kinds of readers. */
+/*
+ * What sensors send is best effort and the newest few; the rest is reliable: a reliable writer serves both kinds of readers. Of
+ * time only the newest counts.
+ */
 static struct ros2_qos default_qos(const char *ros)
 {
 	static const char *const types[] = { "sensor_msgs/Image", "sensor_msgs/CompressedImage",
@@ -20,7 +23,7 @@ static struct ros2_qos default_qos(const char *ros)
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
 		if (strcmp(types[i], ros) == 0)
 			return (struct ros2_qos){ .reliable = false, .depth = 5 };
-	return (struct ros2_qos){ .reliable = true, .depth = 10 };
+	return (struct ros2_qos){ .reliable = true, .depth = strcmp(ros, "rosgraph_msgs/Clock") ? 10 : 1 };
 }
 
 /* ---- opening ---- */

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What bridge_gate shares with the test that has loaded it: gate_of_test() is its second symbol. */
+#ifndef GATE_H
+#define GATE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sim/bridge.h>
+
+#define GATE_STAMPS 64
+
+struct gate {
+	pthread_mutex_t lock; /* guards all below */
+	pthread_cond_t changed;
+	bool open;        /* what is not /clock may return from publish() */
+	unsigned waiting; /* how many have not */
+	bool clock_held;  /* /clock may not either */
+	int clock_result; /* of its publish() */
+	unsigned n;       /* stamps of /clock so far */
+	int64_t stamp[GATE_STAMPS];
+	char options[256]; /* of the channel /clock */
+	const struct sim_bridge_host *host;
+};
+
+typedef struct gate *(*gate_fn)(void);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * /clock on its way to ROS 2, over the whole stack: each tick reaches readers of both kinds, in order, whatever is killed on the
+ * way.
+ */
+#include "peer.h"
+#include "stack.h"
+
+#include "../ros2/reader.h"
+
+#define TICK_DUR_NS (10 * NS_PER_MS)
+
+#define CONF \
+	"\"TimeSource\":\"unity\",\"roudi\":{\"probe_ms\":100}," STACK_POOLS ",\"rigs\":[{\"name\":\"car\"," \
+	"\"bridges\":[{\"name\":\"ros\",\"plugin\":\"ros2\",\"options\":{\"ros_distro\":\"humble\"}}]}]"
+
+static pid_t simd;
+
+static int setup(void **state)
+{
+	(void)state;
+	simd = stack_start(CONF);
+	UNTIL(10000, !strcmp(stack_bridge_text("ros", "status"), "connected"));
+	return 0;
+}
+
+/* Notes each stamp that differs from the one before. */
+static int read_clock(struct peer *p, bool reliable)
+{
+	dds_entity_t dp = reader_participant(), r = reader_newest(dp, &seen_clock_desc, "rt/clock", reliable);
+
+	PEER(p, dp > 0 && r > 0);
+	while (!atomic_load(&p->stop)) {
+		struct seen_time t;
+		int64_t sim_ns;
+
+		if (reader_take(r, &t) != 0)
+			continue;
+		sim_ns = t.sec * NS_PER_S + t.nanosec;
+		PEER(p, sim_ns > 0 && sim_ns >= atomic_load(&p->sim_ns));
+		if (sim_ns != atomic_load(&p->sim_ns))
+			atomic_fetch_add(&p->received, 1);
+		atomic_store(&p->sim_ns, sim_ns);
+	}
+	return 0;
+}
+
+static int read_newest(struct peer *p)
+{
+	return read_clock(p, false);
+}
+
+static int read_reliably(struct peer *p)
+{
+	return read_clock(p, true);
+}
+
+/* One tick for each command. */
+static int drive(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "engine");
+	struct sim_driver *d;
+	int done = 0;
+
+	PEER(p, sim_driver_acquire(c, 0, &d) == 0);
+	while (!atomic_load(&p->stop)) {
+		if (atomic_load(&p->command) > done) {
+			PEER(p, sim_driver_advance(d, TICK_DUR_NS, NULL) == 0);
+			done++;
+		}
+		usleep(500);
+	}
+	sim_driver_release(d);
+	sim_disconnect(c);
+	return 0;
+}
+
+static int ticks;
+
+/* The next tick reaches both. */
+static void tick(struct peer *driver, const struct peer *a, const struct peer *b)
+{
+	int64_t at = ++ticks * TICK_DUR_NS;
+
+	atomic_store(&driver->command, ticks);
+	UNTIL(20000, (a->sim_ns == at && b->sim_ns == at) || a->failed || b->failed);
+	if (a->failed || b->failed)
+		fail_msg("%s%s", a->why, b->why);
+}
+
+static void each_tick_reaches_both_kinds_of_readers(void **state)
+{
+	struct peer *a = peer_new(), *b = peer_new(), *d = peer_new();
+	pid_t newest = peer_fork(a, read_newest), reliable = peer_fork(b, read_reliably), driver = peer_fork(d, drive);
+	int64_t life = stack_life(), pid = stack_bridge("ros", "pid");
+
+	(void)state;
+	for (int i = 0; i < 30; i++)
+		tick(d, a, b);
+	assert_int_equal(a->received, 30);
+	assert_int_equal(b->received, 30);
+	assert_int_equal(stack_bridge("ros", "sent"), 0); /* past dispatch */
+
+	assert_int_equal(kill(stack_roudi(), SIGKILL), 0);
+	UNTIL(15000, stack_life() != life && stack_roudi() > 1);
+	tick(d, a, b);
+	tick(d, a, b);
+
+	assert_true(pid > 1);
+	assert_int_equal(kill((pid_t)pid, SIGKILL), 0);
+	UNTIL(15000, stack_bridge("ros", "pid") > 1 && stack_bridge("ros", "pid") != pid);
+	tick(d, a, b);
+	tick(d, a, b);
+	assert_int_equal(a->received, 34);
+	assert_int_equal(b->received, 34);
+	peer_join(d, driver);
+	/* nobody drives: time holds, and its stamp keeps coming */
+	peer_join(a, newest);
+	peer_join(b, reliable);
+	peer_free(a);
+	peer_free(b);
+	peer_free(d);
+	stack_stop(simd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_tick_reaches_both_kinds_of_readers),
+	};
+
+	return cmocka_run_group_tests_name("ros_clock", tests, setup, stack_sweep);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * /clock on its way out, past dispatch: no pause, credit, lane or answer can stop it. The thread waits for the clock
+ * thread's ticks and hands the newest to the plug-in; what piled up behind a slow one is skipped, as stale time is worth nothing.
+ *
+ * Thread: "clock", from the first connect() to host_destroy(). While the bridge is not connected ticks are skipped.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <sim/msg/Clock.h>
+#include <sim/subscriber.h>
+
+#include "host.h"
+#include "jsonx.h"
+#include "mem.h"
+#include "timeutil.h"
+
+LOG_TOPIC("clock");
+
+#define CHANNEL     "/clock"
+#define LOOK_DUR_NS (100 * NS_PER_MS) /* without ticks: how often to look whether to stop */
+
+static void bump(_Atomic uint64_t *counter)
+{
+	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+static void publish(struct host *h, const struct sim_slot *slot)
+{
+	struct host_clock *c = &h->clock;
+	const struct sim_Clock *body = sim_slot_body(slot);
+	int r;
+
+	if (body->clock <= 0 || atomic_load(&h->status) != SIM_BRIDGE_CONNECTED) {
+		bump(&c->skipped);
+		return;
+	}
+	r = h->plugin->ops->publish(h->bridge, c->clk.topic, slot, NULL);
+	bump(r == 0 ? &c->sent : &c->failed);
+	if (r)
+		log_limited(&c->clk.limit, mono_now_ns(), LOG_LEVEL_WARN, "%s: %s", CHANNEL,
+			    r < 0 ? sim_strerror(r) : "the plug-in left it pending, but it has no answer to give");
+}
+
+/* Take all there is; the newest is the caller's. */
+static const struct sim_slot *newest(struct host_clock *c)
+{
+	const struct sim_slot *last = NULL, *next;
+
+	while (sim_take(c->clk.sub, &next) == 0) {
+		if (last) {
+			sim_release(c->clk.sub, last);
+			bump(&c->skipped);
+		}
+		last = next;
+	}
+	return last;
+}
+
+/* One wait for a tick, and the tick. Negative: not now; the library is bringing things back, or has given up. */
+static int serve(struct host *h)
+{
+	struct host_clock *c = &h->clock;
+	const struct sim_slot *slot;
+	int r = c->clk.sub ? 0 : sim_subscribe(h->client, CHANNEL, &sim_Clock_type, NULL, &c->clk.sub);
+
+	if (r == 0)
+		r = sim_wait(c->clk.sub, LOOK_DUR_NS);
+	if (r <= 0)
+		return r;
+	slot = newest(c);
+	if (slot) {
+		publish(h, slot);
+		sim_release(c->clk.sub, slot);
+	}
+	return slot ? 0 : -EAGAIN;
+}
+
+static int open_topic(struct host *h)
+{
+	struct host_clock *c = &h->clock;
+	int r;
+
+	pthread_mutex_lock(&h->topics_lock);
+	r = h->plugin->ops->open(h->bridge, &c->clk.ch, &c->clk.topic);
+	pthread_mutex_unlock(&h->topics_lock);
+	if (r < 0)
+		log_info("%s is not carried by this bridge: %s", CHANNEL, sim_strerror(r));
+	return r;
+}
+
+static void close_topic(struct host *h)
+{
+	struct host_clock *c = &h->clock;
+
+	sim_subscriber_destroy(c->clk.sub);
+	pthread_mutex_lock(&h->topics_lock);
+	h->plugin->ops->close(h->bridge, c->clk.topic);
+	pthread_mutex_unlock(&h->topics_lock);
+}
+
+static void *clock_main(void *arg)
+{
+	struct host *h = arg;
+	struct host_clock *c = &h->clock;
+
+	prctl(PR_SET_NAME, "clock");
+	if (open_topic(h) < 0)
+		return NULL;
+	while (!atomic_load(&c->stop)) {
+		int r = serve(h);
+
+		if (r < 0 && r != -EAGAIN) {
+			log_limited(&c->clk.limit, mono_now_ns(), LOG_LEVEL_DEBUG, "%s: %s", CHANNEL, sim_why());
+			usleep(LOOK_DUR_NS / NS_PER_US);
+		}
+	}
+	close_topic(h);
+	return NULL;
+}
+
+/*
+ * "*" in the rig is enough for a plug-in that has a mapping of sim/Clock. One that takes any type gets it where the rig
+ * names it: ticks of the wall clock would make two logs of the same run differ.
+ */
+static bool wanted(const struct host *h, const json_t *config)
+{
+	return json_is_object(config) &&
+	       (json_is_true(json_object_get(config, "named")) ? plugin_carries(h->plugin, sim_Clock_type.name)
+							       : plugin_maps(h->plugin, sim_Clock_type.name));
+}
+
+void host_clock_start(struct host *h)
+{
+	json_t *config = json_object_get(h->config, "clock");
+	struct host_clock *c = &h->clock;
+	char *options;
+	int r;
+
+	if (c->running || !wanted(h, config))
+		return;
+	options = jsonx_text(json_object_get(config, "options"));
+	if (!options)
+		return;
+	c->clk.limit = (struct log_limit)LOG_LIMIT(10 * NS_PER_S, 1);
+	c->clk.ch = (struct sim_bridge_channel){
+		.id = UINT32_MAX, .name = CHANNEL, .type = &sim_Clock_type, .options = options
+	};
+	r = pthread_create(&c->thread, NULL, clock_main, h);
+	c->running = r == 0;
+	if (r)
+		log_error("%s is not carried: its thread cannot be started: %s", CHANNEL, strerror(r));
+	if (r)
+		mem_free(options);
+}
+
+void host_clock_stop(struct host *h)
+{
+	struct host_clock *c = &h->clock;
+
+	if (!c->running)
+		return;
+	atomic_store(&c->stop, true);
+	pthread_join(c->thread, NULL);
+	c->running = false;
+	mem_free((void *)(uintptr_t)c->clk.ch.options);
+	log_info("%s: %llu sent, %llu skipped, %llu failed", CHANNEL, (unsigned long long)atomic_load(&c->sent),
+		 (unsigned long long)atomic_load(&c->skipped), (unsigned long long)atomic_load(&c->failed));
+}
