@@ -39,12 +39,13 @@ static void doorbell_rang(void *arg, uint32_t events)
 	uint64_t n;
 
 	(void)events;
-	d_turn_begin(d);
+	/* before the turn has its number: a bell that a client rings within that number must stay to be heard */
 	if (read(c->doorbell_fd, &n, sizeof(n)) < 0 && errno != EAGAIN && errno != EINTR) {
 		log_error("client %s: its doorbell cannot be read (%s): ignoring it from now on", c->name,
 			  strerror(errno));
 		exec_io_del(&c->doorbell);
 	}
+	d_turn_begin(d);
 	d->n.wakeups++;
 	d_turn_end(d);
 }

@@ -32,7 +32,7 @@ void d_turn_begin(struct dispatch *d)
 	d->now = exec_now(d->x);
 	d->in_turn = true;
 	atomic_store_explicit(&d->page->awake, 1, memory_order_relaxed);
-	atomic_store_explicit(&d->page->turns, ++d->turns, memory_order_relaxed);
+	atomic_store_explicit(&d->page->turns, ++d->turns, memory_order_release); /* after the bell was read */
 	atomic_thread_fence(memory_order_seq_cst); /* whoever reads the old number has published before we look */
 }
 
