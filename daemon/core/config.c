@@ -260,6 +260,42 @@ static int check_unique(struct conf_view root, const char *list)
 	return 0;
 }
 
+/* As it stands in names: without the slashes around it. */
+static size_t bare_prefix(struct conf_view rig, const char **ret)
+{
+	const char *p = conf_string(rig, "prefix");
+	size_t n;
+
+	p += strspn(p, "/");
+	n = strlen(p);
+	while (n && p[n - 1] == '/')
+		n--;
+	*ret = p;
+	return n;
+}
+
+/* A rig is one vehicle: with the prefix of another, what its sensors publish would be the other's too. */
+static int check_prefixes(struct conf_view root)
+{
+	for (size_t i = 0; i < conf_count(root, "rigs"); i++) {
+		struct conf_view a = conf_item(root, "rigs", i);
+		const char *pa, *pb;
+		size_t na = bare_prefix(a, &pa);
+
+		for (size_t k = i + 1; k < conf_count(root, "rigs"); k++) {
+			struct conf_view b = conf_item(root, "rigs", k);
+
+			if (bare_prefix(b, &pb) == na && memcmp(pa, pb, na) == 0)
+				return err_set(-EINVAL,
+					       "rigs[%s].prefix: \"%s\" is that of rig %s too, whose channels would be "
+					       "the same; give it another",
+					       conf_string(b, "name"), conf_string(b, "prefix"),
+					       conf_string(a, "name"));
+		}
+	}
+	return 0;
+}
+
 static int check_rig(struct conf_view rig)
 {
 	const char *name = conf_string(rig, "name"), *prefix = conf_string(rig, "prefix");
@@ -323,5 +359,7 @@ int config_check(const struct conf *c)
 	r = check_programs(root);
 	if (r == 0)
 		r = check_unique(root, "bridges");
-	return r < 0 ? r : check_unique(root, "processes");
+	if (r == 0)
+		r = check_unique(root, "processes");
+	return r < 0 ? r : check_prefixes(root);
 }

@@ -19,6 +19,7 @@ static void add_bridge(struct table *t, const json_t *b)
 	static const char *const keys[] = { "queued", "held", "sent", "failed", "dropped", "restarts" };
 
 	table_cell(t, false, "%s", json_text(b, "name"));
+	table_cell(t, false, "%s", json_text(b, "rig"));
 	table_cell(t, false, "%s", json_text(b, "type"));
 	table_cell(t, true, "%.0f", json_num(b, "pid"));
 	table_cell(t, false, "%s", json_text(b, "status"));
@@ -30,14 +31,14 @@ static void add_bridge(struct table *t, const json_t *b)
 
 static void print_bridges(const json_t *reply)
 {
-	static const char *const head[] = { "BRIDGE", "TYPE", "PID",    "STATUS",  "LANES",    "QUEUED",
+	static const char *const head[] = { "BRIDGE", "RIG",  "TYPE",   "PID",     "STATUS",   "LANES", "QUEUED",
 					    "HELD",   "SENT", "FAILED", "DROPPED", "RESTARTS", "DETAIL" };
-	struct table *t = table_create(12);
+	struct table *t = table_create(13);
 	json_t *b;
 	size_t i;
 
-	for (i = 0; i < 12; i++)
-		table_cell(t, i != 0 && i != 1 && i != 3 && i != 11, "%s", head[i]);
+	for (i = 0; i < 13; i++)
+		table_cell(t, i > 2 && i != 4 && i != 12, "%s", head[i]);
 	json_array_foreach(json_object_get(reply, "bridges"), i, b)
 		add_bridge(t, b);
 	table_print(t);

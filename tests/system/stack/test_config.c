@@ -53,6 +53,16 @@ static const struct {
 	{ "{\"rigs\":[{\"name\":\"a b\"}]}", "rig \"a b\": use 1 to 40 characters of A-Z a-z 0-9 _ . -" },
 	{ "{\"rigs\":[{\"name\":\"a\"},{\"name\":\"a\"}]}", F "rigs[1]: name \"a\" appears twice" },
 	{ RIG("\"prefix\":\"x y\""), "rigs[a].prefix: \"x y\" cannot begin a channel name; use A-Z a-z 0-9 _ . / ~ -" },
+	{ "{\"rigs\":[{\"name\":\"a\",\"prefix\":\"/car\"},{\"name\":\"b\",\"prefix\":\"car\"}]}",
+	  "rigs[b].prefix: \"car\" is that of rig a too, whose channels would be the same; give it another" },
+	{ "{\"rigs\":[{\"name\":\"a\"},{\"name\":\"b\"}]}",
+	  "rigs[b].prefix: \"\" is that of rig a too, whose channels would be the same; give it another" },
+	{ "{\"rigs\":[{\"name\":\"a\",\"prefix\":\"/a\",\"bridges\":[{\"name\":\"x\",\"plugin\":\"null\"}]},"
+	  "{\"name\":\"b\",\"prefix\":\"/b\",\"bridges\":[{\"name\":\"x\",\"plugin\":\"null\"}]}]}",
+	  "rigs[b].bridges: the name x is taken by rig a; give it another" },
+	{ "{\"rigs\":[{\"name\":\"a\",\"prefix\":\"/a\",\"processes\":[{\"name\":\"x\",\"command\":[\"y\"]}]},"
+	  "{\"name\":\"b\",\"prefix\":\"/b\",\"processes\":[{\"name\":\"x\",\"command\":[\"y\"]}]}]}",
+	  "rigs[b].processes: the name x is taken by rig a; give it another" },
 	{ RIG("\"channels\":[{\"name\":\"a,b\"}]"),
 	  "rigs[a].channels: \"a,b\" is not a channel name; use A-Z a-z 0-9 _ . / ~ -" },
 	{ RIG("\"channels\":[{\"name\":\"x\",\"window\":65}]"),
