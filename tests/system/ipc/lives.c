@@ -321,6 +321,24 @@ static void test_roudi_replaced_while_attaching(void **state)
 	}
 }
 
+/* The same, but there is no RouDi for several tries of those that iceoryx makes every 10 ms. */
+static void test_roudi_missing_while_attaching(void **state)
+{
+	pid_t pid;
+	char c;
+
+	(void)state;
+	assert_int_equal(pipe(ask), 0);
+	roudi_stop(&roudi);
+	pid = child_start(attaches_somehow);
+	assert_int_equal(read(ask[0], &c, 1), 1);
+	usleep(100000); /* it has written to the one that stands; earlier it would only be another case */
+	roudi_kill(&roudi);
+	usleep(300000);
+	assert_int_equal(roudi_restart(&roudi, pools, 2), 0);
+	assert_int_equal(child_status(pid), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -332,6 +350,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_eleven_lives_in_one_process, start, stop),
 		cmocka_unit_test_setup_teardown(test_detached_while_roudi_restarts, start, stop),
 		cmocka_unit_test_setup_teardown(test_roudi_replaced_while_attaching, start, stop),
+		cmocka_unit_test_setup_teardown(test_roudi_missing_while_attaching, start, stop),
 	};
 
 	return cmocka_run_group_tests_name("lives", tests, NULL, NULL);
