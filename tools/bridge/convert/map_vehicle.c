@@ -82,8 +82,7 @@ int map_CanBus_to_autoware_vehicle_msgs_VelocityReport(const struct map_in *in, 
 
 	if (!m)
 		return -EBADMSG;
-	/* the bus has no gyroscope: a rig that wants the heading rate maps its sim/VehicleOdometry */
-	velocity_report(in, e, m->speed, (float)map_to_body(&m->orientation, &m->velocity).y, 0);
+	velocity_report(in, e, m->speed, (float)map_to_body(&m->orientation, &m->velocity).y, m->yaw_rate);
 	return 0;
 }
 

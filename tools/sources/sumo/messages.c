@@ -124,6 +124,7 @@ size_t message_can_bus(const struct moment *m, void *body, size_t cap)
 	c->braking = (float)e->brake;
 	c->steering = (float)(e->wheel_angle / e->p.max_wheel_angle);
 	c->steering_angle = (float)e->wheel_angle;
+	c->yaw_rate = (float)e->yaw_rate;
 	c->engine_rpm = (float)ego_motor_rpm(e);
 	c->gear = (uint8_t)e->gear;
 	c->mode = m->external ? SIM_VEHICLE_MODE_AUTO : SIM_VEHICLE_MODE_MANUAL;
