@@ -2,6 +2,7 @@
 /* Clock, frames, inertial and satellite navigation. See map.h. */
 #include "map_private.h"
 #include "sim/msg/Clock.h"
+#include "sim/msg/CorrectedImu.h"
 #include "sim/msg/Gps.h"
 #include "sim/msg/GpsOdometry.h"
 #include "sim/msg/Imu.h"
@@ -62,15 +63,11 @@ static void covariance(struct sim_enc *e, const char *name, const struct map_in 
 	sim_enc_f64s(e, name, covariance_of(in, c, rows, buf), rows * rows);
 }
 
-int map_Imu_to_sensor_msgs_Imu(const struct map_in *in, struct sim_enc *e)
+static void imu(const struct map_in *in, struct sim_enc *e, const struct sim_Imu *m)
 {
 	static const double no_orientation[9] = { -1 }; /* how ROS says so */
-	const struct sim_Imu *m = BODY(Imu, in);
-	bool known;
+	bool known = m->orientation.x != 0 || m->orientation.y != 0 || m->orientation.z != 0 || m->orientation.w != 0;
 
-	if (!m)
-		return -EBADMSG;
-	known = m->orientation.x != 0 || m->orientation.y != 0 || m->orientation.z != 0 || m->orientation.w != 0;
 	map_header(e, in);
 	map_quaternion(e, "orientation", &m->orientation);
 	if (known)
@@ -81,6 +78,26 @@ int map_Imu_to_sensor_msgs_Imu(const struct map_in *in, struct sim_enc *e)
 	covariance(e, "angular_velocity_covariance", in, m->angular_velocity_covariance, 3);
 	map_vector(e, "linear_acceleration", &m->linear_acceleration);
 	covariance(e, "linear_acceleration_covariance", in, m->linear_acceleration_covariance, 3);
+}
+
+int map_Imu_to_sensor_msgs_Imu(const struct map_in *in, struct sim_enc *e)
+{
+	const struct sim_Imu *m = BODY(Imu, in);
+
+	if (!m)
+		return -EBADMSG;
+	imu(in, e, m);
+	return 0;
+}
+
+/* What is measured; the map's view of it has no place in this type. */
+int map_CorrectedImu_to_sensor_msgs_Imu(const struct map_in *in, struct sim_enc *e)
+{
+	const struct sim_CorrectedImu *m = BODY(CorrectedImu, in);
+
+	if (!m)
+		return -EBADMSG;
+	imu(in, e, &m->imu);
 	return 0;
 }
 
@@ -132,6 +149,20 @@ int map_Gps_to_geometry_msgs_PoseStamped(const struct map_in *in, struct sim_enc
 	position = gps_position(m);
 	map_header(e, in);
 	map_pose(e, "pose", &position, &m->orientation);
+	return 0;
+}
+
+/* As AWSIM's documentation has it; its code has PoseStamped. */
+int map_Gps_to_geometry_msgs_Pose(const struct map_in *in, struct sim_enc *e)
+{
+	const struct sim_Gps *m = BODY(Gps, in);
+	struct sim_Vector3 position;
+
+	if (!m)
+		return -EBADMSG;
+	position = gps_position(m);
+	map_vector(e, "position", &position);
+	map_quaternion(e, "orientation", &m->orientation);
 	return 0;
 }
 

@@ -20,8 +20,10 @@
 	X(PointCloud, sensor_msgs, PointCloud2) \
 	X(LaserScan, sensor_msgs, LaserScan) \
 	X(Imu, sensor_msgs, Imu) \
+	X(CorrectedImu, sensor_msgs, Imu) \
 	X(Gps, sensor_msgs, NavSatFix) \
 	X(Gps, geometry_msgs, PoseStamped) \
+	X(Gps, geometry_msgs, Pose) \
 	X(Gps, geometry_msgs, PoseWithCovarianceStamped) \
 	X(GpsOdometry, nav_msgs, Odometry) \
 	X(GpsOdometry, geometry_msgs, PoseStamped) \
@@ -41,7 +43,19 @@
 	X(RadarObjects, lgsvl_msgs, DetectedRadarObjectArray) \
 	X(TrafficSignals, lgsvl_msgs, SignalArray) \
 	X(TrafficSignals, autoware_perception_msgs, TrafficLightGroupArray) \
-	X(Ultrasonic, lgsvl_msgs, Ultrasonic)
+	X(Ultrasonic, lgsvl_msgs, Ultrasonic) \
+	X(Bool, std_msgs, Bool) \
+	X(Int8, std_msgs, Int8) \
+	X(Int16, std_msgs, Int16) \
+	X(Int32, std_msgs, Int32) \
+	X(Int64, std_msgs, Int64) \
+	X(UInt8, std_msgs, UInt8) \
+	X(UInt16, std_msgs, UInt16) \
+	X(UInt32, std_msgs, UInt32) \
+	X(UInt64, std_msgs, UInt64) \
+	X(Float32, std_msgs, Float32) \
+	X(Float64, std_msgs, Float64) \
+	X(String, std_msgs, String)
 /* clang-format on */
 
 #define MAP_NAME(sim, package, ros) map_##sim##_to_##package##_##ros

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Laser scanners, radar, ultrasonic. See map.h. */
+#include <math.h>
+
 #include "map_private.h"
 #include "sim/msg/LaserScan.h"
 #include "sim/msg/RadarObjects.h"
@@ -8,6 +10,35 @@
 static float seconds(int64_t dur_ns)
 {
 	return (float)((double)dur_ns * 1e-9);
+}
+
+/* What lies outside of what the scanner measures, or is no number, is nothing hit, in ROS: +Inf. */
+static bool hit(const struct sim_LaserScan *m, float range)
+{
+	return range >= m->range_min && range <= m->range_max;
+}
+
+static void put_ranges(struct sim_enc *e, const struct sim_LaserScan *m, const float *ranges, uint32_t n)
+{
+	uint8_t *to = e->ops->room(e, "ranges", SIM_KIND_FLOAT32, n, 0);
+
+	for (uint32_t i = 0; to && i < n; i++) {
+		float v = hit(m, ranges[i]) ? ranges[i] : INFINITY;
+
+		memcpy(to + (size_t)i * sizeof(v), &v, sizeof(v));
+	}
+}
+
+static void put_intensities(struct sim_enc *e, const struct sim_LaserScan *m, const float *ranges, const float *values,
+			    uint32_t n)
+{
+	uint8_t *to = e->ops->room(e, "intensities", SIM_KIND_FLOAT32, n, 0);
+
+	for (uint32_t i = 0; to && i < n; i++) {
+		float v = hit(m, ranges[i]) ? values[i] : 0;
+
+		memcpy(to + (size_t)i * sizeof(v), &v, sizeof(v));
+	}
 }
 
 int map_LaserScan_to_sensor_msgs_LaserScan(const struct map_in *in, struct sim_enc *e)
@@ -20,6 +51,8 @@ int map_LaserScan_to_sensor_msgs_LaserScan(const struct map_in *in, struct sim_e
 		return -EBADMSG;
 	ranges = sim_LaserScan_ranges(m, in->size, &n);
 	intensities = sim_LaserScan_intensities(m, in->size, &n_intensities);
+	if (n_intensities && n_intensities != n)
+		return -EBADMSG;
 	map_header(e, in);
 	sim_enc_f32(e, "angle_min", m->angle_min);
 	sim_enc_f32(e, "angle_max", m->angle_max);
@@ -28,8 +61,8 @@ int map_LaserScan_to_sensor_msgs_LaserScan(const struct map_in *in, struct sim_e
 	sim_enc_f32(e, "scan_time", seconds(m->scan_time));
 	sim_enc_f32(e, "range_min", m->range_min);
 	sim_enc_f32(e, "range_max", m->range_max);
-	sim_enc_array(e, "ranges", SIM_KIND_FLOAT32, ranges, n);
-	sim_enc_array(e, "intensities", SIM_KIND_FLOAT32, intensities, n_intensities);
+	put_ranges(e, m, ranges, n);
+	put_intensities(e, m, ranges, intensities, n_intensities);
 	return 0;
 }
 

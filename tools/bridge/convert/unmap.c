@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands and detections that come in: see unmap.h. */
-#include "unmap.h"
-
+/* Commands that come in, and the table of all that may: see unmap.h. */
 #include <errno.h>
 
-#include "sim/msg/Detected2DObjects.h"
-#include "sim/msg/Detected3DObjects.h"
 #include "sim/msg/EmergencyCommand.h"
 #include "sim/msg/EngageCommand.h"
 #include "sim/msg/Gear.h"
@@ -16,50 +12,47 @@
 #include "sim/msg/VehicleControl.h"
 #include "sim/msg/VehicleMode.h"
 #include "sim/msg/VehicleState.h"
-
-#define LABEL_MAX 63u
-
-/* struct sim_T *m = START(T): a zeroed message at the start of buf, or -ENOBUFS is returned */
-#define START(T) \
-	struct sim_builder builder; \
-	struct sim_##T *m = sim_##T##_init(buf, room, &builder); \
-	if (!m) \
-	return -ENOBUFS
-
-static int finish(const struct sim_builder *b, size_t *ret_size)
-{
-	*ret_size = sim_builder_size(b);
-	return sim_builder_error(b);
-}
+#include "unmap_private.h"
 
 /* ---- Autoware ---- */
 
+/* What the sender did not define stays 0 here, and unset. */
+static void set(struct sim_VehicleControl *m, float *field, float v, uint32_t bit)
+{
+	*field = v;
+	m->present |= bit;
+}
+
 static void lateral(struct sim_dec *d, struct sim_VehicleControl *m)
 {
+	float rate;
+
 	sim_dec_begin(d, "lateral");
 	sim_dec_time(d, "stamp");
 	sim_dec_time(d, "control_time");
 	m->steer_angle = sim_dec_f32(d, "steering_tire_angle");
-	m->steer_angular_velocity = sim_dec_f32(d, "steering_tire_rotation_rate");
 	m->present |= SIM_VEHICLE_CONTROL_HAS_STEER_ANGLE;
+	rate = sim_dec_f32(d, "steering_tire_rotation_rate");
 	if (sim_dec_bool(d, "is_defined_steering_tire_rotation_rate"))
-		m->present |= SIM_VEHICLE_CONTROL_HAS_STEER_ANGULAR_VELOCITY;
+		set(m, &m->steer_angular_velocity, rate, SIM_VEHICLE_CONTROL_HAS_STEER_ANGULAR_VELOCITY);
 	sim_dec_end(d);
 }
 
 static void longitudinal(struct sim_dec *d, struct sim_VehicleControl *m)
 {
+	float acceleration, jerk;
+
 	sim_dec_begin(d, "longitudinal");
 	sim_dec_time(d, "stamp");
 	sim_dec_time(d, "control_time");
 	m->velocity = sim_dec_f32(d, "velocity");
-	m->target_acceleration = sim_dec_f32(d, "acceleration");
-	m->jerk = sim_dec_f32(d, "jerk");
 	m->present |= SIM_VEHICLE_CONTROL_HAS_VELOCITY;
+	acceleration = sim_dec_f32(d, "acceleration");
+	jerk = sim_dec_f32(d, "jerk");
 	if (sim_dec_bool(d, "is_defined_acceleration"))
-		m->present |= SIM_VEHICLE_CONTROL_HAS_TARGET_ACCELERATION;
+		set(m, &m->target_acceleration, acceleration, SIM_VEHICLE_CONTROL_HAS_TARGET_ACCELERATION);
 	if (sim_dec_bool(d, "is_defined_jerk"))
-		m->present |= SIM_VEHICLE_CONTROL_HAS_JERK;
+		set(m, &m->jerk, jerk, SIM_VEHICLE_CONTROL_HAS_JERK);
 	sim_dec_end(d);
 }
 
@@ -72,7 +65,7 @@ static int read_control(struct sim_dec *d, void *buf, size_t room, size_t *ret_s
 	sim_dec_time(d, "control_time");
 	lateral(d, m);
 	longitudinal(d, m);
-	return finish(&builder, ret_size);
+	return unmap_finish(&builder, ret_size);
 }
 
 static int read_gear(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
@@ -89,7 +82,7 @@ static int read_gear(struct sim_dec *d, void *buf, size_t room, size_t *ret_size
 		  : gear <= 21 ? SIM_GEAR_REVERSE
 		  : gear == 22 ? SIM_GEAR_PARKING
 			       : SIM_GEAR_LOW;
-	return gear > 24 ? -ERANGE : finish(&builder, ret_size);
+	return gear > 24 ? -ERANGE : unmap_finish(&builder, ret_size);
 }
 
 static int read_turn(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
@@ -103,7 +96,7 @@ static int read_turn(struct sim_dec *d, void *buf, size_t room, size_t *ret_size
 	if (v >= sizeof(turns))
 		return -ERANGE;
 	m->turn = turns[v];
-	return v == 0 ? 1 : finish(&builder, ret_size);
+	return v == 0 ? 1 : unmap_finish(&builder, ret_size);
 }
 
 static int read_hazard(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
@@ -114,7 +107,7 @@ static int read_hazard(struct sim_dec *d, void *buf, size_t room, size_t *ret_si
 	m->stamp = sim_dec_time(d, "stamp");
 	v = sim_dec_u8(d, "command");
 	m->on = v == 2;
-	return v > 2 ? -ERANGE : v == 0 ? 1 : finish(&builder, ret_size);
+	return v > 2 ? -ERANGE : v == 0 ? 1 : unmap_finish(&builder, ret_size);
 }
 
 static int read_emergency(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
@@ -122,7 +115,7 @@ static int read_emergency(struct sim_dec *d, void *buf, size_t room, size_t *ret
 	START(EmergencyCommand);
 	m->stamp = sim_dec_time(d, "stamp");
 	m->emergency = sim_dec_bool(d, "emergency");
-	return finish(&builder, ret_size);
+	return unmap_finish(&builder, ret_size);
 }
 
 static int read_engage(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
@@ -130,7 +123,7 @@ static int read_engage(struct sim_dec *d, void *buf, size_t room, size_t *ret_si
 	START(EngageCommand);
 	m->stamp = sim_dec_time(d, "stamp");
 	m->engage = sim_dec_bool(d, "engage");
-	return finish(&builder, ret_size);
+	return unmap_finish(&builder, ret_size);
 }
 
 /* ---- SVL ---- */
@@ -165,7 +158,7 @@ static int read_lgsvl_control(struct sim_dec *d, void *buf, size_t room, size_t 
 	m->present = SIM_VEHICLE_CONTROL_HAS_STAMP | SIM_VEHICLE_CONTROL_HAS_ACCELERATION |
 		     SIM_VEHICLE_CONTROL_HAS_BRAKING | SIM_VEHICLE_CONTROL_HAS_STEER_ANGLE |
 		     SIM_VEHICLE_CONTROL_HAS_STEER_ANGULAR_VELOCITY | SIM_VEHICLE_CONTROL_HAS_TARGET_GEAR;
-	return finish(&builder, ret_size);
+	return unmap_finish(&builder, ret_size);
 }
 
 static int read_lgsvl_state(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
@@ -180,107 +173,7 @@ static int read_lgsvl_state(struct sim_dec *d, void *buf, size_t room, size_t *r
 	m->hand_brake = sim_dec_bool(d, "hand_brake_active");
 	m->horn = sim_dec_bool(d, "horn_active");
 	m->autonomous = sim_dec_bool(d, "autonomous_mode_active");
-	return finish(&builder, ret_size);
-}
-
-static struct sim_Vector3 vector(struct sim_dec *d, const char *name)
-{
-	double x, y, z;
-
-	sim_dec_begin(d, name);
-	x = sim_dec_f64(d, "x");
-	y = sim_dec_f64(d, "y");
-	z = sim_dec_f64(d, "z");
-	sim_dec_end(d);
-	return (struct sim_Vector3){ .x = x, .y = y, .z = z };
-}
-
-/* Strings lie behind the array of objects: the builder grows while they are read. */
-static void label(struct sim_dec *d, struct sim_builder *b, struct sim_span *span)
-{
-	size_t len;
-	const char *s = sim_dec_string(d, "label", LABEL_MAX, &len);
-	char *to = d->err ? NULL : sim_builder_string(b, span, len, LABEL_MAX);
-
-	if (to && len)
-		memcpy(to, s, len);
-}
-
-/* least bytes of a Detection on the wire: stamp, two empty strings, id, score, box, two vectors */
-#define DETECTION2D_MIN (8 + 4 + 4 + 4 + 4 + 16 + 48)
-#define DETECTION3D_MIN (8 + 4 + 4 + 4 + 4 + 80 + 48)
-
-static int read_2d(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
-{
-	struct sim_Detected2DObject *o;
-	uint32_t n;
-
-	START(Detected2DObjects);
-	sim_dec_header(d, "header");
-	n = sim_dec_list(d, "detections", DETECTION2D_MIN);
-	o = sim_Detected2DObjects_objects_alloc_in(&builder, m, n);
-	for (uint32_t i = 0; o && i < n && !d->err; i++) {
-		sim_dec_begin(d, NULL);
-		sim_dec_header(d, "header");
-		o[i].id = sim_dec_u32(d, "id");
-		label(d, &builder, &o[i].label);
-		o[i].score = sim_dec_f32(d, "score");
-		sim_dec_begin(d, "bbox");
-		o[i].center_x = sim_dec_f32(d, "x");
-		o[i].center_y = sim_dec_f32(d, "y");
-		o[i].width = sim_dec_f32(d, "width");
-		o[i].height = sim_dec_f32(d, "height");
-		sim_dec_end(d);
-		sim_dec_begin(d, "velocity");
-		o[i].linear_velocity = vector(d, "linear");
-		o[i].angular_velocity = vector(d, "angular");
-		sim_dec_end(d);
-		sim_dec_end(d);
-	}
-	sim_dec_list_end(d);
-	return finish(&builder, ret_size);
-}
-
-static void box3d(struct sim_dec *d, struct sim_Detected3DObject *o)
-{
-	sim_dec_begin(d, "bbox");
-	sim_dec_begin(d, "position");
-	o->pose.position = vector(d, "position");
-	sim_dec_begin(d, "orientation");
-	o->pose.orientation.x = sim_dec_f64(d, "x");
-	o->pose.orientation.y = sim_dec_f64(d, "y");
-	o->pose.orientation.z = sim_dec_f64(d, "z");
-	o->pose.orientation.w = sim_dec_f64(d, "w");
-	sim_dec_end(d);
-	sim_dec_end(d);
-	o->size = vector(d, "size");
-	sim_dec_end(d);
-}
-
-static int read_3d(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
-{
-	struct sim_Detected3DObject *o;
-	uint32_t n;
-
-	START(Detected3DObjects);
-	sim_dec_header(d, "header");
-	n = sim_dec_list(d, "detections", DETECTION3D_MIN);
-	o = sim_Detected3DObjects_objects_alloc_in(&builder, m, n);
-	for (uint32_t i = 0; o && i < n && !d->err; i++) {
-		sim_dec_begin(d, NULL);
-		sim_dec_header(d, "header");
-		o[i].id = sim_dec_u32(d, "id");
-		label(d, &builder, &o[i].label);
-		o[i].score = sim_dec_f32(d, "score");
-		box3d(d, &o[i]);
-		sim_dec_begin(d, "velocity");
-		o[i].velocity.linear = vector(d, "linear");
-		o[i].velocity.angular = vector(d, "angular");
-		sim_dec_end(d);
-		sim_dec_end(d);
-	}
-	sim_dec_list_end(d);
-	return finish(&builder, ret_size);
+	return unmap_finish(&builder, ret_size);
 }
 
 const struct unmap unmap_table[] = {
@@ -292,8 +185,13 @@ const struct unmap unmap_table[] = {
 	{ "autoware_vehicle_msgs/Engage", "sim/EngageCommand", read_engage },
 	{ "lgsvl_msgs/VehicleControlData", "sim/VehicleControl", read_lgsvl_control },
 	{ "lgsvl_msgs/VehicleStateData", "sim/VehicleState", read_lgsvl_state },
-	{ "lgsvl_msgs/Detection2DArray", "sim/Detected2DObjects", read_2d },
-	{ "lgsvl_msgs/Detection3DArray", "sim/Detected3DObjects", read_3d },
+	{ "lgsvl_msgs/Detection2DArray", "sim/Detected2DObjects", unmap_detections_2d },
+	{ "lgsvl_msgs/Detection3DArray", "sim/Detected3DObjects", unmap_detections_3d },
+	{ "autoware_perception_msgs/DetectedObjects", "sim/Detected3DObjects", unmap_detected_objects },
+#define X(name, suffix) { "std_msgs/" #name, "sim/" #name, unmap_##name },
+	UNMAP_STD(X)
+#undef X
+		{ "std_msgs/String", "sim/String", unmap_String },
 	{ NULL, NULL, NULL },
 };
 

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ROS messages as JSON trees, for tests: written to CDR and read from it by nothing but their definition, and compared. Shares
+ * no code with what it tests. A time is {"sec", "nanosec"}, a value that JSON has no number for "inf", "-inf" or "nan".
+ */
+#ifndef TEST_ROS_TREE_H
+#define TEST_ROS_TREE_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ros/ros_type.h"
+
+/* A message of plain little-endian CDR, its header of 4 bytes included. NULL: it is none of that type, to its last byte. */
+json_t *ros_tree_read(const struct ros_type *t, const uint8_t *cdr, size_t len);
+
+/*
+ * The other way; what the tree leaves out is 0 or empty, and an array may be an object of index to value. Returns the length; 0:
+ * the tree does not fit the type, or not into room.
+ */
+size_t ros_tree_write(const struct ros_type *t, json_t *tree, uint8_t *cdr, size_t room);
+
+/*
+ * Whether a tree is what was wanted, which may leave out all that is 0 or empty, and have an array as an object of index to value.
+ * Numbers agree to a few parts in ten million, as float32 has them. 0, or -1 and where they differ.
+ */
+int ros_tree_compare(json_t *want, json_t *got, char *why, size_t size);
+
+#endif

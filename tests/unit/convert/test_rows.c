@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every mapping by value, both ways: rows.json says what a message of ours is in ROS, in numbers that were worked out by hand.
+ * A row has "out": "ours to ROS" or "in": "ROS to ours", our message as simctl prints it, the ROS message as a tree (ros_tree.h), the
+ * options of the rig; "H" stands for the header and "S" for the stamp of 1.25 s, "points" for the bytes of the default point. What a
+ * row leaves out must be 0 or empty. No mapping is without a row, and the README lists neither more nor fewer.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "map.h"
+#include "enc_wire.h"
+#include "sim/introspect.h"
+#include "sim/point_cloud.h"
+#include "support/ros_tree.h"
+#include "unmap.h"
+
+#define STAMP  INT64_C(1250000000)
+#define ROWS   "tests/unit/convert/rows.json"
+#define README "tools/bridge/convert/README.md"
+
+static json_t *rows;
+static _Alignas(64) uint8_t body[8192], wire[8192];
+
+struct row {
+	json_t *j;
+	char ours[64], ros[96];
+	bool in;
+};
+
+/* "a to b" */
+static struct row row_of(json_t *j)
+{
+	const char *in = json_string_value(json_object_get(j, "in"));
+	const char *text = in ? in : json_string_value(json_object_get(j, "out"));
+	struct row r = { .j = j, .in = in != NULL };
+
+	assert_non_null(text);
+	assert_int_equal(sscanf(text, in ? "%95s to %63s" : "%63s to %95s", in ? r.ros : r.ours, in ? r.ours : r.ros),
+			 2);
+	return r;
+}
+
+#define FAIL(row, ...) \
+	do { \
+		print_error("%s %s: ", (row)->in ? "in" : "out", (row)->ros); \
+		fail_msg(__VA_ARGS__); \
+	} while (0)
+
+/* "H" and "S", wherever they stand. */
+static void expand(json_t *j)
+{
+	const char *key, *text;
+	json_t *v;
+	size_t i;
+	void *next;
+
+	json_object_foreach_safe(j, next, key, v) {
+		text = json_string_value(v);
+		if (text && !strcmp(text, "S"))
+			json_object_set_new(j, key, json_pack("{si,si}", "sec", 1, "nanosec", 250000000));
+		else if (text && !strcmp(text, "H"))
+			json_object_set_new(j, key,
+					    json_pack("{s{si,si},ss}", "stamp", "sec", 1, "nanosec", 250000000,
+						      "frame_id", "here"));
+		else
+			expand(v);
+	}
+	json_array_foreach(j, i, v)
+		expand(v);
+}
+
+static struct map_options options_of(const struct row *r)
+{
+	static const char *const points[] = { "native", "awsim24", "awsim48", "svl32" };
+	json_t *o = json_object_get(r->j, "options");
+	const char *want = json_string_value(json_object_get(o, "points"));
+	struct map_options m = { .frame = json_string_value(json_object_get(o, "frame")),
+				 .child_frame = json_string_value(json_object_get(o, "child_frame")),
+				 .encoding = json_string_value(json_object_get(o, "encoding")),
+				 .covariance = json_number_value(json_object_get(o, "covariance")) };
+
+	for (unsigned i = 0; want && i < 4; i++)
+		if (!strcmp(points[i], want))
+			m.points = (enum map_points)i;
+	return m;
+}
+
+/* ---- out ---- */
+
+static size_t points_body(json_t *points)
+{
+	size_t n = json_array_size(points);
+	struct sim_builder b;
+	uint8_t *to = (uint8_t *)sim_point_cloud_begin(body, sizeof(body), (uint32_t)(n / 32), &b);
+
+	assert_int_equal(n % 32, 0);
+	for (size_t i = 0; i < n; i++)
+		to[i] = (uint8_t)json_integer_value(json_array_get(points, i));
+	((struct sim_PointCloud *)(void *)body)->is_dense = 1;
+	return sim_builder_size(&b);
+}
+
+static size_t body_of(const struct row *r)
+{
+	json_t *points = json_object_get(r->j, "points");
+	size_t size = 0;
+	char *text;
+	int e;
+
+	if (points)
+		return points_body(points);
+	text = json_dumps(json_object_get(r->j, "body"), JSON_REAL_PRECISION(17));
+	e = sim_msg_from_json(sim_type_builtin(r->ours), text, strlen(text), body, sizeof(body), &size);
+	if (e < 0)
+		FAIL(r, "the body cannot be read: %d: %s", e, text);
+	free(text);
+	return size;
+}
+
+static size_t bytes_of(const struct out *o)
+{
+	struct iovec iov[OUT_PIECES];
+	size_t at = 0;
+
+	for (unsigned i = 0, n = out_iov(o, iov); i < n; i++) {
+		memcpy(wire + at, iov[i].iov_base, iov[i].iov_len);
+		at += iov[i].iov_len;
+	}
+	return at;
+}
+
+static void compare(const struct row *r, json_t *want, json_t *got)
+{
+	char why[512];
+
+	if (!got)
+		FAIL(r, "%zu bytes are no message of its definition", sizeof(wire));
+	if (ros_tree_compare(want, got, why, sizeof(why)) < 0)
+		FAIL(r, "%s", why);
+}
+
+static void check_out(const struct row *r)
+{
+	const struct map *m = map_find(r->ours, r->ros);
+	struct map_options options = options_of(r);
+	struct map_in in = { body, body_of(r), { STAMP, 7, "here" }, &options };
+	struct enc_wire w;
+	struct out o;
+	json_t *got;
+	int e;
+
+	if (!m)
+		FAIL(r, "there is no such mapping of %s", r->ours);
+	out_init(&o);
+	wire_begin(&w, WIRE_CDR, &o);
+	e = m->emit(&in, &w.enc);
+	if (e < 0 || wire_finish(&w) < 0)
+		FAIL(r, "it is not said: %d", e);
+	got = ros_tree_read(ros_type_find(ros2_types, r->ros), wire, bytes_of(&o));
+	compare(r, json_object_get(r->j, "message"), got);
+	json_decref(got);
+	out_finish(&o);
+}
+
+static void every_message_has_its_values_outside(void **state)
+{
+	json_t *j;
+	size_t i;
+
+	(void)state;
+	json_array_foreach(rows, i, j) {
+		struct row r = row_of(j);
+
+		if (!r.in)
+			check_out(&r);
+	}
+}
+
+/* ---- in ---- */
+
+static void check_in(const struct row *r)
+{
+	const struct unmap *m = unmap_find(r->ros);
+	size_t len =
+		ros_tree_write(ros_type_find(ros2_types, r->ros), json_object_get(r->j, "message"), wire, sizeof(wire));
+	const struct sim_type *type = sim_type_builtin(r->ours);
+	char *text = NULL;
+	size_t size = 0;
+	json_t *got;
+	int e;
+
+	if (!m || strcmp(m->sim, r->ours) != 0)
+		FAIL(r, "it does not become %s", r->ours);
+	if (!len)
+		FAIL(r, "the row's message is not of its definition");
+	e = unmap_read(m, WIRE_CDR, wire, len, body, sizeof(body), &size);
+	if (e != 0)
+		FAIL(r, "it is not taken: %d", e);
+	assert_int_equal(sim_msg_check(type, body, size), 0);
+	assert_int_equal(sim_msg_to_json_alloc(type, body, size, NULL, &text, NULL), 0);
+	got = json_loads(text, 0, NULL);
+	compare(r, json_object_get(r->j, "body"), got);
+	json_decref(got);
+	free(text);
+}
+
+static void every_message_has_its_values_inside(void **state)
+{
+	json_t *j;
+	size_t i;
+
+	(void)state;
+	json_array_foreach(rows, i, j) {
+		struct row r = row_of(j);
+
+		if (r.in)
+			check_in(&r);
+	}
+}
+
+/* ---- none is missing ---- */
+
+static unsigned count_rows(const char *ours, const char *ros, bool in)
+{
+	unsigned n = 0;
+	json_t *j;
+	size_t i;
+
+	json_array_foreach(rows, i, j) {
+		struct row r = row_of(j);
+
+		n += r.in == in && !strcmp(r.ours, ours) && !strcmp(r.ros, ros);
+	}
+	return n;
+}
+
+static void no_mapping_is_without_a_row(void **state)
+{
+	(void)state;
+	for (const struct map *m = map_table; m->sim; m++)
+		if (!count_rows(m->sim, m->ros, false))
+			fail_msg("%s to %s has no row in " ROWS, m->sim, m->ros);
+	for (const struct unmap *m = unmap_table; m->ros; m++)
+		if (!count_rows(m->sim, m->ros, true))
+			fail_msg("%s to %s has no row in " ROWS, m->ros, m->sim);
+}
+
+/* ---- the README ---- */
+
+static char *readme;
+
+static char *slurp(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char *text = calloc(1, 65536);
+
+	assert_non_null(f);
+	assert_non_null(text);
+	assert_true(fread(text, 1, 65535, f) > 0);
+	fclose(f);
+	return text;
+}
+
+/* A line such as "| `sim/A` | `pkg/B`, `pkg/C` | rows |": the pair of cells holds both names. */
+static const char *readme_line(const char *first, const char *second)
+{
+	char want[128], quoted[128];
+	const char *line, *end, *at;
+
+	snprintf(want, sizeof(want), "\n| `%s` |", first);
+	snprintf(quoted, sizeof(quoted), "`%s`", second);
+	for (line = strstr(readme, want); line; line = strstr(line + 1, want)) {
+		end = strchr(line + 1, '\n');
+		at = strstr(line, quoted);
+		if (at && end && at < end)
+			return line + 1;
+	}
+	return NULL;
+}
+
+/* The numbers and the string of std_msgs have one line: "T is Bool, Int8 ..." */
+static bool is_std(const char *ros)
+{
+	return strncmp(ros, "std_msgs/", 9) == 0;
+}
+
+static bool std_line(const char *ros)
+{
+	const char *line = strstr(readme, "\n| `sim/T` | `std_msgs/T` |"), *end = line ? strchr(line + 1, '\n') : NULL;
+	char word[64];
+	const char *at;
+
+	snprintf(word, sizeof(word), " %s,", ros + 9);
+	at = line ? strstr(line, word) : NULL;
+	return at && end && at < end;
+}
+
+static unsigned count_in_tables(void)
+{
+	unsigned n = 0;
+
+	for (const char *line = strstr(readme, "\n| `"); line; line = strstr(line + 1, "\n| `")) {
+		const char *cell = strstr(line + 1, "` |"), *end = strchr(line + 1, '\n');
+
+		if (!cell || !memchr(line, '/', (size_t)(cell - line)) || !strncmp(line, "\n| `sim/T`", 10))
+			continue; /* files and options; the line of std_msgs */
+		end = strchr(cell + 4, '|') < end ? strchr(cell + 4, '|') : end;
+		for (const char *c = cell + 1; c < end; c++)
+			n += *c == '`';
+	}
+	return n / 2;
+}
+
+static void the_readme_lists_them(void **state)
+{
+	unsigned n = 0;
+
+	(void)state;
+	readme = slurp(README);
+	for (const struct map *m = map_table; m->sim; m++) {
+		n += !is_std(m->ros);
+		if (is_std(m->ros) ? !std_line(m->ros) : !readme_line(m->sim, m->ros))
+			fail_msg(README " does not list %s to %s", m->sim, m->ros);
+	}
+	for (const struct unmap *m = unmap_table; m->ros; m++) {
+		n += !is_std(m->ros);
+		if (is_std(m->ros) ? !std_line(m->ros) : !readme_line(m->ros, m->sim))
+			fail_msg(README " does not list %s to %s", m->ros, m->sim);
+	}
+	assert_int_equal(count_in_tables(), n);
+	free(readme);
+}
+
+static int setup(void **state)
+{
+	json_error_t err;
+
+	(void)state;
+	rows = json_load_file(ROWS, JSON_REJECT_DUPLICATES, &err);
+	if (!rows)
+		print_error(ROWS ":%d: %s\n", err.line, err.text);
+	expand(rows);
+	return rows ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	json_decref(rows);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_message_has_its_values_outside),
+		cmocka_unit_test(every_message_has_its_values_inside),
+		cmocka_unit_test(no_mapping_is_without_a_row),
+		cmocka_unit_test(the_readme_lists_them),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
