@@ -118,13 +118,18 @@ static void threads_io_del(struct exec *x, struct exec_io *io)
 			t->batch[i].data.ptr = NULL;
 }
 
-/* Only an earlier time, or one behind an alarm that went off, needs the system call. */
-static int arm(struct exec_threads *t)
+/*
+ * How long to wait: for ever, because the alarm is set for the next timer, or not at all, because that one is due
+ * already: setting an alarm that goes off at once would cost more than all else in the round. Only an earlier time,
+ * or one behind an alarm that went off, needs the system call.
+ */
+static int arm(struct exec_threads *t, int64_t now_mono_ns, int *ret_timeout_ms)
 {
 	struct exec_timer *first = exec_timer_first(&t->x);
 	struct itimerspec it = { 0 };
 
-	if (!first || first->due_mono_ns >= t->armed_mono_ns)
+	*ret_timeout_ms = first && first->due_mono_ns <= now_mono_ns ? 0 : -1;
+	if (!first || !*ret_timeout_ms || first->due_mono_ns >= t->armed_mono_ns)
 		return 0;
 	it.it_value = timespec_from_ns(first->due_mono_ns > 0 ? first->due_mono_ns : 1);
 	if (timerfd_settime(t->timer_fd, TFD_TIMER_ABSTIME, &it, NULL) < 0)
@@ -134,9 +139,8 @@ static int arm(struct exec_threads *t)
 }
 
 /* Timers that callbacks arm for "now" wait for the next round. */
-static void run_timers(struct exec_threads *t)
+static void run_timers(struct exec_threads *t, int64_t now_mono_ns)
 {
-	int64_t now_mono_ns = mono_now_ns();
 	uint64_t last = t->order;
 	struct exec_timer *first;
 
@@ -166,14 +170,15 @@ static void run_events(struct exec_threads *t)
 
 static int threads_round(struct exec_threads *t)
 {
-	int n, r;
+	int64_t now_mono_ns = mono_now_ns();
+	int n, r, timeout_ms;
 
-	run_timers(t);
+	run_timers(t, now_mono_ns);
 	exec_post_batch(&t->x);
-	r = arm(t);
+	r = arm(t, now_mono_ns, &timeout_ms);
 	if (r < 0)
 		return r;
-	n = epoll_wait(t->epoll_fd, t->batch, BATCH, -1);
+	n = epoll_wait(t->epoll_fd, t->batch, BATCH, timeout_ms);
 	if (n < 0)
 		return errno == EINTR ? 0 : err_sys(-errno, "an event loop cannot wait");
 	t->batch_at = 0;

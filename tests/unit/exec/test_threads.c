@@ -191,6 +191,65 @@ static void removed_descriptors_are_silent(void **state)
 	exec_destroy(all.x);
 }
 
+struct busy { /* a timer that is due again as soon as it has run, until the two others have had their turn */
+	struct exec *x;
+	struct exec_timer again, later;
+	struct exec_io io;
+	int turns, reads;
+	bool late;
+};
+
+static void once_more(void *arg)
+{
+	struct busy *b = arg;
+
+	b->turns++;
+	if (!b->late || !b->reads)
+		exec_timer_at(&b->again, exec_now(b->x));
+	else
+		exec_timer_at(&b->later, exec_now(b->x) + 1000000); /* alone: now the loop has to sleep for it */
+}
+
+static void was_read(void *arg, uint32_t events)
+{
+	struct busy *b = arg;
+
+	(void)events;
+	b->reads++;
+	exec_io_del(&b->io);
+}
+
+static void later(void *arg)
+{
+	struct busy *b = arg;
+
+	if (exec_timer_armed(&b->again))
+		b->late = true;
+	else
+		exec_quit(b->x);
+}
+
+static void a_timer_that_is_due_at_once_starves_nobody(void **state)
+{
+	struct busy b = { .x = make() };
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(write(fds[1], "x", 1), 1);
+	assert_int_equal(exec_io_add(b.x, &b.io, fds[0], EPOLLIN, was_read, &b), 0);
+	exec_timer_init(&b.again, b.x, once_more, &b);
+	exec_timer_init(&b.later, b.x, later, &b);
+	exec_timer_at(&b.later, exec_now(b.x) + 2000000);
+	exec_timer_at(&b.again, exec_now(b.x));
+	assert_int_equal(exec_run(b.x), 0);
+	assert_int_equal(b.reads, 1);
+	assert_true(b.late && b.turns > 1);
+	close(fds[0]);
+	close(fds[1]);
+	exec_destroy(b.x);
+}
+
 static struct exec *signal_exec; /* what the handler ends */
 
 static void on_signal(int sig)
@@ -257,6 +316,7 @@ int main(void)
 		cmocka_unit_test(posts_from_threads_all_run),
 		cmocka_unit_test(timers_are_never_early_and_near_ones_come_first),
 		cmocka_unit_test(removed_descriptors_are_silent),
+		cmocka_unit_test(a_timer_that_is_due_at_once_starves_nobody),
 		cmocka_unit_test(quit_works_from_a_signal_handler),
 		cmocka_unit_test(quit_works_from_a_thread_and_before_run),
 		cmocka_unit_test(bad_descriptors_are_errors),
