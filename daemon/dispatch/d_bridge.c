@@ -325,6 +325,7 @@ void d_bridge_done(struct d_bridge *b, const struct lane_done *r)
 		return;
 	}
 	m = dl->m;
+	b->answered_mono_ns = b->d->now;
 	measure(b, r->service_us);
 	d_hist_add(&b->d->publish_hist, b->d->now - dl->sent_mono_ns);
 	if (!dl->decided) {
@@ -471,6 +472,19 @@ void d_bridge_pump(struct d_bridge *b)
 	}
 	if (b->n_queued)
 		grow(b);
+}
+
+bool d_bridge_busy(const struct d_bridge *b)
+{
+	const struct d_lane *l;
+
+	if (!b->attached || b->status != SIM_BRIDGE_CONNECTED || !b->measured ||
+	    b->service_dur_ns > D_DEFER_SERVICE_NS || b->d->now - b->answered_mono_ns >= D_DEFER_NS)
+		return false;
+	list_for_each(l, &b->lanes, link)
+		if (!l->closing && l->n_out < D_DEFER_OUT)
+			return false;
+	return true;
 }
 
 /* ---- once a second ---- */

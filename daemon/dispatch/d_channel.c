@@ -31,6 +31,7 @@ int d_channel_add(struct dispatch *d, struct d_channel *ch)
 		list_append(&ch->free, &m->link);
 	}
 	d->by_id[ch->id] = ch;
+	atomic_store(&d->page->channel[ch->id].deferred, 0);
 	list_append(&d->channels, &ch->link);
 	return 0;
 }
@@ -122,7 +123,47 @@ void d_channel_retire(struct dispatch *d, struct d_channel *ch)
 
 bool d_channel_pending(const struct d_channel *ch)
 {
-	return ch->feed && !list_empty(&ch->free) && ipc_sub_has_data(ch->feed->sub);
+	return ch->feed && !ch->deferred_mono_ns && !list_empty(&ch->free) && ipc_sub_has_data(ch->feed->sub);
+}
+
+/* ---- deferring ---- */
+
+/* Somebody waits for what may lie in the feed, besides the bridges. */
+static bool is_awaited(const struct dispatch *d)
+{
+	return d->hold || d->closing || d->quiet || d->step || d->shut || !list_empty(&d->closing_pubs);
+}
+
+static bool all_busy(const struct d_channel *ch)
+{
+	for (uint32_t i = 0; i < ch->n_routes; i++)
+		if (!d_bridge_busy(ch->routes[i]->b))
+			return false;
+	return ch->n_routes > 0;
+}
+
+/*
+ * While every bridge of the channel has work on all its lanes, what is taken would only lie here. It is left in the
+ * feed until one of them answers, so that it then goes out as one packet, and so that slots are given back while
+ * no newer ones are held, which is when giving back is cheap. The page says so: no bell is needed. An answer is
+ * a turn, and if none comes the timer is one; whoever reads the old word has published before the look that follows.
+ */
+bool d_channel_defer(struct dispatch *d, struct d_channel *ch)
+{
+	_Atomic uint32_t *word = &d->page->channel[ch->id].deferred;
+
+	if (is_awaited(d) || !all_busy(ch) || (ch->deferred_mono_ns && d->now - ch->deferred_mono_ns >= D_DEFER_NS)) {
+		if (ch->deferred_mono_ns)
+			atomic_store_explicit(word, 0, memory_order_relaxed);
+		ch->deferred_mono_ns = 0;
+		return false;
+	}
+	if (!ch->deferred_mono_ns)
+		atomic_store_explicit(word, 1, memory_order_relaxed);
+	ch->deferred_mono_ns = ch->deferred_mono_ns ? ch->deferred_mono_ns : d->now;
+	if (!exec_timer_armed(&d->defer_timer))
+		exec_timer_at(&d->defer_timer, ch->deferred_mono_ns + D_DEFER_NS);
+	return true;
 }
 
 /* ---- slots ---- */

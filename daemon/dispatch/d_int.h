@@ -24,13 +24,19 @@
 #include "mailbox.h"
 #include "wire/lane.h"
 
-#define D_HASH       256  /* buckets of the publisher and client tables */
-#define D_DRAIN      64   /* slots of one channel that are taken in a row */
-#define D_ROUNDS     4    /* drains in one turn before other descriptors get theirs */
-#define D_PACKETS    16   /* packets read from one lane in a row */
-#define D_RX         8192 /* largest packet a bridge may send */
-#define D_DETAIL     256
-#define D_HOUSE_NS   INT64_C(1000000000)
+#define D_HASH     256  /* buckets of the publisher and client tables */
+#define D_DRAIN    64   /* slots of one channel that are taken in a row */
+#define D_ROUNDS   4    /* drains in one turn before other descriptors get theirs */
+#define D_PACKETS  16   /* packets read from one lane in a row */
+#define D_RX       8192 /* largest packet a bridge may send */
+#define D_DETAIL   256
+#define D_HOUSE_NS INT64_C(1000000000)
+
+/* When a feed is left alone, see d_channel_defer() */
+#define D_DEFER_OUT        16               /* deliveries on each lane */
+#define D_DEFER_SERVICE_NS INT64_C(10000)   /* of bridges that take no longer for one of them */
+#define D_DEFER_NS         INT64_C(1000000) /* without an answer, or at all */
+
 #define D_INDEX_BITS 12 /* of a delivery's number: its place in the bridge's array */
 
 /* One subscriber of a channel: one life of the data plane. Lives until nothing of it is held. */
@@ -61,6 +67,7 @@ struct d_channel {
 	bool ordered, closing;
 	struct d_feed *feed;        /* NULL: no data plane */
 	uint64_t drains;            /* how often the feed was found empty */
+	int64_t deferred_mono_ns;   /* since when the feed is left alone; 0: it is not */
 	uint64_t busy;              /* credit cells of messages in hand */
 	struct d_message *messages; /* [depth] */
 	struct list free;           /* messages */
@@ -169,7 +176,8 @@ struct d_bridge {
 	uint32_t n_queued, n_out; /* waiting ones count as queued */
 	struct list lanes, routes;
 	uint32_t n_lanes, next_lane;
-	int64_t grown_mono_ns; /* when a lane was last opened */
+	int64_t grown_mono_ns;    /* when a lane was last opened */
+	int64_t answered_mono_ns; /* its newest answer */
 	int64_t service_dur_ns;
 	bool measured; /* service_dur_ns says something */
 	uint64_t attaches;
@@ -224,7 +232,7 @@ struct dispatch {
 	struct list owing;   /* clients */
 	struct list freed;   /* channels */
 
-	struct exec_timer turn, house, quiet_timer;
+	struct exec_timer turn, house, quiet_timer, defer_timer;
 	struct d_waiter *quiet, *shut, *step;
 	uint32_t n_step; /* messages of_step without an outcome */
 
@@ -272,6 +280,8 @@ void d_channel_free(struct dispatch *d, struct d_channel *ch);
 void d_channel_feed(struct dispatch *d, struct d_channel *ch, struct d_feed *f);
 void d_channel_retire(struct dispatch *d, struct d_channel *ch); /* gives the present feed up */
 void d_channel_reap(struct dispatch *d);
+/* Whether its feed is left alone in this turn. */
+bool d_channel_defer(struct dispatch *d, struct d_channel *ch);
 unsigned d_channel_drain(struct dispatch *d, struct d_channel *ch, unsigned max);
 bool d_channel_pending(const struct d_channel *ch);
 void d_feed_put(struct dispatch *d, struct d_feed *f);
@@ -301,6 +311,7 @@ bool d_route_lags(const struct d_route *rt);
 /* NONE: a delivery was queued; else why not. */
 enum sim_reason d_bridge_offer(struct d_bridge *b, struct d_route *rt, struct d_message *m, bool lags);
 void d_bridge_pump(struct d_bridge *b);
+bool d_bridge_busy(const struct d_bridge *b); /* answers soon, and no lane of it runs dry until then */
 void d_bridge_fail_queued(struct d_bridge *b, enum sim_reason reason);
 void d_bridge_fail_out(struct d_bridge *b, enum sim_reason reason); /* decides; the slots stay held */
 void d_bridge_done(struct d_bridge *b, const struct lane_done *r);

@@ -14,6 +14,7 @@
  * and looks once more. Whichever store comes second is followed by a load that sees the first, so either
  * the client rings or simd finds the slot: none is left lying. A bell is rung once a turn only: a client that rang and
  * still reads the same `turns` knows that its bell has yet to be answered, by a turn that will look at the feeds.
+ * A feed whose bridges are all busy is left alone until one answers, see d_channel_defer(); its clients need not ring.
  *
  * Thread: the dispatch exec's, but for create and destroy.
  */
@@ -54,15 +55,13 @@ static void settle(struct dispatch *d)
 	d_cells_wake(d);
 }
 
-static unsigned drain(struct dispatch *d)
+static void drain(struct dispatch *d)
 {
 	struct d_channel *ch;
-	unsigned n = 0;
 
 	list_for_each(ch, &d->channels, link)
-		if (ch->feed)
-			n += d_channel_drain(d, ch, D_DRAIN);
-	return n;
+		if (ch->feed && !d_channel_defer(d, ch))
+			d_channel_drain(d, ch, D_DRAIN);
 }
 
 static void pump(struct dispatch *d)
@@ -80,6 +79,16 @@ static bool pending(const struct dispatch *d)
 		if (d_channel_pending(ch))
 			return true;
 	return false;
+}
+
+/* The lanes are full now: what comes from here on may wait. */
+static void defer(struct dispatch *d)
+{
+	struct d_channel *ch;
+
+	list_for_each(ch, &d->channels, link)
+		if (ch->feed && !ch->deferred_mono_ns)
+			d_channel_defer(d, ch);
 }
 
 /* True: nothing is left to take. */
@@ -135,6 +144,7 @@ void d_turn_end(struct dispatch *d)
 		drain(d);
 		pump(d);
 		settle(d); /* of what was refused */
+		defer(d);
 		asleep = fall_asleep(d);
 	}
 	if (!asleep)
@@ -232,6 +242,7 @@ int dispatch_create(const struct dispatch_options *o, struct dispatch **ret)
 	d->now = exec_now(d->x);
 	exec_timer_init(&d->turn, d->x, next_turn, d);
 	exec_timer_init(&d->quiet_timer, d->x, next_turn, d);
+	exec_timer_init(&d->defer_timer, d->x, next_turn, d);
 	exec_timer_init(&d->house, d->x, keep_house, d);
 	r = mailbox_create(o->exec, d_commands_read, d, &d->in);
 	if (r >= 0)
@@ -302,6 +313,7 @@ void dispatch_destroy(struct dispatch *d)
 	mailbox_close(d->in);
 	exec_timer_cancel(&d->turn);
 	exec_timer_cancel(&d->quiet_timer);
+	exec_timer_cancel(&d->defer_timer);
 	exec_timer_cancel(&d->house);
 	free_clients(d); /* they hang on channels, channels on bridges */
 	while (!list_empty(&d->channels)) {

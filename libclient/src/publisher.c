@@ -190,7 +190,7 @@ bool pub_reg_probe(struct pub_reg *reg)
 	slot->flags = SIM_SLOT_PROBE;
 	slot->publish_mono_ns = client_now(reg->pub->c);
 	if (ipc_publish(reg->port->pub, slot) == 0)
-		session_doorbell(reg->session);
+		session_doorbell(reg->session, NULL);
 	else
 		ipc_unloan(reg->port->pub, slot);
 	return false;

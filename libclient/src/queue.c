@@ -354,7 +354,7 @@ static void ring(const struct sim_publisher *p, bool dispatch)
 		if (seqlock_load(flags) & SIM_CLOCK_LOCKSTEP)
 			return;
 	}
-	session_doorbell(p->reg->session);
+	session_doorbell(p->reg->session, p->reg->channel);
 }
 
 void kept_failed(const struct kept *k, enum sim_reason reason)

@@ -66,17 +66,19 @@ void session_post(struct sim_client *c, struct session *s, const char *method, j
 void session_pump(struct sim_client *c, struct session *s);
 
 /*
- * Wake simd's dispatch, unless it is awake: then it looks once more before it sleeps. Nor is a bell rung twice for
- * one turn: while simd has not begun another one since, the first bell has yet to wake it.
+ * Wake simd's dispatch, unless it is awake: then it looks once more before it sleeps; or has deferred the channel (NULL:
+ * none), which it looks at when a bridge answers, or in a moment. Nor is a bell rung twice for one turn: while simd
+ * has not begun another one since, the first bell has yet to wake it.
  */
-static inline void session_doorbell(struct session *s)
+static inline void session_doorbell(struct session *s, const struct wire_channel *ch)
 {
 	static const uint64_t one = 1;
 	uint64_t turn;
 
 	/* pairs with simd's fences: between clearing `awake` and its last drain, and between `turns` and its first */
 	atomic_thread_fence(memory_order_seq_cst);
-	if (atomic_load_explicit(&s->dispatch->awake, memory_order_relaxed))
+	if (atomic_load_explicit(&s->dispatch->awake, memory_order_relaxed) ||
+	    (ch && atomic_load_explicit(&ch->deferred, memory_order_relaxed)))
 		return;
 	turn = atomic_load_explicit(&s->dispatch->turns, memory_order_acquire);
 	if (turn && turn == atomic_load_explicit(&s->rung, memory_order_relaxed))

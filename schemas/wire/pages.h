@@ -28,12 +28,13 @@
  * dead publisher. One cell a message in flight, so that a crash between claim and publish loses nothing.
  */
 struct wire_channel {
-	_Atomic uint32_t window;  /* 1..WIRE_WINDOW_MAX; 0: channel not in use */
-	_Atomic uint32_t freed;   /* futex: bumped by simd when a credit is freed and someone waits */
-	_Atomic uint32_t waiters; /* clients waiting for a credit */
-	_Atomic uint32_t bridges; /* low 16 bits: bridges that carry it; high 16: of those, connected */
-	_Atomic uint32_t hint;    /* where to start looking for a free cell */
-	uint32_t reserved[11];
+	_Atomic uint32_t window;   /* 1..WIRE_WINDOW_MAX; 0: channel not in use */
+	_Atomic uint32_t freed;    /* futex: bumped by simd when a credit is freed and someone waits */
+	_Atomic uint32_t waiters;  /* clients waiting for a credit */
+	_Atomic uint32_t bridges;  /* low 16 bits: bridges that carry it; high 16: of those, connected */
+	_Atomic uint32_t hint;     /* where to start looking for a free cell */
+	_Atomic uint32_t deferred; /* nonzero: simd looks at this channel soon without being rung for */
+	uint32_t reserved[10];
 	_Atomic uint32_t cell[WIRE_WINDOW_MAX];
 };
 

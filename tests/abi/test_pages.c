@@ -67,7 +67,8 @@ static void wire_pages(void **state)
 	AT(struct wire_channel, waiters, 8);
 	AT(struct wire_channel, bridges, 12);
 	AT(struct wire_channel, hint, 16);
-	AT(struct wire_channel, reserved, 20);
+	AT(struct wire_channel, deferred, 20);
+	AT(struct wire_channel, reserved, 24);
 	AT(struct wire_channel, cell, 64);
 
 	SIZE(struct wire_dispatch_page, 344128);

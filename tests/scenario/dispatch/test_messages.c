@@ -233,6 +233,171 @@ static void a_bridge_sees_the_order_of_publishing(void **state)
 	world_destroy(&w);
 }
 
+/* ---- a feed that is left alone ---- */
+
+/* n messages are with a bridge that has just answered, so fast that its feed is left alone from 16 on. */
+static struct simple busy_world(unsigned n, uint32_t service_us)
+{
+	struct simple s = simple_world(64);
+
+	assert_int_equal(client_try(s.c, s.p, NO_TOKEN), 0);
+	world_settle(&w);
+	bridge_read(s.b);
+	bridge_answer_all(s.b, 0, service_us);
+	world_settle(&w);
+	for (unsigned i = 0; i < n; i++)
+		assert_int_equal(client_try(s.c, s.p, NO_TOKEN), 0);
+	world_settle(&w);
+	assert_int_equal(bridge_read(s.b), n);
+	assert_int_equal(atomic_load(&w.page->awake), 0);
+	return s;
+}
+
+static bool deferred(void)
+{
+	return atomic_load(&w.page->channel[0].deferred);
+}
+
+static void publish_some(struct simple *s, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		assert_int_equal(client_try(s->c, s->p, NO_TOKEN), 0);
+	world_settle(&w);
+}
+
+static void a_busy_bridge_gets_the_next_ones_in_one_packet(void **state)
+{
+	struct simple s = busy_world(16, 0);
+	unsigned packets;
+
+	(void)state;
+	assert_true(deferred());
+	for (unsigned i = 0; i < 20; i++)
+		publish_some(&s, 1); /* rings no bell */
+	assert_int_equal(bridge_read(s.b), 0);
+	packets = s.b->packets;
+	bridge_answer_all(s.b, 0, 0);
+	world_settle(&w);
+	assert_int_equal(bridge_read(s.b), 20);
+	assert_int_equal(s.b->packets, packets + 1);
+	assert_true(deferred());
+	bridge_answer_all(s.b, 0, 0);
+	world_settle(&w);
+	assert_false(deferred());
+	assert_int_equal(ipc_mem_slots_used(w.bus), w.base_slots);
+	publish_some(&s, 1);
+	assert_int_equal(bridge_read(s.b), 1);
+	world_destroy(&w);
+}
+
+static void a_feed_is_not_left_alone_for_long(void **state)
+{
+	struct simple s = busy_world(16, 0);
+
+	(void)state;
+	publish_some(&s, 3);
+	world_run(&w, 1 * MS - 1);
+	assert_int_equal(bridge_read(s.b), 0);
+	world_run(&w, 1);
+	assert_int_equal(bridge_read(s.b), 3);
+	assert_false(deferred()); /* a bridge that has not answered for so long is not fast */
+	publish_some(&s, 1);
+	assert_int_equal(bridge_read(s.b), 1);
+	world_destroy(&w);
+}
+
+/* It answers all the time, but never runs out of work. */
+static void a_feed_is_looked_at_between_answers(void **state)
+{
+	struct simple s = busy_world(30, 0);
+
+	(void)state;
+	publish_some(&s, 3);
+	for (unsigned i = 0; i < 9; i++) {
+		world_run(&w, MS / 10);
+		bridge_answer(s.b, 0, 0);
+		world_settle(&w);
+		assert_int_equal(bridge_read(s.b), 0);
+	}
+	world_run(&w, MS / 10);
+	assert_int_equal(bridge_read(s.b), 3);
+	assert_true(deferred());
+	publish_some(&s, 2);
+	world_run(&w, 1 * MS);
+	assert_int_equal(bridge_read(s.b), 2);
+	world_destroy(&w);
+}
+
+static void a_slow_or_idle_bridge_gets_each_at_once(void **state)
+{
+	struct simple s = busy_world(16, 11);
+
+	(void)state;
+	assert_false(deferred());
+	publish_some(&s, 1);
+	assert_int_equal(bridge_read(s.b), 1);
+	world_destroy(&w);
+	s = busy_world(15, 0);
+	assert_false(deferred());
+	publish_some(&s, 1);
+	assert_int_equal(bridge_read(s.b), 1);
+	assert_true(deferred());
+	world_destroy(&w);
+}
+
+static void another_bridge_of_the_channel_gets_each_at_once(void **state)
+{
+	struct simple s;
+	struct test_bridge *idle;
+
+	(void)state;
+	s = busy_world(16, 0);
+	world_bridge(&w, 1, 0);
+	world_route(&w, 0, 1);
+	idle = bridge_attach(&w, 1);
+	world_settle(&w);
+	assert_false(deferred());
+	publish_some(&s, 1);
+	assert_int_equal(bridge_read(idle), 1);
+	world_destroy(&w);
+}
+
+static void a_deferred_feed_is_emptied_for_who_waits(void **state)
+{
+	struct simple s = busy_world(16, 0);
+	struct test_pub *p = client_advertise_only(s.c, 0);
+
+	(void)state;
+	world_settle(&w);
+	assert_true(deferred());
+	publish_some(&s, 3);
+	client_unadvertise(s.c, p);
+	world_settle(&w);
+	assert_int_equal(bridge_read(s.b), 3);
+	assert_false(deferred());
+	publish_some(&s, 2);
+	assert_true(deferred());
+	assert_int_equal(bridge_read(s.b), 0);
+	bridge_dies(s.b);
+	world_settle(&w);
+	assert_false(deferred());
+	client_read(s.c);
+	assert_int_equal(client_count(s.c, s.p, s.p->sequence), 1);
+	world_destroy(&w);
+}
+
+static void a_new_channel_is_not_deferred(void **state)
+{
+	(void)state;
+	world_create(&w, 1, 0);
+	atomic_store(&w.page->channel[0].deferred, 1); /* of one that had the number before */
+	world_channel(&w, 0, 64, false);
+	assert_false(deferred());
+	world_destroy(&w);
+}
+
+/* ---- bells ---- */
+
 static void the_doorbell_is_heard_at_any_moment(void **state)
 {
 	struct simple s = simple_world(8);
@@ -389,6 +554,13 @@ int main(void)
 		cmocka_unit_test(a_local_message_gives_its_credit_back),
 		cmocka_unit_test(a_full_window_goes_in_batches),
 		cmocka_unit_test(a_bridge_sees_the_order_of_publishing),
+		cmocka_unit_test(a_busy_bridge_gets_the_next_ones_in_one_packet),
+		cmocka_unit_test(a_feed_is_not_left_alone_for_long),
+		cmocka_unit_test(a_feed_is_looked_at_between_answers),
+		cmocka_unit_test(a_slow_or_idle_bridge_gets_each_at_once),
+		cmocka_unit_test(another_bridge_of_the_channel_gets_each_at_once),
+		cmocka_unit_test(a_deferred_feed_is_emptied_for_who_waits),
+		cmocka_unit_test(a_new_channel_is_not_deferred),
 		cmocka_unit_test(the_doorbell_is_heard_at_any_moment),
 		cmocka_unit_test(quiet_means_no_claim_and_no_message),
 		cmocka_unit_test(held_messages_go_out_by_stamp),

@@ -467,7 +467,8 @@ void client_publish(struct test_client *c, struct test_pub *p, struct sim_slot *
 {
 	p->sequence++;
 	assert_int_equal(ipc_publish(p->ipc, s), 0);
-	client_ring(c);
+	if (!atomic_load(&c->w->page->channel[p->channel].deferred))
+		client_ring(c);
 }
 
 int client_try(struct test_client *c, struct test_pub *p, uint32_t token)

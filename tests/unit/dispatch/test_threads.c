@@ -22,7 +22,7 @@
 #include "sim/slot.h"
 #include "wire/lane.h"
 
-#define WINDOW    8
+#define WINDOW    64
 #define PRODUCERS 2
 #define PATIENCE  20000 /* ms; a message that takes longer was lost */
 
@@ -42,7 +42,8 @@ struct producer {
 	uint32_t id, publisher_id;
 	int completion, doorbell;
 	unsigned messages;
-	bool spin; /* publish at moments when dispatch is about to fall asleep */
+	unsigned burst; /* how many at most before it waits for them */
+	bool spin;      /* publish at moments when dispatch is about to fall asleep */
 	pthread_t thread;
 };
 
@@ -125,7 +126,8 @@ static void publish(struct producer *p, struct ipc_pub *pub, int credit, uint64_
 		lie_in_wait(p, sequence);
 	assert_int_equal(ipc_publish(pub, slot), 0);
 	atomic_thread_fence(memory_order_seq_cst);
-	if (!atomic_load_explicit(&p->rig->page->awake, memory_order_relaxed))
+	if (!atomic_load_explicit(&p->rig->page->awake, memory_order_relaxed) &&
+	    !atomic_load_explicit(&p->rig->page->channel[0].deferred, memory_order_relaxed))
 		assert_int_equal(write(p->doorbell, &one, sizeof(one)), sizeof(one));
 }
 
@@ -148,7 +150,7 @@ static unsigned read_done(struct producer *p, uint64_t *next)
 	return packet.head.count;
 }
 
-/* Bursts of 1 .. 4, so that dispatch is sometimes caught falling asleep and sometimes busy. */
+/* Bursts of different lengths, so that dispatch is sometimes caught falling asleep and sometimes busy. */
 static void *run_producer(void *arg)
 {
 	struct producer *p = arg;
@@ -163,7 +165,7 @@ static void *run_producer(void *arg)
 	assert_int_equal(ipc_attach(&o, &ipc), 0);
 	assert_int_equal(ipc_pub_create(ipc, "/c", NULL, &pub), 0);
 	while (sequence < p->messages) {
-		for (unsigned burst = p->spin ? 1 : 1 + sequence % 4; burst && sequence < p->messages; burst--) {
+		for (unsigned burst = 1 + (unsigned)(sequence % p->burst); burst && sequence < p->messages; burst--) {
 			int credit = claim(p);
 
 			assert_true(credit > 0);
@@ -249,11 +251,13 @@ static void wait_connected(struct rig *rig)
 		usleep(100); /* bounded by the runner's limit; nothing is asserted about how long */
 }
 
-static void add_producer(struct rig *rig, struct producer *p, uint32_t id, unsigned messages, bool spin)
+static void add_producer(struct rig *rig, struct producer *p, uint32_t id, unsigned messages, unsigned burst)
 {
 	int sv[2], bell = eventfd(0, EFD_CLOEXEC);
 
-	*p = (struct producer){ .rig = rig, .id = id, .publisher_id = 100 + id, .messages = messages, .spin = spin };
+	*p = (struct producer){ .rig = rig, .id = id, .publisher_id = 100 + id, .messages = messages };
+	p->burst = burst;
+	p->spin = burst == 1;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv), 0);
 	p->completion = sv[0];
 	p->doorbell = dup(bell);
@@ -290,14 +294,14 @@ static void stop(struct rig *rig)
 	free(rig->page);
 }
 
-static void run_producers(unsigned n, unsigned messages, bool spin)
+static void run_producers(unsigned n, unsigned messages, unsigned burst)
 {
 	struct producer p[PRODUCERS];
 	struct rig rig;
 
 	start(&rig);
 	for (uint32_t i = 0; i < n; i++)
-		add_producer(&rig, &p[i], i + 1, messages, spin);
+		add_producer(&rig, &p[i], i + 1, messages, burst);
 	attach_bridge(&rig); /* the last mail: once it is connected, dispatch knows the producers */
 	wait_connected(&rig);
 	for (unsigned i = 0; i < n; i++)
@@ -316,14 +320,21 @@ static void run_producers(unsigned n, unsigned messages, bool spin)
 static void no_message_is_left_lying(void **state)
 {
 	(void)state;
-	run_producers(PRODUCERS, 4000, false);
+	run_producers(PRODUCERS, 4000, 4);
+}
+
+/* So many at once that the bridge is busy and the feed deferred, while producers rely on not having to ring. */
+static void no_message_is_left_in_a_deferred_feed(void **state)
+{
+	(void)state;
+	run_producers(PRODUCERS, 20000, WINDOW / PRODUCERS);
 }
 
 /* One message at a time: if dispatch overlooks one, nothing else wakes it. */
 static void dispatch_never_oversleeps(void **state)
 {
 	(void)state;
-	run_producers(1, 20000, true);
+	run_producers(1, 20000, 1);
 }
 
 /* ---- mailbox ---- */
@@ -424,9 +435,8 @@ static void unread_mail_is_dropped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_message_is_left_lying),
-		cmocka_unit_test(dispatch_never_oversleeps),
-		cmocka_unit_test(mail_keeps_its_order),
+		cmocka_unit_test(no_message_is_left_lying),  cmocka_unit_test(no_message_is_left_in_a_deferred_feed),
+		cmocka_unit_test(dispatch_never_oversleeps), cmocka_unit_test(mail_keeps_its_order),
 		cmocka_unit_test(unread_mail_is_dropped),
 	};
 
