@@ -27,13 +27,16 @@ subst_paths = sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@BINDIR@|$(BINDIR)|g' -e 's|
 	-e 's|@DATADIR@|$(DATADIR)|g' -e 's|@VERSION@|$(VERSION)|g'
 
 install: all
-	$(INSTALL) -d $(D)$(BINDIR) $(D)$(LIBDIR)/pkgconfig $(D)$(PLUGINDIR) $(D)$(INCLUDEDIR)/sim/msg $(D)$(DATADIR)/simd/msg/sim
+	$(INSTALL) -d $(D)$(BINDIR) $(D)$(LIBDIR)/pkgconfig $(D)$(PLUGINDIR) $(D)$(INCLUDEDIR)/sim/msg $(D)$(INCLUDEDIR)/sim/srv \
+		$(D)$(DATADIR)/simd/msg/sim $(D)$(DATADIR)/simd/srv/sim
 	$(INSTALL) -m 755 $(INSTALL_PROGRAMS) $(D)$(BINDIR)
 	$(if $(INSTALL_LIBS),$(INSTALL) -m 644 $(INSTALL_LIBS) $(D)$(LIBDIR))
 	$(if $(INSTALL_PLUGINS),$(INSTALL) -m 644 $(INSTALL_PLUGINS) $(D)$(PLUGINDIR))
 	$(INSTALL) -m 644 libclient/include/sim/*.h $(D)$(INCLUDEDIR)/sim
 	$(INSTALL) -m 644 $(B)/gen/sim/msg/*.h $(D)$(INCLUDEDIR)/sim/msg
+	$(INSTALL) -m 644 $(B)/gen/sim/srv/*.h $(D)$(INCLUDEDIR)/sim/srv
 	$(INSTALL) -m 644 schemas/msg/*.msg $(D)$(DATADIR)/simd/msg/sim
+	$(INSTALL) -m 644 schemas/srv/*.srv $(D)$(DATADIR)/simd/srv/sim
 	$(subst_paths) config/packaging/simclient.pc.in >$(D)$(LIBDIR)/pkgconfig/simclient.pc
 	@for m in $(MANUALS); do \
 		dir=$(D)$(MANDIR)/man$${m##*.}; $(INSTALL) -d $$dir && $(INSTALL) -m 644 $$m $$dir || exit 1; done

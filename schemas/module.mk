@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# Message definitions and what is made of them: $(B)/bin/simgen, $(B)/gen/sim/msg/*.[hc], libschema.a.
-# Everything that includes <sim/msg/...> needs -I$(B)/gen; GENERATED makes the headers come first.
+# Definitions and what is made of them: $(B)/bin/simgen, $(B)/gen/sim/{msg,srv}/*.[hc], libschema.a.
+# Everything that includes <sim/msg/...> or <sim/srv/...> needs -I$(B)/gen; GENERATED makes the headers come first.
 INC_schemas := -Ischemas -Ilibclient/include -I$(B)/gen
 
 MSGS := $(sort $(wildcard schemas/msg/*.msg))
 MSG_NAMES := $(basename $(notdir $(MSGS))) all
+SRVS := $(sort $(wildcard schemas/srv/*.srv))
+SRV_NAMES := $(basename $(notdir $(SRVS))) all
+SCHEMA_NAMES := $(MSG_NAMES:%=gen/sim/msg/%) $(SRV_NAMES:%=gen/sim/srv/%)
 MSG_STAMP := $(B)/gen/sim/msg/.stamp
 GENERATED += $(MSG_STAMP)
 
@@ -20,17 +23,17 @@ $(B)/obj/schemas/%.o: schemas/%.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(INC_schemas) -MMD -MP -c $< -o $@
 
-$(MSG_STAMP): $(MSGS) $(B)/bin/simgen
+$(MSG_STAMP): $(MSGS) $(SRVS) $(B)/bin/simgen
 	@mkdir -p $(@D)
-	$(B)/bin/simgen -s -l -p sim -o $(B)/gen $(MSGS)
+	$(B)/bin/simgen -s -l -p sim -o $(B)/gen $(MSGS) $(SRVS)
 	@touch $@
-$(MSG_NAMES:%=$(B)/gen/sim/msg/%.h) $(MSG_NAMES:%=$(B)/gen/sim/msg/%.c): $(MSG_STAMP) ;
+$(SCHEMA_NAMES:%=$(B)/%.h) $(SCHEMA_NAMES:%=$(B)/%.c): $(MSG_STAMP) ;
 
 $(B)/obj/gen/%.o: $(B)/gen/%.c $(MSG_STAMP)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -Ilibclient/include -I$(B)/gen -MMD -MP -c $< -o $@
 
-$(B)/lib/libschema.a: $(MSG_NAMES:%=$(B)/obj/gen/sim/msg/%.o) $(TYPEDESC_OBJ)
+$(B)/lib/libschema.a: $(SCHEMA_NAMES:%=$(B)/obj/%.o) $(TYPEDESC_OBJ)
 LIBS += $(B)/lib/libschema.a
 
 include schemas/simgen.mk schemas/ros/ros.mk

@@ -9,6 +9,7 @@
 #include "err.h"
 #include "msg/typedesc.h"
 #include "sim/msg/all.h"
+#include "sim/srv/all.h"
 
 _Static_assert(SIM_TYPE_FIELDS_MAX == TYPEDESC_FIELDS_MAX, "one limit, two words");
 _Static_assert(SIM_TYPE_DEPTH_MAX == TYPEDESC_DEPTH_MAX, "one limit, two words");
@@ -23,6 +24,19 @@ const struct sim_type *const *sim_type_builtins(void)
 const struct sim_type *sim_type_builtin(const char *name)
 {
 	for (const struct sim_type *const *t = sim_msg_types; name && *t; t++)
+		if (strcmp((*t)->name, name) == 0)
+			return *t;
+	return NULL;
+}
+
+const struct sim_service_type *const *sim_service_type_builtins(void)
+{
+	return sim_srv_types;
+}
+
+const struct sim_service_type *sim_service_type_builtin(const char *name)
+{
+	for (const struct sim_service_type *const *t = sim_srv_types; name && *t; t++)
 		if (strcmp((*t)->name, name) == 0)
 			return *t;
 	return NULL;

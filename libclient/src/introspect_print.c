@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A body as JSON, from its field table. See sim/introspect.h. Any thread; recursion is bounded by the types. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +62,49 @@ static size_t put_number(char *at, enum sim_kind kind, const uint8_t *v)
 	}
 }
 
+/* What a number of JSON, or of who reads it, does not hold: NULL if it does. */
+static const char *put_special(char *at, enum sim_kind kind, const uint8_t *v, size_t *ret_len)
+{
+	double d = 0;
+	float f;
+	uint64_t u;
+
+	if (kind == SIM_KIND_UINT64) {
+		memcpy(&u, v, sizeof(u));
+		if (u <= INT64_MAX)
+			return NULL;
+		at[0] = '"';
+		*ret_len = json_put_u64(at + 1, u) + 2;
+		at[*ret_len - 1] = '"';
+		return at;
+	}
+	if (kind == SIM_KIND_FLOAT32) {
+		memcpy(&f, v, sizeof(f));
+		d = (double)f;
+	} else if (kind == SIM_KIND_FLOAT64) {
+		memcpy(&d, v, sizeof(d));
+	}
+	if (isfinite(d))
+		return NULL;
+	*ret_len = isnan(d) ? 5 : d > 0 ? 10 : 11;
+	return isnan(d) ? "\"NaN\"" : d > 0 ? "\"Infinity\"" : "\"-Infinity\"";
+}
+
+static void print_number(struct printer *p, enum sim_kind kind, const uint8_t *at)
+{
+	char special[JSON_NUM_MAX], *room;
+	size_t len = 0;
+	const char *text = p->o->exact ? put_special(special, kind, at, &len) : NULL;
+
+	if (text) {
+		json_out_raw(&p->out, text, len);
+		return;
+	}
+	room = json_out_room(&p->out, JSON_NUM_MAX);
+	if (room)
+		json_out_added(&p->out, put_number(room, kind, at));
+}
+
 static void null(struct printer *p, int r)
 {
 	if (!p->bad)
@@ -74,7 +118,6 @@ static void print_value(struct printer *p, const struct sim_field *f, const uint
 {
 	const char *text;
 	uint32_t len;
-	char *room;
 	int r;
 
 	switch (f->kind) {
@@ -92,9 +135,7 @@ static void print_value(struct printer *p, const struct sim_field *f, const uint
 		print_struct(p, f->type, at);
 		break;
 	default:
-		room = json_out_room(&p->out, JSON_NUM_MAX);
-		if (room)
-			json_out_added(&p->out, put_number(room, (enum sim_kind)f->kind, at));
+		print_number(p, (enum sim_kind)f->kind, at);
 	}
 }
 

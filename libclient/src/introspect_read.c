@@ -70,16 +70,33 @@ static int store_integer(const struct sim_field *f, uint8_t *at, bool negative, 
 	return 0;
 }
 
+/* What JSON has no numbers for. */
+static bool read_special(const json_t *j, double *ret)
+{
+	const char *s = json_string_value(j);
+
+	if (json_is_null(j) || (s && strcmp(s, "NaN") == 0))
+		*ret = (double)NAN;
+	else if (s && strcmp(s, "Infinity") == 0)
+		*ret = (double)INFINITY;
+	else if (s && strcmp(s, "-Infinity") == 0)
+		*ret = -(double)INFINITY;
+	else
+		return false;
+	return true;
+}
+
 static int read_float(const struct sim_field *f, uint8_t *at, const json_t *j)
 {
-	double d = json_is_null(j) ? (double)NAN : json_number_value(j);
+	double d = json_number_value(j);
+	bool special = read_special(j, &d);
 
-	if (!json_is_number(j) && !json_is_null(j))
+	if (!json_is_number(j) && !special)
 		return wrong_type(f, "a number");
 	if (f->kind == SIM_KIND_FLOAT32) {
 		float v = (float)d;
 
-		if (isinf(v))
+		if (isinf(v) && !special)
 			return out_of_range(f);
 		memcpy(at, &v, sizeof(v));
 	} else {

@@ -16,9 +16,17 @@ int emit_check(const struct typeset_entry *e, int *ret_line, char ret_why[256]);
 void emit_header(FILE *f, const struct typeset_entry *e);
 void emit_table(FILE *f, const struct typeset_entry *e);
 
+/* Of a service: both halves, and the struct sim_service_type that names them. */
+void emit_service_header(FILE *f, const struct typeset_service *v);
+void emit_service_table(FILE *f, const struct typeset_service *v);
+
 /* <package>/msg/all.h and all.c: every type asked for of one package, and <package>_msg_types[]. */
 void emit_list_header(FILE *f, const struct typeset *s, const char *package);
 void emit_list_table(FILE *f, const struct typeset *s, const char *package);
+
+/* <package>/srv/all.h and all.c: the same of services, <package>_srv_types[]. */
+void emit_service_list_header(FILE *f, const struct typeset *s, const char *package);
+void emit_service_list_table(FILE *f, const struct typeset *s, const char *package);
 
 /* "PointCloud" to "POINT_CLOUD"; out has room for 2 * TYPEDESC_IDENT_MAX + 1 bytes. */
 void emit_upper(const char *name, char *out);

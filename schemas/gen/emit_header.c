@@ -343,15 +343,17 @@ static void emit_init(FILE *f, const struct sim_type *t, const struct names *n)
 		n->type, n->type, t->align);
 }
 
-static void emit_includes(FILE *f, const struct sim_type *t)
+/* "#include" of what a half or a type nests; what a service's request has included is left out for its response. */
+static void emit_includes(FILE *f, const struct sim_type *t, const struct sim_type *before)
 {
-	fputs("#include \"sim/message.h\"\n", f);
 	for (uint32_t i = 0; i < t->n_fields; i++) {
 		const struct sim_type *n = t->fields[i].type;
 		bool again = false;
 
 		for (uint32_t k = 0; k < i; k++)
 			again = again || t->fields[k].type == n;
+		for (uint32_t k = 0; before && k < before->n_fields; k++)
+			again = again || before->fields[k].type == n;
 		if (n && !again) {
 			int pkg = (int)(strchr(n->name, '/') - n->name);
 
@@ -360,17 +362,12 @@ static void emit_includes(FILE *f, const struct sim_type *t)
 	}
 }
 
-void emit_header(FILE *f, const struct typeset_entry *e)
+static void emit_type(FILE *f, const struct typeset_entry *e)
 {
 	const struct sim_type *t = &e->type;
 	struct names n;
 
 	names_of(e, &n);
-	fputs("/* SPDX-License-Identifier: Apache-2.0 */\n", f);
-	fprintf(f, "/* Written by simgen from the definition of %s: change that, not this. */\n", t->name);
-	fprintf(f, "#ifndef %s_MSG_H\n#define %s_MSG_H\n\n", n.upper, n.upper);
-	emit_includes(f, t);
-	fputs("\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n", f);
 	emit_constants(f, e, &n);
 	if (t->comment[0]) {
 		comment(f, t->comment);
@@ -382,25 +379,85 @@ void emit_header(FILE *f, const struct typeset_entry *e)
 	emit_init(f, t, &n);
 	emit_size(f, t, &n);
 	emit_accessors(f, t, &n);
+}
+
+static void begin_header(FILE *f, const char *name, const char *guard, const char *kind)
+{
+	fputs("/* SPDX-License-Identifier: Apache-2.0 */\n", f);
+	fprintf(f, "/* Written by simgen from the definition of %s: change that, not this. */\n", name);
+	fprintf(f, "#ifndef %s_%s_H\n#define %s_%s_H\n\n", guard, kind, guard, kind);
+	fputs("#include \"sim/message.h\"\n", f);
+}
+
+void emit_header(FILE *f, const struct typeset_entry *e)
+{
+	struct names n;
+
+	names_of(e, &n);
+	begin_header(f, e->type.name, n.upper, "MSG");
+	emit_includes(f, &e->type, NULL);
+	fputs("\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n", f);
+	emit_type(f, e);
 	fputs("#ifdef __cplusplus\n}\n#endif\n#endif\n", f);
 }
 
-void emit_list_header(FILE *f, const struct typeset *s, const char *package)
+void emit_service_header(FILE *f, const struct typeset_service *v)
+{
+	char name[SIM_TYPE_NAME_MAX + 1], guard[4 * TYPEDESC_IDENT_MAX];
+	size_t len;
+
+	flat(v->full, name);
+	emit_upper(v->package, guard);
+	len = strlen(guard);
+	guard[len] = '_';
+	emit_upper(v->name, guard + len + 1);
+	begin_header(f, v->full, guard, "SRV");
+	emit_includes(f, &v->request->type, NULL);
+	emit_includes(f, &v->response->type, &v->request->type);
+	fputs("\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n", f);
+	emit_type(f, v->request);
+	emit_type(f, v->response);
+	fprintf(f, "/* The service: both halves. */\nextern SIM_API const struct sim_service_type %s_service;\n\n",
+		name);
+	fputs("#ifdef __cplusplus\n}\n#endif\n#endif\n", f);
+}
+
+static void begin_list(FILE *f, const char *package, const char *what, const char *kind)
 {
 	char upper[2 * TYPEDESC_IDENT_MAX + 1];
 
 	emit_upper(package, upper);
 	fputs("/* SPDX-License-Identifier: Apache-2.0 */\n", f);
-	fprintf(f, "/* Written by simgen: every type of package %s. */\n", package);
-	fprintf(f, "#ifndef %s_MSG_ALL_H\n#define %s_MSG_ALL_H\n\n", upper, upper);
+	fprintf(f, "/* Written by simgen: every %s of package %s. */\n", what, package);
+	fprintf(f, "#ifndef %s_%s_ALL_H\n#define %s_%s_ALL_H\n\n", upper, kind, upper, kind);
+}
+
+void emit_list_header(FILE *f, const struct typeset *s, const char *package)
+{
+	begin_list(f, package, "type", "MSG");
 	for (unsigned i = 0; i < typeset_count(s); i++) {
 		const struct typeset_entry *e = typeset_entry(s, i);
 
-		if (e->asked_for && strcmp(e->def->package, package) == 0)
+		if (e->asked_for && !e->half && strcmp(e->def->package, package) == 0)
 			fprintf(f, "#include \"%s/msg/%s.h\"\n", package, e->def->name);
 	}
 	fputs("\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n", f);
 	fprintf(f, "/* All of them, ended by NULL. */\nextern SIM_API const struct sim_type *const %s_msg_types[];\n\n",
 		package);
+	fputs("#ifdef __cplusplus\n}\n#endif\n#endif\n", f);
+}
+
+void emit_service_list_header(FILE *f, const struct typeset *s, const char *package)
+{
+	begin_list(f, package, "service", "SRV");
+	for (unsigned i = 0; i < typeset_services(s); i++) {
+		const struct typeset_service *v = typeset_service(s, i);
+
+		if (strcmp(v->package, package) == 0)
+			fprintf(f, "#include \"%s/srv/%s.h\"\n", package, v->name);
+	}
+	fputs("\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n", f);
+	fputs("/* All of them, ended by NULL. */\n", f);
+	fprintf(f, "extern SIM_API const struct sim_service_type *const %s_srv_types[];\n\n", package);
 	fputs("#ifdef __cplusplus\n}\n#endif\n#endif\n", f);
 }

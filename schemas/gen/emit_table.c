@@ -59,11 +59,12 @@ static void emit_field(FILE *f, const struct sim_type *t, const struct sim_field
 		a->elem_align);
 }
 
-static void emit_constants(FILE *f, const struct sim_type *t)
+/* prefix: of the static arrays, where a file holds those of two types. */
+static void emit_constants(FILE *f, const struct sim_type *t, const char *prefix)
 {
 	if (!t->n_constants)
 		return;
-	fputs("static const struct sim_constant constants[] = {\n", f);
+	fprintf(f, "static const struct sim_constant %sconstants[] = {\n", prefix);
 	for (uint32_t i = 0; i < t->n_constants; i++) {
 		const struct sim_constant *c = &t->constants[i];
 
@@ -87,17 +88,12 @@ static void emit_asserts(FILE *f, const struct sim_type *t)
 	fputc('\n', f);
 }
 
-void emit_table(FILE *f, const struct typeset_entry *e)
+static void emit_type(FILE *f, const struct sim_type *t, const char *prefix)
 {
-	const struct sim_type *t = &e->type;
-
-	fputs("/* SPDX-License-Identifier: Apache-2.0 */\n", f);
-	fprintf(f, "/* Written by simgen from the definition of %s: change that, not this. */\n", t->name);
-	fprintf(f, "#include \"%s/msg/%s.h\"\n\n", e->def->package, e->def->name);
 	emit_asserts(f, t);
-	emit_constants(f, t);
+	emit_constants(f, t, prefix);
 	if (t->n_fields) {
-		fputs("static const struct sim_field fields[] = {\n", f);
+		fprintf(f, "static const struct sim_field %sfields[] = {\n", prefix);
 		for (uint32_t i = 0; i < t->n_fields; i++)
 			emit_field(f, t, &t->fields[i]);
 		fputs("};\n\n", f);
@@ -111,8 +107,46 @@ void emit_table(FILE *f, const struct typeset_entry *e)
 	fprintf(f, ",\n\t.hash = UINT64_C(0x%016" PRIx64 "),\n", t->hash);
 	fprintf(f, "\t.fixed_size = %" PRIu32 ",\n\t.align = %" PRIu32 ",\n", t->fixed_size, t->align);
 	fprintf(f, "\t.n_fields = %" PRIu32 ",\n\t.n_constants = %" PRIu32 ",\n", t->n_fields, t->n_constants);
-	fprintf(f, "\t.fields = %s,\n\t.constants = %s,\n};\n", t->n_fields ? "fields" : "NULL",
-		t->n_constants ? "constants" : "NULL");
+	fprintf(f, "\t.fields = %s%s,\n", t->n_fields ? prefix : "", t->n_fields ? "fields" : "NULL");
+	fprintf(f, "\t.constants = %s%s,\n};\n", t->n_constants ? prefix : "", t->n_constants ? "constants" : "NULL");
+}
+
+static void begin_table(FILE *f, const char *name, const char *header)
+{
+	fputs("/* SPDX-License-Identifier: Apache-2.0 */\n", f);
+	fprintf(f, "/* Written by simgen from the definition of %s: change that, not this. */\n", name);
+	fprintf(f, "#include \"%.*s/%s.h\"\n\n", (int)(strchr(name, '/') - name), name, header);
+}
+
+void emit_table(FILE *f, const struct typeset_entry *e)
+{
+	char header[SIM_TYPE_NAME_MAX + 8];
+
+	snprintf(header, sizeof(header), "msg/%s", e->def->name);
+	begin_table(f, e->type.name, header);
+	emit_type(f, &e->type, "");
+}
+
+void emit_service_table(FILE *f, const struct typeset_service *v)
+{
+	char header[SIM_TYPE_NAME_MAX + 8];
+
+	snprintf(header, sizeof(header), "srv/%s", v->name);
+	begin_table(f, v->full, header);
+	emit_type(f, &v->request->type, "request_");
+	fputc('\n', f);
+	emit_type(f, &v->response->type, "response_");
+	fputs("\nconst struct sim_service_type ", f);
+	flat(f, v->full);
+	fputs("_service = {\n\t.abi = SIM_TYPE_ABI,\n\t.size = sizeof(struct sim_service_type),\n\t.name = ", f);
+	emit_string(f, v->full);
+	fputs(",\n\t.comment = ", f);
+	emit_string(f, v->comment);
+	fputs(",\n\t.request = &", f);
+	flat(f, v->request->type.name);
+	fputs("_type,\n\t.response = &", f);
+	flat(f, v->response->type.name);
+	fputs("_type,\n};\n", f);
 }
 
 void emit_list_table(FILE *f, const struct typeset *s, const char *package)
@@ -124,11 +158,29 @@ void emit_list_table(FILE *f, const struct typeset *s, const char *package)
 	for (unsigned i = 0; i < typeset_count(s); i++) {
 		const struct typeset_entry *e = typeset_entry(s, i);
 
-		if (!e->asked_for || strcmp(e->def->package, package) != 0)
+		if (!e->asked_for || e->half || strcmp(e->def->package, package) != 0)
 			continue;
 		fputs("\t&", f);
 		flat(f, e->type.name);
 		fputs("_type,\n", f);
+	}
+	fputs("\tNULL,\n};\n", f);
+}
+
+void emit_service_list_table(FILE *f, const struct typeset *s, const char *package)
+{
+	fputs("/* SPDX-License-Identifier: Apache-2.0 */\n", f);
+	fprintf(f, "/* Written by simgen: every service of package %s. */\n", package);
+	fprintf(f, "#include \"%s/srv/all.h\"\n\n", package);
+	fprintf(f, "const struct sim_service_type *const %s_srv_types[] = {\n", package);
+	for (unsigned i = 0; i < typeset_services(s); i++) {
+		const struct typeset_service *v = typeset_service(s, i);
+
+		if (strcmp(v->package, package) != 0)
+			continue;
+		fputs("\t&", f);
+		flat(f, v->full);
+		fputs("_service,\n", f);
 	}
 	fputs("\tNULL,\n};\n", f);
 }

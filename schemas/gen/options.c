@@ -19,8 +19,8 @@ static const struct row rows[] = {
 	  "look for nested types in DIR/<package>/msg/ and DIR/<package>/;\n"
 	  "package=DIR: those of one package in DIR itself; may be repeated" },
 	{ 'p', "package", "NAME", "package of the files; without it the folder above, or above msg/" },
-	{ 'o', "outdir", "DIR", "write DIR/<package>/msg/<Name>.h and .c" },
-	{ 'l', "list", NULL, "also write all.h and all.c: every type of the package in one list" },
+	{ 'o', "outdir", "DIR", "write DIR/<package>/msg/<Name>.h and .c, of a service DIR/<package>/srv/" },
+	{ 'l', "list", NULL, "also write all.h and all.c: every type or service of the package in one list" },
 	{ 's', "strict", NULL, "the comment of every field tells its unit, such as [m] or [-], then more" },
 	{ OPT_HASH, "hash", NULL, "instead print name, 64-bit hash and bytes of the fixed part of each type" },
 	{ 'h', "help", NULL, "print this and exit" },
@@ -45,10 +45,11 @@ static void print_help_text(FILE *f, const char *text)
 
 static void print_help(FILE *f)
 {
-	fputs("usage: simgen [options] -o DIR FILE.msg...\n"
-	      "       simgen [options] --hash FILE.msg...\n"
+	fputs("usage: simgen [options] -o DIR FILE...\n"
+	      "       simgen [options] --hash FILE...\n"
 	      "\n"
-	      "Turns message definitions (.msg) into C: a struct with accessors, and its field table.\n"
+	      "Turns definitions of messages (.msg) and services (.srv) into C: structs with accessors, and their\n"
+	      "field tables.\n"
 	      "\n",
 	      f);
 	for (const struct row *r = rows; r < rows + N_ROWS; r++) {
@@ -88,7 +89,7 @@ static void print_completion(void)
 	for (const struct row *r = rows; r < rows + N_ROWS; r++)
 		if (r->help)
 			printf(" --%s", r->name);
-	fputs("' -- \"$cur\"))\n\telse\n\t\tCOMPREPLY=($(compgen -d -- \"$cur\") $(compgen -f -X '!*.msg' -- \"$cur\"))\n"
+	fputs("' -- \"$cur\"))\n\telse\n\t\tCOMPREPLY=($(compgen -d -- \"$cur\") $(compgen -f -X '!*.@(msg|srv)' -- \"$cur\"))\n"
 	      "\tfi\n}\ncomplete -o filenames -F _simgen simgen\n",
 	      stdout);
 }
@@ -185,7 +186,7 @@ int options_parse(char **argv, struct typeset *s, struct options *o)
 			return status;
 	}
 	if (!o->n_files)
-		return wrong("no .msg file given", "");
+		return wrong("no .msg or .srv file given", "");
 	if (!o->outdir && !o->hashes)
 		return wrong("no output folder given: -o DIR", "");
 	return -1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * simgen: message definitions (.msg) to C. For each file asked for: <outdir>/<package>/msg/<Name>.h with
- * the struct and its accessors, and <Name>.c with the field table. An error in a definition is one line
+ * simgen: definitions of messages (.msg) and services (.srv) to C. For each file asked for: <outdir>/<package>/msg/<Name>.h
+ * (of a service: srv/) with the structs and their accessors, and <Name>.c with the field tables. An error in a definition is one line
  * "file:line: reason" on stderr and exit status 1; nothing is written then. Wrong usage: exit status 2.
  * A file whose content would not change is left alone, so that nothing is rebuilt for it.
  */
@@ -64,10 +64,12 @@ static int write_file(char *path, const char *text, size_t len)
 	return r;
 }
 
-/* One of the writers of emit.h, into memory and then to <outdir>/<package>/msg/<name><suffix>. */
+/* One of the writers of emit.h, into memory and then to <outdir>/<package>/<kind>/<name><suffix>. */
 struct output {
 	const struct typeset *set;
-	const struct typeset_entry *e; /* NULL: the list */
+	const struct typeset_entry *e;   /* a type, */
+	const struct typeset_service *v; /* or a service, */
+	bool services;                   /* or the list: of services, or of types */
 	bool table;
 };
 
@@ -75,12 +77,17 @@ static void emit(FILE *f, const struct output *o, const char *package)
 {
 	if (o->e)
 		(o->table ? emit_table : emit_header)(f, o->e);
+	else if (o->v)
+		(o->table ? emit_service_table : emit_service_header)(f, o->v);
+	else if (o->services)
+		(o->table ? emit_service_list_table : emit_service_list_header)(f, o->set, package);
 	else
 		(o->table ? emit_list_table : emit_list_header)(f, o->set, package);
 }
 
 static int write_output(const struct options *o, const struct output *out, const char *package)
 {
+	const char *name = out->e ? out->e->def->name : out->v ? out->v->name : "all";
 	char *text = NULL, path[4096];
 	size_t len = 0;
 	FILE *f = open_memstream(&text, &len);
@@ -96,8 +103,8 @@ static int write_output(const struct options *o, const struct output *out, const
 		free(text);
 		return -ENOMEM;
 	}
-	if ((size_t)snprintf(path, sizeof(path), "%s/%s/msg/%s.%c", o->outdir, package,
-			     out->e ? out->e->def->name : "all", out->table ? 'c' : 'h') >= sizeof(path)) {
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s/%s/%s.%c", o->outdir, package,
+			     out->v || out->services ? "srv" : "msg", name, out->table ? 'c' : 'h') >= sizeof(path)) {
 		fprintf(stderr, "simgen: the name of folder %.40s... is too long\n", o->outdir);
 		r = -ENAMETOOLONG;
 	} else {
@@ -107,7 +114,15 @@ static int write_output(const struct options *o, const struct output *out, const
 	return r;
 }
 
-static int write_all(const struct options *o, const struct typeset *s)
+static int write_both(const struct options *o, struct output out, const char *package)
+{
+	int r = write_output(o, &out, package);
+
+	out.table = true;
+	return r < 0 ? r : write_output(o, &out, package);
+}
+
+static int write_types(const struct options *o, const struct typeset *s)
 {
 	const char *package = NULL;
 	int r = 0;
@@ -115,19 +130,37 @@ static int write_all(const struct options *o, const struct typeset *s)
 	for (unsigned i = 0; r == 0 && i < typeset_count(s); i++) {
 		const struct typeset_entry *e = typeset_entry(s, i);
 
-		if (!e->asked_for)
+		if (!e->asked_for || e->half)
 			continue;
 		package = e->def->package;
-		r = write_output(o, &(struct output){ s, e, false }, package);
-		if (r == 0)
-			r = write_output(o, &(struct output){ s, e, true }, package);
+		r = write_both(o, (struct output){ .set = s, .e = e }, package);
 	}
-	if (r == 0 && o->list && package) {
-		r = write_output(o, &(struct output){ s, NULL, false }, package);
-		if (r == 0)
-			r = write_output(o, &(struct output){ s, NULL, true }, package);
-	}
+	if (r == 0 && o->list && package)
+		r = write_both(o, (struct output){ .set = s }, package);
 	return r;
+}
+
+static int write_services(const struct options *o, const struct typeset *s)
+{
+	const char *package = NULL;
+	int r = 0;
+
+	for (unsigned i = 0; r == 0 && i < typeset_services(s); i++) {
+		const struct typeset_service *v = typeset_service(s, i);
+
+		package = v->package;
+		r = write_both(o, (struct output){ .set = s, .v = v }, package);
+	}
+	if (r == 0 && o->list && package)
+		r = write_both(o, (struct output){ .set = s, .services = true }, package);
+	return r;
+}
+
+static int write_all(const struct options *o, const struct typeset *s)
+{
+	int r = write_types(o, s);
+
+	return r < 0 ? r : write_services(o, s);
 }
 
 /* ---- input ---- */

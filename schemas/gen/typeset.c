@@ -12,7 +12,8 @@
 #include "gen/arena.h"
 #include "msg/typedesc.h"
 
-#define TYPES_MAX 512
+#define TYPES_MAX    512
+#define SERVICES_MAX 128
 
 struct search {
 	const char *package; /* NULL: any */
@@ -27,6 +28,8 @@ struct typeset {
 	unsigned n_entries;
 	const struct typeset_entry *order[TYPES_MAX];
 	unsigned n_order;
+	struct typeset_service *services[SERVICES_MAX];
+	unsigned n_services;
 	bool strict;
 	unsigned depth;
 	char why[1024];
@@ -89,6 +92,16 @@ __attribute__((format(printf, 5, 6))) static int fail(struct typeset *s, int err
 	vsnprintf(s->why + n, sizeof(s->why) - n, fmt, ap);
 	va_end(ap);
 	return err;
+}
+
+unsigned typeset_services(const struct typeset *s)
+{
+	return s->n_services;
+}
+
+const struct typeset_service *typeset_service(const struct typeset *s, unsigned i)
+{
+	return i < s->n_services ? s->services[i] : NULL;
 }
 
 int typeset_search(struct typeset *s, const char *where)
@@ -161,6 +174,9 @@ static const char *find_file(struct typeset *s, const struct typeset_entry *from
 
 		if (exists(path))
 			return path;
+		path = arena_printf(s->arena, "%.*s../msg/%s.msg", dir, from->path, name); /* from a folder srv/ */
+		if (from->half && exists(path))
+			return path;
 	}
 	for (unsigned i = 0; i < s->n_search; i++) {
 		const char *path = search_one(s, &s->search[i], package, name);
@@ -183,20 +199,16 @@ static struct typeset_entry *lookup(struct typeset *s, const char *package, cons
 	return NULL;
 }
 
-static int load(struct typeset *s, const char *package, const char *name, const char *path, struct typeset_entry **ret)
+static int load_text(struct typeset *s, const char *package, const char *name, const char *path, const char *text,
+		     size_t len, struct typeset_entry **ret)
 {
 	struct typeset_entry *e;
 	struct msgdef_error err = { 0 };
 	struct msgdef *def;
-	char *text = NULL;
-	size_t len = 0;
 	int r;
 
 	if (s->n_entries == TYPES_MAX)
 		return fail(s, -E2BIG, path, 0, "more than %d types", TYPES_MAX);
-	r = read_file(s, path, &text, &len);
-	if (r < 0)
-		return r;
 	r = msgdef_parse(package, name, text, len, &err, &def);
 	if (r == -EINVAL)
 		return fail(s, r, path, err.line, "%s", err.text);
@@ -212,6 +224,15 @@ static int load(struct typeset *s, const char *package, const char *name, const 
 	s->entries[s->n_entries++] = e;
 	*ret = e;
 	return 0;
+}
+
+static int load(struct typeset *s, const char *package, const char *name, const char *path, struct typeset_entry **ret)
+{
+	char *text = NULL;
+	size_t len = 0;
+	int r = read_file(s, path, &text, &len);
+
+	return r < 0 ? r : load_text(s, package, name, path, text, len, ret);
 }
 
 static int nested(struct typeset *s, struct typeset_entry *e, const struct msgdef_field *f, const struct sim_type **ret)
@@ -375,9 +396,107 @@ static int resolve(struct typeset *s, struct typeset_entry *e)
 	return r;
 }
 
+/* ---- services ---- */
+
+/* The line "---" between a request and its response: where it begins and ends. -1: there is none. */
+static ptrdiff_t find_rule(const char *text, size_t len, size_t from, size_t *ret_end)
+{
+	for (size_t at = from; at < len;) {
+		const char *nl = memchr(text + at, '\n', len - at);
+		size_t end = nl ? (size_t)(nl - text) : len, n = end - at;
+
+		while (n && strchr(" \t\r", text[at + n - 1]))
+			n--;
+		if (n == 3 && memcmp(text + at, "---", 3) == 0) {
+			*ret_end = end;
+			return (ptrdiff_t)at;
+		}
+		at = end + 1;
+	}
+	return -1;
+}
+
+static int line_of(const char *text, size_t at)
+{
+	int line = 1;
+
+	for (size_t i = 0; i < at; i++)
+		line += text[i] == '\n';
+	return line;
+}
+
+static int load_half(struct typeset *s, const char *package, const char *service, const char *half, const char *path,
+		     const char *text, size_t len, const struct typeset_entry **ret)
+{
+	const char *name = arena_printf(s->arena, "%s%s", service, half);
+	struct typeset_entry *e;
+	int r;
+
+	if (!name)
+		return fail(s, -ENOMEM, path, 0, "no memory");
+	if (lookup(s, package, name))
+		return fail(s, -EEXIST, path, 0, "its %s would be type '%s/%s', which there is already", half, package,
+			    name);
+	r = load_text(s, package, name, path, text, len, &e);
+	if (r < 0)
+		return r;
+	e->half = e->asked_for = true;
+	*ret = e;
+	return resolve(s, e);
+}
+
+/* Lines keep their numbers: what belongs to the request is blank for the response. */
+static int load_halves(struct typeset *s, struct typeset_service *v, const char *path, char *text, size_t len)
+{
+	size_t end = 0, more;
+	ptrdiff_t at = find_rule(text, len, 0, &end);
+	int r;
+
+	if (at < 0)
+		return fail(s, -EINVAL, path, 0, "has no line '---' between request and response");
+	if (find_rule(text, len, end, &more) >= 0)
+		return fail(s, -EINVAL, path, line_of(text, more), "a second line '---': a service has two halves");
+	r = load_half(s, v->package, v->name, "Request", path, text, (size_t)at, &v->request);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < end; i++)
+		if (text[i] != '\n')
+			text[i] = ' ';
+	return load_half(s, v->package, v->name, "Response", path, text, len, &v->response);
+}
+
+static int add_service(struct typeset *s, const char *package, const char *name, const char *path,
+		       const struct typeset_entry **ret)
+{
+	struct typeset_service *v = arena_alloc(s->arena, sizeof(*v));
+	char *text = NULL;
+	size_t len = 0;
+	int r = read_file(s, path, &text, &len);
+
+	if (r < 0)
+		return r;
+	if (s->n_services == SERVICES_MAX)
+		return fail(s, -E2BIG, path, 0, "more than %d services", SERVICES_MAX);
+	if (!v)
+		return fail(s, -ENOMEM, path, 0, "no memory");
+	v->package = arena_text(s->arena, package, strlen(package));
+	v->name = name;
+	v->full = arena_printf(s->arena, "%s/%s", package, name);
+	if (!v->package || !v->full)
+		return fail(s, -ENOMEM, path, 0, "no memory");
+	r = load_halves(s, v, path, text, len);
+	if (r < 0)
+		return r;
+	v->comment = v->request->type.comment;
+	s->services[s->n_services++] = v;
+	if (ret)
+		*ret = v->request;
+	return 0;
+}
+
 /* ---- files that are asked for ---- */
 
-/* The folder that the file is in, "msg" left out: ROS keeps definitions in <package>/msg/. */
+/* The folder that the file is in, "msg" and "srv" left out: ROS keeps definitions in <package>/msg/. */
 static char *package_of(struct typeset *s, const char *path)
 {
 	const char *end = strrchr(path, '/');
@@ -387,7 +506,7 @@ static char *package_of(struct typeset *s, const char *path)
 
 		while (start > path && start[-1] != '/')
 			start--;
-		if (end - start != 3 || memcmp(start, "msg", 3) != 0)
+		if (end - start != 3 || (memcmp(start, "msg", 3) != 0 && memcmp(start, "srv", 3) != 0))
 			return arena_text(s->arena, start, (size_t)(end - start));
 		end = start > path ? start - 1 : NULL;
 	}
@@ -398,13 +517,14 @@ int typeset_add(struct typeset *s, const char *package, const char *path, const 
 {
 	const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 	size_t len = strlen(base);
+	bool service = len > 4 && strcmp(base + len - 4, ".srv") == 0;
 	struct typeset_entry *e;
 	char *name;
 	int r = 0;
 
 	s->why[0] = '\0';
-	if (len < 5 || strcmp(base + len - 4, ".msg") != 0)
-		return fail(s, -EINVAL, path, 0, "is not named <Name>.msg");
+	if (len < 5 || (!service && strcmp(base + len - 4, ".msg") != 0))
+		return fail(s, -EINVAL, path, 0, "is not named <Name>.msg or <Name>.srv");
 	name = arena_text(s->arena, base, len - 4);
 	if (!package)
 		package = package_of(s, path);
@@ -412,6 +532,8 @@ int typeset_add(struct typeset *s, const char *package, const char *path, const 
 		return fail(s, -EINVAL, path, 0, "does not tell its package: give it with -p");
 	if (!name || !typedesc_ident_ok(name, strlen(name)))
 		return fail(s, -EINVAL, path, 0, "'%s' is not a type's name: letters and digits, a letter first", name);
+	if (service)
+		return add_service(s, package, name, path, ret);
 	e = lookup(s, package, name);
 	if (!e)
 		r = load(s, package, name, path, &e);

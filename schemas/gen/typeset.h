@@ -19,8 +19,16 @@ struct typeset_entry {
 	struct sim_type type;
 	const char *path; /* of the file it was read from */
 	bool asked_for;   /* by typeset_add(), not only nested */
+	bool half;        /* the request or the response of a service */
 	bool resolving;   /* on the way down: meeting it again is a cycle */
 	bool done;
+};
+
+/* A .srv file: "package/Name", its halves are "package/NameRequest" and "package/NameResponse". */
+struct typeset_service {
+	const char *package, *name, *full;
+	const char *comment; /* of the request, if it has one of its own */
+	const struct typeset_entry *request, *response;
 };
 
 struct typeset *typeset_create(void);
@@ -33,7 +41,8 @@ int typeset_search(struct typeset *s, const char *where);
 void typeset_strict(struct typeset *s, bool on);
 
 /*
- * Read one file as package/<its base name> and all it nests; package NULL: the folder above, or above "msg/".
+ * Read one .msg file as package/<its base name> and all it nests, or a .srv file as a service and its two halves;
+ * package NULL: the folder above, or above "msg/" or "srv/". ret: of a service its request.
  * Errors: negative errno, typeset_why() then says "file:line: reason" or "file: reason".
  */
 int typeset_add(struct typeset *s, const char *package, const char *path, const struct typeset_entry **ret);
@@ -43,5 +52,9 @@ const char *typeset_why(const struct typeset *s);
 /* All entries, nested ones before those that nest them. */
 const struct typeset_entry *typeset_entry(const struct typeset *s, unsigned i);
 unsigned typeset_count(const struct typeset *s);
+
+/* All services that were asked for. */
+const struct typeset_service *typeset_service(const struct typeset *s, unsigned i);
+unsigned typeset_services(const struct typeset *s);
 
 #endif

@@ -37,6 +37,10 @@ SIM_API const struct sim_type *sim_type_builtin(const char *name);
 /* All of them, ended by NULL. Static. */
 SIM_API const struct sim_type *const *sim_type_builtins(void);
 
+/* The services that come with simd, by name ("sim/SetBool"), and all of them, ended by NULL. Static. */
+SIM_API const struct sim_service_type *sim_service_type_builtin(const char *name);
+SIM_API const struct sim_service_type *const *sim_service_type_builtins(void);
+
 /* Same name and same hash: bodies of one can be read as the other. */
 SIM_API bool sim_type_equal(const struct sim_type *a, const struct sim_type *b);
 
@@ -113,7 +117,8 @@ struct sim_json_options {
 	uint32_t max_array;  /* elements printed of an array, then "... n more"; 0: all */
 	bool no_arr;         /* arrays as "<float32[361]>" */
 	bool pretty;         /* indented by two spaces, with line ends */
-	uint8_t reserved[2]; /* 0 */
+	bool exact;          /* for sim_msg_from_json(): what JSON numbers cannot say, as strings; see there */
+	uint8_t reserved[1]; /* 0 */
 };
 
 /*
@@ -121,6 +126,7 @@ struct sim_json_options {
  * infinities as null, times and durations as integers (ns), bool as true and false, uint8 arrays as
  * base64 of the valid length, strings as UTF-8 (what is not, as U+FFFD). A span that does not hold is
  * printed as null and makes the result -EBADMSG; the JSON stays well-formed. The body may lie at any address.
+ * With `exact` NaN and infinities are "NaN", "Infinity" and "-Infinity", and integers above 2^63 - 1 strings of digits.
  *
  * write    called with consecutive pieces; not 0 stops printing and is handed on
  * o        NULL: defaults
@@ -136,7 +142,8 @@ SIM_API int sim_msg_to_json_alloc(const struct sim_type *type, const void *body,
 
 /*
  * Read a message from JSON into a body: fields that are missing stay 0 or empty, null counts as missing.
- * uint8 arrays may be base64 or an array of numbers, 64-bit integers strings of digits.
+ * uint8 arrays may be base64 or an array of numbers, 64-bit integers strings of digits, floats "NaN",
+ * "Infinity" and "-Infinity": what sim_msg_to_json() prints with `exact` reads back to the same values.
  * Errors: -EINVAL syntax, wrong type or unknown field, -ERANGE a number that does not fit, -EMSGSIZE over a
  * bound, -ENOBUFS the body does not fit into capacity.
  */

@@ -133,6 +133,15 @@ struct sim_type {
 	const struct sim_constant *constants;
 };
 
+/* A service: what a request is, and what answers it. simgen writes one from a .srv file; see sim/service.h. */
+struct sim_service_type {
+	uint32_t abi;        /* SIM_TYPE_ABI */
+	uint32_t size;       /* sizeof(struct sim_service_type) of whoever wrote it */
+	const char *name;    /* "sim/SetBool" */
+	const char *comment; /* the first comment of the definition, "" if it has none */
+	const struct sim_type *request, *response;
+};
+
 /* ---- building a body in place ---- */
 
 struct sim_builder {

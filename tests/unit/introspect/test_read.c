@@ -3,6 +3,7 @@
 #include "support/test.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <math.h>
 #include <string.h>
 
@@ -68,6 +69,45 @@ static void values(void **state)
 	assert_int_equal(n, 1);
 }
 
+/* What JSON has no numbers for comes back exactly, also through a parser that knows int64 and double only. */
+static void exact_values(void **state)
+{
+	static const uint32_t f32[] = { 0x7f800000, 0xff800000, 0x7fc00000, 0x80000000,
+					0x00000001, 0x7f7fffff, 0x3dcccccd };
+	static const uint64_t f64[] = { 0x7ff0000000000000, 0xfff0000000000000, 0x7ff8000000000000, 0x8000000000000000,
+					0x0000000000000001, 0x7fefffffffffffff, 0x3fb999999999999a };
+	static const uint64_t u64[] = { 0, 1, INT64_MAX, (uint64_t)INT64_MAX + 1, UINT64_MAX };
+	const struct sim_json_options exact = { .exact = true };
+	static uint8_t in[4096] __attribute__((aligned(64)));
+	struct sim_builder b;
+	struct probe_Every *m = probe_Every_init(in, sizeof(in), &b);
+	const struct probe_Every *got = (const struct probe_Every *)(void *)buf;
+
+	(void)state;
+	for (unsigned i = 0; i < 7; i++) {
+		char *text, *parsed;
+		json_t *j;
+
+		memcpy(&m->f32, &f32[i], 4);
+		memcpy(&m->f64, &f64[i], 8);
+		m->u64 = u64[i % 5];
+		m->i64 = i ? INT64_MIN : INT64_MAX;
+		assert_int_equal(sim_msg_to_json_alloc(&probe_Every_type, in, sim_builder_size(&b), &exact, &text,
+						       NULL),
+				 0);
+		j = json_loads(text, 0, NULL);
+		assert_non_null(j);
+		parsed = json_dumps(j, JSON_COMPACT);
+		assert_int_equal(from(parsed), 0);
+		assert_memory_equal(&got->f32, &f32[i], 4);
+		assert_memory_equal(&got->f64, &f64[i], 8);
+		assert_true(got->u64 == m->u64 && got->i64 == m->i64);
+		free(parsed);
+		free(text);
+		json_decref(j);
+	}
+}
+
 static void refused(void **state)
 {
 	static const struct {
@@ -94,6 +134,8 @@ static void refused(void **state)
 		{ "{\"i8\":true}", -EINVAL, "a number expected" },
 		{ "{\"f32\":1e39}", -ERANGE, "float32" },
 		{ "{\"f64\":\"1\"}", -EINVAL, "a number expected" },
+		{ "{\"f64\":\"inf\"}", -EINVAL, "a number expected" },
+		{ "{\"i8\":\"NaN\"}", -EINVAL, "a number expected" },
 		{ "{\"text\":5}", -EINVAL, "a string expected" },
 		{ "{\"leaf\":5}", -EINVAL, "an object expected" },
 		{ "{\"leaf\":{\"name\":\"abcdef\"}}", -EMSGSIZE, "does not fit" },
@@ -134,9 +176,8 @@ static void too_small(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(printed_reads_back),
-		cmocka_unit_test(values),
-		cmocka_unit_test(refused),
+		cmocka_unit_test(printed_reads_back), cmocka_unit_test(values),
+		cmocka_unit_test(exact_values),       cmocka_unit_test(refused),
 		cmocka_unit_test(too_small),
 	};
 

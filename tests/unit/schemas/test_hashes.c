@@ -14,6 +14,20 @@
 
 #define GOLDEN "tests/unit/schemas/hashes.golden"
 
+/* A type, or half a service. */
+static const struct sim_type *find(const char *name)
+{
+	if (strcmp(name, "probe/Every") == 0)
+		return &probe_Every_type;
+	for (const struct sim_service_type *const *v = sim_service_type_builtins(); *v; v++) {
+		if (strcmp((*v)->request->name, name) == 0)
+			return (*v)->request;
+		if (strcmp((*v)->response->name, name) == 0)
+			return (*v)->response;
+	}
+	return sim_type_builtin(name);
+}
+
 static void golden(void **state)
 {
 	FILE *f = fopen(GOLDEN, "re");
@@ -24,8 +38,7 @@ static void golden(void **state)
 	(void)state;
 	assert_non_null(f);
 	while (fscanf(f, "%127s %" SCNx64 " %u", name, &hash, &size) == 3) {
-		const struct sim_type *t =
-			strcmp(name, "probe/Every") == 0 ? &probe_Every_type : sim_type_builtin(name);
+		const struct sim_type *t = find(name);
 
 		if (!t)
 			fail_msg("%s is in " GOLDEN " but there is no such type", name);
@@ -36,6 +49,8 @@ static void golden(void **state)
 	fclose(f);
 	for (const struct sim_type *const *t = sim_type_builtins(); *t; t++)
 		known++;
+	for (const struct sim_service_type *const *v = sim_service_type_builtins(); *v; v++)
+		known += 2;
 	assert_int_equal(n, known + 1);
 }
 

@@ -72,7 +72,7 @@ static void usage(void **state)
 	(void)state;
 	expect("--help", 0, "usage: simgen");
 	expect("--version", 0, "simgen ");
-	expect("", 2, "no .msg file");
+	expect("", 2, "no .msg or .srv file");
 	expect("A.msg", 2, "no output folder");
 	expect("-x A.msg", 2, "unknown option -x");
 	expect("--outdi=x A.msg", 2, "unknown option --outdi=x");
@@ -120,6 +120,36 @@ static void packages(void **state)
 	assert_true(there("o2/one/msg/A.h"));
 	assert_false(there("o2/one/msg/A2.h")); /* only what was asked for */
 	expect("-I two=flat -I tree --hash one/msg/A.msg", 0, "one/A ");
+}
+
+/* A service: two halves in one header, nested types of its package beside it or in msg/. */
+static void services(void **state)
+{
+	(void)state;
+	folder("svc"), folder("svc/srv"), folder("svc/msg");
+	put("svc/msg/Point.msg", "float64 x\n");
+	put("svc/srv/Go.srv", "# Go there.\n\nPoint to\nint8 FAST = 1\n---\nbool ok\nPoint[] way\n");
+	expect("--hash svc/srv/Go.srv", 0, "svc/GoRequest ");
+	assert_non_null(strstr(output, "svc/GoResponse "));
+	expect("-l -o o3 svc/srv/Go.srv", 0, "");
+	assert_true(there("o3/svc/srv/Go.h") && there("o3/svc/srv/Go.c") && there("o3/svc/srv/all.c"));
+	assert_false(there("o3/svc/msg/Point.h") || there("o3/svc/msg/GoRequest.h"));
+	put("Both.srv", "---\n");
+	expect("-p p -o o4 Both.srv", 0, "");
+	put("No.srv", "int8 a\n");
+	expect("-p p -o o5 No.srv", 1, "No.srv: has no line '---' between request and response");
+	put("Two.srv", "---\nint8 a\n--- \n");
+	expect("-p p -o o5 Two.srv", 1, "Two.srv:3: a second line '---'");
+	put("Bad.srv", "int8 a\n---\n\nflo@t b\n");
+	expect("-p p -o o5 Bad.srv", 1, "Bad.srv:4: ");
+	put("Bad.srv", "int8 a\n---\nBadRequest b\n");
+	expect("-p p -o o5 Bad.srv", 0, ""); /* a half is a type like others */
+	put("Bad.srv", "int8 a\n---\nBadResponse b\n");
+	expect("-p p -o o5 Bad.srv", 1, "Bad.srv:3: type 'p/BadResponse' contains itself");
+	put("TwoRequest.msg", "int8 a\n");
+	put("Two.srv", "---\n");
+	expect("-p p -o o5 TwoRequest.msg Two.srv", 1,
+	       "its Request would be type 'p/TwoRequest', which there is already");
 }
 
 static const struct {
@@ -239,13 +269,10 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(usage),
-		cmocka_unit_test(files),
-		cmocka_unit_test(packages),
-		cmocka_unit_test(bad_definitions),
-		cmocka_unit_test(several_errors),
-		cmocka_unit_test(strict),
-		cmocka_unit_test(unchanged_files_stay),
+		cmocka_unit_test(usage),           cmocka_unit_test(files),
+		cmocka_unit_test(packages),        cmocka_unit_test(services),
+		cmocka_unit_test(bad_definitions), cmocka_unit_test(several_errors),
+		cmocka_unit_test(strict),          cmocka_unit_test(unchanged_files_stay),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
