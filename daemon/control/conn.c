@@ -25,7 +25,8 @@ LOG_TOPIC("control");
 #define INTERFACE    "io.simd.Control"
 #define ERROR_FAILED INTERFACE ".Failed"
 
-static const struct method *const tables[] = { session_methods, list_methods, clock_methods, admin_methods };
+static const struct method *const tables[] = { session_methods, service_methods, list_methods, clock_methods,
+					       admin_methods };
 
 static const struct varlink_interface interfaces[] = { { INTERFACE, control_interface }, { 0 } };
 
@@ -290,7 +291,10 @@ void conn_destroy(struct conn *c)
 {
 	exec_io_del(&c->io);
 	event_unlisten(&c->listener);
-	if (c->parked && c->parked->step) {
+	service_caller_gone(&c->caller);
+	if (c->parked && c->parked->service) {
+		mem_free(c->parked);
+	} else if (c->parked && c->parked->step) {
 		timekeeper_step_forget(c->s->time, c->parked);
 		mem_free(c->parked);
 	} else if (c->parked) {

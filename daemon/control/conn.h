@@ -11,6 +11,7 @@
 #include "control/control.h"
 #include "core/event.h"
 #include "core/exec.h"
+#include "core/service.h"
 #include "list.h"
 #include "log.h"
 #include "varlink.h"
@@ -36,7 +37,8 @@ struct control {
 struct parked {
 	struct conn *conn; /* NULL: the connection is gone */
 	bool oneway;
-	bool step; /* waits for time_engine_step(), which forgets it on request */
+	bool service; /* waits for a service's answer, which does not come when the connection goes */
+	bool step;    /* waits for time_engine_step(), which forgets it on request */
 };
 
 struct conn {
@@ -49,6 +51,7 @@ struct conn {
 	struct ucred cred;
 	struct client *cl; /* after Hello */
 	struct event_listener listener;
+	struct service_caller caller;
 	struct parked *parked; /* a call that waits for its answer; NULL: none */
 	bool listening;        /* has an Events stream */
 	bool broken;           /* to be closed at the end of the callback */
@@ -79,7 +82,7 @@ struct method {
 };
 
 /* Tables of the method_*.c files, each ended by a NULL name. */
-extern const struct method session_methods[], list_methods[], clock_methods[], admin_methods[];
+extern const struct method session_methods[], service_methods[], list_methods[], clock_methods[], admin_methods[];
 
 /* Text of the interface file. */
 extern const char control_interface[];

@@ -183,13 +183,13 @@ static bool is_star(const char *pattern)
 	return !pattern[strspn(pattern, "*")];
 }
 
-/* "*" is all below the rig's prefix, and time. The pattern that puts the channel in; NULL: none does, or a later one takes it out again. */
-static const char *listed_as(const struct bridge *b, const char *full)
+/* "*" is all below the rig's prefix, and time. The pattern that puts the name in; NULL: none does, or a later one takes it out again. */
+static const char *listed_as(const struct bridge *b, const char *key, const char *full)
 {
 	const char *as = NULL;
 
-	for (size_t i = 0; i < conf_count(b->view, "channels"); i++) {
-		const char *p = conf_string_at(b->view, "channels", i);
+	for (size_t i = 0; i < conf_count(b->view, key); i++) {
+		const char *p = conf_string_at(b->view, key, i);
 		bool out = p[0] == '!';
 
 		if (glob_matches(b, p + out, full) || (is_star(p + out) && strcmp(full, CLOCK_CHANNEL) == 0))
@@ -200,7 +200,12 @@ static const char *listed_as(const struct bridge *b, const char *full)
 
 bool bridge_carries(const struct bridge *b, const struct channel *ch)
 {
-	return listed_as(b, ch->name) != NULL;
+	return listed_as(b, "channels", ch->name) != NULL;
+}
+
+bool bridge_serves(const struct bridge *b, const char *service)
+{
+	return listed_as(b, "services", service) != NULL;
 }
 
 int bridge_route(struct simd *s, struct channel *ch)
@@ -338,7 +343,7 @@ static json_t *inbound(const struct rig *rig)
 /* What the rig says about /clock, for a bridge that lists it; else null. named: not just by "*". */
 static json_t *clock_config(const struct bridge *b)
 {
-	const char *as = listed_as(b, CLOCK_CHANNEL);
+	const char *as = listed_as(b, "channels", CLOCK_CHANNEL);
 	bool named = as && !is_star(as);
 	char name[CHANNEL_NAME_MAX + 1];
 	const struct rig *rig = b->rig;

@@ -50,6 +50,8 @@ int bridge_find_plugins(struct simd *s, const char *const *dirs);
 struct bridge *bridge_find(struct simd *s, const char *name);
 /* Whether its globs match; full names, or relative to the rig's prefix. */
 bool bridge_carries(const struct bridge *b, const struct channel *ch);
+/* Whether its rig lets it offer this service to the other side. */
+bool bridge_serves(const struct bridge *b, const char *service);
 /* Tell dispatch which bridges carry a channel that has just been opened. */
 int bridge_route(struct simd *s, struct channel *ch);
 

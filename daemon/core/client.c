@@ -348,6 +348,7 @@ void client_gone(struct client *cl)
 	s->n_clients--;
 	if (cl->slot)
 		*cl->slot = NULL;
+	service_client_gone(cl);
 	if (cl->bridge)
 		bridge_detach(cl->bridge);
 	timekeeper_client_gone(s->time, cl->id);

@@ -101,12 +101,13 @@ static const struct conf_key limit_keys[] = {
 	  .min = 1,
 	  .max = 4096,
 	  .doc = "Exclusive tokens that exist at a time." },
+	{ .name = "services", .type = CONF_INT, .def = "256", .min = 1, .max = 1024, .doc = "Services on offer." },
 	{ .name = "per_client",
 	  .type = CONF_INT,
 	  .def = "256",
 	  .min = 1,
 	  .max = 512,
-	  .doc = "Publishers of one client; also its subscribers and its tokens." },
+	  .doc = "Publishers of one client; also its subscribers, its tokens and its services." },
 	{ .name = "message_kib",
 	  .type = CONF_INT,
 	  .def = "256",
@@ -296,6 +297,11 @@ static const struct conf_key bridge_keys[] = {
 	  .doc = "Channels that it carries: names or globs; a leading ! takes matching ones out again. * is all "
 		 "below the prefix, and /clock for plug-ins with a mapping of it; those that take any type, as logging, get "
 		 "/clock where another pattern lists it." },
+	{ .name = "services",
+	  .type = CONF_STRINGS,
+	  .def = "[\"*\"]",
+	  .max = 256,
+	  .doc = "Services that the other side may call through it, if it can carry their type; as channels." },
 	{ .name = "options", .type = CONF_ANY, .def = "{}", .doc = "Object of options of the plug-in." },
 	{ 0 }
 };

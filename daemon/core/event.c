@@ -60,6 +60,11 @@ void event_bridges(struct simd *s, const struct channel *ch)
 			       (int)(v & 0xffff), "connected", (int)(v >> 16)));
 }
 
+void event_services(struct simd *s)
+{
+	broadcast(s, json_pack("{s:s}", "event", "services"));
+}
+
 void event_shutdown(struct simd *s)
 {
 	broadcast(s, json_pack("{s:s}", "event", "shutdown"));

@@ -27,6 +27,8 @@ void event_unlisten(struct event_listener *l); /* a zeroed one is fine */
 void event_dataplane(struct simd *s);
 void event_clock_jump(struct simd *s, int64_t old_sim_ns, int64_t new_sim_ns, uint32_t generation);
 void event_bridges(struct simd *s, const struct channel *ch);
+/* Services have come or gone. */
+void event_services(struct simd *s);
 void event_shutdown(struct simd *s);
 /* The present data-plane state, as a listener that has just come must learn it. New reference. */
 json_t *event_dataplane_json(const struct simd *s);

@@ -88,6 +88,7 @@ static void read_limits(struct simd *s)
 		.subscribers = (uint32_t)conf_int(v, "subscribers"),
 		.subscribers_per_channel = (uint32_t)conf_int(v, "subscribers_per_channel"),
 		.tokens = (uint32_t)conf_int(v, "tokens"),
+		.services = (uint32_t)conf_int(v, "services"),
 		.per_client = (uint32_t)conf_int(v, "per_client"),
 	};
 }
@@ -173,6 +174,7 @@ int simd_create(const struct simd_options *o, struct simd **ret)
 	list_init(&s->listeners);
 	list_init(&s->plane.old);
 	exec_timer_init(&s->rate_timer, s->x, on_rate_timer, s);
+	service_all_init(s);
 	read_limits(s);
 
 	s->plugin_dirs = o->plugin_dirs;
@@ -219,6 +221,7 @@ void simd_destroy(struct simd *s)
 	exec_timer_cancel(&s->rate_timer);
 	simd_close_sessions(s);
 	client_reap_all(s);
+	service_all_finish(s);
 	bridge_destroy_all(s);
 	timekeeper_plane_lost(s->time);
 	dispatch_destroy(s->dispatch);

@@ -18,6 +18,7 @@
 #include "list.h"
 #include "ledger.h"
 #include "rate.h"
+#include "service.h"
 
 #include "wire/pages.h"
 
@@ -86,7 +87,7 @@ struct rig {
 };
 
 struct simd_limits {
-	uint32_t clients, channels, publishers, subscribers, subscribers_per_channel, tokens, per_client;
+	uint32_t clients, channels, publishers, subscribers, subscribers_per_channel, tokens, services, per_client;
 };
 
 struct token {
@@ -128,6 +129,8 @@ struct simd {
 
 	struct list bridges; /* bridge::link */
 	uint32_t n_bridges;
+
+	struct services services;
 
 	struct list listeners; /* event_listener::link */
 

@@ -381,5 +381,6 @@ void keeper_stop(struct keeper *k)
 	roudi_closing(k->roudi);
 	k->o.closing(k->o.arg);
 	event_shutdown(k->s);
+	service_all_close(k->s);
 	fleet_stop(k->fleet, FLEET_PROCESSES, on_processes_stopped, k);
 }
