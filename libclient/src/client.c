@@ -23,6 +23,7 @@
 #include "jump.h"
 #include "life.h"
 #include "mem.h"
+#include "service.h"
 #include "session.h"
 #include "timer.h"
 #include "timeutil.h"
@@ -133,7 +134,8 @@ void client_pump(struct sim_client *c)
 		if (c->session->completion >= 0)
 			completion_drain(c, c->session);
 	}
-	done = c->done_first || jumps_pending(c) || (c->session && (c->session->dead || c->session->ev_dataplane));
+	done = c->done_first || jumps_pending(c) || services_pending(c) ||
+	       (c->session && (c->session->dead || c->session->ev_dataplane));
 	pthread_mutex_unlock(&c->lock);
 	if (done) /* for whoever polls sim_client_fd(): the sockets are empty now */
 		client_kick(c);
@@ -202,7 +204,7 @@ static int turn(struct sim_client *c, int timeout_ms)
 	pthread_mutex_unlock(&c->lock);
 	n = completion_run(c) + jumps_run(c);
 	if (c->flags & SIM_CLIENT_NO_THREAD)
-		n += timers_run(c);
+		n += timers_run(c) + services_run(c);
 	if (pthread_mutex_trylock(&c->setup)) {
 		client_sleep(c, -1, 0, RETRY_DUR_NS); /* somebody registers a handle */
 		client_kick(c);
@@ -566,9 +568,10 @@ void sim_disconnect(struct sim_client *c)
 {
 	if (!c || !client_alive(c))
 		return;
+	if (c->io_started && pthread_equal(pthread_self(), c->io))
+		return; /* from a callback: see client.h */
+	services_finish(c);
 	if (c->io_started) {
-		if (pthread_equal(pthread_self(), c->io))
-			return; /* from a callback: see client.h */
 		atomic_store(&c->stopping, true);
 		client_kick(c);
 		pthread_join(c->io, NULL);

@@ -91,8 +91,9 @@ struct sim_client {
 	struct list regs[64]; /* pub_reg::hash: by publisher_id */
 	struct sim_driver *driver;
 	struct sim_step *step;
-	struct timers *timers; /* made with the first one */
-	struct jumps *jumps;   /* made with the first handler */
+	struct timers *timers;     /* made with the first one */
+	struct jumps *jumps;       /* made with the first handler */
+	struct services *services; /* made with the first of either side */
 	struct record *done_first, **done_last;
 	char why[WHY_MAX];
 

@@ -21,6 +21,7 @@
 #include "jump.h"
 #include "mem.h"
 #include "publisher.h"
+#include "service.h"
 #include "session.h"
 #include "step.h"
 #include "subscriber.h"
@@ -327,6 +328,7 @@ static void session_lost(struct sim_client *c)
 	regs_mark(c, REG_LOST);
 	fail_all(c, SIM_REASON_LOST);
 	drop_proving(c);
+	services_lost(c, s);
 	clockmap_freeze(c, s);
 	epoll_ctl(c->epfd, EPOLL_CTL_DEL, s->sock, NULL);
 	if (s->completion >= 0)
@@ -379,6 +381,7 @@ static void register_all(struct sim_client *c)
 	}
 	driver_register(c, s);
 	step_register(c, s);
+	services_register(c, s);
 	c->backoff_dur_ns = BACKOFF_MIN_DUR_NS;
 	c->prove_until_mono_ns = ns_add(client_now(c), PROVE_DUR_NS);
 	set_phase(c, PHASE_PROVE, (enum sim_client_state)atomic_load(&c->state));

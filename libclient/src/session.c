@@ -15,6 +15,7 @@
 #include "jump.h"
 #include "jsonx.h"
 #include "mem.h"
+#include "service.h"
 #include "timeutil.h"
 
 #define INTERFACE         "io.simd.Control."
@@ -24,6 +25,7 @@
 struct call {
 	struct list link;     /* session::calls */
 	bool done, abandoned; /* abandoned: nobody waits, the reply is dropped */
+	int64_t tag;          /* of a CallService: who is told when simd refuses it; -1: none */
 	int result;           /* with done: 0 msg holds the reply, -ENOTCONN */
 	struct varlink_msg msg;
 };
@@ -109,6 +111,8 @@ static void session_event(struct sim_client *c, struct session *s, const json_t 
 		s->ev_shutdown = true;
 	} else if (strcmp(event, "clock") == 0) {
 		clock_event(c, params);
+	} else if (strcmp(event, "request") == 0 || strcmp(event, "answer") == 0 || strcmp(event, "services") == 0) {
+		services_event(c, s, event, params);
 	} else if (strcmp(event, "dataplane") == 0) {
 		if (jsonx_opt_int(params, "iox_generation", 0, UINT32_MAX, 0, &generation) < 0 ||
 		    jsonx_opt_bool(params, "ready", false, &ready) < 0)
@@ -137,6 +141,9 @@ static int session_message(struct sim_client *c, struct session *s, struct varli
 		return err_set(-EBADMSG, "simd sent a reply that nobody waits for");
 	list_remove(&call->link);
 	if (call->abandoned) {
+		r = varlink_answer_errno(&a);
+		if (r < 0 && call->tag >= 0)
+			services_refused(c, call->tag, r, err_why());
 		varlink_msg_finish(msg);
 		call_free(call);
 		return 0;
@@ -176,8 +183,9 @@ void session_hangup(struct session *s)
 
 /* ---- calls ---- */
 
-static struct call *call_begin(struct sim_client *c, struct session *s, const char *method, json_t *params,
-			       unsigned flags, bool abandoned)
+/* ret NULL: nobody waits for the reply. Takes params. */
+static int call_begin(struct sim_client *c, struct session *s, const char *method, json_t *params, unsigned flags,
+		      int64_t tag, struct call **ret)
 {
 	struct call *call = MEM_NEW(struct call);
 	char name[80];
@@ -185,11 +193,11 @@ static struct call *call_begin(struct sim_client *c, struct session *s, const ch
 
 	if (!call) {
 		json_decref(params);
-		err_nomem();
-		return NULL;
+		return err_nomem();
 	}
 	snprintf(name, sizeof(name), "%s%s", strchr(method, '.') ? "" : INTERFACE, method);
-	call->abandoned = abandoned;
+	call->abandoned = !ret;
+	call->tag = tag;
 	pthread_mutex_lock(&c->lock);
 	if (s->dead) {
 		json_decref(params);
@@ -199,18 +207,18 @@ static struct call *call_begin(struct sim_client *c, struct session *s, const ch
 	}
 	if (r >= 0 && !(flags & VARLINK_MORE)) {
 		list_append(&s->calls, &call->link);
+		if (ret)
+			*ret = call;
 	} else { /* replies of a stream are told by their "continues", not by their order */
 		mem_free(call);
-		call = NULL;
 	}
 	if (r >= 0 && varlink_write(s->v, s->sock) < 0)
 		session_broken(c, s, "simd is gone (its control socket closed)");
 	pthread_mutex_unlock(&c->lock);
-	return call;
+	return r < 0 ? r : 0;
 }
 
-/* Wait a moment for progress. Called and returns with lock held. */
-static void call_wait_locked(struct sim_client *c, struct session *s, int64_t until_mono_ns)
+void session_wait_locked(struct sim_client *c, struct session *s, int64_t until_mono_ns)
 {
 	int64_t left = until_mono_ns - client_now(c);
 	short events = (short)(POLLIN | (varlink_has_output(s->v) ? POLLOUT : 0));
@@ -249,15 +257,15 @@ static int call_finish(struct call *call, const char *method, struct varlink_msg
 
 int session_call(struct sim_client *c, struct session *s, const char *method, json_t *params, struct varlink_msg *ret)
 {
-	struct call *call = call_begin(c, s, method, params, 0, false);
 	int64_t until = client_now(c) + CALL_DUR_NS;
-	int r;
+	struct call *call;
+	int r = call_begin(c, s, method, params, 0, -1, &call);
 
-	if (!call)
-		return -ENOTCONN;
+	if (r < 0)
+		return r;
 	pthread_mutex_lock(&c->lock);
 	while (!call->done && client_now(c) < until)
-		call_wait_locked(c, s, until);
+		session_wait_locked(c, s, until);
 	if (!call->done) {
 		call->abandoned = true;
 		pthread_mutex_unlock(&c->lock);
@@ -270,9 +278,14 @@ int session_call(struct sim_client *c, struct session *s, const char *method, js
 }
 
 /* An abandoned call belongs to the session: session_broken() or its reply frees it. */
-void session_post(struct sim_client *c, struct session *s, const char *method, json_t *params, unsigned flags)
+int session_post(struct sim_client *c, struct session *s, const char *method, json_t *params, unsigned flags)
 {
-	(void)call_begin(c, s, method, params, flags, true);
+	return call_begin(c, s, method, params, flags, -1, NULL);
+}
+
+int session_post_tagged(struct sim_client *c, struct session *s, const char *method, json_t *params, int64_t tag)
+{
+	return call_begin(c, s, method, params, 0, tag, NULL);
 }
 
 /* ---- Hello ---- */

@@ -59,8 +59,14 @@ void session_hangup(struct session *s);
  * varlink_msg_finish() (ret NULL: dropped). Blocks up to 5 s. Errors: what simd answered, -ENOTCONN, -ETIMEDOUT.
  */
 int session_call(struct sim_client *c, struct session *s, const char *method, json_t *params, struct varlink_msg *ret);
-/* The same without waiting for the reply, which is dropped. Takes params. */
-void session_post(struct sim_client *c, struct session *s, const char *method, json_t *params, unsigned flags);
+/* The same without waiting for the reply, which is dropped. Takes params. 0, or why it could not be sent. */
+int session_post(struct sim_client *c, struct session *s, const char *method, json_t *params, unsigned flags);
+
+/* The same for a CallService: a refusal goes to services_refused(). */
+int session_post_tagged(struct sim_client *c, struct session *s, const char *method, json_t *params, int64_t tag);
+
+/* Wait a moment for something to come; reads it if nobody else does. Under lock, which it drops meanwhile. */
+void session_wait_locked(struct sim_client *c, struct session *s, int64_t until_mono_ns);
 
 /* Read what the control socket has. Under lock. */
 void session_pump(struct sim_client *c, struct session *s);

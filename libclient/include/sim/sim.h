@@ -7,6 +7,7 @@
 #include <sim/clock.h>
 #include <sim/introspect.h>
 #include <sim/publisher.h>
+#include <sim/service.h>
 #include <sim/slot.h>
 #include <sim/step.h>
 #include <sim/subscriber.h>

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Services from both sides of libsimclient in virtual time: every answer there is, restarts of simd, watchers. */
+#include "scenario/client/world.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "core/service.h"
+#include "core/simd.h"
+#include "sim/srv/Empty.h"
+#include "sim/srv/SetBool.h"
+#include "sim/srv/Trigger.h"
+
+static struct world w;
+static struct sim_client *prov, *call;
+
+static int setup(void **state)
+{
+	(void)state;
+	world_create(&w, 1, "");
+	prov = world_client(&w, "provider", 0);
+	call = world_client(&w, "caller", 0);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	sim_disconnect(call);
+	sim_disconnect(prov);
+	world_destroy(&w);
+	return 0;
+}
+
+static void turns(int n)
+{
+	for (int i = 0; i < n; i++) {
+		world_run(&w, MS);
+		sim_process(prov);
+		sim_process(call);
+	}
+}
+
+/* ---- a lamp ---- */
+
+struct lamp {
+	bool on;
+	unsigned calls;
+	int refuse; /* with this errno */
+	struct sim_service *sv;
+	bool withdraw; /* from inside the handler */
+};
+
+static int on_lamp(void *user, struct sim_request *req)
+{
+	const struct sim_SetBoolRequest *q = sim_SetBoolRequest_from(req->body, req->size);
+	struct lamp *l = user;
+	struct sim_builder b;
+	struct sim_SetBoolResponse *a = sim_SetBoolResponse_init(req->response, req->response_capacity, &b);
+
+	l->calls++;
+	if (l->withdraw) {
+		sim_service_destroy(l->sv);
+		l->sv = NULL;
+	}
+	if (l->refuse) {
+		snprintf(req->why, sizeof(req->why), "the bulb is gone");
+		return l->refuse;
+	}
+	l->on = q->data;
+	a->success = true;
+	sim_SetBoolResponse_message_set(&b, l->on ? "on" : "off");
+	req->response_size = sim_builder_size(&b);
+	assert_string_equal(req->service, "/car/lamp");
+	return 0;
+}
+
+static struct sim_service *offer(struct lamp *l, const char *name)
+{
+	if (sim_service_offer(prov, name, &sim_SetBool_service, NULL, on_lamp, l, &l->sv) < 0)
+		fail_msg("%s", sim_why());
+	return l->sv;
+}
+
+struct answer {
+	unsigned calls;
+	int r;
+	bool success;
+	char text[200];
+};
+
+static void on_answer(void *user, int r, const char *why, const void *response, size_t size)
+{
+	struct answer *a = user;
+
+	a->calls++;
+	a->r = r;
+	if (r < 0) {
+		snprintf(a->text, sizeof(a->text), "%s", why);
+		assert_null(response);
+	} else {
+		const struct sim_SetBoolResponse *m = sim_SetBoolResponse_from(response, size);
+
+		a->success = m->success;
+		snprintf(a->text, sizeof(a->text), "%s", sim_SetBoolResponse_message(m, size));
+	}
+}
+
+static int ask(const char *name, bool on, int64_t timeout_dur_ns, struct answer *a)
+{
+	struct sim_SetBoolRequest q = { .data = on };
+
+	memset(a, 0, sizeof(*a));
+	return sim_service_call_async(call, name, &sim_SetBool_service, &q, sizeof(q), timeout_dur_ns, on_answer, a);
+}
+
+static void asked(void **state)
+{
+	struct lamp l = { 0 };
+	struct answer a, b;
+
+	(void)state;
+	offer(&l, "lamp");
+	assert_int_equal(sim_service_state(l.sv), 0);
+	assert_int_equal(ask("lamp", true, 0, &a), 0);
+	turns(10);
+	assert_int_equal(a.calls, 1);
+	assert_int_equal(a.r, 0);
+	assert_true(l.on && a.success);
+	assert_string_equal(a.text, "on");
+	l.refuse = -ENODEV;
+	assert_int_equal(ask("/car/lamp", false, 0, &a), 0);
+	assert_int_equal(ask("nothing", false, 0, &b), 0);
+	turns(10);
+	assert_int_equal(a.r, -ENODEV);
+	assert_string_equal(a.text, "the bulb is gone");
+	assert_int_equal(b.r, -ENOENT);
+	assert_int_equal(b.calls, 1);
+	sim_service_destroy(l.sv);
+	turns(3);
+	assert_int_equal(ask("lamp", true, 0, &a), 0);
+	turns(10);
+	assert_int_equal(a.r, -ENOENT);
+}
+
+static void another_type(void **state)
+{
+	struct lamp l = { 0 };
+	struct answer a = { 0 };
+	struct sim_TriggerRequest q = { 0 };
+
+	(void)state;
+	offer(&l, "lamp");
+	assert_int_equal(sim_service_call_async(call, "lamp", &sim_Trigger_service, &q, sizeof(q), 0, on_answer, &a),
+			 0);
+	turns(10);
+	assert_int_equal(a.r, -EMEDIUMTYPE);
+	assert_int_equal(l.calls, 0);
+	sim_service_destroy(l.sv);
+}
+
+static void wrong_arguments(void **state)
+{
+	struct sim_service_options o = { .size = sizeof(o) };
+	struct sim_SetBoolRequest q = { 0 };
+	struct lamp l = { 0 }, second = { 0 };
+	struct sim_service *sv;
+	uint8_t out[64];
+
+	(void)state;
+	assert_int_equal(sim_service_offer(prov, "x", NULL, NULL, on_lamp, &l, &sv), -EINVAL);
+	assert_int_equal(sim_service_offer(prov, "x", &sim_SetBool_service, NULL, NULL, &l, &sv), -EINVAL);
+	assert_int_equal(sim_service_offer(prov, "a b", &sim_SetBool_service, NULL, on_lamp, &l, &sv), -EINVAL);
+	o.queue = 65;
+	assert_int_equal(sim_service_offer(prov, "x", &sim_SetBool_service, &o, on_lamp, &l, &sv), -EINVAL);
+	o.queue = 0;
+	o.deadline_dur_ns = -1;
+	assert_int_equal(sim_service_offer(prov, "x", &sim_SetBool_service, &o, on_lamp, &l, &sv), -EINVAL);
+	o.size = 1;
+	assert_int_equal(sim_service_offer(prov, "x", &sim_SetBool_service, &o, on_lamp, &l, &sv), -EINVAL);
+	offer(&l, "lamp");
+	assert_int_equal(sim_service_offer(prov, "lamp", &sim_SetBool_service, NULL, on_lamp, &second, &sv), -EEXIST);
+	assert_non_null(strstr(sim_why(), "provider"));
+	assert_int_equal(sim_service_call(call, "lamp", &sim_SetBool_service, &q, 0, 0, out, sizeof(out), NULL),
+			 -EINVAL);
+	assert_int_equal(sim_service_call(call, "lamp", &sim_SetBool_service, &q, sizeof(q), 0, NULL, 0, NULL),
+			 -EINVAL);
+	assert_int_equal(sim_service_call(call, NULL, &sim_SetBool_service, &q, sizeof(q), 0, out, sizeof(out), NULL),
+			 -EINVAL);
+	assert_int_equal(sim_service_state(NULL), -EINVAL);
+	sim_service_destroy(NULL);
+	sim_service_watcher_destroy(NULL);
+	sim_service_type_unref(NULL);
+	sim_service_destroy(l.sv);
+}
+
+/* Nobody processes for the provider: the deadlines of the call, and of the service. */
+static void deadlines(void **state)
+{
+	struct sim_service_options o = { .size = sizeof(o), .queue = 1, .deadline_dur_ns = 500 * MS };
+	struct sim_SetBoolRequest q = { 0 };
+	struct lamp l = { 0 };
+	struct answer a[3];
+	uint8_t out[64];
+
+	(void)state;
+	assert_int_equal(sim_service_offer(prov, "lamp", &sim_SetBool_service, &o, on_lamp, &l, &l.sv), 0);
+	assert_int_equal(sim_service_call(call, "lamp", &sim_SetBool_service, &q, sizeof(q), 100 * MS, out, sizeof(out),
+					  NULL),
+			 -ETIMEDOUT);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(ask("lamp", true, 10 * S, &a[i]), 0);
+	for (int i = 0; i < 600; i++) {
+		world_run(&w, MS);
+		sim_process(call);
+	}
+	assert_int_equal(a[0].r, -ETIMEDOUT);
+	assert_int_equal(a[1].r, -EBUSY);
+	assert_int_equal(a[2].r, -EBUSY);
+	turns(10); /* the late answer is dropped */
+	assert_int_equal(l.calls, 1);
+	assert_int_equal(a[0].calls, 1);
+	assert_int_equal(ask("lamp", true, 0, &a[0]), 0);
+	turns(10);
+	assert_int_equal(a[0].r, 0);
+	sim_service_destroy(l.sv);
+}
+
+static int64_t skew_dur_ns;
+
+static int64_t skewed_now(void *arg)
+{
+	return exec_now(((struct world *)arg)->x) + skew_dur_ns;
+}
+
+/* simd stops answering altogether: we keep the deadline by ourselves, and what comes later is nobody's. */
+static void a_simd_that_hangs(void **state)
+{
+	struct answer a;
+	struct lamp l = { 0 };
+
+	(void)state;
+	offer(&l, "lamp");
+	w.env.now = skewed_now;
+	skew_dur_ns = 0;
+	assert_int_equal(ask("lamp", true, 50 * MS, &a), 0);
+	skew_dur_ns = 1040 * MS;
+	sim_process(call);
+	assert_int_equal(a.calls, 0);
+	skew_dur_ns = 1060 * MS;
+	sim_process(call);
+	assert_int_equal(a.calls, 1);
+	assert_int_equal(a.r, -ETIMEDOUT);
+	turns(10);
+	assert_int_equal(l.calls, 1);
+	assert_int_equal(a.calls, 1);
+	sim_service_destroy(l.sv);
+}
+
+static void a_provider_that_goes(void **state)
+{
+	struct sim_client *other = world_client(&w, "other", 0);
+	struct lamp l = { 0 };
+	struct answer a, b;
+
+	(void)state;
+	assert_int_equal(sim_service_offer(other, "lamp", &sim_SetBool_service, NULL, on_lamp, &l, &l.sv), 0);
+	assert_int_equal(ask("lamp", true, 0, &a), 0);
+	assert_int_equal(ask("lamp", true, 0, &b), 0);
+	turns(10);
+	assert_int_equal(a.calls, 0);
+	sim_service_destroy(l.sv);
+	sim_disconnect(other);
+	turns(10);
+	assert_int_equal(a.r, -EPIPE);
+	assert_int_equal(b.r, -EPIPE);
+	assert_int_equal(a.calls + b.calls, 2);
+	offer(&l, "lamp"); /* the name is free */
+	sim_service_destroy(l.sv);
+}
+
+static void simd_killed(void **state)
+{
+	struct lamp l = { 0 };
+	struct answer a, b;
+
+	(void)state;
+	offer(&l, "lamp");
+	assert_int_equal(ask("lamp", true, 0, &a), 0);
+	world_run(&w, MS);
+	world_kill_simd(&w);
+	for (int i = 0; i < 10; i++) {
+		sim_process(prov);
+		sim_process(call);
+	}
+	assert_int_equal(a.calls, 1);
+	assert_int_equal(a.r, -ENOTCONN);
+	assert_int_equal(sim_service_state(l.sv), -ENOTCONN);
+	assert_int_equal(ask("lamp", true, 0, &b), -ENOTCONN);
+	world_start_simd(&w);
+	for (int i = 0; i < 100; i++)
+		turns(20);
+	assert_int_equal(sim_client_state(prov), SIM_CLIENT_CONNECTED);
+	assert_int_equal(sim_service_state(l.sv), 0);
+	assert_int_equal(ask("lamp", true, 0, &a), 0);
+	turns(10);
+	assert_int_equal(a.r, 0);
+	assert_int_equal(a.calls, 1);
+	sim_service_destroy(l.sv);
+}
+
+static void simd_shuts_down(void **state)
+{
+	struct lamp l = { 0 };
+	struct answer a;
+
+	(void)state;
+	offer(&l, "lamp");
+	assert_int_equal(ask("lamp", true, 0, &a), 0);
+	world_run(&w, MS);
+	service_all_close(w.simd);
+	turns(10);
+	assert_int_equal(a.r, -ECANCELED);
+	sim_service_destroy(l.sv);
+}
+
+static void a_caller_that_disconnects(void **state)
+{
+	struct sim_client *other = world_client(&w, "other", 0);
+	struct sim_SetBoolRequest q = { 0 };
+	struct answer a = { 0 };
+	struct lamp l = { 0 };
+
+	(void)state;
+	offer(&l, "lamp");
+	assert_int_equal(sim_service_call_async(other, "lamp", &sim_SetBool_service, &q, sizeof(q), 0, on_answer, &a),
+			 0);
+	sim_disconnect(other);
+	assert_int_equal(a.calls, 1);
+	assert_int_equal(a.r, -ECANCELED);
+	turns(10);
+	sim_service_destroy(l.sv);
+}
+
+static void withdrawn_by_its_own_handler(void **state)
+{
+	struct lamp l = { .withdraw = true };
+	struct answer a, b;
+
+	(void)state;
+	offer(&l, "lamp");
+	assert_int_equal(ask("lamp", true, 0, &a), 0);
+	assert_int_equal(ask("lamp", true, 0, &b), 0);
+	turns(10);
+	assert_int_equal(l.calls, 1);
+	assert_null(l.sv);
+	assert_int_equal(a.calls, 1); /* withdrawn before it was answered */
+	assert_int_equal(a.r, -EPIPE);
+	assert_int_equal(b.r, -EPIPE);
+}
+
+/* ---- what there is ---- */
+
+struct seen {
+	unsigned came, went;
+	char names[8][100];
+	const struct sim_service_type *type;
+};
+
+static void on_change(void *user, const char *name, const struct sim_service_type *type)
+{
+	struct seen *s = user;
+
+	if (!type) {
+		s->went++;
+		return;
+	}
+	snprintf(s->names[s->came++ % 8], 100, "%s", name);
+	s->type = type;
+}
+
+static void watching(void **state)
+{
+	const struct sim_service_type *t;
+	struct sim_service_watcher *wa, *wb;
+	struct seen a = { 0 }, b = { 0 };
+	struct lamp l = { 0 }, m = { 0 };
+
+	(void)state;
+	offer(&l, "lamp");
+	assert_int_equal(sim_service_watch(call, on_change, &a, &wa), 0);
+	turns(10);
+	assert_int_equal(a.came, 1);
+	assert_string_equal(a.names[0], "/car/lamp");
+	assert_string_equal(a.type->name, "sim/SetBool");
+	assert_true(sim_type_equal(a.type->response, &sim_SetBoolResponse_type));
+	offer(&m, "/horn");
+	turns(10);
+	assert_int_equal(a.came, 2);
+	assert_string_equal(a.names[1], "/horn");
+	assert_int_equal(sim_service_watch(call, on_change, &b, &wb), 0);
+	turns(10);
+	assert_int_equal(b.came, 2);
+	assert_int_equal(a.came, 2);
+	sim_service_destroy(m.sv);
+	turns(10);
+	assert_int_equal(a.went + b.went, 2);
+	assert_int_equal(sim_service_type_of(call, "lamp", &t), 0);
+	assert_true(sim_type_equal(t->request, &sim_SetBoolRequest_type));
+	sim_service_type_unref(t);
+	assert_int_equal(sim_service_type_of(call, "/horn", &t), -ENOENT);
+	sim_service_watcher_destroy(wb);
+	world_kill_simd(&w);
+	world_start_simd(&w);
+	for (int i = 0; i < 100; i++)
+		turns(20);
+	assert_int_equal(a.came - a.went, 1); /* it may have been away for a look */
+	sim_service_destroy(l.sv);
+	turns(10);
+	assert_int_equal(a.came, a.went);
+	assert_int_equal(b.came, 2);
+	sim_service_watcher_destroy(wa);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(asked),
+		T(another_type),
+		T(wrong_arguments),
+		T(deadlines),
+		T(a_simd_that_hangs),
+		T(a_provider_that_goes),
+		T(simd_killed),
+		T(simd_shuts_down),
+		T(a_caller_that_disconnects),
+		T(withdrawn_by_its_own_handler),
+		T(watching),
+	};
+
+	return cmocka_run_group_tests_name("client: services", tests, NULL, NULL);
+}
