@@ -132,7 +132,7 @@ static void print_field(const struct sim_field *f)
 	       *f->unit ? " [" : "", f->unit, *f->unit ? "]" : "");
 }
 
-static void print_fields(const json_t *json)
+void ctl_print_fields(const json_t *json)
 {
 	char *text = json_dumps(json, JSON_COMPACT);
 	const struct sim_type *type = NULL;
@@ -163,7 +163,7 @@ static void print_info(const json_t *reply)
 	json_array_foreach(json_object_get(ch, "bridges"), i, b)
 		printf(" %s", json_string_value(b));
 	printf("%s\nfields:\n", i ? "" : " none");
-	print_fields(json_object_get(reply, "type"));
+	ctl_print_fields(json_object_get(reply, "type"));
 }
 
 int cmd_info(struct ctl *c)

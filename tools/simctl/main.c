@@ -37,6 +37,17 @@ volatile sig_atomic_t simctl_stop;
 		.help = "name of a bridge", .complete = "simctl bridge list --names" \
 	}
 
+#define SERVICE \
+	{ \
+		.name = "SERVICE", .kind = OPT_REQUIRED, .type = OPT_STRING, .off = offsetof(struct args, service), \
+		.help = "name of a service", .complete = "simctl service list --names" \
+	}
+#define TIMEOUT(help_text) \
+	{ \
+		.name = "timeout", .type = OPT_DUR, .off = offsetof(struct args, timeout_dur_ns), .metavar = "TIME", \
+		.help = (help_text) \
+	}
+
 static const struct opt global_opts[] = {
 	{ .name = "socket",
 	  .letter = 's',
@@ -87,11 +98,7 @@ static const struct opt echo_opts[] = {
 	  .min = 0,
 	  .max = UINT32_MAX,
 	  .help = "elements printed of an array (0: all)" },
-	{ .name = "timeout",
-	  .type = OPT_DUR,
-	  .off = offsetof(struct args, timeout_dur_ns),
-	  .metavar = "TIME",
-	  .help = "give up after this much wall time" },
+	TIMEOUT("give up after this much wall time"),
 	{ 0 },
 };
 
@@ -131,6 +138,19 @@ static const struct opt source_opts[] = {
 static const struct opt bridges_opts[] = { FLAG("names", names, "names alone, a line each"), WATCH, { 0 } };
 static const struct opt bridge_opts[] = { BRIDGE, { 0 } };
 
+static const struct opt service_opts[] = { SERVICE, { 0 } };
+
+static const struct opt service_call_opts[] = {
+	SERVICE,
+	{ .name = "REQUEST",
+	  .kind = OPT_OPTIONAL,
+	  .type = OPT_STRING,
+	  .off = offsetof(struct args, request),
+	  .help = "the request as JSON; what is left out is 0 or empty" },
+	TIMEOUT("wait no longer than this (the service's own deadline)"),
+	{ 0 },
+};
+
 enum need { ALONE, CONTROL, DATA }; /* what a command needs of simd */
 
 struct command {
@@ -157,6 +177,9 @@ struct command {
 	X("bridge list", CONTROL, bridge_list, bridges_opts, "bridges: status, what was sent, what failed") \
 	X("bridge info", CONTROL, bridge_info, bridge_opts, "all about one bridge") \
 	X("bridge restart", CONTROL, bridge_restart, bridge_opts, "end a bridge's process and start it again") \
+	X("service list", CONTROL, service_list, bridges_opts, "services: type, who offers them, how calls went") \
+	X("service info", CONTROL, service_info, service_opts, "all about one service") \
+	X("service call", CONTROL, service_call, service_call_opts, "call one and print its response") \
 	X("clients", CONTROL, clients, NULL, "processes that are attached") \
 	X("dispatch", CONTROL, dispatch, watch_opts, "the dispatcher: queues, lanes, waits, outcomes") \
 	X("config", CONTROL, config, NULL, "simd's effective configuration and where each value came from") \

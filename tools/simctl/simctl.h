@@ -18,7 +18,7 @@ struct args { /* every command's values; filled by opt from the table */
 	bool json, watch, names, once, no_arr, cont, pretty;
 	int64_t count, timeout_dur_ns, window_dur_ns, max_array, step_dur_ns;
 	double scale;
-	const char *channel, *field, *type, *source, *bridge;
+	const char *channel, *field, *type, *source, *bridge, *service, *request;
 };
 
 struct ctl {
@@ -44,6 +44,9 @@ int cmd_clock_source(struct ctl *c);
 int cmd_bridge_list(struct ctl *c);
 int cmd_bridge_info(struct ctl *c);
 int cmd_bridge_restart(struct ctl *c);
+int cmd_service_list(struct ctl *c);
+int cmd_service_info(struct ctl *c);
+int cmd_service_call(struct ctl *c);
 int cmd_clients(struct ctl *c);
 int cmd_config(struct ctl *c);
 int cmd_dispatch(struct ctl *c);
@@ -65,6 +68,9 @@ int ctl_put(const struct ctl *c, json_t *reply);
 int ctl_repeat(struct ctl *c, int (*once)(struct ctl *c));
 /* Sleep until that much wall time has passed or a signal came; false: stop. */
 bool ctl_pause(int64_t dur_ns);
+
+/* Fields of a type, given as its JSON, a line each (list.c). */
+void ctl_print_fields(const json_t *json);
 
 /* ---- table.c ---- */
 struct table;

@@ -3,6 +3,7 @@
 #include "peer.h"
 #include "stack.h"
 
+#include <sim/srv/Empty.h>
 #include <zlib.h>
 
 #define CONF \
@@ -137,6 +138,9 @@ static void has_keys(const struct ctl_result *r, const char *path, const char *w
 #define CLOCK_KEYS \
 	"clock_generation driven driver driver_lost lateness_ns missed mono_ns other_clocks participants paused published " \
 	"rate_hz real_time_factor scale sim_ns source started stepping steps"
+#define SERVICE_KEYS \
+	"answered calls deadline_ms failed ignored late name provider queue refused request_hash response_hash rig running " \
+	"timed_out type waiting"
 #define BRIDGE_KEYS \
 	"attempted bytes channels connection detail dropped failed held lanes name pid plugin queued restarts rig " \
 	"sent start status type"
@@ -185,6 +189,29 @@ static void json_of_the_rest(void)
 	has_keys(stack_ctl("version", "--json", NULL), "", "library simctl simd");
 }
 
+static int on_empty(void *user, struct sim_request *req)
+{
+	(void)user;
+	(void)req;
+	return 0;
+}
+
+static void json_of_services(void)
+{
+	struct sim_client_options o = { .size = sizeof(o), .name = "test", .socket = STACK_SOCKET };
+	struct sim_service *sv;
+	struct sim_client *c;
+
+	assert_int_equal(sim_connect(&o, &c), 0);
+	assert_int_equal(sim_service_offer(c, "/t/service", &sim_Empty_service, NULL, on_empty, NULL, &sv), 0);
+	has_keys(stack_ctl("service", "list", "--json", NULL), "services/0", SERVICE_KEYS);
+	has_keys(stack_ctl("service", "list", "--json", NULL), "services/0/provider", "client client_id pid uid");
+	has_keys(stack_ctl("service", "info", "--json", "/t/service", NULL), "", "request response service");
+	has_keys(stack_ctl("service", "call", "--json", "/t/service", NULL), "", "");
+	sim_service_destroy(sv);
+	sim_disconnect(c);
+}
+
 static void keys_are_stable(void **state)
 {
 	struct peer *p = peer_new();
@@ -198,6 +225,7 @@ static void keys_are_stable(void **state)
 	snprintf(channel, sizeof(channel), "/t/%llu", (unsigned long long)p->number);
 	json_of_channels(channel);
 	json_of_the_rest();
+	json_of_services();
 	peer_join(p, pid);
 	peer_check(p, false);
 	peer_free(p);

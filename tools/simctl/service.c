@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Services: what is offered, and calling it. Thread: main. */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "simctl.h"
+
+#define SLICE_MS 50 /* how soon a signal is noticed at the latest */
+
+static void add_service(struct table *t, const json_t *s)
+{
+	table_cell(t, false, "%s", json_text(s, "name"));
+	table_cell(t, false, "%s", json_text(s, "type"));
+	table_cell(t, false, "%s", json_text(json_object_get(s, "provider"), "client"));
+	table_cell(t, true, "%.0f", json_num(s, "calls"));
+	table_cell(t, true, "%.0f", json_num(s, "answered"));
+	table_cell(t, true, "%.0f", json_num(s, "failed"));
+	table_cell(t, true, "%.0f", json_num(s, "timed_out"));
+	table_cell(t, true, "%.0f", json_num(s, "refused"));
+	table_cell(t, true, "%.0f", json_num(s, "waiting"));
+}
+
+static void print_services(const json_t *reply)
+{
+	static const char *const head[] = { "SERVICE", "TYPE",      "PROVIDER", "CALLS",  "ANSWERED",
+					    "FAILED",  "TIMED OUT", "REFUSED",  "WAITING" };
+	struct table *t = table_create(9);
+	json_t *s;
+	size_t i;
+
+	for (i = 0; i < 9; i++)
+		table_cell(t, i > 2, "%s", head[i]);
+	json_array_foreach(json_object_get(reply, "services"), i, s)
+		add_service(t, s);
+	table_print(t);
+	table_destroy(t);
+}
+
+static int list_once(struct ctl *c)
+{
+	json_t *reply = ctl_call(c, "io.simd.Control.ListServices", NULL), *s;
+	size_t i;
+
+	if (!reply || c->a.json)
+		return ctl_put(c, reply);
+	if (c->a.names)
+		json_array_foreach(json_object_get(reply, "services"), i, s)
+			puts(json_text(s, "name"));
+	else
+		print_services(reply);
+	json_decref(reply);
+	return 0;
+}
+
+int cmd_service_list(struct ctl *c)
+{
+	return ctl_repeat(c, list_once);
+}
+
+static void print_info(const json_t *reply)
+{
+	json_t *s = json_object_get(reply, "service"), *p = json_object_get(s, "provider");
+
+	printf("%s: %s\n", json_text(s, "name"), json_text(s, "type"));
+	printf("provider: %s (pid %.0f, uid %.0f)%s\n", json_text(p, "client"), json_num(p, "pid"), json_num(p, "uid"),
+	       json_is_true(json_object_get(s, "running")) ? ", at a request" : "");
+	printf("deadline: %.3f s; %.0f of %.0f requests that may wait do\n", json_num(s, "deadline_ms") / 1e3,
+	       json_num(s, "waiting"), json_num(s, "queue"));
+	printf("calls: %.0f; %.0f answered, %.0f failed, %.0f timed out; %.0f refused; answers: %.0f late, %.0f ignored\n",
+	       json_num(s, "calls"), json_num(s, "answered"), json_num(s, "failed"), json_num(s, "timed_out"),
+	       json_num(s, "refused"), json_num(s, "late"), json_num(s, "ignored"));
+	printf("request:\n");
+	ctl_print_fields(json_object_get(reply, "request"));
+	printf("response:\n");
+	ctl_print_fields(json_object_get(reply, "response"));
+}
+
+int cmd_service_info(struct ctl *c)
+{
+	json_t *params = json_pack("{s:s}", "name", c->a.service);
+	json_t *reply = ctl_call(c, "io.simd.Control.GetService", params);
+
+	json_decref(params);
+	if (!reply || c->a.json)
+		return ctl_put(c, reply);
+	print_info(reply);
+	json_decref(reply);
+	return 0;
+}
+
+/* ---- calling ---- */
+
+struct pending {
+	const struct ctl *c;
+	const struct sim_service_type *type;
+	bool done;
+	int code;
+};
+
+static int write_out(void *user, const char *data, size_t len)
+{
+	(void)user;
+	return fwrite(data, 1, len, stdout) == len ? 0 : -1;
+}
+
+static void on_answer(void *user, int r, const char *why, const void *response, size_t size)
+{
+	struct pending *p = user;
+	struct sim_json_options o = { .exact = true, .pretty = p->c->a.pretty };
+
+	p->done = true;
+	p->code = r < 0;
+	if (r < 0) {
+		fprintf(stderr, "simctl: %s\n", *why ? why : sim_strerror(r));
+		return;
+	}
+	if (sim_msg_to_json(p->type->response, response, size, &o, write_out, NULL) < 0)
+		p->code = ctl_fail(NULL);
+	putchar('\n');
+	fflush(stdout);
+}
+
+static int call(struct ctl *c, const struct sim_service_type *type, const void *body, size_t size)
+{
+	struct pending p = { .c = c, .type = type };
+
+	if (sim_service_call_async(c->client, c->a.service, type, body, size, c->a.timeout_dur_ns, on_answer, &p) < 0)
+		return ctl_fail(NULL);
+	while (!p.done && !simctl_stop) {
+		struct pollfd fd = { .fd = sim_client_fd(c->client), .events = POLLIN };
+
+		(void)poll(&fd, 1, SLICE_MS);
+		(void)sim_process(c->client);
+	}
+	if (!p.done) { /* interrupted: what is open is answered there */
+		sim_disconnect(c->client);
+		c->client = NULL;
+	}
+	return p.code;
+}
+
+int cmd_service_call(struct ctl *c)
+{
+	const char *text = c->a.request ? c->a.request : "{}";
+	const struct sim_service_type *type;
+	void *body = aligned_alloc(64, SIM_SERVICE_BODY_MAX);
+	size_t size;
+	int code;
+
+	if (!body || sim_service_type_of(c->client, c->a.service, &type) < 0) {
+		free(body);
+		return ctl_fail(NULL);
+	}
+	if (sim_msg_from_json(type->request, text, strlen(text), body, SIM_SERVICE_BODY_MAX, &size) < 0)
+		code = ctl_fail(type->request->name);
+	else
+		code = call(c, type, body, size);
+	sim_service_type_unref(type);
+	free(body);
+	return code;
+}
