@@ -6,6 +6,7 @@
 #include "plugins/gate.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,7 +58,18 @@ static void say(struct sim_bridge *b, enum sim_bridge_status status)
 
 static int gate_connect(struct sim_bridge *b, const char *connection)
 {
-	say(b, strcmp(connection, "away") ? SIM_BRIDGE_CONNECTED : SIM_BRIDGE_CONNECTING);
+	struct gate *g = gate_of_test();
+	bool nobody;
+
+	pthread_mutex_lock(&g->lock);
+	g->connects++;
+	nobody = g->refuse > 0;
+	g->refuse -= nobody;
+	pthread_mutex_unlock(&g->lock);
+	if (nobody)
+		say(b, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED);
+	else
+		say(b, strcmp(connection, "away") ? SIM_BRIDGE_CONNECTED : SIM_BRIDGE_CONNECTING);
 	return 0;
 }
 
@@ -80,7 +92,8 @@ static int gate_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, 
 		return -1;
 	t->clock = !strcmp(ch->name, "/clock");
 	if (t->clock)
-		strncat(gate_of_test()->options, ch->options, sizeof(gate_of_test()->options) - 1);
+		snprintf(gate_of_test()->options, sizeof(gate_of_test()->options), "%s", ch->options);
+	gate_of_test()->opens += !t->clock;
 	*ret = t;
 	return 0;
 }
@@ -88,11 +101,13 @@ static int gate_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, 
 static void gate_close(struct sim_bridge *b, struct sim_bridge_topic *t)
 {
 	(void)b;
+	gate_of_test()->closes += !t->clock;
 	free(t);
 }
 
 static void wait_open(struct gate *g)
 {
+	g->published++;
 	g->waiting++;
 	pthread_cond_broadcast(&g->changed);
 	while (!g->open)

@@ -20,7 +20,9 @@ struct gate {
 	int clock_result; /* of its publish() */
 	unsigned n;       /* stamps of /clock so far */
 	int64_t stamp[GATE_STAMPS];
-	char options[256]; /* of the channel /clock */
+	char options[256];                 /* of the channel /clock */
+	unsigned connects, refuse;         /* so far; so many of the next connects find nobody */
+	unsigned opens, closes, published; /* but for /clock */
 	const struct sim_bridge_host *host;
 };
 

@@ -11,6 +11,10 @@
  * return at once; progress is reported with host->status()); publish() from conversion threads, one
  * per lane, concurrently; destroy() when all publish() calls have returned and pending tasks completed.
  *
+ * A connection that is lost: a plug-in that reports UNEXPECTEDLY_DISCONNECTED is connected again by the host, after pauses
+ * that grow from 0.1 s to 10 s; one that connects again by itself reports CONNECTING instead. When it is CONNECTED, the
+ * host closes and opens every channel and calls listen() again where somebody listens; only then messages flow.
+ *
  * /clock goes past dispatch: a bridge that lists it and carries sim/Clock gets it on a thread of its own, at the rate of
  * simd's clock thread, while it is connected. The newest stamp only, never 0; publish() has no task then (see there). A
  * plug-in that registered "*" and not "sim/Clock" gets it only where the rig names it.
@@ -92,7 +96,10 @@ struct sim_bridge_ops {
 	int (*connect)(struct sim_bridge *b, const char *connection);
 	void (*disconnect)(struct sim_bridge *b);
 	enum sim_bridge_status (*status)(const struct sim_bridge *b);
-	/* Publisher creator: announce a channel; called again for every channel after each reconnect of simd. -ENOTSUP: type has no mapping. */
+	/*
+	 * Publisher creator: announce a channel; called again for every channel after each reconnect, of simd or of the far side
+	 * (then after close()). -ENOTSUP: type has no mapping.
+	 */
 	int (*open)(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret);
 	void (*close)(struct sim_bridge *b, struct sim_bridge_topic *t);
 	/*

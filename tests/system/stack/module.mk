@@ -28,5 +28,6 @@ endif
 # ten processes are brought back at once: nothing else shares the CPUs with that, or with the dozen kill runs
 TESTS_ALONE += $(addprefix $(B)/test/,stack-roudi fault-stack-chaos fault-stack-deadlock fault-stack-storm)
 LIMIT_stack-roudi := 120
+LIMIT_stack-bridge := 120
 LIMIT_stack-start := 120
 LIMIT_fault-stack-storm := 240

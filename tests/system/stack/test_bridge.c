@@ -67,6 +67,31 @@ static void fails(void **state)
 	peer_free(p);
 }
 
+/* The far side goes again and again: the same process connects to it again, and what was accepted is answered. */
+static void loses_its_connection(void **state)
+{
+	struct peer *p = peer_new();
+	int64_t process;
+	uint32_t slots;
+	pid_t pid;
+
+	(void)state;
+	start("\"mode\":\"lose\",\"every\":100,\"absent\":1", "");
+	slots = stack_slots();
+	process = stack_bridge("bad", "pid");
+	pid = load(p, 1, 1000);
+	UNTIL(20000, stack_count("bad:", "connected again") >= 2);
+	finish(p, pid);
+	assert_true(p->reasons[SIM_REASON_FAILED] >= 2);
+	assert_true(p->ok >= 100);
+	assert_int_equal(p->ok + p->reasons[SIM_REASON_FAILED] + p->reasons[SIM_REASON_DISCONNECTED], p->accepted);
+	assert_int_equal(stack_bridge("bad", "pid"), process);
+	assert_int_equal(stack_bridge("bad", "restarts"), 0);
+	all_free(p, slots);
+	stack_stop(simd);
+	peer_free(p);
+}
+
 /* Answers come from another thread, or come twice: the second is the host's to swallow. */
 static void late_or_twice(void **state)
 {
@@ -225,6 +250,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(fails, stack_sweep),
+		cmocka_unit_test_teardown(loses_its_connection, stack_sweep),
 		cmocka_unit_test_teardown(late_or_twice, stack_sweep),
 		cmocka_unit_test_teardown(crashes, stack_sweep),
 		cmocka_unit_test_teardown(hangs, stack_sweep),

@@ -5,6 +5,7 @@
  */
 #include "support/test.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
@@ -12,7 +13,9 @@
 #include <sim/msg/Ultrasonic.h>
 
 #include "host.h"
+#include "plugins/gate.h"
 #include "task.h"
+#include "timeutil.h"
 
 #define SCRIPT_MAX 16
 
@@ -127,7 +130,7 @@ struct fixture {
 	struct sim_slot slot[2];
 };
 
-static struct fixture *start(const char *options)
+static struct fixture *start_plugin(const char *plugin, const char *options)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 	json_t *config = json_object();
@@ -135,12 +138,17 @@ static struct fixture *start(const char *options)
 	assert_non_null(f);
 	pthread_mutex_init(&f->lane.lock, NULL);
 	pthread_cond_init(&f->lane.changed, NULL);
-	json_object_set_new(config, "plugin", json_string(PLUGINS "/bridge_null.so"));
+	json_object_set_new(config, "plugin", json_string(plugin));
 	json_object_set_new(config, "options", json_loads(options, 0, NULL));
 	assert_int_equal(host_create(NULL, "", config, &f->host), 0);
 	json_decref(config);
 	assert_int_equal(host_lane_start(f->host, &f->lane, true), 0);
 	return f;
+}
+
+static struct fixture *start(const char *options)
+{
+	return start_plugin(PLUGINS "/bridge_null.so", options);
 }
 
 static void stop(struct fixture *f)
@@ -236,6 +244,148 @@ static void test_inbound_needs_the_rigs_word(void **state)
 	stop(f);
 }
 
+/* ---- the far side is lost, and comes back ---- */
+
+static struct gate *gate_begin(bool open)
+{
+	void *so = dlopen(GATE, RTLD_NOW | RTLD_LOCAL), *sym = dlsym(so, "gate_of_test");
+	struct gate *g;
+	gate_fn fn;
+
+	assert_non_null(sym);
+	memcpy(&fn, &sym, sizeof(fn));
+	g = fn();
+	g->open = open;
+	g->connects = g->refuse = g->opens = g->closes = g->published = 0;
+	return g;
+}
+
+static void gate_open(struct gate *g)
+{
+	pthread_mutex_lock(&g->lock);
+	g->open = true;
+	pthread_cond_broadcast(&g->changed);
+	pthread_mutex_unlock(&g->lock);
+}
+
+/* A plug-in with one channel, connected, that has taken delivery 1 (or is inside with it). */
+static struct fixture *connected(struct gate *g)
+{
+	struct fixture *f = start_plugin(GATE, "{}");
+
+	push(&f->lane, (struct sim_lane_packet){ .event = SIM_LANE_CONNECT, .text = (char *)"there" });
+	push_channel(&f->lane, 3, f->text, sizeof(f->text));
+	push_slot(&f->lane, 1, 3, &f->slot[0]);
+	if (g->open) {
+		await_answers(&f->lane, 1);
+	} else {
+		pthread_mutex_lock(&g->lock);
+		while (!g->waiting)
+			pthread_cond_wait(&g->changed, &g->lock);
+		pthread_mutex_unlock(&g->lock);
+	}
+	assert_int_equal(host_link_step(f->host, 0), INT64_MAX);
+	return f;
+}
+
+static void lose(const struct gate *g)
+{
+	g->host->status(g->host->ctx, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED, "the cable is cut");
+}
+
+/* After pauses that double up to ten seconds; then every channel is opened anew before a message passes. */
+static void test_connects_again_and_replays(void **state)
+{
+	static const int pauses_ms[] = { 100, 200, 400, 800, 1600, 3200, 6400, 10000, 10000 };
+	struct gate *g = gate_begin(true);
+	struct fixture *f = connected(g);
+	int64_t now = 5 * NS_PER_S;
+
+	(void)state;
+	lose(g);
+	g->refuse = 8;
+	host_report(f->host);
+	assert_int_equal(f->lane.status, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED);
+	push_slot(&f->lane, 2, 3, &f->slot[0]);
+	await_answers(&f->lane, 2);
+	assert_int_equal(answer_of(&f->lane, 2), -ENOTCONN);
+	assert_int_equal(g->published, 1);
+	for (unsigned i = 0; i < 9; i++) {
+		int64_t pause = pauses_ms[i] * NS_PER_MS;
+
+		assert_int_equal(host_link_step(f->host, now), pause);
+		assert_int_equal(host_link_step(f->host, now + pause - 1), 1);
+		assert_int_equal(g->connects, 1 + i);
+		host_link_step(f->host, now += pause);
+		assert_int_equal(g->connects, 2 + i);
+	}
+	/* connected, and nothing is open yet: simd is not told before it is */
+	host_report(f->host);
+	assert_int_equal(f->lane.status, SIM_BRIDGE_CONNECTING);
+	assert_int_equal(g->opens, 1);
+	assert_int_equal(host_link_step(f->host, now), 0);
+	assert_int_equal(g->opens, 2);
+	assert_int_equal(g->closes, 1);
+	assert_int_equal(f->lane.status, SIM_BRIDGE_CONNECTED);
+	assert_int_equal(host_link_step(f->host, now), INT64_MAX);
+	push_slot(&f->lane, 3, 3, &f->slot[0]);
+	await_answers(&f->lane, 3);
+	assert_int_equal(answer_of(&f->lane, 3), 0);
+
+	/* it had not held for long: the next pause is no shorter; after a while it is */
+	lose(g);
+	assert_int_equal(host_link_step(f->host, now + NS_PER_S), 10 * NS_PER_S);
+	host_link_step(f->host, now + 11 * NS_PER_S);
+	assert_int_equal(host_link_step(f->host, now + 11 * NS_PER_S), 0);
+	lose(g);
+	assert_int_equal(host_link_step(f->host, now + 60 * NS_PER_S), 100 * NS_PER_MS);
+	stop(f);
+}
+
+/* A lane that is still inside publish() with its message keeps its topic. */
+static void test_replay_waits_for_lanes(void **state)
+{
+	struct gate *g = gate_begin(false);
+	struct fixture *f = connected(g);
+
+	(void)state;
+	lose(g);
+	host_link_step(f->host, 0);
+	host_link_step(f->host, NS_PER_S);
+	assert_int_equal(g->connects, 2);
+	assert_in_range(host_link_step(f->host, NS_PER_S), 1, NS_PER_S);
+	assert_int_equal(g->closes, 0);
+	gate_open(g);
+	await_answers(&f->lane, 1);
+	assert_int_equal(host_link_step(f->host, NS_PER_S), 0);
+	assert_int_equal(g->closes, 1);
+	assert_int_equal(g->opens, 2);
+	stop(f);
+}
+
+/* Who connects again by himself is left alone; who is to be disconnected is not connected again. */
+static void test_only_who_needs_it(void **state)
+{
+	struct gate *g = gate_begin(true);
+	struct fixture *f = connected(g);
+
+	(void)state;
+	lose(g);
+	g->host->status(g->host->ctx, SIM_BRIDGE_CONNECTING, "by itself");
+	for (int i = 0; i < 100; i++)
+		host_link_step(f->host, i * NS_PER_S);
+	assert_int_equal(g->connects, 1);
+	g->host->status(g->host->ctx, SIM_BRIDGE_CONNECTED, "");
+	assert_int_equal(host_link_step(f->host, 100 * NS_PER_S), 0);
+	assert_int_equal(g->opens, 2);
+	lose(g);
+	host_disconnect(f->host);
+	assert_int_equal(host_link_step(f->host, 200 * NS_PER_S), INT64_MAX);
+	assert_int_equal(host_link_step(f->host, 300 * NS_PER_S), INT64_MAX);
+	assert_int_equal(g->connects, 1);
+	stop(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -245,6 +395,9 @@ int main(void)
 		cmocka_unit_test(test_bad_announcements_are_survived),
 		cmocka_unit_test(test_unknown_option_is_refused),
 		cmocka_unit_test(test_inbound_needs_the_rigs_word),
+		cmocka_unit_test(test_connects_again_and_replays),
+		cmocka_unit_test(test_replay_waits_for_lanes),
+		cmocka_unit_test(test_only_who_needs_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,13 +28,52 @@ static void bump(_Atomic uint64_t *counter)
 	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
 
+static int open_topic(struct host *h)
+{
+	struct host_clock *c = &h->clock;
+	int r;
+
+	c->clk.replays = atomic_load(&h->link.replays);
+	pthread_mutex_lock(&h->topics_lock);
+	r = h->plugin->ops->open(h->bridge, &c->clk.ch, &c->clk.topic);
+	pthread_mutex_unlock(&h->topics_lock);
+	if (r < 0)
+		c->clk.topic = NULL;
+	if (r < 0)
+		log_info("%s is not carried by this bridge: %s", CHANNEL, sim_strerror(r));
+	return r;
+}
+
+static void close_topic(struct host *h)
+{
+	struct host_clock *c = &h->clock;
+
+	pthread_mutex_lock(&h->topics_lock);
+	if (c->clk.topic)
+		h->plugin->ops->close(h->bridge, c->clk.topic);
+	c->clk.topic = NULL;
+	pthread_mutex_unlock(&h->topics_lock);
+}
+
+/* Over a new connection, as every channel. */
+static int renew_topic(struct host *h)
+{
+	struct host_clock *c = &h->clock;
+
+	if (c->clk.replays != atomic_load(&h->link.replays)) {
+		close_topic(h);
+		(void)open_topic(h);
+	}
+	return c->clk.topic ? 0 : -ENOTSUP;
+}
+
 static void publish(struct host *h, const struct sim_slot *slot)
 {
 	struct host_clock *c = &h->clock;
 	const struct sim_Clock *body = sim_slot_body(slot);
 	int r;
 
-	if (body->clock <= 0 || atomic_load(&h->status) != SIM_BRIDGE_CONNECTED) {
+	if (body->clock <= 0 || host_link_status(h) != SIM_BRIDGE_CONNECTED || renew_topic(h) < 0) {
 		bump(&c->skipped);
 		return;
 	}
@@ -79,29 +118,6 @@ static int serve(struct host *h)
 	return slot ? 0 : -EAGAIN;
 }
 
-static int open_topic(struct host *h)
-{
-	struct host_clock *c = &h->clock;
-	int r;
-
-	pthread_mutex_lock(&h->topics_lock);
-	r = h->plugin->ops->open(h->bridge, &c->clk.ch, &c->clk.topic);
-	pthread_mutex_unlock(&h->topics_lock);
-	if (r < 0)
-		log_info("%s is not carried by this bridge: %s", CHANNEL, sim_strerror(r));
-	return r;
-}
-
-static void close_topic(struct host *h)
-{
-	struct host_clock *c = &h->clock;
-
-	sim_subscriber_destroy(c->clk.sub);
-	pthread_mutex_lock(&h->topics_lock);
-	h->plugin->ops->close(h->bridge, c->clk.topic);
-	pthread_mutex_unlock(&h->topics_lock);
-}
-
 static void *clock_main(void *arg)
 {
 	struct host *h = arg;
@@ -118,6 +134,7 @@ static void *clock_main(void *arg)
 			usleep(LOOK_DUR_NS / NS_PER_US);
 		}
 	}
+	sim_subscriber_destroy(c->clk.sub);
 	close_topic(h);
 	return NULL;
 }

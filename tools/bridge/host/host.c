@@ -65,6 +65,8 @@ static void service_status(void *ctx, enum sim_bridge_status status, const char 
 	pthread_mutex_lock(&h->lanes_lock);
 	atomic_store(&h->status, (int)status);
 	snprintf(h->detail, sizeof(h->detail), "%s", detail ? detail : "");
+	if (status == SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED)
+		atomic_store(&h->link.lost, true);
 	pthread_mutex_unlock(&h->lanes_lock);
 	log_info("%s%s%s", sim_bridge_status_name(status), detail && *detail ? ": " : "", detail ? detail : "");
 	wake_main(h);
@@ -148,6 +150,7 @@ int host_create(struct sim_client *client, const char *plugin_dir, json_t *confi
 	pthread_mutex_init(&h->topics_lock, NULL);
 	pthread_mutex_init(&h->lanes_lock, NULL);
 	pthread_mutex_init(&h->inbound_lock, NULL);
+	host_link_init(h);
 	h->config = json_incref(config);
 	h->options = json_object_get(config, "options");
 	h->options = h->options ? json_incref(h->options) : json_object();
@@ -179,6 +182,7 @@ void host_destroy(struct host *h)
 		h->plugin->ops->destroy(h->bridge);
 	host_lanes_free(h);
 	host_inbound_finish(h);
+	host_link_finish(h);
 	plugin_unload(h->plugin);
 	json_decref(h->options);
 	json_decref(h->option_texts);
@@ -189,28 +193,6 @@ void host_destroy(struct host *h)
 	pthread_mutex_destroy(&h->lanes_lock);
 	pthread_mutex_destroy(&h->inbound_lock);
 	mem_free(h);
-}
-
-void host_connect(struct host *h, const char *connection)
-{
-	int r;
-
-	log_debug("connect \"%s\"", connection);
-	r = h->plugin->ops->connect(h->bridge, connection);
-	if (r < 0) {
-		char why[160];
-
-		snprintf(why, sizeof(why), "the plug-in refuses \"%.80s\": %s", connection, err_text(r));
-		service_status(h, SIM_BRIDGE_DISCONNECTED, why);
-		return;
-	}
-	host_clock_start(h);
-}
-
-void host_disconnect(struct host *h)
-{
-	host_flush(h);
-	h->plugin->ops->disconnect(h->bridge);
 }
 
 void host_flush(struct host *h)
@@ -225,7 +207,7 @@ void host_report(struct host *h)
 {
 	pthread_mutex_lock(&h->lanes_lock);
 	if (h->lane0)
-		sim_lane_status(h->lane0, (enum sim_bridge_status)atomic_load(&h->status), atomic_load(&h->sent),
-				atomic_load(&h->failed), atomic_load(&h->dropped), atomic_load(&h->bytes), h->detail);
+		sim_lane_status(h->lane0, host_link_status(h), atomic_load(&h->sent), atomic_load(&h->failed),
+				atomic_load(&h->dropped), atomic_load(&h->bytes), h->detail);
 	pthread_mutex_unlock(&h->lanes_lock);
 }

@@ -46,9 +46,20 @@ struct host_clock { /* /clock on its way out; clock.c */
 	struct { /* its thread's */
 		struct sim_bridge_channel ch;
 		struct sim_bridge_topic *topic; /* NULL: the plug-in does not take it */
+		unsigned replays;               /* host_link::replays when it was opened */
 		struct sim_subscriber *sub;
 		struct log_limit limit;
 	} clk;
+};
+
+struct host_link {                /* the far side; link.c */
+	pthread_mutex_t lock;     /* one connect() or disconnect() at a time */
+	char *connection;         /* what simd wants, NULL: none; guarded by lock */
+	_Atomic bool lost;        /* since the plug-in reported it, until all is open again */
+	_Atomic unsigned replays; /* how often that was */
+	struct {                  /* main's */
+		int64_t due_mono_ns, pause_dur_ns, up_mono_ns; /* due 0: not lost */
+	} re;
 };
 
 struct host {
@@ -77,6 +88,7 @@ struct host {
 	struct log_limit inbound_limit; /* guarded by inbound_lock */
 
 	struct host_clock clock;
+	struct host_link link;
 
 	_Atomic uint64_t sent, failed, dropped, bytes;
 	_Atomic int status; /* enum sim_bridge_status, as last reported */
@@ -88,15 +100,24 @@ struct host {
 /* ---- host.c: life and services ---- */
 int host_create(struct sim_client *client, const char *plugin_dir, json_t *config, struct host **ret);
 void host_destroy(struct host *h);
-void host_connect(struct host *h, const char *connection);
-void host_disconnect(struct host *h);
 void host_report(struct host *h); /* status and totals to simd */
 void host_flush(struct host *h);
+
+/* ---- link.c: the connection ---- */
+void host_link_init(struct host *h);
+void host_link_finish(struct host *h);
+void host_connect(struct host *h, const char *connection);
+void host_disconnect(struct host *h);
+/* After a loss: connect again when it is time, open all again when it is back. Returns when to come again, from now. */
+int64_t host_link_step(struct host *h, int64_t now_mono_ns);
+enum sim_bridge_status host_link_status(const struct host *h); /* as simd is to see it */
 
 /* ---- topics.c ---- */
 /* Text of a CHANNEL packet. Logs what it refuses. */
 void host_topic_announce(struct host *h, const char *json);
 struct host_topic *host_topic_find(struct host *h, uint32_t channel_id);
+/* Close all and open them again. No lane may be inside publish(). */
+void host_topics_replay(struct host *h);
 void host_topics_close(struct host *h);
 
 /* ---- lanes.c ---- */
@@ -115,6 +136,8 @@ int host_inbound_publish(struct host *h, const char *channel, const struct sim_t
 int host_inbound_offer(struct host *h, const char *channel, const struct sim_type *type);
 /* Tell the plug-in for whom somebody has begun, or ceased, to listen. Thread: main. True: look again soon. */
 bool host_inbound_watch(struct host *h);
+/* The plug-in has a new connection: it is told anew who listens. */
+void host_inbound_replay(struct host *h);
 void host_inbound_finish(struct host *h);
 
 #endif

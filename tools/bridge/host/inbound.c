@@ -171,6 +171,14 @@ static bool changed(struct host *h, unsigned i, struct host_inbound *ret)
 	return differs;
 }
 
+void host_inbound_replay(struct host *h)
+{
+	pthread_mutex_lock(&h->inbound_lock);
+	for (unsigned i = 0; i < h->n_inbound; i++)
+		h->inbound[i].listened = false;
+	pthread_mutex_unlock(&h->inbound_lock);
+}
+
 bool host_inbound_watch(struct host *h)
 {
 	struct host_inbound in;

@@ -60,6 +60,8 @@ static int publish(struct host_lane *l, const struct sim_delivery *d, struct sim
 
 	if (!d->slot)
 		return -ESTALE; /* of a life of the data plane that this process no longer sees */
+	if (atomic_load(&l->host->link.lost))
+		return -ENOTCONN;
 	if (!topic || !topic->topic)
 		return -ENOTSUP;
 	return l->host->plugin->ops->publish(l->host->bridge, topic->topic, d->slot, t);
@@ -70,6 +72,7 @@ static void deliver(struct host_lane *l, const struct sim_lane_packet *p)
 	struct batch b = { 0 };
 	int64_t now = mono_now_ns();
 
+	atomic_store(&l->inside, true); /* before `lost` is looked at: see host_link_step() */
 	for (unsigned i = 0; i < p->count; i++) {
 		const struct sim_delivery *d = &p->deliveries[i];
 		uint64_t bytes = d->slot ? d->slot->body_size : 0;
@@ -82,6 +85,7 @@ static void deliver(struct host_lane *l, const struct sim_lane_packet *p)
 		if (!t || task_returned(t, r, now, &res))
 			batch_add(l, &b, res, bytes, now);
 	}
+	atomic_store(&l->inside, false);
 	batch_send(l, &b);
 }
 

@@ -96,7 +96,7 @@ static int open_signals(void)
 static int64_t work(struct host *h, bool changed, int64_t *flush_mono_ns)
 {
 	bool flush = mono_now_ns() >= *flush_mono_ns;
-	int64_t left;
+	int64_t left, link;
 
 	if (flush) {
 		*flush_mono_ns += NS_PER_S;
@@ -104,7 +104,10 @@ static int64_t work(struct host *h, bool changed, int64_t *flush_mono_ns)
 	}
 	if (flush || changed)
 		host_report(h);
+	link = host_link_step(h, mono_now_ns());
 	left = *flush_mono_ns - mono_now_ns();
+	if (link < left)
+		left = link;
 	if (host_inbound_watch(h) && left > LISTEN_DUR_NS)
 		left = LISTEN_DUR_NS;
 	return left > 0 ? left : 0;

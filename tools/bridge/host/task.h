@@ -42,6 +42,7 @@ struct host_lane {
 	struct list free;
 	struct list link; /* host::lanes */
 	_Atomic unsigned pending;
+	_Atomic bool inside; /* in a packet whose messages may be with the plug-in */
 	struct sim_task tasks[LANE_TASKS];
 };
 

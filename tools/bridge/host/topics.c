@@ -128,6 +128,22 @@ struct host_topic *host_topic_find(struct host *h, uint32_t channel_id)
 	return t ? *t : NULL;
 }
 
+void host_topics_replay(struct host *h)
+{
+	pthread_mutex_lock(&h->topics_lock);
+	for (unsigned i = 0; i < HOST_TOPICS_MAX; i++) {
+		struct host_topic *t = h->topics[i];
+
+		if (!t)
+			continue;
+		if (t->topic)
+			h->plugin->ops->close(h->bridge, t->topic);
+		t->topic = NULL;
+		topic_open(h, t);
+	}
+	pthread_mutex_unlock(&h->topics_lock);
+}
+
 void host_topics_close(struct host *h)
 {
 	pthread_mutex_lock(&h->topics_lock);

@@ -23,9 +23,9 @@
 
 #define LATE_MAX 4096
 
-enum mode { MODE_COUNT, MODE_SLOW, MODE_FAIL, MODE_CRASH, MODE_HANG, MODE_LATE, MODE_TWICE, MODES };
+enum mode { MODE_COUNT, MODE_SLOW, MODE_FAIL, MODE_CRASH, MODE_HANG, MODE_LATE, MODE_TWICE, MODE_LOSE, MODES };
 
-static const char *const mode_names[MODES] = { "count", "slow", "fail", "crash", "hang", "late", "twice" };
+static const char *const mode_names[MODES] = { "count", "slow", "fail", "crash", "hang", "late", "twice", "lose" };
 
 struct late { /* tasks answered by the late thread, oldest first */
 	struct sim_task *task[LATE_MAX];
@@ -50,6 +50,8 @@ struct sim_bridge {
 	enum mode mode;
 	long delay_us; /* slow: per message; late: before the answer */
 	long every;    /* misbehave at every n-th message */
+	long absent;   /* lose: attempts that fail, of each time; `left` of them are still to come */
+	_Atomic long left;
 	_Atomic uint64_t count;
 	_Atomic int status;
 	struct late late;
@@ -57,9 +59,10 @@ struct sim_bridge {
 };
 
 static const struct sim_bridge_option options[] = {
-	{ "mode", "count", "count, slow, fail, crash, hang, late or twice" },
+	{ "mode", "count", "count, slow, fail, crash, hang, late, twice or lose (the connection)" },
 	{ "delay_us", "10000", "slow and late: how long, in microseconds" },
 	{ "every", "1", "misbehave at every n-th message only" },
+	{ "absent", "0", "lose: how many attempts to connect again find nobody" },
 	{ "inject", "0", "how many messages to bring in, once somebody listens" },
 	{ "inject_us", "1000", "time between them, in microseconds" },
 	{ "inject_channel", "/injected", "the channel they go to; of type sim/Ultrasonic" },
@@ -218,7 +221,8 @@ static int null_create(const struct sim_bridge_host *host, struct sim_bridge **r
 	int r = b ? 0 : -ENOMEM;
 
 	if (r || (r = read_mode(host, &b->mode)) || (r = read_number(host, "delay_us", 0, &b->delay_us)) ||
-	    (r = read_number(host, "every", 1, &b->every)) || (r = read_number(host, "inject", 0, &b->inject.n)) ||
+	    (r = read_number(host, "every", 1, &b->every)) || (r = read_number(host, "absent", 0, &b->absent)) ||
+	    (r = read_number(host, "inject", 0, &b->inject.n)) ||
 	    (r = read_number(host, "inject_us", 1, &b->inject.delay_us)))
 		goto err;
 	b->inject.channel = host->option(host->ctx, "inject_channel");
@@ -241,6 +245,10 @@ static int null_connect(struct sim_bridge *b, const char *connection)
 
 	if (!strcmp(connection, "refuse"))
 		return -EINVAL;
+	if (atomic_load(&b->left) > 0) {
+		atomic_fetch_sub(&b->left, 1);
+		s = SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED;
+	}
 	atomic_store(&b->status, (int)s);
 	b->host->status(b->host->ctx, s, mode_names[b->mode]);
 	if (b->inject.n && s == SIM_BRIDGE_CONNECTED)
@@ -273,6 +281,15 @@ static void null_close(struct sim_bridge *b, struct sim_bridge_topic *t)
 	(void)t;
 }
 
+/* The far side is gone: the host connects again. */
+static int lose(struct sim_bridge *b)
+{
+	atomic_store(&b->left, b->absent);
+	atomic_store(&b->status, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED);
+	b->host->status(b->host->ctx, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED, "lost, as it was told to be");
+	return -EPIPE;
+}
+
 static int misbehave(struct sim_bridge *b, struct sim_task *task)
 {
 	switch (b->mode) {
@@ -290,6 +307,8 @@ static int misbehave(struct sim_bridge *b, struct sim_task *task)
 	case MODE_LATE:
 	case MODE_TWICE:
 		return late_push(b, task);
+	case MODE_LOSE:
+		return lose(b);
 	case MODE_COUNT:
 	case MODES:
 		break;

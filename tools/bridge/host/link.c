@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The connection to the far side: made when simd says so, and made again when the plug-in reports that it was lost,
+ * with growing pauses. What the plug-in had been told is told again before messages flow: channels are closed and
+ * opened, listen() follows. Meanwhile simd hears "connecting", and what is on its way is answered -ENOTCONN.
+ *
+ * A plug-in that connects again by itself reports CONNECTING, and is left alone until it is CONNECTED.
+ *
+ * Thread: connect and disconnect any, one at a time (link.lock); the step is main's.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "err.h"
+#include "host.h"
+#include "log.h"
+#include "mem.h"
+#include "task.h"
+#include "timeutil.h"
+
+LOG_TOPIC("link");
+
+#define PAUSE_MIN_DUR_NS (100 * NS_PER_MS)
+#define PAUSE_MAX_DUR_NS (10 * NS_PER_S)
+#define LOOK_DUR_NS      (5 * NS_PER_MS) /* lanes are inside publish(): how soon to look again */
+
+void host_link_init(struct host *h)
+{
+	pthread_mutex_init(&h->link.lock, NULL);
+	h->link.re.pause_dur_ns = PAUSE_MIN_DUR_NS;
+}
+
+void host_link_finish(struct host *h)
+{
+	pthread_mutex_destroy(&h->link.lock);
+	mem_free(h->link.connection);
+}
+
+/* link.lock held. */
+static int connect_locked(struct host *h)
+{
+	int r = h->plugin->ops->connect(h->bridge, h->link.connection);
+	char why[160];
+
+	if (r == 0)
+		return 0;
+	snprintf(why, sizeof(why), "the plug-in refuses \"%.80s\": %s", h->link.connection, err_text(r));
+	h->services.status(h, SIM_BRIDGE_DISCONNECTED, why);
+	return r;
+}
+
+void host_connect(struct host *h, const char *connection)
+{
+	int r = -ENOMEM;
+
+	log_debug("connect \"%s\"", connection);
+	pthread_mutex_lock(&h->link.lock);
+	mem_free(h->link.connection);
+	h->link.connection = mem_strdup(connection);
+	if (h->link.connection)
+		r = connect_locked(h);
+	pthread_mutex_unlock(&h->link.lock);
+	if (r == 0)
+		host_clock_start(h);
+}
+
+void host_disconnect(struct host *h)
+{
+	host_flush(h);
+	pthread_mutex_lock(&h->link.lock);
+	mem_free(h->link.connection);
+	h->link.connection = NULL;
+	h->plugin->ops->disconnect(h->bridge);
+	pthread_mutex_unlock(&h->link.lock);
+}
+
+/* ---- once it was lost ---- */
+
+/* Since the connection is known to be lost no lane enters publish(): is any still inside? */
+static bool lanes_inside(struct host *h)
+{
+	struct host_lane *l;
+	bool inside = false;
+
+	pthread_mutex_lock(&h->lanes_lock);
+	list_for_each(l, &h->lanes, link)
+		inside |= atomic_load(&l->inside);
+	pthread_mutex_unlock(&h->lanes_lock);
+	return inside;
+}
+
+static void schedule(struct host_link *k, int64_t now_mono_ns)
+{
+	k->re.due_mono_ns = ns_add(now_mono_ns, k->re.pause_dur_ns);
+	k->re.pause_dur_ns = k->re.pause_dur_ns < PAUSE_MAX_DUR_NS / 2 ? 2 * k->re.pause_dur_ns : PAUSE_MAX_DUR_NS;
+}
+
+static void try_again(struct host *h, int64_t now_mono_ns)
+{
+	struct host_link *k = &h->link;
+	int r = 0;
+
+	log_debug("connecting again");
+	pthread_mutex_lock(&k->lock);
+	if (k->connection)
+		r = connect_locked(h);
+	pthread_mutex_unlock(&k->lock);
+	if (r < 0)
+		log_warn("it could not be connected again: %s", err_text(r));
+	schedule(k, now_mono_ns);
+}
+
+/* The first look after the loss. A connection that had held for longer than the last pause begins with a short one. */
+static void note_loss(struct host_link *k, int64_t now_mono_ns)
+{
+	if (k->re.due_mono_ns)
+		return;
+	if (now_mono_ns - k->re.up_mono_ns > k->re.pause_dur_ns)
+		k->re.pause_dur_ns = PAUSE_MIN_DUR_NS;
+	schedule(k, now_mono_ns);
+}
+
+static bool wanted(struct host *h)
+{
+	bool yes;
+
+	pthread_mutex_lock(&h->link.lock);
+	yes = h->link.connection != NULL;
+	pthread_mutex_unlock(&h->link.lock);
+	return yes;
+}
+
+/* Not when it was lost once more meanwhile: the next step begins anew. */
+static bool back(struct host *h, bool only_connected, int64_t now_mono_ns)
+{
+	struct host_link *k = &h->link;
+	bool yes;
+
+	k->re.due_mono_ns = 0;
+	k->re.up_mono_ns = now_mono_ns;
+	pthread_mutex_lock(&h->lanes_lock); /* under which status and `lost` are set */
+	yes = !only_connected || atomic_load(&h->status) == SIM_BRIDGE_CONNECTED;
+	if (yes)
+		atomic_store(&k->lost, false);
+	pthread_mutex_unlock(&h->lanes_lock);
+	return yes;
+}
+
+static void replay(struct host *h, int64_t now_mono_ns)
+{
+	host_topics_replay(h);
+	host_inbound_replay(h);
+	atomic_fetch_add(&h->link.replays, 1);
+	if (!back(h, true, now_mono_ns))
+		return;
+	log_info("connected again; what was open is open again");
+	host_report(h);
+}
+
+int64_t host_link_step(struct host *h, int64_t now_mono_ns)
+{
+	struct host_link *k = &h->link;
+	int status;
+
+	if (!atomic_load(&k->lost))
+		return INT64_MAX;
+	note_loss(k, now_mono_ns);
+	status = atomic_load(&h->status);
+	if (status == SIM_BRIDGE_CONNECTED) {
+		if (lanes_inside(h))
+			return LOOK_DUR_NS;
+		replay(h, now_mono_ns);
+		return 0;
+	}
+	if (!wanted(h)) { /* simd has taken it back meanwhile */
+		(void)back(h, false, now_mono_ns);
+		return INT64_MAX;
+	}
+	if (now_mono_ns < k->re.due_mono_ns)
+		return k->re.due_mono_ns - now_mono_ns;
+	if (status == SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED || status == SIM_BRIDGE_DISCONNECTED)
+		try_again(h, now_mono_ns);
+	else
+		k->re.due_mono_ns = ns_add(now_mono_ns, k->re.pause_dur_ns); /* it is at it itself */
+	return atomic_load(&h->status) == SIM_BRIDGE_CONNECTED ? 0 : k->re.due_mono_ns - now_mono_ns;
+}
+
+enum sim_bridge_status host_link_status(const struct host *h)
+{
+	enum sim_bridge_status status = (enum sim_bridge_status)atomic_load(&h->status);
+
+	return status == SIM_BRIDGE_CONNECTED && atomic_load(&h->link.lost) ? SIM_BRIDGE_CONNECTING : status;
+}
