@@ -281,7 +281,7 @@ int channel_set_size(struct channel *ch, uint64_t max_body)
 	ch->max_body = max_body;
 	ch->slot_size = slot;
 	if (!ch->window)
-		ch->window = pools_window(slot);
+		ch->window = pools_window(slot, p->c[cls].count);
 	return 0;
 }
 
@@ -337,7 +337,7 @@ int channel_open(struct channel *ch)
 	if (s->n_simd_subs + s->n_subscribers >= s->limits.subscribers)
 		return err_set(-EMFILE, "channel %s: %u subscribers exist, limits.subscribers allows no more", ch->name,
 			       s->limits.subscribers);
-	ch->depth = 2 * ch->window + 16;
+	ch->depth = 2 * ch->window + 16 < IPC_DEPTH_MAX ? 2 * ch->window + 16 : IPC_DEPTH_MAX;
 	r = pools_reserve(&s->pools, ch->pool, ch->window, ch->name);
 	if (r == -ENOSPC && channel_reclaim(s) > 0)
 		r = pools_reserve(&s->pools, ch->pool, ch->window, ch->name);

@@ -234,7 +234,7 @@ static int reserve_depth(struct subscriber *sub, uint32_t wanted)
 	sub->pool = ch->pool;
 	if (ch->pool < 0)
 		return 0;
-	if (ch->window < WIRE_WINDOW_MAX && sub->depth > ch->window)
+	if (ch->window < POOL_WINDOW_SMALL && sub->depth > ch->window)
 		sub->depth = ch->window;
 	left = pools_left(p, ch->pool);
 	if (left < sub->depth + HELD_BY_SUBSCRIBER && channel_reclaim(ch->s) > 0)

@@ -3,6 +3,7 @@
 #include "ledger.h"
 
 #include "err.h"
+#include "wire/pages.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -17,7 +18,7 @@
 #define BODY(n) ((n) + sizeof(struct sim_slot) + POOL_SLOT_ALIGN)
 
 static const struct pool_class ladder[] = {
-	{ .size = 256, .count = 4096 },           { .size = 1 * KIB, .count = 2048 },
+	{ .size = 256, .count = 8192 },           { .size = 1 * KIB, .count = 4096 },
 	{ .size = 4 * KIB, .count = 1024 },       { .size = 16 * KIB, .count = 512 },
 	{ .size = BODY(64 * KIB), .count = 256 }, { .size = BODY(256 * KIB), .count = 96 },
 	{ .size = BODY(1 * MIB), .count = 48 },   { .size = BODY(4 * MIB), .count = 40 },
@@ -53,15 +54,18 @@ uint64_t pools_max_slot(const struct pools *p)
 	return p->n ? p->c[p->n - 1].size - POOL_SLOT_ALIGN : 0;
 }
 
-uint32_t pools_window(uint64_t slot_size)
+uint32_t pools_window(uint64_t slot_size, uint32_t count)
 {
 	static const struct {
 		uint64_t up_to;
 		uint32_t window;
 	} steps[] = {
-		{ 128 * KIB, 64 }, { 512 * KIB, 32 }, { 2 * MIB, 12 }, { 6 * MIB, 8 }, { 12 * MIB, 4 },
+		{ 128 * KIB, POOL_WINDOW_SMALL }, { 512 * KIB, 32 }, { 2 * MIB, 12 }, { 6 * MIB, 8 }, { 12 * MIB, 4 },
 	};
 
+	/* the rate of one producer is a window a round through three processes; but many channels shall fit the class */
+	if (slot_size <= 1 * KIB && count / 16 >= WIRE_WINDOW_MAX)
+		return WIRE_WINDOW_MAX;
 	for (unsigned i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
 		if (slot_size <= steps[i].up_to)
 			return steps[i].window;
@@ -96,7 +100,7 @@ static int grow(struct pools *p, struct conf_view ch)
 	if (!body)
 		return 0;
 	if (!window)
-		window = pools_window(size);
+		window = pools_window(size, c ? c->count : 0);
 	/* the window, its publishers, and two subscribers that hold as many */
 	n = 3 * window + (uint32_t)conf_int(ch, "publishers") * POOL_PER_PUBLISHER + 8;
 	if (c && (c->size <= 2 * size || size <= 64 * KIB)) {

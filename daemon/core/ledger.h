@@ -16,6 +16,7 @@
 #define POOLS_MAX          32
 #define POOL_PER_PUBLISHER 9 /* iceoryx: 8 loans and the last one sent */
 #define POOL_SLOT_ALIGN    64
+#define POOL_WINDOW_SMALL  64                /* a channel of small slots has at least this window */
 #define POOL_CHUNK_HEADER  40                /* iceoryx's own, beside each slot */
 #define POOL_MGMT_BYTES    (67LL << 20)      /* RouDi's management segment: compile-time limits of Debian's build */
 #define POOL_BYTES_MAX     ((1LL << 32) - 1) /* above 4 GiB iceoryx 2.0.3 hands out overlapping chunks */
@@ -45,8 +46,8 @@ uint64_t pools_max_slot(const struct pools *p);
 
 /* Class that serves slots of `slot_size` bytes (header and body). -EMSGSIZE with a sentence. */
 int pools_class(const struct pools *p, uint64_t slot_size);
-/* Default window of a channel whose slots have that size: 64 .. 2. */
-uint32_t pools_window(uint64_t slot_size);
+/* Default window of a channel whose slots have that size, in a class of so many: 128 .. 2. */
+uint32_t pools_window(uint64_t slot_size, uint32_t count);
 
 /* Ledger. -ENOSPC with a sentence (what: "channel /x"). */
 int pools_reserve(struct pools *p, int cls, uint32_t slots, const char *what);

@@ -44,9 +44,9 @@ bool d_cells_claim(struct dispatch *d, struct d_message *m, uint32_t credit_cell
 	struct d_channel *ch = m->ch;
 	bool good = true;
 
-	if (credit_cell >= 1 && credit_cell <= ch->window && !bit_get(&ch->busy, credit_cell - 1) &&
+	if (credit_cell >= 1 && credit_cell <= ch->window && !bit_get(ch->busy, credit_cell - 1) &&
 	    claimed_by(&d->page->channel[ch->id].cell[credit_cell - 1], m->pub->id)) {
-		bit_put(&ch->busy, credit_cell - 1, true);
+		bit_put(ch->busy, credit_cell - 1, true);
 		m->credit = credit_cell;
 	} else {
 		good = false;
@@ -84,7 +84,7 @@ void d_cells_free(struct dispatch *d, struct d_message *m)
 		m->token = 0;
 	}
 	if (m->credit) {
-		bit_put(&m->ch->busy, m->credit - 1, false);
+		bit_put(m->ch->busy, m->credit - 1, false);
 		free_cell(&d->page->channel[m->ch->id].cell[m->credit - 1], m->pub->id);
 		m->credit = 0;
 		credit_back(d, m->ch);
@@ -93,7 +93,7 @@ void d_cells_free(struct dispatch *d, struct d_message *m)
 
 void d_cells_free_local(struct dispatch *d, struct d_channel *ch, uint32_t publisher_id, uint32_t credit_cell)
 {
-	if (credit_cell < 1 || credit_cell > ch->window || bit_get(&ch->busy, credit_cell - 1))
+	if (credit_cell < 1 || credit_cell > ch->window || bit_get(ch->busy, credit_cell - 1))
 		return;
 	free_cell(&d->page->channel[ch->id].cell[credit_cell - 1], publisher_id);
 	credit_back(d, ch);
@@ -116,7 +116,7 @@ static void sweep_channel(struct dispatch *d, struct d_channel *ch, uint32_t pub
 	for (uint32_t i = 0; i < ch->window; i++) {
 		uint32_t v = atomic_load_explicit(&w->cell[i], memory_order_acquire);
 
-		if (bit_get(&ch->busy, i) || !matches(d, v, publisher_id))
+		if (bit_get(ch->busy, i) || !matches(d, v, publisher_id))
 			continue;
 		free_cell(&w->cell[i], v);
 		credit_back(d, ch);

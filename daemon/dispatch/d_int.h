@@ -65,12 +65,12 @@ struct d_channel {
 	uint64_t type_hash;
 	char *name, *type_json;
 	bool ordered, closing;
-	struct d_feed *feed;        /* NULL: no data plane */
-	uint64_t drains;            /* how often the feed was found empty */
-	int64_t deferred_mono_ns;   /* since when the feed is left alone; 0: it is not */
-	uint64_t busy;              /* credit cells of messages in hand */
-	struct d_message *messages; /* [depth] */
-	struct list free;           /* messages */
+	struct d_feed *feed;                 /* NULL: no data plane */
+	uint64_t drains;                     /* how often the feed was found empty */
+	int64_t deferred_mono_ns;            /* since when the feed is left alone; 0: it is not */
+	uint64_t busy[WIRE_WINDOW_MAX / 64]; /* credit cells of messages in hand */
+	struct d_message *messages;          /* [depth] */
+	struct list free;                    /* messages */
 	struct list pubs;
 	uint32_t n_routes;
 	struct d_route *routes[DISPATCH_ROUTES_MAX];

@@ -20,7 +20,7 @@
 
 #include "session.h"
 
-#define RECORDS_MAX 128u /* a power of two, at least 2 * WIRE_WINDOW_MAX */
+#define RECORDS_MAX 256u /* a power of two, at least 2 * WIRE_WINDOW_MAX */
 
 enum record_state {
 	RECORD_FREE,

@@ -19,7 +19,7 @@
 /* ---- dispatch page ---- */
 
 #define WIRE_CHANNELS_MAX 1024
-#define WIRE_WINDOW_MAX   64
+#define WIRE_WINDOW_MAX   128
 #define WIRE_TOKENS_MAX   4096
 
 /*

@@ -61,7 +61,7 @@ static void slot_and_clock_page(void **state)
 static void wire_pages(void **state)
 {
 	(void)state;
-	SIZE(struct wire_channel, 320);
+	SIZE(struct wire_channel, 576);
 	AT(struct wire_channel, window, 0);
 	AT(struct wire_channel, freed, 4);
 	AT(struct wire_channel, waiters, 8);
@@ -71,7 +71,7 @@ static void wire_pages(void **state)
 	AT(struct wire_channel, reserved, 24);
 	AT(struct wire_channel, cell, 64);
 
-	SIZE(struct wire_dispatch_page, 344128);
+	SIZE(struct wire_dispatch_page, 606272);
 	AT(struct wire_dispatch_page, abi, 0);
 	AT(struct wire_dispatch_page, size, 4);
 	AT(struct wire_dispatch_page, awake, 8);
@@ -238,7 +238,7 @@ static const struct {
 	IS(SIM_CLOCK_LOCKSTEP, 128),
 	IS(WIRE_ABI, 1),
 	IS(WIRE_CHANNELS_MAX, 1024),
-	IS(WIRE_WINDOW_MAX, 64),
+	IS(WIRE_WINDOW_MAX, 128),
 	IS(WIRE_TOKENS_MAX, 4096),
 	IS(WIRE_ROWS_MAX, 512),
 	IS(WIRE_REASONS, 16),

@@ -65,7 +65,7 @@ static const struct {
 	  "rigs[b].processes: the name x is taken by rig a; give it another" },
 	{ RIG("\"channels\":[{\"name\":\"a,b\"}]"),
 	  "rigs[a].channels: \"a,b\" is not a channel name; use A-Z a-z 0-9 _ . / ~ -" },
-	{ RIG("\"channels\":[{\"name\":\"x\",\"window\":65}]"),
+	{ RIG("\"channels\":[{\"name\":\"x\",\"window\":129}]"),
 	  F "rigs[0].channels[0].window: 65 is out of range, 0 to 64" },
 	{ BRIDGE(""), "rigs[0].bridges[0].plugin is required and nothing sets it" },
 	{ BRIDGE(",\"plugin\":\"\""), "rigs[a].bridges[b].plugin: empty" },

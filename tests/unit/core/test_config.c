@@ -48,7 +48,7 @@ static void mistakes_are_named(void **state)
 		{ "{\"rigs\": [{\"name\": \"a b\"}]}", "a b" },
 		{ "{\"rigs\": [{\"name\": \"a\", \"prefix\": \"x,y\"}]}", "prefix" },
 		{ "{\"rigs\": [{\"name\": \"a\", \"channels\": [{\"name\": \"x y\"}]}]}", "x y" },
-		{ "{\"rigs\": [{\"name\": \"a\", \"channels\": [{\"name\": \"x\", \"window\": 65}]}]}", "window" },
+		{ "{\"rigs\": [{\"name\": \"a\", \"channels\": [{\"name\": \"x\", \"window\": 129}]}]}", "window" },
 		{ "{\"rigs\": [{\"name\": \"a\", \"bridges\": [{\"name\": \"b\"}]}]}", "plugin" },
 		{ "{\"rigs\": [{\"name\": \"a\", \"bridges\": [{\"name\": \"b\", \"plugin\": \"p\", \"options\": 3}]}]}",
 		  "options" },

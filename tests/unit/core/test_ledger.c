@@ -93,8 +93,10 @@ static void classes_and_windows(void **state)
 	assert_int_equal(pools_class(&p, 128), 0);
 	assert_int_equal(pools_class(&p, 256), 1); /* with the alignment it is more than 256 */
 	assert_int_equal(pools_class(&p, 1ull << 40), -EMSGSIZE);
-	assert_int_equal(pools_window(200), 64);
-	assert_true(pools_window(4u << 20) <= 8 && pools_window(64u << 20) == 2);
+	assert_int_equal(pools_window(200, 2047), 64);
+	assert_int_equal(pools_window(1024, 2048), 128);
+	assert_int_equal(pools_window(1025, 4096), 64);
+	assert_true(pools_window(4u << 20, 40) <= 8 && pools_window(64u << 20, 16) == 2);
 }
 
 static void the_ledger_admits_what_fits(void **state)
