@@ -122,7 +122,7 @@ dds_entity_t reader_write_volatile(dds_entity_t participant, const dds_topic_des
 	return write_to(participant, desc, topic, DDS_DURABILITY_VOLATILE);
 }
 
-static int wait_for(dds_entity_t participant, dds_entity_t reader)
+int reader_wait(dds_entity_t participant, dds_entity_t reader)
 {
 	dds_entity_t set = dds_create_waitset(participant), cond = dds_create_readcondition(reader, DDS_ANY_STATE);
 	int r = dds_waitset_attach(set, cond, 0);
@@ -140,7 +140,7 @@ int reader_take(dds_entity_t reader, void *sample)
 	int n = 0;
 
 	while (!(n > 0 && info.valid_data)) {
-		if (wait_for(dds_get_participant(reader), reader) < 0)
+		if (reader_wait(dds_get_participant(reader), reader) < 0)
 			return -1;
 		n = dds_take(reader, &sample, &info, 1, 1);
 		if (n < 0)
@@ -171,7 +171,7 @@ int reader_discover(dds_entity_t participant, const char *topic, char type_name[
 	dds_entity_t r = dds_create_reader(participant, DDS_BUILTIN_TOPIC_DCPSPUBLICATION, NULL, NULL);
 	bool found = false;
 
-	while (!found && wait_for(participant, r) == 0) {
+	while (!found && reader_wait(participant, r) == 0) {
 		void *sample = NULL;
 		dds_sample_info_t info;
 
@@ -201,7 +201,7 @@ int reader_watch(dds_entity_t participant, struct reader_watch *w, bool there)
 {
 	if (!w->reader)
 		w->reader = dds_create_reader(participant, DDS_BUILTIN_TOPIC_DCPSSUBSCRIPTION, NULL, NULL);
-	while (w->there != there && wait_for(participant, w->reader) == 0) {
+	while (w->there != there && reader_wait(participant, w->reader) == 0) {
 		void *sample = NULL;
 		dds_sample_info_t info;
 

@@ -63,6 +63,9 @@ dds_entity_t reader_newest(dds_entity_t participant, const dds_topic_descriptor_
 dds_entity_t reader_write_to(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic);
 dds_entity_t reader_write_volatile(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic);
 
+/* Wait for something to take, at most 20 s. 0 or -1. */
+int reader_wait(dds_entity_t participant, dds_entity_t reader);
+
 /* Wait for a valid sample, at most 20 s. 0 or a negative code. */
 int reader_take(dds_entity_t reader, void *sample);
 

@@ -53,8 +53,11 @@ static void to_awsim24(uint8_t *restrict to, const struct sim_Point *restrict p,
 
 static void to_awsim48(uint8_t *restrict to, const struct sim_Point *restrict p, size_t n, int64_t stamp_sim_ns)
 {
+	/* seconds first: nanoseconds since 1970 as a double would be rounded to 256 of them, and again as seconds */
+	double stamp_s = (double)(stamp_sim_ns / 1000000000) + (double)(stamp_sim_ns % 1000000000) * 1e-9;
+
 	for (size_t i = 0; i < n; i++) {
-		double time_stamp = (double)(stamp_sim_ns + p[i].time_offset) * 1e-9;
+		double time_stamp = stamp_s + (double)p[i].time_offset * 1e-9;
 		uint8_t *at = to + i * sizeof(struct awsim48);
 		uint64_t w[2];
 

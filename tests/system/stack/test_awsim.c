@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * config/rigs/awsim.json as an Autoware user has it: one simulator that publishes on every channel, a DDS program that must find
+ * AWSIM's topics and no others, each with its type and QoS, and decode what was sent; and Autoware's commands, which must come to the
+ * vehicle. awsim.json beside this file says what is sent and what must be seen: "S" is the stamp of 1640995200.125 s.
+ */
+#include "peer.h"
+#include "stack.h"
+
+#include <stdlib.h>
+
+#include <sim/point_cloud.h>
+
+#include "../../support/ros_tree.h"
+#include "../ros2/reader.h"
+#include "../ros2/typed.h"
+
+#define RIG       "config/rigs/awsim.json"
+#define TABLE     "tests/system/stack/awsim.json"
+#define STAMP     INT64_C(1640995200125000000)
+#define BODY_MAX  4096
+#define TOPIC_MAX 64
+
+static json_t *table;
+static pid_t simd;
+
+/* ---- the table ---- */
+
+static void expand(json_t *j)
+{
+	const char *key, *text;
+	json_t *v;
+	size_t i;
+	void *next;
+
+	json_object_foreach_safe(j, next, key, v) {
+		text = json_string_value(v);
+		if (text && !strcmp(text, "S"))
+			json_object_set_new(j, key, json_pack("{si,si}", "sec", 1640995200, "nanosec", 125000000));
+		else
+			expand(v);
+	}
+	json_array_foreach(j, i, v)
+		expand(v);
+}
+
+static const char *text_of(json_t *row, const char *key)
+{
+	const char *s = json_string_value(json_object_get(row, key));
+
+	return s ? s : "";
+}
+
+static size_t count_of(const char *rows)
+{
+	return json_array_size(json_object_get(table, rows));
+}
+
+static json_t *row_at(const char *rows, size_t i)
+{
+	return json_array_get(json_object_get(table, rows), i);
+}
+
+/* ---- the simulator ---- */
+
+static size_t body_of(struct peer *p, json_t *row, uint8_t body[BODY_MAX])
+{
+	json_t *points = json_object_get(row, "points");
+	size_t size = 0, n = json_array_size(points);
+	struct sim_builder b;
+	uint8_t *to;
+	char *text;
+
+	if (!points) {
+		text = json_dumps(json_object_get(row, "body"), JSON_REAL_PRECISION(17));
+		PEER(p, sim_msg_from_json(sim_type_builtin(text_of(row, "type")), text, strlen(text), body, BODY_MAX,
+					  &size) == 0);
+		free(text);
+		return size;
+	}
+	to = (uint8_t *)sim_point_cloud_begin(body, BODY_MAX, (uint32_t)(n / 32), &b);
+	for (size_t i = 0; i < n; i++)
+		to[i] = (uint8_t)json_integer_value(json_array_get(points, i));
+	((struct sim_PointCloud *)(void *)body)->is_dense = 1;
+	return sim_builder_size(&b);
+}
+
+/* Everything again and again, as best-effort readers come when they come. */
+static int simulate(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "simulator");
+	struct sim_publisher *pub[TOPIC_MAX];
+	static _Alignas(64) uint8_t body[TOPIC_MAX][BODY_MAX];
+	size_t size[TOPIC_MAX], n = count_of("channels");
+
+	PEER(p, n > 0 && n <= TOPIC_MAX);
+	for (size_t i = 0; i < n; i++) {
+		struct sim_publisher_options o = { .size = sizeof(o), .max_body = BODY_MAX, .frame_id = "sensor" };
+		json_t *row = row_at("channels", i);
+
+		size[i] = body_of(p, row, body[i]);
+		PEER(p, sim_advertise(c, text_of(row, "channel"), sim_type_builtin(text_of(row, "type")), &o,
+				      &pub[i]) == 0);
+	}
+	while (!atomic_load(&p->stop)) {
+		for (size_t i = 0; i < n; i++)
+			PEER(p, sim_try_queue_copy(pub[i], body[i], size[i], STAMP, NULL, NULL, NULL) == 0);
+		usleep(20000);
+	}
+	for (size_t i = 0; i < n; i++)
+		sim_publisher_destroy(pub[i]);
+	sim_disconnect(c);
+	return 0;
+}
+
+/* ---- Autoware's side ---- */
+
+/* What discovery tells of an endpoint, in the words of the table: "R V 1". */
+static void qos_words(const dds_qos_t *q, char words[32])
+{
+	dds_reliability_kind_t reliability = DDS_RELIABILITY_BEST_EFFORT;
+	dds_durability_kind_t durability = DDS_DURABILITY_VOLATILE;
+	dds_history_kind_t history = DDS_HISTORY_KEEP_ALL;
+	dds_duration_t wait;
+	int32_t depth = 0;
+
+	dds_qget_reliability(q, &reliability, &wait);
+	dds_qget_durability(q, &durability);
+	dds_qget_history(q, &history, &depth);
+	snprintf(words, 32, "%s %s %d", reliability == DDS_RELIABILITY_RELIABLE ? "R" : "BE",
+		 durability == DDS_DURABILITY_VOLATILE          ? "V"
+		 : durability == DDS_DURABILITY_TRANSIENT_LOCAL ? "TL"
+								: "?",
+		 history == DDS_HISTORY_KEEP_LAST ? (int)depth : 0);
+}
+
+static json_t *row_of_topic(const char *rows, const char *topic)
+{
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(table, rows), i, row)
+		if (!strcmp(text_of(row, "topic"), topic))
+			return row;
+	return NULL;
+}
+
+static void check_endpoint(struct peer *p, const dds_builtintopic_endpoint_t *e, json_t *row, const char *qos)
+{
+	const struct ros_type *t = ros_type_find(ros2_types, text_of(row, "type"));
+	char words[32], name[128], hash[128], why[640];
+	void *data = NULL;
+	size_t size = 0;
+
+	qos_words(e->qos, words);
+	snprintf(hash, sizeof(hash), "typehash=%s;", t->hash);
+	PEER(p, ros_type_dds_name(t, name, sizeof(name)) == 0);
+	dds_qget_userdata(e->qos, &data, &size);
+	snprintf(why, sizeof(why), "%s: %s, %s, %.*s", e->topic_name, e->type_name, words, (int)size, (char *)data);
+	if (strcmp(words, qos) != 0 || strcmp(e->type_name, name) != 0 || size != strlen(hash) ||
+	    memcmp(data, hash, size) != 0)
+		peer_fail(p, __FILE__, __LINE__, why);
+	dds_free(data);
+}
+
+/* Reads discovery until every row's endpoint was seen, each once. A topic of the rig that no row has is a failure. */
+static void check_discovery(struct peer *p, dds_entity_t dp, dds_entity_t builtin, const char *rows, const char *qos)
+{
+	dds_entity_t r = dds_create_reader(dp, builtin, NULL, NULL);
+	size_t left = count_of(rows);
+
+	while (left) {
+		const dds_builtintopic_endpoint_t *e;
+		void *sample = NULL;
+		dds_sample_info_t info;
+		json_t *row;
+
+		PEER(p, reader_wait(dp, r) == 0);
+		if (dds_take(r, &sample, &info, 1, 1) <= 0)
+			continue;
+		e = sample;
+		if (info.valid_data && !strncmp(e->topic_name, "rt/", 3) && strcmp(e->topic_name, "rt/clock") != 0) {
+			row = row_of_topic(rows, e->topic_name + 2);
+			if (!row)
+				peer_fail(p, __FILE__, __LINE__, e->topic_name);
+			check_endpoint(p, e, row, qos ? qos : text_of(row, "qos"));
+			json_object_del(row, "qos"); /* a second one would be seen */
+			left--;
+		}
+		dds_return_loan(r, &sample, 1);
+	}
+	dds_delete(r);
+}
+
+static void check_content(struct peer *p, dds_entity_t dp, json_t *row)
+{
+	struct typed *t = typed_new(ros_type_find(ros2_types, text_of(row, "type")));
+	char name[256], why[640];
+	dds_entity_t r;
+	void *sample;
+	json_t *got;
+	int n;
+
+	PEER(p, t != NULL);
+	snprintf(name, sizeof(name), "rt%s", text_of(row, "topic"));
+	r = reader_open(dp, typed_descriptor(t), name, false);
+	sample = typed_sample(t);
+	PEER(p, reader_take(r, sample) == 0);
+	got = typed_tree(t, sample);
+	n = snprintf(why, sizeof(why), "%s: ", name);
+	if (ros_tree_compare(json_object_get(row, "message"), got, why + n, sizeof(why) - (size_t)n) < 0)
+		peer_fail(p, __FILE__, __LINE__, why);
+	dds_delete(r);
+}
+
+static void check_clock(struct peer *p, dds_entity_t dp)
+{
+	struct seen_time a = { 0, 0 };
+
+	PEER(p, reader_take(reader_open(dp, &seen_clock_desc, "rt/clock", false), &a) == 0);
+	PEER(p, a.sec > 1640995200);
+}
+
+static int look(struct peer *p)
+{
+	dds_entity_t dp = reader_participant();
+
+	PEER(p, dp > 0);
+	check_discovery(p, dp, DDS_BUILTIN_TOPIC_DCPSPUBLICATION, "topics", NULL);
+	for (size_t i = 0; i < count_of("topics"); i++)
+		check_content(p, dp, row_at("topics", i));
+	check_clock(p, dp);
+	return 0;
+}
+
+static void the_topics_are_awsims(void **state)
+{
+	struct peer *p = peer_new(), *q = peer_new();
+	pid_t simulator = peer_fork(p, simulate), autoware = peer_fork(q, look);
+	int status = stack_wait(autoware, 60000);
+
+	(void)state;
+	if (status)
+		fail_msg("%s", atomic_load(&q->failed) ? q->why : "the DDS program failed");
+	peer_join(p, simulator);
+	assert_int_equal(stack_bridge("autoware", "failed"), 0);
+	assert_int_equal(stack_bridge("autoware", "dropped"), 0);
+	peer_free(p);
+	peer_free(q);
+}
+
+/* ---- commands ---- */
+
+static void check_command(struct peer *p, json_t *row, const struct sim_slot *slot)
+{
+	const struct sim_type *type = sim_type_builtin(text_of(row, "ours"));
+	char why[640], *text = NULL;
+	json_t *got;
+	int n;
+
+	PEER(p, sim_msg_to_json_alloc(type, sim_slot_body(slot), slot->body_size, NULL, &text, NULL) == 0);
+	got = json_loads(text, 0, NULL);
+	n = snprintf(why, sizeof(why), "%s: ", text_of(row, "channel"));
+	if (ros_tree_compare(json_object_get(row, "body"), got, why + n, sizeof(why) - (size_t)n) < 0)
+		peer_fail(p, __FILE__, __LINE__, why);
+	json_decref(got);
+	free(text);
+}
+
+/* The vehicle: each command once. */
+static int drive(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "vehicle");
+	struct sim_subscriber *s[TOPIC_MAX];
+	size_t n = count_of("commands");
+
+	PEER(p, n > 0 && n <= TOPIC_MAX);
+	for (size_t i = 0; i < n; i++) {
+		json_t *row = row_at("commands", i);
+
+		PEER(p, sim_subscribe(c, text_of(row, "channel"), sim_type_builtin(text_of(row, "ours")), NULL,
+				      &s[i]) == 0);
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct sim_slot *slot;
+
+		PEER(p, sim_wait(s[i], 30 * NS_PER_S) == 1 && sim_take(s[i], &slot) == 0);
+		check_command(p, row_at("commands", i), slot);
+		sim_release(s[i], slot);
+		atomic_fetch_add(&p->received, 1);
+	}
+	while (!atomic_load(&p->stop))
+		usleep(2000);
+	for (size_t i = 0; i < n; i++)
+		sim_subscriber_destroy(s[i]);
+	sim_disconnect(c);
+	return 0;
+}
+
+/* Autoware: what it sends is kept for whoever comes later, so once is enough. Then the subscriptions are looked at. */
+static int command(struct peer *p)
+{
+	dds_entity_t dp = reader_participant();
+
+	for (size_t i = 0; i < count_of("commands"); i++) {
+		json_t *row = row_at("commands", i);
+		struct typed *t = typed_new(ros_type_find(ros2_types, text_of(row, "type")));
+		char name[256];
+		void *sample;
+
+		PEER(p, dp > 0 && t != NULL);
+		snprintf(name, sizeof(name), "rt%s", text_of(row, "topic"));
+		sample = typed_sample(t);
+		PEER(p, typed_fill(t, json_object_get(row, "message"), sample) == 0);
+		PEER(p, dds_write(reader_write_to(dp, typed_descriptor(t), name), sample) == 0);
+	}
+	check_discovery(p, dp, DDS_BUILTIN_TOPIC_DCPSSUBSCRIPTION, "commands", "R TL 1");
+	atomic_store(&p->ready, 1);
+	while (!atomic_load(&p->stop))
+		usleep(2000);
+	return 0;
+}
+
+static void autowares_commands_come_to_the_vehicle(void **state)
+{
+	struct peer *p = peer_new(), *q = peer_new();
+	pid_t vehicle = peer_fork(p, drive), autoware = peer_fork(q, command);
+
+	(void)state;
+	UNTIL(60000, atomic_load(&p->failed) || atomic_load(&q->failed) ||
+			     (atomic_load(&p->received) == count_of("commands") && atomic_load(&q->ready)));
+	if (atomic_load(&p->failed) || atomic_load(&q->failed))
+		fail_msg("%s", atomic_load(&p->failed) ? p->why : q->why);
+	peer_join(q, autoware);
+	peer_join(p, vehicle);
+	peer_free(p);
+	peer_free(q);
+	stack_stop(simd);
+}
+
+static int setup(void **state)
+{
+	json_t *rig = json_load_file(RIG, 0, NULL);
+	char *text = json_dumps(rig, JSON_COMPACT), *conf = NULL;
+
+	(void)state;
+	table = json_load_file(TABLE, 0, NULL);
+	if (!rig || !text || !table || asprintf(&conf, "\"TimeSource\":\"system\",\"rigs\":[%s]", text) < 0)
+		return -1;
+	expand(table);
+	simd = stack_start(conf);
+	UNTIL(10000, !strcmp(stack_bridge_text("autoware", "status"), "connected"));
+	free(conf);
+	free(text);
+	json_decref(rig);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_topics_are_awsims),
+		cmocka_unit_test(autowares_commands_come_to_the_vehicle),
+	};
+
+	return cmocka_run_group_tests_name("awsim", tests, setup, stack_sweep);
+}
