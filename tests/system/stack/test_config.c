@@ -66,7 +66,7 @@ static const struct {
 	{ RIG("\"channels\":[{\"name\":\"a,b\"}]"),
 	  "rigs[a].channels: \"a,b\" is not a channel name; use A-Z a-z 0-9 _ . / ~ -" },
 	{ RIG("\"channels\":[{\"name\":\"x\",\"window\":129}]"),
-	  F "rigs[0].channels[0].window: 65 is out of range, 0 to 64" },
+	  F "rigs[0].channels[0].window: 129 is out of range, 0 to 128" },
 	{ BRIDGE(""), "rigs[0].bridges[0].plugin is required and nothing sets it" },
 	{ BRIDGE(",\"plugin\":\"\""), "rigs[a].bridges[b].plugin: empty" },
 	{ BRIDGE(",\"plugin\":\"null\",\"options\":[]"), "rigs[a].bridges[b].options: expected an object" },
