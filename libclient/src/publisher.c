@@ -552,33 +552,3 @@ int sim_slot_set_size(struct sim_slot *slot, size_t body_size)
 	slot->body_size = body_size;
 	return 0;
 }
-
-/* ---- looking ---- */
-
-struct sim_bridges sim_publisher_bridges(const struct sim_publisher *p)
-{
-	struct sim_publisher *w = (struct sim_publisher *)(uintptr_t)p; /* goes in: recovery may be replacing it */
-	struct sim_bridges b = { 0, 0 };
-	uint32_t word;
-
-	if (!p || publisher_enter(w) < 0)
-		return b;
-	if (p->reg->channel && atomic_load_explicit(&p->reg->state, memory_order_relaxed) == REG_UP) {
-		word = atomic_load_explicit(&p->reg->channel->bridges, memory_order_relaxed);
-		b = (struct sim_bridges){ word & 0xffff, word >> 16 };
-	}
-	handle_leave(&w->h);
-	return b;
-}
-
-bool sim_publisher_has_subscribers(const struct sim_publisher *p)
-{
-	struct sim_publisher *w = (struct sim_publisher *)(uintptr_t)p;
-	bool any;
-
-	if (!p || publisher_enter(w) < 0)
-		return false;
-	any = ipc_pub_has_subscribers(p->reg->port->pub);
-	handle_leave(&w->h);
-	return any;
-}

@@ -103,6 +103,13 @@ struct sim_bridges {
 	uint32_t total, connected;
 };
 SIM_API struct sim_bridges sim_publisher_bridges(const struct sim_publisher *p);
+/*
+ * Wait until they stand otherwise than *known, for at most that long (negative: for ever). That simd is gone is a
+ * change too: then there are none. Any thread; the publisher may be used meanwhile, and must not be destroyed.
+ * Returns: 1, *known is how they stand now; 0 the time is over; -EINVAL; -EPERM in a fork.
+ */
+SIM_API SIM_MUST_CHECK int sim_publisher_bridges_wait(const struct sim_publisher *p, struct sim_bridges *known,
+						      int64_t timeout_dur_ns);
 /* Anybody on this machine, simd included where the channel is dispatched. */
 SIM_API bool sim_publisher_has_subscribers(const struct sim_publisher *p);
 

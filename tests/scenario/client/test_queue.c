@@ -69,6 +69,51 @@ static void accepted_but_nobody(void **state)
 	sim_disconnect(c);
 }
 
+/* Waiting for a change: a bridge comes, connects, loses its far side, goes; and simd itself goes. */
+static void bridges_change(void **state)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0);
+	struct sim_publisher *p = imu_advertise(c, "imu", 0);
+	struct sim_bridges known = { 0, 0 };
+	struct bridge_peer b;
+	int64_t start;
+
+	(void)state;
+	assert_int_equal(sim_publisher_bridges_wait(NULL, &known, 0), -EINVAL);
+	assert_int_equal(sim_publisher_bridges_wait(p, NULL, 0), -EINVAL);
+	assert_int_equal(sim_publisher_bridges_wait(p, &known, 0), 1);
+	assert_int_equal(known.total, 1);
+	assert_int_equal(known.connected, 0);
+	assert_int_equal(sim_publisher_bridges_wait(p, &known, 0), 0);
+	start = exec_now(w.x);
+	assert_int_equal(sim_publisher_bridges_wait(p, &known, 300 * MS), 0);
+	assert_in_range(exec_now(w.x) - start, 300 * MS, 302 * MS);
+
+	bridge_start(&w, &b);
+	assert_int_equal(sim_publisher_bridges_wait(p, &known, 100 * MS), 0); /* attached is not connected */
+	assert_int_equal(sim_lane_status(b.lane, SIM_BRIDGE_CONNECTED, 0, 0, 0, 0, ""), 0);
+	assert_int_equal(sim_publisher_bridges_wait(p, &known, -1), 1);
+	assert_int_equal(known.connected, 1);
+	assert_int_equal(sim_lane_status(b.lane, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED, 0, 0, 0, 0, ""), 0);
+	assert_int_equal(sim_publisher_bridges_wait(p, &known, -1), 1);
+	assert_int_equal(known.connected, 0);
+	assert_int_equal(sim_lane_status(b.lane, SIM_BRIDGE_CONNECTED, 0, 0, 0, 0, ""), 0);
+	assert_int_equal(sim_publisher_bridges_wait(p, &known, -1), 1);
+	bridge_end(&b);
+	assert_int_equal(sim_publisher_bridges_wait(p, &known, -1), 1);
+	assert_int_equal(known.total, 1);
+	assert_int_equal(known.connected, 0);
+
+	world_kill_simd(&w);
+	assert_int_equal(sim_publisher_bridges_wait(p, &known, -1), 1);
+	assert_int_equal(known.total, 0);
+	world_start_simd(&w);
+	assert_int_equal(sim_publisher_bridges_wait(p, &known, -1), 1);
+	assert_int_equal(known.total, 1);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+}
+
 static void paused(void **state)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
@@ -366,6 +411,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(delivered, setup, teardown),
 		cmocka_unit_test_setup_teardown(accepted_but_nobody, setup, teardown),
+		cmocka_unit_test_setup_teardown(bridges_change, setup, teardown),
 		cmocka_unit_test_setup_teardown(paused, setup, teardown),
 		cmocka_unit_test_setup_teardown(token, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_credit, setup, teardown),

@@ -257,6 +257,54 @@ static void waiting(void **state)
 	sim_disconnect(c);
 }
 
+/* A thread of its own waits for the bridges while the publisher's goes on publishing. */
+struct watcher {
+	struct sim_publisher *p;
+	pthread_t thread;
+	_Atomic unsigned changes, connected;
+};
+
+static void *watch_bridges(void *arg)
+{
+	struct watcher *k = arg;
+	struct sim_bridges known = { 0, 0 };
+
+	while (sim_publisher_bridges_wait(k->p, &known, -1) == 1) {
+		atomic_store(&k->connected, known.connected);
+		if (atomic_fetch_add(&k->changes, 1) == 20)
+			break;
+	}
+	return NULL;
+}
+
+static void bridges_come_and_go(void **state)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0);
+	struct watcher k = { .p = imu_advertise(c, "imu", 0) };
+	struct sim_slot *slot;
+	struct bridge_peer b;
+
+	(void)state;
+	bridge_start(&w, &b);
+	assert_int_equal(pthread_create(&k.thread, NULL, watch_bridges, &k), 0);
+	for (unsigned i = 0; i < 20; i++) {
+		unsigned wanted = !(i & 1);
+
+		assert_int_equal(sim_lane_status(b.lane, wanted ? SIM_BRIDGE_CONNECTED : SIM_BRIDGE_CONNECTING, 0, 0, 0,
+						 0, ""),
+				 0);
+		while (atomic_load(&k.connected) != wanted || atomic_load(&k.changes) < i + 1) {
+			if (sim_loan(k.p, sizeof(struct sim_Imu), &slot) == 0)
+				(void)!sim_publish_local(k.p, slot);
+			poll(NULL, 0, 1);
+		}
+	}
+	pthread_join(k.thread, NULL);
+	sim_publisher_destroy(k.p);
+	sim_disconnect(c);
+	bridge_end(&b);
+}
+
 /* ---- one thread at a time ---- */
 
 static void *wait_long(void *arg)
@@ -492,6 +540,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(full_speed, setup, teardown),
 		cmocka_unit_test_setup_teardown(under_fire, setup, teardown),
 		cmocka_unit_test_setup_teardown(waiting, setup, teardown),
+		cmocka_unit_test_setup_teardown(bridges_come_and_go, setup, teardown),
 		cmocka_unit_test_setup_teardown(second_thread, setup, teardown),
 		cmocka_unit_test_setup_teardown(second_publisher, setup, teardown),
 		cmocka_unit_test_setup_teardown(forked, setup, teardown),

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who is at the other end of a channel: its bridges, as simd writes them into the dispatch page, and subscribers. */
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "err.h"
+#include "publisher.h"
+#include "timeutil.h"
+
+#define SLICE_DUR_NS (20 * NS_PER_MS) /* how long the loss of simd may go unnoticed */
+
+static struct sim_bridges bridges_of(const struct pub_reg *reg)
+{
+	uint32_t word;
+
+	if (!reg->channel || atomic_load_explicit(&reg->state, memory_order_relaxed) != REG_UP)
+		return (struct sim_bridges){ 0, 0 };
+	word = atomic_load_explicit(&reg->channel->bridges, memory_order_relaxed);
+	return (struct sim_bridges){ word & 0xffff, word >> 16 };
+}
+
+struct sim_bridges sim_publisher_bridges(const struct sim_publisher *p)
+{
+	struct sim_publisher *w = (struct sim_publisher *)(uintptr_t)p; /* goes in: recovery may be replacing it */
+	struct sim_bridges b = { 0, 0 };
+
+	if (!p || publisher_enter(w) < 0)
+		return b;
+	b = bridges_of(p->reg);
+	handle_leave(&w->h);
+	return b;
+}
+
+bool sim_publisher_has_subscribers(const struct sim_publisher *p)
+{
+	struct sim_publisher *w = (struct sim_publisher *)(uintptr_t)p;
+	bool any;
+
+	if (!p || publisher_enter(w) < 0)
+		return false;
+	any = ipc_pub_has_subscribers(p->reg->port->pub);
+	handle_leave(&w->h);
+	return any;
+}
+
+/* ---- waiting for a change ---- */
+
+/* How they stand, and the number of the change that made it so. False: the publisher's thread is inside just now. */
+static bool look(struct sim_publisher *p, struct sim_bridges *ret, struct session **ret_session, uint32_t *ret_seq)
+{
+	if (!handle_try_library(&p->h))
+		return false;
+	if (atomic_load_explicit(&p->attention, memory_order_acquire))
+		publisher_attend(p);
+	*ret_session = session_ref(p->reg->session);
+	*ret_seq = atomic_load(&(*ret_session)->dispatch->bridges_seq);
+	*ret = bridges_of(p->reg);
+	handle_leave(&p->h);
+	return true;
+}
+
+/* Until the next change, or a little while. */
+static void rest(struct sim_client *c, struct session *s, uint32_t seq, int64_t left_dur_ns)
+{
+	struct timespec t;
+
+	if (left_dur_ns > SLICE_DUR_NS)
+		left_dur_ns = SLICE_DUR_NS;
+	if (c->env)
+		client_sleep(c, -1, 0, left_dur_ns < NS_PER_MS ? left_dur_ns : NS_PER_MS);
+	if (!c->env) {
+		t = timespec_from_ns(left_dur_ns);
+		syscall(SYS_futex, &s->dispatch->bridges_seq, FUTEX_WAIT, seq, &t, NULL, 0);
+	}
+	if (client_pumps(c))
+		client_work(c);
+}
+
+int sim_publisher_bridges_wait(const struct sim_publisher *p, struct sim_bridges *known, int64_t timeout_dur_ns)
+{
+	struct sim_publisher *w = (struct sim_publisher *)(uintptr_t)p;
+	int64_t now, end;
+
+	if (!p || !known)
+		return err_set(-EINVAL, "sim_publisher_bridges_wait: no publisher, or nothing to compare with");
+	if (client_guard(p->c) < 0)
+		return -EPERM;
+	now = client_now(p->c);
+	end = timeout_dur_ns < 0 ? INT64_MAX : ns_add(now, timeout_dur_ns);
+	for (;; now = client_now(p->c)) {
+		struct session *s;
+		struct sim_bridges b;
+		uint32_t seq;
+
+		if (!look(w, &b, &s, &seq)) {
+			if (now >= end)
+				return 0;
+			client_sleep(p->c, -1, 0, NS_PER_MS / 10);
+			continue;
+		}
+		if (b.total != known->total || b.connected != known->connected || now >= end) {
+			bool changed = b.total != known->total || b.connected != known->connected;
+
+			session_unref(s);
+			*known = b;
+			return changed;
+		}
+		rest(p->c, s, seq, end - now);
+		session_unref(s);
+	}
+}
