@@ -25,6 +25,7 @@
 #define SIM_BRIDGE_H
 
 #include <sim/introspect.h>
+#include <sim/service.h>
 #include <sim/slot.h>
 #include <sim/types.h>
 
@@ -80,6 +81,13 @@ struct sim_bridge_host {
 	 * comes and when the last one has left. Not before connect(). Errors as publish(); -EALREADY it is offered.
 	 */
 	int (*offer)(void *ctx, const char *channel, const struct sim_type *type);
+	/*
+	 * Call a service that ops->service() told of, on behalf of the far side; never blocks. 0: fn runs exactly once, on
+	 * the thread of ops->service(), or before disconnect() with -ECANCELED; results as of sim_service_call().
+	 * timeout_dur_ns of wall time, 0: the service's own. -EBUSY 32 are unanswered, -ENOTCONN, -EINVAL: fn does not run.
+	 */
+	int (*call)(void *ctx, const char *service, const struct sim_service_type *type, const void *request,
+		    size_t size, int64_t timeout_dur_ns, sim_answer_fn fn, void *user);
 };
 
 struct sim_bridge_ops {
@@ -117,9 +125,21 @@ struct sim_bridge_ops {
 	 * nobody does any more (stop). The name as it was offered. Thread: the host's main thread; must not block.
 	 */
 	void (*listen)(struct sim_bridge *b, const char *channel, int on);
+	/*
+	 * Optional: a service of a type that was registered is there (type, with the field tables of both halves), or it is
+	 * no more (NULL). All that there are follow connect(), all have gone before disconnect(), and both when a lost
+	 * connection is back. type: until its going.
+	 * Thread: one of the host's, the one on which answers come, or the one that disconnects; must not block.
+	 */
+	void (*service)(struct sim_bridge *b, const char *name, const struct sim_service_type *type);
 };
 
 #define SIM_BRIDGE_HAS(ops, f) ((ops)->size >= offsetof(struct sim_bridge_ops, f) + sizeof((ops)->f) && (ops)->f)
+
+/* The same of the host's table, and of the registry: an older simbridge knows fewer. */
+#define SIM_BRIDGE_HOST_HAS(host, f) \
+	((host)->size >= offsetof(struct sim_bridge_host, f) + sizeof((host)->f) && (host)->f)
+#define SIM_BRIDGE_REG_HAS(r, f) ((r)->size >= offsetof(struct sim_bridge_registry, f) + sizeof((r)->f) && (r)->f)
 
 typedef const struct sim_bridge_ops *(*sim_bridge_plugin_fn)(void);
 
@@ -130,6 +150,8 @@ struct sim_bridge_registry {
 	/* The plug-in carries `type_name` ("sim/Imu", or "*": everything that has a field table) as `foreign` ("sensor_msgs/msg/Imu"). */
 	int (*add_publisher)(void *ctx, const char *type_name, const char *foreign);
 	int (*add_subscriber)(void *ctx, const char *type_name, const char *foreign);
+	/* The plug-in offers services of that type ("sim/SetBool", or "*": any) to the far side, as `foreign` ("std_srvs/srv/SetBool"). */
+	int (*add_service)(void *ctx, const char *type_name, const char *foreign);
 };
 
 #ifdef __cplusplus

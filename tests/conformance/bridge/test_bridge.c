@@ -14,6 +14,8 @@
 #include <sim/bridge.h>
 #include <sim/msg/Clock.h>
 #include <sim/msg/Imu.h>
+#include <sim/srv/SetBool.h>
+#include <sim/srv/Trigger.h>
 
 #define THREADS 4
 #define EACH    200
@@ -23,7 +25,7 @@ struct peer { /* the host's side */
 	const struct sim_bridge_ops *ops;
 	struct sim_bridge *b;
 	_Atomic int status, reports;
-	unsigned registered;
+	unsigned registered, services;
 	bool all;
 	void *handle;
 };
@@ -85,6 +87,26 @@ static int host_offer(void *ctx, const char *channel, const struct sim_type *typ
 	return -EACCES;
 }
 
+/* No service answers here. */
+static int host_call(void *ctx, const char *service, const struct sim_service_type *type, const void *request,
+		     size_t size, int64_t timeout_dur_ns, sim_answer_fn fn, void *user)
+{
+	(void)ctx;
+	assert_true(service && type && fn && timeout_dur_ns >= 0);
+	assert_true(request && size >= type->request->fixed_size);
+	fn(user, -ETIMEDOUT, "not in time", NULL, 0);
+	return 0;
+}
+
+static int reg_service(void *ctx, const char *type_name, const char *foreign)
+{
+	struct peer *p = ctx;
+
+	assert_true(type_name && *type_name && foreign && *foreign);
+	p->services++;
+	return 0;
+}
+
 static int reg_publisher(void *ctx, const char *type_name, const char *foreign)
 {
 	struct peer *p = ctx;
@@ -102,7 +124,8 @@ static int load(void **state)
 					 .size = sizeof(r),
 					 .ctx = p,
 					 .add_publisher = reg_publisher,
-					 .add_subscriber = reg_publisher };
+					 .add_subscriber = reg_publisher,
+					 .add_service = reg_service };
 	sim_bridge_plugin_fn entry;
 	void *sym;
 
@@ -123,7 +146,8 @@ static int load(void **state)
 					    .complete = host_complete,
 					    .now = host_now,
 					    .publish = host_publish,
-					    .offer = host_offer };
+					    .offer = host_offer,
+					    .call = host_call };
 	assert_int_equal(p->ops->reg(&r), 0);
 	assert_int_equal(p->ops->create(&p->host, &p->b), 0);
 	*state = p;
@@ -294,6 +318,42 @@ static void test_clock_is_done_at_once(void **state)
 	p->ops->disconnect(p->b);
 }
 
+/* Services come and go while it is connected, and again after the next connect; who registered none is told of none. */
+static void test_services(void **state)
+{
+	struct peer *p = *state;
+
+	assert_true(!p->services || SIM_BRIDGE_HAS(p->ops, service));
+	for (int i = 0; i < 2; i++) {
+		connect_it(p);
+		if (p->services) {
+			p->ops->service(p->b, "/lamp", &sim_SetBool_service);
+			p->ops->service(p->b, "/horn/once", &sim_Trigger_service);
+			p->ops->service(p->b, "/lamp", NULL);
+			p->ops->service(p->b, "/lamp", &sim_SetBool_service);
+			p->ops->service(p->b, "/nothing", NULL);
+			p->ops->service(p->b, "/horn/once", NULL);
+			p->ops->service(p->b, "/lamp", NULL);
+		}
+		p->ops->disconnect(p->b);
+	}
+}
+
+/* A host that was built before there were services. */
+static void test_older_host(void **state)
+{
+	struct sim_bridge_registry r = { .abi = SIM_BRIDGE_ABI,
+					 .size = offsetof(struct sim_bridge_registry, add_service),
+					 .add_publisher = reg_publisher,
+					 .add_subscriber = reg_publisher };
+	struct peer *p = *state;
+
+	r.ctx = p;
+	p->services = 0;
+	assert_int_equal(p->ops->reg(&r), 0);
+	assert_int_equal(p->services, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -302,6 +362,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_publishes, load, unload),
 		cmocka_unit_test_setup_teardown(test_hostile_body, load, unload),
 		cmocka_unit_test_setup_teardown(test_several_threads, load, unload),
+		cmocka_unit_test_setup_teardown(test_services, load, unload),
+		cmocka_unit_test_setup_teardown(test_older_host, load, unload),
 		cmocka_unit_test_setup_teardown(test_clock_is_done_at_once, load, unload),
 	};
 

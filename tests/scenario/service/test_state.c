@@ -471,6 +471,39 @@ static void a_service_of_ones_own(void **state)
 	assert_int_equal(prov.echo[5], 1);
 }
 
+static int setup_bridge(void **state)
+{
+	(void)state;
+	desk_open(&d, "");
+	actor_open(&d, &prov, "provider");
+	actor_open(&d, &one, "log");
+	actor_open(&d, &two, "two");
+	actor_open(&d, &plain, NULL);
+	return 0;
+}
+
+/* The bridge of the rig may call what its "services" list; the test's rig takes "secret/..." out again. */
+static void a_bridge_is_narrowed(void **state)
+{
+	(void)state;
+	assert_int_equal(actor_ask(&one, "AttachBridge", "{\"bridge\": \"log\", \"pid\": 1}"), 0);
+	assert_int_equal(actor_offer(&prov, "lamp", 1, 1000), 0);
+	assert_int_equal(actor_offer(&prov, "secret/door", 1, 1000), 0);
+	assert_int_equal(actor_ask(&one, "ListServices", "{}"), 0);
+	assert_int_equal(json_array_size(json_object_get(one.last, "services")), 1);
+	assert_int_equal(actor_ask(&one, "GetService", "{\"name\": \"secret/door\"}"), -EACCES);
+	actor_call(&one, "secret/door", 1, 0);
+	actor_call(&one, "lamp", 2, 0);
+	turn();
+	assert_int_equal(one.answer[1], -EACCES);
+	assert_int_equal(prov.n_held, 1);
+	actor_answer(&prov, 0);
+	turn();
+	assert_int_equal(one.answer[2], 0);
+	assert_int_equal(actor_ask(&two, "ListServices", "{}"), 0);
+	assert_int_equal(json_array_size(json_object_get(two.last, "services")), 2);
+}
+
 static int setup_narrow(void **state)
 {
 	(void)state;
@@ -513,6 +546,7 @@ int main(void)
 		T(shutting_down),
 		T(those_who_listen_are_told),
 		T(a_service_of_ones_own),
+		cmocka_unit_test_setup_teardown(a_bridge_is_narrowed, setup_bridge, teardown),
 		cmocka_unit_test_setup_teardown(offers_are_bounded, setup_narrow, teardown),
 	};
 

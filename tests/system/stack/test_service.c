@@ -316,6 +316,39 @@ static void simd_killed_and_back(void **state)
 	stack_stop(simd);
 }
 
+/* ---- bridges ---- */
+
+#define BRIDGES \
+	"\"TimeSource\":\"system\"," STACK_POOLS ",\"rigs\":[{\"name\":\"car\",\"prefix\":\"/car\",\"bridges\":[" \
+	"{\"name\":\"calls\",\"plugin\":\"null\",\"options\":{\"call\":\"/car/count\",\"calls\":20}}," \
+	"{\"name\":\"narrow\",\"plugin\":\"null\",\"services\":[\"*\",\"!count\"]," \
+	"\"options\":{\"call\":\"/car/count\",\"calls\":1000}}]}]"
+
+static int setup_bridges(void **state)
+{
+	(void)state;
+	simd = stack_start(BRIDGES);
+	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
+	UNTIL(10000, !strcmp(stack_bridge_text("calls", "status"), "connected"));
+	UNTIL(10000, !strcmp(stack_bridge_text("narrow", "status"), "connected"));
+	return 0;
+}
+
+/* A bridge calls what its rig lets it, as often as a provider comes; one that may not see it does not. */
+static void bridges_call(void **state)
+{
+	struct peer *prov = peer_new();
+	pid_t pid = peer_fork(prov, provider);
+
+	(void)state;
+	UNTIL(10000, prov->ok == 20);
+	assert_int_equal(stack_int("ListServices", "services/0/calls"), 20);
+	UNTIL(5000, stack_count("/car/count", "\"success\":true") == 20); /* the bridge says each answer */
+	peer_join(prov, pid);
+	peer_free(prov);
+	stack_stop(simd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -324,6 +357,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(provider_killed_in_a_call, setup, stack_sweep),
 		cmocka_unit_test_setup_teardown(deadline_passes, setup, stack_sweep),
 		cmocka_unit_test_setup_teardown(simd_killed_and_back, setup, stack_sweep),
+		cmocka_unit_test_setup_teardown(bridges_call, setup_bridges, stack_sweep),
 	};
 
 	return cmocka_run_group_tests_name("service", tests, NULL, NULL);

@@ -31,7 +31,8 @@ static const struct ipc_mem_pool pools[] = { { 512, 1000 }, { 65536, 64 } };
 static const char *const base =
 	"{\"backend\": \"mem\", \"TimeSource\": \"unity\", \"pools\": [{\"size\": 512, \"count\": 1000}, "
 	"{\"size\": 65536, \"count\": 64}], \"rigs\": [{\"name\": \"car\", \"channels\": [{\"name\": \"narrow\", \"window\": 2}], "
-	"\"bridges\": [{\"name\": \"log\", \"plugin\": \"null\", \"start\": \"external\", \"channels\": [\"*\"]}], "
+	"\"bridges\": [{\"name\": \"log\", \"plugin\": \"null\", \"start\": \"external\", \"channels\": [\"*\"], "
+	"\"services\": [\"*\", \"!secret/*\"]}], "
 	"\"inbound\": [\"cmd\"]}]%s}";
 
 static void on_shutdown(void *user)

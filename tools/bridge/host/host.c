@@ -100,6 +100,12 @@ static int service_offer(void *ctx, const char *channel, const struct sim_type *
 	return host_inbound_offer(ctx, channel, type);
 }
 
+static int service_call(void *ctx, const char *service, const struct sim_service_type *type, const void *request,
+			size_t size, int64_t timeout_dur_ns, sim_answer_fn fn, void *user)
+{
+	return host_service_call(ctx, service, type, request, size, timeout_dur_ns, fn, user);
+}
+
 static void fill_services(struct host *h)
 {
 	h->services = (struct sim_bridge_host){
@@ -113,6 +119,7 @@ static void fill_services(struct host *h)
 		.now = service_now,
 		.publish = service_publish,
 		.offer = service_offer,
+		.call = service_call,
 	};
 }
 
@@ -161,6 +168,9 @@ int host_create(struct sim_client *client, const char *plugin_dir, json_t *confi
 		goto err;
 	}
 	fill_services(h);
+	r = host_service_init(h);
+	if (r < 0)
+		goto err;
 	r = load(h, plugin_dir);
 	if (r < 0)
 		goto err;
@@ -177,12 +187,14 @@ void host_destroy(struct host *h)
 		return;
 	host_lanes_join(h);
 	host_clock_stop(h); /* lane 0 starts it */
+	host_service_stop(h);
 	host_topics_close(h);
 	if (h->bridge)
 		h->plugin->ops->destroy(h->bridge);
 	host_lanes_free(h);
 	host_inbound_finish(h);
 	host_link_finish(h);
+	host_service_finish(h);
 	plugin_unload(h->plugin);
 	json_decref(h->options);
 	json_decref(h->option_texts);

@@ -17,6 +17,7 @@
 #include <sim/client.h>
 #include <sim/lane.h>
 #include <sim/publisher.h>
+#include <sim/service.h>
 
 #include "list.h"
 #include "log.h"
@@ -24,6 +25,7 @@
 
 #define HOST_TOPICS_MAX  1024
 #define HOST_INBOUND_MAX 64
+#define HOST_CALLS_MAX   32 /* unanswered calls of services: as many as simd takes of a client */
 
 struct host_topic { /* one announced channel */
 	struct sim_bridge_channel ch;
@@ -62,6 +64,15 @@ struct host_link {                /* the far side; link.c */
 	} re;
 };
 
+struct host_gate;
+
+struct host_service {                        /* service.c */
+	pthread_mutex_t life_lock;           /* starting and stopping, one at a time */
+	struct sim_service_watcher *watcher; /* guarded by life_lock */
+	struct host_gate *gate;
+	struct list told; /* host_told::link; the watcher's, and whose stop has ended it */
+};
+
 struct host {
 	struct sim_client *client;
 	struct plugin *plugin;
@@ -89,6 +100,7 @@ struct host {
 
 	struct host_clock clock;
 	struct host_link link;
+	struct host_service service;
 
 	_Atomic uint64_t sent, failed, dropped, bytes;
 	_Atomic int status; /* enum sim_bridge_status, as last reported */
@@ -129,6 +141,15 @@ void host_lanes_free(struct host *h); /* after the plug-in is destroyed: it answ
 /* Once, if the rig says so and the plug-in carries it. Thread: that of connect(). */
 void host_clock_start(struct host *h);
 void host_clock_stop(struct host *h); /* waits for a publish() that runs */
+
+/* ---- service.c ---- */
+int host_service_init(struct host *h);
+/* Beside connect() and disconnect(): the plug-in is told of services, and may call them, in between. */
+void host_service_start(struct host *h);
+void host_service_stop(struct host *h); /* again is fine; lock: life_lock, then the plug-in's */
+void host_service_finish(struct host *h);
+int host_service_call(struct host *h, const char *service, const struct sim_service_type *type, const void *request,
+		      size_t size, int64_t timeout_dur_ns, sim_answer_fn fn, void *user);
 
 /* ---- inbound.c ---- */
 int host_inbound_publish(struct host *h, const char *channel, const struct sim_type *type, const void *body,

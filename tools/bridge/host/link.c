@@ -2,7 +2,7 @@
 /*
  * The connection to the far side: made when simd says so, and made again when the plug-in reports that it was lost,
  * with growing pauses. What the plug-in had been told is told again before messages flow: channels are closed and
- * opened, listen() follows. Meanwhile simd hears "connecting", and what is on its way is answered -ENOTCONN.
+ * opened, listen() and service() follow. Meanwhile simd hears "connecting", and what is on its way is answered -ENOTCONN.
  *
  * A plug-in that connects again by itself reports CONNECTING, and is left alone until it is CONNECTED.
  *
@@ -60,13 +60,16 @@ void host_connect(struct host *h, const char *connection)
 	if (h->link.connection)
 		r = connect_locked(h);
 	pthread_mutex_unlock(&h->link.lock);
-	if (r == 0)
-		host_clock_start(h);
+	if (r < 0)
+		return;
+	host_clock_start(h);
+	host_service_start(h);
 }
 
 void host_disconnect(struct host *h)
 {
 	host_flush(h);
+	host_service_stop(h);
 	pthread_mutex_lock(&h->link.lock);
 	mem_free(h->link.connection);
 	h->link.connection = NULL;
@@ -150,6 +153,8 @@ static void replay(struct host *h, int64_t now_mono_ns)
 {
 	host_topics_replay(h);
 	host_inbound_replay(h);
+	host_service_stop(h);
+	host_service_start(h);
 	atomic_fetch_add(&h->link.replays, 1);
 	if (!back(h, true, now_mono_ns))
 		return;

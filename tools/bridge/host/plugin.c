@@ -31,7 +31,7 @@ int plugin_check_ops(const struct sim_bridge_ops *ops, const char *path)
 	return 0;
 }
 
-static int add_type(struct plugin *p, const char *type_name, const char *foreign, bool inbound)
+static int add_type(struct plugin *p, const char *type_name, const char *foreign, int way)
 {
 	struct plugin_type *t;
 
@@ -42,18 +42,23 @@ static int add_type(struct plugin *p, const char *type_name, const char *foreign
 	t = &p->types[p->n_types++];
 	snprintf(t->name, sizeof(t->name), "%s", type_name);
 	snprintf(t->foreign, sizeof(t->foreign), "%s", foreign);
-	t->inbound = inbound;
+	t->way = way;
 	return 0;
 }
 
 static int add_publisher(void *ctx, const char *type_name, const char *foreign)
 {
-	return add_type(ctx, type_name, foreign, false);
+	return add_type(ctx, type_name, foreign, PLUGIN_OUT);
 }
 
 static int add_subscriber(void *ctx, const char *type_name, const char *foreign)
 {
-	return add_type(ctx, type_name, foreign, true);
+	return add_type(ctx, type_name, foreign, PLUGIN_IN);
+}
+
+static int add_service(void *ctx, const char *type_name, const char *foreign)
+{
+	return add_type(ctx, type_name, foreign, PLUGIN_SERVICE);
 }
 
 static int plugin_open(struct plugin *p, const char *path)
@@ -77,7 +82,8 @@ int plugin_load(const char *dir, const char *name, struct plugin **ret)
 	struct sim_bridge_registry reg = { .abi = SIM_BRIDGE_ABI,
 					   .size = sizeof(reg),
 					   .add_publisher = add_publisher,
-					   .add_subscriber = add_subscriber };
+					   .add_subscriber = add_subscriber,
+					   .add_service = add_service };
 	struct plugin *p = MEM_NEW(struct plugin);
 	char path[4096];
 	int r;
@@ -176,25 +182,30 @@ const char *plugin_option(const struct plugin *p, json_t *options, const char *n
 	return json_string_value(json_object_get(texts, name));
 }
 
-static bool registered(const struct plugin *p, const char *type_name, bool inbound)
+static bool registered(const struct plugin *p, const char *type_name, int way)
 {
 	for (unsigned i = 0; i < p->n_types; i++)
-		if (p->types[i].inbound == inbound && !strcmp(p->types[i].name, type_name))
+		if ((int)p->types[i].way == way && !strcmp(p->types[i].name, type_name))
 			return true;
 	return false;
 }
 
 bool plugin_maps(const struct plugin *p, const char *type_name)
 {
-	return registered(p, type_name, false);
+	return registered(p, type_name, PLUGIN_OUT);
 }
 
 bool plugin_carries(const struct plugin *p, const char *type_name)
 {
-	return registered(p, "*", false) || registered(p, type_name, false);
+	return registered(p, "*", PLUGIN_OUT) || registered(p, type_name, PLUGIN_OUT);
 }
 
 bool plugin_brings(const struct plugin *p, const char *type_name)
 {
-	return registered(p, "*", true) || registered(p, type_name, true);
+	return registered(p, "*", PLUGIN_IN) || registered(p, type_name, PLUGIN_IN);
+}
+
+bool plugin_serves(const struct plugin *p, const char *type_name)
+{
+	return registered(p, "*", PLUGIN_SERVICE) || registered(p, type_name, PLUGIN_SERVICE);
 }

@@ -16,7 +16,7 @@
 struct plugin_type {
 	char name[SIM_TYPE_NAME_MAX + 1];
 	char foreign[128];
-	bool inbound;
+	enum { PLUGIN_OUT, PLUGIN_IN, PLUGIN_SERVICE } way;
 };
 
 struct plugin {
@@ -51,5 +51,7 @@ bool plugin_carries(const struct plugin *p, const char *type_name);
 bool plugin_maps(const struct plugin *p, const char *type_name);
 /* Whether it registered a subscriber for the type. */
 bool plugin_brings(const struct plugin *p, const char *type_name);
+/* Whether it registered that type of services. */
+bool plugin_serves(const struct plugin *p, const char *type_name);
 
 #endif

@@ -3,7 +3,8 @@
  * bridge_null: counts what it is given and sends it nowhere, or misbehaves on request. It is the template to copy
  * for a bridge of your own, and the tool with which the tests show that a bad bridge harms nobody.
  *
- * It also brings messages in, if told to: `inject` of them, once somebody listens.
+ * It also brings messages in, if told to: `inject` of them, once somebody listens. And it offers every service to nobody, and
+ * calls the one named `call`, `calls` times, one after the other, with a request that is all zero.
  *
  * Connection string: anything; "refuse" is refused, "away" never connects.
  * Threads: publish() on conversion threads; "late" answers, and injects, from threads of their own.
@@ -45,6 +46,12 @@ struct inject { /* messages brought in while somebody listens */
 	pthread_t thread;
 };
 
+struct call { /* the service that is called, while it is there; on the host's thread for services */
+	const char *name;
+	long n, answered, failed;
+	const struct sim_service_type *type; /* NULL: it is not there */
+};
+
 struct sim_bridge {
 	const struct sim_bridge_host *host;
 	enum mode mode;
@@ -56,6 +63,7 @@ struct sim_bridge {
 	_Atomic int status;
 	struct late late;
 	struct inject inject;
+	struct call call;
 };
 
 static const struct sim_bridge_option options[] = {
@@ -66,6 +74,8 @@ static const struct sim_bridge_option options[] = {
 	{ "inject", "0", "how many messages to bring in, once somebody listens" },
 	{ "inject_us", "1000", "time between them, in microseconds" },
 	{ "inject_channel", "/injected", "the channel they go to; of type sim/Ultrasonic" },
+	{ "call", "", "a service to call, when it is there" },
+	{ "calls", "1", "how often" },
 	{ NULL, NULL, NULL },
 };
 
@@ -73,7 +83,11 @@ static int null_reg(struct sim_bridge_registry *r)
 {
 	int e = r->add_publisher(r->ctx, "*", "nothing");
 
-	return e < 0 ? e : r->add_subscriber(r->ctx, "*", "nothing");
+	if (e == 0)
+		e = r->add_subscriber(r->ctx, "*", "nothing");
+	if (e == 0 && SIM_BRIDGE_REG_HAS(r, add_service))
+		e = r->add_service(r->ctx, "*", "nothing");
+	return e;
 }
 
 static void pause_us(long us)
@@ -213,6 +227,52 @@ static void offer(struct sim_bridge *b)
 		h->log(h->ctx, 1, "%s cannot be offered: %s", b->inject.channel, strerror(-r));
 }
 
+/* ---- calling a service ---- */
+
+static void call_next(struct sim_bridge *b);
+
+static void on_answer(void *user, int result, const char *why, const void *response, size_t size)
+{
+	struct sim_bridge *b = user;
+	const struct sim_bridge_host *h = b->host;
+	char *text = NULL;
+
+	b->call.answered++;
+	b->call.failed += result < 0;
+	if (result < 0)
+		h->log(h->ctx, 1, "%s: %s", b->call.name, why);
+	else if (b->call.type && sim_msg_to_json_alloc(b->call.type->response, response, size, NULL, &text, NULL) == 0)
+		h->log(h->ctx, 2, "%s: %s", b->call.name, text);
+	free(text);
+	call_next(b);
+}
+
+static void call_next(struct sim_bridge *b)
+{
+	const struct sim_service_type *type = b->call.type;
+	void *request;
+	int r;
+
+	if (!type || b->call.answered >= b->call.n)
+		return;
+	request = calloc(1, type->request->fixed_size);
+	r = request ? b->host->call(b->host->ctx, b->call.name, type, request, type->request->fixed_size, 0, on_answer,
+				    b)
+		    : -ENOMEM;
+	free(request);
+	if (r < 0)
+		b->host->log(b->host->ctx, 1, "%s was not called: %s", b->call.name, strerror(-r));
+}
+
+static void null_service(struct sim_bridge *b, const char *name, const struct sim_service_type *type)
+{
+	if (strcmp(name, b->call.name) != 0)
+		return;
+	b->call.type = type;
+	if (SIM_BRIDGE_HOST_HAS(b->host, call))
+		call_next(b);
+}
+
 /* ---- life ---- */
 
 static int null_create(const struct sim_bridge_host *host, struct sim_bridge **ret)
@@ -223,8 +283,10 @@ static int null_create(const struct sim_bridge_host *host, struct sim_bridge **r
 	if (r || (r = read_mode(host, &b->mode)) || (r = read_number(host, "delay_us", 0, &b->delay_us)) ||
 	    (r = read_number(host, "every", 1, &b->every)) || (r = read_number(host, "absent", 0, &b->absent)) ||
 	    (r = read_number(host, "inject", 0, &b->inject.n)) ||
-	    (r = read_number(host, "inject_us", 1, &b->inject.delay_us)))
+	    (r = read_number(host, "inject_us", 1, &b->inject.delay_us)) ||
+	    (r = read_number(host, "calls", 0, &b->call.n)))
 		goto err;
+	b->call.name = host->option(host->ctx, "call");
 	b->inject.channel = host->option(host->ctx, "inject_channel");
 	b->host = host;
 	pthread_mutex_init(&b->late.lock, NULL);
@@ -364,6 +426,7 @@ const struct sim_bridge_ops *sim_bridge_plugin(void)
 		.publish = null_publish,
 		.destroy = null_destroy,
 		.listen = null_listen,
+		.service = null_service,
 	};
 
 	return &ops;

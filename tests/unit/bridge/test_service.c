@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Services between simbridge's host and a plug-in, over a library of the test's own that answers when the test says:
+ * each call is answered once, by the library or by the end of the connection, whichever comes first.
+ */
+#include "support/test.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <sim/srv/SetBool.h>
+
+#include "host.h"
+
+#define CALLS_MAX 64
+
+static struct {
+	sim_service_watch_fn watch;
+	void *user;
+	bool watched;
+	int refuse; /* the next calls */
+	unsigned n;
+	struct {
+		sim_answer_fn fn;
+		void *user;
+	} call[CALLS_MAX];
+} lib;
+
+/* ---- the library, as the host sees it ---- */
+
+int sim_service_watch(struct sim_client *c, sim_service_watch_fn fn, void *user, struct sim_service_watcher **ret)
+{
+	lib.watch = fn;
+	lib.user = user;
+	lib.watched = true;
+	*ret = (struct sim_service_watcher *)(void *)c;
+	return 0;
+}
+
+void sim_service_watcher_destroy(struct sim_service_watcher *w)
+{
+	if (w)
+		lib.watched = false;
+}
+
+int sim_service_call_async(struct sim_client *c, const char *name, const struct sim_service_type *type,
+			   const void *request, size_t size, int64_t timeout_dur_ns, sim_answer_fn fn, void *user)
+{
+	(void)c;
+	(void)timeout_dur_ns;
+	assert_string_equal(name, "/lamp");
+	assert_ptr_equal(type, &sim_SetBool_service);
+	assert_true(request && size == sizeof(struct sim_SetBoolRequest));
+	if (lib.refuse)
+		return lib.refuse;
+	assert_true(lib.n < CALLS_MAX);
+	lib.call[lib.n].fn = fn;
+	lib.call[lib.n++].user = user;
+	return 0;
+}
+
+static void lib_answers(unsigned i, int r)
+{
+	struct sim_SetBoolResponse m = { .success = 1 };
+
+	lib.call[i].fn(lib.call[i].user, r, r < 0 ? "no" : "", r < 0 ? NULL : &m, r < 0 ? 0 : sizeof(m));
+}
+
+/* ---- the plug-in's side ---- */
+
+struct seen {
+	unsigned calls;
+	int r;
+	struct host *h; /* call again from the answer */
+};
+
+static int call(struct host *h, struct seen *s);
+
+static void on_answer(void *user, int r, const char *why, const void *response, size_t size)
+{
+	struct seen *s = user;
+
+	assert_true((r == 0) == (response != NULL) && (r < 0 || size == sizeof(struct sim_SetBoolResponse)) && why);
+	s->calls++;
+	s->r = r;
+	if (s->h && s->calls == 1)
+		assert_int_equal(call(s->h, s), 0);
+}
+
+static int call(struct host *h, struct seen *s)
+{
+	struct sim_SetBoolRequest q = { .data = 1 };
+
+	return h->services.call(h, "/lamp", &sim_SetBool_service, &q, sizeof(q), 0, on_answer, s);
+}
+
+static struct host *start(const char *options)
+{
+	json_t *config = json_object();
+	struct host *h;
+
+	memset(&lib, 0, sizeof(lib));
+	json_object_set_new(config, "plugin", json_string(PLUGINS "/bridge_null.so"));
+	json_object_set_new(config, "options", json_loads(options, 0, NULL));
+	/* never looked into: what would is the test's own */
+	assert_int_equal(host_create((struct sim_client *)(void *)&lib, "", config, &h), 0);
+	json_decref(config);
+	host_connect(h, "");
+	return h;
+}
+
+static void answered_once(void **state)
+{
+	struct host *h = start("{}");
+	struct seen s[3] = { { 0 } };
+
+	(void)state;
+	assert_true(lib.watched);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(call(h, &s[i]), 0);
+	lib_answers(1, 0);
+	lib_answers(0, -ETIMEDOUT);
+	assert_int_equal(s[0].r, -ETIMEDOUT);
+	assert_int_equal(s[1].calls, 1);
+	assert_int_equal(s[2].calls, 0);
+	host_disconnect(h);
+	assert_false(lib.watched);
+	assert_int_equal(s[2].r, -ECANCELED);
+	assert_int_equal(call(h, &s[0]), -ENOTCONN);
+	host_connect(h, "");
+	s[2] = (struct seen){ .h = h };
+	assert_int_equal(call(h, &s[2]), 0);
+	lib_answers(2, 0); /* late, of the first connection: nobody's */
+	assert_int_equal(s[2].calls, 0);
+	lib_answers(3, 0);
+	assert_int_equal(s[2].calls, 1);
+	lib_answers(4, 0); /* what the answer had called */
+	assert_int_equal(s[2].calls, 2);
+	host_destroy(h);
+}
+
+/* The library may answer when the host is long gone. */
+static void answered_after_the_end(void **state)
+{
+	struct host *h = start("{}");
+	struct seen s = { 0 };
+
+	(void)state;
+	assert_int_equal(call(h, &s), 0);
+	host_destroy(h);
+	assert_int_equal(s.calls, 1);
+	assert_int_equal(s.r, -ECANCELED);
+	lib_answers(0, 0);
+	assert_int_equal(s.calls, 1);
+}
+
+static void calls_are_bounded(void **state)
+{
+	struct host *h = start("{}");
+	struct seen s = { 0 };
+
+	(void)state;
+	for (int i = 0; i < HOST_CALLS_MAX; i++)
+		assert_int_equal(call(h, &s), 0);
+	assert_int_equal(call(h, &s), -EBUSY);
+	lib_answers(0, 0);
+	assert_int_equal(call(h, &s), 0);
+	assert_int_equal(h->services.call(h, NULL, &sim_SetBool_service, &s, 1, 0, on_answer, &s), -EINVAL);
+	host_destroy(h);
+	assert_int_equal(s.calls, HOST_CALLS_MAX + 1);
+	for (int i = 1; i <= HOST_CALLS_MAX; i++)
+		lib_answers((unsigned)i, 0);
+	assert_int_equal(s.calls, HOST_CALLS_MAX + 1);
+}
+
+static void refused_by_the_library(void **state)
+{
+	struct host *h = start("{}");
+	struct seen s = { 0 };
+
+	(void)state;
+	lib.refuse = -ENOTCONN;
+	for (int i = 0; i < 2 * HOST_CALLS_MAX; i++)
+		assert_int_equal(call(h, &s), -ENOTCONN);
+	lib.refuse = 0;
+	assert_int_equal(call(h, &s), 0);
+	lib_answers(0, 0);
+	assert_int_equal(s.calls, 1);
+	host_destroy(h);
+}
+
+/* The null bridge calls what it is told to, again and again while it is there. */
+static void the_plugin_is_told(void **state)
+{
+	struct host *h = start("{\"call\": \"/lamp\", \"calls\": 3}");
+
+	(void)state;
+	lib.watch(lib.user, "/other", &sim_SetBool_service);
+	assert_int_equal(lib.n, 0);
+	lib.watch(lib.user, "/lamp", &sim_SetBool_service);
+	lib.watch(lib.user, "/lamp", &sim_SetBool_service); /* it knows */
+	assert_int_equal(lib.n, 1);
+	lib_answers(0, 0);
+	assert_int_equal(lib.n, 2);
+	lib.watch(lib.user, "/lamp", NULL);
+	lib.watch(lib.user, "/never", NULL);
+	lib_answers(1, -EPIPE);
+	assert_int_equal(lib.n, 2);
+	lib.watch(lib.user, "/lamp", &sim_SetBool_service);
+	assert_int_equal(lib.n, 3);
+	lib_answers(2, 0);
+	assert_int_equal(lib.n, 3); /* three were asked for */
+	host_destroy(h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(answered_once),      cmocka_unit_test(answered_after_the_end),
+		cmocka_unit_test(calls_are_bounded),  cmocka_unit_test(refused_by_the_library),
+		cmocka_unit_test(the_plugin_is_told),
+	};
+
+	log_set_spec("none");
+	return cmocka_run_group_tests_name("bridge: services", tests, NULL, NULL);
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Services for the far side: from connect() to disconnect() the plug-in is told which there are, and calls them without
+ * waiting. Each call is answered exactly once, at the latest before disconnect().
+ *
+ * Thread: callbacks run on the client's "sim-service", one at a time; what ends with the connection on the thread that
+ * disconnects. Calls: any thread of the plug-in's. A call may outlive its host in the library, so what both must see
+ * (struct host_gate) is counted; its lock is not held while the plug-in is called.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "host.h"
+#include "log.h"
+#include "mem.h"
+
+LOG_TOPIC("service");
+
+struct host_gate {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	unsigned refs;
+	unsigned n_calls;
+	bool open;
+	struct list calls;               /* host_call::link: unanswered */
+	const struct host_call *running; /* whose callback runs */
+};
+
+struct host_call {
+	struct list link; /* host_gate::calls */
+	struct host_gate *gate;
+	sim_answer_fn fn; /* NULL: it has been answered */
+	void *user;
+};
+
+struct host_told {        /* a service that the plug-in has been told of */
+	struct list link; /* host_service::told; of the one who watches, and of who has ended that */
+	char *name;
+};
+
+/* ---- what there is ---- */
+
+static struct host_told *find(struct host *h, const char *name)
+{
+	struct host_told *t;
+
+	list_for_each(t, &h->service.told, link)
+		if (!strcmp(t->name, name))
+			return t;
+	return NULL;
+}
+
+static void forget(struct host *h, struct host_told *t)
+{
+	h->plugin->ops->service(h->bridge, t->name, NULL);
+	list_remove(&t->link);
+	mem_free(t->name);
+	mem_free(t);
+}
+
+static bool remember(struct host *h, const char *name)
+{
+	struct host_told *t = MEM_NEW(struct host_told);
+
+	if (!t)
+		return false;
+	t->name = mem_strdup(name);
+	if (!t->name) {
+		mem_free(t);
+		return false;
+	}
+	list_append(&h->service.told, &t->link);
+	return true;
+}
+
+static void on_service(void *user, const char *name, const struct sim_service_type *type)
+{
+	struct host *h = user;
+	struct host_told *t = find(h, name);
+
+	if (!type && t) {
+		log_debug("%s has gone", name);
+		forget(h, t);
+	} else if (type && !t && plugin_serves(h->plugin, type->name) && remember(h, name)) {
+		log_debug("%s (%s) is there", name, type->name);
+		h->plugin->ops->service(h->bridge, name, type);
+	}
+}
+
+/* ---- calling ---- */
+
+static void gate_unref(struct host_gate *g)
+{
+	bool last;
+
+	pthread_mutex_lock(&g->lock);
+	last = --g->refs == 0;
+	pthread_mutex_unlock(&g->lock);
+	if (!last)
+		return;
+	pthread_cond_destroy(&g->changed);
+	pthread_mutex_destroy(&g->lock);
+	mem_free(g);
+}
+
+/* Called and returns with lock held. */
+static void answer(struct host_gate *g, struct host_call *call, int r, const char *why, const void *response,
+		   size_t size)
+{
+	sim_answer_fn fn = call->fn;
+
+	list_remove(&call->link);
+	call->fn = NULL;
+	g->n_calls--;
+	g->running = call;
+	pthread_mutex_unlock(&g->lock);
+	fn(call->user, r, why, response, size);
+	pthread_mutex_lock(&g->lock);
+	g->running = NULL;
+	pthread_cond_broadcast(&g->changed);
+}
+
+/* From the library, exactly once: its last use of the call. */
+static void on_answer(void *user, int r, const char *why, const void *response, size_t size)
+{
+	struct host_call *call = user;
+	struct host_gate *g = call->gate;
+
+	pthread_mutex_lock(&g->lock);
+	while (g->running) /* whoever ends the connection answers others */
+		pthread_cond_wait(&g->changed, &g->lock);
+	if (call->fn)
+		answer(g, call, r, why, response, size);
+	pthread_mutex_unlock(&g->lock);
+	mem_free(call);
+	gate_unref(g);
+}
+
+static int take(struct host_gate *g, struct host_call *call)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&g->lock);
+	if (!g->open)
+		r = -ENOTCONN;
+	else if (g->n_calls == HOST_CALLS_MAX)
+		r = -EBUSY;
+	if (r == 0) {
+		list_append(&g->calls, &call->link);
+		g->n_calls++;
+		g->refs++;
+	}
+	pthread_mutex_unlock(&g->lock);
+	return r;
+}
+
+/* The library did not take it. false: the end of the connection has answered it meanwhile. */
+static bool take_back(struct host_gate *g, struct host_call *call)
+{
+	bool mine;
+
+	pthread_mutex_lock(&g->lock);
+	while (g->running == call)
+		pthread_cond_wait(&g->changed, &g->lock);
+	mine = call->fn != NULL;
+	if (mine) {
+		list_remove(&call->link);
+		g->n_calls--;
+	}
+	pthread_mutex_unlock(&g->lock);
+	gate_unref(g);
+	return mine;
+}
+
+int host_service_call(struct host *h, const char *service, const struct sim_service_type *type, const void *request,
+		      size_t size, int64_t timeout_dur_ns, sim_answer_fn fn, void *user)
+{
+	struct host_gate *g = h->service.gate;
+	struct host_call *call;
+	int r;
+
+	if (!service || !type || !request || !fn || timeout_dur_ns < 0)
+		return -EINVAL;
+	call = MEM_NEW(struct host_call);
+	if (!call)
+		return -ENOMEM;
+	*call = (struct host_call){ .gate = g, .fn = fn, .user = user };
+	r = take(g, call);
+	if (r < 0) {
+		mem_free(call);
+		return r;
+	}
+	r = sim_service_call_async(h->client, service, type, request, size, timeout_dur_ns, on_answer, call);
+	if (r == 0)
+		return 0;
+	if (!take_back(g, call))
+		r = 0;
+	mem_free(call);
+	return r;
+}
+
+/* ---- life ---- */
+
+int host_service_init(struct host *h)
+{
+	struct host_gate *g = MEM_NEW(struct host_gate);
+
+	list_init(&h->service.told);
+	pthread_mutex_init(&h->service.life_lock, NULL);
+	if (!g)
+		return -ENOMEM;
+	pthread_mutex_init(&g->lock, NULL);
+	pthread_cond_init(&g->changed, NULL);
+	list_init(&g->calls);
+	g->refs = 1;
+	h->service.gate = g;
+	return 0;
+}
+
+static void watch(struct host *h)
+{
+	if (SIM_BRIDGE_HAS(h->plugin->ops, service) && !h->service.watcher &&
+	    sim_service_watch(h->client, on_service, h, &h->service.watcher) < 0)
+		log_warn("services are not offered: %s", sim_why());
+}
+
+void host_service_start(struct host *h)
+{
+	struct host_gate *g = h->service.gate;
+
+	if (!h->client)
+		return;
+	pthread_mutex_lock(&h->service.life_lock);
+	pthread_mutex_lock(&g->lock);
+	g->open = true;
+	pthread_mutex_unlock(&g->lock);
+	watch(h);
+	pthread_mutex_unlock(&h->service.life_lock);
+}
+
+static void end(struct host *h)
+{
+	struct host_gate *g = h->service.gate;
+	struct host_told *t, *tmp;
+	struct host_call *call;
+
+	sim_service_watcher_destroy(h->service.watcher);
+	h->service.watcher = NULL;
+	list_for_each_safe(t, tmp, &h->service.told, link)
+		forget(h, t);
+	pthread_mutex_lock(&g->lock);
+	g->open = false;
+	while (g->running)
+		pthread_cond_wait(&g->changed, &g->lock);
+	while ((call = list_first(&g->calls, struct host_call, link)))
+		answer(g, call, -ECANCELED, "the bridge disconnects", NULL, 0);
+	pthread_mutex_unlock(&g->lock);
+}
+
+void host_service_stop(struct host *h)
+{
+	if (!h->service.gate)
+		return;
+	pthread_mutex_lock(&h->service.life_lock);
+	end(h);
+	pthread_mutex_unlock(&h->service.life_lock);
+}
+
+void host_service_finish(struct host *h)
+{
+	if (!h->service.gate)
+		return;
+	gate_unref(h->service.gate);
+	pthread_mutex_destroy(&h->service.life_lock);
+}
