@@ -30,7 +30,9 @@ struct typeset {
 	unsigned n_order;
 	struct typeset_service *services[SERVICES_MAX];
 	unsigned n_services;
-	bool strict;
+	typeset_source_fn source; /* NULL: files alone */
+	void *source_arg;
+	bool strict, ros;
 	unsigned depth;
 	char why[1024];
 };
@@ -70,6 +72,13 @@ unsigned typeset_count(const struct typeset *s)
 void typeset_strict(struct typeset *s, bool on)
 {
 	s->strict = on;
+}
+
+void typeset_source(struct typeset *s, typeset_source_fn source, void *arg, bool ros)
+{
+	s->source = source;
+	s->source_arg = arg;
+	s->ros = ros;
 }
 
 const struct typeset_entry *typeset_entry(const struct typeset *s, unsigned i)
@@ -221,6 +230,10 @@ static int load_text(struct typeset *s, const char *package, const char *name, c
 	}
 	e->def = def;
 	e->path = arena_text(s->arena, path, strlen(path));
+	if (!e->path) {
+		msgdef_destroy(def);
+		return fail(s, -ENOMEM, path, 0, "no memory");
+	}
 	s->entries[s->n_entries++] = e;
 	*ret = e;
 	return 0;
@@ -235,23 +248,38 @@ static int load(struct typeset *s, const char *package, const char *name, const 
 	return r < 0 ? r : load_text(s, package, name, path, text, len, ret);
 }
 
+/* From the source. -ENOENT without a sentence: it does not know that type. */
+static int load_source(struct typeset *s, const char *package, const char *name, struct typeset_entry **ret)
+{
+	size_t len = 0;
+	const char *text = s->source ? s->source(s->source_arg, package, name, &len) : NULL;
+	const char *path = text ? arena_printf(s->arena, "%s/%s", package, name) : NULL;
+
+	if (!text)
+		return -ENOENT;
+	return path ? load_text(s, package, name, path, text, len, ret) : fail(s, -ENOMEM, name, 0, "no memory");
+}
+
 static int nested(struct typeset *s, struct typeset_entry *e, const struct msgdef_field *f, const struct sim_type **ret)
 {
 	const char *package = f->type.package ? f->type.package : e->def->package;
 	struct typeset_entry *n = lookup(s, package, f->type.name);
 	int r;
 
-	if (!n) {
-		const char *path = find_file(s, e, package, f->type.name);
+	r = n ? 0 : load_source(s, package, f->type.name, &n);
+	if (r == -ENOENT) {
+		const char *path = s->source ? NULL : find_file(s, e, package, f->type.name);
 
+		if (!path && s->source)
+			return fail(s, -ENOENT, e->path, f->line, "type '%s/%s' is not defined", package, f->type.name);
 		if (!path)
 			return fail(s, -ENOENT, e->path, f->line,
 				    "type '%s/%s' is not defined: no %s.msg beside this file or in an -I folder",
 				    package, f->type.name, f->type.name);
 		r = load(s, package, f->type.name, path, &n);
-		if (r < 0)
-			return r;
 	}
+	if (r < 0)
+		return r;
 	if (n->resolving)
 		return fail(s, -ELOOP, e->path, f->line, "type '%s/%s' contains itself", package, f->type.name);
 	r = n->done ? 0 : resolve(s, n);
@@ -274,10 +302,16 @@ static const char *unit_of(struct typeset *s, const char *comment, bool *ret_fou
 	return arena_text(s->arena, comment + 1, (size_t)(end - comment) - 1);
 }
 
+/* byte and char of ROS are a byte. */
+static enum msgdef_prim prim_of(const struct typeset *s, enum msgdef_prim prim)
+{
+	return s->ros && (prim == MSGDEF_BYTE || prim == MSGDEF_CHAR) ? MSGDEF_UINT8 : prim;
+}
+
 static int resolve_field(struct typeset *s, struct typeset_entry *e, const struct msgdef_field *f,
 			 struct sim_field *ret)
 {
-	const char *prim = msgdef_prim_name(f->type.prim);
+	const char *prim = msgdef_prim_name(prim_of(s, f->type.prim));
 	bool has_unit;
 
 	ret->name = f->name;
@@ -295,7 +329,7 @@ static int resolve_field(struct typeset *s, struct typeset_entry *e, const struc
 	if (s->strict && !strchr(f->comment, ']')[1])
 		return fail(s, -EINVAL, e->path, f->line,
 			    "the comment of '%s' ends behind its unit: tell frame, valid range or meaning", f->name);
-	if (f->deflt)
+	if (f->deflt && !s->ros)
 		return fail(s, -EINVAL, e->path, f->line,
 			    "'%s' has a default value: a message starts as zeros; use a constant", f->name);
 	if (f->type.prim == MSGDEF_NESTED) {
@@ -317,8 +351,10 @@ static int resolve_constants(struct typeset *s, struct typeset_entry *e)
 
 	for (uint32_t i = 0; c && i < n; i++) {
 		const struct msgdef_constant *d = &e->def->constants[i];
-		const char *prim = msgdef_prim_name(d->type.prim);
+		const char *prim = msgdef_prim_name(prim_of(s, d->type.prim));
 
+		if (d->raw[0] == '-' && prim_of(s, d->type.prim) != d->type.prim)
+			prim = "int8"; /* of ROS 1 */
 		c[i].name = d->name;
 		c[i].kind = (uint8_t)typedesc_kind(prim, strlen(prim));
 		if (!c[i].kind || typedesc_value((enum sim_kind)c[i].kind, d->value, strlen(d->value), value) < 0)
@@ -386,7 +422,7 @@ static int resolve(struct typeset *s, struct typeset_entry *e)
 {
 	int r = -E2BIG;
 
-	if (s->depth == TYPEDESC_DEPTH_MAX)
+	if (s->depth == TYPEDESC_DEPTH_MAX + (s->ros ? 1 : 0))
 		return r;
 	s->depth++;
 	e->resolving = true;
@@ -494,7 +530,25 @@ static int add_service(struct typeset *s, const char *package, const char *name,
 	return 0;
 }
 
-/* ---- files that are asked for ---- */
+/* ---- what is asked for ---- */
+
+int typeset_take(struct typeset *s, const char *package, const char *name, const struct typeset_entry **ret)
+{
+	struct typeset_entry *e;
+	int r = 0;
+
+	s->why[0] = '\0';
+	e = lookup(s, package, name);
+	if (!e)
+		r = load_source(s, package, name, &e);
+	if (r == 0 && !e->done)
+		r = resolve(s, e);
+	if (r < 0)
+		return r;
+	e->asked_for = true;
+	*ret = e;
+	return 0;
+}
 
 /* The folder that the file is in, "msg" and "srv" left out: ROS keeps definitions in <package>/msg/. */
 static char *package_of(struct typeset *s, const char *path)

@@ -37,6 +37,14 @@ void typeset_destroy(struct typeset *s);
 /* Where nested types are looked for: "dir" (dir/pkg/msg/Name.msg, dir/pkg/Name.msg) or "pkg=dir" (dir/Name.msg). */
 int typeset_search(struct typeset *s, const char *where);
 
+/*
+ * Where else: whatever source() answers, NULL for what it does not know. Borrows the text until the set is destroyed.
+ * ros: the definitions are of ROS, so byte, char and default values are no errors, and the name of a type may be nested one
+ * level deeper, for builtin_interfaces.
+ */
+typedef const char *(*typeset_source_fn)(void *arg, const char *package, const char *name, size_t *ret_len);
+void typeset_source(struct typeset *s, typeset_source_fn source, void *arg, bool ros);
+
 /* Every field must have a comment that begins with its unit: "[m] ...", "[-]" for none. */
 void typeset_strict(struct typeset *s, bool on);
 
@@ -46,6 +54,9 @@ void typeset_strict(struct typeset *s, bool on);
  * Errors: negative errno, typeset_why() then says "file:line: reason" or "file: reason".
  */
 int typeset_add(struct typeset *s, const char *package, const char *path, const struct typeset_entry **ret);
+
+/* Take package/name from the source, and all it nests. Errors: as typeset_add(), with package/name for the file. */
+int typeset_take(struct typeset *s, const char *package, const char *name, const struct typeset_entry **ret);
 
 const char *typeset_why(const struct typeset *s);
 

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See ros_generic.h. */
+#include "ros/ros_generic.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TYPES_MAX 64 /* as sim/introspect.h bounds a closure */
+
+struct closure { /* what a type nests, each once */
+	const struct sim_type *type[TYPES_MAX];
+	unsigned n;
+};
+
+/* ---- names ---- */
+
+static size_t package_len(const char *name)
+{
+	return strcspn(name, "/");
+}
+
+static bool is_ours(const char *name)
+{
+	return strncmp(name, "sim/", 4) == 0;
+}
+
+void ros_generic_name(const char *sim, char out[ROS_GENERIC_NAME_MAX])
+{
+	size_t n = package_len(sim);
+
+	snprintf(out, ROS_GENERIC_NAME_MAX, "%.*s%s/msg/%s", (int)n, sim, is_ours(sim) ? "_msgs" : "",
+		 sim[n] ? sim + n + 1 : "");
+}
+
+int ros_generic_sim_name(const char *ros, char out[SIM_TYPE_NAME_MAX + 1])
+{
+	size_t n = package_len(ros);
+	const char *name = ros[n] ? ros + n + 1 : "";
+	bool ours = n == 8 && strncmp(ros, "sim_msgs", n) == 0;
+	int len;
+
+	name += strncmp(name, "msg/", 4) ? 0 : 4;
+	len = snprintf(out, SIM_TYPE_NAME_MAX + 1, "%.*s/%s", ours ? 3 : (int)n, ros, name);
+	return n && *name && !strchr(name, '/') && len <= SIM_TYPE_NAME_MAX ? 0 : -EINVAL;
+}
+
+/* ---- the text ---- */
+
+static void collect(const struct sim_type *t, struct closure *c)
+{
+	for (uint32_t i = 0; i < t->n_fields; i++) {
+		const struct sim_type *n = t->fields[i].type;
+		unsigned k = 0;
+
+		while (n && k < c->n && strcmp(c->type[k]->name, n->name) != 0)
+			k++;
+		if (!n || k < c->n || c->n == TYPES_MAX)
+			continue;
+		c->type[c->n++] = n;
+		collect(n, c);
+	}
+}
+
+static void put_comment(FILE *f, const char *s, const char *before)
+{
+	if (!*s)
+		return;
+	fputs(before, f);
+	for (; *s; s++)
+		fputc(*s == '\n' || *s == '\r' ? ' ' : *s, f);
+}
+
+static const char *kind_name(unsigned kind, const char *time, const char *duration)
+{
+	static const char *const names[SIM_KIND_END] = {
+#define X(id, num, name, bytes) [SIM_KIND_##id] = name,
+		SIM_KINDS(X)
+#undef X
+	};
+
+	return kind == SIM_KIND_TIME       ? time
+	       : kind == SIM_KIND_DURATION ? duration
+	       : kind < SIM_KIND_END       ? names[kind]
+					   : "?";
+}
+
+static void put_kind(FILE *f, const struct sim_field *a)
+{
+	if (a->kind == SIM_KIND_MESSAGE && is_ours(a->type->name))
+		fprintf(f, "sim_msgs/%s", a->type->name + 4);
+	else
+		fputs(a->kind == SIM_KIND_MESSAGE
+			      ? a->type->name
+			      : kind_name(a->kind, "builtin_interfaces/Time", "builtin_interfaces/Duration"),
+		      f);
+	if (a->string_max)
+		fprintf(f, "<=%u", a->string_max);
+	if (a->array == SIM_ARRAY_FIXED)
+		fprintf(f, "[%u]", a->count);
+	else if (a->array == SIM_ARRAY_BOUNDED)
+		fprintf(f, "[<=%u]", a->count);
+	else if (a->array == SIM_ARRAY_VARIABLE)
+		fputs("[]", f);
+}
+
+/* Constants of time stand as integers: ROS 2 has no others. A string goes in quotes, which hold no more than it did. */
+static void put_constant(FILE *f, const struct sim_constant *c)
+{
+	fprintf(f, "%s %s=", kind_name(c->kind, "int64", "int64"), c->name);
+	if (c->kind != SIM_KIND_STRING) {
+		fprintf(f, "%s\n", c->value);
+		return;
+	}
+	fputc('"', f);
+	for (const char *s = c->value; *s; s++)
+		fprintf(f, "%s%c", *s == '"' || *s == '\\' ? "\\" : "", *s == '\n' || *s == '\r' ? ' ' : *s);
+	fputs("\"\n", f);
+}
+
+static void put_type(FILE *f, const struct sim_type *t)
+{
+	put_comment(f, t->comment, "# ");
+	if (*t->comment)
+		fputs("\n\n", f);
+	for (uint32_t i = 0; i < t->n_constants; i++)
+		put_constant(f, &t->constants[i]);
+	for (uint32_t i = 0; i < t->n_fields; i++) {
+		put_kind(f, &t->fields[i]);
+		fprintf(f, " %s", t->fields[i].name);
+		put_comment(f, t->fields[i].comment, "  # ");
+		fputc('\n', f);
+	}
+}
+
+char *ros_generic_text(const struct sim_type *t)
+{
+	struct closure c = { .n = 0 };
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return NULL;
+	collect(t, &c);
+	put_type(f, t);
+	for (unsigned i = 0; i < c.n; i++) {
+		char name[ROS_GENERIC_NAME_MAX];
+
+		for (unsigned k = 0; k < 80; k++)
+			fputc('=', f);
+		ros_generic_name(c.type[i]->name, name);
+		fprintf(f, "\nMSG: %s\n", name);
+		put_type(f, c.type[i]);
+	}
+	if (fclose(f) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* ---- what ROS 2 takes for a name ---- */
+
+static bool lower(char c)
+{
+	return c >= 'a' && c <= 'z';
+}
+static bool upper(char c)
+{
+	return c >= 'A' && c <= 'Z';
+}
+static bool digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* A letter of that case first, then those, digits and '_', no two in a row and none at the end. */
+static bool name_ok(const char *s, size_t n, bool (*letter)(char c))
+{
+	for (size_t i = 0; i < n; i++) {
+		bool last = i + 1 == n || s[i + 1] == '_';
+
+		if (!letter(s[i]) && (i == 0 || !(digit(s[i]) || (s[i] == '_' && !last))))
+			return false;
+	}
+	return n > 0;
+}
+
+static const char *odd_in(const struct sim_type *t)
+{
+	size_t n = package_len(t->name);
+
+	if (!name_ok(t->name, n, lower) || !upper(t->name[n + 1]) || strchr(t->name, '_') > t->name + n)
+		return t->name;
+	for (uint32_t i = 0; i < t->n_constants; i++)
+		if (!name_ok(t->constants[i].name, strlen(t->constants[i].name), upper))
+			return t->constants[i].name;
+	for (uint32_t i = 0; i < t->n_fields; i++)
+		if (!name_ok(t->fields[i].name, strlen(t->fields[i].name), lower))
+			return t->fields[i].name;
+	return NULL;
+}
+
+const char *ros_generic_odd_name(const struct sim_type *t)
+{
+	struct closure c = { .n = 0 };
+	const char *odd = odd_in(t);
+
+	collect(t, &c);
+	for (unsigned i = 0; !odd && i < c.n; i++)
+		odd = odd_in(c.type[i]);
+	return odd;
+}

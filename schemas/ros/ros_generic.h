@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a bridge-agnostic type is called and looks like in ROS 2 when nothing says otherwise: the message with the same fields.
+ *
+ *   demo/FloatArray    demo/msg/FloatArray; types of ours, sim/..., are of the package sim_msgs
+ *   time, duration     builtin_interfaces/Time, builtin_interfaces/Duration
+ *   all else           the same word; arrays and bounds the same; constants and comments too
+ *
+ * Pure functions: any thread.
+ */
+#ifndef ROS_GENERIC_H
+#define ROS_GENERIC_H
+
+#include <stddef.h>
+
+#include <sim/message.h>
+
+#define ROS_GENERIC_NAME_MAX (SIM_TYPE_NAME_MAX + 16) /* with its NUL */
+
+/* "demo/msg/FloatArray" of "demo/FloatArray". */
+void ros_generic_name(const char *sim, char out[ROS_GENERIC_NAME_MAX]);
+
+/* "sim/LaneLines" of "sim_msgs/LaneLines" or "sim_msgs/msg/LaneLines". Returns 0, or -EINVAL that is no such name. */
+int ros_generic_sim_name(const char *ros, char out[SIM_TYPE_NAME_MAX + 1]);
+
+/*
+ * The definition and those of what it nests, as ros_text.h reads them, with units and comments. returns a string: free();
+ * NULL: no memory.
+ */
+char *ros_generic_text(const struct sim_type *t);
+
+/*
+ * Names that ROS 2 takes for no field, constant or type, so that no package can be built of them ("minX", "a__b"): the first
+ * one, NULL: there is none. Borrows from t.
+ */
+const char *ros_generic_odd_name(const struct sim_type *t);
+
+#endif

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See ros_text.h. The parsing, the sums and the hashes are those of ../gen. */
+#include "ros/ros_text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gen/arena.h"
+#include "gen/rosdef.h"
+#include "gen/typeset.h"
+#include "msg/typedesc.h"
+
+/* The numbers of the two enums are the same. */
+#define X(id, name) _Static_assert((int)MSGDEF_##id == (int)ROS_##id, "msgdef and ros_type count alike");
+MSGDEF_PRIMS(X)
+#undef X
+
+struct section { /* one definition in the text */
+	char package[TYPEDESC_IDENT_MAX + 1], name[TYPEDESC_IDENT_MAX + 1];
+	const char *text;
+	size_t len;
+};
+
+struct ros_text {
+	struct arena *arena;
+	struct typeset *set;
+	const struct ros_type *const *known;
+	struct section sections[ROS_TEXT_TYPES];
+	unsigned n;
+	const struct ros_type *type;
+};
+
+/* ---- the text ---- */
+
+/* "package/Name" or "package/msg/Name", up to the end or a blank. */
+static int split_name(const char *s, size_t len, struct section *ret)
+{
+	const char *slash = memchr(s, '/', len);
+	size_t package = slash ? (size_t)(slash - s) : 0;
+	const char *name = s + package + 1;
+	size_t n = len - package - 1;
+
+	if (slash && n > 4 && strncmp(name, "msg/", 4) == 0) {
+		name += 4;
+		n -= 4;
+	}
+	if (!slash || !typedesc_ident_ok(s, package) || !typedesc_ident_ok(name, n))
+		return -EINVAL;
+	memcpy(ret->package, s, package);
+	ret->package[package] = '\0';
+	memcpy(ret->name, name, n);
+	ret->name[n] = '\0';
+	return 0;
+}
+
+static bool is_rule(const char *line, size_t len)
+{
+	return len >= 3 && strspn(line, "=") >= len - (line[len - 1] == '\r');
+}
+
+static int begin_section(struct ros_text *t, const char *line, size_t len)
+{
+	struct section *s = &t->sections[t->n];
+
+	if (t->n == ROS_TEXT_TYPES)
+		return -E2BIG;
+	if (len < 5 || strncmp(line, "MSG: ", 5) != 0)
+		return -EINVAL;
+	for (line += 5, len -= 5; len && strchr(" \r\t", line[len - 1]);)
+		len--;
+	memset(s, 0, sizeof(*s));
+	return split_name(line, len, s);
+}
+
+/* Cuts it into its definitions; the first one's name is set already. Returns the line of an error, 0 for none. */
+static int cut(struct ros_text *t, const char *text, size_t len, int *ret_err)
+{
+	struct section *s = &t->sections[t->n++];
+	bool head = false; /* a line of "=" was just before */
+	size_t at = 0;
+
+	s->text = text;
+	for (int line = 1; at < len; line++) {
+		const char *nl = memchr(text + at, '\n', len - at);
+		size_t n = nl ? (size_t)(nl - text) - at : len - at;
+
+		if (head) {
+			*ret_err = begin_section(t, text + at, n);
+			if (*ret_err < 0)
+				return line;
+			s = &t->sections[t->n++];
+			s->text = text + at + n + (nl ? 1 : 0);
+		} else if (is_rule(text + at, n)) {
+			s->len = (size_t)(text + at - s->text);
+		}
+		head = !head && is_rule(text + at, n);
+		at += n + 1;
+		if (!head)
+			s->len = (size_t)(text + (at < len ? at : len) - s->text);
+	}
+	return 0;
+}
+
+/* Of what the text does not define, what is known: up to its first line of "=". */
+static const char *known_text(const struct ros_text *t, const char *package, const char *name, size_t *ret_len)
+{
+	char full[2 * TYPEDESC_IDENT_MAX + 2];
+	const struct ros_type *k;
+	const char *end;
+
+	snprintf(full, sizeof(full), "%s/%s", package, name);
+	k = ros_type_find(t->known, full);
+	if (!k)
+		return NULL;
+	end = strstr(k->definition, "\n====");
+	*ret_len = end ? (size_t)(end - k->definition) + 1 : strlen(k->definition);
+	return k->definition;
+}
+
+static const char *source(void *arg, const char *package, const char *name, size_t *ret_len)
+{
+	const struct ros_text *t = arg;
+
+	for (unsigned i = 0; i < t->n; i++) {
+		const struct section *s = &t->sections[i];
+
+		if (strcmp(s->package, package) == 0 && strcmp(s->name, name) == 0) {
+			*ret_len = s->len;
+			return s->text;
+		}
+	}
+	return known_text(t, package, name, ret_len);
+}
+
+/* ---- the type ---- */
+
+static bool is_ros1(const struct ros_text *t)
+{
+	return t->known == ros1_types;
+}
+
+static const struct ros_type *type_of(struct ros_text *t, const struct typeset_entry *e, struct ros_type **made);
+
+static int set_fields(struct ros_text *t, const struct typeset_entry *e, struct ros_type **made, struct ros_type *type)
+{
+	const struct msgdef *d = e->def;
+	struct ros_field *f = arena_alloc(t->arena, (d->n_fields + 1) * sizeof(*f));
+
+	for (uint32_t i = 0; f && i < d->n_fields; i++) {
+		const struct msgdef_type *m = &d->fields[i].type;
+		enum msgdef_prim prim = rosdef_time(d, m);
+
+		f[i] = (struct ros_field){ .name = d->fields[i].name,
+					   .count = m->count,
+					   .string_max = m->string_max,
+					   .prim = (uint8_t)prim,
+					   .array = (uint8_t)m->array };
+		if (prim != MSGDEF_NESTED)
+			continue;
+		f[i].type = type_of(t, rosdef_nested(t->set, e, m), made);
+		if (!f[i].type)
+			return -ENOMEM;
+	}
+	type->fields = f;
+	type->n_fields = d->n_fields;
+	return f ? 0 : -ENOMEM;
+}
+
+/* made: by place in the set, NULL for what is not made yet. */
+static const struct ros_type *type_of(struct ros_text *t, const struct typeset_entry *e, struct ros_type **made)
+{
+	struct ros_type *type;
+	unsigned i = 0;
+
+	while (typeset_entry(t->set, i) != e)
+		i++;
+	if (made[i])
+		return made[i];
+	type = made[i] = arena_alloc(t->arena, sizeof(*type));
+	if (!type)
+		return NULL;
+	*type = (struct ros_type){ .name = e->type.name, .kind = "msg", .hash = "", .definition = "" };
+	return set_fields(t, e, made, type) < 0 ? NULL : type;
+}
+
+static char *text_of(struct ros_text *t, const struct typeset_entry *e)
+{
+	char *text = NULL, *copy = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return NULL;
+	rosdef_text(t->set, e, is_ros1(t) ? ROSDEF_ROS1 : ROSDEF_ROS2, f);
+	if (fclose(f) == 0)
+		copy = arena_text(t->arena, text, len);
+	free(text);
+	return copy;
+}
+
+/* Times are primitives in ROS 1 alone; rosdef knows no hash of them. */
+static bool has_ros1_times(const struct ros_text *t)
+{
+	for (unsigned i = 0; i < typeset_count(t->set); i++) {
+		const struct msgdef *d = typeset_entry(t->set, i)->def;
+
+		for (uint32_t k = 0; k < d->n_fields; k++)
+			if (d->fields[k].type.prim == MSGDEF_TIME || d->fields[k].type.prim == MSGDEF_DURATION)
+				return true;
+	}
+	return false;
+}
+
+static int make(struct ros_text *t, const struct typeset_entry *e)
+{
+	struct ros_type **made = arena_alloc(t->arena, (typeset_count(t->set) + 1) * sizeof(struct ros_type *));
+	struct ros_type *type;
+	char hash[ROSDEF_RIHS_MAX];
+	int r;
+
+	if (!is_ros1(t) && has_ros1_times(t))
+		return -EPROTONOSUPPORT;
+	if (!made || !type_of(t, e, made))
+		return -ENOMEM;
+	r = is_ros1(t) ? rosdef_md5(t->set, e, hash) : rosdef_rihs01(t->set, e, hash);
+	if (r < 0)
+		return r;
+	for (unsigned i = 0; typeset_entry(t->set, i); i++) {
+		if (typeset_entry(t->set, i) != e)
+			continue;
+		type = made[i];
+		type->hash = arena_text(t->arena, hash, strlen(hash));
+		type->definition = text_of(t, e);
+		t->type = type;
+		return type->hash && type->definition ? 0 : -ENOMEM;
+	}
+	return -ENOMEM;
+}
+
+/* ---- life ---- */
+
+static int parse(struct ros_text *t, const char *name, const char *text, char *why, size_t why_size)
+{
+	const struct typeset_entry *e = NULL;
+	size_t len = strnlen(text, ROS_TEXT_MAX + 1);
+	int r = split_name(name, strlen(name), &t->sections[0]), line;
+
+	if (r < 0)
+		snprintf(why, why_size, "\"%.80s\" is no package/msg/Name", name);
+	if (r == 0 && len > ROS_TEXT_MAX) {
+		r = -E2BIG;
+		snprintf(why, why_size, "its definition is longer than %u bytes", ROS_TEXT_MAX);
+	}
+	if (r < 0)
+		return r;
+	line = cut(t, text, len, &r);
+	if (line && r == -E2BIG)
+		snprintf(why, why_size, "line %d: more than %u definitions", line, ROS_TEXT_TYPES);
+	else if (line)
+		snprintf(why, why_size, "line %d: a line of \"=\" is not followed by \"MSG: package/Name\"", line);
+	if (line)
+		return r;
+	typeset_source(t->set, source, t, true);
+	r = typeset_take(t->set, t->sections[0].package, t->sections[0].name, &e);
+	if (r < 0) {
+		snprintf(why, why_size, "%s", typeset_why(t->set));
+		return r == -ENOENT || r == -ENOMEM || r == -E2BIG ? r : -EINVAL;
+	}
+	if (typeset_count(t->set) > ROS_TEXT_TYPES) {
+		snprintf(why, why_size, "more than %u types", ROS_TEXT_TYPES);
+		return -E2BIG;
+	}
+	r = make(t, e);
+	if (r == -EPROTONOSUPPORT)
+		snprintf(why, why_size, "time and duration are of ROS 1: write builtin_interfaces/Time or Duration");
+	else if (r == -ENOTSUP)
+		snprintf(why, why_size, "ROS 1 has no bounds and no wstring");
+	return r == -EPROTONOSUPPORT ? -EINVAL : r;
+}
+
+int ros_text_create(const char *name, const char *text, const struct ros_type *const *known, char *why, size_t why_size,
+		    struct ros_text **ret)
+{
+	struct ros_text *t = calloc(1, sizeof(*t));
+	int r = -ENOMEM;
+
+	snprintf(why, why_size, "no memory");
+	if (!t)
+		return r;
+	t->known = known;
+	t->arena = arena_create();
+	t->set = typeset_create();
+	if (t->arena && t->set)
+		r = parse(t, name, text, why, why_size);
+	if (r < 0) {
+		ros_text_destroy(t);
+		return r;
+	}
+	*ret = t;
+	return 0;
+}
+
+void ros_text_destroy(struct ros_text *t)
+{
+	if (!t)
+		return;
+	typeset_destroy(t->set);
+	if (t->arena)
+		arena_destroy(t->arena);
+	free(t);
+}
+
+const struct ros_type *ros_text_type(const struct ros_text *t)
+{
+	return t->type;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ROS types that are made at run time, from the text of their definition: what rosgen does for ../ros during the build.
+ * Pure functions of their arguments; a type is constant once it is made, and may then be read from any thread.
+ */
+#ifndef ROS_TEXT_H
+#define ROS_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "ros/ros_type.h"
+
+#define ROS_TEXT_MAX   (512u * 1024) /* bytes of a text */
+#define ROS_TEXT_TYPES 100u          /* types in it */
+
+struct ros_text;
+
+/*
+ * Make "package/Name" or "package/msg/Name" of a text: its definition in .msg syntax, then those of what it nests, each behind a
+ * line of "=" and one that says "MSG: package/Name". What is not there is looked for in `known`, which also decides the
+ * flavour: ros1_types or ros2_types. returns it: ros_text_destroy(). `why` gets a sentence, also for -ENOMEM.
+ * Errors: -EINVAL the text or the name, -ENOENT a type that is nested, -E2BIG a bound, -ENOTSUP ROS 1 has no such thing, -ENOMEM.
+ */
+int ros_text_create(const char *name, const char *text, const struct ros_type *const *known, char *why, size_t why_size,
+		    struct ros_text **ret);
+void ros_text_destroy(struct ros_text *t);
+
+/* Name, hash or sum, text in canonical form, fields. Borrows. */
+const struct ros_type *ros_text_type(const struct ros_text *t);
+
+#endif

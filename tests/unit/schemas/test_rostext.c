@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ROS types made at run time: from the texts of those that rosgen made during the build the same must come out again, and
+ * every type of ours has a message of its own. What is no definition is refused with a sentence.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "probe/msg/Every.h"
+#include "ros/ros_generic.h"
+#include "ros/ros_text.h"
+#include "sim/introspect.h"
+
+static char why[512];
+
+static struct ros_text *made(const char *name, const char *text, const struct ros_type *const *known)
+{
+	struct ros_text *t = NULL;
+
+	if (ros_text_create(name, text, known, why, sizeof(why), &t) < 0)
+		fail_msg("%s: %s", name, why);
+	return t;
+}
+
+static void same_type(const struct ros_type *a, const struct ros_type *b)
+{
+	assert_string_equal(a->name, b->name);
+	assert_int_equal(a->n_fields, b->n_fields);
+	for (uint32_t i = 0; i < a->n_fields; i++) {
+		const struct ros_field *f = &a->fields[i], *g = &b->fields[i];
+
+		assert_string_equal(f->name, g->name);
+		assert_true(f->prim == g->prim && f->array == g->array && f->count == g->count &&
+			    f->string_max == g->string_max);
+		assert_int_equal(f->type != NULL, g->type != NULL);
+		if (f->type)
+			same_type(f->type, g->type);
+	}
+}
+
+static void again(const struct ros_type *want, const char *text, const struct ros_type *const *known)
+{
+	struct ros_text *t = made(want->name, text, known);
+	const struct ros_type *got = ros_text_type(t);
+
+	same_type(got, want);
+	assert_string_equal(got->hash, want->hash);
+	assert_string_equal(got->definition, want->definition);
+	ros_text_destroy(t);
+}
+
+/* With all that is nested in the text, and with what is known from elsewhere. */
+static void what_rosgen_made_comes_out_again(void **state)
+{
+	const struct ros_type *const *tables[] = { ros1_types, ros2_types };
+	unsigned n = 0;
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		for (const struct ros_type *const *t = tables[i]; *t; t++) {
+			const char *end = strstr((*t)->definition, "\n====");
+			char *first = strndup((*t)->definition,
+					      end ? (size_t)(end - (*t)->definition) + 1 : strlen((*t)->definition));
+
+			if (strcmp((*t)->kind, "msg") || !*(*t)->hash ||
+			    !strncmp((*t)->name, "builtin_interfaces/", 19)) {
+				free(first);
+				continue;
+			}
+			again(*t, (*t)->definition, tables[i]);
+			again(*t, first, tables[i]);
+			free(first);
+			n++;
+		}
+	assert_true(n > 100);
+}
+
+/* ---- types of ours ---- */
+
+static void same_fields(const struct sim_type *t, const struct ros_type *r)
+{
+	static const uint8_t prims[SIM_KIND_END] = {
+#define X(id, num, name, bytes) [SIM_KIND_##id] = ROS_##id,
+#define ROS_MESSAGE             ROS_NESTED
+		SIM_KINDS(X)
+#undef ROS_MESSAGE
+#undef X
+	};
+	char name[ROS_GENERIC_NAME_MAX], back[SIM_TYPE_NAME_MAX + 1];
+
+	ros_generic_name(t->name, name);
+	assert_int_equal(strncmp(name, r->name, strcspn(name, "/") + 1), 0);
+	assert_string_equal(strchr(name, '/') + 5, strchr(r->name, '/') + 1);
+	assert_int_equal(ros_generic_sim_name(name, back), 0);
+	assert_string_equal(back, t->name);
+	assert_int_equal(ros_generic_sim_name(r->name, back), 0);
+	assert_string_equal(back, t->name);
+	assert_int_equal(t->n_fields, r->n_fields);
+	for (uint32_t i = 0; i < t->n_fields; i++) {
+		const struct sim_field *f = &t->fields[i];
+		const struct ros_field *g = &r->fields[i];
+
+		assert_string_equal(f->name, g->name);
+		assert_true(prims[f->kind] == g->prim && f->array == g->array && f->count == g->count &&
+			    f->string_max == g->string_max);
+		if (f->type)
+			same_fields(f->type, g->type);
+	}
+}
+
+static void check_generic(const struct sim_type *t)
+{
+	char name[ROS_GENERIC_NAME_MAX], *text = ros_generic_text(t);
+	struct ros_text *r;
+
+	assert_non_null(text);
+	ros_generic_name(t->name, name);
+	r = made(name, text, ros2_types);
+	same_fields(t, ros_text_type(r));
+	assert_memory_equal(ros_text_type(r)->hash, "RIHS01_", 7);
+	ros_text_destroy(r);
+	free(text);
+}
+
+static void every_type_of_ours_has_a_message(void **state)
+{
+	(void)state;
+	for (const struct sim_type *const *t = sim_type_builtins(); *t; t++) {
+		check_generic(*t);
+		assert_null(ros_generic_odd_name(*t));
+	}
+	check_generic(&probe_Every_type);
+}
+
+static void the_text_is_for_people_too(void **state)
+{
+	char *text = ros_generic_text(&probe_Every_type);
+
+	(void)state;
+	assert_non_null(strstr(text, "# One of each kind, in an order that needs padding.\n\n"));
+	assert_non_null(strstr(text, "\nuint64 HIGHU64=18446744073709551615\n"));
+	assert_non_null(strstr(text, "\nint64 TICK=10000000\n"));
+	assert_non_null(strstr(text, "\nstring TEXT=\"a \\\"quoted\\\" text ?\?/ # not a comment\"\n"));
+	assert_non_null(strstr(text, "\nint64 i64  # [m] aligned to eight\n"));
+	assert_non_null(strstr(text, "\nbuiltin_interfaces/Time at  # [ns]\n"));
+	assert_non_null(strstr(text, "\nstring<=4[<=2] short_words\n"));
+	assert_non_null(strstr(text, "\nsim_msgs/Vector3 point\n"));
+	assert_non_null(strstr(text, "=\nMSG: sim_msgs/msg/Vector3\n"));
+	assert_non_null(strstr(text, "=\nMSG: probe/msg/Leaf\n"));
+	free(text);
+}
+
+static void odd_names_are_told(void **state)
+{
+	static const struct {
+		const char *type, *field, *odd;
+	} cases[] = {
+		{ "demo/Type", "a_b2", NULL },   { "Demo/Type", "a", "Demo/Type" }, { "demo/type", "a", "demo/type" },
+		{ "demo/T_x", "a", "demo/T_x" }, { "demo/Type", "minX", "minX" },   { "demo/Type", "a__b", "a__b" },
+		{ "demo/Type", "end_", "end_" }, { "demo/Type", "A", "A" },         { "de_mo/Type", "a", NULL },
+		{ "de__mo/T", "a", "de__mo/T" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct sim_field f = { .name = cases[i].field, .comment = "", .kind = SIM_KIND_INT8 };
+		struct sim_type t = { .name = cases[i].type, .comment = "", .fields = &f, .n_fields = 1 };
+		const char *odd = ros_generic_odd_name(&t);
+
+		assert_int_equal(odd != NULL, cases[i].odd != NULL);
+		if (odd)
+			assert_string_equal(odd, cases[i].odd);
+	}
+}
+
+static void names_have_two_or_three_words(void **state)
+{
+	char out[SIM_TYPE_NAME_MAX + 1];
+	char longest[SIM_TYPE_NAME_MAX + 8];
+
+	(void)state;
+	assert_int_equal(ros_generic_sim_name("sim_msgs/msg/Imu", out), 0);
+	assert_string_equal(out, "sim/Imu");
+	assert_int_equal(ros_generic_sim_name("demo/FloatArray", out), 0);
+	assert_string_equal(out, "demo/FloatArray");
+	assert_int_equal(ros_generic_sim_name("demo", out), -EINVAL);
+	assert_int_equal(ros_generic_sim_name("demo/", out), -EINVAL);
+	assert_int_equal(ros_generic_sim_name("/msg/A", out), -EINVAL);
+	assert_int_equal(ros_generic_sim_name("a/srv/B", out), -EINVAL);
+	memset(longest, 'a', sizeof(longest));
+	longest[1] = '/';
+	longest[sizeof(longest) - 1] = '\0';
+	assert_int_equal(ros_generic_sim_name(longest, out), -EINVAL);
+}
+
+/* ---- what is refused ---- */
+
+static void refused(const char *name, const char *text, const struct ros_type *const *known, int want, const char *word)
+{
+	struct ros_text *t = NULL;
+
+	assert_int_equal(ros_text_create(name, text, known, why, sizeof(why), &t), want);
+	assert_null(t);
+	if (!strstr(why, word))
+		fail_msg("\"%s\" does not say \"%s\"", why, word);
+}
+
+static void bad_texts_are_refused(void **state)
+{
+	char *many = malloc(65536), *at = many;
+
+	(void)state;
+	refused("Name", "int8 a\n", ros2_types, -EINVAL, "\"Name\" is no package/msg/Name");
+	refused("a/srv/B", "int8 a\n", ros2_types, -EINVAL, "is no package/msg/Name");
+	refused("a/B", "int8[ a\n", ros2_types, -EINVAL, "a/B:1: array '[' is not closed");
+	refused("a/B", "int8 a\nint8 a\n", ros2_types, -EINVAL, "a/B:2:");
+	refused("a/B", "C c\n", ros2_types, -ENOENT, "type 'a/C' is not defined");
+	refused("a/B", "C c\n===\nMSG: a/D\nint8 d\n", ros2_types, -ENOENT, "type 'a/C' is not defined");
+	refused("a/B", "B b\n", ros2_types, -EINVAL, "contains itself");
+	refused("a/B", "int8 a\n===\nint8 b\n", ros2_types, -EINVAL, "line 3");
+	refused("a/B", "int8 a\n===\nMSG: nothing\n", ros2_types, -EINVAL, "line 3");
+	refused("a/B", "wstring w\n", ros2_types, -EINVAL, "wstring");
+	refused("a/B", "time t\n", ros2_types, -EINVAL, "builtin_interfaces/Time");
+	refused("a/B", "int8[<=3] a\n", ros1_types, -ENOTSUP, "ROS 1");
+	for (unsigned i = 0; i < ROS_TEXT_TYPES; i++)
+		at += sprintf(at, "int8 a\n===\nMSG: a/T%u\n", i);
+	refused("a/B", many, ros2_types, -E2BIG, "more than 100 definitions");
+	free(many);
+}
+
+static void forms_of_ros_are_taken(void **state)
+{
+	struct ros_text *t;
+
+	(void)state;
+	t = made(
+		"a/msg/B",
+		"byte b\r\nchar c 3\r\nint8 LOW=-1\r\nbyte MINUS=-1\r\na/msg/C c2\r\n=====\r\nMSG: a/msg/C\r\nstring<=3 s \"x\"\r\n",
+		ros2_types);
+	assert_string_equal(ros_text_type(t)->name, "a/B");
+	assert_int_equal(ros_text_type(t)->fields[0].prim, ROS_BYTE);
+	assert_int_equal(ros_text_type(t)->fields[1].prim, ROS_CHAR);
+	assert_int_equal(ros_text_type(t)->fields[2].type->fields[0].string_max, 3);
+	ros_text_destroy(t);
+	t = made("a/B", "time t\nHeader h\n===\nMSG: a/Header\n", ros1_types);
+	assert_int_equal(ros_text_type(t)->fields[0].prim, ROS_TIME);
+	ros_text_destroy(t);
+	t = made("a/B", "", ros2_types);
+	assert_int_equal(ros_text_type(t)->n_fields, 0);
+	ros_text_destroy(t);
+	ros_text_destroy(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_rosgen_made_comes_out_again), cmocka_unit_test(every_type_of_ours_has_a_message),
+		cmocka_unit_test(the_text_is_for_people_too),       cmocka_unit_test(odd_names_are_told),
+		cmocka_unit_test(names_have_two_or_three_words),    cmocka_unit_test(bad_texts_are_refused),
+		cmocka_unit_test(forms_of_ros_are_taken),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
