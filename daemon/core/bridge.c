@@ -60,6 +60,7 @@ static void bridge_free(struct bridge *b)
 	list_remove(&b->link);
 	b->s->n_bridges--;
 	mem_free(b->plugin_path);
+	json_decref(b->converters);
 	mem_free(b);
 }
 
@@ -83,7 +84,10 @@ static int add(struct simd *s, const struct rig *rig, struct conf_view v)
 	b->connection = conf_string(v, "connection");
 	b->external = conf_choice(v, "start") == 1;
 	b->exit_fd = -1;
+	b->converters = json_array();
 	list_append(&s->bridges, &b->link);
+	if (!b->converters)
+		return err_nomem();
 	d = (struct dispatch_bridge){
 		.id = b->id,
 		.name = b->name,
@@ -112,29 +116,59 @@ int bridge_create_all(struct simd *s)
 	return 0;
 }
 
-static int find_in(struct bridge *b, const char *const *dirs)
+/* <kind>_<name>.so in one of the directories; a path is taken as it is. ret_path: mem_free(), NULL when it is a path. */
+static int find_file(struct bridge *b, const char *const *dirs, const char *kind, const char *key, const char *name,
+		     char **ret_path)
 {
 	char list[ERR_WHY_MAX] = "";
 	size_t n = 0;
 
+	if (strchr(name, '/'))
+		return access(name, R_OK) == 0
+			       ? 0
+			       : err_sys(-errno, "rigs[%s].bridges[%s].%s: %s", b->rig->name, b->name, key, name);
 	for (unsigned i = 0; dirs[i]; i++) {
-		char *path = mem_printf("%s/bridge_%s.so", dirs[i], b->plugin);
+		char *path = mem_printf("%s/%s_%s.so", dirs[i], kind, name);
 
 		if (!path)
 			return err_nomem();
 		if (access(path, R_OK) == 0) {
-			b->plugin_path = path;
+			*ret_path = path;
 			return 0;
 		}
 		mem_free(path);
 		n = n < sizeof(list) ? n + (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", dirs[i])
 				     : n;
 	}
-	return err_set(-ENOENT, "rigs[%s].bridges[%s].plugin: there is no bridge_%s.so (bridge.plugin_dir) in: %s",
-		       b->rig->name, b->name, b->plugin, list);
+	return err_set(-ENOENT, "rigs[%s].bridges[%s].%s: there is no %s_%s.so (bridge.plugin_dir) in: %s",
+		       b->rig->name, b->name, key, kind, name, list);
 }
 
-/* "logging" is bridge_logging.so in one of the directories; a path is taken as it is. */
+/* A bridge that is started from outside may see other folders than we do: what it looks for may be there. */
+static int tolerated(const struct bridge *b, int r)
+{
+	if (r == 0 || !b->external)
+		return r;
+	log_warn("%s", err_why());
+	return 0;
+}
+
+static int find_converters(struct bridge *b, const char *const *dirs)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < conf_count(b->view, "converters"); i++) {
+		const char *name = conf_string_at(b->view, "converters", i);
+		char *path = NULL;
+
+		r = tolerated(b, find_file(b, dirs, "converter", "converters", name, &path));
+		if (r == 0 && json_array_append_new(b->converters, json_string(path ? path : name)) < 0)
+			r = err_nomem();
+		mem_free(path);
+	}
+	return r;
+}
+
 int bridge_find_plugins(struct simd *s, const char *const *dirs)
 {
 	struct bridge *b;
@@ -142,16 +176,12 @@ int bridge_find_plugins(struct simd *s, const char *const *dirs)
 	list_for_each(b, &s->bridges, link) {
 		int r = 0;
 
-		if (b->plugin_path)
-			continue;
-		if (!strchr(b->plugin, '/'))
-			r = find_in(b, dirs);
-		else if (access(b->plugin, R_OK) < 0)
-			r = err_sys(-errno, "rigs[%s].bridges[%s].plugin: %s", b->rig->name, b->name, b->plugin);
-		if (r < 0 && !b->external)
+		if (!b->plugin_path)
+			r = tolerated(b, find_file(b, dirs, "bridge", "plugin", b->plugin, &b->plugin_path));
+		if (r == 0 && !json_array_size(b->converters))
+			r = find_converters(b, dirs);
+		if (r < 0)
 			return r;
-		if (r < 0) /* its own unit may see other folders than we do */
-			log_warn("%s", err_why());
 	}
 	return 0;
 }
@@ -362,11 +392,11 @@ static json_t *clock_config(const struct bridge *b)
 
 json_t *bridge_config(const struct bridge *b)
 {
-	return json_pack("{s:s, s:s, s:s, s:O, s:s, s:o, s:b, s:o}", "name", b->name, "plugin",
-			 b->plugin_path ? b->plugin_path : b->plugin, "connection", b->connection, "options",
-			 conf_any(b->view, "options"), "prefix", b->rig->prefix, "inbound", inbound(b->rig),
-			 "inbound_while_paused", conf_bool(b->rig->view, "inbound_while_paused"), "clock",
-			 clock_config(b));
+	return json_pack("{s:s, s:s, s:O, s:s, s:O, s:s, s:o, s:b, s:o}", "name", b->name, "plugin",
+			 b->plugin_path ? b->plugin_path : b->plugin, "converters", b->converters, "connection",
+			 b->connection, "options", conf_any(b->view, "options"), "prefix", b->rig->prefix, "inbound",
+			 inbound(b->rig), "inbound_while_paused", conf_bool(b->rig->view, "inbound_while_paused"),
+			 "clock", clock_config(b));
 }
 
 /* ---- dispatch's events ---- */

@@ -30,6 +30,7 @@ struct bridge {
 	uint32_t id;                            /* dispatch's number */
 	const char *name, *plugin, *connection; /* of the configuration */
 	char *plugin_path;                      /* where the plug-in was found; NULL: as configured */
+	json_t *converters;                     /* paths of its converter plug-ins, or their names as configured */
 	const struct rig *rig;
 	struct conf_view view;
 	bool external; /* start: external */
@@ -44,7 +45,7 @@ struct bridge {
 
 int bridge_create_all(struct simd *s);
 void bridge_destroy_all(struct simd *s);
-/* Resolve bare plug-in names against directories, NULL ends. */
+/* Resolve bare names of plug-ins and converters against directories, NULL ends. */
 int bridge_find_plugins(struct simd *s, const char *const *dirs);
 
 struct bridge *bridge_find(struct simd *s, const char *name);
@@ -59,7 +60,7 @@ int bridge_route(struct simd *s, struct channel *ch);
 int bridge_attach(struct client *cl, const char *name, struct bridge **ret, int *ret_fd);
 /* Its session is gone. */
 void bridge_detach(struct bridge *b);
-/* {"name","plugin","connection","options"} */
+/* What AttachBridge tells. */
 json_t *bridge_config(const struct bridge *b);
 
 /* Dispatch's events. */

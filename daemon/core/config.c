@@ -199,6 +199,10 @@ static int check_bridges(struct conf_view rig, const char *rig_name)
 				       conf_string(b, "name"));
 		if (!*conf_string(b, "plugin"))
 			return err_set(-EINVAL, "rigs[%s].bridges[%s].plugin: empty", rig_name, conf_string(b, "name"));
+		for (size_t k = 0; k < conf_count(b, "converters"); k++)
+			if (!*conf_string_at(b, "converters", k))
+				return err_set(-EINVAL, "rigs[%s].bridges[%s].converters[%zu]: empty", rig_name,
+					       conf_string(b, "name"), k);
 	}
 	return 0;
 }

@@ -2,8 +2,14 @@
 # One small program per use, from what is installed only: the public headers, libsimclient.so, and simgen for
 # the type of their own (its package is made in schemas/module.mk).
 INC_libclient/examples := -Ilibclient/include -I$(B)/gen
-EXAMPLE_NAMES := $(basename $(notdir $(sort $(wildcard libclient/examples/*.c))))
+EXAMPLE_NAMES := $(filter-out converter_%,$(basename $(notdir $(sort $(wildcard libclient/examples/*.c)))))
 EXAMPLES += $(EXAMPLE_NAMES:%=$(B)/examples/%)
 
 LINK_examples = -L$(B)/lib -lsimclient -Wl,-rpath,'$$ORIGIN/../lib'
 $(EXAMPLE_NAMES:%=$(B)/examples/%): $(B)/examples/%: $(B)/obj/libclient/examples/%.o $(B)/obj/gen/example/msg/FloatArray.o $(B)/lib/libsimclient.so
+
+# A converter plug-in is loaded, not run.
+EXAMPLES += $(B)/examples/converter_float_array.so
+$(B)/examples/converter_float_array.so: $(B)/obj/libclient/examples/converter_float_array.o $(B)/obj/gen/example/msg/FloatArray.o
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -shared -o $@ $^

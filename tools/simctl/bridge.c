@@ -94,6 +94,8 @@ static void print_bridge(const json_t *b)
 	printf("messages: %.0f attempted, %.0f sent (%.0f bytes), %.0f failed, %.0f dropped\n",
 	       json_num(b, "attempted"), json_num(b, "sent"), json_num(b, "bytes"), json_num(b, "failed"),
 	       json_num(b, "dropped"));
+	json_array_foreach(json_object_get(b, "converters"), i, ch)
+		printf("converter: %s\n", json_string_value(ch));
 	printf("channels: %zu\n", json_array_size(json_object_get(b, "channels")));
 	json_array_foreach(json_object_get(b, "channels"), i, ch)
 		printf("  %s\n", json_string_value(ch));

@@ -24,6 +24,7 @@
 #ifndef SIM_BRIDGE_H
 #define SIM_BRIDGE_H
 
+#include <sim/converter.h>
 #include <sim/introspect.h>
 #include <sim/service.h>
 #include <sim/slot.h>
@@ -88,6 +89,12 @@ struct sim_bridge_host {
 	 */
 	int (*call)(void *ctx, const char *service, const struct sim_service_type *type, const void *request,
 		    size_t size, int64_t timeout_dur_ns, sim_answer_fn fn, void *user);
+	/*
+	 * The converters that the rig lists for this bridge: the i-th one for these names (NULL: any; a foreign name with or without
+	 * "msg/"), NULL: there are no more. The first one that fits wins, before what the plug-in can do
+	 * itself. Their tables are checked; their definition is not, nor what they say: see sim/converter.h.
+	 */
+	const struct sim_converter *(*converter)(void *ctx, const char *sim_type, const char *foreign, unsigned i);
 };
 
 struct sim_bridge_ops {

@@ -11,6 +11,8 @@
 #define F4(s, m)     DDS_OP_ADR | DDS_OP_TYPE_4BY | DDS_OP_FLAG_FP, offsetof(struct s, m)
 #define U1(s, m)     DDS_OP_ADR | DDS_OP_TYPE_1BY, offsetof(struct s, m)
 #define STR(s, m)    DDS_OP_ADR | DDS_OP_TYPE_STR, offsetof(struct s, m)
+#define F8(s, m)     DDS_OP_ADR | DDS_OP_TYPE_8BY | DDS_OP_FLAG_FP, offsetof(struct s, m)
+#define FLOATS(s, m) DDS_OP_ADR | DDS_OP_TYPE_SEQ | DDS_OP_SUBTYPE_4BY | DDS_OP_FLAG_FP, offsetof(struct s, m)
 #define BYTES(s, m)  DDS_OP_ADR | DDS_OP_TYPE_SEQ | DDS_OP_SUBTYPE_1BY, offsetof(struct s, m)
 #define ARRAY(at, n) DDS_OP_ADR | DDS_OP_TYPE_ARR | DDS_OP_SUBTYPE_1BY, at, n
 /* a sequence of structs: where to go on and where the element is described, from here */
@@ -24,6 +26,25 @@ static const uint32_t gear_ops[] = { I4(seen_gear, stamp.sec), U4(seen_gear, sta
 static const uint32_t ultrasonic_ops[] = { I4(seen_ultrasonic, stamp.sec), U4(seen_ultrasonic, stamp.nanosec),
 					   STR(seen_ultrasonic, frame_id), F4(seen_ultrasonic, minimum_distance),
 					   DDS_OP_RTS };
+
+static const uint32_t floats_ops[] = { I4(seen_floats, timestamp.sec), U4(seen_floats, timestamp.nanosec),
+				       FLOATS(seen_floats, array), DDS_OP_RTS };
+
+/* words: structs 4, number 2, sequence 2, RTS 1; dimension at 9 */
+static const uint32_t multi_array_ops[] = {
+	STRUCTS(offsetof(struct seen_multi_array, dim), sizeof(struct seen_dimension), 4u, 9u),
+	U4(seen_multi_array, data_offset),
+	FLOATS(seen_multi_array, data),
+	DDS_OP_RTS,
+	STR(seen_dimension, label),
+	U4(seen_dimension, size),
+	U4(seen_dimension, stride),
+	DDS_OP_RTS,
+};
+
+static const uint32_t readings_ops[] = { I4(seen_readings, stamp.sec),  U4(seen_readings, stamp.nanosec),
+					 STR(seen_readings, frame_id),  F8(seen_readings, mean),
+					 FLOATS(seen_readings, values), DDS_OP_RTS };
 
 static const uint32_t image_ops[] = {
 	I4(seen_image, stamp.sec),    U4(seen_image, stamp.nanosec),
@@ -55,6 +76,11 @@ const dds_topic_descriptor_t seen_gear_desc =
 	DESC(struct seen_gear, gear_ops, "autoware_vehicle_msgs::msg::dds_::GearCommand_");
 const dds_topic_descriptor_t seen_ultrasonic_desc =
 	DESC(struct seen_ultrasonic, ultrasonic_ops, "lgsvl_msgs::msg::dds_::Ultrasonic_");
+const dds_topic_descriptor_t seen_floats_desc = DESC(struct seen_floats, floats_ops, "example::msg::dds_::FloatArray_");
+const dds_topic_descriptor_t seen_multi_array_desc =
+	DESC(struct seen_multi_array, multi_array_ops, "std_msgs::msg::dds_::Float32MultiArray_");
+const dds_topic_descriptor_t seen_readings_desc =
+	DESC(struct seen_readings, readings_ops, "example_msgs::msg::dds_::Readings_");
 const dds_topic_descriptor_t seen_image_desc = DESC(struct seen_image, image_ops, "sensor_msgs::msg::dds_::Image_");
 const dds_topic_descriptor_t seen_graph24_desc =
 	DESC(struct seen_graph24, graph24_ops, "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_");

@@ -23,6 +23,28 @@ struct seen_ultrasonic { /* lgsvl_msgs */
 	float minimum_distance;
 };
 
+struct seen_floats { /* example/msg/FloatArray */
+	struct seen_time timestamp;
+	dds_sequence_t array;
+};
+
+struct seen_dimension {
+	char *label;
+	uint32_t size, stride;
+};
+struct seen_multi_array { /* std_msgs/msg/Float32MultiArray */
+	dds_sequence_t dim;
+	uint32_t data_offset;
+	dds_sequence_t data;
+};
+
+struct seen_readings { /* example_msgs/msg/Readings */
+	struct seen_time stamp;
+	char *frame_id;
+	double mean;
+	dds_sequence_t values;
+};
+
 struct seen_image {
 	struct seen_time stamp;
 	char *frame_id;
@@ -48,7 +70,7 @@ struct seen_graph16 {
 };
 
 extern const dds_topic_descriptor_t seen_clock_desc, seen_image_desc, seen_graph24_desc, seen_graph16_desc,
-	seen_gear_desc, seen_ultrasonic_desc;
+	seen_gear_desc, seen_ultrasonic_desc, seen_floats_desc, seen_multi_array_desc, seen_readings_desc;
 
 dds_entity_t reader_participant(void);
 

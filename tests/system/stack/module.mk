@@ -23,6 +23,8 @@ $(B)/test/stack-awsim: $(addprefix $(B)/obj/tests/,system/ros2/typed.o support/r
 LINK_stack-awsim += -lddsc
 LINK_stack-ros2 += -lddsc
 LINK_stack-ros_clock += -lddsc
+$(B)/test/stack-converter: $(B)/obj/tests/system/ros2/reader.o $(MSG_OBJS_example) | $(B)/lib/simd/bridge_ros2.so $(CONVERTER_SHELF)
+LINK_stack-converter += -lddsc
 $(B)/test/stack-source: | $(addprefix $(B)/test/plugins/source_,good.so ABI.so SIZE.so)
 TESTS_NS    += $(patsubst tests/system/stack/test_%.c,$(B)/test/stack-%,$(sort $(wildcard tests/system/stack/test_*.c)))
 TESTS_FAULT += $(patsubst tests/fault/stack/test_%.c,$(B)/test/fault-stack-%,$(sort $(wildcard tests/fault/stack/test_*.c)))

@@ -106,6 +106,13 @@ static int service_call(void *ctx, const char *service, const struct sim_service
 	return host_service_call(ctx, service, type, request, size, timeout_dur_ns, fn, user);
 }
 
+static const struct sim_converter *service_converter(void *ctx, const char *sim_type, const char *foreign, unsigned i)
+{
+	struct host *h = ctx;
+
+	return converters_find(h->converters, sim_type, foreign, i);
+}
+
 static void fill_services(struct host *h)
 {
 	h->services = (struct sim_bridge_host){
@@ -120,6 +127,7 @@ static void fill_services(struct host *h)
 		.publish = service_publish,
 		.offer = service_offer,
 		.call = service_call,
+		.converter = service_converter,
 	};
 }
 
@@ -136,6 +144,9 @@ static int load(struct host *h, const char *plugin_dir)
 	if (r < 0)
 		return r;
 	r = plugin_check_options(h->plugin, h->options);
+	if (r < 0)
+		return r;
+	r = converters_load(plugin_dir, json_object_get(h->config, "converters"), &h->converters);
 	if (r < 0)
 		return r;
 	r = h->plugin->ops->create(&h->services, &h->bridge);
@@ -195,6 +206,7 @@ void host_destroy(struct host *h)
 	host_inbound_finish(h);
 	host_link_finish(h);
 	host_service_finish(h);
+	converters_unload(h->converters);
 	plugin_unload(h->plugin);
 	json_decref(h->options);
 	json_decref(h->option_texts);

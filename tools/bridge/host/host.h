@@ -19,6 +19,7 @@
 #include <sim/publisher.h>
 #include <sim/service.h>
 
+#include "converter.h"
 #include "list.h"
 #include "log.h"
 #include "plugin.h"
@@ -76,6 +77,7 @@ struct host_service {                        /* service.c */
 struct host {
 	struct sim_client *client;
 	struct plugin *plugin;
+	struct converters *converters;
 	struct sim_bridge_host services;
 	struct sim_bridge *bridge;
 	struct sim_bridge_session *session;

@@ -65,7 +65,7 @@ static int open_channel(struct host *h, const char *channel, const struct sim_ty
 	struct host_inbound *in = &h->inbound[h->n_inbound];
 	int r;
 
-	if (!plugin_brings(h->plugin, type->name))
+	if (!plugin_brings(h->plugin, type->name) && !converters_find(h->converters, type->name, NULL, 0))
 		return -ENOTSUP;
 	if (h->n_inbound == HOST_INBOUND_MAX)
 		return -ENOSPC;

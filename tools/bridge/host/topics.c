@@ -70,7 +70,7 @@ static void topic_open(struct host *h, struct host_topic *t)
 {
 	int r = -ENOTSUP;
 
-	if (plugin_carries(h->plugin, t->ch.type->name))
+	if (plugin_carries(h->plugin, t->ch.type->name) || converters_find(h->converters, t->ch.type->name, NULL, 0))
 		r = h->plugin->ops->open(h->bridge, &t->ch, &t->topic);
 	if (r < 0) {
 		t->topic = NULL;

@@ -25,15 +25,14 @@ static void complain(struct sim_bridge *b, const struct sim_bridge_channel *ch, 
 static int open_one(struct sim_bridge *b, const struct sim_bridge_channel *ch, json_t *j, int i,
 		    struct ros2_topic **ret)
 {
-	char why[256] = "";
+	char why[512] = "";
 	struct wish w;
 	int r = wish_read(j, WISH_OUT, &w, why, sizeof(why));
 
 	if (r == 0)
 		r = ros2_topic_open(b, ch, &w, ret, why, sizeof(why));
-	if (r == -ENOTSUP)
-		b->host->log(b->host->ctx, 1, "%s: %s has no mapping to %s", ch->name, ch->type->name,
-			     w.type ? w.type : "a ROS message");
+	if (r == -ENOTSUP || r == -ELIBBAD)
+		b->host->log(b->host->ctx, r == -ENOTSUP ? 1 : 0, "%s: %s", ch->name, why);
 	else if (r < 0)
 		complain(b, ch, i, why[0] ? why : strerror(-r));
 	return r;

@@ -39,11 +39,11 @@ static void take_in(struct ros2_inbound *in, const struct ddsi_serdata *d)
 	size_t len = ddsi_serdata_size(d), size = 0;
 	ddsrt_iovec_t ref;
 	struct ddsi_serdata *held = ddsi_serdata_to_ser_ref(d, 0, len, &ref);
-	int r = len ? unmap_read(in->unmap, WIRE_CDR, ref.iov_base, len, in->body, BODY_MAX, &size) : -EMSGSIZE;
+	int r = len ? carry_in_read(&in->carry, WIRE_CDR, ref.iov_base, len, in->body, BODY_MAX, &size) : -EMSGSIZE;
 
 	ddsi_serdata_to_ser_unref(held, &ref);
 	if (r == 0)
-		r = b->host->publish(b->host->ctx, in->channel, in->type, in->body, size);
+		r = b->host->publish(b->host->ctx, in->channel, in->carry.sim, in->body, size);
 	if (r < 0)
 		drop(in, r);
 }
@@ -75,7 +75,7 @@ static void on_refused(dds_entity_t reader, const dds_requested_incompatible_qos
 
 static dds_entity_t create_reader(struct sim_bridge *b, struct ros2_inbound *in)
 {
-	const struct ros_type *type = ros_type_find(ros2_types, in->unmap->ros);
+	const struct ros_type *type = in->carry.type;
 	dds_listener_t *listener = dds_create_listener(in);
 	dds_qos_t *qos = ros2_qos_create(&in->qos, type->hash);
 	dds_entity_t reader = DDS_RETCODE_OUT_OF_RESOURCES;
@@ -141,7 +141,7 @@ void ros2_inbound_offer(struct sim_bridge *b)
 {
 	for (unsigned i = 0; i < b->n_inbound; i++) {
 		struct ros2_inbound *in = &b->inbound[i];
-		int r = b->host->offer(b->host->ctx, in->channel, in->type);
+		int r = b->host->offer(b->host->ctx, in->channel, in->carry.sim);
 
 		if (r < 0 && r != -EALREADY)
 			b->host->log(b->host->ctx, 1, "%s is not read: %s: %s", in->name, in->channel,
@@ -153,63 +153,69 @@ void ros2_inbound_offer(struct sim_bridge *b)
 /* ---- what the rig asks for ---- */
 
 /* The type that a channel has by what was said before; NULL: nothing was. */
-static const char *type_of(const struct sim_bridge *b, const char *channel)
+static const struct sim_type *type_of(const struct sim_bridge *b, const char *channel)
 {
 	for (unsigned i = 0; i < b->n_inbound; i++)
 		if (strcmp(b->inbound[i].channel, channel) == 0)
-			return b->inbound[i].unmap->sim;
+			return b->inbound[i].carry.sim;
 	return NULL;
 }
 
-static int check_entry(const struct sim_bridge *b, const char *topic, const struct wish *w, char *why, size_t size)
+static int check_entry(const char *topic, const struct wish *w, char *why, size_t size)
 {
-	const struct unmap *m = w->type ? unmap_find(w->type) : NULL;
-	const char *has = w->channel ? type_of(b, w->channel) : NULL;
-
 	if (!wish_topic_ok(topic))
 		wish_topic_bad(topic, why, size);
 	else if (!w->type || !w->channel)
 		snprintf(why, size, "\"%s\" is missing", w->type ? "channel" : "type");
 	else if (strlen(w->channel) > SIM_CHANNEL_MAX)
 		snprintf(why, size, "\"channel\" has more than %d bytes", SIM_CHANNEL_MAX);
-	else if (!m)
-		snprintf(why, size, "type \"%.80s\" is not one that can come in", w->type);
-	else if (has && strcmp(has, m->sim) != 0)
-		snprintf(why, size, "it gives %s, but channel \"%.60s\" is %s already", m->sim, w->channel, has);
 	else
 		return 0;
 	return -EINVAL;
 }
 
-static int add(struct sim_bridge *b, const char *topic, const struct wish *w)
+static int add(struct sim_bridge *b, const char *topic, const struct wish *w, char *why, size_t size)
 {
 	/* as AWSIM asks and Autoware offers: the newest command only, also one that was sent before */
 	static const struct ros2_qos deflt = { .reliable = true, .transient_local = true, .depth = 1 };
 	struct ros2_inbound *in = &b->inbound[b->n_inbound];
 
-	*in = (struct ros2_inbound){ .bridge = b, .unmap = unmap_find(w->type), .qos = ros2_qos_of(w, deflt) };
-	in->type = sim_type_builtin(in->unmap->sim);
+	const struct sim_type *has = type_of(b, w->channel);
+	int r;
+
+	*in = (struct ros2_inbound){ .bridge = b, .qos = ros2_qos_of(w, deflt) };
+	r = carry_in_open(b->host, ros2_types, w->type, &in->carry, why, size);
+	if (r < 0)
+		return r == -ENOMEM ? r : -EINVAL;
+	if (has && !sim_type_equal(has, in->carry.sim)) {
+		snprintf(why, size, "it gives %s, but channel \"%.60s\" is %s already", in->carry.sim->name, w->channel,
+			 has->name);
+		carry_in_close(&in->carry);
+		return -EINVAL;
+	}
 	snprintf(in->name, sizeof(in->name), "%s", topic);
 	snprintf(in->channel, sizeof(in->channel), "%s", w->channel);
 	in->body = aligned_alloc(64, BODY_MAX);
+	if (!in->body)
+		carry_in_close(&in->carry);
 	b->n_inbound += in->body != NULL;
 	return in->body ? 0 : -ENOMEM;
 }
 
 static int read_entry(struct sim_bridge *b, const char *topic, json_t *j)
 {
-	char why[256] = "";
+	char why[512] = "";
 	struct wish w;
 	int r = wish_read(j, WISH_IN, &w, why, sizeof(why));
 
 	if (r == 0)
-		r = check_entry(b, topic, &w, why, sizeof(why));
+		r = check_entry(topic, &w, why, sizeof(why));
 	if (r == 0 && b->n_inbound == ROS2_INBOUND_MAX) {
 		snprintf(why, sizeof(why), "more than %u topics", ROS2_INBOUND_MAX);
 		r = -ENOSPC;
 	}
 	if (r == 0)
-		r = add(b, topic, &w);
+		r = add(b, topic, &w, why, sizeof(why));
 	if (r < 0)
 		b->host->log(b->host->ctx, 0, "options.subscribe[\"%.80s\"]: %s", topic, why[0] ? why : strerror(-r));
 	return r;
@@ -234,6 +240,7 @@ void ros2_inbound_close(struct sim_bridge *b)
 {
 	for (unsigned i = 0; i < b->n_inbound; i++) {
 		listen_end(b, &b->inbound[i]);
+		carry_in_close(&b->inbound[i].carry);
 		free(b->inbound[i].body);
 	}
 	b->n_inbound = 0;

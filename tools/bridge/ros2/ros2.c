@@ -30,6 +30,10 @@ static int ros2_reg(struct sim_bridge_registry *r)
 		e = r->add_publisher(r->ctx, m->sim, m->ros);
 	for (const struct unmap *m = unmap_table; m->ros && e >= 0; m++)
 		e = r->add_subscriber(r->ctx, m->sim, m->ros);
+	if (e >= 0) /* all else: by a converter of the rig, or as it is, field by field */
+		e = r->add_publisher(r->ctx, "*", "*");
+	if (e >= 0)
+		e = r->add_subscriber(r->ctx, "*", "*");
 	return e;
 }
 

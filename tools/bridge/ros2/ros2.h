@@ -13,9 +13,8 @@
 
 #include <sim/bridge.h>
 
-#include "map.h"
+#include "carry.h"
 #include "out.h"
-#include "unmap.h"
 #include "wish.h"
 
 #define ROS2_TOPICS_MAX       512u
@@ -35,18 +34,18 @@ struct ros2_qos {
 struct ros2_topic {
 	struct sim_bridge *bridge;
 	dds_entity_t topic, writer;
-	const struct map *map;
+	struct carry_out carry;
 	struct map_options options;
 	char *texts; /* its name first, then what options point to: freed with it */
 	bool keeps;  /* transient local: later readers get it, so it is always converted */
 	_Atomic int readers;
 	_Atomic uint32_t refused; /* policies that a reader asked more of: a bit for each, told once */
+	_Atomic int told;         /* what is wrong with its converter */
 };
 
 struct ros2_inbound { /* a topic that comes in while somebody listens to its channel */
 	struct sim_bridge *bridge;
-	const struct unmap *unmap;
-	const struct sim_type *type;
+	struct carry_in carry;
 	struct ros2_qos qos;
 	dds_entity_t topic, reader; /* 0: nobody listens; the reader is guarded by bridge->lock */
 	char name[WISH_TOPIC_MAX + 1], channel[SIM_CHANNEL_MAX + 1];
@@ -88,7 +87,7 @@ void ros2_graph_publish(struct sim_bridge *b);
 int ros2_channel_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret);
 void ros2_channel_close(struct sim_bridge *b, struct sim_bridge_topic *t);
 
-/* topic.c: one topic. Errors of open: -EINVAL with a sentence in why; -ENOTSUP no such mapping. */
+/* topic.c: one topic. Errors of open: -EINVAL the options, -ENOTSUP, -ELIBBAD of carry_out_open(), with a sentence in why. */
 int ros2_topic_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, const struct wish *w,
 		    struct ros2_topic **ret, char *why, size_t why_size);
 void ros2_topic_close(struct sim_bridge *b, struct ros2_topic *t);

@@ -8,6 +8,7 @@
 #include "bytes_type.h"
 #include "enc_wire.h"
 #include "ros2.h"
+#include "ros/ros_generic.h"
 #include "ros/ros_type.h"
 
 /*
@@ -71,7 +72,7 @@ static void on_refused(dds_entity_t writer, const dds_offered_incompatible_qos_s
 
 static int create_writer(struct sim_bridge *b, struct ros2_topic *t, const struct ros2_qos *q)
 {
-	const struct ros_type *type = ros_type_find(ros2_types, t->map->ros);
+	const struct ros_type *type = t->carry.type;
 	dds_qos_t *qos = ros2_qos_create(q, type->hash);
 	dds_listener_t *listener = dds_create_listener(t);
 	char dds_name[256], type_name[128];
@@ -110,8 +111,21 @@ static void topic_free(struct ros2_topic *t)
 		dds_delete(t->writer);
 	if (t->topic > 0)
 		dds_delete(t->topic);
+	carry_out_close(&t->carry);
 	free(t->texts);
 	free(t);
+}
+
+/* Which message it becomes, and by what: the other side must know its definition. */
+static void tell_way(struct sim_bridge *b, const struct sim_bridge_channel *ch, const struct ros2_topic *t)
+{
+	const char *odd = t->carry.generic ? ros_generic_odd_name(ch->type) : NULL;
+
+	b->host->log(b->host->ctx, 2, "%s: %s goes out as %s (%s)", ch->name, ch->type->name, t->carry.type->name,
+		     carry_out_how(&t->carry));
+	if (odd)
+		b->host->log(b->host->ctx, 1, "%s: \"%s\" is no name in ROS 2: no package can be built of %s there",
+			     ch->name, odd, t->carry.type->name);
 }
 
 static void set_options(struct ros2_topic *t, const struct wish *w)
@@ -124,14 +138,11 @@ static void set_options(struct ros2_topic *t, const struct wish *w)
 int ros2_topic_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, const struct wish *w,
 		    struct ros2_topic **ret, char *why, size_t why_size)
 {
-	const struct map *map = map_find(ch->type->name, w->type);
 	const char *name = w->topic ? w->topic : ch->name;
 	struct ros2_topic *t;
 	struct ros2_qos q;
 	int r;
 
-	if (!map)
-		return -ENOTSUP;
 	if (!wish_topic_ok(name)) {
 		wish_topic_bad(name, why, why_size);
 		return -EINVAL;
@@ -140,13 +151,16 @@ int ros2_topic_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, c
 	if (!t)
 		return -ENOMEM;
 	t->bridge = b;
-	t->map = map;
-	q = ros2_qos_of(w, default_qos(map->ros));
-	t->keeps = q.transient_local;
 	set_options(t, w);
-	r = keep_texts(t, name, w);
+	r = carry_out_open(b->host, ros2_types, ch->type, w->type, &t->carry, why, why_size);
 	if (r == 0)
+		r = keep_texts(t, name, w);
+	if (r == 0) {
+		q = ros2_qos_of(w, default_qos(t->carry.type->name));
+		t->keeps = q.transient_local;
+		tell_way(b, ch, t);
 		r = create_writer(b, t, &q);
+	}
 	if (r == 0)
 		r = publish_new(b, t);
 	if (r < 0)
@@ -198,10 +212,24 @@ static void out_put(struct sim_bridge *b, struct out *o)
 	free(o);
 }
 
+/* Once for a topic: it will not be better with the next message. */
+static void tell_failure(struct sim_bridge *b, struct ros2_topic *t, int r, const char *why)
+{
+	if (!t->carry.converter || atomic_exchange(&t->told, 1))
+		return;
+	if (why[0])
+		b->host->log(b->host->ctx, 0, "%s: its converter to %s does not follow the definition: %s", t->texts,
+			     t->carry.type->name, why);
+	else
+		b->host->log(b->host->ctx, 1, "%s: its converter to %s has failed: %s", t->texts, t->carry.type->name,
+			     strerror(-r));
+}
+
 int ros2_topic_write(struct sim_bridge *b, struct ros2_topic *t, struct map_in *in)
 {
 	struct enc_wire w;
 	struct out *o;
+	char why[256];
 	int r;
 
 	if (!t->keeps && !atomic_load(&t->readers)) {
@@ -213,7 +241,9 @@ int ros2_topic_write(struct sim_bridge *b, struct ros2_topic *t, struct map_in *
 		return -ENOMEM;
 	in->options = &t->options;
 	wire_begin(&w, WIRE_CDR, o);
-	r = t->map->emit(in, &w.enc);
+	r = carry_out_emit(&t->carry, in, &w.enc, why, sizeof(why));
+	if (r < 0)
+		tell_failure(b, t, r, why);
 	if (r == 0)
 		r = wire_finish(&w);
 	if (r == 0)

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages as they are: what is said follows the definition that the other side is told, in every kind and shape, and reads
+ * back to the same message; and how a type finds its way, by converter, mapping or fields.
+ */
+#include "support/test.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "carry.h"
+#include "enc_check.h"
+#include "generic.h"
+#include "probe/msg/Every.h"
+#include "random_type.h"
+#include "ros/ros_generic.h"
+#include "ros/ros_text.h"
+#include "sample.h"
+#include "sim/msg/Imu.h"
+#include "sim/msg/LaneLines.h"
+
+static _Alignas(64) uint8_t body[65536], back[65536];
+static uint8_t wire[262144];
+
+static size_t flatten(const struct out *o)
+{
+	struct iovec iov[OUT_PIECES];
+	size_t at = 0;
+
+	for (unsigned i = 0, n = out_iov(o, iov); i < n; i++) {
+		assert_true(iov[i].iov_len <= sizeof(wire) - at);
+		memcpy(wire + at, iov[i].iov_base, iov[i].iov_len);
+		at += iov[i].iov_len;
+	}
+	return at;
+}
+
+/* Behind the check against the definition that is told to the other side; the bytes are in wire. */
+static int emit(const struct sim_type *t, enum wire_format format, size_t size, size_t *ret_len)
+{
+	char name[ROS_GENERIC_NAME_MAX], why[256], *text = ros_generic_text(t);
+	struct ros_text *ros = NULL;
+	struct enc_check c;
+	struct enc_wire w;
+	struct out o;
+	int r, said;
+
+	ros_generic_name(t->name, name);
+	assert_int_equal(ros_text_create(name, text, ros2_types, why, sizeof(why), &ros), 0);
+	free(text);
+	out_init(&o);
+	wire_begin(&w, format, &o);
+	enc_check_begin(&c, ros_text_type(ros), &w.enc);
+	r = generic_emit(t, body, size, &c.enc);
+	said = enc_check_end(&c);
+	if (r == 0 && said < 0)
+		fail_msg("%s: %s\n%s", t->name, c.why, ros_text_type(ros)->definition);
+	if (r == 0)
+		r = wire_finish(&w);
+	*ret_len = r == 0 ? flatten(&o) : 0;
+	out_finish(&o);
+	ros_text_destroy(ros);
+	return r;
+}
+
+static char *json_of(const struct sim_type *t, const void *from, size_t size)
+{
+	char *text = NULL;
+
+	assert_int_equal(sim_msg_to_json_alloc(t, from, size, NULL, &text, NULL), 0);
+	return text;
+}
+
+/* Out and in again: the same message. */
+static void round_trip(const struct sim_type *t, enum wire_format format, size_t size)
+{
+	struct carry_in in = { .sim = t };
+	char *a = json_of(t, body, size), *b;
+	size_t len, got = 0;
+	int r = emit(t, format, size, &len);
+
+	if (r == -ERANGE) { /* a random time that ROS cannot say */
+		free(a);
+		return;
+	}
+	if (r == 0)
+		r = carry_in_read(&in, format, wire, len, back, sizeof(back), &got);
+	if (r < 0)
+		fail_msg("%s: %s: %s", t->name, strerror(-r), a);
+	assert_int_equal(sim_msg_check(t, back, got), 0);
+	b = json_of(t, back, got);
+	assert_string_equal(a, b);
+	free(a);
+	free(b);
+	for (size_t cut = 0; cut < len && len < 4096; cut++) {
+		r = carry_in_read(&in, format, wire, cut, back, sizeof(back), &got);
+		assert_true(r < 0 || cut + 4 > len);
+	}
+}
+
+static void every_kind_there_and_back(void **state)
+{
+	(void)state;
+	for (int format = WIRE_CDR; format <= WIRE_ROS1; format++) {
+		round_trip(&probe_Every_type, (enum wire_format)format,
+			   sample_body(&probe_Every_type, body, sizeof(body)));
+		for (const struct sim_type *const *t = sim_type_builtins(); *t; t++)
+			round_trip(*t, (enum wire_format)format, sample_body(*t, body, sizeof(body)));
+	}
+}
+
+static void every_shape_there_and_back(void **state)
+{
+	uint64_t seed = test_seed(7);
+
+	(void)state;
+	for (int i = 0; i < 300; i++) {
+		struct random_type t;
+
+		assert_int_equal(random_type_make(&t, &seed), 0);
+		for (int k = 0; k < 3; k++)
+			round_trip(t.type, WIRE_CDR, random_msg(&seed, t.type, body, sizeof(body)));
+		random_type_finish(&t);
+	}
+}
+
+static void known_bytes(void **state)
+{
+	/* sim/LaneLines would do as well; this one has an empty message inside */
+	static const uint8_t want[] = { 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0 };
+	static const struct sim_type empty = {
+		.abi = SIM_TYPE_ABI, .name = "a/Empty", .comment = "", .fixed_size = 1, .align = 1
+	};
+	static const struct sim_field fields[] = {
+		{ .name = "n", .comment = "", .kind = SIM_KIND_UINT8, .elem_size = 1, .elem_align = 1 },
+		{ .name = "e",
+		  .comment = "",
+		  .kind = SIM_KIND_MESSAGE,
+		  .type = &empty,
+		  .offset = 1,
+		  .elem_size = 1,
+		  .elem_align = 1 },
+		{ .name = "v",
+		  .comment = "",
+		  .kind = SIM_KIND_FLOAT32,
+		  .array = SIM_ARRAY_VARIABLE,
+		  .offset = 4,
+		  .elem_size = 4,
+		  .elem_align = 4 },
+	};
+	static const struct sim_type t = { .abi = SIM_TYPE_ABI,
+					   .name = "a/T",
+					   .comment = "",
+					   .fixed_size = 12,
+					   .align = 4,
+					   .fields = fields,
+					   .n_fields = 3 };
+	size_t len;
+
+	(void)state;
+	memset(body, 0, 16);
+	body[0] = 1;
+	assert_int_equal(emit(&t, WIRE_CDR, 12, &len), 0);
+	assert_int_equal(len, sizeof(want));
+	assert_memory_equal(wire, want, len);
+}
+
+/* Big arrays of numbers are pointed to, not copied. */
+static void big_arrays_stay_where_they_are(void **state)
+{
+	static const struct sim_field field = { .name = "v",
+						.comment = "",
+						.kind = SIM_KIND_FLOAT64,
+						.array = SIM_ARRAY_FIXED,
+						.count = 4096,
+						.elem_size = 8,
+						.elem_align = 8 };
+	static const struct sim_type t = { .abi = SIM_TYPE_ABI,
+					   .name = "a/T",
+					   .comment = "",
+					   .fixed_size = 32768,
+					   .align = 8,
+					   .fields = &field,
+					   .n_fields = 1 };
+	struct iovec iov[OUT_PIECES];
+	struct enc_wire w;
+	struct out o;
+
+	(void)state;
+	out_init(&o);
+	wire_begin(&w, WIRE_CDR, &o);
+	assert_int_equal(generic_emit(&t, body, 32768, &w.enc), 0);
+	assert_int_equal(wire_finish(&w), 0);
+	assert_int_equal(o.referred, 32768);
+	assert_int_equal(out_iov(&o, iov), 2);
+	assert_ptr_equal(iov[1].iov_base, body);
+	out_finish(&o);
+}
+
+/* What the rules of bodies refuse is refused here too, and nothing else. */
+static void the_rules_are_those_of_bodies(void **state)
+{
+	uint64_t seed = test_seed(7);
+	unsigned refused = 0;
+
+	(void)state;
+	for (int i = 0; i < 20000; i++) {
+		size_t size = random_msg(&seed, &probe_Every_type, body, sizeof(body)), len;
+		uint64_t at = random_next(&seed) % (probe_Every_type.fixed_size / 4) * 4, bits = random_next(&seed);
+		struct enc_wire w;
+		struct out o;
+		int r;
+
+		memcpy(body + at, &bits, 4);
+		out_init(&o);
+		wire_begin(&w, WIRE_ROS1, &o);
+		r = generic_emit(&probe_Every_type, body, size, &w.enc);
+		len = o.total;
+		out_finish(&o);
+		assert_int_equal(r, sim_msg_check(&probe_Every_type, body, size) < 0 ? -EBADMSG : 0);
+		assert_true(len < size * 8 + 4096);
+		refused += r < 0;
+	}
+	assert_true(refused > 1000);
+	assert_int_equal(generic_emit(&probe_Every_type, NULL, 0, NULL), -EBADMSG);
+	assert_int_equal(generic_emit(&probe_Every_type, body, probe_Every_type.fixed_size - 1, NULL), -EBADMSG);
+}
+
+/* Spans that lie over one another may not make much of a small body. */
+static void what_overlaps_is_refused(void **state)
+{
+	static const struct sim_field fields[] = {
+		{ .name = "v",
+		  .comment = "",
+		  .kind = SIM_KIND_FLOAT32,
+		  .array = SIM_ARRAY_VARIABLE,
+		  .elem_size = 4,
+		  .elem_align = 4 },
+		{ .name = "w", .comment = "", .kind = SIM_KIND_STRING, .offset = 8, .elem_size = 8, .elem_align = 4 },
+	};
+	static const struct sim_type t = { .abi = SIM_TYPE_ABI,
+					   .name = "a/T",
+					   .comment = "",
+					   .fixed_size = 16,
+					   .align = 4,
+					   .fields = fields,
+					   .n_fields = 2 };
+	struct sim_span *span = (struct sim_span *)(void *)body;
+	size_t len;
+
+	(void)state;
+	memset(body, 0, 128);
+	span[0] = (struct sim_span){ 16, 8 };
+	span[1] = (struct sim_span){ 48, 15 };
+	assert_int_equal(emit(&t, WIRE_CDR, 64, &len), 0);
+	span[1] = (struct sim_span){ 47, 16 };
+	assert_int_equal(sim_msg_check(&t, body, 64), -EBADMSG);
+	assert_int_equal(emit(&t, WIRE_CDR, 64, &len), -EBADMSG);
+}
+
+/* ---- the ways ---- */
+
+static int nothing(const struct sim_converter_in *in, struct sim_enc *e)
+{
+	(void)in;
+	(void)e;
+	return 0;
+}
+
+static struct sim_converter converters[3];
+
+static const struct sim_converter *converter(void *ctx, const char *sim_type, const char *foreign, unsigned i)
+{
+	(void)ctx;
+	for (unsigned k = 0; k < 3 && converters[k].type; k++)
+		if ((!sim_type || !strcmp(sim_type, converters[k].type->name)) &&
+		    (!foreign || !strcmp(foreign, converters[k].foreign)) && i-- == 0)
+			return &converters[k];
+	return NULL;
+}
+
+static const struct sim_bridge_host host = { .abi = SIM_BRIDGE_ABI, .size = sizeof(host), .converter = converter };
+
+static void goes_by(const struct sim_type *t, const char *foreign, const char *how, const char *as)
+{
+	struct carry_out c;
+	char why[256];
+
+	if (carry_out_open(&host, ros2_types, t, foreign, &c, why, sizeof(why)) < 0)
+		fail_msg("%s to %s: %s", t->name, foreign ? foreign : "(any)", why);
+	assert_string_equal(carry_out_how(&c), how);
+	assert_string_equal(c.type->name, as);
+	carry_out_close(&c);
+	carry_out_close(&c);
+}
+
+static void no_way(const struct sim_type *t, const char *foreign, int want, const char *word)
+{
+	struct carry_out c;
+	char why[256] = "";
+
+	assert_int_equal(carry_out_open(&host, ros2_types, t, foreign, &c, why, sizeof(why)), want);
+	if (!strstr(why, word))
+		fail_msg("\"%s\" does not say \"%s\"", why, word);
+}
+
+static void converters_come_first(void **state)
+{
+	struct sim_type other = sim_Imu_type;
+
+	(void)state;
+	memset(converters, 0, sizeof(converters));
+	goes_by(&sim_Imu_type, NULL, "mapping", "sensor_msgs/Imu");
+	goes_by(&sim_LaneLines_type, NULL, "own fields", "sim_msgs/LaneLines");
+	goes_by(&sim_Imu_type, "sim_msgs/msg/Imu", "own fields", "sim_msgs/Imu");
+	goes_by(&probe_Every_type, NULL, "own fields", "probe/Every");
+	no_way(&sim_Imu_type, "sensor_msgs/msg/Image", -ENOTSUP,
+	       "sim/Imu has no mapping and no converter to sensor_msgs/msg/Image");
+	other.hash++;
+	no_way(&other, NULL, -ENOTSUP, "another definition");
+	converters[0] = (struct sim_converter){ .type = &sim_Imu_type, .foreign = "a/Out" }; /* does not emit */
+	converters[1] = (struct sim_converter){ .type = &sim_Imu_type,
+						.foreign = "a/B",
+						.definition = "C c\n===\nMSG: a/C\nstd_msgs/Header h\n",
+						.emit = nothing };
+	converters[2] = (struct sim_converter){ .type = &sim_Imu_type, .foreign = "a/D", .emit = nothing };
+	goes_by(&sim_Imu_type, NULL, "converter", "a/B");
+	goes_by(&sim_Imu_type, "sensor_msgs/Imu", "mapping", "sensor_msgs/Imu");
+	no_way(&sim_Imu_type, "a/D", -ELIBBAD, "gives no definition of a/D");
+	no_way(&other, NULL, -ELIBBAD, "was built with another definition of sim/Imu");
+	converters[1].definition = "C c\n";
+	no_way(&sim_Imu_type, NULL, -ELIBBAD, "a/B:1: type 'a/C' is not defined");
+}
+
+static void comes_by(const char *foreign, const char *sim)
+{
+	struct carry_in c;
+	char why[256] = "";
+	int r = carry_in_open(&host, ros2_types, foreign, &c, why, sizeof(why));
+
+	assert_int_equal(r, sim ? 0 : -ENOTSUP);
+	if (!sim) {
+		assert_non_null(strstr(why, foreign));
+		return;
+	}
+	assert_string_equal(c.sim->name, sim);
+	assert_non_null(c.type);
+	carry_in_close(&c);
+}
+
+static void what_comes_in_finds_its_type(void **state)
+{
+	(void)state;
+	memset(converters, 0, sizeof(converters));
+	comes_by("autoware_vehicle_msgs/msg/GearCommand", "sim/GearCommand");
+	comes_by("sim_msgs/msg/LaneLines", "sim/LaneLines");
+	comes_by("sensor_msgs/msg/Image", NULL);
+	comes_by("probe/msg/Every", NULL);
+	converters[0] = (struct sim_converter){ .type = &probe_Every_type, .foreign = "a/B", .emit = nothing };
+	comes_by("probe/msg/Every", "probe/Every"); /* its fields are known through the converter */
+	comes_by("a/B", NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_kind_there_and_back),
+		cmocka_unit_test(every_shape_there_and_back),
+		cmocka_unit_test(known_bytes),
+		cmocka_unit_test(big_arrays_stay_where_they_are),
+		cmocka_unit_test(the_rules_are_those_of_bodies),
+		cmocka_unit_test(what_overlaps_is_refused),
+		cmocka_unit_test(converters_come_first),
+		cmocka_unit_test(what_comes_in_finds_its_type),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See carry.h. */
+#include "carry.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "enc_check.h"
+#include "generic.h"
+#include "ros/ros_generic.h"
+#include "ros/ros_text.h"
+
+__attribute__((format(printf, 4, 5))) static int fail(int err, char *why, size_t why_size, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, why_size, fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+static const struct sim_converter *converter_of(const struct sim_bridge_host *host, const char *sim,
+						const char *foreign, unsigned i)
+{
+	bool has =
+		host->size >= offsetof(struct sim_bridge_host, converter) + sizeof(host->converter) && host->converter;
+
+	return has ? host->converter(host->ctx, sim, foreign, i) : NULL;
+}
+
+/* The foreign type of a converter: of its definition, else one that is known. */
+static int converter_type(const struct sim_converter *c, const struct ros_type *const *known,
+			  const struct ros_type **ret, struct ros_text **ret_made, char *why, size_t why_size)
+{
+	char text[256];
+	int r;
+
+	if (!c->definition) {
+		*ret = ros_type_find(known, c->foreign);
+		return *ret ? 0
+			    : fail(-ELIBBAD, why, why_size,
+				   "the converter of %s gives no definition of %s, and this bridge knows none",
+				   c->type->name, c->foreign);
+	}
+	r = ros_text_create(c->foreign, c->definition, known, text, sizeof(text), ret_made);
+	if (r < 0)
+		return fail(r == -ENOMEM ? r : -ELIBBAD, why, why_size,
+			    "the converter of %s has a definition of %s that cannot be read: %s", c->type->name,
+			    c->foreign, text);
+	*ret = ros_text_type(*ret_made);
+	return 0;
+}
+
+/* The message that has the fields of t. */
+static int own_type(const struct sim_type *t, const struct ros_type *const *known, const struct ros_type **ret,
+		    struct ros_text **ret_made, char *why, size_t why_size)
+{
+	char name[ROS_GENERIC_NAME_MAX], text[256], *definition = ros_generic_text(t);
+	int r = -ENOMEM;
+
+	ros_generic_name(t->name, name);
+	text[0] = '\0';
+	if (definition)
+		r = ros_text_create(name, definition, known, text, sizeof(text), ret_made);
+	free(definition);
+	if (r < 0)
+		return fail(r == -ENOMEM ? r : -ENOTSUP, why, why_size, "%s cannot be made into %s: %s", t->name, name,
+			    text);
+	*ret = ros_text_type(*ret_made);
+	return 0;
+}
+
+/* ---- out ---- */
+
+static int open_converter(const struct sim_bridge_host *host, const struct ros_type *const *known,
+			  const struct sim_type *type, const char *foreign, struct carry_out *c, char *why,
+			  size_t why_size)
+{
+	const struct sim_converter *one;
+
+	for (unsigned i = 0; (one = converter_of(host, type->name, foreign, i)) && !one->emit; i++)
+		;
+	if (!one)
+		return -ENOENT;
+	if (!sim_type_equal(one->type, type))
+		return fail(-ELIBBAD, why, why_size,
+			    "its converter was built with another definition of %s (hash %016llx, here %016llx): "
+			    "run simgen and build it again",
+			    type->name, (unsigned long long)one->type->hash, (unsigned long long)type->hash);
+	c->converter = one;
+	return converter_type(one, known, &c->type, &c->made, why, why_size);
+}
+
+static int open_map(const struct ros_type *const *known, const struct sim_type *type, const char *foreign,
+		    struct carry_out *c, char *why, size_t why_size)
+{
+	const struct map *m = map_find(type->name, foreign);
+	const struct sim_type *builtin = m ? sim_type_builtin(type->name) : NULL;
+
+	if (!m)
+		return -ENOENT;
+	if (!builtin || !sim_type_equal(builtin, type))
+		return fail(-ENOTSUP, why, why_size, "%s has another definition here than in the program that sends it",
+			    type->name);
+	c->map = m;
+	c->type = ros_type_find(known, m->ros);
+	return c->type ? 0 : fail(-ENOTSUP, why, why_size, "%s is not defined here", m->ros);
+}
+
+/* Whether the rig leaves it open, or names that very message. */
+static bool is_own_name(const struct sim_type *type, const char *foreign)
+{
+	char name[SIM_TYPE_NAME_MAX + 1];
+
+	return !foreign || (ros_generic_sim_name(foreign, name) == 0 && strcmp(name, type->name) == 0);
+}
+
+int carry_out_open(const struct sim_bridge_host *host, const struct ros_type *const *known, const struct sim_type *type,
+		   const char *foreign, struct carry_out *ret, char *why, size_t why_size)
+{
+	struct carry_out c = { .type = NULL };
+	int r = open_converter(host, known, type, foreign, &c, why, why_size);
+
+	if (r == -ENOENT)
+		r = open_map(known, type, foreign, &c, why, why_size);
+	if (r == -ENOENT && !is_own_name(type, foreign))
+		r = fail(-ENOTSUP, why, why_size, "%s has no mapping and no converter to %.80s", type->name, foreign);
+	if (r == -ENOENT) {
+		c.generic = type;
+		r = own_type(type, known, &c.type, &c.made, why, why_size);
+	}
+	if (r < 0)
+		ros_text_destroy(c.made);
+	else
+		*ret = c;
+	return r;
+}
+
+void carry_out_close(struct carry_out *c)
+{
+	ros_text_destroy(c->made);
+	memset(c, 0, sizeof(*c));
+}
+
+static int emit_checked(const struct carry_out *c, const struct map_in *in, struct sim_enc *e, char *why,
+			size_t why_size)
+{
+	struct sim_converter_in ci = {
+		.size = sizeof(ci), .body_size = (uint32_t)in->size, .body = in->body, .header = in->header
+	};
+	struct enc_check check;
+	int r, said;
+
+	if (in->options->frame)
+		ci.header.frame = in->options->frame;
+	enc_check_begin(&check, c->type, e);
+	r = c->converter->emit(&ci, &check.enc);
+	said = r < 0 ? 0 : enc_check_end(&check);
+	if (said == -EPROTO && check.why[0])
+		snprintf(why, why_size, "%s", check.why);
+	return r < 0 ? r : said;
+}
+
+int carry_out_emit(const struct carry_out *c, const struct map_in *in, struct sim_enc *e, char *why, size_t why_size)
+{
+	why[0] = '\0';
+	if (c->converter)
+		return emit_checked(c, in, e, why, why_size);
+	return c->map ? c->map->emit(in, e) : generic_emit(c->generic, in->body, in->size, e);
+}
+
+const char *carry_out_how(const struct carry_out *c)
+{
+	return c->converter ? "converter" : c->map ? "mapping" : "own fields";
+}
+
+/* ---- in ---- */
+
+static int open_generic_in(const struct sim_bridge_host *host, const struct ros_type *const *known, const char *foreign,
+			   struct carry_in *c, char *why, size_t why_size)
+{
+	char name[SIM_TYPE_NAME_MAX + 1];
+	const struct sim_converter *one = NULL;
+
+	if (ros_generic_sim_name(foreign, name) == 0) {
+		c->sim = sim_type_builtin(name);
+		one = c->sim ? NULL : converter_of(host, name, NULL, 0);
+	}
+	if (one)
+		c->sim = one->type; /* a converter of something else, but it knows our type */
+	if (!c->sim)
+		return fail(-ENOTSUP, why, why_size, "type \"%.80s\" is not one that can come in without a converter",
+			    foreign);
+	return own_type(c->sim, known, &c->type, &c->made, why, why_size);
+}
+
+int carry_in_open(const struct sim_bridge_host *host, const struct ros_type *const *known, const char *foreign,
+		  struct carry_in *ret, char *why, size_t why_size)
+{
+	struct carry_in c = { .type = NULL };
+	unsigned i = 0;
+	int r;
+
+	while ((c.converter = converter_of(host, NULL, foreign, i)) && !c.converter->read)
+		i++;
+	if (c.converter) {
+		c.sim = c.converter->type;
+		r = converter_type(c.converter, known, &c.type, &c.made, why, why_size);
+	} else if ((c.unmap = unmap_find(foreign))) {
+		c.sim = sim_type_builtin(c.unmap->sim);
+		c.type = ros_type_find(known, c.unmap->ros);
+		r = c.sim && c.type ? 0 : fail(-ENOTSUP, why, why_size, "%s is not defined here", c.unmap->ros);
+	} else {
+		r = open_generic_in(host, known, foreign, &c, why, why_size);
+	}
+	if (r < 0)
+		ros_text_destroy(c.made);
+	else
+		*ret = c;
+	return r;
+}
+
+void carry_in_close(struct carry_in *c)
+{
+	ros_text_destroy(c->made);
+	memset(c, 0, sizeof(*c));
+}
+
+int carry_in_read(const struct carry_in *c, enum wire_format format, const void *data, size_t len, void *buf,
+		  size_t room, size_t *ret_size)
+{
+	struct dec d;
+	size_t size = 0;
+	int r, e;
+
+	if (c->unmap)
+		return unmap_read(c->unmap, format, data, len, buf, room, ret_size);
+	dec_begin(&d, format, data, len);
+	r = c->converter ? c->converter->read(&d.dec, buf, room, &size)
+			 : generic_read(c->sim, &d.dec, buf, room, &size);
+	e = dec_end(&d);
+	if (r >= 0 && e < 0)
+		r = e;
+	if (r == 0 && size > room)
+		r = -ENOBUFS;
+	if (r == 0)
+		*ret_size = size;
+	return r;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How a type crosses into ROS: by a converter of the rig, else by a mapping of ours, else as it is, field by field. And the way back.
+ * One carry belongs to a channel of a bridge: it is opened once and then constant, so any thread may use it.
+ */
+#ifndef CARRY_H
+#define CARRY_H
+
+#include <sim/bridge.h>
+
+#include "dec.h"
+#include "map.h"
+#include "ros/ros_type.h"
+#include "unmap.h"
+
+struct ros_text;
+
+struct carry_out {
+	const struct ros_type *type; /* theirs */
+	/* one of these three: */
+	const struct sim_converter *converter;
+	const struct map *map;
+	const struct sim_type *generic;
+	struct ros_text *made; /* type, where it had to be made */
+};
+
+/*
+ * known: ros1_types or ros2_types, what is found without a definition. foreign: the type that the rig asks for; NULL: the first
+ * one. borrows type until carry_out_close(). `why` gets a sentence. Errors: -ENOTSUP there is no way; -ELIBBAD a
+ * converter is not usable; -ENOMEM.
+ */
+int carry_out_open(const struct sim_bridge_host *host, const struct ros_type *const *known, const struct sim_type *type,
+		   const char *foreign, struct carry_out *ret, char *why, size_t why_size);
+void carry_out_close(struct carry_out *c); /* also one that is all zero */
+
+/*
+ * Say a message. Errors: -EBADMSG the body does not hold together, -ENOTSUP not with these options, -EPROTO the converter
+ * does not follow its definition (`why` gets a sentence, else it becomes ""), or the converter's own.
+ */
+int carry_out_emit(const struct carry_out *c, const struct map_in *in, struct sim_enc *e, char *why, size_t why_size);
+
+/* "converter", "mapping" or "own fields" */
+const char *carry_out_how(const struct carry_out *c);
+
+struct carry_in {
+	const struct ros_type *type; /* theirs */
+	const struct sim_type *sim;  /* ours */
+	/* one of these, or neither: field by field */
+	const struct sim_converter *converter;
+	const struct unmap *unmap;
+	struct ros_text *made;
+};
+
+/* What becomes of a foreign type. Errors as above; -ENOTSUP: nothing of ours is made of it. */
+int carry_in_open(const struct sim_bridge_host *host, const struct ros_type *const *known, const char *foreign,
+		  struct carry_in *ret, char *why, size_t why_size);
+void carry_in_close(struct carry_in *c);
+
+/* As unmap_read(). What comes back is not checked: the host does that when it is published. */
+int carry_in_read(const struct carry_in *c, enum wire_format format, const void *data, size_t len, void *buf,
+		  size_t room, size_t *ret_size);
+
+#endif
