@@ -343,6 +343,25 @@ static int fill_one(const struct ros_field *f, json_t *j, uint8_t *at)
 	return 0;
 }
 
+/* A list becomes a sequence, an array lies in place. */
+static int fill_many(const struct ros_field *f, json_t *j, uint8_t *at)
+{
+	size_t size = extent_of_one(f).size, n = json_array_size(j);
+	dds_sequence_t seq = { ._maximum = (uint32_t)n, ._length = (uint32_t)n, ._release = true };
+	uint8_t *to = at;
+
+	if (f->array != ROS_FIXED) {
+		seq._buffer = to = calloc(n + 1, size);
+		memcpy(at, &seq, sizeof(seq));
+	}
+	if (!to || (f->array == ROS_FIXED && n > f->count))
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		if (fill_one(f, json_array_get(j, i), to + i * size) < 0)
+			return -1;
+	return 0;
+}
+
 static int fill(const struct ros_type *t, json_t *j, uint8_t *to)
 {
 	size_t at = 0, known = 0;
@@ -353,7 +372,7 @@ static int fill(const struct ros_type *t, json_t *j, uint8_t *to)
 		uint8_t *here = to + place(f, &at);
 
 		known += v != NULL;
-		if (f->array != ROS_ONE ? v != NULL : fill_one(f, v, here) < 0)
+		if ((f->array == ROS_ONE ? fill_one(f, v, here) : fill_many(f, v, here)) < 0)
 			return -1;
 	}
 	return known == json_object_size(j) ? 0 : -1;

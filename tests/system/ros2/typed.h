@@ -20,7 +20,7 @@ const dds_topic_descriptor_t *typed_descriptor(const struct typed *t);
 /* Room for a sample, zeroed; what it points to is not freed. */
 void *typed_sample(const struct typed *t);
 json_t *typed_tree(const struct typed *t, const void *sample);
-/* What the tree leaves out is 0 or empty. -1: it does not fit, or has a list. */
+/* What the tree leaves out is 0 or empty. -1: it does not fit. */
 int typed_fill(const struct typed *t, json_t *tree, void *sample);
 
 #endif

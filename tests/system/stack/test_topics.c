@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * config/rigs/awsim.json as an Autoware user has it: one simulator that publishes on every channel, a DDS program that must find
- * AWSIM's topics and no others, each with its type and QoS, and decode what was sent; and Autoware's commands, which must come to the
- * vehicle. awsim.json beside this file says what is sent and what must be seen: "S" is the stamp of 1640995200.125 s.
+ * The rigs for Autoware as AWSIM serves it and for SVL's users, config/rigs/{awsim,svl}.json, as a user has them: one simulator that
+ * publishes on every channel, a DDS program that must find the rig's topics and no others, each with its type and QoS, and decode
+ * what was sent; and commands, which must come to the vehicle. topics_*.json beside this file say what is sent and what must be
+ * seen: "S" is the stamp of 1640995200.125 s.
  */
 #include "peer.h"
 #include "stack.h"
@@ -15,13 +16,12 @@
 #include "../ros2/reader.h"
 #include "../ros2/typed.h"
 
-#define RIG       "config/rigs/awsim.json"
-#define TABLE     "tests/system/stack/awsim.json"
 #define STAMP     INT64_C(1640995200125000000)
 #define BODY_MAX  4096
 #define TOPIC_MAX 64
 
 static json_t *table;
+static char *bridge, *commands_qos;
 static pid_t simd;
 
 /* ---- the table ---- */
@@ -95,10 +95,10 @@ static int simulate(struct peer *p)
 
 	PEER(p, n > 0 && n <= TOPIC_MAX);
 	for (size_t i = 0; i < n; i++) {
-		struct sim_publisher_options o = { .size = sizeof(o), .max_body = BODY_MAX, .frame_id = "sensor" };
+		struct sim_publisher_options o = { .size = sizeof(o), .frame_id = "sensor" };
 		json_t *row = row_at("channels", i);
 
-		size[i] = body_of(p, row, body[i]);
+		o.max_body = size[i] = body_of(p, row, body[i]);
 		PEER(p, sim_advertise(c, text_of(row, "channel"), sim_type_builtin(text_of(row, "type")), &o,
 				      &pub[i]) == 0);
 	}
@@ -230,21 +230,23 @@ static int look(struct peer *p)
 	for (size_t i = 0; i < count_of("topics"); i++)
 		check_content(p, dp, row_at("topics", i));
 	check_clock(p, dp);
+	atomic_store(&p->ready, 1);
 	return 0;
 }
 
-static void the_topics_are_awsims(void **state)
+static void topics_are_the_rigs(void **state)
 {
 	struct peer *p = peer_new(), *q = peer_new();
 	pid_t simulator = peer_fork(p, simulate), autoware = peer_fork(q, look);
-	int status = stack_wait(autoware, 60000);
 
 	(void)state;
-	if (status)
-		fail_msg("%s", atomic_load(&q->failed) ? q->why : "the DDS program failed");
+	UNTIL(45000, atomic_load(&p->failed) || atomic_load(&q->failed) || atomic_load(&q->ready));
+	if (atomic_load(&p->failed) || atomic_load(&q->failed))
+		fail_msg("%s", atomic_load(&p->failed) ? p->why : q->why);
+	peer_join(q, autoware);
 	peer_join(p, simulator);
-	assert_int_equal(stack_bridge("autoware", "failed"), 0);
-	assert_int_equal(stack_bridge("autoware", "dropped"), 0);
+	assert_int_equal(stack_bridge(bridge, "failed"), 0);
+	assert_int_equal(stack_bridge(bridge, "dropped"), 0);
 	peer_free(p);
 	peer_free(q);
 }
@@ -297,37 +299,57 @@ static int drive(struct peer *p)
 	return 0;
 }
 
-/* Autoware: what it sends is kept for whoever comes later, so once is enough. Then the subscriptions are looked at. */
+struct command {
+	dds_entity_t writer;
+	void *sample;
+};
+
+static struct command command_of(struct peer *p, dds_entity_t dp, json_t *row, bool keeps)
+{
+	struct typed *t = typed_new(ros_type_find(ros2_types, text_of(row, "type")));
+	struct command c;
+	char name[256];
+
+	PEER(p, t != NULL);
+	snprintf(name, sizeof(name), "rt%s", text_of(row, "topic"));
+	c.sample = typed_sample(t);
+	PEER(p, typed_fill(t, json_object_get(row, "message"), c.sample) == 0);
+	c.writer = keeps ? reader_write_to(dp, typed_descriptor(t), name)
+			 : reader_write_volatile(dp, typed_descriptor(t), name);
+	PEER(p, c.writer > 0);
+	return c;
+}
+
+/* Autoware's are kept for whoever comes later, so once is enough; SVL's users repeat theirs. Then the subscriptions are looked at. */
 static int command(struct peer *p)
 {
+	bool keeps = strstr(commands_qos, "TL") != NULL;
 	dds_entity_t dp = reader_participant();
+	struct command c[TOPIC_MAX];
+	size_t n = count_of("commands");
 
-	for (size_t i = 0; i < count_of("commands"); i++) {
-		json_t *row = row_at("commands", i);
-		struct typed *t = typed_new(ros_type_find(ros2_types, text_of(row, "type")));
-		char name[256];
-		void *sample;
-
-		PEER(p, dp > 0 && t != NULL);
-		snprintf(name, sizeof(name), "rt%s", text_of(row, "topic"));
-		sample = typed_sample(t);
-		PEER(p, typed_fill(t, json_object_get(row, "message"), sample) == 0);
-		PEER(p, dds_write(reader_write_to(dp, typed_descriptor(t), name), sample) == 0);
+	PEER(p, dp > 0 && n <= TOPIC_MAX);
+	for (size_t i = 0; i < n; i++) {
+		c[i] = command_of(p, dp, row_at("commands", i), keeps);
+		PEER(p, dds_write(c[i].writer, c[i].sample) == 0);
 	}
-	check_discovery(p, dp, DDS_BUILTIN_TOPIC_DCPSSUBSCRIPTION, "commands", "R TL 1");
+	check_discovery(p, dp, DDS_BUILTIN_TOPIC_DCPSSUBSCRIPTION, "commands", commands_qos);
 	atomic_store(&p->ready, 1);
-	while (!atomic_load(&p->stop))
-		usleep(2000);
+	while (!atomic_load(&p->stop)) {
+		for (size_t i = 0; i < n && !keeps; i++)
+			PEER(p, dds_write(c[i].writer, c[i].sample) == 0);
+		usleep(10000);
+	}
 	return 0;
 }
 
-static void autowares_commands_come_to_the_vehicle(void **state)
+static void commands_come_to_the_vehicle(void **state)
 {
 	struct peer *p = peer_new(), *q = peer_new();
 	pid_t vehicle = peer_fork(p, drive), autoware = peer_fork(q, command);
 
 	(void)state;
-	UNTIL(60000, atomic_load(&p->failed) || atomic_load(&q->failed) ||
+	UNTIL(45000, atomic_load(&p->failed) || atomic_load(&q->failed) ||
 			     (atomic_load(&p->received) == count_of("commands") && atomic_load(&q->ready)));
 	if (atomic_load(&p->failed) || atomic_load(&q->failed))
 		fail_msg("%s", atomic_load(&p->failed) ? p->why : q->why);
@@ -338,30 +360,55 @@ static void autowares_commands_come_to_the_vehicle(void **state)
 	stack_stop(simd);
 }
 
-static int setup(void **state)
+static int start(const char *name, const char *qos)
 {
-	json_t *rig = json_load_file(RIG, 0, NULL);
-	char *text = json_dumps(rig, JSON_COMPACT), *conf = NULL;
+	char rig_path[128], table_path[128], *conf = NULL, *text;
+	json_t *rig;
 
-	(void)state;
-	table = json_load_file(TABLE, 0, NULL);
+	snprintf(rig_path, sizeof(rig_path), "config/rigs/%s.json", name);
+	snprintf(table_path, sizeof(table_path), "tests/system/stack/topics_%s.json", name);
+	rig = json_load_file(rig_path, 0, NULL);
+	text = json_dumps(rig, JSON_COMPACT);
+	table = json_load_file(table_path, 0, NULL);
 	if (!rig || !text || !table || asprintf(&conf, "\"TimeSource\":\"system\",\"rigs\":[%s]", text) < 0)
 		return -1;
 	expand(table);
+	bridge = strdup(text_of(json_array_get(json_object_get(rig, "bridges"), 0), "name"));
+	commands_qos = strdup(qos);
 	simd = stack_start(conf);
-	UNTIL(10000, !strcmp(stack_bridge_text("autoware", "status"), "connected"));
+	UNTIL(10000, !strcmp(stack_bridge_text(bridge, "status"), "connected"));
 	free(conf);
 	free(text);
 	json_decref(rig);
 	return 0;
 }
 
+static int stop(void **state)
+{
+	json_decref(table);
+	free(bridge);
+	free(commands_qos);
+	return stack_sweep(state);
+}
+
+static int start_awsim(void **state)
+{
+	(void)state;
+	return start("awsim", "R TL 1");
+}
+static int start_svl(void **state)
+{
+	(void)state;
+	return start("svl", "R V 10");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_topics_are_awsims),
-		cmocka_unit_test(autowares_commands_come_to_the_vehicle),
+		cmocka_unit_test(topics_are_the_rigs),
+		cmocka_unit_test(commands_come_to_the_vehicle),
 	};
+	int failed = cmocka_run_group_tests_name("awsim", tests, start_awsim, stop);
 
-	return cmocka_run_group_tests_name("awsim", tests, setup, stack_sweep);
+	return cmocka_run_group_tests_name("svl", tests, start_svl, stop) + failed;
 }
