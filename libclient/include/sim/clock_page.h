@@ -126,11 +126,12 @@ static inline int64_t sim_clock_now(const struct sim_clock_page *p, int64_t ret_
 {
 	for (int tries = 0; tries < SIM_CLOCK_TRIES; tries++) {
 		int64_t rate_e6 = SIM_LOAD_(&p->rate_e6, __ATOMIC_ACQUIRE), sim_ns, mono_ns, now;
-		uint32_t a = SIM_LOAD_(&p->seq, __ATOMIC_ACQUIRE);
 		struct timespec t;
+		uint32_t a;
 
-		if (rate_e6 == 0)
+		if (__builtin_expect(rate_e6 == 0, 1)) /* the other way spends 20 ns on its clock anyway */
 			return SIM_LOAD_(&p->sim_ns, __ATOMIC_ACQUIRE);
+		a = SIM_LOAD_(&p->seq, __ATOMIC_ACQUIRE);
 		rate_e6 = SIM_LOAD_(&p->rate_e6, __ATOMIC_RELAXED); /* the one that belongs to a */
 		sim_ns = SIM_LOAD_(&p->sim_ns, __ATOMIC_RELAXED);
 		mono_ns = SIM_LOAD_(&p->mono_ns, __ATOMIC_RELAXED);
