@@ -499,6 +499,7 @@ static int first_connect(struct sim_client *c)
 
 	pthread_mutex_lock(&c->setup);
 	c->connecting = true;
+	c->connect_until_mono_ns = until;
 	client_due(c, 0);
 	for (;;) {
 		int phase;

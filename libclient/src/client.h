@@ -105,7 +105,8 @@ struct sim_client {
 	int error;         /* of the last attempt */
 	bool connecting;   /* inside sim_connect: errors end it */
 	int64_t due_mono_ns, backoff_dur_ns, prove_until_mono_ns;
-	int64_t doubt_mono_ns; /* since when the life is over and simd has not said so; 0: it is not */
+	int64_t connect_until_mono_ns; /* the time that sim_connect() was given */
+	int64_t doubt_mono_ns;         /* since when the life is over and simd has not said so; 0: it is not */
 	struct attach_job *job;
 	struct warm_job *warm;    /* populates a life that was attached to again; recover.c */
 	bool warm_due;            /* that is to be started */

@@ -255,9 +255,17 @@ static int call_finish(struct call *call, const char *method, struct varlink_msg
 	return 0;
 }
 
+/* When to give up: sim_connect() has a time of its own. */
+static int64_t call_until(const struct sim_client *c, int64_t now_mono_ns)
+{
+	int64_t until = now_mono_ns + CALL_DUR_NS;
+
+	return c->connecting && c->connect_until_mono_ns < until ? c->connect_until_mono_ns : until;
+}
+
 int session_call(struct sim_client *c, struct session *s, const char *method, json_t *params, struct varlink_msg *ret)
 {
-	int64_t until = client_now(c) + CALL_DUR_NS;
+	int64_t start = client_now(c), until = call_until(c, start);
 	struct call *call;
 	int r = call_begin(c, s, method, params, 0, -1, &call);
 
@@ -269,7 +277,8 @@ int session_call(struct sim_client *c, struct session *s, const char *method, js
 	if (!call->done) {
 		call->abandoned = true;
 		pthread_mutex_unlock(&c->lock);
-		return err_set(-ETIMEDOUT, "%s: simd has not answered within 5 s", method);
+		return err_set(-ETIMEDOUT, "%s: simd has not answered within %lld ms", method,
+			       (long long)((until - start) / NS_PER_MS));
 	}
 	pthread_mutex_unlock(&c->lock);
 	r = call_finish(call, method, ret);
