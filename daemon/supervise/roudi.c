@@ -38,6 +38,7 @@ LOG_TOPIC("roudi");
 #define DYING_TRIES      40
 #define FRESH_ATTACH_MS  6000
 #define READY_POLL_MS    50
+#define ROOM_DUR_NS      (500 * NS_PER_MS) /* how often to look for room in /dev/shm */
 
 enum phase { ABSENT, STARTING, UP };
 
@@ -69,6 +70,7 @@ struct roudi {
 
 	enum phase phase;
 	bool owned, adopted, first, stopping;
+	bool waits_for_room; /* and has said so */
 	struct state_proc proc;
 	int pidfd;
 	bool is_child; /* we must reap it */
@@ -378,6 +380,24 @@ static int begin(struct roudi *r)
 	return rc;
 }
 
+/*
+ * A RouDi without room dies of it, again and again, until simd gives up. Room comes back: when the old life's memory is
+ * given back, or whoever filled /dev/shm has cleared it. At simd's start there is none to wait for.
+ */
+static bool has_room(struct roudi *r)
+{
+	int64_t need = pools_bytes(&r->pools), have = roudi_shm_free();
+	bool yes = r->first || have < 0 || have >= need;
+
+	if (!yes && !r->waits_for_room)
+		log_error(
+			"no new life of the data plane yet: it needs %lld MiB of /dev/shm, %lld MiB are free; make room "
+			"there",
+			(long long)(need >> 20), (long long)(have >> 20));
+	r->waits_for_room = !yes;
+	return yes;
+}
+
 static void on_timer(void *arg)
 {
 	struct roudi *r = (struct roudi *)arg;
@@ -392,6 +412,10 @@ static void on_timer(void *arg)
 		give_up(r,
 			err_set(-ENOENT,
 				"the RouDi that simd used is gone, and simd did not start it; start it again, then simd"));
+		return;
+	}
+	if (!has_room(r)) {
+		exec_timer_at(&r->timer, exec_now(r->x) + ROOM_DUR_NS);
 		return;
 	}
 	rc = begin(r);

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Nobody has died, yet nothing moves: simd is stopped for seconds; the machine has no shared memory left. Clients stay
+ * within the bounds that their headers name, nobody crashes, and afterwards everything goes on as if nothing was.
+ */
+#include "peer.h"
+#include "stack.h"
+
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/statvfs.h>
+
+#define WAIT_MS 300 /* a producer's wait for a credit */
+/* What a busy machine may add to any bound. */
+#define SLACK_DUR_NS (3 * NS_PER_S)
+
+#define CONF \
+	"\"TimeSource\":\"system\"," STACK_POOLS ",\"dispatch\":{\"wait_ms\":300},\"process\":{\"restart_ms\":20}," \
+	"\"roudi\":{\"probe_ms\":200,\"probe_timeout_ms\":1000}," \
+	"\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"b\",\"plugin\":\"null\",\"options\":{}}]}]"
+
+static pid_t simd;
+
+static int setup(void **state)
+{
+	(void)state;
+	if (getpid() == 1)
+		(void)!mount("tmpfs", "/dev/shm", NULL, MS_REMOUNT, "size=1g");
+	simd = stack_start(CONF);
+	UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	return 0;
+}
+
+/* ---- simd is stopped ---- */
+
+/* As peer_publisher, and notes the longest call. */
+static int timed_publisher(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "timed");
+	struct sim_publisher *pub = peer_advertise(p, c, "/t/timed", 64, 0);
+
+	while (!atomic_load(&p->stop)) {
+		int64_t start = mono_now_ns(), took;
+		int r = peer_queue(p, pub, 64, NULL);
+
+		took = mono_now_ns() - start;
+		PEER(p, r == 0 || r == -ETIMEDOUT);
+		if (took > atomic_load(&p->took_dur_ns))
+			atomic_store(&p->took_dur_ns, took);
+		atomic_store(&p->ready, 1);
+		usleep(500);
+	}
+	for (int i = 0; i < 10000 && !peer_settled(p); i++)
+		usleep(1000);
+	PEER(p, peer_settled(p));
+	sim_publisher_destroy(pub);
+	sim_disconnect(c);
+	return 0;
+}
+
+/* Asks simd for something while it does not answer; the sentence in `why`, the time in took_dur_ns. */
+static int asker(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "asker");
+	struct sim_subscriber *s;
+	int64_t start;
+	int r;
+
+	atomic_store(&p->ready, 1);
+	while (!atomic_load(&p->command))
+		usleep(1000);
+	start = mono_now_ns();
+	r = sim_subscribe(c, "/asked", NULL, NULL, &s);
+	atomic_store(&p->took_dur_ns, mono_now_ns() - start);
+	snprintf(p->why, sizeof(p->why), "%s", sim_why());
+	atomic_store(&p->result, r);
+	atomic_store(&p->ready, 2);
+	while (!atomic_load(&p->stop) && sim_subscribe(c, "/asked", NULL, NULL, &s) < 0)
+		usleep(1000);
+	atomic_store(&p->ready, 3);
+	while (!atomic_load(&p->stop))
+		usleep(1000);
+	sim_disconnect(c);
+	return 0;
+}
+
+/* Nobody is there to greet: bounded by the caller's own time. */
+static int newcomer(struct peer *p)
+{
+	struct sim_client_options o = { .size = sizeof(o), .name = "newcomer", .timeout_ms = 500 };
+	struct sim_client *c;
+	int64_t start = mono_now_ns();
+	int r = sim_connect(&o, &c);
+
+	atomic_store(&p->took_dur_ns, mono_now_ns() - start);
+	snprintf(p->why, sizeof(p->why), "%s", sim_why());
+	atomic_store(&p->result, r);
+	return 0;
+}
+
+static void simd_stopped(void **state)
+{
+	struct peer *pub = peer_new(), *ex = peer_new(), *ask = peer_new(), *late = peer_new();
+	pid_t pub_pid = peer_fork(pub, timed_publisher), ex_pid = peer_fork(ex, peer_exchange),
+	      ask_pid = peer_fork(ask, asker), late_pid;
+	uint64_t received, ok, refused;
+	uint32_t slots, life;
+	int64_t bridge;
+
+	(void)state;
+	UNTIL(10000, pub->ok > 20 && ex->ready && ask->ready);
+	life = stack_life();
+	bridge = stack_bridge("b", "pid");
+	slots = stack_slots();
+	assert_int_equal(kill(simd, SIGSTOP), 0);
+	ask->command = 1;
+	late_pid = peer_fork(late, newcomer);
+
+	/* the window fills, then each call waits its time and is refused; what is local flows on */
+	refused = pub->refusals[SIM_REASON_TIMEOUT];
+	UNTIL(20000, pub->refusals[SIM_REASON_TIMEOUT] >= refused + 4 || pub->failed);
+	received = ex->received;
+	UNTIL(5000, ex->received > received + 100);
+	peer_join(late, late_pid);
+	assert_int_equal(late->result, -ETIMEDOUT);
+	assert_true(late->took_dur_ns < 500 * NS_PER_MS + SLACK_DUR_NS);
+	UNTIL(20000, ask->ready == 2 || ask->failed); /* 5 s */
+	assert_int_equal(ask->result, -ETIMEDOUT);
+	assert_non_null(strstr(ask->why, "has not answered within 5000 ms"));
+	assert_true(ask->took_dur_ns < 5 * NS_PER_S + SLACK_DUR_NS);
+	assert_int_equal(pub->failed + ex->failed, 0);
+
+	assert_int_equal(kill(simd, SIGCONT), 0);
+	ok = pub->ok;
+	UNTIL(10000, pub->ok > ok + 100);
+	UNTIL(10000, ask->ready == 3 || ask->failed);
+	peer_join(pub, pub_pid);
+	peer_join(ex, ex_pid);
+	peer_join(ask, ask_pid);
+	peer_check(pub, false);
+	assert_int_equal(pub->called, pub->offered);
+	assert_int_equal(pub->ok, pub->accepted); /* none was lost, late as it may be */
+	assert_true(pub->took_dur_ns < WAIT_MS * NS_PER_MS + SLACK_DUR_NS);
+	assert_int_equal(stack_life(), life);
+	assert_int_equal(stack_bridge("b", "pid"), bridge);
+	UNTIL(5000, stack_in_flight("/t/timed") <= 0);
+	UNTIL(5000, stack_slots() <= slots);
+	stack_stop(simd);
+	peer_free(pub);
+	peer_free(ex);
+	peer_free(ask);
+	peer_free(late);
+}
+
+/* ---- no shared memory is left ---- */
+
+/* Room for so much more than is taken now. Only in a mount namespace of its own. */
+static void shm_leave(uint64_t bytes)
+{
+	char size[40];
+	struct statvfs v;
+
+	if (getpid() != 1)
+		skip();
+	assert_int_equal(statvfs("/dev/shm", &v), 0);
+	snprintf(size, sizeof(size), "size=%llu",
+		 (unsigned long long)((uint64_t)(v.f_blocks - v.f_bfree) * v.f_frsize + bytes));
+	assert_int_equal(mount("tmpfs", "/dev/shm", NULL, MS_REMOUNT, size), 0);
+}
+
+/* What a life needs it has: old and new clients, ports and messages of every size. */
+static void full_while_running(void **state)
+{
+	struct peer *p = peer_new(), *q = peer_new(), *ex = peer_new();
+	pid_t pid = peer_fork(p, peer_publisher), q_pid, ex_pid;
+	uint32_t life;
+	uint64_t ok;
+
+	(void)state;
+	p->command = 500;
+	UNTIL(10000, p->ok > 20);
+	life = stack_life();
+	shm_leave(0);
+	ok = p->ok;
+	q->command = 500;
+	q_pid = peer_fork(q, peer_publisher);
+	ex_pid = peer_fork(ex, peer_exchange);
+	UNTIL(10000, p->ok > ok + 200 && q->ok > 200 && ex->received > 200);
+	peer_join(p, pid);
+	peer_join(q, q_pid);
+	peer_join(ex, ex_pid);
+	peer_check(p, false);
+	peer_check(q, false);
+	assert_int_equal(p->ok, p->accepted);
+	assert_int_equal(q->ok, q->accepted);
+	assert_int_equal(stack_life(), life);
+	stack_stop(simd);
+	peer_free(p);
+	peer_free(q);
+	peer_free(ex);
+}
+
+/* A new life does not fit: it is tried again and again, with a sentence, until there is room. */
+static void no_room_for_a_new_life(void **state)
+{
+	struct peer *p = peer_new();
+	pid_t pid = peer_fork(p, peer_publisher);
+	uint32_t life = stack_life();
+	uint64_t ok;
+
+	(void)state;
+	p->command = 500;
+	UNTIL(10000, p->ok > 20);
+	shm_leave(1 << 20);
+	assert_int_equal(kill(stack_roudi(), SIGKILL), 0);
+	UNTIL(10000, stack_said("/dev/shm"));
+	assert_int_equal(p->failed, 0);
+	shm_leave(1 << 30);
+	UNTIL(30000, stack_life() > life);
+	ok = p->ok;
+	UNTIL(10000, p->ok > ok + 100);
+	peer_join(p, pid);
+	peer_check(p, false);
+	assert_int_equal(p->called, p->offered);
+	stack_stop(simd);
+	peer_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(simd_stopped, setup, stack_sweep),
+		cmocka_unit_test_setup_teardown(full_while_running, setup, stack_sweep),
+		cmocka_unit_test_setup_teardown(no_room_for_a_new_life, setup, stack_sweep),
+	};
+
+	return cmocka_run_group_tests_name("stall", tests, NULL, NULL);
+}
