@@ -185,7 +185,7 @@ const char *plugin_option(const struct plugin *p, json_t *options, const char *n
 static bool registered(const struct plugin *p, const char *type_name, int way)
 {
 	for (unsigned i = 0; i < p->n_types; i++)
-		if ((int)p->types[i].way == way && !strcmp(p->types[i].name, type_name))
+		if (p->types[i].way == way && !strcmp(p->types[i].name, type_name))
 			return true;
 	return false;
 }

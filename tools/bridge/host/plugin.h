@@ -13,10 +13,12 @@
 
 #define PLUGIN_TYPES_MAX 256
 
+enum plugin_way { PLUGIN_OUT, PLUGIN_IN, PLUGIN_SERVICE };
+
 struct plugin_type {
 	char name[SIM_TYPE_NAME_MAX + 1];
 	char foreign[128];
-	enum { PLUGIN_OUT, PLUGIN_IN, PLUGIN_SERVICE } way;
+	int way; /* enum plugin_way */
 };
 
 struct plugin {
