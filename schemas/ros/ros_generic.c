@@ -87,14 +87,15 @@ static const char *kind_name(unsigned kind, const char *time, const char *durati
 					   : "?";
 }
 
-static void put_kind(FILE *f, const struct sim_field *a)
+static void put_kind(FILE *f, const struct sim_field *a, bool ours)
 {
-	if (a->kind == SIM_KIND_MESSAGE && is_ours(a->type->name))
+	if (a->kind == SIM_KIND_MESSAGE && !ours && is_ours(a->type->name))
 		fprintf(f, "sim_msgs/%s", a->type->name + 4);
+	else if (a->kind == SIM_KIND_MESSAGE)
+		fputs(a->type->name, f);
 	else
-		fputs(a->kind == SIM_KIND_MESSAGE
-			      ? a->type->name
-			      : kind_name(a->kind, "builtin_interfaces/Time", "builtin_interfaces/Duration"),
+		fputs(kind_name(a->kind, ours ? "time" : "builtin_interfaces/Time",
+				ours ? "duration" : "builtin_interfaces/Duration"),
 		      f);
 	if (a->string_max)
 		fprintf(f, "<=%u", a->string_max);
@@ -106,10 +107,10 @@ static void put_kind(FILE *f, const struct sim_field *a)
 		fputs("[]", f);
 }
 
-/* Constants of time stand as integers: ROS 2 has no others. A string goes in quotes, which hold no more than it did. */
-static void put_constant(FILE *f, const struct sim_constant *c)
+/* Constants of time are integers in ROS 2. A string goes in quotes, which hold no more than it did. */
+static void put_constant(FILE *f, const struct sim_constant *c, bool ours)
 {
-	fprintf(f, "%s %s=", kind_name(c->kind, "int64", "int64"), c->name);
+	fprintf(f, "%s %s=", kind_name(c->kind, ours ? "time" : "int64", ours ? "duration" : "int64"), c->name);
 	if (c->kind != SIM_KIND_STRING) {
 		fprintf(f, "%s\n", c->value);
 		return;
@@ -120,22 +121,22 @@ static void put_constant(FILE *f, const struct sim_constant *c)
 	fputs("\"\n", f);
 }
 
-static void put_type(FILE *f, const struct sim_type *t)
+static void put_type(FILE *f, const struct sim_type *t, bool ours)
 {
 	put_comment(f, t->comment, "# ");
 	if (*t->comment)
 		fputs("\n\n", f);
 	for (uint32_t i = 0; i < t->n_constants; i++)
-		put_constant(f, &t->constants[i]);
+		put_constant(f, &t->constants[i], ours);
 	for (uint32_t i = 0; i < t->n_fields; i++) {
-		put_kind(f, &t->fields[i]);
+		put_kind(f, &t->fields[i], ours);
 		fprintf(f, " %s", t->fields[i].name);
 		put_comment(f, t->fields[i].comment, "  # ");
 		fputc('\n', f);
 	}
 }
 
-char *ros_generic_text(const struct sim_type *t)
+static char *text_of(const struct sim_type *t, bool ours)
 {
 	struct closure c = { .n = 0 };
 	char *text = NULL;
@@ -145,20 +146,30 @@ char *ros_generic_text(const struct sim_type *t)
 	if (!f)
 		return NULL;
 	collect(t, &c);
-	put_type(f, t);
+	put_type(f, t, ours);
 	for (unsigned i = 0; i < c.n; i++) {
 		char name[ROS_GENERIC_NAME_MAX];
 
 		for (unsigned k = 0; k < 80; k++)
 			fputc('=', f);
 		ros_generic_name(c.type[i]->name, name);
-		fprintf(f, "\nMSG: %s\n", name);
-		put_type(f, c.type[i]);
+		fprintf(f, "\nMSG: %s\n", ours ? c.type[i]->name : name);
+		put_type(f, c.type[i], ours);
 	}
 	if (fclose(f) == 0)
 		return text;
 	free(text);
 	return NULL;
+}
+
+char *ros_generic_text(const struct sim_type *t)
+{
+	return text_of(t, false);
+}
+
+char *ros_generic_own_text(const struct sim_type *t)
+{
+	return text_of(t, true);
 }
 
 /* ---- what ROS 2 takes for a name ---- */

@@ -29,6 +29,9 @@ int ros_generic_sim_name(const char *ros, char out[SIM_TYPE_NAME_MAX + 1]);
  */
 char *ros_generic_text(const struct sim_type *t);
 
+/* The same in our own words, as simgen reads them. */
+char *ros_generic_own_text(const struct sim_type *t);
+
 /*
  * Names that ROS 2 takes for no field, constant or type, so that no package can be built of them ("minX", "a__b"): the first
  * one, NULL: there is none. Borrows from t.

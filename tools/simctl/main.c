@@ -151,6 +151,23 @@ static const struct opt service_call_opts[] = {
 	{ 0 },
 };
 
+static const struct opt type_opts[] = {
+	{ .name = "TYPE",
+	  .kind = OPT_REQUIRED,
+	  .type = OPT_STRING,
+	  .off = offsetof(struct args, type),
+	  .help = "type, such as sim/Imu, or a channel that has it" },
+	FLAG("ros", ros, "as the ROS 2 message that has its fields, with its type hash"),
+	{ .name = "out",
+	  .letter = 'o',
+	  .type = OPT_STRING,
+	  .off = offsetof(struct args, dir),
+	  .metavar = "DIR",
+	  .help = "write that as DIR/package/msg/Name.msg, for it and all it nests",
+	  .complete = "dir" },
+	{ 0 },
+};
+
 enum need { ALONE, CONTROL, DATA }; /* what a command needs of simd */
 
 struct command {
@@ -180,6 +197,7 @@ struct command {
 	X("service list", CONTROL, service_list, bridges_opts, "services: type, who offers them, how calls went") \
 	X("service info", CONTROL, service_info, service_opts, "all about one service") \
 	X("service call", CONTROL, service_call, service_call_opts, "call one and print its response") \
+	X("type show", ALONE, type_show, type_opts, "definition of a message type, ours or as ROS 2 sees it") \
 	X("clients", CONTROL, clients, NULL, "processes that are attached") \
 	X("dispatch", CONTROL, dispatch, watch_opts, "the dispatcher: queues, lanes, waits, outcomes") \
 	X("config", CONTROL, config, NULL, "simd's effective configuration and where each value came from") \

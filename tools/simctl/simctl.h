@@ -15,10 +15,10 @@
 
 struct args { /* every command's values; filled by opt from the table */
 	const char *socket;
-	bool json, watch, names, once, no_arr, cont, pretty;
+	bool ros, json, watch, names, once, no_arr, cont, pretty;
 	int64_t count, timeout_dur_ns, window_dur_ns, max_array, step_dur_ns;
 	double scale;
-	const char *channel, *field, *type, *source, *bridge, *service, *request;
+	const char *dir, *channel, *field, *type, *source, *bridge, *service, *request;
 };
 
 struct ctl {
@@ -47,6 +47,7 @@ int cmd_bridge_restart(struct ctl *c);
 int cmd_service_list(struct ctl *c);
 int cmd_service_info(struct ctl *c);
 int cmd_service_call(struct ctl *c);
+int cmd_type_show(struct ctl *c);
 int cmd_clients(struct ctl *c);
 int cmd_config(struct ctl *c);
 int cmd_dispatch(struct ctl *c);

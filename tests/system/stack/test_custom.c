@@ -116,6 +116,16 @@ static void seen_by_tools(void **state)
 	run("../examples/float_array_copy", "2", NULL);
 	assert_non_null(strstr(stack_ctl("list", NULL)->out, "example/FloatArray"));
 	assert_non_null(strstr(stack_ctl("info", "/car/float_array", NULL)->out, "array"));
+	assert_non_null(
+		strstr(stack_ctl("type", "show", "example/FloatArray", NULL)->out, "\ntime timestamp  # [ns] when"));
+	assert_non_null(strstr(stack_ctl("type", "show", "/car/float_array", "--ros", NULL)->out,
+			       "# example/msg/FloatArray\n# RIHS01_"));
+	assert_string_equal(stack_ctl("type", "show", "/car/float_array", "--out", "/tmp/out-ros", NULL)->out,
+			    "/tmp/out-ros/example/msg/FloatArray.msg\n");
+	assert_int_equal(stack_ctl("type", "show", "sim/LaneLines", "--out", "/tmp/out-ros", NULL)->code, 0);
+	assert_int_equal(access("/tmp/out-ros/sim_msgs/msg/LaneLine.msg", R_OK), 0);
+	assert_int_equal(stack_ctl("type", "show", "example/Nothing", NULL)->code, 1);
+	assert_int_equal(stack_ctl("type", "show", "sim/Imu", "--out", "/proc/nowhere", NULL)->code, 1);
 	stack_stop(simd);
 }
 

@@ -14,9 +14,10 @@
 
 LOG_TOPIC("converter");
 
-#define FOREIGN_MAX      127u
-#define PLUGIN_MIN_SIZE  sizeof(struct sim_converter_plugin)
-#define ONE_MIN_SIZE     sizeof(struct sim_converter)
+#define FOREIGN_MAX 127u
+/* Up to the last member of the first ABI. */
+#define PLUGIN_MIN_SIZE  (offsetof(struct sim_converter_plugin, converters) + sizeof(void *))
+#define ONE_MIN_SIZE     (offsetof(struct sim_converter, read) + sizeof(void *))
 #define PLUGINS_MAX      64
 #define DEFINITION_BYTES (256u * 1024)
 

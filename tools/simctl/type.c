@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Definitions of types, in our words and in those of ROS 2. Thread: main. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "ros/ros_generic.h"
+#include "ros/ros_text.h"
+#include "simctl.h"
+
+/* ---- which type ---- */
+
+static json_t *call(struct ctl *c, const char *method, json_t *params)
+{
+	struct sim_client_options o = { .size = sizeof(o),
+					.name = "simctl",
+					.socket = c->a.socket,
+					.flags = SIM_CLIENT_NO_DATA | SIM_CLIENT_NO_THREAD };
+	json_t *reply = NULL;
+
+	if (c->client || sim_connect(&o, &c->client) == 0)
+		reply = ctl_call(c, method, params);
+	else
+		ctl_fail(NULL);
+	json_decref(params);
+	return reply;
+}
+
+static int type_of_channel(struct ctl *c, const char *channel, const struct sim_type **ret)
+{
+	json_t *reply = call(c, "io.simd.Control.GetChannel", json_pack("{s:s}", "name", channel));
+	char *text = reply ? json_dumps(json_object_get(reply, "type"), JSON_COMPACT) : NULL;
+	int r = text && sim_type_from_json(text, strlen(text), ret) < 0 ? ctl_fail(channel) : !text;
+
+	free(text);
+	json_decref(reply);
+	return r;
+}
+
+/* A type that somebody has registered: any channel of it tells. */
+static int type_of_others(struct ctl *c, const char *name, const struct sim_type **ret)
+{
+	json_t *reply = call(c, "io.simd.Control.ListChannels", NULL), *ch;
+	const char *channel = NULL;
+	size_t i;
+	int r = 1;
+
+	json_array_foreach(json_object_get(reply, "channels"), i, ch)
+		if (!strcmp(json_text(ch, "type"), name))
+			channel = json_text(ch, "name");
+	if (channel)
+		r = type_of_channel(c, channel, ret);
+	else if (reply)
+		fprintf(stderr,
+			"simctl: no channel has the type \"%s\", and none that comes with simd is called so; "
+			"`simctl list` shows those there are\n",
+			name);
+	json_decref(reply);
+	return r;
+}
+
+static int find_type(struct ctl *c, const struct sim_type **ret)
+{
+	*ret = sim_type_builtin(c->a.type);
+	if (*ret)
+		return 0;
+	return c->a.type[0] == '/' ? type_of_channel(c, c->a.type, ret) : type_of_others(c, c->a.type, ret);
+}
+
+/* ---- files ---- */
+
+static int make_dir(const char *path)
+{
+	if (mkdir(path, 0777) == 0 || errno == EEXIST)
+		return 0;
+	fprintf(stderr, "simctl: %s: %s\n", path, strerror(errno));
+	return 1;
+}
+
+/* name: package/msg/Name */
+static int write_file(const char *dir, const char *name, const char *text, size_t len)
+{
+	char path[4096];
+	int package = (int)strcspn(name, "/"), r = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%.*s", dir, package, name);
+	if (make_dir(dir) || make_dir(path))
+		return 1;
+	snprintf(path, sizeof(path), "%s/%.*s/msg", dir, package, name);
+	if (make_dir(path))
+		return 1;
+	snprintf(path, sizeof(path), "%s/%s.msg", dir, name);
+	f = fopen(path, "we");
+	if (f && fwrite(text, 1, len, f) != len)
+		r = 1;
+	if (!f || fclose(f) != 0 || r) {
+		fprintf(stderr, "simctl: %s: %s\n", path, strerror(errno));
+		return 1;
+	}
+	puts(path);
+	return 0;
+}
+
+/* The text is cut where ros_generic_text() has put its lines of "=". */
+static int write_files(const char *dir, const char *name, const char *text)
+{
+	char next[ROS_GENERIC_NAME_MAX];
+	int r = 0;
+
+	snprintf(next, sizeof(next), "%s", name);
+	while (r == 0 && *next) {
+		const char *rule = strncmp(text, "====", 4) ? strstr(text, "\n====") : text; /* none has no fields */
+		const char *head = rule ? strstr(rule, "\nMSG: ") : NULL;
+		size_t len = !rule ? strlen(text) : (size_t)(rule - text) + (*rule == '\n');
+
+		r = write_file(dir, next, text, len);
+		snprintf(next, sizeof(next), "%.*s", head ? (int)strcspn(head + 6, "\n") : 0, head ? head + 6 : "");
+		text = head ? strchr(head + 6, '\n') + 1 : text;
+	}
+	return r;
+}
+
+/* ---- output ---- */
+
+static int put_ros(struct ctl *c, const struct sim_type *t, const char *text)
+{
+	char name[ROS_GENERIC_NAME_MAX], why[256];
+	const char *odd = ros_generic_odd_name(t);
+	struct ros_text *ros = NULL;
+	int r = 0;
+
+	ros_generic_name(t->name, name);
+	if (ros_text_create(name, text, ros2_types, why, sizeof(why), &ros) < 0) {
+		fprintf(stderr, "simctl: %s cannot be made into %s: %s\n", t->name, name, why);
+		return 1;
+	}
+	if (odd)
+		fprintf(stderr, "simctl: \"%s\" is no name in ROS 2: no package can be built of this\n", odd);
+	if (c->a.dir)
+		r = write_files(c->a.dir, name, text);
+	else if (c->a.json)
+		r = ctl_put(c, json_pack("{s:s, s:s, s:s}", "name", name, "hash", ros_text_type(ros)->hash,
+					 "definition", text));
+	else
+		printf("# %s\n# %s\n%s", name, ros_text_type(ros)->hash, text);
+	ros_text_destroy(ros);
+	return r;
+}
+
+static int put_own(struct ctl *c, const struct sim_type *t, const char *text)
+{
+	char hash[20];
+
+	snprintf(hash, sizeof(hash), "%016llx", (unsigned long long)t->hash);
+	if (c->a.json)
+		return ctl_put(c, json_pack("{s:s, s:s, s:s}", "name", t->name, "hash", hash, "definition", text));
+	printf("# %s\n# hash %s\n%s", t->name, hash, text);
+	return 0;
+}
+
+int cmd_type_show(struct ctl *c)
+{
+	const struct sim_type *t;
+	bool ros = c->a.ros || c->a.dir;
+	char *text;
+	int r = find_type(c, &t);
+
+	if (r)
+		return r;
+	text = ros ? ros_generic_text(t) : ros_generic_own_text(t);
+	if (text)
+		r = ros ? put_ros(c, t, text) : put_own(c, t, text);
+	else
+		r = ctl_fail("no memory");
+	free(text);
+	sim_type_unref(t);
+	return r;
+}
