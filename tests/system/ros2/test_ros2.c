@@ -501,9 +501,13 @@ static void nothing_is_converted_when_nobody_listens(void **state)
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(ops->publish(b, t, image, NULL), 0);
 	ops->close(b, t);
+	/* the same name twice, as SVL has two sentences of one receiver */
+	t = open_channel(ops, b, "/camera/image", "{\"ros2\":[{\"topic\":\"/two\"},{\"topic\":\"/two\"}]}");
+	assert_int_equal(ops->publish(b, t, image, NULL), 0);
+	ops->close(b, t);
 	f.log[0] = '\0';
 	ops->destroy(b);
-	assert_string_equal(f.log, "0 messages converted, 5 not, as nobody listened");
+	assert_string_equal(f.log, "0 messages converted, 7 not, as nobody listened");
 	free(image);
 }
 
@@ -528,9 +532,9 @@ static void wrong_options_are_named(void **state)
 		{ "{\"ros2\":{\"reliability\":\"maybe\"}}",
 		  MUST ": \"reliability\" must be one of best_effort, reliable" },
 		{ "{\"ros2\":{\"durability\":1}}", MUST ": \"durability\" must be one of volatile, transient_local" },
-		{ "{\"ros2\":{\"colour\":\"red\"}}",
-		  MUST ": \"colour\" is not a key here; keys are topic, type, frame, child_frame, encoding, points, "
-		       "covariance, reliability, durability, depth" },
+		{ "{\"ros2\":{\"colour\":\"red\"}}", MUST
+		  ": \"colour\" is not a key here; keys are topic, type, frame, child_frame, encoding, points, sentence, "
+		  "covariance, reliability, durability, depth" },
 		{ "{\"ros2\":true}", MUST ": an object is needed" },
 		{ "{\"ros2\":[]}", MUST ": a list must have 1 to 16 topics" },
 		{ "{\"ros2\":[{},{\"topic\":\"x\"}]}", MUST "[1]: \"x\" is not the name of a topic" },

@@ -82,9 +82,12 @@ static struct map_options options_of(const struct row *r)
 	static const char *const points[] = { "native", "awsim24", "awsim48", "svl32" };
 	json_t *o = json_object_get(r->j, "options");
 	const char *want = json_string_value(json_object_get(o, "points"));
+	const char *sentence = json_string_value(json_object_get(o, "sentence"));
 	struct map_options m = { .frame = json_string_value(json_object_get(o, "frame")),
 				 .child_frame = json_string_value(json_object_get(o, "child_frame")),
 				 .encoding = json_string_value(json_object_get(o, "encoding")),
+				 .sentence = sentence && !strcmp(sentence, "insatt") ? MAP_SENTENCE_INSATT
+										     : MAP_SENTENCE_GGA,
 				 .covariance = json_number_value(json_object_get(o, "covariance")) };
 
 	for (unsigned i = 0; want && i < 4; i++)

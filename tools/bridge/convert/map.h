@@ -18,6 +18,8 @@ enum map_points {                     /* layout of the points of a sensor_msgs/P
 		  MAP_POINTS_SVL32,   /* x, y, z, intensity uint8 @16 in 1/255, timestamp float64 @24 */
 };
 
+enum map_sentence { MAP_SENTENCE_GGA, MAP_SENTENCE_INSATT }; /* of an nmea_msgs/Sentence: place or attitude */
+
 /* What the rig says of a channel. Zeros: everything as it comes. */
 struct map_options {
 	const char *frame;       /* frame_id instead of the slot's; NULL: the slot's */
@@ -25,6 +27,7 @@ struct map_options {
 	const char *encoding;    /* "bgr8" or "rgb8": swap the channels of an image of the other; NULL: as it comes */
 	double covariance;       /* diagonal of covariances that the message says are not known; 0: as they come */
 	enum map_points points;
+	enum map_sentence sentence;
 };
 
 struct map_in { /* one message; borrows all of it, body until the bytes are sent */

@@ -25,6 +25,7 @@
 	X(Gps, geometry_msgs, PoseStamped) \
 	X(Gps, geometry_msgs, Pose) \
 	X(Gps, geometry_msgs, PoseWithCovarianceStamped) \
+	X(Gps, nmea_msgs, Sentence) \
 	X(GpsOdometry, nav_msgs, Odometry) \
 	X(GpsOdometry, geometry_msgs, PoseStamped) \
 	X(CanBus, lgsvl_msgs, CanBusData) \

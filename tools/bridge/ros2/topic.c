@@ -133,6 +133,7 @@ static void set_options(struct ros2_topic *t, const struct wish *w)
 	t->options.points = w->points < 0 ? MAP_POINTS_NATIVE : (enum map_points)w->points;
 	t->options.encoding = w->encoding < 0 ? NULL : w->encoding == 0 ? "rgb8" : "bgr8";
 	t->options.covariance = w->covariance;
+	t->options.sentence = w->sentence == 1 ? MAP_SENTENCE_INSATT : MAP_SENTENCE_GGA;
 }
 
 int ros2_topic_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, const struct wish *w,

@@ -11,6 +11,7 @@
 
 static const char *const points[] = { "native", "awsim24", "awsim48", "svl32", NULL };
 static const char *const encodings[] = { "rgb8", "bgr8", NULL };
+static const char *const sentences[] = { "gga", "insatt", NULL };
 static const char *const reliabilities[] = { "best_effort", "reliable", NULL };
 static const char *const durabilities[] = { "volatile", "transient_local", NULL };
 
@@ -30,6 +31,7 @@ static const struct key {
 	{ "child_frame", TEXT, WISH_OUT, offsetof(struct wish, child_frame), NULL },
 	{ "encoding", CHOICE, WISH_OUT, offsetof(struct wish, encoding), encodings },
 	{ "points", CHOICE, WISH_OUT, offsetof(struct wish, points), points },
+	{ "sentence", CHOICE, WISH_OUT, offsetof(struct wish, sentence), sentences },
 	{ "covariance", VARIANCE, WISH_OUT, offsetof(struct wish, covariance), NULL },
 	{ "reliability", CHOICE, WISH_OUT | WISH_IN, offsetof(struct wish, reliability), reliabilities },
 	{ "durability", CHOICE, WISH_OUT | WISH_IN, offsetof(struct wish, durability), durabilities },
@@ -165,7 +167,7 @@ static const struct key *find(const char *name, unsigned use)
 
 int wish_read(json_t *j, enum wish_use use, struct wish *ret, char *why, size_t why_size)
 {
-	struct wish w = { .points = -1, .encoding = -1, .reliability = -1, .durability = -1 };
+	struct wish w = { .points = -1, .encoding = -1, .sentence = -1, .reliability = -1, .durability = -1 };
 	const char *name;
 	json_t *v;
 

@@ -17,9 +17,9 @@ enum wish_use { WISH_OUT = 1, WISH_IN = 2 };
 
 struct wish { /* texts borrow from the JSON tree; NULL: not said */
 	const char *topic, *type, *frame, *child_frame, *channel;
-	double covariance;                             /* 0: not said */
-	int points, encoding, reliability, durability; /* numbers of the choice; -1: not said */
-	int depth;                                     /* 0: not said */
+	double covariance;                                       /* 0: not said */
+	int points, encoding, sentence, reliability, durability; /* numbers of the choice; -1: not said */
+	int depth;                                               /* 0: not said */
 };
 
 /* use: which keys there may be. 0, or -EINVAL and a sentence in why, which names key, value and what would do. */
