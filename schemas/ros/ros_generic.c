@@ -87,12 +87,19 @@ static const char *kind_name(unsigned kind, const char *time, const char *durati
 					   : "?";
 }
 
+/* "sim_msgs/Pose": nested types stand without "msg/", as in bags. */
+static void put_name(FILE *f, const struct sim_type *t, bool ours)
+{
+	if (!ours && is_ours(t->name))
+		fprintf(f, "sim_msgs/%s", t->name + 4);
+	else
+		fputs(t->name, f);
+}
+
 static void put_kind(FILE *f, const struct sim_field *a, bool ours)
 {
-	if (a->kind == SIM_KIND_MESSAGE && !ours && is_ours(a->type->name))
-		fprintf(f, "sim_msgs/%s", a->type->name + 4);
-	else if (a->kind == SIM_KIND_MESSAGE)
-		fputs(a->type->name, f);
+	if (a->kind == SIM_KIND_MESSAGE)
+		put_name(f, a->type, ours);
 	else
 		fputs(kind_name(a->kind, ours ? "time" : "builtin_interfaces/Time",
 				ours ? "duration" : "builtin_interfaces/Duration"),
@@ -148,12 +155,11 @@ static char *text_of(const struct sim_type *t, bool ours)
 	collect(t, &c);
 	put_type(f, t, ours);
 	for (unsigned i = 0; i < c.n; i++) {
-		char name[ROS_GENERIC_NAME_MAX];
-
 		for (unsigned k = 0; k < 80; k++)
 			fputc('=', f);
-		ros_generic_name(c.type[i]->name, name);
-		fprintf(f, "\nMSG: %s\n", ours ? c.type[i]->name : name);
+		fputs("\nMSG: ", f);
+		put_name(f, c.type[i], ours);
+		fputc('\n', f);
 		put_type(f, c.type[i], ours);
 	}
 	if (fclose(f) == 0)

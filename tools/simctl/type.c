@@ -79,7 +79,7 @@ static int make_dir(const char *path)
 	return 1;
 }
 
-/* name: package/msg/Name */
+/* name: package/Name or package/msg/Name */
 static int write_file(const char *dir, const char *name, const char *text, size_t len)
 {
 	char path[4096];
@@ -92,7 +92,7 @@ static int write_file(const char *dir, const char *name, const char *text, size_
 	snprintf(path, sizeof(path), "%s/%.*s/msg", dir, package, name);
 	if (make_dir(path))
 		return 1;
-	snprintf(path, sizeof(path), "%s/%s.msg", dir, name);
+	snprintf(path, sizeof(path), "%s/%.*s/msg/%s.msg", dir, package, name, strrchr(name, '/') + 1);
 	f = fopen(path, "we");
 	if (f && fwrite(text, 1, len, f) != len)
 		r = 1;

@@ -3,11 +3,15 @@
  * Every mapping in CDR, for a decoder that is not ours: one line of JSON a message, with the bytes, and with what the
  * mapping was asked to say, field by field, from an encoder that only writes that down.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "enc_wire.h"
+#include "generic.h"
 #include "map.h"
+#include "probe/msg/Every.h"
+#include "ros/ros_generic.h"
 #include "ros/ros_type.h"
 #include "sim/introspect.h"
 #include "sim/msg/Image.h"
@@ -67,6 +71,17 @@ static size_t size_of(enum sim_kind kind)
 	return sizes[kind];
 }
 
+/* JSON has no word for infinity, but reads what is too large as one; NaN is null. */
+static void put_real(FILE *f, double v, int digits)
+{
+	if (isnan(v))
+		fputs("null", f);
+	else if (isinf(v))
+		fputs(v < 0 ? "-1e999" : "1e999", f);
+	else
+		fprintf(f, "%.*g", digits, v);
+}
+
 static void put_number(FILE *f, enum sim_kind kind, const void *v)
 {
 	int64_t i = 0;
@@ -82,10 +97,10 @@ static void put_number(FILE *f, enum sim_kind kind, const void *v)
 		fputs(i ? "true" : "false", f);
 		break;
 	case SIM_KIND_FLOAT32:
-		fprintf(f, "%.9g", (double)f32);
+		put_real(f, (double)f32, 9);
 		break;
 	case SIM_KIND_FLOAT64:
-		fprintf(f, "%.17g", f64);
+		put_real(f, f64, 17);
 		break;
 	case SIM_KIND_INT8:
 		fprintf(f, "%d", (int8_t)i);
@@ -284,6 +299,41 @@ static void put_definition(const char *s)
 			putchar(*s);
 }
 
+static void put_message(struct out *o, const char *from, const char *how, const char *type, const char *definition)
+{
+	printf("{\"from\":\"%s%s\",\"type\":\"%s\",\"cdr\":\"", from, how, type);
+	put_cdr(o);
+	fputs("\",\"definition\":\"", stdout);
+	put_definition(definition);
+	fputs("\",\"said\":{", stdout);
+}
+
+/* As the message that has its fields. */
+static int emit_generic(const struct sim_type *t)
+{
+	static struct said s;
+	size_t size = sample_body(t, body, sizeof(body));
+	char name[ROS_GENERIC_NAME_MAX], *definition = ros_generic_text(t);
+	struct enc_wire w;
+	struct out o;
+	int r;
+
+	ros_generic_name(t->name, name);
+	out_init(&o);
+	wire_begin(&w, WIRE_CDR, &o);
+	r = generic_emit(t, body, size, &w.enc);
+	if (r == 0)
+		r = wire_finish(&w);
+	put_message(&o, t->name, " as it is", name, definition);
+	s = (struct said){ .enc.ops = &said_ops, .f = stdout, .first = true };
+	r |= generic_emit(t, body, size, &s.enc);
+	next(&s.enc);
+	puts("}}");
+	out_finish(&o);
+	free(definition);
+	return r;
+}
+
 static int emit(const struct map *m, const char *how, const struct map_options *options)
 {
 	static struct said s;
@@ -303,11 +353,7 @@ static int emit(const struct map *m, const char *how, const struct map_options *
 		fprintf(stderr, "%s to %s%s: %s\n", m->sim, m->ros, how, strerror(-r));
 		return r;
 	}
-	printf("{\"from\":\"%s%s\",\"type\":\"%s\",\"cdr\":\"", m->sim, how, m->ros);
-	put_cdr(&o);
-	fputs("\",\"definition\":\"", stdout);
-	put_definition(ros_type_find(ros2_types, m->ros)->definition);
-	fputs("\",\"said\":{", stdout);
+	put_message(&o, m->sim, how, m->ros, ros_type_find(ros2_types, m->ros)->definition);
 	s = (struct said){ .enc.ops = &said_ops, .f = stdout, .first = true };
 	r = m->emit(&in, &s.enc);
 	next(&s.enc);
@@ -328,5 +374,9 @@ int main(void)
 	for (int p = MAP_POINTS_AWSIM24; p <= MAP_POINTS_SVL32; p++)
 		r |= emit(map_find("sim/PointCloud", NULL), layouts[p],
 			  &(struct map_options){ .points = (enum map_points)p });
+	for (const struct sim_type *const *t = sim_type_builtins(); *t; t++)
+		if ((*t)->n_fields) /* the decoder takes constants alone for no message */
+			r |= emit_generic(*t);
+	r |= emit_generic(&probe_Every_type);
 	return r != 0;
 }

@@ -153,8 +153,8 @@ static void the_text_is_for_people_too(void **state)
 	assert_non_null(strstr(text, "\nbuiltin_interfaces/Time at  # [ns]\n"));
 	assert_non_null(strstr(text, "\nstring<=4[<=2] short_words\n"));
 	assert_non_null(strstr(text, "\nsim_msgs/Vector3 point\n"));
-	assert_non_null(strstr(text, "=\nMSG: sim_msgs/msg/Vector3\n"));
-	assert_non_null(strstr(text, "=\nMSG: probe/msg/Leaf\n"));
+	assert_non_null(strstr(text, "=\nMSG: sim_msgs/Vector3\n"));
+	assert_non_null(strstr(text, "=\nMSG: probe/Leaf\n"));
 	free(text);
 }
 
