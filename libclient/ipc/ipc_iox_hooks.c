@@ -19,6 +19,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "ipc_iox_int.h"
@@ -190,10 +191,30 @@ static ssize_t send_to_the_next(int fd, const void *buf, size_t n, int flags)
 	return -1;
 }
 
+/* RouDi's queue holds ten messages; after a restart all want in, and whoever is woken may find it full again. */
+static ssize_t send_when_there_is_room(int fd, const void *buf, size_t n, int flags, const struct sockaddr *to,
+				       socklen_t to_len)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	struct timespec now, start;
+	ssize_t r;
+	long left;
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	for (;;) {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		left = IOX_REPLY_MS - (now.tv_sec - start.tv_sec) * 1000 - (now.tv_nsec - start.tv_nsec) / 1000000;
+		if (left <= 0 || poll(&p, 1, (int)left) == 0)
+			atomic_store(&iox_report.unanswered, true);
+		r = sendto(fd, buf, n, flags | MSG_DONTWAIT | MSG_NOSIGNAL, to, to_len);
+		if (r >= 0 || errno != EAGAIN || atomic_load(&iox_report.unanswered))
+			return r;
+	}
+}
+
 ssize_t hook_sendto(int fd, const void *buf, size_t n, int flags, const struct sockaddr *to, socklen_t to_len)
 {
 	bool heartbeat = is_heartbeat(buf, n);
-	struct pollfd p = { .fd = fd, .events = POLLOUT };
 	ssize_t r;
 
 	if (atomic_load(&quiet) || !iox_own_process())
@@ -201,11 +222,8 @@ ssize_t hook_sendto(int fd, const void *buf, size_t n, int flags, const struct s
 	if (!iox_life_started())
 		atomic_store(&asked, roudi_now());
 	r = sendto(fd, buf, n, flags | MSG_DONTWAIT | MSG_NOSIGNAL, to, to_len);
-	if (r < 0 && errno == EAGAIN && !heartbeat) {
-		if (poll(&p, 1, IOX_REPLY_MS) <= 0)
-			atomic_store(&iox_report.unanswered, true);
-		r = sendto(fd, buf, n, flags | MSG_DONTWAIT | MSG_NOSIGNAL, to, to_len);
-	}
+	if (r < 0 && errno == EAGAIN && !heartbeat)
+		r = send_when_there_is_room(fd, buf, n, flags, to, to_len);
 	if (r < 0 && refused(errno) && !to && !iox_life_started())
 		return send_to_the_next(fd, buf, n, flags);
 	if (r < 0 && refused(errno)) {

@@ -101,6 +101,7 @@ struct iox_seg {
 	dev_t dev;
 	ino_t ino;
 	bool mgmt;
+	int fd;           /* iceoryx's, which keeps it; -1: closed */
 	const char *base; /* NULL: not mapped */
 	size_t size;
 	bool writable;
@@ -112,6 +113,8 @@ void iox_seg_mapped(int fd, const char *base, size_t size, bool writable);
 int iox_seg_payload(struct iox_seg *ret);
 /* Whether the management segment now in /dev/shm is the one of this life. */
 bool iox_seg_current(void);
+/* Unmap and close all: for a life that is over, when nobody looks at it any more. */
+void iox_seg_drop(void);
 /* Populates until the deadline of CLOCK_MONOTONIC, 0 none. */
 int iox_seg_prefault(int64_t until_mono_ns);
 

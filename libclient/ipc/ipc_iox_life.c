@@ -210,12 +210,17 @@ static const char *create_refusal(int r)
 		return "this user may not write to the payload segment; join its writer group";
 	case -ESTALE:
 		return "RouDi is gone; attach again";
+	case -EIO:
+		return "RouDi's answers are out of step; attach again";
 	default:
 		return "iceoryx refused";
 	}
 }
 
-/* Runs a creation on the worker. A creation that is not answered ends the life: its late reply would be taken for the next one's. */
+/*
+ * Runs a creation on the worker. One that is not answered ends the life: its late reply would be taken for the next one's,
+ * which would then use the port of another. So does one with an answer that does not belong to it.
+ */
 int iox_create(const struct iox_job *j, struct ipc_text *why, const char *what)
 {
 	int r;
@@ -232,12 +237,22 @@ int iox_create(const struct iox_job *j, struct ipc_text *why, const char *what)
 	if (r < 0)
 		snprintf(why->s, sizeof(why->s), "%s %.99s: %s (iceoryx: %s)", what, j->instance, create_refusal(r),
 			 iox_error_name(atomic_load(&iox_report.error)));
-	if (r == -ETIMEDOUT || r == -ESTALE)
+	if (r == -ETIMEDOUT || r == -ESTALE || r == -EIO)
 		iox_life_over();
-	return r;
+	return r == -EIO ? -ESTALE : r;
 }
 
 /* ---- attach and detach ---- */
+
+/*
+ * Nobody is attached any more and the worker is not inside iceoryx: what is left of it looks at no shared memory. Its
+ * life's segments, which nobody can reach by name, go when their last mapping does. life.lock held.
+ */
+static void give_back(void)
+{
+	if (!life.stuck && (life.job.kind == JOB_NONE || life.job.done))
+		iox_seg_drop();
+}
 
 int iox_reserve(void)
 {
@@ -248,8 +263,10 @@ int iox_reserve(void)
 	pthread_mutex_lock(&life.lock);
 	if (atomic_load(&life.dead) || life.stuck || state_is_over())
 		life.status = LIFE_SPENT;
-	if (life.status == LIFE_FREE && atomic_load(&life.started) && !iox_seg_current())
+	if (life.status == LIFE_FREE && atomic_load(&life.started) && !iox_seg_current()) {
 		life.status = LIFE_SPENT;
+		give_back();
+	}
 	if (life.status == LIFE_IN_USE)
 		r = -EEXIST;
 	else if (life.status == LIFE_SPENT)
@@ -354,6 +371,7 @@ void iox_detach(void *back, bool dead)
 	if (atomic_load(&life.dead)) {
 		life.status = LIFE_SPENT;
 		farewell();
+		give_back();
 	} else {
 		life.status = LIFE_FREE;
 	}

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "ipc_iox_int.h"
 
@@ -29,9 +30,9 @@ void iox_seg_note(const char *name, int fd)
 		return;
 	pthread_mutex_lock(&segs_lock);
 	if (n_segs < SEGS_MAX)
-		segs[n_segs++] = (struct iox_seg){ .dev = st.st_dev,
-						   .ino = st.st_ino,
-						   .mgmt = strstr(name, "iceoryx_mgmt") != NULL };
+		segs[n_segs++] = (struct iox_seg){
+			.dev = st.st_dev, .ino = st.st_ino, .fd = fd, .mgmt = strstr(name, "iceoryx_mgmt") != NULL
+		};
 	pthread_mutex_unlock(&segs_lock);
 }
 
@@ -50,6 +51,31 @@ void iox_seg_mapped(int fd, const char *base, size_t size, bool writable)
 		s->base = base;
 		s->size = size;
 		s->writable = writable;
+	}
+	pthread_mutex_unlock(&segs_lock);
+}
+
+/* Nothing else gets these addresses: whoever still looks there, by mistake, must not find somebody else's memory. */
+static void unmap(struct iox_seg *s)
+{
+	if (s->base)
+		(void)mmap((void *)(uintptr_t)s->base, s->size, PROT_NONE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	s->base = NULL;
+}
+
+void iox_seg_drop(void)
+{
+	struct stat st;
+
+	pthread_mutex_lock(&segs_lock);
+	for (unsigned int i = 0; i < n_segs; i++) {
+		struct iox_seg *s = &segs[i];
+
+		unmap(s);
+		if (s->fd >= 0 && fstat(s->fd, &st) == 0 && st.st_ino == s->ino && st.st_dev == s->dev)
+			close(s->fd); /* still that segment: iceoryx never comes to close it */
+		s->fd = -1;
 	}
 	pthread_mutex_unlock(&segs_lock);
 }
@@ -110,6 +136,8 @@ static void populate(const struct iox_seg *s, int64_t until_mono_ns)
 
 		if (until_mono_ns && now_mono_ns() >= until_mono_ns)
 			return; /* the rest faults in when used */
+		if (iox_life_dead())
+			return; /* what simd has given back must not come again */
 		if (madvise((void *)(uintptr_t)(s->base + at), n,
 			    s->writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) < 0)
 			touch(s->base + at, n, s->writable); /* before Linux 5.14 */

@@ -213,6 +213,28 @@ static void want_restart(void)
 	CHECK(read(answer[0], &c, 1) == 1);
 }
 
+/* Mappings and descriptors of this process that belong to segments without a name. */
+static unsigned dead_segments(void)
+{
+	char line[512], path[64];
+	unsigned n = 0;
+	FILE *f = fopen("/proc/self/maps", "r");
+
+	CHECK(f);
+	while (fgets(line, sizeof(line), f))
+		n += strstr(line, "/dev/shm/") && strstr(line, "(deleted)");
+	fclose(f);
+	for (int fd = 0; fd < 256; fd++) {
+		ssize_t len;
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		len = readlink(path, line, sizeof(line) - 1);
+		line[len > 0 ? len : 0] = '\0';
+		n += strstr(line, "/dev/shm/") && strstr(line, "(deleted)");
+	}
+	return n;
+}
+
 static void lives_on(void)
 {
 	struct ipc_options o = { .app = "survivor", .timeout_ms = 5000 };
@@ -225,8 +247,10 @@ static void lives_on(void)
 		snprintf(name, sizeof(name), "survivor.%d", n);
 		CHECK(strcmp(ipc_runtime_name(ipc), name) == 0);
 		want_restart();
+		CHECK(dead_segments() > 0);
 		ipc_abandon(ipc);
 		ipc_detach(ipc);
+		CHECK_IS((int)dead_segments(), 0);
 		r = ipc_attach(&o, &ipc);
 		if (r < 0)
 			break;
@@ -265,6 +289,7 @@ static void idle_over_restart(void)
 	want_restart();
 	ipc = attach_as("idle");
 	CHECK(strcmp(ipc_runtime_name(ipc), "idle.2") == 0);
+	CHECK_IS((int)dead_segments(), 0);
 	send_and_take(ipc);
 	CHECK(write(ask[1], "q", 1) == 1);
 }

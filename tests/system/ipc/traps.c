@@ -385,6 +385,34 @@ static void test_a_live_client_loses_its_ports(void **state)
 
 /* ---- forks and programs started ---- */
 
+/*
+ * An answer of RouDi's that nobody had asked for lies in the socket: each creation would be given the answer to the
+ * one before, one channel's port for another's, so that is the end of the life.
+ */
+static void strayed(void)
+{
+	const struct sockaddr_un a = { .sun_family = AF_UNIX, .sun_path = "/tmp/astray.1" };
+	struct ipc *ipc = attach_as("astray");
+	struct ipc_pub *pub = NULL;
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	CHECK(fd >= 0);
+	CHECK(sendto(fd, "19,", 4, 0, (const struct sockaddr *)&a, sizeof(a)) == 4);
+	close(fd);
+	CHECK(ipc_pub_create(ipc, "one", NULL, &pub) < 0);
+	CHECK(!ipc_alive(ipc));
+	CHECK_IS(ipc_pub_create(ipc, "two", NULL, &pub), -ESTALE);
+	ipc_detach(ipc);
+	ipc = attach_as("astray");
+	CHECK_IS(ipc_pub_create(ipc, "one", NULL, &pub), 0);
+}
+
+static void test_a_stray_answer(void **state)
+{
+	(void)state;
+	child_run(strayed);
+}
+
 static void new_ones_close_on_exec(void)
 {
 	bool before[256];
@@ -573,6 +601,7 @@ int main(void)
 		cmocka_unit_test(test_exit_gives_everything_back),
 		cmocka_unit_test(test_client_stopped_for_three_seconds),
 		cmocka_unit_test(test_a_live_client_loses_its_ports),
+		cmocka_unit_test(test_a_stray_answer),
 		cmocka_unit_test(test_descriptors_close_on_exec),
 		cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_references_cross_processes),

@@ -65,8 +65,8 @@ static void ten_processes(void **state)
 		kill_roudi();
 		UNTIL(15000, all_beyond(p, first + i));
 		assert_int_equal(stack_life(), first + i + 1);
-		/* the dead one's payload goes when the last has moved; its management stays until its users end */
-		UNTIL(5000, shm_used() < before + (i + 1) * 70 * MIB);
+		/* the dead one's payload goes when the last has moved, its management when the last lets go of it */
+		UNTIL(5000, shm_used() < before + 8 * MIB);
 	}
 	for (int i = 0; i < PEERS; i++) {
 		peer_join(p[i], pid[i]);
