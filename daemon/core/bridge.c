@@ -287,9 +287,12 @@ static int watch(struct bridge *b, pid_t pid)
 	const struct simd *s = b->s;
 	int r;
 
-	b->exit_fd = s->ops && s->ops->peer_exit_fd ? s->ops->peer_exit_fd(s->user, pid) : -1;
-	if (b->exit_fd < 0)
+	r = s->ops && s->ops->peer_exit_fd ? s->ops->peer_exit_fd(s->user, pid) : -EOPNOTSUPP;
+	b->exit_fd = r < 0 ? -1 : r;
+	if (r == -EOPNOTSUPP || (r < 0 && pid <= 0)) /* its hang-up is all we have */
 		return 0;
+	if (r < 0) /* without it, what the bridge is reading would be given back at a hang-up */
+		return err_set(r, "bridge %s: cannot watch its process %d: %s", b->name, (int)pid, err_text(r));
 	r = exec_io_add(s->x, &b->exit_io, b->exit_fd, EPOLLIN, on_exit_fd, b);
 	if (r < 0) {
 		b->exit_fd = fd_close(b->exit_fd);

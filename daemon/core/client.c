@@ -298,8 +298,14 @@ static void reap(struct client *cl)
 	int fd = s->ops && s->ops->peer_exit_fd ? s->ops->peer_exit_fd(s->user, cl->pid) : -EOPNOTSUPP;
 	struct reaper *r;
 
-	if (fd < 0) { /* the process is gone already, or the hang-up is all we have */
+	if (fd == -ESRCH || fd == -EOPNOTSUPP ||
+	    cl->pid <= 0) { /* the process is gone already, or the hang-up is all we have */
 		free_ports(s, cl->iox_generation, app);
+		return;
+	}
+	if (fd < 0) { /* it may well live, and use them */
+		log_error("%s: cannot wait for its end (%s); its ports stay until the data plane restarts", app,
+			  err_text(fd));
 		return;
 	}
 	r = MEM_NEW(struct reaper);

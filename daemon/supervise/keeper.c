@@ -32,7 +32,7 @@ LOG_TOPIC("keeper");
 struct free_job {
 	struct helper_job job;
 	char app[STATE_APP_MAX];
-	bool gone;
+	bool gone, swept;
 	int result;
 };
 
@@ -40,6 +40,9 @@ static void free_run(struct helper_job *hj)
 {
 	struct free_job *j = container_of(hj, struct free_job, job);
 
+	/* one that was just beginning when its lock was looked at lives, and has ports by now */
+	if (j->swept && !roudi_app_dead(j->app))
+		return;
 	j->result = j->gone ? 0 : ipc_free_app(j->app);
 	roudi_forget_app(j->app);
 	for (int i = 1; i <= 16; i++) { /* an application name stands for all its lives */
@@ -59,9 +62,8 @@ static void free_done(struct helper_job *hj)
 	mem_free(j);
 }
 
-void keeper_free_app(void *user, const char *app, bool gone)
+static void post_free(struct keeper *k, const char *app, bool gone, bool swept)
 {
-	struct keeper *k = (struct keeper *)user;
 	struct free_job *j;
 
 	if (!k->helper) /* RouDi has ended already, or is somebody else's and simd goes */
@@ -73,8 +75,19 @@ void keeper_free_app(void *user, const char *app, bool gone)
 	}
 	j->job = (struct helper_job){ .run = free_run, .done = free_done };
 	j->gone = gone;
+	j->swept = swept;
 	snprintf(j->app, sizeof(j->app), "%s", app);
 	helper_post(k->helper, &j->job);
+}
+
+void keeper_free_app(void *user, const char *app, bool gone)
+{
+	post_free((struct keeper *)user, app, gone, false);
+}
+
+void keeper_free_swept(struct keeper *k, const char *app, bool gone)
+{
+	post_free(k, app, gone, true);
 }
 
 /* ---- core's ops ---- */

@@ -42,6 +42,8 @@ struct keeper {
 };
 
 void keeper_free_app(void *user, const char *app, bool gone);
+/* The same for one that was found by its lock: looked at once more before it is freed. */
+void keeper_free_swept(struct keeper *k, const char *app, bool gone);
 void keeper_on_drain_timer(void *arg);
 void keeper_on_sweep_timer(void *arg);
 

@@ -118,12 +118,12 @@ void keeper_remove_state(struct keeper *k)
 
 static void free_dead(void *arg, const char *app)
 {
-	keeper_free_app(arg, app, false);
+	keeper_free_swept((struct keeper *)arg, app, false);
 }
 
 static void forget_dead(void *arg, const char *app)
 {
-	keeper_free_app(arg, app, true);
+	keeper_free_swept((struct keeper *)arg, app, true);
 }
 
 /* A client that died between two simds before either had written it down. */

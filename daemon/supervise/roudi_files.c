@@ -167,6 +167,14 @@ static bool is_dead(const char *lock)
 	return dead;
 }
 
+bool roudi_app_dead(const char *app)
+{
+	char lock[256];
+
+	return *app && !strchr(app, '/') && snprintf(lock, sizeof(lock), "%s.lock", app) < (int)sizeof(lock) &&
+	       is_dead(lock);
+}
+
 void roudi_dead_apps(void (*fn)(void *arg, const char *app), void *arg)
 {
 	DIR *d = opendir("/tmp");

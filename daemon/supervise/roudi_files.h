@@ -3,7 +3,7 @@
  * RouDi's files: its configuration, what a dead one leaves in /dev/shm and /tmp, the payload segments of
  * lives that are over, and what can be told of a RouDi that somebody else runs.
  *
- * Thread: simd-main; roudi_forget_app() any.
+ * Thread: simd-main; roudi_forget_app() and roudi_app_dead() any.
  */
 #ifndef SUPERVISE_ROUDI_FILES_H
 #define SUPERVISE_ROUDI_FILES_H
@@ -29,6 +29,8 @@ int64_t roudi_punch(int fd);
 
 /* After RouDi has ended: its management and payload segments, sockets and locks go. */
 void roudi_clean(const char *segment);
+/* Whether an application has ended: it has left its lock, and nobody holds it. Any thread. */
+bool roudi_app_dead(const char *app);
 /* Socket and lock of an application that has ended; left alone while somebody holds the lock. */
 void roudi_forget_app(const char *app);
 /* Sockets and locks of all lives of this process, "APP.<life>", whoever holds them: nobody attaches any more. */
