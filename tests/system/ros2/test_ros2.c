@@ -242,8 +242,8 @@ static pid_t start_peer(bool humble)
 	_exit(0);
 }
 
-/* Writes a gear that there is not, then reverse, each when the one before was taken: `go` says so. */
-static pid_t start_commander(int go)
+/* Writes a gear that there is not, then neutral, then reverse, each when `go` says so; tells when neutral has arrived. */
+static pid_t start_commander(int go, int arrived)
 {
 	pid_t pid = fork();
 	struct seen_gear m = { { 1640995200, 123456768 }, 200 };
@@ -255,8 +255,10 @@ static pid_t start_commander(int go)
 	alarm(60);
 	w = reader_write_to(reader_participant(), &seen_gear_desc, "rt/control/command/gear_cmd");
 	EXPECT(w > 0 && dds_write(w, &m) == 0 && read(go, &c, 1) == 1);
+	m.command = 1;
+	EXPECT(dds_write(w, &m) == 0 && dds_wait_for_acks(w, DDS_SECS(20)) == 0 && write(arrived, "", 1) == 1);
 	m.command = 20;
-	EXPECT(dds_write(w, &m) == 0 && read(go, &c, 1) == 1);
+	EXPECT(read(go, &c, 1) == 1 && dds_write(w, &m) == 0 && read(go, &c, 1) == 1);
 	_exit(0);
 }
 
@@ -307,21 +309,26 @@ static void commands_come_in(void **state)
 	struct sim_bridge_host host = host_of(&f);
 	const struct sim_bridge_ops *ops;
 	struct sim_bridge *b = NULL;
-	int go[2], status = -1;
+	int go[2], arrived[2], status = -1;
 	uint8_t gear = 0;
 	pid_t peer;
 
 	(void)state;
 	assert_int_equal(pipe(f.came), 0);
 	assert_int_equal(pipe(go), 0);
+	assert_int_equal(pipe(arrived), 0);
 	assert_int_equal(pipe(f.dropped), 0);
-	peer = start_commander(go[0]);
+	peer = start_commander(go[0], arrived[1]);
 	ops = load();
 	assert_int_equal(ops->create(&host, &b), 0);
 	assert_int_equal(ops->connect(b, ""), 0);
 	assert_int_equal(f.offers, 1);
 	ops->listen(b, "gear", 1);
 	assert_int_equal(read(f.dropped[0], &gear, 1), 1); /* the first one is refused, with a line in the log */
+	ops->disconnect(b);                                /* what is sent now is for nobody */
+	assert_int_equal(write(go[1], "1", 1), 1);
+	assert_int_equal(read(arrived[0], &gear, 1), 1);
+	assert_int_equal(ops->connect(b, ""), 0);
 	assert_int_equal(write(go[1], "1", 1), 1);
 	assert_int_equal(read(f.came[0], &gear, 1), 1);
 	assert_int_equal(gear, SIM_GEAR_REVERSE);
@@ -329,7 +336,8 @@ static void commands_come_in(void **state)
 	assert_int_equal(waitpid(peer, &status, 0), peer);
 	assert_int_equal(status, 0);
 	ops->destroy(b);
-	assert_non_null(strstr(f.log, "gear: a message is dropped: Numerical result out of range (1 so far)"));
+	assert_non_null(
+		strstr(f.log, "gear: a message is dropped: a number in it is not one that the command has (1 so far)"));
 }
 
 #define SUBSCRIBE_GEAR \

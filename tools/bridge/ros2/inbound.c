@@ -23,13 +23,35 @@
 #define BODY_MAX (64u * 1024) /* as the host takes them */
 #define TAKE     8
 
+static const char *reason(int r)
+{
+	switch (-r) {
+	case EBADMSG:
+		return "it is malformed";
+	case ENOTSUP:
+		return "it is not plain little-endian CDR";
+	case EMSGSIZE:
+		return "it is too large, or a text in it";
+	case EDOM:
+		return "it holds a NaN or an infinity";
+	case ERANGE:
+		return "a number in it is not one that the command has";
+	case ENOBUFS:
+		return "there is no room for it";
+	case ECANCELED:
+		return "time is paused";
+	default:
+		return strerror(-r);
+	}
+}
+
 static void drop(struct ros2_inbound *in, int r)
 {
 	struct sim_bridge *b = in->bridge;
 	uint64_t n = atomic_fetch_add(&in->dropped, 1) + 1;
 
 	if ((n & (n - 1)) == 0) /* the first, then ever more rarely */
-		b->host->log(b->host->ctx, 1, "%s: a message is dropped: %s (%llu so far)", in->channel, strerror(-r),
+		b->host->log(b->host->ctx, 1, "%s: a message is dropped: %s (%llu so far)", in->channel, reason(r),
 			     (unsigned long long)n);
 }
 
@@ -52,12 +74,14 @@ static void on_data(dds_entity_t reader, void *arg)
 {
 	struct ddsi_serdata *data[TAKE];
 	dds_sample_info_t info[TAKE];
+	struct ros2_inbound *in = arg;
 	int n;
 
 	while ((n = dds_takecdr(reader, data, TAKE, info, DDS_ANY_STATE)) > 0)
 		for (int i = 0; i < n; i++) {
-			if (info[i].valid_data)
-				take_in(arg, data[i]);
+			/* disconnected there is no far side, although DDS goes on */
+			if (info[i].valid_data && atomic_load(&in->bridge->status) == SIM_BRIDGE_CONNECTED)
+				take_in(in, data[i]);
 			ddsi_serdata_unref(data[i]);
 		}
 }
