@@ -88,62 +88,63 @@ static const char *kind_name(unsigned kind, const char *time, const char *durati
 }
 
 /* "sim_msgs/Pose": nested types stand without "msg/", as in bags. */
-static void put_name(FILE *f, const struct sim_type *t, bool ours)
+static void put_name(FILE *f, const struct sim_type *t, enum ros_generic_words words)
 {
-	if (!ours && is_ours(t->name))
+	if (words != ROS_GENERIC_OURS && is_ours(t->name))
 		fprintf(f, "sim_msgs/%s", t->name + 4);
 	else
 		fputs(t->name, f);
 }
 
-static void put_kind(FILE *f, const struct sim_field *a, bool ours)
+static void put_kind(FILE *f, const struct sim_field *a, enum ros_generic_words words)
 {
+	bool ros1 = words == ROS_GENERIC_ROS1, ros2 = words == ROS_GENERIC_ROS2;
+
 	if (a->kind == SIM_KIND_MESSAGE)
-		put_name(f, a->type, ours);
+		put_name(f, a->type, words);
 	else
-		fputs(kind_name(a->kind, ours ? "time" : "builtin_interfaces/Time",
-				ours ? "duration" : "builtin_interfaces/Duration"),
+		fputs(kind_name(a->kind, ros2 ? "builtin_interfaces/Time" : "time",
+				ros2 ? "builtin_interfaces/Duration" : "duration"),
 		      f);
-	if (a->string_max)
+	if (a->string_max && !ros1)
 		fprintf(f, "<=%u", a->string_max);
 	if (a->array == SIM_ARRAY_FIXED)
 		fprintf(f, "[%u]", a->count);
-	else if (a->array == SIM_ARRAY_BOUNDED)
+	else if (a->array == SIM_ARRAY_BOUNDED && !ros1)
 		fprintf(f, "[<=%u]", a->count);
-	else if (a->array == SIM_ARRAY_VARIABLE)
+	else if (a->array != SIM_ARRAY_NONE)
 		fputs("[]", f);
 }
 
-/* Constants of time are integers in ROS 2. A string goes in quotes, which hold no more than it did. */
-static void put_constant(FILE *f, const struct sim_constant *c, bool ours)
+/* Constants of time are integers in ROS. A string goes in quotes in ROS 2, which hold no more than it did. */
+static void put_constant(FILE *f, const struct sim_constant *c, enum ros_generic_words words)
 {
-	fprintf(f, "%s %s=", kind_name(c->kind, ours ? "time" : "int64", ours ? "duration" : "int64"), c->name);
-	if (c->kind != SIM_KIND_STRING) {
-		fprintf(f, "%s\n", c->value);
-		return;
-	}
-	fputc('"', f);
+	bool ours = words == ROS_GENERIC_OURS, quoted = c->kind == SIM_KIND_STRING && words != ROS_GENERIC_ROS1;
+
+	fprintf(f, "%s %s=%s", kind_name(c->kind, ours ? "time" : "int64", ours ? "duration" : "int64"), c->name,
+		quoted ? "\"" : "");
 	for (const char *s = c->value; *s; s++)
-		fprintf(f, "%s%c", *s == '"' || *s == '\\' ? "\\" : "", *s == '\n' || *s == '\r' ? ' ' : *s);
-	fputs("\"\n", f);
+		fprintf(f, "%s%c", quoted && (*s == '"' || *s == '\\') ? "\\" : "",
+			*s == '\n' || *s == '\r' ? ' ' : *s);
+	fputs(quoted ? "\"\n" : "\n", f);
 }
 
-static void put_type(FILE *f, const struct sim_type *t, bool ours)
+static void put_type(FILE *f, const struct sim_type *t, enum ros_generic_words words)
 {
 	put_comment(f, t->comment, "# ");
 	if (*t->comment)
 		fputs("\n\n", f);
 	for (uint32_t i = 0; i < t->n_constants; i++)
-		put_constant(f, &t->constants[i], ours);
+		put_constant(f, &t->constants[i], words);
 	for (uint32_t i = 0; i < t->n_fields; i++) {
-		put_kind(f, &t->fields[i], ours);
+		put_kind(f, &t->fields[i], words);
 		fprintf(f, " %s", t->fields[i].name);
 		put_comment(f, t->fields[i].comment, "  # ");
 		fputc('\n', f);
 	}
 }
 
-static char *text_of(const struct sim_type *t, bool ours)
+char *ros_generic_text(const struct sim_type *t, enum ros_generic_words words)
 {
 	struct closure c = { .n = 0 };
 	char *text = NULL;
@@ -153,29 +154,19 @@ static char *text_of(const struct sim_type *t, bool ours)
 	if (!f)
 		return NULL;
 	collect(t, &c);
-	put_type(f, t, ours);
+	put_type(f, t, words);
 	for (unsigned i = 0; i < c.n; i++) {
 		for (unsigned k = 0; k < 80; k++)
 			fputc('=', f);
 		fputs("\nMSG: ", f);
-		put_name(f, c.type[i], ours);
+		put_name(f, c.type[i], words);
 		fputc('\n', f);
-		put_type(f, c.type[i], ours);
+		put_type(f, c.type[i], words);
 	}
 	if (fclose(f) == 0)
 		return text;
 	free(text);
 	return NULL;
-}
-
-char *ros_generic_text(const struct sim_type *t)
-{
-	return text_of(t, false);
-}
-
-char *ros_generic_own_text(const struct sim_type *t)
-{
-	return text_of(t, true);
 }
 
 /* ---- what ROS 2 takes for a name ---- */

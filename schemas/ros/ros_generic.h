@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a bridge-agnostic type is called and looks like in ROS 2 when nothing says otherwise: the message with the same fields.
+ * What a bridge-agnostic type is called and looks like in ROS when nothing says otherwise: the message with the same fields.
  *
  *   demo/FloatArray    demo/msg/FloatArray; types of ours, sim/..., are of the package sim_msgs
- *   time, duration     builtin_interfaces/Time, builtin_interfaces/Duration
- *   all else           the same word; arrays and bounds the same; constants and comments too
+ *   time, duration     builtin_interfaces/Time, builtin_interfaces/Duration; in ROS 1 the same words
+ *   all else           the same word; arrays and bounds the same, but ROS 1 has no bounds; constants and comments too
  *
  * Pure functions: any thread.
  */
@@ -23,14 +23,13 @@ void ros_generic_name(const char *sim, char out[ROS_GENERIC_NAME_MAX]);
 /* "sim/LaneLines" of "sim_msgs/LaneLines" or "sim_msgs/msg/LaneLines". Returns 0, or -EINVAL that is no such name. */
 int ros_generic_sim_name(const char *ros, char out[SIM_TYPE_NAME_MAX + 1]);
 
+enum ros_generic_words { ROS_GENERIC_ROS2, ROS_GENERIC_ROS1, ROS_GENERIC_OURS /* as simgen reads them */ };
+
 /*
  * The definition and those of what it nests, as ros_text.h reads them, with units and comments. returns a string: free();
  * NULL: no memory.
  */
-char *ros_generic_text(const struct sim_type *t);
-
-/* The same in our own words, as simgen reads them. */
-char *ros_generic_own_text(const struct sim_type *t);
+char *ros_generic_text(const struct sim_type *t, enum ros_generic_words words);
 
 /*
  * Names that ROS 2 takes for no field, constant or type, so that no package can be built of them ("minX", "a__b"): the first

@@ -170,7 +170,7 @@ int cmd_type_show(struct ctl *c)
 
 	if (r)
 		return r;
-	text = ros ? ros_generic_text(t) : ros_generic_own_text(t);
+	text = ros_generic_text(t, ros ? ROS_GENERIC_ROS2 : ROS_GENERIC_OURS);
 	if (text)
 		r = ros ? put_ros(c, t, text) : put_own(c, t, text);
 	else

@@ -313,7 +313,7 @@ static int emit_generic(const struct sim_type *t)
 {
 	static struct said s;
 	size_t size = sample_body(t, body, sizeof(body));
-	char name[ROS_GENERIC_NAME_MAX], *definition = ros_generic_text(t);
+	char name[ROS_GENERIC_NAME_MAX], *definition = ros_generic_text(t, ROS_GENERIC_ROS2);
 	struct enc_wire w;
 	struct out o;
 	int r;

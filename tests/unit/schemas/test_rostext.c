@@ -85,7 +85,7 @@ static void what_rosgen_made_comes_out_again(void **state)
 
 /* ---- types of ours ---- */
 
-static void same_fields(const struct sim_type *t, const struct ros_type *r)
+static void same_fields(const struct sim_type *t, const struct ros_type *r, bool ros1)
 {
 	static const uint8_t prims[SIM_KIND_END] = {
 #define X(id, num, name, bytes) [SIM_KIND_##id] = ROS_##id,
@@ -109,25 +109,30 @@ static void same_fields(const struct sim_type *t, const struct ros_type *r)
 		const struct ros_field *g = &r->fields[i];
 
 		assert_string_equal(f->name, g->name);
-		assert_true(prims[f->kind] == g->prim && f->array == g->array && f->count == g->count &&
-			    f->string_max == g->string_max);
+		assert_int_equal(prims[f->kind], g->prim);
+		assert_int_equal(ros1 && f->array == SIM_ARRAY_BOUNDED ? SIM_ARRAY_VARIABLE : f->array, g->array);
+		assert_int_equal(ros1 && f->array == SIM_ARRAY_BOUNDED ? 0 : f->count, g->count);
+		assert_int_equal(ros1 ? 0 : f->string_max, g->string_max);
 		if (f->type)
-			same_fields(f->type, g->type);
+			same_fields(f->type, g->type, ros1);
 	}
 }
 
 static void check_generic(const struct sim_type *t)
 {
-	char name[ROS_GENERIC_NAME_MAX], *text = ros_generic_text(t);
-	struct ros_text *r;
+	for (int ros1 = 0; ros1 < 2; ros1++) {
+		char name[ROS_GENERIC_NAME_MAX], *text;
+		struct ros_text *r;
 
-	assert_non_null(text);
-	ros_generic_name(t->name, name);
-	r = made(name, text, ros2_types);
-	same_fields(t, ros_text_type(r));
-	assert_memory_equal(ros_text_type(r)->hash, "RIHS01_", 7);
-	ros_text_destroy(r);
-	free(text);
+		text = ros_generic_text(t, ros1 ? ROS_GENERIC_ROS1 : ROS_GENERIC_ROS2);
+		assert_non_null(text);
+		ros_generic_name(t->name, name);
+		r = made(name, text, ros1 ? ros1_types : ros2_types);
+		same_fields(t, ros_text_type(r), ros1);
+		assert_int_equal(strlen(ros_text_type(r)->hash), ros1 ? 32 : 71);
+		ros_text_destroy(r);
+		free(text);
+	}
 }
 
 static void every_type_of_ours_has_a_message(void **state)
@@ -142,7 +147,7 @@ static void every_type_of_ours_has_a_message(void **state)
 
 static void the_text_is_for_people_too(void **state)
 {
-	char *text = ros_generic_text(&probe_Every_type);
+	char *text = ros_generic_text(&probe_Every_type, ROS_GENERIC_ROS2);
 
 	(void)state;
 	assert_non_null(strstr(text, "# One of each kind, in an order that needs padding.\n\n"));
@@ -155,6 +160,15 @@ static void the_text_is_for_people_too(void **state)
 	assert_non_null(strstr(text, "\nsim_msgs/Vector3 point\n"));
 	assert_non_null(strstr(text, "=\nMSG: sim_msgs/Vector3\n"));
 	assert_non_null(strstr(text, "=\nMSG: probe/Leaf\n"));
+	free(text);
+	text = ros_generic_text(&probe_Every_type, ROS_GENERIC_ROS1);
+	assert_non_null(strstr(text, "\nstring TEXT=a \"quoted\" text ?\?/ # not a comment\n"));
+	assert_non_null(strstr(text, "\ntime at  # [ns]\n"));
+	assert_non_null(strstr(text, "\nstring[] short_words\n"));
+	free(text);
+	text = ros_generic_text(&probe_Every_type, ROS_GENERIC_OURS);
+	assert_non_null(strstr(text, "\nduration TICK=10000000\n"));
+	assert_non_null(strstr(text, "\nsim/Vector3 point\n"));
 	free(text);
 }
 

@@ -58,7 +58,8 @@ static int converter_type(const struct sim_converter *c, const struct ros_type *
 static int own_type(const struct sim_type *t, const struct ros_type *const *known, const struct ros_type **ret,
 		    struct ros_text **ret_made, char *why, size_t why_size)
 {
-	char name[ROS_GENERIC_NAME_MAX], text[256], *definition = ros_generic_text(t);
+	enum ros_generic_words words = known == ros1_types ? ROS_GENERIC_ROS1 : ROS_GENERIC_ROS2;
+	char name[ROS_GENERIC_NAME_MAX], text[256], *definition = ros_generic_text(t, words);
 	int r = -ENOMEM;
 
 	ros_generic_name(t->name, name);
