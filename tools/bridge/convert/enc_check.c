@@ -60,6 +60,12 @@ static bool same_prim(unsigned have, unsigned said)
 	return have == said || (said == ROS_UINT8 && (have == ROS_BYTE || have == ROS_CHAR));
 }
 
+/* Definitions of ROS 1 have capitals where those of ROS 2 have none. */
+static bool same_name(const char *have, const char *said)
+{
+	return strcmp(have, said) == 0 || strcasecmp(have, said) == 0;
+}
+
 /* The next of the elements of a list. */
 static const struct ros_field *due_element(struct enc_check *c, unsigned prim)
 {
@@ -84,7 +90,7 @@ static const struct ros_field *due(struct enc_check *c, const char *name, unsign
 		return NULL;
 	if (l->list && !name && !array)
 		return due_element(c, prim);
-	if (f && !l->list && name && strcasecmp(f->name, name) == 0 && same_prim(f->prim, prim) &&
+	if (f && !l->list && name && same_name(f->name, name) && same_prim(f->prim, prim) &&
 	    (f->array != ROS_ONE) == array) {
 		l->at++;
 		return f;

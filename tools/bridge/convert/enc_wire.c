@@ -40,22 +40,37 @@ static void *room(struct enc_wire *w, size_t n)
 	return at;
 }
 
+/* Bytes up to the next multiple of `to`. */
+static size_t gap(const struct enc_wire *w, size_t to)
+{
+	return w->style->align ? -(w->out->total - w->start) & (to - 1) : 0;
+}
+
 static void align(struct enc_wire *w, size_t to)
 {
-	size_t pad = w->style->align ? -(w->out->total - w->start) & (to - 1) : 0;
+	size_t pad = gap(w, to);
 	void *at = pad ? room(w, pad) : NULL;
 
 	if (at)
 		memset(at, 0, pad);
 }
 
+/* One number of n bytes at its alignment. */
 static void put(struct enc_wire *w, const void *v, size_t n)
 {
-	void *at;
+	size_t pad = gap(w, n);
+	uint8_t *at = room(w, pad + n);
 
-	align(w, n);
-	at = room(w, n);
-	if (at)
+	if (!at)
+		return;
+	for (size_t i = 0; i < pad; i++)
+		at[i] = 0;
+	at += pad;
+	if (n == 8)
+		memcpy(at, v, 8);
+	else if (n == 4)
+		memcpy(at, v, 4);
+	else
 		memcpy(at, v, n);
 }
 

@@ -51,7 +51,7 @@ static struct out_piece *tail(struct out *o)
 	return &o->piece[o->n - 1];
 }
 
-void *out_room(struct out *o, size_t n)
+void *out_room_anew(struct out *o, size_t n)
 {
 	struct out_piece *p;
 	uint8_t *at;

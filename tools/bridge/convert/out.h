@@ -33,8 +33,22 @@ void out_init(struct out *o);
 void out_finish(struct out *o);
 void out_reset(struct out *o); /* for the next message: memory and counters stay */
 
-/* Room for n more bytes, valid until the next call. NULL: no memory. */
-void *out_room(struct out *o, size_t n);
+void *out_room_anew(struct out *o, size_t n); /* for out_room(): a new piece, or more memory */
+
+/* Room for n more bytes, valid until the next call. NULL: no memory. Inline, because it is asked for each field. */
+static inline void *out_room(struct out *o, size_t n)
+{
+	struct out_piece *p = o->n ? &o->piece[o->n - 1] : NULL;
+	uint8_t *at;
+
+	if (!p || p->ref || n > o->cap - o->used)
+		return out_room_anew(o, n);
+	at = o->buf + o->used;
+	p->len += n;
+	o->used += n;
+	o->total += n;
+	return at;
+}
 
 /* An array: by reference when that pays, else copied. Keeps data until out_reset(). 0 or -ENOMEM. */
 int out_array(struct out *o, const void *data, size_t n);
