@@ -395,11 +395,11 @@ static json_t *clock_config(const struct bridge *b)
 
 json_t *bridge_config(const struct bridge *b)
 {
-	return json_pack("{s:s, s:s, s:O, s:s, s:O, s:s, s:o, s:b, s:o}", "name", b->name, "plugin",
-			 b->plugin_path ? b->plugin_path : b->plugin, "converters", b->converters, "connection",
-			 b->connection, "options", conf_any(b->view, "options"), "prefix", b->rig->prefix, "inbound",
-			 inbound(b->rig), "inbound_while_paused", conf_bool(b->rig->view, "inbound_while_paused"),
-			 "clock", clock_config(b));
+	return json_pack("{s:s, s:s, s:s, s:O, s:s, s:O, s:s, s:o, s:b, s:o}", "name", b->name, "simd_id",
+			 b->s->id_text, "plugin", b->plugin_path ? b->plugin_path : b->plugin, "converters",
+			 b->converters, "connection", b->connection, "options", conf_any(b->view, "options"), "prefix",
+			 b->rig->prefix, "inbound", inbound(b->rig), "inbound_while_paused",
+			 conf_bool(b->rig->view, "inbound_while_paused"), "clock", clock_config(b));
 }
 
 /* ---- dispatch's events ---- */

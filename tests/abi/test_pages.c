@@ -171,7 +171,7 @@ static void bridge_abi(void **state)
 	AT(struct sim_bridge_option, deflt, 8);
 	AT(struct sim_bridge_option, help, 16);
 
-	SIZE(struct sim_bridge_host, 72);
+	SIZE(struct sim_bridge_host, 104);
 	AT(struct sim_bridge_host, abi, 0);
 	AT(struct sim_bridge_host, size, 4);
 	AT(struct sim_bridge_host, ctx, 8);
@@ -182,8 +182,12 @@ static void bridge_abi(void **state)
 	AT(struct sim_bridge_host, now, 48);
 	AT(struct sim_bridge_host, publish, 56);
 	AT(struct sim_bridge_host, offer, 64);
+	AT(struct sim_bridge_host, call, 72);
+	AT(struct sim_bridge_host, converter, 80);
+	AT(struct sim_bridge_host, drive, 88);
+	AT(struct sim_bridge_host, simd_id, 96);
 
-	SIZE(struct sim_bridge_ops, 120);
+	SIZE(struct sim_bridge_ops, 128);
 	AT(struct sim_bridge_ops, abi, 0);
 	AT(struct sim_bridge_ops, size, 4);
 	AT(struct sim_bridge_ops, name, 8);
@@ -200,13 +204,15 @@ static void bridge_abi(void **state)
 	AT(struct sim_bridge_ops, destroy, 96);
 	AT(struct sim_bridge_ops, flush, 104);
 	AT(struct sim_bridge_ops, listen, 112);
+	AT(struct sim_bridge_ops, service, 120);
 
-	SIZE(struct sim_bridge_registry, 32);
+	SIZE(struct sim_bridge_registry, 40);
 	AT(struct sim_bridge_registry, abi, 0);
 	AT(struct sim_bridge_registry, size, 4);
 	AT(struct sim_bridge_registry, ctx, 8);
 	AT(struct sim_bridge_registry, add_publisher, 16);
 	AT(struct sim_bridge_registry, add_subscriber, 24);
+	AT(struct sim_bridge_registry, add_service, 32);
 }
 
 #define IS(name, number) \

@@ -18,10 +18,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	unsigned n = 0;
 	size_t used = 0;
 
+	int64_t sim_ns = 0;
+
 	while (unmap_table[n].ros)
 		n++;
 	if (size < 1)
 		return 0;
+	if (unmap_clock(data[0] % 2 ? WIRE_ROS1 : WIRE_CDR, data + 1, size - 1, &sim_ns) == 0 && sim_ns < 0)
+		abort();
 	if (unmap_read(&unmap_table[data[0] / 2 % n], data[0] % 2 ? WIRE_ROS1 : WIRE_CDR, data + 1, size - 1, body,
 		       sizeof(body), &used) == 0 &&
 	    sim_msg_check(sim_type_builtin(unmap_table[data[0] / 2 % n].sim), body, used) != 0)

@@ -95,7 +95,20 @@ struct sim_bridge_host {
 	 * itself. Their tables are checked; their definition is not, nor what they say: see sim/converter.h.
 	 */
 	const struct sim_converter *(*converter)(void *ctx, const char *sim_type, const char *foreign, unsigned i);
+	/*
+	 * Drive the time source `ros2` with a clock of the far side: it is sim_ns now, above 0. Forward is time going on; back, or
+	 * more than SIM_BRIDGE_FAR_DUR_NS forward at once, is a jump, announced to all. The driver lease is taken at the first
+	 * call. SIM_BRIDGE_CLOCK_GONE: there is no such clock any more; time holds, its driver is lost, until the next call.
+	 * Blocks while a lock-step round is open. Never with the time that this simd itself sends out.
+	 * 0; -EINVAL; -EOPNOTSUPP another source is active; -EBUSY somebody else drives it; -ENOTCONN simd is gone. The
+	 * host logs these, once each; call again with the next time. Thread: any, one at a time.
+	 */
+	int (*drive)(void *ctx, int64_t sim_ns);
+	uint64_t simd_id; /* random per life of simd, and the same for all its bridges: to know one's own on the far side */
 };
+
+#define SIM_BRIDGE_CLOCK_GONE INT64_C(-1)
+#define SIM_BRIDGE_FAR_DUR_NS INT64_C(60000000000)
 
 struct sim_bridge_ops {
 	uint32_t abi;                            /* SIM_BRIDGE_ABI the plug-in was built with */

@@ -79,7 +79,7 @@ enum sim_driver_flag {
 };
 
 /*
- * Take the driver lease of the active source (`unity`). -EBUSY another client holds it (sim_why() names it),
+ * Take the driver lease of the active source (`unity`, `ss2`, `ros2`). -EBUSY another client holds it (sim_why() names it),
  * -EOPNOTSUPP the active source is wall-driven, -ENOTCONN.
  */
 SIM_API SIM_MUST_CHECK int sim_driver_acquire(struct sim_client *c, unsigned flags, struct sim_driver **ret);

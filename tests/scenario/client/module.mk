@@ -4,6 +4,8 @@ CLIENT_WORLD := $(B)/obj/tests/scenario/client/world.o
 CLIENT_WORLD_LIBS := $(B)/lib/libsimd.a $(SIMCLIENT_ARCHIVES)
 CLIENT_SCENARIOS := $(patsubst tests/scenario/client/test_%.c,%,$(sort $(wildcard tests/scenario/client/test_*.c)))
 TESTS += $(CLIENT_SCENARIOS:%=$(B)/test/client-%)
+# the host of bridges, driving time
+$(B)/test/client-drive: $(B)/obj/tests/scenario/client/test_drive.o $(B)/obj/tools/bridge/host/drive.o
 $(CLIENT_SCENARIOS:%=$(B)/test/client-%): $(B)/test/client-%: $(B)/obj/tests/scenario/client/test_%.o $(CLIENT_WORLD) $(CLIENT_WORLD_LIBS)
 
 # test_weave steps both sides of the dispatch page: the sources that touch it, with places to switch between them.

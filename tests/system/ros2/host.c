@@ -83,6 +83,13 @@ static int on_offer(void *ctx, const char *channel, const struct sim_type *type)
 	return 0;
 }
 
+static int on_drive(void *ctx, int64_t sim_ns)
+{
+	const struct host *h = ctx;
+
+	return write(h->driven[1], &sim_ns, sizeof(sim_ns)) == sizeof(sim_ns) ? 0 : -EIO;
+}
+
 void host_init(struct host *h, const char *plugin, const char *const *options)
 {
 	void *handle = dlopen(plugin, RTLD_NOW | RTLD_LOCAL), *sym = handle ? dlsym(handle, SIM_BRIDGE_SYMBOL) : NULL;
@@ -101,7 +108,10 @@ void host_init(struct host *h, const char *plugin, const char *const *options)
 					    .status = on_status,
 					    .now = on_now,
 					    .publish = on_publish,
-					    .offer = on_offer };
+					    .offer = on_offer,
+					    .drive = on_drive,
+					    .simd_id = HOST_SIMD_ID };
+	MUST(pipe(h->driven) == 0);
 	MUST(pipe(h->dropped) == 0);
 	MUST(pipe(h->came) == 0);
 }
@@ -168,6 +178,14 @@ void host_next_drop(struct host *h)
 	char c;
 
 	MUST(read(h->dropped[0], &c, 1) == 1);
+}
+
+int64_t host_next_drive(struct host *h)
+{
+	int64_t sim_ns;
+
+	MUST(read(h->driven[0], &sim_ns, sizeof(sim_ns)) == sizeof(sim_ns));
+	return sim_ns;
 }
 
 struct sim_slot *host_slot(size_t body, const char *frame)

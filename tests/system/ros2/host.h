@@ -26,7 +26,7 @@ struct host {
 	struct sim_bridge_host host;
 	const struct sim_bridge_ops *ops;
 	const char *const *options; /* key, value, ..., NULL: instead of the plug-in's defaults */
-	int dropped[2], came[2];
+	int dropped[2], came[2], driven[2];
 	char offered[HOST_OFFERS][64]; /* channels that come in */
 	unsigned n_offered;
 	char log[8192];
@@ -36,6 +36,8 @@ struct host {
 	struct sim_bridge *b;
 	_Atomic bool clock_stop;
 };
+
+#define HOST_SIMD_ID UINT64_C(0xabcdef0123456789)
 
 /* Load the plug-in. options: kept. Here and below what goes wrong aborts, with a sentence. */
 void host_init(struct host *h, const char *plugin, const char *const *options);
@@ -49,6 +51,8 @@ void host_clock_stop(struct host *h);
 /* Wait for the next message or the next drop. */
 struct host_in host_next(struct host *h);
 void host_next_drop(struct host *h);
+/* The next time that simd is driven to. */
+int64_t host_next_drive(struct host *h);
 
 /* A slot for a body of this many bytes, stamped. returns: free(). */
 struct sim_slot *host_slot(size_t body, const char *frame);

@@ -11,6 +11,7 @@ $(B)/test/$(1): $(2:%=$(B)/obj/tests/system/ros2/%.o) $(B)/lib/libros.a | $(B)/l
 LINK_$(1) = $$(LINK_SIMCLIENT) -lddsc -lcmocka -ldl
 endef
 $(eval $(call ros2_test,system-ros2,test_ros2 reader))
+$(eval $(call ros2_test,system-ros2_sim_time,test_sim_time host reader))
 $(eval $(call ros2_test,system-fastdds,test_fastdds host))
 
 # Fast DDS speaks C++ only; without it, or without a compiler, the test says so.

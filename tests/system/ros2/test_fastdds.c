@@ -227,7 +227,7 @@ static void it_sees_a_node(const char *distro, const char *gid_size)
 		   " frame imu 0 0 0 1 0 0 0 0 0 0 0 0 0 0 0 0.25 0 0 0 0 0 0 0 0 0 -9.5 0 0 0 0 0 0 0 0 0 0 3 "
 		   "left 0");
 	expect(&p, "clock " STAMP " left 0");
-	expect(&p, "participant enclave=/;");
+	expect(&p, "participant enclave=/;simd=abcdef0123456789;");
 	expect_endpoint(&p, "writer", "rt/camera", "sensor_msgs/Image", "reliable transient-local");
 	expect_endpoint(&p, "writer", "rt/points", "sensor_msgs/PointCloud2", "reliable transient-local");
 	expect_endpoint(&p, "writer", "rt/clock", "rosgraph_msgs/Clock", "reliable volatile");

@@ -34,7 +34,7 @@
 /* ---- the host, as far as a plug-in sees it ---- */
 
 struct fake {
-	const char *distro;
+	const char *distro, *use_sim_time;
 	char log[4096];
 	enum sim_bridge_status status;
 	const char *subscribe; /* NULL: nothing */
@@ -61,13 +61,14 @@ static const char *fake_option(void *ctx, const char *name)
 {
 	const struct fake *f = ctx;
 
-	return !strcmp(name, "ros_distro")  ? f->distro
-	       : !strcmp(name, "node")      ? "simd"
-	       : !strcmp(name, "namespace") ? "/"
-	       : !strcmp(name, "domain")    ? "0"
-	       : !strcmp(name, "subscribe") ? f->subscribe ? f->subscribe : "{}"
-	       : !strcmp(name, "localhost") ? "auto"
-					    : "";
+	return !strcmp(name, "ros_distro")     ? f->distro
+	       : !strcmp(name, "node")         ? "simd"
+	       : !strcmp(name, "namespace")    ? "/"
+	       : !strcmp(name, "domain")       ? "0"
+	       : !strcmp(name, "subscribe")    ? f->subscribe ? f->subscribe : "{}"
+	       : !strcmp(name, "localhost")    ? "auto"
+	       : !strcmp(name, "use_sim_time") ? f->use_sim_time ? f->use_sim_time : "false"
+					       : "";
 }
 
 static void fake_status(void *ctx, enum sim_bridge_status status, const char *detail)
@@ -612,6 +613,11 @@ static void wrong_subscriptions_are_named(void **state)
 			fail_msg("%s: \"%s\"", bad[i].subscribe, f.log);
 	}
 	f.subscribe = NULL;
+	f.use_sim_time = "perhaps";
+	f.log[0] = '\0';
+	assert_int_equal(ops->create(&host, &b), -EINVAL);
+	assert_non_null(strstr(f.log, "options.use_sim_time: \"perhaps\" is not true or false"));
+	f.use_sim_time = NULL;
 	f.distro = "noetic";
 	assert_int_equal(ops->create(&host, &b), -EINVAL);
 	assert_non_null(strstr(f.log, "noetic"));

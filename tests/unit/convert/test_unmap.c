@@ -244,6 +244,40 @@ static void a_count_that_cannot_be_is_dropped(void **state)
 	assert_int_equal(get("lgsvl_msgs/Detection3DArray", WIRE_CDR, end(&m)), -EBADMSG);
 }
 
+static size_t put_clock(enum wire_format format, uint32_t sec, uint32_t nanosec)
+{
+	struct message m;
+	struct sim_enc *e = begin(&m, format);
+
+	sim_enc_u32(e, "sec", sec);
+	sim_enc_u32(e, "nanosec", nanosec);
+	return end(&m);
+}
+
+static void a_clock_is_a_time_or_nothing(void **state)
+{
+	int64_t sim_ns = -7;
+	size_t len = put_clock(WIRE_CDR, 12, 999999999);
+
+	(void)state;
+	assert_int_equal(unmap_clock(WIRE_CDR, wire, len, &sim_ns), 0);
+	assert_int_equal(sim_ns, INT64_C(12999999999));
+	assert_int_equal(unmap_clock(WIRE_CDR, wire, len - 1, &sim_ns), -EBADMSG);
+	assert_int_equal(unmap_clock(WIRE_CDR, wire, len + 4, &sim_ns), -EBADMSG);
+	assert_int_equal(unmap_clock(WIRE_CDR, wire, 3, &sim_ns), -EBADMSG);
+	assert_int_equal(unmap_clock(WIRE_CDR, wire, 0, &sim_ns), -EBADMSG);
+	assert_int_equal(unmap_clock(WIRE_CDR, wire, put_clock(WIRE_CDR, 0, 0), &sim_ns), 0);
+	assert_int_equal(sim_ns, 0);
+	assert_int_equal(unmap_clock(WIRE_CDR, wire, put_clock(WIRE_CDR, 1, 1000000000), &sim_ns), -EBADMSG);
+	assert_int_equal(unmap_clock(WIRE_CDR, wire, put_clock(WIRE_CDR, UINT32_MAX, 0), &sim_ns), -ERANGE);
+	assert_int_equal(unmap_clock(WIRE_CDR, wire, put_clock(WIRE_CDR, UINT32_C(1) << 31, 999999999), &sim_ns),
+			 -ERANGE);
+	assert_int_equal(sim_ns, 0);
+	/* ROS 1 counts seconds without a sign */
+	assert_int_equal(unmap_clock(WIRE_ROS1, wire, put_clock(WIRE_ROS1, UINT32_MAX, 1), &sim_ns), 0);
+	assert_int_equal(sim_ns, INT64_C(4294967295000000001));
+}
+
 static void only_what_is_listed_comes_in(void **state)
 {
 	(void)state;
@@ -268,6 +302,7 @@ int main(void)
 		cmocka_unit_test(svls_control_is_turned_and_bounded),
 		cmocka_unit_test(detections_come_back),
 		cmocka_unit_test(a_count_that_cannot_be_is_dropped),
+		cmocka_unit_test(a_clock_is_a_time_or_nothing),
 		cmocka_unit_test(only_what_is_listed_comes_in),
 	};
 

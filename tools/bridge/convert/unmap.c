@@ -227,3 +227,19 @@ int unmap_read(const struct unmap *m, enum wire_format format, const void *data,
 		*ret_size = size;
 	return r;
 }
+
+int unmap_clock(enum wire_format format, const void *data, size_t len, int64_t *ret_sim_ns)
+{
+	struct dec d;
+	int64_t sim_ns;
+	int r;
+
+	dec_begin(&d, format, data, len);
+	sim_ns = d.dec.ops->time(&d.dec, "clock", SIM_KIND_TIME);
+	r = dec_end(&d);
+	if (r == 0 && sim_ns < 0)
+		r = -ERANGE;
+	if (r == 0)
+		*ret_sim_ns = sim_ns;
+	return r;
+}

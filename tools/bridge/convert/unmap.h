@@ -26,4 +26,7 @@ const struct unmap *unmap_find(const char *ros);
 int unmap_read(const struct unmap *m, enum wire_format format, const void *data, size_t len, void *buf, size_t room,
 	       size_t *ret_size);
 
+/* rosgraph_msgs/Clock, which drives time: as unmap_read(); -ERANGE before 0. */
+int unmap_clock(enum wire_format format, const void *data, size_t len, int64_t *ret_sim_ns);
+
 #endif

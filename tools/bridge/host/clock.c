@@ -40,7 +40,8 @@ static int open_topic(struct host *h)
 	if (r < 0)
 		c->clk.topic = NULL;
 	if (r < 0)
-		log_info("%s is not carried by this bridge: %s", CHANNEL, sim_strerror(r));
+		log_at(c->clk.named ? LOG_LEVEL_WARN : LOG_LEVEL_INFO, "%s is not carried by this bridge: %s", CHANNEL,
+		       sim_strerror(r));
 	return r;
 }
 
@@ -162,6 +163,7 @@ void host_clock_start(struct host *h)
 	options = jsonx_text(json_object_get(config, "options"));
 	if (!options)
 		return;
+	c->clk.named = json_is_true(json_object_get(config, "named"));
 	c->clk.limit = (struct log_limit)LOG_LIMIT(10 * NS_PER_S, 1);
 	c->clk.ch = (struct sim_bridge_channel){
 		.id = UINT32_MAX, .name = CHANNEL, .type = &sim_Clock_type, .options = options

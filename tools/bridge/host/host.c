@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -113,6 +114,18 @@ static const struct sim_converter *service_converter(void *ctx, const char *sim_
 	return converters_find(h->converters, sim_type, foreign, i);
 }
 
+static int service_drive(void *ctx, int64_t sim_ns)
+{
+	return host_drive(ctx, sim_ns);
+}
+
+static uint64_t read_simd_id(const struct host *h)
+{
+	const char *text = json_string_value(json_object_get(h->config, "simd_id"));
+
+	return text ? strtoull(text, NULL, 16) : 0;
+}
+
 static void fill_services(struct host *h)
 {
 	h->services = (struct sim_bridge_host){
@@ -128,6 +141,8 @@ static void fill_services(struct host *h)
 		.offer = service_offer,
 		.call = service_call,
 		.converter = service_converter,
+		.drive = service_drive,
+		.simd_id = read_simd_id(h),
 	};
 }
 
@@ -203,6 +218,7 @@ void host_destroy(struct host *h)
 	if (h->bridge)
 		h->plugin->ops->destroy(h->bridge);
 	host_lanes_free(h);
+	host_drive_finish(h);
 	host_inbound_finish(h);
 	host_link_finish(h);
 	host_service_finish(h);

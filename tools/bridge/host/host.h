@@ -15,6 +15,7 @@
 
 #include <sim/bridge.h>
 #include <sim/client.h>
+#include <sim/clock.h>
 #include <sim/lane.h>
 #include <sim/publisher.h>
 #include <sim/service.h>
@@ -52,6 +53,7 @@ struct host_clock { /* /clock on its way out; clock.c */
 		unsigned replays;               /* host_link::replays when it was opened */
 		struct sim_subscriber *sub;
 		struct log_limit limit;
+		bool named; /* by the rig, not just by "*" */
 	} clk;
 };
 
@@ -72,6 +74,13 @@ struct host_service {                        /* service.c */
 	struct sim_service_watcher *watcher; /* guarded by life_lock */
 	struct host_gate *gate;
 	struct list told; /* host_told::link; the watcher's, and whose stop has ended it */
+};
+
+struct host_drive { /* driving time with a clock of the far side; drive.c. One thread of the plug-in's at a time */
+	struct sim_driver *driver; /* NULL: not ours */
+	int said;                  /* the last refusal that was logged; 0: it drives */
+	bool driving;
+	int64_t retry_mono_ns; /* the lease is another's: not before */
 };
 
 struct host {
@@ -103,6 +112,7 @@ struct host {
 	struct host_clock clock;
 	struct host_link link;
 	struct host_service service;
+	struct host_drive drive;
 
 	_Atomic uint64_t sent, failed, dropped, bytes;
 	_Atomic int status; /* enum sim_bridge_status, as last reported */
@@ -152,6 +162,10 @@ void host_service_stop(struct host *h); /* again is fine; lock: life_lock, then 
 void host_service_finish(struct host *h);
 int host_service_call(struct host *h, const char *service, const struct sim_service_type *type, const void *request,
 		      size_t size, int64_t timeout_dur_ns, sim_answer_fn fn, void *user);
+
+/* ---- drive.c ---- */
+int host_drive(struct host *h, int64_t sim_ns); /* sim_bridge_host::drive */
+void host_drive_finish(struct host *h);
 
 /* ---- inbound.c ---- */
 int host_inbound_publish(struct host *h, const char *channel, const struct sim_type *type, const void *body,

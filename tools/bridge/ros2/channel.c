@@ -59,6 +59,18 @@ static int open_list(struct sim_bridge *b, const struct sim_bridge_channel *ch, 
 	return r;
 }
 
+/* The graph gives the time, so we do not: "*" in the rig lists /clock too, which is no mistake. */
+static int time_comes_in(struct sim_bridge *b, const struct sim_bridge_channel *ch)
+{
+	if (!b->sim_time.on || strcmp(ch->name, "/clock") != 0)
+		return 0;
+	b->host->log(
+		b->host->ctx, 2,
+		"/clock is not sent: use_sim_time takes the time from the graph (\"!/clock\" in the bridge's channels "
+		"says so in the rig too)");
+	return -EBUSY;
+}
+
 int ros2_channel_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret)
 {
 	json_t *j = json_loads(ch->options, JSON_REJECT_DUPLICATES, NULL), *mine = json_object_get(j, "ros2");
@@ -66,6 +78,8 @@ int ros2_channel_open(struct sim_bridge *b, const struct sim_bridge_channel *ch,
 	json_t *plain = json_object();
 	int r = !t || !plain ? -ENOMEM : j ? 0 : -EINVAL;
 
+	if (r == 0 && !mine)
+		r = time_comes_in(b, ch);
 	if (r == 0 && json_is_array(mine))
 		r = open_list(b, ch, mine, t);
 	else if (r == 0 && (r = open_one(b, ch, mine ? mine : plain, -1, &t->out[0])) == 0)

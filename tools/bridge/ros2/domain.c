@@ -155,12 +155,11 @@ static void probe_buffers(struct sim_bridge *b)
 
 int ros2_domain_open(struct sim_bridge *b)
 {
-	static const char enclave[] = "enclave=/;";
-	char *xml = NULL;
+	char user_data[64], *xml = NULL;
 	bool localhost = true;
 	dds_qos_t *qos;
 	uint32_t id = 0;
-	int r = read_distro(b);
+	int n, r = read_distro(b);
 
 	if (r == 0)
 		r = read_domain(b, &id);
@@ -177,8 +176,11 @@ int ros2_domain_open(struct sim_bridge *b)
 			     dds_strretcode(b->domain));
 		return ros2_errno(b->domain);
 	}
+	if (SIM_BRIDGE_HOST_HAS(b->host, simd_id))
+		snprintf(b->mark, sizeof(b->mark), "simd=%016llx;", (unsigned long long)b->host->simd_id);
+	n = snprintf(user_data, sizeof(user_data), "enclave=/;%s", b->mark);
 	qos = dds_create_qos();
-	dds_qset_userdata(qos, enclave, sizeof(enclave) - 1);
+	dds_qset_userdata(qos, user_data, (size_t)n);
 	b->participant = dds_create_participant(id, qos, NULL);
 	dds_delete_qos(qos);
 	if (b->participant < 0) {

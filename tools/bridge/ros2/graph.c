@@ -46,7 +46,7 @@ static void put_gid(struct sim_bridge *b, struct sim_enc *e, dds_entity_t entity
 
 static unsigned count_readers(const struct sim_bridge *b)
 {
-	unsigned n = 0;
+	unsigned n = b->sim_time.reader > 0;
 
 	for (unsigned i = 0; i < b->n_inbound; i++)
 		n += b->inbound[i].reader > 0;
@@ -69,6 +69,8 @@ void ros2_graph_publish(struct sim_bridge *b)
 	for (unsigned i = 0; i < b->n_inbound; i++)
 		if (b->inbound[i].reader > 0)
 			put_gid(b, &w.enc, b->inbound[i].reader);
+	if (b->sim_time.reader > 0)
+		put_gid(b, &w.enc, b->sim_time.reader);
 	sim_enc_list(&w.enc, "writer_gid_seq", b->n_topics);
 	for (unsigned i = 0; i < b->n_topics; i++)
 		put_gid(b, &w.enc, b->topics[i]->writer);

@@ -18,6 +18,7 @@ static const struct sim_bridge_option options[] = {
 	{ "namespace", "/", "its namespace" },
 	{ "localhost", "auto",
 	  "true: over loopback only; false: on the network; auto: true, unless ROS_LOCALHOST_ONLY=0 or ROS_AUTOMATIC_DISCOVERY_RANGE says otherwise" },
+	{ "use_sim_time", "false", "true: the graph's /clock drives simd's time source `ros2`, and none is sent" },
 	{ "subscribe", "{}", "what comes in: {\"/topic\": {\"type\": ..., \"channel\": ...}}" },
 	{ NULL, NULL, NULL },
 };
@@ -52,6 +53,7 @@ static int read_name(struct sim_bridge *b, const char *option, bool is_namespace
 
 static void ros2_destroy(struct sim_bridge *b)
 {
+	ros2_sim_time_close(b);
 	ros2_inbound_close(b);
 	b->host->log(b->host->ctx, 2, "%llu messages converted, %llu not, as nobody listened",
 		     (unsigned long long)atomic_load(&b->converted), (unsigned long long)atomic_load(&b->skipped));
@@ -89,6 +91,8 @@ static int ros2_create(const struct sim_bridge_host *host, struct sim_bridge **r
 		pthread_mutex_unlock(&b->lock);
 		r = ros2_inbound_open(b);
 	}
+	if (r == 0)
+		r = ros2_sim_time_open(b);
 	if (r < 0) {
 		ros2_destroy(b);
 		return r;
@@ -107,6 +111,7 @@ static int ros2_connect(struct sim_bridge *b, const char *connection)
 	atomic_store(&b->status, SIM_BRIDGE_CONNECTED);
 	b->host->status(b->host->ctx, SIM_BRIDGE_CONNECTED, "taking part in the domain");
 	ros2_inbound_offer(b);
+	ros2_sim_time_poke(b);
 	return 0;
 }
 
@@ -114,6 +119,7 @@ static void ros2_disconnect(struct sim_bridge *b)
 {
 	atomic_store(&b->status, SIM_BRIDGE_DISCONNECTED);
 	b->host->status(b->host->ctx, SIM_BRIDGE_DISCONNECTED, "");
+	ros2_sim_time_poke(b);
 }
 
 static enum sim_bridge_status ros2_status(const struct sim_bridge *b)

@@ -54,6 +54,23 @@ struct ros2_inbound { /* a topic that comes in while somebody listens to its cha
 	_Atomic uint32_t refused; /* as of ros2_topic */
 };
 
+struct ros2_sim_time { /* time from the graph's /clock */
+	bool on;
+	dds_entity_t topic, reader;
+	dds_entity_t participants; /* reads who takes part, to know our own */
+	dds_entity_t set, poke;    /* what the thread waits on; poke: look at stop and at the status */
+	pthread_t thread;
+	bool running;
+	_Atomic bool stop;
+	struct {                                /* the thread's */
+		dds_instance_handle_t followed; /* the writer; 0: none */
+		char gid[64];                   /* its GUID, as `ros2 topic info -v` prints it */
+		unsigned n;                     /* writers that could be followed */
+		bool driving;
+		uint64_t dropped;
+	} thr;
+};
+
 struct sim_bridge {
 	const struct sim_bridge_host *host;
 	enum ros2_distro distro;
@@ -68,6 +85,8 @@ struct sim_bridge {
 	unsigned n_outs;
 	struct ros2_inbound inbound[ROS2_INBOUND_MAX]; /* set before the first message, then unchanged */
 	unsigned n_inbound;
+	struct ros2_sim_time sim_time;
+	char mark[32]; /* "simd=...;" in the USER_DATA of all participants of this simd; "": it is not known */
 	_Atomic uint64_t converted, skipped; /* messages; skipped: nobody listened */
 };
 
@@ -101,6 +120,14 @@ int ros2_inbound_open(struct sim_bridge *b);
 void ros2_inbound_offer(struct sim_bridge *b);
 void ros2_inbound_listen(struct sim_bridge *b, const char *channel, int on);
 void ros2_inbound_close(struct sim_bridge *b);
+
+/*
+ * sim_time.c: the option "use_sim_time". open() begins to look for publishers of /clock; time is driven while the bridge is
+ * connected: poke() says that this has changed. close() waits for a round of lock-step that is open.
+ */
+int ros2_sim_time_open(struct sim_bridge *b);
+void ros2_sim_time_poke(struct sim_bridge *b);
+void ros2_sim_time_close(struct sim_bridge *b);
 
 /* qos.c */
 /* What the rig says, and where it says nothing the default. */

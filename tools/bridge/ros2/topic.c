@@ -148,6 +148,11 @@ int ros2_topic_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, c
 		wish_topic_bad(name, why, why_size);
 		return -EINVAL;
 	}
+	if (b->sim_time.on && strcmp(name, "/clock") == 0) {
+		snprintf(why, why_size,
+			 "use_sim_time is on: /clock comes from the graph, and this bridge must not send it");
+		return -EINVAL;
+	}
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return -ENOMEM;
