@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What other processes, other compilers and plug-ins built long ago rely on, pinned: sizes and offsets of the slot, the
- * pages, the packets and the bridge ABI, and the numbers that cross. A line here changes only together with
+ * pages, the packets and the ABI of bridges and converters, and the numbers that cross. A line here changes only together with
  * the version beside the struct (SIM_SLOT_VERSION, SIM_CLOCK_PAGE_ABI, WIRE_ABI, SIM_BRIDGE_ABI).
  */
 #include "support/test.h"
@@ -215,6 +215,71 @@ static void bridge_abi(void **state)
 	AT(struct sim_bridge_registry, add_service, 32);
 }
 
+static void converter_abi(void **state)
+{
+	(void)state;
+	SIZE(struct sim_enc_header, 24);
+	AT(struct sim_enc_header, stamp_sim_ns, 0);
+	AT(struct sim_enc_header, seq, 8);
+	AT(struct sim_enc_header, frame, 16);
+
+	SIZE(struct sim_enc, 16);
+	AT(struct sim_enc, ops, 0);
+	AT(struct sim_enc, err, 8);
+
+	SIZE(struct sim_enc_ops, 88);
+	AT(struct sim_enc_ops, abi, 0);
+	AT(struct sim_enc_ops, size, 4);
+	AT(struct sim_enc_ops, value, 8);
+	AT(struct sim_enc_ops, string, 16);
+	AT(struct sim_enc_ops, time, 24);
+	AT(struct sim_enc_ops, array, 32);
+	AT(struct sim_enc_ops, room, 40);
+	AT(struct sim_enc_ops, begin, 48);
+	AT(struct sim_enc_ops, end, 56);
+	AT(struct sim_enc_ops, list, 64);
+	AT(struct sim_enc_ops, list_end, 72);
+	AT(struct sim_enc_ops, header, 80);
+
+	SIZE(struct sim_dec, 16);
+	AT(struct sim_dec, ops, 0);
+	AT(struct sim_dec, err, 8);
+
+	SIZE(struct sim_dec_ops, 80);
+	AT(struct sim_dec_ops, abi, 0);
+	AT(struct sim_dec_ops, size, 4);
+	AT(struct sim_dec_ops, value, 8);
+	AT(struct sim_dec_ops, string, 16);
+	AT(struct sim_dec_ops, time, 24);
+	AT(struct sim_dec_ops, array, 32);
+	AT(struct sim_dec_ops, begin, 40);
+	AT(struct sim_dec_ops, end, 48);
+	AT(struct sim_dec_ops, list, 56);
+	AT(struct sim_dec_ops, list_end, 64);
+	AT(struct sim_dec_ops, header, 72);
+
+	SIZE(struct sim_converter_in, 40);
+	AT(struct sim_converter_in, size, 0);
+	AT(struct sim_converter_in, body_size, 4);
+	AT(struct sim_converter_in, body, 8);
+	AT(struct sim_converter_in, header, 16);
+
+	SIZE(struct sim_converter, 48);
+	AT(struct sim_converter, size, 0);
+	AT(struct sim_converter, reserved, 4);
+	AT(struct sim_converter, type, 8);
+	AT(struct sim_converter, foreign, 16);
+	AT(struct sim_converter, definition, 24);
+	AT(struct sim_converter, emit, 32);
+	AT(struct sim_converter, read, 40);
+
+	SIZE(struct sim_converter_plugin, 24);
+	AT(struct sim_converter_plugin, abi, 0);
+	AT(struct sim_converter_plugin, size, 4);
+	AT(struct sim_converter_plugin, name, 8);
+	AT(struct sim_converter_plugin, converters, 16);
+}
+
 #define IS(name, number) \
 	{ \
 #name, (int64_t)(name), number \
@@ -263,6 +328,9 @@ static const struct {
 	IS(DRIVER_LOST, 3),
 	IS(DRIVER_SET, 4),
 	IS(SIM_BRIDGE_ABI, 1),
+	IS(SIM_CONVERTER_ABI, 1),
+	IS(SIM_ENC_ABI, 1),
+	IS(SIM_DEC_ABI, 1),
 	IS(SIM_REASON_NONE, 0),
 	IS(SIM_REASON_PAUSED, 1),
 	IS(SIM_REASON_TOKEN, 2),
@@ -301,13 +369,18 @@ static void numbers_that_cross(void **state)
 				 (long long)numbers[i].want);
 	assert_int_equal(SIM_REASON_COUNT, WIRE_REASONS);
 	assert_string_equal(SIM_BRIDGE_SYMBOL, "sim_bridge_plugin");
+	assert_string_equal(SIM_CONVERTER_SYMBOL, "sim_converter_plugin");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(slot_and_clock_page), cmocka_unit_test(wire_pages),         cmocka_unit_test(packets),
-		cmocka_unit_test(bridge_abi),          cmocka_unit_test(numbers_that_cross),
+		cmocka_unit_test(slot_and_clock_page),
+		cmocka_unit_test(wire_pages),
+		cmocka_unit_test(packets),
+		cmocka_unit_test(bridge_abi),
+		cmocka_unit_test(converter_abi),
+		cmocka_unit_test(numbers_that_cross),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
