@@ -10,7 +10,7 @@ TESTS_NOSAN += $(B)/test/$(1)
 $(B)/test/$(1): $(2:%=$(B)/obj/tests/system/ros2/%.o) $(B)/lib/libros.a | $(B)/lib/simd/bridge_ros2.so
 LINK_$(1) = $$(LINK_SIMCLIENT) -lddsc -lcmocka -ldl
 endef
-$(eval $(call ros2_test,system-ros2,test_ros2 reader))
+$(eval $(call ros2_test,system-ros2,test_ros2 reader typed))
 $(eval $(call ros2_test,system-ros2_sim_time,test_sim_time host reader))
 $(eval $(call ros2_test,system-fastdds,test_fastdds host))
 

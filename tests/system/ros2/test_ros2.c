@@ -23,9 +23,11 @@
 #include <sim/msg/Gear.h>
 #include <sim/msg/GearCommand.h>
 #include <sim/msg/Image.h>
+#include <sim/msg/Transforms.h>
 
 #include "reader.h"
 #include "ros/ros_type.h"
+#include "typed.h"
 
 #define WIDTH  640u
 #define HEIGHT 480u
@@ -299,6 +301,39 @@ static pid_t start_volatile_writers(void)
 	_exit(1);
 }
 
+/* tf2's listener, started when `go` says that all was sent: it must get both frames. */
+static pid_t start_listener(int go)
+{
+	pid_t pid = fork();
+	dds_entity_t p, topic, reader;
+	const char *frames[2] = { "lidar_top", "lidar_front" }, *frame;
+	struct typed *t;
+	dds_qos_t *qos;
+	void *sample;
+	char c;
+
+	if (pid)
+		return pid;
+	alarm(60);
+	EXPECT(read(go, &c, 1) == 1);
+	p = reader_participant();
+	t = typed_new(ros_type_find(ros2_types, "tf2_msgs/TFMessage"));
+	EXPECT(p > 0 && t);
+	qos = dds_create_qos();
+	dds_qset_reliability(qos, DDS_RELIABILITY_RELIABLE, DDS_SECS(1));
+	dds_qset_durability(qos, DDS_DURABILITY_TRANSIENT_LOCAL);
+	dds_qset_history(qos, DDS_HISTORY_KEEP_LAST, 100);
+	topic = dds_create_topic(p, typed_descriptor(t), "rt/tf_static", NULL, NULL);
+	reader = dds_create_reader(p, topic, qos, NULL);
+	for (int i = 0; i < 2; i++) {
+		sample = typed_sample(t);
+		EXPECT(reader_take(reader, sample) == 0);
+		EXPECT(json_unpack(typed_tree(t, sample), "{s[{ss}]}", "transforms", "child_frame_id", &frame) == 0);
+		EXPECT(!strcmp(frame, frames[i]));
+	}
+	_exit(0);
+}
+
 /* ---- the tests ---- */
 
 static void commands_come_in(void **state)
@@ -495,6 +530,48 @@ static void a_jazzy_peer_reads_it(void **state)
 	reaches_a_peer("jazzy");
 }
 
+static void send_frame(const struct sim_bridge_ops *ops, struct sim_bridge *b, struct sim_bridge_topic *t,
+		       const char *child)
+{
+	static _Alignas(128) uint8_t room[1024];
+	struct sim_slot *s = (struct sim_slot *)(void *)room;
+	struct sim_builder builder;
+	struct sim_Transform *f;
+
+	memset(room, 0, sizeof(room));
+	assert_non_null(sim_Transforms_init(sim_slot_body_mut(s), sizeof(room) - sizeof(*s), &builder));
+	f = sim_Transforms_transforms_alloc(&builder, 1);
+	assert_int_equal(sim_Transform_child_frame_set_in(&builder, f, child), 0);
+	s->body_size = sim_builder_size(&builder);
+	assert_int_equal(ops->publish(b, t, s, NULL), 0);
+}
+
+static void fixed_frames_are_kept_for_later(void **state)
+{
+	struct fake f = { .distro = "humble" };
+	struct sim_bridge_host host = host_of(&f);
+	struct sim_bridge_channel ch = { .name = "/tf_static", .type = &sim_Transforms_type, .options = "{}" };
+	const struct sim_bridge_ops *ops;
+	struct sim_bridge_topic *t = NULL;
+	struct sim_bridge *b = NULL;
+	int go[2], status = -1;
+	pid_t peer;
+
+	(void)state;
+	assert_int_equal(pipe(go), 0);
+	peer = start_listener(go[0]);
+	ops = load();
+	assert_int_equal(ops->create(&host, &b), 0);
+	assert_int_equal(ops->open(b, &ch, &t), 0);
+	send_frame(ops, b, t, "lidar_top");
+	send_frame(ops, b, t, "lidar_front");
+	assert_int_equal(write(go[1], "", 1), 1);
+	assert_int_equal(waitpid(peer, &status, 0), peer);
+	assert_int_equal(status, 0);
+	ops->close(b, t);
+	ops->destroy(b);
+}
+
 static void nothing_is_converted_when_nobody_listens(void **state)
 {
 	struct fake f = { .distro = "iron" };
@@ -631,6 +708,7 @@ int main(void)
 		cmocka_unit_test(commands_come_in),
 		cmocka_unit_test(a_topic_is_read_while_somebody_listens),
 		cmocka_unit_test(sides_that_do_not_agree_are_named_once),
+		cmocka_unit_test(fixed_frames_are_kept_for_later),
 		cmocka_unit_test(nothing_is_converted_when_nobody_listens),
 		cmocka_unit_test(wrong_options_are_named),
 		cmocka_unit_test(wrong_subscriptions_are_named),

@@ -11,16 +11,26 @@
 #include "ros/ros_generic.h"
 #include "ros/ros_type.h"
 
+/* Whoever reads the fixed frames of a tree asks for what was sent before, by every sensor that said its own. */
+static bool is_static_tree(const char *topic)
+{
+	const char *last = strrchr(topic, '/');
+
+	return last && strcmp(last, "/tf_static") == 0;
+}
+
 /*
  * What sensors send is best effort and the newest few; the rest is reliable: a reliable writer serves both kinds of readers. Of
  * time only the newest counts.
  */
-static struct ros2_qos default_qos(const char *ros)
+static struct ros2_qos default_qos(const char *topic, const char *ros)
 {
 	static const char *const types[] = { "sensor_msgs/Image", "sensor_msgs/CompressedImage",
 					     "sensor_msgs/CameraInfo", "sensor_msgs/PointCloud2",
 					     "sensor_msgs/LaserScan" };
 
+	if (is_static_tree(topic))
+		return (struct ros2_qos){ .reliable = true, .transient_local = true, .depth = 100 };
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
 		if (strcmp(types[i], ros) == 0)
 			return (struct ros2_qos){ .reliable = false, .depth = 5 };
@@ -162,7 +172,7 @@ int ros2_topic_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, c
 	if (r == 0)
 		r = keep_texts(t, name, w);
 	if (r == 0) {
-		q = ros2_qos_of(w, default_qos(t->carry.type->name));
+		q = ros2_qos_of(w, default_qos(name, t->carry.type->name));
 		t->keeps = q.transient_local;
 		tell_way(b, ch, t);
 		r = create_writer(b, t, &q);
