@@ -516,9 +516,17 @@ static int services_create(struct services **ret)
 
 int services_need(struct sim_client *c)
 {
-	struct services *ss = NULL;
+	struct services *ss = __atomic_load_n(&c->services, __ATOMIC_ACQUIRE);
+	bool ready;
 	int r = 0;
 
+	if (ss) { /* as a rule; who calls without waiting must not wait for setup either */
+		pthread_mutex_lock(&c->lock);
+		ready = ss->started || (c->flags & SIM_CLIENT_NO_THREAD);
+		pthread_mutex_unlock(&c->lock);
+		if (ready)
+			return 0;
+	}
 	client_setup_lock(c);
 	if (!c->services) {
 		r = services_create(&ss);

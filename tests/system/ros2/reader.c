@@ -175,7 +175,7 @@ int reader_take(dds_entity_t reader, void *sample)
 	return 0;
 }
 
-static bool is_it(const dds_builtintopic_endpoint_t *e, const char *topic, char type_name[128], char user_data[128])
+static bool is_it(const dds_builtintopic_endpoint_t *e, const char *topic, char type_name[128], char user_data[256])
 {
 	void *data = NULL;
 	size_t size = 0;
@@ -184,7 +184,7 @@ static bool is_it(const dds_builtintopic_endpoint_t *e, const char *topic, char 
 		return false;
 	snprintf(type_name, 128, "%s", e->type_name);
 	user_data[0] = '\0';
-	if (dds_qget_userdata(e->qos, &data, &size) && data && size < 128) {
+	if (dds_qget_userdata(e->qos, &data, &size) && data && size < 256) {
 		memcpy(user_data, data, size);
 		user_data[size] = '\0';
 	}
@@ -192,7 +192,7 @@ static bool is_it(const dds_builtintopic_endpoint_t *e, const char *topic, char 
 	return true;
 }
 
-int reader_discover(dds_entity_t participant, const char *topic, char type_name[128], char user_data[128])
+int reader_discover(dds_entity_t participant, const char *topic, char type_name[128], char user_data[256])
 {
 	dds_entity_t r = dds_create_reader(participant, DDS_BUILTIN_TOPIC_DCPSPUBLICATION, NULL, NULL);
 	bool found = false;

@@ -92,7 +92,7 @@ int reader_wait(dds_entity_t participant, dds_entity_t reader);
 int reader_take(dds_entity_t reader, void *sample);
 
 /* What discovery says of the writer of a topic: its type and USER_DATA, NUL-terminated. 0, or -1 after 20 s. */
-int reader_discover(dds_entity_t participant, const char *topic, char type_name[128], char user_data[128]);
+int reader_discover(dds_entity_t participant, const char *topic, char type_name[128], char user_data[256]);
 
 /* Whether anybody subscribes to a topic, as discovery tells; zeroed but for the topic to begin with. */
 struct reader_watch {

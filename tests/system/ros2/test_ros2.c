@@ -169,7 +169,7 @@ static struct sim_slot *new_image(void)
 static void peer_image(dds_entity_t p)
 {
 	struct seen_image *m = calloc(1, sizeof(*m));
-	char type_name[128], user_data[128], want[128];
+	char type_name[128], user_data[256], want[128];
 
 	EXPECT(reader_take(reader_open(p, &seen_image_desc, "rt/camera/image", true), m) == 0);
 	EXPECT(m->stamp.sec == 1640995200 && m->stamp.nanosec == 123456768);

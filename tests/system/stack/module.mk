@@ -22,6 +22,7 @@ $(addprefix $(B)/test/,stack-ros2 stack-ros_clock stack-sim_time stack-topics): 
 $(B)/test/stack-topics: $(addprefix $(B)/obj/tests/,system/ros2/typed.o support/ros_tree.o) $(B)/lib/libros.a
 LINK_stack-topics += -lddsc
 LINK_stack-ros2 += -lddsc
+$(B)/test/stack-ros2: $(B)/obj/tests/system/ros2/asker.o
 LINK_stack-ros_clock += -lddsc
 LINK_stack-sim_time += -lddsc
 $(B)/test/stack-converter: $(B)/obj/tests/system/ros2/reader.o $(MSG_OBJS_example) | $(B)/lib/simd/bridge_ros2.so $(CONVERTER_SHELF)

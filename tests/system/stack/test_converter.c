@@ -114,7 +114,7 @@ static int read_three(struct peer *p)
 	struct seen_readings readings = { .mean = 0 };
 	struct seen_floats own = { .timestamp = { 0, 0 } };
 	const struct seen_dimension *dim;
-	char type[128], data[128];
+	char type[128], data[256];
 
 	PEER(p, reader_take(reader_open(dp, &seen_multi_array_desc, "rt/t/multi", true), &multi) == 0);
 	dim = (const struct seen_dimension *)(const void *)multi.dim._buffer;

@@ -8,7 +8,9 @@
 
 #include <sim/msg/Gear.h>
 #include <sim/msg/GearCommand.h>
+#include <sim/srv/SetBool.h>
 
+#include "../ros2/asker.h"
 #include "../ros2/reader.h"
 
 #define CONF \
@@ -127,10 +129,81 @@ static void commands_come_to_the_vehicle(void **state)
 	stack_stop(simd);
 }
 
+/* ---- services ---- */
+
+static int on_lamp(void *user, struct sim_request *req)
+{
+	const struct sim_SetBoolRequest *q = sim_SetBoolRequest_from(req->body, req->size);
+	struct sim_SetBoolResponse *a;
+	struct peer *p = user;
+	struct sim_builder b;
+
+	p->received++;
+	if (p->command) { /* dies in the middle of it */
+		p->ready = 2;
+		while (!p->stop)
+			pause();
+	}
+	a = sim_SetBoolResponse_init(req->response, req->response_capacity, &b);
+	a->success = true;
+	sim_SetBoolResponse_message_set(&b, q->data ? "on" : "off");
+	req->response_size = sim_builder_size(&b);
+	return 0;
+}
+
+static int provide(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "lamp");
+	struct sim_service *sv;
+
+	PEER(p, sim_service_offer(c, "/lamp", &sim_SetBool_service, NULL, on_lamp, p, &sv) == 0);
+	p->ready = 1;
+	while (!p->stop)
+		usleep(1000);
+	sim_service_destroy(sv);
+	sim_disconnect(c);
+	return 0;
+}
+
+/* Calls until the provider dies in a call: that is answered too. */
+static int ask(struct peer *p)
+{
+	struct asker a = asker_open(reader_participant(), "/lamp", &ask_set_request, &ask_set_response, "1.1");
+
+	for (int64_t i = 1; i <= 20; i++)
+		asker_set(&a, i, i % 2, true, i % 2 ? "on" : "off");
+	p->ready = 1;
+	while (!p->command)
+		usleep(1000);
+	asker_set(&a, 21, true, false, NULL);
+	p->called = 1;
+	return 0;
+}
+
+static void services_are_called(void **state)
+{
+	struct peer *p = peer_new(), *q = peer_new();
+	pid_t lamp = peer_fork(p, provide), asker = peer_fork(q, ask);
+
+	(void)state;
+	UNTIL(30000, q->ready || q->failed);
+	assert_int_equal(p->received, 20);
+	assert_int_equal(stack_int("ListServices", "services/0/answered"), 20);
+	p->command = 1;
+	q->command = 1;
+	UNTIL(20000, p->ready == 2);
+	stack_kill(lamp);
+	UNTIL(20000, q->called || q->failed);
+	peer_join(q, asker);
+	peer_free(p);
+	peer_free(q);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(goes_out_with_its_time),
+		cmocka_unit_test(services_are_called),
 		cmocka_unit_test(commands_come_to_the_vehicle),
 	};
 

@@ -65,15 +65,19 @@ void ros2_graph_publish(struct sim_bridge *b)
 	sim_enc_list(&w.enc, "node_entities_info_seq", 1);
 	sim_enc_text(&w.enc, "node_namespace", b->node_namespace);
 	sim_enc_text(&w.enc, "node_name", b->node);
-	sim_enc_list(&w.enc, "reader_gid_seq", count_readers(b));
+	sim_enc_list(&w.enc, "reader_gid_seq", count_readers(b) + b->n_services);
 	for (unsigned i = 0; i < b->n_inbound; i++)
 		if (b->inbound[i].reader > 0)
 			put_gid(b, &w.enc, b->inbound[i].reader);
 	if (b->sim_time.reader > 0)
 		put_gid(b, &w.enc, b->sim_time.reader);
-	sim_enc_list(&w.enc, "writer_gid_seq", b->n_topics);
+	for (unsigned i = 0; i < b->n_services; i++)
+		put_gid(b, &w.enc, ros2_service_reader(b->services[i]));
+	sim_enc_list(&w.enc, "writer_gid_seq", b->n_topics + b->n_services);
 	for (unsigned i = 0; i < b->n_topics; i++)
 		put_gid(b, &w.enc, b->topics[i]->writer);
+	for (unsigned i = 0; i < b->n_services; i++)
+		put_gid(b, &w.enc, ros2_service_writer(b->services[i]));
 	r = wire_finish(&w) == 0 ? dds_write(b->graph_writer, &o) : DDS_RETCODE_OUT_OF_RESOURCES;
 	if (r < 0)
 		b->host->log(b->host->ctx, 1, "the ROS graph is not up to date: %s", dds_strretcode(r));

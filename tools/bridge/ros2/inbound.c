@@ -23,7 +23,7 @@
 #define BODY_MAX (64u * 1024) /* as the host takes them */
 #define TAKE     8
 
-static const char *reason(int r)
+const char *ros2_reason(int r)
 {
 	switch (-r) {
 	case EBADMSG:
@@ -40,6 +40,8 @@ static const char *reason(int r)
 		return "there is no room for it";
 	case ECANCELED:
 		return "time is paused";
+	case EBUSY:
+		return "too much waits already";
 	default:
 		return strerror(-r);
 	}
@@ -51,7 +53,7 @@ static void drop(struct ros2_inbound *in, int r)
 	uint64_t n = atomic_fetch_add(&in->dropped, 1) + 1;
 
 	if ((n & (n - 1)) == 0) /* the first, then ever more rarely */
-		b->host->log(b->host->ctx, 1, "%s: a message is dropped: %s (%llu so far)", in->channel, reason(r),
+		b->host->log(b->host->ctx, 1, "%s: a message is dropped: %s (%llu so far)", in->channel, ros2_reason(r),
 			     (unsigned long long)n);
 }
 

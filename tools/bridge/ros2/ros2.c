@@ -35,6 +35,8 @@ static int ros2_reg(struct sim_bridge_registry *r)
 		e = r->add_publisher(r->ctx, "*", "*");
 	if (e >= 0)
 		e = r->add_subscriber(r->ctx, "*", "*");
+	if (e >= 0 && SIM_BRIDGE_REG_HAS(r, add_service))
+		e = r->add_service(r->ctx, "*", "srv"); /* std_srvs, what ROS knows, and others by their fields */
 	return e;
 }
 
@@ -53,6 +55,7 @@ static int read_name(struct sim_bridge *b, const char *option, bool is_namespace
 
 static void ros2_destroy(struct sim_bridge *b)
 {
+	ros2_services_close(b);
 	ros2_sim_time_close(b);
 	ros2_inbound_close(b);
 	b->host->log(b->host->ctx, 2, "%llu messages converted, %llu not, as nobody listened",
@@ -93,6 +96,8 @@ static int ros2_create(const struct sim_bridge_host *host, struct sim_bridge **r
 	}
 	if (r == 0)
 		r = ros2_sim_time_open(b);
+	if (r == 0)
+		r = ros2_services_open(b);
 	if (r < 0) {
 		ros2_destroy(b);
 		return r;
@@ -170,6 +175,7 @@ const struct sim_bridge_ops *sim_bridge_plugin(void)
 		.publish = ros2_publish,
 		.destroy = ros2_destroy,
 		.listen = ros2_inbound_listen,
+		.service = ros2_service,
 	};
 
 	return &ops;

@@ -21,6 +21,8 @@
 #define ROS2_FAN_MAX          16u /* topics of one channel */
 #define ROS2_INBOUND_MAX      32u
 #define ROS2_OUTS_MAX         16u
+#define ROS2_SERVICES_MAX     64u
+#define ROS2_REPLIES_MAX      64u       /* that wait for those who asked */
 #define ROS2_MAX_BLOCK_DUR_NS 100000000 /* a reader that keeps a reliable writer waiting longer costs that message */
 
 enum ros2_distro { ROS2_HUMBLE, ROS2_IRON, ROS2_JAZZY };
@@ -71,6 +73,18 @@ struct ros2_sim_time { /* time from the graph's /clock */
 	} thr;
 };
 
+struct ros2_service;
+struct ros2_request;
+
+struct ros2_replies { /* service.c */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct ros2_request *first;
+	unsigned n;
+	bool stop, running;
+	pthread_t thread;
+};
+
 struct sim_bridge {
 	const struct sim_bridge_host *host;
 	enum ros2_distro distro;
@@ -78,7 +92,7 @@ struct sim_bridge {
 	dds_entity_t graph_writer;
 	char node[64], node_namespace[64];
 	_Atomic int status;
-	pthread_mutex_t lock; /* guards topics, n_topics, outs, n_outs and the order of graph samples */
+	pthread_mutex_t lock; /* guards topics, outs, services, their numbers, and the order of graph samples */
 	struct ros2_topic *topics[ROS2_TOPICS_MAX];
 	unsigned n_topics;
 	struct out *outs[ROS2_OUTS_MAX]; /* encoders' memory that no message uses just now */
@@ -87,6 +101,11 @@ struct sim_bridge {
 	unsigned n_inbound;
 	struct ros2_sim_time sim_time;
 	char mark[32]; /* "simd=...;" in the USER_DATA of all participants of this simd; "": it is not known */
+	struct ros2_service
+		*services[ROS2_SERVICES_MAX]; /* guarded by lock; changed by the host's thread for services alone */
+	unsigned n_services;
+	uint32_t n_service_ids; /* so far */
+	struct ros2_replies replies;
 	_Atomic uint64_t converted, skipped; /* messages; skipped: nobody listened */
 };
 
@@ -120,6 +139,18 @@ int ros2_inbound_open(struct sim_bridge *b);
 void ros2_inbound_offer(struct sim_bridge *b);
 void ros2_inbound_listen(struct sim_bridge *b, const char *channel, int on);
 void ros2_inbound_close(struct sim_bridge *b);
+/* Why what came in is dropped, in words. Static, or until the thread's next call. */
+const char *ros2_reason(int r);
+
+/*
+ * service.c: services for the far side. ros2_service() is the host's word that one is there, or (type NULL) has gone; close()
+ * writes the replies that wait.
+ */
+int ros2_services_open(struct sim_bridge *b);
+void ros2_service(struct sim_bridge *b, const char *name, const struct sim_service_type *type);
+void ros2_services_close(struct sim_bridge *b);
+dds_entity_t ros2_service_reader(const struct ros2_service *s);
+dds_entity_t ros2_service_writer(const struct ros2_service *s);
 
 /*
  * sim_time.c: the option "use_sim_time". open() begins to look for publishers of /clock; time is driven while the bridge is

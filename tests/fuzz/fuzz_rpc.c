@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests to services as they come from ROS: the first byte chooses the type, the rest is what a peer sent. What is taken is a sound
+ * body, and can be answered. Thread: one.
+ */
+#include <stdlib.h>
+
+#include <sim/introspect.h>
+
+#include "tools/bridge/convert/rpc.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const struct sim_type *type_of(uint8_t n)
+{
+	const struct sim_service_type *const *v = sim_service_type_builtins();
+	const struct sim_type *const *t = sim_type_builtins();
+	unsigned n_v = 0, n_t = 0;
+
+	while (v[n_v])
+		n_v++;
+	while (t[n_t])
+		n_t++;
+	n = (uint8_t)(n % (2 * n_v + n_t));
+	if (n < 2 * n_v)
+		return n % 2 ? v[n / 2]->response : v[n / 2]->request;
+	return t[n - 2 * n_v];
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static _Alignas(64) uint8_t body[16384];
+	const struct sim_type *t = size ? type_of(data[0]) : NULL;
+	struct rpc_id id;
+	size_t used = 0;
+	struct out o;
+	int r;
+
+	if (!t || rpc_read_request(t, data + 1, size - 1, &id, body, sizeof(body), &used) < 0)
+		return 0;
+	if (used > sizeof(body) || sim_msg_check(t, body, used) != 0)
+		abort();
+	out_init(&o);
+	r = rpc_write_response(t, &id, body, used, &o);
+	if (r != 0 && r != -34) /* ERANGE: a time that ROS cannot say */
+		abort();
+	out_finish(&o);
+	return 0;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See rpc.h. */
+#include "rpc.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "dec.h"
+#include "enc_wire.h"
+#include "generic.h"
+
+/* ---- which service ---- */
+
+const struct ros_service *rpc_service(const struct ros_service *known, const char *sim)
+{
+	static const char *const standard[] = { "sim/Empty", "sim/SetBool", "sim/Trigger" };
+	char name[SIM_TYPE_NAME_MAX + 16];
+
+	snprintf(name, sizeof(name), "%s", sim);
+	for (size_t i = 0; i < sizeof(standard) / sizeof(standard[0]); i++)
+		if (strcmp(sim, standard[i]) == 0)
+			snprintf(name, sizeof(name), "std_srvs%s", strchr(sim, '/'));
+	for (const struct ros_service *s = known; s->name; s++)
+		if (strcmp(s->name, name) == 0)
+			return s;
+	return NULL;
+}
+
+static bool same_kind(uint8_t kind, uint8_t prim)
+{
+	static const uint8_t prims[SIM_KIND_END] = {
+		[SIM_KIND_BOOL] = ROS_BOOL,         [SIM_KIND_INT8] = ROS_INT8,       [SIM_KIND_UINT8] = ROS_UINT8,
+		[SIM_KIND_INT16] = ROS_INT16,       [SIM_KIND_UINT16] = ROS_UINT16,   [SIM_KIND_INT32] = ROS_INT32,
+		[SIM_KIND_UINT32] = ROS_UINT32,     [SIM_KIND_INT64] = ROS_INT64,     [SIM_KIND_UINT64] = ROS_UINT64,
+		[SIM_KIND_FLOAT32] = ROS_FLOAT32,   [SIM_KIND_FLOAT64] = ROS_FLOAT64, [SIM_KIND_TIME] = ROS_TIME,
+		[SIM_KIND_DURATION] = ROS_DURATION, [SIM_KIND_STRING] = ROS_STRING,   [SIM_KIND_MESSAGE] = ROS_NESTED,
+	};
+
+	if (kind == SIM_KIND_UINT8 && (prim == ROS_BYTE || prim == ROS_CHAR))
+		return true;
+	return kind < SIM_KIND_END && prims[kind] == prim;
+}
+
+bool rpc_same_fields(const struct sim_type *ours, const struct ros_type *theirs)
+{
+	if (ours->n_fields != theirs->n_fields)
+		return false;
+	for (uint32_t i = 0; i < ours->n_fields; i++) {
+		const struct sim_field *a = &ours->fields[i];
+		const struct ros_field *b = &theirs->fields[i];
+
+		if (strcmp(a->name, b->name) != 0 || !same_kind(a->kind, b->prim) || a->array != b->array ||
+		    a->count != b->count || a->string_max != b->string_max ||
+		    (a->type && !rpc_same_fields(a->type, b->type)))
+			return false;
+	}
+	return true;
+}
+
+/* ---- bytes ---- */
+
+int rpc_read_request(const struct sim_type *t, const void *data, size_t len, struct rpc_id *ret_id, void *body,
+		     size_t room, size_t *ret_size)
+{
+	struct dec d;
+	int r;
+
+	dec_begin(&d, WIRE_CDR, data, len);
+	ret_id->client = sim_dec_u64(&d.dec, "client_guid");
+	ret_id->sequence = sim_dec_i64(&d.dec, "sequence_number");
+	r = generic_read(t, &d.dec, body, room, ret_size);
+	if (!t->n_fields && d.at < d.len)
+		(void)sim_dec_u8(&d.dec, "structure_needs_at_least_one_member");
+	if (d.dec.err)
+		return d.dec.err;
+	return r < 0 ? r : dec_end(&d);
+}
+
+int rpc_write_response(const struct sim_type *t, const struct rpc_id *id, const void *body, size_t size, struct out *o)
+{
+	struct enc_wire w;
+	int r;
+
+	wire_begin(&w, WIRE_CDR, o);
+	sim_enc_u64(&w.enc, "client_guid", id->client);
+	sim_enc_i64(&w.enc, "sequence_number", id->sequence);
+	r = generic_emit(t, body, size, &w.enc);
+	if (!t->n_fields)
+		sim_enc_u8(&w.enc, "structure_needs_at_least_one_member", 0);
+	return r < 0 ? r : wire_finish(&w);
+}
+
+static const struct sim_field *field(const struct sim_type *t, const char *name, enum sim_kind kind)
+{
+	for (uint32_t i = 0; i < t->n_fields; i++)
+		if (strcmp(t->fields[i].name, name) == 0)
+			return t->fields[i].kind == kind && t->fields[i].array == SIM_ARRAY_NONE ? &t->fields[i] : NULL;
+	return NULL;
+}
+
+int rpc_refusal(const struct sim_type *t, const char *why, void *body, size_t room, size_t *ret_size)
+{
+	const struct sim_field *message = field(t, "message", SIM_KIND_STRING);
+	struct sim_builder b;
+	struct sim_span span;
+	uint8_t *s;
+
+	if (!field(t, "success", SIM_KIND_BOOL) || !message || message->string_max)
+		return -ENOTSUP;
+	s = sim_builder_begin(&b, body, room, t->fixed_size, t->align);
+	if (!s || sim_builder_text(&b, &span, why, 0) < 0)
+		return -ENOBUFS;
+	memcpy(s + message->offset, &span, sizeof(span));
+	*ret_size = sim_builder_size(&b);
+	return 0;
+}

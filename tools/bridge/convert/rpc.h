@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests and responses of ROS 2 services, as rmw_cyclonedds writes them: CDR of who asks and the how manieth request
+ * it is, which the response echoes, then the fields of the message; one zero byte if it has none. Pure functions: any thread.
+ */
+#ifndef RPC_H
+#define RPC_H
+
+#include <stdbool.h>
+
+#include <sim/message.h>
+
+#include "ros/ros_type.h"
+
+#include "out.h"
+
+struct rpc_id {
+	uint64_t client;
+	int64_t sequence;
+};
+
+/*
+ * The ROS service that one of ours is: Empty, SetBool and Trigger of package sim are those of std_srvs, others have the name
+ * that they have; NULL: ROS knows no such service here (known: ros2_services).
+ */
+const struct ros_service *rpc_service(const struct ros_service *known, const char *sim);
+
+/* Whether a body of ours has the very fields of theirs, times as times. */
+bool rpc_same_fields(const struct sim_type *ours, const struct ros_type *theirs);
+
+/* Read a request into a body of at most `room` bytes, aligned to 64. Errors: those of <sim/decode.h>, -ENOBUFS. */
+int rpc_read_request(const struct sim_type *t, const void *data, size_t len, struct rpc_id *ret_id, void *body,
+		     size_t room, size_t *ret_size);
+
+/* Write a response; o keeps body until it is sent. Errors: -EBADMSG the body does not hold, -ENOMEM, -ERANGE a time. */
+int rpc_write_response(const struct sim_type *t, const struct rpc_id *id, const void *body, size_t size, struct out *o);
+
+/*
+ * A response that says no: of a type with `bool success` and `string message`, false and why. ROS has no errors of
+ * services. -ENOTSUP: the type cannot say so.
+ */
+int rpc_refusal(const struct sim_type *t, const char *why, void *body, size_t room, size_t *ret_size);
+
+#endif
