@@ -662,7 +662,7 @@ static void wrong_subscriptions_are_named(void **state)
 	} bad[] = {
 		{ "[", "options.subscribe: not a JSON object: " },
 		{ "{\"/image\":{\"type\":\"sensor_msgs/msg/Image\",\"channel\":\"c\"}}",
-		  "options.subscribe[\"/image\"]: type \"sensor_msgs/msg/Image\" is not one that can come in without a converter" },
+		  "options.subscribe[\"/image\"]: type \"sensor_msgs/msg/Image\" is not one that can come in without a converter or a definition" },
 		{ "{\"gear\":{" GEAR ",\"channel\":\"gear\"}}",
 		  "options.subscribe[\"gear\"]: \"gear\" is not the name of a topic: words of letters, digits and '_', "
 		  "none with a digit first, each behind a '/', 247 bytes in all at most" },
@@ -670,7 +670,7 @@ static void wrong_subscriptions_are_named(void **state)
 		{ "{\"/gear\":{\"channel\":\"gear\"}}", "options.subscribe[\"/gear\"]: \"type\" is missing" },
 		{ "{\"/gear\":\"gear\"}", "options.subscribe[\"/gear\"]: an object is needed" },
 		{ "{\"/gear\":{" GEAR ",\"channel\":\"gear\",\"topic\":\"x\"}}",
-		  "options.subscribe[\"/gear\"]: \"topic\" is not a key here; keys are type, channel, reliability, "
+		  "options.subscribe[\"/gear\"]: \"topic\" is not a key here; keys are type, channel, definition, reliability, "
 		  "durability, depth" },
 		{ "{\"/a\":{" GEAR ",\"channel\":\"gear\"},\"/b\":{\"type\":\"autoware_vehicle_msgs/Engage\","
 		  "\"channel\":\"gear\"}}",

@@ -43,8 +43,8 @@ static int start_good(void **state)
 		"{\"name\":\"/t/own\",\"options\":{\"ros2\":{\"type\":\"example/msg/FloatArray\"," KEEP "}}}],"
 		"\"bridges\":[{\"name\":\"ros\",\"plugin\":\"ros2\",\"converters\":[\"%s\"],\"options\":{\"ros_distro\":"
 		"\"jazzy\",\"subscribe\":{\"/in_multi\":{\"type\":\"std_msgs/msg/Float32MultiArray\",\"channel\":\"/in/multi\"},"
-		"\"/in_own\":{\"type\":\"example/msg/FloatArray\",\"channel\":\"/in/own\"}}}}]}]",
-		beside("/../examples/converter_float_array.so"));
+		"\"/in_own\":{\"type\":\"example/msg/FloatArray\",\"channel\":\"/in/own\",\"definition\":\"%s\"}}}}]}]",
+		beside("/../examples/converter_float_array.so"), beside("/../../libclient/examples/FloatArray.msg"));
 	simd = stack_start(conf);
 	UNTIL(10000, !strcmp(stack_bridge_text("ros", "status"), "connected"));
 	return 0;

@@ -342,7 +342,7 @@ static void comes_by(const char *foreign, const char *sim)
 {
 	struct carry_in c;
 	char why[256] = "";
-	int r = carry_in_open(&host, ros2_types, foreign, &c, why, sizeof(why));
+	int r = carry_in_open(&host, ros2_types, foreign, NULL, &c, why, sizeof(why));
 
 	assert_int_equal(r, sim ? 0 : -ENOTSUP);
 	if (!sim) {
@@ -367,6 +367,33 @@ static void what_comes_in_finds_its_type(void **state)
 	comes_by("a/B", NULL);
 }
 
+static void from_file(const char *foreign, const char *path, int want, const char *word)
+{
+	struct carry_in c;
+	char why[256] = "";
+	int r = carry_in_open(&host, ros2_types, foreign, path, &c, why, sizeof(why));
+
+	if (r != want || (r < 0 && !strstr(why, word)))
+		fail_msg("%s: %d, \"%s\"", path, r, why);
+	if (r < 0)
+		return;
+	assert_true(sim_type_equal(c.sim, &probe_Every_type)); /* what simgen made of the same file */
+	assert_string_equal(c.type->name, "probe/Every");
+	carry_in_close(&c);
+}
+
+static void a_file_tells_the_fields(void **state)
+{
+	(void)state;
+	memset(converters, 0, sizeof(converters));
+	from_file("probe/msg/Every", "tests/unit/schemas/probe/Every.msg", 0, NULL);
+	from_file("probe/msg/Every", "/nonexistent/Every.msg", -ENOENT, "/nonexistent/Every.msg: cannot be read");
+	from_file("other/msg/Every", "tests/unit/schemas/probe/Every.msg", -ENOENT, "type 'probe/Leaf' is not defined");
+	from_file("probe", "tests/unit/schemas/probe/Every.msg", -EINVAL, "no package/msg/Name");
+	from_file("probe/Every", "tests/unit/convert/test_generic.c", -EINVAL, "probe/Every:1:");
+	from_file("probe/Every", "tests", -ENOENT, "tests: cannot be read");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -378,6 +405,7 @@ int main(void)
 		cmocka_unit_test(what_overlaps_is_refused),
 		cmocka_unit_test(converters_come_first),
 		cmocka_unit_test(what_comes_in_finds_its_type),
+		cmocka_unit_test(a_file_tells_the_fields),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 
 #include "enc_check.h"
 #include "generic.h"
+#include "msg_file.h"
 #include "ros/ros_generic.h"
 #include "ros/ros_text.h"
 
@@ -180,6 +181,22 @@ const char *carry_out_how(const struct carry_out *c)
 
 /* ---- in ---- */
 
+/* By the file that the rig names. */
+static int open_file(const struct ros_type *const *known, const char *foreign, const char *path, struct carry_in *c,
+		     char *why, size_t why_size)
+{
+	char name[SIM_TYPE_NAME_MAX + 1];
+	int r = ros_generic_sim_name(foreign, name);
+
+	if (r < 0)
+		return fail(r, why, why_size, "\"%.80s\" is no package/msg/Name", foreign);
+	r = msg_file_read(name, path, why, why_size, &c->file);
+	if (r < 0)
+		return r;
+	c->sim = msg_file_type(c->file);
+	return own_type(c->sim, known, &c->type, &c->made, why, why_size);
+}
+
 static int open_generic_in(const struct sim_bridge_host *host, const struct ros_type *const *known, const char *foreign,
 			   struct carry_in *c, char *why, size_t why_size)
 {
@@ -193,21 +210,23 @@ static int open_generic_in(const struct sim_bridge_host *host, const struct ros_
 	if (one)
 		c->sim = one->type; /* a converter of something else, but it knows our type */
 	if (!c->sim)
-		return fail(-ENOTSUP, why, why_size, "type \"%.80s\" is not one that can come in without a converter",
-			    foreign);
+		return fail(-ENOTSUP, why, why_size,
+			    "type \"%.80s\" is not one that can come in without a converter or a definition", foreign);
 	return own_type(c->sim, known, &c->type, &c->made, why, why_size);
 }
 
 int carry_in_open(const struct sim_bridge_host *host, const struct ros_type *const *known, const char *foreign,
-		  struct carry_in *ret, char *why, size_t why_size)
+		  const char *definition, struct carry_in *ret, char *why, size_t why_size)
 {
 	struct carry_in c = { .type = NULL };
 	unsigned i = 0;
 	int r;
 
-	while ((c.converter = converter_of(host, NULL, foreign, i)) && !c.converter->read)
+	while (!definition && (c.converter = converter_of(host, NULL, foreign, i)) && !c.converter->read)
 		i++;
-	if (c.converter) {
+	if (definition) {
+		r = open_file(known, foreign, definition, &c, why, why_size);
+	} else if (c.converter) {
 		c.sim = c.converter->type;
 		r = converter_type(c.converter, known, &c.type, &c.made, why, why_size);
 	} else if ((c.unmap = unmap_find(foreign))) {
@@ -218,7 +237,7 @@ int carry_in_open(const struct sim_bridge_host *host, const struct ros_type *con
 		r = open_generic_in(host, known, foreign, &c, why, why_size);
 	}
 	if (r < 0)
-		ros_text_destroy(c.made);
+		carry_in_close(&c);
 	else
 		*ret = c;
 	return r;
@@ -227,6 +246,7 @@ int carry_in_open(const struct sim_bridge_host *host, const struct ros_type *con
 void carry_in_close(struct carry_in *c)
 {
 	ros_text_destroy(c->made);
+	msg_file_destroy(c->file);
 	memset(c, 0, sizeof(*c));
 }
 

@@ -13,6 +13,7 @@
 #include "ros/ros_type.h"
 #include "unmap.h"
 
+struct msg_file;
 struct ros_text;
 
 struct carry_out {
@@ -49,11 +50,15 @@ struct carry_in {
 	const struct sim_converter *converter;
 	const struct unmap *unmap;
 	struct ros_text *made;
+	struct msg_file *file; /* sim, where it had to be read */
 };
 
-/* What becomes of a foreign type. Errors as above; -ENOTSUP: nothing of ours is made of it. */
+/*
+ * What becomes of a foreign type. definition: path of the .msg file of our type, which then comes in as it is; NULL: none is
+ * needed. Errors as above; -ENOTSUP: nothing of ours is made of it; those of msg_file_read().
+ */
 int carry_in_open(const struct sim_bridge_host *host, const struct ros_type *const *known, const char *foreign,
-		  struct carry_in *ret, char *why, size_t why_size);
+		  const char *definition, struct carry_in *ret, char *why, size_t why_size);
 void carry_in_close(struct carry_in *c);
 
 /* As unmap_read(). What comes back is not checked: the host does that when it is published. */

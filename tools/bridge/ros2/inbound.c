@@ -210,7 +210,7 @@ static int add(struct sim_bridge *b, const char *topic, const struct wish *w, ch
 	int r;
 
 	*in = (struct ros2_inbound){ .bridge = b, .qos = ros2_qos_of(w, deflt) };
-	r = carry_in_open(b->host, ros2_types, w->type, &in->carry, why, size);
+	r = carry_in_open(b->host, ros2_types, w->type, w->definition, &in->carry, why, size);
 	if (r < 0)
 		return r == -ENOMEM ? r : -EINVAL;
 	if (has && !sim_type_equal(has, in->carry.sim)) {

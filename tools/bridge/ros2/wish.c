@@ -27,6 +27,7 @@ static const struct key {
 	{ "topic", TEXT, WISH_OUT, offsetof(struct wish, topic), NULL },
 	{ "type", TEXT, WISH_OUT | WISH_IN, offsetof(struct wish, type), NULL },
 	{ "channel", TEXT, WISH_IN, offsetof(struct wish, channel), NULL },
+	{ "definition", TEXT, WISH_IN, offsetof(struct wish, definition), NULL },
 	{ "frame", TEXT, WISH_OUT, offsetof(struct wish, frame), NULL },
 	{ "child_frame", TEXT, WISH_OUT, offsetof(struct wish, child_frame), NULL },
 	{ "encoding", CHOICE, WISH_OUT, offsetof(struct wish, encoding), encodings },

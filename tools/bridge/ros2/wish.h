@@ -16,7 +16,7 @@
 enum wish_use { WISH_OUT = 1, WISH_IN = 2 };
 
 struct wish { /* texts borrow from the JSON tree; NULL: not said */
-	const char *topic, *type, *frame, *child_frame, *channel;
+	const char *topic, *type, *frame, *child_frame, *channel, *definition;
 	double covariance;                                       /* 0: not said */
 	int points, encoding, sentence, reliability, durability; /* numbers of the choice; -1: not said */
 	int depth;                                               /* 0: not said */
