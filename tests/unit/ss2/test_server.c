@@ -307,27 +307,40 @@ static void the_lit_bulb_makes_the_colour(void **state)
 		uint8_t color;
 		bool blink;
 		float score;
+		uint8_t shape;
 	} cases[] = {
-		{ { .id = 1, .n = 1, .bulb = { { 0, 0, 1, 0.5f } } }, SIM_TRAFFIC_SIGNAL_COLOR_RED, false, 0.5f },
+		{ { .id = 1, .n = 1, .bulb = { { 0, 0, 1, 0.5f } } }, SIM_TRAFFIC_SIGNAL_COLOR_RED, false, 0.5f, 0 },
 		{ { .id = 2, .n = 2, .bulb = { { 0, 0, 0, 1 }, { 2, 0, 2, 0 } } },
 		  SIM_TRAFFIC_SIGNAL_COLOR_GREEN,
 		  true,
-		  1 },
+		  1,
+		  0 },
 		{ { .id = 3, .n = 2, .bulb = { { 2, 1, 1, 1 }, { 0, 0, 1, 1 } } },
 		  SIM_TRAFFIC_SIGNAL_COLOR_RED,
 		  false,
-		  1 },
-		{ { .id = 4, .n = 1, .bulb = { { 1, 2, 1, 1 } } }, SIM_TRAFFIC_SIGNAL_COLOR_YELLOW, false, 1 },
+		  1,
+		  0 },
+		{ { .id = 4, .n = 1, .bulb = { { 1, 2, 1, 1 } } },
+		  SIM_TRAFFIC_SIGNAL_COLOR_YELLOW,
+		  false,
+		  1,
+		  SIM_TRAFFIC_SIGNAL_SHAPE_RIGHT_ARROW },
 		{ { .id = 5, .n = 2, .bulb = { { 0, 0, 0, 1 }, { 2, 0, 0, 1 } } },
 		  SIM_TRAFFIC_SIGNAL_COLOR_BLACK,
 		  false,
-		  1 },
-		{ { .id = 6, .n = 0 }, SIM_TRAFFIC_SIGNAL_COLOR_UNKNOWN, false, 1 },
-		{ { .id = 7, .n = 1, .bulb = { { 3, 0, 1, 1 } } }, SIM_TRAFFIC_SIGNAL_COLOR_UNKNOWN, false, 1 },
+		  1,
+		  0 },
+		{ { .id = 6, .n = 0 }, SIM_TRAFFIC_SIGNAL_COLOR_UNKNOWN, false, 1, 0 },
+		{ { .id = 7, .n = 1, .bulb = { { 3, 9, 1, 1 } } },
+		  SIM_TRAFFIC_SIGNAL_COLOR_WHITE,
+		  false,
+		  1,
+		  SIM_TRAFFIC_SIGNAL_SHAPE_CROSS },
 		{ { .id = -8, .n = 1, .bulb = { { 99, 99, 1, (float)NAN } } },
 		  SIM_TRAFFIC_SIGNAL_COLOR_UNKNOWN,
 		  false,
-		  1 },
+		  1,
+		  SIM_TRAFFIC_SIGNAL_SHAPE_UNKNOWN },
 	};
 	enum { N = sizeof(cases) / sizeof(cases[0]) };
 	struct peer_light l[N];
@@ -345,6 +358,7 @@ static void the_lit_bulb_makes_the_colour(void **state)
 
 		assert_int_equal(s->id, l[i].id);
 		assert_int_equal(s->color, cases[i].color);
+		assert_int_equal(s->shape, cases[i].shape);
 		assert_int_equal(s->blink, cases[i].blink);
 		assert_true(s->score == cases[i].score);
 	}

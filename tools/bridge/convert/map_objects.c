@@ -180,32 +180,65 @@ static int64_t group_id(const struct map_in *in, const struct sim_TrafficSignal 
 	return *id && !*end && !errno ? v : s->seq_id;
 }
 
-enum { AW_UNKNOWN = 0, AW_GREEN = 3, AW_CIRCLE = 1, AW_OFF = 1, AW_ON = 2, AW_FLASHING = 3 };
+enum { AW_OFF = 1, AW_ON = 2, AW_FLASHING = 3 };
+
+/* Autoware has no black: that is a lamp of unknown colour that is off. */
+static uint8_t autoware_color(uint8_t color)
+{
+	static const uint8_t colors[] = {
+		[SIM_TRAFFIC_SIGNAL_COLOR_RED] = 1,
+		[SIM_TRAFFIC_SIGNAL_COLOR_YELLOW] = 2,
+		[SIM_TRAFFIC_SIGNAL_COLOR_GREEN] = 3,
+		[SIM_TRAFFIC_SIGNAL_COLOR_WHITE] = 4,
+	};
+
+	return color < sizeof(colors) ? colors[color] : 0;
+}
+
+static void lamp(struct sim_enc *e, const struct sim_TrafficSignal *s)
+{
+	bool dark = s->color == SIM_TRAFFIC_SIGNAL_COLOR_BLACK;
+
+	sim_enc_begin(e, NULL);
+	sim_enc_u8(e, "color", autoware_color(s->color));
+	/* the same order, from 1; 0 is unknown */
+	sim_enc_u8(e, "shape", s->shape < SIM_TRAFFIC_SIGNAL_SHAPE_UNKNOWN ? (uint8_t)(s->shape + 1) : 0);
+	sim_enc_u8(e, "status", dark ? AW_OFF : s->blink ? AW_FLASHING : AW_ON);
+	sim_enc_f32(e, "confidence", s->score);
+	sim_enc_end(e);
+}
+
+/* How many signals from i on are lamps of one light. */
+static uint32_t lamps_of_one(const struct map_in *in, const struct sim_TrafficSignal *s, uint32_t i, uint32_t n)
+{
+	int64_t id = group_id(in, &s[i]);
+	uint32_t k = 1;
+
+	while (i + k < n && group_id(in, &s[i + k]) == id)
+		k++;
+	return k;
+}
 
 int map_TrafficSignals_to_autoware_perception_msgs_TrafficLightGroupArray(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_TrafficSignals *m = BODY(TrafficSignals, in);
 	const struct sim_TrafficSignal *s;
-	uint32_t n;
+	uint32_t n, groups = 0;
 
 	if (!m)
 		return -EBADMSG;
 	s = sim_TrafficSignals_signals(m, in->size, &n);
+	for (uint32_t i = 0; i < n; i += lamps_of_one(in, s, i, n))
+		groups++;
 	sim_enc_time(e, "stamp", in->header.stamp_sim_ns);
-	sim_enc_list(e, "traffic_light_groups", n);
-	for (uint32_t i = 0; i < n; i++) {
-		bool dark = s[i].color == SIM_TRAFFIC_SIGNAL_COLOR_BLACK;
-
+	sim_enc_list(e, "traffic_light_groups", groups);
+	for (uint32_t i = 0, k; i < n && groups; i += k, groups--) {
+		k = groups > 1 ? lamps_of_one(in, s, i, n) : n - i;
 		sim_enc_begin(e, NULL);
 		sim_enc_i64(e, "traffic_light_group_id", group_id(in, &s[i]));
-		sim_enc_list(e, "elements", 1);
-		sim_enc_begin(e, NULL);
-		sim_enc_u8(e, "color",
-			   s[i].color <= AW_GREEN ? s[i].color : AW_UNKNOWN); /* red, amber and green are alike */
-		sim_enc_u8(e, "shape", AW_CIRCLE);
-		sim_enc_u8(e, "status", dark ? AW_OFF : s[i].blink ? AW_FLASHING : AW_ON);
-		sim_enc_f32(e, "confidence", s[i].score);
-		sim_enc_end(e);
+		sim_enc_list(e, "elements", k);
+		for (uint32_t j = 0; j < k; j++)
+			lamp(e, &s[i + j]);
 		sim_enc_list_end(e);
 		sim_enc_end(e);
 	}

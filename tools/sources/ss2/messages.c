@@ -116,6 +116,7 @@ size_t message_signals(const struct scene *s, void *body, size_t cap)
 		t->seq_id = (uint32_t)from->id;
 		t->score = from->score;
 		t->color = from->color;
+		t->shape = from->shape;
 		t->blink = from->blink;
 		if (sim_TrafficSignal_id_set_in(&b, t, id) < 0)
 			return 0;

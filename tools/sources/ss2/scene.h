@@ -36,7 +36,7 @@ struct scene_entity {
 
 struct scene_signal {
 	int32_t id;
-	uint8_t color; /* of sim/TrafficSignal */
+	uint8_t color, shape; /* of sim/TrafficSignal */
 	bool blink;
 	float score;
 };

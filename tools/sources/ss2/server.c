@@ -111,9 +111,18 @@ static uint8_t color_of(int color)
 		return SIM_TRAFFIC_SIGNAL_COLOR_YELLOW;
 	case SS2__TRAFFIC_LIGHT__COLOR__GREEN:
 		return SIM_TRAFFIC_SIGNAL_COLOR_GREEN;
+	case SS2__TRAFFIC_LIGHT__COLOR__WHITE:
+		return SIM_TRAFFIC_SIGNAL_COLOR_WHITE;
 	default:
 		return SIM_TRAFFIC_SIGNAL_COLOR_UNKNOWN;
 	}
+}
+
+/* Theirs and ours have the same numbers. */
+static uint8_t shape_of(int shape)
+{
+	return shape >= 0 && shape < SIM_TRAFFIC_SIGNAL_SHAPE_UNKNOWN ? (uint8_t)shape
+								      : SIM_TRAFFIC_SIGNAL_SHAPE_UNKNOWN;
 }
 
 static bool is_lit(const Ss2__TrafficLight *bulb)
@@ -143,6 +152,7 @@ static void fill_signal(const Ss2__TrafficSignal *q, struct scene_signal *ret)
 		return;
 	}
 	ret->color = color_of((int)best->color);
+	ret->shape = shape_of((int)best->shape);
 	ret->blink = best->status == SS2__TRAFFIC_LIGHT__STATUS__FLASHING;
 	if (best->confidence > 0 && best->confidence < 1) /* absent reads as 0 */
 		ret->score = best->confidence;
