@@ -56,7 +56,7 @@ bool ctl_pause(int64_t dur_ns)
 
 	while (!simctl_stop && nanosleep(&t, &t) < 0 && errno == EINTR)
 		continue;
-	return !simctl_stop;
+	return !simctl_stop && !ferror(stdout); /* nobody reads it any more */
 }
 
 const char *json_text(const json_t *obj, const char *key)

@@ -120,7 +120,7 @@ static int collect(struct ctl *c, struct sim_subscriber *s, struct delays *d)
 	const struct sim_slot *slot;
 	int r;
 
-	while (!simctl_stop && mono_now_ns() < end_mono_ns) {
+	while (!simctl_stop && !ferror(stdout) && mono_now_ns() < end_mono_ns) {
 		r = sim_wait(s, end_mono_ns - mono_now_ns());
 		if (r < 0 && r != -ESTALE)
 			return ctl_fail(c->a.channel);

@@ -67,7 +67,7 @@ void ctl_print_json(const struct ctl *c, const json_t *j);
 int ctl_put(const struct ctl *c, json_t *reply);
 /* Once, or every second with --watch: a screen that is redrawn, or block after block where it is no terminal. */
 int ctl_repeat(struct ctl *c, int (*once)(struct ctl *c));
-/* Sleep until that much wall time has passed or a signal came; false: stop. */
+/* Sleep until that much wall time has passed or a signal came; false: stop, by a signal or because nobody reads us. */
 bool ctl_pause(int64_t dur_ns);
 
 /* Fields of a type, given as its JSON, a line each (list.c). */

@@ -142,7 +142,7 @@ static void has_keys(const struct ctl_result *r, const char *path, const char *w
 	"answered calls deadline_ms failed ignored late name provider queue refused request_hash response_hash rig running " \
 	"timed_out type waiting"
 #define BRIDGE_KEYS \
-	"attempted bytes channels connection detail dropped failed held lanes name pid plugin queued restarts rig " \
+	"attempted bytes channels connection converters detail dropped failed held lanes name pid plugin queued restarts rig " \
 	"sent start status type"
 
 static void json_of_channels(const char *channel)
@@ -293,6 +293,46 @@ static void for_people(void **state)
 	peer_free(p);
 }
 
+/* --watch tells again each second; the second time more has passed. */
+static void watched(const char *command, const char *list, const char *key)
+{
+	const char *b = getenv("B");
+	char line[256];
+	double n[2];
+	FILE *f;
+
+	snprintf(line, sizeof(line), "exec %s/bin/simctl %s --json --watch", b ? b : "build", command);
+	f = popen(line, "r");
+	assert_non_null(f);
+	for (int i = 0; i < 2; i++) {
+		json_t *j = json_loadf(f, JSON_DISABLE_EOF_CHECK, NULL), *all = j;
+
+		assert_non_null(j);
+		all = json_object_get(j, "dispatch") ? json_object_get(j, "dispatch") : j;
+		n[i] = json_number_value(json_object_get(json_array_get(json_object_get(all, list), 0), key));
+		json_decref(j);
+	}
+	assert_true(n[1] > n[0]);
+	pclose(f); /* its next line finds nobody */
+}
+
+static void watches(void **state)
+{
+	struct peer *p = peer_new();
+	pid_t pid;
+
+	(void)state;
+	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
+	p->command = 200;
+	pid = peer_fork(p, peer_publisher);
+	UNTIL(10000, p->ok > 3);
+	watched("dispatch", "channels", "accepted");
+	watched("bridge list", "bridges", "sent");
+	peer_join(p, pid);
+	stack_stop(simd);
+	peer_free(p);
+}
+
 static void restart_and_shutdown(void **state)
 {
 	int64_t pid;
@@ -361,6 +401,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(keys_are_stable, setup, stack_sweep),
 		cmocka_unit_test_setup_teardown(usage_errors, setup, stack_sweep),
 		cmocka_unit_test_setup_teardown(for_people, setup, stack_sweep),
+		cmocka_unit_test_setup_teardown(watches, setup, stack_sweep),
 		cmocka_unit_test_setup_teardown(restart_and_shutdown, setup, stack_sweep),
 		cmocka_unit_test_setup_teardown(doctor, setup, stack_sweep),
 		cmocka_unit_test(without_simd),
