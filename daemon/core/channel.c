@@ -13,6 +13,7 @@
 #include "mem.h"
 #include "plane.h"
 #include "simd.h"
+#include "timeutil.h"
 
 #include "core/dispatch.h"
 
@@ -24,7 +25,8 @@
 
 LOG_TOPIC("channel");
 
-#define TYPE_TEXT_MAX (128 * 1024) /* of one definition: it must fit a lane packet with its channel */
+#define WAITS_DUR_NS  (100 * NS_PER_MS) /* so much waiting for credits, in all, is worth a word */
+#define TYPE_TEXT_MAX (128 * 1024)      /* of one definition: it must fit a lane packet with its channel */
 
 struct channel *channel_find(struct simd *s, const char *full_name)
 {
@@ -500,10 +502,22 @@ void channel_totals(const struct channel *ch, struct totals *ret)
 		totals_add(ret, p->counters);
 }
 
+/* Once a channel; how long it is from then on, `simctl dispatch` tells. */
+static void warn_of_waits(struct channel *ch, const struct totals *t)
+{
+	if (ch->told_waits || t->wait_dur_ns < WAITS_DUR_NS)
+		return;
+	ch->told_waits = true;
+	log_warn(
+		"channel %s: its producers wait for credits (window %u, %llu ms so far): a bridge is too slow for their rate",
+		ch->name, ch->window, (unsigned long long)(t->wait_dur_ns / NS_PER_MS));
+}
+
 void channel_sample(struct channel *ch, int64_t now_mono_ns)
 {
 	struct totals t;
 
 	channel_totals(ch, &t);
 	rate_sample(&ch->rate, now_mono_ns, t.messages, t.bytes);
+	warn_of_waits(ch, &t);
 }

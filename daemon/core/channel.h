@@ -51,6 +51,7 @@ struct channel {
 	bool closing;  /* dispatch is emptying it; the number comes back with channel_free */
 	bool replaced; /* closing, and another one has its name already */
 	bool ordered;
+	bool told_waits; /* that producers wait has been said */
 
 	struct list publishers;  /* publisher::in_channel */
 	struct list subscribers; /* subscriber::in_channel */

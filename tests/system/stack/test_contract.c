@@ -122,6 +122,14 @@ static void waits_for_a_credit(void **state)
 	assert_int_equal(p->result, 0);
 	assert_int_equal(p->ok, 5);
 	peer_check(p, false);
+	/* told once, however often it waits */
+	for (int i = 0; i < 8; i++) {
+		struct peer *again = peer_new();
+
+		peer_join(again, peer_fork(again, filler));
+		peer_free(again);
+	}
+	UNTIL(5000, stack_count("/t/narrow", "wait for credits") == 1);
 	stack_stop(simd);
 	peer_free(p);
 }
@@ -251,6 +259,91 @@ static void nobody(void **state)
 	peer_free(p);
 }
 
+/* ---- counts ---- */
+
+/* Offers 200 messages, some under a token, to a narrow window; then 10 while time is paused. */
+static int mixed(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "mixed");
+	struct sim_publisher *pub = peer_advertise(p, c, "/t/narrow", 64, SIM_PUB_NO_WAIT);
+	struct sim_token *t;
+
+	PEER(p, sim_token_open(c, "mixed", &t) == 0);
+	for (int i = 0; i < 200; i++) {
+		int r = peer_queue(p, pub, 64, i % 3 ? NULL : t);
+
+		PEER(p, r == 0 || r == -EBUSY || r == -EAGAIN);
+		if (i % 5 == 0)
+			usleep(2000);
+	}
+	while (!peer_settled(p))
+		usleep(1000);
+	atomic_store(&p->ready, 1);
+	while (!atomic_load(&p->command))
+		usleep(1000);
+	for (int i = 0; i < 10; i++)
+		PEER(p, peer_queue(p, pub, 64, t) == -ECANCELED);
+	atomic_store(&p->ready, 2);
+	while (!atomic_load(&p->stop)) /* what it has counted is read while it lives, and after */
+		usleep(1000);
+	sim_token_close(t);
+	sim_publisher_destroy(pub);
+	sim_disconnect(c);
+	return 0;
+}
+
+static uint64_t number(const json_t *o, const char *key)
+{
+	return (uint64_t)json_integer_value(json_object_get(o, key));
+}
+
+static bool counted(struct peer *p)
+{
+	json_t *j = stack_call("GetDispatch", NULL), *ch;
+	json_t *list = json_object_get(json_object_get(j, "dispatch"), "channels");
+	bool same = false;
+	size_t i;
+
+	json_array_foreach(list, i, ch) {
+		if (strcmp(json_string_value(json_object_get(ch, "name")), "/t/narrow") != 0)
+			continue;
+		same = number(ch, "accepted") == p->accepted && number(ch, "completed") == p->ok;
+		for (int r = 1; r < SIM_REASON_COUNT; r++) {
+			const char *name = sim_reason_name((enum sim_reason)r);
+
+			same &= number(json_object_get(ch, "refused"), name) == p->refusals[r];
+			same &= number(json_object_get(ch, "failed"), name) == p->reasons[r];
+		}
+	}
+	json_decref(j);
+	return same;
+}
+
+static void each_reason_is_counted(void **state)
+{
+	struct peer *p = peer_new();
+	pid_t pid;
+
+	(void)state;
+	start(CONF(STACK_POOLS, "", "\"mode\":\"fail\",\"every\":4"));
+	pid = peer_fork(p, mixed);
+	UNTIL(20000, p->ready == 1 || p->failed);
+	assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
+	p->command = 1;
+	UNTIL(20000, p->ready == 2 || p->failed);
+	assert_int_equal(p->refusals[SIM_REASON_PAUSED], 10);
+	assert_true(p->reasons[SIM_REASON_FAILED] > 0 && p->ok > 0);
+	UNTIL(5000, counted(p));
+	UNTIL(5000, stack_bridge("b", "attempted") == (int64_t)p->accepted);
+	assert_int_equal(stack_bridge("b", "sent"), p->ok);
+	assert_int_equal(stack_bridge("b", "failed"), p->reasons[SIM_REASON_FAILED]);
+	assert_int_equal(stack_bridge("b", "dropped"), 0);
+	peer_join(p, pid);
+	UNTIL(5000, counted(p)); /* nothing is forgotten with the process */
+	stack_stop(simd);
+	peer_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -259,6 +352,7 @@ int main(void)
 		cmocka_unit_test_teardown(waits_for_a_credit, stack_sweep),
 		cmocka_unit_test_teardown(a_shared_window, stack_sweep),
 		cmocka_unit_test_teardown(all_sizes, stack_sweep),
+		cmocka_unit_test_teardown(each_reason_is_counted, stack_sweep),
 		cmocka_unit_test_teardown(nobody, stack_sweep),
 	};
 
