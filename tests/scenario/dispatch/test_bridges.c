@@ -450,6 +450,48 @@ static void an_ordered_channel_goes_one_at_a_time(void **state)
 	world_destroy(&w);
 }
 
+/* With several lanes too: whichever lane gets the next one, it gets it after the answer to the one before. */
+static void order_holds_over_lanes(void **state)
+{
+	struct test_pub *other;
+	uint64_t seen = 0;
+	unsigned lanes = 0, n = 0;
+
+	(void)state;
+	make(16, true, 1, 0, 4);
+	world_channel(&w, 1, 64, false);
+	world_route(&w, 1, 0);
+	other = client_advertise(c, 1);
+	for (unsigned round = 0; round < 200; round++) {
+		unsigned ordered = 0;
+
+		for (unsigned i = 0; i < 12; i++) { /* a backlog, for which lanes are opened */
+			(void)!client_try(c, other, NO_TOKEN);
+			if (i % 4 == 0)
+				(void)!client_try(c, p, NO_TOKEN);
+		}
+		world_run(&w, 20 * MS);
+		bridge_read(a);
+		for (unsigned i = 0; i < a->n_held; i++) {
+			if (a->held[i].channel)
+				continue;
+			ordered++;
+			assert_true(a->held[i].sequence > seen); /* some wait beyond their deadline */
+			seen = a->held[i].sequence;
+			lanes |= 1u << a->held[i].lane;
+		}
+		assert_true(ordered <= 1);
+		n += ordered;
+		bridge_answer_all(a, 0, 20000);
+		world_settle(&w);
+		client_read(c);
+	}
+	assert_true(n > 20);
+	assert_true(a->n_lanes > 1);
+	assert_true(lanes & (lanes - 1)); /* it was not one lane alone */
+	world_destroy(&w);
+}
+
 static void order_survives_deadlines_and_death(void **state)
 {
 	(void)state;
@@ -605,6 +647,7 @@ int main(void)
 		cmocka_unit_test(a_flood_of_status_is_contained),
 		cmocka_unit_test(a_second_process_is_refused),
 		cmocka_unit_test(an_ordered_channel_goes_one_at_a_time),
+		cmocka_unit_test(order_holds_over_lanes),
 		cmocka_unit_test(order_survives_deadlines_and_death),
 		cmocka_unit_test(lanes_grow_with_the_backlog_and_fall_away),
 		cmocka_unit_test(a_lost_lane_keeps_only_its_own),

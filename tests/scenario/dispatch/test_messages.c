@@ -216,6 +216,30 @@ static void a_full_window_goes_in_batches(void **state)
 }
 
 /* FIFO: one bridge sees the order of publishing. */
+/* Slots of one packet of answers go back newest first: the pool hands out next what came back last. */
+static void slots_go_back_newest_first(void **state)
+{
+	const struct sim_slot *oldest = NULL;
+	struct simple s = simple_world(8);
+
+	(void)state;
+	for (unsigned i = 0; i < 8; i++) {
+		int credit = client_claim_credit(s.c, s.p);
+		struct sim_slot *slot = client_loan(s.c, s.p);
+
+		oldest = i ? oldest : slot;
+		slot->credit_cell = (uint32_t)credit;
+		client_publish(s.c, s.p, slot);
+	}
+	world_settle(&w);
+	assert_int_equal(bridge_read(s.b), 8);
+	bridge_answer_all(s.b, 0, 1);
+	world_settle(&w);
+	assert_int_equal(client_read(s.c), 8);
+	assert_ptr_equal(client_loan(s.c, s.p), oldest);
+	world_abort(&w);
+}
+
 static void a_bridge_sees_the_order_of_publishing(void **state)
 {
 	struct simple s = simple_world(64);
@@ -553,6 +577,7 @@ int main(void)
 		cmocka_unit_test(a_message_never_overtakes_its_publisher),
 		cmocka_unit_test(a_local_message_gives_its_credit_back),
 		cmocka_unit_test(a_full_window_goes_in_batches),
+		cmocka_unit_test(slots_go_back_newest_first),
 		cmocka_unit_test(a_bridge_sees_the_order_of_publishing),
 		cmocka_unit_test(a_busy_bridge_gets_the_next_ones_in_one_packet),
 		cmocka_unit_test(a_feed_is_not_left_alone_for_long),

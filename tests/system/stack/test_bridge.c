@@ -213,6 +213,25 @@ static void killed(void **state)
 	peer_free(p);
 }
 
+/* simd is told to stop with messages in hand: each is answered, delivered or not, before it ends. */
+static void stopped_under_load(void **state)
+{
+	struct peer *p = peer_new();
+	pid_t pid;
+
+	(void)state;
+	start("\"mode\":\"slow\",\"delay_us\":20000", "");
+	pid = load(p, 5, 0); /* as fast as credits come: the window is always full */
+	assert_int_equal(kill(simd, SIGTERM), 0);
+	assert_int_equal(stack_wait(simd, 20000), 0);
+	UNTIL(10000, peer_settled(p) || p->failed);
+	peer_join(p, pid);
+	peer_check(p, false);
+	assert_int_equal(p->called, p->offered);
+	assert_true(p->reasons[SIM_REASON_SHUTDOWN] > 0); /* simd said so; "lost" is what came after its last word */
+	peer_free(p);
+}
+
 /* A bridge that cannot load its plug-in or refuses its options is tried again with growing pauses, and said. */
 static void never_starts(void **state)
 {
@@ -256,6 +275,7 @@ int main(void)
 		cmocka_unit_test_teardown(hangs, stack_sweep),
 		cmocka_unit_test_teardown(slow_beside_fast, stack_sweep),
 		cmocka_unit_test_teardown(killed, stack_sweep),
+		cmocka_unit_test_teardown(stopped_under_load, stack_sweep),
 		cmocka_unit_test_teardown(never_starts, stack_sweep),
 		cmocka_unit_test_teardown(stuck_restart, stack_sweep),
 	};
