@@ -155,9 +155,11 @@ static void send_cloud(struct host *h, struct sim_bridge *b, char line[256])
 
 	assert_non_null(want);
 	for (uint32_t i = 0; i < POINTS; i++) {
-		uint16_t ring = (uint16_t)(i % 64);
+		uint16_t ring = (uint16_t)(i % 640);
 
-		p[i] = (struct sim_Point){ .x = (float)i, .y = 2, .z = -1, .intensity = 0.5f, .ring = (uint8_t)ring };
+		p[i] = (struct sim_Point){
+			.x = (float)i, .y = 2, .z = -1, .intensity = 0.5f, .ring = ring, .return_type = 3, .reserved = 9
+		};
 		memcpy(want + i * 24, &p[i].x, 4);
 		memcpy(want + i * 24 + 4, &p[i].y, 4);
 		memcpy(want + i * 24 + 8, &p[i].z, 4);
