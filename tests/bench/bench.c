@@ -28,7 +28,8 @@
 
 static const struct bench_case *const cases[] = { &bench_time,     &bench_handover, &bench_overhead,      &bench_first,
 						  &bench_cpu,      &bench_dispatch, &bench_dispatch_rate, &bench_pool,
-						  &bench_reattach, &bench_clock,    &bench_step };
+						  &bench_reattach, &bench_clock,    &bench_step,          &bench_ros2,
+						  &bench_convert,  &bench_ros2_rig };
 
 /* ---- statistics ---- */
 
@@ -369,7 +370,7 @@ static const struct opt options[] = {
 	  .type = OPT_STRING,
 	  .off = offsetof(struct args, only),
 	  .metavar = "NAME,...",
-	  .help = "groups to run: time, handover, overhead, first, cpu, dispatch, rate, pool, reattach, clock, step" },
+	  .help = "groups to run: time, handover, overhead, first, cpu, dispatch, rate, pool, reattach, clock, step, ros2, convert, rig" },
 	{ .name = "out",
 	  .type = OPT_STRING,
 	  .off = offsetof(struct args, out),

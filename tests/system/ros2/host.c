@@ -27,11 +27,11 @@ __attribute__((format(printf, 3, 4))) static void on_log(void *ctx, int level, c
 	size_t n = strlen(h->log);
 	va_list ap;
 
-	(void)level;
 	va_start(ap, fmt);
 	vsnprintf(h->log + n, sizeof(h->log) - n, fmt, ap);
 	va_end(ap);
-	fprintf(stderr, "bridge: %s\n", h->log + n);
+	if (level < 2)
+		fprintf(stderr, "bridge: %s\n", h->log + n);
 	if (strstr(h->log + n, "dropped") && write(h->dropped[1], "", 1) != 1)
 		abort();
 }

@@ -2,6 +2,8 @@
 /* The operations that Cyclone asks of a type and of a sample of it: see bytes_type.h. */
 #include "bytes_type.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,11 +16,28 @@
 
 #define CDR_HEADER 4u
 #define TAKEN_MAX  (4u << 20) /* bytes of a message that comes in */
+#define SPARE_MIN \
+	(64u << 10) /* larger samples are kept for the next message: a fresh one costs a page fault each 4 KiB */
+#define SPARES 4u
 
 struct bytes {
 	struct ddsi_serdata c; /* first: what Cyclone sees */
-	size_t size;           /* CDR header included, a multiple of 4 */
+	struct pool *pool;
+	size_t size; /* CDR header included, a multiple of 4 */
+	size_t room; /* for data */
 	uint8_t data[];
+};
+
+struct pool {
+	_Atomic unsigned
+		refs; /* the type and each sample: Cyclone may send one for the last time after its type has gone */
+	pthread_mutex_t lock; /* a leaf: guards spare */
+	struct bytes *spare[SPARES];
+};
+
+struct bytes_type {
+	struct ddsi_sertype c; /* first */
+	struct pool *pool;
 };
 
 static const struct bytes *bytes_of(const struct ddsi_serdata *d)
@@ -26,15 +45,77 @@ static const struct bytes *bytes_of(const struct ddsi_serdata *d)
 	return (const struct bytes *)(const void *)d;
 }
 
+/* ---- memory ---- */
+
+static struct pool *pool_create(void)
+{
+	struct pool *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	atomic_init(&p->refs, 1);
+	pthread_mutex_init(&p->lock, NULL);
+	return p;
+}
+
+static void pool_unref(struct pool *p)
+{
+	if (atomic_fetch_sub(&p->refs, 1) != 1)
+		return;
+	for (unsigned i = 0; i < SPARES; i++)
+		free(p->spare[i]);
+	pthread_mutex_destroy(&p->lock);
+	free(p);
+}
+
+/* A spare one of about this size: at most twice as large. NULL: there is none. */
+static struct bytes *spare_take(struct pool *p, size_t size)
+{
+	struct bytes *b = NULL;
+
+	pthread_mutex_lock(&p->lock);
+	for (unsigned i = 0; !b && i < SPARES; i++)
+		if (p->spare[i] && p->spare[i]->room >= size && p->spare[i]->room / 2 <= size) {
+			b = p->spare[i];
+			p->spare[i] = NULL;
+		}
+	pthread_mutex_unlock(&p->lock);
+	return b;
+}
+
+/* To an empty place, else to that of one of another size, which may no longer be in use. */
+static void spare_put(struct pool *p, struct bytes *b)
+{
+	unsigned at = SPARES;
+
+	pthread_mutex_lock(&p->lock);
+	for (unsigned i = 0; i < SPARES; i++)
+		if (!p->spare[i] || (at == SPARES && p->spare[i]->room != b->room))
+			at = i;
+	if (at < SPARES) {
+		struct bytes *old = p->spare[at];
+
+		p->spare[at] = b;
+		b = old;
+	}
+	pthread_mutex_unlock(&p->lock);
+	free(b);
+}
+
 static struct bytes *bytes_new(const struct ddsi_sertype *type, enum ddsi_serdata_kind kind, size_t size)
 {
-	struct bytes *b = size <= UINT32_MAX ? malloc(sizeof(*b) + size) : NULL;
+	struct pool *p = ((const struct bytes_type *)(const void *)type)->pool;
+	struct bytes *b = size >= SPARE_MIN ? spare_take(p, size) : NULL;
 
+	if (!b && size <= UINT32_MAX && (b = malloc(sizeof(*b) + size)))
+		b->room = size;
 	if (!b)
 		return NULL;
 	ddsi_serdata_init(&b->c, type, kind);
 	b->c.hash = type->serdata_basehash;
+	b->pool = p;
 	b->size = size;
+	atomic_fetch_add(&p->refs, 1);
 	return b;
 }
 
@@ -102,7 +183,14 @@ static struct ddsi_serdata *data_to_untyped(const struct ddsi_serdata *d)
 
 static void data_free(struct ddsi_serdata *d)
 {
-	free(d);
+	struct bytes *b = (struct bytes *)(void *)d;
+	struct pool *p = b->pool;
+
+	if (b->room >= SPARE_MIN)
+		spare_put(p, b);
+	else
+		free(b);
+	pool_unref(p);
 }
 
 static size_t data_print(const struct ddsi_sertype *type, const struct ddsi_serdata *d, char *buf, size_t size)
@@ -205,6 +293,7 @@ static const struct ddsi_serdata_ops data_ops = {
 
 static void type_free(struct ddsi_sertype *t)
 {
+	pool_unref(((struct bytes_type *)(void *)t)->pool);
 	ddsi_sertype_fini(t);
 	free(t);
 }
@@ -253,11 +342,14 @@ static const struct ddsi_sertype_ops type_ops = {
 
 dds_entity_t bytes_topic_create(dds_entity_t participant, const char *name, const char *type_name, const dds_qos_t *qos)
 {
-	struct ddsi_sertype *t = calloc(1, sizeof(*t));
+	struct bytes_type *b = calloc(1, sizeof(*b));
+	struct ddsi_sertype *t = (struct ddsi_sertype *)b;
 	dds_entity_t topic;
 
-	if (!t)
+	if (!b || !(b->pool = pool_create())) {
+		free(b);
 		return DDS_RETCODE_OUT_OF_RESOURCES;
+	}
 	ddsi_sertype_init(t, type_name, &type_ops, &data_ops, true);
 	t->allowed_data_representation = DDS_DATA_REPRESENTATION_FLAG_XCDR1;
 	topic = dds_create_topic_sertype(participant, name, &t, qos, NULL, NULL);

@@ -124,7 +124,7 @@ static int write_xml(bool localhost, char **ret)
 	fputs("<CycloneDDS><Domain Id=\"any\"><General>", f);
 	if (localhost)
 		fputs("<Interfaces><NetworkInterface address=\"127.0.0.1\"/></Interfaces>", f);
-	fputs("<MaxMessageSize>65500B</MaxMessageSize></General><Discovery>", f);
+	fputs("<MaxMessageSize>65500B</MaxMessageSize><FragmentSize>63000B</FragmentSize></General><Discovery>", f);
 	if (localhost)
 		fputs("<ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>32</MaxAutoParticipantIndex>",
 		      f);

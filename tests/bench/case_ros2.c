@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ros2_image_6MiB_latency, _rate, _cpu: the ROS 2 plug-in against a plain dds_write() of the same image, with the same settings and
+ * the same reader; ros2_image_default_rate: against Cyclone's own settings.
+ */
+#include <stdio.h>
+
+#include "ros2_link.h"
+
+#define IN_FLIGHT 4u
+
+/* One repetition: both writers, the order alternating. */
+static int one(struct ros2_link *l, unsigned i, unsigned count, unsigned window, struct ros2_run ret[ROS2_WRITERS])
+{
+	for (unsigned k = 0; k < ROS2_WRITERS; k++) {
+		enum ros2_writer who = (enum ros2_writer)((k + i) % ROS2_WRITERS);
+
+		if (ros2_link_run(l, who, count, window, &ret[who]) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int against_default(struct bench *b, const struct bench_pair *rates, unsigned n)
+{
+	struct bench_pair pairs[BENCH_PAIRS_MAX];
+	struct ros2_link l;
+	struct ros2_run x;
+	int r = ros2_link_start(b, false, &l);
+
+	for (unsigned i = 0; r == 0 && i < n; i++) {
+		r = ros2_link_run(&l, ROS2_PLAIN, b->smoke ? 4 : 30, IN_FLIGHT, &x);
+		pairs[i] = (struct bench_pair){ rates[i].ours, x.rate };
+	}
+	if (r == 0)
+		bench_report(b, "ros2_image_default_rate", "msg/s", "dds_write, Cyclone's defaults", BENCH_RATE, pairs,
+			     n, 0);
+	ros2_link_stop(&l);
+	return r;
+}
+
+/* Counted in a process of its own, which stands before the C library's memcpy(). */
+static int count_copies(struct bench *b)
+{
+	unsigned long long moved = 0, size = 0;
+	struct bench_pair p;
+	char command[9000];
+	FILE *f;
+
+	snprintf(command, sizeof(command), "'%s/bench-copies' '%s/../lib/simd/bridge_ros2.so'", b->bin, b->bin);
+	f = popen(command, "re");
+	if (!f || fscanf(f, "%llu %llu", &moved, &size) != 2 || pclose(f) != 0)
+		return -1;
+	p = (struct bench_pair){ (double)moved / (double)size, 0 };
+	bench_report(b, "ros2_copies", "copies", NULL, BENCH_VALUE, &p, 1, 1);
+	return 0;
+}
+
+static int run_ros2(struct bench *b)
+{
+	unsigned n = bench_runs(b, 9), count = b->smoke ? 4 : 60;
+	struct bench_pair latency[BENCH_PAIRS_MAX], rate[BENCH_PAIRS_MAX], cpu[BENCH_PAIRS_MAX];
+	struct ros2_run x[ROS2_WRITERS];
+	struct ros2_link l;
+	int r = ros2_link_start(b, true, &l);
+
+	for (unsigned i = 0; r == 0 && i < n; i++) {
+		r = one(&l, i, count, 1, x);
+		latency[i] = (struct bench_pair){ x[ROS2_OURS].latency_ns / 1e3, x[ROS2_PLAIN].latency_ns / 1e3 };
+		cpu[i] = (struct bench_pair){ x[ROS2_OURS].cpu_ns / 1e3, x[ROS2_PLAIN].cpu_ns / 1e3 };
+		r = r < 0 ? r : one(&l, i, 2 * count, IN_FLIGHT, x);
+		rate[i] = (struct bench_pair){ x[ROS2_OURS].rate, x[ROS2_PLAIN].rate };
+	}
+	ros2_link_stop(&l);
+	if (r < 0)
+		return r;
+	bench_report(b, "ros2_image_6MiB_latency", "us", "dds_write, same settings", BENCH_COST, latency, n, 1.05);
+	bench_report(b, "ros2_image_6MiB_rate", "msg/s", "dds_write, same settings", BENCH_RATE, rate, n, 1.2);
+	bench_report(b, "ros2_image_6MiB_cpu", "us", "dds_write, same settings", BENCH_COST, cpu, n, 1.1);
+	r = against_default(b, rate, n);
+	return r < 0 ? r : count_copies(b);
+}
+
+const struct bench_case bench_ros2 = { "ros2", run_ros2, "ros2_copies" };

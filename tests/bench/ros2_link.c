@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See ros2_link.h. Threads: one a process, and Cyclone's. */
+#include "ros2_link.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <sim/msg/Image.h>
+
+#include "system/ros2/host.h"
+#include "system/ros2/reader.h"
+#include "timeutil.h"
+
+#define SAMPLES 4096u
+#define WIDTH   2048u
+#define HEIGHT  1024u /* 6 MiB of rgb8 */
+#define DEPTH   8
+#define QUIT    0u
+
+/* Loopback without multicast, as a namespace has it; then, for a tuned link, what tools/bridge/ros2/domain.c sets. */
+#define LOOPBACK \
+	"<CycloneDDS><Domain Id=\"any\"><General><Interfaces><NetworkInterface address=\"127.0.0.1\"/></Interfaces>" \
+	"<AllowMulticast>false</AllowMulticast></General><Discovery><ParticipantIndex>auto</ParticipantIndex>" \
+	"<MaxAutoParticipantIndex>32</MaxAutoParticipantIndex><Peers><Peer address=\"localhost\"/></Peers></Discovery>"
+#define TUNED \
+	"<General><MaxMessageSize>65500B</MaxMessageSize><FragmentSize>63000B</FragmentSize></General><Internal><SocketReceiveBufferSize max=\"10MB\"/>" \
+	"<Watermarks><WhcHigh>16MB</WhcHigh></Watermarks></Internal>"
+#define END "</Domain></CycloneDDS>"
+
+struct ros2_arena {
+	_Atomic uint32_t command[ROS2_WRITERS]; /* bumped by the orchestrator; `count` says what for */
+	_Atomic uint32_t done;                  /* commands that are finished */
+	_Atomic int failed, ready;
+	uint32_t count, window;
+	_Alignas(64) _Atomic uint32_t taken; /* number of the newest message that was taken */
+	_Atomic int64_t sent_mono_ns;
+	int64_t elapsed_dur_ns;
+	double sample[SAMPLES];
+};
+
+struct role {
+	struct ros2_link *l;
+	struct ros2_arena *a;
+	enum ros2_writer who;
+	/* of a writer: publish message n */
+	int (*write)(struct role *r, uint32_t n);
+	struct host host;
+	struct sim_bridge *bridge;
+	struct sim_bridge_topic *topic;
+	struct sim_slot *slot;
+	dds_entity_t writer;
+	struct seen_image image;
+};
+
+static const char *topic_name(enum ros2_writer who)
+{
+	return who == ROS2_OURS ? "rt/bench/ours" : "rt/bench/plain";
+}
+
+static void wake(_Atomic uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+/* Until message n is taken, for 10 s at most. */
+static int await_taken(struct ros2_arena *a, uint32_t n, int64_t dur_ns)
+{
+	int64_t end_mono_ns = mono_now_ns() + dur_ns;
+	struct timespec bound = { .tv_nsec = 10 * NS_PER_MS };
+	uint32_t now;
+
+	while ((int32_t)((now = atomic_load(&a->taken)) - n) < 0) {
+		if (mono_now_ns() > end_mono_ns)
+			return -ETIMEDOUT;
+		syscall(SYS_futex, &a->taken, FUTEX_WAIT, now, &bound, NULL, 0);
+	}
+	return 0;
+}
+
+dds_entity_t ros2_link_participant(bool tuned)
+{
+	dds_entity_t domain = dds_create_domain(tuned ? 0 : 1, tuned ? LOOPBACK TUNED END : LOOPBACK END);
+
+	return domain < 0 ? domain : dds_create_participant(tuned ? 0 : 1, NULL, NULL);
+}
+
+static dds_qos_t *reliable(void)
+{
+	dds_qos_t *q = dds_create_qos();
+
+	dds_qset_reliability(q, DDS_RELIABILITY_RELIABLE, DDS_SECS(10));
+	dds_qset_history(q, DDS_HISTORY_KEEP_LAST, DEPTH);
+	dds_qset_writer_data_lifecycle(q, false);
+	return q;
+}
+
+/* ---- the reader ---- */
+
+static void take(struct ros2_arena *a, dds_entity_t reader, struct seen_image *m)
+{
+	dds_sample_info_t info;
+	void *sample = m;
+	int64_t now_mono_ns;
+
+	while (dds_take(reader, &sample, &info, 1, 1) > 0) {
+		if (!info.valid_data)
+			continue;
+		now_mono_ns = mono_now_ns();
+		if (m->data._length != WIDTH * HEIGHT * 3)
+			atomic_store(&a->failed, 1);
+		a->sample[m->stamp.nanosec % SAMPLES] = (double)(now_mono_ns - atomic_load(&a->sent_mono_ns));
+		atomic_store(&a->taken, m->stamp.nanosec);
+		wake(&a->taken);
+	}
+}
+
+static int reader_main(void *arg)
+{
+	struct ros2_link *l = arg;
+	dds_entity_t p, set, reader[ROS2_WRITERS];
+	struct seen_image *m = calloc(1, sizeof(*m));
+	dds_attach_t hit[ROS2_WRITERS];
+	dds_qos_t *q;
+
+	bench_pin(1);
+	p = ros2_link_participant(l->tuned);
+	set = dds_create_waitset(p);
+	q = reliable();
+	for (int i = 0; i < ROS2_WRITERS; i++) {
+		dds_entity_t t = dds_create_topic(p, &seen_image_desc, topic_name((enum ros2_writer)i), NULL, NULL);
+
+		reader[i] = dds_create_reader(p, t, q, NULL);
+		if (!m || dds_waitset_attach(set, dds_create_readcondition(reader[i], DDS_ANY_STATE), reader[i]) < 0)
+			return 1;
+	}
+	dds_delete_qos(q);
+	atomic_fetch_add(&l->arena->ready, 1);
+	for (;;) { /* ends with its parent's signal */
+		int n = dds_waitset_wait(set, hit, ROS2_WRITERS, DDS_SECS(1));
+
+		for (int i = 0; i < n; i++)
+			take(l->arena, (dds_entity_t)hit[i], m);
+	}
+}
+
+/* ---- writers ---- */
+
+static int write_ours(struct role *r, uint32_t n)
+{
+	r->slot->stamp_sim_ns = n;
+	return r->host.ops->publish(r->bridge, r->topic, r->slot, NULL);
+}
+
+static void fill_slot(struct role *r)
+{
+	struct sim_builder b;
+	struct sim_Image *m;
+
+	r->slot = host_slot(sim_Image_size(8, WIDTH * HEIGHT * 3), "camera");
+	m = sim_Image_init(sim_slot_body_mut(r->slot), r->slot->body_size, &b);
+	m->width = WIDTH;
+	m->height = HEIGHT;
+	m->step = WIDTH * 3;
+	sim_Image_encoding_set(&b, "rgb8");
+	memset(sim_Image_data_alloc(&b, WIDTH * HEIGHT * 3), 7, WIDTH * HEIGHT * 3);
+	r->slot->body_size = sim_builder_size(&b);
+}
+
+static int open_ours(struct role *r)
+{
+	static const char *const options[] = { "ros_distro", "humble", "clock_hz", "0", NULL };
+
+	host_init(&r->host, r->l->plugin, options);
+	r->bridge = host_create(&r->host);
+	r->topic = host_open(&r->host, r->bridge, "/bench/ours", &sim_Image_type,
+			     "{\"ros2\":{\"reliability\":\"reliable\",\"depth\":8}}");
+	fill_slot(r);
+	r->write = write_ours;
+	return 0;
+}
+
+static int write_plain(struct role *r, uint32_t n)
+{
+	r->image.stamp.nanosec = n;
+	return dds_write(r->writer, &r->image);
+}
+
+static int open_plain(struct role *r)
+{
+	dds_entity_t p = ros2_link_participant(r->l->tuned), t;
+	dds_qos_t *q = reliable();
+	uint8_t *data = malloc(WIDTH * HEIGHT * 3);
+
+	t = dds_create_topic(p, &seen_image_desc, topic_name(ROS2_PLAIN), NULL, NULL);
+	r->writer = dds_create_writer(p, t, q, NULL);
+	dds_delete_qos(q);
+	if (r->writer < 0 || !data)
+		return -1;
+	memset(data, 7, WIDTH * HEIGHT * 3);
+	r->image = (struct seen_image){
+		.frame_id = strdup("camera"),
+		.encoding = strdup("rgb8"),
+		.height = HEIGHT,
+		.width = WIDTH,
+		.step = WIDTH * 3,
+		.data = { ._maximum = WIDTH * HEIGHT * 3, ._length = WIDTH * HEIGHT * 3, ._buffer = data }
+	};
+	r->write = write_plain;
+	return 0;
+}
+
+/* Messages until one has come: then both know each other. */
+static int meet(struct role *r)
+{
+	for (uint32_t n = 1; n < 2000; n++) {
+		int e = r->write(r, n);
+
+		if (e < 0)
+			return e;
+		if (await_taken(r->a, 1, 10 * NS_PER_MS) == 0)
+			return await_taken(r->a, n, 10 * NS_PER_S);
+	}
+	return -ETIMEDOUT;
+}
+
+static int send_all(struct role *r)
+{
+	struct ros2_arena *a = r->a;
+	int64_t start_mono_ns = mono_now_ns();
+	int e = 0;
+
+	for (uint32_t n = 1; e >= 0 && n <= a->count; n++) {
+		if (n > a->window)
+			e = await_taken(a, n - a->window, 10 * NS_PER_S);
+		atomic_store(&a->sent_mono_ns, mono_now_ns());
+		e = e < 0 ? e : r->write(r, n);
+	}
+	if (e >= 0)
+		e = await_taken(a, a->count, 10 * NS_PER_S);
+	a->elapsed_dur_ns = mono_now_ns() - start_mono_ns;
+	return e;
+}
+
+static int writer_main(void *arg)
+{
+	struct role *r = arg;
+	struct ros2_arena *a = r->a;
+	uint32_t seen = 0;
+	int e;
+
+	bench_pin(0);
+	e = r->who == ROS2_OURS ? open_ours(r) : open_plain(r);
+	if (e == 0)
+		e = meet(r);
+	atomic_fetch_add(&a->ready, 1);
+	while (e >= 0) {
+		struct timespec bound = { .tv_nsec = 100 * NS_PER_MS };
+
+		syscall(SYS_futex, &a->command[r->who], FUTEX_WAIT, seen, &bound, NULL, 0);
+		if (atomic_load(&a->command[r->who]) == seen)
+			continue;
+		seen = atomic_load(&a->command[r->who]);
+		if (a->count == QUIT)
+			break;
+		e = send_all(r);
+		atomic_fetch_add(&a->done, 1);
+	}
+	if (e < 0) {
+		fprintf(stderr, "bench: %s: %d\n", topic_name(r->who), e);
+		atomic_store(&a->failed, 1);
+	}
+	if (r->bridge)
+		r->host.ops->destroy(r->bridge);
+	return e < 0;
+}
+
+/* ---- the orchestrator ---- */
+
+static int await(struct ros2_arena *a, _Atomic uint32_t *word, uint32_t n)
+{
+	for (int64_t end = mono_now_ns() + 60 * NS_PER_S; atomic_load(word) != n; usleep(1000))
+		if (atomic_load(&a->failed) || mono_now_ns() > end)
+			return -1;
+	return 0;
+}
+
+static int await_ready(struct ros2_arena *a, int n)
+{
+	for (int64_t end = mono_now_ns() + 30 * NS_PER_S; atomic_load(&a->ready) < n; usleep(1000))
+		if (atomic_load(&a->failed) || mono_now_ns() > end)
+			return -1;
+	return 0;
+}
+
+static int start_writer(struct ros2_link *l, enum ros2_writer who, int ready)
+{
+	struct role r = { .l = l, .a = l->arena, .who = who };
+
+	atomic_store(&l->arena->taken, 0);
+	l->writer[who] = bench_fork(writer_main, &r);
+	return await_ready(l->arena, ready);
+}
+
+int ros2_link_start(struct bench *b, bool tuned, struct ros2_link *ret)
+{
+	int r, ready = 1;
+
+	*ret = (struct ros2_link){ .tuned = tuned, .arena = bench_arena(sizeof(*ret->arena)) };
+	snprintf(ret->plugin, sizeof(ret->plugin), "%s/../lib/simd/bridge_ros2.so", b->bin);
+	ret->reader = bench_fork(reader_main, ret);
+	r = await_ready(ret->arena, ready);
+	for (int i = 0; r == 0 && i < ROS2_WRITERS; i++)
+		if (tuned || i != ROS2_OURS)
+			r = start_writer(ret, (enum ros2_writer)i, ++ready);
+	return r;
+}
+
+void ros2_link_stop(struct ros2_link *l)
+{
+	l->arena->count = QUIT;
+	for (int i = 0; i < ROS2_WRITERS; i++) {
+		if (l->writer[i] <= 0)
+			continue;
+		if (atomic_load(&l->arena->failed))
+			kill(l->writer[i], SIGKILL);
+		atomic_fetch_add(&l->arena->command[i], 1);
+		wake(&l->arena->command[i]);
+		bench_wait(l->writer[i]);
+	}
+	kill(l->reader, SIGKILL);
+	bench_wait(l->reader);
+	bench_arena_free(l->arena, sizeof(*l->arena));
+}
+
+int ros2_link_run(struct ros2_link *l, enum ros2_writer who, unsigned count, unsigned window, struct ros2_run *ret)
+{
+	struct ros2_arena *a = l->arena;
+	int64_t cpu_ns = bench_cpu_ns(l->writer[who]);
+	uint32_t done = atomic_load(&a->done);
+	int r;
+
+	a->count = count < SAMPLES ? count : SAMPLES - 1;
+	a->window = window;
+	atomic_store(&a->taken, 0);
+	atomic_fetch_add(&a->command[who], 1);
+	wake(&a->command[who]);
+	r = await(a, &a->done, done + 1);
+	if (r < 0)
+		return r;
+	*ret = (struct ros2_run){ .latency_ns = bench_median(a->sample + 1, a->count),
+				  .rate = a->count / ((double)a->elapsed_dur_ns / 1e9),
+				  .cpu_ns = (double)(bench_cpu_ns(l->writer[who]) - cpu_ns) / a->count };
+	return 0;
+}

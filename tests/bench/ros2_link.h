@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Images of 6 MiB over Cyclone DDS to a reader that takes typed samples with dds_take(): from the ROS 2 plug-in, and from a plain
+ * program that writes the same image with dds_write(). One process each: writers on CPU 0, the reader on CPU 1.
+ */
+#ifndef ROS2_LINK_H
+#define ROS2_LINK_H
+
+#include <dds/dds.h>
+
+#include "bench.h"
+
+enum ros2_writer { ROS2_OURS, ROS2_PLAIN, ROS2_WRITERS };
+
+struct ros2_arena;
+
+struct ros2_link {
+	struct ros2_arena *arena;
+	pid_t reader, writer[ROS2_WRITERS];
+	char plugin[4200];
+	bool tuned; /* the bridge's network settings at both ends, else Cyclone's own */
+};
+
+/* In a domain of its own for each kind of settings: as the bridge has them, or Cyclone's own; over loopback. */
+dds_entity_t ros2_link_participant(bool tuned);
+
+/* A default link has no writer of ours: the bridge does not come without its settings. */
+int ros2_link_start(struct bench *b, bool tuned, struct ros2_link *ret);
+void ros2_link_stop(struct ros2_link *l);
+
+struct ros2_run {
+	double latency_ns; /* median, from before the write to behind dds_take() */
+	double rate;       /* messages a second */
+	double cpu_ns;     /* of the writing process, a message */
+};
+/* `count` images with at most `window` under way. */
+int ros2_link_run(struct ros2_link *l, enum ros2_writer who, unsigned count, unsigned window, struct ros2_run *ret);
+
+#endif
