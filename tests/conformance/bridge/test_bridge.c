@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What every bridge plug-in must do, whatever it speaks. One source, stamped on each plug-in: PLUGIN is its path,
- * CONNECTION a string that connects at once (%s: a scratch folder).
+ * CONNECTION a string that connects at once (%s: a scratch folder), REQUIRED what an option without a default is set to.
  */
 #include "support/test.h"
 
@@ -16,6 +16,10 @@
 #include <sim/msg/Imu.h>
 #include <sim/srv/SetBool.h>
 #include <sim/srv/Trigger.h>
+
+#ifndef REQUIRED
+#define REQUIRED NULL
+#endif
 
 #define THREADS 4
 #define EACH    200
@@ -43,7 +47,7 @@ static const char *host_option(void *ctx, const char *name)
 
 	for (const struct sim_bridge_option *o = p->ops->options; o && o->name; o++)
 		if (!strcmp(o->name, name))
-			return o->deflt;
+			return o->deflt ? o->deflt : REQUIRED;
 	return NULL;
 }
 
