@@ -11,8 +11,10 @@
 #include <stdlib.h>
 
 #include <sim/point_cloud.h>
+#include <sim/srv/ControlModeCommand.h>
 
 #include "../../support/ros_tree.h"
+#include "../ros2/asker.h"
 #include "../ros2/reader.h"
 #include "../ros2/typed.h"
 
@@ -357,6 +359,93 @@ static void commands_come_to_the_vehicle(void **state)
 	peer_join(p, vehicle);
 	peer_free(p);
 	peer_free(q);
+}
+
+/* ---- the service of AWSIM ---- */
+
+#define MODE_SERVICE "/input/control_mode_request"
+#define MODE_TYPE    "autoware_vehicle_msgs::srv::dds_::ControlModeCommand_"
+
+struct mode_request {
+	struct ask_id id;
+	int32_t sec;
+	uint32_t nanosec;
+	uint8_t mode;
+};
+struct mode_response {
+	struct ask_id id;
+	uint8_t success;
+};
+
+#define MODE_U4(m)    DDS_OP_ADR | DDS_OP_TYPE_4BY, offsetof(struct mode_request, m)
+#define MODE_U1(s, m) DDS_OP_ADR | DDS_OP_TYPE_1BY, offsetof(struct s, m)
+
+static const uint32_t request_ops[] = { ASK_ID(mode_request), MODE_U4(sec), MODE_U4(nanosec),
+					MODE_U1(mode_request, mode), DDS_OP_RTS };
+static const uint32_t response_ops[] = { ASK_ID(mode_response), MODE_U1(mode_response, success), DDS_OP_RTS };
+static const dds_topic_descriptor_t request_desc = ASK_DESC(mode_request, request_ops, MODE_TYPE "Request_");
+static const dds_topic_descriptor_t response_desc = ASK_DESC(mode_response, response_ops, MODE_TYPE "Response_");
+
+/* The vehicle lets itself be driven wholly, and nothing else. */
+static int on_mode(void *user, struct sim_request *req)
+{
+	const struct sim_ControlModeCommandRequest *q = req->body;
+	struct sim_ControlModeCommandResponse *a = req->response;
+	struct peer *p = user;
+
+	a->success = q->stamp == STAMP && q->mode == SIM_CONTROL_MODE_COMMAND_REQUEST_AUTONOMOUS;
+	atomic_fetch_add(&p->received, 1);
+	return 0;
+}
+
+static int offer_mode(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "vehicle");
+	struct sim_service *sv;
+
+	PEER(p, sim_service_offer(c, MODE_SERVICE, &sim_ControlModeCommand_service, NULL, on_mode, p, &sv) == 0);
+	while (!atomic_load(&p->stop))
+		usleep(2000);
+	sim_service_destroy(sv);
+	sim_disconnect(c);
+	return 0;
+}
+
+static int ask_mode(struct peer *p)
+{
+	struct asker a = asker_open(reader_participant(), MODE_SERVICE, &request_desc, &response_desc, "1.2.3");
+	struct mode_request q = { { ASK_CLIENT, 1 }, 1640995200, 125000000, 1 };
+	struct mode_response r = { { 0, 0 }, 9 };
+
+	PEER(p, dds_write(a.writer, &q) == 0 && reader_take(a.reader, &r) == 0);
+	PEER(p, r.id.client == ASK_CLIENT && r.id.sequence == 1 && r.success == 1);
+	q.id.sequence = 2;
+	q.mode = 4;
+	PEER(p, dds_write(a.writer, &q) == 0 && reader_take(a.reader, &r) == 0);
+	PEER(p, r.id.sequence == 2 && r.success == 0);
+	atomic_store(&p->ready, 1);
+	return 0;
+}
+
+static void autoware_asks_to_drive(void **state)
+{
+	struct peer *p = peer_new(), *q = peer_new();
+	pid_t vehicle = peer_fork(p, offer_mode), autoware = peer_fork(q, ask_mode);
+
+	(void)state;
+	UNTIL(45000, atomic_load(&p->failed) || atomic_load(&q->failed) || atomic_load(&q->ready));
+	if (atomic_load(&p->failed) || atomic_load(&q->failed))
+		fail_msg("%s", atomic_load(&p->failed) ? p->why : q->why);
+	peer_join(q, autoware);
+	peer_join(p, vehicle);
+	assert_int_equal(atomic_load(&p->received), 2);
+	peer_free(p);
+	peer_free(q);
+}
+
+static void nothing_is_left(void **state)
+{
+	(void)state;
 	stack_stop(simd);
 }
 
@@ -404,11 +493,18 @@ static int start_svl(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
+	const struct CMUnitTest awsim[] = {
 		cmocka_unit_test(topics_are_the_rigs),
 		cmocka_unit_test(commands_come_to_the_vehicle),
+		cmocka_unit_test(autoware_asks_to_drive),
+		cmocka_unit_test(nothing_is_left),
 	};
-	int failed = cmocka_run_group_tests_name("awsim", tests, start_awsim, stop);
+	const struct CMUnitTest svl[] = {
+		cmocka_unit_test(topics_are_the_rigs),
+		cmocka_unit_test(commands_come_to_the_vehicle),
+		cmocka_unit_test(nothing_is_left),
+	};
+	int failed = cmocka_run_group_tests(awsim, start_awsim, stop);
 
-	return cmocka_run_group_tests_name("svl", tests, start_svl, stop) + failed;
+	return cmocka_run_group_tests(svl, start_svl, stop) + failed;
 }

@@ -7,6 +7,7 @@
 
 #include "rpc.h"
 #include "sim/msg/Imu.h"
+#include "sim/srv/ControlModeCommand.h"
 #include "sim/srv/Empty.h"
 #include "sim/srv/SetBool.h"
 #include "sim/srv/Trigger.h"
@@ -28,8 +29,11 @@ static void which_service(void **state)
 		assert_true(rpc_same_fields(ours[i]->request, s->request));
 		assert_true(rpc_same_fields(ours[i]->response, s->response));
 	}
-	s = rpc_service(ros2_services, "autoware_vehicle_msgs/ControlModeCommand");
+	s = rpc_service(ros2_services, sim_ControlModeCommand_service.name);
+	assert_ptr_equal(s, rpc_service(ros2_services, "autoware_vehicle_msgs/ControlModeCommand"));
 	assert_non_null(s);
+	assert_true(rpc_same_fields(sim_ControlModeCommand_service.request, s->request));
+	assert_true(rpc_same_fields(sim_ControlModeCommand_service.response, s->response));
 	assert_false(rpc_same_fields(&sim_SetBoolRequest_type, s->request));
 	assert_null(rpc_service(ros2_services, "demo/SetBool"));
 	assert_null(rpc_service(ros2_services, "sim/Imu"));

@@ -14,13 +14,19 @@
 
 const struct ros_service *rpc_service(const struct ros_service *known, const char *sim)
 {
-	static const char *const standard[] = { "sim/Empty", "sim/SetBool", "sim/Trigger" };
-	char name[SIM_TYPE_NAME_MAX + 16];
+	static const struct {
+		const char *ours, *theirs;
+	} standard[] = {
+		{ "sim/Empty", "std_srvs/Empty" },
+		{ "sim/SetBool", "std_srvs/SetBool" },
+		{ "sim/Trigger", "std_srvs/Trigger" },
+		{ "sim/ControlModeCommand", "autoware_vehicle_msgs/ControlModeCommand" },
+	};
+	const char *name = sim;
 
-	snprintf(name, sizeof(name), "%s", sim);
 	for (size_t i = 0; i < sizeof(standard) / sizeof(standard[0]); i++)
-		if (strcmp(sim, standard[i]) == 0)
-			snprintf(name, sizeof(name), "std_srvs%s", strchr(sim, '/'));
+		if (strcmp(sim, standard[i].ours) == 0)
+			name = standard[i].theirs;
 	for (const struct ros_service *s = known; s->name; s++)
 		if (strcmp(s->name, name) == 0)
 			return s;

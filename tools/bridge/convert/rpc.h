@@ -20,8 +20,8 @@ struct rpc_id {
 };
 
 /*
- * The ROS service that one of ours is: Empty, SetBool and Trigger of package sim are those of std_srvs, others have the name
- * that they have; NULL: ROS knows no such service here (known: ros2_services).
+ * The ROS service that one of ours is: Empty, SetBool and Trigger of package sim are those of std_srvs, ControlModeCommand is
+ * Autoware's, others have the name that they have; NULL: ROS knows no such service here (known: ros2_services).
  */
 const struct ros_service *rpc_service(const struct ros_service *known, const char *sim);
 
