@@ -3,6 +3,7 @@
 #include "scenario/client/imu.h"
 
 #include <errno.h>
+#include <sys/mman.h>
 
 static struct world w;
 
@@ -287,6 +288,48 @@ static void copies(void **state)
 	bridge_end(&b);
 }
 
+/* What is refused is not looked at, let alone copied: here that would be a crash. */
+static void refused_copies(void **state)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0);
+	struct sim_publisher *p = imu_advertise(c, "two", SIM_PUB_NO_WAIT);
+	void *closed = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct outcome done = { 0 };
+	struct bridge_peer b;
+	struct sim_token *t;
+	uint32_t used;
+	char *json;
+
+	(void)state;
+	assert_true(closed != MAP_FAILED);
+	bridge_start(&w, &b);
+	bridge_connected(&w, &b);
+	assert_int_equal(sim_token_open(c, "t", &t), 0);
+	assert_int_equal(sim_try_queue(p, imu_loan(p), t, on_done, &done), 0);
+	used = ipc_mem_slots_used(w.bus);
+	assert_int_equal(sim_try_queue_copy(p, closed, sizeof(struct sim_Imu), 0, t, on_done, &done), -EBUSY);
+	assert_int_equal(sim_call(c, "PauseClock", NULL, &json), 0);
+	free(json);
+	assert_int_equal(sim_try_queue_copy(p, closed, sizeof(struct sim_Imu), 0, NULL, on_done, &done), -ECANCELED);
+	assert_int_equal(sim_call(c, "ResumeClock", NULL, &json), 0);
+	free(json);
+	assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, on_done, &done), 0);
+	assert_int_equal(sim_try_queue_copy(p, closed, sizeof(struct sim_Imu), 0, NULL, on_done, &done), -EAGAIN);
+	assert_int_equal(done.calls, 3);
+	assert_int_equal(ipc_mem_slots_used(w.bus), used + 1);
+	for (unsigned n = 0; n < 2; n += b.p.count) {
+		assert_true(bridge_next(&b, 100) > 0);
+		bridge_answer(&b, 0);
+	}
+	world_process(&w, c);
+	assert_int_equal(done.ok, 2);
+	munmap(closed, 4096);
+	sim_token_close(t);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+	bridge_end(&b);
+}
+
 static void sync_publish(void **state)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
@@ -416,6 +459,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(token, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_credit, setup, teardown),
 		cmocka_unit_test_setup_teardown(copies, setup, teardown),
+		cmocka_unit_test_setup_teardown(refused_copies, setup, teardown),
 		cmocka_unit_test_setup_teardown(sync_publish, setup, teardown),
 		cmocka_unit_test_setup_teardown(misuse, setup, teardown),
 		cmocka_unit_test_setup_teardown(destroyed_early, setup, teardown),
