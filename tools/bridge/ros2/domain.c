@@ -7,11 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "ros2.h"
 
 #define DOMAIN_MAX 232
-#define RMEM_WANT  (4L << 20)
+#define RMEM_WANT  (4 << 20)
+#define RCVBUF_ASK (10 << 20) /* as in write_xml() */
 
 int ros2_errno(dds_return_t r)
 {
@@ -138,19 +141,24 @@ static int write_xml(bool localhost, char **ret)
 	return fclose(f) == 0 ? 0 : -ENOMEM;
 }
 
-/* Our side only sends large messages, but a user's side on this machine has the same limit. */
+/*
+ * How large a receive buffer a socket gets here, asked for as Cyclone does. Our side only sends large messages, but a user's
+ * side on this machine has the same limit. Linux says twice what it was asked for, and counts its own overhead within.
+ */
 static void probe_buffers(struct sim_bridge *b)
 {
-	FILE *f = fopen("/proc/sys/net/core/rmem_max", "re");
-	long have = 0;
+	int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), want = RCVBUF_ASK, got = 0;
+	socklen_t len = sizeof(got);
 
-	if (f && fscanf(f, "%ld", &have) == 1 && have < RMEM_WANT)
-		b->host->log(b->host->ctx, 1,
-			     "net.core.rmem_max is %ld: images and clouds will get lost on the way to ROS; "
-			     "run: sysctl -w net.core.rmem_max=%ld",
-			     have, RMEM_WANT);
-	if (f)
-		fclose(f);
+	if (s >= 0 && setsockopt(s, SOL_SOCKET, SO_RCVBUF, &want, sizeof(want)) == 0 &&
+	    getsockopt(s, SOL_SOCKET, SO_RCVBUF, &got, &len) == 0 && got < 2 * RMEM_WANT)
+		b->host->log(
+			b->host->ctx, 1,
+			"a socket's receive buffer has %d bytes at most: images and clouds will get lost on the way to "
+			"ROS; on both sides run: sysctl -w net.core.rmem_max=%d",
+			got / 2, RMEM_WANT);
+	if (s >= 0)
+		close(s);
 }
 
 int ros2_domain_open(struct sim_bridge *b)
