@@ -360,6 +360,53 @@ static const struct {
 	IS(SIM_BRIDGE_DISCONNECTING, 4),
 };
 
+static void type_tables(void **state)
+{
+	(void)state;
+	SIZE(struct sim_type, 72);
+	AT(struct sim_type, abi, 0);
+	AT(struct sim_type, size, 4);
+	AT(struct sim_type, name, 8);
+	AT(struct sim_type, comment, 16);
+	AT(struct sim_type, hash, 24);
+	AT(struct sim_type, fixed_size, 32);
+	AT(struct sim_type, align, 36);
+	AT(struct sim_type, n_fields, 40);
+	AT(struct sim_type, n_constants, 44);
+	AT(struct sim_type, flags, 48);
+	AT(struct sim_type, reserved, 52);
+	AT(struct sim_type, fields, 56);
+	AT(struct sim_type, constants, 64);
+
+	SIZE(struct sim_field, 56);
+	AT(struct sim_field, name, 0);
+	AT(struct sim_field, type, 8);
+	AT(struct sim_field, unit, 16);
+	AT(struct sim_field, comment, 24);
+	AT(struct sim_field, offset, 32);
+	AT(struct sim_field, count, 36);
+	AT(struct sim_field, elem_size, 40);
+	AT(struct sim_field, string_max, 44);
+	AT(struct sim_field, kind, 48);
+	AT(struct sim_field, array, 49);
+	AT(struct sim_field, elem_align, 50);
+	AT(struct sim_field, reserved, 51);
+
+	SIZE(struct sim_constant, 24);
+	AT(struct sim_constant, name, 0);
+	AT(struct sim_constant, value, 8);
+	AT(struct sim_constant, kind, 16);
+	AT(struct sim_constant, reserved, 17);
+
+	SIZE(struct sim_service_type, 40);
+	AT(struct sim_service_type, abi, 0);
+	AT(struct sim_service_type, size, 4);
+	AT(struct sim_service_type, name, 8);
+	AT(struct sim_service_type, comment, 16);
+	AT(struct sim_service_type, request, 24);
+	AT(struct sim_service_type, response, 32);
+}
+
 static void numbers_that_cross(void **state)
 {
 	(void)state;
@@ -375,11 +422,8 @@ static void numbers_that_cross(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(slot_and_clock_page),
-		cmocka_unit_test(wire_pages),
-		cmocka_unit_test(packets),
-		cmocka_unit_test(bridge_abi),
-		cmocka_unit_test(converter_abi),
+		cmocka_unit_test(slot_and_clock_page), cmocka_unit_test(wire_pages),    cmocka_unit_test(packets),
+		cmocka_unit_test(bridge_abi),          cmocka_unit_test(converter_abi), cmocka_unit_test(type_tables),
 		cmocka_unit_test(numbers_that_cross),
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plug-ins that simbridge must refuse, one per BAD_ macro the object is compiled with; with none of them, a small
- * good one. Thread: none.
+ * Plug-ins that simbridge must refuse, one per BAD_ macro the object is compiled with; two are good: GOOD, and OLD, as the
+ * first ABI had it. Thread: none.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,8 @@
 #include <sim/bridge.h>
 
 struct sim_bridge {
-	int unused;
+	const struct sim_bridge_host *host;
+	enum sim_bridge_status status;
 };
 
 static int good_reg(struct sim_bridge_registry *r)
@@ -24,27 +25,34 @@ static int good_reg(struct sim_bridge_registry *r)
 
 static int good_create(const struct sim_bridge_host *host, struct sim_bridge **ret)
 {
-	(void)host;
 	*ret = calloc(1, sizeof(**ret));
-	return *ret ? 0 : -ENOMEM;
+	if (!*ret)
+		return -ENOMEM;
+	(*ret)->host = host;
+	return 0;
+}
+
+static void say(struct sim_bridge *b, enum sim_bridge_status status)
+{
+	b->status = status;
+	b->host->status(b->host->ctx, status, "");
 }
 
 static int good_connect(struct sim_bridge *b, const char *connection)
 {
-	(void)b;
 	(void)connection;
+	say(b, SIM_BRIDGE_CONNECTED);
 	return 0;
 }
 
 static void good_disconnect(struct sim_bridge *b)
 {
-	(void)b;
+	say(b, SIM_BRIDGE_DISCONNECTED);
 }
 
 static enum sim_bridge_status good_status(const struct sim_bridge *b)
 {
-	(void)b;
-	return SIM_BRIDGE_CONNECTED;
+	return b->status;
 }
 
 static int good_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret)
@@ -77,6 +85,30 @@ static void good_destroy(struct sim_bridge *b)
 	free(b);
 }
 
+#ifdef BAD_OLD
+static int beyond_flush(struct sim_bridge *b)
+{
+	(void)b;
+	abort();
+}
+
+static void beyond_listen(struct sim_bridge *b, const char *channel, int on)
+{
+	(void)b;
+	(void)channel;
+	(void)on;
+	abort();
+}
+
+static void beyond_service(struct sim_bridge *b, const char *name, const struct sim_service_type *type)
+{
+	(void)b;
+	(void)name;
+	(void)type;
+	abort();
+}
+#endif
+
 static const struct sim_bridge_option good_options[] = {
 	{ "needed", NULL, "an option without a default" },
 	{ "spare", "7", "an option with one" },
@@ -92,8 +124,13 @@ static const struct sim_bridge_ops ops __attribute__((unused)) = {
 #else
 	.abi = SIM_BRIDGE_ABI,
 #endif
-#ifdef BAD_SIZE
+#if defined(BAD_SIZE)
 	.size = 24,
+#elif defined(BAD_OLD)
+	.size = offsetof(struct sim_bridge_ops, flush), /* the first table there was; what follows is not there */
+	.flush = beyond_flush,
+	.listen = beyond_listen,
+	.service = beyond_service,
 #else
 	.size = sizeof(ops),
 #endif

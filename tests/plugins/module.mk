@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The shelf: one object per way of being wrong, and a good one, all from bad.c.
 INC_tests/plugins := -Ilibclient/include -I$(B)/gen
-BAD_KINDS := SYMBOL NOTHING ABI SIZE NULL REG GOOD
+BAD_KINDS := SYMBOL NOTHING ABI SIZE NULL REG OLD GOOD
 SHELF := $(BAD_KINDS:%=$(B)/test/plugins/bridge_%.so)
 
 $(B)/test/plugins/bridge_%.so: tests/plugins/bad.c | $(GENERATED)

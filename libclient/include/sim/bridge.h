@@ -19,7 +19,8 @@
  * simd's clock thread, while it is connected. The newest stamp only, never 0; publish() has no task then (see there). A
  * plug-in that registered "*" and not "sim/Clock" gets it only where the rig names it.
  *
- * The ABI may still change until the dispatcher is complete; then it is frozen and grows only at the end.
+ * The ABI is frozen: numbers and members stay as they are. New ones come at the end of a table, whose `size` tells who knows
+ * them: plug-ins ask with SIM_BRIDGE_HOST_HAS() and SIM_BRIDGE_REG_HAS(), the host with SIM_BRIDGE_HAS().
  */
 #ifndef SIM_BRIDGE_H
 #define SIM_BRIDGE_H

@@ -14,7 +14,7 @@
  * first wins, unless the channel's options name a foreign type.
  *
  * Thread: emit() and read() from any, several at once: a converter has no state.
- * The ABI may still change until the dispatcher is complete; then it is frozen and grows only at the end.
+ * The ABI is frozen: numbers and members stay as they are, new members come at the end of a table, whose `size` tells who knows them.
  */
 #ifndef SIM_CONVERTER_H
 #define SIM_CONVERTER_H

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# One suite, stamped on every bridge plug-in: BRIDGE_CONNECTION_<name> is a string that connects at once.
+# One suite, stamped on every bridge plug-in, and on OLD of the shelf, which knows only the first members of the table:
+# BRIDGE_CONNECTION_<name> is a string that connects at once.
 INC_tests/conformance/bridge := -Itests -Ilibclient/include -I$(B)/gen
-BRIDGE_STAMPS := logging null ros2
+BRIDGE_STAMPS := logging null ros2 OLD
 BRIDGE_CONNECTION_logging := %s
 BRIDGE_CONNECTION_null := %s
 BRIDGE_CONNECTION_ros2 := %.0s
+BRIDGE_CONNECTION_OLD := %s
+BRIDGE_FOLDER_OLD := $(B)/test/plugins
 BRIDGE_REQUIRED_ros2 := humble
 BRIDGE_SUITES := $(BRIDGE_STAMPS:%=$(B)/test/conformance-bridge-%)
 # those that talk to the network do so in namespaces of their own
@@ -14,11 +17,12 @@ TESTS_NS += $(if $(SAN),,$(BRIDGE_STAMPS_NS:%=$(B)/test/conformance-bridge-%))
 
 $(B)/obj/tests/conformance/bridge/test_bridge_%.o: tests/conformance/bridge/test_bridge.c | $(GENERATED)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(INC_tests/conformance/bridge) -DPLUGIN='"$(B)/lib/simd/bridge_$*.so"' \
+	$(CC) $(ALL_CFLAGS) $(INC_tests/conformance/bridge) -DPLUGIN='"$(or $(BRIDGE_FOLDER_$*),$(B)/lib/simd)/bridge_$*.so"' \
 		-DCONNECTION='"$(BRIDGE_CONNECTION_$*)"' $(if $(BRIDGE_REQUIRED_$*),-DREQUIRED='"$(BRIDGE_REQUIRED_$*)"') -MMD -MP -c $< -o $@
 
 $(BRIDGE_SUITES): $(B)/test/conformance-bridge-%: $(B)/obj/tests/conformance/bridge/test_bridge_%.o $(B)/lib/libschema.a \
-	| $(B)/lib/simd/bridge_%.so
+	| $(filter-out %_OLD.so,$(BRIDGE_STAMPS:%=$(B)/lib/simd/bridge_%.so)) $(B)/test/plugins/bridge_OLD.so
 LINK_conformance-bridge-logging := -ldl
 LINK_conformance-bridge-null := -ldl
 LINK_conformance-bridge-ros2 := -ldl
+LINK_conformance-bridge-OLD := -ldl

@@ -343,19 +343,30 @@ static void test_services(void **state)
 	}
 }
 
-/* A host that was built before there were services. */
+/* A host that was built before members were added at the ends: what lies beyond its sizes is not there. */
 static void test_older_host(void **state)
 {
 	struct sim_bridge_registry r = { .abi = SIM_BRIDGE_ABI,
 					 .size = offsetof(struct sim_bridge_registry, add_service),
 					 .add_publisher = reg_publisher,
 					 .add_subscriber = reg_publisher };
+	struct sim_bridge_host old;
 	struct peer *p = *state;
 
 	r.ctx = p;
 	p->services = 0;
 	assert_int_equal(p->ops->reg(&r), 0);
 	assert_int_equal(p->services, 0);
+
+	p->ops->destroy(p->b);
+	old = p->host;
+	old.size = offsetof(struct sim_bridge_host, offer);
+	memset((char *)&old + old.size, 0xee, sizeof(old) - old.size);
+	assert_int_equal(p->ops->create(&old, &p->b), 0);
+	connect_it(p);
+	p->ops->disconnect(p->b);
+	p->ops->destroy(p->b);
+	assert_int_equal(p->ops->create(&p->host, &p->b), 0);
 }
 
 int main(void)
