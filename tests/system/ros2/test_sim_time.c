@@ -57,29 +57,20 @@ static dds_entity_t participant(const char *user_data)
 struct clk {
 	pid_t pid;
 	int go; /* a byte lets it begin */
+	dds_guid_t guid;
 };
 
-/* A clock that begins at `sec`, one tick a nanosecond, until it is killed or told to end. It waits for begin(): all are forked before Cyclone runs here. */
-static struct clk new_clock(int32_t sec, const char *user_data)
+static void be_clock(int32_t sec, const char *user_data, int go_fd, int guid_fd)
 {
 	struct seen_time t = { sec, 0 };
-	struct clk c;
-	dds_entity_t w;
-	int go[2];
+	dds_entity_t p = participant(user_data), w;
+	dds_guid_t guid;
 	char byte;
 
-	assert_int_equal(pipe(go), 0);
-	c.pid = fork();
-	c.go = go[1];
-	if (c.pid) {
-		close(go[0]);
-		return c;
-	}
-	alarm(60);
-	signal(SIGTERM, on_term);
-	if (read(go[0], &byte, 1) != 1)
+	if (dds_get_guid(p, &guid) < 0 || write(guid_fd, &guid, sizeof(guid)) != sizeof(guid) ||
+	    read(go_fd, &byte, 1) != 1)
 		_exit(1);
-	w = reader_write_volatile(participant(user_data), &seen_clock_desc, "rt/clock");
+	w = reader_write_volatile(p, &seen_clock_desc, "rt/clock");
 	while (w > 0 && !ended) {
 		t.nanosec++;
 		dds_write(w, &t);
@@ -87,6 +78,30 @@ static struct clk new_clock(int32_t sec, const char *user_data)
 	}
 	dds_delete(DDS_CYCLONEDDS_HANDLE);
 	_exit(w > 0 ? 0 : 1);
+}
+
+/*
+ * A clock that begins at `sec`, one tick a nanosecond, until it is killed or told to end. It waits for begin(): all are forked
+ * before Cyclone runs here.
+ */
+static struct clk new_clock(int32_t sec, const char *user_data)
+{
+	struct clk c;
+	int go[2], guid[2];
+
+	assert_int_equal(pipe(go), 0);
+	assert_int_equal(pipe(guid), 0);
+	c = (struct clk){ .pid = fork(), .go = go[1] };
+	if (c.pid == 0) {
+		alarm(60);
+		signal(SIGTERM, on_term);
+		be_clock(sec, user_data, go[0], guid[1]);
+	}
+	close(go[0]);
+	close(guid[1]);
+	assert_int_equal(read(guid[0], &c.guid, sizeof(c.guid)), sizeof(c.guid));
+	close(guid[0]);
+	return c;
 }
 
 static void begin(struct clk c)
@@ -198,30 +213,53 @@ static int64_t followed(struct host *h)
 	return first;
 }
 
-static void one_of_two_is_followed_until_it_is_gone(void **state)
+#define CLOCKS 4
+
+static int by_guid(const void *a, const void *b)
 {
-	struct clk a = start_clock(100, "enclave=/;"), b = start_clock(200, "enclave=/;");
+	return memcmp(((const struct clk *)a)->guid.v, ((const struct clk *)b)->guid.v, sizeof(dds_guid_t));
+}
+
+/* The first stays, though lower ones come; after it the lowest that there is. */
+static void one_of_several_is_followed_until_it_is_gone(void **state)
+{
+	static const int order[CLOCKS] = { 2, 3, 1, 0 }; /* in which they begin, by GUID */
 	static struct host h;
-	struct sim_bridge *br;
+	struct clk c[CLOCKS];
+	struct sim_bridge *b;
 	int64_t first, now;
+	char said[64];
 
 	(void)state;
+	for (int i = 0; i < CLOCKS; i++)
+		c[i] = new_clock(100 * (i + 1), "enclave=/;");
+	qsort(c, CLOCKS, sizeof(c[0]), by_guid);
 	host_init(&h, PLUGIN, with_sim_time);
-	br = host_create(&h);
+	b = host_create(&h);
+	begin(c[order[0]]);
 	first = followed(&h);
-	while (!strstr(h.log, "2 publishers of /clock in the graph")) /* once the second is found */
-		assert_int_equal(host_next_drive(&h) / NS, first);
-	assert_int_equal(followed(&h), first);
-	end_clock(first == 100 ? a : b, SIGTERM);
-	do
-		now = host_next_drive(&h) / NS;
-	while (now == first);
-	assert_int_equal(now, 300 - first);
-	end_clock(first == 100 ? b : a, SIGTERM);
+	for (int i = 1; i < CLOCKS; i++) {
+		begin(c[order[i]]);
+		snprintf(said, sizeof(said), "%d publishers of /clock in the graph", i + 1);
+		while (!strstr(h.log, said))
+			assert_int_equal(host_next_drive(&h) / NS, first);
+		assert_int_equal(followed(&h), first);
+	}
+	end_clock(c[order[0]], SIGTERM);
+	for (int i = 0; i < CLOCKS; i++) {
+		if (i == order[0])
+			continue;
+		do
+			now = host_next_drive(&h) / NS;
+		while (now == first);
+		assert_int_equal(followed(&h), now);
+		first = now;
+		end_clock(c[i], SIGTERM);
+	}
 	do
 		now = host_next_drive(&h);
 	while (now != SIM_BRIDGE_CLOCK_GONE);
-	h.ops->destroy(br);
+	h.ops->destroy(b);
 }
 
 static void our_own_is_not_followed(void **state)
@@ -325,9 +363,12 @@ static void does_not_send_what_it_reads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(follows_the_graph),       cmocka_unit_test(one_of_two_is_followed_until_it_is_gone),
-		cmocka_unit_test(our_own_is_not_followed), cmocka_unit_test(what_is_no_time_is_dropped),
-		cmocka_unit_test(zero_is_no_time_yet),     cmocka_unit_test(does_not_send_what_it_reads),
+		cmocka_unit_test(follows_the_graph),
+		cmocka_unit_test(one_of_several_is_followed_until_it_is_gone),
+		cmocka_unit_test(our_own_is_not_followed),
+		cmocka_unit_test(what_is_no_time_is_dropped),
+		cmocka_unit_test(zero_is_no_time_yet),
+		cmocka_unit_test(does_not_send_what_it_reads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
