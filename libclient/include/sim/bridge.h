@@ -13,7 +13,8 @@
  *
  * A connection that is lost: a plug-in that reports UNEXPECTEDLY_DISCONNECTED is connected again by the host, after pauses
  * that grow from 0.1 s to 10 s; one that connects again by itself reports CONNECTING instead. When it is CONNECTED, the
- * host closes and opens every channel and calls listen() again where somebody listens; only then messages flow.
+ * host closes and opens every channel, names services anew and calls listen() again where somebody listens; only then
+ * messages flow.
  *
  * /clock goes past dispatch: a bridge that lists it and carries sim/Clock gets it on a thread of its own, at the rate of
  * simd's clock thread, while it is connected. The newest stamp only, never 0; publish() has no task then (see there). A

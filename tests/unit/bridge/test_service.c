@@ -18,7 +18,8 @@ static struct {
 	sim_service_watch_fn watch;
 	void *user;
 	bool watched;
-	int refuse; /* the next calls */
+	unsigned watches; /* so far */
+	int refuse;       /* the next calls */
 	unsigned n;
 	struct {
 		sim_answer_fn fn;
@@ -33,6 +34,7 @@ int sim_service_watch(struct sim_client *c, sim_service_watch_fn fn, void *user,
 	lib.watch = fn;
 	lib.user = user;
 	lib.watched = true;
+	lib.watches++;
 	*ret = (struct sim_service_watcher *)(void *)c;
 	return 0;
 }
@@ -189,6 +191,31 @@ static void refused_by_the_library(void **state)
 	host_destroy(h);
 }
 
+/* The far side is lost and comes back: it is told of all services anew, and what it had asked before is answered. */
+static void told_again(void **state)
+{
+	struct host *h = start("{}");
+	struct seen s[2] = { { 0 } };
+
+	(void)state;
+	assert_int_equal(call(h, &s[0]), 0);
+	h->services.status(h, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED, "lost");
+	host_link_step(h, 0);
+	assert_int_equal(lib.watches, 1);
+	host_link_step(h, 1000000000); /* connects */
+	host_link_step(h, 1000000000); /* and tells all again */
+	assert_int_equal(lib.watches, 2);
+	assert_true(lib.watched);
+	assert_int_equal(s[0].calls, 1);
+	assert_int_equal(s[0].r, -ECANCELED);
+	assert_int_equal(call(h, &s[1]), 0);
+	lib_answers(0, 0);
+	lib_answers(1, 0);
+	assert_int_equal(s[0].calls, 1);
+	assert_int_equal(s[1].calls, 1);
+	host_destroy(h);
+}
+
 /* The null bridge calls what it is told to, again and again while it is there. */
 static void the_plugin_is_told(void **state)
 {
@@ -218,7 +245,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answered_once),      cmocka_unit_test(answered_after_the_end),
 		cmocka_unit_test(calls_are_bounded),  cmocka_unit_test(refused_by_the_library),
-		cmocka_unit_test(the_plugin_is_told),
+		cmocka_unit_test(the_plugin_is_told), cmocka_unit_test(told_again),
 	};
 
 	log_set_spec("none");

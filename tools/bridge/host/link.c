@@ -6,7 +6,7 @@
  *
  * A plug-in that connects again by itself reports CONNECTING, and is left alone until it is CONNECTED.
  *
- * Thread: connect and disconnect any, one at a time (link.lock); the step is main's.
+ * Thread: connect and disconnect any, one at a time (link.lock, before service.life_lock); the step is main's.
  */
 #include <errno.h>
 #include <string.h>
@@ -69,10 +69,10 @@ void host_connect(struct host *h, const char *connection)
 void host_disconnect(struct host *h)
 {
 	host_flush(h);
-	host_service_stop(h);
 	pthread_mutex_lock(&h->link.lock);
 	mem_free(h->link.connection);
 	h->link.connection = NULL;
+	host_service_stop(h);
 	h->plugin->ops->disconnect(h->bridge);
 	pthread_mutex_unlock(&h->link.lock);
 }
@@ -149,12 +149,22 @@ static bool back(struct host *h, bool only_connected, int64_t now_mono_ns)
 	return yes;
 }
 
+/* What was asked of services over the old connection is answered with its end. */
+static void services_replay(struct host *h)
+{
+	pthread_mutex_lock(&h->link.lock);
+	if (h->link.connection) {
+		host_service_stop(h);
+		host_service_start(h);
+	}
+	pthread_mutex_unlock(&h->link.lock);
+}
+
 static void replay(struct host *h, int64_t now_mono_ns)
 {
 	host_topics_replay(h);
 	host_inbound_replay(h);
-	host_service_stop(h);
-	host_service_start(h);
+	services_replay(h);
 	atomic_fetch_add(&h->link.replays, 1);
 	if (!back(h, true, now_mono_ns))
 		return;
