@@ -34,7 +34,6 @@ __attribute__((unused)) static int emit(const struct sim_converter_in *in, struc
 	return 0;
 }
 
-/* GREEDY tells of more than it was given room for. */
 __attribute__((unused)) static int read_back(struct sim_dec *d, void *body, size_t capacity, size_t *ret_size)
 {
 	struct sim_builder b;
@@ -51,9 +50,6 @@ __attribute__((unused)) static int read_back(struct sim_dec *d, void *body, size
 	if (array && n)
 		memcpy(array, from, n * sizeof(*array));
 	*ret_size = sim_builder_size(&b);
-#ifdef BAD_GREEDY
-	*ret_size = capacity + 4096;
-#endif
 	return sim_builder_error(&b);
 }
 

@@ -8,7 +8,7 @@ $(B)/test/plugins/bridge_%.so: tests/plugins/bad.c | $(GENERATED)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(INC_tests/plugins) -DBAD_$* -shared -o $@ $<
 
-CONVERTER_KINDS := SYMBOL NOTHING ABI SIZE NAME EMPTY ONE TYPE FOREIGN WORD NEITHER DEFINITION FAIL FIELDS ORDER GREEDY GOOD
+CONVERTER_KINDS := SYMBOL NOTHING ABI SIZE NAME EMPTY ONE TYPE FOREIGN WORD NEITHER DEFINITION FAIL FIELDS ORDER GOOD
 CONVERTER_SHELF := $(CONVERTER_KINDS:%=$(B)/test/plugins/converter_%.so)
 $(B)/test/plugins/converter_%.so: tests/plugins/converter.c $(B)/obj/gen/example/msg/FloatArray.o | $(GENERATED)
 	@mkdir -p $(@D)

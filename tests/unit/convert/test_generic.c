@@ -367,6 +367,41 @@ static void what_comes_in_finds_its_type(void **state)
 	comes_by("a/B", NULL);
 }
 
+/* How a converter that reads may be wrong: `fault` says it. */
+static int fault;
+
+static int read_wrongly(struct sim_dec *d, void *to, size_t capacity, size_t *ret_size)
+{
+	memset(to, 0, sizeof(struct sim_Imu));
+	*ret_size = fault == 1 ? capacity + 1 : sizeof(struct sim_Imu);
+	if (fault != 2)
+		sim_dec_u64(d, "a");
+	if (fault == 3)
+		sim_dec_u64(d, "more than there is");
+	return fault == 4 ? -EDOM : fault == 5 ? 1 : 0;
+}
+
+static void converters_that_read_wrongly_are_stopped(void **state)
+{
+	static const int want[] = { 0, -ENOBUFS, -EBADMSG, -EBADMSG, -EDOM, 1 };
+	static const uint8_t message[12] = { 0, 1 };
+	struct carry_in c;
+	size_t size = 77;
+	char why[256];
+
+	(void)state;
+	memset(converters, 0, sizeof(converters));
+	converters[0] = (struct sim_converter){
+		.type = &sim_Imu_type, .foreign = "a/B", .definition = "uint64 a\n", .read = read_wrongly
+	};
+	assert_int_equal(carry_in_open(&host, ros2_types, "a/B", NULL, &c, why, sizeof(why)), 0);
+	for (fault = 5; fault >= 0; fault--)
+		assert_int_equal(carry_in_read(&c, WIRE_CDR, message, sizeof(message), back, sizeof(back), &size),
+				 want[fault]);
+	assert_int_equal(size, sizeof(struct sim_Imu)); /* of the last one alone */
+	carry_in_close(&c);
+}
+
 static void from_file(const char *foreign, const char *path, int want, const char *word)
 {
 	struct carry_in c;
@@ -405,6 +440,7 @@ int main(void)
 		cmocka_unit_test(what_overlaps_is_refused),
 		cmocka_unit_test(converters_come_first),
 		cmocka_unit_test(what_comes_in_finds_its_type),
+		cmocka_unit_test(converters_that_read_wrongly_are_stopped),
 		cmocka_unit_test(a_file_tells_the_fields),
 	};
 

@@ -26,10 +26,7 @@ __attribute__((format(printf, 4, 5))) static int fail(int err, char *why, size_t
 static const struct sim_converter *converter_of(const struct sim_bridge_host *host, const char *sim,
 						const char *foreign, unsigned i)
 {
-	bool has =
-		host->size >= offsetof(struct sim_bridge_host, converter) + sizeof(host->converter) && host->converter;
-
-	return has ? host->converter(host->ctx, sim, foreign, i) : NULL;
+	return SIM_BRIDGE_HOST_HAS(host, converter) ? host->converter(host->ctx, sim, foreign, i) : NULL;
 }
 
 /* The foreign type of a converter: of its definition, else one that is known. */
