@@ -145,7 +145,7 @@ struct side {
 
 static void open_all(struct side *s)
 {
-	static const char *const options[] = { "ros_distro", "humble", "clock_hz", "0", NULL };
+	static const char *const options[] = { "ros_distro", "humble", NULL };
 
 	host_init(&s->host, s->rig->plugin, options);
 	s->bridge = host_create(&s->host);
@@ -153,9 +153,10 @@ static void open_all(struct side *s)
 		char name[32], text[256];
 
 		snprintf(name, sizeof(name), "/rig/c%d", i);
-		snprintf(text, sizeof(text), "{\"ros2\":{%s\"type\":\"%s\",\"reliability\":\"%s\",\"depth\":10}}",
+		snprintf(text, sizeof(text), "{\"ros2\":{%s\"type\":\"%s\",\"reliability\":\"%s\",\"depth\":%d}}",
 			 s->rig->channels[i].options, s->rig->channels[i].ros,
-			 s->rig->reliable ? "reliable" : "best_effort");
+			 s->rig->reliable ? "reliable" : "best_effort",
+			 s->rig->channels[i].hz * 2); /* 2 s: what is lost is asked for after 100 ms and more */
 		s->topic[i] = host_open(&s->host, s->bridge, name, sim_type_builtin(s->rig->channels[i].type), text);
 		s->slot[i] = slot_of(&s->rig->channels[i], s->rig->height);
 	}

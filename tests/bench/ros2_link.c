@@ -175,7 +175,7 @@ static void fill_slot(struct role *r)
 
 static int open_ours(struct role *r)
 {
-	static const char *const options[] = { "ros_distro", "humble", "clock_hz", "0", NULL };
+	static const char *const options[] = { "ros_distro", "humble", NULL };
 
 	host_init(&r->host, r->l->plugin, options);
 	r->bridge = host_create(&r->host);

@@ -93,7 +93,7 @@ static struct sim_slot *image(void)
 
 int main(int argc, char **argv)
 {
-	static const char *const options[] = { "ros_distro", "humble", "clock_hz", "0", NULL };
+	static const char *const options[] = { "ros_distro", "humble", NULL };
 	static struct host h;
 	struct sim_bridge_topic *t;
 	struct sim_bridge *b;

@@ -95,7 +95,7 @@ static struct sim_slot *image(void)
 	return s;
 }
 
-static const char *const options[] = { "ros_distro", "humble", "clock_hz", "0", NULL };
+static const char *const options[] = { "ros_distro", "humble", NULL };
 
 /* Ten a second, as a camera sends them, until one has come: the first ones find no reader yet. */
 static void eight_mebibytes_come_whole(void **state)
