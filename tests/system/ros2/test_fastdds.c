@@ -329,6 +329,38 @@ static void what_is_malformed_stays_out(void **state)
 	assert_non_null(strstr(h.log, "control: a message is dropped: it holds a NaN or an infinity (2 so far)"));
 }
 
+#define RAW_CLOCK "raw rt/clock rosgraph_msgs::msg::dds_::Clock_ 0 "
+
+/* As ROS 2 has it: the first stamps go by until both have found each other. */
+static void its_clock_is_time(void **state)
+{
+	static const char *const options[] = { "ros_distro", "humble", "use_sim_time", "true", NULL };
+	static struct peer p;
+	static struct host h;
+	struct sim_bridge *b;
+	struct pollfd driven;
+
+	(void)state;
+	start(&p, "24");
+	host_init(&h, PLUGIN, options);
+	b = host_create(&h);
+	driven = (struct pollfd){ .fd = h.driven[0], .events = POLLIN };
+	do
+		ask(&p, RAW_CLOCK "00010000640000002a000000");
+	while (poll(&driven, 1, 20) == 0);
+	assert_int_equal(host_next_drive(&h), INT64_C(100000000042));
+	ask(&p, RAW_CLOCK "000100006400000000ca9a3b"); /* 10^9 ns */
+	host_next_drop(&h);
+	ask(&p, RAW_CLOCK "00000000000000640000002a"); /* big-endian */
+	host_next_drop(&h);
+	ask(&p, RAW_CLOCK "00010000650000002a000000");
+	while (host_next_drive(&h) != INT64_C(101000000042))
+		continue;
+	h.ops->destroy(b);
+	stop(&p);
+	assert_non_null(strstr(h.log, "/clock: a message is dropped: Operation not supported (2 so far)"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -336,6 +368,7 @@ int main(void)
 		cmocka_unit_test(jazzy),
 		cmocka_unit_test(its_commands_come_in),
 		cmocka_unit_test(what_is_malformed_stays_out),
+		cmocka_unit_test(its_clock_is_time),
 	};
 
 	return cmocka_run_group_tests(tests, have_peer, NULL);
