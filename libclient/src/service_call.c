@@ -43,7 +43,7 @@ void outgoing_end(struct sim_client *c, struct outgoing *o, int r, const char *w
 
 static struct outgoing *by_tag(struct services *ss, int64_t tag)
 {
-	struct outgoing *o;
+	struct outgoing *o = NULL;
 
 	list_for_each(o, &ss->calls, link)
 		if (o->tag == tag)
@@ -54,7 +54,7 @@ static struct outgoing *by_tag(struct services *ss, int64_t tag)
 void outgoing_event(struct sim_client *c, const json_t *params)
 {
 	json_t *response = json_object_get(params, "response");
-	struct outgoing *o;
+	struct outgoing *o = NULL;
 	int64_t tag, number;
 	const char *why;
 
@@ -225,7 +225,7 @@ int sim_service_call_async(struct sim_client *c, const char *name, const struct 
 			   const void *request, size_t size, int64_t timeout_dur_ns, sim_answer_fn fn, void *user)
 {
 	struct session *s = NULL;
-	struct outgoing *o;
+	struct outgoing *o = NULL;
 	json_t *j;
 	int r = fn ? prepare(c, name, type, request, size, &j, &s, &o)
 		   : err_set(-EINVAL, "sim_service_call_async: no callback");
@@ -245,7 +245,7 @@ int sim_service_call(struct sim_client *c, const char *name, const struct sim_se
 		     size_t size, int64_t timeout_dur_ns, void *response, size_t capacity, size_t *ret_size)
 {
 	struct session *s = NULL;
-	struct outgoing *o;
+	struct outgoing *o = NULL;
 	size_t got = 0;
 	json_t *j;
 	int r = response ? prepare(c, name, type, request, size, &j, &s, &o)
