@@ -30,8 +30,7 @@
 	"<AllowMulticast>false</AllowMulticast></General><Discovery><ParticipantIndex>auto</ParticipantIndex>" \
 	"<MaxAutoParticipantIndex>32</MaxAutoParticipantIndex><Peers><Peer address=\"localhost\"/></Peers></Discovery>"
 #define TUNED \
-	"<General><MaxMessageSize>65500B</MaxMessageSize><FragmentSize>63000B</FragmentSize></General><Internal><SocketReceiveBufferSize max=\"10MB\"/>" \
-	"<Watermarks><WhcHigh>16MB</WhcHigh></Watermarks></Internal>"
+	"<General><MaxMessageSize>65500B</MaxMessageSize><FragmentSize>63000B</FragmentSize></General><Internal><SocketReceiveBufferSize max=\"10MB\"/></Internal>"
 #define END "</Domain></CycloneDDS>"
 
 struct ros2_arena {

@@ -133,7 +133,7 @@ static int write_xml(bool localhost, char **ret)
 		      f);
 	fputs("<Peers>", f);
 	put_peers(f, localhost);
-	fputs("</Peers></Discovery><Internal><SocketReceiveBufferSize max=\"10MB\"/><Watermarks><WhcHigh>16MB</WhcHigh></Watermarks></Internal>"
+	fputs("</Peers></Discovery><Internal><SocketReceiveBufferSize max=\"10MB\"/></Internal>"
 	      "</Domain></CycloneDDS>",
 	      f);
 	if (uri && *uri)

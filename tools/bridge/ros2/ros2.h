@@ -23,7 +23,7 @@
 #define ROS2_OUTS_MAX         16u
 #define ROS2_SERVICES_MAX     64u
 #define ROS2_REPLIES_MAX      64u       /* that wait for those who asked */
-#define ROS2_MAX_BLOCK_DUR_NS 100000000 /* a reader that keeps a reliable writer waiting longer costs that message */
+#define ROS2_MAX_BLOCK_DUR_NS 100000000 /* said in QoS; a keep-last writer does not wait for slow readers */
 
 enum ros2_distro { ROS2_HUMBLE, ROS2_IRON, ROS2_JAZZY };
 
