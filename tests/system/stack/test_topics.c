@@ -326,6 +326,8 @@ static struct command command_of(struct peer *p, dds_entity_t dp, json_t *row, b
 static int command(struct peer *p)
 {
 	bool keeps = strstr(commands_qos, "TL") != NULL;
+	char last[256];
+	struct reader_watch watch = { .topic = last };
 	dds_entity_t dp = reader_participant();
 	struct command c[TOPIC_MAX];
 	size_t n = count_of("commands");
@@ -336,12 +338,15 @@ static int command(struct peer *p)
 		PEER(p, dds_write(c[i].writer, c[i].sample) == 0);
 	}
 	check_discovery(p, dp, DDS_BUILTIN_TOPIC_DCPSSUBSCRIPTION, "commands", commands_qos);
+	snprintf(last, sizeof(last), "rt%s", text_of(row_at("commands", n - 1), "topic"));
+	PEER(p, reader_watch(dp, &watch, true) == 0);
 	atomic_store(&p->ready, 1);
 	while (!atomic_load(&p->stop)) {
 		for (size_t i = 0; i < n && !keeps; i++)
 			PEER(p, dds_write(c[i].writer, c[i].sample) == 0);
 		usleep(10000);
 	}
+	PEER(p, reader_watch(dp, &watch, false) == 0); /* the vehicle has left, and the subscription with it */
 	return 0;
 }
 
@@ -355,8 +360,8 @@ static void commands_come_to_the_vehicle(void **state)
 			     (atomic_load(&p->received) == count_of("commands") && atomic_load(&q->ready)));
 	if (atomic_load(&p->failed) || atomic_load(&q->failed))
 		fail_msg("%s", atomic_load(&p->failed) ? p->why : q->why);
-	peer_join(q, autoware);
 	peer_join(p, vehicle);
+	peer_join(q, autoware);
 	peer_free(p);
 	peer_free(q);
 }
