@@ -40,8 +40,9 @@ struct timekeeper {
 	struct clock_pub *pub; /* NULL while there is no life */
 	struct client *self;   /* simd as a publisher: not in simd::clients */
 	struct publisher *clock;
-	bool quiet_asked;     /* dispatch will say when it is quiet */
-	unsigned steps_asked; /* dispatch will say when these are through */
+	struct log_limit limit; /* of what a driver can cause as often as it likes: jumps, coming and going */
+	bool quiet_asked;       /* dispatch will say when it is quiet */
+	unsigned steps_asked;   /* dispatch will say when these are through */
 };
 
 const struct sim_clock_page *timekeeper_page(const struct timekeeper *t)
@@ -65,18 +66,20 @@ static void on_jump(void *ctx, int64_t old_sim_ns, int64_t new_sim_ns, uint32_t 
 {
 	struct timekeeper *t = (struct timekeeper *)ctx;
 
-	log_info("time jumps from %lld ns to %lld ns", (long long)old_sim_ns, (long long)new_sim_ns);
+	log_limited(&t->limit, exec_now(t->s->x), LOG_LEVEL_INFO, "time jumps from %lld ns to %lld ns",
+		    (long long)old_sim_ns, (long long)new_sim_ns);
 	event_clock_jump(t->s, old_sim_ns, new_sim_ns, generation);
 }
 
 static void on_driver_lost(void *ctx, const struct time_driver_info *who, const char *why)
 {
-	const struct timekeeper *t = (const struct timekeeper *)ctx;
+	struct timekeeper *t = (struct timekeeper *)ctx;
 
 	if (t->s->stopping) /* it was stopped by us */
 		return;
-	log_warn("the driver of time is gone (client %s, pid %d): %s; time holds until one takes over", who->name,
-		 (int)who->pid, why);
+	log_limited(&t->limit, exec_now(t->s->x), LOG_LEVEL_WARN,
+		    "the driver of time is gone (client %s, pid %d): %s; time holds until one takes over", who->name,
+		    (int)who->pid, why);
 }
 
 static void on_quiet(void *arg)
@@ -263,6 +266,7 @@ int timekeeper_create(struct simd *s, struct timekeeper **ret)
 		return err_nomem();
 	t->s = s;
 	t->page_fd = -1;
+	t->limit = (struct log_limit)LOG_LIMIT(10 * NS_PER_S, 50);
 	r = time_page_create(&t->page, &t->page_fd);
 	if (r == 0)
 		r = source_shelf_create(s->plugin_dirs, &t->sources);
@@ -414,7 +418,8 @@ int timekeeper_acquire(struct timekeeper *t, const struct client *cl, int *ret_f
 		fd_close(sv[1]);
 		return r;
 	}
-	log_info("client %s (pid %d) drives time", cl->name, (int)cl->pid);
+	log_limited(&t->limit, exec_now(t->s->x), LOG_LEVEL_INFO, "client %s (pid %d) drives time", cl->name,
+		    (int)cl->pid);
 	*ret_fd = sv[1];
 	return 0;
 }

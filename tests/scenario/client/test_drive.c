@@ -13,12 +13,13 @@
 static struct world w;
 static struct host h;
 static struct sim_client *other;
-static unsigned warnings;
+static unsigned warnings, told;
 static char warning[512];
 
 static void on_log(void *user, enum log_level level, const char *topic, const char *text)
 {
 	(void)user;
+	told += strcmp(topic, "time") == 0;
 	if (strcmp(topic, "drive") != 0 || level != LOG_LEVEL_WARN)
 		return;
 	warnings++;
@@ -52,8 +53,8 @@ static int setup(void **state)
 	memset(&h, 0, sizeof(h));
 	h.client = world_client(&w, "time", SIM_CLIENT_BRIDGE);
 	other = world_client(&w, "other", 0);
-	warnings = 0;
-	assert_int_equal(log_set_spec("error,drive:warn"), 0);
+	warnings = told = 0;
+	assert_int_equal(log_set_spec("error,drive:warn,time:info"), 0);
 	log_set_handler(on_log, NULL);
 	return 0;
 }
@@ -174,6 +175,24 @@ static void another_driver_is_named_and_waited_for(void **state)
 	assert_int_equal(warnings, 1);
 }
 
+/* Two clocks in one, say: simd jumps as often as it is told to, but its log does not fill. */
+static void a_thousand_jumps_fill_no_log(void **state)
+{
+	struct sim_clock_jump jump;
+	uint32_t generation;
+
+	(void)state;
+	select_source("ros2");
+	generation = now().clock_generation;
+	for (int i = 0; i < 1000; i++) {
+		assert_int_equal(host_drive(&h, i % 2 ? 5 * S : 500 * S), 0);
+		assert_int_equal(host_drive(&h, i % 10 ? 6 * S : SIM_BRIDGE_CLOCK_GONE), 0);
+	}
+	assert_int_equal(now().sim_ns, 6 * S);
+	assert_int_equal(sim_clock_jumped(other, &generation, &jump), 1);
+	assert_in_range(told, 2, 100); /* of 1000 jumps, and a driver that left 100 times */
+}
+
 static void a_time_is_above_zero(void **state)
 {
 	(void)state;
@@ -213,6 +232,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_clock_that_is_gone_leaves_time_where_it_is, setup, teardown),
 		cmocka_unit_test_setup_teardown(only_the_source_ros2_is_driven, setup, teardown),
 		cmocka_unit_test_setup_teardown(another_driver_is_named_and_waited_for, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_thousand_jumps_fill_no_log, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_time_is_above_zero, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_new_simd_is_driven_on, setup, teardown),
 	};

@@ -320,6 +320,49 @@ static void what_is_no_time_is_dropped(void **state)
 	}
 }
 
+/* Comes and goes, and stays in the end. */
+static pid_t start_flapping(void)
+{
+	struct seen_time t = { 7, 7 };
+	pid_t pid = fork();
+	dds_entity_t p, w = 0;
+
+	if (pid)
+		return pid;
+	alarm(60);
+	p = participant("enclave=/;");
+	for (int i = 0; i < 200; i++) {
+		w = reader_write_volatile(p, &seen_clock_desc, "rt/clock");
+		usleep(3000);
+		if (i < 199)
+			dds_delete(w);
+	}
+	for (;;) {
+		dds_write(w, &t);
+		usleep(2000);
+	}
+}
+
+static void who_comes_and_goes_fills_no_log(void **state)
+{
+	pid_t peer = start_flapping();
+	static struct host h;
+	struct sim_bridge *b;
+	unsigned lines = 0;
+
+	(void)state;
+	host_init(&h, PLUGIN, with_sim_time);
+	b = host_create(&h);
+	while (host_next_drive(&h) != 7 * NS + 7)
+		continue;
+	end_process(peer, SIGKILL);
+	h.ops->destroy(b);
+	for (const char *at = h.log; (at = strstr(at, " /clock")); at++)
+		lines++;
+	if (lines < 2 || lines > 40) /* 20 at once, and one for each second that it took */
+		fail_msg("%u lines", lines);
+}
+
 static void zero_is_no_time_yet(void **state)
 {
 	pid_t peer = start_hostile(&seen_clock_desc, (struct seen_time){ 0, 0 });
@@ -367,6 +410,7 @@ int main(void)
 		cmocka_unit_test(one_of_several_is_followed_until_it_is_gone),
 		cmocka_unit_test(our_own_is_not_followed),
 		cmocka_unit_test(what_is_no_time_is_dropped),
+		cmocka_unit_test(who_comes_and_goes_fills_no_log),
 		cmocka_unit_test(zero_is_no_time_yet),
 		cmocka_unit_test(does_not_send_what_it_reads),
 	};

@@ -91,7 +91,7 @@ static void note(struct host_drive *d, int r)
 		log_at(r == -ENOTCONN ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARN,
 		       "the far side's clock does not drive time: %s", err_why());
 	if (r == 0 && !d->driving)
-		log_info("the far side's clock drives time");
+		log_limited(&d->limit, mono_now_ns(), LOG_LEVEL_INFO, "the far side's clock drives time");
 	d->driving = r == 0;
 	d->said = r;
 }
@@ -103,9 +103,12 @@ int host_drive(struct host *h, int64_t sim_ns)
 
 	if (sim_ns == SIM_BRIDGE_CLOCK_GONE) {
 		if (d->driving)
-			log_info("the far side's clock is gone: time holds");
+			log_limited(&d->limit, mono_now_ns(), LOG_LEVEL_INFO,
+				    "the far side's clock is gone: time holds");
 		release(d);
-		*d = (struct host_drive){ 0 };
+		d->driving = false;
+		d->said = 0;
+		d->retry_mono_ns = 0;
 		return 0;
 	}
 	if (sim_ns <= 0)

@@ -178,6 +178,7 @@ int host_create(struct sim_client *client, const char *plugin_dir, json_t *confi
 	h->client = client;
 	h->wake_fd = -1;
 	h->inbound_limit = (struct log_limit)LOG_LIMIT(NS_PER_S, 1);
+	h->drive.limit = (struct log_limit)LOG_LIMIT(10 * NS_PER_S, 10);
 	list_init(&h->lanes);
 	pthread_mutex_init(&h->options_lock, NULL);
 	pthread_mutex_init(&h->topics_lock, NULL);

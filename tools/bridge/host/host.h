@@ -80,7 +80,8 @@ struct host_drive { /* driving time with a clock of the far side; drive.c. One t
 	struct sim_driver *driver; /* NULL: not ours */
 	int said;                  /* the last refusal that was logged; 0: it drives */
 	bool driving;
-	int64_t retry_mono_ns; /* the lease is another's: not before */
+	int64_t retry_mono_ns;  /* the lease is another's: not before */
+	struct log_limit limit; /* of what the far side can cause as often as it likes */
 };
 
 struct host {

@@ -70,6 +70,7 @@ struct ros2_sim_time { /* time from the graph's /clock */
 		unsigned n;                     /* writers that could be followed */
 		bool driving;
 		uint64_t dropped;
+		int64_t lines, lines_mono_s; /* that may be logged; when some were added */
 	} thr;
 };
 

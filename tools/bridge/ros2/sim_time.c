@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <dds/ddsi/ddsi_serdata.h>
 
@@ -18,6 +19,7 @@
 
 #define CLOCK_TYPE    "rosgraph_msgs/Clock"
 #define TAKE          8
+#define LINES_MAX     20
 #define WRITERS_MAX   32 /* publishers of /clock that are looked at */
 #define USER_DATA_MAX 4096
 
@@ -91,20 +93,35 @@ static void print_gid(const dds_guid_t *g, char ret[64])
 		at += (size_t)snprintf(ret + at, 64 - at, "%s%02x", i ? "." : "", g->v[i]);
 }
 
+/* Who comes and goes fills no log: LINES_MAX at once, then one a second. */
+static bool may_say(struct ros2_sim_time *t)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	t->thr.lines += now.tv_sec - t->thr.lines_mono_s;
+	t->thr.lines_mono_s = now.tv_sec;
+	if (t->thr.lines > LINES_MAX)
+		t->thr.lines = LINES_MAX;
+	return t->thr.lines > 0 && t->thr.lines-- > 0;
+}
+
 static void follow(struct sim_bridge *b, const struct writer *w)
 {
 	struct ros2_sim_time *t = &b->sim_time;
 
 	if (!w) {
-		b->host->log(b->host->ctx, 1, "the publisher of /clock, %s, is gone: time holds until there is one",
-			     t->thr.gid);
+		if (may_say(t))
+			b->host->log(b->host->ctx, 1,
+				     "the publisher of /clock, %s, is gone: time holds until there is one", t->thr.gid);
 		t->thr.followed = 0;
 		say(b, SIM_BRIDGE_CLOCK_GONE);
 		return;
 	}
 	t->thr.followed = w->handle;
 	print_gid(&w->guid, t->thr.gid);
-	b->host->log(b->host->ctx, 2, "the time is taken from /clock of %s", t->thr.gid);
+	if (may_say(t))
+		b->host->log(b->host->ctx, 2, "the time is taken from /clock of %s", t->thr.gid);
 }
 
 static void choose(struct sim_bridge *b)
@@ -121,7 +138,7 @@ static void choose(struct sim_bridge *b)
 	}
 	if (!still && (best || t->thr.followed))
 		follow(b, best);
-	if (n > 1 && n != t->thr.n)
+	if (n > 1 && n != t->thr.n && may_say(t))
 		b->host->log(b->host->ctx, 1,
 			     "%u publishers of /clock in the graph: %s is followed, the others are not; end those", n,
 			     t->thr.gid);
