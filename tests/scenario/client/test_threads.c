@@ -262,6 +262,7 @@ struct watcher {
 	struct sim_publisher *p;
 	pthread_t thread;
 	_Atomic unsigned changes, connected;
+	_Atomic bool stop;
 };
 
 static void *watch_bridges(void *arg)
@@ -269,10 +270,11 @@ static void *watch_bridges(void *arg)
 	struct watcher *k = arg;
 	struct sim_bridges known = { 0, 0 };
 
-	while (sim_publisher_bridges_wait(k->p, &known, -1) == 1) {
+	while (!atomic_load(&k->stop)) {
+		if (sim_publisher_bridges_wait(k->p, &known, 50 * MS) != 1)
+			continue;
 		atomic_store(&k->connected, known.connected);
-		if (atomic_fetch_add(&k->changes, 1) == 20)
-			break;
+		atomic_fetch_add(&k->changes, 1);
 	}
 	return NULL;
 }
@@ -299,6 +301,7 @@ static void bridges_come_and_go(void **state)
 			poll(NULL, 0, 1);
 		}
 	}
+	atomic_store(&k.stop, true);
 	pthread_join(k.thread, NULL);
 	sim_publisher_destroy(k.p);
 	sim_disconnect(c);
