@@ -39,7 +39,7 @@ const struct typeset_entry *rosdef_nested(const struct typeset *s, const struct 
 
 const char *rosdef_kind(const struct typeset_entry *e)
 {
-	return strstr(e->path, "/srv/") ? "srv" : "msg";
+	return e->half || strstr(e->path, "/srv/") ? "srv" : "msg";
 }
 
 static void collect(const struct typeset *s, const struct typeset_entry *e, enum rosdef_flavour flavour,

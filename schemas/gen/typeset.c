@@ -550,6 +550,13 @@ int typeset_take(struct typeset *s, const char *package, const char *name, const
 	return 0;
 }
 
+void typeset_mark_half(struct typeset *s, const struct typeset_entry *e)
+{
+	for (unsigned i = 0; i < s->n_entries; i++)
+		if (s->entries[i] == e)
+			s->entries[i]->half = true;
+}
+
 /* The folder that the file is in, "msg" and "srv" left out: ROS keeps definitions in <package>/msg/. */
 static char *package_of(struct typeset *s, const char *path)
 {

@@ -58,6 +58,9 @@ int typeset_add(struct typeset *s, const char *package, const char *path, const 
 /* Take package/name from the source, and all it nests. Errors: as typeset_add(), with package/name for the file. */
 int typeset_take(struct typeset *s, const char *package, const char *name, const struct typeset_entry **ret);
 
+/* It is half a service, though it came from no .srv file: what ROS calls "srv". */
+void typeset_mark_half(struct typeset *s, const struct typeset_entry *e);
+
 const char *typeset_why(const struct typeset *s);
 
 /* All entries, nested ones before those that nest them. */

@@ -21,6 +21,7 @@ struct section { /* one definition in the text */
 	char package[TYPEDESC_IDENT_MAX + 1], name[TYPEDESC_IDENT_MAX + 1];
 	const char *text;
 	size_t len;
+	bool half; /* of a service */
 };
 
 struct ros_text {
@@ -34,7 +35,7 @@ struct ros_text {
 
 /* ---- the text ---- */
 
-/* "package/Name" or "package/msg/Name", up to the end or a blank. */
+/* "package/Name", "package/msg/Name" or, of a half of a service, "package/srv/Name", up to the end or a blank. */
 static int split_name(const char *s, size_t len, struct section *ret)
 {
 	const char *slash = memchr(s, '/', len);
@@ -42,7 +43,8 @@ static int split_name(const char *s, size_t len, struct section *ret)
 	const char *name = s + package + 1;
 	size_t n = len - package - 1;
 
-	if (slash && n > 4 && strncmp(name, "msg/", 4) == 0) {
+	ret->half = slash && n > 4 && strncmp(name, "srv/", 4) == 0;
+	if (ret->half || (slash && n > 4 && strncmp(name, "msg/", 4) == 0)) {
 		name += 4;
 		n -= 4;
 	}
@@ -71,7 +73,7 @@ static int begin_section(struct ros_text *t, const char *line, size_t len)
 	for (line += 5, len -= 5; len && strchr(" \r\t", line[len - 1]);)
 		len--;
 	memset(s, 0, sizeof(*s));
-	return split_name(line, len, s);
+	return split_name(line, len, s) < 0 || s->half ? -EINVAL : 0;
 }
 
 /* Cuts it into its definitions; the first one's name is set already. Returns the line of an error, 0 for none. */
@@ -181,7 +183,7 @@ static const struct ros_type *type_of(struct ros_text *t, const struct typeset_e
 	type = made[i] = arena_alloc(t->arena, sizeof(*type));
 	if (!type)
 		return NULL;
-	*type = (struct ros_type){ .name = e->type.name, .kind = "msg", .hash = "", .definition = "" };
+	*type = (struct ros_type){ .name = e->type.name, .kind = rosdef_kind(e), .hash = "", .definition = "" };
 	return set_fields(t, e, made, type) < 0 ? NULL : type;
 }
 
@@ -268,6 +270,8 @@ static int parse(struct ros_text *t, const char *name, const char *text, char *w
 		snprintf(why, why_size, "%s", typeset_why(t->set));
 		return r == -ENOENT || r == -ENOMEM || r == -E2BIG ? r : -EINVAL;
 	}
+	if (t->sections[0].half)
+		typeset_mark_half(t->set, e);
 	if (typeset_count(t->set) > ROS_TEXT_TYPES) {
 		snprintf(why, why_size, "more than %u types", ROS_TEXT_TYPES);
 		return -E2BIG;

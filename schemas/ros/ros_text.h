@@ -17,7 +17,7 @@
 struct ros_text;
 
 /*
- * Make "package/Name" or "package/msg/Name" of a text: its definition in .msg syntax, then those of what it nests, each behind a
+ * Make "package/Name", "package/msg/Name" or, half a service, "package/srv/Name_Request" of a text: its definition in .msg syntax, then those of what it nests, each behind a
  * line of "=" and one that says "MSG: package/Name". What is not there is looked for in `known`, which also decides the
  * flavour: ros1_types or ros2_types. returns it: ros_text_destroy(). `why` gets a sentence, also for -ENOMEM.
  * Errors: -EINVAL the text or the name, -ENOENT a type that is nested, -E2BIG a bound, -ENOTSUP ROS 1 has no such thing, -ENOMEM.

@@ -251,6 +251,9 @@ static void peer_looks(dds_entity_t p)
 	snprintf(want, sizeof(want), "typehash=%s;", ros_type_find(ros2_types, "std_srvs/SetBool_Response")->hash);
 	EXPECT(!strncmp(user_data, "serviceid=", 10));
 	EXPECT(strchr(user_data, ';') && !strcmp(strchr(user_data, ';') + 1, want));
+	EXPECT(reader_discover(p, "rr/sumReply", type_name, user_data) == 0);
+	EXPECT(!strcmp(type_name, "demo::srv::dds_::Sum_Response_"));
+	EXPECT(strstr(user_data, ";typehash=RIHS01_") && strlen(strstr(user_data, ";typehash=")) == 10 + 71 + 1);
 	EXPECT(reader_watch(p, &w, true) == 0 && write(side.seen[1], "", 1) == 1);
 	EXPECT(reader_watch(p, &w, false) == 0); /* it has gone */
 }

@@ -233,7 +233,8 @@ static void bad_texts_are_refused(void **state)
 
 	(void)state;
 	refused("Name", "int8 a\n", ros2_types, -EINVAL, "\"Name\" is no package/msg/Name");
-	refused("a/srv/B", "int8 a\n", ros2_types, -EINVAL, "is no package/msg/Name");
+	refused("a/action/B", "int8 a\n", ros2_types, -EINVAL, "is no package/msg/Name");
+	refused("a/B", "int8 a\n===\nMSG: a/srv/C\nint8 d\n", ros2_types, -EINVAL, "line 3");
 	refused("a/B", "int8[ a\n", ros2_types, -EINVAL, "a/B:1: array '[' is not closed");
 	refused("a/B", "int8 a\nint8 a\n", ros2_types, -EINVAL, "a/B:2:");
 	refused("a/B", "C c\n", ros2_types, -ENOENT, "type 'a/C' is not defined");
@@ -248,6 +249,37 @@ static void bad_texts_are_refused(void **state)
 		at += sprintf(at, "int8 a\n===\nMSG: a/T%u\n", i);
 	refused("a/B", many, ros2_types, -E2BIG, "more than 100 definitions");
 	free(many);
+}
+
+/* Halves of services, from our types, hash as those that rosgen made of ROS' own. */
+static void half_of(const struct ros_service *s, const struct sim_service_type *ours)
+{
+	char *text = ros_generic_text(ours->response, ROS_GENERIC_ROS2), name[160];
+	int package = (int)strcspn(s->name, "/");
+	struct ros_text *t;
+
+	snprintf(name, sizeof(name), "%.*s/srv/%s_Response", package, s->name, s->name + package + 1);
+	t = made(name, text, ros2_types);
+	assert_string_equal(ros_text_type(t)->name, s->response->name);
+	assert_string_equal(ros_text_type(t)->kind, "srv");
+	assert_string_equal(ros_text_type(t)->hash, s->response->hash);
+	ros_text_destroy(t);
+	free(text);
+}
+
+static void halves_of_services(void **state)
+{
+	unsigned n = 0;
+
+	(void)state;
+	for (const struct sim_service_type *const *v = sim_service_type_builtins(); *v; v++)
+		for (const struct ros_service *s = ros2_services; s->name; s++)
+			if (strcmp(strchr(s->name, '/'), strchr((*v)->name, '/')) == 0 &&
+			    strncmp(s->name, "std_srvs/", 9) == 0) {
+				half_of(s, *v);
+				n++;
+			}
+	assert_int_equal(n, 3);
 }
 
 static void forms_of_ros_are_taken(void **state)
@@ -276,9 +308,13 @@ static void forms_of_ros_are_taken(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_rosgen_made_comes_out_again), cmocka_unit_test(every_type_of_ours_has_a_message),
-		cmocka_unit_test(the_text_is_for_people_too),       cmocka_unit_test(odd_names_are_told),
-		cmocka_unit_test(names_have_two_or_three_words),    cmocka_unit_test(bad_texts_are_refused),
+		cmocka_unit_test(what_rosgen_made_comes_out_again),
+		cmocka_unit_test(every_type_of_ours_has_a_message),
+		cmocka_unit_test(the_text_is_for_people_too),
+		cmocka_unit_test(odd_names_are_told),
+		cmocka_unit_test(names_have_two_or_three_words),
+		cmocka_unit_test(halves_of_services),
+		cmocka_unit_test(bad_texts_are_refused),
 		cmocka_unit_test(forms_of_ros_are_taken),
 	};
 

@@ -4,11 +4,13 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "dec.h"
 #include "enc_wire.h"
 #include "generic.h"
+#include "ros/ros_generic.h"
 
 /* ---- which service ---- */
 
@@ -31,6 +33,25 @@ const struct ros_service *rpc_service(const struct ros_service *known, const cha
 		if (strcmp(s->name, name) == 0)
 			return s;
 	return NULL;
+}
+
+int rpc_own_type(const char *service, const struct sim_type *half, const char *half_name, struct ros_text **ret,
+		 char *why, size_t why_size)
+{
+	char msg[ROS_GENERIC_NAME_MAX], name[ROS_GENERIC_NAME_MAX + 16], text[256] = "";
+	char *definition = ros_generic_text(half, ROS_GENERIC_ROS2);
+	int package, r = -ENOMEM;
+
+	ros_generic_name(service, msg);
+	package = (int)strcspn(msg, "/");
+	snprintf(name, sizeof(name), "%.*s/srv/%s_%s", package, msg, msg + package + 5, half_name);
+	if (definition)
+		r = ros_text_create(name, definition, ros2_types, text, sizeof(text), ret);
+	free(definition);
+	if (r == 0 || r == -ENOMEM)
+		return r;
+	snprintf(why, why_size, "%s cannot be made into %s: %s", half->name, name, text);
+	return -ENOTSUP;
 }
 
 static bool same_kind(uint8_t kind, uint8_t prim)

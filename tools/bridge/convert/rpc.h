@@ -10,6 +10,7 @@
 
 #include <sim/message.h>
 
+#include "ros/ros_text.h"
 #include "ros/ros_type.h"
 
 #include "out.h"
@@ -24,6 +25,13 @@ struct rpc_id {
  * Autoware's, others have the name that they have; NULL: ROS knows no such service here (known: ros2_services).
  */
 const struct ros_service *rpc_service(const struct ros_service *known, const char *sim);
+
+/*
+ * Half a service that ROS does not know here: "demo/srv/Measure_Request" of `half` of "demo/Measure", with the same fields. half_name:
+ * "Request" or "Response". returns it: ros_text_destroy(). `why` gets a sentence. -ENOTSUP, -ENOMEM.
+ */
+int rpc_own_type(const char *service, const struct sim_type *half, const char *half_name, struct ros_text **ret,
+		 char *why, size_t why_size);
 
 /* Whether a body of ours has the very fields of theirs, times as times. */
 bool rpc_same_fields(const struct sim_type *ours, const struct ros_type *theirs);

@@ -35,9 +35,11 @@ struct ros2_service {
 	char name[SIM_CHANNEL_MAX + 1];
 	unsigned refs; /* one of the bridge's list, one of each request that is open */
 	dds_entity_t request_topic, response_topic, writer;
-	_Atomic dds_entity_t reader; /* 0: the service has gone */
-	char id[100];                /* "serviceid=...;" */
-	uint8_t *body;               /* of the request that is being read */
+	_Atomic dds_entity_t reader;                         /* 0: the service has gone */
+	const struct ros_type *request_type, *response_type; /* theirs */
+	struct ros_text *made[2];                            /* those two, where they had to be made */
+	char id[100];                                        /* "serviceid=...;" */
+	uint8_t *body;                                       /* of the request that is being read */
 	_Atomic uint64_t dropped;
 };
 
@@ -69,6 +71,8 @@ static void service_free(struct ros2_service *s)
 	for (size_t i = 0; i < sizeof(entities) / sizeof(entities[0]); i++)
 		if (entities[i] > 0)
 			dds_delete(entities[i]);
+	ros_text_destroy(s->made[0]);
+	ros_text_destroy(s->made[1]);
 	sim_type_unref(s->response);
 	free(s->body);
 	free(s);
@@ -377,76 +381,85 @@ static dds_qos_t *endpoint_qos(const struct ros2_service *s, const struct ros_ty
 
 	if (!qos)
 		return NULL;
-	n = snprintf(data, sizeof(data), "%s%s%s%s", s->id, type ? "typehash=" : "", type ? type->hash : "",
-		     type ? ";" : "");
+	n = snprintf(data, sizeof(data), "%stypehash=%s;", s->id, type->hash);
 	dds_qset_userdata(qos, data, (size_t)n);
 	return qos;
 }
 
-/* Of a half: as ROS defines it, or under the name that the service has. */
-static int dds_type_name(const char *sim, const struct ros_type *type, const char *half, char *out, size_t size)
+static int create_writer(struct ros2_service *s)
 {
-	size_t n = strcspn(sim, "/");
-	bool ours = n == 3 && strncmp(sim, "sim", n) == 0;
-
-	if (type)
-		return ros_type_dds_name(type, out, size);
-	return (size_t)snprintf(out, size, "%.*s%s::srv::dds_::%s_%s_", (int)n, sim, ours ? "_msgs" : "", sim + n + 1,
-				half) < size
-		       ? 0
-		       : -ENAMETOOLONG;
-}
-
-static int create_writer(struct ros2_service *s, const struct ros_service *ros, const char *type_name)
-{
-	dds_qos_t *qos = endpoint_qos(s, ros ? ros->response : NULL);
+	dds_qos_t *qos = endpoint_qos(s, s->response_type);
 	dds_listener_t *listener = dds_create_listener(s);
-	char name[160];
+	char name[160], type_name[160];
+	int r = ros_type_dds_name(s->response_type, type_name, sizeof(type_name));
 
 	dds_lset_publication_matched(listener, on_matched);
 	snprintf(name, sizeof(name), "rr%sReply", s->name);
-	s->response_topic = bytes_topic_create(s->bridge->participant, name, type_name, NULL);
-	s->writer = s->response_topic < 0 ? s->response_topic
-					  : dds_create_writer(s->bridge->participant, s->response_topic, qos, listener);
+	if (r == 0) {
+		s->response_topic = bytes_topic_create(s->bridge->participant, name, type_name, NULL);
+		s->writer = s->response_topic < 0
+				    ? s->response_topic
+				    : dds_create_writer(s->bridge->participant, s->response_topic, qos, listener);
+		r = ros2_errno(s->writer);
+	}
 	dds_delete_listener(listener);
 	dds_delete_qos(qos);
-	return ros2_errno(s->writer);
+	return r;
 }
 
-static int create_reader(struct ros2_service *s, const struct ros_service *ros, const char *type_name)
+static int create_reader(struct ros2_service *s)
 {
-	dds_qos_t *qos = endpoint_qos(s, ros ? ros->request : NULL);
+	dds_qos_t *qos = endpoint_qos(s, s->request_type);
 	dds_listener_t *listener = dds_create_listener(s);
-	dds_entity_t reader;
-	char name[160];
+	char name[160], type_name[160];
+	dds_entity_t reader = 0;
+	int r = ros_type_dds_name(s->request_type, type_name, sizeof(type_name));
 
 	dds_lset_data_available(listener, on_data);
 	snprintf(name, sizeof(name), "rq%sRequest", s->name);
-	s->request_topic = bytes_topic_create(s->bridge->participant, name, type_name, NULL);
-	reader = s->request_topic < 0 ? s->request_topic
-				      : dds_create_reader(s->bridge->participant, s->request_topic, qos, listener);
+	if (r == 0) {
+		s->request_topic = bytes_topic_create(s->bridge->participant, name, type_name, NULL);
+		reader = s->request_topic < 0
+				 ? s->request_topic
+				 : dds_create_reader(s->bridge->participant, s->request_topic, qos, listener);
+		r = ros2_errno(reader);
+	}
 	if (reader > 0)
 		atomic_store(&s->reader, reader);
 	dds_delete_listener(listener);
 	dds_delete_qos(qos);
-	return ros2_errno(reader);
+	return r;
 }
 
 /* The writer first: who sees the reader may ask at once. */
 static int create_endpoints(struct ros2_service *s)
 {
-	const struct ros_service *ros = rpc_service(ros2_services, s->type->name);
-	char type_name[2][160];
 	int r;
 
 	make_id(s);
-	r = dds_type_name(s->type->name, ros ? ros->request : NULL, "Request", type_name[0], sizeof(type_name[0]));
+	r = create_writer(s);
+	return r < 0 ? r : create_reader(s);
+}
+
+/* As ROS defines the two halves, or with our fields under the name that the service has. */
+static int find_types(struct ros2_service *s, char *why, size_t why_size)
+{
+	const struct ros_service *ros = rpc_service(ros2_services, s->type->name);
+	int r;
+
+	if (ros) {
+		s->request_type = ros->request;
+		s->response_type = ros->response;
+		return 0;
+	}
+	r = rpc_own_type(s->type->name, s->type->request, "Request", &s->made[0], why, why_size);
 	if (r == 0)
-		r = dds_type_name(s->type->name, ros ? ros->response : NULL, "Response", type_name[1],
-				  sizeof(type_name[1]));
-	if (r == 0)
-		r = create_writer(s, ros, type_name[1]);
-	return r < 0 ? r : create_reader(s, ros, type_name[0]);
+		r = rpc_own_type(s->type->name, s->type->response, "Response", &s->made[1], why, why_size);
+	if (r < 0)
+		return r;
+	s->request_type = ros_text_type(s->made[0]);
+	s->response_type = ros_text_type(s->made[1]);
+	return 0;
 }
 
 /* ---- what the host tells ---- */
@@ -470,7 +483,7 @@ static int check(struct sim_bridge *b, const char *name, const struct sim_servic
 }
 
 static int service_create(struct sim_bridge *b, const char *name, const struct sim_service_type *type,
-			  struct ros2_service **ret)
+			  struct ros2_service **ret, char *why, size_t why_size)
 {
 	struct ros2_service *s = calloc(1, sizeof(*s));
 	int r;
@@ -483,7 +496,9 @@ static int service_create(struct sim_bridge *b, const char *name, const struct s
 	s->refs = 1;
 	snprintf(s->name, sizeof(s->name), "%s", name);
 	s->body = aligned_alloc(64, SIM_SERVICE_BODY_MAX);
-	r = s->body ? create_endpoints(s) : -ENOMEM;
+	r = s->body ? find_types(s, why, why_size) : -ENOMEM;
+	if (r == 0)
+		r = create_endpoints(s);
 	if (r < 0)
 		service_free(s);
 	else
@@ -498,7 +513,7 @@ static void begin(struct sim_bridge *b, const char *name, const struct sim_servi
 	int r = check(b, name, type, why, sizeof(why));
 
 	if (r == 0)
-		r = service_create(b, name, type, &s);
+		r = service_create(b, name, type, &s, why, sizeof(why));
 	if (r < 0) {
 		b->host->log(b->host->ctx, 1, "service %s is not offered: %s", name, why[0] ? why : strerror(-r));
 		return;
