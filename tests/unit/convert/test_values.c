@@ -354,6 +354,36 @@ static void scans_are_in_seconds(void **state)
 	assert_true(fabs(said("time_increment") - 1e-6) < 1e-12);
 }
 
+/* A scan that says "nothing hit" as ROS does is sent from where it lies; one that has an intensity for it is not. */
+static void nothing_hit_has_no_intensity(void **state)
+{
+	struct sim_LaserScan *m = sim_LaserScan_init(body, sizeof(body), &builder);
+	float *ranges = sim_LaserScan_ranges_alloc(&builder, 2), *intensities;
+	float got[2];
+
+	(void)state;
+	m->range_min = 1;
+	m->range_max = 10;
+	ranges[0] = INFINITY;
+	ranges[1] = 5;
+	intensities = sim_LaserScan_intensities_alloc(&builder, 2);
+	intensities[1] = 0.5f;
+	emit("sim/LaserScan", NULL);
+	assert_true(isinf(said("ranges")) && said("ranges") > 0);
+	assert_int_equal(rec.filled, 0); /* no room was asked for */
+	intensities[0] = 0.25f;
+	emit("sim/LaserScan", NULL);
+	memcpy(got, rec.room, sizeof(got));
+	assert_true(rec.filled == SIM_KIND_FLOAT32 && got[0] == 0 && got[1] == 0.5f);
+	intensities[0] = 0;
+	ranges[0] = -INFINITY;
+	emit("sim/LaserScan", NULL);
+	assert_true(isinf(said("ranges")) && said("ranges") > 0);
+	ranges[0] = NAN;
+	emit("sim/LaserScan", NULL);
+	assert_true(isinf(said("ranges")) && said("ranges") > 0);
+}
+
 static void objects_have_autowares_classes_and_shapes(void **state)
 {
 	static const struct {
@@ -512,6 +542,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_known_is_said_as_ros_says_it),
 		cmocka_unit_test(a_variance_of_the_rig_fills_what_is_not_known),
 		cmocka_unit_test(scans_are_in_seconds),
+		cmocka_unit_test(nothing_hit_has_no_intensity),
 		cmocka_unit_test(objects_have_autowares_classes_and_shapes),
 		cmocka_unit_test(lights_have_names_or_numbers),
 		cmocka_unit_test(images_swap_their_channels_on_request),

@@ -18,27 +18,23 @@ static bool hit(const struct sim_LaserScan *m, float range)
 	return range >= m->range_min && range <= m->range_max;
 }
 
-static void put_ranges(struct sim_enc *e, const struct sim_LaserScan *m, const float *ranges, uint32_t n)
+/* Whether the scan says so already: then it need not be copied. */
+static bool is_as_ros_has_it(const struct sim_LaserScan *m, const float *ranges, const float *intensities, uint32_t n)
 {
-	uint8_t *to = e->ops->room(e, "ranges", SIM_KIND_FLOAT32, n, 0);
-
-	for (uint32_t i = 0; to && i < n; i++) {
-		float v = hit(m, ranges[i]) ? ranges[i] : INFINITY;
-
-		memcpy(to + (size_t)i * sizeof(v), &v, sizeof(v));
-	}
+	for (uint32_t i = 0; i < n; i++)
+		if (!hit(m, ranges[i]) && (!isinf(ranges[i]) || ranges[i] < 0 || (intensities && intensities[i] != 0)))
+			return false;
+	return true;
 }
 
-static void put_intensities(struct sim_enc *e, const struct sim_LaserScan *m, const float *ranges, const float *values,
-			    uint32_t n)
+/* Numbers of a scan; where nothing was hit, that instead. */
+static void put_rays(struct sim_enc *e, const char *name, const struct sim_LaserScan *m, const float *ranges,
+		     const float *values, uint32_t n, float nothing)
 {
-	uint8_t *to = e->ops->room(e, "intensities", SIM_KIND_FLOAT32, n, 0);
+	uint8_t *to = e->ops->room(e, name, SIM_KIND_FLOAT32, n, 0);
 
-	for (uint32_t i = 0; to && i < n; i++) {
-		float v = hit(m, ranges[i]) ? values[i] : 0;
-
-		memcpy(to + (size_t)i * sizeof(v), &v, sizeof(v));
-	}
+	for (uint32_t i = 0; to && i < n; i++)
+		memcpy(to + (size_t)i * sizeof(float), hit(m, ranges[i]) ? &values[i] : &nothing, sizeof(float));
 }
 
 int map_LaserScan_to_sensor_msgs_LaserScan(const struct map_in *in, struct sim_enc *e)
@@ -61,8 +57,13 @@ int map_LaserScan_to_sensor_msgs_LaserScan(const struct map_in *in, struct sim_e
 	sim_enc_f32(e, "scan_time", seconds(m->scan_time));
 	sim_enc_f32(e, "range_min", m->range_min);
 	sim_enc_f32(e, "range_max", m->range_max);
-	put_ranges(e, m, ranges, n);
-	put_intensities(e, m, ranges, intensities, n_intensities);
+	if (is_as_ros_has_it(m, ranges, n_intensities ? intensities : NULL, n)) {
+		sim_enc_array(e, "ranges", SIM_KIND_FLOAT32, ranges, n);
+		sim_enc_array(e, "intensities", SIM_KIND_FLOAT32, intensities, n_intensities);
+		return 0;
+	}
+	put_rays(e, "ranges", m, ranges, ranges, n, INFINITY);
+	put_rays(e, "intensities", m, ranges, intensities, n_intensities, 0);
 	return 0;
 }
 
