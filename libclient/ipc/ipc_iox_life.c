@@ -256,16 +256,18 @@ static void give_back(void)
 
 int iox_reserve(void)
 {
+	bool over;
 	int r = 0;
 
 	if (!iox_own_process())
 		return -EPERM;
 	pthread_mutex_lock(&life.lock);
-	if (atomic_load(&life.dead) || life.stuck || state_is_over())
-		life.status = LIFE_SPENT;
-	if (life.status == LIFE_FREE && atomic_load(&life.started) && !iox_seg_current()) {
+	over = atomic_load(&life.dead) || life.stuck || state_is_over();
+	if (life.status == LIFE_FREE && (over || (atomic_load(&life.started) && !iox_seg_current()))) {
 		life.status = LIFE_SPENT;
 		give_back();
+	} else if (over) {
+		life.status = LIFE_SPENT; /* who is attached to it gives it back */
 	}
 	if (life.status == LIFE_IN_USE)
 		r = -EEXIST;

@@ -294,21 +294,36 @@ static void idle_over_restart(void)
 	CHECK(write(ask[1], "q", 1) == 1);
 }
 
-static void test_detached_while_roudi_restarts(void **state)
+/* gap_us: for so long there is none. */
+static void detached_while_roudi_restarts(useconds_t gap_us)
 {
 	pid_t pid;
 	char c;
 
-	(void)state;
 	assert_int_equal(pipe(ask), 0);
 	assert_int_equal(pipe(answer), 0);
 	pid = child_start(idle_over_restart);
 	close(ask[1]);
 	while (read(ask[0], &c, 1) == 1 && c == 'r') {
+		roudi_kill(&roudi);
+		usleep(gap_us);
 		assert_int_equal(roudi_restart(&roudi, pools, 2), 0);
 		assert_int_equal(write(answer[1], "x", 1), 1);
 	}
 	assert_int_equal(child_status(pid), 0);
+}
+
+static void test_detached_while_roudi_restarts(void **state)
+{
+	(void)state;
+	detached_while_roudi_restarts(0);
+}
+
+/* The library's heartbeat, each 300 ms, finds out before anybody attaches. */
+static void test_detached_while_roudi_is_missing(void **state)
+{
+	(void)state;
+	detached_while_roudi_restarts(700000);
 }
 
 /* ---- RouDi replaced while a process registers ---- */
@@ -374,6 +389,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_roudi_killed_while_a_port_is_created, start, stop),
 		cmocka_unit_test_setup_teardown(test_eleven_lives_in_one_process, start, stop),
 		cmocka_unit_test_setup_teardown(test_detached_while_roudi_restarts, start, stop),
+		cmocka_unit_test_setup_teardown(test_detached_while_roudi_is_missing, start, stop),
 		cmocka_unit_test_setup_teardown(test_roudi_replaced_while_attaching, start, stop),
 		cmocka_unit_test_setup_teardown(test_roudi_missing_while_attaching, start, stop),
 	};
