@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The bridge side of dispatch: lanes (SEQPACKET, schemas/wire/lane.h), and slots found by reference in
- * the life of the data plane they belong to. A lane keeps the lives it has seen until it is destroyed,
- * so that what it was given before a restart stays readable until it is answered.
+ * the life of the data plane they belong to. A lane keeps the lives it has seen while anything it was given
+ * is unanswered, so that what came before a restart stays readable; a while without work, and it lets go of them.
  *
  * Thread: one per lane; sim_lane_done() and sim_lane_status() from any (a packet is one send).
  */
@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include "client.h"
 #include "err.h"
@@ -24,7 +25,8 @@
 #include "timeutil.h"
 #include "wire/lane.h"
 
-#define LIVES_KEPT        4
+#define LIVES_KEPT        16 /* as many as a process can have: none goes while it may be read */
+#define IDLE_DUR_NS       (1 * NS_PER_S)
 #define LIFE_DUR_NS       (3 * NS_PER_S) /* a delivery may arrive before this process has attached to its life */
 #define SEND_DUR_NS       (1 * NS_PER_S)
 #define PUMP_SLICE_DUR_NS (50 * NS_PER_MS)
@@ -40,7 +42,8 @@ struct sim_lane {
 	int fd;
 	bool closed;
 	bool gone_told;
-	struct life *lives[LIVES_KEPT]; /* newest first; referenced */
+	_Atomic int outstanding;        /* deliveries that were handed out and are not answered */
+	struct life *lives[LIVES_KEPT]; /* newest first; referenced; the receiving thread's */
 	union {
 		char bytes[LANE_PACKET_MAX + 1];
 		struct lane_head head;
@@ -62,6 +65,29 @@ static int lane_create(struct sim_client *c, int fd, struct sim_lane **ret) /* t
 	l->fd = fd;
 	*ret = l;
 	return 0;
+}
+
+/* How long a receive that waits for ever does so before it looks whether there is something to let go of. */
+static void lane_patience(struct sim_lane *l, int64_t dur_ns)
+{
+	struct timeval t = { .tv_sec = dur_ns / NS_PER_S };
+
+	(void)setsockopt(l->fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t));
+}
+
+/* Nothing came for a while. Of a life that is over nothing is to come either. */
+static void lane_idle(struct sim_lane *l, bool waits)
+{
+	if (!l->lives[0] || atomic_load_explicit(&l->outstanding, memory_order_acquire) > 0)
+		return;
+	if (!waits && !l->lives[1] && ipc_alive(l->lives[0]->ipc))
+		return;
+	for (int i = 0; i < LIVES_KEPT; i++) {
+		life_unref(l->lives[i]);
+		l->lives[i] = NULL;
+	}
+	if (waits)
+		lane_patience(l, 0);
 }
 
 void sim_lane_destroy(struct sim_lane *l)
@@ -106,6 +132,7 @@ int sim_lane_done(struct sim_lane *l, const struct sim_lane_result *results, uns
 		struct lane_head head;
 		struct lane_done done[LANE_BATCH];
 	} p;
+	int r;
 
 	if (!l || !results || count == 0 || count > LANE_BATCH)
 		return err_set(-EINVAL, "sim_lane_done: 1 to %d results a packet", LANE_BATCH);
@@ -113,7 +140,9 @@ int sim_lane_done(struct sim_lane *l, const struct sim_lane_result *results, uns
 	for (unsigned i = 0; i < count; i++)
 		p.done[i] = (struct lane_done){ results[i].id, results[i].result, results[i].service_us };
 	tsan_release(&tsan_lanes);
-	return lane_send(l, &p, sizeof(p.head) + p.head.length);
+	r = lane_send(l, &p, sizeof(p.head) + p.head.length);
+	atomic_fetch_sub_explicit(&l->outstanding, (int)count, memory_order_release);
+	return r;
 }
 
 int sim_lane_status(struct sim_lane *lane0, enum sim_bridge_status status, uint64_t sent, uint64_t failed,
@@ -155,6 +184,8 @@ static void lane_learn(struct sim_lane *l)
 		life_unref(now);
 		return;
 	}
+	if (!l->lives[0])
+		lane_patience(l, IDLE_DUR_NS);
 	life_unref(l->lives[LIVES_KEPT - 1]);
 	memmove(&l->lives[1], &l->lives[0], (LIVES_KEPT - 1) * sizeof(l->lives[0]));
 	l->lives[0] = now;
@@ -222,6 +253,7 @@ static int on_deliver(struct sim_lane *l, struct sim_lane_packet *ret)
 	if (l->in.head.count == 0 || l->in.head.count > LANE_BATCH ||
 	    l->in.head.length != l->in.head.count * sizeof(*d))
 		return bad_packet(l, "a DELIVER packet has the wrong size");
+	atomic_fetch_add_explicit(&l->outstanding, l->in.head.count, memory_order_relaxed);
 	for (unsigned i = 0; i < l->in.head.count; i++) {
 		struct sim_delivery *to = &ret->deliveries[n];
 		int r = import_slot(l, &d[i], &to->slot);
@@ -336,6 +368,9 @@ int sim_lane_recv(struct sim_lane *l, int timeout_ms, struct sim_lane_packet *re
 		if (r != 0)
 			return r;
 		if (!empty)
+			continue;
+		lane_idle(l, flags == 0);
+		if (flags == 0)
 			continue;
 		now = client_now(l->c);
 		if (now >= end)
