@@ -58,7 +58,7 @@ static int count_copies(struct bench *b)
 
 static int run_ros2(struct bench *b)
 {
-	unsigned n = bench_runs(b, 9), count = b->smoke ? 4 : 60;
+	unsigned n = bench_runs(b, 9), count = b->smoke ? 4 : 40;
 	struct bench_pair latency[BENCH_PAIRS_MAX], rate[BENCH_PAIRS_MAX], cpu[BENCH_PAIRS_MAX];
 	struct ros2_run x[ROS2_WRITERS];
 	struct ros2_link l;

@@ -18,11 +18,12 @@
 #include "system/ros2/reader.h"
 #include "timeutil.h"
 
-#define SAMPLES 4096u
-#define WIDTH   2048u
-#define HEIGHT  1024u /* 6 MiB of rgb8 */
-#define DEPTH   8
-#define QUIT    0u
+#define SAMPLES      4096u
+#define WIDTH        2048u
+#define HEIGHT       1024u /* 6 MiB of rgb8 */
+#define DEPTH        8
+#define QUIT         0u
+#define PAUSE_DUR_NS (20 * NS_PER_MS)
 
 /* Loopback without multicast, as a namespace has it; then, for a tuned link, what tools/bridge/ros2/domain.c sets. */
 #define LOOPBACK \
@@ -30,7 +31,8 @@
 	"<AllowMulticast>false</AllowMulticast></General><Discovery><ParticipantIndex>auto</ParticipantIndex>" \
 	"<MaxAutoParticipantIndex>32</MaxAutoParticipantIndex><Peers><Peer address=\"localhost\"/></Peers></Discovery>"
 #define TUNED \
-	"<General><MaxMessageSize>65500B</MaxMessageSize><FragmentSize>63000B</FragmentSize></General><Internal><SocketReceiveBufferSize max=\"10MB\"/></Internal>"
+	"<General><MaxMessageSize>65500B</MaxMessageSize><FragmentSize>63000B</FragmentSize></General><Internal><SocketReceiveBufferSize max=\"10MB\"/>" \
+	"<HeartbeatInterval min=\"2ms\" minsched=\"5ms\" max=\"1s\">5ms</HeartbeatInterval></Internal>"
 #define END "</Domain></CycloneDDS>"
 
 struct ros2_arena {
@@ -238,6 +240,8 @@ static int send_all(struct role *r)
 	for (uint32_t n = 1; e >= 0 && n <= a->count; n++) {
 		if (n > a->window)
 			e = await_taken(a, n - a->window, 10 * NS_PER_S);
+		if (a->window == 1)
+			mono_sleep_until(mono_now_ns() + PAUSE_DUR_NS);
 		atomic_store(&a->sent_mono_ns, mono_now_ns());
 		e = e < 0 ? e : r->write(r, n);
 	}

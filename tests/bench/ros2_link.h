@@ -33,7 +33,7 @@ struct ros2_run {
 	double rate;       /* messages a second */
 	double cpu_ns;     /* of the writing process, a message */
 };
-/* `count` images with at most `window` under way. */
+/* `count` images with at most `window` under way; one at a time they come as from a sensor, 20 ms after the last was taken. */
 int ros2_link_run(struct ros2_link *l, enum ros2_writer who, unsigned count, unsigned window, struct ros2_run *ret);
 
 #endif

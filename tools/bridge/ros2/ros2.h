@@ -38,8 +38,9 @@ struct ros2_topic {
 	dds_entity_t topic, writer;
 	struct carry_out carry;
 	struct map_options options;
-	char *texts; /* its name first, then what options point to: freed with it */
-	bool keeps;  /* transient local: later readers get it, so it is always converted */
+	char *texts;   /* its name first, then what options point to: freed with it */
+	bool keeps;    /* transient local: later readers get it, so it is always converted */
+	bool reliable; /* so large messages are paced */
 	_Atomic int readers;
 	_Atomic uint32_t refused; /* policies that a reader asked more of: a bit for each, told once */
 	_Atomic int told;         /* what is wrong with its converter */

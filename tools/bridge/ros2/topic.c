@@ -174,6 +174,7 @@ int ros2_topic_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, c
 	if (r == 0) {
 		q = ros2_qos_of(w, default_qos(name, t->carry.type->name));
 		t->keeps = q.transient_local;
+		t->reliable = q.reliable;
 		tell_way(b, ch, t);
 		r = create_writer(b, t, &q);
 	}
@@ -201,6 +202,13 @@ void ros2_topic_close(struct sim_bridge *b, struct ros2_topic *t)
 }
 
 /* ---- writing ---- */
+
+/*
+ * Two large messages at once overflow a receive buffer of 8 MB, and what is lost comes back after 100 ms and more. So the second one
+ * waits until reliable readers have the first, which takes some ms after it was sent; a sensor's period is longer than that.
+ */
+#define LARGE       (1u << 20)
+#define PACE_DUR_NS 20000000
 
 static struct out *out_get(struct sim_bridge *b)
 {
@@ -262,6 +270,8 @@ int ros2_topic_write(struct sim_bridge *b, struct ros2_topic *t, struct map_in *
 		tell_failure(b, t, r, why);
 	if (r == 0)
 		r = wire_finish(&w);
+	if (r == 0 && t->reliable && o->total >= LARGE)
+		dds_wait_for_acks(t->writer, PACE_DUR_NS); /* and then on: a reader that is slow asks again */
 	if (r == 0)
 		r = ros2_errno(dds_write(t->writer, o));
 	if (r == 0)
