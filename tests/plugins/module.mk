@@ -8,6 +8,12 @@ $(B)/test/plugins/bridge_%.so: tests/plugins/bad.c | $(GENERATED)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(INC_tests/plugins) -DBAD_$* -shared -o $@ $<
 
+# What was built on the day when the ABI was frozen: no header of ours.
+SHELF += $(B)/test/plugins/bridge_FROZEN.so
+$(B)/test/plugins/bridge_FROZEN.so: tests/plugins/frozen.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -shared -o $@ $<
+
 CONVERTER_KINDS := SYMBOL NOTHING ABI SIZE NAME EMPTY ONE TYPE FOREIGN WORD NEITHER DEFINITION FAIL FIELDS ORDER GOOD
 CONVERTER_SHELF := $(CONVERTER_KINDS:%=$(B)/test/plugins/converter_%.so)
 $(B)/test/plugins/converter_%.so: tests/plugins/converter.c $(B)/obj/gen/example/msg/FloatArray.o | $(GENERATED)

@@ -194,6 +194,29 @@ static void test_late_answers_survive_the_end(void **state)
 	free(f);
 }
 
+/* A plug-in of the first day of its ABI, that knows nothing of what came later. */
+static void test_a_frozen_plugin_works(void **state)
+{
+	struct fixture *f = start_plugin(SHELF "/bridge_FROZEN.so", "{\"greeting\":\"hi\"}");
+
+	(void)state;
+	push(&f->lane, (struct sim_lane_packet){ .event = SIM_LANE_CONNECT, .text = (char *)"mixed" });
+	push_channel(&f->lane, 3, f->text, sizeof(f->text));
+	for (unsigned i = 0; i < 6; i++)
+		push_slot(&f->lane, 400 + i, 3, &f->slot[0]);
+	await_answers(&f->lane, 6);
+	for (unsigned i = 0; i < 6; i++)
+		assert_int_equal(answer_of(&f->lane, 400 + i), i % 3 == 2 ? -5 : 0);
+	assert_int_equal(f->host->sent, 4);
+	assert_int_equal(f->host->failed, 2);
+	assert_string_equal(f->host->detail, "hi");
+	assert_false(host_inbound_watch(f->host));
+	host_flush(f->host);
+	host_disconnect(f->host);
+	assert_int_equal(f->host->status, SIM_BRIDGE_DISCONNECTED);
+	stop(f);
+}
+
 static void test_failures_are_counted(void **state)
 {
 	struct fixture *f = start("{\"mode\":\"fail\",\"every\":2}");
@@ -391,6 +414,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_answers_each),
 		cmocka_unit_test(test_late_answers_survive_the_end),
+		cmocka_unit_test(test_a_frozen_plugin_works),
 		cmocka_unit_test(test_failures_are_counted),
 		cmocka_unit_test(test_bad_announcements_are_survived),
 		cmocka_unit_test(test_unknown_option_is_refused),
