@@ -468,8 +468,8 @@ static void loan_header(const struct sim_publisher *p, struct sim_slot *slot, si
 {
 	struct sim_clock_sample now;
 
+	*slot = p->header; /* first: its lines come from a reader's cache meanwhile */
 	clock_sample(p->c, &now);
-	*slot = p->header;
 	slot->body_size = body_size;
 	slot->flags = now.flags & SIM_CLOCK_STALE ? SIM_SLOT_CLOCK_STALE : 0;
 	slot->stamp_sim_ns = now.sim_ns;
@@ -491,8 +491,8 @@ int publisher_loan(struct sim_publisher *p, size_t body_size, struct sim_slot **
 	if (r < 0)
 		return err_set(r, "channel %s: %s", p->reg->name, ipc_why());
 	tsan_acquire(&tsan_lanes);
-	p->loans[p->n_loans++] = (struct loan){ .slot = mem, .port = p->reg->port };
 	loan_header(p, mem, body_size);
+	p->loans[p->n_loans++] = (struct loan){ .slot = mem, .port = p->reg->port };
 	*ret = mem;
 	return 0;
 }

@@ -32,6 +32,11 @@ struct publish {
 	struct pub_reg *reg;
 	struct sim_token *token;
 	bool dispatch; /* bridges are to get it */
+	/*
+	 * When: read on the way in, because the slot's header is on its way to the cache then, which the first locked
+	 * instruction has to wait for anyway; and again after a wait.
+	 */
+	int64_t now_mono_ns;
 	struct claim claim;
 	sim_done_fn cb;
 	void *user;
@@ -163,8 +168,8 @@ static int credit_wait(struct publish *q)
 	if (!got && r == 0)
 		got = credit_try(q);
 	atomic_fetch_sub(&ch->waiters, 1);
-	atomic_fetch_add_explicit(&q->reg->counters->wait_ns, (uint64_t)(client_now(q->p->c) - start),
-				  memory_order_relaxed);
+	q->now_mono_ns = client_now(q->p->c);
+	atomic_fetch_add_explicit(&q->reg->counters->wait_ns, (uint64_t)(q->now_mono_ns - start), memory_order_relaxed);
 	if (got || r < 0)
 		return r;
 	return err_set(refuse(q, -ETIMEDOUT, SIM_REASON_TIMEOUT),
@@ -267,6 +272,7 @@ static int wait_record(struct publish *q, uint64_t sequence, struct record **ret
 		record_wait_free(t, seen, CREDIT_SLICE_DUR_NS);
 	} while (client_now(c) < until);
 	atomic_fetch_sub(&t->waiters, 1);
+	q->now_mono_ns = client_now(c);
 	if (r == 0)
 		r = check_pause(q);
 	if (r < 0 || *ret)
@@ -401,7 +407,7 @@ static void fill_header(const struct publish *q, struct sim_slot *slot, uint64_t
 	slot->sequence = sequence;
 	slot->token_cell = q->claim.token_cell;
 	slot->credit_cell = q->claim.credit_cell;
-	slot->publish_mono_ns = client_now(q->p->c);
+	slot->publish_mono_ns = q->now_mono_ns;
 }
 
 /* Send loan i, accepted. On failure the loan is still there. */
@@ -476,8 +482,10 @@ static int finish(struct publish *q, int r)
 /* In, or refused because another thread is inside: then the slot is left for that thread to give back. */
 static int begin(struct publish *q, struct sim_slot *orphan)
 {
-	int r = publisher_enter(q->p);
+	int r;
 
+	q->now_mono_ns = client_now(q->p->c);
+	r = publisher_enter(q->p);
 	if (r == 0) {
 		q->reg = q->p->reg;
 		return 0;
@@ -549,6 +557,7 @@ static int copy_and_send(struct publish *q, const void *body, size_t body_size, 
 	memcpy(slot + 1, body, body_size);
 	if (stamp_sim_ns)
 		slot->stamp_sim_ns = stamp_sim_ns;
+	q->now_mono_ns = client_now(q->p->c); /* copying took its time */
 	r = send_loan(q, (int)q->p->n_loans - 1);
 	if (r < 0)
 		publisher_unloan(q->p, (int)q->p->n_loans - 1);
