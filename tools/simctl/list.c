@@ -18,10 +18,17 @@ static double sum_drops(const json_t *channel)
 	return n;
 }
 
+const char *ctl_short_name(const char *as, const char *name)
+{
+	return *as != '/' && *name == '/' ? name + 1 : name;
+}
+
 static bool wanted(const struct ctl *c, const json_t *ch)
 {
+	const char *name = json_text(ch, "name"), *pattern = c->a.channel;
+
 	return (!c->a.type || !fnmatch(c->a.type, json_text(ch, "type"), 0)) &&
-	       (!c->a.channel || !fnmatch(c->a.channel, json_text(ch, "name"), 0));
+	       (!pattern || !fnmatch(pattern, ctl_short_name(pattern, name), 0));
 }
 
 static void add_channel(struct table *t, const json_t *ch)

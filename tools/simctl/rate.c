@@ -23,7 +23,7 @@ static int read_count(struct ctl *c, struct count *ret)
 	if (!reply)
 		return 1;
 	json_array_foreach(json_object_get(reply, "channels"), i, ch)
-		if (!strcmp(json_text(ch, "name"), c->a.channel)) {
+		if (!strcmp(ctl_short_name(c->a.channel, json_text(ch, "name")), c->a.channel)) {
 			*ret = (struct count){ json_num(ch, "messages"), json_num(ch, "bytes"),
 					       json_num(reply, "mono_ns") };
 			r = 0;

@@ -39,7 +39,7 @@ static int type_of_channel(struct ctl *c, const char *channel, const struct sim_
 	return r;
 }
 
-/* A type that somebody has registered: any channel of it tells. */
+/* A type that somebody has registered: any channel of it tells; or a channel without its first slash. */
 static int type_of_others(struct ctl *c, const char *name, const struct sim_type **ret)
 {
 	json_t *reply = call(c, "io.simd.Control.ListChannels", NULL), *ch;
@@ -48,13 +48,13 @@ static int type_of_others(struct ctl *c, const char *name, const struct sim_type
 	int r = 1;
 
 	json_array_foreach(json_object_get(reply, "channels"), i, ch)
-		if (!strcmp(json_text(ch, "type"), name))
+		if (!strcmp(json_text(ch, "type"), name) || !strcmp(ctl_short_name(name, json_text(ch, "name")), name))
 			channel = json_text(ch, "name");
 	if (channel)
 		r = type_of_channel(c, channel, ret);
 	else if (reply)
 		fprintf(stderr,
-			"simctl: no channel has the type \"%s\", and none that comes with simd is called so; "
+			"simctl: no channel has the type \"%s\" or is called so, and no type that comes with simd is; "
 			"`simctl list` shows those there are\n",
 			name);
 	json_decref(reply);

@@ -231,6 +231,32 @@ static void keys_are_stable(void **state)
 	peer_free(p);
 }
 
+/* Every command knows a channel without its first slash, as the library does. */
+static void without_a_slash(void **state)
+{
+	static const char *const lines[][6] = {
+		{ "list", "--names", "t/*" },
+		{ "info", "t/line" },
+		{ "type", "show", "t/line" },
+		{ "hz", "t/line", "-n", "1", "-w", "1ms" },
+		{ "bw", "t/line", "-n", "1", "-w", "1ms" },
+	};
+	struct peer *p = peer_new();
+
+	(void)state;
+	peer_join(p, peer_fork(p, messages));
+	peer_check(p, false);
+	for (unsigned i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		const char *const *a = lines[i];
+		const struct ctl_result *r = stack_ctl(a[0], a[1], a[2], a[3], a[4], a[5], NULL);
+
+		if (r->code || !*r->out)
+			fail_msg("%s %s: exit code %d, \"%s\", \"%s\"", a[0], a[1], r->code, r->out, r->err);
+	}
+	stack_stop(simd);
+	peer_free(p);
+}
+
 /* One sentence on stderr, nothing else, and that exit code. */
 static void refused(const struct ctl_result *r, int code, const char *words)
 {
@@ -401,6 +427,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(keys_are_stable, setup, stack_sweep),
 		cmocka_unit_test_setup_teardown(usage_errors, setup, stack_sweep),
 		cmocka_unit_test_setup_teardown(for_people, setup, stack_sweep),
+		cmocka_unit_test_setup_teardown(without_a_slash, setup, stack_sweep),
 		cmocka_unit_test_setup_teardown(watches, setup, stack_sweep),
 		cmocka_unit_test_setup_teardown(restart_and_shutdown, setup, stack_sweep),
 		cmocka_unit_test_setup_teardown(doctor, setup, stack_sweep),
