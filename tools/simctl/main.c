@@ -272,11 +272,6 @@ int main(int argc, char **argv)
 	return r;
 }
 
-int cmd_config(struct ctl *c)
-{
-	return ctl_put(c, ctl_call(c, "io.simd.Control.GetConfig", NULL));
-}
-
 int cmd_shutdown(struct ctl *c)
 {
 	json_t *reply = ctl_call(c, "io.simd.Control.Shutdown", NULL);

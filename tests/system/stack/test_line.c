@@ -315,6 +315,10 @@ static void for_people(void **state)
 	assert_non_null(strstr(r->out, "status: connected"));
 	assert_non_null(strstr(r->out, row));
 	assert_non_null(strstr(r->out, "  /t/line\n"));
+	r = stack_ctl("config", NULL);
+	assert_int_equal(r->code, 0);
+	assert_non_null(strstr(r->out, "\nclock.rate_hz = 100  (default)\n"));
+	assert_non_null(strstr(r->out, "rigs[0].bridges[0].plugin = \"logging\"  ("));
 	stack_stop(simd);
 	peer_free(p);
 }
