@@ -44,6 +44,7 @@ stop()
 leave()
 {
 	trap '' INT TERM HUP
+	[ ! -t 1 ] || printf '\033[?7h'
 	say ""
 	say "demo: stopping"
 	stop
@@ -77,11 +78,13 @@ bar() # done, all
 }
 
 drawn=0
-draw() # a table that is drawn over the last one
+draw() # a table that is drawn over the last one; what is wider than the screen is cut, as a wrapped line would count twice
 {
 	table=$(ctl list)
 	[ $drawn -eq 0 ] || printf '\033[%dA' "$drawn"
+	printf '\033[?7l'
 	printf '%s\n' "$table" | while IFS= read -r line; do printf '%s\033[K\n' "$line"; done
+	printf '\033[?7h'
 	printf '[%s] %d of %d s\033[K\n\033[J' "$(bar "$1" "$seconds")" "$1" "$seconds"
 	drawn=$(($(printf '%s\n' "$table" | wc -l) + 1))
 }

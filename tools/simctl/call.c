@@ -73,12 +73,16 @@ double json_num(const json_t *obj, const char *key)
 
 int ctl_repeat(struct ctl *c, int (*once)(struct ctl *c))
 {
+	bool screen = c->a.watch && !c->a.json && isatty(STDOUT_FILENO);
 	int r;
 
 	do {
-		if (c->a.watch && !c->a.json && isatty(STDOUT_FILENO))
-			fputs("\033[H\033[2J", stdout);
+		if (screen) /* a line that is wider than the screen is cut, not wrapped */
+			fputs("\033[?7l\033[H\033[2J", stdout);
 		r = once(c);
+		if (screen)
+			fputs("\033[?7h", stdout);
+		fflush(stdout);
 	} while (!r && c->a.watch && ctl_pause(1000000000));
 	return r;
 }
