@@ -381,7 +381,8 @@ void d_bridge_gone(struct d_bridge *b)
 		d_message_unheld(b->d, m);
 	}
 	b->life = 0;
-	change_status(b, SIM_BRIDGE_DISCONNECTED, "");
+	if (b->status != SIM_BRIDGE_DISCONNECTED) /* else it has said why itself: that stays to be read */
+		change_status(b, SIM_BRIDGE_DISCONNECTED, "");
 }
 
 /* ---- sending ---- */

@@ -219,6 +219,29 @@ static void a_dead_bridge_answers_died(void **state)
 	world_destroy(&w);
 }
 
+/* What one that gives up said last is there to be read until the next one attaches; a death takes it away. */
+static void last_words_stay(void **state)
+{
+	(void)state;
+	make(4, false, 1, 0, 0);
+	bridge_status(a, SIM_BRIDGE_DISCONNECTED);
+	world_settle(&w);
+	bridge_dies(a);
+	world_settle(&w);
+	assert_int_equal(w.status[0], SIM_BRIDGE_DISCONNECTED);
+	assert_string_equal(w.detail[0], "fine");
+	a = bridge_attach_quiet(&w, 0);
+	assert_string_equal(w.detail[0], "");
+	bridge_status(a, SIM_BRIDGE_CONNECTED);
+	world_settle(&w);
+	assert_string_equal(w.detail[0], "fine");
+	bridge_dies(a);
+	world_settle(&w);
+	assert_int_equal(w.status[0], SIM_BRIDGE_DISCONNECTED);
+	assert_string_equal(w.detail[0], "");
+	world_destroy(&w);
+}
+
 static void an_answer_in_the_socket_of_a_dead_bridge_counts(void **state)
 {
 	(void)state;
@@ -637,6 +660,7 @@ int main(void)
 		cmocka_unit_test(a_late_slot_comes_back_when_its_bridge_ends),
 		cmocka_unit_test(queued_ones_expire_without_being_held),
 		cmocka_unit_test(a_dead_bridge_answers_died),
+		cmocka_unit_test(last_words_stay),
 		cmocka_unit_test(an_answer_in_the_socket_of_a_dead_bridge_counts),
 		cmocka_unit_test(losing_the_connection_fails_what_is_queued),
 		cmocka_unit_test(the_connection_string_is_kept),

@@ -18,9 +18,9 @@ static void on_status(void *user, uint32_t id, enum sim_bridge_status status, co
 {
 	struct world *w = user;
 
-	(void)detail;
 	w->n_status++;
 	w->status[id] = status;
+	snprintf(w->detail[id], sizeof(w->detail[id]), "%s", detail);
 }
 
 static void on_broken(void *user, uint32_t id, const char *why)

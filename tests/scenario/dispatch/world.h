@@ -89,6 +89,7 @@ struct world {
 	/* what dispatch told */
 	unsigned n_status, n_broken, n_stuck, n_idle, n_channel_free, n_sub_free, n_called;
 	enum sim_bridge_status status[WORLD_BRIDGES];
+	char detail[WORLD_BRIDGES][32];
 	char broken_why[128];
 	uint32_t last_channel_free;
 	struct dispatch_stats stats; /* last snapshot */

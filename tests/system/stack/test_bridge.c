@@ -245,6 +245,30 @@ static void never_starts(void **state)
 	stack_stop(simd);
 }
 
+/* One that cannot start says why where people look: a mistake in its options, and what the plug-in itself finds. */
+static void says_why_not(void **state)
+{
+	static const struct {
+		const char *bridge, *words;
+	} b[] = {
+		{ "\"plugin\":\"null\",\"options\":{\"wings\":2}", "options.wings" },
+		{ "\"plugin\":\"null\",\"options\":{\"mode\":\"fly\"}", "mode" },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(b) / sizeof(*b); i++) {
+		snprintf(conf, sizeof(conf),
+			 "\"TimeSource\":\"system\"," STACK_POOLS SOON
+			 ",\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"bad\",%s}]}]",
+			 b[i].bridge);
+		simd = stack_start(conf);
+		UNTIL(10000, strstr(stack_bridge_text("bad", "detail"), b[i].words));
+		assert_string_equal(stack_bridge_text("bad", "status"), "disconnected");
+		assert_true(stack_said(b[i].words));
+		stack_stop(simd);
+	}
+}
+
 /* simctl bridge restart ends a bridge that does not listen to SIGTERM. */
 static void stuck_restart(void **state)
 {
@@ -277,6 +301,7 @@ int main(void)
 		cmocka_unit_test_teardown(killed, stack_sweep),
 		cmocka_unit_test_teardown(stopped_under_load, stack_sweep),
 		cmocka_unit_test_teardown(never_starts, stack_sweep),
+		cmocka_unit_test_teardown(says_why_not, stack_sweep),
 		cmocka_unit_test_teardown(stuck_restart, stack_sweep),
 	};
 

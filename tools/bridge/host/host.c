@@ -46,6 +46,11 @@ static void service_log(void *ctx, int level, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	log_write(levels[level], h->plugin->ops->name, "%s", text);
+	if (level > 0)
+		return;
+	pthread_mutex_lock(&h->lanes_lock);
+	snprintf(h->complaint, sizeof(h->complaint), "%s", text);
+	pthread_mutex_unlock(&h->lanes_lock);
 }
 
 static const char *service_option(void *ctx, const char *name)
@@ -148,6 +153,16 @@ static void fill_services(struct host *h)
 
 /* ---- life ---- */
 
+/* In the plug-in's own words, where it has said something: an errno is too little to mend a configuration by. */
+static int create_failed(struct host *h, int r)
+{
+	pthread_mutex_lock(&h->lanes_lock);
+	r = err_set(r, "the bridge plug-in \"%s\" could not be created: %s", h->plugin->ops->name,
+		    *h->complaint ? h->complaint : err_text(r));
+	pthread_mutex_unlock(&h->lanes_lock);
+	return r;
+}
+
 static int load(struct host *h, const char *plugin_dir)
 {
 	const char *plugin = json_string_value(json_object_get(h->config, "plugin"));
@@ -165,7 +180,7 @@ static int load(struct host *h, const char *plugin_dir)
 	if (r < 0)
 		return r;
 	r = h->plugin->ops->create(&h->services, &h->bridge);
-	return r < 0 ? err_sys(r, "the bridge plug-in \"%s\" could not be created", h->plugin->ops->name) : 0;
+	return r < 0 ? create_failed(h, r) : 0;
 }
 
 int host_create(struct sim_client *client, const char *plugin_dir, json_t *config, struct host **ret)

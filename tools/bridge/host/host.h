@@ -116,10 +116,11 @@ struct host {
 	struct host_drive drive;
 
 	_Atomic uint64_t sent, failed, dropped, bytes;
-	_Atomic int status; /* enum sim_bridge_status, as last reported */
-	char detail[256];   /* guarded by lanes_lock */
-	int wake_fd;        /* eventfd: main has something to do */
-	_Atomic bool gone;  /* simd hung up */
+	_Atomic int status;  /* enum sim_bridge_status, as last reported */
+	char detail[256];    /* guarded by lanes_lock */
+	char complaint[768]; /* the plug-in's last error, as it logged it; guarded by lanes_lock */
+	int wake_fd;         /* eventfd: main has something to do */
+	_Atomic bool gone;   /* simd hung up */
 };
 
 /* ---- host.c: life and services ---- */

@@ -158,8 +158,10 @@ static int session(struct sim_client *c, const struct args *a, const char *dir, 
 	if (r < 0)
 		goto out;
 	r = host_create(c, dir, config, &h);
-	if (r < 0)
+	if (r < 0) { /* `simctl bridge list` is to say why there is no bridge */
+		sim_lane_status(lane0, SIM_BRIDGE_DISCONNECTED, 0, 0, 0, 0, err_why());
 		goto out;
+	}
 	r = host_lane_start(h, lane0, true);
 	if (r < 0)
 		goto out;
@@ -204,7 +206,7 @@ int main(int argc, char **argv)
 		r = session(c, &a, a.plugin_dir ? a.plugin_dir : plugin_dir(buf, sizeof(buf)), signal_fd);
 	while (a.stay && again(r, signal_fd));
 	if (r < 0)
-		fprintf(stderr, "simbridge: %s: %s\n", a.name, err_why());
+		log_error("%s: %s", a.name, err_why());
 	sim_disconnect(c);
 	fd_close(signal_fd);
 	return r < 0 ? 1 : 0;

@@ -169,7 +169,7 @@ static int read_mode(const struct sim_bridge_host *host, enum mode *ret)
 			*ret = (enum mode)i;
 			return 0;
 		}
-	host->log(host->ctx, 0, "options.mode: \"%s\" is not one of count, slow, fail, crash, hang, late, twice",
+	host->log(host->ctx, 0, "options.mode: \"%s\" is not one of count, slow, fail, crash, hang, late, twice, lose",
 		  text ? text : "");
 	return -EINVAL;
 }
