@@ -55,12 +55,22 @@ static void settle(struct dispatch *d)
 	d_cells_wake(d);
 }
 
+/* Asked once for all channels, of which there may be a thousand. */
+static bool any_busy(const struct dispatch *d)
+{
+	for (uint32_t i = 0; i < DISPATCH_BRIDGES_MAX; i++)
+		if (d->bridges[i] && d_bridge_busy(d->bridges[i]))
+			return true;
+	return false;
+}
+
 static void drain(struct dispatch *d)
 {
+	bool busy = any_busy(d);
 	struct d_channel *ch;
 
 	list_for_each(ch, &d->channels, link)
-		if (ch->feed && !d_channel_defer(d, ch))
+		if (ch->feed && !((busy || ch->deferred_mono_ns) && d_channel_defer(d, ch)))
 			d_channel_drain(d, ch, D_DRAIN);
 }
 
@@ -86,6 +96,8 @@ static void defer(struct dispatch *d)
 {
 	struct d_channel *ch;
 
+	if (!any_busy(d))
+		return;
 	list_for_each(ch, &d->channels, link)
 		if (ch->feed && !ch->deferred_mono_ns)
 			d_channel_defer(d, ch);
