@@ -181,11 +181,12 @@ static void drain(int fd)
 
 static void harvest(struct sim_client *c, int timeout_ms)
 {
-	struct epoll_event e[4];
+	struct epoll_event e[4]; /* all there can be */
+	int n = epoll_wait(c->epfd, e, 4, timeout_ms);
 
-	epoll_wait(c->epfd, e, 4, timeout_ms);
-	drain(c->wake_fd);
-	drain(c->timer_fd);
+	for (int i = 0; i < n; i++)
+		if (e[i].data.fd == c->wake_fd || e[i].data.fd == c->timer_fd)
+			drain(e[i].data.fd);
 }
 
 /* One turn: what the descriptors have, recovery, callbacks. Returns how many callbacks ran. */
