@@ -58,38 +58,6 @@ static int check_backend(const struct conf *c)
 	return err_set(-EINVAL, "backend \"mem\" lives inside one process, so nobody could attach; it is for tests");
 }
 
-int boot_show_config(struct boot *b)
-{
-	json_t *list, *item;
-	size_t i;
-	int r = load_config(b);
-
-	if (r == 0)
-		r = check_backend(b->conf);
-	if (r == 0)
-		r = pools_compute(b->conf, -1, &b->pools);
-	if (r < 0) {
-		fprintf(stderr, "simd: %s\n", err_why());
-		boot_config_end(b);
-		return r;
-	}
-	list = b->args.print ? conf_effective(b->conf) : NULL;
-	json_array_foreach(list, i, item) {
-		char *v = json_dumps(json_object_get(item, "value"),
-				     JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(12));
-
-		printf("%s = %s  (%s)\n", json_string_value(json_object_get(item, "key")), v ? v : "?",
-		       json_string_value(json_object_get(item, "origin")));
-		free(v);
-	}
-	json_decref(list);
-	if (!b->args.print)
-		printf("configuration is fine; one life of the data plane takes %lld MiB of /dev/shm\n",
-		       (long long)(pools_bytes(&b->pools) >> 20));
-	boot_config_end(b);
-	return 0;
-}
-
 static void find_exe(struct boot *b)
 {
 	char path[PATH_MAX];
@@ -118,6 +86,60 @@ void boot_config_end(struct boot *b)
 	mem_free(b->bin_dir);
 	b->bin_dir = NULL;
 	/* the path stays for boot_again() */
+}
+
+static int with_plugin_dirs(struct boot *b, int (*fn)(struct boot *b, const char *const *dirs))
+{
+	const char *dir = conf_string(conf_root(b->conf), "bridge.plugin_dir");
+	char *installed = mem_printf("%s/../lib/simd", b->bin_dir ? b->bin_dir : "."),
+	     *built = mem_printf("%s/../lib", b->bin_dir ? b->bin_dir : ".");
+	const char *usual[] = { installed, built, SIMD_LIBDIR, NULL }, *only[] = { dir, NULL };
+	int r = installed && built ? fn(b, *dir ? only : usual) : err_nomem();
+
+	mem_free(installed);
+	mem_free(built);
+	return r;
+}
+
+static int check_plugins(struct boot *b, const char *const *dirs)
+{
+	return bridge_check_plugins(b->conf, dirs);
+}
+
+int boot_show_config(struct boot *b)
+{
+	json_t *list, *item;
+	size_t i;
+	int r = boot_config(b);
+
+	if (r == 0)
+		r = check_backend(b->conf);
+	if (r == 0 && b->args.check)
+		r = with_plugin_dirs(b, check_plugins);
+	if (r == 0)
+		r = pools_compute(b->conf, -1, &b->pools);
+	if (r < 0) {
+		fprintf(stderr, "simd: %s\n", err_why());
+		goto out;
+	}
+	list = b->args.print ? conf_effective(b->conf) : NULL;
+	json_array_foreach(list, i, item) {
+		char *v = json_dumps(json_object_get(item, "value"),
+				     JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(12));
+
+		printf("%s = %s  (%s)\n", json_string_value(json_object_get(item, "key")), v ? v : "?",
+		       json_string_value(json_object_get(item, "origin")));
+		free(v);
+	}
+	json_decref(list);
+	if (!b->args.print)
+		printf("configuration is fine; one life of the data plane takes %lld MiB of /dev/shm\n",
+		       (long long)(pools_bytes(&b->pools) >> 20));
+out:
+	boot_config_end(b);
+	mem_free(b->exe);
+	b->exe = NULL;
+	return r;
 }
 
 int boot_tunables(struct boot *b)
@@ -348,15 +370,7 @@ static int simd_begin(struct boot *b, const char *const *plugin_dirs)
 
 int boot_simd(struct boot *b)
 {
-	const char *dir = conf_string(conf_root(b->conf), "bridge.plugin_dir");
-	char *installed = mem_printf("%s/../lib/simd", b->bin_dir ? b->bin_dir : "."),
-	     *built = mem_printf("%s/../lib", b->bin_dir ? b->bin_dir : ".");
-	const char *usual[] = { installed, built, SIMD_LIBDIR, NULL }, *only[] = { dir, NULL };
-	int r = installed && built ? simd_begin(b, *dir ? only : usual) : err_nomem();
-
-	mem_free(installed);
-	mem_free(built);
-	return r;
+	return with_plugin_dirs(b, simd_begin);
 }
 
 void boot_simd_end(struct boot *b)

@@ -116,19 +116,22 @@ int bridge_create_all(struct simd *s)
 	return 0;
 }
 
+struct wanted { /* a file that a bridge of a rig names; kind: bridge or converter */
+	const char *rig, *bridge, *kind, *key, *name;
+};
+
 /* <kind>_<name>.so in one of the directories; a path is taken as it is. ret_path: mem_free(), NULL when it is a path. */
-static int find_file(struct bridge *b, const char *const *dirs, const char *kind, const char *key, const char *name,
-		     char **ret_path)
+static int find_file(const struct wanted *w, const char *const *dirs, char **ret_path)
 {
 	char list[ERR_WHY_MAX] = "";
 	size_t n = 0;
 
-	if (strchr(name, '/'))
-		return access(name, R_OK) == 0
+	if (strchr(w->name, '/'))
+		return access(w->name, R_OK) == 0
 			       ? 0
-			       : err_sys(-errno, "rigs[%s].bridges[%s].%s: %s", b->rig->name, b->name, key, name);
+			       : err_sys(-errno, "rigs[%s].bridges[%s].%s: %s", w->rig, w->bridge, w->key, w->name);
 	for (unsigned i = 0; dirs[i]; i++) {
-		char *path = mem_printf("%s/%s_%s.so", dirs[i], kind, name);
+		char *path = mem_printf("%s/%s_%s.so", dirs[i], w->kind, w->name);
 
 		if (!path)
 			return err_nomem();
@@ -140,8 +143,8 @@ static int find_file(struct bridge *b, const char *const *dirs, const char *kind
 		n = n < sizeof(list) ? n + (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", dirs[i])
 				     : n;
 	}
-	return err_set(-ENOENT, "rigs[%s].bridges[%s].%s: there is no %s_%s.so (bridge.plugin_dir) in: %s",
-		       b->rig->name, b->name, key, kind, name, list);
+	return err_set(-ENOENT, "rigs[%s].bridges[%s].%s: there is no %s_%s.so (bridge.plugin_dir) in: %s", w->rig,
+		       w->bridge, w->key, w->kind, w->name, list);
 }
 
 /* A bridge that is started from outside may see other folders than we do: what it looks for may be there. */
@@ -161,7 +164,8 @@ static int find_converters(struct bridge *b, const char *const *dirs)
 		const char *name = conf_string_at(b->view, "converters", i);
 		char *path = NULL;
 
-		r = tolerated(b, find_file(b, dirs, "converter", "converters", name, &path));
+		r = tolerated(b, find_file(&(struct wanted){ b->rig->name, b->name, "converter", "converters", name },
+					   dirs, &path));
 		if (r == 0 && json_array_append_new(b->converters, json_string(path ? path : name)) < 0)
 			r = err_nomem();
 		mem_free(path);
@@ -177,13 +181,47 @@ int bridge_find_plugins(struct simd *s, const char *const *dirs)
 		int r = 0;
 
 		if (!b->plugin_path)
-			r = tolerated(b, find_file(b, dirs, "bridge", "plugin", b->plugin, &b->plugin_path));
+			r = tolerated(b, find_file(&(struct wanted){ b->rig->name, b->name, "bridge", "plugin",
+								     b->plugin },
+						   dirs, &b->plugin_path));
 		if (r == 0 && !json_array_size(b->converters))
 			r = find_converters(b, dirs);
 		if (r < 0)
 			return r;
 	}
 	return 0;
+}
+
+static int check_bridge(const char *rig, struct conf_view v, const char *const *dirs)
+{
+	struct wanted w = { rig, conf_string(v, "name"), "bridge", "plugin", conf_string(v, "plugin") };
+	char *path = NULL;
+	int r = conf_choice(v, "start") == 1 ? 0 : find_file(&w, dirs, &path);
+
+	mem_free(path);
+	w.kind = "converter";
+	w.key = "converters";
+	for (size_t i = 0; r == 0 && conf_choice(v, "start") != 1 && i < conf_count(v, "converters"); i++) {
+		w.name = conf_string_at(v, "converters", i);
+		path = NULL;
+		r = find_file(&w, dirs, &path);
+		mem_free(path);
+	}
+	return r;
+}
+
+int bridge_check_plugins(const struct conf *c, const char *const *dirs)
+{
+	struct conf_view root = conf_root(c);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < conf_count(root, "rigs"); i++) {
+		struct conf_view rig = conf_item(root, "rigs", i);
+
+		for (size_t k = 0; r == 0 && k < conf_count(rig, "bridges"); k++)
+			r = check_bridge(conf_string(rig, "name"), conf_item(rig, "bridges", k), dirs);
+	}
+	return r;
 }
 
 void bridge_destroy_all(struct simd *s)

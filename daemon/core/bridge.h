@@ -47,6 +47,8 @@ int bridge_create_all(struct simd *s);
 void bridge_destroy_all(struct simd *s);
 /* Resolve bare names of plug-ins and converters against directories, NULL ends. */
 int bridge_find_plugins(struct simd *s, const char *const *dirs);
+/* The same of a configuration that is only looked at: -ENOENT, with a sentence, for what simd would refuse at its start. */
+int bridge_check_plugins(const struct conf *c, const char *const *dirs);
 
 struct bridge *bridge_find(struct simd *s, const char *name);
 /* Whether its globs match; full names, or relative to the rig's prefix. */

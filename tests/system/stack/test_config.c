@@ -137,6 +137,32 @@ static void each_command_line(void **state)
 	}
 }
 
+/* A file that is not there is told before the start, unless it may be there for a bridge that others start. */
+static void missing_plugins(void **state)
+{
+	static const struct {
+		const char *conf, *words;
+	} c[] = {
+		{ BRIDGE(",\"plugin\":\"no-such-plugin\""), "there is no bridge_no-such-plugin.so" },
+		{ BRIDGE(",\"plugin\":\"null\",\"converters\":[\"no-such-one\"]"),
+		  "there is no converter_no-such-one.so" },
+		{ BRIDGE(",\"plugin\":\"/no/such.so\""), "/no/such.so: No such file" },
+		{ BRIDGE(",\"plugin\":\"no-such-plugin\",\"start\":\"external\""), NULL },
+	};
+	static const char *const argv[] = { "simd", "--config", FILE_NAME, "--check-config", NULL };
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(c) / sizeof(*c); i++) {
+		const struct ctl_result *r;
+
+		write_file(c[i].conf);
+		r = stack_run(argv);
+		if (r->code != (c[i].words ? 1 : 0) || (c[i].words && !strstr(r->err, c[i].words)))
+			fail_msg("%s: exit code %d, \"%s\"", c[i].conf, r->code, r->err);
+	}
+	assert_int_equal(remove(FILE_NAME), 0);
+}
+
 /* What cannot be known before: the start itself refuses, with nothing left behind. */
 static void at_the_start(void **state)
 {
@@ -173,6 +199,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_mistake),
 		cmocka_unit_test(each_command_line),
+		cmocka_unit_test(missing_plugins),
 		cmocka_unit_test(at_the_start),
 	};
 
