@@ -482,8 +482,10 @@ int publisher_loan(struct sim_publisher *p, size_t body_size, struct sim_slot **
 	int r;
 
 	if (body_size > p->max_body)
-		return err_set(-EMSGSIZE, "channel %s: a message of %zu bytes exceeds the publisher's max_body, %zu",
-			       p->reg->name, body_size, p->max_body);
+		return err_set(
+			-EMSGSIZE,
+			"channel %s: a message of %zu bytes exceeds the publisher's max_body, %zu: advertise it with a larger one",
+			p->reg->name, body_size, p->max_body);
 	if (p->n_loans + p->n_kept >= IPC_LOANS_MAX)
 		return err_set(-ENOBUFS, "channel %s: %d loans are out%s; publish or give back one first", p->reg->name,
 			       IPC_LOANS_MAX, p->n_kept ? " (what is published in a turn counts until it ends)" : "");

@@ -365,6 +365,7 @@ static void misuse(void **state)
 	assert_int_equal(sim_try_queue(local, loans[2], NULL, on_done, &done), -EINVAL);
 	assert_int_equal(done.calls, 0);
 	assert_int_equal(sim_loan(p, 1 << 20, &slot), -EMSGSIZE);
+	assert_non_null(strstr(sim_why(), "advertise it with a larger one"));
 	assert_int_equal(sim_try_queue(local, imu_loan(local), NULL, on_done, &done), -EOPNOTSUPP);
 	assert_int_equal(done.calls, 1);
 	slot = imu_loan(local);
