@@ -18,17 +18,12 @@ static double sum_drops(const json_t *channel)
 	return n;
 }
 
-const char *ctl_short_name(const char *as, const char *name)
-{
-	return *as != '/' && *name == '/' ? name + 1 : name;
-}
-
 static bool wanted(const struct ctl *c, const json_t *ch)
 {
 	const char *name = json_text(ch, "name"), *pattern = c->a.channel;
 
 	return (!c->a.type || !fnmatch(c->a.type, json_text(ch, "type"), 0)) &&
-	       (!pattern || !fnmatch(pattern, ctl_short_name(pattern, name), 0));
+	       (!pattern || !fnmatch(pattern, name + (*pattern != '/' && *name == '/'), 0));
 }
 
 static void add_channel(struct table *t, const json_t *ch)
@@ -173,12 +168,19 @@ static void print_info(const json_t *reply)
 	ctl_print_fields(json_object_get(reply, "type"));
 }
 
-int cmd_info(struct ctl *c)
+json_t *ctl_channel(struct ctl *c, const char *name)
 {
-	json_t *params = json_pack("{s:s}", "name", c->a.channel);
+	json_t *params = json_pack("{s:s}", "name", name);
 	json_t *reply = ctl_call(c, "io.simd.Control.GetChannel", params);
 
 	json_decref(params);
+	return reply;
+}
+
+int cmd_info(struct ctl *c)
+{
+	json_t *reply = ctl_channel(c, c->a.channel);
+
 	if (!reply)
 		return 1;
 	if (c->a.json)

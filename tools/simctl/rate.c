@@ -23,7 +23,7 @@ static int read_count(struct ctl *c, struct count *ret)
 	if (!reply)
 		return 1;
 	json_array_foreach(json_object_get(reply, "channels"), i, ch)
-		if (!strcmp(ctl_short_name(c->a.channel, json_text(ch, "name")), c->a.channel)) {
+		if (!strcmp(json_text(ch, "name"), c->a.channel)) {
 			*ret = (struct count){ json_num(ch, "messages"), json_num(ch, "bytes"),
 					       json_num(reply, "mono_ns") };
 			r = 0;
@@ -55,17 +55,25 @@ static void print_rate(const struct ctl *c, bool bytes, const struct count *a, c
 
 static int rate(struct ctl *c, bool bytes)
 {
+	json_t *channel = ctl_channel(c, c->a.channel); /* for its full name */
 	struct count old, now;
+	int r = 1;
 
-	if (read_count(c, &old))
+	if (!channel)
 		return 1;
+	c->a.channel = json_text(json_object_get(channel, "channel"), "name");
+	if (read_count(c, &old))
+		goto out;
 	for (int64_t n = 0; (!c->a.count || n < c->a.count) && ctl_pause(c->a.window_dur_ns); n++) {
 		if (read_count(c, &now))
-			return 1;
+			goto out;
 		print_rate(c, bytes, &old, &now);
 		old = now;
 	}
-	return 0;
+	r = 0;
+out:
+	json_decref(channel);
+	return r;
 }
 
 int cmd_hz(struct ctl *c)

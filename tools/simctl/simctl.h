@@ -70,8 +70,8 @@ int ctl_repeat(struct ctl *c, int (*once)(struct ctl *c));
 /* Sleep until that much wall time has passed or a signal came; false: stop, by a signal or because nobody reads us. */
 bool ctl_pause(int64_t dur_ns);
 
-/* What of a channel's name to compare with a name or pattern that the user typed: its first slash may be left out (list.c). */
-const char *ctl_short_name(const char *as, const char *name);
+/* GetChannel; without a leading slash simd takes the name as a program of its rig would. As ctl_call() (list.c). */
+json_t *ctl_channel(struct ctl *c, const char *name);
 /* Fields of a type, given as its JSON, a line each (list.c). */
 void ctl_print_fields(const json_t *json);
 

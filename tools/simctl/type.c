@@ -12,25 +12,20 @@
 
 /* ---- which type ---- */
 
-static json_t *call(struct ctl *c, const char *method, json_t *params)
+/* This command does without simd as long as it can. */
+static bool reach(struct ctl *c)
 {
 	struct sim_client_options o = { .size = sizeof(o),
 					.name = "simctl",
 					.socket = c->a.socket,
 					.flags = SIM_CLIENT_NO_DATA | SIM_CLIENT_NO_THREAD };
-	json_t *reply = NULL;
 
-	if (c->client || sim_connect(&o, &c->client) == 0)
-		reply = ctl_call(c, method, params);
-	else
-		ctl_fail(NULL);
-	json_decref(params);
-	return reply;
+	return c->client || sim_connect(&o, &c->client) == 0 || !ctl_fail(NULL);
 }
 
 static int type_of_channel(struct ctl *c, const char *channel, const struct sim_type **ret)
 {
-	json_t *reply = call(c, "io.simd.Control.GetChannel", json_pack("{s:s}", "name", channel));
+	json_t *reply = reach(c) ? ctl_channel(c, channel) : NULL;
 	char *text = reply ? json_dumps(json_object_get(reply, "type"), JSON_COMPACT) : NULL;
 	int r = text && sim_type_from_json(text, strlen(text), ret) < 0 ? ctl_fail(channel) : !text;
 
@@ -42,14 +37,17 @@ static int type_of_channel(struct ctl *c, const char *channel, const struct sim_
 /* A type that somebody has registered: any channel of it tells; or a channel without its first slash. */
 static int type_of_others(struct ctl *c, const char *name, const struct sim_type **ret)
 {
-	json_t *reply = call(c, "io.simd.Control.ListChannels", NULL), *ch;
+	json_t *reply = reach(c) ? ctl_call(c, "io.simd.Control.ListChannels", NULL) : NULL, *ch;
 	const char *channel = NULL;
 	size_t i;
 	int r = 1;
 
-	json_array_foreach(json_object_get(reply, "channels"), i, ch)
-		if (!strcmp(json_text(ch, "type"), name) || !strcmp(ctl_short_name(name, json_text(ch, "name")), name))
-			channel = json_text(ch, "name");
+	json_array_foreach(json_object_get(reply, "channels"), i, ch) {
+		const char *its = json_text(ch, "name");
+
+		if (!strcmp(json_text(ch, "type"), name) || (*its == '/' && !strcmp(its + 1, name)))
+			channel = its;
+	}
 	if (channel)
 		r = type_of_channel(c, channel, ret);
 	else if (reply)
@@ -66,7 +64,9 @@ static int find_type(struct ctl *c, const struct sim_type **ret)
 	*ret = sim_type_builtin(c->a.type);
 	if (*ret)
 		return 0;
-	return c->a.type[0] == '/' ? type_of_channel(c, c->a.type, ret) : type_of_others(c, c->a.type, ret);
+	if (c->a.type[0] == '/' || !strchr(c->a.type, '/')) /* a type has a package */
+		return type_of_channel(c, c->a.type, ret);
+	return type_of_others(c, c->a.type, ret);
 }
 
 /* ---- files ---- */

@@ -231,7 +231,7 @@ static void keys_are_stable(void **state)
 	peer_free(p);
 }
 
-/* Every command knows a channel without its first slash, as the library does. */
+/* Every command takes a channel without its first slash as the library does. */
 static void without_a_slash(void **state)
 {
 	static const char *const lines[][6] = {
