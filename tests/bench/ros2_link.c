@@ -32,7 +32,7 @@
 	"<MaxAutoParticipantIndex>32</MaxAutoParticipantIndex><Peers><Peer address=\"localhost\"/></Peers></Discovery>"
 #define TUNED \
 	"<General><MaxMessageSize>65500B</MaxMessageSize><FragmentSize>63000B</FragmentSize></General><Internal><SocketReceiveBufferSize max=\"10MB\"/>" \
-	"<HeartbeatInterval min=\"2ms\" minsched=\"5ms\" max=\"1s\">5ms</HeartbeatInterval></Internal>"
+	"<HeartbeatInterval min=\"2ms\" minsched=\"3ms\" max=\"1s\">3ms</HeartbeatInterval></Internal>"
 #define END "</Domain></CycloneDDS>"
 
 struct ros2_arena {

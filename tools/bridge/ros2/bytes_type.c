@@ -340,7 +340,8 @@ static const struct ddsi_sertype_ops type_ops = {
 	.hash = type_hash,
 };
 
-dds_entity_t bytes_topic_create(dds_entity_t participant, const char *name, const char *type_name, const dds_qos_t *qos)
+dds_entity_t bytes_topic_create_typed(dds_entity_t participant, const char *name, const char *type_name,
+				      const dds_qos_t *qos, struct ddsi_sertype **ret_type)
 {
 	struct bytes_type *b = calloc(1, sizeof(*b));
 	struct ddsi_sertype *t = (struct ddsi_sertype *)b;
@@ -355,5 +356,25 @@ dds_entity_t bytes_topic_create(dds_entity_t participant, const char *name, cons
 	topic = dds_create_topic_sertype(participant, name, &t, qos, NULL, NULL);
 	if (topic < 0)
 		ddsi_sertype_unref(t);
+	else
+		*ret_type = t;
 	return topic;
+}
+
+dds_entity_t bytes_topic_create(dds_entity_t participant, const char *name, const char *type_name, const dds_qos_t *qos)
+{
+	struct ddsi_sertype *type;
+
+	return bytes_topic_create_typed(participant, name, type_name, qos, &type);
+}
+
+dds_return_t bytes_write_paced(dds_entity_t writer, const struct ddsi_sertype *type, const struct out *o,
+			       dds_duration_t wait_dur_ns)
+{
+	struct ddsi_serdata *d = ddsi_serdata_from_sample(type, SDK_DATA, o);
+
+	if (!d)
+		return DDS_RETCODE_OUT_OF_RESOURCES;
+	dds_wait_for_acks(writer, wait_dur_ns); /* and then on: a reader that is slow asks again */
+	return dds_writecdr(writer, d);
 }

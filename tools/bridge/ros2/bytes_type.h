@@ -12,4 +12,17 @@
 dds_entity_t bytes_topic_create(dds_entity_t participant, const char *name, const char *type_name,
 				const dds_qos_t *qos);
 
+/* The same; ret_type lives as long as the topic. */
+struct ddsi_sertype;
+dds_entity_t bytes_topic_create_typed(dds_entity_t participant, const char *name, const char *type_name,
+				      const dds_qos_t *qos, struct ddsi_sertype **ret_type);
+
+/*
+ * As dds_write(), but not before the readers have acknowledged what was written earlier, or wait_dur_ns have passed; the copy
+ * is made meanwhile. type: that of the writer's topic.
+ */
+struct out;
+dds_return_t bytes_write_paced(dds_entity_t writer, const struct ddsi_sertype *type, const struct out *o,
+			       dds_duration_t wait_dur_ns);
+
 #endif

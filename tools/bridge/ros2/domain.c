@@ -133,7 +133,7 @@ static int write_xml(bool localhost, char **ret)
 		      f);
 	fputs("<Peers>", f);
 	put_peers(f, localhost);
-	fputs("</Peers></Discovery><Internal><SocketReceiveBufferSize max=\"10MB\"/><HeartbeatInterval min=\"2ms\" minsched=\"5ms\" max=\"1s\">5ms</HeartbeatInterval></Internal>"
+	fputs("</Peers></Discovery><Internal><SocketReceiveBufferSize max=\"10MB\"/><HeartbeatInterval min=\"2ms\" minsched=\"3ms\" max=\"1s\">3ms</HeartbeatInterval></Internal>"
 	      "</Domain></CycloneDDS>",
 	      f);
 	if (uri && *uri)

@@ -41,6 +41,7 @@ struct ros2_topic {
 	char *texts;   /* its name first, then what options point to: freed with it */
 	bool keeps;    /* transient local: later readers get it, so it is always converted */
 	bool reliable; /* so large messages are paced */
+	struct ddsi_sertype *sertype;
 	_Atomic int readers;
 	_Atomic uint32_t refused; /* policies that a reader asked more of: a bit for each, told once */
 	_Atomic int told;         /* what is wrong with its converter */

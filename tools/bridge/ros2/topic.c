@@ -92,7 +92,7 @@ static int create_writer(struct sim_bridge *b, struct ros2_topic *t, const struc
 	dds_lset_offered_incompatible_qos(listener, on_refused);
 	if ((size_t)snprintf(dds_name, sizeof(dds_name), "rt%s", t->texts) < sizeof(dds_name) &&
 	    ros_type_dds_name(type, type_name, sizeof(type_name)) == 0) {
-		t->topic = bytes_topic_create(b->participant, dds_name, type_name, NULL);
+		t->topic = bytes_topic_create_typed(b->participant, dds_name, type_name, NULL, &t->sertype);
 		t->writer = t->topic < 0 ? t->topic : dds_create_writer(b->participant, t->topic, qos, listener);
 		r = ros2_errno(t->writer);
 	}
@@ -270,10 +270,10 @@ int ros2_topic_write(struct sim_bridge *b, struct ros2_topic *t, struct map_in *
 		tell_failure(b, t, r, why);
 	if (r == 0)
 		r = wire_finish(&w);
-	if (r == 0 && t->reliable && o->total >= LARGE)
-		dds_wait_for_acks(t->writer, PACE_DUR_NS); /* and then on: a reader that is slow asks again */
 	if (r == 0)
-		r = ros2_errno(dds_write(t->writer, o));
+		r = ros2_errno(t->reliable && o->total >= LARGE
+				       ? bytes_write_paced(t->writer, t->sertype, o, PACE_DUR_NS)
+				       : dds_write(t->writer, o));
 	if (r == 0)
 		atomic_fetch_add(&b->converted, 1);
 	out_put(b, o);
