@@ -90,6 +90,17 @@ static void send_failure(struct conn *c, int r)
 	check_queued(c, varlink_queue_failure(c->v, ERROR_FAILED, r, why));
 }
 
+void conn_refuse(int fd, int r, const char *why)
+{
+	char text[ERR_WHY_MAX + 128];
+	int n = snprintf(text, sizeof(text),
+			 "{\"error\":\"" ERROR_FAILED "\",\"parameters\":{\"errno\":%d,\"message\":\"%s\"}}", r, why);
+
+	if (n > 0 && (size_t)n < sizeof(text)) /* with the NUL that ends a message */
+		(void)!send(fd, text, (size_t)n + 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+	fd_close(fd);
+}
+
 static void send_reply(struct conn *c, json_t *reply, const int *fds, unsigned n_fds)
 {
 	check_queued(c, varlink_queue_reply(c->v, reply ? reply : json_object(), false, fds, n_fds));

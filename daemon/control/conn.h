@@ -57,6 +57,9 @@ struct conn {
 	bool broken;           /* to be closed at the end of the callback */
 };
 
+/* Say why (plain ASCII without quotes), as the answer to whatever it asks first, and close it. Takes fd. */
+void conn_refuse(int fd, int r, const char *why);
+
 struct call {
 	struct conn *conn;
 	struct simd *s;

@@ -84,9 +84,11 @@ int control_serve(struct control *c, int fd)
 	struct conn *k;
 
 	if (c->n_conns >= c->max_conns) {
-		fd_close(fd);
-		return err_set(-EMFILE, "%u control connections are open, limits.connections allows no more",
-			       c->n_conns);
+		int r = err_set(-EMFILE, "%u control connections are open, limits.connections allows no more",
+				c->n_conns);
+
+		conn_refuse(fd, r, err_why());
+		return r;
 	}
 	return conn_create(c, fd, &k);
 }

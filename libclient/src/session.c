@@ -157,11 +157,11 @@ static int session_message(struct sim_client *c, struct session *s, struct varli
 void session_pump(struct sim_client *c, struct session *s)
 {
 	struct varlink_msg msg;
-	int r, n;
+	int r = 0, n, w;
 
 	if (s->dead)
 		return;
-	r = varlink_write(s->v, s->sock);
+	w = varlink_write(s->v, s->sock); /* where that fails, simd may still have said why before it closed */
 	do {
 		n = varlink_read(s->v, s->sock);
 		while (r >= 0 && (r = varlink_next(s->v, &msg)) == 1) {
@@ -174,6 +174,8 @@ void session_pump(struct sim_client *c, struct session *s)
 		session_broken(c, s, "simd is gone (its control socket closed)");
 	else if (n < 0 || r < 0)
 		session_broken(c, s, err_why());
+	else if (w < 0)
+		session_broken(c, s, "simd is gone (its control socket closed)");
 }
 
 void session_hangup(struct session *s)
@@ -213,7 +215,7 @@ static int call_begin(struct sim_client *c, struct session *s, const char *metho
 		mem_free(call);
 	}
 	if (r >= 0 && varlink_write(s->v, s->sock) < 0)
-		session_broken(c, s, "simd is gone (its control socket closed)");
+		session_pump(c, s); /* reads what simd has said last */
 	pthread_mutex_unlock(&c->lock);
 	return r < 0 ? r : 0;
 }

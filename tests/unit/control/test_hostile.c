@@ -185,6 +185,8 @@ static void parameters_are_checked(void **state)
 static void connections_are_limited(void **state)
 {
 	struct peer more[2];
+	char text[1024];
+	ssize_t n;
 	int sv[2];
 
 	(void)state;
@@ -192,6 +194,10 @@ static void connections_are_limited(void **state)
 		peer_open(&desk, &more[i]);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv), 0);
 	assert_int_equal(control_serve(desk.control, sv[1]), -EMFILE);
+	n = read(sv[0], text, sizeof(text)); /* it is told why, in one message, and that is the end */
+	assert_true(n > 0 && text[n - 1] == '\0');
+	assert_non_null(strstr(text, "limits.connections allows no more"));
+	assert_int_equal(read(sv[0], text, sizeof(text)), 0);
 	close(sv[0]);
 	for (int i = 0; i < 2; i++)
 		peer_close(&more[i]);
