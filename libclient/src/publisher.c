@@ -18,6 +18,8 @@
 
 #define PROVE_DUR_NS (2 * NS_PER_S)
 #define PROBE_DUR_NS (2 * NS_PER_MS)
+/* Between two probes at the most. They take no credit: while simd does not look, few may pile up in its queue. */
+#define PAUSE_MAX_DUR_NS (256 * NS_PER_MS)
 
 /* ---- registration ---- */
 
@@ -178,21 +180,29 @@ static void header_begin(struct sim_publisher *p)
 
 bool pub_reg_probe(struct pub_reg *reg)
 {
+	int64_t now = client_now(reg->pub->c);
 	struct sim_slot *slot;
 	void *mem;
 
 	if (!reg->channel || atomic_load_explicit(&reg->proved, memory_order_acquire))
 		return true;
+	if (now < reg->probe_due_mono_ns)
+		return false;
 	if (!ipc_pub_has_subscribers(reg->port->pub) || ipc_loan(reg->port->pub, sizeof(*slot), &mem) < 0)
 		return false; /* not connected yet, or its owner is inside just now: asked again soon */
 	slot = mem;
 	header_init(reg, slot, 0);
 	slot->flags = SIM_SLOT_PROBE;
-	slot->publish_mono_ns = client_now(reg->pub->c);
-	if (ipc_publish(reg->port->pub, slot) == 0)
-		session_doorbell(reg->session, NULL);
-	else
+	slot->publish_mono_ns = now;
+	if (ipc_publish(reg->port->pub, slot) < 0) {
 		ipc_unloan(reg->port->pub, slot);
+		return false;
+	}
+	session_doorbell(reg->session, NULL);
+	reg->probe_pause_dur_ns = reg->probe_pause_dur_ns ? 2 * reg->probe_pause_dur_ns : PROBE_DUR_NS;
+	if (reg->probe_pause_dur_ns > PAUSE_MAX_DUR_NS)
+		reg->probe_pause_dur_ns = PAUSE_MAX_DUR_NS;
+	reg->probe_due_mono_ns = ns_add(now, reg->probe_pause_dur_ns);
 	return false;
 }
 

@@ -33,7 +33,8 @@ struct pub_reg {
 	struct wire_counters *counters;
 	uint32_t publisher_id, channel_id;
 	_Atomic bool proved;
-	char name[SIM_CHANNEL_MAX + 1]; /* full */
+	int64_t probe_due_mono_ns, probe_pause_dur_ns; /* under setup */
+	char name[SIM_CHANNEL_MAX + 1];                /* full */
 };
 
 struct loan {

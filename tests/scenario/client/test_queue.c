@@ -70,6 +70,55 @@ static void accepted_but_nobody(void **state)
 	sim_disconnect(c);
 }
 
+/* ---- simd does not look: its thread gets no processor ---- */
+
+static struct {
+	struct client_env plain;
+	uint32_t ports; /* with so many it begins; 0: never */
+	bool frozen;
+	int64_t offset_dur_ns;
+} ice;
+
+static int64_t ice_now(void *arg)
+{
+	return ice.plain.now(arg) + ice.offset_dur_ns;
+}
+
+static int ice_wait(void *arg, int fd, short events, int64_t timeout_dur_ns)
+{
+	ice.frozen |= ice.ports && ipc_mem_ports_used(w.bus) >= ice.ports;
+	if (!ice.frozen)
+		return ice.plain.wait(arg, fd, events, timeout_dur_ns);
+	ice.offset_dur_ns += timeout_dur_ns;
+	return 0;
+}
+
+/* Probes take no credit. However long simd does not look, they leave its queue to messages. */
+static void probes_are_few(void **state)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0);
+	struct sim_publisher *p, *other = imu_advertise(c, "imu", 0);
+	uint32_t used;
+
+	(void)state;
+	ice.plain = w.env;
+	ice.offset_dur_ns = 0;
+	ice.frozen = false;
+	ice.ports = ipc_mem_ports_used(w.bus) + 2; /* simd's and ours */
+	w.env.now = ice_now;
+	w.env.wait = ice_wait;
+	used = ipc_mem_slots_used(w.bus);
+	assert_int_equal(sim_advertise(c, "two", &sim_Imu_type, NULL, &p), -ETIMEDOUT);
+	assert_true(ice.offset_dur_ns >= 2 * S);
+	assert_in_range(ipc_mem_slots_used(w.bus) - used, 4, 16);
+	w.env = ice.plain;
+	world_process(&w, c);
+	p = imu_advertise(c, "two", 0);
+	sim_publisher_destroy(p);
+	sim_publisher_destroy(other);
+	sim_disconnect(c);
+}
+
 /* Waiting for a change: a bridge comes, connects, loses its far side, goes; and simd itself goes. */
 static void bridges_change(void **state)
 {
@@ -455,6 +504,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(delivered, setup, teardown),
 		cmocka_unit_test_setup_teardown(accepted_but_nobody, setup, teardown),
+		cmocka_unit_test_setup_teardown(probes_are_few, setup, teardown),
 		cmocka_unit_test_setup_teardown(bridges_change, setup, teardown),
 		cmocka_unit_test_setup_teardown(paused, setup, teardown),
 		cmocka_unit_test_setup_teardown(token, setup, teardown),
