@@ -52,6 +52,11 @@ install: all
 		$(subst_paths) $$u >$(D)$(UNITDIR)/$${u##*/} || exit 1; done
 	$(INSTALL) -m 644 config/ros2/cyclonedds.xml $(D)$(DATADIR)/simd
 	@[ ! -d config/rigs ] || { $(INSTALL) -d $(D)$(DATADIR)/simd && cp -r config/rigs $(D)$(DATADIR)/simd/; }
+	@# a rig is read from anywhere: what it names lies beside it
+	@for r in config/rigs/*.json; do \
+		sed 's|"config/rigs/|"$(DATADIR)/simd/rigs/|g' $$r >$(D)$(DATADIR)/simd/rigs/$${r##*/} || exit 1; done
+	@# the loader has to hear of a library that is new on this machine; a package does that itself
+	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ! command -v ldconfig >/dev/null || ldconfig
 
 uninstall:
 	rm -f $(INSTALL_PROGRAMS:$(B)/bin/%=$(D)$(BINDIR)/%) $(INSTALL_LIBS:$(B)/lib/%=$(D)$(LIBDIR)/%)
