@@ -95,9 +95,7 @@ static void put_page(const struct conf_key *keys, const char *base)
 		if (!k->sub)
 			continue;
 		path_of(k, base, path);
-		printf("## ");
-		put(path);
-		printf("\n\n");
+		printf("## %s\n\n", path); /* scdoc takes a heading as it is */
 		put(k->doc ? k->doc : "");
 		printf("\n\n");
 		put_page(k->sub, path);
