@@ -189,7 +189,7 @@ struct time_status {
 	uint32_t clock_generation;
 	uint32_t steps;           /* completed */
 	int64_t step_left_dur_ns; /* of the open step */
-	double real_time_factor;  /* simulated per wall time: of driven sources over the last 0.5 .. 1 s */
+	double real_time_factor; /* simulated per wall time: of driven sources over the last 0.5 .. 1 s; 0 for 0.1 s after a resume */
 };
 
 void time_engine_status(struct time_engine *e, struct time_status *ret);

@@ -13,6 +13,7 @@
 #define STEP_SETTLE_DEFAULT_DUR_NS   (5 * NS_PER_MS)
 #define STEP_DEADLINE_DEFAULT_DUR_NS (10 * NS_PER_S)
 #define RATE_WINDOW_DUR_NS           (NS_PER_S / 2)
+#define RATE_LEAST_DUR_NS            (NS_PER_S / 10) /* one advance right after a resume would tell of thousands */
 
 static bool has_control(const struct time_engine *e)
 {
@@ -117,7 +118,7 @@ static double rate_measured(struct time_engine *e)
 
 	if (!e->driven)
 		return (double)e->rate_e6 / SIM_RATE_ONE;
-	if (e->state == TIME_PAUSED || wall_dur_ns <= 0)
+	if (e->state == TIME_PAUSED || wall_dur_ns < RATE_LEAST_DUR_NS)
 		return 0;
 	return (double)(engine_base_ns(e) - e->anchor[0].at_sim_ns) / (double)wall_dur_ns;
 }

@@ -382,6 +382,15 @@ static void the_real_time_factor_is_measured(void **state)
 	rig_run(&r, 3600 * NS_PER_S);
 	time_engine_status(r.e, &st);
 	assert_true(st.real_time_factor < 0.001);
+	assert_int_equal(time_engine_pause(r.e), 0);
+	assert_int_equal(time_engine_resume(r.e), 0);
+	assert_int_equal(rig_advance(&r, fd, 10 * MS), 10 * MS);
+	rig_run(&r, 1000);
+	time_engine_status(r.e, &st);
+	assert_true(st.real_time_factor == 0.0); /* a microsecond tells nothing */
+	rig_run(&r, 200 * MS);
+	time_engine_status(r.e, &st);
+	assert_true(st.real_time_factor > 0.049 && st.real_time_factor < 0.051);
 	assert_int_equal(time_engine_set_source(r.e, source("simulation"), false), 0);
 	assert_int_equal(time_engine_set_scale(r.e, 1500000), 0);
 	time_engine_status(r.e, &st);
