@@ -597,6 +597,32 @@ static void nothing_is_converted_when_nobody_listens(void **state)
 	free(image);
 }
 
+/* What ROS would ignore with a warning, we do too; the rest of the same variable holds. */
+static void odd_words_of_the_environment_are_named(void **state)
+{
+	struct fake f = { .distro = "jazzy" };
+	struct sim_bridge_host host = host_of(&f);
+	const struct sim_bridge_ops *ops = load();
+	struct sim_bridge *b = NULL;
+
+	(void)state;
+	setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "MARS", 1);
+	setenv("ROS_STATIC_PEERS", "127.0.0.1;10.0.0.1 10.0.0.2;;<x>", 1);
+	assert_int_equal(ops->create(&host, &b), 0);
+	assert_non_null(strstr(f.log, "ROS_AUTOMATIC_DISCOVERY_RANGE: \"MARS\" is not LOCALHOST"));
+	assert_non_null(strstr(f.log, "ROS_STATIC_PEERS: \"10.0.0.1 10.0.0.2\" is no address"));
+	assert_non_null(strstr(f.log, "ROS_STATIC_PEERS: \"<x>\" is no address"));
+	assert_null(strstr(f.log, "\"127.0.0.1\" is"));
+	ops->destroy(b);
+	f.log[0] = '\0';
+	setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST", 1);
+	unsetenv("ROS_STATIC_PEERS");
+	assert_int_equal(ops->create(&host, &b), 0);
+	assert_null(strstr(f.log, "ROS_"));
+	ops->destroy(b);
+	unsetenv("ROS_AUTOMATIC_DISCOVERY_RANGE");
+}
+
 static void wrong_options_are_named(void **state)
 {
 	static const struct {
@@ -710,6 +736,7 @@ int main(void)
 		cmocka_unit_test(sides_that_do_not_agree_are_named_once),
 		cmocka_unit_test(fixed_frames_are_kept_for_later),
 		cmocka_unit_test(nothing_is_converted_when_nobody_listens),
+		cmocka_unit_test(odd_words_of_the_environment_are_named),
 		cmocka_unit_test(wrong_options_are_named),
 		cmocka_unit_test(wrong_subscriptions_are_named),
 	};

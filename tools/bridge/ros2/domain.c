@@ -81,6 +81,22 @@ static bool says(const char *name, const char *value)
 	return v && strcmp(v, value) == 0;
 }
 
+/* As rmw does: a word that it does not know is told, and has no effect. */
+static void check_range(struct sim_bridge *b)
+{
+	static const char *const ranges[] = { "", "OFF", "LOCALHOST", "SUBNET", "SYSTEM_DEFAULT" };
+	const char *range = getenv("ROS_AUTOMATIC_DISCOVERY_RANGE");
+
+	for (unsigned i = 0; range && i < sizeof(ranges) / sizeof(ranges[0]); i++)
+		if (strcmp(range, ranges[i]) == 0)
+			return;
+	if (range)
+		b->host->log(
+			b->host->ctx, 1,
+			"ROS_AUTOMATIC_DISCOVERY_RANGE: \"%s\" is not LOCALHOST, SUBNET, OFF or SYSTEM_DEFAULT: ignored",
+			range);
+}
+
 /* Over loopback only, unless the rig or the environment asks for the network. */
 static int read_localhost(struct sim_bridge *b, bool *ret)
 {
@@ -90,6 +106,7 @@ static int read_localhost(struct sim_bridge *b, bool *ret)
 		b->host->log(b->host->ctx, 0, "options.localhost: \"%s\" is not auto, true or false", text);
 		return -EINVAL;
 	}
+	check_range(b);
 	*ret = strcmp(text, "true") == 0 || (strcmp(text, "auto") == 0 && !says("ROS_LOCALHOST_ONLY", "0") &&
 					     !says("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET") &&
 					     !says("ROS_AUTOMATIC_DISCOVERY_RANGE", "SYSTEM_DEFAULT"));
@@ -97,7 +114,7 @@ static int read_localhost(struct sim_bridge *b, bool *ret)
 }
 
 /* ROS_STATIC_PEERS: addresses with ';' between them. What could break out of the XML is left out. */
-static void put_peers(FILE *f, bool localhost)
+static void put_peers(struct sim_bridge *b, FILE *f, bool localhost)
 {
 	const char *at = getenv("ROS_STATIC_PEERS");
 
@@ -108,6 +125,11 @@ static void put_peers(FILE *f, bool localhost)
 
 		if (n && strspn(at, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.:-_%") >= n)
 			fprintf(f, "<Peer address=\"%.*s\"/>", (int)n, at);
+		else if (n)
+			b->host->log(
+				b->host->ctx, 1,
+				"ROS_STATIC_PEERS: \"%.*s\" is no address: ignored; addresses have ';' between them",
+				(int)n, at);
 		at += n + (at[n] == ';');
 	}
 }
@@ -116,7 +138,7 @@ static void put_peers(FILE *f, bool localhost)
  * returns: free(). On loopback a peer of Humble is found by multicast, if lo has it, one of Jazzy by unicast, for which both
  * sides count their participants: we do both.
  */
-static int write_xml(bool localhost, char **ret)
+static int write_xml(struct sim_bridge *b, bool localhost, char **ret)
 {
 	const char *uri = getenv("CYCLONEDDS_URI");
 	size_t size = 0;
@@ -132,7 +154,7 @@ static int write_xml(bool localhost, char **ret)
 		fputs("<ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>32</MaxAutoParticipantIndex>",
 		      f);
 	fputs("<Peers>", f);
-	put_peers(f, localhost);
+	put_peers(b, f, localhost);
 	fputs("</Peers></Discovery><Internal><SocketReceiveBufferSize max=\"10MB\"/><HeartbeatInterval min=\"2ms\" minsched=\"3ms\" max=\"1s\">3ms</HeartbeatInterval></Internal>"
 	      "</Domain></CycloneDDS>",
 	      f);
@@ -174,7 +196,7 @@ int ros2_domain_open(struct sim_bridge *b)
 	if (r == 0)
 		r = read_localhost(b, &localhost);
 	if (r == 0)
-		r = write_xml(localhost, &xml);
+		r = write_xml(b, localhost, &xml);
 	b->domain = r < 0 ? 0 : dds_create_domain(id, xml);
 	free(xml);
 	if (r < 0)
