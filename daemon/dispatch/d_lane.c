@@ -205,7 +205,8 @@ static void read_packets(struct d_lane *l)
 		struct dispatch *d = l->b->d;
 		ssize_t n = recv(l->fd, d->rx, sizeof(d->rx), MSG_DONTWAIT | MSG_TRUNC);
 
-		if (n < 0 && errno == EINTR)
+		/* a reset comes once, before what was sent ahead of it: a bridge closed with something unread of ours */
+		if (n < 0 && (errno == EINTR || errno == ECONNRESET))
 			continue;
 		if (n < 0 && errno == EAGAIN)
 			return;

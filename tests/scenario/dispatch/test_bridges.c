@@ -224,7 +224,9 @@ static void last_words_stay(void **state)
 {
 	(void)state;
 	make(4, false, 1, 0, 0);
+	publish(1); /* unread: its socket is reset, not just closed */
 	bridge_status(a, SIM_BRIDGE_DISCONNECTED);
+	bridge_closes(a);
 	world_settle(&w);
 	bridge_dies(a);
 	world_settle(&w);
