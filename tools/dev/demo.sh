@@ -44,7 +44,6 @@ stop()
 leave()
 {
 	trap '' INT TERM HUP
-	[ ! -t 1 ] || printf '\033[?7h'
 	say ""
 	say "demo: stopping"
 	stop
@@ -80,16 +79,17 @@ bar() # done, all
 drawn=0
 draw() # a table that is drawn over the last one; what is wider than the screen is cut, as a wrapped line would count twice
 {
-	table=$(ctl list)
+	width=$(stty size 2>/dev/null </dev/tty | cut -d' ' -f2)
+	[ "${width:-0}" -gt 0 ] || width=80
+	table=$(ctl list | cut -c "1-$width")
 	[ $drawn -eq 0 ] || printf '\033[%dA' "$drawn"
-	printf '\033[?7l'
 	printf '%s\n' "$table" | while IFS= read -r line; do printf '%s\033[K\n' "$line"; done
-	printf '\033[?7h'
 	printf '[%s] %d of %d s\033[K\n\033[J' "$(bar "$1" "$seconds")" "$1" "$seconds"
 	drawn=$(($(printf '%s\n' "$table" | wc -l) + 1))
 }
 
-say "demo: simd runs (pid $simd); beside it, try:  $B/bin/simctl --socket $out/run/control list"
+say "demo: simd runs (pid $simd); beside it, try:"
+say "  $B/bin/simctl --socket $out/run/control list"
 n=0
 while [ $n -lt "$seconds" ]; do
 	sleep 1

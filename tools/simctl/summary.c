@@ -48,7 +48,7 @@ static void print_summary(const json_t *s)
 
 	printf("%.1f s of wall time, %.1f s simulated\n", json_num(s, "wall_s"), json_num(s, "sim_s"));
 	json_array_foreach(json_object_get(s, "channels"), i, item)
-		printf("  %-24s %-22s %8.0f messages %10.1f kB\n", json_text(item, "name"), json_text(item, "type"),
+		printf("  %-24s %-22s %8.0f messages %9.1f kB\n", json_text(item, "name"), json_text(item, "type"),
 		       json_num(item, "messages"), json_num(item, "bytes") / 1e3);
 	json_array_foreach(json_object_get(s, "bridges"), i, item)
 		printf("  bridge %-17s %8.0f sent %5.0f failed\n", json_text(item, "name"), json_num(item, "sent"),
