@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # The host is tested over a lane API of the test's own, so these link no libsimclient but for types and JSON.
 INC_tests/unit/bridge := -Itests -Itools/bridge/host -Ilibclient/base -Ilibclient/include -I$(B)/gen
-BRIDGE_TESTS := $(B)/test/bridge-converter $(B)/test/bridge-plugin $(B)/test/bridge-host $(B)/test/bridge-task $(B)/test/bridge-clock $(B)/test/bridge-service
+BRIDGE_TESTS := $(B)/test/bridge-converter $(B)/test/bridge-plugin $(B)/test/bridge-host $(B)/test/bridge-task $(B)/test/bridge-clock $(B)/test/bridge-service $(B)/test/bridge-logging
 TESTS += $(BRIDGE_TESTS)
 $(BRIDGE_TESTS): $(B)/test/bridge-%: $(B)/obj/tests/unit/bridge/test_%.o $(B)/lib/libbridgehost.a $(B)/lib/libsimclient.a \
 	$(B)/lib/libschema.a $(B)/lib/libipc.a $(B)/lib/libbase.a | $(SHELF) $(CONVERTER_SHELF) $(GATE)
 FLAGS_tests/unit/bridge := -DSHELF='"$(B)/test/plugins"' -DPLUGINS='"$(B)/lib/simd"' -DGATE='"$(GATE)"'
 LINK_bridge-plugin := -ldl
 LINK_bridge-converter := -ldl
+LINK_bridge-logging := -ldl -lz
+$(B)/test/bridge-logging: | $(B)/lib/simd/bridge_logging.so
 # the lane of the test stands before the library's, whether or not that is drawn in
 LINK_bridge-host := -ldl -Wl,-z,muldefs
 LINK_bridge-service := -ldl -Wl,-z,muldefs

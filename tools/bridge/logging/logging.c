@@ -6,7 +6,8 @@
  *     sim/Imu /imu 12.340000000 1234      type, channel, simulated time in s, sequence
  *     {"orientation":{...},...}           the message on one line, bytes as base64 of their valid length
  *
- * Connection string: the file's stem; "<stem>.txt.gz" is written anew. Connected exactly while it is open.
+ * Connection string: the file's stem; "<stem>.txt.gz" is written anew. Connected exactly while it is open. Once writing has
+ * failed (a full disk) what was written stays, and the next attempt is another file: "<stem>.2.txt.gz" and so on.
  * Threads: conversion threads format side by side into buffers of their own; the file has one lock.
  */
 #include <errno.h>
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -24,6 +26,7 @@
 #include "text.h"
 
 #define STEM_MAX  3800
+#define PATH_SIZE (STEM_MAX + 32)
 #define SPARE_MAX 16           /* buffers kept for reuse */
 #define BIG_TEXT  (64u * 1024) /* above: hardly compressible (base64), so only entropy coding is tried */
 
@@ -32,6 +35,9 @@ struct sim_bridge {
 	int level;
 	pthread_mutex_t lock; /* guards all below */
 	gzFile file;
+	char stem[STEM_MAX + 1]; /* "" before the first connection */
+	unsigned part;           /* of the stem's files, from 1 */
+	bool failed;             /* its last write */
 	int strategy;
 	enum sim_bridge_status status;
 	struct text spare[SPARE_MAX];
@@ -106,18 +112,44 @@ static int close_file(struct sim_bridge *b)
 	return r == Z_OK ? 0 : -EIO;
 }
 
+/* Under the lock. */
+static void name_part(const struct sim_bridge *b, char path[PATH_SIZE])
+{
+	if (b->part > 1)
+		snprintf(path, PATH_SIZE, "%s.%u.txt.gz", b->stem, b->part);
+	else
+		snprintf(path, PATH_SIZE, "%s.txt.gz", b->stem);
+}
+
+/* Under the lock. What a write that failed has left is kept, if there is anything. */
+static void next_file(struct sim_bridge *b, const char *stem, char path[PATH_SIZE])
+{
+	struct stat st;
+
+	if (strcmp(b->stem, stem) != 0) {
+		snprintf(b->stem, sizeof(b->stem), "%s", stem);
+		b->part = 1;
+	} else if (b->failed) {
+		name_part(b, path);
+		if (stat(path, &st) == 0 && st.st_size > 0)
+			b->part++;
+	}
+	b->failed = false;
+	name_part(b, path);
+}
+
 static int logging_connect(struct sim_bridge *b, const char *connection)
 {
-	char path[STEM_MAX + 16], detail[STEM_MAX + 128];
+	char path[PATH_SIZE], detail[STEM_MAX + 128];
 	int r;
 
 	if (!*connection || strlen(connection) > STEM_MAX) {
 		b->host->log(b->host->ctx, 0, "connection: must be the stem of a file, 1 .. %d characters", STEM_MAX);
 		return -EINVAL;
 	}
-	snprintf(path, sizeof(path), "%s.txt.gz", connection);
 	pthread_mutex_lock(&b->lock);
 	close_file(b);
+	next_file(b, connection, path);
 	r = open_file(b, path);
 	snprintf(detail, sizeof(detail), "%s%s%s", path, r < 0 ? ": " : "", r < 0 ? strerror(-r) : "");
 	report(b, r < 0 ? SIM_BRIDGE_DISCONNECTED : SIM_BRIDGE_CONNECTED, detail);
@@ -184,6 +216,7 @@ static int write_text(struct sim_bridge *b, const struct text *t)
 	if (gzwrite(b->file, t->data, (unsigned)t->len) == (int)t->len)
 		return 0;
 	close_file(b);
+	b->failed = true;
 	report(b, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED, "writing failed (disk full?)");
 	return -EIO;
 }
