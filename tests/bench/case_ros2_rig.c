@@ -262,7 +262,7 @@ static int run_rig(struct bench *b)
 		bench_report(b, "ros2_rig_loss_best_effort", "%", "none", BENCH_VALUE, &p, 1, 1);
 	r = r < 0 ? r : loss(b, large, &p.ours);
 	if (r == 0)
-		bench_report(b, "ros2_8MiB_best_effort_loss", "%", NULL, BENCH_VALUE, &p, 1, 0);
+		bench_report(b, "ros2_8MiB_best_effort_loss", "%", "none", BENCH_VALUE, &p, 1, 1);
 	return r;
 }
 

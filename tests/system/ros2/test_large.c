@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Large messages: a best-effort image of 8 MiB comes whole to a reader with the settings that we install for a user's side; where the
- * kernel gives no such buffer, the plug-in says which line to type. This program's getsockopt() stands before the C library's.
+ * kernel gives no such buffer, the plug-in says which line to type. This program's getsockopt() and nanosleep() stand before the C library's.
  */
 #include "test.h"
 
@@ -9,7 +9,9 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <stdatomic.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include <sim/msg/Image.h>
 
@@ -21,7 +23,7 @@
 #define USER \
 	"<CycloneDDS><Domain Id=\"any\"><General><Interfaces><NetworkInterface address=\"127.0.0.1\"/></Interfaces>" \
 	"<AllowMulticast>false</AllowMulticast></General><Discovery><ParticipantIndex>auto</ParticipantIndex>" \
-	"<MaxAutoParticipantIndex>32</MaxAutoParticipantIndex><Peers><Peer address=\"localhost\"/></Peers></Discovery>" \
+	"<MaxAutoParticipantIndex>32</MaxAutoParticipantIndex><Peers><Peer address=\"127.0.0.1\"/></Peers></Discovery>" \
 	"</Domain></CycloneDDS>,file://config/ros2/cyclonedds.xml"
 #define DEBIAN (2 * 212992)
 
@@ -40,6 +42,21 @@ __attribute__((visibility("default"), used)) int getsockopt(int fd, int level, i
 	if (r == 0 && pretend && level == SOL_SOCKET && name == SO_RCVBUF)
 		memcpy(value, &pretend, sizeof(pretend));
 	return r;
+}
+
+#define PART_NS 1000000 /* what a large message waits between its parts */
+
+static _Atomic unsigned pauses;
+
+typedef int nanosleep_fn(const struct timespec *dur, struct timespec *left);
+
+__attribute__((visibility("default"), used)) int nanosleep(const struct timespec *dur, struct timespec *left)
+{
+	nanosleep_fn *next;
+
+	memcpy(&next, &(void *){ dlsym(RTLD_NEXT, "nanosleep") }, sizeof(next));
+	pauses += dur->tv_sec == 0 && dur->tv_nsec == PART_NS;
+	return next(dur, left);
 }
 
 static int buffer(void)
@@ -123,6 +140,9 @@ static void eight_mebibytes_come_whole(void **state)
 		usleep(100000); /* a camera's period */
 	}
 	assert_int_equal(status, 0);
+	/* four parts, and a moment for the reader between two */
+	assert_true(pauses > 0);
+	assert_int_equal(pauses % 3, 0);
 	h.ops->destroy(b);
 	free(s);
 }

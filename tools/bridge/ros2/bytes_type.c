@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <dds/ddsi/ddsi_keyhash.h>
 #include <dds/ddsi/ddsi_serdata.h>
@@ -19,6 +20,11 @@
 #define SPARE_MIN \
 	(64u << 10) /* larger samples are kept for the next message: a fresh one costs a page fault each 4 KiB */
 #define SPARES 4u
+
+/* A buffer of 4 MiB of rmem_max takes 8 MB of datagrams. */
+#define UNPACED_MAX (7u << 20)
+#define PART        (2u << 20)
+#define PART_NS     1000000
 
 struct bytes {
 	struct ddsi_serdata c; /* first: what Cyclone sees */
@@ -38,6 +44,7 @@ struct pool {
 struct bytes_type {
 	struct ddsi_sertype c; /* first */
 	struct pool *pool;
+	bool paced; /* set before the first sample */
 };
 
 static const struct bytes *bytes_of(const struct ddsi_serdata *d)
@@ -157,8 +164,22 @@ static void data_to_ser(const struct ddsi_serdata *d, size_t off, size_t sz, voi
 	memcpy(buf, bytes_of(d)->data + off, sz);
 }
 
+/*
+ * Cyclone fetches a message that it sends fragment by fragment, and sends each as it goes. One that no receive buffer holds
+ * is lost unless its reader runs meanwhile, which it need not: it is woken on the very CPU that sends. So a best-effort
+ * writer lets it, for a moment after each part that does fit; a reliable one is asked again for what is missing.
+ */
+static void let_readers_run(const struct bytes *b, size_t off, size_t sz)
+{
+	const struct bytes_type *t = (const struct bytes_type *)(const void *)b->c.type;
+
+	if (t && t->paced && b->size > UNPACED_MAX && off / PART != (off + sz) / PART && off + sz < b->size)
+		nanosleep(&(struct timespec){ .tv_nsec = PART_NS }, NULL);
+}
+
 static struct ddsi_serdata *data_to_ser_ref(const struct ddsi_serdata *d, size_t off, size_t sz, ddsrt_iovec_t *ref)
 {
+	let_readers_run(bytes_of(d), off, sz);
 	ref->iov_base = (void *)(uintptr_t)(bytes_of(d)->data + off);
 	ref->iov_len = (ddsrt_iov_len_t)sz;
 	return ddsi_serdata_ref(d);
@@ -366,6 +387,11 @@ dds_entity_t bytes_topic_create(dds_entity_t participant, const char *name, cons
 	struct ddsi_sertype *type;
 
 	return bytes_topic_create_typed(participant, name, type_name, qos, &type);
+}
+
+void bytes_pace(struct ddsi_sertype *type)
+{
+	((struct bytes_type *)(void *)type)->paced = true;
 }
 
 dds_return_t bytes_write_paced(dds_entity_t writer, const struct ddsi_sertype *type, const struct out *o,

@@ -18,6 +18,12 @@ dds_entity_t bytes_topic_create_typed(dds_entity_t participant, const char *name
 				      const dds_qos_t *qos, struct ddsi_sertype **ret_type);
 
 /*
+ * What is larger than a receive buffer goes out in parts, a moment apart. For the type of a best-effort writer, before its
+ * first message.
+ */
+void bytes_pace(struct ddsi_sertype *type);
+
+/*
  * As dds_write(), but not before the readers have acknowledged what was written earlier, or wait_dur_ns have passed; the copy
  * is made meanwhile. type: that of the writer's topic.
  */
