@@ -6,10 +6,10 @@
 #include "test.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <stdatomic.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -46,7 +46,8 @@ __attribute__((visibility("default"), used)) int getsockopt(int fd, int level, i
 
 #define PART_NS 1000000 /* what a large message waits between its parts */
 
-static _Atomic unsigned pauses;
+static pthread_t publisher; /* Cyclone's threads sleep, too */
+static unsigned pauses;
 
 typedef int nanosleep_fn(const struct timespec *dur, struct timespec *left);
 
@@ -55,7 +56,8 @@ __attribute__((visibility("default"), used)) int nanosleep(const struct timespec
 	nanosleep_fn *next;
 
 	memcpy(&next, &(void *){ dlsym(RTLD_NEXT, "nanosleep") }, sizeof(next));
-	pauses += dur->tv_sec == 0 && dur->tv_nsec == PART_NS;
+	if (pthread_equal(pthread_self(), publisher))
+		pauses += dur->tv_sec == 0 && dur->tv_nsec == PART_NS;
 	return next(dur, left);
 }
 
@@ -134,6 +136,7 @@ static void eight_mebibytes_come_whole(void **state)
 	host_init(&h, PLUGIN, options);
 	b = host_create(&h);
 	assert_null(strstr(h.log, "rmem_max"));
+	publisher = pthread_self();
 	t = host_open(&h, b, "/large", &sim_Image_type, "{}");
 	while (waitpid(reader, &status, WNOHANG) == 0) {
 		assert_int_equal(h.ops->publish(b, t, s, NULL), 0);
