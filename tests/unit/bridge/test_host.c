@@ -409,6 +409,22 @@ static void test_only_who_needs_it(void **state)
 	stop(f);
 }
 
+/* A stop may come before the connection that simd wants: the last word is that there is none. */
+static void test_no_connection_after_the_end(void **state)
+{
+	struct gate *g = gate_begin(true);
+	struct fixture *f = connected(g);
+
+	(void)state;
+	host_link_close(f->host);
+	assert_int_equal(f->host->status, SIM_BRIDGE_DISCONNECTED);
+	host_connect(f->host, "late");
+	assert_int_equal(f->host->status, SIM_BRIDGE_DISCONNECTED);
+	assert_int_equal(g->connects, 1);
+	assert_int_equal(host_link_step(f->host, 200 * NS_PER_S), INT64_MAX);
+	stop(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -422,6 +438,7 @@ int main(void)
 		cmocka_unit_test(test_connects_again_and_replays),
 		cmocka_unit_test(test_replay_waits_for_lanes),
 		cmocka_unit_test(test_only_who_needs_it),
+		cmocka_unit_test(test_no_connection_after_the_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

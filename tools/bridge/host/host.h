@@ -60,6 +60,7 @@ struct host_clock { /* /clock on its way out; clock.c */
 struct host_link {                /* the far side; link.c */
 	pthread_mutex_t lock;     /* one connect() or disconnect() at a time */
 	char *connection;         /* what simd wants, NULL: none; guarded by lock */
+	bool closed;              /* no more connect(); guarded by lock */
 	_Atomic bool lost;        /* since the plug-in reported it, until all is open again */
 	_Atomic unsigned replays; /* how often that was */
 	struct {                  /* main's */
@@ -134,6 +135,8 @@ void host_link_init(struct host *h);
 void host_link_finish(struct host *h);
 void host_connect(struct host *h, const char *connection);
 void host_disconnect(struct host *h);
+/* Disconnect for good: the bridge ends. A lane may be about to connect it: nothing comes of that. */
+void host_link_close(struct host *h);
 /* After a loss: connect again when it is time, open all again when it is back. Returns when to come again, from now. */
 int64_t host_link_step(struct host *h, int64_t now_mono_ns);
 enum sim_bridge_status host_link_status(const struct host *h); /* as simd is to see it */

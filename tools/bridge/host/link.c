@@ -55,6 +55,10 @@ void host_connect(struct host *h, const char *connection)
 
 	log_debug("connect \"%s\"", connection);
 	pthread_mutex_lock(&h->link.lock);
+	if (h->link.closed) {
+		pthread_mutex_unlock(&h->link.lock);
+		return;
+	}
 	mem_free(h->link.connection);
 	h->link.connection = mem_strdup(connection);
 	if (h->link.connection)
@@ -64,6 +68,14 @@ void host_connect(struct host *h, const char *connection)
 		return;
 	host_clock_start(h);
 	host_service_start(h);
+}
+
+void host_link_close(struct host *h)
+{
+	pthread_mutex_lock(&h->link.lock);
+	h->link.closed = true;
+	pthread_mutex_unlock(&h->link.lock);
+	host_disconnect(h);
 }
 
 void host_disconnect(struct host *h)

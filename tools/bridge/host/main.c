@@ -167,7 +167,7 @@ static int session(struct sim_client *c, const struct args *a, const char *dir, 
 		goto out;
 	lane0 = NULL; /* the lane's thread has it */
 	r = serve(h, signal_fd) ? 0 : 1;
-	host_disconnect(h);
+	host_link_close(h);
 	host_report(h);
 out:
 	host_destroy(h); /* what is queued is published and answered, then the lanes end */
