@@ -41,13 +41,11 @@ static int make_dir(const char *dir)
 	int r = fd_mkdir_p(dir, 0755);
 
 	if (r < 0)
-		return err_prefix(r, "runtime directory");
+		return r;
 	if (lstat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
-		return err_set(-ENOTDIR, "runtime directory %s: not a directory", dir);
+		return err_set(-ENOTDIR, "%s is not a directory", dir);
 	if (st.st_uid != geteuid() && geteuid() != 0 && access(dir, W_OK) < 0)
-		return err_set(-EACCES,
-			       "runtime directory %s: belongs to another user; name another one with --runtime-dir",
-			       dir);
+		return err_set(-EACCES, "%s belongs to another user; name another one with --runtime-dir", dir);
 	return 0;
 }
 

@@ -104,11 +104,11 @@ int cmd_echo(struct ctl *c)
 	int r = 1;
 
 	if (find_type(c, c->a.timeout_dur_ns ? end : mono_now_ns(), &type) < 0)
-		return ctl_fail(c->a.channel);
+		return ctl_fail(NULL);
 	if (check_field(c, type))
 		goto out;
 	if (sim_subscribe(c->client, c->a.channel, type, &o, &s) < 0)
-		ctl_fail(c->a.channel);
+		ctl_fail(NULL);
 	else
 		r = follow(c, s, type, end);
 out:

@@ -147,7 +147,7 @@ int cmd_delay(struct ctl *c)
 	int r = 0;
 
 	if (sim_subscribe(c->client, c->a.channel, NULL, &o, &s) < 0)
-		return ctl_fail(c->a.channel);
+		return ctl_fail(NULL);
 	for (int64_t n = 0; !r && (!c->a.count || n < c->a.count) && !simctl_stop; n++) {
 		struct delays d = { 0 };
 

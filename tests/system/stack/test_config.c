@@ -170,7 +170,7 @@ static void at_the_start(void **state)
 		const char *conf, *words;
 	} late[] = {
 		{ "{\"TimeSource\":\"sundial\"}", "sundial" },
-		{ "{\"runtime_dir\":\"/proc/nowhere\"}", "/proc/nowhere" },
+		{ "{\"runtime_dir\":\"/proc/nowhere\"}", "simd: runtime directory: directory /proc/nowhere" },
 		{ BRIDGE(",\"plugin\":\"no-such-plugin\""), "no-such-plugin" },
 	};
 	static const char *const argv[] = { "simd", "--config", FILE_NAME, NULL };

@@ -278,7 +278,7 @@ static void usage_errors(void **state)
 	refused(stack_ctl("clock", "step", "5 parsecs", NULL), 2, "parsecs");
 	refused(stack_ctl("echo", "-n", "0", "/x", NULL), 2, "0");
 	refused(stack_ctl("info", "/nobody/has/it", NULL), 1, "/nobody/has/it");
-	refused(stack_ctl("echo", "/nobody/has/it", NULL), 1, "/nobody/has/it");
+	refused(stack_ctl("echo", "/nobody/has/it", NULL), 1, "simctl: /nobody/has/it: nobody");
 	refused(stack_ctl("hz", "/nobody/has/it", NULL), 1, "/nobody/has/it");
 	refused(stack_ctl("clock", "scale", "0.001", NULL), 1, "0.01");
 	refused(stack_ctl("clock", "source", "sundial", NULL), 1, "sundial");
