@@ -234,7 +234,7 @@ static int receive_one(struct side *s, uint32_t i, int64_t *ret_mono_ns)
 static void receive_paced(struct side *s)
 {
 	struct link_arena *a = s->a;
-	int64_t now = 0;
+	int64_t now = mono_now_ns(); /* and this program's own page with that function is there */
 
 	for (uint32_t i = 1; i <= a->count && !atomic_load(&a->failed); i++) {
 		int64_t f0 = faults();
