@@ -360,6 +360,20 @@ static const struct {
 	IS(SIM_BRIDGE_DISCONNECTING, 4),
 };
 
+static void source_abi(void **state)
+{
+	(void)state;
+	SIZE(struct sim_source_ops, 40);
+	AT(struct sim_source_ops, abi, 0);
+	AT(struct sim_source_ops, size, 4);
+	AT(struct sim_source_ops, name, 8);
+	AT(struct sim_source_ops, id, 16);
+	AT(struct sim_source_ops, kind, 20);
+	AT(struct sim_source_ops, flags, 24);
+	AT(struct sim_source_ops, start, 32);
+	assert_string_equal(SIM_SOURCE_SYMBOL, "sim_source_plugin");
+}
+
 static void type_tables(void **state)
 {
 	(void)state;
@@ -422,8 +436,13 @@ static void numbers_that_cross(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(slot_and_clock_page), cmocka_unit_test(wire_pages),    cmocka_unit_test(packets),
-		cmocka_unit_test(bridge_abi),          cmocka_unit_test(converter_abi), cmocka_unit_test(type_tables),
+		cmocka_unit_test(slot_and_clock_page),
+		cmocka_unit_test(wire_pages),
+		cmocka_unit_test(packets),
+		cmocka_unit_test(bridge_abi),
+		cmocka_unit_test(converter_abi),
+		cmocka_unit_test(type_tables),
+		cmocka_unit_test(source_abi),
 		cmocka_unit_test(numbers_that_cross),
 	};
 
