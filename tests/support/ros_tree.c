@@ -57,9 +57,8 @@ static json_t *real(double v)
 	return isnan(v) ? json_string("nan") : isinf(v) ? json_string(v > 0 ? "inf" : "-inf") : json_real(v);
 }
 
-static json_t *read_number(struct cursor *c, unsigned prim)
+json_t *ros_tree_number(unsigned prim, const void *at)
 {
-	const uint8_t *at = step(c, sizes[prim]);
 	union {
 		int8_t i8;
 		int16_t i16;
@@ -82,11 +81,18 @@ static json_t *read_number(struct cursor *c, unsigned prim)
 	case ROS_INT32:
 		return json_integer(v.i32);
 	case ROS_BOOL:
-		c->bad = c->bad || v.i64 > 1;
 		return json_boolean(v.i64);
 	default:
 		return json_integer(v.i64);
 	}
+}
+
+static json_t *read_number(struct cursor *c, unsigned prim)
+{
+	const uint8_t *at = step(c, sizes[prim]);
+
+	c->bad = c->bad || (prim == ROS_BOOL && *at > 1);
+	return ros_tree_number(prim, at);
 }
 
 static json_t *read_string(struct cursor *c)

@@ -15,6 +15,9 @@
 /* A message of plain little-endian CDR, its header of 4 bytes included. NULL: it is none of that type, to its last byte. */
 json_t *ros_tree_read(const struct ros_type *t, const uint8_t *cdr, size_t len);
 
+/* One number or bool that lies at `at`, of any alignment, as in such a tree. prim: enum ros_prim. */
+json_t *ros_tree_number(unsigned prim, const void *at);
+
 /*
  * The other way; what the tree leaves out is 0 or empty, and an array may be an object of index to value. Returns the length; 0:
  * the tree does not fit the type, or not into room.

@@ -16,6 +16,7 @@ $(eval $(call ros2_test,system-fastdds,test_fastdds host))
 $(eval $(call ros2_test,system-ros2_facts,test_facts host reader))
 $(eval $(call ros2_test,system-ros2_large,test_large host reader))
 LINK_system-ros2_large += -rdynamic # its getsockopt() is seen by the libraries
+$(B)/test/system-ros2: $(B)/obj/tests/support/ros_tree.o # of typed.c
 $(eval $(call ros2_test,system-ros2_service,test_service host reader asker))
 
 # Fast DDS speaks C++ only; without it, or without a compiler, the test says so.

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/ros_tree.h"
+
 #define WORDS_MAX   1024u
 #define PENDING_MAX 64u
 
@@ -219,36 +221,6 @@ void *typed_sample(const struct typed *t)
 
 /* ---- from memory ---- */
 
-static json_t *number(unsigned prim, const void *at)
-{
-	union {
-		int8_t i8;
-		int16_t i16;
-		int32_t i32;
-		int64_t i64;
-		float f32;
-		double f64;
-	} v = { .i64 = 0 };
-
-	memcpy(&v, at, sizes[prim]);
-	switch (prim) {
-	case ROS_FLOAT32:
-		return v.f32 - v.f32 == 0 ? json_real((double)v.f32) : json_string("inf");
-	case ROS_FLOAT64:
-		return v.f64 - v.f64 == 0 ? json_real(v.f64) : json_string("inf");
-	case ROS_INT8:
-		return json_integer(v.i8);
-	case ROS_INT16:
-		return json_integer(v.i16);
-	case ROS_INT32:
-		return json_integer(v.i32);
-	case ROS_BOOL:
-		return json_boolean(v.i64);
-	default:
-		return json_integer(v.i64);
-	}
-}
-
 static json_t *tree_of(const struct ros_type *t, const uint8_t *from);
 
 static json_t *tree_of_one(const struct ros_field *f, const uint8_t *at)
@@ -266,7 +238,7 @@ static json_t *tree_of_one(const struct ros_field *f, const uint8_t *at)
 		memcpy(time, at, sizeof(time));
 		return json_pack("{si,sI}", "sec", (int)time[0], "nanosec", (json_int_t)(uint32_t)time[1]);
 	}
-	return number(f->prim, at);
+	return ros_tree_number(f->prim, at);
 }
 
 static json_t *tree_of_field(const struct ros_field *f, const uint8_t *at)
