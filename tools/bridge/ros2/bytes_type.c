@@ -22,9 +22,9 @@
 #define SPARES 4u
 
 /* A buffer of 4 MiB of rmem_max takes 8 MB of datagrams. */
-#define UNPACED_MAX (7u << 20)
-#define PART        (2u << 20)
-#define PART_NS     1000000
+#define WHOLE_MAX (7u << 20)
+#define PART      (2u << 20)
+#define PART_NS   1000000
 
 struct bytes {
 	struct ddsi_serdata c; /* first: what Cyclone sees */
@@ -44,7 +44,7 @@ struct pool {
 struct bytes_type {
 	struct ddsi_sertype c; /* first */
 	struct pool *pool;
-	bool paced; /* set before the first sample */
+	bool in_parts; /* set before the first sample */
 };
 
 static const struct bytes *bytes_of(const struct ddsi_serdata *d)
@@ -173,7 +173,7 @@ static void let_readers_run(const struct bytes *b, size_t off, size_t sz)
 {
 	const struct bytes_type *t = (const struct bytes_type *)(const void *)b->c.type;
 
-	if (t && t->paced && b->size > UNPACED_MAX && off / PART != (off + sz) / PART && off + sz < b->size)
+	if (t && t->in_parts && b->size > WHOLE_MAX && off / PART != (off + sz) / PART && off + sz < b->size)
 		nanosleep(&(struct timespec){ .tv_nsec = PART_NS }, NULL);
 }
 
@@ -389,9 +389,9 @@ dds_entity_t bytes_topic_create(dds_entity_t participant, const char *name, cons
 	return bytes_topic_create_typed(participant, name, type_name, qos, &type);
 }
 
-void bytes_pace(struct ddsi_sertype *type)
+void bytes_send_in_parts(struct ddsi_sertype *type)
 {
-	((struct bytes_type *)(void *)type)->paced = true;
+	((struct bytes_type *)(void *)type)->in_parts = true;
 }
 
 dds_return_t bytes_write_paced(dds_entity_t writer, const struct ddsi_sertype *type, const struct out *o,

@@ -21,7 +21,7 @@ dds_entity_t bytes_topic_create_typed(dds_entity_t participant, const char *name
  * What is larger than a receive buffer goes out in parts, a moment apart. For the type of a best-effort writer, before its
  * first message.
  */
-void bytes_pace(struct ddsi_sertype *type);
+void bytes_send_in_parts(struct ddsi_sertype *type);
 
 /*
  * As dds_write(), but not before the readers have acknowledged what was written earlier, or wait_dur_ns have passed; the copy

@@ -94,7 +94,7 @@ static int create_writer(struct sim_bridge *b, struct ros2_topic *t, const struc
 	    ros_type_dds_name(type, type_name, sizeof(type_name)) == 0) {
 		t->topic = bytes_topic_create_typed(b->participant, dds_name, type_name, NULL, &t->sertype);
 		if (t->topic > 0 && !q->reliable)
-			bytes_pace(t->sertype);
+			bytes_send_in_parts(t->sertype);
 		t->writer = t->topic < 0 ? t->topic : dds_create_writer(b->participant, t->topic, qos, listener);
 		r = ros2_errno(t->writer);
 	}
