@@ -153,6 +153,16 @@ uint32_t ipc_mem_ports_used(struct ipc_mem_bus *bus)
 	return n;
 }
 
+uint32_t ipc_mem_requests(struct ipc_mem_bus *bus)
+{
+	uint32_t n;
+
+	pthread_mutex_lock(&bus->lock);
+	n = bus->requests;
+	pthread_mutex_unlock(&bus->lock);
+	return n;
+}
+
 /* ---- attachments ---- */
 
 /* All that a dead process left on the bus goes back; bus->lock held. */

@@ -55,5 +55,7 @@ void ipc_mem_roudi_stop(struct ipc_mem_bus *bus, bool stopped);
 /* For tests of leaks: slots that are not free, and ports in use, in the present life. */
 uint32_t ipc_mem_slots_used(struct ipc_mem_bus *bus);
 uint32_t ipc_mem_ports_used(struct ipc_mem_bus *bus);
+/* For tests of what waits for RouDi: ports and waiters that were asked of it so far. */
+uint32_t ipc_mem_requests(struct ipc_mem_bus *bus);
 
 #endif

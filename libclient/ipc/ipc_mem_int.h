@@ -85,6 +85,7 @@ struct ipc_mem_bus {
 	pthread_mutex_t lock;
 	uint32_t refs; /* the creator and every gen */
 	bool virtual_time, stopped;
+	uint32_t requests; /* ports and waiters asked of RouDi */
 	uint32_t max_publishers, max_subscribers, n_pools;
 	struct ipc_mem_pool pools[IPC_MEM_POOLS_MAX];
 	struct mem_gen *gen; /* NULL: RouDi is dead */

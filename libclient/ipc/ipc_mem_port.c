@@ -120,11 +120,12 @@ static void enqueue(struct mem_sub *s, struct mem_chunk *c)
 }
 
 /* Whether a port can be made now; bus->lock held. */
-static int may_create(const struct mem_life *life, struct ipc_text *why)
+static int may_create(struct mem_life *life, struct ipc_text *why)
 {
 	const char *what = NULL;
 	int r = 0;
 
+	life->gen->bus->requests++;
 	if (life->gen != life->gen->bus->gen) {
 		what = "RouDi of this attachment is gone; attach again";
 		r = -ESTALE;

@@ -31,19 +31,17 @@ static int port_waiter(struct sim_subscriber *s)
 	struct sub_port *p = s->port;
 	int r;
 
-	if (p->waiter)
+	if (p->attached)
 		return 0;
-	r = ipc_waiter_create(p->life->ipc, &p->waiter);
+	r = p->waiter ? 0 : ipc_waiter_create(p->life->ipc, &p->waiter);
 	if (r < 0) {
 		client_doubt(s->c, p->life);
 		return err_set(r, "%s", ipc_why());
 	}
 	r = ipc_waiter_add(p->waiter, p->sub);
-	if (r < 0) {
-		ipc_waiter_destroy(p->waiter);
-		p->waiter = NULL;
+	if (r < 0)
 		return err_set(r, "%s", ipc_why());
-	}
+	p->attached = true;
 	return 0;
 }
 

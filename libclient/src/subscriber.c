@@ -43,6 +43,9 @@ static int port_create(struct sim_subscriber *s, struct life *l, struct sub_port
 		mem_free(p);
 		return err_set(r, "channel %s: %s", s->name, ipc_why());
 	}
+	/* A request to RouDi, made here and not while the first message is on its way. Without it the first wait tries again. */
+	if (!s->c->env && ipc_waiter_create(l->ipc, &p->waiter) < 0)
+		p->waiter = NULL;
 	list_init(&p->link);
 	atomic_init(&p->refs, 1);
 	p->life = life_ref(l);

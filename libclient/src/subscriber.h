@@ -17,7 +17,8 @@ struct sub_port {
 	_Atomic uint32_t refs;
 	struct life *life; /* referenced */
 	struct ipc_sub *sub;
-	struct ipc_waiter *waiter; /* made by whoever waits first */
+	struct ipc_waiter *waiter; /* NULL: made by whoever waits first */
+	bool attached;             /* sub belongs to waiter: only once somebody waits, as each message then posts it */
 	uint32_t held;             /* by the subscriber's thread */
 };
 

@@ -244,11 +244,25 @@ static void receiver_check(struct sim_client *c, unsigned flags, int64_t spin_du
 	sim_publisher_destroy(p);
 }
 
+/* A first wait that asked RouDi for its waiter would have the first message wait for RouDi. */
+static void waits_without_roudi(struct sim_client *c)
+{
+	struct sim_subscriber *s;
+	uint32_t requests;
+
+	assert_int_equal(sim_subscribe(c, "local", &sim_Imu_type, NULL, &s), 0);
+	requests = ipc_mem_requests(w.bus);
+	assert_int_equal(sim_wait(s, MS), 0);
+	assert_int_equal(ipc_mem_requests(w.bus), requests);
+	sim_subscriber_destroy(s);
+}
+
 static void waiting(void **state)
 {
 	struct sim_client *c = world_client(&w, "both", 0);
 
 	(void)state;
+	waits_without_roudi(c);
 	receiver_check(c, 0, 0, false);
 	receiver_check(c, 0, 50000, false);
 	receiver_check(c, SIM_SUB_FD, 0, false);
