@@ -47,8 +47,8 @@ const times = ["Time", "Duration"].map((t) => `\n${"=".repeat(80)}\nMSG: builtin
 let n = 0, bad = 0;
 for (const line of fs.readFileSync(0, "utf8").split("\n").filter(Boolean)) {
   const m = JSON.parse(line), bytes = Buffer.from(m.cdr, "hex");
-  const ours = fs.existsSync(file(m.type));
-  const definition = parse(ours ? gather(m.type) : m.definition + times, { ros2: true });
+  const ours = !m.older && fs.existsSync(file(m.type));
+  const definition = parse(ours ? gather(m.type) : m.definition + (m.older ? "" : times), { ros2: true });
   const reader = new MessageReader(definition);
   const tell = (why) => (bad++, console.log(`${m.from} to ${m.type}: ${why}`));
   n++;

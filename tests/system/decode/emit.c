@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "carry.h"
 #include "enc_wire.h"
 #include "generic.h"
 #include "map.h"
@@ -299,9 +300,11 @@ static void put_definition(const char *s)
 			putchar(*s);
 }
 
-static void put_message(struct out *o, const char *from, const char *how, const char *type, const char *definition)
+/* older: the definition is not the one in the folder */
+static void put_message(struct out *o, const char *from, const char *how, const char *type, const char *definition,
+			bool older)
 {
-	printf("{\"from\":\"%s%s\",\"type\":\"%s\",\"cdr\":\"", from, how, type);
+	printf("{\"from\":\"%s%s\",\"type\":\"%s\",\"older\":%s,\"cdr\":\"", from, how, type, older ? "true" : "false");
 	put_cdr(o);
 	fputs("\",\"definition\":\"", stdout);
 	put_definition(definition);
@@ -324,7 +327,7 @@ static int emit_generic(const struct sim_type *t)
 	r = generic_emit(t, body, size, &w.enc);
 	if (r == 0)
 		r = wire_finish(&w);
-	put_message(&o, t->name, " as it is", name, definition);
+	put_message(&o, t->name, " as it is", name, definition, false);
 	s = (struct said){ .enc.ops = &said_ops, .f = stdout, .first = true };
 	r |= generic_emit(t, body, size, &s.enc);
 	next(&s.enc);
@@ -334,7 +337,8 @@ static int emit_generic(const struct sim_type *t)
 	return r;
 }
 
-static int emit(const struct map *m, const char *how, const struct map_options *options)
+/* type: of another form than the one in the folder; NULL: that one. */
+static int emit_as(const struct map *m, const char *how, const struct map_options *options, const struct ros_type *type)
 {
 	static struct said s;
 	struct map_in in = {
@@ -353,12 +357,32 @@ static int emit(const struct map *m, const char *how, const struct map_options *
 		fprintf(stderr, "%s to %s%s: %s\n", m->sim, m->ros, how, strerror(-r));
 		return r;
 	}
-	put_message(&o, m->sim, how, m->ros, ros_type_find(ros2_types, m->ros)->definition);
+	put_message(&o, m->sim, how, m->ros, (type ? type : ros_type_find(ros2_types, m->ros))->definition,
+		    type != NULL);
 	s = (struct said){ .enc.ops = &said_ops, .f = stdout, .first = true };
 	r = m->emit(&in, &s.enc);
 	next(&s.enc);
 	puts("}}");
 	out_finish(&o);
+	return r;
+}
+
+static int emit(const struct map *m, const char *how, const struct map_options *options)
+{
+	return emit_as(m, how, options, NULL);
+}
+
+static int emit_before_1_8(void)
+{
+	struct carry_out c = { .map = map_find("sim/TrafficSignals",
+					       "autoware_perception_msgs/TrafficLightGroupArray") };
+	struct map_options older = { 0 };
+	char why[256];
+	int r = carry_out_before_1_8(&c, ros2_types, &older.no_predictions, why, sizeof(why));
+
+	if (r == 0)
+		r = emit_as(c.map, " before autoware_msgs 1.8", &older, c.type);
+	carry_out_close(&c);
 	return r;
 }
 
@@ -374,6 +398,7 @@ int main(void)
 	for (int p = MAP_POINTS_AWSIM24; p <= MAP_POINTS_SVL32; p++)
 		r |= emit(map_find("sim/PointCloud", NULL), layouts[p],
 			  &(struct map_options){ .points = (enum map_points)p });
+	r |= emit_before_1_8();
 	for (const struct sim_type *const *t = sim_type_builtins(); *t; t++)
 		if ((*t)->n_fields) /* the decoder takes constants alone for no message */
 			r |= emit_generic(*t);

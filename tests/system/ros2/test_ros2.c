@@ -59,6 +59,17 @@ __attribute__((format(printf, 3, 4))) static void fake_log(void *ctx, int level,
 		abort();
 }
 
+static const struct sim_bridge_ops *load(void);
+
+static const char *default_of(const char *name)
+{
+	const struct sim_bridge_option *o = load()->options;
+
+	while (o->name && strcmp(o->name, name) != 0)
+		o++;
+	return o->deflt;
+}
+
 static const char *fake_option(void *ctx, const char *name)
 {
 	const struct fake *f = ctx;
@@ -70,7 +81,7 @@ static const char *fake_option(void *ctx, const char *name)
 	       : !strcmp(name, "subscribe")    ? f->subscribe ? f->subscribe : "{}"
 	       : !strcmp(name, "localhost")    ? "auto"
 	       : !strcmp(name, "use_sim_time") ? f->use_sim_time ? f->use_sim_time : "false"
-					       : "";
+					       : default_of(name);
 }
 
 static void fake_status(void *ctx, enum sim_bridge_status status, const char *detail)

@@ -15,8 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "map.h"
+#include "carry.h"
 #include "enc_wire.h"
+#include "map.h"
 #include "sim/introspect.h"
 #include "sim/point_cloud.h"
 #include "support/ros_tree.h"
@@ -150,11 +151,25 @@ static void compare(const struct row *r, json_t *want, json_t *got)
 		FAIL(r, "%s", why);
 }
 
+/* The older form of a type, where the row asks for it. */
+static void take_form(const struct row *r, struct carry_out *c, struct map_options *options)
+{
+	char why[256];
+
+	if (!json_object_get(json_object_get(r->j, "options"), "before_1_8"))
+		return;
+	if (carry_out_before_1_8(c, ros2_types, &options->no_predictions, why, sizeof(why)) < 0)
+		FAIL(r, "%s", why);
+	assert_true(options->no_predictions);
+	assert_string_equal(c->type->hash, "RIHS01_53846913117691b918344f9fc9ba73405bbaea537773324d3144af0f0974b1cf");
+}
+
 static void check_out(const struct row *r)
 {
 	const struct map *m = map_find(r->ours, r->ros);
 	struct map_options options = options_of(r);
 	struct map_in in = { body, body_of(r), { STAMP, 7, "here" }, &options };
+	struct carry_out c = { .map = m, .type = ros_type_find(ros2_types, r->ros) };
 	struct enc_wire w;
 	struct out o;
 	json_t *got;
@@ -162,14 +177,18 @@ static void check_out(const struct row *r)
 
 	if (!m)
 		FAIL(r, "there is no such mapping of %s", r->ours);
+	take_form(r, &c, &options);
 	out_init(&o);
 	wire_begin(&w, WIRE_CDR, &o);
 	e = m->emit(&in, &w.enc);
 	if (e < 0 || wire_finish(&w) < 0)
 		FAIL(r, "it is not said: %d", e);
-	got = ros_tree_read(ros_type_find(ros2_types, r->ros), wire, bytes_of(&o));
+	got = ros_tree_read(c.type, wire, bytes_of(&o));
 	compare(r, json_object_get(r->j, "message"), got);
+	if (c.made && ros_tree_read(ros_type_find(ros2_types, r->ros), wire, bytes_of(&o)))
+		FAIL(r, "the older form is also the newer one");
 	json_decref(got);
+	carry_out_close(&c);
 	out_finish(&o);
 }
 

@@ -144,6 +144,27 @@ void carry_out_close(struct carry_out *c)
 	memset(c, 0, sizeof(*c));
 }
 
+int carry_out_before_1_8(struct carry_out *c, const struct ros_type *const *known, bool *ret, char *why,
+			 size_t why_size)
+{
+	static const char name[] = "autoware_perception_msgs/TrafficLightGroupArray";
+	static const char definition[] = "builtin_interfaces/Time stamp\n"
+					 "autoware_perception_msgs/TrafficLightGroup[] traffic_light_groups\n"
+					 "====\n"
+					 "MSG: autoware_perception_msgs/TrafficLightGroup\n"
+					 "int64 traffic_light_group_id\n"
+					 "autoware_perception_msgs/TrafficLightElement[] elements\n";
+	int r;
+
+	*ret = c->map && strcmp(c->map->ros, name) == 0;
+	if (!*ret)
+		return 0;
+	r = ros_text_create(name, definition, known, why, why_size, &c->made);
+	if (r == 0)
+		c->type = ros_text_type(c->made);
+	return r;
+}
+
 static int emit_checked(const struct carry_out *c, const struct map_in *in, struct sim_enc *e, char *why,
 			size_t why_size)
 {

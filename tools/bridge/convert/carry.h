@@ -35,6 +35,14 @@ int carry_out_open(const struct sim_bridge_host *host, const struct ros_type *co
 void carry_out_close(struct carry_out *c); /* also one that is all zero */
 
 /*
+ * Before the first message: take the form that the type had before autoware_msgs 1.8, where that is another one; true says that
+ * it is, and map_options.no_predictions must be set then. False: it has always been so, or a converter says what it is.
+ * Errors: those of ros_text_create(), with a sentence.
+ */
+int carry_out_before_1_8(struct carry_out *c, const struct ros_type *const *known, bool *ret, char *why,
+			 size_t why_size);
+
+/*
  * Say a message. Errors: -EBADMSG the body does not hold together, -ENOTSUP not with these options, -EPROTO the converter
  * does not follow its definition (`why` gets a sentence, else it becomes ""), or the converter's own.
  */

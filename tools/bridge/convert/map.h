@@ -28,6 +28,7 @@ struct map_options {
 	double covariance;       /* diagonal of covariances that the message says are not known; 0: as they come */
 	enum map_points points;
 	enum map_sentence sentence;
+	bool no_predictions; /* TrafficLightGroup as it was before autoware_msgs 1.8 */
 };
 
 struct map_in { /* one message; borrows all of it, body until the bytes are sent */

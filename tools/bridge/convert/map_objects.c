@@ -50,9 +50,10 @@ static const struct {
 	const char *label;
 	uint8_t number;
 } classes[] = {
-	{ "Car", 1 },        { "Sedan", 1 },    { "SUV", 1 },        { "Jeep", 1 },      { "Hatchback", 1 },
-	{ "Truck", 2 },      { "BoxTruck", 2 }, { "Bus", 3 },        { "SchoolBus", 3 }, { "Trailer", 4 },
-	{ "Motorcycle", 5 }, { "Bicycle", 6 },  { "Pedestrian", 7 },
+	{ "Car", 1 },           { "Sedan", 1 },          { "SUV", 1 },        { "Jeep", 1 },      { "Hatchback", 1 },
+	{ "Truck", 2 },         { "BoxTruck", 2 },       { "Bus", 3 },        { "SchoolBus", 3 }, { "Trailer", 4 },
+	{ "Motorcycle", 5 },    { "Bicycle", 6 },        { "Pedestrian", 7 }, { "Animal", 8 },    { "Hazard", 9 },
+	{ "OverDrivable", 10 }, { "UnderDrivable", 11 },
 };
 
 enum { CLASS_UNKNOWN = 0, CLASS_PEDESTRIAN = 7, SHAPE_BOX = 0, SHAPE_CYLINDER = 1, ORIENTATION_AVAILABLE = 2 };
@@ -240,6 +241,10 @@ int map_TrafficSignals_to_autoware_perception_msgs_TrafficLightGroupArray(const 
 		for (uint32_t j = 0; j < k; j++)
 			lamp(e, &s[i + j]);
 		sim_enc_list_end(e);
+		if (!in->options->no_predictions) {
+			sim_enc_list(e, "predictions", 0); /* what a light will show is not in our message */
+			sim_enc_list_end(e);
+		}
 		sim_enc_end(e);
 	}
 	sim_enc_list_end(e);

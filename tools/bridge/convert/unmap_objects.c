@@ -118,10 +118,11 @@ int unmap_detections_3d(struct sim_dec *d, void *buf, size_t room, size_t *ret_s
 
 /* ---- Autoware ---- */
 
-enum { CLASS_MAX = 7 };
+enum { CLASS_MAX = 11 };
 
-static const char *const class_names[CLASS_MAX + 1] = { "Unknown", "Car",        "Truck",   "Bus",
-							"Trailer", "Motorcycle", "Bicycle", "Pedestrian" };
+static const char *const class_names[CLASS_MAX + 1] = { "Unknown", "Car",        "Truck",        "Bus",
+							"Trailer", "Motorcycle", "Bicycle",      "Pedestrian",
+							"Animal",  "Hazard",     "OverDrivable", "UnderDrivable" };
 
 /* The likeliest class; the first of equals. Numbers of a later Autoware are of no class that we know. */
 static void classification(struct sim_dec *d, struct sim_builder *b, struct sim_span *label_span)

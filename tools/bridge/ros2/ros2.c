@@ -19,9 +19,24 @@ static const struct sim_bridge_option options[] = {
 	{ "localhost", "auto",
 	  "true: over loopback only; false: on the network; auto: true, unless ROS_LOCALHOST_ONLY=0 or ROS_AUTOMATIC_DISCOVERY_RANGE says otherwise" },
 	{ "use_sim_time", "false", "true: the graph's /clock drives simd's time source `ros2`, and none is sent" },
+	{ "autoware_msgs", "1.8",
+	  "1.8: messages as from autoware_msgs 1.8.0 on; 1.7: before, a TrafficLightGroup without predictions" },
 	{ "subscribe", "{}", "what comes in: {\"/topic\": {\"type\": ..., \"channel\": ...}}" },
 	{ NULL, NULL, NULL },
 };
+
+static int read_autoware(struct sim_bridge *b)
+{
+	const char *s = b->host->option(b->host->ctx, "autoware_msgs");
+
+	b->before_1_8 = s && strcmp(s, "1.7") == 0;
+	if (b->before_1_8 || (s && strcmp(s, "1.8") == 0))
+		return 0;
+	b->host->log(b->host->ctx, 0,
+		     "options.autoware_msgs: \"%.20s\" is not 1.8 (autoware_msgs 1.8.0 and later) or 1.7 (before)",
+		     s ? s : "");
+	return -EINVAL;
+}
 
 static int ros2_reg(struct sim_bridge_registry *r)
 {
@@ -84,6 +99,8 @@ static int ros2_create(const struct sim_bridge_host *host, struct sim_bridge **r
 	r = read_name(b, "node", false, b->node);
 	if (r == 0)
 		r = read_name(b, "namespace", true, b->node_namespace);
+	if (r == 0)
+		r = read_autoware(b);
 	if (r == 0)
 		r = ros2_domain_open(b);
 	if (r == 0)

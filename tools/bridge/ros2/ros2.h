@@ -91,6 +91,7 @@ struct ros2_replies { /* service.c */
 struct sim_bridge {
 	const struct sim_bridge_host *host;
 	enum ros2_distro distro;
+	bool before_1_8; /* the far side's autoware_msgs */
 	dds_entity_t domain, participant;
 	dds_entity_t graph_writer;
 	char node[64], node_namespace[64];

@@ -171,6 +171,8 @@ int ros2_topic_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, c
 	t->bridge = b;
 	set_options(t, w);
 	r = carry_out_open(b->host, ros2_types, ch->type, w->type, &t->carry, why, why_size);
+	if (r == 0 && b->before_1_8)
+		r = carry_out_before_1_8(&t->carry, ros2_types, &t->options.no_predictions, why, why_size);
 	if (r == 0)
 		r = keep_texts(t, name, w);
 	if (r == 0) {
