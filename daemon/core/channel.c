@@ -475,7 +475,7 @@ static uint64_t add(uint64_t a, uint64_t b)
 	return sane(a + sane(b) < a ? UINT64_MAX : a + sane(b));
 }
 
-static void totals_add(struct totals *t, const struct wire_counters *c)
+static void totals_add(struct totals *t, struct wire_counters *c)
 {
 	uint64_t last = sane(atomic_load_explicit(&c->last_mono_ns, memory_order_relaxed));
 
@@ -485,10 +485,10 @@ static void totals_add(struct totals *t, const struct wire_counters *c)
 	if (last > t->last_mono_ns)
 		t->last_mono_ns = last;
 	for (unsigned i = 0; i < SIM_REASON_COUNT; i++)
-		t->dropped[i] = add(t->dropped[i], atomic_load_explicit(&c->dropped[i], memory_order_relaxed));
+		t->dropped[i] = add(t->dropped[i], atomic_load_explicit(wire_dropped(c, i), memory_order_relaxed));
 }
 
-void channel_close_totals(struct channel *ch, const struct wire_counters *c)
+void channel_close_totals(struct channel *ch, struct wire_counters *c)
 {
 	totals_add(&ch->closed, c);
 }

@@ -134,7 +134,7 @@ int channel_resubscribe_all(struct simd *s);
 
 void channel_totals(const struct channel *ch, struct totals *ret);
 /* Its publisher goes: keep what it counted. */
-void channel_close_totals(struct channel *ch, const struct wire_counters *c);
+void channel_close_totals(struct channel *ch, struct wire_counters *c);
 void channel_sample(struct channel *ch, int64_t now_mono_ns);
 /* Names of the bridges that carry it: a new JSON array. */
 json_t *channel_bridges(const struct channel *ch);

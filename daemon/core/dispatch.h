@@ -196,10 +196,17 @@ struct dispatch_bridge_stats {
 	int64_t service_dur_ns; /* mean time of one publish(), as reported */
 };
 
+/* Messages of a channel that a bridge missed because it had fallen behind: SIM_REASON_BRIDGE_SLOW. */
+struct dispatch_slow_stats {
+	uint32_t channel_id, bridge_id;
+	uint64_t messages;
+};
+
 struct dispatch_stats {
-	uint32_t n_channels, n_bridges, threads, lanes, lanes_max;
+	uint32_t n_channels, n_bridges, n_slow, threads, lanes, lanes_max;
 	const struct dispatch_channel_stats *channels;
 	const struct dispatch_bridge_stats *bridges;
+	const struct dispatch_slow_stats *slow;         /* pairs with more than none */
 	uint64_t wakeups;                               /* doorbells answered */
 	uint64_t packets_out, packets_in;               /* on lanes */
 	uint64_t invalid;                               /* slots that failed the checks */

@@ -69,8 +69,23 @@ static void type_of(const struct bridge *b, char *ret, size_t size)
 		ret[n - 3] = '\0';
 }
 
-static json_t *bridge_json(const struct bridge *b, const struct dispatch_bridge_stats *d)
+/* Messages that it missed because it had fallen behind, by channel. */
+static json_t *slow_json(const struct bridge *b, const struct dispatch_stats *st)
 {
+	json_t *o = json_object();
+
+	for (uint32_t i = 0; i < st->n_slow; i++) {
+		const struct dispatch_slow_stats *p = &st->slow[i];
+
+		if (p->bridge_id == b->id && p->channel_id < WIRE_CHANNELS_MAX && b->s->by_id[p->channel_id])
+			json_object_set_new(o, b->s->by_id[p->channel_id]->name, json_integer((json_int_t)p->messages));
+	}
+	return o;
+}
+
+static json_t *bridge_json(const struct bridge *b, const struct dispatch_stats *st)
+{
+	const struct dispatch_bridge_stats *d = stats_of(st, b->id);
 	const struct simd *s = b->s;
 	uint32_t restarts =
 		s->ops && s->ops->bridge_restarts ? s->ops->bridge_restarts(s->user, b->name) : (uint32_t)d->restarts;
@@ -78,14 +93,14 @@ static json_t *bridge_json(const struct bridge *b, const struct dispatch_bridge_
 
 	type_of(b, type, sizeof(type));
 	return json_pack(
-		"{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:O}",
+		"{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:O, s:o}",
 		"name", b->name, "type", type, "rig", b->rig->name, "plugin", b->plugin, "pid", (int)b->pid, "status",
 		sim_bridge_status_name(b->status), "detail", b->detail, "connection", b->connection, "start",
 		b->external ? "external" : "simd", "lanes", (json_int_t)d->lanes, "queued", (json_int_t)d->queued,
 		"held", (json_int_t)d->held, "attempted", (json_int_t)d->attempted, "sent", (json_int_t)d->sent,
 		"failed", (json_int_t)d->failed, "dropped", (json_int_t)d->dropped, "bytes",
 		(json_int_t)d->reported_bytes, "restarts", (json_int_t)restarts, "channels", carried(b), "converters",
-		b->converters);
+		b->converters, "slow", slow_json(b, st));
 }
 
 static void on_bridge_stats(void *arg, const struct dispatch_stats *st)
@@ -95,7 +110,7 @@ static void on_bridge_stats(void *arg, const struct dispatch_stats *st)
 	struct bridge *b;
 
 	list_for_each(b, &q->s->bridges, link)
-		json_array_append_new(a, bridge_json(b, stats_of(st, b->id)));
+		json_array_append_new(a, bridge_json(b, st));
 	q->fn(q->arg, json_pack("{s:o}", "bridges", a));
 	mem_free(q);
 }

@@ -185,6 +185,18 @@ bool d_route_lags(const struct d_route *rt)
 	return false;
 }
 
+/* Once: whoever wants to know more asks for the counter. */
+static void missed(struct d_route *rt)
+{
+	rt->slow++;
+	if (rt->slow_told)
+		return;
+	rt->slow_told = true;
+	log_warn("channel %s: bridge %s has fallen behind its other bridges and holds half of the window (%u): it misses "
+		 "messages (bridge-slow; `simctl doctor` counts them)",
+		 rt->ch->name, rt->b->name, rt->ch->window);
+}
+
 enum sim_reason d_bridge_offer(struct d_bridge *b, struct d_route *rt, struct d_message *m, bool lags)
 {
 	struct d_delivery *dl;
@@ -194,7 +206,12 @@ enum sim_reason d_bridge_offer(struct d_bridge *b, struct d_route *rt, struct d_
 		b->stats.dropped++;
 		return SIM_REASON_DISCONNECTED;
 	}
-	if (list_empty(&b->free) || lags) {
+	if (lags) {
+		b->stats.dropped++;
+		missed(rt);
+		return SIM_REASON_BRIDGE_SLOW;
+	}
+	if (list_empty(&b->free)) {
 		b->stats.dropped++;
 		return SIM_REASON_BRIDGE_BUSY;
 	}

@@ -54,6 +54,8 @@ struct d_route {                 /* a bridge carries a channel */
 	struct list waiting; /* deliveries of an ordered channel behind the active one */
 	bool active;         /* ordered: one delivery is queued or with the bridge */
 	uint32_t open;       /* deliveries that are not free yet, late ones too */
+	uint64_t slow;       /* messages that the bridge missed as it had fallen behind */
+	bool slow_told;      /* ... which the log says once */
 	uint32_t text_len;
 	char *text; /* LANE_CHANNEL */
 };

@@ -96,10 +96,31 @@ static void totals(const struct dispatch *d, struct dispatch_stats *s)
 	s->publish_p99_dur_ns = d_hist_at(&d->publish_hist, 99);
 }
 
+/* Into ret, if it is not NULL; returns how many there are. */
+static uint32_t slow_pairs(const struct dispatch *d, struct dispatch_slow_stats *ret)
+{
+	const struct d_channel *ch;
+	uint32_t n = 0;
+
+	list_for_each(ch, &d->channels, link)
+		for (uint32_t i = 0; i < ch->n_routes; i++) {
+			const struct d_route *rt = ch->routes[i];
+
+			if (!rt->slow)
+				continue;
+			if (ret)
+				ret[n] = (struct dispatch_slow_stats){ ch->id, rt->b->id, rt->slow };
+			n++;
+		}
+	return n;
+}
+
 struct dispatch_stats *d_stats_take(const struct dispatch *d)
 {
-	size_t n_ch = list_count(&d->channels), n_br = count_bridges(d);
-	struct dispatch_stats *s = mem_zalloc(sizeof(*s) + n_ch * sizeof(*s->channels) + n_br * sizeof(*s->bridges));
+	size_t n_ch = list_count(&d->channels), n_br = count_bridges(d), n_slow = slow_pairs(d, NULL);
+	struct dispatch_stats *s = mem_zalloc(sizeof(*s) + n_ch * sizeof(*s->channels) + n_br * sizeof(*s->bridges) +
+					      n_slow * sizeof(*s->slow));
+	struct dispatch_slow_stats *ss;
 	struct dispatch_channel_stats *cs;
 	struct dispatch_bridge_stats *bs;
 	struct d_channel *ch;
@@ -108,8 +129,11 @@ struct dispatch_stats *d_stats_take(const struct dispatch *d)
 		return NULL;
 	cs = (void *)(s + 1);
 	bs = (void *)(cs + n_ch);
+	ss = (void *)(bs + n_br);
 	s->channels = cs;
 	s->bridges = bs;
+	s->slow = ss;
+	s->n_slow = slow_pairs(d, ss);
 	list_for_each(ch, &d->channels, link) {
 		*cs = ch->stats;
 		cs++->id = ch->id;

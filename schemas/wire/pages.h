@@ -54,7 +54,7 @@ struct wire_dispatch_page {
 /* ---- counter page ---- */
 
 #define WIRE_ROWS_MAX 512
-#define WIRE_REASONS  16
+#define WIRE_REASONS  16 /* that have a place in `dropped` */
 
 /* Written by the publisher's process only (relaxed atomics). */
 struct wire_counters {
@@ -64,11 +64,17 @@ struct wire_counters {
 	_Atomic uint64_t bytes;        /* their bodies */
 	_Atomic uint64_t last_mono_ns; /* publish time of the newest */
 	_Atomic uint64_t last_stamp_sim_ns;
-	_Atomic uint64_t accepted; /* by sim_try_queue */
-	_Atomic uint64_t wait_ns;  /* spent waiting for credits */
-	uint64_t reserved1;
+	_Atomic uint64_t accepted;              /* by sim_try_queue */
+	_Atomic uint64_t wait_ns;               /* spent waiting for credits */
+	_Atomic uint64_t dropped_slow;          /* of SIM_REASON_BRIDGE_SLOW, for which `dropped` has no room */
 	_Atomic uint64_t dropped[WIRE_REASONS]; /* refusals and false completions, by enum sim_reason */
 };
+
+/* The counter of a reason, below SIM_REASON_COUNT. */
+static inline _Atomic uint64_t *wire_dropped(struct wire_counters *c, unsigned reason)
+{
+	return reason < WIRE_REASONS ? &c->dropped[reason] : &c->dropped_slow;
+}
 
 struct wire_counter_page {
 	uint32_t abi; /* WIRE_ABI */

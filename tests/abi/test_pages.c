@@ -90,6 +90,7 @@ static void wire_pages(void **state)
 	AT(struct wire_counters, last_stamp_sim_ns, 32);
 	AT(struct wire_counters, accepted, 40);
 	AT(struct wire_counters, wait_ns, 48);
+	AT(struct wire_counters, dropped_slow, 56);
 	AT(struct wire_counters, dropped, 64);
 
 	SIZE(struct wire_counter_page, 98368);
@@ -347,6 +348,7 @@ static const struct {
 	IS(SIM_REASON_LOST, 13),
 	IS(SIM_REASON_POOL, 14),
 	IS(SIM_REASON_INVALID, 15),
+	IS(SIM_REASON_BRIDGE_SLOW, 16),
 	IS(SIM_SOURCE_UNITY, 0),
 	IS(SIM_SOURCE_SS2, 1),
 	IS(SIM_SOURCE_SYSTEM, 2),
@@ -428,7 +430,7 @@ static void numbers_that_cross(void **state)
 		if (numbers[i].have != numbers[i].want)
 			fail_msg("%s is %lld, others know it as %lld", numbers[i].name, (long long)numbers[i].have,
 				 (long long)numbers[i].want);
-	assert_int_equal(SIM_REASON_COUNT, WIRE_REASONS);
+	assert_int_equal(SIM_REASON_COUNT, WIRE_REASONS + 1); /* the last one has a word of its own */
 	assert_string_equal(SIM_BRIDGE_SYMBOL, "sim_bridge_plugin");
 	assert_string_equal(SIM_CONVERTER_SYMBOL, "sim_converter_plugin");
 }

@@ -166,15 +166,29 @@ static void check_limits(struct doctor *d)
 		find(d, "files", FINE, "%llu descriptors a process", (unsigned long long)files.rlim_cur);
 }
 
+static void check_slow(struct doctor *d, const json_t *b)
+{
+	const char *channel;
+	json_t *n;
+
+	json_object_foreach(json_object_get(b, "slow"), channel, n)
+		find(d, "bridge", WARN,
+		     "%s has missed %lld messages of %s: it is slower than the channel's other bridges (bridge-slow); take "
+		     "the channel off it, or lower the channel's rate",
+		     json_text(b, "name"), (long long)json_integer_value(n), channel);
+}
+
 static void check_bridges(struct doctor *d, struct ctl *c)
 {
 	json_t *reply = ctl_call(c, "io.simd.Control.ListBridges", NULL), *b;
 	size_t i;
 
-	json_array_foreach(json_object_get(reply, "bridges"), i, b)
+	json_array_foreach(json_object_get(reply, "bridges"), i, b) {
 		find(d, "bridge", strcmp(json_text(b, "status"), "connected") ? WARN : FINE, "%s: %s%s%s",
 		     json_text(b, "name"), json_text(b, "status"), *json_text(b, "detail") ? ": " : "",
 		     json_text(b, "detail"));
+		check_slow(d, b);
+	}
 	json_decref(reply);
 }
 

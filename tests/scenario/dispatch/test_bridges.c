@@ -71,12 +71,46 @@ static void a_slow_bridge_delays_no_other(void **state)
 			world_settle(&w);
 		}
 		client_read(c);
-		client_expect(c, p, 200, SIM_REASON_BRIDGE_BUSY);
+		client_expect(c, p, 200, SIM_REASON_BRIDGE_SLOW);
 		world_stats(&w);
+		assert_int_equal(w.stats.n_slow, 1);
+		assert_int_equal(w.slow_stats[0].bridge_id, 0);
+		assert_int_equal(w.slow_stats[0].messages, w.bridge_stats[0].dropped);
+		assert_int_equal(w.channel_stats[0].failed[SIM_REASON_BRIDGE_SLOW], w.bridge_stats[0].dropped);
 		assert_int_equal(w.bridge_stats[1].sent, 200);
 		assert_int_equal(w.bridge_stats[0].dropped + w.bridge_stats[0].queued + w.bridge_stats[0].held, 200);
 		world_destroy(&w);
 	}
+}
+
+static unsigned n_told;
+
+static void count_told(void *user, enum log_level level, const char *topic, const char *text)
+{
+	(void)user;
+	(void)topic;
+	n_told += level == LOG_LEVEL_WARN && strstr(text, "bridge-slow") && strstr(text, "/test/ch0") &&
+		  strstr(text, "bridge0");
+}
+
+/* What is missed is not missed silently, and the log does not fill up with it. */
+static void a_slow_bridge_is_named_once(void **state)
+{
+	(void)state;
+	n_told = 0;
+	log_set_spec("warn");
+	log_set_handler(count_told, NULL);
+	make(4, false, 2, 0, 0);
+	for (uint64_t n = 1; n <= 50; n++) {
+		publish(1);
+		bridge_read(b);
+		bridge_answer(b, 0, 0);
+		world_settle(&w);
+	}
+	log_set_handler(NULL, NULL);
+	log_set_spec("error");
+	assert_int_equal(n_told, 1);
+	world_destroy(&w);
 }
 
 /* Bridges of the same speed may use the whole window: none is refused for being a moment behind. */
@@ -656,6 +690,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_must_succeed),
 		cmocka_unit_test(a_slow_bridge_delays_no_other),
+		cmocka_unit_test(a_slow_bridge_is_named_once),
 		cmocka_unit_test(equal_bridges_share_the_window),
 		cmocka_unit_test(a_full_queue_is_busy),
 		cmocka_unit_test(slot_and_token_stay_past_the_deadline),

@@ -143,7 +143,7 @@ static void model_publish(int client, const struct test_pub *p, uint32_t token)
 		if (carries[p->channel][b] && !m.connected[b])
 			settle_part(g, b, OVER, SIM_REASON_DISCONNECTED);
 		else if (carries[p->channel][b] && lag[b])
-			settle_part(g, b, OVER, SIM_REASON_BRIDGE_BUSY);
+			settle_part(g, b, OVER, SIM_REASON_BRIDGE_SLOW);
 	}
 }
 

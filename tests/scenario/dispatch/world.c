@@ -217,7 +217,9 @@ static void copy_stats(void *arg, const struct dispatch_stats *s)
 	assert_true(s->n_channels <= WORLD_CHANNELS && s->n_bridges <= WORLD_BRIDGES);
 	memcpy(w->channel_stats, s->channels, s->n_channels * sizeof(*s->channels));
 	memcpy(w->bridge_stats, s->bridges, s->n_bridges * sizeof(*s->bridges));
+	memcpy(w->slow_stats, s->slow, s->n_slow * sizeof(*s->slow));
 	w->stats = *s;
+	w->stats.slow = w->slow_stats;
 	w->stats.channels = w->channel_stats;
 	w->stats.bridges = w->bridge_stats;
 }

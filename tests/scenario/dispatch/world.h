@@ -95,6 +95,7 @@ struct world {
 	struct dispatch_stats stats; /* last snapshot */
 	struct dispatch_channel_stats channel_stats[WORLD_CHANNELS];
 	struct dispatch_bridge_stats bridge_stats[WORLD_BRIDGES];
+	struct dispatch_slow_stats slow_stats[WORLD_CHANNELS * WORLD_BRIDGES];
 	struct mem_stats before;
 };
 
