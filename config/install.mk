@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # make install: what is built goes below $(DESTDIR)$(PREFIX). Included by the top Makefile.
 #
-#?  make install      DESTDIR= PREFIX=/usr/local SYSCONFDIR= UNITDIR=; nothing is built as another user
+#?  make install      DESTDIR= PREFIX=/usr/local SYSCONFDIR= UNITDIR=; give make the same, then it has nothing to build
 #?  make uninstall    the same switches; configuration stays
 
 BINDIR     ?= $(PREFIX)/bin
@@ -10,9 +10,14 @@ PLUGINDIR   = $(LIBDIR)/simd
 INCLUDEDIR ?= $(PREFIX)/include
 DATADIR    ?= $(PREFIX)/share
 MANDIR     ?= $(DATADIR)/man
-# /usr keeps its configuration in /etc, any other prefix in its own etc
-SYSCONFDIR ?= $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)
+DOCDIR     ?= $(DATADIR)/doc/simd
+# /usr and /usr/local keep their configuration in /etc, any other prefix in its own etc
+SYSCONFDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/etc,$(PREFIX)/etc)
+CONFDIR     = $(SYSCONFDIR)/simd
+# systemd looks into these below /usr and /usr/local
 UNITDIR    ?= $(if $(filter /usr,$(PREFIX)),/lib,$(PREFIX)/lib)/systemd/system
+SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
+TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
 
 INSTALL ?= install
 D := $(DESTDIR)
@@ -20,16 +25,30 @@ D := $(DESTDIR)
 INSTALL_LIBS     := $(filter $(B)/lib/libsimclient.so,$(LIBS))
 INSTALL_PLUGINS  := $(filter $(B)/lib/simd/%.so,$(LIBS))
 INSTALL_PROGRAMS := $(filter $(B)/bin/%,$(PROGRAMS))
+# the template of a bridge is an example as well
+INSTALL_EXAMPLES := $(sort $(wildcard libclient/examples/*.c libclient/examples/*.msg)) libclient/examples/Makefile \
+	tools/bridge/null/null.c
 # programs with a manual page of section 1 or 8 have an option table, so they can print their completion
 WITH_COMPLETION  := $(filter $(foreach m,$(filter %.1 %.8,$(MANUALS)),$(B)/bin/$(basename $(notdir $(m)))),$(INSTALL_PROGRAMS))
 subst_paths = sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@BINDIR@|$(BINDIR)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' \
 	-e 's|@INCLUDEDIR@|$(INCLUDEDIR)|g' -e 's|@SYSCONFDIR@|$(SYSCONFDIR)|g' -e 's|@PLUGINDIR@|$(PLUGINDIR)|g' \
-	-e 's|@DATADIR@|$(DATADIR)|g' -e 's|@VERSION@|$(VERSION)|g'
+	-e 's|@DATADIR@|$(DATADIR)|g' -e 's|@CONFDIR@|$(CONFDIR)|g' -e 's|@VERSION@|$(VERSION)|g'
+
+# simd knows where its configuration and its plug-ins are installed. So the one to install is linked apart: the build tree's
+# stays as it is, whatever prefix is installed to.
+INSTALLED := $(B)/installed/$(firstword $(shell echo '$(CONFDIR) $(PLUGINDIR)' | cksum))
+$(INSTALLED)/main.o: daemon/main.c | $(GENERATED)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(call inc_of,$<) -DSIMD_CONFDIR='"$(CONFDIR)"' -DSIMD_PLUGINDIR='"$(PLUGINDIR)"' -MMD -MP -c $< -o $@
+$(INSTALLED)/simd: $(INSTALLED)/main.o $(SIMD_PARTS)
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LINK_simd)
+all: $(INSTALLED)/simd
+-include $(INSTALLED)/main.d
 
 install: all
 	$(INSTALL) -d $(D)$(BINDIR) $(D)$(LIBDIR)/pkgconfig $(D)$(PLUGINDIR) $(D)$(INCLUDEDIR)/sim/msg $(D)$(INCLUDEDIR)/sim/srv \
-		$(D)$(DATADIR)/simd/msg/sim $(D)$(DATADIR)/simd/srv/sim
-	$(INSTALL) -m 755 $(INSTALL_PROGRAMS) $(D)$(BINDIR)
+		$(D)$(DATADIR)/simd/msg/sim $(D)$(DATADIR)/simd/srv/sim $(D)$(DATADIR)/simd/examples $(D)$(DOCDIR)
+	$(INSTALL) -m 755 $(filter-out %/simd,$(INSTALL_PROGRAMS)) $(INSTALLED)/simd $(D)$(BINDIR)
 	$(if $(INSTALL_LIBS),$(INSTALL) -m 644 $(INSTALL_LIBS) $(D)$(LIBDIR))
 	$(if $(INSTALL_PLUGINS),$(INSTALL) -m 644 $(INSTALL_PLUGINS) $(D)$(PLUGINDIR))
 	$(INSTALL) -m 644 libclient/include/sim/*.h $(D)$(INCLUDEDIR)/sim
@@ -37,19 +56,25 @@ install: all
 	$(INSTALL) -m 644 $(B)/gen/sim/srv/*.h $(D)$(INCLUDEDIR)/sim/srv
 	$(INSTALL) -m 644 schemas/msg/*.msg $(D)$(DATADIR)/simd/msg/sim
 	$(INSTALL) -m 644 schemas/srv/*.srv $(D)$(DATADIR)/simd/srv/sim
+	$(INSTALL) -m 644 schemas/wire/io.simd.Control.varlink $(D)$(DATADIR)/simd
+	$(INSTALL) -m 644 $(INSTALL_EXAMPLES) $(D)$(DATADIR)/simd/examples
+	$(INSTALL) -m 644 config/packaging/LICENSE $(D)$(DOCDIR)
 	$(subst_paths) config/packaging/simclient.pc.in >$(D)$(LIBDIR)/pkgconfig/simclient.pc
+	@# the pages say /etc/simd
 	@for m in $(MANUALS); do \
-		dir=$(D)$(MANDIR)/man$${m##*.}; $(INSTALL) -d $$dir && $(INSTALL) -m 644 $$m $$dir || exit 1; done
+		dir=$(D)$(MANDIR)/man$${m##*.}; $(INSTALL) -d $$dir && sed 's|/etc/simd|$(CONFDIR)|g' $$m >$$dir/$${m##*/} || exit 1; done
 	@$(INSTALL) -d $(D)$(DATADIR)/bash-completion/completions
 	@for p in $(WITH_COMPLETION); do \
 		$$p --completion-bash >$(D)$(DATADIR)/bash-completion/completions/$${p##*/} || exit 1; done
-	$(INSTALL) -d $(D)$(SYSCONFDIR)/simd/simd.json.d $(D)$(UNITDIR)
+	$(INSTALL) -d $(D)$(CONFDIR)/simd.json.d $(D)$(UNITDIR) $(D)$(SYSUSERSDIR) $(D)$(TMPFILESDIR)
 	@# an administrator's file is not overwritten: the new one is put beside it
-	@if [ -f config/simd.json ]; then f=$(D)$(SYSCONFDIR)/simd/simd.json; \
+	@f=$(D)$(CONFDIR)/simd.json; \
 		if [ -f $$f ] && ! cmp -s config/simd.json $$f; then f=$$f.new; echo "kept your simd.json; the new one is $$f"; fi; \
-		$(INSTALL) -m 644 config/simd.json $$f; fi
+		$(INSTALL) -m 644 config/simd.json $$f
 	@for u in config/systemd/*.service; do \
 		$(subst_paths) $$u >$(D)$(UNITDIR)/$${u##*/} || exit 1; done
+	$(INSTALL) -m 644 config/systemd/simd.sysusers $(D)$(SYSUSERSDIR)/simd.conf
+	$(INSTALL) -m 644 config/systemd/simd.tmpfiles $(D)$(TMPFILESDIR)/simd.conf
 	$(INSTALL) -m 644 config/ros2/cyclonedds.xml $(D)$(DATADIR)/simd
 	@[ ! -d config/rigs ] || { $(INSTALL) -d $(D)$(DATADIR)/simd && cp -r config/rigs $(D)$(DATADIR)/simd/; }
 	@# a rig is read from anywhere: what it names lies beside it
@@ -57,11 +82,24 @@ install: all
 		sed 's|"config/rigs/|"$(DATADIR)/simd/rigs/|g' $$r >$(D)$(DATADIR)/simd/rigs/$${r##*/} || exit 1; done
 	@# the loader has to hear of a library that is new on this machine; a package does that itself
 	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ! command -v ldconfig >/dev/null || ldconfig
+	@[ -z "$(USES_SYSTEMD)" ] || { systemd-sysusers $(SYSUSERSDIR)/simd.conf && \
+		{ [ ! -d /run/systemd/system ] || systemctl daemon-reload; }; }
+	@echo "simd $(VERSION) is installed$(if $(DESTDIR), below $(DESTDIR)): programs in $(BINDIR), libraries in $(LIBDIR), plug-ins in $(PLUGINDIR)"
+	@echo "  configuration  $(CONFDIR)/simd.json, fragments beside it in simd.json.d"
+	@echo "  manual pages   $(MANDIR); man simd"
+	@echo "  rigs, examples $(DATADIR)/simd"
+	@echo "  units          $(UNITDIR)$(if $(filter /usr /usr/local,$(PREFIX)),; systemctl enable --now simd, where systemd does not look: systemctl link $(UNITDIR)/simd.service)"
+	@$(if $(USES_SYSTEMD),true,echo "  user simd      not made: systemd-sysusers $(SYSUSERSDIR)/simd.conf")
+
+# an installation onto the running system, by root; below another prefix it may be anything
+USES_SYSTEMD = $(if $(DESTDIR),,$(if $(filter /usr /usr/local,$(PREFIX)),$(shell \
+	[ "$$(id -u)" != 0 ] || command -v systemd-sysusers)))
 
 uninstall:
 	rm -f $(INSTALL_PROGRAMS:$(B)/bin/%=$(D)$(BINDIR)/%) $(INSTALL_LIBS:$(B)/lib/%=$(D)$(LIBDIR)/%)
-	rm -rf $(D)$(PLUGINDIR) $(D)$(INCLUDEDIR)/sim $(D)$(DATADIR)/simd
-	rm -f $(D)$(LIBDIR)/pkgconfig/simclient.pc $(D)$(UNITDIR)/simd.service $(D)$(UNITDIR)/simbridge@.service
+	rm -rf $(D)$(PLUGINDIR) $(D)$(INCLUDEDIR)/sim $(D)$(DATADIR)/simd $(D)$(DOCDIR)
+	rm -f $(D)$(LIBDIR)/pkgconfig/simclient.pc $(patsubst config/systemd/%,$(D)$(UNITDIR)/%,$(wildcard config/systemd/*.service)) \
+		$(D)$(SYSUSERSDIR)/simd.conf $(D)$(TMPFILESDIR)/simd.conf
 	rm -f $(foreach m,$(notdir $(MANUALS)),$(D)$(MANDIR)/man$(patsubst .%,%,$(suffix $(m)))/$(m))
 	rm -f $(WITH_COMPLETION:$(B)/bin/%=$(D)$(DATADIR)/bash-completion/completions/%)
 

@@ -32,16 +32,13 @@ LOG_TOPIC("simd");
 #define RING_LINES 4096
 #define TUNABLE    "glibc.rtld.nns=16"
 
-#ifndef SIMD_LIBDIR
-#define SIMD_LIBDIR "/usr/local/lib/simd"
-#endif
-
 /* ---- configuration ---- */
 
 static int load_config(struct boot *b)
 {
 	struct config_sources s = {
 		.file = b->args.config,
+		.usual_file = b->usual_config,
 		.rigs = b->args.rigs.v,
 		.n_rigs = b->args.rigs.n,
 		.overrides = b->args.sets.v,
@@ -93,7 +90,7 @@ static int with_plugin_dirs(struct boot *b, int (*fn)(struct boot *b, const char
 	const char *dir = conf_string(conf_root(b->conf), "bridge.plugin_dir");
 	char *installed = mem_printf("%s/../lib/simd", b->bin_dir ? b->bin_dir : "."),
 	     *built = mem_printf("%s/../lib", b->bin_dir ? b->bin_dir : ".");
-	const char *usual[] = { installed, built, SIMD_LIBDIR, NULL }, *only[] = { dir, NULL };
+	const char *usual[] = { installed, built, b->usual_plugins, NULL }, *only[] = { dir, NULL };
 	int r = installed && built ? fn(b, *dir ? only : usual) : err_nomem();
 
 	mem_free(installed);

@@ -31,6 +31,7 @@ struct boot_args {
 
 struct boot {
 	char **argv;
+	const char *usual_config, *usual_plugins; /* where they are installed */
 	struct boot_args args;
 	struct conf *conf;
 	struct pools pools;

@@ -10,13 +10,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Of the build tree's own; the installed one is compiled with what `make install` was told (config/install.mk). */
+#ifndef SIMD_CONFDIR
+#define SIMD_CONFDIR   "/etc/simd"
+#define SIMD_PLUGINDIR "/usr/local/lib/simd"
+#endif
+#define CONFIG_FILE SIMD_CONFDIR "/simd.json"
+
 static const struct opt options[] = {
 	{ .name = "config",
 	  .letter = 'c',
 	  .type = OPT_STRING,
 	  .off = offsetof(struct boot_args, config),
 	  .metavar = "FILE",
-	  .help = "configuration (default /etc/simd/simd.json, if it is there); fragments in FILE.d",
+	  .help = "configuration (default " CONFIG_FILE ", if it is there); fragments in FILE.d",
 	  .complete = "file" },
 	{ .name = "rig",
 	  .letter = 'r',
@@ -56,11 +63,17 @@ static const struct opt options[] = {
 	{ 0 }
 };
 
+static void print_version(FILE *out)
+{
+	fprintf(out, "simd %s\nconfiguration: %s\nplug-ins: %s\n", SIM_VERSION, CONFIG_FILE, SIMD_PLUGINDIR);
+}
+
 static const struct opt_program program = {
 	.name = "simd",
 	.section = 8,
 	.summary = "simulation middleware daemon",
 	.version = SIM_VERSION,
+	.print_version = print_version,
 	.opts = options,
 };
 
@@ -87,7 +100,9 @@ static const struct {
 
 int main(int argc, char *argv[])
 {
-	struct boot b = { .argv = argv, .args.ready_fd = -1 };
+	struct boot b = {
+		.argv = argv, .usual_config = CONFIG_FILE, .usual_plugins = SIMD_PLUGINDIR, .args.ready_fd = -1
+	};
 	size_t n = 0, count = sizeof(parts) / sizeof(*parts);
 	int r = 0;
 

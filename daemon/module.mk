@@ -10,7 +10,8 @@ LIBS += $(B)/lib/libsimd.a
 include $(sort $(wildcard daemon/*/module.mk))
 
 PROGRAMS += $(B)/bin/simd
-FLAGS_daemon/boot.c := -DSIMD_LIBDIR='"$(PREFIX)/lib/simd"'
 LINK_simd = $(LIBBASE_LIBS) -ldl -lm
-$(B)/bin/simd: $(B)/obj/daemon/main.o $(B)/obj/daemon/boot.o $(B)/lib/libsimd.a $(B)/lib/libsimclient.a \
-	$(B)/lib/libipc.a $(B)/lib/libschema.a $(B)/lib/libbase.a
+# all but main.o, which knows where things are installed: make install links one of its own (config/install.mk)
+SIMD_PARTS := $(B)/obj/daemon/boot.o $(B)/lib/libsimd.a $(B)/lib/libsimclient.a $(B)/lib/libipc.a $(B)/lib/libschema.a \
+	$(B)/lib/libbase.a
+$(B)/bin/simd: $(B)/obj/daemon/main.o $(SIMD_PARTS)

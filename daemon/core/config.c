@@ -20,7 +20,6 @@
 
 #include <sim/types.h>
 
-#define CONFIG_FILE  "/etc/simd/simd.json"
 #define RIG_FILE_MAX CONF_FILE_MAX
 
 /* A rig file holds one rig, or a fragment with "rigs". The wrapping keeps its line numbers. */
@@ -73,13 +72,13 @@ static int add_override(struct conf *c, const char *text)
 
 static int add_main_file(struct conf *c, const struct config_sources *s)
 {
-	const char *file = s->file ? s->file : CONFIG_FILE;
+	const char *file = s->file ? s->file : s->usual_file;
 	char *dir;
 	int r;
 
 	if (s->text)
 		return conf_add_text(c, "text", s->text, strlen(s->text));
-	if (!s->file && access(file, F_OK) < 0)
+	if (!file || (!s->file && access(file, F_OK) < 0))
 		return 0;
 	r = conf_add_file(c, file);
 	if (r < 0)

@@ -11,7 +11,8 @@
 #include <stdint.h>
 
 struct config_sources {
-	const char *file;        /* NULL: the shipped place if it is there, else only defaults */
+	const char *file;        /* NULL: usual_file if it is there */
+	const char *usual_file;  /* where it is installed; NULL: only defaults */
 	const char *const *rigs; /* files that hold one rig (or a fragment with "rigs") */
 	unsigned n_rigs;
 	const char *const *overrides; /* "dotted.path=value" */
