@@ -233,8 +233,11 @@ static int method_acquire_driver(struct call *call)
 {
 	static const char *const names[] = { "driver" };
 	json_t *clock;
-	int fd, r = timekeeper_acquire(call->s->time, call->conn->cl, &fd);
+	bool freewheel;
+	int fd, r = jsonx_opt_bool(call->params, "freewheel", false, &freewheel);
 
+	if (r == 0)
+		r = timekeeper_acquire(call->s->time, call->conn->cl, freewheel, &fd);
 	if (r < 0)
 		return r;
 	call->fds[call->n_fds++] = fd;
@@ -299,7 +302,7 @@ const struct method session_methods[] = {
 	{ "OpenToken", method_open_token, METHOD_SESSION, P("name") },
 	{ "CloseToken", method_close_token, METHOD_SESSION, P("cell") },
 	{ "Events", method_events, 0, none },
-	{ "AcquireDriver", method_acquire_driver, METHOD_SESSION, none },
+	{ "AcquireDriver", method_acquire_driver, METHOD_SESSION, P("freewheel") },
 	{ "JoinStep", method_join_step, METHOD_SESSION, P("rank") },
 	{ "AttachBridge", method_attach_bridge, METHOD_SESSION, P("bridge", "pid") },
 	{ 0 },

@@ -406,9 +406,11 @@ const char *timekeeper_source(struct timekeeper *t)
 	return st.source->name;
 }
 
-int timekeeper_acquire(struct timekeeper *t, const struct client *cl, int *ret_fd)
+int timekeeper_acquire(struct timekeeper *t, const struct client *cl, bool freewheel, int *ret_fd)
 {
-	struct time_driver_info who = { .client_id = cl->id, .pid = cl->pid, .uid = cl->uid, .name = cl->name };
+	struct time_driver_info who = {
+		.client_id = cl->id, .pid = cl->pid, .uid = cl->uid, .freewheel = freewheel, .name = cl->name
+	};
 	int sv[2], r;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sv) < 0)
@@ -418,8 +420,8 @@ int timekeeper_acquire(struct timekeeper *t, const struct client *cl, int *ret_f
 		fd_close(sv[1]);
 		return r;
 	}
-	log_limited(&t->limit, exec_now(t->s->x), LOG_LEVEL_INFO, "client %s (pid %d) drives time", cl->name,
-		    (int)cl->pid);
+	log_limited(&t->limit, exec_now(t->s->x), LOG_LEVEL_INFO, "client %s (pid %d) drives time%s", cl->name,
+		    (int)cl->pid, freewheel ? ", as fast as it can" : "");
 	*ret_fd = sv[1];
 	return 0;
 }
@@ -498,7 +500,7 @@ json_t *timekeeper_json(struct timekeeper *t)
 	time_engine_status(t->engine, &st);
 	clock_thread_stats(t->thread, &c);
 	return json_pack(
-		"{s:s, s:b, s:I, s:I, s:f, s:b, s:b, s:b, s:I, s:i, s:f, s:o, s:b, s:I, s:o, s:o, s:I, s:I, s:{s:I, s:I, s:I}}",
+		"{s:s, s:b, s:I, s:I, s:f, s:b, s:b, s:b, s:I, s:i, s:f, s:o, s:b, s:I, s:o, s:o, s:I, s:I, s:{s:I, s:I, s:I}, s:b}",
 		"source", st.source->name, "driven", (int)st.driven, "sim_ns", (json_int_t)st.sim_ns, "mono_ns",
 		(json_int_t)st.mono_ns, "scale", (double)st.scale_e6 / SIM_RATE_ONE, "paused", st.state == TIME_PAUSED,
 		"stepping", st.state == TIME_STEPPING, "started", (int)st.started, "clock_generation",
@@ -507,5 +509,5 @@ json_t *timekeeper_json(struct timekeeper *t)
 		"participants", participants_json(t), "other_clocks", other_clocks_json(t), "published",
 		(json_int_t)c.published, "missed", (json_int_t)c.missed, "lateness_ns", "p50",
 		(json_int_t)c.lateness.p50_dur_ns, "p99", (json_int_t)c.lateness.p99_dur_ns, "max",
-		(json_int_t)c.lateness.max_dur_ns);
+		(json_int_t)c.lateness.max_dur_ns, "freewheel", (int)(st.has_driver && st.driver.freewheel));
 }

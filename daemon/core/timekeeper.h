@@ -45,8 +45,8 @@ void timekeeper_step_forget(struct timekeeper *t, void *arg);
 /* Source by name or number text; keep: carry on where time is. */
 int timekeeper_set_source(struct timekeeper *t, const char *name, bool keep);
 const char *timekeeper_source(struct timekeeper *t); /* name of the active one; static */
-/* Hand the lease to a client. ret_fd: its end of the socket, caller closes. */
-int timekeeper_acquire(struct timekeeper *t, const struct client *cl, int *ret_fd);
+/* Hand the lease to a client. freewheel: it does not pace. ret_fd: its end of the socket, caller closes. */
+int timekeeper_acquire(struct timekeeper *t, const struct client *cl, bool freewheel, int *ret_fd);
 /* Somebody publishes a channel: warns when that is /clock, which simd itself publishes. */
 void timekeeper_advertised(const struct timekeeper *t, const struct client *cl, const struct channel *ch);
 /* A client takes part in steps. ret_fd: its end of the socket, caller closes. */

@@ -43,10 +43,12 @@ struct sim_driver {
 
 /* ---- the lease ---- */
 
-static int acquire(struct sim_client *c, struct session *s, int *ret_fd)
+/* The parameter is left out where it says nothing: an older simd does not know it. */
+static int acquire(struct sim_client *c, struct session *s, unsigned flags, int *ret_fd)
 {
+	json_t *params = flags & SIM_DRIVER_FREEWHEEL ? json_pack("{sb}", "freewheel", 1) : NULL;
 	struct varlink_msg m;
-	int fd, r = session_call(c, s, "AcquireDriver", NULL, &m);
+	int fd, r = session_call(c, s, "AcquireDriver", params, &m);
 
 	if (r < 0)
 		return r;
@@ -70,7 +72,7 @@ void driver_register(struct sim_client *c, struct session *s)
 	int fd;
 
 	/* Only where it was lost with an earlier simd: within one session the lease is simd's to end. */
-	if (!d || d->session_serial == s->serial || acquire(c, s, &fd) < 0)
+	if (!d || d->session_serial == s->serial || acquire(c, s, d->flags, &fd) < 0)
 		return;
 	d->session_serial = s->serial;
 	fd_close(atomic_exchange(&d->next_fd, fd));
@@ -84,8 +86,10 @@ int sim_driver_acquire(struct sim_client *c, unsigned flags, struct sim_driver *
 
 	if (r < 0)
 		return r;
-	if (!ret || (flags & ~(unsigned)SIM_DRIVER_PACED))
-		return err_set(-EINVAL, "sim_driver_acquire: unknown flags %#x, or nowhere to put the driver", flags);
+	if (!ret || (flags & ~(unsigned)(SIM_DRIVER_PACED | SIM_DRIVER_FREEWHEEL)))
+		return err_set(-EINVAL, "sim_driver_acquire: unknown flags %#x, or the output pointer is NULL", flags);
+	if (flags & SIM_DRIVER_PACED && flags & SIM_DRIVER_FREEWHEEL)
+		return err_set(-EINVAL, "sim_driver_acquire: a driver is paced or runs free, not both");
 	d = MEM_NEW(struct sim_driver);
 	if (!d)
 		return err_nomem();
@@ -97,7 +101,7 @@ int sim_driver_acquire(struct sim_client *c, unsigned flags, struct sim_driver *
 	client_setup_lock(c);
 	r = c->driver ? err_set(-EBUSY, "this client holds the driver lease already") : client_session(c, &s);
 	if (r == 0)
-		r = acquire(c, s, &d->fd);
+		r = acquire(c, s, flags, &d->fd);
 	if (r == 0) {
 		d->session_serial = s->serial;
 		c->driver = d;

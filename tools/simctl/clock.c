@@ -10,7 +10,8 @@ static void print_driver(const json_t *k)
 	json_t *d = json_object_get(k, "driver");
 
 	if (json_is_object(d))
-		printf("driver:     %s (pid %.0f)\n", json_text(d, "client"), json_num(d, "pid"));
+		printf("driver:     %s (pid %.0f)%s\n", json_text(d, "client"), json_num(d, "pid"),
+		       json_is_true(json_object_get(k, "freewheel")) ? ", runs as fast as it can" : "");
 	else if (json_is_true(json_object_get(k, "driven")))
 		printf("driver:     none%s\n",
 		       json_is_true(json_object_get(k, "driver_lost")) ? ": it was lost, time holds" : " yet");

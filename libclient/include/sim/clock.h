@@ -76,10 +76,13 @@ struct sim_driver;
 
 enum sim_driver_flag {
 	SIM_DRIVER_PACED = 1u << 0, /* sim_driver_advance() returns no earlier than scale x wall time allows */
+	/* It advances as fast as it can, for a data set say: the clock shows SIM_CLOCK_FREEWHEEL. Not with PACED. */
+	SIM_DRIVER_FREEWHEEL = 1u << 1,
 };
 
 /*
- * Take the driver lease of the active source (`unity`, `ss2`, `ros2`). -EBUSY another client holds it (sim_why() names it),
+ * Take the driver lease of the active source (`unity`, `ss2`, `ros2`). flags: enum sim_driver_flag; none: the caller paces
+ * itself. -EINVAL; -EBUSY another client holds it (sim_why() names it),
  * -EOPNOTSUPP the active source is wall-driven, -ENOTCONN.
  */
 SIM_API SIM_MUST_CHECK int sim_driver_acquire(struct sim_client *c, unsigned flags, struct sim_driver **ret);

@@ -53,6 +53,32 @@ static void driven(void **state)
 	sim_disconnect(other);
 }
 
+/* Who runs free says so, and everybody can see it. */
+static void runs_free(void **state)
+{
+	struct sim_client *c = world_client(&w, "engine", SIM_CLIENT_SOURCE), *other = world_client(&w, "other", 0);
+	struct sim_clock_sample now;
+	struct sim_driver *d;
+
+	(void)state;
+	assert_int_equal(sim_driver_acquire(c, SIM_DRIVER_FREEWHEEL | SIM_DRIVER_PACED, &d), -EINVAL);
+	assert_int_equal(sim_driver_acquire(c, 4, &d), -EINVAL);
+	assert_int_equal(sim_driver_acquire(c, 0, &d), 0);
+	sim_now_sample(other, &now);
+	assert_false(now.flags & SIM_CLOCK_FREEWHEEL);
+	sim_driver_release(d);
+	world_run(&w, MS);
+	assert_int_equal(sim_driver_acquire(c, SIM_DRIVER_FREEWHEEL, &d), 0);
+	sim_now_sample(other, &now);
+	assert_true(now.flags & SIM_CLOCK_FREEWHEEL);
+	sim_driver_release(d);
+	world_run(&w, MS);
+	sim_now_sample(other, &now);
+	assert_false(now.flags & SIM_CLOCK_FREEWHEEL);
+	sim_disconnect(c);
+	sim_disconnect(other);
+}
+
 /* Paced: one simulated second takes 1 / scale seconds; a stall is not made up for; unpaced takes none. */
 static void paced(void **state)
 {
@@ -248,6 +274,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(driven, setup, teardown),
+		cmocka_unit_test_setup_teardown(runs_free, setup, teardown),
 		cmocka_unit_test_setup_teardown(paced, setup, teardown),
 		cmocka_unit_test_setup_teardown(lease, setup, teardown),
 		cmocka_unit_test_setup_teardown(following, setup, teardown),

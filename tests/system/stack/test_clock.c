@@ -229,7 +229,7 @@ static int driver(struct peer *p)
 	struct sim_client *c = peer_connect(p, "driver");
 	struct sim_driver *d;
 
-	PEER(p, sim_driver_acquire(c, 0, &d) == 0);
+	PEER(p, sim_driver_acquire(c, SIM_DRIVER_FREEWHEEL, &d) == 0);
 	while (!atomic_load(&p->stop)) {
 		int64_t granted = 0;
 		int r = sim_driver_advance(d, 10 * NS_PER_MS, &granted);
@@ -272,6 +272,7 @@ static void a_driver(void **state)
 	peer_join(q, peer_fork(q, second_driver));
 	assert_int_equal(q->result, -EBUSY);
 	assert_non_null(strstr(q->why, "driver"));
+	assert_non_null(strstr(stack_ctl("clock", "status", NULL)->out, "as fast as it can"));
 	/* in pause its advance blocks; a step grants exactly that much, in parts if need be */
 	assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
 	at = now_sim_ns();
@@ -285,6 +286,7 @@ static void a_driver(void **state)
 	/* a source that is not driven takes the lease away */
 	assert_int_equal(stack_ctl("clock", "source", "simulation", NULL)->code, 0);
 	UNTIL(5000, p->result == -EPERM);
+	assert_null(strstr(stack_ctl("clock", "status", NULL)->out, "as fast as it can"));
 	peer_join(p, pid);
 	stack_stop(simd);
 	peer_free(p);

@@ -212,6 +212,11 @@ static int publish(struct app *a)
 
 /* ---- time ---- */
 
+static unsigned driver_flags(const struct app *a)
+{
+	return a->args.free_run ? SIM_DRIVER_FREEWHEEL : SIM_DRIVER_PACED;
+}
+
 /* simd is away, or another source is active: wait for the lease. -ECANCELED: stop; -EIO: for good. */
 static int regain(struct app *a, int why)
 {
@@ -225,8 +230,7 @@ static int regain(struct app *a, int why)
 			log_error("simd is lost: %s", sim_client_why(a->client));
 			return -EIO;
 		}
-		if (a->driver ||
-		    sim_driver_acquire(a->client, a->args.free_run ? 0 : SIM_DRIVER_PACED, &a->driver) == 0)
+		if (a->driver || sim_driver_acquire(a->client, driver_flags(a), &a->driver) == 0)
 			return 0;
 	}
 	return -ECANCELED;
@@ -330,7 +334,7 @@ static int attach(struct app *a)
 		if (r < 0)
 			return fail_client(r, a->args.control);
 	}
-	r = sim_driver_acquire(a->client, a->args.free_run ? 0 : SIM_DRIVER_PACED, &a->driver);
+	r = sim_driver_acquire(a->client, driver_flags(a), &a->driver);
 	return r < 0 ? fail_client(r, "taking the driver's lease") : 0;
 }
 
