@@ -60,6 +60,7 @@ CHECKS   :=   # scripts that look at the tree and at what was built
 FUZZERS  :=   # tests/fuzz/fuzz_<name>.c; FUZZ_LIBS_<name> the archives it needs
 EXAMPLES :=   # example programs
 INTERNAL :=   # helper programs that are built but not installed
+TEST_PROGRAMS := # what tests and benches start; no part of `all`, which needs nothing that only they need
 GENERATED :=  # stamps of generated headers, made before anything that could include them
 
 include schemas/module.mk libclient/module.mk daemon/module.mk tools/module.mk config/module.mk tests/module.mk

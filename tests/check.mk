@@ -11,7 +11,7 @@
 
 JOBS ?= $(shell nproc)
 RUN  := $(B)/test/run
-CHECKS += $(addprefix tools/dev/check-,format text readme headers arrows symbols man install)
+CHECKS += $(addprefix tools/dev/check-,format text readme headers arrows symbols man install build)
 
 # What a level runs: unit = what needs one process tree and no RouDi; fault = kill runs; else all but those.
 LEVEL ?= quick
@@ -29,9 +29,9 @@ chosen = $(sort $(if $(ONLY),$(foreach t,$(level_$(LEVEL)),$(if $(findstring $(O
 test_mode = $(if $(filter $(1),$(TESTS_NS) $(TESTS_FAULT)),n)$(if $(filter $(1),$(TESTS_ALONE)),a)-
 test_spec = $(call test_mode,$(1)):$(or $(LIMIT_$(notdir $(1))),60):$(1)
 
-tests: all $(RUN) $(filter $(B)/%,$(TESTS) $(TESTS_NS) $(TESTS_FAULT))
+tests: all $(RUN) $(TEST_PROGRAMS) $(filter $(B)/%,$(TESTS) $(TESTS_NS) $(TESTS_FAULT))
 
-run-tests: all $(RUN) $(filter $(B)/%,$(chosen)) $(if $(filter %/check-man,$(chosen)),$(CHECK_HELPERS))
+run-tests: all $(RUN) $(TEST_PROGRAMS) $(filter $(B)/%,$(chosen)) $(if $(filter %/check-man,$(chosen)),$(CHECK_HELPERS))
 	@B=$(B) PROGRAMS='$(PROGRAMS)' CC='$(CC)' $(RUN) --jobs $(if $(filter 1,$(JOBS)),1,2) --logs $(B)/check --wrap tests/support/ns.sh \
 		$(if $(TOTALS),--totals $(TOTALS)) $(foreach t,$(chosen),$(call test_spec,$(t)))
 
@@ -56,13 +56,13 @@ demo:
 
 BENCH ?=
 bench:
-	@tools/dev/deps.sh build
-	@$(MAKE) -s --no-print-directory $(par) all $(B)/bin/bench
+	@tools/dev/deps.sh check
+	@$(MAKE) -s --no-print-directory $(par) all $(TEST_PROGRAMS)
 	@tests/support/ns.sh $(B)/bin/bench --out $(B)/bench.json $(if $(BENCH),--only '$(BENCH)')
 
 # Every case once, briefly: does it run and write what it should?
 bench-smoke:
-	@$(MAKE) -s --no-print-directory $(par) all $(B)/bin/bench
+	@$(MAKE) -s --no-print-directory $(par) all $(TEST_PROGRAMS)
 	@tests/support/ns.sh $(B)/bin/bench --smoke --out $(B)/bench-smoke.json
 
 # ---- fuzzing ----

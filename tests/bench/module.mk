@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # The bench program: orchestrator and roles in one; the bare iceoryx binding and GLib are linked for comparison only.
-INC_tests/bench := -Itools/bridge/convert -Itools/bridge/ros2 -Idaemon -Ilibclient/include -Ilibclient/ipc -Ilibclient/base -Ischemas -I$(B)/gen -Itests -isystem /usr/include/iceoryx/v2.0.3 $(shell pkg-config --cflags glib-2.0 | sed 's/-I/-isystem /g')
+# not expanded before a bench is built: what is asked here is no dependency of anything else
+INC_tests/bench = -Itools/bridge/convert -Itools/bridge/ros2 -Idaemon -Ilibclient/include -Ilibclient/ipc -Ilibclient/base -Ischemas -I$(B)/gen -Itests -isystem /usr/include/iceoryx/v2.0.3 $(shell pkg-config --cflags glib-2.0 | sed 's/-I/-isystem /g')
 
-INTERNAL += $(B)/bin/bench
+TEST_PROGRAMS += $(B)/bin/bench
 $(B)/bin/bench: $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard tests/bench/*.c))) $(B)/lib/libschema.a \
 	$(B)/lib/libsimd.a $(B)/lib/libipc.a $(B)/lib/libconvert.a $(B)/lib/libros.a $(B)/lib/libintrospect.a $(B)/lib/libbase.a $(addprefix $(B)/obj/tests/system/ros2/,host.o reader.o) \
 	$(B)/obj/tests/unit/convert/sample.o $(B)/obj/tools/bridge/ros2/bytes_type.o \
@@ -10,7 +11,7 @@ $(B)/bin/bench: $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard tests/bench/*.c)))
 LINK_bench = $(LINK_SIMCLIENT) -liceoryx_binding_c -lglib-2.0 -ljansson -lddsc -lm
 
 # counts copies in a process of its own: its memcpy() is seen by the libraries too
-INTERNAL += $(B)/bin/bench-copies
+TEST_PROGRAMS += $(B)/bin/bench-copies
 FLAGS_tests/bench/copies := -fno-builtin
 FLAGS_tests/bench/case_ros2_rig.c := -DDDS_HAS_SHM=1
 $(B)/bin/bench-copies: $(B)/obj/tests/bench/copies/copies.o $(addprefix $(B)/obj/tests/system/ros2/,host.o reader.o) \

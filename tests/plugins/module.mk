@@ -27,7 +27,7 @@ $(B)/test/plugins/source_%.so: tests/plugins/source.c libclient/include/sim/sour
 	$(CC) $(ALL_CFLAGS) $(INC_tests/plugins) -DBAD_$* -shared -o $@ $<
 
 # A tool of the benches.
-INTERNAL += $(B)/test/plugins/stamp.so
+TEST_PROGRAMS += $(B)/test/plugins/stamp.so
 $(B)/test/plugins/stamp.so: tests/plugins/stamp.c tests/plugins/stamp.h | $(GENERATED)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(INC_tests/plugins) -Itests -shared -o $@ $<

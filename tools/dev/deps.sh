@@ -8,9 +8,9 @@ cd "$(dirname "$0")/../.." || exit 1
 
 # what each use needs on top of the ones before it
 build='gcc make libc6-dev binutils libjansson-dev zlib1g-dev iceoryx libiceoryx-binding-c-dev
-pkg-config libglib2.0-dev cyclonedds-dev scdoc libzmq3-dev libprotobuf-c-dev protobuf-c-compiler'
-demo='sumo util-linux procps'
-check='libcmocka-dev clang-format-14 iproute2 util-linux mount bash g++ gzip procps sumo libfastrtps-dev'
+cyclonedds-dev scdoc libzmq3-dev libprotobuf-c-dev protobuf-c-compiler'
+demo='sumo'
+check='libcmocka-dev pkg-config libglib2.0-dev clang-format-14 iproute2 util-linux mount procps g++ sumo libfastrtps-dev'
 full='clang llvm libclang-rt-14-dev debootstrap'
 # node of any origin does
 { command -v node && command -v npm; } >/dev/null 2>&1 || full="$full nodejs npm"

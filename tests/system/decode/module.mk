@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # A decoder that is not ours (npm) on the CDR of every mapping. package-lock.json names versions and sums, no registry.
-INTERNAL += $(B)/bin/emit-cdr
+TEST_PROGRAMS += $(B)/bin/emit-cdr
 INC_tests/system/decode := -Itests -Itools/bridge/convert -Ischemas -Ilibclient/include -I$(B)/gen
 $(B)/bin/emit-cdr: $(B)/obj/tests/system/decode/emit.o $(B)/obj/tests/unit/convert/sample.o \
 	$(addprefix $(B)/obj/gen/probe/msg/,Empty.o Every.o Leaf.o) $(B)/lib/libconvert.a $(B)/lib/libros.a $(B)/lib/libmsggen.a $(B)/lib/libintrospect.a $(B)/lib/libschema.a $(B)/lib/libbase.a
