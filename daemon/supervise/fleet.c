@@ -34,6 +34,8 @@ struct fleet {
 	const struct spawn_ops *ops;
 	void *user;
 	char *bin_dir, *socket;
+	void (*started)(void *arg);
+	void *started_arg;
 	struct list members;
 	bool stopping; /* nothing is started any more */
 	struct {
@@ -141,6 +143,14 @@ static void check_stopped(struct fleet *f)
 	done(f->stop.arg);
 }
 
+static void on_started(void *arg)
+{
+	const struct fleet *f = ((struct member *)arg)->f;
+
+	if (f->started)
+		f->started(f->started_arg);
+}
+
 static void on_ended(void *arg, int status)
 {
 	struct member *m = (struct member *)arg;
@@ -198,6 +208,7 @@ static void member_init(struct member *m, const char *name, const char *dir, enu
 		.restart_dur_ns = conf_int(v, "restart_ms") * NS_PER_MS,
 		.restart_max_dur_ns = conf_int(v, "restart_max_ms") * NS_PER_MS,
 		.stop_dur_ns = conf_int(v, "stop_ms") * NS_PER_MS,
+		.started = on_started,
 		.ended = on_ended,
 		.arg = m,
 	};
@@ -298,6 +309,8 @@ int fleet_create(const struct fleet_options *o, struct fleet **ret)
 	f->conf = o->conf;
 	f->ops = o->ops;
 	f->user = o->user;
+	f->started = o->started;
+	f->started_arg = o->arg;
 	list_init(&f->members);
 	f->bin_dir = mem_strdup(o->bin_dir);
 	f->socket = mem_strdup(o->socket);
@@ -378,6 +391,18 @@ void fleet_stop(struct fleet *f, enum fleet_part part, void (*done)(void *arg), 
 		}
 	}
 	check_stopped(f);
+}
+
+unsigned fleet_children(const struct fleet *f, struct state_proc *ret, unsigned max)
+{
+	const struct member *m;
+	unsigned n = 0;
+
+	list_for_each(m, &f->members, link) {
+		if (n < max && process_alive(&m->p))
+			ret[n++] = state_proc_of(m->p.child.pid);
+	}
+	return n;
 }
 
 /* ---- for core ---- */

@@ -11,6 +11,7 @@
 
 #include "conf.h"
 #include "supervise/spawn.h"
+#include "supervise/state.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,9 +24,11 @@ struct fleet_options {
 	struct exec *x;
 	const struct conf *conf;
 	const struct spawn_ops *ops;
-	void *user;          /* of the ops */
-	const char *bin_dir; /* where bare names are looked for first; NULL: only PATH. Copied */
-	const char *socket;  /* simd's control socket, told in SIMD_SOCKET. Copied */
+	void *user;                 /* of the ops */
+	const char *bin_dir;        /* where bare names are looked for first; NULL: only PATH. Copied */
+	const char *socket;         /* simd's control socket, told in SIMD_SOCKET. Copied */
+	void (*started)(void *arg); /* one of them has been started; may be NULL */
+	void *arg;
 };
 
 int fleet_create(const struct fleet_options *o, struct fleet **ret);
@@ -38,6 +41,9 @@ void fleet_source(struct fleet *f, const char *name);
 enum fleet_part { FLEET_PROCESSES, FLEET_BRIDGES };
 /* Stop one part, in the reverse order of its start; done runs once all of it has ended, perhaps before this returns. */
 void fleet_stop(struct fleet *f, enum fleet_part part, void (*done)(void *arg), void *arg);
+
+/* Those that run, at most max of them; how many were written. */
+unsigned fleet_children(const struct fleet *f, struct state_proc *ret, unsigned max);
 
 /* For core's ops. */
 /* now, or after process.stop_ms when it has not ended by then. False: not ours. */

@@ -192,9 +192,17 @@ static int on_up(void *arg, struct ipc *ipc, uint32_t generation, const struct p
 	k->up = true;
 	if (first) {
 		keeper_adopt(k);
-		k->o.ready(k->o.arg, 0);
+		keeper_maybe_ready(k);
 	}
 	return 0;
+}
+
+void keeper_maybe_ready(struct keeper *k)
+{
+	if (!k->up || !list_empty(&k->orphans) || k->told_ready)
+		return;
+	k->told_ready = true;
+	k->o.ready(k->o.arg, 0);
 }
 
 static void on_lost(void *arg, const char *why)
@@ -206,7 +214,8 @@ static void on_failed(void *arg, int r)
 {
 	struct keeper *k = (struct keeper *)arg;
 
-	if (!k->up) {
+	if (!k->told_ready) {
+		k->told_ready = true;
 		k->o.ready(k->o.arg, r);
 		return;
 	}
@@ -237,6 +246,8 @@ static int make_parts(struct keeper *k)
 		.user = k->o.ops_user,
 		.bin_dir = k->bin_dir,
 		.socket = k->o.rt->socket,
+		.started = keeper_child_started,
+		.arg = k,
 	};
 	struct roudi_options ro = {
 		.x = k->x,
@@ -272,8 +283,10 @@ int keeper_create(const struct keeper_options *o, struct keeper **ret)
 	k->o.bin_dir = NULL;
 	snprintf(k->app, sizeof(k->app), "simd-%08llx", (unsigned long long)(o->id >> 32));
 	list_init(&k->waits);
+	list_init(&k->orphans);
 	exec_timer_init(&k->save_timer, k->x, keeper_on_save_timer, k);
 	exec_timer_init(&k->sweep_timer, k->x, keeper_on_sweep_timer, k);
+	exec_timer_init(&k->orphan_timer, k->x, keeper_on_orphan_timer, k);
 	exec_timer_init(&k->broken_timer, k->x, on_broken, k);
 	exec_timer_init(&k->drain_timer, k->x, keeper_on_drain_timer, k);
 	k->bin_dir = mem_strdup(o->bin_dir);
@@ -304,6 +317,7 @@ void keeper_destroy(struct keeper *k)
 	exec_timer_cancel(&k->drain_timer);
 	exec_timer_cancel(&k->sweep_timer);
 	keeper_forget_waits(k);
+	keeper_forget_orphans(k);
 	fleet_destroy(k->fleet);
 	if (k->s)
 		plane_finish(k->s);
@@ -334,6 +348,7 @@ void keeper_free(struct keeper *k)
 int keeper_start(struct keeper *k, struct simd *s)
 {
 	k->s = s;
+	keeper_end_orphans(k);
 	return roudi_start(k->roudi);
 }
 

@@ -34,10 +34,10 @@ struct keeper {
 	struct fleet *fleet;
 	struct roudi *roudi;
 	struct state *left; /* by an earlier simd; NULL: none */
-	struct list waits;
-	bool up, stopping, drained, reexec;
+	struct list waits, orphans;
+	bool up, told_ready, stopping, drained, reexec;
 	bool old_app_freed;
-	struct exec_timer save_timer, broken_timer, drain_timer, sweep_timer;
+	struct exec_timer save_timer, broken_timer, drain_timer, sweep_timer, orphan_timer;
 	char broken_why[ERR_WHY_MAX];
 };
 
@@ -51,6 +51,8 @@ int keeper_load_state(struct keeper *k);
 void keeper_save_state(struct keeper *k);
 void keeper_on_save_timer(void *arg);
 void keeper_remove_state(struct keeper *k);
+/* Of a process: written at once, as a simd that is killed next must have written whom it leaves. */
+void keeper_child_started(void *arg);
 /* A change that can wait a moment to be written. */
 void keeper_sessions_changed(void *user);
 
@@ -58,5 +60,11 @@ void keeper_sessions_changed(void *user);
 void keeper_adopt(struct keeper *k);
 void keeper_bridge_idle(void *user, uint32_t id);
 void keeper_forget_waits(struct keeper *k);
+
+/* Once: RouDi is up, and what the earlier simd had started has ended. */
+void keeper_maybe_ready(struct keeper *k);
+void keeper_end_orphans(struct keeper *k);
+void keeper_on_orphan_timer(void *arg);
+void keeper_forget_orphans(struct keeper *k);
 
 #endif

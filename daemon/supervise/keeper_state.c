@@ -78,6 +78,7 @@ static void collect(struct keeper *k, struct state *st)
 	/* killed again before they had gone: they are still somebody's to free */
 	list_for_each(w, &k->waits, link)
 		add_app(st, w->app.app, w->app.bridge && !w->idle, w->app.proc.pid);
+	st->n_children = fleet_children(k->fleet, st->children, STATE_CHILDREN_MAX);
 }
 
 void keeper_save_state(struct keeper *k)
@@ -93,6 +94,11 @@ void keeper_save_state(struct keeper *k)
 	if (state_save(k->o.rt->state, st) < 0)
 		log_warn("the state file cannot be written, so a new simd would not know of this one: %s", err_why());
 	mem_free(st);
+}
+
+void keeper_child_started(void *arg)
+{
+	keeper_save_state((struct keeper *)arg);
 }
 
 void keeper_on_save_timer(void *arg)

@@ -194,6 +194,8 @@ void process_start(struct process *p)
 		return;
 	}
 	log_info("%s started, pid %d", p->o.name, (int)p->child.pid);
+	if (p->o.started)
+		p->o.started(p->o.arg);
 }
 
 static void on_timer(void *arg)

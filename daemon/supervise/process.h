@@ -32,6 +32,7 @@ struct process_options {
 	struct spawn spawn; /* borrowed for life */
 	enum process_restart restart;
 	int64_t restart_dur_ns, restart_max_dur_ns, stop_dur_ns;
+	void (*started)(void *arg); /* may be NULL */
 	/* It has ended, and stopping is set or it will not be started again. May be NULL. */
 	void (*ended)(void *arg, int status);
 	void *arg;

@@ -62,20 +62,25 @@ bool state_proc_alive(const struct state_proc *p)
 
 /* ---- reading ---- */
 
-static int read_proc(const json_t *o, const char *key, struct state_proc *ret)
+static int read_pid(const json_t *p, struct state_proc *ret)
 {
-	json_t *p;
 	int64_t pid, start;
-	int r = jsonx_object(o, key, &p);
+	int r = jsonx_int(p, "pid", 0, INT32_MAX, &pid);
 
-	if (r == 0)
-		r = jsonx_int(p, "pid", 0, INT32_MAX, &pid);
 	if (r == 0)
 		r = jsonx_int(p, "start", -1, INT64_MAX, &start);
 	if (r < 0)
 		return r;
 	*ret = (struct state_proc){ .pid = (pid_t)pid, .start = start };
 	return 0;
+}
+
+static int read_proc(const json_t *o, const char *key, struct state_proc *ret)
+{
+	json_t *p;
+	int r = jsonx_object(o, key, &p);
+
+	return r < 0 ? r : read_pid(p, ret);
 }
 
 static int read_app(const json_t *o, struct state_app *ret)
@@ -90,6 +95,26 @@ static int read_app(const json_t *o, struct state_app *ret)
 	if (r == 0)
 		snprintf(ret->app, sizeof(ret->app), "%s", app);
 	return r;
+}
+
+/* A file of a simd that did not write them has none. */
+static int read_children(const json_t *j, struct state *s)
+{
+	json_t *children, *item;
+	size_t i;
+	int r = json_object_get(j, "children") ? jsonx_array(j, "children", STATE_CHILDREN_MAX, &children) : -ENOENT;
+
+	if (r == -ENOENT)
+		return 0;
+	if (r < 0)
+		return r;
+	json_array_foreach(children, i, item) {
+		r = read_pid(item, &s->children[s->n_children]);
+		if (r < 0)
+			return r;
+		s->n_children++;
+	}
+	return 0;
 }
 
 static int read_state(const json_t *j, struct state *s)
@@ -123,7 +148,7 @@ static int read_state(const json_t *j, struct state *s)
 			return r;
 		s->n_apps++;
 	}
-	return 0;
+	return read_children(j, s);
 }
 
 int state_load(const char *path, struct state *ret)
@@ -157,16 +182,18 @@ static json_t *proc_json(const struct state_proc *p)
 int state_save(const char *path, const struct state *s)
 {
 	char hash[17], *text;
-	json_t *apps = json_array(), *j;
+	json_t *apps = json_array(), *children = json_array(), *j;
 	int r;
 
 	for (unsigned i = 0; i < s->n_apps; i++)
 		json_array_append_new(apps, json_pack("{s:s, s:b, s:o}", "app", s->apps[i].app, "bridge",
 						      (int)s->apps[i].bridge, "process", proc_json(&s->apps[i].proc)));
+	for (unsigned i = 0; i < s->n_children; i++)
+		json_array_append_new(children, proc_json(&s->children[i]));
 	snprintf(hash, sizeof(hash), "%016llx", (unsigned long long)s->roudi_hash);
-	j = json_pack("{s:s, s:o, s:I, s:o, s:b, s:s, s:o}", "app", s->simd_app, "simd", proc_json(&s->simd),
+	j = json_pack("{s:s, s:o, s:I, s:o, s:b, s:s, s:o, s:o}", "app", s->simd_app, "simd", proc_json(&s->simd),
 		      "iox_generation", (json_int_t)s->generation, "roudi", proc_json(&s->roudi), "roudi_owned",
-		      (int)s->roudi_owned, "roudi_config", hash, "apps", apps);
+		      (int)s->roudi_owned, "roudi_config", hash, "apps", apps, "children", children);
 	text = j ? jsonx_text(j) : NULL;
 	json_decref(j);
 	if (!text)

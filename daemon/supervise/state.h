@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a simd that was killed leaves to the next one: RouDi, the generation, and the applications whose
- * ports have to be freed. A JSON file in the runtime directory, replaced whole.
+ * What a simd that was killed leaves to the next one: RouDi, the generation, the applications whose
+ * ports have to be freed, and the processes that it had started. A JSON file in the runtime directory, replaced whole.
  *
  * Processes are named by pid and start time, so that a number that was used again is not mistaken.
  * Thread: simd-main.
@@ -13,8 +13,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define STATE_APPS_MAX 320
-#define STATE_APP_MAX  112
+#define STATE_APPS_MAX     320
+#define STATE_APP_MAX      112
+#define STATE_CHILDREN_MAX 320
 
 struct state_proc {
 	pid_t pid;     /* 0: none */
@@ -36,6 +37,8 @@ struct state {
 	uint64_t roudi_hash; /* of its configuration */
 	struct state_app apps[STATE_APPS_MAX];
 	unsigned n_apps;
+	struct state_proc children[STATE_CHILDREN_MAX]; /* bridges and processes of the rigs that simd started */
+	unsigned n_children;
 };
 
 /* 0; -ENOENT there is none; -EINVAL it cannot be read (the sentence says what). */

@@ -3,7 +3,11 @@
 #include "peer.h"
 #include "stack.h"
 
+#include "fd.h"
+#include "mem.h"
+
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #define CONF \
@@ -46,6 +50,117 @@ static void a_second_one(void **state)
 	stack_kill(simd);
 	second = stack_start(CONF); /* a dead one's lock is no lock */
 	stack_stop(second);
+}
+
+/* ---- what a killed simd has started ---- */
+
+static void script(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	assert_int_equal(fchmod(fileno(f), 0755), 0);
+	assert_int_equal(fclose(f), 0);
+}
+
+static unsigned lines(const char *path)
+{
+	char *text = NULL;
+	unsigned n = 0;
+
+	if (fd_read_file(path, 4096, &text, NULL) == 0)
+		for (const char *p = text; *p; p++)
+			n += *p == '\n';
+	mem_free(text);
+	return n;
+}
+
+static pid_t nth_pid(const char *path, unsigned n)
+{
+	char *text = NULL, *p;
+	pid_t pid;
+
+	assert_int_equal(fd_read_file(path, 4096, &text, NULL), 0);
+	p = text;
+	while (n--)
+		p = strchr(p, '\n') + 1;
+	pid = (pid_t)atoi(p);
+	mem_free(text);
+	return pid;
+}
+
+static bool runs(pid_t pid)
+{
+	char path[64], *text = NULL;
+	bool yes;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	yes = fd_read_file(path, 4096, &text, NULL) == 0 && !strstr(text, ") Z");
+	mem_free(text);
+	return yes;
+}
+
+#define HELD \
+	"\"TimeSource\":\"system\"," STACK_POOLS \
+	",\"bridge\":{\"program\":\"/tmp/out-held\"},\"process\":{\"stop_ms\":100}," \
+	"\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"b\",\"plugin\":\"null\"}]}]"
+
+/*
+ * A bridge that does not hear SIGTERM, as one that is just starting: when the next simd is ready, and has started its own,
+ * it has ended, and so has what it had started itself.
+ */
+static void a_killed_ones_bridges(void **state)
+{
+	pid_t simd, bridge, below;
+	int fd;
+
+	(void)state;
+	script("/tmp/out-held",
+	       "#!/bin/sh\ntrap '' TERM\nsleep 86396 &\necho $! >>/tmp/out-below\necho $$ >>/tmp/out-pids\n"
+	       "wait\n");
+	simd = stack_start(HELD);
+	UNTIL(10000, lines("/tmp/out-pids") == 1);
+	bridge = nth_pid("/tmp/out-pids", 0);
+	below = nth_pid("/tmp/out-below", 0);
+	stack_kill(simd);
+	assert_true(runs(bridge) && runs(below));
+	simd = stack_start(HELD);
+	assert_false(runs(bridge));
+	UNTIL(10000, !runs(below));
+	UNTIL(10000, lines("/tmp/out-pids") == 2);
+	assert_true(stack_said("which the earlier simd has started, does not end within 100 ms"));
+	/* one that is stopped while it waits leaves nothing either */
+	stack_kill(simd);
+	stack_kill(stack_spawn(HELD, &fd));
+	close(fd);
+	simd = stack_start(HELD);
+	stack_stop(simd);
+	assert_false(runs(nth_pid("/tmp/out-pids", 1)));
+}
+
+/* A bridge that is told to end while it starts, as its simd has died, looks for no other one. */
+static void a_bridge_that_is_told_to_end(void **state)
+{
+	pid_t pid;
+
+	(void)state;
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) { /* both the mask and what is pending go over to the program */
+		const char *b = getenv("B");
+		char path[512];
+		sigset_t term;
+
+		snprintf(path, sizeof(path), "%s/bin/simbridge", b ? b : "build");
+		sigemptyset(&term);
+		sigaddset(&term, SIGTERM);
+		sigprocmask(SIG_BLOCK, &term, NULL);
+		raise(SIGTERM);
+		execl(path, "simbridge", "--socket", "/tmp/out-no-simd", "log", (char *)NULL);
+		_exit(127);
+	}
+	assert_int_equal(stack_wait(pid, 10000), 0);
 }
 
 /* ---- a RouDi that was there ---- */
@@ -263,6 +378,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(a_second_one, stack_sweep),
+		cmocka_unit_test_teardown(a_killed_ones_bridges, stack_sweep),
+		cmocka_unit_test_teardown(a_bridge_that_is_told_to_end, stack_sweep),
 		cmocka_unit_test_teardown(one_that_monitors, stack_sweep),
 		cmocka_unit_test_teardown(one_with_small_pools, stack_sweep),
 		cmocka_unit_test_teardown(one_that_is_unwanted, stack_sweep),

@@ -36,6 +36,9 @@ static void state_comes_back(void **state)
 	a.apps[1].bridge = true;
 	snprintf(a.apps[1].app, sizeof(a.apps[1].app), "log-2.1");
 	a.apps[1].proc = (struct state_proc){ 5, 6 };
+	a.n_children = 2;
+	a.children[0] = (struct state_proc){ 7, 8 };
+	a.children[1] = state_proc_of(getpid());
 	assert_int_equal(state_save(path, &a), 0);
 	assert_int_equal(state_load(path, &b), 0);
 	assert_memory_equal(&a, &b, sizeof(a));

@@ -92,6 +92,15 @@ static int open_signals(void)
 	return fd < 0 ? err_sys(-errno, "signalfd") : fd;
 }
 
+/*
+ * SIGTERM stays blocked while the bridge starts: inside iceoryx it could leave a lock of RouDi held. So each step of the
+ * start asks whether it has come; what a dead simd has left behind is not to begin anything.
+ */
+static bool stop_asked(int signal_fd)
+{
+	return fd_wait(signal_fd, POLLIN, 0) > 0;
+}
+
 /* What is due by now, or because something has changed; then how long to wait. */
 static int64_t work(struct host *h, bool changed, int64_t *flush_mono_ns)
 {
@@ -155,7 +164,7 @@ static int session(struct sim_client *c, const struct args *a, const char *dir, 
 	json_t *config = NULL;
 	int r = attach(c, a, &config, &s, &lane0);
 
-	if (r < 0)
+	if (r < 0 || stop_asked(signal_fd))
 		goto out;
 	r = host_create(c, dir, config, &h);
 	if (r < 0) { /* `simctl bridge list` is to say why there is no bridge */
@@ -197,14 +206,16 @@ int main(int argc, char **argv)
 	o.name = a.name;
 	o.socket = a.socket;
 	signal_fd = open_signals();
-	r = signal_fd < 0 ? signal_fd : sim_connect(&o, &c);
+	r = signal_fd < 0 ? signal_fd : stop_asked(signal_fd) ? 0 : sim_connect(&o, &c);
 	if (r < 0) {
 		fprintf(stderr, "simbridge: %s\n", signal_fd < 0 ? err_why() : sim_why());
 		return 1;
 	}
-	do
+	while (c && !stop_asked(signal_fd)) {
 		r = session(c, &a, a.plugin_dir ? a.plugin_dir : plugin_dir(buf, sizeof(buf)), signal_fd);
-	while (a.stay && again(r, signal_fd));
+		if (!a.stay || !again(r, signal_fd))
+			break;
+	}
 	if (r < 0)
 		log_error("%s: %s", a.name, err_why());
 	sim_disconnect(c);
