@@ -7,6 +7,7 @@
  *     float_array_copy [MESSAGES]
  */
 #include <stdatomic.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -50,8 +51,8 @@ int main(int argc, char **argv)
 	for (unsigned n = 0; n < messages; n++) {
 		uint32_t valid = 1 + n % READINGS; /* data beyond that is not copied */
 
-		if (sim_sleep_until(client, sim_now(client) + PERIOD_NS, -1) < 0)
-			usleep(10000);
+		if (sim_sleep_until(client, sim_now(client) + PERIOD_NS, -1) == -ENOTCONN)
+			sleep(1); /* simd is away for a moment */
 		for (uint32_t i = 0; i < valid; i++)
 			array[i] = (float)(n + i);
 		msg->timestamp = sim_now(client);

@@ -5,6 +5,7 @@
  *
  *     float_array_frequency [HZ [MESSAGES]]      (13.4 Hz unless said)
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -52,8 +53,8 @@ int main(int argc, char **argv)
 	while (n < messages) {
 		struct sim_clock_sample now;
 
-		if (sim_sleep_until(client, sim_now(client) + FRAME_NS, -1) < 0)
-			usleep(10000); /* the clock jumped, or simd is away for a moment */
+		if (sim_sleep_until(client, sim_now(client) + FRAME_NS, -1) == -ENOTCONN)
+			sleep(1); /* simd is away for a moment */
 		sim_now_sample(client, &now);
 		if (!sim_gate_due(&gate, &now))
 			continue;

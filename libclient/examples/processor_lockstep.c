@@ -51,7 +51,7 @@ static void run(struct sim_step *step, struct sim_subscriber *imu, struct sim_pu
 
 	while ((r = sim_step_wait(step, -1, &turn)) == 0 || r == -ENOTCONN) {
 		if (r < 0) { /* simd is away for a moment */
-			usleep(10000);
+			sleep(1);
 			continue;
 		}
 		take_all(imu, &m);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A sensor in 30 lines: an IMU that measures at 100 Hz of simulated time. */
+#include <errno.h>
 #include <sim/msg/Imu.h>
 #include <sim/sim.h>
 #include <stdio.h>
@@ -16,10 +17,14 @@ int main(void)
 	for (int64_t due = sim_now(client);; due += 10000000) {
 		struct sim_slot *slot;
 		struct sim_builder b;
+		int r;
 
-		while (sim_sleep_until(client, due, -1) < 0) { /* the clock jumped, or simd is away for a moment */
-			usleep(10000);
-			due = sim_now(client);
+		while ((r = sim_sleep_until(client, due, 1000000000)) < 0) {
+			fprintf(stderr, "%s\n", sim_why()); /* no driver yet, paused, a jump, simd is away */
+			if (r == -ENOTCONN)
+				sleep(1);
+			if (r != -ETIMEDOUT)
+				due = sim_now(client);
 		}
 		if (sim_loan(pub, sim_Imu_size(), &slot) < 0)
 			continue;

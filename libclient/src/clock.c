@@ -242,6 +242,11 @@ const struct sim_clock_page *sim_clock_page(const struct sim_client *c)
 	return c->page;
 }
 
+int64_t sim_mono_now(void)
+{
+	return mono_now_ns();
+}
+
 void sim_now_sample(const struct sim_client *c, struct sim_clock_sample *ret)
 {
 	sample(c, ret);

@@ -20,6 +20,8 @@
 #include <stdint.h>
 #include <time.h>
 
+#include <sim/types.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -72,6 +74,21 @@ __extension__ typedef __int128 sim_int128_;
 
 #define SIM_LOAD_(p, order) __atomic_load_n((p), (order))
 
+/* CLOCK_MONOTONIC, ns, from the library: for dialects and languages that have no clock_gettime(). Thread: any. */
+SIM_API int64_t sim_mono_now(void);
+
+static inline int64_t sim_mono_now_(void)
+{
+#ifdef CLOCK_MONOTONIC
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+#else /* -std=c11 without _POSIX_C_SOURCE: <time.h> keeps it to itself */
+	return sim_mono_now();
+#endif
+}
+
 /* a * b / 1e6 for a >= 0 and 0 < b <= 1e8, without overflow for spans below 2^62 ns. */
 static inline int64_t sim_scale_dur_(int64_t dur_ns, int64_t rate_e6)
 {
@@ -97,11 +114,8 @@ static inline int sim_clock_read(const struct sim_clock_page *p, struct sim_cloc
 		s.clock_generation = SIM_LOAD_(&p->clock_generation, __ATOMIC_RELAXED);
 		s.flags = SIM_LOAD_(&p->flags, __ATOMIC_RELAXED);
 		if (s.rate_e6 > 0) {
-			struct timespec t;
-			int64_t now;
+			int64_t now = sim_mono_now_();
 
-			clock_gettime(CLOCK_MONOTONIC, &t);
-			now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 			if (now > s.mono_ns) {
 				s.sim_ns += sim_scale_dur_(now - s.mono_ns, s.rate_e6);
 				s.mono_ns = now;
@@ -126,7 +140,6 @@ static inline int64_t sim_clock_now(const struct sim_clock_page *p, int64_t ret_
 {
 	for (int tries = 0; tries < SIM_CLOCK_TRIES; tries++) {
 		int64_t rate_e6 = SIM_LOAD_(&p->rate_e6, __ATOMIC_ACQUIRE), sim_ns, mono_ns, now;
-		struct timespec t;
 		uint32_t a;
 
 		if (__builtin_expect(rate_e6 == 0, 1)) /* the other way spends 20 ns on its clock anyway */
@@ -135,11 +148,10 @@ static inline int64_t sim_clock_now(const struct sim_clock_page *p, int64_t ret_
 		rate_e6 = SIM_LOAD_(&p->rate_e6, __ATOMIC_RELAXED); /* the one that belongs to a */
 		sim_ns = SIM_LOAD_(&p->sim_ns, __ATOMIC_RELAXED);
 		mono_ns = SIM_LOAD_(&p->mono_ns, __ATOMIC_RELAXED);
-		clock_gettime(CLOCK_MONOTONIC, &t);
+		now = sim_mono_now_();
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if ((a & 1) || SIM_LOAD_(&p->seq, __ATOMIC_RELAXED) != a)
 			continue;
-		now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 		return now > mono_ns ? sim_ns + sim_scale_dur_(now - mono_ns, rate_e6) : sim_ns;
 	}
 	return ret_else;

@@ -9,6 +9,7 @@
  * Connection string: anything; "refuse" is refused, "away" never connects.
  * Threads: publish() on conversion threads; "late" answers, and injects, from threads of their own.
  */
+#define _POSIX_C_SOURCE 200809L /* nanosleep(), with -std=c11 too */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
