@@ -73,8 +73,10 @@ struct time_engine_events {
 	void (*changed)(void *ctx);
 	/* Nothing that was accepted is outstanding. NULL: always true. Asked only while stepping. */
 	bool (*quiet)(void *ctx);
-	/* The driver's socket hung up, or it broke the protocol (why). Not called when the source is switched. */
+	/* The driver's socket hung up, or it broke the protocol (why). Not called when it released its lease or the source is switched. */
 	void (*driver_lost)(void *ctx, const struct time_driver_info *who, const char *why);
+	/* The driver released its lease. */
+	void (*driver_released)(void *ctx, const struct time_driver_info *who);
 	/* Lock-step begins or ends: while held, dispatch keeps what is published until dispatch() is called. */
 	void (*hold)(void *ctx, bool held);
 	/*

@@ -82,6 +82,15 @@ static void on_driver_lost(void *ctx, const struct time_driver_info *who, const 
 		    (int)who->pid, why);
 }
 
+static void on_driver_released(void *ctx, const struct time_driver_info *who)
+{
+	struct timekeeper *t = (struct timekeeper *)ctx;
+
+	log_limited(&t->limit, exec_now(t->s->x), LOG_LEVEL_INFO,
+		    "client %s (pid %d) has released the driver lease; time holds until one takes over", who->name,
+		    (int)who->pid);
+}
+
 static void on_quiet(void *arg)
 {
 	struct timekeeper *t = (struct timekeeper *)arg;
@@ -191,6 +200,7 @@ static int make_engine(struct timekeeper *t)
 		.events = { .jump = on_jump,
 			    .quiet = is_quiet,
 			    .driver_lost = on_driver_lost,
+			    .driver_released = on_driver_released,
 			    .hold = on_hold,
 			    .dispatch = on_dispatch,
 			    .late = on_late,

@@ -47,7 +47,8 @@ static uint32_t flags_now(const struct time_engine *e)
 	       (e->state == TIME_STEPPING ? (uint32_t)SIM_CLOCK_STEPPING : 0) |
 	       (e->driver.held && e->driver.info.freewheel ? (uint32_t)SIM_CLOCK_FREEWHEEL : 0) |
 	       (e->driven ? (uint32_t)SIM_CLOCK_DRIVEN : 0) | (e->driver_lost ? (uint32_t)SIM_CLOCK_DRIVER_LOST : 0) |
-	       (e->started ? (uint32_t)SIM_CLOCK_STARTED : 0) | (e->held ? (uint32_t)SIM_CLOCK_LOCKSTEP : 0);
+	       (e->started ? (uint32_t)SIM_CLOCK_STARTED : 0) | (e->held ? (uint32_t)SIM_CLOCK_LOCKSTEP : 0) |
+	       (e->driven && !e->driver.held ? (uint32_t)SIM_CLOCK_NO_DRIVER : 0);
 }
 
 /* Rounds will come, at the end of which dispatch lets go of what it holds: else nothing may be held. */

@@ -24,23 +24,38 @@ static void driver_close(struct time_engine *e)
 	e->driver.asked_dur_ns = 0;
 }
 
-/* The lease ends from the other side. */
+/* The lease ends from the other side; lost: not by a release. */
+static void lease_ends(struct time_engine *e, bool lost)
+{
+	driver_close(e);
+	e->step.next_dur_ns = 0;
+	engine_begin(e);
+	e->driver_lost = lost && e->driven;
+	engine_commit(e);
+	if (e->step.open && e->driven) {
+		err_set(-ENOTCONN, "%s, which drives `%s`, is gone before the step has ended", e->driver.name,
+			e->source->name);
+		step_end(e, -ENOTCONN, TIME_PAUSED);
+	}
+}
+
 static void driver_lost(struct time_engine *e, const char *why)
 {
 	struct time_driver_info who = e->driver.info;
 
-	driver_close(e);
-	e->step.next_dur_ns = 0;
-	engine_begin(e);
-	e->driver_lost = e->driven;
-	engine_commit(e);
-	if (e->step.open && e->driven) {
-		err_set(-ENOTCONN, "%s, which drives `%s`, is gone before the step has ended", who.name,
-			e->source->name);
-		step_end(e, -ENOTCONN, TIME_PAUSED);
-	}
+	lease_ends(e, true);
 	if (e->events.driver_lost)
 		e->events.driver_lost(e->ctx, &who, why);
+	engine_changed(e);
+}
+
+static void on_release(struct time_engine *e)
+{
+	struct time_driver_info who = e->driver.info;
+
+	lease_ends(e, false);
+	if (e->events.driver_released)
+		e->events.driver_released(e->ctx, &who);
 	engine_changed(e);
 }
 
@@ -168,7 +183,9 @@ static void on_set(struct time_engine *e, int64_t to_sim_ns, bool jump)
 
 static void on_packet(struct time_engine *e, const struct driver_packet *p)
 {
-	if (e->driver.asked_dur_ns || e->driver.owed)
+	if (p->op == DRIVER_RELEASE)
+		on_release(e);
+	else if (e->driver.asked_dur_ns || e->driver.owed)
 		driver_lost(e, "it asked again before it had its answer");
 	else if (p->op == DRIVER_ADVANCE)
 		on_advance(e, p->dur_ns);

@@ -322,6 +322,21 @@ void clock_wait(struct sim_client *c, uint32_t seen, int64_t until_mono_ns)
 	syscall(SYS_futex, &c->page->futex, FUTEX_WAIT_BITSET, seen, &t, NULL, FUTEX_BITSET_MATCH_ANY);
 }
 
+/* Why time has not come so far: what the caller cannot see, and what to do. */
+static int sleep_too_short(const struct sim_clock_sample *s, int64_t until_sim_ns)
+{
+	const char *why = "";
+
+	if ((s->flags & SIM_CLOCK_NO_DRIVER) && (s->flags & SIM_CLOCK_STARTED))
+		why = ": its driver is gone: start one again, or TimeSource=simulation";
+	else if (s->flags & SIM_CLOCK_NO_DRIVER)
+		why = ": no driver yet: start one, or TimeSource=simulation";
+	else if (s->flags & SIM_CLOCK_PAUSED)
+		why = ": it is paused; `simctl clock resume` lets it run";
+	return err_set(-ETIMEDOUT, "sim_sleep_until: simulated time is still %lld ns away%s",
+		       (long long)(until_sim_ns - s->sim_ns), why);
+}
+
 int sim_sleep_until(struct sim_client *c, int64_t until_sim_ns, int64_t wall_timeout_dur_ns)
 {
 	struct sim_clock_sample s;
@@ -346,8 +361,7 @@ int sim_sleep_until(struct sim_client *c, int64_t until_sim_ns, int64_t wall_tim
 			return 0;
 		now = client_now(c);
 		if (now >= end)
-			return err_set(-ETIMEDOUT, "sim_sleep_until: simulated time is still %lld ns away",
-				       (long long)(until_sim_ns - s.sim_ns));
+			return sleep_too_short(&s, until_sim_ns);
 		until = ns_add(now, clock_wall_dur(&s, until_sim_ns));
 		clock_wait(c, seen, until < end ? until : end);
 		if (c->flags & SIM_CLIENT_NO_THREAD)

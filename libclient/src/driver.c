@@ -114,15 +114,16 @@ int sim_driver_acquire(struct sim_client *c, unsigned flags, struct sim_driver *
 	return r;
 }
 
-/* simd takes the hang-up for the release, and hangs up in turn: from then on the lease is free. */
+/* Said in words, so that simd does not take the hang-up for a loss; it hangs up in turn: from then on the lease is free. */
 static void driver_hangup(struct sim_driver *d)
 {
 	int64_t end = client_now(d->c) + RELEASE_DUR_NS;
-	struct driver_packet p;
+	struct driver_packet p = { .op = DRIVER_RELEASE };
 	ssize_t n = -1;
 
 	if (d->fd < 0)
 		return;
+	(void)!send(d->fd, &p, sizeof(p), MSG_NOSIGNAL | MSG_DONTWAIT);
 	shutdown(d->fd, SHUT_WR);
 	while (n != 0 && client_now(d->c) < end && client_sleep(d->c, d->fd, POLLIN, end - client_now(d->c)) > 0) {
 		n = recv(d->fd, &p, sizeof(p), MSG_DONTWAIT);

@@ -12,9 +12,14 @@ static void print_driver(const json_t *k)
 	if (json_is_object(d))
 		printf("driver:     %s (pid %.0f)%s\n", json_text(d, "client"), json_num(d, "pid"),
 		       json_is_true(json_object_get(k, "freewheel")) ? ", runs as fast as it can" : "");
-	else if (json_is_true(json_object_get(k, "driven")))
-		printf("driver:     none%s\n",
-		       json_is_true(json_object_get(k, "driver_lost")) ? ": it was lost, time holds" : " yet");
+	else if (!json_is_true(json_object_get(k, "driven")))
+		return;
+	else if (json_is_true(json_object_get(k, "driver_lost")))
+		puts("driver:     none: it was lost, time holds until one starts");
+	else if (json_is_true(json_object_get(k, "started")))
+		puts("driver:     none: it was released, time holds until one starts");
+	else
+		puts("driver:     no driver yet: start one, or TimeSource=simulation");
 }
 
 static void print_participants(const json_t *k)
@@ -63,9 +68,10 @@ static void print_clock(const json_t *k)
 	printf("generation: %.0f\n", json_num(k, "clock_generation"));
 	print_driver(k);
 	print_participants(k);
-	printf("/clock:     %.0f Hz wanted, %.0f published, %.0f missed; late by %.1f us (p99 %.1f, max %.1f)\n",
-	       json_num(k, "rate_hz"), json_num(k, "published"), json_num(k, "missed"), json_num(late, "p50") / 1e3,
-	       json_num(late, "p99") / 1e3, json_num(late, "max") / 1e3);
+	printf("/clock:     %.0f Hz wanted, %.0f published, %.0f missed\n", json_num(k, "rate_hz"),
+	       json_num(k, "published"), json_num(k, "missed"));
+	printf("lateness:   %.1f us (p99 %.1f, max %.1f)\n", json_num(late, "p50") / 1e3, json_num(late, "p99") / 1e3,
+	       json_num(late, "max") / 1e3);
 	print_other_clocks(k);
 }
 

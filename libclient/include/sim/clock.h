@@ -23,9 +23,10 @@ SIM_API int64_t sim_now(const struct sim_client *c);
 SIM_API void sim_now_sample(const struct sim_client *c, struct sim_clock_sample *ret);
 
 /*
- * Sleep until simulated time reaches until_sim_ns. Follows scale, pause (sleeps on) and step.
- * Returns: 0; -ECANCELED the clock jumped (generation changed); -ETIMEDOUT wall_timeout_dur_ns (>= 0) passed;
- *          -ENOTCONN simd is gone.
+ * Sleep until simulated time reaches until_sim_ns. Follows scale, pause (sleeps on) and step; a source that nobody
+ * drives yet is slept through as well, so that programs may start in any order.
+ * Returns: 0; -ECANCELED the clock jumped (generation changed); -ETIMEDOUT wall_timeout_dur_ns (>= 0) passed, and
+ *          sim_why() tells why time did not come so far (no driver yet, paused); -ENOTCONN simd is gone.
  */
 SIM_API SIM_MUST_CHECK int sim_sleep_until(struct sim_client *c, int64_t until_sim_ns, int64_t wall_timeout_dur_ns);
 

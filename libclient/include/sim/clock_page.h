@@ -37,10 +37,11 @@ enum sim_clock_flag {
 	SIM_CLOCK_STEPPING = 1u << 1,    /* inside a step: time stands or jumps by the step, messages are accepted */
 	SIM_CLOCK_FREEWHEEL = 1u << 2,   /* as fast as possible: rate says nothing about wall time */
 	SIM_CLOCK_DRIVEN = 1u << 3,      /* time advances only when a driver says so: rate_e6 is 0 */
-	SIM_CLOCK_DRIVER_LOST = 1u << 4, /* a driven source without a driver: time holds */
+	SIM_CLOCK_DRIVER_LOST = 1u << 4, /* with NO_DRIVER: the last one did not release its lease */
 	SIM_CLOCK_STALE = 1u << 5,       /* simd is gone: set by the reader's library, never by the writer */
 	SIM_CLOCK_STARTED = 1u << 6,     /* the source has produced a time at least once */
 	SIM_CLOCK_LOCKSTEP = 1u << 7, /* steps wait for participants (sim/step.h): messages go out at the end of each */
+	SIM_CLOCK_NO_DRIVER = 1u << 8, /* a driven source that nobody drives, yet or any more: time holds */
 };
 
 /* Payload words are read and written as relaxed atomics of their own width (see sim_clock_read). */

@@ -181,9 +181,33 @@ static void sleeping(void **state)
 	assert_int_equal(sim_sleep_until(c, sim_now(c) + 1 * S, -1), 0);
 	assert_in_range(exec_now(w.x) - start, 100 * MS, 102 * MS);
 	assert_int_equal(sim_sleep_until(c, sim_now(c) + 100 * S, 50 * MS), -ETIMEDOUT);
+	assert_null(strstr(sim_why(), "driver"));
 	call(c, "PauseClock", NULL);
 	assert_int_equal(sim_sleep_until(c, sim_now(c) + 1, 2 * S), -ETIMEDOUT);
+	assert_non_null(strstr(sim_why(), "paused"));
 	call(c, "ResumeClock", NULL);
+	sim_disconnect(c);
+}
+
+/* The default source, and nobody who drives it: who waits is told so. */
+static void sleeping_without_a_driver(void **state)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0), *engine = world_client(&w, "engine", SIM_CLIENT_SOURCE);
+	struct sim_driver *d;
+	int64_t granted;
+
+	(void)state;
+	assert_int_equal(sim_sleep_until(c, 10 * MS, 50 * MS), -ETIMEDOUT);
+	assert_non_null(strstr(sim_why(), "no driver yet: start one, or TimeSource=simulation"));
+	assert_int_equal(sim_driver_acquire(engine, 0, &d), 0);
+	assert_int_equal(sim_sleep_until(c, 10 * MS, 50 * MS), -ETIMEDOUT);
+	assert_null(strstr(sim_why(), "driver"));
+	assert_int_equal(sim_driver_advance(d, MS, &granted), 0);
+	sim_driver_release(d);
+	world_run(&w, MS);
+	assert_int_equal(sim_sleep_until(c, 10 * MS, 50 * MS), -ETIMEDOUT);
+	assert_non_null(strstr(sim_why(), "its driver is gone"));
+	sim_disconnect(engine);
 	sim_disconnect(c);
 }
 
@@ -279,6 +303,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(lease, setup, teardown),
 		cmocka_unit_test_setup_teardown(following, setup, teardown),
 		cmocka_unit_test_setup_teardown(sleeping, setup, teardown),
+		cmocka_unit_test_setup_teardown(sleeping_without_a_driver, setup, teardown),
 		cmocka_unit_test_setup_teardown(jumped, setup, teardown),
 		cmocka_unit_test_setup_teardown(bridges_are_told_of_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(it_never_goes_through_dispatch, setup, teardown),

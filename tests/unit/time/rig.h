@@ -23,7 +23,7 @@ struct rig {
 	struct exec *x;
 	_Alignas(64) struct sim_clock_page page;
 	struct time_engine *e;
-	int jumps, changes, losts;
+	int jumps, changes, losts, releases;
 	int64_t jump_old_sim_ns, jump_new_sim_ns;
 	uint32_t jump_generation;
 	/* lock-step */
@@ -93,6 +93,14 @@ static inline void rig_late(void *ctx, const struct time_participant *who, int64
 	assert_true(waited_dur_ns > 0);
 }
 
+static inline void rig_released(void *ctx, const struct time_driver_info *who)
+{
+	struct rig *r = ctx;
+
+	assert_string_equal(who->name, "engine");
+	r->releases++;
+}
+
 static inline void rig_left(void *ctx, const struct time_participant *who, const char *why)
 {
 	struct rig *r = ctx;
@@ -159,6 +167,7 @@ static inline void rig_init(struct rig *r, uint64_t seed, const char *source_nam
 						.changed = rig_changed,
 						.quiet = rig_quiet,
 						.driver_lost = rig_lost,
+						.driver_released = rig_released,
 						.hold = rig_hold,
 						.dispatch = rig_dispatch,
 						.late = rig_late,

@@ -145,6 +145,34 @@ static void a_lost_driver_holds_time_and_ends_the_step(void **state)
 	rig_finish(&r);
 }
 
+static void a_released_lease_is_not_a_lost_driver(void **state)
+{
+	struct driver_packet p = { .op = DRIVER_RELEASE };
+	struct time_status st;
+	struct rig r;
+	int result, fd;
+
+	(void)state;
+	rig_init(&r, 1, "unity", NO_SETTLE);
+	assert_true(rig_read(&r).flags & SIM_CLOCK_NO_DRIVER);
+	fd = rig_attach(&r, 9, &result);
+	assert_false(rig_read(&r).flags & SIM_CLOCK_NO_DRIVER);
+	assert_int_equal(rig_advance(&r, fd, 10 * MS), 10 * MS);
+	assert_int_equal(send(fd, &p, sizeof(p), 0), sizeof(p));
+	rig_run(&r, 1);
+	assert_int_equal(r.releases, 1);
+	assert_int_equal(r.losts, 0);
+	time_engine_status(r.e, &st);
+	assert_false(st.driver_lost || st.has_driver);
+	assert_true(rig_read(&r).flags & SIM_CLOCK_NO_DRIVER);
+	assert_false(rig_read(&r).flags & SIM_CLOCK_DRIVER_LOST);
+	assert_int_equal(rig_recv(fd, &p), -1); /* simd has hung up */
+	close(fd);
+	assert_int_equal(time_engine_set_source(r.e, source("simulation"), false), 0);
+	assert_false(rig_read(&r).flags & SIM_CLOCK_NO_DRIVER);
+	rig_finish(&r);
+}
+
 static void one_driver_at_a_time_and_only_where_it_belongs(void **state)
 {
 	struct rig r;
@@ -268,7 +296,7 @@ static void ss2_sets_time_and_starts_over_with_a_jump(void **state)
 
 	(void)state;
 	rig_init(&r, 1, "ss2", NO_SETTLE);
-	assert_int_equal(rig_read(&r).flags, SIM_CLOCK_DRIVEN);
+	assert_int_equal(rig_read(&r).flags, SIM_CLOCK_DRIVEN | SIM_CLOCK_NO_DRIVER);
 	fd = rig_attach(&r, 9, &result);
 	set(&r, fd, 0, 0); /* initialise */
 	assert_int_equal(r.jumps, 0);
@@ -407,6 +435,7 @@ int main(void)
 		cmocka_unit_test(pause_blocks_the_driver),
 		cmocka_unit_test(a_step_is_granted_exactly),
 		cmocka_unit_test(a_lost_driver_holds_time_and_ends_the_step),
+		cmocka_unit_test(a_released_lease_is_not_a_lost_driver),
 		cmocka_unit_test(one_driver_at_a_time_and_only_where_it_belongs),
 		cmocka_unit_test(hostile_drivers_lose_the_lease),
 		cmocka_unit_test(a_driver_that_does_not_read_is_dropped),
