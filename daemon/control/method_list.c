@@ -6,6 +6,7 @@
  */
 #include "control/conn.h"
 
+#include "core/carried.h"
 #include "core/channel.h"
 #include "core/client.h"
 #include "core/report.h"
@@ -50,13 +51,13 @@ static json_t *channel_json(const struct channel *ch)
 		json_array_append_new(pubs, endpoint(p->cl));
 	list_for_each(sub, &ch->subscribers, in_channel)
 		json_array_append_new(subs, endpoint(sub->cl));
-	return json_pack("{s:I, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:o, s:I, s:I, s:o, s:o, s:o, s:o}", "id",
-			 (json_int_t)ch->id, "name", ch->name, "type", ch->type, "hash", ch->hash, "rig",
+	return json_pack("{s:I, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o}",
+			 "id", (json_int_t)ch->id, "name", ch->name, "type", ch->type, "hash", ch->hash, "rig",
 			 ch->rig ? ch->rig->name : "", "window", (json_int_t)ch->window, "slot_size",
 			 (json_int_t)ch->slot_size, "max_body", (json_int_t)ch->max_body, "hz", hz, "bytes_per_s", bps,
 			 "age_ms", age_json(&t, now), "messages", (json_int_t)t.messages, "bytes", (json_int_t)t.bytes,
 			 "drops", report_drops(&t), "publishers", pubs, "subscribers", subs, "bridges",
-			 channel_bridges(ch));
+			 channel_bridges(ch), "topics", carried_of_channel(ch));
 }
 
 static int method_list_channels(struct call *call)

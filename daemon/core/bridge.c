@@ -2,6 +2,7 @@
 /* Configured bridges; contract in bridge.h. Thread: simd-main. */
 #include "bridge.h"
 
+#include "carried.h"
 #include "channel.h"
 #include "client.h"
 #include "err.h"
@@ -55,6 +56,7 @@ static struct bridge *by_id(struct simd *s, uint32_t id)
 
 static void bridge_free(struct bridge *b)
 {
+	carried_clear(b);
 	exec_io_del(&b->exit_io);
 	fd_close(b->exit_fd);
 	list_remove(&b->link);
@@ -84,6 +86,7 @@ static int add(struct simd *s, const struct rig *rig, struct conf_view v)
 	b->connection = conf_string(v, "connection");
 	b->external = conf_choice(v, "start") == 1;
 	b->exit_fd = -1;
+	list_init(&b->carried);
 	b->converters = json_array();
 	list_append(&s->bridges, &b->link);
 	if (!b->converters)
@@ -266,7 +269,7 @@ static const char *listed_as(const struct bridge *b, const char *key, const char
 	return as;
 }
 
-bool bridge_carries(const struct bridge *b, const struct channel *ch)
+bool bridge_lists(const struct bridge *b, const struct channel *ch)
 {
 	return listed_as(b, "channels", ch->name) != NULL;
 }
@@ -285,7 +288,7 @@ int bridge_route(struct simd *s, struct channel *ch)
 		char *options;
 		int r;
 
-		if (!bridge_carries(b, ch))
+		if (!bridge_lists(b, ch))
 			continue;
 		if (n++ == DISPATCH_ROUTES_MAX) {
 			log_error("channel %s: more than %d bridges carry it; the rest do without", ch->name,
@@ -433,11 +436,12 @@ static json_t *clock_config(const struct bridge *b)
 
 json_t *bridge_config(const struct bridge *b)
 {
-	return json_pack("{s:s, s:s, s:s, s:O, s:s, s:O, s:s, s:o, s:b, s:o}", "name", b->name, "simd_id",
+	return json_pack("{s:s, s:s, s:s, s:O, s:s, s:O, s:s, s:o, s:b, s:o, s:b}", "name", b->name, "simd_id",
 			 b->s->id_text, "plugin", b->plugin_path ? b->plugin_path : b->plugin, "converters",
 			 b->converters, "connection", b->connection, "options", conf_any(b->view, "options"), "prefix",
 			 b->rig->prefix, "inbound", inbound(b->rig), "inbound_while_paused",
-			 conf_bool(b->rig->view, "inbound_while_paused"), "clock", clock_config(b));
+			 conf_bool(b->rig->view, "inbound_while_paused"), "clock", clock_config(b), "reports_channels",
+			 true);
 }
 
 /* ---- dispatch's events ---- */
@@ -454,9 +458,32 @@ void bridge_status(struct simd *s, uint32_t id, enum sim_bridge_status status, c
 	b->status = status;
 	snprintf(b->detail, sizeof(b->detail), "%s", detail);
 	list_for_each(ch, &s->channels, link) {
-		if (ch->n_publishers && bridge_carries(b, ch))
+		if (ch->n_publishers && bridge_lists(b, ch))
 			event_bridges(s, ch);
 	}
+}
+
+void bridge_said(struct simd *s, uint32_t id, uint32_t channel_id, int result, const char *name, const char *type)
+{
+	struct bridge *b = by_id(s, id);
+
+	struct channel *ch = channel_id < WIRE_CHANNELS_MAX ? s->by_id[channel_id] : NULL;
+	bool was;
+
+	if (!b || !ch)
+		return;
+	was = carried_refused(b, ch);
+	carried_set(b, ch, result, name, type);
+	if (was != (result < 0) && ch->n_publishers)
+		event_bridges(s, ch);
+}
+
+void bridge_forgot(struct simd *s, uint32_t id)
+{
+	struct bridge *b = by_id(s, id);
+
+	if (b)
+		carried_clear(b);
 }
 
 static void end(struct bridge *b, const char *why, bool now)

@@ -36,6 +36,7 @@ struct bridge {
 	bool external; /* start: external */
 	enum sim_bridge_status status;
 	char detail[BRIDGE_DETAIL_MAX];
+	struct list carried; /* carried::link: what it has said of its channels */
 
 	struct client *cl; /* its session; NULL: none */
 	pid_t pid;         /* of the process that has it; 0: none. Outlives the session until that has ended */
@@ -51,8 +52,8 @@ int bridge_find_plugins(struct simd *s, const char *const *dirs);
 int bridge_check_plugins(const struct conf *c, const char *const *dirs);
 
 struct bridge *bridge_find(struct simd *s, const char *name);
-/* Whether its globs match; full names, or relative to the rig's prefix. */
-bool bridge_carries(const struct bridge *b, const struct channel *ch);
+/* Whether its globs match; full names, or relative to the rig's prefix. What the bridge itself says: carried.h. */
+bool bridge_lists(const struct bridge *b, const struct channel *ch);
 /* Whether its rig lets it offer this service to the other side. */
 bool bridge_serves(const struct bridge *b, const char *service);
 /* Tell dispatch which bridges carry a channel that has just been opened. */
@@ -67,6 +68,8 @@ json_t *bridge_config(const struct bridge *b);
 
 /* Dispatch's events. */
 void bridge_status(struct simd *s, uint32_t id, enum sim_bridge_status status, const char *detail);
+void bridge_said(struct simd *s, uint32_t id, uint32_t channel_id, int result, const char *name, const char *type);
+void bridge_forgot(struct simd *s, uint32_t id);
 void bridge_broken(struct simd *s, uint32_t id, const char *why);
 void bridge_stuck(struct simd *s, uint32_t id, int64_t late_dur_ns);
 

@@ -6,6 +6,7 @@
 #include "channel.h"
 
 #include "bridge.h"
+#include "carried.h"
 #include "err.h"
 #include "ipc.h"
 #include "jsonx.h"
@@ -83,6 +84,7 @@ static void channel_free(struct channel *ch)
 {
 	struct simd *s = ch->s;
 
+	carried_forget(s, ch->id);
 	if (ch->reserved)
 		pools_release(&s->pools, ch->pool, ch->reserved);
 	list_remove(&ch->link);
@@ -383,6 +385,7 @@ void channel_freed(struct simd *s, uint32_t id)
 		return;
 	atomic_store(&s->dispatch_page->channel[id].window, 0);
 	ch->closing = false;
+	carried_forget(s, id);
 	if (ch->replaced)
 		channel_free(ch);
 }
@@ -457,7 +460,7 @@ json_t *channel_bridges(const struct channel *ch)
 	struct bridge *b;
 
 	list_for_each(b, &ch->s->bridges, link) {
-		if (bridge_carries(b, ch))
+		if (bridge_lists(b, ch) && !carried_refused(b, ch))
 			json_array_append_new(a, json_string(b->name));
 	}
 	return a;

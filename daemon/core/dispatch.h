@@ -49,6 +49,14 @@ struct dispatch_events {
 	void (*bridge_stuck)(void *user, uint32_t bridge_id, int64_t late_dur_ns);
 	/* The bridge has said that it holds nothing of an earlier simd any more (LANE_IDLE). */
 	void (*bridge_idle)(void *user, uint32_t bridge_id);
+	/*
+	 * What a bridge says of a channel. result 0: it carries it, as `name` of `type` over there ("": not known); below 0: it
+	 * refuses it, name says why, and nothing goes there until it says 0. Texts borrow.
+	 */
+	void (*bridge_carries)(void *user, uint32_t bridge_id, uint32_t channel_id, int result, const char *name,
+			       const char *type);
+	/* Another process has attached as this bridge: what the last one said of its channels is void. */
+	void (*bridge_forgot)(void *user, uint32_t bridge_id);
 	/* A deleted channel has come to rest: its number may be used again. */
 	void (*channel_free)(void *user, uint32_t channel_id);
 	/* Dispatch holds no slot of this subscriber, of that life, any more and will not use it again: destroy it. */
@@ -187,7 +195,7 @@ struct dispatch_bridge_stats {
 	uint32_t id;
 	enum sim_bridge_status status;
 	uint32_t lanes, queued, held; /* held: with the bridge, late ones too */
-	uint64_t attempted;           /* deliveries asked for */
+	uint64_t attempted;           /* deliveries asked for: sent + failed + dropped + queued + held in time */
 	uint64_t sent, failed,
 		dropped; /* sent: answered 0; failed: answered with an error, late, or died with it; dropped: never reached it */
 	uint64_t reported_sent, reported_failed, reported_dropped, reported_bytes; /* as the plug-in host counts */

@@ -3,6 +3,7 @@
 #include "report.h"
 
 #include "bridge.h"
+#include "carried.h"
 #include "channel.h"
 #include "err.h"
 #include "mem.h"
@@ -42,13 +43,13 @@ static const struct dispatch_bridge_stats *stats_of(const struct dispatch_stats 
 	return &nothing;
 }
 
-static json_t *carried(const struct bridge *b)
+static json_t *channels(const struct bridge *b)
 {
 	json_t *a = json_array();
 	struct channel *ch;
 
 	list_for_each(ch, &b->s->channels, link) {
-		if (ch->typed && !ch->replaced && bridge_carries(b, ch))
+		if (ch->typed && !ch->replaced && bridge_lists(b, ch) && !carried_refused(b, ch))
 			json_array_append_new(a, json_string(ch->name));
 	}
 	return a;
@@ -93,14 +94,15 @@ static json_t *bridge_json(const struct bridge *b, const struct dispatch_stats *
 
 	type_of(b, type, sizeof(type));
 	return json_pack(
-		"{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:O, s:o}",
+		"{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, "
+		"s:O, s:o}",
 		"name", b->name, "type", type, "rig", b->rig->name, "plugin", b->plugin, "pid", (int)b->pid, "status",
 		sim_bridge_status_name(b->status), "detail", b->detail, "connection", b->connection, "start",
 		b->external ? "external" : "simd", "lanes", (json_int_t)d->lanes, "queued", (json_int_t)d->queued,
 		"held", (json_int_t)d->held, "attempted", (json_int_t)d->attempted, "sent", (json_int_t)d->sent,
 		"failed", (json_int_t)d->failed, "dropped", (json_int_t)d->dropped, "bytes",
-		(json_int_t)d->reported_bytes, "restarts", (json_int_t)restarts, "channels", carried(b), "converters",
-		b->converters, "slow", slow_json(b, st));
+		(json_int_t)d->reported_bytes, "restarts", (json_int_t)restarts, "channels", channels(b), "topics",
+		carried_of_bridge(b), "converters", b->converters, "slow", slow_json(b, st));
 }
 
 static void on_bridge_stats(void *arg, const struct dispatch_stats *st)

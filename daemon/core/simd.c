@@ -43,6 +43,17 @@ static void on_bridge_idle(void *user, uint32_t id)
 		s->ops->bridge_idle(s->user, id);
 }
 
+static void on_bridge_carries(void *user, uint32_t id, uint32_t channel_id, int result, const char *name,
+			      const char *type)
+{
+	bridge_said((struct simd *)user, id, channel_id, result, name, type);
+}
+
+static void on_bridge_forgot(void *user, uint32_t id)
+{
+	bridge_forgot((struct simd *)user, id);
+}
+
 static void on_channel_free(void *user, uint32_t id)
 {
 	channel_freed((struct simd *)user, id);
@@ -58,6 +69,8 @@ static const struct dispatch_events dispatch_events = {
 	.bridge_broken = on_bridge_broken,
 	.bridge_stuck = on_bridge_stuck,
 	.bridge_idle = on_bridge_idle,
+	.bridge_carries = on_bridge_carries,
+	.bridge_forgot = on_bridge_forgot,
 	.channel_free = on_channel_free,
 	.sub_free = on_sub_free,
 };

@@ -61,23 +61,6 @@ int dispatch_bridge_add(struct dispatch *d, const struct dispatch_bridge *from)
 	return COMMAND(d, .run = run_bridge_add, .object = b, .free_object = free_bridge_object);
 }
 
-static void drop_routes(struct dispatch *d, struct d_bridge *b)
-{
-	while (!list_empty(&b->routes)) {
-		struct d_route *rt = list_first(&b->routes, struct d_route, bridge_link);
-		struct d_channel *ch = rt->ch;
-		uint32_t i = 0;
-
-		while (ch->routes[i] != rt)
-			i++;
-		ch->routes[i] = ch->routes[--ch->n_routes];
-		list_remove(&rt->bridge_link);
-		mem_free(rt->text);
-		mem_free(rt);
-		d_cells_bridges(d, ch);
-	}
-}
-
 static void run_bridge_del(struct dispatch *d, struct d_command *c)
 {
 	struct d_bridge *b = d_command_bridge(d, c->id, "delete");
@@ -85,7 +68,8 @@ static void run_bridge_del(struct dispatch *d, struct d_command *c)
 	if (!b)
 		return;
 	d_bridge_gone(b);
-	drop_routes(d, b);
+	while (!list_empty(&b->routes))
+		d_route_drop(d, list_first(&b->routes, struct d_route, bridge_link));
 	d_bridge_free(b);
 }
 
@@ -99,33 +83,24 @@ static void run_route(struct dispatch *d, struct d_command *c)
 	struct d_channel *ch = d_command_channel(d, c->id, "route");
 	struct d_bridge *b = d_command_bridge(d, c->id2, "route");
 	struct d_route *rt = c->object;
+	int r;
 
 	if (!ch || !b)
 		return;
-	for (uint32_t i = 0; i < ch->n_routes; i++)
-		if (ch->routes[i]->b == b)
-			return;
-	if (ch->n_routes == DISPATCH_ROUTES_MAX) {
-		log_error("channel %s has %u bridges, which is the limit: %s does not carry it", ch->name, ch->n_routes,
-			  b->name);
-		return;
-	}
 	rt->text = mem_printf("{\"id\":%u,\"name\":\"%s\",\"type\":%s,\"options\":%s}", ch->id, ch->name, ch->type_json,
 			      c->text ? (const char *)c->text : "{}");
-	if (!rt->text || strlen(rt->text) > LANE_PACKET_MAX - sizeof(struct lane_head)) {
-		log_error("channel %s: its definition is too long for a lane: bridge %s does not carry it", ch->name,
-			  b->name);
-		mem_free(rt->text);
+	rt->text_len = rt->text ? (uint32_t)strlen(rt->text) : UINT32_MAX;
+	r = rt->text_len > LANE_PACKET_MAX - sizeof(struct lane_head) ? -EMSGSIZE : d_route_add(ch, b, rt);
+	if (r >= 0) {
+		c->object = NULL;
 		return;
 	}
-	rt->text_len = (uint32_t)strlen(rt->text);
-	rt->ch = ch;
-	rt->b = b;
-	list_init(&rt->waiting);
-	list_append(&b->routes, &rt->bridge_link);
-	ch->routes[ch->n_routes++] = rt;
-	c->object = NULL;
-	d_cells_bridges(d, ch);
+	if (r != -EEXIST)
+		log_error("channel %s: %s: bridge %s does not carry it", ch->name,
+			  r == -ENOSPC ? "it has as many bridges as it may have"
+				       : "its definition is too long for a lane",
+			  b->name);
+	mem_free(rt->text);
 }
 
 int dispatch_route(struct dispatch *d, uint32_t channel_id, uint32_t bridge_id, const char *options_json)

@@ -106,6 +106,7 @@ void d_bridge_attach(struct d_bridge *b, int lane0_fd)
 	b->connect_due = b->connection != NULL;
 	b->status = SIM_BRIDGE_DISCONNECTED;
 	b->detail[0] = '\0';
+	d_route_forget(b);
 	tell_channels(b);
 	d_event_bridge_status(b);
 }
@@ -332,6 +333,20 @@ static void measure(struct d_bridge *b, uint32_t service_us)
 	b->measured = true;
 }
 
+static void settle_answer(struct d_bridge *b, struct d_message *m, int32_t result)
+{
+	if (result == LANE_NOT_CARRIED) {
+		b->stats.attempted--;
+		d_message_not_carried(b->d, m);
+		return;
+	}
+	if (result == 0)
+		b->stats.sent++;
+	else
+		b->stats.failed++;
+	d_message_outcome(b->d, m, result == 0 ? SIM_REASON_NONE : SIM_REASON_FAILED);
+}
+
 void d_bridge_done(struct d_bridge *b, const struct lane_done *r)
 {
 	struct d_delivery *dl = (struct d_delivery *)at_number(b, r->delivery);
@@ -345,13 +360,8 @@ void d_bridge_done(struct d_bridge *b, const struct lane_done *r)
 	b->answered_mono_ns = b->d->now;
 	measure(b, r->service_us);
 	d_hist_add(&b->d->publish_hist, b->d->now - dl->sent_mono_ns);
-	if (!dl->decided) {
-		if (r->result == 0)
-			b->stats.sent++;
-		else
-			b->stats.failed++;
-		d_message_outcome(b->d, m, r->result == 0 ? SIM_REASON_NONE : SIM_REASON_FAILED);
-	}
+	if (!dl->decided)
+		settle_answer(b, m, r->result);
 	free_delivery(b, dl);
 	d_message_unheld(b->d, m);
 }
@@ -472,6 +482,7 @@ void d_bridge_pump(struct d_bridge *b)
 	if (!b->attached)
 		return;
 	connect_out(b);
+	d_route_announce(b);
 	while (b->attached && b->life == b->d->life && !list_empty(&b->queue)) {
 		struct d_delivery *v[LANE_BATCH];
 		struct d_lane *l = pick_lane(b);
@@ -525,6 +536,7 @@ void d_bridge_house(struct d_bridge *b)
 	const struct d_delivery *oldest = list_first(&b->late, struct d_delivery, age_link);
 	int64_t late_dur_ns = oldest ? b->d->now - oldest->deadline_mono_ns : 0;
 
+	d_route_report(b);
 	if (b->status_due)
 		d_event_bridge_status(b);
 	if (oldest && late_dur_ns >= b->kill_after_dur_ns)

@@ -36,31 +36,11 @@ int d_channel_add(struct dispatch *d, struct d_channel *ch)
 	return 0;
 }
 
-static void forget_on_lanes(struct d_channel *ch, struct d_bridge *b)
-{
-	struct d_lane *l;
-
-	list_for_each(l, &b->lanes, link)
-		l->knows[ch->id / 64] &= ~(UINT64_C(1) << (ch->id % 64));
-}
-
-static void drop_routes(struct d_channel *ch)
-{
-	for (uint32_t i = 0; i < ch->n_routes; i++) {
-		struct d_route *rt = ch->routes[i];
-
-		forget_on_lanes(ch, rt->b);
-		list_remove(&rt->bridge_link);
-		mem_free(rt->text);
-		mem_free(rt);
-	}
-	ch->n_routes = 0;
-}
-
 void d_channel_free(struct dispatch *d, struct d_channel *ch)
 {
 	if (d->by_id[ch->id] == ch) {
-		drop_routes(ch);
+		while (ch->n_routes + ch->n_refused)
+			d_route_drop(d, ch->routes[0]);
 		atomic_store(&d->page->channel[ch->id].bridges, 0);
 		d->by_id[ch->id] = NULL;
 	}

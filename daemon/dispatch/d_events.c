@@ -14,12 +14,13 @@
 
 LOG_TOPIC("dispatch");
 
-enum kind { STATUS, BROKEN, STUCK, IDLE, CHANNEL_FREE, SUB_FREE, CALL, STATS };
+enum kind { STATUS, BROKEN, STUCK, IDLE, CARRIES, FORGOT, CHANNEL_FREE, SUB_FREE, CALL, STATS };
 
 struct event {
 	struct mail mail; /* first */
 	enum kind kind;
-	uint32_t id; /* of a bridge, a channel, a life */
+	uint32_t id, id2; /* of a bridge, a channel, a life */
+	int result;
 	enum sim_bridge_status status;
 	int64_t late_dur_ns;
 	struct ipc_sub *sub;
@@ -27,7 +28,7 @@ struct event {
 	dispatch_stats_fn stats_fn;
 	void *arg;
 	struct dispatch_stats *stats;
-	char text[D_DETAIL];
+	char text[D_TEXT];
 };
 
 static void drop(struct mail *m)
@@ -88,6 +89,20 @@ void d_event_bridge_idle(struct d_bridge *b)
 	send_event(b->d, &(struct event){ .kind = IDLE, .id = b->id }, NULL);
 }
 
+void d_event_bridge_forgot(struct d_bridge *b)
+{
+	send_event(b->d, &(struct event){ .kind = FORGOT, .id = b->id }, NULL);
+}
+
+void d_event_bridge_carries(struct d_route *rt)
+{
+	struct event e = { .kind = CARRIES, .id = rt->b->id, .id2 = rt->ch->id, .result = rt->result };
+	const char *said = rt->said ? rt->said : "\0";
+
+	memcpy(e.text, said, strlen(said) + 1 + strlen(said + strlen(said) + 1));
+	send_event(rt->b->d, &e, NULL);
+}
+
 void d_event_channel_free(struct dispatch *d, uint32_t channel_id)
 {
 	send_event(d, &(struct event){ .kind = CHANNEL_FREE, .id = channel_id }, NULL);
@@ -128,6 +143,12 @@ static void tell(const struct dispatch_events *ev, void *user, struct event *e)
 		break;
 	case IDLE:
 		TELL(bridge_idle, e->id);
+		break;
+	case CARRIES:
+		TELL(bridge_carries, e->id, e->id2, e->result, e->text, e->text + strlen(e->text) + 1);
+		break;
+	case FORGOT:
+		TELL(bridge_forgot, e->id);
 		break;
 	case CHANNEL_FREE:
 		TELL(channel_free, e->id);

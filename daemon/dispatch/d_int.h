@@ -30,6 +30,7 @@
 #define D_PACKETS  16   /* packets read from one lane in a row */
 #define D_RX       8192 /* largest packet a bridge may send */
 #define D_DETAIL   256
+#define D_TEXT     (LANE_CARRIES_MAX + 2) /* of an event: two texts, each with its end */
 #define D_HOUSE_NS INT64_C(1000000000)
 
 /* When a feed is left alone, see d_channel_defer() */
@@ -57,7 +58,11 @@ struct d_route {                 /* a bridge carries a channel */
 	uint64_t slow;       /* messages that the bridge missed as it had fallen behind */
 	bool slow_told;      /* ... which the log says once */
 	uint32_t text_len;
-	char *text; /* LANE_CHANNEL */
+	char *text;      /* LANE_CHANNEL */
+	bool known;      /* the bridge has said what has become of it */
+	bool report_due; /* ... and main is to be told */
+	int32_t result;  /* below 0: refused, and so no delivery is made */
+	char *said; /* its name and its type over there, or why not: two texts, each with its end; NULL: no memory */
 };
 
 struct d_channel {
@@ -74,9 +79,9 @@ struct d_channel {
 	struct d_message *messages;          /* [depth] */
 	struct list free;                    /* messages */
 	struct list pubs;
-	uint32_t n_routes;
-	struct d_route *routes[DISPATCH_ROUTES_MAX];
-	struct dispatch_channel_stats stats; /* in_flight is live */
+	uint32_t n_routes, n_refused;                /* routes[n_routes + i]: those whose bridge refuses the channel */
+	struct d_route *routes[DISPATCH_ROUTES_MAX]; /* of both */
+	struct dispatch_channel_stats stats;         /* in_flight is live */
 	struct log_limit limit;
 };
 
@@ -125,6 +130,7 @@ struct d_message {
 	uint16_t open;          /* deliveries without an outcome */
 	uint16_t held;          /* deliveries that a bridge may still be reading */
 	uint8_t reason;         /* enum sim_reason: of the first that failed */
+	uint8_t carriers;       /* bridges it is meant for, less those that turned out to refuse its channel */
 	bool counted;           /* accepted for dispatch: not a probe */
 	bool answered;          /* the completion is out, or nobody is there to get it */
 	bool of_step;           /* dispatch_step() waits for its completion */
@@ -172,6 +178,9 @@ struct d_bridge {
 	uint32_t told_n;
 	bool status_due; /* one was held back */
 	bool idle_told;
+	bool announce_due;       /* channels it has not been told of yet */
+	uint32_t reported;       /* channels about which main was told since told_mono_ns */
+	bool report_due;         /* of some route */
 	uint32_t life;           /* iox_generation it is attached to */
 	struct d_delivery *pool; /* [queue_max] */
 	struct list free, queue, orphans, aging, late;
@@ -292,12 +301,23 @@ void d_feed_put(struct dispatch *d, struct d_feed *f);
 void d_message_route(struct dispatch *d, struct d_message *m);
 void d_message_fail(struct dispatch *d, struct d_message *m, enum sim_reason reason);    /* no delivery was made */
 void d_message_outcome(struct dispatch *d, struct d_message *m, enum sim_reason reason); /* of one delivery */
-void d_message_unheld(struct dispatch *d, struct d_message *m); /* one bridge reads it no more */
+void d_message_not_carried(struct dispatch *d, struct d_message *m); /* the same: that bridge refuses its channel */
+void d_message_unheld(struct dispatch *d, struct d_message *m);      /* one bridge reads it no more */
 void d_message_answered(struct dispatch *d, struct d_message *m);
 void d_message_release(struct dispatch *d); /* slots of this turn, newest first */
 void d_message_let_go(struct dispatch *d);  /* end of a hold */
 void d_message_step(struct dispatch *d);    /* the same, and count them for dispatch_step() */
 void d_message_drop_held(struct dispatch *d, enum sim_reason reason);
+
+/* ---- d_route.c ---- */
+struct d_route *d_route_find(const struct d_channel *ch, const struct d_bridge *b);
+int d_route_add(struct d_channel *ch, struct d_bridge *b, struct d_route *rt); /* -EEXIST, -ENOSPC: not taken */
+void d_route_drop(struct dispatch *d, struct d_route *rt);                     /* frees it */
+/* What its bridge says of it. name and type: borrows; what is not printable is replaced. */
+void d_route_said(struct d_route *rt, int32_t result, const char *text, size_t name_len, size_t len);
+void d_route_forget(struct d_bridge *b);   /* a new process of the bridge: it has said nothing yet */
+void d_route_announce(struct d_bridge *b); /* tell it of the channels it does not know yet */
+void d_route_report(struct d_bridge *b);   /* to main, what was held back */
 
 /* ---- d_bridge.c ---- */
 int d_bridge_add(struct dispatch *d, struct d_bridge *b);
@@ -328,6 +348,7 @@ void d_lane_retire(struct d_lane *l); /* ask the bridge to close it */
 unsigned d_lane_room(const struct d_lane *l);
 /* Send these deliveries in one packet, announcing their channels first. 0, -EAGAIN: lane blocked, others: lane broken. */
 int d_lane_deliver(struct d_lane *l, struct d_delivery *const *v, unsigned n);
+int d_lane_announce(struct d_lane *l, const struct d_route *rt); /* nothing when it knows it already; errors as above */
 int d_lane_control(struct d_lane *l, uint16_t op, uint16_t count, const char *text, uint32_t len);
 
 /* ---- d_api.c: from the owner ---- */
@@ -339,6 +360,8 @@ void d_event_bridge_status(struct d_bridge *b);
 void d_event_bridge_broken(struct d_bridge *b, const char *why);
 void d_event_bridge_stuck(struct d_bridge *b, int64_t late_dur_ns);
 void d_event_bridge_idle(struct d_bridge *b);
+void d_event_bridge_forgot(struct d_bridge *b);
+void d_event_bridge_carries(struct d_route *rt);
 void d_event_channel_free(struct dispatch *d, uint32_t channel_id);
 void d_event_sub_free(struct dispatch *d, struct ipc_sub *sub, uint32_t life);
 void d_event_call(struct dispatch *d, dispatch_fn fn, void *arg);

@@ -77,7 +77,7 @@ int d_lane_control(struct d_lane *l, uint16_t op, uint16_t count, const char *te
 	return send_packet(l, (struct lane_head){ .op = op, .count = count, .length = len }, text);
 }
 
-static int announce(struct d_lane *l, const struct d_route *rt)
+int d_lane_announce(struct d_lane *l, const struct d_route *rt)
 {
 	uint64_t *word = &l->knows[rt->ch->id / 64], bit = UINT64_C(1) << (rt->ch->id % 64);
 	int r;
@@ -97,7 +97,7 @@ int d_lane_deliver(struct d_lane *l, struct d_delivery *const *v, unsigned n)
 
 	for (unsigned i = 0; i < n; i++) {
 		const struct d_message *m = v[i]->m;
-		int r = announce(l, v[i]->route);
+		int r = d_lane_announce(l, v[i]->route);
 
 		if (r < 0)
 			return r;
@@ -177,6 +177,23 @@ static bool read_status(struct d_lane *l, const struct lane_head *h)
 	return true;
 }
 
+/* Of a channel that has gone meanwhile it says nothing to anybody. */
+static bool read_carries(struct d_lane *l, const struct lane_head *h)
+{
+	const struct lane_carries *c = (const void *)(h + 1);
+	const struct d_channel *ch;
+	struct d_route *rt;
+
+	if (h->length < sizeof(*c) || h->length > sizeof(*c) + LANE_CARRIES_MAX || c->channel_id >= WIRE_CHANNELS_MAX ||
+	    c->name_len > h->length - sizeof(*c) || c->result > 0)
+		return refuse(l, "a CARRIES packet that cannot be");
+	ch = l->b->d->by_id[c->channel_id];
+	rt = ch ? d_route_find(ch, l->b) : NULL;
+	if (rt)
+		d_route_said(rt, c->result, (const char *)(c + 1), c->name_len, h->length - sizeof(*c));
+	return true;
+}
+
 static bool read_packet(struct d_lane *l, size_t len)
 {
 	const struct lane_head *h = (const void *)l->b->d->rx;
@@ -189,6 +206,8 @@ static bool read_packet(struct d_lane *l, size_t len)
 		return read_done(l, h);
 	case LANE_STATUS:
 		return read_status(l, h);
+	case LANE_CARRIES:
+		return read_carries(l, h);
 	case LANE_IDLE:
 		if (!l->b->idle_told)
 			d_event_bridge_idle(l->b);

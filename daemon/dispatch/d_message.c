@@ -86,6 +86,13 @@ void d_message_outcome(struct dispatch *d, struct d_message *m, enum sim_reason 
 	decide(d, m);
 }
 
+/* Not one bridge is left that carries it: as if there were none. */
+void d_message_not_carried(struct dispatch *d, struct d_message *m)
+{
+	m->carriers--;
+	d_message_outcome(d, m, m->carriers ? SIM_REASON_NONE : SIM_REASON_NO_BRIDGE);
+}
+
 void d_message_unheld(struct dispatch *d, struct d_message *m)
 {
 	m->held--;
@@ -109,7 +116,8 @@ void d_message_route(struct dispatch *d, struct d_message *m)
 	}
 	for (uint32_t i = 0; i < ch->n_routes; i++)
 		lags[i] = d_route_lags(ch->routes[i]); /* before this message counts for any of them */
-	m->open = 1;                                   /* holds the decision back until all were asked */
+	m->carriers = (uint8_t)ch->n_routes;
+	m->open = 1; /* holds the decision back until all were asked */
 	for (uint32_t i = 0; i < ch->n_routes; i++) {
 		struct d_route *rt = ch->routes[i];
 		enum sim_reason why;

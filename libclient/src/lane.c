@@ -166,6 +166,26 @@ int sim_lane_status(struct sim_lane *lane0, enum sim_bridge_status status, uint6
 	return lane_send(lane0, &p, sizeof(p.head) + p.head.length);
 }
 
+int sim_lane_carries(struct sim_lane *l, uint32_t channel_id, int result, const char *name, const char *type)
+{
+	struct {
+		struct lane_head head;
+		struct lane_carries carries;
+		char text[LANE_CARRIES_MAX];
+	} p;
+	size_t n, m;
+
+	if (!l || result > 0)
+		return err_set(-EINVAL, "sim_lane_carries: no lane, or %d is neither 0 nor a negative errno", result);
+	n = name ? strnlen(name, sizeof(p.text)) : 0;
+	m = type && !result ? strnlen(type, sizeof(p.text) - n) : 0;
+	memcpy(p.text, name ? name : "", n);
+	memcpy(p.text + n, type ? type : "", m);
+	p.head = (struct lane_head){ LANE_CARRIES, 1, (uint32_t)(sizeof(p.carries) + n + m) };
+	p.carries = (struct lane_carries){ .channel_id = channel_id, .result = result, .name_len = (uint32_t)n };
+	return lane_send(l, &p, sizeof(p.head) + p.head.length);
+}
+
 /* ---- slots ---- */
 
 static bool lane_knows(const struct sim_lane *l, uint32_t generation)

@@ -10,7 +10,8 @@
  * with a log line. Versioned by WIRE_ABI.
  *
  * A lane carries the definition of a channel (CHANNEL) before its first DELIVER, so no other
- * ordering is needed. Lane 0 of a bridge also carries STATUS, CONNECT and OPEN.
+ * ordering is needed. Lane 0 of a bridge also carries STATUS, CONNECT and OPEN, and the definitions of all its channels
+ * as soon as it is connected. The bridge answers a definition with CARRIES, where AttachBridge said "reports_channels".
  */
 #ifndef WIRE_LANE_H
 #define WIRE_LANE_H
@@ -30,6 +31,7 @@ enum lane_op {
 	LANE_COMPLETE = 7, /* simd -> client: struct lane_complete[count] */
 	LANE_IDLE = 8,     /* bridge -> a new simd: nothing of the old one's is held any more */
 	LANE_CONNECT = 9,  /* simd -> bridge, lane 0: count 1: connect (text: connection string); 0: disconnect */
+	LANE_CARRIES = 10, /* bridge -> simd: struct lane_carries + text: what has become of a channel */
 };
 
 struct lane_head {
@@ -48,8 +50,20 @@ struct lane_deliver {
 
 struct lane_done {
 	uint64_t delivery;
-	int32_t result;      /* 0 or negative errno */
+	int32_t result;      /* 0, negative errno, or LANE_NOT_CARRIED */
 	uint32_t service_us; /* time inside the plug-in's publish() */
+};
+
+/* Result of a delivery of a channel that the bridge refuses: neither sent nor failed. */
+#define LANE_NOT_CARRIED INT32_MIN
+
+/* The text, at most LANE_CARRIES_MAX bytes: carried: its name at the far side, then its type there; refused: why. */
+#define LANE_CARRIES_MAX 640
+struct lane_carries {
+	uint32_t channel_id;
+	int32_t result;    /* 0: carried; negative errno: refused, no more is to be sent until it says 0 */
+	uint32_t name_len; /* bytes of the text that are the name; all of it when refused */
+	uint32_t reserved;
 };
 
 struct lane_status {
@@ -67,6 +81,7 @@ struct lane_complete {
 _Static_assert(sizeof(struct lane_head) == 8, "lane packets are wire ABI");
 _Static_assert(sizeof(struct lane_deliver) == 32, "lane packets are wire ABI");
 _Static_assert(sizeof(struct lane_done) == 16, "lane packets are wire ABI");
+_Static_assert(sizeof(struct lane_carries) == 16, "lane packets are wire ABI");
 _Static_assert(sizeof(struct lane_status) == 40, "lane packets are wire ABI");
 _Static_assert(sizeof(struct lane_complete) == 16, "lane packets are wire ABI");
 

@@ -7,6 +7,7 @@
 #include "support/test.h"
 
 #include <sim/bridge.h>
+#include <sim/lane.h>
 #include <sim/clock_page.h>
 #include <sim/sim.h>
 #include <sim/slot.h>
@@ -121,6 +122,11 @@ static void packets(void **state)
 	AT(struct lane_done, result, 8);
 	AT(struct lane_done, service_us, 12);
 
+	SIZE(struct lane_carries, 16);
+	AT(struct lane_carries, channel_id, 0);
+	AT(struct lane_carries, result, 4);
+	AT(struct lane_carries, name_len, 8);
+
 	SIZE(struct lane_status, 40);
 	AT(struct lane_status, status, 0);
 	AT(struct lane_status, reserved, 4);
@@ -172,7 +178,7 @@ static void bridge_abi(void **state)
 	AT(struct sim_bridge_option, deflt, 8);
 	AT(struct sim_bridge_option, help, 16);
 
-	SIZE(struct sim_bridge_host, 104);
+	SIZE(struct sim_bridge_host, 112);
 	AT(struct sim_bridge_host, abi, 0);
 	AT(struct sim_bridge_host, size, 4);
 	AT(struct sim_bridge_host, ctx, 8);
@@ -187,6 +193,7 @@ static void bridge_abi(void **state)
 	AT(struct sim_bridge_host, converter, 80);
 	AT(struct sim_bridge_host, drive, 88);
 	AT(struct sim_bridge_host, simd_id, 96);
+	AT(struct sim_bridge_host, carries, 104);
 
 	SIZE(struct sim_bridge_ops, 128);
 	AT(struct sim_bridge_ops, abi, 0);
@@ -327,6 +334,10 @@ static const struct {
 	IS(LANE_COMPLETE, 7),
 	IS(LANE_IDLE, 8),
 	IS(LANE_CONNECT, 9),
+	IS(LANE_CARRIES, 10),
+	IS(LANE_NOT_CARRIED, INT32_MIN),
+	IS(SIM_LANE_NOT_CARRIED, INT32_MIN),
+	IS(LANE_CARRIES_MAX, 640),
 	IS(DRIVER_ADVANCE, 1),
 	IS(DRIVER_GRANT, 2),
 	IS(DRIVER_LOST, 3),

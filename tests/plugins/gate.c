@@ -90,6 +90,12 @@ static int gate_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, 
 	(void)b;
 	if (!t)
 		return -1;
+	if (gate_of_test()->refuse_open) {
+		free(t);
+		if (!gate_of_test()->silent)
+			gate_of_test()->host->log(gate_of_test()->host->ctx, 0, "%s: not this one", ch->name);
+		return -5;
+	}
 	t->clock = !strcmp(ch->name, "/clock");
 	if (t->clock)
 		snprintf(gate_of_test()->options, sizeof(gate_of_test()->options), "%s", ch->options);

@@ -23,6 +23,7 @@ struct gate {
 	char options[256];                 /* of the channel /clock */
 	unsigned connects, refuse;         /* so far; so many of the next connects find nobody */
 	unsigned opens, closes, published; /* but for /clock */
+	bool refuse_open, silent;          /* open() fails; without a word */
 	const struct sim_bridge_host *host;
 };
 

@@ -77,6 +77,37 @@ static json_t *find_bridge(const json_t *reply, const char *name)
 	return NULL;
 }
 
+static const json_t *topic_of(const json_t *b, const char *channel)
+{
+	json_t *t;
+	size_t i;
+
+	json_array_foreach(json_object_get(b, "topics"), i, t)
+		if (!strcmp(json_text(t, "channel"), channel))
+			return t;
+	return NULL;
+}
+
+/* Channels and what they are at the far side, as far as the bridge has said so; then what it refuses. */
+static void print_carried(const json_t *b)
+{
+	json_t *list = json_object_get(b, "channels"), *item;
+	size_t i;
+
+	printf("channels: %zu\n", json_array_size(list));
+	json_array_foreach(list, i, item) {
+		const json_t *t = topic_of(b, json_string_value(item));
+
+		if (t)
+			printf("  %s -> %s, %s\n", json_string_value(item), json_text(t, "name"), json_text(t, "type"));
+		else
+			printf("  %s\n", json_string_value(item));
+	}
+	json_array_foreach(json_object_get(b, "topics"), i, item)
+		if (*json_text(item, "why"))
+			printf("  %s is not carried: %s\n", json_text(item, "channel"), json_text(item, "why"));
+}
+
 /* What the table has no room for, one a line. */
 static void print_bridge(const json_t *b)
 {
@@ -96,9 +127,7 @@ static void print_bridge(const json_t *b)
 	       json_num(b, "dropped"));
 	json_array_foreach(json_object_get(b, "converters"), i, ch)
 		printf("converter: %s\n", json_string_value(ch));
-	printf("channels: %zu\n", json_array_size(json_object_get(b, "channels")));
-	json_array_foreach(json_object_get(b, "channels"), i, ch)
-		printf("  %s\n", json_string_value(ch));
+	print_carried(b);
 }
 
 int cmd_bridge_info(struct ctl *c)

@@ -178,6 +178,17 @@ static void check_slow(struct doctor *d, const json_t *b)
 		     json_text(b, "name"), (long long)json_integer_value(n), channel);
 }
 
+static void check_carried(struct doctor *d, const json_t *topics)
+{
+	json_t *t;
+	size_t i;
+
+	json_array_foreach(topics, i, t)
+		if (*json_text(t, "why"))
+			find(d, "channel", WARN, "%s is not carried by %s: %s", json_text(t, "channel"),
+			     json_text(t, "bridge"), json_text(t, "why"));
+}
+
 static void check_bridges(struct doctor *d, struct ctl *c)
 {
 	json_t *reply = ctl_call(c, "io.simd.Control.ListBridges", NULL), *b;
@@ -188,6 +199,7 @@ static void check_bridges(struct doctor *d, struct ctl *c)
 		     json_text(b, "name"), json_text(b, "status"), *json_text(b, "detail") ? ": " : "",
 		     json_text(b, "detail"));
 		check_slow(d, b);
+		check_carried(d, json_object_get(b, "topics"));
 	}
 	json_decref(reply);
 }

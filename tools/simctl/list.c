@@ -148,6 +148,19 @@ void ctl_print_fields(const json_t *json)
 	free(text);
 }
 
+/* "  ros2: /car/radar/n0, sensor_msgs/msg/Imu", or why not */
+static void print_topics(const json_t *list)
+{
+	json_t *t;
+	size_t i;
+
+	json_array_foreach(list, i, t)
+		if (*json_text(t, "why"))
+			printf("  not carried by %s: %s\n", json_text(t, "bridge"), json_text(t, "why"));
+		else
+			printf("  %s: %s, %s\n", json_text(t, "bridge"), json_text(t, "name"), json_text(t, "type"));
+}
+
 static void print_info(const json_t *reply)
 {
 	json_t *ch = json_object_get(reply, "channel"), *b;
@@ -164,7 +177,9 @@ static void print_info(const json_t *reply)
 	printf("bridges:");
 	json_array_foreach(json_object_get(ch, "bridges"), i, b)
 		printf(" %s", json_string_value(b));
-	printf("%s\nfields:\n", i ? "" : " none");
+	printf("%s\n", i ? "" : " none");
+	print_topics(json_object_get(ch, "topics"));
+	printf("fields:\n");
 	ctl_print_fields(json_object_get(reply, "type"));
 }
 

@@ -107,6 +107,11 @@ struct sim_bridge_host {
 	 */
 	int (*drive)(void *ctx, int64_t sim_ns);
 	uint64_t simd_id; /* random per life of simd, and the same for all its bridges: to know one's own on the far side */
+	/*
+	 * From open(): what the channel is over there, for people (`simctl bridge info`): its name ("/car/radar/n0") and its
+	 * type; several are named in one text. Copied. Without it: the channel's own name, and the type as it was registered.
+	 */
+	void (*carries)(void *ctx, const struct sim_bridge_channel *ch, const char *name, const char *type);
 };
 
 #define SIM_BRIDGE_CLOCK_GONE INT64_C(-1)
@@ -128,7 +133,9 @@ struct sim_bridge_ops {
 	enum sim_bridge_status (*status)(const struct sim_bridge *b);
 	/*
 	 * Publisher creator: announce a channel; called again for every channel after each reconnect, of simd or of the far side
-	 * (then after close()). -ENOTSUP: type has no mapping.
+	 * (then after close()). -ENOTSUP: type has no mapping. On any error simd sends nothing of that channel here, and its
+	 * messages count without this bridge, until open() succeeds; what was logged last as an error or a warning is shown as
+	 * the reason.
 	 */
 	int (*open)(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret);
 	void (*close)(struct sim_bridge *b, struct sim_bridge_topic *t);

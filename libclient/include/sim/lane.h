@@ -58,14 +58,25 @@ SIM_API int sim_lane_fd(const struct sim_lane *l);
 
 struct sim_lane_result {
 	uint64_t id;
-	int32_t result; /* 0 or negative errno */
+	int32_t result; /* 0, negative errno, or SIM_LANE_NOT_CARRIED */
 	uint32_t service_us;
 };
+/* The bridge refuses the channel: its delivery counts neither as sent nor as failed. */
+#define SIM_LANE_NOT_CARRIED INT32_MIN
+
 /* Answer up to 64 deliveries in one packet. Any thread. */
 SIM_API int sim_lane_done(struct sim_lane *l, const struct sim_lane_result *r, unsigned count);
 /* Report status and totals (lane 0). Any thread. */
 SIM_API int sim_lane_status(struct sim_lane *lane0, enum sim_bridge_status status, uint64_t sent, uint64_t failed,
 			    uint64_t dropped, uint64_t bytes, const char *detail);
+/*
+ * Report what has become of a channel that a SIM_LANE_CHANNEL announced, on that lane, before its deliveries are answered;
+ * again on any lane when that changes. result 0: carried, as `name` of `type` at the far side (NULL: not known); negative
+ * errno: refused, name says why, and simd sends no more of it until 0 is reported. Only where the configuration that
+ * sim_bridge_attach() gave has "reports_channels": true. Any thread.
+ * 0, -EINVAL, -EPIPE the lane is closed, -EAGAIN simd does not read it.
+ */
+SIM_API int sim_lane_carries(struct sim_lane *l, uint32_t channel_id, int result, const char *name, const char *type);
 SIM_API void sim_lane_destroy(struct sim_lane *l);
 
 #ifdef __cplusplus

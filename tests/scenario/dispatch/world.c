@@ -23,6 +23,26 @@ static void on_status(void *user, uint32_t id, enum sim_bridge_status status, co
 	snprintf(w->detail[id], sizeof(w->detail[id]), "%s", detail);
 }
 
+static void on_carries(void *user, uint32_t bridge, uint32_t channel, int result, const char *name, const char *type)
+{
+	struct world *w = user;
+
+	w->n_carries++;
+	w->carries_bridge = bridge;
+	w->carries_channel = channel;
+	w->carries_result = result;
+	snprintf(w->carries_name, sizeof(w->carries_name), "%s", name);
+	snprintf(w->carries_type, sizeof(w->carries_type), "%s", type);
+}
+
+static void on_forgot(void *user, uint32_t bridge)
+{
+	struct world *w = user;
+
+	(void)bridge;
+	w->n_forgot++;
+}
+
 static void on_broken(void *user, uint32_t id, const char *why)
 {
 	struct world *w = user;
@@ -61,6 +81,8 @@ static void on_sub_free(void *user, struct ipc_sub *sub, uint32_t iox_generation
 static const struct dispatch_events events = {
 	.bridge_status = on_status,
 	.bridge_broken = on_broken,
+	.bridge_carries = on_carries,
+	.bridge_forgot = on_forgot,
 	.bridge_stuck = on_stuck,
 	.bridge_idle = on_idle,
 	.channel_free = on_channel_free,
@@ -705,6 +727,24 @@ void bridge_send_done(struct test_bridge *b, int lane, uint64_t delivery, int re
 	};
 
 	bridge_send_raw(b, lane, &packet, sizeof(packet));
+}
+
+void bridge_says(struct test_bridge *b, int lane, uint32_t channel, int result, const char *name, const char *type)
+{
+	size_t n = strlen(name), m = strlen(type);
+	struct {
+		struct lane_head head;
+		struct lane_carries rec;
+		char text[LANE_CARRIES_MAX];
+	} packet = {
+		.head = { .op = LANE_CARRIES, .count = 1, .length = (uint32_t)(sizeof(packet.rec) + n + m) },
+		.rec = { .channel_id = channel, .result = result, .name_len = (uint32_t)n },
+	};
+
+	assert_true(n + m <= sizeof(packet.text));
+	memcpy(packet.text, name, n);
+	memcpy(packet.text + n, type, m);
+	bridge_send_raw(b, lane, &packet, sizeof(packet.head) + packet.head.length);
 }
 
 void bridge_answer(struct test_bridge *b, unsigned i, int result)

@@ -91,6 +91,10 @@ struct world {
 	enum sim_bridge_status status[WORLD_BRIDGES];
 	char detail[WORLD_BRIDGES][32];
 	char broken_why[128];
+	unsigned n_carries, n_forgot;
+	uint32_t carries_channel, carries_bridge; /* the last one */
+	int carries_result;
+	char carries_name[700], carries_type[700];
 	uint32_t last_channel_free;
 	struct dispatch_stats stats; /* last snapshot */
 	struct dispatch_channel_stats channel_stats[WORLD_CHANNELS];
@@ -152,6 +156,8 @@ unsigned bridge_read(struct test_bridge *b);
 void bridge_answer(struct test_bridge *b, unsigned i, int result);
 void bridge_answer_all(struct test_bridge *b, int result, uint32_t service_us);
 void bridge_send_done(struct test_bridge *b, int lane, uint64_t delivery, int result);
+/* What has become of the channel; as simbridge says it. */
+void bridge_says(struct test_bridge *b, int lane, uint32_t channel, int result, const char *name, const char *type);
 void bridge_send_raw(struct test_bridge *b, int lane, const void *data, size_t len);
 
 #endif

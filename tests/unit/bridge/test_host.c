@@ -28,6 +28,10 @@ struct sim_lane {
 	unsigned n_answers;
 	int status;
 	bool destroyed;
+	unsigned said; /* how often sim_lane_carries() was called; what it was last */
+	uint32_t said_channel;
+	int said_result;
+	char said_name[800], said_type[100];
 };
 
 /* ---- the lane API, as simbridge sees it ---- */
@@ -62,6 +66,16 @@ int sim_lane_status(struct sim_lane *l, enum sim_bridge_status status, uint64_t 
 	(void)bytes;
 	(void)detail;
 	l->status = (int)status;
+	return 0;
+}
+
+int sim_lane_carries(struct sim_lane *l, uint32_t channel_id, int result, const char *name, const char *type)
+{
+	l->said++;
+	l->said_channel = channel_id;
+	l->said_result = result;
+	snprintf(l->said_name, sizeof(l->said_name), "%s", name);
+	snprintf(l->said_type, sizeof(l->said_type), "%s", type);
 	return 0;
 }
 
@@ -140,6 +154,7 @@ static struct fixture *start_plugin(const char *plugin, const char *options)
 	pthread_cond_init(&f->lane.changed, NULL);
 	json_object_set_new(config, "plugin", json_string(plugin));
 	json_object_set_new(config, "options", json_loads(options, 0, NULL));
+	json_object_set_new(config, "reports_channels", json_true());
 	assert_int_equal(host_create(NULL, "", config, &f->host), 0);
 	json_decref(config);
 	assert_int_equal(host_lane_start(f->host, &f->lane, true), 0);
@@ -171,7 +186,7 @@ static void test_answers_each(void **state)
 	push_slot(&f->lane, 102, 3, NULL);        /* of a life this process does not see */
 	await_answers(&f->lane, 3);
 	assert_int_equal(answer_of(&f->lane, 100), 0);
-	assert_int_equal(answer_of(&f->lane, 101), -ENOTSUP);
+	assert_int_equal(answer_of(&f->lane, 101), SIM_LANE_NOT_CARRIED);
 	assert_int_equal(answer_of(&f->lane, 102), -ESTALE);
 	assert_int_equal(f->host->sent, 1);
 	assert_int_equal(f->host->status, SIM_BRIDGE_CONNECTED);
@@ -243,7 +258,7 @@ static void test_bad_announcements_are_survived(void **state)
 		push(&f->lane, (struct sim_lane_packet){ .event = SIM_LANE_CHANNEL, .text = bad[i] });
 	push_slot(&f->lane, 1, 1, &f->slot[0]);
 	await_answers(&f->lane, 1);
-	assert_int_equal(answer_of(&f->lane, 1), -ENOTSUP);
+	assert_int_equal(answer_of(&f->lane, 1), SIM_LANE_NOT_CARRIED);
 	stop(f);
 }
 
@@ -280,6 +295,7 @@ static struct gate *gate_begin(bool open)
 	g = fn();
 	g->open = open;
 	g->connects = g->refuse = g->opens = g->closes = g->published = 0;
+	g->refuse_open = g->silent = false;
 	return g;
 }
 
@@ -425,6 +441,56 @@ static void test_no_connection_after_the_end(void **state)
 	stop(f);
 }
 
+/* ---- channels that the plug-in refuses ---- */
+
+static void test_says_what_it_carries(void **state)
+{
+	struct gate *g = gate_begin(true);
+	struct fixture *f = connected(g);
+
+	(void)state;
+	assert_int_equal(f->lane.said, 1);
+	assert_int_equal(f->lane.said_channel, 3);
+	assert_int_equal(f->lane.said_result, 0);
+	assert_string_equal(f->lane.said_name, "/test");
+	assert_string_equal(f->lane.said_type, "nothing");
+	stop(f);
+}
+
+static void test_says_what_it_refuses(void **state)
+{
+	struct gate *g = gate_begin(true);
+	struct fixture *f;
+
+	(void)state;
+	g->refuse_open = true;
+	f = connected(g);
+	assert_int_equal(answer_of(&f->lane, 1), SIM_LANE_NOT_CARRIED);
+	assert_int_equal(f->host->failed, 0);
+	assert_int_equal(f->lane.said_result, -5);
+	assert_string_equal(f->lane.said_name, "not this one"); /* less the channel's name */
+
+	/* it comes back, and still does not want it: in its words, or in ours; then it does */
+	g->silent = true;
+	lose(g);
+	host_link_step(f->host, 0);
+	host_link_step(f->host, NS_PER_S);
+	host_link_step(f->host, NS_PER_S);
+	assert_int_equal(f->lane.said, 2);
+	assert_string_equal(f->lane.said_name, "Input/output error");
+	g->refuse_open = false;
+	lose(g);
+	host_link_step(f->host, 2 * NS_PER_S);
+	host_link_step(f->host, 20 * NS_PER_S);
+	host_link_step(f->host, 20 * NS_PER_S);
+	assert_int_equal(f->lane.said, 3);
+	assert_int_equal(f->lane.said_result, 0);
+	push_slot(&f->lane, 2, 3, &f->slot[0]);
+	await_answers(&f->lane, 2);
+	assert_int_equal(answer_of(&f->lane, 2), 0);
+	stop(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -439,6 +505,8 @@ int main(void)
 		cmocka_unit_test(test_replay_waits_for_lanes),
 		cmocka_unit_test(test_only_who_needs_it),
 		cmocka_unit_test(test_no_connection_after_the_end),
+		cmocka_unit_test(test_says_what_it_carries),
+		cmocka_unit_test(test_says_what_it_refuses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

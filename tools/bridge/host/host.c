@@ -40,16 +40,22 @@ static void service_log(void *ctx, int level, const char *fmt, ...)
 	char text[768];
 	va_list ap;
 
-	if (level < 0 || level > 3 || !log_on(&log_topic_here, levels[level]))
+	bool shown = level >= 0 && level <= 3 && log_on(&log_topic_here, levels[level]);
+
+	if (level < 0 || level > 3 || (level > 1 && !shown))
 		return;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	log_write(levels[level], h->plugin->ops->name, "%s", text);
-	if (level > 0)
+	if (shown)
+		log_write(levels[level], h->plugin->ops->name, "%s", text);
+	if (level > 1)
 		return;
 	pthread_mutex_lock(&h->lanes_lock);
-	snprintf(h->complaint, sizeof(h->complaint), "%s", text);
+	if (level == 0)
+		snprintf(h->complaint, sizeof(h->complaint), "%s", text);
+	if (h->opening.on && pthread_equal(h->opening.thread, pthread_self()))
+		snprintf(h->opening.why, sizeof(h->opening.why), "%s", text);
 	pthread_mutex_unlock(&h->lanes_lock);
 }
 
@@ -124,6 +130,11 @@ static int service_drive(void *ctx, int64_t sim_ns)
 	return host_drive(ctx, sim_ns);
 }
 
+static void service_carries(void *ctx, const struct sim_bridge_channel *ch, const char *name, const char *type)
+{
+	host_topic_named(ctx, ch, name, type);
+}
+
 static uint64_t read_simd_id(const struct host *h)
 {
 	const char *text = json_string_value(json_object_get(h->config, "simd_id"));
@@ -148,6 +159,7 @@ static void fill_services(struct host *h)
 		.converter = service_converter,
 		.drive = service_drive,
 		.simd_id = read_simd_id(h),
+		.carries = service_carries,
 	};
 }
 

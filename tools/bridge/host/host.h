@@ -27,12 +27,17 @@
 
 #define HOST_TOPICS_MAX  1024
 #define HOST_INBOUND_MAX 64
+#define HOST_TEXT_MAX    256
+#define HOST_WHY_MAX     768
 #define HOST_CALLS_MAX   32 /* unanswered calls of services: as many as simd takes of a client */
 
 struct host_topic { /* one announced channel */
 	struct sim_bridge_channel ch;
 	struct sim_bridge_topic *topic; /* NULL: the plug-in does not carry it */
 	char *name, *options;
+	char far_name[HOST_TEXT_MAX], far_type[HOST_TEXT_MAX]; /* what it is over there */
+	char why[HOST_WHY_MAX];                                /* it is not carried */
+	int result;                                            /* of the last open() */
 };
 
 struct host_inbound {              /* one channel the plug-in may publish into */
@@ -120,8 +125,13 @@ struct host {
 	_Atomic int status;  /* enum sim_bridge_status, as last reported */
 	char detail[256];    /* guarded by lanes_lock */
 	char complaint[768]; /* the plug-in's last error, as it logged it; guarded by lanes_lock */
-	int wake_fd;         /* eventfd: main has something to do */
-	_Atomic bool gone;   /* simd hung up */
+	struct {             /* open() of a channel: what it logs is why it refuses; guarded by lanes_lock */
+		bool on;
+		pthread_t thread;
+		char why[HOST_WHY_MAX];
+	} opening;
+	int wake_fd;       /* eventfd: main has something to do */
+	_Atomic bool gone; /* simd hung up */
 };
 
 /* ---- host.c: life and services ---- */
@@ -142,8 +152,10 @@ int64_t host_link_step(struct host *h, int64_t now_mono_ns);
 enum sim_bridge_status host_link_status(const struct host *h); /* as simd is to see it */
 
 /* ---- topics.c ---- */
-/* Text of a CHANNEL packet. Logs what it refuses. */
-void host_topic_announce(struct host *h, const char *json);
+/* Text of a CHANNEL packet, and the lane to answer it on (NULL: none). Logs what it refuses. */
+void host_topic_announce(struct host *h, struct sim_lane *lane, const char *json);
+/* sim_bridge_host::carries */
+void host_topic_named(struct host *h, const struct sim_bridge_channel *ch, const char *name, const char *type);
 struct host_topic *host_topic_find(struct host *h, uint32_t channel_id);
 /* Close all and open them again. No lane may be inside publish(). */
 void host_topics_replay(struct host *h);

@@ -44,7 +44,7 @@ static void batch_add(struct host_lane *l, struct batch *b, struct sim_lane_resu
 	if (!b->n)
 		b->first_mono_ns = now;
 	b->r[b->n++] = res;
-	if (res.result == -ENOTSUP)
+	if (res.result == SIM_LANE_NOT_CARRIED)
 		atomic_fetch_add(&h->dropped, 1);
 	else
 		atomic_fetch_add(res.result ? &h->failed : &h->sent, 1);
@@ -63,7 +63,7 @@ static int publish(struct host_lane *l, const struct sim_delivery *d, struct sim
 	if (atomic_load(&l->host->link.lost))
 		return -ENOTCONN;
 	if (!topic || !topic->topic)
-		return -ENOTSUP;
+		return SIM_LANE_NOT_CARRIED;
 	return l->host->plugin->ops->publish(l->host->bridge, topic->topic, d->slot, t);
 }
 
@@ -106,7 +106,7 @@ static bool handle(struct host_lane *l, struct sim_lane_packet *p)
 		deliver(l, p);
 		return true;
 	case SIM_LANE_CHANNEL:
-		host_topic_announce(l->host, p->text);
+		host_topic_announce(l->host, l->lane, p->text);
 		return true;
 	case SIM_LANE_OPEN:
 		further_lane(l, p->lane);

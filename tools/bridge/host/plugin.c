@@ -197,7 +197,22 @@ bool plugin_maps(const struct plugin *p, const char *type_name)
 
 bool plugin_carries(const struct plugin *p, const char *type_name)
 {
-	return registered(p, "*", PLUGIN_OUT) || registered(p, type_name, PLUGIN_OUT);
+	return plugin_foreign(p, type_name) != NULL;
+}
+
+const char *plugin_foreign(const struct plugin *p, const char *type_name)
+{
+	const char *any = NULL;
+
+	for (unsigned i = 0; i < p->n_types; i++) {
+		if (p->types[i].way != PLUGIN_OUT)
+			continue;
+		if (!strcmp(p->types[i].name, type_name))
+			return p->types[i].foreign;
+		if (!strcmp(p->types[i].name, "*"))
+			any = p->types[i].foreign;
+	}
+	return any;
 }
 
 bool plugin_brings(const struct plugin *p, const char *type_name)

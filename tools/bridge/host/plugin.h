@@ -49,7 +49,9 @@ const char *plugin_option(const struct plugin *p, json_t *options, const char *n
 
 /* Whether the plug-in registered a publisher for the type (by name or "*"). */
 bool plugin_carries(const struct plugin *p, const char *type_name);
-/* The same by name alone. */
+/* What it registered it as, by name before "*"; NULL: it does not carry it. */
+const char *plugin_foreign(const struct plugin *p, const char *type_name);
+/* Whether it registered a publisher by that very name. */
 bool plugin_maps(const struct plugin *p, const char *type_name);
 /* Whether it registered a subscriber for the type. */
 bool plugin_brings(const struct plugin *p, const char *type_name);

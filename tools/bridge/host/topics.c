@@ -4,6 +4,7 @@
  * delivery on its lane; several lanes announce the same channel. Thread: any lane's; guarded by topics_lock.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "err.h"
@@ -66,33 +67,90 @@ static int topic_parse(json_t *j, struct host_topic *t)
 	return read_type(type, &t->ch.type);
 }
 
-static void topic_open(struct host *h, struct host_topic *t)
+static void opening(struct host *h, bool on)
 {
-	int r = -ENOTSUP;
-
-	if (plugin_carries(h->plugin, t->ch.type->name) || converters_find(h->converters, t->ch.type->name, NULL, 0))
-		r = h->plugin->ops->open(h->bridge, &t->ch, &t->topic);
-	if (r < 0) {
-		t->topic = NULL;
-		log_warn("%s (%s) is not carried by this bridge: %s", t->name, t->ch.type->name, err_text(r));
-	}
+	pthread_mutex_lock(&h->lanes_lock);
+	h->opening.on = on;
+	h->opening.thread = pthread_self();
+	if (on)
+		h->opening.why[0] = '\0';
+	pthread_mutex_unlock(&h->lanes_lock);
 }
 
-static int announce(struct host *h, struct host_topic *t)
+void host_topic_named(struct host *h, const struct sim_bridge_channel *ch, const char *name, const char *type)
+{
+	struct host_topic *t = container_of(ch, struct host_topic, ch);
+
+	if (ch == &h->clock.clk.ch) /* goes past dispatch */
+		return;
+	snprintf(t->far_name, sizeof(t->far_name), "%s", name ? name : "");
+	snprintf(t->far_type, sizeof(t->far_type), "%s", type ? type : "");
+}
+
+/* In the plug-in's own words, less the channel's name, which everybody who reads them knows. */
+static void refuse(struct host *h, struct host_topic *t)
+{
+	size_t n = strlen(t->name);
+	const char *why = h->opening.why;
+
+	t->topic = NULL;
+	if (!strncmp(why, t->name, n) && !strncmp(why + n, ": ", 2))
+		why += n + 2;
+	snprintf(t->why, sizeof(t->why), "%s", *why ? why : err_text(t->result));
+	if (!h->opening.why[0])
+		log_warn("%s (%s) is not carried by this bridge: %s", t->name, t->ch.type->name, t->why);
+}
+
+static void topic_open(struct host *h, struct host_topic *t)
+{
+	const char *type = t->ch.type->name, *foreign = plugin_foreign(h->plugin, type);
+
+	host_topic_named(h, &t->ch, t->name, foreign);
+	opening(h, true);
+	t->result = -ENOTSUP;
+	if (foreign || converters_find(h->converters, type, NULL, 0))
+		t->result = h->plugin->ops->open(h->bridge, &t->ch, &t->topic);
+	else
+		snprintf(h->opening.why, sizeof(h->opening.why),
+			 "%s: the bridge plug-in \"%s\" has no mapping of %s, and no converter of this bridge has one",
+			 t->name, h->plugin->ops->name, type);
+	opening(h, false);
+	if (t->result < 0)
+		refuse(h, t);
+}
+
+/* simd counts a message as one for this bridge until it has heard this. */
+static int report(const struct host *h, struct sim_lane *lane, const struct host_topic *t)
+{
+	bool refused = t->result < 0;
+	int r = 0;
+
+	if (lane && json_is_true(json_object_get(h->config, "reports_channels")))
+		r = sim_lane_carries(lane, t->ch.id, refused ? t->result : 0, refused ? t->why : t->far_name,
+				     t->far_type);
+	if (r < 0)
+		log_debug("%s: simd was not told: %s", t->name, sim_why());
+	return r;
+}
+
+static int announce(struct host *h, struct sim_lane *lane, struct host_topic *t)
 {
 	struct host_topic **at = place(h, t->ch.id);
 
 	if (!at)
 		return err_set(-ENOSPC, "more than %d channels", HOST_TOPICS_MAX);
-	if (*at && sim_type_equal((*at)->ch.type, t->ch.type) && !strcmp((*at)->name, t->name))
+	if (*at && sim_type_equal((*at)->ch.type, t->ch.type) && !strcmp((*at)->name, t->name)) {
+		(void)report(h, lane, *at);
 		return 1; /* another lane was first */
+	}
 	topic_free(h, *at);
 	topic_open(h, t);
 	*at = t;
+	(void)report(h, lane, t);
 	return 0;
 }
 
-void host_topic_announce(struct host *h, const char *json)
+void host_topic_announce(struct host *h, struct sim_lane *lane, const char *json)
 {
 	json_t *j = json_loads(json, JSON_REJECT_DUPLICATES, NULL);
 	struct host_topic *t = MEM_NEW(struct host_topic);
@@ -104,7 +162,7 @@ void host_topic_announce(struct host *h, const char *json)
 		err_set(r, "not a JSON object");
 	if (!r) {
 		pthread_mutex_lock(&h->topics_lock);
-		r = announce(h, t);
+		r = announce(h, lane, t);
 		pthread_mutex_unlock(&h->topics_lock);
 	}
 	if (r < 0)
@@ -128,6 +186,16 @@ struct host_topic *host_topic_find(struct host *h, uint32_t channel_id)
 	return t ? *t : NULL;
 }
 
+/* topics_lock is held; lane 0 cannot go while lanes_lock is. */
+static void report_all(struct host *h)
+{
+	pthread_mutex_lock(&h->lanes_lock);
+	for (unsigned i = 0; i < HOST_TOPICS_MAX; i++)
+		if (h->topics[i] && report(h, h->lane0, h->topics[i]) < 0)
+			break;
+	pthread_mutex_unlock(&h->lanes_lock);
+}
+
 void host_topics_replay(struct host *h)
 {
 	pthread_mutex_lock(&h->topics_lock);
@@ -141,6 +209,7 @@ void host_topics_replay(struct host *h)
 		t->topic = NULL;
 		topic_open(h, t);
 	}
+	report_all(h);
 	pthread_mutex_unlock(&h->topics_lock);
 }
 
