@@ -18,9 +18,10 @@ endef
 $(foreach s,$(sort $(wildcard tests/system/stack/test_*.c)),$(eval $(call stack_test,stack-$(s:tests/system/stack/test_%.c=%),$(s))))
 $(foreach s,$(sort $(wildcard tests/fault/stack/test_*.c)),$(eval $(call stack_test,fault-stack-$(s:tests/fault/stack/test_%.c=%),$(s))))
 # those that have a DDS program beside them
-$(addprefix $(B)/test/,stack-ros2 stack-ros_clock stack-sim_time stack-topics): $(B)/obj/tests/system/ros2/reader.o | $(B)/lib/simd/bridge_ros2.so
+$(addprefix $(B)/test/,stack-carried stack-ros2 stack-ros_clock stack-sim_time stack-topics): $(B)/obj/tests/system/ros2/reader.o | $(B)/lib/simd/bridge_ros2.so
 $(B)/test/stack-topics: $(addprefix $(B)/obj/tests/,system/ros2/typed.o system/ros2/asker.o support/ros_tree.o) $(B)/lib/libros.a
 LINK_stack-topics += -lddsc
+LINK_stack-carried += -lddsc
 LINK_stack-ros2 += -lddsc
 $(B)/test/stack-ros2: $(B)/obj/tests/system/ros2/asker.o
 LINK_stack-ros_clock += -lddsc

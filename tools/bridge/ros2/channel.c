@@ -12,14 +12,16 @@
 
 #include "ros2.h"
 
-/* What is wrong with the topic at index i, or with the only one. */
+enum { PLAIN = -2, ONLY = -1 }; /* of no list: the rig says nothing of the channel; it has one topic */
+
+/* What is wrong with the topic at index i, or with the only one; a key is named only where the rig has it. */
 static void complain(struct sim_bridge *b, const struct sim_bridge_channel *ch, int i, const char *why)
 {
-	char index[16] = "";
+	char key[40] = "";
 
-	if (i >= 0)
-		snprintf(index, sizeof(index), "[%d]", i);
-	b->host->log(b->host->ctx, 0, "%s: options.ros2%s: %s", ch->name, index, why);
+	if (i != PLAIN)
+		snprintf(key, sizeof(key), i >= 0 ? "options.ros2[%d]: " : "options.ros2: ", i);
+	b->host->log(b->host->ctx, 0, "%s: %s%s", ch->name, key, why);
 }
 
 static int open_one(struct sim_bridge *b, const struct sim_bridge_channel *ch, json_t *j, int i,
@@ -71,6 +73,26 @@ static int time_comes_in(struct sim_bridge *b, const struct sim_bridge_channel *
 	return -EBUSY;
 }
 
+static void append(char *text, size_t size, const char *what)
+{
+	size_t n = strlen(text);
+
+	snprintf(text + n, size - n, "%s%s", n ? ", " : "", what);
+}
+
+static void name_it(struct sim_bridge *b, const struct sim_bridge_channel *ch, const struct sim_bridge_topic *t)
+{
+	char names[256] = "", types[256] = "";
+
+	if (!SIM_BRIDGE_HOST_HAS(b->host, carries))
+		return;
+	for (unsigned i = 0; i < t->n; i++) {
+		append(names, sizeof(names), t->out[i]->texts);
+		append(types, sizeof(types), t->out[i]->carry.type->name);
+	}
+	b->host->carries(b->host->ctx, ch, names, types);
+}
+
 int ros2_channel_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret)
 {
 	json_t *j = json_loads(ch->options, JSON_REJECT_DUPLICATES, NULL), *mine = json_object_get(j, "ros2");
@@ -82,15 +104,17 @@ int ros2_channel_open(struct sim_bridge *b, const struct sim_bridge_channel *ch,
 		r = time_comes_in(b, ch);
 	if (r == 0 && json_is_array(mine))
 		r = open_list(b, ch, mine, t);
-	else if (r == 0 && (r = open_one(b, ch, mine ? mine : plain, -1, &t->out[0])) == 0)
+	else if (r == 0 && (r = open_one(b, ch, mine ? mine : plain, mine ? ONLY : PLAIN, &t->out[0])) == 0)
 		t->n = 1;
 	json_decref(plain);
 	json_decref(j);
-	if (r < 0)
+	if (r < 0) {
 		ros2_channel_close(b, t);
-	else
-		*ret = t;
-	return r;
+		return r;
+	}
+	name_it(b, ch, t);
+	*ret = t;
+	return 0;
 }
 
 void ros2_channel_close(struct sim_bridge *b, struct sim_bridge_topic *t)

@@ -16,6 +16,8 @@ static const struct sim_bridge_option options[] = {
 	{ "domain", "", "DDS domain, 0 to 232; empty: ROS_DOMAIN_ID, else 0" },
 	{ "node", "simd", "name of the node" },
 	{ "namespace", "/", "its namespace" },
+	{ "names", "automatic",
+	  "of channels that ROS does not allow: automatic: /radar/0 goes out as /radar/n0; strict: not at all" },
 	{ "localhost", "auto",
 	  "true: over loopback only; false: on the network; auto: true, unless ROS_LOCALHOST_ONLY=0 or ROS_AUTOMATIC_DISCOVERY_RANGE says otherwise" },
 	{ "use_sim_time", "false", "true: the graph's /clock drives simd's time source `ros2`, and none is sent" },
@@ -68,6 +70,17 @@ static int read_name(struct sim_bridge *b, const char *option, bool is_namespace
 	return 0;
 }
 
+static int read_names(struct sim_bridge *b)
+{
+	const char *s = b->host->option(b->host->ctx, "names");
+
+	b->strict_names = s && strcmp(s, "strict") == 0;
+	if (!s || !*s || b->strict_names || strcmp(s, "automatic") == 0)
+		return 0;
+	b->host->log(b->host->ctx, 0, "options.names: \"%.40s\" is not one of automatic, strict", s);
+	return -EINVAL;
+}
+
 static void ros2_destroy(struct sim_bridge *b)
 {
 	ros2_services_close(b);
@@ -101,6 +114,8 @@ static int ros2_create(const struct sim_bridge_host *host, struct sim_bridge **r
 		r = read_name(b, "namespace", true, b->node_namespace);
 	if (r == 0)
 		r = read_autoware(b);
+	if (r == 0)
+		r = read_names(b);
 	if (r == 0)
 		r = ros2_domain_open(b);
 	if (r == 0)

@@ -38,9 +38,11 @@ struct ros2_topic {
 	dds_entity_t topic, writer;
 	struct carry_out carry;
 	struct map_options options;
-	char *texts;   /* its name first, then what options point to: freed with it */
-	bool keeps;    /* transient local: later readers get it, so it is always converted */
-	bool reliable; /* so large messages are paced */
+	char *texts; /* its name first, then what options point to: freed with it */
+	const char *channel;
+	bool automatic; /* the name is the channel's, made such that ROS allows it */
+	bool keeps;     /* transient local: later readers get it, so it is always converted */
+	bool reliable;  /* so large messages are paced */
 	struct ddsi_sertype *sertype;
 	_Atomic int readers;
 	_Atomic uint32_t refused; /* policies that a reader asked more of: a bit for each, told once */
@@ -95,6 +97,7 @@ struct sim_bridge {
 	dds_entity_t domain, participant;
 	dds_entity_t graph_writer;
 	char node[64], node_namespace[64];
+	bool strict_names; /* a channel whose name ROS does not allow is not carried */
 	_Atomic int status;
 	pthread_mutex_t lock; /* guards topics, outs, services, their numbers, and the order of graph samples */
 	struct ros2_topic *topics[ROS2_TOPICS_MAX];

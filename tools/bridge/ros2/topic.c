@@ -40,19 +40,19 @@ static struct ros2_qos default_qos(const char *topic, const char *ros)
 /* ---- opening ---- */
 
 /* The name, and the texts of the options, which outlive the JSON: one block holds them. */
-static int keep_texts(struct ros2_topic *t, const char *name, const struct wish *w)
+static int keep_texts(struct ros2_topic *t, const char *name, const char *channel, const struct wish *w)
 {
-	const char *const from[] = { name, w->frame, w->child_frame };
-	const char *kept[3] = { NULL };
+	const char *const from[] = { name, w->frame, w->child_frame, channel };
+	const char *kept[4] = { NULL };
 	size_t room = 1;
 	char *at;
 
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 4; i++)
 		room += from[i] ? strlen(from[i]) + 1 : 0;
 	at = t->texts = malloc(room);
 	if (!at)
 		return -ENOMEM;
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 4; i++) {
 		if (!from[i])
 			continue;
 		kept[i] = strcpy(at, from[i]);
@@ -60,6 +60,7 @@ static int keep_texts(struct ros2_topic *t, const char *name, const struct wish 
 	}
 	t->options.frame = kept[1];
 	t->options.child_frame = kept[2];
+	t->channel = kept[3];
 	return 0;
 }
 
@@ -133,6 +134,11 @@ static void tell_way(struct sim_bridge *b, const struct sim_bridge_channel *ch, 
 {
 	const char *odd = t->carry.generic ? ros_generic_odd_name(ch->type) : NULL;
 
+	if (t->automatic)
+		b->host->log(b->host->ctx, 2,
+			     "%s: ROS allows no such name, so it goes out as %s (\"ros2\": {\"topic\": ...} in the "
+			     "options of the channel gives it another)",
+			     ch->name, t->texts);
 	b->host->log(b->host->ctx, 2, "%s: %s goes out as %s (%s)", ch->name, ch->type->name, t->carry.type->name,
 		     carry_out_how(&t->carry));
 	if (odd)
@@ -148,18 +154,60 @@ static void set_options(struct ros2_topic *t, const struct wish *w)
 	t->options.sentence = w->sentence == 1 ? MAP_SENTENCE_INSATT : MAP_SENTENCE_GGA;
 }
 
+/* Another channel has that name by its automatic form, or has it where this one's form would be. */
+static bool is_taken(struct sim_bridge *b, const char *channel, const char *name, bool automatic, char *why,
+		     size_t why_size)
+{
+	const struct ros2_topic *other = NULL;
+
+	pthread_mutex_lock(&b->lock);
+	for (unsigned i = 0; i < b->n_topics && !other; i++) {
+		const struct ros2_topic *t = b->topics[i];
+
+		if ((automatic || t->automatic) && strcmp(t->texts, name) == 0 && strcmp(t->channel, channel) != 0)
+			other = t;
+	}
+	if (other)
+		snprintf(why, why_size,
+			 "it would go out as %s, as channel %s does: give one of them a name of its own, with \"ros2\": "
+			 "{\"topic\": ...} in the options of the channel",
+			 name, other->channel);
+	pthread_mutex_unlock(&b->lock);
+	return other != NULL;
+}
+
+/* Under which name; into buf where the channel's own is none in ROS. -EINVAL with a sentence. */
+static int choose_name(struct sim_bridge *b, const struct sim_bridge_channel *ch, const struct wish *w,
+		       char buf[WISH_TOPIC_MAX + 1], const char **ret, char *why, size_t why_size)
+{
+	const char *name = w->topic ? w->topic : ch->name;
+	bool automatic = false;
+
+	if (!wish_topic_ok(name)) {
+		automatic = !b->strict_names && wish_topic_auto(name, buf);
+		if (!automatic) {
+			wish_topic_bad(name, why, why_size);
+			return -EINVAL;
+		}
+		name = buf;
+	}
+	if (is_taken(b, ch->name, name, automatic, why, why_size))
+		return -EINVAL;
+	*ret = name;
+	return automatic;
+}
+
 int ros2_topic_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, const struct wish *w,
 		    struct ros2_topic **ret, char *why, size_t why_size)
 {
-	const char *name = w->topic ? w->topic : ch->name;
+	char buf[WISH_TOPIC_MAX + 1];
+	const char *name;
 	struct ros2_topic *t;
 	struct ros2_qos q;
-	int r;
+	int r, automatic = choose_name(b, ch, w, buf, &name, why, why_size);
 
-	if (!wish_topic_ok(name)) {
-		wish_topic_bad(name, why, why_size);
-		return -EINVAL;
-	}
+	if (automatic < 0)
+		return automatic;
 	if (b->sim_time.on && strcmp(name, "/clock") == 0) {
 		snprintf(why, why_size,
 			 "use_sim_time is on: /clock comes from the graph, and this bridge must not send it");
@@ -169,12 +217,13 @@ int ros2_topic_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, c
 	if (!t)
 		return -ENOMEM;
 	t->bridge = b;
+	t->automatic = automatic > 0;
 	set_options(t, w);
 	r = carry_out_open(b->host, ros2_types, ch->type, w->type, &t->carry, why, why_size);
 	if (r == 0 && b->before_1_8)
 		r = carry_out_before_1_8(&t->carry, ros2_types, &t->options.no_predictions, why, why_size);
 	if (r == 0)
-		r = keep_texts(t, name, w);
+		r = keep_texts(t, name, ch->name, w);
 	if (r == 0) {
 		q = ros2_qos_of(w, default_qos(name, t->carry.type->name));
 		t->keeps = q.transient_local;

@@ -65,6 +65,32 @@ bool wish_topic_ok(const char *name)
 	return strcmp(name, "/") != 0 && strlen(name) <= WISH_TOPIC_MAX && wish_name_ok(name, true);
 }
 
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+bool wish_topic_auto(const char *channel, char ret[WISH_TOPIC_MAX + 1])
+{
+	size_t n = 0;
+	bool first = true;
+
+	for (const char *s = channel; *s && n + 3 <= WISH_TOPIC_MAX; s++) {
+		if (*s == '/') {
+			first = true;
+			continue;
+		}
+		if (first)
+			ret[n++] = '/';
+		if (first && !is_letter(*s))
+			ret[n++] = 'n';
+		first = false;
+		ret[n++] = is_letter(*s) || (*s >= '0' && *s <= '9') ? *s : '_';
+	}
+	ret[n] = '\0';
+	return n + 3 <= WISH_TOPIC_MAX && wish_topic_ok(ret);
+}
+
 void wish_topic_bad(const char *name, char *why, size_t why_size)
 {
 	snprintf(why, why_size,

@@ -31,6 +31,13 @@ bool wish_topic_ok(const char *name);
 /* A word of a ROS name, "simd"; or, as a namespace, "/" or "/a/b". */
 bool wish_name_ok(const char *s, bool is_namespace);
 
+/*
+ * The automatic form of a channel's name that is no name of a topic: "/car/radar/0" becomes "/car/radar/n0". In each word
+ * what is no letter, digit or '_' becomes '_'; a word that began with a digit or with such a character gets an 'n' before it; empty
+ * words go. False: nothing is left, or it is too long.
+ */
+bool wish_topic_auto(const char *channel, char ret[WISH_TOPIC_MAX + 1]);
+
 /* The sentence for a name that is none. */
 void wish_topic_bad(const char *name, char *why, size_t why_size);
 

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Channels that ROS 2 does not take as they are called: they get an automatic name, or are taken off that bridge, and
+ * their messages succeed with the bridges that are left.
+ */
+#include "peer.h"
+#include "stack.h"
+
+#define CONF(names) \
+	"\"TimeSource\":\"system\"," STACK_POOLS ",\"rigs\":[{\"name\":\"car\",\"bridges\":[" \
+	"{\"name\":\"ros\",\"plugin\":\"ros2\",\"options\":{\"ros_distro\":\"humble\",\"names\":\"" names "\"}}," \
+	"{\"name\":\"count\",\"plugin\":\"null\"}]}]"
+
+static const char channel[] = "/car/radar/0";
+
+static pid_t start(const char *conf)
+{
+	pid_t simd = stack_start(conf);
+
+	UNTIL(20000, !strcmp(stack_bridge_text("ros", "status"), "connected") &&
+			     !strcmp(stack_bridge_text("count", "status"), "connected"));
+	return simd;
+}
+
+/* A hundred messages, the first at once; then it waits. */
+static int sensor(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "sensor");
+	struct sim_publisher *pub = peer_advertise(p, c, channel, 64, 0);
+
+	for (int i = 0; i < 100; i++) {
+		PEER(p, peer_queue(p, pub, sizeof(struct sim_Ultrasonic), NULL) == 0);
+		while (!peer_settled(p))
+			usleep(200);
+	}
+	atomic_store(&p->ready, 1);
+	while (!atomic_load(&p->stop))
+		usleep(1000);
+	sim_publisher_destroy(pub);
+	sim_disconnect(c);
+	return 0;
+}
+
+static void has(const struct ctl_result *r, const char *text)
+{
+	if (!strstr(r->out, text))
+		fail_msg("no \"%s\" in:\n%s%s", text, r->out, r->err);
+}
+
+static void has_not(const struct ctl_result *r, const char *text)
+{
+	if (strstr(r->out, text))
+		fail_msg("\"%s\" in:\n%s", text, r->out);
+}
+
+static pid_t all_succeed(struct peer *p)
+{
+	pid_t pid = peer_fork(p, sensor);
+
+	UNTIL(20000, atomic_load(&p->ready) || atomic_load(&p->failed));
+	assert_int_equal(p->accepted, 100);
+	assert_int_equal(p->ok, 100);
+	assert_int_equal(stack_bridge("count", "sent"), 100);
+	assert_int_equal(stack_bridge("ros", "failed") + stack_bridge("ros", "dropped"), 0);
+	return pid;
+}
+
+static void it_gets_an_automatic_name(void **state)
+{
+	struct peer *p = peer_new();
+	pid_t simd = start(CONF("automatic")), pid = all_succeed(p);
+
+	(void)state;
+	assert_int_equal(stack_bridge("ros", "sent"), 100);
+	has(stack_ctl("info", channel, NULL), "bridges: ros count\n  ros: /car/radar/n0, ");
+	has(stack_ctl("bridge", "info", "ros", NULL), "  /car/radar/0 -> /car/radar/n0, ");
+	has(stack_ctl("bridge", "info", "count", NULL), "  /car/radar/0 -> /car/radar/0, ");
+	assert_int_equal(stack_count(channel, "ROS allows no such name"), 1);
+	peer_join(p, pid);
+	peer_free(p);
+	stack_stop(simd);
+}
+
+static void it_is_taken_off(void **state)
+{
+	static const char shown[] = "not carried by ros: \"/car/radar/0\" is not the name of a topic";
+	struct peer *p = peer_new();
+	pid_t simd = start(CONF("strict")), pid = all_succeed(p);
+
+	(void)state;
+	assert_int_equal(stack_bridge("ros", "attempted"), 0);
+	has(stack_ctl("info", channel, NULL), "bridges: count\n  not carried by ros: \"/car/radar/0\" is not");
+	has_not(stack_ctl("info", channel, NULL), "options.ros2");
+	has(stack_ctl("bridge", "info", "ros", NULL), "  /car/radar/0 is not carried: \"/car/radar/0\" is not");
+	has(stack_ctl("doctor", NULL), shown);
+	assert_int_equal(stack_channel(channel, "messages"), 100);
+	assert_int_equal(stack_count("is not the name of a topic", ""), 1); /* it is logged once */
+	/* another process of that bridge is asked again, and says the same */
+	assert_int_equal(stack_ctl("bridge", "restart", "ros", NULL)->code, 0);
+	UNTIL(20000, stack_count("is not the name of a topic", "") == 2);
+	UNTIL(5000, strstr(stack_ctl("info", channel, NULL)->out, "not carried by ros"));
+	peer_join(p, pid);
+	peer_free(p);
+	stack_stop(simd);
+}
+
+/* Two channels, one automatic name: the second one is refused, and the sentence names both. */
+static int two_sensors(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "sensors");
+	struct sim_publisher *a = peer_advertise(p, c, "/radar/0", 64, 0), *b;
+
+	while (!atomic_load(&p->command))
+		usleep(1000);
+	b = peer_advertise(p, c, "/radar/n0", 64, 0);
+	atomic_store(&p->ready, 1);
+	while (!atomic_load(&p->stop))
+		usleep(1000);
+	sim_publisher_destroy(a);
+	sim_publisher_destroy(b);
+	sim_disconnect(c);
+	return 0;
+}
+
+static void a_name_is_not_shared(void **state)
+{
+	struct peer *p = peer_new();
+	pid_t simd = start(CONF("automatic")), pid = peer_fork(p, two_sensors);
+
+	(void)state;
+	/* what a bridge carries is known before there is a message */
+	UNTIL(10000, strstr(stack_ctl("bridge", "info", "ros", NULL)->out, "/radar/0 -> /radar/n0"));
+	atomic_store(&p->command, 1);
+	UNTIL(10000, strstr(stack_ctl("bridge", "info", "ros", NULL)->out,
+			    "/radar/n0 is not carried: it would go out as /radar/n0, as channel /radar/0 does"));
+	peer_join(p, pid);
+	peer_free(p);
+	stack_stop(simd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(it_gets_an_automatic_name, stack_sweep),
+		cmocka_unit_test_teardown(it_is_taken_off, stack_sweep),
+		cmocka_unit_test_teardown(a_name_is_not_shared, stack_sweep),
+	};
+
+	return cmocka_run_group_tests_name("carried", tests, NULL, NULL);
+}

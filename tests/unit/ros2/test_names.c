@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names that ROS allows, and what is made of those that it does not. */
+#include "support/test.h"
+
+#include <string.h>
+
+#include "wish.h"
+
+static void allowed_ones(void **state)
+{
+	static const char *const good[] = { "/a", "/a/b_2", "/_x", "/A9" }, *const bad[] = { "",    "/",    "a",
+											     "/0",  "/a/0", "/a//b",
+											     "/a/", "/a-b", "/~/a" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
+		assert_true(wish_topic_ok(good[i]));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		assert_false(wish_topic_ok(bad[i]));
+}
+
+static void automatic_ones(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "/car/radar/0", "/car/radar/n0" },
+		{ "/0/1/22b", "/n0/n1/n22b" },
+		{ "/car-1/lidar.top", "/car_1/lidar_top" },
+		{ "/~/imu", "/n_/imu" }, /* a word that begins with '_' is hidden from `ros2 topic list` */
+		{ "/-/.5", "/n_/n_5" },
+		{ "/a//b/", "/a/b" },
+		{ "/_kept", "/_kept" },
+		{ "no/slash", "/no/slash" },
+		{ "/caf\xc3\xa9", "/caf__" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		char name[WISH_TOPIC_MAX + 1];
+
+		assert_true(wish_topic_auto(rows[i][0], name));
+		assert_string_equal(name, rows[i][1]);
+		assert_true(wish_topic_ok(name));
+	}
+}
+
+static void hopeless_ones(void **state)
+{
+	char name[WISH_TOPIC_MAX + 1], many[2 * WISH_TOPIC_MAX];
+
+	(void)state;
+	assert_false(wish_topic_auto("", name));
+	assert_false(wish_topic_auto("///", name));
+	for (size_t n = 1; n < sizeof(many); n++) { /* of all lengths, with as much to add as can be */
+		for (size_t i = 0; i < n; i++)
+			many[i] = i & 1 ? '0' : '/';
+		many[n] = '\0';
+		if (wish_topic_auto(many, name))
+			assert_true(strlen(name) <= WISH_TOPIC_MAX && wish_topic_ok(name));
+		else
+			assert_true(n == 1 || n > WISH_TOPIC_MAX / 2);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(allowed_ones),
+		cmocka_unit_test(automatic_ones),
+		cmocka_unit_test(hopeless_ones),
+	};
+
+	return cmocka_run_group_tests_name("ros2: names", tests, NULL, NULL);
+}
