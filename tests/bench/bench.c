@@ -90,7 +90,10 @@ static void print_result(const struct bench_result *r)
 	if (r->has_bar)
 		printf("  bar %s %.4g %s", r->upper ? "<=" : ">=", r->bar,
 		       (r->upper ? r->ratio <= r->bar : r->ratio >= r->bar) ? "met" : "MISSED");
-	printf("  (%u runs, spread %.2f)%s%s\n", r->runs, r->spread, *r->note ? " " : "", r->note);
+	printf("  (%u runs, spread %.2f", r->runs, r->spread);
+	if (r->has_reference)
+		printf(", reference %.2f", r->reference_spread);
+	printf(")%s%s\n", *r->note ? " " : "", r->note);
 	fflush(stdout);
 }
 
@@ -114,9 +117,10 @@ void bench_report(struct bench *b, const char *name, const char *unit, const cha
 	r->bar = bar;
 	r->runs = n;
 	r->spread = spread_of(ratios, n);
-	if (r->has_reference && spread_of(refs, n) > 2)
-		snprintf(r->note, sizeof(r->note), "the reference itself spreads %.1f-fold: not a quiet run",
-			 spread_of(refs, n));
+	r->reference_spread = r->has_reference ? spread_of(refs, n) : 0;
+	if (r->reference_spread > 2)
+		snprintf(r->note, sizeof(r->note), "the reference itself spreads %.1f-fold: no measurement",
+			 r->reference_spread);
 	r->value = bench_median(ours, n);
 	r->reference = r->has_reference ? bench_median(refs, n) : 0;
 	r->ratio = bench_median(ratios, n);
@@ -348,6 +352,8 @@ static int write_json(const struct bench *b, const char *path)
 			json_object_set_new(j, "against", json_string(x->against));
 			json_object_set_new(j, "reference", json_real(x->reference));
 			json_object_set_new(j, "ratio", json_real(x->ratio));
+			json_object_set_new(j, "reference_spread",
+					    json_real(isfinite(x->reference_spread) ? x->reference_spread : 0));
 		}
 		if (x->has_bar)
 			json_object_set_new(j, "bar", json_real(x->bar));

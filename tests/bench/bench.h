@@ -44,6 +44,7 @@ struct bench_pair {
 struct bench_result {
 	char name[64], unit[16], against[64], note[128];
 	double value, reference, ratio, spread, bar;
+	double reference_spread; /* largest over smallest; above two the case measures the machine's mood */
 	unsigned runs;
 	bool has_reference, has_bar, upper;
 };

@@ -35,16 +35,9 @@ out:
 	return r;
 }
 
-static double rate(struct link_pair *p, enum link_mode mode, unsigned count)
-{
-	if (link_run(p, mode, LINK_64B, count) < 0)
-		return -1;
-	return (double)count / ((double)p->arena->elapsed_ns / 1e9);
-}
-
 static int run_overhead(struct bench *b)
 {
-	unsigned n = bench_runs(b, 7), count = b->smoke ? 50 : 2000, flood = b->smoke ? 2000 : 200000;
+	unsigned n = bench_runs(b, 7), count = b->smoke ? 50 : 2000, bursts = b->smoke ? 50 : 4000;
 	struct bench_pair pairs[BENCH_PAIRS_MAX];
 	struct link_pair p;
 	int r = link_start(b, "overhead", true, &p);
@@ -53,14 +46,14 @@ static int run_overhead(struct bench *b)
 		goto out;
 	bench_report(b, "api_overhead_latency", "ns", "iceoryx C binding", BENCH_COST, pairs, n, 1.10);
 	for (unsigned i = 0; i < n; i++) {
-		pairs[i].reference = rate(&p, LINK_RAW_RATE, flood);
-		pairs[i].ours = rate(&p, LINK_OURS_RATE, flood);
+		pairs[i].reference = link_rate(&p, LINK_RAW_RATE, bursts);
+		pairs[i].ours = link_rate(&p, LINK_OURS_RATE, bursts);
 		if (pairs[i].reference < 0 || pairs[i].ours < 0) {
 			r = -1;
 			goto out;
 		}
 	}
-	bench_report(b, "api_overhead_rate", "msg/s", "iceoryx C binding", BENCH_RATE, pairs, n, 0.9);
+	bench_report(b, "api_overhead_rate", "msg/s", "iceoryx C binding", BENCH_RATE, pairs, n, 0.95);
 out:
 	link_stop(&p);
 	return r;

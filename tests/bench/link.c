@@ -149,18 +149,26 @@ static void send_paced(struct side *s)
 	}
 }
 
-static void send_flood(struct side *s)
+static void send_bursts(struct side *s)
 {
 	struct link_arena *a = s->a;
-	int64_t start = mono_now_ns();
 
-	for (uint32_t i = 0; i < a->count; i++) {
-		int r = a->mode == LINK_RAW_RATE ? raw_send(s->raw_pub, 64 + sizeof(struct sim_slot)) : send_ours(s);
+	for (uint32_t i = 0; i < a->count && !atomic_load(&a->failed); i++) {
+		int64_t start;
 
-		if (r < 0)
-			return;
+		while (atomic_load_explicit(&a->acked, memory_order_acquire) != i && !atomic_load(&a->failed))
+			continue;
+		start = mono_now_ns();
+		for (int n = 0; n < LINK_BURST; n++) {
+			int r = a->mode == LINK_RAW_RATE ? raw_send(s->raw_pub, 64 + sizeof(struct sim_slot))
+							 : send_ours(s);
+
+			if (r < 0)
+				return;
+		}
+		a->sample[i] = (double)(mono_now_ns() - start);
+		atomic_store_explicit(&a->armed, i + 1, memory_order_release);
 	}
-	a->elapsed_ns = mono_now_ns() - start;
 }
 
 /* ---- receiver ---- */
@@ -248,36 +256,34 @@ static void receive_paced(struct side *s)
 	}
 }
 
-static bool sender_done(const struct link_arena *a)
-{
-	return atomic_load_explicit(&a->done[0], memory_order_acquire) == atomic_load(&a->command);
-}
-
-static void receive_flood(struct side *s)
+static void receive_bursts(struct side *s)
 {
 	struct link_arena *a = s->a;
 	const void *chunk;
 
-	while (!sender_done(a)) {
-		if (a->mode == LINK_OURS_RATE) {
-			if (sim_wait(s->sub[LINK_64B], 50 * NS_PER_MS) == 1)
-				drain(s->sub[LINK_64B]);
+	for (uint32_t i = 1; i <= a->count && !atomic_load(&a->failed); i++) {
+		int64_t start;
+
+		while (atomic_load_explicit(&a->armed, memory_order_acquire) != i && !atomic_load(&a->failed))
 			continue;
-		}
-		while (raw_wait_take(s->raw_sub, &chunk))
+		start = mono_now_ns();
+		if (a->mode == LINK_OURS_RATE)
+			drain(s->sub[LINK_64B]);
+		while (a->mode == LINK_RAW_RATE && raw_take(s->raw_sub, &chunk))
 			raw_release(s->raw_sub, chunk);
+		a->taken[i - 1] = (double)(mono_now_ns() - start);
+		atomic_store_explicit(&a->acked, i, memory_order_release);
 	}
-	drain(s->sub[LINK_64B]);
 }
 
 /* ---- both ---- */
 
-static bool is_flood(uint32_t mode)
+static bool is_rate(uint32_t mode)
 {
 	return mode == LINK_OURS_RATE || mode == LINK_RAW_RATE;
 }
 
-static int obey(struct side *s, unsigned who, void (*paced)(struct side *), void (*flood)(struct side *))
+static int obey(struct side *s, unsigned who, void (*paced)(struct side *), void (*bursts)(struct side *))
 {
 	struct link_arena *a = s->a;
 	uint32_t seen = 0;
@@ -289,7 +295,7 @@ static int obey(struct side *s, unsigned who, void (*paced)(struct side *), void
 		seen = atomic_load(&a->command);
 		if (a->mode == LINK_STOP)
 			break;
-		(is_flood(a->mode) ? flood : paced)(s);
+		(is_rate(a->mode) ? bursts : paced)(s);
 		atomic_store_explicit(&a->done[who], seen, memory_order_release);
 	}
 	sim_disconnect(s->client);
@@ -304,7 +310,7 @@ static int sender_main(void *arg)
 	bench_pin(0);
 	if (connect_side(&s) < 0 || make_publishers(&s) < 0)
 		return 1;
-	return obey(&s, 0, send_paced, send_flood);
+	return obey(&s, 0, send_paced, send_bursts);
 }
 
 static int receiver_main(void *arg)
@@ -315,7 +321,7 @@ static int receiver_main(void *arg)
 	bench_pin(1);
 	if (connect_side(&s) < 0 || make_subscribers(&s) < 0)
 		return 1;
-	return obey(&s, 1, receive_paced, receive_flood);
+	return obey(&s, 1, receive_paced, receive_bursts);
 }
 
 int link_start(struct bench *b, const char *tag, bool raw, struct link_pair *ret)
@@ -371,4 +377,11 @@ double link_latency(struct link_pair *p, enum link_mode mode, unsigned size_clas
 	if (link_run(p, mode, size_class, count) < 0)
 		return -1;
 	return bench_median(p->arena->sample, count);
+}
+
+double link_rate(struct link_pair *p, enum link_mode mode, unsigned bursts)
+{
+	if (link_run(p, mode, LINK_64B, bursts) < 0)
+		return -1;
+	return LINK_BURST * 1e9 / (bench_median(p->arena->sample, bursts) + bench_median(p->arena->taken, bursts));
 }

@@ -11,13 +11,14 @@
 #include "bench.h"
 
 #define LINK_SAMPLES 20000
+#define LINK_BURST   60 /* messages; less than the receiver's queue holds */
 
 enum link_mode {
 	LINK_STOP,
 	LINK_FUTEX,     /* a store and a futex: the floor of any event-driven hand-over */
 	LINK_OURS,      /* publish_local -> sim_wait, sim_take */
 	LINK_RAW,       /* iceoryx's C binding: waitset, take */
-	LINK_OURS_RATE, /* as many as it can; the receiver drains on wake-ups */
+	LINK_OURS_RATE, /* bursts of LINK_BURST: sent while the receiver waits, then taken while the sender does */
 	LINK_RAW_RATE,
 };
 
@@ -32,11 +33,9 @@ struct link_arena {
 	_Alignas(64) _Atomic uint32_t armed; /* receiver is about to wait for message n */
 	_Alignas(64) _Atomic uint32_t acked; /* receiver has had message n */
 	_Atomic int64_t sent_mono_ns;
-	_Atomic uint64_t received;
-	int64_t elapsed_ns; /* rate modes: first send to last send */
-	int64_t first_ns;   /* latency of the first message of this process */
-	int64_t faults[2];  /* page faults in the first message: sender, receiver */
-	double sample[LINK_SAMPLES];
+	int64_t faults[2];           /* page faults in the first message: sender, receiver */
+	double sample[LINK_SAMPLES]; /* rate modes: a burst's sending */
+	double taken[LINK_SAMPLES];  /* and its taking, ns */
 };
 
 struct link_pair {
@@ -49,10 +48,15 @@ struct link_pair {
 
 int link_start(struct bench *b, const char *tag, bool raw, struct link_pair *ret);
 void link_stop(struct link_pair *p);
-/* Run `count` hand-overs; the samples are in the arena, ns. */
+/* Run `count` hand-overs, or bursts; the samples are in the arena, ns. */
 int link_run(struct link_pair *p, enum link_mode mode, unsigned size_class, unsigned count);
 /* Median of that, ns. */
 double link_latency(struct link_pair *p, enum link_mode mode, unsigned size_class, unsigned count);
+/*
+ * Messages a second of a rate mode, from the medians of `bursts` bursts. Sender and receiver take turns, so that neither
+ * the scheduler nor which of them is ahead decides the figure.
+ */
+double link_rate(struct link_pair *p, enum link_mode mode, unsigned bursts);
 
 /* Channels of a pair, by body size; the receiver of the last one spins before it sleeps. */
 enum link_class { LINK_64B, LINK_6MIB, LINK_24MIB, LINK_64B_SPIN, LINK_CLASSES };
