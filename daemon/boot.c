@@ -12,6 +12,7 @@
 #include "mem.h"
 #include "notify.h"
 #include "rnd.h"
+#include "supervise/cleanup.h"
 #include "supervise/keeper.h"
 #include "supervise/roudi_files.h"
 #include "timeutil.h"
@@ -133,6 +134,31 @@ int boot_show_config(struct boot *b)
 		printf("configuration is fine; one life of the data plane takes %lld MiB of /dev/shm\n",
 		       (long long)(pools_bytes(&b->pools) >> 20));
 out:
+	boot_config_end(b);
+	mem_free(b->exe);
+	b->exe = NULL;
+	return r;
+}
+
+int boot_clean_up(struct boot *b)
+{
+	struct conf_view root;
+	int r = boot_config(b);
+
+	if (r == 0)
+		r = log_setup("simd");
+	if (r == 0) {
+		root = conf_root(b->conf);
+		r = runtime_init(&b->rt, b->args.runtime_dir ? b->args.runtime_dir : conf_string(root, "runtime_dir"));
+	}
+	if (r == 0) {
+		r = runtime_lock(&b->rt);
+		if (r == 0)
+			r = cleanup(&b->rt, conf_int(conf_object(root, "process"), "stop_ms") * NS_PER_MS);
+		runtime_finish(&b->rt);
+	}
+	if (r < 0)
+		fprintf(stderr, "simd: %s\n", err_why());
 	boot_config_end(b);
 	mem_free(b->exe);
 	b->exe = NULL;

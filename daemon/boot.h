@@ -25,7 +25,7 @@ struct simd;
 struct boot_args {
 	const char *config, *runtime_dir;
 	struct opt_strings rigs, sets;
-	bool check, print;
+	bool check, print, clean_up;
 	int64_t ready_fd;
 };
 
@@ -53,6 +53,7 @@ struct boot {
 };
 
 int boot_show_config(struct boot *b);
+int boot_clean_up(struct boot *b);
 int boot_config(struct boot *b);
 void boot_config_end(struct boot *b);
 /* Re-executes simd once with room for more lives of the data plane. */

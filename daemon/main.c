@@ -53,6 +53,10 @@ static const struct opt options[] = {
 	  .type = OPT_FLAG,
 	  .off = offsetof(struct boot_args, print),
 	  .help = "print the effective configuration with the origin of each value, then exit" },
+	{ .name = "clean-up",
+	  .type = OPT_FLAG,
+	  .off = offsetof(struct boot_args, clean_up),
+	  .help = "end what a simd that was killed has left, then exit" },
 	{ .name = "ready-fd",
 	  .type = OPT_INT,
 	  .off = offsetof(struct boot_args, ready_fd),
@@ -109,6 +113,8 @@ int main(int argc, char *argv[])
 	opt_parse_or_exit(&program, argc, argv, &b.args);
 	if (b.args.check || b.args.print)
 		return boot_show_config(&b) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+	if (b.args.clean_up)
+		return boot_clean_up(&b) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 	for (; n < count; n++) {
 		r = parts[n].init(&b);
 		if (r != 0)

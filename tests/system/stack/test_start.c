@@ -139,6 +139,36 @@ static void a_killed_ones_bridges(void **state)
 	assert_false(runs(nth_pid("/tmp/out-pids", 1)));
 }
 
+/* Where there is to be no next one: all of it is ended, but no simd that runs, and nobody else's RouDi. */
+static void what_is_cleaned_up(void **state)
+{
+	static const char *const clean_up[] = { "simd",  "--runtime-dir",       STACK_DIR,
+						"--set", "process.stop_ms=100", "--clean-up",
+						NULL };
+	pid_t simd, bridge, below;
+
+	(void)state;
+	unlink("/tmp/out-pids");
+	unlink("/tmp/out-below");
+	script("/tmp/out-held",
+	       "#!/bin/sh\ntrap '' TERM\nsleep 86396 &\necho $! >>/tmp/out-below\necho $$ >>/tmp/out-pids\n"
+	       "wait\n");
+	assert_int_equal(stack_run(clean_up)->code, 0); /* nothing was left */
+	simd = stack_start(HELD);
+	UNTIL(10000, lines("/tmp/out-pids") == 1);
+	bridge = nth_pid("/tmp/out-pids", 0);
+	below = nth_pid("/tmp/out-below", 0);
+	assert_int_equal(stack_run(clean_up)->code, 1);
+	assert_true(runs(simd) && runs(bridge));
+	assert_int_equal(stack_int("GetInfo", "pid"), simd);
+	stack_kill(simd);
+	assert_true(*stack_leftovers());
+	assert_int_equal(stack_run(clean_up)->code, 0);
+	assert_false(runs(bridge));
+	UNTIL(10000, !runs(below));
+	assert_string_equal(stack_leftovers(), "");
+}
+
 /* A bridge that is told to end while it starts, as its simd has died, looks for no other one. */
 static void a_bridge_that_is_told_to_end(void **state)
 {
@@ -233,6 +263,7 @@ static void one_that_is_unwanted(void **state)
 
 static void one_that_suits(void **state)
 {
+	static const char *const clean_up[] = { "simd", "--runtime-dir", STACK_DIR, "--clean-up", NULL };
 	pid_t pid = roudi(TOML(SEGMENT("1024", "2000")), "off"), simd;
 	struct peer *p = peer_new();
 	pid_t child;
@@ -257,6 +288,10 @@ static void one_that_suits(void **state)
 	assert_int_equal(stack_roudi(), pid);
 	kill(simd, SIGTERM);
 	assert_int_equal(stack_wait(simd, 10000), 0);
+	simd = stack_start(CONF);
+	stack_kill(simd);
+	assert_int_equal(stack_run(clean_up)->code, 0);
+	assert_int_equal(kill(pid, 0), 0);
 	end_roudi(pid);
 	assert_string_equal(stack_leftovers(), "");
 }
@@ -379,6 +414,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(a_second_one, stack_sweep),
 		cmocka_unit_test_teardown(a_killed_ones_bridges, stack_sweep),
+		cmocka_unit_test_teardown(what_is_cleaned_up, stack_sweep),
 		cmocka_unit_test_teardown(a_bridge_that_is_told_to_end, stack_sweep),
 		cmocka_unit_test_teardown(one_that_monitors, stack_sweep),
 		cmocka_unit_test_teardown(one_with_small_pools, stack_sweep),
