@@ -289,6 +289,7 @@ ssize_t hook_recvfrom(int fd, void *buf, size_t n, int flags, struct sockaddr *f
 /* ---- descriptors: close on exec, and which segments are ours ---- */
 
 HOOK int hook_socket(int domain, int type, int protocol) __asm__("_Z10iox_socketiii");
+HOOK int hook_bind(int fd, const struct sockaddr *at, socklen_t len) __asm__("_Z8iox_bindiPK8sockaddrj");
 HOOK int hook_open(const char *path, int flags, mode_t mode) __asm__("_Z8iox_openPKcij");
 HOOK int hook_shm_open(const char *name, int flags, mode_t mode) __asm__("_Z12iox_shm_openPKcij");
 HOOK int hook_flock(int fd, int op) __asm__("_Z9iox_flockii");
@@ -297,6 +298,28 @@ HOOK void *hook_mmap(void *hint, size_t size, int prot, int flags, int fd, off_t
 int hook_socket(int domain, int type, int protocol)
 {
 	return socket(domain, type | SOCK_CLOEXEC, protocol);
+}
+
+/*
+ * RouDi answers into our socket, which is open to our user and our primary group. It runs as another user, so the socket
+ * becomes its group's: for us that may be any of our groups.
+ */
+static void open_to_roudi(const char *path)
+{
+	struct stat roudi;
+
+	if (stat("/tmp/roudi", &roudi) == 0 && roudi.st_gid != getegid())
+		(void)!lchown(path, (uid_t)-1, roudi.st_gid); /* whether we are in it was looked at before */
+}
+
+int hook_bind(int fd, const struct sockaddr *at, socklen_t len)
+{
+	const struct sockaddr_un *un = (const struct sockaddr_un *)(const void *)at;
+	int r = bind(fd, at, len);
+
+	if (r == 0 && un->sun_family == AF_UNIX && un->sun_path[0] == '/')
+		open_to_roudi(un->sun_path);
+	return r;
 }
 
 int hook_open(const char *path, int flags, mode_t mode)

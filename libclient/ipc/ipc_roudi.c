@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/sockios.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "err.h"
+#include "group.h"
 #include "ipc_int.h"
 
 #define ROUDI_SOCKET    "/tmp/roudi"
@@ -29,28 +30,16 @@
 #define MSG_KEEPALIVE   17
 #define MSG_TERMINATION 18
 
-static const char *group_name(gid_t gid, char *buf, size_t n)
-{
-	const struct group *g = getgrgid(gid);
-
-	if (g)
-		snprintf(buf, n, "%s", g->gr_name);
-	else
-		snprintf(buf, n, "%u", (unsigned int)gid);
-	return buf;
-}
-
 static int no_access(struct ipc_text *why)
 {
-	char mine[40], theirs[40];
+	char group[GROUP_NAME_MAX];
 	struct stat st;
 
-	if (stat(ROUDI_SOCKET, &st) < 0)
-		st.st_gid = (gid_t)-1;
-	snprintf(why->s, sizeof(why->s),
-		 "RouDi belongs to group %s, this process runs in group %s: run it with "
-		 "the same primary group (newgrp, or Group= of the unit)",
-		 group_name(st.st_gid, theirs, sizeof(theirs)), group_name(getegid(), mine, sizeof(mine)));
+	if (stat(ROUDI_SOCKET, &st) == 0 && group_check(st.st_gid) == 0)
+		snprintf(why->s, sizeof(why->s), "iox-roudi belongs to group %s, which may not use its %s or %s",
+			 group_name(st.st_gid, group), ROUDI_SOCKET, ROUDI_MGMT);
+	else
+		snprintf(why->s, sizeof(why->s), "iox-roudi is not for this user: %s", err_why());
 	return -EACCES;
 }
 
@@ -85,14 +74,17 @@ static int roudi_connect(struct ipc_text *why, int *ret_fd)
 	return connect_failed(r, why);
 }
 
-/* RouDi answers into our socket, 0660 of our user and primary group, and lets group members in likewise. */
+/*
+ * RouDi answers into our socket, 0660 of our user and, by a hook of the module, of its group; and it hands out memory by the
+ * groups that the user database names. Where that does not list us iceoryx would attach, and crash at the first message.
+ */
 static int check_group(struct ipc_text *why)
 {
 	struct stat st;
 
 	if (stat(ROUDI_SOCKET, &st) < 0)
 		return connect_failed(-errno, why);
-	if (st.st_uid != 0 && st.st_uid != geteuid() && st.st_gid != getegid())
+	if (st.st_uid != geteuid() && group_check(st.st_gid) < 0)
 		return no_access(why);
 	if (faccessat(AT_FDCWD, ROUDI_MGMT, R_OK | W_OK, AT_EACCESS) < 0 && errno == EACCES)
 		return no_access(why);

@@ -29,6 +29,7 @@
 #include "timeutil.h"
 
 #define NAME_MAX_CHARS 40
+#define SYSTEM_SOCKET  "/run/simd/control"
 #define TIMEOUT_MS     5000
 #define RETRY_DUR_NS   NS_PER_MS /* setup is held by another thread: look again */
 
@@ -368,18 +369,27 @@ static int check_options(const struct sim_client_options *o, const struct client
 	return check_name(o->name);
 }
 
-/* Where simd listens, unless the caller or the environment says. */
+/*
+ * Where simd listens, unless the caller or the environment says: the system's simd, this user's, and the system's again when
+ * it is not for this user, who is then told that.
+ */
 static char *socket_path(const char *asked)
 {
 	const char *env = secure_getenv("SIMD_SOCKET"), *dir = secure_getenv("XDG_RUNTIME_DIR");
+	bool hidden;
+	char *own;
 
 	if (asked || (env && *env))
 		return fd_absolute(asked ? asked : env); /* it may connect again after a chdir */
-	if (access("/run/simd/control", F_OK) == 0)
-		return mem_strdup("/run/simd/control");
-	if (dir && *dir)
-		return mem_printf("%s/simd/control", dir);
-	return mem_printf("/tmp/simd-%u/control", (unsigned)geteuid());
+	if (access(SYSTEM_SOCKET, F_OK) == 0)
+		return mem_strdup(SYSTEM_SOCKET);
+	hidden = errno == EACCES;
+	own = dir && *dir ? mem_printf("%s/simd/control", dir)
+			  : mem_printf("/tmp/simd-%u/control", (unsigned)geteuid());
+	if (!hidden || !own || access(own, F_OK) == 0)
+		return own;
+	mem_free(own);
+	return mem_strdup(SYSTEM_SOCKET);
 }
 
 /* The word that tells a fork: alone on a page that the kernel wipes in the child. */

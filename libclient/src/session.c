@@ -8,10 +8,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "err.h"
 #include "fd.h"
+#include "group.h"
 #include "jump.h"
 #include "jsonx.h"
 #include "mem.h"
@@ -426,6 +428,28 @@ static int session_hello(struct sim_client *c, struct session *s)
 	return r;
 }
 
+/* The socket, or the first folder above it that hides it, belongs to a group that we are not in. */
+static int socket_forbidden(const char *path)
+{
+	char owner[GROUP_NAME_MAX], *at = mem_strdup(path), *slash;
+	struct stat st;
+	int r = -EACCES;
+
+	if (!at)
+		return err_nomem();
+	while (stat(at, &st) < 0 && errno == EACCES && (slash = strrchr(at, '/')) && slash > at)
+		*slash = '\0';
+	if (stat(at, &st) < 0)
+		err_set(r, "%s: permission denied", path);
+	else if (!group_has(st.st_gid) && group_check(st.st_gid) < 0)
+		err_set(r, "simd at %s is not for this user: %s", path, err_why());
+	else
+		err_set(r, "simd at %s is for user %s alone: run this as that user", path,
+			group_user_name(st.st_uid, owner));
+	mem_free(at);
+	return r;
+}
+
 /* Why there is no connection, and what to do. */
 static int no_socket(const struct sim_client *c, int r)
 {
@@ -435,7 +459,7 @@ static int no_socket(const struct sim_client *c, int r)
 	case -ECONNREFUSED:
 		return err_set(r, "nobody listens at %s: that simd has ended; start it again", c->path);
 	case -EACCES:
-		return err_set(r, "%s may not be used by this user: join the group that owns it", c->path);
+		return socket_forbidden(c->path);
 	default:
 		return err_prefix(r, "simd's socket");
 	}

@@ -5,7 +5,6 @@
  */
 #include <dirent.h>
 #include <errno.h>
-#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 
 #include "err.h"
 #include "fd.h"
+#include "group.h"
 #include "simctl.h"
 
 #define ROUDI_SOCKET "/tmp/roudi"
@@ -71,8 +71,7 @@ static void check_roudi(struct doctor *d, int state)
 		find(d, "roudi", WARN, "%s was left by an iox-roudi that is gone; the next one replaces it",
 		     ROUDI_SOCKET);
 	else if (state == -EACCES)
-		find(d, "roudi", BAD,
-		     "iox-roudi runs in a group that this user is not in: join that group (newgrp), or run as its user");
+		find(d, "roudi", FINE, "an iox-roudi is there; who may use it: see group");
 	else
 		find(d, "roudi", BAD, "iox-roudi cannot be reached: %s", err_text(state));
 }
@@ -123,9 +122,10 @@ static void check_shm(struct doctor *d)
 		find(d, "shm", FINE, "/dev/shm has %.0f of %.0f MiB free", room, total);
 }
 
+/* Only RouDi's socket tells whether one is there: what cannot be reached is not gone. */
 static void check_stale(struct doctor *d, int roudi)
 {
-	if (roudi && access(SHM_MGMT, F_OK) == 0)
+	if ((roudi == -ENOENT || roudi == -ECONNREFUSED) && access(SHM_MGMT, F_OK) == 0)
 		find(d, "stale", WARN, "%s is left of an iox-roudi that is gone; simd removes it at its start",
 		     SHM_MGMT);
 	else
@@ -134,18 +134,16 @@ static void check_stale(struct doctor *d, int roudi)
 
 static void check_group(struct doctor *d, int roudi)
 {
+	char group[GROUP_NAME_MAX];
 	struct stat st;
-	struct group *g;
 
-	if (roudi || stat(ROUDI_SOCKET, &st) < 0)
+	if ((roudi && roudi != -EACCES) || stat(ROUDI_SOCKET, &st) < 0)
 		return;
-	g = getgrgid(st.st_gid);
-	if (st.st_gid == getegid())
-		find(d, "group", FINE, "this user's primary group is iox-roudi's (%s)", g ? g->gr_name : "?");
+	group_name(st.st_gid, group);
+	if (st.st_uid == geteuid() || group_check(st.st_gid) == 0)
+		find(d, "group", FINE, "this user may use iox-roudi (group %s)", group);
 	else
-		find(d, "group", geteuid() == 0 ? WARN : BAD,
-		     "iox-roudi runs in group %s, which is not the primary group here: newgrp %s", g ? g->gr_name : "?",
-		     g ? g->gr_name : "GROUP");
+		find(d, "group", geteuid() == 0 ? WARN : BAD, "iox-roudi is for members of its group: %s", err_why());
 }
 
 static void check_limits(struct doctor *d)

@@ -37,7 +37,7 @@ enum sim_client_flag {
 struct sim_client_options {
 	size_t size;      /* sizeof(struct sim_client_options) of the caller */
 	const char *name; /* 1..40 characters of [A-Za-z0-9_.-], shown by simctl; need not be unique; borrows */
-	/* simd's control socket; NULL: $SIMD_SOCKET, else /run/simd/control, else $XDG_RUNTIME_DIR/simd/control */
+	/* simd's control socket; NULL: $SIMD_SOCKET, else the first there is of /run/simd/control, $XDG_RUNTIME_DIR/simd/control */
 	const char *socket;
 	unsigned flags; /* enum sim_client_flag */
 	int timeout_ms; /* bound on the connect; 0: 5000 */
@@ -52,8 +52,8 @@ enum sim_client_state {
 
 /*
  * Connect and attach. Blocks up to timeout_ms.
- * Returns: 0; -ENOENT no simd (no socket there), -ECONNREFUSED nobody listens on it, -EACCES not allowed
- *          (group), -EPROTO simd speaks another version, -ETIMEDOUT, -EINVAL name; data-plane errors as in
+ * Returns: 0; -ENOENT no simd (no socket there), -ECONNREFUSED nobody listens on it, -EACCES this
+ *          user is not in simd's group, which may be any of the user's groups: sim_why() has the remedy, -EPROTO simd speaks another version, -ETIMEDOUT, -EINVAL name; data-plane errors as in
  *          sim_why(). Since 0.1.
  */
 SIM_API SIM_MUST_CHECK int sim_connect(const struct sim_client_options *o, struct sim_client **ret);

@@ -4,7 +4,7 @@ INC_tests/system/ipc := -Ilibclient/ipc -Ilibclient/include -Itests/support
 ifeq ($(SAN),)
 IPC_SYSTEM := traps lives ddsc
 $(IPC_SYSTEM:%=$(B)/test/system-ipc-%): $(B)/test/system-ipc-%: $(B)/obj/tests/system/ipc/%.o \
-	$(B)/obj/tests/support/roudi.o $(B)/lib/libipc.a | $(B)/lib/simd/ipc_iox.so
+	$(B)/obj/tests/support/roudi.o $(B)/lib/libipc.a $(B)/lib/libbase.a | $(B)/lib/simd/ipc_iox.so
 LINK_system-ipc-ddsc := -lddsc
 TESTS_NS += $(IPC_SYSTEM:%=$(B)/test/system-ipc-%)
 endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Contract in group.h. Thread: any; no state. */
+#include "group.h"
+
+#include "err.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define GROUPS_MAX 1024
+#define ENTRY_MAX  16384 /* of the user database; a group's has all its members */
+
+const char *group_name(gid_t gid, char *buf)
+{
+	struct group g, *found = NULL;
+	char text[ENTRY_MAX];
+
+	if (getgrgid_r(gid, &g, text, sizeof(text), &found) == 0 && found)
+		snprintf(buf, GROUP_NAME_MAX, "%s", g.gr_name);
+	else
+		snprintf(buf, GROUP_NAME_MAX, "%u", (unsigned)gid);
+	return buf;
+}
+
+const char *group_user_name(uid_t uid, char *buf)
+{
+	struct passwd p, *found = NULL;
+	char text[ENTRY_MAX];
+
+	if (getpwuid_r(uid, &p, text, sizeof(text), &found) == 0 && found)
+		snprintf(buf, GROUP_NAME_MAX, "%s", p.pw_name);
+	else
+		snprintf(buf, GROUP_NAME_MAX, "%u", (unsigned)uid);
+	return buf;
+}
+
+static bool among(gid_t gid, const gid_t *list, int n)
+{
+	for (int i = 0; i < n; i++) {
+		if (list[i] == gid)
+			return true;
+	}
+	return false;
+}
+
+bool group_has(gid_t gid)
+{
+	gid_t mine[GROUPS_MAX];
+
+	return gid == getegid() || among(gid, mine, getgroups(GROUPS_MAX, mine));
+}
+
+/* 1 yes, 0 no, -1: the user has no name. A user of more groups than we look at is believed. */
+static int is_listed(gid_t gid)
+{
+	struct passwd p, *found = NULL;
+	char text[ENTRY_MAX];
+	gid_t theirs[GROUPS_MAX];
+	int n = GROUPS_MAX;
+
+	if (getpwuid_r(geteuid(), &p, text, sizeof(text), &found) != 0 || !found)
+		return -1;
+	return getgrouplist(p.pw_name, p.pw_gid, theirs, &n) < 0 || among(gid, theirs, n);
+}
+
+int group_check(gid_t gid)
+{
+	char user[GROUP_NAME_MAX], group[GROUP_NAME_MAX];
+	bool has = group_has(gid);
+	int listed = is_listed(gid);
+
+	if (has && listed > 0)
+		return 0;
+	group_name(gid, group);
+	group_user_name(geteuid(), user);
+	if (gid == 0)
+		return err_set(
+			-EACCES,
+			"it belongs to group root, and user %s does not: run this as root, or that as another user",
+			user);
+	if (listed < 0)
+		return err_set(-EACCES,
+			       "user id %s is not in this machine's user database, where iceoryx looks up its groups: "
+			       "add the user there, and to group %s",
+			       user, group);
+	if (has)
+		return err_set(-EACCES,
+			       "user %s runs with group %s, but the user database, which iceoryx asks, does not list it "
+			       "there: adduser %s %s",
+			       user, group, user, group);
+	return err_set(-EACCES,
+		       listed ? "user %s is in group %s, but has logged in before: log in again, or newgrp %s"
+			      : "user %s is not in group %s: adduser %s %s, then log in again",
+		       user, group, listed ? group : user, group);
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * simd as a user of its own, as simd.service runs it, and who may use it: members of its group, whatever their primary
+ * group is. The users are in a user database that only this test's namespace sees. Needs real root.
+ */
+#include "peer.h"
+#include "stack.h"
+
+#include "fd.h"
+#include "mem.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+
+#define TREE      "/tmp/out-tree"
+#define SIMD_UID  64001
+#define ALICE_UID 64002
+#define BOB_UID   64003
+#define ANON_UID  64004 /* of no name */
+
+struct user {
+	uid_t uid;
+	gid_t gid, other; /* other: a supplementary group, 0 none */
+};
+
+static const struct user simd_user = { SIMD_UID, SIMD_UID, 0 };
+
+static void become(const struct user *u)
+{
+	PEER(NULL, setgroups(u->other ? 1 : 0, &u->other) == 0);
+	PEER(NULL, setgid(u->gid) == 0 && setuid(u->uid) == 0);
+	prctl(PR_SET_DUMPABLE, 1);
+	unsetenv("SIMD_SOCKET");
+	unsetenv("XDG_RUNTIME_DIR");
+	setenv("SIM_IPC_MODULE", TREE "/lib/simd/ipc_iox.so", 1);
+}
+
+/* ---- the machine ---- */
+
+static bool has_users;
+
+static void add_line(const char *file, const char *copy, const char *lines)
+{
+	char *text = NULL;
+	FILE *f = fopen(copy, "w");
+
+	assert_non_null(f);
+	assert_int_equal(fd_read_file(file, 1 << 20, &text, NULL), 0);
+	fprintf(f, "%s%s", text, lines);
+	mem_free(text);
+	assert_int_equal(fclose(f), 0);
+	assert_int_equal(chmod(copy, 0644), 0);
+	assert_int_equal(mount(copy, file, NULL, MS_BIND, NULL), 0);
+}
+
+/* The checkout may be where other users cannot look. */
+static void copy_programs(void)
+{
+	const char *b = getenv("B");
+	char command[1024];
+
+	snprintf(command, sizeof(command),
+		 "mkdir -p " TREE "/bin " TREE "/lib/simd && cd '%s' && cp bin/simd bin/simbridge bin/simctl " TREE
+		 "/bin && cp lib/*.so " TREE "/lib && cp lib/simd/*.so " TREE "/lib/simd && chmod -R a+rX " TREE,
+		 b ? b : "build");
+	assert_int_equal(system(command), 0);
+}
+
+static int machine(void **state)
+{
+	(void)state;
+	if (getpid() != 1 || geteuid() != 0 || setgroups(0, NULL) < 0)
+		return 0; /* the tests skip themselves */
+	add_line("/etc/passwd", "/tmp/out-passwd",
+		 "simt:x:64001:64001::/:/bin/sh\nalice:x:64002:64002::/:/bin/sh\nbob:x:64003:64003::/:/bin/sh\n");
+	add_line("/etc/group", "/tmp/out-group", "simt:x:64001:alice\nalice:x:64002:\nbob:x:64003:\n");
+	assert_int_equal(mount("tmpfs", "/run", "tmpfs", 0, "mode=755"), 0);
+	has_users = true;
+	return 0;
+}
+
+/* ---- simd ---- */
+
+static void exec_simd(int ready_fd)
+{
+	int log = open(STACK_LOG, O_WRONLY | O_CREAT | O_APPEND, 0644);
+	char fd[16];
+
+	setsid();
+	dup2(log, 1);
+	dup2(log, 2);
+	become(&simd_user);
+	umask(0007);
+	fcntl(ready_fd, F_SETFD, 0);
+	snprintf(fd, sizeof(fd), "%d", ready_fd);
+	execl(TREE "/bin/simd", "simd", "--config", "/tmp/out.json", "--ready-fd", fd, (char *)NULL);
+	_exit(127);
+}
+
+static pid_t start(void)
+{
+	FILE *f = fopen("/tmp/out.json", "w");
+	char text[8] = "";
+	struct pollfd poll_fd = { .events = POLLIN };
+	pid_t pid;
+	int p[2];
+
+	if (access(TREE, F_OK) < 0) /* each test's end clears /tmp; but no program that runs may be written to */
+		copy_programs();
+	mkdir("/run/simd", 0750);
+	assert_int_equal(chown("/run/simd", SIMD_UID, SIMD_UID), 0);
+	assert_non_null(f);
+	fputs("{\"TimeSource\":\"system\"," STACK_POOLS ",\"rigs\":[{\"name\":\"car\",\"bridges\":["
+	      "{\"name\":\"b\",\"plugin\":\"null\",\"channels\":[\"**\"]}]}]}\n",
+	      f);
+	assert_int_equal(fclose(f), 0);
+	assert_int_equal(pipe2(p, O_CLOEXEC), 0);
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0)
+		exec_simd(p[1]);
+	close(p[1]);
+	poll_fd.fd = p[0];
+	if (poll(&poll_fd, 1, 20000) != 1 || read(p[0], text, sizeof(text)) < 6)
+		fail_msg("simd does not become ready");
+	close(p[0]);
+	return pid;
+}
+
+/* ---- its users ---- */
+
+/* What sim_connect() says to that user; "" when it succeeds. */
+static int connect_as_user(struct peer *p)
+{
+	struct sim_client_options o = { .size = sizeof(o), .name = "someone", .flags = (unsigned)p->command };
+	struct sim_client *c = NULL;
+
+	become(&(struct user){ (uid_t)p->message[0].state + 64000, (gid_t)p->message[1].state + 64000,
+			       p->message[2].state ? (gid_t)p->message[2].state + 64000 : 0 });
+	p->result = sim_connect(&o, &c);
+	snprintf(p->why, sizeof(p->why), "%s", p->result < 0 ? sim_why() : "");
+	sim_disconnect(c);
+	return 0;
+}
+
+static void connects(const struct user *u, unsigned flags, int result, const char *words, const char *more)
+{
+	struct peer *p = peer_new();
+
+	p->command = (int)flags;
+	p->message[0].state = (uint8_t)(u->uid - 64000);
+	p->message[1].state = (uint8_t)(u->gid - 64000);
+	p->message[2].state = (uint8_t)(u->other ? u->other - 64000 : 0);
+	peer_join(p, peer_fork(p, connect_as_user));
+	if (p->result != result || !strstr(p->why, words) || !strstr(p->why, more))
+		fail_msg("user %u: %d, \"%s\", not %d and \"%s\", \"%s\"", u->uid, p->result, p->why, result, words,
+			 more);
+	peer_free(p);
+}
+
+static int alice_publishes(struct peer *p)
+{
+	become(&(struct user){ ALICE_UID, ALICE_UID, SIMD_UID });
+	return peer_publisher(p);
+}
+
+static int alice_exchanges(struct peer *p)
+{
+	become(&(struct user){ ALICE_UID, ALICE_UID, SIMD_UID });
+	return peer_exchange(p);
+}
+
+static void a_member(void **state)
+{
+	struct peer *p = peer_new(), *ex = peer_new();
+	pid_t simd, pid, ex_pid;
+	uint64_t received;
+
+	(void)state;
+	if (!has_users)
+		skip();
+	simd = start();
+	p->command = 1000;
+	pid = peer_fork(p, alice_publishes);
+	ex_pid = peer_fork(ex, alice_exchanges);
+	UNTIL(10000, p->ok > 20 && ex->received > 20);
+	/* a simd that is killed and one that takes over change nothing about it */
+	kill(simd, SIGKILL);
+	assert_int_equal(stack_wait(simd, 5000), SIGKILL);
+	simd = start();
+	received = ex->received;
+	UNTIL(10000, ex->received > received + 20);
+	peer_join(p, pid);
+	peer_join(ex, ex_pid);
+	peer_check(p, false);
+	kill(simd, SIGTERM);
+	assert_int_equal(stack_wait(simd, 15000), 0);
+	assert_string_equal(stack_leftovers(), "");
+	peer_free(p);
+	peer_free(ex);
+}
+
+static void who_may_not(void **state)
+{
+	static const struct user bob = { BOB_UID, BOB_UID, 0 }, early_alice = { ALICE_UID, ALICE_UID, 0 },
+				 lent = { BOB_UID, BOB_UID, SIMD_UID }, anon = { ANON_UID, SIMD_UID, 0 };
+	pid_t simd;
+
+	(void)state;
+	if (!has_users)
+		skip();
+	simd = start();
+	connects(&bob, 0, -EACCES, "/run/simd", "user bob is not in group simt: adduser bob simt");
+	connects(&bob, SIM_CLIENT_NO_DATA, -EACCES, "/run/simd", "adduser bob simt");
+	connects(&early_alice, 0, -EACCES, "/run/simd", "log in again");
+	/* the control socket goes by what the kernel says, iceoryx by what the user database says as well */
+	connects(&lent, SIM_CLIENT_NO_DATA, 0, "", "");
+	connects(&lent, 0, -EACCES, "user database", "adduser bob simt");
+	connects(&anon, 0, -EACCES, "64004", "user database");
+	kill(simd, SIGTERM);
+	assert_int_equal(stack_wait(simd, 15000), 0);
+}
+
+static const struct ctl_result *ctl_as_bob(const char *command)
+{
+	static struct ctl_result r;
+	char *text = NULL;
+	int status;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		int out = open("/tmp/out-ctl", O_WRONLY | O_CREAT | O_TRUNC, 0644);
+
+		dup2(out, 1);
+		dup2(out, 2);
+		become(&(struct user){ BOB_UID, BOB_UID, 0 });
+		execl(TREE "/bin/simctl", "simctl", command, (char *)NULL);
+		_exit(127);
+	}
+	status = stack_wait(pid, 10000);
+	assert_int_equal(fd_read_file("/tmp/out-ctl", sizeof(r.out) - 1, &text, NULL), 0);
+	r.code = WEXITSTATUS(status);
+	snprintf(r.out, sizeof(r.out), "%s", text);
+	mem_free(text);
+	return &r;
+}
+
+static void says(const struct ctl_result *r, int code, const char *words, bool yes)
+{
+	if (r->code != code || !strstr(r->out, words) == yes)
+		fail_msg("%d, \"%s\": %s \"%s\"", r->code, r->out, yes ? "no" : "with", words);
+}
+
+/* Somebody else's simd is not a missing one, and its memory is nobody's leftover. */
+static void what_an_outsider_is_told(void **state)
+{
+	pid_t simd;
+
+	(void)state;
+	if (!has_users)
+		skip();
+	simd = start();
+	says(ctl_as_bob("list"), 1, "adduser bob simt", true);
+	says(ctl_as_bob("doctor"), 1, "adduser bob simt", true);
+	says(ctl_as_bob("doctor"), 1, "left of an iox-roudi", false);
+	kill(simd, SIGTERM);
+	assert_int_equal(stack_wait(simd, 15000), 0);
+	/* without one: "start it" */
+	rmdir("/run/simd");
+	says(ctl_as_bob("list"), 1, "start it", true);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(a_member, stack_sweep),
+		cmocka_unit_test_teardown(who_may_not, stack_sweep),
+		cmocka_unit_test_teardown(what_an_outsider_is_told, stack_sweep),
+	};
+
+	return cmocka_run_group_tests_name("users", tests, machine, NULL);
+}
