@@ -61,8 +61,10 @@ int main(int argc, char **argv)
 		    0)
 			fprintf(stderr, "%s\n", sim_why());
 	}
+	if (sim_flush(client, 2000000000) < 0) /* else what is outstanding now would end as "lost" */
+		fprintf(stderr, "%s\n", sim_why());
 	sim_publisher_destroy(pub);
-	sim_disconnect(client); /* what is outstanding is answered before it returns */
+	sim_disconnect(client);
 	printf("%u delivered\n", out.delivered);
 	for (int r = 1; r < SIM_REASON_COUNT; r++) {
 		if (out.failed[r])

@@ -95,9 +95,16 @@ struct sim_client {
 	struct jumps *jumps;       /* made with the first handler */
 	struct services *services; /* made with the first of either side */
 	struct record *done_first, **done_last;
+	struct { /* a completion callback runs */
+		bool on;
+		pthread_t thread;
+		uint32_t flush; /* record::flush */
+	} calling;
+	unsigned flushers; /* threads in sim_flush() that wait for `changed` */
 	char why[WHY_MAX];
 
-	_Atomic uint32_t turn; /* enum client_turn: of sim_step */
+	_Atomic uint32_t turn;    /* enum client_turn: of sim_step */
+	_Atomic uint32_t flushes; /* sim_flush() so far */
 
 	/* written under setup (and lock where read under lock) */
 	_Atomic int phase; /* enum client_phase */

@@ -54,6 +54,9 @@ void record_wait_free(struct records *t, uint32_t seen, int64_t timeout_dur_ns)
 
 void record_arm(struct records *t, struct record *rec, uint64_t sequence)
 {
+	uint32_t flush = atomic_load_explicit(&rec->pub->c->flushes, memory_order_relaxed);
+
+	atomic_store_explicit(&rec->flush, flush, memory_order_relaxed);
 	atomic_store_explicit(&rec->sequence, sequence, memory_order_relaxed);
 	atomic_fetch_add_explicit(&t->outstanding, 1, memory_order_relaxed);
 	/* seq_cst: whoever marks the registration as down either sees this record or is seen by its owner */
@@ -89,6 +92,8 @@ static void record_free(struct record *rec)
 		atomic_fetch_add(&t->freed, 1);
 		syscall(SYS_futex, &t->freed, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 	}
+	if (rec->pub->c->flushers)
+		pthread_cond_broadcast(&rec->pub->c->changed);
 }
 
 static void record_done(struct sim_client *c, struct record *rec, enum sim_reason reason)
@@ -218,6 +223,14 @@ static struct record *done_pop(struct sim_client *c)
 	return rec;
 }
 
+/* The callback has returned. */
+static void called(struct sim_client *c)
+{
+	c->calling.on = false;
+	if (c->flushers)
+		pthread_cond_broadcast(&c->changed);
+}
+
 int completion_run(struct sim_client *c)
 {
 	int n = 0;
@@ -226,11 +239,16 @@ int completion_run(struct sim_client *c)
 		struct record *rec, copy;
 
 		pthread_mutex_lock(&c->lock);
+		if (n)
+			called(c);
 		rec = done_pop(c);
 		if (!rec) {
 			pthread_mutex_unlock(&c->lock);
 			return n;
 		}
+		c->calling.on = true;
+		c->calling.thread = pthread_self();
+		c->calling.flush = atomic_load_explicit(&rec->flush, memory_order_relaxed);
 		copy.cb = rec->cb;
 		copy.user = rec->user;
 		copy.reason = rec->reason;

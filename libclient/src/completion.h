@@ -44,7 +44,8 @@ struct record {
 	struct sync_done *sync; /* sim_publish_sync waits for it; else NULL */
 	struct record *next;    /* client::done_first */
 	struct sim_publisher *pub;
-	uint32_t publisher_id; /* under which it was accepted */
+	uint32_t publisher_id;  /* under which it was accepted */
+	_Atomic uint32_t flush; /* client::flushes then */
 };
 
 /* The waiting side of sim_publish_sync. */

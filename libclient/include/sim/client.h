@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <sim/types.h>
 
@@ -58,7 +59,21 @@ enum sim_client_state {
  */
 SIM_API SIM_MUST_CHECK int sim_connect(const struct sim_client_options *o, struct sim_client **ret);
 
-/* Close: every outstanding completion runs with false (SIM_REASON_LOST) before it returns. NULL is fine. Not from a callback. */
+/*
+ * Wait until every message of this client that was accepted (sim_try_queue() and its copies) before the call has completed,
+ * well or badly, and its callback has returned; messages that are accepted meanwhile are not waited for. Best before
+ * sim_disconnect(), which waits for nobody. Without sim-io thread callbacks run in here, as in sim_process().
+ *
+ * timeout_dur_ns  of wall time; 0: only look; negative: for ever
+ * Thread:  any but in a callback.
+ * Returns: 0; -ETIMEDOUT some are outstanding still; -ENOTCONN simd is gone, or was meanwhile: what it had not completed
+ *          has ended as SIM_REASON_LOST; -EDEADLK in a callback, or in lock-step in the caller's own turn or by
+ *          the driver: nothing completes before that ends; -EPERM after a fork; -EINVAL no client. Since 0.1.
+ */
+SIM_API SIM_MUST_CHECK int sim_flush(struct sim_client *c, int64_t timeout_dur_ns);
+
+/* Close: every outstanding completion runs with false (SIM_REASON_LOST) before it returns, though simd still delivers what
+ * it has accepted: sim_flush() first waits for that. NULL is fine. Not from a callback. */
 SIM_API void sim_disconnect(struct sim_client *c);
 
 SIM_API enum sim_client_state sim_client_state(const struct sim_client *c);

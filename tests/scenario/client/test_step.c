@@ -393,6 +393,7 @@ static void sync_in_turn(struct part *p)
 	assert_int_equal(sim_loan(p->pub[0], sizeof(struct sim_Vector3), &slot), 0);
 	refusals[0] = sim_publish_sync(p->pub[0], slot, NULL, &why);
 	assert_non_null(strstr(sim_why(), "sim_try_queue"));
+	refusals[1] = sim_flush(p->c, -1);
 }
 
 static void what_would_never_end_is_refused(void **state)
@@ -414,6 +415,8 @@ static void what_would_never_end_is_refused(void **state)
 	p->work = sync_in_turn;
 	advance(d);
 	assert_int_equal(refusals[0], -EDEADLK);
+	assert_int_equal(refusals[1], -EDEADLK);
+	assert_int_equal(sim_flush(c, -1), -EDEADLK); /* it would have to advance */
 	sim_driver_release(d);
 	sim_disconnect(c);
 	finish();

@@ -151,6 +151,69 @@ static void full_speed(void **state)
 	answering_end(&a);
 }
 
+struct flusher {
+	struct sensor s;
+	atomic_bool stop;
+	unsigned flushes;
+};
+
+/* Sends a few, waits for them: all of its callbacks have run then, whatever the others do. */
+static void *send_and_flush(void *arg)
+{
+	struct flusher *f = arg;
+
+	for (; f->flushes < 60; f->flushes++) {
+		for (int i = 0; i < 20; i++) {
+			struct sim_slot *slot;
+			int r = sim_loan(f->s.p, sizeof(struct sim_Imu), &slot);
+
+			if (r == 0)
+				r = sim_try_queue(f->s.p, slot, NULL, on_sent, &f->s);
+			assert_int_equal(r, 0);
+			f->s.accepted++;
+		}
+		assert_int_equal(sim_flush(f->s.c, 20 * S), 0);
+		assert_int_equal(atomic_load(&f->s.calls), f->s.accepted);
+	}
+	return NULL;
+}
+
+static void *send_on(void *arg)
+{
+	struct flusher *f = arg;
+
+	while (!atomic_load(&f->stop))
+		(void)!sim_try_queue(f->s.p, imu_loan(f->s.p), NULL, on_sent, &f->s);
+	return NULL;
+}
+
+static void flush_beside_others(void **state)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0);
+	struct flusher f[3];
+	struct answering a;
+
+	(void)state;
+	answering_begin(&a);
+	memset(f, 0, sizeof(f));
+	for (int i = 0; i < 3; i++) {
+		sensor_begin(&f[i].s, c, i == 0 ? "imu" : i == 1 ? "two" : "three", 0);
+		assert_int_equal(pthread_create(&f[i].s.thread, NULL, i < 2 ? send_and_flush : send_on, &f[i]), 0);
+	}
+	for (int i = 0; i < 2; i++) {
+		pthread_join(f[i].s.thread, NULL);
+		assert_int_equal(f[i].flushes, 60);
+		assert_int_equal(atomic_load(&f[i].s.ok), f[i].s.accepted);
+	}
+	atomic_store(&f[2].stop, true);
+	pthread_join(f[2].s.thread, NULL);
+	assert_int_equal(sim_flush(c, 20 * S), 0);
+	for (int i = 0; i < 3; i++)
+		sim_publisher_destroy(f[i].s.p);
+	sim_disconnect(c);
+	answering_end(&a);
+}
+
 /* simd and the data plane die and come back while they publish: exactly one call for each message. */
 static void under_fire(void **state)
 {
@@ -555,6 +618,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(full_speed, setup, teardown),
+		cmocka_unit_test_setup_teardown(flush_beside_others, setup, teardown),
 		cmocka_unit_test_setup_teardown(under_fire, setup, teardown),
 		cmocka_unit_test_setup_teardown(waiting, setup, teardown),
 		cmocka_unit_test_setup_teardown(bridges_come_and_go, setup, teardown),

@@ -134,16 +134,16 @@ static void has_keys(const struct ctl_result *r, const char *path, const char *w
 
 #define CHANNEL_KEYS \
 	"age_ms bridges bytes bytes_per_s drops hash hz id max_body messages name publishers rig slot_size " \
-	"subscribers type window"
+	"subscribers topics type window"
 #define CLOCK_KEYS \
-	"clock_generation driven driver driver_lost lateness_ns missed mono_ns other_clocks participants paused published " \
+	"clock_generation driven driver driver_lost freewheel lateness_ns missed mono_ns other_clocks participants paused published " \
 	"rate_hz real_time_factor scale sim_ns source started stepping steps"
 #define SERVICE_KEYS \
 	"answered calls deadline_ms failed ignored late name provider queue refused request_hash response_hash rig running " \
 	"timed_out type waiting"
 #define BRIDGE_KEYS \
 	"attempted bytes channels connection converters detail dropped failed held lanes name pid plugin queued restarts rig " \
-	"sent start status type"
+	"sent slow start status topics type"
 
 static void json_of_channels(const char *channel)
 {
@@ -314,7 +314,7 @@ static void for_people(void **state)
 	snprintf(row, sizeof(row), "messages: %d attempted, %d sent", MESSAGES, MESSAGES);
 	assert_non_null(strstr(r->out, "status: connected"));
 	assert_non_null(strstr(r->out, row));
-	assert_non_null(strstr(r->out, "  /t/line\n"));
+	assert_non_null(strstr(r->out, "  /t/line -> /t/line, "));
 	r = stack_ctl("config", NULL);
 	assert_int_equal(r->code, 0);
 	assert_non_null(strstr(r->out, "\nclock.rate_hz = 100  (default)\n"));

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sim_flush(): in virtual time against the real daemon; with threads in test_threads.c. */
+#include "scenario/client/imu.h"
+
+#include <errno.h>
+
+static struct world w;
+static struct bridge_peer b;
+static struct client_env plain;
+static bool answering; /* whenever the client waits, the bridge answers what it has */
+
+static int wait_and_answer(void *arg, int fd, short events, int64_t timeout_dur_ns)
+{
+	int r = plain.wait(arg, fd, events, timeout_dur_ns);
+
+	if (answering && bridge_next(&b, 0))
+		bridge_answer(&b, 0);
+	return r;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	world_create(&w, test_seed(5), "");
+	bridge_start(&w, &b);
+	bridge_connected(&w, &b);
+	plain = w.env;
+	w.env.wait = wait_and_answer;
+	answering = false;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	answering = false;
+	bridge_end(&b);
+	world_destroy(&w);
+	return 0;
+}
+
+static void queue(struct sim_publisher *p, sim_done_fn fn, void *user)
+{
+	assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, fn, user), 0);
+}
+
+static void waits_for_what_was_accepted(void **state)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0);
+	struct sim_publisher *p = imu_advertise(c, "imu", 0);
+	struct outcome done = { 0 };
+	int64_t start;
+
+	(void)state;
+	assert_int_equal(sim_flush(c, 0), 0); /* nothing is out */
+	for (int i = 0; i < 5; i++)
+		queue(p, on_done, &done);
+	assert_int_equal(sim_flush(c, 0), -ETIMEDOUT);
+	start = exec_now(w.x);
+	assert_int_equal(sim_flush(c, 30 * MS), -ETIMEDOUT);
+	assert_in_range(exec_now(w.x) - start, 30 * MS, 31 * MS);
+	assert_int_equal(done.calls, 0);
+	answering = true;
+	assert_int_equal(sim_flush(c, 100 * MS), 0);
+	assert_int_equal(done.calls, 5);
+	assert_int_equal(done.ok, 5);
+
+	/* a deadline is an end too, and so is a publisher's: its messages are waited for */
+	answering = false;
+	queue(p, on_done, &done);
+	sim_publisher_destroy(p);
+	assert_int_equal(sim_flush(c, -1), 0);
+	assert_int_equal(done.calls, 6);
+	assert_int_equal(done.reason, SIM_REASON_DEADLINE);
+	sim_disconnect(c);
+}
+
+/* ---- callbacks ---- */
+
+struct stream {
+	struct sim_client *c;
+	struct sim_publisher *p;
+	unsigned calls;
+	int flushed;
+};
+
+static void go_on(void *user, bool ok, enum sim_reason reason)
+{
+	struct stream *s = user;
+
+	(void)reason;
+	s->calls++;
+	s->flushed = sim_flush(s->c, -1);
+	if (ok)
+		queue(s->p, go_on, s);
+}
+
+/* Each callback sends the next message: that is not waited for. A callback itself cannot wait. */
+static void a_stream_keeps_nobody(void **state)
+{
+	struct stream s = { .c = world_client(&w, "sensor", 0) };
+
+	(void)state;
+	s.p = imu_advertise(s.c, "imu", 0);
+	answering = true;
+	for (unsigned i = 1; i < 4; i++) {
+		if (i == 1)
+			queue(s.p, go_on, &s);
+		assert_int_equal(sim_flush(s.c, -1), 0);
+		assert_int_equal(s.flushed, -EDEADLK);
+		assert_in_range(s.calls, i, 10 * i);
+	}
+	sim_publisher_destroy(s.p);
+	answering = false;
+	sim_disconnect(s.c);
+}
+
+/* ---- who is not there ---- */
+
+static void simd_goes(void **state)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0);
+	struct sim_publisher *p = imu_advertise(c, "imu", 0);
+	struct outcome done = { 0 };
+
+	(void)state;
+	queue(p, on_done, &done);
+	assert_int_equal(sim_flush(c, 0), -ETIMEDOUT);
+	world_kill_simd(&w);
+	assert_int_equal(sim_flush(c, 10 * MS), -ENOTCONN);
+	assert_int_equal(done.calls, 1);
+	assert_int_equal(done.reason, SIM_REASON_LOST);
+	assert_int_equal(sim_flush(c, 10 * MS), -ENOTCONN);
+	world_start_simd(&w);
+	world_until(&w, c, SIM_CLIENT_CONNECTED);
+	assert_int_equal(sim_flush(c, 0), 0);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+}
+
+static void the_data_plane_goes(void **state)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0);
+	struct sim_publisher *p = imu_advertise(c, "imu", 0);
+	struct outcome done = { 0 };
+
+	(void)state;
+	queue(p, on_done, &done);
+	world_kill_roudi(&w);
+	world_start_roudi(&w);
+	assert_int_equal(sim_flush(c, 500 * MS), 0); /* it has ended, with false */
+	assert_int_equal(done.calls, 1);
+	assert_int_equal(done.reason, SIM_REASON_RESTART);
+	world_until(&w, c, SIM_CLIENT_CONNECTED);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+}
+
+static void misuse(void **state)
+{
+	struct sim_client *c = world_client(&w, "tool", SIM_CLIENT_NO_DATA);
+
+	(void)state;
+	assert_int_equal(sim_flush(NULL, 0), -EINVAL);
+	assert_int_equal(sim_flush(c, 0), 0);
+	sim_disconnect(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(waits_for_what_was_accepted, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_stream_keeps_nobody, setup, teardown),
+		cmocka_unit_test_setup_teardown(simd_goes, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_data_plane_goes, setup, teardown),
+		cmocka_unit_test_setup_teardown(misuse, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
