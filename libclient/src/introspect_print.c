@@ -2,12 +2,14 @@
 /* A body as JSON, from its field table. See sim/introspect.h. Any thread; recursion is bounded by the types. */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "body.h"
 #include "err.h"
 #include "json_out.h"
+#include "xxh64.h"
 #include "msg/typedesc.h"
 #include "sim/introspect.h"
 
@@ -159,13 +161,52 @@ static void separator(struct printer *p, bool lines)
 		json_out_raw(&p->out, " ", 1);
 }
 
-static void print_summary(struct printer *p, const struct sim_field *f, uint32_t n)
+static int hash_write(void *hash, const char *data, size_t len)
+{
+	xxh64_add(hash, data, len);
+	return 0;
+}
+
+static void print_list(struct printer *p, const struct sim_field *f, const uint8_t *at, uint32_t n);
+
+/* Of numbers the bytes; elsewhere equal bytes are not equal values (spans), so the text. */
+static uint64_t hash_array(struct printer *p, const struct sim_field *f, const uint8_t *at, uint32_t n)
+{
+	static const struct sim_json_options plain;
+	struct printer text = { .body = p->body, .o = &plain };
+	struct xxh64 h;
+
+	xxh64_init(&h);
+	if (f->kind != SIM_KIND_MESSAGE && f->kind != SIM_KIND_STRING && f->kind != SIM_KIND_BOOL) {
+		xxh64_add(&h, at, (size_t)n * f->elem_size);
+		return xxh64_value(&h);
+	}
+	json_out_init(&text.out, hash_write, &h);
+	print_list(&text, f, at, n);
+	(void)json_out_flush(&text.out);
+	if (!p->bad)
+		p->bad = text.bad;
+	return xxh64_value(&h);
+}
+
+static void print_hash(struct printer *p, uint64_t hash)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), " xxh64:%016llx", (unsigned long long)hash);
+	json_out_text(&p->out, text);
+}
+
+static void print_summary(struct printer *p, const struct sim_field *f, const uint8_t *at, uint32_t n)
 {
 	json_out_text(&p->out, "\"<");
 	json_out_text(&p->out, f->type ? f->type->name : typedesc_kind_name((enum sim_kind)f->kind));
 	json_out_text(&p->out, "[");
 	json_out_u64(&p->out, n);
-	json_out_text(&p->out, "]>\"");
+	json_out_text(&p->out, "]");
+	if (p->o->digest)
+		print_hash(p, hash_array(p, f, at, n));
+	json_out_text(&p->out, ">\"");
 }
 
 static void print_list(struct printer *p, const struct sim_field *f, const uint8_t *at, uint32_t n)
@@ -198,8 +239,8 @@ static void print_array(struct printer *p, const struct sim_field *f, const uint
 {
 	bool bytes = f->kind == SIM_KIND_UINT8;
 
-	if (p->o->no_arr || (bytes && p->o->max_array && n > p->o->max_array))
-		print_summary(p, f, n);
+	if (p->o->no_arr || ((bytes || p->o->digest) && p->o->max_array && n > p->o->max_array))
+		print_summary(p, f, at, n);
 	else if (bytes)
 		json_out_base64(&p->out, at, n);
 	else

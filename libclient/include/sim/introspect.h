@@ -113,12 +113,12 @@ SIM_API SIM_MUST_CHECK int sim_field_number(const struct sim_field_view *view, u
 /* ---- JSON ---- */
 
 struct sim_json_options {
-	const char *field;   /* print only this path; NULL: the whole message; borrows */
-	uint32_t max_array;  /* elements printed of an array, then "... n more"; 0: all */
-	bool no_arr;         /* arrays as "<float32[361]>" */
-	bool pretty;         /* indented by two spaces, with line ends */
-	bool exact;          /* for sim_msg_from_json(): what JSON numbers cannot say, as strings; see there */
-	uint8_t reserved[1]; /* 0 */
+	const char *field;  /* print only this path; NULL: the whole message; borrows */
+	uint32_t max_array; /* elements printed of an array, then "... n more"; 0: all */
+	bool no_arr;        /* arrays as "<float32[361]>" */
+	bool pretty;        /* indented by two spaces, with line ends */
+	bool exact;         /* for sim_msg_from_json(): what JSON numbers cannot say, as strings; see there */
+	bool digest;        /* arrays of more than max_array elements as type, length and hash; see there */
 };
 
 /*
@@ -126,6 +126,8 @@ struct sim_json_options {
  * infinities as null, times and durations as integers (ns), bool as true and false, uint8 arrays as
  * base64 of the valid length, strings as UTF-8 (what is not, as U+FFFD). A span that does not hold is
  * printed as null and makes the result -EBADMSG; the JSON stays well-formed. The body may lie at any address.
+ * With `digest` what is longer than max_array is "<uint8[3686400] xxh64:44bc2cf5ad770999>": XXH64, seed 0, of the elements'
+ * bytes; of strings, messages and bool, of the JSON text that would stand there.
  * With `exact` NaN and infinities are "NaN", "Infinity" and "-Infinity", and integers above 2^63 - 1 strings of digits.
  *
  * write    called with consecutive pieces; not 0 stops printing and is handed on

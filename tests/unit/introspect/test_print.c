@@ -267,6 +267,34 @@ static void max_array(void **state)
 	       0, "\"<uint8[5]>\"");
 }
 
+/* What is longer is there by type, length and hash: equal where what it stands for is equal, else not. */
+static void digest(void **state)
+{
+	struct sim_json_options o = { .field = "longs", .max_array = 2, .digest = true };
+	struct sim_builder b;
+	struct probe_Every *m = fill(&b);
+	char *first, *second;
+
+	(void)state;
+	/* as xxhsum -H64 has it */
+	expect(&probe_Every_type, sim_builder_size(&b), &o, 0, "\"<int64[4] xxh64:79fa5709def78395>\"");
+	o.max_array = 4;
+	expect(&probe_Every_type, sim_builder_size(&b), &o, 0, "[-9223372036854775808,9223372036854775807,0,-1]");
+	o = (struct sim_json_options){ .field = "bytes", .max_array = 4, .digest = true };
+	expect(&probe_Every_type, sim_builder_size(&b), &o, 0, "\"<uint8[5] xxh64:3ad59831adc05a26>\"");
+	o = (struct sim_json_options){ .field = "pair", .max_array = 1, .digest = true };
+	first = print(&probe_Every_type, sim_builder_size(&b), &o, 0);
+	assert_int_equal(strncmp(first, "\"<probe/Leaf[2] xxh64:", 22), 0);
+	m->pair[1].tag++;
+	second = print(&probe_Every_type, sim_builder_size(&b), &o, 0);
+	assert_string_not_equal(first, second);
+	free(first);
+	free(second);
+	m->pair[1].values.offset = UINT32_MAX; /* a span that does not hold is no less so behind a hash */
+	m->pair[1].values.count = 1;
+	free(print(&probe_Every_type, sim_builder_size(&b), &o, -EBADMSG));
+}
+
 static void pretty(void **state)
 {
 	struct sim_builder b;
@@ -362,9 +390,16 @@ static void any_address(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_messages),    cmocka_unit_test(fields),      cmocka_unit_test(utf8),
-		cmocka_unit_test(no_arrays),          cmocka_unit_test(max_array),   cmocka_unit_test(pretty),
-		cmocka_unit_test(bad_spans_are_null), cmocka_unit_test(sink_errors), cmocka_unit_test(any_address),
+		cmocka_unit_test(random_messages),
+		cmocka_unit_test(fields),
+		cmocka_unit_test(utf8),
+		cmocka_unit_test(no_arrays),
+		cmocka_unit_test(max_array),
+		cmocka_unit_test(digest),
+		cmocka_unit_test(pretty),
+		cmocka_unit_test(bad_spans_are_null),
+		cmocka_unit_test(sink_errors),
+		cmocka_unit_test(any_address),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
