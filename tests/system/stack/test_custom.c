@@ -12,7 +12,7 @@
 #define CONF \
 	"\"TimeSource\":\"system\",\"pools\":[{\"size\":\"1KiB\",\"count\":200},{\"size\":\"8KiB\",\"count\":400}]," \
 	"\"rigs\":[{\"name\":\"car\",\"prefix\":\"/car\",\"bridges\":[" \
-	"{\"name\":\"log\",\"plugin\":\"logging\",\"connection\":\"/tmp/out\"}," \
+	"{\"name\":\"log\",\"plugin\":\"logging\",\"connection\":\"/tmp/out\",\"options\":{\"full\":true}}," \
 	"{\"name\":\"null\",\"plugin\":\"null\"}]}]"
 
 #define FRAMES   60

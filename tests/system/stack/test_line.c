@@ -80,6 +80,65 @@ static void published_and_written(void **state)
 	check_log();
 }
 
+/* ---- the log outlives its bridge ---- */
+
+static unsigned messages_in(const char *path)
+{
+	char line[512];
+	unsigned n = 0;
+	gzFile f = gzopen(path, "rb");
+
+	while (f && gzgets(f, line, sizeof(line)))
+		n += !strncmp(line, "sim/Ultrasonic /t/line ", 23);
+	if (f)
+		gzclose(f);
+	return n;
+}
+
+/* MESSAGES more, all of them answered with true. */
+static void some_more(void)
+{
+	struct peer *p = peer_new();
+	pid_t pid = peer_fork(p, messages);
+
+	peer_join(p, pid);
+	assert_int_equal(p->ok, MESSAGES);
+	peer_free(p);
+}
+
+static void connected_after(int64_t pid)
+{
+	UNTIL(10000, stack_bridge("log", "pid") > 0 && stack_bridge("log", "pid") != pid &&
+			     !strcmp(stack_bridge_text("log", "status"), "connected"));
+}
+
+/* A bridge that is restarted, one that is killed, and one of the next simd: each has a file of its own, and all is there. */
+static void log_stays(void **state)
+{
+	static const char *const files[] = { "/tmp/out.txt.gz", "/tmp/out.2.txt.gz", "/tmp/out.3.txt.gz",
+					     "/tmp/out.4.txt.gz" };
+	int64_t pid = stack_bridge("log", "pid");
+
+	(void)state;
+	some_more();
+	assert_int_equal(stack_ctl("bridge", "restart", "log", NULL)->code, 0);
+	connected_after(pid);
+	assert_int_equal(messages_in(files[0]), MESSAGES);
+	some_more();
+	UNTIL(10000, messages_in(files[1]) == MESSAGES); /* it flushes once a second */
+	pid = stack_bridge("log", "pid");
+	kill((pid_t)pid, SIGKILL);
+	connected_after(pid);
+	some_more();
+	stack_stop(simd);
+	simd = stack_start(CONF);
+	UNTIL(10000, !strcmp(stack_bridge_text("log", "status"), "connected"));
+	some_more();
+	stack_stop(simd);
+	for (unsigned i = 0; i < sizeof(files) / sizeof(*files); i++)
+		assert_int_equal(messages_in(files[i]), MESSAGES);
+}
+
 /* ---- simctl ---- */
 
 static int by_text(const void *a, const void *b)
@@ -428,6 +487,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(published_and_written, setup, stack_sweep),
+		cmocka_unit_test_setup_teardown(log_stays, setup, stack_sweep),
 		cmocka_unit_test_setup_teardown(keys_are_stable, setup, stack_sweep),
 		cmocka_unit_test_setup_teardown(usage_errors, setup, stack_sweep),
 		cmocka_unit_test_setup_teardown(for_people, setup, stack_sweep),

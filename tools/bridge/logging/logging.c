@@ -6,39 +6,34 @@
  *     sim/Imu /imu 12.340000000 1234      type, channel, simulated time in s, sequence
  *     {"orientation":{...},...}           the message on one line, bytes as base64 of their valid length
  *
- * Connection string: the file's stem; "<stem>.txt.gz" is written anew. Connected exactly while it is open. Once writing has
- * failed (a full disk) what was written stays, and the next attempt is another file: "<stem>.2.txt.gz" and so on.
+ * Connection string: the files' stem. Each connection writes a file of its own, "<stem>.txt.gz", then "<stem>.2.txt.gz" and
+ * so on (file.h): what is there stays, whether this bridge was restarted or killed, or writing failed (a full disk).
+ * Connected exactly while it is open. An array of more than `max_array` elements is logged as type, length and XXH64 of
+ * its bytes; `full` logs all of it.
  * Threads: conversion threads format side by side into buffers of their own; the file has one lock.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <zlib.h>
 
 #include <sim/bridge.h>
 
+#include "file.h"
 #include "text.h"
 
-#define STEM_MAX  3800
-#define PATH_SIZE (STEM_MAX + 32)
+#define CANNOT_WRITE "the file cannot be written (disk full?); what is not in it yet is kept for the next one"
+
 #define SPARE_MAX 16           /* buffers kept for reuse */
 #define BIG_TEXT  (64u * 1024) /* above: hardly compressible (base64), so only entropy coding is tried */
 
 struct sim_bridge {
 	const struct sim_bridge_host *host;
-	int level;
+	struct sim_json_options json;
 	pthread_mutex_t lock; /* guards all below */
-	gzFile file;
-	char stem[STEM_MAX + 1]; /* "" before the first connection */
-	unsigned part;           /* of the stem's files, from 1 */
-	bool failed;             /* its last write */
-	int strategy;
+	struct log_file file;
 	enum sim_bridge_status status;
 	struct text spare[SPARE_MAX];
 	unsigned n_spare;
@@ -51,6 +46,8 @@ struct sim_bridge_topic {
 
 static const struct sim_bridge_option options[] = {
 	{ "level", "1", "gzip level, 1 (fast) .. 9 (small)" },
+	{ "max_array", "256", "longer arrays as type, length and hash; 0: none is too long" },
+	{ "full", "false", "true: every array in full, bytes as base64, whatever max_array says" },
 	{ NULL, NULL, NULL },
 };
 
@@ -59,20 +56,48 @@ static int logging_reg(struct sim_bridge_registry *r)
 	return r->add_publisher(r->ctx, "*", "JSON text");
 }
 
+/* 0 in max_array: all of it. */
+static int read_arrays(const struct sim_bridge_host *host, struct sim_json_options *ret)
+{
+	const char *max = host->option(host->ctx, "max_array"), *full = host->option(host->ctx, "full");
+	unsigned long n;
+	char *end;
+
+	errno = 0;
+	n = strtoul(max, &end, 10);
+	if (*max < '0' || *max > '9' || *end || errno || n > UINT32_MAX) {
+		host->log(host->ctx, 0, "options.max_array: \"%s\" is not a number of elements, 0 .. 4294967295", max);
+		return -EINVAL;
+	}
+	if (strcmp(full, "true") != 0 && strcmp(full, "false") != 0) {
+		host->log(host->ctx, 0, "options.full: \"%s\" is neither true nor false", full);
+		return -EINVAL;
+	}
+	*ret = (struct sim_json_options){ .max_array = *full == 't' ? 0 : (uint32_t)n, .digest = true };
+	return 0;
+}
+
 static int logging_create(const struct sim_bridge_host *host, struct sim_bridge **ret)
 {
 	const char *level = host->option(host->ctx, "level");
+	struct sim_json_options json;
 	struct sim_bridge *b;
 
 	if (!level || strlen(level) != 1 || *level < '1' || *level > '9') {
 		host->log(host->ctx, 0, "options.level: \"%s\" is not 1 .. 9", level ? level : "");
 		return -EINVAL;
 	}
+	if (read_arrays(host, &json) < 0)
+		return -EINVAL;
 	b = calloc(1, sizeof(*b));
 	if (!b)
 		return -ENOMEM;
 	b->host = host;
-	b->level = *level - '0';
+	b->json = json;
+	if (log_file_init(&b->file, *level - '0') < 0) {
+		free(b);
+		return -ENOMEM;
+	}
 	pthread_mutex_init(&b->lock, NULL);
 	*ret = b;
 	return 0;
@@ -84,63 +109,9 @@ static void report(struct sim_bridge *b, enum sim_bridge_status status, const ch
 	b->host->status(b->host->ctx, status, detail);
 }
 
-/* Under the lock. */
-static int open_file(struct sim_bridge *b, const char *path)
-{
-	char mode[8];
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
-
-	if (fd < 0)
-		return -errno;
-	snprintf(mode, sizeof(mode), "wb%d", b->level);
-	b->file = gzdopen(fd, mode);
-	if (!b->file) {
-		close(fd);
-		return -ENOMEM;
-	}
-	gzbuffer(b->file, 256 * 1024);
-	b->strategy = Z_DEFAULT_STRATEGY;
-	return 0;
-}
-
-/* Under the lock. */
-static int close_file(struct sim_bridge *b)
-{
-	int r = b->file ? gzclose(b->file) : Z_OK;
-
-	b->file = NULL;
-	return r == Z_OK ? 0 : -EIO;
-}
-
-/* Under the lock. */
-static void name_part(const struct sim_bridge *b, char path[PATH_SIZE])
-{
-	if (b->part > 1)
-		snprintf(path, PATH_SIZE, "%s.%u.txt.gz", b->stem, b->part);
-	else
-		snprintf(path, PATH_SIZE, "%s.txt.gz", b->stem);
-}
-
-/* Under the lock. What a write that failed has left is kept, if there is anything. */
-static void next_file(struct sim_bridge *b, const char *stem, char path[PATH_SIZE])
-{
-	struct stat st;
-
-	if (strcmp(b->stem, stem) != 0) {
-		snprintf(b->stem, sizeof(b->stem), "%s", stem);
-		b->part = 1;
-	} else if (b->failed) {
-		name_part(b, path);
-		if (stat(path, &st) == 0 && st.st_size > 0)
-			b->part++;
-	}
-	b->failed = false;
-	name_part(b, path);
-}
-
 static int logging_connect(struct sim_bridge *b, const char *connection)
 {
-	char path[PATH_SIZE], detail[STEM_MAX + 128];
+	char detail[STEM_MAX + 128];
 	int r;
 
 	if (!*connection || strlen(connection) > STEM_MAX) {
@@ -148,11 +119,13 @@ static int logging_connect(struct sim_bridge *b, const char *connection)
 		return -EINVAL;
 	}
 	pthread_mutex_lock(&b->lock);
-	close_file(b);
-	next_file(b, connection, path);
-	r = open_file(b, path);
-	snprintf(detail, sizeof(detail), "%s%s%s", path, r < 0 ? ": " : "", r < 0 ? strerror(-r) : "");
-	report(b, r < 0 ? SIM_BRIDGE_DISCONNECTED : SIM_BRIDGE_CONNECTED, detail);
+	(void)log_file_close(&b->file);
+	r = log_file_open(&b->file, connection);
+	snprintf(detail, sizeof(detail), "%s%s%s", b->file.path, r < 0 ? ": " : "", r < 0 ? strerror(-r) : "");
+	if (r == 0 && b->file.number > 1)
+		b->host->log(b->host->ctx, 2, "earlier logs of %s are kept; this one is %s", connection, b->file.path);
+	/* what is in the way now (no such folder, no room) may go: it is tried again */
+	report(b, r < 0 ? SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED : SIM_BRIDGE_CONNECTED, detail);
 	pthread_mutex_unlock(&b->lock);
 	return 0;
 }
@@ -162,8 +135,8 @@ static void logging_disconnect(struct sim_bridge *b)
 	int r;
 
 	pthread_mutex_lock(&b->lock);
-	r = close_file(b);
-	report(b, SIM_BRIDGE_DISCONNECTED, r < 0 ? "the file could not be finished" : "closed");
+	r = log_file_close(&b->file);
+	report(b, SIM_BRIDGE_DISCONNECTED, r < 0 ? CANNOT_WRITE : "closed");
 	pthread_mutex_unlock(&b->lock);
 }
 
@@ -204,21 +177,15 @@ static struct text take_buffer(struct sim_bridge *b)
 	return t;
 }
 
-/* Under the lock. The strategy is changed only where it pays; each change ends a deflate block. */
+/* Under the lock. */
 static int write_text(struct sim_bridge *b, const struct text *t)
 {
-	int want = t->len > BIG_TEXT ? Z_HUFFMAN_ONLY : Z_DEFAULT_STRATEGY;
+	int r = log_file_write(&b->file, t->data, t->len, t->len <= BIG_TEXT);
 
-	if (!b->file)
-		return -ENOTCONN;
-	if (want != b->strategy && gzsetparams(b->file, b->level, want) == Z_OK)
-		b->strategy = want;
-	if (gzwrite(b->file, t->data, (unsigned)t->len) == (int)t->len)
-		return 0;
-	close_file(b);
-	b->failed = true;
-	report(b, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED, "writing failed (disk full?)");
-	return -EIO;
+	if (r != -EIO)
+		return r;
+	report(b, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED, CANNOT_WRITE);
+	return 0; /* it is kept for the next file */
 }
 
 static int put_text(struct sim_bridge *b, struct text *t, int r)
@@ -234,7 +201,8 @@ static int put_text(struct sim_bridge *b, struct text *t, int r)
 	return r;
 }
 
-static int format_message(struct text *t, const struct sim_bridge_topic *topic, const struct sim_slot *slot)
+static int format_message(const struct sim_bridge *b, struct text *t, const struct sim_bridge_topic *topic,
+			  const struct sim_slot *slot)
 {
 	char head[SIM_TYPE_NAME_MAX + SIM_CHANNEL_MAX + 64];
 	int64_t ns = slot->stamp_sim_ns;
@@ -244,7 +212,7 @@ static int format_message(struct text *t, const struct sim_bridge_topic *topic, 
 	int r = text_write(t, head, (size_t)n);
 
 	if (!r)
-		r = sim_msg_to_json(topic->type, sim_slot_body(slot), slot->body_size, NULL, text_write, t);
+		r = sim_msg_to_json(topic->type, sim_slot_body(slot), slot->body_size, &b->json, text_write, t);
 	return r ? r : text_write(t, "\n", 1);
 }
 
@@ -254,23 +222,28 @@ static int logging_publish(struct sim_bridge *b, struct sim_bridge_topic *topic,
 	struct text t = take_buffer(b);
 
 	(void)task;
-	return put_text(b, &t, format_message(&t, topic, slot));
+	return put_text(b, &t, format_message(b, &t, topic, slot));
 }
 
 static int logging_flush(struct sim_bridge *b)
 {
-	int r = 0;
+	int r;
 
 	pthread_mutex_lock(&b->lock);
-	if (b->file && gzflush(b->file, Z_SYNC_FLUSH) != Z_OK)
-		r = -EIO;
+	r = log_file_flush(&b->file);
+	if (r < 0)
+		report(b, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED, CANNOT_WRITE);
 	pthread_mutex_unlock(&b->lock);
 	return r;
 }
 
 static void logging_destroy(struct sim_bridge *b)
 {
-	close_file(b);
+	size_t lost;
+
+	lost = log_file_finish(&b->file);
+	if (lost)
+		b->host->log(b->host->ctx, 0, "the last %zu bytes (gzip) could not be written and are lost", lost);
 	while (b->n_spare)
 		free(b->spare[--b->n_spare].data);
 	pthread_mutex_destroy(&b->lock);
