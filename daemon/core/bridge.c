@@ -448,15 +448,17 @@ json_t *bridge_config(const struct bridge *b)
 
 void bridge_status(struct simd *s, uint32_t id, enum sim_bridge_status status, const char *detail)
 {
+	size_t n = strcspn(detail, "\n"); /* of the sentence */
 	struct bridge *b = by_id(s, id);
 	struct channel *ch;
 
 	if (!b)
 		return;
 	if (b->status != status)
-		log_info("bridge %s: %s%s%s", b->name, sim_bridge_status_name(status), *detail ? ": " : "", detail);
+		log_info("bridge %s: %s%s%.*s", b->name, sim_bridge_status_name(status), n ? ": " : "", (int)n, detail);
 	b->status = status;
-	snprintf(b->detail, sizeof(b->detail), "%s", detail);
+	snprintf(b->detail, sizeof(b->detail), "%.*s", (int)n, detail);
+	snprintf(b->other_clocks, sizeof(b->other_clocks), "%s", detail[n] ? detail + n + 1 : "");
 	list_for_each(ch, &s->channels, link) {
 		if (ch->n_publishers && bridge_lists(b, ch))
 			event_bridges(s, ch);

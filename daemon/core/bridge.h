@@ -23,6 +23,7 @@ struct rig;
 struct simd;
 
 #define BRIDGE_DETAIL_MAX 200
+#define BRIDGE_CLOCKS_MAX 256
 
 struct bridge {
 	struct list link; /* simd::bridges */
@@ -36,7 +37,8 @@ struct bridge {
 	bool external; /* start: external */
 	enum sim_bridge_status status;
 	char detail[BRIDGE_DETAIL_MAX];
-	struct list carried; /* carried::link: what it has said of its channels */
+	struct list carried;                  /* carried::link: what it has said of its channels */
+	char other_clocks[BRIDGE_CLOCKS_MAX]; /* of its far side: a line each */
 
 	struct client *cl; /* its session; NULL: none */
 	pid_t pid;         /* of the process that has it; 0: none. Outlives the session until that has ended */

@@ -2,6 +2,7 @@
 /* Where time meets the rest of simd; contract in timekeeper.h. Thread: simd-main. */
 #include "timekeeper.h"
 
+#include "bridge.h"
 #include "channel.h"
 #include "client.h"
 #include "config.h"
@@ -443,15 +444,30 @@ void timekeeper_advertised(const struct timekeeper *t, const struct client *cl, 
 			 cl->name, (int)cl->pid, CLOCK_CHANNEL);
 }
 
+/* What its far side has besides ours, line by line. */
+static void add_far_clocks(json_t *a, const struct bridge *b)
+{
+	for (const char *at = b->other_clocks; *at;) {
+		size_t n = strcspn(at, "\n");
+
+		if (n)
+			json_array_append_new(a, json_sprintf("%.*s, which bridge %s sees,", (int)n, at, b->name));
+		at += n + (at[n] == '\n');
+	}
+}
+
 static json_t *other_clocks_json(const struct timekeeper *t)
 {
 	json_t *a = json_array();
+	const struct bridge *b;
 	struct publisher *p;
 
 	if (t->clock)
 		list_for_each(p, &t->clock->ch->publishers, in_channel)
 			if (p->cl != t->self)
 				json_array_append_new(a, json_string(p->cl->name));
+	list_for_each(b, &t->s->bridges, link)
+		add_far_clocks(a, b);
 	return a;
 }
 

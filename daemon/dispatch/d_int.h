@@ -29,7 +29,7 @@
 #define D_ROUNDS   4    /* drains in one turn before other descriptors get theirs */
 #define D_PACKETS  16   /* packets read from one lane in a row */
 #define D_RX       8192 /* largest packet a bridge may send */
-#define D_DETAIL   256
+#define D_DETAIL   512
 #define D_TEXT     (LANE_CARRIES_MAX + 2) /* of an event: two texts, each with its end */
 #define D_HOUSE_NS INT64_C(1000000000)
 

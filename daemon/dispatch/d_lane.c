@@ -150,13 +150,13 @@ static bool read_done(struct d_lane *l, const struct lane_head *h)
 	return true;
 }
 
-/* Text for people and for JSON: one line, printable, ended. */
+/* Text for people and for JSON: lines, printable, ended. */
 static void clean(char *to, size_t room, const char *from, size_t len)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < len && n + 1 < room && from[i]; i++)
-		to[n++] = (unsigned char)from[i] < ' ' || (unsigned char)from[i] > '~' ? '?' : from[i];
+		to[n++] = from[i] != '\n' && (from[i] < ' ' || from[i] > '~') ? '?' : from[i];
 	to[n] = '\0';
 }
 

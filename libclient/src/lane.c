@@ -151,7 +151,7 @@ int sim_lane_status(struct sim_lane *lane0, enum sim_bridge_status status, uint6
 	struct {
 		struct lane_head head;
 		struct lane_status status;
-		char text[256];
+		char text[512];
 	} p;
 	size_t n;
 

@@ -22,10 +22,11 @@
 #define LANE_PACKET_MAX (192 * 1024)
 
 enum lane_op {
-	LANE_DELIVER = 1,  /* simd -> bridge: struct lane_deliver[count] */
-	LANE_DONE = 2,     /* bridge -> simd: struct lane_done[count] */
-	LANE_CHANNEL = 3,  /* simd -> bridge: JSON {"id","name","type":{...},"options":{...}} */
-	LANE_STATUS = 4,   /* bridge -> simd, lane 0: struct lane_status + text (detail sentence) */
+	LANE_DELIVER = 1, /* simd -> bridge: struct lane_deliver[count] */
+	LANE_DONE = 2,    /* bridge -> simd: struct lane_done[count] */
+	LANE_CHANNEL = 3, /* simd -> bridge: JSON {"id","name","type":{...},"options":{...}} */
+	LANE_STATUS =
+		4, /* bridge -> simd, lane 0: struct lane_status + text (detail sentence, then a line for each other /clock) */
 	LANE_OPEN = 5,     /* simd -> bridge, lane 0: SCM_RIGHTS: one more lane; count = its number */
 	LANE_CLOSE = 6,    /* simd -> bridge: finish what you have, answer, then close this lane */
 	LANE_COMPLETE = 7, /* simd -> client: struct lane_complete[count] */

@@ -178,7 +178,7 @@ static void bridge_abi(void **state)
 	AT(struct sim_bridge_option, deflt, 8);
 	AT(struct sim_bridge_option, help, 16);
 
-	SIZE(struct sim_bridge_host, 112);
+	SIZE(struct sim_bridge_host, 120);
 	AT(struct sim_bridge_host, abi, 0);
 	AT(struct sim_bridge_host, size, 4);
 	AT(struct sim_bridge_host, ctx, 8);
@@ -194,6 +194,7 @@ static void bridge_abi(void **state)
 	AT(struct sim_bridge_host, drive, 88);
 	AT(struct sim_bridge_host, simd_id, 96);
 	AT(struct sim_bridge_host, carries, 104);
+	AT(struct sim_bridge_host, other_clocks, 112);
 
 	SIZE(struct sim_bridge_ops, 128);
 	AT(struct sim_bridge_ops, abi, 0);

@@ -112,6 +112,11 @@ struct sim_bridge_host {
 	 * type; several are named in one text. Copied. Without it: the channel's own name, and the type as it was registered.
 	 */
 	void (*carries)(void *ctx, const struct sim_bridge_channel *ch, const char *name, const char *type);
+	/*
+	 * Who else publishes the time on the far side while this bridge sends it: a line for each, in words for people; "":
+	 * nobody (any more). `simctl clock status` names them. Cut to 220 bytes. Thread: any.
+	 */
+	void (*other_clocks)(void *ctx, const char *names);
 };
 
 #define SIM_BRIDGE_CLOCK_GONE INT64_C(-1)

@@ -24,9 +24,11 @@
 __attribute__((format(printf, 3, 4))) static void on_log(void *ctx, int level, const char *fmt, ...)
 {
 	struct host *h = ctx;
-	size_t n = strlen(h->log);
 	va_list ap;
+	size_t n;
 
+	pthread_mutex_lock(&h->log_lock);
+	n = strlen(h->log);
 	va_start(ap, fmt);
 	vsnprintf(h->log + n, sizeof(h->log) - n, fmt, ap);
 	va_end(ap);
@@ -34,6 +36,34 @@ __attribute__((format(printf, 3, 4))) static void on_log(void *ctx, int level, c
 		fprintf(stderr, "bridge: %s\n", h->log + n);
 	if (strstr(h->log + n, "dropped") && write(h->dropped[1], "", 1) != 1)
 		abort();
+	pthread_cond_broadcast(&h->logged);
+	pthread_mutex_unlock(&h->log_lock);
+}
+
+static void on_other_clocks(void *ctx, const char *names)
+{
+	struct host *h = ctx;
+
+	pthread_mutex_lock(&h->log_lock);
+	snprintf(h->clocks, sizeof(h->clocks), "%s", names);
+	pthread_cond_broadcast(&h->logged);
+	pthread_mutex_unlock(&h->log_lock);
+}
+
+void host_wait_log(struct host *h, const char *text)
+{
+	pthread_mutex_lock(&h->log_lock);
+	while (!strstr(h->log, text))
+		pthread_cond_wait(&h->logged, &h->log_lock);
+	pthread_mutex_unlock(&h->log_lock);
+}
+
+void host_wait_clocks(struct host *h, const char *part)
+{
+	pthread_mutex_lock(&h->log_lock);
+	while (*part ? !strstr(h->clocks, part) : *h->clocks)
+		pthread_cond_wait(&h->logged, &h->log_lock);
+	pthread_mutex_unlock(&h->log_lock);
 }
 
 static const char *on_option(void *ctx, const char *name)
@@ -110,7 +140,10 @@ void host_init(struct host *h, const char *plugin, const char *const *options)
 					    .publish = on_publish,
 					    .offer = on_offer,
 					    .drive = on_drive,
+					    .other_clocks = on_other_clocks,
 					    .simd_id = HOST_SIMD_ID };
+	pthread_mutex_init(&h->log_lock, NULL);
+	pthread_cond_init(&h->logged, NULL);
 	MUST(pipe(h->driven) == 0);
 	MUST(pipe(h->dropped) == 0);
 	MUST(pipe(h->came) == 0);

@@ -29,7 +29,10 @@ struct host {
 	int dropped[2], came[2], driven[2];
 	char offered[HOST_OFFERS][64]; /* channels that come in */
 	unsigned n_offered;
-	char log[8192];
+	char log[8192]; /* guarded by log_lock while the plug-in runs */
+	pthread_mutex_t log_lock;
+	pthread_cond_t logged;
+	char clocks[256]; /* other publishers of /clock, as told last; guarded by log_lock */
 	/* /clock */
 	pthread_t clock;
 	struct sim_bridge_topic *clock_topic;
@@ -53,6 +56,10 @@ struct host_in host_next(struct host *h);
 void host_next_drop(struct host *h);
 /* The next time that simd is driven to. */
 int64_t host_next_drive(struct host *h);
+
+/* Wait until the log says so; until the other clocks are those: "" for none, else a part of their names. */
+void host_wait_log(struct host *h, const char *text);
+void host_wait_clocks(struct host *h, const char *part);
 
 /* A slot for a body of this many bytes, stamped. returns: free(). */
 struct sim_slot *host_slot(size_t body, const char *frame);

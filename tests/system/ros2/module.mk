@@ -14,6 +14,7 @@ $(eval $(call ros2_test,system-ros2,test_ros2 reader typed))
 $(eval $(call ros2_test,system-ros2_sim_time,test_sim_time host reader))
 $(eval $(call ros2_test,system-fastdds,test_fastdds host))
 $(eval $(call ros2_test,system-ros2_facts,test_facts host reader))
+$(eval $(call ros2_test,system-ros2_graph,test_graph host reader))
 $(eval $(call ros2_test,system-ros2_content,test_content host reader))
 $(eval $(call ros2_test,system-ros2_large,test_large host reader))
 LINK_system-ros2_large += -rdynamic # its getsockopt() is seen by the libraries

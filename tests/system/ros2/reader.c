@@ -87,7 +87,7 @@ const dds_topic_descriptor_t seen_graph24_desc =
 const dds_topic_descriptor_t seen_graph16_desc =
 	DESC(struct seen_graph16, graph16_ops, "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_");
 
-dds_entity_t reader_participant(void)
+dds_entity_t reader_participant_with(const dds_qos_t *qos)
 {
 	dds_entity_t domain = dds_create_domain(
 		0,
@@ -96,7 +96,12 @@ dds_entity_t reader_participant(void)
 		"</ParticipantIndex><MaxAutoParticipantIndex>32</MaxAutoParticipantIndex><Peers>"
 		"<Peer address=\"127.0.0.1\"/></Peers></Discovery></Domain></CycloneDDS>");
 
-	return domain < 0 ? domain : dds_create_participant(0, NULL, NULL);
+	return domain < 0 ? domain : dds_create_participant(0, qos, NULL);
+}
+
+dds_entity_t reader_participant(void)
+{
+	return reader_participant_with(NULL);
 }
 
 static dds_entity_t open_with(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic,

@@ -73,6 +73,8 @@ extern const dds_topic_descriptor_t seen_clock_desc, seen_image_desc, seen_graph
 	seen_gear_desc, seen_ultrasonic_desc, seen_floats_desc, seen_multi_array_desc, seen_readings_desc;
 
 dds_entity_t reader_participant(void);
+/* With QoS of its own; NULL: none. */
+dds_entity_t reader_participant_with(const dds_qos_t *qos);
 
 /* A reliable, transient local reader of one sample, or for volatile topics a best-effort one. */
 dds_entity_t reader_open(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic, bool keeps);

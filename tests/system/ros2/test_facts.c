@@ -279,8 +279,8 @@ static pid_t start_observer(unsigned gid_size)
 	p = reader_participant();
 	s.gid_size = gid_size;
 	see_participant(p, &s);
-	see_endpoints(p, &s, true, WRITERS + 2); /* the clock and the graph */
-	see_endpoints(p, &s, false, READERS);
+	see_endpoints(p, &s, true, WRITERS + 2);  /* the clock and the graph */
+	see_endpoints(p, &s, false, READERS + 1); /* the graph */
 	for (unsigned i = 0; i < s.n; i++) {
 		check_names(&s.e[i]);
 		check_qos(&s.e[i]);

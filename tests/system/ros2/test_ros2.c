@@ -80,6 +80,7 @@ static const char *fake_option(void *ctx, const char *name)
 	       : !strcmp(name, "domain")       ? "0"
 	       : !strcmp(name, "subscribe")    ? f->subscribe ? f->subscribe : "{}"
 	       : !strcmp(name, "localhost")    ? "auto"
+	       : !strcmp(name, "names")        ? "strict"
 	       : !strcmp(name, "use_sim_time") ? f->use_sim_time ? f->use_sim_time : "false"
 					       : default_of(name);
 }
@@ -686,7 +687,7 @@ static void wrong_options_are_named(void **state)
 	ch.options = "{}";
 	f.log[0] = '\0';
 	assert_int_equal(ops->open(b, &ch, &t), -EINVAL);
-	assert_non_null(strstr(f.log, "/camera-1: options.ros2: \"/camera-1\" is not the name of a topic"));
+	assert_non_null(strstr(f.log, "/camera-1: \"/camera-1\" is not the name of a topic"));
 	assert_null(t);
 	ops->destroy(b);
 }

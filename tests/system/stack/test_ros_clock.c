@@ -135,9 +135,37 @@ static void each_tick_reaches_both_kinds_of_readers(void **state)
 	stack_stop(simd);
 }
 
+/* A publisher that says nothing of whose it is. */
+static int write_clock(struct peer *p)
+{
+	dds_entity_t dp = reader_participant();
+
+	PEER(p, dp > 0 && reader_write_volatile(dp, &seen_clock_desc, "rt/clock") > 0);
+	while (!atomic_load(&p->stop))
+		usleep(1000);
+	dds_delete(DDS_CYCLONEDDS_HANDLE);
+	return 0;
+}
+
+static void another_clock_is_shown(void **state)
+{
+	struct peer *other = peer_new();
+	pid_t pid = peer_fork(other, write_clock);
+
+	(void)state;
+	UNTIL(20000,
+	      strstr(stack_ctl("clock", "status", NULL)->out, "), which bridge ros sees, publishes /clock as well"));
+	assert_non_null(strstr(stack_ctl("clock", "status", NULL)->out, "warning:    a publisher ("));
+	assert_true(stack_said("publishes /clock too"));
+	peer_join(other, pid);
+	UNTIL(20000, !strstr(stack_ctl("clock", "status", NULL)->out, "warning"));
+	peer_free(other);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(another_clock_is_shown),
 		cmocka_unit_test(each_tick_reaches_both_kinds_of_readers),
 	};
 

@@ -77,6 +77,8 @@ static void service_status(void *ctx, enum sim_bridge_status status, const char 
 	pthread_mutex_lock(&h->lanes_lock);
 	atomic_store(&h->status, (int)status);
 	snprintf(h->detail, sizeof(h->detail), "%s", detail ? detail : "");
+	for (char *c = h->detail; (c = strchr(c, '\n'));) /* behind a line's end come other clocks */
+		*c = ' ';
 	if (status == SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED)
 		atomic_store(&h->link.lost, true);
 	pthread_mutex_unlock(&h->lanes_lock);
@@ -135,6 +137,16 @@ static void service_carries(void *ctx, const struct sim_bridge_channel *ch, cons
 	host_topic_named(ctx, ch, name, type);
 }
 
+static void service_other_clocks(void *ctx, const char *names)
+{
+	struct host *h = ctx;
+
+	pthread_mutex_lock(&h->lanes_lock);
+	snprintf(h->other_clocks, sizeof(h->other_clocks), "%s", names ? names : "");
+	pthread_mutex_unlock(&h->lanes_lock);
+	wake_main(h);
+}
+
 static uint64_t read_simd_id(const struct host *h)
 {
 	const char *text = json_string_value(json_object_get(h->config, "simd_id"));
@@ -160,6 +172,7 @@ static void fill_services(struct host *h)
 		.drive = service_drive,
 		.simd_id = read_simd_id(h),
 		.carries = service_carries,
+		.other_clocks = service_other_clocks,
 	};
 }
 
@@ -273,9 +286,12 @@ void host_flush(struct host *h)
 
 void host_report(struct host *h)
 {
+	char text[sizeof(h->detail) + sizeof(h->other_clocks)];
+
 	pthread_mutex_lock(&h->lanes_lock);
+	snprintf(text, sizeof(text), "%s%s%s", h->detail, *h->other_clocks ? "\n" : "", h->other_clocks);
 	if (h->lane0)
 		sim_lane_status(h->lane0, host_link_status(h), atomic_load(&h->sent), atomic_load(&h->failed),
-				atomic_load(&h->dropped), atomic_load(&h->bytes), h->detail);
+				atomic_load(&h->dropped), atomic_load(&h->bytes), text);
 	pthread_mutex_unlock(&h->lanes_lock);
 }

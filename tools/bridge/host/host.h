@@ -122,10 +122,11 @@ struct host {
 	struct host_drive drive;
 
 	_Atomic uint64_t sent, failed, dropped, bytes;
-	_Atomic int status;  /* enum sim_bridge_status, as last reported */
-	char detail[256];    /* guarded by lanes_lock */
-	char complaint[768]; /* the plug-in's last error, as it logged it; guarded by lanes_lock */
-	struct {             /* open() of a channel: what it logs is why it refuses; guarded by lanes_lock */
+	_Atomic int status;     /* enum sim_bridge_status, as last reported */
+	char detail[256];       /* guarded by lanes_lock */
+	char other_clocks[221]; /* a line each; guarded by lanes_lock */
+	char complaint[768];    /* the plug-in's last error, as it logged it; guarded by lanes_lock */
+	struct {                /* open() of a channel: what it logs is why it refuses; guarded by lanes_lock */
 		bool on;
 		pthread_t thread;
 		char why[HOST_WHY_MAX];

@@ -61,16 +61,28 @@ static int read_domain(struct sim_bridge *b, uint32_t *ret)
 
 static int read_distro(struct sim_bridge *b)
 {
-	static const char *const names[] = { "humble", "iron", "jazzy" };
+	static const char *const names[] = { "auto", "humble", "iron", "jazzy" };
 	const char *text = option(b, "ros_distro");
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(text, names[i]) == 0) {
-			b->distro = (enum ros2_distro)i;
+			b->graph.said = i ? names[i] : NULL;
+			b->graph.deflt = i < 2 ? GRAPH_GID_HUMBLE : GRAPH_GID_IRON;
 			return 0;
 		}
-	b->host->log(b->host->ctx, 0,
-		     "options.ros_distro: \"%s\" is not humble, iron or jazzy, and the graph cannot be guessed", text);
+	b->host->log(b->host->ctx, 0, "options.ros_distro: \"%s\" is not auto, humble, iron or jazzy", text);
+	return -EINVAL;
+}
+
+static int read_lease(struct sim_bridge *b, long *ret_ms)
+{
+	const char *text = option(b, "lease_ms");
+	char *end;
+
+	*ret_ms = strtol(text, &end, 10);
+	if (!*end && end != text && *ret_ms >= 100 && *ret_ms <= 3600000)
+		return 0;
+	b->host->log(b->host->ctx, 0, "options.lease_ms: \"%.20s\" is not a number of ms from 100 to 3600000", text);
 	return -EINVAL;
 }
 
@@ -138,7 +150,7 @@ static void put_peers(struct sim_bridge *b, FILE *f, bool localhost)
  * returns: free(). On loopback a peer of Humble is found by multicast, if lo has it, one of Jazzy by unicast, for which both
  * sides count their participants: we do both.
  */
-static int write_xml(struct sim_bridge *b, bool localhost, char **ret)
+static int write_xml(struct sim_bridge *b, bool localhost, long lease_ms, char **ret)
 {
 	const char *uri = getenv("CYCLONEDDS_URI");
 	size_t size = 0;
@@ -153,7 +165,7 @@ static int write_xml(struct sim_bridge *b, bool localhost, char **ret)
 	if (localhost)
 		fputs("<ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>32</MaxAutoParticipantIndex>",
 		      f);
-	fputs("<Peers>", f);
+	fprintf(f, "<LeaseDuration>%ldms</LeaseDuration><Peers>", lease_ms);
 	put_peers(b, f, localhost);
 	fputs("</Peers></Discovery><Internal><SocketReceiveBufferSize max=\"10MB\"/><HeartbeatInterval min=\"2ms\" minsched=\"3ms\" max=\"1s\">3ms</HeartbeatInterval></Internal>"
 	      "</Domain></CycloneDDS>",
@@ -187,6 +199,7 @@ int ros2_domain_open(struct sim_bridge *b)
 {
 	char user_data[64], *xml = NULL;
 	bool localhost = true;
+	long lease_ms = 0;
 	dds_qos_t *qos;
 	uint32_t id = 0;
 	int n, r = read_distro(b);
@@ -196,7 +209,9 @@ int ros2_domain_open(struct sim_bridge *b)
 	if (r == 0)
 		r = read_localhost(b, &localhost);
 	if (r == 0)
-		r = write_xml(b, localhost, &xml);
+		r = read_lease(b, &lease_ms);
+	if (r == 0)
+		r = write_xml(b, localhost, lease_ms, &xml);
 	b->domain = r < 0 ? 0 : dds_create_domain(id, xml);
 	free(xml);
 	if (r < 0)

@@ -1,45 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ros_discovery_info: which endpoints belong to our node. Each sample is the whole state; it follows an endpoint that is
- * created and precedes one that is deleted. Up to Humble an identity has 24 bytes, from Iron on 16, under one
- * type name.
+ * created and precedes one that is deleted. Up to Humble an identity has 24 bytes, from Iron on 16, under one type name, and a
+ * reader of Humble's form fails on the other, for all nodes that it asks for. So nothing is sent until somebody else's form
+ * has been seen, or nobody's for a while; then we write as they do.
+ *
+ * Thread: "ros2-graph" reads and decides, and looks for other clocks (rivals.c); all may publish, under the bridge's lock.
  */
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <dds/ddsi/ddsi_serdata.h>
 
 #include "bytes_type.h"
 #include "enc_wire.h"
 #include "ros2.h"
 #include "ros/ros_type.h"
 
-#define GRAPH_TYPE "rmw_dds_common/ParticipantEntitiesInfo"
+#define GRAPH_TYPE  "rmw_dds_common/ParticipantEntitiesInfo"
+#define GRAPH_TOPIC "ros_discovery_info"
+#define KEPT        512 /* samples that may wait for us */
+#define TAKE        16
 
-int ros2_graph_open(struct sim_bridge *b)
-{
-	static const struct ros2_qos profile = { .reliable = true, .transient_local = true, .depth = 1 };
-	const struct ros_type *t = ros_type_find(ros2_types, GRAPH_TYPE);
-	dds_qos_t *qos = ros2_qos_create(&profile, t->hash);
-	char type_name[128];
-	dds_entity_t topic = DDS_RETCODE_OUT_OF_RESOURCES;
-
-	if (qos && ros_type_dds_name(t, type_name, sizeof(type_name)) == 0)
-		topic = bytes_topic_create(b->participant, "ros_discovery_info", type_name, NULL);
-	b->graph_writer = topic < 0 ? topic : dds_create_writer(b->participant, topic, qos, NULL);
-	dds_delete_qos(qos);
-	if (b->graph_writer < 0)
-		b->host->log(b->host->ctx, 0, "ros_discovery_info cannot be written: %s",
-			     dds_strretcode(b->graph_writer));
-	return ros2_errno(b->graph_writer);
-}
+/* ---- what we say ---- */
 
 static void put_gid(struct sim_bridge *b, struct sim_enc *e, dds_entity_t entity)
 {
-	uint32_t size = b->distro == ROS2_HUMBLE ? 24 : 16;
-	uint8_t *gid = e->ops->room(e, "data", SIM_KIND_UINT8, size, 1);
+	uint8_t *gid = e->ops->room(e, "data", SIM_KIND_UINT8, b->graph.form, 1);
 	dds_guid_t guid;
 
 	if (!gid)
 		return;
-	memset(gid, 0, size);
+	memset(gid, 0, b->graph.form);
 	if (dds_get_guid(entity, &guid) == 0)
 		memcpy(gid, guid.v, sizeof(guid.v));
 }
@@ -53,33 +47,328 @@ static unsigned count_readers(const struct sim_bridge *b)
 	return n;
 }
 
+static void put_node(struct sim_bridge *b, struct sim_enc *e)
+{
+	sim_enc_text(e, "node_namespace", b->node_namespace);
+	sim_enc_text(e, "node_name", b->node);
+	sim_enc_list(e, "reader_gid_seq", count_readers(b) + b->n_services);
+	for (unsigned i = 0; i < b->n_inbound; i++)
+		if (b->inbound[i].reader > 0)
+			put_gid(b, e, b->inbound[i].reader);
+	if (b->sim_time.reader > 0)
+		put_gid(b, e, b->sim_time.reader);
+	for (unsigned i = 0; i < b->n_services; i++)
+		put_gid(b, e, ros2_service_reader(b->services[i]));
+	sim_enc_list(e, "writer_gid_seq", b->n_topics + b->n_services);
+	for (unsigned i = 0; i < b->n_topics; i++)
+		put_gid(b, e, b->topics[i]->writer);
+	for (unsigned i = 0; i < b->n_services; i++)
+		put_gid(b, e, ros2_service_writer(b->services[i]));
+}
+
 void ros2_graph_publish(struct sim_bridge *b)
 {
 	struct enc_wire w;
 	struct out o;
 	dds_return_t r;
 
+	if (!b->graph.form)
+		return;
 	out_init(&o);
 	wire_begin(&w, WIRE_CDR, &o);
 	put_gid(b, &w.enc, b->participant);
 	sim_enc_list(&w.enc, "node_entities_info_seq", 1);
-	sim_enc_text(&w.enc, "node_namespace", b->node_namespace);
-	sim_enc_text(&w.enc, "node_name", b->node);
-	sim_enc_list(&w.enc, "reader_gid_seq", count_readers(b) + b->n_services);
-	for (unsigned i = 0; i < b->n_inbound; i++)
-		if (b->inbound[i].reader > 0)
-			put_gid(b, &w.enc, b->inbound[i].reader);
-	if (b->sim_time.reader > 0)
-		put_gid(b, &w.enc, b->sim_time.reader);
-	for (unsigned i = 0; i < b->n_services; i++)
-		put_gid(b, &w.enc, ros2_service_reader(b->services[i]));
-	sim_enc_list(&w.enc, "writer_gid_seq", b->n_topics + b->n_services);
-	for (unsigned i = 0; i < b->n_topics; i++)
-		put_gid(b, &w.enc, b->topics[i]->writer);
-	for (unsigned i = 0; i < b->n_services; i++)
-		put_gid(b, &w.enc, ros2_service_writer(b->services[i]));
-	r = wire_finish(&w) == 0 ? dds_write(b->graph_writer, &o) : DDS_RETCODE_OUT_OF_RESOURCES;
+	put_node(b, &w.enc);
+	r = wire_finish(&w) == 0 ? dds_write(b->graph.writer, &o) : DDS_RETCODE_OUT_OF_RESOURCES;
 	if (r < 0)
 		b->host->log(b->host->ctx, 1, "the ROS graph is not up to date: %s", dds_strretcode(r));
 	out_finish(&o);
+}
+
+/* ---- what the others say ---- */
+
+static struct ros2_heard *heard_of(struct ros2_graph *g, dds_instance_handle_t writer)
+{
+	for (unsigned i = 0; i < g->thr.n_heard; i++)
+		if (g->thr.heard[i].writer == writer)
+			return &g->thr.heard[i];
+	if (g->thr.n_heard == ROS2_HEARD_MAX)
+		return NULL;
+	g->thr.heard[g->thr.n_heard] = (struct ros2_heard){ .writer = writer };
+	return &g->thr.heard[g->thr.n_heard++];
+}
+
+static void note(struct sim_bridge *b, const struct ddsi_serdata *d, dds_instance_handle_t writer)
+{
+	size_t len = ddsi_serdata_size(d);
+	ddsrt_iovec_t ref;
+	struct ddsi_serdata *held = ddsi_serdata_to_ser_ref(d, 0, len, &ref);
+	struct graph_said said;
+	struct ros2_heard *h;
+
+	if (graph_read(ref.iov_base, len, &said) == 0 && (h = heard_of(&b->graph, writer)))
+		h->said = said;
+	else if (!b->graph.thr.told_odd) {
+		b->graph.thr.told_odd = true;
+		b->host->log(b->host->ctx, 2,
+			     "ros_discovery_info: a message of %zu bytes that no ROS sends, or too many: ignored", len);
+	}
+	ddsi_serdata_to_ser_unref(held, &ref);
+}
+
+static void take(struct sim_bridge *b)
+{
+	struct ddsi_serdata *data[TAKE];
+	dds_sample_info_t info[TAKE];
+	int n;
+
+	while ((n = dds_takecdr(b->graph.reader, data, TAKE, info, DDS_ANY_STATE)) > 0)
+		for (int i = 0; i < n; i++) {
+			if (info[i].valid_data)
+				note(b, data[i], info[i].publication_handle);
+			ddsi_serdata_unref(data[i]);
+		}
+}
+
+static void forget_those_who_left(struct ros2_graph *g)
+{
+	dds_instance_handle_t there[2 * ROS2_HEARD_MAX];
+	int n = dds_get_matched_publications(g->reader, there, 2 * ROS2_HEARD_MAX);
+
+	for (unsigned i = 0; n >= 0 && n <= 2 * (int)ROS2_HEARD_MAX && i < g->thr.n_heard;) {
+		int k = 0;
+
+		while (k < n && there[k] != g->thr.heard[i].writer)
+			k++;
+		if (k < n)
+			i++;
+		else
+			g->thr.heard[i] = g->thr.heard[--g->thr.n_heard];
+	}
+}
+
+const char *ros2_graph_node_of(const struct sim_bridge *b, const dds_guid_t *participant)
+{
+	const struct ros2_graph *g = &b->graph;
+
+	for (unsigned i = 0; i < g->thr.n_heard; i++)
+		if (memcmp(g->thr.heard[i].said.participant, participant->v, sizeof(participant->v)) == 0)
+			return g->thr.heard[i].said.node;
+	return "";
+}
+
+/* ---- the form ---- */
+
+static const char *name_of(unsigned form)
+{
+	return form == GRAPH_GID_HUMBLE ? "Humble's form (identities of 24 bytes)"
+					: "the form of Iron and later (identities of 16 bytes)";
+}
+
+static const struct ros2_heard *one_of(const struct ros2_graph *g, unsigned form)
+{
+	for (unsigned i = 0; i < g->thr.n_heard; i++)
+		if (g->thr.heard[i].said.gid_size == form)
+			return &g->thr.heard[i];
+	return NULL;
+}
+
+static void print_who(const struct ros2_heard *h, char ret[ROS2_WHO_MAX])
+{
+	char gid[ROS2_GID_TEXT];
+	dds_guid_t guid;
+
+	memcpy(guid.v, h->said.participant, sizeof(guid.v));
+	ros2_print_gid(&guid, gid);
+	snprintf(ret, ROS2_WHO_MAX, "%s (%s)", h->said.node[0] ? h->said.node : "a participant", gid);
+}
+
+/* 0: nothing is said yet. */
+static unsigned choose(const struct ros2_graph *g, bool waited)
+{
+	bool humble = one_of(g, GRAPH_GID_HUMBLE) != NULL, iron = one_of(g, GRAPH_GID_IRON) != NULL;
+
+	if (humble && iron)
+		return g->form ? g->form : GRAPH_GID_HUMBLE; /* those of Iron miss our node, those of Humble nothing */
+	if (humble || iron)
+		return humble ? GRAPH_GID_HUMBLE : GRAPH_GID_IRON;
+	return g->form || waited ? g->deflt : 0;
+}
+
+static void tell_form(struct sim_bridge *b, unsigned form)
+{
+	struct ros2_graph *g = &b->graph;
+	const struct ros2_heard *h = one_of(g, form);
+	char who[ROS2_WHO_MAX];
+
+	if (!ros2_may_say(&g->thr.lines))
+		return;
+	if (!h) {
+		b->host->log(b->host->ctx, 2, "the graph: nobody else is heard: it is written in %s until somebody is",
+			     name_of(form));
+		return;
+	}
+	print_who(h, who);
+	if (g->said && form != g->deflt)
+		b->host->log(b->host->ctx, 1,
+			     "the graph: \"ros_distro\": \"%s\" is not what %s runs, so it is written in %s, as there; "
+			     "\"auto\" says that",
+			     g->said, who, name_of(form));
+	else
+		b->host->log(b->host->ctx, 2, "the graph is written in %s, as %s does", name_of(form), who);
+}
+
+/* Once for each time that there are both. */
+static void tell_mixed(struct sim_bridge *b)
+{
+	struct ros2_graph *g = &b->graph;
+	unsigned other = g->form == GRAPH_GID_HUMBLE ? GRAPH_GID_IRON : GRAPH_GID_HUMBLE;
+	const struct ros2_heard *ours = one_of(g, g->form), *theirs = one_of(g, other);
+	char us[ROS2_WHO_MAX], them[ROS2_WHO_MAX];
+	bool mixed = ours && theirs;
+
+	if (mixed && !g->thr.mixed && ros2_may_say(&g->thr.lines)) {
+		print_who(ours, us);
+		print_who(theirs, them);
+		b->host->log(
+			b->host->ctx, 1,
+			"the graph: %s writes it in %s, %s in %s: they do not see each other's nodes, and `ros2 node "
+			"list` of Humble fails. We keep to the first; give each distribution a domain of its own",
+			us, name_of(g->form), them, name_of(other));
+	}
+	g->thr.mixed = mixed;
+}
+
+static void decide(struct sim_bridge *b, bool waited)
+{
+	struct ros2_graph *g = &b->graph;
+	unsigned form = choose(g, waited);
+
+	if (form != g->form) {
+		pthread_mutex_lock(&b->lock);
+		g->form = form;
+		ros2_graph_publish(b);
+		pthread_mutex_unlock(&b->lock);
+		tell_form(b, form);
+	}
+	tell_mixed(b);
+}
+
+static void *graph_main(void *arg)
+{
+	struct sim_bridge *b = arg;
+	struct ros2_graph *g = &b->graph;
+	dds_time_t due = dds_time() + g->wait_dur_ns;
+
+	while (!atomic_load(&g->stop)) {
+		int64_t rest_dur_ns = ros2_rivals_look(b);
+		dds_time_t now = dds_time();
+		dds_subscription_matched_status_t matched;
+		bool poked;
+
+		decide(b, now >= due);
+		if (!g->form && due - now < rest_dur_ns)
+			rest_dur_ns = due - now;
+		dds_waitset_wait(g->set, NULL, 0, rest_dur_ns);
+		dds_take_guardcondition(g->poke, &poked);
+		dds_get_subscription_matched_status(g->reader, &matched);
+		take(b);
+		forget_those_who_left(g);
+	}
+	return NULL;
+}
+
+/* ---- life ---- */
+
+static int read_ms(struct sim_bridge *b, const char *name, long max, int64_t *ret_dur_ns)
+{
+	const char *text = b->host->option(b->host->ctx, name);
+	char *end;
+	long v = strtol(text ? text : "", &end, 10);
+
+	if (!text || *end || end == text || v < 0 || v > max) {
+		b->host->log(b->host->ctx, 0, "options.%s: \"%.20s\" is not a number of ms from 0 to %ld", name,
+			     text ? text : "", max);
+		return -EINVAL;
+	}
+	*ret_dur_ns = v * INT64_C(1000000);
+	return 0;
+}
+
+static dds_entity_t create_endpoint(struct sim_bridge *b, dds_entity_t topic, const char *hash, bool reads)
+{
+	struct ros2_qos profile = { .reliable = true, .transient_local = true, .depth = reads ? KEPT : 1 };
+	dds_qos_t *qos = ros2_qos_create(&profile, hash);
+	dds_entity_t e = DDS_RETCODE_OUT_OF_RESOURCES;
+
+	if (qos && reads)
+		dds_qset_ignorelocal(qos, DDS_IGNORELOCAL_PARTICIPANT);
+	if (qos)
+		e = reads ? dds_create_reader(b->participant, topic, qos, NULL)
+			  : dds_create_writer(b->participant, topic, qos, NULL);
+	dds_delete_qos(qos);
+	return e;
+}
+
+/* The participant owns all of it. */
+static int create_entities(struct sim_bridge *b)
+{
+	const struct ros_type *t = ros_type_find(ros2_types, GRAPH_TYPE);
+	struct ros2_graph *g = &b->graph;
+	dds_entity_t topic = DDS_RETCODE_OUT_OF_RESOURCES, data;
+	char type_name[128];
+	int r;
+
+	if (ros_type_dds_name(t, type_name, sizeof(type_name)) == 0)
+		topic = bytes_topic_create(b->participant, GRAPH_TOPIC, type_name, NULL);
+	g->writer = topic < 0 ? topic : create_endpoint(b, topic, t->hash, false);
+	g->reader = topic < 0 ? topic : create_endpoint(b, topic, t->hash, true);
+	if (g->writer < 0 || g->reader < 0)
+		return ros2_errno(g->writer < 0 ? g->writer : g->reader);
+	b->participants = dds_create_reader(b->participant, DDS_BUILTIN_TOPIC_DCPSPARTICIPANT, NULL, NULL);
+	g->set = dds_create_waitset(b->participant);
+	g->poke = dds_create_guardcondition(b->participant);
+	data = dds_create_readcondition(g->reader, DDS_ANY_STATE);
+	if (b->participants < 0 || g->set < 0 || g->poke < 0 || data < 0)
+		return -ENOMEM;
+	if ((r = dds_set_status_mask(g->reader, DDS_SUBSCRIPTION_MATCHED_STATUS)) < 0 ||
+	    (r = dds_waitset_attach(g->set, g->reader, 0)) < 0 || (r = dds_waitset_attach(g->set, data, 0)) < 0 ||
+	    (r = dds_waitset_attach(g->set, g->poke, 0)) < 0)
+		return ros2_errno(r);
+	return ros2_rivals_open(b, g->set);
+}
+
+int ros2_graph_open(struct sim_bridge *b)
+{
+	struct ros2_graph *g = &b->graph;
+	int r = read_ms(b, "graph_wait_ms", 60000, &g->wait_dur_ns);
+
+	if (r < 0)
+		return r;
+	r = create_entities(b);
+	if (r == 0)
+		r = -pthread_create(&g->thread, NULL, graph_main, b);
+	if (r < 0) {
+		b->host->log(b->host->ctx, 0, GRAPH_TOPIC " cannot be written: %s", strerror(-r));
+		return r;
+	}
+	g->running = true;
+	pthread_setname_np(g->thread, "ros2-graph");
+	return 0;
+}
+
+void ros2_graph_poke(struct sim_bridge *b)
+{
+	if (b->graph.running)
+		dds_set_guardcondition(b->graph.poke, true);
+}
+
+void ros2_graph_close(struct sim_bridge *b)
+{
+	if (!b->graph.running)
+		return;
+	atomic_store(&b->graph.stop, true);
+	ros2_graph_poke(b);
+	pthread_join(b->graph.thread, NULL);
+	b->graph.running = false;
 }

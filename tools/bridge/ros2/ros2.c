@@ -12,7 +12,9 @@
 #include "wish.h"
 
 static const struct sim_bridge_option options[] = {
-	{ "ros_distro", NULL, "humble, iron or jazzy: the layout of the graph differs" },
+	{ "ros_distro", "auto", "humble, iron, jazzy: the graph's form while nobody else is heard; auto: humble" },
+	{ "graph_wait_ms", "2000", "how long others have to show the graph's form before our node is told, ms" },
+	{ "lease_ms", "2000", "how long we are shown after a crash, ms; 100 to 3600000" },
 	{ "domain", "", "DDS domain, 0 to 232; empty: ROS_DOMAIN_ID, else 0" },
 	{ "node", "simd", "name of the node" },
 	{ "namespace", "/", "its namespace" },
@@ -86,6 +88,7 @@ static void ros2_destroy(struct sim_bridge *b)
 	ros2_services_close(b);
 	ros2_sim_time_close(b);
 	ros2_inbound_close(b);
+	ros2_graph_close(b);
 	b->host->log(b->host->ctx, 2, "%llu messages converted, %llu not, as nobody listened",
 		     (unsigned long long)atomic_load(&b->converted), (unsigned long long)atomic_load(&b->skipped));
 	if (b->participant > 0)
@@ -120,12 +123,8 @@ static int ros2_create(const struct sim_bridge_host *host, struct sim_bridge **r
 		r = ros2_domain_open(b);
 	if (r == 0)
 		r = ros2_graph_open(b);
-	if (r == 0) {
-		pthread_mutex_lock(&b->lock);
-		ros2_graph_publish(b); /* a node without endpoints is one too */
-		pthread_mutex_unlock(&b->lock);
+	if (r == 0)
 		r = ros2_inbound_open(b);
-	}
 	if (r == 0)
 		r = ros2_sim_time_open(b);
 	if (r == 0)

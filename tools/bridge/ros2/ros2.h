@@ -14,6 +14,7 @@
 #include <sim/bridge.h>
 
 #include "carry.h"
+#include "graph_read.h"
 #include "out.h"
 #include "wish.h"
 
@@ -22,10 +23,12 @@
 #define ROS2_INBOUND_MAX      32u
 #define ROS2_OUTS_MAX         16u
 #define ROS2_SERVICES_MAX     64u
-#define ROS2_REPLIES_MAX      64u       /* that wait for those who asked */
+#define ROS2_REPLIES_MAX      64u  /* that wait for those who asked */
+#define ROS2_HEARD_MAX        256u /* participants of others whose nodes are known */
+#define ROS2_RIVALS_MAX       32u  /* other publishers of /clock */
+#define ROS2_GID_TEXT         64u  /* a GUID as `ros2 topic info -v` prints it */
+#define ROS2_WHO_MAX          (GRAPH_NODE_MAX + ROS2_GID_TEXT + 4u)
 #define ROS2_MAX_BLOCK_DUR_NS 100000000 /* said in QoS; a keep-last writer does not wait for slow readers */
-
-enum ros2_distro { ROS2_HUMBLE, ROS2_IRON, ROS2_JAZZY };
 
 struct ros2_qos {
 	bool reliable, transient_local;
@@ -60,21 +63,63 @@ struct ros2_inbound { /* a topic that comes in while somebody listens to its cha
 	_Atomic uint32_t refused; /* as of ros2_topic */
 };
 
+struct ros2_lines { /* of a log that others can fill: 20 at once, then one a second. One thread's */
+	int64_t left, mono_s;
+};
+
+struct ros2_heard { /* a participant of somebody else */
+	dds_instance_handle_t writer;
+	struct graph_said said;
+};
+
+struct ros2_graph {
+	dds_entity_t writer, reader;
+	dds_entity_t set, poke;
+	pthread_t thread;
+	bool running;
+	_Atomic bool stop;
+	const char *said;    /* the option ros_distro; NULL: auto */
+	unsigned deflt;      /* form while nobody is heard: GRAPH_GID_... */
+	int64_t wait_dur_ns; /* for somebody to be heard */
+	unsigned form;       /* what we write; 0: nothing yet. Written by the thread, under sim_bridge::lock */
+	struct {             /* the thread's */
+		struct ros2_heard heard[ROS2_HEARD_MAX];
+		unsigned n_heard;
+		bool mixed, told_odd;
+		struct ros2_lines lines;
+	} thr;
+};
+
+struct ros2_rival {
+	dds_instance_handle_t instance;
+	dds_guid_t guid, participant;
+	dds_time_t due; /* it is told then, even without a name */
+	bool told;
+};
+
+struct ros2_rivals { /* who else publishes /clock; but for `ours` the graph's thread's */
+	dds_entity_t publications;
+	struct ros2_rival one[ROS2_RIVALS_MAX];
+	unsigned n;
+	bool changed; /* simd has not been told yet */
+	struct ros2_lines lines;
+	_Atomic int ours; /* topics of that name that we have */
+};
+
 struct ros2_sim_time { /* time from the graph's /clock */
 	bool on;
 	dds_entity_t topic, reader;
-	dds_entity_t participants; /* reads who takes part, to know our own */
-	dds_entity_t set, poke;    /* what the thread waits on; poke: look at stop and at the status */
+	dds_entity_t set, poke; /* what the thread waits on; poke: look at stop and at the status */
 	pthread_t thread;
 	bool running;
 	_Atomic bool stop;
 	struct {                                /* the thread's */
 		dds_instance_handle_t followed; /* the writer; 0: none */
-		char gid[64];                   /* its GUID, as `ros2 topic info -v` prints it */
-		unsigned n;                     /* writers that could be followed */
+		char gid[ROS2_GID_TEXT];
+		unsigned n; /* writers that could be followed */
 		bool driving;
 		uint64_t dropped;
-		int64_t lines, lines_mono_s; /* that may be logged; when some were added */
+		struct ros2_lines lines;
 	} thr;
 };
 
@@ -92,10 +137,11 @@ struct ros2_replies { /* service.c */
 
 struct sim_bridge {
 	const struct sim_bridge_host *host;
-	enum ros2_distro distro;
 	bool before_1_8; /* the far side's autoware_msgs */
 	dds_entity_t domain, participant;
-	dds_entity_t graph_writer;
+	dds_entity_t participants; /* reads who takes part, to know our own */
+	struct ros2_graph graph;
+	struct ros2_rivals rivals;
 	char node[64], node_namespace[64];
 	bool strict_names; /* a channel whose name ROS does not allow is not carried */
 	_Atomic int status;
@@ -124,9 +170,26 @@ struct sim_bridge_topic { /* what becomes of one channel */
 /* domain.c: domain and participant from the bridge's options and the environment. 0 or negative errno, logged. */
 int ros2_domain_open(struct sim_bridge *b);
 
-/* graph.c: who we are, for `ros2 node list`. The caller holds b->lock for ros2_graph_publish(). */
+/*
+ * graph.c: who we are, for `ros2 node list`, in the form that the others have. The caller holds b->lock for ros2_graph_publish(),
+ * which says nothing while it is not known which that is. poke(): look again. close() ends the thread.
+ */
 int ros2_graph_open(struct sim_bridge *b);
 void ros2_graph_publish(struct sim_bridge *b);
+void ros2_graph_poke(struct sim_bridge *b);
+void ros2_graph_close(struct sim_bridge *b);
+/* A node of that participant, "": none is known. Thread: the graph's. */
+const char *ros2_graph_node_of(const struct sim_bridge *b, const dds_guid_t *participant);
+
+/* rivals.c: other publishers of /clock. look(): returns when it wants to be called again, from now. Thread: the graph's. */
+int ros2_rivals_open(struct sim_bridge *b, dds_entity_t set);
+int64_t ros2_rivals_look(struct sim_bridge *b);
+
+/* say.c */
+bool ros2_may_say(struct ros2_lines *l);
+void ros2_print_gid(const dds_guid_t *g, char ret[ROS2_GID_TEXT]);
+/* Whether it is of a bridge of this simd, or nothing is known of it. */
+bool ros2_is_ours(struct sim_bridge *b, dds_instance_handle_t participant);
 
 /* channel.c: a channel and the topics that the rig makes of it. */
 int ros2_channel_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret);

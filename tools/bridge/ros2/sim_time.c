@@ -7,9 +7,7 @@
  * Thread: "ros2-sim-time" reads and drives; it may block on lock-step. The others: the host's main thread.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include <dds/ddsi/ddsi_serdata.h>
 
@@ -17,11 +15,9 @@
 #include "ros2.h"
 #include "ros/ros_type.h"
 
-#define CLOCK_TYPE    "rosgraph_msgs/Clock"
-#define TAKE          8
-#define LINES_MAX     20
-#define WRITERS_MAX   32 /* publishers of /clock that are looked at */
-#define USER_DATA_MAX 4096
+#define CLOCK_TYPE  "rosgraph_msgs/Clock"
+#define TAKE        8
+#define WRITERS_MAX 32 /* publishers of /clock that are looked at */
 
 static void say(struct sim_bridge *b, int64_t sim_ns)
 {
@@ -38,34 +34,6 @@ struct writer {
 	dds_guid_t guid;
 };
 
-static bool has_mark(const dds_qos_t *qos, const char *mark)
-{
-	void *data = NULL;
-	size_t size = 0, n = strlen(mark);
-	bool yes = false;
-
-	if (n && dds_qget_userdata(qos, &data, &size) && data)
-		for (size_t i = 0; i + n <= size && i < USER_DATA_MAX && !yes; i++)
-			yes = memcmp((const char *)data + i, mark, n) == 0;
-	dds_free(data);
-	return yes;
-}
-
-/* Also one of which nothing is known: better no time than our own. */
-static bool is_ours(struct sim_bridge *b, dds_instance_handle_t participant)
-{
-	dds_sample_info_t info;
-	void *sample = NULL;
-	bool ours = true;
-
-	if (dds_read_instance(b->sim_time.participants, &sample, &info, 1, 1, participant) <= 0)
-		return true;
-	if (info.valid_data)
-		ours = has_mark(((const dds_builtintopic_participant_t *)sample)->qos, b->mark);
-	dds_return_loan(b->sim_time.participants, &sample, 1);
-	return ours;
-}
-
 /* Fills w with those that may be followed. Returns how many. */
 static unsigned list_writers(struct sim_bridge *b, struct writer w[WRITERS_MAX])
 {
@@ -78,32 +46,11 @@ static unsigned list_writers(struct sim_bridge *b, struct writer w[WRITERS_MAX])
 
 		if (!e)
 			continue;
-		if (!is_ours(b, e->participant_instance_handle))
+		if (!ros2_is_ours(b, e->participant_instance_handle))
 			w[n++] = (struct writer){ handles[i], e->key };
 		dds_builtintopic_free_endpoint(e);
 	}
 	return n;
-}
-
-static void print_gid(const dds_guid_t *g, char ret[64])
-{
-	size_t at = 0;
-
-	for (size_t i = 0; i < sizeof(g->v); i++)
-		at += (size_t)snprintf(ret + at, 64 - at, "%s%02x", i ? "." : "", g->v[i]);
-}
-
-/* Who comes and goes fills no log: LINES_MAX at once, then one a second. */
-static bool may_say(struct ros2_sim_time *t)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	t->thr.lines += now.tv_sec - t->thr.lines_mono_s;
-	t->thr.lines_mono_s = now.tv_sec;
-	if (t->thr.lines > LINES_MAX)
-		t->thr.lines = LINES_MAX;
-	return t->thr.lines > 0 && t->thr.lines-- > 0;
 }
 
 static void follow(struct sim_bridge *b, const struct writer *w)
@@ -111,7 +58,7 @@ static void follow(struct sim_bridge *b, const struct writer *w)
 	struct ros2_sim_time *t = &b->sim_time;
 
 	if (!w) {
-		if (may_say(t))
+		if (ros2_may_say(&t->thr.lines))
 			b->host->log(b->host->ctx, 1,
 				     "the publisher of /clock, %s, is gone: time holds until there is one", t->thr.gid);
 		t->thr.followed = 0;
@@ -119,8 +66,8 @@ static void follow(struct sim_bridge *b, const struct writer *w)
 		return;
 	}
 	t->thr.followed = w->handle;
-	print_gid(&w->guid, t->thr.gid);
-	if (may_say(t))
+	ros2_print_gid(&w->guid, t->thr.gid);
+	if (ros2_may_say(&t->thr.lines))
 		b->host->log(b->host->ctx, 2, "the time is taken from /clock of %s", t->thr.gid);
 }
 
@@ -138,7 +85,7 @@ static void choose(struct sim_bridge *b)
 	}
 	if (!still && (best || t->thr.followed))
 		follow(b, best);
-	if (n > 1 && n != t->thr.n && may_say(t))
+	if (n > 1 && n != t->thr.n && ros2_may_say(&t->thr.lines))
 		b->host->log(b->host->ctx, 1,
 			     "%u publishers of /clock in the graph: %s is followed, the others are not; end those", n,
 			     t->thr.gid);
@@ -257,11 +204,10 @@ static int create_entities(struct sim_bridge *b)
 	t->reader = create_reader(b);
 	if (t->reader < 0)
 		return ros2_errno(t->reader);
-	t->participants = dds_create_reader(b->participant, DDS_BUILTIN_TOPIC_DCPSPARTICIPANT, NULL, NULL);
 	t->set = dds_create_waitset(b->participant);
 	t->poke = dds_create_guardcondition(b->participant);
 	data = dds_create_readcondition(t->reader, DDS_ANY_STATE);
-	if (t->participants < 0 || t->set < 0 || t->poke < 0 || data < 0)
+	if (t->set < 0 || t->poke < 0 || data < 0)
 		return -ENOMEM;
 	if ((r = dds_set_status_mask(t->reader, DDS_SUBSCRIPTION_MATCHED_STATUS)) < 0 ||
 	    (r = dds_waitset_attach(t->set, t->reader, 0)) < 0 || (r = dds_waitset_attach(t->set, data, 0)) < 0 ||

@@ -104,6 +104,11 @@ static int create_writer(struct sim_bridge *b, struct ros2_topic *t, const struc
 	return r;
 }
 
+static bool is_clock(const struct ros2_topic *t)
+{
+	return strcmp(t->texts, "/clock") == 0;
+}
+
 static int publish_new(struct sim_bridge *b, struct ros2_topic *t)
 {
 	int r = -ENOSPC;
@@ -115,6 +120,10 @@ static int publish_new(struct sim_bridge *b, struct ros2_topic *t)
 		r = 0;
 	}
 	pthread_mutex_unlock(&b->lock);
+	if (r == 0 && is_clock(t)) {
+		atomic_fetch_add(&b->rivals.ours, 1);
+		ros2_graph_poke(b);
+	}
 	return r;
 }
 
@@ -242,6 +251,10 @@ int ros2_topic_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, c
 
 void ros2_topic_close(struct sim_bridge *b, struct ros2_topic *t)
 {
+	if (is_clock(t)) {
+		atomic_fetch_sub(&b->rivals.ours, 1);
+		ros2_graph_poke(b);
+	}
 	pthread_mutex_lock(&b->lock);
 	for (unsigned i = 0; i < b->n_topics; i++) {
 		if (b->topics[i] != t)

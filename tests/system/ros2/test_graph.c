@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A graph of ROS 2 with others in it, which our side must not break: the form of ros_discovery_info is that of those who are there, and
+ * what is wrong with them is told by name. The others are Cyclone programs in processes of their own, without any setting.
+ */
+#include "test.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <sim/msg/Clock.h>
+
+#include "host.h"
+#include "reader.h"
+
+#define GRAPH "ros_discovery_info"
+
+/* Nothing is decided by time: nobody waits so long. */
+#define WAITS "graph_wait_ms", "60000"
+
+#define EXPECT(cond) \
+	do { \
+		if (!(cond)) { \
+			fprintf(stderr, "peer: %s:%d: not so: %s\n", __FILE__, __LINE__, #cond); \
+			_exit(1); \
+		} \
+	} while (0)
+
+/* ---- the others ---- */
+
+struct peer {
+	pid_t pid;
+	int told, go; /* it says a byte when it is done with a part; a byte lets it go on */
+};
+
+static dds_entity_t participant(const char *user_data)
+{
+	dds_qos_t *qos = dds_create_qos();
+	dds_entity_t p;
+
+	dds_qset_userdata(qos, user_data, strlen(user_data));
+	p = reader_participant_with(qos);
+	dds_delete_qos(qos);
+	EXPECT(p > 0);
+	return p;
+}
+
+/* Its one node, /talker, as a node of the distribution says it; without endpoints. */
+static void be_node(dds_entity_t p, unsigned gid_size)
+{
+	struct seen_node node = { .node_namespace = (char *)"/", .name = (char *)"talker" };
+	dds_sequence_t nodes = { ._maximum = 1, ._length = 1, ._buffer = (uint8_t *)&node };
+	struct seen_graph24 a = { .nodes = nodes };
+	struct seen_graph16 b = { .nodes = nodes };
+	dds_entity_t w = reader_write_to(p, gid_size == 24 ? &seen_graph24_desc : &seen_graph16_desc, GRAPH);
+	dds_guid_t guid;
+
+	EXPECT(w > 0 && dds_get_guid(p, &guid) == 0);
+	memcpy(a.gid, guid.v, 16);
+	memcpy(b.gid, guid.v, 16);
+	EXPECT(dds_write(w, gid_size == 24 ? (void *)&a : (void *)&b) == 0);
+}
+
+/* Reads the graph until /simd is in it; `first`: it must be in the first sample that can be read. */
+static void see_node(dds_entity_t p, unsigned gid_size, bool first)
+{
+	dds_entity_t r = reader_open(p, gid_size == 24 ? &seen_graph24_desc : &seen_graph16_desc, GRAPH, true);
+	const char *name = "";
+
+	while (strcmp(name, "simd") != 0) {
+		struct seen_graph24 *a = calloc(1, sizeof(*a));
+		struct seen_graph16 *b = calloc(1, sizeof(*b));
+		const dds_sequence_t *nodes = gid_size == 24 ? &a->nodes : &b->nodes;
+
+		EXPECT(reader_take(r, gid_size == 24 ? (void *)a : (void *)b) == 0);
+		name = nodes->_length == 1 ? ((const struct seen_node *)(const void *)nodes->_buffer)->name : "";
+		EXPECT(*name || !first); /* /talker is one of its own kind; what is of the other has no node */
+	}
+}
+
+static void tell_and_wait(int told, int go)
+{
+	char c;
+
+	EXPECT(write(told, "", 1) == 1 && read(go, &c, 1) == 1);
+}
+
+typedef void (*peer_fn)(int told, int go, unsigned arg);
+
+static struct peer start(peer_fn fn, unsigned arg)
+{
+	int told[2], go[2];
+	struct peer p;
+
+	assert_int_equal(pipe(told), 0);
+	assert_int_equal(pipe(go), 0);
+	p = (struct peer){ .pid = fork(), .told = told[0], .go = go[1] };
+	if (p.pid == 0) {
+		alarm(60);
+		close(told[0]);
+		close(go[1]);
+		fn(told[1], go[0], arg);
+		_exit(0);
+	}
+	close(told[1]);
+	close(go[0]);
+	return p;
+}
+
+static void wait_told(struct peer p)
+{
+	char c;
+
+	assert_int_equal(read(p.told, &c, 1), 1);
+}
+
+static void go(struct peer p)
+{
+	assert_int_equal(write(p.go, "", 1), 1);
+}
+
+static void end(struct peer p)
+{
+	int status = -1;
+
+	go(p);
+	close(p.go);
+	assert_int_equal(waitpid(p.pid, &status, 0), p.pid);
+	assert_int_equal(status, 0);
+	close(p.told);
+}
+
+/* A node of a distribution that waits for its word, shows itself, and sees ours. */
+static void node_of(int told, int go, unsigned gid_size)
+{
+	dds_entity_t p;
+
+	tell_and_wait(told, go);
+	p = participant("enclave=/;");
+	be_node(p, gid_size);
+	tell_and_wait(told, go);
+	see_node(p, gid_size, true);
+	tell_and_wait(told, go);
+	dds_delete(DDS_CYCLONEDDS_HANDLE);
+}
+
+/* The same, but what it reads first may be the other form. */
+static void late_node_of(int told, int go, unsigned gid_size)
+{
+	dds_entity_t p;
+
+	tell_and_wait(told, go);
+	p = participant("enclave=/;");
+	be_node(p, gid_size);
+	see_node(p, gid_size, false);
+	tell_and_wait(told, go);
+}
+
+/* Only shows itself. */
+static void silent_node_of(int told, int go, unsigned gid_size)
+{
+	dds_entity_t p;
+
+	tell_and_wait(told, go);
+	p = participant("enclave=/;");
+	be_node(p, gid_size);
+	tell_and_wait(told, go);
+	dds_delete(DDS_CYCLONEDDS_HANDLE);
+}
+
+/* Says nothing of itself, as no node of ROS does, but reads. */
+static void observer_of(int told, int go, unsigned gid_size)
+{
+	see_node(participant(""), gid_size, false);
+	tell_and_wait(told, go);
+}
+
+/* ---- ours ---- */
+
+static struct host h;
+
+static struct sim_bridge *ours(const char *const *options)
+{
+	host_init(&h, PLUGIN, options);
+	return host_create(&h);
+}
+
+/* never: what the log must not say while the node is there. */
+static void expect_form(const char *const *options, unsigned gid_size, const char *said, const char *never)
+{
+	struct peer node = start(node_of, gid_size);
+	struct sim_bridge *b;
+
+	wait_told(node);
+	go(node);
+	wait_told(node); /* it has shown itself */
+	b = ours(options);
+	go(node);
+	wait_told(node);
+	host_wait_log(&h, said);
+	assert_null(strstr(h.log, never));
+	end(node);
+	h.ops->destroy(b);
+}
+
+static void what_the_others_write_is_written(void **state)
+{
+	static const char *const automatic[] = { WAITS, NULL };
+
+	(void)state;
+	expect_form(automatic, 24, "the graph is written in Humble's form (identities of 24 bytes), as /talker (",
+		    "Iron");
+	expect_form(automatic, 16, "the graph is written in the form of Iron and later (identities of 16 bytes)",
+		    "Humble");
+}
+
+static void a_wrong_distro_breaks_nobody(void **state)
+{
+	static const char *const jazzy[] = { WAITS, "ros_distro", "jazzy", NULL };
+	static const char *const humble[] = { WAITS, "ros_distro", "humble", NULL };
+
+	(void)state;
+	expect_form(jazzy, 24, "\"ros_distro\": \"jazzy\" is not what /talker (", "nobody else");
+	expect_form(humble, 16, "\"ros_distro\": \"humble\" is not what /talker (", "nobody else");
+}
+
+static void alone_it_is_the_harmless_one(void **state)
+{
+	static const char *const at_once[] = { "graph_wait_ms", "0", NULL };
+	struct peer observer = start(observer_of, 24), late = start(late_node_of, 16);
+	struct sim_bridge *b = ours(at_once);
+
+	(void)state;
+	wait_told(observer);
+	end(observer);
+	host_wait_log(&h, "nobody else is heard: it is written in Humble's form");
+	wait_told(late);
+	go(late);
+	wait_told(late); /* of Iron, and it has seen us */
+	end(late);
+	host_wait_log(&h, "as /talker (");
+	h.ops->destroy(b);
+}
+
+static void it_waits_no_longer_than_it_is_told(void **state)
+{
+	static const char *const deflt[] = { NULL };
+	struct peer observer = start(observer_of, 24);
+	struct sim_bridge *b = ours(deflt);
+
+	(void)state;
+	wait_told(observer);
+	end(observer);
+	h.ops->destroy(b);
+}
+
+static unsigned count(const char *text)
+{
+	unsigned n = 0;
+
+	for (const char *at = h.log; (at = strstr(at, text)); at++)
+		n++;
+	return n;
+}
+
+static void a_second_form_is_told_and_not_taken(void **state)
+{
+	static const char *const automatic[] = { WAITS, NULL };
+	struct peer first = start(node_of, 24), second = start(silent_node_of, 16), third = start(silent_node_of, 16);
+	struct sim_bridge *b;
+
+	(void)state;
+	wait_told(first);
+	go(first);
+	wait_told(first);
+	b = ours(automatic);
+	go(first);
+	wait_told(first);
+	wait_told(second);
+	go(second);
+	host_wait_log(&h, "they do not see each other's nodes");
+	wait_told(third);
+	go(third);
+	wait_told(third);
+	assert_int_equal(count("the graph is written in"), 1);
+	end(first); /* those of Iron remain: theirs */
+	host_wait_log(&h, "the graph is written in the form of Iron");
+	assert_int_equal(count("they do not see each other's nodes"), 1);
+	end(second);
+	end(third); /* and after them the harmless one again */
+	host_wait_log(&h, "nobody else is heard");
+	h.ops->destroy(b);
+}
+
+/* ---- what is no graph ---- */
+
+struct raw {
+	uint32_t word[24];
+};
+
+static const uint32_t raw_ops[] = { DDS_OP_ADR | DDS_OP_TYPE_ARR | DDS_OP_SUBTYPE_4BY, 0, 24, DDS_OP_RTS };
+static const dds_topic_descriptor_t raw_desc = { .m_size = sizeof(struct raw),
+						 .m_align = 4,
+						 .m_typename = "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_",
+						 .m_nops = sizeof(raw_ops) / sizeof(raw_ops[0]),
+						 .m_ops = raw_ops,
+						 .m_meta = "" };
+
+static void hostile(int told, int go, unsigned word)
+{
+	struct raw m;
+	dds_entity_t w = reader_write_to(participant("enclave=/;"), &raw_desc, GRAPH);
+
+	for (unsigned i = 0; i < 24; i++)
+		m.word[i] = word;
+	EXPECT(w > 0 && dds_write(w, &m) == 0);
+	tell_and_wait(told, go);
+}
+
+static void what_is_no_graph_is_ignored(void **state)
+{
+	static const char *const at_once[] = { "graph_wait_ms", "0", NULL };
+	struct peer zeros = start(hostile, 0), ones = start(hostile, UINT32_MAX), observer = start(observer_of, 24);
+	struct sim_bridge *b;
+
+	(void)state;
+	wait_told(zeros);
+	wait_told(ones);
+	b = ours(at_once);
+	host_wait_log(&h, "that no ROS sends");
+	wait_told(observer);
+	end(zeros);
+	end(ones);
+	end(observer);
+	h.ops->destroy(b);
+	assert_null(strstr(h.log, "the graph is written in"));
+}
+
+/* ---- other clocks ---- */
+
+/* arg: 1 it is a node that says who it is; 0 no node */
+static void clock_of(int told, int go, unsigned named)
+{
+	dds_entity_t p;
+
+	tell_and_wait(told, go);
+	p = participant(named ? "enclave=/;" : "");
+	if (named)
+		be_node(p, 24);
+	EXPECT(reader_write_volatile(p, &seen_clock_desc, "rt/clock") > 0);
+	tell_and_wait(told, go);
+	dds_delete(DDS_CYCLONEDDS_HANDLE);
+}
+
+static void own_clock(int told, int go, unsigned arg)
+{
+	(void)arg;
+	EXPECT(reader_write_volatile(participant("enclave=/;simd=abcdef0123456789;"), &seen_clock_desc, "rt/clock") >
+	       0);
+	tell_and_wait(told, go);
+}
+
+static void a_second_clock_is_named(void **state)
+{
+	static const char *const options[] = { WAITS, NULL };
+	struct peer own = start(own_clock, 0), node = start(clock_of, 1), plain = start(clock_of, 0);
+	struct sim_bridge_topic *t;
+	struct sim_bridge *b;
+
+	(void)state;
+	wait_told(own);
+	wait_told(node);
+	go(node);
+	wait_told(node);
+	b = ours(options);
+	host_wait_log(&h, "as /talker"); /* it is known, and no matter: we send no /clock */
+	assert_null(strstr(h.log, "publishes /clock"));
+	t = host_open(&h, b, "/clock", &sim_Clock_type, "{}");
+	host_wait_log(&h, ") publishes /clock too");
+	host_wait_clocks(&h, "/talker (");
+	wait_told(plain);
+	go(plain);
+	host_wait_clocks(&h, "a publisher (");
+	assert_int_equal(count("publishes /clock too"), 2);
+	end(node);
+	end(plain);
+	host_wait_clocks(&h, "");
+	h.ops->close(b, t);
+	end(own);
+	h.ops->destroy(b);
+}
+
+/* ---- after a crash ---- */
+
+static void be_simd(int told, int go, unsigned arg)
+{
+	static const char *const deflt[] = { "graph_wait_ms", "0", NULL };
+
+	(void)arg;
+	ours(deflt);
+	tell_and_wait(told, go);
+}
+
+/* Cyclone's own lease, which is that of ROS nodes: 10 s. */
+static void be_other(int told, int go, unsigned arg)
+{
+	(void)arg;
+	participant("other=1;");
+	tell_and_wait(told, go);
+}
+
+/* Which of those that have been killed is gone first. */
+static void watcher(int told, int go, unsigned arg)
+{
+	dds_entity_t p = reader_participant(), r = dds_create_reader(p, DDS_BUILTIN_TOPIC_DCPSPARTICIPANT, NULL, NULL);
+	dds_instance_handle_t ours = 0, other = 0, gone = 0;
+
+	(void)arg;
+	while (!gone) {
+		void *sample = NULL, *data = NULL;
+		dds_sample_info_t info;
+		size_t size = 0;
+
+		EXPECT(reader_wait(p, r) == 0);
+		if (dds_take(r, &sample, &info, 1, 1) <= 0)
+			continue;
+		if (info.valid_data &&
+		    dds_qget_userdata(((dds_builtintopic_participant_t *)sample)->qos, &data, &size) && data) {
+			if (!strncmp(data, "enclave", 7))
+				ours = info.instance_handle;
+			if (!strncmp(data, "other", 5))
+				other = info.instance_handle;
+		}
+		dds_free(data);
+		if (info.instance_state != DDS_IST_ALIVE)
+			gone = info.instance_handle;
+		dds_return_loan(r, &sample, 1);
+		if (ours && other && !gone && arg++ == 0)
+			tell_and_wait(told, go);
+	}
+	EXPECT(gone == ours);
+}
+
+static void after_a_crash_it_is_soon_gone(void **state)
+{
+	struct peer simd = start(be_simd, 0), other = start(be_other, 0), w = start(watcher, 0);
+
+	(void)state;
+	wait_told(simd);
+	wait_told(other);
+	wait_told(w);
+	assert_int_equal(kill(other.pid, SIGKILL), 0);
+	assert_int_equal(kill(simd.pid, SIGKILL), 0);
+	assert_int_equal(waitpid(other.pid, NULL, 0), other.pid);
+	assert_int_equal(waitpid(simd.pid, NULL, 0), simd.pid);
+	end(w);
+}
+
+static void wrong_times_are_refused(void **state)
+{
+	static const char *const wrong[][2] = { { "graph_wait_ms", "-1" },    { "graph_wait_ms", "soon" },
+						{ "graph_wait_ms", "60001" }, { "lease_ms", "99" },
+						{ "lease_ms", "" },           { "lease_ms", "3600001" },
+						{ "ros_distro", "galactic" } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		const char *const options[] = { wrong[i][0], wrong[i][1], NULL };
+		struct sim_bridge *b = NULL;
+
+		host_init(&h, PLUGIN, options);
+		assert_int_equal(h.ops->create(&h.host, &b), -EINVAL);
+		assert_non_null(strstr(h.log, wrong[i][0]));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_the_others_write_is_written),
+		cmocka_unit_test(a_wrong_distro_breaks_nobody),
+		cmocka_unit_test(alone_it_is_the_harmless_one),
+		cmocka_unit_test(it_waits_no_longer_than_it_is_told),
+		cmocka_unit_test(a_second_form_is_told_and_not_taken),
+		cmocka_unit_test(what_is_no_graph_is_ignored),
+		cmocka_unit_test(a_second_clock_is_named),
+		cmocka_unit_test(after_a_crash_it_is_soon_gone),
+		cmocka_unit_test(wrong_times_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who else publishes /clock, while we do: nodes of use_sim_time would jump between two times. Named once each, with the node if the
+ * graph says whose it is, and told to simd, whose `simctl clock status` shows them.
+ *
+ * Thread: "ros2-graph"; open: before it runs.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "ros2.h"
+
+#define CLOCK       "rt/clock"
+#define NAME_DUR_NS INT64_C(1000000000) /* how long the graph has to say whose a publisher is */
+#define RIVALS_TEXT 220
+#define RIVALS_ODD  "and more"
+
+int ros2_rivals_open(struct sim_bridge *b, dds_entity_t set)
+{
+	dds_entity_t data;
+
+	b->rivals.publications = dds_create_reader(b->participant, DDS_BUILTIN_TOPIC_DCPSPUBLICATION, NULL, NULL);
+	data = b->rivals.publications < 0 ? b->rivals.publications
+					  : dds_create_readcondition(b->rivals.publications, DDS_ANY_STATE);
+	return ros2_errno(data < 0 ? data : dds_waitset_attach(set, data, 0));
+}
+
+static void add(struct sim_bridge *b, const dds_builtintopic_endpoint_t *e, dds_instance_handle_t instance)
+{
+	struct ros2_rivals *v = &b->rivals;
+
+	if (strcmp(e->topic_name, CLOCK) != 0 || v->n == ROS2_RIVALS_MAX ||
+	    ros2_is_ours(b, e->participant_instance_handle))
+		return;
+	for (unsigned i = 0; i < v->n; i++)
+		if (v->one[i].instance == instance)
+			return;
+	v->one[v->n++] = (struct ros2_rival){
+		.instance = instance, .guid = e->key, .participant = e->participant_key, .due = dds_time() + NAME_DUR_NS
+	};
+}
+
+static void drop(struct ros2_rivals *v, dds_instance_handle_t instance)
+{
+	for (unsigned i = 0; i < v->n; i++)
+		if (v->one[i].instance == instance) {
+			v->changed |= v->one[i].told;
+			v->one[i] = v->one[--v->n];
+			return;
+		}
+}
+
+static void take(struct sim_bridge *b)
+{
+	dds_sample_info_t info;
+	void *sample = NULL;
+
+	while (dds_take(b->rivals.publications, &sample, &info, 1, 1) > 0) {
+		if (info.valid_data && info.instance_state == DDS_IST_ALIVE)
+			add(b, sample, info.instance_handle);
+		else
+			drop(&b->rivals, info.instance_handle);
+		dds_return_loan(b->rivals.publications, &sample, 1);
+		sample = NULL;
+	}
+}
+
+static void print_rival(const struct sim_bridge *b, const struct ros2_rival *r, char ret[ROS2_WHO_MAX])
+{
+	const char *node = ros2_graph_node_of(b, &r->participant);
+	char gid[ROS2_GID_TEXT];
+
+	ros2_print_gid(&r->guid, gid);
+	snprintf(ret, ROS2_WHO_MAX, "%s (%s)", *node ? node : "a publisher", gid);
+}
+
+static void tell(struct sim_bridge *b, struct ros2_rival *r)
+{
+	char who[ROS2_WHO_MAX];
+
+	r->told = b->rivals.changed = true;
+	print_rival(b, r, who);
+	if (ros2_may_say(&b->rivals.lines))
+		b->host->log(
+			b->host->ctx, 1,
+			"%s publishes /clock too: nodes of use_sim_time jump between its time and ours; end it, or take "
+			"ours out (\"!/clock\" in the bridge's channels)",
+			who);
+}
+
+/* All of them, a line each, as far as there is room. */
+static void report(struct sim_bridge *b)
+{
+	char text[RIVALS_TEXT + sizeof(RIVALS_ODD)] = "", who[ROS2_WHO_MAX];
+	size_t at = 0;
+
+	for (unsigned i = 0; i < b->rivals.n; i++) {
+		if (!b->rivals.one[i].told)
+			continue;
+		print_rival(b, &b->rivals.one[i], who);
+		if (at + strlen(who) + 1 > RIVALS_TEXT) {
+			strcpy(text + at, RIVALS_ODD);
+			break;
+		}
+		at += (size_t)snprintf(text + at, RIVALS_TEXT - at + 1, "%s\n", who);
+	}
+	b->rivals.changed = false;
+	if (SIM_BRIDGE_HOST_HAS(b->host, other_clocks))
+		b->host->other_clocks(b->host->ctx, text);
+}
+
+int64_t ros2_rivals_look(struct sim_bridge *b)
+{
+	struct ros2_rivals *v = &b->rivals;
+	int64_t rest_dur_ns = DDS_INFINITY;
+	dds_time_t now = dds_time();
+
+	take(b);
+	for (unsigned i = 0; i < v->n; i++) {
+		struct ros2_rival *r = &v->one[i];
+		bool matters = atomic_load(&v->ours) > 0;
+
+		v->changed |= r->told && !matters;
+		r->told &= matters;
+		if (r->told || !matters)
+			continue;
+		if (now >= r->due || *ros2_graph_node_of(b, &r->participant))
+			tell(b, r);
+		else if (r->due - now < rest_dur_ns)
+			rest_dur_ns = r->due - now;
+	}
+	if (v->changed)
+		report(b);
+	return rest_dur_ns;
+}

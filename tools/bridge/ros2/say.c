@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who somebody in the graph is, in words; and how often words about others may be said. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "ros2.h"
+
+#define LINES_MAX     20
+#define USER_DATA_MAX 4096
+
+bool ros2_may_say(struct ros2_lines *l)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	l->left += now.tv_sec - l->mono_s;
+	l->mono_s = now.tv_sec;
+	if (l->left > LINES_MAX)
+		l->left = LINES_MAX;
+	return l->left > 0 && l->left-- > 0;
+}
+
+void ros2_print_gid(const dds_guid_t *g, char ret[ROS2_GID_TEXT])
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < sizeof(g->v); i++)
+		at += (size_t)snprintf(ret + at, ROS2_GID_TEXT - at, "%s%02x", i ? "." : "", g->v[i]);
+}
+
+static bool has_mark(const dds_qos_t *qos, const char *mark)
+{
+	void *data = NULL;
+	size_t size = 0, n = strlen(mark);
+	bool yes = false;
+
+	if (n && dds_qget_userdata(qos, &data, &size) && data)
+		for (size_t i = 0; i + n <= size && i < USER_DATA_MAX && !yes; i++)
+			yes = memcmp((const char *)data + i, mark, n) == 0;
+	dds_free(data);
+	return yes;
+}
+
+bool ros2_is_ours(struct sim_bridge *b, dds_instance_handle_t participant)
+{
+	dds_sample_info_t info;
+	void *sample = NULL;
+	bool ours = true;
+
+	if (dds_read_instance(b->participants, &sample, &info, 1, 1, participant) <= 0)
+		return true;
+	if (info.valid_data)
+		ours = has_mark(((const dds_builtintopic_participant_t *)sample)->qos, b->mark);
+	dds_return_loan(b->participants, &sample, 1);
+	return ours;
+}
