@@ -85,7 +85,7 @@ static void on_data(dds_entity_t reader, void *arg)
 static int reader_main(void *arg)
 {
 	struct rig *rig = arg;
-	dds_entity_t p = ros2_link_participant(true);
+	dds_entity_t p = ros2_link_participant(ROS2_TUNED);
 	dds_qos_t *q = dds_create_qos();
 
 	dds_qset_reliability(q, rig->reliable ? DDS_RELIABILITY_RELIABLE : DDS_RELIABILITY_BEST_EFFORT, DDS_SECS(1));

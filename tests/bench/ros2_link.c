@@ -33,7 +33,8 @@
 #define TUNED \
 	"<General><MaxMessageSize>65500B</MaxMessageSize><FragmentSize>63000B</FragmentSize></General><Internal><SocketReceiveBufferSize max=\"10MB\"/>" \
 	"<HeartbeatInterval min=\"2ms\" minsched=\"3ms\" max=\"1s\">3ms</HeartbeatInterval></Internal>"
-#define END "</Domain></CycloneDDS>"
+#define SMALL "<Internal><SocketReceiveBufferSize max=\"212992B\"/></Internal>"
+#define END   "</Domain></CycloneDDS>"
 
 struct ros2_arena {
 	_Atomic uint32_t command[ROS2_WRITERS]; /* bumped by the orchestrator; `count` says what for */
@@ -85,11 +86,15 @@ static int await_taken(struct ros2_arena *a, uint32_t n, int64_t dur_ns)
 	return 0;
 }
 
-dds_entity_t ros2_link_participant(bool tuned)
+dds_entity_t ros2_link_participant(enum ros2_settings settings)
 {
-	dds_entity_t domain = dds_create_domain(tuned ? 0 : 1, tuned ? LOOPBACK TUNED END : LOOPBACK END);
+	static const char *const xml[] = {
+		[ROS2_TUNED] = LOOPBACK TUNED END, [ROS2_DEFAULT] = LOOPBACK END, [ROS2_SMALL] = LOOPBACK SMALL END
+	};
+	dds_domainid_t id = settings == ROS2_TUNED ? 0 : 1;
+	dds_entity_t domain = dds_create_domain(id, xml[settings]);
 
-	return domain < 0 ? domain : dds_create_participant(tuned ? 0 : 1, NULL, NULL);
+	return domain < 0 ? domain : dds_create_participant(id, NULL, NULL);
 }
 
 static dds_qos_t *reliable(void)
@@ -131,7 +136,7 @@ static int reader_main(void *arg)
 	dds_qos_t *q;
 
 	bench_pin(1);
-	p = ros2_link_participant(l->tuned);
+	p = ros2_link_participant(l->tuned ? ROS2_TUNED : ROS2_DEFAULT);
 	set = dds_create_waitset(p);
 	q = reliable();
 	for (int i = 0; i < ROS2_WRITERS; i++) {
@@ -156,7 +161,7 @@ static int reader_main(void *arg)
 static int write_ours(struct role *r, uint32_t n)
 {
 	r->slot->stamp_sim_ns = n;
-	return r->host.ops->publish(r->bridge, r->topic, r->slot, NULL);
+	return host_publish(&r->host, r->bridge, r->topic, r->slot);
 }
 
 static void fill_slot(struct role *r)
@@ -195,7 +200,7 @@ static int write_plain(struct role *r, uint32_t n)
 
 static int open_plain(struct role *r)
 {
-	dds_entity_t p = ros2_link_participant(r->l->tuned), t;
+	dds_entity_t p = ros2_link_participant(r->l->tuned ? ROS2_TUNED : ROS2_DEFAULT), t;
 	dds_qos_t *q = reliable();
 	uint8_t *data = malloc(WIDTH * HEIGHT * 3);
 

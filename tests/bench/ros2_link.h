@@ -21,8 +21,10 @@ struct ros2_link {
 	bool tuned; /* the bridge's network settings at both ends, else Cyclone's own */
 };
 
-/* In a domain of its own for each kind of settings: as the bridge has them, or Cyclone's own; over loopback. */
-dds_entity_t ros2_link_participant(bool tuned);
+/* As the bridge has them, or, in another domain, Cyclone's own; these where the kernel's net.core.rmem_max is Debian's. */
+enum ros2_settings { ROS2_TUNED, ROS2_DEFAULT, ROS2_SMALL };
+/* Over loopback. */
+dds_entity_t ros2_link_participant(enum ros2_settings settings);
 
 /* A default link has no writer of ours: the bridge does not come without its settings. */
 int ros2_link_start(struct bench *b, bool tuned, struct ros2_link *ret);

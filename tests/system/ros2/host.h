@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The host, as far as the ROS 2 plug-in sees it: options, log, and what comes in. Its pipes wake a test: a byte for each
- * warning that something is dropped, a struct host_in for each message that came in. Thread: main; the plug-in calls from its own.
+ * warning that something is dropped, a struct host_in for each message that came in, a struct host_done for each answer. Thread: main; the plug-in calls from its own.
  */
 #ifndef HOST_H
 #define HOST_H
@@ -22,11 +22,16 @@ struct host_in {
 	_Alignas(8) uint8_t body[HOST_IN];
 };
 
+struct host_done { /* an answer to a message for which publish() returned 1 */
+	struct sim_task *task;
+	int result;
+};
+
 struct host {
 	struct sim_bridge_host host;
 	const struct sim_bridge_ops *ops;
 	const char *const *options; /* key, value, ..., NULL: instead of the plug-in's defaults */
-	int dropped[2], came[2], driven[2];
+	int dropped[2], came[2], driven[2], done[2];
 	char offered[HOST_OFFERS][64]; /* channels that come in */
 	unsigned n_offered;
 	char log[8192]; /* guarded by log_lock while the plug-in runs */
@@ -60,6 +65,11 @@ int64_t host_next_drive(struct host *h);
 /* Wait until the log says so; until the other clocks are those: "" for none, else a part of their names. */
 void host_wait_log(struct host *h, const char *text);
 void host_wait_clocks(struct host *h, const char *part);
+
+/* Publish as a lane does, and wait for the answer: the result. */
+int host_publish(struct host *h, struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_slot *s);
+/* Wait for the next answer. */
+struct host_done host_next_done(struct host *h);
 
 /* A slot for a body of this many bytes, stamped. returns: free(). */
 struct sim_slot *host_slot(size_t body, const char *frame);

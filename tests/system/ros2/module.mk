@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The ROS 2 plug-in by itself, with a host that the tests play, against DDS programs in processes of their own.
-INC_tests/system/ros2 := -I. -Itests -Itests/support -Ischemas -Ilibclient/include -I$(B)/gen
+INC_tests/system/ros2 := -I. -Itools/bridge/ros2 -Itests -Itests/support -Ischemas -Ilibclient/include -I$(B)/gen
 FLAGS_tests/system/ros2 := -DPLUGIN='"$(B)/lib/simd/bridge_ros2.so"' -DPEER='"$(B)/test/fastdds-peer"'
 
 # $(1): test program, $(2): its objects
@@ -18,6 +18,10 @@ $(eval $(call ros2_test,system-ros2_graph,test_graph host reader))
 $(eval $(call ros2_test,system-ros2_content,test_content host reader))
 $(eval $(call ros2_test,system-ros2_large,test_large host reader))
 LINK_system-ros2_large += -rdynamic # its getsockopt() is seen by the libraries
+$(eval $(call ros2_test,system-ros2_pacing,test_pacing host reader))
+LINK_system-ros2_pacing += -rdynamic # its nanosleep() and dds_wait_for_acks() are seen by the plug-in
+$(eval $(call ros2_test,system-ros2_receivers,test_receivers))
+$(B)/test/system-ros2_receivers: $(B)/obj/tools/bridge/ros2/receivers.o
 $(B)/test/system-ros2: $(B)/obj/tests/support/ros_tree.o # of typed.c
 $(eval $(call ros2_test,system-ros2_service,test_service host reader asker))
 

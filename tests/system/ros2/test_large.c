@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Large messages: a best-effort image of 8 MiB comes whole to a reader with the settings that we install for a user's side; where the
- * kernel gives no such buffer, the plug-in says which line to type. This program's getsockopt() and nanosleep() stand before the C library's.
+ * Large messages: to a best-effort reader that nobody has tuned all of them come, from a best-effort writer and from a reliable one,
+ * even where the kernel gives it a buffer of 3 datagrams; 8 MiB come to a reader with the settings that we install for a user's
+ * side. Where the plug-in goes by time and the kernel gives no such buffer, it says which line to type. This program's getsockopt()
+ * stands before the C library's.
  */
 #include "test.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include <sim/msg/Image.h>
 
@@ -20,11 +21,15 @@
 
 #define WIDTH  2048u
 #define HEIGHT 1366u /* 8 MiB of rgb8 */
-#define USER \
+#define IMAGES 20u
+#define DEFAULTS \
 	"<CycloneDDS><Domain Id=\"any\"><General><Interfaces><NetworkInterface address=\"127.0.0.1\"/></Interfaces>" \
 	"<AllowMulticast>false</AllowMulticast></General><Discovery><ParticipantIndex>auto</ParticipantIndex>" \
-	"<MaxAutoParticipantIndex>32</MaxAutoParticipantIndex><Peers><Peer address=\"127.0.0.1\"/></Peers></Discovery>" \
-	"</Domain></CycloneDDS>,file://config/ros2/cyclonedds.xml"
+	"<MaxAutoParticipantIndex>32</MaxAutoParticipantIndex><Peers><Peer address=\"127.0.0.1\"/></Peers></Discovery>"
+#define END  "</Domain></CycloneDDS>"
+#define USER DEFAULTS END ",file://config/ros2/cyclonedds.xml"
+#define SMALL \
+	DEFAULTS "<Internal><SocketReceiveBufferSize max=\"212992B\"/></Internal>" END /* as with Debian's rmem_max */
 #define DEBIAN (2 * 212992)
 
 static int pretend; /* what SO_RCVBUF is said to be; 0: the truth */
@@ -44,23 +49,6 @@ __attribute__((visibility("default"), used)) int getsockopt(int fd, int level, i
 	return r;
 }
 
-#define PART_NS 1000000 /* what a large message waits between its parts */
-
-static pthread_t publisher; /* Cyclone's threads sleep, too */
-static unsigned pauses;
-
-typedef int nanosleep_fn(const struct timespec *dur, struct timespec *left);
-
-__attribute__((visibility("default"), used)) int nanosleep(const struct timespec *dur, struct timespec *left)
-{
-	nanosleep_fn *next;
-
-	memcpy(&next, &(void *){ dlsym(RTLD_NEXT, "nanosleep") }, sizeof(next));
-	if (pthread_equal(pthread_self(), publisher))
-		pauses += dur->tv_sec == 0 && dur->tv_nsec == PART_NS;
-	return next(dur, left);
-}
-
 static int buffer(void)
 {
 	int s = socket(AF_INET, SOCK_DGRAM, 0), ask = 10 << 20, got = 0;
@@ -72,27 +60,34 @@ static int buffer(void)
 	return got;
 }
 
-/* A byte for an image that has come, 1 when it is as it was sent. */
-static pid_t start_reader(int out)
+static bool intact(const struct seen_image *m)
+{
+	bool ok = m->data._length == WIDTH * HEIGHT * 3;
+
+	for (uint32_t i = 0; ok && i < m->data._length; i++)
+		ok = m->data._buffer[i] == (uint8_t)(i * 7 + i / 4093);
+	return ok;
+}
+
+/* A byte for each image that has come as it was sent. */
+static pid_t start_reader(int out, const char *settings)
 {
 	struct seen_image *m = calloc(1, sizeof(*m));
 	dds_entity_t domain, r;
 	pid_t pid = fork();
-	char ok = 1;
 
 	if (pid) {
 		free(m);
 		return pid;
 	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	domain = dds_create_domain(0, USER);
+	domain = dds_create_domain(0, settings);
 	r = domain < 0 ? domain
 		       : reader_open(dds_create_participant(0, NULL, NULL), &seen_image_desc, "rt/large", false);
-	if (r < 0 || reader_take(r, m) < 0 || m->data._length != WIDTH * HEIGHT * 3)
-		_exit(1);
-	for (uint32_t i = 0; ok && i < m->data._length; i++)
-		ok = m->data._buffer[i] == (uint8_t)(i * 7 + i / 4093);
-	_exit(write(out, &ok, 1) == 1 && ok ? 0 : 1);
+	while (r >= 0 && reader_take(r, m) == 0 && intact(m))
+		if (write(out, "", 1) != 1)
+			break;
+	_exit(1);
 }
 
 static struct sim_slot *image(void)
@@ -115,39 +110,71 @@ static struct sim_slot *image(void)
 }
 
 static const char *const options[] = { "ros_distro", "humble", NULL };
+static const char *const by_time[] = { "ros_distro", "humble", "pacing", "time", NULL };
 
-/* Ten a second, as a camera sends them, until one has come: the first ones find no reader yet. */
-static void eight_mebibytes_come_whole(void **state)
+static bool came(int in, int ms)
+{
+	struct pollfd p = { .fd = in, .events = POLLIN };
+	char c;
+
+	return poll(&p, 1, ms) == 1 && read(in, &c, 1) == 1;
+}
+
+/* The first ones find no reader yet; from then on none is lost, the next one goes out when the last has come. */
+static void all_come(const char *channel_options, const char *settings)
 {
 	static struct host h;
 	struct sim_bridge_topic *t;
 	struct sim_slot *s = image();
 	struct sim_bridge *b;
-	int out[2], status = -1;
+	int out[2];
 	pid_t reader;
 
-	(void)state;
-	if (buffer() < 2 * (4 << 20)) {
-		print_message("net.core.rmem_max is below 4 MiB here: 8 MiB cannot be expected to arrive\n");
-		skip();
-	}
 	assert_int_equal(pipe(out), 0);
-	reader = start_reader(out[1]);
+	reader = start_reader(out[1], settings);
 	host_init(&h, PLUGIN, options);
 	b = host_create(&h);
-	assert_null(strstr(h.log, "rmem_max"));
-	publisher = pthread_self();
-	t = host_open(&h, b, "/large", &sim_Image_type, "{}");
-	while (waitpid(reader, &status, WNOHANG) == 0) {
+	t = host_open(&h, b, "/large", &sim_Image_type, channel_options);
+	do
 		assert_int_equal(h.ops->publish(b, t, s, NULL), 0);
-		usleep(100000); /* a camera's period */
+	while (!came(out[0], 100));
+	for (unsigned i = 0; i < IMAGES; i++) {
+		assert_int_equal(h.ops->publish(b, t, s, NULL), 0);
+		assert_true(came(out[0], 10000));
 	}
-	assert_int_equal(status, 0);
-	/* four parts, and a moment for the reader between two */
-	assert_true(pauses > 0);
-	assert_int_equal(pauses % 3, 0);
+	assert_null(strstr(h.log, "has lost"));
+	kill(reader, SIGKILL);
+	assert_int_equal(waitpid(reader, NULL, 0), reader);
 	h.ops->destroy(b);
 	free(s);
+}
+
+static void eight_mebibytes_come_whole(void **state)
+{
+	(void)state;
+	if (buffer() < 2 * (4 << 20)) {
+		print_message("net.core.rmem_max is below 4 MiB here: the settings for a user cannot be had\n");
+		skip();
+	}
+	all_come("{}", USER);
+}
+
+static void all_come_to_who_is_not_tuned(void **state)
+{
+	(void)state;
+	all_come("{}", DEFAULTS END);
+}
+
+static void a_reliable_writer_serves_best_effort_readers(void **state)
+{
+	(void)state;
+	all_come("{\"ros2\":{\"reliability\":\"reliable\"}}", DEFAULTS END);
+}
+
+static void all_come_to_a_small_buffer(void **state)
+{
+	(void)state;
+	all_come("{}", SMALL);
 }
 
 static void a_small_buffer_is_named_with_its_remedy(void **state)
@@ -159,6 +186,10 @@ static void a_small_buffer_is_named_with_its_remedy(void **state)
 	pretend = DEBIAN;
 	host_init(&h, PLUGIN, options);
 	b = host_create(&h);
+	assert_null(strstr(h.log, "rmem_max")); /* nothing is lost: it is looked how full it is */
+	h.ops->destroy(b);
+	host_init(&h, PLUGIN, by_time);
+	b = host_create(&h);
 	assert_non_null(strstr(h.log, "a socket's receive buffer has 212992 bytes at most"));
 	assert_non_null(strstr(h.log, "sysctl -w net.core.rmem_max=4194304"));
 	pretend = 0;
@@ -168,6 +199,9 @@ static void a_small_buffer_is_named_with_its_remedy(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_come_to_who_is_not_tuned),
+		cmocka_unit_test(a_reliable_writer_serves_best_effort_readers),
+		cmocka_unit_test(all_come_to_a_small_buffer),
 		cmocka_unit_test(eight_mebibytes_come_whole),
 		cmocka_unit_test(a_small_buffer_is_named_with_its_remedy),
 	};

@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <dds/ddsi/ddsi_keyhash.h>
 #include <dds/ddsi/ddsi_serdata.h>
@@ -20,11 +19,6 @@
 #define SPARE_MIN \
 	(64u << 10) /* larger samples are kept for the next message: a fresh one costs a page fault each 4 KiB */
 #define SPARES 4u
-
-/* A buffer of 4 MiB of rmem_max takes 8 MB of datagrams. */
-#define WHOLE_MAX (7u << 20)
-#define PART      (2u << 20)
-#define PART_NS   1000000
 
 struct bytes {
 	struct ddsi_serdata c; /* first: what Cyclone sees */
@@ -44,8 +38,15 @@ struct pool {
 struct bytes_type {
 	struct ddsi_sertype c; /* first */
 	struct pool *pool;
-	bool in_parts; /* set before the first sample */
 };
+
+struct parts { /* how the message goes out that this thread writes just now */
+	size_t part;
+	bytes_between_fn *between;
+	void *arg;
+};
+
+static _Thread_local const struct parts *writing;
 
 static const struct bytes *bytes_of(const struct ddsi_serdata *d)
 {
@@ -164,30 +165,25 @@ static void data_to_ser(const struct ddsi_serdata *d, size_t off, size_t sz, voi
 	memcpy(buf, bytes_of(d)->data + off, sz);
 }
 
-/*
- * Cyclone fetches a message that it sends fragment by fragment, and sends each as it goes. One that no receive buffer holds
- * is lost unless its reader runs meanwhile, which it need not: it is woken on the very CPU that sends. So a best-effort
- * writer lets it, for a moment after each part that does fit; a reliable one is asked again for what is missing.
- */
-static void let_readers_run(const struct bytes *b, size_t off, size_t sz)
-{
-	const struct bytes_type *t = (const struct bytes_type *)(const void *)b->c.type;
-
-	if (t && t->in_parts && b->size > WHOLE_MAX && off / PART != (off + sz) / PART && off + sz < b->size)
-		nanosleep(&(struct timespec){ .tv_nsec = PART_NS }, NULL);
-}
-
 static struct ddsi_serdata *data_to_ser_ref(const struct ddsi_serdata *d, size_t off, size_t sz, ddsrt_iovec_t *ref)
 {
-	let_readers_run(bytes_of(d), off, sz);
 	ref->iov_base = (void *)(uintptr_t)(bytes_of(d)->data + off);
 	ref->iov_len = (ddsrt_iov_len_t)sz;
 	return ddsi_serdata_ref(d);
 }
 
+/*
+ * Cyclone returns each fragment that it has sent, and only here holds no lock of its own: in to_ser_ref() it has the writer's,
+ * and a sleep there would keep its receive thread from reading what readers answer. What is sent again goes out on
+ * Cyclone's threads, which never write.
+ */
 static void data_to_ser_unref(struct ddsi_serdata *d, const ddsrt_iovec_t *ref)
 {
-	(void)ref;
+	const struct bytes *b = bytes_of(d);
+	size_t begin = (size_t)((const uint8_t *)ref->iov_base - b->data), end = begin + ref->iov_len;
+
+	if (writing && begin / writing->part != end / writing->part && end < b->size)
+		writing->between(writing->arg);
 	ddsi_serdata_unref(d);
 }
 
@@ -361,8 +357,7 @@ static const struct ddsi_sertype_ops type_ops = {
 	.hash = type_hash,
 };
 
-dds_entity_t bytes_topic_create_typed(dds_entity_t participant, const char *name, const char *type_name,
-				      const dds_qos_t *qos, struct ddsi_sertype **ret_type)
+dds_entity_t bytes_topic_create(dds_entity_t participant, const char *name, const char *type_name, const dds_qos_t *qos)
 {
 	struct bytes_type *b = calloc(1, sizeof(*b));
 	struct ddsi_sertype *t = (struct ddsi_sertype *)b;
@@ -377,30 +372,17 @@ dds_entity_t bytes_topic_create_typed(dds_entity_t participant, const char *name
 	topic = dds_create_topic_sertype(participant, name, &t, qos, NULL, NULL);
 	if (topic < 0)
 		ddsi_sertype_unref(t);
-	else
-		*ret_type = t;
 	return topic;
 }
 
-dds_entity_t bytes_topic_create(dds_entity_t participant, const char *name, const char *type_name, const dds_qos_t *qos)
+dds_return_t bytes_write_in_parts(dds_entity_t writer, const struct out *o, size_t part, bytes_between_fn *between,
+				  void *arg)
 {
-	struct ddsi_sertype *type;
+	const struct parts parts = { part, between, arg };
+	dds_return_t r;
 
-	return bytes_topic_create_typed(participant, name, type_name, qos, &type);
-}
-
-void bytes_send_in_parts(struct ddsi_sertype *type)
-{
-	((struct bytes_type *)(void *)type)->in_parts = true;
-}
-
-dds_return_t bytes_write_paced(dds_entity_t writer, const struct ddsi_sertype *type, const struct out *o,
-			       dds_duration_t wait_dur_ns)
-{
-	struct ddsi_serdata *d = ddsi_serdata_from_sample(type, SDK_DATA, o);
-
-	if (!d)
-		return DDS_RETCODE_OUT_OF_RESOURCES;
-	dds_wait_for_acks(writer, wait_dur_ns); /* and then on: a reader that is slow asks again */
-	return dds_writecdr(writer, d);
+	writing = &parts;
+	r = dds_write(writer, o);
+	writing = NULL;
+	return r;
 }

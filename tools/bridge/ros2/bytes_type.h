@@ -12,23 +12,13 @@
 dds_entity_t bytes_topic_create(dds_entity_t participant, const char *name, const char *type_name,
 				const dds_qos_t *qos);
 
-/* The same; ret_type lives as long as the topic. */
-struct ddsi_sertype;
-dds_entity_t bytes_topic_create_typed(dds_entity_t participant, const char *name, const char *type_name,
-				      const dds_qos_t *qos, struct ddsi_sertype **ret_type);
-
 /*
- * What is larger than a receive buffer goes out in parts, a moment apart. For the type of a best-effort writer, before its
- * first message.
- */
-void bytes_send_in_parts(struct ddsi_sertype *type);
-
-/*
- * As dds_write(), but not before the readers have acknowledged what was written earlier, or wait_dur_ns have passed; the copy
- * is made meanwhile. type: that of the writer's topic.
+ * As dds_write(). Behind each `part` bytes that have been sent, but for the last ones, between() is called, on this thread and with
+ * no lock held but that of the writer's entity: it may sleep. Not when anything is sent again.
  */
 struct out;
-dds_return_t bytes_write_paced(dds_entity_t writer, const struct ddsi_sertype *type, const struct out *o,
-			       dds_duration_t wait_dur_ns);
+typedef void bytes_between_fn(void *arg);
+dds_return_t bytes_write_in_parts(dds_entity_t writer, const struct out *o, size_t part, bytes_between_fn *between,
+				  void *arg);
 
 #endif

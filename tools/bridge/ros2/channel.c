@@ -117,8 +117,30 @@ int ros2_channel_open(struct sim_bridge *b, const struct sim_bridge_channel *ch,
 	return 0;
 }
 
+int ros2_channel_write(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_slot *slot)
+{
+	char frame[SIM_FRAME_ID_MAX + 1];
+	struct map_in in = {
+		.body = sim_slot_body(slot),
+		.size = slot->body_size,
+		.header = { slot->stamp_sim_ns, (uint32_t)slot->sequence, frame },
+	};
+	int r = 0;
+
+	memcpy(frame, slot->frame_id, sizeof(frame)); /* a peer may have left out the NUL */
+	frame[SIM_FRAME_ID_MAX] = '\0';
+	for (unsigned i = 0; i < t->n; i++) {
+		int e = ros2_topic_write(b, t->out[i], &in);
+
+		r = r < 0 ? r : e;
+	}
+	return r;
+}
+
 void ros2_channel_close(struct sim_bridge *b, struct sim_bridge_topic *t)
 {
+	if (t)
+		ros2_large_drain(b, t);
 	while (t && t->n)
 		ros2_topic_close(b, t->out[--t->n]);
 	free(t);

@@ -7,14 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "ros2.h"
 
 #define DOMAIN_MAX 232
-#define RMEM_WANT  (4 << 20)
-#define RCVBUF_ASK (10 << 20) /* as in write_xml() */
 
 int ros2_errno(dds_return_t r)
 {
@@ -175,30 +171,9 @@ static int write_xml(struct sim_bridge *b, bool localhost, long lease_ms, char *
 	return fclose(f) == 0 ? 0 : -ENOMEM;
 }
 
-/*
- * How large a receive buffer a socket gets here, asked for as Cyclone does. Our side only sends large messages, but a user's
- * side on this machine has the same limit. Linux says twice what it was asked for, and counts its own overhead within.
- */
-static void probe_buffers(struct sim_bridge *b)
-{
-	int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), want = RCVBUF_ASK, got = 0;
-	socklen_t len = sizeof(got);
-
-	if (s >= 0 && setsockopt(s, SOL_SOCKET, SO_RCVBUF, &want, sizeof(want)) == 0 &&
-	    getsockopt(s, SOL_SOCKET, SO_RCVBUF, &got, &len) == 0 && got < 2 * RMEM_WANT)
-		b->host->log(
-			b->host->ctx, 1,
-			"a socket's receive buffer has %d bytes at most: images and clouds will get lost on the way to "
-			"ROS; on both sides run: sysctl -w net.core.rmem_max=%d",
-			got / 2, RMEM_WANT);
-	if (s >= 0)
-		close(s);
-}
-
 int ros2_domain_open(struct sim_bridge *b)
 {
 	char user_data[64], *xml = NULL;
-	bool localhost = true;
 	long lease_ms = 0;
 	dds_qos_t *qos;
 	uint32_t id = 0;
@@ -207,11 +182,11 @@ int ros2_domain_open(struct sim_bridge *b)
 	if (r == 0)
 		r = read_domain(b, &id);
 	if (r == 0)
-		r = read_localhost(b, &localhost);
+		r = read_localhost(b, &b->localhost);
 	if (r == 0)
 		r = read_lease(b, &lease_ms);
 	if (r == 0)
-		r = write_xml(b, localhost, lease_ms, &xml);
+		r = write_xml(b, b->localhost, lease_ms, &xml);
 	b->domain = r < 0 ? 0 : dds_create_domain(id, xml);
 	free(xml);
 	if (r < 0)
@@ -233,6 +208,5 @@ int ros2_domain_open(struct sim_bridge *b)
 			     dds_strretcode(b->participant));
 		return ros2_errno(b->participant);
 	}
-	probe_buffers(b);
 	return 0;
 }

@@ -22,6 +22,8 @@ static const struct sim_bridge_option options[] = {
 	  "of channels that ROS does not allow: automatic: /radar/0 goes out as /radar/n0; strict: not at all" },
 	{ "localhost", "auto",
 	  "true: over loopback only; false: on the network; auto: true, unless ROS_LOCALHOST_ONLY=0 or ROS_AUTOMATIC_DISCOVERY_RANGE says otherwise" },
+	{ "pacing", "auto",
+	  "large messages: auto: as fast as receive buffers are emptied; time: 512 KiB a millisecond; off: at once" },
 	{ "use_sim_time", "false", "true: the graph's /clock drives simd's time source `ros2`, and none is sent" },
 	{ "autoware_msgs", "1.8",
 	  "1.8: messages as from autoware_msgs 1.8.0 on; 1.7: before, a TrafficLightGroup without predictions" },
@@ -85,6 +87,7 @@ static int read_names(struct sim_bridge *b)
 
 static void ros2_destroy(struct sim_bridge *b)
 {
+	ros2_large_close(b);
 	ros2_services_close(b);
 	ros2_sim_time_close(b);
 	ros2_inbound_close(b);
@@ -129,6 +132,8 @@ static int ros2_create(const struct sim_bridge_host *host, struct sim_bridge **r
 		r = ros2_sim_time_open(b);
 	if (r == 0)
 		r = ros2_services_open(b);
+	if (r == 0)
+		r = ros2_large_open(b);
 	if (r < 0) {
 		ros2_destroy(b);
 		return r;
@@ -163,27 +168,10 @@ static enum sim_bridge_status ros2_status(const struct sim_bridge *b)
 	return (enum sim_bridge_status)atomic_load(&b->status);
 }
 
-/* Each of the channel's topics has its try; the first failure is the answer. */
 static int ros2_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_slot *slot,
 			struct sim_task *task)
 {
-	char frame[SIM_FRAME_ID_MAX + 1];
-	struct map_in in = {
-		.body = sim_slot_body(slot),
-		.size = slot->body_size,
-		.header = { slot->stamp_sim_ns, (uint32_t)slot->sequence, frame },
-	};
-	int r = 0;
-
-	(void)task;
-	memcpy(frame, slot->frame_id, sizeof(frame)); /* a peer may have left out the NUL */
-	frame[SIM_FRAME_ID_MAX] = '\0';
-	for (unsigned i = 0; i < t->n; i++) {
-		int e = ros2_topic_write(b, t->out[i], &in);
-
-		r = r < 0 ? r : e;
-	}
-	return r;
+	return ros2_large_take(b, t, slot, task) ? 1 : ros2_channel_write(b, t, slot);
 }
 
 SIM_API const struct sim_bridge_ops *sim_bridge_plugin(void);

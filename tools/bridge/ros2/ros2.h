@@ -22,6 +22,7 @@
 #define ROS2_FAN_MAX          16u /* topics of one channel */
 #define ROS2_INBOUND_MAX      32u
 #define ROS2_OUTS_MAX         16u
+#define ROS2_LARGE_MAX        64u /* large messages that wait for their thread */
 #define ROS2_SERVICES_MAX     64u
 #define ROS2_REPLIES_MAX      64u  /* that wait for those who asked */
 #define ROS2_HEARD_MAX        256u /* participants of others whose nodes are known */
@@ -46,7 +47,10 @@ struct ros2_topic {
 	bool automatic; /* the name is the channel's, made such that ROS allows it */
 	bool keeps;     /* transient local: later readers get it, so it is always converted */
 	bool reliable;  /* so large messages are paced */
-	struct ddsi_sertype *sertype;
+	struct {
+		unsigned timeouts;    /* in a row, of waiting for acknowledgements */
+		int64_t skip_mono_ns; /* no wait before then */
+	} acks;                       /* guarded by bridge->large.wire */
 	_Atomic int readers;
 	_Atomic uint32_t refused; /* policies that a reader asked more of: a bit for each, told once */
 	_Atomic int told;         /* what is wrong with its converter */
@@ -135,10 +139,33 @@ struct ros2_replies { /* service.c */
 	pthread_t thread;
 };
 
+struct receivers;
+
+struct ros2_large_message {
+	struct sim_bridge_topic *channel;
+	const struct sim_slot *slot;
+	struct sim_task *task;
+};
+
+struct ros2_large { /* large.c */
+	bool open, running;
+	bool whole, timed; /* sent at once; with a pause behind each 512 KiB */
+	pthread_t thread;
+	pthread_mutex_t lock; /* a leaf */
+	pthread_cond_t changed;
+	struct ros2_large_message ring[ROS2_LARGE_MAX]; /* what is being written is the first of n; guarded by lock */
+	unsigned first, n;
+	bool stop;
+	pthread_mutex_t wire;        /* one is sent at a time; guards what follows */
+	struct receivers *receivers; /* NULL: nobody looks */
+	int64_t quiet_mono_ns;       /* no line about losses before then */
+};
+
 struct sim_bridge {
 	const struct sim_bridge_host *host;
 	bool before_1_8; /* the far side's autoware_msgs */
 	dds_entity_t domain, participant;
+	bool localhost;            /* over loopback only */
 	dds_entity_t participants; /* reads who takes part, to know our own */
 	struct ros2_graph graph;
 	struct ros2_rivals rivals;
@@ -159,6 +186,7 @@ struct sim_bridge {
 	unsigned n_services;
 	uint32_t n_service_ids; /* so far */
 	struct ros2_replies replies;
+	struct ros2_large large;
 	_Atomic uint64_t converted, skipped; /* messages; skipped: nobody listened */
 };
 
@@ -194,6 +222,20 @@ bool ros2_is_ours(struct sim_bridge *b, dds_instance_handle_t participant);
 /* channel.c: a channel and the topics that the rig makes of it. */
 int ros2_channel_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret);
 void ros2_channel_close(struct sim_bridge *b, struct sim_bridge_topic *t);
+/* Each of the channel's topics has its try; the first failure is the answer. */
+int ros2_channel_write(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_slot *slot);
+
+/*
+ * large.c: large messages, on a thread of their own and in parts. take(): whether the message goes that way, which then answers
+ * the task; it waits where too many do already. drain() waits until none of the channel is left. write(): a message that is
+ * encoded, whatever its size.
+ */
+int ros2_large_open(struct sim_bridge *b);
+bool ros2_large_take(struct sim_bridge *b, struct sim_bridge_topic *channel, const struct sim_slot *slot,
+		     struct sim_task *task);
+void ros2_large_drain(struct sim_bridge *b, const struct sim_bridge_topic *channel);
+dds_return_t ros2_large_write(struct sim_bridge *b, struct ros2_topic *t, const struct out *o);
+void ros2_large_close(struct sim_bridge *b);
 
 /* topic.c: one topic. Errors of open: -EINVAL the options, -ENOTSUP, -ELIBBAD of carry_out_open(), with a sentence in why. */
 int ros2_topic_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, const struct wish *w,

@@ -93,9 +93,7 @@ static int create_writer(struct sim_bridge *b, struct ros2_topic *t, const struc
 	dds_lset_offered_incompatible_qos(listener, on_refused);
 	if ((size_t)snprintf(dds_name, sizeof(dds_name), "rt%s", t->texts) < sizeof(dds_name) &&
 	    ros_type_dds_name(type, type_name, sizeof(type_name)) == 0) {
-		t->topic = bytes_topic_create_typed(b->participant, dds_name, type_name, NULL, &t->sertype);
-		if (t->topic > 0 && !q->reliable)
-			bytes_send_in_parts(t->sertype);
+		t->topic = bytes_topic_create(b->participant, dds_name, type_name, NULL);
 		t->writer = t->topic < 0 ? t->topic : dds_create_writer(b->participant, t->topic, qos, listener);
 		r = ros2_errno(t->writer);
 	}
@@ -269,13 +267,6 @@ void ros2_topic_close(struct sim_bridge *b, struct ros2_topic *t)
 
 /* ---- writing ---- */
 
-/*
- * Two large messages at once overflow a receive buffer of 8 MB, and what is lost comes back after 100 ms and more. So the second one
- * waits until reliable readers have the first, which takes some ms after it was sent; a sensor's period is longer than that.
- */
-#define LARGE       (1u << 20)
-#define PACE_DUR_NS 20000000
-
 static struct out *out_get(struct sim_bridge *b)
 {
 	struct out *o = NULL;
@@ -337,9 +328,7 @@ int ros2_topic_write(struct sim_bridge *b, struct ros2_topic *t, struct map_in *
 	if (r == 0)
 		r = wire_finish(&w);
 	if (r == 0)
-		r = ros2_errno(t->reliable && o->total >= LARGE
-				       ? bytes_write_paced(t->writer, t->sertype, o, PACE_DUR_NS)
-				       : dds_write(t->writer, o));
+		r = ros2_errno(ros2_large_write(b, t, o));
 	if (r == 0)
 		atomic_fetch_add(&b->converted, 1);
 	out_put(b, o);

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ros2_default_peer_loss: images from the ROS 2 plug-in to best-effort readers with Cyclone's own settings, typed and in processes
+ * of their own, as nodes of ROS are: what does not arrive, in percent, at worst over sizes and numbers of readers. _busy: with
+ * a busy loop for each CPU; _reliable: from a reliable writer; _208k: to readers whose buffers are as large as a kernel allows that nobody
+ * has tuned. Threads: main of each process, the plug-in's and Cyclone's.
+ */
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sim/msg/Image.h>
+
+#include "bench.h"
+#include "ros2_link.h"
+#include "system/ros2/host.h"
+#include "system/ros2/reader.h"
+#include "timeutil.h"
+
+#define READERS_MAX 5u
+#define BUSY_MAX    64u
+#define STEP        3000u /* bytes of a row */
+#define RATE_HZ     10
+#define MEET_DUR_NS (30 * NS_PER_S)
+
+static const uint32_t sizes[] = { 2700000, 5400000, 6219000 };
+#define SIZES (sizeof(sizes) / sizeof(sizes[0]))
+
+struct peer {
+	char plugin[4200];
+	uint32_t size; /* bytes of an image */
+	unsigned readers;
+	bool reliable; /* the writer */
+	bool small;    /* the readers' buffers */
+	int64_t dur_ns;
+	uint64_t sent;
+	_Atomic uint64_t received[READERS_MAX];
+};
+
+struct reader_role {
+	struct peer *p;
+	unsigned number;
+};
+
+static int reader_main(void *arg)
+{
+	const struct reader_role *role = arg;
+	struct seen_image *m = calloc(1, sizeof(*m));
+	dds_entity_t participant = ros2_link_participant(role->p->small ? ROS2_SMALL : ROS2_DEFAULT), reader;
+	dds_qos_t *q = dds_create_qos();
+
+	dds_qset_reliability(q, DDS_RELIABILITY_BEST_EFFORT, 0);
+	dds_qset_history(q, DDS_HISTORY_KEEP_LAST, 5); /* as rmw_qos_profile_sensor_data */
+	reader = dds_create_reader(participant, dds_create_topic(participant, &seen_image_desc, "rt/peer", NULL, NULL),
+				   q, NULL);
+	dds_delete_qos(q);
+	if (reader < 0 || !m)
+		return 1;
+	for (;;) { /* ends with its parent's signal */
+		dds_sample_info_t info;
+		void *sample = m;
+
+		reader_wait(participant, reader);
+		while (dds_take(reader, &sample, &info, 1, 1) > 0)
+			if (info.valid_data)
+				atomic_fetch_add(&role->p->received[role->number], 1);
+	}
+}
+
+static int busy_main(void *arg)
+{
+	volatile uint64_t n = 1;
+
+	(void)arg;
+	while (n) /* ends with its parent's signal */
+		n++;
+	return 1;
+}
+
+static struct sim_slot *image(uint32_t size)
+{
+	struct sim_slot *s = host_slot(sim_Image_size(8, size), "camera");
+	struct sim_builder b;
+	struct sim_Image *m = sim_Image_init(sim_slot_body_mut(s), s->body_size, &b);
+
+	m->width = STEP / 3;
+	m->height = size / STEP;
+	m->step = STEP;
+	sim_Image_encoding_set(&b, "rgb8");
+	memset(sim_Image_data_alloc(&b, size), 7, size);
+	s->body_size = sim_builder_size(&b);
+	return s;
+}
+
+static bool all_came(struct peer *p)
+{
+	for (unsigned i = 0; i < p->readers; i++)
+		if (!atomic_load(&p->received[i]))
+			return false;
+	return true;
+}
+
+static int publish_for(struct peer *p, struct host *h, struct sim_bridge *b, struct sim_bridge_topic *t,
+		       struct sim_slot *s, int64_t dur_ns, bool until_met)
+{
+	int64_t start_mono_ns = mono_now_ns(), due_mono_ns = start_mono_ns;
+
+	p->sent = 0;
+	while (due_mono_ns < start_mono_ns + dur_ns && !(until_met && all_came(p))) {
+		if (host_publish(h, b, t, s) < 0)
+			return -1;
+		p->sent++;
+		due_mono_ns += NS_PER_S / RATE_HZ;
+		mono_sleep_until(due_mono_ns);
+	}
+	return 0;
+}
+
+static int writer_main(void *arg)
+{
+	static const char *const options[] = { "ros_distro", "humble", "domain", "1", NULL };
+	static struct host h;
+	struct peer *p = arg;
+	struct sim_slot *s = image(p->size);
+	struct sim_bridge_topic *t;
+	struct sim_bridge *b;
+	int r;
+
+	host_init(&h, p->plugin, options);
+	b = host_create(&h);
+	t = host_open(&h, b, "/peer", &sim_Image_type,
+		      p->reliable ? "{\"ros2\":{\"reliability\":\"reliable\"}}" : "{}");
+	r = publish_for(p, &h, b, t, s, MEET_DUR_NS, true);
+	if (r < 0 || !all_came(p))
+		return 1;
+	mono_sleep_until(mono_now_ns() + NS_PER_S); /* what is still on its way */
+	for (unsigned i = 0; i < p->readers; i++)
+		atomic_store(&p->received[i], 0);
+	r = publish_for(p, &h, b, t, s, p->dur_ns, false);
+	mono_sleep_until(mono_now_ns() + NS_PER_S);
+	h.ops->destroy(b);
+	return r < 0;
+}
+
+static void print(const struct peer *p, bool busy, uint64_t received)
+{
+	printf("  %u bytes, %u %s, %s%s%s: %llu of %llu\n", p->size, p->readers, p->readers > 1 ? "readers" : "reader",
+	       p->reliable ? "reliable" : "best effort", p->small ? ", small buffers" : "", busy ? ", busy" : "",
+	       (unsigned long long)received, (unsigned long long)p->sent * p->readers);
+	fflush(stdout);
+}
+
+/* `busy` processes turn while it is measured. Percent lost, of all readers together; negative: not measured. */
+static double loss(struct bench *b, struct peer what, unsigned busy)
+{
+	struct peer *p = bench_arena(sizeof(*p));
+	pid_t pid[READERS_MAX + BUSY_MAX];
+	uint64_t received = 0;
+	double percent = -1;
+	unsigned n = 0;
+
+	memcpy(p, &what, sizeof(what));
+	p->dur_ns = (b->smoke ? 1 : 30) * NS_PER_S;
+	snprintf(p->plugin, sizeof(p->plugin), "%s/../lib/simd/bridge_ros2.so", b->bin);
+	for (unsigned i = 0; i < p->readers; i++)
+		pid[n++] = bench_fork(reader_main, &(struct reader_role){ p, i });
+	for (unsigned i = 0; i < busy; i++)
+		pid[n++] = bench_fork(busy_main, NULL);
+	if (bench_wait(bench_fork(writer_main, p)) == 0 && p->sent) {
+		for (unsigned i = 0; i < p->readers; i++)
+			received += atomic_load(&p->received[i]);
+		percent = 100.0 * (1.0 - (double)received / (double)(p->sent * p->readers));
+		print(p, busy, received);
+	}
+	while (n) {
+		kill(pid[--n], SIGKILL);
+		bench_wait(pid[n]);
+	}
+	bench_arena_free(p, sizeof(*p));
+	return percent;
+}
+
+static int worst(struct bench *b, const char *name, struct peer what, unsigned busy, double bar)
+{
+	struct bench_pair p = { 0, 0 };
+
+	for (unsigned i = b->smoke ? SIZES - 1 : 0; i < SIZES; i++)
+		for (unsigned readers = 1; readers <= READERS_MAX; readers += READERS_MAX - 1) {
+			double percent;
+
+			what.size = sizes[i];
+			what.readers = readers;
+			percent = loss(b, what, busy);
+			if (percent < 0)
+				return -1;
+			p.ours = percent > p.ours ? percent : p.ours;
+		}
+	bench_report(b, name, "%", "none", BENCH_VALUE, &p, 1, bar);
+	return 0;
+}
+
+static int run_peer(struct bench *b)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned busy = cpus < 1 ? 1 : cpus > (long)BUSY_MAX ? BUSY_MAX : (unsigned)cpus;
+	int r = worst(b, "ros2_default_peer_loss", (struct peer){ 0 }, 0, 0);
+
+	if (r == 0)
+		r = worst(b, "ros2_default_peer_loss_reliable", (struct peer){ .reliable = true }, 0, 0);
+	if (r == 0)
+		r = worst(b, "ros2_default_peer_loss_208k", (struct peer){ .small = true }, 0, 0);
+	if (r == 0)
+		r = worst(b, "ros2_default_peer_loss_busy", (struct peer){ 0 }, busy, 2);
+	return r;
+}
+
+const struct bench_case bench_ros2_peer = { "peer", run_peer,
+					    "ros2_default_peer_loss ros2_default_peer_loss_reliable "
+					    "ros2_default_peer_loss_208k ros2_default_peer_loss_busy" };

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the kernel tells of receive buffers, and how long one waits for them, with plain UDP sockets as receivers. */
+#include "test.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+
+#include "receivers.h"
+
+#define DATAGRAM 60000u
+#define ROOM     400000 /* bytes of a buffer, as asked for: the kernel counts with twice as many */
+
+static int receiver(struct sockaddr_in *ret)
+{
+	static const int room = ROOM;
+	int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	socklen_t len = sizeof(a);
+
+	assert_int_equal(setsockopt(s, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room)), 0);
+	assert_int_equal(bind(s, (struct sockaddr *)&a, sizeof(a)), 0);
+	assert_int_equal(getsockname(s, (struct sockaddr *)&a, &len), 0);
+	assert_true(ntohs(a.sin_port) >= 7400); /* as whatever the kernel chooses */
+	*ret = a;
+	return s;
+}
+
+static void send_to(const struct sockaddr_in *to, unsigned n)
+{
+	static const uint8_t data[DATAGRAM];
+	int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	while (n--)
+		assert_int_equal(sendto(s, data, sizeof(data), 0, (const struct sockaddr *)to, sizeof(*to)), DATAGRAM);
+	close(s);
+}
+
+static void drain(int s)
+{
+	static uint8_t data[DATAGRAM];
+
+	while (recv(s, data, sizeof(data), MSG_DONTWAIT) > 0)
+		;
+}
+
+static void room_is_not_waited_for(void **state)
+{
+	struct sockaddr_in a;
+	struct receivers *r;
+	int s = receiver(&a);
+
+	(void)state;
+	assert_int_equal(receivers_open(&r), 0);
+	assert_int_equal(receivers_begin(r), 0);
+	assert_int_equal(receivers_wait(r, 10 * ROOM), 0); /* empty: no buffer is too small for anything */
+	send_to(&a, 2);
+	assert_int_equal(receivers_wait(r, 2 * DATAGRAM), 0);
+	receivers_close(r);
+	close(s);
+}
+
+static _Atomic bool waiting;
+
+static void *drain_main(void *arg)
+{
+	while (!atomic_load(&waiting))
+		;
+	drain(*(int *)arg);
+	return NULL;
+}
+
+static void it_waits_until_somebody_reads(void **state)
+{
+	struct sockaddr_in a;
+	struct receivers *r;
+	pthread_t thread;
+	int s = receiver(&a);
+
+	(void)state;
+	assert_int_equal(receivers_open(&r), 0);
+	assert_int_equal(receivers_begin(r), 0);
+	send_to(&a, 8);
+	assert_int_equal(pthread_create(&thread, NULL, drain_main, &s), 0);
+	atomic_store(&waiting, true);
+	assert_int_equal(receivers_wait(r, 2 * DATAGRAM), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	receivers_close(r);
+	close(s);
+}
+
+/* Each message waits for its time; after three a receiver that does not read is left alone. */
+static void who_never_reads_is_left_alone(void **state)
+{
+	struct sockaddr_in a;
+	struct receivers *r;
+	int s = receiver(&a);
+
+	(void)state;
+	assert_int_equal(receivers_open(&r), 0);
+	send_to(&a, 8);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(receivers_begin(r), 0);
+		assert_int_equal(receivers_wait(r, 2 * DATAGRAM), -ETIMEDOUT);
+		if (i < 2)
+			assert_int_equal(receivers_wait(r, 2 * DATAGRAM), -ETIMEDOUT);
+	}
+	assert_int_equal(receivers_begin(r), 0);
+	assert_int_equal(receivers_wait(r, 2 * DATAGRAM), -EAGAIN);
+	drain(s);
+	assert_int_equal(receivers_wait(r, 2 * DATAGRAM), 0);
+	receivers_close(r);
+	close(s);
+}
+
+static void what_is_dropped_is_told_once(void **state)
+{
+	struct receivers_loss loss;
+	struct sockaddr_in a;
+	struct receivers *r;
+	int s = receiver(&a);
+
+	(void)state;
+	send_to(&a, 20); /* before anybody looks: not ours */
+	drain(s);
+	assert_int_equal(receivers_open(&r), 0);
+	assert_int_equal(receivers_begin(r), 0);
+	assert_int_equal(receivers_lost(r, &loss), 0);
+	send_to(&a, 20);
+	drain(s);
+	assert_int_equal(receivers_wait(r, 2 * DATAGRAM), 0);
+	assert_int_equal(receivers_lost(r, &loss), 1);
+	assert_int_equal(loss.port, ntohs(a.sin_port));
+	assert_int_equal(loss.buffer, ROOM);
+	assert_in_range(loss.packets, 1, 19);
+	assert_int_equal(receivers_lost(r, &loss), 0);
+	receivers_close(r);
+	close(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(room_is_not_waited_for),
+		cmocka_unit_test(it_waits_until_somebody_reads),
+		cmocka_unit_test(who_never_reads_is_left_alone),
+		cmocka_unit_test(what_is_dropped_is_told_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the UDP sockets of this machine have received and not read yet, as the kernel tells whoever asks (sock_diag, as `ss -uanm`
+ * does): a large message is sent as fast as they are read, and not faster than their buffers hold. Which of them read our topics is not
+ * known: all from port 7400 on count, where DDS lives. Sockets of other network namespaces and other machines are not seen.
+ * Thread: one at a time.
+ */
+#ifndef RECEIVERS_H
+#define RECEIVERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct receivers;
+
+struct receivers_loss { /* of one socket, while a message was sent */
+	uint16_t port;
+	uint32_t buffer;  /* bytes, as the socket asked for it: half of what the kernel counts with */
+	uint32_t packets; /* that were dropped, as it was full */
+};
+
+/* -errno: the kernel does not tell. close() accepts NULL. */
+int receivers_open(struct receivers **ret);
+void receivers_close(struct receivers *r);
+
+/* A message begins: what is dropped from now on belongs to it, and all of it may wait RECEIVERS_MESSAGE_DUR_NS. 0 or -errno. */
+#define RECEIVERS_MESSAGE_DUR_NS 100000000
+int receivers_begin(struct receivers *r);
+
+/*
+ * Until each socket has room for `size` bytes more, or is empty. A socket that is not read for 20 ms is not waited for in the
+ * next second. -ETIMEDOUT: the message has waited as long as it may; other -errno: the kernel does not tell (any more).
+ */
+int receivers_wait(struct receivers *r, size_t size);
+
+/* Whether a socket has dropped packets since begin(): 1 and the worst of those that were not returned before, or 0. */
+int receivers_lost(struct receivers *r, struct receivers_loss *ret);
+
+#endif
