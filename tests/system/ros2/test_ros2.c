@@ -313,12 +313,14 @@ static pid_t start_volatile_writers(void)
 	_exit(1);
 }
 
-/* tf2's listener, started when `go` says that all was sent: it must get both frames. */
+/* tf2's listener, started when `go` says that all was sent: one message must tell it both frames, each as it was said last. */
 static pid_t start_listener(int go)
 {
 	pid_t pid = fork();
 	dds_entity_t p, topic, reader;
-	const char *frames[2] = { "lidar_top", "lidar_front" }, *frame;
+	const char *first, *second;
+	double x;
+	dds_sample_info_t info;
 	struct typed *t;
 	dds_qos_t *qos;
 	void *sample;
@@ -337,12 +339,12 @@ static pid_t start_listener(int go)
 	dds_qset_history(qos, DDS_HISTORY_KEEP_LAST, 100);
 	topic = dds_create_topic(p, typed_descriptor(t), "rt/tf_static", NULL, NULL);
 	reader = dds_create_reader(p, topic, qos, NULL);
-	for (int i = 0; i < 2; i++) {
-		sample = typed_sample(t);
-		EXPECT(reader_take(reader, sample) == 0);
-		EXPECT(json_unpack(typed_tree(t, sample), "{s[{ss}]}", "transforms", "child_frame_id", &frame) == 0);
-		EXPECT(!strcmp(frame, frames[i]));
-	}
+	sample = typed_sample(t);
+	EXPECT(reader_take(reader, sample) == 0);
+	EXPECT(json_unpack(typed_tree(t, sample), "{s[{ss,s{s{sf}}},{ss}!]}", "transforms", "child_frame_id", &first,
+			   "transform", "translation", "x", &x, "child_frame_id", &second) == 0);
+	EXPECT(!strcmp(first, "lidar_top") && x == 3 && !strcmp(second, "lidar_front"));
+	EXPECT(dds_take(reader, &sample, &info, 1, 1) == 0); /* nothing else is kept */
 	_exit(0);
 }
 
@@ -543,7 +545,7 @@ static void a_jazzy_peer_reads_it(void **state)
 }
 
 static void send_frame(const struct sim_bridge_ops *ops, struct sim_bridge *b, struct sim_bridge_topic *t,
-		       const char *child)
+		       const char *child, double x)
 {
 	static _Alignas(128) uint8_t room[1024];
 	struct sim_slot *s = (struct sim_slot *)(void *)room;
@@ -554,6 +556,7 @@ static void send_frame(const struct sim_bridge_ops *ops, struct sim_bridge *b, s
 	assert_non_null(sim_Transforms_init(sim_slot_body_mut(s), sizeof(room) - sizeof(*s), &builder));
 	f = sim_Transforms_transforms_alloc(&builder, 1);
 	assert_int_equal(sim_Transform_child_frame_set_in(&builder, f, child), 0);
+	f->translation.x = x;
 	s->body_size = sim_builder_size(&builder);
 	assert_int_equal(ops->publish(b, t, s, NULL), 0);
 }
@@ -575,8 +578,10 @@ static void fixed_frames_are_kept_for_later(void **state)
 	ops = load();
 	assert_int_equal(ops->create(&host, &b), 0);
 	assert_int_equal(ops->open(b, &ch, &t), 0);
-	send_frame(ops, b, t, "lidar_top");
-	send_frame(ops, b, t, "lidar_front");
+	for (int i = 0; i < 100; i++) {
+		send_frame(ops, b, t, "lidar_top", i < 99 ? 1 : 3);
+		send_frame(ops, b, t, "lidar_front", 2);
+	}
 	assert_int_equal(write(go[1], "", 1), 1);
 	assert_int_equal(waitpid(peer, &status, 0), peer);
 	assert_int_equal(status, 0);

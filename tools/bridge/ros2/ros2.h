@@ -16,6 +16,7 @@
 #include "carry.h"
 #include "graph_read.h"
 #include "out.h"
+#include "tree.h"
 #include "wish.h"
 
 #define ROS2_TOPICS_MAX       512u
@@ -42,7 +43,8 @@ struct ros2_topic {
 	dds_entity_t topic, writer;
 	struct carry_out carry;
 	struct map_options options;
-	char *texts; /* its name first, then what options point to: freed with it */
+	struct tree *tree; /* of /tf_static: all that was said goes with each message; NULL: another topic */
+	char *texts;       /* its name first, then what options point to: freed with it */
 	const char *channel;
 	bool automatic; /* the name is the channel's, made such that ROS allows it */
 	bool keeps;     /* transient local: later readers get it, so it is always converted */

@@ -11,7 +11,7 @@
 #include "ros/ros_generic.h"
 #include "ros/ros_type.h"
 
-/* Whoever reads the fixed frames of a tree asks for what was sent before, by every sensor that said its own. */
+/* Whoever reads the fixed frames of a tree asks for what was sent before. */
 static bool is_static_tree(const char *topic)
 {
 	const char *last = strrchr(topic, '/');
@@ -23,14 +23,14 @@ static bool is_static_tree(const char *topic)
  * What sensors send is best effort and the newest few; the rest is reliable: a reliable writer serves both kinds of readers. Of
  * time only the newest counts.
  */
-static struct ros2_qos default_qos(const char *topic, const char *ros)
+static struct ros2_qos default_qos(const char *topic, const char *ros, bool all_in_one)
 {
 	static const char *const types[] = { "sensor_msgs/Image", "sensor_msgs/CompressedImage",
 					     "sensor_msgs/CameraInfo", "sensor_msgs/PointCloud2",
 					     "sensor_msgs/LaserScan" };
 
 	if (is_static_tree(topic))
-		return (struct ros2_qos){ .reliable = true, .transient_local = true, .depth = 100 };
+		return (struct ros2_qos){ .reliable = true, .transient_local = true, .depth = all_in_one ? 1 : 100 };
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
 		if (strcmp(types[i], ros) == 0)
 			return (struct ros2_qos){ .reliable = false, .depth = 5 };
@@ -132,6 +132,7 @@ static void topic_free(struct ros2_topic *t)
 	if (t->topic > 0)
 		dds_delete(t->topic);
 	carry_out_close(&t->carry);
+	tree_destroy(t->tree);
 	free(t->texts);
 	free(t);
 }
@@ -229,10 +230,12 @@ int ros2_topic_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, c
 	r = carry_out_open(b->host, ros2_types, ch->type, w->type, &t->carry, why, why_size);
 	if (r == 0 && b->before_1_8)
 		r = carry_out_before_1_8(&t->carry, ros2_types, &t->options.no_predictions, why, why_size);
+	if (r == 0 && is_static_tree(name) && t->carry.map && strcmp(t->carry.map->sim, "sim/Transforms") == 0)
+		r = tree_create(&t->tree);
 	if (r == 0)
 		r = keep_texts(t, name, ch->name, w);
 	if (r == 0) {
-		q = ros2_qos_of(w, default_qos(name, t->carry.type->name));
+		q = ros2_qos_of(w, default_qos(name, t->carry.type->name, t->tree));
 		t->keeps = q.transient_local;
 		t->reliable = q.reliable;
 		tell_way(b, ch, t);
@@ -306,7 +309,7 @@ static void tell_failure(struct sim_bridge *b, struct ros2_topic *t, int r, cons
 			     strerror(-r));
 }
 
-int ros2_topic_write(struct sim_bridge *b, struct ros2_topic *t, struct map_in *in)
+static int write_one(struct sim_bridge *b, struct ros2_topic *t, struct map_in *in)
 {
 	struct enc_wire w;
 	struct out *o;
@@ -332,5 +335,19 @@ int ros2_topic_write(struct sim_bridge *b, struct ros2_topic *t, struct map_in *
 	if (r == 0)
 		atomic_fetch_add(&b->converted, 1);
 	out_put(b, o);
+	return r;
+}
+
+int ros2_topic_write(struct sim_bridge *b, struct ros2_topic *t, struct map_in *in)
+{
+	struct map_in all = *in;
+	int r;
+
+	if (!t->tree)
+		return write_one(b, t, in);
+	r = tree_lock_and_add(t->tree, &all);
+	if (r == 0)
+		r = write_one(b, t, &all);
+	tree_unlock(t->tree);
 	return r;
 }

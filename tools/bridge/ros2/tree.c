@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See tree.h. */
+#include "tree.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/msg/Transforms.h"
+
+#define NAME_ROOM 40u /* of a frame, with its end; as sim/Transform bounds it */
+
+struct frame {
+	char parent[NAME_ROOM], child[NAME_ROOM];
+	struct sim_Vector3 translation;
+	struct sim_Quaternion rotation;
+};
+
+struct tree {
+	pthread_mutex_t lock; /* guards all; no other is taken below it but those of what sends */
+	struct frame *frames;
+	uint32_t n, room;
+	void *body;
+	size_t body_room;
+};
+
+int tree_create(struct tree **ret)
+{
+	struct tree *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
+	pthread_mutex_init(&t->lock, NULL);
+	*ret = t;
+	return 0;
+}
+
+void tree_destroy(struct tree *t)
+{
+	if (!t)
+		return;
+	pthread_mutex_destroy(&t->lock);
+	free(t->frames);
+	free(t->body);
+	free(t);
+}
+
+/* NULL: there are too many, or no memory. */
+static struct frame *frame_of(struct tree *t, const char *child)
+{
+	struct frame *more;
+
+	for (uint32_t i = 0; i < t->n; i++)
+		if (strcmp(t->frames[i].child, child) == 0)
+			return &t->frames[i];
+	if (t->n == TREE_MAX)
+		return NULL;
+	if (t->n == t->room) {
+		more = realloc(t->frames, (2 * t->room + 8) * sizeof(*more));
+		if (!more)
+			return NULL;
+		t->frames = more;
+		t->room = 2 * t->room + 8;
+	}
+	more = &t->frames[t->n++];
+	memset(more, 0, sizeof(*more));
+	return more;
+}
+
+static int add(struct tree *t, const struct map_in *in)
+{
+	const struct sim_Transforms *m = sim_Transforms_from(in->body, in->size);
+	const struct sim_Transform *said;
+	uint32_t n;
+
+	if (!m)
+		return -EBADMSG;
+	said = sim_Transforms_transforms(m, in->size, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		const char *parent = sim_Transform_parent_frame_in(in->body, in->size, &said[i]);
+		const char *child = sim_Transform_child_frame_in(in->body, in->size, &said[i]);
+		struct frame *f;
+
+		if (strlen(parent) >= NAME_ROOM || strlen(child) >= NAME_ROOM)
+			return -EBADMSG;
+		f = frame_of(t, child);
+		if (!f)
+			return t->n == TREE_MAX ? -E2BIG : -ENOMEM;
+		strcpy(f->parent, parent);
+		strcpy(f->child, child);
+		f->translation = said[i].translation;
+		f->rotation = said[i].rotation;
+	}
+	return 0;
+}
+
+static int build(struct tree *t, struct map_in *in)
+{
+	size_t room = sim_Transforms_size(t->n, (size_t)t->n * 2 * (NAME_ROOM + 8));
+	struct sim_Transform *to;
+	struct sim_Transforms *m;
+	struct sim_builder b;
+
+	if (room > t->body_room) {
+		free(t->body);
+		t->body = malloc(room);
+		t->body_room = t->body ? room : 0;
+	}
+	if (!t->body)
+		return -ENOMEM;
+	m = sim_Transforms_init(t->body, t->body_room, &b);
+	m->is_static = 1;
+	to = sim_Transforms_transforms_alloc(&b, t->n);
+	for (uint32_t i = 0; to && i < t->n; i++) {
+		to[i].translation = t->frames[i].translation;
+		to[i].rotation = t->frames[i].rotation;
+		if (sim_Transform_parent_frame_set_in(&b, &to[i], t->frames[i].parent) < 0 ||
+		    sim_Transform_child_frame_set_in(&b, &to[i], t->frames[i].child) < 0)
+			return -EBADMSG;
+	}
+	in->body = t->body;
+	in->size = sim_builder_size(&b);
+	return to || !t->n ? 0 : -EBADMSG;
+}
+
+int tree_lock_and_add(struct tree *t, struct map_in *in)
+{
+	int r;
+
+	pthread_mutex_lock(&t->lock);
+	r = add(t, in);
+	return r < 0 ? r : build(t, in);
+}
+
+void tree_unlock(struct tree *t)
+{
+	pthread_mutex_unlock(&t->lock);
+}
