@@ -484,6 +484,7 @@ static void totals_add(struct totals *t, struct wire_counters *c)
 
 	t->messages = add(t->messages, atomic_load_explicit(&c->messages, memory_order_relaxed));
 	t->bytes = add(t->bytes, atomic_load_explicit(&c->bytes, memory_order_relaxed));
+	t->accepted = add(t->accepted, atomic_load_explicit(&c->accepted, memory_order_relaxed));
 	t->wait_dur_ns = add(t->wait_dur_ns, atomic_load_explicit(&c->wait_ns, memory_order_relaxed));
 	if (last > t->last_mono_ns)
 		t->last_mono_ns = last;

@@ -29,6 +29,7 @@ struct simd;
 /* Totals of publishers that have gone, and the sum over all when asked for. */
 struct totals {
 	uint64_t messages, bytes, last_mono_ns;
+	uint64_t accepted;    /* of the messages: for dispatch */
 	uint64_t wait_dur_ns; /* for credits */
 	uint64_t dropped[SIM_REASON_COUNT];
 };

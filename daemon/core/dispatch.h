@@ -188,6 +188,7 @@ struct dispatch_channel_stats {
 	uint32_t in_flight;
 	uint64_t accepted, completed;      /* completed: with success */
 	uint64_t failed[SIM_REASON_COUNT]; /* false, by reason */
+	uint64_t untold[SIM_REASON_COUNT]; /* of these: the client was gone before it could be told */
 	uint64_t local, probes;            /* slots that were not for dispatch */
 };
 
@@ -195,7 +196,8 @@ struct dispatch_bridge_stats {
 	uint32_t id;
 	enum sim_bridge_status status;
 	uint32_t lanes, queued, held; /* held: with the bridge, late ones too */
-	uint64_t attempted;           /* deliveries asked for: sent + failed + dropped + queued + held in time */
+	uint32_t late;                /* with the bridge, and counted as failed already */
+	uint64_t attempted;           /* deliveries asked for: sent + failed + dropped + queued + held - late */
 	uint64_t sent, failed,
 		dropped; /* sent: answered 0; failed: answered with an error, late, or died with it; dropped: never reached it */
 	uint64_t reported_sent, reported_failed, reported_dropped, reported_bytes; /* as the plug-in host counts */
@@ -222,7 +224,7 @@ struct dispatch_stats {
 	int64_t publish_p50_dur_ns, publish_p99_dur_ns; /* handed to a lane -> DONE */
 };
 
-typedef void (*dispatch_stats_fn)(void *arg, const struct dispatch_stats *s); /* s borrows */
+typedef void (*dispatch_stats_fn)(void *arg, const struct dispatch_stats *s); /* s borrows; NULL: no memory */
 int dispatch_stats(struct dispatch *d, dispatch_stats_fn fn, void *arg);
 
 #endif

@@ -5,8 +5,10 @@
 #include "bridge.h"
 #include "carried.h"
 #include "channel.h"
+#include "client.h"
 #include "err.h"
 #include "mem.h"
+#include "rate.h"
 #include "simd.h"
 
 #include "dispatch.h"
@@ -18,9 +20,22 @@ struct question {
 	struct simd *s;
 	report_fn fn;
 	void *arg;
+	char channel[CHANNEL_NAME_MAX + 1]; /* that is asked for; "": all */
 };
 
-json_t *report_drops(const struct totals *t)
+/* Takes both. Without figures there is no answer but that there was no memory. */
+static void answer(struct question *q, const struct dispatch_stats *st, json_t *reply)
+{
+	if (!st) {
+		json_decref(reply);
+		reply = NULL;
+	}
+	q->fn(q->arg, reply);
+	mem_free(q);
+}
+
+/* {"reason": count, ...} without the zeros. New reference. */
+static json_t *report_drops(const struct totals *t)
 {
 	json_t *o = json_object();
 
@@ -31,6 +46,120 @@ json_t *report_drops(const struct totals *t)
 	}
 	return o;
 }
+
+/* ---- channels ---- */
+
+static const struct dispatch_channel_stats *channel_stats(const struct dispatch_stats *st, const struct channel *ch)
+{
+	static const struct dispatch_channel_stats nothing;
+
+	for (uint32_t i = 0; ch->open && i < st->n_channels; i++) {
+		if (st->channels[i].id == ch->id)
+			return &st->channels[i];
+	}
+	return &nothing;
+}
+
+/*
+ * Clients count what they were refused and what they were told; simd counts what it has accepted, and which of that it could
+ * tell nobody any more. So the truth is at least each of both. What no bridge carries was lost to nobody.
+ */
+static void lost_to_somebody(const struct totals *t, const struct dispatch_channel_stats *c, struct totals *ret)
+{
+	*ret = *t;
+	for (unsigned i = 0; i < SIM_REASON_COUNT; i++) {
+		ret->dropped[i] += c->untold[i];
+		if (ret->dropped[i] < c->failed[i])
+			ret->dropped[i] = c->failed[i];
+	}
+	ret->dropped[SIM_REASON_NO_BRIDGE] = 0;
+}
+
+static uint64_t failed(const struct dispatch_channel_stats *c)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 1; i < SIM_REASON_COUNT; i++)
+		n += i == SIM_REASON_NO_BRIDGE ? 0 : c->failed[i];
+	return n;
+}
+
+static json_t *endpoint(const struct client *cl)
+{
+	return json_pack("{s:I, s:s, s:i, s:I}", "client_id", (json_int_t)cl->id, "client", cl->name, "pid",
+			 (int)cl->pid, "uid", (json_int_t)cl->uid);
+}
+
+static json_t *age_json(const struct totals *t, int64_t now_mono_ns)
+{
+	if (!t->last_mono_ns)
+		return json_null();
+	return json_integer(now_mono_ns > (int64_t)t->last_mono_ns ? (now_mono_ns - (int64_t)t->last_mono_ns) / 1000000
+								   : 0);
+}
+
+static json_t *figures(const struct channel *ch, const struct dispatch_channel_stats *c)
+{
+	int64_t now = exec_now(ch->s->x);
+	struct totals t, lost;
+	double hz, bps;
+
+	channel_totals(ch, &t);
+	lost_to_somebody(&t, c, &lost);
+	rate_get(&ch->rate, now, t.messages, t.bytes, &hz, &bps);
+	return json_pack("{s:f, s:f, s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I}", "hz", hz, "bytes_per_s", bps,
+			 "age_ms", age_json(&t, now), "messages", (json_int_t)t.messages, "bytes", (json_int_t)t.bytes,
+			 "drops", report_drops(&lost), "delivered", (json_int_t)c->completed, "no_bridge",
+			 (json_int_t)c->failed[SIM_REASON_NO_BRIDGE], "in_flight", (json_int_t)c->in_flight, "failed",
+			 (json_int_t)failed(c), "local",
+			 (json_int_t)(t.messages > t.accepted ? t.messages - t.accepted : 0));
+}
+
+static json_t *channel_json(const struct channel *ch, const struct dispatch_stats *st)
+{
+	json_t *pubs = json_array(), *subs = json_array(), *j, *f = figures(ch, channel_stats(st, ch));
+	struct publisher *p;
+	struct subscriber *sub;
+
+	list_for_each(p, &ch->publishers, in_channel)
+		json_array_append_new(pubs, endpoint(p->cl));
+	list_for_each(sub, &ch->subscribers, in_channel)
+		json_array_append_new(subs, endpoint(sub->cl));
+	j = json_pack("{s:I, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "id", (json_int_t)ch->id, "name",
+		      ch->name, "type", ch->type, "hash", ch->hash, "rig", ch->rig ? ch->rig->name : "", "window",
+		      (json_int_t)ch->window, "slot_size", (json_int_t)ch->slot_size, "max_body",
+		      (json_int_t)ch->max_body, "publishers", pubs, "subscribers", subs, "bridges", channel_bridges(ch),
+		      "topics", carried_of_channel(ch));
+	json_object_update(j, f);
+	json_decref(f);
+	return j;
+}
+
+static void on_channels(void *arg, const struct dispatch_stats *st)
+{
+	struct question *q = (struct question *)arg;
+	json_t *a = json_array();
+	struct channel *ch;
+
+	list_for_each(ch, &q->s->channels, link) {
+		if (st && !ch->replaced)
+			json_array_append_new(a, channel_json(ch, st));
+	}
+	answer(q, st, json_pack("{s:I, s:o}", "mono_ns", (json_int_t)exec_now(q->s->x), "channels", a));
+}
+
+static void on_channel(void *arg, const struct dispatch_stats *st)
+{
+	struct question *q = (struct question *)arg;
+	const struct channel *ch = channel_find(q->s, q->channel);
+
+	answer(q, st,
+	       st && ch && ch->typed ? json_pack("{s:o, s:o}", "channel", channel_json(ch, st), "type",
+						 json_loads(ch->type_json, 0, NULL))
+				     : NULL);
+}
+
+/* ---- bridges ---- */
 
 static const struct dispatch_bridge_stats *stats_of(const struct dispatch_stats *st, uint32_t id)
 {
@@ -94,13 +223,13 @@ static json_t *bridge_json(const struct bridge *b, const struct dispatch_stats *
 
 	type_of(b, type, sizeof(type));
 	return json_pack(
-		"{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, "
+		"{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, "
 		"s:O, s:o}",
 		"name", b->name, "type", type, "rig", b->rig->name, "plugin", b->plugin, "pid", (int)b->pid, "status",
 		sim_bridge_status_name(b->status), "detail", b->detail, "connection", b->connection, "start",
 		b->external ? "external" : "simd", "lanes", (json_int_t)d->lanes, "queued", (json_int_t)d->queued,
-		"held", (json_int_t)d->held, "attempted", (json_int_t)d->attempted, "sent", (json_int_t)d->sent,
-		"failed", (json_int_t)d->failed, "dropped", (json_int_t)d->dropped, "bytes",
+		"held", (json_int_t)d->held, "late", (json_int_t)d->late, "attempted", (json_int_t)d->attempted, "sent",
+		(json_int_t)d->sent, "failed", (json_int_t)d->failed, "dropped", (json_int_t)d->dropped, "bytes",
 		(json_int_t)d->reported_bytes, "restarts", (json_int_t)restarts, "channels", channels(b), "topics",
 		carried_of_bridge(b), "converters", b->converters, "slow", slow_json(b, st));
 }
@@ -111,11 +240,14 @@ static void on_bridge_stats(void *arg, const struct dispatch_stats *st)
 	json_t *a = json_array();
 	struct bridge *b;
 
-	list_for_each(b, &q->s->bridges, link)
-		json_array_append_new(a, bridge_json(b, st));
-	q->fn(q->arg, json_pack("{s:o}", "bridges", a));
-	mem_free(q);
+	list_for_each(b, &q->s->bridges, link) {
+		if (st)
+			json_array_append_new(a, bridge_json(b, st));
+	}
+	answer(q, st, json_pack("{s:o}", "bridges", a));
 }
+
+/* ---- dispatch ---- */
 
 /* Clients count refusals and false completions in one; simd has counted the latter. */
 static json_t *refused(const struct totals *all, const uint64_t *failed)
@@ -170,11 +302,12 @@ static void on_dispatch_stats(void *arg, const struct dispatch_stats *st)
 {
 	struct question *q = (struct question *)arg;
 
-	q->fn(q->arg, json_pack("{s:o}", "dispatch", dispatch_json(q->s, st)));
-	mem_free(q);
+	answer(q, st, st ? json_pack("{s:o}", "dispatch", dispatch_json(q->s, st)) : NULL);
 }
 
-static int ask(struct simd *s, dispatch_stats_fn answer, report_fn fn, void *arg)
+/* ---- asking ---- */
+
+static int ask(struct simd *s, const char *channel, dispatch_stats_fn on_stats, report_fn fn, void *arg)
 {
 	struct question *q = MEM_NEW(struct question);
 	int r;
@@ -182,7 +315,8 @@ static int ask(struct simd *s, dispatch_stats_fn answer, report_fn fn, void *arg
 	if (!q)
 		return err_nomem();
 	*q = (struct question){ .s = s, .fn = fn, .arg = arg };
-	r = dispatch_stats(s->dispatch, answer, q);
+	snprintf(q->channel, sizeof(q->channel), "%s", channel);
+	r = dispatch_stats(s->dispatch, on_stats, q);
 	if (r < 0)
 		mem_free(q);
 	return r;
@@ -190,10 +324,20 @@ static int ask(struct simd *s, dispatch_stats_fn answer, report_fn fn, void *arg
 
 int report_bridges(struct simd *s, report_fn fn, void *arg)
 {
-	return ask(s, on_bridge_stats, fn, arg);
+	return ask(s, "", on_bridge_stats, fn, arg);
 }
 
 int report_dispatch(struct simd *s, report_fn fn, void *arg)
 {
-	return ask(s, on_dispatch_stats, fn, arg);
+	return ask(s, "", on_dispatch_stats, fn, arg);
+}
+
+int report_channels(struct simd *s, report_fn fn, void *arg)
+{
+	return ask(s, "", on_channels, fn, arg);
+}
+
+int report_channel(struct simd *s, const char *name, report_fn fn, void *arg)
+{
+	return ask(s, name, on_channel, fn, arg);
 }

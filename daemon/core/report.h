@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Figures of bridges and dispatch as the control interface shows them. Thread: simd-main. */
+/* Figures of channels, bridges and dispatch as the control interface shows them. Thread: simd-main. */
 #ifndef CORE_REPORT_H
 #define CORE_REPORT_H
 
@@ -15,7 +15,8 @@ typedef void (*report_fn)(void *arg, json_t *reply);
 int report_bridges(struct simd *s, report_fn fn, void *arg);
 int report_dispatch(struct simd *s, report_fn fn, void *arg);
 
-/* {"reason": count, ...} without the zeros. New reference. */
-json_t *report_drops(const struct totals *t);
+/* Answers of ListChannels, and of GetChannel for one that is typed (its full name). */
+int report_channels(struct simd *s, report_fn fn, void *arg);
+int report_channel(struct simd *s, const char *name, report_fn fn, void *arg);
 
 #endif

@@ -393,15 +393,15 @@ int dispatch_shutdown(struct dispatch *d, bool now, dispatch_fn fn, void *arg)
 
 static void run_stats(struct dispatch *d, struct d_command *c)
 {
-	struct dispatch_stats *s = d_stats_take(d);
-
-	if (s)
-		d_event_stats(d, s, c->stats_fn, c->arg);
-	else
-		log_error("no memory for dispatch figures: a request for them stays unanswered");
+	d_event_stats(d, c->object, d_stats_take(d));
+	c->object = NULL;
 }
 
 int dispatch_stats(struct dispatch *d, dispatch_stats_fn fn, void *arg)
 {
-	return fn ? COMMAND(d, .run = run_stats, .stats_fn = fn, .arg = arg) : -EINVAL;
+	struct event *answer = fn ? d_event_stats_new(fn, arg) : NULL;
+
+	if (!answer)
+		return fn ? -ENOMEM : -EINVAL;
+	return COMMAND(d, .run = run_stats, .object = answer);
 }

@@ -22,7 +22,6 @@ struct d_command {
 	struct d_feed *feed;
 	/* Borrowed. */
 	struct ipc *ipc;
-	dispatch_stats_fn stats_fn;
 	void *arg;
 };
 

@@ -49,7 +49,6 @@ static void send_event(struct dispatch *d, const struct event *from, const char 
 		log_error("no memory to report an event of kind %d", (int)from->kind);
 		if (from->kind == SUB_FREE)
 			ipc_sub_destroy(from->sub);
-		mem_free(from->stats);
 		return;
 	}
 	if (text)
@@ -118,9 +117,19 @@ void d_event_call(struct dispatch *d, dispatch_fn fn, void *arg)
 	send_event(d, &(struct event){ .kind = CALL, .fn = fn, .arg = arg }, NULL);
 }
 
-void d_event_stats(struct dispatch *d, struct dispatch_stats *s, dispatch_stats_fn fn, void *arg)
+struct event *d_event_stats_new(dispatch_stats_fn fn, void *arg)
 {
-	send_event(d, &(struct event){ .kind = STATS, .stats = s, .stats_fn = fn, .arg = arg }, NULL);
+	struct event *e = MEM_NEW(struct event);
+
+	if (e)
+		*e = (struct event){ .mail.drop = drop, .kind = STATS, .stats_fn = fn, .arg = arg };
+	return e;
+}
+
+void d_event_stats(struct dispatch *d, struct event *e, struct dispatch_stats *s)
+{
+	e->stats = s;
+	mailbox_send(d->out, &e->mail);
 }
 
 #define TELL(member, ...) \

@@ -203,6 +203,8 @@ struct d_hist {
 	uint64_t n[D_HIST], total;
 };
 
+struct event; /* d_events.c */
+
 struct d_waiter { /* someone who is to be told */
 	struct d_waiter *next;
 	dispatch_fn fn;
@@ -304,9 +306,10 @@ void d_message_outcome(struct dispatch *d, struct d_message *m, enum sim_reason 
 void d_message_not_carried(struct dispatch *d, struct d_message *m); /* the same: that bridge refuses its channel */
 void d_message_unheld(struct dispatch *d, struct d_message *m);      /* one bridge reads it no more */
 void d_message_answered(struct dispatch *d, struct d_message *m);
-void d_message_release(struct dispatch *d); /* slots of this turn, newest first */
-void d_message_let_go(struct dispatch *d);  /* end of a hold */
-void d_message_step(struct dispatch *d);    /* the same, and count them for dispatch_step() */
+void d_message_untold(struct dispatch *d, struct d_message *m); /* the same: nobody is there to get it */
+void d_message_release(struct dispatch *d);                     /* slots of this turn, newest first */
+void d_message_let_go(struct dispatch *d);                      /* end of a hold */
+void d_message_step(struct dispatch *d);                        /* the same, and count them for dispatch_step() */
 void d_message_drop_held(struct dispatch *d, enum sim_reason reason);
 
 /* ---- d_route.c ---- */
@@ -365,7 +368,9 @@ void d_event_bridge_carries(struct d_route *rt);
 void d_event_channel_free(struct dispatch *d, uint32_t channel_id);
 void d_event_sub_free(struct dispatch *d, struct ipc_sub *sub, uint32_t life);
 void d_event_call(struct dispatch *d, dispatch_fn fn, void *arg);
-void d_event_stats(struct dispatch *d, struct dispatch_stats *s, dispatch_stats_fn fn, void *arg); /* takes s */
+/* The answer is made with the question, so that it comes whatever memory there is then. NULL: none now. */
+struct event *d_event_stats_new(dispatch_stats_fn fn, void *arg);
+void d_event_stats(struct dispatch *d, struct event *e, struct dispatch_stats *s); /* takes both; s NULL: no memory */
 void d_events_read(void *arg, struct mail *list);
 
 /* ---- d_stats.c ---- */

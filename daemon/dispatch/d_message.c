@@ -66,7 +66,14 @@ static void decide(struct dispatch *d, struct d_message *m)
 	if (m->pub->client)
 		d_client_owe(m->pub->client, m);
 	else
-		d_message_answered(d, m);
+		d_message_untold(d, m);
+}
+
+void d_message_untold(struct dispatch *d, struct d_message *m)
+{
+	if (m->counted && m->reason != SIM_REASON_NONE)
+		m->ch->stats.untold[m->reason]++;
+	d_message_answered(d, m);
 }
 
 /* Nobody reads the slot any more: it goes back at the end of the turn. */

@@ -68,6 +68,7 @@ static void bridge_figures(const struct d_bridge *b, struct dispatch_bridge_stat
 	ret->lanes = b->n_lanes;
 	ret->queued = b->n_queued;
 	ret->held = b->n_out;
+	ret->late = (uint32_t)list_count(&b->late);
 	ret->restarts = b->attaches ? b->attaches - 1 : 0;
 	ret->service_dur_ns = b->service_dur_ns;
 }

@@ -104,11 +104,12 @@ static void record_done(struct sim_client *c, struct record *rec, enum sim_reaso
 	c->done_last = &rec->next;
 }
 
+/* LOST: we stop listening, that is all. What becomes of it simd knows, and counts. */
 static void count_drop(const struct record *rec, enum sim_reason reason)
 {
 	struct pub_reg *reg = pub_reg_find(rec->pub->c, rec->publisher_id);
 
-	if (reg && reason != SIM_REASON_NONE)
+	if (reg && reason != SIM_REASON_NONE && reason != SIM_REASON_LOST)
 		atomic_fetch_add_explicit(wire_dropped(reg->counters, reason), 1, memory_order_relaxed);
 }
 

@@ -64,10 +64,11 @@ struct wire_counters {
 	_Atomic uint64_t bytes;        /* their bodies */
 	_Atomic uint64_t last_mono_ns; /* publish time of the newest */
 	_Atomic uint64_t last_stamp_sim_ns;
-	_Atomic uint64_t accepted;              /* by sim_try_queue */
-	_Atomic uint64_t wait_ns;               /* spent waiting for credits */
-	_Atomic uint64_t dropped_slow;          /* of SIM_REASON_BRIDGE_SLOW, for which `dropped` has no room */
-	_Atomic uint64_t dropped[WIRE_REASONS]; /* refusals and false completions, by enum sim_reason */
+	_Atomic uint64_t accepted;     /* by sim_try_queue */
+	_Atomic uint64_t wait_ns;      /* spent waiting for credits */
+	_Atomic uint64_t dropped_slow; /* of SIM_REASON_BRIDGE_SLOW, for which `dropped` has no room */
+	/* Refusals and false completions, by enum sim_reason; LOST of refusals alone: what it had accepted simd counts */
+	_Atomic uint64_t dropped[WIRE_REASONS];
 };
 
 /* The counter of a reason, below SIM_REASON_COUNT. */

@@ -169,6 +169,8 @@ static void print_info(const json_t *reply)
 	printf("%s: %s (hash %s)\n", json_text(ch, "name"), json_text(ch, "type"), json_text(ch, "hash"));
 	printf("rate: %.1f Hz, %.2f MB/s; %.0f messages, %.0f bytes\n", json_num(ch, "hz"),
 	       json_num(ch, "bytes_per_s") / 1e6, json_num(ch, "messages"), json_num(ch, "bytes"));
+	if (json_num(ch, "no_bridge") > 0)
+		printf("  for no bridge: %.0f (not counted as dropped)\n", json_num(ch, "no_bridge"));
 	print_drops(ch);
 	printf("window: %.0f messages in flight; slots of %.0f bytes, messages up to %.0f\n", json_num(ch, "window"),
 	       json_num(ch, "slot_size"), json_num(ch, "max_body"));

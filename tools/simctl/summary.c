@@ -22,10 +22,15 @@ static json_t *channel_totals(const json_t *reply)
 	size_t i;
 
 	json_array_foreach(json_object_get(reply, "channels"), i, ch)
-		json_array_append_new(out, json_pack("{s:O, s:O, s:O, s:O, s:o}", "name", json_object_get(ch, "name"),
-						     "type", json_object_get(ch, "type"), "messages",
-						     json_object_get(ch, "messages"), "bytes",
-						     json_object_get(ch, "bytes"), "drops", nonzero_drops(ch)));
+		json_array_append_new(out, json_pack("{s:O, s:O, s:O, s:O, s:o, s:O, s:O, s:O, s:O, s:O}", "name",
+						     json_object_get(ch, "name"), "type", json_object_get(ch, "type"),
+						     "messages", json_object_get(ch, "messages"), "bytes",
+						     json_object_get(ch, "bytes"), "drops", nonzero_drops(ch), "local",
+						     json_object_get(ch, "local"), "delivered",
+						     json_object_get(ch, "delivered"), "failed",
+						     json_object_get(ch, "failed"), "no_bridge",
+						     json_object_get(ch, "no_bridge"), "in_flight",
+						     json_object_get(ch, "in_flight")));
 	return out;
 }
 
@@ -35,9 +40,9 @@ static json_t *bridge_totals(const json_t *reply)
 	size_t i;
 
 	json_array_foreach(json_object_get(reply, "bridges"), i, b)
-		json_array_append_new(out,
-				      json_pack("{s:O, s:O, s:O}", "name", json_object_get(b, "name"), "sent",
-						json_object_get(b, "sent"), "failed", json_object_get(b, "failed")));
+		json_array_append_new(out, json_pack("{s:O, s:O, s:O, s:O}", "name", json_object_get(b, "name"), "sent",
+						     json_object_get(b, "sent"), "failed", json_object_get(b, "failed"),
+						     "dropped", json_object_get(b, "dropped")));
 	return out;
 }
 
@@ -51,8 +56,8 @@ static void print_summary(const json_t *s)
 		printf("  %-24s %-22s %8.0f messages %9.1f kB\n", json_text(item, "name"), json_text(item, "type"),
 		       json_num(item, "messages"), json_num(item, "bytes") / 1e3);
 	json_array_foreach(json_object_get(s, "bridges"), i, item)
-		printf("  bridge %-17s %8.0f sent %5.0f failed\n", json_text(item, "name"), json_num(item, "sent"),
-		       json_num(item, "failed"));
+		printf("  bridge %-17s %8.0f sent %5.0f failed %5.0f dropped\n", json_text(item, "name"),
+		       json_num(item, "sent"), json_num(item, "failed"), json_num(item, "dropped"));
 }
 
 int cmd_summary(struct ctl *c)

@@ -192,8 +192,8 @@ static void has_keys(const struct ctl_result *r, const char *path, const char *w
 }
 
 #define CHANNEL_KEYS \
-	"age_ms bridges bytes bytes_per_s drops hash hz id max_body messages name publishers rig slot_size " \
-	"subscribers topics type window"
+	"age_ms bridges bytes bytes_per_s delivered drops failed hash hz id in_flight local max_body messages name no_bridge " \
+	"publishers rig slot_size subscribers topics type window"
 #define CLOCK_KEYS \
 	"clock_generation driven driver driver_lost freewheel lateness_ns missed mono_ns other_clocks participants paused published " \
 	"rate_hz real_time_factor scale sim_ns source started stepping steps"
@@ -201,7 +201,7 @@ static void has_keys(const struct ctl_result *r, const char *path, const char *w
 	"answered calls deadline_ms failed ignored late name provider queue refused request_hash response_hash rig running " \
 	"timed_out type waiting"
 #define BRIDGE_KEYS \
-	"attempted bytes channels connection converters detail dropped failed held lanes name pid plugin queued restarts rig " \
+	"attempted bytes channels connection converters detail dropped failed held lanes late name pid plugin queued restarts rig " \
 	"sent slow start status topics type"
 
 static void json_of_channels(const char *channel)
@@ -241,8 +241,9 @@ static void json_of_the_rest(void)
 	has_keys(stack_ctl("dispatch", "--json", NULL), "dispatch/channels/0",
 		 "accepted completed failed in_flight local name refused wait_ns");
 	has_keys(stack_ctl("summary", "--json", NULL), "", "bridges channels sim_s wall_s");
-	has_keys(stack_ctl("summary", "--json", NULL), "channels/0", "bytes drops messages name type");
-	has_keys(stack_ctl("summary", "--json", NULL), "bridges/0", "failed name sent");
+	has_keys(stack_ctl("summary", "--json", NULL), "channels/0",
+		 "bytes delivered drops failed in_flight local messages name no_bridge type");
+	has_keys(stack_ctl("summary", "--json", NULL), "bridges/0", "dropped failed name sent");
 	has_keys(stack_ctl("config", "--json", NULL), "", "config origins");
 	has_keys(stack_ctl("doctor", "--json", NULL), "findings/0", "check result text");
 	has_keys(stack_ctl("version", "--json", NULL), "", "library simctl simd");
