@@ -77,13 +77,13 @@ bar() # done, all
 }
 
 drawn=0
-draw() # a table that is drawn over the last one; what is wider than the screen is cut, as a wrapped line would count twice
+draw() # a table that is drawn over the last one, fitted to the screen: a wrapped line would count twice
 {
 	width=$(stty size 2>/dev/null </dev/tty | cut -d' ' -f2)
 	[ "${width:-0}" -gt 0 ] || width=80
-	table=$(ctl list | cut -c "1-$width")
+	table=$(COLUMNS=$width ctl list)
 	[ $drawn -eq 0 ] || printf '\033[%dA' "$drawn"
-	printf '%s\n' "$table" | while IFS= read -r line; do printf '%s\033[K\n' "$line"; done
+	printf '%s\n' "$table" | while IFS= read -r line; do printf '\033[2K%s\n' "$line"; done
 	printf '[%s] %d of %d s\033[K\n\033[J' "$(bar "$1" "$seconds")" "$1" "$seconds"
 	drawn=$(($(printf '%s\n' "$table" | wc -l) + 1))
 }

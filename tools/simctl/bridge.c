@@ -18,27 +18,39 @@ static void add_bridge(struct table *t, const json_t *b)
 {
 	static const char *const keys[] = { "queued", "held", "sent", "failed", "dropped", "restarts" };
 
-	table_cell(t, false, "%s", json_text(b, "name"));
-	table_cell(t, false, "%s", json_text(b, "rig"));
-	table_cell(t, false, "%s", json_text(b, "type"));
-	table_cell(t, true, "%.0f", json_num(b, "pid"));
-	table_cell(t, false, "%s", json_text(b, "status"));
-	table_cell(t, true, "%.0f", json_num(b, "lanes"));
+	table_cell(t, "%s", json_text(b, "name"));
+	table_cell(t, "%s", json_text(b, "rig"));
+	table_cell(t, "%s", json_text(b, "type"));
+	table_cell(t, "%.0f", json_num(b, "pid"));
+	table_cell(t, "%s", json_text(b, "status"));
+	table_cell(t, "%.0f", json_num(b, "lanes"));
 	for (unsigned i = 0; i < 6; i++)
-		table_cell(t, true, "%.0f", json_num(b, keys[i]));
-	table_cell(t, false, "%s", json_text(b, "detail"));
+		table_cell(t, "%.0f", json_num(b, keys[i]));
+	table_cell(t, "%s", json_text(b, "detail"));
 }
 
 static void print_bridges(const json_t *reply)
 {
-	static const char *const head[] = { "BRIDGE", "RIG",  "TYPE",   "PID",     "STATUS",   "LANES", "QUEUED",
-					    "HELD",   "SENT", "FAILED", "DROPPED", "RESTARTS", "DETAIL" };
-	struct table *t = table_create(13);
+	static const struct column columns[] = {
+		{ "BRIDGE", .least = 12 },
+		{ "RIG", .leave = 6 },
+		{ "TYPE", .leave = 5 },
+		{ "PID", .right = true, .leave = 7 },
+		{ .head = "STATUS" },
+		{ "LANES", .right = true, .leave = 9 },
+		{ "QUEUED", .right = true, .leave = 3 },
+		{ "HELD", .right = true, .leave = 8 },
+		{ "SENT", .right = true, .leave = 1 },
+		{ "FAILED", .right = true, .leave = 1 },
+		{ "DROPPED", .right = true, .leave = 1 },
+		{ "RESTARTS", .right = true, .leave = 4 },
+		{ "DETAIL", .leave = 2, .least = 12 },
+		{ 0 },
+	};
+	struct table *t = table_create(columns);
 	json_t *b;
 	size_t i;
 
-	for (i = 0; i < 13; i++)
-		table_cell(t, i > 2 && i != 4 && i != 12, "%s", head[i]);
 	json_array_foreach(json_object_get(reply, "bridges"), i, b)
 		add_bridge(t, b);
 	table_print(t);

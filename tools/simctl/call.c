@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -71,17 +72,61 @@ double json_num(const json_t *obj, const char *key)
 	return json_number_value(json_object_get(obj, key));
 }
 
+/* A line no longer than the screen is wide, and no part of a character of UTF-8. */
+static int line_cut(const char *line, int len, int columns)
+{
+	if (!columns || len <= columns)
+		return len;
+	for (len = columns; len > 0 && ((unsigned char)line[len] & 0xc0) == 0x80; len--)
+		continue;
+	return len;
+}
+
+/* Over what stands there, so that nothing flickers; what the screen has no room for is left out. */
+static void redraw(const char *text)
+{
+	struct screen s = ctl_screen();
+
+	fputs("\033[H", stdout);
+	for (int row = 1; *text && (!s.rows || row < s.rows); row++) {
+		int len = (int)strcspn(text, "\n");
+
+		printf("\033[2K%.*s\n", line_cut(text, len, s.columns), text);
+		text += len + (text[len] == '\n');
+	}
+	fputs("\033[J", stdout);
+	fflush(stdout);
+}
+
+/* What `once` prints, as text: its lines are cut to the screen. */
+static int onto_screen(struct ctl *c, int (*once)(struct ctl *c))
+{
+	FILE *terminal = stdout, *memory;
+	char *text = NULL;
+	size_t len = 0;
+	int r;
+
+	memory = open_memstream(&text, &len);
+	if (!memory)
+		return once(c);
+	stdout = memory;
+	r = once(c);
+	stdout = terminal;
+	if (fclose(memory) == 0)
+		redraw(text);
+	free(text);
+	return r;
+}
+
 int ctl_repeat(struct ctl *c, int (*once)(struct ctl *c))
 {
 	bool screen = c->a.watch && !c->a.json && isatty(STDOUT_FILENO);
 	int r;
 
+	if (screen)
+		fputs("\033[2J", stdout);
 	do {
-		if (screen) /* a line that is wider than the screen is cut, not wrapped */
-			fputs("\033[?7l\033[H\033[2J", stdout);
-		r = once(c);
-		if (screen)
-			fputs("\033[?7h", stdout);
+		r = screen ? onto_screen(c, once) : once(c);
 		fflush(stdout);
 	} while (!r && c->a.watch && ctl_pause(1000000000));
 	return r;

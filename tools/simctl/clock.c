@@ -91,14 +91,14 @@ static int clock_call(struct ctl *c, const char *method, json_t *params)
 	return 0;
 }
 
+static int status_once(struct ctl *c)
+{
+	return clock_call(c, "io.simd.Control.GetClock", NULL);
+}
+
 int cmd_clock_status(struct ctl *c)
 {
-	int r;
-
-	do
-		r = clock_call(c, "io.simd.Control.GetClock", NULL);
-	while (!r && c->a.watch && ctl_pause(NS_PER_S));
-	return r;
+	return ctl_repeat(c, status_once);
 }
 
 int cmd_clock_pause(struct ctl *c)

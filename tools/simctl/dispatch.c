@@ -32,23 +32,30 @@ static void print_head(const json_t *d)
 
 static void print_channels(const json_t *list)
 {
-	static const char *const head[] = { "CHANNEL",   "IN FLIGHT", "ACCEPTED", "REFUSED",
-					    "COMPLETED", "FAILED",    "LOCAL",    "WAITED" };
-	struct table *t = table_create(8);
+	static const struct column columns[] = {
+		{ "CHANNEL", .least = 20, .end = true },
+		{ "IN FLIGHT", .right = true, .leave = 2 },
+		{ "ACCEPTED", .right = true },
+		{ "REFUSED", .right = true },
+		{ "COMPLETED", .right = true, .leave = 1 },
+		{ "FAILED", .right = true },
+		{ "LOCAL", .right = true, .leave = 4 },
+		{ "WAITED", .right = true, .leave = 3 },
+		{ 0 },
+	};
+	struct table *t = table_create(columns);
 	json_t *ch;
 	size_t i;
 
-	for (i = 0; i < 8; i++)
-		table_cell(t, i > 0, "%s", head[i]);
 	json_array_foreach((json_t *)(uintptr_t)list, i, ch) {
-		table_cell(t, false, "%s", json_text(ch, "name"));
-		table_cell(t, true, "%.0f", json_num(ch, "in_flight"));
-		table_cell(t, true, "%.0f", json_num(ch, "accepted"));
-		table_cell(t, true, "%.0f", sum(json_object_get(ch, "refused")));
-		table_cell(t, true, "%.0f", json_num(ch, "completed"));
-		table_cell(t, true, "%.0f", sum(json_object_get(ch, "failed")));
-		table_cell(t, true, "%.0f", json_num(ch, "local"));
-		table_cell(t, true, "%.3f s", json_num(ch, "wait_ns") / 1e9);
+		table_cell(t, "%s", json_text(ch, "name"));
+		table_cell(t, "%.0f", json_num(ch, "in_flight"));
+		table_cell(t, "%.0f", json_num(ch, "accepted"));
+		table_cell(t, "%.0f", sum(json_object_get(ch, "refused")));
+		table_cell(t, "%.0f", json_num(ch, "completed"));
+		table_cell(t, "%.0f", sum(json_object_get(ch, "failed")));
+		table_cell(t, "%.0f", json_num(ch, "local"));
+		table_cell(t, "%.3f s", json_num(ch, "wait_ns") / 1e9);
 	}
 	table_print(t);
 	table_destroy(t);

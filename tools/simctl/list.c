@@ -30,29 +30,33 @@ static void add_channel(struct table *t, const json_t *ch)
 {
 	json_t *age = json_object_get(ch, "age_ms");
 
-	table_cell(t, false, "%s", json_text(ch, "name"));
-	table_cell(t, false, "%s", json_text(ch, "type"));
-	table_cell(t, true, "%.1f", json_num(ch, "hz"));
-	table_cell(t, true, "%.2f", json_num(ch, "bytes_per_s") / 1e6);
-	table_cell(t, true, "%zu", json_array_size(json_object_get(ch, "publishers")));
-	table_cell(t, true, "%zu", json_array_size(json_object_get(ch, "subscribers")));
-	table_cell(t, true, "%zu", json_array_size(json_object_get(ch, "bridges")));
-	table_cell(t, true, "%.0f", sum_drops(ch));
+	table_cell(t, "%s", json_text(ch, "name"));
+	table_cell(t, "%s", json_text(ch, "type"));
+	table_cell(t, "%.1f", json_num(ch, "hz"));
+	table_cell(t, "%.2f", json_num(ch, "bytes_per_s") / 1e6);
+	table_cell(t, "%zu", json_array_size(json_object_get(ch, "publishers")));
+	table_cell(t, "%zu", json_array_size(json_object_get(ch, "subscribers")));
+	table_cell(t, "%zu", json_array_size(json_object_get(ch, "bridges")));
+	table_cell(t, "%.0f", sum_drops(ch));
 	if (json_is_number(age))
-		table_cell(t, true, "%.3f s", json_number_value(age) / 1e3);
+		table_cell(t, "%.3f s", json_number_value(age) / 1e3);
 	else
-		table_cell(t, true, "never");
+		table_cell(t, "never");
 }
 
 static void print_channels(const struct ctl *c, const json_t *reply)
 {
-	static const char *const head[] = { "CHANNEL", "TYPE", "HZ", "MB/S", "PUBS", "SUBS", "BRIDGES", "DROPS", "AGE" };
-	struct table *t = table_create(9);
+	static const struct column columns[] = {
+		{ "CHANNEL", .least = 20, .end = true },  { "TYPE", .leave = 2, .least = 12, .end = true },
+		{ "HZ", .right = true, .leave = 1 },      { "MB/S", .right = true, .leave = 4 },
+		{ "PUBS", .right = true, .leave = 5 },    { "SUBS", .right = true, .leave = 6 },
+		{ "BRIDGES", .right = true, .leave = 7 }, { "DROPS", .right = true, .leave = 1 },
+		{ "AGE", .right = true, .leave = 3 },     { 0 },
+	};
+	struct table *t = table_create(columns);
 	json_t *ch;
 	size_t i;
 
-	for (i = 0; i < 9; i++)
-		table_cell(t, i > 1, "%s", head[i]);
 	json_array_foreach(json_object_get(reply, "channels"), i, ch)
 		if (wanted(c, ch))
 			add_channel(t, ch);
@@ -209,22 +213,30 @@ int cmd_info(struct ctl *c)
 
 static void print_clients(const json_t *reply)
 {
-	static const char *const head[] = { "ID", "NAME", "ROLE", "PID", "UID", "PUBS", "SUBS", "EXE" };
-	struct table *t = table_create(8);
+	static const struct column columns[] = {
+		{ "ID", .right = true, .leave = 4 },
+		{ "NAME", .least = 16 },
+		{ "ROLE", .leave = 2 },
+		{ "PID", .right = true, .leave = 1 },
+		{ "UID", .right = true, .leave = 5 },
+		{ "PUBS", .right = true, .leave = 2 },
+		{ "SUBS", .right = true, .leave = 2 },
+		{ "EXE", .leave = 3, .least = 16, .end = true },
+		{ 0 },
+	};
+	struct table *t = table_create(columns);
 	json_t *k;
 	size_t i;
 
-	for (i = 0; i < 8; i++)
-		table_cell(t, i != 1 && i != 2 && i != 7, "%s", head[i]);
 	json_array_foreach(json_object_get(reply, "clients"), i, k) {
-		table_cell(t, true, "%.0f", json_num(k, "id"));
-		table_cell(t, false, "%s", json_text(k, "name"));
-		table_cell(t, false, "%s", json_text(k, "role"));
-		table_cell(t, true, "%.0f", json_num(k, "pid"));
-		table_cell(t, true, "%.0f", json_num(k, "uid"));
-		table_cell(t, true, "%.0f", json_num(k, "publishers"));
-		table_cell(t, true, "%.0f", json_num(k, "subscribers"));
-		table_cell(t, false, "%s", json_text(k, "exe"));
+		table_cell(t, "%.0f", json_num(k, "id"));
+		table_cell(t, "%s", json_text(k, "name"));
+		table_cell(t, "%s", json_text(k, "role"));
+		table_cell(t, "%.0f", json_num(k, "pid"));
+		table_cell(t, "%.0f", json_num(k, "uid"));
+		table_cell(t, "%.0f", json_num(k, "publishers"));
+		table_cell(t, "%.0f", json_num(k, "subscribers"));
+		table_cell(t, "%s", json_text(k, "exe"));
 	}
 	table_print(t);
 	table_destroy(t);

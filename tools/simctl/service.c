@@ -11,27 +11,30 @@
 
 static void add_service(struct table *t, const json_t *s)
 {
-	table_cell(t, false, "%s", json_text(s, "name"));
-	table_cell(t, false, "%s", json_text(s, "type"));
-	table_cell(t, false, "%s", json_text(json_object_get(s, "provider"), "client"));
-	table_cell(t, true, "%.0f", json_num(s, "calls"));
-	table_cell(t, true, "%.0f", json_num(s, "answered"));
-	table_cell(t, true, "%.0f", json_num(s, "failed"));
-	table_cell(t, true, "%.0f", json_num(s, "timed_out"));
-	table_cell(t, true, "%.0f", json_num(s, "refused"));
-	table_cell(t, true, "%.0f", json_num(s, "waiting"));
+	table_cell(t, "%s", json_text(s, "name"));
+	table_cell(t, "%s", json_text(s, "type"));
+	table_cell(t, "%s", json_text(json_object_get(s, "provider"), "client"));
+	table_cell(t, "%.0f", json_num(s, "calls"));
+	table_cell(t, "%.0f", json_num(s, "answered"));
+	table_cell(t, "%.0f", json_num(s, "failed"));
+	table_cell(t, "%.0f", json_num(s, "timed_out"));
+	table_cell(t, "%.0f", json_num(s, "refused"));
+	table_cell(t, "%.0f", json_num(s, "waiting"));
 }
 
 static void print_services(const json_t *reply)
 {
-	static const char *const head[] = { "SERVICE", "TYPE",      "PROVIDER", "CALLS",  "ANSWERED",
-					    "FAILED",  "TIMED OUT", "REFUSED",  "WAITING" };
-	struct table *t = table_create(9);
+	static const struct column columns[] = {
+		{ "SERVICE", .least = 20, .end = true },    { "TYPE", .leave = 2, .least = 12, .end = true },
+		{ "PROVIDER", .leave = 3, .least = 12 },    { "CALLS", .right = true, .leave = 1 },
+		{ "ANSWERED", .right = true, .leave = 1 },  { "FAILED", .right = true },
+		{ "TIMED OUT", .right = true, .leave = 4 }, { "REFUSED", .right = true, .leave = 4 },
+		{ "WAITING", .right = true, .leave = 5 },   { 0 },
+	};
+	struct table *t = table_create(columns);
 	json_t *s;
 	size_t i;
 
-	for (i = 0; i < 9; i++)
-		table_cell(t, i > 2, "%s", head[i]);
 	json_array_foreach(json_object_get(reply, "services"), i, s)
 		add_service(t, s);
 	table_print(t);

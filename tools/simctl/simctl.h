@@ -76,12 +76,26 @@ json_t *ctl_channel(struct ctl *c, const char *name);
 void ctl_print_fields(const json_t *json);
 
 /* ---- table.c ---- */
+struct column {
+	const char *head; /* NULL ends the list */
+	bool right;       /* numbers */
+	int leave; /* where the screen is too narrow the column with the highest goes first; the last one stays */
+	int least; /* > 0: a text that may be shortened to so many characters */
+	bool end;  /* then its end is kept */
+};
 struct table;
-struct table *table_create(unsigned columns);
+/* columns: keeps until table_destroy(). */
+struct table *table_create(const struct column *columns);
 void table_destroy(struct table *t);
-/* Cells left to right, row after row; the first row is the head. `right`: align right. */
-void table_cell(struct table *t, bool right, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-void table_print(const struct table *t);
+/* Cells left to right, row after row; the head is there already. */
+void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void table_print(struct table *t);
+
+struct screen {
+	int columns, rows; /* 0: as many as needed */
+};
+/* Of the terminal that stdout is; where it is none, as wide as $COLUMNS says. */
+struct screen ctl_screen(void);
 
 const char *json_text(const json_t *obj, const char *key); /* "" when absent */
 double json_num(const json_t *obj, const char *key);       /* 0 when absent */

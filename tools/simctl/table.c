@@ -1,38 +1,65 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Columns as wide as their widest cell. Thread: main. */
+/* Columns as wide as their widest cell; on a narrow screen texts are shortened, then columns left out. Thread: main. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "simctl.h"
 
 #define COLUMNS_MAX 16
-
-struct cell {
-	char *text;
-	bool right;
-};
+#define GAP         2
+#define CUT         ".." /* stands for what was left out of a text */
 
 struct table {
+	const struct column *column;
 	unsigned columns, n, cap;
-	int width[COLUMNS_MAX];
-	struct cell *cells;
+	int width[COLUMNS_MAX]; /* as printed; 0: left out */
+	char **cells;
 };
 
-struct table *table_create(unsigned columns)
+/* ---- the screen ---- */
+
+static int positive(const char *text)
+{
+	long v = text ? strtol(text, NULL, 10) : 0;
+
+	return v > 0 && v < 100000 ? (int)v : 0;
+}
+
+struct screen ctl_screen(void)
+{
+	struct winsize w = { 0 };
+	bool terminal = isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0;
+	struct screen s = { w.ws_col ? w.ws_col : positive(getenv("COLUMNS")), w.ws_row };
+
+	if (terminal && !s.columns)
+		s.columns = 80;
+	return s;
+}
+
+/* ---- filling ---- */
+
+struct table *table_create(const struct column *column)
 {
 	struct table *t = calloc(1, sizeof(*t));
 
-	if (t)
-		t->columns = columns;
+	if (!t)
+		return NULL;
+	t->column = column;
+	while (t->columns < COLUMNS_MAX && column[t->columns].head)
+		t->columns++;
+	for (unsigned i = 0; i < t->columns; i++)
+		table_cell(t, "%s", column[i].head);
 	return t;
 }
 
 void table_destroy(struct table *t)
 {
 	for (unsigned i = 0; t && i < t->n; i++)
-		free(t->cells[i].text);
+		free(t->cells[i]);
 	if (t)
 		free(t->cells);
 	free(t);
@@ -41,7 +68,7 @@ void table_destroy(struct table *t)
 static bool grow(struct table *t)
 {
 	unsigned cap = t->cap ? t->cap * 2 : 64;
-	struct cell *p = t->n < t->cap ? t->cells : realloc(t->cells, cap * sizeof(*p));
+	char **p = t->n < t->cap ? t->cells : realloc(t->cells, cap * sizeof(*p));
 
 	if (!p)
 		return false;
@@ -51,34 +78,126 @@ static bool grow(struct table *t)
 	return true;
 }
 
-void table_cell(struct table *t, bool right, const char *fmt, ...)
+void table_cell(struct table *t, const char *fmt, ...)
 {
-	struct cell *c;
 	va_list ap;
+	char *text;
 	int w;
 
 	if (!t || !grow(t))
 		return;
-	c = &t->cells[t->n];
 	va_start(ap, fmt);
-	w = vasprintf(&c->text, fmt, ap);
+	w = vasprintf(&text, fmt, ap);
 	va_end(ap);
 	if (w < 0)
 		return;
-	c->right = right;
+	t->cells[t->n] = text;
 	if (w > t->width[t->n % t->columns])
 		t->width[t->n % t->columns] = w;
 	t->n++;
 }
 
-void table_print(const struct table *t)
-{
-	for (unsigned i = 0; t && i < t->n; i++) {
-		unsigned col = i % t->columns;
-		bool last = col + 1 == t->columns || i + 1 == t->n;
-		int w = t->cells[i].right ? t->width[col] : last ? 0 : -t->width[col];
+/* ---- fitting ---- */
 
-		printf("%*s%s", w, t->cells[i].text, last ? "\n" : "  ");
+static int total(const struct table *t)
+{
+	int sum = -GAP;
+
+	for (unsigned i = 0; i < t->columns; i++)
+		sum += t->width[i] ? t->width[i] + GAP : 0;
+	return sum;
+}
+
+/* How much shorter the texts may become. */
+static int slack(const struct table *t)
+{
+	int sum = 0;
+
+	for (unsigned i = 0; i < t->columns; i++)
+		if (t->column[i].least && t->width[i] > t->column[i].least)
+			sum += t->width[i] - t->column[i].least;
+	return sum;
+}
+
+static void leave_one_out(struct table *t)
+{
+	unsigned out = 0;
+
+	for (unsigned i = 1; i < t->columns; i++)
+		if (t->width[i] && (!t->width[out] || t->column[i].leave >= t->column[out].leave))
+			out = i;
+	t->width[out] = 0;
+}
+
+/* The widest text of those that may become shorter. */
+static void shorten_one(struct table *t)
+{
+	unsigned widest = COLUMNS_MAX;
+
+	for (unsigned i = 0; i < t->columns; i++)
+		if (t->column[i].least && t->width[i] > t->column[i].least &&
+		    (widest == COLUMNS_MAX || t->width[i] > t->width[widest]))
+			widest = i;
+	if (widest < COLUMNS_MAX)
+		t->width[widest]--;
+}
+
+static void fit(struct table *t, int columns)
+{
+	int left = 0;
+
+	for (unsigned i = 0; i < t->columns; i++)
+		left += t->width[i] > 0;
+	while (left-- > 1 && total(t) - slack(t) > columns)
+		leave_one_out(t);
+	while (total(t) > columns && slack(t) > 0)
+		shorten_one(t);
+}
+
+/* ---- printing ---- */
+
+static void print_text(const char *text, int width, bool end)
+{
+	int len = (int)strlen(text), keep = width - (int)strlen(CUT);
+
+	if (len <= width || keep < 1)
+		printf("%.*s", width, text);
+	else if (end)
+		printf(CUT "%s", text + len - keep);
+	else
+		printf("%.*s" CUT, keep, text);
+}
+
+static void print_row(const struct table *t, unsigned first)
+{
+	unsigned last = 0;
+	bool any = false;
+
+	for (unsigned i = 0; i < t->columns; i++)
+		if (t->width[i])
+			last = i;
+	for (unsigned i = 0; i < t->columns && first + i < t->n; i++) {
+		const struct column *c = &t->column[i];
+		const char *text = t->cells[first + i];
+		int pad = t->width[i] - (int)strlen(text);
+
+		if (!t->width[i])
+			continue;
+		printf("%*s", (any ? GAP : 0) + (c->right && pad > 0 ? pad : 0), "");
+		print_text(text, t->width[i], c->end);
+		printf("%*s", !c->right && pad > 0 && i != last ? pad : 0, "");
+		any = true;
 	}
+	putchar('\n');
+}
+
+void table_print(struct table *t)
+{
+	struct screen s = ctl_screen();
+
+	if (t && s.columns)
+		fit(t, s.columns);
+	for (unsigned i = 0; t && i < t->n; i += t->columns)
+		print_row(t, i);
 	fflush(stdout);
 }

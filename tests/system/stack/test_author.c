@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the author of a sensor meets first: the README's sensor, with and without somebody who drives time. */
+#include "peer.h"
 #include "stack.h"
 
 #include <errno.h>
@@ -86,29 +87,49 @@ static void a_sensor_without_a_driver(void **state)
 	stack_stop(simd);
 }
 
-/* An engine that ends as it should is no news; one that just goes is. */
-static void an_orderly_release_is_no_warning(void **state)
+/* Drives time, releases the lease when told to, and takes it again. */
+static int engine(struct peer *p)
 {
-	struct sim_client_options o = { .size = sizeof(o), .name = "engine", .flags = SIM_CLIENT_NO_DATA };
-	struct sim_client *c;
+	struct sim_client *c = peer_connect(p, "engine");
 	struct sim_driver *d;
 	int64_t granted;
 
-	(void)state;
-	assert_int_equal(sim_connect(&o, &c), 0);
-	assert_int_equal(sim_driver_acquire(c, 0, &d), 0);
-	assert_int_equal(sim_driver_advance(d, NS_PER_MS, &granted), 0);
-	assert_true(ctl_shows("driver:     engine (pid "));
+	PEER(p, sim_driver_acquire(c, 0, &d) == 0);
+	PEER(p, sim_driver_advance(d, NS_PER_MS, &granted) == 0);
+	atomic_store(&p->ready, 1);
+	while (!atomic_load(&p->command))
+		usleep(500);
 	sim_driver_release(d);
-	UNTIL(5000, stack_said("engine (pid") && stack_said("has released the driver lease"));
+	atomic_store(&p->ready, 2);
+	while (atomic_load(&p->command) < 2)
+		usleep(500);
+	PEER(p, sim_driver_acquire(c, 0, &d) == 0);
+	atomic_store(&p->ready, 3);
+	pause();
+	return 0;
+}
+
+/* An engine that ends as it should is no news; one that just goes is. */
+static void an_orderly_release_is_no_warning(void **state)
+{
+	struct peer *p = peer_new();
+	pid_t pid = peer_fork(p, engine);
+
+	(void)state;
+	UNTIL(10000, p->ready == 1);
+	assert_true(ctl_shows("driver:     engine (pid "));
+	p->command = 1;
+	UNTIL(5000, p->ready == 2 && stack_said("has released the driver lease"));
 	assert_int_equal(stack_count("warn", "driver"), 0);
 	assert_int_equal(stack_int("GetClock", "clock/driver_lost"), 0);
 	assert_true(ctl_shows("driver:     none: it was released"));
-	assert_int_equal(sim_driver_acquire(c, 0, &d), 0);
-	sim_disconnect(c); /* with the lease */
+	p->command = 2;
+	UNTIL(5000, p->ready == 3);
+	kill(pid, SIGKILL);
+	stack_wait(pid, 5000);
 	UNTIL(5000, stack_count("warn", "the driver of time is gone") == 1);
 	assert_true(ctl_shows("driver:     none: it was lost"));
-	sim_driver_release(d);
+	peer_free(p);
 	stack_stop(simd);
 }
 
