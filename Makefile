@@ -4,6 +4,7 @@
 #   make            build everything into $(B)
 #   make demo       install what is missing, build, run the whole line on SUMO for DEMO_SECONDS
 #   make check      install what is missing, build, test (quick); FULL=1: everything
+#   make soak       the long runs: kills by the thousand, both commands ten times on a bare Debian, fuzzing; hours
 #   make bench      measure (BENCH=name,... for a part) into $(B)/bench.json
 #   make install    DESTDIR= PREFIX=
 #   make help       the rest: fuzz, tests, run-tests, deps, clean, and the switches
@@ -54,6 +55,7 @@ TESTS    :=   # test programs and scripts, run by make check
 TESTS_NS :=   # the same, run in namespaces of their own: those that start RouDi, listen, or use fixed names
 TESTS_ALONE := # of both: those that must not share the machine with another test
 TESTS_FAULT :=  # long ones that kill and restart things: with FULL=1 only, in namespaces
+TESTS_SOAK :=  # of all these: those that a number in the environment makes long, for make soak (SOAK_* below)
 TESTS_NOSAN :=  # of TESTS: those that a sanitizer cannot run
 # LIMIT_<basename> := seconds, where 60 do not suffice
 CHECKS   :=   # scripts that look at the tree and at what was built

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # How tests, checks, benches, the demo and the fuzzers are run. Included by the top Makefile.
 #
-#?  make run-tests    only the tests, with these flags; ONLY=word picks, LEVEL=unit|fault|all, SAN= CC= OPT= B=
+#?  make run-tests    only the tests, with these flags; ONLY=word picks, LEVEL=unit|fault|soak|all, SAN= CC= OPT= B= LIMIT=s
+#?  make first-contact  make demo and make check on a bare Debian 12 (root, debootstrap); ORDER=demo,check|check,demo
 #?  make deps         install what is missing, by name, from Debian
 #?  make analyze      clang's static analyser; read what it says
 #?  make fuzz         fuzz each harness for FUZZ_SECONDS (30)
@@ -13,21 +14,23 @@ JOBS ?= $(shell nproc)
 RUN  := $(B)/test/run
 CHECKS += $(addprefix tools/dev/check-,format text readme headers arrows symbols man install build)
 
-# What a level runs: unit = what needs one process tree and no RouDi; fault = kill runs; else all but those.
+# What a level runs: unit = what needs one process tree and no RouDi; fault = kill runs; soak = these and what can be made
+# long; else all but kill runs.
 LEVEL ?= quick
 level_unit  = $(filter-out $(if $(SAN),$(TESTS_NOSAN)),$(TESTS))
 level_fault = $(TESTS_FAULT)
+level_soak  = $(TESTS_FAULT) $(TESTS_SOAK)
 level_quick = $(level_unit) $(if $(SAN),,$(TESTS_NS) $(CHECKS))
 level_all   = $(level_quick) $(level_fault)
 # ONLY=word: those whose name contains it
-ifeq ($(filter unit fault quick all,$(LEVEL)),)
-$(error LEVEL is unit, fault, quick or all, not "$(LEVEL)")
+ifeq ($(filter unit fault soak quick all,$(LEVEL)),)
+$(error LEVEL is unit, fault, soak, quick or all, not "$(LEVEL)")
 endif
 chosen = $(sort $(if $(ONLY),$(foreach t,$(level_$(LEVEL)),$(if $(findstring $(ONLY),$(notdir $(t))),$(t))),$(level_$(LEVEL))))
 
 # n: in namespaces of its own; a: alone
 test_mode = $(if $(filter $(1),$(TESTS_NS) $(TESTS_FAULT)),n)$(if $(filter $(1),$(TESTS_ALONE)),a)-
-test_spec = $(call test_mode,$(1)):$(or $(LIMIT_$(notdir $(1))),60):$(1)
+test_spec = $(call test_mode,$(1)):$(or $(LIMIT),$(LIMIT_$(notdir $(1))),60):$(1)
 
 tests: all $(RUN) $(TEST_PROGRAMS) $(filter $(B)/%,$(TESTS) $(TESTS_NS) $(TESTS_FAULT))
 
@@ -37,6 +40,14 @@ run-tests: all $(RUN) $(TEST_PROGRAMS) $(filter $(B)/%,$(chosen)) $(if $(filter 
 
 check:
 	@JOBS=$(JOBS) tools/dev/check.sh $(if $(FULL),full,quick)
+
+soak:
+	@JOBS=$(JOBS) tools/dev/check.sh soak
+
+# A line says where it is impossible.
+ORDER ?=
+first-contact:
+	@tools/dev/first-contact $(ORDER) || [ $$? = 77 ]
 
 # in a make that already has a job server, -j is its business
 par = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
@@ -88,7 +99,7 @@ fuzz:
 	@tools/dev/deps.sh full
 	@$(MAKE) --no-print-directory CC=clang SAN=address,undefined B=build-fuzz OPT='-O1 -fsanitize=fuzzer-no-link' run-fuzzers
 
-.PHONY: tests run-tests check deps demo bench bench-smoke fuzz run-fuzzers
+.PHONY: tests run-tests check soak first-contact deps demo bench bench-smoke fuzz run-fuzzers
 
 # ---- static analysis ----
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# make check: tools/dev/check.sh quick|full. Runs stages, adds up their counts, and ends with
+# make check: tools/dev/check.sh quick|full; make soak: check.sh soak. Runs stages, adds up their counts, and ends with
 # "N passed, N failed". Every stage is a make target, so each can be run by hand as well.
 set -u
 MAKE=${MAKE:-make}
@@ -71,12 +71,31 @@ full()
 	script_stage "simd.service, booted" tools/dev/check-boot
 	stage "kill runs" WERROR=1 LEVEL=fault run-tests
 	stage "bench smoke run" bench-smoke
+	stage "the two commands on a bare Debian" first-contact
+}
+
+# What is too long for each change. The numbers may be given in the environment.
+soak()
+{
+	export FAULT_KILLS="${FAULT_KILLS:-10000}" KILLS="${KILLS:-200}" RUNS="${RUNS:-5000}" ROUNDS="${ROUNDS:-1000}"
+	stage "set-up" DEPS=full deps
+	stage "long tests" WERROR=1 LEVEL=soak LIMIT=14400 run-tests
+	stage "fuzzing" FUZZ_SECONDS="${FUZZ_SECONDS:-600}" fuzz
+	for i in 1 2 3 4 5; do
+		stage "bench, $i of 5" bench
+		cp -f build/bench.json "$out/bench-$i.json"
+	done
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		stage "a bare Debian, $i of 10" ORDER=demo,check first-contact
+		stage "a bare Debian, $i of 10" ORDER=check,demo first-contact
+	done
 }
 
 case ${1:-quick} in
 quick) quick ;;
 full) full ;;
-*) echo "usage: $0 quick|full" >&2; exit 2 ;;
+soak) soak ;;
+*) echo "usage: $0 quick|full|soak" >&2; exit 2 ;;
 esac
 say "done"
 awk '{ p += $1; f += $2 } END { printf "%d passed, %d failed\n", p, f; exit f > 0 }' "$totals"

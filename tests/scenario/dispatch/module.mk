@@ -5,3 +5,4 @@ DISPATCH_LIBS := $(B)/lib/libsimd.a $(B)/lib/libipc.a $(B)/lib/libbase.a
 DISPATCH_SCENARIOS := $(patsubst tests/scenario/dispatch/test_%.c,%,$(sort $(wildcard tests/scenario/dispatch/test_*.c)))
 TESTS += $(DISPATCH_SCENARIOS:%=$(B)/test/dispatch-%)
 $(DISPATCH_SCENARIOS:%=$(B)/test/dispatch-%): $(B)/test/dispatch-%: $(B)/obj/tests/scenario/dispatch/test_%.o $(DISPATCH_WORLD) $(DISPATCH_LIBS)
+TESTS_SOAK += $(B)/test/dispatch-model

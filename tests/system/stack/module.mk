@@ -31,6 +31,7 @@ LINK_stack-converter += -lddsc
 $(B)/test/stack-source: | $(addprefix $(B)/test/plugins/source_,good.so ABI.so SIZE.so)
 TESTS_NS    += $(patsubst tests/system/stack/test_%.c,$(B)/test/stack-%,$(sort $(wildcard tests/system/stack/test_*.c)))
 TESTS_FAULT += $(patsubst tests/fault/stack/test_%.c,$(B)/test/fault-stack-%,$(sort $(wildcard tests/fault/stack/test_*.c)))
+TESTS_SOAK  += $(B)/test/stack-start
 endif
 # ten processes are brought back at once: nothing else shares the CPUs with that, or with the dozen kill runs
 TESTS_ALONE += $(addprefix $(B)/test/,stack-roudi fault-stack-chaos fault-stack-deadlock fault-stack-storm)
