@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # make demo: simd, SUMO as the engine, sensors and bridges for DEMO_SECONDS, a live table meanwhile, then
-# what flowed. Everything it starts ends with it, on Ctrl-C too; all it writes lies in $B/demo.
+# what flowed, and what to look at next. Everything it starts ends with it, on Ctrl-C too; all it writes lies in DEMO_DIR
+# ($B/demo). What the runs before have written stays beside it, three of them: $B/demo.1 is the last one.
 set -u
 B=${B:-build}
 seconds=${DEMO_SECONDS:-20}
 bridges=${BRIDGES:-logging,ros2}
 rig=${RIG:-config/rigs/demo.json}
-out=$B/demo
+out=${DEMO_DIR:-$B/demo}
 ctl() { "$B/bin/simctl" --socket "$out/run/control" "$@"; }
 say() { printf '%s\n' "$*"; }
 
@@ -15,10 +16,23 @@ case $seconds in
 '' | *[!0-9]*) say "demo: DEMO_SECONDS must be a whole number of seconds, not \"$seconds\"" >&2; exit 2 ;;
 esac
 
-rm -rf "$out"
+if ctl clock status >/dev/null 2>&1; then
+	say "demo: another one runs in $out: end it first, with Ctrl-C there or $B/bin/simctl --socket $out/run/control shutdown" >&2
+	exit 1
+fi
+if [ -n "$(ls -A "$out" 2>/dev/null)" ]; then
+	rm -rf "$out.3"
+	for n in 2 1; do
+		[ ! -e "$out.$n" ] || mv "$out.$n" "$out.$((n + 1))" || exit 1
+	done
+	mv "$out" "$out.1" || exit 1
+	say "demo: what the last run has written is in $out.1 now"
+fi
 mkdir -p "$out" || exit 1
+# what a simd that was killed has left to the next one is not a user's
+[ ! -d "$out.1/run" ] || mv "$out.1/run" "$out/run" || exit 1
 
-# One fragment that adds the chosen bridges to the rig; a bridge writes below $B/demo unless its own file says more.
+# One fragment that adds the chosen bridges to the rig; a bridge writes below $out unless its own file says more.
 fragment=$out/bridges.json
 list=
 extra=
@@ -107,8 +121,13 @@ ctl summary --json --pretty >"$out/summary.json" || failed "no summary"
 ctl summary
 trap '' INT TERM HUP
 stop || failed "simd did not end cleanly"
-say "log: $out/simd.log; summary: $out/summary.json"
-for f in "$out"/*.txt.gz; do
-	[ -e "$f" ] && say "messages: $f ($(wc -c <"$f") bytes; look at it with: zcat $f | head)"
-done
+say ""
+log=$out/logging.txt.gz
+if [ -e "$log" ]; then
+	say "look next at every message, two lines each ($(du -k "$log" | cut -f1) KiB):  zcat $log | head"
+else
+	say "look next at every message: none were logged; BRIDGES=logging,ros2 logs them"
+fi
+say "look next at what each channel and bridge carried, and at what simd said:  $out/summary.json, $out/simd.log"
+say "look next at it from ROS 2, and drive it:  make demo DEMO_SECONDS=600, and \"See it from ROS 2\" in README.md"
 exit 0

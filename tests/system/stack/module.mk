@@ -18,9 +18,11 @@ endef
 $(foreach s,$(sort $(wildcard tests/system/stack/test_*.c)),$(eval $(call stack_test,stack-$(s:tests/system/stack/test_%.c=%),$(s))))
 $(foreach s,$(sort $(wildcard tests/fault/stack/test_*.c)),$(eval $(call stack_test,fault-stack-$(s:tests/fault/stack/test_%.c=%),$(s))))
 # those that have a DDS program beside them
-$(addprefix $(B)/test/,stack-carried stack-ros2 stack-ros_clock stack-sim_time stack-topics): $(B)/obj/tests/system/ros2/reader.o | $(B)/lib/simd/bridge_ros2.so
+$(addprefix $(B)/test/,stack-carried stack-demo stack-ros2 stack-ros_clock stack-sim_time stack-topics): $(B)/obj/tests/system/ros2/reader.o | $(B)/lib/simd/bridge_ros2.so
 $(B)/test/stack-topics: $(addprefix $(B)/obj/tests/,system/ros2/typed.o system/ros2/asker.o support/ros_tree.o) $(B)/lib/libros.a
 LINK_stack-topics += -lddsc
+$(B)/test/stack-demo: $(addprefix $(B)/obj/tests/,system/ros2/typed.o support/ros_tree.o) $(B)/lib/libros.a | $(B)/bin/sim-sumo $(B)/bin/sim-lidar
+LINK_stack-demo += -lddsc
 LINK_stack-carried += -lddsc
 LINK_stack-ros2 += -lddsc
 $(B)/test/stack-ros2: $(B)/obj/tests/system/ros2/asker.o
@@ -35,6 +37,7 @@ TESTS_SOAK  += $(B)/test/stack-start
 endif
 # ten processes are brought back at once: nothing else shares the CPUs with that, or with the dozen kill runs
 TESTS_ALONE += $(addprefix $(B)/test/,stack-roudi fault-stack-chaos fault-stack-deadlock fault-stack-storm)
+LIMIT_stack-demo := 180
 LIMIT_stack-roudi := 120
 LIMIT_stack-bridge := 120
 LIMIT_stack-start := 120

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* make demo, as its users have it: what it ends with, what becomes of the run before, and a ROS node that drives the car. */
+#include "stack.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <sim/msg/CanBus.h>
+#include <sim/sim.h>
+#include <zlib.h>
+
+#include "../../support/ros_tree.h"
+#include "../ros2/reader.h"
+#include "../ros2/typed.h"
+#include "fd.h"
+#include "mem.h"
+
+#define OUT    "/tmp/out-demo"
+#define SOCKET OUT "/run/control"
+#define TOPIC  "rt/control/command/control_cmd"
+#define TYPE   "autoware_control_msgs/msg/Control"
+
+static pid_t demo(const char *seconds, const char *bridges)
+{
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		if (!freopen("/tmp/out.txt", "w", stdout))
+			_exit(126);
+		dup2(1, 2);
+		setenv("DEMO_DIR", OUT, 1);
+		setenv("DEMO_SECONDS", seconds, 1);
+		setenv("BRIDGES", bridges, 1);
+		execl("tools/dev/demo.sh", "demo.sh", (char *)NULL);
+		_exit(127);
+	}
+	return pid;
+}
+
+static const char *said(void)
+{
+	static char text[65536];
+	char *all = NULL;
+	size_t len = 0;
+
+	assert_int_equal(fd_read_file("/tmp/out.txt", sizeof(text) - 1, &all, &len), 0);
+	memcpy(text, all, len);
+	text[len] = '\0';
+	mem_free(all);
+	return text;
+}
+
+/* The last three lines say what to look at. */
+static void check_end(void)
+{
+	const char *text = said(), *at = text + strlen(text);
+	unsigned lines = 0;
+
+	while (at > text && lines < 4)
+		lines += *--at == '\n';
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(strncmp(at + 1, "look next at ", 13), 0);
+		at = strchr(at + 1, '\n');
+	}
+	assert_string_equal(at, "\n");
+}
+
+static size_t size_of(const char *path)
+{
+	char *text = NULL;
+	size_t len = 0;
+
+	if (fd_read_file(path, (size_t)64 << 20, &text, &len) < 0)
+		return 0;
+	mem_free(text);
+	return len;
+}
+
+static void a_second_run_keeps_the_first(void **state)
+{
+	size_t log;
+
+	(void)state;
+	assert_int_equal(stack_wait(demo("2", "logging"), 60000), 0);
+	check_end();
+	log = size_of(OUT "/logging.txt.gz");
+	assert_true(log > 10000 && log < 2000000); /* clouds by their hash: they would be 35 MB a second */
+	assert_true(size_of(OUT "/summary.json") > 1000);
+	assert_int_equal(stack_wait(demo("1", "logging"), 60000), 0);
+	assert_int_equal(size_of(OUT ".1/logging.txt.gz"), log);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(stack_wait(demo("0", "logging"), 60000), 0);
+	assert_int_equal(access(OUT ".4", F_OK), -1); /* bounded */
+	assert_int_equal(access(OUT ".3/logging.txt.gz", F_OK), 0);
+	assert_string_equal(stack_leftovers(), "");
+}
+
+/* ---- driven from ROS ---- */
+
+static struct typed *control_type;
+static void *go;
+
+static struct sim_subscriber *can_bus(struct sim_client **ret)
+{
+	struct sim_client_options o = { .size = sizeof(o), .name = "test", .socket = SOCKET };
+	struct sim_subscriber *s = NULL;
+
+	UNTIL(30000, access(SOCKET, F_OK) == 0);
+	UNTIL(30000, sim_connect(&o, ret) == 0);
+	assert_int_equal(sim_subscribe(*ret, "can_bus", &sim_CanBus_type, NULL, &s), 0);
+	return s;
+}
+
+/* Whether the next report of the vehicle says that; a command is sent for each. */
+static bool reports(struct sim_subscriber *s, dds_entity_t writer, uint8_t mode, double speed, double wheel)
+{
+	const struct sim_slot *slot;
+	const struct sim_CanBus *c;
+	bool yes;
+
+	if (writer > 0)
+		assert_int_equal(dds_write(writer, go), 0);
+	assert_int_equal(sim_wait(s, 30 * NS_PER_S), 1);
+	assert_int_equal(sim_take(s, &slot), 0);
+	c = sim_CanBus_from(sim_slot_body(slot), slot->body_size);
+	yes = c->mode == mode &&
+	      (!mode || (fabs((double)c->speed - speed) < 0.2 && fabs((double)c->steering_angle - wheel) < 0.01));
+	assert_int_equal(sim_release(s, slot), 0);
+	return yes;
+}
+
+static void ros_drives_it(void **state)
+{
+	struct sim_client *c = NULL;
+	pid_t pid = demo("600", "ros2");
+	struct sim_subscriber *s = can_bus(&c);
+	dds_entity_t dp = reader_participant(), writer;
+	int status;
+
+	(void)state;
+	control_type = typed_new(ros_type_find(ros2_types, TYPE));
+	assert_non_null(control_type);
+	go = typed_sample(control_type);
+	assert_int_equal(typed_fill(control_type,
+				    json_pack("{s:{s:f}, s:{s:f}}", "lateral", "steering_tire_angle", 0.1,
+					      "longitudinal", "velocity", 3.0),
+				    go),
+			 0);
+	UNTIL(30000, reports(s, -1, 0, 0, 0)); /* SUMO drives */
+	writer = reader_write_volatile(dp, typed_descriptor(control_type), TOPIC);
+	assert_true(writer > 0);
+	UNTIL(45000, reports(s, writer, 1, 3, 0.1));
+	UNTIL(30000, reports(s, -1, 0, 0, 0)); /* silence: SUMO drives again */
+	dds_delete(dp);
+	sim_subscriber_destroy(s);
+	sim_disconnect(c);
+	assert_int_equal(kill(pid, SIGINT), 0);
+	status = stack_wait(pid, 30000);
+	assert_int_equal(WEXITSTATUS(status), 130);
+}
+
+/* For a failure: what simd and the demo have said. */
+static int sweep(void **state)
+{
+	char *log = NULL;
+
+	if (fd_read_file(OUT "/simd.log", (size_t)16 << 20, &log, NULL) == 0)
+		printf("-- the demo's simd\n%s", log);
+	mem_free(log);
+	return stack_sweep(state);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(a_second_run_keeps_the_first, sweep),
+		cmocka_unit_test_teardown(ros_drives_it, sweep),
+	};
+
+	return cmocka_run_group_tests_name("demo", tests, NULL, NULL);
+}
