@@ -66,6 +66,13 @@ static void bridge_free(struct bridge *b)
 	mem_free(b);
 }
 
+static enum dispatch_lossless lossless(struct conf_view v)
+{
+	if (!conf_has(v, "lossless"))
+		return DISPATCH_LOSSLESS_AUTO;
+	return conf_bool(v, "lossless") ? DISPATCH_LOSSLESS_YES : DISPATCH_LOSSLESS_NO;
+}
+
 static int add(struct simd *s, const struct rig *rig, struct conf_view v)
 {
 	struct bridge *b;
@@ -97,6 +104,8 @@ static int add(struct simd *s, const struct rig *rig, struct conf_view v)
 		.queue = (uint32_t)conf_int(s->root, "dispatch.queue"),
 		.deadline_dur_ns = conf_int(s->root, "dispatch.deadline_ms") * NS_PER_MS,
 		.kill_after_dur_ns = conf_int(s->root, "bridge.kill_after_ms") * NS_PER_MS,
+		.lossless = lossless(v),
+		.comes_back = !b->external,
 	};
 	r = dispatch_bridge_add(s->dispatch, &d);
 	if (r == 0)

@@ -129,7 +129,7 @@ static const struct conf_key dispatch_keys[] = {
 	  .def = "1000",
 	  .min = 0,
 	  .max = 60000,
-	  .doc = "How long a producer waits for a credit of its channel." },
+	  .doc = "How long a producer waits for a credit of its channel, when it is not for a lossless bridge." },
 	{ .name = "cycle_ms",
 	  .type = CONF_INT,
 	  .def = "10",
@@ -141,7 +141,8 @@ static const struct conf_key dispatch_keys[] = {
 	  .def = "5000",
 	  .min = 1,
 	  .max = 600000,
-	  .doc = "A delivery that takes longer completes with false (reason deadline)." },
+	  .doc = "A delivery that takes longer completes with false (reason deadline). A lossless bridge may take that long for each "
+		 "answer; after as much silence it is stalled, and messages pass it by (bridge-slow)." },
 	{ .name = "queue",
 	  .type = CONF_INT,
 	  .def = "512",
@@ -309,6 +310,10 @@ static const struct conf_key bridge_keys[] = {
 	  .def = "[\"*\"]",
 	  .max = 256,
 	  .doc = "Services that the other side may call through it, if it can carry their type; as channels." },
+	{ .name = "lossless",
+	  .type = CONF_BOOL,
+	  .doc = "Whether producers wait for it when it falls behind, as long as it answers. Without it: true for plug-ins that "
+		 "keep data, such as logging, false for others; true for all in lock-step and while the engine runs free." },
 	{ .name = "options", .type = CONF_ANY, .def = "{}", .doc = "Object of options of the plug-in." },
 	{ 0 }
 };

@@ -131,13 +131,25 @@ int dispatch_publisher_del(struct dispatch *d, uint32_t publisher_id);
 
 /* ---- bridges ---- */
 
+/*
+ * Whether producers wait for a bridge that has fallen behind, as long as it answers: the channel keeps what it has no
+ * room for, and says so in its page word `waited`. Silent for its deadline it is stalled, and passed by.
+ */
+enum dispatch_lossless {
+	DISPATCH_LOSSLESS_AUTO = 0, /* if its plug-in keeps data; all, in lock-step and while the engine runs free */
+	DISPATCH_LOSSLESS_YES = 1,
+	DISPATCH_LOSSLESS_NO = 2,
+};
+
 struct dispatch_bridge {
 	uint32_t id;
 	const char *name;          /* copied */
 	uint32_t queue;            /* deliveries at most, queued and with it; 1 .. DISPATCH_QUEUE_MAX; 0: 256 */
 	int64_t deadline_dur_ns;   /* from the moment simd takes the slot; 0: 1 s */
 	int64_t kill_after_dur_ns; /* after the deadline, see bridge_stuck(); 0: 5 s */
-	uint32_t lanes_max;        /* of this bridge, 1 .. DISPATCH_LANES_MAX; 0: as many as there may be over all */
+	enum dispatch_lossless lossless;
+	bool comes_back;    /* its process is started, and again when it ends: worth waiting for, up to its deadline */
+	uint32_t lanes_max; /* of this bridge, 1 .. DISPATCH_LANES_MAX; 0: as many as there may be over all */
 };
 
 int dispatch_bridge_add(struct dispatch *d, const struct dispatch_bridge *b);
@@ -159,6 +171,9 @@ int dispatch_bridge_connect(struct dispatch *d, uint32_t bridge_id, const char *
  * client's name, publisher, sequence) order.
  */
 int dispatch_hold(struct dispatch *d, bool held);
+
+/* The engine runs as fast as it can, or no longer: see DISPATCH_LOSSLESS_AUTO. What is accepted by then is still waited for. */
+int dispatch_freewheel(struct dispatch *d, bool on);
 
 typedef void (*dispatch_fn)(void *arg);
 
@@ -204,6 +219,8 @@ struct dispatch_bridge_stats {
 	uint64_t violations;    /* packets and answers that broke the protocol */
 	uint64_t restarts;      /* processes that attached, less one */
 	int64_t service_dur_ns; /* mean time of one publish(), as reported */
+	bool lossless;          /* in force now */
+	bool stalled;           /* lossless, and silent for its deadline */
 };
 
 /* Messages of a channel that a bridge missed because it had fallen behind: SIM_REASON_BRIDGE_SLOW. */

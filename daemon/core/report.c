@@ -224,14 +224,15 @@ static json_t *bridge_json(const struct bridge *b, const struct dispatch_stats *
 	type_of(b, type, sizeof(type));
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, "
-		"s:O, s:o}",
+		"s:O, s:o, s:b, s:b}",
 		"name", b->name, "type", type, "rig", b->rig->name, "plugin", b->plugin, "pid", (int)b->pid, "status",
 		sim_bridge_status_name(b->status), "detail", b->detail, "connection", b->connection, "start",
 		b->external ? "external" : "simd", "lanes", (json_int_t)d->lanes, "queued", (json_int_t)d->queued,
 		"held", (json_int_t)d->held, "late", (json_int_t)d->late, "attempted", (json_int_t)d->attempted, "sent",
 		(json_int_t)d->sent, "failed", (json_int_t)d->failed, "dropped", (json_int_t)d->dropped, "bytes",
 		(json_int_t)d->reported_bytes, "restarts", (json_int_t)restarts, "channels", channels(b), "topics",
-		carried_of_bridge(b), "converters", b->converters, "slow", slow_json(b, st));
+		carried_of_bridge(b), "converters", b->converters, "slow", slow_json(b, st), "lossless",
+		(int)d->lossless, "stalled", (int)d->stalled);
 }
 
 static void on_bridge_stats(void *arg, const struct dispatch_stats *st)

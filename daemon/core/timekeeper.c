@@ -42,6 +42,7 @@ struct timekeeper {
 	struct client *self;   /* simd as a publisher: not in simd::clients */
 	struct publisher *clock;
 	struct log_limit limit; /* of what a driver can cause as often as it likes: jumps, coming and going */
+	bool freewheel;         /* as dispatch was told */
 	bool quiet_asked;       /* dispatch will say when it is quiet */
 	unsigned steps_asked;   /* dispatch will say when these are through */
 };
@@ -129,6 +130,23 @@ static bool is_quiet(void *ctx)
 	return false;
 }
 
+/* A driver has come or gone: bridges are lossless while it runs free. */
+static void on_changed(void *ctx)
+{
+	struct timekeeper *t = (struct timekeeper *)ctx;
+	struct time_status st;
+	bool free;
+
+	time_engine_status(t->engine, &st);
+	free = st.has_driver && st.driver.freewheel;
+	if (free == t->freewheel || !t->s->dispatch)
+		return;
+	if (dispatch_freewheel(t->s->dispatch, free) < 0)
+		log_error("no memory to make bridges %s: they stay as they are", free ? "lossless" : "what they were");
+	else
+		t->freewheel = free;
+}
+
 /* ---- lock-step ---- */
 
 static void on_hold(void *ctx, bool held)
@@ -199,6 +217,7 @@ static int make_engine(struct timekeeper *t)
 		.step_deadline_dur_ns = conf_int(s->root, "step.deadline_ms") * NS_PER_MS,
 		.step_late = (enum time_late)conf_choice(s->root, "step.late"),
 		.events = { .jump = on_jump,
+			    .changed = on_changed,
 			    .quiet = is_quiet,
 			    .driver_lost = on_driver_lost,
 			    .driver_released = on_driver_released,

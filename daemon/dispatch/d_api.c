@@ -192,6 +192,7 @@ static void init_channel(struct d_channel *ch, const struct dispatch_channel *fr
 	list_init(&ch->link);
 	list_init(&ch->freed_link);
 	list_init(&ch->free);
+	list_init(&ch->backlog);
 	list_init(&ch->pubs);
 }
 
@@ -295,27 +296,45 @@ int dispatch_publisher_del(struct dispatch *d, uint32_t publisher_id)
  * All that was published before this command: it lies in the queues by now, and no queue holds more than its depth.
  * It was accepted while time ran, so a pause that has come since does not concern it.
  */
-static void drain_held(struct dispatch *d)
+static void drain_all(struct dispatch *d)
 {
 	struct d_channel *ch;
 
-	if (!d->hold)
-		return;
 	list_for_each(ch, &d->channels, link)
 		d_channel_drain(d, ch, ch->depth);
+}
+
+static void drain_held(struct dispatch *d)
+{
+	if (d->hold)
+		drain_all(d);
 }
 
 static void run_hold(struct dispatch *d, struct d_command *c)
 {
 	drain_held(d);
-	d->hold = c->flag;
-	if (!d->hold)
+	if (!c->flag)
 		d_message_let_go(d);
+	d->hold = c->flag;
+	d_lossless_update_all(d);
 }
 
 int dispatch_hold(struct dispatch *d, bool held)
 {
 	return COMMAND(d, .run = run_hold, .flag = held);
+}
+
+static void run_freewheel(struct dispatch *d, struct d_command *c)
+{
+	if (!c->flag)
+		drain_all(d); /* what was accepted while it ran free */
+	d->freewheel = c->flag;
+	d_lossless_update_all(d);
+}
+
+int dispatch_freewheel(struct dispatch *d, bool on)
+{
+	return COMMAND(d, .run = run_freewheel, .flag = on);
 }
 
 static struct d_waiter *new_waiter(dispatch_fn fn, void *arg)
@@ -371,6 +390,7 @@ static void run_shutdown(struct dispatch *d, struct d_command *c)
 {
 	d->closing = true;
 	d->closing_now = d->closing_now || c->flag;
+	d_lossless_update_all(d);
 	d_message_drop_held(d, SIM_REASON_SHUTDOWN);
 	for (uint32_t i = 0; i < DISPATCH_BRIDGES_MAX; i++) {
 		if (!d->bridges[i])

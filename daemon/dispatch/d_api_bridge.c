@@ -32,6 +32,8 @@ static void init_bridge(struct d_bridge *b, const struct dispatch_bridge *from)
 	b->deadline_dur_ns = from->deadline_dur_ns ? from->deadline_dur_ns : INT64_C(1000000000);
 	b->kill_after_dur_ns = from->kill_after_dur_ns ? from->kill_after_dur_ns : INT64_C(5000000000);
 	b->lanes_max = from->lanes_max ? from->lanes_max : DISPATCH_LANES_MAX;
+	b->asked = from->lossless;
+	b->comes_back = from->comes_back;
 	b->limit = (struct log_limit)LOG_LIMIT(D_HOUSE_NS, 5);
 	list_init(&b->free);
 	list_init(&b->queue);
@@ -67,6 +69,8 @@ static void run_bridge_del(struct dispatch *d, struct d_command *c)
 
 	if (!b)
 		return;
+	b->comes_back = false;
+	b->back_mono_ns = 0;
 	d_bridge_gone(b);
 	while (!list_empty(&b->routes))
 		d_route_drop(d, list_first(&b->routes, struct d_route, bridge_link));

@@ -30,6 +30,7 @@ int d_bridge_add(struct dispatch *d, struct d_bridge *b)
 	b->d = d;
 	exec_timer_init(&b->deadline, d->x, expire, b);
 	d->bridges[b->id] = b;
+	d_lossless_away(b); /* it is about to come */
 	return 0;
 }
 
@@ -75,7 +76,12 @@ void d_bridge_set_status(struct d_bridge *b, enum sim_bridge_status status, cons
 	bool was = b->status == SIM_BRIDGE_CONNECTED;
 
 	change_status(b, status, detail);
-	if (was && status != SIM_BRIDGE_CONNECTED)
+	if (!was && status == SIM_BRIDGE_CONNECTED)
+		d_lossless_back(b);
+	if (!was || status == SIM_BRIDGE_CONNECTED)
+		return;
+	d_lossless_away(b);
+	if (!b->waited)
 		d_bridge_fail_queued(b, SIM_REASON_DISCONNECTED);
 }
 
@@ -107,6 +113,7 @@ void d_bridge_attach(struct d_bridge *b, int lane0_fd)
 	b->status = SIM_BRIDGE_DISCONNECTED;
 	b->detail[0] = '\0';
 	d_route_forget(b);
+	d_lossless_update(b);
 	tell_channels(b);
 	d_event_bridge_status(b);
 }
@@ -124,6 +131,8 @@ static struct d_delivery *new_delivery(struct d_bridge *b, struct d_route *rt, s
 	dl->lane = NULL;
 	dl->decided = false;
 	dl->deadline_mono_ns = b->d->now + b->deadline_dur_ns;
+	if (list_empty(&b->aging))
+		b->busy_mono_ns = b->d->now;
 	list_append(&b->aging, &dl->age_link);
 	rt->open++;
 	return dl;
@@ -175,7 +184,8 @@ bool d_route_lags(const struct d_route *rt)
 	const struct d_channel *ch = rt->ch;
 	uint32_t spare = ch->window / 4 ? ch->window / 4 : 1, half = ch->window / 2 ? ch->window / 2 : 1;
 
-	if (ch->n_routes < 2 || rt->open < half || ch->stats.in_flight + spare <= ch->window)
+	if (ch->n_routes < 2 || rt->b->waited || rt->open < half ||
+	    ch->stats.in_flight - ch->n_backlog + spare <= ch->window)
 		return false;
 	for (uint32_t i = 0; i < ch->n_routes; i++) {
 		const struct d_route *o = ch->routes[i];
@@ -187,10 +197,9 @@ bool d_route_lags(const struct d_route *rt)
 }
 
 /* Once: whoever wants to know more asks for the counter. */
-static void missed(struct d_route *rt)
+static void tell_missed(struct d_route *rt)
 {
-	rt->slow++;
-	if (rt->slow_told)
+	if (rt->slow_told || rt->b->stalled) /* which it says itself */
 		return;
 	rt->slow_told = true;
 	log_warn("channel %s: bridge %s has fallen behind its other bridges and holds half of the window (%u): it misses "
@@ -207,9 +216,10 @@ enum sim_reason d_bridge_offer(struct d_bridge *b, struct d_route *rt, struct d_
 		b->stats.dropped++;
 		return SIM_REASON_DISCONNECTED;
 	}
-	if (lags) {
+	if (lags || b->stalled) {
 		b->stats.dropped++;
-		missed(rt);
+		rt->slow++;
+		tell_missed(rt);
 		return SIM_REASON_BRIDGE_SLOW;
 	}
 	if (list_empty(&b->free)) {
@@ -224,10 +234,8 @@ enum sim_reason d_bridge_offer(struct d_bridge *b, struct d_route *rt, struct d_
 	} else {
 		enqueue(b, dl);
 	}
-	if (!b->deadline_armed) {
-		b->deadline_armed = true;
-		exec_timer_at(&b->deadline, dl->deadline_mono_ns);
-	}
+	if (!b->armed_mono_ns)
+		d_bridge_arm(b, dl->deadline_mono_ns);
 	return SIM_REASON_NONE;
 }
 
@@ -237,6 +245,7 @@ static void fail_one_queued(struct d_bridge *b, struct d_delivery *dl, enum sim_
 	struct d_message *m = dl->m;
 
 	b->stats.dropped++;
+	dl->route->slow += reason == SIM_REASON_BRIDGE_SLOW;
 	free_delivery(b, dl);
 	d_message_outcome(b->d, m, reason);
 }
@@ -252,9 +261,11 @@ void d_bridge_fail_queued(struct d_bridge *b, enum sim_reason reason)
 }
 
 /* It has reached the bridge: the outcome is known now, the slot comes back later. */
-static void decide_out(struct d_bridge *b, struct d_delivery *dl, enum sim_reason reason)
+void d_bridge_decide_out(struct d_bridge *b, struct d_delivery *dl, enum sim_reason reason)
 {
 	dl->decided = true;
+	if (b->lossless)
+		dl->deadline_mono_ns = b->d->now; /* from which it is late */
 	list_remove(&dl->age_link);
 	list_append(&b->late, &dl->age_link);
 	b->stats.failed++;
@@ -267,26 +278,44 @@ void d_bridge_fail_out(struct d_bridge *b, enum sim_reason reason)
 
 	list_for_each_safe(dl, next, &b->aging, age_link)
 		if (dl->state == D_OUT)
-			decide_out(b, dl, reason);
+			d_bridge_decide_out(b, dl, reason);
+}
+
+void d_bridge_arm(struct d_bridge *b, int64_t due_mono_ns)
+{
+	if (b->armed_mono_ns && b->armed_mono_ns <= due_mono_ns)
+		return;
+	b->armed_mono_ns = due_mono_ns;
+	exec_timer_at(&b->deadline, due_mono_ns);
+}
+
+/* By age; when the next one is due. */
+static int64_t expire_old(struct d_bridge *b)
+{
+	struct d_delivery *dl;
+
+	while ((dl = list_first(&b->aging, struct d_delivery, age_link)) && dl->deadline_mono_ns <= b->d->now) {
+		if (dl->state == D_OUT)
+			d_bridge_decide_out(b, dl, SIM_REASON_DEADLINE);
+		else
+			fail_one_queued(b, dl, SIM_REASON_DEADLINE);
+	}
+	return dl ? dl->deadline_mono_ns : INT64_MAX;
 }
 
 static void expire(void *arg)
 {
 	struct d_bridge *b = arg;
-	struct d_delivery *dl;
+	int64_t due;
 
 	d_turn_begin(b->d);
-	b->deadline_armed = false;
-	while ((dl = list_first(&b->aging, struct d_delivery, age_link)) && dl->deadline_mono_ns <= b->d->now) {
-		if (dl->state == D_OUT)
-			decide_out(b, dl, SIM_REASON_DEADLINE);
-		else
-			fail_one_queued(b, dl, SIM_REASON_DEADLINE);
-	}
-	if (dl) {
-		b->deadline_armed = true;
-		exec_timer_at(&b->deadline, dl->deadline_mono_ns);
-	}
+	b->armed_mono_ns = 0;
+	d_lossless_check_away(b);
+	due = b->lossless ? d_lossless_expire(b) : expire_old(b);
+	if (due != INT64_MAX)
+		d_bridge_arm(b, due);
+	if (b->back_mono_ns)
+		d_bridge_arm(b, b->back_mono_ns);
 	d_turn_end(b->d);
 }
 
@@ -358,6 +387,10 @@ void d_bridge_done(struct d_bridge *b, const struct lane_done *r)
 	}
 	m = dl->m;
 	b->answered_mono_ns = b->d->now;
+	b->answered = true;
+	if (dl->lane && list_first(&dl->lane->out, struct d_delivery, link) == dl)
+		dl->lane->head_mono_ns = b->d->now;
+	d_lossless_answered(b);
 	measure(b, r->service_us);
 	d_hist_add(&b->d->publish_hist, b->d->now - dl->sent_mono_ns);
 	if (!dl->decided)
@@ -374,16 +407,26 @@ static void close_lanes(struct d_bridge *b)
 		d_lane_close(list_last(&b->lanes, struct d_lane, link));
 }
 
-/* What is queued waits for bridge_gone(), which says that it died, or for its deadline. */
+bool d_bridge_leaves(const struct d_bridge *b)
+{
+	return b->status == SIM_BRIDGE_DISCONNECTED || b->status == SIM_BRIDGE_DISCONNECTING;
+}
+
+/* What is queued waits for the next process, or for bridge_gone(), which says that it died, or for its deadline. */
 void d_bridge_broken(struct d_bridge *b, const char *why)
 {
-	bool orderly = b->status == SIM_BRIDGE_DISCONNECTED; /* it had said that it leaves */
+	bool orderly = d_bridge_leaves(b); /* it had said so */
+	bool was = b->status == SIM_BRIDGE_CONNECTED;
 
 	log_at(orderly ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARN, "bridge %s: lane 0 is lost: %s", b->name, why);
 	b->attached = false;
 	close_lanes(b);
 	if (!orderly)
 		change_status(b, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED, why);
+	if (was)
+		d_lossless_away(b);
+	if (b->lossless && !b->waited)
+		d_bridge_fail_queued(b, SIM_REASON_DISCONNECTED); /* which has no deadline by its age */
 	d_event_bridge_broken(b, why);
 }
 
@@ -396,9 +439,14 @@ void d_bridge_left(struct d_bridge *b)
 
 void d_bridge_gone(struct d_bridge *b)
 {
+	bool was = b->attached && b->status == SIM_BRIDGE_CONNECTED;
+
 	b->attached = false;
 	close_lanes(b);
-	d_bridge_fail_queued(b, SIM_REASON_BRIDGE_DIED);
+	if (was)
+		d_lossless_away(b);
+	if (!b->waited)
+		d_bridge_fail_queued(b, SIM_REASON_BRIDGE_DIED);
 	d_bridge_fail_out(b, SIM_REASON_BRIDGE_DIED);
 	while (!list_empty(&b->orphans)) {
 		struct d_delivery *dl = list_first(&b->orphans, struct d_delivery, link);
@@ -443,6 +491,8 @@ static void mark_out(struct d_lane *l, struct d_delivery *dl)
 	struct d_bridge *b = l->b;
 
 	list_remove(&dl->link);
+	if (list_empty(&l->out))
+		l->head_mono_ns = b->d->now;
 	list_append(&l->out, &dl->link);
 	dl->state = D_OUT;
 	dl->lane = l;
@@ -483,7 +533,7 @@ void d_bridge_pump(struct d_bridge *b)
 		return;
 	connect_out(b);
 	d_route_announce(b);
-	while (b->attached && b->life == b->d->life && !list_empty(&b->queue)) {
+	while (b->attached && b->status == SIM_BRIDGE_CONNECTED && b->life == b->d->life && !list_empty(&b->queue)) {
 		struct d_delivery *v[LANE_BATCH];
 		struct d_lane *l = pick_lane(b);
 		unsigned n;

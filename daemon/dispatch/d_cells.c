@@ -191,6 +191,7 @@ void d_cells_bridges(struct dispatch *d, struct d_channel *ch)
 	struct wire_channel *w = &d->page->channel[ch->id];
 	uint32_t connected = 0, word;
 
+	d_lossless_count(d, ch);
 	for (uint32_t i = 0; i < ch->n_routes; i++)
 		connected += ch->routes[i]->b->attached && ch->routes[i]->b->status == SIM_BRIDGE_CONNECTED;
 	word = connected << 16 | ch->n_routes;

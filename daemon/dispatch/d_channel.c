@@ -32,6 +32,7 @@ int d_channel_add(struct dispatch *d, struct d_channel *ch)
 	}
 	d->by_id[ch->id] = ch;
 	atomic_store(&d->page->channel[ch->id].deferred, 0);
+	d_lossless_count(d, ch);
 	list_append(&d->channels, &ch->link);
 	return 0;
 }

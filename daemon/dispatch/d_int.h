@@ -79,7 +79,10 @@ struct d_channel {
 	struct d_message *messages;          /* [depth] */
 	struct list free;                    /* messages */
 	struct list pubs;
-	uint32_t n_routes, n_refused;                /* routes[n_routes + i]: those whose bridge refuses the channel */
+	struct list backlog;          /* messages that lossless bridges have no room for yet, oldest first */
+	uint32_t n_backlog;           /* its messages there and in dispatch::sorted */
+	uint32_t n_waited;            /* routes whose bridge is waited for */
+	uint32_t n_routes, n_refused; /* routes[n_routes + i]: those whose bridge refuses the channel */
 	struct d_route *routes[DISPATCH_ROUTES_MAX]; /* of both */
 	struct dispatch_channel_stats stats;         /* in_flight is live */
 	struct log_limit limit;
@@ -115,7 +118,7 @@ struct d_publisher {
 };
 
 struct d_message {
-	struct list link;         /* in: channel::free, client::owed, dispatch::holding */
+	struct list link; /* in: channel::free, channel::backlog, client::owed, dispatch::holding, dispatch::sorted */
 	struct list release_link; /* in: dispatch::release */
 	struct d_channel *ch;
 	struct d_publisher *pub;
@@ -134,6 +137,7 @@ struct d_message {
 	bool counted;           /* accepted for dispatch: not a probe */
 	bool answered;          /* the completion is out, or nobody is there to get it */
 	bool of_step;           /* dispatch_step() waits for its completion */
+	bool patient;           /* in a backlog since all bridges were waited for */
 };
 
 enum d_state { D_FREE, D_QUEUED, D_WAITING, D_OUT };
@@ -159,7 +163,8 @@ struct d_lane {
 	bool blocked; /* its socket is full: waits for EPOLLOUT */
 	bool closing; /* LANE_CLOSE sent */
 	uint32_t n_out;
-	struct list out;                        /* deliveries */
+	struct list out;                        /* deliveries, in the order in which they were sent */
+	int64_t head_mono_ns;                   /* since when the first of them is the first */
 	int64_t worked_mono_ns;                 /* last time it had work */
 	uint64_t knows[WIRE_CHANNELS_MAX / 64]; /* channels announced on it */
 };
@@ -193,7 +198,16 @@ struct d_bridge {
 	bool measured; /* service_dur_ns says something */
 	uint64_t attaches;
 	struct exec_timer deadline;
-	bool deadline_armed;
+	int64_t armed_mono_ns; /* deadline's; 0: not armed */
+	enum dispatch_lossless asked;
+	bool keeps;           /* its plug-in keeps data */
+	bool comes_back;      /* its process is started again when it ends */
+	bool lossless;        /* producers wait for it while it answers */
+	bool stalled;         /* ... it does not */
+	bool waited;          /* lossless, and answering or coming back */
+	bool answered;        /* anything since it was connected */
+	int64_t back_mono_ns; /* away, and waited for until then; 0: not */
+	int64_t busy_mono_ns; /* since when it has something undecided */
 	struct dispatch_bridge_stats stats;
 	struct log_limit limit;
 };
@@ -235,6 +249,9 @@ struct dispatch {
 	uint64_t token_busy[WIRE_TOKENS_MAX / 64];
 	uint64_t serial;     /* of deliveries */
 	struct list holding; /* messages, while hold */
+	struct list sorted;  /* messages of steps that lossless bridges have no room for yet, in order */
+	uint32_t n_patient;  /* messages in backlogs */
+	bool freewheel;      /* the engine runs free */
 	atomic_uint outstanding;
 
 	/* this turn */
@@ -300,17 +317,37 @@ bool d_channel_pending(const struct d_channel *ch);
 void d_feed_put(struct dispatch *d, struct d_feed *f);
 
 /* ---- d_message.c ---- */
+/* To the bridges now, or to a backlog until the lossless ones have room. */
 void d_message_route(struct dispatch *d, struct d_message *m);
+void d_message_offer(struct dispatch *d, struct d_message *m);
 void d_message_fail(struct dispatch *d, struct d_message *m, enum sim_reason reason);    /* no delivery was made */
 void d_message_outcome(struct dispatch *d, struct d_message *m, enum sim_reason reason); /* of one delivery */
 void d_message_not_carried(struct dispatch *d, struct d_message *m); /* the same: that bridge refuses its channel */
 void d_message_unheld(struct dispatch *d, struct d_message *m);      /* one bridge reads it no more */
 void d_message_answered(struct dispatch *d, struct d_message *m);
-void d_message_untold(struct dispatch *d, struct d_message *m); /* the same: nobody is there to get it */
-void d_message_release(struct dispatch *d);                     /* slots of this turn, newest first */
-void d_message_let_go(struct dispatch *d);                      /* end of a hold */
-void d_message_step(struct dispatch *d);                        /* the same, and count them for dispatch_step() */
-void d_message_drop_held(struct dispatch *d, enum sim_reason reason);
+void d_message_untold(struct dispatch *d, struct d_message *m);       /* the same: nobody is there to get it */
+void d_message_release(struct dispatch *d);                           /* slots of this turn, newest first */
+void d_message_let_go(struct dispatch *d);                            /* end of a hold */
+void d_message_step(struct dispatch *d);                              /* the same, and count them for dispatch_step() */
+void d_message_drop_held(struct dispatch *d, enum sim_reason reason); /* backlogs too */
+
+/* ---- d_lossless.c ---- */
+/* Whether it is waited for, after anything that this depends on has changed. */
+void d_lossless_update(struct d_bridge *b);
+void d_lossless_update_all(struct dispatch *d);
+void d_lossless_count(struct dispatch *d, struct d_channel *ch); /* the channel's routes have changed */
+void d_lossless_answered(struct d_bridge *b);
+void d_lossless_away(struct d_bridge *b); /* its connection or its process is lost: it may come back */
+void d_lossless_back(struct d_bridge *b); /* it is connected */
+void d_lossless_check_away(struct d_bridge *b);
+/* Instead of deadlines by age: decides what is due; when to look again, INT64_MAX: nothing is undecided. */
+int64_t d_lossless_expire(struct d_bridge *b);
+/* True: the message waits in a backlog. */
+bool d_backlog_take(struct dispatch *d, struct d_message *m);
+void d_backlog_flow(struct dispatch *d, struct d_channel *ch);
+void d_backlog_sorted(struct dispatch *d, struct list *messages); /* of a step: strictly in this order */
+void d_backlog_flow_sorted(struct dispatch *d);
+void d_backlog_drop(struct dispatch *d, enum sim_reason reason);
 
 /* ---- d_route.c ---- */
 struct d_route *d_route_find(const struct d_channel *ch, const struct d_bridge *b);
@@ -327,6 +364,7 @@ int d_bridge_add(struct dispatch *d, struct d_bridge *b);
 void d_bridge_free(struct d_bridge *b);
 void d_bridge_attach(struct d_bridge *b, int lane0_fd);
 void d_bridge_gone(struct d_bridge *b);
+bool d_bridge_leaves(const struct d_bridge *b); /* its lanes may close any time */
 void d_bridge_broken(struct d_bridge *b, const char *why);
 /* It has disconnected and then closed its lanes; its process ends by itself. */
 void d_bridge_left(struct d_bridge *b);
@@ -335,6 +373,8 @@ void d_bridge_set_status(struct d_bridge *b, enum sim_bridge_status status, cons
 bool d_route_lags(const struct d_route *rt);
 /* NONE: a delivery was queued; else why not. */
 enum sim_reason d_bridge_offer(struct d_bridge *b, struct d_route *rt, struct d_message *m, bool lags);
+void d_bridge_arm(struct d_bridge *b, int64_t due_mono_ns); /* its deadline's timer, no later than that */
+void d_bridge_decide_out(struct d_bridge *b, struct d_delivery *dl, enum sim_reason reason);
 void d_bridge_pump(struct d_bridge *b);
 bool d_bridge_busy(const struct d_bridge *b); /* answers soon, and no lane of it runs dry until then */
 void d_bridge_fail_queued(struct d_bridge *b, enum sim_reason reason);

@@ -123,7 +123,7 @@ static bool lost(struct d_lane *l, const char *why)
 		d_bridge_broken(b, why);
 		return false;
 	}
-	if (!l->closing && b->status != SIM_BRIDGE_DISCONNECTED)
+	if (!l->closing && !d_bridge_leaves(b))
 		log_warn("bridge %s: lane %u is lost: %s", b->name, l->number, why);
 	d_lane_close(l);
 	return false;
@@ -168,12 +168,14 @@ static bool read_status(struct d_lane *l, const struct lane_head *h)
 
 	if (l->number || h->length < sizeof(*s) || s->status >= SIM_BRIDGE_STATUS_COUNT)
 		return refuse(l, "a STATUS packet that cannot be");
+	l->b->keeps = s->flags & LANE_STATUS_KEEPS_DATA;
 	st->reported_sent = s->sent;
 	st->reported_failed = s->failed;
 	st->reported_dropped = s->dropped;
 	st->reported_bytes = s->bytes;
 	clean(detail, sizeof(detail), (const char *)(s + 1), h->length - sizeof(*s));
 	d_bridge_set_status(l->b, (enum sim_bridge_status)s->status, detail);
+	d_lossless_update(l->b);
 	return true;
 }
 
@@ -229,7 +231,7 @@ static void read_packets(struct d_lane *l)
 			continue;
 		if (n < 0 && errno == EAGAIN)
 			return;
-		if (n <= 0 && !l->number && l->b->status == SIM_BRIDGE_DISCONNECTED) {
+		if (n <= 0 && !l->number && d_bridge_leaves(l->b)) {
 			d_bridge_left(l->b);
 			return;
 		}

@@ -112,7 +112,7 @@ void d_message_fail(struct dispatch *d, struct d_message *m, enum sim_reason rea
 	d_message_outcome(d, m, reason);
 }
 
-void d_message_route(struct dispatch *d, struct d_message *m)
+void d_message_offer(struct dispatch *d, struct d_message *m)
 {
 	struct d_channel *ch = m->ch;
 	bool lags[DISPATCH_ROUTES_MAX];
@@ -135,6 +135,12 @@ void d_message_route(struct dispatch *d, struct d_message *m)
 			d_message_outcome(d, m, why);
 	}
 	d_message_outcome(d, m, SIM_REASON_NONE);
+}
+
+void d_message_route(struct dispatch *d, struct d_message *m)
+{
+	if (!d_backlog_take(d, m))
+		d_message_offer(d, m);
 }
 
 /* The list is newest first; the library searches what is held from the newest on. */
@@ -203,12 +209,7 @@ static void sort_held(struct dispatch *d)
 void d_message_let_go(struct dispatch *d)
 {
 	sort_held(d);
-	while (!list_empty(&d->holding)) {
-		struct d_message *m = list_first(&d->holding, struct d_message, link);
-
-		list_remove(&m->link);
-		d_message_route(d, m);
-	}
+	d_backlog_sorted(d, &d->holding);
 }
 
 void d_message_step(struct dispatch *d)
@@ -230,4 +231,5 @@ void d_message_drop_held(struct dispatch *d, enum sim_reason reason)
 		list_remove(&m->link);
 		d_message_fail(d, m, reason);
 	}
+	d_backlog_drop(d, reason);
 }

@@ -71,6 +71,8 @@ static void bridge_figures(const struct d_bridge *b, struct dispatch_bridge_stat
 	ret->late = (uint32_t)list_count(&b->late);
 	ret->restarts = b->attaches ? b->attaches - 1 : 0;
 	ret->service_dur_ns = b->service_dur_ns;
+	ret->lossless = b->lossless;
+	ret->stalled = b->stalled;
 }
 
 static uint32_t count_bridges(const struct dispatch *d)

@@ -69,9 +69,13 @@ static void drain(struct dispatch *d)
 	bool busy = any_busy(d);
 	struct d_channel *ch;
 
-	list_for_each(ch, &d->channels, link)
+	d_backlog_flow_sorted(d);
+	list_for_each(ch, &d->channels, link) {
+		if (!list_empty(&ch->backlog))
+			d_backlog_flow(d, ch);
 		if (ch->feed && !((busy || ch->deferred_mono_ns) && d_channel_defer(d, ch)))
 			d_channel_drain(d, ch, D_DRAIN);
+	}
 }
 
 static void pump(struct dispatch *d)
@@ -217,6 +221,7 @@ static void init_lists(struct dispatch *d)
 	list_init(&d->channels);
 	list_init(&d->closing_pubs);
 	list_init(&d->holding);
+	list_init(&d->sorted);
 	list_init(&d->release);
 	list_init(&d->owing);
 	list_init(&d->freed);

@@ -42,6 +42,7 @@ struct sim_lane {
 	int fd;
 	bool closed;
 	bool gone_told;
+	unsigned flags;                 /* enum sim_lane_flag */
 	_Atomic int outstanding;        /* deliveries that were handed out and are not answered */
 	struct life *lives[LIVES_KEPT]; /* newest first; referenced; the receiving thread's */
 	union {
@@ -145,6 +146,14 @@ int sim_lane_done(struct sim_lane *l, const struct sim_lane_result *results, uns
 	return r;
 }
 
+_Static_assert(SIM_LANE_KEEPS_DATA == (int)LANE_STATUS_KEEPS_DATA, "one number for both");
+
+void sim_lane_set_flags(struct sim_lane *lane0, unsigned flags)
+{
+	if (lane0)
+		lane0->flags = flags;
+}
+
 int sim_lane_status(struct sim_lane *lane0, enum sim_bridge_status status, uint64_t sent, uint64_t failed,
 		    uint64_t dropped, uint64_t bytes, const char *detail)
 {
@@ -160,9 +169,12 @@ int sim_lane_status(struct sim_lane *lane0, enum sim_bridge_status status, uint6
 	n = (size_t)snprintf(p.text, sizeof(p.text), "%s", detail ? detail : "");
 	n = n < sizeof(p.text) ? n : sizeof(p.text) - 1;
 	p.head = (struct lane_head){ LANE_STATUS, 1, (uint32_t)(sizeof(p.status) + n) };
-	p.status = (struct lane_status){
-		.status = status, .sent = sent, .failed = failed, .dropped = dropped, .bytes = bytes
-	};
+	p.status = (struct lane_status){ .status = status,
+					 .flags = lane0->flags,
+					 .sent = sent,
+					 .failed = failed,
+					 .dropped = dropped,
+					 .bytes = bytes };
 	return lane_send(lane0, &p, sizeof(p.head) + p.head.length);
 }
 

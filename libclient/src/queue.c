@@ -144,13 +144,14 @@ static void credit_park(struct publish *q, uint32_t seen, int64_t left_dur_ns)
 	syscall(SYS_futex, &q->reg->channel->freed, FUTEX_WAIT, seen, &t, NULL, 0);
 }
 
+/* While a lossless bridge is what it waits for, wait_ms has not begun. */
 static int credit_wait(struct publish *q)
 {
 	struct wire_channel *ch = q->reg->channel;
 	uint32_t wait_ms = atomic_load_explicit(&q->reg->session->dispatch->wait_ms, memory_order_relaxed);
 	int64_t start = client_now(q->p->c), until = start + (int64_t)wait_ms * NS_PER_MS, now = start;
 	int r = 0;
-	bool got = false;
+	bool got = false, lossless;
 
 	atomic_fetch_add(&ch->waiters, 1);
 	do {
@@ -162,9 +163,11 @@ static int credit_wait(struct publish *q)
 		r = check_state(q);
 		if (r < 0)
 			break;
-		credit_park(q, seen, until - now);
+		lossless = atomic_load_explicit(&ch->waited, memory_order_relaxed) != 0;
+		credit_park(q, seen, lossless ? CREDIT_SLICE_DUR_NS : until - now);
 		now = client_now(q->p->c);
-	} while (now < until);
+		until = lossless ? now + (int64_t)wait_ms * NS_PER_MS : until;
+	} while (lossless || now < until);
 	if (!got && r == 0)
 		got = credit_try(q);
 	atomic_fetch_sub(&ch->waiters, 1);

@@ -35,6 +35,10 @@ enum lane_op {
 	LANE_CARRIES = 10, /* bridge -> simd: struct lane_carries + text: what has become of a channel */
 };
 
+enum lane_status_flag {
+	LANE_STATUS_KEEPS_DATA = 1u << 0, /* the plug-in says SIM_BRIDGE_KEEPS_DATA */
+};
+
 struct lane_head {
 	uint16_t op;
 	uint16_t count;
@@ -68,8 +72,8 @@ struct lane_carries {
 };
 
 struct lane_status {
-	uint32_t status; /* enum sim_bridge_status */
-	uint32_t reserved;
+	uint32_t status;                       /* enum sim_bridge_status */
+	uint32_t flags;                        /* enum lane_status_flag */
 	uint64_t sent, failed, dropped, bytes; /* as the plug-in host counts them */
 };
 

@@ -69,7 +69,8 @@ static void wire_pages(void **state)
 	AT(struct wire_channel, bridges, 12);
 	AT(struct wire_channel, hint, 16);
 	AT(struct wire_channel, deferred, 20);
-	AT(struct wire_channel, reserved, 24);
+	AT(struct wire_channel, waited, 24);
+	AT(struct wire_channel, reserved, 28);
 	AT(struct wire_channel, cell, 64);
 
 	SIZE(struct wire_dispatch_page, 606272);
@@ -129,7 +130,7 @@ static void packets(void **state)
 
 	SIZE(struct lane_status, 40);
 	AT(struct lane_status, status, 0);
-	AT(struct lane_status, reserved, 4);
+	AT(struct lane_status, flags, 4);
 	AT(struct lane_status, sent, 8);
 	AT(struct lane_status, failed, 16);
 	AT(struct lane_status, dropped, 24);
@@ -196,7 +197,7 @@ static void bridge_abi(void **state)
 	AT(struct sim_bridge_host, carries, 104);
 	AT(struct sim_bridge_host, other_clocks, 112);
 
-	SIZE(struct sim_bridge_ops, 128);
+	SIZE(struct sim_bridge_ops, 136);
 	AT(struct sim_bridge_ops, abi, 0);
 	AT(struct sim_bridge_ops, size, 4);
 	AT(struct sim_bridge_ops, name, 8);
@@ -214,6 +215,7 @@ static void bridge_abi(void **state)
 	AT(struct sim_bridge_ops, flush, 104);
 	AT(struct sim_bridge_ops, listen, 112);
 	AT(struct sim_bridge_ops, service, 120);
+	AT(struct sim_bridge_ops, flags, 128);
 
 	SIZE(struct sim_bridge_registry, 40);
 	AT(struct sim_bridge_registry, abi, 0);
@@ -346,6 +348,9 @@ static const struct {
 	IS(DRIVER_JUMP, 5),
 	IS(DRIVER_RELEASE, 6),
 	IS(SIM_BRIDGE_ABI, 1),
+	IS(SIM_BRIDGE_KEEPS_DATA, 1),
+	IS(SIM_LANE_KEEPS_DATA, 1),
+	IS(LANE_STATUS_KEEPS_DATA, 1),
 	IS(SIM_CONVERTER_ABI, 1),
 	IS(SIM_ENC_ABI, 1),
 	IS(SIM_DEC_ABI, 1),

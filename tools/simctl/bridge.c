@@ -120,6 +120,16 @@ static void print_carried(const json_t *b)
 			printf("  %s is not carried: %s\n", json_text(item, "channel"), json_text(item, "why"));
 }
 
+static void print_slow(const json_t *b)
+{
+	const char *channel;
+	json_t *n;
+
+	json_object_foreach(json_object_get(b, "slow"), channel, n)
+		printf("fell behind: missed %lld messages of %s (bridge-slow)\n", (long long)json_integer_value(n),
+		       channel);
+}
+
 /* What the table has no room for, one a line. */
 static void print_bridge(const json_t *b)
 {
@@ -132,6 +142,12 @@ static void print_bridge(const json_t *b)
 	printf("connection: %s\n", *json_text(b, "connection") ? json_text(b, "connection") : "none");
 	printf("process: pid %.0f, started by %s, %.0f restarts\n", json_num(b, "pid"),
 	       strcmp(json_text(b, "start"), "simd") ? "its own unit" : "simd", json_num(b, "restarts"));
+	if (json_is_true(json_object_get(b, "lossless")))
+		printf("lossless: yes%s\n",
+		       json_is_true(json_object_get(b, "stalled"))
+			       ? "; stalled: no answer for dispatch.deadline_ms, messages pass it by"
+			       : ": producers wait for it");
+	print_slow(b);
 	printf("lanes: %.0f; %.0f queued, %.0f with the bridge\n", json_num(b, "lanes"), json_num(b, "queued"),
 	       json_num(b, "held"));
 	printf("messages: %.0f attempted, %.0f sent (%.0f bytes), %.0f failed, %.0f dropped\n",

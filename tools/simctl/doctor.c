@@ -170,10 +170,12 @@ static void check_slow(struct doctor *d, const json_t *b)
 	json_t *n;
 
 	json_object_foreach(json_object_get(b, "slow"), channel, n)
-		find(d, "bridge", WARN,
-		     "%s has missed %lld messages of %s: it is slower than the channel's other bridges (bridge-slow); take "
-		     "the channel off it, or lower the channel's rate",
-		     json_text(b, "name"), (long long)json_integer_value(n), channel);
+		find(d, "bridge", WARN, "%s has missed %lld messages of %s (bridge-slow): %s", json_text(b, "name"),
+		     (long long)json_integer_value(n), channel,
+		     json_is_true(json_object_get(b, "lossless"))
+			     ? "it was silent for dispatch.deadline_ms; its own log tells what it was waiting for"
+			     : "it fell behind the channel's other bridges; set \"lossless\": true for it if producers may wait "
+			       "for it, or take the channel off it");
 }
 
 static void check_carried(struct doctor *d, const json_t *topics)
@@ -196,6 +198,10 @@ static void check_bridges(struct doctor *d, struct ctl *c)
 		find(d, "bridge", strcmp(json_text(b, "status"), "connected") ? WARN : FINE, "%s: %s%s%s",
 		     json_text(b, "name"), json_text(b, "status"), *json_text(b, "detail") ? ": " : "",
 		     json_text(b, "detail"));
+		if (json_is_true(json_object_get(b, "stalled")))
+			find(d, "bridge", WARN,
+			     "%s is stalled: no answer for dispatch.deadline_ms; `simctl bridge restart %s` starts it again",
+			     json_text(b, "name"), json_text(b, "name"));
 		check_slow(d, b);
 		check_carried(d, json_object_get(b, "topics"));
 	}

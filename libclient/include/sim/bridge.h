@@ -122,6 +122,11 @@ struct sim_bridge_host {
 #define SIM_BRIDGE_CLOCK_GONE INT64_C(-1)
 #define SIM_BRIDGE_FAR_DUR_NS INT64_C(60000000000)
 
+enum sim_bridge_flag {
+	/* What it is given is kept (a log, a recording): producers wait for it while it answers, unless the rig says otherwise. */
+	SIM_BRIDGE_KEEPS_DATA = 1u << 0,
+};
+
 struct sim_bridge_ops {
 	uint32_t abi;                            /* SIM_BRIDGE_ABI the plug-in was built with */
 	uint32_t size;                           /* sizeof(struct sim_bridge_ops) at that time */
@@ -166,6 +171,8 @@ struct sim_bridge_ops {
 	 * Thread: one of the host's, the one on which answers come, or the one that disconnects; must not block.
 	 */
 	void (*service)(struct sim_bridge *b, const char *name, const struct sim_service_type *type);
+	uint32_t flags; /* enum sim_bridge_flag */
+	uint32_t reserved;
 };
 
 #define SIM_BRIDGE_HAS(ops, f) ((ops)->size >= offsetof(struct sim_bridge_ops, f) + sizeof((ops)->f) && (ops)->f)

@@ -69,6 +69,12 @@ SIM_API int sim_lane_done(struct sim_lane *l, const struct sim_lane_result *r, u
 /* Report status and totals (lane 0). Any thread. */
 SIM_API int sim_lane_status(struct sim_lane *lane0, enum sim_bridge_status status, uint64_t sent, uint64_t failed,
 			    uint64_t dropped, uint64_t bytes, const char *detail);
+/* Thread: before the first sim_lane_status(), with which it goes out. */
+enum sim_lane_flag {
+	SIM_LANE_KEEPS_DATA =
+		1u << 0, /* producers wait for the bridge while it answers, unless the rig says otherwise */
+};
+SIM_API void sim_lane_set_flags(struct sim_lane *lane0, unsigned flags);
 /*
  * Report what has become of a channel that a SIM_LANE_CHANNEL announced, on that lane, before its deliveries are answered;
  * again on any lane when that changes. result 0: carried, as `name` of `type` at the far side (NULL: not known); negative

@@ -14,9 +14,10 @@
  *     on the client's sim-io thread (or inside sim_process());
  *   - the token is free before the callback runs, so a callback may queue again;
  *   - refused:  -ECANCELED time is paused, -EBUSY the token is in use, -EAGAIN no credit (publisher
- *     created SIM_PUB_NO_WAIT), -ETIMEDOUT no credit within the configured wait, -ESTALE the slot
- *     belongs to an earlier life of the data plane, -ENOTCONN simd is gone, -EINVAL not a loan of
- *     this publisher (then nothing is taken and the callback does not run);
+ *     created SIM_PUB_NO_WAIT), -ETIMEDOUT no credit within the configured wait (without bound while
+ *     the channel waits for a lossless bridge that answers), -ESTALE the slot belongs to an earlier
+ *     life of the data plane, -ENOTCONN simd is gone, -EINVAL not a loan of this publisher (then
+ *     nothing is taken and the callback does not run);
  *   - accepted (0) means "queued", not "sent": no bridge, or one that is not connected, gives
  *     ok == false with SIM_REASON_NO_BRIDGE / SIM_REASON_DISCONNECTED.
  */

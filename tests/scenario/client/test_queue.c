@@ -297,6 +297,48 @@ static void no_credit(void **state)
 	bridge_end(&b);
 }
 
+static void answer_later(void *arg)
+{
+	bridge_answer(arg, 0);
+}
+
+/* The engine runs free, so that the bridge is lossless: its producers wait for an answer, and for its deadline at most. */
+static void a_lossless_bridge_is_waited_for(void **state)
+{
+	struct sim_client *c = world_client(&w, "sensor", SIM_CLIENT_SOURCE);
+	struct sim_publisher *p = imu_advertise(c, "two", 0), *q = imu_advertise(c, "two", SIM_PUB_NO_WAIT);
+	struct outcome done = { 0 };
+	struct exec_timer answer;
+	struct sim_driver *d;
+	struct bridge_peer b;
+	int64_t start;
+
+	(void)state;
+	exec_timer_init(&answer, w.x, answer_later, &b);
+	assert_int_equal(sim_driver_acquire(c, SIM_DRIVER_FREEWHEEL, &d), 0);
+	bridge_start(&w, &b);
+	bridge_connected(&w, &b);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, on_done, &done), 0);
+	assert_int_equal(bridge_next(&b, 100), 1);
+	assert_int_equal(sim_try_queue(q, imu_loan(q), NULL, on_done, &done), -EAGAIN);
+	start = exec_now(w.x);
+	exec_timer_at(&answer, start + 700 * MS);
+	assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, on_done, &done), 0);
+	assert_in_range(exec_now(w.x) - start, 700 * MS, 710 * MS); /* dispatch.wait_ms is 200 */
+	/* it has the next one, and is silent */
+	assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, on_done, &done), 0);
+	assert_in_range(exec_now(w.x) - start, 5700 * MS, 5710 * MS); /* dispatch.deadline_ms is 5000 */
+	world_process(&w, c);
+	assert_int_equal(done.ok, 1);
+	assert_int_equal(done.reason, SIM_REASON_BRIDGE_SLOW);
+	sim_driver_release(d);
+	sim_publisher_destroy(p);
+	sim_publisher_destroy(q);
+	sim_disconnect(c);
+	bridge_end(&b);
+}
+
 /* A reused buffer: the message is what it was at the call, whatever happens to the buffer afterwards. */
 static void copies(void **state)
 {
@@ -509,6 +551,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(paused, setup, teardown),
 		cmocka_unit_test_setup_teardown(token, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_credit, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_lossless_bridge_is_waited_for, setup, teardown),
 		cmocka_unit_test_setup_teardown(copies, setup, teardown),
 		cmocka_unit_test_setup_teardown(refused_copies, setup, teardown),
 		cmocka_unit_test_setup_teardown(sync_publish, setup, teardown),

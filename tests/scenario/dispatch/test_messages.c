@@ -470,7 +470,7 @@ static void quiet_means_no_claim_and_no_message(void **state)
 
 static void held_messages_go_out_by_stamp(void **state)
 {
-	struct simple s = simple_world(8);
+	struct simple s = simple_world(16);
 
 	(void)state;
 	assert_int_equal(dispatch_hold(w.d, true), 0);

@@ -292,7 +292,18 @@ void world_channel(struct world *w, uint32_t id, uint32_t window, bool ordered)
 
 void world_bridge(struct world *w, uint32_t id, uint32_t queue)
 {
-	struct dispatch_bridge b = { .id = id, .queue = queue, .deadline_dur_ns = 1 * S, .kill_after_dur_ns = 5 * S };
+	world_bridge_lossless(w, id, queue, DISPATCH_LOSSLESS_AUTO, false);
+}
+
+void world_bridge_lossless(struct world *w, uint32_t id, uint32_t queue, enum dispatch_lossless lossless,
+			   bool comes_back)
+{
+	struct dispatch_bridge b = { .id = id,
+				     .queue = queue,
+				     .deadline_dur_ns = 1 * S,
+				     .kill_after_dur_ns = 5 * S,
+				     .lossless = lossless,
+				     .comes_back = comes_back };
 	char name[32];
 
 	snprintf(name, sizeof(name), "bridge%u", id);
@@ -599,13 +610,18 @@ void bridge_send_raw(struct test_bridge *b, int lane, const void *data, size_t l
 
 void bridge_status(struct test_bridge *b, enum sim_bridge_status status)
 {
+	bridge_status_flags(b, status, 0);
+}
+
+void bridge_status_flags(struct test_bridge *b, enum sim_bridge_status status, uint32_t flags)
+{
 	struct {
 		struct lane_head head;
 		struct lane_status s;
 		char text[4];
 	} packet = {
 		.head = { .op = LANE_STATUS, .count = 1, .length = sizeof(packet.s) + 4 },
-		.s = { .status = status, .sent = 1, .failed = 2, .dropped = 3, .bytes = 4 },
+		.s = { .status = status, .flags = flags, .sent = 1, .failed = 2, .dropped = 3, .bytes = 4 },
 		.text = { 'f', 'i', 'n', 'e' },
 	};
 

@@ -119,6 +119,8 @@ void world_roudi_back(struct world *w, unsigned n_channels); /* new life; client
 void world_channel(struct world *w, uint32_t id, uint32_t window, bool ordered);
 void world_bridge(struct world *w, uint32_t id,
 		  uint32_t queue); /* configured, not attached; deadline 1 s, kill after 5 s */
+void world_bridge_lossless(struct world *w, uint32_t id, uint32_t queue, enum dispatch_lossless lossless,
+			   bool comes_back);
 void world_route(struct world *w, uint32_t channel, uint32_t bridge);
 unsigned world_credits_claimed(const struct world *w, uint32_t channel);
 bool world_token_claimed(const struct world *w, uint32_t token);
@@ -148,6 +150,7 @@ unsigned client_count(const struct test_client *c, const struct test_pub *p, uin
 struct test_bridge *bridge_attach(struct world *w, uint32_t id); /* attaches and reports CONNECTED */
 struct test_bridge *bridge_attach_quiet(struct world *w, uint32_t id);
 void bridge_status(struct test_bridge *b, enum sim_bridge_status status);
+void bridge_status_flags(struct test_bridge *b, enum sim_bridge_status status, uint32_t flags);
 void bridge_dies(struct test_bridge *b);   /* sockets close, main tells dispatch */
 void bridge_closes(struct test_bridge *b); /* sockets close, the process lives */
 /* Take what lanes hold; returns how many deliveries came. Checks each slot in place. */

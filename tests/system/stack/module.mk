@@ -41,4 +41,5 @@ LIMIT_stack-demo := 180
 LIMIT_stack-roudi := 120
 LIMIT_stack-bridge := 120
 LIMIT_stack-start := 120
+LIMIT_stack-lossless := 180
 LIMIT_fault-stack-storm := 240

@@ -201,8 +201,8 @@ static void has_keys(const struct ctl_result *r, const char *path, const char *w
 	"answered calls deadline_ms failed ignored late name provider queue refused request_hash response_hash rig running " \
 	"timed_out type waiting"
 #define BRIDGE_KEYS \
-	"attempted bytes channels connection converters detail dropped failed held lanes late name pid plugin queued restarts rig " \
-	"sent slow start status topics type"
+	"attempted bytes channels connection converters detail dropped failed held lanes late lossless name pid plugin queued restarts rig " \
+	"sent slow stalled start status topics type"
 
 static void json_of_channels(const char *channel)
 {

@@ -223,6 +223,22 @@ void host_lanes_join(struct host *h)
 	}
 }
 
+void host_lanes_drain(struct host *h)
+{
+	struct sim_lane *lane0;
+
+	pthread_mutex_lock(&h->lanes_lock);
+	lane0 = h->lane0;
+	if (lane0)
+		sim_lane_status(lane0, SIM_BRIDGE_DISCONNECTING, atomic_load(&h->sent), atomic_load(&h->failed),
+				atomic_load(&h->dropped), atomic_load(&h->bytes), "");
+	pthread_mutex_unlock(&h->lanes_lock);
+	host_lanes_join(h);
+	pthread_mutex_lock(&h->lanes_lock);
+	h->lane0 = lane0; /* it is there until the end, for the last words */
+	pthread_mutex_unlock(&h->lanes_lock);
+}
+
 void host_lanes_free(struct host *h)
 {
 	while (!list_empty(&h->lanes)) {

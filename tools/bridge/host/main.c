@@ -171,11 +171,14 @@ static int session(struct sim_client *c, const struct args *a, const char *dir, 
 		sim_lane_status(lane0, SIM_BRIDGE_DISCONNECTED, 0, 0, 0, 0, err_why());
 		goto out;
 	}
+	sim_lane_set_flags(lane0, plugin_flags(h->plugin) & SIM_BRIDGE_KEEPS_DATA ? SIM_LANE_KEEPS_DATA : 0);
 	r = host_lane_start(h, lane0, true);
 	if (r < 0)
 		goto out;
 	lane0 = NULL; /* the lane's thread has it */
 	r = serve(h, signal_fd) ? 0 : 1;
+	if (r == 0)
+		host_lanes_drain(h);
 	host_link_close(h);
 	host_report(h);
 out:

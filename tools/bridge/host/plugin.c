@@ -224,3 +224,8 @@ bool plugin_serves(const struct plugin *p, const char *type_name)
 {
 	return registered(p, "*", PLUGIN_SERVICE) || registered(p, type_name, PLUGIN_SERVICE);
 }
+
+uint32_t plugin_flags(const struct plugin *p)
+{
+	return SIM_BRIDGE_HAS(p->ops, flags) ? p->ops->flags : 0;
+}

@@ -55,6 +55,8 @@ const char *plugin_foreign(const struct plugin *p, const char *type_name);
 bool plugin_maps(const struct plugin *p, const char *type_name);
 /* Whether it registered a subscriber for the type. */
 bool plugin_brings(const struct plugin *p, const char *type_name);
+/* enum sim_bridge_flag; a plug-in of before there were any has none. */
+uint32_t plugin_flags(const struct plugin *p);
 /* Whether it registered that type of services. */
 bool plugin_serves(const struct plugin *p, const char *type_name);
 

@@ -270,6 +270,7 @@ const struct sim_bridge_ops *sim_bridge_plugin(void)
 		.publish = logging_publish,
 		.destroy = logging_destroy,
 		.flush = logging_flush,
+		.flags = SIM_BRIDGE_KEEPS_DATA,
 	};
 
 	return &ops;

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lossless bridges: producers wait for them while they answer, and no longer.
+ *
+ * A message goes to all bridges of its channel at once, when each lossless one has room: fewer than half of the
+ * channel's window, and a free place in its queue. Until then it lies in the channel's backlog, where it keeps
+ * its credit; so the window fills up, and the producer waits for as long as the page's word `waited` says so. What was
+ * published for a step of lock-step goes in one order for all channels instead, so that each run is the same.
+ *
+ * A lossless bridge that has something to do and answers nothing for its deadline is stalled: what is queued for it
+ * fails, and new messages pass it by until it answers again. One whose process simd starts again is waited for
+ * up to the same deadline, and keeps its queue; what it was given before is decided when its process ends.
+ *
+ * Thread: the dispatch exec's.
+ */
+#include "d_int.h"
+
+LOG_TOPIC("dispatch");
+
+static bool mode_on(const struct dispatch *d)
+{
+	return d->freewheel || d->hold;
+}
+
+static bool is_connected(const struct d_bridge *b)
+{
+	return b->attached && b->status == SIM_BRIDGE_CONNECTED;
+}
+
+static bool wants(const struct d_bridge *b)
+{
+	if (b->asked != DISPATCH_LOSSLESS_AUTO)
+		return b->asked == DISPATCH_LOSSLESS_YES;
+	return b->keeps || mode_on(b->d) || (b->lossless && b->d->n_patient); /* what was promised is kept */
+}
+
+/* ---- who is waited for ---- */
+
+void d_lossless_count(struct dispatch *d, struct d_channel *ch)
+{
+	ch->n_waited = 0;
+	for (uint32_t i = 0; i < ch->n_routes; i++)
+		ch->n_waited += ch->routes[i]->b->waited;
+	atomic_store_explicit(&d->page->channel[ch->id].waited, ch->n_waited, memory_order_relaxed);
+}
+
+/* What it has counts its deadline from now on, and not from when it was taken. */
+static void no_more(struct d_bridge *b)
+{
+	struct d_delivery *dl;
+
+	list_for_each(dl, &b->aging, age_link)
+		dl->deadline_mono_ns = b->d->now + b->deadline_dur_ns;
+	if (!list_empty(&b->aging))
+		d_bridge_arm(b, b->d->now + b->deadline_dur_ns);
+}
+
+void d_lossless_update(struct d_bridge *b)
+{
+	bool was = b->lossless, waited;
+	struct d_route *rt;
+
+	b->lossless = wants(b);
+	if (was && !b->lossless)
+		no_more(b);
+	waited = b->lossless && !b->stalled && !b->d->closing && (is_connected(b) || b->back_mono_ns);
+	if (b->waited == waited)
+		return;
+	b->waited = waited;
+	if (!waited)
+		exec_timer_at(&b->d->turn,
+			      b->d->now); /* backlogs may flow that nobody looks at in this turn any more */
+	list_for_each(rt, &b->routes, bridge_link)
+		d_lossless_count(b->d, rt->ch);
+}
+
+void d_lossless_update_all(struct dispatch *d)
+{
+	for (uint32_t i = 0; i < DISPATCH_BRIDGES_MAX; i++)
+		if (d->bridges[i])
+			d_lossless_update(d->bridges[i]);
+}
+
+/* ---- backlogs ---- */
+
+static bool has_room(const struct d_route *rt)
+{
+	uint32_t share = rt->ch->window / 2 ? rt->ch->window / 2 : 1;
+
+	return is_connected(rt->b) && rt->open < share && !list_empty(&rt->b->free);
+}
+
+static bool is_blocked(const struct d_channel *ch)
+{
+	if (!ch->n_waited)
+		return false;
+	for (uint32_t i = 0; i < ch->n_routes; i++)
+		if (ch->routes[i]->b->waited && !has_room(ch->routes[i]))
+			return true;
+	return false;
+}
+
+static void hold_back(struct dispatch *d, struct list *list, struct d_message *m)
+{
+	m->ch->n_backlog++;
+	m->patient = mode_on(d);
+	d->n_patient += m->patient;
+	list_append(list, &m->link);
+}
+
+static struct d_message *take_first(struct list *list)
+{
+	struct d_message *m = list_first(list, struct d_message, link);
+
+	list_remove(&m->link);
+	m->ch->n_backlog--;
+	return m;
+}
+
+/* When the last one that was accepted in a mode that waits is on its way, the mode ends for the bridges too. */
+static void on_its_way(struct dispatch *d, bool patient)
+{
+	if (patient && !--d->n_patient && !mode_on(d))
+		d_lossless_update_all(d);
+}
+
+static void offer_first(struct dispatch *d, struct list *list)
+{
+	struct d_message *m = take_first(list);
+	bool patient = m->patient;
+
+	d_message_offer(d, m);
+	on_its_way(d, patient);
+}
+
+bool d_backlog_take(struct dispatch *d, struct d_message *m)
+{
+	struct d_channel *ch = m->ch;
+
+	if (list_empty(&d->sorted) && list_empty(&ch->backlog) && !is_blocked(ch))
+		return false;
+	hold_back(d, list_empty(&d->sorted) ? &ch->backlog : &d->sorted, m);
+	return true;
+}
+
+void d_backlog_sorted(struct dispatch *d, struct list *messages)
+{
+	while (!list_empty(messages)) {
+		struct d_message *m = list_first(messages, struct d_message, link);
+
+		list_remove(&m->link);
+		hold_back(d, &d->sorted, m);
+	}
+	d_backlog_flow_sorted(d);
+}
+
+void d_backlog_flow_sorted(struct dispatch *d)
+{
+	while (!list_empty(&d->sorted)) {
+		const struct d_channel *ch = list_first(&d->sorted, struct d_message, link)->ch;
+
+		if (!list_empty(&ch->backlog) || is_blocked(ch))
+			return;
+		offer_first(d, &d->sorted);
+	}
+}
+
+void d_backlog_flow(struct dispatch *d, struct d_channel *ch)
+{
+	while (!list_empty(&ch->backlog) && !is_blocked(ch))
+		offer_first(d, &ch->backlog);
+}
+
+static void drop_list(struct dispatch *d, struct list *list, enum sim_reason reason)
+{
+	while (!list_empty(list)) {
+		struct d_message *m = take_first(list);
+		bool patient = m->patient;
+
+		d_message_fail(d, m, reason);
+		on_its_way(d, patient);
+	}
+}
+
+void d_backlog_drop(struct dispatch *d, enum sim_reason reason)
+{
+	struct d_channel *ch;
+
+	drop_list(d, &d->sorted, reason);
+	list_for_each(ch, &d->channels, link)
+		drop_list(d, &ch->backlog, reason);
+}
+
+/* ---- silence ---- */
+
+static int64_t later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t sooner(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t silent_until(const struct d_bridge *b)
+{
+	return later(b->answered_mono_ns, b->busy_mono_ns) + b->deadline_dur_ns;
+}
+
+/* A lane does one after the other: the time of a delivery begins when it is the next one, or when it was sent. */
+static int64_t out_until(const struct d_bridge *b, const struct d_delivery *dl)
+{
+	return later(dl->sent_mono_ns, dl->lane ? dl->lane->head_mono_ns : 0) + b->deadline_dur_ns;
+}
+
+static void stall(struct d_bridge *b)
+{
+	log_warn("bridge %s: no answer for %lld ms (dispatch.deadline_ms): it is stalled; messages pass it by "
+		 "(bridge-slow) until it answers",
+		 b->name, (long long)(b->deadline_dur_ns / 1000000));
+	b->stalled = true;
+	d_bridge_fail_queued(b, SIM_REASON_BRIDGE_SLOW);
+	d_bridge_fail_out(b, SIM_REASON_DEADLINE);
+	d_lossless_update(b);
+}
+
+void d_lossless_answered(struct d_bridge *b)
+{
+	if (!b->stalled)
+		return;
+	b->stalled = false;
+	log_info("bridge %s answers again", b->name);
+	d_lossless_update(b);
+}
+
+static void give_up(struct d_bridge *b)
+{
+	if (b->waited)
+		log_warn("bridge %s is not connected after %lld ms (dispatch.deadline_ms): messages pass it by",
+			 b->name, (long long)(b->deadline_dur_ns / 1000000));
+	b->back_mono_ns = 0;
+	d_bridge_fail_queued(b, SIM_REASON_DISCONNECTED);
+	d_lossless_update(b);
+}
+
+/* One lane that hangs, or one message that is never answered, while others are. */
+static int64_t check_out(struct d_bridge *b)
+{
+	struct d_delivery *dl, *next;
+	int64_t due = INT64_MAX;
+
+	list_for_each_safe(dl, next, &b->aging, age_link) {
+		if (dl->state != D_OUT)
+			continue;
+		if (out_until(b, dl) <= b->d->now)
+			d_bridge_decide_out(b, dl, SIM_REASON_DEADLINE);
+		else
+			due = sooner(due, out_until(b, dl));
+	}
+	return due;
+}
+
+int64_t d_lossless_expire(struct d_bridge *b)
+{
+	int64_t due;
+
+	if (is_connected(b) && !list_empty(&b->aging) && silent_until(b) <= b->d->now)
+		stall(b);
+	due = check_out(b);
+	if (is_connected(b) && !list_empty(&b->aging))
+		due = sooner(due, silent_until(b));
+	return due;
+}
+
+/* ---- away ---- */
+
+/* One that dies of a message it was given is not waited for. */
+void d_lossless_away(struct d_bridge *b)
+{
+	struct dispatch *d = b->d;
+
+	if (b->comes_back && !b->stalled && !d->closing && !b->back_mono_ns && (b->answered || !b->n_out)) {
+		b->back_mono_ns = d->now + b->deadline_dur_ns;
+		d_bridge_arm(b, b->back_mono_ns);
+	}
+	d_lossless_update(b);
+}
+
+void d_lossless_back(struct d_bridge *b)
+{
+	b->back_mono_ns = 0;
+	b->stalled = b->answered = false;
+	b->busy_mono_ns = b->d->now;
+	if (!list_empty(&b->aging))
+		d_bridge_arm(b, b->d->now + b->deadline_dur_ns);
+	d_lossless_update(b);
+}
+
+void d_lossless_check_away(struct d_bridge *b)
+{
+	if (b->back_mono_ns && b->back_mono_ns <= b->d->now)
+		give_up(b);
+}

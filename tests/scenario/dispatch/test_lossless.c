@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lossless bridges: what is kept for them, for how long, and that nobody else waits when they do not answer. */
+#include "scenario/dispatch/world.h"
+
+#include <errno.h>
+
+#include "log.h"
+
+static struct world w;
+static struct test_client *c;
+static struct test_pub *p;
+static struct test_bridge *a, *b; /* bridges 0 and 1 */
+
+static void make(uint32_t window, enum dispatch_lossless of_a, enum dispatch_lossless of_b)
+{
+	world_create(&w, test_seed(3), 0);
+	world_channel(&w, 0, window, false);
+	world_bridge_lossless(&w, 0, 0, of_a, true);
+	world_bridge_lossless(&w, 1, 0, of_b, true);
+	world_route(&w, 0, 0);
+	world_route(&w, 0, 1);
+	a = bridge_attach(&w, 0);
+	b = bridge_attach(&w, 1);
+	c = client_new(&w);
+	p = client_advertise(c, 0);
+}
+
+static unsigned waited(uint32_t channel)
+{
+	return atomic_load(&w.page->channel[channel].waited);
+}
+
+/* As many as there are credits for. */
+static unsigned publish_all(void)
+{
+	unsigned n = 0;
+
+	while (client_try(c, p, NO_TOKEN) == 0)
+		n++;
+	world_settle(&w);
+	return n;
+}
+
+static void publish(unsigned n)
+{
+	while (n--)
+		assert_int_equal(client_try(c, p, NO_TOKEN), 0);
+	world_settle(&w);
+}
+
+/* The bridge reads and answers what it is given, and what comes for that. */
+static void serve(struct test_bridge *br)
+{
+	while (bridge_read(br) + br->n_held) {
+		bridge_answer_all(br, 0, 1);
+		world_settle(&w);
+	}
+}
+
+/* Until nothing is left; b is the faster one. */
+static void serve_both(void)
+{
+	while (bridge_read(a) + bridge_read(b) + a->n_held + b->n_held) {
+		serve(b);
+		bridge_answer_all(a, 0, 1);
+		world_settle(&w);
+	}
+	assert_int_equal(dispatch_outstanding(w.d), 0);
+}
+
+static unsigned count_reason(enum sim_reason reason)
+{
+	unsigned n = 0;
+
+	client_read(c);
+	for (unsigned i = 0; i < c->n_done; i++)
+		n += c->done[i].reason == reason;
+	return n;
+}
+
+/* ---- nothing is lost ---- */
+
+/* A free-running engine publishes whenever it has a credit; one bridge answers five times as seldom as the other. */
+static unsigned run_free(bool freewheel)
+{
+	unsigned sent = 0;
+
+	make(16, DISPATCH_LOSSLESS_AUTO, DISPATCH_LOSSLESS_AUTO);
+	assert_int_equal(dispatch_freewheel(w.d, freewheel), 0);
+	world_settle(&w);
+	for (unsigned round = 0; sent < 3000; round++) {
+		for (unsigned i = 0; i < 3; i++)
+			sent += client_try(c, p, NO_TOKEN) == 0;
+		world_settle(&w);
+		serve(b);
+		bridge_read(a);
+		if (round % 5 == 0)
+			serve(a);
+		client_read(c);
+		world_run(&w, 1 * MS);
+	}
+	serve_both();
+	client_read(c);
+	assert_int_equal(c->n_done, sent);
+	sent -= count_reason(SIM_REASON_NONE);
+	world_destroy(&w);
+	return sent;
+}
+
+static void a_free_running_engine_loses_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(run_free(true), 0);
+	assert_true(run_free(false) > 0); /* that is what a paced one would have lost */
+}
+
+static void at_most_half_the_window_is_with_it(void **state)
+{
+	static const uint32_t windows[] = { 1, 2, 3, 8, 64 }, most[] = { 1, 1, 1, 4, 32 };
+
+	(void)state;
+	for (unsigned i = 0; i < 5; i++) {
+		make(windows[i], DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
+		assert_int_equal(waited(0), 1);
+		assert_int_equal(publish_all(), windows[i]);
+		world_stats(&w);
+		assert_int_equal(w.bridge_stats[0].queued + w.bridge_stats[0].held, most[i]);
+		serve(b);
+		world_run(&w, 900 * MS); /* its own deadline is not over: nobody is failed */
+		assert_int_equal(client_read(c), 0);
+		for (unsigned n = 0; n < windows[i]; n++) {
+			bridge_read(a);
+			assert_int_equal(a->held[0].sequence, n + 1); /* in order, whoever waited where */
+			bridge_answer(a, 0, 0);
+			world_settle(&w);
+			serve(b);
+		}
+		assert_int_equal(count_reason(SIM_REASON_NONE), windows[i]);
+		world_destroy(&w);
+	}
+}
+
+/* Each answer comes in time, the last one after ten deadlines. */
+static void the_deadline_counts_from_the_last_answer(void **state)
+{
+	(void)state;
+	make(16, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
+	publish(12);
+	for (unsigned n = 0; n < 12; n++) {
+		serve(b);
+		world_run(&w, 900 * MS);
+		bridge_read(a);
+		bridge_answer(a, 0, 0);
+		world_settle(&w);
+	}
+	assert_int_equal(count_reason(SIM_REASON_NONE), 12);
+	world_destroy(&w);
+}
+
+static void its_plug_in_may_say_so(void **state)
+{
+	(void)state;
+	make(8, DISPATCH_LOSSLESS_AUTO, DISPATCH_LOSSLESS_NO);
+	assert_int_equal(waited(0), 0);
+	bridge_status_flags(a, SIM_BRIDGE_CONNECTED, LANE_STATUS_KEEPS_DATA);
+	bridge_status_flags(b, SIM_BRIDGE_CONNECTED, LANE_STATUS_KEEPS_DATA); /* but the rig knows better */
+	world_settle(&w);
+	assert_int_equal(waited(0), 1);
+	world_stats(&w);
+	assert_true(w.bridge_stats[0].lossless);
+	assert_false(w.bridge_stats[1].lossless);
+	world_destroy(&w);
+}
+
+/* The engine stops while much is still to be delivered: that was accepted, so it is. */
+static void what_was_accepted_in_a_free_run_is_delivered(void **state)
+{
+	(void)state;
+	make(16, DISPATCH_LOSSLESS_AUTO, DISPATCH_LOSSLESS_AUTO);
+	assert_int_equal(dispatch_freewheel(w.d, true), 0);
+	world_settle(&w);
+	assert_int_equal(waited(0), 2);
+	publish(16);
+	world_run(&w, 800 * MS);
+	assert_int_equal(dispatch_freewheel(w.d, false), 0);
+	world_settle(&w);
+	assert_int_equal(waited(0), 2);
+	for (unsigned n = 0; n < 16; n++) {
+		serve(b);
+		bridge_read(a);
+		bridge_answer(a, 0, 0);
+		world_run(&w, 100 * MS);
+	}
+	assert_int_equal(count_reason(SIM_REASON_NONE), 16);
+	assert_int_equal(waited(0), 0);
+	world_destroy(&w);
+}
+
+/* It was accepted while time ran; and others who publish do not have to wait behind it. */
+static void a_backlog_survives_a_pause_and_lets_probes_by(void **state)
+{
+	struct sim_slot *s;
+
+	(void)state;
+	make(8, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
+	publish(7);
+	world_pause(&w, true);
+	s = client_loan(c, p);
+	s->flags = SIM_SLOT_PROBE;
+	s->sequence = 0;
+	client_publish(c, p, s);
+	p->sequence--;
+	world_settle(&w);
+	client_expect(c, p, 0, SIM_REASON_NONE);
+	s = client_loan(c, p);
+	s->flags = 0;
+	s->credit_cell = (uint32_t)client_claim_credit(c, p);
+	client_publish(c, p, s);
+	p->sequence--;
+	world_settle(&w);
+	assert_int_equal(world_credits_claimed(&w, 0), 7);
+	serve_both();
+	assert_int_equal(count_reason(SIM_REASON_NONE), 8); /* the probe's is one */
+	world_destroy(&w);
+}
+
+/* ---- it does not answer ---- */
+
+static void a_silent_one_is_stalled_and_the_others_go_on(void **state)
+{
+	(void)state;
+	make(64, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
+	publish_all();
+	bridge_read(a); /* 8 of its 32: the others are queued for it */
+	assert_int_equal(a->n_held, 8);
+	serve(b);
+	assert_int_equal(client_try(c, p, NO_TOKEN), -EAGAIN); /* never blocked here */
+	world_run(&w, 999 * MS);
+	assert_int_equal(client_read(c), 0);
+	world_run(&w, 2 * MS);
+	serve(b);
+	assert_int_equal(waited(0), 0);
+	assert_int_equal(count_reason(SIM_REASON_DEADLINE), 8);
+	assert_int_equal(count_reason(SIM_REASON_BRIDGE_SLOW), 56);
+	assert_int_equal(world_credits_claimed(&w, 0), 8); /* which it may still be reading */
+	world_stats(&w);
+	assert_true(w.bridge_stats[0].stalled);
+	assert_int_equal(w.stats.n_slow, 1);
+	assert_int_equal(w.slow_stats[0].messages, 56);
+	for (unsigned n = 0; n < 100; n++) {
+		publish(1);
+		serve(b);
+	}
+	world_stats(&w);
+	assert_int_equal(w.bridge_stats[1].sent, 164);
+	bridge_answer(a, 0, 0); /* there it is again: all others of what it has too, in time */
+	world_settle(&w);
+	assert_int_equal(waited(0), 1);
+	serve(a);
+	publish(1);
+	serve(a);
+	serve(b);
+	client_expect(c, p, 165, SIM_REASON_NONE);
+	world_destroy(&w);
+}
+
+static void a_hung_one_is_reported_in_the_end(void **state)
+{
+	(void)state;
+	make(8, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
+	publish(1);
+	serve(b);
+	world_run(&w, 5900 * MS);
+	assert_int_equal(w.n_stuck, 0);
+	world_run(&w, 1200 * MS);
+	assert_in_range(w.n_stuck, 1, 2); /* once a second */
+	assert_int_equal(count_reason(SIM_REASON_DEADLINE), 1);
+	bridge_dies(a); /* which is not waited for again */
+	publish(1);
+	serve(b);
+	client_expect(c, p, 2, SIM_REASON_DISCONNECTED);
+	a = bridge_attach(&w, 0);
+	assert_int_equal(waited(0), 1);
+	world_destroy(&w);
+}
+
+/* A lane whose thread hangs takes its own messages with it, and no others, while the bridge answers on another one. */
+static void a_hung_lane_is_not_the_bridge(void **state)
+{
+	unsigned stuck = 0;
+
+	(void)state;
+	world_create(&w, test_seed(3), 2);
+	world_channel(&w, 0, 64, false);
+	world_bridge_lossless(&w, 0, 0, DISPATCH_LOSSLESS_YES, true);
+	world_route(&w, 0, 0);
+	a = bridge_attach(&w, 0);
+	c = client_new(&w);
+	p = client_advertise(c, 0);
+	for (unsigned round = 0; a->n_lanes < 2; round++) {
+		publish_all();
+		world_run(&w, 20 * MS);
+		bridge_read(a);
+		bridge_answer_all(a, 0, 20000);
+		world_settle(&w);
+		assert_true(round < 20);
+	}
+	for (unsigned round = 0; round < 30; round++) {
+		publish_all();
+		bridge_read(a);
+		for (unsigned i = 0; i < a->n_held;) {
+			if (a->held[i].lane == 0) {
+				bridge_answer(a, i, 0);
+				break;
+			}
+			i++;
+		}
+		world_run(&w, 100 * MS);
+	}
+	for (unsigned i = 0; i < a->n_held; i++)
+		stuck += a->held[i].lane == 1;
+	assert_in_range(count_reason(SIM_REASON_DEADLINE), 1, stuck);
+	assert_int_equal(count_reason(SIM_REASON_NONE) + count_reason(SIM_REASON_DEADLINE), c->n_done);
+	assert_int_equal(count_reason(SIM_REASON_BRIDGE_SLOW), 0);
+	assert_int_equal(waited(0), 1);
+	world_destroy(&w);
+}
+
+/* ---- it is started again ---- */
+
+static void a_restart_is_waited_for(void **state)
+{
+	(void)state;
+	make(64, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
+	publish(4);
+	serve(a);
+	publish(60);
+	serve(b);
+	bridge_read(a);
+	bridge_dies(a);
+	world_settle(&w);
+	assert_int_equal(waited(0), 1);
+	world_run(&w, 900 * MS);
+	assert_int_equal(count_reason(SIM_REASON_DISCONNECTED), 0);
+	a = bridge_attach(&w, 0);
+	serve_both();
+	/* all but what the old process had */
+	assert_int_equal(count_reason(SIM_REASON_NONE) + count_reason(SIM_REASON_BRIDGE_DIED), 64);
+	assert_true(count_reason(SIM_REASON_BRIDGE_DIED) <= 32);
+	assert_true(a->received >= 28);
+	world_destroy(&w);
+}
+
+static void it_is_not_waited_for_without_end(void **state)
+{
+	(void)state;
+	make(8, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
+	publish(1);
+	serve(a);
+	bridge_status(a, SIM_BRIDGE_DISCONNECTING); /* in good order, and it says so */
+	bridge_status(a, SIM_BRIDGE_DISCONNECTED);
+	world_settle(&w);
+	bridge_dies(a);
+	world_settle(&w);
+	assert_int_equal(waited(0), 1);
+	publish(3);
+	serve(b);
+	world_run(&w, 999 * MS);
+	assert_int_equal(count_reason(SIM_REASON_DISCONNECTED), 0);
+	world_run(&w, 2 * MS);
+	serve(b);
+	assert_int_equal(waited(0), 0);
+	assert_int_equal(count_reason(SIM_REASON_DISCONNECTED), 3);
+	publish(1);
+	serve(b);
+	client_expect(c, p, 5, SIM_REASON_DISCONNECTED);
+	world_destroy(&w);
+}
+
+/* Else one message that it dies of would hold up all others again and again. */
+static void one_that_dies_of_a_message_is_not_waited_for(void **state)
+{
+	(void)state;
+	make(8, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
+	publish(1);
+	bridge_read(a);
+	bridge_dies(a);
+	world_settle(&w);
+	assert_int_equal(waited(0), 0);
+	serve(b);
+	client_expect(c, p, 1, SIM_REASON_BRIDGE_DIED);
+	world_destroy(&w);
+}
+
+/* What comes before it was connected for the first time is for it too. */
+static void its_first_start_is_waited_for(void **state)
+{
+	(void)state;
+	world_create(&w, test_seed(3), 0);
+	world_channel(&w, 0, 8, false);
+	world_bridge_lossless(&w, 0, 0, DISPATCH_LOSSLESS_YES, true);
+	world_route(&w, 0, 0);
+	c = client_new(&w);
+	p = client_advertise(c, 0);
+	publish(3);
+	a = bridge_attach(&w, 0);
+	serve(a);
+	assert_int_equal(count_reason(SIM_REASON_NONE), 3);
+	world_destroy(&w);
+}
+
+/* ---- ends ---- */
+
+static void the_end_of_the_data_plane_ends_a_backlog(void **state)
+{
+	(void)state;
+	make(8, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
+	publish(8);
+	serve(b);
+	world_roudi_dies(&w);
+	assert_int_equal(count_reason(SIM_REASON_RESTART), 4); /* the others are with the bridge */
+	serve(a);
+	serve(b);
+	world_roudi_back(&w, 1);
+	publish(8);
+	serve_both();
+	assert_int_equal(count_reason(SIM_REASON_NONE), 12);
+	world_destroy(&w);
+}
+
+static void called(void *arg)
+{
+	++*(int *)arg;
+}
+
+static void shutdown_ends_a_backlog(void **state)
+{
+	int n = 0;
+
+	(void)state;
+	make(8, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
+	publish(8);
+	serve(b);
+	assert_int_equal(dispatch_shutdown(w.d, false, called, &n), 0);
+	world_settle(&w);
+	assert_int_equal(waited(0), 0);
+	assert_int_equal(count_reason(SIM_REASON_SHUTDOWN), 4);
+	serve(a);
+	assert_int_equal(n, 1);
+	world_destroy(&w);
+}
+
+static void a_deleted_bridge_is_waited_for_no_more(void **state)
+{
+	(void)state;
+	make(8, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
+	publish(8);
+	bridge_closes(a);
+	a->alive = false;
+	assert_int_equal(dispatch_bridge_del(w.d, 0), 0);
+	world_settle(&w);
+	serve(b);
+	assert_int_equal(waited(0), 0);
+	assert_int_equal(count_reason(SIM_REASON_NONE), 4);
+	assert_int_equal(count_reason(SIM_REASON_BRIDGE_DIED), 4);
+	world_destroy(&w);
+}
+
+/* ---- lock-step ---- */
+
+/* However the answers come, the bridge gets the messages of a step in the one order of all channels. */
+static void a_step_goes_out_in_one_order(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct test_pub *q;
+		uint64_t last = 0;
+		int n = 0;
+
+		world_create(&w, seed, 0);
+		for (uint32_t ch = 0; ch < 2; ch++)
+			world_channel(&w, ch, 16, false);
+		world_bridge_lossless(&w, 0, 20, DISPATCH_LOSSLESS_AUTO, true);
+		world_route(&w, 0, 0);
+		world_route(&w, 1, 0);
+		a = bridge_attach(&w, 0);
+		c = client_new(&w);
+		p = client_advertise(c, 0);
+		q = client_advertise(c, 1);
+		assert_int_equal(dispatch_hold(w.d, true), 0);
+		world_settle(&w);
+		for (unsigned i = 0; i < 16; i++) {
+			assert_int_equal(client_try(c, i % 2 ? p : q, NO_TOKEN), 0);
+			assert_int_equal(client_try(c, i % 2 ? q : p, NO_TOKEN), 0);
+		}
+		assert_int_equal(dispatch_step(w.d, called, &n), 0);
+		world_settle(&w);
+		while (bridge_read(a) + a->n_held) {
+			for (unsigned i = 0; i < a->n_held; i++) {
+				/* world.c: the stamp falls with the sequence; of one stamp, the channel's name decides */
+				uint64_t at = 2 * (16 - a->held[i].sequence) + a->held[i].channel + 1;
+
+				if (at <= last)
+					continue; /* seen before */
+				assert_int_equal(at, last + 1);
+				last = at;
+			}
+			bridge_answer(a, (unsigned)(seed * 7 + last) % a->n_held, 0);
+			world_settle(&w);
+		}
+		assert_int_equal(last, 32);
+		assert_int_equal(n, 1);
+		assert_int_equal(count_reason(SIM_REASON_NONE), 32);
+		world_destroy(&w);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_free_running_engine_loses_nothing),
+		cmocka_unit_test(at_most_half_the_window_is_with_it),
+		cmocka_unit_test(the_deadline_counts_from_the_last_answer),
+		cmocka_unit_test(its_plug_in_may_say_so),
+		cmocka_unit_test(what_was_accepted_in_a_free_run_is_delivered),
+		cmocka_unit_test(a_backlog_survives_a_pause_and_lets_probes_by),
+		cmocka_unit_test(a_silent_one_is_stalled_and_the_others_go_on),
+		cmocka_unit_test(a_hung_one_is_reported_in_the_end),
+		cmocka_unit_test(a_hung_lane_is_not_the_bridge),
+		cmocka_unit_test(a_restart_is_waited_for),
+		cmocka_unit_test(it_is_not_waited_for_without_end),
+		cmocka_unit_test(one_that_dies_of_a_message_is_not_waited_for),
+		cmocka_unit_test(its_first_start_is_waited_for),
+		cmocka_unit_test(the_end_of_the_data_plane_ends_a_backlog),
+		cmocka_unit_test(shutdown_ends_a_backlog),
+		cmocka_unit_test(a_deleted_bridge_is_waited_for_no_more),
+		cmocka_unit_test(a_step_goes_out_in_one_order),
+	};
+
+	log_set_spec("error");
+	return cmocka_run_group_tests_name("dispatch: lossless bridges", tests, NULL, NULL);
+}
