@@ -117,6 +117,7 @@ static int clean(const struct runtime *rt, const struct state *left, int64_t sto
 			roudi_forget_app(left->apps[i].app);
 	remove_file(rt, "roudi.toml");
 	remove_file(rt, "roudi.log");
+	remove_file(rt, "roudi.log.1");
 	remove_file(rt, "state.json");
 	remove_file(rt, "control");
 	return 0;

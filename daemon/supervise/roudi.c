@@ -63,7 +63,7 @@ struct roudi {
 	struct roudi_events ev;
 	void *arg;
 	struct pools pools;
-	char *dir, *app, *config, *output, *segment;
+	char *dir, *app, *config, *output, *output_before, *segment;
 	const char *path, *log; /* of the configuration */
 	int start_policy;       /* roudi.start: 0 auto, 1 always, 2 never */
 	uint32_t ready_ms, probe_ms, probe_timeout_ms;
@@ -546,7 +546,8 @@ static int copy_options(struct roudi *r, const struct roudi_options *o)
 	r->app = mem_strdup(o->app);
 	r->dir = mem_strdup(o->runtime_dir);
 	r->output = mem_printf("%s/roudi.log", o->runtime_dir);
-	if (!r->app || !r->dir || !r->output)
+	r->output_before = mem_printf("%s/roudi.log.1", o->runtime_dir);
+	if (!r->app || !r->dir || !r->output || !r->output_before)
 		return err_nomem();
 	if (o->state) {
 		r->generation = o->state->generation;
@@ -610,8 +611,11 @@ void roudi_destroy(struct roudi *r)
 		(void)unlink(r->config);
 	if (r->output)
 		(void)unlink(r->output);
+	if (r->output_before)
+		(void)unlink(r->output_before);
 	mem_free(r->config);
 	mem_free(r->output);
+	mem_free(r->output_before);
 	mem_free(r->segment);
 	mem_free(r->app);
 	mem_free(r->dir);

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,14 +110,28 @@ static void name_stream(struct prepared *p)
 	p->env[n] = p->journal;
 }
 
+/* What the last one said is what is asked for after it has died: it stays, once. */
+static int open_file(const char *path)
+{
+	char before[PATH_MAX];
+	int fd;
+
+	if (snprintf(before, sizeof(before), "%s.1", path) >= (int)sizeof(before))
+		return err_set(-ENAMETOOLONG, "%s: its name is too long", path);
+	if (rename(path, before) < 0 && errno != ENOENT)
+		return err_sys(-errno, "%s: cannot be put aside as %s", path, before);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
+	return fd < 0 ? err_sys(-errno, "%s: cannot be written", path) : fd;
+}
+
 static int open_output(const struct spawn *s, struct prepared *p, int *ret_ours)
 {
 	int fds[2];
 
 	*ret_ours = -1;
 	if (s->output) {
-		p->out = open(s->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0640);
-		return p->out < 0 ? err_sys(-errno, "%s: cannot be written", s->output) : 0;
+		p->out = open_file(s->output);
+		return p->out < 0 ? p->out : 0;
 	}
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return err_sys(-errno, "cannot make a pipe");

@@ -19,7 +19,7 @@ struct spawn {
 	const char *const *argv; /* NULL ends; argv[0] a path, or a name to be found in PATH */
 	const char *const *env;  /* "NAME=value", or "NAME" to unset; NULL ends; NULL: nothing to change */
 	const char *dir;         /* NULL or "": ours */
-	const char *output;      /* file for its output, truncated; NULL: a pipe to us */
+	const char *output;      /* file for its output; what is there already becomes <output>.1; NULL: a pipe to us */
 	bool outlive;            /* no death signal */
 };
 

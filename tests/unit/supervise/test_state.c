@@ -178,6 +178,28 @@ static void what_a_child_leaves_in_its_session_is_killed(void **state)
 	assert_true(state_proc_start(left) < 0);
 }
 
+static void what_the_last_one_said_stays(void **state)
+{
+	const char *argv[] = { "sh", "-c", "echo \"$SAYS\"", NULL }, *env[] = { "SAYS=", NULL };
+	char path[TEST_PATH_MAX], before[TEST_PATH_MAX], says[3][16] = { "SAYS=one", "SAYS=two", "SAYS=three" },
+							 out[16], *text;
+	struct spawn s = { .argv = argv, .env = env, .output = test_path(path, "out.log") };
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		env[0] = says[i];
+		assert_int_equal(run_child(&s, out, sizeof(out)), 0);
+	}
+	assert_int_equal(fd_read_file(path, 64, &text, NULL), 0);
+	assert_string_equal(text, "three\n");
+	mem_free(text);
+	assert_int_equal(fd_read_file(test_path(before, "out.log.1"), 64, &text, NULL), 0);
+	assert_string_equal(text, "two\n");
+	mem_free(text);
+	unlink(path);
+	unlink(before);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -188,6 +210,7 @@ int main(void)
 		cmocka_unit_test(a_child_gets_its_environment_and_nothing_else),
 		cmocka_unit_test(a_failed_start_says_so),
 		cmocka_unit_test(what_a_child_leaves_in_its_session_is_killed),
+		cmocka_unit_test(what_the_last_one_said_stays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
