@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Definitions of types, in our words and in those of ROS 2. Thread: main. */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "fd.h"
+#include "mem.h"
 #include "ros/ros_generic.h"
 #include "ros/ros_text.h"
 #include "simctl.h"
@@ -79,12 +82,44 @@ static int make_dir(const char *path)
 	return 1;
 }
 
+/* Whether a file holds that text already. */
+static bool holds(const char *path, const char *text, size_t len)
+{
+	char *had = NULL;
+	size_t n = 0;
+	bool same = fd_read_file(path, len + 1, &had, &n) == 0 && n == len && memcmp(had, text, len) == 0;
+
+	mem_free(had);
+	return same;
+}
+
+/* Somebody may have written in it since: what is there is not written over. */
+static int write_new(const char *path, const char *text, size_t len)
+{
+	FILE *f = fopen(path, "wxe");
+	int r = 0;
+
+	if (!f && errno == EEXIST) {
+		if (holds(path, text, len))
+			return 0;
+		fprintf(stderr, "simctl: %s is there and says something else; remove it, or give another folder\n",
+			path);
+		return 1;
+	}
+	if (f && fwrite(text, 1, len, f) != len)
+		r = 1;
+	if (!f || fclose(f) != 0 || r) {
+		fprintf(stderr, "simctl: %s: %s\n", path, strerror(errno));
+		return 1;
+	}
+	return 0;
+}
+
 /* name: package/Name or package/msg/Name */
 static int write_file(const char *dir, const char *name, const char *text, size_t len)
 {
 	char path[4096];
-	int package = (int)strcspn(name, "/"), r = 0;
-	FILE *f;
+	int package = (int)strcspn(name, "/");
 
 	snprintf(path, sizeof(path), "%s/%.*s", dir, package, name);
 	if (make_dir(dir) || make_dir(path))
@@ -93,13 +128,8 @@ static int write_file(const char *dir, const char *name, const char *text, size_
 	if (make_dir(path))
 		return 1;
 	snprintf(path, sizeof(path), "%s/%.*s/msg/%s.msg", dir, package, name, strrchr(name, '/') + 1);
-	f = fopen(path, "we");
-	if (f && fwrite(text, 1, len, f) != len)
-		r = 1;
-	if (!f || fclose(f) != 0 || r) {
-		fprintf(stderr, "simctl: %s: %s\n", path, strerror(errno));
+	if (write_new(path, text, len))
 		return 1;
-	}
 	puts(path);
 	return 0;
 }

@@ -112,6 +112,8 @@ static void three_sensors_two_bridges(void **state)
 /* A tool that does not know the type either reads its fields by name. */
 static void seen_by_tools(void **state)
 {
+	const struct ctl_result *r;
+
 	(void)state;
 	run("../examples/float_array_copy", "2", NULL);
 	assert_non_null(strstr(stack_ctl("list", NULL)->out, "example/FloatArray"));
@@ -124,6 +126,13 @@ static void seen_by_tools(void **state)
 			    "/tmp/out-ros/example/msg/FloatArray.msg\n");
 	assert_int_equal(stack_ctl("type", "show", "sim/LaneLines", "--out", "/tmp/out-ros", NULL)->code, 0);
 	assert_int_equal(access("/tmp/out-ros/sim_msgs/msg/LaneLine.msg", R_OK), 0);
+	/* again is no harm, but what somebody has written into it since is not written over */
+	assert_int_equal(stack_ctl("type", "show", "/car/float_array", "--out", "/tmp/out-ros", NULL)->code, 0);
+	assert_int_equal(system("echo '# mine' >>/tmp/out-ros/example/msg/FloatArray.msg"), 0);
+	r = stack_ctl("type", "show", "/car/float_array", "--out", "/tmp/out-ros", NULL);
+	assert_int_equal(r->code, 1);
+	assert_non_null(strstr(r->err, "/tmp/out-ros/example/msg/FloatArray.msg is there and says something else"));
+	assert_int_equal(system("grep -q '# mine' /tmp/out-ros/example/msg/FloatArray.msg"), 0);
 	assert_int_equal(stack_ctl("type", "show", "example/Nothing", NULL)->code, 1);
 	assert_int_equal(stack_ctl("type", "show", "sim/Imu", "--out", "/proc/nowhere", NULL)->code, 1);
 	stack_stop(simd);
