@@ -69,6 +69,7 @@ BENCH ?=
 bench:
 	@tools/dev/deps.sh check
 	@$(MAKE) -s --no-print-directory $(par) all $(TEST_PROGRAMS)
+	@[ ! -f $(B)/bench.json ] || mv -f $(B)/bench.json $(B)/bench.last.json
 	@tests/support/ns.sh $(B)/bin/bench --out $(B)/bench.json $(if $(BENCH),--only '$(BENCH)')
 
 # Every case once, briefly: does it run and write what it should?
