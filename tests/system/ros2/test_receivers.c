@@ -12,7 +12,7 @@
 #include "receivers.h"
 
 #define DATAGRAM 60000u
-#define ROOM     400000 /* bytes of a buffer, as asked for: the kernel counts with twice as many */
+#define ROOM     600000 /* bytes of a buffer, as asked for: the kernel counts with twice as many */
 
 static int receiver(struct sockaddr_in *ret)
 {
@@ -56,9 +56,13 @@ static void room_is_not_waited_for(void **state)
 	(void)state;
 	assert_int_equal(receivers_open(&r), 0);
 	assert_int_equal(receivers_begin(r), 0);
-	assert_int_equal(receivers_wait(r, 10 * ROOM), 0); /* empty: no buffer is too small for anything */
+	assert_int_equal(receivers_wait(r, 10 * ROOM), 10 * ROOM); /* empty: no buffer is too small for anything */
+	send_to(&a, 2); /* half of what the kernel counts with, but for these */
+	assert_in_range(receivers_wait(r, 2 * DATAGRAM), 2 * DATAGRAM, ROOM - 2 * DATAGRAM);
 	send_to(&a, 2);
-	assert_int_equal(receivers_wait(r, 2 * DATAGRAM), 0);
+	assert_in_range(receivers_wait(r, 2 * DATAGRAM), 2 * DATAGRAM, ROOM - 4 * DATAGRAM);
+	drain(s);
+	assert_in_range(receivers_wait(r, 2 * DATAGRAM), ROOM - 1000, ROOM);
 	receivers_close(r);
 	close(s);
 }
@@ -83,10 +87,10 @@ static void it_waits_until_somebody_reads(void **state)
 	(void)state;
 	assert_int_equal(receivers_open(&r), 0);
 	assert_int_equal(receivers_begin(r), 0);
-	send_to(&a, 8);
+	send_to(&a, 12);
 	assert_int_equal(pthread_create(&thread, NULL, drain_main, &s), 0);
 	atomic_store(&waiting, true);
-	assert_int_equal(receivers_wait(r, 2 * DATAGRAM), 0);
+	assert_true(receivers_wait(r, 2 * DATAGRAM) > 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	receivers_close(r);
 	close(s);
@@ -101,7 +105,7 @@ static void who_never_reads_is_left_alone(void **state)
 
 	(void)state;
 	assert_int_equal(receivers_open(&r), 0);
-	send_to(&a, 8);
+	send_to(&a, 12);
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(receivers_begin(r), 0);
 		assert_int_equal(receivers_wait(r, 2 * DATAGRAM), -ETIMEDOUT);
@@ -111,7 +115,7 @@ static void who_never_reads_is_left_alone(void **state)
 	assert_int_equal(receivers_begin(r), 0);
 	assert_int_equal(receivers_wait(r, 2 * DATAGRAM), -EAGAIN);
 	drain(s);
-	assert_int_equal(receivers_wait(r, 2 * DATAGRAM), 0);
+	assert_true(receivers_wait(r, 2 * DATAGRAM) > 0);
 	receivers_close(r);
 	close(s);
 }
@@ -124,18 +128,18 @@ static void what_is_dropped_is_told_once(void **state)
 	int s = receiver(&a);
 
 	(void)state;
-	send_to(&a, 20); /* before anybody looks: not ours */
+	send_to(&a, 30); /* before anybody looks: not ours */
 	drain(s);
 	assert_int_equal(receivers_open(&r), 0);
 	assert_int_equal(receivers_begin(r), 0);
 	assert_int_equal(receivers_lost(r, &loss), 0);
-	send_to(&a, 20);
+	send_to(&a, 30);
 	drain(s);
-	assert_int_equal(receivers_wait(r, 2 * DATAGRAM), 0);
+	assert_true(receivers_wait(r, 2 * DATAGRAM) > 0);
 	assert_int_equal(receivers_lost(r, &loss), 1);
 	assert_int_equal(loss.port, ntohs(a.sin_port));
 	assert_int_equal(loss.buffer, ROOM);
-	assert_in_range(loss.packets, 1, 19);
+	assert_in_range(loss.packets, 1, 29);
 	assert_int_equal(receivers_lost(r, &loss), 0);
 	receivers_close(r);
 	close(s);

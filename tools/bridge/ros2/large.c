@@ -18,10 +18,10 @@
 #include "ros2.h"
 
 #define LARGE            (128u << 10)
-#define PART             (128u << 10) /* behind which we look: three datagrams, which the smallest buffers hold */
-#define TIMED_PARTS      4u           /* 512 KiB without a look, then */
-#define TIMED_DUR_NS     950000       /* a pause: with the slack of timers, 512 MB/s */
-#define ACKED            (1u << 20)   /* a reliable one waits until its readers have the one before it */
+#define PART             (128 << 10) /* the most that is sent unseen: three datagrams, which the smallest buffers hold */
+#define TIMED_PARTS      4u          /* 512 KiB without a look, then */
+#define TIMED_DUR_NS     950000      /* a pause: with the slack of timers, 512 MB/s */
+#define ACKED            (1u << 20)  /* a reliable one waits until its readers have the one before it */
 #define ACK_DUR_NS       20000000
 #define ACK_TIMEOUTS     3u /* in a row; then nobody waits for ACK_SKIP_DUR_NS */
 #define ACK_SKIP_DUR_NS  1000000000
@@ -42,6 +42,8 @@ static int64_t mono_ns(void)
 struct pace { /* of one message */
 	struct sim_bridge *bridge;
 	unsigned parts;
+	int left;   /* bytes to send before the next look */
+	bool timed; /* what the last look said */
 };
 
 static void look_no_more(struct sim_bridge *b, int e)
@@ -55,21 +57,25 @@ static void look_no_more(struct sim_bridge *b, int e)
 	b->large.timed = true;
 }
 
+static void look(struct pace *p)
+{
+	int e = receivers_wait(p->bridge->large.receivers, PART);
+
+	p->left = e;
+	p->timed = e < 0;
+	if (e < 0 && e != -ETIMEDOUT && e != -EAGAIN)
+		look_no_more(p->bridge, e);
+}
+
 static void between(void *arg)
 {
 	struct pace *p = arg;
 	struct ros2_large *l = &p->bridge->large;
 
-	bool timed = l->timed;
-
-	if (l->receivers) {
-		int e = receivers_wait(l->receivers, PART);
-
-		timed |= e < 0;
-		if (e < 0 && e != -ETIMEDOUT && e != -EAGAIN)
-			look_no_more(p->bridge, e);
-	}
-	if (++p->parts % TIMED_PARTS == 0 && timed)
+	p->left -= PART;
+	if (l->receivers && p->left < PART)
+		look(p);
+	if (++p->parts % TIMED_PARTS == 0 && (p->timed || l->timed))
 		nanosleep(&(struct timespec){ .tv_nsec = TIMED_DUR_NS }, NULL);
 }
 

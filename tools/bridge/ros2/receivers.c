@@ -21,6 +21,7 @@
 #define STUCK_DUR_NS   20000000
 #define STUCK_MAX      3u
 #define EXCUSED_DUR_NS 1000000000
+#define USED_DUR_NS    INT64_C(10000000000)
 
 struct receiver {
 	uint32_t inode;
@@ -32,6 +33,7 @@ struct receiver {
 	unsigned stuck;          /* messages in a row that have waited in vain */
 	int64_t read_mono_ns;    /* when it was empty, or less full than before */
 	int64_t excused_mono_ns; /* not waited for until then */
+	int64_t used_mono_ns;    /* when it was last seen with something to read */
 };
 
 struct receivers {
@@ -67,7 +69,7 @@ static struct receiver *find(struct receivers *r, uint32_t inode)
 	}
 	if (r->n == SOCKETS_MAX)
 		return NULL;
-	r->all[r->n] = (struct receiver){ .inode = inode };
+	r->all[r->n] = (struct receiver){ .inode = inode, .used_mono_ns = -USED_DUR_NS };
 	return &r->all[r->n++];
 }
 
@@ -78,6 +80,8 @@ static void note_memory(struct receivers *r, struct receiver *s, const uint32_t 
 		s->stuck = 0;
 	}
 	s->fill = mem[SK_MEMINFO_RMEM_ALLOC];
+	if (s->fill)
+		s->used_mono_ns = r->look_mono_ns;
 	s->room = mem[SK_MEMINFO_RCVBUF];
 	s->drops_begin = s->seen ? s->drops_begin : mem[SK_MEMINFO_DROPS];
 	s->drops = mem[SK_MEMINFO_DROPS];
@@ -200,13 +204,13 @@ int receivers_begin(struct receivers *r)
 }
 
 /* Half of a buffer is for what comes from others, and for what the kernel counts a while longer. */
-static bool too_full(const struct receiver *s, size_t size)
+static bool too_full(const struct receiver *s, uint32_t size)
 {
 	return s->fill && s->fill + size > s->room / 2;
 }
 
 /* The message has waited as long as it may: who has read nothing for long, three messages in a row, is left alone for a while. */
-static void excuse(struct receivers *r, size_t size, int64_t now_mono_ns)
+static void excuse(struct receivers *r, uint32_t size, int64_t now_mono_ns)
 {
 	for (unsigned i = 0; i < r->n; i++) {
 		struct receiver *s = &r->all[i];
@@ -219,7 +223,7 @@ static void excuse(struct receivers *r, size_t size, int64_t now_mono_ns)
 }
 
 /* 0: none is too full. 1: one is that is worth waiting for; -EAGAIN: only such as are not. */
-static int fullness(const struct receivers *r, size_t size, int64_t now_mono_ns)
+static int fullness(const struct receivers *r, uint32_t size, int64_t now_mono_ns)
 {
 	int e = 0;
 
@@ -229,7 +233,27 @@ static int fullness(const struct receivers *r, size_t size, int64_t now_mono_ns)
 	return e;
 }
 
-int receivers_wait(struct receivers *r, size_t size)
+/* How many bytes fill no buffer above its half: of those that had something to read lately, as the others may be anybody's. */
+static int step(const struct receivers *r, int size, int64_t now_mono_ns)
+{
+	uint32_t least = 2 * RECEIVERS_STEP_MAX;
+	bool any = false;
+
+	for (unsigned i = 0; i < r->n; i++) {
+		const struct receiver *s = &r->all[i];
+		uint32_t room = s->room / 2 > s->fill ? s->room / 2 - s->fill : 0;
+
+		if (now_mono_ns - s->used_mono_ns > USED_DUR_NS)
+			continue;
+		any = true;
+		least = room < least ? room : least;
+	}
+	if (!any || least < (uint32_t)size)
+		return size;
+	return least < RECEIVERS_STEP_MAX ? (int)least : RECEIVERS_STEP_MAX;
+}
+
+int receivers_wait(struct receivers *r, int size)
 {
 	int64_t start_mono_ns = mono_ns();
 
@@ -240,12 +264,12 @@ int receivers_wait(struct receivers *r, size_t size)
 		if (e < 0)
 			return e;
 		now_mono_ns = mono_ns();
-		e = fullness(r, size, now_mono_ns);
+		e = fullness(r, (uint32_t)size, now_mono_ns);
 		if (e <= 0 || now_mono_ns - start_mono_ns >= r->left_dur_ns) {
 			if (e > 0 && r->left_dur_ns > 0) /* once for a message */
-				excuse(r, size, now_mono_ns);
+				excuse(r, (uint32_t)size, now_mono_ns);
 			r->left_dur_ns -= now_mono_ns - start_mono_ns;
-			return e > 0 ? -ETIMEDOUT : e;
+			return e > 0 ? -ETIMEDOUT : e < 0 ? e : step(r, size, now_mono_ns);
 		}
 		nanosleep(&(struct timespec){ .tv_nsec = LOOK_DUR_NS }, NULL);
 	}

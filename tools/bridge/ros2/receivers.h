@@ -28,10 +28,12 @@ void receivers_close(struct receivers *r);
 int receivers_begin(struct receivers *r);
 
 /*
- * Until each socket has room for `size` bytes more, or is empty. A socket that is not read for 20 ms is not waited for in the
- * next second. -ETIMEDOUT: the message has waited as long as it may; other -errno: the kernel does not tell (any more).
+ * Until each socket has room for `size` bytes more, or is empty. Returns how many may be sent before the next call: `size` to
+ * RECEIVERS_STEP_MAX. A socket that three messages in a row have waited for, and that was not read meanwhile, is not waited for in
+ * the next second: -EAGAIN. -ETIMEDOUT: the message has waited as long as it may. Other -errno: the kernel does not tell (any more).
  */
-int receivers_wait(struct receivers *r, size_t size);
+#define RECEIVERS_STEP_MAX (1 << 20)
+int receivers_wait(struct receivers *r, int size);
 
 /* Whether a socket has dropped packets since begin(): 1 and the worst of those that were not returned before, or 0. */
 int receivers_lost(struct receivers *r, struct receivers_loss *ret);
