@@ -26,10 +26,11 @@
 #include "plugins/stamp.h"
 #include "timeutil.h"
 
-static const struct bench_case *const cases[] = { &bench_time,     &bench_handover, &bench_overhead,      &bench_first,
-						  &bench_cpu,      &bench_dispatch, &bench_dispatch_rate, &bench_pool,
-						  &bench_reattach, &bench_clock,    &bench_step,          &bench_ros2,
-						  &bench_convert,  &bench_ros2_rig, &bench_ros2_peer };
+static const struct bench_case *const cases[] = {
+	&bench_time,          &bench_handover, &bench_overhead,  &bench_first,      &bench_cpu,  &bench_dispatch,
+	&bench_dispatch_rate, &bench_pool,     &bench_reattach,  &bench_clock,      &bench_step, &bench_ros2,
+	&bench_convert,       &bench_ros2_rig, &bench_ros2_peer, &bench_ros2_beside
+};
 
 /* ---- statistics ---- */
 
@@ -376,7 +377,7 @@ static const struct opt options[] = {
 	  .type = OPT_STRING,
 	  .off = offsetof(struct args, only),
 	  .metavar = "NAME,...",
-	  .help = "groups to run: time, handover, overhead, first, cpu, dispatch, rate, pool, reattach, clock, step, ros2, convert, rig, peer" },
+	  .help = "groups to run: time, handover, overhead, first, cpu, dispatch, rate, pool, reattach, clock, step, ros2, convert, rig, peer, beside" },
 	{ .name = "out",
 	  .type = OPT_STRING,
 	  .off = offsetof(struct args, out),

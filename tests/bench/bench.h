@@ -57,7 +57,7 @@ struct bench_case {
 
 extern const struct bench_case bench_handover, bench_overhead, bench_first, bench_time, bench_cpu, bench_reattach,
 	bench_clock, bench_step, bench_dispatch, bench_dispatch_rate, bench_pool, bench_ros2, bench_convert,
-	bench_ros2_rig, bench_ros2_peer;
+	bench_ros2_rig, bench_ros2_peer, bench_ros2_beside;
 
 /* Report one result from its pairs. bar 0: none stated. against NULL with BENCH_VALUE. */
 void bench_report(struct bench *b, const char *name, const char *unit, const char *against, enum bench_form form,

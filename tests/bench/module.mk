@@ -6,14 +6,15 @@ INC_tests/bench = -Itools/bridge/convert -Itools/bridge/ros2 -Idaemon -Ilibclien
 TEST_PROGRAMS += $(B)/bin/bench
 $(B)/bin/bench: $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard tests/bench/*.c))) $(B)/lib/libschema.a \
 	$(B)/lib/libsimd.a $(B)/lib/libipc.a $(B)/lib/libconvert.a $(B)/lib/libros.a $(B)/lib/libintrospect.a $(B)/lib/libbase.a $(addprefix $(B)/obj/tests/system/ros2/,host.o reader.o) \
-	$(B)/obj/tests/unit/convert/sample.o $(B)/obj/tools/bridge/ros2/bytes_type.o \
+	$(B)/obj/tests/unit/convert/sample.o $(addprefix $(B)/obj/tools/bridge/ros2/,bytes_type.o receivers.o) \
 	| $(B)/lib/libsimclient.so $(B)/lib/simd/bridge_ros2.so
-LINK_bench = $(LINK_SIMCLIENT) -liceoryx_binding_c -lglib-2.0 -ljansson -lddsc -lm
+LINK_bench = -Wl,--export-dynamic-symbol=sendmsg $(LINK_SIMCLIENT) -liceoryx_binding_c -lglib-2.0 -ljansson -lddsc -ldl -lm
 
 # counts copies in a process of its own: its memcpy() is seen by the libraries too
 TEST_PROGRAMS += $(B)/bin/bench-copies
 FLAGS_tests/bench/copies := -fno-builtin
 FLAGS_tests/bench/case_ros2_rig.c := -DDDS_HAS_SHM=1
+FLAGS_tests/bench/case_ros2_beside.c := -DDDS_HAS_SHM=1
 $(B)/bin/bench-copies: $(B)/obj/tests/bench/copies/copies.o $(addprefix $(B)/obj/tests/system/ros2/,host.o reader.o) \
 	| $(B)/lib/libsimclient.so $(B)/lib/simd/bridge_ros2.so
 LINK_bench-copies = -rdynamic $(LINK_SIMCLIENT) -lddsc -ldl

@@ -2,6 +2,7 @@
 /* See ros2_link.h. Threads: one a process, and Cyclone's. */
 #include "ros2_link.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <linux/futex.h>
 #include <signal.h>
@@ -9,11 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <sim/msg/Image.h>
 
+#include "receivers.h"
 #include "system/ros2/host.h"
 #include "system/ros2/reader.h"
 #include "timeutil.h"
@@ -59,6 +62,7 @@ struct role {
 	struct sim_slot *slot;
 	dds_entity_t writer;
 	struct seen_image image;
+	struct receivers *receivers;
 };
 
 static const char *topic_name(enum ros2_writer who)
@@ -136,7 +140,7 @@ static int reader_main(void *arg)
 	dds_qos_t *q;
 
 	bench_pin(1);
-	p = ros2_link_participant(l->tuned ? ROS2_TUNED : ROS2_DEFAULT);
+	p = ros2_link_participant(ROS2_TUNED);
 	set = dds_create_waitset(p);
 	q = reliable();
 	for (int i = 0; i < ROS2_WRITERS; i++) {
@@ -154,6 +158,48 @@ static int reader_main(void *arg)
 		for (int i = 0; i < n; i++)
 			take(l->arena, (dds_entity_t)hit[i], m);
 	}
+}
+
+/* ---- the plain writer's pace: that of tools/bridge/ros2/large.c ---- */
+
+#define PART (128 << 10)
+
+static _Thread_local struct {
+	struct receivers *receivers; /* NULL: what this thread sends is not paced */
+	size_t sent;
+	int left;
+} pace;
+
+typedef ssize_t sendmsg_fn(int fd, const struct msghdr *m, int flags);
+
+/* Stands before the C library's, for Cyclone too: what it sends on the writing thread, to one reader. */
+__attribute__((visibility("default"), used)) ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
+{
+	static sendmsg_fn *next;
+	ssize_t n;
+
+	if (!next)
+		memcpy(&next, &(void *){ dlsym(RTLD_NEXT, "sendmsg") }, sizeof(next));
+	n = next(fd, m, flags);
+	if (!pace.receivers || n <= 0)
+		return n;
+	if (pace.sent / PART != (pace.sent + (size_t)n) / PART && (pace.left -= PART) < PART)
+		pace.left = receivers_wait(pace.receivers, PART);
+	pace.sent += (size_t)n;
+	return n;
+}
+
+static dds_return_t write_paced(dds_entity_t writer, const void *sample, struct receivers *receivers)
+{
+	dds_return_t r;
+
+	receivers_begin(receivers);
+	pace.sent = 0;
+	pace.left = 0;
+	pace.receivers = receivers;
+	r = dds_write(writer, sample);
+	pace.receivers = NULL;
+	return r;
 }
 
 /* ---- writers ---- */
@@ -195,19 +241,19 @@ static int open_ours(struct role *r)
 static int write_plain(struct role *r, uint32_t n)
 {
 	r->image.stamp.nanosec = n;
-	return dds_write(r->writer, &r->image);
+	return write_paced(r->writer, &r->image, r->receivers);
 }
 
 static int open_plain(struct role *r)
 {
-	dds_entity_t p = ros2_link_participant(r->l->tuned ? ROS2_TUNED : ROS2_DEFAULT), t;
+	dds_entity_t p = ros2_link_participant(ROS2_TUNED), t;
 	dds_qos_t *q = reliable();
 	uint8_t *data = malloc(WIDTH * HEIGHT * 3);
 
 	t = dds_create_topic(p, &seen_image_desc, topic_name(ROS2_PLAIN), NULL, NULL);
 	r->writer = dds_create_writer(p, t, q, NULL);
 	dds_delete_qos(q);
-	if (r->writer < 0 || !data)
+	if (r->writer < 0 || !data || receivers_open(&r->receivers) < 0)
 		return -1;
 	memset(data, 7, WIDTH * HEIGHT * 3);
 	r->image = (struct seen_image){
@@ -316,17 +362,16 @@ static int start_writer(struct ros2_link *l, enum ros2_writer who, int ready)
 	return await_ready(l->arena, ready);
 }
 
-int ros2_link_start(struct bench *b, bool tuned, struct ros2_link *ret)
+int ros2_link_start(struct bench *b, struct ros2_link *ret)
 {
 	int r, ready = 1;
 
-	*ret = (struct ros2_link){ .tuned = tuned, .arena = bench_arena(sizeof(*ret->arena)) };
+	*ret = (struct ros2_link){ .arena = bench_arena(sizeof(*ret->arena)) };
 	snprintf(ret->plugin, sizeof(ret->plugin), "%s/../lib/simd/bridge_ros2.so", b->bin);
 	ret->reader = bench_fork(reader_main, ret);
 	r = await_ready(ret->arena, ready);
 	for (int i = 0; r == 0 && i < ROS2_WRITERS; i++)
-		if (tuned || i != ROS2_OURS)
-			r = start_writer(ret, (enum ros2_writer)i, ++ready);
+		r = start_writer(ret, (enum ros2_writer)i, ++ready);
 	return r;
 }
 

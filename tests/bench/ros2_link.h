@@ -18,7 +18,6 @@ struct ros2_link {
 	struct ros2_arena *arena;
 	pid_t reader, writer[ROS2_WRITERS];
 	char plugin[4200];
-	bool tuned; /* the bridge's network settings at both ends, else Cyclone's own */
 };
 
 /* As the bridge has them, or, in another domain, Cyclone's own; these where the kernel's net.core.rmem_max is Debian's. */
@@ -26,8 +25,8 @@ enum ros2_settings { ROS2_TUNED, ROS2_DEFAULT, ROS2_SMALL };
 /* Over loopback. */
 dds_entity_t ros2_link_participant(enum ros2_settings settings);
 
-/* A default link has no writer of ours: the bridge does not come without its settings. */
-int ros2_link_start(struct bench *b, bool tuned, struct ros2_link *ret);
+/* With the bridge's network settings at both ends, and its pace. */
+int ros2_link_start(struct bench *b, struct ros2_link *ret);
 void ros2_link_stop(struct ros2_link *l);
 
 struct ros2_run {
