@@ -225,6 +225,13 @@ static const struct conf_key process_defaults_keys[] = {
 	  .max = 600000,
 	  .doc = "First pause before a process is started again; doubles with each failure." },
 	{ .name = "restart_max_ms", .type = CONF_INT, .def = "10000", .min = 1, .max = 600000, .doc = "Longest pause." },
+	{ .name = "give_up",
+	  .type = CONF_INT,
+	  .def = "3",
+	  .min = 0,
+	  .max = 1000,
+	  .doc = "A process that cannot be executed, or ends with exit code 78 (its configuration can never work), so many times "
+		 "in a row is not started again; 0: it is." },
 	{ .name = "stop_ms",
 	  .type = CONF_INT,
 	  .def = "3000",

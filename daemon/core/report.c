@@ -219,6 +219,7 @@ static json_t *bridge_json(const struct bridge *b, const struct dispatch_stats *
 	const struct simd *s = b->s;
 	uint32_t restarts =
 		s->ops && s->ops->bridge_restarts ? s->ops->bridge_restarts(s->user, b->name) : (uint32_t)d->restarts;
+	const char *permanent = s->ops && s->ops->bridge_permanent ? s->ops->bridge_permanent(s->user, b->name) : NULL;
 	char type[64];
 
 	type_of(b, type, sizeof(type));
@@ -226,7 +227,8 @@ static json_t *bridge_json(const struct bridge *b, const struct dispatch_stats *
 		"{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, "
 		"s:O, s:o, s:b, s:b}",
 		"name", b->name, "type", type, "rig", b->rig->name, "plugin", b->plugin, "pid", (int)b->pid, "status",
-		sim_bridge_status_name(b->status), "detail", b->detail, "connection", b->connection, "start",
+		permanent ? "permanent" : sim_bridge_status_name(b->status), "detail",
+		permanent && !*b->detail ? permanent : b->detail, "connection", b->connection, "start",
 		b->external ? "external" : "simd", "lanes", (json_int_t)d->lanes, "queued", (json_int_t)d->queued,
 		"held", (json_int_t)d->held, "late", (json_int_t)d->late, "attempted", (json_int_t)d->attempted, "sent",
 		(json_int_t)d->sent, "failed", (json_int_t)d->failed, "dropped", (json_int_t)d->dropped, "bytes",

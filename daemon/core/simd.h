@@ -50,6 +50,10 @@ struct simd_ops {
 	int (*bridge_restart)(void *user, const char *name);
 	/* How often was it started again. NULL: 0. */
 	uint32_t (*bridge_restarts)(void *user, const char *name);
+	/* Why it is not started again; NULL, of either: it is not given up. */
+	const char *(*bridge_permanent)(void *user, const char *name);
+	/* Processes that are not started again: a new JSON array of {"name","why"}. NULL: none. */
+	json_t *(*given_up)(void *user);
 	/* Which rig a process that we started belongs to; NULL: unknown. */
 	const char *(*process_rig)(void *user, pid_t pid);
 	/*

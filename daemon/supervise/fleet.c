@@ -208,6 +208,7 @@ static void member_init(struct member *m, const char *name, const char *dir, enu
 		.restart_dur_ns = conf_int(v, "restart_ms") * NS_PER_MS,
 		.restart_max_dur_ns = conf_int(v, "restart_max_ms") * NS_PER_MS,
 		.stop_dur_ns = conf_int(v, "stop_ms") * NS_PER_MS,
+		.give_up = (uint32_t)conf_int(v, "give_up"),
 		.started = on_started,
 		.ended = on_ended,
 		.arg = m,
@@ -445,6 +446,25 @@ uint32_t fleet_bridge_restarts(const struct fleet *f, const char *name)
 	const struct member *m = find_bridge(f, name);
 
 	return m ? m->p.restarts : 0;
+}
+
+const char *fleet_bridge_permanent(const struct fleet *f, const char *name)
+{
+	const struct member *m = find_bridge(f, name);
+
+	return m && m->p.permanent[0] ? m->p.permanent : NULL;
+}
+
+json_t *fleet_given_up(const struct fleet *f)
+{
+	json_t *a = json_array();
+	const struct member *m;
+
+	list_for_each(m, &f->members, link) {
+		if (m->part == FLEET_PROCESSES && m->p.permanent[0])
+			json_array_append_new(a, json_pack("{s:s, s:s}", "name", m->p.o.name, "why", m->p.permanent));
+	}
+	return a;
 }
 
 /* Parent of a process, 0 unknown: a configured command may be a script that starts the real program. */

@@ -50,6 +50,10 @@ unsigned fleet_children(const struct fleet *f, struct state_proc *ret, unsigned 
 bool fleet_bridge_kill(struct fleet *f, const char *name, const char *why, bool now);
 int fleet_bridge_restart(struct fleet *f, const char *name);
 uint32_t fleet_bridge_restarts(const struct fleet *f, const char *name);
+/* Why it was given up; NULL: it was not. */
+const char *fleet_bridge_permanent(const struct fleet *f, const char *name);
+/* Of the processes: a new JSON array of {"name","why"}. */
+json_t *fleet_given_up(const struct fleet *f);
 /* Rig of the process with that pid (or whose child it is); NULL: none of ours. */
 const char *fleet_rig_of(const struct fleet *f, pid_t pid);
 

@@ -118,6 +118,16 @@ static uint32_t op_bridge_restarts(void *user, const char *name)
 	return fleet_bridge_restarts(((struct keeper *)user)->fleet, name);
 }
 
+static const char *op_bridge_permanent(void *user, const char *name)
+{
+	return fleet_bridge_permanent(((struct keeper *)user)->fleet, name);
+}
+
+static json_t *op_given_up(void *user)
+{
+	return fleet_given_up(((struct keeper *)user)->fleet);
+}
+
 static const char *op_process_rig(void *user, pid_t pid)
 {
 	return fleet_rig_of(((struct keeper *)user)->fleet, pid);
@@ -161,6 +171,8 @@ static const struct simd_ops ops = {
 	.bridge_kill = op_bridge_kill,
 	.bridge_restart = op_bridge_restart,
 	.bridge_restarts = op_bridge_restarts,
+	.bridge_permanent = op_bridge_permanent,
+	.given_up = op_given_up,
 	.process_rig = op_process_rig,
 	.free_app = keeper_free_app,
 	.sessions_changed = keeper_sessions_changed,

@@ -41,6 +41,8 @@ static void log_line(struct process *p, const char *text, size_t len)
 	enum log_level level = line_level(&text, &len);
 	uint64_t held;
 
+	if (len)
+		snprintf(p->last, sizeof(p->last), "%.*s", (int)len, text);
 	if (!len || !log_on(&log_topic_here, level) || !log_limit_pass(&p->limit, exec_now(p->x), &held))
 		return;
 	if (held)
@@ -110,6 +112,27 @@ static void wait_for_next(struct process *p)
 	exec_timer_at(&p->timer, exec_now(p->x) + pause);
 }
 
+/* Nothing that time could mend. r: of its start, status: of its end. */
+static bool is_hopeless(int r, int status)
+{
+	if (r < 0)
+		return r == -ENOENT || r == -EACCES || r == -ENOEXEC || r == -ENOTDIR || r == -EPERM;
+	return WIFEXITED(status) && WEXITSTATUS(status) == PROCESS_NEVER_WORKS;
+}
+
+/* True: no more of it, for good. */
+static bool give_up(struct process *p, bool hopeless, const char *why)
+{
+	p->hopeless = hopeless ? p->hopeless + 1 : 0;
+	if (!p->o.give_up || p->hopeless < p->o.give_up)
+		return false;
+	snprintf(p->permanent, sizeof(p->permanent), "%s", why);
+	log_error("%s is given up after %u starts (process.give_up): permanent: %s", p->o.name, p->hopeless, why);
+	p->hopeless = p->failures = 0;
+	p->state = PROCESS_DONE;
+	return true;
+}
+
 static bool again(const struct process *p, int status)
 {
 	bool failed = !(WIFEXITED(status) && WEXITSTATUS(status) == 0);
@@ -133,6 +156,8 @@ static void process_ended(struct process *p, int status)
 		process_start(p);
 		return;
 	}
+	if (restart && give_up(p, is_hopeless(0, status), *p->last ? p->last : text))
+		return;
 	if (restart) {
 		p->failures++;
 		log_warn("%s has ended: %s; it is started again", p->o.name, text);
@@ -179,9 +204,12 @@ void process_start(struct process *p)
 	if (process_alive(p))
 		return;
 	p->started_mono_ns = exec_now(p->x);
+	p->permanent[0] = p->last[0] = '\0';
 	r = p->ops->start(p->user, &p->o.spawn, &p->child);
 	if (r < 0) {
 		p->child = (struct spawned){ .pidfd = -1, .out_fd = -1 };
+		if (give_up(p, is_hopeless(r, 0), err_why()))
+			return;
 		p->failures++;
 		log_error("%s: %s; trying again", p->o.name, err_why());
 		wait_for_next(p);
@@ -297,6 +325,7 @@ void process_again(struct process *p)
 		return;
 	}
 	exec_timer_cancel(&p->timer);
+	p->hopeless = 0;
 	p->restarts++;
 	process_start(p);
 }

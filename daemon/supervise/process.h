@@ -27,11 +27,16 @@ enum process_state {
 	PROCESS_DONE,  /* it has ended and is not started again */
 };
 
+/* EX_CONFIG of sysexits(3): it says that it can never work as it was started. */
+#define PROCESS_NEVER_WORKS 78
+
 struct process_options {
 	const char *name;
 	struct spawn spawn; /* borrowed for life */
 	enum process_restart restart;
 	int64_t restart_dur_ns, restart_max_dur_ns, stop_dur_ns;
+	/* Starts in a row that cannot work (no such program, exit code 78) before it is given up; 0: never given up. */
+	uint32_t give_up;
 	void (*started)(void *arg); /* may be NULL */
 	/* It has ended, and stopping is set or it will not be started again. May be NULL. */
 	void (*ended)(void *arg, int status);
@@ -49,8 +54,11 @@ struct process {
 	struct exec_timer timer;
 	int64_t started_mono_ns;
 	uint32_t failures, restarts;
-	char why[96];    /* of process_expect_end() */
-	char line[1024]; /* output that has no line end yet */
+	uint32_t hopeless;   /* starts in a row that cannot work */
+	char permanent[256]; /* why it was given up; "": it was not */
+	char last[200];      /* line of its output */
+	char why[96];        /* of process_expect_end() */
+	char line[1024];     /* output that has no line end yet */
 	size_t line_len;
 	struct log_limit limit; /* of its lines in the log */
 };
@@ -68,7 +76,7 @@ void process_stop(struct process *p);
 void process_kill(struct process *p, const char *why);
 /* It should be about to end; if it does not, it is killed. */
 void process_expect_end(struct process *p, const char *why);
-/* SIGTERM, later SIGKILL, and started again at once, whatever its rule. */
+/* SIGTERM, later SIGKILL, and started again at once, whatever its rule, and also when it was given up. */
 void process_again(struct process *p);
 bool process_alive(const struct process *p);
 

@@ -189,15 +189,28 @@ static void check_carried(struct doctor *d, const json_t *topics)
 			     json_text(t, "bridge"), json_text(t, "why"));
 }
 
+static enum grade grade_of(const char *status)
+{
+	return !strcmp(status, "connected") ? FINE : !strcmp(status, "permanent") ? BAD : WARN;
+}
+
+static void check_given_up(struct doctor *d, const json_t *list)
+{
+	json_t *p;
+	size_t i;
+
+	json_array_foreach(list, i, p)
+		find(d, "process", BAD, "%s: permanent: %s", json_text(p, "name"), json_text(p, "why"));
+}
+
 static void check_bridges(struct doctor *d, struct ctl *c)
 {
 	json_t *reply = ctl_call(c, "io.simd.Control.ListBridges", NULL), *b;
 	size_t i;
 
 	json_array_foreach(json_object_get(reply, "bridges"), i, b) {
-		find(d, "bridge", strcmp(json_text(b, "status"), "connected") ? WARN : FINE, "%s: %s%s%s",
-		     json_text(b, "name"), json_text(b, "status"), *json_text(b, "detail") ? ": " : "",
-		     json_text(b, "detail"));
+		find(d, "bridge", grade_of(json_text(b, "status")), "%s: %s%s%s", json_text(b, "name"),
+		     json_text(b, "status"), *json_text(b, "detail") ? ": " : "", json_text(b, "detail"));
 		if (json_is_true(json_object_get(b, "stalled")))
 			find(d, "bridge", WARN,
 			     "%s is stalled: no answer for dispatch.deadline_ms; `simctl bridge restart %s` starts it again",
@@ -229,6 +242,7 @@ static void check_simd(struct doctor *d, struct ctl *c)
 		     json_text(info, "version"), sim_version());
 	else
 		find(d, "versions", FINE, "simd and library are %s", sim_version());
+	check_given_up(d, json_object_get(info, "given_up"));
 	json_decref(info);
 	check_bridges(d, c);
 }

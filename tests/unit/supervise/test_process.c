@@ -177,6 +177,59 @@ static void back_off_doubles_to_its_bound(void **state)
 	process_finish(&p);
 }
 
+static void ends_with(unsigned i, const char *line, int code)
+{
+	assert_int_equal(write(sim.f[i].out_fd, line, strlen(line)), (ssize_t)strlen(line));
+	die(&sim.f[i], code << 8);
+	run(2 * S);
+}
+
+/* What time cannot mend is not tried for ever; another end in between begins the count again. */
+static void what_cannot_work_is_given_up(void **state)
+{
+	struct process p;
+
+	(void)state;
+	init(&p, PROCESS_ALWAYS);
+	p.o.give_up = 3;
+	process_start(&p);
+	ends_with(0, "no such option\n", PROCESS_NEVER_WORKS);
+	ends_with(1, "no such option\n", PROCESS_NEVER_WORKS);
+	ends_with(2, "something else\n", 1);
+	for (unsigned i = 3; i < 6; i++) {
+		assert_int_equal(p.state, PROCESS_RUNNING);
+		ends_with(i, "no such option\n", PROCESS_NEVER_WORKS);
+	}
+	assert_int_equal(p.state, PROCESS_DONE);
+	assert_string_equal(p.permanent, "no such option");
+	run(60 * S);
+	assert_int_equal(sim.starts, 6);
+	/* somebody has mended it, and asks */
+	process_again(&p);
+	assert_int_equal(p.state, PROCESS_RUNNING);
+	assert_string_equal(p.permanent, "");
+	ends_with(6, "", PROCESS_NEVER_WORKS);
+	assert_int_equal(p.state, PROCESS_RUNNING);
+	process_finish(&p);
+}
+
+static void no_program_is_given_up(void **state)
+{
+	struct process p;
+
+	(void)state;
+	init(&p, PROCESS_ALWAYS);
+	p.o.give_up = 3;
+	sim.refuse = 100;
+	process_start(&p);
+	run(60 * S);
+	assert_int_equal(sim.starts, 3);
+	assert_int_equal(p.state, PROCESS_DONE);
+	assert_string_equal(p.permanent, "prog: no such program");
+	sim.refuse = 0;
+	process_finish(&p);
+}
+
 static void rules_decide_about_the_next_start(void **state)
 {
 	static const struct {
@@ -445,6 +498,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(back_off_doubles_to_its_bound),
 		T(rules_decide_about_the_next_start),
+		T(what_cannot_work_is_given_up),
+		T(no_program_is_given_up),
 		T(a_program_that_is_missing_is_tried_again),
 		T(a_stubborn_process_is_killed),
 		T(restarting_on_request),

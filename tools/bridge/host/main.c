@@ -155,8 +155,16 @@ static int attach(struct sim_client *c, const struct args *a, json_t **ret_confi
 	return *ret_config ? 0 : err_set(-EPROTO, "simd's description of the bridge is not JSON");
 }
 
-/* One session with simd: attach, serve, leave. 0: stop was asked for; 1: simd is gone; negative: failed. */
-static int session(struct sim_client *c, const struct args *a, const char *dir, int signal_fd)
+#define NEVER_WORKS 78 /* exit code: EX_CONFIG of sysexits(3) */
+
+/* The plug-in or what the rig says of it is wrong: another start would end the same way. */
+static bool is_permanent(int r)
+{
+	return r == -EINVAL || r == -ENOENT || r == -ELIBBAD;
+}
+
+/* One session with simd: attach, serve, leave. 0: stop was asked for; 1: simd is gone; negative: failed, permanent or not. */
+static int session(struct sim_client *c, const struct args *a, const char *dir, int signal_fd, bool *ret_permanent)
 {
 	struct sim_bridge_session *s = NULL;
 	struct sim_lane *lane0 = NULL;
@@ -169,6 +177,7 @@ static int session(struct sim_client *c, const struct args *a, const char *dir, 
 	r = host_create(c, dir, config, &h);
 	if (r < 0) { /* `simctl bridge list` is to say why there is no bridge */
 		sim_lane_status(lane0, SIM_BRIDGE_DISCONNECTED, 0, 0, 0, 0, err_why());
+		*ret_permanent = is_permanent(r);
 		goto out;
 	}
 	sim_lane_set_flags(lane0, plugin_flags(h->plugin) & SIM_BRIDGE_KEEPS_DATA ? SIM_LANE_KEEPS_DATA : 0);
@@ -202,6 +211,7 @@ int main(int argc, char **argv)
 	struct args a = { 0 };
 	struct sim_client_options o = { .size = sizeof(o), .flags = SIM_CLIENT_BRIDGE };
 	struct sim_client *c = NULL;
+	bool permanent = false;
 	int r, signal_fd;
 
 	opt_parse_or_exit(&program, argc, argv, &a);
@@ -215,7 +225,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	while (c && !stop_asked(signal_fd)) {
-		r = session(c, &a, a.plugin_dir ? a.plugin_dir : plugin_dir(buf, sizeof(buf)), signal_fd);
+		r = session(c, &a, a.plugin_dir ? a.plugin_dir : plugin_dir(buf, sizeof(buf)), signal_fd, &permanent);
 		if (!a.stay || !again(r, signal_fd))
 			break;
 	}
@@ -223,5 +233,5 @@ int main(int argc, char **argv)
 		log_error("%s: %s", a.name, err_why());
 	sim_disconnect(c);
 	fd_close(signal_fd);
-	return r < 0 ? 1 : 0;
+	return r >= 0 ? 0 : permanent ? NEVER_WORKS : 1;
 }

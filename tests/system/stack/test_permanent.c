@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bridges and processes that can never start are given up, which is shown; who has mended them may have another try. */
+#include "stack.h"
+
+#include <string.h>
+
+#define CONF \
+	"\"TimeSource\":\"system\"," STACK_POOLS ",\"process\":{\"restart_ms\":10},\"rigs\":[{\"name\":\"car\"," \
+	"\"bridges\":[{\"name\":\"typo\",\"plugin\":\"null\",\"options\":{\"colour\":\"red\"}}]," \
+	"\"processes\":[{\"name\":\"gone\",\"command\":[\"/no/such/program\"]}," \
+	"{\"name\":\"brief\",\"command\":[\"false\"]}]}]"
+
+static void are_given_up(void **state)
+{
+	pid_t simd = stack_start(CONF);
+	const struct ctl_result *r;
+
+	(void)state;
+	UNTIL(20000, !strcmp(stack_bridge_text("typo", "status"), "permanent"));
+	assert_non_null(strstr(stack_bridge_text("typo", "detail"), "options.colour"));
+	assert_int_equal(stack_bridge("typo", "restarts"), 2);
+	UNTIL(20000, stack_count("gone", "is given up after 3 starts (process.give_up): permanent: ") == 1);
+	UNTIL(20000, stack_count("brief has ended", "it is started again") > 5); /* that may mend itself */
+	assert_int_equal(stack_count("typo", "is given up"), 1);
+	r = stack_ctl("doctor", NULL);
+	assert_int_equal(r->code, 1);
+	assert_non_null(strstr(r->out, "typo: permanent: options.colour"));
+	assert_non_null(strstr(r->out, "gone: permanent: "));
+	assert_null(strstr(r->out, "brief: permanent"));
+	assert_int_equal(stack_ctl("bridge", "restart", "typo", NULL)->code, 0);
+	UNTIL(20000, stack_count("typo", "is given up") == 2);
+	stack_stop(simd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test_teardown(are_given_up, stack_sweep) };
+
+	return cmocka_run_group_tests_name("permanent", tests, NULL, NULL);
+}
