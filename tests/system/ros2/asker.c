@@ -22,6 +22,7 @@ const dds_topic_descriptor_t ask_set_response = ASK_DESC(ask_text, text_ops, ASK
 const dds_topic_descriptor_t ask_empty_request = ASK_DESC(ask_byte, byte_ops, ASK_STD "Empty_Request_");
 const dds_topic_descriptor_t ask_empty_response = ASK_DESC(ask_byte, byte_ops, ASK_STD "Empty_Response_");
 
+/* Deeper than ROS' ten: a reader gets what others are told, too, and a test's machine is busy. */
 static dds_qos_t *service_qos(const char *client)
 {
 	dds_qos_t *qos = dds_create_qos();
@@ -29,7 +30,7 @@ static dds_qos_t *service_qos(const char *client)
 	int n = snprintf(data, sizeof(data), "clientid=%s;", client);
 
 	dds_qset_reliability(qos, DDS_RELIABILITY_RELIABLE, DDS_INFINITY);
-	dds_qset_history(qos, DDS_HISTORY_KEEP_LAST, 10);
+	dds_qset_history(qos, DDS_HISTORY_KEEP_LAST, 1000);
 	if (*client)
 		dds_qset_userdata(qos, data, (size_t)n);
 	return qos;

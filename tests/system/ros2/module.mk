@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The ROS 2 plug-in by itself, with a host that the tests play, against DDS programs in processes of their own.
 INC_tests/system/ros2 := -I. -Itools/bridge/ros2 -Itests -Itests/support -Ischemas -Ilibclient/include -I$(B)/gen
-FLAGS_tests/system/ros2 := -DPLUGIN='"$(B)/lib/simd/bridge_ros2.so"' -DPEER='"$(B)/test/fastdds-peer"'
+FLAGS_tests/system/ros2 := -DPLUGIN='"$(B)/lib/simd/bridge_ros2.so"' -DPEER='"$(B)/test/fastdds-peer"' -DASKER='"$(B)/test/fastdds-asker"'
 
 # $(1): test program, $(2): its objects
 define ros2_test
@@ -24,11 +24,15 @@ $(eval $(call ros2_test,system-ros2_receivers,test_receivers))
 $(B)/test/system-ros2_receivers: $(B)/obj/tools/bridge/ros2/receivers.o
 $(B)/test/system-ros2: $(B)/obj/tests/support/ros_tree.o # of typed.c
 $(eval $(call ros2_test,system-ros2_service,test_service host reader asker))
+$(eval $(call ros2_test,system-fastdds_service,test_fastdds_service host reader asker))
+LIMIT_system-fastdds_service := $(if $(FULL),900,120)
+LINK_system-fastdds_service += -rdynamic # its sendmsg() and dladdr() are seen by the libraries
 
 # Fast DDS speaks C++ only; without it, or without a compiler, the test says so.
 ifneq ($(and $(wildcard /usr/include/fastdds/dds/domain/DomainParticipant.hpp),$(shell command -v g++)),)
-$(B)/test/fastdds-peer: tests/system/ros2/fastdds_peer.cpp
+$(B)/test/fastdds-%: tests/system/ros2/fastdds_%.cpp
 	@mkdir -p $(@D)
-	g++ -std=c++17 -Wall -Wextra $(if $(WERROR),-Werror) -g -O1 -pthread -o $@ $< -lfastrtps -lfastcdr
+	g++ -std=c++17 -Wall -Wextra $(if $(WERROR),-Werror) -g -O1 -pthread -rdynamic -o $@ $< -lfastrtps -lfastcdr
 $(B)/test/system-fastdds: | $(B)/test/fastdds-peer
+$(B)/test/system-fastdds_service: | $(B)/test/fastdds-asker
 endif

@@ -29,6 +29,8 @@
 #include "ros/ros_type.h"
 
 #define EARLY    20
+#define AT_ONCE  100
+#define FEW      4 /* requests that /few has at a time */
 #define HUGE_LEN (5u << 20)
 
 /* ---- types of this test alone ---- */
@@ -77,6 +79,11 @@ static struct {
 	pthread_mutex_t lock;
 	struct held held[64];
 	unsigned n_held;
+	pthread_t few_thread;
+	pthread_cond_t few_changed;
+	struct held few[FEW];
+	unsigned n_few, refused_few;
+	bool few_stop;
 } side;
 
 static void answer_text(sim_answer_fn fn, void *user, bool success, const char *text)
@@ -106,12 +113,56 @@ static void hold(sim_answer_fn fn, void *user)
 	pthread_mutex_unlock(&side.lock);
 }
 
+/* A provider that has no room for more than a few: the others are told so, at once or as an answer, by turns. */
+static int few(sim_answer_fn fn, void *user)
+{
+	bool full;
+	unsigned n;
+
+	pthread_mutex_lock(&side.lock);
+	full = side.n_few == FEW;
+	n = side.refused_few += full;
+	if (!full)
+		side.few[side.n_few++] = (struct held){ fn, user };
+	pthread_cond_signal(&side.few_changed);
+	pthread_mutex_unlock(&side.lock);
+	if (full && n % 2)
+		return -EBUSY;
+	if (full)
+		fn(user, -EBUSY, "too many wait already", NULL, 0);
+	return 0;
+}
+
+static void *few_main(void *arg)
+{
+	pthread_mutex_lock(&side.lock);
+	while (!side.few_stop) {
+		struct held h;
+
+		if (!side.n_few) {
+			pthread_cond_wait(&side.few_changed, &side.lock);
+			continue;
+		}
+		h = side.few[0];
+		memmove(side.few, side.few + 1, --side.n_few * sizeof(h));
+		pthread_mutex_unlock(&side.lock);
+		answer_text(h.fn, h.user, true, "at last");
+		pthread_mutex_lock(&side.lock);
+	}
+	pthread_mutex_unlock(&side.lock);
+	return arg;
+}
+
 /* By name: /lamp is answered at once, /broken has lost its provider, /held waits for the gate. */
 static int on_call(void *ctx, const char *service, const struct sim_service_type *type, const void *request,
 		   size_t size, int64_t timeout_dur_ns, sim_answer_fn fn, void *user)
 {
 	(void)ctx;
 	(void)timeout_dur_ns;
+	if (!strcmp(service, "/full"))
+		return -EBUSY;
+	if (!strcmp(service, "/few"))
+		return few(fn, user);
 	atomic_fetch_add(&side.calls, 1);
 	if (size < type->request->fixed_size)
 		abort();
@@ -119,8 +170,6 @@ static int on_call(void *ctx, const char *service, const struct sim_service_type
 		answer_text(fn, user, true, *(const uint8_t *)request ? "on" : "off");
 	else if (!strcmp(service, "/broken"))
 		fn(user, -EPIPE, "its provider has gone", NULL, 0);
-	else if (!strcmp(service, "/full"))
-		return -EBUSY;
 	else if (!strcmp(service, "/held"))
 		hold(fn, user);
 	else if (!strcmp(service, "/sum"))
@@ -174,6 +223,26 @@ static void peer_asks(dds_entity_t p)
 	EXPECT(r.id.client == ASK_CLIENT && r.id.sequence == -5 && r.data == 0);
 	EXPECT(dds_write(sum.writer, &v) == 0 && reader_take(sum.reader, &s) == 0);
 	EXPECT(s.id.client == 1 && s.id.sequence == INT64_MAX && s.x == -4.25 && s.y == -1 && s.z == 0.5);
+}
+
+/* ROS has no answer that says "later": each has its own. */
+static void peer_asks_at_once(dds_entity_t p)
+{
+	struct asker a = asker_open(p, "/few", &ask_set_request, &ask_set_response, "1.2.8");
+	bool seen[AT_ONCE] = { false };
+
+	for (int i = 0; i < AT_ONCE; i++) {
+		struct ask_byte q = { { ASK_CLIENT, i }, 1 };
+
+		EXPECT(dds_write(a.writer, &q) == 0);
+	}
+	for (int i = 0; i < AT_ONCE; i++) {
+		struct ask_text r = { { 0, 0 }, 0, NULL };
+
+		EXPECT(reader_take(a.reader, &r) == 0);
+		EXPECT(r.id.sequence >= 0 && r.id.sequence < AT_ONCE && !seen[r.id.sequence] && r.success);
+		seen[r.id.sequence] = true;
+	}
 }
 
 /*
@@ -345,8 +414,27 @@ static void requests_are_answered(void **state)
 	(void)state;
 	begin(&k);
 	end(&k, pid);
-	assert_int_equal(atomic_load(&side.calls), 54);
+	assert_int_equal(atomic_load(&side.calls), 53);
 	assert_null(strstr(k.h.log, "dropped"));
+}
+
+static void a_hundred_at_once(void **state)
+{
+	static struct bridge k;
+	pid_t pid = start(peer_asks_at_once);
+
+	(void)state;
+	pthread_cond_init(&side.few_changed, NULL);
+	assert_int_equal(pthread_create(&side.few_thread, NULL, few_main, NULL), 0);
+	begin(&k);
+	k.h.ops->service(k.b, "/few", &sim_SetBool_service);
+	end(&k, pid);
+	assert_true(side.refused_few > 0);
+	pthread_mutex_lock(&side.lock);
+	side.few_stop = true;
+	pthread_cond_signal(&side.few_changed);
+	pthread_mutex_unlock(&side.lock);
+	pthread_join(side.few_thread, NULL);
 }
 
 static void a_reply_waits_for_its_reader(void **state)
@@ -442,6 +530,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(requests_are_answered, setup),
+		cmocka_unit_test_setup(a_hundred_at_once, setup),
 		cmocka_unit_test_setup(a_reply_waits_for_its_reader, setup),
 		cmocka_unit_test_setup(hostile_peers, setup),
 		cmocka_unit_test_setup(a_peer_that_vanishes, setup),

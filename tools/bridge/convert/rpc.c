@@ -94,8 +94,10 @@ int rpc_read_request(const struct sim_type *t, const void *data, size_t len, str
 	int r;
 
 	dec_begin(&d, WIRE_CDR, data, len);
-	ret_id->client = sim_dec_u64(&d.dec, "client_guid");
-	ret_id->sequence = sim_dec_i64(&d.dec, "sequence_number");
+	if (ret_id) {
+		ret_id->client = sim_dec_u64(&d.dec, "client_guid");
+		ret_id->sequence = sim_dec_i64(&d.dec, "sequence_number");
+	}
 	r = generic_read(t, &d.dec, body, room, ret_size);
 	if (!t->n_fields && d.at < d.len)
 		(void)sim_dec_u8(&d.dec, "structure_needs_at_least_one_member");
@@ -110,8 +112,10 @@ int rpc_write_response(const struct sim_type *t, const struct rpc_id *id, const 
 	int r;
 
 	wire_begin(&w, WIRE_CDR, o);
-	sim_enc_u64(&w.enc, "client_guid", id->client);
-	sim_enc_i64(&w.enc, "sequence_number", id->sequence);
+	if (id) {
+		sim_enc_u64(&w.enc, "client_guid", id->client);
+		sim_enc_i64(&w.enc, "sequence_number", id->sequence);
+	}
 	r = generic_emit(t, body, size, &w.enc);
 	if (!t->n_fields)
 		sim_enc_u8(&w.enc, "structure_needs_at_least_one_member", 0);

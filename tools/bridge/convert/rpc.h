@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Requests and responses of ROS 2 services, as rmw_cyclonedds writes them: CDR of who asks and the how manieth request
- * it is, which the response echoes, then the fields of the message; one zero byte if it has none. Pure functions: any thread.
+ * it is, which the response echoes, then the fields of the message; one zero byte if it has none. rmw_fastrtps says the former
+ * elsewhere: the fields alone. Pure functions: any thread.
  */
 #ifndef RPC_H
 #define RPC_H
@@ -36,11 +37,11 @@ int rpc_own_type(const char *service, const struct sim_type *half, const char *h
 /* Whether a body of ours has the very fields of theirs, times as times. */
 bool rpc_same_fields(const struct sim_type *ours, const struct ros_type *theirs);
 
-/* Read a request into a body of at most `room` bytes, aligned to 64. Errors: those of <sim/decode.h>, -ENOBUFS. */
+/* Read a request into a body of at most `room` bytes, aligned to 64. ret_id NULL: it has none. Errors: those of <sim/decode.h>, -ENOBUFS. */
 int rpc_read_request(const struct sim_type *t, const void *data, size_t len, struct rpc_id *ret_id, void *body,
 		     size_t room, size_t *ret_size);
 
-/* Write a response; o keeps body until it is sent. Errors: -EBADMSG the body does not hold, -ENOMEM, -ERANGE a time. */
+/* Write a response; o keeps body until it is sent. id NULL: it has none. Errors: -EBADMSG the body does not hold, -ENOMEM, -ERANGE a time. */
 int rpc_write_response(const struct sim_type *t, const struct rpc_id *id, const void *body, size_t size, struct out *o);
 
 /*

@@ -13,8 +13,10 @@
 #include <dds/ddsi/q_radmin.h>
 
 #include "out.h"
+#include "rtps_identity.h"
 
 #define CDR_HEADER 4u
+#define FRONT      64u
 #define TAKEN_MAX  (4u << 20) /* bytes of a message that comes in */
 #define SPARE_MIN \
 	(64u << 10) /* larger samples are kept for the next message: a fresh one costs a page fault each 4 KiB */
@@ -25,8 +27,12 @@ struct bytes {
 	struct pool *pool;
 	size_t size; /* CDR header included, a multiple of 4 */
 	size_t room; /* for data */
+	struct rtps_origin origin;
+	uint8_t front[FRONT]; /* ends with the inline QoS of a reply, or is zero: see rtps_identity_add() */
 	uint8_t data[];
 };
+_Static_assert(offsetof(struct bytes, data) == offsetof(struct bytes, front) + FRONT, "front is right before data");
+_Static_assert(FRONT >= RTPS_QOS_SIZE, "front has room for it");
 
 struct pool {
 	_Atomic unsigned
@@ -38,6 +44,7 @@ struct pool {
 struct bytes_type {
 	struct ddsi_sertype c; /* first */
 	struct pool *pool;
+	bool keeps_origin; /* set before the first sample */
 };
 
 struct parts { /* how the message goes out that this thread writes just now */
@@ -123,6 +130,8 @@ static struct bytes *bytes_new(const struct ddsi_sertype *type, enum ddsi_serdat
 	b->c.hash = type->serdata_basehash;
 	b->pool = p;
 	b->size = size;
+	b->origin.known = false;
+	memset(b->front, 0, sizeof(b->front));
 	atomic_fetch_add(&p->refs, 1);
 	return b;
 }
@@ -230,6 +239,8 @@ static struct ddsi_serdata *data_from_ser(const struct ddsi_sertype *type, enum 
 	struct bytes *b = bytes_new(type, kind, size <= TAKEN_MAX ? size : 0);
 	uint32_t at = 0;
 
+	if (b && ((const struct bytes_type *)(const void *)type)->keeps_origin)
+		rtps_identity_read(chain, &b->origin);
 	if (!b || size > TAKEN_MAX)
 		return b ? &b->c : NULL;
 	for (; chain; chain = chain->nextfrag) {
@@ -357,7 +368,8 @@ static const struct ddsi_sertype_ops type_ops = {
 	.hash = type_hash,
 };
 
-dds_entity_t bytes_topic_create(dds_entity_t participant, const char *name, const char *type_name, const dds_qos_t *qos)
+dds_entity_t bytes_topic_create_typed(dds_entity_t participant, const char *name, const char *type_name,
+				      const dds_qos_t *qos, struct ddsi_sertype **ret_type)
 {
 	struct bytes_type *b = calloc(1, sizeof(*b));
 	struct ddsi_sertype *t = (struct ddsi_sertype *)b;
@@ -372,7 +384,16 @@ dds_entity_t bytes_topic_create(dds_entity_t participant, const char *name, cons
 	topic = dds_create_topic_sertype(participant, name, &t, qos, NULL, NULL);
 	if (topic < 0)
 		ddsi_sertype_unref(t);
+	else
+		*ret_type = t;
 	return topic;
+}
+
+dds_entity_t bytes_topic_create(dds_entity_t participant, const char *name, const char *type_name, const dds_qos_t *qos)
+{
+	struct ddsi_sertype *type;
+
+	return bytes_topic_create_typed(participant, name, type_name, qos, &type);
 }
 
 dds_return_t bytes_write_in_parts(dds_entity_t writer, const struct out *o, size_t part, bytes_between_fn *between,
@@ -385,4 +406,27 @@ dds_return_t bytes_write_in_parts(dds_entity_t writer, const struct out *o, size
 	r = dds_write(writer, o);
 	writing = NULL;
 	return r;
+}
+
+void bytes_keep_origin(struct ddsi_sertype *type)
+{
+	((struct bytes_type *)(void *)type)->keeps_origin = true;
+}
+
+const struct rtps_origin *bytes_origin(const struct ddsi_serdata *d)
+{
+	const struct bytes *b = bytes_of(d);
+
+	return b->origin.known ? &b->origin : NULL;
+}
+
+dds_return_t bytes_write_to(dds_entity_t writer, const struct ddsi_sertype *type, const struct out *o,
+			    const struct rtps_id *to)
+{
+	struct ddsi_serdata *d = ddsi_serdata_from_sample(type, SDK_DATA, o);
+
+	if (!d)
+		return DDS_RETCODE_OUT_OF_RESOURCES;
+	rtps_qos_write(to, ((struct bytes *)(void *)d)->front + FRONT - RTPS_QOS_SIZE);
+	return dds_writecdr(writer, d);
 }

@@ -21,4 +21,21 @@ typedef void bytes_between_fn(void *arg);
 dds_return_t bytes_write_in_parts(dds_entity_t writer, const struct out *o, size_t part, bytes_between_fn *between,
 				  void *arg);
 
+/* bytes_topic_create(); ret_type lives as long as the topic. */
+struct ddsi_sertype;
+dds_entity_t bytes_topic_create_typed(dds_entity_t participant, const char *name, const char *type_name,
+				      const dds_qos_t *qos, struct ddsi_sertype **ret_type);
+
+/* What comes in is remembered with where it came from: for rtps_identity_open()'s domain, before the first reader. */
+void bytes_keep_origin(struct ddsi_sertype *type);
+/* Where it came from: borrows from d. NULL: that is not known. */
+struct ddsi_serdata;
+struct rtps_origin;
+const struct rtps_origin *bytes_origin(const struct ddsi_serdata *d);
+
+/* As dds_write(), with the identity of a request as inline QoS: of a writer that rtps_identity_add() has been told of. */
+struct rtps_id;
+dds_return_t bytes_write_to(dds_entity_t writer, const struct ddsi_sertype *type, const struct out *o,
+			    const struct rtps_id *to);
+
 #endif

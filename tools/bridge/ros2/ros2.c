@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ros2.h"
+#include "rtps_identity.h"
 #include "wish.h"
 
 static const struct sim_bridge_option options[] = {
@@ -98,6 +99,7 @@ static void ros2_destroy(struct sim_bridge *b)
 		dds_delete(b->participant);
 	if (b->domain > 0)
 		dds_delete(b->domain);
+	rtps_identity_close(b->identity);
 	while (b->n_outs) {
 		out_finish(b->outs[--b->n_outs]);
 		free(b->outs[b->n_outs]);

@@ -19,18 +19,19 @@
 #include "tree.h"
 #include "wish.h"
 
-#define ROS2_TOPICS_MAX       512u
-#define ROS2_FAN_MAX          16u /* topics of one channel */
-#define ROS2_INBOUND_MAX      32u
-#define ROS2_OUTS_MAX         16u
-#define ROS2_LARGE_MAX        64u /* large messages that wait for their thread */
-#define ROS2_SERVICES_MAX     64u
-#define ROS2_REPLIES_MAX      64u  /* that wait for those who asked */
-#define ROS2_HEARD_MAX        256u /* participants of others whose nodes are known */
-#define ROS2_RIVALS_MAX       32u  /* other publishers of /clock */
-#define ROS2_GID_TEXT         64u  /* a GUID as `ros2 topic info -v` prints it */
-#define ROS2_WHO_MAX          (GRAPH_NODE_MAX + ROS2_GID_TEXT + 4u)
-#define ROS2_MAX_BLOCK_DUR_NS 100000000 /* said in QoS; a keep-last writer does not wait for slow readers */
+#define ROS2_TOPICS_MAX        512u
+#define ROS2_FAN_MAX           16u /* topics of one channel */
+#define ROS2_INBOUND_MAX       32u
+#define ROS2_OUTS_MAX          16u
+#define ROS2_LARGE_MAX         64u /* large messages that wait for their thread */
+#define ROS2_SERVICES_MAX      64u
+#define ROS2_REPLIES_MAX       1024u /* that wait for those who asked; and requests that wait for their turn */
+#define ROS2_REPLIES_BYTES_MAX (16u << 20)
+#define ROS2_HEARD_MAX         256u /* participants of others whose nodes are known */
+#define ROS2_RIVALS_MAX        32u  /* other publishers of /clock */
+#define ROS2_GID_TEXT          64u  /* a GUID as `ros2 topic info -v` prints it */
+#define ROS2_WHO_MAX           (GRAPH_NODE_MAX + ROS2_GID_TEXT + 4u)
+#define ROS2_MAX_BLOCK_DUR_NS  100000000 /* said in QoS; a keep-last writer does not wait for slow readers */
 
 struct ros2_qos {
 	bool reliable, transient_local;
@@ -131,12 +132,19 @@ struct ros2_sim_time { /* time from the graph's /clock */
 
 struct ros2_service;
 struct ros2_request;
+struct rtps_identity;
 
-struct ros2_replies { /* service.c */
+struct ros2_queue {
+	struct ros2_request *first, *last;
+	unsigned n;
+	size_t bytes;
+};
+
+struct ros2_replies { /* service_call.c */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	struct ros2_request *first;
-	unsigned n;
+	struct ros2_queue waiting, ready; /* requests for their turn; replies to be written */
+	unsigned news;                    /* so many times something has changed */
 	bool stop, running;
 	pthread_t thread;
 };
@@ -189,6 +197,8 @@ struct sim_bridge {
 	uint32_t n_service_ids; /* so far */
 	struct ros2_replies replies;
 	struct ros2_large large;
+	struct rtps_identity *identity; /* NULL: no service yet, or there is none to be had */
+	bool no_identity;
 	_Atomic uint64_t converted, skipped; /* messages; skipped: nobody listened */
 };
 

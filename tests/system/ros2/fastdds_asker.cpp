@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A Fast DDS program that calls a service, or is one, as a node of rmw_fastrtps does: QoS, and who asks in the inline QoS. The
+ * service is that of test_fastdds_service.c: three doubles, who asks, the how manieth call it is and how long a text is wanted; the
+ * reply says all that again in a text of that length.
+ *
+ *     fastdds-asker call SERVICE key=value ...     0: each call has its answer
+ *         asker=N calls=N size=BYTES               open=N at once (1)
+ *         async=1                                  the other of rmw_fastrtps' two ways to publish
+ *         loss=N                                   of the packets that it sends each N-th is lost
+ *         garble=N                                 so many packets with inline QoS have some of it overwritten first
+ *         early=1                                  nobody hears of its writer until its first request is written
+ *
+ * Its sendto() stands before the C library's. Threads: main calls; Fast DDS' own call the listeners. C++, because Fast DDS has no
+ * other interface.
+ */
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <fastdds/dds/domain/DomainParticipant.hpp>
+#include <fastdds/dds/domain/DomainParticipantFactory.hpp>
+#include <fastdds/dds/publisher/DataWriter.hpp>
+#include <fastdds/dds/publisher/DataWriterListener.hpp>
+#include <fastdds/dds/publisher/Publisher.hpp>
+#include <fastdds/dds/subscriber/DataReader.hpp>
+#include <fastdds/dds/subscriber/DataReaderListener.hpp>
+#include <fastdds/dds/subscriber/SampleInfo.hpp>
+#include <fastdds/dds/subscriber/Subscriber.hpp>
+#include <fastdds/dds/topic/TopicDataType.hpp>
+#include <fastdds/rtps/common/WriteParams.h>
+#include <fastdds/rtps/transport/UDPv4TransportDescriptor.h>
+
+using namespace eprosima::fastdds::dds;
+namespace rtps = eprosima::fastrtps::rtps;
+
+typedef std::vector<uint8_t> Bytes;
+typedef std::chrono::steady_clock Clock;
+
+#define PREFIX "demo::srv::dds_::Echo_"
+
+static std::map<std::string, long> options;
+
+static long option(const char *name, long deflt)
+{
+	return options.count(name) ? options[name] : deflt;
+}
+
+/* ---- what becomes of packets ---- */
+
+static std::atomic<unsigned> packets, garbled;
+static std::atomic<bool> calling; /* discovery is left alone */
+static std::atomic<bool> asked;
+
+/* The inline QoS of the first DATA or DATA_FRAG: where it begins. 0: there is none. */
+static size_t inline_qos(const uint8_t *p, size_t n)
+{
+	for (size_t at = 20; at + 8 <= n;) {
+		size_t len = p[at + 2] | p[at + 3] << 8;
+
+		if ((p[at] == 0x15 || p[at] == 0x16) && p[at + 1] & 2)
+			return at + 8 + (p[at + 6] | p[at + 7] << 8);
+		at += 4 + len;
+	}
+	return 0;
+}
+
+/* Whether it tells of writers: DATA of the one that discovery has for them. */
+static bool of_writers(const uint8_t *p, size_t n)
+{
+	static const uint8_t entity[] = { 0x00, 0x00, 0x03, 0xc2 };
+
+	for (size_t at = 20; at + 16 <= n; at += 4 + (p[at + 2] | p[at + 3] << 8))
+		if (p[at] == 0x15 && memcmp(p + at + 12, entity, 4) == 0)
+			return true;
+	return false;
+}
+
+/* By turns: a length, a parameter's number, any byte, the vendor, the sentinel; the numbers say which. */
+static void garble(Bytes &b)
+{
+	size_t at = inline_qos(b.data(), b.size());
+	unsigned k = garbled;
+
+	if (!at || at + 32 > b.size() || long(k) >= option("garble", 0))
+		return;
+	garbled++;
+	switch (k % 6) {
+	case 0:
+		b[at + 2] = static_cast<uint8_t>(k * 37);
+		b[at + 3] = static_cast<uint8_t>(k * 11);
+		break;
+	case 1:
+		b[at] ^= static_cast<uint8_t>(1 + k);
+		break;
+	case 2:
+		b[at + 4 + k % 24] ^= static_cast<uint8_t>(1 + k);
+		break;
+	case 3:
+		b[6] = static_cast<uint8_t>(k);
+		b[7] = static_cast<uint8_t>(k * 7);
+		break;
+	case 4:
+		b[at + 28] = 0x70; /* no sentinel */
+		break;
+	default:
+		b[at + 2] = 20; /* four bytes short */
+	}
+}
+
+typedef ssize_t Sendto(int, const void *, size_t, int, const struct sockaddr *, socklen_t);
+
+extern "C" __attribute__((visibility("default"), used)) ssize_t sendto(int fd, const void *data, size_t n, int flags,
+								       const struct sockaddr *to, socklen_t to_len)
+{
+	long loss = option("loss", 0);
+	Bytes copy(static_cast<const uint8_t *>(data), static_cast<const uint8_t *>(data) + n);
+
+	if (option("early", 0) && !asked && of_writers(copy.data(), n))
+		return static_cast<ssize_t>(n);
+	if (calling && to && to->sa_family == AF_INET) {
+		if (loss && packets++ % loss == 0)
+			return static_cast<ssize_t>(n);
+		garble(copy);
+	}
+	return syscall(SYS_sendto, fd, copy.data(), n, flags, to, to_len);
+}
+
+/* ---- a type is its name: samples are bytes, with the four of the encapsulation ---- */
+
+class Raw : public TopicDataType
+{
+      public:
+	explicit Raw(const std::string &name)
+	{
+		setName(name.c_str());
+		m_typeSize = 1u << 20;
+		m_isGetKeyDefined = false;
+		auto_fill_type_object(false);
+		auto_fill_type_information(false);
+	}
+	bool serialize(void *data, rtps::SerializedPayload_t *p) override
+	{
+		const Bytes &b = *static_cast<Bytes *>(data);
+
+		if (b.size() > p->max_size)
+			return false;
+		memcpy(p->data, b.data(), b.size());
+		p->length = static_cast<uint32_t>(b.size());
+		p->encapsulation = CDR_LE;
+		return true;
+	}
+	bool deserialize(rtps::SerializedPayload_t *p, void *data) override
+	{
+		static_cast<Bytes *>(data)->assign(p->data, p->data + p->length);
+		return true;
+	}
+	std::function<uint32_t()> getSerializedSizeProvider(void *data) override
+	{
+		return [data]() { return static_cast<uint32_t>(static_cast<Bytes *>(data)->size()); };
+	}
+	void *createData() override
+	{
+		return new Bytes;
+	}
+	void deleteData(void *data) override
+	{
+		delete static_cast<Bytes *>(data);
+	}
+	bool getKey(void *, rtps::InstanceHandle_t *, bool) override
+	{
+		return false;
+	}
+};
+
+/* ---- endpoints ---- */
+
+struct Written : DataWriterListener {
+	std::atomic<int> n{ 0 };
+
+	void on_publication_matched(DataWriter *, const PublicationMatchedStatus &s) override
+	{
+		n += s.current_count_change;
+	}
+};
+struct Read : DataReaderListener {
+	std::atomic<int> n{ 0 };
+
+	void on_subscription_matched(DataReader *, const SubscriptionMatchedStatus &s) override
+	{
+		n += s.current_count_change;
+	}
+};
+
+struct Node {
+	DomainParticipant *participant;
+	DataReader *reader;
+	DataWriter *writer;
+	Written written;
+	Read read;
+};
+
+/* As fastdds_peer.cpp has it. */
+static DomainParticipantQos over_loopback()
+{
+	DomainParticipantQos q = PARTICIPANT_QOS_DEFAULT;
+	auto udp = std::make_shared<eprosima::fastdds::rtps::UDPv4TransportDescriptor>();
+	static const char enclave[] = "enclave=/;";
+
+	udp->interfaceWhiteList.push_back("127.0.0.1");
+	q.transport().use_builtin_transports = false;
+	q.transport().user_transports.push_back(udp);
+	for (unsigned i = 0; i < 12; i++) {
+		rtps::Locator_t peer(LOCATOR_KIND_UDPv4, 7410 + 2 * i);
+
+		rtps::IPLocator::setIPv4(peer, 127, 0, 0, 1);
+		q.wire_protocol().builtin.initialPeersList.push_back(peer);
+	}
+	q.wire_protocol().builtin.discovery_config.leaseDuration_announcementperiod =
+		eprosima::fastrtps::Duration_t(0, 200000000);
+	q.user_data().data_vec(std::vector<rtps::octet>(enclave, enclave + sizeof(enclave) - 1));
+	return q;
+}
+
+static Topic *topic(DomainParticipant *p, const std::string &name, const std::string &type)
+{
+	TypeSupport t(new Raw(type));
+
+	t.register_type(p);
+	return p->create_topic(name, type, TOPIC_QOS_DEFAULT);
+}
+
+/* QoS as rmw_fastrtps makes it of rmw_qos_profile_services_default. */
+static bool open(Node &n, const std::string &service, bool serves)
+{
+	DataWriterQos w = DATAWRITER_QOS_DEFAULT;
+	DataReaderQos r = DATAREADER_QOS_DEFAULT;
+	Topic *request, *reply;
+
+	n.participant = DomainParticipantFactory::get_instance()->create_participant(0, over_loopback());
+	if (!n.participant)
+		return false;
+	request = topic(n.participant, "rq" + service + "Request", PREFIX "Request_");
+	reply = topic(n.participant, "rr" + service + "Reply", PREFIX "Response_");
+	w.endpoint().history_memory_policy = r.endpoint().history_memory_policy =
+		rtps::PREALLOCATED_WITH_REALLOC_MEMORY_MODE;
+	w.data_sharing().off();
+	r.data_sharing().off();
+	w.reliability().kind = r.reliability().kind = RELIABLE_RELIABILITY_QOS;
+	w.durability().kind = r.durability().kind = VOLATILE_DURABILITY_QOS;
+	w.history().kind = r.history().kind = KEEP_LAST_HISTORY_QOS;
+	w.history().depth = 10;
+	r.history().depth = 1000; /* it gets what others are told, too, and a test's machine is busy */
+	w.publish_mode().kind = option("async", 0) ? ASYNCHRONOUS_PUBLISH_MODE : SYNCHRONOUS_PUBLISH_MODE;
+	if (option("loss", 0) || option("early", 0)) /* three seconds, else, for each request that is lost */
+		w.reliable_writer_qos().times.heartbeatPeriod = eprosima::fastrtps::Duration_t(0, 10000000);
+	n.reader =
+		n.participant->create_subscriber(SUBSCRIBER_QOS_DEFAULT)
+			->create_datareader(serves ? request : reply, r, &n.read, StatusMask::subscription_matched());
+	n.writer =
+		n.participant->create_publisher(PUBLISHER_QOS_DEFAULT)
+			->create_datawriter(serves ? reply : request, w, &n.written, StatusMask::publication_matched());
+	return n.reader && n.writer;
+}
+
+/* As service_is_available() does: no longer. */
+static bool matched(const Node &n)
+{
+	for (int i = 0; i < 4000 && (n.read.n == 0 || n.written.n == 0); i++)
+		usleep(5000);
+	return n.read.n > 0 && n.written.n > 0;
+}
+
+/* ---- calling ---- */
+
+static Bytes request(double asker, double number, double size)
+{
+	const double v[] = { asker, number, size };
+	Bytes b(4 + sizeof(v));
+
+	b[1] = 1;
+	memcpy(b.data() + 4, v, sizeof(v));
+	return b;
+}
+
+static bool right(const Bytes &b, long asker, long number, size_t size)
+{
+	std::string want = std::to_string(asker) + " " + std::to_string(number) + " ";
+	uint32_t len = 0;
+
+	if (want.size() < size)
+		want.resize(size, 'z');
+	if (b.size() < 12 || b[4] != 1)
+		return false;
+	memcpy(&len, b.data() + 8, sizeof(len));
+	return len == want.size() + 1 && b.size() >= 12 + len && memcmp(b.data() + 12, want.c_str(), len) == 0;
+}
+
+static int64_t number_of(const rtps::SequenceNumber_t &s)
+{
+	return static_cast<int64_t>(s.high) << 32 | s.low;
+}
+
+typedef std::map<int64_t, long> Open; /* the how manieth call, by its number on the wire */
+
+static bool ask(Node &n, Open &open, long number)
+{
+	Bytes b = request(option("asker", 1), number, option("size", 0));
+	rtps::WriteParams w;
+
+	w.related_sample_identity().writer_guid() = n.reader->guid();
+	if (!n.writer->write(&b, w))
+		return false;
+	open[number_of(w.sample_identity().sequence_number())] = number;
+	asked = true;
+	return true;
+}
+
+/* false: something is wrong with a reply of ours. */
+static bool take(Node &n, Open &open)
+{
+	SampleInfo info;
+	Bytes b;
+
+	while (n.reader->take_next_sample(&b, &info) == ReturnCode_t::RETCODE_OK) {
+		const rtps::SampleIdentity &to = info.related_sample_identity;
+		int64_t number = number_of(to.sequence_number());
+
+		if (!info.valid_data || (to.writer_guid() != n.reader->guid() && to.writer_guid() != n.writer->guid()))
+			continue;
+		if (!open.count(number) || !right(b, option("asker", 1), open[number], option("size", 0)))
+			return false;
+		open.erase(number);
+	}
+	return true;
+}
+
+static int fail(const char *what, long calls, size_t open)
+{
+	fprintf(stderr, "fastdds-asker %ld: %s after %ld calls, %zu of them unanswered\n", option("asker", 1), what,
+		calls, open);
+	return 1;
+}
+
+/* Those that are garbled have an answer or not; what follows must. */
+static int call(Node &n)
+{
+	long calls = option("calls", 1), asked = 0, first = option("garble", 0);
+	Open open;
+
+	calling = true;
+	for (; asked < first; asked++) {
+		ask(n, open, asked);
+		n.reader->wait_for_unread_message(eprosima::fastrtps::Duration_t(0, 20000000));
+		take(n, open);
+	}
+	open.clear();
+	for (Clock::time_point last = Clock::now(); asked < first + calls || !open.empty();) {
+		size_t before = open.size();
+
+		while (asked < first + calls && long(open.size()) < option("open", 1))
+			if (!ask(n, open, asked++))
+				return fail("cannot write", asked, open.size());
+		n.reader->wait_for_unread_message(eprosima::fastrtps::Duration_t(0, 100000000));
+		if (!take(n, open))
+			return first ? 0 : fail("a wrong reply", asked, open.size());
+		if (open.size() != before)
+			last = Clock::now();
+		if (Clock::now() - last > std::chrono::seconds(20))
+			return fail("no reply", asked, open.size());
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static Node n;
+	int r;
+
+	for (int i = 3; i < argc; i++) {
+		std::string s = argv[i];
+
+		options[s.substr(0, s.find('='))] = atol(s.c_str() + s.find('=') + 1);
+	}
+	if (argc < 3 || strcmp(argv[1], "call") != 0 || !open(n, argv[2], false))
+		return 2;
+	r = matched(n) ? call(n) : fail("not matched", 0, 0);
+	n.participant->delete_contained_entities();
+	DomainParticipantFactory::get_instance()->delete_participant(n.participant);
+	return r;
+}

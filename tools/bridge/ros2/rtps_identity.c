@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * See rtps_identity.h. What is sent: every packet of a domain goes through the write function of its connections, which is replaced
+ * by ours; it finds a reply's identity before the payload that it is about to send. What is received: Cyclone keeps the packet
+ * that a sample came in, with its header's numbers already in this machine's order; its read function is replaced for the
+ * sake of a client's first request (rtps_packet_welcome()).
+ *
+ * Thread: open, close, add and remove one at a time; on_write(), on_read() and read() on Cyclone's threads.
+ */
+#include "rtps_identity.h"
+
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <dds/version.h>
+
+#include <dds/ddsi/ddsi_domaingv.h>
+#include <dds/ddsi/ddsi_sertype.h>
+#include <dds/ddsi/ddsi_tran.h>
+#include <dds/ddsi/q_protocol.h>
+#include <dds/ddsi/q_radmin.h>
+
+#define KNOWN_VERSION "0.10.2"
+#define KNOWN_LIBRARY "libddsc.so.0debian" /* what Debian alone calls it */
+#define KNOWN_FILE    "libddsc.so." KNOWN_VERSION
+#define DOMAINS_MAX   8u
+#define FRAGMENT_MAX  65000u /* so that a fragment and what is added fit into a datagram */
+
+struct rtps_identity {
+	struct ddsi_domaingv *gv;
+	ddsi_tran_write_fn_t write; /* Cyclone's own */
+	ddsi_tran_read_fn_t read;
+	uint8_t prefix[12];                           /* of the participant: set before the first entity */
+	_Atomic uint32_t entities[RTPS_ENTITIES_MAX]; /* their ids as the network has them; 0: none */
+	_Atomic unsigned n_entities;                  /* places that have been used */
+};
+
+/* Both functions are given their connection, and that knows its domain: this is how they come to what is ours. */
+static _Atomic(struct rtps_identity *) domains[DOMAINS_MAX];
+
+/* ---- sending ---- */
+
+static struct rtps_identity *find(const struct ddsi_domaingv *gv)
+{
+	for (unsigned i = 0; i < DOMAINS_MAX; i++) {
+		struct rtps_identity *x = atomic_load_explicit(&domains[i], memory_order_acquire);
+
+		if (x && x->gv == gv)
+			return x;
+	}
+	return NULL;
+}
+
+static bool has_entity(struct rtps_identity *x, const uint8_t entity[4])
+{
+	unsigned n = atomic_load_explicit(&x->n_entities, memory_order_acquire);
+	uint32_t id;
+
+	memcpy(&id, entity, sizeof(id));
+	for (unsigned i = 0; i < n; i++)
+		if (atomic_load_explicit(&x->entities[i], memory_order_acquire) == id)
+			return true;
+	return false;
+}
+
+struct sending {
+	struct rtps_identity *x;
+	ddsi_tran_conn_t conn;
+	const ddsi_locator_t *to;
+	uint32_t flags;
+};
+
+static const uint8_t *qos_of(void *ctx, const uint8_t writer[16], const uint8_t *payload, uint32_t offset)
+{
+	const struct sending *s = ctx;
+	const uint8_t *qos;
+
+	if (!has_entity(s->x, writer + 12) || memcmp(writer, s->x->prefix, sizeof(s->x->prefix)) != 0)
+		return NULL;
+	qos = payload - offset - RTPS_QOS_SIZE;
+	return qos[0] | qos[1] ? qos : NULL;
+}
+
+static ssize_t send_on(void *ctx, size_t n, const struct iovec *iov)
+{
+	const struct sending *s = ctx;
+
+	return s->x->write(s->conn, s->to, n, iov, s->flags);
+}
+
+static ssize_t on_write(ddsi_tran_conn_t conn, const ddsi_locator_t *to, size_t n, const ddsrt_iovec_t *iov,
+			uint32_t flags)
+{
+	struct sending s = { find(conn->m_base.gv), conn, to, flags };
+	const struct rtps_insert insert = { qos_of, send_on, &s, RTPS_PACKET_SIZE };
+
+	if (!atomic_load_explicit(&s.x->n_entities, memory_order_acquire))
+		return send_on(&s, n, iov);
+	return rtps_packet_send(&insert, n, iov);
+}
+
+/* ---- receiving: what Cyclone is about to see ---- */
+
+static bool is_ours(void *ctx, const uint8_t entity[4])
+{
+	static const uint8_t any[4];
+
+	return memcmp(entity, any, sizeof(any)) != 0 && has_entity(ctx, entity);
+}
+
+static ssize_t on_read(ddsi_tran_conn_t conn, unsigned char *buf, size_t room, bool allow_spurious,
+		       ddsi_locator_t *from)
+{
+	struct rtps_identity *x = find(conn->m_base.gv);
+	ssize_t n = x->read(conn, buf, room, allow_spurious, from);
+
+	if (n <= 0 || (size_t)n > room || !atomic_load_explicit(&x->n_entities, memory_order_acquire))
+		return n;
+	return (ssize_t)rtps_packet_welcome(buf, (size_t)n, room, is_ours, x);
+}
+
+/* ---- whether this is the Cyclone that is known ---- */
+
+static const char *name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+bool rtps_identity_is_ours(const char *path)
+{
+	char *real = realpath(path, NULL);
+	bool ours = real && strcmp(name_of(path), KNOWN_LIBRARY) == 0 && strcmp(name_of(real), KNOWN_FILE) == 0;
+
+	free(real);
+	return ours;
+}
+
+static int check_library(char *why, size_t size)
+{
+	Dl_info info = { .dli_fname = NULL };
+	const char *path;
+
+	if (strcmp(DDS_VERSION, KNOWN_VERSION) != 0) {
+		snprintf(why, size, "it was built with Cyclone DDS %s", DDS_VERSION);
+		return -ENOTSUP;
+	}
+	path = dladdr((void *)(uintptr_t)dds_create_participant, &info) && info.dli_fname ? info.dli_fname : "?";
+	if (rtps_identity_is_ours(path))
+		return 0;
+	snprintf(why, size, "%s is in use", path);
+	return -ENOTSUP;
+}
+
+static bool is_reader(const struct ddsi_domaingv *gv, const struct ddsi_tran_conn *c)
+{
+	return c && c->m_base.gv == gv && c->m_base.m_trantype == DDSI_TRAN_CONN && c->m_factory == gv->m_factory &&
+	       c->m_read_fn && c->m_read_fn == gv->xmit_conns[0]->m_read_fn;
+}
+
+/* Another layout would not look like this; nothing is read that the library's own size does not cover. */
+static int check_layout(const struct ddsi_domaingv *gv, char *why, size_t size)
+{
+	unsigned n = 0;
+
+	if (!gv || gv->n_interfaces < 1 || gv->n_interfaces > MAX_XMIT_CONNS || !gv->m_factory ||
+	    gv->m_factory->gv != gv) {
+		snprintf(why, size, "its structures are not as expected");
+		return -ENOTSUP;
+	}
+	if (strncmp(gv->m_factory->m_typename, "udp", 3) != 0) {
+		snprintf(why, size, "its transport is %s, and not UDP", gv->m_factory->m_typename);
+		return -ENOTSUP;
+	}
+	if (gv->config.fragment_size > FRAGMENT_MAX) {
+		snprintf(why, size, "General/FragmentSize is %u, and not at most %u", gv->config.fragment_size,
+			 FRAGMENT_MAX);
+		return -ENOTSUP;
+	}
+	for (unsigned i = 0; i < MAX_XMIT_CONNS; i++) {
+		const struct ddsi_tran_conn *c = gv->xmit_conns[i];
+
+		if (!c)
+			continue;
+		n++;
+		if (c->m_base.gv != gv || c->m_base.m_trantype != DDSI_TRAN_CONN || c->m_factory != gv->m_factory ||
+		    !c->m_write_fn || c->m_write_fn != gv->xmit_conns[0]->m_write_fn) {
+			snprintf(why, size, "its connections are not as expected");
+			return -ENOTSUP;
+		}
+	}
+	if (n == (unsigned)gv->n_interfaces && is_reader(gv, gv->data_conn_uc) &&
+	    (!gv->data_conn_mc || is_reader(gv, gv->data_conn_mc)))
+		return 0;
+	snprintf(why, size, "it has %u connections for %d interfaces", n, gv->n_interfaces);
+	return -ENOTSUP;
+}
+
+/* ---- life ---- */
+
+static int enlist(struct rtps_identity *x)
+{
+	for (unsigned i = 0; i < DOMAINS_MAX; i++) {
+		struct rtps_identity *none = NULL;
+
+		if (atomic_compare_exchange_strong(&domains[i], &none, x))
+			return 0;
+	}
+	return -EMFILE;
+}
+
+int rtps_identity_open(const struct ddsi_sertype *type, struct rtps_identity **ret, char *why, size_t why_size)
+{
+	struct ddsi_domaingv *gv;
+	struct rtps_identity *x;
+	int r = check_library(why, why_size);
+
+	if (r < 0)
+		return r;
+	gv = ddsrt_atomic_ldvoidp(&((struct ddsi_sertype *)(uintptr_t)type)->gv);
+	r = check_layout(gv, why, why_size);
+	if (r < 0)
+		return r;
+	x = calloc(1, sizeof(*x));
+	if (!x)
+		return -ENOMEM;
+	x->gv = gv;
+	x->write = gv->xmit_conns[0]->m_write_fn;
+	x->read = gv->data_conn_uc->m_read_fn;
+	r = enlist(x);
+	if (r < 0) {
+		free(x);
+		return r;
+	}
+	for (unsigned i = 0; i < MAX_XMIT_CONNS; i++)
+		if (gv->xmit_conns[i])
+			__atomic_store_n(&gv->xmit_conns[i]->m_write_fn, on_write, __ATOMIC_RELEASE);
+	__atomic_store_n(&gv->data_conn_uc->m_read_fn, on_read, __ATOMIC_RELEASE);
+	if (gv->data_conn_mc)
+		__atomic_store_n(&gv->data_conn_mc->m_read_fn, on_read, __ATOMIC_RELEASE);
+	*ret = x;
+	return 0;
+}
+
+void rtps_identity_close(struct rtps_identity *x)
+{
+	if (!x)
+		return;
+	for (unsigned i = 0; i < DOMAINS_MAX; i++) {
+		struct rtps_identity *mine = x;
+
+		(void)atomic_compare_exchange_strong(&domains[i], &mine, NULL);
+	}
+	free(x);
+}
+
+int rtps_identity_add(struct rtps_identity *x, const dds_guid_t *guid)
+{
+	uint32_t id;
+
+	memcpy(&id, guid->v + 12, sizeof(id));
+	if (!atomic_load(&x->n_entities)) /* one participant: it stays the same */
+		memcpy(x->prefix, guid->v, sizeof(x->prefix));
+	for (unsigned i = 0; i < RTPS_ENTITIES_MAX; i++) {
+		uint32_t none = 0;
+
+		if (!atomic_compare_exchange_strong(&x->entities[i], &none, id))
+			continue;
+		if (i >= atomic_load(&x->n_entities))
+			atomic_store(&x->n_entities, i + 1);
+		return 0;
+	}
+	return -EMFILE;
+}
+
+void rtps_identity_remove(struct rtps_identity *x, const dds_guid_t *guid)
+{
+	uint32_t id;
+
+	memcpy(&id, guid->v + 12, sizeof(id));
+	for (unsigned i = 0; i < RTPS_ENTITIES_MAX; i++) {
+		uint32_t mine = id;
+
+		if (atomic_compare_exchange_strong(&x->entities[i], &mine, 0))
+			return;
+	}
+}
+
+/* ---- receiving ---- */
+
+static void put_word(uint8_t *out, const uint8_t *native)
+{
+	uint32_t w;
+
+	memcpy(&w, native, sizeof(w));
+	w = htonl(w);
+	memcpy(out, &w, sizeof(w));
+}
+
+/* The writer's GUID and number, which Cyclone has made native where they lie. Prefixes of INFO_SRC are nobody's here. */
+static void read_own(const uint8_t *packet, const uint8_t *sub, struct rtps_id *own)
+{
+	uint32_t sequence[2];
+
+	for (unsigned i = 0; i < 3; i++)
+		put_word(own->guid + 4 * i, packet + 8 + 4 * i);
+	put_word(own->guid + 12, sub + 12);
+	memcpy(sequence, sub + 16, sizeof(sequence));
+	own->sequence = (int64_t)((uint64_t)sequence[0] << 32 | sequence[1]);
+}
+
+void rtps_identity_read(const struct nn_rdata *first, struct rtps_origin *ret)
+{
+	const uint8_t *packet = NN_RMSG_PAYLOAD(first->rmsg), *sub;
+	size_t size = first->rmsg->chunk.u.size, at = NN_RDATA_SUBMSG_OFF(first), end = NN_RDATA_PAYLOAD_OFF(first);
+	uint16_t to_qos;
+
+	*ret = (struct rtps_origin){ .known = false };
+	if (first->min != 0 || at < 20 || end > size || at + 24 > end || memcmp(packet, "RTPS", 4) != 0)
+		return;
+	sub = packet + at;
+	if (sub[0] != SMID_DATA && sub[0] != SMID_DATA_FRAG)
+		return;
+	ret->known = true;
+	ret->vendor = (uint16_t)(packet[6] << 8 | packet[7]);
+	read_own(packet, sub, &ret->own);
+	memcpy(&to_qos, sub + 6, sizeof(to_qos)); /* native too */
+	at += 8u + to_qos;
+	if (sub[1] & DATA_FLAG_INLINE_QOS && at <= end)
+		ret->has_related = rtps_qos_read(packet + at, end - at, sub[1] & SMFLAG_ENDIANNESS, &ret->related);
+}

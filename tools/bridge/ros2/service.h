@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside service.c (which services there are) and service_call.c (what is asked and answered). */
+#ifndef SERVICE_H
+#define SERVICE_H
+
+#include "ros2.h"
+#include "rpc.h"
+#include "rtps_identity.h"
+
+struct ros2_service {
+	struct sim_bridge *bridge;
+	const struct sim_service_type *type; /* the host's, until it says that the service has gone */
+	const struct sim_type *response;     /* our own reference: answers may come later */
+	char name[SIM_CHANNEL_MAX + 1];
+	unsigned refs; /* one of the bridge's list, one of each request that is open */
+	dds_entity_t request_topic, response_topic, writer;
+	_Atomic dds_entity_t reader;                         /* 0: the service has gone */
+	const struct ros_type *request_type, *response_type; /* theirs */
+	struct ddsi_sertype *response_sertype;
+	struct ros_text *made[2]; /* those two types, where they had to be made */
+	char id[100];             /* "serviceid=...;" */
+	uint8_t *body;            /* of the request that is being read */
+	_Atomic uint64_t dropped;
+	bool serves_fastrtps;
+	dds_guid_t writer_guid, reader_guid; /* where it serves them */
+	/* guarded by replies.lock */
+	unsigned n_open, n_waiting; /* requests with the host, and such as wait for their turn */
+	int64_t pause_mono_ns;      /* its provider has had enough: none before then */
+	bool calling, gone;
+	int64_t write_pause_mono_ns; /* of "ros2-replies": a reader lags, so that others have their turn */
+};
+
+/* A request that waits for its turn, is with the host, then its reply. */
+struct ros2_request {
+	struct ros2_request *next; /* of a queue of sim_bridge::replies */
+	struct ros2_service *service;
+	struct rpc_id id;
+	bool of_fastrtps; /* then not id, but: */
+	bool to_reader;   /* to.guid is the reader's that waits, else the writer's that asked */
+	struct rtps_id to;
+	dds_instance_handle_t asker; /* the writer that it came from */
+	int64_t until_mono_ns;       /* for its turn, then its reply for those who read */
+	void *request;               /* of the host's request type, aligned to 64 */
+	size_t request_size;
+	void *body; /* of the response, aligned to 64; out points into it */
+	struct out out;
+};
+
+void service_ref(struct ros2_service *s);
+void service_unref(struct ros2_service *s);
+
+/* Listeners of the reader and the writer; arg is the service. */
+void service_on_data(dds_entity_t reader, void *arg);
+void service_on_matched(dds_entity_t writer, const dds_publication_matched_status_t status, void *arg);
+
+/* The service has gone: its type is not used any more when this returns, and what waits for its turn is refused. */
+void service_calls_end(struct ros2_service *s);
+
+int service_calls_open(struct sim_bridge *b);
+/* Writes the replies that wait. */
+void service_calls_close(struct sim_bridge *b);
+
+#endif

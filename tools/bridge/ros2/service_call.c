@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests and replies. A request goes to the host without waiting, in the order in which they came: a provider takes some at a time,
+ * and the others wait for their turn here, since ROS has no answer that says "later". An answer waits, off Cyclone's threads,
+ * until the asker's own reader is matched: a reply that is written before is lost, and where packets are lost it takes seconds
+ * until all is known of a peer. Of two kinds of askers each is answered in its own way.
+ *
+ * Thread: requests on Cyclone's receive thread, answers on the host's; "ros2-replies" writes replies and gives requests their
+ * turn. b->replies.lock guards the queues, and what a service says is guarded by it; it is a leaf but for Cyclone's inside.
+ */
+#include "service.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include <dds/ddsi/ddsi_serdata.h>
+
+#include "bytes_type.h"
+
+#define WAIT_DUR_NS  INT64_C(5000000000) /* of a reply, for the reader of the one who asks and for others that lag */
+#define TURN_DUR_NS  INT64_C(5000000000) /* of a request, for its turn */
+#define LOOK_DUR_NS  INT64_C(10000000)   /* how often to look, should nothing tell */
+#define OPEN_MAX     16u /* of a service with the host: what may wait at a provider, if it says nothing else */
+#define TAKE         8
+#define MATCHED_MAX  256
+#define REFUSAL_ROOM 1024
+#define PREFIX_SIZE  12
+
+static int64_t mono_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+static void request_free(struct ros2_request *q)
+{
+	service_unref(q->service);
+	out_finish(&q->out);
+	free(q->request);
+	free(q->body);
+	free(q);
+}
+
+static void drop(struct ros2_service *s, int r)
+{
+	struct sim_bridge *b = s->bridge;
+	uint64_t n = atomic_fetch_add(&s->dropped, 1) + 1;
+
+	if ((n & (n - 1)) == 0) /* the first, then ever more rarely */
+		b->host->log(b->host->ctx, 1, "service %s: a request is dropped: %s (%llu so far)", s->name,
+			     ros2_reason(r), (unsigned long long)n);
+}
+
+/* ---- queues, with lock held ---- */
+
+/* The thread looks again at all that waits. */
+static void tell(struct sim_bridge *b)
+{
+	b->replies.news++;
+	pthread_cond_broadcast(&b->replies.changed);
+}
+
+static size_t bytes_of(const struct ros2_request *q)
+{
+	return sizeof(*q) + q->request_size + q->out.total;
+}
+
+/* What has just left it. */
+static void push_again(struct ros2_queue *queue, struct ros2_request *q)
+{
+	q->next = NULL;
+	*(queue->first ? &queue->last->next : &queue->first) = q;
+	queue->last = q;
+	queue->n++;
+	queue->bytes += bytes_of(q);
+}
+
+/* false: there is no room. */
+static bool push(struct ros2_queue *queue, struct ros2_request *q)
+{
+	if (queue->n >= ROS2_REPLIES_MAX || queue->bytes + bytes_of(q) > ROS2_REPLIES_BYTES_MAX)
+		return false;
+	push_again(queue, q);
+	return true;
+}
+
+static struct ros2_request *pop(struct ros2_queue *queue)
+{
+	struct ros2_request *q = queue->first;
+
+	if (!q)
+		return NULL;
+	queue->first = q->next;
+	queue->n--;
+	queue->bytes -= bytes_of(q);
+	return q;
+}
+
+/* ---- replies ---- */
+
+/* "clientid=...;" of an endpoint, with which reader and writer of one who asks are told. false: it has gone, or has none. */
+static bool client_id(const dds_builtintopic_endpoint_t *e, char id[128])
+{
+	void *data = NULL;
+	size_t size = 0;
+	const char *at, *end;
+	char text[256];
+
+	id[0] = '\0';
+	if (!e || !e->qos || !dds_qget_userdata(e->qos, &data, &size) || !data)
+		return false;
+	snprintf(text, sizeof(text), "%.*s", (int)size, (const char *)data);
+	dds_free(data);
+	at = strstr(text, "clientid=");
+	end = at ? strchr(at, ';') : NULL;
+	if (!end || end - at >= 128)
+		return false;
+	memcpy(id, at, (size_t)(end - at));
+	id[end - at] = '\0';
+	return true;
+}
+
+/* Which readers a reply is for: the one of this name, or this GUID; where only its writer is known, one of its participant. */
+static bool is_for(const struct ros2_request *q, const dds_builtintopic_endpoint_t *e, const char *name)
+{
+	char id[128];
+
+	if (!q->of_fastrtps)
+		return client_id(e, id) && strcmp(id, name) == 0;
+	return e && memcmp(e->key.v, q->to.guid, q->to_reader ? sizeof(q->to.guid) : PREFIX_SIZE) == 0;
+}
+
+static bool reader_matched(const struct ros2_request *q, const char *name)
+{
+	dds_entity_t writer = q->service->writer;
+	dds_instance_handle_t readers[MATCHED_MAX];
+	int n = dds_get_matched_subscriptions(writer, readers, MATCHED_MAX);
+	bool found = false;
+
+	for (int i = 0; i < n && i < MATCHED_MAX && !found; i++) {
+		dds_builtintopic_endpoint_t *e = dds_get_matched_subscription_data(writer, readers[i]);
+
+		found = is_for(q, e, name);
+		dds_builtintopic_free_endpoint(e);
+	}
+	return found;
+}
+
+enum asker { ASKER_READY, ASKER_NOT_YET, ASKER_GONE };
+
+/* One who does not say its name cannot be waited for, nor can one of a service that has gone: the reply is written at once. */
+static enum asker look_for_asker(const struct ros2_request *q)
+{
+	dds_entity_t reader = atomic_load(&q->service->reader);
+	dds_builtintopic_endpoint_t *e = reader ? dds_get_matched_publication_data(reader, q->asker) : NULL;
+	char name[128];
+	bool named;
+
+	if (!e)
+		return atomic_load(&q->service->reader) ? ASKER_GONE : ASKER_READY;
+	named = q->of_fastrtps || client_id(e, name);
+	dds_builtintopic_free_endpoint(e);
+	return !named || reader_matched(q, name) ? ASKER_READY : ASKER_NOT_YET;
+}
+
+/* false: not now; who reads lags behind. */
+static bool send_reply(struct ros2_request *q)
+{
+	struct ros2_service *s = q->service;
+	struct sim_bridge *b = s->bridge;
+	int r;
+
+	if (!b->replies.stop && mono_ns() < s->write_pause_mono_ns)
+		return false;
+	r = q->of_fastrtps ? bytes_write_to(s->writer, s->response_sertype, &q->out, &q->to)
+			   : dds_write(s->writer, &q->out);
+
+	if (r == DDS_RETCODE_TIMEOUT && !b->replies.stop && mono_ns() < q->until_mono_ns) {
+		s->write_pause_mono_ns = mono_ns() + LOOK_DUR_NS;
+		return false;
+	}
+	if (r < 0)
+		b->host->log(b->host->ctx, 1, "service %s: a reply could not be written: %s", s->name,
+			     dds_strretcode(r));
+	else
+		atomic_fetch_add(&b->converted, 1);
+	return true;
+}
+
+/* true: it has been written, or there is nobody to write to. */
+static bool write_reply(struct ros2_request *q)
+{
+	enum asker asker =
+		q->service->bridge->replies.stop || mono_ns() >= q->until_mono_ns ? ASKER_READY : look_for_asker(q);
+
+	if (asker == ASKER_NOT_YET || (asker == ASKER_READY && !send_reply(q)))
+		return false;
+	request_free(q);
+	return true;
+}
+
+/* Everything that is ready, or has waited long enough. Called and returns with lock held. */
+static void write_replies(struct sim_bridge *b)
+{
+	struct ros2_request *q;
+
+	for (unsigned n = b->replies.ready.n; n && (q = pop(&b->replies.ready)); n--) {
+		bool done;
+
+		pthread_mutex_unlock(&b->replies.lock);
+		done = write_reply(q);
+		pthread_mutex_lock(&b->replies.lock);
+		if (!done)
+			push_again(&b->replies.ready, q);
+	}
+}
+
+static void reply(struct ros2_request *q)
+{
+	struct sim_bridge *b = q->service->bridge;
+	bool full;
+
+	q->until_mono_ns = mono_ns() + WAIT_DUR_NS;
+	pthread_mutex_lock(&b->replies.lock);
+	full = !push(&b->replies.ready, q);
+	tell(b);
+	pthread_mutex_unlock(&b->replies.lock);
+	if (!full)
+		return;
+	drop(q->service, -EBUSY);
+	request_free(q);
+}
+
+/* A reply that says no; where the type cannot say so, the one who asks hears nothing. */
+static int refuse(struct ros2_request *q, const char *why, size_t *ret_size)
+{
+	free(q->body);
+	q->body = aligned_alloc(64, REFUSAL_ROOM);
+	return q->body ? rpc_refusal(q->service->response, why, q->body, REFUSAL_ROOM, ret_size) : -ENOMEM;
+}
+
+static int keep_response(struct ros2_request *q, const void *response, size_t size)
+{
+	q->body = aligned_alloc(64, (size + 63) / 64 * 64);
+	if (!q->body)
+		return -ENOMEM;
+	memcpy(q->body, response, size);
+	return 0;
+}
+
+/* The host has done with it, or will not. */
+static void answer(struct ros2_request *q, int result, const char *why, const void *response, size_t size)
+{
+	struct sim_bridge *b = q->service->bridge;
+	int r = result < 0 ? refuse(q, why, &size) : keep_response(q, response, size);
+
+	free(q->request);
+	q->request = NULL;
+	q->request_size = 0;
+	if (result < 0)
+		b->host->log(b->host->ctx, r < 0 ? 1 : 2, "service %s: %s%s", q->service->name, why,
+			     r < 0 ? "; its type has no way to say so, and the one who asked hears nothing" : "");
+	if (r == 0)
+		r = rpc_write_response(q->service->response, q->of_fastrtps ? NULL : &q->id, q->body, size, &q->out);
+	if (r < 0 && result == 0)
+		drop(q->service, r);
+	if (r < 0)
+		request_free(q);
+	else
+		reply(q);
+}
+
+/* ---- turns ---- */
+
+#define TOO_MANY "too many requests are unanswered"
+
+static void refuse_late(struct ros2_request *q)
+{
+	if (atomic_load(&q->service->reader))
+		answer(q, -EBUSY, TOO_MANY, NULL, 0);
+	else
+		answer(q, -EPIPE, "it has gone", NULL, 0);
+}
+
+/* Called with lock held. false: too many wait already. */
+static bool wait_for_turn(struct ros2_request *q)
+{
+	if (!push(&q->service->bridge->replies.waiting, q))
+		return false;
+	q->service->n_waiting++;
+	return true;
+}
+
+/* From the host, which counts no more among those that it has. Too many: it comes to its turn again, after a pause. */
+static void on_answer(void *user, int result, const char *why, const void *response, size_t size)
+{
+	struct ros2_request *q = user;
+	struct ros2_service *s = q->service;
+	struct sim_bridge *b = s->bridge;
+	bool again = false;
+
+	pthread_mutex_lock(&b->replies.lock);
+	s->n_open--;
+	if (result == -EBUSY && !s->gone && mono_ns() < q->until_mono_ns) {
+		again = wait_for_turn(q);
+		s->pause_mono_ns = mono_ns() + LOOK_DUR_NS;
+	}
+	tell(b);
+	pthread_mutex_unlock(&b->replies.lock);
+	if (!again)
+		answer(q, result, result == -EBUSY ? TOO_MANY : why, response, size);
+}
+
+/* Counted as open. Not with lock held: an answer may come at once. */
+static void ask_host(struct ros2_request *q)
+{
+	struct ros2_service *s = q->service;
+	struct sim_bridge *b = s->bridge;
+	int r = b->host->call(b->host->ctx, s->name, s->type, q->request, q->request_size, 0, on_answer, q);
+
+	if (r < 0)
+		on_answer(q, r, strerror(-r), NULL, 0);
+}
+
+static bool may_ask(const struct ros2_service *s)
+{
+	return s->n_open < OPEN_MAX && mono_ns() >= s->pause_mono_ns;
+}
+
+/* Called and returns with lock held. true: it has had its turn, and may be no more. */
+static bool turn(struct ros2_request *q)
+{
+	struct ros2_service *s = q->service;
+	struct sim_bridge *b = s->bridge;
+	bool late = s->gone || b->replies.stop || mono_ns() >= q->until_mono_ns;
+
+	if (!late && !may_ask(s))
+		return false;
+	s->n_waiting--;
+	s->n_open += !late;
+	s->calling = !late; /* and it stays until it is not: service_calls_end() */
+	pthread_mutex_unlock(&b->replies.lock);
+	if (late)
+		refuse_late(q);
+	else
+		ask_host(q);
+	pthread_mutex_lock(&b->replies.lock);
+	if (!late) {
+		s->calling = false;
+		tell(b);
+	}
+	return true;
+}
+
+/* Each of those that wait now, in order. Called and returns with lock held. */
+static void take_turns(struct sim_bridge *b)
+{
+	struct ros2_request *q;
+
+	for (unsigned n = b->replies.waiting.n; n && (q = pop(&b->replies.waiting)); n--)
+		if (!turn(q))
+			push_again(&b->replies.waiting, q);
+}
+
+static void *replies_main(void *arg)
+{
+	struct sim_bridge *b = arg;
+
+	prctl(PR_SET_NAME, "ros2-replies");
+	pthread_mutex_lock(&b->replies.lock);
+	while (!b->replies.stop || b->replies.ready.n || b->replies.waiting.n) {
+		unsigned news = b->replies.news;
+		int64_t due_mono_ns = mono_ns() + LOOK_DUR_NS;
+		struct timespec t = { .tv_sec = due_mono_ns / 1000000000, .tv_nsec = due_mono_ns % 1000000000 };
+
+		take_turns(b);
+		write_replies(b);
+		if (b->replies.stop || b->replies.news != news)
+			continue;
+		if (b->replies.ready.n || b->replies.waiting.n)
+			pthread_cond_timedwait(&b->replies.changed, &b->replies.lock, &t);
+		else
+			pthread_cond_wait(&b->replies.changed, &b->replies.lock);
+	}
+	pthread_mutex_unlock(&b->replies.lock);
+	return NULL;
+}
+
+void service_calls_end(struct ros2_service *s)
+{
+	struct sim_bridge *b = s->bridge;
+
+	pthread_mutex_lock(&b->replies.lock);
+	s->gone = true;
+	tell(b);
+	while (s->calling)
+		pthread_cond_wait(&b->replies.changed, &b->replies.lock);
+	pthread_mutex_unlock(&b->replies.lock);
+}
+
+/* ---- requests ---- */
+
+/* The host's turn, or its own later. */
+static void call(struct ros2_request *q)
+{
+	struct ros2_service *s = q->service;
+	struct sim_bridge *b = s->bridge;
+	bool now, waits = false;
+
+	pthread_mutex_lock(&b->replies.lock);
+	now = !s->n_waiting && may_ask(s);
+	if (now)
+		s->n_open++;
+	else
+		waits = wait_for_turn(q);
+	if (waits)
+		tell(b);
+	pthread_mutex_unlock(&b->replies.lock);
+	if (now)
+		ask_host(q);
+	else if (!waits)
+		answer(q, -EBUSY, TOO_MANY, NULL, 0);
+}
+
+/* Those of eProsima say who asks in the inline QoS, or leave it at their writer; all others in the message. */
+static void find_asker(struct ros2_request *q, const struct rtps_origin *o)
+{
+	static const uint8_t nobody[sizeof(o->related.guid)];
+
+	if (!o || (!o->has_related && o->vendor != RTPS_VENDOR_EPROSIMA))
+		return;
+	q->of_fastrtps = true;
+	q->to = o->own;
+	q->to_reader = o->has_related && memcmp(o->related.guid, nobody, sizeof(nobody)) != 0;
+	if (q->to_reader)
+		memcpy(q->to.guid, o->related.guid, sizeof(q->to.guid));
+}
+
+static int keep_request(struct ros2_request *q, size_t size)
+{
+	q->request = aligned_alloc(64, (size + 63) / 64 * 64);
+	if (!q->request)
+		return -ENOMEM;
+	memcpy(q->request, q->service->body, size);
+	q->request_size = size;
+	return 0;
+}
+
+static int read_request(struct ros2_request *q, const struct ddsi_serdata *d)
+{
+	struct ros2_service *s = q->service;
+	size_t len = ddsi_serdata_size(d), size = 0;
+	ddsrt_iovec_t ref;
+	struct ddsi_serdata *held = ddsi_serdata_to_ser_ref(d, 0, len, &ref);
+	int r = len ? rpc_read_request(s->type->request, ref.iov_base, len, q->of_fastrtps ? NULL : &q->id, s->body,
+				       SIM_SERVICE_BODY_MAX, &size)
+		    : -EMSGSIZE;
+
+	ddsi_serdata_to_ser_unref(held, &ref);
+	return r < 0 ? r : keep_request(q, size);
+}
+
+static void take_in(struct ros2_service *s, const struct ddsi_serdata *d, const dds_sample_info_t *info)
+{
+	struct ros2_request *q = calloc(1, sizeof(*q));
+	int r;
+
+	if (!q) {
+		drop(s, -ENOMEM);
+		return;
+	}
+	service_ref(s);
+	q->service = s;
+	q->asker = info->publication_handle;
+	q->until_mono_ns = mono_ns() + TURN_DUR_NS;
+	out_init(&q->out);
+	find_asker(q, bytes_origin(d));
+	r = read_request(q, d);
+	if (r == 0) {
+		call(q);
+		return;
+	}
+	drop(s, r);
+	request_free(q);
+}
+
+void service_on_data(dds_entity_t reader, void *arg)
+{
+	struct ddsi_serdata *data[TAKE];
+	dds_sample_info_t info[TAKE];
+	int n;
+
+	while ((n = dds_takecdr(reader, data, TAKE, info, DDS_ANY_STATE)) > 0)
+		for (int i = 0; i < n; i++) {
+			if (info[i].valid_data)
+				take_in(arg, data[i], &info[i]);
+			ddsi_serdata_unref(data[i]);
+		}
+}
+
+void service_on_matched(dds_entity_t writer, const dds_publication_matched_status_t status, void *arg)
+{
+	struct ros2_service *s = arg;
+
+	(void)writer;
+	(void)status;
+	pthread_mutex_lock(&s->bridge->replies.lock);
+	tell(s->bridge);
+	pthread_mutex_unlock(&s->bridge->replies.lock);
+}
+
+/* ---- the thread ---- */
+
+int service_calls_open(struct sim_bridge *b)
+{
+	pthread_condattr_t attr;
+	int r;
+
+	pthread_mutex_init(&b->replies.lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&b->replies.changed, &attr);
+	pthread_condattr_destroy(&attr);
+	r = -pthread_create(&b->replies.thread, NULL, replies_main, b);
+	b->replies.running = r == 0;
+	return r;
+}
+
+void service_calls_close(struct sim_bridge *b)
+{
+	pthread_mutex_lock(&b->replies.lock);
+	b->replies.stop = true;
+	tell(b);
+	pthread_mutex_unlock(&b->replies.lock);
+	pthread_join(b->replies.thread, NULL);
+	pthread_cond_destroy(&b->replies.changed);
+	pthread_mutex_destroy(&b->replies.lock);
+}
