@@ -10,6 +10,9 @@ PLUGINDIR   = $(LIBDIR)/simd
 INCLUDEDIR ?= $(PREFIX)/include
 DATADIR    ?= $(PREFIX)/share
 MANDIR     ?= $(DATADIR)/man
+BASHDIR    ?= $(DATADIR)/bash-completion/completions
+ZSHDIR     ?= $(DATADIR)/zsh/site-functions
+FISHDIR    ?= $(DATADIR)/fish/vendor_completions.d
 DOCDIR     ?= $(DATADIR)/doc/simd
 # /usr and /usr/local keep their configuration in /etc, any other prefix in its own etc
 SYSCONFDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/etc,$(PREFIX)/etc)
@@ -63,9 +66,10 @@ install: all
 	@# the pages say /etc/simd
 	@for m in $(MANUALS); do \
 		dir=$(D)$(MANDIR)/man$${m##*.}; $(INSTALL) -d $$dir && sed 's|/etc/simd|$(CONFDIR)|g' $$m >$$dir/$${m##*/} || exit 1; done
-	@$(INSTALL) -d $(D)$(DATADIR)/bash-completion/completions
-	@for p in $(WITH_COMPLETION); do \
-		$$p --completion-bash >$(D)$(DATADIR)/bash-completion/completions/$${p##*/} || exit 1; done
+	@$(INSTALL) -d $(D)$(BASHDIR) $(D)$(ZSHDIR) $(D)$(FISHDIR)
+	@for p in $(WITH_COMPLETION); do n=$${p##*/}; \
+		$$p --completion-bash >$(D)$(BASHDIR)/$$n && $$p --completion-zsh >$(D)$(ZSHDIR)/_$$n && \
+			$$p --completion-fish >$(D)$(FISHDIR)/$$n.fish || exit 1; done
 	$(INSTALL) -d $(D)$(CONFDIR)/simd.json.d $(D)$(UNITDIR) $(D)$(SYSUSERSDIR) $(D)$(TMPFILESDIR)
 	@# an administrator's file is not overwritten: the new one is put beside it
 	@f=$(D)$(CONFDIR)/simd.json; \
@@ -101,6 +105,7 @@ uninstall:
 	rm -f $(D)$(LIBDIR)/pkgconfig/simclient.pc $(patsubst config/systemd/%,$(D)$(UNITDIR)/%,$(wildcard config/systemd/*.service)) \
 		$(D)$(SYSUSERSDIR)/simd.conf $(D)$(TMPFILESDIR)/simd.conf
 	rm -f $(foreach m,$(notdir $(MANUALS)),$(D)$(MANDIR)/man$(patsubst .%,%,$(suffix $(m)))/$(m))
-	rm -f $(WITH_COMPLETION:$(B)/bin/%=$(D)$(DATADIR)/bash-completion/completions/%)
+	rm -f $(WITH_COMPLETION:$(B)/bin/%=$(D)$(BASHDIR)/%) $(WITH_COMPLETION:$(B)/bin/%=$(D)$(ZSHDIR)/_%) \
+		$(WITH_COMPLETION:$(B)/bin/%=$(D)$(FISHDIR)/%.fish)
 
 .PHONY: install uninstall

@@ -54,7 +54,7 @@ static int method_get_info(struct call *call)
 
 static int method_get_config(struct call *call)
 {
-	json_t *list = conf_effective(call->s->conf), *origins = json_object(), *item;
+	json_t *list = conf_effective(call->s->conf), *origins = json_object(), *changed = json_object(), *item;
 	size_t i;
 
 	json_array_foreach(list, i, item) {
@@ -62,9 +62,11 @@ static int method_get_config(struct call *call)
 
 		if (key)
 			json_object_set(origins, key, json_object_get(item, "origin"));
+		if (key && json_object_get(item, "default"))
+			json_object_set(changed, key, json_object_get(item, "default"));
 	}
 	json_decref(list);
-	call->reply = json_pack("{s:O, s:o}", "config", call->s->root.obj, "origins", origins);
+	call->reply = json_pack("{s:O, s:o, s:o}", "config", call->s->root.obj, "origins", origins, "changed", changed);
 	return call->reply ? 0 : err_nomem();
 }
 

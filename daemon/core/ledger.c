@@ -244,8 +244,9 @@ int pools_reserve(struct pools *p, int cls, uint32_t slots, const char *what)
 	assert(cls >= 0 && (unsigned)cls < p->n);
 	if (slots > pools_left(p, cls))
 		return err_set(-ENOSPC,
-			       "%s needs %u slots of up to %llu bytes, that pool has %u left of %u; raise its count in "
-			       "\"pools\", or name the channel's max_body and publishers in the rig",
+			       "%s needs %u slots of up to %llu bytes, that pool has %u left of %u; lower the channel's "
+			       "\"window\", raise the pool's count in \"pools\", or name the channel's max_body and "
+			       "publishers in the rig",
 			       what, slots, (unsigned long long)p->c[cls].size, pools_left(p, cls), p->c[cls].count);
 	p->c[cls].reserved += slots;
 	return 0;

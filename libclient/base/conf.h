@@ -124,7 +124,10 @@ const char *conf_origin(struct conf_view v, const char *path);
 
 /* ---- printing ---- */
 
-/* Array of {"key","value","origin"}, in table order, lists as bridges[0].name. Returns a new reference, NULL: no memory. */
+/*
+ * Array of {"key","value","origin"}, in table order, lists as bridges[0].name; with "default" (null: there is none) where
+ * the value is another. Returns a new reference, NULL: no memory.
+ */
 json_t *conf_effective(const struct conf *c);
 /* A line for each key that the manual must name: "dispatch.wait_ms", "bridges[].name", "map.<name>.key". */
 void conf_print_keys(const struct conf_key *keys, FILE *out);

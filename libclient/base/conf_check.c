@@ -2,6 +2,7 @@
 /* Configuration: checks of single values and the sentences about them. Thread: the owner's. */
 #include "conf_private.h"
 #include "err.h"
+#include "near.h"
 #include "jsonx.h"
 #include "timeutil.h"
 
@@ -55,49 +56,14 @@ int conf_wrong_type(const char *want, const json_t *v, const char *origin, const
 		       jsonx_type_name(v), want);
 }
 
-/* Letters to insert, remove or replace to make a into b; both short. */
-static unsigned distance(const char *a, const char *b)
-{
-	unsigned row[64];
-	size_t n = strlen(b);
-
-	if (n >= 63)
-		return 99;
-	for (unsigned j = 0; j <= n; j++)
-		row[j] = j;
-	for (unsigned i = 1; a[i - 1]; i++) {
-		unsigned diagonal = row[0];
-
-		row[0] = i;
-		for (unsigned j = 1; j <= n; j++) {
-			unsigned best = diagonal + (a[i - 1] != b[j - 1]);
-
-			diagonal = row[j];
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			row[j] = best;
-		}
-	}
-	return row[n];
-}
-
 int conf_unknown_key(const struct conf_key *keys, const char *name, const char *origin, const struct conf_path *path)
 {
-	const char *close = NULL;
-	unsigned best = 3;
+	struct near n = { .word = name };
 
-	for (const struct conf_key *k = keys; k->name; k++) {
-		unsigned d = distance(name, k->name);
-
-		if (d < best) {
-			best = d;
-			close = k->name;
-		}
-	}
+	for (const struct conf_key *k = keys; k->name; k++)
+		near_offer(&n, k->name);
 	return err_set(-EINVAL, "%s: %s%s%.64s: unknown key%s%s%s", origin, path->text, path->len ? "." : "", name,
-		       close ? "; did you mean " : "", close ? close : "", close ? "?" : "");
+		       n.found ? "; did you mean " : "", n.found ? n.found : "", n.found ? "?" : "");
 }
 
 /* ---- values ---- */

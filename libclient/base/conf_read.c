@@ -181,6 +181,26 @@ static int effective_items(const struct conf_key *k, json_t *v, json_t *o, struc
 	return r;
 }
 
+/* A number is the same however it is written. */
+static bool same(const json_t *a, const json_t *b)
+{
+	if (json_is_number(a) && json_is_number(b))
+		return !(json_number_value(a) < json_number_value(b) || json_number_value(a) > json_number_value(b));
+	return json_equal(a, b);
+}
+
+static int effective_value(const struct conf_key *k, json_t *v, json_t *o, const struct conf_path *path, json_t *out)
+{
+	json_t *def = k->def ? json_loads(k->def, JSON_DECODE_ANY, NULL) : NULL;
+	json_t *item = json_pack("{ss sO sO}", "key", path->text, "value", v, "origin", o);
+	int r = item ? 0 : -1;
+
+	if (item && !same(def, v))
+		r = json_object_set_new(item, "default", def ? json_incref(def) : json_null());
+	json_decref(def);
+	return json_array_append_new(out, item) | r;
+}
+
 static int effective(const struct conf_key *keys, json_t *obj, json_t *origin, struct conf_path *path, json_t *out)
 {
 	int r = 0;
@@ -195,8 +215,7 @@ static int effective(const struct conf_key *keys, json_t *obj, json_t *origin, s
 		if (k->type == CONF_OBJECT || k->type == CONF_LIST || k->type == CONF_MAP)
 			r |= effective_items(k, v, o, path, out);
 		else
-			r |= json_array_append_new(out,
-						   json_pack("{ss sO sO}", "key", path->text, "value", v, "origin", o));
+			r |= effective_value(k, v, o, path, out);
 		conf_path_cut(path, len);
 	}
 	return r;

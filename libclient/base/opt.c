@@ -6,6 +6,7 @@
 #include "opt.h"
 
 #include "err.h"
+#include "near.h"
 #include "opt_private.h"
 #include "timeutil.h"
 
@@ -20,11 +21,13 @@ const struct opt opt_builtin[] = {
 	{ .name = "help", .letter = 'h', .type = OPT_FLAG, .help = "show this help and exit" },
 	{ .name = "version", .letter = 'V', .type = OPT_FLAG, .help = "show the version and exit" },
 	{ .name = "completion-bash", .type = OPT_FLAG, .help = "print a bash completion script and exit" },
+	{ .name = "completion-zsh", .type = OPT_FLAG, .help = "the same for zsh" },
+	{ .name = "completion-fish", .type = OPT_FLAG, .help = "the same for fish" },
 	{ .name = "list-options", .type = OPT_FLAG, .help = "print the names of all options and commands and exit" },
 	{ 0 },
 };
 
-enum { BUILTIN_HELP, BUILTIN_VERSION, BUILTIN_BASH, BUILTIN_LIST };
+enum { BUILTIN_HELP, BUILTIN_VERSION, BUILTIN_BASH, BUILTIN_ZSH, BUILTIN_FISH, BUILTIN_LIST };
 
 static const struct opt no_opts[1];
 
@@ -36,6 +39,8 @@ struct parse {
 	void *values;
 	unsigned positionals; /* consumed so far */
 	int asked;            /* built-in option that was given, -1: none */
+	bool help_word;       /* the command `help`: what follows is what it is about */
+	const char *group;    /* first word of commands, to which help is wanted */
 	bool no_more_options;
 };
 
@@ -214,6 +219,20 @@ static int apply(struct parse *s, const struct opt *o, const char *value, bool n
 	return set_value(s, o, value);
 }
 
+static int unknown_option(const struct parse *s, const char *arg, size_t len)
+{
+	char word[64];
+	struct near n = { .word = word };
+
+	snprintf(word, sizeof(word), "%.*s", (int)len, arg);
+	for (int i = 0; i < 3; i++)
+		for (const struct opt *o = tables(s, i); o->name; o++)
+			if (o->kind == OPT_OPTION)
+				near_offer(&n, o->name);
+	return err_set(-EINVAL, "unknown option --%.*s%s%s%s", (int)len, arg, n.found ? "; did you mean --" : "",
+		       n.found ? n.found : "", n.found ? "?" : "");
+}
+
 static int parse_long(struct parse *s, const char *arg)
 {
 	size_t len = strcspn(arg, "=");
@@ -221,7 +240,7 @@ static int parse_long(struct parse *s, const char *arg)
 	const struct opt *o = find(s, arg, len, 0, &negated);
 
 	if (!o)
-		return err_set(-EINVAL, "unknown option --%.*s", (int)len, arg);
+		return unknown_option(s, arg, len);
 	if (arg[len] && (!opt_takes_value(o) || negated))
 		return err_set(-EINVAL, "--%.*s takes no value", (int)len, arg);
 	return apply(s, o, arg[len] ? arg + len + 1 : NULL, negated);
@@ -271,6 +290,31 @@ static void second_words(const struct opt_program *p, const char *a, char *buf, 
 			n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "", c->name + len + 1);
 }
 
+static int unknown_command(const struct parse *s, const char *word)
+{
+	struct near n = { .word = word };
+	char first[64], name[64] = "";
+
+	if (near_offer(&n, "help"))
+		snprintf(name, sizeof(name), "help");
+	for (const struct opt_command *c = s->p->commands; c->name; c++) {
+		size_t len = strcspn(c->name, " ");
+
+		snprintf(first, sizeof(first), "%.*s", (int)len, c->name);
+		if (near_offer(&n, first))
+			snprintf(name, sizeof(name), "%s", first);
+		if (c->name[len] && near_offer(&n, c->name + len + 1))
+			snprintf(name, sizeof(name), "%s", c->name);
+	}
+	return err_set(-EINVAL, "unknown command \"%.60s\"%s%s%s", word, *name ? "; did you mean " : "", name,
+		       *name ? "?" : "");
+}
+
+static bool is_help(const char *word)
+{
+	return word && (!strcmp(word, "--help") || !strcmp(word, "-h"));
+}
+
 static int parse_command(struct parse *s, const char *word)
 {
 	const char *next = s->at < s->argc ? s->argv[s->at] : NULL;
@@ -284,7 +328,11 @@ static int parse_command(struct parse *s, const char *word)
 	}
 	second_words(s->p, word, list, sizeof(list));
 	if (!list[0])
-		return err_set(-EINVAL, "unknown command \"%.60s\"", word);
+		return unknown_command(s, word);
+	if (is_help(next) || (s->asked == BUILTIN_HELP && !next)) {
+		s->group = word;
+		return 0;
+	}
 	if (next && next[0] != '-')
 		return err_set(-EINVAL, "unknown command \"%.60s %.60s\"; %.60s is followed by one of %s", word, next,
 			       word, list);
@@ -311,6 +359,11 @@ static int parse_word(struct parse *s, const char *word)
 {
 	const struct opt *o;
 
+	if (s->p->commands && !s->cmd && s->asked < 0 && !strcmp(word, "help")) {
+		s->asked = BUILTIN_HELP;
+		s->help_word = true;
+		return 0;
+	}
 	if (s->p->commands && !s->cmd)
 		return parse_command(s, word);
 	o = positional(s, s->positionals);
@@ -327,7 +380,7 @@ static int check_complete(const struct parse *s)
 	if (s->p->commands && !s->cmd)
 		return err_set(-EINVAL, "give a command");
 	o = positional(s, s->positionals);
-	if (o && o->kind == OPT_REQUIRED)
+	if (o && (o->kind == OPT_REQUIRED || (o->kind == OPT_MANY && s->positionals < o->least)))
 		return err_set(-EINVAL, "%s is missing", o->name);
 	return 0;
 }
@@ -355,7 +408,10 @@ static void answer(const struct parse *s, FILE *out)
 {
 	switch (s->asked) {
 	case BUILTIN_HELP:
-		opt_print_help(s->p, s->cmd, out);
+		if (s->group)
+			opt_print_group_help(s->p, s->group, out);
+		else
+			opt_print_help(s->p, s->cmd, out);
 		break;
 	case BUILTIN_VERSION:
 		if (s->p->print_version)
@@ -365,6 +421,12 @@ static void answer(const struct parse *s, FILE *out)
 		break;
 	case BUILTIN_BASH:
 		opt_print_bash(s->p, out);
+		break;
+	case BUILTIN_ZSH:
+		opt_print_zsh(s->p, out);
+		break;
+	case BUILTIN_FISH:
+		opt_print_fish(s->p, out);
 		break;
 	default:
 		opt_print_list(s->p, out);
@@ -379,7 +441,7 @@ int opt_parse(const struct opt_program *p, int argc, char *const argv[], void *v
 	int r = parse_all(&s);
 
 	/* help was asked for: it is the answer to whatever else is wrong with the line */
-	if (s.asked >= 0) {
+	if (s.asked >= 0 && !(r < 0 && s.help_word)) {
 		answer(&s, out ? out : stdout);
 		return 1;
 	}

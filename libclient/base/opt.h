@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One table drives a command line: parsing, --help, --version, bash completion and the check that the
+ * One table drives a command line: parsing, --help, --version, completion in three shells and the check that the
  * man page tells the same. Values land in a struct of the program, at the offsets the table names.
  *
  *     struct args { bool once; int64_t count; const char *channel; };
@@ -20,7 +20,8 @@
  *     static const struct opt_program program = { .name = "simctl", .section = 1, .summary = "...", .version = SIM_VERSION,
  *             .opts = global_opts, .commands = commands };
  *
- * Every program has --help and -h, --version and -V, and two for the build: --completion-bash and --list-options.
+ * Every program has --help and -h, --version and -V, and some for the build: --completion-bash, -zsh and -fish, and
+ * --list-options. One with commands has `help [COMMAND]` as well.
  * Options may stand before or behind the positional arguments; `--` ends them; `--name=value`, `--name value`,
  * `-n5`, `-n 5` and grouped flags `-ab` work; long names may not be shortened.
  *
@@ -72,6 +73,7 @@ struct opt {
 	const char *const *choices; /* OPT_CHOICE: names, NULL ends */
 	const char *complete;       /* bash completion: "file", "dir", or a command that prints the words; NULL: none */
 	bool negatable;             /* OPT_FLAG: --no-NAME exists */
+	unsigned least;             /* OPT_MANY: so many at the least */
 };
 
 struct opt_command {
@@ -105,6 +107,8 @@ const struct opt_command *opt_parse_or_exit(const struct opt_program *p, int arg
 
 void opt_print_help(const struct opt_program *p, const struct opt_command *cmd, FILE *out);
 void opt_print_bash(const struct opt_program *p, FILE *out);
+void opt_print_zsh(const struct opt_program *p, FILE *out);
+void opt_print_fish(const struct opt_program *p, FILE *out);
 /* A line for each thing that the man page must name: "option --x", "letter -x", "command clock pause". */
 void opt_print_list(const struct opt_program *p, FILE *out);
 

@@ -107,6 +107,23 @@ static void print_command_help(const struct opt_program *p, const struct opt_com
 	print_builtin(out);
 }
 
+void opt_print_group_help(const struct opt_program *p, const char *group, FILE *out)
+{
+	size_t n = strlen(group);
+
+	fprintf(out, "usage: %s %s COMMAND ...\n\ncommands:\n", p->name, group);
+	for (const struct opt_command *c = p->commands; c->name; c++) {
+		char left[64];
+
+		if (strncmp(c->name, group, n) || c->name[n] != ' ')
+			continue;
+		snprintf(left, sizeof(left), "  %s", c->name);
+		print_row(out, left, c->help);
+	}
+	fprintf(out, "\n%s %s COMMAND --help tells more about a command; see also %s(%d).\n", p->name, group, p->name,
+		p->section);
+}
+
 void opt_print_help(const struct opt_program *p, const struct opt_command *cmd, FILE *out)
 {
 	if (cmd) {

@@ -8,5 +8,7 @@
 extern const struct opt opt_builtin[];
 
 bool opt_takes_value(const struct opt *o);
+/* The commands that begin with `group`, a line each. */
+void opt_print_group_help(const struct opt_program *p, const char *group, FILE *out);
 
 #endif

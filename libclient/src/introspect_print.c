@@ -237,11 +237,11 @@ static void print_list(struct printer *p, const struct sim_field *f, const uint8
 
 static void print_array(struct printer *p, const struct sim_field *f, const uint8_t *at, uint32_t n)
 {
-	bool bytes = f->kind == SIM_KIND_UINT8;
+	bool cut = p->o->max_array && n > p->o->max_array;
 
-	if (p->o->no_arr || ((bytes || p->o->digest) && p->o->max_array && n > p->o->max_array))
+	if (p->o->no_arr || (cut && p->o->digest))
 		print_summary(p, f, at, n);
-	else if (bytes)
+	else if (f->kind == SIM_KIND_UINT8 && !cut)
 		json_out_base64(&p->out, at, n);
 	else
 		print_list(p, f, at, n);

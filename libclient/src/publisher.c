@@ -18,6 +18,10 @@
 
 #define PROVE_DUR_NS (2 * NS_PER_S)
 #define PROBE_DUR_NS (2 * NS_PER_MS)
+
+#define STRING_BODY   64
+#define STRING_END    8 /* its NUL, and what aligns the next one */
+#define VARIABLE_BODY 3072
 /* Between two probes at the most. They take no credit: while simd does not look, few may pile up in its queue. */
 #define PAUSE_MAX_DUR_NS (256 * NS_PER_MS)
 
@@ -263,6 +267,36 @@ static int check_options(const char *channel, const struct sim_type *type, const
 	return 0;
 }
 
+/*
+ * Without a max_body: the fixed part, the strings at their bounds (64 bytes where there is none), and VARIABLE_BODY
+ * once for all arrays.
+ */
+static size_t variable_room(const struct sim_type *type, bool *arrays)
+{
+	size_t room = 0;
+
+	for (uint32_t i = 0; i < type->n_fields; i++) {
+		const struct sim_field *f = &type->fields[i];
+		size_t n = f->array == SIM_ARRAY_FIXED ? f->count : 1;
+
+		if (f->array == SIM_ARRAY_BOUNDED || f->array == SIM_ARRAY_VARIABLE)
+			*arrays = true;
+		else if (f->type)
+			room += n * variable_room(f->type, arrays);
+		else if (f->kind == SIM_KIND_STRING)
+			room += n * ((f->string_max ? f->string_max : STRING_BODY) + STRING_END);
+	}
+	return room;
+}
+
+static size_t default_body(const struct sim_type *type)
+{
+	bool arrays = false;
+	size_t room = variable_room(type, &arrays);
+
+	return type->fixed_size + room + (arrays ? VARIABLE_BODY : 0);
+}
+
 static int publisher_new(struct sim_client *c, const char *channel, const struct sim_type *type,
 			 const struct sim_publisher_options *o, struct sim_publisher **ret)
 {
@@ -278,7 +312,7 @@ static int publisher_new(struct sim_client *c, const char *channel, const struct
 		return err_nomem();
 	}
 	p->type = sim_type_ref(type);
-	p->max_body = o && o->max_body ? o->max_body : type->fixed_size;
+	p->max_body = o && o->max_body ? o->max_body : default_body(type);
 	p->flags = o ? o->flags : 0;
 	snprintf(p->channel, sizeof(p->channel), "%s", channel);
 	snprintf(p->frame_id, sizeof(p->frame_id), "%s", o && o->frame_id ? o->frame_id : "");

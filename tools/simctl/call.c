@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calling simd and printing what it says. Thread: main. */
-#include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "simctl.h"
+#include "timeutil.h"
 
 int ctl_fail(const char *what)
 {
@@ -51,13 +51,24 @@ int ctl_put(const struct ctl *c, json_t *reply)
 	return 0;
 }
 
+bool ctl_unread(void)
+{
+	struct pollfd p = { .fd = STDOUT_FILENO };
+
+	return ferror(stdout) || (poll(&p, 1, 0) == 1 && (p.revents & (POLLERR | POLLNVAL)));
+}
+
 bool ctl_pause(int64_t dur_ns)
 {
-	struct timespec t = { .tv_sec = dur_ns / 1000000000, .tv_nsec = dur_ns % 1000000000 };
+	int64_t end = mono_now_ns() + dur_ns, left;
 
-	while (!simctl_stop && nanosleep(&t, &t) < 0 && errno == EINTR)
-		continue;
-	return !simctl_stop && !ferror(stdout); /* nobody reads it any more */
+	while (!simctl_stop && !ctl_unread() && (left = end - mono_now_ns()) > 0) {
+		struct pollfd p = { .fd = STDOUT_FILENO };
+		struct timespec t = timespec_from_ns(left);
+
+		(void)ppoll(&p, 1, &t, NULL); /* ends early when its reader does */
+	}
+	return !simctl_stop && !ctl_unread();
 }
 
 const char *json_text(const json_t *obj, const char *key)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The values in force, a key a line, and where each came from. Thread: main. */
+/* The values in force, a key a line, where each came from, and which are not the default. Thread: main. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,40 +7,54 @@
 
 #define PATH_SIZE 512
 
-static void print_value(const char *path, const json_t *value, const char *origin)
+static void print_json(const json_t *value)
 {
 	char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(12));
 
-	printf("%s = %s", path, text ? text : "?");
-	if (origin)
-		printf("  (%s)", origin);
-	putchar('\n');
+	fputs(text ? text : "?", stdout);
 	free(text);
 }
 
-/* Down to what has an origin: below that everything is of the same one. */
-static void print_below(const char *path, json_t *value, const json_t *origins)
+/* What differs from the default has a star, and the default behind it, if there is one. */
+static void print_value(const char *path, const json_t *value, const json_t *reply)
 {
-	const char *origin = json_string_value(json_object_get(origins, path)), *key;
+	const char *origin = json_string_value(json_object_get(json_object_get(reply, "origins"), path));
+	const json_t *def = json_object_get(json_object_get(reply, "changed"), path);
+
+	printf("%c %s = ", def ? '*' : ' ', path);
+	print_json(value);
+	if (origin)
+		printf("  (%s", origin);
+	if (origin && def && !json_is_null(def)) {
+		fputs("; default ", stdout);
+		print_json(def);
+	}
+	puts(origin ? ")" : "");
+}
+
+/* Down to what has an origin: below that everything is of the same one. */
+static void print_below(const char *path, json_t *value, const json_t *reply)
+{
 	bool object = json_is_object(value) && json_object_size(value);
+	const char *key;
 	char sub[PATH_SIZE];
 	json_t *v;
 	size_t i;
 
-	if (origin || (!object && !json_array_size(value))) {
-		print_value(path, value, origin);
+	if (json_object_get(json_object_get(reply, "origins"), path) || (!object && !json_array_size(value))) {
+		print_value(path, value, reply);
 		return;
 	}
 	if (object) {
 		json_object_foreach(value, key, v) {
 			snprintf(sub, sizeof(sub), "%s%s%s", path, *path ? "." : "", key);
-			print_below(sub, v, origins);
+			print_below(sub, v, reply);
 		}
 		return;
 	}
 	json_array_foreach(value, i, v) {
 		snprintf(sub, sizeof(sub), "%s[%zu]", path, i);
-		print_below(sub, v, origins);
+		print_below(sub, v, reply);
 	}
 }
 
@@ -50,7 +64,7 @@ int cmd_config(struct ctl *c)
 
 	if (!reply || c->a.json)
 		return ctl_put(c, reply);
-	print_below("", json_object_get(reply, "config"), json_object_get(reply, "origins"));
+	print_below("", json_object_get(reply, "config"), reply);
 	json_decref(reply);
 	return 0;
 }

@@ -8,45 +8,72 @@
 #include "simctl.h"
 #include "timeutil.h"
 
+#define SLICE_DUR_NS (50 * NS_PER_MS) /* how soon a signal or a gone reader is noticed at the latest */
+
 static int write_out(void *user, const char *data, size_t len)
 {
 	return fwrite(data, 1, len, user) == len ? 0 : -EIO;
 }
 
-static int print_json(const struct sim_slot *s, const struct sim_type *type, const struct sim_json_options *o)
+struct echo {
+	struct ctl *c;
+	json_t *channel; /* as simd has it: its full name */
+	const struct sim_type *type;
+	struct sim_field_path path; /* of --field */
+	bool missing;               /* a message had no such element */
+};
+
+static int print_json(const struct echo *e, const struct sim_slot *s, const struct sim_json_options *o)
 {
 	int r;
 
-	printf("{\"channel_id\":%u,\"sequence\":%llu,\"stamp_sim_ns\":%lld,\"frame_id\":\"%.*s\",\"message\":",
-	       s->channel_id, (unsigned long long)s->sequence, (long long)s->stamp_sim_ns, SIM_FRAME_ID_MAX,
-	       s->frame_id);
-	r = sim_msg_to_json(type, sim_slot_body(s), s->body_size, o, write_out, stdout);
+	printf("{\"channel\":\"%s\",\"channel_id\":%u,\"sequence\":%llu,\"stamp_sim_ns\":%lld,\"frame_id\":\"%.*s\","
+	       "\"message\":",
+	       json_text(json_object_get(e->channel, "channel"), "name"), s->channel_id,
+	       (unsigned long long)s->sequence, (long long)s->stamp_sim_ns, SIM_FRAME_ID_MAX, s->frame_id);
+	r = sim_msg_to_json(e->type, sim_slot_body(s), s->body_size, o, write_out, stdout);
 	fputs("}\n", stdout);
 	return r;
 }
 
-static int print_text(const struct sim_slot *s, const struct sim_type *type, const struct sim_json_options *o)
+static int print_text(const struct echo *e, const struct sim_slot *s, const struct sim_json_options *o)
 {
 	char stamp[DUR_FORMAT_MAX];
 	int r;
 
 	if (!o->field)
 		printf("--- %s #%llu %s%s%.*s\n", stamp_format(s->stamp_sim_ns, stamp), (unsigned long long)s->sequence,
-		       type->name, s->frame_id[0] ? " in " : "", SIM_FRAME_ID_MAX, s->frame_id);
-	r = sim_msg_to_json(type, sim_slot_body(s), s->body_size, o, write_out, stdout);
+		       e->type->name, s->frame_id[0] ? " in " : "", SIM_FRAME_ID_MAX, s->frame_id);
+	r = sim_msg_to_json(e->type, sim_slot_body(s), s->body_size, o, write_out, stdout);
 	putchar('\n');
 	return r;
 }
 
-static int print(const struct ctl *c, const struct sim_slot *s, const struct sim_type *type)
+/* Other messages may have the element, so that they go on; but it is told, and makes the exit code 1. */
+static bool has_field(struct echo *e, const struct sim_slot *s)
 {
-	struct sim_json_options o = {
-		.field = c->a.field, .no_arr = c->a.no_arr, .max_array = (uint32_t)c->a.max_array, .pretty = !c->a.json
-	};
-	int r = c->a.json ? print_json(s, type, &o) : print_text(s, type, &o);
+	struct sim_field_view view;
 
+	if (!e->c->a.field || sim_field_get(&e->path, sim_slot_body(s), s->body_size, &view) != -ERANGE)
+		return true;
+	e->missing = true;
+	ctl_fail("--field");
+	return false;
+}
+
+static int print(struct echo *e, const struct sim_slot *s)
+{
+	const struct args *a = &e->c->a;
+	struct sim_json_options o = {
+		.field = a->field, .no_arr = a->no_arr, .max_array = (uint32_t)a->max_array, .pretty = !a->json
+	};
+	int r;
+
+	if (!has_field(e, s))
+		return 0;
+	r = a->json ? print_json(e, s, &o) : print_text(e, s, &o);
 	fflush(stdout);
-	return ferror(stdout) ? -EIO : r;
+	return r;
 }
 
 /* The publisher's definition; waits for one until the time-out. */
@@ -60,59 +87,71 @@ static int find_type(struct ctl *c, int64_t end_mono_ns, const struct sim_type *
 	return r;
 }
 
-static int follow(struct ctl *c, struct sim_subscriber *s, const struct sim_type *type, int64_t end_mono_ns)
+/* All that is there, up to `left` messages; how many, or a negative errno. */
+static int64_t print_queued(struct echo *e, struct sim_subscriber *s, int64_t left)
 {
-	int64_t n = 0, max = c->a.once ? 1 : c->a.count;
 	const struct sim_slot *slot;
-	int r;
+	int64_t n = 0;
 
-	while (!simctl_stop && (!max || n < max) && mono_now_ns() < end_mono_ns) {
-		int64_t left = end_mono_ns - mono_now_ns();
+	while (n < left && !ctl_unread() && sim_take(s, &slot) == 0) {
+		int r = print(e, slot);
 
-		r = sim_wait(s, left < 200 * NS_PER_MS ? left : 200 * NS_PER_MS);
+		sim_release(s, slot);
+		n++;
+		if (r < 0 && !ctl_unread())
+			return r;
+	}
+	return n;
+}
+
+static int follow(struct echo *e, struct sim_subscriber *s, int64_t end_mono_ns)
+{
+	const struct ctl *c = e->c;
+	int64_t n = 0, now, max = c->a.once ? 1 : c->a.count ? c->a.count : INT64_MAX;
+
+	while (!simctl_stop && !ctl_unread() && n < max && (now = mono_now_ns()) < end_mono_ns) {
+		int64_t left = end_mono_ns - now, some;
+		int r = sim_wait(s, left < SLICE_DUR_NS ? left : SLICE_DUR_NS);
+
 		if (r < 0 && r != -ESTALE)
 			return ctl_fail(c->a.channel);
-		while ((!max || n < max) && sim_take(s, &slot) == 0) {
-			r = print(c, slot, type);
-			sim_release(s, slot);
-			n++;
-			if (r < 0 && r != -ERANGE)
-				return ctl_fail("printing");
-		}
+		some = print_queued(e, s, max - n);
+		if (some < 0)
+			return ctl_fail("printing");
+		n += some;
 	}
-	if (max && n < max && !simctl_stop) {
+	if (max < INT64_MAX && n < max && !simctl_stop && !ctl_unread()) {
 		fprintf(stderr, "simctl: %lld of %lld messages came on %s within the time-out\n", (long long)n,
 			(long long)max, c->a.channel);
 		return 1;
 	}
-	return 0;
-}
-
-static int check_field(const struct ctl *c, const struct sim_type *type)
-{
-	struct sim_field_path path;
-
-	return !c->a.field || sim_field_find(type, c->a.field, &path) == 0 ? 0 : ctl_fail("--field");
+	return e->missing;
 }
 
 int cmd_echo(struct ctl *c)
 {
 	int64_t end = c->a.timeout_dur_ns ? mono_now_ns() + c->a.timeout_dur_ns : INT64_MAX;
 	struct sim_subscriber_options o = { .size = sizeof(o), .depth = 16, .flags = SIM_SUB_LATCHED };
-	const struct sim_type *type = NULL;
+	struct echo e = { .c = c };
 	struct sim_subscriber *s = NULL;
 	int r = 1;
 
-	if (find_type(c, c->a.timeout_dur_ns ? end : mono_now_ns(), &type) < 0)
+	if (find_type(c, c->a.timeout_dur_ns ? end : mono_now_ns(), &e.type) < 0)
 		return ctl_fail(NULL);
-	if (check_field(c, type))
+	if (c->a.field && sim_field_find(e.type, c->a.field, &e.path) < 0) {
+		ctl_fail("--field");
 		goto out;
-	if (sim_subscribe(c->client, c->a.channel, type, &o, &s) < 0)
+	}
+	e.channel = ctl_channel(c, c->a.channel);
+	if (!e.channel)
+		goto out;
+	if (sim_subscribe(c->client, c->a.channel, e.type, &o, &s) < 0)
 		ctl_fail(NULL);
 	else
-		r = follow(c, s, type, end);
+		r = follow(&e, s, end);
 out:
 	sim_subscriber_destroy(s);
-	sim_type_unref(type);
+	json_decref(e.channel);
+	sim_type_unref(e.type);
 	return r;
 }

@@ -102,7 +102,19 @@ static const struct opt echo_opts[] = {
 	{ 0 },
 };
 
-static const struct opt rate_opts[] = { CHANNEL("channel to measure"), WINDOW, COUNT("exit after N lines"), { 0 } };
+static const struct opt rate_opts[] = {
+	{ .name = "CHANNEL",
+	  .kind = OPT_MANY,
+	  .least = 1,
+	  .type = OPT_STRINGS,
+	  .off = offsetof(struct args, channels),
+	  .help = "channels to measure",
+	  .complete = "simctl list --names" },
+	WINDOW,
+	COUNT("exit after N windows"),
+	{ 0 },
+};
+static const struct opt delay_opts[] = { CHANNEL("channel to measure"), WINDOW, COUNT("exit after N lines"), { 0 } };
 static const struct opt watch_opts[] = { WATCH, { 0 } };
 
 static const struct opt step_opts[] = {
@@ -180,9 +192,9 @@ struct command {
 	X("list", CONTROL, list, list_opts, "channels: type, rate, who publishes and subscribes, drops, age") \
 	X("info", CONTROL, info, info_opts, "all about one channel") \
 	X("echo", DATA, echo, echo_opts, "print messages") \
-	X("hz", CONTROL, hz, rate_opts, "message rate, counted by the publisher") \
+	X("hz", DATA, hz, rate_opts, "message rate, counted by the publisher, and how even it is") \
 	X("bw", CONTROL, bw, rate_opts, "bandwidth, counted by the publisher") \
-	X("delay", DATA, delay, rate_opts, "time from capture and from publishing to here") \
+	X("delay", DATA, delay, delay_opts, "time from capture and from publishing to here") \
 	X("clock status", CONTROL, clock_status, watch_opts, \
 	  "what time it is, where it comes from, how well it is kept") \
 	X("clock pause", CONTROL, clock_pause, NULL, "stop simulated time") \

@@ -13,11 +13,14 @@
 
 #include <sim/sim.h>
 
+#include "opt.h"
+
 struct args { /* every command's values; filled by opt from the table */
 	const char *socket;
 	bool ros, json, watch, names, once, no_arr, cont, pretty;
 	int64_t count, timeout_dur_ns, window_dur_ns, max_array, step_dur_ns;
 	double scale;
+	struct opt_strings channels;
 	const char *dir, *channel, *field, *type, *source, *bridge, *service, *request;
 };
 
@@ -69,6 +72,8 @@ int ctl_put(const struct ctl *c, json_t *reply);
 int ctl_repeat(struct ctl *c, int (*once)(struct ctl *c));
 /* Sleep until that much wall time has passed or a signal came; false: stop, by a signal or because nobody reads us. */
 bool ctl_pause(int64_t dur_ns);
+/* Nobody reads what we print, as behind `| head -1`: no error, an end. */
+bool ctl_unread(void);
 
 /* GetChannel; without a leading slash simd takes the name as a program of its rig would. As ctl_call() (list.c). */
 json_t *ctl_channel(struct ctl *c, const char *name);

@@ -37,19 +37,33 @@ static int type_of_channel(struct ctl *c, const char *channel, const struct sim_
 	return r;
 }
 
-/* A type that somebody has registered: any channel of it tells; or a channel without its first slash. */
+/* A channel that has it, as a program of the rig would name it; its full name, NULL: none. Quiet. */
+static json_t *channel_named(struct ctl *c, const char *name)
+{
+	json_t *params = json_pack("{s:s}", "name", name), *reply;
+	char *text = params ? json_dumps(params, JSON_COMPACT) : NULL, *answer = NULL;
+
+	if (!text || sim_call(c->client, "io.simd.Control.GetChannel", text, &answer) < 0)
+		answer = NULL;
+	reply = answer ? json_loads(answer, 0, NULL) : NULL;
+	free(answer);
+	free(text);
+	json_decref(params);
+	return reply;
+}
+
+/* A type that somebody has registered: any channel of it tells; or a channel without its first slash, or its prefix. */
 static int type_of_others(struct ctl *c, const char *name, const struct sim_type **ret)
 {
 	json_t *reply = reach(c) ? ctl_call(c, "io.simd.Control.ListChannels", NULL) : NULL, *ch;
-	const char *channel = NULL;
+	json_t *named = reply ? channel_named(c, name) : NULL;
+	const char *channel = named ? json_text(json_object_get(named, "channel"), "name") : NULL;
 	size_t i;
 	int r = 1;
 
 	json_array_foreach(json_object_get(reply, "channels"), i, ch) {
-		const char *its = json_text(ch, "name");
-
-		if (!strcmp(json_text(ch, "type"), name) || (*its == '/' && !strcmp(its + 1, name)))
-			channel = its;
+		if (!strcmp(json_text(ch, "type"), name))
+			channel = json_text(ch, "name");
 	}
 	if (channel)
 		r = type_of_channel(c, channel, ret);
@@ -58,6 +72,7 @@ static int type_of_others(struct ctl *c, const char *name, const struct sim_type
 			"simctl: no channel has the type \"%s\" or is called so, and no type that comes with simd is; "
 			"`simctl list` shows those there are\n",
 			name);
+	json_decref(named);
 	json_decref(reply);
 	return r;
 }

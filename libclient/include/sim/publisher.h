@@ -42,8 +42,12 @@ enum sim_publisher_flag {
 };
 
 struct sim_publisher_options {
-	size_t size;          /* sizeof(struct sim_publisher_options) of the caller */
-	size_t max_body;      /* bytes of the largest message; decides the size class; 0: the type's fixed size */
+	size_t size; /* sizeof(struct sim_publisher_options) of the caller */
+	/*
+	 * Bytes of the largest message; decides the size class. 0: the type's fixed size, strings at their bounds (64 bytes
+	 * where there is none), and 3 KiB if it has arrays: images, point clouds and laser scans need more.
+	 */
+	size_t max_body;
 	const char *frame_id; /* default coordinate frame, up to SIM_FRAME_ID_MAX characters; copied; NULL: "" */
 	unsigned flags;       /* enum sim_publisher_flag */
 };

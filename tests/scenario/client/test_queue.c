@@ -3,6 +3,8 @@
 #include "scenario/client/imu.h"
 
 #include <errno.h>
+
+#include <jansson.h>
 #include <sys/mman.h>
 
 static struct world w;
@@ -527,6 +529,79 @@ static void local_flood(void **state)
 	bridge_end(&b);
 }
 
+/* ---- sizes ---- */
+
+static json_t *typical(const struct sim_type *type);
+
+static json_t *typical_value(const struct sim_field *f)
+{
+	static const char text[] = "a_name_of_20_letters";
+
+	if (f->type)
+		return typical(f->type);
+	if (f->kind == SIM_KIND_STRING)
+		return json_stringn(text, f->string_max && f->string_max < 20 ? f->string_max : 20);
+	return f->kind == SIM_KIND_BOOL ? json_true() : json_integer(1);
+}
+
+/* Strings of 20 letters, 8 elements in each array. */
+static json_t *typical(const struct sim_type *type)
+{
+	json_t *o = json_object();
+
+	for (uint32_t i = 0; i < type->n_fields; i++) {
+		const struct sim_field *f = &type->fields[i];
+		json_t *a = json_array();
+
+		for (uint32_t k = 0; k < 8 && (f->array == SIM_ARRAY_VARIABLE || k < f->count); k++)
+			json_array_append_new(a, typical_value(f));
+		if (f->array == SIM_ARRAY_NONE)
+			json_object_set_new(o, f->name, typical_value(f));
+		else if (f->array != SIM_ARRAY_FIXED)
+			json_object_set(o, f->name, a);
+		json_decref(a);
+	}
+	return o;
+}
+
+static void publish_json(struct sim_publisher *p, const struct sim_type *type, const char *json)
+{
+	static _Alignas(64) uint8_t body[65536];
+	struct sim_slot *slot;
+	size_t size;
+
+	if (sim_msg_from_json(type, json, strlen(json), body, sizeof(body), &size) < 0)
+		fail_msg("%s: %s", type->name, sim_why());
+	if (sim_loan(p, size, &slot) < 0)
+		fail_msg("%s of %zu bytes: %s", type->name, size, sim_why());
+	memcpy(sim_slot_body_mut(slot), body, size);
+	if (sim_try_queue(p, slot, NULL, NULL, NULL) < 0)
+		fail_msg("%s: %s", type->name, sim_why());
+}
+
+/* Who gives no max_body gets one that the smallest and a typical message of the type fit. */
+static void default_sizes(void **state)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0);
+
+	(void)state;
+	for (const struct sim_type *const *t = sim_type_builtins(); *t; t++) {
+		json_t *j = typical(*t);
+		char *text = json_dumps(j, 0);
+		struct sim_publisher *p;
+
+		if (sim_advertise(c, strchr((*t)->name, '/') + 1, *t, NULL, &p) < 0)
+			fail_msg("%s: %s", (*t)->name, sim_why());
+		publish_json(p, *t, "{}");
+		publish_json(p, *t, text);
+		free(text);
+		json_decref(j);
+		sim_publisher_destroy(p);
+		world_process(&w, c); /* its slots are free again */
+	}
+	sim_disconnect(c);
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -558,6 +633,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(misuse, setup, teardown),
 		cmocka_unit_test_setup_teardown(destroyed_early, setup, teardown),
 		cmocka_unit_test_setup_teardown(local_flood, setup, teardown),
+		cmocka_unit_test_setup_teardown(default_sizes, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include <sim/msg/RadarObjects.h>
 #include <sim/sim.h>
 
 #define SENSOR_LOG "/tmp/sensor.log"
@@ -133,11 +134,165 @@ static void an_orderly_release_is_no_warning(void **state)
 	stack_stop(simd);
 }
 
+/* ---- simctl ---- */
+
+#define RIG \
+	"\"TimeSource\":\"system\"," STACK_POOLS \
+	",\"rigs\":[{\"name\":\"car\",\"prefix\":\"/car\",\"bridges\":[{\"name\":\"null\"," \
+	"\"plugin\":\"null\"}]}]"
+
+static struct peer *publishes;
+static pid_t publisher;
+
+/* /car/radar/0 gets a message every 10 ms: none, one, two, none, ... objects. */
+static int radar(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "radar");
+	struct sim_publisher_options o = { .size = sizeof(o), .max_body = 512, .flags = SIM_PUB_LATCH };
+	struct sim_publisher *pub;
+
+	PEER(p, sim_advertise(c, "/car/radar/0", &sim_RadarObjects_type, &o, &pub) == 0);
+	for (uint32_t n = 0; !atomic_load(&p->stop); n++) {
+		struct sim_slot *slot;
+		struct sim_builder b;
+
+		usleep(10000);
+		if (atomic_load(&p->command) || sim_loan(pub, sim_RadarObjects_size(n % 3), &slot) < 0)
+			continue;
+		sim_RadarObjects_init(sim_slot_body_mut(slot), slot->body_size, &b);
+		if (n % 3)
+			sim_RadarObjects_objects_alloc(&b, n % 3)->id = (int32_t)n;
+		(void)!sim_publish_local(pub, slot);
+		atomic_fetch_add(&p->received, 1);
+	}
+	sim_publisher_destroy(pub);
+	sim_disconnect(c);
+	return 0;
+}
+
+static int setup_radar(void **state)
+{
+	(void)state;
+	simd = stack_start(RIG);
+	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
+	publishes = peer_new();
+	publisher = peer_fork(publishes, radar);
+	UNTIL(10000, publishes->received > 3);
+	return 0;
+}
+
+static int stop_radar(void **state)
+{
+	peer_join(publishes, publisher);
+	peer_free(publishes);
+	return stack_sweep(state);
+}
+
+/* A shell's line: what it prints, stderr too, and the exit code of its first command. */
+static const char *by_shell(const char *line, int *ret_code)
+{
+	static char out[8192];
+	const char *b = getenv("B");
+	char cmd[1024];
+	size_t n;
+	FILE *f;
+
+	snprintf(cmd, sizeof(cmd), "PATH=%s/bin:$PATH timeout 20 bash -c '%s; echo =${PIPESTATUS[0]}' 2>&1",
+		 b ? b : "build", line);
+	f = popen(cmd, "r");
+	n = fread(out, 1, sizeof(out) - 1, f);
+	out[n] = '\0';
+	pclose(f);
+	*ret_code = strrchr(out, '=') ? atoi(strrchr(out, '=') + 1) : -1;
+	return out;
+}
+
+/* One line of it is all that anybody wants: it ends, and says nothing about that. */
+static void a_reader_that_goes(void **state)
+{
+	static const char *const lines[] = { "simctl echo radar/0 | head -1", "simctl hz radar/0 -w 100ms | head -1",
+					     "simctl list --watch | head -1", "simctl echo --json radar/0 | head -1" };
+
+	int code;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		const char *out = by_shell(lines[i], &code);
+
+		if (code || !strchr(out, '\n') || strchr(strchr(out, '\n') + 1, '\n') != strrchr(out, '\n') ||
+		    strchr(out, '\n')[1] != '=')
+			fail_msg("%s: %s", lines[i], out);
+	}
+	publishes->command = 1; /* also when nothing comes behind the latched one */
+	by_shell("simctl echo radar/0 -n 100000 | head -1", &code);
+	assert_int_equal(code, 0);
+}
+
+static void named_without_the_prefix(void **state)
+{
+	const struct ctl_result *r;
+
+	(void)state;
+	r = stack_ctl("type", "show", "radar/0", NULL);
+	assert_int_equal(r->code, 0);
+	assert_non_null(strstr(r->out, "# sim/RadarObjects\n"));
+	r = stack_ctl("type", "show", "radar/1", NULL);
+	assert_int_equal(r->code, 1);
+	assert_non_null(strstr(r->err, "radar/1"));
+	assert_ptr_equal(strchr(r->err, '\n'), r->err + strlen(r->err) - 1);
+	r = stack_ctl("echo", "radar/0", "--json", "-n", "2", NULL);
+	assert_non_null(strstr(r->out, "{\"channel\":\"/car/radar/0\",\"channel_id\":"));
+	assert_non_null(strstr(strchr(r->out, '\n'), "{\"channel\":\"/car/radar/0\","));
+}
+
+/* Two messages of three have objects[0], and none has objects[7]. */
+static void an_index_that_is_not_there(void **state)
+{
+	const struct ctl_result *r;
+
+	(void)state;
+	r = stack_ctl("echo", "radar/0", "-f", "objects[7].id", "--once", NULL);
+	assert_int_equal(r->code, 1);
+	assert_string_equal(r->out, "");
+	assert_non_null(strstr(r->err, "--field"));
+	r = stack_ctl("echo", "radar/0", "-f", "objects[0].id", "-n", "6", "--json", NULL);
+	assert_int_equal(r->code, 1);
+	assert_null(strstr(r->out, "\"message\":}"));
+	r = stack_ctl("echo", "radar/0", "-f", "objects", "-n", "3", NULL);
+	assert_int_equal(r->code, 0);
+}
+
+static void how_even_a_rate_is(void **state)
+{
+	const struct ctl_result *r;
+	json_t *j, *v;
+
+	(void)state;
+	r = stack_ctl("hz", "radar/0", "/clock", "-n", "1", "-w", "300ms", NULL);
+	assert_int_equal(r->code, 0);
+	assert_non_null(strstr(r->out, "/car/radar/0: "));
+	assert_non_null(strstr(r->out, "\n/clock: "));
+	assert_non_null(strstr(r->out, " ms, stddev "));
+	r = stack_ctl("hz", "radar/0", "--json", "-n", "1", "-w", "500ms", NULL);
+	j = json_loads(r->out, 0, NULL);
+	v = json_object_get(j, "interval_ms");
+	assert_true(json_number_value(json_object_get(v, "min")) >= 10); /* it sleeps so long, at the least */
+	assert_true(json_number_value(json_object_get(v, "max")) >= json_number_value(json_object_get(v, "min")));
+	assert_true(json_number_value(json_object_get(v, "stddev")) >= 0);
+	json_decref(j);
+	assert_int_equal(stack_ctl("bw", "radar/0", "/clock", "-n", "1", "-w", "100ms", NULL)->code, 0);
+	assert_int_equal(stack_ctl("hz", NULL)->code, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_sensor_without_a_driver, setup, stack_sweep),
 		cmocka_unit_test_setup_teardown(an_orderly_release_is_no_warning, setup, stack_sweep),
+		cmocka_unit_test_setup_teardown(a_reader_that_goes, setup_radar, stop_radar),
+		cmocka_unit_test_setup_teardown(named_without_the_prefix, setup_radar, stop_radar),
+		cmocka_unit_test_setup_teardown(an_index_that_is_not_there, setup_radar, stop_radar),
+		cmocka_unit_test_setup_teardown(how_even_a_rate_is, setup_radar, stop_radar),
 	};
 
 	return cmocka_run_group_tests_name("author", tests, NULL, NULL);

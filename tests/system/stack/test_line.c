@@ -212,10 +212,10 @@ static void json_of_channels(const char *channel)
 	has_keys(stack_ctl("info", "--json", channel, NULL), "", "channel type");
 	has_keys(stack_ctl("info", "--json", channel, NULL), "channel", CHANNEL_KEYS);
 	has_keys(stack_ctl("echo", "--json", "--once", channel, NULL), "",
-		 "channel_id frame_id message sequence stamp_sim_ns");
+		 "channel channel_id frame_id message sequence stamp_sim_ns");
 	has_keys(stack_ctl("echo", "--json", "--once", channel, NULL), "message", "minimum_distance");
 	has_keys(stack_ctl("hz", "--json", "-n", "1", "-w", "100ms", channel, NULL), "",
-		 "bytes_per_s channel hz messages source window_s");
+		 "bytes_per_s channel hz interval_ms messages source window_s");
 	has_keys(stack_ctl("bw", "--json", "-n", "1", "-w", "100ms", channel, NULL), "",
 		 "bytes_per_s channel hz messages source window_s");
 	has_keys(stack_ctl("delay", "--json", "-n", "1", "-w", "100ms", channel, NULL), "",
@@ -244,7 +244,7 @@ static void json_of_the_rest(void)
 	has_keys(stack_ctl("summary", "--json", NULL), "channels/0",
 		 "bytes delivered drops failed in_flight local messages name no_bridge type");
 	has_keys(stack_ctl("summary", "--json", NULL), "bridges/0", "dropped failed name sent");
-	has_keys(stack_ctl("config", "--json", NULL), "", "config origins");
+	has_keys(stack_ctl("config", "--json", NULL), "", "changed config origins");
 	has_keys(stack_ctl("doctor", "--json", NULL), "findings/0", "check result text");
 	has_keys(stack_ctl("version", "--json", NULL), "", "library simctl simd");
 }
@@ -377,8 +377,10 @@ static void for_people(void **state)
 	assert_non_null(strstr(r->out, "  /t/line -> /t/line, "));
 	r = stack_ctl("config", NULL);
 	assert_int_equal(r->code, 0);
-	assert_non_null(strstr(r->out, "\nclock.rate_hz = 100  (default)\n"));
-	assert_non_null(strstr(r->out, "rigs[0].bridges[0].plugin = \"logging\"  ("));
+	assert_non_null(strstr(r->out, "\n  clock.rate_hz = 100  (default)\n"));
+	assert_non_null(strstr(r->out, "\n* rigs[0].bridges[0].plugin = \"logging\"  (/"));
+	assert_non_null(strstr(r->out, "* TimeSource = \"system\"  (/"));
+	assert_non_null(strstr(r->out, "; default \"unity\")\n"));
 	stack_stop(simd);
 	peer_free(p);
 }

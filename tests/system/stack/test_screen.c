@@ -32,6 +32,7 @@ static int setup(void **state)
 	struct sim_client_options o = { .size = sizeof(o),
 					.name = "sensor-of-the-screen-test",
 					.socket = STACK_SOCKET };
+	struct sim_publisher_options po = { .size = sizeof(po), .max_body = 256 };
 	struct sim_publisher *pub;
 
 	(void)state;
@@ -39,7 +40,7 @@ static int setup(void **state)
 	UNTIL(10000, !strcmp(stack_bridge_text("log", "status"), "connected"));
 	assert_int_equal(sim_connect(&o, &client), 0);
 	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (sim_advertise(client, names[i], &sim_Detected3DObjects_type, NULL, &pub) < 0)
+		if (sim_advertise(client, names[i], &sim_Detected3DObjects_type, &po, &pub) < 0)
 			fail_msg("%s: %s", names[i], sim_why());
 	return 0;
 }

@@ -296,6 +296,8 @@ static void effective_values_are_listed(void **state)
 	assert_string_equal(json_string_value(json_object_get(entry(list, "bridges[0].plugin"), "value")), "null");
 	assert_string_equal(json_string_value(json_object_get(entry(list, "bridges[0].plugin"), "origin")), "a");
 	assert_string_equal(json_string_value(json_object_get(entry(list, "rigs.ego.prefix"), "origin")), "default");
+	assert_null(json_object_get(entry(list, "rigs.ego.prefix"), "default"));
+	assert_true(json_is_null(json_object_get(entry(list, "bridges[0].plugin"), "default"))); /* it has none */
 	json_decref(list);
 	conf_destroy(c);
 

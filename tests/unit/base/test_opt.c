@@ -57,11 +57,17 @@ static const struct opt echo_opts[] = {
 	{ 0 },
 };
 
+static const struct opt hz_opts[] = {
+	{ .name = "CHANNEL", .kind = OPT_MANY, .least = 1, .type = OPT_STRINGS, .off = offsetof(struct values, rest) },
+	{ 0 },
+};
+
 static const struct opt_command commands[] = {
 	{ .name = "echo", .help = "print messages", .opts = echo_opts },
 	{ .name = "clock pause", .help = "stop" },
 	{ .name = "clock step", .help = "go on a little" },
 	{ .name = "list", .help = "list" },
+	{ .name = "hz", .help = "it's the rate: how often", .opts = hz_opts },
 	{ 0 },
 };
 
@@ -160,7 +166,14 @@ static void mistakes_get_one_sentence(void **state)
 		{ { "echo", "/a", "-x" }, "unknown option -x" },
 		{ { "echo", "/a", "--no-json" }, "unknown option --no-json" },
 		{ { "list", "x" }, "\"x\" is one argument too many" },
-		{ { "frob" }, "unknown command \"frob\"" },
+		{ { "frob" }, "unknown command \"frob\" (see" },
+		{ { "ecko" }, "unknown command \"ecko\"; did you mean echo? (see" },
+		{ { "clokc", "step" }, "did you mean clock?" },
+		{ { "pause" }, "did you mean clock pause?" },
+		{ { "echo", "/a", "--cuont", "5" }, "unknown option --cuont; did you mean --count?" },
+		{ { "help", "frob" }, "unknown command \"frob\"" },
+		{ { "hlep" }, "did you mean help?" },
+		{ { "hz" }, "CHANNEL is missing" },
 		{ { NULL }, "give a command" },
 	};
 
@@ -198,6 +211,30 @@ static void help_and_version_go_to_stdout(void **state)
 	assert_non_null(strstr(out_text, "one of fast, slow"));
 	assert_int_equal(PARSE(&v, &cmd, "--version"), 1);
 	assert_string_equal(out_text, "prog 1.2.3\n");
+}
+
+/* `help` and what it is about, and --help behind half a command. */
+static void help_is_a_command(void **state)
+{
+	static const char *const of_clock[][3] = {
+		{ "help", "clock" }, { "clock", "--help" }, { "clock", "-h" }, { "--help", "clock" }
+	};
+	const struct opt_command *cmd;
+	struct values v;
+
+	(void)state;
+	assert_int_equal(PARSE(&v, &cmd, "help"), 1);
+	assert_non_null(strstr(out_text, "usage: prog [options] COMMAND"));
+	assert_int_equal(PARSE(&v, &cmd, "help", "clock", "step"), 1);
+	assert_non_null(strstr(out_text, "usage: prog clock step"));
+	for (unsigned i = 0; i < 4; i++) {
+		assert_int_equal(PARSE(&v, &cmd, of_clock[i][0], of_clock[i][1]), 1);
+		assert_non_null(strstr(out_text, "usage: prog clock COMMAND"));
+		assert_non_null(strstr(out_text, "clock step "));
+		assert_null(strstr(out_text, "echo"));
+	}
+	assert_int_equal(PARSE(&v, &cmd, "hz", "/a", "/b"), 0);
+	assert_int_equal(v.rest.n, 2);
 }
 
 static void the_list_names_everything(void **state)
@@ -262,6 +299,65 @@ static void bash_completes(void **state)
 	}
 }
 
+/* What a shell prints for a command line of its own; "" where there is no such shell. */
+static void by_shell(const char *shell, const char *option, const char *run, char *got, size_t size)
+{
+	const struct opt_command *cmd;
+	char path[TEST_PATH_MAX], line[1024];
+	struct values v;
+	size_t n;
+	FILE *f;
+
+	assert_int_equal(PARSE(&v, &cmd, option), 1);
+	f = fopen(test_path(path, shell), "w");
+	assert_non_null(f);
+	fputs(out_text, f);
+	fclose(f);
+	setenv("COMPLETION", path, 1);
+	snprintf(line, sizeof(line), "command -v %s >/dev/null || exit 0; HOME=/nonexistent %s 2>&1; echo end $?",
+		 shell, run);
+	f = popen(line, "r");
+	n = fread(got, 1, size - 1, f);
+	got[n] = '\0';
+	pclose(f);
+	if (!n)
+		print_message("no %s here\n", shell);
+}
+
+static void fish_completes(void **state)
+{
+	char got[4096];
+
+	(void)state;
+	by_shell("fish", "--completion-fish",
+		 "fish --no-config -c 'function prog; echo /lidar/top; echo /gps; end; source $COMPLETION; "
+		 "complete -C\"prog \"; echo =; complete -C\"prog clock \"; echo =; complete -C\"prog echo --mode \"; "
+		 "echo =; complete -C\"prog echo /l\"; echo =; complete -C\"prog echo --co\"'",
+		 got, sizeof(got));
+	if (*got)
+		assert_string_equal(got, "clock\necho\tprint messages\nhz\tit\'s the rate: how often\nlist\tlist\n=\n"
+					 "pause\tstop\nstep\tgo on a little\n=\nfast\nslow\n=\n/lidar/top\n=\n"
+					 "--color\tcolours\n--count\nend 0\n");
+}
+
+static void zsh_takes_it(void **state)
+{
+	static const char *const want[] = { "#compdef prog\n", "'echo'", "'pause:stop'", "compadd -- fast slow",
+					    "compadd -- $(prog list --names 2>/dev/null)" };
+	char got[4096];
+
+	(void)state;
+	by_shell("zsh", "--completion-zsh",
+		 "zsh -f -c 'compadd() { shift; print -- $@ }; _describe() { print -- ${(P)@[-1]} }; "
+		 "_try() { words=(\"$@\"); CURRENT=$#; . $COMPLETION; }; _try prog clock \"\"; echo =; "
+		 "_try prog echo --mode \"\"'",
+		 got, sizeof(got));
+	for (unsigned i = 0; i < sizeof(want) / sizeof(*want); i++)
+		assert_non_null(strstr(out_text, want[i]));
+	if (*got)
+		assert_string_equal(got, "pause:stop step:go on a little\n=\nfast slow\nend 0\n");
+}
+
 static void a_program_without_commands_has_positionals(void **state)
 {
 	static const struct opt opts[] = {
@@ -311,8 +407,11 @@ int main(void)
 		cmocka_unit_test(two_words_make_a_command),
 		cmocka_unit_test(mistakes_get_one_sentence),
 		cmocka_unit_test(help_and_version_go_to_stdout),
+		cmocka_unit_test(help_is_a_command),
 		cmocka_unit_test(the_list_names_everything),
 		cmocka_unit_test(bash_completes),
+		cmocka_unit_test(fish_completes),
+		cmocka_unit_test(zsh_takes_it),
 		cmocka_unit_test(a_program_without_commands_has_positionals),
 		cmocka_unit_test(a_repeated_option_is_bounded),
 	};

@@ -80,6 +80,8 @@ static void usage(void **state)
 	expect("-h", 0, "-I, --include DIR");
 	expect("--list-options", 0, "option --outdir\nletter -o\n");
 	expect("--completion-bash", 0, "complete -o filenames -F _simgen simgen");
+	expect("--completion-zsh", 0, "#compdef simgen");
+	expect("--completion-fish", 0, "complete -c simgen -l outdir -x");
 	expect("-o", 2, "a value is missing after -o");
 }
 
