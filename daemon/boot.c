@@ -104,9 +104,18 @@ static int check_plugins(struct boot *b, const char *const *dirs)
 	return bridge_check_plugins(b->conf, dirs);
 }
 
+static void tell_need(int64_t need, int64_t room)
+{
+	printf("configuration is fine; the data plane needs %lld MiB of /dev/shm (2 x %lld MiB)%s",
+	       (long long)(need >> 20), (long long)(need >> 21), room >= 0 && need > room ? "" : "\n");
+	if (room >= 0 && need > room)
+		printf(", but there is room for %lld MiB here: simd would not start\n", (long long)(room >> 20));
+}
+
 int boot_show_config(struct boot *b)
 {
 	json_t *list, *item;
+	int64_t room = roudi_shm_room();
 	size_t i;
 	int r = boot_config(b);
 
@@ -115,6 +124,8 @@ int boot_show_config(struct boot *b)
 	if (r == 0 && b->args.check)
 		r = with_plugin_dirs(b, check_plugins);
 	if (r == 0)
+		r = pools_compute(b->conf, room, &b->pools);
+	if (r == -ENOSPC) /* the configuration is none the worse: it may be for another machine */
 		r = pools_compute(b->conf, -1, &b->pools);
 	if (r < 0) {
 		fprintf(stderr, "simd: %s\n", err_why());
@@ -131,8 +142,7 @@ int boot_show_config(struct boot *b)
 	}
 	json_decref(list);
 	if (!b->args.print)
-		printf("configuration is fine; one life of the data plane takes %lld MiB of /dev/shm\n",
-		       (long long)(pools_bytes(&b->pools) >> 20));
+		tell_need(pools_need(&b->pools), room);
 out:
 	boot_config_end(b);
 	mem_free(b->exe);
@@ -298,7 +308,7 @@ int boot_runtime(struct boot *b)
 	if (r == 0)
 		r = runtime_lock(&b->rt);
 	if (r == 0)
-		r = pools_compute(b->conf, roudi_shm_free(), &b->pools);
+		r = pools_compute(b->conf, roudi_shm_room(), &b->pools);
 	if (r < 0)
 		runtime_finish(&b->rt);
 	return r;

@@ -39,16 +39,18 @@ static int method_get_info(struct call *call)
 
 	mem_stats(&mem);
 	(void)statvfs("/dev/shm", &shm);
-	call->reply = json_pack("{s:s, s:s, s:i, s:I, s:s, s:i, s:b, s:I, s:s, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:o}",
-				"version", SIM_VERSION, "simd_id", s->id_text, "pid", (int)getpid(), "uptime_ms",
-				(json_int_t)((exec_now(s->x) - s->start_mono_ns) / 1000000), "runtime", s->runtime_dir,
-				"roudi_pid", s->plane.roudi_pid, "roudi_owned", (int)s->plane.roudi_owned,
-				"iox_generation", (json_int_t)s->plane.generation, "backend",
-				conf_choice(s->root, "backend") == 0 ? "iox" : "mem", "rigs", rigs_json(s), "pools",
-				pools_json(s), "shm_total", (json_int_t)(shm.f_blocks * shm.f_frsize), "shm_free",
-				(json_int_t)(shm.f_bavail * shm.f_frsize), "clients", (json_int_t)s->n_clients,
-				"channels", (json_int_t)s->n_channels, "memory", (json_int_t)mem.bytes, "given_up",
-				s->ops && s->ops->given_up ? s->ops->given_up(s->user) : json_array());
+	call->reply =
+		json_pack("{s:s, s:s, s:i, s:I, s:s, s:i, s:b, s:I, s:s, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
+			  "version", SIM_VERSION, "simd_id", s->id_text, "pid", (int)getpid(), "uptime_ms",
+			  (json_int_t)((exec_now(s->x) - s->start_mono_ns) / 1000000), "runtime", s->runtime_dir,
+			  "roudi_pid", s->plane.roudi_pid, "roudi_owned", (int)s->plane.roudi_owned, "iox_generation",
+			  (json_int_t)s->plane.generation, "backend",
+			  conf_choice(s->root, "backend") == 0 ? "iox" : "mem", "rigs", rigs_json(s), "pools",
+			  pools_json(s), "shm_total", (json_int_t)(shm.f_blocks * shm.f_frsize), "shm_free",
+			  (json_int_t)(shm.f_bavail * shm.f_frsize), "shm_need", (json_int_t)pools_need(&s->pools),
+			  "clients", (json_int_t)s->n_clients, "channels", (json_int_t)s->n_channels, "memory",
+			  (json_int_t)mem.bytes, "given_up",
+			  s->ops && s->ops->given_up ? s->ops->given_up(s->user) : json_array());
 	return call->reply ? 0 : err_nomem();
 }
 

@@ -3,6 +3,7 @@
 #include "ledger.h"
 
 #include "err.h"
+#include "pools.h"
 #include "wire/pages.h"
 
 #include <assert.h>
@@ -46,7 +47,16 @@ static int64_t payload_bytes(const struct pools *p)
 
 int64_t pools_bytes(const struct pools *p)
 {
-	return payload_bytes(p) + POOL_MGMT_BYTES;
+	struct ipc_pool_spec spec[POOLS_MAX];
+
+	for (unsigned i = 0; i < p->n; i++)
+		spec[i] = (struct ipc_pool_spec){ .size = p->c[i].size, .count = p->c[i].count };
+	return (int64_t)ipc_pools_bytes(spec, p->n);
+}
+
+int64_t pools_need(const struct pools *p)
+{
+	return (2 * pools_bytes(p) + (int64_t)MIB - 1) / (int64_t)MIB * (int64_t)MIB;
 }
 
 uint64_t pools_max_slot(const struct pools *p)
@@ -154,7 +164,7 @@ static int from_list(struct conf_view root, struct pools *p)
 
 static int check(const struct pools *p, struct conf_view root, int64_t shm_free)
 {
-	int64_t payload = payload_bytes(p), two = 2 * pools_bytes(p);
+	int64_t payload = payload_bytes(p), need = pools_need(p);
 
 	for (unsigned i = 0; i < p->n; i++) {
 		if (class_bytes(&p->c[i]) > POOL_BYTES_MAX)
@@ -169,19 +179,19 @@ static int check(const struct pools *p, struct conf_view root, int64_t shm_free)
 		return err_set(-EFBIG,
 			       "the pools need %lld MiB, pools_max allows %lld MiB; lower the counts or raise it",
 			       (long long)(payload >> 20), (long long)(conf_int(root, "pools_max") >> 20));
-	if (shm_free >= 0 && two > shm_free)
+	if (shm_free >= 0 && need > shm_free)
 		return err_set(
 			-ENOSPC,
-			"two lives of the data plane need %lld MiB of /dev/shm (2 x %lld MiB), %lld MiB are free; "
-			"lower \"pools\" or enlarge it (mount -o remount,size=... /dev/shm)",
-			(long long)(two >> 20), (long long)(two >> 21), (long long)(shm_free >> 20));
+			"the data plane needs %lld MiB of /dev/shm (2 x %lld MiB: a restarted iox-roudi stands beside the one "
+			"before), %lld MiB are free; lower \"pools\" or enlarge it (mount -o remount,size=... /dev/shm)",
+			(long long)(need >> 20), (long long)(need >> 21), (long long)(shm_free >> 20));
 	return 0;
 }
 
 /* The built-in ladder gives way on small machines, largest class first; what a rig or "pools" asks for does not. */
 static void shrink(struct pools *p, int64_t shm_free)
 {
-	while (p->n > 5 && shm_free >= 0 && 2 * pools_bytes(p) > shm_free)
+	while (p->n > 5 && shm_free >= 0 && pools_need(p) > shm_free)
 		p->n--;
 }
 

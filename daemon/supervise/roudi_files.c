@@ -62,6 +62,27 @@ int64_t roudi_shm_free(void)
 	return statvfs("/dev/shm", &v) < 0 ? -1 : (int64_t)(v.f_bavail * v.f_frsize);
 }
 
+static int64_t file_bytes(const char *name)
+{
+	char path[300];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/dev/shm/%s", name);
+	return stat(path, &st) < 0 ? 0 : (int64_t)st.st_blocks * 512;
+}
+
+int64_t roudi_shm_room(void)
+{
+	int64_t bytes = roudi_shm_free();
+	char *segment;
+
+	if (bytes < 0 || roudi_segment_name(&segment) < 0)
+		return bytes;
+	bytes += file_bytes(MGMT) + file_bytes(segment);
+	mem_free(segment);
+	return bytes;
+}
+
 /* ---- segments ---- */
 
 int roudi_segment_name(char **ret)

@@ -19,6 +19,8 @@ int roudi_write_config(const char *dir, const struct pools *p, char **ret_path, 
 
 /* Free bytes of /dev/shm; -1 unknown. */
 int64_t roudi_shm_free(void);
+/* The same with what a RouDi has there now: the next simd takes it over, or takes it away. */
+int64_t roudi_shm_room(void);
 
 /* Name of the payload segment: RouDi's group. ret: returns, mem_free. -ENOENT the group has no name. */
 int roudi_segment_name(char **ret);

@@ -7,6 +7,7 @@
 #include "mem.h"
 
 #include <fcntl.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
@@ -320,6 +321,41 @@ static void no_room(void **state)
 	assert_string_equal(stack_leftovers(), "");
 }
 
+/* What start, --check-config and doctor say it takes is what it takes; and there is no need of a third place for a restart. */
+static void what_it_needs(void **state)
+{
+	static const char *const check[] = { "simd", "--config", "/tmp/simd.json", "--check-config", NULL };
+	char need[64];
+	int64_t bytes = 0, said;
+	struct statvfs v;
+	pid_t simd, roudi;
+
+	(void)state;
+	simd = stack_start(CONF);
+	said = stack_int("GetInfo", "shm_need");
+	assert_int_equal(statvfs("/dev/shm", &v), 0);
+	bytes = (int64_t)((v.f_blocks - v.f_bfree) * v.f_frsize);
+	assert_in_range(said, 2 * bytes, 2 * bytes + (3 << 20));
+	snprintf(need, sizeof(need), "needs %lld MiB of /dev/shm", (long long)said >> 20);
+	assert_non_null(strstr(stack_ctl("doctor", NULL)->out, need));
+	assert_non_null(strstr(stack_run(check)->out, need));
+	/* just enough for two: simd is killed and comes back, to the same iox-roudi */
+	roudi = stack_roudi();
+	stack_kill(simd);
+	snprintf(need, sizeof(need), "size=%lldm", (long long)said >> 20);
+	if (getpid() == 1 && mount("tmpfs", "/dev/shm", "tmpfs", MS_REMOUNT, need) == 0) {
+		simd = stack_start(CONF);
+		assert_int_equal(stack_roudi(), roudi);
+		stack_stop(simd);
+		snprintf(need, sizeof(need), "size=%lldm", (long long)(said >> 20) - 1);
+		assert_int_equal(mount("tmpfs", "/dev/shm", "tmpfs", MS_REMOUNT, need), 0);
+		assert_non_null(strstr(stack_run(check)->out, "simd would not start"));
+		snprintf(need, sizeof(need), "needs %lld MiB of /dev/shm", (long long)said >> 20);
+		refuses(CONF, need, "");
+		assert_int_equal(mount("tmpfs", "/dev/shm", "tmpfs", MS_REMOUNT, "size=2g"), 0);
+	}
+}
+
 /* What a machine that lost power, or a RouDi that was killed, leaves: it is replaced, and gone in the end. */
 static void stale_files(void **state)
 {
@@ -422,6 +458,7 @@ int main(void)
 		cmocka_unit_test_teardown(one_that_suits, stack_sweep),
 		cmocka_unit_test_teardown(one_that_is_missing, stack_sweep),
 		cmocka_unit_test_teardown(no_room, stack_sweep),
+		cmocka_unit_test_teardown(what_it_needs, stack_sweep),
 		cmocka_unit_test_teardown(stale_files, stack_sweep),
 		cmocka_unit_test_teardown(stopped_at_any_moment, stack_sweep),
 		cmocka_unit_test_teardown(stopped_under_load, stack_sweep),
