@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# Processes that drive or feed simd. May include: the public headers, generated types, base, each its own folder.
-INC_tools/sources := -Ilibclient/include -I$(B)/gen -Ilibclient/base
+# Processes that drive or feed simd. May include: the public headers, generated types, base, the coordinates
+# of convert, each its own folder.
+INC_tools/sources := -Ilibclient/include -I$(B)/gen -Ilibclient/base -Itools
 
 # what tests reach without a simd: SUMO's protocol, the scenario, the ego's body, messages; the lidar's rays and scene
 SOURCES_OBJS := $(addprefix $(B)/obj/tools/sources/,$(addprefix sumo/,traci_wire.o traci.o sumo_proc.o world.o \
-	world_scan.o world_lights.o world_drive.o ego.o geo.o track.o control.o messages.o messages_scene.o) \
+	world_scan.o world_lights.o world_drive.o ego.o track.o control.o messages.o messages_scene.o) \
 	lidar/scan.o lidar/scene.o)
-$(B)/lib/libsources.a: $(SOURCES_OBJS)
+# UTM is what the bridges reckon with too
+$(B)/lib/libsources.a: $(SOURCES_OBJS) $(B)/obj/tools/bridge/convert/geo.o
 
 PROGRAMS += $(B)/bin/sim-sumo $(B)/bin/sim-lidar
 SOURCES_COMMON := $(B)/obj/tools/sources/stop.o $(B)/lib/libsources.a $(B)/lib/libbase.a

@@ -655,6 +655,9 @@ static void wrong_options_are_named(void **state)
 		{ "{\"ros2\":{\"points\":\"round\"}}",
 		  MUST ": \"points\" must be one of native, awsim24, awsim48, svl32" },
 		{ "{\"ros2\":{\"encoding\":\"jpeg\"}}", MUST ": \"encoding\" must be one of rgb8, bgr8" },
+		{ "{\"ros2\":{\"origin\":[1]}}", MUST ": \"origin\" must be [easting, northing]" },
+		{ "{\"ros2\":{\"origin\":[1,\"2\"]}}", MUST ": \"origin\" must be [easting, northing]" },
+		{ "{\"ros2\":{\"position\":\"here\"}}", MUST ": \"position\" must be one of message, map, utm, mgrs" },
 		{ "{\"ros2\":{\"depth\":-1}}", MUST ": \"depth\" must be a whole number from 1 to 10000" },
 		{ "{\"ros2\":{\"depth\":\"1\"}}", MUST ": \"depth\" must be a whole number from 1 to 10000" },
 		{ "{\"ros2\":{\"covariance\":0}}", MUST ": \"covariance\" must be a number above 0" },
@@ -662,7 +665,7 @@ static void wrong_options_are_named(void **state)
 		  MUST ": \"reliability\" must be one of best_effort, reliable" },
 		{ "{\"ros2\":{\"durability\":1}}", MUST ": \"durability\" must be one of volatile, transient_local" },
 		{ "{\"ros2\":{\"colour\":\"red\"}}", MUST
-		  ": \"colour\" is not a key here; keys are topic, type, frame, child_frame, encoding, points, sentence, "
+		  ": \"colour\" is not a key here; keys are topic, type, frame, child_frame, encoding, points, position, origin, sentence, "
 		  "covariance, reliability, durability, depth" },
 		{ "{\"ros2\":true}", MUST ": an object is needed" },
 		{ "{\"ros2\":[]}", MUST ": a list must have 1 to 16 topics" },

@@ -4,6 +4,6 @@
 TESTS_NS += $(B)/test/sources-world $(B)/test/sources-line
 $(B)/test/sources-world: $(B)/obj/tests/system/sources/test_world.o $(B)/lib/libsources.a
 LINK_sources-world := -lm -ljansson
-$(B)/test/sources-line: $(B)/obj/tests/system/sources/test_sources.o | $(B)/lib/libsimclient.so $(B)/bin/simd \
+$(B)/test/sources-line: $(B)/obj/tests/system/sources/test_sources.o $(B)/lib/libsources.a | $(B)/lib/libsimclient.so $(B)/bin/simd \
 	$(B)/bin/sim-sumo $(B)/bin/sim-lidar
 LINK_sources-line = $(LINK_SIMCLIENT) -lm

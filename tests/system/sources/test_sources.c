@@ -20,11 +20,15 @@
 #include <sim/msg/CanBus.h>
 #include <sim/msg/Detected3DObjects.h>
 #include <sim/msg/Gps.h>
+#include <sim/msg/GpsOdometry.h>
 #include <sim/msg/Imu.h>
 #include <sim/msg/TrafficSignals.h>
+#include <sim/msg/Transforms.h>
 #include <sim/msg/VehicleControl.h>
 #include <sim/point_cloud.h>
 #include <sim/sim.h>
+
+#include "tools/bridge/convert/geo.h"
 
 #define LONG_NS 20000000000 /* wall: a message that has not come by then does not come */
 
@@ -246,6 +250,92 @@ static void everything_comes_in_its_rhythm(void **state)
 	line_close(&l);
 }
 
+/* ---- where ---- */
+
+struct place {
+	int64_t stamp_sim_ns;
+	struct sim_Vector3 at;
+};
+
+static struct place tf_of(struct sim_subscriber *s, const char *child)
+{
+	const struct sim_slot *slot = next(s);
+	const struct sim_Transforms *m = sim_Transforms_from(sim_slot_body(slot), slot->body_size);
+	const struct sim_Transform *t;
+	struct place p = { .stamp_sim_ns = slot->stamp_sim_ns };
+	uint32_t n;
+
+	t = sim_Transforms_transforms(m, slot->body_size, &n);
+	assert_int_equal(n, 1);
+	assert_string_equal(sim_Transform_parent_frame_in(m, slot->body_size, t), "map");
+	assert_string_equal(sim_Transform_child_frame_in(m, slot->body_size, t), child);
+	p.at = t->translation;
+	assert_int_equal(sim_release(s, slot), 0);
+	return p;
+}
+
+static void near_cm(const char *what, double a, double b)
+{
+	if (!(fabs(a - b) < 0.01))
+		fail_msg("%s: %.4f, %.4f", what, a, b);
+}
+
+/* The tree's place of that stamp, from those that have come and come. */
+static struct place tf_at(struct sim_subscriber *s, int64_t stamp_sim_ns)
+{
+	struct place p;
+
+	do
+		p = tf_of(s, "base_link");
+	while (p.stamp_sim_ns < stamp_sim_ns);
+	assert_int_equal(p.stamp_sim_ns, stamp_sim_ns);
+	return p;
+}
+
+/* One odometry: against the tree of frames and, by latitude and longitude, UTM and what the tree knows of it, the earth. */
+static void check_place(struct sim_subscriber *odometry, struct sim_subscriber *tf, struct sim_Vector3 utm_in_map)
+{
+	const struct sim_slot *slot = next(odometry);
+	const struct sim_GpsOdometry *o = sim_GpsOdometry_from(sim_slot_body(slot), slot->body_size);
+	struct geo_utm utm;
+	struct place p;
+
+	assert_string_equal(slot->frame_id, "map");
+	assert_false(o->ignore_map_origin);
+	assert_int_equal(geo_utm(o->longitude, o->latitude, &utm), 0);
+	near_cm("x by the earth", utm.easting + utm_in_map.x, o->easting);
+	near_cm("y by the earth", utm.northing + utm_in_map.y, o->northing);
+	p = tf_at(tf, slot->stamp_sim_ns); /* 50 Hz from the first tick on: each fourth */
+	near_cm("x", p.at.x, o->easting);
+	near_cm("y", p.at.y, o->northing);
+	near_cm("z", p.at.z, o->altitude);
+	assert_int_equal(sim_release(odometry, slot), 0);
+}
+
+static void all_positions_are_in_one_map(void **state)
+{
+	struct sim_subscriber *odometry, *tf, *fixed;
+	struct place utm;
+	struct line l;
+
+	(void)state;
+	line_open(&l, "where", "3");
+	odometry = listen_to(&l, "gps_odometry", 16, &sim_GpsOdometry_type);
+	tf = listen_to(&l, "tf", 64, &sim_Transforms_type);
+	fixed = listen_to(&l, "tf_static", 4, &sim_Transforms_type);
+	start_sumo(&l, "0");
+	utm = tf_of(fixed, "utm");
+	near_cm("origin", utm.at.x, -691500); /* as config/rigs/README.md says */
+	near_cm("origin", utm.at.y, -5335500);
+	for (int i = 0; i < 20; i++)
+		check_place(odometry, tf, utm.at);
+	assert_int_equal(end(l.sumo, SIGTERM), 0);
+	sim_subscriber_destroy(odometry);
+	sim_subscriber_destroy(tf);
+	sim_subscriber_destroy(fixed);
+	line_close(&l);
+}
+
 /* ---- the same twice ---- */
 
 static uint64_t mix(uint64_t h, const void *data, size_t n)
@@ -442,6 +532,7 @@ int main(int argc, char *argv[])
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(everything_comes_in_its_rhythm),
+		cmocka_unit_test(all_positions_are_in_one_map),
 		cmocka_unit_test(the_same_seed_gives_the_same_messages),
 		cmocka_unit_test(orders_drive_the_ego),
 		cmocka_unit_test(a_killed_driver_takes_sumo_with_it),

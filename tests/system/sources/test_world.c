@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tools/sources/sumo/geo.h"
+#include "tools/bridge/convert/geo.h"
 #include "tools/sources/sumo/world.h"
 
 #define TOWN    "config/rigs/demo/town.sumocfg"

@@ -151,10 +151,11 @@ static _Alignas(64) uint8_t body[8192];
 static struct sim_builder builder;
 static struct record rec;
 static const struct map_options plain;
+static const char *slot_frame = "frame";
 
 static int emit_with(const char *sim, const char *ros, const struct map_options *options)
 {
-	struct map_in in = { body, sim_builder_size(&builder), { 2000000000, 0, "frame" }, options };
+	struct map_in in = { body, sim_builder_size(&builder), { 2000000000, 0, slot_frame }, options };
 
 	memset(&rec, 0, sizeof(rec));
 	rec.enc.ops = &record_ops;
@@ -438,6 +439,84 @@ static void lights_have_names_or_numbers(void **state)
 	}
 }
 
+/* What PROJ has for that point of the town: 691965, 5335940 in zone 32; its map begins at 691500, 5335500. */
+static void in_town(bool absolute)
+{
+	struct sim_GpsOdometry *m = sim_GpsOdometry_init(body, sizeof(body), &builder);
+
+	m->longitude = 11.580883324096;
+	m->latitude = 48.147716513009;
+	m->altitude = 520;
+	m->easting = absolute ? 691965 : 465;
+	m->northing = absolute ? 5335940 : 440;
+	m->ignore_map_origin = absolute;
+}
+
+#define CM(a, b) assert_true(fabs((a) - (b)) < 0.002)
+
+static void expect_place(const struct map_options *o, double x, double y, double z, const char *frame)
+{
+	static const char *const messages[] = { "nav_msgs/Odometry", "geometry_msgs/PoseStamped" };
+
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(emit_with("sim/GpsOdometry", messages[i], o), 0);
+		CM(after("position", 2), x);
+		CM(after("position", 3), y);
+		CM(after("position", 4), z);
+		assert_string_equal(text("header"), frame);
+	}
+}
+
+static void positions_are_where_the_rig_wants_them(void **state)
+{
+	static const double origin[3] = { 691500, 5335500, 500 };
+	static const struct map_options map = { .position = MAP_POSITION_MAP }, utm = { .position = MAP_POSITION_UTM },
+					mgrs = { .position = MAP_POSITION_MGRS }, from = { .origin = origin },
+					named = { .position = MAP_POSITION_UTM, .frame = "earth" };
+
+	(void)state;
+	for (int absolute = 0; absolute < 2; absolute++) {
+		in_town(absolute);
+		expect_place(&utm, 691965, 5335940, 520, "utm");
+		expect_place(&mgrs, 91965, 35940, 520, "map");
+		expect_place(&from, 465, 440, 20, "map");
+		expect_place(&named, 691965, 5335940, 520, "earth");
+	}
+	expect_place(&plain, 691965, 5335940, 520, "frame");
+	slot_frame = "map"; /* which that is not */
+	expect_place(&plain, 691965, 5335940, 520, "utm");
+	assert_int_equal(emit_with("sim/GpsOdometry", NULL, &map), -ENOTSUP);
+	in_town(false);
+	expect_place(&plain, 465, 440, 520, "map");
+	slot_frame = "frame";
+	expect_place(&plain, 465, 440, 520, "frame");
+	expect_place(&map, 465, 440, 520, "map");
+	((struct sim_GpsOdometry *)(void *)body)->latitude = NAN;
+	assert_int_equal(emit_with("sim/GpsOdometry", NULL, &utm), -EBADMSG);
+	expect_place(&map, 465, 440, 520, "map");
+}
+
+static void a_receiver_is_there_too(void **state)
+{
+	static const struct map_options mgrs = { .position = MAP_POSITION_MGRS };
+	static const char *const messages[] = { "geometry_msgs/PoseStamped", "geometry_msgs/Pose",
+						"geometry_msgs/PoseWithCovarianceStamped" };
+	struct sim_Gps *m = sim_Gps_init(body, sizeof(body), &builder);
+
+	(void)state;
+	m->longitude = 11.580883324096;
+	m->latitude = 48.147716513009;
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(emit_with("sim/Gps", messages[i], &mgrs), 0);
+		CM(after("position", 2), 91965);
+		CM(after("position", 3), 35940);
+		if (i != 1)
+			assert_string_equal(text("header"), "map");
+	}
+	m->longitude = 181;
+	assert_int_equal(emit_with("sim/Gps", "geometry_msgs/Pose", &mgrs), -EBADMSG);
+}
+
 static void images_swap_their_channels_on_request(void **state)
 {
 	static const struct map_options bgr = { .encoding = "bgr8" }, mono = { .encoding = "mono8" };
@@ -545,6 +624,8 @@ int main(void)
 		cmocka_unit_test(nothing_hit_has_no_intensity),
 		cmocka_unit_test(objects_have_autowares_classes_and_shapes),
 		cmocka_unit_test(lights_have_names_or_numbers),
+		cmocka_unit_test(positions_are_where_the_rig_wants_them),
+		cmocka_unit_test(a_receiver_is_there_too),
 		cmocka_unit_test(images_swap_their_channels_on_request),
 		cmocka_unit_test(every_width_is_swapped),
 		cmocka_unit_test(clouds_take_the_layouts_of_others),

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "tools/sources/sumo/geo.h"
+#include "tools/bridge/convert/geo.h"
 #include "tools/sources/sumo/track.h"
 
 static void utm_agrees_with_proj(void **state)

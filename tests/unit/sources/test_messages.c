@@ -52,8 +52,8 @@ static struct moment moment(void)
 		.lon_deg = 11.5,
 		.lat_deg = 48.1,
 		.altitude = 2,
-		.easting = 691600,
-		.northing = 5335550,
+		.origin_easting = 691500,
+		.origin_northing = 5335500,
 		.tracks = &tracks,
 		.range_m = 100,
 	};
@@ -91,12 +91,36 @@ static void position_and_odometry_agree(void **state)
 	assert_true(k > 0 && k <= message_gps_odometry_max());
 	near(g->latitude, 48.1, 0);
 	near(o->latitude, g->latitude, 0);
-	near(o->easting, 691600, 0);
+	near(g->easting, 100, 0); /* where the tree of frames has it */
+	near(o->easting, 100, 0);
+	near(o->northing, 50, 0);
+	assert_false(g->ignore_map_origin || o->ignore_map_origin);
 	near(o->velocity.x, 0, 1e-12);
 	near(o->velocity.y, 10, 1e-12);
 	near((double)o->forward_speed, 10, 1e-6);
 	assert_string_equal(sim_GpsOdometry_child_frame(o, k), "base_link");
 	assert_int_equal(g->status, SIM_GPS_STATUS_FIX);
+}
+
+static void the_map_lies_in_utm(void **state)
+{
+	struct moment m = moment();
+	size_t n = message_tf_static(&m, body, sizeof(body));
+	const struct sim_Transforms *all = sim_Transforms_from(body, n);
+	const struct sim_Transform *t;
+	uint32_t count;
+
+	(void)state;
+	assert_true(n > 0 && n <= message_tf_max());
+	t = sim_Transforms_transforms(all, n, &count);
+	assert_int_equal(count, 1);
+	assert_true(all->is_static);
+	assert_string_equal(sim_Transform_parent_frame_in(body, n, t), "map");
+	assert_string_equal(sim_Transform_child_frame_in(body, n, t), "utm");
+	near(t->translation.x, -691500, 0);
+	near(t->translation.y, -5335500, 0);
+	near(t->translation.z, 0, 0);
+	near(t->rotation.w, 1, 0);
 }
 
 static void the_can_bus_tells_lights_and_pedals(void **state)
@@ -297,10 +321,15 @@ static void the_lever_moves_step_by_step(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_imu_feels_turn_and_gravity),        cmocka_unit_test(position_and_odometry_agree),
-		cmocka_unit_test(the_can_bus_tells_lights_and_pedals),   cmocka_unit_test(the_pose_is_a_transform),
-		cmocka_unit_test(objects_are_where_base_link_sees_them), cmocka_unit_test(signals_face_those_who_come),
-		cmocka_unit_test(orders_are_taken_and_forgotten),        cmocka_unit_test(nonsense_orders_are_ignored),
+		cmocka_unit_test(the_imu_feels_turn_and_gravity),
+		cmocka_unit_test(position_and_odometry_agree),
+		cmocka_unit_test(the_map_lies_in_utm),
+		cmocka_unit_test(the_can_bus_tells_lights_and_pedals),
+		cmocka_unit_test(the_pose_is_a_transform),
+		cmocka_unit_test(objects_are_where_base_link_sees_them),
+		cmocka_unit_test(signals_face_those_who_come),
+		cmocka_unit_test(orders_are_taken_and_forgotten),
+		cmocka_unit_test(nonsense_orders_are_ignored),
 		cmocka_unit_test(the_lever_moves_step_by_step),
 	};
 

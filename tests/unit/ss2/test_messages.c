@@ -5,7 +5,7 @@
 #include "ss2/ss2.pb-c.h"
 #include "tools/sources/ss2/messages.h"
 #include "tools/sources/ss2/vehicle.h"
-#include "tools/sources/sumo/geo.h"
+#include "tools/bridge/convert/geo.h"
 
 #include <errno.h>
 #include <math.h>

@@ -18,6 +18,14 @@ enum map_points {                     /* layout of the points of a sensor_msgs/P
 		  MAP_POINTS_SVL32,   /* x, y, z, intensity uint8 @16 in 1/255, timestamp float64 @24 */
 };
 
+/* Where positions of sim/Gps and sim/GpsOdometry are said to be. UTM is that of the message, or of its latitude and longitude. */
+enum map_position {
+	MAP_POSITION_MESSAGE, /* as it comes; what is absolute in the frame "map" is in "utm" */
+	MAP_POSITION_MAP,     /* from the map's origin: of the message, or map_options.origin */
+	MAP_POSITION_UTM,     /* in the frame "utm" */
+	MAP_POSITION_MGRS,    /* in the square of 100 km, as Autoware's maps, in the frame "map" */
+};
+
 enum map_sentence { MAP_SENTENCE_GGA, MAP_SENTENCE_INSATT }; /* of an nmea_msgs/Sentence: place or attitude */
 
 /* What the rig says of a channel. Zeros: everything as it comes. */
@@ -26,6 +34,8 @@ struct map_options {
 	const char *child_frame; /* of nav_msgs/Odometry instead of the message's; NULL: that */
 	const char *encoding;    /* "bgr8" or "rgb8": swap the channels of an image of the other; NULL: as it comes */
 	double covariance;       /* diagonal of covariances that the message says are not known; 0: as they come */
+	const double *origin; /* UTM easting, northing and altitude of the map's origin; NULL: the message's map has it */
+	enum map_position position;
 	enum map_points points;
 	enum map_sentence sentence;
 	bool no_predictions; /* TrafficLightGroup as it was before autoware_msgs 1.8 */

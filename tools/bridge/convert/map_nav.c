@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Clock, frames, inertial and satellite navigation. See map.h. */
+#include <math.h>
+#include <string.h>
+
+#include "geo.h"
 #include "map_private.h"
 #include "sim/msg/Clock.h"
 #include "sim/msg/CorrectedImu.h"
@@ -134,21 +138,88 @@ int map_Gps_to_sensor_msgs_NavSatFix(const struct map_in *in, struct sim_enc *e)
 	return 0;
 }
 
-static struct sim_Vector3 gps_position(const struct sim_Gps *m)
+/* ---- where it is ---- */
+
+#define SQUARE_M 100000.0
+
+struct place {
+	struct sim_Vector3 at;
+	struct map_in in; /* with the frame of it */
+	struct map_options options;
+};
+
+struct fix { /* what both messages have */
+	double longitude, latitude, easting, northing, altitude;
+	bool absolute;
+};
+
+static int to_utm(struct fix *f)
 {
-	return (struct sim_Vector3){ .x = m->easting, .y = m->northing, .z = m->altitude };
+	struct geo_utm utm;
+
+	if (f->absolute)
+		return 0;
+	if (geo_utm(f->longitude, f->latitude, &utm) < 0)
+		return -EBADMSG;
+	f->easting = utm.easting;
+	f->northing = utm.northing;
+	f->absolute = true;
+	return 0;
 }
+
+/* 0: easting, northing and altitude are what is wanted. */
+static int move(struct fix *f, const struct map_options *o)
+{
+	int r = 0;
+
+	if (o->position == MAP_POSITION_UTM || o->position == MAP_POSITION_MGRS || o->origin)
+		r = to_utm(f);
+	if (r == 0 && o->position == MAP_POSITION_MGRS) {
+		f->easting -= floor(f->easting / SQUARE_M) * SQUARE_M;
+		f->northing -= floor(f->northing / SQUARE_M) * SQUARE_M;
+		f->absolute = false;
+	} else if (r == 0 && o->origin) {
+		f->easting -= o->origin[0];
+		f->northing -= o->origin[1];
+		f->altitude -= o->origin[2];
+		f->absolute = false;
+	} else if (r == 0 && o->position == MAP_POSITION_MAP && f->absolute) {
+		r = -ENOTSUP;
+	}
+	return r;
+}
+
+/* The frame that the rig says wins; else what is said to be in the map is, or is in "utm". */
+static int place_of(const struct map_in *in, struct fix f, struct place *ret)
+{
+	int r = move(&f, in->options);
+
+	*ret = (struct place){ .at = { .x = f.easting, .y = f.northing, .z = f.altitude }, .in = *in };
+	ret->options = *in->options;
+	ret->in.options = &ret->options;
+	if (in->options->frame || r < 0)
+		return r;
+	if (f.absolute && (in->options->position || strcmp(in->header.frame, "map") == 0))
+		ret->options.frame = "utm";
+	else if (in->options->position || in->options->origin)
+		ret->options.frame = "map";
+	return 0;
+}
+
+#define FIX_OF(m) \
+	((struct fix){ (m)->longitude, (m)->latitude, (m)->easting, (m)->northing, (m)->altitude, \
+		       (m)->ignore_map_origin })
 
 int map_Gps_to_geometry_msgs_PoseStamped(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_Gps *m = BODY(Gps, in);
-	struct sim_Vector3 position;
+	struct place p;
+	int r = m ? place_of(in, FIX_OF(m), &p) : -EBADMSG;
 
-	if (!m)
-		return -EBADMSG;
-	position = gps_position(m);
-	map_header(e, in);
-	map_pose(e, "pose", &position, &m->orientation);
+	if (r < 0)
+		return r;
+	map_header(e, &p.in);
+	map_pose(e, "pose", &p.at, &m->orientation);
 	return 0;
 }
 
@@ -156,12 +227,12 @@ int map_Gps_to_geometry_msgs_PoseStamped(const struct map_in *in, struct sim_enc
 int map_Gps_to_geometry_msgs_Pose(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_Gps *m = BODY(Gps, in);
-	struct sim_Vector3 position;
+	struct place p;
+	int r = m ? place_of(in, FIX_OF(m), &p) : -EBADMSG;
 
-	if (!m)
-		return -EBADMSG;
-	position = gps_position(m);
-	map_vector(e, "position", &position);
+	if (r < 0)
+		return r;
+	map_vector(e, "position", &p.at);
 	map_quaternion(e, "orientation", &m->orientation);
 	return 0;
 }
@@ -170,43 +241,39 @@ int map_Gps_to_geometry_msgs_PoseWithCovarianceStamped(const struct map_in *in, 
 {
 	const struct sim_Gps *m = BODY(Gps, in);
 	double pose[36] = { 0 }, buf[36];
-	struct sim_Vector3 position;
+	struct place p;
 	const double *c;
+	int r = m ? place_of(in, FIX_OF(m), &p) : -EBADMSG;
 
-	if (!m)
-		return -EBADMSG;
-	position = gps_position(m);
+	if (r < 0)
+		return r;
 	c = covariance_of(in, m->position_covariance, 3, buf);
 	for (unsigned i = 0; i < 9; i++) /* rotations stay 0: a receiver does not know them */
 		pose[i / 3 * 6 + i % 3] = c[i];
-	map_header(e, in);
+	map_header(e, &p.in);
 	sim_enc_begin(e, "pose");
-	map_pose(e, "pose", &position, &m->orientation);
+	map_pose(e, "pose", &p.at, &m->orientation);
 	sim_enc_f64s(e, "covariance", pose, 36);
 	sim_enc_end(e);
 	return 0;
 }
 
-static struct sim_Vector3 odometry_position(const struct sim_GpsOdometry *m)
-{
-	return (struct sim_Vector3){ .x = m->easting, .y = m->northing, .z = m->altitude };
-}
-
 int map_GpsOdometry_to_nav_msgs_Odometry(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_GpsOdometry *m = BODY(GpsOdometry, in);
-	struct sim_Vector3 position, velocity;
+	struct sim_Vector3 velocity;
+	struct place p;
+	int r = m ? place_of(in, FIX_OF(m), &p) : -EBADMSG;
 
-	if (!m)
-		return -EBADMSG;
-	position = odometry_position(m);
+	if (r < 0)
+		return r;
 	velocity = map_to_body(&m->orientation, &m->velocity);
 	velocity.x = m->forward_speed;
-	map_header(e, in);
+	map_header(e, &p.in);
 	sim_enc_text(e, "child_frame_id",
 		     in->options->child_frame ? in->options->child_frame : sim_GpsOdometry_child_frame(m, in->size));
 	sim_enc_begin(e, "pose");
-	map_pose(e, "pose", &position, &m->orientation);
+	map_pose(e, "pose", &p.at, &m->orientation);
 	covariance(e, "covariance", in, m->pose_covariance, 6);
 	sim_enc_end(e);
 	sim_enc_begin(e, "twist");
@@ -219,12 +286,12 @@ int map_GpsOdometry_to_nav_msgs_Odometry(const struct map_in *in, struct sim_enc
 int map_GpsOdometry_to_geometry_msgs_PoseStamped(const struct map_in *in, struct sim_enc *e)
 {
 	const struct sim_GpsOdometry *m = BODY(GpsOdometry, in);
-	struct sim_Vector3 position;
+	struct place p;
+	int r = m ? place_of(in, FIX_OF(m), &p) : -EBADMSG;
 
-	if (!m)
-		return -EBADMSG;
-	position = odometry_position(m);
-	map_header(e, in);
-	map_pose(e, "pose", &position, &m->orientation);
+	if (r < 0)
+		return r;
+	map_header(e, &p.in);
+	map_pose(e, "pose", &p.at, &m->orientation);
 	return 0;
 }

@@ -44,8 +44,9 @@ struct ros2_topic {
 	dds_entity_t topic, writer;
 	struct carry_out carry;
 	struct map_options options;
-	struct tree *tree; /* of /tf_static: all that was said goes with each message; NULL: another topic */
-	char *texts;       /* its name first, then what options point to: freed with it */
+	struct wish_origin origin; /* what options point to */
+	struct tree *tree;         /* of /tf_static: all that was said goes with each message; NULL: another topic */
+	char *texts;               /* its name first, then what options point to: freed with it */
 	const char *channel;
 	bool automatic; /* the name is the channel's, made such that ROS allows it */
 	bool keeps;     /* transient local: later readers get it, so it is always converted */

@@ -159,6 +159,9 @@ static void set_options(struct ros2_topic *t, const struct wish *w)
 	t->options.points = w->points < 0 ? MAP_POINTS_NATIVE : (enum map_points)w->points;
 	t->options.encoding = w->encoding < 0 ? NULL : w->encoding == 0 ? "rgb8" : "bgr8";
 	t->options.covariance = w->covariance;
+	t->options.position = w->position < 0 ? MAP_POSITION_MESSAGE : (enum map_position)w->position;
+	t->origin = w->origin;
+	t->options.origin = t->origin.said ? t->origin.at : NULL;
 	t->options.sentence = w->sentence == 1 ? MAP_SENTENCE_INSATT : MAP_SENTENCE_GGA;
 }
 

@@ -11,11 +11,12 @@
 
 static const char *const points[] = { "native", "awsim24", "awsim48", "svl32", NULL };
 static const char *const encodings[] = { "rgb8", "bgr8", NULL };
+static const char *const positions[] = { "message", "map", "utm", "mgrs", NULL };
 static const char *const sentences[] = { "gga", "insatt", NULL };
 static const char *const reliabilities[] = { "best_effort", "reliable", NULL };
 static const char *const durabilities[] = { "volatile", "transient_local", NULL };
 
-enum kind { TEXT, CHOICE, DEPTH, VARIANCE };
+enum kind { TEXT, CHOICE, DEPTH, VARIANCE, ORIGIN };
 
 static const struct key {
 	const char *name;
@@ -32,6 +33,8 @@ static const struct key {
 	{ "child_frame", TEXT, WISH_OUT, offsetof(struct wish, child_frame), NULL },
 	{ "encoding", CHOICE, WISH_OUT, offsetof(struct wish, encoding), encodings },
 	{ "points", CHOICE, WISH_OUT, offsetof(struct wish, points), points },
+	{ "position", CHOICE, WISH_OUT, offsetof(struct wish, position), positions },
+	{ "origin", ORIGIN, WISH_OUT, offsetof(struct wish, origin), NULL },
 	{ "sentence", CHOICE, WISH_OUT, offsetof(struct wish, sentence), sentences },
 	{ "covariance", VARIANCE, WISH_OUT, offsetof(struct wish, covariance), NULL },
 	{ "reliability", CHOICE, WISH_OUT | WISH_IN, offsetof(struct wish, reliability), reliabilities },
@@ -151,6 +154,21 @@ static int read_variance(const struct key *k, json_t *v, double *ret, char *why,
 	return -EINVAL;
 }
 
+static int read_origin(const struct key *k, json_t *v, struct wish_origin *ret, char *why, size_t size)
+{
+	size_t n = json_array_size(v);
+
+	*ret = (struct wish_origin){ .said = n == 2 || n == 3 };
+	for (size_t i = 0; i < n && ret->said; i++) {
+		ret->said = json_is_number(json_array_get(v, i));
+		ret->at[i] = json_number_value(json_array_get(v, i));
+	}
+	if (ret->said)
+		return 0;
+	snprintf(why, size, "\"%s\" must be [easting, northing] or [easting, northing, altitude], in metres", k->name);
+	return -EINVAL;
+}
+
 static int read_key(const struct key *k, json_t *v, struct wish *w, char *why, size_t size)
 {
 	void *at = (char *)w + k->at;
@@ -164,6 +182,8 @@ static int read_key(const struct key *k, json_t *v, struct wish *w, char *why, s
 		return read_depth(k, v, at, why, size);
 	case VARIANCE:
 		return read_variance(k, v, at, why, size);
+	case ORIGIN:
+		return read_origin(k, v, at, why, size);
 	}
 	return -EINVAL;
 }
@@ -194,7 +214,9 @@ static const struct key *find(const char *name, unsigned use)
 
 int wish_read(json_t *j, enum wish_use use, struct wish *ret, char *why, size_t why_size)
 {
-	struct wish w = { .points = -1, .encoding = -1, .sentence = -1, .reliability = -1, .durability = -1 };
+	struct wish w = {
+		.points = -1, .position = -1, .encoding = -1, .sentence = -1, .reliability = -1, .durability = -1
+	};
 	const char *name;
 	json_t *v;
 

@@ -15,11 +15,17 @@
 
 enum wish_use { WISH_OUT = 1, WISH_IN = 2 };
 
+struct wish_origin { /* of the map, UTM */
+	bool said;
+	double at[3];
+};
+
 struct wish { /* texts borrow from the JSON tree; NULL: not said */
 	const char *topic, *type, *frame, *child_frame, *channel, *definition;
-	double covariance;                                       /* 0: not said */
-	int points, encoding, sentence, reliability, durability; /* numbers of the choice; -1: not said */
-	int depth;                                               /* 0: not said */
+	double covariance; /* 0: not said */
+	struct wish_origin origin;
+	int points, position, encoding, sentence, reliability, durability; /* numbers of the choice; -1: not said */
+	int depth;                                                         /* 0: not said */
 };
 
 /* use: which keys there may be. 0, or -EINVAL and a sentence in why, which names key, value and what would do. */

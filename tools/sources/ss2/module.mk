@@ -7,7 +7,7 @@ $(SS2_GEN).c $(SS2_GEN).h &: schemas/ss2/ss2.proto
 GENERATED += $(SS2_GEN).h
 
 SS2_OBJS := $(addprefix $(B)/obj/tools/sources/ss2/,codec.o scene.o vehicle.o messages.o server.o server_entities.o)
-$(B)/lib/libss2.a: $(SS2_OBJS) $(B)/obj/gen/ss2/ss2.pb-c.o $(B)/obj/tools/sources/sumo/geo.o
+$(B)/lib/libss2.a: $(SS2_OBJS) $(B)/obj/gen/ss2/ss2.pb-c.o $(B)/obj/tools/bridge/convert/geo.o
 
 PROGRAMS += $(B)/bin/sim-ss2
 $(B)/bin/sim-ss2: $(addprefix $(B)/obj/tools/sources/,ss2/main.o ss2/link.o stop.o) $(B)/lib/libss2.a $(B)/lib/libbase.a \

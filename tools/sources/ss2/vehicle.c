@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "../sumo/geo.h"
+#include "bridge/convert/geo.h"
 #include "err.h"
 #include "space.h"
 

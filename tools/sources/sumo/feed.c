@@ -27,6 +27,7 @@ static const struct {
 	uint32_t mhz; /* millihertz */
 	size_t (*fill)(const struct moment *m, void *body, size_t cap);
 } CHANNELS[FEED_COUNT] = {
+	[FEED_TF_STATIC] = { "tf_static", &sim_Transforms_type, FRAME_MAP, 1000, message_tf_static },
 	[FEED_TF] = { "tf", &sim_Transforms_type, FRAME_MAP, 50000, message_tf },
 	[FEED_IMU] = { "imu", &sim_Imu_type, FRAME_BASE, 100000, message_imu },
 	[FEED_GPS] = { "gps", &sim_Gps_type, FRAME_BASE, 12500, message_gps },
@@ -51,6 +52,7 @@ static size_t room(enum feed_channel ch, const struct moment *m)
 		return message_signals_max(m && m->nlights < LIGHTS_SENT_MAX ? m->nlights : LIGHTS_SENT_MAX);
 	case FEED_GPS_ODOMETRY:
 		return message_gps_odometry_max();
+	case FEED_TF_STATIC:
 	case FEED_TF:
 		return message_tf_max();
 	default:
@@ -64,7 +66,8 @@ int feed_open(struct feed *f, struct sim_client *c)
 	for (int i = 0; i < FEED_COUNT; i++) {
 		struct sim_publisher_options o = { .size = sizeof(o),
 						   .max_body = room((enum feed_channel)i, NULL),
-						   .frame_id = CHANNELS[i].frame };
+						   .frame_id = CHANNELS[i].frame,
+						   .flags = i == FEED_TF_STATIC ? SIM_PUB_LATCH : 0 };
 		int r = sim_advertise(c, CHANNELS[i].name, CHANNELS[i].type, &o, &f->pub[i]);
 
 		if (r == 0)

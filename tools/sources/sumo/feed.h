@@ -20,6 +20,7 @@
 #include "messages.h"
 
 enum feed_channel {
+	FEED_TF_STATIC,
 	FEED_TF,
 	FEED_IMU,
 	FEED_GPS,

@@ -17,7 +17,7 @@
 #include "../stop.h"
 #include "control.h"
 #include "feed.h"
-#include "geo.h"
+#include "bridge/convert/geo.h"
 #include "log.h"
 #include "opt.h"
 #include "world.h"
@@ -112,6 +112,7 @@ struct app {
 	struct sim_driver *driver;
 	struct sim_subscriber *orders;
 	struct world *world;
+	struct geo_utm origin; /* of the map */
 	struct ego ego;
 	struct control control;
 	struct tracks tracks;
@@ -168,20 +169,14 @@ static int compute(struct app *a)
 /* What the due channels need beyond the ego is asked for now. */
 static int gather(struct app *a, unsigned due, struct moment *m)
 {
-	struct geo_utm utm = { 0 };
 	int r = 0;
 
 	if (due & (1u << FEED_OBJECTS))
 		r = world_scan(a->world, &m->objects, &m->nobjects);
 	if (r == 0 && (due & (1u << FEED_SIGNALS)))
 		r = world_lights(a->world, &m->lights, &m->nlights);
-	if (r == 0 && (due & (1u << FEED_GPS | 1u << FEED_GPS_ODOMETRY | 1u << FEED_CAN_BUS))) {
+	if (r == 0 && (due & (1u << FEED_GPS | 1u << FEED_GPS_ODOMETRY | 1u << FEED_CAN_BUS)))
 		r = world_lonlat(a->world, a->ego.pos[0], a->ego.pos[1], &m->lon_deg, &m->lat_deg);
-		if (r == 0 && geo_utm(m->lon_deg, m->lat_deg, &utm) == 0) {
-			m->easting = utm.easting;
-			m->northing = utm.northing;
-		}
-	}
 	return r;
 }
 
@@ -200,6 +195,8 @@ static int publish(struct app *a)
 		.signals = world_ego(a->world)->signals,
 		.external = a->control.active,
 		.altitude = a->ego.pos[2],
+		.origin_easting = a->origin.easting,
+		.origin_northing = a->origin.northing,
 		.tracks = &a->tracks,
 		.range_m = (double)a->args.range_m,
 	};
@@ -284,6 +281,18 @@ static int loop(struct app *a)
 
 /* ---- start and end ---- */
 
+static int find_origin(struct app *a)
+{
+	double lon_deg, lat_deg;
+	int r = world_lonlat(a->world, 0, 0, &lon_deg, &lat_deg);
+
+	if (r < 0)
+		log_error("%s", world_why(a->world));
+	else if ((r = geo_utm(lon_deg, lat_deg, &a->origin)) < 0)
+		log_error("the network's origin, %g %g degrees, has no UTM coordinates", lon_deg, lat_deg);
+	return r;
+}
+
 static int open_world(struct app *a)
 {
 	struct world_options o = {
@@ -306,6 +315,9 @@ static int open_world(struct app *a)
 			log_error("%s", *why ? why : strerror(-r));
 		return r;
 	}
+	r = find_origin(a);
+	if (r < 0)
+		return r;
 	p = ego_params_for(world_ego(a->world)->length);
 	ego_init(&a->ego, &p);
 	tracks_init(&a->tracks);

@@ -63,11 +63,10 @@ size_t message_gps(const struct moment *m, void *body, size_t cap)
 	g->latitude = m->lat_deg;
 	g->longitude = m->lon_deg;
 	g->altitude = m->altitude;
-	g->easting = m->easting;
-	g->northing = m->northing;
+	g->easting = m->ego->pos[0];
+	g->northing = m->ego->pos[1];
 	g->orientation = about_z(m->ego->yaw);
 	diagonal(g->position_covariance, 3);
-	g->ignore_map_origin = 1;
 	g->status = SIM_GPS_STATUS_FIX;
 	g->service = 1;
 	return sim_builder_size(&b);
@@ -88,8 +87,8 @@ size_t message_gps_odometry(const struct moment *m, void *body, size_t cap)
 	g->latitude = m->lat_deg;
 	g->longitude = m->lon_deg;
 	g->altitude = m->altitude;
-	g->easting = m->easting;
-	g->northing = m->northing;
+	g->easting = m->ego->pos[0];
+	g->northing = m->ego->pos[1];
 	g->orientation = about_z(m->ego->yaw);
 	g->velocity = map_velocity(m->ego);
 	g->angular_velocity.z = m->ego->yaw_rate;
@@ -97,7 +96,6 @@ size_t message_gps_odometry(const struct moment *m, void *body, size_t cap)
 	diagonal(g->twist_covariance, 6);
 	g->forward_speed = (float)m->ego->speed;
 	g->wheel_angle = (float)m->ego->wheel_angle;
-	g->ignore_map_origin = 1;
 	return sim_builder_size(&b);
 }
 
@@ -138,6 +136,22 @@ size_t message_can_bus(const struct moment *m, void *body, size_t cap)
 	c->wipers = on(m, WORLD_SIGNAL_WIPER);
 	c->in_reverse = e->gear == EGO_REVERSE;
 	c->engine_on = 1;
+	return sim_builder_size(&b);
+}
+
+/* The axes are alike, as far as the map is a piece of the grid. */
+size_t message_tf_static(const struct moment *m, void *body, size_t cap)
+{
+	struct sim_builder b;
+	struct sim_Transforms *all = sim_Transforms_init(body, cap, &b);
+	struct sim_Transform *t = all ? sim_Transforms_transforms_alloc(&b, 1) : NULL;
+
+	if (!t || sim_Transform_parent_frame_set_in(&b, t, FRAME_MAP) < 0 ||
+	    sim_Transform_child_frame_set_in(&b, t, FRAME_UTM) < 0)
+		return 0;
+	all->is_static = 1;
+	t->translation = (struct sim_Vector3){ .x = -m->origin_easting, .y = -m->origin_northing };
+	t->rotation.w = 1;
 	return sim_builder_size(&b);
 }
 

@@ -3,7 +3,7 @@
  * From the scenario's state to messages. Each function fills a body in place, at most `cap` bytes, and
  * returns its size, 0 when it does not fit. Thread: any; pure.
  *
- * Frames: "map" is SUMO's network (ENU); "base_link" is the middle of the ego's rear axle, on the road.
+ * Frames: "map" is SUMO's network (ENU), in which all positions are; "base_link" is the middle of the ego's rear axle, on the road.
  * The IMU and the receiver sit at base_link. Objects and lights are given in base_link.
  */
 #ifndef SOURCES_SUMO_MESSAGES_H
@@ -19,6 +19,7 @@
 
 #define FRAME_MAP       "map"
 #define FRAME_BASE      "base_link"
+#define FRAME_UTM       "utm"
 #define LIGHTS_SENT_MAX 256 /* of those around the ego; what is beyond is left out */
 
 /* All that a moment's messages are made from. */
@@ -26,10 +27,10 @@ struct moment {
 	int64_t stamp_sim_ns;
 	int64_t step_dur_ns;
 	const struct ego *ego;
-	int32_t signals;                   /* enum world_signal of the ego */
-	bool external;                     /* driven from outside */
-	double lon_deg, lat_deg, altitude; /* of base_link */
-	double easting, northing;          /* UTM */
+	int32_t signals;                        /* enum world_signal of the ego */
+	bool external;                          /* driven from outside */
+	double lon_deg, lat_deg, altitude;      /* of base_link */
+	double origin_easting, origin_northing; /* UTM of the map's origin */
 	const struct world_object *objects;
 	size_t nobjects;
 	struct tracks *tracks;
@@ -45,6 +46,7 @@ size_t message_can_bus(const struct moment *m, void *body, size_t cap);
 size_t message_objects(const struct moment *m, void *body, size_t cap);
 size_t message_signals(const struct moment *m, void *body, size_t cap);
 size_t message_tf(const struct moment *m, void *body, size_t cap);
+size_t message_tf_static(const struct moment *m, void *body, size_t cap); /* where "utm" is in "map" */
 
 /* Bytes that the largest of them takes. */
 size_t message_objects_max(size_t n);

@@ -2,8 +2,8 @@
 /*
  * UTM coordinates of a geographic position on the WGS 84 ellipsoid. Thread: any, pure.
  */
-#ifndef SOURCES_SUMO_GEO_H
-#define SOURCES_SUMO_GEO_H
+#ifndef CONVERT_GEO_H
+#define CONVERT_GEO_H
 
 struct geo_utm {
 	int zone;        /* 1..60 */
