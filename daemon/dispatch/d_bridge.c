@@ -426,7 +426,7 @@ void d_bridge_broken(struct d_bridge *b, const char *why)
 	if (was)
 		d_lossless_away(b);
 	if (b->lossless && !b->waited)
-		d_bridge_fail_queued(b, SIM_REASON_DISCONNECTED); /* which has no deadline by its age */
+		d_bridge_fail_queued(b, SIM_REASON_BRIDGE_DIED); /* which has no deadline by its age */
 	d_event_bridge_broken(b, why);
 }
 

@@ -200,7 +200,7 @@ static struct d_message *new_message(struct d_publisher *p, const struct sim_slo
 	m->token = m->credit = 0;
 	m->open = m->held = 0;
 	m->reason = SIM_REASON_NONE;
-	m->counted = m->answered = m->of_step = false;
+	m->counted = m->answered = m->of_step = m->patient = false;
 	p->in_flight++;
 	ch->stats.in_flight++;
 	return m;
@@ -272,6 +272,7 @@ static void take_message(struct dispatch *d, struct d_publisher *p, const struct
 	m->slot = slot;
 	m->life = d->life;
 	m->counted = true;
+	d_lossless_accept(d, m);
 	p->ch->stats.accepted++;
 	atomic_fetch_add_explicit(&d->outstanding, 1, memory_order_relaxed);
 	why = refuse(d, m, h);

@@ -137,7 +137,7 @@ struct d_message {
 	bool counted;           /* accepted for dispatch: not a probe */
 	bool answered;          /* the completion is out, or nobody is there to get it */
 	bool of_step;           /* dispatch_step() waits for its completion */
-	bool patient;           /* in a backlog since all bridges were waited for */
+	bool patient;           /* counts in dispatch::n_patient */
 };
 
 enum d_state { D_FREE, D_QUEUED, D_WAITING, D_OUT };
@@ -250,7 +250,8 @@ struct dispatch {
 	uint64_t serial;     /* of deliveries */
 	struct list holding; /* messages, while hold */
 	struct list sorted;  /* messages of steps that lossless bridges have no room for yet, in order */
-	uint32_t n_patient;  /* messages in backlogs */
+	uint32_t n_patient;  /* messages accepted in a mode that makes all bridges lossless, without an outcome */
+	bool mode_ends;      /* the mode is over, and there are none any more: bridges are to be looked at */
 	bool freewheel;      /* the engine runs free */
 	atomic_uint outstanding;
 
@@ -335,6 +336,8 @@ void d_message_drop_held(struct dispatch *d, enum sim_reason reason); /* backlog
 /* Whether it is waited for, after anything that this depends on has changed. */
 void d_lossless_update(struct d_bridge *b);
 void d_lossless_update_all(struct dispatch *d);
+void d_lossless_accept(struct dispatch *d, struct d_message *m);
+void d_lossless_decided(struct dispatch *d, struct d_message *m);
 void d_lossless_count(struct dispatch *d, struct d_channel *ch); /* the channel's routes have changed */
 void d_lossless_answered(struct d_bridge *b);
 void d_lossless_away(struct d_bridge *b); /* its connection or its process is lost: it may come back */

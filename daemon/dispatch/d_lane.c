@@ -324,8 +324,10 @@ void d_lane_close(struct d_lane *l)
 	struct d_bridge *b = l->b;
 	struct d_delivery *dl;
 
-	list_for_each(dl, &l->out, link)
+	list_for_each(dl, &l->out, link) {
 		dl->lane = NULL;
+		dl->sent_mono_ns = b->d->now; /* its time begins anew: no one before it is waited for any more */
+	}
 	list_splice(&b->orphans, &l->out);
 	if (!l->closing) {
 		b->n_lanes--;

@@ -63,6 +63,8 @@ void d_lossless_update(struct d_bridge *b)
 	b->lossless = wants(b);
 	if (was && !b->lossless)
 		no_more(b);
+	if (!was && b->lossless && !list_empty(&b->aging))
+		d_bridge_arm(b, b->d->now); /* by other rules, something may be due earlier */
 	waited = b->lossless && !b->stalled && !b->d->closing && (is_connected(b) || b->back_mono_ns);
 	if (b->waited == waited)
 		return;
@@ -74,8 +76,23 @@ void d_lossless_update(struct d_bridge *b)
 		d_lossless_count(b->d, rt->ch);
 }
 
+/* What is accepted while all bridges are waited for is delivered like that, also when the mode ends meanwhile. */
+void d_lossless_accept(struct dispatch *d, struct d_message *m)
+{
+	m->patient = mode_on(d);
+	d->n_patient += m->patient;
+}
+
+void d_lossless_decided(struct dispatch *d, struct d_message *m)
+{
+	if (m->patient && !--d->n_patient)
+		d->mode_ends = !mode_on(d);
+	m->patient = false;
+}
+
 void d_lossless_update_all(struct dispatch *d)
 {
+	d->mode_ends = false;
 	for (uint32_t i = 0; i < DISPATCH_BRIDGES_MAX; i++)
 		if (d->bridges[i])
 			d_lossless_update(d->bridges[i]);
@@ -100,11 +117,9 @@ static bool is_blocked(const struct d_channel *ch)
 	return false;
 }
 
-static void hold_back(struct dispatch *d, struct list *list, struct d_message *m)
+static void hold_back(struct list *list, struct d_message *m)
 {
 	m->ch->n_backlog++;
-	m->patient = mode_on(d);
-	d->n_patient += m->patient;
 	list_append(list, &m->link);
 }
 
@@ -117,29 +132,13 @@ static struct d_message *take_first(struct list *list)
 	return m;
 }
 
-/* When the last one that was accepted in a mode that waits is on its way, the mode ends for the bridges too. */
-static void on_its_way(struct dispatch *d, bool patient)
-{
-	if (patient && !--d->n_patient && !mode_on(d))
-		d_lossless_update_all(d);
-}
-
-static void offer_first(struct dispatch *d, struct list *list)
-{
-	struct d_message *m = take_first(list);
-	bool patient = m->patient;
-
-	d_message_offer(d, m);
-	on_its_way(d, patient);
-}
-
 bool d_backlog_take(struct dispatch *d, struct d_message *m)
 {
 	struct d_channel *ch = m->ch;
 
 	if (list_empty(&d->sorted) && list_empty(&ch->backlog) && !is_blocked(ch))
 		return false;
-	hold_back(d, list_empty(&d->sorted) ? &ch->backlog : &d->sorted, m);
+	hold_back(list_empty(&d->sorted) ? &ch->backlog : &d->sorted, m);
 	return true;
 }
 
@@ -149,7 +148,7 @@ void d_backlog_sorted(struct dispatch *d, struct list *messages)
 		struct d_message *m = list_first(messages, struct d_message, link);
 
 		list_remove(&m->link);
-		hold_back(d, &d->sorted, m);
+		hold_back(&d->sorted, m);
 	}
 	d_backlog_flow_sorted(d);
 }
@@ -161,25 +160,20 @@ void d_backlog_flow_sorted(struct dispatch *d)
 
 		if (!list_empty(&ch->backlog) || is_blocked(ch))
 			return;
-		offer_first(d, &d->sorted);
+		d_message_offer(d, take_first(&d->sorted));
 	}
 }
 
 void d_backlog_flow(struct dispatch *d, struct d_channel *ch)
 {
 	while (!list_empty(&ch->backlog) && !is_blocked(ch))
-		offer_first(d, &ch->backlog);
+		d_message_offer(d, take_first(&ch->backlog));
 }
 
 static void drop_list(struct dispatch *d, struct list *list, enum sim_reason reason)
 {
-	while (!list_empty(list)) {
-		struct d_message *m = take_first(list);
-		bool patient = m->patient;
-
-		d_message_fail(d, m, reason);
-		on_its_way(d, patient);
-	}
+	while (!list_empty(list))
+		d_message_fail(d, take_first(list), reason);
 }
 
 void d_backlog_drop(struct dispatch *d, enum sim_reason reason)

@@ -61,6 +61,7 @@ static void count_outcome(struct d_message *m)
 static void decide(struct dispatch *d, struct d_message *m)
 {
 	count_outcome(m);
+	d_lossless_decided(d, m);
 	d->n_step -= m->of_step;
 	m->of_step = false;
 	if (m->pub->client)

@@ -69,6 +69,8 @@ static void drain(struct dispatch *d)
 	bool busy = any_busy(d);
 	struct d_channel *ch;
 
+	if (d->mode_ends)
+		d_lossless_update_all(d);
 	d_backlog_flow_sorted(d);
 	list_for_each(ch, &d->channels, link) {
 		if (!list_empty(&ch->backlog))

@@ -189,10 +189,58 @@ static void what_was_accepted_in_a_free_run_is_delivered(void **state)
 		serve(b);
 		bridge_read(a);
 		bridge_answer(a, 0, 0);
-		world_run(&w, 100 * MS);
+		world_run(&w, 150 * MS);
 	}
 	assert_int_equal(count_reason(SIM_REASON_NONE), 16);
 	assert_int_equal(waited(0), 0);
+	world_destroy(&w);
+}
+
+/* The last ones may still lie in the feed when the engine stops. */
+static void what_lies_in_the_feed_was_accepted_too(void **state)
+{
+	(void)state;
+	make(16, DISPATCH_LOSSLESS_AUTO, DISPATCH_LOSSLESS_AUTO);
+	assert_int_equal(dispatch_freewheel(w.d, true), 0);
+	world_settle(&w);
+	publish(8);
+	serve(b);
+	for (unsigned i = 0; i < 8; i++)
+		assert_int_equal(client_try(c, p, NO_TOKEN), 0);
+	assert_int_equal(dispatch_freewheel(w.d, false), 0);
+	world_settle(&w);
+	serve_both();
+	assert_int_equal(count_reason(SIM_REASON_NONE), 16);
+	world_destroy(&w);
+}
+
+/* The same process connects again: what is queued waits for that, and is not sent to somebody who has nobody. */
+static void a_lost_connection_is_waited_for(void **state)
+{
+	(void)state;
+	make(64, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
+	publish(4);
+	serve_both();
+	publish(20);
+	serve(b);
+	assert_int_equal(bridge_read(a), 20);
+	publish(10);
+	serve(b);
+	bridge_status(a, SIM_BRIDGE_CONNECTING);
+	world_settle(&w);
+	bridge_answer_all(a, -EPIPE, 1);
+	world_run(&w, 900 * MS);
+	publish(1);
+	bridge_read(a);
+	assert_int_equal(count_reason(SIM_REASON_DISCONNECTED), 0);
+	bridge_answer_all(a, 0, 1);
+	world_settle(&w);
+	assert_int_equal(bridge_read(a), 0);
+	bridge_status(a, SIM_BRIDGE_CONNECTED);
+	world_settle(&w);
+	serve_both();
+	assert_int_equal(count_reason(SIM_REASON_NONE) + count_reason(SIM_REASON_FAILED), 35);
+	client_expect(c, p, 35, SIM_REASON_NONE);
 	world_destroy(&w);
 }
 
@@ -515,6 +563,53 @@ static void a_step_goes_out_in_one_order(void **state)
 	}
 }
 
+/* What is published after the last step does not overtake it. */
+static void nothing_overtakes_a_step(void **state)
+{
+	struct test_pub *q;
+	uint64_t last = 0;
+	int n = 0;
+
+	(void)state;
+	world_create(&w, test_seed(3), 0);
+	for (uint32_t ch = 0; ch < 2; ch++) {
+		world_channel(&w, ch, 8, false);
+		world_bridge_lossless(&w, ch, 0, DISPATCH_LOSSLESS_AUTO, true);
+		world_route(&w, ch, ch);
+	}
+	a = bridge_attach(&w, 0);
+	b = bridge_attach(&w, 1);
+	c = client_new(&w);
+	p = client_advertise(c, 0);
+	q = client_advertise(c, 1);
+	assert_int_equal(dispatch_hold(w.d, true), 0);
+	world_settle(&w);
+	for (unsigned i = 0; i < 6; i++)
+		assert_int_equal(client_try(c, p, NO_TOKEN),
+				 0); /* two of them wait for bridge 0, whose stamps are the oldest */
+	q->sequence = 100;
+	assert_int_equal(client_try(c, q, NO_TOKEN), 0);
+	world_settle(&w);
+	assert_int_equal(dispatch_step(w.d, called, &n), 0);
+	world_settle(&w);
+	assert_int_equal(dispatch_hold(w.d, false), 0);
+	world_settle(&w);
+	assert_int_equal(client_try(c, q, NO_TOKEN), 0);
+	world_settle(&w);
+	while (bridge_read(a) + bridge_read(b) + a->n_held + b->n_held) {
+		for (unsigned i = 0; i < b->n_held; i++) {
+			assert_true(b->held[i].sequence > last);
+			last = b->held[i].sequence;
+		}
+		bridge_answer_all(a, 0, 1);
+		bridge_answer_all(b, 0, 1);
+		world_settle(&w);
+	}
+	assert_int_equal(last, 102);
+	assert_int_equal(n, 1);
+	world_destroy(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -523,6 +618,8 @@ int main(void)
 		cmocka_unit_test(the_deadline_counts_from_the_last_answer),
 		cmocka_unit_test(its_plug_in_may_say_so),
 		cmocka_unit_test(what_was_accepted_in_a_free_run_is_delivered),
+		cmocka_unit_test(what_lies_in_the_feed_was_accepted_too),
+		cmocka_unit_test(a_lost_connection_is_waited_for),
 		cmocka_unit_test(a_backlog_survives_a_pause_and_lets_probes_by),
 		cmocka_unit_test(a_silent_one_is_stalled_and_the_others_go_on),
 		cmocka_unit_test(a_hung_one_is_reported_in_the_end),
@@ -535,6 +632,7 @@ int main(void)
 		cmocka_unit_test(shutdown_ends_a_backlog),
 		cmocka_unit_test(a_deleted_bridge_is_waited_for_no_more),
 		cmocka_unit_test(a_step_goes_out_in_one_order),
+		cmocka_unit_test(nothing_overtakes_a_step),
 	};
 
 	log_set_spec("error");

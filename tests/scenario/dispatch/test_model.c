@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random life against a small reference model: clients, bridges, pause, tokens, failures, deadlines, crashes and
- * restarts of the data plane, one at a time. After each the model says which completions must have come, with
+ * Random life against a small reference model: clients, bridges, lossless or not, pause, tokens, failures, deadlines,
+ * crashes and restarts of the data plane, one at a time. After each the model says which completions must have come, with
  * which reason, and what must still be held; nothing else may have.
  *
  * SEED=n repeats a run; RUNS=n makes more of them.
@@ -28,19 +28,28 @@ enum part { NOT, PENDING, LATE, OVER }; /* of one bridge in one message */
 struct msg {
 	uint32_t publisher_id, channel, token, life;
 	uint64_t sequence;
-	int client; /* -1: died */
-	int64_t deadline_mono_ns;
+	int client;            /* -1: died */
+	bool offered, patient; /* to the bridges; accepted while the engine ran free */
 	enum part part[BRIDGES];
+	int64_t deadline_mono_ns[BRIDGES], sent_mono_ns[BRIDGES];
 	enum sim_reason reason;
 	bool decided, reported;
+};
+
+struct mbridge {
+	enum dispatch_lossless asked;
+	bool comes_back, there, connected, broken;
+	bool lossless, stalled, waited, answered;
+	int64_t deadline_dur_ns, back_mono_ns, busy_mono_ns, answered_mono_ns, head_mono_ns;
+	uint64_t last_answered;
 };
 
 struct model {
 	struct rnd rnd;
 	struct msg msgs[MESSAGES];
 	unsigned n;
-	bool paused, there[BRIDGES], connected[BRIDGES], broken[BRIDGES];
-	uint64_t last_answered[BRIDGES];
+	bool paused, freewheel;
+	struct mbridge b[BRIDGES];
 	unsigned accepted, completed[SIM_REASON_COUNT];
 };
 
@@ -49,12 +58,18 @@ static struct model m;
 
 /* ---- the model ---- */
 
+static bool is_open(const struct msg *g, unsigned b)
+{
+	return g->part[b] == PENDING || g->part[b] == LATE;
+}
+
 static bool unfinished(const struct msg *g)
 {
+	bool open = !g->offered;
+
 	for (unsigned b = 0; b < BRIDGES; b++)
-		if (g->part[b] == PENDING || g->part[b] == LATE)
-			return true;
-	return false;
+		open = open || is_open(g, b);
+	return open;
 }
 
 static unsigned in_flight(uint32_t channel)
@@ -66,13 +81,21 @@ static unsigned in_flight(uint32_t channel)
 	return n;
 }
 
+static unsigned n_offered(uint32_t channel)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < m.n; i++)
+		n += m.msgs[i].channel == channel && m.msgs[i].offered && unfinished(&m.msgs[i]);
+	return n;
+}
+
 static unsigned open_at(uint32_t channel, unsigned bridge)
 {
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < m.n; i++)
-		n += m.msgs[i].channel == channel &&
-		     (m.msgs[i].part[bridge] == PENDING || m.msgs[i].part[bridge] == LATE);
+		n += m.msgs[i].channel == channel && is_open(&m.msgs[i], bridge);
 	return n;
 }
 
@@ -113,16 +136,125 @@ static bool lags(uint32_t ch, unsigned bridge, unsigned flying)
 	bool other = false;
 
 	for (unsigned b = 0; b < BRIDGES; b++)
-		other = other ||
-			(b != bridge && carries[ch][b] && m.connected[b] && open_at(ch, b) <= open_at(ch, bridge) / 2);
-	return other && open_at(ch, bridge) >= half && flying + 1 + spare > windows[ch];
+		other = other || (b != bridge && carries[ch][b] && m.b[b].connected &&
+				  open_at(ch, b) <= open_at(ch, bridge) / 2);
+	return other && !m.b[bridge].waited && open_at(ch, bridge) >= half && flying + 1 + spare > windows[ch];
+}
+
+/* ---- who is waited for ---- */
+
+static unsigned n_patient(void)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < m.n; i++)
+		n += !m.msgs[i].decided && m.msgs[i].patient;
+	return n;
+}
+
+static void update(unsigned bridge)
+{
+	struct mbridge *b = &m.b[bridge];
+	bool was = b->lossless;
+
+	b->lossless = b->asked != DISPATCH_LOSSLESS_AUTO ? b->asked == DISPATCH_LOSSLESS_YES
+							 : m.freewheel || (was && n_patient());
+	b->waited = b->lossless && !b->stalled && (b->connected || b->back_mono_ns);
+	for (unsigned i = 0; was && !b->lossless && i < m.n; i++)
+		m.msgs[i].deadline_mono_ns[bridge] = exec_now(w.x) + b->deadline_dur_ns;
+}
+
+static void update_all(void)
+{
+	for (unsigned b = 0; b < BRIDGES; b++)
+		update(b);
+}
+
+static bool blocked(uint32_t ch)
+{
+	uint32_t share = windows[ch] / 2 ? windows[ch] / 2 : 1;
+
+	for (unsigned b = 0; b < BRIDGES; b++)
+		if (carries[ch][b] && m.b[b].waited && (!m.b[b].connected || open_at(ch, b) >= share))
+			return true;
+	return false;
+}
+
+static void offer_to(struct msg *g, unsigned bridge, bool lag)
+{
+	struct mbridge *b = &m.b[bridge];
+	bool busy = false;
+
+	if (!b->connected) {
+		settle_part(g, bridge, OVER, SIM_REASON_DISCONNECTED);
+	} else if (lag || b->stalled) {
+		settle_part(g, bridge, OVER, SIM_REASON_BRIDGE_SLOW);
+	} else {
+		for (unsigned i = 0; i < m.n; i++)
+			busy = busy || (&m.msgs[i] != g && m.msgs[i].part[bridge] == PENDING);
+		if (!busy)
+			b->busy_mono_ns = exec_now(w.x);
+		g->deadline_mono_ns[bridge] = exec_now(w.x) + b->deadline_dur_ns;
+	}
+}
+
+static void offer(struct msg *g, unsigned flying)
+{
+	bool lag[BRIDGES];
+
+	for (unsigned b = 0; b < BRIDGES; b++)
+		lag[b] = lags(g->channel, b, flying);
+	g->offered = true;
+	for (unsigned b = 0; b < BRIDGES; b++)
+		if (carries[g->channel][b])
+			g->part[b] = PENDING;
+	for (unsigned b = 0; b < BRIDGES; b++)
+		if (carries[g->channel][b])
+			offer_to(g, b, lag[b]);
+}
+
+/* In order, as far as there is room. What ends at once keeps its credit until all have been asked. */
+static void flow(uint32_t ch)
+{
+	unsigned ended = 0;
+
+	for (unsigned i = 0; i < m.n; i++) {
+		struct msg *g = &m.msgs[i];
+
+		if (g->channel != ch || g->offered)
+			continue;
+		if (blocked(ch))
+			return;
+		offer(g, n_offered(ch) + ended);
+		ended += !unfinished(g);
+	}
+}
+
+static unsigned n_backlog(void)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < m.n; i++)
+		n += !m.msgs[i].offered;
+	return n;
+}
+
+/* Round by round: what one channel lets go of may be what others have waited for. */
+static void flow_all(void)
+{
+	unsigned before;
+
+	do {
+		before = n_backlog();
+		update_all();
+		for (uint32_t ch = 0; ch < CHANNELS; ch++)
+			flow(ch);
+	} while (n_backlog() < before);
 }
 
 static void model_publish(int client, const struct test_pub *p, uint32_t token)
 {
 	struct msg *g = &m.msgs[m.n];
-	unsigned flying = in_flight(p->channel);
-	bool lag[BRIDGES];
 
 	assert_true(m.n < MESSAGES);
 	*g = (struct msg){ .publisher_id = p->id,
@@ -131,32 +263,13 @@ static void model_publish(int client, const struct test_pub *p, uint32_t token)
 			   .life = w.life,
 			   .sequence = p->sequence,
 			   .client = client,
-			   .deadline_mono_ns = exec_now(w.x) + 1 * S };
-	for (unsigned b = 0; b < BRIDGES; b++)
-		lag[b] = lags(p->channel, b, flying);
-	for (unsigned b = 0; b < BRIDGES; b++)
-		if (carries[p->channel][b])
-			g->part[b] = PENDING;
+			   .patient = m.freewheel };
 	m.n++;
 	m.accepted++;
-	for (unsigned b = 0; b < BRIDGES; b++) {
-		if (carries[p->channel][b] && !m.connected[b])
-			settle_part(g, b, OVER, SIM_REASON_DISCONNECTED);
-		else if (carries[p->channel][b] && lag[b])
-			settle_part(g, b, OVER, SIM_REASON_BRIDGE_SLOW);
-	}
+	flow_all();
 }
 
-static void model_deadlines(void)
-{
-	for (unsigned i = 0; i < m.n; i++)
-		for (unsigned b = 0; b < BRIDGES; b++) {
-			struct msg *g = &m.msgs[i];
-
-			if (g->part[b] == PENDING && g->deadline_mono_ns <= exec_now(w.x))
-				settle_part(g, b, find_held(b, g) ? LATE : OVER, SIM_REASON_DEADLINE);
-		}
-}
+/* ---- what ends deliveries ---- */
 
 static void model_fail_queued(unsigned bridge, enum sim_reason reason)
 {
@@ -165,11 +278,125 @@ static void model_fail_queued(unsigned bridge, enum sim_reason reason)
 			settle_part(&m.msgs[i], bridge, OVER, reason);
 }
 
-static void model_bridge_dies(unsigned bridge)
+static void model_backlogs_end(enum sim_reason reason)
 {
 	for (unsigned i = 0; i < m.n; i++)
-		if (m.msgs[i].part[bridge] == PENDING || m.msgs[i].part[bridge] == LATE)
+		if (!m.msgs[i].offered) {
+			m.msgs[i].offered = m.msgs[i].decided = true;
+			m.msgs[i].reason = reason;
+		}
+}
+
+static void model_away(unsigned bridge)
+{
+	struct mbridge *b = &m.b[bridge];
+
+	b->connected = false;
+	if (b->comes_back && !b->stalled && !b->back_mono_ns && (b->answered || !w.bridges[bridge].n_held))
+		b->back_mono_ns = exec_now(w.x) + b->deadline_dur_ns;
+	update(bridge);
+}
+
+static void model_back(unsigned bridge)
+{
+	struct mbridge *b = &m.b[bridge];
+
+	b->connected = true;
+	b->back_mono_ns = 0;
+	b->stalled = b->answered = false;
+	b->busy_mono_ns = exec_now(w.x);
+	update(bridge);
+}
+
+static void model_broken(unsigned bridge)
+{
+	if (m.b[bridge].connected)
+		model_away(bridge);
+	m.b[bridge].broken = true;
+	for (unsigned i = 0; i < m.n; i++)
+		m.msgs[i].sent_mono_ns[bridge] = exec_now(w.x);
+	if (m.b[bridge].lossless && !m.b[bridge].waited)
+		model_fail_queued(bridge, SIM_REASON_BRIDGE_DIED);
+	flow_all();
+}
+
+static void model_bridge_dies(unsigned bridge)
+{
+	if (!m.b[bridge].waited)
+		model_fail_queued(bridge, SIM_REASON_BRIDGE_DIED);
+	for (unsigned i = 0; i < m.n; i++)
+		if (is_open(&m.msgs[i], bridge) && find_held(bridge, &m.msgs[i]))
 			settle_part(&m.msgs[i], bridge, OVER, SIM_REASON_BRIDGE_DIED);
+}
+
+/* ---- time ---- */
+
+static int64_t later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t out_until(unsigned bridge, const struct msg *g)
+{
+	const struct mbridge *b = &m.b[bridge];
+
+	return later(g->sent_mono_ns[bridge], b->broken ? 0 : b->head_mono_ns) + b->deadline_dur_ns;
+}
+
+static int64_t silent_until(unsigned bridge)
+{
+	return later(m.b[bridge].answered_mono_ns, m.b[bridge].busy_mono_ns) + m.b[bridge].deadline_dur_ns;
+}
+
+static int64_t part_until(unsigned bridge, const struct msg *g)
+{
+	if (!m.b[bridge].lossless)
+		return g->deadline_mono_ns[bridge];
+	return find_held(bridge, g) ? out_until(bridge, g) : INT64_MAX;
+}
+
+/* When something is due of this bridge. */
+static int64_t bridge_due(unsigned bridge)
+{
+	const struct mbridge *b = &m.b[bridge];
+	int64_t due = b->back_mono_ns ? b->back_mono_ns : INT64_MAX, at;
+
+	for (unsigned i = 0; i < m.n; i++) {
+		if (m.msgs[i].part[bridge] != PENDING)
+			continue;
+		at = part_until(bridge, &m.msgs[i]);
+		due = at < due ? at : due;
+		if (b->lossless && b->connected && silent_until(bridge) < due)
+			due = silent_until(bridge);
+	}
+	return due;
+}
+
+static void model_expire(unsigned bridge)
+{
+	struct mbridge *b = &m.b[bridge];
+	int64_t now = exec_now(w.x);
+	bool pending = false;
+
+	if (b->back_mono_ns && b->back_mono_ns <= now) {
+		b->back_mono_ns = 0;
+		model_fail_queued(bridge, SIM_REASON_DISCONNECTED);
+		update(bridge);
+	}
+	for (unsigned i = 0; i < m.n; i++)
+		pending = pending || m.msgs[i].part[bridge] == PENDING;
+	if (b->lossless && b->connected && pending && silent_until(bridge) <= now) {
+		b->stalled = true;
+		model_fail_queued(bridge, SIM_REASON_BRIDGE_SLOW);
+		for (unsigned i = 0; i < m.n; i++)
+			if (m.msgs[i].part[bridge] == PENDING)
+				settle_part(&m.msgs[i], bridge, LATE, SIM_REASON_DEADLINE);
+	}
+	for (unsigned i = 0; i < m.n; i++)
+		if (m.msgs[i].part[bridge] == PENDING && part_until(bridge, &m.msgs[i]) <= now)
+			settle_part(&m.msgs[i], bridge, find_held(bridge, &m.msgs[i]) ? LATE : OVER,
+				    SIM_REASON_DEADLINE);
+	flow_all();
 }
 
 static struct msg *msg_of(const struct held *h)
@@ -179,6 +406,23 @@ static struct msg *msg_of(const struct held *h)
 			return &m.msgs[i];
 	fail_msg("a delivery of a message that nobody published");
 	return NULL;
+}
+
+/* What bridges have been sent just now. */
+static void read_bridges(void)
+{
+	for (unsigned b = 0; b < BRIDGES; b++) {
+		struct test_bridge *t = &w.bridges[b];
+		unsigned before = t->n_held;
+
+		if (!m.b[b].there || m.b[b].broken)
+			continue;
+		bridge_read(t);
+		if (!before && t->n_held)
+			m.b[b].head_mono_ns = exec_now(w.x);
+		for (unsigned i = before; i < t->n_held; i++)
+			msg_of(&t->held[i])->sent_mono_ns[b] = exec_now(w.x);
+	}
 }
 
 /* ---- the comparison ---- */
@@ -233,24 +477,36 @@ static void compare_held(void)
 /* What a bridge has was meant for it; and one that has nothing is waiting for nothing. */
 static void compare_bridges(void)
 {
+	read_bridges();
 	for (unsigned b = 0; b < BRIDGES; b++) {
 		struct test_bridge *t = &w.bridges[b];
 		unsigned pending = 0, of_ordered[CHANNELS] = { 0 };
 
-		if (!m.there[b] || m.broken[b])
+		if (!m.b[b].there || m.b[b].broken)
 			continue;
-		bridge_read(t);
 		for (unsigned i = 0; i < t->n_held; i++) {
 			struct msg *g = msg_of(&t->held[i]);
 
-			assert_true(g->part[b] == PENDING || g->part[b] == LATE);
+			assert_true(is_open(g, b));
 			of_ordered[g->channel]++;
 		}
 		for (uint32_t ch = 0; ch < CHANNELS; ch++) {
 			assert_true(!ordered[ch] || of_ordered[ch] <= 1);
 			pending += open_at(ch, b);
 		}
-		assert_true(t->n_held > 0 || pending == 0);
+		assert_true(t->n_held > 0 || pending == 0 || !m.b[b].connected);
+	}
+}
+
+/* The word that producers go by. */
+static void compare_words(void)
+{
+	for (uint32_t ch = 0; ch < CHANNELS; ch++) {
+		unsigned n = 0;
+
+		for (unsigned b = 0; b < BRIDGES; b++)
+			n += carries[ch][b] && m.b[b].waited;
+		assert_int_equal(atomic_load(&w.page->channel[ch].waited), n);
 	}
 }
 
@@ -270,6 +526,7 @@ static void compare(void)
 	compare_bridges(); /* reads what is out before deadlines are judged by it */
 	compare_completions();
 	compare_held();
+	compare_words();
 	compact();
 }
 
@@ -308,62 +565,120 @@ static void do_answer(void)
 	int result = below(5) ? 0 : -EIO;
 	struct msg *g;
 
-	if (!m.there[b] || m.broken[b] || !t->n_held)
+	if (!m.b[b].there || m.b[b].broken || !t->n_held)
 		return;
-	i = below(t->n_held);
+	i = below(2) ? 0 : below(t->n_held);
 	g = msg_of(&t->held[i]);
-	m.last_answered[b] = t->held[i].delivery;
+	m.b[b].last_answered = t->held[i].delivery;
+	m.b[b].answered_mono_ns = exec_now(w.x);
+	m.b[b].answered = true;
+	m.b[b].stalled = false;
+	if (i == 0)
+		m.b[b].head_mono_ns = exec_now(w.x);
 	settle_part(g, b, OVER, result ? SIM_REASON_FAILED : SIM_REASON_NONE);
 	bridge_answer(t, i, result);
+	flow_all();
 }
 
 static void do_answer_again(void)
 {
 	unsigned b = below(BRIDGES);
 
-	if (m.there[b] && !m.broken[b] && m.last_answered[b])
-		bridge_send_done(&w.bridges[b], 0, m.last_answered[b], -EIO);
+	if (m.b[b].there && !m.b[b].broken && m.b[b].last_answered)
+		bridge_send_done(&w.bridges[b], 0, m.b[b].last_answered, -EIO);
+}
+
+static void set_connected(unsigned b, bool on)
+{
+	bridge_status(&w.bridges[b], on ? SIM_BRIDGE_CONNECTED : SIM_BRIDGE_CONNECTING);
+	if (on) {
+		model_back(b);
+	} else {
+		model_away(b);
+		if (!m.b[b].waited)
+			model_fail_queued(b, SIM_REASON_DISCONNECTED);
+	}
+	flow_all();
 }
 
 static void do_status(void)
 {
 	unsigned b = below(BRIDGES);
 
-	if (!m.there[b] || m.broken[b])
-		return;
-	if (m.connected[b])
-		model_fail_queued(b, SIM_REASON_DISCONNECTED);
-	m.connected[b] = !m.connected[b];
-	bridge_status(&w.bridges[b], m.connected[b] ? SIM_BRIDGE_CONNECTED : SIM_BRIDGE_CONNECTING);
+	if (m.b[b].there && !m.b[b].broken)
+		set_connected(b, !m.b[b].connected);
 }
 
 static void do_break(void)
 {
 	unsigned b = below(BRIDGES);
 
-	if (!m.there[b] || m.broken[b])
+	if (!m.b[b].there || m.b[b].broken)
 		return;
 	bridge_send_raw(&w.bridges[b], 0, "nonsense", 8);
-	m.broken[b] = true;
-	m.connected[b] = false;
+	model_broken(b);
 }
 
+/* Its sockets close first, so that what follows comes in one order. */
 static void swap_bridge(unsigned b)
 {
-	if (m.there[b]) {
+	if (m.b[b].there && !m.b[b].broken) {
+		bridge_closes(&w.bridges[b]);
+		model_broken(b);
+		world_settle(&w);
+		read_bridges();
+	}
+	if (m.b[b].there) {
 		model_bridge_dies(b);
 		bridge_dies(&w.bridges[b]);
+		m.b[b].there = false;
 	} else {
 		bridge_attach(&w, b);
+		m.b[b].there = true;
+		model_back(b);
 	}
-	m.there[b] = m.connected[b] = !m.there[b];
-	m.broken[b] = false;
-	m.last_answered[b] = 0;
+	m.b[b].broken = false;
+	m.b[b].last_answered = 0;
+	flow_all();
 }
 
 static void do_bridge(void)
 {
 	swap_bridge(below(BRIDGES));
+}
+
+/* From one thing that is due to the next. */
+static void run_until(int64_t end_mono_ns)
+{
+	for (;;) {
+		int64_t due_mono_ns = INT64_MAX;
+		unsigned next = 0;
+
+		for (unsigned b = 0; b < BRIDGES; b++)
+			if (bridge_due(b) < due_mono_ns) {
+				next = b;
+				due_mono_ns = bridge_due(b);
+			}
+		if (due_mono_ns > end_mono_ns)
+			break;
+		world_run(&w, due_mono_ns > exec_now(w.x) ? due_mono_ns - exec_now(w.x) : 0);
+		model_expire(next);
+		read_bridges();
+	}
+	world_run(&w, end_mono_ns - exec_now(w.x));
+}
+
+static void do_time(void)
+{
+	run_until(exec_now(w.x) + below(below(8) ? 400 : 2000) * MS);
+}
+
+static void do_freewheel(void)
+{
+	m.freewheel = !m.freewheel;
+	assert_int_equal(dispatch_freewheel(w.d, m.freewheel), 0);
+	flow_all();
+	run_until(exec_now(w.x)); /* by the other rules something may be due already */
 }
 
 static void join(void)
@@ -416,11 +731,10 @@ static void do_heal(void)
 
 	if (m.paused) {
 		do_pause();
-	} else if (!m.there[b] || m.broken[b]) {
+	} else if (!m.b[b].there || m.b[b].broken) {
 		swap_bridge(b);
-	} else if (!m.connected[b]) {
-		m.connected[b] = true;
-		bridge_status(&w.bridges[b], SIM_BRIDGE_CONNECTED);
+	} else if (!m.b[b].connected) {
+		set_connected(b, true);
 	} else {
 		for (int c = 0; c < CLIENTS; c++)
 			if (!w.clients[c].id) {
@@ -430,16 +744,12 @@ static void do_heal(void)
 	}
 }
 
-static void do_time(void)
-{
-	world_run(&w, below(400) * MS);
-	model_deadlines();
-}
-
 static void do_restart(void)
 {
+	model_backlogs_end(SIM_REASON_RESTART);
 	for (unsigned b = 0; b < BRIDGES; b++)
 		model_fail_queued(b, SIM_REASON_RESTART);
+	flow_all();
 	world_roudi_dies(&w);
 	world_roudi_back(&w, CHANNELS);
 }
@@ -448,9 +758,9 @@ static const struct {
 	void (*fn)(void);
 	unsigned weight;
 } acts[] = {
-	{ do_publish, 40 }, { do_answer, 36 }, { do_answer_again, 2 }, { do_status, 2 },
-	{ do_break, 1 },    { do_bridge, 3 },  { do_client, 2 },       { do_publisher, 1 },
-	{ do_pause, 2 },    { do_time, 4 },    { do_restart, 1 },      { do_heal, 25 },
+	{ do_publish, 40 }, { do_answer, 36 }, { do_answer_again, 2 }, { do_status, 2 }, { do_break, 1 },
+	{ do_bridge, 3 },   { do_client, 2 },  { do_publisher, 1 },    { do_pause, 2 },  { do_time, 4 },
+	{ do_restart, 1 },  { do_heal, 25 },   { do_freewheel, 2 },
 };
 
 static void act(void)
@@ -476,15 +786,20 @@ static void one_life(uint64_t seed, unsigned steps)
 	world_create(&w, seed, 0);
 	for (uint32_t ch = 0; ch < CHANNELS; ch++)
 		world_channel(&w, ch, windows[ch], ordered[ch]);
-	for (uint32_t b = 0; b < BRIDGES; b++)
-		world_bridge(&w, b, 1024);
+	for (uint32_t b = 0; b < BRIDGES; b++) {
+		m.b[b].asked = (enum dispatch_lossless)below(3);
+		m.b[b].comes_back = below(2);
+		m.b[b].deadline_dur_ns = WORLD_DEADLINE(b);
+		world_bridge_lossless(&w, b, 1024, m.b[b].asked, m.b[b].comes_back);
+	}
 	for (uint32_t ch = 0; ch < CHANNELS; ch++)
 		for (uint32_t b = 0; b < BRIDGES; b++)
 			if (carries[ch][b])
 				world_route(&w, ch, b);
 	for (unsigned b = 0; b < BRIDGES; b++) {
 		bridge_attach(&w, b);
-		m.there[b] = m.connected[b] = true;
+		m.b[b].there = true;
+		model_back(b);
 	}
 	for (unsigned c = 0; c < CLIENTS; c++)
 		join();

@@ -300,7 +300,7 @@ void world_bridge_lossless(struct world *w, uint32_t id, uint32_t queue, enum di
 {
 	struct dispatch_bridge b = { .id = id,
 				     .queue = queue,
-				     .deadline_dur_ns = 1 * S,
+				     .deadline_dur_ns = WORLD_DEADLINE(id),
 				     .kill_after_dur_ns = 5 * S,
 				     .lossless = lossless,
 				     .comes_back = comes_back };
