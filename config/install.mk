@@ -29,13 +29,13 @@ INSTALL_LIBS     := $(filter $(B)/lib/libsimclient.so,$(LIBS))
 INSTALL_PLUGINS  := $(filter $(B)/lib/simd/%.so,$(LIBS))
 INSTALL_PROGRAMS := $(filter $(B)/bin/%,$(PROGRAMS))
 # the template of a bridge is an example as well
-INSTALL_EXAMPLES := $(sort $(wildcard libclient/examples/*.c libclient/examples/*.msg)) libclient/examples/Makefile \
+INSTALL_EXAMPLES := $(sort $(wildcard libclient/examples/*.c libclient/examples/*.msg)) libclient/examples/Makefile libclient/examples/CMakeLists.txt \
 	tools/bridge/null/null.c
 # programs with a manual page of section 1 or 8 have an option table, so they can print their completion
 WITH_COMPLETION  := $(filter $(foreach m,$(filter %.1 %.8,$(MANUALS)),$(B)/bin/$(basename $(notdir $(m)))),$(INSTALL_PROGRAMS))
 subst_paths = sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@BINDIR@|$(BINDIR)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' \
 	-e 's|@INCLUDEDIR@|$(INCLUDEDIR)|g' -e 's|@SYSCONFDIR@|$(SYSCONFDIR)|g' -e 's|@PLUGINDIR@|$(PLUGINDIR)|g' \
-	-e 's|@DATADIR@|$(DATADIR)|g' -e 's|@CONFDIR@|$(CONFDIR)|g' -e 's|@VERSION@|$(VERSION)|g'
+	-e 's|@DATADIR@|$(DATADIR)|g' -e 's|@CONFDIR@|$(CONFDIR)|g' -e 's|@VERSION@|$(VERSION)|g' -e 's|@SONAME@|$(SONAME)|g'
 
 # simd knows where its configuration and its plug-ins are installed. So the one to install is linked apart: the build tree's
 # stays as it is, whatever prefix is installed to.
@@ -52,7 +52,8 @@ install: all
 	$(INSTALL) -d $(D)$(BINDIR) $(D)$(LIBDIR)/pkgconfig $(D)$(PLUGINDIR) $(D)$(INCLUDEDIR)/sim/msg $(D)$(INCLUDEDIR)/sim/srv \
 		$(D)$(DATADIR)/simd/msg/sim $(D)$(DATADIR)/simd/srv/sim $(D)$(DATADIR)/simd/examples $(D)$(DOCDIR)
 	$(INSTALL) -m 755 $(filter-out %/simd,$(INSTALL_PROGRAMS)) $(INSTALLED)/simd $(D)$(BINDIR)
-	$(if $(INSTALL_LIBS),$(INSTALL) -m 644 $(INSTALL_LIBS) $(D)$(LIBDIR))
+	$(if $(INSTALL_LIBS),$(INSTALL) -m 644 $(B)/lib/$(SO_REALNAME) $(D)$(LIBDIR) && \
+		ln -sf $(SO_REALNAME) $(D)$(LIBDIR)/$(SONAME) && ln -sf $(SONAME) $(D)$(LIBDIR)/libsimclient.so)
 	$(if $(INSTALL_PLUGINS),$(INSTALL) -m 644 $(INSTALL_PLUGINS) $(D)$(PLUGINDIR))
 	$(INSTALL) -m 644 libclient/include/sim/*.h $(D)$(INCLUDEDIR)/sim
 	$(INSTALL) -m 644 $(B)/gen/sim/msg/*.h $(D)$(INCLUDEDIR)/sim/msg
@@ -63,6 +64,9 @@ install: all
 	$(INSTALL) -m 644 $(INSTALL_EXAMPLES) $(D)$(DATADIR)/simd/examples
 	$(INSTALL) -m 644 config/packaging/LICENSE $(D)$(DOCDIR)
 	$(subst_paths) config/packaging/simclient.pc.in >$(D)$(LIBDIR)/pkgconfig/simclient.pc
+	$(INSTALL) -d $(D)$(LIBDIR)/cmake/simclient
+	@for c in config/packaging/*.cmake.in; do f=$${c##*/}; \
+		$(subst_paths) $$c >$(D)$(LIBDIR)/cmake/simclient/$${f%.in} || exit 1; done
 	@# the pages say /etc/simd
 	@for m in $(MANUALS); do \
 		dir=$(D)$(MANDIR)/man$${m##*.}; $(INSTALL) -d $$dir && sed 's|/etc/simd|$(CONFDIR)|g' $$m >$$dir/$${m##*/} || exit 1; done
@@ -100,8 +104,8 @@ USES_SYSTEMD = $(if $(DESTDIR),,$(if $(filter /usr /usr/local,$(PREFIX)),$(shell
 	[ "$$(id -u)" != 0 ] || command -v systemd-sysusers)))
 
 uninstall:
-	rm -f $(INSTALL_PROGRAMS:$(B)/bin/%=$(D)$(BINDIR)/%) $(INSTALL_LIBS:$(B)/lib/%=$(D)$(LIBDIR)/%)
-	rm -rf $(D)$(PLUGINDIR) $(D)$(INCLUDEDIR)/sim $(D)$(DATADIR)/simd $(D)$(DOCDIR)
+	rm -f $(INSTALL_PROGRAMS:$(B)/bin/%=$(D)$(BINDIR)/%) $(addprefix $(D)$(LIBDIR)/,libsimclient.so $(SONAME) $(SO_REALNAME))
+	rm -rf $(D)$(LIBDIR)/cmake/simclient $(D)$(PLUGINDIR) $(D)$(INCLUDEDIR)/sim $(D)$(DATADIR)/simd $(D)$(DOCDIR)
 	rm -f $(D)$(LIBDIR)/pkgconfig/simclient.pc $(patsubst config/systemd/%,$(D)$(UNITDIR)/%,$(wildcard config/systemd/*.service)) \
 		$(D)$(SYSUSERSDIR)/simd.conf $(D)$(TMPFILESDIR)/simd.conf
 	rm -f $(foreach m,$(notdir $(MANUALS)),$(D)$(MANDIR)/man$(patsubst .%,%,$(suffix $(m)))/$(m))

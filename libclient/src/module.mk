@@ -10,11 +10,15 @@ LIBS += $(B)/lib/libsimclient.a $(B)/lib/libsimclient.so
 
 $(B)/lib/libsimclient.a: $(SIMCLIENT_OBJS)
 
-$(B)/lib/libsimclient.so: libclient/src/libsimclient.map $(SIMCLIENT_ARCHIVES)
+# libsimclient.so.0 is what programs ask the loader for: its number changes when they have to be built again.
+SONAME      := libsimclient.so.0
+SO_REALNAME := libsimclient.so.$(VERSION)
+$(B)/lib/libsimclient.so: libclient/src/libsimclient.map libclient/src/module.mk $(SIMCLIENT_ARCHIVES)
 	@mkdir -p $(@D)
-	$(CC) -shared $(ALL_LDFLAGS) -Wl,-soname,libsimclient.so -Wl,--version-script,$< $(if $(SAN),,-Wl,-z,defs) \
-		-o $@ -Wl,--whole-archive $(B)/lib/libsimclient.a $(B)/lib/libschema.a -Wl,--no-whole-archive \
+	$(CC) -shared $(ALL_LDFLAGS) -Wl,-soname,$(SONAME) -Wl,--version-script,$< $(if $(SAN),,-Wl,-z,defs) \
+		-o $(@D)/$(SO_REALNAME) -Wl,--whole-archive $(B)/lib/libsimclient.a $(B)/lib/libschema.a -Wl,--no-whole-archive \
 		-Wl,--start-group $(filter-out %/libsimclient.a %/libschema.a,$(filter %.a,$^)) -Wl,--end-group $(LIBBASE_LIBS)
+	@ln -sf $(SO_REALNAME) $(@D)/$(SONAME) && ln -sf $(SONAME) $@
 
 # How a program or a plug-in links it: found beside itself in the build tree and when installed.
 LINK_SIMCLIENT = -L$(B)/lib -lsimclient -Wl,-rpath,'$$ORIGIN/../lib:$$ORIGIN/..'

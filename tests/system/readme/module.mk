@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+# The README's own lines, as a stranger types them.
+ifeq ($(SAN),)
+TESTS_NS += tests/system/readme/sensor.sh
+endif
