@@ -35,6 +35,13 @@ LOG_TOPIC("simd");
 
 /* ---- configuration ---- */
 
+/* --check-config tells them all. */
+static void print_mistake(void *arg)
+{
+	((struct boot *)arg)->mistakes++;
+	fprintf(stderr, "simd: %s\n", err_why());
+}
+
 static int load_config(struct boot *b)
 {
 	struct config_sources s = {
@@ -44,6 +51,8 @@ static int load_config(struct boot *b)
 		.n_rigs = b->args.rigs.n,
 		.overrides = b->args.sets.v,
 		.n_overrides = b->args.sets.n,
+		.each = b->args.check ? print_mistake : NULL,
+		.arg = b,
 	};
 
 	return config_load(&s, &b->conf);
@@ -99,11 +108,6 @@ static int with_plugin_dirs(struct boot *b, int (*fn)(struct boot *b, const char
 	return r;
 }
 
-static int check_plugins(struct boot *b, const char *const *dirs)
-{
-	return bridge_check_plugins(b->conf, dirs);
-}
-
 static void tell_need(int64_t need, int64_t room)
 {
 	printf("configuration is fine; the data plane needs %lld MiB of /dev/shm (2 x %lld MiB)%s",
@@ -122,13 +126,14 @@ int boot_show_config(struct boot *b)
 	if (r == 0)
 		r = check_backend(b->conf);
 	if (r == 0 && b->args.check)
-		r = with_plugin_dirs(b, check_plugins);
+		r = with_plugin_dirs(b, check_all);
 	if (r == 0)
 		r = pools_compute(b->conf, room, &b->pools);
 	if (r == -ENOSPC) /* the configuration is none the worse: it may be for another machine */
 		r = pools_compute(b->conf, -1, &b->pools);
 	if (r < 0) {
-		fprintf(stderr, "simd: %s\n", err_why());
+		if (!b->mistakes) /* else they have been told */
+			fprintf(stderr, "simd: %s\n", err_why());
 		goto out;
 	}
 	list = b->args.print ? conf_effective(b->conf) : NULL;

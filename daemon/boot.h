@@ -48,11 +48,14 @@ struct boot {
 	struct simd *simd;
 	struct control *control;
 	pthread_t work;
-	int ready_result; /* of the first life of the data plane */
+	int ready_result;  /* of the first life of the data plane */
+	unsigned mistakes; /* in the configuration, that were told */
 	bool plane_ready, signalled, reexec;
 };
 
 int boot_show_config(struct boot *b);
+/* check.c: what a start of this configuration would refuse, a line on stderr for each. -EINVAL: there is something. */
+int check_all(struct boot *b, const char *const *dirs);
 int boot_clean_up(struct boot *b);
 int boot_config(struct boot *b);
 void boot_config_end(struct boot *b);

@@ -204,36 +204,17 @@ int bridge_find_plugins(struct simd *s, const char *const *dirs)
 	return 0;
 }
 
-static int check_bridge(const char *rig, struct conf_view v, const char *const *dirs)
+int bridge_find_plugin(const char *rig, struct conf_view v, const char *const *dirs, char **ret_path)
 {
-	struct wanted w = { rig, conf_string(v, "name"), "bridge", "plugin", conf_string(v, "plugin") };
-	char *path = NULL;
-	int r = conf_choice(v, "start") == 1 ? 0 : find_file(&w, dirs, &path);
-
-	mem_free(path);
-	w.kind = "converter";
-	w.key = "converters";
-	for (size_t i = 0; r == 0 && conf_choice(v, "start") != 1 && i < conf_count(v, "converters"); i++) {
-		w.name = conf_string_at(v, "converters", i);
-		path = NULL;
-		r = find_file(&w, dirs, &path);
-		mem_free(path);
-	}
-	return r;
+	return find_file(&(struct wanted){ rig, conf_string(v, "name"), "bridge", "plugin", conf_string(v, "plugin") },
+			 dirs, ret_path);
 }
 
-int bridge_check_plugins(const struct conf *c, const char *const *dirs)
+int bridge_find_converter(const char *rig, struct conf_view v, size_t i, const char *const *dirs, char **ret_path)
 {
-	struct conf_view root = conf_root(c);
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < conf_count(root, "rigs"); i++) {
-		struct conf_view rig = conf_item(root, "rigs", i);
-
-		for (size_t k = 0; r == 0 && k < conf_count(rig, "bridges"); k++)
-			r = check_bridge(conf_string(rig, "name"), conf_item(rig, "bridges", k), dirs);
-	}
-	return r;
+	return find_file(&(struct wanted){ rig, conf_string(v, "name"), "converter", "converters",
+					   conf_string_at(v, "converters", i) },
+			 dirs, ret_path);
 }
 
 void bridge_destroy_all(struct simd *s)

@@ -50,8 +50,12 @@ int bridge_create_all(struct simd *s);
 void bridge_destroy_all(struct simd *s);
 /* Resolve bare names of plug-ins and converters against directories, NULL ends. */
 int bridge_find_plugins(struct simd *s, const char *const *dirs);
-/* The same of a configuration that is only looked at: -ENOENT, with a sentence, for what simd would refuse at its start. */
-int bridge_check_plugins(const struct conf *c, const char *const *dirs);
+/*
+ * The same of a bridge of a configuration that is only looked at: -ENOENT and others, with a sentence. ret_path: mem_free(),
+ * untouched where the name is a path itself.
+ */
+int bridge_find_plugin(const char *rig, struct conf_view v, const char *const *dirs, char **ret_path);
+int bridge_find_converter(const char *rig, struct conf_view v, size_t i, const char *const *dirs, char **ret_path);
 
 struct bridge *bridge_find(struct simd *s, const char *name);
 /* Whether its globs match; full names, or relative to the rig's prefix. What the bridge itself says: carried.h. */

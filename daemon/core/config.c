@@ -106,7 +106,7 @@ int config_load(const struct config_sources *s, struct conf **ret)
 	if (r == 0)
 		r = conf_finish(c);
 	if (r == 0)
-		r = config_check(c);
+		r = config_check(c, s->each, s->arg);
 	if (r < 0) {
 		conf_destroy(c);
 		return r;
@@ -299,23 +299,43 @@ static int check_prefixes(struct conf_view root)
 	return 0;
 }
 
-static int check_rig(struct conf_view rig)
+/* Where findings go. each NULL: the first one ends the check. */
+struct findings {
+	void (*each)(void *arg);
+	void *arg;
+	int first;
+};
+
+/* True: go on. */
+static bool note(struct findings *f, int r)
+{
+	if (r >= 0)
+		return true;
+	if (!f->first)
+		f->first = r;
+	if (f->each)
+		f->each(f->arg);
+	return f->each != NULL;
+}
+
+static int check_prefix(struct conf_view rig)
 {
 	const char *name = conf_string(rig, "name"), *prefix = conf_string(rig, "prefix");
 	int r = check_name("rig", name);
 
-	if (r < 0)
-		return r;
-	if (*prefix && !names_channel_ok(prefix))
+	if (r == 0 && *prefix && !names_channel_ok(prefix))
 		return err_set(-EINVAL,
 			       "rigs[%s].prefix: \"%s\" cannot begin a channel name; use A-Z a-z 0-9 _ . / ~ -", name,
 			       prefix);
-	r = check_channels(rig, name);
-	if (r == 0)
-		r = check_bridges(rig, name);
-	if (r == 0)
-		r = check_processes(rig);
 	return r;
+}
+
+static bool check_rig(struct findings *f, struct conf_view rig)
+{
+	const char *name = conf_string(rig, "name");
+
+	return note(f, check_prefix(rig)) && note(f, check_channels(rig, name)) && note(f, check_bridges(rig, name)) &&
+	       note(f, check_processes(rig));
 }
 
 static int check_programs(struct conf_view root)
@@ -336,33 +356,35 @@ static int check_programs(struct conf_view root)
 	return 0;
 }
 
-int config_check(const struct conf *c)
+static int check_scale(struct conf_view root)
 {
-	struct conf_view root = conf_root(c);
-	const char *name;
-	unsigned mode;
 	double scale = conf_real(root, "TimeScale");
-	int r = config_mode(conf_string(root, "socket.mode"), &mode);
 
-	if (r < 0)
-		return r;
-	r = config_time_source(c, &name);
-	if (r < 0)
-		return r;
 	if (scale != 0 && scale < 0.01)
 		return err_set(-EINVAL, "TimeScale: %g is out of range, 0.01 to 100, or 0 to start paused", scale);
-	for (size_t i = 0; i < conf_count(root, "rigs"); i++) {
-		r = check_rig(conf_item(root, "rigs", i));
-		if (r < 0)
-			return r;
-	}
-	r = log_check_spec(conf_string(root, "log"));
-	if (r < 0)
-		return err_prefix(r, "log");
-	r = check_programs(root);
-	if (r == 0)
-		r = check_unique(root, "bridges");
-	if (r == 0)
-		r = check_unique(root, "processes");
-	return r < 0 ? r : check_prefixes(root);
+	return 0;
+}
+
+static int check_log(struct conf_view root)
+{
+	int r = log_check_spec(conf_string(root, "log"));
+
+	return r < 0 ? err_prefix(r, "log") : 0;
+}
+
+int config_check(const struct conf *c, void (*each)(void *arg), void *arg)
+{
+	struct conf_view root = conf_root(c);
+	struct findings f = { .each = each, .arg = arg };
+	const char *name;
+	unsigned mode;
+	bool on = note(&f, config_mode(conf_string(root, "socket.mode"), &mode)) &&
+		  note(&f, config_time_source(c, &name)) && note(&f, check_scale(root));
+
+	for (size_t i = 0; on && i < conf_count(root, "rigs"); i++)
+		on = check_rig(&f, conf_item(root, "rigs", i));
+	on = on && note(&f, check_log(root)) && note(&f, check_programs(root)) &&
+	     note(&f, check_unique(root, "bridges")) && note(&f, check_unique(root, "processes")) &&
+	     note(&f, check_prefixes(root));
+	return f.first;
 }

@@ -197,7 +197,7 @@ static void bridge_abi(void **state)
 	AT(struct sim_bridge_host, carries, 104);
 	AT(struct sim_bridge_host, other_clocks, 112);
 
-	SIZE(struct sim_bridge_ops, 136);
+	SIZE(struct sim_bridge_ops, 144);
 	AT(struct sim_bridge_ops, abi, 0);
 	AT(struct sim_bridge_ops, size, 4);
 	AT(struct sim_bridge_ops, name, 8);
@@ -216,6 +216,7 @@ static void bridge_abi(void **state)
 	AT(struct sim_bridge_ops, listen, 112);
 	AT(struct sim_bridge_ops, service, 120);
 	AT(struct sim_bridge_ops, flags, 128);
+	AT(struct sim_bridge_ops, check, 136);
 
 	SIZE(struct sim_bridge_registry, 40);
 	AT(struct sim_bridge_registry, abi, 0);

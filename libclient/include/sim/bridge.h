@@ -173,6 +173,12 @@ struct sim_bridge_ops {
 	void (*service)(struct sim_bridge *b, const char *name, const struct sim_service_type *type);
 	uint32_t flags; /* enum sim_bridge_flag */
 	uint32_t reserved;
+	/*
+	 * Optional: what create() and connect() would refuse for good, without either (`simd --check-config`). Of the host there are
+	 * log and option alone; each finding is logged as an error that begins with the key ("options.node: ...", "connection: ...").
+	 * 0 or negative errno.
+	 */
+	int (*check)(const struct sim_bridge_host *host, const char *connection);
 };
 
 #define SIM_BRIDGE_HAS(ops, f) ((ops)->size >= offsetof(struct sim_bridge_ops, f) + sizeof((ops)->f) && (ops)->f)

@@ -138,12 +138,34 @@ static void a_name_is_not_shared(void **state)
 	stack_stop(simd);
 }
 
+/* What the options of that bridge may be is told without a start. */
+static void odd_options_are_found(void **state)
+{
+	static const char *const argv[] = { "simd", "--rig", "/tmp/rig.json", "--check-config", NULL };
+	const struct ctl_result *r;
+	FILE *f = fopen("/tmp/rig.json", "w");
+
+	(void)state;
+	assert_non_null(f);
+	fputs("{\"name\":\"car\",\"bridges\":[{\"name\":\"ros\",\"plugin\":\"ros2\",\"options\":{\"ros_distro\":\"humble\","
+	      "\"names\":\"odd\",\"node\":\"a-b\"}}]}",
+	      f);
+	assert_int_equal(fclose(f), 0);
+	r = stack_run(argv);
+	assert_int_equal(r->code, 1);
+	assert_non_null(
+		strstr(r->err, "rigs[car].bridges[ros].options.names: \"odd\" is not one of automatic, strict"));
+	assert_non_null(strstr(r->err, "rigs[car].bridges[ros].options.node: \"a-b\" is not a ROS name"));
+	assert_int_equal(remove("/tmp/rig.json"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(it_gets_an_automatic_name, stack_sweep),
 		cmocka_unit_test_teardown(it_is_taken_off, stack_sweep),
 		cmocka_unit_test_teardown(a_name_is_not_shared, stack_sweep),
+		cmocka_unit_test(odd_options_are_found),
 	};
 
 	return cmocka_run_group_tests_name("carried", tests, NULL, NULL);

@@ -163,6 +163,93 @@ static void missing_plugins(void **state)
 	assert_int_equal(remove(FILE_NAME), 0);
 }
 
+static unsigned lines_in(const char *text)
+{
+	unsigned n = 0;
+
+	for (; *text; text++)
+		n += *text == '\n';
+	return n;
+}
+
+/* All of it in one run, each with the file and the key; what is right is not named. */
+static void all_that_a_start_would_refuse(void **state)
+{
+	static const char *const argv[] = { "simd", "--config", FILE_NAME, "--check-config", NULL };
+	static const char *const want[] = {
+		F "TimeSource: \"sundial\" is no time source",
+		F "bridge.program: there is no program \"no-such-simbridge\" beside simd or in PATH",
+		F
+		"rigs[a].channels[big].max_body: a message of 4096 bytes needs a slot of 4224, the largest of \"pools\" has",
+		F "rigs[a].bridges[lost].plugin: there is no bridge_no-such-plugin.so",
+		F "rigs[a].bridges[lost].converters: there is no converter_no-such-one.so",
+		F
+		"rigs[a].processes[p].command: there is no program \"/no/such/program\": install it, or give its path",
+	};
+	const struct ctl_result *r;
+
+	(void)state;
+	write_file("{\"TimeSource\":\"sundial\",\"bridge\":{\"program\":\"no-such-simbridge\"},"
+		   "\"pools\":[{\"size\":\"1KiB\",\"count\":500}],\"rigs\":[{\"name\":\"a\",\"channels\":["
+		   "{\"name\":\"big\",\"max_body\":4096},{\"name\":\"small\",\"max_body\":64}],\"bridges\":["
+		   "{\"name\":\"lost\",\"plugin\":\"no-such-plugin\",\"converters\":[\"no-such-one\"]},"
+		   "{\"name\":\"fine\",\"plugin\":\"null\"}],\"processes\":["
+		   "{\"name\":\"p\",\"command\":[\"/no/such/program\"]},{\"name\":\"q\",\"command\":[\"true\"]}]}]}");
+	r = stack_run(argv);
+	assert_int_equal(r->code, 1);
+	for (unsigned i = 0; i < sizeof(want) / sizeof(*want); i++)
+		if (!strstr(r->err, want[i]))
+			fail_msg("no \"%s\" in:\n%s", want[i], r->err);
+	assert_int_equal(lines_in(r->err), 6);
+	assert_null(strstr(r->err, "fine"));
+	assert_null(strstr(r->err, "[q]"));
+	assert_null(strstr(r->err, "small"));
+	assert_int_equal(remove(FILE_NAME), 0);
+}
+
+/* Bridges say themselves what they would not take. */
+static void what_bridges_would_refuse(void **state)
+{
+	static const char *const argv[] = { "simd", "--config", FILE_NAME, "--check-config", NULL };
+	static const char *const want[] = {
+		F "rigs[a].bridges[typo].options.colour: the bridge plug-in \"null\" has no such option",
+		F "rigs[a].bridges[typo].options.size: the bridge plug-in \"null\" has no such option",
+		F "rigs[a].bridges[log].connection: must be the stem of a file",
+		F "rigs[a].bridges[text].plugin: cannot load the bridge plug-in: " FILE_NAME,
+	};
+	const struct ctl_result *r;
+
+	(void)state;
+	write_file("{\"rigs\":[{\"name\":\"a\",\"bridges\":["
+		   "{\"name\":\"typo\",\"plugin\":\"null\",\"options\":{\"colour\":1,\"size\":2}},"
+		   "{\"name\":\"log\",\"plugin\":\"logging\"},"
+		   "{\"name\":\"text\",\"plugin\":\"" FILE_NAME "\"},"
+		   "{\"name\":\"other\",\"plugin\":\"null\",\"start\":\"external\",\"options\":{\"colour\":1}}]}]}");
+	r = stack_run(argv);
+	assert_int_equal(r->code, 1);
+	for (unsigned i = 0; i < sizeof(want) / sizeof(*want); i++)
+		if (!strstr(r->err, want[i]))
+			fail_msg("no \"%s\" in:\n%s", want[i], r->err);
+	assert_int_equal(lines_in(r->err), 4);
+	assert_string_equal(stack_leftovers(), "");
+	assert_int_equal(remove(FILE_NAME), 0);
+}
+
+/* Those that need no look at the machine come in one run too. */
+static void all_that_is_wrong_in_itself(void **state)
+{
+	static const char *const argv[] = { "simd", "--config", FILE_NAME, "--check-config", NULL };
+	const struct ctl_result *r;
+
+	(void)state;
+	write_file("{\"TimeScale\":0.001,\"socket\":{\"mode\":\"0066\"},\"rigs\":[{\"name\":\"a b\",\"channels\":["
+		   "{\"name\":\"a,b\"}],\"processes\":[{\"name\":\"p\",\"command\":[]}]}]}");
+	r = stack_run(argv);
+	assert_int_equal(r->code, 1);
+	assert_int_equal(lines_in(r->err), 5);
+	assert_int_equal(remove(FILE_NAME), 0);
+}
+
 /* What cannot be known before: the start itself refuses, with nothing left behind. */
 static void at_the_start(void **state)
 {
@@ -198,6 +285,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_mistake),
+		cmocka_unit_test(all_that_a_start_would_refuse),
+		cmocka_unit_test(what_bridges_would_refuse),
+		cmocka_unit_test(all_that_is_wrong_in_itself),
 		cmocka_unit_test(each_command_line),
 		cmocka_unit_test(missing_plugins),
 		cmocka_unit_test(at_the_start),

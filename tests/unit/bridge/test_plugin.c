@@ -55,7 +55,7 @@ static void test_loads_by_path(void **state)
 static int check(const struct plugin *p, const char *json)
 {
 	json_t *o = json_loads(json, 0, NULL);
-	int r = plugin_check_options(p, o);
+	int r = plugin_check_options(p, o, NULL, NULL);
 
 	json_decref(o);
 	return r;
@@ -95,7 +95,7 @@ static void test_structured_options(void **state)
 
 	(void)state;
 	assert_int_equal(plugin_load(SHELF, "GOOD", &p), 0);
-	assert_int_equal(plugin_check_options(p, o), 0);
+	assert_int_equal(plugin_check_options(p, o, NULL, NULL), 0);
 	tree = plugin_option(p, o, "tree", texts);
 	assert_string_equal(tree, "{\"b\":[1,0.5],\"a\":\"x\"}");
 	assert_string_equal(plugin_option(p, o, "row", texts), "[\"y\"]");

@@ -198,7 +198,7 @@ static int load(struct host *h, const char *plugin_dir)
 	r = plugin_load(plugin_dir, plugin, &h->plugin);
 	if (r < 0)
 		return r;
-	r = plugin_check_options(h->plugin, h->options);
+	r = plugin_check_options(h->plugin, h->options, NULL, NULL);
 	if (r < 0)
 		return r;
 	r = converters_load(plugin_dir, json_object_get(h->config, "converters"), &h->converters);

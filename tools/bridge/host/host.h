@@ -141,6 +141,9 @@ void host_destroy(struct host *h);
 void host_report(struct host *h); /* status and totals to simd */
 void host_flush(struct host *h);
 
+/* ---- check.c: --check. 0, or -EINVAL: something was found, and printed ---- */
+int host_check(const char *plugin_dir);
+
 /* ---- link.c: the connection ---- */
 void host_link_init(struct host *h);
 void host_link_finish(struct host *h);

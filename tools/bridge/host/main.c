@@ -26,7 +26,7 @@ LOG_TOPIC("main");
 
 struct args {
 	const char *name, *socket, *plugin_dir;
-	bool stay;
+	bool stay, check;
 };
 
 static const struct opt options[] = {
@@ -53,6 +53,10 @@ static const struct opt options[] = {
 	  .type = OPT_FLAG,
 	  .off = offsetof(struct args, stay),
 	  .help = "when simd ends, wait for the next one instead of exiting" },
+	{ .name = "check",
+	  .type = OPT_FLAG,
+	  .off = offsetof(struct args, check),
+	  .help = "check what stdin says of the bridge, as JSON, and exit: for simd --check-config" },
 	{ 0 },
 };
 
@@ -215,6 +219,8 @@ int main(int argc, char **argv)
 	int r, signal_fd;
 
 	opt_parse_or_exit(&program, argc, argv, &a);
+	if (a.check)
+		return host_check(a.plugin_dir ? a.plugin_dir : plugin_dir(buf, sizeof(buf))) < 0 ? NEVER_WORKS : 0;
 	log_setup("simbridge");
 	o.name = a.name;
 	o.socket = a.socket;

@@ -141,25 +141,33 @@ static int check_kind(const struct sim_bridge_option *o, json_t *value)
 	return 0;
 }
 
-int plugin_check_options(const struct plugin *p, json_t *options)
+int plugin_check_options(const struct plugin *p, json_t *options, void (*each)(void *arg), void *arg)
 {
 	const char *key;
 	json_t *value;
+	int first = 0, r;
 
 	json_object_foreach(options, key, value) {
 		const struct sim_bridge_option *o = find_option(p, key);
-		int r = o ? check_kind(o, value)
-			  : err_set(-EINVAL, "options.%s: the bridge plug-in \"%s\" has no such option", key,
-				    p->ops->name);
 
-		if (r < 0)
+		r = o ? check_kind(o, value)
+		      : err_set(-EINVAL, "options.%s: the bridge plug-in \"%s\" has no such option", key, p->ops->name);
+		first = r < 0 ? r : first;
+		if (r < 0 && !each)
 			return r;
+		if (r < 0)
+			each(arg);
 	}
-	for (const struct sim_bridge_option *o = p->ops->options; o && o->name; o++)
-		if (!o->deflt && !json_object_get(options, o->name))
-			return err_set(-EINVAL, "options.%s is required by the bridge plug-in \"%s\" (%s)", o->name,
-				       p->ops->name, o->help ? o->help : "");
-	return 0;
+	for (const struct sim_bridge_option *o = p->ops->options; o && o->name; o++) {
+		if (o->deflt || json_object_get(options, o->name))
+			continue;
+		first = err_set(-EINVAL, "options.%s is required by the bridge plug-in \"%s\" (%s)", o->name,
+				p->ops->name, o->help ? o->help : "");
+		if (!each)
+			return first;
+		each(arg);
+	}
+	return first;
 }
 
 const char *plugin_option(const struct plugin *p, json_t *options, const char *name, json_t *texts)

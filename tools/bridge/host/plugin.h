@@ -39,8 +39,11 @@ void plugin_unload(struct plugin *p);
 /* The table alone, as plugin_load() checks it. -ELIBBAD with a sentence naming both numbers. */
 int plugin_check_ops(const struct sim_bridge_ops *ops, const char *path);
 
-/* Every key of `options` is on the plug-in's list and every required one is there. -EINVAL with a sentence. */
-int plugin_check_options(const struct plugin *p, json_t *options);
+/*
+ * Every key of `options` is on the plug-in's list and every required one is there. -EINVAL with a sentence, of the first one
+ * that is not; each: is called for every one instead, with err_why().
+ */
+int plugin_check_options(const struct plugin *p, json_t *options, void (*each)(void *arg), void *arg);
 /*
  * Value of an option as text: the rig's, else the default; anything but a string as JSON. NULL when it is not on the list.
  * What was no text before is kept in texts, an object, for as long as that lives.

@@ -109,15 +109,21 @@ static void report(struct sim_bridge *b, enum sim_bridge_status status, const ch
 	b->host->status(b->host->ctx, status, detail);
 }
 
+static int logging_check(const struct sim_bridge_host *host, const char *connection)
+{
+	if (*connection && strlen(connection) <= STEM_MAX)
+		return 0;
+	host->log(host->ctx, 0, "connection: must be the stem of a file, 1 .. %d characters", STEM_MAX);
+	return -EINVAL;
+}
+
 static int logging_connect(struct sim_bridge *b, const char *connection)
 {
 	char detail[STEM_MAX + 128];
-	int r;
+	int r = logging_check(b->host, connection);
 
-	if (!*connection || strlen(connection) > STEM_MAX) {
-		b->host->log(b->host->ctx, 0, "connection: must be the stem of a file, 1 .. %d characters", STEM_MAX);
-		return -EINVAL;
-	}
+	if (r < 0)
+		return r;
 	pthread_mutex_lock(&b->lock);
 	(void)log_file_close(&b->file);
 	r = log_file_open(&b->file, connection);
@@ -270,6 +276,7 @@ const struct sim_bridge_ops *sim_bridge_plugin(void)
 		.publish = logging_publish,
 		.destroy = logging_destroy,
 		.flush = logging_flush,
+		.check = logging_check,
 		.flags = SIM_BRIDGE_KEEPS_DATA,
 	};
 

@@ -86,6 +86,28 @@ static int read_names(struct sim_bridge *b)
 	return -EINVAL;
 }
 
+/* Of what the options say alone; what the network and the environment say comes with create(). */
+static int ros2_check(const struct sim_bridge_host *host, const char *connection)
+{
+	struct sim_bridge *b = calloc(1, sizeof(*b));
+	int r, failed = 0;
+
+	(void)connection;
+	if (!b)
+		return -ENOMEM;
+	b->host = host;
+	r = read_name(b, "node", false, b->node);
+	failed = r < 0 ? r : failed;
+	r = read_name(b, "namespace", true, b->node_namespace);
+	failed = r < 0 ? r : failed;
+	r = read_autoware(b);
+	failed = r < 0 ? r : failed;
+	r = read_names(b);
+	failed = r < 0 ? r : failed;
+	free(b);
+	return failed;
+}
+
 static void ros2_destroy(struct sim_bridge *b)
 {
 	ros2_large_close(b);
@@ -195,6 +217,7 @@ const struct sim_bridge_ops *sim_bridge_plugin(void)
 		.close = ros2_channel_close,
 		.publish = ros2_publish,
 		.destroy = ros2_destroy,
+		.check = ros2_check,
 		.listen = ros2_inbound_listen,
 		.service = ros2_service,
 	};
