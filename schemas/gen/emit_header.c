@@ -17,11 +17,6 @@ static const char *const c_types[SIM_KIND_END] = {
 	[SIM_KIND_DURATION] = "int64_t", [SIM_KIND_STRING] = "struct sim_span",
 };
 
-struct names {
-	char type[SIM_TYPE_NAME_MAX + 1];   /* sim_PointCloud */
-	char upper[4 * TYPEDESC_IDENT_MAX]; /* SIM_POINT_CLOUD */
-};
-
 void emit_upper(const char *name, char *out)
 {
 	for (size_t i = 0; name[i]; i++) {
@@ -43,7 +38,7 @@ static void flat(const char *name, char *out)
 	*out = '\0';
 }
 
-static void names_of(const struct typeset_entry *e, struct names *n)
+void emit_names_of(const struct typeset_entry *e, struct emit_names *n)
 {
 	size_t len;
 
@@ -66,7 +61,7 @@ static void comment(FILE *f, const char *text)
 	fputs(" */", f);
 }
 
-static void c_type(FILE *f, const struct sim_field *field)
+void emit_c_type(FILE *f, const struct sim_field *field)
 {
 	char name[SIM_TYPE_NAME_MAX + 1];
 
@@ -110,7 +105,7 @@ static void struct_field(FILE *f, const struct sim_field *field)
 	if (typedesc_is_span(field))
 		fputs("struct sim_span", f);
 	else
-		c_type(f, field);
+		emit_c_type(f, field);
 	fprintf(f, " %s", field->name);
 	if (field->array == SIM_ARRAY_FIXED)
 		fprintf(f, "[%" PRIu32 "]", field->count);
@@ -127,7 +122,7 @@ static void struct_field(FILE *f, const struct sim_field *field)
 	fputc('\n', f);
 }
 
-static void emit_struct(FILE *f, const struct sim_type *t, const struct names *n)
+static void emit_struct(FILE *f, const struct sim_type *t, const struct emit_names *n)
 {
 	uint32_t at = 0;
 	unsigned pads = 0;
@@ -165,7 +160,7 @@ static const char *c_suffix(enum sim_kind kind)
 	}
 }
 
-static void define_constant(FILE *f, const struct names *n, const struct sim_constant *c)
+static void define_constant(FILE *f, const struct emit_names *n, const struct sim_constant *c)
 {
 	fprintf(f, "#define %s_%s ", n->upper, c->name);
 	switch (c->kind) {
@@ -190,7 +185,7 @@ static void define_constant(FILE *f, const struct names *n, const struct sim_con
 	fputc('\n', f);
 }
 
-static void emit_constants(FILE *f, const struct typeset_entry *e, const struct names *n)
+static void emit_constants(FILE *f, const struct typeset_entry *e, const struct emit_names *n)
 {
 	const struct sim_type *t = &e->type;
 	uint32_t enums = 0;
@@ -225,64 +220,68 @@ static void emit_constants(FILE *f, const struct typeset_entry *e, const struct 
 
 /* ---- accessors ---- */
 
-static void array_accessors(FILE *f, const char *t, const struct sim_field *a)
+static void array_accessors(FILE *f, const struct emit_names *n, const struct sim_field *a)
 {
+	const char *t = n->type;
 	const char *name = a->name;
 	uint32_t bound = a->array == SIM_ARRAY_BOUNDED ? a->count : 0;
 	bool zero = a->kind == SIM_KIND_STRING || (a->type && typedesc_has_spans(a->type));
 
-	fprintf(f, "static inline ");
-	c_type(f, a);
+	fprintf(f, "%s_FN_ ", n->upper);
+	emit_c_type(f, a);
 	fprintf(f, " *%s_%s_alloc_in(struct sim_builder *b, struct %s *e, uint32_t n)\n{\n\treturn (", t, name, t);
-	c_type(f, a);
+	emit_c_type(f, a);
 	fprintf(f, " *)sim_builder_array(b, &e->%s, n, %" PRIu32 ", %u, %" PRIu32 ", %d);\n}\n", name, a->elem_size,
 		a->elem_align, bound, zero);
 
-	fprintf(f, "static inline ");
-	c_type(f, a);
+	fprintf(f, "%s_FN_ ", n->upper);
+	emit_c_type(f, a);
 	fprintf(f, " *%s_%s_alloc(struct sim_builder *b, uint32_t n)\n{\n", t, name);
 	fprintf(f, "\treturn b->used ? %s_%s_alloc_in(b, (struct %s *)(void *)b->base, n) : NULL;\n}\n", t, name, t);
 
-	fprintf(f, "static inline const ");
-	c_type(f, a);
+	fprintf(f, "%s_FN_ const ", n->upper);
+	emit_c_type(f, a);
 	fprintf(f,
 		" *%s_%s_in(const void *body, size_t body_size, const struct %s *e, uint32_t *ret_n)\n{\n\treturn (const ",
 		t, name, t);
-	c_type(f, a);
+	emit_c_type(f, a);
 	fprintf(f, " *)sim_span_data(body, body_size, &e->%s, %" PRIu32 ", %u, %" PRIu32 ", ret_n);\n}\n", name,
 		a->elem_size, a->elem_align, bound);
 
-	fprintf(f, "static inline const ");
-	c_type(f, a);
+	fprintf(f, "%s_FN_ const ", n->upper);
+	emit_c_type(f, a);
 	fprintf(f, " *%s_%s(const struct %s *m, size_t body_size, uint32_t *ret_n)\n{\n", t, name, t);
 	fprintf(f, "\treturn %s_%s_in(m, body_size, m, ret_n);\n}\n\n", t, name);
 }
 
-static void string_accessors(FILE *f, const char *t, const struct sim_field *a)
+static void string_accessors(FILE *f, const struct emit_names *n, const struct sim_field *a)
 {
+	const char *t = n->type;
 	const char *name = a->name;
 
-	fprintf(f, "static inline int %s_%s_set_in(struct sim_builder *b, struct %s *e, const char *s)\n{\n", t, name,
-		t);
+	fprintf(f, "%s_FN_ ", n->upper);
+	fprintf(f, "int %s_%s_set_in(struct sim_builder *b, struct %s *e, const char *s)\n{\n", t, name, t);
 	fprintf(f, "\treturn sim_builder_text(b, &e->%s, s, %" PRIu32 ");\n}\n", name, a->string_max);
-	fprintf(f, "static inline int %s_%s_set(struct sim_builder *b, const char *s)\n{\n", t, name);
+	fprintf(f, "%s_FN_ ", n->upper);
+	fprintf(f, "int %s_%s_set(struct sim_builder *b, const char *s)\n{\n", t, name);
 	fprintf(f, "\treturn b->used ? %s_%s_set_in(b, (struct %s *)(void *)b->base, s) : b->err;\n}\n", t, name, t);
-	fprintf(f, "static inline const char *%s_%s_in(const void *body, size_t body_size, const struct %s *e)\n{\n", t,
-		name, t);
+	fprintf(f, "%s_FN_ ", n->upper);
+	fprintf(f, "const char *%s_%s_in(const void *body, size_t body_size, const struct %s *e)\n{\n", t, name, t);
 	fprintf(f, "\treturn sim_span_string(body, body_size, &e->%s, %" PRIu32 ", NULL);\n}\n", name, a->string_max);
-	fprintf(f, "static inline const char *%s_%s(const struct %s *m, size_t body_size)\n{\n", t, name, t);
+	fprintf(f, "%s_FN_ ", n->upper);
+	fprintf(f, "const char *%s_%s(const struct %s *m, size_t body_size)\n{\n", t, name, t);
 	fprintf(f, "\treturn %s_%s_in(m, body_size, m);\n}\n\n", t, name);
 }
 
-static void emit_accessors(FILE *f, const struct sim_type *t, const struct names *n)
+static void emit_accessors(FILE *f, const struct sim_type *t, const struct emit_names *n)
 {
 	for (uint32_t i = 0; i < t->n_fields; i++) {
 		const struct sim_field *a = &t->fields[i];
 
 		if (typedesc_is_span(a))
-			array_accessors(f, n->type, a);
+			array_accessors(f, n, a);
 		else if (a->kind == SIM_KIND_STRING && a->array == SIM_ARRAY_NONE)
-			string_accessors(f, n->type, a);
+			string_accessors(f, n, a);
 	}
 }
 
@@ -294,7 +293,7 @@ static bool deep(const struct sim_field *a)
 	return a->kind == SIM_KIND_STRING && a->array != SIM_ARRAY_NONE;
 }
 
-static void emit_size(FILE *f, const struct sim_type *t, const struct names *n)
+static void emit_size(FILE *f, const struct sim_type *t, const struct emit_names *n)
 {
 	const char *sep = "";
 	bool nested = false;
@@ -305,7 +304,8 @@ static void emit_size(FILE *f, const struct sim_type *t, const struct names *n)
 	fprintf(f, "%s. */\n",
 		nested ? ";\n * nested: the sum of sim_array_size() and sim_string_size() of what lies inside nested types"
 		       : "");
-	fprintf(f, "static inline size_t %s_size(", n->type);
+	fprintf(f, "%s_FN_ ", n->upper);
+	fprintf(f, "size_t %s_size(", n->type);
 	for (uint32_t i = 0; i < t->n_fields; i++) {
 		const struct sim_field *a = &t->fields[i];
 
@@ -328,16 +328,17 @@ static void emit_size(FILE *f, const struct sim_type *t, const struct names *n)
 	fprintf(f, "%s;\n}\n\n", nested ? " + nested" : "");
 }
 
-static void emit_init(FILE *f, const struct sim_type *t, const struct names *n)
+static void emit_init(FILE *f, const struct sim_type *t, const struct emit_names *n)
 {
 	fputs("/* Start a message in buf: all zero, all arrays empty. NULL when buf is misaligned or too small. */\n",
 	      f);
-	fprintf(f, "static inline struct %s *%s_init(void *buf, size_t capacity, struct sim_builder *b)\n{\n", n->type,
-		n->type);
+	fprintf(f, "%s_FN_ ", n->upper);
+	fprintf(f, "struct %s *%s_init(void *buf, size_t capacity, struct sim_builder *b)\n{\n", n->type, n->type);
 	fprintf(f, "\treturn (struct %s *)sim_builder_begin(b, buf, capacity, sizeof(struct %s), %" PRIu32 ");\n}\n\n",
 		n->type, n->type, t->align);
 	fputs("/* The message of a body: NULL when the body is too short for it or misaligned. */\n", f);
-	fprintf(f, "static inline const struct %s *%s_from(const void *body, size_t body_size)\n{\n", n->type, n->type);
+	fprintf(f, "%s_FN_ ", n->upper);
+	fprintf(f, "const struct %s *%s_from(const void *body, size_t body_size)\n{\n", n->type, n->type);
 	fprintf(f,
 		"\treturn (const struct %s *)sim_body_check(body, body_size, sizeof(struct %s), %" PRIu32 ");\n}\n\n",
 		n->type, n->type, t->align);
@@ -365,9 +366,9 @@ static void emit_includes(FILE *f, const struct sim_type *t, const struct sim_ty
 static void emit_type(FILE *f, const struct typeset_entry *e)
 {
 	const struct sim_type *t = &e->type;
-	struct names n;
+	struct emit_names n;
 
-	names_of(e, &n);
+	emit_names_of(e, &n);
 	emit_constants(f, e, &n);
 	if (t->comment[0]) {
 		comment(f, t->comment);
@@ -376,6 +377,7 @@ static void emit_type(FILE *f, const struct typeset_entry *e)
 	emit_struct(f, t, &n);
 	fprintf(f, "#define %s_HASH UINT64_C(0x%016" PRIx64 ")\n", n.upper, t->hash);
 	fprintf(f, "extern SIM_API const struct sim_type %s_type;\n\n", n.type);
+	fprintf(f, "#ifndef %s_FN_\n#define %s_FN_ static inline\n#endif\n\n", n.upper, n.upper);
 	emit_init(f, t, &n);
 	emit_size(f, t, &n);
 	emit_accessors(f, t, &n);
@@ -391,9 +393,9 @@ static void begin_header(FILE *f, const char *name, const char *guard, const cha
 
 void emit_header(FILE *f, const struct typeset_entry *e)
 {
-	struct names n;
+	struct emit_names n;
 
-	names_of(e, &n);
+	emit_names_of(e, &n);
 	begin_header(f, e->type.name, n.upper, "MSG");
 	emit_includes(f, &e->type, NULL);
 	fputs("\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n", f);

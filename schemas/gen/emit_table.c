@@ -111,10 +111,82 @@ static void emit_type(FILE *f, const struct sim_type *t, const char *prefix)
 	fprintf(f, "\t.constants = %s%s,\n};\n", t->n_constants ? prefix : "", t->n_constants ? "constants" : "NULL");
 }
 
-static void begin_table(FILE *f, const char *name, const char *header)
+/* ---- functions for other languages ---- */
+
+static bool taken(const struct sim_type *t, const char *verb, const char *field)
+{
+	size_t n = strlen(verb);
+
+	for (uint32_t i = 0; i < t->n_fields; i++)
+		if (!strncmp(t->fields[i].name, verb, n) && !strcmp(t->fields[i].name + n, field))
+			return true;
+	return false;
+}
+
+static void emit_at(FILE *f, const struct sim_type *t, const char *type, const struct sim_field *a)
+{
+	if (taken(t, "at_", a->name))
+		return;
+	fputs("SIM_API ", f);
+	emit_c_type(f, a);
+	fprintf(f, " *%s_at_%s(struct %s *m)\n{\n\treturn %sm->%s;\n}\n", type, a->name, type,
+		a->array == SIM_ARRAY_NONE ? "&" : "", a->name);
+}
+
+static void emit_get_set(FILE *f, const struct sim_type *t, const char *type, const struct sim_field *a)
+{
+	if (taken(t, "get_", a->name) || taken(t, "set_", a->name))
+		return;
+	fputs("SIM_API ", f);
+	emit_c_type(f, a);
+	fprintf(f, " %s_get_%s(const struct %s *m)\n{\n\treturn m->%s;\n}\n", type, a->name, type, a->name);
+	fprintf(f, "SIM_API void %s_set_%s(struct %s *m, ", type, a->name, type);
+	emit_c_type(f, a);
+	fprintf(f, " v)\n{\n\tm->%s = v;\n}\n", a->name);
+}
+
+/* For the fields that C reaches as members of the struct: the others have their accessors. */
+static void emit_functions(FILE *f, const struct typeset_entry *e)
+{
+	const struct sim_type *t = &e->type;
+	struct emit_names n;
+
+	emit_names_of(e, &n);
+	fputc('\n', f);
+	for (uint32_t i = 0; i < t->n_fields; i++) {
+		const struct sim_field *a = &t->fields[i];
+
+		if (typedesc_is_span(a) || (a->array == SIM_ARRAY_NONE && a->kind == SIM_KIND_STRING))
+			continue;
+		if (a->array == SIM_ARRAY_NONE && !a->type)
+			emit_get_set(f, t, n.type, a);
+		else
+			emit_at(f, t, n.type, a);
+	}
+	if (!taken(t, "nth", ""))
+		fprintf(f, "SIM_API struct %s *%s_nth(struct %s *first, uint32_t i)\n{\n\treturn first + i;\n}\n",
+			n.type, n.type, n.type);
+}
+
+static void begin_functions(FILE *f, const struct typeset_entry *e)
+{
+	struct emit_names n;
+
+	emit_names_of(e, &n);
+	fprintf(f, "#define %s_FN_ SIM_API\n", n.upper);
+}
+
+static void begin_file(FILE *f, const char *name)
 {
 	fputs("/* SPDX-License-Identifier: Apache-2.0 */\n", f);
 	fprintf(f, "/* Written by simgen from the definition of %s: change that, not this. */\n", name);
+	fputs("/* The header's functions, which are inline there, are exported here: for languages other than C. */\n"
+	      "#pragma GCC diagnostic ignored \"-Wmissing-prototypes\"\n",
+	      f);
+}
+
+static void include(FILE *f, const char *name, const char *header)
+{
 	fprintf(f, "#include \"%.*s/%s.h\"\n\n", (int)(strchr(name, '/') - name), name, header);
 }
 
@@ -123,8 +195,11 @@ void emit_table(FILE *f, const struct typeset_entry *e)
 	char header[SIM_TYPE_NAME_MAX + 8];
 
 	snprintf(header, sizeof(header), "msg/%s", e->def->name);
-	begin_table(f, e->type.name, header);
+	begin_file(f, e->type.name);
+	begin_functions(f, e);
+	include(f, e->type.name, header);
 	emit_type(f, &e->type, "");
+	emit_functions(f, e);
 }
 
 void emit_service_table(FILE *f, const struct typeset_service *v)
@@ -132,7 +207,10 @@ void emit_service_table(FILE *f, const struct typeset_service *v)
 	char header[SIM_TYPE_NAME_MAX + 8];
 
 	snprintf(header, sizeof(header), "srv/%s", v->name);
-	begin_table(f, v->full, header);
+	begin_file(f, v->full);
+	begin_functions(f, v->request);
+	begin_functions(f, v->response);
+	include(f, v->full, header);
 	emit_type(f, &v->request->type, "request_");
 	fputc('\n', f);
 	emit_type(f, &v->response->type, "response_");
@@ -147,6 +225,8 @@ void emit_service_table(FILE *f, const struct typeset_service *v)
 	fputs("_type,\n\t.response = &", f);
 	flat(f, v->response->type.name);
 	fputs("_type,\n};\n", f);
+	emit_functions(f, v->request);
+	emit_functions(f, v->response);
 }
 
 void emit_list_table(FILE *f, const struct typeset *s, const char *package)

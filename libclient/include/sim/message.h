@@ -155,8 +155,7 @@ struct sim_builder {
 #define SIM_EMSGSIZE_ (-90)
 
 /* Start a body: zeroes the fixed struct. NULL when buf is NULL, misaligned or too small; b then takes nothing. */
-static inline void *sim_builder_begin(struct sim_builder *b, void *buf, size_t capacity, size_t fixed_size,
-				      size_t align)
+SIM_INLINE void *sim_builder_begin(struct sim_builder *b, void *buf, size_t capacity, size_t fixed_size, size_t align)
 {
 	int ok = buf && capacity >= fixed_size && (uintptr_t)buf % align == 0;
 
@@ -168,13 +167,13 @@ static inline void *sim_builder_begin(struct sim_builder *b, void *buf, size_t c
 }
 
 /* Bytes of the body so far: what to publish. 0 after a failed start. */
-static inline size_t sim_builder_size(const struct sim_builder *b)
+SIM_INLINE size_t sim_builder_size(const struct sim_builder *b)
 {
 	return b->used;
 }
 
 /* 0 if everything asked for so far has fit, else the first error (a negative errno). */
-static inline int sim_builder_error(const struct sim_builder *b)
+SIM_INLINE int sim_builder_error(const struct sim_builder *b)
 {
 	return b->err;
 }
@@ -191,8 +190,8 @@ static inline void *sim_builder_fail_(struct sim_builder *b, int err)
  * zeroed unless `zero`, the gap before it is. bound 0: none. NULL, and the span left empty, when it does
  * not fit; not NULL for n == 0.
  */
-static inline void *sim_builder_array(struct sim_builder *b, struct sim_span *span, uint32_t n, size_t elem_size,
-				      size_t elem_align, uint32_t bound, int zero)
+SIM_INLINE void *sim_builder_array(struct sim_builder *b, struct sim_span *span, uint32_t n, size_t elem_size,
+				   size_t elem_align, uint32_t bound, int zero)
 {
 	size_t align = elem_align < SIM_ALIGN_ARRAY ? SIM_ALIGN_ARRAY : elem_align;
 	size_t bytes = (size_t)n * elem_size, at;
@@ -218,7 +217,7 @@ static inline void *sim_builder_array(struct sim_builder *b, struct sim_span *sp
 }
 
 /* Room for a string of len bytes and its NUL (which is written); sets *span. NULL when it does not fit. */
-static inline char *sim_builder_string(struct sim_builder *b, struct sim_span *span, size_t len, uint32_t bound)
+SIM_INLINE char *sim_builder_string(struct sim_builder *b, struct sim_span *span, size_t len, uint32_t bound)
 {
 	char *at;
 
@@ -237,7 +236,7 @@ static inline char *sim_builder_string(struct sim_builder *b, struct sim_span *s
 }
 
 /* Store a copy of a NUL-terminated string (NULL: ""). Borrows s. 0, or -ENOBUFS, -EMSGSIZE. */
-static inline int sim_builder_text(struct sim_builder *b, struct sim_span *span, const char *s, uint32_t bound)
+SIM_INLINE int sim_builder_text(struct sim_builder *b, struct sim_span *span, const char *s, uint32_t bound)
 {
 	size_t len = s ? strlen(s) : 0;
 	char *at = sim_builder_string(b, span, len, bound);
@@ -250,14 +249,14 @@ static inline int sim_builder_text(struct sim_builder *b, struct sim_span *span,
 }
 
 /* Bytes that an array or a string needs at most, its alignment included: for adding up the size of a loan. */
-static inline size_t sim_array_size(size_t n, size_t elem_size)
+SIM_INLINE size_t sim_array_size(size_t n, size_t elem_size)
 {
 	size_t bytes = n * elem_size;
 
 	return bytes + (bytes >= SIM_BIG_ARRAY ? SIM_ALIGN_BIG : SIM_ALIGN_ARRAY) - 1;
 }
 
-static inline size_t sim_string_size(size_t len)
+SIM_INLINE size_t sim_string_size(size_t len)
 {
 	return len + 1;
 }
@@ -268,8 +267,8 @@ static inline size_t sim_string_size(size_t len)
  * The data of a span: NULL and 0 when it is empty, or when a peer wrote one that leaves the body, breaks
  * the bound or the alignment. The span is read once, so a peer that keeps writing cannot get past the check.
  */
-static inline const void *sim_span_data(const void *body, size_t body_size, const struct sim_span *span,
-					size_t elem_size, size_t elem_align, uint32_t bound, uint32_t *ret_n)
+SIM_INLINE const void *sim_span_data(const void *body, size_t body_size, const struct sim_span *span, size_t elem_size,
+				     size_t elem_align, uint32_t bound, uint32_t *ret_n)
 {
 	uint32_t offset = __atomic_load_n(&span->offset, __ATOMIC_RELAXED);
 	uint32_t n = __atomic_load_n(&span->count, __ATOMIC_RELAXED);
@@ -287,8 +286,8 @@ static inline const void *sim_span_data(const void *body, size_t body_size, cons
 }
 
 /* The string of a span, NUL-terminated; "" when it is empty or not a string inside the body. */
-static inline const char *sim_span_string(const void *body, size_t body_size, const struct sim_span *span,
-					  uint32_t bound, uint32_t *ret_len)
+SIM_INLINE const char *sim_span_string(const void *body, size_t body_size, const struct sim_span *span, uint32_t bound,
+				       uint32_t *ret_len)
 {
 	uint32_t n;
 	const char *s = (const char *)sim_span_data(body, body_size, span, 1, 1, bound, &n);
@@ -304,7 +303,7 @@ static inline const char *sim_span_string(const void *body, size_t body_size, co
 }
 
 /* A body as its struct: NULL when it is too short or misaligned for it. */
-static inline const void *sim_body_check(const void *body, size_t body_size, size_t fixed_size, size_t align)
+SIM_INLINE const void *sim_body_check(const void *body, size_t body_size, size_t fixed_size, size_t align)
 {
 	return body && body_size >= fixed_size && (uintptr_t)body % align == 0 ? body : NULL;
 }

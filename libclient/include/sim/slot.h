@@ -19,6 +19,11 @@ extern "C" {
 #define SIM_STATIC_ASSERT _Static_assert
 #endif
 
+/* Helpers of slot.h and message.h: inline in C, exported under the same names for other languages (src/inline.c). */
+#ifndef SIM_INLINE
+#define SIM_INLINE static inline
+#endif
+
 #define SIM_SLOT_MAGIC    0x4c4d4953u /* "SIML" in memory */
 #define SIM_SLOT_VERSION  1u
 #define SIM_FRAME_ID_MAX  39 /* characters of a coordinate frame's name */
@@ -54,13 +59,19 @@ SIM_STATIC_ASSERT(sizeof(struct sim_slot) == 128, "slot header is shared-memory 
 SIM_STATIC_ASSERT(offsetof(struct sim_slot, frame_id) == 88, "slot header is shared-memory ABI");
 
 /* The message of a slot: its fixed struct, borrowed for as long as the slot is held. */
-static inline const void *sim_slot_body(const struct sim_slot *s)
+SIM_INLINE const void *sim_slot_body(const struct sim_slot *s)
 {
 	return s + 1;
 }
-static inline void *sim_slot_body_mut(struct sim_slot *s)
+SIM_INLINE void *sim_slot_body_mut(struct sim_slot *s)
 {
 	return s + 1;
+}
+
+/* Its valid bytes. */
+SIM_INLINE size_t sim_slot_body_size(const struct sim_slot *s)
+{
+	return (size_t)s->body_size;
 }
 
 #ifdef __cplusplus

@@ -284,11 +284,30 @@ static void how_even_a_rate_is(void **state)
 	assert_int_equal(stack_ctl("hz", NULL)->code, 2);
 }
 
+/* A program in another language, by what the library exports: there and back, without C. */
+static void a_message_from_python(void **state)
+{
+	const char *b = getenv("B");
+	char cmd[PATH_MAX];
+	int code;
+
+	(void)state;
+	if (by_shell("python3 -c \"import ctypes\"", &code), code) {
+		print_message("no python3 here\n");
+		stack_stop(simd);
+		return;
+	}
+	snprintf(cmd, sizeof(cmd), "python3 tests/system/foreign/imu.py %s/lib/libsimclient.so.0", b ? b : "build");
+	assert_string_equal(by_shell(cmd, &code), "9.81\n=0\n");
+	stack_stop(simd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_sensor_without_a_driver, setup, stack_sweep),
 		cmocka_unit_test_setup_teardown(an_orderly_release_is_no_warning, setup, stack_sweep),
+		cmocka_unit_test_setup_teardown(a_message_from_python, setup, stack_sweep),
 		cmocka_unit_test_setup_teardown(a_reader_that_goes, setup_radar, stop_radar),
 		cmocka_unit_test_setup_teardown(named_without_the_prefix, setup_radar, stop_radar),
 		cmocka_unit_test_setup_teardown(an_index_that_is_not_there, setup_radar, stop_radar),
