@@ -2,7 +2,7 @@
 /*
  * What a bridge-agnostic type is called and looks like in ROS when nothing says otherwise: the message with the same fields.
  *
- *   demo/FloatArray    demo/msg/FloatArray; types of ours, sim/..., are of the package sim_msgs
+ *   example/FloatArray    example/msg/FloatArray; types of ours, sim/..., are of the package sim_msgs
  *   time, duration     builtin_interfaces/Time, builtin_interfaces/Duration; in ROS 1 the same words
  *   all else           the same word; arrays and bounds the same, but ROS 1 has no bounds; constants and comments too
  *
@@ -17,7 +17,7 @@
 
 #define ROS_GENERIC_NAME_MAX (SIM_TYPE_NAME_MAX + 16) /* with its NUL */
 
-/* "demo/msg/FloatArray" of "demo/FloatArray". */
+/* "example/msg/FloatArray" of "example/FloatArray". */
 void ros_generic_name(const char *sim, char out[ROS_GENERIC_NAME_MAX]);
 
 /* "sim/LaneLines" of "sim_msgs/LaneLines" or "sim_msgs/msg/LaneLines". Returns 0, or -EINVAL that is no such name. */

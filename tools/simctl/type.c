@@ -11,6 +11,7 @@
 #include "mem.h"
 #include "ros/ros_generic.h"
 #include "ros/ros_text.h"
+#include "ros_package.h"
 #include "simctl.h"
 
 /* ---- which type ---- */
@@ -130,7 +131,7 @@ static int write_new(const char *path, const char *text, size_t len)
 	return 0;
 }
 
-/* name: package/Name or package/msg/Name */
+/* name: package/Name or package/msg/Name; with what its package needs around it */
 static int write_file(const char *dir, const char *name, const char *text, size_t len)
 {
 	char path[4096];
@@ -146,7 +147,8 @@ static int write_file(const char *dir, const char *name, const char *text, size_
 	if (write_new(path, text, len))
 		return 1;
 	puts(path);
-	return 0;
+	snprintf(path, sizeof(path), "%.*s", package, name);
+	return ros_package_write(dir, path);
 }
 
 /* The text is cut where ros_generic_text() has put its lines of "=". */

@@ -126,6 +126,21 @@ static void seen_by_tools(void **state)
 			    "/tmp/out-ros/example/msg/FloatArray.msg\n");
 	assert_int_equal(stack_ctl("type", "show", "sim/LaneLines", "--out", "/tmp/out-ros", NULL)->code, 0);
 	assert_int_equal(access("/tmp/out-ros/sim_msgs/msg/LaneLine.msg", R_OK), 0);
+	/* the packages are whole: one knows the other, each what it nests and no more */
+	assert_int_equal(
+		system("cd /tmp/out-ros/sim_msgs && for t in name version description maintainer license "
+		       "buildtool_depend member_of_group build_type; do grep -q \"<$t[ >]\" package.xml || exit 1; done"),
+		0);
+	assert_int_equal(system("grep -qx '<!-- [^-]* -->' /tmp/out-ros/sim_msgs/package.xml"),
+			 0); /* two dashes end it */
+	assert_int_equal(system("grep -q '<name>example</name>' /tmp/out-ros/example/package.xml && "
+				"[ \"$(grep '<depend>' /tmp/out-ros/example/package.xml | tr -d ' \\n')\" = "
+				"'<depend>builtin_interfaces</depend>' ]"),
+			 0);
+	assert_int_equal(system("grep -q 'DEPENDENCIES builtin_interfaces)' /tmp/out-ros/example/CMakeLists.txt && "
+				"grep -q '^rosidl_generate_interfaces(' /tmp/out-ros/sim_msgs/CMakeLists.txt && "
+				"! grep -q 'sim_msgs REQUIRED' /tmp/out-ros/sim_msgs/CMakeLists.txt"),
+			 0);
 	/* again is no harm, but what somebody has written into it since is not written over */
 	assert_int_equal(stack_ctl("type", "show", "/car/float_array", "--out", "/tmp/out-ros", NULL)->code, 0);
 	assert_int_equal(system("echo '# mine' >>/tmp/out-ros/example/msg/FloatArray.msg"), 0);
@@ -133,6 +148,11 @@ static void seen_by_tools(void **state)
 	assert_int_equal(r->code, 1);
 	assert_non_null(strstr(r->err, "/tmp/out-ros/example/msg/FloatArray.msg is there and says something else"));
 	assert_int_equal(system("grep -q '# mine' /tmp/out-ros/example/msg/FloatArray.msg"), 0);
+	assert_int_equal(system("echo '<package/>' >/tmp/out-ros/sim_msgs/package.xml"), 0);
+	r = stack_ctl("type", "show", "sim/Imu", "--out", "/tmp/out-ros", NULL);
+	assert_int_equal(r->code, 0);
+	assert_non_null(strstr(r->err, "/tmp/out-ros/sim_msgs/package.xml is not from here and stays as it is"));
+	assert_int_equal(system("[ \"$(cat /tmp/out-ros/sim_msgs/package.xml)\" = '<package/>' ]"), 0);
 	assert_int_equal(stack_ctl("type", "show", "example/Nothing", NULL)->code, 1);
 	assert_int_equal(stack_ctl("type", "show", "sim/Imu", "--out", "/proc/nowhere", NULL)->code, 1);
 	stack_stop(simd);

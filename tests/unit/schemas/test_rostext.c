@@ -203,8 +203,8 @@ static void names_have_two_or_three_words(void **state)
 	(void)state;
 	assert_int_equal(ros_generic_sim_name("sim_msgs/msg/Imu", out), 0);
 	assert_string_equal(out, "sim/Imu");
-	assert_int_equal(ros_generic_sim_name("demo/FloatArray", out), 0);
-	assert_string_equal(out, "demo/FloatArray");
+	assert_int_equal(ros_generic_sim_name("example/FloatArray", out), 0);
+	assert_string_equal(out, "example/FloatArray");
 	assert_int_equal(ros_generic_sim_name("demo", out), -EINVAL);
 	assert_int_equal(ros_generic_sim_name("demo/", out), -EINVAL);
 	assert_int_equal(ros_generic_sim_name("/msg/A", out), -EINVAL);

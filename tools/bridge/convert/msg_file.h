@@ -13,7 +13,7 @@
 struct msg_file;
 
 /*
- * Read `name` ("demo/FloatArray") of a file. What it nests: types of ours, and those of its package from files beside it. returns
+ * Read `name` ("example/FloatArray") of a file. What it nests: types of ours, and those of its package from files beside it. returns
  * it: msg_file_destroy(). Errors, with a sentence in why: -ENOENT, -EINVAL, -ENOMEM, ...
  */
 int msg_file_read(const char *name, const char *path, char *why, size_t why_size, struct msg_file **ret);
