@@ -11,6 +11,7 @@
 #include "core/report.h"
 #include "core/simd.h"
 #include "err.h"
+#include "near.h"
 #include "jsonx.h"
 
 #include <errno.h>
@@ -80,6 +81,19 @@ static int method_list_channels(struct call *call)
 	return ask(call, report_channels);
 }
 
+static int no_channel(const struct simd *s, const char *full)
+{
+	struct near n = { .word = full };
+	const struct channel *ch;
+
+	list_for_each(ch, &s->channels, link)
+		if (ch->typed)
+			near_offer(&n, ch->name);
+	return err_set(-ENOENT, "%s: nobody has published a channel of that name; %s%s%s", full,
+		       n.found ? "did you mean " : "`simctl list` shows those there are", n.found ? n.found : "",
+		       n.found ? "?" : "");
+}
+
 static int method_get_channel(struct call *call)
 {
 	char full[CHANNEL_NAME_MAX + 1];
@@ -95,9 +109,7 @@ static int method_get_channel(struct call *call)
 		return r;
 	ch = channel_find(call->s, full);
 	if (!ch || !ch->typed)
-		return err_set(-ENOENT,
-			       "%s: nobody has published a channel of that name; `simctl list` shows those there are",
-			       full);
+		return no_channel(call->s, full);
 	p = call_park(call);
 	if (!p)
 		return err_nomem();

@@ -240,6 +240,9 @@ static void named_without_the_prefix(void **state)
 	assert_int_equal(r->code, 1);
 	assert_non_null(strstr(r->err, "radar/1"));
 	assert_ptr_equal(strchr(r->err, '\n'), r->err + strlen(r->err) - 1);
+	r = stack_ctl("info", "radra/0", NULL);
+	assert_int_equal(r->code, 1);
+	assert_non_null(strstr(r->err, "did you mean /car/radar/0?"));
 	r = stack_ctl("echo", "radar/0", "--json", "-n", "2", NULL);
 	assert_non_null(strstr(r->out, "{\"channel\":\"/car/radar/0\",\"channel_id\":"));
 	assert_non_null(strstr(strchr(r->out, '\n'), "{\"channel\":\"/car/radar/0\","));
