@@ -300,31 +300,33 @@ int hook_socket(int domain, int type, int protocol)
 	return socket(domain, type | SOCK_CLOEXEC, protocol);
 }
 
-/*
- * RouDi answers into our socket, which is open to our user and our primary group. It runs as another user, so the socket
- * becomes its group's: for us that may be any of our groups.
- */
-static void open_to_roudi(const char *path)
+/* RouDi's group, to which our files are given; (gid_t)-1: nothing to do. Whether we are in it was looked at before. */
+static gid_t roudi_group(void)
 {
-	struct stat roudi;
+	struct stat st;
 
-	if (stat("/tmp/roudi", &roudi) == 0 && roudi.st_gid != getegid())
-		(void)!lchown(path, (uid_t)-1, roudi.st_gid); /* whether we are in it was looked at before */
+	return stat("/tmp/roudi", &st) == 0 && st.st_gid != getegid() ? st.st_gid : (gid_t)-1;
 }
 
+/* RouDi, another user perhaps, answers into our socket, which is open to our user and our primary group. */
 int hook_bind(int fd, const struct sockaddr *at, socklen_t len)
 {
 	const struct sockaddr_un *un = (const struct sockaddr_un *)(const void *)at;
 	int r = bind(fd, at, len);
 
 	if (r == 0 && un->sun_family == AF_UNIX && un->sun_path[0] == '/')
-		open_to_roudi(un->sun_path);
+		(void)!lchown(un->sun_path, (uid_t)-1, roudi_group());
 	return r;
 }
 
+/* By our lock simd tells whether we have died, so simd must be able to open it. */
 int hook_open(const char *path, int flags, mode_t mode)
 {
-	return open(path, flags | O_CLOEXEC, mode);
+	int fd = open(path, flags | O_CLOEXEC, mode);
+
+	if (fd >= 0 && (flags & O_CREAT) && strncmp(path, "/tmp/", 5) == 0 && fchown(fd, (uid_t)-1, roudi_group()) == 0)
+		(void)!fchmod(fd, 0660);
+	return fd;
 }
 
 int hook_shm_open(const char *name, int flags, mode_t mode)

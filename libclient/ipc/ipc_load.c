@@ -212,6 +212,7 @@ int ipc_load_iox(const struct ipc_options *o, struct ipc_text *why, const struct
 
 	if (r < 0)
 		return r;
+	roudi_sweep_own();
 	pthread_mutex_lock(&lives.lock);
 	r = pick_life(o->app, why, &l);
 	if (r == 0) {

@@ -8,6 +8,7 @@
  */
 #include "ipc_roudi.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sockios.h>
@@ -29,6 +30,7 @@
 #define ROUDI_MGMT      "/dev/shm/iceoryx_mgmt"
 #define MSG_KEEPALIVE   17
 #define MSG_TERMINATION 18
+#define SWEEP_AGE_S     60
 
 static int no_access(struct ipc_text *why)
 {
@@ -260,4 +262,42 @@ int roudi_free_app(const char *app, struct ipc_text *why)
 	}
 	close(fd);
 	return r;
+}
+
+/* ---- what this user's dead have left ---- */
+
+/* "<app>.<life>.lock", ours, with its socket. A program that is just starting has made it and not locked it yet: so not a new one. */
+static bool is_old_lock(const char *file, char *name, size_t size)
+{
+	char path[IPC_APP_MAX + 32];
+	size_t n = strlen(file);
+	struct stat lock, sock;
+
+	if (n < 8 || n - 5 >= size || strcmp(file + n - 5, ".lock") != 0)
+		return false;
+	snprintf(name, size, "%.*s", (int)(n - 5), file);
+	snprintf(path, sizeof(path), "/tmp/%s", name);
+	if (!is_runtime_name(name) || lstat(path, &sock) < 0 || !S_ISSOCK(sock.st_mode) || sock.st_uid != geteuid())
+		return false;
+	snprintf(path, sizeof(path), "/tmp/%s", file);
+	return lstat(path, &lock) == 0 && S_ISREG(lock.st_mode) && lock.st_uid == geteuid() &&
+	       lock.st_mtime < time(NULL) - SWEEP_AGE_S;
+}
+
+void roudi_sweep_own(void)
+{
+	char name[IPC_APP_MAX + 8];
+	const struct dirent *e;
+	struct stat st;
+	DIR *d;
+
+	if (stat(ROUDI_SOCKET, &st) < 0 || st.st_uid == geteuid())
+		return;
+	d = opendir("/tmp");
+	while (d && (e = readdir(d))) {
+		if (is_old_lock(e->d_name, name, sizeof(name)))
+			remove_files(name);
+	}
+	if (d)
+		closedir(d);
 }

@@ -16,4 +16,10 @@ int roudi_probe(const char *name, uint32_t timeout_ms, struct ipc_text *why);
 /* Ports and slots of a dead application go back. Done when it returns. */
 int roudi_free_app(const char *app, struct ipc_text *why);
 
+/*
+ * Sockets and locks that programs of this user left in /tmp when they were killed: /tmp is sticky, so simd, which is another
+ * user, cannot remove them. Those of simd's own user are simd's affair.
+ */
+void roudi_sweep_own(void);
+
 #endif

@@ -10,6 +10,7 @@
 #include "mem.h"
 
 #include <fcntl.h>
+#include <glob.h>
 #include <grp.h>
 #include <poll.h>
 #include <sys/mount.h>
@@ -65,7 +66,7 @@ static void copy_programs(void)
 
 	snprintf(command, sizeof(command),
 		 "mkdir -p " TREE "/bin " TREE "/lib/simd && cd '%s' && cp bin/simd bin/simbridge bin/simctl " TREE
-		 "/bin && cp lib/*.so " TREE "/lib && cp lib/simd/*.so " TREE "/lib/simd && chmod -R a+rX " TREE,
+		 "/bin && cp lib/*.so* " TREE "/lib && cp lib/simd/*.so " TREE "/lib/simd && chmod -R a+rX " TREE,
 		 b ? b : "build");
 	assert_int_equal(system(command), 0);
 }
@@ -204,6 +205,53 @@ static void a_member(void **state)
 	peer_free(ex);
 }
 
+static bool alice_left(glob_t *g)
+{
+	return glob("/tmp/publisher-*", 0, NULL, g) == 0 && g->gl_pathc == 2;
+}
+
+/* Killed in the middle of it: simd sees that, and alice's next program takes the files away that only she may remove. */
+static void a_member_that_is_killed(void **state)
+{
+	static const struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
+	struct peer *p = peer_new(), *ex = peer_new();
+	struct stat st;
+	pid_t simd, pid;
+	glob_t g;
+
+	(void)state;
+	if (!has_users)
+		skip();
+	simd = start();
+	p->command = 1000;
+	pid = peer_fork(p, alice_publishes);
+	UNTIL(10000, p->ok > 20);
+	kill(pid, SIGKILL);
+	assert_int_equal(stack_wait(pid, 5000), SIGKILL);
+	assert_true(alice_left(&g)); /* socket and lock */
+	for (size_t i = 0; i < g.gl_pathc; i++) {
+		assert_int_equal(stat(g.gl_pathv[i], &st), 0);
+		assert_int_equal(st.st_gid, SIMD_UID);
+		assert_int_equal(st.st_mode & 0777, 0660);
+	}
+	/* new ones may be of a program that is just starting */
+	connects(&(struct user){ ALICE_UID, ALICE_UID, SIMD_UID }, 0, 0, "", "");
+	assert_true(alice_left(&g));
+	for (size_t i = 0; i < g.gl_pathc; i++)
+		assert_int_equal(utimensat(AT_FDCWD, g.gl_pathv[i], old, 0), 0);
+	/* however old, what is held stays */
+	pid = peer_fork(ex, alice_exchanges);
+	UNTIL(10000, ex->received > 5);
+	assert_int_equal(glob("/tmp/publisher-*", 0, NULL, &g), GLOB_NOMATCH);
+	connects(&(struct user){ ALICE_UID, ALICE_UID, SIMD_UID }, 0, 0, "", "");
+	peer_join(ex, pid);
+	kill(simd, SIGTERM);
+	assert_int_equal(stack_wait(simd, 15000), 0);
+	assert_string_equal(stack_leftovers(), "");
+	peer_free(p);
+	peer_free(ex);
+}
+
 static void who_may_not(void **state)
 {
 	static const struct user bob = { BOB_UID, BOB_UID, 0 }, early_alice = { ALICE_UID, ALICE_UID, 0 },
@@ -280,6 +328,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(a_member, stack_sweep),
+		cmocka_unit_test_teardown(a_member_that_is_killed, stack_sweep),
 		cmocka_unit_test_teardown(who_may_not, stack_sweep),
 		cmocka_unit_test_teardown(what_an_outsider_is_told, stack_sweep),
 	};
