@@ -22,15 +22,14 @@ const dds_topic_descriptor_t ask_set_response = ASK_DESC(ask_text, text_ops, ASK
 const dds_topic_descriptor_t ask_empty_request = ASK_DESC(ask_byte, byte_ops, ASK_STD "Empty_Request_");
 const dds_topic_descriptor_t ask_empty_response = ASK_DESC(ask_byte, byte_ops, ASK_STD "Empty_Response_");
 
-/* Deeper than ROS' ten: a reader gets what others are told, too, and a test's machine is busy. */
-static dds_qos_t *service_qos(const char *client)
+static dds_qos_t *service_qos(const char *client, int32_t depth)
 {
 	dds_qos_t *qos = dds_create_qos();
 	char data[64];
 	int n = snprintf(data, sizeof(data), "clientid=%s;", client);
 
 	dds_qset_reliability(qos, DDS_RELIABILITY_RELIABLE, DDS_INFINITY);
-	dds_qset_history(qos, DDS_HISTORY_KEEP_LAST, 1000);
+	dds_qset_history(qos, DDS_HISTORY_KEEP_LAST, depth);
 	if (*client)
 		dds_qset_userdata(qos, data, (size_t)n);
 	return qos;
@@ -49,9 +48,10 @@ static void wait_for(dds_entity_t p, dds_entity_t e, uint32_t status)
 	dds_delete(set);
 }
 
+/* Deeper than ROS' ten: what it writes before the other side has seen its first heartbeat must be there, still. */
 dds_entity_t ask_writer(dds_entity_t p, const char *service, const dds_topic_descriptor_t *desc, const char *client)
 {
-	dds_qos_t *qos = service_qos(client);
+	dds_qos_t *qos = service_qos(client, 1000);
 	dds_entity_t t, w;
 	char name[128];
 
@@ -65,7 +65,7 @@ dds_entity_t ask_writer(dds_entity_t p, const char *service, const dds_topic_des
 
 dds_entity_t ask_reader(dds_entity_t p, const char *service, const dds_topic_descriptor_t *desc, const char *client)
 {
-	dds_qos_t *qos = service_qos(client);
+	dds_qos_t *qos = service_qos(client, 10);
 	dds_entity_t t, r;
 	char name[128];
 

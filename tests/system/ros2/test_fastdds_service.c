@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -176,24 +177,30 @@ static void on_cyclone_log(void *arg, const dds_log_data_t *data)
 	(void)data;
 }
 
-static pid_t start_cyclone(unsigned asker, const struct run *run)
+static struct asker start_asker(unsigned asker)
 {
 	char client[16];
-	struct asker a;
 	dds_entity_t p;
-	pid_t pid = fork();
 
-	if (pid)
-		return pid;
 	snprintf(client, sizeof(client), "4.%u", asker);
 	dds_set_log_sink(on_cyclone_log, NULL);
 	p = reader_participant();
 	EXPECT(p > 0);
-	a = asker_open(p, SERVICE, &echo_request, &echo_response, client);
+	return asker_open(p, SERVICE, &echo_request, &echo_response, client);
+}
+
+static pid_t start_cyclone(unsigned asker, const struct run *run)
+{
+	struct asker a;
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	a = start_asker(asker);
 	atomic_store(&loss, run->loss);
 	for (unsigned i = 0; i < run->calls; i++)
 		one_call(&a, asker, i, run->size);
-	dds_delete(p);
+	dds_delete(dds_get_participant(a.reader));
 	_exit(0);
 }
 
@@ -321,6 +328,38 @@ static void garbled_inline_qos(void **state)
 	h.ops->destroy(b);
 }
 
+/* It takes part, and acknowledges nothing more: others are answered, if later, and no reply is written over. */
+static void one_that_hangs(void **state)
+{
+	const struct run one = { .calls = 1 }, run = { .calls = 100, .size = 300, .open = 8 };
+	static struct host h;
+	pid_t hangs = fork(), fast, other;
+	struct sim_bridge *b;
+	int status;
+
+	(void)state;
+	if (!hangs) {
+		struct asker a = start_asker(9);
+
+		one_call(&a, 9, 1, one.size);
+		raise(SIGSTOP);
+		_exit(0);
+	}
+	fast = start_fast(1, &run, "async=0");
+	other = start_cyclone(2, &run);
+	b = begin(&h);
+	assert_int_equal(waitpid(hangs, &status, WUNTRACED), hangs);
+	assert_true(WIFSTOPPED(status));
+	wait_for(fast);
+	wait_for(other);
+	fast = start_fast(3, &run, "async=1");
+	wait_for(fast);
+	assert_int_equal(kill(hangs, SIGKILL), 0);
+	assert_int_equal(waitpid(hangs, &status, 0), hangs);
+	h.ops->disconnect(b);
+	h.ops->destroy(b);
+}
+
 /* Nothing of it is touched, one sentence says so, and those of rmw_cyclonedds are served. */
 static void another_cyclone(void **state)
 {
@@ -352,6 +391,7 @@ int main(void)
 		cmocka_unit_test(long_replies_with_loss),
 		cmocka_unit_test(a_first_request_before_we_know_who_asks),
 		cmocka_unit_test(garbled_inline_qos),
+		cmocka_unit_test(one_that_hangs),
 		cmocka_unit_test(another_cyclone),
 	};
 

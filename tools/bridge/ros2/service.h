@@ -27,7 +27,12 @@ struct ros2_service {
 	unsigned n_open, n_waiting; /* requests with the host, and such as wait for their turn */
 	int64_t pause_mono_ns;      /* its provider has had enough: none before then */
 	bool calling, gone;
-	int64_t write_pause_mono_ns; /* of "ros2-replies": a reader lags, so that others have their turn */
+	/* of "ros2-replies" */
+	int64_t write_pause_mono_ns; /* a reader lags, so that others have their turn */
+	unsigned n_unacked;          /* replies written since all were acknowledged */
+	int64_t batch_mono_ns;       /* since when */
+	int64_t ack_mono_ns;         /* until when that is waited for; 0: not now */
+	int64_t lag_mono_ns;         /* until when it is not */
 };
 
 /* A request that waits for its turn, is with the host, then its reply. */

@@ -21,10 +21,15 @@
 
 #include "bytes_type.h"
 
-#define WAIT_DUR_NS  INT64_C(5000000000) /* of a reply, for the reader of the one who asks and for others that lag */
-#define TURN_DUR_NS  INT64_C(5000000000) /* of a request, for its turn */
-#define LOOK_DUR_NS  INT64_C(10000000)   /* how often to look, should nothing tell */
-#define OPEN_MAX     16u /* of a service with the host: what may wait at a provider, if it says nothing else */
+#define WAIT_DUR_NS INT64_C(5000000000) /* of a reply, for the reader of the one who asks and for others that lag */
+#define TURN_DUR_NS INT64_C(5000000000) /* of a request, for its turn */
+#define LOOK_DUR_NS INT64_C(10000000)   /* how often to look, should nothing tell */
+#define ACK_DUR_NS  INT64_C(500000000)  /* for readers to acknowledge */
+#define LAG_DUR_NS  INT64_C(5000000000) /* no more waiting for them, when one has not */
+#define UNACKED_MAX 8u                  /* replies on their way: a reader of ROS has room for ten */
+#define CROWD_DUR_NS \
+	INT64_C(20000000) /* for so many, where as many wait: who asks that much at once takes them as slowly */
+#define OPEN_MAX     16u  /* of a service with the host: what may wait at a provider, if it says nothing else */
 #define TAKE         8
 #define MATCHED_MAX  256
 #define REFUSAL_ROOM 1024
@@ -169,6 +174,42 @@ static enum asker look_for_asker(const struct ros2_request *q)
 	return !named || reader_matched(q, name) ? ASKER_READY : ASKER_NOT_YET;
 }
 
+static bool crowded(struct sim_bridge *b)
+{
+	bool yes;
+
+	pthread_mutex_lock(&b->replies.lock);
+	yes = b->replies.ready.n + b->replies.waiting.n >= UNACKED_MAX;
+	pthread_mutex_unlock(&b->replies.lock);
+	return yes;
+}
+
+/*
+ * Every reader of the service gets all replies, those to others too. While it waits for one that was lost, what follows fills its
+ * history, which in ROS has room for ten, and Fast DDS then drops the one that came late: so no more than that are on
+ * their way. One that does not acknowledge holds the others up for 0.2 s of each five.
+ */
+static bool may_write(struct ros2_service *s)
+{
+	int64_t now_mono_ns = mono_ns();
+
+	if (s->n_unacked < UNACKED_MAX || s->bridge->replies.stop)
+		return true;
+	if (now_mono_ns < s->batch_mono_ns + CROWD_DUR_NS && crowded(s->bridge))
+		return false;
+	if (now_mono_ns >= s->lag_mono_ns && dds_wait_for_acks(s->writer, DDS_MSECS(20)) != 0) {
+		if (!s->ack_mono_ns)
+			s->ack_mono_ns = now_mono_ns + ACK_DUR_NS;
+		if (now_mono_ns < s->ack_mono_ns)
+			return false;
+		s->lag_mono_ns = now_mono_ns + LAG_DUR_NS;
+	}
+	s->n_unacked = 0;
+	s->ack_mono_ns = 0;
+	s->batch_mono_ns = mono_ns();
+	return true;
+}
+
 /* false: not now; who reads lags behind. */
 static bool send_reply(struct ros2_request *q)
 {
@@ -176,7 +217,7 @@ static bool send_reply(struct ros2_request *q)
 	struct sim_bridge *b = s->bridge;
 	int r;
 
-	if (!b->replies.stop && mono_ns() < s->write_pause_mono_ns)
+	if (!b->replies.stop && (mono_ns() < s->write_pause_mono_ns || !may_write(s)))
 		return false;
 	r = q->of_fastrtps ? bytes_write_to(s->writer, s->response_sertype, &q->out, &q->to)
 			   : dds_write(s->writer, &q->out);
@@ -190,6 +231,7 @@ static bool send_reply(struct ros2_request *q)
 			     dds_strretcode(r));
 	else
 		atomic_fetch_add(&b->converted, 1);
+	s->n_unacked++;
 	return true;
 }
 
