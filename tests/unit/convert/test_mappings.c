@@ -96,7 +96,7 @@ static void the_options_do_not_change_the_fields(void **state)
 	(void)state;
 	check_one(map_find("sim/Image", NULL), ros2_types, &swap);
 	check_one(map_find("sim/GpsOdometry", NULL), ros2_types, &swap);
-	for (int p = MAP_POINTS_NATIVE; p <= MAP_POINTS_SVL32; p++)
+	for (int p = MAP_POINTS_NATIVE; p <= MAP_POINTS_XYZIRCAEDT; p++)
 		check_one(map_find("sim/PointCloud", NULL), ros2_types,
 			  &(struct map_options){ .points = (enum map_points)p });
 }

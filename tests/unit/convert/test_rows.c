@@ -80,7 +80,7 @@ static void expand(json_t *j)
 
 static struct map_options options_of(const struct row *r)
 {
-	static const char *const points[] = { "native", "awsim24", "awsim48", "svl32" };
+	static const char *const points[] = { "native", "awsim24", "awsim48", "svl32", "xyzircaedt" };
 	json_t *o = json_object_get(r->j, "options");
 	const char *want = json_string_value(json_object_get(o, "points"));
 	const char *sentence = json_string_value(json_object_get(o, "sentence"));
@@ -91,7 +91,7 @@ static struct map_options options_of(const struct row *r)
 										     : MAP_SENTENCE_GGA,
 				 .covariance = json_number_value(json_object_get(o, "covariance")) };
 
-	for (unsigned i = 0; want && i < 4; i++)
+	for (unsigned i = 0; want && i < 5; i++)
 		if (!strcmp(points[i], want))
 			m.points = (enum map_points)i;
 	return m;

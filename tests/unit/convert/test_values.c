@@ -568,7 +568,8 @@ static void every_width_is_swapped(void **state)
 
 static void clouds_take_the_layouts_of_others(void **state)
 {
-	static const struct map_options awsim = { .points = MAP_POINTS_AWSIM48 }, svl = { .points = MAP_POINTS_SVL32 };
+	static const struct map_options awsim = { .points = MAP_POINTS_AWSIM48 }, svl = { .points = MAP_POINTS_SVL32 },
+					autoware = { .points = MAP_POINTS_XYZIRCAEDT };
 	struct sim_Point *p = sim_point_cloud_begin(body, sizeof(body), 2, &builder);
 	struct sim_PointCloud *m = (struct sim_PointCloud *)(void *)body;
 	float x, intensity, azimuth, distance;
@@ -603,6 +604,14 @@ static void clouds_take_the_layouts_of_others(void **state)
 	assert_int_equal(emit_with("sim/PointCloud", NULL, &svl), 0);
 	assert_int_equal(rec.room[16], 255);
 	assert_int_equal(rec.room[32 + 16], 0);
+	assert_int_equal(emit_with("sim/PointCloud", NULL, &autoware), 0); /* a clamped one, and to the right */
+	memcpy(&azimuth, rec.room + 16, 4);
+	NEAR((double)azimuth, 0);
+	assert_int_equal(rec.room[12], 255);
+	p[0].azimuth = -0.5f;
+	assert_int_equal(emit_with("sim/PointCloud", NULL, &autoware), 0);
+	memcpy(&azimuth, rec.room + 16, 4);
+	NEAR((double)azimuth, 2 * M_PI - 0.5);
 	m->row_step--; /* sizes that contradict one another */
 	assert_int_equal(emit_with("sim/PointCloud", NULL, &svl), -EBADMSG);
 	m->row_step++;

@@ -4,6 +4,8 @@
 #include <immintrin.h>
 #endif
 
+#include <math.h>
+
 #include "map_private.h"
 #include "sim/point_cloud.h"
 
@@ -14,7 +16,7 @@ struct layout {
 		const char *name;
 		uint32_t offset;
 		uint8_t datatype;
-	} field[9];
+	} field[10];
 	void (*convert)(uint8_t *restrict to, const struct sim_Point *restrict p, size_t n, int64_t stamp_sim_ns);
 };
 
@@ -123,10 +125,43 @@ static void to_svl32(uint8_t *restrict to, const struct sim_Point *restrict p, s
 	}
 }
 
+/* Autoware's point since 2024: the time is that after the header's stamp, as ours is; azimuth goes from 0 to 2 pi. */
+struct ircaedt {
+	float x, y, z;
+	uint8_t intensity, return_type;
+	uint16_t channel;
+	float azimuth, elevation, distance;
+	uint32_t time_stamp;
+};
+_Static_assert(sizeof(struct ircaedt) == 32 && offsetof(struct ircaedt, time_stamp) == 28, "wire layout");
+
+static void to_ircaedt(uint8_t *restrict to, const struct sim_Point *restrict p, size_t n, int64_t stamp_sim_ns)
+{
+	(void)stamp_sim_ns;
+	for (size_t i = 0; i < n; i++) {
+		float v = p[i].intensity > 0.0f ? p[i].intensity : 0.0f; /* NaN: 0 */
+		struct ircaedt q = {
+			.x = p[i].x,
+			.y = p[i].y,
+			.z = p[i].z,
+			.intensity = (uint8_t)((v < 1.0f ? v : 1.0f) * 255.0f),
+			.return_type = p[i].return_type,
+			.channel = p[i].ring,
+			.azimuth = p[i].azimuth < 0 ? p[i].azimuth + 2 * (float)M_PI : p[i].azimuth,
+			.elevation = atan2f(p[i].z, sqrtf(p[i].x * p[i].x + p[i].y * p[i].y)),
+			.distance = p[i].distance,
+			.time_stamp = p[i].time_offset,
+		};
+
+		memcpy(to + i * sizeof(q), &q, sizeof(q));
+	}
+}
+
 #define F32 SIM_POINT_FIELD_FLOAT32
 #define F64 SIM_POINT_FIELD_FLOAT64
 #define U16 SIM_POINT_FIELD_UINT16
 #define U8  SIM_POINT_FIELD_UINT8
+#define U32 SIM_POINT_FIELD_UINT32
 
 static const struct layout layouts[] = {
 	[MAP_POINTS_AWSIM24] = { 24,
@@ -157,6 +192,19 @@ static const struct layout layouts[] = {
 				 { "intensity", 16, U8 },
 				 { "timestamp", 24, F64 } },
 			       to_svl32 },
+	[MAP_POINTS_XYZIRCAEDT] = { 32,
+				    10,
+				    { { "x", 0, F32 },
+				      { "y", 4, F32 },
+				      { "z", 8, F32 },
+				      { "intensity", 12, U8 },
+				      { "return_type", 13, U8 },
+				      { "channel", 14, U16 },
+				      { "azimuth", 16, F32 },
+				      { "elevation", 20, F32 },
+				      { "distance", 24, F32 },
+				      { "time_stamp", 28, U32 } },
+				    to_ircaedt },
 };
 
 static void field(struct sim_enc *e, const char *name, uint32_t offset, uint8_t datatype, uint32_t count)

@@ -9,7 +9,7 @@
 
 #define DEPTH_MAX 10000
 
-static const char *const points[] = { "native", "awsim24", "awsim48", "svl32", NULL };
+static const char *const points[] = { "native", "awsim24", "awsim48", "svl32", "xyzircaedt", NULL };
 static const char *const encodings[] = { "rgb8", "bgr8", NULL };
 static const char *const positions[] = { "message", "map", "utm", "mgrs", NULL };
 static const char *const sentences[] = { "gga", "insatt", NULL };

@@ -308,7 +308,6 @@ static int open_scan(struct app *a)
 	p.height = a->args.z;
 	p.noise_sigma = a->args.noise;
 	p.seed = (uint64_t)a->args.seed;
-	p.turn_dur_ns = (int64_t)(1e9 / a->args.rate_hz);
 	a->mount = (struct scene_mount){ .x = a->args.x, .y = a->args.y, .z = a->args.z };
 	r = scan_create(&p, &a->scan, &why);
 	if (r < 0)

@@ -41,7 +41,6 @@ struct scan_params scan_params_default(void)
 		.height = 1.9,
 		.range_min = 0.9,
 		.range_max = 120,
-		.turn_dur_ns = 100000000,
 		.road_reflectivity = 0.25,
 	};
 }
@@ -58,8 +57,6 @@ static const char *fault_of(const struct scan_params *p)
 		return "height: above 0, below 100 m";
 	if (!(p->range_min >= 0 && p->range_max > p->range_min && p->range_max <= 10000))
 		return "ranges: 0 <= minimum < maximum <= 10000 m";
-	if (p->turn_dur_ns < 1 || p->turn_dur_ns > UINT32_MAX)
-		return "turn: 1 ns to 4.29 s";
 	if (!(p->noise_sigma >= 0 && p->noise_sigma <= 10) || !(p->road_reflectivity >= 0 && p->road_reflectivity <= 1))
 		return "noise: 0 to 10 m; reflectivity: 0 to 1";
 	return NULL;
@@ -262,7 +259,6 @@ static float noise(const struct scan *s, uint64_t ray)
 static size_t emit_column(const struct scan *s, unsigned c, struct sim_Point *out)
 {
 	const float *dist = s->dist + (size_t)c * s->p.beams, *light = s->light + (size_t)c * s->p.beams;
-	uint32_t offset_ns = (uint32_t)((uint64_t)s->p.turn_dur_ns * c / s->p.columns);
 	size_t n = 0;
 
 	for (unsigned b = 0; b < s->p.beams; b++) {
@@ -279,7 +275,7 @@ static size_t emit_column(const struct scan *s, unsigned c, struct sim_Point *ou
 			.intensity = light[b],
 			.ring = (uint16_t)b,
 			.return_type = SIM_POINT_RETURN_SINGLE_STRONGEST,
-			.time_offset = offset_ns,
+			.time_offset = 0, /* nothing moves meanwhile: who undistorts clouds must find nothing to do */
 			.azimuth = s->azimuth[c],
 			.distance = rho * s->sec_el[b],
 		};

@@ -4,8 +4,8 @@
  *
  * Coordinates are the sensor's: x forward, y left, z up, origin at the sensor, whose z axis is upright.
  * A turn has `columns` directions and `beams` lasers in each; columns go anticlockwise from straight
- * back (-pi), and column c is measured at c / columns of the turn: that is a point's time offset. The
- * scene stands still during a turn, as if the cloud had been motion-compensated to its stamp.
+ * back (-pi). The scene stands still during a turn, as if the cloud had been motion-compensated to its
+ * stamp, so that is the time of all points: their offset is 0.
  *
  * How: the distance of every ray to the road is known beforehand. A box covers a range of columns; in
  * each of them one horizontal cut gives where the rays enter and leave it, and a loop over the beams,
@@ -30,10 +30,9 @@ struct scan_params {
 	double lowest_rad, highest_rad; /* elevation of the first and the last beam, evenly spread */
 	double height;                  /* m, of the sensor above the road */
 	double range_min, range_max;    /* m */
-	int64_t turn_dur_ns;
-	double noise_sigma;       /* m, of the distance; 0: none */
-	uint64_t seed;            /* of the noise */
-	double road_reflectivity; /* 0..1 */
+	double noise_sigma;             /* m, of the distance; 0: none */
+	uint64_t seed;                  /* of the noise */
+	double road_reflectivity;       /* 0..1 */
 };
 
 struct scan_box {
