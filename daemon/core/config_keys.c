@@ -320,7 +320,8 @@ static const struct conf_key bridge_keys[] = {
 	{ .name = "lossless",
 	  .type = CONF_BOOL,
 	  .doc = "Whether producers wait for it when it falls behind, as long as it answers. Without it: true for plug-ins that "
-		 "keep data, such as logging, false for others; true for all in lock-step and while the engine runs free." },
+		 "keep data, such as logging, false for others; true for all in lock-step and while the engine runs free. One that "
+		 "nobody waits for misses messages instead (bridge-slow), and delays no other bridge." },
 	{ .name = "options", .type = CONF_ANY, .def = "{}", .doc = "Object of options of the plug-in." },
 	{ 0 }
 };

@@ -95,6 +95,7 @@ void d_client_gone(struct dispatch *d, struct d_client *c)
 {
 	struct d_publisher *p;
 
+	d_lossless_full(c, false);
 	list_for_each(p, &c->pubs, client_link)
 		d_publisher_close(d, p);
 	while (!list_empty(&c->pubs)) {
@@ -159,6 +160,7 @@ static ssize_t send_records(struct d_client *c, struct lane_complete *rec, unsig
 /* The socket is full: the rest waits. Without memory to watch it the house keeping tries again. */
 static void wait_for_room(struct d_client *c)
 {
+	d_lossless_full(c, true);
 	c->stuck = exec_io_add(c->d->x, &c->writable, c->completion_fd, EPOLLOUT, can_write, c) >= 0;
 }
 
@@ -187,6 +189,7 @@ void d_client_flush(struct d_client *c)
 	}
 	if (c->deaf)
 		forgive(c);
+	d_lossless_full(c, false);
 }
 
 /* ---- publishers ---- */
@@ -219,6 +222,7 @@ void d_publisher_add(struct dispatch *d, struct d_publisher *p, uint32_t channel
 	list_append(&d->pubs[p->id % D_HASH], &p->hash_link);
 	list_append(&c->pubs, &p->client_link);
 	list_append(&ch->pubs, &p->channel_link);
+	d_lossless_count(d, ch);
 }
 
 void d_publisher_free(struct d_publisher *p)
@@ -243,11 +247,14 @@ void d_publisher_close(struct dispatch *d, struct d_publisher *p)
 void d_publisher_reap(struct dispatch *d)
 {
 	struct d_publisher *p, *next;
+	struct d_channel *ch;
 
 	list_for_each_safe(p, next, &d->closing_pubs, closing_link) {
 		if (p->in_flight || (p->ch->feed && p->ch->drains == p->drain_mark))
 			continue;
-		d_cells_sweep(d, p->ch, p->id);
+		ch = p->ch;
+		d_cells_sweep(d, ch, p->id);
 		d_publisher_free(p);
+		d_lossless_count(d, ch);
 	}
 }

@@ -95,7 +95,8 @@ struct d_client {
 	char name[DISPATCH_NAME_MAX + 1];
 	int completion_fd, doorbell_fd;
 	struct exec_io doorbell, writable;
-	bool stuck;       /* its completion socket is full */
+	bool full;        /* its completion socket is */
+	bool stuck;       /* ... and watched for room */
 	bool deaf;        /* ... is closed at the other end */
 	struct list owed; /* messages whose completion is to be sent, oldest first */
 	struct list pubs;
@@ -336,6 +337,7 @@ void d_message_drop_held(struct dispatch *d, enum sim_reason reason); /* backlog
 /* Whether it is waited for, after anything that this depends on has changed. */
 void d_lossless_update(struct d_bridge *b);
 void d_lossless_update_all(struct dispatch *d);
+void d_lossless_full(struct d_client *c, bool full); /* its completion socket is, or no longer */
 void d_lossless_accept(struct dispatch *d, struct d_message *m);
 void d_lossless_decided(struct dispatch *d, struct d_message *m);
 void d_lossless_count(struct dispatch *d, struct d_channel *ch); /* the channel's routes have changed */

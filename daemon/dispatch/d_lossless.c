@@ -36,12 +36,35 @@ static bool wants(const struct d_bridge *b)
 
 /* ---- who is waited for ---- */
 
+/* Completions that nobody reads hold credits: who waits for those waits for that program, which may be itself. */
+static bool holds_credits(const struct d_channel *ch)
+{
+	const struct d_publisher *p;
+
+	list_for_each(p, &ch->pubs, channel_link)
+		if (p->client && p->client->full)
+			return true;
+	return false;
+}
+
 void d_lossless_count(struct dispatch *d, struct d_channel *ch)
 {
 	ch->n_waited = 0;
 	for (uint32_t i = 0; i < ch->n_routes; i++)
 		ch->n_waited += ch->routes[i]->b->waited;
-	atomic_store_explicit(&d->page->channel[ch->id].waited, ch->n_waited, memory_order_relaxed);
+	atomic_store_explicit(&d->page->channel[ch->id].waited, holds_credits(ch) ? 0 : ch->n_waited,
+			      memory_order_relaxed);
+}
+
+void d_lossless_full(struct d_client *c, bool full)
+{
+	struct d_publisher *p;
+
+	if (c->full == full)
+		return;
+	c->full = full;
+	list_for_each(p, &c->pubs, client_link)
+		d_lossless_count(c->d, p->ch);
 }
 
 /* What it has counts its deadline from now on, and not from when it was taken. */

@@ -34,7 +34,7 @@ struct wire_channel {
 	_Atomic uint32_t bridges;  /* low 16 bits: bridges that carry it; high 16: of those, connected */
 	_Atomic uint32_t hint;     /* where to start looking for a free cell */
 	_Atomic uint32_t deferred; /* nonzero: simd looks at this channel soon without being rung for */
-	_Atomic uint32_t waited;   /* lossless bridges that producers wait for, without wait_ms, while they answer */
+	_Atomic uint32_t waited;   /* nonzero: producers wait for lossless bridges that answer, without wait_ms */
 	uint32_t reserved[9];
 	_Atomic uint32_t cell[WIRE_WINDOW_MAX];
 };

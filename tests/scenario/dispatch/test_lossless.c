@@ -58,13 +58,18 @@ static void serve(struct test_bridge *br)
 }
 
 /* Until nothing is left; b is the faster one. */
-static void serve_both(void)
+static void serve_all(void)
 {
 	while (bridge_read(a) + bridge_read(b) + a->n_held + b->n_held) {
 		serve(b);
 		bridge_answer_all(a, 0, 1);
 		world_settle(&w);
 	}
+}
+
+static void serve_both(void)
+{
+	serve_all();
 	assert_int_equal(dispatch_outstanding(w.d), 0);
 }
 
@@ -376,6 +381,33 @@ static void a_hung_lane_is_not_the_bridge(void **state)
 	world_destroy(&w);
 }
 
+/* Credits that unread completions hold come back only from who does not read them: nobody waits for that without bound. */
+static void unread_completions_are_no_bridge(void **state)
+{
+	(void)state;
+	make(16, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
+	for (unsigned sent = 1; sent;) {
+		assert_int_equal(waited(0), 1);
+		sent = publish_all();
+		serve(b);
+		serve(a);
+		serve(b);
+		if (waited(0) == 0)
+			break;
+		assert_true(p->sequence < 100000);
+	}
+	while (client_try(c, p, NO_TOKEN) == 0)
+		world_settle(&w);
+	serve_all();
+	assert_int_equal(world_credits_claimed(&w, 0), 16);
+	assert_int_equal(waited(0), 0);
+	client_read(c);
+	c->n_done = 0;
+	world_settle(&w);
+	assert_int_equal(waited(0), 1);
+	world_destroy(&w);
+}
+
 /* ---- it is started again ---- */
 
 static void a_restart_is_waited_for(void **state)
@@ -624,6 +656,7 @@ int main(void)
 		cmocka_unit_test(a_silent_one_is_stalled_and_the_others_go_on),
 		cmocka_unit_test(a_hung_one_is_reported_in_the_end),
 		cmocka_unit_test(a_hung_lane_is_not_the_bridge),
+		cmocka_unit_test(unread_completions_are_no_bridge),
 		cmocka_unit_test(a_restart_is_waited_for),
 		cmocka_unit_test(it_is_not_waited_for_without_end),
 		cmocka_unit_test(one_that_dies_of_a_message_is_not_waited_for),
