@@ -4,7 +4,7 @@
  * discovers and what it decodes, one line each, and writes what its stdin asks for:
  *
  *     fastdds-peer GID            GID: bytes of an identity in ros_discovery_info, 16 or 24
- *     clock T | image T | cloud T | imu T | graph        read topic T
+ *     clock T | image T | picture T | cloud T | imu T | graph        read topic T; a picture is a best-effort image
  *     gear T COMMAND | control T STEER VELOCITY          write, little-endian
  *     gear-be T COMMAND                                  big-endian
  *     raw T TYPE COUNT HEX                               any bytes, COUNT zeros behind them
@@ -446,6 +446,7 @@ static bool obey(const std::string &line)
 	} reads[] = {
 		{ "clock", "rosgraph_msgs::msg::dds_::Clock_", clock_, false },
 		{ "image", "sensor_msgs::msg::dds_::Image_", image, true },
+		{ "picture", "sensor_msgs::msg::dds_::Image_", image, false },
 		{ "cloud", "sensor_msgs::msg::dds_::PointCloud2_", cloud, true },
 		{ "imu", "sensor_msgs::msg::dds_::Imu_", imu, true },
 		{ "graph", "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_", graph_sample, true },

@@ -93,7 +93,7 @@ static void name_loss(struct sim_bridge *b)
 		"a DDS reader on this machine (UDP port %u) has lost %u packets: its receive buffer of %u bytes was full, "
 		"%s; \"ss -uanmp\" shows whose it is",
 		loss.port, loss.packets, loss.buffer,
-		loss.buffer < 1u << 20
+		loss.buffer < 2u << 20
 			? "on its side run sysctl -w net.core.rmem_max=4194304 net.core.rmem_default=4194304"
 			: "as it is not read in time: the machine is too busy, or the program hangs");
 }

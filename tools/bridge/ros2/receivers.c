@@ -288,7 +288,7 @@ int receivers_lost(struct receivers *r, struct receivers_loss *ret)
 	}
 	if (!worst)
 		return 0;
-	*ret = (struct receivers_loss){ worst->port, worst->room / 2, worst->drops - worst->drops_begin };
+	*ret = (struct receivers_loss){ worst->port, worst->room, worst->drops - worst->drops_begin };
 	worst->told = true;
 	return 1;
 }

@@ -15,7 +15,7 @@ struct receivers;
 
 struct receivers_loss { /* of one socket, while a message was sent */
 	uint16_t port;
-	uint32_t buffer;  /* bytes, as the socket asked for it: half of what the kernel counts with */
+	uint32_t buffer;  /* bytes, as `ss -uanm` shows it: twice what was asked for, or net.core.rmem_default */
 	uint32_t packets; /* that were dropped, as it was full */
 };
 
