@@ -3,12 +3,19 @@
 #include "peer.h"
 #include "stack.h"
 
+#include <sys/mount.h>
+#include <sys/stat.h>
+
 #include <sim/srv/Empty.h>
 #include <zlib.h>
 
 #define CONF \
 	"\"TimeSource\":\"system\"," STACK_POOLS \
 	",\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"log\",\"plugin\":\"logging\",\"connection\":\"/tmp/out\"}]}]"
+#define FULL \
+	"\"TimeSource\":\"system\"," STACK_POOLS \
+	",\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"log\",\"plugin\":\"logging\"," \
+	"\"connection\":\"/tmp/out-disk/log\"}]}]"
 #define MESSAGES 200
 
 static pid_t simd;
@@ -95,21 +102,49 @@ static unsigned messages_in(const char *path)
 	return n;
 }
 
-/* MESSAGES more, all of them answered with true. */
-static void some_more(void)
+/* MESSAGES more; how many were answered with true. */
+static unsigned some_more(void)
 {
 	struct peer *p = peer_new();
 	pid_t pid = peer_fork(p, messages);
+	unsigned ok;
 
 	peer_join(p, pid);
-	assert_int_equal(p->ok, MESSAGES);
+	ok = (unsigned)p->ok;
 	peer_free(p);
+	return ok;
 }
 
 static void connected_after(int64_t pid)
 {
 	UNTIL(10000, stack_bridge("log", "pid") > 0 && stack_bridge("log", "pid") != pid &&
 			     !strcmp(stack_bridge_text("log", "status"), "connected"));
+}
+
+/* What was answered with true is there, although the disk had no room for it for a while. */
+static void log_on_a_full_disk(void **state)
+{
+	unsigned ok = 0;
+
+	(void)state;
+	assert_int_equal(mkdir("/tmp/out-disk", 0755), 0);
+	if (mount("tmpfs", "/tmp/out-disk", "tmpfs", 0, "size=64k") < 0)
+		skip();
+	simd = stack_start(FULL);
+	UNTIL(10000, !strcmp(stack_bridge_text("log", "status"), "connected"));
+	assert_int_equal(some_more(), MESSAGES);
+	UNTIL(10000, messages_in("/tmp/out-disk/log.txt.gz") == MESSAGES);
+	assert_int_equal(system("head -c 65536 /dev/zero >/tmp/out-disk/filler 2>/dev/null"), 256);
+	while (!strcmp(stack_bridge_text("log", "status"), "connected")) /* its last page has room yet */
+		ok += some_more();
+	assert_int_equal(unlink("/tmp/out-disk/filler"), 0);
+	UNTIL(20000, !strcmp(stack_bridge_text("log", "status"), "connected"));
+	assert_int_equal(some_more(), MESSAGES);
+	stack_stop(simd);
+	assert_int_equal(messages_in("/tmp/out-disk/log.txt.gz"), MESSAGES);
+	assert_int_equal(messages_in("/tmp/out-disk/log.2.txt.gz"), ok + MESSAGES);
+	assert_int_equal(access("/tmp/out-disk/log.3.txt.gz", F_OK), -1);
+	assert_int_equal(umount("/tmp/out-disk"), 0);
 }
 
 /* A bridge that is restarted, one that is killed, and one of the next simd: each has a file of its own, and all is there. */
@@ -120,20 +155,20 @@ static void log_stays(void **state)
 	int64_t pid = stack_bridge("log", "pid");
 
 	(void)state;
-	some_more();
+	assert_int_equal(some_more(), MESSAGES);
 	assert_int_equal(stack_ctl("bridge", "restart", "log", NULL)->code, 0);
 	connected_after(pid);
 	assert_int_equal(messages_in(files[0]), MESSAGES);
-	some_more();
+	assert_int_equal(some_more(), MESSAGES);
 	UNTIL(10000, messages_in(files[1]) == MESSAGES); /* it flushes once a second */
 	pid = stack_bridge("log", "pid");
 	kill((pid_t)pid, SIGKILL);
 	connected_after(pid);
-	some_more();
+	assert_int_equal(some_more(), MESSAGES);
 	stack_stop(simd);
 	simd = stack_start(CONF);
 	UNTIL(10000, !strcmp(stack_bridge_text("log", "status"), "connected"));
-	some_more();
+	assert_int_equal(some_more(), MESSAGES);
 	stack_stop(simd);
 	for (unsigned i = 0; i < sizeof(files) / sizeof(*files); i++)
 		assert_int_equal(messages_in(files[i]), MESSAGES);
@@ -491,6 +526,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(published_and_written, setup, stack_sweep),
 		cmocka_unit_test_setup_teardown(log_stays, setup, stack_sweep),
+		cmocka_unit_test_teardown(log_on_a_full_disk, stack_sweep),
 		cmocka_unit_test_setup_teardown(keys_are_stable, setup, stack_sweep),
 		cmocka_unit_test_setup_teardown(usage_errors, setup, stack_sweep),
 		cmocka_unit_test_setup_teardown(for_people, setup, stack_sweep),
