@@ -322,6 +322,7 @@ static void what_an_outsider_is_told(void **state)
 	/* without one: "start it" */
 	rmdir("/run/simd");
 	says(ctl_as_bob("list"), 1, "start it", true);
+	says(ctl_as_bob("doctor"), 0, "the data plane needs", true); /* simd, started for that, says so */
 }
 
 int main(void)
