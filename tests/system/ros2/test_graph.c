@@ -255,6 +255,34 @@ static void it_waits_no_longer_than_it_is_told(void **state)
 	h.ops->destroy(b);
 }
 
+/* Another bridge, of Iron's form, until it is told to end. */
+static void bridge_of_iron(int told, int go, unsigned arg)
+{
+	(void)arg;
+	be_node(participant("enclave=/;simd=0123456789abcdef;"), 16);
+	tell_and_wait(told, go);
+	dds_delete(DDS_CYCLONEDDS_HANDLE);
+}
+
+static void bridges_do_not_follow_one_another(void **state)
+{
+	static const char *const automatic[] = { WAITS, NULL };
+	struct peer bridge = start(bridge_of_iron, 0), node = start(silent_node_of, 24);
+	struct sim_bridge *b;
+
+	(void)state;
+	wait_told(bridge);
+	wait_told(node);
+	b = ours(automatic);
+	go(node);
+	host_wait_log(&h, "the graph is written in Humble's form");
+	assert_null(strstr(h.log, "they do not see each other's nodes"));
+	end(node);
+	end(bridge);
+	h.ops->destroy(b);
+	assert_null(strstr(h.log, "Iron"));
+}
+
 static unsigned count(const char *text)
 {
 	unsigned n = 0;
@@ -483,6 +511,7 @@ int main(void)
 		cmocka_unit_test(alone_it_is_the_harmless_one),
 		cmocka_unit_test(it_waits_no_longer_than_it_is_told),
 		cmocka_unit_test(a_second_form_is_told_and_not_taken),
+		cmocka_unit_test(bridges_do_not_follow_one_another),
 		cmocka_unit_test(what_is_no_graph_is_ignored),
 		cmocka_unit_test(a_second_clock_is_named),
 		cmocka_unit_test(after_a_crash_it_is_soon_gone),

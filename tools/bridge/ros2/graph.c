@@ -98,6 +98,17 @@ static struct ros2_heard *heard_of(struct ros2_graph *g, dds_instance_handle_t w
 	return &g->thr.heard[g->thr.n_heard++];
 }
 
+/* Two bridges would hold each other to a form that nobody else has any more. */
+static bool is_bridge(struct sim_bridge *b, dds_instance_handle_t writer)
+{
+	dds_builtintopic_endpoint_t *e = dds_get_matched_publication_data(b->graph.reader, writer);
+	bool is = e && ros2_is_bridge(b, e->participant_instance_handle);
+
+	if (e)
+		dds_builtintopic_free_endpoint(e);
+	return is;
+}
+
 static void note(struct sim_bridge *b, const struct ddsi_serdata *d, dds_instance_handle_t writer)
 {
 	size_t len = ddsi_serdata_size(d);
@@ -124,7 +135,7 @@ static void take(struct sim_bridge *b)
 
 	while ((n = dds_takecdr(b->graph.reader, data, TAKE, info, DDS_ANY_STATE)) > 0)
 		for (int i = 0; i < n; i++) {
-			if (info[i].valid_data)
+			if (info[i].valid_data && !is_bridge(b, info[i].publication_handle))
 				note(b, data[i], info[i].publication_handle);
 			ddsi_serdata_unref(data[i]);
 		}

@@ -231,6 +231,8 @@ bool ros2_may_say(struct ros2_lines *l);
 void ros2_print_gid(const dds_guid_t *g, char ret[ROS2_GID_TEXT]);
 /* Whether it is of a bridge of this simd, or nothing is known of it. */
 bool ros2_is_ours(struct sim_bridge *b, dds_instance_handle_t participant);
+/* Whether it is known to be of a bridge of any simd. */
+bool ros2_is_bridge(struct sim_bridge *b, dds_instance_handle_t participant);
 
 /* channel.c: a channel and the topics that the rig makes of it. */
 int ros2_channel_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret);

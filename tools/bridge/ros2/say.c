@@ -42,16 +42,26 @@ static bool has_mark(const dds_qos_t *qos, const char *mark)
 	return yes;
 }
 
-bool ros2_is_ours(struct sim_bridge *b, dds_instance_handle_t participant)
+static bool participant_has(struct sim_bridge *b, dds_instance_handle_t participant, const char *mark, bool unknown)
 {
 	dds_sample_info_t info;
 	void *sample = NULL;
-	bool ours = true;
+	bool has = unknown;
 
 	if (dds_read_instance(b->participants, &sample, &info, 1, 1, participant) <= 0)
-		return true;
+		return unknown;
 	if (info.valid_data)
-		ours = has_mark(((const dds_builtintopic_participant_t *)sample)->qos, b->mark);
+		has = has_mark(((const dds_builtintopic_participant_t *)sample)->qos, mark);
 	dds_return_loan(b->participants, &sample, 1);
-	return ours;
+	return has;
+}
+
+bool ros2_is_ours(struct sim_bridge *b, dds_instance_handle_t participant)
+{
+	return participant_has(b, participant, b->mark, true);
+}
+
+bool ros2_is_bridge(struct sim_bridge *b, dds_instance_handle_t participant)
+{
+	return participant_has(b, participant, "simd=", false);
 }
