@@ -230,8 +230,8 @@ static const struct conf_key process_defaults_keys[] = {
 	  .def = "3",
 	  .min = 0,
 	  .max = 1000,
-	  .doc = "A process that cannot be executed, or ends with exit code 78 (its configuration can never work), so many times "
-		 "in a row is not started again; 0: it is." },
+	  .doc = "A process that cannot be executed (exit codes 126 and 127 say so too), or ends with exit code 78 (its "
+		 "configuration can never work), so many times in a row is not started again; 0: it is." },
 	{ .name = "stop_ms",
 	  .type = CONF_INT,
 	  .def = "3000",

@@ -117,7 +117,9 @@ static bool is_hopeless(int r, int status)
 {
 	if (r < 0)
 		return r == -ENOENT || r == -EACCES || r == -ENOEXEC || r == -ENOTDIR || r == -EPERM;
-	return WIFEXITED(status) && WEXITSTATUS(status) == PROCESS_NEVER_WORKS;
+	return WIFEXITED(status) &&
+	       (WEXITSTATUS(status) == PROCESS_NEVER_WORKS || WEXITSTATUS(status) == PROCESS_NOT_EXECUTED ||
+		WEXITSTATUS(status) == PROCESS_NOT_FOUND);
 }
 
 /* True: no more of it, for good. */

@@ -29,13 +29,16 @@ enum process_state {
 
 /* EX_CONFIG of sysexits(3): it says that it can never work as it was started. */
 #define PROCESS_NEVER_WORKS 78
+/* As a shell says of what it cannot start; the loader too, of a library that is not there. */
+#define PROCESS_NOT_EXECUTED 126
+#define PROCESS_NOT_FOUND    127
 
 struct process_options {
 	const char *name;
 	struct spawn spawn; /* borrowed for life */
 	enum process_restart restart;
 	int64_t restart_dur_ns, restart_max_dur_ns, stop_dur_ns;
-	/* Starts in a row that cannot work (no such program, exit code 78) before it is given up; 0: never given up. */
+	/* Starts in a row that cannot work (no such program, exit code 78, 126, 127) before it is given up; 0: never given up. */
 	uint32_t give_up;
 	void (*started)(void *arg); /* may be NULL */
 	/* It has ended, and stopping is set or it will not be started again. May be NULL. */
