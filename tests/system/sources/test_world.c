@@ -145,6 +145,26 @@ static void the_ego_goes_where_it_is_put_and_comes_back(void **state)
 	world_close(w);
 }
 
+/* The lane leads out of town: who has no other target is taken away at its end. */
+static void the_ego_comes_back_from_a_road_out_of_town(void **state)
+{
+	struct world *w = town(1);
+
+	(void)state;
+	steps(w, 200);
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(world_place_ego(w, 440, 93.4, 90, 8), 0);
+		steps(w, 1);
+	}
+	assert_int_equal(world_release_ego(w), 0);
+	for (int i = 0; i < 1500; i++) {
+		steps(w, 1);
+		assert_true(world_ego(w)->present);
+	}
+	assert_true(world_ego(w)->pos[0] < 400 && world_ego(w)->speed > 0.1);
+	world_close(w);
+}
+
 static void a_killed_sumo_is_an_error(void **state)
 {
 	struct world *w = town(1);
@@ -222,6 +242,7 @@ int main(void)
 		cmocka_unit_test(the_town_is_alive),
 		cmocka_unit_test(the_same_seed_gives_the_same_town),
 		cmocka_unit_test(the_ego_goes_where_it_is_put_and_comes_back),
+		cmocka_unit_test(the_ego_comes_back_from_a_road_out_of_town),
 		cmocka_unit_test(a_killed_sumo_is_an_error),
 		cmocka_unit_test(failures_are_sentences),
 		cmocka_unit_test(stop_is_obeyed_at_the_start),

@@ -69,7 +69,8 @@ static void out_route(struct traci_out *o, const struct world *w, size_t from)
 
 static void out_target(struct traci_out *o, const char *id, const char *edge)
 {
-	traci_out_begin(o, TRACI_CHANGE_TARGET);
+	traci_out_begin(o, TRACI_SET | TRACI_VEHICLE);
+	traci_out_u8(o, TRACI_CHANGE_TARGET);
 	traci_out_str(o, id);
 	traci_out_u8(o, TRACI_STRING);
 	traci_out_str(o, edge);
@@ -91,7 +92,7 @@ static size_t route_index(const struct world *w, struct traci_str edge)
  */
 int world_release_ego(struct world *w)
 {
-	unsigned commands[] = { TRACI_SET | TRACI_VEHICLE, TRACI_SET | TRACI_VEHICLE };
+	static const unsigned commands[] = { TRACI_SET | TRACI_VEHICLE, TRACI_SET | TRACI_VEHICLE };
 	struct traci_value road;
 	struct traci_out *o;
 	size_t at, n = 1;
@@ -110,7 +111,6 @@ int world_release_ego(struct world *w)
 		n = 2;
 	} else if (road.s.len && road.s.p[0] != ':' && w->route_len) {
 		out_target(o, w->o.ego, w->route[0]);
-		commands[1] = TRACI_CHANGE_TARGET;
 		n = 2;
 	}
 	r = traci_set(w->t, commands, n, w->said, sizeof(w->said));

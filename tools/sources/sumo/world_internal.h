@@ -9,7 +9,7 @@
 #include "traci.h"
 #include "world.h"
 
-#define WORLD_REROUTE_STEPS 100 /* how often a way back to the route is looked for */
+#define WORLD_REROUTE_STEPS 10 /* how often a way back to the route is looked for */
 
 /* Where a light's letter is: the n-th letter of a junction's state. */
 struct world_link {
