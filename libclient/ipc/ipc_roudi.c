@@ -279,7 +279,7 @@ static bool is_old_lock(const char *file, char *name, size_t size)
 	snprintf(path, sizeof(path), "/tmp/%s", name);
 	if (!is_runtime_name(name) || lstat(path, &sock) < 0 || !S_ISSOCK(sock.st_mode) || sock.st_uid != geteuid())
 		return false;
-	snprintf(path, sizeof(path), "/tmp/%s", file);
+	snprintf(path, sizeof(path), "/tmp/%s.lock", name);
 	return lstat(path, &lock) == 0 && S_ISREG(lock.st_mode) && lock.st_uid == geteuid() &&
 	       lock.st_mtime < time(NULL) - SWEEP_AGE_S;
 }

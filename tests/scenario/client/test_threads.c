@@ -484,7 +484,7 @@ static void forked(void **state)
 	struct sim_client *c = world_client(&w, "both", 0), *none;
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
 	struct sim_subscriber *s = imu_subscribe(c, "imu", 0);
-	struct sim_client_options o = { .size = sizeof(o), .name = "child", .socket = "/nonexistent" };
+	struct sim_client_options o = { .size = sizeof(o), .name = "child", .socket = "/proc/nonexistent" };
 	const struct sim_slot *slot;
 	struct sim_slot *loan;
 	int status, bad = 0;

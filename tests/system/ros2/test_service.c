@@ -272,7 +272,8 @@ static void peer_asks_early(dds_entity_t p)
 		dds_delete(w);
 		dds_delete(rd);
 	}
-	EXPECT(!"no reply has waited for its reader");
+	fprintf(stderr, "asker: no reply has waited for its reader\n");
+	_exit(1);
 }
 
 /* Everything that is wrong, each from a writer of its own, then somebody honest. */

@@ -94,7 +94,7 @@ static int watch(struct peer *p)
 
 		sim_now_sample(c, &s);
 		if (s.clock_generation == atomic_load(&p->generation) && s.sim_ns < atomic_load(&p->sim_ns))
-			PEER(p, !"time went back without a jump");
+			PEER(p, false && "time went back without a jump");
 		atomic_store(&p->flags, s.flags);
 		atomic_store(&p->generation, s.clock_generation);
 		atomic_store(&p->sim_ns, s.sim_ns);

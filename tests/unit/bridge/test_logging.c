@@ -28,7 +28,7 @@ static char dir[TEST_PATH_MAX], stem[TEST_PATH_MAX + 8];
 
 static char said[512]; /* the last error */
 
-static void on_log(void *ctx, int level, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void on_log(void *ctx, int level, const char *fmt, ...)
 {
 	va_list ap;
 
