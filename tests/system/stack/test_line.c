@@ -128,13 +128,13 @@ static void log_on_a_full_disk(void **state)
 
 	(void)state;
 	assert_int_equal(mkdir("/tmp/out-disk", 0755), 0);
-	if (mount("tmpfs", "/tmp/out-disk", "tmpfs", 0, "size=64k") < 0)
+	if (mount("tmpfs", "/tmp/out-disk", "tmpfs", 0, "size=1m") < 0)
 		skip();
 	simd = stack_start(FULL);
 	UNTIL(10000, !strcmp(stack_bridge_text("log", "status"), "connected"));
 	assert_int_equal(some_more(), MESSAGES);
 	UNTIL(10000, messages_in("/tmp/out-disk/log.txt.gz") == MESSAGES);
-	assert_int_equal(system("head -c 65536 /dev/zero >/tmp/out-disk/filler 2>/dev/null"), 256);
+	assert_int_equal(system("head -c 1048576 /dev/zero >/tmp/out-disk/filler 2>/dev/null"), 256);
 	while (!strcmp(stack_bridge_text("log", "status"), "connected")) /* its last page has room yet */
 		ok += some_more();
 	assert_int_equal(unlink("/tmp/out-disk/filler"), 0);
