@@ -37,7 +37,7 @@ struct bridge {
 	bool external; /* start: external */
 	enum sim_bridge_status status;
 	char detail[BRIDGE_DETAIL_MAX];
-	struct list carried;                  /* carried::link: what it has said of its channels */
+	struct list carried;                  /* carried::link: what it has reported of its channels */
 	char other_clocks[BRIDGE_CLOCKS_MAX]; /* of its far side: a line each */
 
 	struct client *cl; /* its session; NULL: none */

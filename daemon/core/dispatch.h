@@ -55,7 +55,7 @@ struct dispatch_events {
 	 */
 	void (*bridge_carries)(void *user, uint32_t bridge_id, uint32_t channel_id, int result, const char *name,
 			       const char *type);
-	/* Another process has attached as this bridge: what the last one said of its channels is void. */
+	/* Another process has attached as this bridge: what the last one reported of its channels is void. */
 	void (*bridge_forgot)(void *user, uint32_t bridge_id);
 	/* A deleted channel has come to rest: its number may be used again. */
 	void (*channel_free)(void *user, uint32_t channel_id);

@@ -184,7 +184,7 @@ struct d_bridge {
 	uint32_t told_n;
 	bool status_due; /* one was held back */
 	bool idle_told;
-	bool announce_due;       /* channels it has not been told of yet */
+	bool announce_due;       /* channels that were not announced to it yet */
 	uint32_t reported;       /* channels about which main was told since told_mono_ns */
 	bool report_due;         /* of some route */
 	uint32_t life;           /* iox_generation it is attached to */

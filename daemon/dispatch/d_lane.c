@@ -188,7 +188,7 @@ static bool read_carries(struct d_lane *l, const struct lane_head *h)
 
 	if (h->length < sizeof(*c) || h->length > sizeof(*c) + LANE_CARRIES_MAX || c->channel_id >= WIRE_CHANNELS_MAX ||
 	    c->name_len > h->length - sizeof(*c) || c->result > 0)
-		return refuse(l, "a CARRIES packet that cannot be");
+		return refuse(l, "a malformed CARRIES packet");
 	ch = l->b->d->by_id[c->channel_id];
 	rt = ch ? d_route_find(ch, l->b) : NULL;
 	if (rt)
@@ -326,7 +326,7 @@ void d_lane_close(struct d_lane *l)
 
 	list_for_each(dl, &l->out, link) {
 		dl->lane = NULL;
-		dl->sent_mono_ns = b->d->now; /* its time begins anew: no one before it is waited for any more */
+		dl->sent_mono_ns = b->d->now; /* its time starts again: nothing ahead of it is waited for any more */
 	}
 	list_splice(&b->orphans, &l->out);
 	if (!l->closing) {
