@@ -78,7 +78,7 @@ $(B)/obj/%.o: %.c | $(GENERATED)
 $(B)/lib/%.a:
 	@mkdir -p $(@D)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(AR) rcs $@ $(filter %.o,$^)
 
 # program: $(B)/bin/x: objects and archives as prerequisites, LINK_<name> the libraries
 $(B)/bin/% $(B)/test/% $(B)/examples/%:

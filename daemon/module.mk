@@ -12,6 +12,6 @@ include $(sort $(wildcard daemon/*/module.mk))
 PROGRAMS += $(B)/bin/simd
 LINK_simd = $(LIBBASE_LIBS) -ldl -lm
 # all but main.o, which knows where things are installed: make install links one of its own (config/install.mk)
-SIMD_PARTS := $(B)/obj/daemon/boot.o $(B)/obj/daemon/check.o $(B)/lib/libsimd.a $(B)/lib/libsimclient.a $(B)/lib/libipc.a $(B)/lib/libschema.a \
+SIMD_PARTS := $(B)/obj/daemon/boot.o $(B)/obj/daemon/check.o $(B)/lib/libsimd.a $(B)/lib/libintrospect.a $(B)/lib/libipc.a $(B)/lib/libschema.a \
 	$(B)/lib/libbase.a
 $(B)/bin/simd: $(B)/obj/daemon/main.o $(SIMD_PARTS)

@@ -4,7 +4,7 @@
 FUZZERS += conf varlink control msg_parser type_json msg_body traci ss2 unmap generic ros_text rpc graph rtps
 FUZZ_LIBS_conf    := $(B)/lib/libbase.a
 FUZZ_LIBS_varlink := $(B)/lib/libbase.a
-FUZZ_LIBS_control := $(B)/obj/tests/unit/control/peer.o $(addprefix $(B)/lib/,libsimd.a libsimclient.a libipc.a libschema.a libbase.a)
+FUZZ_LIBS_control := $(B)/obj/tests/unit/control/peer.o $(addprefix $(B)/lib/,libsimd.a libintrospect.a libipc.a libschema.a libbase.a)
 FUZZ_LIBS_msg_parser := $(B)/lib/libmsggen.a $(B)/lib/libbase.a
 FUZZ_LIBS_type_json  := $(B)/lib/libintrospect.a $(B)/lib/libschema.a $(B)/lib/libbase.a
 FUZZ_LIBS_msg_body   := $(addprefix $(B)/obj/gen/probe/msg/,Empty.o Every.o Leaf.o) $(FUZZ_LIBS_type_json)

@@ -3,8 +3,8 @@
 INC_tests/unit/bridge := -Itests -Itools/bridge/host -Ilibclient/base -Ilibclient/include -I$(B)/gen
 BRIDGE_TESTS := $(B)/test/bridge-converter $(B)/test/bridge-plugin $(B)/test/bridge-host $(B)/test/bridge-task $(B)/test/bridge-clock $(B)/test/bridge-service $(B)/test/bridge-logging
 TESTS += $(BRIDGE_TESTS)
-$(BRIDGE_TESTS): $(B)/test/bridge-%: $(B)/obj/tests/unit/bridge/test_%.o $(B)/lib/libbridgehost.a $(B)/lib/libsimclient.a \
-	$(B)/lib/libschema.a $(B)/lib/libipc.a $(B)/lib/libbase.a | $(SHELF) $(CONVERTER_SHELF) $(GATE)
+$(BRIDGE_TESTS): $(B)/test/bridge-%: $(B)/obj/tests/unit/bridge/test_%.o $(B)/lib/libbridgehost.a $(SIMCLIENT_ARCHIVES) \
+	| $(SHELF) $(CONVERTER_SHELF) $(GATE)
 FLAGS_tests/unit/bridge := -DSHELF='"$(B)/test/plugins"' -DPLUGINS='"$(B)/lib/simd"' -DGATE='"$(GATE)"'
 LINK_bridge-plugin := -ldl
 LINK_bridge-converter := -ldl

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "libclient/src/json_num.h"
+#include "libclient/introspect/json_num.h"
 #include "random_msg.h"
 
 static const char *f64(double v)
