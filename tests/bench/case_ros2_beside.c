@@ -17,7 +17,7 @@
 #include <sim/msg/Image.h>
 
 #include "bench.h"
-#include "bytes_type.h"
+#include "sertype.h"
 #include "ros2_link.h"
 #include "system/ros2/host.h"
 #include "timeutil.h"
@@ -78,7 +78,7 @@ static int reader_main(void *arg)
 
 	dds_qset_reliability(q, DDS_RELIABILITY_BEST_EFFORT, 0);
 	dds_qset_history(q, DDS_HISTORY_KEEP_LAST, 10);
-	reader = dds_create_reader(p, bytes_topic_create(p, names[role->topic], types[role->topic], NULL), q, NULL);
+	reader = dds_create_reader(p, sertype_topic_create(p, names[role->topic], types[role->topic], NULL), q, NULL);
 	dds_delete_qos(q);
 	set = dds_create_waitset(p);
 	if (reader < 0 || dds_waitset_attach(set, dds_create_readcondition(reader, DDS_ANY_STATE), 0) < 0)

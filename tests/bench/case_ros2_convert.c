@@ -18,8 +18,8 @@
 struct job {
 	const struct map *map;
 	struct map_options options;
-	struct map_in in;
-	struct out out;
+	struct map_message in;
+	struct iov_buf out;
 	uint8_t *from, *to; /* of the memcpy */
 	size_t size;        /* of the result */
 };
@@ -65,10 +65,10 @@ static int measure(struct bench *b, const char *name, struct job *j, void *body,
 	struct bench_pair pairs[BENCH_PAIRS_MAX];
 	int r;
 
-	j->in = (struct map_in){
+	j->in = (struct map_message){
 		.body = body, .size = body_size, .header = { .frame = "sensor" }, .options = &j->options
 	};
-	out_init(&j->out);
+	iov_buf_init(&j->out);
 	r = emit_ns(j) < 0 ? -1 : 0; /* and all memory is there */
 	j->size = j->out.total;
 	j->from = calloc(1, j->size);
@@ -82,7 +82,7 @@ static int measure(struct bench *b, const char *name, struct job *j, void *body,
 	}
 	free(j->from);
 	free(j->to);
-	out_finish(&j->out);
+	iov_buf_finish(&j->out);
 	free(body);
 	return r;
 }

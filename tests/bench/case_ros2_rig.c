@@ -17,7 +17,7 @@
 #include <sim/point_cloud.h>
 
 #include "bench.h"
-#include "bytes_type.h"
+#include "sertype.h"
 #include "ros/ros_type.h"
 #include "ros2_link.h"
 #include "system/ros2/host.h"
@@ -99,7 +99,7 @@ static int reader_main(void *arg)
 		dds_lset_data_available(l, on_data);
 		if (ros_type_dds_name(ros_type_find(ros2_types, rig->channels[i].ros), type, sizeof(type)) < 0)
 			return 1;
-		t = bytes_topic_create(p, name, type, NULL);
+		t = sertype_topic_create(p, name, type, NULL);
 		if (dds_create_reader(p, t, q, l) < 0)
 			return 1;
 		dds_delete_listener(l);

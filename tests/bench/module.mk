@@ -6,7 +6,7 @@ INC_tests/bench = -Itools/bridge/convert -Itools/bridge/ros2 -Idaemon -Ilibclien
 TEST_PROGRAMS += $(B)/bin/bench
 $(B)/bin/bench: $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard tests/bench/*.c))) $(B)/lib/libschema.a \
 	$(B)/lib/libsimd.a $(B)/lib/libipc.a $(B)/lib/libconvert.a $(B)/lib/libros.a $(B)/lib/libintrospect.a $(B)/lib/libbase.a $(addprefix $(B)/obj/tests/system/ros2/,host.o reader.o) \
-	$(B)/obj/tests/unit/convert/sample.o $(addprefix $(B)/obj/tools/bridge/ros2/,bytes_type.o receivers.o rtps_identity.o rtps_packet.o) \
+	$(B)/obj/tests/unit/convert/sample.o $(addprefix $(B)/obj/tools/bridge/ros2/,sertype.o receivers.o rtps_identity.o rtps_packet.o) \
 	| $(B)/lib/libsimclient.so $(B)/lib/simd/bridge_ros2.so
 LINK_bench = -Wl,--export-dynamic-symbol=sendmsg $(LINK_SIMCLIENT) -liceoryx_binding_c -lglib-2.0 -ljansson -lddsc -ldl -lm
 

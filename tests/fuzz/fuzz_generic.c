@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "sim/introspect.h"
-#include "tools/bridge/convert/carry.h"
+#include "tools/bridge/convert/conversion.h"
 #include "tools/bridge/convert/enc_wire.h"
 #include "tools/bridge/convert/generic.h"
 #include "unit/convert/random_type.h"
@@ -25,14 +25,14 @@ static void out(const struct sim_type *t, enum wire_format format, const uint8_t
 {
 	uint8_t *body = malloc(size ? size : 1); /* exactly as long as it says */
 	struct enc_wire w;
-	struct out o;
+	struct iov_buf o;
 	int r;
 
 	if (!body)
 		return;
 	if (size)
 		memcpy(body, data, size);
-	out_init(&o);
+	iov_buf_init(&o);
 	wire_begin(&w, format, &o);
 	r = generic_emit(t, body, size, &w.enc);
 	FUZZ_CHECK(size < t->fixed_size || (sim_msg_check(t, body, size) == 0) == (r == 0));
@@ -40,17 +40,17 @@ static void out(const struct sim_type *t, enum wire_format format, const uint8_t
 		r = wire_finish(&w);
 	FUZZ_CHECK(r == 0 || r == -74 || r == -34); /* EBADMSG, ERANGE */
 	FUZZ_CHECK(o.total <= size * 16 + 65536);
-	out_finish(&o);
+	iov_buf_finish(&o);
 	free(body);
 }
 
 static void in(const struct sim_type *t, enum wire_format format, const uint8_t *data, size_t size)
 {
 	static _Alignas(64) uint8_t body[16384];
-	struct carry_in c = { .sim = t };
+	struct conversion_in c = { .sim = t };
 	size_t used = 0;
 
-	if (carry_in_read(&c, format, data, size, body, sizeof(body), &used) == 0)
+	if (conversion_in_read(&c, format, data, size, body, sizeof(body), &used) == 0)
 		FUZZ_CHECK(used <= sizeof(body) && sim_msg_check(t, body, used) == 0);
 }
 

@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct graph_said said;
+	struct graph_info said;
 
 	if (graph_read(data, size, &said) < 0)
 		return 0;

@@ -33,17 +33,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct sim_type *t = size ? type_of(data[0]) : NULL;
 	struct rpc_id id;
 	size_t used = 0;
-	struct out o;
+	struct iov_buf o;
 	int r;
 
 	if (!t || rpc_read_request(t, data + 1, size - 1, &id, body, sizeof(body), &used) < 0)
 		return 0;
 	if (used > sizeof(body) || sim_msg_check(t, body, used) != 0)
 		abort();
-	out_init(&o);
+	iov_buf_init(&o);
 	r = rpc_write_response(t, &id, body, used, &o);
 	if (r != 0 && r != -34) /* ERANGE: a time that ROS cannot say */
 		abort();
-	out_finish(&o);
+	iov_buf_finish(&o);
 	return 0;
 }

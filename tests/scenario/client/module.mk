@@ -5,7 +5,7 @@ CLIENT_WORLD_LIBS := $(B)/lib/libsimd.a $(SIMCLIENT_ARCHIVES)
 CLIENT_SCENARIOS := $(patsubst tests/scenario/client/test_%.c,%,$(sort $(wildcard tests/scenario/client/test_*.c)))
 TESTS += $(CLIENT_SCENARIOS:%=$(B)/test/client-%)
 # the host of bridges, driving time
-$(B)/test/client-drive: $(B)/obj/tests/scenario/client/test_drive.o $(B)/obj/tools/bridge/host/drive.o
+$(B)/test/client-drive: $(B)/obj/tests/scenario/client/test_drive.o $(B)/obj/tools/bridge/host/time_driver.o
 $(CLIENT_SCENARIOS:%=$(B)/test/client-%): $(B)/test/client-%: $(B)/obj/tests/scenario/client/test_%.o $(CLIENT_WORLD) $(CLIENT_WORLD_LIBS)
 
 # test_weave steps both sides of the dispatch page: the sources that touch it, with places to switch between them.

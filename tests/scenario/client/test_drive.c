@@ -20,7 +20,7 @@ static void on_log(void *user, enum log_level level, const char *topic, const ch
 {
 	(void)user;
 	told += strcmp(topic, "time") == 0;
-	if (strcmp(topic, "drive") != 0 || level != LOG_LEVEL_WARN)
+	if (strcmp(topic, "time_driver") != 0 || level != LOG_LEVEL_WARN)
 		return;
 	warnings++;
 	snprintf(warning, sizeof(warning), "%s", text);
@@ -54,7 +54,7 @@ static int setup(void **state)
 	h.client = world_client(&w, "time", SIM_CLIENT_BRIDGE);
 	other = world_client(&w, "other", 0);
 	warnings = told = 0;
-	assert_int_equal(log_set_spec("error,drive:warn,time:info"), 0);
+	assert_int_equal(log_set_spec("error,time_driver:warn,time:info"), 0);
 	log_set_handler(on_log, NULL);
 	return 0;
 }
@@ -62,7 +62,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	host_drive_finish(&h);
+	host_time_driver_finish(&h);
 	sim_disconnect(h.client);
 	sim_disconnect(other);
 	log_set_handler(NULL, NULL);
@@ -80,28 +80,28 @@ static void forward_goes_on_and_back_is_a_jump(void **state)
 	(void)state;
 	select_source("ros2");
 	generation = now().clock_generation;
-	assert_int_equal(host_drive(&h, 100 * S), 0); /* from the wall's time to the clock's: another time */
+	assert_int_equal(host_time_driver_set(&h, 100 * S), 0); /* from the wall's time to the clock's: another time */
 	s = now();
 	assert_int_equal(s.sim_ns, 100 * S);
 	assert_true(s.flags & SIM_CLOCK_DRIVEN);
 	assert_int_equal(sim_clock_jumped(other, &generation, &jump), 1);
 	for (int i = 1; i <= 20; i++) {
-		assert_int_equal(host_drive(&h, 100 * S + i * 10 * MS), 0);
-		assert_int_equal(host_drive(&h, 100 * S + i * 10 * MS), 0); /* it stands still for a moment */
+		assert_int_equal(host_time_driver_set(&h, 100 * S + i * 10 * MS), 0);
+		assert_int_equal(host_time_driver_set(&h, 100 * S + i * 10 * MS), 0); /* it stands still for a moment */
 		assert_int_equal(now().sim_ns, 100 * S + i * 10 * MS);
 	}
-	assert_int_equal(host_drive(&h, 160 * S), 0); /* 1 Hz at sixty times */
-	assert_int_equal(host_drive(&h, 220 * S), 0);
+	assert_int_equal(host_time_driver_set(&h, 160 * S), 0); /* 1 Hz at sixty times */
+	assert_int_equal(host_time_driver_set(&h, 220 * S), 0);
 	assert_int_equal(now().sim_ns, 220 * S);
 	assert_int_equal(sim_clock_jumped(other, &generation, &jump), 0);
 
-	assert_int_equal(host_drive(&h, 220 * S - 1), 0);
+	assert_int_equal(host_time_driver_set(&h, 220 * S - 1), 0);
 	assert_int_equal(now().sim_ns, 220 * S - 1);
 	assert_int_equal(sim_clock_jumped(other, &generation, &jump), 1);
 	assert_int_equal(jump.old_sim_ns, 220 * S);
 	assert_int_equal(jump.new_sim_ns, 220 * S - 1);
 
-	assert_int_equal(host_drive(&h, 280 * S), 0); /* 60 s and 1 ns */
+	assert_int_equal(host_time_driver_set(&h, 280 * S), 0); /* 60 s and 1 ns */
 	assert_int_equal(now().sim_ns, 280 * S);
 	assert_int_equal(sim_clock_jumped(other, &generation, &jump), 1);
 	assert_int_equal(jump.new_sim_ns, 280 * S);
@@ -115,17 +115,17 @@ static void a_clock_that_is_gone_leaves_time_where_it_is(void **state)
 
 	(void)state;
 	select_source("ros2");
-	assert_int_equal(host_drive(&h, 7 * S), 0);
+	assert_int_equal(host_time_driver_set(&h, 7 * S), 0);
 	generation = now().clock_generation;
 	assert_false(now().flags & SIM_CLOCK_NO_DRIVER);
-	assert_int_equal(host_drive(&h, SIM_BRIDGE_CLOCK_GONE), 0);
+	assert_int_equal(host_time_driver_set(&h, SIM_BRIDGE_CLOCK_GONE), 0);
 	assert_true(now().flags & SIM_CLOCK_NO_DRIVER);
 	world_run(&w, 5 * S);
 	assert_int_equal(now().sim_ns, 7 * S);
-	assert_int_equal(host_drive(&h, SIM_BRIDGE_CLOCK_GONE), 0); /* again is fine */
-	assert_int_equal(host_drive(&h, 7 * S), 0);                 /* it is back, where it was */
+	assert_int_equal(host_time_driver_set(&h, SIM_BRIDGE_CLOCK_GONE), 0); /* again is fine */
+	assert_int_equal(host_time_driver_set(&h, 7 * S), 0);                 /* it is back, where it was */
 	assert_false(now().flags & SIM_CLOCK_NO_DRIVER);
-	assert_int_equal(host_drive(&h, 8 * S), 0);
+	assert_int_equal(host_time_driver_set(&h, 8 * S), 0);
 	assert_int_equal(now().sim_ns, 8 * S);
 	assert_int_equal(sim_clock_jumped(other, &generation, &jump), 0);
 }
@@ -136,23 +136,23 @@ static void only_the_source_ros2_is_driven(void **state)
 
 	(void)state;
 	for (int i = 0; i < 5; i++)
-		assert_int_equal(host_drive(&h, 5 * S + i),
+		assert_int_equal(host_time_driver_set(&h, 5 * S + i),
 				 -EOPNOTSUPP); /* unity: it could be driven, but is not ours */
 	assert_int_equal(warnings, 1);
 	assert_non_null(strstr(warning, "the time source is `unity`; `simctl clock source ros2`"));
 	assert_int_equal(sim_driver_acquire(other, 0, &d), 0); /* nor was its lease touched */
 	sim_driver_release(d);
 	select_source("ros2");
-	assert_int_equal(host_drive(&h, 6 * S), 0);
+	assert_int_equal(host_time_driver_set(&h, 6 * S), 0);
 	select_source("ss2");
-	assert_int_equal(host_drive(&h, 7 * S), -EOPNOTSUPP);
+	assert_int_equal(host_time_driver_set(&h, 7 * S), -EOPNOTSUPP);
 	assert_int_equal(warnings, 2);
 	assert_int_equal(now().sim_ns, 0);
 	select_source("ros2");
-	assert_int_equal(host_drive(&h, 7 * S), 0);
+	assert_int_equal(host_time_driver_set(&h, 7 * S), 0);
 	select_source("system"); /* away and back between two ticks */
 	select_source("ros2");
-	assert_int_equal(host_drive(&h, 8 * S), 0);
+	assert_int_equal(host_time_driver_set(&h, 8 * S), 0);
 	assert_int_equal(now().sim_ns, 8 * S);
 	assert_int_equal(warnings, 2);
 }
@@ -164,13 +164,13 @@ static void another_driver_is_named_and_waited_for(void **state)
 	(void)state;
 	select_source("ros2");
 	assert_int_equal(sim_driver_acquire(other, 0, &d), 0);
-	assert_int_equal(host_drive(&h, 5 * S), -EBUSY);
+	assert_int_equal(host_time_driver_set(&h, 5 * S), -EBUSY);
 	assert_non_null(strstr(warning, "other"));
 	sim_driver_release(d);
-	assert_int_equal(host_drive(&h, 5 * S), -EBUSY); /* simd is not asked for each tick */
-	assert_true(h.drive.retry_mono_ns > 0);
-	h.drive.retry_mono_ns = 0;
-	assert_int_equal(host_drive(&h, 5 * S), 0);
+	assert_int_equal(host_time_driver_set(&h, 5 * S), -EBUSY); /* simd is not asked for each tick */
+	assert_true(h.time_driver.retry_mono_ns > 0);
+	h.time_driver.retry_mono_ns = 0;
+	assert_int_equal(host_time_driver_set(&h, 5 * S), 0);
 	assert_int_equal(now().sim_ns, 5 * S);
 	assert_int_equal(warnings, 1);
 }
@@ -185,8 +185,8 @@ static void a_thousand_jumps_fill_no_log(void **state)
 	select_source("ros2");
 	generation = now().clock_generation;
 	for (int i = 0; i < 1000; i++) {
-		assert_int_equal(host_drive(&h, i % 2 ? 5 * S : 500 * S), 0);
-		assert_int_equal(host_drive(&h, i % 10 ? 6 * S : SIM_BRIDGE_CLOCK_GONE), 0);
+		assert_int_equal(host_time_driver_set(&h, i % 2 ? 5 * S : 500 * S), 0);
+		assert_int_equal(host_time_driver_set(&h, i % 10 ? 6 * S : SIM_BRIDGE_CLOCK_GONE), 0);
 	}
 	assert_int_equal(now().sim_ns, 6 * S);
 	assert_int_equal(sim_clock_jumped(other, &generation, &jump), 1);
@@ -197,12 +197,12 @@ static void a_time_is_above_zero(void **state)
 {
 	(void)state;
 	select_source("ros2");
-	assert_int_equal(host_drive(&h, 0), -EINVAL);
-	assert_int_equal(host_drive(&h, -2), -EINVAL);
-	assert_int_equal(host_drive(&h, INT64_MIN), -EINVAL);
+	assert_int_equal(host_time_driver_set(&h, 0), -EINVAL);
+	assert_int_equal(host_time_driver_set(&h, -2), -EINVAL);
+	assert_int_equal(host_time_driver_set(&h, INT64_MIN), -EINVAL);
 	assert_false(now().flags & SIM_CLOCK_DRIVEN);
-	assert_int_equal(host_drive(&h, INT64_MAX), 0);
-	assert_int_equal(host_drive(&h, 1), 0);
+	assert_int_equal(host_time_driver_set(&h, INT64_MAX), 0);
+	assert_int_equal(host_time_driver_set(&h, 1), 0);
 	assert_int_equal(now().sim_ns, 1);
 }
 
@@ -210,18 +210,19 @@ static void a_new_simd_is_driven_on(void **state)
 {
 	(void)state;
 	select_source("ros2");
-	assert_int_equal(host_drive(&h, 5 * S), 0);
+	assert_int_equal(host_time_driver_set(&h, 5 * S), 0);
 	world_kill_simd(&w);
-	assert_int_equal(host_drive(&h, 6 * S), -ENOTCONN);
-	assert_int_equal(host_drive(&h, 7 * S), -ENOTCONN);
+	assert_int_equal(host_time_driver_set(&h, 6 * S), -ENOTCONN);
+	assert_int_equal(host_time_driver_set(&h, 7 * S), -ENOTCONN);
 	world_process(&w, h.client);
 	world_process(&w, other);
 	world_start_simd(&w);
 	world_until(&w, h.client, SIM_CLIENT_CONNECTED);
 	world_until(&w, other, SIM_CLIENT_CONNECTED);
-	assert_int_equal(host_drive(&h, 8 * S), -EOPNOTSUPP); /* it has begun with what the configuration says */
+	assert_int_equal(host_time_driver_set(&h, 8 * S),
+			 -EOPNOTSUPP); /* it has begun with what the configuration says */
 	select_source("ros2");
-	assert_int_equal(host_drive(&h, 9 * S), 0);
+	assert_int_equal(host_time_driver_set(&h, 9 * S), 0);
 	assert_int_equal(now().sim_ns, 9 * S);
 }
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "carry.h"
+#include "conversion.h"
 #include "enc_wire.h"
 #include "generic.h"
 #include "map.h"
@@ -279,10 +279,10 @@ static size_t fill(const struct map *m)
 
 /* ---- lines ---- */
 
-static void put_cdr(struct out *o)
+static void put_cdr(struct iov_buf *o)
 {
-	struct iovec iov[OUT_PIECES];
-	unsigned n = out_iov(o, iov);
+	struct iovec iov[IOV_BUF_PIECES];
+	unsigned n = iov_buf_iov(o, iov);
 
 	for (unsigned i = 0; i < n; i++)
 		for (size_t k = 0; k < iov[i].iov_len; k++)
@@ -301,7 +301,7 @@ static void put_definition(const char *s)
 }
 
 /* older: the definition is not the one in the folder */
-static void put_message(struct out *o, const char *from, const char *how, const char *type, const char *definition,
+static void put_message(struct iov_buf *o, const char *from, const char *how, const char *type, const char *definition,
 			bool older)
 {
 	printf("{\"from\":\"%s%s\",\"type\":\"%s\",\"older\":%s,\"cdr\":\"", from, how, type, older ? "true" : "false");
@@ -318,11 +318,11 @@ static int emit_generic(const struct sim_type *t)
 	size_t size = sample_body(t, body, sizeof(body));
 	char name[ROS_GENERIC_NAME_MAX], *definition = ros_generic_text(t, ROS_GENERIC_ROS2);
 	struct enc_wire w;
-	struct out o;
+	struct iov_buf o;
 	int r;
 
 	ros_generic_name(t->name, name);
-	out_init(&o);
+	iov_buf_init(&o);
 	wire_begin(&w, WIRE_CDR, &o);
 	r = generic_emit(t, body, size, &w.enc);
 	if (r == 0)
@@ -332,7 +332,7 @@ static int emit_generic(const struct sim_type *t)
 	r |= generic_emit(t, body, size, &s.enc);
 	next(&s.enc);
 	puts("}}");
-	out_finish(&o);
+	iov_buf_finish(&o);
 	free(definition);
 	return r;
 }
@@ -341,14 +341,14 @@ static int emit_generic(const struct sim_type *t)
 static int emit_as(const struct map *m, const char *how, const struct map_options *options, const struct ros_type *type)
 {
 	static struct said s;
-	struct map_in in = {
+	struct map_message in = {
 		.body = body, .size = fill(m), .header = { .stamp_sim_ns = STAMP, .frame = "frame" }, .options = options
 	};
 	struct enc_wire w;
-	struct out o;
+	struct iov_buf o;
 	int r;
 
-	out_init(&o);
+	iov_buf_init(&o);
 	wire_begin(&w, WIRE_CDR, &o);
 	r = m->emit(&in, &w.enc);
 	if (r == 0)
@@ -363,7 +363,7 @@ static int emit_as(const struct map *m, const char *how, const struct map_option
 	r = m->emit(&in, &s.enc);
 	next(&s.enc);
 	puts("}}");
-	out_finish(&o);
+	iov_buf_finish(&o);
 	return r;
 }
 
@@ -374,15 +374,15 @@ static int emit(const struct map *m, const char *how, const struct map_options *
 
 static int emit_before_1_8(void)
 {
-	struct carry_out c = { .map = map_find("sim/TrafficSignals",
-					       "autoware_perception_msgs/TrafficLightGroupArray") };
+	struct conversion_out c = { .map = map_find("sim/TrafficSignals",
+						    "autoware_perception_msgs/TrafficLightGroupArray") };
 	struct map_options older = { 0 };
 	char why[256];
-	int r = carry_out_before_1_8(&c, ros2_types, &older.no_predictions, why, sizeof(why));
+	int r = conversion_out_before_1_8(&c, ros2_types, &older.no_predictions, why, sizeof(why));
 
 	if (r == 0)
 		r = emit_as(c.map, " before autoware_msgs 1.8", &older, c.type);
-	carry_out_close(&c);
+	conversion_out_close(&c);
 	return r;
 }
 

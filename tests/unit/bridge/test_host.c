@@ -324,7 +324,7 @@ static struct fixture *connected(struct gate *g)
 			pthread_cond_wait(&g->changed, &g->lock);
 		pthread_mutex_unlock(&g->lock);
 	}
-	assert_int_equal(host_link_step(f->host, 0), INT64_MAX);
+	assert_int_equal(host_connection_step(f->host, 0), INT64_MAX);
 	return f;
 }
 
@@ -353,32 +353,32 @@ static void test_connects_again_and_replays(void **state)
 	for (unsigned i = 0; i < 9; i++) {
 		int64_t pause = pauses_ms[i] * NS_PER_MS;
 
-		assert_int_equal(host_link_step(f->host, now), pause);
-		assert_int_equal(host_link_step(f->host, now + pause - 1), 1);
+		assert_int_equal(host_connection_step(f->host, now), pause);
+		assert_int_equal(host_connection_step(f->host, now + pause - 1), 1);
 		assert_int_equal(g->connects, 1 + i);
-		host_link_step(f->host, now += pause);
+		host_connection_step(f->host, now += pause);
 		assert_int_equal(g->connects, 2 + i);
 	}
 	/* connected, and nothing is open yet: simd is not told before it is */
 	host_report(f->host);
 	assert_int_equal(f->lane.status, SIM_BRIDGE_CONNECTING);
 	assert_int_equal(g->opens, 1);
-	assert_int_equal(host_link_step(f->host, now), 0);
+	assert_int_equal(host_connection_step(f->host, now), 0);
 	assert_int_equal(g->opens, 2);
 	assert_int_equal(g->closes, 1);
 	assert_int_equal(f->lane.status, SIM_BRIDGE_CONNECTED);
-	assert_int_equal(host_link_step(f->host, now), INT64_MAX);
+	assert_int_equal(host_connection_step(f->host, now), INT64_MAX);
 	push_slot(&f->lane, 3, 3, &f->slot[0]);
 	await_answers(&f->lane, 3);
 	assert_int_equal(answer_of(&f->lane, 3), 0);
 
 	/* it had not held for long: the next pause is no shorter; after a while it is */
 	lose(g);
-	assert_int_equal(host_link_step(f->host, now + NS_PER_S), 10 * NS_PER_S);
-	host_link_step(f->host, now + 11 * NS_PER_S);
-	assert_int_equal(host_link_step(f->host, now + 11 * NS_PER_S), 0);
+	assert_int_equal(host_connection_step(f->host, now + NS_PER_S), 10 * NS_PER_S);
+	host_connection_step(f->host, now + 11 * NS_PER_S);
+	assert_int_equal(host_connection_step(f->host, now + 11 * NS_PER_S), 0);
 	lose(g);
-	assert_int_equal(host_link_step(f->host, now + 60 * NS_PER_S), 100 * NS_PER_MS);
+	assert_int_equal(host_connection_step(f->host, now + 60 * NS_PER_S), 100 * NS_PER_MS);
 	stop(f);
 }
 
@@ -390,14 +390,14 @@ static void test_replay_waits_for_lanes(void **state)
 
 	(void)state;
 	lose(g);
-	host_link_step(f->host, 0);
-	host_link_step(f->host, NS_PER_S);
+	host_connection_step(f->host, 0);
+	host_connection_step(f->host, NS_PER_S);
 	assert_int_equal(g->connects, 2);
-	assert_in_range(host_link_step(f->host, NS_PER_S), 1, NS_PER_S);
+	assert_in_range(host_connection_step(f->host, NS_PER_S), 1, NS_PER_S);
 	assert_int_equal(g->closes, 0);
 	gate_open(g);
 	await_answers(&f->lane, 1);
-	assert_int_equal(host_link_step(f->host, NS_PER_S), 0);
+	assert_int_equal(host_connection_step(f->host, NS_PER_S), 0);
 	assert_int_equal(g->closes, 1);
 	assert_int_equal(g->opens, 2);
 	stop(f);
@@ -413,15 +413,15 @@ static void test_only_who_needs_it(void **state)
 	lose(g);
 	g->host->status(g->host->ctx, SIM_BRIDGE_CONNECTING, "by itself");
 	for (int i = 0; i < 100; i++)
-		host_link_step(f->host, i * NS_PER_S);
+		host_connection_step(f->host, i * NS_PER_S);
 	assert_int_equal(g->connects, 1);
 	g->host->status(g->host->ctx, SIM_BRIDGE_CONNECTED, "");
-	assert_int_equal(host_link_step(f->host, 100 * NS_PER_S), 0);
+	assert_int_equal(host_connection_step(f->host, 100 * NS_PER_S), 0);
 	assert_int_equal(g->opens, 2);
 	lose(g);
 	host_disconnect(f->host);
-	assert_int_equal(host_link_step(f->host, 200 * NS_PER_S), INT64_MAX);
-	assert_int_equal(host_link_step(f->host, 300 * NS_PER_S), INT64_MAX);
+	assert_int_equal(host_connection_step(f->host, 200 * NS_PER_S), INT64_MAX);
+	assert_int_equal(host_connection_step(f->host, 300 * NS_PER_S), INT64_MAX);
 	assert_int_equal(g->connects, 1);
 	stop(f);
 }
@@ -433,12 +433,12 @@ static void test_no_connection_after_the_end(void **state)
 	struct fixture *f = connected(g);
 
 	(void)state;
-	host_link_close(f->host);
+	host_connection_close(f->host);
 	assert_int_equal(f->host->status, SIM_BRIDGE_DISCONNECTED);
 	host_connect(f->host, "late");
 	assert_int_equal(f->host->status, SIM_BRIDGE_DISCONNECTED);
 	assert_int_equal(g->connects, 1);
-	assert_int_equal(host_link_step(f->host, 200 * NS_PER_S), INT64_MAX);
+	assert_int_equal(host_connection_step(f->host, 200 * NS_PER_S), INT64_MAX);
 	stop(f);
 }
 
@@ -474,16 +474,16 @@ static void test_says_what_it_refuses(void **state)
 	/* it comes back, and still does not want it: in its words, or in ours; then it does */
 	g->silent = true;
 	lose(g);
-	host_link_step(f->host, 0);
-	host_link_step(f->host, NS_PER_S);
-	host_link_step(f->host, NS_PER_S);
+	host_connection_step(f->host, 0);
+	host_connection_step(f->host, NS_PER_S);
+	host_connection_step(f->host, NS_PER_S);
 	assert_int_equal(f->lane.said, 2);
 	assert_string_equal(f->lane.said_name, "Input/output error");
 	g->refuse_open = false;
 	lose(g);
-	host_link_step(f->host, 2 * NS_PER_S);
-	host_link_step(f->host, 20 * NS_PER_S);
-	host_link_step(f->host, 20 * NS_PER_S);
+	host_connection_step(f->host, 2 * NS_PER_S);
+	host_connection_step(f->host, 20 * NS_PER_S);
+	host_connection_step(f->host, 20 * NS_PER_S);
 	assert_int_equal(f->lane.said, 3);
 	assert_int_equal(f->lane.said_result, 0);
 	push_slot(&f->lane, 2, 3, &f->slot[0]);

@@ -200,10 +200,10 @@ static void told_again(void **state)
 	(void)state;
 	assert_int_equal(call(h, &s[0]), 0);
 	h->services.status(h, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED, "lost");
-	host_link_step(h, 0);
+	host_connection_step(h, 0);
 	assert_int_equal(lib.watches, 1);
-	host_link_step(h, 1000000000); /* connects */
-	host_link_step(h, 1000000000); /* and tells all again */
+	host_connection_step(h, 1000000000); /* connects */
+	host_connection_step(h, 1000000000); /* and tells all again */
 	assert_int_equal(lib.watches, 2);
 	assert_true(lib.watched);
 	assert_int_equal(s[0].calls, 1);

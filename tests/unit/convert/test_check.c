@@ -151,16 +151,16 @@ static void its_own_error(struct sim_enc *e)
 static int say(void (*what)(struct sim_enc *e), struct enc_check *c)
 {
 	struct enc_wire w;
-	struct out o;
+	struct iov_buf o;
 	int r;
 
-	out_init(&o);
+	iov_buf_init(&o);
 	wire_begin(&w, WIRE_CDR, &o);
 	enc_check_begin(c, definition(), &w.enc);
 	what(&c->enc);
 	r = enc_check_end(c);
 	assert_int_equal(wire_finish(&w), 0);
-	out_finish(&o);
+	iov_buf_finish(&o);
 	return r;
 }
 

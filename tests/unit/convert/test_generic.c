@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "carry.h"
+#include "conversion.h"
 #include "enc_check.h"
 #include "generic.h"
 #include "probe/msg/Every.h"
@@ -23,12 +23,12 @@
 static _Alignas(64) uint8_t body[65536], back[65536];
 static uint8_t wire[262144];
 
-static size_t flatten(const struct out *o)
+static size_t flatten(const struct iov_buf *o)
 {
-	struct iovec iov[OUT_PIECES];
+	struct iovec iov[IOV_BUF_PIECES];
 	size_t at = 0;
 
-	for (unsigned i = 0, n = out_iov(o, iov); i < n; i++) {
+	for (unsigned i = 0, n = iov_buf_iov(o, iov); i < n; i++) {
 		assert_true(iov[i].iov_len <= sizeof(wire) - at);
 		memcpy(wire + at, iov[i].iov_base, iov[i].iov_len);
 		at += iov[i].iov_len;
@@ -43,13 +43,13 @@ static int emit(const struct sim_type *t, enum wire_format format, size_t size, 
 	struct ros_text *ros = NULL;
 	struct enc_check c;
 	struct enc_wire w;
-	struct out o;
+	struct iov_buf o;
 	int r, said;
 
 	ros_generic_name(t->name, name);
 	assert_int_equal(ros_text_create(name, text, ros2_types, why, sizeof(why), &ros), 0);
 	free(text);
-	out_init(&o);
+	iov_buf_init(&o);
 	wire_begin(&w, format, &o);
 	enc_check_begin(&c, ros_text_type(ros), &w.enc);
 	r = generic_emit(t, body, size, &c.enc);
@@ -59,7 +59,7 @@ static int emit(const struct sim_type *t, enum wire_format format, size_t size, 
 	if (r == 0)
 		r = wire_finish(&w);
 	*ret_len = r == 0 ? flatten(&o) : 0;
-	out_finish(&o);
+	iov_buf_finish(&o);
 	ros_text_destroy(ros);
 	return r;
 }
@@ -75,7 +75,7 @@ static char *json_of(const struct sim_type *t, const void *from, size_t size)
 /* Out and in again: the same message. */
 static void round_trip(const struct sim_type *t, enum wire_format format, size_t size)
 {
-	struct carry_in in = { .sim = t };
+	struct conversion_in in = { .sim = t };
 	char *a = json_of(t, body, size), *b;
 	size_t len, got = 0;
 	int r = emit(t, format, size, &len);
@@ -85,7 +85,7 @@ static void round_trip(const struct sim_type *t, enum wire_format format, size_t
 		return;
 	}
 	if (r == 0)
-		r = carry_in_read(&in, format, wire, len, back, sizeof(back), &got);
+		r = conversion_in_read(&in, format, wire, len, back, sizeof(back), &got);
 	if (r < 0)
 		fail_msg("%s: %s: %s", t->name, strerror(-r), a);
 	assert_int_equal(sim_msg_check(t, back, got), 0);
@@ -94,7 +94,7 @@ static void round_trip(const struct sim_type *t, enum wire_format format, size_t
 	free(a);
 	free(b);
 	for (size_t cut = 0; cut < len && len < 4096; cut++) {
-		r = carry_in_read(&in, format, wire, cut, back, sizeof(back), &got);
+		r = conversion_in_read(&in, format, wire, cut, back, sizeof(back), &got);
 		assert_true(r < 0 || cut + 4 > len);
 	}
 }
@@ -183,19 +183,19 @@ static void big_arrays_stay_where_they_are(void **state)
 					   .align = 8,
 					   .fields = &field,
 					   .n_fields = 1 };
-	struct iovec iov[OUT_PIECES];
+	struct iovec iov[IOV_BUF_PIECES];
 	struct enc_wire w;
-	struct out o;
+	struct iov_buf o;
 
 	(void)state;
-	out_init(&o);
+	iov_buf_init(&o);
 	wire_begin(&w, WIRE_CDR, &o);
 	assert_int_equal(generic_emit(&t, body, 32768, &w.enc), 0);
 	assert_int_equal(wire_finish(&w), 0);
 	assert_int_equal(o.referred, 32768);
-	assert_int_equal(out_iov(&o, iov), 2);
+	assert_int_equal(iov_buf_iov(&o, iov), 2);
 	assert_ptr_equal(iov[1].iov_base, body);
-	out_finish(&o);
+	iov_buf_finish(&o);
 }
 
 /* What the rules of bodies refuse is refused here too, and nothing else. */
@@ -209,15 +209,15 @@ static void the_rules_are_those_of_bodies(void **state)
 		size_t size = random_msg(&seed, &probe_Every_type, body, sizeof(body)), len;
 		uint64_t at = random_next(&seed) % (probe_Every_type.fixed_size / 4) * 4, bits = random_next(&seed);
 		struct enc_wire w;
-		struct out o;
+		struct iov_buf o;
 		int r;
 
 		memcpy(body + at, &bits, 4);
-		out_init(&o);
+		iov_buf_init(&o);
 		wire_begin(&w, WIRE_ROS1, &o);
 		r = generic_emit(&probe_Every_type, body, size, &w.enc);
 		len = o.total;
-		out_finish(&o);
+		iov_buf_finish(&o);
 		assert_int_equal(r, sim_msg_check(&probe_Every_type, body, size) < 0 ? -EBADMSG : 0);
 		assert_true(len < size * 8 + 4096);
 		refused += r < 0;
@@ -284,23 +284,23 @@ static const struct sim_bridge_host host = { .abi = SIM_BRIDGE_ABI, .size = size
 
 static void goes_by(const struct sim_type *t, const char *foreign, const char *how, const char *as)
 {
-	struct carry_out c;
+	struct conversion_out c;
 	char why[256];
 
-	if (carry_out_open(&host, ros2_types, t, foreign, &c, why, sizeof(why)) < 0)
+	if (conversion_out_open(&host, ros2_types, t, foreign, &c, why, sizeof(why)) < 0)
 		fail_msg("%s to %s: %s", t->name, foreign ? foreign : "(any)", why);
-	assert_string_equal(carry_out_how(&c), how);
+	assert_string_equal(conversion_out_how(&c), how);
 	assert_string_equal(c.type->name, as);
-	carry_out_close(&c);
-	carry_out_close(&c);
+	conversion_out_close(&c);
+	conversion_out_close(&c);
 }
 
 static void no_way(const struct sim_type *t, const char *foreign, int want, const char *word)
 {
-	struct carry_out c;
+	struct conversion_out c;
 	char why[256] = "";
 
-	assert_int_equal(carry_out_open(&host, ros2_types, t, foreign, &c, why, sizeof(why)), want);
+	assert_int_equal(conversion_out_open(&host, ros2_types, t, foreign, &c, why, sizeof(why)), want);
 	if (!strstr(why, word))
 		fail_msg("\"%s\" does not say \"%s\"", why, word);
 }
@@ -308,13 +308,13 @@ static void no_way(const struct sim_type *t, const char *foreign, int want, cons
 static void converters_come_first(void **state)
 {
 	struct sim_type other = sim_Imu_type;
-	struct carry_out c;
+	struct conversion_out c;
 	char why[256];
 
 	(void)state;
-	assert_int_equal(carry_out_open(&host, ros1_types, &probe_Every_type, NULL, &c, why, sizeof(why)), 0);
+	assert_int_equal(conversion_out_open(&host, ros1_types, &probe_Every_type, NULL, &c, why, sizeof(why)), 0);
 	assert_int_equal(strlen(c.type->hash), 32); /* an md5 sum, although ROS 1 has no bounds */
-	carry_out_close(&c);
+	conversion_out_close(&c);
 	memset(converters, 0, sizeof(converters));
 	goes_by(&sim_Imu_type, NULL, "mapping", "sensor_msgs/Imu");
 	goes_by(&sim_LaneLines_type, NULL, "own fields", "sim_msgs/LaneLines");
@@ -340,9 +340,9 @@ static void converters_come_first(void **state)
 
 static void comes_by(const char *foreign, const char *sim)
 {
-	struct carry_in c;
+	struct conversion_in c;
 	char why[256] = "";
-	int r = carry_in_open(&host, ros2_types, foreign, NULL, &c, why, sizeof(why));
+	int r = conversion_in_open(&host, ros2_types, foreign, NULL, &c, why, sizeof(why));
 
 	assert_int_equal(r, sim ? 0 : -ENOTSUP);
 	if (!sim) {
@@ -351,7 +351,7 @@ static void comes_by(const char *foreign, const char *sim)
 	}
 	assert_string_equal(c.sim->name, sim);
 	assert_non_null(c.type);
-	carry_in_close(&c);
+	conversion_in_close(&c);
 }
 
 static void what_comes_in_finds_its_type(void **state)
@@ -385,7 +385,7 @@ static void converters_that_read_wrongly_are_stopped(void **state)
 {
 	static const int want[] = { 0, -ENOBUFS, -EBADMSG, -EBADMSG, -EDOM, 1 };
 	static const uint8_t message[12] = { 0, 1 };
-	struct carry_in c;
+	struct conversion_in c;
 	size_t size = 77;
 	char why[256];
 
@@ -394,19 +394,19 @@ static void converters_that_read_wrongly_are_stopped(void **state)
 	converters[0] = (struct sim_converter){
 		.type = &sim_Imu_type, .foreign = "a/B", .definition = "uint64 a\n", .read = read_wrongly
 	};
-	assert_int_equal(carry_in_open(&host, ros2_types, "a/B", NULL, &c, why, sizeof(why)), 0);
+	assert_int_equal(conversion_in_open(&host, ros2_types, "a/B", NULL, &c, why, sizeof(why)), 0);
 	for (fault = 5; fault >= 0; fault--)
-		assert_int_equal(carry_in_read(&c, WIRE_CDR, message, sizeof(message), back, sizeof(back), &size),
+		assert_int_equal(conversion_in_read(&c, WIRE_CDR, message, sizeof(message), back, sizeof(back), &size),
 				 want[fault]);
 	assert_int_equal(size, sizeof(struct sim_Imu)); /* of the last one alone */
-	carry_in_close(&c);
+	conversion_in_close(&c);
 }
 
 static void from_file(const char *foreign, const char *path, int want, const char *word)
 {
-	struct carry_in c;
+	struct conversion_in c;
 	char why[256] = "";
-	int r = carry_in_open(&host, ros2_types, foreign, path, &c, why, sizeof(why));
+	int r = conversion_in_open(&host, ros2_types, foreign, path, &c, why, sizeof(why));
 
 	if (r != want || (r < 0 && !strstr(why, word)))
 		fail_msg("%s: %d, \"%s\"", path, r, why);
@@ -414,7 +414,7 @@ static void from_file(const char *foreign, const char *path, int want, const cha
 		return;
 	assert_true(sim_type_equal(c.sim, &probe_Every_type)); /* what simgen made of the same file */
 	assert_string_equal(c.type->name, "probe/Every");
-	carry_in_close(&c);
+	conversion_in_close(&c);
 }
 
 static void a_file_tells_the_fields(void **state)

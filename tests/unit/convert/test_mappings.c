@@ -40,34 +40,34 @@ static size_t fitting_body(const struct sim_type *t)
 	return sample_body(t, body, sizeof(body));
 }
 
-static struct map_in input(size_t size, const struct map_options *options)
+static struct map_message input(size_t size, const struct map_options *options)
 {
-	return (struct map_in){ .body = body,
-				.size = size,
-				.header = { .stamp_sim_ns = 1500000000, .seq = 7, .frame = "frame" },
-				.options = options };
+	return (struct map_message){ .body = body,
+				     .size = size,
+				     .header = { .stamp_sim_ns = 1500000000, .seq = 7, .frame = "frame" },
+				     .options = options };
 }
 
 /* Says it to an encoder behind the check; whatever the mapping answers, what the check found is in c. */
-static int say(const struct map *m, const struct ros_type *type, const struct map_in *in, struct enc_check *c)
+static int say(const struct map *m, const struct ros_type *type, const struct map_message *in, struct enc_check *c)
 {
 	struct enc_wire w;
-	struct out o;
+	struct iov_buf o;
 	int r;
 
-	out_init(&o);
+	iov_buf_init(&o);
 	wire_begin(&w, WIRE_CDR, &o);
 	enc_check_begin(c, type, &w.enc);
 	r = m->emit(in, &c->enc);
 	enc_check_end(c);
-	out_finish(&o);
+	iov_buf_finish(&o);
 	return r;
 }
 
 static void check_one(const struct map *m, const struct ros_type *const *types, const struct map_options *options)
 {
 	const struct ros_type *type = ros_type_find(types, m->ros);
-	struct map_in in = input(fitting_body(sim_type_builtin(m->sim)), options);
+	struct map_message in = input(fitting_body(sim_type_builtin(m->sim)), options);
 	struct enc_check c;
 
 	assert_true(in.size > 0);
@@ -113,7 +113,7 @@ static void cut_bodies_are_harmless(void **state)
 
 		for (size_t size = 0; size <= full; size += 4) {
 			struct enc_check c;
-			struct map_in in = input(size, &plain);
+			struct map_message in = input(size, &plain);
 			int r = say(m, ros_type_find(ros2_types, m->ros), &in, &c);
 
 			assert_true(r == 0 || r == -EBADMSG);

@@ -15,13 +15,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "carry.h"
+#include "conversion.h"
 #include "enc_wire.h"
 #include "map.h"
 #include "sim/introspect.h"
 #include "sim/point_cloud.h"
 #include "support/ros_tree.h"
-#include "unmap.h"
+#include "map_in.h"
 
 #define STAMP  INT64_C(1250000000)
 #define ROWS   "tests/unit/convert/rows.json"
@@ -129,12 +129,12 @@ static size_t body_of(const struct row *r)
 	return size;
 }
 
-static size_t bytes_of(const struct out *o)
+static size_t bytes_of(const struct iov_buf *o)
 {
-	struct iovec iov[OUT_PIECES];
+	struct iovec iov[IOV_BUF_PIECES];
 	size_t at = 0;
 
-	for (unsigned i = 0, n = out_iov(o, iov); i < n; i++) {
+	for (unsigned i = 0, n = iov_buf_iov(o, iov); i < n; i++) {
 		memcpy(wire + at, iov[i].iov_base, iov[i].iov_len);
 		at += iov[i].iov_len;
 	}
@@ -152,13 +152,13 @@ static void compare(const struct row *r, json_t *want, json_t *got)
 }
 
 /* The older form of a type, where the row asks for it. */
-static void take_form(const struct row *r, struct carry_out *c, struct map_options *options)
+static void take_form(const struct row *r, struct conversion_out *c, struct map_options *options)
 {
 	char why[256];
 
 	if (!json_object_get(json_object_get(r->j, "options"), "before_1_8"))
 		return;
-	if (carry_out_before_1_8(c, ros2_types, &options->no_predictions, why, sizeof(why)) < 0)
+	if (conversion_out_before_1_8(c, ros2_types, &options->no_predictions, why, sizeof(why)) < 0)
 		FAIL(r, "%s", why);
 	assert_true(options->no_predictions);
 	assert_string_equal(c->type->hash, "RIHS01_53846913117691b918344f9fc9ba73405bbaea537773324d3144af0f0974b1cf");
@@ -168,17 +168,17 @@ static void check_out(const struct row *r)
 {
 	const struct map *m = map_find(r->ours, r->ros);
 	struct map_options options = options_of(r);
-	struct map_in in = { body, body_of(r), { STAMP, 7, "here" }, &options };
-	struct carry_out c = { .map = m, .type = ros_type_find(ros2_types, r->ros) };
+	struct map_message in = { body, body_of(r), { STAMP, 7, "here" }, &options };
+	struct conversion_out c = { .map = m, .type = ros_type_find(ros2_types, r->ros) };
 	struct enc_wire w;
-	struct out o;
+	struct iov_buf o;
 	json_t *got;
 	int e;
 
 	if (!m)
 		FAIL(r, "there is no such mapping of %s", r->ours);
 	take_form(r, &c, &options);
-	out_init(&o);
+	iov_buf_init(&o);
 	wire_begin(&w, WIRE_CDR, &o);
 	e = m->emit(&in, &w.enc);
 	if (e < 0 || wire_finish(&w) < 0)
@@ -188,8 +188,8 @@ static void check_out(const struct row *r)
 	if (c.made && ros_tree_read(ros_type_find(ros2_types, r->ros), wire, bytes_of(&o)))
 		FAIL(r, "the older form is also the newer one");
 	json_decref(got);
-	carry_out_close(&c);
-	out_finish(&o);
+	conversion_out_close(&c);
+	iov_buf_finish(&o);
 }
 
 static void every_message_has_its_values_outside(void **state)
@@ -210,7 +210,7 @@ static void every_message_has_its_values_outside(void **state)
 
 static void check_in(const struct row *r)
 {
-	const struct unmap *m = unmap_find(r->ros);
+	const struct map_in *m = map_in_find(r->ros);
 	size_t len =
 		ros_tree_write(ros_type_find(ros2_types, r->ros), json_object_get(r->j, "message"), wire, sizeof(wire));
 	const struct sim_type *type = sim_type_builtin(r->ours);
@@ -223,7 +223,7 @@ static void check_in(const struct row *r)
 		FAIL(r, "it does not become %s", r->ours);
 	if (!len)
 		FAIL(r, "the row's message is not of its definition");
-	e = unmap_read(m, WIRE_CDR, wire, len, body, sizeof(body), &size);
+	e = map_in_read(m, WIRE_CDR, wire, len, body, sizeof(body), &size);
 	if (e != 0)
 		FAIL(r, "it is not taken: %d", e);
 	assert_int_equal(sim_msg_check(type, body, size), 0);
@@ -270,7 +270,7 @@ static void no_mapping_is_without_a_row(void **state)
 	for (const struct map *m = map_table; m->sim; m++)
 		if (!count_rows(m->sim, m->ros, false))
 			fail_msg("%s to %s has no row in " ROWS, m->sim, m->ros);
-	for (const struct unmap *m = unmap_table; m->ros; m++)
+	for (const struct map_in *m = map_in_table; m->ros; m++)
 		if (!count_rows(m->sim, m->ros, true))
 			fail_msg("%s to %s has no row in " ROWS, m->ros, m->sim);
 }
@@ -352,7 +352,7 @@ static void the_readme_lists_them(void **state)
 		if (is_std(m->ros) ? !std_line(m->ros) : !readme_line(m->sim, m->ros))
 			fail_msg(README " does not list %s to %s", m->sim, m->ros);
 	}
-	for (const struct unmap *m = unmap_table; m->ros; m++) {
+	for (const struct map_in *m = map_in_table; m->ros; m++) {
 		n += !is_std(m->ros);
 		if (is_std(m->ros) ? !std_line(m->ros) : !readme_line(m->ros, m->sim))
 			fail_msg(README " does not list %s to %s", m->ros, m->sim);

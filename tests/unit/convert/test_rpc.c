@@ -71,12 +71,12 @@ static void requests(void **state)
 	assert_int_equal(rpc_read_request(&sim_SetBoolRequest_type, set_on, 21, &id, body, 0, &size), -ENOBUFS);
 }
 
-static void bytes_are(const struct out *o, const uint8_t *want, size_t n)
+static void bytes_are(const struct iov_buf *o, const uint8_t *want, size_t n)
 {
-	struct iovec iov[OUT_PIECES];
+	struct iovec iov[IOV_BUF_PIECES];
 
 	assert_int_equal(o->total, n);
-	assert_int_equal(out_iov(o, iov), 1);
+	assert_int_equal(iov_buf_iov(o, iov), 1);
 	assert_memory_equal(iov[0].iov_base, want, n);
 }
 
@@ -88,10 +88,10 @@ static void responses(void **state)
 					 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0 };
 	const struct rpc_id id = { UINT64_C(0x0102030405060708), -2 };
 	struct sim_builder b;
-	struct out o;
+	struct iov_buf o;
 
 	(void)state;
-	out_init(&o);
+	iov_buf_init(&o);
 	sim_SetBoolResponse_init(body, sizeof(body), &b)->success = 1;
 	assert_int_equal(sim_SetBoolResponse_message_set(&b, "on"), 0);
 	assert_int_equal(rpc_write_response(&sim_SetBoolResponse_type, &id, body, sim_builder_size(&b), &o), 0);
@@ -100,7 +100,7 @@ static void responses(void **state)
 	assert_int_equal(rpc_write_response(&sim_EmptyResponse_type, &id, body, 1, &o), 0);
 	bytes_are(&o, empty, sizeof(empty));
 	assert_int_equal(rpc_write_response(&sim_SetBoolResponse_type, &id, body, 3, &o), -EBADMSG);
-	out_finish(&o);
+	iov_buf_finish(&o);
 }
 
 static void refusals(void **state)

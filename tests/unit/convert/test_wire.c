@@ -23,16 +23,16 @@
 static _Alignas(64) uint8_t body[65536];
 static const struct map_options plain;
 
-static struct map_in input(size_t size, const char *frame)
+static struct map_message input(size_t size, const char *frame)
 {
-	return (struct map_in){ .body = body, .size = size, .header = { 1500000000, 7, frame }, .options = &plain };
+	return (struct map_message){ .body = body, .size = size, .header = { 1500000000, 7, frame }, .options = &plain };
 }
 
 /* All pieces behind one another; returns the length. */
-static size_t bytes_of(const struct out *o, uint8_t *to, size_t room)
+static size_t bytes_of(const struct iov_buf *o, uint8_t *to, size_t room)
 {
-	struct iovec iov[OUT_PIECES];
-	unsigned n = out_iov(o, iov);
+	struct iovec iov[IOV_BUF_PIECES];
+	unsigned n = iov_buf_iov(o, iov);
 	size_t at = 0;
 
 	for (unsigned i = 0; i < n; i++) {
@@ -44,19 +44,19 @@ static size_t bytes_of(const struct out *o, uint8_t *to, size_t room)
 	return at;
 }
 
-static size_t encode(enum wire_format format, const char *sim, const char *ros, const struct map_in *in, uint8_t *to,
-		     size_t room)
+static size_t encode(enum wire_format format, const char *sim, const char *ros, const struct map_message *in,
+		     uint8_t *to, size_t room)
 {
 	struct enc_wire w;
-	struct out o;
+	struct iov_buf o;
 	size_t n;
 
-	out_init(&o);
+	iov_buf_init(&o);
 	wire_begin(&w, format, &o);
 	assert_int_equal(map_find(sim, ros)->emit(in, &w.enc), 0);
 	assert_int_equal(wire_finish(&w), 0);
 	n = bytes_of(&o, to, room);
-	out_finish(&o);
+	iov_buf_finish(&o);
 	return n;
 }
 
@@ -65,7 +65,7 @@ static void a_clock_is_known_byte_for_byte(void **state)
 	static const uint8_t cdr[] = { 0, 1, 0, 0, 0x80, 0x99, 0xcf, 0x61, 0x00, 0xcd, 0x5b, 0x07 };
 	struct sim_builder b;
 	struct sim_Clock *m = sim_Clock_init(body, sizeof(body), &b);
-	struct map_in in = input(sim_builder_size(&b), "");
+	struct map_message in = input(sim_builder_size(&b), "");
 	uint8_t got[64];
 
 	(void)state;
@@ -95,9 +95,9 @@ static void cdr_aligns_from_behind_its_header(void **state)
 		uint16_t two = 2;
 		uint8_t got[64];
 		struct enc_wire w;
-		struct out o;
+		struct iov_buf o;
 
-		out_init(&o);
+		iov_buf_init(&o);
 		wire_begin(&w, (enum wire_format)format, &o);
 		sim_enc_u8(&w.enc, "a", 1);
 		sim_enc_f64(&w.enc, "b", 1.0);
@@ -108,7 +108,7 @@ static void cdr_aligns_from_behind_its_header(void **state)
 		assert_int_equal(wire_finish(&w), 0);
 		assert_int_equal(bytes_of(&o, got, sizeof(got)), format == WIRE_CDR ? sizeof(want) : sizeof(packed));
 		assert_memory_equal(got, format == WIRE_CDR ? want : packed, o.total);
-		out_finish(&o);
+		iov_buf_finish(&o);
 	}
 }
 
@@ -116,11 +116,11 @@ static void an_empty_message_takes_a_byte(void **state)
 {
 	static const uint8_t want[8] = { 0, 1 };
 	struct enc_wire w;
-	struct out o;
+	struct iov_buf o;
 	uint8_t got[16];
 
 	(void)state;
-	out_init(&o);
+	iov_buf_init(&o);
 	wire_begin(&w, WIRE_CDR, &o);
 	assert_int_equal(wire_finish(&w), 0);
 	assert_int_equal(bytes_of(&o, got, sizeof(got)), 8);
@@ -128,7 +128,7 @@ static void an_empty_message_takes_a_byte(void **state)
 	wire_begin(&w, WIRE_ROS1, &o);
 	assert_int_equal(wire_finish(&w), 0);
 	assert_int_equal(o.total, 0);
-	out_finish(&o);
+	iov_buf_finish(&o);
 }
 
 /* Sizes that lgsvl_bridge is known to take. */
@@ -138,7 +138,7 @@ static void positional_messages_have_the_known_sizes(void **state)
 	static const struct map_options odom = { .child_frame = "base_link" };
 	struct sim_builder b;
 	uint8_t got[4096];
-	struct map_in in;
+	struct map_message in;
 
 	(void)state;
 	in = input(sample_body(sim_type_builtin("sim/Imu"), body, sizeof(body)), "imu");
@@ -158,10 +158,10 @@ static void large_arrays_are_not_copied(void **state)
 	static _Alignas(64) uint8_t big[1 << 20];
 	struct sim_builder b;
 	struct sim_Image *m = sim_Image_init(big, sizeof(big), &b);
-	struct map_in in = { .body = big, .header = { 0, 0, "camera" }, .options = &plain };
-	struct iovec iov[OUT_PIECES];
+	struct map_message in = { .body = big, .header = { 0, 0, "camera" }, .options = &plain };
+	struct iovec iov[IOV_BUF_PIECES];
 	struct enc_wire w;
-	struct out o;
+	struct iov_buf o;
 	uint8_t *data;
 
 	(void)state;
@@ -172,18 +172,18 @@ static void large_arrays_are_not_copied(void **state)
 	data = sim_Image_data_alloc(&b, m->step * m->height);
 	assert_non_null(data);
 	in.size = sim_builder_size(&b);
-	out_init(&o);
+	iov_buf_init(&o);
 	for (int i = 0; i < 2; i++) { /* the second message meets what the first has left */
 		wire_begin(&w, WIRE_CDR, &o);
 		assert_int_equal(map_find("sim/Image", NULL)->emit(&in, &w.enc), 0);
 		assert_int_equal(wire_finish(&w), 0);
-		assert_int_equal(out_iov(&o, iov), 2);
+		assert_int_equal(iov_buf_iov(&o, iov), 2);
 		assert_ptr_equal(iov[1].iov_base, data);
 		assert_int_equal(iov[1].iov_len, 960000);
 	}
 	assert_int_equal(o.copied, 0);
 	assert_int_equal(o.referred, 2 * 960000);
-	out_finish(&o);
+	iov_buf_finish(&o);
 }
 
 static void times_that_a_format_cannot_say_are_errors(void **state)
@@ -200,10 +200,10 @@ static void times_that_a_format_cannot_say_are_errors(void **state)
 		{ WIRE_CDR, SIM_KIND_TIME, INT64_C(2147483648) * 1000000000, -ERANGE },
 		{ WIRE_ROS1, SIM_KIND_TIME, INT64_C(2147483648) * 1000000000, 0 },
 	};
-	struct out o;
+	struct iov_buf o;
 
 	(void)state;
-	out_init(&o);
+	iov_buf_init(&o);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct enc_wire w;
 
@@ -211,7 +211,7 @@ static void times_that_a_format_cannot_say_are_errors(void **state)
 		w.enc.ops->time(&w.enc, "t", cases[i].kind, cases[i].ns);
 		assert_int_equal(wire_finish(&w), cases[i].want);
 	}
-	out_finish(&o);
+	iov_buf_finish(&o);
 }
 
 /* ---- reading by the definition alone ---- */
@@ -277,7 +277,7 @@ static void every_message_ends_where_its_definition_does(void **state)
 	(void)state;
 	for (const struct map *m = map_table; m->sim; m++) {
 		uint8_t got[8192];
-		struct map_in in = input(sample_body(sim_type_builtin(m->sim), body, sizeof(body)), "a frame");
+		struct map_message in = input(sample_body(sim_type_builtin(m->sim), body, sizeof(body)), "a frame");
 		struct reader cdr = { .p = got + 4, .cdr = true }, ros1 = { .p = got };
 
 		if (strcmp(m->sim, "sim/Image") == 0 || strcmp(m->sim, "sim/PointCloud") == 0)

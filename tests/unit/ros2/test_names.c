@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "wish.h"
+#include "topic_options.h"
 
 static void allowed_ones(void **state)
 {
@@ -14,9 +14,9 @@ static void allowed_ones(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
-		assert_true(wish_topic_ok(good[i]));
+		assert_true(topic_name_ok(good[i]));
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		assert_false(wish_topic_ok(bad[i]));
+		assert_false(topic_name_ok(bad[i]));
 }
 
 static void automatic_ones(void **state)
@@ -35,29 +35,29 @@ static void automatic_ones(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		char name[WISH_TOPIC_MAX + 1];
+		char name[TOPIC_NAME_MAX + 1];
 
-		assert_true(wish_topic_auto(rows[i][0], name));
+		assert_true(topic_name_auto(rows[i][0], name));
 		assert_string_equal(name, rows[i][1]);
-		assert_true(wish_topic_ok(name));
+		assert_true(topic_name_ok(name));
 	}
 }
 
 static void hopeless_ones(void **state)
 {
-	char name[WISH_TOPIC_MAX + 1], many[2 * WISH_TOPIC_MAX];
+	char name[TOPIC_NAME_MAX + 1], many[2 * TOPIC_NAME_MAX];
 
 	(void)state;
-	assert_false(wish_topic_auto("", name));
-	assert_false(wish_topic_auto("///", name));
+	assert_false(topic_name_auto("", name));
+	assert_false(topic_name_auto("///", name));
 	for (size_t n = 1; n < sizeof(many); n++) { /* of all lengths, with as much to add as can be */
 		for (size_t i = 0; i < n; i++)
 			many[i] = i & 1 ? '0' : '/';
 		many[n] = '\0';
-		if (wish_topic_auto(many, name))
-			assert_true(strlen(name) <= WISH_TOPIC_MAX && wish_topic_ok(name));
+		if (topic_name_auto(many, name))
+			assert_true(strlen(name) <= TOPIC_NAME_MAX && topic_name_ok(name));
 		else
-			assert_true(n == 1 || n > WISH_TOPIC_MAX / 2);
+			assert_true(n == 1 || n > TOPIC_NAME_MAX / 2);
 	}
 }
 

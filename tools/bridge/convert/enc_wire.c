@@ -33,7 +33,7 @@ static struct enc_wire *wire_of(struct sim_enc *e)
 
 static void *room(struct enc_wire *w, size_t n)
 {
-	void *at = out_room(w->out, n);
+	void *at = iov_buf_room(w->out, n);
 
 	if (!at)
 		sim_enc_fail(&w->enc, -ENOMEM);
@@ -137,7 +137,7 @@ static void wire_array(struct sim_enc *e, const char *name, enum sim_kind kind, 
 
 	(void)name;
 	begin_array(w, kind, n, fixed);
-	r = out_array(w->out, data, (size_t)n * sizes[kind]);
+	r = iov_buf_array(w->out, data, (size_t)n * sizes[kind]);
 	if (r < 0)
 		sim_enc_fail(e, r);
 }
@@ -209,11 +209,11 @@ static const struct sim_enc_ops wire_ops = {
 	.header = wire_header,
 };
 
-void wire_begin(struct enc_wire *w, enum wire_format format, struct out *out)
+void wire_begin(struct enc_wire *w, enum wire_format format, struct iov_buf *out)
 {
 	static const uint8_t cdr_le[4] = { 0, 1, 0, 0 };
 
-	out_reset(out);
+	iov_buf_reset(out);
 	*w = (struct enc_wire){ .enc.ops = &wire_ops, .style = &styles[format], .out = out };
 	if (!w->style->encapsulated)
 		return;

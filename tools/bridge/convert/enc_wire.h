@@ -11,20 +11,20 @@
 
 #include <sim/encode.h>
 
-#include "out.h"
+#include "iov_buf.h"
 
 enum wire_format { WIRE_CDR, WIRE_ROS1, WIRE_POSITIONAL };
 
 struct enc_wire {
 	struct sim_enc enc; /* first: what mappings are given */
 	const struct wire_style *style;
-	struct out *out;
+	struct iov_buf *out;
 	size_t start;  /* of the body in out: what alignment counts from */
 	size_t opened; /* where the nested message that was opened last begins */
 };
 
 /* Start a message: resets out, which it borrows until wire_finish(). */
-void wire_begin(struct enc_wire *w, enum wire_format format, struct out *out);
+void wire_begin(struct enc_wire *w, enum wire_format format, struct iov_buf *out);
 
 /* End it. 0: out holds the message; else the first error: -ENOMEM, -ERANGE a time that the format cannot say, or the mapping's. */
 int wire_finish(struct enc_wire *w);

@@ -32,7 +32,7 @@ const struct map *map_find(const char *sim, const char *ros)
 	return NULL;
 }
 
-void map_header(struct sim_enc *e, const struct map_in *in)
+void map_header(struct sim_enc *e, const struct map_message *in)
 {
 	struct sim_enc_header h = in->header;
 

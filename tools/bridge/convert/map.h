@@ -42,7 +42,7 @@ struct map_options {
 	bool no_predictions; /* TrafficLightGroup as it was before autoware_msgs 1.8 */
 };
 
-struct map_in { /* one message; borrows all of it, body until the bytes are sent */
+struct map_message { /* one message; borrows all of it, body until the bytes are sent */
 	const void *body;
 	size_t size;
 	struct sim_enc_header header;
@@ -53,7 +53,7 @@ struct map {
 	const char *sim; /* "sim/Image" */
 	const char *ros; /* "sensor_msgs/Image", as in the tables of ros_type.h */
 	/* 0, -EBADMSG the body does not hold together, -ENOTSUP not with these options. What was said before is then void. */
-	int (*emit)(const struct map_in *in, struct sim_enc *e);
+	int (*emit)(const struct map_message *in, struct sim_enc *e);
 };
 
 extern const struct map map_table[]; /* the first one of a type is its default; ended by a NULL sim */

@@ -66,7 +66,7 @@ static void swapped_data(struct sim_enc *e, const struct sim_Image *m, const uin
 	}
 }
 
-int map_Image_to_sensor_msgs_Image(const struct map_in *in, struct sim_enc *e)
+int map_Image_to_sensor_msgs_Image(const struct map_message *in, struct sim_enc *e)
 {
 	const struct sim_Image *m = BODY(Image, in);
 	const char *encoding = m ? sim_Image_encoding(m, in->size) : "", *want = in->options->encoding;
@@ -95,7 +95,7 @@ int map_Image_to_sensor_msgs_Image(const struct map_in *in, struct sim_enc *e)
 	return 0;
 }
 
-int map_CompressedImage_to_sensor_msgs_CompressedImage(const struct map_in *in, struct sim_enc *e)
+int map_CompressedImage_to_sensor_msgs_CompressedImage(const struct map_message *in, struct sim_enc *e)
 {
 	const struct sim_CompressedImage *m = BODY(CompressedImage, in);
 	const uint8_t *data;
@@ -110,7 +110,7 @@ int map_CompressedImage_to_sensor_msgs_CompressedImage(const struct map_in *in, 
 	return 0;
 }
 
-int map_CameraInfo_to_sensor_msgs_CameraInfo(const struct map_in *in, struct sim_enc *e)
+int map_CameraInfo_to_sensor_msgs_CameraInfo(const struct map_message *in, struct sim_enc *e)
 {
 	const struct sim_CameraInfo *m = BODY(CameraInfo, in);
 	const double *d;
@@ -139,7 +139,7 @@ int map_CameraInfo_to_sensor_msgs_CameraInfo(const struct map_in *in, struct sim
 	return 0;
 }
 
-static void detection(struct sim_enc *e, const struct map_in *in, const struct sim_Detected2DObject *o)
+static void detection(struct sim_enc *e, const struct map_message *in, const struct sim_Detected2DObject *o)
 {
 	sim_enc_begin(e, NULL);
 	map_header(e, in);
@@ -156,7 +156,7 @@ static void detection(struct sim_enc *e, const struct map_in *in, const struct s
 	sim_enc_end(e);
 }
 
-int map_Detected2DObjects_to_lgsvl_msgs_Detection2DArray(const struct map_in *in, struct sim_enc *e)
+int map_Detected2DObjects_to_lgsvl_msgs_Detection2DArray(const struct map_message *in, struct sim_enc *e)
 {
 	const struct sim_Detected2DObjects *m = BODY(Detected2DObjects, in);
 	const struct sim_Detected2DObject *o;

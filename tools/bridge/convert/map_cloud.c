@@ -217,14 +217,14 @@ static void field(struct sim_enc *e, const char *name, uint32_t offset, uint8_t 
 	sim_enc_end(e);
 }
 
-static void size_of(struct sim_enc *e, const struct map_in *in, uint32_t height, uint32_t width)
+static void size_of(struct sim_enc *e, const struct map_message *in, uint32_t height, uint32_t width)
 {
 	map_header(e, in);
 	sim_enc_u32(e, "height", height);
 	sim_enc_u32(e, "width", width);
 }
 
-static int native(const struct map_in *in, struct sim_enc *e, const struct sim_PointCloud *m, const uint8_t *data,
+static int native(const struct map_message *in, struct sim_enc *e, const struct sim_PointCloud *m, const uint8_t *data,
 		  uint32_t n_data)
 {
 	uint32_t n;
@@ -244,7 +244,7 @@ static int native(const struct map_in *in, struct sim_enc *e, const struct sim_P
 }
 
 /* Whether the points are struct sim_Point: every field of it, and none else. */
-static bool is_default(const struct map_in *in, const struct sim_PointCloud *m)
+static bool is_default(const struct map_message *in, const struct sim_PointCloud *m)
 {
 	uint32_t n;
 	const struct sim_PointField *f = sim_PointCloud_fields(m, in->size, &n);
@@ -261,7 +261,7 @@ static bool is_default(const struct map_in *in, const struct sim_PointCloud *m)
 	return true;
 }
 
-static int converted(const struct map_in *in, struct sim_enc *e, const struct layout *l, uint32_t points,
+static int converted(const struct map_message *in, struct sim_enc *e, const struct layout *l, uint32_t points,
 		     const struct sim_Point *p, bool is_dense)
 {
 	uint8_t *to;
@@ -283,7 +283,7 @@ static int converted(const struct map_in *in, struct sim_enc *e, const struct la
 	return 0;
 }
 
-int map_PointCloud_to_sensor_msgs_PointCloud2(const struct map_in *in, struct sim_enc *e)
+int map_PointCloud_to_sensor_msgs_PointCloud2(const struct map_message *in, struct sim_enc *e)
 {
 	const struct sim_PointCloud *m = BODY(PointCloud, in);
 	struct sim_PointCloud head;

@@ -12,7 +12,7 @@
 #include "sim/msg/Imu.h"
 #include "sim/msg/Transforms.h"
 
-int map_Clock_to_rosgraph_msgs_Clock(const struct map_in *in, struct sim_enc *e)
+int map_Clock_to_rosgraph_msgs_Clock(const struct map_message *in, struct sim_enc *e)
 {
 	const struct sim_Clock *m = BODY(Clock, in);
 
@@ -22,7 +22,7 @@ int map_Clock_to_rosgraph_msgs_Clock(const struct map_in *in, struct sim_enc *e)
 	return 0;
 }
 
-int map_Transforms_to_tf2_msgs_TFMessage(const struct map_in *in, struct sim_enc *e)
+int map_Transforms_to_tf2_msgs_TFMessage(const struct map_message *in, struct sim_enc *e)
 {
 	const struct sim_Transforms *m = BODY(Transforms, in);
 	const struct sim_Transform *t;
@@ -50,7 +50,7 @@ int map_Transforms_to_tf2_msgs_TFMessage(const struct map_in *in, struct sim_enc
 }
 
 /* rows: 3 or 6. Not known is all zero: then the rig's variance, if it gives one, is the diagonal. */
-static const double *covariance_of(const struct map_in *in, const double *c, unsigned rows, double buf[36])
+static const double *covariance_of(const struct map_message *in, const double *c, unsigned rows, double buf[36])
 {
 	for (unsigned i = 0; i < rows * rows; i++)
 		if (c[i] != 0)
@@ -60,14 +60,15 @@ static const double *covariance_of(const struct map_in *in, const double *c, uns
 	return buf;
 }
 
-static void covariance(struct sim_enc *e, const char *name, const struct map_in *in, const double *c, unsigned rows)
+static void covariance(struct sim_enc *e, const char *name, const struct map_message *in, const double *c,
+		       unsigned rows)
 {
 	double buf[36];
 
 	sim_enc_f64s(e, name, covariance_of(in, c, rows, buf), rows * rows);
 }
 
-static void imu(const struct map_in *in, struct sim_enc *e, const struct sim_Imu *m)
+static void imu(const struct map_message *in, struct sim_enc *e, const struct sim_Imu *m)
 {
 	static const double no_orientation[9] = { -1 }; /* how ROS says so */
 	bool known = m->orientation.x != 0 || m->orientation.y != 0 || m->orientation.z != 0 || m->orientation.w != 0;
@@ -84,7 +85,7 @@ static void imu(const struct map_in *in, struct sim_enc *e, const struct sim_Imu
 	covariance(e, "linear_acceleration_covariance", in, m->linear_acceleration_covariance, 3);
 }
 
-int map_Imu_to_sensor_msgs_Imu(const struct map_in *in, struct sim_enc *e)
+int map_Imu_to_sensor_msgs_Imu(const struct map_message *in, struct sim_enc *e)
 {
 	const struct sim_Imu *m = BODY(Imu, in);
 
@@ -95,7 +96,7 @@ int map_Imu_to_sensor_msgs_Imu(const struct map_in *in, struct sim_enc *e)
 }
 
 /* What is measured; the map's view of it has no place in this type. */
-int map_CorrectedImu_to_sensor_msgs_Imu(const struct map_in *in, struct sim_enc *e)
+int map_CorrectedImu_to_sensor_msgs_Imu(const struct map_message *in, struct sim_enc *e)
 {
 	const struct sim_CorrectedImu *m = BODY(CorrectedImu, in);
 
@@ -116,7 +117,7 @@ static uint8_t covariance_type(const double c[9])
 	return diagonal ? 2 : 0;
 }
 
-int map_Gps_to_sensor_msgs_NavSatFix(const struct map_in *in, struct sim_enc *e)
+int map_Gps_to_sensor_msgs_NavSatFix(const struct map_message *in, struct sim_enc *e)
 {
 	const struct sim_Gps *m = BODY(Gps, in);
 	const double *c;
@@ -144,7 +145,7 @@ int map_Gps_to_sensor_msgs_NavSatFix(const struct map_in *in, struct sim_enc *e)
 
 struct place {
 	struct sim_Vector3 at;
-	struct map_in in; /* with the frame of it */
+	struct map_message in; /* with the frame of it */
 	struct map_options options;
 };
 
@@ -190,7 +191,7 @@ static int move(struct fix *f, const struct map_options *o)
 }
 
 /* The frame that the rig says wins; else what is said to be in the map is, or is in "utm". */
-static int place_of(const struct map_in *in, struct fix f, struct place *ret)
+static int place_of(const struct map_message *in, struct fix f, struct place *ret)
 {
 	int r = move(&f, in->options);
 
@@ -210,7 +211,7 @@ static int place_of(const struct map_in *in, struct fix f, struct place *ret)
 	((struct fix){ (m)->longitude, (m)->latitude, (m)->easting, (m)->northing, (m)->altitude, \
 		       (m)->ignore_map_origin })
 
-int map_Gps_to_geometry_msgs_PoseStamped(const struct map_in *in, struct sim_enc *e)
+int map_Gps_to_geometry_msgs_PoseStamped(const struct map_message *in, struct sim_enc *e)
 {
 	const struct sim_Gps *m = BODY(Gps, in);
 	struct place p;
@@ -224,7 +225,7 @@ int map_Gps_to_geometry_msgs_PoseStamped(const struct map_in *in, struct sim_enc
 }
 
 /* As AWSIM's documentation has it; its code has PoseStamped. */
-int map_Gps_to_geometry_msgs_Pose(const struct map_in *in, struct sim_enc *e)
+int map_Gps_to_geometry_msgs_Pose(const struct map_message *in, struct sim_enc *e)
 {
 	const struct sim_Gps *m = BODY(Gps, in);
 	struct place p;
@@ -237,7 +238,7 @@ int map_Gps_to_geometry_msgs_Pose(const struct map_in *in, struct sim_enc *e)
 	return 0;
 }
 
-int map_Gps_to_geometry_msgs_PoseWithCovarianceStamped(const struct map_in *in, struct sim_enc *e)
+int map_Gps_to_geometry_msgs_PoseWithCovarianceStamped(const struct map_message *in, struct sim_enc *e)
 {
 	const struct sim_Gps *m = BODY(Gps, in);
 	double pose[36] = { 0 }, buf[36];
@@ -258,7 +259,7 @@ int map_Gps_to_geometry_msgs_PoseWithCovarianceStamped(const struct map_in *in, 
 	return 0;
 }
 
-int map_GpsOdometry_to_nav_msgs_Odometry(const struct map_in *in, struct sim_enc *e)
+int map_GpsOdometry_to_nav_msgs_Odometry(const struct map_message *in, struct sim_enc *e)
 {
 	const struct sim_GpsOdometry *m = BODY(GpsOdometry, in);
 	struct sim_Vector3 velocity;
@@ -283,7 +284,7 @@ int map_GpsOdometry_to_nav_msgs_Odometry(const struct map_in *in, struct sim_enc
 	return 0;
 }
 
-int map_GpsOdometry_to_geometry_msgs_PoseStamped(const struct map_in *in, struct sim_enc *e)
+int map_GpsOdometry_to_geometry_msgs_PoseStamped(const struct map_message *in, struct sim_enc *e)
 {
 	const struct sim_GpsOdometry *m = BODY(GpsOdometry, in);
 	struct place p;

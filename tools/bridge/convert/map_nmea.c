@@ -94,11 +94,11 @@ static bool is_a_place(const struct sim_Gps *m)
 }
 
 /* Two messages share a stamp and follow one another in ROS 1's count: 2n and 2n + 1. */
-int map_Gps_to_nmea_msgs_Sentence(const struct map_in *in, struct sim_enc *e)
+int map_Gps_to_nmea_msgs_Sentence(const struct map_message *in, struct sim_enc *e)
 {
 	const struct sim_Gps *m = BODY(Gps, in);
 	bool attitude = in->options->sentence == MAP_SENTENCE_INSATT;
-	struct map_in twice = *in;
+	struct map_message twice = *in;
 	char s[SENTENCE_MAX];
 
 	if (!m || !is_a_place(m))

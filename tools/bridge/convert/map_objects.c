@@ -15,7 +15,7 @@ static void box3d(struct sim_enc *e, const struct sim_Pose *pose, const struct s
 	sim_enc_end(e);
 }
 
-static void detection(struct sim_enc *e, const struct map_in *in, const struct sim_Detected3DObject *o)
+static void detection(struct sim_enc *e, const struct map_message *in, const struct sim_Detected3DObject *o)
 {
 	sim_enc_begin(e, NULL);
 	map_header(e, in);
@@ -27,7 +27,7 @@ static void detection(struct sim_enc *e, const struct map_in *in, const struct s
 	sim_enc_end(e);
 }
 
-int map_Detected3DObjects_to_lgsvl_msgs_Detection3DArray(const struct map_in *in, struct sim_enc *e)
+int map_Detected3DObjects_to_lgsvl_msgs_Detection3DArray(const struct map_message *in, struct sim_enc *e)
 {
 	const struct sim_Detected3DObjects *m = BODY(Detected3DObjects, in);
 	const struct sim_Detected3DObject *o;
@@ -86,7 +86,7 @@ static void kinematics(struct sim_enc *e, const struct sim_Detected3DObject *o)
 	sim_enc_end(e);
 }
 
-static void object(struct sim_enc *e, const struct map_in *in, const struct sim_Detected3DObject *o)
+static void object(struct sim_enc *e, const struct map_message *in, const struct sim_Detected3DObject *o)
 {
 	uint8_t class = class_of(sim_Detected3DObject_label_in(in->body, in->size, o));
 
@@ -110,7 +110,7 @@ static void object(struct sim_enc *e, const struct map_in *in, const struct sim_
 	sim_enc_end(e);
 }
 
-int map_Detected3DObjects_to_autoware_perception_msgs_DetectedObjects(const struct map_in *in, struct sim_enc *e)
+int map_Detected3DObjects_to_autoware_perception_msgs_DetectedObjects(const struct map_message *in, struct sim_enc *e)
 {
 	const struct sim_Detected3DObjects *m = BODY(Detected3DObjects, in);
 	const struct sim_Detected3DObject *o;
@@ -145,7 +145,7 @@ static const char *color_name(uint8_t color)
 	}
 }
 
-int map_TrafficSignals_to_lgsvl_msgs_SignalArray(const struct map_in *in, struct sim_enc *e)
+int map_TrafficSignals_to_lgsvl_msgs_SignalArray(const struct map_message *in, struct sim_enc *e)
 {
 	const struct sim_TrafficSignals *m = BODY(TrafficSignals, in);
 	const struct sim_TrafficSignal *s;
@@ -170,7 +170,7 @@ int map_TrafficSignals_to_lgsvl_msgs_SignalArray(const struct map_in *in, struct
 }
 
 /* The map's number of a group: the id if it is a number, as lanelet ids are, else the number of the signal. */
-static int64_t group_id(const struct map_in *in, const struct sim_TrafficSignal *s)
+static int64_t group_id(const struct map_message *in, const struct sim_TrafficSignal *s)
 {
 	const char *id = sim_TrafficSignal_id_in(in->body, in->size, s);
 	char *end;
@@ -210,7 +210,7 @@ static void lamp(struct sim_enc *e, const struct sim_TrafficSignal *s)
 }
 
 /* How many signals from i on are lamps of one light. */
-static uint32_t lamps_of_one(const struct map_in *in, const struct sim_TrafficSignal *s, uint32_t i, uint32_t n)
+static uint32_t lamps_of_one(const struct map_message *in, const struct sim_TrafficSignal *s, uint32_t i, uint32_t n)
 {
 	int64_t id = group_id(in, &s[i]);
 	uint32_t k = 1;
@@ -220,7 +220,8 @@ static uint32_t lamps_of_one(const struct map_in *in, const struct sim_TrafficSi
 	return k;
 }
 
-int map_TrafficSignals_to_autoware_perception_msgs_TrafficLightGroupArray(const struct map_in *in, struct sim_enc *e)
+int map_TrafficSignals_to_autoware_perception_msgs_TrafficLightGroupArray(const struct map_message *in,
+									  struct sim_enc *e)
 {
 	const struct sim_TrafficSignals *m = BODY(TrafficSignals, in);
 	const struct sim_TrafficSignal *s;

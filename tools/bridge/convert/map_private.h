@@ -60,14 +60,14 @@
 /* clang-format on */
 
 #define MAP_NAME(sim, package, ros) map_##sim##_to_##package##_##ros
-#define X(sim, package, ros)        int MAP_NAME(sim, package, ros)(const struct map_in *in, struct sim_enc *e);
+#define X(sim, package, ros)        int MAP_NAME(sim, package, ros)(const struct map_message *in, struct sim_enc *e);
 MAPS(X)
 #undef X
 
 /* const struct sim_T *m = BODY(T, in); NULL: too short */
 #define BODY(T, in) sim_##T##_from((in)->body, (in)->size)
 
-void map_header(struct sim_enc *e, const struct map_in *in);
+void map_header(struct sim_enc *e, const struct map_message *in);
 /* Vector3 or Point: both have x, y and z */
 void map_vector(struct sim_enc *e, const char *name, const struct sim_Vector3 *v);
 void map_quaternion(struct sim_enc *e, const char *name, const struct sim_Quaternion *q);

@@ -37,7 +37,7 @@ static void put_rays(struct sim_enc *e, const char *name, const struct sim_Laser
 		memcpy(to + (size_t)i * sizeof(float), hit(m, ranges[i]) ? &values[i] : &nothing, sizeof(float));
 }
 
-int map_LaserScan_to_sensor_msgs_LaserScan(const struct map_in *in, struct sim_enc *e)
+int map_LaserScan_to_sensor_msgs_LaserScan(const struct map_message *in, struct sim_enc *e)
 {
 	const struct sim_LaserScan *m = BODY(LaserScan, in);
 	const float *ranges, *intensities;
@@ -91,7 +91,7 @@ static void radar_object(struct sim_enc *e, const struct sim_RadarObject *o)
 	sim_enc_end(e);
 }
 
-int map_RadarObjects_to_lgsvl_msgs_DetectedRadarObjectArray(const struct map_in *in, struct sim_enc *e)
+int map_RadarObjects_to_lgsvl_msgs_DetectedRadarObjectArray(const struct map_message *in, struct sim_enc *e)
 {
 	const struct sim_RadarObjects *m = BODY(RadarObjects, in);
 	const struct sim_RadarObject *o;
@@ -108,7 +108,7 @@ int map_RadarObjects_to_lgsvl_msgs_DetectedRadarObjectArray(const struct map_in 
 	return 0;
 }
 
-int map_Ultrasonic_to_lgsvl_msgs_Ultrasonic(const struct map_in *in, struct sim_enc *e)
+int map_Ultrasonic_to_lgsvl_msgs_Ultrasonic(const struct map_message *in, struct sim_enc *e)
 {
 	const struct sim_Ultrasonic *m = BODY(Ultrasonic, in);
 

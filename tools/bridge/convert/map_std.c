@@ -15,7 +15,7 @@
 #include "sim/msg/UInt8.h"
 
 #define STD(name, suffix) \
-	int map_##name##_to_std_msgs_##name(const struct map_in *in, struct sim_enc *e) \
+	int map_##name##_to_std_msgs_##name(const struct map_message *in, struct sim_enc *e) \
 	{ \
 		const struct sim_##name *m = BODY(name, in); \
 \
@@ -36,7 +36,7 @@ STD(UInt64, u64)
 STD(Float32, f32)
 STD(Float64, f64)
 
-int map_String_to_std_msgs_String(const struct map_in *in, struct sim_enc *e)
+int map_String_to_std_msgs_String(const struct map_message *in, struct sim_enc *e)
 {
 	const struct sim_String *m = BODY(String, in);
 

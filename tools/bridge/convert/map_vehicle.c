@@ -29,7 +29,7 @@ static void can_bus_lamps(struct sim_enc *e, const struct sim_CanBus *m)
 	sim_enc_bool(e, "reverse_gear_active", m->in_reverse);
 }
 
-int map_CanBus_to_lgsvl_msgs_CanBusData(const struct map_in *in, struct sim_enc *e)
+int map_CanBus_to_lgsvl_msgs_CanBusData(const struct map_message *in, struct sim_enc *e)
 {
 	const struct sim_CanBus *m = BODY(CanBus, in);
 
@@ -52,7 +52,7 @@ int map_CanBus_to_lgsvl_msgs_CanBusData(const struct map_in *in, struct sim_enc 
 	return 0;
 }
 
-int map_VehicleOdometry_to_lgsvl_msgs_VehicleOdometry(const struct map_in *in, struct sim_enc *e)
+int map_VehicleOdometry_to_lgsvl_msgs_VehicleOdometry(const struct map_message *in, struct sim_enc *e)
 {
 	const struct sim_VehicleOdometry *m = BODY(VehicleOdometry, in);
 
@@ -67,7 +67,7 @@ int map_VehicleOdometry_to_lgsvl_msgs_VehicleOdometry(const struct map_in *in, s
 
 /* ---- Autoware ---- */
 
-static void velocity_report(const struct map_in *in, struct sim_enc *e, float longitudinal, float lateral,
+static void velocity_report(const struct map_message *in, struct sim_enc *e, float longitudinal, float lateral,
 			    float yaw_rate)
 {
 	map_header(e, in);
@@ -76,7 +76,7 @@ static void velocity_report(const struct map_in *in, struct sim_enc *e, float lo
 	sim_enc_f32(e, "heading_rate", yaw_rate);
 }
 
-int map_CanBus_to_autoware_vehicle_msgs_VelocityReport(const struct map_in *in, struct sim_enc *e)
+int map_CanBus_to_autoware_vehicle_msgs_VelocityReport(const struct map_message *in, struct sim_enc *e)
 {
 	const struct sim_CanBus *m = BODY(CanBus, in);
 
@@ -86,7 +86,7 @@ int map_CanBus_to_autoware_vehicle_msgs_VelocityReport(const struct map_in *in, 
 	return 0;
 }
 
-int map_VehicleOdometry_to_autoware_vehicle_msgs_VelocityReport(const struct map_in *in, struct sim_enc *e)
+int map_VehicleOdometry_to_autoware_vehicle_msgs_VelocityReport(const struct map_message *in, struct sim_enc *e)
 {
 	const struct sim_VehicleOdometry *m = BODY(VehicleOdometry, in);
 
@@ -96,35 +96,35 @@ int map_VehicleOdometry_to_autoware_vehicle_msgs_VelocityReport(const struct map
 	return 0;
 }
 
-static int steering_report(const struct map_in *in, struct sim_enc *e, float angle)
+static int steering_report(const struct map_message *in, struct sim_enc *e, float angle)
 {
 	sim_enc_time(e, "stamp", in->header.stamp_sim_ns);
 	sim_enc_f32(e, "steering_tire_angle", angle);
 	return 0;
 }
 
-int map_CanBus_to_autoware_vehicle_msgs_SteeringReport(const struct map_in *in, struct sim_enc *e)
+int map_CanBus_to_autoware_vehicle_msgs_SteeringReport(const struct map_message *in, struct sim_enc *e)
 {
 	const struct sim_CanBus *m = BODY(CanBus, in);
 
 	return m ? steering_report(in, e, m->steering_angle) : -EBADMSG;
 }
 
-int map_VehicleOdometry_to_autoware_vehicle_msgs_SteeringReport(const struct map_in *in, struct sim_enc *e)
+int map_VehicleOdometry_to_autoware_vehicle_msgs_SteeringReport(const struct map_message *in, struct sim_enc *e)
 {
 	const struct sim_VehicleOdometry *m = BODY(VehicleOdometry, in);
 
 	return m ? steering_report(in, e, m->front_wheel_angle) : -EBADMSG;
 }
 
-static int report(const struct map_in *in, struct sim_enc *e, const char *name, uint8_t v)
+static int report(const struct map_message *in, struct sim_enc *e, const char *name, uint8_t v)
 {
 	sim_enc_time(e, "stamp", in->header.stamp_sim_ns);
 	sim_enc_u8(e, name, v);
 	return 0;
 }
 
-int map_CanBus_to_autoware_vehicle_msgs_ControlModeReport(const struct map_in *in, struct sim_enc *e)
+int map_CanBus_to_autoware_vehicle_msgs_ControlModeReport(const struct map_message *in, struct sim_enc *e)
 {
 	static const uint8_t modes[] = {
 		[SIM_VEHICLE_MODE_MANUAL] = MODE_MANUAL,         [SIM_VEHICLE_MODE_AUTO] = MODE_AUTONOMOUS,
@@ -137,7 +137,7 @@ int map_CanBus_to_autoware_vehicle_msgs_ControlModeReport(const struct map_in *i
 	return m ? report(in, e, "mode", mode < sizeof(modes) ? modes[mode] : MODE_MANUAL) : -EBADMSG;
 }
 
-int map_CanBus_to_autoware_vehicle_msgs_GearReport(const struct map_in *in, struct sim_enc *e)
+int map_CanBus_to_autoware_vehicle_msgs_GearReport(const struct map_message *in, struct sim_enc *e)
 {
 	static const uint8_t gears[] = {
 		[SIM_GEAR_NEUTRAL] = GEAR_NEUTRAL, [SIM_GEAR_DRIVE] = GEAR_DRIVE, [SIM_GEAR_REVERSE] = GEAR_REVERSE,
@@ -149,7 +149,7 @@ int map_CanBus_to_autoware_vehicle_msgs_GearReport(const struct map_in *in, stru
 	return m ? report(in, e, "report", gear < sizeof(gears) ? gears[gear] : GEAR_NONE) : -EBADMSG;
 }
 
-int map_CanBus_to_autoware_vehicle_msgs_TurnIndicatorsReport(const struct map_in *in, struct sim_enc *e)
+int map_CanBus_to_autoware_vehicle_msgs_TurnIndicatorsReport(const struct map_message *in, struct sim_enc *e)
 {
 	const struct sim_CanBus *m = BODY(CanBus, in);
 	bool left = m && m->left_turn_signal, right = m && m->right_turn_signal;
@@ -160,7 +160,7 @@ int map_CanBus_to_autoware_vehicle_msgs_TurnIndicatorsReport(const struct map_in
 	return report(in, e, "report", left == right ? DISABLE : left ? ENABLE_LEFT : ENABLE_RIGHT);
 }
 
-int map_CanBus_to_autoware_vehicle_msgs_HazardLightsReport(const struct map_in *in, struct sim_enc *e)
+int map_CanBus_to_autoware_vehicle_msgs_HazardLightsReport(const struct map_message *in, struct sim_enc *e)
 {
 	const struct sim_CanBus *m = BODY(CanBus, in);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dec.h"
+#include "cdr_reader.h"
 #include "enc_wire.h"
 #include "generic.h"
 #include "ros/ros_generic.h"
@@ -90,10 +90,10 @@ bool rpc_same_fields(const struct sim_type *ours, const struct ros_type *theirs)
 int rpc_read_request(const struct sim_type *t, const void *data, size_t len, struct rpc_id *ret_id, void *body,
 		     size_t room, size_t *ret_size)
 {
-	struct dec d;
+	struct cdr_reader d;
 	int r;
 
-	dec_begin(&d, WIRE_CDR, data, len);
+	cdr_reader_begin(&d, WIRE_CDR, data, len);
 	if (ret_id) {
 		ret_id->client = sim_dec_u64(&d.dec, "client_guid");
 		ret_id->sequence = sim_dec_i64(&d.dec, "sequence_number");
@@ -103,10 +103,11 @@ int rpc_read_request(const struct sim_type *t, const void *data, size_t len, str
 		(void)sim_dec_u8(&d.dec, "structure_needs_at_least_one_member");
 	if (d.dec.err)
 		return d.dec.err;
-	return r < 0 ? r : dec_end(&d);
+	return r < 0 ? r : cdr_reader_end(&d);
 }
 
-int rpc_write_response(const struct sim_type *t, const struct rpc_id *id, const void *body, size_t size, struct out *o)
+int rpc_write_response(const struct sim_type *t, const struct rpc_id *id, const void *body, size_t size,
+		       struct iov_buf *o)
 {
 	struct enc_wire w;
 	int r;

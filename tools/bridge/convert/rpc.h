@@ -14,7 +14,7 @@
 #include "ros/ros_text.h"
 #include "ros/ros_type.h"
 
-#include "out.h"
+#include "iov_buf.h"
 
 struct rpc_id {
 	uint64_t client;
@@ -42,7 +42,8 @@ int rpc_read_request(const struct sim_type *t, const void *data, size_t len, str
 		     size_t room, size_t *ret_size);
 
 /* Write a response; o keeps body until it is sent. id NULL: it has none. Errors: -EBADMSG the body does not hold, -ENOMEM, -ERANGE a time. */
-int rpc_write_response(const struct sim_type *t, const struct rpc_id *id, const void *body, size_t size, struct out *o);
+int rpc_write_response(const struct sim_type *t, const struct rpc_id *id, const void *body, size_t size,
+		       struct iov_buf *o);
 
 /*
  * A response that says no: of a type with `bool success` and `string message`, false and why. ROS has no errors of

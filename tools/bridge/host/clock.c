@@ -33,7 +33,7 @@ static int open_topic(struct host *h)
 	struct host_clock *c = &h->clock;
 	int r;
 
-	c->clk.replays = atomic_load(&h->link.replays);
+	c->clk.replays = atomic_load(&h->connection.replays);
 	pthread_mutex_lock(&h->topics_lock);
 	r = h->plugin->ops->open(h->bridge, &c->clk.ch, &c->clk.topic);
 	pthread_mutex_unlock(&h->topics_lock);
@@ -61,7 +61,7 @@ static int renew_topic(struct host *h)
 {
 	struct host_clock *c = &h->clock;
 
-	if (c->clk.replays != atomic_load(&h->link.replays)) {
+	if (c->clk.replays != atomic_load(&h->connection.replays)) {
 		close_topic(h);
 		(void)open_topic(h);
 	}
@@ -74,7 +74,7 @@ static void publish(struct host *h, const struct sim_slot *slot)
 	const struct sim_Clock *body = sim_slot_body(slot);
 	int r;
 
-	if (body->clock <= 0 || host_link_status(h) != SIM_BRIDGE_CONNECTED || renew_topic(h) < 0) {
+	if (body->clock <= 0 || host_connection_status(h) != SIM_BRIDGE_CONNECTED || renew_topic(h) < 0) {
 		bump(&c->skipped);
 		return;
 	}

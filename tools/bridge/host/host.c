@@ -80,7 +80,7 @@ static void service_status(void *ctx, enum sim_bridge_status status, const char 
 	for (char *c = h->detail; (c = strchr(c, '\n'));) /* behind a line's end come other clocks */
 		*c = ' ';
 	if (status == SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED)
-		atomic_store(&h->link.lost, true);
+		atomic_store(&h->connection.lost, true);
 	pthread_mutex_unlock(&h->lanes_lock);
 	log_info("%s%s%s", sim_bridge_status_name(status), detail && *detail ? ": " : "", detail ? detail : "");
 	wake_main(h);
@@ -129,7 +129,7 @@ static const struct sim_converter *service_converter(void *ctx, const char *sim_
 
 static int service_drive(void *ctx, int64_t sim_ns)
 {
-	return host_drive(ctx, sim_ns);
+	return host_time_driver_set(ctx, sim_ns);
 }
 
 static void service_carries(void *ctx, const struct sim_bridge_channel *ch, const char *name, const char *type)
@@ -218,13 +218,13 @@ int host_create(struct sim_client *client, const char *plugin_dir, json_t *confi
 	h->client = client;
 	h->wake_fd = -1;
 	h->inbound_limit = (struct log_limit)LOG_LIMIT(NS_PER_S, 1);
-	h->drive.limit = (struct log_limit)LOG_LIMIT(10 * NS_PER_S, 10);
+	h->time_driver.limit = (struct log_limit)LOG_LIMIT(10 * NS_PER_S, 10);
 	list_init(&h->lanes);
 	pthread_mutex_init(&h->options_lock, NULL);
 	pthread_mutex_init(&h->topics_lock, NULL);
 	pthread_mutex_init(&h->lanes_lock, NULL);
 	pthread_mutex_init(&h->inbound_lock, NULL);
-	host_link_init(h);
+	host_connection_init(h);
 	h->config = json_incref(config);
 	h->options = json_object_get(config, "options");
 	h->options = h->options ? json_incref(h->options) : json_object();
@@ -259,9 +259,9 @@ void host_destroy(struct host *h)
 	if (h->bridge)
 		h->plugin->ops->destroy(h->bridge);
 	host_lanes_free(h);
-	host_drive_finish(h);
+	host_time_driver_finish(h);
 	host_inbound_finish(h);
-	host_link_finish(h);
+	host_connection_finish(h);
 	host_service_finish(h);
 	converters_unload(h->converters);
 	plugin_unload(h->plugin);
@@ -291,7 +291,7 @@ void host_report(struct host *h)
 	pthread_mutex_lock(&h->lanes_lock);
 	snprintf(text, sizeof(text), "%s%s%s", h->detail, *h->other_clocks ? "\n" : "", h->other_clocks);
 	if (h->lane0)
-		sim_lane_status(h->lane0, host_link_status(h), atomic_load(&h->sent), atomic_load(&h->failed),
+		sim_lane_status(h->lane0, host_connection_status(h), atomic_load(&h->sent), atomic_load(&h->failed),
 				atomic_load(&h->dropped), atomic_load(&h->bytes), text);
 	pthread_mutex_unlock(&h->lanes_lock);
 }

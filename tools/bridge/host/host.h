@@ -62,9 +62,9 @@ struct host_clock { /* /clock on its way out; clock.c */
 	} clk;
 };
 
-struct host_link {                /* the far side; link.c */
+struct host_connection {          /* the far side; connection.c */
 	pthread_mutex_t lock;     /* one connect() or disconnect() at a time */
-	char *connection;         /* what simd wants, NULL: none; guarded by lock */
+	char *wanted;             /* what simd wants, NULL: none; guarded by lock */
 	bool closed;              /* no more connect(); guarded by lock */
 	_Atomic bool lost;        /* since the plug-in reported it, until all is open again */
 	_Atomic unsigned replays; /* how often that was */
@@ -82,7 +82,7 @@ struct host_service {                        /* service.c */
 	struct list told; /* host_told::link; the watcher's, and whose stop has ended it */
 };
 
-struct host_drive { /* driving time with a clock of the far side; drive.c. One thread of the plug-in's at a time */
+struct host_time_driver { /* driving time with a clock of the far side; time_driver.c. One thread of the plug-in's at a time */
 	struct sim_driver *driver; /* NULL: not ours */
 	int said;                  /* the last refusal that was logged; 0: it drives */
 	bool driving;
@@ -117,9 +117,9 @@ struct host {
 	struct log_limit inbound_limit; /* guarded by inbound_lock */
 
 	struct host_clock clock;
-	struct host_link link;
+	struct host_connection connection;
 	struct host_service service;
-	struct host_drive drive;
+	struct host_time_driver time_driver;
 
 	_Atomic uint64_t sent, failed, dropped, bytes;
 	_Atomic int status;     /* enum sim_bridge_status, as last reported */
@@ -144,16 +144,16 @@ void host_flush(struct host *h);
 /* ---- check.c: --check. 0, or -EINVAL: something was found, and printed ---- */
 int host_check(const char *plugin_dir);
 
-/* ---- link.c: the connection ---- */
-void host_link_init(struct host *h);
-void host_link_finish(struct host *h);
+/* ---- connection.c: the connection ---- */
+void host_connection_init(struct host *h);
+void host_connection_finish(struct host *h);
 void host_connect(struct host *h, const char *connection);
 void host_disconnect(struct host *h);
 /* Disconnect for good: the bridge ends. A lane may be about to connect it: nothing comes of that. */
-void host_link_close(struct host *h);
+void host_connection_close(struct host *h);
 /* After a loss: connect again when it is time, open all again when it is back. Returns when to come again, from now. */
-int64_t host_link_step(struct host *h, int64_t now_mono_ns);
-enum sim_bridge_status host_link_status(const struct host *h); /* as simd is to see it */
+int64_t host_connection_step(struct host *h, int64_t now_mono_ns);
+enum sim_bridge_status host_connection_status(const struct host *h); /* as simd is to see it */
 
 /* ---- topics.c ---- */
 /* Text of a CHANNEL packet, and the lane to answer it on (NULL: none). Logs what it refuses. */
@@ -186,9 +186,9 @@ void host_service_finish(struct host *h);
 int host_service_call(struct host *h, const char *service, const struct sim_service_type *type, const void *request,
 		      size_t size, int64_t timeout_dur_ns, sim_answer_fn fn, void *user);
 
-/* ---- drive.c ---- */
-int host_drive(struct host *h, int64_t sim_ns); /* sim_bridge_host::drive */
-void host_drive_finish(struct host *h);
+/* ---- time_driver.c ---- */
+int host_time_driver_set(struct host *h, int64_t sim_ns); /* sim_bridge_host::drive */
+void host_time_driver_finish(struct host *h);
 
 /* ---- inbound.c ---- */
 int host_inbound_publish(struct host *h, const char *channel, const struct sim_type *type, const void *body,

@@ -60,7 +60,7 @@ static int publish(struct host_lane *l, const struct sim_delivery *d, struct sim
 
 	if (!d->slot)
 		return -ESTALE; /* of a life of the data plane that this process no longer sees */
-	if (atomic_load(&l->host->link.lost))
+	if (atomic_load(&l->host->connection.lost))
 		return -ENOTCONN;
 	if (!topic || !topic->topic)
 		return SIM_LANE_NOT_CARRIED;
@@ -72,7 +72,7 @@ static void deliver(struct host_lane *l, const struct sim_lane_packet *p)
 	struct batch b = { 0 };
 	int64_t now = mono_now_ns();
 
-	atomic_store(&l->inside, true); /* before `lost` is looked at: see host_link_step() */
+	atomic_store(&l->inside, true); /* before `lost` is looked at: see host_connection_step() */
 	for (unsigned i = 0; i < p->count; i++) {
 		const struct sim_delivery *d = &p->deliveries[i];
 		uint64_t bytes = d->slot ? d->slot->body_size : 0;

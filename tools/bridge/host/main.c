@@ -117,7 +117,7 @@ static int64_t work(struct host *h, bool changed, int64_t *flush_mono_ns)
 	}
 	if (flush || changed)
 		host_report(h);
-	link = host_link_step(h, mono_now_ns());
+	link = host_connection_step(h, mono_now_ns());
 	left = *flush_mono_ns - mono_now_ns();
 	if (link < left)
 		left = link;
@@ -192,7 +192,7 @@ static int session(struct sim_client *c, const struct args *a, const char *dir, 
 	r = serve(h, signal_fd) ? 0 : 1;
 	if (r == 0)
 		host_lanes_drain(h);
-	host_link_close(h);
+	host_connection_close(h);
 	host_report(h);
 out:
 	host_destroy(h); /* what is queued is published and answered, then the lanes end */

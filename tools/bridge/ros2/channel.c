@@ -28,8 +28,8 @@ static int open_one(struct sim_bridge *b, const struct sim_bridge_channel *ch, j
 		    struct ros2_topic **ret)
 {
 	char why[512] = "";
-	struct wish w;
-	int r = wish_read(j, WISH_OUT, &w, why, sizeof(why));
+	struct topic_options w;
+	int r = topic_options_read(j, TOPIC_OUT, &w, why, sizeof(why));
 
 	if (r == 0)
 		r = ros2_topic_open(b, ch, &w, ret, why, sizeof(why));
@@ -88,7 +88,7 @@ static void name_it(struct sim_bridge *b, const struct sim_bridge_channel *ch, c
 		return;
 	for (unsigned i = 0; i < t->n; i++) {
 		append(names, sizeof(names), t->out[i]->texts);
-		append(types, sizeof(types), t->out[i]->carry.type->name);
+		append(types, sizeof(types), t->out[i]->conversion.type->name);
 	}
 	b->host->carries(b->host->ctx, ch, names, types);
 }
@@ -120,7 +120,7 @@ int ros2_channel_open(struct sim_bridge *b, const struct sim_bridge_channel *ch,
 int ros2_channel_write(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_slot *slot)
 {
 	char frame[SIM_FRAME_ID_MAX + 1];
-	struct map_in in = {
+	struct map_message in = {
 		.body = sim_slot_body(slot),
 		.size = slot->body_size,
 		.header = { slot->stamp_sim_ns, (uint32_t)slot->sequence, frame },

@@ -5,7 +5,7 @@
  * reader of Humble's form fails on the other, for all nodes that it asks for. So nothing is sent until somebody else's form
  * has been seen, or nobody's for a while; then we write as they do.
  *
- * Thread: "ros2-graph" reads and decides, and looks for other clocks (rivals.c); all may publish, under the bridge's lock.
+ * Thread: "ros2-graph" reads and decides, and looks for other clocks (clock_publishers.c); all may publish, under the bridge's lock.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 #include <dds/ddsi/ddsi_serdata.h>
 
-#include "bytes_type.h"
+#include "sertype.h"
 #include "enc_wire.h"
 #include "ros2.h"
 #include "ros/ros_type.h"
@@ -69,12 +69,12 @@ static void put_node(struct sim_bridge *b, struct sim_enc *e)
 void ros2_graph_publish(struct sim_bridge *b)
 {
 	struct enc_wire w;
-	struct out o;
+	struct iov_buf o;
 	dds_return_t r;
 
 	if (!b->graph.form)
 		return;
-	out_init(&o);
+	iov_buf_init(&o);
 	wire_begin(&w, WIRE_CDR, &o);
 	put_gid(b, &w.enc, b->participant);
 	sim_enc_list(&w.enc, "node_entities_info_seq", 1);
@@ -82,19 +82,19 @@ void ros2_graph_publish(struct sim_bridge *b)
 	r = wire_finish(&w) == 0 ? dds_write(b->graph.writer, &o) : DDS_RETCODE_OUT_OF_RESOURCES;
 	if (r < 0)
 		b->host->log(b->host->ctx, 1, "the ROS graph is not up to date: %s", dds_strretcode(r));
-	out_finish(&o);
+	iov_buf_finish(&o);
 }
 
 /* ---- what the others say ---- */
 
-static struct ros2_heard *heard_of(struct ros2_graph *g, dds_instance_handle_t writer)
+static struct ros2_peer *heard_of(struct ros2_graph *g, dds_instance_handle_t writer)
 {
 	for (unsigned i = 0; i < g->thr.n_heard; i++)
 		if (g->thr.heard[i].writer == writer)
 			return &g->thr.heard[i];
-	if (g->thr.n_heard == ROS2_HEARD_MAX)
+	if (g->thr.n_heard == ROS2_PEERS_MAX)
 		return NULL;
-	g->thr.heard[g->thr.n_heard] = (struct ros2_heard){ .writer = writer };
+	g->thr.heard[g->thr.n_heard] = (struct ros2_peer){ .writer = writer };
 	return &g->thr.heard[g->thr.n_heard++];
 }
 
@@ -114,8 +114,8 @@ static void note(struct sim_bridge *b, const struct ddsi_serdata *d, dds_instanc
 	size_t len = ddsi_serdata_size(d);
 	ddsrt_iovec_t ref;
 	struct ddsi_serdata *held = ddsi_serdata_to_ser_ref(d, 0, len, &ref);
-	struct graph_said said;
-	struct ros2_heard *h;
+	struct graph_info said;
+	struct ros2_peer *h;
 
 	if (graph_read(ref.iov_base, len, &said) == 0 && (h = heard_of(&b->graph, writer)))
 		h->said = said;
@@ -143,10 +143,10 @@ static void take(struct sim_bridge *b)
 
 static void forget_those_who_left(struct ros2_graph *g)
 {
-	dds_instance_handle_t there[2 * ROS2_HEARD_MAX];
-	int n = dds_get_matched_publications(g->reader, there, 2 * ROS2_HEARD_MAX);
+	dds_instance_handle_t there[2 * ROS2_PEERS_MAX];
+	int n = dds_get_matched_publications(g->reader, there, 2 * ROS2_PEERS_MAX);
 
-	for (unsigned i = 0; n >= 0 && n <= 2 * (int)ROS2_HEARD_MAX && i < g->thr.n_heard;) {
+	for (unsigned i = 0; n >= 0 && n <= 2 * (int)ROS2_PEERS_MAX && i < g->thr.n_heard;) {
 		int k = 0;
 
 		while (k < n && there[k] != g->thr.heard[i].writer)
@@ -176,7 +176,7 @@ static const char *name_of(unsigned form)
 					: "the form of Iron and later (identities of 16 bytes)";
 }
 
-static const struct ros2_heard *one_of(const struct ros2_graph *g, unsigned form)
+static const struct ros2_peer *one_of(const struct ros2_graph *g, unsigned form)
 {
 	for (unsigned i = 0; i < g->thr.n_heard; i++)
 		if (g->thr.heard[i].said.gid_size == form)
@@ -184,7 +184,7 @@ static const struct ros2_heard *one_of(const struct ros2_graph *g, unsigned form
 	return NULL;
 }
 
-static void print_who(const struct ros2_heard *h, char ret[ROS2_WHO_MAX])
+static void print_who(const struct ros2_peer *h, char ret[ROS2_WHO_MAX])
 {
 	char gid[ROS2_GID_TEXT];
 	dds_guid_t guid;
@@ -209,10 +209,10 @@ static unsigned choose(const struct ros2_graph *g, bool waited)
 static void tell_form(struct sim_bridge *b, unsigned form)
 {
 	struct ros2_graph *g = &b->graph;
-	const struct ros2_heard *h = one_of(g, form);
+	const struct ros2_peer *h = one_of(g, form);
 	char who[ROS2_WHO_MAX];
 
-	if (!ros2_may_say(&g->thr.lines))
+	if (!ros2_log_allowed(&g->thr.lines))
 		return;
 	if (!h) {
 		b->host->log(b->host->ctx, 2, "the graph: nobody else is heard: it is written in %s until somebody is",
@@ -234,11 +234,11 @@ static void tell_mixed(struct sim_bridge *b)
 {
 	struct ros2_graph *g = &b->graph;
 	unsigned other = g->form == GRAPH_GID_HUMBLE ? GRAPH_GID_IRON : GRAPH_GID_HUMBLE;
-	const struct ros2_heard *ours = one_of(g, g->form), *theirs = one_of(g, other);
+	const struct ros2_peer *ours = one_of(g, g->form), *theirs = one_of(g, other);
 	char us[ROS2_WHO_MAX], them[ROS2_WHO_MAX];
 	bool mixed = ours && theirs;
 
-	if (mixed && !g->thr.mixed && ros2_may_say(&g->thr.lines)) {
+	if (mixed && !g->thr.mixed && ros2_log_allowed(&g->thr.lines)) {
 		print_who(ours, us);
 		print_who(theirs, them);
 		b->host->log(
@@ -272,7 +272,7 @@ static void *graph_main(void *arg)
 	dds_time_t due = dds_time() + g->wait_dur_ns;
 
 	while (!atomic_load(&g->stop)) {
-		int64_t rest_dur_ns = ros2_rivals_look(b);
+		int64_t rest_dur_ns = ros2_clock_publishers_look(b);
 		dds_time_t now = dds_time();
 		dds_subscription_matched_status_t matched;
 		bool poked;
@@ -331,7 +331,7 @@ static int create_entities(struct sim_bridge *b)
 	int r;
 
 	if (ros_type_dds_name(t, type_name, sizeof(type_name)) == 0)
-		topic = bytes_topic_create(b->participant, GRAPH_TOPIC, type_name, NULL);
+		topic = sertype_topic_create(b->participant, GRAPH_TOPIC, type_name, NULL);
 	g->writer = topic < 0 ? topic : create_endpoint(b, topic, t->hash, false);
 	g->reader = topic < 0 ? topic : create_endpoint(b, topic, t->hash, true);
 	if (g->writer < 0 || g->reader < 0)
@@ -346,7 +346,7 @@ static int create_entities(struct sim_bridge *b)
 	    (r = dds_waitset_attach(g->set, g->reader, 0)) < 0 || (r = dds_waitset_attach(g->set, data, 0)) < 0 ||
 	    (r = dds_waitset_attach(g->set, g->poke, 0)) < 0)
 		return ros2_errno(r);
-	return ros2_rivals_open(b, g->set);
+	return ros2_clock_publishers_open(b, g->set);
 }
 
 int ros2_graph_open(struct sim_bridge *b)

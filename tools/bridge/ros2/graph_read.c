@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dec.h"
+#include "cdr_reader.h"
 
 #define NAME_MAX_ 256u /* of a node or a namespace, as rmw_dds_common has it */
 
@@ -27,15 +27,15 @@ static void copy_name(char to[GRAPH_NODE_MAX + 1], const char *ns, size_t ns_len
 			*to = '?';
 }
 
-static int read_as(unsigned gid_size, const void *cdr, size_t len, struct graph_said *ret)
+static int read_as(unsigned gid_size, const void *cdr, size_t len, struct graph_info *ret)
 {
-	struct graph_said s = { .gid_size = gid_size };
+	struct graph_info s = { .gid_size = gid_size };
 	size_t ns_len, name_len;
 	const uint8_t *gid;
-	struct dec d;
+	struct cdr_reader d;
 	uint32_t n;
 
-	dec_begin(&d, WIRE_CDR, cdr, len);
+	cdr_reader_begin(&d, WIRE_CDR, cdr, len);
 	gid = d.dec.ops->array(&d.dec, "gid", SIM_KIND_UINT8, gid_size, &n);
 	if (gid)
 		memcpy(s.participant, gid, sizeof(s.participant));
@@ -49,15 +49,15 @@ static int read_as(unsigned gid_size, const void *cdr, size_t len, struct graph_
 		if (i == 0 && !d.dec.err)
 			copy_name(s.node, ns, ns_len, name, name_len);
 	}
-	if (dec_end(&d) < 0)
+	if (cdr_reader_end(&d) < 0)
 		return -EBADMSG;
 	*ret = s;
 	return 0;
 }
 
-int graph_read(const void *cdr, size_t len, struct graph_said *ret)
+int graph_read(const void *cdr, size_t len, struct graph_info *ret)
 {
-	struct graph_said humble, iron;
+	struct graph_info humble, iron;
 	bool is_humble = read_as(GRAPH_GID_HUMBLE, cdr, len, &humble) == 0;
 	bool is_iron = read_as(GRAPH_GID_IRON, cdr, len, &iron) == 0;
 

@@ -16,7 +16,7 @@
 
 #include <sim/introspect.h>
 
-#include "bytes_type.h"
+#include "sertype.h"
 #include "ros2.h"
 #include "ros/ros_type.h"
 
@@ -63,11 +63,12 @@ static void take_in(struct ros2_inbound *in, const struct ddsi_serdata *d)
 	size_t len = ddsi_serdata_size(d), size = 0;
 	ddsrt_iovec_t ref;
 	struct ddsi_serdata *held = ddsi_serdata_to_ser_ref(d, 0, len, &ref);
-	int r = len ? carry_in_read(&in->carry, WIRE_CDR, ref.iov_base, len, in->body, BODY_MAX, &size) : -EMSGSIZE;
+	int r = len ? conversion_in_read(&in->conversion, WIRE_CDR, ref.iov_base, len, in->body, BODY_MAX, &size)
+		    : -EMSGSIZE;
 
 	ddsi_serdata_to_ser_unref(held, &ref);
 	if (r == 0)
-		r = b->host->publish(b->host->ctx, in->channel, in->carry.sim, in->body, size);
+		r = b->host->publish(b->host->ctx, in->channel, in->conversion.sim, in->body, size);
 	if (r < 0)
 		drop(in, r);
 }
@@ -101,7 +102,7 @@ static void on_refused(dds_entity_t reader, const dds_requested_incompatible_qos
 
 static dds_entity_t create_reader(struct sim_bridge *b, struct ros2_inbound *in)
 {
-	const struct ros_type *type = in->carry.type;
+	const struct ros_type *type = in->conversion.type;
 	dds_listener_t *listener = dds_create_listener(in);
 	dds_qos_t *qos = ros2_qos_create(&in->qos, type->hash);
 	dds_entity_t reader = DDS_RETCODE_OUT_OF_RESOURCES;
@@ -111,7 +112,7 @@ static dds_entity_t create_reader(struct sim_bridge *b, struct ros2_inbound *in)
 	dds_lset_requested_incompatible_qos(listener, on_refused);
 	snprintf(dds_name, sizeof(dds_name), "rt%s", in->name);
 	if (ros_type_dds_name(type, type_name, sizeof(type_name)) == 0) {
-		in->topic = bytes_topic_create(b->participant, dds_name, type_name, NULL);
+		in->topic = sertype_topic_create(b->participant, dds_name, type_name, NULL);
 		reader = in->topic < 0 ? in->topic : dds_create_reader(b->participant, in->topic, qos, listener);
 	}
 	dds_delete_listener(listener);
@@ -167,7 +168,7 @@ void ros2_inbound_offer(struct sim_bridge *b)
 {
 	for (unsigned i = 0; i < b->n_inbound; i++) {
 		struct ros2_inbound *in = &b->inbound[i];
-		int r = b->host->offer(b->host->ctx, in->channel, in->carry.sim);
+		int r = b->host->offer(b->host->ctx, in->channel, in->conversion.sim);
 
 		if (r < 0 && r != -EALREADY)
 			b->host->log(b->host->ctx, 1, "%s is not read: %s: %s", in->name, in->channel,
@@ -183,14 +184,14 @@ static const struct sim_type *type_of(const struct sim_bridge *b, const char *ch
 {
 	for (unsigned i = 0; i < b->n_inbound; i++)
 		if (strcmp(b->inbound[i].channel, channel) == 0)
-			return b->inbound[i].carry.sim;
+			return b->inbound[i].conversion.sim;
 	return NULL;
 }
 
-static int check_entry(const char *topic, const struct wish *w, char *why, size_t size)
+static int check_entry(const char *topic, const struct topic_options *w, char *why, size_t size)
 {
-	if (!wish_topic_ok(topic))
-		wish_topic_bad(topic, why, size);
+	if (!topic_name_ok(topic))
+		topic_name_bad(topic, why, size);
 	else if (!w->type || !w->channel)
 		snprintf(why, size, "\"%s\" is missing", w->type ? "channel" : "type");
 	else if (strlen(w->channel) > SIM_CHANNEL_MAX)
@@ -200,7 +201,7 @@ static int check_entry(const char *topic, const struct wish *w, char *why, size_
 	return -EINVAL;
 }
 
-static int add(struct sim_bridge *b, const char *topic, const struct wish *w, char *why, size_t size)
+static int add(struct sim_bridge *b, const char *topic, const struct topic_options *w, char *why, size_t size)
 {
 	/* as AWSIM asks and Autoware offers: the newest command only, also one that was sent before */
 	static const struct ros2_qos deflt = { .reliable = true, .transient_local = true, .depth = 1 };
@@ -210,20 +211,20 @@ static int add(struct sim_bridge *b, const char *topic, const struct wish *w, ch
 	int r;
 
 	*in = (struct ros2_inbound){ .bridge = b, .qos = ros2_qos_of(w, deflt) };
-	r = carry_in_open(b->host, ros2_types, w->type, w->definition, &in->carry, why, size);
+	r = conversion_in_open(b->host, ros2_types, w->type, w->definition, &in->conversion, why, size);
 	if (r < 0)
 		return r == -ENOMEM ? r : -EINVAL;
-	if (has && !sim_type_equal(has, in->carry.sim)) {
-		snprintf(why, size, "it gives %s, but channel \"%.60s\" is %s already", in->carry.sim->name, w->channel,
-			 has->name);
-		carry_in_close(&in->carry);
+	if (has && !sim_type_equal(has, in->conversion.sim)) {
+		snprintf(why, size, "it gives %s, but channel \"%.60s\" is %s already", in->conversion.sim->name,
+			 w->channel, has->name);
+		conversion_in_close(&in->conversion);
 		return -EINVAL;
 	}
 	snprintf(in->name, sizeof(in->name), "%s", topic);
 	snprintf(in->channel, sizeof(in->channel), "%s", w->channel);
 	in->body = aligned_alloc(64, BODY_MAX);
 	if (!in->body)
-		carry_in_close(&in->carry);
+		conversion_in_close(&in->conversion);
 	b->n_inbound += in->body != NULL;
 	return in->body ? 0 : -ENOMEM;
 }
@@ -231,8 +232,8 @@ static int add(struct sim_bridge *b, const char *topic, const struct wish *w, ch
 static int read_entry(struct sim_bridge *b, const char *topic, json_t *j)
 {
 	char why[512] = "";
-	struct wish w;
-	int r = wish_read(j, WISH_IN, &w, why, sizeof(why));
+	struct topic_options w;
+	int r = topic_options_read(j, TOPIC_IN, &w, why, sizeof(why));
 
 	if (r == 0)
 		r = check_entry(topic, &w, why, sizeof(why));
@@ -266,7 +267,7 @@ void ros2_inbound_close(struct sim_bridge *b)
 {
 	for (unsigned i = 0; i < b->n_inbound; i++) {
 		listen_end(b, &b->inbound[i]);
-		carry_in_close(&b->inbound[i].carry);
+		conversion_in_close(&b->inbound[i].conversion);
 		free(b->inbound[i].body);
 	}
 	b->n_inbound = 0;

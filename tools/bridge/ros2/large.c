@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bytes_type.h"
+#include "sertype.h"
 #include "receivers.h"
 #include "ros2.h"
 
@@ -112,7 +112,7 @@ static void wait_for_acks(struct ros2_topic *t)
 	}
 }
 
-dds_return_t ros2_large_write(struct sim_bridge *b, struct ros2_topic *t, const struct out *o)
+dds_return_t ros2_large_write(struct sim_bridge *b, struct ros2_topic *t, const struct iov_buf *o)
 {
 	struct ros2_large *l = &b->large;
 	struct pace p = { .bridge = b };
@@ -126,7 +126,7 @@ dds_return_t ros2_large_write(struct sim_bridge *b, struct ros2_topic *t, const 
 		wait_for_acks(t);
 	if (l->receivers && (e = receivers_begin(l->receivers)) < 0)
 		look_no_more(b, e);
-	r = l->whole ? dds_write(t->writer, o) : bytes_write_in_parts(t->writer, o, PART, between, &p);
+	r = l->whole ? dds_write(t->writer, o) : sertype_write_in_parts(t->writer, o, PART, between, &p);
 	if (l->receivers)
 		name_loss(b);
 	pthread_mutex_unlock(&l->wire);

@@ -4,7 +4,7 @@
 
 #include "ros2.h"
 
-struct ros2_qos ros2_qos_of(const struct wish *w, struct ros2_qos deflt)
+struct ros2_qos ros2_qos_of(const struct topic_options *w, struct ros2_qos deflt)
 {
 	return (struct ros2_qos){
 		.reliable = w->reliability < 0 ? deflt.reliable : w->reliability == 1,

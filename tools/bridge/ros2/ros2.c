@@ -10,7 +10,7 @@
 
 #include "ros2.h"
 #include "rtps_identity.h"
-#include "wish.h"
+#include "topic_options.h"
 
 static const struct sim_bridge_option options[] = {
 	{ "ros_distro", "auto", "humble, iron, jazzy: the graph's form while nobody else is heard; auto: humble" },
@@ -51,7 +51,7 @@ static int ros2_reg(struct sim_bridge_registry *r)
 
 	for (const struct map *m = map_table; m->sim && e >= 0; m++)
 		e = r->add_publisher(r->ctx, m->sim, m->ros);
-	for (const struct unmap *m = unmap_table; m->ros && e >= 0; m++)
+	for (const struct map_in *m = map_in_table; m->ros && e >= 0; m++)
 		e = r->add_subscriber(r->ctx, m->sim, m->ros);
 	if (e >= 0) /* all else: by a converter of the rig, or as it is, field by field */
 		e = r->add_publisher(r->ctx, "*", "*");
@@ -66,7 +66,7 @@ static int read_name(struct sim_bridge *b, const char *option, bool is_namespace
 {
 	const char *s = b->host->option(b->host->ctx, option);
 
-	if (!s || strlen(s) > 63 || !wish_name_ok(s, is_namespace)) {
+	if (!s || strlen(s) > 63 || !ros_name_ok(s, is_namespace)) {
 		b->host->log(b->host->ctx, 0, "options.%s: \"%.70s\" is not a ROS name: letters, digits and '_'%s",
 			     option, s ? s : "", is_namespace ? ", '/' first" : "");
 		return -EINVAL;
@@ -123,7 +123,7 @@ static void ros2_destroy(struct sim_bridge *b)
 		dds_delete(b->domain);
 	rtps_identity_close(b->identity);
 	while (b->n_outs) {
-		out_finish(b->outs[--b->n_outs]);
+		iov_buf_finish(b->outs[--b->n_outs]);
 		free(b->outs[b->n_outs]);
 	}
 	pthread_mutex_destroy(&b->lock);

@@ -13,25 +13,25 @@
 
 #include <sim/bridge.h>
 
-#include "carry.h"
+#include "conversion.h"
 #include "graph_read.h"
-#include "out.h"
-#include "tree.h"
-#include "wish.h"
+#include "iov_buf.h"
+#include "static_frames.h"
+#include "topic_options.h"
 
-#define ROS2_TOPICS_MAX        512u
-#define ROS2_FAN_MAX           16u /* topics of one channel */
-#define ROS2_INBOUND_MAX       32u
-#define ROS2_OUTS_MAX          16u
-#define ROS2_LARGE_MAX         64u /* large messages that wait for their thread */
-#define ROS2_SERVICES_MAX      64u
-#define ROS2_REPLIES_MAX       1024u /* that wait for those who asked; and requests that wait for their turn */
-#define ROS2_REPLIES_BYTES_MAX (16u << 20)
-#define ROS2_HEARD_MAX         256u /* participants of others whose nodes are known */
-#define ROS2_RIVALS_MAX        32u  /* other publishers of /clock */
-#define ROS2_GID_TEXT          64u  /* a GUID as `ros2 topic info -v` prints it */
-#define ROS2_WHO_MAX           (GRAPH_NODE_MAX + ROS2_GID_TEXT + 4u)
-#define ROS2_MAX_BLOCK_DUR_NS  100000000 /* said in QoS; a keep-last writer does not wait for slow readers */
+#define ROS2_TOPICS_MAX           512u
+#define ROS2_FAN_MAX              16u /* topics of one channel */
+#define ROS2_INBOUND_MAX          32u
+#define ROS2_OUTS_MAX             16u
+#define ROS2_LARGE_MAX            64u /* large messages that wait for their thread */
+#define ROS2_SERVICES_MAX         64u
+#define ROS2_REPLIES_MAX          1024u /* that wait for those who asked; and requests that wait for their turn */
+#define ROS2_REPLIES_BYTES_MAX    (16u << 20)
+#define ROS2_PEERS_MAX            256u /* participants of others whose nodes are known */
+#define ROS2_CLOCK_PUBLISHERS_MAX 32u  /* other publishers of /clock */
+#define ROS2_GID_TEXT             64u  /* a GUID as `ros2 topic info -v` prints it */
+#define ROS2_WHO_MAX              (GRAPH_NODE_MAX + ROS2_GID_TEXT + 4u)
+#define ROS2_MAX_BLOCK_DUR_NS     100000000 /* said in QoS; a keep-last writer does not wait for slow readers */
 
 struct ros2_qos {
 	bool reliable, transient_local;
@@ -42,11 +42,12 @@ struct ros2_qos {
 struct ros2_topic {
 	struct sim_bridge *bridge;
 	dds_entity_t topic, writer;
-	struct carry_out carry;
+	struct conversion_out conversion;
 	struct map_options options;
-	struct wish_origin origin; /* what options point to */
-	struct tree *tree;         /* of /tf_static: all that was said goes with each message; NULL: another topic */
-	char *texts;               /* its name first, then what options point to: freed with it */
+	struct topic_origin origin; /* what options point to */
+	struct static_frames
+		*static_frames; /* of /tf_static: all that was said goes with each message; NULL: another topic */
+	char *texts;            /* its name first, then what options point to: freed with it */
 	const char *channel;
 	bool automatic; /* the name is the channel's, made such that ROS allows it */
 	bool keeps;     /* transient local: later readers get it, so it is always converted */
@@ -62,22 +63,22 @@ struct ros2_topic {
 
 struct ros2_inbound { /* a topic that comes in while somebody listens to its channel */
 	struct sim_bridge *bridge;
-	struct carry_in carry;
+	struct conversion_in conversion;
 	struct ros2_qos qos;
 	dds_entity_t topic, reader; /* 0: nobody listens; the reader is guarded by bridge->lock */
-	char name[WISH_TOPIC_MAX + 1], channel[SIM_CHANNEL_MAX + 1];
+	char name[TOPIC_NAME_MAX + 1], channel[SIM_CHANNEL_MAX + 1];
 	uint8_t *body; /* of the message that is being read */
 	_Atomic uint64_t dropped;
 	_Atomic uint32_t refused; /* as of ros2_topic */
 };
 
-struct ros2_lines { /* of a log that others can fill: 20 at once, then one a second. One thread's */
+struct ros2_log_limit { /* of a log that others can fill: 20 at once, then one a second. One thread's */
 	int64_t left, mono_s;
 };
 
-struct ros2_heard { /* a participant of somebody else */
+struct ros2_peer { /* a participant of somebody else */
 	dds_instance_handle_t writer;
-	struct graph_said said;
+	struct graph_info said;
 };
 
 struct ros2_graph {
@@ -91,26 +92,26 @@ struct ros2_graph {
 	int64_t wait_dur_ns; /* for somebody to be heard */
 	unsigned form;       /* what we write; 0: nothing yet. Written by the thread, under sim_bridge::lock */
 	struct {             /* the thread's */
-		struct ros2_heard heard[ROS2_HEARD_MAX];
+		struct ros2_peer heard[ROS2_PEERS_MAX];
 		unsigned n_heard;
 		bool mixed, told_odd;
-		struct ros2_lines lines;
+		struct ros2_log_limit lines;
 	} thr;
 };
 
-struct ros2_rival {
+struct ros2_clock_publisher {
 	dds_instance_handle_t instance;
 	dds_guid_t guid, participant;
 	dds_time_t due; /* it is told then, even without a name */
 	bool told;
 };
 
-struct ros2_rivals { /* who else publishes /clock; but for `ours` the graph's thread's */
+struct ros2_clock_publishers { /* who else publishes /clock; but for `ours` the graph's thread's */
 	dds_entity_t publications;
-	struct ros2_rival one[ROS2_RIVALS_MAX];
+	struct ros2_clock_publisher one[ROS2_CLOCK_PUBLISHERS_MAX];
 	unsigned n;
 	bool changed; /* simd has not been told yet */
-	struct ros2_lines lines;
+	struct ros2_log_limit lines;
 	_Atomic int ours; /* topics of that name that we have */
 };
 
@@ -127,7 +128,7 @@ struct ros2_sim_time { /* time from the graph's /clock */
 		unsigned n; /* writers that could be followed */
 		bool driving;
 		uint64_t dropped;
-		struct ros2_lines lines;
+		struct ros2_log_limit lines;
 	} thr;
 };
 
@@ -179,14 +180,14 @@ struct sim_bridge {
 	bool localhost;            /* over loopback only */
 	dds_entity_t participants; /* reads who takes part, to know our own */
 	struct ros2_graph graph;
-	struct ros2_rivals rivals;
+	struct ros2_clock_publishers clock_publishers;
 	char node[64], node_namespace[64];
 	bool strict_names; /* a channel whose name ROS does not allow is not carried */
 	_Atomic int status;
 	pthread_mutex_t lock; /* guards topics, outs, services, their numbers, and the order of graph samples */
 	struct ros2_topic *topics[ROS2_TOPICS_MAX];
 	unsigned n_topics;
-	struct out *outs[ROS2_OUTS_MAX]; /* encoders' memory that no message uses just now */
+	struct iov_buf *outs[ROS2_OUTS_MAX]; /* encoders' memory that no message uses just now */
 	unsigned n_outs;
 	struct ros2_inbound inbound[ROS2_INBOUND_MAX]; /* set before the first message, then unchanged */
 	unsigned n_inbound;
@@ -222,12 +223,12 @@ void ros2_graph_close(struct sim_bridge *b);
 /* A node of that participant, "": none is known. Thread: the graph's. */
 const char *ros2_graph_node_of(const struct sim_bridge *b, const dds_guid_t *participant);
 
-/* rivals.c: other publishers of /clock. look(): returns when it wants to be called again, from now. Thread: the graph's. */
-int ros2_rivals_open(struct sim_bridge *b, dds_entity_t set);
-int64_t ros2_rivals_look(struct sim_bridge *b);
+/* clock_publishers.c: other publishers of /clock. look(): returns when it wants to be called again, from now. Thread: the graph's. */
+int ros2_clock_publishers_open(struct sim_bridge *b, dds_entity_t set);
+int64_t ros2_clock_publishers_look(struct sim_bridge *b);
 
-/* say.c */
-bool ros2_may_say(struct ros2_lines *l);
+/* peer.c */
+bool ros2_log_allowed(struct ros2_log_limit *l);
 void ros2_print_gid(const dds_guid_t *g, char ret[ROS2_GID_TEXT]);
 /* Whether it is of a bridge of this simd, or nothing is known of it. */
 bool ros2_is_ours(struct sim_bridge *b, dds_instance_handle_t participant);
@@ -249,14 +250,14 @@ int ros2_large_open(struct sim_bridge *b);
 bool ros2_large_take(struct sim_bridge *b, struct sim_bridge_topic *channel, const struct sim_slot *slot,
 		     struct sim_task *task);
 void ros2_large_drain(struct sim_bridge *b, const struct sim_bridge_topic *channel);
-dds_return_t ros2_large_write(struct sim_bridge *b, struct ros2_topic *t, const struct out *o);
+dds_return_t ros2_large_write(struct sim_bridge *b, struct ros2_topic *t, const struct iov_buf *o);
 void ros2_large_close(struct sim_bridge *b);
 
-/* topic.c: one topic. Errors of open: -EINVAL the options, -ENOTSUP, -ELIBBAD of carry_out_open(), with a sentence in why. */
-int ros2_topic_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, const struct wish *w,
+/* topic.c: one topic. Errors of open: -EINVAL the options, -ENOTSUP, -ELIBBAD of conversion_out_open(), with a sentence in why. */
+int ros2_topic_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, const struct topic_options *w,
 		    struct ros2_topic **ret, char *why, size_t why_size);
 void ros2_topic_close(struct sim_bridge *b, struct ros2_topic *t);
-int ros2_topic_write(struct sim_bridge *b, struct ros2_topic *t, struct map_in *in);
+int ros2_topic_write(struct sim_bridge *b, struct ros2_topic *t, struct map_message *in);
 
 /*
  * inbound.c: what the option "subscribe" asks for. open() reads it, offer() tells the host, listen() is the host's word that
@@ -289,7 +290,7 @@ void ros2_sim_time_close(struct sim_bridge *b);
 
 /* qos.c */
 /* What the rig says, and where it says nothing the default. */
-struct ros2_qos ros2_qos_of(const struct wish *w, struct ros2_qos deflt);
+struct ros2_qos ros2_qos_of(const struct topic_options *w, struct ros2_qos deflt);
 /* The QoS of an endpoint, with the USER_DATA that each of ours has. returns: dds_delete_qos(); NULL: no memory. */
 dds_qos_t *ros2_qos_create(const struct ros2_qos *q, const char *hash);
 /* A peer asks for more than there is: say so once for each policy. topic: as ROS calls it. hint: what to do. */

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bytes_type.h"
+#include "sertype.h"
 #include "ros/ros_type.h"
 
 /*
@@ -132,7 +132,7 @@ static int create_writer(struct ros2_service *s)
 	snprintf(name, sizeof(name), "rr%sReply", s->name);
 	if (r == 0) {
 		s->response_topic =
-			bytes_topic_create_typed(s->bridge->participant, name, type_name, NULL, &s->response_sertype);
+			sertype_topic_create_typed(s->bridge->participant, name, type_name, NULL, &s->response_sertype);
 		s->writer = s->response_topic < 0
 				    ? s->response_topic
 				    : dds_create_writer(s->bridge->participant, s->response_topic, qos, listener);
@@ -157,9 +157,9 @@ static int create_reader(struct ros2_service *s)
 	dds_lset_data_available(listener, service_on_data);
 	snprintf(name, sizeof(name), "rq%sRequest", s->name);
 	if (r == 0) {
-		s->request_topic = bytes_topic_create_typed(s->bridge->participant, name, type_name, NULL, &sertype);
+		s->request_topic = sertype_topic_create_typed(s->bridge->participant, name, type_name, NULL, &sertype);
 		if (s->request_topic > 0 && s->serves_fastrtps)
-			bytes_keep_origin(sertype);
+			sertype_keep_origin(sertype);
 		reader = s->request_topic < 0
 				 ? s->request_topic
 				 : dds_create_reader(s->bridge->participant, s->request_topic, qos, listener);
@@ -213,8 +213,8 @@ static int check(struct sim_bridge *b, const char *name, const struct sim_servic
 
 	if (!SIM_BRIDGE_HOST_HAS(b->host, call))
 		snprintf(why, size, "this simbridge cannot call services: install a newer one");
-	else if (!wish_topic_ok(name))
-		wish_topic_bad(name, why, size);
+	else if (!topic_name_ok(name))
+		topic_name_bad(name, why, size);
 	else if (b->n_services == ROS2_SERVICES_MAX)
 		snprintf(why, size, "more than %u services", ROS2_SERVICES_MAX);
 	else if (ros &&

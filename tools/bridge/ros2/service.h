@@ -48,7 +48,7 @@ struct ros2_request {
 	void *request;               /* of the host's request type, aligned to 64 */
 	size_t request_size;
 	void *body; /* of the response, aligned to 64; out points into it */
-	struct out out;
+	struct iov_buf out;
 };
 
 void service_ref(struct ros2_service *s);

@@ -19,7 +19,7 @@
 
 #include <dds/ddsi/ddsi_serdata.h>
 
-#include "bytes_type.h"
+#include "sertype.h"
 
 #define WAIT_DUR_NS INT64_C(5000000000) /* of a reply, for the reader of the one who asks and for others that lag */
 #define TURN_DUR_NS INT64_C(5000000000) /* of a request, for its turn */
@@ -46,7 +46,7 @@ static int64_t mono_ns(void)
 static void request_free(struct ros2_request *q)
 {
 	service_unref(q->service);
-	out_finish(&q->out);
+	iov_buf_finish(&q->out);
 	free(q->request);
 	free(q->body);
 	free(q);
@@ -219,7 +219,7 @@ static bool send_reply(struct ros2_request *q)
 
 	if (!b->replies.stop && (mono_ns() < s->write_pause_mono_ns || !may_write(s)))
 		return false;
-	r = q->of_fastrtps ? bytes_write_to(s->writer, s->response_sertype, &q->out, &q->to)
+	r = q->of_fastrtps ? sertype_write_to(s->writer, s->response_sertype, &q->out, &q->to)
 			   : dds_write(s->writer, &q->out);
 
 	if (r == DDS_RETCODE_TIMEOUT && !b->replies.stop && mono_ns() < q->until_mono_ns) {
@@ -521,8 +521,8 @@ static void take_in(struct ros2_service *s, const struct ddsi_serdata *d, const 
 	q->service = s;
 	q->asker = info->publication_handle;
 	q->until_mono_ns = mono_ns() + TURN_DUR_NS;
-	out_init(&q->out);
-	find_asker(q, bytes_origin(d));
+	iov_buf_init(&q->out);
+	find_asker(q, sertype_origin(d));
 	r = read_request(q, d);
 	if (r == 0) {
 		call(q);

@@ -11,7 +11,7 @@
 
 #include <dds/ddsi/ddsi_serdata.h>
 
-#include "bytes_type.h"
+#include "sertype.h"
 #include "ros2.h"
 #include "ros/ros_type.h"
 
@@ -58,7 +58,7 @@ static void follow(struct sim_bridge *b, const struct writer *w)
 	struct ros2_sim_time *t = &b->sim_time;
 
 	if (!w) {
-		if (ros2_may_say(&t->thr.lines))
+		if (ros2_log_allowed(&t->thr.lines))
 			b->host->log(b->host->ctx, 1,
 				     "the publisher of /clock, %s, is gone: time holds until there is one", t->thr.gid);
 		t->thr.followed = 0;
@@ -67,7 +67,7 @@ static void follow(struct sim_bridge *b, const struct writer *w)
 	}
 	t->thr.followed = w->handle;
 	ros2_print_gid(&w->guid, t->thr.gid);
-	if (ros2_may_say(&t->thr.lines))
+	if (ros2_log_allowed(&t->thr.lines))
 		b->host->log(b->host->ctx, 2, "the time is taken from /clock of %s", t->thr.gid);
 }
 
@@ -85,7 +85,7 @@ static void choose(struct sim_bridge *b)
 	}
 	if (!still && (best || t->thr.followed))
 		follow(b, best);
-	if (n > 1 && n != t->thr.n && ros2_may_say(&t->thr.lines))
+	if (n > 1 && n != t->thr.n && ros2_log_allowed(&t->thr.lines))
 		b->host->log(b->host->ctx, 1,
 			     "%u publishers of /clock in the graph: %s is followed, the others are not; end those", n,
 			     t->thr.gid);
@@ -109,7 +109,7 @@ static int read_stamp(const struct ddsi_serdata *d, int64_t *ret)
 	size_t len = ddsi_serdata_size(d);
 	ddsrt_iovec_t ref;
 	struct ddsi_serdata *held = ddsi_serdata_to_ser_ref(d, 0, len, &ref);
-	int r = len ? unmap_clock(WIRE_CDR, ref.iov_base, len, ret) : -EMSGSIZE;
+	int r = len ? map_in_clock(WIRE_CDR, ref.iov_base, len, ret) : -EMSGSIZE;
 
 	ddsi_serdata_to_ser_unref(held, &ref);
 	return r;
@@ -186,7 +186,7 @@ static dds_entity_t create_reader(struct sim_bridge *b)
 
 	if (qos && ros_type_dds_name(type, type_name, sizeof(type_name)) == 0) {
 		dds_qset_ignorelocal(qos, DDS_IGNORELOCAL_PARTICIPANT);
-		b->sim_time.topic = bytes_topic_create(b->participant, "rt/clock", type_name, NULL);
+		b->sim_time.topic = sertype_topic_create(b->participant, "rt/clock", type_name, NULL);
 		reader = b->sim_time.topic < 0 ? b->sim_time.topic
 					       : dds_create_reader(b->participant, b->sim_time.topic, qos, NULL);
 	}

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bytes_type.h"
+#include "sertype.h"
 #include "enc_wire.h"
 #include "ros2.h"
 #include "ros/ros_generic.h"
 #include "ros/ros_type.h"
 
 /* Whoever reads the fixed frames of a tree asks for what was sent before. */
-static bool is_static_tree(const char *topic)
+static bool is_tf_static(const char *topic)
 {
 	const char *last = strrchr(topic, '/');
 
@@ -29,7 +29,7 @@ static struct ros2_qos default_qos(const char *topic, const char *ros, bool all_
 					     "sensor_msgs/CameraInfo", "sensor_msgs/PointCloud2",
 					     "sensor_msgs/LaserScan" };
 
-	if (is_static_tree(topic))
+	if (is_tf_static(topic))
 		return (struct ros2_qos){ .reliable = true, .transient_local = true, .depth = all_in_one ? 1 : 100 };
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
 		if (strcmp(types[i], ros) == 0)
@@ -40,7 +40,7 @@ static struct ros2_qos default_qos(const char *topic, const char *ros, bool all_
 /* ---- opening ---- */
 
 /* The name, and the texts of the options, which outlive the JSON: one block holds them. */
-static int keep_texts(struct ros2_topic *t, const char *name, const char *channel, const struct wish *w)
+static int keep_texts(struct ros2_topic *t, const char *name, const char *channel, const struct topic_options *w)
 {
 	const char *const from[] = { name, w->frame, w->child_frame, channel };
 	const char *kept[4] = { NULL };
@@ -83,7 +83,7 @@ static void on_refused(dds_entity_t writer, const dds_offered_incompatible_qos_s
 
 static int create_writer(struct sim_bridge *b, struct ros2_topic *t, const struct ros2_qos *q)
 {
-	const struct ros_type *type = t->carry.type;
+	const struct ros_type *type = t->conversion.type;
 	dds_qos_t *qos = ros2_qos_create(q, type->hash);
 	dds_listener_t *listener = dds_create_listener(t);
 	char dds_name[256], type_name[128];
@@ -93,7 +93,7 @@ static int create_writer(struct sim_bridge *b, struct ros2_topic *t, const struc
 	dds_lset_offered_incompatible_qos(listener, on_refused);
 	if ((size_t)snprintf(dds_name, sizeof(dds_name), "rt%s", t->texts) < sizeof(dds_name) &&
 	    ros_type_dds_name(type, type_name, sizeof(type_name)) == 0) {
-		t->topic = bytes_topic_create(b->participant, dds_name, type_name, NULL);
+		t->topic = sertype_topic_create(b->participant, dds_name, type_name, NULL);
 		t->writer = t->topic < 0 ? t->topic : dds_create_writer(b->participant, t->topic, qos, listener);
 		r = ros2_errno(t->writer);
 	}
@@ -119,7 +119,7 @@ static int publish_new(struct sim_bridge *b, struct ros2_topic *t)
 	}
 	pthread_mutex_unlock(&b->lock);
 	if (r == 0 && is_clock(t)) {
-		atomic_fetch_add(&b->rivals.ours, 1);
+		atomic_fetch_add(&b->clock_publishers.ours, 1);
 		ros2_graph_poke(b);
 	}
 	return r;
@@ -131,8 +131,8 @@ static void topic_free(struct ros2_topic *t)
 		dds_delete(t->writer);
 	if (t->topic > 0)
 		dds_delete(t->topic);
-	carry_out_close(&t->carry);
-	tree_destroy(t->tree);
+	conversion_out_close(&t->conversion);
+	static_frames_destroy(t->static_frames);
 	free(t->texts);
 	free(t);
 }
@@ -140,21 +140,21 @@ static void topic_free(struct ros2_topic *t)
 /* Which message it becomes, and by what: the other side must know its definition. */
 static void tell_way(struct sim_bridge *b, const struct sim_bridge_channel *ch, const struct ros2_topic *t)
 {
-	const char *odd = t->carry.generic ? ros_generic_odd_name(ch->type) : NULL;
+	const char *odd = t->conversion.generic ? ros_generic_odd_name(ch->type) : NULL;
 
 	if (t->automatic)
 		b->host->log(b->host->ctx, 2,
 			     "%s: ROS allows no such name, so it goes out as %s (\"ros2\": {\"topic\": ...} in the "
 			     "options of the channel gives it another)",
 			     ch->name, t->texts);
-	b->host->log(b->host->ctx, 2, "%s: %s goes out as %s (%s)", ch->name, ch->type->name, t->carry.type->name,
-		     carry_out_how(&t->carry));
+	b->host->log(b->host->ctx, 2, "%s: %s goes out as %s (%s)", ch->name, ch->type->name, t->conversion.type->name,
+		     conversion_out_how(&t->conversion));
 	if (odd)
 		b->host->log(b->host->ctx, 1, "%s: \"%s\" is no name in ROS 2: no package can be built of %s there",
-			     ch->name, odd, t->carry.type->name);
+			     ch->name, odd, t->conversion.type->name);
 }
 
-static void set_options(struct ros2_topic *t, const struct wish *w)
+static void set_options(struct ros2_topic *t, const struct topic_options *w)
 {
 	t->options.points = w->points < 0 ? MAP_POINTS_NATIVE : (enum map_points)w->points;
 	t->options.encoding = w->encoding < 0 ? NULL : w->encoding == 0 ? "rgb8" : "bgr8";
@@ -188,16 +188,16 @@ static bool is_taken(struct sim_bridge *b, const char *channel, const char *name
 }
 
 /* Under which name; into buf where the channel's own is none in ROS. -EINVAL with a sentence. */
-static int choose_name(struct sim_bridge *b, const struct sim_bridge_channel *ch, const struct wish *w,
-		       char buf[WISH_TOPIC_MAX + 1], const char **ret, char *why, size_t why_size)
+static int choose_name(struct sim_bridge *b, const struct sim_bridge_channel *ch, const struct topic_options *w,
+		       char buf[TOPIC_NAME_MAX + 1], const char **ret, char *why, size_t why_size)
 {
 	const char *name = w->topic ? w->topic : ch->name;
 	bool automatic = false;
 
-	if (!wish_topic_ok(name)) {
-		automatic = !b->strict_names && wish_topic_auto(name, buf);
+	if (!topic_name_ok(name)) {
+		automatic = !b->strict_names && topic_name_auto(name, buf);
 		if (!automatic) {
-			wish_topic_bad(name, why, why_size);
+			topic_name_bad(name, why, why_size);
 			return -EINVAL;
 		}
 		name = buf;
@@ -208,10 +208,10 @@ static int choose_name(struct sim_bridge *b, const struct sim_bridge_channel *ch
 	return automatic;
 }
 
-int ros2_topic_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, const struct wish *w,
+int ros2_topic_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, const struct topic_options *w,
 		    struct ros2_topic **ret, char *why, size_t why_size)
 {
-	char buf[WISH_TOPIC_MAX + 1];
+	char buf[TOPIC_NAME_MAX + 1];
 	const char *name;
 	struct ros2_topic *t;
 	struct ros2_qos q;
@@ -230,15 +230,15 @@ int ros2_topic_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, c
 	t->bridge = b;
 	t->automatic = automatic > 0;
 	set_options(t, w);
-	r = carry_out_open(b->host, ros2_types, ch->type, w->type, &t->carry, why, why_size);
+	r = conversion_out_open(b->host, ros2_types, ch->type, w->type, &t->conversion, why, why_size);
 	if (r == 0 && b->before_1_8)
-		r = carry_out_before_1_8(&t->carry, ros2_types, &t->options.no_predictions, why, why_size);
-	if (r == 0 && is_static_tree(name) && t->carry.map && strcmp(t->carry.map->sim, "sim/Transforms") == 0)
-		r = tree_create(&t->tree);
+		r = conversion_out_before_1_8(&t->conversion, ros2_types, &t->options.no_predictions, why, why_size);
+	if (r == 0 && is_tf_static(name) && t->conversion.map && strcmp(t->conversion.map->sim, "sim/Transforms") == 0)
+		r = static_frames_create(&t->static_frames);
 	if (r == 0)
 		r = keep_texts(t, name, ch->name, w);
 	if (r == 0) {
-		q = ros2_qos_of(w, default_qos(name, t->carry.type->name, t->tree));
+		q = ros2_qos_of(w, default_qos(name, t->conversion.type->name, t->static_frames));
 		t->keeps = q.transient_local;
 		t->reliable = q.reliable;
 		tell_way(b, ch, t);
@@ -256,7 +256,7 @@ int ros2_topic_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, c
 void ros2_topic_close(struct sim_bridge *b, struct ros2_topic *t)
 {
 	if (is_clock(t)) {
-		atomic_fetch_sub(&b->rivals.ours, 1);
+		atomic_fetch_sub(&b->clock_publishers.ours, 1);
 		ros2_graph_poke(b);
 	}
 	pthread_mutex_lock(&b->lock);
@@ -273,20 +273,20 @@ void ros2_topic_close(struct sim_bridge *b, struct ros2_topic *t)
 
 /* ---- writing ---- */
 
-static struct out *out_get(struct sim_bridge *b)
+static struct iov_buf *out_get(struct sim_bridge *b)
 {
-	struct out *o = NULL;
+	struct iov_buf *o = NULL;
 
 	pthread_mutex_lock(&b->lock);
 	if (b->n_outs)
 		o = b->outs[--b->n_outs];
 	pthread_mutex_unlock(&b->lock);
 	if (!o && (o = malloc(sizeof(*o))))
-		out_init(o);
+		iov_buf_init(o);
 	return o;
 }
 
-static void out_put(struct sim_bridge *b, struct out *o)
+static void out_put(struct sim_bridge *b, struct iov_buf *o)
 {
 	pthread_mutex_lock(&b->lock);
 	if (b->n_outs < ROS2_OUTS_MAX) {
@@ -295,27 +295,27 @@ static void out_put(struct sim_bridge *b, struct out *o)
 	}
 	pthread_mutex_unlock(&b->lock);
 	if (o)
-		out_finish(o);
+		iov_buf_finish(o);
 	free(o);
 }
 
 /* Once for a topic: it will not be better with the next message. */
 static void tell_failure(struct sim_bridge *b, struct ros2_topic *t, int r, const char *why)
 {
-	if (!t->carry.converter || atomic_exchange(&t->told, 1))
+	if (!t->conversion.converter || atomic_exchange(&t->told, 1))
 		return;
 	if (why[0])
 		b->host->log(b->host->ctx, 0, "%s: its converter to %s does not follow the definition: %s", t->texts,
-			     t->carry.type->name, why);
+			     t->conversion.type->name, why);
 	else
-		b->host->log(b->host->ctx, 1, "%s: its converter to %s has failed: %s", t->texts, t->carry.type->name,
-			     strerror(-r));
+		b->host->log(b->host->ctx, 1, "%s: its converter to %s has failed: %s", t->texts,
+			     t->conversion.type->name, strerror(-r));
 }
 
-static int write_one(struct sim_bridge *b, struct ros2_topic *t, struct map_in *in)
+static int write_one(struct sim_bridge *b, struct ros2_topic *t, struct map_message *in)
 {
 	struct enc_wire w;
-	struct out *o;
+	struct iov_buf *o;
 	char why[256];
 	int r;
 
@@ -328,7 +328,7 @@ static int write_one(struct sim_bridge *b, struct ros2_topic *t, struct map_in *
 		return -ENOMEM;
 	in->options = &t->options;
 	wire_begin(&w, WIRE_CDR, o);
-	r = carry_out_emit(&t->carry, in, &w.enc, why, sizeof(why));
+	r = conversion_out_emit(&t->conversion, in, &w.enc, why, sizeof(why));
 	if (r < 0)
 		tell_failure(b, t, r, why);
 	if (r == 0)
@@ -341,16 +341,16 @@ static int write_one(struct sim_bridge *b, struct ros2_topic *t, struct map_in *
 	return r;
 }
 
-int ros2_topic_write(struct sim_bridge *b, struct ros2_topic *t, struct map_in *in)
+int ros2_topic_write(struct sim_bridge *b, struct ros2_topic *t, struct map_message *in)
 {
-	struct map_in all = *in;
+	struct map_message all = *in;
 	int r;
 
-	if (!t->tree)
+	if (!t->static_frames)
 		return write_one(b, t, in);
-	r = tree_lock_and_add(t->tree, &all);
+	r = static_frames_lock_and_add(t->static_frames, &all);
 	if (r == 0)
 		r = write_one(b, t, &all);
-	tree_unlock(t->tree);
+	static_frames_unlock(t->static_frames);
 	return r;
 }

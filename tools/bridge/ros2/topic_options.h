@@ -3,48 +3,48 @@
  * What the rig says of one topic, on its way out ("ros2" in a channel's options) or in ("subscribe" in the bridge's): checked
  * key by key, with a sentence for each mistake. Pure functions of their arguments: any thread.
  */
-#ifndef WISH_H
-#define WISH_H
+#ifndef TOPIC_OPTIONS_H
+#define TOPIC_OPTIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include <jansson.h>
 
-#define WISH_TOPIC_MAX 247u /* as rmw has it, so that the DDS name stays below 256 */
+#define TOPIC_NAME_MAX 247u /* as rmw has it, so that the DDS name stays below 256 */
 
-enum wish_use { WISH_OUT = 1, WISH_IN = 2 };
+enum topic_direction { TOPIC_OUT = 1, TOPIC_IN = 2 };
 
-struct wish_origin { /* of the map, UTM */
+struct topic_origin { /* of the map, UTM */
 	bool said;
 	double at[3];
 };
 
-struct wish { /* texts borrow from the JSON tree; NULL: not said */
+struct topic_options { /* texts borrow from the JSON tree; NULL: not said */
 	const char *topic, *type, *frame, *child_frame, *channel, *definition;
 	double covariance; /* 0: not said */
-	struct wish_origin origin;
+	struct topic_origin origin;
 	int points, position, encoding, sentence, reliability, durability; /* numbers of the choice; -1: not said */
 	int depth;                                                         /* 0: not said */
 };
 
 /* use: which keys there may be. 0, or -EINVAL and a sentence in why, which names key, value and what would do. */
-int wish_read(json_t *j, enum wish_use use, struct wish *ret, char *why, size_t why_size);
+int topic_options_read(json_t *j, enum topic_direction use, struct topic_options *ret, char *why, size_t why_size);
 
 /* "/a/b_2": what ROS takes for the full name of a topic. */
-bool wish_topic_ok(const char *name);
+bool topic_name_ok(const char *name);
 
 /* A word of a ROS name, "simd"; or, as a namespace, "/" or "/a/b". */
-bool wish_name_ok(const char *s, bool is_namespace);
+bool ros_name_ok(const char *s, bool is_namespace);
 
 /*
  * The automatic form of a channel's name that is no name of a topic: "/car/radar/0" becomes "/car/radar/n0". In each word
  * what is no letter, digit or '_' becomes '_'; a word that began with a digit or with such a character gets an 'n' before it; empty
  * words go. False: nothing is left, or it is too long.
  */
-bool wish_topic_auto(const char *channel, char ret[WISH_TOPIC_MAX + 1]);
+bool topic_name_auto(const char *channel, char ret[TOPIC_NAME_MAX + 1]);
 
 /* The sentence for a name that is none. */
-void wish_topic_bad(const char *name, char *why, size_t why_size);
+void topic_name_bad(const char *name, char *why, size_t why_size);
 
 #endif

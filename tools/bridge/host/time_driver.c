@@ -3,7 +3,7 @@
  * A clock of the far side drives simulated time: the source `ros2`, and no other. The lease is taken when the first time comes
  * and given back when that clock is gone. A refusal is logged once; the next time that comes asks anew.
  *
- * Thread: the plug-in's, one at a time; host_drive_finish() when the plug-in is destroyed.
+ * Thread: the plug-in's, one at a time; host_time_driver_finish() when the plug-in is destroyed.
  */
 #include <errno.h>
 
@@ -14,11 +14,11 @@
 #include "host.h"
 #include "timeutil.h"
 
-LOG_TOPIC("drive");
+LOG_TOPIC("time_driver");
 
 #define RETRY_DUR_NS NS_PER_S /* while somebody else has the lease: simd is asked no more often */
 
-static void release(struct host_drive *d)
+static void release(struct host_time_driver *d)
 {
 	sim_driver_release(d->driver);
 	d->driver = NULL;
@@ -31,7 +31,7 @@ static int check_source(struct host *h)
 
 	if (source == SIM_SOURCE_ROS2)
 		return 0;
-	release(&h->drive); /* simd has ended the lease already */
+	release(&h->time_driver); /* simd has ended the lease already */
 	return err_set(-EOPNOTSUPP,
 		       "the time source is `%s`; `simctl clock source ros2`, or \"TimeSource\": \"ros2\", "
 		       "lets it drive time",
@@ -40,7 +40,7 @@ static int check_source(struct host *h)
 
 static int take_lease(struct host *h)
 {
-	struct host_drive *d = &h->drive;
+	struct host_time_driver *d = &h->time_driver;
 	int64_t now_mono_ns = mono_now_ns();
 	int r;
 
@@ -58,7 +58,7 @@ static int take_lease(struct host *h)
 
 static int say(struct host *h, int64_t sim_ns)
 {
-	struct host_drive *d = &h->drive;
+	struct host_time_driver *d = &h->time_driver;
 	struct sim_clock_sample now;
 	int r;
 
@@ -81,11 +81,11 @@ static int drive_once(struct host *h, int64_t sim_ns)
 	if (r == 0)
 		r = say(h, sim_ns);
 	if (r == -EPERM)
-		release(&h->drive);
+		release(&h->time_driver);
 	return r;
 }
 
-static void note(struct host_drive *d, int r)
+static void note(struct host_time_driver *d, int r)
 {
 	if (r < 0 && r != d->said)
 		log_at(r == -ENOTCONN ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARN,
@@ -96,9 +96,9 @@ static void note(struct host_drive *d, int r)
 	d->said = r;
 }
 
-int host_drive(struct host *h, int64_t sim_ns)
+int host_time_driver_set(struct host *h, int64_t sim_ns)
 {
-	struct host_drive *d = &h->drive;
+	struct host_time_driver *d = &h->time_driver;
 	int r;
 
 	if (sim_ns == SIM_BRIDGE_CLOCK_GONE) {
@@ -120,7 +120,7 @@ int host_drive(struct host *h, int64_t sim_ns)
 	return r;
 }
 
-void host_drive_finish(struct host *h)
+void host_time_driver_finish(struct host *h)
 {
-	release(&h->drive);
+	release(&h->time_driver);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the unmap*.c files share. */
-#ifndef UNMAP_PRIVATE_H
-#define UNMAP_PRIVATE_H
+/* What the map_in*.c files share. */
+#ifndef MAP_IN_PRIVATE_H
+#define MAP_IN_PRIVATE_H
 
 #include <errno.h>
 
-#include "unmap.h"
+#include "map_in.h"
 
 /* struct sim_T *m = START(T): a zeroed message at the start of buf, or -ENOBUFS is returned */
 #define START(T) \
@@ -14,7 +14,7 @@
 	if (!m) \
 	return -ENOBUFS
 
-static inline int unmap_finish(const struct sim_builder *b, size_t *ret_size)
+static inline int map_in_finish(const struct sim_builder *b, size_t *ret_size)
 {
 	*ret_size = sim_builder_size(b);
 	return sim_builder_error(b);
@@ -22,18 +22,18 @@ static inline int unmap_finish(const struct sim_builder *b, size_t *ret_size)
 
 /* clang-format off */
 /* X(name, what decodes its `data`): the types of std_msgs that are one number */
-#define UNMAP_STD(X) \
+#define MAP_IN_STD(X) \
 	X(Bool, bool) X(Int8, i8) X(Int16, i16) X(Int32, i32) X(Int64, i64) X(UInt8, u8) X(UInt16, u16) X(UInt32, u32) \
 	X(UInt64, u64) X(Float32, f32) X(Float64, f64)
 /* clang-format on */
 
-#define X(name, suffix) int unmap_##name(struct sim_dec *d, void *buf, size_t room, size_t *ret_size);
-UNMAP_STD(X)
+#define X(name, suffix) int map_in_##name(struct sim_dec *d, void *buf, size_t room, size_t *ret_size);
+MAP_IN_STD(X)
 #undef X
-int unmap_String(struct sim_dec *d, void *buf, size_t room, size_t *ret_size);
+int map_in_String(struct sim_dec *d, void *buf, size_t room, size_t *ret_size);
 
-int unmap_detections_2d(struct sim_dec *d, void *buf, size_t room, size_t *ret_size);
-int unmap_detections_3d(struct sim_dec *d, void *buf, size_t room, size_t *ret_size);
-int unmap_detected_objects(struct sim_dec *d, void *buf, size_t room, size_t *ret_size);
+int map_in_detections_2d(struct sim_dec *d, void *buf, size_t room, size_t *ret_size);
+int map_in_detections_3d(struct sim_dec *d, void *buf, size_t room, size_t *ret_size);
+int map_in_detected_objects(struct sim_dec *d, void *buf, size_t room, size_t *ret_size);
 
 #endif

@@ -6,7 +6,7 @@
  *
  * A plug-in that connects again by itself reports CONNECTING, and is left alone until it is CONNECTED.
  *
- * Thread: connect and disconnect any, one at a time (link.lock, before service.life_lock); the step is main's.
+ * Thread: connect and disconnect any, one at a time (connection.lock, before service.life_lock); the step is main's.
  */
 #include <errno.h>
 #include <string.h>
@@ -18,33 +18,33 @@
 #include "task.h"
 #include "timeutil.h"
 
-LOG_TOPIC("link");
+LOG_TOPIC("connection");
 
 #define PAUSE_MIN_DUR_NS (100 * NS_PER_MS)
 #define PAUSE_MAX_DUR_NS (10 * NS_PER_S)
 #define LOOK_DUR_NS      (5 * NS_PER_MS) /* lanes are inside publish(): how soon to look again */
 
-void host_link_init(struct host *h)
+void host_connection_init(struct host *h)
 {
-	pthread_mutex_init(&h->link.lock, NULL);
-	h->link.re.pause_dur_ns = PAUSE_MIN_DUR_NS;
+	pthread_mutex_init(&h->connection.lock, NULL);
+	h->connection.re.pause_dur_ns = PAUSE_MIN_DUR_NS;
 }
 
-void host_link_finish(struct host *h)
+void host_connection_finish(struct host *h)
 {
-	pthread_mutex_destroy(&h->link.lock);
-	mem_free(h->link.connection);
+	pthread_mutex_destroy(&h->connection.lock);
+	mem_free(h->connection.wanted);
 }
 
-/* link.lock held. */
+/* connection.lock held. */
 static int connect_locked(struct host *h)
 {
-	int r = h->plugin->ops->connect(h->bridge, h->link.connection);
+	int r = h->plugin->ops->connect(h->bridge, h->connection.wanted);
 	char why[160];
 
 	if (r == 0)
 		return 0;
-	snprintf(why, sizeof(why), "the plug-in refuses \"%.80s\": %s", h->link.connection, err_text(r));
+	snprintf(why, sizeof(why), "the plug-in refuses \"%.80s\": %s", h->connection.wanted, err_text(r));
 	h->services.status(h, SIM_BRIDGE_DISCONNECTED, why);
 	return r;
 }
@@ -54,39 +54,39 @@ void host_connect(struct host *h, const char *connection)
 	int r = -ENOMEM;
 
 	log_debug("connect \"%s\"", connection);
-	pthread_mutex_lock(&h->link.lock);
-	if (h->link.closed) {
-		pthread_mutex_unlock(&h->link.lock);
+	pthread_mutex_lock(&h->connection.lock);
+	if (h->connection.closed) {
+		pthread_mutex_unlock(&h->connection.lock);
 		return;
 	}
-	mem_free(h->link.connection);
-	h->link.connection = mem_strdup(connection);
-	if (h->link.connection)
+	mem_free(h->connection.wanted);
+	h->connection.wanted = mem_strdup(connection);
+	if (h->connection.wanted)
 		r = connect_locked(h);
-	pthread_mutex_unlock(&h->link.lock);
+	pthread_mutex_unlock(&h->connection.lock);
 	if (r < 0)
 		return;
 	host_clock_start(h);
 	host_service_start(h);
 }
 
-void host_link_close(struct host *h)
+void host_connection_close(struct host *h)
 {
-	pthread_mutex_lock(&h->link.lock);
-	h->link.closed = true;
-	pthread_mutex_unlock(&h->link.lock);
+	pthread_mutex_lock(&h->connection.lock);
+	h->connection.closed = true;
+	pthread_mutex_unlock(&h->connection.lock);
 	host_disconnect(h);
 }
 
 void host_disconnect(struct host *h)
 {
 	host_flush(h);
-	pthread_mutex_lock(&h->link.lock);
-	mem_free(h->link.connection);
-	h->link.connection = NULL;
+	pthread_mutex_lock(&h->connection.lock);
+	mem_free(h->connection.wanted);
+	h->connection.wanted = NULL;
 	host_service_stop(h);
 	h->plugin->ops->disconnect(h->bridge);
-	pthread_mutex_unlock(&h->link.lock);
+	pthread_mutex_unlock(&h->connection.lock);
 }
 
 /* ---- once it was lost ---- */
@@ -104,7 +104,7 @@ static bool lanes_inside(struct host *h)
 	return inside;
 }
 
-static void schedule(struct host_link *k, int64_t now_mono_ns)
+static void schedule(struct host_connection *k, int64_t now_mono_ns)
 {
 	k->re.due_mono_ns = ns_add(now_mono_ns, k->re.pause_dur_ns);
 	k->re.pause_dur_ns = k->re.pause_dur_ns < PAUSE_MAX_DUR_NS / 2 ? 2 * k->re.pause_dur_ns : PAUSE_MAX_DUR_NS;
@@ -112,12 +112,12 @@ static void schedule(struct host_link *k, int64_t now_mono_ns)
 
 static void try_again(struct host *h, int64_t now_mono_ns)
 {
-	struct host_link *k = &h->link;
+	struct host_connection *k = &h->connection;
 	int r = 0;
 
 	log_debug("connecting again");
 	pthread_mutex_lock(&k->lock);
-	if (k->connection)
+	if (k->wanted)
 		r = connect_locked(h);
 	pthread_mutex_unlock(&k->lock);
 	if (r < 0)
@@ -126,7 +126,7 @@ static void try_again(struct host *h, int64_t now_mono_ns)
 }
 
 /* The first look after the loss. A connection that had held for longer than the last pause begins with a short one. */
-static void note_loss(struct host_link *k, int64_t now_mono_ns)
+static void note_loss(struct host_connection *k, int64_t now_mono_ns)
 {
 	if (k->re.due_mono_ns)
 		return;
@@ -139,16 +139,16 @@ static bool wanted(struct host *h)
 {
 	bool yes;
 
-	pthread_mutex_lock(&h->link.lock);
-	yes = h->link.connection != NULL;
-	pthread_mutex_unlock(&h->link.lock);
+	pthread_mutex_lock(&h->connection.lock);
+	yes = h->connection.wanted != NULL;
+	pthread_mutex_unlock(&h->connection.lock);
 	return yes;
 }
 
 /* Not when it was lost once more meanwhile: the next step begins anew. */
 static bool back(struct host *h, bool only_connected, int64_t now_mono_ns)
 {
-	struct host_link *k = &h->link;
+	struct host_connection *k = &h->connection;
 	bool yes;
 
 	k->re.due_mono_ns = 0;
@@ -164,12 +164,12 @@ static bool back(struct host *h, bool only_connected, int64_t now_mono_ns)
 /* What was asked of services over the old connection is answered with its end. */
 static void services_replay(struct host *h)
 {
-	pthread_mutex_lock(&h->link.lock);
-	if (h->link.connection) {
+	pthread_mutex_lock(&h->connection.lock);
+	if (h->connection.wanted) {
 		host_service_stop(h);
 		host_service_start(h);
 	}
-	pthread_mutex_unlock(&h->link.lock);
+	pthread_mutex_unlock(&h->connection.lock);
 }
 
 static void replay(struct host *h, int64_t now_mono_ns)
@@ -177,16 +177,16 @@ static void replay(struct host *h, int64_t now_mono_ns)
 	host_topics_replay(h);
 	host_inbound_replay(h);
 	services_replay(h);
-	atomic_fetch_add(&h->link.replays, 1);
+	atomic_fetch_add(&h->connection.replays, 1);
 	if (!back(h, true, now_mono_ns))
 		return;
 	log_info("connected again; what was open is open again");
 	host_report(h);
 }
 
-int64_t host_link_step(struct host *h, int64_t now_mono_ns)
+int64_t host_connection_step(struct host *h, int64_t now_mono_ns)
 {
-	struct host_link *k = &h->link;
+	struct host_connection *k = &h->connection;
 	int status;
 
 	if (!atomic_load(&k->lost))
@@ -212,9 +212,9 @@ int64_t host_link_step(struct host *h, int64_t now_mono_ns)
 	return atomic_load(&h->status) == SIM_BRIDGE_CONNECTED ? 0 : k->re.due_mono_ns - now_mono_ns;
 }
 
-enum sim_bridge_status host_link_status(const struct host *h)
+enum sim_bridge_status host_connection_status(const struct host *h)
 {
 	enum sim_bridge_status status = (enum sim_bridge_status)atomic_load(&h->status);
 
-	return status == SIM_BRIDGE_CONNECTED && atomic_load(&h->link.lost) ? SIM_BRIDGE_CONNECTING : status;
+	return status == SIM_BRIDGE_CONNECTED && atomic_load(&h->connection.lost) ? SIM_BRIDGE_CONNECTING : status;
 }

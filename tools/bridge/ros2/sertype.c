@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operations that Cyclone asks of a type and of a sample of it: see bytes_type.h. */
-#include "bytes_type.h"
+/* The operations that Cyclone asks of a type and of a sample of it: see sertype.h. */
+#include "sertype.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,7 +12,7 @@
 #include <dds/ddsi/ddsi_sertype.h>
 #include <dds/ddsi/q_radmin.h>
 
-#include "out.h"
+#include "iov_buf.h"
 #include "rtps_identity.h"
 
 #define CDR_HEADER 4u
@@ -41,7 +41,7 @@ struct pool {
 	struct bytes *spare[SPARES];
 };
 
-struct bytes_type {
+struct sertype {
 	struct ddsi_sertype c; /* first */
 	struct pool *pool;
 	bool keeps_origin; /* set before the first sample */
@@ -49,7 +49,7 @@ struct bytes_type {
 
 struct parts { /* how the message goes out that this thread writes just now */
 	size_t part;
-	bytes_between_fn *between;
+	sertype_between_fn *between;
 	void *arg;
 };
 
@@ -119,7 +119,7 @@ static void spare_put(struct pool *p, struct bytes *b)
 
 static struct bytes *bytes_new(const struct ddsi_sertype *type, enum ddsi_serdata_kind kind, size_t size)
 {
-	struct pool *p = ((const struct bytes_type *)(const void *)type)->pool;
+	struct pool *p = ((const struct sertype *)(const void *)type)->pool;
 	struct bytes *b = size >= SPARE_MIN ? spare_take(p, size) : NULL;
 
 	if (!b && size <= UINT32_MAX && (b = malloc(sizeof(*b) + size)))
@@ -154,15 +154,15 @@ static uint32_t data_size(const struct ddsi_serdata *d)
 static struct ddsi_serdata *data_from_sample(const struct ddsi_sertype *type, enum ddsi_serdata_kind kind,
 					     const void *sample)
 {
-	const struct out *o = sample;
+	const struct iov_buf *o = sample;
 	struct bytes *b = bytes_new(type, kind, kind == SDK_DATA ? o->total : CDR_HEADER);
-	struct iovec iov[OUT_PIECES];
+	struct iovec iov[IOV_BUF_PIECES];
 	size_t at = 0;
 
 	if (!b)
 		return NULL;
 	memcpy(b->data, (const uint8_t[CDR_HEADER]){ 0, 1 }, CDR_HEADER);
-	for (unsigned i = 0, n = kind == SDK_DATA ? out_iov(o, iov) : 0; i < n; i++) {
+	for (unsigned i = 0, n = kind == SDK_DATA ? iov_buf_iov(o, iov) : 0; i < n; i++) {
 		memcpy(b->data + at, iov[i].iov_base, iov[i].iov_len);
 		at += iov[i].iov_len;
 	}
@@ -239,7 +239,7 @@ static struct ddsi_serdata *data_from_ser(const struct ddsi_sertype *type, enum 
 	struct bytes *b = bytes_new(type, kind, size <= TAKEN_MAX ? size : 0);
 	uint32_t at = 0;
 
-	if (b && ((const struct bytes_type *)(const void *)type)->keeps_origin)
+	if (b && ((const struct sertype *)(const void *)type)->keeps_origin)
 		rtps_identity_read(chain, &b->origin);
 	if (!b || size > TAKEN_MAX)
 		return b ? &b->c : NULL;
@@ -321,7 +321,7 @@ static const struct ddsi_serdata_ops data_ops = {
 
 static void type_free(struct ddsi_sertype *t)
 {
-	pool_unref(((struct bytes_type *)(void *)t)->pool);
+	pool_unref(((struct sertype *)(void *)t)->pool);
 	ddsi_sertype_fini(t);
 	free(t);
 }
@@ -368,10 +368,10 @@ static const struct ddsi_sertype_ops type_ops = {
 	.hash = type_hash,
 };
 
-dds_entity_t bytes_topic_create_typed(dds_entity_t participant, const char *name, const char *type_name,
-				      const dds_qos_t *qos, struct ddsi_sertype **ret_type)
+dds_entity_t sertype_topic_create_typed(dds_entity_t participant, const char *name, const char *type_name,
+					const dds_qos_t *qos, struct ddsi_sertype **ret_type)
 {
-	struct bytes_type *b = calloc(1, sizeof(*b));
+	struct sertype *b = calloc(1, sizeof(*b));
 	struct ddsi_sertype *t = (struct ddsi_sertype *)b;
 	dds_entity_t topic;
 
@@ -389,15 +389,16 @@ dds_entity_t bytes_topic_create_typed(dds_entity_t participant, const char *name
 	return topic;
 }
 
-dds_entity_t bytes_topic_create(dds_entity_t participant, const char *name, const char *type_name, const dds_qos_t *qos)
+dds_entity_t sertype_topic_create(dds_entity_t participant, const char *name, const char *type_name,
+				  const dds_qos_t *qos)
 {
 	struct ddsi_sertype *type;
 
-	return bytes_topic_create_typed(participant, name, type_name, qos, &type);
+	return sertype_topic_create_typed(participant, name, type_name, qos, &type);
 }
 
-dds_return_t bytes_write_in_parts(dds_entity_t writer, const struct out *o, size_t part, bytes_between_fn *between,
-				  void *arg)
+dds_return_t sertype_write_in_parts(dds_entity_t writer, const struct iov_buf *o, size_t part,
+				    sertype_between_fn *between, void *arg)
 {
 	const struct parts parts = { part, between, arg };
 	dds_return_t r;
@@ -408,20 +409,20 @@ dds_return_t bytes_write_in_parts(dds_entity_t writer, const struct out *o, size
 	return r;
 }
 
-void bytes_keep_origin(struct ddsi_sertype *type)
+void sertype_keep_origin(struct ddsi_sertype *type)
 {
-	((struct bytes_type *)(void *)type)->keeps_origin = true;
+	((struct sertype *)(void *)type)->keeps_origin = true;
 }
 
-const struct rtps_origin *bytes_origin(const struct ddsi_serdata *d)
+const struct rtps_origin *sertype_origin(const struct ddsi_serdata *d)
 {
 	const struct bytes *b = bytes_of(d);
 
 	return b->origin.known ? &b->origin : NULL;
 }
 
-dds_return_t bytes_write_to(dds_entity_t writer, const struct ddsi_sertype *type, const struct out *o,
-			    const struct rtps_id *to)
+dds_return_t sertype_write_to(dds_entity_t writer, const struct ddsi_sertype *type, const struct iov_buf *o,
+			      const struct rtps_id *to)
 {
 	struct ddsi_serdata *d = ddsi_serdata_from_sample(type, SDK_DATA, o);
 

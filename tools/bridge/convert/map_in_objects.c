@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects that come in, seen by somebody else's perception: see unmap.h. */
+/* Objects that come in, seen by somebody else's perception: see map_in.h. */
 #include "sim/msg/Detected2DObjects.h"
 #include "sim/msg/Detected3DObjects.h"
-#include "unmap_private.h"
+#include "map_in_private.h"
 
 #define LABEL_MAX 63u
 
@@ -33,7 +33,7 @@ static void label(struct sim_dec *d, struct sim_builder *b, struct sim_span *spa
 #define DETECTION2D_MIN (8 + 4 + 4 + 4 + 4 + 16 + 48)
 #define DETECTION3D_MIN (8 + 4 + 4 + 4 + 4 + 80 + 48)
 
-int unmap_detections_2d(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
+int map_in_detections_2d(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
 {
 	struct sim_Detected2DObject *o;
 	uint32_t n;
@@ -61,7 +61,7 @@ int unmap_detections_2d(struct sim_dec *d, void *buf, size_t room, size_t *ret_s
 		sim_dec_end(d);
 	}
 	sim_dec_list_end(d);
-	return unmap_finish(&builder, ret_size);
+	return map_in_finish(&builder, ret_size);
 }
 
 static void pose(struct sim_dec *d, const char *name, struct sim_Pose *ret)
@@ -93,7 +93,7 @@ static void box3d(struct sim_dec *d, struct sim_Detected3DObject *o)
 	sim_dec_end(d);
 }
 
-int unmap_detections_3d(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
+int map_in_detections_3d(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
 {
 	struct sim_Detected3DObject *o;
 	uint32_t n;
@@ -113,7 +113,7 @@ int unmap_detections_3d(struct sim_dec *d, void *buf, size_t room, size_t *ret_s
 		sim_dec_end(d);
 	}
 	sim_dec_list_end(d);
-	return unmap_finish(&builder, ret_size);
+	return map_in_finish(&builder, ret_size);
 }
 
 /* ---- Autoware ---- */
@@ -207,7 +207,7 @@ static void shape(struct sim_dec *d, struct sim_Detected3DObject *o)
 /* least bytes of a DetectedObject: probability, no class, pose and twist with their covariances, flags, shape without points */
 #define DETECTED_MIN (4 + 4 + 56 + 288 + 2 + 48 + 288 + 2 + 1 + 4 + 24)
 
-int unmap_detected_objects(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
+int map_in_detected_objects(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
 {
 	struct sim_Detected3DObject *o;
 	uint32_t n;
@@ -225,5 +225,5 @@ int unmap_detected_objects(struct sim_dec *d, void *buf, size_t room, size_t *re
 		sim_dec_end(d);
 	}
 	sim_dec_list_end(d);
-	return unmap_finish(&builder, ret_size);
+	return map_in_finish(&builder, ret_size);
 }

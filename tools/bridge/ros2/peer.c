@@ -9,7 +9,7 @@
 #define LINES_MAX     20
 #define USER_DATA_MAX 4096
 
-bool ros2_may_say(struct ros2_lines *l)
+bool ros2_log_allowed(struct ros2_log_limit *l)
 {
 	struct timespec now;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See carry.h. */
-#include "carry.h"
+/* See conversion.h. */
+#include "conversion.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -75,7 +75,7 @@ static int own_type(const struct sim_type *t, const struct ros_type *const *know
 /* ---- out ---- */
 
 static int open_converter(const struct sim_bridge_host *host, const struct ros_type *const *known,
-			  const struct sim_type *type, const char *foreign, struct carry_out *c, char *why,
+			  const struct sim_type *type, const char *foreign, struct conversion_out *c, char *why,
 			  size_t why_size)
 {
 	const struct sim_converter *one;
@@ -94,7 +94,7 @@ static int open_converter(const struct sim_bridge_host *host, const struct ros_t
 }
 
 static int open_map(const struct ros_type *const *known, const struct sim_type *type, const char *foreign,
-		    struct carry_out *c, char *why, size_t why_size)
+		    struct conversion_out *c, char *why, size_t why_size)
 {
 	const struct map *m = map_find(type->name, foreign);
 	const struct sim_type *builtin = m ? sim_type_builtin(type->name) : NULL;
@@ -117,10 +117,11 @@ static bool is_own_name(const struct sim_type *type, const char *foreign)
 	return !foreign || (ros_generic_sim_name(foreign, name) == 0 && strcmp(name, type->name) == 0);
 }
 
-int carry_out_open(const struct sim_bridge_host *host, const struct ros_type *const *known, const struct sim_type *type,
-		   const char *foreign, struct carry_out *ret, char *why, size_t why_size)
+int conversion_out_open(const struct sim_bridge_host *host, const struct ros_type *const *known,
+			const struct sim_type *type, const char *foreign, struct conversion_out *ret, char *why,
+			size_t why_size)
 {
-	struct carry_out c = { .type = NULL };
+	struct conversion_out c = { .type = NULL };
 	int r = open_converter(host, known, type, foreign, &c, why, why_size);
 
 	if (r == -ENOENT)
@@ -138,14 +139,14 @@ int carry_out_open(const struct sim_bridge_host *host, const struct ros_type *co
 	return r;
 }
 
-void carry_out_close(struct carry_out *c)
+void conversion_out_close(struct conversion_out *c)
 {
 	ros_text_destroy(c->made);
 	memset(c, 0, sizeof(*c));
 }
 
-int carry_out_before_1_8(struct carry_out *c, const struct ros_type *const *known, bool *ret, char *why,
-			 size_t why_size)
+int conversion_out_before_1_8(struct conversion_out *c, const struct ros_type *const *known, bool *ret, char *why,
+			      size_t why_size)
 {
 	static const char name[] = "autoware_perception_msgs/TrafficLightGroupArray";
 	static const char definition[] = "builtin_interfaces/Time stamp\n"
@@ -165,7 +166,7 @@ int carry_out_before_1_8(struct carry_out *c, const struct ros_type *const *know
 	return r;
 }
 
-static int emit_checked(const struct carry_out *c, const struct map_in *in, struct sim_enc *e, char *why,
+static int emit_checked(const struct conversion_out *c, const struct map_message *in, struct sim_enc *e, char *why,
 			size_t why_size)
 {
 	struct sim_converter_in ci = {
@@ -184,7 +185,8 @@ static int emit_checked(const struct carry_out *c, const struct map_in *in, stru
 	return r < 0 ? r : said;
 }
 
-int carry_out_emit(const struct carry_out *c, const struct map_in *in, struct sim_enc *e, char *why, size_t why_size)
+int conversion_out_emit(const struct conversion_out *c, const struct map_message *in, struct sim_enc *e, char *why,
+			size_t why_size)
 {
 	why[0] = '\0';
 	if (c->converter)
@@ -192,7 +194,7 @@ int carry_out_emit(const struct carry_out *c, const struct map_in *in, struct si
 	return c->map ? c->map->emit(in, e) : generic_emit(c->generic, in->body, in->size, e);
 }
 
-const char *carry_out_how(const struct carry_out *c)
+const char *conversion_out_how(const struct conversion_out *c)
 {
 	return c->converter ? "converter" : c->map ? "mapping" : "own fields";
 }
@@ -200,8 +202,8 @@ const char *carry_out_how(const struct carry_out *c)
 /* ---- in ---- */
 
 /* By the file that the rig names. */
-static int open_file(const struct ros_type *const *known, const char *foreign, const char *path, struct carry_in *c,
-		     char *why, size_t why_size)
+static int open_file(const struct ros_type *const *known, const char *foreign, const char *path,
+		     struct conversion_in *c, char *why, size_t why_size)
 {
 	char name[SIM_TYPE_NAME_MAX + 1];
 	int r = ros_generic_sim_name(foreign, name);
@@ -216,7 +218,7 @@ static int open_file(const struct ros_type *const *known, const char *foreign, c
 }
 
 static int open_generic_in(const struct sim_bridge_host *host, const struct ros_type *const *known, const char *foreign,
-			   struct carry_in *c, char *why, size_t why_size)
+			   struct conversion_in *c, char *why, size_t why_size)
 {
 	char name[SIM_TYPE_NAME_MAX + 1];
 	const struct sim_converter *one = NULL;
@@ -233,10 +235,10 @@ static int open_generic_in(const struct sim_bridge_host *host, const struct ros_
 	return own_type(c->sim, known, &c->type, &c->made, why, why_size);
 }
 
-int carry_in_open(const struct sim_bridge_host *host, const struct ros_type *const *known, const char *foreign,
-		  const char *definition, struct carry_in *ret, char *why, size_t why_size)
+int conversion_in_open(const struct sim_bridge_host *host, const struct ros_type *const *known, const char *foreign,
+		       const char *definition, struct conversion_in *ret, char *why, size_t why_size)
 {
-	struct carry_in c = { .type = NULL };
+	struct conversion_in c = { .type = NULL };
 	unsigned i = 0;
 	int r;
 
@@ -247,40 +249,40 @@ int carry_in_open(const struct sim_bridge_host *host, const struct ros_type *con
 	} else if (c.converter) {
 		c.sim = c.converter->type;
 		r = converter_type(c.converter, known, &c.type, &c.made, why, why_size);
-	} else if ((c.unmap = unmap_find(foreign))) {
-		c.sim = sim_type_builtin(c.unmap->sim);
-		c.type = ros_type_find(known, c.unmap->ros);
-		r = c.sim && c.type ? 0 : fail(-ENOTSUP, why, why_size, "%s is not defined here", c.unmap->ros);
+	} else if ((c.map_in = map_in_find(foreign))) {
+		c.sim = sim_type_builtin(c.map_in->sim);
+		c.type = ros_type_find(known, c.map_in->ros);
+		r = c.sim && c.type ? 0 : fail(-ENOTSUP, why, why_size, "%s is not defined here", c.map_in->ros);
 	} else {
 		r = open_generic_in(host, known, foreign, &c, why, why_size);
 	}
 	if (r < 0)
-		carry_in_close(&c);
+		conversion_in_close(&c);
 	else
 		*ret = c;
 	return r;
 }
 
-void carry_in_close(struct carry_in *c)
+void conversion_in_close(struct conversion_in *c)
 {
 	ros_text_destroy(c->made);
 	msg_file_destroy(c->file);
 	memset(c, 0, sizeof(*c));
 }
 
-int carry_in_read(const struct carry_in *c, enum wire_format format, const void *data, size_t len, void *buf,
-		  size_t room, size_t *ret_size)
+int conversion_in_read(const struct conversion_in *c, enum wire_format format, const void *data, size_t len, void *buf,
+		       size_t room, size_t *ret_size)
 {
-	struct dec d;
+	struct cdr_reader d;
 	size_t size = 0;
 	int r, e;
 
-	if (c->unmap)
-		return unmap_read(c->unmap, format, data, len, buf, room, ret_size);
-	dec_begin(&d, format, data, len);
+	if (c->map_in)
+		return map_in_read(c->map_in, format, data, len, buf, room, ret_size);
+	cdr_reader_begin(&d, format, data, len);
 	r = c->converter ? c->converter->read(&d.dec, buf, room, &size)
 			 : generic_read(c->sim, &d.dec, buf, room, &size);
-	e = dec_end(&d);
+	e = cdr_reader_end(&d);
 	if (r >= 0 && e < 0)
 		r = e;
 	if (r == 0 && size > room)

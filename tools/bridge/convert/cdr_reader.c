@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See dec.h. */
-#include "dec.h"
+/* See cdr_reader.h. */
+#include "cdr_reader.h"
 
 #include <errno.h>
 
@@ -14,13 +14,13 @@ static const uint8_t sizes[SIM_KIND_END] = {
 #undef X
 };
 
-static struct dec *dec_of(struct sim_dec *d)
+static struct cdr_reader *dec_of(struct sim_dec *d)
 {
-	return (struct dec *)(void *)d;
+	return (struct cdr_reader *)(void *)d;
 }
 
 /* The next n bytes at their alignment; NULL: they are not there, or something went wrong before. */
-static const uint8_t *take(struct dec *d, size_t n, size_t alignment)
+static const uint8_t *take(struct cdr_reader *d, size_t n, size_t alignment)
 {
 	size_t pad = d->cdr ? -d->at & (alignment - 1) : 0;
 
@@ -34,7 +34,7 @@ static const uint8_t *take(struct dec *d, size_t n, size_t alignment)
 	return d->p + d->at - n;
 }
 
-static void take_to(struct dec *d, void *to, size_t n)
+static void take_to(struct cdr_reader *d, void *to, size_t n)
 {
 	const uint8_t *at = take(d, n, n);
 
@@ -44,7 +44,7 @@ static void take_to(struct dec *d, void *to, size_t n)
 		memset(to, 0, n);
 }
 
-static uint32_t take_u32(struct dec *d)
+static uint32_t take_u32(struct cdr_reader *d)
 {
 	uint32_t v;
 
@@ -64,7 +64,7 @@ static void dec_value(struct sim_dec *e, const char *name, enum sim_kind kind, v
 
 static const char *dec_string(struct sim_dec *e, const char *name, size_t max, size_t *ret_len)
 {
-	struct dec *d = dec_of(e);
+	struct cdr_reader *d = dec_of(e);
 	uint32_t n = take_u32(d);
 	const char *s = (const char *)d->p + d->at;
 	size_t nul = d->cdr ? 1 : 0;
@@ -88,7 +88,7 @@ static const char *dec_string(struct sim_dec *e, const char *name, size_t max, s
 
 static int64_t dec_time(struct sim_dec *e, const char *name, enum sim_kind kind)
 {
-	struct dec *d = dec_of(e);
+	struct cdr_reader *d = dec_of(e);
 	uint32_t sec = take_u32(d), rest = take_u32(d);
 	int64_t whole = d->cdr || kind == SIM_KIND_DURATION ? (int64_t)(int32_t)sec : (int64_t)sec;
 
@@ -100,7 +100,7 @@ static int64_t dec_time(struct sim_dec *e, const char *name, enum sim_kind kind)
 
 static uint32_t dec_list(struct sim_dec *e, const char *name, uint32_t fixed, size_t min)
 {
-	struct dec *d = dec_of(e);
+	struct cdr_reader *d = dec_of(e);
 	uint32_t n = fixed ? fixed : take_u32(d);
 
 	(void)name;
@@ -130,7 +130,7 @@ static void dec_open(struct sim_dec *e, const char *name)
 /* In CDR an empty message takes a byte. */
 static void dec_close(struct sim_dec *e)
 {
-	struct dec *d = dec_of(e);
+	struct cdr_reader *d = dec_of(e);
 
 	if (d->cdr && d->opened == d->at)
 		take(d, 1, 1);
@@ -172,9 +172,9 @@ static const struct sim_dec_ops wire_ops = {
 	.header = dec_header,
 };
 
-void dec_begin(struct dec *d, enum wire_format format, const void *data, size_t len)
+void cdr_reader_begin(struct cdr_reader *d, enum wire_format format, const void *data, size_t len)
 {
-	*d = (struct dec){ .dec.ops = &wire_ops, .p = data, .len = len, .cdr = format == WIRE_CDR };
+	*d = (struct cdr_reader){ .dec.ops = &wire_ops, .p = data, .len = len, .cdr = format == WIRE_CDR };
 	if (!d->cdr)
 		return;
 	if (len < 4 || d->p[0] != 0 || d->p[1] > 1) {
@@ -188,7 +188,7 @@ void dec_begin(struct dec *d, enum wire_format format, const void *data, size_t 
 	d->len -= 4;
 }
 
-int dec_end(struct dec *d)
+int cdr_reader_end(struct cdr_reader *d)
 {
 	if (d->cdr && d->at == 0) /* an empty message takes a byte too */
 		take(d, 1, 1);

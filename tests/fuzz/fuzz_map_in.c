@@ -8,7 +8,7 @@
 
 #include <sim/introspect.h>
 
-#include "tools/bridge/convert/unmap.h"
+#include "tools/bridge/convert/map_in.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -20,15 +20,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	int64_t sim_ns = 0;
 
-	while (unmap_table[n].ros)
+	while (map_in_table[n].ros)
 		n++;
 	if (size < 1)
 		return 0;
-	if (unmap_clock(data[0] % 2 ? WIRE_ROS1 : WIRE_CDR, data + 1, size - 1, &sim_ns) == 0 && sim_ns < 0)
+	if (map_in_clock(data[0] % 2 ? WIRE_ROS1 : WIRE_CDR, data + 1, size - 1, &sim_ns) == 0 && sim_ns < 0)
 		abort();
-	if (unmap_read(&unmap_table[data[0] / 2 % n], data[0] % 2 ? WIRE_ROS1 : WIRE_CDR, data + 1, size - 1, body,
-		       sizeof(body), &used) == 0 &&
-	    sim_msg_check(sim_type_builtin(unmap_table[data[0] / 2 % n].sim), body, used) != 0)
+	if (map_in_read(&map_in_table[data[0] / 2 % n], data[0] % 2 ? WIRE_ROS1 : WIRE_CDR, data + 1, size - 1, body,
+			sizeof(body), &used) == 0 &&
+	    sim_msg_check(sim_type_builtin(map_in_table[data[0] / 2 % n].sim), body, used) != 0)
 		abort();
 	return 0;
 }

@@ -12,35 +12,37 @@
 
 #define CLOCK       "rt/clock"
 #define NAME_DUR_NS INT64_C(1000000000) /* how long the graph has to say whose a publisher is */
-#define RIVALS_TEXT 220
-#define RIVALS_ODD  "and more"
+#define REPORT_TEXT 220
+#define REPORT_ODD  "and more"
 
-int ros2_rivals_open(struct sim_bridge *b, dds_entity_t set)
+int ros2_clock_publishers_open(struct sim_bridge *b, dds_entity_t set)
 {
 	dds_entity_t data;
 
-	b->rivals.publications = dds_create_reader(b->participant, DDS_BUILTIN_TOPIC_DCPSPUBLICATION, NULL, NULL);
-	data = b->rivals.publications < 0 ? b->rivals.publications
-					  : dds_create_readcondition(b->rivals.publications, DDS_ANY_STATE);
+	b->clock_publishers.publications =
+		dds_create_reader(b->participant, DDS_BUILTIN_TOPIC_DCPSPUBLICATION, NULL, NULL);
+	data = b->clock_publishers.publications < 0
+		       ? b->clock_publishers.publications
+		       : dds_create_readcondition(b->clock_publishers.publications, DDS_ANY_STATE);
 	return ros2_errno(data < 0 ? data : dds_waitset_attach(set, data, 0));
 }
 
 static void add(struct sim_bridge *b, const dds_builtintopic_endpoint_t *e, dds_instance_handle_t instance)
 {
-	struct ros2_rivals *v = &b->rivals;
+	struct ros2_clock_publishers *v = &b->clock_publishers;
 
-	if (strcmp(e->topic_name, CLOCK) != 0 || v->n == ROS2_RIVALS_MAX ||
+	if (strcmp(e->topic_name, CLOCK) != 0 || v->n == ROS2_CLOCK_PUBLISHERS_MAX ||
 	    ros2_is_ours(b, e->participant_instance_handle))
 		return;
 	for (unsigned i = 0; i < v->n; i++)
 		if (v->one[i].instance == instance)
 			return;
-	v->one[v->n++] = (struct ros2_rival){
+	v->one[v->n++] = (struct ros2_clock_publisher){
 		.instance = instance, .guid = e->key, .participant = e->participant_key, .due = dds_time() + NAME_DUR_NS
 	};
 }
 
-static void drop(struct ros2_rivals *v, dds_instance_handle_t instance)
+static void drop(struct ros2_clock_publishers *v, dds_instance_handle_t instance)
 {
 	for (unsigned i = 0; i < v->n; i++)
 		if (v->one[i].instance == instance) {
@@ -55,17 +57,17 @@ static void take(struct sim_bridge *b)
 	dds_sample_info_t info;
 	void *sample = NULL;
 
-	while (dds_take(b->rivals.publications, &sample, &info, 1, 1) > 0) {
+	while (dds_take(b->clock_publishers.publications, &sample, &info, 1, 1) > 0) {
 		if (info.valid_data && info.instance_state == DDS_IST_ALIVE)
 			add(b, sample, info.instance_handle);
 		else
-			drop(&b->rivals, info.instance_handle);
-		dds_return_loan(b->rivals.publications, &sample, 1);
+			drop(&b->clock_publishers, info.instance_handle);
+		dds_return_loan(b->clock_publishers.publications, &sample, 1);
 		sample = NULL;
 	}
 }
 
-static void print_rival(const struct sim_bridge *b, const struct ros2_rival *r, char ret[ROS2_WHO_MAX])
+static void print_publisher(const struct sim_bridge *b, const struct ros2_clock_publisher *r, char ret[ROS2_WHO_MAX])
 {
 	const char *node = ros2_graph_node_of(b, &r->participant);
 	char gid[ROS2_GID_TEXT];
@@ -74,13 +76,13 @@ static void print_rival(const struct sim_bridge *b, const struct ros2_rival *r, 
 	snprintf(ret, ROS2_WHO_MAX, "%s (%s)", *node ? node : "a publisher", gid);
 }
 
-static void tell(struct sim_bridge *b, struct ros2_rival *r)
+static void tell(struct sim_bridge *b, struct ros2_clock_publisher *r)
 {
 	char who[ROS2_WHO_MAX];
 
-	r->told = b->rivals.changed = true;
-	print_rival(b, r, who);
-	if (ros2_may_say(&b->rivals.lines))
+	r->told = b->clock_publishers.changed = true;
+	print_publisher(b, r, who);
+	if (ros2_log_allowed(&b->clock_publishers.lines))
 		b->host->log(
 			b->host->ctx, 1,
 			"%s publishes /clock too: nodes of use_sim_time jump between its time and ours; end it, or take "
@@ -91,33 +93,33 @@ static void tell(struct sim_bridge *b, struct ros2_rival *r)
 /* All of them, a line each, as far as there is room. */
 static void report(struct sim_bridge *b)
 {
-	char text[RIVALS_TEXT + sizeof(RIVALS_ODD)] = "", who[ROS2_WHO_MAX];
+	char text[REPORT_TEXT + sizeof(REPORT_ODD)] = "", who[ROS2_WHO_MAX];
 	size_t at = 0;
 
-	for (unsigned i = 0; i < b->rivals.n; i++) {
-		if (!b->rivals.one[i].told)
+	for (unsigned i = 0; i < b->clock_publishers.n; i++) {
+		if (!b->clock_publishers.one[i].told)
 			continue;
-		print_rival(b, &b->rivals.one[i], who);
-		if (at + strlen(who) + 1 > RIVALS_TEXT) {
-			strcpy(text + at, RIVALS_ODD);
+		print_publisher(b, &b->clock_publishers.one[i], who);
+		if (at + strlen(who) + 1 > REPORT_TEXT) {
+			strcpy(text + at, REPORT_ODD);
 			break;
 		}
-		at += (size_t)snprintf(text + at, RIVALS_TEXT - at + 1, "%s\n", who);
+		at += (size_t)snprintf(text + at, REPORT_TEXT - at + 1, "%s\n", who);
 	}
-	b->rivals.changed = false;
+	b->clock_publishers.changed = false;
 	if (SIM_BRIDGE_HOST_HAS(b->host, other_clocks))
 		b->host->other_clocks(b->host->ctx, text);
 }
 
-int64_t ros2_rivals_look(struct sim_bridge *b)
+int64_t ros2_clock_publishers_look(struct sim_bridge *b)
 {
-	struct ros2_rivals *v = &b->rivals;
+	struct ros2_clock_publishers *v = &b->clock_publishers;
 	int64_t rest_dur_ns = DDS_INFINITY;
 	dds_time_t now = dds_time();
 
 	take(b);
 	for (unsigned i = 0; i < v->n; i++) {
-		struct ros2_rival *r = &v->one[i];
+		struct ros2_clock_publisher *r = &v->one[i];
 		bool matters = atomic_load(&v->ours) > 0;
 
 		v->changed |= r->told && !matters;

@@ -2,8 +2,8 @@
 /*
  * The decoder of CDR and ROS 1 wire, in the words of <sim/decode.h>: it needs no names and reads in place. Thread: one's.
  */
-#ifndef DEC_H
-#define DEC_H
+#ifndef CDR_READER_H
+#define CDR_READER_H
 
 #include <stdbool.h>
 
@@ -11,7 +11,7 @@
 
 #include "enc_wire.h"
 
-struct dec {
+struct cdr_reader {
 	struct sim_dec dec; /* first: what is read from; err: also -ENOTSUP, not little-endian plain CDR */
 	const uint8_t *p;   /* borrows */
 	size_t len, at;
@@ -20,9 +20,9 @@ struct dec {
 };
 
 /* format: WIRE_CDR (its header included) or WIRE_ROS1. */
-void dec_begin(struct dec *d, enum wire_format format, const void *data, size_t len);
+void cdr_reader_begin(struct cdr_reader *d, enum wire_format format, const void *data, size_t len);
 
 /* The message must end here, but for CDR's padding. Returns dec.err. */
-int dec_end(struct dec *d);
+int cdr_reader_end(struct cdr_reader *d);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See tree.h. */
-#include "tree.h"
+/* See static_frames.h. */
+#include "static_frames.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -17,7 +17,7 @@ struct frame {
 	struct sim_Quaternion rotation;
 };
 
-struct tree {
+struct static_frames {
 	pthread_mutex_t lock; /* guards all; no other is taken below it but those of what sends */
 	struct frame *frames;
 	uint32_t n, room;
@@ -25,9 +25,9 @@ struct tree {
 	size_t body_room;
 };
 
-int tree_create(struct tree **ret)
+int static_frames_create(struct static_frames **ret)
 {
-	struct tree *t = calloc(1, sizeof(*t));
+	struct static_frames *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		return -ENOMEM;
@@ -36,7 +36,7 @@ int tree_create(struct tree **ret)
 	return 0;
 }
 
-void tree_destroy(struct tree *t)
+void static_frames_destroy(struct static_frames *t)
 {
 	if (!t)
 		return;
@@ -47,14 +47,14 @@ void tree_destroy(struct tree *t)
 }
 
 /* NULL: there are too many, or no memory. */
-static struct frame *frame_of(struct tree *t, const char *child)
+static struct frame *frame_of(struct static_frames *t, const char *child)
 {
 	struct frame *more;
 
 	for (uint32_t i = 0; i < t->n; i++)
 		if (strcmp(t->frames[i].child, child) == 0)
 			return &t->frames[i];
-	if (t->n == TREE_MAX)
+	if (t->n == STATIC_FRAMES_MAX)
 		return NULL;
 	if (t->n == t->room) {
 		more = realloc(t->frames, (2 * t->room + 8) * sizeof(*more));
@@ -68,7 +68,7 @@ static struct frame *frame_of(struct tree *t, const char *child)
 	return more;
 }
 
-static int add(struct tree *t, const struct map_in *in)
+static int add(struct static_frames *t, const struct map_message *in)
 {
 	const struct sim_Transforms *m = sim_Transforms_from(in->body, in->size);
 	const struct sim_Transform *said;
@@ -86,7 +86,7 @@ static int add(struct tree *t, const struct map_in *in)
 			return -EBADMSG;
 		f = frame_of(t, child);
 		if (!f)
-			return t->n == TREE_MAX ? -E2BIG : -ENOMEM;
+			return t->n == STATIC_FRAMES_MAX ? -E2BIG : -ENOMEM;
 		strcpy(f->parent, parent);
 		strcpy(f->child, child);
 		f->translation = said[i].translation;
@@ -95,7 +95,7 @@ static int add(struct tree *t, const struct map_in *in)
 	return 0;
 }
 
-static int build(struct tree *t, struct map_in *in)
+static int build(struct static_frames *t, struct map_message *in)
 {
 	size_t room = sim_Transforms_size(t->n, (size_t)t->n * 2 * (NAME_ROOM + 8));
 	struct sim_Transform *to;
@@ -124,7 +124,7 @@ static int build(struct tree *t, struct map_in *in)
 	return to || !t->n ? 0 : -EBADMSG;
 }
 
-int tree_lock_and_add(struct tree *t, struct map_in *in)
+int static_frames_lock_and_add(struct static_frames *t, struct map_message *in)
 {
 	int r;
 
@@ -133,7 +133,7 @@ int tree_lock_and_add(struct tree *t, struct map_in *in)
 	return r < 0 ? r : build(t, in);
 }
 
-void tree_unlock(struct tree *t)
+void static_frames_unlock(struct static_frames *t)
 {
 	pthread_mutex_unlock(&t->lock);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands that come in, and the table of all that may: see unmap.h. */
+/* Commands that come in, and the table of all that may: see map_in.h. */
 #include <errno.h>
 
 #include "sim/msg/EmergencyCommand.h"
@@ -12,7 +12,7 @@
 #include "sim/msg/VehicleControl.h"
 #include "sim/msg/VehicleMode.h"
 #include "sim/msg/VehicleState.h"
-#include "unmap_private.h"
+#include "map_in_private.h"
 
 /* ---- Autoware ---- */
 
@@ -65,7 +65,7 @@ static int read_control(struct sim_dec *d, void *buf, size_t room, size_t *ret_s
 	sim_dec_time(d, "control_time");
 	lateral(d, m);
 	longitudinal(d, m);
-	return unmap_finish(&builder, ret_size);
+	return map_in_finish(&builder, ret_size);
 }
 
 static int read_gear(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
@@ -82,7 +82,7 @@ static int read_gear(struct sim_dec *d, void *buf, size_t room, size_t *ret_size
 		  : gear <= 21 ? SIM_GEAR_REVERSE
 		  : gear == 22 ? SIM_GEAR_PARKING
 			       : SIM_GEAR_LOW;
-	return gear > 24 ? -ERANGE : unmap_finish(&builder, ret_size);
+	return gear > 24 ? -ERANGE : map_in_finish(&builder, ret_size);
 }
 
 static int read_turn(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
@@ -96,7 +96,7 @@ static int read_turn(struct sim_dec *d, void *buf, size_t room, size_t *ret_size
 	if (v >= sizeof(turns))
 		return -ERANGE;
 	m->turn = turns[v];
-	return v == 0 ? 1 : unmap_finish(&builder, ret_size);
+	return v == 0 ? 1 : map_in_finish(&builder, ret_size);
 }
 
 static int read_hazard(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
@@ -107,7 +107,7 @@ static int read_hazard(struct sim_dec *d, void *buf, size_t room, size_t *ret_si
 	m->stamp = sim_dec_time(d, "stamp");
 	v = sim_dec_u8(d, "command");
 	m->on = v == 2;
-	return v > 2 ? -ERANGE : v == 0 ? 1 : unmap_finish(&builder, ret_size);
+	return v > 2 ? -ERANGE : v == 0 ? 1 : map_in_finish(&builder, ret_size);
 }
 
 static int read_emergency(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
@@ -115,7 +115,7 @@ static int read_emergency(struct sim_dec *d, void *buf, size_t room, size_t *ret
 	START(EmergencyCommand);
 	m->stamp = sim_dec_time(d, "stamp");
 	m->emergency = sim_dec_bool(d, "emergency");
-	return unmap_finish(&builder, ret_size);
+	return map_in_finish(&builder, ret_size);
 }
 
 static int read_engage(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
@@ -123,7 +123,7 @@ static int read_engage(struct sim_dec *d, void *buf, size_t room, size_t *ret_si
 	START(EngageCommand);
 	m->stamp = sim_dec_time(d, "stamp");
 	m->engage = sim_dec_bool(d, "engage");
-	return unmap_finish(&builder, ret_size);
+	return map_in_finish(&builder, ret_size);
 }
 
 /* ---- SVL ---- */
@@ -158,7 +158,7 @@ static int read_lgsvl_control(struct sim_dec *d, void *buf, size_t room, size_t 
 	m->present = SIM_VEHICLE_CONTROL_HAS_STAMP | SIM_VEHICLE_CONTROL_HAS_ACCELERATION |
 		     SIM_VEHICLE_CONTROL_HAS_BRAKING | SIM_VEHICLE_CONTROL_HAS_STEER_ANGLE |
 		     SIM_VEHICLE_CONTROL_HAS_STEER_ANGULAR_VELOCITY | SIM_VEHICLE_CONTROL_HAS_TARGET_GEAR;
-	return unmap_finish(&builder, ret_size);
+	return map_in_finish(&builder, ret_size);
 }
 
 static int read_lgsvl_state(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
@@ -173,10 +173,10 @@ static int read_lgsvl_state(struct sim_dec *d, void *buf, size_t room, size_t *r
 	m->hand_brake = sim_dec_bool(d, "hand_brake_active");
 	m->horn = sim_dec_bool(d, "horn_active");
 	m->autonomous = sim_dec_bool(d, "autonomous_mode_active");
-	return unmap_finish(&builder, ret_size);
+	return map_in_finish(&builder, ret_size);
 }
 
-const struct unmap unmap_table[] = {
+const struct map_in map_in_table[] = {
 	{ "autoware_control_msgs/Control", "sim/VehicleControl", read_control },
 	{ "autoware_vehicle_msgs/GearCommand", "sim/GearCommand", read_gear },
 	{ "autoware_vehicle_msgs/TurnIndicatorsCommand", "sim/TurnCommand", read_turn },
@@ -185,19 +185,19 @@ const struct unmap unmap_table[] = {
 	{ "autoware_vehicle_msgs/Engage", "sim/EngageCommand", read_engage },
 	{ "lgsvl_msgs/VehicleControlData", "sim/VehicleControl", read_lgsvl_control },
 	{ "lgsvl_msgs/VehicleStateData", "sim/VehicleState", read_lgsvl_state },
-	{ "lgsvl_msgs/Detection2DArray", "sim/Detected2DObjects", unmap_detections_2d },
-	{ "lgsvl_msgs/Detection3DArray", "sim/Detected3DObjects", unmap_detections_3d },
-	{ "autoware_perception_msgs/DetectedObjects", "sim/Detected3DObjects", unmap_detected_objects },
-#define X(name, suffix) { "std_msgs/" #name, "sim/" #name, unmap_##name },
-	UNMAP_STD(X)
+	{ "lgsvl_msgs/Detection2DArray", "sim/Detected2DObjects", map_in_detections_2d },
+	{ "lgsvl_msgs/Detection3DArray", "sim/Detected3DObjects", map_in_detections_3d },
+	{ "autoware_perception_msgs/DetectedObjects", "sim/Detected3DObjects", map_in_detected_objects },
+#define X(name, suffix) { "std_msgs/" #name, "sim/" #name, map_in_##name },
+	MAP_IN_STD(X)
 #undef X
-		{ "std_msgs/String", "sim/String", unmap_String },
+		{ "std_msgs/String", "sim/String", map_in_String },
 	{ NULL, NULL, NULL },
 };
 
-const struct unmap *unmap_find(const char *ros)
+const struct map_in *map_in_find(const char *ros)
 {
-	for (const struct unmap *m = unmap_table; m->ros; m++) {
+	for (const struct map_in *m = map_in_table; m->ros; m++) {
 		size_t package = strcspn(m->ros, "/") + 1;
 		const char *name = ros + package;
 
@@ -209,16 +209,16 @@ const struct unmap *unmap_find(const char *ros)
 	return NULL;
 }
 
-int unmap_read(const struct unmap *m, enum wire_format format, const void *data, size_t len, void *buf, size_t room,
-	       size_t *ret_size)
+int map_in_read(const struct map_in *m, enum wire_format format, const void *data, size_t len, void *buf, size_t room,
+		size_t *ret_size)
 {
-	struct dec d;
+	struct cdr_reader d;
 	size_t size = 0;
 	int r, e;
 
-	dec_begin(&d, format, data, len);
+	cdr_reader_begin(&d, format, data, len);
 	r = m->read(&d.dec, buf, room, &size);
-	e = dec_end(&d);
+	e = cdr_reader_end(&d);
 	if (r == -ERANGE && e == -EBADMSG)
 		r = e; /* what is malformed has no meaning to be out of range */
 	if (r >= 0 && e < 0)
@@ -228,15 +228,15 @@ int unmap_read(const struct unmap *m, enum wire_format format, const void *data,
 	return r;
 }
 
-int unmap_clock(enum wire_format format, const void *data, size_t len, int64_t *ret_sim_ns)
+int map_in_clock(enum wire_format format, const void *data, size_t len, int64_t *ret_sim_ns)
 {
-	struct dec d;
+	struct cdr_reader d;
 	int64_t sim_ns;
 	int r;
 
-	dec_begin(&d, format, data, len);
+	cdr_reader_begin(&d, format, data, len);
 	sim_ns = d.dec.ops->time(&d.dec, "clock", SIM_KIND_TIME);
-	r = dec_end(&d);
+	r = cdr_reader_end(&d);
 	if (r == 0 && sim_ns < 0)
 		r = -ERANGE;
 	if (r == 0)

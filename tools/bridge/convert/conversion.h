@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How a type crosses into ROS: by a converter of the rig, else by a mapping of ours, else as it is, field by field. And the way back.
- * One carry belongs to a channel of a bridge: it is opened once and then constant, so any thread may use it.
+ * One conversion belongs to a channel of a bridge: it is opened once and then constant, so any thread may use it.
  */
-#ifndef CARRY_H
-#define CARRY_H
+#ifndef CONVERSION_H
+#define CONVERSION_H
 
 #include <sim/bridge.h>
 
-#include "dec.h"
+#include "cdr_reader.h"
 #include "map.h"
 #include "ros/ros_type.h"
-#include "unmap.h"
+#include "map_in.h"
 
 struct msg_file;
 struct ros_text;
 
-struct carry_out {
+struct conversion_out {
 	const struct ros_type *type; /* theirs */
 	/* one of these three: */
 	const struct sim_converter *converter;
@@ -27,36 +27,38 @@ struct carry_out {
 
 /*
  * known: ros1_types or ros2_types, what is found without a definition. foreign: the type that the rig asks for; NULL: the first
- * one. borrows type until carry_out_close(). `why` gets a sentence. Errors: -ENOTSUP there is no way; -ELIBBAD a
+ * one. borrows type until conversion_out_close(). `why` gets a sentence. Errors: -ENOTSUP there is no way; -ELIBBAD a
  * converter is not usable; -ENOMEM.
  */
-int carry_out_open(const struct sim_bridge_host *host, const struct ros_type *const *known, const struct sim_type *type,
-		   const char *foreign, struct carry_out *ret, char *why, size_t why_size);
-void carry_out_close(struct carry_out *c); /* also one that is all zero */
+int conversion_out_open(const struct sim_bridge_host *host, const struct ros_type *const *known,
+			const struct sim_type *type, const char *foreign, struct conversion_out *ret, char *why,
+			size_t why_size);
+void conversion_out_close(struct conversion_out *c); /* also one that is all zero */
 
 /*
  * Before the first message: take the form that the type had before autoware_msgs 1.8, where that is another one; true says that
  * it is, and map_options.no_predictions must be set then. False: it has always been so, or a converter says what it is.
  * Errors: those of ros_text_create(), with a sentence.
  */
-int carry_out_before_1_8(struct carry_out *c, const struct ros_type *const *known, bool *ret, char *why,
-			 size_t why_size);
+int conversion_out_before_1_8(struct conversion_out *c, const struct ros_type *const *known, bool *ret, char *why,
+			      size_t why_size);
 
 /*
  * Say a message. Errors: -EBADMSG the body does not hold together, -ENOTSUP not with these options, -EPROTO the converter
  * does not follow its definition (`why` gets a sentence, else it becomes ""), or the converter's own.
  */
-int carry_out_emit(const struct carry_out *c, const struct map_in *in, struct sim_enc *e, char *why, size_t why_size);
+int conversion_out_emit(const struct conversion_out *c, const struct map_message *in, struct sim_enc *e, char *why,
+			size_t why_size);
 
 /* "converter", "mapping" or "own fields" */
-const char *carry_out_how(const struct carry_out *c);
+const char *conversion_out_how(const struct conversion_out *c);
 
-struct carry_in {
+struct conversion_in {
 	const struct ros_type *type; /* theirs */
 	const struct sim_type *sim;  /* ours */
 	/* one of these, or neither: field by field */
 	const struct sim_converter *converter;
-	const struct unmap *unmap;
+	const struct map_in *map_in;
 	struct ros_text *made;
 	struct msg_file *file; /* sim, where it had to be read */
 };
@@ -65,12 +67,12 @@ struct carry_in {
  * What becomes of a foreign type. definition: path of the .msg file of our type, which then comes in as it is; NULL: none is
  * needed. Errors as above; -ENOTSUP: nothing of ours is made of it; those of msg_file_read().
  */
-int carry_in_open(const struct sim_bridge_host *host, const struct ros_type *const *known, const char *foreign,
-		  const char *definition, struct carry_in *ret, char *why, size_t why_size);
-void carry_in_close(struct carry_in *c);
+int conversion_in_open(const struct sim_bridge_host *host, const struct ros_type *const *known, const char *foreign,
+		       const char *definition, struct conversion_in *ret, char *why, size_t why_size);
+void conversion_in_close(struct conversion_in *c);
 
-/* As unmap_read(). What comes back is not checked: the host does that when it is published. */
-int carry_in_read(const struct carry_in *c, enum wire_format format, const void *data, size_t len, void *buf,
-		  size_t room, size_t *ret_size);
+/* As map_in_read(). What comes back is not checked: the host does that when it is published. */
+int conversion_in_read(const struct conversion_in *c, enum wire_format format, const void *data, size_t len, void *buf,
+		       size_t room, size_t *ret_size);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See wish.h. The table is the complete list of keys; README.md explains them. */
-#include "wish.h"
+/* See topic_options.h. The table is the complete list of keys; README.md explains them. */
+#include "topic_options.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -21,30 +21,30 @@ enum kind { TEXT, CHOICE, DEPTH, VARIANCE, ORIGIN };
 static const struct key {
 	const char *name;
 	enum kind kind;
-	unsigned use; /* enum wish_use, added up */
+	unsigned use; /* enum topic_direction, added up */
 	size_t at;
 	const char *const *choices;
 } keys[] = {
-	{ "topic", TEXT, WISH_OUT, offsetof(struct wish, topic), NULL },
-	{ "type", TEXT, WISH_OUT | WISH_IN, offsetof(struct wish, type), NULL },
-	{ "channel", TEXT, WISH_IN, offsetof(struct wish, channel), NULL },
-	{ "definition", TEXT, WISH_IN, offsetof(struct wish, definition), NULL },
-	{ "frame", TEXT, WISH_OUT, offsetof(struct wish, frame), NULL },
-	{ "child_frame", TEXT, WISH_OUT, offsetof(struct wish, child_frame), NULL },
-	{ "encoding", CHOICE, WISH_OUT, offsetof(struct wish, encoding), encodings },
-	{ "points", CHOICE, WISH_OUT, offsetof(struct wish, points), points },
-	{ "position", CHOICE, WISH_OUT, offsetof(struct wish, position), positions },
-	{ "origin", ORIGIN, WISH_OUT, offsetof(struct wish, origin), NULL },
-	{ "sentence", CHOICE, WISH_OUT, offsetof(struct wish, sentence), sentences },
-	{ "covariance", VARIANCE, WISH_OUT, offsetof(struct wish, covariance), NULL },
-	{ "reliability", CHOICE, WISH_OUT | WISH_IN, offsetof(struct wish, reliability), reliabilities },
-	{ "durability", CHOICE, WISH_OUT | WISH_IN, offsetof(struct wish, durability), durabilities },
-	{ "depth", DEPTH, WISH_OUT | WISH_IN, offsetof(struct wish, depth), NULL },
+	{ "topic", TEXT, TOPIC_OUT, offsetof(struct topic_options, topic), NULL },
+	{ "type", TEXT, TOPIC_OUT | TOPIC_IN, offsetof(struct topic_options, type), NULL },
+	{ "channel", TEXT, TOPIC_IN, offsetof(struct topic_options, channel), NULL },
+	{ "definition", TEXT, TOPIC_IN, offsetof(struct topic_options, definition), NULL },
+	{ "frame", TEXT, TOPIC_OUT, offsetof(struct topic_options, frame), NULL },
+	{ "child_frame", TEXT, TOPIC_OUT, offsetof(struct topic_options, child_frame), NULL },
+	{ "encoding", CHOICE, TOPIC_OUT, offsetof(struct topic_options, encoding), encodings },
+	{ "points", CHOICE, TOPIC_OUT, offsetof(struct topic_options, points), points },
+	{ "position", CHOICE, TOPIC_OUT, offsetof(struct topic_options, position), positions },
+	{ "origin", ORIGIN, TOPIC_OUT, offsetof(struct topic_options, origin), NULL },
+	{ "sentence", CHOICE, TOPIC_OUT, offsetof(struct topic_options, sentence), sentences },
+	{ "covariance", VARIANCE, TOPIC_OUT, offsetof(struct topic_options, covariance), NULL },
+	{ "reliability", CHOICE, TOPIC_OUT | TOPIC_IN, offsetof(struct topic_options, reliability), reliabilities },
+	{ "durability", CHOICE, TOPIC_OUT | TOPIC_IN, offsetof(struct topic_options, durability), durabilities },
+	{ "depth", DEPTH, TOPIC_OUT | TOPIC_IN, offsetof(struct topic_options, depth), NULL },
 };
 
 #define N_KEYS (sizeof(keys) / sizeof(keys[0]))
 
-bool wish_name_ok(const char *s, bool is_namespace)
+bool ros_name_ok(const char *s, bool is_namespace)
 {
 	bool start = true;
 
@@ -63,9 +63,9 @@ bool wish_name_ok(const char *s, bool is_namespace)
 	return !start;
 }
 
-bool wish_topic_ok(const char *name)
+bool topic_name_ok(const char *name)
 {
-	return strcmp(name, "/") != 0 && strlen(name) <= WISH_TOPIC_MAX && wish_name_ok(name, true);
+	return strcmp(name, "/") != 0 && strlen(name) <= TOPIC_NAME_MAX && ros_name_ok(name, true);
 }
 
 static bool is_letter(char c)
@@ -73,12 +73,12 @@ static bool is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-bool wish_topic_auto(const char *channel, char ret[WISH_TOPIC_MAX + 1])
+bool topic_name_auto(const char *channel, char ret[TOPIC_NAME_MAX + 1])
 {
 	size_t n = 0;
 	bool first = true;
 
-	for (const char *s = channel; *s && n + 3 <= WISH_TOPIC_MAX; s++) {
+	for (const char *s = channel; *s && n + 3 <= TOPIC_NAME_MAX; s++) {
 		if (*s == '/') {
 			first = true;
 			continue;
@@ -91,15 +91,15 @@ bool wish_topic_auto(const char *channel, char ret[WISH_TOPIC_MAX + 1])
 		ret[n++] = is_letter(*s) || (*s >= '0' && *s <= '9') ? *s : '_';
 	}
 	ret[n] = '\0';
-	return n + 3 <= WISH_TOPIC_MAX && wish_topic_ok(ret);
+	return n + 3 <= TOPIC_NAME_MAX && topic_name_ok(ret);
 }
 
-void wish_topic_bad(const char *name, char *why, size_t why_size)
+void topic_name_bad(const char *name, char *why, size_t why_size)
 {
 	snprintf(why, why_size,
 		 "\"%.80s\" is not the name of a topic: words of letters, digits and '_', none with a digit first, "
 		 "each behind a '/', %u bytes in all at most",
-		 name, WISH_TOPIC_MAX);
+		 name, TOPIC_NAME_MAX);
 }
 
 /* ---- one key ---- */
@@ -154,11 +154,11 @@ static int read_variance(const struct key *k, json_t *v, double *ret, char *why,
 	return -EINVAL;
 }
 
-static int read_origin(const struct key *k, json_t *v, struct wish_origin *ret, char *why, size_t size)
+static int read_origin(const struct key *k, json_t *v, struct topic_origin *ret, char *why, size_t size)
 {
 	size_t n = json_array_size(v);
 
-	*ret = (struct wish_origin){ .said = n == 2 || n == 3 };
+	*ret = (struct topic_origin){ .said = n == 2 || n == 3 };
 	for (size_t i = 0; i < n && ret->said; i++) {
 		ret->said = json_is_number(json_array_get(v, i));
 		ret->at[i] = json_number_value(json_array_get(v, i));
@@ -169,7 +169,7 @@ static int read_origin(const struct key *k, json_t *v, struct wish_origin *ret, 
 	return -EINVAL;
 }
 
-static int read_key(const struct key *k, json_t *v, struct wish *w, char *why, size_t size)
+static int read_key(const struct key *k, json_t *v, struct topic_options *w, char *why, size_t size)
 {
 	void *at = (char *)w + k->at;
 
@@ -212,9 +212,9 @@ static const struct key *find(const char *name, unsigned use)
 	return NULL;
 }
 
-int wish_read(json_t *j, enum wish_use use, struct wish *ret, char *why, size_t why_size)
+int topic_options_read(json_t *j, enum topic_direction use, struct topic_options *ret, char *why, size_t why_size)
 {
-	struct wish w = {
+	struct topic_options w = {
 		.points = -1, .position = -1, .encoding = -1, .sentence = -1, .reliability = -1, .durability = -1
 	};
 	const char *name;
@@ -231,8 +231,8 @@ int wish_read(json_t *j, enum wish_use use, struct wish *ret, char *why, size_t 
 		if (r < 0)
 			return r;
 	}
-	if (w.topic && !wish_topic_ok(w.topic)) {
-		wish_topic_bad(w.topic, why, why_size);
+	if (w.topic && !topic_name_ok(w.topic)) {
+		topic_name_bad(w.topic, why, why_size);
 		return -EINVAL;
 	}
 	*ret = w;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pieces of a message: see out.h. Pieces of the buffer are offsets, because it moves when it grows. */
-#include "out.h"
+#include "iov_buf.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,25 +8,25 @@
 
 #define FIRST 4096u
 
-void out_init(struct out *o)
+void iov_buf_init(struct iov_buf *o)
 {
 	memset(o, 0, sizeof(*o));
 }
 
-void out_finish(struct out *o)
+void iov_buf_finish(struct iov_buf *o)
 {
 	free(o->buf);
-	out_init(o);
+	iov_buf_init(o);
 }
 
-void out_reset(struct out *o)
+void iov_buf_reset(struct iov_buf *o)
 {
 	o->used = 0;
 	o->n = 0;
 	o->total = 0;
 }
 
-static int grow(struct out *o, size_t n)
+static int grow(struct iov_buf *o, size_t n)
 {
 	size_t cap = o->cap ? o->cap : FIRST;
 	uint8_t *buf;
@@ -43,17 +43,17 @@ static int grow(struct out *o, size_t n)
 	return 0;
 }
 
-/* The piece of the buffer that ends the message. There is always room: out_array() leaves one. */
-static struct out_piece *tail(struct out *o)
+/* The piece of the buffer that ends the message. There is always room: iov_buf_array() leaves one. */
+static struct iov_buf_piece *tail(struct iov_buf *o)
 {
 	if (!o->n || o->piece[o->n - 1].ref)
-		o->piece[o->n++] = (struct out_piece){ .at = o->used };
+		o->piece[o->n++] = (struct iov_buf_piece){ .at = o->used };
 	return &o->piece[o->n - 1];
 }
 
-void *out_room_anew(struct out *o, size_t n)
+void *iov_buf_room_slow(struct iov_buf *o, size_t n)
 {
-	struct out_piece *p;
+	struct iov_buf_piece *p;
 	uint8_t *at;
 
 	if (n > o->cap - o->used && grow(o, n) < 0)
@@ -66,19 +66,19 @@ void *out_room_anew(struct out *o, size_t n)
 	return at;
 }
 
-int out_array(struct out *o, const void *data, size_t n)
+int iov_buf_array(struct iov_buf *o, const void *data, size_t n)
 {
 	void *at;
 
-	if (n >= OUT_REF_MIN && o->n + 2 <= OUT_PIECES) {
-		o->piece[o->n++] = (struct out_piece){ .ref = data, .len = n };
+	if (n >= IOV_BUF_REF_MIN && o->n + 2 <= IOV_BUF_PIECES) {
+		o->piece[o->n++] = (struct iov_buf_piece){ .ref = data, .len = n };
 		o->total += n;
 		o->referred += n;
 		return 0;
 	}
 	if (!n)
 		return 0;
-	at = out_room(o, n);
+	at = iov_buf_room(o, n);
 	if (!at)
 		return -ENOMEM;
 	memcpy(at, data, n);
@@ -86,10 +86,10 @@ int out_array(struct out *o, const void *data, size_t n)
 	return 0;
 }
 
-unsigned out_iov(const struct out *o, struct iovec iov[OUT_PIECES])
+unsigned iov_buf_iov(const struct iov_buf *o, struct iovec iov[IOV_BUF_PIECES])
 {
 	for (unsigned i = 0; i < o->n; i++) {
-		const struct out_piece *p = &o->piece[i];
+		const struct iov_buf_piece *p = &o->piece[i];
 		const void *base = p->ref ? p->ref : o->buf + p->at;
 
 		iov[i] = (struct iovec){ .iov_base = (void *)(uintptr_t)base, .iov_len = p->len };

@@ -20,43 +20,43 @@
 #include "sim/msg/Turn.h"
 #include "sim/msg/TurnCommand.h"
 #include "sim/msg/VehicleControl.h"
-#include "unmap.h"
+#include "map_in.h"
 
 static _Alignas(64) uint8_t body[65536], wire[65536];
 static size_t size;
 
 struct message {
 	struct enc_wire w;
-	struct out o;
+	struct iov_buf o;
 };
 
 static struct sim_enc *begin(struct message *m, enum wire_format format)
 {
-	out_init(&m->o);
+	iov_buf_init(&m->o);
 	wire_begin(&m->w, format, &m->o);
 	return &m->w.enc;
 }
 
 static size_t end(struct message *m)
 {
-	struct iovec iov[OUT_PIECES];
+	struct iovec iov[IOV_BUF_PIECES];
 	size_t at = 0;
 
 	assert_int_equal(wire_finish(&m->w), 0);
-	for (unsigned i = 0, n = out_iov(&m->o, iov); i < n; i++) {
+	for (unsigned i = 0, n = iov_buf_iov(&m->o, iov); i < n; i++) {
 		memcpy(wire + at, iov[i].iov_base, iov[i].iov_len);
 		at += iov[i].iov_len;
 	}
-	out_finish(&m->o);
+	iov_buf_finish(&m->o);
 	return at;
 }
 
 static int get(const char *ros, enum wire_format format, size_t len)
 {
-	const struct unmap *m = unmap_find(ros);
+	const struct map_in *m = map_in_find(ros);
 
 	assert_non_null(m);
-	return unmap_read(m, format, wire, len, body, sizeof(body), &size);
+	return map_in_read(m, format, wire, len, body, sizeof(body), &size);
 }
 
 static size_t put_control(enum wire_format format, float angle, bool rate)
@@ -205,7 +205,7 @@ static void detections_come_back(void **state)
 	(void)state;
 	for (int i = 0; i < 2; i++) {
 		const struct sim_type *t = sim_type_builtin(both[i][0]);
-		struct map_in in = { sent, sample_body(t, sent, sizeof(sent)), { 0, 0, "f" }, &plain };
+		struct map_message in = { sent, sample_body(t, sent, sizeof(sent)), { 0, 0, "f" }, &plain };
 		struct message msg;
 		size_t len;
 
@@ -216,7 +216,7 @@ static void detections_come_back(void **state)
 		for (size_t cut = 0; cut + 4 < len; cut++)
 			assert_true(get(both[i][1], WIRE_CDR, cut) < 0);
 		assert_int_equal(get(both[i][1], WIRE_CDR, len), 0);
-		assert_int_equal(unmap_read(unmap_find(both[i][1]), WIRE_CDR, wire, len, body, 100, &size), -ENOBUFS);
+		assert_int_equal(map_in_read(map_in_find(both[i][1]), WIRE_CDR, wire, len, body, 100, &size), -ENOBUFS);
 		assert_int_equal(get(both[i][1], WIRE_CDR, len), 0);
 	}
 	a = sim_Detected3DObjects_objects((const struct sim_Detected3DObjects *)(const void *)sent, sizeof(sent), &n);
@@ -260,35 +260,35 @@ static void a_clock_is_a_time_or_nothing(void **state)
 	size_t len = put_clock(WIRE_CDR, 12, 999999999);
 
 	(void)state;
-	assert_int_equal(unmap_clock(WIRE_CDR, wire, len, &sim_ns), 0);
+	assert_int_equal(map_in_clock(WIRE_CDR, wire, len, &sim_ns), 0);
 	assert_int_equal(sim_ns, INT64_C(12999999999));
-	assert_int_equal(unmap_clock(WIRE_CDR, wire, len - 1, &sim_ns), -EBADMSG);
-	assert_int_equal(unmap_clock(WIRE_CDR, wire, len + 4, &sim_ns), -EBADMSG);
-	assert_int_equal(unmap_clock(WIRE_CDR, wire, 3, &sim_ns), -EBADMSG);
-	assert_int_equal(unmap_clock(WIRE_CDR, wire, 0, &sim_ns), -EBADMSG);
-	assert_int_equal(unmap_clock(WIRE_CDR, wire, put_clock(WIRE_CDR, 0, 0), &sim_ns), 0);
+	assert_int_equal(map_in_clock(WIRE_CDR, wire, len - 1, &sim_ns), -EBADMSG);
+	assert_int_equal(map_in_clock(WIRE_CDR, wire, len + 4, &sim_ns), -EBADMSG);
+	assert_int_equal(map_in_clock(WIRE_CDR, wire, 3, &sim_ns), -EBADMSG);
+	assert_int_equal(map_in_clock(WIRE_CDR, wire, 0, &sim_ns), -EBADMSG);
+	assert_int_equal(map_in_clock(WIRE_CDR, wire, put_clock(WIRE_CDR, 0, 0), &sim_ns), 0);
 	assert_int_equal(sim_ns, 0);
-	assert_int_equal(unmap_clock(WIRE_CDR, wire, put_clock(WIRE_CDR, 1, 1000000000), &sim_ns), -EBADMSG);
-	assert_int_equal(unmap_clock(WIRE_CDR, wire, put_clock(WIRE_CDR, UINT32_MAX, 0), &sim_ns), -ERANGE);
-	assert_int_equal(unmap_clock(WIRE_CDR, wire, put_clock(WIRE_CDR, UINT32_C(1) << 31, 999999999), &sim_ns),
+	assert_int_equal(map_in_clock(WIRE_CDR, wire, put_clock(WIRE_CDR, 1, 1000000000), &sim_ns), -EBADMSG);
+	assert_int_equal(map_in_clock(WIRE_CDR, wire, put_clock(WIRE_CDR, UINT32_MAX, 0), &sim_ns), -ERANGE);
+	assert_int_equal(map_in_clock(WIRE_CDR, wire, put_clock(WIRE_CDR, UINT32_C(1) << 31, 999999999), &sim_ns),
 			 -ERANGE);
 	assert_int_equal(sim_ns, 0);
 	/* ROS 1 counts seconds without a sign */
-	assert_int_equal(unmap_clock(WIRE_ROS1, wire, put_clock(WIRE_ROS1, UINT32_MAX, 1), &sim_ns), 0);
+	assert_int_equal(map_in_clock(WIRE_ROS1, wire, put_clock(WIRE_ROS1, UINT32_MAX, 1), &sim_ns), 0);
 	assert_int_equal(sim_ns, INT64_C(4294967295000000001));
 }
 
 static void only_what_is_listed_comes_in(void **state)
 {
 	(void)state;
-	assert_null(unmap_find("sensor_msgs/Image"));
-	assert_null(unmap_find("autoware_vehicle_msgs"));
-	assert_null(unmap_find("autoware_vehicle_msgs/"));
-	assert_null(unmap_find(""));
-	for (const struct unmap *m = unmap_table; m->ros; m++) {
+	assert_null(map_in_find("sensor_msgs/Image"));
+	assert_null(map_in_find("autoware_vehicle_msgs"));
+	assert_null(map_in_find("autoware_vehicle_msgs/"));
+	assert_null(map_in_find(""));
+	for (const struct map_in *m = map_in_table; m->ros; m++) {
 		assert_non_null(sim_type_builtin(m->sim));
 		assert_non_null(ros_type_find(ros2_types, m->ros));
-		assert_ptr_equal(unmap_find(m->ros), m);
+		assert_ptr_equal(map_in_find(m->ros), m);
 	}
 }
 

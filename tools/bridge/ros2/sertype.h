@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A DDS type whose samples are messages that are encoded already: dds_write() takes a struct iov_buf and copies its pieces once,
+ * straight into what Cyclone sends. Readers take bytes, with dds_takecdr(): none for a message over 4 MiB. Thread: any.
+ */
+#ifndef SERTYPE_H
+#define SERTYPE_H
+
+#include <dds/dds.h>
+
+/* A topic of the DDS type `type_name`. qos borrows, NULL: default. Returns the entity or a negative DDS code. */
+dds_entity_t sertype_topic_create(dds_entity_t participant, const char *name, const char *type_name,
+				  const dds_qos_t *qos);
+
+/*
+ * As dds_write(). Behind each `part` bytes that have been sent, but for the last ones, between() is called, on this thread and with
+ * no lock held but that of the writer's entity: it may sleep. Not when anything is sent again.
+ */
+struct iov_buf;
+typedef void sertype_between_fn(void *arg);
+dds_return_t sertype_write_in_parts(dds_entity_t writer, const struct iov_buf *o, size_t part,
+				    sertype_between_fn *between, void *arg);
+
+/* sertype_topic_create(); ret_type lives as long as the topic. */
+struct ddsi_sertype;
+dds_entity_t sertype_topic_create_typed(dds_entity_t participant, const char *name, const char *type_name,
+					const dds_qos_t *qos, struct ddsi_sertype **ret_type);
+
+/* What comes in is remembered with where it came from: for rtps_identity_open()'s domain, before the first reader. */
+void sertype_keep_origin(struct ddsi_sertype *type);
+/* Where it came from: borrows from d. NULL: that is not known. */
+struct ddsi_serdata;
+struct rtps_origin;
+const struct rtps_origin *sertype_origin(const struct ddsi_serdata *d);
+
+/* As dds_write(), with the identity of a request as inline QoS: of a writer that rtps_identity_add() has been told of. */
+struct rtps_id;
+dds_return_t sertype_write_to(dds_entity_t writer, const struct ddsi_sertype *type, const struct iov_buf *o,
+			      const struct rtps_id *to);
+
+#endif
