@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Definitions and what is made of them: $(B)/bin/simgen, $(B)/gen/sim/{msg,srv}/*.[hc], libschema.a.
 # Everything that includes <sim/msg/...> or <sim/srv/...> needs -I$(B)/gen; GENERATED makes the headers come first.
-INC_schemas := -Ischemas -Ilibclient/include -I$(B)/gen
+INC_schemas := -Ischemas -Ilibclient/include -Ilibclient/base -I$(B)/gen
 
 MSGS := $(sort $(wildcard schemas/msg/*.msg))
 MSG_NAMES := $(basename $(notdir $(MSGS))) all
@@ -15,7 +15,7 @@ GENERATED += $(MSG_STAMP)
 GEN_OBJS := $(addprefix $(B)/obj/schemas/,gen/arena.o gen/msgdef.o gen/typeset.o gen/digest.o gen/rosdef.o gen/emit_check.o gen/emit_header.o gen/emit_table.o)
 TYPEDESC_OBJ := $(B)/obj/schemas/msg/typedesc.o
 $(B)/lib/libmsggen.a: $(GEN_OBJS) $(TYPEDESC_OBJ)
-$(B)/bin/simgen: $(B)/obj/schemas/gen/simgen.o $(B)/obj/schemas/gen/options.o $(B)/lib/libmsggen.a
+$(B)/bin/simgen: $(B)/obj/schemas/gen/simgen.o $(B)/lib/libmsggen.a $(B)/lib/libbase.a
 PROGRAMS += $(B)/bin/simgen
 
 # Of these objects nothing waits for generated headers: they make them.

@@ -8,3 +8,8 @@ LIBS += $(B)/lib/libbase.a
 LIBBASE_LIBS := -ljansson
 
 $(B)/lib/libbase.a: $(BASE_OBJS)
+
+# simgen has its command line from here, so nothing here waits for generated headers.
+$(B)/obj/libclient/base/%.o: libclient/base/%.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(INC_libclient/base) $(call flags_of,$<) -MMD -MP -c $< -o $@

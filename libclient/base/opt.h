@@ -54,7 +54,7 @@ enum opt_kind {
 	OPT_MANY,     /* positional, any number, last: OPT_STRINGS */
 };
 
-#define OPT_STRINGS_MAX 64
+#define OPT_STRINGS_MAX 1024
 
 struct opt_strings {
 	const char *v[OPT_STRINGS_MAX];

@@ -78,6 +78,7 @@ static void print_positionals(FILE *out, const struct opt *t, bool usage)
 		fprintf(out,
 			o->kind == OPT_REQUIRED   ? " %s"
 			: o->kind == OPT_OPTIONAL ? " [%s]"
+			: o->least                ? " %s ..."
 						  : " [%s ...]",
 			o->name);
 	}

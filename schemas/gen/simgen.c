@@ -13,8 +13,48 @@
 #include <sys/stat.h>
 
 #include "gen/emit.h"
-#include "gen/options.h"
 #include "gen/typeset.h"
+#include "opt.h"
+
+/* ---- command line ---- */
+
+struct options {
+	const char *package; /* NULL: from the folder */
+	const char *outdir;
+	bool list, strict, hash;
+	struct opt_strings include, files;
+};
+
+/* clang-format off */
+#define AT(field) .off = offsetof(struct options, field)
+static const struct opt opts[] = {
+	{ .name = "include", .letter = 'I', .type = OPT_STRINGS, AT(include), .metavar = "DIR", .complete = "dir",
+	  .help = "where nested types are: DIR/<package>/[msg/]; package=DIR: of one package, in DIR itself" },
+	{ .name = "package", .letter = 'p', .type = OPT_STRING, AT(package), .metavar = "NAME",
+	  .help = "package of the files; default: the folder above, or above msg/ or srv/" },
+	{ .name = "outdir", .letter = 'o', .type = OPT_STRING, AT(outdir), .metavar = "DIR", .complete = "dir",
+	  .help = "write DIR/<package>/msg/<Name>.h and .c, of a service DIR/<package>/srv/" },
+	{ .name = "list", .letter = 'l', .type = OPT_FLAG, AT(list),
+	  .help = "also write all.h and all.c: every type or service of the package in one list" },
+	{ .name = "strict", .letter = 's', .type = OPT_FLAG, AT(strict),
+	  .help = "the comment of every field begins with its unit, such as [m] or [-], and says more" },
+	{ .name = "hash", .type = OPT_FLAG, AT(hash),
+	  .help = "write nothing; print name, 64-bit hash and bytes of the fixed part of each type" },
+	{ .name = "FILE", .kind = OPT_MANY, .least = 1, .type = OPT_STRINGS, AT(files), .complete = "file",
+	  .help = "definitions: .msg and .srv" },
+	{ 0 },
+};
+/* clang-format on */
+
+static const struct opt_program program = {
+	.name = "simgen",
+	.section = 1,
+	.summary =
+		"Turns definitions of messages (.msg) and services (.srv) into C: structs with accessors, and their\n"
+		"field tables. Give -o DIR or --hash.",
+	.version = SIM_VERSION,
+	.opts = opts,
+};
 
 /* ---- output ---- */
 
@@ -188,8 +228,8 @@ static int read_all(const struct options *o, struct typeset *s)
 {
 	int r = 0;
 
-	for (int i = 0; i < o->n_files; i++) {
-		if (typeset_add(s, o->package, o->files[i], NULL) < 0) {
+	for (unsigned i = 0; i < o->files.n; i++) {
+		if (typeset_add(s, o->package, o->files.v[i], NULL) < 0) {
 			fprintf(stderr, "%s\n", typeset_why(s));
 			r = -EINVAL;
 		}
@@ -207,30 +247,38 @@ static void print_hashes(const struct typeset *s)
 	}
 }
 
-static int run(char **argv, struct options *o, struct typeset *s)
+static int run(const struct options *o, struct typeset *s)
 {
-	int status = options_parse(argv, s, o);
-
-	if (status >= 0)
-		return status;
+	typeset_strict(s, o->strict);
+	for (unsigned i = 0; i < o->include.n; i++) {
+		if (typeset_search(s, o->include.v[i]) < 0) {
+			fputs("simgen: no memory\n", stderr);
+			return 1;
+		}
+	}
 	if (read_all(o, s) < 0)
 		return 1;
-	if (o->hashes)
+	if (o->hash)
 		print_hashes(s);
-	return o->hashes || write_all(o, s) == 0 ? 0 : 1;
+	return o->hash || write_all(o, s) == 0 ? 0 : 1;
 }
 
 int main(int argc, char **argv)
 {
-	struct options o = { .files = calloc((size_t)argc, sizeof(char *)) };
-	struct typeset *s = typeset_create();
+	struct options o = { 0 };
+	struct typeset *s;
 	int status = 1;
 
-	if (s && o.files)
-		status = run(argv, &o, s);
+	opt_parse_or_exit(&program, argc, argv, &o);
+	if (!o.outdir && !o.hash) {
+		fputs("simgen: no output folder given: -o DIR, or --hash (see simgen --help)\n", stderr);
+		return 2;
+	}
+	s = typeset_create();
+	if (s)
+		status = run(&o, s);
 	else
 		fputs("simgen: no memory\n", stderr);
 	typeset_destroy(s);
-	free(o.files);
 	return status;
 }

@@ -72,17 +72,17 @@ static void usage(void **state)
 	(void)state;
 	expect("--help", 0, "usage: simgen");
 	expect("--version", 0, "simgen ");
-	expect("", 2, "no .msg or .srv file");
+	expect("", 2, "FILE is missing");
 	expect("A.msg", 2, "no output folder");
 	expect("-x A.msg", 2, "unknown option -x");
-	expect("--outdi=x A.msg", 2, "unknown option --outdi=x");
-	expect("--list=x A.msg", 2, "no value is wanted: --list=x");
+	expect("--outdi=x A.msg", 2, "unknown option --outdi; did you mean --outdir?");
+	expect("--list=x A.msg", 2, "--list takes no value");
 	expect("-h", 0, "-I, --include DIR");
 	expect("--list-options", 0, "option --outdir\nletter -o\n");
-	expect("--completion-bash", 0, "complete -o filenames -F _simgen simgen");
+	expect("--completion-bash", 0, "complete -F _simgen simgen");
 	expect("--completion-zsh", 0, "#compdef simgen");
-	expect("--completion-fish", 0, "complete -c simgen -l outdir -x");
-	expect("-o", 2, "a value is missing after -o");
+	expect("--completion-fish", 0, "-l outdir -s o -x");
+	expect("-o", 2, "--outdir needs a value");
 }
 
 static void files(void **state)
@@ -103,6 +103,7 @@ static void files(void **state)
 	assert_false(there("out/p/msg/all.h"));
 	expect("--package=p --list --outdir out A.msg", 0, "");
 	assert_true(there("out/p/msg/all.h") && there("out/p/msg/all.c"));
+	expect("-p p --hash $(for i in $(seq 500); do echo A.msg; done)", 0, "p/A ");
 }
 
 static void packages(void **state)
