@@ -3,9 +3,9 @@
 #include "boot.h"
 
 #include "control/control.h"
-#include "core/bridge.h"
-#include "core/config.h"
-#include "core/simd.h"
+#include "registry/bridge.h"
+#include "config/config.h"
+#include "registry/simd.h"
 #include "err.h"
 #include "fd.h"
 #include "log.h"
@@ -13,7 +13,7 @@
 #include "notify.h"
 #include "rnd.h"
 #include "supervise/cleanup.h"
-#include "supervise/keeper.h"
+#include "supervise/supervisor.h"
 #include "supervise/roudi_files.h"
 #include "timeutil.h"
 
@@ -250,13 +250,13 @@ static void on_signal(void *arg, uint32_t events)
 			log_info("SIGHUP ignored: restart simd to read its configuration again");
 			continue;
 		}
-		if (b->signalled || !b->plane_ready) { /* a second one, or nothing to stop in order yet */
+		if (b->signalled || !b->dataplane_ready) { /* a second one, or nothing to stop in order yet */
 			b->signalled = true;
 			exec_quit(b->x);
 			return;
 		}
 		b->signalled = true;
-		keeper_stop(b->keeper);
+		supervisor_stop(b->supervisor);
 	}
 }
 
@@ -331,7 +331,7 @@ static void on_ready(void *arg, int r)
 	struct boot *b = (struct boot *)arg;
 
 	b->ready_result = r;
-	b->plane_ready = r == 0;
+	b->dataplane_ready = r == 0;
 	exec_quit(b->x);
 }
 
@@ -351,9 +351,9 @@ static void on_stopped(void *arg, bool reexec)
 	exec_quit(b->x);
 }
 
-int boot_keeper(struct boot *b)
+int boot_supervisor(struct boot *b)
 {
-	struct keeper_options o = {
+	struct supervisor_options o = {
 		.x = b->x,
 		.conf = b->conf,
 		.pools = &b->pools,
@@ -367,13 +367,13 @@ int boot_keeper(struct boot *b)
 		.arg = b,
 	};
 
-	return keeper_create(&o, &b->keeper);
+	return supervisor_create(&o, &b->supervisor);
 }
 
-void boot_keeper_end(struct boot *b)
+void boot_supervisor_end(struct boot *b)
 {
-	keeper_destroy(b->keeper);
-	keeper_free(b->keeper);
+	supervisor_destroy(b->supervisor);
+	supervisor_free(b->supervisor);
 }
 
 /* Bridges and time sources. */
@@ -387,8 +387,8 @@ static int simd_begin(struct boot *b, const char *const *plugin_dirs)
 		.runtime_dir = b->rt.dir,
 		.plugin_dirs = plugin_dirs,
 		.id = b->id,
-		.ops = keeper_ops(),
-		.user = b->keeper,
+		.ops = supervisor_ops(),
+		.user = b->supervisor,
 	};
 	int r = simd_create(&o, &b->simd);
 
@@ -444,27 +444,27 @@ void boot_dispatch_end(struct boot *b)
 
 /* ---- data plane, control socket, processes, readiness ---- */
 
-int boot_plane(struct boot *b)
+int boot_dataplane(struct boot *b)
 {
-	int r = keeper_start(b->keeper, b->simd);
+	int r = supervisor_start(b->supervisor, b->simd);
 
 	if (r == 0)
 		r = exec_run(b->x); /* until on_ready() or a signal */
 	if (r == 0)
 		r = b->ready_result;
 	if (r < 0)
-		keeper_destroy(b->keeper); /* this part does not count as started */
-	if (r == 0 && !b->plane_ready) {
-		keeper_destroy(b->keeper);
+		supervisor_destroy(b->supervisor); /* this part does not count as started */
+	if (r == 0 && !b->dataplane_ready) {
+		supervisor_destroy(b->supervisor);
 		return 1;
 	}
 	return r;
 }
 
-void boot_plane_end(struct boot *b)
+void boot_dataplane_end(struct boot *b)
 {
 	simd_close_sessions(b->simd);
-	keeper_destroy(b->keeper);
+	supervisor_destroy(b->supervisor);
 }
 
 int boot_control(struct boot *b)
@@ -485,9 +485,9 @@ void boot_control_end(struct boot *b)
 	control_destroy(b->control);
 }
 
-int boot_fleet(struct boot *b)
+int boot_processes(struct boot *b)
 {
-	keeper_start_processes(b->keeper);
+	supervisor_start_processes(b->supervisor);
 	return 0;
 }
 

@@ -8,8 +8,8 @@
 
 #include "opt.h"
 
-#include "core/exec.h"
-#include "core/ledger.h"
+#include "exec/exec.h"
+#include "registry/admission.h"
 #include "supervise/runtime.h"
 
 #include <pthread.h>
@@ -18,7 +18,7 @@
 
 struct conf;
 struct control;
-struct keeper;
+struct supervisor;
 struct log_ring;
 struct simd;
 
@@ -44,13 +44,13 @@ struct boot {
 	int64_t watchdog_dur_ns;
 	struct runtime rt;
 	uint64_t id;
-	struct keeper *keeper;
+	struct supervisor *supervisor;
 	struct simd *simd;
 	struct control *control;
 	pthread_t work;
 	int ready_result;  /* of the first life of the data plane */
 	unsigned mistakes; /* in the configuration, that were told */
-	bool plane_ready, signalled, reexec;
+	bool dataplane_ready, signalled, reexec;
 };
 
 int boot_show_config(struct boot *b);
@@ -70,17 +70,17 @@ int boot_signals(struct boot *b);
 void boot_signals_end(struct boot *b);
 int boot_runtime(struct boot *b);
 void boot_runtime_end(struct boot *b);
-int boot_keeper(struct boot *b);
-void boot_keeper_end(struct boot *b);
+int boot_supervisor(struct boot *b);
+void boot_supervisor_end(struct boot *b);
 int boot_simd(struct boot *b);
 void boot_simd_end(struct boot *b);
 int boot_dispatch(struct boot *b);
 void boot_dispatch_end(struct boot *b);
-int boot_plane(struct boot *b);
-void boot_plane_end(struct boot *b);
+int boot_dataplane(struct boot *b);
+void boot_dataplane_end(struct boot *b);
 int boot_control(struct boot *b);
 void boot_control_end(struct boot *b);
-int boot_fleet(struct boot *b);
+int boot_processes(struct boot *b);
 int boot_ready(struct boot *b);
 void boot_ready_end(struct boot *b);
 

@@ -8,9 +8,9 @@
  */
 #include "boot.h"
 
-#include "core/bridge.h"
-#include "core/config.h"
-#include "core/source.h"
+#include "registry/bridge.h"
+#include "config/config.h"
+#include "time/source.h"
 #include "err.h"
 #include "fd.h"
 #include "mem.h"
@@ -65,16 +65,16 @@ static void check_time(struct check *k)
 {
 	const char *name, *file = conf_origin(k->root, "TimeSource");
 	const struct sim_source_ops *ops;
-	struct source_shelf *shelf = NULL;
+	struct source_registry *sources = NULL;
 	int r = config_time_source(k->b->conf, &name);
 
 	if (r >= 0)
-		r = source_shelf_create(k->dirs, &shelf);
+		r = source_registry_create(k->dirs, &sources);
 	if (r >= 0)
-		r = source_shelf_find(shelf, name, true, &ops);
+		r = source_registry_find(sources, name, true, &ops);
 	if (r < 0)
 		found(k, file, "TimeSource: %s", err_why());
-	source_shelf_destroy(shelf);
+	source_registry_destroy(sources);
 }
 
 /* ---- programs ---- */

@@ -93,12 +93,12 @@ static const struct {
 	{ "event loops", boot_loops, boot_loops_end },
 	{ "signals", boot_signals, boot_signals_end },
 	{ "runtime directory", boot_runtime, boot_runtime_end },
-	{ "supervision", boot_keeper, boot_keeper_end },
+	{ "supervision", boot_supervisor, boot_supervisor_end },
 	{ "registry", boot_simd, boot_simd_end },
 	{ "dispatch", boot_dispatch, boot_dispatch_end },
-	{ "data plane", boot_plane, boot_plane_end },
+	{ "data plane", boot_dataplane, boot_dataplane_end },
 	{ "control socket", boot_control, boot_control_end },
-	{ "processes", boot_fleet, NULL },
+	{ "processes", boot_processes, NULL },
 	{ "readiness", boot_ready, boot_ready_end },
 };
 

@@ -1,7 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # The process simd. Every .c file of its folders is in libsimd.a, main.c alone is not, so that tests can run
-# the whole daemon. Headers are named from here ("core/exec.h").
-INC_daemon := -Idaemon -Ilibclient/base -Ilibclient/ipc -Ilibclient/include -Ischemas -I$(B)/gen
+# the whole daemon. A folder sees its own headers and those of the folders named here: the arrows of README.md.
+DAEMON_LIBS_INC := -Ilibclient/base -Ilibclient/ipc -Ilibclient/include -Ischemas -I$(B)/gen
+DAEMON_REGISTRY_INC := $(patsubst %,-Idaemon/%,registry time dispatch exec config) $(DAEMON_LIBS_INC)
+INC_daemon/exec := -Ilibclient/base
+INC_daemon/config := -Ilibclient/base -Ilibclient/include
+INC_daemon/time := -Idaemon/exec $(DAEMON_LIBS_INC)
+INC_daemon/dispatch := -Idaemon/exec $(DAEMON_LIBS_INC)
+INC_daemon/registry := $(DAEMON_REGISTRY_INC)
+INC_daemon/control := $(DAEMON_REGISTRY_INC)
+INC_daemon/supervise := $(DAEMON_REGISTRY_INC)
+INC_daemon := -Idaemon $(DAEMON_REGISTRY_INC)
 
 DAEMON_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard daemon/*/*.c)))
 $(B)/lib/libsimd.a: $(DAEMON_OBJS)

@@ -4,11 +4,11 @@
  * methods runs: it is marked broken, and closed when its callback ends.
  * Thread: simd-main.
  */
-#include "control/conn.h"
+#include "conn.h"
 
-#include "core/client.h"
-#include "core/simd.h"
-#include "core/timekeeper.h"
+#include "client.h"
+#include "simd.h"
+#include "timekeeper.h"
 #include "err.h"
 #include "fd.h"
 #include "jsonx.h"

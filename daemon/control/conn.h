@@ -8,10 +8,10 @@
 #ifndef CONTROL_CONN_H
 #define CONTROL_CONN_H
 
-#include "control/control.h"
-#include "core/event.h"
-#include "core/exec.h"
-#include "core/service.h"
+#include "control.h"
+#include "event.h"
+#include "exec.h"
+#include "service.h"
 #include "list.h"
 #include "log.h"
 #include "varlink.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Listening and accepting; contract in control.h. Thread: simd-main. */
-#include "control/control.h"
+#include "control.h"
 
-#include "control/conn.h"
-#include "core/config.h"
-#include "core/simd.h"
+#include "conn.h"
+#include "config.h"
+#include "simd.h"
 #include "err.h"
 #include "fd.h"
 #include "log.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The control socket: Varlink over a Unix stream socket (schemas/wire/io.simd.Control.varlink). Accepts,
- * asks for the peer's credentials, decodes, checks limits, calls core, encodes. Nothing a peer sends can make
+ * asks for the peer's credentials, decodes, checks limits, calls the registry, encodes. Nothing a peer sends can make
  * simd keep more than the configured limits; a peer that breaks the protocol, or does not read what it asked
  * for, is cut off.
  *

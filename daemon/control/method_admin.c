@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Methods about simd itself: what it is, its configuration, restarting a bridge, ending it. Thread: simd-main. */
-#include "control/conn.h"
+#include "conn.h"
 
-#include "core/bridge.h"
-#include "core/simd.h"
+#include "bridge.h"
+#include "simd.h"
 #include "err.h"
 #include "jsonx.h"
 #include "mem.h"
@@ -43,8 +43,8 @@ static int method_get_info(struct call *call)
 		json_pack("{s:s, s:s, s:i, s:I, s:s, s:i, s:b, s:I, s:s, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
 			  "version", SIM_VERSION, "simd_id", s->id_text, "pid", (int)getpid(), "uptime_ms",
 			  (json_int_t)((exec_now(s->x) - s->start_mono_ns) / 1000000), "runtime", s->runtime_dir,
-			  "roudi_pid", s->plane.roudi_pid, "roudi_owned", (int)s->plane.roudi_owned, "iox_generation",
-			  (json_int_t)s->plane.generation, "backend",
+			  "roudi_pid", s->dataplane.roudi_pid, "roudi_owned", (int)s->dataplane.roudi_owned,
+			  "iox_generation", (json_int_t)s->dataplane.generation, "backend",
 			  conf_choice(s->root, "backend") == 0 ? "iox" : "mem", "rigs", rigs_json(s), "pools",
 			  pools_json(s), "shm_total", (json_int_t)(shm.f_blocks * shm.f_frsize), "shm_free",
 			  (json_int_t)(shm.f_bavail * shm.f_frsize), "shm_need", (json_int_t)pools_need(&s->pools),

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Methods that read and change simulated time. Thread: simd-main. */
-#include "control/conn.h"
+#include "conn.h"
 
-#include "core/simd.h"
-#include "core/timekeeper.h"
+#include "simd.h"
+#include "timekeeper.h"
 #include "err.h"
 #include "jsonx.h"
 #include "mem.h"

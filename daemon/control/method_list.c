@@ -4,12 +4,12 @@
  * counters, so asking costs the data plane nothing.
  * Thread: simd-main.
  */
-#include "control/conn.h"
+#include "conn.h"
 
-#include "core/channel.h"
-#include "core/client.h"
-#include "core/report.h"
-#include "core/simd.h"
+#include "channel.h"
+#include "client.h"
+#include "report.h"
+#include "simd.h"
 #include "err.h"
 #include "near.h"
 #include "jsonx.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Services: offering, calling, answering, what there is. Thread: simd-main. */
-#include "control/conn.h"
+#include "conn.h"
 
-#include "core/client.h"
-#include "core/simd.h"
+#include "client.h"
+#include "simd.h"
 #include "err.h"
 #include "jsonx.h"
 

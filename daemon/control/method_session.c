@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Methods of libsimclient's sessions: Hello, Advertise, Subscribe, tokens, Events, the driver, bridges. Thread: simd-main. */
-#include "control/conn.h"
+#include "conn.h"
 
-#include "core/bridge.h"
-#include "core/channel.h"
-#include "core/client.h"
-#include "core/simd.h"
-#include "core/timekeeper.h"
+#include "bridge.h"
+#include "channel.h"
+#include "client.h"
+#include "simd.h"
+#include "timekeeper.h"
 #include "err.h"
 #include "fd.h"
 #include "jsonx.h"
@@ -57,7 +57,7 @@ static json_t *hello_json(const struct client *cl, const struct client_fds *f)
 	return json_pack("{s:I, s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:I, s:I, s:o}", "client_id", (json_int_t)cl->id,
 			 "simd_id", s->id_text, "runtime", s->runtime_dir, "version", SIM_VERSION, "backend",
 			 conf_choice(s->root, "backend") == 0 ? "iox" : "mem", "iox_generation",
-			 (json_int_t)s->plane.generation, "app", cl->app, "prefix", cl->rig ? cl->rig->prefix : "",
+			 (json_int_t)s->dataplane.generation, "app", cl->app, "prefix", cl->rig ? cl->rig->prefix : "",
 			 "max_loan", (json_int_t)pools_max_slot(&s->pools), "dispatch_wait_ms",
 			 (json_int_t)conf_int(s->root, "dispatch.wait_ms"), "fds", fds_json(f->name, f->n));
 }

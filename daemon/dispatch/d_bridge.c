@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "d_int.h"
+#include "dispatch_private.h"
 #include "mem.h"
 
 LOG_TOPIC("dispatch");
@@ -58,7 +58,7 @@ static void tell_channels(struct d_bridge *b)
 	struct d_route *rt;
 
 	list_for_each(rt, &b->routes, bridge_link)
-		d_cells_bridges(b->d, rt->ch);
+		credits_bridges(b->d, rt->ch);
 }
 
 static void change_status(struct d_bridge *b, enum sim_bridge_status status, const char *detail)

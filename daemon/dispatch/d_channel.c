@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "d_int.h"
+#include "dispatch_private.h"
 #include "mem.h"
 
 LOG_TOPIC("dispatch");
@@ -216,7 +216,7 @@ static void take_probe(struct dispatch *d, struct d_publisher *p, const struct s
 
 	if (p->proved_life != d->life) {
 		p->proved_life = d->life;
-		d_cells_sweep(d, p->ch, p->id);
+		credits_sweep(d, p->ch, p->id);
 	}
 	p->ch->stats.probes++;
 	m->sequence = 0;
@@ -225,7 +225,7 @@ static void take_probe(struct dispatch *d, struct d_publisher *p, const struct s
 
 static const char *lie_in(struct dispatch *d, struct d_message *m, const struct sim_slot *h)
 {
-	if (!d_cells_claim(d, m, h->credit_cell, h->token_cell))
+	if (!credits_claim(d, m, h->credit_cell, h->token_cell))
 		return "it has not claimed the credit or the token that it names";
 	if (h->channel_id != m->ch->id)
 		return "it names another channel";
@@ -303,7 +303,7 @@ static void take(struct dispatch *d, struct d_channel *ch, const struct sim_slot
 		return;
 	}
 	ch->stats.local++;
-	d_cells_free_local(d, ch, p->id, h.credit_cell);
+	credits_free_local(d, ch, p->id, h.credit_cell);
 }
 
 unsigned d_channel_drain(struct dispatch *d, struct d_channel *ch, unsigned max)

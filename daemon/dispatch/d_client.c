@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "d_int.h"
+#include "dispatch_private.h"
 #include "fd.h"
 #include "mem.h"
 
@@ -140,7 +140,7 @@ static unsigned fill(struct d_client *c, struct lane_complete rec[LANE_BATCH])
 		if (n == LANE_BATCH)
 			break;
 		if (!m->held)
-			d_cells_free(c->d, m);
+			credits_free(c->d, m);
 		rec[n++] = (struct lane_complete){ .sequence = m->sequence,
 						   .publisher_id = m->pub->id,
 						   .reason = m->reason };
@@ -253,7 +253,7 @@ void d_publisher_reap(struct dispatch *d)
 		if (p->in_flight || (p->ch->feed && p->ch->drains == p->drain_mark))
 			continue;
 		ch = p->ch;
-		d_cells_sweep(d, ch, p->id);
+		credits_sweep(d, ch, p->id);
 		d_publisher_free(p);
 		d_lossless_count(d, ch);
 	}

@@ -7,7 +7,7 @@
 #ifndef DISPATCH_D_COMMAND_H
 #define DISPATCH_D_COMMAND_H
 
-#include "d_int.h"
+#include "dispatch_private.h"
 
 struct d_command {
 	struct mail mail; /* first */

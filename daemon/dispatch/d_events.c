@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "d_int.h"
+#include "dispatch_private.h"
 #include "mem.h"
 
 LOG_TOPIC("dispatch");

@@ -12,7 +12,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#include "d_int.h"
+#include "dispatch_private.h"
 #include "fd.h"
 #include "mem.h"
 

@@ -13,7 +13,7 @@
  *
  * Thread: the dispatch exec's.
  */
-#include "d_int.h"
+#include "dispatch_private.h"
 
 LOG_TOPIC("dispatch");
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "d_int.h"
+#include "dispatch_private.h"
 #include "mem.h"
 
 LOG_TOPIC("dispatch");
@@ -21,7 +21,7 @@ static void finish(struct dispatch *d, struct d_message *m)
 {
 	struct d_channel *ch = m->ch;
 
-	d_cells_free(d, m);
+	credits_free(d, m);
 	d_feed_put(d, m->feed);
 	m->feed = NULL;
 	m->pub->in_flight--;

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "d_int.h"
+#include "dispatch_private.h"
 #include "mem.h"
 
 #define REPORTS_MAX (2 * WIRE_CHANNELS_MAX) /* a second of one bridge; the rest comes with the next house keeping */
@@ -68,7 +68,7 @@ static void set_refused(struct d_route *rt, bool refused)
 		ch->routes[ch->n_routes + ch->n_refused++] = rt;
 	else
 		insert(ch, rt);
-	d_cells_bridges(rt->b->d, ch);
+	credits_bridges(rt->b->d, ch);
 }
 
 /* ---- life ---- */
@@ -85,7 +85,7 @@ int d_route_add(struct d_channel *ch, struct d_bridge *b, struct d_route *rt)
 	list_append(&b->routes, &rt->bridge_link);
 	insert(ch, rt);
 	b->announce_due = true;
-	d_cells_bridges(b->d, ch);
+	credits_bridges(b->d, ch);
 	return 0;
 }
 
@@ -107,7 +107,7 @@ void d_route_drop(struct dispatch *d, struct d_route *rt)
 	mem_free(rt->text);
 	mem_free(rt->said);
 	mem_free(rt);
-	d_cells_bridges(d, ch);
+	credits_bridges(d, ch);
 }
 
 /* ---- what the bridge knows, and says ---- */

@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "d_int.h"
+#include "dispatch_private.h"
 #include "mem.h"
 
 #define SUB_BITS 3

@@ -5,7 +5,7 @@
  *   awake = 1; the callback's own work; then
  *     run commands that wait                 (a publisher is known before its first slot is taken)
  *     give slots back, newest first          (d_message_release)
- *     free cells, send completions           (d_client_flush), wake waiters (d_cells_wake)
+ *     free cells, send completions           (d_client_flush), wake waiters (credits_wake)
  *     drain the feeds                        (d_channel_drain)
  *     fill the lanes                         (d_bridge_pump)
  *   awake = 0; fence; look at the feeds once more; sleep.
@@ -18,12 +18,12 @@
  *
  * Thread: the dispatch exec's, but for create and destroy.
  */
-#include "core/dispatch.h"
+#include "dispatch.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 
-#include "d_int.h"
+#include "dispatch_private.h"
 #include "mem.h"
 
 /* ---- turns ---- */
@@ -52,7 +52,7 @@ static void settle(struct dispatch *d)
 {
 	d_message_release(d);
 	flush_clients(d);
-	d_cells_wake(d);
+	credits_wake(d);
 }
 
 /* Asked once for all channels, of which there may be a thousand. */
@@ -122,7 +122,7 @@ static bool fall_asleep(struct dispatch *d)
 
 static bool is_quiet(const struct dispatch *d)
 {
-	return !dispatch_outstanding(d) && d_cells_all_free(d) && !pending(d);
+	return !dispatch_outstanding(d) && credits_all_free(d) && !pending(d);
 }
 
 static void call_all(struct dispatch *d, struct d_waiter **list)
@@ -204,7 +204,7 @@ static void keep_house(void *arg)
 		if (d->bridges[i])
 			d_bridge_house(d->bridges[i]);
 	flush_again(d);
-	d_cells_sweep_strangers(d);
+	credits_sweep_strangers(d);
 	mailbox_poke(d->in);
 	mailbox_poke(d->out);
 	exec_timer_at(&d->house, d->now + D_HOUSE_NS);

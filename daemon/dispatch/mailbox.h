@@ -9,7 +9,7 @@
 #ifndef DISPATCH_MAILBOX_H
 #define DISPATCH_MAILBOX_H
 
-#include "core/exec.h"
+#include "exec.h"
 
 struct mailbox;
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Contract in cleanup.h. Thread: main. */
-#include "supervise/cleanup.h"
+#include "cleanup.h"
 
 #include "err.h"
 #include "fd.h"
 #include "log.h"
 #include "mem.h"
-#include "supervise/roudi_files.h"
-#include "supervise/state.h"
+#include "roudi_files.h"
+#include "state.h"
 #include "timeutil.h"
 
 #include <errno.h>

@@ -8,7 +8,7 @@
 #ifndef SUPERVISE_CLEANUP_H
 #define SUPERVISE_CLEANUP_H
 
-#include "supervise/runtime.h"
+#include "runtime.h"
 
 #include <stdint.h>
 

@@ -3,9 +3,9 @@
  * The helper thread; contract in helper.h. Lock: h->lock guards the queue and `stop`, held for a few
  * instructions, never while a job runs.
  */
-#include "supervise/helper.h"
+#include "helper.h"
 
-#include "core/exec.h"
+#include "exec.h"
 #include "err.h"
 #include "log.h"
 #include "mem.h"

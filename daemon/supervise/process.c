@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One supervised process; contract in process.h. Thread: simd-main. */
-#include "supervise/process.h"
+#include "process.h"
 
 #include "err.h"
 #include "fd.h"

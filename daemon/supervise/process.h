@@ -8,10 +8,10 @@
 #ifndef SUPERVISE_PROCESS_H
 #define SUPERVISE_PROCESS_H
 
-#include "core/exec.h"
+#include "exec.h"
 #include "list.h"
 #include "log.h"
-#include "supervise/spawn.h"
+#include "spawn.h"
 
 #include <stdbool.h>
 #include <stdint.h>

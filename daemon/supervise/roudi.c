@@ -7,18 +7,18 @@
  * and never stopped.
  * Thread: simd-main; probe and attach run as jobs on simd-help.
  */
-#include "supervise/roudi.h"
+#include "roudi.h"
 
-#include "core/exec.h"
+#include "exec.h"
 #include "err.h"
 #include "fd.h"
 #include "ipc.h"
 #include "list.h"
 #include "log.h"
 #include "mem.h"
-#include "supervise/graves.h"
-#include "supervise/helper.h"
-#include "supervise/roudi_files.h"
+#include "segment_reclaim.h"
+#include "helper.h"
+#include "roudi_files.h"
 #include "timeutil.h"
 
 #include <errno.h>
@@ -86,7 +86,7 @@ struct roudi {
 	} left; /* by an earlier simd */
 	int64_t started_mono_ns;
 	int segment_fd;
-	struct graves graves; /* memory of dead lives */
+	struct segment_reclaim reclaim; /* memory of dead lives */
 };
 
 /* ---- memory of dead lives ---- */
@@ -94,7 +94,7 @@ struct roudi {
 void roudi_all_moved(struct roudi *r)
 {
 	if (r->phase == UP)
-		graves_dig(&r->graves);
+		segment_reclaim_now(&r->reclaim);
 }
 
 /* ---- jobs ---- */
@@ -209,7 +209,7 @@ static void end_life(struct roudi *r, const char *why)
 	kill_process(r);
 	forget_process(r);
 	if (r->segment_fd >= 0)
-		graves_add(&r->graves, fd_steal(&r->segment_fd), r->generation);
+		segment_reclaim_add(&r->reclaim, fd_steal(&r->segment_fd), r->generation);
 	if (r->owned)
 		roudi_clean(r->segment);
 	r->adopted = false;
@@ -574,7 +574,7 @@ int roudi_create(const struct roudi_options *o, struct roudi **ret)
 	r->pools = *o->pools;
 	r->pidfd = r->segment_fd = -1;
 	r->first = true;
-	graves_init(&r->graves, r->x);
+	segment_reclaim_init(&r->reclaim, r->x);
 	exec_timer_init(&r->timer, r->x, on_timer, r);
 	rc = copy_options(r, o);
 	if (rc == 0)
@@ -606,7 +606,7 @@ void roudi_destroy(struct roudi *r)
 		end_life(r, "simd ends");
 	}
 	exec_timer_cancel(&r->timer);
-	graves_finish(&r->graves);
+	segment_reclaim_finish(&r->reclaim);
 	if (r->config)
 		(void)unlink(r->config);
 	if (r->output)

@@ -12,9 +12,9 @@
 #define SUPERVISE_ROUDI_H
 
 #include "conf.h"
-#include "core/ledger.h"
-#include "supervise/spawn.h"
-#include "supervise/state.h"
+#include "admission.h"
+#include "spawn.h"
+#include "state.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RouDi's files; contract in roudi_files.h. Thread: simd-main. */
-#include "supervise/roudi_files.h"
+#include "roudi_files.h"
 
 #include "err.h"
 #include "fd.h"
@@ -8,7 +8,7 @@
 #include "mem.h"
 #include "pools.h"
 #include "rnd.h"
-#include "supervise/state.h"
+#include "state.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -8,7 +8,7 @@
 #ifndef SUPERVISE_ROUDI_FILES_H
 #define SUPERVISE_ROUDI_FILES_H
 
-#include "core/ledger.h"
+#include "admission.h"
 
 #include <stdbool.h>
 #include <stdint.h>

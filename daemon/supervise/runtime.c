@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The runtime directory and the lock; contract in runtime.h. Thread: simd-main. */
-#include "supervise/runtime.h"
+#include "runtime.h"
 
 #include "err.h"
 #include "fd.h"
 #include "mem.h"
-#include "supervise/state.h"
+#include "state.h"
 #include "timeutil.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
  * closes itself when exec succeeds, so start() knows.
  * Thread: simd-main.
  */
-#include "supervise/spawn.h"
+#include "spawn.h"
 
 #include "err.h"
 #include "fd.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state file; contract in state.h. Thread: simd-main. */
-#include "supervise/state.h"
+#include "state.h"
 
 #include "err.h"
 #include "fd.h"

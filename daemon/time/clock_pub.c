@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The clock's publisher, see clock_pub.h. Thread: publish on the clock thread; no lock, no allocation of ours. */
-#include "core/clock_pub.h"
+#include "clock_pub.h"
 
 #include "err.h"
 #include "mem.h"

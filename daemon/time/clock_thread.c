@@ -5,10 +5,10 @@
  * Thread: `simd-clock` runs the fields under clk; the owner creates, asks and swaps the sink. The lock is held
  *         for one publish, or for the swap of a pointer, with priority inheritance: neither waits for long.
  */
-#include "core/clock_thread.h"
+#include "clock_thread.h"
 
-#include "time/clock_ticks.h"
-#include "time/page.h"
+#include "clock_ticks.h"
+#include "page.h"
 
 #include "err.h"
 #include "mem.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Deadlines of the clock thread, see clock_ticks.h. Thread: the owner's. */
-#include "time/clock_ticks.h"
+#include "clock_ticks.h"
 
 #include "timeutil.h"
 

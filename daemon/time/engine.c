@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The time engine: integration, states and the page; see engine.h. Thread: the exec's. */
-#include "time/engine_int.h"
+#include "engine_private.h"
 
-#include "time/page.h"
+#include "page.h"
 
 #include "err.h"
 #include "mem.h"

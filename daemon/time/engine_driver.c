@@ -4,9 +4,9 @@
  * SEQPACKET socket. It asks, waits for the answer, asks again: one request is open at most. Whatever breaks that,
  * and a hang-up, ends the lease, and time holds. Thread: the exec's.
  */
-#include "time/engine_int.h"
+#include "engine_private.h"
 
-#include "time/page.h"
+#include "page.h"
 
 #include "err.h"
 #include "fd.h"

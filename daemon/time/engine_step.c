@@ -3,7 +3,7 @@
  * Steps: time moves by exactly the step, at once (wall-driven) or as the driver asks for it (driven), then
  * the step stays open until it has settled and everything accepted has completed. Thread: the exec's.
  */
-#include "time/engine_int.h"
+#include "engine_private.h"
 
 #include "err.h"
 

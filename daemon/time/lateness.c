@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Log-linear histogram, see lateness.h. */
-#include "core/lateness.h"
+#include "lateness.h"
 
 #define LINEAR 16 /* values below have a bucket each; above: 8 buckets an octave */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lock-step; see lockstep.h and schemas/wire/step.h. Thread: the exec's. */
-#include "time/lockstep.h"
+#include "lockstep.h"
 
 #include "err.h"
 #include "fd.h"

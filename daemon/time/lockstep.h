@@ -12,7 +12,7 @@
 #ifndef TIME_LOCKSTEP_H
 #define TIME_LOCKSTEP_H
 
-#include "core/engine.h"
+#include "engine.h"
 
 struct lockstep;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The clock page, see page.h. Thread: the engine's. */
-#include "time/page.h"
+#include "page.h"
 
-#include "core/engine.h"
+#include "engine.h"
 
 #include "fd.h"
 #include "seqlock.h"

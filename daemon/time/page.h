@@ -6,7 +6,7 @@
 #ifndef TIME_PAGE_H
 #define TIME_PAGE_H
 
-#include "core/exec.h"
+#include "exec.h"
 
 #include <sim/clock_page.h>
 

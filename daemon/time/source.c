@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The built-in time sources, see source.h. Thread: any. */
-#include "core/source.h"
+#include "source.h"
 
 #include "err.h"
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "bench.h"
-#include "core/clock_thread.h"
+#include "time/clock_thread.h"
 #include "time/clock_ticks.h"
 #include "timeutil.h"
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The bench program: orchestrator and roles in one; the bare iceoryx binding and GLib are linked for comparison only.
 # not expanded before a bench is built: what is asked here is no dependency of anything else
-INC_tests/bench = -Itools/bridge/convert -Itools/bridge/ros2 -Idaemon -Ilibclient/include -Ilibclient/ipc -Ilibclient/base -Ischemas -I$(B)/gen -Itests -isystem /usr/include/iceoryx/v2.0.3 $(shell pkg-config --cflags glib-2.0 | sed 's/-I/-isystem /g')
+INC_tests/bench = -Itools/bridge/convert -Itools/bridge/ros2 $(INC_daemon) -Ilibclient/include -Ilibclient/ipc -Ilibclient/base -Ischemas -I$(B)/gen -Itests -isystem /usr/include/iceoryx/v2.0.3 $(shell pkg-config --cflags glib-2.0 | sed 's/-I/-isystem /g')
 
 TEST_PROGRAMS += $(B)/bin/bench
 $(B)/bin/bench: $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard tests/bench/*.c))) $(B)/lib/libschema.a \

@@ -6,7 +6,7 @@
  * Thread: one.
  */
 #include "conf.h"
-#include "core/config.h"
+#include "config/config.h"
 #include "timeutil.h"
 
 #include <inttypes.h>

@@ -9,7 +9,7 @@ $(B)/test/client-drive: $(B)/obj/tests/scenario/client/test_drive.o $(B)/obj/too
 $(CLIENT_SCENARIOS:%=$(B)/test/client-%): $(B)/test/client-%: $(B)/obj/tests/scenario/client/test_%.o $(CLIENT_WORLD) $(CLIENT_WORLD_LIBS)
 
 # test_weave steps both sides of the dispatch page: the sources that touch it, with places to switch between them.
-WEAVE_SOURCES := $(addprefix daemon/dispatch/,dispatch.c d_cells.c d_client.c) libclient/src/queue.c
+WEAVE_SOURCES := $(addprefix daemon/dispatch/,dispatch.c credits.c d_client.c) libclient/src/queue.c
 WEAVE_OBJECTS := $(WEAVE_SOURCES:%.c=$(B)/obj/weave/%.o)
 $(WEAVE_OBJECTS): $(B)/obj/weave/%.o: %.c tests/scenario/client/weave.h | $(GENERATED)
 	@mkdir -p $(@D)

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <math.h>
 
-#include "core/service.h"
-#include "core/simd.h"
+#include "registry/service.h"
+#include "registry/simd.h"
 #include "sim/srv/Empty.h"
 #include "sim/srv/SetBool.h"
 #include "sim/srv/Trigger.h"

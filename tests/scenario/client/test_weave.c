@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What clients and dispatch say to each other through the dispatch page, in every order of their steps: the doorbell
- * (awake, turns) and the wait for a credit (cells, waiters, freed). dispatch.c, d_cells.c and queue.c are the real ones;
+ * (awake, turns) and the wait for a credit (cells, waiters, freed). dispatch.c, credits.c and queue.c are the real ones;
  * whatever switch of sides falls between two of their atomic operations is tried, with stores at once and with stores
  * held back (weave.h). A message that nobody looks for, or a producer that nobody wakes, is a failure; it prints the
  * order.
@@ -10,7 +10,7 @@
 
 #include <errno.h>
 
-#include "core/simd.h"
+#include "registry/simd.h"
 #include "libclient/src/session.h"
 #include "rnd.h"
 #include "scenario/client/weave.h"

@@ -8,10 +8,10 @@
 
 #include "conf.h"
 #include "control/control.h"
-#include "core/config.h"
-#include "core/ledger.h"
-#include "core/plane.h"
-#include "core/simd.h"
+#include "config/config.h"
+#include "registry/admission.h"
+#include "registry/dataplane.h"
+#include "registry/simd.h"
 #include "err.h"
 #include "ipc.h"
 #include "log.h"
@@ -67,7 +67,7 @@ static void simd_app(uint64_t id, char ret[32])
 	snprintf(ret, 32, "simd-%llu", (unsigned long long)id);
 }
 
-static void plane_begin(struct world *w)
+static void dataplane_begin(struct world *w)
 {
 	char app[32];
 	struct ipc_options o = { .backend = "mem", .app = app, .bus = w->bus };
@@ -75,7 +75,7 @@ static void plane_begin(struct world *w)
 
 	simd_app(w->id, app);
 	CHECK(ipc_attach(&o, &ipc));
-	CHECK(plane_up(w->simd, ipc, w->life));
+	CHECK(dataplane_up(w->simd, ipc, w->life));
 }
 
 static void simd_begin(struct world *w)
@@ -87,7 +87,7 @@ static void simd_begin(struct world *w)
 	o.pools = &pools;
 	CHECK(simd_create(&o, &w->simd));
 	CHECK(control_create(w->simd, &w->control));
-	plane_begin(w);
+	dataplane_begin(w);
 	CHECK(control_listen(w->control, w->path));
 }
 
@@ -134,8 +134,8 @@ static void thread_end(struct world *w)
 void world_kill_simd(struct world *w)
 {
 	thread_end(w);
-	if (w->simd->plane.ipc) /* as kill -9: what it holds stays held */
-		ipc_mem_kill(w->simd->plane.ipc);
+	if (w->simd->dataplane.ipc) /* as kill -9: what it holds stays held */
+		ipc_mem_kill(w->simd->dataplane.ipc);
 	simd_end(w);
 	if (w->threads) {
 		exec_destroy(w->x);
@@ -149,8 +149,8 @@ void world_bury(struct world *w)
 		char app[32];
 
 		simd_app(w->buried + 1, app);
-		if (w->simd && w->simd->plane.ipc)
-			(void)!ipc_free_peer(w->simd->plane.ipc, app);
+		if (w->simd && w->simd->dataplane.ipc)
+			(void)!ipc_free_peer(w->simd->dataplane.ipc, app);
 	}
 }
 
@@ -164,13 +164,13 @@ void world_kill_roudi(struct world *w)
 {
 	thread_end(w);
 	ipc_mem_roudi_kill(w->bus);
-	plane_lost(w->simd, "the test killed it");
+	dataplane_lost(w->simd, "the test killed it");
 	thread_begin(w);
 }
 
 void world_leave_roudi(struct world *w)
 {
-	plane_lost(w->simd, "the test says so");
+	dataplane_lost(w->simd, "the test says so");
 	exec_sim_settle(w->x);
 	w->left = true;
 }
@@ -182,7 +182,7 @@ void world_start_roudi(struct world *w)
 		CHECK(ipc_mem_roudi_start(w->bus));
 	w->left = false;
 	w->life++;
-	plane_begin(w);
+	dataplane_begin(w);
 	thread_begin(w);
 }
 

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "core/dispatch.h"
+#include "dispatch/dispatch.h"
 #include "ipc_mem.h"
 #include "mem.h"
 #include "sim/slot.h"

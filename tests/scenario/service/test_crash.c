@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/service.h"
+#include "registry/service.h"
 
 #define CALLS  5
 #define ACTORS 5

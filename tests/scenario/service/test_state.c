@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "core/service.h"
-#include "core/simd.h"
+#include "registry/service.h"
+#include "registry/simd.h"
 
 static struct desk d;
 static struct actor prov, one, two, plain;

@@ -9,10 +9,10 @@
 
 #include "conf.h"
 #include "control/control.h"
-#include "core/config.h"
-#include "core/ledger.h"
-#include "core/plane.h"
-#include "core/simd.h"
+#include "config/config.h"
+#include "registry/admission.h"
+#include "registry/dataplane.h"
+#include "registry/simd.h"
 #include "err.h"
 #include "fd.h"
 #include "ipc.h"
@@ -68,7 +68,7 @@ void desk_open(struct desk *d, const char *extra)
 	CHECK(control_create(d->simd, &d->control));
 	io.bus = d->bus;
 	CHECK(ipc_attach(&io, &ipc));
-	CHECK(plane_up(d->simd, ipc, 1));
+	CHECK(dataplane_up(d->simd, ipc, 1));
 }
 
 void desk_close(struct desk *d)

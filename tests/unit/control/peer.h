@@ -11,7 +11,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "core/exec.h"
+#include "exec/exec.h"
 #include "mem.h"
 #include "varlink.h"
 

@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "dispatch/d_int.h"
+#include "dispatch/dispatch_private.h"
 #include "ipc_mem.h"
 #include "log.h"
 #include "mem.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* exec_sim: order, timers, seeds, descriptors. */
-#include "core/exec.h"
+#include "exec/exec.h"
 #include "rnd.h"
 
 #include <setjmp.h>

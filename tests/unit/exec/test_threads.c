@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* exec_threads: posts from many threads, timers, descriptors that go inside callbacks, quit from a signal. */
-#include "core/exec.h"
+#include "exec/exec.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

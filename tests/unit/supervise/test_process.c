@@ -10,12 +10,12 @@
 #include <unistd.h>
 
 #include "conf.h"
-#include "core/config.h"
-#include "core/exec.h"
+#include "config/config.h"
+#include "exec/exec.h"
 #include "err.h"
 #include "log.h"
 #include "mem.h"
-#include "supervise/fleet.h"
+#include "supervise/processes.h"
 #include "supervise/process.h"
 #include "supervise/spawn.h"
 
@@ -375,14 +375,14 @@ static void output_is_logged_by_line(void **state)
 	log_set_spec("none");
 }
 
-/* ---- the fleet ---- */
+/* ---- the processes ---- */
 
 static void unlock_next(void *arg)
 {
 	note("done:", arg);
 }
 
-static void a_fleet_starts_and_stops_in_order(void **state)
+static void processes_start_and_stop_in_order(void **state)
 {
 	struct config_sources src = {
 		.text = "{\"rigs\": [{\"name\": \"r\", \"processes\": ["
@@ -392,44 +392,44 @@ static void a_fleet_starts_and_stops_in_order(void **state)
 			"\"bridges\": [{\"name\": \"b1\", \"plugin\": \"null\"}, "
 			"{\"name\": \"ext\", \"plugin\": \"null\", \"start\": \"external\"}]}]}",
 	};
-	struct fleet_options o = { .x = sim.x, .ops = &ops, .socket = "/s" };
+	struct processes_options o = { .x = sim.x, .ops = &ops, .socket = "/s" };
 	struct conf *c;
-	struct fleet *f;
+	struct processes *f;
 
 	(void)state;
 	assert_int_equal(config_load(&src, &c), 0);
 	o.conf = c;
-	assert_int_equal(fleet_create(&o, &f), 0);
-	fleet_start(f);
+	assert_int_equal(processes_create(&o, &f), 0);
+	processes_start(f);
 	assert_string_equal(sim.order, "+b1 +early +mid +late ");
-	assert_string_equal(fleet_rig_of(f, 1002), "r");
-	assert_null(fleet_rig_of(f, 1));
-	assert_true(fleet_bridge_kill(f, "b1", "a test", true));
-	assert_false(fleet_bridge_kill(f, "ext", "a test", true));
-	assert_int_equal(fleet_bridge_restart(f, "ext"), -EOPNOTSUPP);
+	assert_string_equal(processes_rig_of(f, 1002), "r");
+	assert_null(processes_rig_of(f, 1));
+	assert_true(processes_bridge_kill(f, "b1", "a test", true));
+	assert_false(processes_bridge_kill(f, "ext", "a test", true));
+	assert_int_equal(processes_bridge_restart(f, "ext"), -EOPNOTSUPP);
 	run(S);
-	assert_int_equal(fleet_bridge_restarts(f, "b1"), 1);
+	assert_int_equal(processes_bridge_restarts(f, "b1"), 1);
 	sim.order[0] = '\0';
-	fleet_stop(f, FLEET_PROCESSES, unlock_next, (void *)(uintptr_t) "processes");
+	processes_stop(f, FLEET_PROCESSES, unlock_next, (void *)(uintptr_t) "processes");
 	run(S);
 	assert_string_equal(sim.order, "-late -mid -early done:processes ");
-	fleet_stop(f, FLEET_BRIDGES, unlock_next, (void *)(uintptr_t) "bridges");
+	processes_stop(f, FLEET_BRIDGES, unlock_next, (void *)(uintptr_t) "bridges");
 	run(S);
 	assert_non_null(strstr(sim.order, "-b1 done:bridges"));
-	fleet_destroy(f);
+	processes_destroy(f);
 	conf_destroy(c);
 }
 
-static struct fleet *fleet_of(const char *config, struct conf **ret_conf)
+static struct processes *processes_of(const char *config, struct conf **ret_conf)
 {
 	struct config_sources src = { .text = config };
-	struct fleet_options o = { .x = sim.x, .ops = &ops, .socket = "/s" };
-	struct fleet *f;
+	struct processes_options o = { .x = sim.x, .ops = &ops, .socket = "/s" };
+	struct processes *f;
 
 	assert_int_equal(config_load(&src, ret_conf), 0);
 	o.conf = *ret_conf;
-	assert_int_equal(fleet_create(&o, &f), 0);
-	fleet_start(f);
+	assert_int_equal(processes_create(&o, &f), 0);
+	processes_start(f);
 	return f;
 }
 
@@ -443,51 +443,51 @@ static void told(const char *order)
 static void the_driver_of_a_source_runs_with_it(void **state)
 {
 	struct conf *c;
-	struct fleet *f = fleet_of("{}", &c);
+	struct processes *f = processes_of("{}", &c);
 
 	(void)state;
-	fleet_source(f, "unity");
+	processes_source(f, "unity");
 	told("");
-	fleet_source(f, "ss2");
-	fleet_source(f, "ss2");
+	processes_source(f, "ss2");
+	processes_source(f, "ss2");
 	told("+sim-ss2 ");
 	die(&sim.f[0], 0); /* also when it ends in order: the source needs it */
 	told("+sim-ss2 ");
-	fleet_source(f, "system");
+	processes_source(f, "system");
 	told("-sim-ss2 ");
 	sim.f[1].stubborn = true;
-	fleet_source(f, "ss2");
+	processes_source(f, "ss2");
 	told("+sim-ss2 ");
 	sim.f[2].stubborn = true;
-	fleet_source(f, "system");
-	fleet_source(f, "ss2"); /* taken up again while the old one ends: one at a time */
+	processes_source(f, "system");
+	processes_source(f, "ss2"); /* taken up again while the old one ends: one at a time */
 	assert_int_equal(sim.starts, 3);
 	die(&sim.f[2], 0);
 	told("-sim-ss2 +sim-ss2 ");
 	die(&sim.f[3], SIGSEGV);
 	run(1);
-	fleet_source(f, "system"); /* while the next start is waited for: none then */
+	processes_source(f, "system"); /* while the next start is waited for: none then */
 	run(10 * S);
 	told("");
-	fleet_source(f, "ss2");
-	fleet_stop(f, FLEET_PROCESSES, unlock_next, (void *)(uintptr_t) "processes");
-	fleet_source(f, "ss2"); /* too late */
+	processes_source(f, "ss2");
+	processes_stop(f, FLEET_PROCESSES, unlock_next, (void *)(uintptr_t) "processes");
+	processes_source(f, "ss2"); /* too late */
 	told("+sim-ss2 -sim-ss2 done:processes ");
-	fleet_source(f, "ss2");
+	processes_source(f, "ss2");
 	told("");
-	fleet_destroy(f);
+	processes_destroy(f);
 	conf_destroy(c);
 }
 
 static void no_command_no_driver(void **state)
 {
 	struct conf *c;
-	struct fleet *f = fleet_of("{\"ss2\": {\"command\": []}}", &c);
+	struct processes *f = processes_of("{\"ss2\": {\"command\": []}}", &c);
 
 	(void)state;
-	fleet_source(f, "ss2");
+	processes_source(f, "ss2");
 	told("");
-	fleet_destroy(f);
+	processes_destroy(f);
 	conf_destroy(c);
 }
 
@@ -504,7 +504,7 @@ int main(void)
 		T(a_stubborn_process_is_killed),
 		T(restarting_on_request),
 		T(output_is_logged_by_line),
-		T(a_fleet_starts_and_stops_in_order),
+		T(processes_start_and_stop_in_order),
 		T(the_driver_of_a_source_runs_with_it),
 		T(no_command_no_driver),
 	};

@@ -3,4 +3,4 @@ TIME_TESTS := $(patsubst tests/unit/time/test_%.c,%,$(sort $(wildcard tests/unit
 TESTS += $(TIME_TESTS:%=$(B)/test/time-%)
 $(TIME_TESTS:%=$(B)/test/time-%): $(B)/test/time-%: $(B)/obj/tests/unit/time/test_%.o $(B)/lib/libsimd.a \
 	$(B)/lib/libipc.a $(B)/lib/libbase.a
-$(B)/test/time-shelf: | $(SOURCE_SHELF)
+$(B)/test/time-source_registry: | $(SOURCE_PLUGINS)

@@ -6,7 +6,7 @@
 #include "support/test.h"
 
 #include "err.h"
-#include "core/engine.h"
+#include "time/engine.h"
 #include "time/page.h"
 #include "timeutil.h"
 #include "wire/driver.h"
@@ -126,7 +126,7 @@ static inline int64_t rig_real(void *ctx)
 	return RIG_START_REAL_NS + exec_now(((struct rig *)ctx)->x) - RIG_START_MONO_NS;
 }
 
-/* A folder where there is none, and the shelf beside this program. NULL ends. */
+/* A folder where there is none, and the sources beside this program. NULL ends. */
 static inline const char *const *rig_plugin_dirs(void)
 {
 	static char dir[4100];
@@ -139,7 +139,7 @@ static inline const char *const *rig_plugin_dirs(void)
 	return dirs;
 }
 
-static struct source_shelf *rig_shelf; /* never destroyed: its tables are used until the end */
+static struct source_registry *rig_sources; /* never destroyed: its tables are used until the end */
 
 static inline const struct sim_source_ops *source(const char *name)
 {
@@ -147,9 +147,9 @@ static inline const struct sim_source_ops *source(const char *name)
 
 	if (time_source_by_name(name, &s) == 0)
 		return s;
-	if (!rig_shelf)
-		assert_int_equal(source_shelf_create(rig_plugin_dirs(), &rig_shelf), 0);
-	if (source_shelf_find(rig_shelf, name, false, &s) < 0)
+	if (!rig_sources)
+		assert_int_equal(source_registry_create(rig_plugin_dirs(), &rig_sources), 0);
+	if (source_registry_find(rig_sources, name, false, &s) < 0)
 		fail_msg("%s", err_why());
 	return s;
 }

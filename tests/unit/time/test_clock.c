@@ -3,7 +3,7 @@
 #include "unit/time/rig.h"
 
 #include "ipc_mem.h"
-#include "core/clock_pub.h"
+#include "time/clock_pub.h"
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -229,7 +229,7 @@ struct plane {
 	struct wire_counters row;
 };
 
-static void plane_attach(struct plane *p, uint32_t generation, uint64_t sequence)
+static void dataplane_attach(struct plane *p, uint32_t generation, uint64_t sequence)
 {
 	struct ipc_options o = { .backend = "mem", .app = "simd-test", .bus = p->bus };
 	struct clock_pub_options po = { .channel = "/clock", .channel_id = 3, .publisher_id = 7, .row = &p->row };
@@ -259,7 +259,7 @@ static void slots_are_complete_counted_and_kept_for_the_late(void **state)
 
 	(void)state;
 	assert_int_equal(ipc_mem_bus_create(&bo, &p.bus), 0);
-	plane_attach(&p, 9, 0);
+	dataplane_attach(&p, 9, 0);
 	assert_int_equal(p.sink.publish(p.sink.ctx, &tick), 0);
 	tick.now.sim_ns = 43;
 	assert_int_equal(p.sink.publish(p.sink.ctx, &tick), 0);
@@ -304,7 +304,7 @@ static void a_restart_of_the_data_plane_is_survived(void **state)
 	(void)state;
 	rig_init(&r, 1, "simulation", (struct time_engine_options){ 0 });
 	assert_int_equal(ipc_mem_bus_create(&bo, &p.bus), 0);
-	plane_attach(&p, 1, 0);
+	dataplane_attach(&p, 1, 0);
 	o.exec = r.x;
 	o.page = &r.page;
 	assert_int_equal(clock_thread_create(&o, &t), 0);
@@ -318,7 +318,7 @@ static void a_restart_of_the_data_plane_is_survived(void **state)
 	clock_pub_destroy(p.pub);
 	ipc_detach(p.ipc);
 	assert_int_equal(ipc_mem_roudi_start(p.bus), 0);
-	plane_attach(&p, 2, sequence);
+	dataplane_attach(&p, 2, sequence);
 	clock_thread_set_sink(t, &p.sink);
 	rig_run(&r, 100 * MS);
 	clock_thread_stats(t, &st);

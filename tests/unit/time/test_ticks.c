@@ -4,7 +4,7 @@
 
 #include "rnd.h"
 #include "time/clock_ticks.h"
-#include "core/lateness.h"
+#include "time/lateness.h"
 #include "timeutil.h"
 
 #include <string.h>

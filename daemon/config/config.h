@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * simd's configuration: the table of its keys, and loading it (file, fragments, rigs, overrides).
+ * Thread: loaded on simd-main before anything starts; read-only afterwards, any thread.
+ */
+#ifndef CONFIG_CONFIG_H
+#define CONFIG_CONFIG_H
+
+#include "conf.h"
+
+#include <stdint.h>
+
+struct config_sources {
+	const char *file;        /* NULL: usual_file if it is there */
+	const char *usual_file;  /* where it is installed; NULL: only defaults */
+	const char *const *rigs; /* files that hold one rig (or a fragment with "rigs") */
+	unsigned n_rigs;
+	const char *const *overrides; /* "dotted.path=value" */
+	unsigned n_overrides;
+	const char *text; /* tests: the whole configuration as JSON text; NULL: none */
+	/* Called for each mistake that config_check() finds, with err_why(); NULL: the first one is enough. */
+	void (*each)(void *arg);
+	void *arg;
+};
+
+extern const struct conf_key config_keys[];
+
+/* Load and check everything. Sentence in err_why(). ret: returns, conf_destroy(). */
+int config_load(const struct config_sources *s, struct conf **ret);
+
+/*
+ * What a key table cannot say: globs, names that must be unique over rigs, TimeSource, the socket's mode. The first mistake;
+ * each: as of config_sources.
+ */
+int config_check(const struct conf *c, void (*each)(void *arg), void *arg);
+
+/* enum sim_time_source of "TimeSource"; SIM_SOURCE_PLUGIN with *ret_name set for a name it does not know. */
+int config_time_source(const struct conf *c, const char **ret_name);
+
+/* Permission bits of socket.mode ("0660"); -EINVAL. */
+int config_mode(const char *text, unsigned *ret);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The cells of the dispatch page: credits, tokens, and the word that says how a channel's bridges stand.
+ *
+ * Clients claim a cell by compare-and-swap and publish; simd frees it when the message is done. What lies in
+ * the page is never trusted: which cells belong to messages in hand is remembered here (channel::busy,
+ * dispatch::token_busy), so a cell is freed at most once whatever a client writes.
+ *
+ * Thread: the dispatch exec's.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "dispatch_private.h"
+
+/* Wake-ups never block; the page is shared between processes, so not FUTEX_PRIVATE. */
+static void wake(_Atomic uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static bool bit_get(const uint64_t *set, uint32_t i)
+{
+	return set[i / 64] >> (i % 64) & 1;
+}
+
+static void bit_put(uint64_t *set, uint32_t i, bool on)
+{
+	uint64_t bit = UINT64_C(1) << (i % 64);
+
+	set[i / 64] = on ? set[i / 64] | bit : set[i / 64] & ~bit;
+}
+
+static bool claimed_by(_Atomic uint32_t *cell, uint32_t publisher_id)
+{
+	return atomic_load_explicit(cell, memory_order_acquire) == publisher_id;
+}
+
+bool credits_claim(struct dispatch *d, struct d_message *m, uint32_t credit_cell, uint32_t token_cell)
+{
+	struct d_channel *ch = m->ch;
+	bool good = true;
+
+	if (credit_cell >= 1 && credit_cell <= ch->window && !bit_get(ch->busy, credit_cell - 1) &&
+	    claimed_by(&d->page->channel[ch->id].cell[credit_cell - 1], m->pub->id)) {
+		bit_put(ch->busy, credit_cell - 1, true);
+		m->credit = credit_cell;
+	} else {
+		good = false;
+	}
+	if (!token_cell)
+		return good;
+	if (token_cell <= WIRE_TOKENS_MAX && !bit_get(d->token_busy, token_cell - 1) &&
+	    claimed_by(&d->page->token[token_cell - 1], m->pub->id)) {
+		bit_put(d->token_busy, token_cell - 1, true);
+		m->token = token_cell;
+		return good;
+	}
+	return false;
+}
+
+/* Free a cell only for whom it is: a peer that overwrote it has freed it, or stolen it, itself. */
+static void free_cell(_Atomic uint32_t *cell, uint32_t publisher_id)
+{
+	uint32_t expect = publisher_id;
+
+	atomic_compare_exchange_strong(cell, &expect, 0);
+}
+
+static void credit_back(struct dispatch *d, struct d_channel *ch)
+{
+	if (list_empty(&ch->freed_link))
+		list_append(&d->freed, &ch->freed_link);
+}
+
+void credits_free(struct dispatch *d, struct d_message *m)
+{
+	if (m->token) {
+		bit_put(d->token_busy, m->token - 1, false);
+		free_cell(&d->page->token[m->token - 1], m->pub->id);
+		m->token = 0;
+	}
+	if (m->credit) {
+		bit_put(m->ch->busy, m->credit - 1, false);
+		free_cell(&d->page->channel[m->ch->id].cell[m->credit - 1], m->pub->id);
+		m->credit = 0;
+		credit_back(d, m->ch);
+	}
+}
+
+void credits_free_local(struct dispatch *d, struct d_channel *ch, uint32_t publisher_id, uint32_t credit_cell)
+{
+	if (credit_cell < 1 || credit_cell > ch->window || bit_get(ch->busy, credit_cell - 1))
+		return;
+	free_cell(&d->page->channel[ch->id].cell[credit_cell - 1], publisher_id);
+	credit_back(d, ch);
+}
+
+/* Whether a claim may go: publisher_id 0 asks for all, UINT32_MAX for those of publishers that do not exist. */
+static bool matches(const struct dispatch *d, uint32_t value, uint32_t publisher_id)
+{
+	if (!value)
+		return false;
+	if (publisher_id == UINT32_MAX)
+		return !d_publisher_find(d, value);
+	return !publisher_id || value == publisher_id;
+}
+
+static void sweep_channel(struct dispatch *d, struct d_channel *ch, uint32_t publisher_id)
+{
+	struct wire_channel *w = &d->page->channel[ch->id];
+
+	for (uint32_t i = 0; i < ch->window; i++) {
+		uint32_t v = atomic_load_explicit(&w->cell[i], memory_order_acquire);
+
+		if (bit_get(ch->busy, i) || !matches(d, v, publisher_id))
+			continue;
+		free_cell(&w->cell[i], v);
+		credit_back(d, ch);
+	}
+}
+
+static void sweep_tokens(struct dispatch *d, uint32_t publisher_id)
+{
+	for (uint32_t i = 0; i < WIRE_TOKENS_MAX; i++) {
+		uint32_t v = atomic_load_explicit(&d->page->token[i], memory_order_relaxed);
+
+		if (v && !bit_get(d->token_busy, i) && matches(d, v, publisher_id))
+			free_cell(&d->page->token[i], v);
+	}
+}
+
+void credits_sweep(struct dispatch *d, struct d_channel *ch, uint32_t publisher_id)
+{
+	struct d_channel *c;
+
+	if (ch)
+		sweep_channel(d, ch, publisher_id);
+	else
+		list_for_each(c, &d->channels, link)
+			sweep_channel(d, c, publisher_id);
+	sweep_tokens(d, publisher_id);
+}
+
+/*
+ * A client whose control socket was lost can claim a cell after its publishers were swept, because it has not
+ * noticed yet. Such claims carry a number that no publisher has; once a second they are freed.
+ */
+void credits_sweep_strangers(struct dispatch *d)
+{
+	credits_sweep(d, NULL, UINT32_MAX);
+}
+
+bool credits_all_free(const struct dispatch *d)
+{
+	struct d_channel *ch;
+
+	list_for_each(ch, &d->channels, link)
+		for (uint32_t i = 0; i < ch->window; i++)
+			if (atomic_load_explicit(&d->page->channel[ch->id].cell[i], memory_order_acquire))
+				return false;
+	return true;
+}
+
+/*
+ * A client that finds no free cell does waiters++, then reads `freed`, tries once more and sleeps on `freed`.
+ * The fence orders our freeing of cells before our look at `waiters`, so one of both sees the other.
+ */
+void credits_wake(struct dispatch *d)
+{
+	if (list_empty(&d->freed))
+		return;
+	atomic_thread_fence(memory_order_seq_cst);
+	while (!list_empty(&d->freed)) {
+		struct d_channel *ch = list_first(&d->freed, struct d_channel, freed_link);
+		struct wire_channel *w = &d->page->channel[ch->id];
+
+		list_remove(&ch->freed_link);
+		if (!atomic_load(&w->waiters))
+			continue;
+		atomic_fetch_add(&w->freed, 1);
+		wake(&w->freed);
+	}
+}
+
+void credits_bridges(struct dispatch *d, struct d_channel *ch)
+{
+	struct wire_channel *w = &d->page->channel[ch->id];
+	uint32_t connected = 0, word;
+
+	d_lossless_count(d, ch);
+	for (uint32_t i = 0; i < ch->n_routes; i++)
+		connected += ch->routes[i]->b->attached && ch->routes[i]->b->status == SIM_BRIDGE_CONNECTED;
+	word = connected << 16 | ch->n_routes;
+	if (atomic_load_explicit(&w->bridges, memory_order_relaxed) == word)
+		return;
+	atomic_store(&w->bridges, word);
+	atomic_fetch_add(&d->page->bridges_seq, 1);
+	wake(&d->page->bridges_seq);
+}

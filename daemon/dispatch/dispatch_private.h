@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside dispatch: its objects, and what its files ask of each other.
+ *
+ *   client ──< publisher >── channel ──< route >── bridge ──< lane
+ *                    │          │          │          │
+ *                 message ──────┘       delivery ─────┘        message ──< delivery
+ *
+ * Messages live in an array of their channel, deliveries in an array of their bridge: nothing is allocated
+ * while messages flow. All of it belongs to the dispatch exec's thread.
+ */
+#ifndef DISPATCH_DISPATCH_PRIVATE_H
+#define DISPATCH_DISPATCH_PRIVATE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sim/slot.h>
+
+#include "dispatch.h"
+#include "list.h"
+#include "log.h"
+#include "mailbox.h"
+#include "wire/lane.h"
+
+#define D_HASH     256  /* buckets of the publisher and client tables */
+#define D_DRAIN    64   /* slots of one channel that are taken in a row */
+#define D_ROUNDS   4    /* drains in one turn before other descriptors get theirs */
+#define D_PACKETS  16   /* packets read from one lane in a row */
+#define D_RX       8192 /* largest packet a bridge may send */
+#define D_DETAIL   512
+#define D_TEXT     (LANE_CARRIES_MAX + 2) /* of an event: two texts, each with its end */
+#define D_HOUSE_NS INT64_C(1000000000)
+
+/* When a feed is left alone, see d_channel_defer() */
+#define D_DEFER_OUT        16               /* deliveries on each lane */
+#define D_DEFER_SERVICE_NS INT64_C(10000)   /* of bridges that take no longer for one of them */
+#define D_DEFER_NS         INT64_C(1000000) /* without an answer, or at all */
+
+#define D_INDEX_BITS 12 /* of a delivery's number: its place in the bridge's array */
+
+/* One subscriber of a channel: one life of the data plane. Lives until nothing of it is held. */
+struct d_feed {
+	struct ipc_sub *sub;
+	uint32_t life; /* iox_generation */
+	uint32_t held;
+	bool retired;
+};
+
+struct d_route {                 /* a bridge carries a channel */
+	struct list bridge_link; /* in: bridge::routes */
+	struct d_channel *ch;
+	struct d_bridge *b;
+	struct list waiting; /* deliveries of an ordered channel behind the active one */
+	bool active;         /* ordered: one delivery is queued or with the bridge */
+	uint32_t open;       /* deliveries that are not free yet, late ones too */
+	uint64_t slow;       /* messages that the bridge missed as it had fallen behind */
+	bool slow_told;      /* ... which the log says once */
+	uint32_t text_len;
+	char *text;      /* LANE_CHANNEL */
+	bool known;      /* the bridge has said what has become of it */
+	bool report_due; /* ... and main is to be told */
+	int32_t result;  /* below 0: refused, and so no delivery is made */
+	char *said; /* its name and its type over there, or why not: two texts, each with its end; NULL: no memory */
+};
+
+struct d_channel {
+	struct list link;       /* in: dispatch::channels */
+	struct list freed_link; /* in: dispatch::freed, when a credit came back in this turn */
+	uint32_t id, window, depth;
+	uint64_t type_hash;
+	char *name, *type_json;
+	bool ordered, closing;
+	struct d_feed *feed;                 /* NULL: no data plane */
+	uint64_t drains;                     /* how often the feed was found empty */
+	int64_t deferred_mono_ns;            /* since when the feed is left alone; 0: it is not */
+	uint64_t busy[WIRE_WINDOW_MAX / 64]; /* credit cells of messages in hand */
+	struct d_message *messages;          /* [depth] */
+	struct list free;                    /* messages */
+	struct list pubs;
+	struct list backlog;          /* messages that lossless bridges have no room for yet, oldest first */
+	uint32_t n_backlog;           /* its messages there and in dispatch::sorted */
+	uint32_t n_waited;            /* routes whose bridge is waited for */
+	uint32_t n_routes, n_refused; /* routes[n_routes + i]: those whose bridge refuses the channel */
+	struct d_route *routes[DISPATCH_ROUTES_MAX]; /* of both */
+	struct dispatch_channel_stats stats;         /* in_flight is live */
+	struct log_limit limit;
+};
+
+struct d_client {
+	struct list hash_link;
+	struct list owing_link; /* in: dispatch::owing, when completions are to be sent in this turn */
+	uint32_t id;
+	char name[DISPATCH_NAME_MAX + 1];
+	int completion_fd, doorbell_fd;
+	struct exec_io doorbell, writable;
+	bool full;        /* its completion socket is */
+	bool stuck;       /* ... and watched for room */
+	bool deaf;        /* ... is closed at the other end */
+	struct list owed; /* messages whose completion is to be sent, oldest first */
+	struct list pubs;
+	struct dispatch *d;
+};
+
+struct d_publisher {
+	struct list hash_link;
+	struct list client_link;  /* in: client::pubs */
+	struct list channel_link; /* in: channel::pubs */
+	struct list closing_link; /* in: dispatch::closing_pubs */
+	uint32_t id;
+	struct d_channel *ch;
+	struct d_client *client; /* NULL: gone */
+	uint64_t max_body;
+	uint32_t in_flight;
+	uint32_t proved_life; /* iox_generation of its last probe */
+	uint64_t drain_mark;  /* closing: channel::drains then */
+	bool closing;
+};
+
+struct d_message {
+	struct list link; /* in: channel::free, channel::backlog, client::owed, dispatch::holding, dispatch::sorted */
+	struct list release_link; /* in: dispatch::release */
+	struct d_channel *ch;
+	struct d_publisher *pub;
+	struct d_feed *feed;
+	const struct sim_slot *slot; /* NULL: released */
+	int64_t ref;                 /* ipc_export() of it */
+	uint64_t size;               /* header + body */
+	uint64_t sequence;
+	int64_t stamp_sim_ns, publish_mono_ns;
+	uint32_t life;          /* iox_generation */
+	uint32_t token, credit; /* cell + 1 in hand; 0: none */
+	uint16_t open;          /* deliveries without an outcome */
+	uint16_t held;          /* deliveries that a bridge may still be reading */
+	uint8_t reason;         /* enum sim_reason: of the first that failed */
+	uint8_t carriers;       /* bridges it is meant for, less those that turned out to refuse its channel */
+	bool counted;           /* accepted for dispatch: not a probe */
+	bool answered;          /* the completion is out, or nobody is there to get it */
+	bool of_step;           /* dispatch_step() waits for its completion */
+	bool patient;           /* counts in dispatch::n_patient */
+};
+
+enum d_state { D_FREE, D_QUEUED, D_WAITING, D_OUT };
+
+struct d_delivery {
+	struct list link;     /* in: bridge::free, bridge::queue, route::waiting, lane::out, bridge::orphans */
+	struct list age_link; /* in: bridge::aging, bridge::late: oldest first */
+	struct d_message *m;
+	struct d_route *route;
+	struct d_lane *lane; /* NULL when that lane is closed */
+	uint64_t number;
+	int64_t deadline_mono_ns, sent_mono_ns;
+	enum d_state state;
+	bool decided; /* its outcome is known: late if still out */
+};
+
+struct d_lane {
+	struct list link; /* in: bridge::lanes */
+	struct d_bridge *b;
+	uint32_t number; /* 0: control packets too */
+	int fd;
+	struct exec_io io;
+	bool blocked; /* its socket is full: waits for EPOLLOUT */
+	bool closing; /* LANE_CLOSE sent */
+	uint32_t n_out;
+	struct list out;                        /* deliveries, in the order in which they were sent */
+	int64_t head_mono_ns;                   /* since when the first of them is the first */
+	int64_t worked_mono_ns;                 /* last time it had work */
+	uint64_t knows[WIRE_CHANNELS_MAX / 64]; /* channels announced on it */
+};
+
+struct d_bridge {
+	struct dispatch *d;
+	uint32_t id, queue_max, lanes_max;
+	char name[DISPATCH_NAME_MAX + 1];
+	int64_t deadline_dur_ns, kill_after_dur_ns;
+	char *connection; /* NULL: disconnect */
+	bool connect_due; /* LANE_CONNECT is to be sent */
+	bool attached;    /* lane 0 is open */
+	enum sim_bridge_status status;
+	char detail[D_DETAIL];
+	int64_t told_mono_ns; /* start of the second in which told_n status events were sent */
+	uint32_t told_n;
+	bool status_due; /* one was held back */
+	bool idle_told;
+	bool announce_due;       /* channels that were not announced to it yet */
+	uint32_t reported;       /* channels about which main was told since told_mono_ns */
+	bool report_due;         /* of some route */
+	uint32_t life;           /* iox_generation it is attached to */
+	struct d_delivery *pool; /* [queue_max] */
+	struct list free, queue, orphans, aging, late;
+	uint32_t n_queued, n_out; /* waiting ones count as queued */
+	struct list lanes, routes;
+	uint32_t n_lanes, next_lane;
+	int64_t grown_mono_ns;    /* when a lane was last opened */
+	int64_t answered_mono_ns; /* its newest answer */
+	int64_t service_dur_ns;
+	bool measured; /* service_dur_ns says something */
+	uint64_t attaches;
+	struct exec_timer deadline;
+	int64_t armed_mono_ns; /* deadline's; 0: not armed */
+	enum dispatch_lossless asked;
+	bool keeps;           /* its plug-in keeps data */
+	bool comes_back;      /* its process is started again when it ends */
+	bool lossless;        /* producers wait for it while it answers */
+	bool stalled;         /* ... it does not */
+	bool waited;          /* lossless, and answering or coming back */
+	bool answered;        /* anything since it was connected */
+	int64_t back_mono_ns; /* away, and waited for until then; 0: not */
+	int64_t busy_mono_ns; /* since when it has something undecided */
+	struct dispatch_bridge_stats stats;
+	struct log_limit limit;
+};
+
+#define D_HIST 256
+struct d_hist {
+	uint64_t n[D_HIST], total;
+};
+
+struct event; /* d_events.c */
+
+struct d_waiter { /* someone who is to be told */
+	struct d_waiter *next;
+	dispatch_fn fn;
+	void *arg;
+};
+
+struct dispatch {
+	struct exec *x;
+	struct mailbox *in, *out;
+	struct dispatch_events ev;
+	void *user;
+	struct wire_dispatch_page *page;
+	const struct sim_clock_page *clock;
+	int64_t cycle_dur_ns;
+	int64_t idle_dur_ns;
+	uint32_t lanes_max, n_lanes;
+
+	struct ipc *ipc; /* NULL: none, or between restart_begin and restart_end */
+	uint32_t life;
+	bool hold, closing, closing_now;
+
+	struct d_channel *by_id[WIRE_CHANNELS_MAX];
+	struct d_bridge *bridges[DISPATCH_BRIDGES_MAX];
+	struct list channels;
+	struct list clients[D_HASH], pubs[D_HASH];
+	struct list closing_pubs;
+	uint32_t n_closing_channels;
+	uint64_t token_busy[WIRE_TOKENS_MAX / 64];
+	uint64_t serial;     /* of deliveries */
+	struct list holding; /* messages, while hold */
+	struct list sorted;  /* messages of steps that lossless bridges have no room for yet, in order */
+	uint32_t n_patient;  /* messages accepted in a mode that makes all bridges lossless, without an outcome */
+	bool mode_ends;      /* the mode is over, and there are none any more: bridges are to be looked at */
+	bool freewheel;      /* the engine runs free */
+	atomic_uint outstanding;
+
+	/* this turn */
+	int64_t now;
+	uint64_t turns; /* as the page says */
+	bool in_turn;
+	struct list release; /* messages whose slot goes back, newest first */
+	struct list owing;   /* clients */
+	struct list freed;   /* channels */
+
+	struct exec_timer turn, house, quiet_timer, defer_timer;
+	struct d_waiter *quiet, *shut, *step;
+	uint32_t n_step; /* messages of_step without an outcome */
+
+	struct {
+		uint64_t wakeups, packets_out, packets_in, invalid;
+	} n;
+	struct d_hist queue_hist, publish_hist;
+	struct log_limit limit;
+	_Alignas(16) unsigned char rx[D_RX];
+};
+
+/* ---- dispatch.c: turns ---- */
+void d_turn_begin(struct dispatch *d);
+void d_turn_end(struct dispatch *d);
+
+/* ---- credits.c: credits, tokens, bridge words of the dispatch page ---- */
+/* Claim for a message what its slot says; false when that cannot be. Sets m->credit, m->token. */
+bool credits_claim(struct dispatch *d, struct d_message *m, uint32_t credit_cell, uint32_t token_cell);
+void credits_free(struct dispatch *d, struct d_message *m);
+/* A credit that came with a slot which is no message (published locally). */
+void credits_free_local(struct dispatch *d, struct d_channel *ch, uint32_t publisher_id, uint32_t credit_cell);
+/* Free the claims of publisher_id (0: of all) for which there is no message in hand; ch NULL: everywhere. */
+void credits_sweep(struct dispatch *d, struct d_channel *ch, uint32_t publisher_id);
+void credits_sweep_strangers(struct dispatch *d);
+bool credits_all_free(const struct dispatch *d);
+void credits_wake(struct dispatch *d); /* those who wait for a credit */
+void credits_bridges(struct dispatch *d, struct d_channel *ch);
+
+/* ---- d_client.c ---- */
+struct d_client *d_client_find(struct dispatch *d, uint32_t id);
+struct d_publisher *d_publisher_find(const struct dispatch *d, uint32_t id);
+void d_client_add(struct dispatch *d, struct d_client *c); /* takes; frees it when it cannot be */
+void d_client_gone(struct dispatch *d, struct d_client *c);
+void d_client_free(struct d_client *c);
+void d_client_owe(struct d_client *c, struct d_message *m); /* the outcome is to be told */
+void d_client_flush(struct d_client *c);
+void d_publisher_add(struct dispatch *d, struct d_publisher *p, uint32_t channel_id, uint32_t client_id);
+void d_publisher_close(struct dispatch *d, struct d_publisher *p);
+void d_publisher_reap(struct dispatch *d); /* those that have come to rest */
+void d_publisher_free(struct d_publisher *p);
+
+/* ---- d_channel.c ---- */
+int d_channel_add(struct dispatch *d, struct d_channel *ch);
+void d_channel_free(struct dispatch *d, struct d_channel *ch);
+void d_channel_feed(struct dispatch *d, struct d_channel *ch, struct d_feed *f);
+void d_channel_retire(struct dispatch *d, struct d_channel *ch); /* gives the present feed up */
+void d_channel_reap(struct dispatch *d);
+/* Whether its feed is left alone in this turn. */
+bool d_channel_defer(struct dispatch *d, struct d_channel *ch);
+unsigned d_channel_drain(struct dispatch *d, struct d_channel *ch, unsigned max);
+bool d_channel_pending(const struct d_channel *ch);
+void d_feed_put(struct dispatch *d, struct d_feed *f);
+
+/* ---- d_message.c ---- */
+/* To the bridges now, or to a backlog until the lossless ones have room. */
+void d_message_route(struct dispatch *d, struct d_message *m);
+void d_message_offer(struct dispatch *d, struct d_message *m);
+void d_message_fail(struct dispatch *d, struct d_message *m, enum sim_reason reason);    /* no delivery was made */
+void d_message_outcome(struct dispatch *d, struct d_message *m, enum sim_reason reason); /* of one delivery */
+void d_message_not_carried(struct dispatch *d, struct d_message *m); /* the same: that bridge refuses its channel */
+void d_message_unheld(struct dispatch *d, struct d_message *m);      /* one bridge reads it no more */
+void d_message_answered(struct dispatch *d, struct d_message *m);
+void d_message_untold(struct dispatch *d, struct d_message *m);       /* the same: nobody is there to get it */
+void d_message_release(struct dispatch *d);                           /* slots of this turn, newest first */
+void d_message_let_go(struct dispatch *d);                            /* end of a hold */
+void d_message_step(struct dispatch *d);                              /* the same, and count them for dispatch_step() */
+void d_message_drop_held(struct dispatch *d, enum sim_reason reason); /* backlogs too */
+
+/* ---- d_lossless.c ---- */
+/* Whether it is waited for, after anything that this depends on has changed. */
+void d_lossless_update(struct d_bridge *b);
+void d_lossless_update_all(struct dispatch *d);
+void d_lossless_full(struct d_client *c, bool full); /* its completion socket is, or no longer */
+void d_lossless_accept(struct dispatch *d, struct d_message *m);
+void d_lossless_decided(struct dispatch *d, struct d_message *m);
+void d_lossless_count(struct dispatch *d, struct d_channel *ch); /* the channel's routes have changed */
+void d_lossless_answered(struct d_bridge *b);
+void d_lossless_away(struct d_bridge *b); /* its connection or its process is lost: it may come back */
+void d_lossless_back(struct d_bridge *b); /* it is connected */
+void d_lossless_check_away(struct d_bridge *b);
+/* Instead of deadlines by age: decides what is due; when to look again, INT64_MAX: nothing is undecided. */
+int64_t d_lossless_expire(struct d_bridge *b);
+/* True: the message waits in a backlog. */
+bool d_backlog_take(struct dispatch *d, struct d_message *m);
+void d_backlog_flow(struct dispatch *d, struct d_channel *ch);
+void d_backlog_sorted(struct dispatch *d, struct list *messages); /* of a step: strictly in this order */
+void d_backlog_flow_sorted(struct dispatch *d);
+void d_backlog_drop(struct dispatch *d, enum sim_reason reason);
+
+/* ---- d_route.c ---- */
+struct d_route *d_route_find(const struct d_channel *ch, const struct d_bridge *b);
+int d_route_add(struct d_channel *ch, struct d_bridge *b, struct d_route *rt); /* -EEXIST, -ENOSPC: not taken */
+void d_route_drop(struct dispatch *d, struct d_route *rt);                     /* frees it */
+/* What its bridge says of it. name and type: borrows; what is not printable is replaced. */
+void d_route_said(struct d_route *rt, int32_t result, const char *text, size_t name_len, size_t len);
+void d_route_forget(struct d_bridge *b);   /* a new process of the bridge: it has said nothing yet */
+void d_route_announce(struct d_bridge *b); /* tell it of the channels it does not know yet */
+void d_route_report(struct d_bridge *b);   /* to main, what was held back */
+
+/* ---- d_bridge.c ---- */
+int d_bridge_add(struct dispatch *d, struct d_bridge *b);
+void d_bridge_free(struct d_bridge *b);
+void d_bridge_attach(struct d_bridge *b, int lane0_fd);
+void d_bridge_gone(struct d_bridge *b);
+bool d_bridge_leaves(const struct d_bridge *b); /* its lanes may close any time */
+void d_bridge_broken(struct d_bridge *b, const char *why);
+/* It has disconnected and then closed its lanes; its process ends by itself. */
+void d_bridge_left(struct d_bridge *b);
+void d_bridge_set_status(struct d_bridge *b, enum sim_bridge_status status, const char *detail);
+/* Whether the bridge has fallen behind others on a channel whose window is nearly used up. */
+bool d_route_lags(const struct d_route *rt);
+/* NONE: a delivery was queued; else why not. */
+enum sim_reason d_bridge_offer(struct d_bridge *b, struct d_route *rt, struct d_message *m, bool lags);
+void d_bridge_arm(struct d_bridge *b, int64_t due_mono_ns); /* its deadline's timer, no later than that */
+void d_bridge_decide_out(struct d_bridge *b, struct d_delivery *dl, enum sim_reason reason);
+void d_bridge_pump(struct d_bridge *b);
+bool d_bridge_busy(const struct d_bridge *b); /* answers soon, and no lane of it runs dry until then */
+void d_bridge_fail_queued(struct d_bridge *b, enum sim_reason reason);
+void d_bridge_fail_out(struct d_bridge *b, enum sim_reason reason); /* decides; the slots stay held */
+void d_bridge_done(struct d_bridge *b, const struct lane_done *r);
+void d_bridge_house(struct d_bridge *b);
+void d_bridge_violation(struct d_bridge *b, const char *what);
+
+/* ---- d_lane.c ---- */
+int d_lane_open(struct d_bridge *b, int fd, struct d_lane **ret); /* takes fd, also on failure */
+int d_lane_open_further(struct d_bridge *b);
+void d_lane_close(struct d_lane *l);  /* what is out on it becomes an orphan */
+void d_lane_retire(struct d_lane *l); /* ask the bridge to close it */
+unsigned d_lane_room(const struct d_lane *l);
+/* Send these deliveries in one packet, announcing their channels first. 0, -EAGAIN: lane blocked, others: lane broken. */
+int d_lane_deliver(struct d_lane *l, struct d_delivery *const *v, unsigned n);
+int d_lane_announce(struct d_lane *l, const struct d_route *rt); /* nothing when it knows it already; errors as above */
+int d_lane_control(struct d_lane *l, uint16_t op, uint16_t count, const char *text, uint32_t len);
+
+/* ---- dispatch_api.c: from the owner ---- */
+void d_commands_read(void *arg, struct mail *list);         /* a turn of its own */
+void d_commands_run(struct dispatch *d, struct mail *list); /* inside a turn */
+
+/* ---- d_events.c: to the owner ---- */
+void d_event_bridge_status(struct d_bridge *b);
+void d_event_bridge_broken(struct d_bridge *b, const char *why);
+void d_event_bridge_stuck(struct d_bridge *b, int64_t late_dur_ns);
+void d_event_bridge_idle(struct d_bridge *b);
+void d_event_bridge_forgot(struct d_bridge *b);
+void d_event_bridge_carries(struct d_route *rt);
+void d_event_channel_free(struct dispatch *d, uint32_t channel_id);
+void d_event_sub_free(struct dispatch *d, struct ipc_sub *sub, uint32_t life);
+void d_event_call(struct dispatch *d, dispatch_fn fn, void *arg);
+/* The answer is made with the question, so that it comes whatever memory there is then. NULL: none now. */
+struct event *d_event_stats_new(dispatch_stats_fn fn, void *arg);
+void d_event_stats(struct dispatch *d, struct event *e, struct dispatch_stats *s); /* takes both; s NULL: no memory */
+void d_events_read(void *arg, struct mail *list);
+
+/* ---- d_stats.c ---- */
+void d_hist_add(struct d_hist *h, int64_t dur_ns);
+int64_t d_hist_at(const struct d_hist *h, unsigned percent);
+struct dispatch_stats *d_stats_take(const struct dispatch *d);
+
+#endif

@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Configured bridges; contract in bridge.h. Thread: simd-main. */
+#include "bridge.h"
+
+#include "carried.h"
+#include "channel.h"
+#include "client.h"
+#include "err.h"
+#include "event.h"
+#include "fd.h"
+#include "jsonx.h"
+#include "log.h"
+#include "mem.h"
+#include "names.h"
+#include "simd.h"
+#include "timekeeper.h"
+
+#include "dispatch.h"
+#include "timeutil.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+LOG_TOPIC("bridge");
+
+/* A lane must take a batch of descriptors, and a channel's definition, without the dispatch thread waiting. */
+#define LANE_BUFFER (1 << 20)
+
+struct bridge *bridge_find(struct simd *s, const char *name)
+{
+	struct bridge *b;
+
+	list_for_each(b, &s->bridges, link) {
+		if (strcmp(b->name, name) == 0)
+			return b;
+	}
+	return NULL;
+}
+
+static struct bridge *by_id(struct simd *s, uint32_t id)
+{
+	struct bridge *b;
+
+	list_for_each(b, &s->bridges, link) {
+		if (b->id == id)
+			return b;
+	}
+	return NULL;
+}
+
+/* ---- making ---- */
+
+static void bridge_free(struct bridge *b)
+{
+	carried_clear(b);
+	exec_io_del(&b->exit_io);
+	fd_close(b->exit_fd);
+	list_remove(&b->link);
+	b->s->n_bridges--;
+	mem_free(b->plugin_path);
+	json_decref(b->converters);
+	mem_free(b);
+}
+
+static enum dispatch_lossless lossless(struct conf_view v)
+{
+	if (!conf_has(v, "lossless"))
+		return DISPATCH_LOSSLESS_AUTO;
+	return conf_bool(v, "lossless") ? DISPATCH_LOSSLESS_YES : DISPATCH_LOSSLESS_NO;
+}
+
+static int add(struct simd *s, const struct rig *rig, struct conf_view v)
+{
+	struct bridge *b;
+	struct dispatch_bridge d;
+	int r;
+
+	if (s->n_bridges >= DISPATCH_BRIDGES_MAX)
+		return err_set(-E2BIG, "the rigs have more than %d bridges", DISPATCH_BRIDGES_MAX);
+	b = MEM_NEW(struct bridge);
+	if (!b)
+		return err_nomem();
+	b->s = s;
+	b->id = s->n_bridges++;
+	b->rig = rig;
+	b->view = v;
+	b->name = conf_string(v, "name");
+	b->plugin = conf_string(v, "plugin");
+	b->connection = conf_string(v, "connection");
+	b->external = conf_choice(v, "start") == 1;
+	b->exit_fd = -1;
+	list_init(&b->carried);
+	b->converters = json_array();
+	list_append(&s->bridges, &b->link);
+	if (!b->converters)
+		return err_nomem();
+	d = (struct dispatch_bridge){
+		.id = b->id,
+		.name = b->name,
+		.queue = (uint32_t)conf_int(s->root, "dispatch.queue"),
+		.deadline_dur_ns = conf_int(s->root, "dispatch.deadline_ms") * NS_PER_MS,
+		.kill_after_dur_ns = conf_int(s->root, "bridge.kill_after_ms") * NS_PER_MS,
+		.lossless = lossless(v),
+		.comes_back = !b->external,
+	};
+	r = dispatch_bridge_add(s->dispatch, &d);
+	if (r == 0)
+		r = dispatch_bridge_connect(s->dispatch, b->id, b->connection);
+	return r < 0 ? err_set(r, "bridge %s: dispatch refused it: %s", b->name, err_text(r)) : 0;
+}
+
+int bridge_create_all(struct simd *s)
+{
+	for (unsigned i = 0; i < s->n_rigs; i++) {
+		struct conf_view rig = s->rigs[i].view;
+
+		for (size_t k = 0; k < conf_count(rig, "bridges"); k++) {
+			int r = add(s, &s->rigs[i], conf_item(rig, "bridges", k));
+
+			if (r < 0)
+				return r;
+		}
+	}
+	return 0;
+}
+
+struct wanted { /* a file that a bridge of a rig names; kind: bridge or converter */
+	const char *rig, *bridge, *kind, *key, *name;
+};
+
+/* <kind>_<name>.so in one of the directories; a path is taken as it is. ret_path: mem_free(), NULL when it is a path. */
+static int find_file(const struct wanted *w, const char *const *dirs, char **ret_path)
+{
+	char list[ERR_WHY_MAX] = "";
+	size_t n = 0;
+
+	if (strchr(w->name, '/'))
+		return access(w->name, R_OK) == 0
+			       ? 0
+			       : err_sys(-errno, "rigs[%s].bridges[%s].%s: %s", w->rig, w->bridge, w->key, w->name);
+	for (unsigned i = 0; dirs[i]; i++) {
+		char *path = mem_printf("%s/%s_%s.so", dirs[i], w->kind, w->name);
+
+		if (!path)
+			return err_nomem();
+		if (access(path, R_OK) == 0) {
+			*ret_path = path;
+			return 0;
+		}
+		mem_free(path);
+		n = n < sizeof(list) ? n + (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", dirs[i])
+				     : n;
+	}
+	return err_set(-ENOENT, "rigs[%s].bridges[%s].%s: there is no %s_%s.so (bridge.plugin_dir) in: %s", w->rig,
+		       w->bridge, w->key, w->kind, w->name, list);
+}
+
+/* A bridge that is started from outside may see other folders than we do: what it looks for may be there. */
+static int tolerated(const struct bridge *b, int r)
+{
+	if (r == 0 || !b->external)
+		return r;
+	log_warn("%s", err_why());
+	return 0;
+}
+
+static int find_converters(struct bridge *b, const char *const *dirs)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < conf_count(b->view, "converters"); i++) {
+		const char *name = conf_string_at(b->view, "converters", i);
+		char *path = NULL;
+
+		r = tolerated(b, find_file(&(struct wanted){ b->rig->name, b->name, "converter", "converters", name },
+					   dirs, &path));
+		if (r == 0 && json_array_append_new(b->converters, json_string(path ? path : name)) < 0)
+			r = err_nomem();
+		mem_free(path);
+	}
+	return r;
+}
+
+int bridge_find_plugins(struct simd *s, const char *const *dirs)
+{
+	struct bridge *b;
+
+	list_for_each(b, &s->bridges, link) {
+		int r = 0;
+
+		if (!b->plugin_path)
+			r = tolerated(b, find_file(&(struct wanted){ b->rig->name, b->name, "bridge", "plugin",
+								     b->plugin },
+						   dirs, &b->plugin_path));
+		if (r == 0 && !json_array_size(b->converters))
+			r = find_converters(b, dirs);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int bridge_find_plugin(const char *rig, struct conf_view v, const char *const *dirs, char **ret_path)
+{
+	return find_file(&(struct wanted){ rig, conf_string(v, "name"), "bridge", "plugin", conf_string(v, "plugin") },
+			 dirs, ret_path);
+}
+
+int bridge_find_converter(const char *rig, struct conf_view v, size_t i, const char *const *dirs, char **ret_path)
+{
+	return find_file(&(struct wanted){ rig, conf_string(v, "name"), "converter", "converters",
+					   conf_string_at(v, "converters", i) },
+			 dirs, ret_path);
+}
+
+void bridge_destroy_all(struct simd *s)
+{
+	struct bridge *b, *tmp;
+
+	list_for_each_safe(b, tmp, &s->bridges, link)
+		bridge_free(b);
+}
+
+/* ---- what it carries ---- */
+
+/* Globs are written as the rig writes channels: a name without a leading slash is below the prefix. */
+static bool glob_matches(const struct bridge *b, const char *pattern, const char *full)
+{
+	const char *prefix = b->rig->prefix;
+	char below[2 * CHANNEL_NAME_MAX + 4];
+
+	if (pattern[0] == '/')
+		return names_glob(pattern, full);
+	snprintf(below, sizeof(below), "%s%s/%s", prefix[0] == '/' || !prefix[0] ? "" : "/", prefix, pattern);
+	return names_glob(below, full);
+}
+
+static bool is_star(const char *pattern)
+{
+	return !pattern[strspn(pattern, "*")];
+}
+
+/* "*" is all below the rig's prefix, and time. The pattern that puts the name in; NULL: none does, or a later one takes it out again. */
+static const char *listed_as(const struct bridge *b, const char *key, const char *full)
+{
+	const char *as = NULL;
+
+	for (size_t i = 0; i < conf_count(b->view, key); i++) {
+		const char *p = conf_string_at(b->view, key, i);
+		bool out = p[0] == '!';
+
+		if (glob_matches(b, p + out, full) || (is_star(p + out) && strcmp(full, CLOCK_CHANNEL) == 0))
+			as = out ? NULL : p;
+	}
+	return as;
+}
+
+bool bridge_lists(const struct bridge *b, const struct channel *ch)
+{
+	return listed_as(b, "channels", ch->name) != NULL;
+}
+
+bool bridge_serves(const struct bridge *b, const char *service)
+{
+	return listed_as(b, "services", service) != NULL;
+}
+
+int bridge_route(struct simd *s, struct channel *ch)
+{
+	struct bridge *b;
+	unsigned n = 0;
+
+	list_for_each(b, &s->bridges, link) {
+		char *options;
+		int r;
+
+		if (!bridge_lists(b, ch))
+			continue;
+		if (n++ == DISPATCH_ROUTES_MAX) {
+			log_error("channel %s: more than %d bridges carry it; the rest do without", ch->name,
+				  DISPATCH_ROUTES_MAX);
+			break;
+		}
+		options = ch->view.obj ? jsonx_text(conf_any(ch->view, "options")) : NULL;
+		r = dispatch_route(s->dispatch, ch->id, b->id, options);
+		mem_free(options);
+		if (r < 0)
+			return err_set(r, "channel %s: no route to bridge %s: %s", ch->name, b->name, err_text(r));
+	}
+	return 0;
+}
+
+/* ---- its process ---- */
+
+static void process_ended(struct bridge *b)
+{
+	exec_io_del(&b->exit_io);
+	b->exit_fd = fd_close(b->exit_fd);
+	b->pid = 0;
+	(void)dispatch_bridge_gone(b->s->dispatch, b->id);
+}
+
+static void on_exit_fd(void *arg, uint32_t events)
+{
+	struct bridge *b = (struct bridge *)arg;
+
+	(void)events;
+	log_info("bridge %s: its process %d has ended", b->name, (int)b->pid);
+	process_ended(b);
+}
+
+static int watch(struct bridge *b, pid_t pid)
+{
+	const struct simd *s = b->s;
+	int r;
+
+	r = s->ops && s->ops->peer_exit_fd ? s->ops->peer_exit_fd(s->user, pid) : -EOPNOTSUPP;
+	b->exit_fd = r < 0 ? -1 : r;
+	if (r == -EOPNOTSUPP || (r < 0 && pid <= 0)) /* its hang-up is all we have */
+		return 0;
+	if (r < 0) /* without it, what the bridge is reading would be given back at a hang-up */
+		return err_set(r, "bridge %s: cannot watch its process %d: %s", b->name, (int)pid, err_text(r));
+	r = exec_io_add(s->x, &b->exit_io, b->exit_fd, EPOLLIN, on_exit_fd, b);
+	if (r < 0) {
+		b->exit_fd = fd_close(b->exit_fd);
+		return err_set(r, "bridge %s: cannot watch its process: %s", b->name, err_text(r));
+	}
+	return 0;
+}
+
+static int lane_pair(struct bridge *b, int sv[2])
+{
+	int size = LANE_BUFFER;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sv) < 0)
+		return err_sys(-errno, "bridge %s: cannot make its lane", b->name);
+	for (int i = 0; i < 2; i++)
+		(void)setsockopt(sv[i], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	return 0;
+}
+
+int bridge_attach(struct client *cl, const char *name, struct bridge **ret, int *ret_fd)
+{
+	struct simd *s = cl->s;
+	struct bridge *b = bridge_find(s, name);
+	int sv[2], r;
+
+	if (cl->role != CLIENT_BRIDGE)
+		return err_set(-EPERM, "client %s said role \"%s\" in Hello; a bridge says \"bridge\"", cl->name,
+			       client_role_name(cl->role));
+	if (cl->bridge)
+		return err_set(-EINVAL, "client %s is bridge %s already", cl->name, cl->bridge->name);
+	if (!b)
+		return err_set(-ENOENT, "no rig has a bridge \"%.60s\"; `simctl bridge list` shows those there are",
+			       name);
+	if (b->pid)
+		return err_set(-EBUSY, "bridge %s is run by process %d; end that first", b->name, (int)b->pid);
+	r = lane_pair(b, sv);
+	if (r < 0)
+		return r;
+	r = watch(b, cl->pid);
+	if (r == 0)
+		r = dispatch_bridge_attach(s->dispatch, b->id, sv[0]);
+	else
+		fd_close(sv[0]);
+	if (r < 0) {
+		exec_io_del(&b->exit_io);
+		b->exit_fd = fd_close(b->exit_fd);
+		fd_close(sv[1]);
+		return r;
+	}
+	b->pid = cl->pid;
+	b->cl = cl;
+	cl->bridge = b;
+	cl->rig = b->rig;
+	log_info("bridge %s: process %d has attached", b->name, (int)b->pid);
+	if (s->ops && s->ops->sessions_changed)
+		s->ops->sessions_changed(s->user);
+	*ret = b;
+	*ret_fd = sv[1];
+	return 0;
+}
+
+void bridge_detach(struct bridge *b)
+{
+	b->cl->bridge = NULL;
+	b->cl = NULL;
+	if (b->exit_fd < 0)
+		process_ended(b);
+}
+
+static json_t *inbound(const struct rig *rig)
+{
+	char name[CHANNEL_NAME_MAX + 1];
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < conf_count(rig->view, "inbound"); i++)
+		if (names_channel_full(rig->prefix, conf_string_at(rig->view, "inbound", i), name) == 0)
+			json_array_append_new(a, json_string(name));
+	return a;
+}
+
+/* What the rig says about /clock, for a bridge that lists it; else null. named: not just by "*". */
+static json_t *clock_config(const struct bridge *b)
+{
+	const char *as = listed_as(b, "channels", CLOCK_CHANNEL);
+	bool named = as && !is_star(as);
+	char name[CHANNEL_NAME_MAX + 1];
+	const struct rig *rig = b->rig;
+
+	if (!as)
+		return json_null();
+	for (size_t i = 0; i < conf_count(rig->view, "channels"); i++) {
+		struct conf_view v = conf_item(rig->view, "channels", i);
+
+		if (names_channel_full(rig->prefix, conf_string(v, "name"), name) == 0 &&
+		    strcmp(name, CLOCK_CHANNEL) == 0)
+			return json_pack("{s:b, s:O}", "named", named, "options", conf_any(v, "options"));
+	}
+	return json_pack("{s:b, s:{}}", "named", named, "options");
+}
+
+json_t *bridge_config(const struct bridge *b)
+{
+	return json_pack("{s:s, s:s, s:s, s:O, s:s, s:O, s:s, s:o, s:b, s:o, s:b}", "name", b->name, "simd_id",
+			 b->s->id_text, "plugin", b->plugin_path ? b->plugin_path : b->plugin, "converters",
+			 b->converters, "connection", b->connection, "options", conf_any(b->view, "options"), "prefix",
+			 b->rig->prefix, "inbound", inbound(b->rig), "inbound_while_paused",
+			 conf_bool(b->rig->view, "inbound_while_paused"), "clock", clock_config(b), "reports_channels",
+			 true);
+}
+
+/* ---- dispatch's events ---- */
+
+void bridge_status(struct simd *s, uint32_t id, enum sim_bridge_status status, const char *detail)
+{
+	size_t n = strcspn(detail, "\n"); /* of the sentence */
+	struct bridge *b = by_id(s, id);
+	struct channel *ch;
+
+	if (!b)
+		return;
+	if (b->status != status)
+		log_info("bridge %s: %s%s%.*s", b->name, sim_bridge_status_name(status), n ? ": " : "", (int)n, detail);
+	b->status = status;
+	snprintf(b->detail, sizeof(b->detail), "%.*s", (int)n, detail);
+	snprintf(b->other_clocks, sizeof(b->other_clocks), "%s", detail[n] ? detail + n + 1 : "");
+	list_for_each(ch, &s->channels, link) {
+		if (ch->n_publishers && bridge_lists(b, ch))
+			event_bridges(s, ch);
+	}
+}
+
+void bridge_said(struct simd *s, uint32_t id, uint32_t channel_id, int result, const char *name, const char *type)
+{
+	struct bridge *b = by_id(s, id);
+
+	struct channel *ch = channel_id < WIRE_CHANNELS_MAX ? s->by_id[channel_id] : NULL;
+	bool was;
+
+	if (!b || !ch)
+		return;
+	was = carried_refused(b, ch);
+	carried_set(b, ch, result, name, type);
+	if (was != (result < 0) && ch->n_publishers)
+		event_bridges(s, ch);
+}
+
+void bridge_forgot(struct simd *s, uint32_t id)
+{
+	struct bridge *b = by_id(s, id);
+
+	if (b)
+		carried_clear(b);
+}
+
+static void end(struct bridge *b, const char *why, bool now)
+{
+	const struct simd *s = b->s;
+
+	if (b->external || !s->ops || !s->ops->bridge_kill || !s->ops->bridge_kill(s->user, b->name, why, now))
+		log_warn("bridge %s: %s; it was not started by simd: end it yourself", b->name, why);
+}
+
+void bridge_broken(struct simd *s, uint32_t id, const char *why)
+{
+	struct bridge *b = by_id(s, id);
+
+	if (b && b->pid && !s->stopping)
+		end(b, why, false); /* most likely it is dying, and its own last words count */
+}
+
+void bridge_stuck(struct simd *s, uint32_t id, int64_t late_dur_ns)
+{
+	struct bridge *b = by_id(s, id);
+	char why[96];
+
+	if (!b || !b->pid)
+		return;
+	snprintf(why, sizeof(why), "it has kept a message for %lld ms beyond its deadline",
+		 (long long)(late_dur_ns / NS_PER_MS));
+	end(b, why, true);
+}

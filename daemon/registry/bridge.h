@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Configured bridges: which channels each carries, which process stands for it now, what state it reports.
+ * The lanes and deliveries are dispatch's; the process is supervise's.
+ *
+ * Thread: simd-main.
+ */
+#ifndef REGISTRY_BRIDGE_H
+#define REGISTRY_BRIDGE_H
+
+#include "conf.h"
+#include "exec.h"
+#include "list.h"
+
+#include <jansson.h>
+#include <sim/types.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct channel;
+struct client;
+struct rig;
+struct simd;
+
+#define BRIDGE_DETAIL_MAX 200
+#define BRIDGE_CLOCKS_MAX 256
+
+struct bridge {
+	struct list link; /* simd::bridges */
+	struct simd *s;
+	uint32_t id;                            /* dispatch's number */
+	const char *name, *plugin, *connection; /* of the configuration */
+	char *plugin_path;                      /* where the plug-in was found; NULL: as configured */
+	json_t *converters;                     /* paths of its converter plug-ins, or their names as configured */
+	const struct rig *rig;
+	struct conf_view view;
+	bool external; /* start: external */
+	enum sim_bridge_status status;
+	char detail[BRIDGE_DETAIL_MAX];
+	struct list carried;                  /* carried::link: what it has reported of its channels */
+	char other_clocks[BRIDGE_CLOCKS_MAX]; /* of its far side: a line each */
+
+	struct client *cl; /* its session; NULL: none */
+	pid_t pid;         /* of the process that has it; 0: none. Outlives the session until that has ended */
+	int exit_fd;
+	struct exec_io exit_io;
+};
+
+int bridge_create_all(struct simd *s);
+void bridge_destroy_all(struct simd *s);
+/* Resolve bare names of plug-ins and converters against directories, NULL ends. */
+int bridge_find_plugins(struct simd *s, const char *const *dirs);
+/*
+ * The same of a bridge of a configuration that is only looked at: -ENOENT and others, with a sentence. ret_path: mem_free(),
+ * untouched where the name is a path itself.
+ */
+int bridge_find_plugin(const char *rig, struct conf_view v, const char *const *dirs, char **ret_path);
+int bridge_find_converter(const char *rig, struct conf_view v, size_t i, const char *const *dirs, char **ret_path);
+
+struct bridge *bridge_find(struct simd *s, const char *name);
+/* Whether its globs match; full names, or relative to the rig's prefix. What the bridge itself says: carried.h. */
+bool bridge_lists(const struct bridge *b, const struct channel *ch);
+/* Whether its rig lets it offer this service to the other side. */
+bool bridge_serves(const struct bridge *b, const char *service);
+/* Tell dispatch which bridges carry a channel that has just been opened. */
+int bridge_route(struct simd *s, struct channel *ch);
+
+/* -ENOENT no such bridge, -EBUSY a living process has it. ret_fd: lane 0, caller closes. */
+int bridge_attach(struct client *cl, const char *name, struct bridge **ret, int *ret_fd);
+/* Its session is gone. */
+void bridge_detach(struct bridge *b);
+/* What AttachBridge tells. */
+json_t *bridge_config(const struct bridge *b);
+
+/* Dispatch's events. */
+void bridge_status(struct simd *s, uint32_t id, enum sim_bridge_status status, const char *detail);
+void bridge_said(struct simd *s, uint32_t id, uint32_t channel_id, int result, const char *name, const char *type);
+void bridge_forgot(struct simd *s, uint32_t id);
+void bridge_broken(struct simd *s, uint32_t id, const char *why);
+void bridge_stuck(struct simd *s, uint32_t id, int64_t late_dur_ns);
+
+#endif

@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Channels: making, typing, sizing, opening. Who publishes and subscribes is in pubsub.c.
+ * Thread: simd-main.
+ */
+#include "channel.h"
+
+#include "bridge.h"
+#include "carried.h"
+#include "err.h"
+#include "ipc.h"
+#include "jsonx.h"
+#include "log.h"
+#include "mem.h"
+#include "dataplane.h"
+#include "simd.h"
+#include "timeutil.h"
+
+#include "dispatch.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+LOG_TOPIC("channel");
+
+#define WAITS_DUR_NS  (100 * NS_PER_MS) /* so much waiting for credits, in all, is worth a word */
+#define TYPE_TEXT_MAX (128 * 1024)      /* of one definition: it must fit a lane packet with its channel */
+
+struct channel *channel_find(struct simd *s, const char *full_name)
+{
+	struct channel *ch;
+
+	list_for_each(ch, &s->channels, link) {
+		if (!ch->replaced && strcmp(ch->name, full_name) == 0)
+			return ch;
+	}
+	return NULL;
+}
+
+/* ---- making ---- */
+
+/* The rig whose list names the channel, else the one that asks. */
+static void find_view(struct channel *ch)
+{
+	struct simd *s = ch->s;
+	char full[CHANNEL_NAME_MAX + 1];
+
+	for (unsigned i = 0; i < s->n_rigs; i++) {
+		struct conf_view rig = s->rigs[i].view;
+
+		for (size_t k = 0; k < conf_count(rig, "channels"); k++) {
+			struct conf_view v = conf_item(rig, "channels", k);
+
+			if (names_channel_full(s->rigs[i].prefix, conf_string(v, "name"), full) == 0 &&
+			    strcmp(full, ch->name) == 0) {
+				ch->view = v;
+				ch->rig = &s->rigs[i];
+				return;
+			}
+		}
+	}
+}
+
+static int apply_view(struct channel *ch)
+{
+	if (!ch->view.obj)
+		return 0;
+	ch->ordered = conf_bool(ch->view, "ordered");
+	ch->window = (uint32_t)conf_int(ch->view, "window");
+	if (conf_int(ch->view, "max_body") > 0)
+		return channel_set_size(ch, (uint64_t)conf_int(ch->view, "max_body"));
+	return 0;
+}
+
+static bool unused(const struct channel *ch)
+{
+	return ch->n_publishers == 0 && ch->n_subscribers == 0;
+}
+
+static void channel_free(struct channel *ch)
+{
+	struct simd *s = ch->s;
+
+	carried_forget(s, ch->id);
+	if (ch->reserved)
+		pools_release(&s->pools, ch->pool, ch->reserved);
+	list_remove(&ch->link);
+	s->by_id[ch->id] = NULL;
+	s->n_channels--;
+	mem_free(ch->type_json);
+	mem_free(ch);
+}
+
+/* The channel that has been without anybody for longest, and that dispatch does not have. */
+static struct channel *oldest_idle(struct simd *s)
+{
+	struct channel *ch, *best = NULL;
+
+	list_for_each(ch, &s->channels, link) {
+		if (unused(ch) && !ch->open && !ch->closing && (!best || ch->idle_mono_ns < best->idle_mono_ns))
+			best = ch;
+	}
+	return best;
+}
+
+static int free_id(struct simd *s, uint32_t *ret)
+{
+	struct channel *old;
+
+	if (s->n_channels >= s->limits.channels) {
+		old = oldest_idle(s);
+		if (!old && channel_reclaim(s) > 0)
+			return err_set(-EAGAIN, "all %u channels are taken; idle ones are being closed: try again",
+				       s->n_channels);
+		if (!old)
+			return err_set(-EMFILE, "%u channels are in use, limits.channels allows no more",
+				       s->n_channels);
+		channel_free(old);
+	}
+	for (uint32_t i = 1; i < WIRE_CHANNELS_MAX; i++) {
+		if (!s->by_id[i]) {
+			*ret = i;
+			return 0;
+		}
+	}
+	return err_set(-EMFILE, "the dispatch page has no room for a further channel");
+}
+
+static int channel_make(struct simd *s, const struct rig *rig, const char *full, struct channel **ret)
+{
+	struct channel *ch;
+	uint32_t id = 0;
+	int r = free_id(s, &id);
+
+	if (r < 0)
+		return r;
+	ch = MEM_NEW(struct channel);
+	if (!ch)
+		return err_nomem();
+	ch->s = s;
+	ch->id = id;
+	ch->rig = rig;
+	ch->pool = -1;
+	snprintf(ch->name, sizeof(ch->name), "%s", full);
+	list_init(&ch->publishers);
+	list_init(&ch->subscribers);
+	list_append(&s->channels, &ch->link);
+	s->by_id[id] = ch;
+	s->n_channels++;
+	find_view(ch);
+	ch->idle_mono_ns = exec_now(s->x);
+	r = apply_view(ch);
+	if (r < 0) {
+		channel_free(ch);
+		return r;
+	}
+	*ret = ch;
+	return 0;
+}
+
+int channel_get(struct simd *s, const struct rig *rig, const char *name, struct channel **ret)
+{
+	char full[CHANNEL_NAME_MAX + 1];
+	struct channel *ch;
+	int r = names_channel_full(rig ? rig->prefix : "", name, full);
+
+	if (r < 0)
+		return r;
+	ch = channel_find(s, full);
+	if (!ch)
+		return channel_make(s, rig, full, ret);
+	*ret = ch;
+	return 0;
+}
+
+void channel_destroy_all(struct simd *s)
+{
+	struct channel *ch, *tmp;
+
+	list_for_each_safe(ch, tmp, &s->channels, link)
+		channel_free(ch);
+}
+
+/* ---- type ---- */
+
+int channel_check_type(const struct channel *ch, const char *type, const char *hash)
+{
+	if (!ch->typed || (ch->n_publishers == 0 && !ch->open))
+		return 0;
+	if (type && strcmp(type, ch->type) != 0)
+		return err_set(-EMEDIUMTYPE, "channel %s carries %s, not %.63s; use another channel name", ch->name,
+			       ch->type, type);
+	if (hash && strcmp(hash, ch->hash) != 0)
+		return err_set(-EMEDIUMTYPE,
+			       "channel %s carries another version of %s (hash %s, not %.16s); rebuild both sides from "
+			       "the same definition",
+			       ch->name, ch->type, ch->hash, hash);
+	return 0;
+}
+
+int channel_set_type(struct channel *ch, const json_t *type)
+{
+	const char *name, *hash;
+	char *text;
+	int r = jsonx_string(type, "name", SIM_TYPE_NAME_MAX, &name);
+
+	if (r == 0)
+		r = jsonx_string(type, "hash", 16, &hash);
+	if (r < 0)
+		return err_prefix(r, "type of channel %s", ch->name);
+	if (!names_type_ok(name))
+		return err_set(-EINVAL, "type of channel %s: \"%s\" is not a type name, package/Name", ch->name, name);
+	if (!names_hash_ok(hash))
+		return err_set(-EINVAL, "type of channel %s: hash \"%s\" is not 16 hexadecimal digits", ch->name, hash);
+	r = channel_check_type(ch, name, hash);
+	if (r < 0 || (ch->typed && strcmp(hash, ch->hash) == 0))
+		return r;
+	text = jsonx_text(type);
+	if (!text)
+		return err_nomem();
+	if (strlen(text) > TYPE_TEXT_MAX) {
+		mem_free(text);
+		return err_set(-E2BIG, "type %s: its definition is longer than %d KiB", name, TYPE_TEXT_MAX / 1024);
+	}
+	mem_free(ch->type_json);
+	ch->type_json = text;
+	ch->typed = true;
+	snprintf(ch->type, sizeof(ch->type), "%s", name);
+	snprintf(ch->hash, sizeof(ch->hash), "%s", hash);
+	return 0;
+}
+
+/* ---- size ---- */
+
+/* What others have reserved for this channel in its class. */
+static uint32_t reserved_by_subscribers(const struct channel *ch)
+{
+	struct subscriber *sub;
+	uint32_t n = 0;
+
+	list_for_each(sub, &ch->subscribers, in_channel)
+		n += sub->depth + HELD_BY_SUBSCRIBER;
+	return n;
+}
+
+static void move_subscribers(struct channel *ch, int pool)
+{
+	struct subscriber *sub;
+
+	list_for_each(sub, &ch->subscribers, in_channel) {
+		if (sub->reserved)
+			pools_release(&ch->s->pools, sub->pool, sub->reserved);
+		sub->reserved = sub->depth + HELD_BY_SUBSCRIBER;
+		sub->pool = pool;
+	}
+}
+
+int channel_set_size(struct channel *ch, uint64_t max_body)
+{
+	struct pools *p = &ch->s->pools;
+	uint64_t slot = (sizeof(struct sim_slot) + max_body + POOL_SLOT_ALIGN - 1) / POOL_SLOT_ALIGN * POOL_SLOT_ALIGN;
+	uint32_t need;
+	int r, cls;
+
+	if (ch->pool >= 0 && max_body <= ch->max_body)
+		return 0;
+	cls = pools_class(p, slot);
+	if (cls < 0)
+		return err_prefix(cls, "channel %s", ch->name);
+	if (cls != ch->pool) {
+		need = ch->reserved + reserved_by_subscribers(ch);
+		r = pools_reserve(p, cls, need, ch->name);
+		if (r == -ENOSPC && channel_reclaim(ch->s) > 0)
+			r = pools_reserve(p, cls, need, ch->name);
+		if (r < 0)
+			return r;
+		if (ch->reserved)
+			pools_release(p, ch->pool, ch->reserved);
+		move_subscribers(ch, cls);
+		ch->pool = cls;
+	}
+	ch->max_body = max_body;
+	ch->slot_size = slot;
+	if (!ch->window)
+		ch->window = pools_window(slot, p->c[cls].count);
+	return 0;
+}
+
+/* ---- open and closed ---- */
+
+static int make_sub(struct channel *ch, struct ipc_sub **ret)
+{
+	struct simd *s = ch->s;
+	struct ipc_sub_options o = { .depth = ch->depth };
+	int r;
+
+	if (!s->dataplane.ready)
+		return err_set(-ESTALE, "channel %s: the data plane is restarting; try again in a moment", ch->name);
+	r = ipc_sub_create(s->dataplane.ipc, ch->name, &o, ret);
+	if (r < 0) {
+		err_set(r, "channel %s: simd cannot subscribe to it: %s", ch->name, ipc_why());
+		if ((r == -ETIMEDOUT || r == -ESTALE) && s->ops && s->ops->dataplane_broken)
+			s->ops->dataplane_broken(s->user, err_why());
+		return r;
+	}
+	s->n_simd_subs++;
+	return 0;
+}
+
+static int tell_dispatch(struct channel *ch, struct ipc_sub *sub)
+{
+	struct dispatch_channel d = {
+		.id = ch->id,
+		.name = ch->name,
+		.type_hash = strtoull(ch->hash, NULL, 16),
+		.type_json = ch->type_json,
+		.window = ch->window,
+		.depth = ch->depth,
+		.ordered = ch->ordered,
+		.sub = sub,
+	};
+	int r = dispatch_channel_add(ch->s->dispatch, &d);
+
+	return r < 0 ? err_set(r, "channel %s: dispatch refused it: %s", ch->name, err_text(r)) : 0;
+}
+
+int channel_open(struct channel *ch)
+{
+	struct simd *s = ch->s;
+	struct wire_channel *w = &s->dispatch_page->channel[ch->id];
+	struct ipc_sub *sub;
+	int r;
+
+	if (ch->open)
+		return 0;
+	if (ch->closing)
+		return err_set(-EAGAIN, "channel %s is just being closed; try again in a moment", ch->name);
+	if (s->n_simd_subs + s->n_subscribers >= s->limits.subscribers)
+		return err_set(-EMFILE, "channel %s: %u subscribers exist, limits.subscribers allows no more", ch->name,
+			       s->limits.subscribers);
+	ch->depth = 2 * ch->window + 16 < IPC_DEPTH_MAX ? 2 * ch->window + 16 : IPC_DEPTH_MAX;
+	r = pools_reserve(&s->pools, ch->pool, ch->window, ch->name);
+	if (r == -ENOSPC && channel_reclaim(s) > 0)
+		r = pools_reserve(&s->pools, ch->pool, ch->window, ch->name);
+	if (r < 0)
+		return r;
+	ch->reserved = ch->window;
+	for (unsigned i = 0; i < WIRE_WINDOW_MAX; i++)
+		atomic_store(&w->cell[i], 0);
+	atomic_store(&w->window, ch->window);
+	r = make_sub(ch, &sub);
+	if (r == 0)
+		r = tell_dispatch(ch, sub);
+	if (r < 0) {
+		atomic_store(&w->window, 0);
+		pools_release(&s->pools, ch->pool, ch->reserved);
+		ch->reserved = 0;
+		return r;
+	}
+	ch->open = true;
+	log_debug("channel %s open: id %u, %s, window %u", ch->name, ch->id, ch->type, ch->window);
+	return bridge_route(s, ch);
+}
+
+static void channel_close(struct channel *ch)
+{
+	struct simd *s = ch->s;
+
+	if (dispatch_channel_del(s->dispatch, ch->id) < 0)
+		return;
+	ch->open = false;
+	ch->closing = true;
+	pools_release(&s->pools, ch->pool, ch->reserved);
+	ch->reserved = 0;
+}
+
+void channel_freed(struct simd *s, uint32_t id)
+{
+	struct channel *ch = id < WIRE_CHANNELS_MAX ? s->by_id[id] : NULL;
+
+	if (!ch || !ch->closing)
+		return;
+	atomic_store(&s->dispatch_page->channel[id].window, 0);
+	ch->closing = false;
+	carried_forget(s, id);
+	if (ch->replaced)
+		channel_free(ch);
+}
+
+int channel_retype(struct channel **ch, const json_t *type)
+{
+	struct channel *old = *ch, *fresh;
+	const char *hash = json_string_value(json_object_get(type, "hash"));
+	struct subscriber *sub, *tmp;
+	int r;
+
+	if (!old->open || old->n_publishers || !hash || strcmp(hash, old->hash) == 0)
+		return 0;
+	r = channel_make(old->s, old->rig, old->name, &fresh);
+	if (r < 0)
+		return r;
+	list_for_each_safe(sub, tmp, &old->subscribers, in_channel) {
+		if (sub->reserved)
+			pools_release(&old->s->pools, sub->pool, sub->reserved);
+		sub->reserved = 0;
+		sub->pool = -1;
+		sub->ch = fresh;
+		list_remove(&sub->in_channel);
+		list_append(&fresh->subscribers, &sub->in_channel);
+		fresh->n_subscribers++;
+		old->n_subscribers--;
+	}
+	fresh->closed = old->closed;
+	channel_close(old);
+	old->replaced = true;
+	log_info("channel %s changes its type, from %s (hash %s)", old->name, old->type, old->hash);
+	*ch = fresh;
+	return 0;
+}
+
+unsigned channel_reclaim(struct simd *s)
+{
+	struct channel *ch;
+	unsigned n = 0;
+
+	list_for_each(ch, &s->channels, link) {
+		if (!ch->open || !unused(ch))
+			continue;
+		channel_close(ch);
+		n++;
+	}
+	return n;
+}
+
+int channel_resubscribe_all(struct simd *s)
+{
+	struct channel *ch;
+
+	list_for_each(ch, &s->channels, link) {
+		struct ipc_sub *sub;
+		int r;
+
+		if (!ch->open)
+			continue;
+		r = make_sub(ch, &sub);
+		if (r == 0)
+			r = dispatch_channel_sub(s->dispatch, ch->id, sub);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+json_t *channel_bridges(const struct channel *ch)
+{
+	json_t *a = json_array();
+	struct bridge *b;
+
+	list_for_each(b, &ch->s->bridges, link) {
+		if (bridge_lists(b, ch) && !carried_refused(b, ch))
+			json_array_append_new(a, json_string(b->name));
+	}
+	return a;
+}
+
+/* ---- totals ---- */
+
+static uint64_t sane(uint64_t v)
+{
+	return v > INT64_MAX ? INT64_MAX : v; /* a peer wrote it: it must at least print */
+}
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+	return sane(a + sane(b) < a ? UINT64_MAX : a + sane(b));
+}
+
+static void totals_add(struct totals *t, struct wire_counters *c)
+{
+	uint64_t last = sane(atomic_load_explicit(&c->last_mono_ns, memory_order_relaxed));
+
+	t->messages = add(t->messages, atomic_load_explicit(&c->messages, memory_order_relaxed));
+	t->bytes = add(t->bytes, atomic_load_explicit(&c->bytes, memory_order_relaxed));
+	t->accepted = add(t->accepted, atomic_load_explicit(&c->accepted, memory_order_relaxed));
+	t->wait_dur_ns = add(t->wait_dur_ns, atomic_load_explicit(&c->wait_ns, memory_order_relaxed));
+	if (last > t->last_mono_ns)
+		t->last_mono_ns = last;
+	for (unsigned i = 0; i < SIM_REASON_COUNT; i++)
+		t->dropped[i] = add(t->dropped[i], atomic_load_explicit(wire_dropped(c, i), memory_order_relaxed));
+}
+
+void channel_close_totals(struct channel *ch, struct wire_counters *c)
+{
+	totals_add(&ch->closed, c);
+}
+
+void channel_totals(const struct channel *ch, struct totals *ret)
+{
+	struct publisher *p;
+
+	*ret = ch->closed;
+	list_for_each(p, &ch->publishers, in_channel)
+		totals_add(ret, p->counters);
+}
+
+/* Once a channel; how long it is from then on, `simctl dispatch` tells. */
+static void warn_of_waits(struct channel *ch, const struct totals *t)
+{
+	if (ch->told_waits || t->wait_dur_ns < WAITS_DUR_NS)
+		return;
+	ch->told_waits = true;
+	log_warn(
+		"channel %s: its producers wait for credits (window %u, %llu ms so far): a bridge is too slow for their rate",
+		ch->name, ch->window, (unsigned long long)(t->wait_dur_ns / NS_PER_MS));
+}
+
+void channel_sample(struct channel *ch, int64_t now_mono_ns)
+{
+	struct totals t;
+
+	channel_totals(ch, &t);
+	rate_sample(&ch->rate, now_mono_ns, t.messages, t.bytes);
+	warn_of_waits(ch, &t);
+}

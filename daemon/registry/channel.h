@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Channels, publishers, subscribers, tokens: the registry's data side. A channel comes into being with its
+ * first publisher or subscriber (or the rig's word) and keeps its number and totals until simd ends, unless
+ * its place is needed; it is "open" while dispatch subscribes to it.
+ *
+ * Thread: simd-main. All quantities are bounded by struct simd_limits and the admission.
+ */
+#ifndef REGISTRY_CHANNEL_H
+#define REGISTRY_CHANNEL_H
+
+#include "conf.h"
+#include "list.h"
+#include "names.h"
+#include "rate.h"
+
+#include "wire/pages.h"
+
+#include <jansson.h>
+#include <sim/slot.h>
+#include <sim/types.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct client;
+struct rig;
+struct simd;
+
+/* Totals of publishers that have gone, and the sum over all when asked for. */
+struct totals {
+	uint64_t messages, bytes, last_mono_ns;
+	uint64_t accepted;    /* of the messages: for dispatch */
+	uint64_t wait_dur_ns; /* for credits */
+	uint64_t dropped[SIM_REASON_COUNT];
+};
+
+struct channel {
+	struct list link; /* simd::channels */
+	struct simd *s;
+	uint32_t id; /* index in the dispatch page */
+	char name[CHANNEL_NAME_MAX + 1];
+	const struct rig *rig; /* NULL: none */
+	struct conf_view view; /* the rig's entry; .obj NULL: none */
+
+	bool typed; /* somebody has advertised it */
+	char type[SIM_TYPE_NAME_MAX + 1], hash[17];
+	char *type_json; /* the definition as it was sent; mem_free */
+	uint64_t max_body, slot_size;
+	int pool; /* class of slot_size; -1: not known yet */
+	uint32_t window;
+	bool open;     /* dispatch takes from it */
+	bool closing;  /* dispatch is emptying it; the number comes back with channel_free */
+	bool replaced; /* closing, and another one has its name already */
+	bool ordered;
+	bool told_waits; /* that producers wait has been said */
+
+	struct list publishers;  /* publisher::in_channel */
+	struct list subscribers; /* subscriber::in_channel */
+	uint32_t n_publishers, n_subscribers;
+	uint32_t depth;    /* queue of dispatch's subscriber */
+	uint32_t reserved; /* slots of the window in the pool's ledger; 0 while it is not open */
+	struct totals closed;
+	struct rate rate;
+	int64_t idle_mono_ns; /* when its last publisher or subscriber left */
+};
+
+struct publisher {
+	struct list in_channel, in_client; /* channel::publishers, client::publishers */
+	struct channel *ch;
+	struct client *cl;
+	uint32_t id, row, flags;
+	int pool; /* class in which its slots are reserved */
+	uint64_t max_body;
+	struct wire_counters *counters; /* in the client's page: hostile until proven otherwise */
+};
+
+struct subscriber {
+	struct list in_channel, in_client; /* channel::subscribers, client::subscribers */
+	struct channel *ch;
+	struct client *cl;
+	uint32_t id, depth;
+	int pool; /* class in which it is reserved; -1: the channel has none yet */
+	uint32_t reserved;
+};
+
+struct advertise {
+	const char *channel; /* as the client wrote it */
+	json_t *type;        /* {"name","hash",...} */
+	int64_t max_body;
+	int64_t flags; /* enum sim_publisher_flag */
+};
+
+#define HELD_BY_SUBSCRIBER 2 /* slots that a subscriber is expected to hold beside its queue */
+
+/* A flag of Advertise that comes from libsimclient's public header. */
+#define ADVERTISE_LATCH (1 << 1)
+#define ADVERTISE_LOCAL (1 << 2)
+
+/*
+ * Errors of both, with a sentence: -EINVAL, -EMEDIUMTYPE another type, -EMSGSIZE, -ENOSPC pool, -EMFILE a
+ * limit, -EACCES a bridge writes a channel that the rig does not list, -ESTALE the data plane is restarting.
+ */
+int channel_advertise(struct client *cl, const struct advertise *a, struct publisher **ret);
+int channel_subscribe(struct client *cl, const char *channel, const char *type, const char *hash, int64_t depth,
+		      struct subscriber **ret);
+int channel_unadvertise(struct client *cl, uint32_t publisher_id); /* -ENOENT */
+int channel_unsubscribe(struct client *cl, uint32_t subscriber_id);
+void publisher_destroy(struct publisher *p);
+void subscriber_destroy(struct subscriber *sub);
+
+/* Exact full name, or NULL. */
+struct channel *channel_find(struct simd *s, const char *full_name);
+/* Find or make. -EINVAL name, -EMFILE. */
+int channel_get(struct simd *s, const struct rig *rig, const char *name, struct channel **ret);
+/* Give it a type, or compare it with the one it has. type: {"name","hash",...}. -EMEDIUMTYPE, -EINVAL, -E2BIG. */
+int channel_set_type(struct channel *ch, const json_t *type);
+/*
+ * A channel that nobody publishes any more may come back with another type: *ch is then a fresh one of that
+ * name with its subscribers and totals, while dispatch empties the old one.
+ */
+int channel_retype(struct channel **ch, const json_t *type);
+/* -EMEDIUMTYPE when it is known to have another. NULL: any. */
+int channel_check_type(const struct channel *ch, const char *type, const char *hash);
+/* Size class for bodies of max_body; moves what is reserved when it has to grow. -EMSGSIZE, -ENOSPC. */
+int channel_set_size(struct channel *ch, uint64_t max_body);
+/* Dispatch takes from it from now on. Nothing happens if it does already. -ESTALE, -ENOSPC, -EMFILE. */
+int channel_open(struct channel *ch);
+/* Close channels that nobody uses any more, for the room they take. Returns how many. */
+unsigned channel_reclaim(struct simd *s);
+void channel_destroy_all(struct simd *s);
+/* Dispatch has emptied a closed channel. */
+void channel_freed(struct simd *s, uint32_t id);
+/* Subscribe dispatch to all open channels in a new life. */
+int channel_resubscribe_all(struct simd *s);
+
+void channel_totals(const struct channel *ch, struct totals *ret);
+/* Its publisher goes: keep what it counted. */
+void channel_close_totals(struct channel *ch, struct wire_counters *c);
+void channel_sample(struct channel *ch, int64_t now_mono_ns);
+/* Names of the bridges that carry it: a new JSON array. */
+json_t *channel_bridges(const struct channel *ch);
+
+int token_open(struct client *cl, const char *name, uint32_t *ret_cell);
+int token_close(struct client *cl, uint32_t cell);
+void token_close_all(struct client *cl);
+
+#endif

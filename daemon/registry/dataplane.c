@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lives of the data plane; contract in dataplane.h. Thread: simd-main. */
+#include "dataplane.h"
+
+#include "channel.h"
+#include "err.h"
+#include "event.h"
+#include "ipc.h"
+#include "list.h"
+#include "log.h"
+#include "mem.h"
+#include "simd.h"
+#include "timekeeper.h"
+
+#include "dispatch.h"
+
+LOG_TOPIC("dataplane");
+
+/* A life that is over, kept until dispatch has given back what it held of it. */
+struct old_life {
+	struct list link; /* simd::dataplane.old */
+	struct ipc *ipc;
+	uint32_t generation;
+	uint32_t subs; /* subscribers of it that dispatch still has */
+};
+
+static void old_free(struct old_life *o)
+{
+	list_remove(&o->link);
+	ipc_detach(o->ipc);
+	mem_free(o);
+}
+
+/* n_simd_subs counts the present life's subscribers; the old ones are counted with their life. */
+static void retire(struct simd *s)
+{
+	struct old_life *o;
+
+	if (!s->dataplane.ipc)
+		return;
+	ipc_abandon(s->dataplane.ipc);
+	o = MEM_NEW(struct old_life);
+	if (!o) {
+		log_error("no memory: an old life of the data plane is never given back");
+	} else {
+		o->ipc = s->dataplane.ipc;
+		o->generation = s->dataplane.generation;
+		o->subs = s->n_simd_subs;
+		list_append(&s->dataplane.old, &o->link);
+		if (o->subs == 0)
+			old_free(o);
+	}
+	s->dataplane.ipc = NULL;
+	s->n_simd_subs = 0;
+}
+
+void dataplane_lost(struct simd *s, const char *why)
+{
+	if (!s->dataplane.ready)
+		return;
+	log_warn("the data plane is lost (life %u): %s", s->dataplane.generation, why);
+	s->dataplane.ready = false;
+	timekeeper_dataplane_lost(s->time);
+	(void)dispatch_restart_begin(s->dispatch);
+	retire(s);
+	event_dataplane(s);
+}
+
+int dataplane_up(struct simd *s, struct ipc *ipc, uint32_t generation)
+{
+	bool first = s->dataplane.generation == 0;
+	int r = ipc_beacon_create(ipc);
+
+	if (r < 0) {
+		r = err_set(r, "the reference slot of the data plane cannot be made: %s", ipc_why());
+		ipc_detach(ipc);
+		return r;
+	}
+	s->dataplane.ipc = ipc;
+	s->dataplane.generation = generation;
+	s->dataplane.ready = true;
+	r = first ? dispatch_set_ipc(s->dispatch, ipc, generation) : dispatch_restart_end(s->dispatch, ipc, generation);
+	if (r == 0)
+		r = channel_resubscribe_all(s);
+	if (r == 0)
+		r = timekeeper_dataplane_up(s->time);
+	if (r < 0) {
+		dataplane_lost(s, err_why());
+		return r;
+	}
+	log_info("data plane up: life %u, application %s", generation, ipc_runtime_name(ipc));
+	event_dataplane(s);
+	return 0;
+}
+
+/* A bridge may keep a slot of an old life for long: each subscriber is counted with its own life. */
+void dataplane_sub_free(struct simd *s, struct ipc_sub *sub, uint32_t generation)
+{
+	struct old_life *o, *tmp;
+
+	ipc_sub_destroy(sub);
+	if (s->dataplane.ipc && generation == s->dataplane.generation) {
+		if (s->n_simd_subs)
+			s->n_simd_subs--;
+		return;
+	}
+	list_for_each_safe(o, tmp, &s->dataplane.old, link) {
+		if (o->generation == generation && --o->subs == 0)
+			old_free(o);
+	}
+}
+
+void dataplane_finish(struct simd *s)
+{
+	struct old_life *o, *tmp;
+
+	list_for_each_safe(o, tmp, &s->dataplane.old, link)
+		old_free(o);
+	ipc_detach(s->dataplane.ipc);
+	s->dataplane.ipc = NULL;
+	s->dataplane.ready = false;
+}

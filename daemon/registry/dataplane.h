@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Generations of the data plane as the registry sees them. supervise decides when one ends and brings the next, already
+ * attached; the registry moves the channels over and tells dispatch, the clock and the clients.
+ *
+ * Thread: simd-main.
+ */
+#ifndef REGISTRY_DATAPLANE_H
+#define REGISTRY_DATAPLANE_H
+
+#include <stdint.h>
+
+struct ipc;
+struct ipc_sub;
+struct simd;
+
+/* A life begins. ipc: takes. generation: never 0, ascending. On failure the life is over again (dataplane_lost). */
+int dataplane_up(struct simd *s, struct ipc *ipc, uint32_t generation);
+/* RouDi is gone: slots in flight finish, everything else is refused with -ESTALE until dataplane_up(). */
+void dataplane_lost(struct simd *s, const char *why);
+/* Dispatch has given a subscriber of that life back. */
+void dataplane_sub_free(struct simd *s, struct ipc_sub *sub, uint32_t generation);
+/* End of simd: detach from everything. */
+void dataplane_finish(struct simd *s);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The Events stream; contract in event.h. Thread: simd-main. */
+#include "event.h"
+
+#include "channel.h"
+#include "log.h"
+#include "simd.h"
+
+#include <stdatomic.h>
+
+LOG_TOPIC("event");
+
+void event_listen(struct simd *s, struct event_listener *l)
+{
+	list_append(&s->listeners, &l->link);
+}
+
+void event_unlisten(struct event_listener *l)
+{
+	if (l->link.next)
+		list_remove(&l->link);
+}
+
+/* Takes j. A listener may remove itself while it is called, so the next one is fetched before. */
+static void broadcast(struct simd *s, json_t *j)
+{
+	struct event_listener *l, *tmp;
+
+	if (!j) {
+		log_error("no memory for an event");
+		return;
+	}
+	list_for_each_safe(l, tmp, &s->listeners, link)
+		l->send(l->arg, j);
+	json_decref(j);
+}
+
+json_t *event_dataplane_json(const struct simd *s)
+{
+	return json_pack("{s:s, s:I, s:b}", "event", "dataplane", "iox_generation", (json_int_t)s->dataplane.generation,
+			 "ready", (int)s->dataplane.ready);
+}
+
+void event_dataplane(struct simd *s)
+{
+	broadcast(s, event_dataplane_json(s));
+}
+
+void event_clock_jump(struct simd *s, int64_t old_sim_ns, int64_t new_sim_ns, uint32_t generation)
+{
+	broadcast(s, json_pack("{s:s, s:I, s:I, s:I}", "event", "clock", "old_sim_ns", (json_int_t)old_sim_ns,
+			       "new_sim_ns", (json_int_t)new_sim_ns, "clock_generation", (json_int_t)generation));
+}
+
+void event_bridges(struct simd *s, const struct channel *ch)
+{
+	uint32_t v = atomic_load(&s->dispatch_page->channel[ch->id].bridges);
+
+	broadcast(s, json_pack("{s:s, s:s, s:i, s:i}", "event", "bridges", "channel", ch->name, "total",
+			       (int)(v & 0xffff), "connected", (int)(v >> 16)));
+}
+
+void event_services(struct simd *s)
+{
+	broadcast(s, json_pack("{s:s}", "event", "services"));
+}
+
+void event_shutdown(struct simd *s)
+{
+	broadcast(s, json_pack("{s:s}", "event", "shutdown"));
+}

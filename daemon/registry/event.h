@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What clients must know at once: the Events stream. Listeners are bounded by their connection's output
+ * limit; one that does not read is cut off there. Thread: simd-main.
+ */
+#ifndef REGISTRY_EVENT_H
+#define REGISTRY_EVENT_H
+
+#include "list.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct channel;
+struct simd;
+
+struct event_listener {
+	struct list link;                        /* simd::listeners */
+	void (*send)(void *arg, json_t *params); /* borrows; may remove its listener, and only its own */
+	void *arg;
+};
+
+void event_listen(struct simd *s, struct event_listener *l);
+void event_unlisten(struct event_listener *l); /* a zeroed one is fine */
+
+void event_dataplane(struct simd *s);
+void event_clock_jump(struct simd *s, int64_t old_sim_ns, int64_t new_sim_ns, uint32_t generation);
+void event_bridges(struct simd *s, const struct channel *ch);
+/* Services have come or gone. */
+void event_services(struct simd *s);
+void event_shutdown(struct simd *s);
+/* The present data-plane state, as a listener that has just come must learn it. New reference. */
+json_t *event_dataplane_json(const struct simd *s);
+
+#endif

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Publishers and subscribers of channels: what Advertise and Subscribe do once the request is decoded.
+ * Thread: simd-main.
+ */
+#include "channel.h"
+#include "client.h"
+#include "err.h"
+#include "ipc.h"
+#include "jsonx.h"
+#include "log.h"
+#include "mem.h"
+#include "simd.h"
+#include "timekeeper.h"
+
+#include "dispatch.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+LOG_TOPIC("channel");
+
+#define DEPTH_DEFAULT 16
+
+/* ---- admission ---- */
+
+static int session_ok(const struct client *cl, const char *what)
+{
+	if (cl->role == CLIENT_TOOL)
+		return err_set(-EPERM, "a tool has no data plane and cannot %s; say another role in Hello", what);
+	if (cl->s->stopping)
+		return err_set(-ESHUTDOWN, "simd is shutting down");
+	if (!cl->s->dataplane.ready)
+		return err_set(-ESTALE, "the data plane is restarting; try again in a moment");
+	return 0;
+}
+
+static bool listed(const struct rig *rig, const char *full)
+{
+	char name[CHANNEL_NAME_MAX + 1];
+
+	for (size_t i = 0; i < conf_count(rig->view, "inbound"); i++) {
+		if (names_channel_full(rig->prefix, conf_string_at(rig->view, "inbound", i), name) == 0 &&
+		    strcmp(name, full) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Commands into the vehicle come from outside: only what the rig lists gets in. */
+static int inbound_ok(const struct client *cl, const struct channel *ch)
+{
+	if (cl->role != CLIENT_BRIDGE)
+		return 0;
+	if (cl->rig && listed(cl->rig, ch->name))
+		return 0;
+	return err_set(-EACCES, "bridge %s may not write channel %s: add it to \"inbound\" of rig %s to allow that",
+		       cl->name, ch->name, cl->rig ? cl->rig->name : "(none)");
+}
+
+static int limits_ok(const struct client *cl, const struct channel *ch)
+{
+	const struct simd *s = cl->s;
+
+	if (s->n_publishers >= s->limits.publishers)
+		return err_set(-EMFILE, "channel %s: %u publishers exist, limits.publishers allows no more", ch->name,
+			       s->n_publishers);
+	if (cl->n_publishers >= s->limits.per_client)
+		return err_set(-EMFILE, "channel %s: client %s has %u publishers, limits.per_client allows no more",
+			       ch->name, cl->name, cl->n_publishers);
+	return 0;
+}
+
+/* Local-only publishers take no credit, so beside dispatching ones they would push messages out of simd's queue. */
+static int mix_ok(const struct channel *ch, uint32_t flags)
+{
+	struct publisher *p;
+
+	list_for_each(p, &ch->publishers, in_channel) {
+		if ((p->flags & ADVERTISE_LOCAL) != (flags & ADVERTISE_LOCAL))
+			return err_set(-EINVAL,
+				       "channel %s has %s publishers of %s; one channel cannot have both kinds",
+				       ch->name, p->flags & ADVERTISE_LOCAL ? "local-only" : "dispatching",
+				       p->cl->name);
+	}
+	if ((flags & ADVERTISE_LOCAL) && ch->open)
+		return err_set(-EINVAL, "channel %s is carried by dispatch; a local-only publisher cannot join it",
+			       ch->name);
+	return 0;
+}
+
+/* ---- publishers ---- */
+
+static uint32_t next_publisher(struct simd *s)
+{
+	if (++s->next_publisher == 0)
+		s->next_publisher = 1;
+	return s->next_publisher;
+}
+
+static int publisher_add(struct client *cl, struct channel *ch, const struct advertise *a, struct publisher **ret)
+{
+	struct simd *s = cl->s;
+	struct publisher *p = MEM_NEW(struct publisher);
+	uint64_t slot = sizeof(struct sim_slot) + (uint64_t)a->max_body;
+	int row;
+
+	if (!p)
+		return err_nomem();
+	p->pool = pools_class(&s->pools, (slot + POOL_SLOT_ALIGN - 1) / POOL_SLOT_ALIGN * POOL_SLOT_ALIGN);
+	row = p->pool < 0 ? p->pool : client_row_get(cl);
+	if (row >= 0) {
+		int r = pools_reserve(&s->pools, p->pool, POOL_PER_PUBLISHER, ch->name);
+
+		if (r == -ENOSPC && channel_reclaim(s) > 0)
+			r = pools_reserve(&s->pools, p->pool, POOL_PER_PUBLISHER, ch->name);
+		if (r < 0) {
+			client_row_put(cl, (uint32_t)row);
+			row = r;
+		}
+	}
+	if (row < 0) {
+		mem_free(p);
+		return row;
+	}
+	p->id = next_publisher(s);
+	p->row = (uint32_t)row;
+	p->flags = (uint32_t)a->flags;
+	p->max_body = (uint64_t)a->max_body;
+	p->ch = ch;
+	p->cl = cl;
+	p->counters = &cl->page->row[row];
+	atomic_store(&p->counters->publisher_id, p->id);
+	list_append(&ch->publishers, &p->in_channel);
+	list_append(&cl->publishers, &p->in_client);
+	ch->n_publishers++;
+	cl->n_publishers++;
+	s->n_publishers++;
+	*ret = p;
+	return 0;
+}
+
+/* The channel's side; after it only the publisher itself is missing. */
+static int prepare(struct client *cl, const struct advertise *a, struct channel *ch)
+{
+	int r = inbound_ok(cl, ch);
+
+	if (r == 0)
+		r = limits_ok(cl, ch);
+	if (r == 0)
+		r = mix_ok(ch, (uint32_t)a->flags);
+	if (r == 0)
+		r = channel_set_type(ch, a->type);
+	if (r == 0)
+		r = channel_set_size(ch, (uint64_t)a->max_body);
+	if (r == 0 && !(a->flags & ADVERTISE_LOCAL))
+		r = channel_open(ch);
+	return r;
+}
+
+int channel_advertise(struct client *cl, const struct advertise *a, struct publisher **ret)
+{
+	struct channel *ch = NULL;
+	struct publisher *p = NULL;
+	int r = session_ok(cl, "publish");
+
+	if (r == 0)
+		r = channel_get(cl->s, cl->rig, a->channel, &ch);
+	if (r == 0)
+		r = channel_retype(&ch, a->type);
+	if (r == 0)
+		r = prepare(cl, a, ch);
+	if (r == 0)
+		r = publisher_add(cl, ch, a, &p);
+	if (r < 0)
+		return r;
+	if (!(a->flags & ADVERTISE_LOCAL)) {
+		r = dispatch_publisher_add(cl->s->dispatch, p->id, ch->id, cl->id, p->max_body);
+		if (r < 0) {
+			publisher_destroy(p);
+			return err_set(r, "channel %s: dispatch refused the publisher: %s", ch->name, err_text(r));
+		}
+	}
+	timekeeper_advertised(cl->s->time, cl, ch);
+	log_debug("%s publishes %s (%s)", cl->name, ch->name, ch->type);
+	*ret = p;
+	return 0;
+}
+
+void publisher_destroy(struct publisher *p)
+{
+	struct simd *s = p->cl->s;
+	struct channel *ch = p->ch;
+
+	channel_close_totals(ch, p->counters);
+	atomic_store(&p->counters->publisher_id, 0);
+	client_row_put(p->cl, p->row);
+	pools_release(&s->pools, p->pool, POOL_PER_PUBLISHER);
+	list_remove(&p->in_channel);
+	list_remove(&p->in_client);
+	ch->n_publishers--;
+	p->cl->n_publishers--;
+	s->n_publishers--;
+	ch->idle_mono_ns = exec_now(s->x);
+	mem_free(p);
+}
+
+int channel_unadvertise(struct client *cl, uint32_t publisher_id)
+{
+	struct publisher *p;
+
+	list_for_each(p, &cl->publishers, in_client) {
+		if (p->id != publisher_id)
+			continue;
+		if (!(p->flags & ADVERTISE_LOCAL))
+			(void)dispatch_publisher_del(cl->s->dispatch, p->id);
+		publisher_destroy(p);
+		return 0;
+	}
+	return err_set(-ENOENT, "client %s has no publisher %u", cl->name, publisher_id);
+}
+
+/* ---- subscribers ---- */
+
+/* The depth that its class has room for. */
+static int reserve_depth(struct subscriber *sub, uint32_t wanted)
+{
+	struct channel *ch = sub->ch;
+	struct pools *p = &ch->s->pools;
+	uint32_t left;
+
+	sub->depth = wanted;
+	sub->pool = ch->pool;
+	if (ch->pool < 0)
+		return 0;
+	if (ch->window < POOL_WINDOW_SMALL && sub->depth > ch->window)
+		sub->depth = ch->window;
+	left = pools_left(p, ch->pool);
+	if (left < sub->depth + HELD_BY_SUBSCRIBER && channel_reclaim(ch->s) > 0)
+		left = pools_left(p, ch->pool);
+	if (left > HELD_BY_SUBSCRIBER && left < sub->depth + HELD_BY_SUBSCRIBER)
+		sub->depth = left - HELD_BY_SUBSCRIBER;
+	sub->reserved = sub->depth + HELD_BY_SUBSCRIBER;
+	return pools_reserve(p, ch->pool, sub->reserved, ch->name);
+}
+
+static int subscriber_limits(const struct client *cl, const struct channel *ch)
+{
+	const struct simd *s = cl->s;
+
+	if (s->n_subscribers + s->n_simd_subs >= s->limits.subscribers)
+		return err_set(-EMFILE, "channel %s: %u subscribers exist, limits.subscribers allows no more", ch->name,
+			       s->limits.subscribers);
+	if (ch->n_subscribers >= s->limits.subscribers_per_channel)
+		return err_set(-EMFILE, "channel %s has %u subscribers, limits.subscribers_per_channel allows no more",
+			       ch->name, ch->n_subscribers);
+	if (cl->n_subscribers >= s->limits.per_client)
+		return err_set(-EMFILE, "channel %s: client %s has %u subscribers, limits.per_client allows no more",
+			       ch->name, cl->name, cl->n_subscribers);
+	return 0;
+}
+
+int channel_subscribe(struct client *cl, const char *channel, const char *type, const char *hash, int64_t depth,
+		      struct subscriber **ret)
+{
+	struct simd *s = cl->s;
+	struct subscriber *sub;
+	struct channel *ch;
+	int r = session_ok(cl, "subscribe");
+
+	if (r == 0)
+		r = channel_get(s, cl->rig, channel, &ch);
+	if (r == 0)
+		r = channel_check_type(ch, type, hash);
+	if (r == 0)
+		r = subscriber_limits(cl, ch);
+	if (r < 0)
+		return r;
+	sub = MEM_NEW(struct subscriber);
+	if (!sub)
+		return err_nomem();
+	sub->ch = ch;
+	sub->cl = cl;
+	r = reserve_depth(sub, (uint32_t)depth);
+	if (r < 0) {
+		mem_free(sub);
+		return r;
+	}
+	sub->id = ++s->next_subscriber;
+	list_append(&ch->subscribers, &sub->in_channel);
+	list_append(&cl->subscribers, &sub->in_client);
+	ch->n_subscribers++;
+	cl->n_subscribers++;
+	s->n_subscribers++;
+	log_debug("%s subscribes to %s, depth %u", cl->name, ch->name, sub->depth);
+	*ret = sub;
+	return 0;
+}
+
+void subscriber_destroy(struct subscriber *sub)
+{
+	struct simd *s = sub->cl->s;
+
+	if (sub->reserved)
+		pools_release(&s->pools, sub->pool, sub->reserved);
+	list_remove(&sub->in_channel);
+	list_remove(&sub->in_client);
+	sub->ch->n_subscribers--;
+	sub->ch->idle_mono_ns = exec_now(s->x);
+	sub->cl->n_subscribers--;
+	s->n_subscribers--;
+	mem_free(sub);
+}
+
+int channel_unsubscribe(struct client *cl, uint32_t subscriber_id)
+{
+	struct subscriber *sub;
+
+	list_for_each(sub, &cl->subscribers, in_client) {
+		if (sub->id == subscriber_id) {
+			subscriber_destroy(sub);
+			return 0;
+		}
+	}
+	return err_set(-ENOENT, "client %s has no subscriber %u", cl->name, subscriber_id);
+}

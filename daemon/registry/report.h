@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Figures of channels, bridges and dispatch as the control interface shows them. Thread: simd-main. */
+#ifndef REGISTRY_REPORT_H
+#define REGISTRY_REPORT_H
+
+#include <jansson.h>
+
+struct simd;
+struct totals;
+
+/* reply: takes; NULL: no memory. */
+typedef void (*report_fn)(void *arg, json_t *reply);
+
+/* Answers of ListBridges and GetDispatch: fn runs once, later. */
+int report_bridges(struct simd *s, report_fn fn, void *arg);
+int report_dispatch(struct simd *s, report_fn fn, void *arg);
+
+/* Answers of ListChannels, and of GetChannel for one that is typed (its full name). */
+int report_channels(struct simd *s, report_fn fn, void *arg);
+int report_channel(struct simd *s, const char *name, report_fn fn, void *arg);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Services: a client offers one under a name, others send requests, and each request is answered exactly once: by the
+ * provider's response or error, or by simd when the deadline passes (-ETIMEDOUT), the provider goes (-EPIPE), too many
+ * wait (-EBUSY), there is no such service (-ENOENT), or simd shuts down (-ECANCELED). Bodies are JSON objects that are
+ * handed on unread; what they must be is agreed on by the hashes of both types.
+ *
+ *   waiting --(the provider is free: event "request")--> running --(AnswerService)--> answered
+ *      \------------------ deadline, provider gone, shutdown ------------------------/
+ *
+ * A provider has one request at a time per service, until it has answered, however late: an answer that comes after
+ * the deadline is counted and dropped, and only then the next request goes out. Answers are handed out from the loop,
+ * never from inside the call that caused them, so no caller is entered twice.
+ *
+ * Thread: simd-main.
+ */
+#ifndef REGISTRY_SERVICE_H
+#define REGISTRY_SERVICE_H
+
+#include "exec.h"
+#include "list.h"
+#include "log.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct client;
+struct event_listener;
+struct service;
+struct simd;
+
+#define SERVICE_BODY_MAX    (64 * 1024)       /* JSON text of one request or response */
+#define SERVICE_TYPE_MAX    (64 * 1024)       /* JSON text of the definition of either */
+#define SERVICE_HELD_MAX    (8 * 1024 * 1024) /* bytes of all requests that wait or run */
+#define SERVICE_QUEUE_MAX   64                /* requests of one service that may wait */
+#define SERVICE_QUEUE       16
+#define SERVICE_CALLER_MAX  32 /* unanswered requests of one connection */
+#define SERVICE_DEADLINE_MS 5000
+#define SERVICE_TIME_MAX_MS 3600000
+#define SERVICE_WHY_MAX     300
+
+struct services {
+	struct simd *s;
+	struct list list; /* service::link, in the order of the offers */
+	uint32_t n, next_id;
+	int64_t next_request;
+	uint64_t held_bytes;
+	struct list done;           /* request::link: answered, to be handed out */
+	struct exec_timer hand_out; /* due at once: when there is something to hand out or to tell */
+	bool changed;               /* "services" is to be told */
+	bool closed;
+	struct log_limit ignored;
+};
+
+/* Somebody who calls: a connection. Zeroed: has never called. */
+struct service_caller {
+	struct list requests; /* request::in_caller */
+	uint32_t n;
+};
+
+/* r negative: why; else response, borrowed. */
+typedef void (*service_answer_fn)(void *arg, int64_t tag, int r, const char *why, json_t *response);
+
+struct service_offer {
+	struct client *cl;
+	struct event_listener *sink; /* of its connection: where requests go */
+	const char *name, *type;
+	const json_t *request, *response; /* definitions: {"name", "hash", ...} */
+	uint32_t queue, deadline_ms;
+};
+
+struct service_call {
+	struct service_caller *caller;
+	const struct client *cl; /* NULL: a connection without session */
+	const char *name;
+	const char *type, *request_hash, *response_hash; /* NULL: any */
+	const json_t *request;
+	uint32_t timeout_ms; /* 0: the service's deadline */
+	int64_t tag;
+	service_answer_fn fn;
+	void *arg;
+};
+
+void service_all_init(struct simd *s);
+/* No callers may be left. */
+void service_all_finish(struct simd *s);
+/* simd shuts down: everything that is open is answered with -ECANCELED, nothing new is taken. */
+void service_all_close(struct simd *s);
+
+/* -EEXIST with the holder, -EINVAL, -E2BIG a definition, -EMFILE. */
+int service_offer(struct simd *s, const struct service_offer *o, struct service **ret);
+int service_withdraw(struct client *cl, uint32_t id); /* -ENOENT */
+void service_client_gone(struct client *cl);
+
+/* 0: fn comes later, once, unless the caller goes before. Negative: it does not come. */
+int service_call(struct simd *s, const struct service_call *call);
+/* Nothing of it is handed out any more; what waits is dropped, what runs is let run. */
+void service_caller_gone(struct service_caller *caller);
+
+/* The provider's answer: r negative with its why, else response. What nobody waits for is counted and ignored. */
+int service_answer(struct client *cl, int64_t request_id, int r, const char *why, json_t *response);
+
+/* NULL: not there, or not for this client. Name as the client writes it. */
+int service_find(struct simd *s, const struct client *cl, const char *name, struct service **ret);
+uint32_t service_id(const struct service *sv);
+const char *service_name(const struct service *sv);
+json_t *service_json(const struct service *sv);
+/* Definitions of both halves, new references. */
+json_t *service_types_json(const struct service *sv);
+/* All that this client may see, as an array. */
+json_t *service_all_json(const struct simd *s, const struct client *cl);
+
+#endif

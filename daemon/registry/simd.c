@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making and ending struct simd, and the once-a-second sampling of rates. Thread: simd-main. */
+#include "simd.h"
+
+#include "bridge.h"
+#include "channel.h"
+#include "client.h"
+#include "err.h"
+#include "fd.h"
+#include "mem.h"
+#include "dataplane.h"
+#include "timekeeper.h"
+
+#include "dispatch.h"
+#include "timeutil.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- dispatch's events ---- */
+
+static void on_bridge_status(void *user, uint32_t id, enum sim_bridge_status status, const char *detail)
+{
+	bridge_status((struct simd *)user, id, status, detail);
+}
+
+static void on_bridge_broken(void *user, uint32_t id, const char *why)
+{
+	bridge_broken((struct simd *)user, id, why);
+}
+
+static void on_bridge_stuck(void *user, uint32_t id, int64_t late_dur_ns)
+{
+	bridge_stuck((struct simd *)user, id, late_dur_ns);
+}
+
+static void on_bridge_idle(void *user, uint32_t id)
+{
+	struct simd *s = (struct simd *)user;
+
+	if (s->ops && s->ops->bridge_idle)
+		s->ops->bridge_idle(s->user, id);
+}
+
+static void on_bridge_carries(void *user, uint32_t id, uint32_t channel_id, int result, const char *name,
+			      const char *type)
+{
+	bridge_said((struct simd *)user, id, channel_id, result, name, type);
+}
+
+static void on_bridge_forgot(void *user, uint32_t id)
+{
+	bridge_forgot((struct simd *)user, id);
+}
+
+static void on_channel_free(void *user, uint32_t id)
+{
+	channel_freed((struct simd *)user, id);
+}
+
+static void on_sub_free(void *user, struct ipc_sub *sub, uint32_t iox_generation)
+{
+	dataplane_sub_free((struct simd *)user, sub, iox_generation);
+}
+
+static const struct dispatch_events dispatch_events = {
+	.bridge_status = on_bridge_status,
+	.bridge_broken = on_bridge_broken,
+	.bridge_stuck = on_bridge_stuck,
+	.bridge_idle = on_bridge_idle,
+	.bridge_carries = on_bridge_carries,
+	.bridge_forgot = on_bridge_forgot,
+	.channel_free = on_channel_free,
+	.sub_free = on_sub_free,
+};
+
+/* ---- rates ---- */
+
+static void on_rate_timer(void *arg)
+{
+	struct simd *s = (struct simd *)arg;
+	int64_t now = exec_now(s->x);
+	struct channel *ch;
+
+	list_for_each(ch, &s->channels, link)
+		channel_sample(ch, now);
+	exec_timer_at(&s->rate_timer, now + NS_PER_S);
+}
+
+/* ---- making ---- */
+
+static void read_limits(struct simd *s)
+{
+	struct conf_view v = conf_object(s->root, "limits");
+
+	s->limits = (struct simd_limits){
+		.clients = (uint32_t)conf_int(v, "clients"),
+		.channels = (uint32_t)conf_int(v, "channels"),
+		.publishers = (uint32_t)conf_int(v, "publishers"),
+		.subscribers = (uint32_t)conf_int(v, "subscribers"),
+		.subscribers_per_channel = (uint32_t)conf_int(v, "subscribers_per_channel"),
+		.tokens = (uint32_t)conf_int(v, "tokens"),
+		.services = (uint32_t)conf_int(v, "services"),
+		.per_client = (uint32_t)conf_int(v, "per_client"),
+	};
+}
+
+static int read_rigs(struct simd *s)
+{
+	size_t n = conf_count(s->root, "rigs");
+
+	if (n == 0)
+		return 0;
+	s->rigs = (struct rig *)mem_calloc(n, sizeof(*s->rigs));
+	if (!s->rigs)
+		return err_nomem();
+	for (s->n_rigs = 0; s->n_rigs < n; s->n_rigs++) {
+		struct rig *rig = &s->rigs[s->n_rigs];
+
+		rig->view = conf_item(s->root, "rigs", s->n_rigs);
+		rig->name = conf_string(rig->view, "name");
+		rig->prefix = conf_string(rig->view, "prefix");
+	}
+	return 0;
+}
+
+static int make_page(struct simd *s)
+{
+	void *map;
+	int r = fd_shared_create("simd-dispatch", sizeof(*s->dispatch_page), FD_SHARE_RW, &map, &s->dispatch_page_fd);
+
+	if (r < 0)
+		return r;
+	s->dispatch_page = (struct wire_dispatch_page *)map;
+	s->dispatch_page->abi = WIRE_ABI;
+	s->dispatch_page->size = sizeof(*s->dispatch_page);
+	atomic_store(&s->dispatch_page->wait_ms, (uint32_t)conf_int(s->root, "dispatch.wait_ms"));
+	return 0;
+}
+
+static int make_dispatch(struct simd *s)
+{
+	const struct sim_clock_page *clock = timekeeper_page(s->time);
+	int64_t lanes = conf_int(s->root, "dispatch.lanes");
+	struct dispatch_options o = {
+		.exec = s->dx,
+		.owner = s->x,
+		.page = s->dispatch_page,
+		.clock = clock,
+		.cycle_ms = (uint32_t)conf_int(s->root, "dispatch.cycle_ms"),
+		.idle_ms = (uint32_t)conf_int(s->root, "dispatch.idle_ms"),
+		.lanes_max = (uint32_t)(lanes ? lanes : sysconf(_SC_NPROCESSORS_ONLN)),
+		.events = &dispatch_events,
+		.user = s,
+	};
+	int r = dispatch_create(&o, &s->dispatch);
+
+	return r < 0 ? err_set(r, "dispatch cannot start: %s", err_text(r)) : 0;
+}
+
+int simd_create(const struct simd_options *o, struct simd **ret)
+{
+	struct simd *s = MEM_NEW(struct simd);
+	int r;
+
+	if (!s)
+		return err_nomem();
+	s->x = o->x;
+	s->dx = o->dx;
+	s->conf = o->conf;
+	s->root = conf_root(o->conf);
+	s->ops = o->ops;
+	s->user = o->user;
+	s->pools = *o->pools;
+	s->id = o->id;
+	s->dispatch_page_fd = -1;
+	s->start_mono_ns = exec_now(o->x);
+	/* numbers of an earlier life must not come again by accident */
+	s->next_publisher = (uint32_t)(o->id >> 33);
+	snprintf(s->id_text, sizeof(s->id_text), "%016llx", (unsigned long long)o->id);
+	list_init(&s->clients);
+	list_init(&s->reapers);
+	list_init(&s->channels);
+	list_init(&s->tokens);
+	list_init(&s->bridges);
+	list_init(&s->listeners);
+	list_init(&s->dataplane.old);
+	exec_timer_init(&s->rate_timer, s->x, on_rate_timer, s);
+	service_all_init(s);
+	read_limits(s);
+
+	s->plugin_dirs = o->plugin_dirs;
+	s->runtime_dir = mem_strdup(o->runtime_dir);
+	r = s->runtime_dir ? read_rigs(s) : err_nomem();
+	if (r == 0)
+		r = make_page(s);
+	if (r == 0)
+		r = timekeeper_create(s, &s->time);
+	s->plugin_dirs = NULL;
+	if (r == 0)
+		r = make_dispatch(s);
+	if (r == 0)
+		r = bridge_create_all(s);
+	if (r < 0) {
+		simd_destroy(s);
+		return r;
+	}
+	exec_timer_at(&s->rate_timer, s->start_mono_ns + NS_PER_S);
+	*ret = s;
+	return 0;
+}
+
+void simd_drain(struct simd *s, bool now, void (*fn)(void *arg), void *arg)
+{
+	if (dispatch_shutdown(s->dispatch, now, fn, arg) < 0)
+		fn(arg);
+}
+
+void simd_close_sessions(struct simd *s)
+{
+	struct client *cl, *tmp;
+
+	s->stopping = true;
+	list_for_each_safe(cl, tmp, &s->clients, link)
+		client_gone(cl);
+	client_reap_ended(s);
+}
+
+void simd_destroy(struct simd *s)
+{
+	if (!s)
+		return;
+	exec_timer_cancel(&s->rate_timer);
+	simd_close_sessions(s);
+	client_reap_all(s);
+	service_all_finish(s);
+	bridge_destroy_all(s);
+	timekeeper_dataplane_lost(s->time);
+	dispatch_destroy(s->dispatch);
+	timekeeper_destroy(s->time);
+	dataplane_finish(s);
+	channel_destroy_all(s);
+	fd_shared_unmap(s->dispatch_page, sizeof(*s->dispatch_page));
+	fd_close(s->dispatch_page_fd);
+	mem_free(s->rigs);
+	mem_free(s->runtime_dir);
+	mem_free(s);
+}
+
+/* ---- rigs ---- */
+
+const struct rig *simd_rig(const struct simd *s, const char *name)
+{
+	for (unsigned i = 0; i < s->n_rigs; i++) {
+		if (strcmp(s->rigs[i].name, name) == 0)
+			return &s->rigs[i];
+	}
+	return NULL;
+}
+
+const struct rig *simd_rig_of(const struct simd *s, pid_t pid)
+{
+	const char *name = s->ops && s->ops->process_rig ? s->ops->process_rig(s->user, pid) : NULL;
+
+	if (name)
+		return simd_rig(s, name);
+	return s->n_rigs == 1 ? &s->rigs[0] : NULL;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * struct simd: the daemon's state, all of it. Nothing is global, so a test can make two, in virtual time,
+ * over the in-memory data plane. The registry (clients, channels, bridges, tokens) and the control socket
+ * live on simd-main's exec; dispatch and the clock are handed what they need.
+ *
+ * The registry is where the parts meet: it sees the contracts of dispatch and of time (dispatch.h, engine.h,
+ * clock_thread.h, ...); what implements them sees neither the registry nor each other.
+ *
+ * Thread: simd-main, except fields that say otherwise.
+ */
+#ifndef REGISTRY_SIMD_H
+#define REGISTRY_SIMD_H
+
+#include "conf.h"
+#include "exec.h"
+#include "list.h"
+#include "admission.h"
+#include "rate.h"
+#include "service.h"
+
+#include "wire/pages.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct bridge;
+struct channel;
+struct client;
+struct dispatch;
+struct timekeeper;
+struct ipc;
+struct ipc_mem_bus;
+struct simd;
+
+/* What the registry asks of the process around it; a scenario test passes its own. NULL members: see there. */
+struct simd_ops {
+	/* Descriptor that becomes readable when the peer's process has ended; NULL or negative: the hang-up counts as that. */
+	int (*peer_exit_fd)(void *user, pid_t pid);
+	/* The Shutdown method was called. NULL: refused. */
+	void (*shutdown)(void *user);
+	/*
+	 * End a bridge's process that is of no use any more: now, or when it does not do so by itself.
+	 * NULL or false: it is not ours, left alone.
+	 */
+	bool (*bridge_kill)(void *user, const char *name, const char *why, bool now);
+	/* RestartBridge. NULL: refused. */
+	int (*bridge_restart)(void *user, const char *name);
+	/* How often was it started again. NULL: 0. */
+	uint32_t (*bridge_restarts)(void *user, const char *name);
+	/* Why it is not started again; NULL, of either: it is not given up. */
+	const char *(*bridge_permanent)(void *user, const char *name);
+	/* Processes that are not started again: a new JSON array of {"name","why"}. NULL: none. */
+	json_t *(*given_up)(void *user);
+	/* Which rig a process that we started belongs to; NULL: unknown. */
+	const char *(*process_rig)(void *user, pid_t pid);
+	/*
+	 * Free the ports and slots of an ended process. gone: they went with their life, only its files are left.
+	 * NULL: the registry does it by itself, and may block on RouDi.
+	 */
+	void (*free_app)(void *user, const char *app, bool gone);
+	/* Sessions or bridges have come or gone: what must be known after a crash of simd. NULL: ignored. */
+	void (*sessions_changed)(void *user);
+	/* A client has moved to the present life of the data plane. NULL: ignored. */
+	void (*client_attached)(void *user);
+	/* A bridge of an earlier simd holds nothing of it any more. NULL: ignored. */
+	void (*bridge_idle)(void *user, uint32_t id);
+	/* A port could not be made although RouDi should be there: look after it. NULL: ignored. */
+	void (*dataplane_broken)(void *user, const char *why);
+	/* Another time source is active: who drives it may be started. NULL: ignored. */
+	void (*source_changed)(void *user, const char *name);
+};
+
+struct simd_options {
+	struct exec *x;                 /* keeps; simd-main */
+	struct exec *dx;                /* keeps; dispatch; may be the same */
+	const struct conf *conf;        /* keeps */
+	const struct pools *pools;      /* copied */
+	const char *runtime_dir;        /* copied; what GetInfo tells */
+	const char *const *plugin_dirs; /* where time sources are looked for, NULL ends; borrows; NULL: nowhere */
+	uint64_t id;                    /* random, this life of simd */
+	const struct simd_ops *ops;     /* keeps; may be NULL */
+	void *user;                     /* of the ops */
+};
+
+struct rig {
+	const char *name, *prefix; /* of the configuration */
+	struct conf_view view;
+};
+
+struct simd_limits {
+	uint32_t clients, channels, publishers, subscribers, subscribers_per_channel, tokens, services, per_client;
+};
+
+struct token {
+	struct list link; /* simd::tokens */
+	uint32_t cell, refs;
+	char name[64];
+};
+
+struct simd {
+	struct exec *x, *dx;
+	const struct conf *conf;
+	struct conf_view root;
+	const struct simd_ops *ops;
+	void *user;
+	char *runtime_dir;
+	const char *const *plugin_dirs; /* of the options, while simd_create() runs */
+	uint64_t id;
+	char id_text[17];
+	int64_t start_mono_ns;
+	bool stopping;
+
+	struct simd_limits limits;
+	struct pools pools;
+	struct rig *rigs;
+	unsigned n_rigs;
+
+	struct list clients; /* client::link */
+	uint32_t n_clients, next_client;
+	struct list reapers; /* reaper::link (client.c) */
+
+	struct list channels; /* channel::link, in the order of their making */
+	struct channel *by_id[WIRE_CHANNELS_MAX];
+	uint32_t n_channels, n_publishers, n_subscribers, n_simd_subs;
+	uint32_t next_publisher, next_subscriber;
+
+	struct list tokens; /* token::link */
+	uint32_t n_tokens;
+	uint64_t token_used[WIRE_TOKENS_MAX / 64];
+
+	struct list bridges; /* bridge::link */
+	uint32_t n_bridges;
+
+	struct services services;
+
+	struct list listeners; /* event_listener::link */
+
+	struct wire_dispatch_page *dispatch_page;
+	int dispatch_page_fd;
+
+	struct {
+		struct ipc *ipc; /* NULL while there is no life */
+		uint32_t generation;
+		bool ready;
+		struct list old; /* old_life::link (dataplane.c) */
+		int roudi_pid;   /* 0: none */
+		bool roudi_owned;
+	} dataplane;
+
+	struct exec_timer rate_timer;
+	struct dispatch *dispatch;
+	struct timekeeper *time;
+};
+
+int simd_create(const struct simd_options *o, struct simd **ret);
+/* Sessions are closed, pages unmapped. The execs must not run any more. NULL is fine. */
+void simd_destroy(struct simd *s);
+
+/* Complete what was accepted; now: with false. fn runs when that is done, perhaps before this returns. */
+void simd_drain(struct simd *s, bool now, void (*fn)(void *arg), void *arg);
+/* End all sessions; no new ones come. Their descriptors stay with their connections. */
+void simd_close_sessions(struct simd *s);
+
+/* The rig a new client belongs to: its process's, else the only one; NULL: none. */
+const struct rig *simd_rig_of(const struct simd *s, pid_t pid);
+const struct rig *simd_rig(const struct simd *s, const char *name);
+
+#endif

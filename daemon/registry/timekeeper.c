@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where time meets the rest of simd; contract in timekeeper.h. Thread: simd-main. */
+#include "timekeeper.h"
+
+#include "bridge.h"
+#include "channel.h"
+#include "client.h"
+#include "config.h"
+#include "err.h"
+#include "event.h"
+#include "fd.h"
+#include "ipc.h"
+#include "log.h"
+#include "mem.h"
+#include "simd.h"
+#include "timeutil.h"
+
+#include "dispatch.h"
+#include "clock_pub.h"
+#include "clock_thread.h"
+#include "engine.h"
+
+#include <errno.h>
+#include <math.h>
+#include <sim/introspect.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+LOG_TOPIC("time");
+
+struct timekeeper {
+	struct simd *s;
+	struct sim_clock_page *page;
+	int page_fd;
+	struct time_engine *engine;
+	struct source_registry *sources;
+	struct clock_thread *thread;
+	struct clock_pub *pub; /* NULL while there is no life */
+	struct client *self;   /* simd as a publisher: not in simd::clients */
+	struct publisher *clock;
+	struct log_limit limit; /* of what a driver can cause as often as it likes: jumps, coming and going */
+	bool freewheel;         /* as dispatch was told */
+	bool quiet_asked;       /* dispatch will say when it is quiet */
+	unsigned steps_asked;   /* dispatch will say when these are through */
+};
+
+const struct sim_clock_page *timekeeper_page(const struct timekeeper *t)
+{
+	return t->page;
+}
+
+int timekeeper_page_fd(const struct timekeeper *t)
+{
+	return t->page_fd;
+}
+
+int64_t timekeeper_now(const struct timekeeper *t)
+{
+	return time_engine_now(t->engine);
+}
+
+/* ---- engine's events ---- */
+
+static void on_jump(void *ctx, int64_t old_sim_ns, int64_t new_sim_ns, uint32_t generation)
+{
+	struct timekeeper *t = (struct timekeeper *)ctx;
+
+	log_limited(&t->limit, exec_now(t->s->x), LOG_LEVEL_INFO, "time jumps from %lld ns to %lld ns",
+		    (long long)old_sim_ns, (long long)new_sim_ns);
+	event_clock_jump(t->s, old_sim_ns, new_sim_ns, generation);
+}
+
+static void on_driver_lost(void *ctx, const struct time_driver_info *who, const char *why)
+{
+	struct timekeeper *t = (struct timekeeper *)ctx;
+
+	if (t->s->stopping) /* it was stopped by us */
+		return;
+	log_limited(&t->limit, exec_now(t->s->x), LOG_LEVEL_WARN,
+		    "the driver of time is gone (client %s, pid %d): %s; time holds until one takes over", who->name,
+		    (int)who->pid, why);
+}
+
+static void on_driver_released(void *ctx, const struct time_driver_info *who)
+{
+	struct timekeeper *t = (struct timekeeper *)ctx;
+
+	log_limited(&t->limit, exec_now(t->s->x), LOG_LEVEL_INFO,
+		    "client %s (pid %d) has released the driver lease; time holds until one takes over", who->name,
+		    (int)who->pid);
+}
+
+static void on_quiet(void *arg)
+{
+	struct timekeeper *t = (struct timekeeper *)arg;
+
+	t->quiet_asked = false;
+	time_engine_poke(t->engine);
+}
+
+/* A claimed credit is a message that may not have reached dispatch yet, so the cells count, not the queue. */
+static bool credits_free(const struct simd *s)
+{
+	const struct channel *ch;
+
+	list_for_each(ch, &s->channels, link) {
+		const struct wire_channel *w = &s->dispatch_page->channel[ch->id];
+
+		if (!ch->open)
+			continue;
+		for (uint32_t i = 0; i < ch->window; i++) {
+			if (atomic_load_explicit(&w->cell[i], memory_order_acquire))
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool is_quiet(void *ctx)
+{
+	struct timekeeper *t = (struct timekeeper *)ctx;
+
+	if (credits_free(t->s) && dispatch_outstanding(t->s->dispatch) == 0)
+		return true;
+	if (!t->quiet_asked && dispatch_quiet(t->s->dispatch, on_quiet, t) == 0)
+		t->quiet_asked = true;
+	return false;
+}
+
+/* A driver has come or gone: bridges are lossless while it runs free. */
+static void on_changed(void *ctx)
+{
+	struct timekeeper *t = (struct timekeeper *)ctx;
+	struct time_status st;
+	bool free;
+
+	time_engine_status(t->engine, &st);
+	free = st.has_driver && st.driver.freewheel;
+	if (free == t->freewheel || !t->s->dispatch)
+		return;
+	if (dispatch_freewheel(t->s->dispatch, free) < 0)
+		log_error("no memory to make bridges %s: they stay as they are", free ? "lossless" : "what they were");
+	else
+		t->freewheel = free;
+}
+
+/* ---- lock-step ---- */
+
+static void on_hold(void *ctx, bool held)
+{
+	struct timekeeper *t = (struct timekeeper *)ctx;
+
+	if (t->s->dispatch && dispatch_hold(t->s->dispatch, held) < 0)
+		log_error("no memory to %s messages for lock-step", held ? "hold" : "let go of");
+}
+
+static void on_dispatched(void *arg)
+{
+	struct timekeeper *t = (struct timekeeper *)arg;
+
+	/* one that was given up meanwhile says nothing about the last one */
+	if (--t->steps_asked == 0)
+		time_engine_dispatched(t->engine);
+}
+
+/* Each accepted message has a credit until it is completed: without one there is nothing to dispatch. */
+static bool on_dispatch(void *ctx)
+{
+	struct timekeeper *t = (struct timekeeper *)ctx;
+
+	if (credits_free(t->s))
+		return true;
+	if (dispatch_step(t->s->dispatch, on_dispatched, t) < 0) {
+		log_error("no memory to dispatch the messages of a step; they go with the next one");
+		return true;
+	}
+	t->steps_asked++;
+	return false;
+}
+
+static void on_late(void *ctx, const struct time_participant *who, int64_t waited_dur_ns, bool dropped)
+{
+	(void)ctx;
+	if (who)
+		log_warn(
+			"lock-step: client %s (pid %d, rank %u) has not acknowledged its step for %.1f s (step.deadline_ms)%s",
+			who->name, (int)who->pid, who->rank, (double)waited_dur_ns / 1e9,
+			dropped ? ": it is out" : "; waiting on");
+	else
+		log_warn("lock-step: the messages of a step are not completed after %.1f s (step.deadline_ms)%s",
+			 (double)waited_dur_ns / 1e9, dropped ? "; going on without them" : "; waiting on");
+}
+
+static void on_participant_lost(void *ctx, const struct time_participant *who, const char *why)
+{
+	(void)ctx;
+	log_info("client %s (pid %d) takes part in steps no more: %s", who->name, (int)who->pid, why);
+}
+
+/* ---- making ---- */
+
+static int make_engine(struct timekeeper *t)
+{
+	struct simd *s = t->s;
+	const char *name;
+	double scale = conf_real(s->root, "TimeScale");
+	struct time_engine_options o = {
+		.exec = s->x,
+		.page = t->page,
+		.scale_e6 = (int64_t)llround(scale * SIM_RATE_ONE),
+		.paused = scale == 0,
+		.simd_id = s->id,
+		.step_settle_dur_ns = -1,
+		.step_deadline_dur_ns = conf_int(s->root, "step.deadline_ms") * NS_PER_MS,
+		.step_late = (enum time_late)conf_choice(s->root, "step.late"),
+		.events = { .jump = on_jump,
+			    .changed = on_changed,
+			    .quiet = is_quiet,
+			    .driver_lost = on_driver_lost,
+			    .driver_released = on_driver_released,
+			    .hold = on_hold,
+			    .dispatch = on_dispatch,
+			    .late = on_late,
+			    .participant_lost = on_participant_lost },
+		.ctx = t,
+	};
+	int r = config_time_source(s->conf, &name);
+
+	if (r >= 0)
+		r = source_registry_find(t->sources, name, true, &o.source);
+	if (r < 0)
+		return err_prefix(r, "TimeSource");
+	return time_engine_create(&o, &t->engine);
+}
+
+static int make_thread(struct timekeeper *t)
+{
+	struct simd *s = t->s;
+	struct clock_thread_options o = {
+		.page = t->page,
+		.rate_hz = (uint32_t)conf_int(s->root, "clock.rate_hz"),
+		.fifo_priority = (int)conf_int(s->root, "clock.priority"),
+		.spin_max_dur_ns = conf_bool(s->root, "clock.spin") ? -1 : 0,
+		.exec = exec_is_virtual(s->x) ? s->x : NULL,
+	};
+	int r = clock_thread_create(&o, &t->thread);
+
+	if (r > 0)
+		log_warn("%s", err_why());
+	return r < 0 ? r : 0;
+}
+
+/* A session without a socket, so that /clock is counted, limited and listed like any channel. */
+static int make_self(struct timekeeper *t)
+{
+	struct client *cl = MEM_NEW(struct client);
+
+	if (!cl)
+		return err_nomem();
+	t->self = cl;
+	list_init(&cl->link);
+	list_init(&cl->publishers);
+	list_init(&cl->subscribers);
+	cl->s = t->s;
+	cl->role = CLIENT_SOURCE;
+	cl->pid = getpid();
+	cl->uid = geteuid();
+	strcpy(cl->name, "simd");
+	cl->page = MEM_NEW(struct wire_counter_page);
+	return cl->page ? 0 : err_nomem();
+}
+
+/* Its type, as every advertiser sends it. */
+static json_t *clock_type(void)
+{
+	const struct sim_type *type = sim_type_builtin("sim/Clock");
+	json_t *j = NULL;
+	char *text;
+
+	if (type && sim_type_to_json(type, &text) == 0) {
+		j = json_loads(text, 0, NULL);
+		free(text);
+	}
+	return j;
+}
+
+int timekeeper_create(struct simd *s, struct timekeeper **ret)
+{
+	struct timekeeper *t = MEM_NEW(struct timekeeper);
+	int r;
+
+	if (!t)
+		return err_nomem();
+	t->s = s;
+	t->page_fd = -1;
+	t->limit = (struct log_limit)LOG_LIMIT(10 * NS_PER_S, 50);
+	r = time_page_create(&t->page, &t->page_fd);
+	if (r == 0)
+		r = source_registry_create(s->plugin_dirs, &t->sources);
+	if (r == 0)
+		r = make_engine(t);
+	if (r == 0)
+		r = make_self(t);
+	if (r == 0)
+		r = make_thread(t);
+	if (r < 0) {
+		timekeeper_destroy(t);
+		return r;
+	}
+	*ret = t;
+	return 0;
+}
+
+static void free_self(struct client *cl)
+{
+	if (!cl)
+		return;
+	while (!list_empty(&cl->publishers))
+		publisher_destroy(list_first(&cl->publishers, struct publisher, in_client));
+	mem_free(cl->page);
+	mem_free(cl);
+}
+
+void timekeeper_destroy(struct timekeeper *t)
+{
+	if (!t)
+		return;
+	clock_thread_destroy(t->thread);
+	clock_pub_destroy(t->pub);
+	time_engine_destroy(t->engine);
+	source_registry_destroy(t->sources);
+	free_self(t->self);
+	time_page_destroy(t->page);
+	fd_close(t->page_fd);
+	mem_free(t);
+}
+
+/* ---- data plane ---- */
+
+static int advertise_clock(struct timekeeper *t)
+{
+	struct advertise a = { .channel = CLOCK_CHANNEL, .max_body = 256, .flags = ADVERTISE_LOCAL | ADVERTISE_LATCH };
+	int r;
+
+	if (t->clock)
+		return 0;
+	a.type = clock_type();
+	if (!a.type)
+		return err_set(-ENOENT, "the type sim/Clock is not built in");
+	r = channel_advertise(t->self, &a, &t->clock);
+	json_decref(a.type);
+	return r;
+}
+
+int timekeeper_dataplane_up(struct timekeeper *t)
+{
+	struct simd *s = t->s;
+	struct clock_pub_options o = { .ipc = s->dataplane.ipc,
+				       .channel = CLOCK_CHANNEL,
+				       .iox_generation = s->dataplane.generation };
+	struct clock_sink sink;
+	int r = advertise_clock(t);
+
+	if (r < 0)
+		return r;
+	o.channel_id = t->clock->ch->id;
+	o.publisher_id = t->clock->id;
+	o.row = t->clock->counters;
+	o.sequence = atomic_load(&t->clock->counters->messages);
+	r = clock_pub_create(&o, &t->pub, &sink);
+	if (r < 0)
+		return err_set(r, "simd cannot publish %s: %s", CLOCK_CHANNEL, *ipc_why() ? ipc_why() : err_text(r));
+	clock_thread_set_sink(t->thread, &sink);
+	return 0;
+}
+
+void timekeeper_dataplane_lost(struct timekeeper *t)
+{
+	if (!t || !t->thread)
+		return;
+	clock_thread_set_sink(t->thread, NULL);
+	clock_pub_destroy(t->pub);
+	t->pub = NULL;
+}
+
+/* ---- control ---- */
+
+int timekeeper_pause(struct timekeeper *t)
+{
+	return time_engine_pause(t->engine);
+}
+
+int timekeeper_resume(struct timekeeper *t)
+{
+	return time_engine_resume(t->engine);
+}
+
+int timekeeper_scale(struct timekeeper *t, double scale)
+{
+	if (!isfinite(scale) || scale < 0 || scale > 1000)
+		return err_set(-ERANGE, "scale %g is out of range, 0.01 to 100, or 0 to pause", scale);
+	return time_engine_set_scale(t->engine, (int64_t)llround(scale * SIM_RATE_ONE));
+}
+
+int timekeeper_step(struct timekeeper *t, int64_t dur_ns, void (*done)(void *arg, int result, int64_t sim_ns),
+		    void *arg)
+{
+	return time_engine_step(t->engine, dur_ns, done, arg);
+}
+
+void timekeeper_step_forget(struct timekeeper *t, void *arg)
+{
+	time_engine_step_forget(t->engine, arg);
+}
+
+int timekeeper_set_source(struct timekeeper *t, const char *name, bool keep)
+{
+	const struct sim_source_ops *source;
+	int r = source_registry_find(t->sources, name, false, &source);
+
+	if (r == 0)
+		r = time_engine_set_source(t->engine, source, keep);
+	if (r == 0 && t->s->ops && t->s->ops->source_changed)
+		t->s->ops->source_changed(t->s->user, source->name);
+	return r;
+}
+
+const char *timekeeper_source(struct timekeeper *t)
+{
+	struct time_status st;
+
+	time_engine_status(t->engine, &st);
+	return st.source->name;
+}
+
+int timekeeper_acquire(struct timekeeper *t, const struct client *cl, bool freewheel, int *ret_fd)
+{
+	struct time_driver_info who = {
+		.client_id = cl->id, .pid = cl->pid, .uid = cl->uid, .freewheel = freewheel, .name = cl->name
+	};
+	int sv[2], r;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sv) < 0)
+		return err_sys(-errno, "cannot make the driver's socket");
+	r = time_engine_attach_driver(t->engine, sv[0], &who);
+	if (r < 0) {
+		fd_close(sv[1]);
+		return r;
+	}
+	log_limited(&t->limit, exec_now(t->s->x), LOG_LEVEL_INFO, "client %s (pid %d) drives time%s", cl->name,
+		    (int)cl->pid, freewheel ? ", as fast as it can" : "");
+	*ret_fd = sv[1];
+	return 0;
+}
+
+void timekeeper_advertised(const struct timekeeper *t, const struct client *cl, const struct channel *ch)
+{
+	if (cl != t->self && strcmp(ch->name, CLOCK_CHANNEL) == 0)
+		log_warn("client %s (pid %d) publishes %s as well: subscribers get two clocks; end one of them",
+			 cl->name, (int)cl->pid, CLOCK_CHANNEL);
+}
+
+/* What its far side has besides ours, line by line. */
+static void add_far_clocks(json_t *a, const struct bridge *b)
+{
+	for (const char *at = b->other_clocks; *at;) {
+		size_t n = strcspn(at, "\n");
+
+		if (n)
+			json_array_append_new(a, json_sprintf("%.*s, which bridge %s sees,", (int)n, at, b->name));
+		at += n + (at[n] == '\n');
+	}
+}
+
+static json_t *other_clocks_json(const struct timekeeper *t)
+{
+	json_t *a = json_array();
+	const struct bridge *b;
+	struct publisher *p;
+
+	if (t->clock)
+		list_for_each(p, &t->clock->ch->publishers, in_channel)
+			if (p->cl != t->self)
+				json_array_append_new(a, json_string(p->cl->name));
+	list_for_each(b, &t->s->bridges, link)
+		add_far_clocks(a, b);
+	return a;
+}
+
+int timekeeper_join(struct timekeeper *t, const struct client *cl, uint32_t rank, int *ret_fd)
+{
+	struct time_participant who = {
+		.client_id = cl->id, .pid = cl->pid, .uid = cl->uid, .rank = rank, .name = cl->name
+	};
+	int sv[2], r;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sv) < 0)
+		return err_sys(-errno, "cannot make the participant's socket");
+	r = time_engine_join(t->engine, sv[0], &who);
+	if (r < 0) {
+		fd_close(sv[1]);
+		return r;
+	}
+	log_info("client %s (pid %d) takes part in steps, rank %u", cl->name, (int)cl->pid, rank);
+	*ret_fd = sv[1];
+	return 0;
+}
+
+void timekeeper_client_gone(struct timekeeper *t, uint32_t client_id)
+{
+	time_engine_drop_client(t->engine, client_id);
+}
+
+static json_t *driver_json(const struct time_status *st)
+{
+	if (!st->has_driver)
+		return json_null();
+	return json_pack("{s:I, s:s, s:i, s:I}", "client_id", (json_int_t)st->driver.client_id, "client",
+			 st->driver.name, "pid", (int)st->driver.pid, "uid", (json_int_t)st->driver.uid);
+}
+
+static json_t *participants_json(const struct timekeeper *t)
+{
+	struct time_participant who[TIME_PARTICIPANTS_MAX];
+	uint32_t n = time_engine_participants(t->engine, who, TIME_PARTICIPANTS_MAX);
+	json_t *a = json_array();
+
+	for (uint32_t i = 0; i < n; i++)
+		json_array_append_new(a, json_pack("{s:I, s:s, s:i, s:I, s:I, s:b, s:b, s:I}", "client_id",
+						   (json_int_t)who[i].client_id, "client", who[i].name, "pid",
+						   (int)who[i].pid, "uid", (json_int_t)who[i].uid, "rank",
+						   (json_int_t)who[i].rank, "awaited", (int)who[i].awaited, "late",
+						   (int)who[i].late, "waited_ns", (json_int_t)who[i].waited_dur_ns));
+	return a;
+}
+
+json_t *timekeeper_json(struct timekeeper *t)
+{
+	struct time_status st;
+	struct clock_thread_stats c;
+
+	time_engine_status(t->engine, &st);
+	clock_thread_stats(t->thread, &c);
+	return json_pack(
+		"{s:s, s:b, s:I, s:I, s:f, s:b, s:b, s:b, s:I, s:i, s:f, s:o, s:b, s:I, s:o, s:o, s:I, s:I, s:{s:I, s:I, s:I}, s:b}",
+		"source", st.source->name, "driven", (int)st.driven, "sim_ns", (json_int_t)st.sim_ns, "mono_ns",
+		(json_int_t)st.mono_ns, "scale", (double)st.scale_e6 / SIM_RATE_ONE, "paused", st.state == TIME_PAUSED,
+		"stepping", st.state == TIME_STEPPING, "started", (int)st.started, "clock_generation",
+		(json_int_t)st.clock_generation, "rate_hz", (int)c.rate_hz, "real_time_factor", st.real_time_factor,
+		"driver", driver_json(&st), "driver_lost", (int)st.driver_lost, "steps", (json_int_t)st.steps,
+		"participants", participants_json(t), "other_clocks", other_clocks_json(t), "published",
+		(json_int_t)c.published, "missed", (json_int_t)c.missed, "lateness_ns", "p50",
+		(json_int_t)c.lateness.p50_dur_ns, "p99", (json_int_t)c.lateness.p99_dur_ns, "max",
+		(json_int_t)c.lateness.max_dur_ns, "freewheel", (int)(st.has_driver && st.driver.freewheel));
+}

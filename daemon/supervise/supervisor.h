@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The supervisor ties the supervised things to struct simd: RouDi's lives, the processes of the rigs, the state
+ * file, what an earlier simd has left, and the order in which all of it stops.
+ *
+ *     stop: no new connections, clients told -> processes -> dispatch empty -> bridges -> stopped()
+ *
+ * Thread: simd-main.
+ */
+#ifndef SUPERVISE_SUPERVISOR_H
+#define SUPERVISE_SUPERVISOR_H
+
+#include "simd.h"
+#include "spawn.h"
+
+#include <stdbool.h>
+
+struct supervisor;
+struct runtime;
+
+struct supervisor_options {
+	struct exec *x;
+	const struct conf *conf;
+	const struct pools *pools; /* copied */
+	const struct runtime *rt;  /* keeps */
+	const char *bin_dir;       /* of simd's program; NULL: unknown. Copied */
+	uint64_t id;               /* of this simd */
+	const struct spawn_ops *ops;
+	void *ops_user;
+	/* The first life is up, or could not be had (negative, err_why()). */
+	void (*ready)(void *arg, int r);
+	/* The stop begins: let nobody new in. */
+	void (*closing)(void *arg);
+	/* Everything that was to be stopped has stopped: end the loop. reexec: this process cannot attach again, start anew. */
+	void (*stopped)(void *arg, bool reexec);
+	void *arg;
+};
+
+int supervisor_create(const struct supervisor_options *o, struct supervisor **ret);
+/* Ends RouDi and what else is ours. Before simd_destroy(). NULL is fine. */
+void supervisor_destroy(struct supervisor *k);
+void supervisor_free(struct supervisor *k); /* after simd_destroy(): its ops are used until then */
+
+/* For simd_create(): ops table and user. */
+const struct simd_ops *supervisor_ops(void);
+
+/* Find or start RouDi and attach; ready() follows unless this fails. Takes note of simd for later. */
+int supervisor_start(struct supervisor *k, struct simd *s);
+/* Start bridges and processes: the control socket listens. */
+void supervisor_start_processes(struct supervisor *k);
+/* Begin the orderly stop; more than once is fine. */
+void supervisor_stop(struct supervisor *k);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Processes that a killed simd had started and that have not ended yet. The kernel has sent them SIGTERM, but a bridge may
+ * still write out what it has, or hang; and what this simd starts in their place would write the same file or use the
+ * same port. So this one is not ready before they have ended: by themselves, or by SIGKILL after process.stop_ms.
+ * Thread: simd-main.
+ */
+#include "supervisor_private.h"
+
+#include "conf.h"
+#include "fd.h"
+#include "log.h"
+#include "mem.h"
+#include "timeutil.h"
+
+#include <signal.h>
+#include <sys/epoll.h>
+
+LOG_TOPIC("supervisor");
+
+struct orphan {
+	struct list link; /* supervisor::orphans */
+	struct supervisor *k;
+	pid_t pid;
+	int pidfd;
+	struct exec_io io;
+};
+
+static void orphan_free(struct orphan *o)
+{
+	exec_io_del(&o->io);
+	fd_close(o->pidfd);
+	list_remove(&o->link);
+	mem_free(o);
+}
+
+static void on_orphan_exit(void *arg, uint32_t events)
+{
+	struct orphan *o = (struct orphan *)arg;
+	struct supervisor *k = o->k;
+
+	(void)events;
+	(void)kill(-o->pid,
+		   SIGKILL); /* what is left of its session; a number that is still a group's is not used again */
+	orphan_free(o);
+	if (!list_empty(&k->orphans))
+		return;
+	exec_timer_cancel(&k->orphan_timer);
+	supervisor_maybe_ready(k);
+}
+
+/* A pid stands for a process that has ended, and another one by now, unless its start time is the same. */
+static int open_child(const struct state_proc *p)
+{
+	int fd = state_proc_alive(p) ? fd_pidfd_open(p->pid) : -1;
+
+	if (fd >= 0 && !state_proc_alive(p))
+		fd = fd_close(fd);
+	return fd;
+}
+
+static void add_orphan(struct supervisor *k, const struct state_proc *p)
+{
+	int fd = open_child(p);
+	struct orphan *o;
+
+	if (fd < 0)
+		return;
+	o = MEM_NEW(struct orphan);
+	if (!o) { /* nothing to wait with, so at once */
+		(void)fd_pidfd_kill(fd, SIGKILL);
+		fd_close(fd);
+		return;
+	}
+	*o = (struct orphan){ .k = k, .pid = p->pid, .pidfd = fd };
+	list_append(&k->orphans, &o->link);
+	log_info("pid %d, which the earlier simd has started, has not ended yet; it is waited for", (int)p->pid);
+	(void)fd_pidfd_kill(fd, SIGTERM);
+	if (exec_io_add(k->x, &o->io, fd, EPOLLIN, on_orphan_exit, o) < 0) {
+		(void)fd_pidfd_kill(fd, SIGKILL);
+		orphan_free(o);
+	}
+}
+
+static int64_t stop_dur_ns(const struct supervisor *k)
+{
+	return conf_int(conf_object(conf_root(k->o.conf), "process"), "stop_ms") * NS_PER_MS;
+}
+
+void supervisor_on_orphan_timer(void *arg)
+{
+	struct supervisor *k = (struct supervisor *)arg;
+	const struct orphan *o;
+
+	list_for_each(o, &k->orphans, link) {
+		log_warn(
+			"pid %d, which the earlier simd has started, does not end within %lld ms of SIGTERM; it is killed",
+			(int)o->pid, (long long)(stop_dur_ns(k) / NS_PER_MS));
+		(void)fd_pidfd_kill(o->pidfd, SIGKILL);
+	}
+}
+
+void supervisor_end_orphans(struct supervisor *k)
+{
+	for (unsigned i = 0; k->left && i < k->left->n_children; i++)
+		add_orphan(k, &k->left->children[i]);
+	if (!list_empty(&k->orphans))
+		exec_timer_at(&k->orphan_timer, exec_now(k->x) + stop_dur_ns(k));
+}
+
+void supervisor_forget_orphans(struct supervisor *k)
+{
+	struct orphan *o, *tmp;
+
+	exec_timer_cancel(&k->orphan_timer);
+	list_for_each_safe(o, tmp, &k->orphans, link)
+		orphan_free(o);
+}

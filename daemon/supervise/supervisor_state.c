@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The supervisor's memory over a crash of simd: writing the state file, and taking over from a simd that was
+ * killed. Slots that the old simd took for a bridge are read in place by that bridge until it says that it is
+ * idle, or ends: only then is what the old simd held given back.
+ * Thread: simd-main.
+ */
+#include "supervisor_private.h"
+
+#include "bridge.h"
+#include "client.h"
+#include "simd.h"
+#include "fd.h"
+#include "log.h"
+#include "mem.h"
+#include "roudi_files.h"
+#include "timeutil.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+LOG_TOPIC("supervisor");
+
+#define SAVE_DELAY_DUR_NS (50 * NS_PER_MS)
+#define SWEEP_DUR_NS      (10 * NS_PER_S) /* by then every client of the earlier simd has come back, or is dead */
+
+/* ---- the file ---- */
+
+int supervisor_load_state(struct supervisor *k)
+{
+	int r;
+
+	k->left = MEM_NEW(struct state);
+	if (!k->left)
+		return err_nomem();
+	r = state_load(k->o.rt->state, k->left);
+	if (r < 0) {
+		mem_free(k->left);
+		k->left = NULL;
+		if (r != -ENOENT)
+			log_warn("what an earlier simd has left is ignored: %s", err_why());
+	}
+	return 0;
+}
+
+static void add_app(struct state *st, const char *app, bool bridge, pid_t pid)
+{
+	struct state_app *a = &st->apps[st->n_apps];
+
+	if (!*app || st->n_apps == STATE_APPS_MAX)
+		return;
+	snprintf(a->app, sizeof(a->app), "%s", app);
+	a->bridge = bridge;
+	a->proc = state_proc_of(pid);
+	st->n_apps++;
+}
+
+static void collect(struct supervisor *k, struct state *st)
+{
+	struct roudi_info info;
+	const struct client *cl;
+	const struct wait *w;
+
+	roudi_info(k->roudi, &info);
+	snprintf(st->simd_app, sizeof(st->simd_app), "%s", k->runtime_name);
+	st->simd = state_proc_of(getpid());
+	st->generation = info.generation;
+	st->roudi = info.proc;
+	st->roudi_owned = info.owned;
+	st->roudi_hash = info.config_hash;
+	list_for_each(cl, &k->s->clients, link) {
+		if (cl->role != CLIENT_TOOL)
+			add_app(st, cl->runtime_name[0] ? cl->runtime_name : cl->app, cl->bridge != NULL, cl->pid);
+	}
+	/* killed again before they had gone: they are still somebody's to free */
+	list_for_each(w, &k->waits, link)
+		add_app(st, w->app.app, w->app.bridge && !w->idle, w->app.proc.pid);
+	st->n_children = processes_children(k->processes, st->children, STATE_CHILDREN_MAX);
+}
+
+void supervisor_save_state(struct supervisor *k)
+{
+	struct state *st = MEM_NEW(struct state);
+
+	exec_timer_cancel(&k->save_timer);
+	if (!st || !k->roudi || !k->s) {
+		mem_free(st);
+		return;
+	}
+	collect(k, st);
+	if (state_save(k->o.rt->state, st) < 0)
+		log_warn("the state file cannot be written, so a new simd would not know of this one: %s", err_why());
+	mem_free(st);
+}
+
+void supervisor_child_started(void *arg)
+{
+	supervisor_save_state((struct supervisor *)arg);
+}
+
+void supervisor_on_save_timer(void *arg)
+{
+	supervisor_save_state((struct supervisor *)arg);
+}
+
+void supervisor_sessions_changed(void *user)
+{
+	struct supervisor *k = (struct supervisor *)user;
+
+	if (k->roudi && !exec_timer_armed(&k->save_timer))
+		exec_timer_at(&k->save_timer, exec_now(k->x) + SAVE_DELAY_DUR_NS);
+}
+
+void supervisor_remove_state(struct supervisor *k)
+{
+	if (k->s && !k->reexec) /* the next one counts the lives on */
+		(void)unlink(k->o.rt->state);
+}
+
+/* ---- taking over ---- */
+
+static void free_dead(void *arg, const char *app)
+{
+	supervisor_free_swept((struct supervisor *)arg, app, false);
+}
+
+static void forget_dead(void *arg, const char *app)
+{
+	supervisor_free_swept((struct supervisor *)arg, app, true);
+}
+
+/* A client that died between two simds before either had written it down. */
+void supervisor_on_sweep_timer(void *arg)
+{
+	roudi_dead_apps(free_dead, arg);
+}
+
+static void free_old_simd(struct supervisor *k)
+{
+	const struct wait *w;
+
+	if (k->old_app_freed || !k->left)
+		return;
+	list_for_each(w, &k->waits, link) {
+		if (w->app.bridge && !w->idle && !w->gone)
+			return;
+	}
+	k->old_app_freed = true;
+	log_info("what the earlier simd (pid %d) held is given back", (int)k->left->simd.pid);
+	/* those too that were killed before they had written who they are */
+	roudi_dead_apps(free_dead, k);
+	if (k->left->simd_app[0])
+		supervisor_free_app(k, k->left->simd_app, false);
+}
+
+static void wait_free(struct wait *w)
+{
+	exec_io_del(&w->io);
+	fd_close(w->pidfd);
+	list_remove(&w->link);
+	mem_free(w);
+}
+
+static void on_wait_exit(void *arg, uint32_t events)
+{
+	struct wait *w = (struct wait *)arg;
+	struct supervisor *k = w->k;
+
+	(void)events;
+	supervisor_free_app(k, w->app.app, w->gone);
+	wait_free(w);
+	free_old_simd(k);
+	supervisor_sessions_changed(k);
+}
+
+static void take_over_app(struct supervisor *k, const struct state_app *a, bool gone)
+{
+	struct wait *w;
+	int fd = state_proc_alive(&a->proc) ? fd_pidfd_open(a->proc.pid) : -ESRCH;
+
+	if (fd < 0) {
+		supervisor_free_app(k, a->app, gone);
+		return;
+	}
+	w = MEM_NEW(struct wait);
+	if (!w) {
+		fd_close(fd);
+		return;
+	}
+	w->k = k;
+	w->app = *a;
+	w->gone = gone;
+	w->pidfd = fd;
+	list_append(&k->waits, &w->link);
+	if (exec_io_add(k->x, &w->io, fd, EPOLLIN, on_wait_exit, w) < 0)
+		wait_free(w);
+}
+
+void supervisor_adopt(struct supervisor *k)
+{
+	struct roudi_info info;
+
+	roudi_info(k->roudi, &info);
+	if (!k->left || !info.adopted) { /* all ports went with their RouDi; files of the dead are left */
+		k->old_app_freed = true;
+		roudi_dead_apps(forget_dead, k);
+		for (unsigned i = 0; k->left && i < k->left->n_apps; i++)
+			take_over_app(k, &k->left->apps[i], true);
+		return;
+	}
+	log_info("taking over from an earlier simd (pid %d): %u applications, life %u of the data plane goes on",
+		 (int)k->left->simd.pid, k->left->n_apps, info.generation);
+	exec_timer_at(&k->sweep_timer, exec_now(k->x) + SWEEP_DUR_NS);
+	for (unsigned i = 0; i < k->left->n_apps; i++)
+		take_over_app(k, &k->left->apps[i], false);
+	free_old_simd(k);
+}
+
+void supervisor_bridge_idle(void *user, uint32_t id)
+{
+	struct supervisor *k = (struct supervisor *)user;
+	const struct bridge *b;
+	struct wait *w;
+
+	list_for_each(b, &k->s->bridges, link) {
+		if (b->id != id)
+			continue;
+		list_for_each(w, &k->waits, link) {
+			if (w->app.proc.pid == b->pid)
+				w->idle = true;
+		}
+	}
+	free_old_simd(k);
+}
+
+void supervisor_forget_waits(struct supervisor *k)
+{
+	struct wait *w, *tmp;
+
+	list_for_each_safe(w, tmp, &k->waits, link) {
+		/* one that has ended by now; files of one that lives are left alone */
+		supervisor_free_app(k, w->app.app, true);
+		wait_free(w);
+	}
+}

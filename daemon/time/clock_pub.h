@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sink that puts ticks into the data plane: one slot with a sim/Clock per tick, kept for late
+ * subscribers, counted like any publisher's. A new one per life of the data plane:
+ *
+ *     clock_thread_set_sink(t, NULL); clock_pub_destroy(old);
+ *     clock_pub_create(&o, &p, &sink); clock_thread_set_sink(t, &sink);
+ *
+ * Thread: created and destroyed by the owner, used by the clock thread.
+ */
+#ifndef TIME_CLOCK_PUB_H
+#define TIME_CLOCK_PUB_H
+
+#include "ipc.h"
+#include "clock_thread.h"
+#include "wire/pages.h"
+
+struct clock_pub;
+
+struct clock_pub_options {
+	struct ipc *ipc;     /* keeps until destroy */
+	const char *channel; /* full name; borrows */
+	uint32_t channel_id, publisher_id, iox_generation;
+	/* keeps until destroy: its row of simd's own counter page, publisher_id set by the owner; may be NULL */
+	struct wire_counters *row;
+	uint64_t sequence; /* of the last message of an earlier life: numbers go on; 0 */
+};
+
+/* Errors: those of ipc_pub_create(). */
+int clock_pub_create(const struct clock_pub_options *o, struct clock_pub **ret, struct clock_sink *ret_sink);
+void clock_pub_destroy(struct clock_pub *p); /* after it is no longer the sink; NULL is fine */
+uint64_t clock_pub_sequence(const struct clock_pub *p);
+
+#endif

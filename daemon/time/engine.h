@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The time engine: the state machine of simulated time and the only writer of the clock page.
+ *
+ *            pause / scale 0                step D                    quiet
+ *   RUNNING ────────────────► PAUSED ──────────────────► STEPPING ───────────► PAUSED
+ *           ◄────────────────        ◄── pause cancels ──         (resume cancels too, and runs)
+ *             resume / scale > 0 after scale 0
+ *
+ * Wall-driven time is integrated piecewise on CLOCK_MONOTONIC in whole millionths of a nanosecond, so it is exact
+ * whatever the scale and however often it changes; the page carries the floor. Driven time moves when the
+ * holder of the driver lease advances it, on a SEQPACKET socket (schemas/wire/driver.h).
+ *
+ * Thread: the exec's (in simd: simd-main). Events run inside the call that caused them, when the engine is
+ *         consistent again: they may call the engine, but not destroy it.
+ * Errors: negative errno with a sentence in err_why().
+ */
+#ifndef TIME_ENGINE_H
+#define TIME_ENGINE_H
+
+#include "exec.h"
+#include "source.h"
+
+#include <sim/clock_page.h>
+
+struct time_engine;
+
+#define TIME_NAME_MAX         100
+#define TIME_PARTICIPANTS_MAX 64
+#define TIME_SCALE_MIN_E6     10000     /* 0.01 */
+#define TIME_SCALE_MAX_E6     100000000 /* 100 */
+#define TIME_STEP_MAX_DUR_NS  (3600 * INT64_C(1000000000))
+
+enum time_state {
+	TIME_RUNNING = 0,
+	TIME_STEPPING = 1,
+	TIME_PAUSED = 2,
+};
+
+/* Who holds the driver lease. Strings are copied by the engine. */
+struct time_driver_info {
+	uint32_t client_id;
+	int32_t pid;
+	uint32_t uid;
+	bool freewheel; /* it does not pace: SIM_CLOCK_FREEWHEEL */
+	const char *name;
+};
+
+/* What happens to a participant that has not acknowledged after the deadline. */
+enum time_late {
+	TIME_LATE_WAIT = 0, /* nothing: it is shown as late */
+	TIME_LATE_WARN = 1, /* an event as well */
+	TIME_LATE_DROP = 2, /* it is out; the step goes on without it */
+};
+
+/* A client that steps wait for. Strings are copied by the engine. */
+struct time_participant {
+	uint32_t client_id;
+	int32_t pid;
+	uint32_t uid;
+	uint32_t rank;
+	const char *name;
+	/* of a list: */
+	bool awaited, late;    /* the step waits for it now; longer than the deadline */
+	int64_t waited_dur_ns; /* if awaited */
+};
+
+/* Any may be NULL. */
+struct time_engine_events {
+	/* Time jumped: source switched, or a driver set it back. The page is written already. */
+	void (*jump)(void *ctx, int64_t old_sim_ns, int64_t new_sim_ns, uint32_t clock_generation);
+	/* State, scale, source or driver changed. */
+	void (*changed)(void *ctx);
+	/* Nothing that was accepted is outstanding. NULL: always true. Asked only while stepping. */
+	bool (*quiet)(void *ctx);
+	/* The driver's socket hung up, or it broke the protocol (why). Not called when it released its lease or the source is switched. */
+	void (*driver_lost)(void *ctx, const struct time_driver_info *who, const char *why);
+	/* The driver released its lease. */
+	void (*driver_released)(void *ctx, const struct time_driver_info *who);
+	/* Lock-step begins or ends: while held, dispatch keeps what is published until dispatch() is called. */
+	void (*hold)(void *ctx, bool held);
+	/*
+	 * All participants have acknowledged: dispatch what has been published. True: there was nothing; false:
+	 * time_engine_dispatched() follows when all of it has completed. NULL: true.
+	 */
+	bool (*dispatch)(void *ctx);
+	/* A participant (NULL: dispatch) has been waited for longer than the deadline; not with TIME_LATE_WAIT. */
+	void (*late)(void *ctx, const struct time_participant *who, int64_t waited_dur_ns, bool dropped);
+	/* A participant's socket hung up, or it broke the protocol (why). */
+	void (*participant_lost)(void *ctx, const struct time_participant *who, const char *why);
+};
+
+struct time_engine_options {
+	struct exec *exec;                   /* keeps until destroy */
+	struct sim_clock_page *page;         /* keeps until destroy; zeroed, SIM_CLOCK_PAGE_SIZE (time_page_create) */
+	const struct sim_source_ops *source; /* NULL: unity */
+	int64_t scale_e6;                    /* 0: SIM_RATE_ONE */
+	bool paused;      /* start paused, as by scale 0: a scale runs on; ignored by sources without control */
+	uint64_t simd_id; /* random per life of simd */
+	uint32_t clock_generation; /* of the first stretch; 0: derived from simd_id */
+	/*
+	 * How long a step stays open at least after time has moved, so that programs that merely watch the clock can
+	 * queue what they have to say about the new time. < 0: the default, 5 ms.
+	 */
+	int64_t step_settle_dur_ns;
+	int64_t step_deadline_dur_ns; /* of each wait for participants; 0: 10 s */
+	enum time_late step_late;
+	int64_t (*real_now)(void *ctx); /* CLOCK_REALTIME, ns; NULL: the real one */
+	struct time_engine_events events;
+	void *ctx; /* of real_now and the events */
+};
+
+/* Errors: -EINVAL scale out of range, -EPROTO source, -ENOMEM. Writes the page. */
+int time_engine_create(const struct time_engine_options *o, struct time_engine **ret);
+/*
+ * Tells the driver (DRIVER_LOST) and closes its socket; an open step is answered with -ECANCELED. The page stays.
+ * NULL is fine.
+ */
+void time_engine_destroy(struct time_engine *e);
+
+/* ---- control ---- */
+
+/*
+ * Both idempotent. -EOPNOTSUPP the source has no pause. Both end an open step (-ECANCELED to its caller). While
+ * participants have their turns the pause begins when they are through; the status says paused at once.
+ */
+int time_engine_pause(struct time_engine *e);
+int time_engine_resume(struct time_engine *e);
+
+/*
+ * Millionths, TIME_SCALE_MIN_E6 .. TIME_SCALE_MAX_E6; 0 means pause and keeps the scale. A scale > 0 runs on again
+ * if time was paused by scale 0, not if it was paused by time_engine_pause(). Errors: -ERANGE, -EOPNOTSUPP.
+ */
+int time_engine_set_scale(struct time_engine *e, int64_t scale_e6);
+
+/*
+ * Switch the source. It starts at its own start value, with a jump; keep_time: it carries on where time is
+ * (wall-driven sources with control only, else -EINVAL). Selecting the active source changes nothing. The driver
+ * loses its lease, an open step is cancelled. A paused engine stays paused, unless the new source has no pause.
+ */
+int time_engine_set_source(struct time_engine *e, const struct sim_source_ops *source, bool keep_time);
+
+/* result: 0 or negative errno, err_why() says why. sim_ns: time at the end of the step. */
+typedef void (*time_step_fn)(void *arg, int result, int64_t sim_ns);
+
+/*
+ * Step by dur_ns, 1 .. TIME_STEP_MAX_DUR_NS. Only while paused. Answers once, with done(), never before it returns.
+ * Errors: -ERANGE, -EBUSY time is running, or another step is open; -EOPNOTSUPP; -ENOTCONN nobody drives the source.
+ * done's results: 0; -ECANCELED paused, resumed or switched meanwhile; -ENOTCONN the driver is gone.
+ */
+int time_engine_step(struct time_engine *e, int64_t dur_ns, time_step_fn done, void *arg);
+/* The caller of the open step with this arg is gone: the step goes on, nobody is told. */
+void time_engine_step_forget(struct time_engine *e, void *arg);
+/* Something completed: look again whether the step has become quiet. Cheap; also when no step is open. */
+void time_engine_poke(struct time_engine *e);
+
+/* ---- driver ---- */
+
+/*
+ * Give the lease to who is at the other end of fd (SEQPACKET). Takes fd, also on failure.
+ * Errors: -EBUSY somebody holds it (named), -EOPNOTSUPP the source is wall-driven.
+ */
+int time_engine_attach_driver(struct time_engine *e, int fd, const struct time_driver_info *who);
+/* The client is gone: its lease ends at once, and it takes part no more. Nothing happens if it has neither. */
+void time_engine_drop_client(struct time_engine *e, uint32_t client_id);
+
+/* ---- lock-step ---- */
+
+/*
+ * Take part in steps from the next one on; fd: SEQPACKET, schemas/wire/step.h. Takes fd, also on failure.
+ * Errors: -EBUSY the client takes part already, -EMFILE too many.
+ */
+int time_engine_join(struct time_engine *e, int fd, const struct time_participant *who);
+/* See time_engine_events::dispatch. */
+void time_engine_dispatched(struct time_engine *e);
+/* Those that take part, in the order of their turns; names borrow until the next call. Returns how many. */
+uint32_t time_engine_participants(const struct time_engine *e, struct time_participant *ret, uint32_t max);
+
+/* ---- what it is now ---- */
+
+struct time_status {
+	const struct sim_source_ops *source;
+	enum time_state state;
+	bool driven; /* moved by a driver only: rate 0 */
+	bool started;
+	bool driver_lost;
+	bool has_driver;
+	struct time_driver_info driver; /* if has_driver; name borrows until the next call */
+	int64_t sim_ns, mono_ns;
+	int64_t scale_e6;
+	uint32_t clock_generation;
+	uint32_t steps;           /* completed */
+	int64_t step_left_dur_ns; /* of the open step */
+	double real_time_factor; /* simulated per wall time: of driven sources over the last 0.5 .. 1 s; 0 for 0.1 s after a resume */
+};
+
+void time_engine_status(struct time_engine *e, struct time_status *ret);
+int64_t time_engine_now(struct time_engine *e); /* simulated ns, as readers of the page see it */
+const char *time_state_name(enum time_state s);
+
+/* ---- the page ---- */
+
+/* A sealed memfd that peers can only map read-only. ret_page: returns, time_page_destroy(); ret_fd: returns, close. */
+int time_page_create(struct sim_clock_page **ret_page, int *ret_fd);
+void time_page_destroy(struct sim_clock_page *page); /* NULL is fine */
+
+#endif

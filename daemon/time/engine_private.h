@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inside of the time engine, shared by engine.c (integration, states, page), engine_step.c and
+ * engine_driver.c. Thread: the exec's.
+ */
+#ifndef TIME_ENGINE_PRIVATE_H
+#define TIME_ENGINE_PRIVATE_H
+
+#include "engine.h"
+
+#include "timeutil.h"
+#include "lockstep.h"
+#include "wire/driver.h"
+
+#define FS_PER_NS 1000000 /* one femtosecond is one millionth of a nanosecond: what a scale in millionths needs */
+
+struct rate_anchor {
+	int64_t mono_ns, at_sim_ns;
+};
+
+struct time_engine {
+	struct exec *exec;
+	struct sim_clock_page *page;
+	struct time_engine_events events;
+	int64_t (*real_now)(void *ctx);
+	void *ctx;
+	uint64_t simd_id;
+
+	const struct sim_source_ops *source;
+	enum time_state state;
+	int64_t scale_e6;     /* as requested */
+	bool paused_by_scale; /* a scale > 0 runs on */
+	bool driven;          /* a driver moves time: rate 0 */
+	bool started;
+	bool driver_lost;
+	bool set_seen; /* the driver has set the time since it attached */
+	uint32_t clock_generation;
+	uint32_t steps;
+	int64_t jump_old_sim_ns, jump_new_sim_ns;
+
+	int128 base_fs; /* exact simulated time at base_mono_ns */
+	int64_t base_mono_ns;
+	int64_t rate_e6;              /* from there on; as on the page */
+	struct rate_anchor anchor[2]; /* older, newer: for the real-time factor of driven sources */
+
+	struct {
+		bool open;
+		int64_t left_dur_ns;     /* what a driver may still be granted */
+		int64_t settle_dur_ns;   /* configured */
+		int64_t settled_mono_ns; /* not over before */
+		time_step_fn done;       /* NULL: forgotten */
+		void *arg;
+		struct exec_timer timer;
+		bool dispatching;    /* what was published while it settled is being dispatched */
+		int64_t next_dur_ns; /* asked for while a pause was due: begins then */
+	} step;
+
+	struct {
+		bool held;
+		int fd;
+		struct exec_io io;
+		struct time_driver_info info;
+		char name[TIME_NAME_MAX];
+		int64_t asked_dur_ns;   /* 0: the driver is not waiting for time to move */
+		bool owed;              /* time has moved: it gets its answer when the round is over */
+		int64_t granted_dur_ns; /* with owed */
+	} driver;
+
+	struct lockstep *lock;
+	bool held;        /* as events.hold() was told */
+	bool pause_after; /* pause when the round is over */
+};
+
+/* ---- engine.c ---- */
+
+/* All changes of what the page shows go between these two; begin integrates up to the returned time. */
+int64_t engine_begin(struct time_engine *e);
+void engine_commit(struct time_engine *e);
+/* The same, but page_wake() is left to the caller: who is waited for in lock-step is told first. */
+void engine_commit_quietly(struct time_engine *e);
+void engine_changed(struct time_engine *e);
+/* Move time inside begin/commit. */
+void engine_add(struct time_engine *e, int64_t dur_ns);
+/* A jump inside begin/commit; engine_jumped() tells afterwards. */
+void engine_jump_to(struct time_engine *e, int64_t to_sim_ns);
+void engine_jumped(struct time_engine *e);
+/* Time has moved by dur_ns: the participants get their turns, then comes engine_round_over(), also if there are none. */
+void engine_round(struct time_engine *e, int64_t dur_ns);
+/* Measure the real-time factor from here on. */
+void engine_rate_restart(struct time_engine *e);
+static inline int64_t engine_base_ns(const struct time_engine *e)
+{
+	return (int64_t)(e->base_fs / FS_PER_NS);
+}
+/* True when time could not go on by dur_ns within int64_t. */
+static inline bool engine_at_end(const struct time_engine *e, int64_t dur_ns)
+{
+	return engine_base_ns(e) > INT64_MAX - dur_ns;
+}
+
+/* ---- engine_step.c ---- */
+
+void step_init(struct time_engine *e, int64_t settle_dur_ns);
+/* End the open step, if any: state becomes `state`, with the page; the caller is told. result < 0: err_why() is set. */
+void step_end(struct time_engine *e, int result, enum time_state state);
+/* Time has moved by all of the step, and the round is over: it now settles. */
+void step_moved(struct time_engine *e);
+/* What step_check() asked dispatch for has completed. */
+void step_dispatched(struct time_engine *e);
+/* A pause that was due has come: the step that waited for it begins. */
+void step_begin_next(struct time_engine *e);
+
+/* ---- engine_driver.c ---- */
+
+/* Give the waiting driver what may be given now. */
+void driver_grant(struct time_engine *e);
+/* The round that its request began is over. */
+void driver_answer_owed(struct time_engine *e);
+/* The lease ends because the source or the engine does: tell, close. The page is the caller's. */
+void driver_dismiss(struct time_engine *e);
+
+#endif

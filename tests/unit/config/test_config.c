@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* simd's configuration: what the table cannot say, rigs from files, and one sentence for each mistake. */
+#include "tests/support/test.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "config/config.h"
+#include "err.h"
+#include "fd.h"
+
+#include <sim/types.h>
+
+static int load_text(const char *text, struct conf **ret)
+{
+	struct config_sources s = { .text = text };
+
+	return config_load(&s, ret);
+}
+
+static void defaults_are_complete(void **state)
+{
+	struct conf *c;
+	const char *name;
+
+	(void)state;
+	assert_int_equal(load_text("{}", &c), 0);
+	assert_int_equal(config_time_source(c, &name), SIM_SOURCE_UNITY);
+	assert_int_equal(conf_int(conf_root(c), "clock.rate_hz"), 100);
+	assert_int_equal(conf_count(conf_root(c), "rigs"), 0);
+	conf_destroy(c);
+}
+
+static void mistakes_are_named(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} bad[] = {
+		{ "{\"dispatch\": {\"wait_sm\": 5}}", "wait_sm" },
+		{ "{\"dispatch\": {\"wait_ms\": \"long\"}}", "dispatch.wait_ms" },
+		{ "{\"dispatch\": {\"wait_ms\": -1}}", "dispatch.wait_ms" },
+		{ "{\"TimeScale\": 200}", "TimeScale" },
+		{ "{\"TimeScale\": 0.001}", "TimeScale" },
+		{ "{\"TimeSource\": 9}", "TimeSource" },
+		{ "{\"TimeSource\": []}", "TimeSource" },
+		{ "{\"socket\": {\"mode\": \"rw\"}}", "socket.mode" },
+		{ "{\"rigs\": [{}]}", "name" },
+		{ "{\"rigs\": [{\"name\": \"a b\"}]}", "a b" },
+		{ "{\"rigs\": [{\"name\": \"a\", \"prefix\": \"x,y\"}]}", "prefix" },
+		{ "{\"rigs\": [{\"name\": \"a\", \"channels\": [{\"name\": \"x y\"}]}]}", "x y" },
+		{ "{\"rigs\": [{\"name\": \"a\", \"channels\": [{\"name\": \"x\", \"window\": 129}]}]}", "window" },
+		{ "{\"rigs\": [{\"name\": \"a\", \"bridges\": [{\"name\": \"b\"}]}]}", "plugin" },
+		{ "{\"rigs\": [{\"name\": \"a\", \"bridges\": [{\"name\": \"b\", \"plugin\": \"p\", \"options\": 3}]}]}",
+		  "options" },
+		{ "{\"rigs\": [{\"name\": \"a\", \"processes\": [{\"name\": \"p\", \"command\": []}]}]}", "command" },
+		{ "{\"rigs\": [{\"name\": \"a\", \"processes\": [{\"name\": \"p\", \"command\": [\"x\"], \"env\": {\"A=B\": \"c\"}}]}]}",
+		  "env" },
+		{ "{\"rigs\": [{\"name\": \"a\", \"bridges\": [{\"name\": \"b\", \"plugin\": \"p\"}]}, "
+		  "{\"name\": \"c\", \"bridges\": [{\"name\": \"b\", \"plugin\": \"p\"}]}]}",
+		  "rig a" },
+		{ "{\"rigs\": ", "text:1" },
+	};
+	struct conf *c;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		assert_true(load_text(bad[i].text, &c) < 0);
+		if (!strstr(err_why(), bad[i].says))
+			fail_msg("%s: \"%s\" does not say \"%s\"", bad[i].text, err_why(), bad[i].says);
+	}
+}
+
+static void numbers_of_awsim_are_accepted(void **state)
+{
+	static const int sources[] = { SIM_SOURCE_UNITY, SIM_SOURCE_SS2, SIM_SOURCE_SYSTEM, SIM_SOURCE_SIMULATION,
+				       SIM_SOURCE_ROS2 };
+	char text[64];
+
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		struct conf *c;
+		const char *name;
+
+		snprintf(text, sizeof(text), "{\"TimeSource\": %d}", i);
+		assert_int_equal(load_text(text, &c), 0);
+		assert_int_equal(config_time_source(c, &name), sources[i]);
+		conf_destroy(c);
+	}
+}
+
+static void rigs_come_from_files(void **state)
+{
+	static const char one[] = "{\n\"name\": \"one\", \"prefix\": \"/one\"\n}\n",
+			  two[] = "{\"rigs\": [{\"name\": \"two\"}]}",
+			  broken[] = "{\n\"name\": \"bad\",\n\"prefix\": }\n";
+	char p1[TEST_PATH_MAX], p2[TEST_PATH_MAX], p3[TEST_PATH_MAX];
+	const char *rigs[] = { test_path(p1, "one.json"), test_path(p2, "two.json") },
+		   *sets[] = { "clock.rate_hz=250" };
+	struct config_sources s = { .text = "{}", .rigs = rigs, .n_rigs = 2, .overrides = sets, .n_overrides = 1 };
+	struct conf *c;
+
+	(void)state;
+	assert_int_equal(fd_write_file(p1, one, strlen(one), 0600), 0);
+	assert_int_equal(fd_write_file(p2, two, strlen(two), 0600), 0);
+	assert_int_equal(config_load(&s, &c), 0);
+	assert_int_equal(conf_count(conf_root(c), "rigs"), 2);
+	assert_string_equal(conf_string(conf_item(conf_root(c), "rigs", 0), "prefix"), "/one");
+	assert_int_equal(conf_int(conf_root(c), "clock.rate_hz"), 250);
+	assert_string_equal(conf_origin(conf_root(c), "clock.rate_hz"), "--set");
+	conf_destroy(c);
+
+	/* a mistake in a wrapped rig is reported with the line it has in its file */
+	assert_int_equal(fd_write_file(test_path(p3, "bad.json"), broken, strlen(broken), 0600), 0);
+	rigs[1] = p3;
+	assert_true(config_load(&s, &c) < 0);
+	assert_non_null(strstr(err_why(), "bad.json:3"));
+	rigs[1] = "/nonexistent/rig.json";
+	assert_int_equal(config_load(&s, &c), -ENOENT);
+	rigs[1] = p2;
+	sets[0] = "nonsense";
+	assert_int_equal(config_load(&s, &c), -EINVAL);
+	remove(p1);
+	remove(p2);
+	remove(p3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(defaults_are_complete),
+		cmocka_unit_test(mistakes_are_named),
+		cmocka_unit_test(numbers_of_awsim_are_accepted),
+		cmocka_unit_test(rigs_come_from_files),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Size classes: what is asked of RouDi, what is refused with the numbers, and admission. */
+#include "tests/support/test.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "config/config.h"
+#include "registry/admission.h"
+#include "err.h"
+
+static int compute(const char *text, int64_t shm_free, struct pools *p)
+{
+	struct config_sources s = { .text = text };
+	struct conf *c;
+	int r;
+
+	assert_int_equal(config_load(&s, &c), 0);
+	r = pools_compute(c, shm_free, p);
+	conf_destroy(c);
+	return r;
+}
+
+static void the_ladder_ascends_and_fits(void **state)
+{
+	struct pools p;
+
+	(void)state;
+	assert_int_equal(compute("{}", 4LL << 30, &p), 0);
+	for (unsigned i = 0; i < p.n; i++) {
+		assert_int_equal(p.c[i].size % 64, 0);
+		assert_true(i == 0 || p.c[i].size > p.c[i - 1].size);
+	}
+	assert_true(2 * pools_bytes(&p) < 2LL << 30);
+	/* an 8 MiB message fits the built-in ladder */
+	assert_true(pools_class(&p, (8u << 20) + 128) >= 0);
+}
+
+static void a_small_machine_gets_a_shorter_ladder(void **state)
+{
+	struct pools full, little;
+
+	(void)state;
+	assert_int_equal(compute("{}", 4LL << 30, &full), 0);
+	assert_int_equal(compute("{}", 256LL << 20, &little), 0);
+	assert_true(little.n < full.n && little.n >= 5);
+	assert_true(2 * pools_bytes(&little) <= 256LL << 20);
+	/* 64 MB, as in a plain container: not even the management of one life */
+	assert_int_equal(compute("{}", 64 << 20, &little), -ENOSPC);
+	assert_non_null(strstr(err_why(), "64 MiB"));
+}
+
+static void what_is_asked_for_is_not_shrunk(void **state)
+{
+	struct pools p;
+
+	(void)state;
+	assert_int_equal(compute("{\"pools\": [{\"size\": \"8MiB\", \"count\": 100}]}", 1LL << 30, &p), -ENOSPC);
+	assert_int_equal(compute("{\"pools\": [{\"size\": \"6MiB\", \"count\": 800}]}", -1, &p),
+			 -EFBIG); /* above 4 GiB */
+	assert_int_equal(compute("{\"pools\": [{\"size\": 1024, \"count\": 1}, {\"size\": 1000, \"count\": 1}]}", -1,
+				 &p),
+			 -EINVAL);
+	assert_int_equal(compute("{\"pools\": [{\"size\": 64, \"count\": 1}]}", -1, &p), -EINVAL);
+	assert_int_equal(compute("{\"pools\": [{\"size\": \"1MiB\", \"count\": 2000}], \"pools_max\": \"1GiB\"}", -1,
+				 &p),
+			 -EFBIG);
+}
+
+static void rigs_grow_the_ladder(void **state)
+{
+	struct pools base, p;
+	int cls;
+
+	(void)state;
+	assert_int_equal(compute("{}", -1, &base), 0);
+	assert_int_equal(
+		compute("{\"rigs\": [{\"name\": \"r\", \"channels\": [{\"name\": \"raw\", \"max_body\": \"24MiB\"}]}]}",
+			-1, &p),
+		0);
+	assert_int_equal(p.n, base.n + 1);
+	cls = pools_class(&p, (24u << 20) + 128);
+	assert_true(cls >= 0);
+	assert_true(p.c[cls].count >= 2 + POOL_PER_PUBLISHER);
+}
+
+static void classes_and_windows(void **state)
+{
+	struct pools p;
+
+	(void)state;
+	assert_int_equal(compute("{}", -1, &p), 0);
+	assert_int_equal(pools_class(&p, 128), 0);
+	assert_int_equal(pools_class(&p, 256), 1); /* with the alignment it is more than 256 */
+	assert_int_equal(pools_class(&p, 1ull << 40), -EMSGSIZE);
+	assert_int_equal(pools_window(200, 2047), 64);
+	assert_int_equal(pools_window(1024, 2048), 128);
+	assert_int_equal(pools_window(1025, 4096), 64);
+	assert_true(pools_window(4u << 20, 40) <= 8 && pools_window(64u << 20, 16) == 2);
+}
+
+static void admission_is_by_what_fits(void **state)
+{
+	struct pools p;
+
+	(void)state;
+	assert_int_equal(compute("{\"pools\": [{\"size\": 512, \"count\": 20}]}", -1, &p), 0);
+	assert_int_equal(pools_reserve(&p, 0, 12, "a"), 0);
+	assert_int_equal(pools_reserve(&p, 0, 9, "/x"), -ENOSPC);
+	assert_non_null(strstr(err_why(), "/x needs 9"));
+	assert_non_null(strstr(err_why(), "\"window\"")); /* which made it so many */
+	assert_int_equal(pools_left(&p, 0), 8);
+	pools_release(&p, 0, 12);
+	assert_int_equal(pools_reserve(&p, 0, 20, "b"), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_ladder_ascends_and_fits),
+		cmocka_unit_test(a_small_machine_gets_a_shorter_ladder),
+		cmocka_unit_test(what_is_asked_for_is_not_shrunk),
+		cmocka_unit_test(rigs_grow_the_ladder),
+		cmocka_unit_test(classes_and_windows),
+		cmocka_unit_test(admission_is_by_what_fits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
