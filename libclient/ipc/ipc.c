@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ipc: attachments and handles. Checks names and options, picks the backend, and keeps count of every
- * handle, so that detach and the end of a life leave no call that could reach a backend too late.
+ * handle, so that detach and the end of an attachment leave no call that could reach a backend too late.
  *
  * Thread: see ipc.h. The data path is in ipc_data.c.
  */
@@ -42,7 +42,7 @@ int ipc_fail_state(const _Atomic uint32_t *state)
 {
 	if (ipc_state_of(state) == IPC_FORKED)
 		return ipc_fail(-EPERM, "this process is a fork of the one that attached to the data plane; "
-					"attach anew in the child, or use the handles in the parent only");
+					"attach again in the child, or use the handles in the parent only");
 	return ipc_fail(-ESTALE, "this attachment to the data plane is over (RouDi is gone or it was detached); "
 				 "attach again");
 }
@@ -169,7 +169,7 @@ static int prefault(struct ipc *ipc, int64_t until_mono_ns)
 {
 	int r;
 
-	r = ipc->ops->prefault(ipc->life, until_mono_ns);
+	r = ipc->ops->prefault(ipc->back, until_mono_ns);
 	if (r < 0)
 		return ipc_fail(r, "the payload segment could not be populated: %s", strerror(-r));
 	return ipc->ops->blocking ? warm_up(ipc) : 0;
@@ -192,7 +192,7 @@ int ipc_attach(const struct ipc_options *o, struct ipc **ret)
 	int r;
 
 	if (!o || !ret)
-		return ipc_fail(-EINVAL, "ipc_attach: no options, or nowhere to put the result");
+		return ipc_fail(-EINVAL, "ipc_attach: no options, or the output pointer is NULL");
 	r = check_app(o->app);
 	if (r < 0)
 		return r;
@@ -216,7 +216,7 @@ int ipc_attach(const struct ipc_options *o, struct ipc **ret)
 				    .bus = o->bus,
 				    .state = ipc->state };
 	until_mono_ns += (int64_t)start.timeout_ms * 1000000;
-	r = ipc->ops->attach(&start, &why, &ipc->life);
+	r = ipc->ops->attach(&start, &why, &ipc->back);
 	if (r < 0)
 		goto err_why;
 	if (o->prefault)
@@ -330,8 +330,8 @@ void ipc_detach(struct ipc *ipc)
 		handle_free(&ipc->beacon_pub->h);
 	if (ipc->beacon_sub)
 		handle_free(&ipc->beacon_sub->h);
-	ipc->ops->detach(ipc->life, state != IPC_LIVE);
-	ipc->life = NULL;
+	ipc->ops->detach(ipc->back, state != IPC_LIVE);
+	ipc->back = NULL;
 	pthread_mutex_unlock(&ipc->lock);
 	ipc_unref(ipc);
 }
@@ -342,7 +342,7 @@ void ipc_detach(struct ipc *ipc)
 static int begin_create(struct ipc *ipc, const void *ret)
 {
 	if (!ipc || !ret)
-		return ipc_fail(-EINVAL, "no data plane, or nowhere to put the result");
+		return ipc_fail(-EINVAL, "no data plane, or the output pointer is NULL");
 	pthread_mutex_lock(&ipc->lock);
 	if (ipc_state_of(ipc->state) == IPC_LIVE)
 		return 0;
@@ -365,7 +365,7 @@ static void handle_init(struct ipc_handle *h, struct ipc *ipc, enum ipc_kind kin
 	ipc->refs++;
 }
 
-/* A creation that RouDi did not answer leaves a late reply behind: the life is over (facts: it would be taken for the next). */
+/* A creation that RouDi did not answer leaves a late reply behind: the attachment is over (facts: it would be taken for the next). */
 static int end_create(struct ipc *ipc, int r, const struct ipc_text *why)
 {
 	if (r == -ETIMEDOUT || r == -ESTALE) {
@@ -394,7 +394,7 @@ int ipc_pub_create(struct ipc *ipc, const char *channel, const struct ipc_pub_op
 	if (r < 0)
 		return r;
 	pub = calloc(1, sizeof(*pub));
-	r = pub ? ipc->ops->pub_create(ipc->life, channel, o ? o->history : 0, &why, &back) : -ENOMEM;
+	r = pub ? ipc->ops->pub_create(ipc->back, channel, o ? o->history : 0, &why, &back) : -ENOMEM;
 	if (r < 0) {
 		free(pub);
 		return end_create(ipc, r, &why);
@@ -422,7 +422,7 @@ int ipc_sub_create(struct ipc *ipc, const char *channel, const struct ipc_sub_op
 	if (r < 0)
 		return r;
 	sub = calloc(1, sizeof(*sub));
-	r = sub ? ipc->ops->sub_create(ipc->life, channel, depth, o && o->history, &why, &back) : -ENOMEM;
+	r = sub ? ipc->ops->sub_create(ipc->back, channel, depth, o && o->history, &why, &back) : -ENOMEM;
 	if (r < 0) {
 		free(sub);
 		return end_create(ipc, r, &why);
@@ -442,7 +442,7 @@ int ipc_waiter_create(struct ipc *ipc, struct ipc_waiter **ret)
 	if (r < 0)
 		return r;
 	w = calloc(1, sizeof(*w));
-	r = w ? ipc->ops->waiter_create(ipc->life, &why, &back) : -ENOMEM;
+	r = w ? ipc->ops->waiter_create(ipc->back, &why, &back) : -ENOMEM;
 	if (r < 0) {
 		free(w);
 		return end_create(ipc, r, &why);
@@ -478,7 +478,7 @@ void ipc_pub_destroy(struct ipc_pub *pub)
 {
 	if (!pub || !begin_destroy(&pub->h))
 		return;
-	/* At once; a port that is destroyed with loans gives them back later. Those of a dead life are nobody's. */
+	/* At once; a port that is destroyed with loans gives them back later. Those of a dead attachment are nobody's. */
 	for (uint32_t i = 0; i < pub->n_loans && pub->h.back && ipc_state_of(pub->h.state) == IPC_LIVE; i++)
 		pub->h.ops->unloan(pub->h.back, pub->loans[i]);
 	back_destroy(&pub->h);
@@ -539,9 +539,9 @@ int ipc_pools(struct ipc *ipc, struct ipc_pool *ret, unsigned int max)
 
 	if (r < 0)
 		return r;
-	r = ipc->ops->pools(ipc->life, ret, max);
+	r = ipc->ops->pools(ipc->back, ret, max);
 	pthread_mutex_unlock(&ipc->lock);
-	return r < 0 ? ipc_fail(r, "RouDi has not told its pools yet; ask again in a second") : r;
+	return r < 0 ? ipc_fail(r, "RouDi has not reported its pools yet; ask again in a second") : r;
 }
 
 int ipc_free_peer(struct ipc *ipc, const char *app)
@@ -554,7 +554,7 @@ int ipc_free_peer(struct ipc *ipc, const char *app)
 	r = begin_create(ipc, ipc);
 	if (r < 0)
 		return r;
-	r = ipc->ops->free_peer ? ipc->ops->free_peer(ipc->life, app, &why) : roudi_free_app(app, &why);
+	r = ipc->ops->free_peer ? ipc->ops->free_peer(ipc->back, app, &why) : roudi_free_app(app, &why);
 	pthread_mutex_unlock(&ipc->lock);
 	return r < 0 ? ipc_fail(r, "%s", why.s) : 0;
 }

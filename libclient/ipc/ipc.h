@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ipc: the contract of the data plane. One implementation per backend:
- *   "iox"  ipc_iox.c  iceoryx 2.0.3, a module of its own, loaded into a fresh link namespace per life
+ *   "iox"  ipc_iox.c  iceoryx 2.0.3, a module of its own, loaded into a fresh link namespace per attachment
  *   "mem"  ipc_mem.c  inside one process; serves tests under sanitizers and in virtual time
  *
- * An `ipc` is one attachment of this process to the data plane ("life" n of RouDi, for iox). When
+ * An `ipc` is one attachment of this process to the data plane (iox: number n of it). When
  * RouDi dies the attachment is dead for good: every call on it returns -ESTALE, slots taken or
- * loaned before stay readable until they are given back, and the owner attaches again with a new
+ * loaned before stay readable until they are released, and the owner attaches again with a new
  * `ipc`. What must be re-created is remembered by the layer above (libclient/src, daemon/core).
  *
  * Names are checked here, before any backend sees them: a channel is 1..SIM_CHANNEL_MAX characters
@@ -22,7 +22,7 @@
  * fork:    a forked child has no data plane: every call on an inherited handle answers -EPERM, and the
  *          child's exit() leaves the parent's registration alone. It may attach for itself.
  * Errors:  negative errno. ipc_why() then holds one sentence for the calling thread: what failed,
- *          where, and what to do. Common to all calls: -ESTALE (this life is over), -EINVAL.
+ *          where, and what to do. Common to all calls: -ESTALE (this attachment is over), -EINVAL.
  */
 #ifndef IPC_H
 #define IPC_H
@@ -51,27 +51,27 @@ struct ipc_options {
 
 /*
  * Attach. Errors: -ENOENT no RouDi, -ECONNREFUSED stale RouDi socket, -EACCES not in RouDi's group,
- * -EEXIST an application of that name lives, -ETIMEDOUT RouDi does not answer, -EINVAL bad name,
- * -EMFILE this process has used up its lives (11, or 15 with GLIBC_TUNABLES=glibc.rtld.nns=16; an
+ * -EEXIST an application of that name runs, -ETIMEDOUT RouDi does not answer, -EINVAL bad name,
+ * -EMFILE this process has used up its attachments (11, or 15 with GLIBC_TUNABLES=glibc.rtld.nns=16; an
  * attachment that ended in good order, or timed out, is used again under the same name),
  * -ELIBACC the iceoryx module or library cannot be loaded.
  */
 int ipc_attach(const struct ipc_options *o, struct ipc **ret);
 
 /*
- * Detach. Ports and slots of this life are given up; handles that the caller still holds stay valid
- * objects (they answer -ESTALE) until it destroys them. Tolerant of NULL and of a dead life. Not while
+ * Detach. Ports and slots of this attachment are given up; handles that the caller still holds stay valid
+ * objects (they answer -ESTALE) until it destroys them. Tolerant of NULL and of a dead attachment. Not while
  * another thread is inside a create or destroy call of this ipc.
  */
 void ipc_detach(struct ipc *ipc);
 
-/* Declare this life over (RouDi is gone): from now on all calls answer -ESTALE, waiters wake. Any thread. */
+/* Declare this attachment over (RouDi is gone): from now on all calls answer -ESTALE, waiters wake. Any thread. */
 void ipc_abandon(struct ipc *ipc);
 bool ipc_alive(const struct ipc *ipc);
 
 /*
- * The name under which RouDi knows this life: "<app>.<n>", n counting the lives of this process.
- * simd is told it (Hello), because that is what ipc_free_app() frees. Borrowed until detach.
+ * The name under which RouDi knows this attachment: "<app>.<n>", n counting the attachments of this process.
+ * simd learns it (Hello), because that is what ipc_free_app() frees. Borrowed until detach.
  */
 const char *ipc_runtime_name(const struct ipc *ipc);
 
@@ -91,7 +91,7 @@ struct ipc_pub_options {
 	uint32_t history; /* 0 or 1: the last message is kept for subscribers that come later */
 };
 
-/* Errors: -EINVAL name, -EMFILE the data plane has no publisher port left (506), -ETIMEDOUT RouDi silent (this life is abandoned). */
+/* Errors: -EINVAL name, -EMFILE the data plane has no publisher port left (506), -ETIMEDOUT RouDi silent (this attachment is abandoned). */
 int ipc_pub_create(struct ipc *ipc, const char *channel, const struct ipc_pub_options *o, struct ipc_pub **ret);
 void ipc_pub_destroy(struct ipc_pub *pub); /* outstanding loans go back to their pool */
 
@@ -123,7 +123,7 @@ void ipc_sub_destroy(struct ipc_sub *sub);
 
 /* Take the oldest. -EAGAIN none, -ENOBUFS IPC_DEPTH_MAX slots are held (nothing is lost), -EBUSY. */
 int ipc_take(struct ipc_sub *sub, const void **ret);
-/* Release a taken slot. -EINVAL: not held by this subscriber. Works on a dead life too. Newest first is cheapest. */
+/* Release a taken slot. -EINVAL: not held by this subscriber. Works on a dead attachment too. Newest first is cheapest. */
 int ipc_release(struct ipc_sub *sub, const void *slot);
 /* True once after messages were dropped because the queue was full. */
 bool ipc_sub_lost(struct ipc_sub *sub);
@@ -142,7 +142,7 @@ void ipc_waiter_wake(struct ipc_waiter *w);
 /* ---- carrying the address of a held slot to a process that never subscribed (facts: beacon translation) ---- */
 
 /*
- * simd: publish the reference slot of this life; held until detach. It states its own position in the
+ * simd: publish the reference slot of this attachment; held until detach. It states its own position in the
  * payload segment, so a holder that finds it elsewhere knows that the two do not share a segment.
  */
 int ipc_beacon_create(struct ipc *ipc);
@@ -162,7 +162,7 @@ int ipc_import(struct ipc *ipc, int64_t ref, size_t size, const void **ret);
 
 /*
  * Free all ports and slots of a dead application at once, on the data plane that `ipc` is attached to.
- * app: an application name (all its lives), or one runtime name. Never for a live one.
+ * app: an application name (all its attachments), or one runtime name. Never for a live one.
  */
 int ipc_free_peer(struct ipc *ipc, const char *app);
 /* The same without an attachment, for RouDi at its fixed place (TERMINATION datagram; iox only). */

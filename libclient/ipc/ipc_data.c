@@ -12,7 +12,7 @@
 
 #include "ipc_int.h"
 
-/* What a backend answers only when its life ends under the call, or on damage. */
+/* What a backend answers only when its attachment ends under the call, or on damage. */
 __attribute__((cold)) static int refused(int r, const struct ipc_handle *h)
 {
 	if (r == -ESTALE)
@@ -43,7 +43,7 @@ static int loan_failed(int r, const struct ipc_pub *pub, size_t size)
 				"or the pool needs a larger count",
 				size);
 	case -ENOBUFS:
-		return ipc_fail(r, "this publisher has %d loans out; publish or give one back first", IPC_LOANS_MAX);
+		return ipc_fail(r, "this publisher has %d loans out; publish or release one first", IPC_LOANS_MAX);
 	case -ESTALE:
 		return ipc_fail_state(pub->h.state);
 	default:
@@ -56,7 +56,7 @@ int ipc_loan(struct ipc_pub *pub, size_t size, void **ret)
 	int r;
 
 	if (!pub || !ret)
-		return ipc_fail(-EINVAL, "ipc_loan: no publisher, or nowhere to put the slot");
+		return ipc_fail(-EINVAL, "ipc_loan: no publisher, or the output pointer is NULL");
 	r = ipc_enter(&pub->h);
 	if (r < 0)
 		return r;
@@ -76,7 +76,7 @@ int ipc_loan(struct ipc_pub *pub, size_t size, void **ret)
 
 static int foreign_loan(void)
 {
-	return ipc_fail(-EINVAL, "this slot is not on loan from this publisher: published or given back before, "
+	return ipc_fail(-EINVAL, "this slot is not on loan from this publisher: published or released before, "
 				 "taken from a subscriber, or of another publisher");
 }
 
@@ -141,7 +141,7 @@ int ipc_take(struct ipc_sub *sub, const void **ret)
 	int r;
 
 	if (!sub || !ret)
-		return ipc_fail(-EINVAL, "ipc_take: no subscriber, or nowhere to put the slot");
+		return ipc_fail(-EINVAL, "ipc_take: no subscriber, or the output pointer is NULL");
 	r = ipc_enter(&sub->h);
 	if (r < 0)
 		return r;
@@ -181,7 +181,7 @@ int ipc_release(struct ipc_sub *sub, const void *slot)
 	else if (__builtin_expect(!drop_held(sub, slot), 0))
 		r = ipc_fail(-EINVAL,
 			     "this slot is not held by this subscriber: released before, or never taken from it");
-	else if (sub->h.back) /* a dead life's memory is nobody's, but its backend still counts */
+	else if (sub->h.back) /* a dead attachment's memory is nobody's, but its backend still counts */
 		sub->h.ops->release(sub->h.back, slot);
 	bury = r == 0 && sub->closing && sub->n_held == 0;
 	ipc_leave(&sub->h);
@@ -264,7 +264,7 @@ int ipc_waiter_add(struct ipc_waiter *w, struct ipc_sub *sub)
 		sub->waiter = w;
 		w->subs[w->n_subs++] = sub;
 		if (sub->h.ops->has_data(sub->h.back))
-			atomic_store(&w->woken, true); /* came before: no event tells of it */
+			atomic_store(&w->woken, true); /* came before: no event reports it */
 	}
 	ipc_leave(&w->h);
 out:

@@ -53,7 +53,7 @@ struct ipc_waiter {
 struct ipc {
 	_Atomic uint32_t *state; /* alone on a page that fork wipes */
 	const struct ipc_ops *ops;
-	void *life;    /* NULL once detached */
+	void *back;    /* NULL once detached */
 	uint32_t refs; /* the owner and every handle; guarded by lock */
 	pthread_mutex_t lock;
 	struct ipc_handle *handles;
@@ -72,7 +72,7 @@ int ipc_fail(int r, const char *fmt, ...) __attribute__((format(printf, 2, 3), c
 int ipc_fail_state(const _Atomic uint32_t *state) __attribute__((cold));
 int ipc_fail_busy(const struct ipc_handle *h) __attribute__((cold));
 
-/* The iox module's table of a fresh life; ipc_load.c. */
+/* The iox module's table of a fresh attachment; ipc_load.c. */
 int ipc_load_iox(const struct ipc_options *o, struct ipc_text *why, const struct ipc_ops **ret_ops, char *ret_name,
 		 size_t name_size);
 
@@ -86,7 +86,7 @@ static inline uint32_t ipc_state_of(const _Atomic uint32_t *state)
 	return atomic_load_explicit(state, memory_order_acquire);
 }
 
-/* Into a handle: the only thread, and the life is live. */
+/* Into a handle: the only thread, and the attachment is live. */
 static inline int ipc_enter(struct ipc_handle *h)
 {
 	if (__builtin_expect(atomic_exchange_explicit(&h->busy, 1, memory_order_seq_cst) != 0, 0))

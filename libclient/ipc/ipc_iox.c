@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ipc_iox: the iceoryx 2.0.3 backend of the data plane, the only file that includes iceoryx. It is
- * linked into the module ipc_iox.so, which ipc_load.c loads into a fresh link namespace per life.
+ * linked into the module ipc_iox.so, which ipc_load.c loads into a fresh link namespace per attachment.
  *
  * Threads: everything that RouDi has to answer (start, creating ports and condition variables) runs on
- *          the worker (ipc_iox_life.c); the data path on the caller's thread, inside a guard.
+ *          the worker (ipc_iox_attach.c); the data path on the caller's thread, inside a guard.
  * Never:   thread_local, pthread keys (they collide across namespaces), iceoryx's static destructors.
  */
 #include <errno.h>
@@ -47,7 +47,7 @@ struct waiter {
 	struct waiter *next; /* own.waiters */
 };
 
-/* What this life made, and what RouDi told. */
+/* What this attachment made, and what RouDi answered. */
 static struct {
 	pthread_mutex_t lock; /* guards waiters; never held inside iceoryx but for the wake-up */
 	struct waiter *waiters;
@@ -56,7 +56,7 @@ static struct {
 	struct ipc_pool pools[32];
 } own = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* Any thread, also while another is inside the waiter: with a guard of its own. A life that breaks here is over anyway. */
+/* Any thread, also while another is inside the waiter: with a guard of its own. An attachment that breaks here is over anyway. */
 static void trigger(struct waiter *w)
 {
 	struct iox_guard g = { 0 };
@@ -78,11 +78,11 @@ void iox_wake_waiters(void)
 	pthread_mutex_unlock(&own.lock);
 }
 
-/* A FATAL error inside a guard: the life is over, its data stays readable. */
+/* A FATAL error inside a guard: the attachment is over, its data stays readable. */
 static int guard_died(struct iox_guard *g)
 {
 	iox_guard_leave(g);
-	iox_life_over();
+	iox_attachment_over();
 	return -ESTALE;
 }
 
@@ -178,7 +178,7 @@ static void set_names(struct iox_job *j, const char *service, const char *instan
 	snprintf(j->event, sizeof(j->event), "%s", event);
 }
 
-/* A port that RouDi refused, or may still answer for, is left to its life: destroying it would dereference NULL. */
+/* A port that RouDi refused, or may still answer for, is left to its attachment: destroying it would dereference NULL. */
 static int create_port(struct iox_job *j, struct ipc_text *why, const char *what, void **ret)
 {
 	struct port *p = calloc(1, sizeof(*p));
@@ -344,12 +344,12 @@ static int take(void *back, const void **ret)
 	return 0;
 }
 
-/* A dead life's payload may have been given back to the kernel: iceoryx must not look at its chunk headers. */
+/* A dead attachment's payload may have been returned to the kernel: iceoryx must not look at its chunk headers. */
 static int release(void *back, const void *slot)
 {
 	struct port *p = back;
 
-	if (__builtin_expect(iox_life_dead(), 0))
+	if (__builtin_expect(iox_attachment_dead(), 0))
 		return 0;
 	if (__builtin_setjmp(p->guard.env))
 		return guard_died(&p->guard);

@@ -219,12 +219,12 @@ ssize_t hook_sendto(int fd, const void *buf, size_t n, int flags, const struct s
 
 	if (atomic_load(&quiet) || !iox_own_process())
 		return (ssize_t)n;
-	if (!iox_life_started())
+	if (!iox_attachment_started())
 		atomic_store(&asked, roudi_now());
 	r = sendto(fd, buf, n, flags | MSG_DONTWAIT | MSG_NOSIGNAL, to, to_len);
 	if (r < 0 && errno == EAGAIN && !heartbeat)
 		r = send_when_there_is_room(fd, buf, n, flags, to, to_len);
-	if (r < 0 && refused(errno) && !to && !iox_life_started())
+	if (r < 0 && refused(errno) && !to && !iox_attachment_started())
 		return send_to_the_next(fd, buf, n, flags);
 	if (r < 0 && refused(errno)) {
 		int e = errno;
@@ -249,7 +249,7 @@ static int wait_ms(int fd, bool *ret_bounded_by_us)
 	return *ret_bounded_by_us ? IOX_REPLY_MS : (int)ms;
 }
 
-/* A datagram socket does not tell that the other end died: ask its address. */
+/* A datagram socket does not report that the other end died: ask its address. */
 static bool roudi_dead(void)
 {
 	const struct sockaddr_un a = { .sun_family = AF_UNIX, .sun_path = "/tmp/roudi" };
@@ -274,7 +274,7 @@ ssize_t hook_recvfrom(int fd, void *buf, size_t n, int flags, struct sockaddr *f
 	for (; left > 0; left -= SLICE_MS) {
 		if (poll(&p, 1, left < SLICE_MS ? left : SLICE_MS) > 0)
 			return recvfrom(fd, buf, n, flags | MSG_DONTWAIT, from, from_len);
-		if (roudi_dead() || (!iox_life_started() && roudi_now() != atomic_load(&asked))) {
+		if (roudi_dead() || (!iox_attachment_started() && roudi_now() != atomic_load(&asked))) {
 			iox_roudi_gone();
 			ours = false;
 			break;
@@ -319,7 +319,7 @@ int hook_bind(int fd, const struct sockaddr *at, socklen_t len)
 	return r;
 }
 
-/* By our lock simd tells whether we have died, so simd must be able to open it. */
+/* By our lock simd knows whether we have died, so simd must be able to open it. */
 int hook_open(const char *path, int flags, mode_t mode)
 {
 	int fd = open(path, flags | O_CLOEXEC, mode);

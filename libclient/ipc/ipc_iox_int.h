@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Private to the module ipc_iox.so: hooks, guards and the segments of this life. The module is loaded
- * into a link namespace of its own, so its statics are the state of exactly one life.
+ * Private to the module ipc_iox.so: hooks, guards and the segments of this attachment. The module is loaded
+ * into a link namespace of its own, so its statics are the state of exactly one attachment.
  */
 #ifndef IPC_IOX_INT_H
 #define IPC_IOX_INT_H
@@ -53,14 +53,14 @@ const char *iox_error_name(uint32_t error);
 
 /* RouDi must not be spoken to any more: heartbeats and requests are swallowed. */
 void iox_set_quiet(bool quiet);
-/* Called by the hooks when RouDi's socket refuses: the life is over. */
+/* Called by the hooks when RouDi's socket refuses: the attachment is over. */
 void iox_roudi_gone(void);
 /* Called on the thread of a FATAL error that has no guard: the worker. Does not return. */
 _Noreturn void iox_fatal_unguarded(void);
 /* Whether this is the process that loaded the module, not a fork of it. */
 bool iox_own_process(void);
 
-/* ---- the life: ipc_iox_life.c ---- */
+/* ---- the attachment: ipc_iox_attach.c ---- */
 
 enum iox_job_kind { JOB_NONE, JOB_START, JOB_PUB, JOB_SUB, JOB_WAITER, JOB_POOLS };
 
@@ -80,10 +80,10 @@ int iox_run_job(struct iox_job *j);
 int iox_create(const struct iox_job *j, struct ipc_text *why, const char *what);
 /* errno of what the hooks reported during the present job. */
 int iox_error_of(int fallback);
-/* This life is over: the ipc goes stale, waiters wake, RouDi is not spoken to. */
-void iox_life_over(void);
-bool iox_life_dead(void);
-bool iox_life_started(void); /* registered with RouDi, once */
+/* This attachment is over: the ipc goes stale, waiters wake, RouDi is not spoken to. */
+void iox_attachment_over(void);
+bool iox_attachment_dead(void);
+bool iox_attachment_started(void); /* registered with RouDi, once */
 /* In ipc_iox.c. */
 void iox_wake_waiters(void);
 
@@ -95,7 +95,7 @@ void iox_detach(void *back, bool dead);
 int iox_segment(void *back, struct ipc_segment *ret);
 int iox_prefault(void *back, int64_t until_mono_ns);
 
-/* ---- shared-memory segments of this life, from the hooks on shm_open and mmap ---- */
+/* ---- shared-memory segments of this attachment, from the hooks on shm_open and mmap ---- */
 
 struct iox_seg {
 	dev_t dev;
@@ -111,9 +111,9 @@ void iox_seg_note(const char *name, int fd);
 void iox_seg_mapped(int fd, const char *base, size_t size, bool writable);
 /* The payload segment: 0, or -ENOENT (none is mapped). */
 int iox_seg_payload(struct iox_seg *ret);
-/* Whether the management segment now in /dev/shm is the one of this life. */
+/* Whether the management segment now in /dev/shm is the one of this attachment. */
 bool iox_seg_current(void);
-/* Unmap and close all: for a life that is over, when nobody looks at it any more. */
+/* Unmap and close all: for an attachment that is over, when nobody looks at it any more. */
 void iox_seg_drop(void);
 /* Populates until the deadline of CLOCK_MONOTONIC, 0 none. */
 int iox_seg_prefault(int64_t until_mono_ns);

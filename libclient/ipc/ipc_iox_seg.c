@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Segments of this life. The C binding does not tell where the payload segment is mapped; the hooks on
- * shm_open and mmap do. (/proc/self/maps would not: two lives of one process may map the same file.)
+ * Segments of this attachment. The C binding does not report where the payload segment is mapped; the hooks on
+ * shm_open and mmap do. (/proc/self/maps would not: two attachments of one process may map the same file.)
  *
  * Thread: the worker notes; any thread looks up (its own lock).
  */
@@ -136,8 +136,8 @@ static void populate(const struct iox_seg *s, int64_t until_mono_ns)
 
 		if (until_mono_ns && now_mono_ns() >= until_mono_ns)
 			return; /* the rest faults in when used */
-		if (iox_life_dead())
-			return; /* what simd has given back must not come again */
+		if (iox_attachment_dead())
+			return; /* what simd has freed must not come again */
 		if (madvise((void *)(uintptr_t)(s->base + at), n,
 			    s->writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) < 0)
 			touch(s->base + at, n, s->writable); /* before Linux 5.14 */

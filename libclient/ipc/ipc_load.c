@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lives of the iox backend. Every life of RouDi needs a fresh copy of the iceoryx libraries, because
+ * Attachments of the iox backend. Each generation (run of RouDi) needs a fresh copy of the iceoryx libraries, because
  * their runtime can be started once and never stopped: the module is loaded with dlmopen into a link
  * namespace of its own, the first time too (a process that has iceoryx through Cyclone DDS would
  * otherwise share it, and the error hooks would not be reached: measured).
  *
  * Namespaces belong to the process (11, or 15 with GLIBC_TUNABLES=glibc.rtld.nns=16) and are never
- * given back, so this table is process-wide: the one mutable global of the data plane. It lets a life
+ * returned, so this table is process-wide: the one mutable global of the data plane. It lets an attachment
  * be used again that was detached in good order, or whose start is still waiting for RouDi.
  *
- * Thread: any; lives.lock.
+ * Thread: any; attachments.lock.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -29,7 +29,7 @@
 #define IPC_MODULE_DIR "/usr/local/lib/simd"
 #endif
 
-struct life {
+struct attachment {
 	const struct ipc_ops *ops;
 	char app[IPC_APP_MAX + 1];
 	char name[IPC_APP_MAX + 8];
@@ -38,8 +38,8 @@ struct life {
 static struct {
 	pthread_mutex_t lock;
 	unsigned int n;
-	struct life life[IPC_LIVES_MAX]; /* life i has the runtime name <app>.<i + 1> */
-} lives = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct attachment at[IPC_ATTACHMENTS_MAX]; /* the i-th has the runtime name <app>.<i + 1> */
+} attachments = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* ---- finding the module ---- */
 
@@ -110,7 +110,7 @@ static int load_failed(const char *path, struct ipc_text *why)
 		snprintf(why->s, sizeof(why->s),
 			 "this process has used up its %u attachments to the data plane: start it "
 			 "again (GLIBC_TUNABLES=glibc.rtld.nns=16 in its environment gives 15)",
-			 lives.n);
+			 attachments.n);
 		return -EMFILE;
 	}
 	snprintf(why->s, sizeof(why->s), "%.80s cannot be loaded: %.120s", path, e);
@@ -131,44 +131,44 @@ static int load(const struct ipc_ops **ret, struct ipc_text *why)
 		return load_failed(path, why);
 	*(void **)&get = dlsym(module, IPC_OPS_SYMBOL);
 	if (!get || get()->abi != IPC_OPS_ABI || get()->size != sizeof(struct ipc_ops)) {
-		snprintf(why->s, sizeof(why->s), "%.120s belongs to another version of this library; install both anew",
-			 path);
+		snprintf(why->s, sizeof(why->s),
+			 "%.120s belongs to another version of this library; install both again", path);
 		return -ELIBACC;
 	}
 	*ret = get();
 	return 0;
 }
 
-/* ---- lives ---- */
+/* ---- attachments ---- */
 
-static int life_new(const char *app, struct ipc_text *why, struct life **ret)
+static int attachment_new(const char *app, struct ipc_text *why, struct attachment **ret)
 {
-	struct life *l = &lives.life[lives.n];
+	struct attachment *l = &attachments.at[attachments.n];
 	int r;
 
-	if (lives.n == IPC_LIVES_MAX) {
+	if (attachments.n == IPC_ATTACHMENTS_MAX) {
 		snprintf(why->s, sizeof(why->s),
 			 "this process has used up its %u attachments to the data plane: start it "
 			 "again",
-			 lives.n);
+			 attachments.n);
 		return -EMFILE;
 	}
 	r = load(&l->ops, why);
 	if (r < 0)
 		return r;
-	lives.n++;
+	attachments.n++;
 	snprintf(l->app, sizeof(l->app), "%s", app);
-	snprintf(l->name, sizeof(l->name), "%s.%u", app, lives.n);
+	snprintf(l->name, sizeof(l->name), "%s.%u", app, attachments.n);
 	*ret = l;
 	return 0;
 }
 
-/* An idle or waiting life of this name, or how its others stand: ret_own bit n is set for runtime name <app>.<n>. */
-static int reuse_life(const char *app, unsigned int *ret_own, struct life **ret)
+/* An idle or waiting attachment of this name, or how its others stand: ret_own bit n is set for runtime name <app>.<n>. */
+static int attachment_reuse(const char *app, unsigned int *ret_own, struct attachment **ret)
 {
 	*ret_own = 0;
-	for (unsigned int i = 0; i < lives.n; i++) {
-		struct life *l = &lives.life[i];
+	for (unsigned int i = 0; i < attachments.n; i++) {
+		struct attachment *l = &attachments.at[i];
 		int r;
 
 		if (strcmp(l->app, app) != 0)
@@ -184,10 +184,10 @@ static int reuse_life(const char *app, unsigned int *ret_own, struct life **ret)
 	return -ENOENT;
 }
 
-static int pick_life(const char *app, struct ipc_text *why, struct life **ret)
+static int attachment_pick(const char *app, struct ipc_text *why, struct attachment **ret)
 {
 	unsigned int own;
-	int r = reuse_life(app, &own, ret);
+	int r = attachment_reuse(app, &own, ret);
 
 	if (r == 0)
 		return 0;
@@ -200,26 +200,26 @@ static int pick_life(const char *app, struct ipc_text *why, struct life **ret)
 	}
 	r = roudi_check_name(app, own, why);
 	if (r == 0)
-		r = life_new(app, why, ret);
+		r = attachment_new(app, why, ret);
 	return r == 0 ? (*ret)->ops->reserve() : r;
 }
 
 int ipc_load_iox(const struct ipc_options *o, struct ipc_text *why, const struct ipc_ops **ret_ops, char *ret_name,
 		 size_t name_size)
 {
-	struct life *l;
+	struct attachment *l;
 	int r = roudi_check(why);
 
 	if (r < 0)
 		return r;
 	roudi_sweep_own();
-	pthread_mutex_lock(&lives.lock);
-	r = pick_life(o->app, why, &l);
+	pthread_mutex_lock(&attachments.lock);
+	r = attachment_pick(o->app, why, &l);
 	if (r == 0) {
 		*ret_ops = l->ops;
 		snprintf(ret_name, name_size, "%s", l->name);
 	}
-	pthread_mutex_unlock(&lives.lock);
+	pthread_mutex_unlock(&attachments.lock);
 	return r;
 }
 
@@ -230,13 +230,13 @@ static bool known_name(char *ret, size_t n)
 {
 	bool found = false;
 
-	pthread_mutex_lock(&lives.lock);
-	for (unsigned int i = lives.n; i-- > 0 && !found;) {
-		found = lives.life[i].ops->registered();
+	pthread_mutex_lock(&attachments.lock);
+	for (unsigned int i = attachments.n; i-- > 0 && !found;) {
+		found = attachments.at[i].ops->registered();
 		if (found)
-			snprintf(ret, n, "%s", lives.life[i].name);
+			snprintf(ret, n, "%s", attachments.at[i].name);
 	}
-	pthread_mutex_unlock(&lives.lock);
+	pthread_mutex_unlock(&attachments.lock);
 	return found;
 }
 

@@ -79,13 +79,13 @@ static struct ipc_mem_bus *default_bus(void)
 	return b;
 }
 
-static void life_end(struct mem_life *life)
+static void attachment_end(struct mem_attachment *att)
 {
 	uint32_t live = IPC_LIVE;
 
-	if (life->state)
-		atomic_compare_exchange_strong(life->state, &live, IPC_STALE);
-	for (struct mem_waiter *w = life->waiters; w; w = w->next)
+	if (att->state)
+		atomic_compare_exchange_strong(att->state, &live, IPC_STALE);
+	for (struct mem_waiter *w = att->waiters; w; w = w->next)
 		mem_waiter_signal(w, false);
 }
 
@@ -101,8 +101,8 @@ void ipc_mem_roudi_kill(struct ipc_mem_bus *bus)
 		pthread_mutex_unlock(&bus->lock);
 		return;
 	}
-	for (struct mem_life *l = gen->lives; l; l = l->next)
-		life_end(l);
+	for (struct mem_attachment *l = gen->attachments; l; l = l->next)
+		attachment_end(l);
 	mem_gen_unref(gen);
 }
 
@@ -166,47 +166,47 @@ uint32_t ipc_mem_requests(struct ipc_mem_bus *bus)
 /* ---- attachments ---- */
 
 /* All that a dead process left on the bus goes back; bus->lock held. */
-static void life_reap(struct mem_life *life)
+static void attachment_reap(struct mem_attachment *att)
 {
-	for (struct mem_port *p = life->ports; p; p = p->next_owned)
+	for (struct mem_port *p = att->ports; p; p = p->next_owned)
 		mem_port_close(p);
 }
 
-static void life_remove(struct mem_life *life)
+static void attachment_remove(struct mem_attachment *att)
 {
-	struct mem_life **at = &life->gen->lives;
+	struct mem_attachment **at = &att->gen->attachments;
 
-	while (*at != life)
+	while (*at != att)
 		at = &(*at)->next;
-	*at = life->next;
-	mem_life_free(life);
+	*at = att->next;
+	mem_attachment_free(att);
 }
 
-/* Reaps what a killed process of that name left, as RouDi does. -EEXIST: it lives. */
+/* Reaps what a killed process of that name left, as RouDi does. -EEXIST: it runs. */
 static int take_name(struct mem_gen *gen, const char *name)
 {
-	struct mem_life *next;
+	struct mem_attachment *next;
 
-	for (struct mem_life *l = gen->lives; l; l = next) {
+	for (struct mem_attachment *l = gen->attachments; l; l = next) {
 		next = l->next;
 		if (strcmp(l->name, name) != 0)
 			continue;
-		/* abandoned by a process that lives: over iceoryx its next life has another runtime name */
+		/* abandoned by a process that runs: over iceoryx its next attachment has another runtime name */
 		if (!l->killed && l->state && atomic_load(l->state) == IPC_STALE)
 			continue;
 		if (!l->killed)
 			return -EEXIST;
-		life_reap(l);
+		attachment_reap(l);
 		if (!l->state)
-			life_remove(l);
+			attachment_remove(l);
 	}
 	return 0;
 }
 
 static int attach_locked(struct ipc_mem_bus *bus, const struct ipc_start *start, struct ipc_text *why,
-			 struct mem_life **ret)
+			 struct mem_attachment **ret)
 {
-	struct mem_life *life;
+	struct mem_attachment *att;
 	int r = !bus->gen ? -ENOENT : bus->stopped ? -ETIMEDOUT : take_name(bus->gen, start->name);
 
 	if (r < 0) {
@@ -216,25 +216,25 @@ static int attach_locked(struct ipc_mem_bus *bus, const struct ipc_start *start,
 					: "RouDi does not answer; it may be stopped or stuck, simd restarts it");
 		return r;
 	}
-	life = calloc(1, sizeof(*life));
-	if (!life) {
+	att = calloc(1, sizeof(*att));
+	if (!att) {
 		snprintf(why->s, sizeof(why->s), "out of memory while attaching to the data plane");
 		return -ENOMEM;
 	}
-	life->gen = bus->gen;
-	life->gen->refs++;
-	life->state = start->state;
-	snprintf(life->name, sizeof(life->name), "%s", start->name);
-	life->next = bus->gen->lives;
-	bus->gen->lives = life;
-	*ret = life;
+	att->gen = bus->gen;
+	att->gen->refs++;
+	att->state = start->state;
+	snprintf(att->name, sizeof(att->name), "%s", start->name);
+	att->next = bus->gen->attachments;
+	bus->gen->attachments = att;
+	*ret = att;
 	return 0;
 }
 
 static int attach(const struct ipc_start *start, struct ipc_text *why, void **ret)
 {
 	struct ipc_mem_bus *bus = start->bus ? start->bus : default_bus();
-	struct mem_life *life;
+	struct mem_attachment *att;
 	int r;
 
 	if (!bus) {
@@ -242,55 +242,55 @@ static int attach(const struct ipc_start *start, struct ipc_text *why, void **re
 		return -ENOMEM;
 	}
 	pthread_mutex_lock(&bus->lock);
-	r = attach_locked(bus, start, why, &life);
+	r = attach_locked(bus, start, why, &att);
 	if (r == 0)
-		*ret = life;
+		*ret = att;
 	pthread_mutex_unlock(&bus->lock);
 	return r;
 }
 
 static void detach(void *back, bool dead)
 {
-	struct mem_life *life = back;
-	struct mem_gen *gen = life->gen;
+	struct mem_attachment *att = back;
+	struct mem_gen *gen = att->gen;
 
 	(void)dead;
 	pthread_mutex_lock(&gen->bus->lock);
-	life->state = NULL;
-	if (!life->killed) {
-		life_reap(life);
-		life_remove(life);
+	att->state = NULL;
+	if (!att->killed) {
+		attachment_reap(att);
+		attachment_remove(att);
 	}
 	mem_gen_unref(gen);
 }
 
 static int free_peer(void *back, const char *app, struct ipc_text *why)
 {
-	struct mem_gen *gen = ((struct mem_life *)back)->gen;
+	struct mem_gen *gen = ((struct mem_attachment *)back)->gen;
 	int r;
 
 	pthread_mutex_lock(&gen->bus->lock);
 	r = take_name(gen, app);
 	pthread_mutex_unlock(&gen->bus->lock);
 	if (r < 0)
-		snprintf(why->s, sizeof(why->s), "application %s lives; only a dead one may be freed", app);
+		snprintf(why->s, sizeof(why->s), "application %s runs; only a dead one may be freed", app);
 	return r < 0 ? -EBUSY : 0;
 }
 
 void ipc_mem_kill(struct ipc *ipc)
 {
-	struct mem_life *life = ipc->life;
-	struct ipc_mem_bus *bus = life->gen->bus;
+	struct mem_attachment *att = ipc->back;
+	struct ipc_mem_bus *bus = att->gen->bus;
 
 	pthread_mutex_lock(&bus->lock);
-	life->killed = true;
-	life_end(life);
+	att->killed = true;
+	attachment_end(att);
 	pthread_mutex_unlock(&bus->lock);
 }
 
 static int segment(void *back, struct ipc_segment *ret)
 {
-	const struct mem_gen *gen = ((struct mem_life *)back)->gen;
+	const struct mem_gen *gen = ((struct mem_attachment *)back)->gen;
 
 	*ret = (struct ipc_segment){ .base = gen->arena, .size = gen->arena_size };
 	return 0;
@@ -305,7 +305,7 @@ static int prefault(void *back, int64_t until_mono_ns)
 
 static int pools(void *back, struct ipc_pool *ret, unsigned int max)
 {
-	struct mem_gen *gen = ((struct mem_life *)back)->gen;
+	struct mem_gen *gen = ((struct mem_attachment *)back)->gen;
 	unsigned int n;
 
 	pthread_mutex_lock(&gen->bus->lock);

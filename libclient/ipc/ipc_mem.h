@@ -6,7 +6,7 @@
  *
  * Thread: everything here is safe from any thread. A bus made with `virtual_time` never waits:
  *         ipc_waiter_wait() returns at once, 1 when a subscriber has data, else 0.
- * Memory: slots live in one arena a life of RouDi; with ASan, free slots are poisoned.
+ * Memory: slots live in one arena per generation; with ASan, free slots are poisoned.
  */
 #ifndef IPC_MEM_H
 #define IPC_MEM_H
@@ -45,14 +45,14 @@ void ipc_mem_bus_destroy(struct ipc_mem_bus *bus);
  */
 void ipc_mem_kill(struct ipc *ipc);
 
-/* RouDi dies: every life is over, attaching gives -ENOENT. Slots held stay readable until given back. */
+/* RouDi dies: every attachment is over, attaching gives -ENOENT. Slots held stay readable until they are released. */
 void ipc_mem_roudi_kill(struct ipc_mem_bus *bus);
-/* RouDi is started again: a new life with new memory. */
+/* RouDi is started again: a new generation with new memory. */
 int ipc_mem_roudi_start(struct ipc_mem_bus *bus);
 /* RouDi is stopped (SIGSTOP) or continued: while stopped, creations and attaches give -ETIMEDOUT. */
 void ipc_mem_roudi_stop(struct ipc_mem_bus *bus, bool stopped);
 
-/* For tests of leaks: slots that are not free, and ports in use, in the present life. */
+/* For tests of leaks: slots that are not free, and ports in use, in the present att. */
 uint32_t ipc_mem_slots_used(struct ipc_mem_bus *bus);
 uint32_t ipc_mem_ports_used(struct ipc_mem_bus *bus);
 /* For tests of what waits for RouDi: ports and waiters that were asked of it so far. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ipc_mem: the memory of one life of RouDi: arena, pools, chunks. Thread: any, with bus->lock held. */
+/* ipc_mem: the memory of one generation (a run of RouDi): arena, pools, chunks. Thread: any, with bus->lock held. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -88,17 +88,17 @@ int mem_chunk_get(struct mem_gen *gen, size_t size, struct mem_chunk **ret)
 	return 0;
 }
 
-/* ---- a life of RouDi ---- */
+/* ---- a generation: one run of RouDi ---- */
 
-void mem_life_free(struct mem_life *life)
+void mem_attachment_free(struct mem_attachment *att)
 {
 	struct mem_port *next;
 
-	for (struct mem_port *p = life->ports; p; p = next) {
+	for (struct mem_port *p = att->ports; p; p = next) {
 		next = p->next_owned;
 		free(p);
 	}
-	free(life);
+	free(att);
 }
 
 void mem_bus_unref(struct ipc_mem_bus *bus)
@@ -116,15 +116,15 @@ void mem_bus_unref(struct ipc_mem_bus *bus)
 void mem_gen_unref(struct mem_gen *gen)
 {
 	struct ipc_mem_bus *bus = gen->bus;
-	struct mem_life *next;
+	struct mem_attachment *next;
 
 	if (--gen->refs) {
 		pthread_mutex_unlock(&bus->lock);
 		return;
 	}
-	for (struct mem_life *l = gen->lives; l; l = next) {
+	for (struct mem_attachment *l = gen->attachments; l; l = next) {
 		next = l->next;
-		mem_life_free(l);
+		mem_attachment_free(l);
 	}
 	for (uint32_t i = 0; i < gen->n_pools; i++)
 		free(gen->pools[i].chunks);

@@ -2,8 +2,8 @@
 /*
  * Private to ipc_mem*.c: the objects of the in-process data plane.
  *
- * A bus has at most one present `gen` (a life of RouDi). A gen owns the arena, the pools, and the lists
- * of ports; a `life` (one attachment) owns the memory of its ports, so a handle of a dead process never
+ * A bus has at most one present `gen` (a run of RouDi). A gen owns the arena, the pools, and the lists
+ * of ports; an attachment owns the memory of its ports, so a handle of a dead process never
  * dangles. One lock a bus guards everything.
  */
 #ifndef IPC_MEM_INT_H
@@ -30,9 +30,9 @@ struct mem_pool {
 };
 
 struct mem_port {
-	struct mem_life *life;
+	struct mem_attachment *att;
 	struct mem_port *next, **link; /* gen::pubs or gen::subs, in order of creation; link NULL: closed */
-	struct mem_port *next_owned;   /* life::ports */
+	struct mem_port *next_owned;   /* attachment::ports */
 	bool is_pub;
 	char channel[128];
 };
@@ -54,16 +54,16 @@ struct mem_sub {
 };
 
 struct mem_waiter {
-	struct mem_life *life;
-	struct mem_waiter *next; /* life::waiters */
+	struct mem_attachment *att;
+	struct mem_waiter *next; /* attachment::waiters */
 	pthread_cond_t cond;
 	bool event, woken;
 };
 
-struct mem_life {
+struct mem_attachment {
 	struct mem_gen *gen;
-	struct mem_life *next;   /* gen::lives */
-	_Atomic uint32_t *state; /* of the ipc; NULL once detached */
+	struct mem_attachment *next; /* gen::attachments */
+	_Atomic uint32_t *state;     /* of the ipc; NULL once detached */
 	bool killed;
 	struct mem_port *ports;
 	struct mem_waiter *waiters;
@@ -72,13 +72,13 @@ struct mem_life {
 
 struct mem_gen {
 	struct ipc_mem_bus *bus;
-	uint32_t refs; /* the bus, while it is present, and every life not detached */
+	uint32_t refs; /* the bus, while it is present, and every attachment not detached */
 	char *arena;
 	size_t arena_size;
 	uint32_t n_pools, n_pubs, n_subs;
 	struct mem_pool pools[IPC_MEM_POOLS_MAX];
 	struct mem_port *pubs, *subs;
-	struct mem_life *lives;
+	struct mem_attachment *attachments;
 };
 
 struct ipc_mem_bus {
@@ -101,12 +101,12 @@ int mem_gen_create(struct ipc_mem_bus *bus);
 /* These two release the lock. */
 void mem_gen_unref(struct mem_gen *gen);
 void mem_bus_unref(struct ipc_mem_bus *bus);
-void mem_life_free(struct mem_life *life);
+void mem_attachment_free(struct mem_attachment *att);
 
 /* ---- ipc_mem_port.c: what struct ipc_ops says; these take the lock ---- */
 
-int mem_pub_create(void *life, const char *channel, uint32_t history, struct ipc_text *why, void **ret);
-int mem_sub_create(void *life, const char *channel, uint32_t depth, bool history, struct ipc_text *why, void **ret);
+int mem_pub_create(void *att, const char *channel, uint32_t history, struct ipc_text *why, void **ret);
+int mem_sub_create(void *att, const char *channel, uint32_t depth, bool history, struct ipc_text *why, void **ret);
 void mem_sub_close(void *sub);
 void mem_port_destroy(void *port);
 int mem_loan(void *pub, size_t size, void **ret);
@@ -117,7 +117,7 @@ int mem_take(void *sub, const void **ret);
 int mem_release(void *sub, const void *slot);
 bool mem_lost(void *sub);
 bool mem_has_data(const void *sub);
-int mem_waiter_create(void *life, struct ipc_text *why, void **ret);
+int mem_waiter_create(void *att, struct ipc_text *why, void **ret);
 void mem_waiter_destroy(void *waiter);
 int mem_waiter_add(void *waiter, void *sub);
 void mem_waiter_del(void *waiter, void *sub);

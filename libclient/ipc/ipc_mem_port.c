@@ -22,20 +22,20 @@ void mem_waiter_signal(struct mem_waiter *w, bool event)
 
 /* ---- ports ---- */
 
-static void port_open(struct mem_port *p, struct mem_life *life, const char *channel, bool is_pub)
+static void port_open(struct mem_port *p, struct mem_attachment *att, const char *channel, bool is_pub)
 {
-	struct mem_port **at = is_pub ? &life->gen->pubs : &life->gen->subs;
+	struct mem_port **at = is_pub ? &att->gen->pubs : &att->gen->subs;
 
-	p->life = life;
+	p->att = att;
 	p->is_pub = is_pub;
 	snprintf(p->channel, sizeof(p->channel), "%s", channel);
-	p->next_owned = life->ports;
-	life->ports = p;
+	p->next_owned = att->ports;
+	att->ports = p;
 	while (*at)
 		at = &(*at)->next;
 	*at = p;
 	p->link = at;
-	*(is_pub ? &life->gen->n_pubs : &life->gen->n_subs) += 1;
+	*(is_pub ? &att->gen->n_pubs : &att->gen->n_subs) += 1;
 }
 
 static void drain_queue(struct mem_sub *s)
@@ -50,7 +50,7 @@ static void drain_queue(struct mem_sub *s)
 /* Off the bus: no more deliveries. Held slots and loans stay. */
 static void port_unlink(struct mem_port *p)
 {
-	struct mem_gen *gen = p->life->gen;
+	struct mem_gen *gen = p->att->gen;
 
 	if (!p->link)
 		return;
@@ -83,7 +83,7 @@ void mem_port_close(struct mem_port *p)
 
 static void port_free(struct mem_port *p)
 {
-	struct mem_port **at = &p->life->ports;
+	struct mem_port **at = &p->att->ports;
 
 	while (*at != p)
 		at = &(*at)->next_owned;
@@ -95,10 +95,10 @@ static void port_free(struct mem_port *p)
 void mem_port_destroy(void *back)
 {
 	struct mem_port *p = back;
-	struct ipc_mem_bus *bus = p->life->gen->bus;
+	struct ipc_mem_bus *bus = p->att->gen->bus;
 
 	pthread_mutex_lock(&bus->lock);
-	if (!p->life->killed) {
+	if (!p->att->killed) {
 		mem_port_close(p);
 		port_free(p);
 	}
@@ -115,21 +115,21 @@ static void enqueue(struct mem_sub *s, struct mem_chunk *c)
 	}
 	s->queue[(s->head + s->count++) % s->depth] = c;
 	c->refs++;
-	if (s->waiter && !s->p.life->killed)
+	if (s->waiter && !s->p.att->killed)
 		mem_waiter_signal(s->waiter, true);
 }
 
 /* Whether a port can be made now; bus->lock held. */
-static int may_create(struct mem_life *life, struct ipc_text *why)
+static int may_create(struct mem_attachment *att, struct ipc_text *why)
 {
 	const char *what = NULL;
 	int r = 0;
 
-	life->gen->bus->requests++;
-	if (life->gen != life->gen->bus->gen) {
+	att->gen->bus->requests++;
+	if (att->gen != att->gen->bus->gen) {
 		what = "RouDi of this attachment is gone; attach again";
 		r = -ESTALE;
-	} else if (life->gen->bus->stopped) {
+	} else if (att->gen->bus->stopped) {
 		what = "RouDi does not answer; it may be stopped or stuck, simd restarts it";
 		r = -ETIMEDOUT;
 	}
@@ -140,22 +140,22 @@ static int may_create(struct mem_life *life, struct ipc_text *why)
 
 int mem_pub_create(void *back, const char *channel, uint32_t history, struct ipc_text *why, void **ret)
 {
-	struct mem_life *life = back;
-	struct ipc_mem_bus *bus = life->gen->bus;
+	struct mem_attachment *att = back;
+	struct ipc_mem_bus *bus = att->gen->bus;
 	struct mem_pub *pub = calloc(1, sizeof(*pub));
 	int r = pub ? 0 : -ENOMEM;
 
 	pthread_mutex_lock(&bus->lock);
 	if (r == 0)
-		r = may_create(life, why);
-	if (r == 0 && life->gen->n_pubs >= bus->max_publishers) {
+		r = may_create(att, why);
+	if (r == 0 && att->gen->n_pubs >= bus->max_publishers) {
 		snprintf(why->s, sizeof(why->s), "channel %s: all %u publisher ports of the data plane are in use",
 			 channel, bus->max_publishers);
 		r = -EMFILE;
 	}
 	if (r == 0) {
 		pub->history = history;
-		port_open(&pub->p, life, channel, true);
+		port_open(&pub->p, att, channel, true);
 		*ret = pub;
 	} else {
 		free(pub);
@@ -167,7 +167,7 @@ int mem_pub_create(void *back, const char *channel, uint32_t history, struct ipc
 /* The kept messages of all publishers of the channel, for one that comes later. */
 static void deliver_history(struct mem_sub *s)
 {
-	for (struct mem_port *p = s->p.life->gen->pubs; p; p = p->next) {
+	for (struct mem_port *p = s->p.att->gen->pubs; p; p = p->next) {
 		struct mem_pub *pub = (struct mem_pub *)p;
 
 		if (pub->kept && strcmp(p->channel, s->p.channel) == 0)
@@ -177,22 +177,22 @@ static void deliver_history(struct mem_sub *s)
 
 int mem_sub_create(void *back, const char *channel, uint32_t depth, bool history, struct ipc_text *why, void **ret)
 {
-	struct mem_life *life = back;
-	struct ipc_mem_bus *bus = life->gen->bus;
+	struct mem_attachment *att = back;
+	struct ipc_mem_bus *bus = att->gen->bus;
 	struct mem_sub *sub = calloc(1, sizeof(*sub));
 	int r = sub ? 0 : -ENOMEM;
 
 	pthread_mutex_lock(&bus->lock);
 	if (r == 0)
-		r = may_create(life, why);
-	if (r == 0 && life->gen->n_subs >= bus->max_subscribers) {
+		r = may_create(att, why);
+	if (r == 0 && att->gen->n_subs >= bus->max_subscribers) {
 		snprintf(why->s, sizeof(why->s), "channel %s: all %u subscriber ports of the data plane are in use",
 			 channel, bus->max_subscribers);
 		r = -EMFILE;
 	}
 	if (r == 0) {
 		sub->depth = depth;
-		port_open(&sub->p, life, channel, false);
+		port_open(&sub->p, att, channel, false);
 		if (history)
 			deliver_history(sub);
 		*ret = sub;
@@ -206,10 +206,10 @@ int mem_sub_create(void *back, const char *channel, uint32_t depth, bool history
 void mem_sub_close(void *back)
 {
 	struct mem_sub *sub = back;
-	struct ipc_mem_bus *bus = sub->p.life->gen->bus;
+	struct ipc_mem_bus *bus = sub->p.att->gen->bus;
 
 	pthread_mutex_lock(&bus->lock);
-	if (!sub->p.life->killed)
+	if (!sub->p.att->killed)
 		port_unlink(&sub->p);
 	pthread_mutex_unlock(&bus->lock);
 }
@@ -219,12 +219,12 @@ void mem_sub_close(void *back)
 int mem_loan(void *back, size_t size, void **ret)
 {
 	struct mem_pub *pub = back;
-	struct ipc_mem_bus *bus = pub->p.life->gen->bus;
+	struct ipc_mem_bus *bus = pub->p.att->gen->bus;
 	struct mem_chunk *c;
 	int r;
 
 	pthread_mutex_lock(&bus->lock);
-	r = mem_chunk_get(pub->p.life->gen, size, &c);
+	r = mem_chunk_get(pub->p.att->gen, size, &c);
 	if (r == 0) {
 		pub->loans[pub->n_loans++] = c;
 		*ret = mem_chunk_addr(c);
@@ -247,12 +247,12 @@ static struct mem_chunk *unlist(struct mem_chunk **list, uint32_t *n, const stru
 int mem_unloan(void *back, void *slot)
 {
 	struct mem_pub *pub = back;
-	struct ipc_mem_bus *bus = pub->p.life->gen->bus;
+	struct ipc_mem_bus *bus = pub->p.att->gen->bus;
 	struct mem_chunk *c;
 
 	pthread_mutex_lock(&bus->lock);
-	c = unlist(pub->loans, &pub->n_loans, mem_chunk_of(pub->p.life->gen, slot));
-	if (c && !pub->p.life->killed)
+	c = unlist(pub->loans, &pub->n_loans, mem_chunk_of(pub->p.att->gen, slot));
+	if (c && !pub->p.att->killed)
 		mem_chunk_unref(c);
 	pthread_mutex_unlock(&bus->lock);
 	return c ? 0 : -EINVAL;
@@ -261,12 +261,12 @@ int mem_unloan(void *back, void *slot)
 int mem_publish(void *back, void *slot)
 {
 	struct mem_pub *pub = back;
-	struct ipc_mem_bus *bus = pub->p.life->gen->bus;
+	struct ipc_mem_bus *bus = pub->p.att->gen->bus;
 	struct mem_chunk *c;
 
 	pthread_mutex_lock(&bus->lock);
-	c = unlist(pub->loans, &pub->n_loans, mem_chunk_of(pub->p.life->gen, slot));
-	for (struct mem_port *p = c ? pub->p.life->gen->subs : NULL; p; p = p->next)
+	c = unlist(pub->loans, &pub->n_loans, mem_chunk_of(pub->p.att->gen, slot));
+	for (struct mem_port *p = c ? pub->p.att->gen->subs : NULL; p; p = p->next)
 		if (strcmp(p->channel, pub->p.channel) == 0)
 			enqueue((struct mem_sub *)p, c);
 	if (c && pub->history) {
@@ -283,11 +283,11 @@ int mem_publish(void *back, void *slot)
 bool mem_has_subscribers(const void *back)
 {
 	const struct mem_pub *pub = back;
-	struct ipc_mem_bus *bus = pub->p.life->gen->bus;
+	struct ipc_mem_bus *bus = pub->p.att->gen->bus;
 	struct mem_port *p;
 
 	pthread_mutex_lock(&bus->lock);
-	for (p = pub->p.life->gen->subs; p && strcmp(p->channel, pub->p.channel) != 0; p = p->next)
+	for (p = pub->p.att->gen->subs; p && strcmp(p->channel, pub->p.channel) != 0; p = p->next)
 		;
 	pthread_mutex_unlock(&bus->lock);
 	return p != NULL;
@@ -296,7 +296,7 @@ bool mem_has_subscribers(const void *back)
 int mem_take(void *back, const void **ret)
 {
 	struct mem_sub *s = back;
-	struct ipc_mem_bus *bus = s->p.life->gen->bus;
+	struct ipc_mem_bus *bus = s->p.att->gen->bus;
 	int r = -EAGAIN;
 
 	pthread_mutex_lock(&bus->lock);
@@ -316,12 +316,12 @@ int mem_take(void *back, const void **ret)
 int mem_release(void *back, const void *slot)
 {
 	struct mem_sub *s = back;
-	struct ipc_mem_bus *bus = s->p.life->gen->bus;
+	struct ipc_mem_bus *bus = s->p.att->gen->bus;
 	struct mem_chunk *c = NULL;
 
 	pthread_mutex_lock(&bus->lock);
-	if (!s->p.life->killed) {
-		c = unlist(s->held, &s->n_held, mem_chunk_of(s->p.life->gen, slot));
+	if (!s->p.att->killed) {
+		c = unlist(s->held, &s->n_held, mem_chunk_of(s->p.att->gen, slot));
 		if (c)
 			mem_chunk_unref(c);
 	}
@@ -332,7 +332,7 @@ int mem_release(void *back, const void *slot)
 bool mem_lost(void *back)
 {
 	struct mem_sub *s = back;
-	struct ipc_mem_bus *bus = s->p.life->gen->bus;
+	struct ipc_mem_bus *bus = s->p.att->gen->bus;
 	bool yes;
 
 	pthread_mutex_lock(&bus->lock);
@@ -345,7 +345,7 @@ bool mem_lost(void *back)
 bool mem_has_data(const void *back)
 {
 	const struct mem_sub *s = back;
-	struct ipc_mem_bus *bus = s->p.life->gen->bus;
+	struct ipc_mem_bus *bus = s->p.att->gen->bus;
 	bool yes;
 
 	pthread_mutex_lock(&bus->lock);
@@ -358,23 +358,23 @@ bool mem_has_data(const void *back)
 
 int mem_waiter_create(void *back, struct ipc_text *why, void **ret)
 {
-	struct mem_life *life = back;
-	struct ipc_mem_bus *bus = life->gen->bus;
+	struct mem_attachment *att = back;
+	struct ipc_mem_bus *bus = att->gen->bus;
 	struct mem_waiter *w = calloc(1, sizeof(*w));
 	pthread_condattr_t attr;
 	int r = w ? 0 : -ENOMEM;
 
 	pthread_mutex_lock(&bus->lock);
 	if (r == 0)
-		r = may_create(life, why);
+		r = may_create(att, why);
 	if (r == 0) {
 		pthread_condattr_init(&attr);
 		pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 		pthread_cond_init(&w->cond, &attr);
 		pthread_condattr_destroy(&attr);
-		w->life = life;
-		w->next = life->waiters;
-		life->waiters = w;
+		w->att = att;
+		w->next = att->waiters;
+		att->waiters = w;
 		*ret = w;
 	} else {
 		free(w);
@@ -383,14 +383,14 @@ int mem_waiter_create(void *back, struct ipc_text *why, void **ret)
 	return r;
 }
 
-static void forget_waiter(struct mem_life *life, const struct mem_waiter *w)
+static void forget_waiter(struct mem_attachment *att, const struct mem_waiter *w)
 {
-	struct mem_waiter **at = &life->waiters;
+	struct mem_waiter **at = &att->waiters;
 
 	while (*at != w)
 		at = &(*at)->next;
 	*at = w->next;
-	for (struct mem_port *p = life->ports; p; p = p->next_owned)
+	for (struct mem_port *p = att->ports; p; p = p->next_owned)
 		if (!p->is_pub && ((struct mem_sub *)p)->waiter == w)
 			((struct mem_sub *)p)->waiter = NULL;
 }
@@ -398,10 +398,10 @@ static void forget_waiter(struct mem_life *life, const struct mem_waiter *w)
 void mem_waiter_destroy(void *back)
 {
 	struct mem_waiter *w = back;
-	struct ipc_mem_bus *bus = w->life->gen->bus;
+	struct ipc_mem_bus *bus = w->att->gen->bus;
 
 	pthread_mutex_lock(&bus->lock);
-	forget_waiter(w->life, w);
+	forget_waiter(w->att, w);
 	pthread_mutex_unlock(&bus->lock);
 	pthread_cond_destroy(&w->cond);
 	free(w);
@@ -410,7 +410,7 @@ void mem_waiter_destroy(void *back)
 int mem_waiter_add(void *back, void *sub)
 {
 	struct mem_waiter *w = back;
-	struct ipc_mem_bus *bus = w->life->gen->bus;
+	struct ipc_mem_bus *bus = w->att->gen->bus;
 
 	pthread_mutex_lock(&bus->lock);
 	((struct mem_sub *)sub)->waiter = w;
@@ -421,7 +421,7 @@ int mem_waiter_add(void *back, void *sub)
 void mem_waiter_del(void *back, void *sub)
 {
 	struct mem_waiter *w = back;
-	struct ipc_mem_bus *bus = w->life->gen->bus;
+	struct ipc_mem_bus *bus = w->att->gen->bus;
 
 	pthread_mutex_lock(&bus->lock);
 	((struct mem_sub *)sub)->waiter = NULL;
@@ -445,7 +445,7 @@ static struct timespec deadline_after(int64_t dur_ns)
 int mem_waiter_wait(void *back, int64_t timeout_dur_ns)
 {
 	struct mem_waiter *w = back;
-	struct ipc_mem_bus *bus = w->life->gen->bus;
+	struct ipc_mem_bus *bus = w->att->gen->bus;
 	struct timespec until;
 	int r = 0;
 
@@ -466,7 +466,7 @@ int mem_waiter_wait(void *back, int64_t timeout_dur_ns)
 void mem_waiter_wake(void *back)
 {
 	struct mem_waiter *w = back;
-	struct ipc_mem_bus *bus = w->life->gen->bus;
+	struct ipc_mem_bus *bus = w->att->gen->bus;
 
 	pthread_mutex_lock(&bus->lock);
 	mem_waiter_signal(w, false);

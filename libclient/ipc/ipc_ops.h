@@ -32,7 +32,7 @@ struct ipc_text {
 	char s[256];
 };
 
-/* What a backend needs to start a life. All pointers are borrowed, except state. */
+/* What a backend needs to start an attachment. All pointers are borrowed, except state. */
 struct ipc_start {
 	const char *name; /* runtime name */
 	uint32_t timeout_ms;
@@ -53,30 +53,30 @@ struct ipc_ops {
 	bool blocking; /* waits really wait; false: a virtual-time bus, every call returns at once */
 
 	/*
-	 * iox, before attach: claim the life. 0; -EEXIST in use; -ESTALE spent; -EPERM of the process that
-	 * forked this one. A life whose start still waits for RouDi, or that was detached in good order while
-	 * its RouDi lives, can be claimed again.
+	 * iox, before attach: claim the attachment. 0; -EEXIST in use; -ESTALE spent; -EPERM of the process that
+	 * forked this one. An attachment whose start still waits for RouDi, or that was detached in good order while
+	 * its RouDi runs, can be claimed again.
 	 */
 	int (*reserve)(void);
-	bool (*registered)(void); /* RouDi knows this life */
+	bool (*registered)(void); /* RouDi knows this attachment */
 
-	int (*attach)(const struct ipc_start *start, struct ipc_text *why, void **ret_life);
-	/* The last call of a life. dead: RouDi is gone or must not be spoken to. */
-	void (*detach)(void *life, bool dead);
-	int (*segment)(void *life, struct ipc_segment *ret);
-	int (*prefault)(void *life, int64_t until_mono_ns); /* stops then, 0 never */
-	int (*pools)(void *life, struct ipc_pool *ret, unsigned int max);
+	int (*attach)(const struct ipc_start *start, struct ipc_text *why, void **ret_att);
+	/* The last call of an attachment. dead: RouDi is gone or must not be spoken to. */
+	void (*detach)(void *att, bool dead);
+	int (*segment)(void *att, struct ipc_segment *ret);
+	int (*prefault)(void *att, int64_t until_mono_ns); /* stops then, 0 never */
+	int (*pools)(void *att, struct ipc_pool *ret, unsigned int max);
 	/* NULL: by RouDi, from outside. */
-	int (*free_peer)(void *life, const char *app, struct ipc_text *why);
+	int (*free_peer)(void *att, const char *app, struct ipc_text *why);
 
-	int (*pub_create)(void *life, const char *channel, uint32_t history, struct ipc_text *why, void **ret);
+	int (*pub_create)(void *att, const char *channel, uint32_t history, struct ipc_text *why, void **ret);
 	void (*pub_destroy)(void *pub);
 	int (*loan)(void *pub, size_t size, void **ret);
 	int (*unloan)(void *pub, void *slot);
 	int (*publish)(void *pub, void *slot);
 	bool (*has_subscribers)(const void *pub);
 
-	int (*sub_create)(void *life, const char *channel, uint32_t depth, bool history, struct ipc_text *why,
+	int (*sub_create)(void *att, const char *channel, uint32_t depth, bool history, struct ipc_text *why,
 			  void **ret);
 	void (*sub_close)(void *sub); /* no new messages, queued ones go; held slots stay */
 	void (*sub_destroy)(void *sub);
@@ -85,7 +85,7 @@ struct ipc_ops {
 	bool (*lost)(void *sub);
 	bool (*has_data)(const void *sub);
 
-	int (*waiter_create)(void *life, struct ipc_text *why, void **ret);
+	int (*waiter_create)(void *att, struct ipc_text *why, void **ret);
 	void (*waiter_destroy)(void *waiter);
 	int (*waiter_add)(void *waiter, void *sub);
 	void (*waiter_del)(void *waiter, void *sub);

@@ -20,7 +20,7 @@
 struct beacon {
 	uint32_t magic;
 	uint32_t version;
-	uint64_t id;     /* random: tells one beacon from another */
+	uint64_t id;     /* random: differs from every other beacon */
 	uint64_t offset; /* of this struct in the payload segment */
 	uint64_t seg_size;
 };
@@ -31,7 +31,7 @@ static int segment_of(struct ipc *ipc)
 {
 	if (ipc->seg.base)
 		return 0;
-	return ipc->ops->segment(ipc->life, &ipc->seg);
+	return ipc->ops->segment(ipc->back, &ipc->seg);
 }
 
 static bool inside(const struct ipc_segment *s, const void *p, size_t size)
@@ -169,7 +169,7 @@ uint64_t ipc_beacon_id(const struct ipc *ipc)
 int ipc_export(struct ipc *ipc, const void *slot, int64_t *ret_ref)
 {
 	if (!ipc || !slot || !ret_ref)
-		return ipc_fail(-EINVAL, "ipc_export: no data plane, no slot, or nowhere to put the reference");
+		return ipc_fail(-EINVAL, "ipc_export: no data plane, no slot, or the output pointer is NULL");
 	if (!ipc_alive(ipc))
 		return ipc_fail_state(ipc->state);
 	if (atomic_load(&ipc->beacon_id) == 0)
@@ -183,7 +183,7 @@ int ipc_export(struct ipc *ipc, const void *slot, int64_t *ret_ref)
 int ipc_import(struct ipc *ipc, int64_t ref, size_t size, const void **ret)
 {
 	if (!ipc || !ret)
-		return ipc_fail(-EINVAL, "ipc_import: no data plane, or nowhere to put the slot");
+		return ipc_fail(-EINVAL, "ipc_import: no data plane, or the output pointer is NULL");
 	if (!ipc_alive(ipc))
 		return ipc_fail_state(ipc->state);
 	if (atomic_load(&ipc->beacon_id) == 0)

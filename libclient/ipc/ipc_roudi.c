@@ -125,7 +125,7 @@ int roudi_check_name(const char *app, unsigned int own, struct ipc_text *why)
 {
 	char name[IPC_APP_MAX + 8];
 
-	for (unsigned int n = 1; n <= IPC_LIVES_MAX; n++) {
+	for (unsigned int n = 1; n <= IPC_ATTACHMENTS_MAX; n++) {
 		snprintf(name, sizeof(name), "%s.%u", app, n);
 		if ((own >> n & 1) || !lock_held(name))
 			continue;
@@ -248,7 +248,7 @@ int roudi_free_app(const char *app, struct ipc_text *why)
 
 	if (r < 0)
 		return r;
-	for (unsigned int n = 1; n <= (one ? 1 : IPC_LIVES_MAX) && r == 0; n++) {
+	for (unsigned int n = 1; n <= (one ? 1 : IPC_ATTACHMENTS_MAX) && r == 0; n++) {
 		snprintf(name, sizeof(name), one ? "%s" : "%s.%u", app, n);
 		snprintf(path, sizeof(path), "/tmp/%s", name);
 		/* Its socket stays behind when it dies; without one it never registered, and RouDi would complain. */
@@ -266,7 +266,7 @@ int roudi_free_app(const char *app, struct ipc_text *why)
 
 /* ---- what this user's dead have left ---- */
 
-/* "<app>.<life>.lock", ours, with its socket. A program that is just starting has made it and not locked it yet: so not a new one. */
+/* "<app>.<n>.lock", ours, with its socket. A program that is just starting has made it and not locked it yet: so not a new one. */
 static bool is_old_lock(const char *file, char *name, size_t size)
 {
 	char path[IPC_APP_MAX + 32];

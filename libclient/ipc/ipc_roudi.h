@@ -5,11 +5,11 @@
 
 #include "ipc_ops.h"
 
-#define IPC_LIVES_MAX 16 /* runtime names of one application: <app>.1 to <app>.16 */
+#define IPC_ATTACHMENTS_MAX 16 /* runtime names of one application: <app>.1 to <app>.16 */
 
 /* There, reachable, and in our group: -ENOENT, -ECONNREFUSED, -EACCES. */
 int roudi_check(struct ipc_text *why);
-/* -EEXIST: a process holds a runtime name of app. own: bit n set: life n is of this process. */
+/* -EEXIST: a process holds a runtime name of app. own: bit n set: attachment n is of this process. */
 int roudi_check_name(const char *app, unsigned int own, struct ipc_text *why);
 /* Its message loop runs. name: a runtime name known to RouDi, NULL: only whether the socket is served. */
 int roudi_probe(const char *name, uint32_t timeout_ms, struct ipc_text *why);

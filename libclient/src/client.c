@@ -21,7 +21,7 @@
 #include "err.h"
 #include "fd.h"
 #include "jump.h"
-#include "life.h"
+#include "attachment.h"
 #include "mem.h"
 #include "service.h"
 #include "session.h"
@@ -42,7 +42,7 @@ int client_guard(const struct sim_client *c)
 	if (client_alive(c))
 		return 0;
 	return err_set(-EPERM,
-		       "this process is a fork of the one that connected to simd; connect anew in the child, or use "
+		       "this process is a fork of the one that connected to simd; connect again in the child, or use "
 		       "the handles in the parent only");
 }
 
@@ -52,7 +52,7 @@ int handle_refused(struct handle *h, const char *what)
 
 	if (!atomic_load_explicit(h->alive, memory_order_relaxed))
 		return err_set(-EPERM,
-			       "this process is a fork of the one that connected to simd; connect anew in the child, "
+			       "this process is a fork of the one that connected to simd; connect again in the child, "
 			       "or use the handles in the parent only");
 	do { /* the library is inside for a moment: adopting a new registration */
 		expected = HANDLE_FREE;
@@ -107,7 +107,7 @@ void client_kick(struct sim_client *c)
 	(void)!write(c->wake_fd, &one, sizeof(one));
 }
 
-void client_doubt(struct sim_client *c, const struct life *l)
+void client_doubt(struct sim_client *c, const struct attachment *l)
 {
 	if (!ipc_alive(l->ipc))
 		client_kick(c);
@@ -284,7 +284,7 @@ int client_session(struct sim_client *c, struct session **ret)
 	return r;
 }
 
-int client_life(struct sim_client *c, struct life **ret)
+int client_attachment(struct sim_client *c, struct attachment **ret)
 {
 	int r = 0;
 
@@ -293,8 +293,8 @@ int client_life(struct sim_client *c, struct life **ret)
 			-EOPNOTSUPP,
 			"this client was connected with SIM_CLIENT_NO_DATA: it can neither publish nor subscribe");
 	pthread_mutex_lock(&c->lock);
-	if (c->life && ipc_alive(c->life->ipc))
-		*ret = life_ref(c->life);
+	if (c->att && ipc_alive(c->att->ipc))
+		*ret = attachment_ref(c->att);
 	else
 		r = err_set(-ESTALE, "the data plane is being restarted; try in a moment");
 	pthread_mutex_unlock(&c->lock);
@@ -313,7 +313,7 @@ int sim_call(struct sim_client *c, const char *method, const char *params_json, 
 	if (r < 0)
 		return r;
 	if (!method || !ret_json)
-		return err_set(-EINVAL, "sim_call: no method, or nowhere to put the reply");
+		return err_set(-EINVAL, "sim_call: no method, or the output pointer is NULL");
 	if (params_json && !(params = json_loads(params_json, 0, &e)))
 		return err_set(-EINVAL, "%s: the parameters are not JSON: %s", method, e.text);
 	r = client_session(c, &s);
@@ -371,7 +371,7 @@ static int check_options(const struct sim_client_options *o, const struct client
 
 /*
  * Where simd listens, unless the caller or the environment says: the system's simd, this user's, and the system's again when
- * it is not for this user, who is then told that.
+ * it is not for this user, who is then told so.
  */
 static char *socket_path(const char *asked)
 {
@@ -392,7 +392,7 @@ static char *socket_path(const char *asked)
 	return mem_strdup(SYSTEM_SOCKET);
 }
 
-/* The word that tells a fork: alone on a page that the kernel wipes in the child. */
+/* The word that shows a fork: alone on a page that the kernel wipes in the child. */
 static int alive_create(struct sim_client *c)
 {
 	size_t n = (size_t)sysconf(_SC_PAGESIZE);
@@ -545,7 +545,7 @@ int client_connect(const struct sim_client_options *o, const struct client_env *
 	if (r < 0)
 		return r;
 	if (!ret)
-		return err_set(-EINVAL, "sim_connect: nowhere to put the client");
+		return err_set(-EINVAL, "sim_connect: the output pointer is NULL");
 	c = client_new(o, env);
 	if (!c)
 		return err_nomem();

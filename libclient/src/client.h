@@ -24,7 +24,7 @@
 #include "list.h"
 
 struct session;
-struct life;
+struct attachment;
 struct record;
 struct attach_job;
 struct warm_job;
@@ -67,7 +67,7 @@ enum handle_busy { HANDLE_FREE, HANDLE_USER, HANDLE_LIBRARY };
 
 struct sim_client {
 	_Atomic uint32_t *alive;           /* 1; alone on a page that a fork wipes: 0 in the child */
-	const struct sim_clock_page *page; /* fixed address for the client's life; see clockmap.h */
+	const struct sim_clock_page *page; /* fixed address for the client's lifetime; see clockmap.h */
 	_Atomic int64_t last_sim_ns;       /* coarse: for a reader that gets no stable copy */
 	_Atomic uint32_t last_generation;
 
@@ -83,7 +83,7 @@ struct sim_client {
 
 	/* guarded by lock */
 	struct session *session; /* NULL: none; kept by references */
-	struct life *life;
+	struct attachment *att;
 	struct list pubs;     /* sim_publisher::link */
 	struct list zombies;  /* sim_publisher::link: destroyed, messages still outstanding */
 	struct list subs;     /* sim_subscriber::link */
@@ -113,13 +113,13 @@ struct sim_client {
 	bool connecting;   /* inside sim_connect: errors end it */
 	int64_t due_mono_ns, backoff_dur_ns, prove_until_mono_ns;
 	int64_t connect_until_mono_ns; /* the time that sim_connect() was given */
-	int64_t doubt_mono_ns;         /* since when the life is over and simd has not said so; 0: it is not */
+	int64_t doubt_mono_ns; /* since when the attachment is over and simd has not reported it; 0: it is not */
 	struct attach_job *job;
-	struct warm_job *warm;    /* populates a life that was attached to again; recover.c */
+	struct warm_job *warm;    /* populates a generation that was attached to again; recover.c */
 	bool warm_due;            /* that is to be started */
 	uint64_t sessions;        /* so far */
-	uint32_t want_generation; /* life of the data plane that simd is on; 0: none at present */
-	char runtime[128];        /* simd's runtime name when that life was attached to */
+	uint32_t want_generation; /* generation of the data plane that simd is on; 0: none at present */
+	char runtime[128];        /* simd's runtime name when that attachment was made */
 
 	/* sim-io */
 	int epfd, wake_fd, timer_fd;
@@ -142,7 +142,7 @@ int client_connect(const struct sim_client_options *o, const struct client_env *
 int64_t client_now(const struct sim_client *c); /* CLOCK_MONOTONIC, or virtual */
 /* Let other parts run for up to that long, or until fd is ready. For waits of a caller; fd may be -1. */
 int client_sleep(struct sim_client *c, int fd, short events, int64_t timeout_dur_ns);
-/* The same, or until simd may have something to say: for a caller that pumps. */
+/* The same, or until simd may have sent something: for a caller that pumps. */
 void client_idle(struct sim_client *c, int64_t timeout_dur_ns);
 
 /* The caller must read the sockets itself while it waits (no sim-io thread, or it is that thread). */
@@ -153,8 +153,8 @@ void client_pump(struct sim_client *c);
 void client_work(struct sim_client *c);
 /* Wake sim-io (or make sim_client_fd() readable): there is something to look at. Any thread. */
 void client_kick(struct sim_client *c);
-/* A port of this life was refused: if that has ended it, recovery is to know. Any thread. */
-void client_doubt(struct sim_client *c, const struct life *l);
+/* A port of this attachment was refused: if that has ended it, recovery is to know. Any thread. */
+void client_doubt(struct sim_client *c, const struct attachment *l);
 /* Ask for a step at that time; an earlier request stays. Under setup. */
 void client_due(struct sim_client *c, int64_t due_mono_ns);
 
@@ -173,8 +173,8 @@ void client_close(struct sim_client *c);
 
 /* Session for a call, referenced; -ENOTCONN with a sentence. */
 int client_session(struct sim_client *c, struct session **ret);
-/* Present life for a new port, referenced; -ESTALE, or -EOPNOTSUPP for a client without data plane. */
-int client_life(struct sim_client *c, struct life **ret);
+/* Present attachment for a new port, referenced; -ESTALE, or -EOPNOTSUPP for a client without data plane. */
+int client_attachment(struct sim_client *c, struct attachment **ret);
 
 /* ---- handles ---- */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The client's clock page: one address for the client's whole life, behind which lies simd's page while
+ * The client's clock page: one address for the client's whole lifetime, behind which lies simd's page while
  * there is a session and a private frozen page while there is none. So a pointer that a program keeps
- * (sim_clock_page) is always mapped, and always tells the truth.
+ * (sim_clock_page) is always mapped, and always holds the truth.
  */
 #ifndef SRC_CLOCKMAP_H
 #define SRC_CLOCKMAP_H

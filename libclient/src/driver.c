@@ -43,7 +43,7 @@ struct sim_driver {
 
 /* ---- the lease ---- */
 
-/* The parameter is left out where it says nothing: an older simd does not know it. */
+/* The parameter is left out where it changes nothing: an older simd does not know it. */
 static int acquire(struct sim_client *c, struct session *s, unsigned flags, int *ret_fd)
 {
 	json_t *params = flags & SIM_DRIVER_FREEWHEEL ? json_pack("{sb}", "freewheel", 1) : NULL;
@@ -114,7 +114,7 @@ int sim_driver_acquire(struct sim_client *c, unsigned flags, struct sim_driver *
 	return r;
 }
 
-/* Said in words, so that simd does not take the hang-up for a loss; it hangs up in turn: from then on the lease is free. */
+/* Sent explicitly, so that simd does not take the hang-up for a loss; it hangs up in turn: from then on the lease is free. */
 static void driver_hangup(struct sim_driver *d)
 {
 	int64_t end = client_now(d->c) + RELEASE_DUR_NS;
@@ -151,7 +151,7 @@ void sim_driver_release(struct sim_driver *d)
 /* ---- question and answer ---- */
 
 /*
- * When simd hangs up with a question of ours unread, the socket tells ECONNRESET before it gives out what was
+ * When simd hangs up with a question of ours unread, the socket reports ECONNRESET before it gives out what was
  * sent to us: the reason is read behind it.
  */
 static void driver_last_words(struct sim_driver *d)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private: the driver lease across lives of simd. */
+/* Private: the driver lease across restarts of simd. */
 #ifndef SRC_DRIVER_H
 #define SRC_DRIVER_H
 

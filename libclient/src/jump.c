@@ -20,7 +20,7 @@ struct sim_jump_handler {
 	struct sim_jump_threshold threshold;
 	sim_jump_fn fn;
 	void *user;
-	uint64_t told; /* number of the last jump it has been asked about */
+	uint64_t notified; /* number of the last jump that it was checked for */
 	bool dead;
 };
 
@@ -29,7 +29,7 @@ struct jumps {
 	struct list handlers;
 	struct sim_clock_jump pending[PENDING_MAX];
 	unsigned n;
-	uint64_t number; /* of the jump that is being told */
+	uint64_t number; /* of the jump that is being notified */
 	struct sim_jump_handler *running;
 	pthread_t runner;
 };
@@ -66,7 +66,7 @@ static struct sim_jump_handler *next_handler(struct jumps *js)
 	struct sim_jump_handler *h;
 
 	list_for_each(h, &js->handlers, link)
-		if (h->told < js->number)
+		if (h->notified < js->number)
 			return h;
 	return NULL;
 }
@@ -87,7 +87,7 @@ static void call(struct sim_client *c, struct sim_jump_handler *h, const struct 
 	pthread_cond_broadcast(&c->changed);
 }
 
-static int tell(struct sim_client *c, const struct sim_clock_jump *j)
+static int notify(struct sim_client *c, const struct sim_clock_jump *j)
 {
 	struct jumps *js = c->jumps;
 	struct sim_jump_handler *h;
@@ -95,7 +95,7 @@ static int tell(struct sim_client *c, const struct sim_clock_jump *j)
 
 	js->number++;
 	while ((h = next_handler(js))) {
-		h->told = js->number;
+		h->notified = js->number;
 		if (concerns(h, j)) {
 			call(c, h, j);
 			n++;
@@ -118,7 +118,7 @@ int jumps_run(struct sim_client *c)
 		js->n--;
 		for (unsigned i = 0; i < js->n; i++)
 			js->pending[i] = js->pending[i + 1];
-		n += tell(c, &j);
+		n += notify(c, &j);
 	}
 	pthread_mutex_unlock(&c->lock);
 	return n;
@@ -140,7 +140,7 @@ int sim_clock_on_jump(struct sim_client *c, const struct sim_jump_threshold *thr
 	if (r < 0)
 		return r;
 	if (!fn || !ret)
-		return err_set(-EINVAL, "sim_clock_on_jump: no callback, or nowhere to put the handler");
+		return err_set(-EINVAL, "sim_clock_on_jump: no callback, or the output pointer is NULL");
 	h = MEM_NEW(struct sim_jump_handler);
 	js = c->jumps ? NULL : MEM_NEW(struct jumps);
 	if (!h || (!js && !c->jumps)) {
@@ -156,7 +156,7 @@ int sim_clock_on_jump(struct sim_client *c, const struct sim_jump_threshold *thr
 		__atomic_store_n(&c->jumps, js, __ATOMIC_RELEASE);
 		js = NULL;
 	}
-	h->told = c->jumps->number;
+	h->notified = c->jumps->number;
 	list_append(&c->jumps->handlers, &h->link);
 	pthread_mutex_unlock(&c->lock);
 	mem_free(js); /* another thread was first */

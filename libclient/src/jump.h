@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private: jumps of the clock and who is told of them. */
+/* Private: Jumps of the clock and who is notified. */
 #ifndef SRC_JUMP_H
 #define SRC_JUMP_H
 
@@ -7,9 +7,9 @@
 
 #include "client.h"
 
-/* A jump, as simd's event says, or found at a new session. Under lock. */
+/* A jump, as simd's event reports it, or found at a new session. Under lock. */
 void jump_note(struct sim_client *c, const struct sim_clock_jump *j);
-/* Some have not been told yet. Under lock. */
+/* Some have not been notified yet. Under lock. */
 bool jumps_pending(const struct sim_client *c);
 /* Call those who wait for it. No lock held. Returns how many calls. */
 int jumps_run(struct sim_client *c);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The bridge side of dispatch: lanes (SEQPACKET, schemas/wire/lane.h), and slots found by reference in
- * the life of the data plane they belong to. A lane keeps the lives it has seen while anything it was given
- * is unanswered, so that what came before a restart stays readable; a while without work, and it lets go of them.
+ * the generation of the data plane they belong to. A lane keeps the attachments it has seen while anything it was given
+ * is unanswered, so that what came before a restart stays readable; a while without work, and it releases them.
  *
  * Thread: one per lane; sim_lane_done() and sim_lane_status() from any (a packet is one send).
  */
@@ -18,16 +18,16 @@
 #include "err.h"
 #include "fd.h"
 #include "jsonx.h"
-#include "life.h"
+#include "attachment.h"
 #include "mem.h"
 #include "session.h"
 #include "tsan.h"
 #include "timeutil.h"
 #include "wire/lane.h"
 
-#define LIVES_KEPT        16 /* as many as a process can have: none goes while it may be read */
+#define ATTACHMENTS_KEPT  16 /* as many as a process can have: none goes while it may be read */
 #define IDLE_DUR_NS       (1 * NS_PER_S)
-#define LIFE_DUR_NS       (3 * NS_PER_S) /* a delivery may arrive before this process has attached to its life */
+#define ATTACH_DUR_NS     (3 * NS_PER_S) /* a delivery may arrive before this process has attached to its generation */
 #define SEND_DUR_NS       (1 * NS_PER_S)
 #define PUMP_SLICE_DUR_NS (50 * NS_PER_MS)
 
@@ -42,9 +42,9 @@ struct sim_lane {
 	int fd;
 	bool closed;
 	bool gone_told;
-	unsigned flags;                 /* enum sim_lane_flag */
-	_Atomic int outstanding;        /* deliveries that were handed out and are not answered */
-	struct life *lives[LIVES_KEPT]; /* newest first; referenced; the receiving thread's */
+	unsigned flags;                            /* enum sim_lane_flag */
+	_Atomic int outstanding;                   /* deliveries that were handed out and are not answered */
+	struct attachment *atts[ATTACHMENTS_KEPT]; /* newest first; referenced; the receiving thread's */
 	union {
 		char bytes[LANE_PACKET_MAX + 1];
 		struct lane_head head;
@@ -68,7 +68,7 @@ static int lane_create(struct sim_client *c, int fd, struct sim_lane **ret) /* t
 	return 0;
 }
 
-/* How long a receive that waits for ever does so before it looks whether there is something to let go of. */
+/* How long a receive that waits for ever does so before it looks whether there is something to release. */
 static void lane_patience(struct sim_lane *l, int64_t dur_ns)
 {
 	struct timeval t = { .tv_sec = dur_ns / NS_PER_S };
@@ -76,16 +76,16 @@ static void lane_patience(struct sim_lane *l, int64_t dur_ns)
 	(void)setsockopt(l->fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t));
 }
 
-/* Nothing came for a while. Of a life that is over nothing is to come either. */
+/* Nothing came for a while. Of an attachment that is over nothing is to come either. */
 static void lane_idle(struct sim_lane *l, bool waits)
 {
-	if (!l->lives[0] || atomic_load_explicit(&l->outstanding, memory_order_acquire) > 0)
+	if (!l->atts[0] || atomic_load_explicit(&l->outstanding, memory_order_acquire) > 0)
 		return;
-	if (!waits && !l->lives[1] && ipc_alive(l->lives[0]->ipc))
+	if (!waits && !l->atts[1] && ipc_alive(l->atts[0]->ipc))
 		return;
-	for (int i = 0; i < LIVES_KEPT; i++) {
-		life_unref(l->lives[i]);
-		l->lives[i] = NULL;
+	for (int i = 0; i < ATTACHMENTS_KEPT; i++) {
+		attachment_unref(l->atts[i]);
+		l->atts[i] = NULL;
 	}
 	if (waits)
 		lane_patience(l, 0);
@@ -96,8 +96,8 @@ void sim_lane_destroy(struct sim_lane *l)
 	if (!l)
 		return;
 	fd_close(l->fd);
-	for (int i = 0; i < LIVES_KEPT; i++)
-		life_unref(l->lives[i]);
+	for (int i = 0; i < ATTACHMENTS_KEPT; i++)
+		attachment_unref(l->atts[i]);
 	mem_free(l);
 }
 
@@ -202,41 +202,41 @@ int sim_lane_carries(struct sim_lane *l, uint32_t channel_id, int result, const 
 
 static bool lane_knows(const struct sim_lane *l, uint32_t generation)
 {
-	return l->lives[0] && l->lives[0]->iox_generation == generation;
+	return l->atts[0] && l->atts[0]->iox_generation == generation;
 }
 
-/* Keep the client's present life, if it is new. */
+/* Keep the client's present attachment, if it is new. */
 static void lane_learn(struct sim_lane *l)
 {
-	struct life *now = NULL;
+	struct attachment *now = NULL;
 
-	if (client_life(l->c, &now) < 0)
+	if (client_attachment(l->c, &now) < 0)
 		return;
-	if (l->lives[0] == now) {
-		life_unref(now);
+	if (l->atts[0] == now) {
+		attachment_unref(now);
 		return;
 	}
-	if (!l->lives[0])
+	if (!l->atts[0])
 		lane_patience(l, IDLE_DUR_NS);
-	life_unref(l->lives[LIVES_KEPT - 1]);
-	memmove(&l->lives[1], &l->lives[0], (LIVES_KEPT - 1) * sizeof(l->lives[0]));
-	l->lives[0] = now;
+	attachment_unref(l->atts[ATTACHMENTS_KEPT - 1]);
+	memmove(&l->atts[1], &l->atts[0], (ATTACHMENTS_KEPT - 1) * sizeof(l->atts[0]));
+	l->atts[0] = now;
 }
 
-static struct life *lane_life(struct sim_lane *l, uint32_t generation)
+static struct attachment *lane_attachment(struct sim_lane *l, uint32_t generation)
 {
-	int64_t until = client_now(l->c) + LIFE_DUR_NS;
+	int64_t until = client_now(l->c) + ATTACH_DUR_NS;
 
 	if (lane_knows(l, generation))
-		return l->lives[0];
+		return l->atts[0];
 	for (;;) {
 		lane_learn(l);
-		for (int i = 0; i < LIVES_KEPT && l->lives[i]; i++) {
-			if (l->lives[i]->iox_generation == generation)
-				return l->lives[i];
+		for (int i = 0; i < ATTACHMENTS_KEPT && l->atts[i]; i++) {
+			if (l->atts[i]->iox_generation == generation)
+				return l->atts[i];
 		}
-		/* an older life than we know will not come back; a newer one is being attached to */
-		if ((l->lives[0] && l->lives[0]->iox_generation > generation) || client_now(l->c) >= until)
+		/* an older generation than we know will not come back; a newer one is being attached to */
+		if ((l->atts[0] && l->atts[0]->iox_generation > generation) || client_now(l->c) >= until)
 			return NULL;
 		client_sleep(l->c, -1, 0, 5 * NS_PER_MS);
 		if (client_pumps(l->c))
@@ -246,16 +246,16 @@ static struct life *lane_life(struct sim_lane *l, uint32_t generation)
 
 static int import_slot(struct sim_lane *l, const struct lane_deliver *d, const struct sim_slot **ret)
 {
-	struct life *life = lane_life(l, d->iox_generation);
+	struct attachment *att = lane_attachment(l, d->iox_generation);
 	const struct sim_slot *slot;
 	const void *mem;
 	int r;
 
-	if (!life)
+	if (!att)
 		return -ESTALE;
 	if (d->size < sizeof(*slot))
 		return -EBADMSG;
-	r = ipc_import(life->ipc, d->ref, d->size, &mem);
+	r = ipc_import(att->ipc, d->ref, d->size, &mem);
 	if (r < 0)
 		return r;
 	slot = mem;
@@ -346,7 +346,7 @@ static int on_packet(struct sim_lane *l, int *fds, unsigned n_fds, struct sim_la
 	}
 }
 
-/* The peer's end is closed: told once as an event, then as an error. */
+/* The peer's end is closed: reported once as an event, then as an error. */
 static int lane_gone(struct sim_lane *l, struct sim_lane_packet *ret)
 {
 	if (l->gone_told)
@@ -374,7 +374,7 @@ static int lane_read(struct sim_lane *l, int flags, struct sim_lane_packet *ret,
 	if (n < 0)
 		return (int)n;
 	if ((size_t)n < sizeof(l->in.head) || l->in.head.length != (size_t)n - sizeof(l->in.head))
-		r = bad_packet(l, "a packet's length is not what its head says");
+		r = bad_packet(l, "a packet's length does not match its head");
 	else
 		r = on_packet(l, fds, n_fds, ret);
 	for (unsigned i = 0; i < n_fds; i++)
@@ -388,7 +388,7 @@ int sim_lane_recv(struct sim_lane *l, int timeout_ms, struct sim_lane_packet *re
 	int flags;
 
 	if (!l || !ret)
-		return err_set(-EINVAL, "sim_lane_recv: no lane, or nowhere to put the packet");
+		return err_set(-EINVAL, "sim_lane_recv: no lane, or the output pointer is NULL");
 	if (l->closed && l->gone_told)
 		return err_set(-EPIPE, "the lane is closed");
 	end = timeout_ms < 0 ? INT64_MAX : ns_add(client_now(l->c), timeout_ms * NS_PER_MS);

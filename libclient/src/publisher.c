@@ -125,7 +125,7 @@ static void reg_copy(struct pub_reg *reg, const struct pub_reg *prior)
 	snprintf(reg->name, sizeof(reg->name), "%s", prior->name);
 }
 
-int pub_reg_create(struct sim_publisher *p, struct session *s, struct life *l, struct pub_reg *prior,
+int pub_reg_create(struct sim_publisher *p, struct session *s, struct attachment *l, struct pub_reg *prior,
 		   struct pub_reg **ret)
 {
 	struct pub_reg *reg = MEM_NEW(struct pub_reg);
@@ -142,7 +142,7 @@ int pub_reg_create(struct sim_publisher *p, struct session *s, struct life *l, s
 		r = reg_advertise(reg);
 	if (r < 0)
 		goto err;
-	if (prior && prior->port && prior->port->life == l && strcmp(prior->name, reg->name) == 0)
+	if (prior && prior->port && prior->port->att == l && strcmp(prior->name, reg->name) == 0)
 		reg->port = pub_port_ref(prior->port);
 	else
 		r = pub_port_create(l, reg->name, p->flags & SIM_PUB_LATCH ? 1 : 0, &reg->port);
@@ -171,7 +171,7 @@ static void header_init(const struct pub_reg *reg, struct sim_slot *slot, size_t
 	slot->type_hash = reg->pub->type->hash;
 	slot->channel_id = reg->channel_id;
 	slot->publisher_id = reg->publisher_id;
-	slot->iox_generation = reg->port->life->iox_generation;
+	slot->iox_generation = reg->port->att->iox_generation;
 	slot->body_size = body_size;
 }
 
@@ -336,12 +336,12 @@ static int advertise(struct sim_publisher *p)
 {
 	struct sim_client *c = p->c;
 	struct session *s;
-	struct life *l;
+	struct attachment *l;
 	int r = client_session(c, &s);
 
 	if (r < 0)
 		return r;
-	r = client_life(c, &l);
+	r = client_attachment(c, &l);
 	if (r == 0) {
 		r = pub_reg_create(p, s, l, NULL, &p->reg);
 		if (r == 0)
@@ -350,7 +350,7 @@ static int advertise(struct sim_publisher *p)
 			session_post(c, s, "Unadvertise",
 				     json_pack("{sI}", "publisher_id", (json_int_t)p->reg->publisher_id), 0);
 		client_doubt(c, l);
-		life_unref(l);
+		attachment_unref(l);
 	}
 	session_unref(s);
 	if (r < 0)
@@ -373,7 +373,7 @@ int sim_advertise(struct sim_client *c, const char *channel, const struct sim_ty
 	if (r == 0)
 		r = check_options(channel, type, o);
 	if (r == 0 && !ret)
-		r = err_set(-EINVAL, "sim_advertise: nowhere to put the publisher");
+		r = err_set(-EINVAL, "sim_advertise: the output pointer is NULL");
 	if (r == 0)
 		r = publisher_new(c, channel, type, o, &p);
 	if (r < 0)
@@ -492,7 +492,7 @@ void publisher_unloan(struct sim_publisher *p, int i)
 	int r;
 
 	PORT_RETRY(r, ipc_unloan(loan.port->pub, loan.slot));
-	(void)r; /* of a dead life: the slot died with it */
+	(void)r; /* of a dead attachment: the slot died with it */
 	publisher_forget_loan(p, i);
 }
 
@@ -531,7 +531,7 @@ int publisher_loan(struct sim_publisher *p, size_t body_size, struct sim_slot **
 			"channel %s: a message of %zu bytes exceeds the publisher's max_body, %zu: advertise it with a larger one",
 			p->reg->name, body_size, p->max_body);
 	if (p->n_loans + p->n_kept >= IPC_LOANS_MAX)
-		return err_set(-ENOBUFS, "channel %s: %d loans are out%s; publish or give back one first", p->reg->name,
+		return err_set(-ENOBUFS, "channel %s: %d loans are out%s; publish or release one first", p->reg->name,
 			       IPC_LOANS_MAX, p->n_kept ? " (what is published in a turn counts until it ends)" : "");
 	PORT_RETRY(r, ipc_loan(p->reg->port->pub, sizeof(struct sim_slot) + body_size, &mem));
 	if (r < 0)
@@ -549,7 +549,7 @@ int sim_loan(struct sim_publisher *p, size_t body_size, struct sim_slot **ret)
 	int r;
 
 	if (!p || !ret)
-		return err_set(-EINVAL, "sim_loan: no publisher, or nowhere to put the slot");
+		return err_set(-EINVAL, "sim_loan: no publisher, or the output pointer is NULL");
 	r = publisher_enter(p);
 	if (r < 0)
 		return r;
@@ -581,7 +581,7 @@ int sim_unloan(struct sim_publisher *p, struct sim_slot *slot)
 		publisher_unloan(p, i);
 	else
 		r = err_set(-EINVAL,
-			    "channel %s: the slot is not a loan of this publisher (published or given back before?)",
+			    "channel %s: the slot is not a loan of this publisher (published or released before?)",
 			    p->channel);
 	handle_leave(&p->h);
 	return r;

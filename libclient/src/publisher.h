@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private: a publisher, its registration with one life of simd, and its loans. See completion.h for what it waits for. */
+/* Private: a publisher, its registration with one run of simd, and its loans. See completion.h for what it waits for. */
 #ifndef SRC_PUBLISHER_H
 #define SRC_PUBLISHER_H
 
@@ -7,7 +7,7 @@
 
 #include "client.h"
 #include "completion.h"
-#include "life.h"
+#include "attachment.h"
 #include "session.h"
 
 enum reg_state {
@@ -19,7 +19,7 @@ enum reg_state {
 };
 
 /*
- * A publisher as one life of simd knows it, over one port. Recovery makes a new one and posts it to the
+ * A publisher as one run of simd knows it, over one port. Recovery makes a new one and posts it to the
  * publisher, whose thread adopts it at its next call; only then is the old one freed.
  */
 struct pub_reg {
@@ -81,7 +81,7 @@ void publisher_forget_loan(struct sim_publisher *p, int i);
 /* ---- for recovery; under setup ---- */
 
 /* Register with a session and create or share the port. prior: registration to share the port of; NULL: a new port. */
-int pub_reg_create(struct sim_publisher *p, struct session *s, struct life *l, struct pub_reg *prior,
+int pub_reg_create(struct sim_publisher *p, struct session *s, struct attachment *l, struct pub_reg *prior,
 		   struct pub_reg **ret);
 void pub_reg_destroy(struct pub_reg *reg);                                 /* NULL is fine */
 struct pub_reg *pub_reg_find(struct sim_client *c, uint32_t publisher_id); /* under lock */

@@ -406,7 +406,7 @@ static void fill_header(const struct publish *q, struct sim_slot *slot, uint64_t
 	slot->flags = (uint16_t)((slot->flags & SIM_SLOT_CLOCK_STALE) | (q->dispatch ? SIM_SLOT_DISPATCH : 0));
 	slot->channel_id = q->reg->channel_id;
 	slot->publisher_id = q->reg->publisher_id;
-	slot->iox_generation = q->reg->port->life->iox_generation;
+	slot->iox_generation = q->reg->port->att->iox_generation;
 	slot->sequence = sequence;
 	slot->token_cell = q->claim.token_cell;
 	slot->credit_cell = q->claim.credit_cell;
@@ -456,7 +456,7 @@ static int publish_loan(struct publish *q, int i)
 
 	if (q->p->loans[i].port != q->reg->port)
 		r = err_set(refuse(q, -ESTALE, SIM_REASON_RESTART),
-			    "channel %s: the slot belongs to an earlier life of the "
+			    "channel %s: the slot belongs to an earlier generation of the "
 			    "data plane; loan a new one",
 			    q->reg->name);
 	else
@@ -519,7 +519,7 @@ static int publish_slot(struct publish *q, struct sim_slot *slot)
 	if (i < 0) {
 		handle_leave(&q->p->h);
 		return err_set(-EINVAL,
-			       "channel %s: the slot is not a loan of this publisher (published or given back before?)",
+			       "channel %s: the slot is not a loan of this publisher (published or released before?)",
 			       q->p->channel);
 	}
 	return finish(q, publish_loan(q, i));

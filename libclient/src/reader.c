@@ -28,7 +28,7 @@ int sim_reader_create(struct sim_client *c, const char *channel, const struct si
 		return err_set(-EINVAL, "sim_reader_create: depth %u is out of range, 1 to %d", depth,
 			       IPC_DEPTH_MAX / 2);
 	if (!ret)
-		return err_set(-EINVAL, "sim_reader_create: nowhere to put the reader");
+		return err_set(-EINVAL, "sim_reader_create: the output pointer is NULL");
 	r = mem_zalloc(sizeof(*r) + o.depth * sizeof(r->slots[0]));
 	if (!r)
 		return err_nomem();
@@ -52,7 +52,7 @@ void sim_reader_destroy(struct sim_reader *r)
 
 /*
  * Messages from before and after a jump of the clock must not meet. The first of the present generation drives the
- * older ones out; a straggler of an older one is let go. False: it is let go.
+ * older ones out; a straggler of an older one is dropped. False: it is dropped.
  */
 static bool same_stretch(struct sim_reader *r, const struct sim_slot *slot)
 {

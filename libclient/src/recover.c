@@ -5,7 +5,7 @@
  *
  *   DOWN --connect, Hello--> [DATAPLANE] --> ATTACH <--> RETRY --> (register everything) PROVE --> UP
  *
- *   simd gone             outstanding -> LOST, clock frozen -> DOWN (the data plane's life is kept)
+ *   simd gone             outstanding -> LOST, clock frozen -> DOWN (the attachment to the data plane is kept)
  *   data plane gone       outstanding -> RESTART, ports stale -> DATAPLANE
  *
  * Thread: sim-io or sim_process(), or the thread inside sim_connect(); always under client::setup.
@@ -107,10 +107,10 @@ static void job_finish(struct sim_client *c)
 	c->job = NULL;
 }
 
-/* ---- populating a new life's memory, in the background: after a restart, being back comes first ---- */
+/* ---- populating a new generation's memory, in the background: after a restart, being back comes first ---- */
 
 struct warm_job {
-	struct life *life; /* referenced */
+	struct attachment *att; /* referenced */
 	pthread_t thread;
 	_Atomic bool done;
 };
@@ -119,7 +119,7 @@ static void *warm_main(void *arg)
 {
 	struct warm_job *w = arg;
 
-	(void)ipc_prefault(w->life->ipc); /* without it the first messages are slow, no more */
+	(void)ipc_prefault(w->att->ipc); /* without it the first messages are slow, no more */
 	atomic_store(&w->done, true);
 	return NULL;
 }
@@ -129,7 +129,7 @@ static void warm_finish(struct sim_client *c)
 	if (!c->warm)
 		return;
 	pthread_join(c->warm->thread, NULL);
-	life_unref(c->warm->life);
+	attachment_unref(c->warm->att);
 	mem_free(c->warm);
 	c->warm = NULL;
 }
@@ -142,13 +142,13 @@ static int warm_start(struct sim_client *c)
 
 	if (!w)
 		return -ENOMEM;
-	w->life = life_ref(c->life);
+	w->att = attachment_ref(c->att);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	r = -pthread_create(&w->thread, NULL, warm_main, w);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (r < 0) {
-		life_unref(w->life);
+		attachment_unref(w->att);
 		mem_free(w);
 		return r;
 	}
@@ -162,14 +162,14 @@ static void warm_step(struct sim_client *c)
 {
 	if (c->warm && atomic_load(&c->warm->done))
 		warm_finish(c);
-	if (!c->warm_due || atomic_load(&c->phase) != PHASE_UP || !c->life)
+	if (!c->warm_due || atomic_load(&c->phase) != PHASE_UP || !c->att)
 		return;
 	if (c->warm) {
 		client_due(c, ns_add(client_now(c), 50 * NS_PER_MS));
 		return;
 	}
 	c->warm_due = false;
-	(void)warm_start(c); /* no thread to be had: the memory faults in as it is used */
+	(void)warm_start(c); /* no thread available: the memory faults in as it is used */
 }
 
 static void set_phase(struct sim_client *c, enum client_phase phase, enum sim_client_state state)
@@ -302,7 +302,7 @@ static void rouse_subscribers(struct sim_client *c)
 
 static void life_lost(struct sim_client *c)
 {
-	struct life *l = c->life;
+	struct attachment *l = c->att;
 
 	if (!l)
 		return;
@@ -311,9 +311,9 @@ static void life_lost(struct sim_client *c)
 	fail_all(c, SIM_REASON_RESTART);
 	drop_proving(c);
 	pthread_mutex_lock(&c->lock);
-	c->life = NULL;
+	c->att = NULL;
 	pthread_mutex_unlock(&c->lock);
-	life_unref(l);
+	attachment_unref(l);
 	rouse_subscribers(c);
 }
 
@@ -352,7 +352,7 @@ static void register_publishers(struct sim_client *c)
 	struct sim_publisher *p;
 
 	list_for_each(p, &c->pubs, link) {
-		int r = p->proving ? 0 : pub_reg_create(p, c->session, c->life, p->newest, &p->proving);
+		int r = p->proving ? 0 : pub_reg_create(p, c->session, c->att, p->newest, &p->proving);
 
 		if (r == 0 || c->session->dead || r == -ESTALE)
 			continue;
@@ -367,16 +367,16 @@ static void register_all(struct sim_client *c)
 	struct sim_subscriber *sub;
 	struct sim_token *t;
 
-	if (c->life)
+	if (c->att)
 		session_call(c, s, "Attached",
-			     json_pack("{sI ss}", "iox_generation", (json_int_t)c->life->iox_generation, "app",
-				       ipc_runtime_name(c->life->ipc)),
+			     json_pack("{sI ss}", "iox_generation", (json_int_t)c->att->iox_generation, "app",
+				       ipc_runtime_name(c->att->ipc)),
 			     NULL);
 	list_for_each(t, &c->tokens, link)
 		token_register(c, s, t);
-	if (c->life) {
+	if (c->att) {
 		list_for_each(sub, &c->subs, link)
-			subscriber_register(sub, s, c->life);
+			subscriber_register(sub, s, c->att);
 		register_publishers(c);
 	}
 	driver_register(c, s);
@@ -419,7 +419,7 @@ static int watch(struct sim_client *c, int fd)
 	return epoll_ctl(c->epfd, EPOLL_CTL_ADD, fd, &e) < 0 ? err_sys(-errno, "epoll") : 0;
 }
 
-/* Another life of simd, another stretch of time: nobody else tells of this jump. */
+/* Another run of simd, another stretch of time: nobody else reports this jump. */
 static void note_new_time(struct sim_client *c, const struct sim_clock_sample *before)
 {
 	struct sim_clock_sample now;
@@ -482,7 +482,7 @@ static void try_open(struct sim_client *c)
 	c->want_generation = 0;
 	if (c->flags & SIM_CLIENT_NO_DATA)
 		register_all(c);
-	else /* the first event says which life of the data plane it is on; ours may be the same */
+	else /* the first event says which generation of the data plane it is on; ours may be the same */
 		set_phase(c, PHASE_DATAPLANE, (enum sim_client_state)atomic_load(&c->state));
 }
 
@@ -490,26 +490,26 @@ static void attach_done(struct sim_client *c)
 {
 	struct attach_job *j = c->job;
 	uint32_t generation = j->iox_generation;
-	struct life *l = NULL;
+	struct attachment *l = NULL;
 	char why[WHY_MAX];
 	int r = j->r;
 
 	snprintf(why, sizeof(why), "%s", j->why);
 	if (r == 0) {
-		r = life_create(j->ipc, generation, &l);
+		r = attachment_create(j->ipc, generation, &l);
 		if (r == 0)
 			j->ipc = NULL;
 	}
 	job_finish(c);
 	if (!c->session ||
-	    !c->want_generation) { /* simd or RouDi went meanwhile: the next event decides about this life */
+	    !c->want_generation) { /* simd or RouDi went meanwhile: the next event decides about this attachment */
 		pthread_mutex_lock(&c->lock);
-		c->life = l;
+		c->att = l;
 		pthread_mutex_unlock(&c->lock);
 		return;
 	}
 	if (generation != c->want_generation) { /* overtaken by another restart */
-		life_unref(l);
+		attachment_unref(l);
 		attach_begin(c);
 		return;
 	}
@@ -518,7 +518,7 @@ static void attach_done(struct sim_client *c)
 		return;
 	}
 	pthread_mutex_lock(&c->lock);
-	c->life = l;
+	c->att = l;
 	pthread_mutex_unlock(&c->lock);
 	c->warm_due = !c->connecting && !c->env && !(c->flags & SIM_CLIENT_NO_PREFAULT);
 	register_all(c);
@@ -527,7 +527,7 @@ static void attach_done(struct sim_client *c)
 static void dataplane_lost(struct sim_client *c)
 {
 	if (atomic_load(&c->phase) == PHASE_DATAPLANE)
-		return; /* as a new session says until it is ready; what we have may still be good then */
+		return; /* as a new session reports until it is ready; what we have may still be good then */
 	life_lost(c);
 	c->want_generation = 0;
 	set_phase(c, PHASE_DATAPLANE, SIM_CLIENT_REATTACHING);
@@ -546,7 +546,7 @@ static void dataplane_event(struct sim_client *c, uint32_t generation, bool read
 	if (phase != PHASE_DATAPLANE && generation == c->want_generation)
 		return;
 	c->want_generation = generation;
-	if (phase == PHASE_DATAPLANE && c->life && ipc_alive(c->life->ipc) && c->life->iox_generation == generation &&
+	if (phase == PHASE_DATAPLANE && c->att && ipc_alive(c->att->ipc) && c->att->iox_generation == generation &&
 	    strcmp(c->runtime, c->session->runtime) == 0) {
 		register_all(c);
 		return;
@@ -610,16 +610,16 @@ static void settle(struct sim_client *c)
 }
 
 /*
- * RouDi did not answer one of our requests in time, which ends its life for this process alone: simd goes on with it
- * and will not tell, so attach to it again. While we register, which is in the rush after a restart, at once; later it
- * may just as well be that RouDi is dead or stuck, so simd has a moment to say so first.
+ * RouDi did not answer one of our requests in time, which ends the attachment of this process alone: simd goes on with it
+ * and will not report it, so attach to it again. While we register, which is in the rush after a restart, at once; later it
+ * may just as well be that RouDi is dead or stuck, so simd has a moment to report it first.
  */
 static void life_check(struct sim_client *c)
 {
 	int phase = atomic_load(&c->phase);
 	int64_t now = client_now(c);
 
-	if (!c->life || ipc_alive(c->life->ipc) || (phase != PHASE_PROVE && phase != PHASE_UP)) {
+	if (!c->att || ipc_alive(c->att->ipc) || (phase != PHASE_PROVE && phase != PHASE_UP)) {
 		c->doubt_mono_ns = 0;
 		return;
 	}
@@ -691,6 +691,6 @@ void client_close(struct sim_client *c)
 	fail_all(c, SIM_REASON_LOST);
 	job_finish(c);
 	warm_finish(c);
-	life_unref(c->life);
-	c->life = NULL;
+	attachment_unref(c->att);
+	c->att = NULL;
 }

@@ -109,7 +109,7 @@ static int write_response(struct sim_service *sv, const struct sim_request *req,
 	size_t len, size = req->response_size ? req->response_size : sv->type->response->fixed_size;
 	char *text = NULL;
 	int r = size > SIM_SERVICE_BODY_MAX
-			? err_set(-EMSGSIZE, "the handler says %zu bytes", size)
+			? err_set(-EMSGSIZE, "the handler sets response_size to %zu", size)
 			: sim_msg_to_json_alloc(sv->type->response, req->response, size, &exact, &text, &len);
 
 	if (r == 0) {
@@ -217,7 +217,7 @@ static int work(struct sim_client *c)
 	if (o) {
 		list_remove(&o->link);
 		pthread_mutex_unlock(&c->lock);
-		outgoing_tell(c, o);
+		outgoing_notify(c, o);
 		pthread_mutex_lock(&c->lock);
 		return 1;
 	}
@@ -563,7 +563,7 @@ void services_finish(struct sim_client *c)
 	while ((o = list_first(&ss->answered, struct outgoing, link))) {
 		list_remove(&o->link);
 		pthread_mutex_unlock(&c->lock);
-		outgoing_tell(c, o);
+		outgoing_notify(c, o);
 		pthread_mutex_lock(&c->lock);
 	}
 	c->services = NULL;
@@ -648,7 +648,7 @@ int sim_service_offer(struct sim_client *c, const char *name, const struct sim_s
 	if (r == 0 && o)
 		r = check_options(o);
 	if (r == 0 && (!name || !fn || !ret))
-		r = err_set(-EINVAL, "sim_service_offer: no name, no handler, or nowhere to put the service");
+		r = err_set(-EINVAL, "sim_service_offer: no name, no handler, or the output pointer is NULL");
 	if (r == 0)
 		r = services_need(c);
 	if (r == 0)

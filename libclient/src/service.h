@@ -39,7 +39,7 @@ struct outgoing {         /* one call */
 	char why[SERVICE_WHY_MAX];
 };
 
-struct known {            /* a service that watchers have been told of */
+struct known {            /* a service that watchers have been notified of */
 	struct list link; /* services::known */
 	struct own_type *type;
 	char hashes[40];
@@ -82,7 +82,7 @@ void services_finish(struct sim_client *c);
 void services_event(struct sim_client *c, struct session *s, const char *event, const json_t *params);
 /* simd refused a tagged call as such. Under lock. */
 void services_refused(struct sim_client *c, int64_t tag, int r, const char *why);
-/* That session is over: its calls end, what it had brought is dropped. Under setup. */
+/* That session is over: its calls end, what it had received is dropped. Under setup. */
 void services_lost(struct sim_client *c, struct session *s);
 /* Offer everything to a new session. Under setup. */
 void services_register(struct sim_client *c, struct session *s);
@@ -94,11 +94,11 @@ void outgoing_end(struct sim_client *c, struct outgoing *o, int r, const char *w
 /* Asynchronous ones whose time is over. Under lock. Returns when the next one is due, INT64_MAX: none. */
 int64_t outgoing_expire(struct sim_client *c);
 /* Run the callback; frees it. No lock held. */
-void outgoing_tell(struct sim_client *c, struct outgoing *o);
+void outgoing_notify(struct sim_client *c, struct outgoing *o);
 
 /* ---- service_watch.c ---- */
 
-/* Ask simd what there is and tell the watchers. No lock held, by whoever is busy. Returns how many callbacks ran. */
+/* Ask simd what there is and notify the watchers. No lock held, by whoever is busy. Returns how many callbacks ran. */
 int watchers_look(struct sim_client *c);
 void watchers_finish(struct services *ss);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calling services; see service.h. A call is told by its tag, and its answer comes as an event. */
+/* Calling services; see service.h. A call is known by its tag, and its answer comes as an event. */
 #include "service.h"
 
 #include <sim/introspect.h>
@@ -112,7 +112,7 @@ static int unpack(const struct outgoing *o, void *body, size_t capacity, size_t 
 	return err_set(-EBADMSG, "the response is no %s: %s", o->response_type->name, err_why());
 }
 
-void outgoing_tell(struct sim_client *c, struct outgoing *o)
+void outgoing_notify(struct sim_client *c, struct outgoing *o)
 {
 	size_t size = 0;
 	int r = unpack(o, c->services->response, SIM_SERVICE_BODY_MAX, &size);
@@ -249,7 +249,7 @@ int sim_service_call(struct sim_client *c, const char *name, const struct sim_se
 	size_t got = 0;
 	json_t *j;
 	int r = response ? prepare(c, name, type, request, size, &j, &s, &o)
-			 : err_set(-EINVAL, "sim_service_call: nowhere to put the response");
+			 : err_set(-EINVAL, "sim_service_call: the output pointer is NULL");
 
 	if (r < 0)
 		return r;

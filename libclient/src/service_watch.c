@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What services there are, and who is told; see service.h. */
+/* What services there are, and who is notified; see service.h. */
 #include "service.h"
 
 #include <sim/introspect.h>
@@ -18,9 +18,9 @@ struct sim_service_watcher {
 	struct sim_client *c;
 	sim_service_watch_fn fn;
 	void *user;
-	bool fresh; /* has not been told of what there is */
+	bool fresh; /* has not been notified of what there is */
 	bool dead;
-	uint64_t told; /* number of the last thing it has been told */
+	uint64_t notified; /* number of its last notification */
 };
 
 /* ---- types ---- */
@@ -121,7 +121,7 @@ int sim_service_type_of(struct sim_client *c, const char *name, const struct sim
 	int r = client_guard(c);
 
 	if (r == 0 && (!name || !ret))
-		r = err_set(-EINVAL, "sim_service_type_of: no name, or nowhere to put the type");
+		r = err_set(-EINVAL, "sim_service_type_of: no name, or the output pointer is NULL");
 	if (r == 0)
 		r = get_type(c, name, &t);
 	if (r < 0)
@@ -136,10 +136,10 @@ void sim_service_type_unref(const struct sim_service_type *type)
 		own_type_free(container_of((struct sim_service_type *)(uintptr_t)type, struct own_type, type));
 }
 
-/* ---- telling ---- */
+/* ---- notifying ---- */
 
 /* One after the other: any of them may go meanwhile. Called and returns with lock held. */
-static int tell(struct sim_client *c, const struct known *k, const struct sim_service_type *type, bool fresh_only)
+static int notify(struct sim_client *c, const struct known *k, const struct sim_service_type *type, bool fresh_only)
 {
 	struct services *ss = c->services;
 	static _Atomic uint64_t numbers;
@@ -151,12 +151,12 @@ static int tell(struct sim_client *c, const struct known *k, const struct sim_se
 		struct sim_service_watcher *next = NULL;
 
 		list_for_each(w, &ss->watchers, link) {
-			if (!next && w->told < number && (!fresh_only || w->fresh))
+			if (!next && w->notified < number && (!fresh_only || w->fresh))
 				next = w;
 		}
 		if (!next || ss->stop)
 			return n;
-		next->told = number;
+		next->notified = number;
 		services_enter(c, next);
 		next->fn(next->user, k->name, type);
 		services_leave(c);
@@ -188,7 +188,7 @@ static int forget(struct sim_client *c, struct known *k)
 	int n;
 
 	pthread_mutex_lock(&c->lock);
-	n = tell(c, k, NULL, false);
+	n = notify(c, k, NULL, false);
 	pthread_mutex_unlock(&c->lock);
 	known_free(k);
 	return n;
@@ -201,7 +201,7 @@ static int learn(struct sim_client *c, const char *name, const char *hashes)
 	int n;
 
 	if (get_type(c, name, &t) < 0)
-		return 0; /* it has gone already: another look follows */
+		return 0; /* it is withdrawn already: another look follows */
 	k = MEM_NEW(struct known);
 	if (!k) {
 		own_type_free(t);
@@ -213,7 +213,7 @@ static int learn(struct sim_client *c, const char *name, const char *hashes)
 	snprintf(k->hashes, sizeof(k->hashes), "%s", hashes);
 	list_append(&c->services->known, &k->link);
 	pthread_mutex_lock(&c->lock);
-	n = tell(c, k, &k->type->type, false);
+	n = notify(c, k, &k->type->type, false);
 	pthread_mutex_unlock(&c->lock);
 	return n;
 }
@@ -240,7 +240,7 @@ static int look_at(struct sim_client *c, const json_t *service)
 	return n + learn(c, name, hashes);
 }
 
-/* Those who have come since the last look are told of what was there. */
+/* Those who have come since the last look are notified of what was there. */
 static int greet(struct sim_client *c)
 {
 	struct services *ss = c->services;
@@ -250,7 +250,7 @@ static int greet(struct sim_client *c)
 
 	list_for_each(k, &ss->known, link) {
 		pthread_mutex_lock(&c->lock);
-		n += tell(c, k, &k->type->type, true);
+		n += notify(c, k, &k->type->type, true);
 		pthread_mutex_unlock(&c->lock);
 	}
 	pthread_mutex_lock(&c->lock);
@@ -298,7 +298,7 @@ int sim_service_watch(struct sim_client *c, sim_service_watch_fn fn, void *user,
 	int r = client_guard(c);
 
 	if (r == 0 && (!fn || !ret))
-		r = err_set(-EINVAL, "sim_service_watch: no callback, or nowhere to put the watcher");
+		r = err_set(-EINVAL, "sim_service_watch: no callback, or the output pointer is NULL");
 	if (r == 0)
 		r = services_need(c);
 	if (r < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The connection to one life of simd: Hello, calls, events. Thread: see session.h. */
+/* The connection to one run of simd: Hello, calls, events. Thread: see session.h. */
 #include "session.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@
 struct call {
 	struct list link;     /* session::calls */
 	bool done, abandoned; /* abandoned: nobody waits, the reply is dropped */
-	int64_t tag;          /* of a CallService: who is told when simd refuses it; -1: none */
+	int64_t tag;          /* of a CallService: who is notified when simd refuses it; -1: none */
 	int result;           /* with done: 0 msg holds the reply, -ENOTCONN */
 	struct varlink_msg msg;
 };
@@ -163,7 +163,7 @@ void session_pump(struct sim_client *c, struct session *s)
 
 	if (s->dead)
 		return;
-	w = varlink_write(s->v, s->sock); /* where that fails, simd may still have said why before it closed */
+	w = varlink_write(s->v, s->sock); /* where that fails, simd may still have sent the reason before it closed */
 	do {
 		n = varlink_read(s->v, s->sock);
 		while (r >= 0 && (r = varlink_next(s->v, &msg)) == 1) {
@@ -213,11 +213,11 @@ static int call_begin(struct sim_client *c, struct session *s, const char *metho
 		list_append(&s->calls, &call->link);
 		if (ret)
 			*ret = call;
-	} else { /* replies of a stream are told by their "continues", not by their order */
+	} else { /* replies of a stream are known by their "continues", not by their order */
 		mem_free(call);
 	}
 	if (r >= 0 && varlink_write(s->v, s->sock) < 0)
-		session_pump(c, s); /* reads what simd has said last */
+		session_pump(c, s); /* reads what simd sent last */
 	pthread_mutex_unlock(&c->lock);
 	return r < 0 ? r : 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A session: one connection to one life of simd, with the pages and descriptors that Hello handed out.
+ * A session: one connection to one run of simd, with the pages and descriptors that Hello handed out.
  * It does not outlive simd; the client makes a new one then. Counted: by the client and by every
  * registration whose hot path writes into its pages.
  *
@@ -42,7 +42,7 @@ struct session {
 	uint32_t iox_generation; /* of Hello */
 	char app[96], backend[16], prefix[100], runtime[128], simd_id[40];
 
-	/* what events said since the last look; guarded by client::lock */
+	/* what events reported since the last look; guarded by client::lock */
 	bool ev_dataplane, ev_ready, ev_shutdown;
 	uint32_t ev_generation;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lock-step, the participant's side: turns come on a socket of their own (schemas/wire/step.h). In a turn that
- * others share, publishers hand their messages over to be kept (step_keep); simd says when they go.
+ * others share, publishers hand their messages over to be kept (step_keep); simd notifies when they go.
  *
  * Thread: wait and done one at a time; step_keep any; step_register() under client::setup.
  */
@@ -80,7 +80,8 @@ int sim_step_join(struct sim_client *c, uint32_t rank, struct sim_step **ret)
 	if (r < 0)
 		return r;
 	if (!ret || rank > SIM_STEP_RANK_MAX)
-		return err_set(-EINVAL, "sim_step_join: rank %u is out of range, 0 to %u, or nowhere to put it", rank,
+		return err_set(-EINVAL,
+			       "sim_step_join: rank %u is out of range, 0 to %u, or the output pointer is NULL", rank,
 			       SIM_STEP_RANK_MAX);
 	st = MEM_NEW(struct sim_step);
 	if (!st)
@@ -203,7 +204,7 @@ static void turn_set(struct sim_step *st, enum client_turn turn)
 	atomic_store(&st->c->turn, turn);
 }
 
-/* What simd said last, before it closed the socket. */
+/* What simd sent last, before it closed the socket. */
 static void read_last(struct sim_step *st)
 {
 	struct step_packet p;
@@ -333,7 +334,7 @@ int sim_step_wait(struct sim_step *st, int64_t wall_timeout_dur_ns, struct sim_s
 	int r;
 
 	if (!st || !ret)
-		return err_set(-EINVAL, "sim_step_wait: nothing was joined, or nowhere to put the turn");
+		return err_set(-EINVAL, "sim_step_wait: nothing was joined, or the output pointer is NULL");
 	r = step_enter(st);
 	if (r < 0)
 		return r;

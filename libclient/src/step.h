@@ -12,7 +12,7 @@
 struct pub_port;
 struct sim_slot;
 
-/* What the counters say of a message; read before it goes, afterwards the slot is not ours to read. */
+/* What the counters record of a message; read before it is sent, afterwards the slot is not ours to read. */
 struct sent {
 	uint64_t bytes, stamp_sim_ns, mono_ns;
 };

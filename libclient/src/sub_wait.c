@@ -2,7 +2,7 @@
 /*
  * Waiting for messages: in place (spin, then sleep on the data plane's waiter), or through a descriptor.
  *
- * A waiter belongs to one life of the data plane. When that life ends it wakes; the wait then goes on, on
+ * A waiter belongs to one attachment. When that ends it wakes; the wait then goes on, on
  * the port that recovery posts. The descriptor is fed by a thread that waits, fires once, and waits again
  * only after the program has taken everything; a message that arrives in between leaves its wake-up pending.
  *
@@ -33,9 +33,9 @@ static int port_waiter(struct sim_subscriber *s)
 
 	if (p->attached)
 		return 0;
-	r = p->waiter ? 0 : ipc_waiter_create(p->life->ipc, &p->waiter);
+	r = p->waiter ? 0 : ipc_waiter_create(p->att->ipc, &p->waiter);
 	if (r < 0) {
-		client_doubt(s->c, p->life);
+		client_doubt(s->c, p->att);
 		return err_set(r, "%s", ipc_why());
 	}
 	r = ipc_waiter_add(p->waiter, p->sub);
@@ -54,7 +54,7 @@ static bool spin(struct sim_subscriber *s, int64_t end_mono_ns)
 	if (until > end_mono_ns)
 		until = end_mono_ns;
 	while (!ipc_sub_has_data(s->port->sub)) {
-		if (!ipc_alive(s->port->life->ipc) || client_now(s->c) >= until)
+		if (!ipc_alive(s->port->att->ipc) || client_now(s->c) >= until)
 			return false;
 #if defined(__x86_64__) || defined(__i386__)
 		__builtin_ia32_pause();
@@ -63,7 +63,7 @@ static bool spin(struct sim_subscriber *s, int64_t end_mono_ns)
 	return true;
 }
 
-/* The life is over: wait for the next port, or for the client to fail. */
+/* The attachment is over: wait for the next port, or for the client to fail. */
 static int wait_port(struct sim_subscriber *s, int64_t left_dur_ns)
 {
 	struct timespec t = timespec_from_ns(left_dur_ns < STALE_DUR_NS ? left_dur_ns : STALE_DUR_NS);
@@ -88,7 +88,7 @@ static int wait_once(struct sim_subscriber *s, int64_t left_dur_ns)
 
 	if (client_pumps(c) && left_dur_ns > SLICE_DUR_NS)
 		left_dur_ns = SLICE_DUR_NS;
-	if (!ipc_alive(s->port->life->ipc))
+	if (!ipc_alive(s->port->att->ipc))
 		return wait_port(s, left_dur_ns);
 	if (c->env) {
 		client_sleep(c, -1, 0, left_dur_ns < NS_PER_MS ? left_dur_ns : NS_PER_MS);
@@ -103,7 +103,7 @@ static int wait_once(struct sim_subscriber *s, int64_t left_dur_ns)
 		return 0;
 	}
 	r = port_waiter(s);
-	if (r == -ESTALE || r == -ETIMEDOUT) /* this life is over: the next port comes */
+	if (r == -ESTALE || r == -ETIMEDOUT) /* this attachment is over: the next port comes */
 		return 0;
 	if (r < 0)
 		return r;
@@ -185,7 +185,8 @@ static void *helper(void *arg)
 		} else if (r < 0 && port == f->port && !f->stop) {
 			struct timespec t = timespec_from_ns(mono_now_ns() + STALE_DUR_NS);
 
-			pthread_cond_timedwait(&f->cond, &f->lock, &t); /* a dead life: until there is another port */
+			pthread_cond_timedwait(&f->cond, &f->lock,
+					       &t); /* a dead attachment: until there is another port */
 		}
 		pthread_mutex_unlock(&f->lock);
 		sub_port_unref(port);
@@ -261,7 +262,7 @@ void sub_fd_port(struct sim_subscriber *s)
 	struct sub_port *old;
 
 	if (port_waiter(s) < 0)
-		return; /* this life is over already: the next port comes */
+		return; /* this attachment is over already: the next port comes */
 	atomic_fetch_add(&s->port->refs, 1);
 	pthread_mutex_lock(&f->lock);
 	old = f->port;

@@ -26,11 +26,11 @@ void sub_port_unref(struct sub_port *p)
 		ipc_waiter_destroy(p->waiter);
 	}
 	ipc_sub_destroy(p->sub);
-	life_unref(p->life);
+	attachment_unref(p->att);
 	mem_free(p);
 }
 
-static int port_create(struct sim_subscriber *s, struct life *l, struct sub_port **ret)
+static int port_create(struct sim_subscriber *s, struct attachment *l, struct sub_port **ret)
 {
 	struct ipc_sub_options o = { .depth = s->depth, .history = s->flags & SIM_SUB_LATCHED };
 	struct sub_port *p = MEM_NEW(struct sub_port);
@@ -48,7 +48,7 @@ static int port_create(struct sim_subscriber *s, struct life *l, struct sub_port
 		p->waiter = NULL;
 	list_init(&p->link);
 	atomic_init(&p->refs, 1);
-	p->life = life_ref(l);
+	p->att = attachment_ref(l);
 	*ret = p;
 	return 0;
 }
@@ -107,7 +107,7 @@ static int announce(struct sim_subscriber *s, struct session *ses, char *ret_nam
 	return r;
 }
 
-static int renew(struct sim_subscriber *s, struct session *ses, struct life *l)
+static int renew(struct sim_subscriber *s, struct session *ses, struct attachment *l)
 {
 	char name[SIM_CHANNEL_MAX + 1];
 	struct sub_port *port;
@@ -115,7 +115,7 @@ static int renew(struct sim_subscriber *s, struct session *ses, struct life *l)
 
 	if (r < 0)
 		return r;
-	if (s->newest && s->newest->life == l && strcmp(name, s->name) == 0)
+	if (s->newest && s->newest->att == l && strcmp(name, s->name) == 0)
 		return 0;
 	if (strcmp(name, s->name) != 0)
 		snprintf(s->name, sizeof(s->name), "%s", name);
@@ -127,11 +127,11 @@ static int renew(struct sim_subscriber *s, struct session *ses, struct life *l)
 	return 0;
 }
 
-int subscriber_register(struct sim_subscriber *s, struct session *ses, struct life *l)
+int subscriber_register(struct sim_subscriber *s, struct session *ses, struct attachment *l)
 {
 	int r = renew(s, ses, l);
 
-	/* a session or a life that ended just now is no verdict: the next one is asked again */
+	/* a session or an attachment that ended just now is no verdict: the next one is asked again */
 	atomic_store(&s->error, r == -ENOTCONN || r == -ESTALE ? 0 : r);
 	subscriber_ring(s);
 	return r;
@@ -241,16 +241,16 @@ static int subscribe(struct sim_subscriber *s)
 {
 	struct sim_client *c = s->c;
 	struct session *ses;
-	struct life *l;
+	struct attachment *l;
 	int r = client_session(c, &ses);
 
 	if (r < 0)
 		return r;
-	r = client_life(c, &l);
+	r = client_attachment(c, &l);
 	if (r == 0) {
 		r = subscriber_register(s, ses, l);
 		client_doubt(c, l);
-		life_unref(l);
+		attachment_unref(l);
 	}
 	session_unref(ses);
 	if (r < 0)
@@ -275,7 +275,7 @@ int sim_subscribe(struct sim_client *c, const char *channel, const struct sim_ty
 	if (r == 0)
 		r = check_options(channel, type, o);
 	if (r == 0 && !ret)
-		r = err_set(-EINVAL, "sim_subscribe: nowhere to put the subscriber");
+		r = err_set(-EINVAL, "sim_subscribe: the output pointer is NULL");
 	if (r == 0)
 		r = subscriber_new(c, channel, type, o, &s);
 	if (r < 0)
@@ -386,7 +386,7 @@ int sim_take(struct sim_subscriber *s, const struct sim_slot **ret)
 	int r;
 
 	if (!s || !ret)
-		return err_set(-EINVAL, "sim_take: no subscriber, or nowhere to put the slot");
+		return err_set(-EINVAL, "sim_take: no subscriber, or the output pointer is NULL");
 	r = subscriber_enter(s);
 	if (r < 0)
 		return r;
@@ -471,7 +471,7 @@ int sim_channel_type(struct sim_client *c, const char *channel, const struct sim
 	if (r < 0)
 		return r;
 	if (!channel || !ret)
-		return err_set(-EINVAL, "sim_channel_type: no channel, or nowhere to put the type");
+		return err_set(-EINVAL, "sim_channel_type: no channel, or the output pointer is NULL");
 	r = client_session(c, &ses);
 	if (r < 0)
 		return r;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private: a subscriber, its port in the present life of the data plane, and older ports of which slots are still held. */
+/* Private: a subscriber, its port in the present generation of the data plane, and older ports of which slots are still held. */
 #ifndef SRC_SUBSCRIBER_H
 #define SRC_SUBSCRIBER_H
 
 #include <sim/subscriber.h>
 
 #include "client.h"
-#include "life.h"
+#include "attachment.h"
 #include "session.h"
 
 #define SUB_SEEN 64u /* publishers whose sequence numbers are followed at once; a power of two */
@@ -15,7 +15,7 @@
 struct sub_port {
 	struct list link; /* sim_subscriber::old */
 	_Atomic uint32_t refs;
-	struct life *life; /* referenced */
+	struct attachment *att; /* referenced */
 	struct ipc_sub *sub;
 	struct ipc_waiter *waiter; /* NULL: made by whoever waits first */
 	bool attached;             /* sub belongs to waiter: only once somebody waits, as each message then posts it */
@@ -82,8 +82,8 @@ void sub_fd_rearm(struct sim_subscriber *s); /* everything has been taken */
 
 /* ---- for recovery; under setup ---- */
 
-/* Tell simd (once a session), and make a port if the life or the channel's full name is new; it is posted. */
-int subscriber_register(struct sim_subscriber *s, struct session *ses, struct life *l);
+/* Tell simd (once a session), and make a port if the attachment or the channel's full name is new; it is posted. */
+int subscriber_register(struct sim_subscriber *s, struct session *ses, struct attachment *l);
 void subscriber_ring(struct sim_subscriber *s);
 bool subscriber_settle(struct sim_subscriber *s); /* as publisher_settle() */
 

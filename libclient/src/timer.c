@@ -74,7 +74,7 @@ static struct sim_timer *first(struct timers *ts)
 	return best;
 }
 
-/* Its next due time; what is told about this one. Under lock. */
+/* Its next due time; what is reported about this one. Under lock. */
 static struct sim_timer_event fire(struct sim_timer *t, const struct sim_clock_sample *now)
 {
 	struct sim_timer_event ev = { .now = *now, .due_sim_ns = t->due_sim_ns };
@@ -287,7 +287,7 @@ static int check(struct sim_client *c, int64_t period_dur_ns, unsigned flags, si
 			       (long long)period_dur_ns);
 	if (flags & ~(unsigned)SIM_TIMER_ONE_SHOT)
 		return err_set(-EINVAL, "sim_timer_create: unknown flags %#x", flags);
-	return fn && ret ? 0 : err_set(-EINVAL, "sim_timer_create: no callback, or nowhere to put the timer");
+	return fn && ret ? 0 : err_set(-EINVAL, "sim_timer_create: no callback, or the output pointer is NULL");
 }
 
 static void start(struct sim_timer *t)

@@ -53,7 +53,7 @@ int sim_token_open(struct sim_client *c, const char *name, struct sim_token **re
 	if (r < 0)
 		return r;
 	if (!ret)
-		return err_set(-EINVAL, "sim_token_open: nowhere to put the token");
+		return err_set(-EINVAL, "sim_token_open: the output pointer is NULL");
 	t = MEM_NEW(struct sim_token);
 	if (!t)
 		return err_nomem();

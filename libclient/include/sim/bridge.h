@@ -7,13 +7,13 @@
  * simbridge loads exactly one bridge plug-in and owns one connection. The plug-in never links the host: everything it
  * needs comes in through struct sim_bridge_host. The host refuses a table whose abi differs, naming both numbers; members beyond `size` do not exist.
  *
- * Life: ops->reg() once, after load; ops->create(); connect() / disconnect() as often as simd says (both
+ * Order: ops->reg() once, after load; ops->create(); connect() / disconnect() as often as simd says (both
  * return at once; progress is reported with host->status()); publish() from conversion threads, one
  * per lane, concurrently; destroy() when all publish() calls have returned and pending tasks completed.
  *
  * A connection that is lost: a plug-in that reports UNEXPECTEDLY_DISCONNECTED is connected again by the host, after pauses
  * that grow from 0.1 s to 10 s; one that connects again by itself reports CONNECTING instead. When it is CONNECTED, the
- * host closes and opens every channel, names services anew and calls listen() again where somebody listens; only then
+ * host closes and opens every channel, names services again and calls listen() again where somebody listens; only then
  * messages flow.
  *
  * /clock goes past dispatch: a bridge that lists it and carries sim/Clock gets it on a thread of its own, at the rate of
@@ -44,7 +44,7 @@ struct sim_bridge_registry; /* the host's list of what the plug-in can carry */
 struct sim_bridge_topic;    /* the plug-in's side of one channel: defined by the plug-in */
 struct sim_task;            /* one message to publish: owned by the host */
 
-/* One channel as the host announces it. Borrows for the life of the topic. */
+/* One channel as the host announces it. Borrows for the lifetime of the topic. */
 struct sim_bridge_channel {
 	uint32_t id;
 	const char *name;            /* full name, prefix included */
@@ -85,7 +85,7 @@ struct sim_bridge_host {
 	 */
 	int (*offer)(void *ctx, const char *channel, const struct sim_type *type);
 	/*
-	 * Call a service that ops->service() told of, on behalf of the far side; never blocks. 0: fn runs exactly once, on
+	 * Call a service that ops->service() announced, on behalf of the far side; never blocks. 0: fn runs exactly once, on
 	 * the thread of ops->service(), or before disconnect() with -ECANCELED; results as of sim_service_call().
 	 * timeout_dur_ns of wall time, 0: the service's own. -EBUSY 32 are unanswered, -ENOTCONN, -EINVAL: fn does not run.
 	 */
@@ -100,13 +100,13 @@ struct sim_bridge_host {
 	/*
 	 * Drive the time source `ros2` with a clock of the far side: it is sim_ns now, above 0. Forward is time going on; back, or
 	 * more than SIM_BRIDGE_FAR_DUR_NS forward at once, is a jump, announced to all. The driver lease is taken at the first
-	 * call. SIM_BRIDGE_CLOCK_GONE: there is no such clock any more; time holds, its driver is lost, until the next call.
+	 * call. SIM_BRIDGE_CLOCK_GONE: there is no such clock any more: driver lost, clock stopped, until the next call.
 	 * Blocks while a lock-step round is open. Never with the time that this simd itself sends out.
 	 * 0; -EINVAL; -EOPNOTSUPP another source is active; -EBUSY somebody else drives it; -ENOTCONN simd is gone. The
 	 * host logs these, once each; call again with the next time. Thread: any, one at a time.
 	 */
 	int (*drive)(void *ctx, int64_t sim_ns);
-	uint64_t simd_id; /* random per life of simd, and the same for all its bridges: to know one's own on the far side */
+	uint64_t simd_id; /* random per run of simd, and the same for all its bridges: to know one's own on the far side */
 	/*
 	 * From open(): what the channel is over there, for people (`simctl bridge info`): its name ("/car/radar/n0") and its
 	 * type; several are named in one text. Copied. Without it: the channel's own name, and the type as it was registered.
@@ -166,7 +166,7 @@ struct sim_bridge_ops {
 	void (*listen)(struct sim_bridge *b, const char *channel, int on);
 	/*
 	 * Optional: a service of a type that was registered is there (type, with the field tables of both halves), or it is
-	 * no more (NULL). All that there are follow connect(), all have gone before disconnect(), and both when a lost
+	 * no more (NULL). All that there are follow connect(), all are withdrawn before disconnect(), and both when a lost
 	 * connection is back. type: until its going.
 	 * Thread: one of the host's, the one on which answers come, or the one that disconnects; must not block.
 	 */

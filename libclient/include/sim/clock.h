@@ -26,14 +26,14 @@ SIM_API void sim_now_sample(const struct sim_client *c, struct sim_clock_sample 
  * Sleep until simulated time reaches until_sim_ns. Follows scale, pause (sleeps on) and step; a source that nobody
  * drives yet is slept through as well, so that programs may start in any order.
  * Returns: 0; -ECANCELED the clock jumped (generation changed); -ETIMEDOUT wall_timeout_dur_ns (>= 0) passed, and
- *          sim_why() tells why time did not come so far (no driver yet, paused); -ENOTCONN simd is gone.
+ *          sim_why() explains why time did not come so far (no driver yet, paused); -ENOTCONN simd is gone.
  */
 SIM_API SIM_MUST_CHECK int sim_sleep_until(struct sim_client *c, int64_t until_sim_ns, int64_t wall_timeout_dur_ns);
 
 /* ---- jumps ---- */
 
 /*
- * A jump is time that does not go on from where it was: the source was switched or set back, a scenario began anew,
+ * A jump is time that does not go on from where it was: the source was switched or set back, a scenario restarted,
  * simd restarted. Each begins a new clock_generation. Meaning, in ROS 2's terms (rclcpp::TimeJump):
  *
  *   stamps            of different generations must not be compared (sim_slot.clock_generation tells)
@@ -48,7 +48,7 @@ struct sim_clock_jump {
 	uint32_t clock_generation; /* the new one */
 };
 
-/* Of which jumps to be told, as rclcpp::JumpThreshold. 0: of any; < 0: of none in that direction. */
+/* Which jumps to be notified of, as rclcpp::JumpThreshold. 0: of any; < 0: of none in that direction. */
 struct sim_jump_threshold {
 	int64_t min_forward_dur_ns, min_backward_dur_ns;
 };
@@ -91,14 +91,14 @@ SIM_API void sim_driver_release(struct sim_driver *d); /* NULL is fine */
 
 /*
  * Advance time by dur_ns (1 ns .. 1 h). Blocks while time is paused, and in a step until the step has
- * room: *ret_granted_dur_ns tells how much was granted (less than asked at the end of a step; never 0 on success).
+ * room: *ret_granted_dur_ns is how much was granted (less than asked at the end of a step; never 0 on success).
  * Returns: 0; -EINVAL; -EPERM the lease was lost (source switched); -ENOTCONN simd is gone (the library takes
  *          the lease again when it is back: try again). Thread: one at a time.
  */
 SIM_API SIM_MUST_CHECK int sim_driver_advance(struct sim_driver *d, int64_t dur_ns, int64_t *ret_granted_dur_ns);
 
 /*
- * Say what time it is, for sources that follow a foreign clock (`ss2`, `ros2`): forward is time going on, back
+ * Report what time it is, for sources that follow a foreign clock (`ss2`, `ros2`): forward is time going on, back
  * is a jump. Returns: 0; -EOPNOTSUPP the source only advances; -ERANGE negative; -EBUSY time is paused or
  * stepping; -EPERM, -ENOTCONN as above. Thread: one at a time.
  */

@@ -41,7 +41,7 @@ enum sim_clock_flag {
 	SIM_CLOCK_STALE = 1u << 5,       /* simd is gone: set by the reader's library, never by the writer */
 	SIM_CLOCK_STARTED = 1u << 6,     /* the source has produced a time at least once */
 	SIM_CLOCK_LOCKSTEP = 1u << 7, /* steps wait for participants (sim/step.h): messages go out at the end of each */
-	SIM_CLOCK_NO_DRIVER = 1u << 8, /* a driven source that nobody drives, yet or any more: time holds */
+	SIM_CLOCK_NO_DRIVER = 1u << 8, /* a driven source that nobody drives, yet or any more: the clock is stopped */
 };
 
 /* Payload words are read and written as relaxed atomics of their own width (see sim_clock_read). */
@@ -58,7 +58,7 @@ struct sim_clock_page {
 	int64_t scale_e6;          /* the requested scale, millionths; kept while paused or driven */
 	uint32_t step;             /* counts completed steps (lock-step) */
 	uint32_t futex;            /* bumped and woken after each write: sim_sleep_until waits on it */
-	uint64_t simd_id;          /* random per life of simd: tells a restarted daemon from the old one */
+	uint64_t simd_id;          /* random per run of simd: differs between a restarted daemon and the old one */
 	int64_t jump_old_sim_ns;   /* the last jump: time before it ... */
 	int64_t jump_new_sim_ns;   /* ... and after it */
 };

@@ -51,7 +51,7 @@ static inline size_t sim_point_cloud_size(size_t n)
 
 /*
  * Start an unordered, dense cloud of n points. Returns the points, contents undefined: fill all of them or
- * trim. NULL when buf is too small (sim_point_cloud_size() tells how large it must be) or misaligned.
+ * trim. NULL when buf is too small (sim_point_cloud_size() is how large it must be) or misaligned.
  */
 static inline struct sim_Point *sim_point_cloud_begin(void *buf, size_t capacity, uint32_t n, struct sim_builder *b)
 {

@@ -16,7 +16,7 @@
  *   - refused:  -ECANCELED time is paused, -EBUSY the token is in use, -EAGAIN no credit (publisher
  *     created SIM_PUB_NO_WAIT), -ETIMEDOUT no credit within the configured wait (without bound while
  *     the channel waits for a lossless bridge that answers), -ESTALE the slot belongs to an earlier
- *     life of the data plane, -ENOTCONN simd is gone, -EINVAL not a loan of this publisher (then
+ *     generation of the data plane, -ENOTCONN simd is gone, -EINVAL not a loan of this publisher (then
  *     nothing is taken and the callback does not run);
  *   - accepted (0) means "queued", not "sent": no bridge, or one that is not connected, gives
  *     ok == false with SIM_REASON_NO_BRIDGE / SIM_REASON_DISCONNECTED.
@@ -56,7 +56,7 @@ struct sim_publisher_options {
  * Create a publisher of `type` on `channel` (the rig's prefix is put before a name without a leading
  * slash). Returns: 0; -EINVAL bad name or option; -EMEDIUMTYPE the channel exists with another type;
  * -EMSGSIZE no pool holds max_body; -EMFILE no port left, or a limit of simd's; -ENOSPC no room left
- * in the pool of that size; -ENOTCONN. sim_why() names the figures.
+ * in the pool of that size; -ENOTCONN. sim_why() names the numbers.
  */
 SIM_API SIM_MUST_CHECK int sim_advertise(struct sim_client *c, const char *channel, const struct sim_type *type,
 					 const struct sim_publisher_options *o, struct sim_publisher **ret);

@@ -5,7 +5,7 @@
  * simd, not through shared memory: services are for switching and asking, not for data.
  *
  * Each request gets exactly one answer, whatever dies: the response; the negative errno that the handler returned;
- * -ETIMEDOUT at the deadline; -EPIPE its provider has gone; -EBUSY too many wait already; -ENOENT nobody offers it;
+ * -ETIMEDOUT at the deadline; -EPIPE its provider disconnected; -EBUSY too many wait already; -ENOENT nobody offers it;
  * -EMEDIUMTYPE another type is offered there; -ENOTCONN simd is gone; -ECANCELED simd shuts down, or the client
  * disconnects; -EBADMSG the response does not hold.
  *
@@ -99,13 +99,13 @@ SIM_API SIM_MUST_CHECK int sim_service_type_of(struct sim_client *c, const char 
 					       const struct sim_service_type **ret);
 SIM_API void sim_service_type_unref(const struct sim_service_type *type); /* only for what that returned; NULL is fine */
 
-/* type NULL: it has gone; else it is on offer. Names are full ones. type: valid until its going has been told. */
+/* type NULL: no longer offered; else it is offered. Names are full ones. type: valid until that notification. */
 typedef void (*sim_service_watch_fn)(void *user, const char *name, const struct sim_service_type *type);
 
-/* Tell of all services, those that there are and those that come; -ENOMEM, -EAGAIN. Of a bridge: those its rig lets it offer. */
+/* Notify of all services, present and future; -ENOMEM, -EAGAIN. Of a bridge: those its rig lets it offer. */
 SIM_API SIM_MUST_CHECK int sim_service_watch(struct sim_client *c, sim_service_watch_fn fn, void *user,
 					     struct sim_service_watcher **ret);
-/* fn runs no more, and is not told that they go. Also from fn. NULL is fine. */
+/* fn runs no more, not even to report that they end. Also from fn. NULL is fine. */
 SIM_API void sim_service_watcher_destroy(struct sim_service_watcher *w);
 
 #ifdef __cplusplus

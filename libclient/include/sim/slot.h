@@ -32,7 +32,7 @@ extern "C" {
 
 enum sim_slot_flag {
 	SIM_SLOT_DISPATCH = 1u << 0,    /* bridges are to get it; simd answers with one completion */
-	SIM_SLOT_CLOCK_STALE = 1u << 1, /* stamped while the clock page had lost its writer */
+	SIM_SLOT_CLOCK_STALE = 1u << 1, /* stamped while the clock page had no writer */
 	SIM_SLOT_PROBE = 1u << 2,       /* libsimclient asks whether simd hears it; subscribers never see it */
 };
 
@@ -41,12 +41,12 @@ struct sim_slot {
 	uint16_t version;          /* SIM_SLOT_VERSION */
 	uint16_t flags;            /* enum sim_slot_flag */
 	uint64_t type_hash;        /* of the message definition, sim/introspect.h */
-	uint32_t channel_id;       /* simd's number of the channel, this life of simd */
-	uint32_t publisher_id;     /* simd's number of the publisher, this life of simd; never 0 */
+	uint32_t channel_id;       /* simd's number of the channel, this run of simd */
+	uint32_t publisher_id;     /* simd's number of the publisher, this run of simd; never 0 */
 	uint64_t sequence;         /* per publisher, from 1; counts published messages only */
 	int64_t stamp_sim_ns;      /* capture time, simulated */
 	int64_t publish_mono_ns;   /* CLOCK_MONOTONIC of this machine when it was published */
-	uint32_t iox_generation;   /* life of the data plane that the slot belongs to */
+	uint32_t iox_generation;   /* generation of the data plane that the slot belongs to */
 	uint32_t clock_generation; /* generation of the clock that stamp_sim_ns belongs to */
 	uint64_t body_size;        /* valid bytes after this header: fixed struct + variable-length data */
 	uint32_t token_cell;       /* libsimclient and simd only: cell of the exclusive token + 1; 0 none */

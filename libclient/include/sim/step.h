@@ -9,7 +9,7 @@
  *           sim_step_done(s);
  *   }
  *
- * One step: the driver of time advances (or an operator says `simctl clock step`); the participants have their
+ * One step: the driver of time advances (or an operator runs `simctl clock step`); the participants have their
  * turns in the order of their ranks, lowest first; when all have acknowledged, everything published goes to the
  * bridges in the order (stamp, channel, client's name, publisher, sequence); when all of it has completed, the
  * step ends and the driver goes on. Nobody waits for wall time: the next step begins as soon as one has ended.

@@ -61,7 +61,7 @@ SIM_API void sim_subscriber_stats(const struct sim_subscriber *s, struct sim_sub
 /* The channel's type as simd knows it; returns a reference (sim_type_unref()). -ENOENT: nobody has advertised it. */
 SIM_API SIM_MUST_CHECK int sim_channel_type(struct sim_client *c, const char *channel, const struct sim_type **ret);
 
-/* Reader: the latest `depth` messages, all of one stretch of the clock: a jump (sim/clock.h) begins it anew. */
+/* Reader: the latest `depth` messages, all of one stretch of the clock: a jump (sim/clock.h) clears it. */
 SIM_API SIM_MUST_CHECK int sim_reader_create(struct sim_client *c, const char *channel, const struct sim_type *type,
 					     unsigned depth, struct sim_reader **ret);
 SIM_API void sim_reader_destroy(struct sim_reader *r);

@@ -4,7 +4,7 @@
  * passing of time.
  *
  * Periodic timers keep their phase: due times are start + k x period, exactly. A timer that was held up (a slow
- * callback, a long step) fires once for all the periods that it missed, and says how many. Jumps are as for timers of
+ * callback, a long step) fires once for all the periods that it missed, and reports how many. Jumps are as for timers of
  * ROS 2: forward past the due time it fires once; back before its last call it is due one period after the
  * new time; back by less it keeps its due time.
  *

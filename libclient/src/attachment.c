@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counted attachments and publisher ports. Thread: see life.h. */
-#include "life.h"
+/* Counted attachments and publisher ports. Thread: see attachment.h. */
+#include "attachment.h"
 
 #include <errno.h>
 
 #include "err.h"
 #include "mem.h"
 
-int life_create(struct ipc *ipc, uint32_t iox_generation, struct life **ret)
+int attachment_create(struct ipc *ipc, uint32_t iox_generation, struct attachment **ret)
 {
-	struct life *l = MEM_NEW(struct life);
+	struct attachment *l = MEM_NEW(struct attachment);
 
 	if (!l)
 		return err_nomem();
@@ -20,13 +20,13 @@ int life_create(struct ipc *ipc, uint32_t iox_generation, struct life **ret)
 	return 0;
 }
 
-struct life *life_ref(struct life *l)
+struct attachment *attachment_ref(struct attachment *l)
 {
 	atomic_fetch_add_explicit(&l->refs, 1, memory_order_relaxed);
 	return l;
 }
 
-void life_unref(struct life *l)
+void attachment_unref(struct attachment *l)
 {
 	if (!l || atomic_fetch_sub_explicit(&l->refs, 1, memory_order_acq_rel) != 1)
 		return;
@@ -34,7 +34,7 @@ void life_unref(struct life *l)
 	mem_free(l);
 }
 
-int pub_port_create(struct life *l, const char *channel, uint32_t history, struct pub_port **ret)
+int pub_port_create(struct attachment *l, const char *channel, uint32_t history, struct pub_port **ret)
 {
 	struct ipc_pub_options o = { .history = history };
 	struct pub_port *p = MEM_NEW(struct pub_port);
@@ -48,7 +48,7 @@ int pub_port_create(struct life *l, const char *channel, uint32_t history, struc
 		return err_set(r, "channel %s: %s", channel, ipc_why());
 	}
 	atomic_init(&p->refs, 1);
-	p->life = life_ref(l);
+	p->att = attachment_ref(l);
 	*ret = p;
 	return 0;
 }
@@ -64,6 +64,6 @@ void pub_port_unref(struct pub_port *p)
 	if (!p || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	ipc_pub_destroy(p->pub);
-	life_unref(p->life);
+	attachment_unref(p->att);
 	mem_free(p);
 }

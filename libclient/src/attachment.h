@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One attachment to the data plane, counted: by the client, by every port of it, by lanes. It is
- * detached when the last of them lets go, so slots of a dead life stay readable until given back.
+ * detached when the last of them releases it, so slots of a dead attachment stay readable until they are released.
  * Thread: any (the count is atomic; the ports themselves have one user each).
  */
-#ifndef SRC_LIFE_H
-#define SRC_LIFE_H
+#ifndef SRC_ATTACHMENT_H
+#define SRC_ATTACHMENT_H
 
 #include <stdatomic.h>
 #include <stdint.h>
 
 #include "ipc.h"
 
-struct life {
+struct attachment {
 	_Atomic uint32_t refs;
 	struct ipc *ipc;
 	uint32_t iox_generation;
 };
 
-int life_create(struct ipc *ipc, uint32_t iox_generation, struct life **ret); /* takes ipc, on success */
-struct life *life_ref(struct life *l);
-void life_unref(struct life *l); /* NULL is fine */
+int attachment_create(struct ipc *ipc, uint32_t iox_generation, struct attachment **ret); /* takes ipc, on success */
+struct attachment *attachment_ref(struct attachment *l);
+void attachment_unref(struct attachment *l); /* NULL is fine */
 
 /* A publisher port, counted: by its registration and by every loan of it. */
 struct pub_port {
 	_Atomic uint32_t refs;
-	struct life *life;
+	struct attachment *att;
 	struct ipc_pub *pub;
 };
 
-int pub_port_create(struct life *l, const char *channel, uint32_t history, struct pub_port **ret);
+int pub_port_create(struct attachment *l, const char *channel, uint32_t history, struct pub_port **ret);
 struct pub_port *pub_port_ref(struct pub_port *p);
 void pub_port_unref(struct pub_port *p); /* NULL is fine */
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The life of this module: claimed, started, attached, over. RouDi answers on one thread of the module,
+ * The attachment of this module: claimed, started, attached, over. RouDi answers on one thread of the module,
  * the worker, while the caller waits with a time limit; whatever goes wrong in there, the caller gets
  * its errno.
  *
- * Thread: any; life.lock guards the status and the one job, life.state_lock the state word's address.
+ * Thread: any; att.lock guards the status and the one job, att.state_lock the state word's address.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -20,13 +20,13 @@
 
 #define MSG_TERMINATION 18
 
-enum life_status { LIFE_FREE, LIFE_IN_USE, LIFE_SPENT };
+enum att_status { ATT_FREE, ATT_IN_USE, ATT_SPENT };
 
-/* The one life of this module. */
+/* The one attachment of this module. */
 static struct {
 	pthread_mutex_t lock; /* guards what follows */
 	pthread_cond_t cond;  /* a job was posted or is done */
-	enum life_status status;
+	enum att_status status;
 	bool worker_runs, stuck;
 	pthread_t worker;
 	struct iox_job job;
@@ -35,13 +35,13 @@ static struct {
 	/* Locked for a few instructions at a time, also inside hooks: it keeps the state word's page in place. */
 	pthread_mutex_t state_lock;
 	_Atomic uint32_t *state; /* of the ipc that is attached, NULL none */
-} life = { .lock = PTHREAD_MUTEX_INITIALIZER, .state_lock = PTHREAD_MUTEX_INITIALIZER };
+} att = { .lock = PTHREAD_MUTEX_INITIALIZER, .state_lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void set_state_word(_Atomic uint32_t *state)
 {
-	pthread_mutex_lock(&life.state_lock);
-	life.state = state;
-	pthread_mutex_unlock(&life.state_lock);
+	pthread_mutex_lock(&att.state_lock);
+	att.state = state;
+	pthread_mutex_unlock(&att.state_lock);
 }
 
 /* An ipc is attached that has been abandoned, but not detached yet. */
@@ -49,9 +49,9 @@ static bool state_is_over(void)
 {
 	bool over;
 
-	pthread_mutex_lock(&life.state_lock);
-	over = life.state && atomic_load(life.state) != IPC_LIVE;
-	pthread_mutex_unlock(&life.state_lock);
+	pthread_mutex_lock(&att.state_lock);
+	over = att.state && atomic_load(att.state) != IPC_LIVE;
+	pthread_mutex_unlock(&att.state_lock);
 	return over;
 }
 
@@ -59,18 +59,18 @@ static void state_to_stale(void)
 {
 	uint32_t live = IPC_LIVE;
 
-	pthread_mutex_lock(&life.state_lock);
-	if (life.state)
-		atomic_compare_exchange_strong(life.state, &live, IPC_STALE);
-	pthread_mutex_unlock(&life.state_lock);
+	pthread_mutex_lock(&att.state_lock);
+	if (att.state)
+		atomic_compare_exchange_strong(att.state, &live, IPC_STALE);
+	pthread_mutex_unlock(&att.state_lock);
 }
 
-/* ---- the end of a life ---- */
+/* ---- the end of an attachment ---- */
 
 /* From any thread, also from inside iceoryx. */
-void iox_life_over(void)
+void iox_attachment_over(void)
 {
-	atomic_store(&life.dead, true);
+	atomic_store(&att.dead, true);
 	iox_set_quiet(true);
 	state_to_stale();
 	iox_wake_waiters();
@@ -78,8 +78,8 @@ void iox_life_over(void)
 
 void iox_roudi_gone(void)
 {
-	if (atomic_load(&life.started))
-		iox_life_over();
+	if (atomic_load(&att.started))
+		iox_attachment_over();
 }
 
 static _Noreturn void park(void)
@@ -103,22 +103,22 @@ int iox_error_of(int fallback)
 		return -EACCES;
 	if (strstr(e, "REG_ROUDI_NOT_AVAILABLE") || strstr(e, "NO_RESPONSE"))
 		return -ETIMEDOUT;
-	if (atomic_load(&life.dead))
+	if (atomic_load(&att.dead))
 		return -ESTALE;
 	return fallback;
 }
 
 _Noreturn void iox_fatal_unguarded(void)
 {
-	if (life.worker_runs && pthread_equal(pthread_self(), life.worker)) {
-		pthread_mutex_lock(&life.lock);
-		life.stuck = true;
-		life.job.result = iox_error_of(-EIO);
-		life.job.done = true;
-		pthread_cond_broadcast(&life.cond);
-		pthread_mutex_unlock(&life.lock);
+	if (att.worker_runs && pthread_equal(pthread_self(), att.worker)) {
+		pthread_mutex_lock(&att.lock);
+		att.stuck = true;
+		att.job.result = iox_error_of(-EIO);
+		att.job.done = true;
+		pthread_cond_broadcast(&att.cond);
+		pthread_mutex_unlock(&att.lock);
 	}
-	iox_life_over();
+	iox_attachment_over();
 	park();
 }
 
@@ -128,22 +128,22 @@ static void *worker_main(void *arg)
 {
 	(void)arg;
 	pthread_setname_np(pthread_self(), "sim-ipc");
-	pthread_mutex_lock(&life.lock);
+	pthread_mutex_lock(&att.lock);
 	for (;;) {
 		int r;
 
-		while (life.job.kind == JOB_NONE || life.job.done)
-			pthread_cond_wait(&life.cond, &life.lock);
-		pthread_mutex_unlock(&life.lock);
+		while (att.job.kind == JOB_NONE || att.job.done)
+			pthread_cond_wait(&att.cond, &att.lock);
+		pthread_mutex_unlock(&att.lock);
 		atomic_store(&iox_report.error, 0);
 		atomic_store(&iox_report.unanswered, false);
-		r = iox_run_job(&life.job);
-		if (life.job.kind == JOB_START)
-			atomic_store(&life.started, true);
-		pthread_mutex_lock(&life.lock);
-		life.job.result = r;
-		life.job.done = true;
-		pthread_cond_broadcast(&life.cond);
+		r = iox_run_job(&att.job);
+		if (att.job.kind == JOB_START)
+			atomic_store(&att.started, true);
+		pthread_mutex_lock(&att.lock);
+		att.job.result = r;
+		att.job.done = true;
+		pthread_cond_broadcast(&att.cond);
 	}
 	return NULL;
 }
@@ -155,22 +155,22 @@ static int start_worker(void)
 	sigset_t all, old;
 	int r;
 
-	if (life.worker_runs)
+	if (att.worker_runs)
 		return 0;
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&life.cond, &attr);
+	pthread_cond_init(&att.cond, &attr);
 	pthread_condattr_destroy(&attr);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	life.worker_runs = true;
-	r = pthread_create(&life.worker, NULL, worker_main, NULL);
+	att.worker_runs = true;
+	r = pthread_create(&att.worker, NULL, worker_main, NULL);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (r) {
-		life.worker_runs = false;
+		att.worker_runs = false;
 		return -r;
 	}
-	pthread_detach(life.worker);
+	pthread_detach(att.worker);
 	return 0;
 }
 
@@ -188,15 +188,15 @@ static struct timespec deadline(uint32_t ms)
 	return t;
 }
 
-/* life.lock held. -ETIMEDOUT: the job still runs. */
+/* att.lock held. -ETIMEDOUT: the job still runs. */
 static int await_job(uint32_t timeout_ms)
 {
 	struct timespec until = deadline(timeout_ms);
 
-	while (!life.job.done)
-		if (pthread_cond_timedwait(&life.cond, &life.lock, &until) == ETIMEDOUT && !life.job.done)
+	while (!att.job.done)
+		if (pthread_cond_timedwait(&att.cond, &att.lock, &until) == ETIMEDOUT && !att.job.done)
 			return -ETIMEDOUT;
-	return life.job.result;
+	return att.job.result;
 }
 
 static const char *create_refusal(int r)
@@ -218,27 +218,27 @@ static const char *create_refusal(int r)
 }
 
 /*
- * Runs a creation on the worker. One that is not answered ends the life: its late reply would be taken for the next one's,
+ * Runs a creation on the worker. One that is not answered ends the attachment: its late reply would be taken for the next one's,
  * which would then use the port of another. So does one with an answer that does not belong to it.
  */
 int iox_create(const struct iox_job *j, struct ipc_text *why, const char *what)
 {
 	int r;
 
-	pthread_mutex_lock(&life.lock);
-	if (life.stuck || (life.job.kind != JOB_NONE && !life.job.done)) {
+	pthread_mutex_lock(&att.lock);
+	if (att.stuck || (att.job.kind != JOB_NONE && !att.job.done)) {
 		r = -ESTALE;
 	} else {
-		life.job = *j;
-		pthread_cond_broadcast(&life.cond);
+		att.job = *j;
+		pthread_cond_broadcast(&att.cond);
 		r = await_job(IOX_CREATE_MS);
 	}
-	pthread_mutex_unlock(&life.lock);
+	pthread_mutex_unlock(&att.lock);
 	if (r < 0)
 		snprintf(why->s, sizeof(why->s), "%s %.99s: %s (iceoryx: %s)", what, j->instance, create_refusal(r),
 			 iox_error_name(atomic_load(&iox_report.error)));
 	if (r == -ETIMEDOUT || r == -ESTALE || r == -EIO)
-		iox_life_over();
+		iox_attachment_over();
 	return r == -EIO ? -ESTALE : r;
 }
 
@@ -246,11 +246,11 @@ int iox_create(const struct iox_job *j, struct ipc_text *why, const char *what)
 
 /*
  * Nobody is attached any more and the worker is not inside iceoryx: what is left of it looks at no shared memory. Its
- * life's segments, which nobody can reach by name, go when their last mapping does. life.lock held.
+ * segments, which nobody can reach by name, go when their last mapping does. att.lock held.
  */
 static void give_back(void)
 {
-	if (!life.stuck && (life.job.kind == JOB_NONE || life.job.done))
+	if (!att.stuck && (att.job.kind == JOB_NONE || att.job.done))
 		iox_seg_drop();
 }
 
@@ -261,27 +261,27 @@ int iox_reserve(void)
 
 	if (!iox_own_process())
 		return -EPERM;
-	pthread_mutex_lock(&life.lock);
-	over = atomic_load(&life.dead) || life.stuck || state_is_over();
-	if (life.status == LIFE_FREE && (over || (atomic_load(&life.started) && !iox_seg_current()))) {
-		life.status = LIFE_SPENT;
+	pthread_mutex_lock(&att.lock);
+	over = atomic_load(&att.dead) || att.stuck || state_is_over();
+	if (att.status == ATT_FREE && (over || (atomic_load(&att.started) && !iox_seg_current()))) {
+		att.status = ATT_SPENT;
 		give_back();
 	} else if (over) {
-		life.status = LIFE_SPENT; /* who is attached to it gives it back */
+		att.status = ATT_SPENT; /* who is attached to it frees it */
 	}
-	if (life.status == LIFE_IN_USE)
+	if (att.status == ATT_IN_USE)
 		r = -EEXIST;
-	else if (life.status == LIFE_SPENT)
+	else if (att.status == ATT_SPENT)
 		r = -ESTALE;
 	else
-		life.status = LIFE_IN_USE;
-	pthread_mutex_unlock(&life.lock);
+		att.status = ATT_IN_USE;
+	pthread_mutex_unlock(&att.lock);
 	return r;
 }
 
 bool iox_registered(void)
 {
-	return iox_own_process() && atomic_load(&life.started) && !atomic_load(&life.dead);
+	return iox_own_process() && atomic_load(&att.started) && !atomic_load(&att.dead);
 }
 
 static const char *attach_refusal(int r)
@@ -298,29 +298,29 @@ static const char *attach_refusal(int r)
 	}
 }
 
-/* life.lock held. */
-static int start_life(const struct ipc_start *start)
+/* att.lock held. */
+static int start_attachment(const struct ipc_start *start)
 {
 	int r = start_worker();
 
 	if (r < 0)
 		return r;
-	if (life.job.kind == JOB_NONE) {
-		snprintf(life.name, sizeof(life.name), "%s", start->name);
-		snprintf(life.job.instance, sizeof(life.job.instance), "%s", start->name);
-		life.job.kind = JOB_START;
-		pthread_cond_broadcast(&life.cond);
+	if (att.job.kind == JOB_NONE) {
+		snprintf(att.name, sizeof(att.name), "%s", start->name);
+		snprintf(att.job.instance, sizeof(att.job.instance), "%s", start->name);
+		att.job.kind = JOB_START;
+		pthread_cond_broadcast(&att.cond);
 	}
 	/* Else the start of an attach that gave up: it may still succeed, or has. */
-	return atomic_load(&life.started) ? 0 : await_job(start->timeout_ms);
+	return atomic_load(&att.started) ? 0 : await_job(start->timeout_ms);
 }
 
-/* RouDi frees what it keeps of this life; our own files go. */
+/* RouDi frees what it keeps of this attachment; our own files go. */
 static void farewell(void)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX, .sun_path = "/tmp/roudi" };
 	char msg[160], path[160];
-	int n = snprintf(msg, sizeof(msg), "%d,%s,", MSG_TERMINATION, life.name);
+	int n = snprintf(msg, sizeof(msg), "%d,%s,", MSG_TERMINATION, att.name);
 	int fd;
 
 	if (iox_seg_current()) { /* not to a RouDi that never knew us */
@@ -330,9 +330,9 @@ static void farewell(void)
 			close(fd);
 		}
 	}
-	snprintf(path, sizeof(path), "/tmp/%s", life.name);
+	snprintf(path, sizeof(path), "/tmp/%s", att.name);
 	unlink(path);
-	snprintf(path, sizeof(path), "/tmp/%s.lock", life.name);
+	snprintf(path, sizeof(path), "/tmp/%s.lock", att.name);
 	unlink(path);
 }
 
@@ -341,25 +341,25 @@ int iox_attach(const struct ipc_start *start, struct ipc_text *why, void **ret)
 	struct iox_seg seg;
 	int r;
 
-	pthread_mutex_lock(&life.lock);
+	pthread_mutex_lock(&att.lock);
 	set_state_word(start->state);
-	r = start_life(start);
+	r = start_attachment(start);
 	if (r == 0 && iox_seg_payload(&seg) < 0)
 		r = -EACCES;
 	if (r < 0) {
 		set_state_word(NULL);
-		life.status = r == -ETIMEDOUT && !life.stuck ? LIFE_FREE : LIFE_SPENT;
+		att.status = r == -ETIMEDOUT && !att.stuck ? ATT_FREE : ATT_SPENT;
 		/* the worker is parked inside iceoryx with its files; another application's of that name are not ours */
-		if (life.stuck && r != -EEXIST)
+		if (att.stuck && r != -EEXIST)
 			farewell();
 	}
-	pthread_mutex_unlock(&life.lock);
+	pthread_mutex_unlock(&att.lock);
 	if (r < 0) {
 		snprintf(why->s, sizeof(why->s), "%s (iceoryx: %s)", attach_refusal(r),
 			 iox_error_name(atomic_load(&iox_report.error)));
 		return r;
 	}
-	*ret = &life; /* a token: there is only the one */
+	*ret = &att; /* a token: there is only the one */
 	return 0;
 }
 
@@ -367,23 +367,23 @@ void iox_detach(void *back, bool dead)
 {
 	(void)back;
 	if (dead)
-		iox_life_over();
-	pthread_mutex_lock(&life.lock);
+		iox_attachment_over();
+	pthread_mutex_lock(&att.lock);
 	set_state_word(NULL);
-	if (atomic_load(&life.dead)) {
-		life.status = LIFE_SPENT;
+	if (atomic_load(&att.dead)) {
+		att.status = ATT_SPENT;
 		farewell();
 		give_back();
 	} else {
-		life.status = LIFE_FREE;
+		att.status = ATT_FREE;
 	}
-	pthread_mutex_unlock(&life.lock);
+	pthread_mutex_unlock(&att.lock);
 }
 
 /* At exit of the process that loaded us; iceoryx's own destructors do not run. */
 __attribute__((destructor)) static void at_exit(void)
 {
-	if (!iox_own_process() || !atomic_load(&life.started) || life.status == LIFE_SPENT)
+	if (!iox_own_process() || !atomic_load(&att.started) || att.status == ATT_SPENT)
 		return;
 	state_to_stale(); /* threads that still run stay out of the ports RouDi frees now */
 	iox_set_quiet(true);
@@ -407,12 +407,12 @@ int iox_prefault(void *back, int64_t until_mono_ns)
 	return iox_seg_prefault(until_mono_ns);
 }
 
-bool iox_life_started(void)
+bool iox_attachment_started(void)
 {
-	return atomic_load_explicit(&life.started, memory_order_relaxed);
+	return atomic_load_explicit(&att.started, memory_order_relaxed);
 }
 
-bool iox_life_dead(void)
+bool iox_attachment_dead(void)
 {
-	return atomic_load_explicit(&life.dead, memory_order_relaxed);
+	return atomic_load_explicit(&att.dead, memory_order_relaxed);
 }
