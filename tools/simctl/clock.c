@@ -15,7 +15,7 @@ static void print_driver(const json_t *k)
 	else if (!json_is_true(json_object_get(k, "driven")))
 		return;
 	else if (json_is_true(json_object_get(k, "driver_lost")))
-		puts("driver:     none: it was lost, time holds until one starts");
+		puts("driver:     none: driver lost, clock stopped until one starts");
 	else if (json_is_true(json_object_get(k, "started")))
 		puts("driver:     none: it was released, time holds until one starts");
 	else
@@ -38,7 +38,7 @@ static void print_participants(const json_t *k)
 		       awaited ? "" : "\n");
 		if (awaited)
 			printf(": %s, waited for since %.3f s\n",
-			       json_is_true(json_object_get(p, "late")) ? "LATE" : "has its turn",
+			       json_is_true(json_object_get(p, "late")) ? "LATE" : "running its step",
 			       json_num(p, "waited_ns") / 1e9);
 	}
 }

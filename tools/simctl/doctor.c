@@ -69,10 +69,10 @@ static void check_roudi(struct doctor *d, int state)
 	else if (state == -ENOENT)
 		find(d, "roudi", FINE, "no iox-roudi runs; simd starts one");
 	else if (state == -ECONNREFUSED)
-		find(d, "roudi", WARN, "%s was left by an iox-roudi that is gone; the next one replaces it",
-		     ROUDI_SOCKET);
+		find(d, "roudi", WARN,
+		     "%s was left by an iox-roudi that does not run any more; the next one replaces it", ROUDI_SOCKET);
 	else if (state == -EACCES)
-		find(d, "roudi", FINE, "an iox-roudi is there; who may use it: see group");
+		find(d, "roudi", FINE, "an iox-roudi runs; who may use it: see group");
 	else
 		find(d, "roudi", BAD, "iox-roudi cannot be reached: %s", err_text(state));
 }
@@ -168,8 +168,8 @@ static void check_configuration(struct doctor *d)
 static void check_stale(struct doctor *d, int roudi)
 {
 	if ((roudi == -ENOENT || roudi == -ECONNREFUSED) && access(SHM_MGMT, F_OK) == 0)
-		find(d, "stale", WARN, "%s is left of an iox-roudi that is gone; simd removes it at its start",
-		     SHM_MGMT);
+		find(d, "stale", WARN,
+		     "%s was left by an iox-roudi that does not run any more; simd removes it at its start", SHM_MGMT);
 	else
 		find(d, "stale", FINE, "no shared memory is left behind");
 }
@@ -215,7 +215,7 @@ static void check_slow(struct doctor *d, const json_t *b)
 		find(d, "bridge", WARN, "%s has missed %lld messages of %s (bridge-slow): %s", json_text(b, "name"),
 		     (long long)json_integer_value(n), channel,
 		     json_is_true(json_object_get(b, "lossless"))
-			     ? "it was silent for dispatch.deadline_ms; its own log tells what it was waiting for"
+			     ? "it was silent for dispatch.deadline_ms; its own log has what it was waiting for"
 			     : "it fell behind the channel's other bridges; set \"lossless\": true for it if producers may wait "
 			       "for it, or take the channel off it");
 }

@@ -213,7 +213,7 @@ struct command {
 	X("clients", CONTROL, clients, NULL, "processes that are attached") \
 	X("dispatch", CONTROL, dispatch, watch_opts, "the dispatcher: queues, lanes, waits, outcomes") \
 	X("config", CONTROL, config, NULL, "simd's effective configuration and where each value came from") \
-	X("summary", CONTROL, summary, NULL, "what flowed since simd's start, per channel and bridge") \
+	X("summary", CONTROL, summary, NULL, "totals since simd's start, per channel and bridge") \
 	X("doctor", ALONE, doctor, NULL, "check this machine; exit code 1 when something is broken") \
 	X("shutdown", CONTROL, shutdown, NULL, "ask simd to end") \
 	X("version", ALONE, version, NULL, "versions of simctl, its library and simd")
@@ -234,7 +234,7 @@ static const struct command table[] = {
 static const struct opt_program program = {
 	.name = "simctl",
 	.section = 1,
-	.summary = "see and control what runs through simd",
+	.summary = "inspect and control simd",
 	.version = SIM_VERSION,
 	.opts = global_opts,
 	.commands = commands,

@@ -46,7 +46,7 @@ static int read_counts(struct ctl *c, struct meter *m, unsigned n)
 				found++;
 			}
 	if (reply && found < n)
-		fprintf(stderr, "simctl: a channel is gone; `simctl list` shows those there are\n");
+		fprintf(stderr, "simctl: a channel does not exist any more; `simctl list` shows the present ones\n");
 	json_decref(reply);
 	return reply && found == n ? 0 : 1;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* summary: what flowed since simd's start, in a shape that scripts keep (the demo's summary.json). Thread: main. */
+/* summary: totals since simd's start, in a shape that scripts keep (the demo's summary.json). Thread: main. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -118,8 +118,7 @@ static int write_new(const char *path, const char *text, size_t len)
 	if (!f && errno == EEXIST) {
 		if (holds(path, text, len))
 			return 0;
-		fprintf(stderr, "simctl: %s is there and says something else; remove it, or give another folder\n",
-			path);
+		fprintf(stderr, "simctl: %s exists with another definition; remove it, or give another folder\n", path);
 		return 1;
 	}
 	if (f && fwrite(text, 1, len, f) != len)

@@ -181,7 +181,7 @@ static void a_killed_sumo_is_an_error(void **state)
 	assert_int_equal(kill(sumo, SIGKILL), 0);
 	while (world_step(w) == 0) /* an answer may be on its way */
 		;
-	assert_non_null(strstr(world_why(w), "sumo has ended"));
+	assert_non_null(strstr(world_why(w), "sumo has exited"));
 	world_close(w);
 	no_child_is_left();
 }
@@ -222,7 +222,7 @@ static void failures_are_sentences(void **state)
 	assert_non_null(f);
 	fputs("<configuration><input><net-file value=\"nowhere.net.xml\"/></input></configuration>\n", f);
 	fclose(f);
-	refused(o, -EPIPE, "sumo has ended");
+	refused(o, -EPIPE, "sumo has exited");
 }
 
 static void stop_is_obeyed_at_the_start(void **state)

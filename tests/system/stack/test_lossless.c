@@ -116,7 +116,7 @@ static void the_recipe_for_a_data_set(void **state)
 	text = json_dumps(rig, JSON_COMPACT);
 	assert_true(asprintf(&conf, "\"rigs\":[%s]", text) > 0);
 	simd = stack_start(conf);
-	UNTIL(100000, stack_said("sumo has ended"));
+	UNTIL(100000, stack_said("sumo has exited"));
 	assert_int_equal(stack_count("sim-sumo", "as fast as it can"), 1);
 	UNTIL(5000, stack_bridge("log", "queued") + stack_bridge("log", "held") == 0);
 	sent = stack_bridge("log", "sent");

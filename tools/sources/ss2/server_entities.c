@@ -36,7 +36,7 @@ static int pose_of(const Ss2__Pose *p, const char *name, struct sim_Pose *ret)
 			.x = p->orientation->x, .y = p->orientation->y, .z = p->orientation->z, .w = p->orientation->w
 		};
 	if (!space_vector_ok(&pose.position) || !space_normalise(&pose.orientation))
-		return err_set(-EINVAL, "entity \"%.*s\": its pose is none", SCENE_NAME_MAX, name);
+		return err_set(-EINVAL, "entity \"%.*s\": its pose is invalid", SCENE_NAME_MAX, name);
 	*ret = pose;
 	return 0;
 }
@@ -68,7 +68,7 @@ static int spawn(struct server *s, const char *name, enum scene_kind kind, const
 	if (r < 0)
 		return r;
 	if (!space_vector_ok(&center) || !space_vector_ok(&size) || size.x < 0 || size.y < 0 || size.z < 0)
-		return err_set(-EINVAL, "entity \"%.*s\": its bounding box is none", SCENE_NAME_MAX, name);
+		return err_set(-EINVAL, "entity \"%.*s\": its bounding box is invalid", SCENE_NAME_MAX, name);
 	r = scene_spawn(&s->scene, name, kind, &e);
 	if (r < 0)
 		return r;
@@ -161,7 +161,7 @@ int on_follow_trajectory(struct server *s, const Ss2__Request *m, struct answer 
 {
 	(void)s;
 	(void)m;
-	a->note = "not followed here: entities are where their status says";
+	a->note = "not followed here: entities are placed by their status";
 	return 0;
 }
 

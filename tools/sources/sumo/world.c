@@ -29,7 +29,7 @@ int world_fail(struct world *w, int r, const char *what)
 	if (r == -EREMOTEIO)
 		snprintf(w->why, sizeof(w->why), "%s: sumo refuses: %.400s", what, w->said);
 	else if (r == -EPIPE)
-		snprintf(w->why, sizeof(w->why), "%s: sumo has ended%s%.400s", what, *words ? ": " : "", words);
+		snprintf(w->why, sizeof(w->why), "%s: sumo has exited%s%.400s", what, *words ? ": " : "", words);
 	else if (r == -EBADMSG || r == -EPROTO)
 		snprintf(w->why, sizeof(w->why), "%s: sumo's answer makes no sense (another program on its port?)",
 			 what);
