@@ -3,7 +3,6 @@
 #include "admission.h"
 
 #include "err.h"
-#include "pools.h"
 #include "wire/pages.h"
 
 #include <assert.h>
@@ -47,11 +46,11 @@ static int64_t payload_bytes(const struct pools *p)
 
 int64_t pools_bytes(const struct pools *p)
 {
-	struct ipc_pool_spec spec[POOLS_MAX];
+	int64_t n = POOL_MGMT_BYTES + payload_bytes(p);
 
 	for (unsigned i = 0; i < p->n; i++)
-		spec[i] = (struct ipc_pool_spec){ .size = p->c[i].size, .count = p->c[i].count };
-	return (int64_t)ipc_pools_bytes(spec, p->n);
+		n += (int64_t)p->c[i].count * POOL_CHUNK_MGMT;
+	return n;
 }
 
 int64_t pools_need(const struct pools *p)

@@ -18,6 +18,8 @@
 #define POOL_SLOT_ALIGN    64
 #define POOL_WINDOW_SMALL  64                /* a channel of small slots has at least this window */
 #define POOL_CHUNK_HEADER  40                /* iceoryx's own, beside each slot */
+#define POOL_CHUNK_MGMT    64                /* of each slot, in the management segment */
+#define POOL_MGMT_BYTES    (63LL << 20)      /* the management segment without slots, rounded up: measured */
 #define POOL_BYTES_MAX     ((1LL << 32) - 1) /* above 4 GiB iceoryx 2.0.3 hands out overlapping chunks */
 
 struct pool_class {
@@ -38,7 +40,7 @@ struct pools {
  */
 int pools_compute(const struct conf *c, int64_t shm_free, struct pools *ret);
 
-/* What one RouDi takes in /dev/shm, management included. */
+/* What one RouDi takes in /dev/shm, management included; at most 1 MiB more than it does. */
 int64_t pools_bytes(const struct pools *p);
 /* What /dev/shm must have room for, two of them, in whole MiB: what a start demands and everybody reports. */
 int64_t pools_need(const struct pools *p);

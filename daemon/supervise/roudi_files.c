@@ -6,7 +6,6 @@
 #include "fd.h"
 #include "log.h"
 #include "mem.h"
-#include "pools.h"
 #include "rnd.h"
 #include "state.h"
 
@@ -31,15 +30,22 @@ LOG_TOPIC("roudi");
 #define MAPS_MAX        ((size_t)4 << 20)
 #define MGMT            "iceoryx_mgmt"
 
+/* The length, or -ENOBUFS. */
+static int config_text(const struct pools *p, char *buf, size_t size)
+{
+	size_t len = (size_t)snprintf(buf, size, "[general]\nversion = 1\n\n[[segment]]\n");
+
+	for (unsigned i = 0; i < p->n && len < size; i++)
+		len += (size_t)snprintf(buf + len, size - len, "\n[[segment.mempool]]\nsize = %llu\ncount = %u\n",
+					(unsigned long long)p->c[i].size, p->c[i].count);
+	return len < size ? (int)len : -ENOBUFS;
+}
+
 int roudi_write_config(const char *dir, const struct pools *p, char **ret_path, uint64_t *ret_hash)
 {
-	struct ipc_pool_spec spec[POOLS_MAX];
 	char text[CONFIG_TEXT_MAX], *path;
-	int n, r;
+	int n = config_text(p, text, sizeof(text)), r;
 
-	for (unsigned i = 0; i < p->n; i++)
-		spec[i] = (struct ipc_pool_spec){ .size = p->c[i].size, .count = p->c[i].count };
-	n = ipc_pools_toml(spec, p->n, NULL, text, sizeof(text));
 	if (n < 0)
 		return err_set(n, "RouDi's configuration is longer than %d bytes", CONFIG_TEXT_MAX);
 	path = mem_printf("%s/roudi.toml", dir);

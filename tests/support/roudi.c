@@ -18,15 +18,16 @@
 
 #define CONFIG "/tmp/roudi-test.toml"
 
-static int write_config(const struct ipc_pool_spec *pools, size_t n)
+static int write_config(const struct ipc_mem_pool *pools, size_t n)
 {
-	char text[8192];
-	int len = ipc_pools_toml(pools, n, NULL, text, sizeof(text));
-	FILE *f = len > 0 ? fopen(CONFIG, "w") : NULL;
+	FILE *f = fopen(CONFIG, "w");
 
 	if (!f)
 		return -1;
-	fwrite(text, 1, (size_t)len, f);
+	fprintf(f, "[general]\nversion = 1\n\n[[segment]]\n");
+	for (size_t i = 0; i < n; i++)
+		fprintf(f, "\n[[segment.mempool]]\nsize = %llu\ncount = %u\n", (unsigned long long)pools[i].size,
+			pools[i].count);
 	return fclose(f);
 }
 
@@ -50,7 +51,7 @@ static pid_t spawn(void)
 	_exit(127);
 }
 
-int roudi_start(struct roudi *r, const struct ipc_pool_spec *pools, size_t n)
+int roudi_start(struct roudi *r, const struct ipc_mem_pool *pools, size_t n)
 {
 	int st;
 
@@ -78,7 +79,7 @@ void roudi_kill(struct roudi *r)
 	r->pid = 0;
 }
 
-int roudi_restart(struct roudi *r, const struct ipc_pool_spec *pools, size_t n)
+int roudi_restart(struct roudi *r, const struct ipc_mem_pool *pools, size_t n)
 {
 	roudi_kill(r);
 	unlink("/tmp/roudi");

@@ -5,18 +5,18 @@
 
 #include <sys/types.h>
 
-#include "pools.h"
+#include "ipc_mem.h"
 
 struct roudi {
 	pid_t pid;
 };
 
 /* Starts it and waits until it takes messages. 0, or -1 with a line on stderr. */
-int roudi_start(struct roudi *r, const struct ipc_pool_spec *pools, size_t n);
+int roudi_start(struct roudi *r, const struct ipc_mem_pool *pools, size_t n);
 /* SIGKILL, and waits until it is gone. */
 void roudi_kill(struct roudi *r);
 /* Kills and starts it again, with what the dead one left taken away as simd does. */
-int roudi_restart(struct roudi *r, const struct ipc_pool_spec *pools, size_t n);
+int roudi_restart(struct roudi *r, const struct ipc_mem_pool *pools, size_t n);
 
 /* SIGSTOP, and waits until every thread of it stands; SIGCONT. */
 void roudi_stop(const struct roudi *r);

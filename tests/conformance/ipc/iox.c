@@ -10,7 +10,7 @@
 
 int main(void)
 {
-	static const struct ipc_pool_spec pools[] = { { 192, 600 }, { 4096, 64 }, { 1048576, 4 } };
+	static const struct ipc_mem_pool pools[] = { { 192, 600 }, { 4096, 64 }, { 1048576, 4 } };
 	struct suite s = { .backend = "iox", .small_pool_slots = 600, .too_large = 1048576 };
 	struct roudi roudi;
 	int r;

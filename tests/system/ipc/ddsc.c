@@ -10,7 +10,7 @@
 #include "ipc_child.h"
 #include "roudi.h"
 
-static const struct ipc_pool_spec pools[] = { { 256, 500 }, { 65536, 16 } };
+static const struct ipc_mem_pool pools[] = { { 256, 500 }, { 65536, 16 } };
 static struct roudi roudi;
 
 static void severe_errors(struct ipc *ipc)

@@ -16,7 +16,7 @@
 #include "ipc_ops.h"
 #include "roudi.h"
 
-static const struct ipc_pool_spec pools[] = { { 256, 2000 }, { 65536, 16 } };
+static const struct ipc_mem_pool pools[] = { { 256, 2000 }, { 65536, 16 } };
 static struct roudi roudi;
 static int to_parent[2]; /* a child's sign that it is ready */
 

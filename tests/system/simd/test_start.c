@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "fd.h"
-#include "pools.h"
+#include "ipc_mem.h"
 #include "tests/support/roudi.h"
 
 static const char plain[] = "{" POOLS ", \"TimeSource\": \"simulation\"}";
@@ -200,8 +200,8 @@ static void processes_end_with_simd(void **state)
 	run_nothing_left();
 }
 
-static const struct ipc_pool_spec enough[] = { { 512, 4000 }, { 65536, 200 } };
-static const struct ipc_pool_spec few[] = { { 512, 100 } };
+static const struct ipc_mem_pool enough[] = { { 512, 4000 }, { 65536, 200 } };
+static const struct ipc_mem_pool few[] = { { 512, 100 } };
 
 static void a_roudi_that_suits_is_used_and_not_stopped(void **state)
 {

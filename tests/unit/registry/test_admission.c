@@ -50,6 +50,18 @@ static void a_small_machine_gets_a_shorter_ladder(void **state)
 	assert_non_null(strstr(err_why(), "64 MiB"));
 }
 
+/* The formula of simd.json(5); that it is what a RouDi takes is for tests/system/stack. */
+static void bytes_are_slots_and_management(void **state)
+{
+	struct pools p = { .n = 2, .c = { { .size = 1024, .count = 4000 }, { .size = 8 << 20, .count = 40 } } };
+
+	(void)state;
+	assert_int_equal(pools_bytes(&p), (63 << 20) + 4000 * (1024 + 104) + 40 * ((8 << 20) + 104));
+	p = (struct pools){ .n = 1, .c = { { .size = 2u << 30, .count = 1000000 } } };
+	assert_true(pools_bytes(&p) > 1LL << 50);
+	assert_int_equal(pools_bytes(&(struct pools){ 0 }), 63 << 20);
+}
+
 static void what_is_asked_for_is_not_shrunk(void **state)
 {
 	struct pools p;
@@ -119,6 +131,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_ladder_ascends_and_fits),
 		cmocka_unit_test(a_small_machine_gets_a_shorter_ladder),
+		cmocka_unit_test(bytes_are_slots_and_management),
 		cmocka_unit_test(what_is_asked_for_is_not_shrunk),
 		cmocka_unit_test(rigs_grow_the_ladder),
 		cmocka_unit_test(classes_and_windows),

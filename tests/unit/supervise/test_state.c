@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What outlives simd: the state file, the lock, real children of the real spawn_ops. */
+/* What outlives simd: the state file, RouDi's configuration, the lock, real children of the real spawn_ops. */
 #include "tests/support/test.h"
 
 #include <errno.h>
@@ -13,6 +13,7 @@
 #include "err.h"
 #include "fd.h"
 #include "mem.h"
+#include "supervise/roudi_files.h"
 #include "supervise/runtime.h"
 #include "supervise/spawn.h"
 #include "supervise/state.h"
@@ -43,6 +44,32 @@ static void state_comes_back(void **state)
 	assert_int_equal(state_load(path, &b), 0);
 	assert_memory_equal(&a, &b, sizeof(a));
 	unlink(path);
+}
+
+static void roudi_is_configured_with_the_pools(void **state)
+{
+	struct pools p = { .n = 2, .c = { { .size = 64, .count = 10 }, { .size = 4096, .count = 3 } } };
+	char dir[TEST_PATH_MAX], *path = NULL, *text = NULL;
+	uint64_t hash, other;
+	size_t len;
+
+	(void)state;
+	test_path(dir, "roudi");
+	assert_int_equal(mkdir(dir, 0700), 0);
+	assert_int_equal(roudi_write_config(dir, &p, &path, &hash), 0);
+	assert_int_equal(fd_read_file(path, 4096, &text, &len), 0);
+	assert_string_equal(text, "[general]\nversion = 1\n\n[[segment]]\n"
+				  "\n[[segment.mempool]]\nsize = 64\ncount = 10\n"
+				  "\n[[segment.mempool]]\nsize = 4096\ncount = 3\n");
+	unlink(path);
+	mem_free(path);
+	mem_free(text);
+	p.c[1].count = 4;
+	assert_int_equal(roudi_write_config(dir, &p, &path, &other), 0);
+	assert_true(hash != other);
+	unlink(path);
+	rmdir(dir);
+	mem_free(path);
 }
 
 static void a_broken_state_is_refused(void **state)
@@ -204,6 +231,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(state_comes_back),
+		cmocka_unit_test(roudi_is_configured_with_the_pools),
 		cmocka_unit_test(a_broken_state_is_refused),
 		cmocka_unit_test(a_pid_that_was_used_again_is_not_the_same),
 		cmocka_unit_test(a_second_lock_names_the_first),
