@@ -15,6 +15,7 @@
 #include "supervise/cleanup.h"
 #include "supervise/supervisor.h"
 #include "supervise/roudi_files.h"
+#include "thread.h"
 #include "timeutil.h"
 
 #include <errno.h>
@@ -422,7 +423,6 @@ static void *work_main(void *arg)
 {
 	struct boot *b = (struct boot *)arg;
 
-	pthread_setname_np(pthread_self(), "simd-work.0");
 	log_thread_use(b->ring);
 	if (exec_run(b->dx) < 0)
 		log_error("the dispatch loop has failed");
@@ -431,9 +431,9 @@ static void *work_main(void *arg)
 
 int boot_dispatch(struct boot *b)
 {
-	int r = pthread_create(&b->work, NULL, work_main, b);
+	int r = thread_start(&b->work, "simd-work.0", work_main, b);
 
-	return r ? err_sys(-r, "cannot start simd-work.0") : 0;
+	return r < 0 ? err_sys(r, "cannot start simd-work.0") : 0;
 }
 
 void boot_dispatch_end(struct boot *b)

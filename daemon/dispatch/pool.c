@@ -5,12 +5,12 @@
  * Thread: any; everything in struct pool but the idle wait is guarded by its lock.
  */
 #include "pool.h"
+#include "thread.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -161,7 +161,6 @@ static void *work(void *arg)
 	struct seat *seat = arg;
 	struct pool *p = seat->p;
 
-	pthread_setname_np(pthread_self(), seat->name);
 	pthread_mutex_lock(&p->lock);
 	p->starting = false;
 	while (wait_for_work(p)) {
@@ -201,19 +200,6 @@ static struct seat *take_seat(struct pool *p)
 	return s;
 }
 
-/* Signals are the main thread's. */
-static int spawn(struct seat *s)
-{
-	sigset_t all, before;
-	int r;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&s->thread, NULL, work, s);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -r;
-}
-
 static int start_thread(struct pool *p)
 {
 	struct seat *s;
@@ -222,7 +208,7 @@ static int start_thread(struct pool *p)
 	pthread_mutex_lock(&p->lock);
 	p->threads++; /* before it runs, so that nobody starts one too many */
 	s = take_seat(p);
-	r = spawn(s);
+	r = thread_start(&s->thread, s->name, work, s);
 	if (r < 0) {
 		p->threads--;
 		p->starting = false;

@@ -9,6 +9,7 @@
 #include "err.h"
 #include "log.h"
 #include "mem.h"
+#include "thread.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -43,7 +44,6 @@ static void *helper_main(void *arg)
 {
 	struct helper *h = (struct helper *)arg;
 
-	pthread_setname_np(pthread_self(), "simd-help");
 	for (;;) {
 		struct helper_job *j;
 		bool stop;
@@ -80,10 +80,10 @@ int helper_create(struct exec *x, struct helper **ret)
 	pthread_mutex_init(&h->lock, NULL);
 	pthread_cond_init(&h->wake, NULL);
 	if (!exec_is_virtual(x)) {
-		r = pthread_create(&h->thread, NULL, helper_main, h);
-		if (r) {
+		r = thread_start(&h->thread, "simd-help", helper_main, h);
+		if (r < 0) {
 			mem_free(h);
-			return err_sys(-r, "cannot start the helper thread");
+			return err_sys(r, "cannot start the helper thread");
 		}
 		h->running = true;
 	}

@@ -12,6 +12,7 @@
 
 #include "err.h"
 #include "mem.h"
+#include "thread.h"
 #include "timeutil.h"
 
 #include <errno.h>
@@ -19,7 +20,6 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -112,7 +112,6 @@ static void *clock_main(void *arg)
 	struct clock_thread *t = arg;
 	struct clock_ticks *ticks = &t->clk.ticks;
 
-	prctl(PR_SET_NAME, "simd-clock");
 	prctl(PR_SET_TIMERSLACK, 1UL); /* the default of 50 us is the largest part of a wake-up's lateness */
 	while (!atomic_load_explicit(&t->stop, memory_order_acquire)) {
 		int64_t wake_mono_ns = clock_ticks_wake_at(ticks), now_mono_ns = mono_now_ns();
@@ -158,18 +157,12 @@ static int make_lock(struct clock_thread *t)
 	return 0;
 }
 
-/* Signals are main's: this thread blocks them all. */
 static int start_thread(struct clock_thread *t)
 {
-	sigset_t all, old;
-	int r;
+	int r = thread_start(&t->thread, "simd-clock", clock_main, t);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	r = pthread_create(&t->thread, NULL, clock_main, t);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (r)
-		return err_sys(-r, "cannot start the clock thread");
+	if (r < 0)
+		return err_sys(r, "cannot start the clock thread");
 	t->has_thread = true;
 	return 0;
 }

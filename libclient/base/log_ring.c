@@ -12,6 +12,7 @@
 #include "err.h"
 #include "log_private.h"
 #include "mem.h"
+#include "thread.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -38,7 +39,6 @@ struct log_ring {
 	_Atomic uint32_t stopping;
 	pthread_t thread;
 	bool running;
-	char name[16];
 	uint64_t mask;
 	struct cell cells[];
 };
@@ -151,7 +151,6 @@ static void *log_thread(void *arg)
 {
 	struct log_ring *ring = arg;
 
-	pthread_setname_np(pthread_self(), ring->name);
 	while (!atomic_load(&ring->stopping)) {
 		log_ring_drain(ring, 0);
 		atomic_store(&ring->asleep, 1);
@@ -171,11 +170,10 @@ int log_ring_start(struct log_ring *ring, const char *thread_name)
 
 	if (ring->running)
 		return -EALREADY;
-	snprintf(ring->name, sizeof(ring->name), "%s", thread_name);
 	atomic_store(&ring->stopping, 0);
-	r = pthread_create(&ring->thread, NULL, log_thread, ring);
-	if (r)
-		return err_sys(-r, "starting the log thread");
+	r = thread_start(&ring->thread, thread_name, log_thread, ring);
+	if (r < 0)
+		return err_sys(r, "starting the log thread");
 	ring->running = true;
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "ipc_mem_int.h"
+#include "thread.h"
 
 void mem_waiter_signal(struct mem_waiter *w, bool event)
 {
@@ -361,17 +362,13 @@ int mem_waiter_create(void *back, struct ipc_text *why, void **ret)
 	struct mem_attachment *att = back;
 	struct ipc_mem_bus *bus = att->gen->bus;
 	struct mem_waiter *w = calloc(1, sizeof(*w));
-	pthread_condattr_t attr;
 	int r = w ? 0 : -ENOMEM;
 
 	pthread_mutex_lock(&bus->lock);
 	if (r == 0)
 		r = may_create(att, why);
 	if (r == 0) {
-		pthread_condattr_init(&attr);
-		pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-		pthread_cond_init(&w->cond, &attr);
-		pthread_condattr_destroy(&attr);
+		thread_cond_init(&w->cond);
 		w->att = att;
 		w->next = att->waiters;
 		att->waiters = w;

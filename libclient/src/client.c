@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -25,6 +24,7 @@
 #include "mem.h"
 #include "service.h"
 #include "session.h"
+#include "thread.h"
 #include "timer.h"
 #include "timeutil.h"
 
@@ -429,14 +429,9 @@ static int fds_create(struct sim_client *c)
 
 static void locks_init(struct sim_client *c)
 {
-	pthread_condattr_t attr;
-
 	pthread_mutex_init(&c->setup, NULL);
 	pthread_mutex_init(&c->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&c->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	thread_cond_init(&c->changed);
 }
 
 static struct sim_client *client_new(const struct sim_client_options *o, const struct client_env *env)
@@ -484,21 +479,16 @@ static void client_free(struct sim_client *c)
 
 static int io_start(struct sim_client *c)
 {
-	sigset_t all, old;
 	int r;
 
 	if (c->flags & SIM_CLIENT_NO_THREAD)
 		return 0;
-	sigfillset(&all); /* the program's signals are not for this thread */
-	pthread_sigmask(SIG_SETMASK, &all, &old);
 	pthread_mutex_lock(&c->lock);
-	r = -pthread_create(&c->io, NULL, io_main, c);
+	r = thread_start(&c->io, "sim-io", io_main, c);
 	c->io_started = r == 0;
 	pthread_mutex_unlock(&c->lock);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (r < 0)
 		return err_sys(r, "sim_connect: the client's thread");
-	pthread_setname_np(c->io, "sim-io");
 	return 0;
 }
 

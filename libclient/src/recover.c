@@ -11,7 +11,6 @@
  * Thread: sim-io or sim_process(), or the thread inside sim_connect(); always under client::setup.
  */
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 
@@ -25,6 +24,7 @@
 #include "session.h"
 #include "step.h"
 #include "subscriber.h"
+#include "thread.h"
 #include "timeutil.h"
 #include "token.h"
 
@@ -76,20 +76,15 @@ static void *attach_main(void *arg)
 
 static int attach_start(struct attach_job *j)
 {
-	sigset_t all, old;
 	int r;
 
 	if (j->c->env) { /* virtual time has one thread */
 		attach_run(j);
 		return 0;
 	}
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	r = -pthread_create(&j->thread, NULL, attach_main, j);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	r = thread_start(&j->thread, "sim-attach", attach_main, j);
 	if (r < 0)
 		return err_sys(r, "the thread that attaches to the data plane");
-	pthread_setname_np(j->thread, "sim-attach");
 	j->threaded = true;
 	return 0;
 }
@@ -137,22 +132,17 @@ static void warm_finish(struct sim_client *c)
 static int warm_start(struct sim_client *c)
 {
 	struct warm_job *w = MEM_NEW(struct warm_job);
-	sigset_t all, old;
 	int r;
 
 	if (!w)
 		return -ENOMEM;
 	w->att = attachment_ref(c->att);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	r = -pthread_create(&w->thread, NULL, warm_main, w);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	r = thread_start(&w->thread, "sim-warm", warm_main, w);
 	if (r < 0) {
 		attachment_unref(w->att);
 		mem_free(w);
 		return r;
 	}
-	pthread_setname_np(w->thread, "sim-warm");
 	c->warm = w;
 	return 0;
 }

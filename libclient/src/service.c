@@ -5,7 +5,6 @@
 #include <sim/introspect.h>
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +12,7 @@
 #include "jsonx.h"
 #include "mem.h"
 #include "session.h"
+#include "thread.h"
 #include "timeutil.h"
 
 #define ALIGN               64
@@ -456,24 +456,19 @@ void services_register(struct sim_client *c, struct session *s)
 
 /* ---- making and ending ---- */
 
-static int thread_start(struct sim_client *c)
+static int serving_start(struct sim_client *c)
 {
 	struct services *ss = c->services;
-	sigset_t all, old;
 	int r;
 
 	if (ss->started || (c->flags & SIM_CLIENT_NO_THREAD))
 		return 0;
-	sigfillset(&all); /* the program's signals are not for this thread */
-	pthread_sigmask(SIG_SETMASK, &all, &old);
 	pthread_mutex_lock(&c->lock);
-	r = -pthread_create(&ss->thread, NULL, service_main, c);
+	r = thread_start(&ss->thread, "sim-service", service_main, c);
 	ss->started = r == 0;
 	pthread_mutex_unlock(&c->lock);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (r < 0)
 		return err_sys(r, "the client's thread for services");
-	pthread_setname_np(ss->thread, "sim-service");
 	return 0;
 }
 
@@ -490,14 +485,10 @@ static void services_free(struct services *ss)
 static int services_create(struct services **ret)
 {
 	struct services *ss = MEM_NEW(struct services);
-	pthread_condattr_t attr;
 
 	if (!ss)
 		return err_nomem();
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&ss->wake, &attr);
-	pthread_condattr_destroy(&attr);
+	thread_cond_init(&ss->wake);
 	list_init(&ss->offers);
 	list_init(&ss->incoming);
 	list_init(&ss->calls);
@@ -534,7 +525,7 @@ int services_need(struct sim_client *c)
 			__atomic_store_n(&c->services, ss, __ATOMIC_RELEASE);
 	}
 	if (r == 0)
-		r = thread_start(c);
+		r = serving_start(c);
 	client_setup_unlock(c);
 	return r;
 }

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,6 +19,7 @@
 #include "fd.h"
 #include "mem.h"
 #include "subscriber.h"
+#include "thread.h"
 #include "timeutil.h"
 
 #define SLICE_DUR_NS  (50 * NS_PER_MS) /* without a sim-io thread: how often to look after simd */
@@ -195,16 +195,10 @@ static void *helper(void *arg)
 
 static int helper_start(struct sub_fd *f)
 {
-	sigset_t all, old;
-	int r;
+	int r = thread_start(&f->thread, "sim-sub", helper, f);
 
-	sigfillset(&all); /* the program's signals are not for this thread */
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	r = -pthread_create(&f->thread, NULL, helper, f);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (r < 0)
 		return err_sys(r, "the thread of a subscriber's descriptor");
-	pthread_setname_np(f->thread, "sim-sub");
 	f->started = true;
 	return 0;
 }
@@ -212,16 +206,12 @@ static int helper_start(struct sub_fd *f)
 int sub_fd_start(struct sim_subscriber *s)
 {
 	struct sub_fd *f = MEM_NEW(struct sub_fd);
-	pthread_condattr_t attr;
 	int r;
 
 	if (!f)
 		return err_nomem();
 	pthread_mutex_init(&f->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&f->cond, &attr);
-	pthread_condattr_destroy(&attr);
+	thread_cond_init(&f->cond);
 	f->armed = true;
 	f->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	s->fd = f;

@@ -11,12 +11,12 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 
 #include "clockmap.h"
 #include "err.h"
 #include "list.h"
 #include "mem.h"
+#include "thread.h"
 #include "timeutil.h"
 
 #define IDLE_DUR_NS (3600 * NS_PER_S)
@@ -217,21 +217,16 @@ void timers_rouse(struct sim_client *c)
 		ask(c);
 }
 
-static int thread_start(struct sim_client *c)
+static int timing_start(struct sim_client *c)
 {
 	struct timers *ts = c->timers;
-	sigset_t all, old;
-	int r = 0;
+	int r;
 
 	if (c->env || ts->started)
 		return 0;
-	sigfillset(&all); /* the program's signals are not for this thread */
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	r = -pthread_create(&ts->thread, NULL, timer_main, c);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	r = thread_start(&ts->thread, "sim-timer", timer_main, c);
 	if (r < 0)
 		return err_sys(r, "sim_timer_create: the timers' thread");
-	pthread_setname_np(ts->thread, "sim-timer");
 	ts->started = true;
 	return 0;
 }
@@ -242,7 +237,7 @@ static int timers_create(struct sim_client *c)
 	struct timers *ts;
 
 	if (c->timers)
-		return thread_start(c);
+		return timing_start(c);
 	ts = MEM_NEW(struct timers);
 	if (!ts)
 		return err_nomem();
@@ -251,7 +246,7 @@ static int timers_create(struct sim_client *c)
 	list_init(&ts->list);
 	ts->clock_generation = c->page->clock_generation;
 	__atomic_store_n(&c->timers, ts, __ATOMIC_RELEASE);
-	return thread_start(c);
+	return timing_start(c);
 }
 
 void timers_finish(struct sim_client *c)

@@ -3,6 +3,7 @@
  * Ending in order. See stop.h.
  */
 #include "stop.h"
+#include "thread.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -25,7 +26,6 @@ static void *watch(void *arg)
 	sigset_t set;
 	int sig;
 
-	(void)pthread_setname_np(pthread_self(), "stop");
 	ending_signals(&set);
 	while (sigwait(&set, &sig) != 0)
 		;
@@ -46,12 +46,12 @@ int stop_init(struct stop *s, int grace_ms)
 	if (s->fd < 0)
 		return -errno;
 	ending_signals(&set);
-	r = pthread_sigmask(SIG_BLOCK, &set, NULL);
+	r = -pthread_sigmask(SIG_BLOCK, &set, NULL);
 	if (r == 0)
-		r = pthread_create(&s->thread, NULL, watch, s);
+		r = thread_start(&s->thread, "stop", watch, s);
 	if (r == 0)
 		(void)pthread_detach(s->thread);
-	return -r;
+	return r;
 }
 
 bool stop_wait(struct stop *s, int wall_ms)

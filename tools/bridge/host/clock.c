@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <sim/msg/Clock.h>
@@ -16,6 +15,7 @@
 #include "host.h"
 #include "jsonx.h"
 #include "mem.h"
+#include "thread.h"
 #include "timeutil.h"
 
 LOG_TOPIC("clock");
@@ -41,7 +41,7 @@ static int open_topic(struct host *h)
 		c->clk.topic = NULL;
 	if (r < 0)
 		log_at(c->clk.named ? LOG_LEVEL_WARN : LOG_LEVEL_INFO, "%s is not carried by this bridge: %s", CHANNEL,
-		       sim_strerror(r));
+		       sim_strerror(-r));
 	return r;
 }
 
@@ -124,7 +124,6 @@ static void *clock_main(void *arg)
 	struct host *h = arg;
 	struct host_clock *c = &h->clock;
 
-	prctl(PR_SET_NAME, "clock");
 	if (open_topic(h) < 0)
 		return NULL;
 	while (!atomic_load(&c->stop)) {
@@ -168,7 +167,7 @@ void host_clock_start(struct host *h)
 	c->clk.ch = (struct sim_bridge_channel){
 		.id = UINT32_MAX, .name = CHANNEL, .type = &sim_Clock_type, .options = options
 	};
-	r = pthread_create(&c->thread, NULL, clock_main, h);
+	r = thread_start(&c->thread, "clock", clock_main, h);
 	c->running = r == 0;
 	if (r)
 		log_error("%s is not carried: its thread cannot be started: %s", CHANNEL, strerror(r));

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include "log.h"
 #include "mem.h"
 #include "task.h"
+#include "thread.h"
 #include "timeutil.h"
 
 LOG_TOPIC("lane");
@@ -143,10 +143,7 @@ static void *lane_main(void *arg)
 {
 	struct host_lane *l = arg;
 	struct sim_lane_packet *p = MEM_NEW(struct sim_lane_packet);
-	char name[16];
 
-	snprintf(name, sizeof(name), "lane.%u", l->number);
-	prctl(PR_SET_NAME, name);
 	while (p) {
 		int r = sim_lane_recv(l->lane, -1, p);
 
@@ -166,6 +163,7 @@ static void *lane_main(void *arg)
 int host_lane_start(struct host *h, struct sim_lane *lane, bool first)
 {
 	struct host_lane *l = MEM_NEW(struct host_lane);
+	char name[16];
 	int r;
 
 	if (!l)
@@ -182,8 +180,9 @@ int host_lane_start(struct host *h, struct sim_lane *lane, bool first)
 	list_append(&h->lanes, &l->link);
 	if (first)
 		h->lane0 = lane;
-	r = pthread_create(&l->thread, NULL, lane_main, l);
-	if (r) {
+	snprintf(name, sizeof(name), "lane.%u", l->number);
+	r = thread_start(&l->thread, name, lane_main, l);
+	if (r < 0) {
 		list_remove(&l->link);
 		h->lane0 = first ? NULL : h->lane0;
 	}
@@ -192,7 +191,7 @@ int host_lane_start(struct host *h, struct sim_lane *lane, bool first)
 		return 0;
 	pthread_mutex_destroy(&l->lock);
 	mem_free(l);
-	return err_sys(-r, "a lane's thread cannot be started");
+	return err_sys(r, "a lane's thread cannot be started");
 }
 
 /* The next lane whose thread is not joined yet, or NULL. */
