@@ -5,6 +5,7 @@
 #include "control/control.h"
 #include "registry/bridge.h"
 #include "config/config.h"
+#include "registry/registry.h"
 #include "registry/simd.h"
 #include "err.h"
 #include "fd.h"
@@ -380,7 +381,7 @@ void boot_supervisor_end(struct boot *b)
 /* Bridges and time sources. */
 static int simd_begin(struct boot *b, const char *const *plugin_dirs)
 {
-	struct simd_options o = {
+	struct registry_options o = {
 		.x = b->x,
 		.dx = b->dx,
 		.conf = b->conf,
@@ -391,7 +392,7 @@ static int simd_begin(struct boot *b, const char *const *plugin_dirs)
 		.ops = supervisor_ops(),
 		.user = b->supervisor,
 	};
-	int r = simd_create(&o, &b->simd);
+	int r = registry_create(&o, &b->simd);
 
 	if (r < 0)
 		return r;
@@ -400,7 +401,7 @@ static int simd_begin(struct boot *b, const char *const *plugin_dirs)
 		char why[ERR_WHY_MAX];
 
 		snprintf(why, sizeof(why), "%s", err_why());
-		simd_destroy(b->simd);
+		registry_destroy(b->simd);
 		b->simd = NULL;
 		err_set(r, "%s", why);
 	}
@@ -414,7 +415,7 @@ int boot_simd(struct boot *b)
 
 void boot_simd_end(struct boot *b)
 {
-	simd_destroy(b->simd);
+	registry_destroy(b->simd);
 }
 
 /* ---- dispatch's thread ---- */
@@ -463,7 +464,7 @@ int boot_dataplane(struct boot *b)
 
 void boot_dataplane_end(struct boot *b)
 {
-	simd_close_sessions(b->simd);
+	registry_close_sessions(b->simd);
 	supervisor_destroy(b->supervisor);
 }
 

@@ -7,6 +7,8 @@
 #include "conn.h"
 
 #include "client.h"
+#include "service.h"
+#include "session.h"
 #include "simd.h"
 #include "timekeeper.h"
 #include "err.h"
@@ -312,7 +314,7 @@ void conn_destroy(struct conn *c)
 		c->parked->conn = NULL;
 	}
 	if (c->cl)
-		client_gone(c->cl);
+		session_end(c->cl);
 	list_remove(&c->link);
 	c->c->n_conns--;
 	varlink_destroy(c->v);

@@ -3,6 +3,7 @@
 #include "conn.h"
 
 #include "bridge.h"
+#include "rig.h"
 #include "simd.h"
 #include "err.h"
 #include "jsonx.h"

@@ -9,6 +9,7 @@
 #include "channel.h"
 #include "client.h"
 #include "report.h"
+#include "rig.h"
 #include "simd.h"
 #include "err.h"
 #include "near.h"

@@ -3,6 +3,7 @@
 #include "conn.h"
 
 #include "client.h"
+#include "service.h"
 #include "simd.h"
 #include "err.h"
 #include "jsonx.h"

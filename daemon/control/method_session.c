@@ -5,8 +5,12 @@
 #include "bridge.h"
 #include "channel.h"
 #include "client.h"
+#include "pubsub.h"
+#include "rig.h"
+#include "session.h"
 #include "simd.h"
 #include "timekeeper.h"
+#include "token.h"
 #include "err.h"
 #include "fd.h"
 #include "jsonx.h"
@@ -50,7 +54,7 @@ static int check_abi(const json_t *params)
 	return 0;
 }
 
-static json_t *hello_json(const struct client *cl, const struct client_fds *f)
+static json_t *hello_json(const struct client *cl, const struct session_fds *f)
 {
 	const struct simd *s = cl->s;
 
@@ -65,8 +69,8 @@ static json_t *hello_json(const struct client *cl, const struct client_fds *f)
 static int method_hello(struct call *call)
 {
 	struct conn *c = call->conn;
-	struct client_hello h = { .pid = c->cred.pid, .uid = c->cred.uid };
-	struct client_fds fds;
+	struct session_hello h = { .pid = c->cred.pid, .uid = c->cred.uid };
+	struct session_fds fds;
 	const char *bridge;
 	int64_t pid;
 	int r = check_abi(call->params);
@@ -85,7 +89,7 @@ static int method_hello(struct call *call)
 		r = err_set(-ENOENT, "no rig has a bridge \"%.60s\"; `simctl bridge list` shows those there are",
 			    bridge);
 	if (r == 0)
-		r = client_create(call->s, &h, &c->cl, &fds);
+		r = session_create(call->s, &h, &c->cl, &fds);
 	if (r < 0)
 		return r;
 	c->cl->slot = &c->cl;
@@ -103,7 +107,7 @@ static int method_attached(struct call *call)
 
 	if (r == 0)
 		r = jsonx_string(call->params, "app", CLIENT_APP_MAX + 30, &app);
-	return r < 0 ? r : client_attached(call->conn->cl, (uint32_t)generation, app);
+	return r < 0 ? r : session_attached(call->conn->cl, (uint32_t)generation, app);
 }
 
 /* ---- publishers, subscribers, tokens ---- */
@@ -121,7 +125,7 @@ static int method_advertise(struct call *call)
 	if (r == 0)
 		r = jsonx_opt_int(call->params, "flags", 0, UINT16_MAX, 0, &a.flags);
 	if (r == 0)
-		r = channel_advertise(call->conn->cl, &a, &p);
+		r = pubsub_advertise(call->conn->cl, &a, &p);
 	if (r < 0)
 		return r;
 	call->reply = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I}", "channel", p->ch->name, "channel_id",
@@ -135,7 +139,7 @@ static int method_unadvertise(struct call *call)
 	int64_t id;
 	int r = jsonx_int(call->params, "publisher_id", 1, UINT32_MAX, &id);
 
-	return r < 0 ? r : channel_unadvertise(call->conn->cl, (uint32_t)id);
+	return r < 0 ? r : pubsub_unadvertise(call->conn->cl, (uint32_t)id);
 }
 
 static int method_subscribe(struct call *call)
@@ -152,7 +156,7 @@ static int method_subscribe(struct call *call)
 	if (r == 0)
 		r = jsonx_opt_int(call->params, "depth", 1, 256, 16, &depth);
 	if (r == 0)
-		r = channel_subscribe(call->conn->cl, channel, type, hash, depth, &sub);
+		r = pubsub_subscribe(call->conn->cl, channel, type, hash, depth, &sub);
 	if (r < 0)
 		return r;
 	call->reply = json_pack("{s:s, s:I, s:I, s:I}", "channel", sub->ch->name, "channel_id", (json_int_t)sub->ch->id,
@@ -165,7 +169,7 @@ static int method_unsubscribe(struct call *call)
 	int64_t id;
 	int r = jsonx_int(call->params, "subscriber_id", 1, UINT32_MAX, &id);
 
-	return r < 0 ? r : channel_unsubscribe(call->conn->cl, (uint32_t)id);
+	return r < 0 ? r : pubsub_unsubscribe(call->conn->cl, (uint32_t)id);
 }
 
 static int method_open_token(struct call *call)

@@ -12,8 +12,8 @@
 #include "log.h"
 #include "mem.h"
 #include "names.h"
+#include "rig.h"
 #include "simd.h"
-#include "timekeeper.h"
 
 #include "dispatch.h"
 #include "timeutil.h"
@@ -56,7 +56,7 @@ static struct bridge *by_id(struct simd *s, uint32_t id)
 
 static void bridge_free(struct bridge *b)
 {
-	carried_clear(b);
+	carried_clear(&b->carried);
 	exec_io_del(&b->exit_io);
 	fd_close(b->exit_fd);
 	list_remove(&b->link);
@@ -269,7 +269,12 @@ bool bridge_serves(const struct bridge *b, const char *service)
 	return listed_as(b, "services", service) != NULL;
 }
 
-int bridge_route(struct simd *s, struct channel *ch)
+bool bridge_carries(const struct bridge *b, const struct channel *ch)
+{
+	return bridge_lists(b, ch) && !carried_refused(&b->carried, ch->id);
+}
+
+static int route(struct simd *s, struct channel *ch)
 {
 	struct bridge *b;
 	unsigned n = 0;
@@ -292,6 +297,56 @@ int bridge_route(struct simd *s, struct channel *ch)
 			return err_set(r, "channel %s: no route to bridge %s: %s", ch->name, b->name, err_text(r));
 	}
 	return 0;
+}
+
+static void channel_number_freed(struct simd *s, uint32_t id)
+{
+	struct bridge *b;
+
+	list_for_each(b, &s->bridges, link)
+		carried_forget(&b->carried, id);
+}
+
+const struct channel_events bridge_channel_events = { .opened = route, .freed = channel_number_freed };
+
+json_t *bridge_names_of(const struct channel *ch)
+{
+	json_t *a = json_array();
+	struct bridge *b;
+
+	list_for_each(b, &ch->s->bridges, link) {
+		if (bridge_carries(b, ch))
+			json_array_append_new(a, json_string(b->name));
+	}
+	return a;
+}
+
+json_t *bridge_topics(const struct bridge *b)
+{
+	json_t *a = json_array();
+	struct carried *k;
+
+	list_for_each(k, &b->carried, link) {
+		const struct channel *ch = b->s->by_id[k->channel_id];
+
+		if (ch)
+			json_array_append_new(a, carried_json(k, b->name, ch->name));
+	}
+	return a;
+}
+
+json_t *bridge_topics_of(const struct channel *ch)
+{
+	json_t *a = json_array();
+	struct bridge *b;
+
+	list_for_each(b, &ch->s->bridges, link) {
+		const struct carried *k = carried_find(&b->carried, ch->id);
+
+		if (k)
+			json_array_append_new(a, carried_json(k, b->name, ch->name));
+	}
+	return a;
 }
 
 /* ---- its process ---- */
@@ -451,23 +506,23 @@ void bridge_status(struct simd *s, uint32_t id, enum sim_bridge_status status, c
 	snprintf(b->other_clocks, sizeof(b->other_clocks), "%s", detail[n] ? detail + n + 1 : "");
 	list_for_each(ch, &s->channels, link) {
 		if (ch->n_publishers && bridge_lists(b, ch))
-			event_bridges(s, ch);
+			event_bridges(s, ch->name, ch->id);
 	}
 }
 
 void bridge_said(struct simd *s, uint32_t id, uint32_t channel_id, int result, const char *name, const char *type)
 {
 	struct bridge *b = by_id(s, id);
-
 	struct channel *ch = channel_id < WIRE_CHANNELS_MAX ? s->by_id[channel_id] : NULL;
 	bool was;
 
 	if (!b || !ch)
 		return;
-	was = carried_refused(b, ch);
-	carried_set(b, ch, result, name, type);
+	was = carried_refused(&b->carried, ch->id);
+	if (carried_set(&b->carried, ch->id, result, name, type) < 0)
+		log_error("no memory to keep what bridge %s reports of %s", b->name, ch->name);
 	if (was != (result < 0) && ch->n_publishers)
-		event_bridges(s, ch);
+		event_bridges(s, ch->name, ch->id);
 }
 
 void bridge_forgot(struct simd *s, uint32_t id)
@@ -475,7 +530,7 @@ void bridge_forgot(struct simd *s, uint32_t id)
 	struct bridge *b = by_id(s, id);
 
 	if (b)
-		carried_clear(b);
+		carried_clear(&b->carried);
 }
 
 static void end(struct bridge *b, const char *why, bool now)

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 struct channel;
+struct channel_events;
 struct client;
 struct rig;
 struct simd;
@@ -58,12 +59,19 @@ int bridge_find_plugin(const char *rig, struct conf_view v, const char *const *d
 int bridge_find_converter(const char *rig, struct conf_view v, size_t i, const char *const *dirs, char **ret_path);
 
 struct bridge *bridge_find(struct simd *s, const char *name);
-/* Whether its globs match; full names, or relative to the rig's prefix. What the bridge itself says: carried.h. */
+/* Whether its globs match; full names, or relative to the rig's prefix. */
 bool bridge_lists(const struct bridge *b, const struct channel *ch);
+/* It lists the channel and has not refused it. */
+bool bridge_carries(const struct bridge *b, const struct channel *ch);
+/* Names of the bridges that carry it: a new JSON array. */
+json_t *bridge_names_of(const struct channel *ch);
+/* What a bridge, or all of them, have reported of channels: a new JSON array of carried_json(). */
+json_t *bridge_topics(const struct bridge *b);
+json_t *bridge_topics_of(const struct channel *ch);
 /* Whether its rig lets it offer this service to the other side. */
 bool bridge_serves(const struct bridge *b, const char *service);
-/* Tell dispatch which bridges carry a channel that has just been opened. */
-int bridge_route(struct simd *s, struct channel *ch);
+/* Tells dispatch which bridges carry a channel that has just been opened. */
+extern const struct channel_events bridge_channel_events;
 
 /* -ENOENT no such bridge, -EBUSY a living process has it. ret_fd: lane 0, caller closes. */
 int bridge_attach(struct client *cl, const char *name, struct bridge **ret, int *ret_fd);

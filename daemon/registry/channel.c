@@ -5,14 +5,12 @@
  */
 #include "channel.h"
 
-#include "bridge.h"
-#include "carried.h"
 #include "err.h"
 #include "ipc.h"
 #include "jsonx.h"
 #include "log.h"
 #include "mem.h"
-#include "dataplane.h"
+#include "rig.h"
 #include "simd.h"
 #include "timeutil.h"
 
@@ -84,7 +82,7 @@ static void channel_free(struct channel *ch)
 {
 	struct simd *s = ch->s;
 
-	carried_forget(s, ch->id);
+	s->channel_events->freed(s, ch->id);
 	if (ch->reserved)
 		pools_release(&s->pools, ch->pool, ch->reserved);
 	list_remove(&ch->link);
@@ -362,7 +360,7 @@ int channel_open(struct channel *ch)
 	}
 	ch->open = true;
 	log_debug("channel %s open: id %u, %s, window %u", ch->name, ch->id, ch->type, ch->window);
-	return bridge_route(s, ch);
+	return s->channel_events->opened(s, ch);
 }
 
 static void channel_close(struct channel *ch)
@@ -385,7 +383,7 @@ void channel_freed(struct simd *s, uint32_t id)
 		return;
 	atomic_store(&s->dispatch_page->channel[id].window, 0);
 	ch->closing = false;
-	carried_forget(s, id);
+	s->channel_events->freed(s, id);
 	if (ch->replaced)
 		channel_free(ch);
 }
@@ -452,18 +450,6 @@ int channel_resubscribe_all(struct simd *s)
 			return r;
 	}
 	return 0;
-}
-
-json_t *channel_bridges(const struct channel *ch)
-{
-	json_t *a = json_array();
-	struct bridge *b;
-
-	list_for_each(b, &ch->s->bridges, link) {
-		if (bridge_lists(b, ch) && !carried_refused(b, ch))
-			json_array_append_new(a, json_string(b->name));
-	}
-	return a;
 }
 
 /* ---- totals ---- */

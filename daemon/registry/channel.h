@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Channels, publishers, subscribers, tokens: the registry's data side. A channel comes into being with its
+ * Channels and who is in them: the registry's data side. A channel comes into being with its
  * first publisher or subscriber (or the rig's word) and keeps its number and totals until simd ends, unless
  * its place is needed; it is "open" while dispatch subscribes to it.
  *
@@ -25,6 +25,8 @@
 struct client;
 struct rig;
 struct simd;
+
+#define CLOCK_CHANNEL "/clock" /* simd publishes it */
 
 /* Totals of publishers that have gone, and the sum over all when asked for. */
 struct totals {
@@ -83,30 +85,15 @@ struct subscriber {
 	uint32_t reserved;
 };
 
-struct advertise {
-	const char *channel; /* as the client wrote it */
-	json_t *type;        /* {"name","hash",...} */
-	int64_t max_body;
-	int64_t flags; /* enum sim_publisher_flag */
+/* What the bridges must know of channels. */
+struct channel_events {
+	/* Dispatch takes from it now: tell dispatch which bridges carry it. Negative errno: it stays without them. */
+	int (*opened)(struct simd *s, struct channel *ch);
+	/* Its number is free again. */
+	void (*freed)(struct simd *s, uint32_t id);
 };
 
 #define HELD_BY_SUBSCRIBER 2 /* slots that a subscriber is expected to hold beside its queue */
-
-/* A flag of Advertise that comes from libsimclient's public header. */
-#define ADVERTISE_LATCH (1 << 1)
-#define ADVERTISE_LOCAL (1 << 2)
-
-/*
- * Errors of both, with a sentence: -EINVAL, -EMEDIUMTYPE another type, -EMSGSIZE, -ENOSPC pool, -EMFILE a
- * limit, -EACCES a bridge writes a channel that the rig does not list, -ESTALE the data plane is restarting.
- */
-int channel_advertise(struct client *cl, const struct advertise *a, struct publisher **ret);
-int channel_subscribe(struct client *cl, const char *channel, const char *type, const char *hash, int64_t depth,
-		      struct subscriber **ret);
-int channel_unadvertise(struct client *cl, uint32_t publisher_id); /* -ENOENT */
-int channel_unsubscribe(struct client *cl, uint32_t subscriber_id);
-void publisher_destroy(struct publisher *p);
-void subscriber_destroy(struct subscriber *sub);
 
 /* Exact full name, or NULL. */
 struct channel *channel_find(struct simd *s, const char *full_name);
@@ -137,11 +124,5 @@ void channel_totals(const struct channel *ch, struct totals *ret);
 /* Its publisher goes: keep what it counted. */
 void channel_close_totals(struct channel *ch, struct wire_counters *c);
 void channel_sample(struct channel *ch, int64_t now_mono_ns);
-/* Names of the bridges that carry it: a new JSON array. */
-json_t *channel_bridges(const struct channel *ch);
-
-int token_open(struct client *cl, const char *name, uint32_t *ret_cell);
-int token_close(struct client *cl, uint32_t cell);
-void token_close_all(struct client *cl);
 
 #endif

@@ -2,7 +2,6 @@
 /* The Events stream; contract in event.h. Thread: simd-main. */
 #include "event.h"
 
-#include "channel.h"
 #include "log.h"
 #include "simd.h"
 
@@ -52,11 +51,11 @@ void event_clock_jump(struct simd *s, int64_t old_sim_ns, int64_t new_sim_ns, ui
 			       "new_sim_ns", (json_int_t)new_sim_ns, "clock_generation", (json_int_t)generation));
 }
 
-void event_bridges(struct simd *s, const struct channel *ch)
+void event_bridges(struct simd *s, const char *channel, uint32_t id)
 {
-	uint32_t v = atomic_load(&s->dispatch_page->channel[ch->id].bridges);
+	uint32_t v = atomic_load(&s->dispatch_page->channel[id].bridges);
 
-	broadcast(s, json_pack("{s:s, s:s, s:i, s:i}", "event", "bridges", "channel", ch->name, "total",
+	broadcast(s, json_pack("{s:s, s:s, s:i, s:i}", "event", "bridges", "channel", channel, "total",
 			       (int)(v & 0xffff), "connected", (int)(v >> 16)));
 }
 

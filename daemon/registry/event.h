@@ -12,7 +12,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct channel;
 struct simd;
 
 struct event_listener {
@@ -26,7 +25,8 @@ void event_unlisten(struct event_listener *l); /* a zeroed one is fine */
 
 void event_dataplane(struct simd *s);
 void event_clock_jump(struct simd *s, int64_t old_sim_ns, int64_t new_sim_ns, uint32_t generation);
-void event_bridges(struct simd *s, const struct channel *ch);
+/* How many bridges carry a channel, and are connected, has changed. */
+void event_bridges(struct simd *s, const char *channel, uint32_t id);
 /* Services have come or gone. */
 void event_services(struct simd *s);
 void event_shutdown(struct simd *s);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Publishers and subscribers of channels: what Advertise and Subscribe do once the request is decoded.
- * Thread: simd-main.
- */
+/* Publishers and subscribers; contract in pubsub.h. Thread: simd-main. */
+#include "pubsub.h"
+
 #include "channel.h"
 #include "client.h"
 #include "err.h"
@@ -10,8 +9,8 @@
 #include "jsonx.h"
 #include "log.h"
 #include "mem.h"
+#include "rig.h"
 #include "simd.h"
-#include "timekeeper.h"
 
 #include "dispatch.h"
 
@@ -141,6 +140,24 @@ static int publisher_add(struct client *cl, struct channel *ch, const struct adv
 	return 0;
 }
 
+static void publisher_destroy(struct publisher *p)
+{
+	struct simd *s = p->cl->s;
+	struct channel *ch = p->ch;
+
+	channel_close_totals(ch, p->counters);
+	atomic_store(&p->counters->publisher_id, 0);
+	client_row_put(p->cl, p->row);
+	pools_release(&s->pools, p->pool, POOL_PER_PUBLISHER);
+	list_remove(&p->in_channel);
+	list_remove(&p->in_client);
+	ch->n_publishers--;
+	p->cl->n_publishers--;
+	s->n_publishers--;
+	ch->idle_mono_ns = exec_now(s->x);
+	mem_free(p);
+}
+
 /* The channel's side; after it only the publisher itself is missing. */
 static int prepare(struct client *cl, const struct advertise *a, struct channel *ch)
 {
@@ -159,7 +176,14 @@ static int prepare(struct client *cl, const struct advertise *a, struct channel 
 	return r;
 }
 
-int channel_advertise(struct client *cl, const struct advertise *a, struct publisher **ret)
+static void warn_second_clock(const struct client *cl, const struct channel *ch)
+{
+	if (cl->id != CLIENT_SIMD && strcmp(ch->name, CLOCK_CHANNEL) == 0)
+		log_warn("client %s (pid %d) publishes %s as well: subscribers get two clocks; end one of them",
+			 cl->name, (int)cl->pid, CLOCK_CHANNEL);
+}
+
+int pubsub_advertise(struct client *cl, const struct advertise *a, struct publisher **ret)
 {
 	struct channel *ch = NULL;
 	struct publisher *p = NULL;
@@ -182,31 +206,13 @@ int channel_advertise(struct client *cl, const struct advertise *a, struct publi
 			return err_set(r, "channel %s: dispatch refused the publisher: %s", ch->name, err_text(r));
 		}
 	}
-	timekeeper_advertised(cl->s->time, cl, ch);
+	warn_second_clock(cl, ch);
 	log_debug("%s publishes %s (%s)", cl->name, ch->name, ch->type);
 	*ret = p;
 	return 0;
 }
 
-void publisher_destroy(struct publisher *p)
-{
-	struct simd *s = p->cl->s;
-	struct channel *ch = p->ch;
-
-	channel_close_totals(ch, p->counters);
-	atomic_store(&p->counters->publisher_id, 0);
-	client_row_put(p->cl, p->row);
-	pools_release(&s->pools, p->pool, POOL_PER_PUBLISHER);
-	list_remove(&p->in_channel);
-	list_remove(&p->in_client);
-	ch->n_publishers--;
-	p->cl->n_publishers--;
-	s->n_publishers--;
-	ch->idle_mono_ns = exec_now(s->x);
-	mem_free(p);
-}
-
-int channel_unadvertise(struct client *cl, uint32_t publisher_id)
+int pubsub_unadvertise(struct client *cl, uint32_t publisher_id)
 {
 	struct publisher *p;
 
@@ -261,8 +267,8 @@ static int subscriber_limits(const struct client *cl, const struct channel *ch)
 	return 0;
 }
 
-int channel_subscribe(struct client *cl, const char *channel, const char *type, const char *hash, int64_t depth,
-		      struct subscriber **ret)
+int pubsub_subscribe(struct client *cl, const char *channel, const char *type, const char *hash, int64_t depth,
+		     struct subscriber **ret)
 {
 	struct simd *s = cl->s;
 	struct subscriber *sub;
@@ -298,7 +304,7 @@ int channel_subscribe(struct client *cl, const char *channel, const char *type, 
 	return 0;
 }
 
-void subscriber_destroy(struct subscriber *sub)
+static void subscriber_destroy(struct subscriber *sub)
 {
 	struct simd *s = sub->cl->s;
 
@@ -313,7 +319,7 @@ void subscriber_destroy(struct subscriber *sub)
 	mem_free(sub);
 }
 
-int channel_unsubscribe(struct client *cl, uint32_t subscriber_id)
+int pubsub_unsubscribe(struct client *cl, uint32_t subscriber_id)
 {
 	struct subscriber *sub;
 
@@ -324,4 +330,15 @@ int channel_unsubscribe(struct client *cl, uint32_t subscriber_id)
 		}
 	}
 	return err_set(-ENOENT, "client %s has no subscriber %u", cl->name, subscriber_id);
+}
+
+void pubsub_close_all(struct client *cl)
+{
+	struct publisher *p, *ptmp;
+	struct subscriber *sub, *stmp;
+
+	list_for_each_safe(p, ptmp, &cl->publishers, in_client)
+		publisher_destroy(p);
+	list_for_each_safe(sub, stmp, &cl->subscribers, in_client)
+		subscriber_destroy(sub);
 }

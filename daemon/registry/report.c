@@ -3,12 +3,12 @@
 #include "report.h"
 
 #include "bridge.h"
-#include "carried.h"
 #include "channel.h"
 #include "client.h"
 #include "err.h"
 #include "mem.h"
 #include "rate.h"
+#include "rig.h"
 #include "simd.h"
 
 #include "dispatch.h"
@@ -128,8 +128,8 @@ static json_t *channel_json(const struct channel *ch, const struct dispatch_stat
 	j = json_pack("{s:I, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "id", (json_int_t)ch->id, "name",
 		      ch->name, "type", ch->type, "hash", ch->hash, "rig", ch->rig ? ch->rig->name : "", "window",
 		      (json_int_t)ch->window, "slot_size", (json_int_t)ch->slot_size, "max_body",
-		      (json_int_t)ch->max_body, "publishers", pubs, "subscribers", subs, "bridges", channel_bridges(ch),
-		      "topics", carried_of_channel(ch));
+		      (json_int_t)ch->max_body, "publishers", pubs, "subscribers", subs, "bridges", bridge_names_of(ch),
+		      "topics", bridge_topics_of(ch));
 	json_object_update(j, f);
 	json_decref(f);
 	return j;
@@ -178,7 +178,7 @@ static json_t *channels(const struct bridge *b)
 	struct channel *ch;
 
 	list_for_each(ch, &b->s->channels, link) {
-		if (ch->typed && !ch->replaced && bridge_lists(b, ch) && !carried_refused(b, ch))
+		if (ch->typed && !ch->replaced && bridge_carries(b, ch))
 			json_array_append_new(a, json_string(ch->name));
 	}
 	return a;
@@ -233,8 +233,8 @@ static json_t *bridge_json(const struct bridge *b, const struct dispatch_stats *
 		"held", (json_int_t)d->held, "late", (json_int_t)d->late, "attempted", (json_int_t)d->attempted, "sent",
 		(json_int_t)d->sent, "failed", (json_int_t)d->failed, "dropped", (json_int_t)d->dropped, "bytes",
 		(json_int_t)d->reported_bytes, "restarts", (json_int_t)restarts, "channels", channels(b), "topics",
-		carried_of_bridge(b), "converters", b->converters, "slow", slow_json(b, st), "lossless",
-		(int)d->lossless, "stalled", (int)d->stalled);
+		bridge_topics(b), "converters", b->converters, "slow", slow_json(b, st), "lossless", (int)d->lossless,
+		"stalled", (int)d->stalled);
 }
 
 static void on_bridge_stats(void *arg, const struct dispatch_stats *st)

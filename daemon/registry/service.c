@@ -7,8 +7,10 @@
 #include "err.h"
 #include "event.h"
 #include "jsonx.h"
+#include "log.h"
 #include "mem.h"
 #include "names.h"
+#include "rig.h"
 #include "simd.h"
 #include "timeutil.h"
 
@@ -20,6 +22,19 @@
 LOG_TOPIC("service");
 
 #define IGNORED_PER_S LOG_LIMIT(NS_PER_S, 5)
+
+struct services {
+	struct simd *s;
+	struct list list; /* service::link, in the order of the offers */
+	uint32_t n, next_id;
+	int64_t next_request;
+	uint64_t held_bytes;
+	struct list done;           /* request::link: answered, to be handed out */
+	struct exec_timer hand_out; /* due at once: when there is something to hand out or to tell */
+	bool changed;               /* "services" is to be told */
+	bool closed;
+	struct log_limit ignored;
+};
 
 struct half {
 	char name[SIM_TYPE_NAME_MAX + 1], hash[17];
@@ -212,23 +227,29 @@ static void service_end(struct service *sv, int r, const char *why)
 
 /* ---- all of them ---- */
 
-void service_all_init(struct simd *s)
+int service_all_create(struct simd *s)
 {
-	struct services *all = &s->services;
+	struct services *all = MEM_NEW(struct services);
 
+	if (!all)
+		return err_nomem();
+	s->services = all;
 	all->s = s;
 	list_init(&all->list);
 	list_init(&all->done);
 	all->ignored = (struct log_limit)IGNORED_PER_S;
 	exec_timer_init(&all->hand_out, s->x, on_hand_out, all);
+	return 0;
 }
 
-void service_all_finish(struct simd *s)
+void service_all_destroy(struct simd *s)
 {
-	struct services *all = &s->services;
+	struct services *all = s->services;
 	struct service *sv, *stmp;
 	struct request *q, *qtmp;
 
+	if (!all)
+		return;
 	list_for_each_safe(sv, stmp, &all->list, link)
 		service_end(sv, -ECANCELED, "simd ends");
 	list_for_each_safe(q, qtmp, &all->done, link) {
@@ -236,14 +257,16 @@ void service_all_finish(struct simd *s)
 		request_free(q);
 	}
 	exec_timer_cancel(&all->hand_out);
+	mem_free(all);
+	s->services = NULL;
 }
 
 void service_all_close(struct simd *s)
 {
 	struct service *sv;
 
-	s->services.closed = true;
-	list_for_each(sv, &s->services.list, link)
+	s->services->closed = true;
+	list_for_each(sv, &s->services->list, link)
 		empty(sv, -ECANCELED, "simd is shutting down");
 }
 
@@ -349,7 +372,7 @@ static uint32_t next_id(struct services *all)
 
 int service_offer(struct simd *s, const struct service_offer *o, struct service **ret)
 {
-	struct services *all = &s->services;
+	struct services *all = s->services;
 	char full[CHANNEL_NAME_MAX + 1];
 	struct service *sv;
 	int r = check_offer(all, o, full);
@@ -385,7 +408,7 @@ int service_offer(struct simd *s, const struct service_offer *o, struct service 
 
 int service_withdraw(struct client *cl, uint32_t id)
 {
-	struct service *sv = by_id(&cl->s->services, id);
+	struct service *sv = by_id(cl->s->services, id);
 
 	if (!sv || sv->cl != cl)
 		return err_set(-ENOENT, "client %s does not offer service number %u", cl->name, id);
@@ -399,7 +422,7 @@ void service_client_gone(struct client *cl)
 	char why[120];
 
 	snprintf(why, sizeof(why), "%s (pid %d), which offered it, has gone", cl->name, (int)cl->pid);
-	list_for_each_safe(sv, tmp, &cl->s->services.list, link) {
+	list_for_each_safe(sv, tmp, &cl->s->services->list, link) {
 		if (sv->cl == cl)
 			service_end(sv, cl->s->stopping ? -ECANCELED : -EPIPE, why);
 	}
@@ -415,7 +438,7 @@ int service_find(struct simd *s, const struct client *cl, const char *name, stru
 
 	if (r < 0)
 		return r;
-	sv = by_name(&s->services, full);
+	sv = by_name(s->services, full);
 	if (sv && !may_see(cl, sv))
 		return err_set(-EACCES, "service %s: the rig does not let bridge %s offer it (\"services\")", full,
 			       cl->name);
@@ -507,7 +530,7 @@ int service_call(struct simd *s, const struct service_call *c)
 	struct request *q;
 	int r;
 
-	if (s->services.closed)
+	if (s->services->closed)
 		return err_set(-ECANCELED, "simd is shutting down");
 	r = service_find(s, c->cl, c->name, &sv);
 	if (r == 0)
@@ -553,7 +576,7 @@ static void ignore(struct client *cl, struct service *sv, int64_t request_id)
 {
 	if (sv)
 		sv->ignored++;
-	log_limited(&cl->s->services.ignored, exec_now(cl->s->x), LOG_LEVEL_WARN,
+	log_limited(&cl->s->services->ignored, exec_now(cl->s->x), LOG_LEVEL_WARN,
 		    "client %s answers request %lld, which is not with it (answered twice?); ignoring it", cl->name,
 		    (long long)request_id);
 }
@@ -563,7 +586,7 @@ static struct service *holder(struct client *cl, int64_t request_id, bool *ret_l
 {
 	struct service *sv;
 
-	list_for_each(sv, &cl->s->services.list, link) {
+	list_for_each(sv, &cl->s->services->list, link) {
 		*ret_late = sv->late == request_id;
 		if (sv->cl == cl && (*ret_late || (sv->running && sv->running->id == request_id)))
 			return sv;
@@ -575,7 +598,7 @@ static struct service *any_of(struct client *cl)
 {
 	struct service *sv;
 
-	list_for_each(sv, &cl->s->services.list, link) {
+	list_for_each(sv, &cl->s->services->list, link) {
 		if (sv->cl == cl)
 			return sv;
 	}
@@ -664,7 +687,7 @@ json_t *service_all_json(const struct simd *s, const struct client *cl)
 	json_t *a = json_array();
 	const struct service *sv;
 
-	list_for_each(sv, &s->services.list, link) {
+	list_for_each(sv, &s->services->list, link) {
 		if (may_see(cl, sv))
 			json_array_append_new(a, service_json(sv));
 	}

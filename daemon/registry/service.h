@@ -17,9 +17,7 @@
 #ifndef REGISTRY_SERVICE_H
 #define REGISTRY_SERVICE_H
 
-#include "exec.h"
 #include "list.h"
-#include "log.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -39,19 +37,6 @@ struct simd;
 #define SERVICE_DEADLINE_MS 5000
 #define SERVICE_TIME_MAX_MS 3600000
 #define SERVICE_WHY_MAX     300
-
-struct services {
-	struct simd *s;
-	struct list list; /* service::link, in the order of the offers */
-	uint32_t n, next_id;
-	int64_t next_request;
-	uint64_t held_bytes;
-	struct list done;           /* request::link: answered, to be handed out */
-	struct exec_timer hand_out; /* due at once: when there is something to hand out or to tell */
-	bool changed;               /* "services" is to be told */
-	bool closed;
-	struct log_limit ignored;
-};
 
 /* Somebody who calls: a connection. Zeroed: has never called. */
 struct service_caller {
@@ -82,9 +67,10 @@ struct service_call {
 	void *arg;
 };
 
-void service_all_init(struct simd *s);
+/* simd::services. */
+int service_all_create(struct simd *s);
 /* No callers may be left. */
-void service_all_finish(struct simd *s);
+void service_all_destroy(struct simd *s);
 /* simd shuts down: everything that is open is answered with -ECANCELED, nothing new is taken. */
 void service_all_close(struct simd *s);
 

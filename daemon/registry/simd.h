@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * struct simd: the daemon's state, all of it. Nothing is global, so a test can make two, in virtual time,
- * over the in-memory data plane. The registry (clients, channels, bridges, tokens) and the control socket
- * live on simd-main's exec; dispatch and the clock are handed what they need.
- *
- * The registry is where the parts meet: it sees the contracts of dispatch and of time (dispatch.h, engine.h,
- * clock_thread.h, ...); what implements them sees neither the registry nor each other.
+ * over the in-memory data plane. Every object of the registry knows this; who makes it is registry.h.
  *
  * Thread: simd-main, except fields that say otherwise.
  */
@@ -16,23 +12,21 @@
 #include "exec.h"
 #include "list.h"
 #include "admission.h"
-#include "rate.h"
-#include "service.h"
 
 #include "wire/pages.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-struct bridge;
 struct channel;
-struct client;
+struct channel_events;
 struct dispatch;
-struct timekeeper;
 struct ipc;
-struct ipc_mem_bus;
-struct simd;
+struct rig;
+struct services;
+struct timekeeper;
 
 /* What the registry asks of the process around it; a scenario test passes its own. NULL members: see there. */
 struct simd_ops {
@@ -72,31 +66,8 @@ struct simd_ops {
 	void (*source_changed)(void *user, const char *name);
 };
 
-struct simd_options {
-	struct exec *x;                 /* keeps; simd-main */
-	struct exec *dx;                /* keeps; dispatch; may be the same */
-	const struct conf *conf;        /* keeps */
-	const struct pools *pools;      /* copied */
-	const char *runtime_dir;        /* copied; what GetInfo tells */
-	const char *const *plugin_dirs; /* where time sources are looked for, NULL ends; borrows; NULL: nowhere */
-	uint64_t id;                    /* random, this life of simd */
-	const struct simd_ops *ops;     /* keeps; may be NULL */
-	void *user;                     /* of the ops */
-};
-
-struct rig {
-	const char *name, *prefix; /* of the configuration */
-	struct conf_view view;
-};
-
 struct simd_limits {
 	uint32_t clients, channels, publishers, subscribers, subscribers_per_channel, tokens, services, per_client;
-};
-
-struct token {
-	struct list link; /* simd::tokens */
-	uint32_t cell, refs;
-	char name[64];
 };
 
 struct simd {
@@ -119,21 +90,22 @@ struct simd {
 
 	struct list clients; /* client::link */
 	uint32_t n_clients, next_client;
-	struct list reapers; /* reaper::link (client.c) */
+	struct list reapers; /* reaper::link (reaper.c) */
 
 	struct list channels; /* channel::link, in the order of their making */
 	struct channel *by_id[WIRE_CHANNELS_MAX];
 	uint32_t n_channels, n_publishers, n_subscribers, n_simd_subs;
 	uint32_t next_publisher, next_subscriber;
+	const struct channel_events *channel_events;
 
-	struct list tokens; /* token::link */
+	struct list tokens; /* token::link (token.c) */
 	uint32_t n_tokens;
 	uint64_t token_used[WIRE_TOKENS_MAX / 64];
 
 	struct list bridges; /* bridge::link */
 	uint32_t n_bridges;
 
-	struct services services;
+	struct services *services;
 
 	struct list listeners; /* event_listener::link */
 
@@ -153,18 +125,5 @@ struct simd {
 	struct dispatch *dispatch;
 	struct timekeeper *time;
 };
-
-int simd_create(const struct simd_options *o, struct simd **ret);
-/* Sessions are closed, pages unmapped. The execs must not run any more. NULL is fine. */
-void simd_destroy(struct simd *s);
-
-/* Complete what was accepted; now: with false. fn runs when that is done, perhaps before this returns. */
-void simd_drain(struct simd *s, bool now, void (*fn)(void *arg), void *arg);
-/* End all sessions; no new ones come. Their descriptors stay with their connections. */
-void simd_close_sessions(struct simd *s);
-
-/* The rig a new client belongs to: its process's, else the only one; NULL: none. */
-const struct rig *simd_rig_of(const struct simd *s, pid_t pid);
-const struct rig *simd_rig(const struct simd *s, const char *name);
 
 #endif

@@ -12,6 +12,7 @@
 #include "ipc.h"
 #include "log.h"
 #include "mem.h"
+#include "pubsub.h"
 #include "simd.h"
 #include "timeutil.h"
 
@@ -265,6 +266,7 @@ static int make_self(struct timekeeper *t)
 	list_init(&cl->publishers);
 	list_init(&cl->subscribers);
 	cl->s = t->s;
+	cl->id = CLIENT_SIMD;
 	cl->role = CLIENT_SOURCE;
 	cl->pid = getpid();
 	cl->uid = geteuid();
@@ -318,8 +320,7 @@ static void free_self(struct client *cl)
 {
 	if (!cl)
 		return;
-	while (!list_empty(&cl->publishers))
-		publisher_destroy(list_first(&cl->publishers, struct publisher, in_client));
+	pubsub_close_all(cl);
 	mem_free(cl->page);
 	mem_free(cl);
 }
@@ -350,7 +351,7 @@ static int advertise_clock(struct timekeeper *t)
 	a.type = clock_type();
 	if (!a.type)
 		return err_set(-ENOENT, "the type sim/Clock is not built in");
-	r = channel_advertise(t->self, &a, &t->clock);
+	r = pubsub_advertise(t->self, &a, &t->clock);
 	json_decref(a.type);
 	return r;
 }
@@ -454,13 +455,6 @@ int timekeeper_acquire(struct timekeeper *t, const struct client *cl, bool freew
 		    (int)cl->pid, freewheel ? ", as fast as it can" : "");
 	*ret_fd = sv[1];
 	return 0;
-}
-
-void timekeeper_advertised(const struct timekeeper *t, const struct client *cl, const struct channel *ch)
-{
-	if (cl != t->self && strcmp(ch->name, CLOCK_CHANNEL) == 0)
-		log_warn("client %s (pid %d) publishes %s as well: subscribers get two clocks; end one of them",
-			 cl->name, (int)cl->pid, CLOCK_CHANNEL);
 }
 
 /* What its far side has besides ours, line by line. */

@@ -12,13 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct channel;
 struct client;
 struct sim_clock_page;
 struct simd;
 struct timekeeper;
-
-#define CLOCK_CHANNEL "/clock"
 
 int timekeeper_create(struct simd *s, struct timekeeper **ret);
 /* Before dispatch is destroyed. NULL is fine. */
@@ -47,8 +44,6 @@ int timekeeper_set_source(struct timekeeper *t, const char *name, bool keep);
 const char *timekeeper_source(struct timekeeper *t); /* name of the active one; static */
 /* Hand the lease to a client. freewheel: it does not pace. ret_fd: its end of the socket, caller closes. */
 int timekeeper_acquire(struct timekeeper *t, const struct client *cl, bool freewheel, int *ret_fd);
-/* Somebody publishes a channel: warns when that is /clock, which simd itself publishes. */
-void timekeeper_advertised(const struct timekeeper *t, const struct client *cl, const struct channel *ch);
 /* A client takes part in steps. ret_fd: its end of the socket, caller closes. */
 int timekeeper_join(struct timekeeper *t, const struct client *cl, uint32_t rank, int *ret_fd);
 /* The client is gone. */

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exclusive tokens: names shared between processes, each a cell of the dispatch page. Thread: simd-main. */
-#include "channel.h"
+/* Exclusive tokens; contract in token.h. Thread: simd-main. */
+#include "token.h"
+
 #include "client.h"
 #include "err.h"
 #include "mem.h"
+#include "names.h"
 #include "simd.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+struct token {
+	struct list link; /* simd::tokens */
+	uint32_t cell, refs;
+	char name[64];
+};
 
 static struct token *find(struct simd *s, const char *name)
 {

@@ -6,9 +6,11 @@
 #include "supervisor.h"
 
 #include "bridge.h"
-#include "client.h"
-#include "event.h"
 #include "dataplane.h"
+#include "event.h"
+#include "registry.h"
+#include "service.h"
+#include "session.h"
 #include "timekeeper.h"
 #include "err.h"
 #include "fd.h"
@@ -154,7 +156,7 @@ static void op_client_attached(void *user)
 {
 	struct supervisor *k = (struct supervisor *)user;
 
-	if (k->roudi && k->s && client_all_attached(k->s))
+	if (k->roudi && k->s && session_all_attached(k->s))
 		roudi_all_moved(k->roudi);
 }
 
@@ -399,7 +401,7 @@ void supervisor_on_drain_timer(void *arg)
 	struct supervisor *k = (struct supervisor *)arg;
 
 	log_warn("bridges still hold messages; they complete with false");
-	simd_drain(k->s, true, ignore, NULL);
+	registry_drain(k->s, true, ignore, NULL);
 	on_drained(k);
 }
 
@@ -408,7 +410,7 @@ static void on_processes_stopped(void *arg)
 	struct supervisor *k = (struct supervisor *)arg;
 
 	exec_timer_at(&k->drain_timer, exec_now(k->x) + DRAIN_DUR_NS);
-	simd_drain(k->s, false, on_drained, k);
+	registry_drain(k->s, false, on_drained, k);
 }
 
 void supervisor_stop(struct supervisor *k)

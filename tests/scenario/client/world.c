@@ -11,6 +11,7 @@
 #include "config/config.h"
 #include "registry/admission.h"
 #include "registry/dataplane.h"
+#include "registry/registry.h"
 #include "registry/simd.h"
 #include "err.h"
 #include "ipc.h"
@@ -80,12 +81,14 @@ static void dataplane_begin(struct world *w)
 
 static void simd_begin(struct world *w)
 {
-	struct simd_options o = { .x = w->x, .dx = w->x, .conf = w->conf, .runtime_dir = "/test", .id = ++w->id << 33 };
+	struct registry_options o = {
+		.x = w->x, .dx = w->x, .conf = w->conf, .runtime_dir = "/test", .id = ++w->id << 33
+	};
 	struct pools pools;
 
 	CHECK(pools_compute(w->conf, -1, &pools));
 	o.pools = &pools;
-	CHECK(simd_create(&o, &w->simd));
+	CHECK(registry_create(&o, &w->simd));
 	CHECK(control_create(w->simd, &w->control));
 	dataplane_begin(w);
 	CHECK(control_listen(w->control, w->path));
@@ -99,7 +102,7 @@ static void quit(void *arg)
 static void simd_end(struct world *w)
 {
 	control_destroy(w->control);
-	simd_destroy(w->simd);
+	registry_destroy(w->simd);
 	w->control = NULL;
 	w->simd = NULL;
 	/* what it had posted to itself is freed there */

@@ -12,6 +12,7 @@
 #include "config/config.h"
 #include "registry/admission.h"
 #include "registry/dataplane.h"
+#include "registry/registry.h"
 #include "registry/simd.h"
 #include "err.h"
 #include "fd.h"
@@ -46,7 +47,7 @@ void desk_open(struct desk *d, const char *extra)
 {
 	struct ipc_mem_options bus = { .pools = pools, .n_pools = 2, .virtual_time = true };
 	struct ipc_options io = { .backend = "mem", .app = "simd" };
-	struct simd_options so = { .runtime_dir = "/test", .id = 1ull << 40, .ops = &ops, .user = d };
+	struct registry_options so = { .runtime_dir = "/test", .id = 1ull << 40, .ops = &ops, .user = d };
 	struct config_sources src = { 0 };
 	struct pools p;
 	struct ipc *ipc;
@@ -64,7 +65,7 @@ void desk_open(struct desk *d, const char *extra)
 	so.x = so.dx = d->x;
 	so.conf = d->conf;
 	so.pools = &p;
-	CHECK(simd_create(&so, &d->simd));
+	CHECK(registry_create(&so, &d->simd));
 	CHECK(control_create(d->simd, &d->control));
 	io.bus = d->bus;
 	CHECK(ipc_attach(&io, &ipc));
@@ -76,7 +77,7 @@ void desk_close(struct desk *d)
 	struct mem_stats now;
 
 	control_destroy(d->control);
-	simd_destroy(d->simd);
+	registry_destroy(d->simd);
 	exec_sim_settle(d->x);
 	exec_destroy(d->x);
 	conf_destroy(d->conf);

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making and ending struct simd, and the once-a-second sampling of rates. Thread: simd-main. */
-#include "simd.h"
+#include "registry.h"
 
 #include "bridge.h"
 #include "channel.h"
 #include "client.h"
+#include "dataplane.h"
 #include "err.h"
 #include "fd.h"
 #include "mem.h"
-#include "dataplane.h"
+#include "reaper.h"
+#include "rig.h"
+#include "service.h"
+#include "session.h"
+#include "simd.h"
 #include "timekeeper.h"
 
 #include "dispatch.h"
@@ -106,25 +111,6 @@ static void read_limits(struct simd *s)
 	};
 }
 
-static int read_rigs(struct simd *s)
-{
-	size_t n = conf_count(s->root, "rigs");
-
-	if (n == 0)
-		return 0;
-	s->rigs = (struct rig *)mem_calloc(n, sizeof(*s->rigs));
-	if (!s->rigs)
-		return err_nomem();
-	for (s->n_rigs = 0; s->n_rigs < n; s->n_rigs++) {
-		struct rig *rig = &s->rigs[s->n_rigs];
-
-		rig->view = conf_item(s->root, "rigs", s->n_rigs);
-		rig->name = conf_string(rig->view, "name");
-		rig->prefix = conf_string(rig->view, "prefix");
-	}
-	return 0;
-}
-
 static int make_page(struct simd *s)
 {
 	void *map;
@@ -159,7 +145,7 @@ static int make_dispatch(struct simd *s)
 	return r < 0 ? err_set(r, "dispatch cannot start: %s", err_text(r)) : 0;
 }
 
-int simd_create(const struct simd_options *o, struct simd **ret)
+int registry_create(const struct registry_options *o, struct simd **ret)
 {
 	struct simd *s = MEM_NEW(struct simd);
 	int r;
@@ -185,14 +171,16 @@ int simd_create(const struct simd_options *o, struct simd **ret)
 	list_init(&s->tokens);
 	list_init(&s->bridges);
 	list_init(&s->listeners);
+	s->channel_events = &bridge_channel_events;
 	list_init(&s->dataplane.old);
 	exec_timer_init(&s->rate_timer, s->x, on_rate_timer, s);
-	service_all_init(s);
 	read_limits(s);
 
 	s->plugin_dirs = o->plugin_dirs;
 	s->runtime_dir = mem_strdup(o->runtime_dir);
-	r = s->runtime_dir ? read_rigs(s) : err_nomem();
+	r = s->runtime_dir ? rig_create_all(s) : err_nomem();
+	if (r == 0)
+		r = service_all_create(s);
 	if (r == 0)
 		r = make_page(s);
 	if (r == 0)
@@ -203,7 +191,7 @@ int simd_create(const struct simd_options *o, struct simd **ret)
 	if (r == 0)
 		r = bridge_create_all(s);
 	if (r < 0) {
-		simd_destroy(s);
+		registry_destroy(s);
 		return r;
 	}
 	exec_timer_at(&s->rate_timer, s->start_mono_ns + NS_PER_S);
@@ -211,30 +199,30 @@ int simd_create(const struct simd_options *o, struct simd **ret)
 	return 0;
 }
 
-void simd_drain(struct simd *s, bool now, void (*fn)(void *arg), void *arg)
+void registry_drain(struct simd *s, bool now, void (*fn)(void *arg), void *arg)
 {
 	if (dispatch_shutdown(s->dispatch, now, fn, arg) < 0)
 		fn(arg);
 }
 
-void simd_close_sessions(struct simd *s)
+void registry_close_sessions(struct simd *s)
 {
 	struct client *cl, *tmp;
 
 	s->stopping = true;
 	list_for_each_safe(cl, tmp, &s->clients, link)
-		client_gone(cl);
-	client_reap_ended(s);
+		session_end(cl);
+	reaper_run(s);
 }
 
-void simd_destroy(struct simd *s)
+void registry_destroy(struct simd *s)
 {
 	if (!s)
 		return;
 	exec_timer_cancel(&s->rate_timer);
-	simd_close_sessions(s);
-	client_reap_all(s);
-	service_all_finish(s);
+	registry_close_sessions(s);
+	reaper_finish(s);
+	service_all_destroy(s);
 	bridge_destroy_all(s);
 	timekeeper_dataplane_lost(s->time);
 	dispatch_destroy(s->dispatch);
@@ -243,27 +231,7 @@ void simd_destroy(struct simd *s)
 	channel_destroy_all(s);
 	fd_shared_unmap(s->dispatch_page, sizeof(*s->dispatch_page));
 	fd_close(s->dispatch_page_fd);
-	mem_free(s->rigs);
+	rig_destroy_all(s);
 	mem_free(s->runtime_dir);
 	mem_free(s);
-}
-
-/* ---- rigs ---- */
-
-const struct rig *simd_rig(const struct simd *s, const char *name)
-{
-	for (unsigned i = 0; i < s->n_rigs; i++) {
-		if (strcmp(s->rigs[i].name, name) == 0)
-			return &s->rigs[i];
-	}
-	return NULL;
-}
-
-const struct rig *simd_rig_of(const struct simd *s, pid_t pid)
-{
-	const char *name = s->ops && s->ops->process_rig ? s->ops->process_rig(s->user, pid) : NULL;
-
-	if (name)
-		return simd_rig(s, name);
-	return s->n_rigs == 1 ? &s->rigs[0] : NULL;
 }

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Publishers and subscribers of channels: what Advertise and Subscribe do once the request is decoded. Their data is the
+ * channel's (channel.h).
+ *
+ * Thread: simd-main.
+ */
+#ifndef REGISTRY_PUBSUB_H
+#define REGISTRY_PUBSUB_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+struct client;
+struct publisher;
+struct subscriber;
+
+/* A flag of Advertise that comes from libsimclient's public header. */
+#define ADVERTISE_LATCH (1 << 1)
+#define ADVERTISE_LOCAL (1 << 2)
+
+struct advertise {
+	const char *channel; /* as the client wrote it */
+	json_t *type;        /* {"name","hash",...} */
+	int64_t max_body;
+	int64_t flags; /* enum sim_publisher_flag */
+};
+
+/*
+ * Errors of both, with a sentence: -EINVAL, -EMEDIUMTYPE another type, -EMSGSIZE, -ENOSPC pool, -EMFILE a
+ * limit, -EACCES a bridge writes a channel that the rig does not list, -ESTALE the data plane is restarting.
+ */
+int pubsub_advertise(struct client *cl, const struct advertise *a, struct publisher **ret);
+int pubsub_subscribe(struct client *cl, const char *channel, const char *type, const char *hash, int64_t depth,
+		     struct subscriber **ret);
+int pubsub_unadvertise(struct client *cl, uint32_t publisher_id); /* -ENOENT */
+int pubsub_unsubscribe(struct client *cl, uint32_t subscriber_id);
+/* All that the client has; dispatch forgets its publishers by itself. */
+void pubsub_close_all(struct client *cl);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sessions: what a process has here between Hello and the loss of its control socket. When that is lost,
+ * everything it had is freed at once: its ports in RouDi, its publishers, subscribers, tokens, credits, the
+ * driver lease.
+ *
+ * Thread: simd-main.
+ */
+#ifndef REGISTRY_SESSION_H
+#define REGISTRY_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct client;
+struct simd;
+
+struct session_hello {
+	const char *name, *role;
+	pid_t pid;
+	uid_t uid;
+};
+
+/* Descriptors of a new session, in the order in which Hello lists them. Caller closes. */
+struct session_fds {
+	int v[5];
+	const char *name[5];
+	unsigned n;
+};
+
+/* -EINVAL name or role, -EMFILE too many. ret: returns, session_end(). */
+int session_create(struct simd *s, const struct session_hello *h, struct client **ret, struct session_fds *ret_fds);
+/* Its control socket is gone (or simd stops). Frees it. */
+void session_end(struct client *cl);
+int session_attached(struct client *cl, uint32_t generation, const char *runtime_name);
+
+/* Whether every client has moved to the present life of the data plane. */
+bool session_all_attached(const struct simd *s);
+
+#endif
