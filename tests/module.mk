@@ -6,3 +6,5 @@ LINK_test = -lcmocka $(LIBBASE_LIBS)
 
 # support first: what it names, the others list as prerequisites
 include tests/support/module.mk $(filter-out tests/support/module.mk,$(sort $(wildcard tests/*/module.mk tests/*/*/module.mk)))
+
+$(filter $(B)/test/%,$(TESTS) $(TESTS_NS) $(TESTS_FAULT)): $(B)/lib/libtest.a

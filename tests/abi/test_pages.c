@@ -20,9 +20,8 @@
 #define SIZE(s, n)       assert_int_equal(sizeof(s), n)
 #define AT(s, member, n) assert_int_equal(offsetof(s, member), n)
 
-static void slot_and_clock_page(void **state)
+TEST(slot_and_clock_page)
 {
-	(void)state;
 	SIZE(struct sim_slot, 128);
 	AT(struct sim_slot, magic, 0);
 	AT(struct sim_slot, version, 4);
@@ -59,9 +58,8 @@ static void slot_and_clock_page(void **state)
 	AT(struct sim_clock_page, jump_new_sim_ns, 80);
 }
 
-static void wire_pages(void **state)
+TEST(wire_pages)
 {
-	(void)state;
 	SIZE(struct wire_channel, 576);
 	AT(struct wire_channel, window, 0);
 	AT(struct wire_channel, freed, 4);
@@ -103,9 +101,8 @@ static void wire_pages(void **state)
 	AT(struct wire_counter_page, row, 64);
 }
 
-static void packets(void **state)
+TEST(packets)
 {
-	(void)state;
 	SIZE(struct lane_head, 8);
 	AT(struct lane_head, op, 0);
 	AT(struct lane_head, count, 2);
@@ -163,9 +160,8 @@ static void packets(void **state)
 	AT(struct driver_packet, scale_e6, 24);
 }
 
-static void bridge_abi(void **state)
+TEST(bridge_abi)
 {
-	(void)state;
 	/* pointers: 64-bit hosts */
 	SIZE(void *, 8);
 	SIZE(struct sim_bridge_channel, 32);
@@ -227,9 +223,8 @@ static void bridge_abi(void **state)
 	AT(struct sim_bridge_registry, add_service, 32);
 }
 
-static void converter_abi(void **state)
+TEST(converter_abi)
 {
-	(void)state;
 	SIZE(struct sim_enc_header, 24);
 	AT(struct sim_enc_header, stamp_sim_ns, 0);
 	AT(struct sim_enc_header, seq, 8);
@@ -385,9 +380,8 @@ static const struct {
 	IS(SIM_BRIDGE_DISCONNECTING, 4),
 };
 
-static void source_abi(void **state)
+TEST(source_abi)
 {
-	(void)state;
 	SIZE(struct sim_source_ops, 40);
 	AT(struct sim_source_ops, abi, 0);
 	AT(struct sim_source_ops, size, 4);
@@ -399,9 +393,8 @@ static void source_abi(void **state)
 	assert_string_equal(SIM_SOURCE_SYMBOL, "sim_source_plugin");
 }
 
-static void type_tables(void **state)
+TEST(type_tables)
 {
-	(void)state;
 	SIZE(struct sim_type, 72);
 	AT(struct sim_type, abi, 0);
 	AT(struct sim_type, size, 4);
@@ -446,9 +439,8 @@ static void type_tables(void **state)
 	AT(struct sim_service_type, response, 32);
 }
 
-static void numbers_that_cross(void **state)
+TEST(numbers_that_cross)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		if (numbers[i].have != numbers[i].want)
 			fail_msg("%s is %lld, others know it as %lld", numbers[i].name, (long long)numbers[i].have,
@@ -456,20 +448,4 @@ static void numbers_that_cross(void **state)
 	assert_int_equal(SIM_REASON_COUNT, WIRE_REASONS + 1); /* the last one has a word of its own */
 	assert_string_equal(SIM_BRIDGE_SYMBOL, "sim_bridge_plugin");
 	assert_string_equal(SIM_CONVERTER_SYMBOL, "sim_converter_plugin");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(slot_and_clock_page),
-		cmocka_unit_test(wire_pages),
-		cmocka_unit_test(packets),
-		cmocka_unit_test(bridge_abi),
-		cmocka_unit_test(converter_abi),
-		cmocka_unit_test(type_tables),
-		cmocka_unit_test(source_abi),
-		cmocka_unit_test(numbers_that_cross),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include "rnd.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <string.h>
 
 #define VARIANTS 200
@@ -46,13 +47,15 @@ static void run_variants(const char *path)
 	runs++;
 }
 
-static void corpus(void **state)
+TEST(corpus)
 {
-	const char *dir = *state;
-	DIR *d = opendir(dir);
+	const char *name = strrchr(program_invocation_short_name, '-');
+	char dir[128], path[PATH_MAX];
 	struct dirent *e;
-	char path[PATH_MAX];
+	DIR *d;
 
+	snprintf(dir, sizeof(dir), "tests/fuzz/corpus/%s", name ? name + 1 : "");
+	d = opendir(dir);
 	if (!d)
 		fail_msg("%s is missing", dir);
 	while ((e = readdir(d))) {
@@ -63,14 +66,4 @@ static void corpus(void **state)
 	}
 	closedir(d);
 	assert_true(runs > 0);
-}
-
-int main(int argc, char **argv)
-{
-	char dir[PATH_MAX];
-	const char *name = strrchr(argv[0], '-');
-	const struct CMUnitTest tests[] = { cmocka_unit_test_prestate(corpus, dir) };
-
-	snprintf(dir, sizeof(dir), "tests/fuzz/corpus/%s", argc > 1 ? argv[1] : name ? name + 1 : "");
-	return cmocka_run_group_tests_name(dir, tests, NULL, NULL);
 }

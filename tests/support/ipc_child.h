@@ -3,18 +3,12 @@
 #ifndef IPC_TEST_CHILD_H
 #define IPC_TEST_CHILD_H
 
+#include "tests/support/test.h"
+
 #include <errno.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
-
-#include <setjmp.h>
-#include <cmocka.h>
 
 #include "ipc.h"
 

@@ -2,6 +2,9 @@
 # The runner, and what tests share.
 $(B)/test/run: $(B)/obj/tests/support/run.o $(B)/lib/libbase.a
 
+# main() of the programs of TEST()
+$(B)/lib/libtest.a: $(B)/obj/tests/support/test.o
+
 # simd's configuration keys, for tools/dev/check-man
 $(B)/test/conf-keys: $(B)/obj/tests/support/conf_keys.o $(B)/lib/libsimd.a $(B)/lib/libipc.a $(B)/lib/libbase.a
 CHECK_HELPERS += $(B)/test/conf-keys

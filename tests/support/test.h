@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every test program includes first: cmocka with what it needs, and names that are unique to the
+ * What every test program includes first: cmocka with what it needs, TEST(), and names that are unique to the
  * running test. Thread: the test's.
  */
 #ifndef TEST_SUPPORT_H
@@ -18,6 +18,51 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+
+struct test_case {
+	struct CMUnitTest test;
+	const char *file;
+	int number; /* grows through its file */
+	struct test_case *next;
+};
+
+void test_add(struct test_case *c);
+void test_group(CMFixtureFunction setup, CMFixtureFunction teardown);
+void test_processes(void);
+
+/*
+ * TEST(what_it_does) { ... } is a test of its program; they run in the order of the source. `state` is what a set-up has
+ * left there, as everywhere in cmocka; a test that the machine cannot run says skip(). main() is in test.c: it runs all,
+ * or those whose names match one of its arguments (patterns as the shell's; one that matches none lists them).
+ */
+#define TEST(name) TEST_WITH(name, NULL, NULL)
+/* The same between a set-up and a tear-down of its own, each int (*)(void **state) or NULL. */
+#define TEST_WITH(name, setup, teardown) TEST_NUMBERED(name, setup, teardown, __COUNTER__)
+#define TEST_NUMBERED(name, setup, teardown, number) \
+	static void name(void **state); \
+	__attribute__((constructor)) static void add_test_##name(void) \
+	{ \
+		static struct test_case test_case_ = { \
+			{ #name, name, setup, teardown, NULL }, __FILE__, number, NULL \
+		}; \
+\
+		test_add(&test_case_); \
+	} \
+	static void name(__attribute__((unused)) void **state)
+
+/* Once a program: what comes before its first test and after its last one; each may be NULL. */
+#define TEST_GROUP(setup, teardown) \
+	__attribute__((constructor)) static void set_test_group(void) \
+	{ \
+		test_group(setup, teardown); \
+	}
+
+/* Once a program: each test gets a process of its own, and TEST_GROUP's two run in each. */
+#define TEST_PROCESSES() \
+	__attribute__((constructor)) static void set_test_processes(void) \
+	{ \
+		test_processes(); \
+	}
 
 /* `buf` becomes a path in the directory that the runner made for this test (or /tmp when run by hand). */
 #define TEST_PATH_MAX 108

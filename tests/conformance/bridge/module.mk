@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # One suite, stamped on every bridge plug-in, and on OLD of the shelf, which knows only the first members of the table:
 # BRIDGE_CONNECTION_<name> is a string that connects at once.
-INC_tests/conformance/bridge := -Itests -Ilibclient/include -I$(B)/gen
+INC_tests/conformance/bridge := -I. -Itests -Ilibclient/include -I$(B)/gen
 BRIDGE_STAMPS := logging null ros2 OLD
 BRIDGE_CONNECTION_logging := %s
 BRIDGE_CONNECTION_null := %s

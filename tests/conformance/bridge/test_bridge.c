@@ -204,7 +204,7 @@ static struct sim_slot *new_slot(size_t *ret_size)
 	return s;
 }
 
-static void test_table(void **state)
+TEST_WITH(test_table, load, unload)
 {
 	struct peer *p = *state;
 
@@ -214,7 +214,7 @@ static void test_table(void **state)
 	assert_true(p->registered > 0);
 }
 
-static void test_connects_and_leaves(void **state)
+TEST_WITH(test_connects_and_leaves, load, unload)
 {
 	struct peer *p = *state;
 
@@ -227,7 +227,7 @@ static void test_connects_and_leaves(void **state)
 	p->ops->disconnect(p->b);
 }
 
-static void test_publishes(void **state)
+TEST_WITH(test_publishes, load, unload)
 {
 	struct peer *p = *state;
 	size_t size;
@@ -244,7 +244,7 @@ static void test_publishes(void **state)
 	free(s);
 }
 
-static void test_hostile_body(void **state)
+TEST_WITH(test_hostile_body, load, unload)
 {
 	struct peer *p = *state;
 	struct sim_bridge_topic *t;
@@ -278,7 +278,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static void test_several_threads(void **state)
+TEST_WITH(test_several_threads, load, unload)
 {
 	struct peer *p = *state;
 	struct worker w[THREADS];
@@ -301,7 +301,7 @@ static void test_several_threads(void **state)
 }
 
 /* /clock has no task: done or failed, but never left for later. */
-static void test_clock_is_done_at_once(void **state)
+TEST_WITH(test_clock_is_done_at_once, load, unload)
 {
 	struct peer *p = *state;
 	struct sim_bridge_channel ch = { .id = UINT32_MAX, .name = "/clock", .type = &sim_Clock_type, .options = "{}" };
@@ -323,7 +323,7 @@ static void test_clock_is_done_at_once(void **state)
 }
 
 /* Services come and go while it is connected, and again after the next connect; who registered none is told of none. */
-static void test_services(void **state)
+TEST_WITH(test_services, load, unload)
 {
 	struct peer *p = *state;
 
@@ -344,7 +344,7 @@ static void test_services(void **state)
 }
 
 /* A host that was built before members were added at the ends: what lies beyond its sizes is not there. */
-static void test_older_host(void **state)
+TEST_WITH(test_older_host, load, unload)
 {
 	struct sim_bridge_registry r = { .abi = SIM_BRIDGE_ABI,
 					 .size = offsetof(struct sim_bridge_registry, add_service),
@@ -367,20 +367,4 @@ static void test_older_host(void **state)
 	p->ops->disconnect(p->b);
 	p->ops->destroy(p->b);
 	assert_int_equal(p->ops->create(&p->host, &p->b), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_table, load, unload),
-		cmocka_unit_test_setup_teardown(test_connects_and_leaves, load, unload),
-		cmocka_unit_test_setup_teardown(test_publishes, load, unload),
-		cmocka_unit_test_setup_teardown(test_hostile_body, load, unload),
-		cmocka_unit_test_setup_teardown(test_several_threads, load, unload),
-		cmocka_unit_test_setup_teardown(test_services, load, unload),
-		cmocka_unit_test_setup_teardown(test_older_host, load, unload),
-		cmocka_unit_test_setup_teardown(test_clock_is_done_at_once, load, unload),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

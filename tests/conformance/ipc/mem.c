@@ -3,16 +3,17 @@
 #include "ipc_mem.h"
 #include "suite.h"
 
-int main(void)
+struct suite suite = { .backend = "mem", .small_pool_slots = 600, .too_large = 1048576 };
+
+int suite_open(void)
 {
 	static const struct ipc_mem_pool pools[] = { { 192, 600 }, { 4096, 64 }, { 1048576, 4 } };
 	const struct ipc_mem_options o = { .pools = pools, .n_pools = 3 };
-	struct suite s = { .backend = "mem", .small_pool_slots = 600, .too_large = 1048576 };
-	int r;
 
-	if (ipc_mem_bus_create(&o, &s.bus) < 0)
-		return 1;
-	r = suite_main(&s);
-	ipc_mem_bus_destroy(s.bus);
-	return r;
+	return ipc_mem_bus_create(&o, &suite.bus);
+}
+
+void suite_close(void)
+{
+	ipc_mem_bus_destroy(suite.bus);
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # One suite, stamped on each backend of ipc.h.
-INC_tests/conformance/ipc := -Ilibclient/ipc -Ilibclient/include -Itests/conformance/ipc -Itests/support
+INC_tests/conformance/ipc := -I. -Ilibclient/ipc -Ilibclient/include -Itests/conformance/ipc -Itests/support
 IPC_SUITE := $(B)/obj/tests/conformance/ipc/suite.o
 
 $(B)/test/conformance-ipc-mem: $(B)/obj/tests/conformance/ipc/mem.o $(IPC_SUITE) $(B)/lib/libipc.a $(B)/lib/libbase.a

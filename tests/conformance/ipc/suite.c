@@ -3,28 +3,21 @@
  * See suite.h. iceoryx allows eleven lives a process, so the suite attaches two "processes" once, A and
  * B, and every test uses channels of its own.
  */
+#include "tests/support/test.h"
+
 #include "suite.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 static struct fixture {
-	const struct suite *s;
 	struct ipc *a, *b;
 } fx;
 
 static struct ipc *attach(const char *app)
 {
-	struct ipc_options o = { .backend = fx.s->backend, .app = app, .bus = fx.s->bus, .timeout_ms = 5000 };
+	struct ipc_options o = { .backend = suite.backend, .app = app, .bus = suite.bus, .timeout_ms = 5000 };
 	struct ipc *ipc = NULL;
 	int r = ipc_attach(&o, &ipc);
 
@@ -90,13 +83,12 @@ static void expect_text(struct ipc_sub *s, const char *text)
 	assert_int_equal(ipc_release(s, slot), 0);
 }
 
-static void test_delivers_in_order(void **state)
+TEST(test_delivers_in_order)
 {
 	struct ipc_pub *p = mkpub("order", 0);
 	struct ipc_sub *s = mksub("order", 8, false);
 	const void *slot;
 
-	(void)state;
 	connected(p);
 	assert_int_equal(ipc_take(s, &slot), -EAGAIN);
 	assert_false(ipc_sub_has_data(s));
@@ -111,13 +103,12 @@ static void test_delivers_in_order(void **state)
 	ipc_sub_destroy(s);
 }
 
-static void test_slots_are_aligned_and_shared(void **state)
+TEST(test_slots_are_aligned_and_shared)
 {
 	struct ipc_pub *p = mkpub("share", 0);
 	struct ipc_sub *s = mksub("share", 8, false), *t = mksub("share", 8, false);
 	const char *x, *y;
 
-	(void)state;
 	connected(p);
 	send_text(p, "both");
 	while (!ipc_sub_has_data(s) || !ipc_sub_has_data(t)) { /* the second connection may come later */
@@ -138,12 +129,11 @@ static void test_slots_are_aligned_and_shared(void **state)
 	ipc_pub_destroy(p);
 }
 
-static void test_drops_the_oldest(void **state)
+TEST(test_drops_the_oldest)
 {
 	struct ipc_pub *p = mkpub("drop", 0);
 	struct ipc_sub *s = mksub("drop", 2, false);
 
-	(void)state;
 	connected(p);
 	send_text(p, "1");
 	send_text(p, "2");
@@ -156,13 +146,12 @@ static void test_drops_the_oldest(void **state)
 	ipc_pub_destroy(p);
 }
 
-static void test_history_serves_late_comers(void **state)
+TEST(test_history_serves_late_comers)
 {
 	struct ipc_pub *p = mkpub("late", 1);
 	struct ipc_sub *s, *t;
 	const void *slot;
 
-	(void)state;
 	send_text(p, "old");
 	send_text(p, "kept");
 	s = mksub("late", 4, true);
@@ -177,16 +166,15 @@ static void test_history_serves_late_comers(void **state)
 	ipc_pub_destroy(p);
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
 	static const char *const bad[] = { "", "a,b", "with space", "\xc3\xa4", "a:b", NULL };
 	char name[128];
 	struct ipc_pub *p = NULL;
 	struct ipc_sub *s = NULL;
-	struct ipc_options o = { .backend = fx.s->backend, .app = "a,b", .bus = fx.s->bus };
+	struct ipc_options o = { .backend = suite.backend, .app = "a,b", .bus = suite.bus };
 	struct ipc *ipc = NULL;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		assert_int_equal(ipc_pub_create(fx.a, bad[i], NULL, &p), -EINVAL);
 		assert_int_equal(ipc_sub_create(fx.a, bad[i], &(struct ipc_sub_options){ .depth = 1 }, &s), -EINVAL);
@@ -208,14 +196,13 @@ static void test_names(void **state)
 	assert_null(ipc);
 }
 
-static void test_bad_options(void **state)
+TEST(test_bad_options)
 {
 	struct ipc_pub *p = NULL;
 	struct ipc_sub *s = NULL;
 	struct ipc *ipc = NULL;
 	struct ipc_options o = { .backend = "tcp", .app = "x" };
 
-	(void)state;
 	assert_int_equal(ipc_pub_create(fx.a, "c", &(struct ipc_pub_options){ .history = 2 }, &p), -EINVAL);
 	assert_int_equal(ipc_sub_create(fx.a, "c", &(struct ipc_sub_options){ .depth = 0 }, &s), -EINVAL);
 	assert_int_equal(ipc_sub_create(fx.a, "c", &(struct ipc_sub_options){ .depth = 257 }, &s), -EINVAL);
@@ -229,24 +216,22 @@ static void test_bad_options(void **state)
 	ipc_waiter_destroy(NULL);
 }
 
-static void test_same_name_twice(void **state)
+TEST(test_same_name_twice)
 {
-	struct ipc_options o = { .backend = fx.s->backend, .app = "conf-a", .bus = fx.s->bus };
+	struct ipc_options o = { .backend = suite.backend, .app = "conf-a", .bus = suite.bus };
 	struct ipc *ipc = NULL;
 
-	(void)state;
 	assert_int_equal(ipc_attach(&o, &ipc), -EEXIST);
 	assert_null(ipc);
 	assert_non_null(strstr(ipc_why(), "name"));
 }
 
-static void test_loan_limits(void **state)
+TEST(test_loan_limits)
 {
 	struct ipc_pub *p = mkpub("loans", 0);
 	void *slot[IPC_LOANS_MAX + 1];
 
-	(void)state;
-	assert_int_equal(ipc_loan(p, fx.s->too_large, &slot[0]), -EMSGSIZE);
+	assert_int_equal(ipc_loan(p, suite.too_large, &slot[0]), -EMSGSIZE);
 	for (int i = 0; i < IPC_LOANS_MAX; i++)
 		assert_int_equal(ipc_loan(p, 100, &slot[i]), 0);
 	assert_int_equal(ipc_loan(p, 100, &slot[IPC_LOANS_MAX]), -ENOBUFS);
@@ -257,7 +242,7 @@ static void test_loan_limits(void **state)
 	ipc_pub_destroy(p); /* with a loan out */
 }
 
-static void test_slots_that_are_not_ours(void **state)
+TEST(test_slots_that_are_not_ours)
 {
 	struct ipc_pub *p = mkpub("foreign", 0), *q = mkpub("foreign", 0);
 	struct ipc_sub *s = mksub("foreign", 4, false);
@@ -265,7 +250,6 @@ static void test_slots_that_are_not_ours(void **state)
 	void *slot;
 	const void *taken;
 
-	(void)state;
 	connected(p);
 	assert_int_equal(ipc_publish(p, heap), -EINVAL);
 	assert_int_equal(ipc_publish(p, NULL), -EINVAL);
@@ -284,13 +268,12 @@ static void test_slots_that_are_not_ours(void **state)
 	ipc_pub_destroy(q);
 }
 
-static void test_holding_all(void **state)
+TEST(test_holding_all)
 {
 	struct ipc_pub *p = mkpub("hold", 0);
 	struct ipc_sub *s = mksub("hold", 4, false);
 	const void *held[IPC_DEPTH_MAX], *slot;
 
-	(void)state;
 	connected(p);
 	for (int i = 0; i < IPC_DEPTH_MAX; i++) {
 		send_text(p, "x");
@@ -307,15 +290,14 @@ static void test_holding_all(void **state)
 	ipc_pub_destroy(p);
 }
 
-static void test_empty_pool(void **state)
+TEST(test_empty_pool)
 {
 	struct ipc_pub *p[600];
 	size_t n = 0, got = 0;
 	void *slot;
 	int r = 0;
 
-	(void)state;
-	while (r == 0 && got <= fx.s->small_pool_slots) {
+	while (r == 0 && got <= suite.small_pool_slots) {
 		if (got % IPC_LOANS_MAX == 0)
 			p[n++] = mkpub("empty", 0);
 		r = ipc_loan(p[n - 1], 100, &slot);
@@ -327,13 +309,12 @@ static void test_empty_pool(void **state)
 		ipc_pub_destroy(p[--n]);
 }
 
-static void test_held_slots_outlive_their_subscriber(void **state)
+TEST(test_held_slots_outlive_their_subscriber)
 {
 	struct ipc_pub *p = mkpub("zombie", 0);
 	struct ipc_sub *s = mksub("zombie", 4, false);
 	const char *x;
 
-	(void)state;
 	connected(p);
 	send_text(p, "still here");
 	x = take(s);
@@ -343,13 +324,12 @@ static void test_held_slots_outlive_their_subscriber(void **state)
 	assert_int_equal(ipc_release(s, x), 0);
 }
 
-static void test_waiter(void **state)
+TEST(test_waiter)
 {
 	struct ipc_pub *p = mkpub("wait", 0);
 	struct ipc_sub *s = mksub("wait", 4, false), *t = mksub("wait2", 4, false);
 	struct ipc_waiter *w = NULL, *v = NULL;
 
-	(void)state;
 	connected(p);
 	assert_int_equal(ipc_waiter_create(fx.b, &w), 0);
 	assert_int_equal(ipc_waiter_create(fx.b, &v), 0);
@@ -404,14 +384,13 @@ static void *echo(void *arg)
 	return NULL;
 }
 
-static void test_two_threads_ping(void **state)
+TEST(test_two_threads_ping)
 {
 	struct ping a = { mkpub("ping", 0), mksub("pong", 8, false), NULL, 500 };
 	struct ping b = { mkpub("pong", 0), mksub("ping", 8, false), NULL, 500 };
 	pthread_t t;
 	char text[32];
 
-	(void)state;
 	connected(a.pub);
 	connected(b.pub);
 	assert_int_equal(ipc_waiter_create(fx.b, &a.waiter), 0);
@@ -466,13 +445,12 @@ static void *hammer(void *arg)
 }
 
 /* Two threads on one publisher abort iceoryx within a second; here each call either works or says -EBUSY. */
-static void test_publisher_used_from_two_threads(void **state)
+TEST(test_publisher_used_from_two_threads)
 {
 	struct ipc_pub *p = mkpub("two", 0);
 	struct hammer h[2] = { { .pub = p }, { .pub = p } };
 	pthread_t t[2];
 
-	(void)state;
 	for (int i = 0; i < 2; i++)
 		pthread_create(&t[i], NULL, hammer, &h[i]);
 	for (int i = 0; i < 2; i++) {
@@ -483,14 +461,13 @@ static void test_publisher_used_from_two_threads(void **state)
 	ipc_pub_destroy(p);
 }
 
-static void test_references(void **state)
+TEST(test_references)
 {
 	struct ipc_pub *p = mkpub("ref", 0);
 	struct ipc_sub *s = mksub("ref", 4, false);
 	const void *slot, *back;
 	int64_t ref;
 
-	(void)state;
 	connected(p);
 	send_text(p, "far away");
 	slot = take(s);
@@ -514,7 +491,7 @@ static void test_references(void **state)
 	ipc_pub_destroy(p);
 }
 
-static void test_fork(void **state)
+TEST(test_fork)
 {
 	struct ipc_pub *p = mkpub("fork", 0);
 	struct ipc_sub *s = mksub("fork", 4, false);
@@ -522,7 +499,6 @@ static void test_fork(void **state)
 	pid_t child;
 	int st;
 
-	(void)state;
 	connected(p);
 	assert_int_equal(ipc_loan(p, 100, &slot), 0);
 	child = fork();
@@ -550,27 +526,25 @@ static void test_fork(void **state)
 	ipc_pub_destroy(p);
 }
 
-static void test_pools(void **state)
+TEST(test_pools)
 {
 	struct ipc_pool pool[32];
 	int n;
 
-	(void)state;
 	while ((n = ipc_pools(fx.a, pool, 32)) == -EAGAIN)
 		usleep(10000);
 	assert_true(n >= 1);
-	assert_int_equal(pool[0].total, fx.s->small_pool_slots);
-	assert_true(fx.s->too_large > pool[n - 1].size - 64);
+	assert_int_equal(pool[0].total, suite.small_pool_slots);
+	assert_true(suite.too_large > pool[n - 1].size - 64);
 	assert_int_equal(ipc_prefault(fx.a), 0);
 }
 
-static void test_detach_and_attach_again(void **state)
+TEST(test_detach_and_attach_again)
 {
 	struct ipc *c = attach("conf-c");
 	struct ipc_pub *p = NULL;
 	void *slot;
 
-	(void)state;
 	assert_int_equal(ipc_pub_create(c, "again", NULL, &p), 0);
 	assert_true(ipc_alive(c));
 	ipc_detach(c);
@@ -585,7 +559,7 @@ static void test_detach_and_attach_again(void **state)
 }
 
 /* Last: ends life A. */
-static void test_abandon(void **state)
+TEST(test_abandon)
 {
 	struct ipc_pub *p = mkpub("end", 0), *q = NULL;
 	struct ipc_sub *s = NULL, *t = NULL;
@@ -593,7 +567,6 @@ static void test_abandon(void **state)
 	const void *slot;
 	void *loan;
 
-	(void)state;
 	assert_int_equal(ipc_sub_create(fx.a, "end", &(struct ipc_sub_options){ .depth = 2 }, &s), 0);
 	connected(p);
 	assert_int_equal(ipc_waiter_create(fx.a, &w), 0);
@@ -622,6 +595,8 @@ static void test_abandon(void **state)
 static int setup(void **state)
 {
 	(void)state;
+	if (suite_open() < 0)
+		return -1;
 	fx.a = attach("conf-a");
 	fx.b = attach("conf-b");
 	return 0;
@@ -632,34 +607,8 @@ static int teardown(void **state)
 	(void)state;
 	ipc_detach(fx.a);
 	ipc_detach(fx.b);
+	suite_close();
 	return 0;
 }
 
-int suite_main(const struct suite *s)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_delivers_in_order),
-		cmocka_unit_test(test_slots_are_aligned_and_shared),
-		cmocka_unit_test(test_drops_the_oldest),
-		cmocka_unit_test(test_history_serves_late_comers),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_bad_options),
-		cmocka_unit_test(test_same_name_twice),
-		cmocka_unit_test(test_loan_limits),
-		cmocka_unit_test(test_slots_that_are_not_ours),
-		cmocka_unit_test(test_holding_all),
-		cmocka_unit_test(test_empty_pool),
-		cmocka_unit_test(test_held_slots_outlive_their_subscriber),
-		cmocka_unit_test(test_waiter),
-		cmocka_unit_test(test_two_threads_ping),
-		cmocka_unit_test(test_publisher_used_from_two_threads),
-		cmocka_unit_test(test_references),
-		cmocka_unit_test(test_fork),
-		cmocka_unit_test(test_pools),
-		cmocka_unit_test(test_detach_and_attach_again),
-		cmocka_unit_test(test_abandon),
-	};
-
-	fx.s = s;
-	return cmocka_run_group_tests_name(s->backend, tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The conformance suite of ipc.h, stamped on every backend: a backend's program fills the fixture and
- * runs suite_main(). Each test attaches under names of its own. Whatever differs between backends (what
+ * opens its bus or RouDi. Each test attaches under names of its own. Whatever differs between backends (what
  * fits a pool, how a RouDi is lost) is in the fixture, never in a test.
  */
 #ifndef IPC_SUITE_H
@@ -16,7 +16,9 @@ struct suite {
 	size_t too_large;        /* a loan that no pool fits */
 };
 
-/* The program's exit code. */
-int suite_main(const struct suite *s);
+/* The backend's: the fixture; around the tests, 0 or -1. */
+extern struct suite suite;
+int suite_open(void);
+void suite_close(void);
 
 #endif

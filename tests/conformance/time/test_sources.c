@@ -120,11 +120,10 @@ static void switching_to_it_and_away_jumps(const struct want *w)
 }
 
 #define STAMP(name, number, start, wall, driver, control, set) \
-	static void name##_holds(void **state) \
+	TEST(name##_holds) \
 	{ \
 		const struct want w = { #name, number, start, wall, driver, control, set }; \
 \
-		(void)state; \
 		its_table_is_sound(&w); \
 		it_starts_where_it_says(&w); \
 		control_is_taken_or_refused_with_a_sentence(&w); \
@@ -132,12 +131,3 @@ static void switching_to_it_and_away_jumps(const struct want *w)
 		switching_to_it_and_away_jumps(&w); \
 	}
 SOURCES(STAMP)
-
-#define TEST(name, number, start, wall, driver, control, set) cmocka_unit_test(name##_holds),
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = { SOURCES(TEST) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

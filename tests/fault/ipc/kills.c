@@ -65,12 +65,11 @@ static bool kill_one(void)
 	return stuck;
 }
 
-static void test_killed_while_publishing(void **state)
+TEST(test_killed_while_publishing)
 {
 	int kills = getenv("KILLS") ? atoi(getenv("KILLS")) : 12, stuck = 0, n;
 	struct ipc *ipc = attach_as("watchdog");
 
-	(void)state;
 	for (n = 0; n < kills && stuck < 9; n++) { /* 9: lives of this process */
 		if (!kill_one())
 			continue;
@@ -98,9 +97,4 @@ static int stop(void **state)
 	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_killed_while_publishing) };
-
-	return cmocka_run_group_tests_name("kills", tests, start, stop);
-}
+TEST_GROUP(start, stop)

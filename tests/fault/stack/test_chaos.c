@@ -79,7 +79,7 @@ static void kill_one(int kind)
 	}
 }
 
-static void everything(void **state)
+TEST_WITH(everything, NULL, stack_sweep)
 {
 	const char *all = getenv("FAULT_KILLS");
 	unsigned rounds = all ? (unsigned)atoi(all) / 20 : 50;
@@ -88,7 +88,6 @@ static void everything(void **state)
 	pid_t pid[WITNESSES], ex_pid;
 	uint32_t slots;
 
-	(void)state;
 	print_message("SEED=%llu\n", (unsigned long long)seed);
 	srand((unsigned)seed);
 	simd = stack_start(CONF);
@@ -139,13 +138,4 @@ static void everything(void **state)
 	print_message("%u rounds, %u lives of RouDi, %llu messages\n", rounds, lives + 1, (unsigned long long)accepted);
 	UNTIL(10000, stack_slots() <= slots);
 	stack_stop(simd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(everything, stack_sweep),
-	};
-
-	return cmocka_run_group_tests_name("chaos", tests, NULL, NULL);
 }

@@ -30,7 +30,7 @@ static int hot(struct peer *p)
 			return 1;
 }
 
-static void caught_in_the_lock(void **state)
+TEST_WITH(caught_in_the_lock, NULL, stack_sweep)
 {
 	const char *max = getenv("FAULT_KILLS");
 	unsigned n = 0, wanted = max ? (unsigned)atoi(max) : 200;
@@ -39,7 +39,6 @@ static void caught_in_the_lock(void **state)
 	pid_t simd = stack_start(CONF), pid, ex_pid, roudi;
 	uint32_t life, slots;
 
-	(void)state;
 	print_message("SEED=%llu\n", (unsigned long long)seed);
 	srand((unsigned)seed);
 	UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connected"));
@@ -85,13 +84,4 @@ static void caught_in_the_lock(void **state)
 	stack_stop(simd);
 	peer_free(witness);
 	peer_free(ex);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(caught_in_the_lock, stack_sweep),
-	};
-
-	return cmocka_run_group_tests_name("deadlock", tests, NULL, NULL);
 }

@@ -103,7 +103,7 @@ static bool all_connected(void)
 	return true;
 }
 
-static void killed_bridges(void **state)
+TEST_WITH(killed_bridges, NULL, stack_sweep)
 {
 	uint64_t seed = test_seed(11), ok, accepted = 0;
 	struct peer *p[BRIDGES];
@@ -112,7 +112,6 @@ static void killed_bridges(void **state)
 	int64_t own = 0, fds = 0;
 	uint32_t slots;
 
-	(void)state;
 	print_message("SEED=%llu\n", (unsigned long long)seed);
 	srand((unsigned)seed);
 	simd = stack_start(CONF);
@@ -191,7 +190,7 @@ static int sensor(struct peer *p)
 	}
 }
 
-static void killed_sensors(void **state)
+TEST_WITH(killed_sensors, NULL, stack_sweep)
 {
 	uint64_t seed = test_seed(12), accepted = 0;
 	struct peer *witness = peer_new();
@@ -200,7 +199,6 @@ static void killed_sensors(void **state)
 	uint32_t slots, life;
 	pid_t simd, pid;
 
-	(void)state;
 	print_message("SEED=%llu\n", (unsigned long long)seed);
 	srand((unsigned)seed);
 	simd = stack_start(CONF);
@@ -251,14 +249,4 @@ static void killed_sensors(void **state)
 	UNTIL(5000, descriptors(simd) <= fds + 8);
 	stack_stop(simd);
 	peer_free(witness);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(killed_bridges, stack_sweep),
-		cmocka_unit_test_teardown(killed_sensors, stack_sweep),
-	};
-
-	return cmocka_run_group_tests_name("storm", tests, NULL, NULL);
 }

@@ -25,13 +25,26 @@ static void wall_source(struct sim_client *c)
 	world_run(&w, MS);
 }
 
-static void driven(void **state)
+static int setup(void **state)
+{
+	(void)state;
+	world_create(&w, test_seed(3), "");
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	world_destroy(&w);
+	return 0;
+}
+
+TEST_WITH(driven, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "engine", SIM_CLIENT_SOURCE), *other = world_client(&w, "other", 0);
 	struct sim_driver *d, *second;
 	int64_t granted = 0, before;
 
-	(void)state;
 	assert_int_equal(sim_driver_acquire(c, 0, &d), 0);
 	assert_int_equal(sim_driver_acquire(other, 0, &second), -EBUSY);
 	assert_non_null(strstr(sim_why(), "engine"));
@@ -54,13 +67,12 @@ static void driven(void **state)
 }
 
 /* Who runs free says so, and everybody can see it. */
-static void runs_free(void **state)
+TEST_WITH(runs_free, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "engine", SIM_CLIENT_SOURCE), *other = world_client(&w, "other", 0);
 	struct sim_clock_sample now;
 	struct sim_driver *d;
 
-	(void)state;
 	assert_int_equal(sim_driver_acquire(c, SIM_DRIVER_FREEWHEEL | SIM_DRIVER_PACED, &d), -EINVAL);
 	assert_int_equal(sim_driver_acquire(c, 4, &d), -EINVAL);
 	assert_int_equal(sim_driver_acquire(c, 0, &d), 0);
@@ -80,13 +92,12 @@ static void runs_free(void **state)
 }
 
 /* Paced: one simulated second takes 1 / scale seconds; a stall is not made up for; unpaced takes none. */
-static void paced(void **state)
+TEST_WITH(paced, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "engine", SIM_CLIENT_SOURCE);
 	struct sim_driver *d;
 	int64_t start, granted;
 
-	(void)state;
 	assert_int_equal(sim_driver_acquire(c, SIM_DRIVER_PACED, &d), 0);
 	start = exec_now(w.x);
 	for (int i = 0; i < 100; i++)
@@ -113,13 +124,12 @@ static void paced(void **state)
 }
 
 /* A switched source ends the lease for good; a new simd gives it again. */
-static void lease(void **state)
+TEST_WITH(lease, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "engine", SIM_CLIENT_SOURCE);
 	struct sim_driver *d;
 	int64_t granted, now;
 
-	(void)state;
 	assert_int_equal(sim_driver_acquire(c, 0, &d), 0);
 	assert_int_equal(sim_driver_advance(d, 10 * MS, &granted), 0);
 	world_kill_simd(&w);
@@ -139,13 +149,12 @@ static void lease(void **state)
 	sim_disconnect(c);
 }
 
-static void following(void **state)
+TEST_WITH(following, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "ss2", SIM_CLIENT_SOURCE);
 	struct sim_clock_sample a, b;
 	struct sim_driver *d;
 
-	(void)state;
 	call(c, "SetSource", "{\"source\": \"ss2\"}");
 	assert_int_equal(sim_driver_acquire(c, 0, &d), 0);
 	assert_int_equal(sim_driver_set(d, 7 * S), 0);
@@ -163,12 +172,11 @@ static void following(void **state)
 	sim_disconnect(c);
 }
 
-static void sleeping(void **state)
+TEST_WITH(sleeping, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	int64_t start, now;
 
-	(void)state;
 	wall_source(c);
 	now = sim_now(c);
 	start = exec_now(w.x);
@@ -190,13 +198,12 @@ static void sleeping(void **state)
 }
 
 /* The default source, and nobody who drives it: who waits is told so. */
-static void sleeping_without_a_driver(void **state)
+TEST_WITH(sleeping_without_a_driver, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0), *engine = world_client(&w, "engine", SIM_CLIENT_SOURCE);
 	struct sim_driver *d;
 	int64_t granted;
 
-	(void)state;
 	assert_int_equal(sim_sleep_until(c, 10 * MS, 50 * MS), -ETIMEDOUT);
 	assert_non_null(strstr(sim_why(), "no driver yet: start one, or TimeSource=simulation"));
 	assert_int_equal(sim_driver_acquire(engine, 0, &d), 0);
@@ -211,13 +218,12 @@ static void sleeping_without_a_driver(void **state)
 	sim_disconnect(c);
 }
 
-static void jumped(void **state)
+TEST_WITH(jumped, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_clock_sample a, b;
 	struct sim_gate g;
 
-	(void)state;
 	wall_source(c);
 	assert_int_equal(sim_gate_init(&g, 10000), 0);
 	sim_now_sample(c, &a);
@@ -260,54 +266,20 @@ static int told(const char *name)
 	return named;
 }
 
-static void bridges_are_told_of_it(void **state)
+TEST_WITH(bridges_are_told_of_it, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(told("log"), 0);
 	assert_int_equal(told("time"), 1);
 	assert_int_equal(told("rest"), -1);
 }
 
 /* simd's publisher is for subscribers alone, so nobody can put /clock into dispatch. */
-static void it_never_goes_through_dispatch(void **state)
+TEST_WITH(it_never_goes_through_dispatch, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "impostor", 0);
 	struct sim_publisher *p;
 
-	(void)state;
 	assert_int_equal(sim_advertise(c, "/clock", &sim_Clock_type, NULL, &p), -EINVAL);
 	assert_non_null(strstr(sim_why(), "local-only"));
 	sim_disconnect(c);
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	world_create(&w, test_seed(3), "");
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	world_destroy(&w);
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(driven, setup, teardown),
-		cmocka_unit_test_setup_teardown(runs_free, setup, teardown),
-		cmocka_unit_test_setup_teardown(paced, setup, teardown),
-		cmocka_unit_test_setup_teardown(lease, setup, teardown),
-		cmocka_unit_test_setup_teardown(following, setup, teardown),
-		cmocka_unit_test_setup_teardown(sleeping, setup, teardown),
-		cmocka_unit_test_setup_teardown(sleeping_without_a_driver, setup, teardown),
-		cmocka_unit_test_setup_teardown(jumped, setup, teardown),
-		cmocka_unit_test_setup_teardown(bridges_are_told_of_it, setup, teardown),
-		cmocka_unit_test_setup_teardown(it_never_goes_through_dispatch, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,13 +71,12 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void forward_goes_on_and_back_is_a_jump(void **state)
+TEST_WITH(forward_goes_on_and_back_is_a_jump, setup, teardown)
 {
 	struct sim_clock_jump jump;
 	struct sim_clock_sample s;
 	uint32_t generation;
 
-	(void)state;
 	select_source("ros2");
 	generation = now().clock_generation;
 	assert_int_equal(host_time_driver_set(&h, 100 * S), 0); /* from the wall's time to the clock's: another time */
@@ -108,12 +107,11 @@ static void forward_goes_on_and_back_is_a_jump(void **state)
 	assert_int_equal(warnings, 0);
 }
 
-static void a_clock_that_is_gone_leaves_time_where_it_is(void **state)
+TEST_WITH(a_clock_that_is_gone_leaves_time_where_it_is, setup, teardown)
 {
 	struct sim_clock_jump jump;
 	uint32_t generation;
 
-	(void)state;
 	select_source("ros2");
 	assert_int_equal(host_time_driver_set(&h, 7 * S), 0);
 	generation = now().clock_generation;
@@ -130,11 +128,10 @@ static void a_clock_that_is_gone_leaves_time_where_it_is(void **state)
 	assert_int_equal(sim_clock_jumped(other, &generation, &jump), 0);
 }
 
-static void only_the_source_ros2_is_driven(void **state)
+TEST_WITH(only_the_source_ros2_is_driven, setup, teardown)
 {
 	struct sim_driver *d;
 
-	(void)state;
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(host_time_driver_set(&h, 5 * S + i),
 				 -EOPNOTSUPP); /* unity: it could be driven, but is not ours */
@@ -157,11 +154,10 @@ static void only_the_source_ros2_is_driven(void **state)
 	assert_int_equal(warnings, 2);
 }
 
-static void another_driver_is_named_and_waited_for(void **state)
+TEST_WITH(another_driver_is_named_and_waited_for, setup, teardown)
 {
 	struct sim_driver *d;
 
-	(void)state;
 	select_source("ros2");
 	assert_int_equal(sim_driver_acquire(other, 0, &d), 0);
 	assert_int_equal(host_time_driver_set(&h, 5 * S), -EBUSY);
@@ -176,12 +172,11 @@ static void another_driver_is_named_and_waited_for(void **state)
 }
 
 /* Two clocks in one, say: simd jumps as often as it is told to, but its log does not fill. */
-static void a_thousand_jumps_fill_no_log(void **state)
+TEST_WITH(a_thousand_jumps_fill_no_log, setup, teardown)
 {
 	struct sim_clock_jump jump;
 	uint32_t generation;
 
-	(void)state;
 	select_source("ros2");
 	generation = now().clock_generation;
 	for (int i = 0; i < 1000; i++) {
@@ -193,9 +188,8 @@ static void a_thousand_jumps_fill_no_log(void **state)
 	assert_in_range(told, 2, 100); /* of 1000 jumps, and a driver that left 100 times */
 }
 
-static void a_time_is_above_zero(void **state)
+TEST_WITH(a_time_is_above_zero, setup, teardown)
 {
-	(void)state;
 	select_source("ros2");
 	assert_int_equal(host_time_driver_set(&h, 0), -EINVAL);
 	assert_int_equal(host_time_driver_set(&h, -2), -EINVAL);
@@ -206,9 +200,8 @@ static void a_time_is_above_zero(void **state)
 	assert_int_equal(now().sim_ns, 1);
 }
 
-static void a_new_simd_is_driven_on(void **state)
+TEST_WITH(a_new_simd_is_driven_on, setup, teardown)
 {
-	(void)state;
 	select_source("ros2");
 	assert_int_equal(host_time_driver_set(&h, 5 * S), 0);
 	world_kill_simd(&w);
@@ -224,19 +217,4 @@ static void a_new_simd_is_driven_on(void **state)
 	select_source("ros2");
 	assert_int_equal(host_time_driver_set(&h, 9 * S), 0);
 	assert_int_equal(now().sim_ns, 9 * S);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(forward_goes_on_and_back_is_a_jump, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_clock_that_is_gone_leaves_time_where_it_is, setup, teardown),
-		cmocka_unit_test_setup_teardown(only_the_source_ros2_is_driven, setup, teardown),
-		cmocka_unit_test_setup_teardown(another_driver_is_named_and_waited_for, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_thousand_jumps_fill_no_log, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_time_is_above_zero, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_new_simd_is_driven_on, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

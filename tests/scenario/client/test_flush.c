@@ -44,14 +44,13 @@ static void queue(struct sim_publisher *p, sim_done_fn fn, void *user)
 	assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, fn, user), 0);
 }
 
-static void waits_for_what_was_accepted(void **state)
+TEST_WITH(waits_for_what_was_accepted, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
 	struct outcome done = { 0 };
 	int64_t start;
 
-	(void)state;
 	assert_int_equal(sim_flush(c, 0), 0); /* nothing is out */
 	for (int i = 0; i < 5; i++)
 		queue(p, on_done, &done);
@@ -96,11 +95,10 @@ static void go_on(void *user, bool ok, enum sim_reason reason)
 }
 
 /* Each callback sends the next message: that is not waited for. A callback itself cannot wait. */
-static void a_stream_keeps_nobody(void **state)
+TEST_WITH(a_stream_keeps_nobody, setup, teardown)
 {
 	struct stream s = { .c = world_client(&w, "sensor", 0) };
 
-	(void)state;
 	s.p = imu_advertise(s.c, "imu", 0);
 	answering = true;
 	for (unsigned i = 1; i < 4; i++) {
@@ -117,13 +115,12 @@ static void a_stream_keeps_nobody(void **state)
 
 /* ---- who is not there ---- */
 
-static void simd_goes(void **state)
+TEST_WITH(simd_goes, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
 	struct outcome done = { 0 };
 
-	(void)state;
 	queue(p, on_done, &done);
 	assert_int_equal(sim_flush(c, 0), -ETIMEDOUT);
 	world_kill_simd(&w);
@@ -138,13 +135,12 @@ static void simd_goes(void **state)
 	sim_disconnect(c);
 }
 
-static void the_data_plane_goes(void **state)
+TEST_WITH(the_data_plane_goes, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
 	struct outcome done = { 0 };
 
-	(void)state;
 	queue(p, on_done, &done);
 	world_kill_roudi(&w);
 	world_start_roudi(&w);
@@ -156,25 +152,11 @@ static void the_data_plane_goes(void **state)
 	sim_disconnect(c);
 }
 
-static void misuse(void **state)
+TEST_WITH(misuse, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "tool", SIM_CLIENT_NO_DATA);
 
-	(void)state;
 	assert_int_equal(sim_flush(NULL, 0), -EINVAL);
 	assert_int_equal(sim_flush(c, 0), 0);
 	sim_disconnect(c);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(waits_for_what_was_accepted, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_stream_keeps_nobody, setup, teardown),
-		cmocka_unit_test_setup_teardown(simd_goes, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_data_plane_goes, setup, teardown),
-		cmocka_unit_test_setup_teardown(misuse, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

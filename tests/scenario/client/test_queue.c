@@ -9,7 +9,21 @@
 
 static struct world w;
 
-static void delivered(void **state)
+static int setup(void **state)
+{
+	(void)state;
+	world_create(&w, test_seed(1), ", \"dispatch\": {\"wait_ms\": 200}");
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	world_destroy(&w);
+	return 0;
+}
+
+TEST_WITH(delivered, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
@@ -17,7 +31,6 @@ static void delivered(void **state)
 	struct bridge_peer b;
 	struct sim_slot *slot;
 
-	(void)state;
 	bridge_start(&w, &b);
 	bridge_connected(&w, &b);
 	assert_int_equal(sim_publisher_bridges(p).total, 1);
@@ -52,13 +65,12 @@ static void delivered(void **state)
 	bridge_end(&b);
 }
 
-static void accepted_but_nobody(void **state)
+TEST_WITH(accepted_but_nobody, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0), *alone = imu_advertise(c, "alone", 0);
 	struct outcome done = { 0 };
 
-	(void)state;
 	assert_int_equal(sim_try_queue(alone, imu_loan(alone), NULL, on_done, &done), 0);
 	world_process(&w, c);
 	assert_int_equal(done.calls, 1);
@@ -96,13 +108,12 @@ static int ice_wait(void *arg, int fd, short events, int64_t timeout_dur_ns)
 }
 
 /* Probes take no credit. However long simd does not look, they leave its queue to messages. */
-static void probes_are_few(void **state)
+TEST_WITH(probes_are_few, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p, *other = imu_advertise(c, "imu", 0);
 	uint32_t used;
 
-	(void)state;
 	ice.plain = w.env;
 	ice.offset_dur_ns = 0;
 	ice.frozen = false;
@@ -122,7 +133,7 @@ static void probes_are_few(void **state)
 }
 
 /* Waiting for a change: a bridge comes, connects, loses its far side, goes; and simd itself goes. */
-static void bridges_change(void **state)
+TEST_WITH(bridges_change, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
@@ -130,7 +141,6 @@ static void bridges_change(void **state)
 	struct bridge_peer b;
 	int64_t start;
 
-	(void)state;
 	assert_int_equal(sim_publisher_bridges_wait(NULL, &known, 0), -EINVAL);
 	assert_int_equal(sim_publisher_bridges_wait(p, NULL, 0), -EINVAL);
 	assert_int_equal(sim_publisher_bridges_wait(p, &known, 0), 1);
@@ -166,7 +176,7 @@ static void bridges_change(void **state)
 	sim_disconnect(c);
 }
 
-static void paused(void **state)
+TEST_WITH(paused, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
@@ -175,7 +185,6 @@ static void paused(void **state)
 	struct outcome done = { 0 };
 	char *json;
 
-	(void)state;
 	assert_int_equal(sim_subscribe(c, "imu", &sim_Imu_type, NULL, &s), 0);
 	assert_int_equal(sim_call(c, "PauseClock", NULL, &json), 0);
 	free(json);
@@ -217,7 +226,7 @@ static void queue_again(void *user, bool ok, enum sim_reason reason)
 		a->r = sim_try_queue(a->p, imu_loan(a->p), a->t, queue_again, a);
 }
 
-static void token(void **state)
+TEST_WITH(token, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0), *other = world_client(&w, "other", 0);
 	struct sim_publisher *p = imu_advertise(c, "two", 0), *q = imu_advertise(other, "imu", 0);
@@ -226,7 +235,6 @@ static void token(void **state)
 	struct outcome done = { 0 };
 	struct bridge_peer b;
 
-	(void)state;
 	bridge_start(&w, &b);
 	bridge_connected(&w, &b);
 	assert_int_equal(sim_token_open(c, "lidar", &t), 0);
@@ -261,7 +269,7 @@ static void token(void **state)
 	bridge_end(&b);
 }
 
-static void no_credit(void **state)
+TEST_WITH(no_credit, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "two", 0), *q = imu_advertise(c, "two", SIM_PUB_NO_WAIT);
@@ -270,7 +278,6 @@ static void no_credit(void **state)
 	struct bridge_peer b;
 	int64_t start;
 
-	(void)state;
 	bridge_start(&w, &b);
 	bridge_connected(&w, &b);
 	assert_int_equal(sim_token_open(c, "t", &t), 0);
@@ -305,7 +312,7 @@ static void answer_later(void *arg)
 }
 
 /* The engine runs free, so that the bridge is lossless: its producers wait for an answer, and for its deadline at most. */
-static void a_lossless_bridge_is_waited_for(void **state)
+TEST_WITH(a_lossless_bridge_is_waited_for, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", SIM_CLIENT_SOURCE);
 	struct sim_publisher *p = imu_advertise(c, "two", 0), *q = imu_advertise(c, "two", SIM_PUB_NO_WAIT);
@@ -315,7 +322,6 @@ static void a_lossless_bridge_is_waited_for(void **state)
 	struct bridge_peer b;
 	int64_t start;
 
-	(void)state;
 	exec_timer_init(&answer, w.x, answer_later, &b);
 	assert_int_equal(sim_driver_acquire(c, SIM_DRIVER_FREEWHEEL, &d), 0);
 	bridge_start(&w, &b);
@@ -342,7 +348,7 @@ static void a_lossless_bridge_is_waited_for(void **state)
 }
 
 /* A reused buffer: the message is what it was at the call, whatever happens to the buffer afterwards. */
-static void copies(void **state)
+TEST_WITH(copies, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
@@ -351,7 +357,6 @@ static void copies(void **state)
 	struct sim_Imu imu;
 	struct sim_builder builder;
 
-	(void)state;
 	bridge_start(&w, &b);
 	bridge_connected(&w, &b);
 	assert_non_null(sim_Imu_init(&imu, sizeof(imu), &builder));
@@ -382,7 +387,7 @@ static void copies(void **state)
 }
 
 /* What is refused is not looked at, let alone copied: here that would be a crash. */
-static void refused_copies(void **state)
+TEST_WITH(refused_copies, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "two", SIM_PUB_NO_WAIT);
@@ -393,7 +398,6 @@ static void refused_copies(void **state)
 	uint32_t used;
 	char *json;
 
-	(void)state;
 	assert_true(closed != MAP_FAILED);
 	bridge_start(&w, &b);
 	bridge_connected(&w, &b);
@@ -423,13 +427,12 @@ static void refused_copies(void **state)
 	bridge_end(&b);
 }
 
-static void sync_publish(void **state)
+TEST_WITH(sync_publish, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
 	enum sim_reason reason = SIM_REASON_COUNT;
 
-	(void)state;
 	assert_int_equal(sim_publish_sync(p, imu_loan(p), NULL, &reason), -EIO);
 	assert_int_equal(reason, SIM_REASON_DISCONNECTED);
 	assert_string_equal(sim_why(), "channel imu: accepted but not delivered: the bridge is not connected");
@@ -438,14 +441,13 @@ static void sync_publish(void **state)
 	sim_disconnect(c);
 }
 
-static void misuse(void **state)
+TEST_WITH(misuse, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0), *local = imu_advertise(c, "local", SIM_PUB_LOCAL);
 	struct sim_slot *loans[8], *slot, foreign;
 	struct outcome done = { 0 };
 
-	(void)state;
 	for (int i = 0; i < 8; i++)
 		loans[i] = imu_loan(p);
 	assert_int_equal(sim_loan(p, 1, &slot), -ENOBUFS);
@@ -471,14 +473,13 @@ static void misuse(void **state)
 }
 
 /* Destroyed with messages outstanding: they still complete, once each. */
-static void destroyed_early(void **state)
+TEST_WITH(destroyed_early, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
 	struct outcome done = { 0 };
 	struct bridge_peer b;
 
-	(void)state;
 	bridge_start(&w, &b);
 	bridge_connected(&w, &b);
 	for (int i = 0; i < 5; i++)
@@ -505,14 +506,13 @@ static void destroyed_early(void **state)
 }
 
 /* Local messages on a dispatched channel share its window, so that simd's queue cannot overflow. */
-static void local_flood(void **state)
+TEST_WITH(local_flood, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "two", 0);
 	struct outcome done = { 0 };
 	struct bridge_peer b;
 
-	(void)state;
 	bridge_start(&w, &b);
 	bridge_connected(&w, &b);
 	for (int round = 0; round < 50; round++) {
@@ -580,11 +580,10 @@ static void publish_json(struct sim_publisher *p, const struct sim_type *type, c
 }
 
 /* Who gives no max_body gets one that the smallest and a typical message of the type fit. */
-static void default_sizes(void **state)
+TEST_WITH(default_sizes, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 
-	(void)state;
 	for (const struct sim_type *const *t = sim_type_builtins(); *t; t++) {
 		json_t *j = typical(*t);
 		char *text = json_dumps(j, 0);
@@ -600,41 +599,4 @@ static void default_sizes(void **state)
 		world_process(&w, c); /* its slots are free again */
 	}
 	sim_disconnect(c);
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	world_create(&w, test_seed(1), ", \"dispatch\": {\"wait_ms\": 200}");
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	world_destroy(&w);
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(delivered, setup, teardown),
-		cmocka_unit_test_setup_teardown(accepted_but_nobody, setup, teardown),
-		cmocka_unit_test_setup_teardown(probes_are_few, setup, teardown),
-		cmocka_unit_test_setup_teardown(bridges_change, setup, teardown),
-		cmocka_unit_test_setup_teardown(paused, setup, teardown),
-		cmocka_unit_test_setup_teardown(token, setup, teardown),
-		cmocka_unit_test_setup_teardown(no_credit, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_lossless_bridge_is_waited_for, setup, teardown),
-		cmocka_unit_test_setup_teardown(copies, setup, teardown),
-		cmocka_unit_test_setup_teardown(refused_copies, setup, teardown),
-		cmocka_unit_test_setup_teardown(sync_publish, setup, teardown),
-		cmocka_unit_test_setup_teardown(misuse, setup, teardown),
-		cmocka_unit_test_setup_teardown(destroyed_early, setup, teardown),
-		cmocka_unit_test_setup_teardown(local_flood, setup, teardown),
-		cmocka_unit_test_setup_teardown(default_sizes, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,14 +8,27 @@
 
 static struct world w;
 
-static void in_order(void **state)
+static int setup(void **state)
+{
+	(void)state;
+	world_create(&w, test_seed(4), "");
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	world_destroy(&w);
+	return 0;
+}
+
+TEST_WITH(in_order, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
 	struct sim_subscriber *s = imu_subscribe(c, "/car/imu", 0);
 	const struct sim_slot *slot, *slots[3];
 
-	(void)state;
 	assert_int_equal(sim_take(s, &slot), -EAGAIN);
 	assert_int_equal(sim_wait(s, 0), 0);
 	assert_int_equal(sim_wait(s, 20 * MS), 0);
@@ -38,7 +51,7 @@ static void in_order(void **state)
 	sim_disconnect(c);
 }
 
-static void overflow(void **state)
+TEST_WITH(overflow, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", SIM_PUB_LOCAL);
@@ -47,7 +60,6 @@ static void overflow(void **state)
 	struct sim_subscriber *s;
 	const struct sim_slot *slot;
 
-	(void)state;
 	assert_int_equal(sim_subscribe(c, "imu", &sim_Imu_type, &o, &s), 0);
 	assert_int_equal(sim_publish_local(p, imu_loan(p)), 0);
 	imu_expect(s, 1);
@@ -68,7 +80,7 @@ static void overflow(void **state)
 }
 
 /* A process that speaks to the data plane directly and writes nonsense. */
-static void hostile(void **state)
+TEST_WITH(hostile, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);
 	struct ipc_options o = { .backend = "mem", .app = "hostile", .bus = w.bus };
@@ -79,7 +91,6 @@ static void hostile(void **state)
 	struct ipc *ipc;
 	void *mem;
 
-	(void)state;
 	assert_int_equal(ipc_attach(&o, &ipc), 0);
 	assert_int_equal(ipc_pub_create(ipc, "/car/imu", NULL, &pub), 0);
 	world_run(&w, MS);
@@ -109,14 +120,13 @@ static void hostile(void **state)
 	sim_disconnect(c);
 }
 
-static void types(void **state)
+TEST_WITH(types, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);
 	const struct sim_type *t;
 	struct sim_subscriber *s, *any;
 	struct sim_publisher *p, *q;
 
-	(void)state;
 	assert_int_equal(sim_channel_type(c, "imu", &t), -ENOENT);
 	p = imu_advertise(c, "imu", 0);
 	assert_int_equal(sim_channel_type(c, "imu", &t), 0);
@@ -135,13 +145,12 @@ static void types(void **state)
 	sim_disconnect(c);
 }
 
-static void latched(void **state)
+TEST_WITH(latched, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", SIM_PUB_LATCH);
 	struct sim_subscriber *s, *fresh;
 
-	(void)state;
 	assert_int_equal(sim_publish_local(p, imu_loan(p)), 0);
 	assert_int_equal(sim_publish_local(p, imu_loan(p)), 0);
 	s = imu_subscribe(c, "imu", SIM_SUB_LATCHED);
@@ -154,13 +163,12 @@ static void latched(void **state)
 	sim_disconnect(c);
 }
 
-static void reader(void **state)
+TEST_WITH(reader, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", SIM_PUB_LOCAL);
 	struct sim_reader *r;
 
-	(void)state;
 	assert_int_equal(sim_reader_create(c, "imu", &sim_Imu_type, 3, &r), 0);
 	assert_int_equal(sim_reader_observe(r), 0);
 	assert_null(sim_reader_get(r, 0));
@@ -182,32 +190,4 @@ static void reader(void **state)
 	sim_reader_destroy(r);
 	sim_publisher_destroy(p);
 	sim_disconnect(c);
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	world_create(&w, test_seed(4), "");
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	world_destroy(&w);
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(in_order, setup, teardown),
-		cmocka_unit_test_setup_teardown(overflow, setup, teardown),
-		cmocka_unit_test_setup_teardown(hostile, setup, teardown),
-		cmocka_unit_test_setup_teardown(types, setup, teardown),
-		cmocka_unit_test_setup_teardown(latched, setup, teardown),
-		cmocka_unit_test_setup_teardown(reader, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,7 +46,36 @@ static void bridge_again(struct sim_client *c, struct bridge_peer *b)
 	bridge_connected(&w, b);
 }
 
-static void simd_killed(void **state)
+static int (*plain_wait)(void *arg, int fd, short events, int64_t timeout_dur_ns);
+static unsigned stop_roudi_in; /* that many waits of a client from now; 0: not */
+
+/* A client's wait: between two steps of its recovery. */
+static int slow_wait(void *arg, int fd, short events, int64_t timeout_dur_ns)
+{
+	(void)arg;
+	if (stop_roudi_in && --stop_roudi_in == 0)
+		ipc_mem_roudi_stop(w.bus, true);
+	return plain_wait(&w, fd, events, timeout_dur_ns);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	world_create(&w, test_seed(2), ", \"dispatch\": {\"wait_ms\": 200}");
+	plain_wait = w.env.wait;
+	w.env.wait = slow_wait;
+	stop_roudi_in = 0;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	world_destroy(&w);
+	return 0;
+}
+
+TEST_WITH(simd_killed, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0), *local = imu_advertise(c, "local", SIM_PUB_LOCAL);
@@ -58,7 +87,6 @@ static void simd_killed(void **state)
 	const struct sim_clock_page *page = sim_clock_page(c);
 	struct sim_slot *old_loan;
 
-	(void)state;
 	assert_int_equal(sim_token_open(c, "first", &kept), 0);
 	assert_int_equal(sim_token_open(c, "t", &t), 0);
 	bridge_start(&w, &b);
@@ -128,7 +156,7 @@ static void simd_killed(void **state)
 	bridge_end(&b);
 }
 
-static void dataplane_killed(void **state)
+TEST_WITH(dataplane_killed, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0), *rx = world_client(&w, "receiver", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0), *quiet = imu_advertise(c, "quiet", 0);
@@ -139,7 +167,6 @@ static void dataplane_killed(void **state)
 	struct bridge_peer b;
 	struct sim_token *t;
 
-	(void)state;
 	assert_int_equal(sim_token_open(c, "t", &t), 0);
 	bridge_start(&w, &b);
 	bridge_connected(&w, &b);
@@ -195,14 +222,13 @@ static void dataplane_killed(void **state)
  * Published in the moment between simd's farewell to a life and the news of it: simd never hears of these
  * messages. Their credits and their token come back all the same.
  */
-static void never_heard(void **state)
+TEST_WITH(never_heard, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "two", SIM_PUB_NO_WAIT);
 	struct outcome done = { 0 };
 	struct sim_token *t;
 
-	(void)state;
 	assert_int_equal(sim_token_open(c, "t", &t), 0);
 	world_leave_roudi(&w);
 	assert_int_equal(sim_try_queue(p, imu_loan(p), t, on_done, &done), 0);
@@ -224,13 +250,12 @@ static void never_heard(void **state)
 }
 
 /* simd and RouDi both: the new simd is on another life. */
-static void both_killed(void **state)
+TEST_WITH(both_killed, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
 	struct sim_subscriber *s = imu_subscribe(c, "imu", 0);
 
-	(void)state;
 	world_kill_simd(&w);
 	world_process(&w, c);
 	ipc_mem_roudi_kill(w.bus);
@@ -246,18 +271,6 @@ static void both_killed(void **state)
 }
 
 /* ---- RouDi is slow, for this client alone: simd goes on with its life of the data plane ---- */
-
-static int (*plain_wait)(void *arg, int fd, short events, int64_t timeout_dur_ns);
-static unsigned stop_roudi_in; /* that many waits of a client from now; 0: not */
-
-/* A client's wait: between two steps of its recovery. */
-static int slow_wait(void *arg, int fd, short events, int64_t timeout_dur_ns)
-{
-	(void)arg;
-	if (stop_roudi_in && --stop_roudi_in == 0)
-		ipc_mem_roudi_stop(w.bus, true);
-	return plain_wait(&w, fd, events, timeout_dur_ns);
-}
 
 struct slow {
 	struct sim_client *c;
@@ -306,11 +319,10 @@ static void slow_end(struct slow *k, uint64_t sequence)
  * In the rush after a restart RouDi answered the attach in time, and not the creation of the first port: simd
  * does not tell of it, and the client must not take itself for connected.
  */
-static void ports_refused_in_the_rush(void **state)
+TEST_WITH(ports_refused_in_the_rush, setup, teardown)
 {
 	struct slow k;
 
-	(void)state;
 	slow_begin(&k);
 	world_kill_roudi(&w);
 	process_both(k.c, &k.b);
@@ -332,13 +344,12 @@ static void ports_refused_in_the_rush(void **state)
 }
 
 /* The same to a client that is up and asks for one more port. */
-static void port_refused_when_up(void **state)
+TEST_WITH(port_refused_when_up, setup, teardown)
 {
 	struct outcome done = { 0 };
 	struct sim_subscriber *none;
 	struct slow k;
 
-	(void)state;
 	slow_begin(&k);
 	k.life = w.life;
 	assert_int_equal(sim_try_queue(k.p[0], imu_loan(k.p[0]), NULL, on_done, &done), 0);
@@ -359,14 +370,13 @@ static void port_refused_when_up(void **state)
 }
 
 /* Again and again, with messages in flight each time; nothing leaks and every callback runs once. */
-static void many_lives(void **state)
+TEST_WITH(many_lives, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
 	struct outcome done = { 0 };
 	unsigned accepted = 0;
 
-	(void)state;
 	for (int i = 0; i < 12; i++) {
 		for (int n = 0; n < 7; n++)
 			accepted += sim_try_queue(p, imu_loan(p), NULL, on_done, &done) == 0;
@@ -391,12 +401,11 @@ static void many_lives(void **state)
 	sim_disconnect(c);
 }
 
-static void no_simd(void **state)
+TEST(no_simd)
 {
 	struct sim_client_options o = { .size = sizeof(o), .name = "sensor", .flags = SIM_CLIENT_NO_THREAD };
 	struct sim_client *c;
 
-	(void)state;
 	o.socket = "/nonexistent/control";
 	assert_int_equal(sim_connect(&o, &c), -ENOENT);
 	assert_non_null(strstr(sim_why(), "/nonexistent/control"));
@@ -411,7 +420,7 @@ static void no_simd(void **state)
 }
 
 /* simd is there, its data plane not yet: the connect waits for it, and gives up in time. */
-static void no_dataplane(void **state)
+TEST_WITH(no_dataplane, setup, teardown)
 {
 	struct sim_client_options o = {
 		.size = sizeof(o), .name = "sensor", .socket = w.path, .timeout_ms = 300, .flags = SIM_CLIENT_NO_THREAD
@@ -419,45 +428,10 @@ static void no_dataplane(void **state)
 	struct sim_client *c;
 	int64_t start = exec_now(w.x);
 
-	(void)state;
 	world_kill_roudi(&w);
 	assert_int_equal(client_connect(&o, &w.env, &c), -ETIMEDOUT);
 	assert_in_range(exec_now(w.x) - start, 300 * MS, 330 * MS);
 	o.flags |= SIM_CLIENT_NO_DATA;
 	assert_int_equal(client_connect(&o, &w.env, &c), 0); /* a tool does not need it */
 	sim_disconnect(c);
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	world_create(&w, test_seed(2), ", \"dispatch\": {\"wait_ms\": 200}");
-	plain_wait = w.env.wait;
-	w.env.wait = slow_wait;
-	stop_roudi_in = 0;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	world_destroy(&w);
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(simd_killed, setup, teardown),
-		cmocka_unit_test_setup_teardown(dataplane_killed, setup, teardown),
-		cmocka_unit_test_setup_teardown(never_heard, setup, teardown),
-		cmocka_unit_test_setup_teardown(both_killed, setup, teardown),
-		cmocka_unit_test_setup_teardown(ports_refused_in_the_rush, setup, teardown),
-		cmocka_unit_test_setup_teardown(port_refused_when_up, setup, teardown),
-		cmocka_unit_test_setup_teardown(many_lives, setup, teardown),
-		cmocka_unit_test(no_simd),
-		cmocka_unit_test_setup_teardown(no_dataplane, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

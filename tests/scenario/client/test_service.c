@@ -114,12 +114,11 @@ static int ask(const char *name, bool on, int64_t timeout_dur_ns, struct answer 
 	return sim_service_call_async(call, name, &sim_SetBool_service, &q, sizeof(q), timeout_dur_ns, on_answer, a);
 }
 
-static void asked(void **state)
+TEST_WITH(asked, setup, teardown)
 {
 	struct lamp l = { 0 };
 	struct answer a, b;
 
-	(void)state;
 	offer(&l, "lamp");
 	assert_int_equal(sim_service_state(l.sv), 0);
 	assert_int_equal(ask("lamp", true, 0, &a), 0);
@@ -143,13 +142,12 @@ static void asked(void **state)
 	assert_int_equal(a.r, -ENOENT);
 }
 
-static void another_type(void **state)
+TEST_WITH(another_type, setup, teardown)
 {
 	struct lamp l = { 0 };
 	struct answer a = { 0 };
 	struct sim_TriggerRequest q = { 0 };
 
-	(void)state;
 	offer(&l, "lamp");
 	assert_int_equal(sim_service_call_async(call, "lamp", &sim_Trigger_service, &q, sizeof(q), 0, on_answer, &a),
 			 0);
@@ -159,7 +157,7 @@ static void another_type(void **state)
 	sim_service_destroy(l.sv);
 }
 
-static void wrong_arguments(void **state)
+TEST_WITH(wrong_arguments, setup, teardown)
 {
 	struct sim_service_options o = { .size = sizeof(o) };
 	struct sim_SetBoolRequest q = { 0 };
@@ -167,7 +165,6 @@ static void wrong_arguments(void **state)
 	struct sim_service *sv;
 	uint8_t out[64];
 
-	(void)state;
 	assert_int_equal(sim_service_offer(prov, "x", NULL, NULL, on_lamp, &l, &sv), -EINVAL);
 	assert_int_equal(sim_service_offer(prov, "x", &sim_SetBool_service, NULL, NULL, &l, &sv), -EINVAL);
 	assert_int_equal(sim_service_offer(prov, "a b", &sim_SetBool_service, NULL, on_lamp, &l, &sv), -EINVAL);
@@ -195,7 +192,7 @@ static void wrong_arguments(void **state)
 }
 
 /* Nobody processes for the provider: the deadlines of the call, and of the service. */
-static void deadlines(void **state)
+TEST_WITH(deadlines, setup, teardown)
 {
 	struct sim_service_options o = { .size = sizeof(o), .queue = 1, .deadline_dur_ns = 500 * MS };
 	struct sim_SetBoolRequest q = { 0 };
@@ -203,7 +200,6 @@ static void deadlines(void **state)
 	struct answer a[3];
 	uint8_t out[64];
 
-	(void)state;
 	assert_int_equal(sim_service_offer(prov, "lamp", &sim_SetBool_service, &o, on_lamp, &l, &l.sv), 0);
 	assert_int_equal(sim_service_call(call, "lamp", &sim_SetBool_service, &q, sizeof(q), 100 * MS, out, sizeof(out),
 					  NULL),
@@ -234,12 +230,11 @@ static int64_t skewed_now(void *arg)
 }
 
 /* simd stops answering altogether: we keep the deadline by ourselves, and what comes later is nobody's. */
-static void a_simd_that_hangs(void **state)
+TEST_WITH(a_simd_that_hangs, setup, teardown)
 {
 	struct answer a;
 	struct lamp l = { 0 };
 
-	(void)state;
 	offer(&l, "lamp");
 	w.env.now = skewed_now;
 	skew_dur_ns = 0;
@@ -257,13 +252,12 @@ static void a_simd_that_hangs(void **state)
 	sim_service_destroy(l.sv);
 }
 
-static void a_provider_that_goes(void **state)
+TEST_WITH(a_provider_that_goes, setup, teardown)
 {
 	struct sim_client *other = world_client(&w, "other", 0);
 	struct lamp l = { 0 };
 	struct answer a, b;
 
-	(void)state;
 	assert_int_equal(sim_service_offer(other, "lamp", &sim_SetBool_service, NULL, on_lamp, &l, &l.sv), 0);
 	assert_int_equal(ask("lamp", true, 0, &a), 0);
 	assert_int_equal(ask("lamp", true, 0, &b), 0);
@@ -279,12 +273,11 @@ static void a_provider_that_goes(void **state)
 	sim_service_destroy(l.sv);
 }
 
-static void simd_killed(void **state)
+TEST_WITH(simd_killed, setup, teardown)
 {
 	struct lamp l = { 0 };
 	struct answer a, b;
 
-	(void)state;
 	offer(&l, "lamp");
 	assert_int_equal(ask("lamp", true, 0, &a), 0);
 	world_run(&w, MS);
@@ -309,12 +302,11 @@ static void simd_killed(void **state)
 	sim_service_destroy(l.sv);
 }
 
-static void simd_shuts_down(void **state)
+TEST_WITH(simd_shuts_down, setup, teardown)
 {
 	struct lamp l = { 0 };
 	struct answer a;
 
-	(void)state;
 	offer(&l, "lamp");
 	assert_int_equal(ask("lamp", true, 0, &a), 0);
 	world_run(&w, MS);
@@ -324,14 +316,13 @@ static void simd_shuts_down(void **state)
 	sim_service_destroy(l.sv);
 }
 
-static void a_caller_that_disconnects(void **state)
+TEST_WITH(a_caller_that_disconnects, setup, teardown)
 {
 	struct sim_client *other = world_client(&w, "other", 0);
 	struct sim_SetBoolRequest q = { 0 };
 	struct answer a = { 0 };
 	struct lamp l = { 0 };
 
-	(void)state;
 	offer(&l, "lamp");
 	assert_int_equal(sim_service_call_async(other, "lamp", &sim_SetBool_service, &q, sizeof(q), 0, on_answer, &a),
 			 0);
@@ -342,12 +333,11 @@ static void a_caller_that_disconnects(void **state)
 	sim_service_destroy(l.sv);
 }
 
-static void withdrawn_by_its_own_handler(void **state)
+TEST_WITH(withdrawn_by_its_own_handler, setup, teardown)
 {
 	struct lamp l = { .withdraw = true };
 	struct answer a, b;
 
-	(void)state;
 	offer(&l, "lamp");
 	assert_int_equal(ask("lamp", true, 0, &a), 0);
 	assert_int_equal(ask("lamp", true, 0, &b), 0);
@@ -379,14 +369,13 @@ static void on_change(void *user, const char *name, const struct sim_service_typ
 	s->type = type;
 }
 
-static void watching(void **state)
+TEST_WITH(watching, setup, teardown)
 {
 	const struct sim_service_type *t;
 	struct sim_service_watcher *wa, *wb;
 	struct seen a = { 0 }, b = { 0 };
 	struct lamp l = { 0 }, m = { 0 };
 
-	(void)state;
 	offer(&l, "lamp");
 	assert_int_equal(sim_service_watch(call, on_change, &a, &wa), 0);
 	turns(10);
@@ -420,25 +409,4 @@ static void watching(void **state)
 	assert_int_equal(a.came, a.went);
 	assert_int_equal(b.came, 2);
 	sim_service_watcher_destroy(wa);
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(asked),
-		T(another_type),
-		T(wrong_arguments),
-		T(deadlines),
-		T(a_simd_that_hangs),
-		T(a_provider_that_goes),
-		T(simd_killed),
-		T(simd_shuts_down),
-		T(a_caller_that_disconnects),
-		T(withdrawn_by_its_own_handler),
-		T(watching),
-	};
-
-	return cmocka_run_group_tests_name("client: services", tests, NULL, NULL);
 }

@@ -118,11 +118,10 @@ static void run_callers(bool kill, unsigned *ret_ok, unsigned *ret_lost)
 	assert_in_range(atomic_load(&count), *ret_ok, 4 * CALLS);
 }
 
-static void two_callers(void **state)
+TEST(two_callers)
 {
 	unsigned ok, lost;
 
-	(void)state;
 	world_create_threads(&w, "");
 	run_callers(false, &ok, &lost);
 	assert_int_equal(ok, 2 * CALLS);
@@ -130,11 +129,10 @@ static void two_callers(void **state)
 	world_destroy(&w);
 }
 
-static void simd_killed_between(void **state)
+TEST(simd_killed_between)
 {
 	unsigned ok, lost;
 
-	(void)state;
 	world_create_threads(&w, "");
 	run_callers(true, &ok, &lost);
 	assert_int_equal(ok + lost, 2 * CALLS);
@@ -162,7 +160,7 @@ static int on_relay(void *user, struct sim_request *req)
 	return 0;
 }
 
-static void a_handler_calls_on(void **state)
+TEST(a_handler_calls_on)
 {
 	struct sim_client *a, *b;
 	struct sim_service *relay, *count, *self;
@@ -170,7 +168,6 @@ static void a_handler_calls_on(void **state)
 	atomic_uint n = 41;
 	char text[64];
 
-	(void)state;
 	world_create_threads(&w, "");
 	on.c = own.c = a = world_client(&w, "a", 0);
 	b = world_client(&w, "b", 0);
@@ -214,7 +211,7 @@ static void *let_go(void *arg)
 	return NULL;
 }
 
-static void destroying_waits(void **state)
+TEST(destroying_waits)
 {
 	struct sim_TriggerRequest q = { .pad0_ = { 0 } };
 	struct slow s = { .in = false };
@@ -223,7 +220,6 @@ static void destroying_waits(void **state)
 	struct sim_client *c;
 	pthread_t t;
 
-	(void)state;
 	world_create_threads(&w, "");
 	c = world_client(&w, "c", 0);
 	assert_int_equal(sim_service_offer(c, "slow", &sim_Trigger_service, NULL, on_slow, &s, &sv), 0);
@@ -237,16 +233,4 @@ static void destroying_waits(void **state)
 	sim_disconnect(c);
 	assert_int_equal(atomic_load(&k.called_back), 1);
 	world_destroy(&w);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(two_callers),
-		cmocka_unit_test(simd_killed_between),
-		cmocka_unit_test(a_handler_calls_on),
-		cmocka_unit_test(destroying_waits),
-	};
-
-	return cmocka_run_group_tests_name("client: services with threads", tests, NULL, NULL);
 }

@@ -296,12 +296,11 @@ static void rename_channels(char *text)
 	memcpy(text, out, n + 1);
 }
 
-static void runs_are_alike(void **state)
+TEST(runs_are_alike)
 {
 	static char first[LOG_SIZE], other[LOG_SIZE];
 	unsigned lines = 0;
 
-	(void)state;
 	run(1, first, sizeof(first));
 	rename_channels(first);
 	for (const char *s = first; *s; s++)
@@ -335,9 +334,8 @@ static void count(struct part *p)
 	take_all(p);
 }
 
-static void equal_ranks_do_not_see_each_other(void **state)
+TEST(equal_ranks_do_not_see_each_other)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed < 20; seed++) {
 		struct sim_client *c;
 		struct sim_driver *d;
@@ -396,13 +394,12 @@ static void sync_in_turn(struct part *p)
 	refusals[1] = sim_flush(p->c, -1);
 }
 
-static void what_would_never_end_is_refused(void **state)
+TEST(what_would_never_end_is_refused)
 {
 	struct sim_client *c;
 	struct sim_driver *d;
 	struct part *p;
 
-	(void)state;
 	begin(3, "");
 	p = part("sensor", 0, too_much);
 	publishes(p, "two");
@@ -432,13 +429,12 @@ static void flood(struct part *p)
 	refusals[0] = n;
 }
 
-static void kept_messages_are_bounded(void **state)
+TEST(kept_messages_are_bounded)
 {
 	struct sim_client *c;
 	struct sim_driver *d;
 	struct part *p, *q;
 
-	(void)state;
 	begin(3, "");
 	p = part("flood", 0, flood);
 	publishes(p, "f");
@@ -471,14 +467,13 @@ static void on_timer(void *user, const struct sim_timer_event *e)
 }
 
 /* Due within the step: in the order of their due times, and what they publish belongs to the turn. */
-static void timers_run_in_the_turn(void **state)
+TEST(timers_run_in_the_turn)
 {
 	struct sim_timer *slow, *fast;
 	struct sim_client *c;
 	struct sim_driver *d;
 	struct part *p, *q;
 
-	(void)state;
 	begin(3, "");
 	p = part("timed", 0, idle);
 	publishes(p, "t");
@@ -511,9 +506,8 @@ static void count_turn(struct part *p)
 		assert_int_equal(send_value(p->pub[0], 1, false), 0);
 }
 
-static void the_others_go_on(void **state)
+TEST(the_others_go_on)
 {
-	(void)state;
 	for (unsigned when = 0; when < 12; when++) {
 		struct sim_client *c;
 		struct sim_driver *d;
@@ -540,12 +534,11 @@ static void the_others_go_on(void **state)
 	}
 }
 
-static void a_new_simd_is_joined_again(void **state)
+TEST(a_new_simd_is_joined_again)
 {
 	struct sim_client *c;
 	struct sim_driver *d;
 
-	(void)state;
 	begin(5, "");
 	memset(turns, 0, sizeof(turns));
 	part("a", 0, count_turn);
@@ -590,9 +583,8 @@ static void offer_one(struct part *p)
 }
 
 /* Kept back, on their way, or refused: each message is answered once, and steps go on. */
-static void the_data_plane_may_die_in_a_turn(void **state)
+TEST(the_data_plane_may_die_in_a_turn)
 {
-	(void)state;
 	for (unsigned when = 0; when < 10; when++) {
 		struct sim_client *c;
 		struct sim_driver *d;
@@ -627,13 +619,12 @@ static void the_data_plane_may_die_in_a_turn(void **state)
 	}
 }
 
-static void the_late_are_dropped(void **state)
+TEST(the_late_are_dropped)
 {
 	struct sim_client *c;
 	struct sim_driver *d;
 	struct part late = { 0 };
 
-	(void)state;
 	begin(5, ", \"step\": {\"deadline_ms\": 20, \"late\": \"drop\"}");
 	memset(turns, 0, sizeof(turns));
 	part("a", 1, count_turn);
@@ -658,13 +649,12 @@ static void the_late_are_dropped(void **state)
 	finish();
 }
 
-static void status_tells_who_is_waited_for(void **state)
+TEST(status_tells_who_is_waited_for)
 {
 	struct sim_client *c;
 	struct part p = { 0 };
 	char *json;
 
-	(void)state;
 	begin(5, "");
 	c = world_client(&w, "tool", SIM_CLIENT_NO_DATA);
 	p.c = world_client(&w, "slow", 0);
@@ -678,22 +668,4 @@ static void status_tells_who_is_waited_for(void **state)
 	sim_disconnect(p.c);
 	sim_disconnect(c);
 	finish();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(runs_are_alike),
-		cmocka_unit_test(equal_ranks_do_not_see_each_other),
-		cmocka_unit_test(what_would_never_end_is_refused),
-		cmocka_unit_test(kept_messages_are_bounded),
-		cmocka_unit_test(timers_run_in_the_turn),
-		cmocka_unit_test(the_others_go_on),
-		cmocka_unit_test(a_new_simd_is_joined_again),
-		cmocka_unit_test(the_data_plane_may_die_in_a_turn),
-		cmocka_unit_test(the_late_are_dropped),
-		cmocka_unit_test(status_tells_who_is_waited_for),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

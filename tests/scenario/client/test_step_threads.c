@@ -90,7 +90,7 @@ static void part_end(struct part *p)
 	sim_disconnect(p->c);
 }
 
-static void ranks_with_threads(void **state)
+TEST(ranks_with_threads)
 {
 	struct part parts[] = {
 		{ .name = "a", .out = "a" },
@@ -102,7 +102,6 @@ static void ranks_with_threads(void **state)
 	struct sim_driver *d;
 	int64_t granted;
 
-	(void)state;
 	world_create_threads(&w, "");
 	for (int i = 0; i < 4; i++)
 		part_begin(&parts[i]);
@@ -168,7 +167,7 @@ static void control(struct sim_client *c, const char *method, const char *params
 	free(reply);
 }
 
-static void timers_with_a_thread(void **state)
+TEST(timers_with_a_thread)
 {
 	struct sim_jump_handler *h;
 	struct sim_timer *t, *u;
@@ -176,7 +175,6 @@ static void timers_with_a_thread(void **state)
 	struct sim_client *c;
 	unsigned ticks;
 
-	(void)state;
 	world_create_threads(&w, "");
 	c = world_client(&w, "timed", 0);
 	assert_int_equal(sim_clock_on_jump(c, NULL, on_jump, &k, &h), 0);
@@ -207,14 +205,13 @@ static void timers_with_a_thread(void **state)
 }
 
 /* Without a thread of its own the program polls; the descriptor says when. */
-static void timers_wake_who_polls(void **state)
+TEST(timers_wake_who_polls)
 {
 	struct sim_client_options o = { .size = sizeof(o), .name = "polls", .flags = SIM_CLIENT_NO_THREAD };
 	struct count k = { 0 };
 	struct sim_client *c;
 	struct sim_timer *t;
 
-	(void)state;
 	world_create_threads(&w, "");
 	o.socket = w.path;
 	assert_int_equal(sim_connect(&o, &c), 0);
@@ -229,15 +226,4 @@ static void timers_wake_who_polls(void **state)
 	sim_timer_destroy(t);
 	sim_disconnect(c);
 	world_destroy(&w);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ranks_with_threads),
-		cmocka_unit_test(timers_with_a_thread),
-		cmocka_unit_test(timers_wake_who_polls),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,14 +126,27 @@ static void wait_calls(struct sensor *s)
 	}
 }
 
+static int setup(void **state)
+{
+	(void)state;
+	world_create_threads(&w, ", \"dispatch\": {\"wait_ms\": 500}");
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	world_destroy(&w);
+	return 0;
+}
+
 /* Every accepted message is delivered and called back, from two threads of one client at once. */
-static void full_speed(void **state)
+TEST_WITH(full_speed, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct answering a;
 	struct sensor s[2];
 
-	(void)state;
 	answering_begin(&a);
 	for (int i = 0; i < 2; i++)
 		sensor_begin(&s[i], c, i ? "two" : "imu", 1500);
@@ -187,13 +200,12 @@ static void *send_on(void *arg)
 	return NULL;
 }
 
-static void flush_beside_others(void **state)
+TEST_WITH(flush_beside_others, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct flusher f[3];
 	struct answering a;
 
-	(void)state;
 	answering_begin(&a);
 	memset(f, 0, sizeof(f));
 	for (int i = 0; i < 3; i++) {
@@ -215,13 +227,12 @@ static void flush_beside_others(void **state)
 }
 
 /* simd and the data plane die and come back while they publish: exactly one call for each message. */
-static void under_fire(void **state)
+TEST_WITH(under_fire, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct answering a;
 	struct sensor s[2];
 
-	(void)state;
 	answering_begin(&a);
 	for (int i = 0; i < 2; i++)
 		sensor_begin(&s[i], c, i ? "other" : "imu", 1200);
@@ -320,11 +331,10 @@ static void waits_without_roudi(struct sim_client *c)
 	sim_subscriber_destroy(s);
 }
 
-static void waiting(void **state)
+TEST_WITH(waiting, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);
 
-	(void)state;
 	waits_without_roudi(c);
 	receiver_check(c, 0, 0, false);
 	receiver_check(c, 0, 50000, false);
@@ -356,14 +366,13 @@ static void *watch_bridges(void *arg)
 	return NULL;
 }
 
-static void bridges_come_and_go(void **state)
+TEST_WITH(bridges_come_and_go, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct watcher k = { .p = imu_advertise(c, "imu", 0) };
 	struct sim_slot *slot;
 	struct bridge_peer b;
 
-	(void)state;
 	bridge_start(&w, &b);
 	assert_int_equal(pthread_create(&k.thread, NULL, watch_bridges, &k), 0);
 	for (unsigned i = 0; i < 20; i++) {
@@ -394,7 +403,7 @@ static void *wait_long(void *arg)
 	return NULL;
 }
 
-static void second_thread(void **state)
+TEST_WITH(second_thread, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);
 	struct sim_subscriber *s = imu_subscribe(c, "imu", 0);
@@ -402,7 +411,6 @@ static void second_thread(void **state)
 	pthread_t t;
 	int r;
 
-	(void)state;
 	assert_int_equal(pthread_create(&t, NULL, wait_long, s), 0);
 	do {
 		r = sim_take(s, &slot);
@@ -433,7 +441,7 @@ static void *queue_blocked(void *arg)
 }
 
 /* A publisher too: the message of the one in the way is refused, called back, and its slot is not lost. */
-static void second_publisher(void **state)
+TEST_WITH(second_publisher, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);
 	struct sim_publisher *p = imu_advertise(c, "two", 0);
@@ -444,7 +452,6 @@ static void second_publisher(void **state)
 	pthread_t t;
 	int r;
 
-	(void)state;
 	bridge_start(&w, &b);
 	bridge_connected(&w, &b);
 	for (int i = 0; i < 8; i++)
@@ -479,7 +486,7 @@ static void second_publisher(void **state)
 	bridge_end(&b);
 }
 
-static void forked(void **state)
+TEST_WITH(forked, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0), *none;
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
@@ -490,7 +497,6 @@ static void forked(void **state)
 	int status, bad = 0;
 	pid_t pid;
 
-	(void)state;
 	pid = fork();
 	if (pid == 0) {
 		bad |= sim_loan(p, 8, &loan) != -EPERM;
@@ -532,7 +538,7 @@ static void *advance_one(void *arg)
 }
 
 /* Sleepers wake at a driver's step, at a jump, and when simd goes. */
-static void sleepers(void **state)
+TEST_WITH(sleepers, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_driver *d;
@@ -540,7 +546,6 @@ static void sleepers(void **state)
 	void *result;
 	char *json;
 
-	(void)state;
 	assert_int_equal(sim_driver_acquire(c, 0, &d), 0);
 	assert_int_equal(pthread_create(&t, NULL, advance_one, d), 0);
 	assert_int_equal(sim_sleep_until(c, sim_now(c) + 10 * MS, 20 * S), 0);
@@ -575,14 +580,13 @@ static void *read_clock(void *arg)
 }
 
 /* The page is replaced under readers: never torn, never backwards. */
-static void readers_while_simd_dies(void **state)
+TEST_WITH(readers_while_simd_dies, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	pthread_t t[2];
 	void *backwards;
 	char *json;
 
-	(void)state;
 	assert_int_equal(sim_call(c, "SetSource", "{\"source\": \"system\"}", &json), 0);
 	free(json);
 	for (int i = 0; i < 2; i++)
@@ -598,36 +602,4 @@ static void readers_while_simd_dies(void **state)
 		assert_int_equal((intptr_t)backwards, 0);
 	}
 	sim_disconnect(c);
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	world_create_threads(&w, ", \"dispatch\": {\"wait_ms\": 500}");
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	world_destroy(&w);
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(full_speed, setup, teardown),
-		cmocka_unit_test_setup_teardown(flush_beside_others, setup, teardown),
-		cmocka_unit_test_setup_teardown(under_fire, setup, teardown),
-		cmocka_unit_test_setup_teardown(waiting, setup, teardown),
-		cmocka_unit_test_setup_teardown(bridges_come_and_go, setup, teardown),
-		cmocka_unit_test_setup_teardown(second_thread, setup, teardown),
-		cmocka_unit_test_setup_teardown(second_publisher, setup, teardown),
-		cmocka_unit_test_setup_teardown(forked, setup, teardown),
-		cmocka_unit_test_setup_teardown(sleepers, setup, teardown),
-		cmocka_unit_test_setup_teardown(readers_while_simd_dies, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

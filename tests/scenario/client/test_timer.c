@@ -79,14 +79,13 @@ static void finish(struct sim_client *c)
 	world_destroy(&w);
 }
 
-static void follow_scale_and_pause(void **state)
+TEST(follow_scale_and_pause)
 {
 	struct sim_client *c = begin("simulation");
 	struct ticks t = { 0 };
 	struct sim_timer *timer10 = timer(c, 10 * MS, 0, &t);
 	int64_t first = sim_now(c) + 10 * MS;
 
-	(void)state;
 	pass(c, 35 * MS);
 	assert_int_equal(t.n, 3);
 	for (int i = 0; i < 3; i++)
@@ -108,13 +107,12 @@ static void follow_scale_and_pause(void **state)
 	finish(c);
 }
 
-static void long_steps_fire_once(void **state)
+TEST(long_steps_fire_once)
 {
 	struct sim_client *c = begin("simulation");
 	struct ticks t = { 0 };
 	struct sim_timer *timer10;
 
-	(void)state;
 	control(c, "PauseClock", NULL);
 	timer10 = timer(c, 10 * MS, 0, &t);
 	control(c, "StepClock", "{\"dur_ns\":9999999}");
@@ -134,13 +132,12 @@ static void long_steps_fire_once(void **state)
 	finish(c);
 }
 
-static void one_shot_start_and_stop(void **state)
+TEST(one_shot_start_and_stop)
 {
 	struct sim_client *c = begin("simulation");
 	struct ticks t = { 0 }, u = { 0 };
 	struct sim_timer *once = timer(c, 10 * MS, SIM_TIMER_ONE_SHOT, &t), *other = timer(c, 15 * MS, 0, &u), *self;
 
-	(void)state;
 	pass(c, 50 * MS);
 	assert_int_equal(t.n, 1);
 	assert_int_equal(sim_timer_left(once), INT64_MAX);
@@ -184,13 +181,12 @@ static void on_jump(void *user, const struct sim_clock_jump *j)
 	s->last = *j;
 }
 
-static void timers_follow_jumps(void **state)
+TEST(timers_follow_jumps)
 {
 	struct sim_client *c = begin("simulation");
 	struct ticks t = { 0 };
 	struct sim_timer *timer10 = timer(c, 10 * MS, 0, &t);
 
-	(void)state;
 	pass(c, 25 * MS);
 	assert_int_equal(t.n, 2);
 	control(c, "SetSource", "{\"source\":\"system\"}"); /* forward by decades: once, and on its grid */
@@ -211,7 +207,7 @@ static void timers_follow_jumps(void **state)
 	finish(c);
 }
 
-static void handlers_hear_of_jumps(void **state)
+TEST(handlers_hear_of_jumps)
 {
 	struct sim_client *c = begin("simulation");
 	struct sim_jump_threshold back_only = { -1, 0 }, far = { INT64_MAX, INT64_MAX };
@@ -221,7 +217,6 @@ static void handlers_hear_of_jumps(void **state)
 	struct sim_clock_jump j;
 	uint32_t generation;
 
-	(void)state;
 	sim_now_sample(c, &now);
 	generation = now.clock_generation;
 	assert_int_equal(sim_clock_jumped(c, &generation, &j), 0);
@@ -259,13 +254,12 @@ static void handlers_hear_of_jumps(void **state)
 	finish(c);
 }
 
-static void a_new_simd_is_a_jump(void **state)
+TEST(a_new_simd_is_a_jump)
 {
 	struct sim_client *c = begin("simulation");
 	struct sim_jump_handler *h;
 	struct jumps all = { 0 };
 
-	(void)state;
 	assert_int_equal(sim_clock_on_jump(c, NULL, on_jump, &all, &h), 0);
 	pass(c, 10 * MS);
 	world_kill_simd(&w);
@@ -291,14 +285,13 @@ static void send_one(struct sim_publisher *p)
 }
 
 /* Stamps from before and after a jump never meet in one reader. */
-static void readers_begin_anew(void **state)
+TEST(readers_begin_anew)
 {
 	struct sim_client *c = begin("simulation");
 	struct sim_publisher_options o = { .size = sizeof(o) };
 	struct sim_publisher *p;
 	struct sim_reader *r;
 
-	(void)state;
 	assert_int_equal(sim_advertise(c, "v", &sim_Vector3_type, &o, &p), 0);
 	assert_int_equal(sim_reader_create(c, "v", &sim_Vector3_type, 4, &r), 0);
 	for (int i = 0; i < 3; i++)
@@ -316,24 +309,22 @@ static void readers_begin_anew(void **state)
 	finish(c);
 }
 
-static void sleepers_are_told(void **state)
+TEST(sleepers_are_told)
 {
 	struct sim_client *c = begin("simulation");
 
-	(void)state;
 	assert_int_equal(sim_sleep_until(c, sim_now(c) + 5 * MS, S), 0);
 	assert_int_equal(sim_sleep_until(c, sim_now(c) + 5 * S, 10 * MS), -ETIMEDOUT);
 	finish(c);
 }
 
-static void a_second_clock_is_shown(void **state)
+TEST(a_second_clock_is_shown)
 {
 	struct sim_client *c = begin(NULL);
 	struct sim_publisher_options o = { .size = sizeof(o), .max_body = 256, .flags = SIM_PUB_LOCAL | SIM_PUB_LATCH };
 	struct sim_publisher *p;
 	char *reply;
 
-	(void)state;
 	assert_int_equal(sim_call(c, "GetClock", NULL, &reply), 0);
 	assert_non_null(strstr(reply, "\"other_clocks\":[]"));
 	free(reply);
@@ -346,17 +337,4 @@ static void a_second_clock_is_shown(void **state)
 	free(reply);
 	sim_publisher_destroy(p);
 	finish(c);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(follow_scale_and_pause),  cmocka_unit_test(long_steps_fire_once),
-		cmocka_unit_test(one_shot_start_and_stop), cmocka_unit_test(timers_follow_jumps),
-		cmocka_unit_test(handlers_hear_of_jumps),  cmocka_unit_test(a_new_simd_is_a_jump),
-		cmocka_unit_test(readers_begin_anew),      cmocka_unit_test(sleepers_are_told),
-		cmocka_unit_test(a_second_clock_is_shown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

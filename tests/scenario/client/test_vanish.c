@@ -233,11 +233,10 @@ static unsigned walk(uint64_t seed)
 	return accepted;
 }
 
-static void random_walks(void **state)
+TEST(random_walks)
 {
 	unsigned accepted = 0;
 
-	(void)state;
 	if (getenv("SEED")) {
 		walk(test_seed(1));
 		return;
@@ -245,11 +244,4 @@ static void random_walks(void **state)
 	for (uint64_t seed = 1; seed <= WALKS; seed++)
 		accepted += walk(seed);
 	assert_true(accepted > WALKS * STEPS / 20); /* else the walks went nowhere */
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(random_walks) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -188,9 +188,26 @@ static struct weave_result try_rung(const struct weave_plan *plan)
 	return r;
 }
 
-static void doorbell(void **state)
+static int setup(void **state)
 {
 	(void)state;
+	memset(&rig, 0, sizeof(rig));
+	world_create(&w, test_seed(5), ", \"dispatch\": {\"wait_ms\": 60000}");
+	rig.c = world_client(&w, "sensor", 0);
+	weave_watch(rig.c->session->dispatch, w.simd->dispatch_page, sizeof(*w.simd->dispatch_page));
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	sim_disconnect(rig.c);
+	world_destroy(&w);
+	return 0;
+}
+
+TEST_WITH(doorbell, setup, teardown)
+{
 	rig.p = imu_advertise(rig.c, "alone", 0);
 	every_order(try_sleeping);
 	every_order(try_rung);
@@ -230,43 +247,12 @@ static struct weave_result try_waiting(const struct weave_plan *plan)
 	return r;
 }
 
-static void credit(void **state)
+TEST_WITH(credit, setup, teardown)
 {
-	(void)state;
 	bridge_start(&w, &rig.b);
 	bridge_connected(&w, &rig.b);
 	rig.p = imu_advertise(rig.c, "two", 0);
 	every_order(try_waiting);
 	sim_publisher_destroy(rig.p);
 	bridge_end(&rig.b);
-}
-
-/* ---- */
-
-static int setup(void **state)
-{
-	(void)state;
-	memset(&rig, 0, sizeof(rig));
-	world_create(&w, test_seed(5), ", \"dispatch\": {\"wait_ms\": 60000}");
-	rig.c = world_client(&w, "sensor", 0);
-	weave_watch(rig.c->session->dispatch, w.simd->dispatch_page, sizeof(*w.simd->dispatch_page));
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	sim_disconnect(rig.c);
-	world_destroy(&w);
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(doorbell, setup, teardown),
-		cmocka_unit_test_setup_teardown(credit, setup, teardown),
-	};
-
-	return cmocka_run_group_tests_name("client: every order", tests, NULL, NULL);
 }

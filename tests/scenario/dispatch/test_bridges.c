@@ -36,9 +36,8 @@ static void publish(unsigned n)
 
 /* ---- several bridges ---- */
 
-static void all_must_succeed(void **state)
+TEST(all_must_succeed)
 {
-	(void)state;
 	make(8, false, 2, 0, 0);
 	publish(2);
 	assert_int_equal(bridge_read(a), 2);
@@ -56,11 +55,10 @@ static void all_must_succeed(void **state)
 }
 
 /* The slow one answers nothing at all; the fast one gets every message as soon as it is published. */
-static void a_slow_bridge_delays_no_other(void **state)
+TEST(a_slow_bridge_delays_no_other)
 {
 	static const uint32_t windows[] = { 2, 3, 4, 8, 64 };
 
-	(void)state;
 	for (unsigned i = 0; i < 5; i++) {
 		make(windows[i], false, 2, 0, 0);
 		for (uint64_t n = 1; n <= 200; n++) {
@@ -94,9 +92,8 @@ static void count_told(void *user, enum log_level level, const char *topic, cons
 }
 
 /* What is missed is not missed silently, and the log does not fill up with it. */
-static void a_slow_bridge_is_named_once(void **state)
+TEST(a_slow_bridge_is_named_once)
 {
-	(void)state;
 	n_told = 0;
 	log_set_spec("warn");
 	log_set_handler(count_told, NULL);
@@ -114,9 +111,8 @@ static void a_slow_bridge_is_named_once(void **state)
 }
 
 /* Bridges of the same speed may use the whole window: none is refused for being a moment behind. */
-static void equal_bridges_share_the_window(void **state)
+TEST(equal_bridges_share_the_window)
 {
-	(void)state;
 	make(8, false, 2, 0, 0);
 	for (unsigned round = 0; round < 20; round++) {
 		publish(8);
@@ -131,9 +127,8 @@ static void equal_bridges_share_the_window(void **state)
 	world_destroy(&w);
 }
 
-static void a_full_queue_is_busy(void **state)
+TEST(a_full_queue_is_busy)
 {
-	(void)state;
 	make(64, false, 1, 5, 0);
 	publish(7);
 	client_expect(c, p, 6, SIM_REASON_BRIDGE_BUSY);
@@ -149,9 +144,8 @@ static void a_full_queue_is_busy(void **state)
 
 /* ---- deadlines ---- */
 
-static void slot_and_token_stay_past_the_deadline(void **state)
+TEST(slot_and_token_stay_past_the_deadline)
 {
-	(void)state;
 	make(4, false, 1, 0, 0);
 	assert_int_equal(client_try(c, p, 9), 0);
 	world_settle(&w);
@@ -173,9 +167,8 @@ static void slot_and_token_stay_past_the_deadline(void **state)
 	world_destroy(&w);
 }
 
-static void a_late_slot_comes_back_when_its_bridge_ends(void **state)
+TEST(a_late_slot_comes_back_when_its_bridge_ends)
 {
-	(void)state;
 	make(4, false, 1, 0, 0);
 	assert_int_equal(client_try(c, p, 9), 0);
 	world_run(&w, 1100 * MS);
@@ -199,9 +192,8 @@ static void a_late_slot_comes_back_when_its_bridge_ends(void **state)
 	world_destroy(&w);
 }
 
-static void queued_ones_expire_without_being_held(void **state)
+TEST(queued_ones_expire_without_being_held)
 {
-	(void)state;
 	make(64, false, 1, 0, 0);
 	publish(20); /* 8 go out, 12 stay queued */
 	world_run(&w, 500 * MS);
@@ -224,9 +216,8 @@ static void queued_ones_expire_without_being_held(void **state)
 
 /* ---- deaths ---- */
 
-static void a_dead_bridge_answers_died(void **state)
+TEST(a_dead_bridge_answers_died)
 {
-	(void)state;
 	make(64, false, 2, 0, 0);
 	publish(20);
 	bridge_read(b);
@@ -254,9 +245,8 @@ static void a_dead_bridge_answers_died(void **state)
 }
 
 /* What one that gives up said last is there to be read until the next one attaches; a death takes it away. */
-static void last_words_stay(void **state)
+TEST(last_words_stay)
 {
-	(void)state;
 	make(4, false, 1, 0, 0);
 	publish(1); /* unread: its socket is reset, not just closed */
 	bridge_status(a, SIM_BRIDGE_DISCONNECTED);
@@ -278,9 +268,8 @@ static void last_words_stay(void **state)
 	world_destroy(&w);
 }
 
-static void an_answer_in_the_socket_of_a_dead_bridge_counts(void **state)
+TEST(an_answer_in_the_socket_of_a_dead_bridge_counts)
 {
-	(void)state;
 	make(4, false, 1, 0, 0);
 	publish(1);
 	bridge_read(a);
@@ -292,9 +281,8 @@ static void an_answer_in_the_socket_of_a_dead_bridge_counts(void **state)
 	world_destroy(&w);
 }
 
-static void losing_the_connection_fails_what_is_queued(void **state)
+TEST(losing_the_connection_fails_what_is_queued)
 {
-	(void)state;
 	make(64, false, 1, 0, 0);
 	publish(20);
 	bridge_read(a);
@@ -312,9 +300,8 @@ static void losing_the_connection_fails_what_is_queued(void **state)
 	world_destroy(&w);
 }
 
-static void the_connection_string_is_kept(void **state)
+TEST(the_connection_string_is_kept)
 {
-	(void)state;
 	make(4, false, 1, 0, 0);
 	assert_int_equal(dispatch_bridge_connect(w.d, 0, "host:1234"), 0);
 	world_settle(&w);
@@ -341,11 +328,10 @@ static uint64_t violations(uint32_t bridge)
 	return w.bridge_stats[bridge].violations;
 }
 
-static void answering_twice_is_noticed(void **state)
+TEST(answering_twice_is_noticed)
 {
 	uint64_t d;
 
-	(void)state;
 	make(8, false, 1, 0, 0);
 	publish(2);
 	bridge_read(a);
@@ -370,9 +356,8 @@ static void answering_twice_is_noticed(void **state)
 	world_destroy(&w);
 }
 
-static void answering_for_another_bridge_is_noticed(void **state)
+TEST(answering_for_another_bridge_is_noticed)
 {
-	(void)state;
 	make(8, false, 2, 0, 0);
 	publish(1);
 	bridge_read(a);
@@ -412,9 +397,8 @@ static const struct bad_packet bad_packets[] = {
 	{ .head = { 0xffff, 0xffff, 64 } },
 };
 
-static void a_malformed_packet_closes_the_lane(void **state)
+TEST(a_malformed_packet_closes_the_lane)
 {
-	(void)state;
 	for (unsigned i = 0; i < sizeof(bad_packets) / sizeof(bad_packets[0]); i++) {
 		const struct bad_packet *bad = &bad_packets[i];
 
@@ -436,11 +420,10 @@ static void a_malformed_packet_closes_the_lane(void **state)
 	}
 }
 
-static void an_endless_packet_closes_the_lane(void **state)
+TEST(an_endless_packet_closes_the_lane)
 {
 	static unsigned char much[100000];
 
-	(void)state;
 	make(8, false, 1, 0, 0);
 	bridge_send_raw(a, 0, much, sizeof(much));
 	world_settle(&w);
@@ -449,11 +432,10 @@ static void an_endless_packet_closes_the_lane(void **state)
 }
 
 /* Valid packets without end: bounded events, and others still get their turn. */
-static void a_flood_of_status_is_contained(void **state)
+TEST(a_flood_of_status_is_contained)
 {
 	unsigned before;
 
-	(void)state;
 	make(8, false, 2, 0, 0);
 	before = w.n_status;
 	for (unsigned i = 0; i < 200; i++) {
@@ -467,11 +449,10 @@ static void a_flood_of_status_is_contained(void **state)
 	world_destroy(&w);
 }
 
-static void a_second_process_is_refused(void **state)
+TEST(a_second_process_is_refused)
 {
 	struct test_bridge copy;
 
-	(void)state;
 	make(8, false, 1, 0, 0);
 	copy = *a;
 	a->alive = false;
@@ -489,9 +470,8 @@ static void a_second_process_is_refused(void **state)
 
 /* ---- order ---- */
 
-static void an_ordered_channel_goes_one_at_a_time(void **state)
+TEST(an_ordered_channel_goes_one_at_a_time)
 {
-	(void)state;
 	make(16, true, 2, 0, 0);
 	publish(10);
 	for (uint64_t n = 1; n <= 10; n++) {
@@ -510,13 +490,12 @@ static void an_ordered_channel_goes_one_at_a_time(void **state)
 }
 
 /* With several lanes too: whichever lane gets the next one, it gets it after the answer to the one before. */
-static void order_holds_over_lanes(void **state)
+TEST(order_holds_over_lanes)
 {
 	struct test_pub *other;
 	uint64_t seen = 0;
 	unsigned lanes = 0, n = 0;
 
-	(void)state;
 	make(16, true, 1, 0, 4);
 	world_channel(&w, 1, 64, false);
 	world_route(&w, 1, 0);
@@ -551,9 +530,8 @@ static void order_holds_over_lanes(void **state)
 	world_destroy(&w);
 }
 
-static void order_survives_deadlines_and_death(void **state)
+TEST(order_survives_deadlines_and_death)
 {
-	(void)state;
 	make(16, true, 1, 0, 0);
 	publish(3);
 	world_run(&w, 1100 * MS);
@@ -578,9 +556,8 @@ static void order_survives_deadlines_and_death(void **state)
 /* ---- lanes ---- */
 
 /* Each message takes 20 ms: with more queued than a cycle clears, lanes open one by one, up to the limit. */
-static void lanes_grow_with_the_backlog_and_fall_away(void **state)
+TEST(lanes_grow_with_the_backlog_and_fall_away)
 {
-	(void)state;
 	make(64, false, 1, 0, 3);
 	for (unsigned round = 0; round < 40; round++) {
 		while (client_try(c, p, NO_TOKEN) == 0)
@@ -628,11 +605,10 @@ static void lanes_grow_with_the_backlog_and_fall_away(void **state)
 }
 
 /* A lane whose thread hangs keeps only what was on it. */
-static void a_lost_lane_keeps_only_its_own(void **state)
+TEST(a_lost_lane_keeps_only_its_own)
 {
 	unsigned on_one = 0;
 
-	(void)state;
 	make(64, false, 1, 0, 2);
 	publish(10);
 	bridge_read(a);
@@ -666,11 +642,10 @@ static void a_lost_lane_keeps_only_its_own(void **state)
 }
 
 /* The bridge does not read: its socket fills up, simd waits for room and nobody else notices. */
-static void a_lane_that_is_not_read_blocks_nobody(void **state)
+TEST(a_lane_that_is_not_read_blocks_nobody)
 {
 	unsigned sent = 0;
 
-	(void)state;
 	make(64, false, 2, 4096, 0);
 	for (unsigned round = 0; round < 400; round++) {
 		if (client_try(c, p, NO_TOKEN) == 0)
@@ -685,36 +660,11 @@ static void a_lane_that_is_not_read_blocks_nobody(void **state)
 	world_destroy(&w);
 }
 
-int main(void)
+static int prepare(void **state)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_must_succeed),
-		cmocka_unit_test(a_slow_bridge_delays_no_other),
-		cmocka_unit_test(a_slow_bridge_is_named_once),
-		cmocka_unit_test(equal_bridges_share_the_window),
-		cmocka_unit_test(a_full_queue_is_busy),
-		cmocka_unit_test(slot_and_token_stay_past_the_deadline),
-		cmocka_unit_test(a_late_slot_comes_back_when_its_bridge_ends),
-		cmocka_unit_test(queued_ones_expire_without_being_held),
-		cmocka_unit_test(a_dead_bridge_answers_died),
-		cmocka_unit_test(last_words_stay),
-		cmocka_unit_test(an_answer_in_the_socket_of_a_dead_bridge_counts),
-		cmocka_unit_test(losing_the_connection_fails_what_is_queued),
-		cmocka_unit_test(the_connection_string_is_kept),
-		cmocka_unit_test(answering_twice_is_noticed),
-		cmocka_unit_test(answering_for_another_bridge_is_noticed),
-		cmocka_unit_test(a_malformed_packet_closes_the_lane),
-		cmocka_unit_test(an_endless_packet_closes_the_lane),
-		cmocka_unit_test(a_flood_of_status_is_contained),
-		cmocka_unit_test(a_second_process_is_refused),
-		cmocka_unit_test(an_ordered_channel_goes_one_at_a_time),
-		cmocka_unit_test(order_holds_over_lanes),
-		cmocka_unit_test(order_survives_deadlines_and_death),
-		cmocka_unit_test(lanes_grow_with_the_backlog_and_fall_away),
-		cmocka_unit_test(a_lost_lane_keeps_only_its_own),
-		cmocka_unit_test(a_lane_that_is_not_read_blocks_nobody),
-	};
-
+	(void)state;
 	log_set_spec("error"); /* what is provoked here is warned of, as it should be */
-	return cmocka_run_group_tests_name("dispatch: bridges", tests, NULL, NULL);
+	return 0;
 }
+
+TEST_GROUP(prepare, NULL)

@@ -68,9 +68,8 @@ static void completes_true(unsigned n)
 	}
 }
 
-static void the_others_decide(void **state)
+TEST(the_others_decide)
 {
-	(void)state;
 	make(2, false);
 	assert_int_equal(bridges_word(), 2 << 16 | 2);
 	says(a, -EINVAL, "no name of ROS", "");
@@ -91,9 +90,8 @@ static void the_others_decide(void **state)
 }
 
 /* What went out before the bridge had seen the definition is answered, and is no failure either. */
-static void what_is_out_is_no_failure(void **state)
+TEST(what_is_out_is_no_failure)
 {
-	(void)state;
 	for (int ordered = 0; ordered < 2; ordered++) {
 		make(2, ordered);
 		publish(4);
@@ -117,9 +115,8 @@ static void what_is_out_is_no_failure(void **state)
 	}
 }
 
-static void without_any_other_there_is_no_bridge(void **state)
+TEST(without_any_other_there_is_no_bridge)
 {
-	(void)state;
 	make(1, false);
 	publish(2);
 	assert_int_equal(bridge_read(a), 2);
@@ -138,9 +135,8 @@ static void without_any_other_there_is_no_bridge(void **state)
 }
 
 /* Another bridge's failure stays what it is. */
-static void a_failure_beside_it_counts(void **state)
+TEST(a_failure_beside_it_counts)
 {
-	(void)state;
 	make(2, false);
 	publish(2);
 	bridge_read(a);
@@ -156,9 +152,8 @@ static void a_failure_beside_it_counts(void **state)
 	world_destroy(&w);
 }
 
-static void it_is_taken_up_again(void **state)
+TEST(it_is_taken_up_again)
 {
-	(void)state;
 	make(2, false);
 	says(a, -EINVAL, "not now", "");
 	bridge_read(a);
@@ -179,9 +174,8 @@ static void it_is_taken_up_again(void **state)
 	world_destroy(&w);
 }
 
-static void another_process_is_asked_again(void **state)
+TEST(another_process_is_asked_again)
 {
-	(void)state;
 	make(2, false);
 	says(a, -EINVAL, "never", "");
 	assert_int_equal(w.n_forgot, 2); /* of each when it attached */
@@ -196,9 +190,8 @@ static void another_process_is_asked_again(void **state)
 	world_destroy(&w);
 }
 
-static void it_is_told_once_it_is_connected(void **state)
+TEST(it_is_told_once_it_is_connected)
 {
-	(void)state;
 	make(1, false);
 	bridge_read(a);
 	assert_int_equal(a->knows, 1);
@@ -218,14 +211,13 @@ static void it_is_told_once_it_is_connected(void **state)
 	world_destroy(&w);
 }
 
-static void lies_are_contained(void **state)
+TEST(lies_are_contained)
 {
 	static const struct {
 		uint32_t channel, name_len;
 		int result;
 	} bad[] = { { WIRE_CHANNELS_MAX, 1, 0 }, { 0, 2, 0 }, { 0, 1, 1 } };
 
-	(void)state;
 	make(1, false);
 	says(a, -EINVAL, "a\nb\xff", ""); /* shown to people */
 	assert_string_equal(w.carries_name, "a?b?");
@@ -251,11 +243,10 @@ static void lies_are_contained(void **state)
 }
 
 /* One that changes its mind without end does not flood main; what holds in the end is reported. */
-static void a_flood_is_contained(void **state)
+TEST(a_flood_is_contained)
 {
 	unsigned before;
 
-	(void)state;
 	make(1, false);
 	for (unsigned i = 0; i < 4 * WIRE_CHANNELS_MAX; i++)
 		says(a, i & 1 ? -EINVAL : 0, "x", "y");
@@ -269,9 +260,8 @@ static void a_flood_is_contained(void **state)
 	world_destroy(&w);
 }
 
-static void its_routes_go_with_it(void **state)
+TEST(its_routes_go_with_it)
 {
-	(void)state;
 	make(2, false);
 	says(a, -EINVAL, "never", "");
 	bridge_dies(a);
@@ -286,21 +276,11 @@ static void its_routes_go_with_it(void **state)
 	world_destroy(&w);
 }
 
-int main(void)
+static int prepare(void **state)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_others_decide),
-		cmocka_unit_test(what_is_out_is_no_failure),
-		cmocka_unit_test(without_any_other_there_is_no_bridge),
-		cmocka_unit_test(a_failure_beside_it_counts),
-		cmocka_unit_test(it_is_taken_up_again),
-		cmocka_unit_test(another_process_is_asked_again),
-		cmocka_unit_test(it_is_told_once_it_is_connected),
-		cmocka_unit_test(lies_are_contained),
-		cmocka_unit_test(a_flood_is_contained),
-		cmocka_unit_test(its_routes_go_with_it),
-	};
-
+	(void)state;
 	log_set_spec("error"); /* what is provoked here is warned of, as it should be */
-	return cmocka_run_group_tests_name("dispatch: carried", tests, NULL, NULL);
+	return 0;
 }
+
+TEST_GROUP(prepare, NULL)

@@ -83,9 +83,8 @@ static const lie_fn answered_lies[] = {
 	lie_credit_far, lie_credit_huge, lie_token_huge, lie_token_free,
 };
 
-static void lies_are_answered_invalid(void **state)
+TEST(lies_are_answered_invalid)
 {
-	(void)state;
 	for (unsigned i = 0; i < sizeof(answered_lies) / sizeof(answered_lies[0]); i++) {
 		struct sim_slot *s;
 
@@ -123,9 +122,8 @@ static void lie_stranger(struct sim_slot *s)
 
 static const lie_fn nobodys_lies[] = { lie_magic, lie_version, lie_nobody, lie_stranger };
 
-static void slots_of_nobody_are_released(void **state)
+TEST(slots_of_nobody_are_released)
 {
-	(void)state;
 	for (unsigned i = 0; i < sizeof(nobodys_lies) / sizeof(nobodys_lies[0]); i++) {
 		struct sim_slot *s;
 
@@ -145,11 +143,10 @@ static void slots_of_nobody_are_released(void **state)
 }
 
 /* Credit and token of somebody else's message: the liar gets INVALID, the other keeps both. */
-static void claims_of_others_are_safe(void **state)
+TEST(claims_of_others_are_safe)
 {
 	struct sim_slot *s;
 
-	(void)state;
 	make(4);
 	assert_int_equal(client_try(d, q, 8), 0);
 	world_settle(&w);
@@ -170,11 +167,10 @@ static void claims_of_others_are_safe(void **state)
 }
 
 /* A publisher that uses one credit for many messages: all but the first are refused, and all slots come back. */
-static void one_credit_carries_one_message(void **state)
+TEST(one_credit_carries_one_message)
 {
 	int credit;
 
-	(void)state;
 	make(4);
 	credit = client_claim_credit(c, p);
 	for (unsigned i = 0; i < 8; i++) {
@@ -195,9 +191,8 @@ static void one_credit_carries_one_message(void **state)
 }
 
 /* A flood beyond all limits: the oldest are lost in the data plane, the others are answered, nobody else suffers. */
-static void a_flood_hurts_only_itself(void **state)
+TEST(a_flood_hurts_only_itself)
 {
-	(void)state;
 	make(4);
 	for (unsigned i = 0; i < 100; i++) {
 		struct sim_slot *s = client_loan(c, p);
@@ -212,12 +207,11 @@ static void a_flood_hurts_only_itself(void **state)
 	world_destroy(&w);
 }
 
-static void a_publisher_on_the_wrong_channel_is_refused(void **state)
+TEST(a_publisher_on_the_wrong_channel_is_refused)
 {
 	struct test_pub *other;
 	struct sim_slot *s;
 
-	(void)state;
 	make(4);
 	other = client_advertise(c, 1);
 	s = client_loan(c, other);
@@ -230,9 +224,8 @@ static void a_publisher_on_the_wrong_channel_is_refused(void **state)
 }
 
 /* The page is everybody's to write: simd must survive any value, and free no cell twice. */
-static void a_scribbled_page_harms_no_process(void **state)
+TEST(a_scribbled_page_harms_no_process)
 {
-	(void)state;
 	make(4);
 	assert_int_equal(client_try(c, p, 3), 0);
 	world_settle(&w);
@@ -257,11 +250,10 @@ static void a_scribbled_page_harms_no_process(void **state)
 
 /* ---- clients that do not read ---- */
 
-static void completions_wait_for_a_reader(void **state)
+TEST(completions_wait_for_a_reader)
 {
 	unsigned accepted = 0, tries = 0;
 
-	(void)state;
 	make(64);
 	for (; tries < 3000; tries++) {
 		accepted += client_try(c, p, NO_TOKEN) == 0;
@@ -285,9 +277,8 @@ static void completions_wait_for_a_reader(void **state)
 }
 
 /* Its socket is closed but main does not know yet. */
-static void a_deaf_client_is_no_burden(void **state)
+TEST(a_deaf_client_is_no_burden)
 {
-	(void)state;
 	make(4);
 	assert_int_equal(client_try(c, p, 3), 0);
 	close(c->completion);
@@ -304,9 +295,8 @@ static void a_deaf_client_is_no_burden(void **state)
 
 /* ---- clients that die ---- */
 
-static void what_a_dead_client_published_is_delivered(void **state)
+TEST(what_a_dead_client_published_is_delivered)
 {
-	(void)state;
 	make(8);
 	assert_int_equal(client_try(c, p, 4), 0);
 	world_settle(&w);
@@ -324,9 +314,8 @@ static void what_a_dead_client_published_is_delivered(void **state)
 	world_destroy(&w);
 }
 
-static void claims_of_a_dead_client_are_swept(void **state)
+TEST(claims_of_a_dead_client_are_swept)
 {
-	(void)state;
 	make(8);
 	client_claim_token(c, p, 4);
 	client_claim_credit(c, p);
@@ -346,11 +335,10 @@ static void claims_of_a_dead_client_are_swept(void **state)
 }
 
 /* It has not noticed the loss of its control socket, and claims once more. */
-static void claims_after_death_are_swept_later(void **state)
+TEST(claims_after_death_are_swept_later)
 {
 	uint32_t dead;
 
-	(void)state;
 	make(8);
 	dead = p->id;
 	client_dies(c);
@@ -363,9 +351,8 @@ static void claims_after_death_are_swept_later(void **state)
 	world_destroy(&w);
 }
 
-static void a_client_that_dies_with_a_full_socket_leaves_nothing(void **state)
+TEST(a_client_that_dies_with_a_full_socket_leaves_nothing)
 {
-	(void)state;
 	make(64);
 	for (unsigned i = 0; i < 2000; i++) {
 		(void)client_try(c, p, NO_TOKEN);
@@ -398,9 +385,8 @@ static void prove(struct test_client *who, struct test_pub *pub)
 	assert_int_equal(client_count(who, pub, 0), before + 1);
 }
 
-static void restart_answers_queued_and_finishes_the_rest(void **state)
+TEST(restart_answers_queued_and_finishes_the_rest)
 {
-	(void)state;
 	make(64);
 	for (unsigned i = 0; i < 20; i++)
 		assert_int_equal(client_try(c, p, i == 0 ? 2 : NO_TOKEN), 0);
@@ -428,9 +414,8 @@ static void restart_answers_queued_and_finishes_the_rest(void **state)
 	world_destroy(&w);
 }
 
-static void a_bridge_gets_the_new_life_only_when_it_is_there(void **state)
+TEST(a_bridge_gets_the_new_life_only_when_it_is_there)
 {
-	(void)state;
 	make(8);
 	world_roudi_dies(&w);
 	b->alive = false; /* so that world_roudi_back() does not let it follow */
@@ -450,9 +435,8 @@ static void a_bridge_gets_the_new_life_only_when_it_is_there(void **state)
 	world_destroy(&w);
 }
 
-static void held_messages_are_answered_at_restart(void **state)
+TEST(held_messages_are_answered_at_restart)
 {
-	(void)state;
 	make(8);
 	assert_int_equal(dispatch_hold(w.d, true), 0);
 	world_settle(&w);
@@ -467,9 +451,8 @@ static void held_messages_are_answered_at_restart(void **state)
 	world_destroy(&w);
 }
 
-static void publishers_deleted_while_roudi_is_dead_are_forgotten(void **state)
+TEST(publishers_deleted_while_roudi_is_dead_are_forgotten)
 {
-	(void)state;
 	make(8);
 	world_roudi_dies(&w);
 	client_unadvertise(c, p);
@@ -484,28 +467,11 @@ static void publishers_deleted_while_roudi_is_dead_are_forgotten(void **state)
 	world_destroy(&w);
 }
 
-int main(void)
+static int prepare(void **state)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lies_are_answered_invalid),
-		cmocka_unit_test(slots_of_nobody_are_released),
-		cmocka_unit_test(claims_of_others_are_safe),
-		cmocka_unit_test(one_credit_carries_one_message),
-		cmocka_unit_test(a_flood_hurts_only_itself),
-		cmocka_unit_test(a_publisher_on_the_wrong_channel_is_refused),
-		cmocka_unit_test(a_scribbled_page_harms_no_process),
-		cmocka_unit_test(completions_wait_for_a_reader),
-		cmocka_unit_test(a_deaf_client_is_no_burden),
-		cmocka_unit_test(what_a_dead_client_published_is_delivered),
-		cmocka_unit_test(claims_of_a_dead_client_are_swept),
-		cmocka_unit_test(claims_after_death_are_swept_later),
-		cmocka_unit_test(a_client_that_dies_with_a_full_socket_leaves_nothing),
-		cmocka_unit_test(restart_answers_queued_and_finishes_the_rest),
-		cmocka_unit_test(a_bridge_gets_the_new_life_only_when_it_is_there),
-		cmocka_unit_test(held_messages_are_answered_at_restart),
-		cmocka_unit_test(publishers_deleted_while_roudi_is_dead_are_forgotten),
-	};
-
+	(void)state;
 	log_set_spec("none"); /* what is provoked here is complained about, as it should be */
-	return cmocka_run_group_tests_name("dispatch: clients", tests, NULL, NULL);
+	return 0;
 }
+
+TEST_GROUP(prepare, NULL)

@@ -112,18 +112,16 @@ static unsigned run_free(bool freewheel)
 	return sent;
 }
 
-static void a_free_running_engine_loses_nothing(void **state)
+TEST(a_free_running_engine_loses_nothing)
 {
-	(void)state;
 	assert_int_equal(run_free(true), 0);
 	assert_true(run_free(false) > 0); /* that is what a paced one would have lost */
 }
 
-static void at_most_half_the_window_is_with_it(void **state)
+TEST(at_most_half_the_window_is_with_it)
 {
 	static const uint32_t windows[] = { 1, 2, 3, 8, 64 }, most[] = { 1, 1, 1, 4, 32 };
 
-	(void)state;
 	for (unsigned i = 0; i < 5; i++) {
 		make(windows[i], DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
 		assert_int_equal(waited(0), 1);
@@ -146,9 +144,8 @@ static void at_most_half_the_window_is_with_it(void **state)
 }
 
 /* Each answer comes in time, the last one after ten deadlines. */
-static void the_deadline_counts_from_the_last_answer(void **state)
+TEST(the_deadline_counts_from_the_last_answer)
 {
-	(void)state;
 	make(16, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
 	publish(12);
 	for (unsigned n = 0; n < 12; n++) {
@@ -162,9 +159,8 @@ static void the_deadline_counts_from_the_last_answer(void **state)
 	world_destroy(&w);
 }
 
-static void its_plug_in_may_say_so(void **state)
+TEST(its_plug_in_may_say_so)
 {
-	(void)state;
 	make(8, DISPATCH_LOSSLESS_AUTO, DISPATCH_LOSSLESS_NO);
 	assert_int_equal(waited(0), 0);
 	bridge_status_flags(a, SIM_BRIDGE_CONNECTED, LANE_STATUS_KEEPS_DATA);
@@ -178,9 +174,8 @@ static void its_plug_in_may_say_so(void **state)
 }
 
 /* The engine stops while much is still to be delivered: that was accepted, so it is. */
-static void what_was_accepted_in_a_free_run_is_delivered(void **state)
+TEST(what_was_accepted_in_a_free_run_is_delivered)
 {
-	(void)state;
 	make(16, DISPATCH_LOSSLESS_AUTO, DISPATCH_LOSSLESS_AUTO);
 	assert_int_equal(dispatch_freewheel(w.d, true), 0);
 	world_settle(&w);
@@ -202,9 +197,8 @@ static void what_was_accepted_in_a_free_run_is_delivered(void **state)
 }
 
 /* The last ones may still lie in the feed when the engine stops. */
-static void what_lies_in_the_feed_was_accepted_too(void **state)
+TEST(what_lies_in_the_feed_was_accepted_too)
 {
-	(void)state;
 	make(16, DISPATCH_LOSSLESS_AUTO, DISPATCH_LOSSLESS_AUTO);
 	assert_int_equal(dispatch_freewheel(w.d, true), 0);
 	world_settle(&w);
@@ -223,9 +217,8 @@ static void what_lies_in_the_feed_was_accepted_too(void **state)
 }
 
 /* The same process connects again: what is queued waits for that, and is not sent to somebody who has nobody. */
-static void a_lost_connection_is_waited_for(void **state)
+TEST(a_lost_connection_is_waited_for)
 {
-	(void)state;
 	make(64, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
 	publish(1);
 	serve(b);
@@ -252,11 +245,10 @@ static void a_lost_connection_is_waited_for(void **state)
 }
 
 /* It was accepted while time ran; and others who publish do not have to wait behind it. */
-static void a_backlog_survives_a_pause_and_lets_probes_by(void **state)
+TEST(a_backlog_survives_a_pause_and_lets_probes_by)
 {
 	struct sim_slot *s;
 
-	(void)state;
 	make(8, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
 	publish(7);
 	world_pause(&w, true);
@@ -281,9 +273,8 @@ static void a_backlog_survives_a_pause_and_lets_probes_by(void **state)
 
 /* ---- it does not answer ---- */
 
-static void a_silent_one_is_stalled_and_the_others_go_on(void **state)
+TEST(a_silent_one_is_stalled_and_the_others_go_on)
 {
-	(void)state;
 	make(64, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
 	publish_all();
 	bridge_read(a); /* 8 of its 32: the others are queued for it */
@@ -319,9 +310,8 @@ static void a_silent_one_is_stalled_and_the_others_go_on(void **state)
 	world_destroy(&w);
 }
 
-static void a_hung_one_is_reported_in_the_end(void **state)
+TEST(a_hung_one_is_reported_in_the_end)
 {
-	(void)state;
 	make(8, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
 	publish(1);
 	serve(b);
@@ -340,11 +330,10 @@ static void a_hung_one_is_reported_in_the_end(void **state)
 }
 
 /* A lane whose thread hangs takes its own messages with it, and no others, while the bridge answers on another one. */
-static void a_hung_lane_is_not_the_bridge(void **state)
+TEST(a_hung_lane_is_not_the_bridge)
 {
 	unsigned stuck = 0;
 
-	(void)state;
 	world_create(&w, test_seed(3), 2);
 	world_channel(&w, 0, 64, false);
 	world_bridge_lossless(&w, 0, 0, DISPATCH_LOSSLESS_YES, true);
@@ -382,9 +371,8 @@ static void a_hung_lane_is_not_the_bridge(void **state)
 }
 
 /* Credits that unread completions hold come back only from who does not read them: nobody waits for that without bound. */
-static void unread_completions_are_no_bridge(void **state)
+TEST(unread_completions_are_no_bridge)
 {
-	(void)state;
 	make(16, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
 	for (unsigned sent = 1; sent;) {
 		assert_int_equal(waited(0), 1);
@@ -410,9 +398,8 @@ static void unread_completions_are_no_bridge(void **state)
 
 /* ---- it is started again ---- */
 
-static void a_restart_is_waited_for(void **state)
+TEST(a_restart_is_waited_for)
 {
-	(void)state;
 	make(64, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
 	publish(4);
 	serve(a);
@@ -433,9 +420,8 @@ static void a_restart_is_waited_for(void **state)
 	world_destroy(&w);
 }
 
-static void it_is_not_waited_for_without_end(void **state)
+TEST(it_is_not_waited_for_without_end)
 {
-	(void)state;
 	make(8, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
 	publish(1);
 	serve(a);
@@ -460,9 +446,8 @@ static void it_is_not_waited_for_without_end(void **state)
 }
 
 /* Else one message that it dies of would hold up all others again and again. */
-static void one_that_dies_of_a_message_is_not_waited_for(void **state)
+TEST(one_that_dies_of_a_message_is_not_waited_for)
 {
-	(void)state;
 	make(8, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
 	publish(1);
 	bridge_read(a);
@@ -475,9 +460,8 @@ static void one_that_dies_of_a_message_is_not_waited_for(void **state)
 }
 
 /* What comes before it was connected for the first time is for it too. */
-static void its_first_start_is_waited_for(void **state)
+TEST(its_first_start_is_waited_for)
 {
-	(void)state;
 	world_create(&w, test_seed(3), 0);
 	world_channel(&w, 0, 8, false);
 	world_bridge_lossless(&w, 0, 0, DISPATCH_LOSSLESS_YES, true);
@@ -493,9 +477,8 @@ static void its_first_start_is_waited_for(void **state)
 
 /* ---- ends ---- */
 
-static void the_end_of_the_data_plane_ends_a_backlog(void **state)
+TEST(the_end_of_the_data_plane_ends_a_backlog)
 {
-	(void)state;
 	make(8, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
 	publish(8);
 	serve(b);
@@ -515,11 +498,10 @@ static void called(void *arg)
 	++*(int *)arg;
 }
 
-static void shutdown_ends_a_backlog(void **state)
+TEST(shutdown_ends_a_backlog)
 {
 	int n = 0;
 
-	(void)state;
 	make(8, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
 	publish(8);
 	serve(b);
@@ -532,9 +514,8 @@ static void shutdown_ends_a_backlog(void **state)
 	world_destroy(&w);
 }
 
-static void a_deleted_bridge_is_waited_for_no_more(void **state)
+TEST(a_deleted_bridge_is_waited_for_no_more)
 {
-	(void)state;
 	make(8, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
 	publish(8);
 	bridge_closes(a);
@@ -551,9 +532,8 @@ static void a_deleted_bridge_is_waited_for_no_more(void **state)
 /* ---- lock-step ---- */
 
 /* However the answers come, the bridge gets the messages of a step in the one order of all channels. */
-static void a_step_goes_out_in_one_order(void **state)
+TEST(a_step_goes_out_in_one_order)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 20; seed++) {
 		struct test_pub *q;
 		uint64_t last = 0;
@@ -598,13 +578,12 @@ static void a_step_goes_out_in_one_order(void **state)
 }
 
 /* What is published after the last step does not overtake it. */
-static void nothing_overtakes_a_step(void **state)
+TEST(nothing_overtakes_a_step)
 {
 	struct test_pub *q;
 	uint64_t last = 0;
 	int n = 0;
 
-	(void)state;
 	world_create(&w, test_seed(3), 0);
 	for (uint32_t ch = 0; ch < 2; ch++) {
 		world_channel(&w, ch, 8, false);
@@ -642,32 +621,11 @@ static void nothing_overtakes_a_step(void **state)
 	world_destroy(&w);
 }
 
-int main(void)
+static int prepare(void **state)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_free_running_engine_loses_nothing),
-		cmocka_unit_test(at_most_half_the_window_is_with_it),
-		cmocka_unit_test(the_deadline_counts_from_the_last_answer),
-		cmocka_unit_test(its_plug_in_may_say_so),
-		cmocka_unit_test(what_was_accepted_in_a_free_run_is_delivered),
-		cmocka_unit_test(what_lies_in_the_feed_was_accepted_too),
-		cmocka_unit_test(a_lost_connection_is_waited_for),
-		cmocka_unit_test(a_backlog_survives_a_pause_and_lets_probes_by),
-		cmocka_unit_test(a_silent_one_is_stalled_and_the_others_go_on),
-		cmocka_unit_test(a_hung_one_is_reported_in_the_end),
-		cmocka_unit_test(a_hung_lane_is_not_the_bridge),
-		cmocka_unit_test(unread_completions_are_no_bridge),
-		cmocka_unit_test(a_restart_is_waited_for),
-		cmocka_unit_test(it_is_not_waited_for_without_end),
-		cmocka_unit_test(one_that_dies_of_a_message_is_not_waited_for),
-		cmocka_unit_test(its_first_start_is_waited_for),
-		cmocka_unit_test(the_end_of_the_data_plane_ends_a_backlog),
-		cmocka_unit_test(shutdown_ends_a_backlog),
-		cmocka_unit_test(a_deleted_bridge_is_waited_for_no_more),
-		cmocka_unit_test(a_step_goes_out_in_one_order),
-		cmocka_unit_test(nothing_overtakes_a_step),
-	};
-
+	(void)state;
 	log_set_spec("error");
-	return cmocka_run_group_tests_name("dispatch: lossless bridges", tests, NULL, NULL);
+	return 0;
 }
+
+TEST_GROUP(prepare, NULL)

@@ -29,11 +29,10 @@ static struct simple simple_world(uint32_t window)
 	return s;
 }
 
-static void one_message_goes_all_the_way(void **state)
+TEST(one_message_goes_all_the_way)
 {
 	struct simple s = simple_world(4);
 
-	(void)state;
 	assert_int_equal(client_try(s.c, s.p, 7), 0);
 	assert_true(world_token_claimed(&w, 7));
 	world_settle(&w);
@@ -52,11 +51,10 @@ static void one_message_goes_all_the_way(void **state)
 	world_destroy(&w);
 }
 
-static void a_failure_is_told(void **state)
+TEST(a_failure_is_told)
 {
 	struct simple s = simple_world(4);
 
-	(void)state;
 	assert_int_equal(client_try(s.c, s.p, NO_TOKEN), 0);
 	world_settle(&w);
 	bridge_read(s.b);
@@ -66,12 +64,11 @@ static void a_failure_is_told(void **state)
 	world_destroy(&w);
 }
 
-static void without_a_bridge(void **state)
+TEST(without_a_bridge)
 {
 	struct test_client *c;
 	struct test_pub *p;
 
-	(void)state;
 	world_create(&w, 1, 0);
 	world_channel(&w, 3, 2, false);
 	c = client_new(&w);
@@ -83,11 +80,10 @@ static void without_a_bridge(void **state)
 	world_destroy(&w);
 }
 
-static void a_bridge_that_is_not_connected(void **state)
+TEST(a_bridge_that_is_not_connected)
 {
 	struct simple s = simple_world(4);
 
-	(void)state;
 	assert_int_equal(atomic_load(&w.page->channel[0].bridges), 1 << 16 | 1);
 	bridge_status(s.b, SIM_BRIDGE_CONNECTING);
 	world_settle(&w);
@@ -104,11 +100,10 @@ static void a_bridge_that_is_not_connected(void **state)
 	world_destroy(&w);
 }
 
-static void pause_between_publish_and_take(void **state)
+TEST(pause_between_publish_and_take)
 {
 	struct simple s = simple_world(4);
 
-	(void)state;
 	assert_int_equal(client_try(s.c, s.p, 2), 0);
 	world_pause(&w, true);
 	world_settle(&w);
@@ -128,12 +123,11 @@ static void pause_between_publish_and_take(void **state)
 	world_destroy(&w);
 }
 
-static void a_probe_is_answered(void **state)
+TEST(a_probe_is_answered)
 {
 	struct simple s = simple_world(4);
 	struct sim_slot *slot = client_loan(s.c, s.p);
 
-	(void)state;
 	slot->flags = SIM_SLOT_PROBE;
 	slot->sequence = 0;
 	slot->body_size = 0;
@@ -146,9 +140,8 @@ static void a_probe_is_answered(void **state)
 }
 
 /* Main tells dispatch of a publisher before it tells the client: whatever wakes dispatch first, it knows it by then. */
-static void a_message_never_overtakes_its_publisher(void **state)
+TEST(a_message_never_overtakes_its_publisher)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 30; seed++) {
 		struct test_client *c;
 		struct test_pub *p;
@@ -164,13 +157,12 @@ static void a_message_never_overtakes_its_publisher(void **state)
 	}
 }
 
-static void a_local_message_gives_its_credit_back(void **state)
+TEST(a_local_message_gives_its_credit_back)
 {
 	struct simple s = simple_world(4);
 	struct sim_slot *slot;
 	int credit = client_claim_credit(s.c, s.p);
 
-	(void)state;
 	slot = client_loan(s.c, s.p);
 	slot->flags = 0;
 	slot->credit_cell = (uint32_t)credit;
@@ -186,11 +178,10 @@ static void a_local_message_gives_its_credit_back(void **state)
 	world_destroy(&w);
 }
 
-static void a_full_window_goes_in_batches(void **state)
+TEST(a_full_window_goes_in_batches)
 {
 	struct simple s = simple_world(64);
 
-	(void)state;
 	for (int round = 0; round < 5; round++) {
 		for (unsigned i = 0; i < 64; i++)
 			assert_int_equal(client_try(s.c, s.p, NO_TOKEN), 0);
@@ -217,12 +208,11 @@ static void a_full_window_goes_in_batches(void **state)
 
 /* FIFO: one bridge sees the order of publishing. */
 /* Slots of one packet of answers go back newest first: the pool hands out next what came back last. */
-static void slots_go_back_newest_first(void **state)
+TEST(slots_go_back_newest_first)
 {
 	const struct sim_slot *oldest = NULL;
 	struct simple s = simple_world(8);
 
-	(void)state;
 	for (unsigned i = 0; i < 8; i++) {
 		int credit = client_claim_credit(s.c, s.p);
 		struct sim_slot *slot = client_loan(s.c, s.p);
@@ -240,11 +230,10 @@ static void slots_go_back_newest_first(void **state)
 	world_abort(&w);
 }
 
-static void a_bridge_sees_the_order_of_publishing(void **state)
+TEST(a_bridge_sees_the_order_of_publishing)
 {
 	struct simple s = simple_world(64);
 
-	(void)state;
 	for (unsigned i = 0; i < 40; i++)
 		assert_int_equal(client_try(s.c, s.p, NO_TOKEN), 0);
 	for (uint64_t next = 1; next <= 40;) {
@@ -289,12 +278,11 @@ static void publish_some(struct simple *s, unsigned n)
 	world_settle(&w);
 }
 
-static void a_busy_bridge_gets_the_next_ones_in_one_packet(void **state)
+TEST(a_busy_bridge_gets_the_next_ones_in_one_packet)
 {
 	struct simple s = busy_world(16, 0);
 	unsigned packets;
 
-	(void)state;
 	assert_true(deferred());
 	for (unsigned i = 0; i < 20; i++)
 		publish_some(&s, 1); /* rings no bell */
@@ -314,11 +302,10 @@ static void a_busy_bridge_gets_the_next_ones_in_one_packet(void **state)
 	world_destroy(&w);
 }
 
-static void a_feed_is_not_left_alone_for_long(void **state)
+TEST(a_feed_is_not_left_alone_for_long)
 {
 	struct simple s = busy_world(16, 0);
 
-	(void)state;
 	publish_some(&s, 3);
 	world_run(&w, 1 * MS - 1);
 	assert_int_equal(bridge_read(s.b), 0);
@@ -331,11 +318,10 @@ static void a_feed_is_not_left_alone_for_long(void **state)
 }
 
 /* It answers all the time, but never runs out of work. */
-static void a_feed_is_looked_at_between_answers(void **state)
+TEST(a_feed_is_looked_at_between_answers)
 {
 	struct simple s = busy_world(30, 0);
 
-	(void)state;
 	publish_some(&s, 3);
 	for (unsigned i = 0; i < 9; i++) {
 		world_run(&w, MS / 10);
@@ -352,11 +338,10 @@ static void a_feed_is_looked_at_between_answers(void **state)
 	world_destroy(&w);
 }
 
-static void a_slow_or_idle_bridge_gets_each_at_once(void **state)
+TEST(a_slow_or_idle_bridge_gets_each_at_once)
 {
 	struct simple s = busy_world(16, 11);
 
-	(void)state;
 	assert_false(deferred());
 	publish_some(&s, 1);
 	assert_int_equal(bridge_read(s.b), 1);
@@ -369,12 +354,11 @@ static void a_slow_or_idle_bridge_gets_each_at_once(void **state)
 	world_destroy(&w);
 }
 
-static void another_bridge_of_the_channel_gets_each_at_once(void **state)
+TEST(another_bridge_of_the_channel_gets_each_at_once)
 {
 	struct simple s;
 	struct test_bridge *idle;
 
-	(void)state;
 	s = busy_world(16, 0);
 	world_bridge(&w, 1, 0);
 	world_route(&w, 0, 1);
@@ -386,12 +370,11 @@ static void another_bridge_of_the_channel_gets_each_at_once(void **state)
 	world_destroy(&w);
 }
 
-static void a_deferred_feed_is_emptied_for_who_waits(void **state)
+TEST(a_deferred_feed_is_emptied_for_who_waits)
 {
 	struct simple s = busy_world(16, 0);
 	struct test_pub *p = client_advertise_only(s.c, 0);
 
-	(void)state;
 	world_settle(&w);
 	assert_true(deferred());
 	publish_some(&s, 3);
@@ -410,9 +393,8 @@ static void a_deferred_feed_is_emptied_for_who_waits(void **state)
 	world_destroy(&w);
 }
 
-static void a_new_channel_is_not_deferred(void **state)
+TEST(a_new_channel_is_not_deferred)
 {
-	(void)state;
 	world_create(&w, 1, 0);
 	atomic_store(&w.page->channel[0].deferred, 1); /* of one that had the number before */
 	world_channel(&w, 0, 64, false);
@@ -422,11 +404,10 @@ static void a_new_channel_is_not_deferred(void **state)
 
 /* ---- bells ---- */
 
-static void the_doorbell_is_heard_at_any_moment(void **state)
+TEST(the_doorbell_is_heard_at_any_moment)
 {
 	struct simple s = simple_world(8);
 
-	(void)state;
 	for (unsigned i = 0; i < 50; i++) {
 		assert_int_equal(atomic_load(&w.page->awake), 0); /* asleep between turns: clients must ring */
 		assert_int_equal(client_try(s.c, s.p, NO_TOKEN), 0);
@@ -443,12 +424,11 @@ static void called(void *arg)
 	++*(int *)arg;
 }
 
-static void quiet_means_no_claim_and_no_message(void **state)
+TEST(quiet_means_no_claim_and_no_message)
 {
 	struct simple s = simple_world(8);
 	int n = 0, credit;
 
-	(void)state;
 	assert_int_equal(dispatch_quiet(w.d, called, &n), 0);
 	world_settle(&w);
 	assert_int_equal(n, 1);
@@ -468,11 +448,10 @@ static void quiet_means_no_claim_and_no_message(void **state)
 	world_destroy(&w);
 }
 
-static void held_messages_go_out_by_stamp(void **state)
+TEST(held_messages_go_out_by_stamp)
 {
 	struct simple s = simple_world(16);
 
-	(void)state;
 	assert_int_equal(dispatch_hold(w.d, true), 0);
 	world_settle(&w);
 	for (unsigned i = 0; i < 5; i++)
@@ -490,12 +469,11 @@ static void held_messages_go_out_by_stamp(void **state)
 	world_destroy(&w);
 }
 
-static void a_deleted_publisher_still_gets_its_completions(void **state)
+TEST(a_deleted_publisher_still_gets_its_completions)
 {
 	struct simple s = simple_world(8);
 	struct test_pub copy = *s.p;
 
-	(void)state;
 	assert_int_equal(client_try(s.c, s.p, 5), 0);
 	client_unadvertise(s.c, s.p);
 	world_settle(&w);
@@ -517,12 +495,11 @@ static void a_deleted_publisher_still_gets_its_completions(void **state)
 	world_destroy(&w);
 }
 
-static void shutdown_answers_everything(void **state)
+TEST(shutdown_answers_everything)
 {
 	struct simple s = simple_world(64);
 	int first = 0, second = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < 30; i++)
 		assert_int_equal(client_try(s.c, s.p, NO_TOKEN), 0);
 	world_settle(&w);
@@ -547,12 +524,11 @@ static void shutdown_answers_everything(void **state)
 }
 
 /* main destroys a dispatch whose exec has stopped: whatever is in it, nothing leaks and nothing is read again. */
-static void destroying_in_the_middle_of_everything(void **state)
+TEST(destroying_in_the_middle_of_everything)
 {
 	struct simple s = simple_world(64);
 	struct test_client *others[2] = { client_new(&w), client_new(&w) };
 
-	(void)state;
 	for (unsigned i = 0; i < 30; i++)
 		assert_int_equal(client_try(s.c, s.p, i ? NO_TOKEN : 1), 0);
 	client_advertise(others[0], 0);
@@ -565,35 +541,11 @@ static void destroying_in_the_middle_of_everything(void **state)
 	world_abort(&w);
 }
 
-int main(void)
+static int prepare(void **state)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_message_goes_all_the_way),
-		cmocka_unit_test(a_failure_is_told),
-		cmocka_unit_test(without_a_bridge),
-		cmocka_unit_test(a_bridge_that_is_not_connected),
-		cmocka_unit_test(pause_between_publish_and_take),
-		cmocka_unit_test(a_probe_is_answered),
-		cmocka_unit_test(a_message_never_overtakes_its_publisher),
-		cmocka_unit_test(a_local_message_gives_its_credit_back),
-		cmocka_unit_test(a_full_window_goes_in_batches),
-		cmocka_unit_test(slots_go_back_newest_first),
-		cmocka_unit_test(a_bridge_sees_the_order_of_publishing),
-		cmocka_unit_test(a_busy_bridge_gets_the_next_ones_in_one_packet),
-		cmocka_unit_test(a_feed_is_not_left_alone_for_long),
-		cmocka_unit_test(a_feed_is_looked_at_between_answers),
-		cmocka_unit_test(a_slow_or_idle_bridge_gets_each_at_once),
-		cmocka_unit_test(another_bridge_of_the_channel_gets_each_at_once),
-		cmocka_unit_test(a_deferred_feed_is_emptied_for_who_waits),
-		cmocka_unit_test(a_new_channel_is_not_deferred),
-		cmocka_unit_test(the_doorbell_is_heard_at_any_moment),
-		cmocka_unit_test(quiet_means_no_claim_and_no_message),
-		cmocka_unit_test(held_messages_go_out_by_stamp),
-		cmocka_unit_test(a_deleted_publisher_still_gets_its_completions),
-		cmocka_unit_test(shutdown_answers_everything),
-		cmocka_unit_test(destroying_in_the_middle_of_everything),
-	};
-
+	(void)state;
 	log_set_spec("error");
-	return cmocka_run_group_tests_name("dispatch: messages", tests, NULL, NULL);
+	return 0;
 }
+
+TEST_GROUP(prepare, NULL)

@@ -810,12 +810,11 @@ static void one_life(uint64_t seed, unsigned steps)
 	world_destroy(&w);
 }
 
-static void the_model_agrees(void **state)
+TEST(the_model_agrees)
 {
 	uint64_t seed = test_seed(20260101), runs = getenv("RUNS") ? strtoull(getenv("RUNS"), NULL, 0) : 12;
 	unsigned completed = 0;
 
-	(void)state;
 	for (uint64_t i = 0; i < runs; i++) {
 		print_message("seed %llu\n", (unsigned long long)(seed + i));
 		one_life(seed + i, 1500);
@@ -824,10 +823,11 @@ static void the_model_agrees(void **state)
 	assert_true(completed > runs * 50); /* it must not be all refusals */
 }
 
-int main(void)
+static int prepare(void **state)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(the_model_agrees) };
-
+	(void)state;
 	log_set_spec("none");
-	return cmocka_run_group_tests_name("dispatch: model", tests, NULL, NULL);
+	return 0;
 }
+
+TEST_GROUP(prepare, NULL)

@@ -159,9 +159,8 @@ static void enumerate(enum victim v)
 }
 
 #define CRASH(name, who) \
-	static void name(void **state) \
+	TEST(name) \
 	{ \
-		(void)state; \
 		enumerate(who); \
 	}
 CRASH(a_provider_vanishes, A_PROVIDER)
@@ -171,15 +170,3 @@ CRASH(a_plain_caller_vanishes, A_PLAIN_CALLER)
 CRASH(everybody_vanishes, EVERYBODY)
 CRASH(simd_shuts_down, SHUTDOWN)
 CRASH(a_provider_talks_nonsense, NONSENSE)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_provider_vanishes),       cmocka_unit_test(both_providers_vanish),
-		cmocka_unit_test(a_caller_vanishes),         cmocka_unit_test(a_plain_caller_vanishes),
-		cmocka_unit_test(everybody_vanishes),        cmocka_unit_test(simd_shuts_down),
-		cmocka_unit_test(a_provider_talks_nonsense),
-	};
-
-	return cmocka_run_group_tests_name("services: crashes", tests, NULL, NULL);
-}

@@ -61,9 +61,8 @@ static void expect(const char *name, const char *figure, int64_t n)
 		fail_msg("%s is %lld, not %lld", figure, (long long)json_integer_value(j), (long long)n);
 }
 
-static void request_and_answer(void **state)
+TEST_WITH(request_and_answer, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(actor_offer(&prov, "lamp", 4, 1000), 0);
 	assert_string_equal(json_string_value(json_object_get(prov.last, "name")), "/lamp");
 	actor_call(&one, "lamp", 7, 42);
@@ -97,9 +96,8 @@ static void request_and_answer(void **state)
 }
 
 /* One at a time with the provider, `queue` more wait, one more is refused. */
-static void the_queue_is_bounded(void **state)
+TEST_WITH(the_queue_is_bounded, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(actor_offer(&prov, "lamp", 2, 1000), 0);
 	for (int i = 0; i < 4; i++)
 		actor_call(&one, "lamp", i, i);
@@ -115,12 +113,11 @@ static void the_queue_is_bounded(void **state)
 	expect("lamp", "refused", 1);
 }
 
-static void a_caller_is_bounded(void **state)
+TEST_WITH(a_caller_is_bounded, setup, teardown)
 {
 	char name[16];
 	unsigned refused = 0;
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		snprintf(name, sizeof(name), "s%d", i);
 		assert_int_equal(actor_offer(&prov, name, 64, 1000), 0);
@@ -136,9 +133,8 @@ static void a_caller_is_bounded(void **state)
 	assert_int_equal(two.answers[0], 0);
 }
 
-static void deadlines(void **state)
+TEST_WITH(deadlines, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(actor_offer(&prov, "lamp", 4, 100), 0);
 	actor_call(&one, "lamp", 0, 0);
 	actor_call(&one, "lamp", 1, 1);
@@ -162,9 +158,8 @@ static void deadlines(void **state)
 }
 
 /* The next request waits until the provider is through with the one that was given up. */
-static void late_answers_are_counted(void **state)
+TEST_WITH(late_answers_are_counted, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(actor_offer(&prov, "lamp", 4, 100), 0);
 	actor_call(&one, "lamp", 0, 0);
 	turn();
@@ -184,11 +179,10 @@ static void late_answers_are_counted(void **state)
 	expect("lamp", "late", 1);
 }
 
-static void double_and_foreign_answers_are_ignored(void **state)
+TEST_WITH(double_and_foreign_answers_are_ignored, setup, teardown)
 {
 	int64_t id;
 
-	(void)state;
 	assert_int_equal(actor_offer(&prov, "lamp", 4, 1000), 0);
 	assert_int_equal(actor_offer(&two, "other", 4, 1000), 0);
 	actor_call(&one, "lamp", 0, 0);
@@ -213,7 +207,7 @@ static void double_and_foreign_answers_are_ignored(void **state)
 	assert_int_equal(one.echo[1], 1);
 }
 
-static void what_is_wrong_is_refused(void **state)
+TEST_WITH(what_is_wrong_is_refused, setup, teardown)
 {
 	static const char *const offers[] = {
 		"{\"name\": \"a b\", \"type\": \"t/S\", \"request\": " TYPE_A ", \"response\": " TYPE_B "}",
@@ -235,7 +229,6 @@ static void what_is_wrong_is_refused(void **state)
 		"{\"service\": 5, \"request\": {}}",
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(offers) / sizeof(*offers); i++) {
 		int r = actor_ask(&prov, "OfferService", offers[i]);
 
@@ -258,9 +251,8 @@ static void what_is_wrong_is_refused(void **state)
 	assert_int_equal(prov.requests, 0);
 }
 
-static void names_and_types(void **state)
+TEST_WITH(names_and_types, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(actor_offer(&prov, "lamp", 1, 1000), 0);
 	assert_int_equal(actor_offer(&two, "/lamp", 1, 1000), -EEXIST);
 	assert_non_null(strstr(json_string_value(json_object_get(two.last, "message")), "provider"));
@@ -288,11 +280,10 @@ static void names_and_types(void **state)
 }
 
 /* Large bodies: in both directions, and over the bound. */
-static void bodies_are_bounded(void **state)
+TEST_WITH(bodies_are_bounded, setup, teardown)
 {
 	static char text[SERVICE_BODY_MAX + 200], fill[SERVICE_BODY_MAX + 1];
 
-	(void)state;
 	assert_int_equal(actor_offer(&prov, "lamp", 4, 1000), 0);
 	memset(fill, 'x', SERVICE_BODY_MAX - 8); /* {"s":"..."} */
 	snprintf(text, sizeof(text), "{\"service\": \"lamp\", \"request\": {\"s\": \"%s\"}}", fill);
@@ -319,13 +310,12 @@ static void bodies_are_bounded(void **state)
 	assert_int_equal(one.answer[0], -EMSGSIZE);
 }
 
-static void held_bytes_are_bounded(void **state)
+TEST_WITH(held_bytes_are_bounded, setup, teardown)
 {
 	static char text[SERVICE_BODY_MAX + 200], fill[SERVICE_BODY_MAX];
 	struct actor more[6];
 	unsigned refused = 0;
 
-	(void)state;
 	memset(fill, 'x', SERVICE_BODY_MAX - 100);
 	for (int i = 0; i < 3; i++) {
 		char name[16];
@@ -353,9 +343,8 @@ static void held_bytes_are_bounded(void **state)
 	turn();
 }
 
-static void a_provider_that_goes(void **state)
+TEST_WITH(a_provider_that_goes, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(actor_offer(&prov, "lamp", 4, 1000), 0);
 	assert_int_equal(actor_offer(&prov, "horn", 4, 1000), 0);
 	for (int i = 0; i < 3; i++)
@@ -373,11 +362,10 @@ static void a_provider_that_goes(void **state)
 	assert_int_equal(actor_offer(&two, "lamp", 4, 1000), 0); /* the name is free */
 }
 
-static void withdrawing(void **state)
+TEST_WITH(withdrawing, setup, teardown)
 {
 	char text[64];
 
-	(void)state;
 	assert_int_equal(actor_offer(&prov, "lamp", 4, 1000), 0);
 	snprintf(text, sizeof(text), "{\"service_id\": %lld}",
 		 (long long)json_integer_value(json_object_get(prov.last, "service_id")));
@@ -396,9 +384,8 @@ static void withdrawing(void **state)
 }
 
 /* What waits for a caller that has gone is dropped, what runs is let run, and the service goes on. */
-static void callers_that_go(void **state)
+TEST_WITH(callers_that_go, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(actor_offer(&prov, "lamp", 8, 1000), 0);
 	actor_call(&one, "lamp", 0, 10);
 	actor_call(&one, "lamp", 1, 11);
@@ -419,9 +406,8 @@ static void callers_that_go(void **state)
 	assert_int_equal(two.echo[0], 13);
 }
 
-static void shutting_down(void **state)
+TEST_WITH(shutting_down, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(actor_offer(&prov, "lamp", 8, 1000), 0);
 	actor_call(&one, "lamp", 0, 0);
 	actor_call(&one, "lamp", 1, 1);
@@ -440,12 +426,11 @@ static void shutting_down(void **state)
 	assert_int_equal(actor_offer(&two, "horn", 8, 1000), -ECANCELED);
 }
 
-static void those_who_listen_are_told(void **state)
+TEST_WITH(those_who_listen_are_told, setup, teardown)
 {
 	char name[16];
 	unsigned before;
 
-	(void)state;
 	before = two.told;
 	for (int i = 0; i < 5; i++) {
 		snprintf(name, sizeof(name), "s%d", i);
@@ -459,9 +444,8 @@ static void those_who_listen_are_told(void **state)
 	assert_int_equal(two.told, before + 1); /* five at once, told once */
 }
 
-static void a_service_of_ones_own(void **state)
+TEST_WITH(a_service_of_ones_own, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(actor_offer(&prov, "lamp", 4, 1000), 0);
 	actor_call(&prov, "lamp", 5, 1);
 	turn();
@@ -483,9 +467,8 @@ static int setup_bridge(void **state)
 }
 
 /* The bridge of the rig may call what its "services" list; the test's rig takes "secret/..." out again. */
-static void a_bridge_is_narrowed(void **state)
+TEST_WITH(a_bridge_is_narrowed, setup_bridge, teardown)
 {
-	(void)state;
 	assert_int_equal(actor_ask(&one, "AttachBridge", "{\"bridge\": \"log\", \"pid\": 1}"), 0);
 	assert_int_equal(actor_offer(&prov, "lamp", 1, 1000), 0);
 	assert_int_equal(actor_offer(&prov, "secret/door", 1, 1000), 0);
@@ -515,40 +498,11 @@ static int setup_narrow(void **state)
 	return 0;
 }
 
-static void offers_are_bounded(void **state)
+TEST_WITH(offers_are_bounded, setup_narrow, teardown)
 {
-	(void)state;
 	assert_int_equal(actor_offer(&prov, "a", 1, 1000), 0);
 	assert_int_equal(actor_offer(&prov, "b", 1, 1000), 0);
 	assert_int_equal(actor_offer(&prov, "c", 1, 1000), -EMFILE);
 	assert_int_equal(actor_offer(&one, "c", 1, 1000), 0);
 	assert_int_equal(actor_offer(&one, "d", 1, 1000), -EMFILE);
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(request_and_answer),
-		T(the_queue_is_bounded),
-		T(a_caller_is_bounded),
-		T(deadlines),
-		T(late_answers_are_counted),
-		T(double_and_foreign_answers_are_ignored),
-		T(what_is_wrong_is_refused),
-		T(names_and_types),
-		T(bodies_are_bounded),
-		T(held_bytes_are_bounded),
-		T(a_provider_that_goes),
-		T(withdrawing),
-		T(callers_that_go),
-		T(shutting_down),
-		T(those_who_listen_are_told),
-		T(a_service_of_ones_own),
-		cmocka_unit_test_setup_teardown(a_bridge_is_narrowed, setup_bridge, teardown),
-		cmocka_unit_test_setup_teardown(offers_are_bounded, setup_narrow, teardown),
-	};
-
-	return cmocka_run_group_tests_name("services", tests, NULL, NULL);
 }

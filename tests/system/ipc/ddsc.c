@@ -44,23 +44,6 @@ static void beside_cyclone(void)
 	CHECK(dds_delete(participant) == DDS_RETCODE_OK);
 }
 
-static void test_severe_error_beside_cyclone(void **state)
-{
-	(void)state;
-	setenv("CYCLONEDDS_URI", "<General><Interfaces><NetworkInterface name=\"lo\"/></Interfaces></General>", 1);
-	child_run(beside_cyclone);
-}
-
-static void test_severe_error_beside_cyclone_on_iceoryx(void **state)
-{
-	(void)state;
-	setenv("CYCLONEDDS_URI",
-	       "<General><Interfaces><NetworkInterface name=\"lo\"/></Interfaces></General>"
-	       "<SharedMemory><Enable>true</Enable><LogLevel>off</LogLevel></SharedMemory>",
-	       1);
-	child_run(beside_cyclone);
-}
-
 static int start(void **state)
 {
 	(void)state;
@@ -74,12 +57,17 @@ static int stop(void **state)
 	return 0;
 }
 
-int main(void)
+TEST_WITH(test_severe_error_beside_cyclone, start, stop)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_severe_error_beside_cyclone, start, stop),
-		cmocka_unit_test_setup_teardown(test_severe_error_beside_cyclone_on_iceoryx, start, stop),
-	};
+	setenv("CYCLONEDDS_URI", "<General><Interfaces><NetworkInterface name=\"lo\"/></Interfaces></General>", 1);
+	child_run(beside_cyclone);
+}
 
-	return cmocka_run_group_tests_name("beside Cyclone DDS", tests, NULL, NULL);
+TEST_WITH(test_severe_error_beside_cyclone_on_iceoryx, start, stop)
+{
+	setenv("CYCLONEDDS_URI",
+	       "<General><Interfaces><NetworkInterface name=\"lo\"/></Interfaces></General>"
+	       "<SharedMemory><Enable>true</Enable><LogLevel>off</LogLevel></SharedMemory>",
+	       1);
+	child_run(beside_cyclone);
 }

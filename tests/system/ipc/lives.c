@@ -83,9 +83,8 @@ static void creates_while_stopped(void)
 	send_and_take(attach_as("waits"));
 }
 
-static void test_roudi_stopped_while_a_port_is_created(void **state)
+TEST_WITH(test_roudi_stopped_while_a_port_is_created, start, stop)
 {
-	(void)state;
 	child_run(creates_while_stopped);
 }
 
@@ -104,9 +103,8 @@ static void attaches_while_stopped(void)
 	send_and_take(ipc);
 }
 
-static void test_roudi_stopped_while_attaching(void **state)
+TEST_WITH(test_roudi_stopped_while_attaching, start, stop)
 {
-	(void)state;
 	child_run(attaches_while_stopped);
 }
 
@@ -122,9 +120,8 @@ static void probes(void)
 	ipc_detach(ipc);
 }
 
-static void test_probe_tells_a_stuck_roudi(void **state)
+TEST_WITH(test_probe_tells_a_stuck_roudi, start, stop)
 {
-	(void)state;
 	child_run(probes);
 }
 
@@ -171,9 +168,8 @@ static void loses_roudi(void)
 	ipc_detach(ipc);
 }
 
-static void test_roudi_killed(void **state)
+TEST_WITH(test_roudi_killed, start, stop)
 {
-	(void)state;
 	child_run(loses_roudi);
 }
 
@@ -196,9 +192,8 @@ static void asks_a_dying_roudi(void)
 	waitpid(killer, NULL, 0);
 }
 
-static void test_roudi_killed_while_a_port_is_created(void **state)
+TEST_WITH(test_roudi_killed_while_a_port_is_created, start, stop)
 {
-	(void)state;
 	child_run(asks_a_dying_roudi);
 }
 
@@ -263,12 +258,11 @@ static void lives_on(void)
 	CHECK(write(ask[1], "q", 1) == 1);
 }
 
-static void test_eleven_lives_in_one_process(void **state)
+TEST_WITH(test_eleven_lives_in_one_process, start, stop)
 {
 	pid_t pid;
 	char c;
 
-	(void)state;
 	assert_int_equal(pipe(ask), 0);
 	assert_int_equal(pipe(answer), 0);
 	pid = child_start(lives_on);
@@ -313,16 +307,14 @@ static void detached_while_roudi_restarts(useconds_t gap_us)
 	assert_int_equal(child_status(pid), 0);
 }
 
-static void test_detached_while_roudi_restarts(void **state)
+TEST_WITH(test_detached_while_roudi_restarts, start, stop)
 {
-	(void)state;
 	detached_while_roudi_restarts(0);
 }
 
 /* The library's heartbeat, each 300 ms, finds out before anybody attaches. */
-static void test_detached_while_roudi_is_missing(void **state)
+TEST_WITH(test_detached_while_roudi_is_missing, start, stop)
 {
-	(void)state;
 	detached_while_roudi_restarts(700000);
 }
 
@@ -344,11 +336,10 @@ static void attaches_somehow(void)
 	ipc_detach(ipc);
 }
 
-static void test_roudi_replaced_while_attaching(void **state)
+TEST_WITH(test_roudi_replaced_while_attaching, start, stop)
 {
 	char c;
 
-	(void)state;
 	srand(1);
 	assert_int_equal(pipe(ask), 0);
 	for (int i = 0; i < 15; i++) {
@@ -362,12 +353,11 @@ static void test_roudi_replaced_while_attaching(void **state)
 }
 
 /* The same, but there is no RouDi for several tries of those that iceoryx makes every 10 ms. */
-static void test_roudi_missing_while_attaching(void **state)
+TEST_WITH(test_roudi_missing_while_attaching, start, stop)
 {
 	pid_t pid;
 	char c;
 
-	(void)state;
 	assert_int_equal(pipe(ask), 0);
 	roudi_stop(&roudi);
 	pid = child_start(attaches_somehow);
@@ -377,22 +367,4 @@ static void test_roudi_missing_while_attaching(void **state)
 	usleep(300000);
 	assert_int_equal(roudi_restart(&roudi, pools, 2), 0);
 	assert_int_equal(child_status(pid), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_roudi_stopped_while_a_port_is_created, start, stop),
-		cmocka_unit_test_setup_teardown(test_roudi_stopped_while_attaching, start, stop),
-		cmocka_unit_test_setup_teardown(test_probe_tells_a_stuck_roudi, start, stop),
-		cmocka_unit_test_setup_teardown(test_roudi_killed, start, stop),
-		cmocka_unit_test_setup_teardown(test_roudi_killed_while_a_port_is_created, start, stop),
-		cmocka_unit_test_setup_teardown(test_eleven_lives_in_one_process, start, stop),
-		cmocka_unit_test_setup_teardown(test_detached_while_roudi_restarts, start, stop),
-		cmocka_unit_test_setup_teardown(test_detached_while_roudi_is_missing, start, stop),
-		cmocka_unit_test_setup_teardown(test_roudi_replaced_while_attaching, start, stop),
-		cmocka_unit_test_setup_teardown(test_roudi_missing_while_attaching, start, stop),
-	};
-
-	return cmocka_run_group_tests_name("lives", tests, NULL, NULL);
 }

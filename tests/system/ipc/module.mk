@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The data plane against a real RouDi: each trap of iceoryx, lives, and a host that has iceoryx itself.
-INC_tests/system/ipc := -Ilibclient/ipc -Ilibclient/include -Itests/support
+INC_tests/system/ipc := -I. -Ilibclient/ipc -Ilibclient/include -Itests/support
 ifeq ($(SAN),)
 IPC_SYSTEM := traps lives ddsc
 $(IPC_SYSTEM:%=$(B)/test/system-ipc-%): $(B)/test/system-ipc-%: $(B)/obj/tests/system/ipc/%.o \

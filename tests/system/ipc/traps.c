@@ -35,6 +35,12 @@ static void hear(char want)
 
 /* ---- before RouDi runs ---- */
 
+static int start_roudi(void **state)
+{
+	(void)state;
+	return roudi_start(&roudi, pools, 2);
+}
+
 static void no_roudi(void)
 {
 	struct ipc_options o = { .app = "lonely" };
@@ -61,9 +67,9 @@ static void stale_roudi(void)
 	unlink(a.sun_path);
 }
 
-static void test_no_roudi(void **state)
+/* The first; the others have the RouDi that starts after it. */
+TEST_WITH(test_no_roudi, NULL, start_roudi)
 {
-	(void)state;
 	child_run(no_roudi);
 	child_run(stale_roudi);
 }
@@ -105,9 +111,8 @@ static void unreachable_for_roudi(void)
 	CHECK(chown("/tmp/roudi", st.st_uid, st.st_gid) == 0);
 }
 
-static void test_wrong_group(void **state)
+TEST(test_wrong_group)
 {
-	(void)state;
 	if (!may_change_groups())
 		skip();
 	child_run(wrong_group);
@@ -137,11 +142,10 @@ static void third_twin(void)
 	attach_as("twin");
 }
 
-static void test_duplicate_name(void **state)
+TEST(test_duplicate_name)
 {
 	pid_t first = child_start(named_twin);
 
-	(void)state;
 	hear('r');
 	child_run(second_twin);
 	kill(first, SIGKILL);
@@ -182,11 +186,10 @@ static void innocent(void)
 	CHECK_IS(ipc_pub_create(ipc, "mine", NULL, &pub), 0);
 }
 
-static void test_too_many_publishers(void **state)
+TEST(test_too_many_publishers)
 {
 	pid_t greedy = child_start(all_publishers);
 
-	(void)state;
 	hear('f');
 	kill(greedy, SIGKILL);
 	child_status(greedy);
@@ -209,9 +212,8 @@ static void all_subscribers(void)
 	ipc_detach(ipc);
 }
 
-static void test_too_many_subscribers(void **state)
+TEST(test_too_many_subscribers)
 {
-	(void)state;
 	child_run(all_subscribers);
 }
 
@@ -247,11 +249,10 @@ static void eight_more(void)
 	CHECK(access("/tmp/holder.1", F_OK) < 0 && access("/tmp/holder.1.lock", F_OK) < 0);
 }
 
-static void test_slots_of_a_dead_client_come_back(void **state)
+TEST(test_slots_of_a_dead_client_come_back)
 {
 	pid_t first = child_start(holder);
 
-	(void)state;
 	hear('h');
 	kill(first, SIGKILL);
 	child_status(first);
@@ -283,9 +284,8 @@ static void sixteen(void)
 }
 
 /* With monitoring off RouDi learns of an exit only from us. */
-static void test_exit_gives_everything_back(void **state)
+TEST(test_exit_gives_everything_back)
 {
-	(void)state;
 	child_run(leaves_by_exit);
 	assert_int_equal(access("/tmp/leaver.1", F_OK), -1);
 	assert_int_equal(access("/tmp/leaver.1.lock", F_OK), -1);
@@ -332,11 +332,10 @@ static void listens(void)
 	ipc_waiter_destroy(w);
 }
 
-static void test_client_stopped_for_three_seconds(void **state)
+TEST(test_client_stopped_for_three_seconds)
 {
 	pid_t pid = child_start(publishes_for_ever);
 
-	(void)state;
 	hear('p');
 	child_run(listens);
 	kill(pid, SIGSTOP);
@@ -377,9 +376,8 @@ static void freed_alive(void)
 	CHECK_IS(ipc_pub_create(ipc, "freed", NULL, &pub), 0);
 }
 
-static void test_a_live_client_loses_its_ports(void **state)
+TEST(test_a_live_client_loses_its_ports)
 {
-	(void)state;
 	child_run(freed_alive);
 }
 
@@ -407,9 +405,8 @@ static void strayed(void)
 	CHECK_IS(ipc_pub_create(ipc, "one", NULL, &pub), 0);
 }
 
-static void test_a_stray_answer(void **state)
+TEST(test_a_stray_answer)
 {
-	(void)state;
 	child_run(strayed);
 }
 
@@ -432,9 +429,8 @@ static void new_ones_close_on_exec(void)
 	CHECK(n >= 3); /* sockets, lock, the silenced stderr: or this looks at nothing */
 }
 
-static void test_descriptors_close_on_exec(void **state)
+TEST(test_descriptors_close_on_exec)
 {
-	(void)state;
 	child_run(new_ones_close_on_exec);
 }
 
@@ -466,9 +462,8 @@ static void fork_and_exit(void)
 	CHECK_IS(ipc_pub_create(ipc, "after-fork", NULL, &pub), 0);
 }
 
-static void test_fork(void **state)
+TEST(test_fork)
 {
-	(void)state;
 	child_run(fork_and_exit);
 }
 
@@ -523,11 +518,10 @@ static void no_beacon(void)
 	CHECK_IS(ipc_beacon_hold(ipc), -ENOENT);
 }
 
-static void test_references_cross_processes(void **state)
+TEST(test_references_cross_processes)
 {
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(pipe(ref_pipe), 0);
 	pid = child_start(exporter);
 	assert_int_equal(read(to_parent[0], &told, sizeof(told)), sizeof(told));
@@ -571,9 +565,8 @@ static void module_rules(void)
 	      0); /* the first key of that namespace: nobody in there made one, nor may collide with the host's */
 }
 
-static void test_module_rules(void **state)
+TEST(test_module_rules)
 {
-	(void)state;
 	child_run(module_rules);
 }
 
@@ -583,33 +576,11 @@ static int setup(void **state)
 	return pipe(to_parent);
 }
 
-static int start_roudi(void **state)
+static int teardown(void **state)
 {
 	(void)state;
-	return roudi_start(&roudi, pools, 2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest before[] = { cmocka_unit_test(test_no_roudi) };
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_wrong_group),
-		cmocka_unit_test(test_duplicate_name),
-		cmocka_unit_test(test_too_many_publishers),
-		cmocka_unit_test(test_too_many_subscribers),
-		cmocka_unit_test(test_slots_of_a_dead_client_come_back),
-		cmocka_unit_test(test_exit_gives_everything_back),
-		cmocka_unit_test(test_client_stopped_for_three_seconds),
-		cmocka_unit_test(test_a_live_client_loses_its_ports),
-		cmocka_unit_test(test_a_stray_answer),
-		cmocka_unit_test(test_descriptors_close_on_exec),
-		cmocka_unit_test(test_fork),
-		cmocka_unit_test(test_references_cross_processes),
-		cmocka_unit_test(test_module_rules),
-	};
-	int r = cmocka_run_group_tests_name("without RouDi", before, setup, NULL);
-
-	r |= cmocka_run_group_tests_name("with RouDi", tests, start_roudi, NULL);
 	roudi_kill(&roudi);
-	return r;
+	return 0;
 }
+
+TEST_GROUP(setup, teardown)

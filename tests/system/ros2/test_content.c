@@ -49,31 +49,19 @@ static void expect_lights(const char *autoware, const char *hash)
 	h.ops->destroy(b);
 }
 
-static void lights_have_the_form_of_the_autoware_that_is_there(void **state)
+TEST(lights_have_the_form_of_the_autoware_that_is_there)
 {
-	(void)state;
 	expect_lights("1.8", ros_type_find(ros2_types, "autoware_perception_msgs/TrafficLightGroupArray")->hash);
 	expect_lights("1.7", "RIHS01_53846913117691b918344f9fc9ba73405bbaea537773324d3144af0f0974b1cf");
 }
 
-static void another_autoware_is_refused(void **state)
+TEST(another_autoware_is_refused)
 {
 	static const char *const options[] = { "ros_distro", "jazzy", "autoware_msgs", "1.9", NULL };
 	static struct host h;
 	struct sim_bridge *b = NULL;
 
-	(void)state;
 	host_init(&h, PLUGIN, options);
 	assert_int_equal(h.ops->create(&h.host, &b), -EINVAL);
 	assert_non_null(strstr(h.log, "options.autoware_msgs: \"1.9\" is not 1.8"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lights_have_the_form_of_the_autoware_that_is_there),
-		cmocka_unit_test(another_autoware_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

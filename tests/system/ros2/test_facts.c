@@ -331,29 +331,15 @@ static void is_a_node(const char *distro, unsigned gid_size)
 	h.ops->destroy(b);
 }
 
-static void humble(void **state)
+TEST(humble)
 {
-	(void)state;
 	is_a_node("humble", 24);
 }
-static void iron(void **state)
+TEST(iron)
 {
-	(void)state;
 	is_a_node("iron", 16);
 }
-static void jazzy(void **state)
+TEST(jazzy)
 {
-	(void)state;
 	is_a_node("jazzy", 16);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(humble),
-		cmocka_unit_test(iron),
-		cmocka_unit_test(jazzy),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

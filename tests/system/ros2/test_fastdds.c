@@ -257,7 +257,7 @@ static void it_sees_a_node(const char *distro, const char *gid_size)
 #define PICTURES 10
 
 /* Nobody has tuned it: its socket has the kernel's default, three datagrams. The next one goes out when the last has come. */
-static void large_images_come_to_who_is_not_tuned(void **state)
+TEST(large_images_come_to_who_is_not_tuned)
 {
 	static const char *const options[] = { "ros_distro", "humble", NULL };
 	static struct peer p;
@@ -267,7 +267,6 @@ static void large_images_come_to_who_is_not_tuned(void **state)
 	struct sim_slot *s = make_image(what);
 	struct sim_bridge *b;
 
-	(void)state;
 	start(&p, "24");
 	ask(&p, "picture rt/camera");
 	host_init(&h, PLUGIN, options);
@@ -290,18 +289,16 @@ static void large_images_come_to_who_is_not_tuned(void **state)
 	free(s);
 }
 
-static void humble(void **state)
+TEST(humble)
 {
-	(void)state;
 	it_sees_a_node("humble", "24");
 }
-static void jazzy(void **state)
+TEST(jazzy)
 {
-	(void)state;
 	it_sees_a_node("jazzy", "16");
 }
 
-static void its_commands_come_in(void **state)
+TEST(its_commands_come_in)
 {
 	static struct peer p;
 	static struct host h;
@@ -311,7 +308,6 @@ static void its_commands_come_in(void **state)
 	struct sim_bridge *b;
 	struct host_in in;
 
-	(void)state;
 	start(&p, "24");
 	ask(&p, "gear rt/control/command/gear_cmd 20"); /* before there is a reader: it is kept */
 	expect(&p, "ready");
@@ -337,7 +333,7 @@ static void its_commands_come_in(void **state)
 }
 
 /* Each is dropped and named; what is right comes in between and after them. */
-static void what_is_malformed_stays_out(void **state)
+TEST(what_is_malformed_stays_out)
 {
 #define RAW_GEAR "raw rt/control/command/gear_cmd autoware_vehicle_msgs::msg::dds_::GearCommand_ "
 	static const char *const bad[] = {
@@ -357,7 +353,6 @@ static void what_is_malformed_stays_out(void **state)
 	static const char *const options[] = { "ros_distro", "humble", "subscribe", "{" GEAR "," CONTROL "}", NULL };
 	struct sim_bridge *b;
 
-	(void)state;
 	start(&p, "24");
 	host_init(&h, PLUGIN, options);
 	b = host_create(&h);
@@ -378,7 +373,7 @@ static void what_is_malformed_stays_out(void **state)
 #define RAW_CLOCK "raw rt/clock rosgraph_msgs::msg::dds_::Clock_ 0 "
 
 /* As ROS 2 has it: the first stamps go by until both have found each other. */
-static void its_clock_is_time(void **state)
+TEST(its_clock_is_time)
 {
 	static const char *const options[] = { "ros_distro", "humble", "use_sim_time", "true", NULL };
 	static struct peer p;
@@ -386,7 +381,6 @@ static void its_clock_is_time(void **state)
 	struct sim_bridge *b;
 	struct pollfd driven;
 
-	(void)state;
 	start(&p, "24");
 	host_init(&h, PLUGIN, options);
 	b = host_create(&h);
@@ -407,16 +401,4 @@ static void its_clock_is_time(void **state)
 	assert_non_null(strstr(h.log, "/clock: a message is dropped: Operation not supported (2 so far)"));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(large_images_come_to_who_is_not_tuned),
-		cmocka_unit_test(humble),
-		cmocka_unit_test(jazzy),
-		cmocka_unit_test(its_commands_come_in),
-		cmocka_unit_test(what_is_malformed_stays_out),
-		cmocka_unit_test(its_clock_is_time),
-	};
-
-	return cmocka_run_group_tests(tests, have_peer, NULL);
-}
+TEST_GROUP(have_peer, NULL)

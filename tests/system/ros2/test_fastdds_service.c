@@ -266,45 +266,39 @@ static int have_peer(void **state)
 	exit(77);
 }
 
-static void both_kinds(void **state)
+TEST(both_kinds)
 {
-	(void)state;
 	all_are_answered(&(struct run){ .calls = many(200, 2500), .size = 20, .open = 1 });
 }
 
-static void long_replies(void **state)
+TEST(long_replies)
 {
-	(void)state;
 	all_are_answered(&(struct run){ .calls = many(50, 1000), .size = TEXT_MAX, .open = 1 });
 }
 
-static void one_packet_in_seven_is_lost(void **state)
+TEST(one_packet_in_seven_is_lost)
 {
-	(void)state;
 	all_are_answered(&(struct run){ .calls = many(50, 2500), .size = 20, .open = 1, .loss = 7 });
 }
 
-static void long_replies_with_loss(void **state)
+TEST(long_replies_with_loss)
 {
-	(void)state;
 	all_are_answered(&(struct run){ .calls = many(20, 300), .size = TEXT_MAX, .open = 1, .loss = 7 });
 }
 
 /* Ten in all, as many as a reader of ROS remembers: each gets the replies to the others too. */
-static void several_at_once(void **state)
+TEST(several_at_once)
 {
-	(void)state;
 	all_are_answered(&(struct run){ .calls = many(200, 2500), .size = 300, .open = 4 });
 }
 
 /* It knows our reader, and we do not know its writer, nor that it has asked already. */
-static void a_first_request_before_we_know_who_asks(void **state)
+TEST(a_first_request_before_we_know_who_asks)
 {
 	static struct host h;
 	pid_t pid = start_fast(1, &(struct run){ .calls = 3, .open = 1 }, "early=1");
 	struct sim_bridge *b = begin(&h);
 
-	(void)state;
 	wait_for(pid);
 	assert_int_equal(atomic_load(&calls), 3);
 	h.ops->disconnect(b);
@@ -312,7 +306,7 @@ static void a_first_request_before_we_know_who_asks(void **state)
 }
 
 /* Lengths, numbers, vendors: whatever becomes of those requests, others are answered, and so is who stops it. */
-static void garbled_inline_qos(void **state)
+TEST(garbled_inline_qos)
 {
 	const struct run run = { .calls = many(50, 500), .open = 1 };
 	static struct host h;
@@ -320,7 +314,6 @@ static void garbled_inline_qos(void **state)
 	      other = start_cyclone(3, &run);
 	struct sim_bridge *b = begin(&h);
 
-	(void)state;
 	wait_for(bad);
 	wait_for(good);
 	wait_for(other);
@@ -329,7 +322,7 @@ static void garbled_inline_qos(void **state)
 }
 
 /* It takes part, and acknowledges nothing more: others are answered, if later, and no reply is written over. */
-static void one_that_hangs(void **state)
+TEST(one_that_hangs)
 {
 	const struct run one = { .calls = 1 }, run = { .calls = 100, .size = 300, .open = 8 };
 	static struct host h;
@@ -337,7 +330,6 @@ static void one_that_hangs(void **state)
 	struct sim_bridge *b;
 	int status;
 
-	(void)state;
 	if (!hangs) {
 		struct asker a = start_asker(9);
 
@@ -361,14 +353,13 @@ static void one_that_hangs(void **state)
 }
 
 /* Nothing of it is touched, one sentence says so, and those of rmw_cyclonedds are served. */
-static void another_cyclone(void **state)
+TEST(another_cyclone)
 {
 	const struct run run = { .calls = 20 };
 	pid_t pid = start_cyclone(1, &run);
 	static struct host h;
 	struct sim_bridge *b;
 
-	(void)state;
 	pretend = "/opt/ros/humble/lib/libddsc.so.0";
 	b = begin(&h);
 	h.ops->service(b, "/other", &echo_service);
@@ -381,19 +372,4 @@ static void another_cyclone(void **state)
 	assert_null(strstr(strstr(h.log, "alone") + 1, "alone"));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(both_kinds),
-		cmocka_unit_test(several_at_once),
-		cmocka_unit_test(long_replies),
-		cmocka_unit_test(one_packet_in_seven_is_lost),
-		cmocka_unit_test(long_replies_with_loss),
-		cmocka_unit_test(a_first_request_before_we_know_who_asks),
-		cmocka_unit_test(garbled_inline_qos),
-		cmocka_unit_test(one_that_hangs),
-		cmocka_unit_test(another_cyclone),
-	};
-
-	return cmocka_run_group_tests_name("ros2: services for rmw_fastrtps", tests, have_peer, NULL);
-}
+TEST_GROUP(have_peer, NULL)

@@ -204,34 +204,31 @@ static void expect_form(const char *const *options, unsigned gid_size, const cha
 	h.ops->destroy(b);
 }
 
-static void what_the_others_write_is_written(void **state)
+TEST(what_the_others_write_is_written)
 {
 	static const char *const automatic[] = { WAITS, NULL };
 
-	(void)state;
 	expect_form(automatic, 24, "the graph is written in Humble's form (identities of 24 bytes), as /talker (",
 		    "Iron");
 	expect_form(automatic, 16, "the graph is written in the form of Iron and later (identities of 16 bytes)",
 		    "Humble");
 }
 
-static void a_wrong_distro_breaks_nobody(void **state)
+TEST(a_wrong_distro_breaks_nobody)
 {
 	static const char *const jazzy[] = { WAITS, "ros_distro", "jazzy", NULL };
 	static const char *const humble[] = { WAITS, "ros_distro", "humble", NULL };
 
-	(void)state;
 	expect_form(jazzy, 24, "\"ros_distro\": \"jazzy\" is not what /talker (", "nobody else");
 	expect_form(humble, 16, "\"ros_distro\": \"humble\" is not what /talker (", "nobody else");
 }
 
-static void alone_it_is_the_harmless_one(void **state)
+TEST(alone_it_is_the_harmless_one)
 {
 	static const char *const at_once[] = { "graph_wait_ms", "0", NULL };
 	struct peer observer = start(observer_of, 24), late = start(late_node_of, 16);
 	struct sim_bridge *b = ours(at_once);
 
-	(void)state;
 	wait_told(observer);
 	end(observer);
 	host_wait_log(&h, "nobody else is heard: it is written in Humble's form");
@@ -243,13 +240,12 @@ static void alone_it_is_the_harmless_one(void **state)
 	h.ops->destroy(b);
 }
 
-static void it_waits_no_longer_than_it_is_told(void **state)
+TEST(it_waits_no_longer_than_it_is_told)
 {
 	static const char *const deflt[] = { NULL };
 	struct peer observer = start(observer_of, 24);
 	struct sim_bridge *b = ours(deflt);
 
-	(void)state;
 	wait_told(observer);
 	end(observer);
 	h.ops->destroy(b);
@@ -264,13 +260,12 @@ static void bridge_of_iron(int told, int go, unsigned arg)
 	dds_delete(DDS_CYCLONEDDS_HANDLE);
 }
 
-static void bridges_do_not_follow_one_another(void **state)
+TEST(bridges_do_not_follow_one_another)
 {
 	static const char *const automatic[] = { WAITS, NULL };
 	struct peer bridge = start(bridge_of_iron, 0), node = start(silent_node_of, 24);
 	struct sim_bridge *b;
 
-	(void)state;
 	wait_told(bridge);
 	wait_told(node);
 	b = ours(automatic);
@@ -292,13 +287,12 @@ static unsigned count(const char *text)
 	return n;
 }
 
-static void a_second_form_is_told_and_not_taken(void **state)
+TEST(a_second_form_is_told_and_not_taken)
 {
 	static const char *const automatic[] = { WAITS, NULL };
 	struct peer first = start(node_of, 24), second = start(silent_node_of, 16), third = start(silent_node_of, 16);
 	struct sim_bridge *b;
 
-	(void)state;
 	wait_told(first);
 	go(first);
 	wait_told(first);
@@ -346,13 +340,12 @@ static void hostile(int told, int go, unsigned word)
 	tell_and_wait(told, go);
 }
 
-static void what_is_no_graph_is_ignored(void **state)
+TEST(what_is_no_graph_is_ignored)
 {
 	static const char *const at_once[] = { "graph_wait_ms", "0", NULL };
 	struct peer zeros = start(hostile, 0), ones = start(hostile, UINT32_MAX), observer = start(observer_of, 24);
 	struct sim_bridge *b;
 
-	(void)state;
 	wait_told(zeros);
 	wait_told(ones);
 	b = ours(at_once);
@@ -389,14 +382,13 @@ static void own_clock(int told, int go, unsigned arg)
 	tell_and_wait(told, go);
 }
 
-static void a_second_clock_is_named(void **state)
+TEST(a_second_clock_is_named)
 {
 	static const char *const options[] = { WAITS, NULL };
 	struct peer own = start(own_clock, 0), node = start(clock_of, 1), plain = start(clock_of, 0);
 	struct sim_bridge_topic *t;
 	struct sim_bridge *b;
 
-	(void)state;
 	wait_told(own);
 	wait_told(node);
 	go(node);
@@ -470,11 +462,10 @@ static void watcher(int told, int go, unsigned arg)
 	EXPECT(gone == ours);
 }
 
-static void after_a_crash_it_is_soon_gone(void **state)
+TEST(after_a_crash_it_is_soon_gone)
 {
 	struct peer simd = start(be_simd, 0), other = start(be_other, 0), w = start(watcher, 0);
 
-	(void)state;
 	wait_told(simd);
 	wait_told(other);
 	wait_told(w);
@@ -485,14 +476,13 @@ static void after_a_crash_it_is_soon_gone(void **state)
 	end(w);
 }
 
-static void wrong_times_are_refused(void **state)
+TEST(wrong_times_are_refused)
 {
 	static const char *const wrong[][2] = { { "graph_wait_ms", "-1" },    { "graph_wait_ms", "soon" },
 						{ "graph_wait_ms", "60001" }, { "lease_ms", "99" },
 						{ "lease_ms", "" },           { "lease_ms", "3600001" },
 						{ "ros_distro", "galactic" } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		const char *const options[] = { wrong[i][0], wrong[i][1], NULL };
 		struct sim_bridge *b = NULL;
@@ -501,22 +491,4 @@ static void wrong_times_are_refused(void **state)
 		assert_int_equal(h.ops->create(&h.host, &b), -EINVAL);
 		assert_non_null(strstr(h.log, wrong[i][0]));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_the_others_write_is_written),
-		cmocka_unit_test(a_wrong_distro_breaks_nobody),
-		cmocka_unit_test(alone_it_is_the_harmless_one),
-		cmocka_unit_test(it_waits_no_longer_than_it_is_told),
-		cmocka_unit_test(a_second_form_is_told_and_not_taken),
-		cmocka_unit_test(bridges_do_not_follow_one_another),
-		cmocka_unit_test(what_is_no_graph_is_ignored),
-		cmocka_unit_test(a_second_clock_is_named),
-		cmocka_unit_test(after_a_crash_it_is_soon_gone),
-		cmocka_unit_test(wrong_times_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -149,9 +149,8 @@ static void all_come(const char *channel_options, const char *settings)
 	free(s);
 }
 
-static void eight_mebibytes_come_whole(void **state)
+TEST(eight_mebibytes_come_whole)
 {
-	(void)state;
 	if (buffer() < 2 * (4 << 20)) {
 		print_message("net.core.rmem_max is below 4 MiB here: the settings for a user cannot be had\n");
 		skip();
@@ -159,30 +158,26 @@ static void eight_mebibytes_come_whole(void **state)
 	all_come("{}", USER);
 }
 
-static void all_come_to_who_is_not_tuned(void **state)
+TEST(all_come_to_who_is_not_tuned)
 {
-	(void)state;
 	all_come("{}", DEFAULTS END);
 }
 
-static void a_reliable_writer_serves_best_effort_readers(void **state)
+TEST(a_reliable_writer_serves_best_effort_readers)
 {
-	(void)state;
 	all_come("{\"ros2\":{\"reliability\":\"reliable\"}}", DEFAULTS END);
 }
 
-static void all_come_to_a_small_buffer(void **state)
+TEST(all_come_to_a_small_buffer)
 {
-	(void)state;
 	all_come("{}", SMALL);
 }
 
-static void a_small_buffer_is_named_with_its_remedy(void **state)
+TEST(a_small_buffer_is_named_with_its_remedy)
 {
 	static struct host h;
 	struct sim_bridge *b;
 
-	(void)state;
 	pretend = DEBIAN;
 	host_init(&h, PLUGIN, options);
 	b = host_create(&h);
@@ -194,17 +189,4 @@ static void a_small_buffer_is_named_with_its_remedy(void **state)
 	assert_non_null(strstr(h.log, "sysctl -w net.core.rmem_max=4194304"));
 	pretend = 0;
 	h.ops->destroy(b);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_come_to_who_is_not_tuned),
-		cmocka_unit_test(a_reliable_writer_serves_best_effort_readers),
-		cmocka_unit_test(all_come_to_a_small_buffer),
-		cmocka_unit_test(eight_mebibytes_come_whole),
-		cmocka_unit_test(a_small_buffer_is_named_with_its_remedy),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,7 +150,7 @@ static struct sim_bridge *start(struct host *h)
 }
 
 /* A late reader gets what is kept, which Cyclone's threads send again. */
-static void what_is_sent_again_does_not_pause(void **state)
+TEST(what_is_sent_again_does_not_pause)
 {
 	static struct host h;
 	struct peer late = peer_fork(&seen_image_desc, "rt/kept");
@@ -158,7 +158,6 @@ static void what_is_sent_again_does_not_pause(void **state)
 	struct sim_bridge_topic *t = host_open(&h, b, "/kept", &sim_Image_type, kept);
 	struct sim_slot *s = image(BYTES);
 
-	(void)state;
 	assert_int_equal(h.ops->publish(b, t, s, NULL), 0);
 	peer_go(&late);
 	peer_next(&late);
@@ -181,7 +180,7 @@ static bool answered(const struct host *h)
 }
 
 /* An image stays half sent for as long as this test likes: /small goes past it, what is small on its own channel does not. */
-static void small_messages_do_not_wait_for_large_ones(void **state)
+TEST(small_messages_do_not_wait_for_large_ones)
 {
 	static struct host h;
 	struct peer images = peer_fork(&seen_image_desc, "rt/large"), clocks = peer_fork(&seen_clock_desc, "rt/small");
@@ -191,7 +190,6 @@ static void small_messages_do_not_wait_for_large_ones(void **state)
 	struct sim_slot *s = image(BYTES), *little = image(4096), *tick = host_slot(sizeof(struct sim_Clock), "");
 	struct sim_task task[4];
 
-	(void)state;
 	((struct sim_Clock *)sim_slot_body_mut(tick))->clock = HOST_STAMP;
 	peer_go(&images);
 	peer_go(&clocks);
@@ -219,7 +217,7 @@ static void small_messages_do_not_wait_for_large_ones(void **state)
 }
 
 /* What is pending is written before its channel closes. */
-static void a_channel_closes_behind_its_messages(void **state)
+TEST(a_channel_closes_behind_its_messages)
 {
 	static struct host h;
 	struct sim_bridge *b = start(&h);
@@ -227,7 +225,6 @@ static void a_channel_closes_behind_its_messages(void **state)
 	struct sim_slot *s = image(BYTES);
 	struct sim_task task[100]; /* more than wait without holding up a lane */
 
-	(void)state;
 	for (unsigned i = 0; i < 100; i++)
 		assert_int_equal(h.ops->publish(b, t, s, &task[i]), 1);
 	h.ops->close(b, t);
@@ -242,14 +239,13 @@ static void a_channel_closes_behind_its_messages(void **state)
 }
 
 /* Three times in vain, then not for a second. */
-static void acknowledgements_that_do_not_come_are_not_waited_for(void **state)
+TEST(acknowledgements_that_do_not_come_are_not_waited_for)
 {
 	static struct host h;
 	struct sim_bridge *b = start(&h);
 	struct sim_bridge_topic *t = host_open(&h, b, "/large", &sim_Image_type, kept);
 	struct sim_slot *s = image(BYTES);
 
-	(void)state;
 	for (unsigned i = 0; i < 10; i++)
 		assert_int_equal(h.ops->publish(b, t, s, NULL), 0);
 	assert_int_equal(atomic_load(&acks), 3);
@@ -257,16 +253,12 @@ static void acknowledgements_that_do_not_come_are_not_waited_for(void **state)
 	free(s);
 }
 
-int main(void)
+static int prepare(void **state)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_sent_again_does_not_pause),
-		cmocka_unit_test(small_messages_do_not_wait_for_large_ones),
-		cmocka_unit_test(a_channel_closes_behind_its_messages),
-		cmocka_unit_test(acknowledgements_that_do_not_come_are_not_waited_for),
-	};
-
+	(void)state;
 	sem_init(&held, 0, 0);
 	sem_init(&go_on, 0, 0);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return 0;
 }
+
+TEST_GROUP(prepare, NULL)

@@ -47,13 +47,12 @@ static void drain(int s)
 		;
 }
 
-static void room_is_not_waited_for(void **state)
+TEST(room_is_not_waited_for)
 {
 	struct sockaddr_in a;
 	struct receivers *r;
 	int s = receiver(&a);
 
-	(void)state;
 	assert_int_equal(receivers_open(&r), 0);
 	assert_int_equal(receivers_begin(r), 0);
 	assert_int_equal(receivers_wait(r, 10 * ROOM), 10 * ROOM); /* empty: no buffer is too small for anything */
@@ -77,14 +76,13 @@ static void *drain_main(void *arg)
 	return NULL;
 }
 
-static void it_waits_until_somebody_reads(void **state)
+TEST(it_waits_until_somebody_reads)
 {
 	struct sockaddr_in a;
 	struct receivers *r;
 	pthread_t thread;
 	int s = receiver(&a);
 
-	(void)state;
 	assert_int_equal(receivers_open(&r), 0);
 	assert_int_equal(receivers_begin(r), 0);
 	send_to(&a, 12);
@@ -97,13 +95,12 @@ static void it_waits_until_somebody_reads(void **state)
 }
 
 /* Each message waits for its time; after three a receiver that does not read is left alone. */
-static void who_never_reads_is_left_alone(void **state)
+TEST(who_never_reads_is_left_alone)
 {
 	struct sockaddr_in a;
 	struct receivers *r;
 	int s = receiver(&a);
 
-	(void)state;
 	assert_int_equal(receivers_open(&r), 0);
 	send_to(&a, 12);
 	for (unsigned i = 0; i < 3; i++) {
@@ -120,14 +117,13 @@ static void who_never_reads_is_left_alone(void **state)
 	close(s);
 }
 
-static void what_is_dropped_is_told_once(void **state)
+TEST(what_is_dropped_is_told_once)
 {
 	struct receivers_loss loss;
 	struct sockaddr_in a;
 	struct receivers *r;
 	int s = receiver(&a);
 
-	(void)state;
 	send_to(&a, 30); /* before anybody looks: not ours */
 	drain(s);
 	assert_int_equal(receivers_open(&r), 0);
@@ -143,16 +139,4 @@ static void what_is_dropped_is_told_once(void **state)
 	assert_int_equal(receivers_lost(r, &loss), 0);
 	receivers_close(r);
 	close(s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(room_is_not_waited_for),
-		cmocka_unit_test(it_waits_until_somebody_reads),
-		cmocka_unit_test(who_never_reads_is_left_alone),
-		cmocka_unit_test(what_is_dropped_is_told_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,19 +3,13 @@
  * The ROS 2 bridge against a plain DDS program in another process, over loopback: it must decode what we send with types of its
  * own, and discovery must say what ROS commands ask for. Nothing waits for a match: what is compared is kept by its writer.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/support/test.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <sim/bridge.h>
 #include <sim/introspect.h>
@@ -350,7 +344,7 @@ static pid_t start_listener(int go)
 
 /* ---- the tests ---- */
 
-static void commands_come_in(void **state)
+TEST(commands_come_in)
 {
 	struct fake f = { .distro = "humble",
 			  .subscribe =
@@ -363,7 +357,6 @@ static void commands_come_in(void **state)
 	uint8_t gear = 0;
 	pid_t peer;
 
-	(void)state;
 	assert_int_equal(pipe(f.came), 0);
 	assert_int_equal(pipe(go), 0);
 	assert_int_equal(pipe(arrived), 0);
@@ -394,7 +387,7 @@ static void commands_come_in(void **state)
 	"{\"/control/command/gear_cmd\":{\"type\":\"autoware_vehicle_msgs/GearCommand\",\"channel\":\"gear\"}," \
 	"\"/other\":{\"type\":\"autoware_vehicle_msgs/GearCommand\",\"channel\":\"secret\"}}"
 
-static void a_topic_is_read_while_somebody_listens(void **state)
+TEST(a_topic_is_read_while_somebody_listens)
 {
 	struct fake f = { .distro = "jazzy", .subscribe = SUBSCRIBE_GEAR };
 	struct sim_bridge_host host = host_of(&f);
@@ -404,7 +397,6 @@ static void a_topic_is_read_while_somebody_listens(void **state)
 	pid_t peer;
 	char c;
 
-	(void)state;
 	assert_int_equal(pipe(told), 0);
 	peer = start_watcher(told[1]);
 	ops = load();
@@ -442,7 +434,7 @@ static struct sim_bridge_topic *open_channel(const struct sim_bridge_ops *ops, s
 	return t;
 }
 
-static void sides_that_do_not_agree_are_named_once(void **state)
+TEST(sides_that_do_not_agree_are_named_once)
 {
 	struct fake f = { .distro = "jazzy", .subscribe = SUBSCRIBE_GEAR };
 	struct sim_bridge_host host = host_of(&f);
@@ -452,7 +444,6 @@ static void sides_that_do_not_agree_are_named_once(void **state)
 	pid_t peer;
 	char c;
 
-	(void)state;
 	assert_int_equal(pipe(f.dropped), 0);
 	peer = start_volatile_writers();
 	ops = load();
@@ -533,14 +524,12 @@ static void reaches_a_peer(const char *distro)
 	free(image);
 }
 
-static void a_humble_peer_reads_it(void **state)
+TEST(a_humble_peer_reads_it)
 {
-	(void)state;
 	reaches_a_peer("humble");
 }
-static void a_jazzy_peer_reads_it(void **state)
+TEST(a_jazzy_peer_reads_it)
 {
-	(void)state;
 	reaches_a_peer("jazzy");
 }
 
@@ -561,7 +550,7 @@ static void send_frame(const struct sim_bridge_ops *ops, struct sim_bridge *b, s
 	assert_int_equal(ops->publish(b, t, s, NULL), 0);
 }
 
-static void fixed_frames_are_kept_for_later(void **state)
+TEST(fixed_frames_are_kept_for_later)
 {
 	struct fake f = { .distro = "humble" };
 	struct sim_bridge_host host = host_of(&f);
@@ -572,7 +561,6 @@ static void fixed_frames_are_kept_for_later(void **state)
 	int go[2], status = -1;
 	pid_t peer;
 
-	(void)state;
 	assert_int_equal(pipe(go), 0);
 	peer = start_listener(go[0]);
 	ops = load();
@@ -589,7 +577,7 @@ static void fixed_frames_are_kept_for_later(void **state)
 	ops->destroy(b);
 }
 
-static void nothing_is_converted_when_nobody_listens(void **state)
+TEST(nothing_is_converted_when_nobody_listens)
 {
 	struct fake f = { .distro = "iron" };
 	struct sim_bridge_host host = host_of(&f);
@@ -598,7 +586,6 @@ static void nothing_is_converted_when_nobody_listens(void **state)
 	struct sim_bridge *b = NULL;
 	struct sim_bridge_topic *t;
 
-	(void)state;
 	assert_int_equal(ops->create(&host, &b), 0);
 	t = open_channel(ops, b, "/camera/image", "{}");
 	for (int i = 0; i < 5; i++)
@@ -615,14 +602,13 @@ static void nothing_is_converted_when_nobody_listens(void **state)
 }
 
 /* What ROS would ignore with a warning, we do too; the rest of the same variable holds. */
-static void odd_words_of_the_environment_are_named(void **state)
+TEST(odd_words_of_the_environment_are_named)
 {
 	struct fake f = { .distro = "jazzy" };
 	struct sim_bridge_host host = host_of(&f);
 	const struct sim_bridge_ops *ops = load();
 	struct sim_bridge *b = NULL;
 
-	(void)state;
 	setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "MARS", 1);
 	setenv("ROS_STATIC_PEERS", "127.0.0.1;10.0.0.1 10.0.0.2;;<x>", 1);
 	assert_int_equal(ops->create(&host, &b), 0);
@@ -640,7 +626,7 @@ static void odd_words_of_the_environment_are_named(void **state)
 	unsetenv("ROS_AUTOMATIC_DISCOVERY_RANGE");
 }
 
-static void wrong_options_are_named(void **state)
+TEST(wrong_options_are_named)
 {
 	static const struct {
 		const char *options, *sentence;
@@ -678,7 +664,6 @@ static void wrong_options_are_named(void **state)
 	struct sim_bridge_channel ch = { .name = "/camera/image", .type = &sim_Image_type };
 	struct sim_bridge_topic *t = NULL;
 
-	(void)state;
 	assert_int_equal(ops->create(&host, &b), 0);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		ch.options = bad[i].options;
@@ -700,7 +685,7 @@ static void wrong_options_are_named(void **state)
 	ops->destroy(b);
 }
 
-static void wrong_subscriptions_are_named(void **state)
+TEST(wrong_subscriptions_are_named)
 {
 #define GEAR "\"type\":\"autoware_vehicle_msgs/msg/GearCommand\""
 	static const struct {
@@ -727,7 +712,6 @@ static void wrong_subscriptions_are_named(void **state)
 	const struct sim_bridge_ops *ops = load();
 	struct sim_bridge *b = NULL;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		f.subscribe = bad[i].subscribe;
 		f.log[0] = '\0';
@@ -744,22 +728,4 @@ static void wrong_subscriptions_are_named(void **state)
 	f.distro = "noetic";
 	assert_int_equal(ops->create(&host, &b), -EINVAL);
 	assert_non_null(strstr(f.log, "noetic"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_humble_peer_reads_it),
-		cmocka_unit_test(a_jazzy_peer_reads_it),
-		cmocka_unit_test(commands_come_in),
-		cmocka_unit_test(a_topic_is_read_while_somebody_listens),
-		cmocka_unit_test(sides_that_do_not_agree_are_named_once),
-		cmocka_unit_test(fixed_frames_are_kept_for_later),
-		cmocka_unit_test(nothing_is_converted_when_nobody_listens),
-		cmocka_unit_test(odd_words_of_the_environment_are_named),
-		cmocka_unit_test(wrong_options_are_named),
-		cmocka_unit_test(wrong_subscriptions_are_named),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,19 +4,12 @@
  * and identities of the endpoints, requests and replies byte for byte, replies to one whose reader comes late, and peers that
  * send what is too short, too long or nonsense, or that vanish. Each test's asker is one process; the host is the test's.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/support/test.h"
+
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <sim/msg/Vector3.h>
 #include <sim/srv/Empty.h>
@@ -407,24 +400,22 @@ static int setup(void **state)
 	return pipe(side.gate) + pipe(side.seen);
 }
 
-static void requests_are_answered(void **state)
+TEST_WITH(requests_are_answered, setup, NULL)
 {
 	static struct bridge k;
 	pid_t pid = start(peer_asks);
 
-	(void)state;
 	begin(&k);
 	end(&k, pid);
 	assert_int_equal(atomic_load(&side.calls), 53);
 	assert_null(strstr(k.h.log, "dropped"));
 }
 
-static void a_hundred_at_once(void **state)
+TEST_WITH(a_hundred_at_once, setup, NULL)
 {
 	static struct bridge k;
 	pid_t pid = start(peer_asks_at_once);
 
-	(void)state;
 	pthread_cond_init(&side.few_changed, NULL);
 	assert_int_equal(pthread_create(&side.few_thread, NULL, few_main, NULL), 0);
 	begin(&k);
@@ -438,22 +429,20 @@ static void a_hundred_at_once(void **state)
 	pthread_join(side.few_thread, NULL);
 }
 
-static void a_reply_waits_for_its_reader(void **state)
+TEST_WITH(a_reply_waits_for_its_reader, setup, NULL)
 {
 	static struct bridge k;
 	pid_t pid = start(peer_asks_early);
 
-	(void)state;
 	begin(&k);
 	end(&k, pid);
 }
 
-static void hostile_peers(void **state)
+TEST_WITH(hostile_peers, setup, NULL)
 {
 	static struct bridge k;
 	pid_t pid = start(peer_is_hostile);
 
-	(void)state;
 	begin(&k);
 	end(&k, pid);
 	assert_int_equal(atomic_load(&side.calls), 1);
@@ -461,25 +450,23 @@ static void hostile_peers(void **state)
 	assert_non_null(strstr(k.h.log, "(4 so far)"));
 }
 
-static void a_peer_that_vanishes(void **state)
+TEST_WITH(a_peer_that_vanishes, setup, NULL)
 {
 	static struct bridge k;
 	pid_t pid = start(peer_vanishes);
 
-	(void)state;
 	begin(&k);
 	end(&k, pid);
 	assert_int_equal(atomic_load(&side.calls), 2);
 }
 
-static void endpoints_are_seen(void **state)
+TEST_WITH(endpoints_are_seen, setup, NULL)
 {
 	static struct bridge k;
 	pid_t graph = start(peer_graph), pid = start(peer_looks);
 	int status;
 	char c;
 
-	(void)state;
 	begin(&k);
 	close(side.seen[1]);
 	assert_int_equal(read(side.seen[0], &c, 1), 1);
@@ -490,7 +477,7 @@ static void endpoints_are_seen(void **state)
 }
 
 /* What cannot be offered is said, and harms nothing. */
-static void refused_services(void **state)
+TEST_WITH(refused_services, setup, NULL)
 {
 	static const struct sim_service_type other = { .abi = SIM_TYPE_ABI,
 						       .size = sizeof(other),
@@ -502,7 +489,6 @@ static void refused_services(void **state)
 	struct sim_bridge *b;
 	char name[32];
 
-	(void)state;
 	host_init(&h, PLUGIN, options);
 	b = host_create(&h);
 	h.ops->service(b, "/lamp", &sim_SetBool_service);
@@ -525,19 +511,4 @@ static void refused_services(void **state)
 	h.ops->service(b, "/s3", NULL);
 	h.ops->disconnect(b);
 	h.ops->destroy(b);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(requests_are_answered, setup),
-		cmocka_unit_test_setup(a_hundred_at_once, setup),
-		cmocka_unit_test_setup(a_reply_waits_for_its_reader, setup),
-		cmocka_unit_test_setup(hostile_peers, setup),
-		cmocka_unit_test_setup(a_peer_that_vanishes, setup),
-		cmocka_unit_test_setup(endpoints_are_seen, setup),
-		cmocka_unit_test_setup(refused_services, setup),
-	};
-
-	return cmocka_run_group_tests_name("ros2: services", tests, NULL, NULL);
 }

@@ -3,19 +3,12 @@
  * use_sim_time: the graph's /clock, from DDS programs in processes of their own, drives the host. Whoever it is and whatever it
  * sends: only what is a time, and never what a bridge of the same simd sends.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/support/test.h"
+
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <sim/msg/Clock.h>
 
@@ -169,14 +162,13 @@ static pid_t start_hostile(const dds_topic_descriptor_t *desc, struct seen_time 
 
 /* ---- the tests ---- */
 
-static void follows_the_graph(void **state)
+TEST(follows_the_graph)
 {
 	struct clk clock = start_clock(100, "enclave=/;"), later = new_clock(50, "enclave=/;");
 	static struct host h;
 	struct sim_bridge *b;
 	int64_t was = 0, now;
 
-	(void)state;
 	host_init(&h, PLUGIN, with_sim_time);
 	b = host_create(&h);
 	for (int i = 0; i < 50; i++) {
@@ -221,7 +213,7 @@ static int by_guid(const void *a, const void *b)
 }
 
 /* The first stays, though lower ones come; after it the lowest that there is. */
-static void one_of_several_is_followed_until_it_is_gone(void **state)
+TEST(one_of_several_is_followed_until_it_is_gone)
 {
 	static const int order[CLOCKS] = { 2, 3, 1, 0 }; /* in which they begin, by GUID */
 	static struct host h;
@@ -230,7 +222,6 @@ static void one_of_several_is_followed_until_it_is_gone(void **state)
 	int64_t first, now;
 	char said[64];
 
-	(void)state;
 	for (int i = 0; i < CLOCKS; i++)
 		c[i] = new_clock(100 * (i + 1), "enclave=/;");
 	qsort(c, CLOCKS, sizeof(c[0]), by_guid);
@@ -262,14 +253,13 @@ static void one_of_several_is_followed_until_it_is_gone(void **state)
 	h.ops->destroy(b);
 }
 
-static void our_own_is_not_followed(void **state)
+TEST(our_own_is_not_followed)
 {
 	struct clk own = start_clock(100, "enclave=/;simd=abcdef0123456789;");
 	struct clk other = new_clock(200, "enclave=/;simd=abcdef0123456780;"), third = new_clock(201, "enclave=/;");
 	static struct host h;
 	struct sim_bridge *b;
 
-	(void)state;
 	host_init(&h, PLUGIN, with_sim_time);
 	b = host_create(&h);
 	begin(other); /* of another simd */
@@ -285,7 +275,7 @@ static void our_own_is_not_followed(void **state)
 	assert_null(strstr(h.log, "publishers of /clock in the graph"));
 }
 
-static void what_is_no_time_is_dropped(void **state)
+TEST(what_is_no_time_is_dropped)
 {
 	static const struct {
 		const dds_topic_descriptor_t *desc;
@@ -303,7 +293,6 @@ static void what_is_no_time_is_dropped(void **state)
 	};
 	static struct host h;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		pid_t peer = start_hostile(wrong[i].desc, wrong[i].bad);
 		struct sim_bridge *b;
@@ -343,14 +332,13 @@ static pid_t start_flapping(void)
 	}
 }
 
-static void who_comes_and_goes_fills_no_log(void **state)
+TEST(who_comes_and_goes_fills_no_log)
 {
 	pid_t peer = start_flapping();
 	static struct host h;
 	struct sim_bridge *b;
 	unsigned lines = 0;
 
-	(void)state;
 	host_init(&h, PLUGIN, with_sim_time);
 	b = host_create(&h);
 	while (host_next_drive(&h) != 7 * NS + 7)
@@ -363,13 +351,12 @@ static void who_comes_and_goes_fills_no_log(void **state)
 		fail_msg("%u lines", lines);
 }
 
-static void zero_is_no_time_yet(void **state)
+TEST(zero_is_no_time_yet)
 {
 	pid_t peer = start_hostile(&seen_clock_desc, (struct seen_time){ 0, 0 });
 	static struct host h;
 	struct sim_bridge *b;
 
-	(void)state;
 	host_init(&h, PLUGIN, with_sim_time);
 	b = host_create(&h);
 	for (int k = 0; k < 20; k++)
@@ -379,7 +366,7 @@ static void zero_is_no_time_yet(void **state)
 	assert_null(strstr(h.log, "dropped"));
 }
 
-static void does_not_send_what_it_reads(void **state)
+TEST(does_not_send_what_it_reads)
 {
 	static struct host h;
 	struct sim_bridge_channel clock = { .id = 1, .name = "/clock", .type = &sim_Clock_type, .options = "{}" };
@@ -389,7 +376,6 @@ static void does_not_send_what_it_reads(void **state)
 	struct sim_bridge_topic *t = NULL;
 	struct sim_bridge *b;
 
-	(void)state;
 	host_init(&h, PLUGIN, with_sim_time);
 	b = host_create(&h);
 	h.log[0] = '\0';
@@ -401,19 +387,4 @@ static void does_not_send_what_it_reads(void **state)
 	assert_int_equal(h.ops->open(b, &clock, &t), 0);
 	h.ops->close(b, t);
 	h.ops->destroy(b);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(follows_the_graph),
-		cmocka_unit_test(one_of_several_is_followed_until_it_is_gone),
-		cmocka_unit_test(our_own_is_not_followed),
-		cmocka_unit_test(what_is_no_time_is_dropped),
-		cmocka_unit_test(who_comes_and_goes_fills_no_log),
-		cmocka_unit_test(zero_is_no_time_yet),
-		cmocka_unit_test(does_not_send_what_it_reads),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

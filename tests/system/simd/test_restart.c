@@ -133,11 +133,10 @@ static void wait_for_another_life(int64_t generation)
 	}
 }
 
-static void roudi_killed(void **state)
+TEST_WITH(roudi_killed, begin, end)
 {
 	int64_t before = shm_used();
 
-	(void)state;
 	through_the_bridge();
 	for (int i = 0; i < 3; i++) {
 		pid_t roudi = (pid_t)run_number("GetInfo", "roudi_pid");
@@ -155,22 +154,20 @@ static void roudi_killed(void **state)
 	assert_true(shm_used() <= before + 3 * (80 << 20));
 }
 
-static void roudi_that_hangs_is_replaced(void **state)
+TEST_WITH(roudi_that_hangs_is_replaced, begin, end)
 {
 	pid_t roudi = (pid_t)run_number("GetInfo", "roudi_pid");
 
-	(void)state;
 	assert_int_equal(kill(roudi, SIGSTOP), 0);
 	run_until("GetInfo", "iox_generation", life + 1);
 	(void)run_until_through(p, s);
 	assert_false(run_alive(roudi));
 }
 
-static void simd_killed(void **state)
+TEST_WITH(simd_killed, begin, end)
 {
 	pid_t roudi = (pid_t)run_number("GetInfo", "roudi_pid"), bridge = (pid_t)bridge_until_more("pid", 0);
 
-	(void)state;
 	through_the_bridge();
 	kill(r.pid, SIGKILL);
 	(void)run_wait(&r);
@@ -187,11 +184,10 @@ static void simd_killed(void **state)
 	assert_int_not_equal(bridge_number("pid"), bridge);
 }
 
-static void simd_and_roudi_killed(void **state)
+TEST_WITH(simd_and_roudi_killed, begin, end)
 {
 	pid_t roudi = (pid_t)run_number("GetInfo", "roudi_pid");
 
-	(void)state;
 	kill(r.pid, SIGKILL);
 	kill(roudi, SIGKILL);
 	(void)run_wait(&r);
@@ -203,12 +199,11 @@ static void simd_and_roudi_killed(void **state)
 	(void)run_until_through(p, s);
 }
 
-static void a_changed_configuration_replaces_roudi(void **state)
+TEST_WITH(a_changed_configuration_replaces_roudi, begin, end)
 {
 	pid_t roudi = (pid_t)run_number("GetInfo", "roudi_pid");
 	static const char other[] = "{\"pools\": [{\"size\": 512, \"count\": 3000}]}";
 
-	(void)state;
 	kill(r.pid, SIGKILL);
 	(void)run_wait(&r);
 	close(r.err_fd);
@@ -220,9 +215,8 @@ static void a_changed_configuration_replaces_roudi(void **state)
 }
 
 /* Stopped in order, with RouDi: the client that stays must not take the next life for the one it knows. */
-static void simd_stopped_and_started(void **state)
+TEST_WITH(simd_stopped_and_started, begin, end)
 {
-	(void)state;
 	run_stop(&r);
 	run_start(&r, rig, NULL);
 	assert_true(run_ready(&r));
@@ -232,11 +226,10 @@ static void simd_stopped_and_started(void **state)
 }
 
 /* simd's own lives are bounded: it starts anew before it has none, and the clients follow. */
-static void simd_outlives_its_lives(void **state)
+TEST_WITH(simd_outlives_its_lives, begin, end)
 {
 	int64_t first = run_number("GetInfo", "pid"), restarts = 0;
 
-	(void)state;
 	sim_subscriber_destroy(s);
 	sim_publisher_destroy(p);
 	sim_disconnect(c);
@@ -264,7 +257,7 @@ static void simd_outlives_its_lives(void **state)
  * A bridge with a unit of its own survives simd. What the old simd took for it stays readable until it says that
  * it is idle; then the new one gives that back.
  */
-static void a_bridge_survives_simd(void **state)
+TEST_WITH(a_bridge_survives_simd, begin, end)
 {
 	static const char external[] =
 		"{" POOLS ", \"TimeSource\": \"simulation\", \"rigs\": [{\"name\": \"car\", \"bridges\": "
@@ -272,7 +265,6 @@ static void a_bridge_survives_simd(void **state)
 	int64_t give_up;
 	pid_t bridge;
 
-	(void)state;
 	run_stop(&r);
 	run_start(&r, external, NULL);
 	assert_true(run_ready(&r));
@@ -302,11 +294,10 @@ static void a_bridge_survives_simd(void **state)
 	assert_int_equal(waitpid(bridge, NULL, 0), bridge);
 }
 
-static void a_bridge_that_dies_is_started_again(void **state)
+TEST_WITH(a_bridge_that_dies_is_started_again, begin, end)
 {
 	int64_t pid = bridge_until_more("pid", 0);
 
-	(void)state;
 	through_the_bridge();
 	assert_int_equal(kill((pid_t)pid, SIGKILL), 0);
 	assert_true(bridge_until_more("restarts", 0) >= 1);
@@ -320,44 +311,10 @@ static void a_bridge_that_dies_is_started_again(void **state)
 	assert_int_not_equal(bridge_number("pid"), pid);
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
+/* Lives are counted per process: each test has 15 in one of its own, not 11. */
+TEST_PROCESSES()
 
-/* Lives are counted per process, so each half of the tests gets one of its own. */
-static int run_half(int half)
+__attribute__((constructor)) static void fifteen_lives(void)
 {
-	const struct CMUnitTest killed[] = {
-		T(roudi_killed),
-		T(roudi_that_hangs_is_replaced),
-		T(simd_killed),
-		T(simd_and_roudi_killed),
-	};
-	const struct CMUnitTest others[] = {
-		T(simd_stopped_and_started),
-		T(simd_outlives_its_lives),
-		T(a_changed_configuration_replaces_roudi),
-		T(a_bridge_survives_simd),
-		T(a_bridge_that_dies_is_started_again),
-	};
-
-	return half ? cmocka_run_group_tests(others, NULL, NULL) : cmocka_run_group_tests(killed, NULL, NULL);
-}
-
-int main(int argc, char *argv[])
-{
-	int status;
-	pid_t pid;
-
-	(void)argc;
-	/* 15 lives of a process, not 11 */
-	if (!getenv("GLIBC_TUNABLES")) {
-		setenv("GLIBC_TUNABLES", "glibc.rtld.nns=16", 1);
-		execv("/proc/self/exe", argv);
-	}
-	fflush(NULL);
-	pid = fork();
-	if (pid == 0)
-		exit(run_half(0));
-	if (waitpid(pid, &status, 0) != pid)
-		return 1;
-	return run_half(1) || status;
+	setenv("GLIBC_TUNABLES", "glibc.rtld.nns=16", 1);
 }

@@ -16,11 +16,10 @@
 
 static const char plain[] = "{" POOLS ", \"TimeSource\": \"simulation\"}";
 
-static void starts_and_leaves_nothing(void **state)
+TEST(starts_and_leaves_nothing)
 {
 	struct simd_run r;
 
-	(void)state;
 	run_start(&r, plain, NULL);
 	assert_true(run_ready(&r));
 	assert_int_equal(run_number("GetInfo", "pid"), r.pid);
@@ -29,11 +28,10 @@ static void starts_and_leaves_nothing(void **state)
 	run_nothing_left();
 }
 
-static void shutdown_is_a_method(void **state)
+TEST(shutdown_is_a_method)
 {
 	struct simd_run r;
 
-	(void)state;
 	run_start(&r, plain, NULL);
 	assert_true(run_ready(&r));
 	json_decref(run_call("Shutdown", "{}"));
@@ -42,13 +40,12 @@ static void shutdown_is_a_method(void **state)
 	run_nothing_left();
 }
 
-static void a_second_simd_names_the_first(void **state)
+TEST(a_second_simd_names_the_first)
 {
 	static const char *const other[] = { "--runtime-dir", "/tmp/other", NULL };
 	struct simd_run first, second;
 	char pid[32];
 
-	(void)state;
 	run_start(&first, plain, NULL);
 	assert_true(run_ready(&first));
 	run_start(&second, plain, other);
@@ -69,7 +66,7 @@ static void a_second_simd_names_the_first(void **state)
 	"{\"size\":\"4MiB\",\"count\":975},{\"size\":\"5MiB\",\"count\":780},{\"size\":\"6MiB\",\"count\":650}," \
 	"{\"size\":\"7MiB\",\"count\":557},{\"size\":\"8MiB\",\"count\":487}"
 
-static void mistakes_end_it_with_a_sentence(void **state)
+TEST(mistakes_end_it_with_a_sentence)
 {
 	static const struct {
 		const char *config, *says;
@@ -85,7 +82,6 @@ static void mistakes_end_it_with_a_sentence(void **state)
 		{ "{" POOLS ", \"socket\": {\"group\": \"no-such-group\"}}", "no-such-group" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		struct simd_run r;
 
@@ -100,11 +96,10 @@ static void mistakes_end_it_with_a_sentence(void **state)
 }
 
 /* A Ctrl-C at any moment: the moments are swept, whatever simd does then. */
-static void interrupted_anywhere_it_leaves_nothing(void **state)
+TEST(interrupted_anywhere_it_leaves_nothing)
 {
 	static const int after_ms[] = { 0, 3, 8, 15, 30, 60, 120, 200, 300, 500 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(after_ms) / sizeof(*after_ms); i++) {
 		struct simd_run r;
 
@@ -134,13 +129,12 @@ static void expect_notice(int fd, const char *begins)
 	} while (strncmp(text, begins, strlen(begins)) != 0);
 }
 
-static void the_service_manager_is_told(void **state)
+TEST(the_service_manager_is_told)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX, .sun_path = "/tmp/simd-test-notify" };
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct simd_run r;
 
-	(void)state;
 	assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
 	setenv("NOTIFY_SOCKET", a.sun_path, 1);
 	setenv("WATCHDOG_USEC", "200000", 1);
@@ -161,7 +155,7 @@ static void the_service_manager_is_told(void **state)
 
 /* ---- processes of a rig ---- */
 
-static void processes_end_with_simd(void **state)
+TEST(processes_end_with_simd)
 {
 	static const char rig[] =
 		"{" POOLS ", \"rigs\": [{\"name\": \"r\", \"processes\": [{\"name\": \"talker\", \"command\": "
@@ -170,7 +164,6 @@ static void processes_end_with_simd(void **state)
 	const char *said;
 	pid_t talker = 0;
 
-	(void)state;
 	for (int killed = 0; killed < 2; killed++) {
 		run_start(&r, rig, NULL);
 		assert_true(run_ready(&r));
@@ -203,7 +196,7 @@ static void processes_end_with_simd(void **state)
 static const struct ipc_mem_pool enough[] = { { 512, 4000 }, { 65536, 200 } };
 static const struct ipc_mem_pool few[] = { { 512, 100 } };
 
-static void a_roudi_that_suits_is_used_and_not_stopped(void **state)
+TEST(a_roudi_that_suits_is_used_and_not_stopped)
 {
 	struct roudi roudi;
 	struct simd_run r;
@@ -211,7 +204,6 @@ static void a_roudi_that_suits_is_used_and_not_stopped(void **state)
 	struct sim_publisher *p;
 	struct sim_subscriber *s;
 
-	(void)state;
 	assert_int_equal(roudi_start(&roudi, enough, 2), 0);
 	run_start(&r, plain, NULL);
 	assert_true(run_ready(&r));
@@ -232,12 +224,11 @@ static void a_roudi_that_suits_is_used_and_not_stopped(void **state)
 	roudi_kill(&roudi);
 }
 
-static void a_roudi_that_does_not_suit_is_refused(void **state)
+TEST(a_roudi_that_does_not_suit_is_refused)
 {
 	struct roudi roudi;
 	struct simd_run r;
 
-	(void)state;
 	assert_int_equal(roudi_restart(&roudi, few, 1), 0);
 	run_start(&r, plain, NULL);
 	assert_false(run_ready(&r));
@@ -246,21 +237,4 @@ static void a_roudi_that_does_not_suit_is_refused(void **state)
 	assert_int_equal(waitpid(roudi.pid, NULL, WNOHANG), 0); /* it lives on */
 	close(r.err_fd);
 	roudi_kill(&roudi);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(starts_and_leaves_nothing),
-		cmocka_unit_test(shutdown_is_a_method),
-		cmocka_unit_test(a_second_simd_names_the_first),
-		cmocka_unit_test(mistakes_end_it_with_a_sentence),
-		cmocka_unit_test(interrupted_anywhere_it_leaves_nothing),
-		cmocka_unit_test(the_service_manager_is_told),
-		cmocka_unit_test(processes_end_with_simd),
-		cmocka_unit_test(a_roudi_that_suits_is_used_and_not_stopped),
-		cmocka_unit_test(a_roudi_that_does_not_suit_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

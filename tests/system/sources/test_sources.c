@@ -221,12 +221,11 @@ static void check_cloud(struct sim_subscriber *clouds)
 	assert_int_equal(sim_release(clouds, slot), 0);
 }
 
-static void everything_comes_in_its_rhythm(void **state)
+TEST(everything_comes_in_its_rhythm)
 {
 	struct sim_subscriber *imu, *gps, *can, *objects, *clouds;
 	struct line l;
 
-	(void)state;
 	line_open(&l, "rhythm", "2");
 	imu = listen_to(&l, "imu", 64, &sim_Imu_type);
 	gps = listen_to(&l, "gps", 16, &sim_Gps_type);
@@ -312,13 +311,12 @@ static void check_place(struct sim_subscriber *odometry, struct sim_subscriber *
 	assert_int_equal(sim_release(odometry, slot), 0);
 }
 
-static void all_positions_are_in_one_map(void **state)
+TEST(all_positions_are_in_one_map)
 {
 	struct sim_subscriber *odometry, *tf, *fixed;
 	struct place utm;
 	struct line l;
 
-	(void)state;
 	line_open(&l, "where", "3");
 	odometry = listen_to(&l, "gps_odometry", 16, &sim_GpsOdometry_type);
 	tf = listen_to(&l, "tf", 64, &sim_Transforms_type);
@@ -382,9 +380,8 @@ static uint64_t hash_of_a_run(const char *run)
 	return h;
 }
 
-static void the_same_seed_gives_the_same_messages(void **state)
+TEST(the_same_seed_gives_the_same_messages)
 {
-	(void)state;
 	assert_true(hash_of_a_run("first") == hash_of_a_run("second"));
 }
 
@@ -425,14 +422,13 @@ static void until(struct sim_subscriber *can, struct sim_publisher *orders, uint
 	assert_true(there);
 }
 
-static void orders_drive_the_ego(void **state)
+TEST(orders_drive_the_ego)
 {
 	struct sim_publisher_options po = { .size = sizeof(po), .max_body = sizeof(struct sim_VehicleControl) };
 	struct sim_publisher *orders;
 	struct sim_subscriber *can;
 	struct line l;
 
-	(void)state;
 	line_open(&l, "orders", "4");
 	can = listen_to(&l, "can_bus", 16, &sim_CanBus_type);
 	assert_int_equal(sim_advertise(l.client, "control", &sim_VehicleControl_type, &po, &orders), 0);
@@ -449,7 +445,7 @@ static void orders_drive_the_ego(void **state)
 
 /* ---- the ends ---- */
 
-static void a_killed_driver_takes_sumo_with_it(void **state)
+TEST(a_killed_driver_takes_sumo_with_it)
 {
 	struct sim_subscriber *imu;
 	char path[64];
@@ -457,7 +453,6 @@ static void a_killed_driver_takes_sumo_with_it(void **state)
 	int sumo = 0;
 	FILE *f;
 
-	(void)state;
 	line_open(&l, "killed", "1");
 	imu = listen_to(&l, "imu", 64, &sim_Imu_type);
 	start_sumo(&l, "0");
@@ -473,14 +468,13 @@ static void a_killed_driver_takes_sumo_with_it(void **state)
 	line_close(&l);
 }
 
-static void a_new_simd_is_served_as_the_old_one(void **state)
+TEST(a_new_simd_is_served_as_the_old_one)
 {
 	const struct sim_slot *slot;
 	struct sim_subscriber *imu, *clouds;
 	struct line l;
 	int64_t last;
 
-	(void)state;
 	line_open(&l, "again", "2");
 	imu = listen_to(&l, "imu", 64, &sim_Imu_type);
 	clouds = listen_to(&l, "lidar/top", 2, &sim_PointCloud_type);
@@ -505,50 +499,14 @@ static void a_new_simd_is_served_as_the_old_one(void **state)
 	line_close(&l);
 }
 
-/*
- * Each test runs in a process of its own (this program again, with the test's name), as clients do in
- * life: what a process has mapped of a data plane goes with the process.
- */
-static void in_a_process(void **state)
-{
-	char *argv[] = { "sources-line", *state, NULL };
-	int st;
-	pid_t pid;
+/* Clients of their own, as in life: what a process has mapped of a data plane goes with the process. */
+TEST_PROCESSES()
 
-	fflush(NULL);
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		setenv("CMOCKA_MESSAGE_OUTPUT", "SUBUNIT", 1); /* another form: the runner counts it once */
-		execv("/proc/self/exe", argv);
-		_exit(127);
-	}
-	while (waitpid(pid, &st, 0) < 0 && errno == EINTR)
-		;
-	assert_int_equal(st, 0);
+/* Whoever is left behind becomes ours. */
+static int adopt(void **state)
+{
+	(void)state;
+	return prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-int main(int argc, char *argv[])
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(everything_comes_in_its_rhythm),
-		cmocka_unit_test(all_positions_are_in_one_map),
-		cmocka_unit_test(the_same_seed_gives_the_same_messages),
-		cmocka_unit_test(orders_drive_the_ego),
-		cmocka_unit_test(a_killed_driver_takes_sumo_with_it),
-		cmocka_unit_test(a_new_simd_is_served_as_the_old_one),
-	};
-	struct CMUnitTest processes[sizeof(tests) / sizeof(*tests)];
-
-	if (argc > 1) {
-		if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0) /* whoever is left behind becomes ours */
-			return 1;
-		cmocka_set_test_filter(argv[1]);
-		return cmocka_run_group_tests(tests, NULL, NULL);
-	}
-	for (size_t i = 0; i < sizeof(tests) / sizeof(*tests); i++)
-		processes[i] = (struct CMUnitTest){ .name = tests[i].name,
-						    .test_func = in_a_process,
-						    .initial_state = (char *)tests[i].name };
-	return cmocka_run_group_tests(processes, NULL, NULL);
-}
+TEST_GROUP(adopt, NULL)

@@ -58,7 +58,7 @@ static void no_child_is_left(void)
 	assert_int_equal(errno, ECHILD);
 }
 
-static void the_town_is_alive(void **state)
+TEST(the_town_is_alive)
 {
 	const struct world_object *objs;
 	const struct world_light *lights;
@@ -67,7 +67,6 @@ static void the_town_is_alive(void **state)
 	double lon, lat;
 	struct geo_utm u;
 
-	(void)state;
 	steps(w, 300);
 	assert_true(world_ego(w)->present);
 	assert_true(fabs(world_ego(w)->length - 4.6) < 1e-9);
@@ -111,11 +110,10 @@ static void run(uint32_t seed, double ret[4])
 	world_close(w);
 }
 
-static void the_same_seed_gives_the_same_town(void **state)
+TEST(the_same_seed_gives_the_same_town)
 {
 	double a[4], b[4], c[4];
 
-	(void)state;
 	run(5, a);
 	run(5, b);
 	run(6, c);
@@ -123,12 +121,11 @@ static void the_same_seed_gives_the_same_town(void **state)
 	assert_true(a[3] != c[3]);
 }
 
-static void the_ego_goes_where_it_is_put_and_comes_back(void **state)
+TEST(the_ego_goes_where_it_is_put_and_comes_back)
 {
 	struct world *w = town(1);
 	double x, y;
 
-	(void)state;
 	steps(w, 200);
 	x = world_ego(w)->pos[0];
 	y = world_ego(w)->pos[1];
@@ -146,11 +143,10 @@ static void the_ego_goes_where_it_is_put_and_comes_back(void **state)
 }
 
 /* The lane leads out of town: who has no other target is taken away at its end. */
-static void the_ego_comes_back_from_a_road_out_of_town(void **state)
+TEST(the_ego_comes_back_from_a_road_out_of_town)
 {
 	struct world *w = town(1);
 
-	(void)state;
 	steps(w, 200);
 	for (int i = 0; i < 20; i++) {
 		assert_int_equal(world_place_ego(w, 440, 93.4, 90, 8), 0);
@@ -165,14 +161,13 @@ static void the_ego_comes_back_from_a_road_out_of_town(void **state)
 	world_close(w);
 }
 
-static void a_killed_sumo_is_an_error(void **state)
+TEST(a_killed_sumo_is_an_error)
 {
 	struct world *w = town(1);
 	char line[64] = "";
 	pid_t sumo = 0;
 	FILE *f;
 
-	(void)state;
 	snprintf(line, sizeof(line), "/proc/self/task/%d/children", (int)gettid());
 	f = fopen(line, "r");
 	assert_non_null(f);
@@ -198,13 +193,12 @@ static void refused(struct world_options o, int want, const char *words)
 	no_child_is_left();
 }
 
-static void failures_are_sentences(void **state)
+TEST(failures_are_sentences)
 {
 	struct world_options o = options(1);
 	char path[TEST_PATH_MAX];
 	FILE *f;
 
-	(void)state;
 	o.sumo.config = "no/such.sumocfg";
 	refused(o, -ENOENT, "scenario no/such.sumocfg");
 	o = options(1);
@@ -225,28 +219,12 @@ static void failures_are_sentences(void **state)
 	refused(o, -EPIPE, "sumo has exited");
 }
 
-static void stop_is_obeyed_at_the_start(void **state)
+TEST(stop_is_obeyed_at_the_start)
 {
 	struct world_options o = options(1);
 	int fd = eventfd(1, EFD_CLOEXEC);
 
-	(void)state;
 	o.stop_fd = fd;
 	refused(o, -ECANCELED, "");
 	close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_town_is_alive),
-		cmocka_unit_test(the_same_seed_gives_the_same_town),
-		cmocka_unit_test(the_ego_goes_where_it_is_put_and_comes_back),
-		cmocka_unit_test(the_ego_comes_back_from_a_road_out_of_town),
-		cmocka_unit_test(a_killed_sumo_is_an_error),
-		cmocka_unit_test(failures_are_sentences),
-		cmocka_unit_test(stop_is_obeyed_at_the_start),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -259,11 +259,10 @@ static int tear_down(void **state)
 
 /* ---- the walk: each test goes on where the one before has ended ---- */
 
-static void selecting_the_source_starts_the_server(void **state)
+TEST(selecting_the_source_starts_the_server)
 {
 	struct stage *s = &stage;
 
-	(void)state;
 	assert_int_equal(driver_pid(), 0);
 	select_source("ss2");
 	initialize(s, 0); /* waits in ZeroMQ until somebody listens */
@@ -271,7 +270,7 @@ static void selecting_the_source_starts_the_server(void **state)
 	assert_int_equal(sim_now(s->client), 0);
 }
 
-static void a_scenario_is_seen_on_the_channels(void **state)
+TEST(a_scenario_is_seen_on_the_channels)
 {
 	static const uint32_t sensors[] = { PEER_ATTACH_IMU, PEER_ATTACH_LIDAR, PEER_ATTACH_DETECTION, PEER_ATTACH_GRID,
 					    PEER_ATTACH_LIGHT_DETECTOR };
@@ -281,7 +280,6 @@ static void a_scenario_is_seen_on_the_channels(void **state)
 	struct stage *s = &stage;
 	uint32_t n;
 
-	(void)state;
 	spawn(s, "ego", true, 1, 2);
 	for (size_t i = 0; i < sizeof(sensors) / sizeof(sensors[0]); i++) {
 		peer_attach(&s->q, sensors[i], "ego");
@@ -312,12 +310,11 @@ static void a_scenario_is_seen_on_the_channels(void **state)
 	sim_release(s->signals, slot);
 }
 
-static void time_stands_between_frames_and_pause_is_refused(void **state)
+TEST(time_stands_between_frames_and_pause_is_refused)
 {
 	struct stage *s = &stage;
 	char *reply = NULL;
 
-	(void)state;
 	assert_int_equal(sim_now(s->client), s->t_ns);
 	assert_true(sim_call(s->client, "PauseClock", "{}", &reply) < 0);
 	free(reply);
@@ -341,12 +338,11 @@ static void publish_vehicle(struct stage *s)
 	assert_int_equal(sim_publish_local_copy(s->odometry, body, sim_builder_size(&b), s->t_ns), 0);
 }
 
-static void the_ego_is_where_the_vehicle_tells(void **state)
+TEST(the_ego_is_where_the_vehicle_tells)
 {
 	struct stage *s = &stage;
 	int tries = 0;
 
-	(void)state;
 	frame(s);
 	assert_true(s->a.status[0].pose.x == 1); /* no vehicle: the scenario's word */
 	do {
@@ -376,13 +372,12 @@ static void junk(int port)
 	close(fd);
 }
 
-static void bad_requests_are_refused_and_the_run_goes_on(void **state)
+TEST(bad_requests_are_refused_and_the_run_goes_on)
 {
 	const struct peer_status nobody = { .name = "nobody", .pose = { .qw = 1 } };
 	static uint8_t big[1200000];
 	struct stage *s = &stage;
 
-	(void)state;
 	peer_update_status(&s->q, 250020, &nobody, 1, true, false);
 	assert_false(ask_bytes(s, s->q.data, s->q.len));
 	assert_int_equal(s->a.number, PEER_UPDATE_STATUS);
@@ -400,13 +395,12 @@ static void bad_requests_are_refused_and_the_run_goes_on(void **state)
 	frame(s);
 }
 
-static void despawned_is_gone(void **state)
+TEST(despawned_is_gone)
 {
 	const struct sim_slot *slot;
 	struct stage *s = &stage;
 	uint32_t n;
 
-	(void)state;
 	peer_despawn(&s->q, "car_1");
 	ask(s, PEER_DESPAWN);
 	assert_false(ask_bytes(s, s->q.data, s->q.len));
@@ -423,12 +417,11 @@ static void despawned_is_gone(void **state)
 	sim_release(s->objects, slot);
 }
 
-static void initialising_again_is_a_jump(void **state)
+TEST(initialising_again_is_a_jump)
 {
 	struct stage *s = &stage;
 	uint32_t g = generation(s);
 
-	(void)state;
 	initialize(s, 0);
 	assert_int_equal(generation(s), g + 1);
 	assert_int_equal(sim_now(s->client), 0);
@@ -440,12 +433,11 @@ static void initialising_again_is_a_jump(void **state)
 	assert_int_equal(sim_now(s->client), 5000 * MS);
 }
 
-static void another_source_ends_the_server(void **state)
+TEST(another_source_ends_the_server)
 {
 	struct stage *s = &stage;
 	int64_t old = driver_pid();
 
-	(void)state;
 	select_source("system");
 	for (int64_t end = run_now_ms() + LIMIT_MS; run_alive((pid_t)old) && run_now_ms() < end;)
 		poll(NULL, 0, 5);
@@ -457,12 +449,11 @@ static void another_source_ends_the_server(void **state)
 	assert_int_equal(sim_now(s->client), MS);
 }
 
-static void the_run_goes_on_when_roudi_dies(void **state)
+TEST(the_run_goes_on_when_roudi_dies)
 {
 	struct stage *s = &stage;
 	int64_t old = run_number("GetInfo", "roudi_pid");
 
-	(void)state;
 	spawn(s, "ego", true, 1, 2);
 	spawn(s, "car_1", false, 20, 20);
 	frames_until_heard(s);
@@ -474,13 +465,12 @@ static void the_run_goes_on_when_roudi_dies(void **state)
 	frames_until_heard(s);
 }
 
-static void a_killed_server_is_started_again(void **state)
+TEST(a_killed_server_is_started_again)
 {
 	struct stage *s = &stage;
 	int64_t old = driver_pid();
 	uint32_t g = generation(s);
 
-	(void)state;
 	assert_int_equal(kill((pid_t)old, SIGKILL), 0);
 	until_driver(true, old);
 	assert_int_equal(sim_now(s->client), s->t_ns); /* time held meanwhile */
@@ -490,20 +480,4 @@ static void a_killed_server_is_started_again(void **state)
 	assert_true(generation(s) > g);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(selecting_the_source_starts_the_server),
-		cmocka_unit_test(a_scenario_is_seen_on_the_channels),
-		cmocka_unit_test(time_stands_between_frames_and_pause_is_refused),
-		cmocka_unit_test(the_ego_is_where_the_vehicle_tells),
-		cmocka_unit_test(bad_requests_are_refused_and_the_run_goes_on),
-		cmocka_unit_test(despawned_is_gone),
-		cmocka_unit_test(initialising_again_is_a_jump),
-		cmocka_unit_test(another_source_ends_the_server),
-		cmocka_unit_test(the_run_goes_on_when_roudi_dies),
-		cmocka_unit_test(a_killed_server_is_started_again),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_GROUP(set_up, tear_down)

@@ -71,12 +71,11 @@ static int alone(struct peer *p)
 }
 
 /* A sensor that only local subscribers want drops nothing. */
-static void no_bridge_is_no_drop(void **state)
+TEST_WITH(no_bridge_is_no_drop, NULL, stack_sweep)
 {
 	pid_t simd = start(NULL_BRIDGE("")), pid;
 	struct peer *p = peer_new();
 
-	(void)state;
 	pid = peer_fork(p, alone);
 	UNTIL(10000, atomic_load(&p->ready) || atomic_load(&p->failed));
 	assert_int_equal(sum_of_drops("/alone"), 0);
@@ -127,9 +126,8 @@ static void who_leaves(const char *conf, bool dies, unsigned delivered)
 }
 
 /* What simd had accepted is delivered all the same, so it is not lost; what then fails is. */
-static void who_leaves_loses_nothing(void **state)
+TEST_WITH(who_leaves_loses_nothing, NULL, stack_sweep)
 {
-	(void)state;
 	for (int dies = 0; dies < 2; dies++) {
 		who_leaves(NULL_BRIDGE("\"mode\":\"late\",\"delay_us\":100000"), dies, 10);
 		who_leaves(NULL_BRIDGE("\"mode\":\"fail\",\"every\":1"), dies, 0);
@@ -152,12 +150,11 @@ static int until_told(struct peer *p)
 }
 
 /* The bridge is killed with messages in its hands, again and again. */
-static void a_bridge_that_dies(void **state)
+TEST_WITH(a_bridge_that_dies, NULL, stack_sweep)
 {
 	pid_t simd = start(NULL_BRIDGE("\"mode\":\"late\",\"delay_us\":20000")), pid;
 	struct peer *p = peer_new();
 
-	(void)state;
 	pid = peer_fork(p, until_told);
 	for (int i = 0; i < 4; i++) {
 		int64_t sent = stack_bridge("b", "sent");
@@ -180,15 +177,4 @@ static void a_bridge_that_dies(void **state)
 	assert_in_range(stack_bridge("b", "failed"), 1, p->reasons[SIM_REASON_BRIDGE_DIED]);
 	peer_free(p);
 	stack_stop(simd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(no_bridge_is_no_drop, stack_sweep),
-		cmocka_unit_test_teardown(who_leaves_loses_nothing, stack_sweep),
-		cmocka_unit_test_teardown(a_bridge_that_dies, stack_sweep),
-	};
-
-	return cmocka_run_group_tests_name("accounts", tests, NULL, NULL);
 }

@@ -73,11 +73,10 @@ static bool ctl_shows(const char *text)
 }
 
 /* One message, then silence: somebody must say why, and what to do; done, it flows. */
-static void a_sensor_without_a_driver(void **state)
+TEST_WITH(a_sensor_without_a_driver, setup, stack_sweep)
 {
 	pid_t pid = sensor_start();
 
-	(void)state;
 	UNTIL(10000, file_holds(SENSOR_LOG, "no driver yet: start one, or TimeSource=simulation"));
 	assert_true(ctl_shows("no driver yet: start one, or TimeSource=simulation"));
 	assert_true(stack_channel("/my_imu", "messages") <= 1);
@@ -111,12 +110,11 @@ static int engine(struct peer *p)
 }
 
 /* An engine that ends as it should is no news; one that just goes is. */
-static void an_orderly_release_is_no_warning(void **state)
+TEST_WITH(an_orderly_release_is_no_warning, setup, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid = peer_fork(p, engine);
 
-	(void)state;
 	UNTIL(10000, p->ready == 1);
 	assert_true(ctl_shows("driver:     engine (pid "));
 	p->command = 1;
@@ -208,14 +206,13 @@ static const char *by_shell(const char *line, int *ret_code)
 }
 
 /* One line of it is all that anybody wants: it ends, and says nothing about that. */
-static void a_reader_that_goes(void **state)
+TEST_WITH(a_reader_that_goes, setup_radar, stop_radar)
 {
 	static const char *const lines[] = { "simctl echo radar/0 | head -1", "simctl hz radar/0 -w 100ms | head -1",
 					     "simctl list --watch | head -1", "simctl echo --json radar/0 | head -1" };
 
 	int code;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
 		const char *out = by_shell(lines[i], &code);
 
@@ -228,11 +225,10 @@ static void a_reader_that_goes(void **state)
 	assert_int_equal(code, 0);
 }
 
-static void named_without_the_prefix(void **state)
+TEST_WITH(named_without_the_prefix, setup_radar, stop_radar)
 {
 	const struct ctl_result *r;
 
-	(void)state;
 	r = stack_ctl("type", "show", "radar/0", NULL);
 	assert_int_equal(r->code, 0);
 	assert_non_null(strstr(r->out, "# sim/RadarObjects\n"));
@@ -249,11 +245,10 @@ static void named_without_the_prefix(void **state)
 }
 
 /* Two messages of three have objects[0], and none has objects[7]. */
-static void an_index_that_is_not_there(void **state)
+TEST_WITH(an_index_that_is_not_there, setup_radar, stop_radar)
 {
 	const struct ctl_result *r;
 
-	(void)state;
 	r = stack_ctl("echo", "radar/0", "-f", "objects[7].id", "--once", NULL);
 	assert_int_equal(r->code, 1);
 	assert_string_equal(r->out, "");
@@ -265,12 +260,11 @@ static void an_index_that_is_not_there(void **state)
 	assert_int_equal(r->code, 0);
 }
 
-static void how_even_a_rate_is(void **state)
+TEST_WITH(how_even_a_rate_is, setup_radar, stop_radar)
 {
 	const struct ctl_result *r;
 	json_t *j, *v;
 
-	(void)state;
 	r = stack_ctl("hz", "radar/0", "/clock", "-n", "1", "-w", "300ms", NULL);
 	assert_int_equal(r->code, 0);
 	assert_non_null(strstr(r->out, "/car/radar/0: "));
@@ -288,13 +282,12 @@ static void how_even_a_rate_is(void **state)
 }
 
 /* A program in another language, by what the library exports: there and back, without C. */
-static void a_message_from_python(void **state)
+TEST_WITH(a_message_from_python, setup, stack_sweep)
 {
 	const char *b = getenv("B");
 	char cmd[PATH_MAX];
 	int code;
 
-	(void)state;
 	if (by_shell("python3 -c \"import ctypes\"", &code), code) {
 		print_message("no python3 here\n");
 		stack_stop(simd);
@@ -303,19 +296,4 @@ static void a_message_from_python(void **state)
 	snprintf(cmd, sizeof(cmd), "python3 tests/system/foreign/imu.py %s/lib/libsimclient.so.0", b ? b : "build");
 	assert_string_equal(by_shell(cmd, &code), "9.81\n=0\n");
 	stack_stop(simd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_sensor_without_a_driver, setup, stack_sweep),
-		cmocka_unit_test_setup_teardown(an_orderly_release_is_no_warning, setup, stack_sweep),
-		cmocka_unit_test_setup_teardown(a_message_from_python, setup, stack_sweep),
-		cmocka_unit_test_setup_teardown(a_reader_that_goes, setup_radar, stop_radar),
-		cmocka_unit_test_setup_teardown(named_without_the_prefix, setup_radar, stop_radar),
-		cmocka_unit_test_setup_teardown(an_index_that_is_not_there, setup_radar, stop_radar),
-		cmocka_unit_test_setup_teardown(how_even_a_rate_is, setup_radar, stop_radar),
-	};
-
-	return cmocka_run_group_tests_name("author", tests, NULL, NULL);
 }

@@ -48,13 +48,12 @@ static void finish(struct peer *p, pid_t pid)
 	assert_int_equal(p->called, p->offered);
 }
 
-static void fails(void **state)
+TEST_WITH(fails, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	uint32_t slots;
 	pid_t pid;
 
-	(void)state;
 	start("\"mode\":\"fail\",\"every\":3", "");
 	slots = stack_slots();
 	pid = load(p, 3000, 0);
@@ -68,14 +67,13 @@ static void fails(void **state)
 }
 
 /* The far side goes again and again: the same process connects to it again, and what was accepted is answered. */
-static void loses_its_connection(void **state)
+TEST_WITH(loses_its_connection, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	int64_t process;
 	uint32_t slots;
 	pid_t pid;
 
-	(void)state;
 	start("\"mode\":\"lose\",\"every\":100,\"absent\":1", "");
 	slots = stack_slots();
 	process = stack_bridge("bad", "pid");
@@ -93,12 +91,11 @@ static void loses_its_connection(void **state)
 }
 
 /* Answers come from another thread, or come twice: the second is the host's to swallow. */
-static void late_or_twice(void **state)
+TEST_WITH(late_or_twice, NULL, stack_sweep)
 {
 	static const char *const modes[] = { "\"mode\":\"late\",\"delay_us\":300",
 					     "\"mode\":\"twice\",\"delay_us\":300" };
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct peer *p = peer_new();
 		uint32_t slots;
@@ -118,13 +115,12 @@ static void late_or_twice(void **state)
 	}
 }
 
-static void crashes(void **state)
+TEST_WITH(crashes, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	uint32_t slots;
 	pid_t pid;
 
-	(void)state;
 	start("\"mode\":\"crash\",\"every\":50", SOON);
 	slots = stack_slots();
 	atomic_store(&p->command, 2000);
@@ -141,14 +137,13 @@ static void crashes(void **state)
 }
 
 /* The message is false at its deadline; the slot stays held until the process is dead, and the log says why. */
-static void hangs(void **state)
+TEST_WITH(hangs, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	uint32_t slots;
 	int64_t first;
 	pid_t pid;
 
-	(void)state;
 	start("\"mode\":\"hang\",\"every\":10",
 	      ",\"dispatch\":{\"deadline_ms\":200},\"bridge\":{\"kill_after_ms\":300}");
 	slots = stack_slots();
@@ -166,12 +161,11 @@ static void hangs(void **state)
 }
 
 /* A slow bridge takes the window; the producer waits for credits, and none of the other bridge's channel. */
-static void slow_beside_fast(void **state)
+TEST_WITH(slow_beside_fast, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid;
 
-	(void)state;
 	snprintf(conf, sizeof(conf),
 		 "\"TimeSource\":\"system\"," STACK_POOLS ",\"rigs\":[{\"name\":\"car\",\"bridges\":["
 		 "{\"name\":\"slow\",\"plugin\":\"null\",\"options\":{\"mode\":\"slow\",\"delay_us\":50000}},"
@@ -188,13 +182,12 @@ static void slow_beside_fast(void **state)
 }
 
 /* Killed from outside at any moment; a stopped one is ended by simd when it stops. */
-static void killed(void **state)
+TEST_WITH(killed, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	uint32_t slots;
 	pid_t pid;
 
-	(void)state;
 	start("\"mode\":\"slow\",\"delay_us\":200", SOON);
 	slots = stack_slots();
 	pid = load(p, 50, 3000);
@@ -214,12 +207,11 @@ static void killed(void **state)
 }
 
 /* simd is told to stop with messages in hand: each is answered, delivered or not, before it ends. */
-static void stopped_under_load(void **state)
+TEST_WITH(stopped_under_load, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid;
 
-	(void)state;
 	start("\"mode\":\"slow\",\"delay_us\":20000", "");
 	pid = load(p, 5, 0); /* as fast as credits come: the window is always full */
 	assert_int_equal(kill(simd, SIGTERM), 0);
@@ -233,9 +225,8 @@ static void stopped_under_load(void **state)
 }
 
 /* A bridge that cannot load its plug-in or refuses its options is given up, and said; the rest goes on. */
-static void never_starts(void **state)
+TEST_WITH(never_starts, NULL, stack_sweep)
 {
-	(void)state;
 	simd = stack_start("\"TimeSource\":\"system\"," STACK_POOLS ",\"process\":{\"restart_ms\":10},"
 			   "\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"odd\",\"plugin\":\"null\","
 			   "\"options\":{\"mode\":\"sideways\"}}]}]");
@@ -247,7 +238,7 @@ static void never_starts(void **state)
 }
 
 /* One that cannot start says why where people look: a mistake in its options, and what the plug-in itself finds. */
-static void says_why_not(void **state)
+TEST_WITH(says_why_not, NULL, stack_sweep)
 {
 	static const struct {
 		const char *bridge, *words;
@@ -256,7 +247,6 @@ static void says_why_not(void **state)
 		{ "\"plugin\":\"null\",\"options\":{\"mode\":\"fly\"}", "mode" },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(b) / sizeof(*b); i++) {
 		snprintf(conf, sizeof(conf),
 			 "\"TimeSource\":\"system\"," STACK_POOLS SOON
@@ -271,13 +261,12 @@ static void says_why_not(void **state)
 }
 
 /* simctl bridge restart ends a bridge that does not listen to SIGTERM. */
-static void stuck_restart(void **state)
+TEST_WITH(stuck_restart, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	int64_t first;
 	pid_t pid;
 
-	(void)state;
 	start("\"mode\":\"hang\",\"every\":3", ",\"process\":{\"stop_ms\":200}");
 	first = stack_bridge("bad", "pid");
 	pid = load(p, 2, 100);
@@ -288,23 +277,4 @@ static void stuck_restart(void **state)
 	stack_wait(pid, 1000);
 	stack_stop(simd);
 	peer_free(p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(fails, stack_sweep),
-		cmocka_unit_test_teardown(loses_its_connection, stack_sweep),
-		cmocka_unit_test_teardown(late_or_twice, stack_sweep),
-		cmocka_unit_test_teardown(crashes, stack_sweep),
-		cmocka_unit_test_teardown(hangs, stack_sweep),
-		cmocka_unit_test_teardown(slow_beside_fast, stack_sweep),
-		cmocka_unit_test_teardown(killed, stack_sweep),
-		cmocka_unit_test_teardown(stopped_under_load, stack_sweep),
-		cmocka_unit_test_teardown(never_starts, stack_sweep),
-		cmocka_unit_test_teardown(says_why_not, stack_sweep),
-		cmocka_unit_test_teardown(stuck_restart, stack_sweep),
-	};
-
-	return cmocka_run_group_tests_name("bridge", tests, NULL, NULL);
 }

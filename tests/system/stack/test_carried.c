@@ -65,12 +65,11 @@ static pid_t all_succeed(struct peer *p)
 	return pid;
 }
 
-static void it_gets_an_automatic_name(void **state)
+TEST_WITH(it_gets_an_automatic_name, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t simd = start(CONF("automatic")), pid = all_succeed(p);
 
-	(void)state;
 	assert_int_equal(stack_bridge("ros", "sent"), 100);
 	has(stack_ctl("info", channel, NULL), "bridges: ros count\n  ros: /car/radar/n0, ");
 	has(stack_ctl("bridge", "info", "ros", NULL), "  /car/radar/0 -> /car/radar/n0, ");
@@ -81,13 +80,12 @@ static void it_gets_an_automatic_name(void **state)
 	stack_stop(simd);
 }
 
-static void it_is_taken_off(void **state)
+TEST_WITH(it_is_taken_off, NULL, stack_sweep)
 {
 	static const char shown[] = "not carried by ros: \"/car/radar/0\" is not the name of a topic";
 	struct peer *p = peer_new();
 	pid_t simd = start(CONF("strict")), pid = all_succeed(p);
 
-	(void)state;
 	assert_int_equal(stack_bridge("ros", "attempted"), 0);
 	has(stack_ctl("info", channel, NULL), "bridges: count\n  not carried by ros: \"/car/radar/0\" is not");
 	has_not(stack_ctl("info", channel, NULL), "options.ros2");
@@ -122,12 +120,11 @@ static int two_sensors(struct peer *p)
 	return 0;
 }
 
-static void a_name_is_not_shared(void **state)
+TEST_WITH(a_name_is_not_shared, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t simd = start(CONF("automatic")), pid = peer_fork(p, two_sensors);
 
-	(void)state;
 	/* what a bridge carries is known before there is a message */
 	UNTIL(10000, strstr(stack_ctl("bridge", "info", "ros", NULL)->out, "/radar/0 -> /radar/n0"));
 	atomic_store(&p->command, 1);
@@ -139,13 +136,12 @@ static void a_name_is_not_shared(void **state)
 }
 
 /* What the options of that bridge may be is told without a start. */
-static void odd_options_are_found(void **state)
+TEST(odd_options_are_found)
 {
 	static const char *const argv[] = { "simd", "--rig", "/tmp/rig.json", "--check-config", NULL };
 	const struct ctl_result *r;
 	FILE *f = fopen("/tmp/rig.json", "w");
 
-	(void)state;
 	assert_non_null(f);
 	fputs("{\"name\":\"car\",\"bridges\":[{\"name\":\"ros\",\"plugin\":\"ros2\",\"options\":{\"ros_distro\":\"humble\","
 	      "\"names\":\"odd\",\"node\":\"a-b\"}}]}",
@@ -157,16 +153,4 @@ static void odd_options_are_found(void **state)
 		strstr(r->err, "rigs[car].bridges[ros].options.names: \"odd\" is not one of automatic, strict"));
 	assert_non_null(strstr(r->err, "rigs[car].bridges[ros].options.node: \"a-b\" is not a ROS name"));
 	assert_int_equal(remove("/tmp/rig.json"), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(it_gets_an_automatic_name, stack_sweep),
-		cmocka_unit_test_teardown(it_is_taken_off, stack_sweep),
-		cmocka_unit_test_teardown(a_name_is_not_shared, stack_sweep),
-		cmocka_unit_test(odd_options_are_found),
-	};
-
-	return cmocka_run_group_tests_name("carried", tests, NULL, NULL);
 }

@@ -44,7 +44,7 @@ static int busy(struct peer *p)
 	return 0;
 }
 
-static void killed_at_any_moment(void **state)
+TEST_WITH(killed_at_any_moment, NULL, stack_sweep)
 {
 	uint64_t seed = test_seed(3);
 	struct peer *witness = peer_new(), *ex = peer_new();
@@ -52,7 +52,6 @@ static void killed_at_any_moment(void **state)
 	uint32_t slots;
 	int64_t clients;
 
-	(void)state;
 	print_message("SEED=%llu\n", (unsigned long long)seed);
 	srand((unsigned)seed);
 	UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connected"));
@@ -102,12 +101,11 @@ static int holder(struct peer *p)
 	_exit(0);
 }
 
-static void a_token_of_the_dead(void **state)
+TEST_WITH(a_token_of_the_dead, NULL, stack_sweep)
 {
 	struct peer *first = peer_new(), *second = peer_new();
 	pid_t simd = stack_start(CONF("\"mode\":\"slow\",\"delay_us\":100000")), one, two;
 
-	(void)state;
 	UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connected"));
 	one = peer_fork(first, holder);
 	UNTIL(10000, first->accepted > 0);
@@ -136,7 +134,7 @@ static void a_token_of_the_dead(void **state)
 }
 
 /* Three seconds of standstill are not death: it goes on where it was. */
-static void stopped_for_three_seconds(void **state)
+TEST_WITH(stopped_for_three_seconds, NULL, stack_sweep)
 {
 	struct peer *p = peer_new(), *ex = peer_new();
 	pid_t simd = stack_start(CONF("\"mode\":\"count\"")), pid, ex_pid;
@@ -144,7 +142,6 @@ static void stopped_for_three_seconds(void **state)
 	uint32_t life;
 	int64_t end;
 
-	(void)state;
 	UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connected"));
 	p->command = 1000;
 	pid = peer_fork(p, peer_publisher);
@@ -202,12 +199,11 @@ static int deaf(struct peer *p)
 	return 0;
 }
 
-static void one_that_does_not_read(void **state)
+TEST_WITH(one_that_does_not_read, NULL, stack_sweep)
 {
 	struct peer *p = peer_new(), *other = peer_new();
 	pid_t simd = stack_start(CONF("\"mode\":\"count\"")), pid, other_pid;
 
-	(void)state;
 	UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connected"));
 	pid = peer_fork(p, deaf);
 	UNTIL(20000, p->ready || p->failed);
@@ -222,16 +218,4 @@ static void one_that_does_not_read(void **state)
 	stack_stop(simd);
 	peer_free(p);
 	peer_free(other);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(killed_at_any_moment, stack_sweep),
-		cmocka_unit_test_teardown(a_token_of_the_dead, stack_sweep),
-		cmocka_unit_test_teardown(stopped_for_three_seconds, stack_sweep),
-		cmocka_unit_test_teardown(one_that_does_not_read, stack_sweep),
-	};
-
-	return cmocka_run_group_tests_name("client", tests, NULL, NULL);
 }

@@ -54,13 +54,12 @@ static int offer(struct peer *p)
 	return atomic_load(&p->result);
 }
 
-static void pause_refuses(void **state)
+TEST_WITH(pause_refuses, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	int64_t at;
 	pid_t pid;
 
-	(void)state;
 	start(CONF("simulation"));
 	pid = peer_fork(p, on_command);
 	UNTIL(10000, p->ready);
@@ -117,13 +116,12 @@ static int stepper(struct peer *p)
 	return 0;
 }
 
-static void steps(void **state)
+TEST_WITH(steps, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	int64_t at;
 	pid_t pid;
 
-	(void)state;
 	start(CONF("simulation"));
 	assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
 	pid = peer_fork(p, stepper);
@@ -176,7 +174,7 @@ static int listener(struct peer *p)
 	return 0;
 }
 
-static void clock_goes_on(void **state)
+TEST_WITH(clock_goes_on, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	uint32_t generation;
@@ -184,7 +182,6 @@ static void clock_goes_on(void **state)
 	int64_t at;
 	pid_t pid;
 
-	(void)state;
 	start(CONF("simulation"));
 	pid = peer_fork(p, listener);
 	UNTIL(10000, p->received > 5 && p->sim_ns > 0);
@@ -258,14 +255,13 @@ static int second_driver(struct peer *p)
 	return 0;
 }
 
-static void a_driver(void **state)
+TEST_WITH(a_driver, NULL, stack_sweep)
 {
 	struct peer *p = peer_new(), *q = peer_new();
 	uint64_t n;
 	int64_t at;
 	pid_t pid;
 
-	(void)state;
 	start(CONF("unity"));
 	pid = peer_fork(p, driver);
 	UNTIL(10000, p->received > 10);
@@ -293,9 +289,8 @@ static void a_driver(void **state)
 	peer_free(q);
 }
 
-static void sources_without_pause(void **state)
+TEST_WITH(sources_without_pause, NULL, stack_sweep)
 {
-	(void)state;
 	start(CONF("system"));
 	assert_int_equal(stack_ctl("clock", "source", "ros2", NULL)->code, 0);
 	assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 1);
@@ -306,17 +301,4 @@ static void sources_without_pause(void **state)
 	assert_int_equal(stack_ctl("clock", "scale", "0.01", NULL)->code, 0);
 	assert_int_equal(stack_ctl("clock", "scale", "100", NULL)->code, 0);
 	stack_stop(simd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(pause_refuses, stack_sweep),
-		cmocka_unit_test_teardown(steps, stack_sweep),
-		cmocka_unit_test_teardown(clock_goes_on, stack_sweep),
-		cmocka_unit_test_teardown(a_driver, stack_sweep),
-		cmocka_unit_test_teardown(sources_without_pause, stack_sweep),
-	};
-
-	return cmocka_run_group_tests_name("clock", tests, NULL, NULL);
 }

@@ -115,11 +115,10 @@ static void write_file(const char *text)
 	assert_int_equal(fclose(f), 0);
 }
 
-static void each_mistake(void **state)
+TEST(each_mistake)
 {
 	static const char *const argv[] = { "simd", "--config", FILE_NAME, "--check-config", NULL };
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		write_file(cases[i].conf);
 		said(stack_run(argv), 1, cases[i].said, cases[i].conf);
@@ -127,9 +126,8 @@ static void each_mistake(void **state)
 	assert_int_equal(remove(FILE_NAME), 0);
 }
 
-static void each_command_line(void **state)
+TEST(each_command_line)
 {
-	(void)state;
 	for (unsigned i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
 		const char *argv[] = { "simd", lines[i].a, lines[i].b, "--check-config", NULL };
 
@@ -138,7 +136,7 @@ static void each_command_line(void **state)
 }
 
 /* A file that is not there is told before the start, unless it may be there for a bridge that others start. */
-static void missing_plugins(void **state)
+TEST(missing_plugins)
 {
 	static const struct {
 		const char *conf, *words;
@@ -151,7 +149,6 @@ static void missing_plugins(void **state)
 	};
 	static const char *const argv[] = { "simd", "--config", FILE_NAME, "--check-config", NULL };
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(c) / sizeof(*c); i++) {
 		const struct ctl_result *r;
 
@@ -173,7 +170,7 @@ static unsigned lines_in(const char *text)
 }
 
 /* All of it in one run, each with the file and the key; what is right is not named. */
-static void all_that_a_start_would_refuse(void **state)
+TEST(all_that_a_start_would_refuse)
 {
 	static const char *const argv[] = { "simd", "--config", FILE_NAME, "--check-config", NULL };
 	static const char *const want[] = {
@@ -188,7 +185,6 @@ static void all_that_a_start_would_refuse(void **state)
 	};
 	const struct ctl_result *r;
 
-	(void)state;
 	write_file("{\"TimeSource\":\"sundial\",\"bridge\":{\"program\":\"no-such-simbridge\"},"
 		   "\"pools\":[{\"size\":\"1KiB\",\"count\":500}],\"rigs\":[{\"name\":\"a\",\"channels\":["
 		   "{\"name\":\"big\",\"max_body\":4096},{\"name\":\"small\",\"max_body\":64}],\"bridges\":["
@@ -208,7 +204,7 @@ static void all_that_a_start_would_refuse(void **state)
 }
 
 /* Bridges say themselves what they would not take. */
-static void what_bridges_would_refuse(void **state)
+TEST(what_bridges_would_refuse)
 {
 	static const char *const argv[] = { "simd", "--config", FILE_NAME, "--check-config", NULL };
 	static const char *const want[] = {
@@ -219,7 +215,6 @@ static void what_bridges_would_refuse(void **state)
 	};
 	const struct ctl_result *r;
 
-	(void)state;
 	write_file("{\"rigs\":[{\"name\":\"a\",\"bridges\":["
 		   "{\"name\":\"typo\",\"plugin\":\"null\",\"options\":{\"colour\":1,\"size\":2}},"
 		   "{\"name\":\"log\",\"plugin\":\"logging\"},"
@@ -236,12 +231,11 @@ static void what_bridges_would_refuse(void **state)
 }
 
 /* Those that need no look at the machine come in one run too. */
-static void all_that_is_wrong_in_itself(void **state)
+TEST(all_that_is_wrong_in_itself)
 {
 	static const char *const argv[] = { "simd", "--config", FILE_NAME, "--check-config", NULL };
 	const struct ctl_result *r;
 
-	(void)state;
 	write_file("{\"TimeScale\":0.001,\"socket\":{\"mode\":\"0066\"},\"rigs\":[{\"name\":\"a b\",\"channels\":["
 		   "{\"name\":\"a,b\"}],\"processes\":[{\"name\":\"p\",\"command\":[]}]}]}");
 	r = stack_run(argv);
@@ -251,7 +245,7 @@ static void all_that_is_wrong_in_itself(void **state)
 }
 
 /* What cannot be known before: the start itself refuses, with nothing left behind. */
-static void at_the_start(void **state)
+TEST(at_the_start)
 {
 	static const struct {
 		const char *conf, *words;
@@ -262,7 +256,6 @@ static void at_the_start(void **state)
 	};
 	static const char *const argv[] = { "simd", "--config", FILE_NAME, NULL };
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(late) / sizeof(*late); i++) {
 		const struct ctl_result *r;
 
@@ -279,19 +272,4 @@ static void at_the_start(void **state)
 		assert_int_equal(r->code, 1);
 		assert_non_null(strstr(r->err, "--ready-fd 77: no such descriptor is open"));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_mistake),
-		cmocka_unit_test(all_that_a_start_would_refuse),
-		cmocka_unit_test(what_bridges_would_refuse),
-		cmocka_unit_test(all_that_is_wrong_in_itself),
-		cmocka_unit_test(each_command_line),
-		cmocka_unit_test(missing_plugins),
-		cmocka_unit_test(at_the_start),
-	};
-
-	return cmocka_run_group_tests_name("config", tests, NULL, NULL);
 }

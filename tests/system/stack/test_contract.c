@@ -40,12 +40,11 @@ static int token_user(struct peer *p)
 	return 0;
 }
 
-static void tokens(void **state)
+TEST_WITH(tokens, NULL, stack_sweep)
 {
 	struct peer *a = peer_new(), *b = peer_new();
 	pid_t pa, pb;
 
-	(void)state;
 	start(CONF(STACK_POOLS, "", SLOW("2000")));
 	pa = peer_fork(a, token_user);
 	pb = peer_fork(b, token_user);
@@ -88,11 +87,10 @@ static int filler(struct peer *p)
 	return 0;
 }
 
-static void no_credit(void **state)
+TEST_WITH(no_credit, NULL, stack_sweep)
 {
 	struct peer *now = peer_new(), *later = peer_new();
 
-	(void)state;
 	start(CONF(STACK_POOLS, ",\"dispatch\":{\"wait_ms\":100}", SLOW("250000")));
 	now->command = SIM_PUB_NO_WAIT;
 	peer_join(now, peer_fork(now, filler));
@@ -112,11 +110,10 @@ static void no_credit(void **state)
 	peer_free(later);
 }
 
-static void waits_for_a_credit(void **state)
+TEST_WITH(waits_for_a_credit, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 
-	(void)state;
 	start(CONF(STACK_POOLS, "", SLOW("50000")));
 	peer_join(p, peer_fork(p, filler));
 	assert_int_equal(p->result, 0);
@@ -152,12 +149,11 @@ static int sharer(struct peer *p)
 	return 0;
 }
 
-static void a_shared_window(void **state)
+TEST_WITH(a_shared_window, NULL, stack_sweep)
 {
 	struct peer *a = peer_new(), *b = peer_new();
 	pid_t pa, pb;
 
-	(void)state;
 	start(CONF(STACK_POOLS, "", SLOW("1000")));
 	pa = peer_fork(a, sharer);
 	pb = peer_fork(b, sharer);
@@ -204,12 +200,11 @@ static int sizes(struct peer *p)
 	return 0;
 }
 
-static void all_sizes(void **state)
+TEST_WITH(all_sizes, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	uint32_t slots;
 
-	(void)state;
 	start(CONF(BIG_POOLS, "", SLOW("500")));
 	slots = stack_slots();
 	peer_join(p, peer_fork(p, sizes));
@@ -245,11 +240,10 @@ static int lonely(struct peer *p)
 	return 0;
 }
 
-static void nobody(void **state)
+TEST_WITH(nobody, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 
-	(void)state;
 	simd = stack_start("\"TimeSource\":\"system\"," STACK_POOLS ",\"rigs\":[{\"name\":\"car\",\"bridges\":["
 			   "{\"name\":\"b\",\"plugin\":\"null\",\"channels\":[\"/t/*\"],\"connection\":\"away\"}]}]");
 	UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connecting"));
@@ -319,12 +313,11 @@ static bool counted(struct peer *p)
 	return same;
 }
 
-static void each_reason_is_counted(void **state)
+TEST_WITH(each_reason_is_counted, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid;
 
-	(void)state;
 	start(CONF(STACK_POOLS, "", "\"mode\":\"fail\",\"every\":4"));
 	pid = peer_fork(p, mixed);
 	UNTIL(20000, p->ready == 1 || p->failed);
@@ -342,19 +335,4 @@ static void each_reason_is_counted(void **state)
 	UNTIL(5000, counted(p)); /* nothing is forgotten with the process */
 	stack_stop(simd);
 	peer_free(p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(tokens, stack_sweep),
-		cmocka_unit_test_teardown(no_credit, stack_sweep),
-		cmocka_unit_test_teardown(waits_for_a_credit, stack_sweep),
-		cmocka_unit_test_teardown(a_shared_window, stack_sweep),
-		cmocka_unit_test_teardown(all_sizes, stack_sweep),
-		cmocka_unit_test_teardown(each_reason_is_counted, stack_sweep),
-		cmocka_unit_test_teardown(nobody, stack_sweep),
-	};
-
-	return cmocka_run_group_tests_name("contract", tests, NULL, NULL);
 }

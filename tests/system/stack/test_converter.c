@@ -134,14 +134,13 @@ static int read_three(struct peer *p)
 	return 0;
 }
 
-static void it_goes_out_as_three_messages(void **state)
+TEST_WITH(it_goes_out_as_three_messages, start_good, NULL)
 {
 	struct peer *p = peer_new(), *q = peer_new();
 	pid_t reader = peer_fork(q, read_three), sensor = peer_fork(p, send_three);
 	char want[160];
 	json_t *j;
 
-	(void)state;
 	stack_wait(reader, 30000);
 	if (atomic_load(&q->failed))
 		fail_msg("%s", q->why);
@@ -224,12 +223,11 @@ static int write_both(struct peer *p)
 	return 0;
 }
 
-static void it_comes_in_again(void **state)
+TEST_WITH(it_comes_in_again, NULL, stack_sweep)
 {
 	struct peer *p = peer_new(), *q = peer_new();
 	pid_t vehicle = peer_fork(p, listen_to_both), stack;
 
-	(void)state;
 	UNTIL(10000, atomic_load(&p->ready) || atomic_load(&p->failed));
 	stack = peer_fork(q, write_both);
 	UNTIL(20000, atomic_load(&p->received) || atomic_load(&p->failed) || atomic_load(&q->failed));
@@ -289,12 +287,11 @@ static int start_bad(void **state)
 	return 0;
 }
 
-static void bad_ones_spoil_nothing_else(void **state)
+TEST_WITH(bad_ones_spoil_nothing_else, start_bad, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t sensor = peer_fork(p, send_to_bad);
 
-	(void)state;
 	UNTIL(10000, stack_said("converter ABI 42, this simbridge speaks 1"));
 	peer_join(p, sensor);
 	peer_free(p);
@@ -311,28 +308,17 @@ static void bad_ones_spoil_nothing_else(void **state)
 	stack_stop(simd);
 }
 
-static void what_is_not_there_is_told_at_the_start(void **state)
+TEST_WITH(what_is_not_there_is_told_at_the_start, NULL, stack_sweep)
 {
 	int ready, status;
 	pid_t pid = stack_spawn(
 		"\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"b\",\"plugin\":\"null\",\"converters\":[\"nosuch\"]}]}]",
 		&ready);
 
-	(void)state;
 	status = stack_wait(pid, 10000);
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) != 0);
 	assert_true(stack_said("rigs[car].bridges[b].converters: there is no converter_nosuch.so"));
 	close(ready);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(it_goes_out_as_three_messages, start_good),
-		cmocka_unit_test_teardown(it_comes_in_again, stack_sweep),
-		cmocka_unit_test_setup_teardown(bad_ones_spoil_nothing_else, start_bad, stack_sweep),
-		cmocka_unit_test_teardown(what_is_not_there_is_told_at_the_start, stack_sweep),
-	};
-
-	return cmocka_run_group_tests_name("converter", tests, NULL, stack_sweep);
-}
+TEST_GROUP(NULL, stack_sweep)

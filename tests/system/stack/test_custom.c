@@ -86,12 +86,11 @@ static bool within(unsigned n, unsigned all)
 	return n <= all && n + LEFT_BEHIND >= all;
 }
 
-static void three_sensors_two_bridges(void **state)
+TEST_WITH(three_sensors_two_bridges, setup, stack_sweep)
 {
 	struct seen seen = { 0 };
 	unsigned sent, delivered;
 
-	(void)state;
 	sent = (unsigned)atoi(run("../examples/float_array_token", "60", NULL));
 	run("../examples/float_array_frequency", "200", "40");
 	delivered = (unsigned)atoi(run("../examples/float_array_copy", "8", NULL));
@@ -110,11 +109,10 @@ static void three_sensors_two_bridges(void **state)
 }
 
 /* A tool that does not know the type either reads its fields by name. */
-static void seen_by_tools(void **state)
+TEST_WITH(seen_by_tools, setup, stack_sweep)
 {
 	const struct ctl_result *r;
 
-	(void)state;
 	run("../examples/float_array_copy", "2", NULL);
 	assert_non_null(strstr(stack_ctl("list", NULL)->out, "example/FloatArray"));
 	assert_non_null(strstr(stack_ctl("info", "/car/float_array", NULL)->out, "array"));
@@ -156,14 +154,4 @@ static void seen_by_tools(void **state)
 	assert_int_equal(stack_ctl("type", "show", "example/Nothing", NULL)->code, 1);
 	assert_int_equal(stack_ctl("type", "show", "sim/Imu", "--out", "/proc/nowhere", NULL)->code, 1);
 	stack_stop(simd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(three_sensors_two_bridges, setup, stack_sweep),
-		cmocka_unit_test_setup_teardown(seen_by_tools, setup, stack_sweep),
-	};
-
-	return cmocka_run_group_tests_name("custom", tests, NULL, NULL);
 }

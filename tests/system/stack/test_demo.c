@@ -82,11 +82,21 @@ static size_t size_of(const char *path)
 	return len;
 }
 
-static void a_second_run_keeps_the_first(void **state)
+/* For a failure: what simd and the demo have said. */
+static int sweep(void **state)
+{
+	char *log = NULL;
+
+	if (fd_read_file(OUT "/simd.log", (size_t)16 << 20, &log, NULL) == 0)
+		printf("-- the demo's simd\n%s", log);
+	mem_free(log);
+	return stack_sweep(state);
+}
+
+TEST_WITH(a_second_run_keeps_the_first, NULL, sweep)
 {
 	size_t log;
 
-	(void)state;
 	assert_int_equal(stack_wait(demo("2", "logging"), 60000), 0);
 	check_end();
 	log = size_of(OUT "/logging.txt.gz");
@@ -135,7 +145,7 @@ static bool reports(struct sim_subscriber *s, dds_entity_t writer, uint8_t mode,
 	return yes;
 }
 
-static void ros_drives_it(void **state)
+TEST_WITH(ros_drives_it, NULL, sweep)
 {
 	struct sim_client *c = NULL;
 	pid_t pid = demo("600", "ros2");
@@ -143,7 +153,6 @@ static void ros_drives_it(void **state)
 	dds_entity_t dp = reader_participant(), writer;
 	int status;
 
-	(void)state;
 	control_type = typed_new(ros_type_find(ros2_types, TYPE));
 	assert_non_null(control_type);
 	go = typed_sample(control_type);
@@ -163,25 +172,4 @@ static void ros_drives_it(void **state)
 	assert_int_equal(kill(pid, SIGINT), 0);
 	status = stack_wait(pid, 30000);
 	assert_int_equal(WEXITSTATUS(status), 130);
-}
-
-/* For a failure: what simd and the demo have said. */
-static int sweep(void **state)
-{
-	char *log = NULL;
-
-	if (fd_read_file(OUT "/simd.log", (size_t)16 << 20, &log, NULL) == 0)
-		printf("-- the demo's simd\n%s", log);
-	mem_free(log);
-	return stack_sweep(state);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(a_second_run_keeps_the_first, sweep),
-		cmocka_unit_test_teardown(ros_drives_it, sweep),
-	};
-
-	return cmocka_run_group_tests_name("demo", tests, NULL, NULL);
 }

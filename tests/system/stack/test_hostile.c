@@ -80,7 +80,7 @@ static void still_serves(void)
 
 /* ---- bytes ---- */
 
-static void garbage(void **state)
+TEST_WITH(garbage, setup, stack_sweep)
 {
 	static char big[512 * 1024];
 	static const char *const texts[] = { "GET / HTTP/1.1\r\n\r\n",
@@ -94,7 +94,6 @@ static void garbage(void **state)
 					     "" };
 	uint64_t seed = test_seed(1);
 
-	(void)state;
 	print_message("SEED=%llu\n", (unsigned long long)seed);
 	srand((unsigned)seed);
 	for (unsigned i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
@@ -144,12 +143,11 @@ static void garbage(void **state)
 	stack_stop(simd);
 }
 
-static void halves(void **state)
+TEST_WITH(halves, setup, stack_sweep)
 {
 	static const char text[] = "{\"method\":\"io.simd.Control.GetIn";
 	int fd[200];
 
-	(void)state;
 	for (int i = 0; i < 200; i++) {
 		fd[i] = dial();
 		assert_true(send(fd[i], text, (size_t)i % sizeof(text), MSG_NOSIGNAL) >= 0);
@@ -164,7 +162,7 @@ static void halves(void **state)
 /* ---- calls ---- */
 
 /* Every method with parameters of every wrong kind: an answer each, never a crash. */
-static void odd_parameters(void **state)
+TEST_WITH(odd_parameters, setup, stack_sweep)
 {
 	static const char *const methods[] = { "Hello",          "Attached",      "Advertise",
 					       "Unadvertise",    "Subscribe",     "Unsubscribe",
@@ -198,7 +196,6 @@ static void odd_parameters(void **state)
 		"{\"unknown\":{\"deep\":[[[[[]]]]]}}"
 	};
 
-	(void)state;
 	for (unsigned m = 0; m < sizeof(methods) / sizeof(*methods); m++) {
 		for (unsigned i = 0; i < sizeof(params) / sizeof(*params); i++) {
 			char text[512], reply[65536];
@@ -219,13 +216,12 @@ static void odd_parameters(void **state)
 }
 
 /* Asks without end and never reads: cut off, within its bound of memory. */
-static void flood(void **state)
+TEST_WITH(flood, setup, stack_sweep)
 {
 	static const char ask[] = "{\"method\":\"" I "GetConfig\"}";
 	long before = anonymous_kib();
 	int fd[8];
 
-	(void)state;
 	for (int i = 0; i < 8; i++) {
 		fd[i] = dial();
 		while (send(fd[i], ask, sizeof(ask), MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
@@ -250,13 +246,12 @@ static void flood(void **state)
 	stack_stop(simd);
 }
 
-static void thousand_connections(void **state)
+TEST_WITH(thousand_connections, setup, stack_sweep)
 {
 	struct rlimit files = { 4096, 4096 };
 	int *fd = calloc(1000, sizeof(*fd));
 	const struct ctl_result *r;
 
-	(void)state;
 	setrlimit(RLIMIT_NOFILE, &files);
 	for (int i = 0; i < 1000; i++)
 		fd[i] = dial();
@@ -272,7 +267,7 @@ static void thousand_connections(void **state)
 }
 
 /* simd itself out of descriptors: it serves whom it has, does not spin, and takes new ones when there is room. */
-static void no_descriptors(void **state)
+TEST_WITH(no_descriptors, setup, stack_sweep)
 {
 	struct rlimit few = { 100, 100 }, old;
 	int fd[200];
@@ -280,7 +275,6 @@ static void no_descriptors(void **state)
 	long long ticks[2];
 	pid_t tight;
 
-	(void)state;
 	stack_stop(simd);
 	getrlimit(RLIMIT_NOFILE, &old);
 	few.rlim_max = old.rlim_max;
@@ -310,7 +304,7 @@ static void no_descriptors(void **state)
 }
 
 /* An Events stream that nobody reads, while much happens. */
-static void slow_listener(void **state)
+TEST_WITH(slow_listener, setup, stack_sweep)
 {
 	static const char hello[] =
 		"{\"method\":\"" I "Hello\",\"parameters\":{\"name\":\"slow\",\"role\":\"tool\",\"abi\":1,"
@@ -324,7 +318,6 @@ static void slow_listener(void **state)
 	struct sim_client *c;
 	int fd = dial();
 
-	(void)state;
 	assert_true(send(fd, hello, sizeof(hello), MSG_NOSIGNAL) > 0);
 	assert_true(send(fd, events, sizeof(events), MSG_NOSIGNAL) > 0);
 	assert_int_equal(sim_connect(&o, &c), 0);
@@ -377,7 +370,7 @@ static void session_end(struct session *s)
 }
 
 /* The ends that a client gets: shut, written to, and its doorbell rung without end. */
-static void client_ends(void **state)
+TEST_WITH(client_ends, setup, stack_sweep)
 {
 	struct peer *witness = peer_new();
 	struct session s;
@@ -385,7 +378,6 @@ static void client_ends(void **state)
 	char junk[4096];
 	pid_t pid;
 
-	(void)state;
 	witness->command = 1000;
 	pid = peer_fork(witness, peer_publisher);
 	UNTIL(10000, witness->ok > 5);
@@ -417,7 +409,7 @@ static void client_ends(void **state)
 }
 
 /* Shared pages full of nonsense: others may lose their window, simd loses nothing. */
-static void scribbles(void **state)
+TEST_WITH(scribbles, setup, stack_sweep)
 {
 	uint64_t seed = test_seed(2);
 	struct peer *p = peer_new();
@@ -425,7 +417,6 @@ static void scribbles(void **state)
 	unsigned char *page, *counters;
 	pid_t pid;
 
-	(void)state;
 	print_message("SEED=%llu\n", (unsigned long long)seed);
 	srand((unsigned)seed);
 	p->command = 1000;
@@ -541,12 +532,11 @@ static int to_evil(struct peer *p)
 	return 0;
 }
 
-static void hostile_lanes(void **state)
+TEST_WITH(hostile_lanes, setup, stack_sweep)
 {
 	struct peer *witness = peer_new();
 	pid_t pid;
 
-	(void)state;
 	witness->command = 500;
 	pid = peer_fork(witness, peer_publisher);
 	UNTIL(10000, witness->ok > 5);
@@ -577,22 +567,4 @@ static void hostile_lanes(void **state)
 	assert_int_equal(stack_bridge("b", "restarts"), 0);
 	stack_stop(simd);
 	peer_free(witness);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(garbage, setup, stack_sweep),
-		cmocka_unit_test_setup_teardown(halves, setup, stack_sweep),
-		cmocka_unit_test_setup_teardown(odd_parameters, setup, stack_sweep),
-		cmocka_unit_test_setup_teardown(flood, setup, stack_sweep),
-		cmocka_unit_test_setup_teardown(thousand_connections, setup, stack_sweep),
-		cmocka_unit_test_setup_teardown(no_descriptors, setup, stack_sweep),
-		cmocka_unit_test_setup_teardown(slow_listener, setup, stack_sweep),
-		cmocka_unit_test_setup_teardown(client_ends, setup, stack_sweep),
-		cmocka_unit_test_setup_teardown(scribbles, setup, stack_sweep),
-		cmocka_unit_test_setup_teardown(hostile_lanes, setup, stack_sweep),
-	};
-
-	return cmocka_run_group_tests_name("hostile", tests, NULL, NULL);
 }

@@ -47,12 +47,11 @@ static int listen_to(struct peer *p)
 	return 0;
 }
 
-static void first_opens_last_closes(void **state)
+TEST_WITH(first_opens_last_closes, NULL, stack_sweep)
 {
 	struct peer *p = peer_new(), *q = peer_new();
 	pid_t first, second;
 
-	(void)state;
 	start("\"inbound\":[\"in\"],", "\"inject_channel\":\"in\",\"inject_us\":20000");
 	first = peer_fork(p, listen_to);
 	UNTIL(10000, atomic_load(&p->received) >= MESSAGES / 4 || atomic_load(&p->failed));
@@ -71,12 +70,11 @@ static void first_opens_last_closes(void **state)
 	peer_free(q);
 }
 
-static void stops_with_time(void **state)
+TEST_WITH(stops_with_time, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid;
 
-	(void)state;
 	start("\"inbound\":[\"/car/in\"],", "\"inject_channel\":\"/car/in\"");
 	assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
 	pid = peer_fork(p, listen_to);
@@ -89,12 +87,11 @@ static void stops_with_time(void **state)
 	peer_free(p);
 }
 
-static void goes_on_while_paused(void **state)
+TEST_WITH(goes_on_while_paused, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid;
 
-	(void)state;
 	start("\"inbound\":[\"in\"],\"inbound_while_paused\":true,", "\"inject_channel\":\"in\"");
 	assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
 	pid = peer_fork(p, listen_to);
@@ -104,23 +101,10 @@ static void goes_on_while_paused(void **state)
 	peer_free(p);
 }
 
-static void only_what_is_listed(void **state)
+TEST_WITH(only_what_is_listed, NULL, stack_sweep)
 {
-	(void)state;
 	start("\"inbound\":[\"other\"],", "\"inject_channel\":\"in\"");
 	UNTIL(5000, stack_count("in is not written", "does not list it") == 1);
 	assert_int_equal(stack_channel("/car/in", "id"), -1);
 	stack_stop(simd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(first_opens_last_closes, stack_sweep),
-		cmocka_unit_test_teardown(stops_with_time, stack_sweep),
-		cmocka_unit_test_teardown(goes_on_while_paused, stack_sweep),
-		cmocka_unit_test_teardown(only_what_is_listed, stack_sweep),
-	};
-
-	return cmocka_run_group_tests_name("inbound", tests, NULL, NULL);
 }

@@ -70,12 +70,11 @@ static void check_log(void)
 	gzclose(f);
 }
 
-static void published_and_written(void **state)
+TEST_WITH(published_and_written, setup, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid = peer_fork(p, messages);
 
-	(void)state;
 	peer_join(p, pid);
 	assert_int_equal(p->accepted, MESSAGES);
 	assert_int_equal(p->ok, MESSAGES);
@@ -122,11 +121,10 @@ static void connected_after(int64_t pid)
 }
 
 /* What was answered with true is there, although the disk had no room for it for a while. */
-static void log_on_a_full_disk(void **state)
+TEST_WITH(log_on_a_full_disk, NULL, stack_sweep)
 {
 	unsigned ok = 0;
 
-	(void)state;
 	assert_int_equal(mkdir("/tmp/out-disk", 0755), 0);
 	if (mount("tmpfs", "/tmp/out-disk", "tmpfs", 0, "size=1m") < 0)
 		skip();
@@ -148,13 +146,12 @@ static void log_on_a_full_disk(void **state)
 }
 
 /* A bridge that is restarted, one that is killed, and one of the next simd: each has a file of its own, and all is there. */
-static void log_stays(void **state)
+TEST_WITH(log_stays, setup, stack_sweep)
 {
 	static const char *const files[] = { "/tmp/out.txt.gz", "/tmp/out.2.txt.gz", "/tmp/out.3.txt.gz",
 					     "/tmp/out.4.txt.gz" };
 	int64_t pid = stack_bridge("log", "pid");
 
-	(void)state;
 	assert_int_equal(some_more(), MESSAGES);
 	assert_int_equal(stack_ctl("bridge", "restart", "log", NULL)->code, 0);
 	connected_after(pid);
@@ -307,13 +304,12 @@ static void json_of_services(void)
 	sim_disconnect(c);
 }
 
-static void keys_are_stable(void **state)
+TEST_WITH(keys_are_stable, setup, stack_sweep)
 {
 	struct peer *p = peer_new();
 	char channel[32];
 	pid_t pid;
 
-	(void)state;
 	p->command = 200;
 	pid = peer_fork(p, peer_publisher);
 	UNTIL(10000, p->ok > 3);
@@ -327,7 +323,7 @@ static void keys_are_stable(void **state)
 }
 
 /* Every command takes a channel without its first slash as the library does. */
-static void without_a_slash(void **state)
+TEST_WITH(without_a_slash, setup, stack_sweep)
 {
 	static const char *const lines[][6] = {
 		{ "list", "--names", "t/*" },
@@ -338,7 +334,6 @@ static void without_a_slash(void **state)
 	};
 	struct peer *p = peer_new();
 
-	(void)state;
 	peer_join(p, peer_fork(p, messages));
 	peer_check(p, false);
 	for (unsigned i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
@@ -362,9 +357,8 @@ static void refused(const struct ctl_result *r, int code, const char *words)
 			 words);
 }
 
-static void usage_errors(void **state)
+TEST_WITH(usage_errors, setup, stack_sweep)
 {
-	(void)state;
 	refused(stack_ctl("lsit", NULL), 2, "lsit");
 	refused(stack_ctl("info", NULL), 2, "CHANNEL");
 	refused(stack_ctl("list", "--jsno", NULL), 2, "jsno");
@@ -382,13 +376,12 @@ static void usage_errors(void **state)
 }
 
 /* Tables for people: the figures of a known number of messages stand in them. */
-static void for_people(void **state)
+TEST_WITH(for_people, setup, stack_sweep)
 {
 	struct peer *p = peer_new();
 	const struct ctl_result *r;
 	char row[64];
 
-	(void)state;
 	peer_join(p, peer_fork(p, messages));
 	peer_check(p, false);
 	UNTIL(5000, stack_bridge("log", "sent") == MESSAGES);
@@ -443,12 +436,11 @@ static void watched(const char *command, const char *list, const char *key)
 	pclose(f); /* its next line finds nobody */
 }
 
-static void watches(void **state)
+TEST_WITH(watches, setup, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid;
 
-	(void)state;
 	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
 	p->command = 200;
 	pid = peer_fork(p, peer_publisher);
@@ -460,11 +452,10 @@ static void watches(void **state)
 	peer_free(p);
 }
 
-static void restart_and_shutdown(void **state)
+TEST_WITH(restart_and_shutdown, setup, stack_sweep)
 {
 	int64_t pid;
 
-	(void)state;
 	pid = stack_bridge("log", "pid");
 	assert_int_equal(stack_ctl("bridge", "restart", "log", NULL)->code, 0);
 	UNTIL(10000, stack_bridge("log", "pid") > 0 && stack_bridge("log", "pid") != pid &&
@@ -474,11 +465,10 @@ static void restart_and_shutdown(void **state)
 	assert_string_equal(stack_leftovers(), "");
 }
 
-static void without_simd(void **state)
+TEST(without_simd)
 {
 	static const char *const commands[] = { "list", "clients", "dispatch", "config", "summary", "shutdown" };
 
-	(void)state;
 	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
 	for (unsigned i = 0; i < sizeof(commands) / sizeof(*commands); i++)
 		refused(stack_ctl(commands[i], NULL), 1, STACK_SOCKET);
@@ -503,11 +493,10 @@ static const char *finding(const struct ctl_result *r, const char *check)
 	return result;
 }
 
-static void doctor(void **state)
+TEST_WITH(doctor, setup, stack_sweep)
 {
 	const char *path = strdup(getenv("PATH"));
 
-	(void)state;
 	assert_int_equal(stack_ctl("doctor", NULL)->code, 0);
 	assert_string_equal(finding(stack_ctl("doctor", "--json", NULL), "simd"), "ok");
 	assert_string_equal(finding(stack_ctl("doctor", "--json", NULL), "roudi"), "ok");
@@ -519,23 +508,4 @@ static void doctor(void **state)
 	setenv("PATH", "/nowhere", 1);
 	assert_int_equal(stack_ctl("doctor", NULL)->code, 1);
 	setenv("PATH", path, 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(published_and_written, setup, stack_sweep),
-		cmocka_unit_test_setup_teardown(log_stays, setup, stack_sweep),
-		cmocka_unit_test_teardown(log_on_a_full_disk, stack_sweep),
-		cmocka_unit_test_setup_teardown(keys_are_stable, setup, stack_sweep),
-		cmocka_unit_test_setup_teardown(usage_errors, setup, stack_sweep),
-		cmocka_unit_test_setup_teardown(for_people, setup, stack_sweep),
-		cmocka_unit_test_setup_teardown(without_a_slash, setup, stack_sweep),
-		cmocka_unit_test_setup_teardown(watches, setup, stack_sweep),
-		cmocka_unit_test_setup_teardown(restart_and_shutdown, setup, stack_sweep),
-		cmocka_unit_test_setup_teardown(doctor, setup, stack_sweep),
-		cmocka_unit_test(without_simd),
-	};
-
-	return cmocka_run_group_tests_name("line", tests, NULL, NULL);
 }

@@ -80,37 +80,33 @@ static void run_free(const char *conf)
 	peer_free(p);
 }
 
-static void null_and_null(void **state)
+TEST_WITH(null_and_null, NULL, stack_sweep)
 {
-	(void)state;
 	run_free(RIG(NULL_BRIDGE, NULL_BRIDGE));
 	stack_stop(simd);
 }
 
-static void null_and_a_slow_one(void **state)
+TEST_WITH(null_and_a_slow_one, NULL, stack_sweep)
 {
-	(void)state;
 	run_free(RIG(NULL_BRIDGE, SLOW));
 	assert_int_equal(stack_count("bridge-slow", ""), 0);
 	stack_stop(simd);
 }
 
-static void null_and_logging(void **state)
+TEST_WITH(null_and_logging, NULL, stack_sweep)
 {
-	(void)state;
 	run_free(RIG(NULL_BRIDGE, LOGGING));
 	stack_stop(simd);
 	assert_int_equal(lines("/tmp/out.txt.gz"), 2 * 2 * STEPS); /* a head and a body each */
 }
 
 /* config/rigs/dataset.json, as the README says; only its log goes elsewhere. */
-static void the_recipe_for_a_data_set(void **state)
+TEST_WITH(the_recipe_for_a_data_set, NULL, stack_sweep)
 {
 	json_t *rig = json_load_file("config/rigs/dataset.json", 0, NULL), *log;
 	char *text, *conf = NULL;
 	int64_t sent;
 
-	(void)state;
 	log = json_array_get(json_object_get(rig, "bridges"), 0);
 	assert_int_equal(json_object_set_new(log, "connection", json_string("/tmp/out")), 0);
 	text = json_dumps(rig, JSON_COMPACT);
@@ -132,12 +128,11 @@ static void the_recipe_for_a_data_set(void **state)
 }
 
 /* In the middle of the run the recorder is started again, by command. */
-static void a_restart_in_between(void **state)
+TEST_WITH(a_restart_in_between, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid;
 
-	(void)state;
 	start(RIG(NULL_BRIDGE, LOGGING));
 	pid = peer_fork(p, engine);
 	UNTIL(10000, p->called > 500);
@@ -165,13 +160,12 @@ static void stop_load(struct peer *p, pid_t pid)
 }
 
 /* A recorder that hangs costs its deadline once; then all goes on without it, and says so. */
-static void a_hung_recorder_stops_nobody(void **state)
+TEST_WITH(a_hung_recorder_stops_nobody, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	int64_t sent;
 	pid_t pid;
 
-	(void)state;
 	start(WALL(NULL_BRIDGE ",\"lossless\":true,\"options\":{\"mode\":\"hang\",\"every\":100}",
 		   ",\"dispatch\":{\"deadline_ms\":300}"));
 	pid = peer_fork(p, peer_publisher);
@@ -187,12 +181,11 @@ static void a_hung_recorder_stops_nobody(void **state)
 }
 
 /* One that nobody waits for misses messages when it falls behind: named once, counted, and doctor knows what to do. */
-static void a_slow_one_is_named(void **state)
+TEST_WITH(a_slow_one_is_named, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid;
 
-	(void)state;
 	start(WALL(NULL_BRIDGE ",\"options\":{\"mode\":\"slow\",\"delay_us\":20000}", ""));
 	pid = peer_fork(p, peer_publisher);
 	UNTIL(20000, p->reasons[SIM_REASON_BRIDGE_SLOW] > 100);
@@ -204,12 +197,11 @@ static void a_slow_one_is_named(void **state)
 }
 
 /* The same for the logging bridge, which keeps data: producers wait for it, and the other one does too. */
-static void a_recorder_is_waited_for(void **state)
+TEST_WITH(a_recorder_is_waited_for, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid;
 
-	(void)state;
 	start(WALL(LOGGING, ""));
 	assert_non_null(strstr(stack_ctl("bridge", "info", "b", NULL)->out, "lossless: yes"));
 	assert_null(strstr(stack_ctl("bridge", "info", "a", NULL)->out, "lossless: yes"));
@@ -220,20 +212,4 @@ static void a_recorder_is_waited_for(void **state)
 	assert_int_equal(stack_bridge("b", "failed") + stack_bridge("b", "dropped"), 0);
 	assert_int_equal(stack_bridge("b", "sent"), p->accepted);
 	stop_load(p, pid);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(null_and_null, stack_sweep),
-		cmocka_unit_test_teardown(null_and_a_slow_one, stack_sweep),
-		cmocka_unit_test_teardown(null_and_logging, stack_sweep),
-		cmocka_unit_test_teardown(the_recipe_for_a_data_set, stack_sweep),
-		cmocka_unit_test_teardown(a_restart_in_between, stack_sweep),
-		cmocka_unit_test_teardown(a_hung_recorder_stops_nobody, stack_sweep),
-		cmocka_unit_test_teardown(a_slow_one_is_named, stack_sweep),
-		cmocka_unit_test_teardown(a_recorder_is_waited_for, stack_sweep),
-	};
-
-	return cmocka_run_group_tests_name("lossless", tests, NULL, NULL);
 }

@@ -10,12 +10,11 @@
 	"\"processes\":[{\"name\":\"gone\",\"command\":[\"/no/such/program\"]}," \
 	"{\"name\":\"brief\",\"command\":[\"false\"]}]}]"
 
-static void are_given_up(void **state)
+TEST_WITH(are_given_up, NULL, stack_sweep)
 {
 	pid_t simd = stack_start(CONF);
 	const struct ctl_result *r;
 
-	(void)state;
 	UNTIL(20000, !strcmp(stack_bridge_text("typo", "status"), "permanent"));
 	assert_non_null(strstr(stack_bridge_text("typo", "detail"), "options.colour"));
 	assert_int_equal(stack_bridge("typo", "restarts"), 2);
@@ -30,11 +29,4 @@ static void are_given_up(void **state)
 	assert_int_equal(stack_ctl("bridge", "restart", "typo", NULL)->code, 0);
 	UNTIL(20000, stack_count("typo", "is given up") == 2);
 	stack_stop(simd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test_teardown(are_given_up, stack_sweep) };
-
-	return cmocka_run_group_tests_name("permanent", tests, NULL, NULL);
 }

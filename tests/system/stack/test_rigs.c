@@ -120,14 +120,13 @@ static struct logged read_log(int rig)
 	return seen;
 }
 
-static void never_mix(void **state)
+TEST_WITH(never_mix, setup, stack_sweep)
 {
 	struct peer *p[RIGS];
 	pid_t pid[RIGS], other;
 	struct logged seen;
 	uint64_t ok;
 
-	(void)state;
 	for (int i = 0; i < RIGS; i++) {
 		p[i] = peer_new();
 		p[i]->result = i;
@@ -186,12 +185,11 @@ static int listener(struct peer *p)
 	return 0;
 }
 
-static void inbound_to_the_right_one(void **state)
+TEST_WITH(inbound_to_the_right_one, setup, stack_sweep)
 {
 	struct peer *p[RIGS];
 	pid_t pid[RIGS];
 
-	(void)state;
 	for (int i = 0; i < RIGS; i++) {
 		p[i] = peer_new();
 		p[i]->result = i;
@@ -224,12 +222,11 @@ static const char *text_of(const json_t *list, const char *name, const char *key
 	return "";
 }
 
-static void told_apart(void **state)
+TEST_WITH(told_apart, setup, stack_sweep)
 {
 	json_t *channels, *bridges;
 	const char *out;
 
-	(void)state;
 	UNTIL(10000, stack_channel("/north/float_array", "id") >= 0 && stack_channel("/south/float_array", "id") >= 0);
 	channels = json_loads(stack_ctl("list", "--json", NULL)->out, 0, NULL);
 	bridges = json_loads(stack_ctl("bridge", "list", "--json", NULL)->out, 0, NULL);
@@ -250,15 +247,4 @@ static void told_apart(void **state)
 	json_decref(channels);
 	json_decref(bridges);
 	stack_stop(simd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(never_mix, setup, stack_sweep),
-		cmocka_unit_test_setup_teardown(inbound_to_the_right_one, setup, stack_sweep),
-		cmocka_unit_test_setup_teardown(told_apart, setup, stack_sweep),
-	};
-
-	return cmocka_run_group_tests_name("rigs", tests, NULL, NULL);
 }

@@ -59,12 +59,11 @@ static int read_it(struct peer *p)
 	return 0;
 }
 
-static void goes_out_with_its_time(void **state)
+TEST(goes_out_with_its_time)
 {
 	struct peer *p = peer_new(), *q = peer_new();
 	pid_t reader = peer_fork(q, read_it), sensor = peer_fork(p, publish_one);
 
-	(void)state;
 	stack_wait(reader, 30000);
 	if (atomic_load(&q->failed))
 		fail_msg("%s", q->why);
@@ -74,59 +73,6 @@ static void goes_out_with_its_time(void **state)
 	peer_free(p);
 	peer_free(q);
 	assert_int_equal(stack_bridge("ros", "failed"), 0);
-}
-
-/* ---- and back ---- */
-
-static int listen_to(struct peer *p)
-{
-	struct sim_subscriber_options o = { .size = sizeof(o), .depth = 4 };
-	struct sim_client *c = peer_connect(p, "vehicle");
-	const struct sim_slot *slot;
-	struct sim_subscriber *s;
-
-	PEER(p, sim_subscribe(c, "/gear", &sim_GearCommand_type, &o, &s) == 0);
-	atomic_store(&p->ready, 1);
-	while (!atomic_load(&p->stop)) {
-		if (sim_wait(s, 20 * NS_PER_MS) != 1 || sim_take(s, &slot) != 0)
-			continue;
-		atomic_store(&p->result, ((const struct sim_GearCommand *)sim_slot_body(slot))->gear);
-		atomic_fetch_add(&p->received, 1);
-		sim_release(s, slot);
-	}
-	sim_subscriber_destroy(s);
-	sim_disconnect(c);
-	return 0;
-}
-
-/* A driving stack repeats its commands. */
-static int command(struct peer *p)
-{
-	dds_entity_t dp = reader_participant(), w = reader_write_to(dp, &seen_gear_desc, "rt/control/command/gear_cmd");
-	struct seen_gear m = { { 1, 0 }, 20 };
-
-	while (!atomic_load(&p->stop)) {
-		PEER(p, dds_write(w, &m) == 0);
-		usleep(20000);
-	}
-	return 0;
-}
-
-static void commands_come_to_the_vehicle(void **state)
-{
-	struct peer *p = peer_new(), *q = peer_new();
-	pid_t vehicle = peer_fork(p, listen_to), stack;
-
-	(void)state;
-	UNTIL(10000, atomic_load(&p->ready) || atomic_load(&p->failed));
-	stack = peer_fork(q, command);
-	UNTIL(20000, atomic_load(&p->received) > 0 || atomic_load(&q->failed));
-	assert_int_equal(p->result, SIM_GEAR_REVERSE);
-	peer_join(q, stack);
-	peer_join(p, vehicle);
-	peer_free(p);
-	peer_free(q);
-	stack_stop(simd);
 }
 
 /* ---- services ---- */
@@ -180,12 +126,11 @@ static int ask(struct peer *p)
 	return 0;
 }
 
-static void services_are_called(void **state)
+TEST(services_are_called)
 {
 	struct peer *p = peer_new(), *q = peer_new();
 	pid_t lamp = peer_fork(p, provide), asker = peer_fork(q, ask);
 
-	(void)state;
 	UNTIL(30000, q->ready || q->failed);
 	assert_int_equal(p->received, 20);
 	assert_int_equal(stack_int("ListServices", "services/0/answered"), 20);
@@ -199,13 +144,56 @@ static void services_are_called(void **state)
 	peer_free(q);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(goes_out_with_its_time),
-		cmocka_unit_test(services_are_called),
-		cmocka_unit_test(commands_come_to_the_vehicle),
-	};
+/* ---- and back ---- */
 
-	return cmocka_run_group_tests_name("ros2", tests, setup, stack_sweep);
+static int listen_to(struct peer *p)
+{
+	struct sim_subscriber_options o = { .size = sizeof(o), .depth = 4 };
+	struct sim_client *c = peer_connect(p, "vehicle");
+	const struct sim_slot *slot;
+	struct sim_subscriber *s;
+
+	PEER(p, sim_subscribe(c, "/gear", &sim_GearCommand_type, &o, &s) == 0);
+	atomic_store(&p->ready, 1);
+	while (!atomic_load(&p->stop)) {
+		if (sim_wait(s, 20 * NS_PER_MS) != 1 || sim_take(s, &slot) != 0)
+			continue;
+		atomic_store(&p->result, ((const struct sim_GearCommand *)sim_slot_body(slot))->gear);
+		atomic_fetch_add(&p->received, 1);
+		sim_release(s, slot);
+	}
+	sim_subscriber_destroy(s);
+	sim_disconnect(c);
+	return 0;
 }
+
+/* A driving stack repeats its commands. */
+static int command(struct peer *p)
+{
+	dds_entity_t dp = reader_participant(), w = reader_write_to(dp, &seen_gear_desc, "rt/control/command/gear_cmd");
+	struct seen_gear m = { { 1, 0 }, 20 };
+
+	while (!atomic_load(&p->stop)) {
+		PEER(p, dds_write(w, &m) == 0);
+		usleep(20000);
+	}
+	return 0;
+}
+
+TEST(commands_come_to_the_vehicle)
+{
+	struct peer *p = peer_new(), *q = peer_new();
+	pid_t vehicle = peer_fork(p, listen_to), stack;
+
+	UNTIL(10000, atomic_load(&p->ready) || atomic_load(&p->failed));
+	stack = peer_fork(q, command);
+	UNTIL(20000, atomic_load(&p->received) > 0 || atomic_load(&q->failed));
+	assert_int_equal(p->result, SIM_GEAR_REVERSE);
+	peer_join(q, stack);
+	peer_join(p, vehicle);
+	peer_free(p);
+	peer_free(q);
+	stack_stop(simd);
+}
+
+TEST_GROUP(setup, stack_sweep)

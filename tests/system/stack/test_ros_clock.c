@@ -24,6 +24,32 @@ static int setup(void **state)
 	return 0;
 }
 
+/* A publisher that says nothing of whose it is. */
+static int write_clock(struct peer *p)
+{
+	dds_entity_t dp = reader_participant();
+
+	PEER(p, dp > 0 && reader_write_volatile(dp, &seen_clock_desc, "rt/clock") > 0);
+	while (!atomic_load(&p->stop))
+		usleep(1000);
+	dds_delete(DDS_CYCLONEDDS_HANDLE);
+	return 0;
+}
+
+TEST(another_clock_is_shown)
+{
+	struct peer *other = peer_new();
+	pid_t pid = peer_fork(other, write_clock);
+
+	UNTIL(20000,
+	      strstr(stack_ctl("clock", "status", NULL)->out, "), which bridge ros sees, publishes /clock as well"));
+	assert_non_null(strstr(stack_ctl("clock", "status", NULL)->out, "warning:    a publisher ("));
+	assert_true(stack_said("publishes /clock too"));
+	peer_join(other, pid);
+	UNTIL(20000, !strstr(stack_ctl("clock", "status", NULL)->out, "warning"));
+	peer_free(other);
+}
+
 /* Notes each stamp that differs from the one before. command: time has begun anew. */
 static int read_clock(struct peer *p, bool reliable)
 {
@@ -92,13 +118,12 @@ static void tick(struct peer *driver, const struct peer *a, const struct peer *b
 		fail_msg("%s%s", a->why, b->why);
 }
 
-static void each_tick_reaches_both_kinds_of_readers(void **state)
+TEST(each_tick_reaches_both_kinds_of_readers)
 {
 	struct peer *a = peer_new(), *b = peer_new(), *d = peer_new();
 	pid_t newest = peer_fork(a, read_newest), reliable = peer_fork(b, read_reliably), driver = peer_fork(d, drive);
 	int64_t life = stack_life(), pid = stack_bridge("ros", "pid");
 
-	(void)state;
 	for (int i = 0; i < 30; i++)
 		tick(d, a, b);
 	assert_int_equal(a->received, 30);
@@ -135,39 +160,4 @@ static void each_tick_reaches_both_kinds_of_readers(void **state)
 	stack_stop(simd);
 }
 
-/* A publisher that says nothing of whose it is. */
-static int write_clock(struct peer *p)
-{
-	dds_entity_t dp = reader_participant();
-
-	PEER(p, dp > 0 && reader_write_volatile(dp, &seen_clock_desc, "rt/clock") > 0);
-	while (!atomic_load(&p->stop))
-		usleep(1000);
-	dds_delete(DDS_CYCLONEDDS_HANDLE);
-	return 0;
-}
-
-static void another_clock_is_shown(void **state)
-{
-	struct peer *other = peer_new();
-	pid_t pid = peer_fork(other, write_clock);
-
-	(void)state;
-	UNTIL(20000,
-	      strstr(stack_ctl("clock", "status", NULL)->out, "), which bridge ros sees, publishes /clock as well"));
-	assert_non_null(strstr(stack_ctl("clock", "status", NULL)->out, "warning:    a publisher ("));
-	assert_true(stack_said("publishes /clock too"));
-	peer_join(other, pid);
-	UNTIL(20000, !strstr(stack_ctl("clock", "status", NULL)->out, "warning"));
-	peer_free(other);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(another_clock_is_shown),
-		cmocka_unit_test(each_tick_reaches_both_kinds_of_readers),
-	};
-
-	return cmocka_run_group_tests_name("ros_clock", tests, setup, stack_sweep);
-}
+TEST_GROUP(setup, stack_sweep)

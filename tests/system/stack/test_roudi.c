@@ -42,14 +42,13 @@ static bool all_beyond(struct peer *const *p, uint32_t generation)
 	return true;
 }
 
-static void ten_processes(void **state)
+TEST_WITH(ten_processes, NULL, stack_sweep)
 {
 	struct peer *p[PEERS];
 	uint64_t before;
 	uint32_t first;
 	pid_t pid[PEERS], simd;
 
-	(void)state;
 	snprintf(conf, sizeof(conf), "\"TimeSource\":\"system\"," POOLS_256);
 	simd = stack_start(conf);
 	before = shm_used();
@@ -77,13 +76,12 @@ static void ten_processes(void **state)
 
 /* ---- what was outstanding ---- */
 
-static void outstanding(void **state)
+TEST_WITH(outstanding, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	uint64_t ok, before;
 	pid_t pid, simd;
 
-	(void)state;
 	snprintf(conf, sizeof(conf), "\"TimeSource\":\"system\"," STACK_POOLS "," NULL_BRIDGE,
 		 ",\"options\":{\"mode\":\"slow\",\"delay_us\":20000}");
 	simd = stack_start(conf);
@@ -139,13 +137,12 @@ static int mortal(struct peer *p)
 	return 0;
 }
 
-static void the_last_life(void **state)
+TEST_WITH(the_last_life, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid, simd;
 	unsigned lives;
 
-	(void)state;
 	unsetenv("GLIBC_TUNABLES");
 	snprintf(conf, sizeof(conf), "\"TimeSource\":\"system\"," STACK_POOLS);
 	simd = stack_start(conf);
@@ -208,13 +205,12 @@ static int creator(struct peer *p)
 	return 0;
 }
 
-static void stopped_while_a_port_is_made(void **state)
+TEST_WITH(stopped_while_a_port_is_made, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid, simd, roudi;
 	uint32_t life;
 
-	(void)state;
 	snprintf(conf, sizeof(conf), "\"TimeSource\":\"system\"," STACK_POOLS);
 	simd = stack_start(conf);
 	pid = peer_fork(p, creator);
@@ -232,16 +228,4 @@ static void stopped_while_a_port_is_made(void **state)
 	peer_join(p, pid);
 	stack_stop(simd);
 	peer_free(p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(ten_processes, stack_sweep),
-		cmocka_unit_test_teardown(outstanding, stack_sweep),
-		cmocka_unit_test_teardown(the_last_life, stack_sweep),
-		cmocka_unit_test_teardown(stopped_while_a_port_is_made, stack_sweep),
-	};
-
-	return cmocka_run_group_tests_name("roudi", tests, NULL, NULL);
 }

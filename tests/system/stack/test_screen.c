@@ -135,9 +135,8 @@ static void check_watch(const char *const *argv, const char *const *words)
 	check_lines(first, ROWS);
 }
 
-static void watched(void **state)
+TEST_WITH(watched, setup, teardown)
 {
-	(void)state;
 	check_watch((const char *[]){ "simctl", "list", "--watch", NULL },
 		    (const char *[]){ "CHANNEL", "TYPE", "HZ", "DROPS", "AGE", "/imu", "pointcloud_raw_ex", "..",
 				      "_itself/objects", "3DObjects", NULL });
@@ -151,12 +150,11 @@ static void watched(void **state)
 		    (const char *[]){ "CHANNEL", "ACCEPTED", "FAILED", NULL });
 }
 
-static void once(void **state)
+TEST_WITH(once, setup, teardown)
 {
 	static const char *const list[] = { "simctl", "list", NULL }, *const clients[] = { "simctl", "clients", NULL };
 	const char *out;
 
-	(void)state;
 	out = on_terminal(0, list);
 	has(out, (const char *[]){ "CHANNEL", "HZ", "DROPS", "AGE", "_itself/objects", NULL });
 	check_lines(out, 0);
@@ -171,14 +169,4 @@ static void once(void **state)
 	has(out, (const char *[]){ "CHANNEL", "HZ", "DROPS", NULL });
 	for (const char *at = out; *at; at += strcspn(at, "\n"), at += *at == '\n')
 		assert_true(strcspn(at, "\n") <= 60);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(watched, setup, teardown),
-		cmocka_unit_test_setup_teardown(once, setup, teardown),
-	};
-
-	return cmocka_run_group_tests_name("screen", tests, NULL, NULL);
 }

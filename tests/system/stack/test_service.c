@@ -71,11 +71,10 @@ static void said(const struct ctl_result *r, int code, const char *out, const ch
 		fail_msg("exit code %d, \"%s\", \"%s\"", r->code, r->out, r->err);
 }
 
-static void example_and_simctl(void **state)
+TEST_WITH(example_and_simctl, setup, stack_sweep)
 {
 	struct running e = start_example();
 
-	(void)state;
 	UNTIL(10000, stack_int("ListServices", "services/0/deadline_ms") == 5000);
 	said(stack_ctl("service", "list", NULL), 0, "/car/headlights", "");
 	said(stack_ctl("service", "list", "--names", NULL), 0, "/car/headlights\n", "");
@@ -173,12 +172,11 @@ static int caller(struct peer *p)
 	return 0;
 }
 
-static void a_thousand_calls(void **state)
+TEST_WITH(a_thousand_calls, setup, stack_sweep)
 {
 	struct peer *prov = peer_new(), *one = peer_new(), *two = peer_new();
 	pid_t pid = peer_fork(prov, provider), a, b;
 
-	(void)state;
 	UNTIL(10000, prov->ready);
 	a = peer_fork(one, caller);
 	b = peer_fork(two, caller);
@@ -229,12 +227,11 @@ static int one_call(struct peer *p)
 	return 0;
 }
 
-static void provider_killed_in_a_call(void **state)
+TEST_WITH(provider_killed_in_a_call, setup, stack_sweep)
 {
 	struct peer *prov = peer_new(), *waits = peer_new(), *queued = peer_new();
 	pid_t pid = peer_fork(prov, stuck_provider), a, b;
 
-	(void)state;
 	UNTIL(10000, prov->ready == 1);
 	a = peer_fork(waits, one_call);
 	UNTIL(10000, prov->ready == 2);
@@ -252,12 +249,11 @@ static void provider_killed_in_a_call(void **state)
 	stack_stop(simd);
 }
 
-static void deadline_passes(void **state)
+TEST_WITH(deadline_passes, setup, stack_sweep)
 {
 	struct peer *prov = peer_new(), *waits = peer_new();
 	pid_t pid = peer_fork(prov, stuck_provider), a;
 
-	(void)state;
 	waits->command = 50;
 	UNTIL(10000, prov->ready == 1);
 	a = peer_fork(waits, one_call);
@@ -291,13 +287,12 @@ static int steady_caller(struct peer *p)
 	return 0;
 }
 
-static void simd_killed_and_back(void **state)
+TEST_WITH(simd_killed_and_back, setup, stack_sweep)
 {
 	struct peer *prov = peer_new(), *k = peer_new();
 	pid_t pid = peer_fork(prov, provider), a;
 	uint64_t before;
 
-	(void)state;
 	UNTIL(10000, prov->ready);
 	a = peer_fork(k, steady_caller);
 	UNTIL(10000, k->ok > 50);
@@ -335,30 +330,15 @@ static int setup_bridges(void **state)
 }
 
 /* A bridge calls what its rig lets it, as often as a provider comes; one that may not see it does not. */
-static void bridges_call(void **state)
+TEST_WITH(bridges_call, setup_bridges, stack_sweep)
 {
 	struct peer *prov = peer_new();
 	pid_t pid = peer_fork(prov, provider);
 
-	(void)state;
 	UNTIL(10000, prov->ok == 20);
 	assert_int_equal(stack_int("ListServices", "services/0/calls"), 20);
 	UNTIL(5000, stack_count("/car/count", "\"success\":true") == 20); /* the bridge says each answer */
 	peer_join(prov, pid);
 	peer_free(prov);
 	stack_stop(simd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(example_and_simctl, setup, stack_sweep),
-		cmocka_unit_test_setup_teardown(a_thousand_calls, setup, stack_sweep),
-		cmocka_unit_test_setup_teardown(provider_killed_in_a_call, setup, stack_sweep),
-		cmocka_unit_test_setup_teardown(deadline_passes, setup, stack_sweep),
-		cmocka_unit_test_setup_teardown(simd_killed_and_back, setup, stack_sweep),
-		cmocka_unit_test_setup_teardown(bridges_call, setup_bridges, stack_sweep),
-	};
-
-	return cmocka_run_group_tests_name("service", tests, NULL, NULL);
 }

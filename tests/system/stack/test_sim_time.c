@@ -119,14 +119,13 @@ static void follows(const struct peer *client, struct peer *clock, int from)
 		fail_msg("%s%s", client->why, clock->why);
 }
 
-static void the_graphs_clock_is_simds(void **state)
+TEST(the_graphs_clock_is_simds)
 {
 	struct peer *clock = peer_new(), *client = peer_new(), *reader = peer_new();
 	pid_t reading = peer_fork(reader, see_clock), watching = peer_fork(client, watch), ticking;
 	uint64_t jumps, n;
 	int64_t at, pid;
 
-	(void)state;
 	/* what our own bridge sends is no clock: time stays that of the wall */
 	UNTIL(10000, reader->received > 50 && client->ready);
 	assert_false(client->flags & SIM_CLOCK_DRIVEN);
@@ -188,11 +187,4 @@ static void the_graphs_clock_is_simds(void **state)
 	stack_stop(simd);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_graphs_clock_is_simds),
-	};
-
-	return cmocka_run_group_tests_name("sim_time", tests, setup, stack_sweep);
-}
+TEST_GROUP(setup, stack_sweep)

@@ -16,13 +16,12 @@ static pid_t again(pid_t simd)
 
 /* ---- publishing and receiving ---- */
 
-static void clients_go_on(void **state)
+TEST_WITH(clients_go_on, NULL, stack_sweep)
 {
 	struct peer *pub = peer_new(), *ex = peer_new();
 	pid_t pid, ex_pid, simd, roudi;
 	uint32_t slots, life;
 
-	(void)state;
 	snprintf(conf, sizeof(conf),
 		 "\"TimeSource\":\"system\"," STACK_POOLS "," BRIDGES("\"mode\":\"slow\",\"delay_us\":3000"));
 	simd = stack_start(conf);
@@ -86,14 +85,13 @@ static int watcher(struct peer *p)
 	return 0;
 }
 
-static void time_freezes(void **state)
+TEST_WITH(time_freezes, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	uint32_t generation;
 	int64_t frozen;
 	pid_t pid, simd;
 
-	(void)state;
 	snprintf(conf, sizeof(conf), "\"TimeSource\":\"simulation\"," STACK_POOLS);
 	simd = stack_start(conf);
 	pid = peer_fork(p, watcher);
@@ -143,12 +141,11 @@ static int driver(struct peer *p)
 	return 0;
 }
 
-static void the_driver_is_back(void **state)
+TEST_WITH(the_driver_is_back, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid, simd;
 
-	(void)state;
 	snprintf(conf, sizeof(conf), "\"TimeSource\":\"unity\"," STACK_POOLS);
 	simd = stack_start(conf);
 	pid = peer_fork(p, driver);
@@ -196,12 +193,11 @@ static int token_holder(struct peer *p)
 	return 0;
 }
 
-static void tokens_are_taken_again(void **state)
+TEST_WITH(tokens_are_taken_again, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid, simd;
 
-	(void)state;
 	snprintf(conf, sizeof(conf),
 		 "\"TimeSource\":\"system\"," STACK_POOLS "," BRIDGES("\"mode\":\"slow\",\"delay_us\":5000"));
 	simd = stack_start(conf);
@@ -224,12 +220,11 @@ static void tokens_are_taken_again(void **state)
 }
 
 /* Killed at the worst moments: while it starts, while bridges attach. The next one always starts. */
-static void killed_while_starting(void **state)
+TEST_WITH(killed_while_starting, NULL, stack_sweep)
 {
 	uint64_t seed = test_seed(1);
 	pid_t simd;
 
-	(void)state;
 	print_message("SEED=%llu\n", (unsigned long long)seed);
 	srand((unsigned)seed);
 	snprintf(conf, sizeof(conf), "\"TimeSource\":\"system\"," STACK_POOLS "," BRIDGES(""));
@@ -244,17 +239,4 @@ static void killed_while_starting(void **state)
 	simd = stack_start(conf);
 	UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connected"));
 	stack_stop(simd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(clients_go_on, stack_sweep),
-		cmocka_unit_test_teardown(time_freezes, stack_sweep),
-		cmocka_unit_test_teardown(the_driver_is_back, stack_sweep),
-		cmocka_unit_test_teardown(tokens_are_taken_again, stack_sweep),
-		cmocka_unit_test_teardown(killed_while_starting, stack_sweep),
-	};
-
-	return cmocka_run_group_tests_name("simd", tests, NULL, NULL);
 }

@@ -23,11 +23,10 @@ static const char *conf(const char *source)
 	return text;
 }
 
-static void named_in_the_configuration(void **state)
+TEST_WITH(named_in_the_configuration, NULL, stack_sweep)
 {
 	pid_t simd = stack_start(conf("good"));
 
-	(void)state;
 	assert_string_equal(stack_text("GetClock", "clock/source"), "good");
 	assert_true(stack_int("GetClock", "clock/sim_ns") >= 1000 * NS_PER_S);
 	assert_int_equal(stack_ctl("clock", "source", "simulation", NULL)->code, 0);
@@ -40,24 +39,22 @@ static void named_in_the_configuration(void **state)
 	stack_stop(simd);
 }
 
-static void named_by_its_path(void **state)
+TEST_WITH(named_by_its_path, NULL, stack_sweep)
 {
 	char path[4200];
 	pid_t simd;
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/source_good.so", shelf());
 	simd = stack_start(conf(path));
 	assert_string_equal(stack_text("GetClock", "clock/source"), "good");
 	stack_stop(simd);
 }
 
-static void refused_at_the_start(void **state)
+TEST_WITH(refused_at_the_start, NULL, stack_sweep)
 {
 	static const char *const bad[][2] = { { "SIZE", "has 32 bytes, simd needs 40" },
 					      { "nosuch", "source_nosuch.so" } };
 
-	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		int ready;
 		pid_t simd = stack_spawn(conf(bad[i][0]), &ready), status;
@@ -67,15 +64,4 @@ static void refused_at_the_start(void **state)
 		assert_true(stack_said(bad[i][1]));
 		close(ready);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(named_in_the_configuration, stack_sweep),
-		cmocka_unit_test_teardown(named_by_its_path, stack_sweep),
-		cmocka_unit_test_teardown(refused_at_the_start, stack_sweep),
-	};
-
-	return cmocka_run_group_tests_name("source", tests, NULL, NULL);
 }

@@ -98,7 +98,7 @@ static int newcomer(struct peer *p)
 	return 0;
 }
 
-static void simd_stopped(void **state)
+TEST_WITH(simd_stopped, setup, stack_sweep)
 {
 	struct peer *pub = peer_new(), *ex = peer_new(), *ask = peer_new(), *late = peer_new();
 	pid_t pub_pid = peer_fork(pub, timed_publisher), ex_pid = peer_fork(ex, peer_exchange),
@@ -107,7 +107,6 @@ static void simd_stopped(void **state)
 	uint32_t slots, life;
 	int64_t bridge;
 
-	(void)state;
 	UNTIL(10000, pub->ok > 20 && ex->ready && ask->ready);
 	life = stack_life();
 	bridge = stack_bridge("b", "pid");
@@ -174,14 +173,13 @@ static void shm_leave(uint64_t bytes)
 }
 
 /* What a life needs it has: old and new clients, ports and messages of every size. */
-static void full_while_running(void **state)
+TEST_WITH(full_while_running, setup, stack_sweep)
 {
 	struct peer *p, *q, *ex;
 	pid_t pid, q_pid, ex_pid;
 	uint32_t life;
 	uint64_t ok;
 
-	(void)state;
 	if (getpid() != 1)
 		skip(); /* it would be the machine's own /dev/shm */
 	p = peer_new();
@@ -212,14 +210,13 @@ static void full_while_running(void **state)
 }
 
 /* A new life does not fit: it is tried again and again, with a sentence, until there is room. */
-static void no_room_for_a_new_life(void **state)
+TEST_WITH(no_room_for_a_new_life, setup, stack_sweep)
 {
 	struct peer *p;
 	pid_t pid;
 	uint32_t life;
 	uint64_t ok;
 
-	(void)state;
 	if (getpid() != 1)
 		skip(); /* it would be the machine's own /dev/shm */
 	p = peer_new();
@@ -240,15 +237,4 @@ static void no_room_for_a_new_life(void **state)
 	assert_int_equal(p->called, p->offered);
 	stack_stop(simd);
 	peer_free(p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(simd_stopped, setup, stack_sweep),
-		cmocka_unit_test_setup_teardown(full_while_running, setup, stack_sweep),
-		cmocka_unit_test_setup_teardown(no_room_for_a_new_life, setup, stack_sweep),
-	};
-
-	return cmocka_run_group_tests_name("stall", tests, NULL, NULL);
 }

@@ -31,14 +31,13 @@ static void refuses(const char *conf, const char *words, const char *more)
 		fail_msg("simd did not say \"%s\" and \"%s\"", words, more);
 }
 
-static void a_second_one(void **state)
+TEST_WITH(a_second_one, NULL, stack_sweep)
 {
 	pid_t simd = stack_start(CONF), second;
 	char pid[32];
 	static const char *const other[] = { "simd", "--runtime-dir", "/tmp/out-other", NULL };
 	const struct ctl_result *r;
 
-	(void)state;
 	snprintf(pid, sizeof(pid), "pid %d", (int)simd);
 	refuses(CONF, pid, STACK_DIR);
 	r = stack_run(other); /* whatever its runtime directory */
@@ -111,12 +110,11 @@ static bool runs(pid_t pid)
  * A bridge that does not hear SIGTERM, as one that is just starting: when the next simd is ready, and has started its own,
  * it has ended, and so has what it had started itself.
  */
-static void a_killed_ones_bridges(void **state)
+TEST_WITH(a_killed_ones_bridges, NULL, stack_sweep)
 {
 	pid_t simd, bridge, below;
 	int fd;
 
-	(void)state;
 	script("/tmp/out-held",
 	       "#!/bin/sh\ntrap '' TERM\nsleep 86396 &\necho $! >>/tmp/out-below\necho $$ >>/tmp/out-pids\n"
 	       "wait\n");
@@ -141,14 +139,13 @@ static void a_killed_ones_bridges(void **state)
 }
 
 /* Where there is to be no next one: all of it is ended, but no simd that runs, and nobody else's RouDi. */
-static void what_is_cleaned_up(void **state)
+TEST_WITH(what_is_cleaned_up, NULL, stack_sweep)
 {
 	static const char *const clean_up[] = { "simd",  "--runtime-dir",       STACK_DIR,
 						"--set", "process.stop_ms=100", "--clean-up",
 						NULL };
 	pid_t simd, bridge, below;
 
-	(void)state;
 	unlink("/tmp/out-pids");
 	unlink("/tmp/out-below");
 	script("/tmp/out-held",
@@ -171,11 +168,10 @@ static void what_is_cleaned_up(void **state)
 }
 
 /* A bridge that is told to end while it starts, as its simd has died, looks for no other one. */
-static void a_bridge_that_is_told_to_end(void **state)
+TEST_WITH(a_bridge_that_is_told_to_end, NULL, stack_sweep)
 {
 	pid_t pid;
 
-	(void)state;
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0) { /* both the mask and what is pending go over to the program */
@@ -232,37 +228,34 @@ static void end_roudi(pid_t pid)
 	assert_int_equal(system("rm -f /dev/shm/iceoryx_mgmt \"/dev/shm/$(id -gn)\""), 0);
 }
 
-static void one_that_monitors(void **state)
+TEST_WITH(one_that_monitors, NULL, stack_sweep)
 {
 	pid_t pid = roudi(TOML(SEGMENT("1024", "2000")), "on");
 
-	(void)state;
 	refuses(CONF, "monitoring on", "-m off");
 	assert_int_equal(kill(pid, 0), 0);
 	end_roudi(pid);
 }
 
-static void one_with_small_pools(void **state)
+TEST_WITH(one_with_small_pools, NULL, stack_sweep)
 {
 	pid_t pid = roudi(TOML(SEGMENT("1024", "100")), "off");
 
-	(void)state;
 	refuses(CONF, "100 slots", "1500");
 	assert_int_equal(kill(pid, 0), 0);
 	end_roudi(pid);
 }
 
-static void one_that_is_unwanted(void **state)
+TEST_WITH(one_that_is_unwanted, NULL, stack_sweep)
 {
 	pid_t pid = roudi(TOML(SEGMENT("1024", "2000")), "off");
 
-	(void)state;
 	refuses(CONF ",\"roudi\":{\"start\":\"always\"}", "runs already", "always");
 	end_roudi(pid);
 	refuses(CONF ",\"roudi\":{\"start\":\"never\"}", "no iox-roudi runs", "never");
 }
 
-static void one_that_suits(void **state)
+TEST_WITH(one_that_suits, NULL, stack_sweep)
 {
 	static const char *const clean_up[] = { "simd", "--runtime-dir", STACK_DIR, "--clean-up", NULL };
 	pid_t pid = roudi(TOML(SEGMENT("1024", "2000")), "off"), simd;
@@ -270,7 +263,6 @@ static void one_that_suits(void **state)
 	pid_t child;
 	int status;
 
-	(void)state;
 	simd = stack_start(CONF);
 	assert_int_equal(stack_roudi(), pid);
 	assert_int_equal(stack_int("GetInfo", "roudi_owned"), 0);
@@ -297,21 +289,19 @@ static void one_that_suits(void **state)
 	assert_string_equal(stack_leftovers(), "");
 }
 
-static void one_that_is_missing(void **state)
+TEST_WITH(one_that_is_missing, NULL, stack_sweep)
 {
-	(void)state;
 	refuses(CONF ",\"roudi\":{\"path\":\"/no/such/roudi\"}", "/no/such/roudi", "iceoryx");
 	assert_string_equal(stack_leftovers(), "");
 	refuses(CONF ",\"roudi\":{\"path\":\"true\"}", "iox-roudi ends right after its start", "");
 	assert_string_equal(stack_leftovers(), "");
 }
 
-static void no_room(void **state)
+TEST_WITH(no_room, NULL, stack_sweep)
 {
 	struct statvfs v;
 	char text[128];
 
-	(void)state;
 	assert_int_equal(statvfs("/dev/shm", &v), 0);
 	if ((uint64_t)v.f_blocks * v.f_frsize > UINT64_C(4) << 30)
 		skip(); /* no one pool fills it */
@@ -322,7 +312,7 @@ static void no_room(void **state)
 }
 
 /* What start, --check-config and doctor say it takes is what it takes; and there is no need of a third place for a restart. */
-static void what_it_needs(void **state)
+TEST_WITH(what_it_needs, NULL, stack_sweep)
 {
 	static const char *const check[] = { "simd", "--config", "/tmp/simd.json", "--check-config", NULL };
 	char need[64];
@@ -330,7 +320,6 @@ static void what_it_needs(void **state)
 	struct statvfs v;
 	pid_t simd, roudi;
 
-	(void)state;
 	simd = stack_start(CONF);
 	said = stack_int("GetInfo", "shm_need");
 	assert_int_equal(statvfs("/dev/shm", &v), 0);
@@ -357,12 +346,11 @@ static void what_it_needs(void **state)
 }
 
 /* What a machine that lost power, or a RouDi that was killed, leaves: it is replaced, and gone in the end. */
-static void stale_files(void **state)
+TEST_WITH(stale_files, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid, simd;
 
-	(void)state;
 	assert_int_equal(system("truncate -s 70000000 /dev/shm/iceoryx_mgmt && "
 				"truncate -s 5000 /dev/shm/$(id -gn) && touch /tmp/roudi /tmp/roudi.lock "
 				"/tmp/iox-unique-roudi.lock /tmp/simd-0123abcd.1 /tmp/simd-0123abcd.1.lock "
@@ -383,12 +371,11 @@ static void stale_files(void **state)
 /* ---- signals ---- */
 
 /* At any moment, twice when impatient: nothing is left, no process, socket, lock or shared memory. */
-static void stopped_at_any_moment(void **state)
+TEST_WITH(stopped_at_any_moment, NULL, stack_sweep)
 {
 	uint64_t seed = test_seed(7);
 	unsigned rounds = getenv("ROUNDS") ? (unsigned)atoi(getenv("ROUNDS")) : 25;
 
-	(void)state;
 	print_message("SEED=%llu\n", (unsigned long long)seed);
 	srand((unsigned)seed);
 	for (unsigned i = 0; i < rounds; i++) {
@@ -416,13 +403,12 @@ static void stopped_at_any_moment(void **state)
 }
 
 /* With clients that hold and publish; they survive it, and their callbacks come. */
-static void stopped_under_load(void **state)
+TEST_WITH(stopped_under_load, NULL, stack_sweep)
 {
 	struct peer *p = peer_new(), *ex = peer_new();
 	pid_t pid, ex_pid, simd = stack_start(CONF);
 	uint64_t received;
 
-	(void)state;
 	UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connected"));
 	p->command = 2000;
 	pid = peer_fork(p, peer_publisher);
@@ -443,26 +429,4 @@ static void stopped_under_load(void **state)
 	stack_stop(simd);
 	peer_free(p);
 	peer_free(ex);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(a_second_one, stack_sweep),
-		cmocka_unit_test_teardown(a_killed_ones_bridges, stack_sweep),
-		cmocka_unit_test_teardown(what_is_cleaned_up, stack_sweep),
-		cmocka_unit_test_teardown(a_bridge_that_is_told_to_end, stack_sweep),
-		cmocka_unit_test_teardown(one_that_monitors, stack_sweep),
-		cmocka_unit_test_teardown(one_with_small_pools, stack_sweep),
-		cmocka_unit_test_teardown(one_that_is_unwanted, stack_sweep),
-		cmocka_unit_test_teardown(one_that_suits, stack_sweep),
-		cmocka_unit_test_teardown(one_that_is_missing, stack_sweep),
-		cmocka_unit_test_teardown(no_room, stack_sweep),
-		cmocka_unit_test_teardown(what_it_needs, stack_sweep),
-		cmocka_unit_test_teardown(stale_files, stack_sweep),
-		cmocka_unit_test_teardown(stopped_at_any_moment, stack_sweep),
-		cmocka_unit_test_teardown(stopped_under_load, stack_sweep),
-	};
-
-	return cmocka_run_group_tests_name("start", tests, NULL, NULL);
 }

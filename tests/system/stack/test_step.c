@@ -357,22 +357,19 @@ static void runs_on(unsigned cpus)
 	sched_setaffinity(0, sizeof(before), &before);
 }
 
-static void alike_on_two_cpus(void **state)
+TEST_WITH(alike_on_two_cpus, NULL, stack_sweep)
 {
-	(void)state;
 	runs_on(2);
 }
 
-static void alike_on_one_cpu(void **state)
+TEST_WITH(alike_on_one_cpu, NULL, stack_sweep)
 {
-	(void)state;
 	runs_on(1);
 }
 
 /* Another seed gives another run: the comparison can fail. */
-static void another_seed_differs(void **state)
+TEST_WITH(another_seed_differs, NULL, stack_sweep)
 {
-	(void)state;
 	begin();
 	run_once(12);
 	assert_non_null(first);
@@ -430,12 +427,11 @@ static int lone_driver_main(struct peer *p)
 	return 0;
 }
 
-static void the_late_one_is_named_and_may_die(void **state)
+TEST_WITH(the_late_one_is_named_and_may_die, NULL, stack_sweep)
 {
 	struct peer *late = peer_new(), *engine = peer_new(), *companion = peer_new();
 	pid_t late_pid, engine_pid, companion_pid;
 
-	(void)state;
 	simd = stack_start("\"TimeSource\":\"unity\"," STACK_POOLS ",\"step\":{\"deadline_ms\":100,\"late\":\"warn\"}");
 	memset(arena, 0, sizeof(*arena));
 	late_pid = peer_fork(late, stubborn_main);
@@ -472,14 +468,4 @@ static int teardown(void **state)
 	return munmap(arena, sizeof(*arena));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(alike_on_two_cpus, stack_sweep),
-		cmocka_unit_test_teardown(alike_on_one_cpu, stack_sweep),
-		cmocka_unit_test_teardown(another_seed_differs, stack_sweep),
-		cmocka_unit_test_teardown(the_late_one_is_named_and_may_die, stack_sweep),
-	};
-
-	return cmocka_run_group_tests_name("step", tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown)

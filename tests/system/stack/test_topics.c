@@ -25,6 +25,7 @@
 static json_t *table;
 static char *bridge, *commands_qos;
 static pid_t simd;
+static const char *running; /* the rig */
 
 /* ---- the table ---- */
 
@@ -236,12 +237,11 @@ static int look(struct peer *p)
 	return 0;
 }
 
-static void topics_are_the_rigs(void **state)
+static void topics_are_the_rigs(void)
 {
 	struct peer *p = peer_new(), *q = peer_new();
 	pid_t simulator = peer_fork(p, simulate), autoware = peer_fork(q, look);
 
-	(void)state;
 	UNTIL(45000, atomic_load(&p->failed) || atomic_load(&q->failed) || atomic_load(&q->ready));
 	if (atomic_load(&p->failed) || atomic_load(&q->failed))
 		fail_msg("%s", atomic_load(&p->failed) ? p->why : q->why);
@@ -350,12 +350,11 @@ static int command(struct peer *p)
 	return 0;
 }
 
-static void commands_come_to_the_vehicle(void **state)
+static void commands_come_to_the_vehicle(void)
 {
 	struct peer *p = peer_new(), *q = peer_new();
 	pid_t vehicle = peer_fork(p, drive), autoware = peer_fork(q, command);
 
-	(void)state;
 	UNTIL(45000, atomic_load(&p->failed) || atomic_load(&q->failed) ||
 			     (atomic_load(&p->received) == count_of("commands") && atomic_load(&q->ready)));
 	if (atomic_load(&p->failed) || atomic_load(&q->failed))
@@ -432,12 +431,11 @@ static int ask_mode(struct peer *p)
 	return 0;
 }
 
-static void autoware_asks_to_drive(void **state)
+static void autoware_asks_to_drive(void)
 {
 	struct peer *p = peer_new(), *q = peer_new();
 	pid_t vehicle = peer_fork(p, offer_mode), autoware = peer_fork(q, ask_mode);
 
-	(void)state;
 	UNTIL(45000, atomic_load(&p->failed) || atomic_load(&q->failed) || atomic_load(&q->ready));
 	if (atomic_load(&p->failed) || atomic_load(&q->failed))
 		fail_msg("%s", atomic_load(&p->failed) ? p->why : q->why);
@@ -446,12 +444,6 @@ static void autoware_asks_to_drive(void **state)
 	assert_int_equal(atomic_load(&p->received), 2);
 	peer_free(p);
 	peer_free(q);
-}
-
-static void nothing_is_left(void **state)
-{
-	(void)state;
-	stack_stop(simd);
 }
 
 static int start(const char *name, const char *qos)
@@ -479,37 +471,69 @@ static int start(const char *name, const char *qos)
 
 static int stop(void **state)
 {
+	if (!running)
+		return 0;
+	running = NULL;
 	json_decref(table);
 	free(bridge);
 	free(commands_qos);
 	return stack_sweep(state);
 }
 
-static int start_awsim(void **state)
+/* The tests of one rig share a simd. */
+static int use(void **state, const char *name, const char *qos)
 {
-	(void)state;
-	return start("awsim", "R TL 1");
-}
-static int start_svl(void **state)
-{
-	(void)state;
-	return start("svl", "R V 10");
+	if (running && !strcmp(running, name))
+		return 0;
+	if (stop(state) < 0)
+		return -1;
+	running = name;
+	return start(name, qos);
 }
 
-int main(void)
+static int awsim(void **state)
 {
-	const struct CMUnitTest awsim[] = {
-		cmocka_unit_test(topics_are_the_rigs),
-		cmocka_unit_test(commands_come_to_the_vehicle),
-		cmocka_unit_test(autoware_asks_to_drive),
-		cmocka_unit_test(nothing_is_left),
-	};
-	const struct CMUnitTest svl[] = {
-		cmocka_unit_test(topics_are_the_rigs),
-		cmocka_unit_test(commands_come_to_the_vehicle),
-		cmocka_unit_test(nothing_is_left),
-	};
-	int failed = cmocka_run_group_tests(awsim, start_awsim, stop);
-
-	return cmocka_run_group_tests(svl, start_svl, stop) + failed;
+	return use(state, "awsim", "R TL 1");
 }
+
+static int svl(void **state)
+{
+	return use(state, "svl", "R V 10");
+}
+
+TEST_WITH(topics_are_those_of_awsim, awsim, NULL)
+{
+	topics_are_the_rigs();
+}
+
+TEST_WITH(commands_come_to_the_vehicle_of_awsim, awsim, NULL)
+{
+	commands_come_to_the_vehicle();
+}
+
+TEST_WITH(autoware_asks_awsim_to_drive, awsim, NULL)
+{
+	autoware_asks_to_drive();
+}
+
+TEST_WITH(nothing_is_left_of_awsim, awsim, stop)
+{
+	stack_stop(simd);
+}
+
+TEST_WITH(topics_are_those_of_svl, svl, NULL)
+{
+	topics_are_the_rigs();
+}
+
+TEST_WITH(commands_come_to_the_vehicle_of_svl, svl, NULL)
+{
+	commands_come_to_the_vehicle();
+}
+
+TEST_WITH(nothing_is_left_of_svl, svl, stop)
+{
+	stack_stop(simd);
+}
+
+TEST_GROUP(NULL, stop)

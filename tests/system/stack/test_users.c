@@ -175,13 +175,12 @@ static int alice_exchanges(struct peer *p)
 	return peer_exchange(p);
 }
 
-static void a_member(void **state)
+TEST_WITH(a_member, NULL, stack_sweep)
 {
 	struct peer *p = peer_new(), *ex = peer_new();
 	pid_t simd, pid, ex_pid;
 	uint64_t received;
 
-	(void)state;
 	if (!has_users)
 		skip();
 	simd = start();
@@ -211,7 +210,7 @@ static bool alice_left(glob_t *g)
 }
 
 /* Killed in the middle of it: simd sees that, and alice's next program takes the files away that only she may remove. */
-static void a_member_that_is_killed(void **state)
+TEST_WITH(a_member_that_is_killed, NULL, stack_sweep)
 {
 	static const struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
 	struct peer *p = peer_new(), *ex = peer_new();
@@ -219,7 +218,6 @@ static void a_member_that_is_killed(void **state)
 	pid_t simd, pid;
 	glob_t g;
 
-	(void)state;
 	if (!has_users)
 		skip();
 	simd = start();
@@ -252,13 +250,12 @@ static void a_member_that_is_killed(void **state)
 	peer_free(ex);
 }
 
-static void who_may_not(void **state)
+TEST_WITH(who_may_not, NULL, stack_sweep)
 {
 	static const struct user bob = { BOB_UID, BOB_UID, 0 }, early_alice = { ALICE_UID, ALICE_UID, 0 },
 				 lent = { BOB_UID, BOB_UID, SIMD_UID }, anon = { ANON_UID, SIMD_UID, 0 };
 	pid_t simd;
 
-	(void)state;
 	if (!has_users)
 		skip();
 	simd = start();
@@ -306,11 +303,10 @@ static void says(const struct ctl_result *r, int code, const char *words, bool y
 }
 
 /* Somebody else's simd is not a missing one, and its memory is nobody's leftover. */
-static void what_an_outsider_is_told(void **state)
+TEST_WITH(what_an_outsider_is_told, NULL, stack_sweep)
 {
 	pid_t simd;
 
-	(void)state;
 	if (!has_users)
 		skip();
 	simd = start();
@@ -325,14 +321,4 @@ static void what_an_outsider_is_told(void **state)
 	says(ctl_as_bob("doctor"), 0, "the data plane needs", true); /* simd, started for that, says so */
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(a_member, stack_sweep),
-		cmocka_unit_test_teardown(a_member_that_is_killed, stack_sweep),
-		cmocka_unit_test_teardown(who_may_not, stack_sweep),
-		cmocka_unit_test_teardown(what_an_outsider_is_told, stack_sweep),
-	};
-
-	return cmocka_run_group_tests_name("users", tests, machine, NULL);
-}
+TEST_GROUP(machine, NULL)

@@ -66,12 +66,11 @@ static struct conf *make(void)
 	return c;
 }
 
-static void defaults_fill_what_nobody_set(void **state)
+TEST(defaults_fill_what_nobody_set)
 {
 	struct conf *c = make();
 	struct conf_view r;
 
-	(void)state;
 	assert_int_equal(conf_finish(c), 0);
 	r = conf_root(c);
 	assert_true(conf_bool(r, "enabled"));
@@ -89,12 +88,11 @@ static void defaults_fill_what_nobody_set(void **state)
 	conf_destroy(NULL);
 }
 
-static void later_sources_win_and_are_named(void **state)
+TEST(later_sources_win_and_are_named)
 {
 	struct conf *c = make();
 	struct conf_view r, b;
 
-	(void)state;
 	assert_int_equal(add(c, "a",
 			     "{\"dispatch\":{\"wait_ms\":5,\"policy\":2},\"pools\":[{\"size\":64}],"
 			     "\"bridges\":[{\"name\":\"x\",\"plugin\":\"null\",\"options\":{\"k\":[1]}},"
@@ -139,7 +137,7 @@ static void later_sources_win_and_are_named(void **state)
 	conf_destroy(c);
 }
 
-static void mistakes_name_file_and_key(void **state)
+TEST(mistakes_name_file_and_key)
 {
 	static const struct {
 		const char *text, *says;
@@ -181,7 +179,6 @@ static void mistakes_name_file_and_key(void **state)
 		{ "{\"rigs\":{\"a\":{\"dispatch\":{\"x\":1}}}}", "f.json: rigs.a.dispatch.x: unknown key" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct conf *c = make();
 
@@ -194,11 +191,10 @@ static void mistakes_name_file_and_key(void **state)
 	}
 }
 
-static void required_keys_are_asked_for(void **state)
+TEST(required_keys_are_asked_for)
 {
 	struct conf *c = make();
 
-	(void)state;
 	assert_int_equal(add(c, "a", "{\"bridges\":[{\"name\":\"a\"}]}"), 0);
 	assert_int_equal(conf_finish(c), -EINVAL);
 	assert_string_equal(err_why(), "bridges[0].plugin is required and nothing sets it");
@@ -207,11 +203,10 @@ static void required_keys_are_asked_for(void **state)
 	conf_destroy(c);
 }
 
-static void overrides_are_checked_too(void **state)
+TEST(overrides_are_checked_too)
 {
 	struct conf *c = make();
 
-	(void)state;
 	assert_int_equal(conf_set(c, "dispatch.nope", "1", "cmd"), -EINVAL);
 	assert_string_equal(err_why(), "cmd: dispatch.nope: unknown key");
 	assert_int_equal(conf_set(c, "dispatch.wait_ms", "x", "cmd"), -EINVAL);
@@ -224,12 +219,11 @@ static void overrides_are_checked_too(void **state)
 	conf_destroy(c);
 }
 
-static void nesting_and_size_are_bounded(void **state)
+TEST(nesting_and_size_are_bounded)
 {
 	char deep[4 * CONF_DEPTH_MAX] = "", *big = mem_zalloc(CONF_FILE_MAX + 2);
 	struct conf *c = make();
 
-	(void)state;
 	for (int i = 0; i <= CONF_DEPTH_MAX; i++)
 		strcat(deep, "[");
 	assert_int_equal(add(c, "f", deep), -EINVAL);
@@ -240,7 +234,7 @@ static void nesting_and_size_are_bounded(void **state)
 	conf_destroy(c);
 }
 
-static void fragments_come_in_lexical_order(void **state)
+TEST(fragments_come_in_lexical_order)
 {
 	static const struct {
 		const char *name, *text;
@@ -254,7 +248,6 @@ static void fragments_come_in_lexical_order(void **state)
 	struct conf *c = make();
 	char path[TEST_PATH_MAX];
 
-	(void)state;
 	assert_int_equal(mkdir(test_path(path, "d"), 0755), 0);
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		assert_int_equal(fd_write_file(test_path(path, files[i].name), files[i].text, strlen(files[i].text),
@@ -282,14 +275,13 @@ static json_t *entry(json_t *list, const char *key)
 	return NULL;
 }
 
-static void effective_values_are_listed(void **state)
+TEST(effective_values_are_listed)
 {
 	char keys[2048] = "";
 	struct conf *c = make();
 	json_t *list, *defaults;
 	FILE *f = fmemopen(keys, sizeof(keys) - 1, "w");
 
-	(void)state;
 	assert_int_equal(add(c, "a", "{\"bridges\":[{\"name\":\"x\",\"plugin\":\"null\"}],\"rigs\":{\"ego\":{}}}"), 0);
 	assert_int_equal(conf_finish(c), 0);
 	list = conf_effective(c);
@@ -313,14 +305,13 @@ static void effective_values_are_listed(void **state)
 }
 
 /* Every allocation may fail: an error and no leak, never a crash. */
-static void every_allocation_may_fail(void **state)
+TEST(every_allocation_may_fail)
 {
 	static const char text[] = "{\"dispatch\":{\"wait_ms\":5},\"bridges\":[{\"name\":\"x\",\"plugin\":\"null\"}],"
 				   "\"pools\":[{\"size\":5}],\"rigs\":{\"ego\":{\"prefix\":\"p\"}}}";
 	struct mem_stats before, after;
 	int failures = 0, r = -1;
 
-	(void)state;
 	mem_adopt_jansson();
 	mem_stats(&before);
 	for (int n = 1; r < 0; n++) {
@@ -341,17 +332,4 @@ static void every_allocation_may_fail(void **state)
 		assert_int_equal(after.blocks, before.blocks);
 	}
 	assert_true(failures > 50);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_allocation_may_fail), /* first: jansson's allocator is chosen once */
-		cmocka_unit_test(defaults_fill_what_nobody_set),   cmocka_unit_test(later_sources_win_and_are_named),
-		cmocka_unit_test(mistakes_name_file_and_key),      cmocka_unit_test(required_keys_are_asked_for),
-		cmocka_unit_test(overrides_are_checked_too),       cmocka_unit_test(nesting_and_size_are_bounded),
-		cmocka_unit_test(fragments_come_in_lexical_order), cmocka_unit_test(effective_values_are_listed),
-	};
-
-	return cmocka_run_group_tests_name("base conf", tests, NULL, NULL);
 }

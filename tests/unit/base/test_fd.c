@@ -24,14 +24,13 @@ static bool cloexec(int fd)
 	return fcntl(fd, F_GETFD) & FD_CLOEXEC;
 }
 
-static void a_read_only_page_stays_read_only(void **state)
+TEST(a_read_only_page_stays_read_only)
 {
 	char link[64];
 	const char *seen;
 	void *map, *ro, *rw;
 	int fd, again;
 
-	(void)state;
 	assert_int_equal(fd_shared_create("test", 100, FD_SHARE_RO, &map, &fd), 0);
 	assert_true(cloexec(fd));
 	memcpy(map, "hello", 6);
@@ -58,13 +57,12 @@ static void a_read_only_page_stays_read_only(void **state)
 	fd_close(fd);
 }
 
-static void a_child_does_not_inherit_the_writers_mapping(void **state)
+TEST(a_child_does_not_inherit_the_writers_mapping)
 {
 	void *map;
 	int fd, status;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(fd_shared_create("test", 4096, FD_SHARE_RO, &map, &fd), 0);
 	pid = fork();
 	if (pid == 0) {
@@ -79,13 +77,12 @@ static void a_child_does_not_inherit_the_writers_mapping(void **state)
 	fd_close(fd);
 }
 
-static void shared_cells_can_be_written_by_both(void **state)
+TEST(shared_cells_can_be_written_by_both)
 {
 	uint64_t *map, *peer;
 	void *p;
 	int fd;
 
-	(void)state;
 	assert_int_equal(fd_shared_create("test", 4096, FD_SHARE_RW, &p, &fd), 0);
 	map = p;
 	assert_int_equal(fd_shared_map(fd, 4096, true, &p), 0);
@@ -98,12 +95,11 @@ static void shared_cells_can_be_written_by_both(void **state)
 	fd_close(fd);
 }
 
-static void a_page_that_can_shrink_is_refused(void **state)
+TEST(a_page_that_can_shrink_is_refused)
 {
 	int fd = memfd_create("bad", MFD_CLOEXEC | MFD_ALLOW_SEALING), file[2];
 	void *map;
 
-	(void)state;
 	assert_int_equal(ftruncate(fd, 4096), 0);
 	assert_int_equal(fd_shared_map(fd, 4096, false, &map), -EPERM);
 	assert_non_null(strstr(err_why(), "shrink"));
@@ -115,13 +111,12 @@ static void a_page_that_can_shrink_is_refused(void **state)
 	fd_close(file[1]);
 }
 
-static void descriptors_travel_and_excess_is_closed(void **state)
+TEST(descriptors_travel_and_excess_is_closed)
 {
 	int sock[2], fds[FD_PASS_MAX], many[FD_PASS_MAX + 1], before, after;
 	unsigned n;
 	char buf[16];
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sock), 0);
 	for (unsigned i = 0; i < FD_PASS_MAX + 1; i++)
 		many[i] = sock[0];
@@ -152,12 +147,11 @@ static void descriptors_travel_and_excess_is_closed(void **state)
 	fd_close(sock[1]);
 }
 
-static void a_pidfd_tells_the_end(void **state)
+TEST(a_pidfd_tells_the_end)
 {
 	int pidfd;
 	pid_t pid = fork();
 
-	(void)state;
 	if (pid == 0) {
 		pause();
 		_exit(0);
@@ -173,13 +167,12 @@ static void a_pidfd_tells_the_end(void **state)
 	assert_true(fd_pidfd_open(-1) < 0);
 }
 
-static void a_socket_refuses_bad_paths(void **state)
+TEST(a_socket_refuses_bad_paths)
 {
 	char path[TEST_PATH_MAX], longer[200];
 	struct stat st;
 	int fd;
 
-	(void)state;
 	memset(longer, 'x', sizeof(longer) - 1);
 	longer[0] = '/';
 	longer[sizeof(longer) - 1] = '\0';
@@ -199,11 +192,10 @@ static void a_socket_refuses_bad_paths(void **state)
 	assert_int_equal(stat(path, &st), 0); /* left alone */
 }
 
-static void a_relative_path_is_made_absolute(void **state)
+TEST(a_relative_path_is_made_absolute)
 {
 	char cwd[PATH_MAX], want[PATH_MAX + 8], *full = fd_absolute("a/b");
 
-	(void)state;
 	assert_non_null(getcwd(cwd, sizeof(cwd)));
 	snprintf(want, sizeof(want), "%s/a/b", cwd);
 	assert_string_equal(full, want);
@@ -213,14 +205,13 @@ static void a_relative_path_is_made_absolute(void **state)
 	mem_free(full);
 }
 
-static void a_dead_socket_is_replaced_a_live_one_is_not(void **state)
+TEST(a_dead_socket_is_replaced_a_live_one_is_not)
 {
 	char path[TEST_PATH_MAX];
 	struct ucred cred;
 	struct stat st;
 	int a, b, c, d;
 
-	(void)state;
 	test_path(path, "sock");
 	assert_int_equal(fd_unix_connect(path, SOCK_STREAM, 0), -ENOENT);
 	a = fd_unix_listen(path, SOCK_STREAM, 0660);
@@ -245,12 +236,11 @@ static void a_dead_socket_is_replaced_a_live_one_is_not(void **state)
 	unlink(path);
 }
 
-static void long_and_relative_paths_work(void **state)
+TEST(long_and_relative_paths_work)
 {
 	char deep[300], here[PATH_MAX];
 	int a, b;
 
-	(void)state;
 	assert_non_null(getcwd(here, sizeof(here)));
 	snprintf(deep, sizeof(deep), "%s/%0120d", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", 7);
 	assert_int_equal(fd_mkdir_p(deep, 0700), 0);
@@ -276,13 +266,12 @@ static void long_and_relative_paths_work(void **state)
 	rmdir(deep);
 }
 
-static void files_are_bounded_and_replaced_whole(void **state)
+TEST(files_are_bounded_and_replaced_whole)
 {
 	char path[TEST_PATH_MAX], dir[TEST_PATH_MAX], *text = NULL;
 	struct stat st;
 	size_t len;
 
-	(void)state;
 	test_path(path, "value");
 	assert_int_equal(fd_read_file(path, 10, &text, &len), -ENOENT);
 	assert_non_null(strstr(err_why(), path));
@@ -304,12 +293,11 @@ static void files_are_bounded_and_replaced_whole(void **state)
 	assert_int_equal(fd_write_file(dir, "x", 1, 0600), -ENOENT);
 }
 
-static void large_files_read_whole(void **state)
+TEST(large_files_read_whole)
 {
 	char path[TEST_PATH_MAX], *text, *big = mem_alloc(100000);
 	size_t len;
 
-	(void)state;
 	memset(big, 'y', 100000);
 	test_path(path, "big");
 	assert_int_equal(fd_write_file(path, big, 100000, 0600), 0);
@@ -322,11 +310,10 @@ static void large_files_read_whole(void **state)
 	mem_free(big);
 }
 
-static void descriptors_close_without_losing_errno(void **state)
+TEST(descriptors_close_without_losing_errno)
 {
 	int fd = open("/dev/null", O_RDONLY);
 
-	(void)state;
 	assert_int_equal(fd_set_cloexec(fd), 0);
 	assert_true(cloexec(fd));
 	errno = ENOENT;
@@ -341,13 +328,12 @@ static void descriptors_close_without_losing_errno(void **state)
 	assert_int_equal(fd_dup(-1), -EBADF);
 }
 
-static void notify_reaches_the_manager(void **state)
+TEST(notify_reaches_the_manager)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	char buf[64];
 	int fd;
 
-	(void)state;
 	unsetenv("NOTIFY_SOCKET");
 	assert_int_equal(notify_send("READY=1"), 0);
 	test_path(a.sun_path, "notify");
@@ -365,26 +351,4 @@ static void notify_reaches_the_manager(void **state)
 	assert_int_equal(notify_watchdog_dur_ns(), 1500 * NS_PER_MS);
 	setenv("WATCHDOG_PID", "1", 1);
 	assert_int_equal(notify_watchdog_dur_ns(), 0); /* meant for another process */
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_read_only_page_stays_read_only),
-		cmocka_unit_test(a_child_does_not_inherit_the_writers_mapping),
-		cmocka_unit_test(shared_cells_can_be_written_by_both),
-		cmocka_unit_test(a_page_that_can_shrink_is_refused),
-		cmocka_unit_test(descriptors_travel_and_excess_is_closed),
-		cmocka_unit_test(a_pidfd_tells_the_end),
-		cmocka_unit_test(a_socket_refuses_bad_paths),
-		cmocka_unit_test(a_relative_path_is_made_absolute),
-		cmocka_unit_test(a_dead_socket_is_replaced_a_live_one_is_not),
-		cmocka_unit_test(long_and_relative_paths_work),
-		cmocka_unit_test(files_are_bounded_and_replaced_whole),
-		cmocka_unit_test(large_files_read_whole),
-		cmocka_unit_test(descriptors_close_without_losing_errno),
-		cmocka_unit_test(notify_reaches_the_manager),
-	};
-
-	return cmocka_run_group_tests_name("base fd", tests, NULL, NULL);
 }

@@ -58,9 +58,8 @@ static int costly(void)
 	return ++evaluated;
 }
 
-static void levels_follow_the_last_match(void **state)
+TEST_WITH(levels_follow_the_last_match, setup, NULL)
 {
-	(void)state;
 	evaluated = 0;
 	log_debug("%d", costly());
 	assert_int_equal(evaluated, 0); /* below the level: not even evaluated */
@@ -79,7 +78,7 @@ static void levels_follow_the_last_match(void **state)
 	assert_int_equal(got.n, 2);
 }
 
-static void a_bad_spec_changes_nothing(void **state)
+TEST_WITH(a_bad_spec_changes_nothing, setup, NULL)
 {
 	static const char *const bad[] = {
 		"here:loud", ":info",           "x:",
@@ -87,7 +86,6 @@ static void a_bad_spec_changes_nothing(void **state)
 	};
 	char many[1024] = "";
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		if (log_set_spec(bad[i]) != -EINVAL || !*err_why())
 			fail_msg("\"%s\" was taken", bad[i]);
@@ -99,20 +97,18 @@ static void a_bad_spec_changes_nothing(void **state)
 	assert_false(log_on(&log_topic_here, LOG_LEVEL_INFO));
 }
 
-static void errno_is_kept(void **state)
+TEST_WITH(errno_is_kept, setup, NULL)
 {
-	(void)state;
 	errno = ENOENT;
 	log_error("x");
 	assert_int_equal(errno, ENOENT);
 	assert_int_equal(got.n, 1);
 }
 
-static void the_ring_keeps_order_and_counts_drops(void **state)
+TEST_WITH(the_ring_keeps_order_and_counts_drops, setup, NULL)
 {
 	struct log_ring *ring;
 
-	(void)state;
 	assert_int_equal(log_ring_create(0, &ring), -EINVAL);
 	assert_int_equal(log_ring_create(10, &ring), 0); /* 16 */
 	log_thread_use(ring);
@@ -150,14 +146,13 @@ static void *produce(void *arg)
 	return NULL;
 }
 
-static void many_producers_lose_only_what_is_counted(void **state)
+TEST_WITH(many_producers_lose_only_what_is_counted, setup, NULL)
 {
 	struct producer p[4];
 	pthread_t t[4];
 	struct log_ring *ring;
 	uint64_t dropped;
 
-	(void)state;
 	assert_int_equal(log_ring_create(1024, &ring), 0);
 	assert_int_equal(log_ring_start(ring, "test-log"), 0);
 	for (unsigned i = 0; i < 4; i++) {
@@ -174,11 +169,10 @@ static void many_producers_lose_only_what_is_counted(void **state)
 	log_ring_destroy(ring);
 }
 
-static void repeats_are_held_back_and_told(void **state)
+TEST_WITH(repeats_are_held_back_and_told, setup, NULL)
 {
 	struct log_limit limit = LOG_LIMIT(NS_PER_S, 2);
 
-	(void)state;
 	for (int i = 0; i < 10; i++)
 		log_limited(&limit, 5 * NS_PER_S + i, LOG_LEVEL_WARN, "late by %d", i);
 	assert_int_equal(got.n, 2);
@@ -186,18 +180,4 @@ static void repeats_are_held_back_and_told(void **state)
 	assert_string_equal(got.text, "late by 10 (8 more like it before)");
 	log_limited(&limit, 6 * NS_PER_S, LOG_LEVEL_WARN, "again");
 	assert_string_equal(got.text, "again");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(levels_follow_the_last_match, setup),
-		cmocka_unit_test_setup(a_bad_spec_changes_nothing, setup),
-		cmocka_unit_test_setup(errno_is_kept, setup),
-		cmocka_unit_test_setup(the_ring_keeps_order_and_counts_drops, setup),
-		cmocka_unit_test_setup(many_producers_lose_only_what_is_counted, setup),
-		cmocka_unit_test_setup(repeats_are_held_back_and_told, setup),
-	};
-
-	return cmocka_run_group_tests_name("base log", tests, NULL, NULL);
 }

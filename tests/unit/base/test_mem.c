@@ -17,13 +17,12 @@ struct item {
 	struct list link;
 };
 
-static void list_keeps_order(void **state)
+TEST(list_keeps_order)
 {
 	struct item a[4] = { { .n = 0 }, { .n = 1 }, { .n = 2 }, { .n = 3 } }, *i, *tmp;
 	struct list head, other;
 	int want = 0;
 
-	(void)state;
 	list_init(&head);
 	list_init(&other);
 	assert_null(list_first(&head, struct item, link));
@@ -44,12 +43,11 @@ static void list_keeps_order(void **state)
 	assert_int_equal(list_count(&head), 0);
 }
 
-static void mem_counts_and_fails(void **state)
+TEST(mem_counts_and_fails)
 {
 	struct mem_stats before, during, after;
 	char *s, *t;
 
-	(void)state;
 	mem_stats(&before);
 	s = mem_printf("%s-%d", "abc", 42);
 	assert_string_equal(s, "abc-42");
@@ -78,9 +76,8 @@ static void mem_counts_and_fails(void **state)
 	assert_null(mem_strdup(NULL));
 }
 
-static void err_builds_sentences(void **state)
+TEST(err_builds_sentences)
 {
-	(void)state;
 	errno = EAGAIN;
 	assert_int_equal(err_set(-ENOENT, "%s: no such channel", "/x"), -ENOENT);
 	assert_string_equal(err_why(), "/x: no such channel");
@@ -98,23 +95,21 @@ static void err_builds_sentences(void **state)
 	assert_string_equal(err_text(-12345), "unknown error");
 }
 
-static void err_cuts_what_is_too_long(void **state)
+TEST(err_cuts_what_is_too_long)
 {
 	char big[2 * ERR_WHY_MAX];
 
-	(void)state;
 	memset(big, 'x', sizeof(big) - 1);
 	big[sizeof(big) - 1] = '\0';
 	err_set(-1, "%s", big);
 	assert_int_equal(strlen(err_why()), ERR_WHY_MAX - 1);
 }
 
-static void strbuf_grows_to_its_bound(void **state)
+TEST(strbuf_grows_to_its_bound)
 {
 	struct strbuf b;
 	char *s;
 
-	(void)state;
 	strbuf_init(&b, 10);
 	assert_string_equal(b.data, "");
 	assert_int_equal(strbuf_puts(&b, "12345"), 0);
@@ -135,11 +130,10 @@ static void strbuf_grows_to_its_bound(void **state)
 	strbuf_finish(&b);
 }
 
-static void strbuf_survives_no_memory(void **state)
+TEST(strbuf_survives_no_memory)
 {
 	struct strbuf b;
 
-	(void)state;
 	strbuf_init(&b, 0);
 	mem_fail_after(1);
 	assert_int_equal(strbuf_puts(&b, "x"), -ENOMEM);
@@ -148,13 +142,12 @@ static void strbuf_survives_no_memory(void **state)
 	strbuf_finish(&b);
 }
 
-static void strbuf_writes_json_strings(void **state)
+TEST(strbuf_writes_json_strings)
 {
 	static const char in[] = "a\"\\\n\x01\xc3\xa4\xff\xed\xa0\x80\xf0\x9f\x98\x80\xc0\x80\xc3";
 	struct strbuf b;
 	json_t *j;
 
-	(void)state;
 	strbuf_init(&b, 0);
 	assert_int_equal(strbuf_json_string(&b, in, sizeof(in)), 0); /* the NUL too */
 	j = json_loads(b.data, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
@@ -163,16 +156,4 @@ static void strbuf_writes_json_strings(void **state)
 	assert_int_equal(json_string_value(j)[json_string_length(j) - 1], '\0');
 	json_decref(j);
 	strbuf_finish(&b);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(list_keeps_order),           cmocka_unit_test(mem_counts_and_fails),
-		cmocka_unit_test(err_builds_sentences),       cmocka_unit_test(err_cuts_what_is_too_long),
-		cmocka_unit_test(strbuf_grows_to_its_bound),  cmocka_unit_test(strbuf_survives_no_memory),
-		cmocka_unit_test(strbuf_writes_json_strings),
-	};
-
-	return cmocka_run_group_tests_name("base mem", tests, NULL, NULL);
 }

@@ -105,12 +105,11 @@ static int parse_program(const struct opt_program *p, struct values *v, const st
 	parse_program(&program, v, cmd, (int)(sizeof((const char *[]){ "prog", __VA_ARGS__ }) / sizeof(char *)), \
 		      (const char *[]){ "prog", __VA_ARGS__ })
 
-static void all_types_land_in_the_struct(void **state)
+TEST(all_types_land_in_the_struct)
 {
 	const struct opt_command *cmd;
 	struct values v;
 
-	(void)state;
 	assert_int_equal(PARSE(&v, &cmd, "-vv", "echo", "--json", "-n5", "--every=20ms", "--size", "1KiB", "--scale",
 			       "0.5", "/a", "--mode", "slow", "--with", "x", "--with=y", "--no-color", "-s", "/run/s",
 			       "f1", "--", "--f2"),
@@ -132,12 +131,11 @@ static void all_types_land_in_the_struct(void **state)
 	assert_string_equal(v.rest.v[1], "--f2");
 }
 
-static void two_words_make_a_command(void **state)
+TEST(two_words_make_a_command)
 {
 	const struct opt_command *cmd;
 	struct values v;
 
-	(void)state;
 	assert_int_equal(PARSE(&v, &cmd, "clock", "step"), 0);
 	assert_string_equal(cmd->name, "clock step");
 	assert_int_equal(PARSE(&v, &cmd, "clock", "stop"), -EINVAL);
@@ -147,7 +145,7 @@ static void two_words_make_a_command(void **state)
 	assert_int_equal(PARSE(&v, &cmd, "clock"), -EINVAL);
 }
 
-static void mistakes_get_one_sentence(void **state)
+TEST(mistakes_get_one_sentence)
 {
 	static const struct {
 		const char *args[6], *says;
@@ -177,7 +175,6 @@ static void mistakes_get_one_sentence(void **state)
 		{ { NULL }, "give a command" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		const char *argv[8] = { "prog" };
 		const struct opt_command *cmd;
@@ -196,12 +193,11 @@ static void mistakes_get_one_sentence(void **state)
 	}
 }
 
-static void help_and_version_go_to_stdout(void **state)
+TEST(help_and_version_go_to_stdout)
 {
 	const struct opt_command *cmd;
 	struct values v;
 
-	(void)state;
 	assert_int_equal(PARSE(&v, &cmd, "--help"), 1);
 	assert_non_null(strstr(out_text, "clock pause"));
 	assert_non_null(strstr(out_text, "-s, --socket PATH"));
@@ -214,7 +210,7 @@ static void help_and_version_go_to_stdout(void **state)
 }
 
 /* `help` and what it is about, and --help behind half a command. */
-static void help_is_a_command(void **state)
+TEST(help_is_a_command)
 {
 	static const char *const of_clock[][3] = {
 		{ "help", "clock" }, { "clock", "--help" }, { "clock", "-h" }, { "--help", "clock" }
@@ -222,7 +218,6 @@ static void help_is_a_command(void **state)
 	const struct opt_command *cmd;
 	struct values v;
 
-	(void)state;
 	assert_int_equal(PARSE(&v, &cmd, "help"), 1);
 	assert_non_null(strstr(out_text, "usage: prog [options] COMMAND"));
 	assert_int_equal(PARSE(&v, &cmd, "help", "clock", "step"), 1);
@@ -237,14 +232,13 @@ static void help_is_a_command(void **state)
 	assert_int_equal(v.rest.n, 2);
 }
 
-static void the_list_names_everything(void **state)
+TEST(the_list_names_everything)
 {
 	static const char *const want[] = { "option --json\n",  "letter -v\n", "command clock pause\n",
 					    "option --count\n", "letter -n\n", "option --version\n" };
 	const struct opt_command *cmd;
 	struct values v;
 
-	(void)state;
 	assert_int_equal(PARSE(&v, &cmd, "--list-options"), 1);
 	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
 		assert_non_null(strstr(out_text, want[i]));
@@ -268,7 +262,7 @@ static void complete(const char *line, char *got, size_t size)
 	pclose(f);
 }
 
-static void bash_completes(void **state)
+TEST(bash_completes)
 {
 	static const struct {
 		const char *line, *want;
@@ -286,7 +280,6 @@ static void bash_completes(void **state)
 	struct values v;
 	FILE *f;
 
-	(void)state;
 	assert_int_equal(PARSE(&v, &cmd, "--completion-bash"), 1);
 	f = fopen(test_path(path, "completion"), "w");
 	assert_non_null(f);
@@ -324,11 +317,10 @@ static void by_shell(const char *shell, const char *option, const char *run, cha
 		print_message("no %s here\n", shell);
 }
 
-static void fish_completes(void **state)
+TEST(fish_completes)
 {
 	char got[4096];
 
-	(void)state;
 	by_shell("fish", "--completion-fish",
 		 "fish --no-config -c 'function prog; echo /lidar/top; echo /gps; end; source $COMPLETION; "
 		 "complete -C\"prog \"; echo =; complete -C\"prog clock \"; echo =; complete -C\"prog echo --mode \"; "
@@ -340,13 +332,12 @@ static void fish_completes(void **state)
 					 "--color\tcolours\n--count\nend 0\n");
 }
 
-static void zsh_takes_it(void **state)
+TEST(zsh_takes_it)
 {
 	static const char *const want[] = { "#compdef prog\n", "'echo'", "'pause:stop'", "compadd -- fast slow",
 					    "compadd -- $(prog list --names 2>/dev/null)" };
 	char got[4096];
 
-	(void)state;
 	by_shell("zsh", "--completion-zsh",
 		 "zsh -f -c 'compadd() { shift; print -- $@ }; _describe() { print -- ${(P)@[-1]} }; "
 		 "_try() { words=(\"$@\"); CURRENT=$#; . $COMPLETION; }; _try prog clock \"\"; echo =; "
@@ -358,7 +349,7 @@ static void zsh_takes_it(void **state)
 		assert_string_equal(got, "pause:stop step:go on a little\n=\nfast slow\nend 0\n");
 }
 
-static void a_program_without_commands_has_positionals(void **state)
+TEST(a_program_without_commands_has_positionals)
 {
 	static const struct opt opts[] = {
 		{ .name = "FILE", .kind = OPT_REQUIRED, .type = OPT_STRING, .off = offsetof(struct values, channel) },
@@ -369,7 +360,6 @@ static void a_program_without_commands_has_positionals(void **state)
 	const struct opt_command *cmd;
 	struct values v;
 
-	(void)state;
 	assert_int_equal(parse_program(&plain, &v, &cmd, 3, (const char *[]){ "plain", "f", "7" }), 0);
 	assert_string_equal(v.channel, "f");
 	assert_int_equal(v.count, 7);
@@ -380,7 +370,7 @@ static void a_program_without_commands_has_positionals(void **state)
 	assert_non_null(strstr(err_text_, "plain: N: \"x\" is not a whole number"));
 }
 
-static void a_repeated_option_is_bounded(void **state)
+TEST(a_repeated_option_is_bounded)
 {
 	const char *argv[2 * OPT_STRINGS_MAX + 8] = { "prog", "echo", "/a" };
 	char *args[2 * OPT_STRINGS_MAX + 8];
@@ -388,7 +378,6 @@ static void a_repeated_option_is_bounded(void **state)
 	FILE *err = fopen("/dev/null", "w");
 	int n = 3;
 
-	(void)state;
 	for (int i = 0; i <= OPT_STRINGS_MAX; i++) {
 		argv[n++] = "--with";
 		argv[n++] = "x";
@@ -398,23 +387,4 @@ static void a_repeated_option_is_bounded(void **state)
 	assert_int_equal(opt_parse(&program, n, args, &v, NULL, NULL, err), -EINVAL);
 	assert_int_equal(v.with.n, OPT_STRINGS_MAX);
 	fclose(err);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_types_land_in_the_struct),
-		cmocka_unit_test(two_words_make_a_command),
-		cmocka_unit_test(mistakes_get_one_sentence),
-		cmocka_unit_test(help_and_version_go_to_stdout),
-		cmocka_unit_test(help_is_a_command),
-		cmocka_unit_test(the_list_names_everything),
-		cmocka_unit_test(bash_completes),
-		cmocka_unit_test(fish_completes),
-		cmocka_unit_test(zsh_takes_it),
-		cmocka_unit_test(a_program_without_commands_has_positionals),
-		cmocka_unit_test(a_repeated_option_is_bounded),
-	};
-
-	return cmocka_run_group_tests_name("base opt", tests, NULL, NULL);
 }

@@ -22,12 +22,11 @@ static bool same_mask(const sigset_t *a, const sigset_t *b)
 	return true;
 }
 
-static void thread_blocks_every_signal(void **state)
+TEST(thread_blocks_every_signal)
 {
 	sigset_t before, after, theirs;
 	pthread_t t;
 
-	(void)state;
 	pthread_sigmask(SIG_SETMASK, NULL, &before);
 	assert_int_equal(thread_start(&t, "short", note_mask, &theirs), 0);
 	pthread_sigmask(SIG_SETMASK, NULL, &after);
@@ -45,13 +44,12 @@ static void *wait_on(void *arg)
 	return NULL;
 }
 
-static void thread_has_its_name(void **state)
+TEST(thread_has_its_name)
 {
 	pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 	char name[16];
 	pthread_t t;
 
-	(void)state;
 	pthread_mutex_lock(&gate);
 	assert_int_equal(thread_start(&t, "a-name-longer-than-15", wait_on, &gate), 0);
 	assert_int_equal(pthread_getname_np(t, name, sizeof(name)), 0);
@@ -61,14 +59,13 @@ static void thread_has_its_name(void **state)
 }
 
 /* By the clock of the day, a time since the start of the machine has long passed. */
-static void condition_waits_by_the_monotonic_clock(void **state)
+TEST(condition_waits_by_the_monotonic_clock)
 {
 	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	int64_t until_mono_ns = mono_now_ns() + 5 * NS_PER_MS;
 	struct timespec ts = timespec_from_ns(until_mono_ns);
 	pthread_cond_t cond;
 
-	(void)state;
 	thread_cond_init(&cond);
 	pthread_mutex_lock(&lock);
 	while (pthread_cond_timedwait(&cond, &lock, &ts) != ETIMEDOUT)
@@ -76,15 +73,4 @@ static void condition_waits_by_the_monotonic_clock(void **state)
 	pthread_mutex_unlock(&lock);
 	pthread_cond_destroy(&cond);
 	assert_true(mono_now_ns() >= until_mono_ns);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(thread_blocks_every_signal),
-		cmocka_unit_test(thread_has_its_name),
-		cmocka_unit_test(condition_waits_by_the_monotonic_clock),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,12 +10,11 @@
 #include <pthread.h>
 #include <string.h>
 
-static void timespec_round_trips(void **state)
+TEST(timespec_round_trips)
 {
 	static const int64_t ns[] = { 0,           1,           -1,        999999999,           1000000000,
 				      -1000000000, -1000000001, INT64_MAX, INT64_MIN + NS_PER_S };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(ns) / sizeof(ns[0]); i++) {
 		struct timespec t = timespec_from_ns(ns[i]);
 
@@ -28,12 +27,11 @@ static void timespec_round_trips(void **state)
 }
 
 /* However a span is cut, the scaled pieces add up to the scaled span. */
-static void scaling_carries_the_remainder(void **state)
+TEST(scaling_carries_the_remainder)
 {
 	uint64_t seed = test_seed(7);
 	struct rnd r;
 
-	(void)state;
 	rnd_seed(&r, seed);
 	for (int round = 0; round < 100; round++) {
 		int64_t num = 1 + rnd_below(&r, 100000000), carry = 0, once = 0, total = 0, sum = 0;
@@ -50,11 +48,10 @@ static void scaling_carries_the_remainder(void **state)
 	}
 }
 
-static void scaling_saturates(void **state)
+TEST(scaling_saturates)
 {
 	int64_t carry = 0;
 
-	(void)state;
 	assert_int_equal(ns_scale(INT64_MAX, 100000000, 1000000, &carry), INT64_MAX);
 	carry = 0;
 	assert_int_equal(ns_scale(INT64_MIN, 100000000, 1000000, &carry), INT64_MIN);
@@ -63,7 +60,7 @@ static void scaling_saturates(void **state)
 	assert_int_equal(carry, 1);
 }
 
-static void durations_parse_exactly(void **state)
+TEST(durations_parse_exactly)
 {
 	static const struct {
 		const char *text;
@@ -100,7 +97,6 @@ static void durations_parse_exactly(void **state)
 					   "1MS" };
 	int64_t v = 77;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		assert_int_equal(dur_parse(good[i].text, &v), 0);
 		assert_int_equal(v, good[i].ns);
@@ -111,7 +107,7 @@ static void durations_parse_exactly(void **state)
 			fail_msg("\"%s\" was taken", bad[i]);
 }
 
-static void durations_format_and_read_back(void **state)
+TEST(durations_format_and_read_back)
 {
 	static const struct {
 		int64_t ns;
@@ -121,7 +117,6 @@ static void durations_format_and_read_back(void **state)
 	char buf[DUR_FORMAT_MAX];
 	struct rnd r;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
 		assert_string_equal(dur_format(shown[i].ns, buf), shown[i].text);
 	assert_string_equal(dur_format(-1500000, buf), "-1.5ms");
@@ -137,11 +132,10 @@ static void durations_format_and_read_back(void **state)
 	assert_string_equal(stamp_format(INT64_MIN, buf), "-9223372036.854775808");
 }
 
-static void sizes_parse(void **state)
+TEST(sizes_parse)
 {
 	int64_t v;
 
-	(void)state;
 	assert_int_equal(size_parse("512", &v), 0);
 	assert_int_equal(v, 512);
 	assert_int_equal(size_parse("1.5KiB", &v), 0);
@@ -155,12 +149,11 @@ static void sizes_parse(void **state)
 	assert_int_equal(size_parse("-1", &v), -EINVAL);
 }
 
-static void random_numbers_are_spread(void **state)
+TEST(random_numbers_are_spread)
 {
 	unsigned hist[7] = { 0 };
 	struct rnd a, b;
 
-	(void)state;
 	rnd_seed(&a, 0);
 	rnd_seed(&b, 1);
 	assert_true(a.state && a.state != b.state);
@@ -194,13 +187,12 @@ static void *write_pairs(void *arg)
 	return NULL;
 }
 
-static void seqlock_never_shows_a_torn_pair(void **state)
+TEST(seqlock_never_shows_a_torn_pair)
 {
 	struct page p = { .b = ~UINT64_C(0) };
 	unsigned good = 0;
 	pthread_t t;
 
-	(void)state;
 	assert_int_equal(pthread_create(&t, NULL, write_pairs, &p), 0);
 	while (good < 20000) {
 		uint32_t s;
@@ -233,20 +225,4 @@ static void seqlock_never_shows_a_torn_pair(void **state)
 	assert_true(p.seq & 1);
 	seqlock_write_end(&p.seq);
 	assert_false(p.seq & 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(timespec_round_trips),
-		cmocka_unit_test(scaling_carries_the_remainder),
-		cmocka_unit_test(scaling_saturates),
-		cmocka_unit_test(durations_parse_exactly),
-		cmocka_unit_test(durations_format_and_read_back),
-		cmocka_unit_test(sizes_parse),
-		cmocka_unit_test(random_numbers_are_spread),
-		cmocka_unit_test(seqlock_never_shows_a_torn_pair),
-	};
-
-	return cmocka_run_group_tests_name("base time", tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ static bool is_open(int fd)
 }
 
 /* However the bytes are cut, the same messages come out. */
-static void framing_does_not_depend_on_the_cuts(void **state)
+TEST(framing_does_not_depend_on_the_cuts)
 {
 	static const char stream[] =
 		"{\"method\":\"a.B\"}\0{\"method\":\"a.C\",\"parameters\":{\"x\":1},\"more\":true}\0"
@@ -39,7 +39,6 @@ static void framing_does_not_depend_on_the_cuts(void **state)
 	uint64_t seed = test_seed(3);
 	struct rnd rnd;
 
-	(void)state;
 	rnd_seed(&rnd, seed);
 	for (int round = 0; round < 200; round++) {
 		struct varlink *v = make(0, 0);
@@ -64,7 +63,7 @@ static void framing_does_not_depend_on_the_cuts(void **state)
 	}
 }
 
-static void requests_and_answers_are_checked(void **state)
+TEST(requests_and_answers_are_checked)
 {
 	static const struct {
 		const char *text;
@@ -80,7 +79,6 @@ static void requests_and_answers_are_checked(void **state)
 		{ "{\"error\":\"x.Y\",\"continues\":\"no\"}", false, false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct varlink_msg m = { .json = json_loads(cases[i].text, 0, NULL) };
 		struct varlink_request q;
@@ -92,7 +90,7 @@ static void requests_and_answers_are_checked(void **state)
 	}
 }
 
-static void broken_peers_are_told_from_slow_ones(void **state)
+TEST(broken_peers_are_told_from_slow_ones)
 {
 	static const struct {
 		const char *text;
@@ -110,7 +108,6 @@ static void broken_peers_are_told_from_slow_ones(void **state)
 		{ "{\"x\":\"0123456789012345678901234567890123456789012345678901234567890123456789\"}", -EMSGSIZE },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct varlink *v = make(64, 0);
 		struct varlink_msg m;
@@ -125,14 +122,13 @@ static void broken_peers_are_told_from_slow_ones(void **state)
 	}
 }
 
-static void a_message_without_an_end_is_bounded(void **state)
+TEST(a_message_without_an_end_is_bounded)
 {
 	struct varlink *v = make(100, 0);
 	struct varlink_msg m;
 	char chunk[50];
 	int r = 0, n;
 
-	(void)state;
 	memset(chunk, ' ', sizeof(chunk));
 	for (n = 0; r == 0 && n < 10; n++) {
 		assert_int_equal(varlink_feed(v, chunk, sizeof(chunk), NULL, 0), 0);
@@ -149,14 +145,13 @@ static void a_message_without_an_end_is_bounded(void **state)
 	varlink_destroy(v);
 }
 
-static void descriptors_belong_to_the_message_that_counts_them(void **state)
+TEST(descriptors_belong_to_the_message_that_counts_them)
 {
 	static const char two[] = "{\"fds\":1,\"n\":1}\0{\"n\":2}\0{\"fds\":2,\"n\":3}";
 	int p[2], q[2], fd;
 	struct varlink *v = make(0, 0);
 	struct varlink_msg m;
 
-	(void)state;
 	assert_int_equal(pipe(p), 0);
 	assert_int_equal(pipe(q), 0);
 	/* the kernel gave all of them with the last read */
@@ -187,12 +182,11 @@ static void descriptors_belong_to_the_message_that_counts_them(void **state)
 	assert_false(is_open(q[1]));
 }
 
-static void too_many_descriptors_are_closed(void **state)
+TEST(too_many_descriptors_are_closed)
 {
 	struct varlink *v = make(0, 0);
 	int fds[VARLINK_FDS_MAX], r = 0, rounds = 0;
 
-	(void)state;
 	for (; r == 0; rounds++) {
 		for (int i = 0; i < VARLINK_FDS_MAX; i++)
 			fds[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -204,7 +198,7 @@ static void too_many_descriptors_are_closed(void **state)
 	varlink_destroy(v);
 }
 
-static void output_is_bounded_and_keeps_descriptors(void **state)
+TEST(output_is_bounded_and_keeps_descriptors)
 {
 	struct varlink *v = make(200, 300), *w = make(200, 300);
 	struct varlink_msg m;
@@ -213,7 +207,6 @@ static void output_is_bounded_and_keeps_descriptors(void **state)
 	unsigned n_fds;
 	int p[2], r, n = 0;
 
-	(void)state;
 	assert_int_equal(pipe(p), 0);
 	assert_int_equal(varlink_queue_reply(v, json_pack("{si}", "x", 1), true, (int[]){ p[0] }, 1), 0);
 	close(p[0]); /* the queue has its own */
@@ -291,7 +284,7 @@ static void serve(int sock)
 	_exit(0);
 }
 
-static void blocking_calls_work(void **state)
+TEST(blocking_calls_work)
 {
 	int sock[2], status, fd;
 	struct varlink *v = make(0, 0);
@@ -300,7 +293,6 @@ static void blocking_calls_work(void **state)
 	char *text;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sock), 0);
 	pid = fork();
 	if (pid == 0) {
@@ -345,13 +337,12 @@ static void blocking_calls_work(void **state)
 	varlink_destroy(v);
 }
 
-static void a_hang_up_is_seen(void **state)
+TEST(a_hang_up_is_seen)
 {
 	int sock[2];
 	struct varlink *v = make(0, 0);
 	struct varlink_msg m;
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sock), 0);
 	close(sock[1]);
 	assert_int_equal(varlink_read(v, sock[0]), -ECONNRESET);
@@ -362,14 +353,13 @@ static void a_hang_up_is_seen(void **state)
 }
 
 /* A socket that takes little at a time: nothing is lost, nothing blocks. */
-static void a_full_socket_is_waited_for(void **state)
+TEST(a_full_socket_is_waited_for)
 {
 	int sock[2], small = 4096, full = 0, got = 0;
 	struct varlink *v = make(0, 0), *w = make(0, 0);
 	char *big = mem_zalloc(100001);
 	struct varlink_msg m;
 
-	(void)state;
 	memset(big, 'x', 100000);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sock), 0);
 	setsockopt(sock[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
@@ -394,7 +384,7 @@ static void a_full_socket_is_waited_for(void **state)
 	varlink_destroy(w);
 }
 
-static void members_are_read_with_their_bounds(void **state)
+TEST(members_are_read_with_their_bounds)
 {
 	json_t *o = json_loads("{\"i\":5,\"s\":\"abc\",\"b\":true,\"r\":1.5,\"n\":null,\"o\":{},\"a\":[1,2]}", 0, NULL),
 	       *j;
@@ -403,7 +393,6 @@ static void members_are_read_with_their_bounds(void **state)
 	double r;
 	bool b;
 
-	(void)state;
 	assert_int_equal(jsonx_int(o, "i", 0, 5, &i), 0);
 	assert_int_equal(i, 5);
 	assert_int_equal(jsonx_int(o, "i", 6, 9, &i), -EINVAL);
@@ -435,23 +424,4 @@ static void members_are_read_with_their_bounds(void **state)
 	assert_int_equal(jsonx_only(o, (const char *const[]){ "i", NULL }), -EINVAL);
 	assert_int_equal(jsonx_only(NULL, (const char *const[]){ NULL }), 0);
 	json_decref(o);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(framing_does_not_depend_on_the_cuts),
-		cmocka_unit_test(requests_and_answers_are_checked),
-		cmocka_unit_test(broken_peers_are_told_from_slow_ones),
-		cmocka_unit_test(a_message_without_an_end_is_bounded),
-		cmocka_unit_test(descriptors_belong_to_the_message_that_counts_them),
-		cmocka_unit_test(too_many_descriptors_are_closed),
-		cmocka_unit_test(output_is_bounded_and_keeps_descriptors),
-		cmocka_unit_test(blocking_calls_work),
-		cmocka_unit_test(a_hang_up_is_seen),
-		cmocka_unit_test(a_full_socket_is_waited_for),
-		cmocka_unit_test(members_are_read_with_their_bounds),
-	};
-
-	return cmocka_run_group_tests_name("base varlink", tests, NULL, NULL);
 }

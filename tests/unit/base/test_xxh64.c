@@ -17,9 +17,8 @@ static const struct {
 	{ "The quick brown fox jumps over the lazy dog, twice: it likes the exercise.", UINT64_C(0x7803a9004eb39fee) },
 };
 
-static void known_values(void **state)
+TEST(known_values)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
 		size_t len = strlen(known[i].text);
 
@@ -32,13 +31,4 @@ static void known_values(void **state)
 			assert_true(xxh64_value(&h) == known[i].value);
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(known_values),
-	};
-
-	return cmocka_run_group_tests_name("xxh64", tests, NULL, NULL);
 }

@@ -188,12 +188,11 @@ static struct host *start(const char *plugin, const char *clock)
 
 /* ---- the tests ---- */
 
-static void each_tick_goes_out_in_order(void **state)
+TEST(each_tick_goes_out_in_order)
 {
 	struct host *h = start(GATE, LISTED);
 	struct gate *g = gate();
 
-	(void)state;
 	push_tick(0); /* "no time yet" */
 	host_connect(h, "");
 	await_bus(&bus.released, 1);
@@ -212,12 +211,11 @@ static void each_tick_goes_out_in_order(void **state)
 	host_destroy(h);
 }
 
-static void the_newest_goes_after_a_stall(void **state)
+TEST(the_newest_goes_after_a_stall)
 {
 	struct host *h = start(GATE, LISTED);
 	struct gate *g = gate();
 
-	(void)state;
 	host_connect(h, "");
 	set(&g->clock_held, true);
 	push_tick(1);
@@ -269,7 +267,7 @@ void sim_lane_destroy(struct sim_lane *l)
 	(void)l;
 }
 
-static void a_publish_that_hangs_does_not_stop_it(void **state)
+TEST(a_publish_that_hangs_does_not_stop_it)
 {
 	static char text[32768];
 	struct host *h = start(GATE, LISTED);
@@ -278,7 +276,6 @@ static void a_publish_that_hangs_does_not_stop_it(void **state)
 	struct sim_lane lane;
 	char *type = NULL;
 
-	(void)state;
 	assert_int_equal(sim_type_to_json(&sim_Ultrasonic_type, &type), 0);
 	snprintf(text, sizeof(text), "{\"id\":3,\"name\":\"/big\",\"type\":%s}", type);
 	free(type);
@@ -299,12 +296,11 @@ static void a_publish_that_hangs_does_not_stop_it(void **state)
 	host_destroy(h);
 }
 
-static void what_fails_or_has_no_answer_is_counted(void **state)
+TEST(what_fails_or_has_no_answer_is_counted)
 {
 	struct host *h = start(GATE, LISTED);
 	struct gate *g = gate();
 
-	(void)state;
 	host_connect(h, "");
 	g->clock_result = -EIO;
 	push_tick(1);
@@ -321,12 +317,11 @@ static void what_fails_or_has_no_answer_is_counted(void **state)
 	host_destroy(h);
 }
 
-static void goes_with_the_connection(void **state)
+TEST(goes_with_the_connection)
 {
 	struct host *h = start(GATE, LISTED);
 	struct gate *g = gate();
 
-	(void)state;
 	host_connect(h, "away");
 	push_tick(1);
 	await_bus(&bus.released, 1);
@@ -347,12 +342,11 @@ static void goes_with_the_connection(void **state)
 	host_destroy(h);
 }
 
-static void a_restart_of_the_data_plane_is_waited_out(void **state)
+TEST(a_restart_of_the_data_plane_is_waited_out)
 {
 	struct host *h = start(GATE, LISTED);
 	struct gate *g = gate();
 
-	(void)state;
 	bus.refuse = 2;
 	bus.stale = 2;
 	host_connect(h, "");
@@ -376,9 +370,8 @@ static unsigned subscribes(const char *plugin, const char *clock)
 	return bus.subscribed;
 }
 
-static void only_who_lists_it_gets_it(void **state)
+TEST(only_who_lists_it_gets_it)
 {
-	(void)state;
 	assert_int_equal(subscribes(GATE, NULL), 0);
 	assert_int_equal(subscribes(GATE, "null"), 0);
 	assert_int_equal(subscribes(GATE, "{\"named\":false,\"options\":{}}"), 1);
@@ -387,19 +380,4 @@ static void only_who_lists_it_gets_it(void **state)
 	assert_int_equal(subscribes(PLUGINS "/bridge_null.so", "{\"named\":false,\"options\":{}}"), 0);
 	assert_int_equal(subscribes(PLUGINS "/bridge_null.so", "{\"named\":true,\"options\":{}}"), 1);
 	assert_int_equal(subscribes(PLUGINS "/bridge_logging.so", "{\"named\":false,\"options\":{}}"), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_tick_goes_out_in_order),
-		cmocka_unit_test(the_newest_goes_after_a_stall),
-		cmocka_unit_test(a_publish_that_hangs_does_not_stop_it),
-		cmocka_unit_test(what_fails_or_has_no_answer_is_counted),
-		cmocka_unit_test(goes_with_the_connection),
-		cmocka_unit_test(a_restart_of_the_data_plane_is_waited_out),
-		cmocka_unit_test(only_who_lists_it_gets_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,9 +45,8 @@ static void refused(const char *kind, int expect, const char *word)
 		fail_msg("%s: \"%s\" does not say \"%s\"", kind, err_why(), word);
 }
 
-static void test_refuses(void **state)
+TEST(test_refuses)
 {
-	(void)state;
 	refused("ABSENT", -ENOENT, "converter_ABSENT.so");
 	refused("SYMBOL", -ELIBBAD, "sim_converter_plugin");
 	refused("NOTHING", -ELIBBAD, "nothing");
@@ -62,12 +61,11 @@ static void test_refuses(void **state)
 	refused("NEITHER", -ELIBBAD, "neither emit nor read");
 }
 
-static void test_finds(void **state)
+TEST(test_finds)
 {
 	struct converters *c = NULL;
 	const struct sim_converter *one;
 
-	(void)state;
 	assert_int_equal(converters_load(SHELF, NULL, &c), 0);
 	assert_null(converters_find(c, NULL, NULL, 0));
 	converters_unload(c);
@@ -86,12 +84,11 @@ static void test_finds(void **state)
 	converters_unload(NULL);
 }
 
-static void test_the_first_wins(void **state)
+TEST(test_the_first_wins)
 {
 	struct converters *c = NULL;
 	json_t *names = json_pack("[s, s]", SHELF "/converter_GOOD.so", SHELF "/converter_FAIL.so");
 
-	(void)state;
 	log_set_handler(keep_log, NULL);
 	assert_int_equal(converters_load("/nonexistent", names, &c), 0);
 	log_set_handler(NULL, NULL);
@@ -99,15 +96,4 @@ static void test_the_first_wins(void **state)
 	assert_null(converters_find(c, NULL, NULL, 1));
 	converters_unload(c);
 	json_decref(names);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_refuses),
-		cmocka_unit_test(test_finds),
-		cmocka_unit_test(test_the_first_wins),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

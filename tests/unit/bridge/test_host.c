@@ -174,11 +174,10 @@ static void stop(struct fixture *f)
 	free(f);
 }
 
-static void test_answers_each(void **state)
+TEST(test_answers_each)
 {
 	struct fixture *f = start("{}");
 
-	(void)state;
 	push(&f->lane, (struct sim_lane_packet){ .event = SIM_LANE_CONNECT, .text = (char *)"anything" });
 	push_channel(&f->lane, 3, f->text, sizeof(f->text));
 	push_slot(&f->lane, 100, 3, &f->slot[0]);
@@ -195,11 +194,10 @@ static void test_answers_each(void **state)
 	stop(f);
 }
 
-static void test_late_answers_survive_the_end(void **state)
+TEST(test_late_answers_survive_the_end)
 {
 	struct fixture *f = start("{\"mode\":\"late\",\"delay_us\":100}");
 
-	(void)state;
 	push_channel(&f->lane, 3, f->text, sizeof(f->text));
 	for (unsigned i = 0; i < 5; i++)
 		push_slot(&f->lane, 200 + i, 3, &f->slot[0]);
@@ -210,11 +208,10 @@ static void test_late_answers_survive_the_end(void **state)
 }
 
 /* A plug-in of the first day of its ABI, that knows nothing of what came later. */
-static void test_a_frozen_plugin_works(void **state)
+TEST(test_a_frozen_plugin_works)
 {
 	struct fixture *f = start_plugin(SHELF "/bridge_FROZEN.so", "{\"greeting\":\"hi\"}");
 
-	(void)state;
 	assert_int_equal(plugin_flags(f->host->plugin), 0); /* its table ends long before them */
 	push(&f->lane, (struct sim_lane_packet){ .event = SIM_LANE_CONNECT, .text = (char *)"mixed" });
 	push_channel(&f->lane, 3, f->text, sizeof(f->text));
@@ -233,11 +230,10 @@ static void test_a_frozen_plugin_works(void **state)
 	stop(f);
 }
 
-static void test_failures_are_counted(void **state)
+TEST(test_failures_are_counted)
 {
 	struct fixture *f = start("{\"mode\":\"fail\",\"every\":2}");
 
-	(void)state;
 	push_channel(&f->lane, 3, f->text, sizeof(f->text));
 	for (unsigned i = 0; i < 4; i++)
 		push_slot(&f->lane, 300 + i, 3, &f->slot[0]);
@@ -248,13 +244,12 @@ static void test_failures_are_counted(void **state)
 	stop(f);
 }
 
-static void test_bad_announcements_are_survived(void **state)
+TEST(test_bad_announcements_are_survived)
 {
 	static char bad[][64] = { "", "[]", "{\"id\":-1}", "{\"id\":1,\"name\":\"/x\",\"type\":{}}",
 				  "{\"id\":1,\"name\":7}" };
 	struct fixture *f = start("{}");
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		push(&f->lane, (struct sim_lane_packet){ .event = SIM_LANE_CHANNEL, .text = bad[i] });
 	push_slot(&f->lane, 1, 1, &f->slot[0]);
@@ -263,22 +258,20 @@ static void test_bad_announcements_are_survived(void **state)
 	stop(f);
 }
 
-static void test_unknown_option_is_refused(void **state)
+TEST(test_unknown_option_is_refused)
 {
 	json_t *config = json_pack("{s:s, s:{s:s}}", "plugin", PLUGINS "/bridge_null.so", "options", "typo", "1");
 	struct host *h = NULL;
 
-	(void)state;
 	assert_int_equal(host_create(NULL, "", config, &h), -EINVAL);
 	assert_null(h);
 	json_decref(config);
 }
 
-static void test_inbound_needs_the_rigs_word(void **state)
+TEST(test_inbound_needs_the_rigs_word)
 {
 	struct fixture *f = start("{}");
 
-	(void)state;
 	assert_int_equal(host_inbound_publish(f->host, "/control", &sim_Ultrasonic_type, f->text, 64), -EACCES);
 	stop(f);
 }
@@ -334,14 +327,13 @@ static void lose(const struct gate *g)
 }
 
 /* After pauses that double up to ten seconds; then every channel is opened anew before a message passes. */
-static void test_connects_again_and_replays(void **state)
+TEST(test_connects_again_and_replays)
 {
 	static const int pauses_ms[] = { 100, 200, 400, 800, 1600, 3200, 6400, 10000, 10000 };
 	struct gate *g = gate_begin(true);
 	struct fixture *f = connected(g);
 	int64_t now = 5 * NS_PER_S;
 
-	(void)state;
 	lose(g);
 	g->refuse = 8;
 	host_report(f->host);
@@ -383,12 +375,11 @@ static void test_connects_again_and_replays(void **state)
 }
 
 /* A lane that is still inside publish() with its message keeps its topic. */
-static void test_replay_waits_for_lanes(void **state)
+TEST(test_replay_waits_for_lanes)
 {
 	struct gate *g = gate_begin(false);
 	struct fixture *f = connected(g);
 
-	(void)state;
 	lose(g);
 	host_connection_step(f->host, 0);
 	host_connection_step(f->host, NS_PER_S);
@@ -404,12 +395,11 @@ static void test_replay_waits_for_lanes(void **state)
 }
 
 /* Who connects again by himself is left alone; who is to be disconnected is not connected again. */
-static void test_only_who_needs_it(void **state)
+TEST(test_only_who_needs_it)
 {
 	struct gate *g = gate_begin(true);
 	struct fixture *f = connected(g);
 
-	(void)state;
 	lose(g);
 	g->host->status(g->host->ctx, SIM_BRIDGE_CONNECTING, "by itself");
 	for (int i = 0; i < 100; i++)
@@ -427,12 +417,11 @@ static void test_only_who_needs_it(void **state)
 }
 
 /* A stop may come before the connection that simd wants: the last word is that there is none. */
-static void test_no_connection_after_the_end(void **state)
+TEST(test_no_connection_after_the_end)
 {
 	struct gate *g = gate_begin(true);
 	struct fixture *f = connected(g);
 
-	(void)state;
 	host_connection_close(f->host);
 	assert_int_equal(f->host->status, SIM_BRIDGE_DISCONNECTED);
 	host_connect(f->host, "late");
@@ -444,12 +433,11 @@ static void test_no_connection_after_the_end(void **state)
 
 /* ---- channels that the plug-in refuses ---- */
 
-static void test_says_what_it_carries(void **state)
+TEST(test_says_what_it_carries)
 {
 	struct gate *g = gate_begin(true);
 	struct fixture *f = connected(g);
 
-	(void)state;
 	assert_int_equal(f->lane.said, 1);
 	assert_int_equal(f->lane.said_channel, 3);
 	assert_int_equal(f->lane.said_result, 0);
@@ -458,12 +446,11 @@ static void test_says_what_it_carries(void **state)
 	stop(f);
 }
 
-static void test_says_what_it_refuses(void **state)
+TEST(test_says_what_it_refuses)
 {
 	struct gate *g = gate_begin(true);
 	struct fixture *f;
 
-	(void)state;
 	g->refuse_open = true;
 	f = connected(g);
 	assert_int_equal(answer_of(&f->lane, 1), SIM_LANE_NOT_CARRIED);
@@ -490,25 +477,4 @@ static void test_says_what_it_refuses(void **state)
 	await_answers(&f->lane, 2);
 	assert_int_equal(answer_of(&f->lane, 2), 0);
 	stop(f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_answers_each),
-		cmocka_unit_test(test_late_answers_survive_the_end),
-		cmocka_unit_test(test_a_frozen_plugin_works),
-		cmocka_unit_test(test_failures_are_counted),
-		cmocka_unit_test(test_bad_announcements_are_survived),
-		cmocka_unit_test(test_unknown_option_is_refused),
-		cmocka_unit_test(test_inbound_needs_the_rigs_word),
-		cmocka_unit_test(test_connects_again_and_replays),
-		cmocka_unit_test(test_replay_waits_for_lanes),
-		cmocka_unit_test(test_only_who_needs_it),
-		cmocka_unit_test(test_no_connection_after_the_end),
-		cmocka_unit_test(test_says_what_it_carries),
-		cmocka_unit_test(test_says_what_it_refuses),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -151,7 +151,7 @@ static void begin(void)
 	snprintf(stem, sizeof(stem), "%s/log", dir);
 }
 
-static void what_was_written_stays(void **state)
+TEST(what_was_written_stays)
 {
 	const struct sim_bridge_channel ch = { .name = "/t", .type = &sim_Ultrasonic_type };
 	const struct sim_bridge_ops *ops = load();
@@ -159,7 +159,6 @@ static void what_was_written_stays(void **state)
 	struct sim_bridge *b;
 	uint64_t seq = 1;
 
-	(void)state;
 	begin();
 	signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(ops->create(&host, &b), 0);
@@ -227,12 +226,11 @@ static off_t size_of(const char *suffix)
 	return lstat(path, &st) < 0 ? -1 : st.st_size;
 }
 
-static void a_restarted_one(void **state)
+TEST(a_restarted_one)
 {
 	const struct sim_bridge_ops *ops = load();
 	off_t size;
 
-	(void)state;
 	begin();
 	end(ops, writes(ops, 1));
 	size = size_of(".txt.gz");
@@ -272,7 +270,7 @@ static void goes_on(const struct sim_bridge_ops *ops, struct sim_bridge *b)
 }
 
 /* What was flushed is there, and its file is whole, so that zcat goes on to the next one. */
-static void a_killed_one(void **state)
+TEST(a_killed_one)
 {
 	const struct sim_bridge_ops *ops = load();
 	char command[4 * sizeof(stem)], line[256] = "";
@@ -280,7 +278,6 @@ static void a_killed_one(void **state)
 	FILE *f;
 	int st;
 
-	(void)state;
 	begin();
 	fflush(NULL);
 	pid = fork();
@@ -309,12 +306,11 @@ static void a_killed_one(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
-static void two_at_once(void **state)
+TEST(two_at_once)
 {
 	const struct sim_bridge_ops *ops = load();
 	struct sim_bridge *a, *b;
 
-	(void)state;
 	begin();
 	a = writes(ops, 0); /* still empty: only its lock says that it is taken */
 	b = writes(ops, 2);
@@ -340,7 +336,7 @@ static void touch(const char *suffix, const char *text)
 }
 
 /* Names that are not ours tell nothing; what is no file is left alone. */
-static void what_lies_there(void **state)
+TEST(what_lies_there)
 {
 	static const char *const names[] = { ".02.txt.gz",
 					     ".5x.txt.gz",
@@ -353,7 +349,6 @@ static void what_lies_there(void **state)
 	char path[sizeof(stem) + 32];
 	struct sim_bridge *b;
 
-	(void)state;
 	begin();
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		touch(names[i], "mine");
@@ -420,7 +415,7 @@ static char *image_line(const struct sim_bridge_ops *ops, const char *max, const
 	return line;
 }
 
-static void long_arrays(void **state)
+TEST(long_arrays)
 {
 	const struct sim_bridge_ops *ops = load();
 	static const char *const bad[][2] = {
@@ -428,7 +423,6 @@ static void long_arrays(void **state)
 	};
 	struct sim_bridge *b;
 
-	(void)state;
 	begin();
 	assert_non_null(strstr(image_line(ops, "256", "false"), "\"<uint8[3000] xxh64:91ec2ae2c8fe6398>\""));
 	assert_non_null(strstr(image_line(ops, "2999", "false"), "\"<uint8[3000] xxh64:91ec2ae2c8fe6398>\""));
@@ -444,15 +438,4 @@ static void long_arrays(void **state)
 	max_array = "256";
 	full = "false";
 	assert_int_equal(rmdir(dir), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_was_written_stays), cmocka_unit_test(a_restarted_one),
-		cmocka_unit_test(a_killed_one),           cmocka_unit_test(two_at_once),
-		cmocka_unit_test(what_lies_there),        cmocka_unit_test(long_arrays),
-	};
-
-	return cmocka_run_group_tests_name("logging", tests, NULL, NULL);
 }

@@ -19,9 +19,8 @@ static void refused(const char *kind, int expect, const char *word)
 		fail_msg("%s: \"%s\" does not say \"%s\"", kind, err_why(), word);
 }
 
-static void test_refuses(void **state)
+TEST(test_refuses)
 {
-	(void)state;
 	refused("ABSENT", -ENOENT, "bridge_ABSENT.so");
 	refused("SYMBOL", -ELIBBAD, "sim_bridge_plugin");
 	refused("NOTHING", -ELIBBAD, "nothing");
@@ -31,11 +30,10 @@ static void test_refuses(void **state)
 	refused("REG", -EDOM, "register");
 }
 
-static void test_loads(void **state)
+TEST(test_loads)
 {
 	struct plugin *p = NULL;
 
-	(void)state;
 	assert_int_equal(plugin_load(SHELF, "GOOD", &p), 0);
 	assert_string_equal(p->ops->name, "good");
 	assert_true(plugin_carries(p, "sim/Imu"));
@@ -43,11 +41,10 @@ static void test_loads(void **state)
 	plugin_unload(p);
 }
 
-static void test_loads_by_path(void **state)
+TEST(test_loads_by_path)
 {
 	struct plugin *p = NULL;
 
-	(void)state;
 	assert_int_equal(plugin_load("/nonexistent", SHELF "/bridge_GOOD.so", &p), 0);
 	plugin_unload(p);
 }
@@ -61,12 +58,11 @@ static int check(const struct plugin *p, const char *json)
 	return r;
 }
 
-static void test_options(void **state)
+TEST(test_options)
 {
 	struct plugin *p = NULL;
 	json_t *o, *texts = json_object();
 
-	(void)state;
 	assert_int_equal(plugin_load(SHELF, "GOOD", &p), 0);
 	assert_int_equal(check(p, "{\"needed\":1}"), 0);
 	assert_int_equal(check(p, "{}"), -EINVAL);
@@ -86,14 +82,13 @@ static void test_options(void **state)
 }
 
 /* Options whose default is an object or a list take one, and get it as text. */
-static void test_structured_options(void **state)
+TEST(test_structured_options)
 {
 	static const char json[] = "{\"needed\":true,\"tree\":{\"b\":[1,0.5],\"a\":\"x\"},\"row\":[\"y\"]}";
 	json_t *o = json_loads(json, 0, NULL), *texts = json_object();
 	struct plugin *p = NULL;
 	const char *tree;
 
-	(void)state;
 	assert_int_equal(plugin_load(SHELF, "GOOD", &p), 0);
 	assert_int_equal(plugin_check_options(p, o, NULL, NULL), 0);
 	tree = plugin_option(p, o, "tree", texts);
@@ -112,17 +107,4 @@ static void test_structured_options(void **state)
 	assert_int_equal(check(p, "{\"needed\":1,\"row\":{}}"), -EINVAL);
 	assert_string_equal(err_why(), "options.row: must be a list");
 	plugin_unload(p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_refuses),
-		cmocka_unit_test(test_loads),
-		cmocka_unit_test(test_loads_by_path),
-		cmocka_unit_test(test_options),
-		cmocka_unit_test(test_structured_options),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

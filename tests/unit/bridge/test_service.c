@@ -111,12 +111,11 @@ static struct host *start(const char *options)
 	return h;
 }
 
-static void answered_once(void **state)
+TEST(answered_once)
 {
 	struct host *h = start("{}");
 	struct seen s[3] = { { 0 } };
 
-	(void)state;
 	assert_true(lib.watched);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(call(h, &s[i]), 0);
@@ -142,12 +141,11 @@ static void answered_once(void **state)
 }
 
 /* The library may answer when the host is long gone. */
-static void answered_after_the_end(void **state)
+TEST(answered_after_the_end)
 {
 	struct host *h = start("{}");
 	struct seen s = { 0 };
 
-	(void)state;
 	assert_int_equal(call(h, &s), 0);
 	host_destroy(h);
 	assert_int_equal(s.calls, 1);
@@ -156,12 +154,11 @@ static void answered_after_the_end(void **state)
 	assert_int_equal(s.calls, 1);
 }
 
-static void calls_are_bounded(void **state)
+TEST(calls_are_bounded)
 {
 	struct host *h = start("{}");
 	struct seen s = { 0 };
 
-	(void)state;
 	for (int i = 0; i < HOST_CALLS_MAX; i++)
 		assert_int_equal(call(h, &s), 0);
 	assert_int_equal(call(h, &s), -EBUSY);
@@ -175,12 +172,11 @@ static void calls_are_bounded(void **state)
 	assert_int_equal(s.calls, HOST_CALLS_MAX + 1);
 }
 
-static void refused_by_the_library(void **state)
+TEST(refused_by_the_library)
 {
 	struct host *h = start("{}");
 	struct seen s = { 0 };
 
-	(void)state;
 	lib.refuse = -ENOTCONN;
 	for (int i = 0; i < 2 * HOST_CALLS_MAX; i++)
 		assert_int_equal(call(h, &s), -ENOTCONN);
@@ -192,12 +188,11 @@ static void refused_by_the_library(void **state)
 }
 
 /* The far side is lost and comes back: it is told of all services anew, and what it had asked before is answered. */
-static void told_again(void **state)
+TEST(told_again)
 {
 	struct host *h = start("{}");
 	struct seen s[2] = { { 0 } };
 
-	(void)state;
 	assert_int_equal(call(h, &s[0]), 0);
 	h->services.status(h, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED, "lost");
 	host_connection_step(h, 0);
@@ -217,11 +212,10 @@ static void told_again(void **state)
 }
 
 /* The null bridge calls what it is told to, again and again while it is there. */
-static void the_plugin_is_told(void **state)
+TEST(the_plugin_is_told)
 {
 	struct host *h = start("{\"call\": \"/lamp\", \"calls\": 3}");
 
-	(void)state;
 	lib.watch(lib.user, "/other", &sim_SetBool_service);
 	assert_int_equal(lib.n, 0);
 	lib.watch(lib.user, "/lamp", &sim_SetBool_service);
@@ -240,14 +234,11 @@ static void the_plugin_is_told(void **state)
 	host_destroy(h);
 }
 
-int main(void)
+static int prepare(void **state)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(answered_once),      cmocka_unit_test(answered_after_the_end),
-		cmocka_unit_test(calls_are_bounded),  cmocka_unit_test(refused_by_the_library),
-		cmocka_unit_test(the_plugin_is_told), cmocka_unit_test(told_again),
-	};
-
+	(void)state;
 	log_set_spec("none");
-	return cmocka_run_group_tests_name("bridge: services", tests, NULL, NULL);
+	return 0;
 }
+
+TEST_GROUP(prepare, NULL)

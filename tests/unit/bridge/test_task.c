@@ -34,14 +34,13 @@ static struct host_lane *new_lane(struct host *h)
 	return l;
 }
 
-static void test_done_at_once(void **state)
+TEST(test_done_at_once)
 {
 	struct sim_lane_result res;
 	struct host h;
 	struct host_lane *l = new_lane(&h);
 	struct sim_task *t = task_get(l, 77, 10, 0);
 
-	(void)state;
 	assert_non_null(t);
 	assert_null(task_get(l, 78, 10, 0));
 	assert_true(task_returned(t, -EIO, 0, &res));
@@ -51,14 +50,13 @@ static void test_done_at_once(void **state)
 	free(l);
 }
 
-static void test_pending_then_complete(void **state)
+TEST(test_pending_then_complete)
 {
 	struct sim_lane_result res;
 	struct host h;
 	struct host_lane *l = new_lane(&h);
 	struct sim_task *t = task_get(l, 5, 10, 0);
 
-	(void)state;
 	assert_false(task_returned(t, 1, 0, &res));
 	assert_int_equal(l->pending, 1);
 	assert_int_equal(task_complete(t, 0), 1);
@@ -70,14 +68,13 @@ static void test_pending_then_complete(void **state)
 	free(l);
 }
 
-static void test_complete_before_return(void **state)
+TEST(test_complete_before_return)
 {
 	struct sim_lane_result res;
 	struct host h;
 	struct host_lane *l = new_lane(&h);
 	struct sim_task *t = task_get(l, 6, 10, 0);
 
-	(void)state;
 	assert_int_equal(task_complete(t, -EBADMSG), 0);
 	assert_true(task_returned(t, 1, 0, &res));
 	assert_int_equal(res.result, -EBADMSG);
@@ -86,26 +83,13 @@ static void test_complete_before_return(void **state)
 	free(l);
 }
 
-static void test_nonsense_is_an_error(void **state)
+TEST(test_nonsense_is_an_error)
 {
 	struct sim_lane_result res;
 	struct host h;
 	struct host_lane *l = new_lane(&h);
 
-	(void)state;
 	assert_true(task_returned(task_get(l, 7, 0, 0), 42, 0, &res));
 	assert_int_equal(res.result, -EPROTO);
 	free(l);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_done_at_once),
-		cmocka_unit_test(test_pending_then_complete),
-		cmocka_unit_test(test_complete_before_return),
-		cmocka_unit_test(test_nonsense_is_an_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

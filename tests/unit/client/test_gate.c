@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The frequency gate against every line of its acceptance table. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/support/test.h"
+
 #include <errno.h>
-#include <string.h>
 
 #include <sim/clock.h>
 
@@ -45,22 +41,20 @@ static bool tick(struct run *r, int64_t d)
 	return true;
 }
 
-static void first_tick_fires(void **state)
+TEST(first_tick_fires)
 {
 	struct run r;
 
-	(void)state;
 	run_init(&r, 10000);
 	assert_true(tick(&r, 0));
 	assert_false(tick(&r, 1));
 }
 
 /* d << P: the mean is exact, lateness 0..d, never early. 13.4 Hz has a period that is no whole number of ns. */
-static void short_ticks(void **state)
+TEST(short_ticks)
 {
 	static const uint32_t rates[] = { 13400, 12500, 15000, 10000, 7001, 999 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
 		const int64_t d = 1 * MS + 77;
 		struct run r;
@@ -82,12 +76,11 @@ static void short_ticks(void **state)
 }
 
 /* Over a long time the count is exact: no drift by the ns that a rounded period would lose. */
-static void no_drift(void **state)
+TEST(no_drift)
 {
 	struct run r;
 	uint64_t fires = 0;
 
-	(void)state;
 	run_init(&r, 13400);
 	for (int64_t ms = 0; ms <= 1000 * 1000; ms++) /* 1000 s in ticks of 1 ms */
 		fires += tick(&r, ms ? MS : 0);
@@ -95,12 +88,11 @@ static void no_drift(void **state)
 }
 
 /* P 100 ms, d 66.7 ms: gaps of 1 and 2 ticks, mean 10.0 Hz. */
-static void comparable_ticks(void **state)
+TEST(comparable_ticks)
 {
 	struct run r;
 	int gap = 0, one = 0, two = 0;
 
-	(void)state;
 	run_init(&r, 10000);
 	assert_true(tick(&r, 0));
 	for (int n = 0; n < 15000; n++) {
@@ -115,23 +107,21 @@ static void comparable_ticks(void **state)
 	assert_int_equal(r.fires, 15000ull * 667 / 1000 + 1);
 }
 
-static void long_ticks(void **state)
+TEST(long_ticks)
 {
 	struct run r;
 
-	(void)state;
 	run_init(&r, 100000); /* 10 ms */
 	for (int n = 0; n < 1000; n++)
 		assert_true(tick(&r, 33 * MS));
 }
 
 /* After a stall: one fire, then back on the phase grid. */
-static void stall(void **state)
+TEST(stall)
 {
 	struct run r;
 	int64_t start;
 
-	(void)state;
 	run_init(&r, 10000);
 	assert_true(tick(&r, 0));
 	start = r.now.sim_ns;
@@ -151,11 +141,10 @@ static void stall(void **state)
 	assert_int_equal(r.now.sim_ns, start + 100 * S + 74626866);
 }
 
-static void paused(void **state)
+TEST(paused)
 {
 	struct run r;
 
-	(void)state;
 	run_init(&r, 10000);
 	r.now.flags = SIM_CLOCK_PAUSED;
 	for (int n = 0; n < 10; n++)
@@ -170,11 +159,10 @@ static void paused(void **state)
 }
 
 /* A jump, forwards or backwards, starts a new phase at the first tick after it. */
-static void jump(void **state)
+TEST(jump)
 {
 	struct run r;
 
-	(void)state;
 	run_init(&r, 10000);
 	r.now.sim_ns = 5 * S;
 	assert_true(tick(&r, 0));
@@ -186,11 +174,10 @@ static void jump(void **state)
 	assert_true(tick(&r, 1));
 }
 
-static void bad_rates(void **state)
+TEST(bad_rates)
 {
 	struct sim_gate g;
 
-	(void)state;
 	assert_int_equal(sim_gate_init(&g, 0), -EINVAL);
 	assert_string_equal(sim_why(), "frequency gate: 0 millihertz is out of range, 1 to 1000000000 (1 Hz is 1000)");
 	assert_int_equal(sim_gate_init(&g, 1000000001), -EINVAL);
@@ -201,26 +188,12 @@ static void bad_rates(void **state)
 	assert_int_equal(g.period_dur_ns, 1000);
 }
 
-static void names(void **state)
+TEST(names)
 {
-	(void)state;
 	assert_string_equal(sim_reason_name(SIM_REASON_NO_CREDIT), "no-credit");
 	assert_string_equal(sim_reason_text(SIM_REASON_TOKEN), "the exclusive token is in use");
 	assert_string_equal(sim_reason_name((enum sim_reason)99), "?");
 	assert_string_equal(sim_time_source_name(SIM_SOURCE_SS2), "ss2");
 	assert_string_equal(sim_bridge_status_name(SIM_BRIDGE_CONNECTED), "connected");
 	assert_string_equal(sim_bridge_status_name((enum sim_bridge_status) - 1), "?");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(first_tick_fires), cmocka_unit_test(short_ticks),
-		cmocka_unit_test(no_drift),         cmocka_unit_test(comparable_ticks),
-		cmocka_unit_test(long_ticks),       cmocka_unit_test(stall),
-		cmocka_unit_test(paused),           cmocka_unit_test(jump),
-		cmocka_unit_test(bad_rates),        cmocka_unit_test(names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

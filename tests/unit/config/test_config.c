@@ -18,12 +18,11 @@ static int load_text(const char *text, struct conf **ret)
 	return config_load(&s, ret);
 }
 
-static void defaults_are_complete(void **state)
+TEST(defaults_are_complete)
 {
 	struct conf *c;
 	const char *name;
 
-	(void)state;
 	assert_int_equal(load_text("{}", &c), 0);
 	assert_int_equal(config_time_source(c, &name), SIM_SOURCE_UNITY);
 	assert_int_equal(conf_int(conf_root(c), "clock.rate_hz"), 100);
@@ -31,7 +30,7 @@ static void defaults_are_complete(void **state)
 	conf_destroy(c);
 }
 
-static void mistakes_are_named(void **state)
+TEST(mistakes_are_named)
 {
 	static const struct {
 		const char *text, *says;
@@ -62,7 +61,6 @@ static void mistakes_are_named(void **state)
 	};
 	struct conf *c;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		assert_true(load_text(bad[i].text, &c) < 0);
 		if (!strstr(err_why(), bad[i].says))
@@ -70,13 +68,12 @@ static void mistakes_are_named(void **state)
 	}
 }
 
-static void numbers_of_awsim_are_accepted(void **state)
+TEST(numbers_of_awsim_are_accepted)
 {
 	static const int sources[] = { SIM_SOURCE_UNITY, SIM_SOURCE_SS2, SIM_SOURCE_SYSTEM, SIM_SOURCE_SIMULATION,
 				       SIM_SOURCE_ROS2 };
 	char text[64];
 
-	(void)state;
 	for (int i = 0; i < 5; i++) {
 		struct conf *c;
 		const char *name;
@@ -88,7 +85,7 @@ static void numbers_of_awsim_are_accepted(void **state)
 	}
 }
 
-static void rigs_come_from_files(void **state)
+TEST(rigs_come_from_files)
 {
 	static const char one[] = "{\n\"name\": \"one\", \"prefix\": \"/one\"\n}\n",
 			  two[] = "{\"rigs\": [{\"name\": \"two\"}]}",
@@ -99,7 +96,6 @@ static void rigs_come_from_files(void **state)
 	struct config_sources s = { .text = "{}", .rigs = rigs, .n_rigs = 2, .overrides = sets, .n_overrides = 1 };
 	struct conf *c;
 
-	(void)state;
 	assert_int_equal(fd_write_file(p1, one, strlen(one), 0600), 0);
 	assert_int_equal(fd_write_file(p2, two, strlen(two), 0600), 0);
 	assert_int_equal(config_load(&s, &c), 0);
@@ -122,16 +118,4 @@ static void rigs_come_from_files(void **state)
 	remove(p1);
 	remove(p2);
 	remove(p3);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(defaults_are_complete),
-		cmocka_unit_test(mistakes_are_named),
-		cmocka_unit_test(numbers_of_awsim_are_accepted),
-		cmocka_unit_test(rigs_come_from_files),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,11 +8,10 @@
 #include "config/names.h"
 #include "registry/rate.h"
 
-static void names(void **state)
+TEST(names)
 {
 	char longest[NAME_PLAIN_MAX + 2];
 
-	(void)state;
 	memset(longest, 'a', sizeof(longest));
 	longest[NAME_PLAIN_MAX] = '\0';
 	assert_true(names_plain_ok(longest));
@@ -36,11 +35,10 @@ static void names(void **state)
 	assert_false(names_token_ok("a\nb"));
 }
 
-static void prefixes(void **state)
+TEST(prefixes)
 {
 	char full[CHANNEL_NAME_MAX + 1], name[CHANNEL_NAME_MAX + 1];
 
-	(void)state;
 	assert_int_equal(names_channel_full("", "imu", full), 0);
 	assert_string_equal(full, "/imu");
 	assert_int_equal(names_channel_full("car1", "imu", full), 0);
@@ -56,9 +54,8 @@ static void prefixes(void **state)
 	assert_string_equal(full, "/imu"); /* untouched */
 }
 
-static void globs(void **state)
+TEST(globs)
 {
-	(void)state;
 	assert_true(names_glob("*", ""));
 	assert_true(names_glob("/cam/*", "/cam/front/raw"));
 	assert_true(names_glob("*/raw", "/cam/front/raw"));
@@ -72,12 +69,11 @@ static void globs(void **state)
 				"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"));
 }
 
-static void rates(void **state)
+TEST(rates)
 {
 	struct rate r = { 0 };
 	double hz, bps;
 
-	(void)state;
 	rate_get(&r, 5, 100, 100, &hz, &bps);
 	assert_true(hz == 0);
 	for (int i = 0; i <= 20; i++)
@@ -88,16 +84,4 @@ static void rates(void **state)
 	/* the total went back: a peer wrote nonsense */
 	rate_get(&r, 20500000000LL, 5, 61500, &hz, &bps);
 	assert_true(hz == 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names),
-		cmocka_unit_test(prefixes),
-		cmocka_unit_test(globs),
-		cmocka_unit_test(rates),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

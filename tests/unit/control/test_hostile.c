@@ -42,41 +42,37 @@ static void expect_cut(void)
 	assert_true(closed);
 }
 
-static void garbage_is_cut_off(void **state)
+TEST_WITH(garbage_is_cut_off, begin, end)
 {
-	(void)state;
 	peer_send(&bad, "GET / HTTP/1.1\r\n\r\n", 19);
 	expect_cut();
 }
 
-static void no_json_object_is_cut_off(void **state)
+TEST_WITH(no_json_object_is_cut_off, begin, end)
 {
-	(void)state;
 	peer_send(&bad, "[1, 2]", 7);
 	expect_cut();
 }
 
-static void a_message_without_end_is_cut_off(void **state)
+TEST_WITH(a_message_without_end_is_cut_off, begin, end)
 {
 	static char flood[64 * 1024];
 
-	(void)state;
 	memset(flood, ' ', sizeof(flood));
 	peer_send(&bad, flood, sizeof(flood));
 	expect_cut();
 }
 
-static void nesting_is_bounded(void **state)
+TEST_WITH(nesting_is_bounded, begin, end)
 {
 	static char deep[8192];
 
-	(void)state;
 	memset(deep, '[', sizeof(deep) - 1);
 	peer_send(&bad, deep, sizeof(deep));
 	expect_cut();
 }
 
-static void unclaimed_descriptors_are_cut_off(void **state)
+TEST_WITH(unclaimed_descriptors_are_cut_off, begin, end)
 {
 	union {
 		char buf[CMSG_SPACE(sizeof(int))];
@@ -88,7 +84,6 @@ static void unclaimed_descriptors_are_cut_off(void **state)
 	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
 	int fd = STDERR_FILENO;
 
-	(void)state;
 	c->cmsg_level = SOL_SOCKET;
 	c->cmsg_type = SCM_RIGHTS;
 	c->cmsg_len = CMSG_LEN(sizeof(fd));
@@ -98,12 +93,11 @@ static void unclaimed_descriptors_are_cut_off(void **state)
 }
 
 /* Asks for much and reads nothing. */
-static void who_does_not_read_is_cut_off(void **state)
+TEST_WITH(who_does_not_read_is_cut_off, begin, end)
 {
 	static const char call[] = "{\"method\": \"io.simd.Control.GetConfig\"}";
 	uint32_t before = control_connections(desk.control);
 
-	(void)state;
 	for (int i = 0; i < 2000 && control_connections(desk.control) == before; i++) {
 		if (send(bad.fd, call, sizeof(call), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno == EPIPE)
 			break;
@@ -112,12 +106,11 @@ static void who_does_not_read_is_cut_off(void **state)
 	assert_int_equal(control_connections(desk.control), before - 1);
 }
 
-static void a_listener_that_does_not_read_is_cut_off(void **state)
+TEST_WITH(a_listener_that_does_not_read_is_cut_off, begin, end)
 {
 	static const char call[] = "{\"method\": \"io.simd.Control.Events\", \"more\": true}";
 	uint32_t before = control_connections(desk.control);
 
-	(void)state;
 	peer_send(&bad, call, sizeof(call));
 	desk_run(&desk, MS);
 	for (int i = 0; i < 20000 && control_connections(desk.control) == before; i++)
@@ -127,18 +120,17 @@ static void a_listener_that_does_not_read_is_cut_off(void **state)
 	assert_int_equal(control_connections(desk.control), before - 1);
 }
 
-static void methods_need_their_session(void **state)
+TEST_WITH(methods_need_their_session, begin, end)
 {
 	static const char *const methods[] = { "Advertise",     "Unadvertise",  "Subscribe",
 					       "Unsubscribe",   "OpenToken",    "CloseToken",
 					       "AcquireDriver", "AttachBridge", "Attached" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++)
 		assert_int_equal(peer_call(&bad, methods[i], "{}", NULL), -EPROTO);
 }
 
-static void parameters_are_checked(void **state)
+TEST_WITH(parameters_are_checked, begin, end)
 {
 	static const struct {
 		const char *method, *params;
@@ -171,7 +163,6 @@ static void parameters_are_checked(void **state)
 		{ "AcquireDriver", "{\"now\": true}", -EINVAL },
 	};
 
-	(void)state;
 	peer_hello(&bad, "x", "client");
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		int r = peer_call(&bad, wrong[i].method, wrong[i].params, NULL);
@@ -182,14 +173,13 @@ static void parameters_are_checked(void **state)
 	}
 }
 
-static void connections_are_limited(void **state)
+TEST_WITH(connections_are_limited, begin, end)
 {
 	struct peer more[2];
 	char text[1024];
 	ssize_t n;
 	int sv[2];
 
-	(void)state;
 	for (int i = 0; i < 2; i++)
 		peer_open(&desk, &more[i]);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv), 0);
@@ -204,7 +194,7 @@ static void connections_are_limited(void **state)
 }
 
 /* Every allocation on the way of a session fails once: an answer or a cut, never a leak or a crash. */
-static void memory_runs_out_anywhere(void **state)
+TEST_WITH(memory_runs_out_anywhere, begin, end)
 {
 	static const char hello[] =
 		"{\"method\":\"io.simd.Control.Hello\",\"parameters\":{\"name\":\"m\",\"role\":\"client\",\"abi\":1}}";
@@ -213,7 +203,6 @@ static void memory_runs_out_anywhere(void **state)
 	static const char token[] = "{\"method\":\"io.simd.Control.OpenToken\",\"parameters\":{\"name\":\"m\"}}";
 	static const char list[] = "{\"method\":\"io.simd.Control.ListChannels\"}";
 
-	(void)state;
 	for (int64_t n = 1; n < 400; n++) {
 		struct peer p;
 
@@ -230,24 +219,11 @@ static void memory_runs_out_anywhere(void **state)
 	}
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-
-int main(void)
+static int prepare(void **state)
 {
-	const struct CMUnitTest tests[] = {
-		T(garbage_is_cut_off),
-		T(no_json_object_is_cut_off),
-		T(a_message_without_end_is_cut_off),
-		T(nesting_is_bounded),
-		T(unclaimed_descriptors_are_cut_off),
-		T(who_does_not_read_is_cut_off),
-		T(a_listener_that_does_not_read_is_cut_off),
-		T(methods_need_their_session),
-		T(parameters_are_checked),
-		T(connections_are_limited),
-		T(memory_runs_out_anywhere),
-	};
-
+	(void)state;
 	mem_adopt_jansson();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return 0;
 }
+
+TEST_GROUP(prepare, NULL)

@@ -59,13 +59,12 @@ static json_t *channel(struct peer *p, const char *name)
 	return NULL;
 }
 
-static void hello_hands_over_the_pages(void **state)
+TEST_WITH(hello_hands_over_the_pages, begin, end)
 {
 	static const char *const names[] = { "clock", "dispatch", "counters", "doorbell", "completions" };
 	json_t *r;
 	void *map;
 
-	(void)state;
 	assert_int_equal(
 		peer_call(&one, "Hello",
 			  "{\"name\": \"cam\", \"role\": \"client\", \"abi\": 1, \"pid\": 1, \"version\": \"t\"}", &r),
@@ -84,9 +83,8 @@ static void hello_hands_over_the_pages(void **state)
 	assert_null(strchr(text(r, "app"), '.')); /* "<app>.<n>" is what the data plane makes of it */
 }
 
-static void a_tool_gets_the_clock_only(void **state)
+TEST_WITH(a_tool_gets_the_clock_only, begin, end)
 {
-	(void)state;
 	assert_int_equal(
 		peer_call(&one, "Hello",
 			  "{\"name\": \"ctl\", \"role\": \"tool\", \"abi\": 1, \"pid\": 1, \"version\": \"t\"}", NULL),
@@ -97,7 +95,7 @@ static void a_tool_gets_the_clock_only(void **state)
 			 -EPERM);
 }
 
-static void hello_is_checked(void **state)
+TEST_WITH(hello_is_checked, begin, end)
 {
 	static const struct {
 		const char *params;
@@ -115,7 +113,6 @@ static void hello_is_checked(void **state)
 		  -EINVAL },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		assert_int_equal(peer_call(&one, "Hello", bad[i].params, NULL), bad[i].r);
 		assert_true(*err_why());
@@ -125,12 +122,11 @@ static void hello_is_checked(void **state)
 			 -EINVAL);
 }
 
-static void publishers_come_and_go(void **state)
+TEST_WITH(publishers_come_and_go, begin, end)
 {
 	json_t *r, *c;
 	int64_t id;
 
-	(void)state;
 	peer_hello(&one, "cam", "client");
 	assert_int_equal(peer_call(&one, "Advertise",
 				   "{\"channel\": \"cam\", \"type\": " TYPE_A ", \"max_body\": 100, \"flags\": 0}", &r),
@@ -156,7 +152,7 @@ static void publishers_come_and_go(void **state)
 	peer_open(&desk, &one);
 }
 
-static void counters_become_totals_and_rates(void **state)
+TEST_WITH(counters_become_totals_and_rates, begin, end)
 {
 	struct wire_counter_page *page;
 	json_t *r, *c;
@@ -164,7 +160,6 @@ static void counters_become_totals_and_rates(void **state)
 	uint32_t row;
 	int fd;
 
-	(void)state;
 	peer_hello(&one, "cam", "client");
 	fd = varlink_msg_take_fd(&one.msg, 2);
 	assert_int_equal(fd_shared_map(fd, sizeof(*page), true, &map), 0);
@@ -195,9 +190,8 @@ static void counters_become_totals_and_rates(void **state)
 	fd_close(fd);
 }
 
-static void types_must_agree(void **state)
+TEST_WITH(types_must_agree, begin, end)
 {
-	(void)state;
 	peer_hello(&one, "a", "client");
 	peer_hello(&two, "b", "client");
 	assert_int_equal(peer_call(&one, "Advertise",
@@ -220,11 +214,10 @@ static void types_must_agree(void **state)
 	peer_open(&desk, &one);
 }
 
-static void sizes_are_bounded(void **state)
+TEST_WITH(sizes_are_bounded, begin, end)
 {
 	json_t *r;
 
-	(void)state;
 	peer_hello(&one, "a", "client");
 	assert_int_equal(peer_call(&one, "Advertise",
 				   "{\"channel\": \"big\", \"type\": " TYPE_A ", \"max_body\": 70000, \"flags\": 0}",
@@ -248,9 +241,8 @@ static void sizes_are_bounded(void **state)
 	assert_non_null(strstr(err_why(), "pool"));
 }
 
-static void local_and_dispatching_do_not_mix(void **state)
+TEST_WITH(local_and_dispatching_do_not_mix, begin, end)
 {
-	(void)state;
 	peer_hello(&one, "a", "client");
 	assert_int_equal(peer_call(&one, "Advertise",
 				   "{\"channel\": \"l\", \"type\": " TYPE_A ", \"max_body\": 8, \"flags\": 4}", NULL),
@@ -266,9 +258,8 @@ static void local_and_dispatching_do_not_mix(void **state)
 			 -EINVAL);
 }
 
-static void bridges_write_only_what_is_listed(void **state)
+TEST_WITH(bridges_write_only_what_is_listed, begin, end)
 {
-	(void)state;
 	peer_hello(&one, "log", "bridge");
 	assert_int_equal(peer_call(&one, "Advertise",
 				   "{\"channel\": \"steer\", \"type\": " TYPE_A ", \"max_body\": 8, \"flags\": 0}",
@@ -279,12 +270,11 @@ static void bridges_write_only_what_is_listed(void **state)
 			 0);
 }
 
-static void tokens_are_shared_by_name(void **state)
+TEST_WITH(tokens_are_shared_by_name, begin, end)
 {
 	json_t *r;
 	int64_t cell;
 
-	(void)state;
 	peer_hello(&one, "a", "client");
 	peer_hello(&two, "b", "client");
 	assert_int_equal(peer_call(&one, "OpenToken", "{\"name\": \"gpu\"}", &r), 0);
@@ -297,11 +287,10 @@ static void tokens_are_shared_by_name(void **state)
 	assert_int_equal(peer_call(&two, "OpenToken", "{\"name\": \"\"}", NULL), -EINVAL);
 }
 
-static void limits_hold(void **state)
+TEST_WITH(limits_hold, begin, end)
 {
 	char text_[128];
 
-	(void)state;
 	peer_close(&one);
 	peer_close(&two);
 	desk_close(&desk);
@@ -331,12 +320,11 @@ static void limits_hold(void **state)
 	}
 }
 
-static void events_tell_of_the_plane_and_the_clock(void **state)
+TEST_WITH(events_tell_of_the_plane_and_the_clock, begin, end)
 {
 	static const char call[] = "{\"method\": \"io.simd.Control.Events\", \"more\": true}";
 	json_t *j;
 
-	(void)state;
 	assert_int_equal(peer_call(&one, "Events", "{}", NULL), -EINVAL); /* without "more" */
 	peer_send(&one, call, sizeof(call));
 	j = peer_next(&one, NULL);
@@ -349,11 +337,10 @@ static void events_tell_of_the_plane_and_the_clock(void **state)
 	assert_int_equal(peer_call(&one, "GetClock", "{}", NULL), 0);
 }
 
-static void the_clock_is_controlled(void **state)
+TEST_WITH(the_clock_is_controlled, begin, end)
 {
 	json_t *r;
 
-	(void)state;
 	assert_int_equal(peer_call(&one, "SetSource", "{\"source\": \"simulation\"}", NULL), 0);
 	assert_int_equal(peer_call(&one, "PauseClock", "{}", &r), 0);
 	assert_true(json_is_true(json_object_get(json_object_get(r, "clock"), "paused")));
@@ -366,13 +353,12 @@ static void the_clock_is_controlled(void **state)
 }
 
 /* A step is answered when it has ended; who hangs up meanwhile is not answered, and nothing leaks. */
-static void a_step_answers_at_its_end(void **state)
+TEST_WITH(a_step_answers_at_its_end, begin, end)
 {
 	static const char step[] = "{\"method\": \"io.simd.Control.StepClock\", \"parameters\": {\"dur_ns\": 1000000}}";
 	json_t *j, *before;
 	int64_t sim;
 
-	(void)state;
 	assert_int_equal(peer_call(&one, "SetSource", "{\"source\": \"simulation\"}", NULL), 0);
 	assert_int_equal(peer_call(&one, "PauseClock", "{}", &before), 0);
 	sim = number(json_object_get(before, "clock"), "sim_ns");
@@ -388,11 +374,10 @@ static void a_step_answers_at_its_end(void **state)
 	peer_open(&desk, &one);
 }
 
-static void a_bridge_attaches_once(void **state)
+TEST_WITH(a_bridge_attaches_once, begin, end)
 {
 	json_t *r;
 
-	(void)state;
 	peer_hello(&one, "log", "bridge");
 	peer_hello(&two, "log2", "bridge");
 	assert_int_equal(peer_call(&one, "AttachBridge", "{\"bridge\": \"nobody\", \"pid\": 1}", NULL), -ENOENT);
@@ -406,11 +391,10 @@ static void a_bridge_attaches_once(void **state)
 	peer_open(&desk, &one);
 }
 
-static void tools_see_everything(void **state)
+TEST_WITH(tools_see_everything, begin, end)
 {
 	json_t *r;
 
-	(void)state;
 	peer_hello(&one, "cam", "client");
 	assert_int_equal(peer_call(&two, "GetInfo", "{}", &r), 0);
 	assert_int_equal(number(r, "clients"), 1);
@@ -434,43 +418,23 @@ static void tools_see_everything(void **state)
 	assert_true(desk.shut);
 }
 
-static void the_interface_describes_itself(void **state)
+TEST_WITH(the_interface_describes_itself, begin, end)
 {
 	static const char call[] = "{\"method\": \"org.varlink.service.GetInterfaceDescription\", "
 				   "\"parameters\": {\"interface\": \"io.simd.Control\"}}";
 	json_t *j;
 
-	(void)state;
 	peer_send(&one, call, sizeof(call));
 	j = json_object_get(peer_next(&one, NULL), "parameters");
 	assert_non_null(strstr(text(j, "description"), "method Hello("));
 	assert_true(peer_call(&one, "Fly", "{}", NULL) < 0);
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-
-int main(void)
+static int prepare(void **state)
 {
-	const struct CMUnitTest tests[] = {
-		T(hello_hands_over_the_pages),
-		T(a_tool_gets_the_clock_only),
-		T(hello_is_checked),
-		T(publishers_come_and_go),
-		T(counters_become_totals_and_rates),
-		T(types_must_agree),
-		T(sizes_are_bounded),
-		T(local_and_dispatching_do_not_mix),
-		T(bridges_write_only_what_is_listed),
-		T(tokens_are_shared_by_name),
-		T(limits_hold),
-		T(events_tell_of_the_plane_and_the_clock),
-		T(the_clock_is_controlled),
-		T(a_step_answers_at_its_end),
-		T(a_bridge_attaches_once),
-		T(tools_see_everything),
-		T(the_interface_describes_itself),
-	};
-
+	(void)state;
 	mem_adopt_jansson();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return 0;
 }
+
+TEST_GROUP(prepare, NULL)

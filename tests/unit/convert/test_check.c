@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a converter says against the definition: every way of not following it is found, named, and ends the message. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/support/test.h"
+
 #include <errno.h>
-#include <string.h>
 
 #include "enc_check.h"
 #include "enc_wire.h"
@@ -164,7 +160,7 @@ static int say(void (*what)(struct sim_enc *e), struct enc_check *c)
 	return r;
 }
 
-static void what_differs_is_named(void **state)
+TEST(what_differs_is_named)
 {
 	static const struct {
 		void (*what)(struct sim_enc *e);
@@ -192,7 +188,6 @@ static void what_differs_is_named(void **state)
 	};
 	struct enc_check c;
 
-	(void)state;
 	assert_int_equal(say(right, &c), 0);
 	assert_string_equal(c.why, "");
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -201,13 +196,4 @@ static void what_differs_is_named(void **state)
 			fail_msg("\"%s\" does not say \"%s\"", c.why, cases[i].word);
 	}
 	assert_int_equal(say(its_own_error, &c), -EDOM);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_differs_is_named),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

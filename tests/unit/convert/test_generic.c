@@ -99,9 +99,8 @@ static void round_trip(const struct sim_type *t, enum wire_format format, size_t
 	}
 }
 
-static void every_kind_there_and_back(void **state)
+TEST(every_kind_there_and_back)
 {
-	(void)state;
 	for (int format = WIRE_CDR; format <= WIRE_ROS1; format++) {
 		round_trip(&probe_Every_type, (enum wire_format)format,
 			   sample_body(&probe_Every_type, body, sizeof(body)));
@@ -110,11 +109,10 @@ static void every_kind_there_and_back(void **state)
 	}
 }
 
-static void every_shape_there_and_back(void **state)
+TEST(every_shape_there_and_back)
 {
 	uint64_t seed = test_seed(7);
 
-	(void)state;
 	for (int i = 0; i < 300; i++) {
 		struct random_type t;
 
@@ -125,7 +123,7 @@ static void every_shape_there_and_back(void **state)
 	}
 }
 
-static void known_bytes(void **state)
+TEST(known_bytes)
 {
 	/* sim/LaneLines would do as well; this one has an empty message inside */
 	static const uint8_t want[] = { 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0 };
@@ -158,7 +156,6 @@ static void known_bytes(void **state)
 					   .n_fields = 3 };
 	size_t len;
 
-	(void)state;
 	memset(body, 0, 16);
 	body[0] = 1;
 	assert_int_equal(emit(&t, WIRE_CDR, 12, &len), 0);
@@ -167,7 +164,7 @@ static void known_bytes(void **state)
 }
 
 /* Big arrays of numbers are pointed to, not copied. */
-static void big_arrays_stay_where_they_are(void **state)
+TEST(big_arrays_stay_where_they_are)
 {
 	static const struct sim_field field = { .name = "v",
 						.comment = "",
@@ -187,7 +184,6 @@ static void big_arrays_stay_where_they_are(void **state)
 	struct enc_wire w;
 	struct iov_buf o;
 
-	(void)state;
 	iov_buf_init(&o);
 	wire_begin(&w, WIRE_CDR, &o);
 	assert_int_equal(generic_emit(&t, body, 32768, &w.enc), 0);
@@ -199,12 +195,11 @@ static void big_arrays_stay_where_they_are(void **state)
 }
 
 /* What the rules of bodies refuse is refused here too, and nothing else. */
-static void the_rules_are_those_of_bodies(void **state)
+TEST(the_rules_are_those_of_bodies)
 {
 	uint64_t seed = test_seed(7);
 	unsigned refused = 0;
 
-	(void)state;
 	for (int i = 0; i < 20000; i++) {
 		size_t size = random_msg(&seed, &probe_Every_type, body, sizeof(body)), len;
 		uint64_t at = random_next(&seed) % (probe_Every_type.fixed_size / 4) * 4, bits = random_next(&seed);
@@ -228,7 +223,7 @@ static void the_rules_are_those_of_bodies(void **state)
 }
 
 /* Spans that lie over one another may not make much of a small body. */
-static void what_overlaps_is_refused(void **state)
+TEST(what_overlaps_is_refused)
 {
 	static const struct sim_field fields[] = {
 		{ .name = "v",
@@ -249,7 +244,6 @@ static void what_overlaps_is_refused(void **state)
 	struct sim_span *span = (struct sim_span *)(void *)body;
 	size_t len;
 
-	(void)state;
 	memset(body, 0, 128);
 	span[0] = (struct sim_span){ 16, 8 };
 	span[1] = (struct sim_span){ 48, 15 };
@@ -305,13 +299,12 @@ static void no_way(const struct sim_type *t, const char *foreign, int want, cons
 		fail_msg("\"%s\" does not say \"%s\"", why, word);
 }
 
-static void converters_come_first(void **state)
+TEST(converters_come_first)
 {
 	struct sim_type other = sim_Imu_type;
 	struct conversion_out c;
 	char why[256];
 
-	(void)state;
 	assert_int_equal(conversion_out_open(&host, ros1_types, &probe_Every_type, NULL, &c, why, sizeof(why)), 0);
 	assert_int_equal(strlen(c.type->hash), 32); /* an md5 sum, although ROS 1 has no bounds */
 	conversion_out_close(&c);
@@ -354,9 +347,8 @@ static void comes_by(const char *foreign, const char *sim)
 	conversion_in_close(&c);
 }
 
-static void what_comes_in_finds_its_type(void **state)
+TEST(what_comes_in_finds_its_type)
 {
-	(void)state;
 	memset(converters, 0, sizeof(converters));
 	comes_by("autoware_vehicle_msgs/msg/GearCommand", "sim/GearCommand");
 	comes_by("sim_msgs/msg/LaneLines", "sim/LaneLines");
@@ -381,7 +373,7 @@ static int read_wrongly(struct sim_dec *d, void *to, size_t capacity, size_t *re
 	return fault == 4 ? -EDOM : fault == 5 ? 1 : 0;
 }
 
-static void converters_that_read_wrongly_are_stopped(void **state)
+TEST(converters_that_read_wrongly_are_stopped)
 {
 	static const int want[] = { 0, -ENOBUFS, -EBADMSG, -EBADMSG, -EDOM, 1 };
 	static const uint8_t message[12] = { 0, 1 };
@@ -389,7 +381,6 @@ static void converters_that_read_wrongly_are_stopped(void **state)
 	size_t size = 77;
 	char why[256];
 
-	(void)state;
 	memset(converters, 0, sizeof(converters));
 	converters[0] = (struct sim_converter){
 		.type = &sim_Imu_type, .foreign = "a/B", .definition = "uint64 a\n", .read = read_wrongly
@@ -417,9 +408,8 @@ static void from_file(const char *foreign, const char *path, int want, const cha
 	conversion_in_close(&c);
 }
 
-static void a_file_tells_the_fields(void **state)
+TEST(a_file_tells_the_fields)
 {
-	(void)state;
 	memset(converters, 0, sizeof(converters));
 	from_file("probe/msg/Every", "tests/unit/schemas/probe/Every.msg", 0, NULL);
 	from_file("probe/msg/Every", "/nonexistent/Every.msg", -ENOENT, "/nonexistent/Every.msg: cannot be read");
@@ -427,22 +417,4 @@ static void a_file_tells_the_fields(void **state)
 	from_file("probe", "tests/unit/schemas/probe/Every.msg", -EINVAL, "no package/msg/Name");
 	from_file("probe/Every", "tests/unit/convert/test_generic.c", -EINVAL, "probe/Every:1:");
 	from_file("probe/Every", "tests", -ENOENT, "tests: cannot be read");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_kind_there_and_back),
-		cmocka_unit_test(every_shape_there_and_back),
-		cmocka_unit_test(known_bytes),
-		cmocka_unit_test(big_arrays_stay_where_they_are),
-		cmocka_unit_test(the_rules_are_those_of_bodies),
-		cmocka_unit_test(what_overlaps_is_refused),
-		cmocka_unit_test(converters_come_first),
-		cmocka_unit_test(what_comes_in_finds_its_type),
-		cmocka_unit_test(converters_that_read_wrongly_are_stopped),
-		cmocka_unit_test(a_file_tells_the_fields),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages that come in: values and signs, and that nothing malformed gets through. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/support/test.h"
+
 #include <errno.h>
 #include <math.h>
 
@@ -81,11 +78,10 @@ static size_t put_control(enum wire_format format, float angle, bool rate)
 	return end(&m);
 }
 
-static void autowares_control_says_what_is_present(void **state)
+TEST(autowares_control_says_what_is_present)
 {
 	const struct sim_VehicleControl *m = (const struct sim_VehicleControl *)(const void *)body;
 
-	(void)state;
 	for (int f = WIRE_CDR; f <= WIRE_ROS1; f++) {
 		size_t len = put_control((enum wire_format)f, 0.25f, f == WIRE_CDR);
 
@@ -102,18 +98,16 @@ static void autowares_control_says_what_is_present(void **state)
 	}
 }
 
-static void what_is_no_number_is_dropped(void **state)
+TEST(what_is_no_number_is_dropped)
 {
-	(void)state;
 	assert_int_equal(get("autoware_control_msgs/Control", WIRE_CDR, put_control(WIRE_CDR, NAN, true)), -EDOM);
 	assert_int_equal(get("autoware_control_msgs/Control", WIRE_CDR, put_control(WIRE_CDR, INFINITY, true)), -EDOM);
 }
 
-static void a_length_that_does_not_fit_is_dropped(void **state)
+TEST(a_length_that_does_not_fit_is_dropped)
 {
 	size_t len = put_control(WIRE_CDR, 1, true);
 
-	(void)state;
 	for (size_t n = 0; n < len; n++) /* the message ends in two bytes and two of padding */
 		assert_int_equal(get("autoware_control_msgs/Control", WIRE_CDR, n), n + 2 < len ? -EBADMSG : 0);
 	assert_int_equal(get("autoware_control_msgs/Control", WIRE_CDR, len + 4), -EBADMSG);
@@ -133,7 +127,7 @@ static int one_byte(const char *ros, uint8_t v)
 	return get(ros, WIRE_CDR, end(&m));
 }
 
-static void commands_have_our_numbers(void **state)
+TEST(commands_have_our_numbers)
 {
 	static const uint8_t gears[][2] = { { 1, SIM_GEAR_NEUTRAL },  { 2, SIM_GEAR_DRIVE },
 					    { 19, SIM_GEAR_DRIVE },   { 20, SIM_GEAR_REVERSE },
@@ -143,7 +137,6 @@ static void commands_have_our_numbers(void **state)
 			  turn[] = "autoware_vehicle_msgs/TurnIndicatorsCommand",
 			  hazard[] = "autoware_vehicle_msgs/HazardLightsCommand";
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(gears) / sizeof(gears[0]); i++) {
 		assert_int_equal(one_byte(gear, gears[i][0]), 0);
 		assert_int_equal(((const struct sim_GearCommand *)(const void *)body)->gear, gears[i][1]);
@@ -178,11 +171,10 @@ static int lgsvl_control(float throttle, uint8_t gear)
 	return get("lgsvl_msgs/VehicleControlData", WIRE_ROS1, end(&m));
 }
 
-static void svls_control_is_turned_and_bounded(void **state)
+TEST(svls_control_is_turned_and_bounded)
 {
 	const struct sim_VehicleControl *m = (const struct sim_VehicleControl *)(const void *)body;
 
-	(void)state;
 	assert_int_equal(lgsvl_control(1, SIM_GEAR_REVERSE), 0);
 	assert_true(m->steer_angle == -0.5f && m->steer_angular_velocity == -0.25f && m->acceleration == 1.0f);
 	assert_true(m->stamp == 1000000000 && m->target_gear == SIM_GEAR_REVERSE);
@@ -192,7 +184,7 @@ static void svls_control_is_turned_and_bounded(void **state)
 }
 
 /* What we send can be read back: both halves of the array mappings against one another. */
-static void detections_come_back(void **state)
+TEST(detections_come_back)
 {
 	static const char *const both[][2] = { { "sim/Detected2DObjects", "lgsvl_msgs/Detection2DArray" },
 					       { "sim/Detected3DObjects", "lgsvl_msgs/Detection3DArray" } };
@@ -202,7 +194,6 @@ static void detections_come_back(void **state)
 	const struct sim_Detected3DObject *a, *b;
 	uint32_t n, k;
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		const struct sim_type *t = sim_type_builtin(both[i][0]);
 		struct map_message in = { sent, sample_body(t, sent, sizeof(sent)), { 0, 0, "f" }, &plain };
@@ -232,13 +223,12 @@ static void detections_come_back(void **state)
 	}
 }
 
-static void a_count_that_cannot_be_is_dropped(void **state)
+TEST(a_count_that_cannot_be_is_dropped)
 {
 	static const struct sim_enc_header h = { 0, 0, "" };
 	struct message m;
 	struct sim_enc *e = begin(&m, WIRE_CDR);
 
-	(void)state;
 	sim_enc_header(e, "header", &h);
 	sim_enc_list(e, "detections", UINT32_MAX);
 	assert_int_equal(get("lgsvl_msgs/Detection3DArray", WIRE_CDR, end(&m)), -EBADMSG);
@@ -254,12 +244,11 @@ static size_t put_clock(enum wire_format format, uint32_t sec, uint32_t nanosec)
 	return end(&m);
 }
 
-static void a_clock_is_a_time_or_nothing(void **state)
+TEST(a_clock_is_a_time_or_nothing)
 {
 	int64_t sim_ns = -7;
 	size_t len = put_clock(WIRE_CDR, 12, 999999999);
 
-	(void)state;
 	assert_int_equal(map_in_clock(WIRE_CDR, wire, len, &sim_ns), 0);
 	assert_int_equal(sim_ns, INT64_C(12999999999));
 	assert_int_equal(map_in_clock(WIRE_CDR, wire, len - 1, &sim_ns), -EBADMSG);
@@ -278,9 +267,8 @@ static void a_clock_is_a_time_or_nothing(void **state)
 	assert_int_equal(sim_ns, INT64_C(4294967295000000001));
 }
 
-static void only_what_is_listed_comes_in(void **state)
+TEST(only_what_is_listed_comes_in)
 {
-	(void)state;
 	assert_null(map_in_find("sensor_msgs/Image"));
 	assert_null(map_in_find("autoware_vehicle_msgs"));
 	assert_null(map_in_find("autoware_vehicle_msgs/"));
@@ -290,21 +278,4 @@ static void only_what_is_listed_comes_in(void **state)
 		assert_non_null(ros_type_find(ros2_types, m->ros));
 		assert_ptr_equal(map_in_find(m->ros), m);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(autowares_control_says_what_is_present),
-		cmocka_unit_test(what_is_no_number_is_dropped),
-		cmocka_unit_test(a_length_that_does_not_fit_is_dropped),
-		cmocka_unit_test(commands_have_our_numbers),
-		cmocka_unit_test(svls_control_is_turned_and_bounded),
-		cmocka_unit_test(detections_come_back),
-		cmocka_unit_test(a_count_that_cannot_be_is_dropped),
-		cmocka_unit_test(a_clock_is_a_time_or_nothing),
-		cmocka_unit_test(only_what_is_listed_comes_in),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

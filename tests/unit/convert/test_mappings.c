@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every mapping against the definition of its target, in the words of ROS 2 and of ROS 1; and what holds it against it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/support/test.h"
+
 #include <errno.h>
 
 #include "enc_check.h"
@@ -78,22 +75,20 @@ static void check_one(const struct map *m, const struct ros_type *const *types, 
 		fail_msg("%s: %s", m->ros, c.why);
 }
 
-static void every_mapping_follows_its_definition(void **state)
+TEST(every_mapping_follows_its_definition)
 {
 	static const struct map_options plain;
 
-	(void)state;
 	for (const struct map *m = map_table; m->sim; m++) {
 		check_one(m, ros2_types, &plain);
 		check_one(m, ros1_types, &plain);
 	}
 }
 
-static void the_options_do_not_change_the_fields(void **state)
+TEST(the_options_do_not_change_the_fields)
 {
 	static const struct map_options swap = { .encoding = "bgr8", .frame = "other", .child_frame = "child" };
 
-	(void)state;
 	check_one(map_find("sim/Image", NULL), ros2_types, &swap);
 	check_one(map_find("sim/GpsOdometry", NULL), ros2_types, &swap);
 	for (int p = MAP_POINTS_NATIVE; p <= MAP_POINTS_XYZIRCAEDT; p++)
@@ -102,11 +97,10 @@ static void the_options_do_not_change_the_fields(void **state)
 }
 
 /* A body that is cut anywhere is refused or read within its bounds (the sanitizers look). */
-static void cut_bodies_are_harmless(void **state)
+TEST(cut_bodies_are_harmless)
 {
 	static const struct map_options plain;
 
-	(void)state;
 	for (const struct map *m = map_table; m->sim; m++) {
 		const struct sim_type *t = sim_type_builtin(m->sim);
 		size_t full = fitting_body(t);
@@ -122,9 +116,8 @@ static void cut_bodies_are_harmless(void **state)
 	}
 }
 
-static void mappings_are_found_by_either_name(void **state)
+TEST(mappings_are_found_by_either_name)
 {
-	(void)state;
 	assert_string_equal(map_find("sim/CanBus", NULL)->ros, "lgsvl_msgs/CanBusData");
 	assert_string_equal(map_find("sim/CanBus", "autoware_vehicle_msgs/msg/GearReport")->ros,
 			    "autoware_vehicle_msgs/GearReport");
@@ -133,16 +126,4 @@ static void mappings_are_found_by_either_name(void **state)
 	assert_null(map_find("sim/Imu", "sensor_msgs/Im"));
 	assert_null(map_find("sim/Imu", "sensor_msgs"));
 	assert_null(map_find("sim/GpsIns", NULL));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_mapping_follows_its_definition),
-		cmocka_unit_test(the_options_do_not_change_the_fields),
-		cmocka_unit_test(cut_bodies_are_harmless),
-		cmocka_unit_test(mappings_are_found_by_either_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,15 +5,8 @@
  * options of the rig; "H" stands for the header and "S" for the stamp of 1.25 s, "points" for the bytes of the default point. What a
  * row leaves out must be 0 or empty. No mapping is without a row, and the README lists neither more nor fewer.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "tests/support/test.h"
 
 #include "conversion.h"
 #include "enc_wire.h"
@@ -192,12 +185,11 @@ static void check_out(const struct row *r)
 	iov_buf_finish(&o);
 }
 
-static void every_message_has_its_values_outside(void **state)
+TEST(every_message_has_its_values_outside)
 {
 	json_t *j;
 	size_t i;
 
-	(void)state;
 	json_array_foreach(rows, i, j) {
 		struct row r = row_of(j);
 
@@ -234,12 +226,11 @@ static void check_in(const struct row *r)
 	free(text);
 }
 
-static void every_message_has_its_values_inside(void **state)
+TEST(every_message_has_its_values_inside)
 {
 	json_t *j;
 	size_t i;
 
-	(void)state;
 	json_array_foreach(rows, i, j) {
 		struct row r = row_of(j);
 
@@ -264,9 +255,8 @@ static unsigned count_rows(const char *ours, const char *ros, bool in)
 	return n;
 }
 
-static void no_mapping_is_without_a_row(void **state)
+TEST(no_mapping_is_without_a_row)
 {
-	(void)state;
 	for (const struct map *m = map_table; m->sim; m++)
 		if (!count_rows(m->sim, m->ros, false))
 			fail_msg("%s to %s has no row in " ROWS, m->sim, m->ros);
@@ -341,11 +331,10 @@ static unsigned count_in_tables(void)
 	return n / 2;
 }
 
-static void the_readme_lists_them(void **state)
+TEST(the_readme_lists_them)
 {
 	unsigned n = 0;
 
-	(void)state;
 	readme = slurp(README);
 	for (const struct map *m = map_table; m->sim; m++) {
 		n += !is_std(m->ros);
@@ -380,14 +369,4 @@ static int teardown(void **state)
 	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_message_has_its_values_outside),
-		cmocka_unit_test(every_message_has_its_values_inside),
-		cmocka_unit_test(no_mapping_is_without_a_row),
-		cmocka_unit_test(the_readme_lists_them),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown)

@@ -14,13 +14,12 @@
 
 static _Alignas(64) uint8_t body[4096];
 
-static void which_service(void **state)
+TEST(which_service)
 {
 	static const struct sim_service_type *const ours[] = { &sim_Empty_service, &sim_SetBool_service,
 							       &sim_Trigger_service };
 	const struct ros_service *s;
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		s = rpc_service(ros2_services, ours[i]->name);
 		assert_non_null(s);
@@ -44,13 +43,12 @@ static void which_service(void **state)
 static const uint8_t set_on[] = { 0,    1,    0,    0,    8,    7,    6,    5,    4, 3, 2, 1,
 				  0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0 };
 
-static void requests(void **state)
+TEST(requests)
 {
 	struct rpc_id id;
 	size_t size;
 	uint8_t bad[sizeof(set_on)];
 
-	(void)state;
 	assert_int_equal(rpc_read_request(&sim_SetBoolRequest_type, set_on, 21, &id, body, sizeof(body), &size), 0);
 	assert_int_equal(size, 1);
 	assert_int_equal(body[0], 1);
@@ -80,7 +78,7 @@ static void bytes_are(const struct iov_buf *o, const uint8_t *want, size_t n)
 	assert_memory_equal(iov[0].iov_base, want, n);
 }
 
-static void responses(void **state)
+TEST(responses)
 {
 	static const uint8_t set[] = { 0,    1,    0,    0,    8, 7, 6, 5, 4, 3, 2, 1, 0xfe, 0xff, 0xff, 0xff,
 				       0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0, 3, 0, 0, 0, 'o',  'n',  0,    0 };
@@ -90,7 +88,6 @@ static void responses(void **state)
 	struct sim_builder b;
 	struct iov_buf o;
 
-	(void)state;
 	iov_buf_init(&o);
 	sim_SetBoolResponse_init(body, sizeof(body), &b)->success = 1;
 	assert_int_equal(sim_SetBoolResponse_message_set(&b, "on"), 0);
@@ -103,28 +100,15 @@ static void responses(void **state)
 	iov_buf_finish(&o);
 }
 
-static void refusals(void **state)
+TEST(refusals)
 {
 	const struct sim_SetBoolResponse *m = (const struct sim_SetBoolResponse *)(const void *)body;
 	size_t size;
 
-	(void)state;
 	assert_int_equal(rpc_refusal(&sim_SetBoolResponse_type, "not today", body, sizeof(body), &size), 0);
 	assert_int_equal(m->success, 0);
 	assert_string_equal(sim_SetBoolResponse_message(m, size), "not today");
 	assert_int_equal(rpc_refusal(&sim_SetBoolResponse_type, "not today", body, 16, &size), -ENOBUFS);
 	assert_int_equal(rpc_refusal(&sim_EmptyResponse_type, "not today", body, sizeof(body), &size), -ENOTSUP);
 	assert_int_equal(rpc_refusal(&sim_Imu_type, "not today", body, sizeof(body), &size), -ENOTSUP);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(which_service),
-		cmocka_unit_test(requests),
-		cmocka_unit_test(responses),
-		cmocka_unit_test(refusals),
-	};
-
-	return cmocka_run_group_tests_name("convert: services", tests, NULL, NULL);
 }

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Units, axes, signs and numbers that a target has otherwise than we: each mapping that turns something, by value. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/support/test.h"
+
 #include <errno.h>
 #include <math.h>
 
@@ -191,12 +188,11 @@ static const char *text(const char *name)
 
 #define NEAR(a, b) assert_true(fabs((a) - (b)) < 1e-6)
 
-static void steering_is_to_the_left_here_and_to_the_right_at_svl(void **state)
+TEST(steering_is_to_the_left_here_and_to_the_right_at_svl)
 {
 	struct sim_CanBus *m = sim_CanBus_init(body, sizeof(body), &builder);
 	struct sim_VehicleOdometry *o;
 
-	(void)state;
 	m->steering = 0.5f;
 	m->steering_angle = 0.25f;
 	emit("sim/CanBus", NULL);
@@ -216,7 +212,7 @@ static void steering_is_to_the_left_here_and_to_the_right_at_svl(void **state)
 	NEAR(said("heading_rate"), 0.5);
 }
 
-static void gears_modes_and_lamps_have_autowares_numbers(void **state)
+TEST(gears_modes_and_lamps_have_autowares_numbers)
 {
 	static const uint8_t gears[][2] = { { SIM_GEAR_NEUTRAL, 1 },  { SIM_GEAR_DRIVE, 2 }, { SIM_GEAR_REVERSE, 20 },
 					    { SIM_GEAR_PARKING, 22 }, { SIM_GEAR_LOW, 23 },  { SIM_GEAR_NONE, 0 } };
@@ -225,7 +221,6 @@ static void gears_modes_and_lamps_have_autowares_numbers(void **state)
 					    { SIM_VEHICLE_MODE_EMERGENCY, 5 },  { 200, 4 } };
 	struct sim_CanBus *m = sim_CanBus_init(body, sizeof(body), &builder);
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(gears) / sizeof(gears[0]); i++) {
 		m->gear = gears[i][0];
 		emit("sim/CanBus", "autoware_vehicle_msgs/GearReport");
@@ -249,12 +244,11 @@ static void gears_modes_and_lamps_have_autowares_numbers(void **state)
 }
 
 /* A vehicle that looks north (90 degrees left of east) and drives north has its speed along x. */
-static void velocities_of_the_map_become_those_of_the_vehicle(void **state)
+TEST(velocities_of_the_map_become_those_of_the_vehicle)
 {
 	struct sim_GpsOdometry *m = sim_GpsOdometry_init(body, sizeof(body), &builder);
 	struct sim_CanBus *c;
 
-	(void)state;
 	m->orientation.z = m->orientation.w = sqrt(0.5);
 	m->velocity.x = -1; /* west: to the left */
 	m->velocity.y = 5;
@@ -280,12 +274,11 @@ static void velocities_of_the_map_become_those_of_the_vehicle(void **state)
 	NEAR(said("lateral_velocity"), 1);
 }
 
-static void radar_is_sensor_minus_object_and_degrees_at_svl(void **state)
+TEST(radar_is_sensor_minus_object_and_degrees_at_svl)
 {
 	struct sim_RadarObjects *m = sim_RadarObjects_init(body, sizeof(body), &builder);
 	struct sim_RadarObject *o = sim_RadarObjects_objects_alloc(&builder, 1);
 
-	(void)state;
 	assert_non_null(m);
 	o->relative_velocity.x = 3;
 	o->relative_position.x = 4;
@@ -298,13 +291,12 @@ static void radar_is_sensor_minus_object_and_degrees_at_svl(void **state)
 	NEAR(said("id"), -2);
 }
 
-static void what_is_not_known_is_said_as_ros_says_it(void **state)
+TEST(what_is_not_known_is_said_as_ros_says_it)
 {
 	struct sim_Imu *i = sim_Imu_init(body, sizeof(body), &builder);
 	struct sim_Gps *g;
 	struct sim_Ultrasonic *u;
 
-	(void)state;
 	emit("sim/Imu", NULL);
 	NEAR(said("orientation_covariance"), -1);
 	i->orientation.w = 1;
@@ -326,12 +318,11 @@ static void what_is_not_known_is_said_as_ros_says_it(void **state)
 }
 
 /* SVL says 0.0001 everywhere: "covariance" of the rig, where the sensor gives none itself. */
-static void a_variance_of_the_rig_fills_what_is_not_known(void **state)
+TEST(a_variance_of_the_rig_fills_what_is_not_known)
 {
 	static const struct map_options svl = { .covariance = 0.5 };
 	struct sim_Imu *i = sim_Imu_init(body, sizeof(body), &builder);
 
-	(void)state;
 	i->linear_acceleration_covariance[8] = 3;
 	assert_int_equal(emit_with("sim/Imu", NULL, &svl), 0);
 	NEAR(said("orientation_covariance"), -1); /* no orientation stays none */
@@ -343,11 +334,10 @@ static void a_variance_of_the_rig_fills_what_is_not_known(void **state)
 	NEAR(said("position_covariance_type"), 2);
 }
 
-static void scans_are_in_seconds(void **state)
+TEST(scans_are_in_seconds)
 {
 	struct sim_LaserScan *m = sim_LaserScan_init(body, sizeof(body), &builder);
 
-	(void)state;
 	m->scan_time = 100000000;
 	m->time_increment = 1000;
 	emit("sim/LaserScan", NULL);
@@ -356,13 +346,12 @@ static void scans_are_in_seconds(void **state)
 }
 
 /* A scan that says "nothing hit" as ROS does is sent from where it lies; one that has an intensity for it is not. */
-static void nothing_hit_has_no_intensity(void **state)
+TEST(nothing_hit_has_no_intensity)
 {
 	struct sim_LaserScan *m = sim_LaserScan_init(body, sizeof(body), &builder);
 	float *ranges = sim_LaserScan_ranges_alloc(&builder, 2), *intensities;
 	float got[2];
 
-	(void)state;
 	m->range_min = 1;
 	m->range_max = 10;
 	ranges[0] = INFINITY;
@@ -385,14 +374,13 @@ static void nothing_hit_has_no_intensity(void **state)
 	assert_true(isinf(said("ranges")) && said("ranges") > 0);
 }
 
-static void objects_have_autowares_classes_and_shapes(void **state)
+TEST(objects_have_autowares_classes_and_shapes)
 {
 	static const struct {
 		const char *label;
 		int class, shape;
 	} cases[] = { { "Car", 1, 0 }, { "boxtruck", 2, 0 }, { "Pedestrian", 7, 1 }, { "Unicorn", 0, 0 }, { "", 0, 0 } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct sim_Detected3DObjects *m = sim_Detected3DObjects_init(body, sizeof(body), &builder);
 		struct sim_Detected3DObject *o = sim_Detected3DObjects_objects_alloc(&builder, 1);
@@ -406,7 +394,7 @@ static void objects_have_autowares_classes_and_shapes(void **state)
 	}
 }
 
-static void lights_have_names_or_numbers(void **state)
+TEST(lights_have_names_or_numbers)
 {
 	static const struct {
 		const char *id, *label;
@@ -420,7 +408,6 @@ static void lights_have_names_or_numbers(void **state)
 		{ "", "", 77, 0, 9, 0, 2 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct sim_TrafficSignals *m = sim_TrafficSignals_init(body, sizeof(body), &builder);
 		struct sim_TrafficSignal *s = sim_TrafficSignals_signals_alloc(&builder, 1);
@@ -467,14 +454,13 @@ static void expect_place(const struct map_options *o, double x, double y, double
 	}
 }
 
-static void positions_are_where_the_rig_wants_them(void **state)
+TEST(positions_are_where_the_rig_wants_them)
 {
 	static const double origin[3] = { 691500, 5335500, 500 };
 	static const struct map_options map = { .position = MAP_POSITION_MAP }, utm = { .position = MAP_POSITION_UTM },
 					mgrs = { .position = MAP_POSITION_MGRS }, from = { .origin = origin },
 					named = { .position = MAP_POSITION_UTM, .frame = "earth" };
 
-	(void)state;
 	for (int absolute = 0; absolute < 2; absolute++) {
 		in_town(absolute);
 		expect_place(&utm, 691965, 5335940, 520, "utm");
@@ -496,14 +482,13 @@ static void positions_are_where_the_rig_wants_them(void **state)
 	expect_place(&map, 465, 440, 520, "map");
 }
 
-static void a_receiver_is_there_too(void **state)
+TEST(a_receiver_is_there_too)
 {
 	static const struct map_options mgrs = { .position = MAP_POSITION_MGRS };
 	static const char *const messages[] = { "geometry_msgs/PoseStamped", "geometry_msgs/Pose",
 						"geometry_msgs/PoseWithCovarianceStamped" };
 	struct sim_Gps *m = sim_Gps_init(body, sizeof(body), &builder);
 
-	(void)state;
 	m->longitude = 11.580883324096;
 	m->latitude = 48.147716513009;
 	for (int i = 0; i < 3; i++) {
@@ -517,13 +502,12 @@ static void a_receiver_is_there_too(void **state)
 	assert_int_equal(emit_with("sim/Gps", "geometry_msgs/Pose", &mgrs), -EBADMSG);
 }
 
-static void images_swap_their_channels_on_request(void **state)
+TEST(images_swap_their_channels_on_request)
 {
 	static const struct map_options bgr = { .encoding = "bgr8" }, mono = { .encoding = "mono8" };
 	static const uint8_t pixels[] = { 1, 2, 3, 4, 5, 6, 99, 99 }, want[] = { 3, 2, 1, 6, 5, 4, 0, 0 };
 	struct sim_Image *m = sim_Image_init(body, sizeof(body), &builder);
 
-	(void)state;
 	m->height = 1;
 	m->width = 2;
 	m->step = 8;
@@ -540,11 +524,10 @@ static void images_swap_their_channels_on_request(void **state)
 }
 
 /* Every width, so that vectors, their rest and the ends of rows are met. */
-static void every_width_is_swapped(void **state)
+TEST(every_width_is_swapped)
 {
 	static const struct map_options rgb = { .encoding = "rgb8" };
 
-	(void)state;
 	for (uint32_t width = 1; width < 64; width++) {
 		struct sim_Image *m = sim_Image_init(body, sizeof(body), &builder);
 		uint8_t *data;
@@ -566,7 +549,7 @@ static void every_width_is_swapped(void **state)
 	}
 }
 
-static void clouds_take_the_layouts_of_others(void **state)
+TEST(clouds_take_the_layouts_of_others)
 {
 	static const struct map_options awsim = { .points = MAP_POINTS_AWSIM48 }, svl = { .points = MAP_POINTS_SVL32 },
 					autoware = { .points = MAP_POINTS_XYZIRCAEDT };
@@ -576,7 +559,6 @@ static void clouds_take_the_layouts_of_others(void **state)
 	uint16_t ring;
 	double stamp;
 
-	(void)state;
 	memset(p, 0, 2 * sizeof(*p));
 	p[1] = (struct sim_Point){ .x = 1.5f,
 				   .intensity = 0.5f,
@@ -618,27 +600,4 @@ static void clouds_take_the_layouts_of_others(void **state)
 	m->fields.count--; /* no longer the default point */
 	assert_int_equal(emit_with("sim/PointCloud", NULL, &svl), -ENOTSUP);
 	assert_int_equal(emit_with("sim/PointCloud", NULL, &plain), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(steering_is_to_the_left_here_and_to_the_right_at_svl),
-		cmocka_unit_test(gears_modes_and_lamps_have_autowares_numbers),
-		cmocka_unit_test(velocities_of_the_map_become_those_of_the_vehicle),
-		cmocka_unit_test(radar_is_sensor_minus_object_and_degrees_at_svl),
-		cmocka_unit_test(what_is_not_known_is_said_as_ros_says_it),
-		cmocka_unit_test(a_variance_of_the_rig_fills_what_is_not_known),
-		cmocka_unit_test(scans_are_in_seconds),
-		cmocka_unit_test(nothing_hit_has_no_intensity),
-		cmocka_unit_test(objects_have_autowares_classes_and_shapes),
-		cmocka_unit_test(lights_have_names_or_numbers),
-		cmocka_unit_test(positions_are_where_the_rig_wants_them),
-		cmocka_unit_test(a_receiver_is_there_too),
-		cmocka_unit_test(images_swap_their_channels_on_request),
-		cmocka_unit_test(every_width_is_swapped),
-		cmocka_unit_test(clouds_take_the_layouts_of_others),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

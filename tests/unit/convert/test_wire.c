@@ -3,12 +3,9 @@
  * The wire encoders: bytes that are known from elsewhere, the sizes of whole messages, and a reader that
  * knows nothing but the definition and must end exactly at the last byte of every mapping's message.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/support/test.h"
+
 #include <errno.h>
 
 #include "enc_wire.h"
@@ -60,7 +57,7 @@ static size_t encode(enum wire_format format, const char *sim, const char *ros, 
 	return n;
 }
 
-static void a_clock_is_known_byte_for_byte(void **state)
+TEST(a_clock_is_known_byte_for_byte)
 {
 	static const uint8_t cdr[] = { 0, 1, 0, 0, 0x80, 0x99, 0xcf, 0x61, 0x00, 0xcd, 0x5b, 0x07 };
 	struct sim_builder b;
@@ -68,7 +65,6 @@ static void a_clock_is_known_byte_for_byte(void **state)
 	struct map_message in = input(sim_builder_size(&b), "");
 	uint8_t got[64];
 
-	(void)state;
 	m->clock = INT64_C(1640995200123456768);
 	assert_int_equal(encode(WIRE_CDR, "sim/Clock", NULL, &in, got, sizeof(got)), sizeof(cdr));
 	assert_memory_equal(got, cdr, sizeof(cdr));
@@ -78,7 +74,7 @@ static void a_clock_is_known_byte_for_byte(void **state)
 	assert_memory_equal(got, cdr + 4, 8);
 }
 
-static void cdr_aligns_from_behind_its_header(void **state)
+TEST(cdr_aligns_from_behind_its_header)
 {
 	static const uint8_t want[] = {
 		0, 1, 0, 0,                                               /* header */
@@ -90,7 +86,6 @@ static void cdr_aligns_from_behind_its_header(void **state)
 	};
 	static const uint8_t packed[] = { 1, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f, 2, 0, 0, 0, 'a', 'b', 2, 0, 0, 0, 0, 0, 9 };
 
-	(void)state;
 	for (int format = WIRE_CDR; format <= WIRE_ROS1; format++) {
 		uint16_t two = 2;
 		uint8_t got[64];
@@ -112,14 +107,13 @@ static void cdr_aligns_from_behind_its_header(void **state)
 	}
 }
 
-static void an_empty_message_takes_a_byte(void **state)
+TEST(an_empty_message_takes_a_byte)
 {
 	static const uint8_t want[8] = { 0, 1 };
 	struct enc_wire w;
 	struct iov_buf o;
 	uint8_t got[16];
 
-	(void)state;
 	iov_buf_init(&o);
 	wire_begin(&w, WIRE_CDR, &o);
 	assert_int_equal(wire_finish(&w), 0);
@@ -132,7 +126,7 @@ static void an_empty_message_takes_a_byte(void **state)
 }
 
 /* Sizes that lgsvl_bridge is known to take. */
-static void positional_messages_have_the_known_sizes(void **state)
+TEST(positional_messages_have_the_known_sizes)
 {
 	static const struct map_options svl = { .frame = "velodyne", .points = MAP_POINTS_SVL32 };
 	static const struct map_options odom = { .child_frame = "base_link" };
@@ -140,7 +134,6 @@ static void positional_messages_have_the_known_sizes(void **state)
 	uint8_t got[4096];
 	struct map_message in;
 
-	(void)state;
 	in = input(sample_body(sim_type_builtin("sim/Imu"), body, sizeof(body)), "imu");
 	assert_int_equal(encode(WIRE_POSITIONAL, "sim/Imu", NULL, &in, got, sizeof(got)), 323);
 	in = input(sample_body(sim_type_builtin("sim/GpsOdometry"), body, sizeof(body)), "odom");
@@ -153,7 +146,7 @@ static void positional_messages_have_the_known_sizes(void **state)
 	assert_int_equal(encode(WIRE_POSITIONAL, "sim/PointCloud", NULL, &in, got, sizeof(got)), 132 + 32 * 5);
 }
 
-static void large_arrays_are_not_copied(void **state)
+TEST(large_arrays_are_not_copied)
 {
 	static _Alignas(64) uint8_t big[1 << 20];
 	struct sim_builder b;
@@ -164,7 +157,6 @@ static void large_arrays_are_not_copied(void **state)
 	struct iov_buf o;
 	uint8_t *data;
 
-	(void)state;
 	m->height = 500;
 	m->width = 640;
 	m->step = 1920;
@@ -186,7 +178,7 @@ static void large_arrays_are_not_copied(void **state)
 	iov_buf_finish(&o);
 }
 
-static void times_that_a_format_cannot_say_are_errors(void **state)
+TEST(times_that_a_format_cannot_say_are_errors)
 {
 	static const struct {
 		enum wire_format format;
@@ -202,7 +194,6 @@ static void times_that_a_format_cannot_say_are_errors(void **state)
 	};
 	struct iov_buf o;
 
-	(void)state;
 	iov_buf_init(&o);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct enc_wire w;
@@ -272,9 +263,8 @@ static void read_type(struct reader *r, const struct ros_type *t)
 	}
 }
 
-static void every_message_ends_where_its_definition_does(void **state)
+TEST(every_message_ends_where_its_definition_does)
 {
-	(void)state;
 	for (const struct map *m = map_table; m->sim; m++) {
 		uint8_t got[8192];
 		struct map_message in = input(sample_body(sim_type_builtin(m->sim), body, sizeof(body)), "a frame");
@@ -293,19 +283,4 @@ static void every_message_ends_where_its_definition_does(void **state)
 		read_type(&ros1, ros_type_find(ros1_types, m->ros));
 		assert_int_equal(ros1.at, ros1.len);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_clock_is_known_byte_for_byte),
-		cmocka_unit_test(cdr_aligns_from_behind_its_header),
-		cmocka_unit_test(an_empty_message_takes_a_byte),
-		cmocka_unit_test(positional_messages_have_the_known_sizes),
-		cmocka_unit_test(large_arrays_are_not_copied),
-		cmocka_unit_test(times_that_a_format_cannot_say_are_errors),
-		cmocka_unit_test(every_message_ends_where_its_definition_does),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

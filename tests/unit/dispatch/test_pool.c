@@ -47,7 +47,7 @@ static struct pool *make(uint32_t min, uint32_t max, int64_t idle_dur_ns)
 	return p;
 }
 
-static void bad_options_are_refused(void **state)
+TEST(bad_options_are_refused)
 {
 	static const struct pool_options bad[] = {
 		{ .name = NULL },
@@ -59,7 +59,6 @@ static void bad_options_are_refused(void **state)
 	};
 	struct pool *p = NULL;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(pool_create(&bad[i], &p), -EINVAL);
 	assert_int_equal(pool_create(NULL, &p), -EINVAL);
@@ -67,14 +66,13 @@ static void bad_options_are_refused(void **state)
 	pool_destroy(NULL);
 }
 
-static void one_thread_keeps_the_order(void **state)
+TEST(one_thread_keeps_the_order)
 {
 	struct pool *p = make(1, 1, 0);
 	struct pool_figures f;
 	atomic_uint total = 0;
 	unsigned order = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < TASKS; i++) {
 		items[i] = (struct item){ .task.run = count, .total = &total, .n = i, .order = &order };
 		assert_int_equal(pool_push(p, &items[i].task), 0);
@@ -105,13 +103,12 @@ static void *push_many(void *arg)
 	return NULL;
 }
 
-static void every_task_runs_once(void **state)
+TEST(every_task_runs_once)
 {
 	struct pool *p = make(2, 4, 0);
 	struct pusher u[4];
 	atomic_uint total = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < 4 * TASKS; i++)
 		items[i] = (struct item){ .task.run = count, .total = &total };
 	for (unsigned i = 0; i < 4; i++) {
@@ -141,14 +138,13 @@ static void wait_at_gate(struct pool_task *t)
 		sched_yield();
 }
 
-static void a_backlog_goes_in_batches_with_one_wake_up(void **state)
+TEST(a_backlog_goes_in_batches_with_one_wake_up)
 {
 	struct pool *p = make(1, 1, 0);
 	struct gate g = { .task.run = wait_at_gate };
 	struct pool_figures before, after;
 	atomic_uint total = 0;
 
-	(void)state;
 	assert_int_equal(pool_push(p, &g.task), 0);
 	while (!atomic_load(&g.entered))
 		sched_yield();
@@ -170,13 +166,12 @@ static void a_backlog_goes_in_batches_with_one_wake_up(void **state)
 }
 
 /* A thread that leaves something behind starts the next one; without work that one ends. */
-static void threads_come_with_a_backlog_and_go_without(void **state)
+TEST(threads_come_with_a_backlog_and_go_without)
 {
 	struct pool *p = make(1, 3, 1000000);
 	struct gate first = { .task.run = wait_at_gate }, gates[3 * POOL_BATCH];
 	struct pool_figures f;
 
-	(void)state;
 	assert_int_equal(pool_push(p, &first.task), 0);
 	while (!atomic_load(&first.entered))
 		sched_yield();
@@ -222,11 +217,10 @@ static void push_again(struct pool_task *t)
 		atomic_store(&a->over, true);
 }
 
-static void a_task_may_push_itself(void **state)
+TEST(a_task_may_push_itself)
 {
 	struct again a = { .task.run = push_again, .p = make(2, 2, 0), .left = 1000 };
 
-	(void)state;
 	assert_int_equal(pool_push(a.p, &a.task), 0);
 	while (!atomic_load(&a.over))
 		sched_yield();
@@ -266,7 +260,7 @@ static void fd_rouse(void *arg)
 	assert_int_equal(write(i->fd, &one, sizeof(one)), sizeof(one));
 }
 
-static void the_idle_wait_is_pluggable(void **state)
+TEST(the_idle_wait_is_pluggable)
 {
 	struct fd_idle fd = { .fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC) };
 	struct pool_idle idle = { .prepare = fd_prepare, .wait = fd_sleep, .wake = fd_rouse, .arg = &fd };
@@ -274,7 +268,6 @@ static void the_idle_wait_is_pluggable(void **state)
 	atomic_uint total = 0;
 	struct pool *p;
 
-	(void)state;
 	assert_true(fd.fd >= 0);
 	assert_int_equal(pool_create(&o, &p), 0);
 	for (unsigned i = 0; i < 1000; i++) {
@@ -288,19 +281,4 @@ static void the_idle_wait_is_pluggable(void **state)
 	assert_int_equal(total, 1000);
 	assert_true(fd.wakes >= 1);
 	close(fd.fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bad_options_are_refused),
-		cmocka_unit_test(one_thread_keeps_the_order),
-		cmocka_unit_test(every_task_runs_once),
-		cmocka_unit_test(a_backlog_goes_in_batches_with_one_wake_up),
-		cmocka_unit_test(threads_come_with_a_backlog_and_go_without),
-		cmocka_unit_test(a_task_may_push_itself),
-		cmocka_unit_test(the_idle_wait_is_pluggable),
-	};
-
-	return cmocka_run_group_tests_name("dispatch: pool", tests, NULL, NULL);
 }

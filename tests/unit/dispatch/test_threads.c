@@ -317,23 +317,20 @@ static void run_producers(unsigned n, unsigned messages, unsigned burst)
 	stop(&rig);
 }
 
-static void no_message_is_left_lying(void **state)
+TEST(no_message_is_left_lying)
 {
-	(void)state;
 	run_producers(PRODUCERS, 4000, 4);
 }
 
 /* So many at once that the bridge is busy and the feed deferred, while producers rely on not having to ring. */
-static void no_message_is_left_in_a_deferred_feed(void **state)
+TEST(no_message_is_left_in_a_deferred_feed)
 {
-	(void)state;
 	run_producers(PRODUCERS, 20000, WINDOW / PRODUCERS);
 }
 
 /* One message at a time: if dispatch overlooks one, nothing else wakes it. */
-static void dispatch_never_oversleeps(void **state)
+TEST(dispatch_never_oversleeps)
 {
-	(void)state;
 	run_producers(1, 20000, 1);
 }
 
@@ -392,12 +389,11 @@ static void *send_numbers(void *arg)
 	return NULL;
 }
 
-static void mail_keeps_its_order(void **state)
+TEST(mail_keeps_its_order)
 {
 	struct inbox in = { 0 };
 	struct sender s[4];
 
-	(void)state;
 	assert_int_equal(exec_threads_create(&in.x), 0);
 	assert_int_equal(mailbox_create(in.x, read_numbers, &in, &in.mb), 0);
 	for (unsigned i = 0; i < 4; i++) {
@@ -413,13 +409,12 @@ static void mail_keeps_its_order(void **state)
 	exec_destroy(in.x);
 }
 
-static void unread_mail_is_dropped(void **state)
+TEST(unread_mail_is_dropped)
 {
 	struct mem_stats before, after;
 	struct inbox in = { 0 };
 	struct sender s = { .in = &in };
 
-	(void)state;
 	mem_stats(&before);
 	assert_int_equal(exec_sim_create(1, 0, &in.x), 0);
 	assert_int_equal(mailbox_create(in.x, read_numbers, &in, &in.mb), 0);
@@ -432,14 +427,11 @@ static void unread_mail_is_dropped(void **state)
 	assert_int_equal(after.blocks, before.blocks);
 }
 
-int main(void)
+static int prepare(void **state)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_message_is_left_lying),  cmocka_unit_test(no_message_is_left_in_a_deferred_feed),
-		cmocka_unit_test(dispatch_never_oversleeps), cmocka_unit_test(mail_keeps_its_order),
-		cmocka_unit_test(unread_mail_is_dropped),
-	};
-
+	(void)state;
 	log_set_spec("error");
-	return cmocka_run_group_tests_name("dispatch: threads", tests, NULL, NULL);
+	return 0;
 }
+
+TEST_GROUP(prepare, NULL)

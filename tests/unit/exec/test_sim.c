@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* exec_sim: order, timers, seeds, descriptors. */
+#include "tests/support/test.h"
+
 #include "exec/exec.h"
 #include "rnd.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #define MANY 200
 
@@ -46,12 +41,11 @@ static struct exec *make(uint64_t seed)
 	return x;
 }
 
-static void posts_keep_their_order(void **state)
+TEST(posts_keep_their_order)
 {
 	struct trace t = { .x = make(1) };
 	struct note notes[MANY];
 
-	(void)state;
 	for (int i = 0; i < MANY; i++) {
 		notes[i] = (struct note){ .trace = &t, .id = i };
 		assert_int_equal(exec_post(t.x, note_run, &notes[i]), 0);
@@ -65,9 +59,8 @@ static void posts_keep_their_order(void **state)
 }
 
 /* Random arming, re-arming and cancelling: what remains runs at its time, in order of time. */
-static void timers_run_in_order_of_time(void **state)
+TEST(timers_run_in_order_of_time)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 200; seed++) {
 		struct trace t = { .x = make(seed) };
 		struct note notes[MANY];
@@ -107,12 +100,11 @@ static void timers_run_in_order_of_time(void **state)
 	}
 }
 
-static void time_stops_at_the_limit(void **state)
+TEST(time_stops_at_the_limit)
 {
 	struct trace t = { .x = make(3) };
 	struct note n = { .trace = &t, .id = 7 };
 
-	(void)state;
 	exec_timer_init(&n.timer, t.x, note_run, &n);
 	exec_timer_at(&n.timer, 5000);
 	assert_int_equal(exec_sim_settle(t.x), 0);
@@ -146,12 +138,11 @@ static void run_mix(uint64_t seed, struct trace *t)
 	exec_destroy(t->x);
 }
 
-static void seeds_choose_the_order(void **state)
+TEST(seeds_choose_the_order)
 {
 	struct trace a, b;
 	int different = 0;
 
-	(void)state;
 	for (uint64_t seed = 0; seed < 20; seed++) {
 		run_mix(seed, &a);
 		run_mix(seed, &b);
@@ -183,14 +174,13 @@ static void on_readable(void *arg, uint32_t events)
 	}
 }
 
-static void descriptors_run_and_can_go_inside_callbacks(void **state)
+TEST(descriptors_run_and_can_go_inside_callbacks)
 {
 	struct exec *x = make(5);
 	struct pipe_end a = { 0 }, b = { 0 };
 	struct exec_io again;
 	int fds[2];
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
 	a.other = &b;
 	b.other = &a;
@@ -220,12 +210,11 @@ static void quit_now(void *arg)
 	exec_quit(arg);
 }
 
-static void running_ends_with_quit_or_says_why(void **state)
+TEST(running_ends_with_quit_or_says_why)
 {
 	struct exec *x = make(6);
 	struct exec_timer t;
 
-	(void)state;
 	assert_int_equal(exec_run(x), -EDEADLK);
 	exec_timer_init(&t, x, quit_now, x);
 	exec_timer_at(&t, 1000 + 3600 * INT64_C(1000000000));
@@ -235,18 +224,4 @@ static void running_ends_with_quit_or_says_why(void **state)
 	assert_int_equal(exec_run(x), 0);
 	assert_int_equal(exec_run(x), -EDEADLK);
 	exec_destroy(x);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(posts_keep_their_order),
-		cmocka_unit_test(timers_run_in_order_of_time),
-		cmocka_unit_test(time_stops_at_the_limit),
-		cmocka_unit_test(seeds_choose_the_order),
-		cmocka_unit_test(descriptors_run_and_can_go_inside_callbacks),
-		cmocka_unit_test(running_ends_with_quit_or_says_why),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* exec_threads: posts from many threads, timers, descriptors that go inside callbacks, quit from a signal. */
+#include "tests/support/test.h"
+
 #include "exec/exec.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #define THREADS 4
 #define POSTS   2000
@@ -68,11 +63,10 @@ static void *post_many(void *arg)
 	return NULL;
 }
 
-static void posts_from_threads_all_run(void **state)
+TEST(posts_from_threads_all_run)
 {
 	struct counter c = { .x = make() };
 
-	(void)state;
 	for (int i = 0; i < THREADS; i++) {
 		c.posters[i].counter = &c;
 		assert_int_equal(pthread_create(&c.posters[i].thread, NULL, post_many, &c.posters[i]), 0);
@@ -125,11 +119,10 @@ static void chain_start(void *arg)
 		chain_step(c);
 }
 
-static void timers_are_never_early_and_near_ones_come_first(void **state)
+TEST(timers_are_never_early_and_near_ones_come_first)
 {
 	struct chain c = { .x = make(), .left = 300 };
 
-	(void)state;
 	exec_timer_init(&c.timer, c.x, chain_step, &c);
 	exec_timer_init(&c.never, c.x, never_runs, &c);
 	exec_timer_init(&c.far, c.x, never_runs, &c);
@@ -171,11 +164,10 @@ static void remove_all(void *arg, uint32_t events)
 	exec_quit(all->x);
 }
 
-static void removed_descriptors_are_silent(void **state)
+TEST(removed_descriptors_are_silent)
 {
 	struct all all = { .x = make() };
 
-	(void)state;
 	for (int i = 0; i < PAIRS; i++) {
 		struct watch *w = &all.w[i];
 		int fds[2];
@@ -229,12 +221,11 @@ static void later(void *arg)
 		exec_quit(b->x);
 }
 
-static void a_timer_that_is_due_at_once_starves_nobody(void **state)
+TEST(a_timer_that_is_due_at_once_starves_nobody)
 {
 	struct busy b = { .x = make() };
 	int fds[2];
 
-	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	assert_int_equal(write(fds[1], "x", 1), 1);
 	assert_int_equal(exec_io_add(b.x, &b.io, fds[0], EPOLLIN, was_read, &b), 0);
@@ -264,11 +255,10 @@ static void raise_it(void *arg)
 	raise(SIGUSR1);
 }
 
-static void quit_works_from_a_signal_handler(void **state)
+TEST(quit_works_from_a_signal_handler)
 {
 	struct sigaction sa = { .sa_handler = on_signal }, old;
 
-	(void)state;
 	signal_exec = make();
 	assert_int_equal(sigaction(SIGUSR1, &sa, &old), 0);
 	assert_int_equal(exec_post(signal_exec, raise_it, NULL), 0);
@@ -283,12 +273,11 @@ static void *quit_thread(void *arg)
 	return NULL;
 }
 
-static void quit_works_from_a_thread_and_before_run(void **state)
+TEST(quit_works_from_a_thread_and_before_run)
 {
 	struct exec *x = make();
 	pthread_t t;
 
-	(void)state;
 	exec_quit(x);
 	assert_int_equal(exec_run(x), 0);
 	assert_int_equal(pthread_create(&t, NULL, quit_thread, x), 0);
@@ -297,30 +286,14 @@ static void quit_works_from_a_thread_and_before_run(void **state)
 	exec_destroy(x);
 }
 
-static void bad_descriptors_are_errors(void **state)
+TEST(bad_descriptors_are_errors)
 {
 	struct exec *x = make();
 	struct exec_io io = { 0 };
 
-	(void)state;
 	assert_int_equal(exec_io_add(x, &io, -1, EPOLLIN, remove_all, NULL), -EBADF);
 	assert_int_equal(exec_io_add(x, &io, 0, EPOLLIN | EPOLLONESHOT, remove_all, NULL), -EINVAL);
 	assert_int_equal(exec_io_mod(&io, EPOLLIN), -ENOENT);
 	exec_io_del(&io);
 	exec_destroy(x);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(posts_from_threads_all_run),
-		cmocka_unit_test(timers_are_never_early_and_near_ones_come_first),
-		cmocka_unit_test(removed_descriptors_are_silent),
-		cmocka_unit_test(a_timer_that_is_due_at_once_starves_nobody),
-		cmocka_unit_test(quit_works_from_a_signal_handler),
-		cmocka_unit_test(quit_works_from_a_thread_and_before_run),
-		cmocka_unit_test(bad_descriptors_are_errors),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,11 +96,10 @@ static void hostile(uint64_t *seed, const struct sim_type *t, bool noise)
 	free(body);
 }
 
-static void random_bodies(void **state)
+TEST(random_bodies)
 {
 	uint64_t seed = test_seed(99);
 
-	(void)state;
 	for (int i = 0; i < 4000; i++) {
 		hostile(&seed, &probe_Every_type, i & 1);
 		if (i % 20 == 0)
@@ -111,7 +110,7 @@ static void random_bodies(void **state)
 }
 
 /* Arrays whose elements all point at the same long array: quadratic work, if each were believed. */
-static void amplification(void **state)
+TEST(amplification)
 {
 	static _Alignas(64) uint8_t body[1 << 20];
 	struct sim_builder b;
@@ -119,7 +118,6 @@ static void amplification(void **state)
 	struct probe_Leaf *l = probe_Every_leaves_alloc(&b, 20000);
 	struct counter c = { .limit = 64 << 20 };
 
-	(void)state;
 	assert_non_null(m);
 	for (int i = 0; i < 20000; i++)
 		l[i].values = (struct sim_span){ (uint32_t)sizeof(*m), 100000 };
@@ -128,11 +126,10 @@ static void amplification(void **state)
 }
 
 /* The accessors themselves, over bodies with random spans. */
-static void accessors(void **state)
+TEST(accessors)
 {
 	uint64_t seed = test_seed(4);
 
-	(void)state;
 	for (int i = 0; i < 20000; i++) {
 		size_t size = sizeof(struct sim_Transforms) + random_next(&seed) % 600;
 		uint64_t *body = calloc(1, size);
@@ -155,15 +152,4 @@ static void accessors(void **state)
 			assert_true(strlen(sim_Transform_child_frame_in(m, size, &t[k])) < size);
 		free(body);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_bodies),
-		cmocka_unit_test(amplification),
-		cmocka_unit_test(accessors),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,7 +30,7 @@ static const char *f32(float v)
 	return out;
 }
 
-static void exact_texts(void **state)
+TEST(exact_texts)
 {
 	static const struct {
 		double v;
@@ -56,7 +56,6 @@ static void exact_texts(void **state)
 		{ -2.5e-10, "-2.5e-10" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		assert_string_equal(f64(cases[i].v), cases[i].text);
 	assert_string_equal(f32(0.1f), "0.1");
@@ -69,12 +68,11 @@ static void exact_texts(void **state)
 	assert_string_equal(f32(-INFINITY), "null");
 }
 
-static void round_trip(void **state)
+TEST(round_trip)
 {
 	uint64_t seed = test_seed(5);
 	unsigned longer = 0;
 
-	(void)state;
 	for (int i = 0; i < 200000; i++) {
 		uint64_t bits = random_next(&seed);
 		uint32_t half = (uint32_t)(bits >> 32);
@@ -105,9 +103,8 @@ static void round_trip(void **state)
 }
 
 /* At a power of two the neighbour below is half as far as the one above. */
-static void powers_of_two(void **state)
+TEST(powers_of_two)
 {
-	(void)state;
 	for (int e = -1074; e <= 1023; e++) {
 		double d = ldexp(1, e), below = nextafter(d, 0);
 
@@ -122,13 +119,12 @@ static void powers_of_two(void **state)
 	}
 }
 
-static void integers(void **state)
+TEST(integers)
 {
 	static const int64_t values[] = { 0, 1, -1, 9, 10, 99, 100, 101, -12345, INT64_MAX, INT64_MIN, 1000000000000 };
 	char out[JSON_NUM_MAX + 1], expected[32];
 	size_t n;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
 		out[json_put_i64(out, values[i])] = '\0';
 		snprintf(expected, sizeof(expected), "%lld", (long long)values[i]);
@@ -137,16 +133,4 @@ static void integers(void **state)
 	n = json_put_u64(out, UINT64_MAX);
 	out[n] = '\0';
 	assert_string_equal(out, "18446744073709551615");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(exact_texts),
-		cmocka_unit_test(round_trip),
-		cmocka_unit_test(powers_of_two),
-		cmocka_unit_test(integers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,9 +40,8 @@ static void number(const char *path, double expected)
 	assert_false(v.is_array);
 }
 
-static void values(void **state)
+TEST(values)
 {
-	(void)state;
 	number("point.y", 2.5);
 	number("u16", 65535);
 	number("took", -7);
@@ -51,14 +50,13 @@ static void values(void **state)
 	number("rgb[2]", 0);
 }
 
-static void arrays(void **state)
+TEST(arrays)
 {
 	size_t size = fill();
 	struct sim_field_path p;
 	struct sim_field_view v;
 	double d;
 
-	(void)state;
 	assert_int_equal(sim_field_find(&probe_Every_type, "leaves[2].values", &p), 0);
 	assert_int_equal(sim_field_get(&p, buf, size, &v), 0);
 	assert_true(v.is_array);
@@ -76,7 +74,7 @@ static void arrays(void **state)
 	assert_int_equal(sim_field_number(&v, 0, &d), -EINVAL);
 }
 
-static void bad_paths(void **state)
+TEST(bad_paths)
 {
 	static const struct {
 		const char *path;
@@ -102,7 +100,6 @@ static void bad_paths(void **state)
 	};
 	struct sim_field_path p;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		int r = sim_field_find(&probe_Every_type, bad[i].path, &p);
 
@@ -113,14 +110,13 @@ static void bad_paths(void **state)
 	assert_int_equal(sim_field_find(&probe_Every_type, NULL, &p), -EINVAL);
 }
 
-static void bad_bodies(void **state)
+TEST(bad_bodies)
 {
 	size_t size = fill();
 	struct probe_Every *m = (struct probe_Every *)(void *)buf;
 	struct sim_field_path p;
 	struct sim_field_view v;
 
-	(void)state;
 	assert_int_equal(sim_field_find(&probe_Every_type, "leaves[3].tag", &p), 0);
 	assert_int_equal(sim_field_get(&p, buf, size, &v), -ERANGE);
 	assert_int_equal(sim_field_find(&probe_Every_type, "leaves[0].tag", &p), 0);
@@ -130,16 +126,4 @@ static void bad_bodies(void **state)
 	assert_int_equal(sim_field_find(&probe_Every_type, "point.y", &p), 0);
 	memmove(buf + 1, buf, size);
 	assert_int_equal(sim_field_get(&p, buf + 1, size, &v), -EINVAL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(values),
-		cmocka_unit_test(arrays),
-		cmocka_unit_test(bad_paths),
-		cmocka_unit_test(bad_bodies),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,11 +116,10 @@ static void compare(uint64_t *seed, const struct sim_type *t, bool pretty)
 	free(json);
 }
 
-static void random_messages(void **state)
+TEST(random_messages)
 {
 	uint64_t seed = test_seed(20);
 
-	(void)state;
 	for (int i = 0; i < 20; i++) {
 		for (const struct sim_type *const *t = sim_type_builtins(); *t; t++)
 			compare(&seed, *t, i & 1);
@@ -161,7 +160,7 @@ static struct probe_Every *fill(struct sim_builder *b)
 	return m;
 }
 
-static void fields(void **state)
+TEST(fields)
 {
 	static const struct {
 		const char *field, *text;
@@ -186,7 +185,6 @@ static void fields(void **state)
 	};
 	struct sim_builder b;
 
-	(void)state;
 	fill(&b);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		expect(&probe_Every_type, sim_builder_size(&b), &(struct sim_json_options){ .field = cases[i].field },
@@ -194,7 +192,7 @@ static void fields(void **state)
 }
 
 /* What is not UTF-8 becomes U+FFFD, byte by byte; what is, stays. */
-static void utf8(void **state)
+TEST(utf8)
 {
 	static const struct {
 		const char *in, *out;
@@ -215,7 +213,6 @@ static void utf8(void **state)
 	};
 	struct sim_builder b;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char expected[64];
 		size_t n = 0;
@@ -237,13 +234,12 @@ static void utf8(void **state)
 	}
 }
 
-static void no_arrays(void **state)
+TEST(no_arrays)
 {
 	struct sim_builder b;
 	struct sim_json_options o = { .no_arr = true };
 	char *json;
 
-	(void)state;
 	fill(&b);
 	json = print(&probe_Every_type, sim_builder_size(&b), &o, 0);
 	assert_non_null(strstr(json, "\"longs\":\"<int64[4]>\""));
@@ -253,11 +249,10 @@ static void no_arrays(void **state)
 	free(json);
 }
 
-static void max_array(void **state)
+TEST(max_array)
 {
 	struct sim_builder b;
 
-	(void)state;
 	fill(&b);
 	expect(&probe_Every_type, sim_builder_size(&b), &(struct sim_json_options){ .field = "longs", .max_array = 2 },
 	       0, "[-9223372036854775808,9223372036854775807,\"... 2 more\"]");
@@ -268,14 +263,13 @@ static void max_array(void **state)
 }
 
 /* What is longer is there by type, length and hash: equal where what it stands for is equal, else not. */
-static void digest(void **state)
+TEST(digest)
 {
 	struct sim_json_options o = { .field = "longs", .max_array = 2, .digest = true };
 	struct sim_builder b;
 	struct probe_Every *m = fill(&b);
 	char *first, *second;
 
-	(void)state;
 	/* as xxhsum -H64 has it */
 	expect(&probe_Every_type, sim_builder_size(&b), &o, 0, "\"<int64[4] xxh64:79fa5709def78395>\"");
 	o.max_array = 4;
@@ -295,12 +289,11 @@ static void digest(void **state)
 	free(print(&probe_Every_type, sim_builder_size(&b), &o, -EBADMSG));
 }
 
-static void pretty(void **state)
+TEST(pretty)
 {
 	struct sim_builder b;
 	struct sim_json_options o = { .field = "leaves", .pretty = true };
 
-	(void)state;
 	fill(&b);
 	expect(&probe_Every_type, sim_builder_size(&b), &o, 0,
 	       "[\n  {\n    \"tag\": 200,\n    \"name\": \"\",\n    \"values\": []\n  }\n]");
@@ -308,7 +301,7 @@ static void pretty(void **state)
 	expect(&probe_Every_type, sim_builder_size(&b), &o, 0, "[-9223372036854775808, 9223372036854775807, 0, -1]");
 }
 
-static void bad_spans_are_null(void **state)
+TEST(bad_spans_are_null)
 {
 	struct sim_builder b;
 	struct probe_Every *m = fill(&b);
@@ -317,7 +310,6 @@ static void bad_spans_are_null(void **state)
 	json_t *j;
 	char *json;
 
-	(void)state;
 	m->longs.offset = UINT32_MAX;
 	m->text.count = UINT32_MAX;
 	m->u64 = 0; /* jansson has no number as large as the one there */
@@ -352,13 +344,12 @@ static int take(void *user, const char *data, size_t len)
 	return ++s->calls == s->stop_after ? -EPIPE : 0;
 }
 
-static void sink_errors(void **state)
+TEST(sink_errors)
 {
 	struct sim_builder b;
 	struct sink s = { .stop_after = 3 };
 	float *r;
 
-	(void)state;
 	assert_non_null(sim_LaserScan_init(buf, sizeof(buf), &b));
 	r = sim_LaserScan_ranges_alloc(&b, 20000);
 	memset(r, 0, 20000 * sizeof(*r));
@@ -371,13 +362,12 @@ static void sink_errors(void **state)
 }
 
 /* A log or a socket buffer holds bodies at any address. */
-static void any_address(void **state)
+TEST(any_address)
 {
 	uint64_t seed = test_seed(3);
 	size_t size = random_msg(&seed, &probe_Every_type, buf, sizeof(buf) - 1);
 	char *a, *c;
 
-	(void)state;
 	a = print(&probe_Every_type, size, NULL, 0);
 	memmove(buf + 1, buf, size);
 	assert_int_equal(sim_msg_to_json_alloc(&probe_Every_type, buf + 1, size, NULL, &c, NULL), 0);
@@ -385,22 +375,4 @@ static void any_address(void **state)
 	assert_int_equal(sim_msg_check(&probe_Every_type, buf + 1, size), 0);
 	free(a);
 	free(c);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_messages),
-		cmocka_unit_test(fields),
-		cmocka_unit_test(utf8),
-		cmocka_unit_test(no_arrays),
-		cmocka_unit_test(max_array),
-		cmocka_unit_test(digest),
-		cmocka_unit_test(pretty),
-		cmocka_unit_test(bad_spans_are_null),
-		cmocka_unit_test(sink_errors),
-		cmocka_unit_test(any_address),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

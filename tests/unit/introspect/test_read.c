@@ -15,11 +15,10 @@
 
 static _Alignas(64) uint8_t buf[1 << 16], again[1 << 16];
 
-static void printed_reads_back(void **state)
+TEST(printed_reads_back)
 {
 	uint64_t seed = test_seed(7);
 
-	(void)state;
 	for (int i = 0; i < 20; i++) {
 		for (const struct sim_type *const *t = sim_type_builtins(); *t; t++) {
 			size_t size = random_msg(&seed, *t, buf, sizeof(buf)), size2;
@@ -44,12 +43,11 @@ static int from(const char *json)
 	return sim_msg_from_json(&probe_Every_type, json, strlen(json), buf, sizeof(buf), &size);
 }
 
-static void values(void **state)
+TEST(values)
 {
 	const struct probe_Every *m = (const struct probe_Every *)(void *)buf;
 	uint32_t n;
 
-	(void)state;
 	assert_int_equal(from("{}"), 0);
 	assert_int_equal(m->i64, 0);
 	assert_int_equal(
@@ -70,7 +68,7 @@ static void values(void **state)
 }
 
 /* What JSON has no numbers for comes back exactly, also through a parser that knows int64 and double only. */
-static void exact_values(void **state)
+TEST(exact_values)
 {
 	static const uint32_t f32[] = { 0x7f800000, 0xff800000, 0x7fc00000, 0x80000000,
 					0x00000001, 0x7f7fffff, 0x3dcccccd };
@@ -83,7 +81,6 @@ static void exact_values(void **state)
 	struct probe_Every *m = probe_Every_init(in, sizeof(in), &b);
 	const struct probe_Every *got = (const struct probe_Every *)(void *)buf;
 
-	(void)state;
 	for (unsigned i = 0; i < 7; i++) {
 		char *text, *parsed;
 		json_t *j;
@@ -108,7 +105,7 @@ static void exact_values(void **state)
 	}
 }
 
-static void refused(void **state)
+TEST(refused)
 {
 	static const struct {
 		const char *json;
@@ -150,7 +147,6 @@ static void refused(void **state)
 		{ "{\"i8\":1,\"i8\":2}", -EINVAL, "duplicate" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		int r = from(bad[i].json);
 
@@ -159,27 +155,15 @@ static void refused(void **state)
 	}
 }
 
-static void too_small(void **state)
+TEST(too_small)
 {
 	const char *json = "{\"longs\":[1,2,3,4],\"text\":\"hello\"}";
 	size_t size, needed;
 
-	(void)state;
 	assert_int_equal(sim_msg_from_json(&probe_Every_type, json, strlen(json), buf, sizeof(buf), &needed), 0);
 	for (size_t room = 0; room < needed; room++)
 		assert_int_equal(sim_msg_from_json(&probe_Every_type, json, strlen(json), buf, room, &size), -ENOBUFS);
 	assert_int_equal(sim_msg_from_json(&probe_Every_type, json, strlen(json), buf, needed, &size), 0);
 	assert_int_equal(sim_msg_from_json(&probe_Every_type, json, strlen(json), buf + 1, 4096, &size), -ENOBUFS);
 	assert_int_equal(sim_msg_from_json(NULL, json, strlen(json), buf, 4096, &size), -EINVAL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(printed_reads_back), cmocka_unit_test(values),
-		cmocka_unit_test(exact_values),       cmocka_unit_test(refused),
-		cmocka_unit_test(too_small),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,21 +62,19 @@ static void there_and_back(const struct sim_type *t)
 	free(again);
 }
 
-static void all_types(void **state)
+TEST(all_types)
 {
-	(void)state;
 	for (const struct sim_type *const *t = sim_type_builtins(); *t; t++)
 		there_and_back(*t);
 	there_and_back(&probe_Every_type);
 }
 
 /* A nested type keeps all it came with alive. */
-static void nested_reference(void **state)
+TEST(nested_reference)
 {
 	const struct sim_type *u, *leaf = NULL;
 	char *json;
 
-	(void)state;
 	assert_int_equal(sim_type_to_json(&sim_PointCloud_type, &json), 0);
 	assert_int_equal(sim_type_from_json(json, strlen(json), &u), 0);
 	free(json);
@@ -143,9 +141,8 @@ static const struct {
 	  -EINVAL, "canonical form" },
 };
 
-static void bad_json(void **state)
+TEST(bad_json)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		const struct sim_type *t = NULL;
 		int r = sim_type_from_json(bad[i].json, strlen(bad[i].json), &t);
@@ -174,12 +171,11 @@ static int chain(unsigned n, const char *array)
 	return r;
 }
 
-static void limits(void **state)
+TEST(limits)
 {
 	static char large[SIM_TYPE_JSON_MAX + 2];
 	const struct sim_type *t;
 
-	(void)state;
 	assert_int_equal(chain(8, ""), -EBADMSG); /* fine but for the missing hash */
 	assert_int_equal(chain(9, ""), -E2BIG);
 	assert_int_equal(chain(65, ""), -E2BIG);
@@ -189,13 +185,12 @@ static void limits(void **state)
 }
 
 /* Each byte of a good text damaged in turn: refused, or still the same type (a comment, an unknown member). */
-static void damaged_json(void **state)
+TEST(damaged_json)
 {
 	uint64_t seed = test_seed(1);
 	size_t len;
 	char *json;
 
-	(void)state;
 	assert_int_equal(sim_type_to_json(&probe_Every_type, &json), 0);
 	len = strlen(json);
 	for (size_t i = 0; i < len; i++) {
@@ -214,13 +209,12 @@ static void damaged_json(void **state)
 }
 
 /* What simctl and simd are sent is JSON that others read too. */
-static void is_json(void **state)
+TEST(is_json)
 {
 	json_error_t e;
 	json_t *j;
 	char *json;
 
-	(void)state;
 	assert_int_equal(sim_type_to_json(&probe_Every_type, &json), 0);
 	j = json_loads(json, JSON_REJECT_DUPLICATES, &e);
 	assert_non_null(j);
@@ -229,14 +223,4 @@ static void is_json(void **state)
 	json_decref(j);
 	free(json);
 	assert_int_equal(sim_type_to_json(NULL, &json), -EINVAL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_types), cmocka_unit_test(nested_reference), cmocka_unit_test(bad_json),
-		cmocka_unit_test(limits),    cmocka_unit_test(damaged_json),     cmocka_unit_test(is_json),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ipc_mem beyond the contract: processes that vanish, RouDi that dies or stops, virtual time, several buses. */
+#include "tests/support/test.h"
+
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "ipc.h"
 #include "ipc_mem.h"
@@ -60,7 +55,7 @@ static void post(struct ipc_pub *p, int n)
 	assert_int_equal(ipc_publish(p, slot), 0);
 }
 
-static void test_killed_process_keeps_its_ports(void **state)
+TEST(test_killed_process_keeps_its_ports)
 {
 	struct ipc_mem_bus *bus = mkbus(true);
 	struct ipc *a = join(bus, "a"), *b = join(bus, "b");
@@ -69,7 +64,6 @@ static void test_killed_process_keeps_its_ports(void **state)
 	const void *held;
 	void *slot;
 
-	(void)state;
 	post(p, 1);
 	assert_int_equal(ipc_take(s, &held), 0);
 	assert_int_equal(ipc_loan(q, 8, &slot), 0);
@@ -97,14 +91,13 @@ static void test_killed_process_keeps_its_ports(void **state)
 	ipc_mem_bus_destroy(bus);
 }
 
-static void test_name_of_a_killed_process_attaches_again(void **state)
+TEST(test_name_of_a_killed_process_attaches_again)
 {
 	struct ipc_mem_bus *bus = mkbus(true);
 	struct ipc *a = join(bus, "a"), *again;
 	struct ipc_pub *p = mkpub(a, "c");
 	void *slot;
 
-	(void)state;
 	assert_int_equal(ipc_loan(p, 8, &slot), 0);
 	ipc_mem_kill(a);
 	again = join(bus, "a");
@@ -116,7 +109,7 @@ static void test_name_of_a_killed_process_attaches_again(void **state)
 	ipc_mem_bus_destroy(bus);
 }
 
-static void test_roudi_dies(void **state)
+TEST(test_roudi_dies)
 {
 	struct ipc_mem_bus *bus = mkbus(true);
 	struct ipc_options o = { .backend = "mem", .app = "late", .bus = bus };
@@ -125,7 +118,6 @@ static void test_roudi_dies(void **state)
 	struct ipc_sub *s = mksub(a, "c", 4), *t;
 	const int *held;
 
-	(void)state;
 	post(p, 7);
 	assert_int_equal(ipc_take(s, (const void **)&held), 0);
 	ipc_mem_roudi_kill(bus);
@@ -153,14 +145,13 @@ static void test_roudi_dies(void **state)
 	ipc_mem_bus_destroy(bus);
 }
 
-static void test_roudi_stops(void **state)
+TEST(test_roudi_stops)
 {
 	struct ipc_mem_bus *bus = mkbus(true);
 	struct ipc_options o = { .backend = "mem", .app = "late", .bus = bus };
 	struct ipc *a = join(bus, "a"), *b = join(bus, "b"), *late = NULL;
 	struct ipc_pub *p = mkpub(a, "c"), *q = NULL;
 
-	(void)state;
 	ipc_mem_roudi_stop(bus, true);
 	post(p, 1); /* the data path goes on */
 	assert_int_equal(ipc_attach(&o, &late), -ETIMEDOUT);
@@ -178,14 +169,13 @@ static void test_roudi_stops(void **state)
 	ipc_mem_bus_destroy(bus);
 }
 
-static void test_ports_are_limited(void **state)
+TEST(test_ports_are_limited)
 {
 	struct ipc_mem_bus *bus = mkbus(true);
 	struct ipc *a = join(bus, "a");
 	struct ipc_pub *p[3], *more = NULL;
 	struct ipc_sub *s[3], *more_sub = NULL;
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		p[i] = mkpub(a, "c");
 		s[i] = mksub(a, "c", 1);
@@ -201,7 +191,7 @@ static void test_ports_are_limited(void **state)
 	ipc_mem_bus_destroy(bus);
 }
 
-static void test_virtual_time_never_waits(void **state)
+TEST(test_virtual_time_never_waits)
 {
 	struct ipc_mem_bus *bus = mkbus(true);
 	struct ipc *a = join(bus, "a");
@@ -210,7 +200,6 @@ static void test_virtual_time_never_waits(void **state)
 	struct ipc_waiter *w = NULL;
 	const void *slot;
 
-	(void)state;
 	assert_int_equal(ipc_waiter_create(a, &w), 0);
 	assert_int_equal(ipc_waiter_add(w, s), 0);
 	assert_int_equal(ipc_waiter_wait(w, -1), 0);
@@ -227,7 +216,7 @@ static void test_virtual_time_never_waits(void **state)
 	ipc_mem_bus_destroy(bus);
 }
 
-static void test_buses_are_apart(void **state)
+TEST(test_buses_are_apart)
 {
 	struct ipc_mem_bus *x = mkbus(true), *y = mkbus(true);
 	struct ipc *a = join(x, "same"), *b = join(y, "same");
@@ -235,7 +224,6 @@ static void test_buses_are_apart(void **state)
 	struct ipc_sub *s = mksub(b, "c", 4);
 	const void *slot;
 
-	(void)state;
 	post(p, 1);
 	assert_int_equal(ipc_take(s, &slot), -EAGAIN);
 	ipc_pub_destroy(p);
@@ -252,7 +240,7 @@ static void *wait_for_ever(void *arg)
 }
 
 /* Whoever waits comes out when its life ends, by abandon, by RouDi's death, or by detach. */
-static void test_end_of_life_wakes(void **state)
+TEST(test_end_of_life_wakes)
 {
 	for (int how = 0; how < 3; how++) {
 		struct ipc_mem_bus *bus = mkbus(false);
@@ -299,7 +287,7 @@ static void *feed(void *arg)
 }
 
 /* Two publishers on threads of their own, one subscriber: each one's messages stay in order. */
-static void test_threads(void **state)
+TEST(test_threads)
 {
 	struct ipc_mem_bus *bus = mkbus(false);
 	struct ipc *a = join(bus, "a");
@@ -309,7 +297,6 @@ static void test_threads(void **state)
 	int last[2] = { -1, -1 };
 	pthread_t t[2];
 
-	(void)state;
 	assert_int_equal(ipc_waiter_create(a, &w), 0);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(ipc_waiter_add(w, s[i]), 0);
@@ -338,34 +325,15 @@ static void test_threads(void **state)
 	ipc_mem_bus_destroy(bus);
 }
 
-static void test_bad_pools(void **state)
+TEST(test_bad_pools)
 {
 	const struct ipc_mem_pool odd[] = { { 100, 1 } }, unordered[] = { { 128, 1 }, { 64, 1 } };
 	struct ipc_mem_options o = { .pools = odd, .n_pools = 1 };
 	struct ipc_mem_bus *bus = NULL;
 
-	(void)state;
 	assert_int_equal(ipc_mem_bus_create(&o, &bus), -EINVAL);
 	o = (struct ipc_mem_options){ .pools = unordered, .n_pools = 2 };
 	assert_int_equal(ipc_mem_bus_create(&o, &bus), -EINVAL);
 	assert_null(bus);
 	ipc_mem_bus_destroy(NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_killed_process_keeps_its_ports),
-		cmocka_unit_test(test_name_of_a_killed_process_attaches_again),
-		cmocka_unit_test(test_roudi_dies),
-		cmocka_unit_test(test_roudi_stops),
-		cmocka_unit_test(test_ports_are_limited),
-		cmocka_unit_test(test_virtual_time_never_waits),
-		cmocka_unit_test(test_buses_are_apart),
-		cmocka_unit_test(test_end_of_life_wakes),
-		cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_bad_pools),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

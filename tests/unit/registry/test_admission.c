@@ -21,11 +21,10 @@ static int compute(const char *text, int64_t shm_free, struct pools *p)
 	return r;
 }
 
-static void the_ladder_ascends_and_fits(void **state)
+TEST(the_ladder_ascends_and_fits)
 {
 	struct pools p;
 
-	(void)state;
 	assert_int_equal(compute("{}", 4LL << 30, &p), 0);
 	for (unsigned i = 0; i < p.n; i++) {
 		assert_int_equal(p.c[i].size % 64, 0);
@@ -36,11 +35,10 @@ static void the_ladder_ascends_and_fits(void **state)
 	assert_true(pools_class(&p, (8u << 20) + 128) >= 0);
 }
 
-static void a_small_machine_gets_a_shorter_ladder(void **state)
+TEST(a_small_machine_gets_a_shorter_ladder)
 {
 	struct pools full, little;
 
-	(void)state;
 	assert_int_equal(compute("{}", 4LL << 30, &full), 0);
 	assert_int_equal(compute("{}", 256LL << 20, &little), 0);
 	assert_true(little.n < full.n && little.n >= 5);
@@ -51,22 +49,20 @@ static void a_small_machine_gets_a_shorter_ladder(void **state)
 }
 
 /* The formula of simd.json(5); that it is what a RouDi takes is for tests/system/stack. */
-static void bytes_are_slots_and_management(void **state)
+TEST(bytes_are_slots_and_management)
 {
 	struct pools p = { .n = 2, .c = { { .size = 1024, .count = 4000 }, { .size = 8 << 20, .count = 40 } } };
 
-	(void)state;
 	assert_int_equal(pools_bytes(&p), (63 << 20) + 4000 * (1024 + 104) + 40 * ((8 << 20) + 104));
 	p = (struct pools){ .n = 1, .c = { { .size = 2u << 30, .count = 1000000 } } };
 	assert_true(pools_bytes(&p) > 1LL << 50);
 	assert_int_equal(pools_bytes(&(struct pools){ 0 }), 63 << 20);
 }
 
-static void what_is_asked_for_is_not_shrunk(void **state)
+TEST(what_is_asked_for_is_not_shrunk)
 {
 	struct pools p;
 
-	(void)state;
 	assert_int_equal(compute("{\"pools\": [{\"size\": \"8MiB\", \"count\": 100}]}", 1LL << 30, &p), -ENOSPC);
 	assert_int_equal(compute("{\"pools\": [{\"size\": \"6MiB\", \"count\": 800}]}", -1, &p),
 			 -EFBIG); /* above 4 GiB */
@@ -79,12 +75,11 @@ static void what_is_asked_for_is_not_shrunk(void **state)
 			 -EFBIG);
 }
 
-static void rigs_grow_the_ladder(void **state)
+TEST(rigs_grow_the_ladder)
 {
 	struct pools base, p;
 	int cls;
 
-	(void)state;
 	assert_int_equal(compute("{}", -1, &base), 0);
 	assert_int_equal(
 		compute("{\"rigs\": [{\"name\": \"r\", \"channels\": [{\"name\": \"raw\", \"max_body\": \"24MiB\"}]}]}",
@@ -96,11 +91,10 @@ static void rigs_grow_the_ladder(void **state)
 	assert_true(p.c[cls].count >= 2 + POOL_PER_PUBLISHER);
 }
 
-static void classes_and_windows(void **state)
+TEST(classes_and_windows)
 {
 	struct pools p;
 
-	(void)state;
 	assert_int_equal(compute("{}", -1, &p), 0);
 	assert_int_equal(pools_class(&p, 128), 0);
 	assert_int_equal(pools_class(&p, 256), 1); /* with the alignment it is more than 256 */
@@ -111,11 +105,10 @@ static void classes_and_windows(void **state)
 	assert_true(pools_window(4u << 20, 40) <= 8 && pools_window(64u << 20, 16) == 2);
 }
 
-static void admission_is_by_what_fits(void **state)
+TEST(admission_is_by_what_fits)
 {
 	struct pools p;
 
-	(void)state;
 	assert_int_equal(compute("{\"pools\": [{\"size\": 512, \"count\": 20}]}", -1, &p), 0);
 	assert_int_equal(pools_reserve(&p, 0, 12, "a"), 0);
 	assert_int_equal(pools_reserve(&p, 0, 9, "/x"), -ENOSPC);
@@ -124,19 +117,4 @@ static void admission_is_by_what_fits(void **state)
 	assert_int_equal(pools_left(&p, 0), 8);
 	pools_release(&p, 0, 12);
 	assert_int_equal(pools_reserve(&p, 0, 20, "b"), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_ladder_ascends_and_fits),
-		cmocka_unit_test(a_small_machine_gets_a_shorter_ladder),
-		cmocka_unit_test(bytes_are_slots_and_management),
-		cmocka_unit_test(what_is_asked_for_is_not_shrunk),
-		cmocka_unit_test(rigs_grow_the_ladder),
-		cmocka_unit_test(classes_and_windows),
-		cmocka_unit_test(admission_is_by_what_fits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

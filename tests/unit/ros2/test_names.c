@@ -6,20 +6,19 @@
 
 #include "topic_options.h"
 
-static void allowed_ones(void **state)
+TEST(allowed_ones)
 {
 	static const char *const good[] = { "/a", "/a/b_2", "/_x", "/A9" }, *const bad[] = { "",    "/",    "a",
 											     "/0",  "/a/0", "/a//b",
 											     "/a/", "/a-b", "/~/a" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
 		assert_true(topic_name_ok(good[i]));
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		assert_false(topic_name_ok(bad[i]));
 }
 
-static void automatic_ones(void **state)
+TEST(automatic_ones)
 {
 	static const char *const rows[][2] = {
 		{ "/car/radar/0", "/car/radar/n0" },
@@ -33,7 +32,6 @@ static void automatic_ones(void **state)
 		{ "/caf\xc3\xa9", "/caf__" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		char name[TOPIC_NAME_MAX + 1];
 
@@ -43,11 +41,10 @@ static void automatic_ones(void **state)
 	}
 }
 
-static void hopeless_ones(void **state)
+TEST(hopeless_ones)
 {
 	char name[TOPIC_NAME_MAX + 1], many[2 * TOPIC_NAME_MAX];
 
-	(void)state;
 	assert_false(topic_name_auto("", name));
 	assert_false(topic_name_auto("///", name));
 	for (size_t n = 1; n < sizeof(many); n++) { /* of all lengths, with as much to add as can be */
@@ -59,15 +56,4 @@ static void hopeless_ones(void **state)
 		else
 			assert_true(n == 1 || n > TOPIC_NAME_MAX / 2);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(allowed_ones),
-		cmocka_unit_test(automatic_ones),
-		cmocka_unit_test(hopeless_ones),
-	};
-
-	return cmocka_run_group_tests_name("ros2: names", tests, NULL, NULL);
 }

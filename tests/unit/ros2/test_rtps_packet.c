@@ -84,7 +84,7 @@ static int setup(void **state)
 
 /* ---- parameters ---- */
 
-static void an_identity(void **state)
+TEST_WITH(an_identity, setup, NULL)
 {
 	static const uint8_t want[RTPS_QOS_SIZE] = { 0x0f, 0x80, 24, 0,  1,  2, 3, 4, 5, 6, 7, 8,  9,  10,   11,
 						     12,   13,   14, 15, 16, 2, 0, 0, 0, 3, 0, 0,  0,  0x83, 0,
@@ -92,7 +92,6 @@ static void an_identity(void **state)
 						     14,   15,   16, 2,  0,  0, 0, 3, 0, 0, 0, 1,  0,  0,    0 };
 	struct rtps_id id;
 
-	(void)state;
 	assert_memory_equal(qos, want, sizeof(want));
 	assert_true(rtps_qos_read(qos, sizeof(qos), true, &id));
 	assert_true(id.sequence == INT64_C(0x200000003) && id.guid[0] == 1 && id.guid[15] == 16);
@@ -100,24 +99,22 @@ static void an_identity(void **state)
 	assert_false(rtps_qos_read(qos + 56, 4, true, &id)); /* a list of nothing */
 }
 
-static void big_endian(void **state)
+TEST_WITH(big_endian, setup, NULL)
 {
 	static const uint8_t list[] = { 0,  0x83, 0,  24, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
 					13, 14,   15, 16, 0, 0, 0, 1, 0, 0, 0, 9, 0, 1,  0,  0 };
 	struct rtps_id id;
 
-	(void)state;
 	assert_true(rtps_qos_read(list, sizeof(list), false, &id));
 	assert_true(id.sequence == INT64_C(0x100000009));
 	assert_false(rtps_qos_read(list, sizeof(list), true, &id));
 }
 
-static void malformed_lists(void **state)
+TEST_WITH(malformed_lists, setup, NULL)
 {
 	struct rtps_id id = { .sequence = -7 };
 	uint8_t bad[RTPS_QOS_SIZE];
 
-	(void)state;
 	for (size_t n = 0; n < sizeof(qos); n++)
 		assert_false(rtps_qos_read(qos, n, true, &id));
 	memcpy(bad, qos + 28, 32);
@@ -134,12 +131,11 @@ static void malformed_lists(void **state)
 
 /* ---- packets that go out ---- */
 
-static void a_reply_gets_its_identity(void **state)
+TEST_WITH(a_reply_gets_its_identity, setup, NULL)
 {
 	uint8_t head[36], payload[8] = "payload";
 	struct iovec iov[] = { { header, 20 }, { head, 36 }, { payload, 8 } };
 
-	(void)state;
 	memcpy(head, info_ts, 12);
 	make_data(head + 12, OURS, 8);
 	assert_int_equal(rtps_packet_send(&insert, 3, iov), 64);
@@ -155,12 +151,11 @@ static void a_reply_gets_its_identity(void **state)
 	assert_int_equal(head[13], 5); /* Cyclone's own stays as it is: it may be sent again */
 }
 
-static void others_pass(void **state)
+TEST_WITH(others_pass, setup, NULL)
 {
 	uint8_t head[24], payload[8] = "payload";
 	struct iovec iov[] = { { header, 20 }, { head, 24 }, { payload, 8 } };
 
-	(void)state;
 	make_data(head, OURS + 1, 8);
 	assert_int_equal(rtps_packet_send(&insert, 3, iov), 1); /* what send() says */
 	assert_int_equal(sent_len[0], 52);
@@ -172,24 +167,22 @@ static void others_pass(void **state)
 }
 
 /* Whose it is says the last INFO_SRC. */
-static void of_another_participant(void **state)
+TEST_WITH(of_another_participant, setup, NULL)
 {
 	uint8_t head[48] = { 0x0c, 1, 20, 0 }, payload[8] = "payload";
 	struct iovec iov[] = { { header, 20 }, { head, 48 }, { payload, 8 } };
 
-	(void)state;
 	make_data(head + 24, OURS, 8);
 	assert_int_equal(rtps_packet_send(&insert, 3, iov), 1);
 	assert_int_equal(sent_len[0], 76);
 }
 
 /* A key hash is there already: ours comes before it, and its sentinel stays the last. */
-static void beside_other_parameters(void **state)
+TEST_WITH(beside_other_parameters, setup, NULL)
 {
 	uint8_t head[48], payload[8] = "payload";
 	struct iovec iov[] = { { header, 20 }, { head, 48 }, { payload, 8 } };
 
-	(void)state;
 	memset(head, 0, sizeof(head));
 	make_data(head, OURS, 32);
 	head[1] |= 2;
@@ -203,13 +196,12 @@ static void beside_other_parameters(void **state)
 	assert_memory_equal(sent[0] + 124, payload, 8);
 }
 
-static void each_fragment(void **state)
+TEST_WITH(each_fragment, setup, NULL)
 {
 	static uint8_t data[3000];
 	uint8_t heads[3][36];
 	struct iovec iov[7] = { { header, 20 } };
 
-	(void)state;
 	for (uint32_t i = 0; i < 3; i++) {
 		make_frag(heads[i], OURS, i + 1, 1000, 1000);
 		iov[1 + 2 * i] = (struct iovec){ heads[i], 36 };
@@ -224,14 +216,13 @@ static void each_fragment(void **state)
 }
 
 /* What no longer fits into a datagram goes out as several, each with sender, receiver and time of the first. */
-static void a_packet_that_grows_too_long(void **state)
+TEST_WITH(a_packet_that_grows_too_long, setup, NULL)
 {
 	static uint8_t data[1000], dst[16] = { 0x0e, 1, 12, 0, 'D' };
 	const struct rtps_insert small = { qos_of, on_send, NULL, 2500 };
 	uint8_t heads[3][24];
 	struct iovec iov[9] = { { header, 20 }, { dst, 16 }, { info_ts, 12 } };
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		make_data(heads[i], OURS, 1000);
 		iov[3 + 2 * i] = (struct iovec){ heads[i], 24 };
@@ -247,13 +238,12 @@ static void a_packet_that_grows_too_long(void **state)
 	assert_int_equal(sent[1][48], 0x15);
 }
 
-static void a_socket_that_fails(void **state)
+TEST_WITH(a_socket_that_fails, setup, NULL)
 {
 	const struct rtps_insert failing = { qos_of, on_send, &n_sent, RTPS_PACKET_SIZE };
 	uint8_t head[24], payload[8] = "payload";
 	struct iovec iov[] = { { header, 20 }, { head, 24 }, { payload, 8 } };
 
-	(void)state;
 	make_data(head, OURS, 8);
 	assert_int_equal(rtps_packet_send(&failing, 3, iov), -5);
 }
@@ -282,12 +272,11 @@ static size_t make_heartbeat(uint8_t *out, uint16_t vendor, uint8_t reader, uint
 	return 52;
 }
 
-static void a_first_heartbeat_is_an_empty_one(void **state)
+TEST_WITH(a_first_heartbeat_is_an_empty_one, setup, NULL)
 {
 	uint8_t p[200], was[52];
 	size_t n = make_heartbeat(p, RTPS_VENDOR_EPROSIMA, 4, 3, 8);
 
-	(void)state;
 	memcpy(was, p, sizeof(was));
 	assert_int_equal(rtps_packet_welcome(p, n, sizeof(p), is_ours, NULL), 84);
 	assert_memory_equal(p + 52, was + 20, 32); /* as it was, then */
@@ -305,23 +294,4 @@ static void a_first_heartbeat_is_an_empty_one(void **state)
 		(void)make_heartbeat(p, RTPS_VENDOR_EPROSIMA, 4, 3, 8);
 		assert_int_equal(rtps_packet_welcome(p, n, sizeof(p), is_ours, NULL), n);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(an_identity, setup),
-		cmocka_unit_test_setup(big_endian, setup),
-		cmocka_unit_test_setup(malformed_lists, setup),
-		cmocka_unit_test_setup(a_reply_gets_its_identity, setup),
-		cmocka_unit_test_setup(others_pass, setup),
-		cmocka_unit_test_setup(of_another_participant, setup),
-		cmocka_unit_test_setup(beside_other_parameters, setup),
-		cmocka_unit_test_setup(each_fragment, setup),
-		cmocka_unit_test_setup(a_packet_that_grows_too_long, setup),
-		cmocka_unit_test_setup(a_socket_that_fails, setup),
-		cmocka_unit_test_setup(a_first_heartbeat_is_an_empty_one, setup),
-	};
-
-	return cmocka_run_group_tests_name("ros2: identities in RTPS packets", tests, NULL, NULL);
 }

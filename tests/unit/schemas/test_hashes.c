@@ -28,14 +28,13 @@ static const struct sim_type *find(const char *name)
 	return sim_type_builtin(name);
 }
 
-static void golden(void **state)
+TEST(golden)
 {
 	FILE *f = fopen(GOLDEN, "re");
 	char name[128];
 	unsigned n = 0, known = 0, size;
 	uint64_t hash;
 
-	(void)state;
 	assert_non_null(f);
 	while (fscanf(f, "%127s %" SCNx64 " %u", name, &hash, &size) == 3) {
 		const struct sim_type *t = find(name);
@@ -54,9 +53,8 @@ static void golden(void **state)
 	assert_int_equal(n, known + 1);
 }
 
-static void hash_is_of_the_table(void **state)
+TEST(hash_is_of_the_table)
 {
-	(void)state;
 	for (const struct sim_type *const *t = sim_type_builtins(); *t; t++) {
 		if (typedesc_hash(*t) != (*t)->hash)
 			fail_msg("%s: the table and its hash differ", (*t)->name);
@@ -75,7 +73,7 @@ static uint64_t hash_of(const char *name, const struct sim_field *f, const struc
 	return typedesc_hash(&t);
 }
 
-static void what_counts(void **state)
+TEST(what_counts)
 {
 	const struct sim_field a = { .name = "x", .kind = SIM_KIND_UINT8, .unit = "m", .comment = "[m] c", .offset = 0 };
 	const struct sim_constant k = { .name = "K", .kind = SIM_KIND_UINT8, .value = "1" };
@@ -83,7 +81,6 @@ static void what_counts(void **state)
 	struct sim_constant c = k;
 	uint64_t h = hash_of("p/T", &a, &k);
 
-	(void)state;
 	f.unit = "", f.comment = "other", f.offset = 8;
 	assert_true(hash_of("p/T", &f, &k) == h);
 	assert_true(hash_of("p/U", &a, &k) != h);
@@ -105,25 +102,12 @@ static void what_counts(void **state)
 	assert_true(hash_of("p/T", &a, &c) != h);
 }
 
-static void nested_types_count(void **state)
+TEST(nested_types_count)
 {
 	struct sim_type in = { .name = "p/In", .hash = 1 };
 	const struct sim_field f = { .name = "x", .kind = SIM_KIND_MESSAGE, .type = &in };
 	uint64_t h = hash_of("p/T", &f, NULL);
 
-	(void)state;
 	in.hash = 2;
 	assert_true(hash_of("p/T", &f, NULL) != h);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(golden),
-		cmocka_unit_test(hash_is_of_the_table),
-		cmocka_unit_test(what_counts),
-		cmocka_unit_test(nested_types_count),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

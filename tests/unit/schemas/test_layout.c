@@ -13,12 +13,11 @@
 
 static _Alignas(64) uint8_t buf[65536];
 
-static void table_is_the_layout(void **state)
+TEST(table_is_the_layout)
 {
 	const struct sim_type *t = &probe_Every_type;
 	uint32_t end = 0;
 
-	(void)state;
 	assert_int_equal(t->fixed_size, sizeof(struct probe_Every));
 	assert_int_equal(t->align, _Alignof(struct probe_Every));
 	assert_int_equal(t->hash, PROBE_EVERY_HASH);
@@ -38,9 +37,8 @@ static void table_is_the_layout(void **state)
 	assert_ptr_equal(t->fields[t->n_fields - 1].type, &sim_Vector3_type);
 }
 
-static void constants(void **state)
+TEST(constants)
 {
-	(void)state;
 	assert_int_equal(PROBE_EVERY_YES, 1);
 	assert_int_equal(PROBE_EVERY_NO, 0);
 	assert_int_equal(PROBE_EVERY_LOW8, INT8_MIN);
@@ -62,11 +60,10 @@ static void constants(void **state)
 	assert_int_equal(SIM_VEHICLE_CONTROL_HAS_JERK, 16384);
 }
 
-static void every_type_is_sound(void **state)
+TEST(every_type_is_sound)
 {
 	unsigned n = 0;
 
-	(void)state;
 	for (const struct sim_type *const *t = sim_msg_types; *t; t++, n++) {
 		assert_int_equal((*t)->abi, SIM_TYPE_ABI);
 		assert_int_equal((*t)->size, sizeof(struct sim_type));
@@ -81,7 +78,7 @@ static void every_type_is_sound(void **state)
 	assert_null(sim_type_builtin(NULL));
 }
 
-static void build_and_read(void **state)
+TEST(build_and_read)
 {
 	static _Alignas(64) uint8_t copy[sizeof(buf)];
 	struct sim_builder b;
@@ -94,7 +91,6 @@ static void build_and_read(void **state)
 	size_t size;
 	uint32_t n;
 
-	(void)state;
 	assert_ptr_equal(m, buf);
 	m->i64 = -5;
 	assert_int_equal(probe_Every_text_set(&b, "hello"), 0);
@@ -128,12 +124,11 @@ static void build_and_read(void **state)
 	assert_int_equal(n, 0);
 }
 
-static void what_does_not_fit(void **state)
+TEST(what_does_not_fit)
 {
 	struct sim_builder b;
 	struct probe_Every *m;
 
-	(void)state;
 	assert_null(probe_Every_init(NULL, 4096, &b));
 	assert_null(probe_Every_init(buf, sizeof(struct probe_Every) - 1, &b));
 	assert_null(probe_Every_init(buf + 4, 4096, &b));
@@ -157,11 +152,10 @@ static void what_does_not_fit(void **state)
 	assert_null(probe_Every_from(buf + 1, 4096));
 }
 
-static void sizes_suffice(void **state)
+TEST(sizes_suffice)
 {
 	struct sim_builder b;
 
-	(void)state;
 	for (uint32_t n = 0; n < 300; n += 7) {
 		size_t room = sim_LaserScan_size(n, n);
 
@@ -178,14 +172,13 @@ static void sizes_suffice(void **state)
 	}
 }
 
-static void custom_type(void **state)
+TEST(custom_type)
 {
 	struct sim_builder b;
 	struct example_FloatArray *m = example_FloatArray_init(buf, example_FloatArray_size(100), &b);
 	float *a = example_FloatArray_array_alloc(&b, 100);
 	uint32_t n;
 
-	(void)state;
 	assert_non_null(m);
 	assert_non_null(a);
 	m->timestamp = 5;
@@ -196,7 +189,7 @@ static void custom_type(void **state)
 
 /* ---- what a faulty peer writes ---- */
 
-static void spans_outside(void **state)
+TEST(spans_outside)
 {
 	static const struct sim_span bad[] = {
 		{ 0, UINT32_MAX },
@@ -213,7 +206,6 @@ static void spans_outside(void **state)
 	struct probe_Every *m = probe_Every_init(buf, 4096, &b);
 	uint32_t n = 7;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		m->longs = bad[i];
 		assert_null(probe_Every_longs(m, 4096, &n));
@@ -232,13 +224,12 @@ static void spans_outside(void **state)
 	assert_non_null(probe_Every_four(m, 4096, &n));
 }
 
-static void strings_outside(void **state)
+TEST(strings_outside)
 {
 	struct sim_builder b;
 	struct probe_Every *m = probe_Every_init(buf, 4096, &b);
 	const char *s;
 
-	(void)state;
 	memset(buf + 2048, 'x', 2048);
 	buf[4096] = 0;                              /* what lies behind the body does not count */
 	m->text = (struct sim_span){ 4096 - 4, 4 }; /* no NUL inside the body */
@@ -256,12 +247,11 @@ static void strings_outside(void **state)
 	assert_string_equal(probe_Leaf_name_in(m, 4096, &m->leaf), "");
 }
 
-static void overlapping_spans(void **state)
+TEST(overlapping_spans)
 {
 	struct sim_builder b;
 	struct probe_Every *m = probe_Every_init(buf, 4096, &b);
 
-	(void)state;
 	m->bytes = (struct sim_span){ 1024, 2000 };
 	assert_int_equal(sim_msg_check(&probe_Every_type, m, 4096), 0);
 	m->flags = (struct sim_span){ 1024, 2000 };
@@ -274,7 +264,7 @@ static void overlapping_spans(void **state)
 
 /* ---- the default point cloud ---- */
 
-static void point_cloud(void **state)
+TEST(point_cloud)
 {
 	struct sim_builder b;
 	struct sim_Point *p = sim_point_cloud_begin(buf, sim_point_cloud_size(100), 100, &b);
@@ -282,7 +272,6 @@ static void point_cloud(void **state)
 	const struct sim_PointField *fields;
 	uint32_t n;
 
-	(void)state;
 	assert_int_equal(sizeof(*p), 32);
 	assert_non_null(p);
 	assert_int_equal((uintptr_t)p % 64, 0);
@@ -301,18 +290,4 @@ static void point_cloud(void **state)
 	((struct sim_PointField *)(uintptr_t)fields)[0].offset = 4;
 	assert_null(sim_point_cloud_points(m, sim_builder_size(&b), &n));
 	assert_null(sim_point_cloud_begin(buf, 500, 100, &b));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(table_is_the_layout), cmocka_unit_test(constants),
-		cmocka_unit_test(every_type_is_sound), cmocka_unit_test(build_and_read),
-		cmocka_unit_test(what_does_not_fit),   cmocka_unit_test(sizes_suffice),
-		cmocka_unit_test(custom_type),         cmocka_unit_test(spans_outside),
-		cmocka_unit_test(strings_outside),     cmocka_unit_test(overlapping_spans),
-		cmocka_unit_test(point_cloud),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

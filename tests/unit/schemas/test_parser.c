@@ -17,12 +17,11 @@ static struct msgdef *parse(const char *text)
 	return d;
 }
 
-static void fields(void **state)
+TEST(fields)
 {
 	struct msgdef *d = parse("float64 x\nuint8[<=9] y#c\n  std_msgs/Header[] h   # two  words \r\n"
 				 "geometry_msgs/msg/Point[3] p\nstring<=7[] s\nwstring w\nPose pose\ntime t\n");
 
-	(void)state;
 	assert_int_equal(d->n_fields, 8);
 	assert_int_equal(d->fields[0].type.prim, MSGDEF_FLOAT64);
 	assert_int_equal(d->fields[0].type.array, MSGDEF_ONE);
@@ -46,12 +45,11 @@ static void fields(void **state)
 	msgdef_destroy(d);
 }
 
-static void constants(void **state)
+TEST(constants)
 {
 	struct msgdef *d = parse(
 		"uint8 A=1\nint8 B = -1 # minus\nstring S= raw # text \nstring Q = \"a\\\"b\" # c\nbyte C=200\nchar D=65\n");
 
-	(void)state;
 	assert_int_equal(d->n_constants, 6);
 	assert_string_equal(d->constants[0].value, "1");
 	assert_string_equal(d->constants[1].value, "-1");
@@ -63,11 +61,10 @@ static void constants(void **state)
 	msgdef_destroy(d);
 }
 
-static void defaults(void **state)
+TEST(defaults)
 {
 	struct msgdef *d = parse("int32 a 5 # five\nstring s \"x # y\"\nint32[] v [1, 2]\n");
 
-	(void)state;
 	assert_string_equal(d->fields[0].deflt, "5");
 	assert_string_equal(d->fields[0].comment, "five");
 	assert_string_equal(d->fields[1].deflt, "\"x # y\"");
@@ -75,13 +72,12 @@ static void defaults(void **state)
 	msgdef_destroy(d);
 }
 
-static void comments(void **state)
+TEST(comments)
 {
 	struct msgdef *d =
 		parse("# SPDX-License-Identifier: X\n# The type,\n# in two lines.\n\n# of a\n# both\nint8 a\n"
 		      "# left alone\n\nint8 b\nint8 c # own\n");
 
-	(void)state;
 	assert_string_equal(d->comment, "The type, in two lines.");
 	assert_string_equal(d->fields[0].comment, "of a both");
 	assert_string_equal(d->fields[1].comment, "");
@@ -148,9 +144,8 @@ static const struct {
 	{ "int8 a\nint\x01 b", 2, "not a type" },
 };
 
-static void bad_definitions(void **state)
+TEST(bad_definitions)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
 		struct msgdef_error err = { 0 };
 		struct msgdef *d = NULL;
@@ -186,12 +181,11 @@ static int parse_repeated(const char *format, unsigned n, struct msgdef_error *e
 	return r;
 }
 
-static void limits(void **state)
+TEST(limits)
 {
 	struct msgdef_error err = { 0 };
 	struct msgdef *d = NULL;
 
-	(void)state;
 	assert_int_equal(parse_repeated("int8 f%\n", 256, &err, &d), 0);
 	assert_int_equal(d->n_fields, 256);
 	msgdef_destroy(d);
@@ -207,14 +201,4 @@ static void limits(void **state)
 	msgdef_destroy(d);
 	assert_int_equal(msgdef_parse("p", "N", "int8 a\n\0", 8, &err, &d), -EINVAL);
 	assert_non_null(strstr(err.text, "NUL"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fields),   cmocka_unit_test(constants),       cmocka_unit_test(defaults),
-		cmocka_unit_test(comments), cmocka_unit_test(bad_definitions), cmocka_unit_test(limits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of ROS types against the sums and hashes that ROS publishes, and the digests against their standards. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-#include <string.h>
+#include "tests/support/test.h"
 
 #include "gen/digest.h"
 #include "ros/ros_type.h"
 
-static void digests_follow_their_standards(void **state)
+TEST(digests_follow_their_standards)
 {
 	char md5[DIGEST_MD5_HEX], sha[DIGEST_SHA256_HEX];
 	char million[1000];
 
-	(void)state;
 	digest_md5("", 0, md5);
 	assert_string_equal(md5, "d41d8cd98f00b204e9800998ecf8427e");
 	digest_md5("message digest", 14, md5);
@@ -112,9 +106,8 @@ static const struct { const char *name, *hash; } rihs[] = {
 };
 /* clang-format on */
 
-static void ros1_sums_are_the_published_ones(void **state)
+TEST(ros1_sums_are_the_published_ones)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(md5_sums) / sizeof(md5_sums[0]); i++) {
 		const struct ros_type *t = ros_type_find(ros1_types, md5_sums[i].name);
 
@@ -125,11 +118,10 @@ static void ros1_sums_are_the_published_ones(void **state)
 	assert_string_equal(ros_type_find(ros1_types, "rmw_dds_common/NodeEntitiesInfo")->hash, "");
 }
 
-static void ros1_services_too(void **state)
+TEST(ros1_services_too)
 {
 	unsigned seen = 0;
 
-	(void)state;
 	for (const struct ros_service *s = ros1_services; s->name; s++) {
 		const char *want = strcmp(s->name, "std_srvs/SetBool") == 0   ? "09fb03525b03e7ea1fd3992bafd87e16"
 				   : strcmp(s->name, "std_srvs/Trigger") == 0 ? "937c9679a518e3a18d831e57125ea522"
@@ -145,9 +137,8 @@ static void ros1_services_too(void **state)
 	assert_int_equal(seen, 3);
 }
 
-static void ros2_hashes_are_the_published_ones(void **state)
+TEST(ros2_hashes_are_the_published_ones)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(rihs) / sizeof(rihs[0]); i++) {
 		const struct ros_type *t = ros_type_find(ros2_types, rihs[i].name);
 
@@ -157,12 +148,11 @@ static void ros2_hashes_are_the_published_ones(void **state)
 	}
 }
 
-static void names_are_found_in_both_forms(void **state)
+TEST(names_are_found_in_both_forms)
 {
 	const struct ros_type *t = ros_type_find(ros2_types, "rosgraph_msgs/Clock");
 	char dds[128], small[10];
 
-	(void)state;
 	assert_non_null(t);
 	assert_ptr_equal(t, ros_type_find(ros2_types, "rosgraph_msgs/msg/Clock"));
 	assert_null(ros_type_find(ros2_types, "rosgraph_msgs/srv/Clock"));
@@ -177,30 +167,15 @@ static void names_are_found_in_both_forms(void **state)
 	assert_string_equal(dds, "std_srvs::srv::dds_::Trigger_Request_");
 }
 
-static void texts_hold_all_that_is_nested(void **state)
+TEST(texts_hold_all_that_is_nested)
 {
 	const char *ros1 = ros_type_find(ros1_types, "geometry_msgs/PoseStamped")->definition;
 	const char *ros2 = ros_type_find(ros2_types, "geometry_msgs/PoseStamped")->definition;
 
-	(void)state;
 	assert_memory_equal(ros1, "std_msgs/Header header\ngeometry_msgs/Pose pose\n====", 51);
 	assert_non_null(strstr(ros1, "\nMSG: std_msgs/Header\nuint32 seq\ntime stamp\nstring frame_id\n===="));
 	assert_non_null(strstr(ros1, "\nMSG: geometry_msgs/Quaternion\n"));
 	assert_null(strstr(ros1, "builtin_interfaces"));
 	assert_non_null(strstr(ros2, "\nMSG: std_msgs/Header\nbuiltin_interfaces/Time stamp\nstring frame_id\n===="));
 	assert_non_null(strstr(ros2, "\nMSG: builtin_interfaces/Time\nint32 sec\nuint32 nanosec\n"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(digests_follow_their_standards),
-		cmocka_unit_test(ros1_sums_are_the_published_ones),
-		cmocka_unit_test(ros1_services_too),
-		cmocka_unit_test(ros2_hashes_are_the_published_ones),
-		cmocka_unit_test(names_are_found_in_both_forms),
-		cmocka_unit_test(texts_hold_all_that_is_nested),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

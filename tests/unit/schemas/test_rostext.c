@@ -3,16 +3,10 @@
  * ROS types made at run time: from the texts of those that rosgen made during the build the same must come out again, and
  * every type of ours has a message of its own. What is no definition is refused with a sentence.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/support/test.h"
+
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "probe/msg/Every.h"
 #include "ros/ros_generic.h"
@@ -58,12 +52,11 @@ static void again(const struct ros_type *want, const char *text, const struct ro
 }
 
 /* With all that is nested in the text, and with what is known from elsewhere. */
-static void what_rosgen_made_comes_out_again(void **state)
+TEST(what_rosgen_made_comes_out_again)
 {
 	const struct ros_type *const *tables[] = { ros1_types, ros2_types };
 	unsigned n = 0;
 
-	(void)state;
 	for (int i = 0; i < 2; i++)
 		for (const struct ros_type *const *t = tables[i]; *t; t++) {
 			const char *end = strstr((*t)->definition, "\n====");
@@ -135,9 +128,8 @@ static void check_generic(const struct sim_type *t)
 	}
 }
 
-static void every_type_of_ours_has_a_message(void **state)
+TEST(every_type_of_ours_has_a_message)
 {
-	(void)state;
 	for (const struct sim_type *const *t = sim_type_builtins(); *t; t++) {
 		check_generic(*t);
 		assert_null(ros_generic_odd_name(*t));
@@ -145,11 +137,10 @@ static void every_type_of_ours_has_a_message(void **state)
 	check_generic(&probe_Every_type);
 }
 
-static void the_text_is_for_people_too(void **state)
+TEST(the_text_is_for_people_too)
 {
 	char *text = ros_generic_text(&probe_Every_type, ROS_GENERIC_ROS2);
 
-	(void)state;
 	assert_non_null(strstr(text, "# One of each kind, in an order that needs padding.\n\n"));
 	assert_non_null(strstr(text, "\nuint64 HIGHU64=18446744073709551615\n"));
 	assert_non_null(strstr(text, "\nint64 TICK=10000000\n"));
@@ -172,7 +163,7 @@ static void the_text_is_for_people_too(void **state)
 	free(text);
 }
 
-static void odd_names_are_told(void **state)
+TEST(odd_names_are_told)
 {
 	static const struct {
 		const char *type, *field, *odd;
@@ -183,7 +174,6 @@ static void odd_names_are_told(void **state)
 		{ "de__mo/T", "a", "de__mo/T" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct sim_field f = { .name = cases[i].field, .comment = "", .kind = SIM_KIND_INT8 };
 		struct sim_type t = { .name = cases[i].type, .comment = "", .fields = &f, .n_fields = 1 };
@@ -195,12 +185,11 @@ static void odd_names_are_told(void **state)
 	}
 }
 
-static void names_have_two_or_three_words(void **state)
+TEST(names_have_two_or_three_words)
 {
 	char out[SIM_TYPE_NAME_MAX + 1];
 	char longest[SIM_TYPE_NAME_MAX + 8];
 
-	(void)state;
 	assert_int_equal(ros_generic_sim_name("sim_msgs/msg/Imu", out), 0);
 	assert_string_equal(out, "sim/Imu");
 	assert_int_equal(ros_generic_sim_name("example/FloatArray", out), 0);
@@ -227,11 +216,10 @@ static void refused(const char *name, const char *text, const struct ros_type *c
 		fail_msg("\"%s\" does not say \"%s\"", why, word);
 }
 
-static void bad_texts_are_refused(void **state)
+TEST(bad_texts_are_refused)
 {
 	char *many = malloc(65536), *at = many;
 
-	(void)state;
 	refused("Name", "int8 a\n", ros2_types, -EINVAL, "\"Name\" is no package/msg/Name");
 	refused("a/action/B", "int8 a\n", ros2_types, -EINVAL, "is no package/msg/Name");
 	refused("a/B", "int8 a\n===\nMSG: a/srv/C\nint8 d\n", ros2_types, -EINVAL, "line 3");
@@ -267,11 +255,10 @@ static void half_of(const struct ros_service *s, const struct sim_service_type *
 	free(text);
 }
 
-static void halves_of_services(void **state)
+TEST(halves_of_services)
 {
 	unsigned n = 0;
 
-	(void)state;
 	for (const struct sim_service_type *const *v = sim_service_type_builtins(); *v; v++)
 		for (const struct ros_service *s = ros2_services; s->name; s++)
 			if (strcmp(strchr(s->name, '/'), strchr((*v)->name, '/')) == 0 &&
@@ -282,11 +269,10 @@ static void halves_of_services(void **state)
 	assert_int_equal(n, 3);
 }
 
-static void forms_of_ros_are_taken(void **state)
+TEST(forms_of_ros_are_taken)
 {
 	struct ros_text *t;
 
-	(void)state;
 	t = made(
 		"a/msg/B",
 		"byte b\r\nchar c 3\r\nint8 LOW=-1\r\nbyte MINUS=-1\r\na/msg/C c2\r\n=====\r\nMSG: a/msg/C\r\nstring<=3 s \"x\"\r\n",
@@ -303,20 +289,4 @@ static void forms_of_ros_are_taken(void **state)
 	assert_int_equal(ros_text_type(t)->n_fields, 0);
 	ros_text_destroy(t);
 	ros_text_destroy(NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_rosgen_made_comes_out_again),
-		cmocka_unit_test(every_type_of_ours_has_a_message),
-		cmocka_unit_test(the_text_is_for_people_too),
-		cmocka_unit_test(odd_names_are_told),
-		cmocka_unit_test(names_have_two_or_three_words),
-		cmocka_unit_test(halves_of_services),
-		cmocka_unit_test(bad_texts_are_refused),
-		cmocka_unit_test(forms_of_ros_are_taken),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

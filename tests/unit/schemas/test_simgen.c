@@ -67,9 +67,8 @@ static void expect(const char *args, int status, const char *text)
 		fail_msg("simgen %s: status %d, not %d; it says: %s", args, got, status, output);
 }
 
-static void usage(void **state)
+TEST(usage)
 {
-	(void)state;
 	expect("--help", 0, "usage: simgen");
 	expect("--version", 0, "simgen ");
 	expect("", 2, "FILE is missing");
@@ -85,9 +84,8 @@ static void usage(void **state)
 	expect("-o", 2, "--outdir needs a value");
 }
 
-static void files(void **state)
+TEST(files)
 {
-	(void)state;
 	put("A.txt", "int8 a\n");
 	put("A.msg", "int8 a\n");
 	put("9.msg", "int8 a\n");
@@ -106,9 +104,8 @@ static void files(void **state)
 	expect("-p p --hash $(for i in $(seq 500); do echo A.msg; done)", 0, "p/A ");
 }
 
-static void packages(void **state)
+TEST(packages)
 {
-	(void)state;
 	folder("one"), folder("one/msg"), folder("two"), folder("flat"), folder("tree"), folder("tree/three");
 	put("one/msg/A.msg", "A2 a\ntwo/B b\nthree/C c\n");
 	put("one/msg/A2.msg", "one/A3 x\n");
@@ -126,9 +123,8 @@ static void packages(void **state)
 }
 
 /* A service: two halves in one header, nested types of its package beside it or in msg/. */
-static void services(void **state)
+TEST(services)
 {
-	(void)state;
 	folder("svc"), folder("svc/srv"), folder("svc/msg");
 	put("svc/msg/Point.msg", "float64 x\n");
 	put("svc/srv/Go.srv", "# Go there.\n\nPoint to\nint8 FAST = 1\n---\nbool ok\nPoint[] way\n");
@@ -179,11 +175,10 @@ static const struct {
 	{ "int8 a\nint8 HASH = 1\n", "Bad.msg:2: ", "macro of constant 'HASH'" },
 };
 
-static void bad_definitions(void **state)
+TEST(bad_definitions)
 {
 	char name[80], text[64], args[128];
 
-	(void)state;
 	put("Loop.msg", "Bad y\n");
 	put("Broken.msg", "int8 a\n\nint8 9b\n");
 	for (int i = 1; i <= 9; i++) {
@@ -213,9 +208,8 @@ static void bad_definitions(void **state)
 }
 
 /* Every file is tried, each with its own line. */
-static void several_errors(void **state)
+TEST(several_errors)
 {
-	(void)state;
 	put("X1.msg", "flo@t x\n");
 	put("X2.msg", "int8 a\nint8 a\n");
 	assert_int_equal(simgen("-p p -o bad X1.msg X2.msg"), 1);
@@ -223,9 +217,8 @@ static void several_errors(void **state)
 	assert_non_null(strstr(output, "X2.msg:2: "));
 }
 
-static void strict(void **state)
+TEST(strict)
 {
-	(void)state;
 	put("S.msg", "int8 a # [m] fine\nint8 b # no unit\n");
 	expect("-s -p p -o s S.msg", 1, "S.msg:2: the comment of 'b' does not begin with its unit");
 	put("S.msg", "int8 a # [m]\n");
@@ -234,12 +227,11 @@ static void strict(void **state)
 	expect("-s -p p -o s S.msg", 0, "");
 }
 
-static void unchanged_files_stay(void **state)
+TEST(unchanged_files_stay)
 {
 	char path[512];
 	struct stat before, after;
 
-	(void)state;
 	put("T.msg", "int8 a\n");
 	expect("-p p -o t T.msg", 0, "");
 	snprintf(path, sizeof(path), "%s/t/p/msg/T.h", dir);
@@ -269,14 +261,4 @@ static int teardown(void **state)
 	return system(command);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(usage),           cmocka_unit_test(files),
-		cmocka_unit_test(packages),        cmocka_unit_test(services),
-		cmocka_unit_test(bad_definitions), cmocka_unit_test(several_errors),
-		cmocka_unit_test(strict),          cmocka_unit_test(unchanged_files_stay),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown)

@@ -25,21 +25,19 @@ static void near(double a, double b, double eps)
 		fail_msg("%.9g is not %.9g within %g", a, b, eps);
 }
 
-static void angles_turn_the_other_way(void **state)
+TEST(angles_turn_the_other_way)
 {
-	(void)state;
 	near(ego_yaw_of(90), 0, 1e-12);
 	near(ego_yaw_of(0), M_PI / 2, 1e-12);
 	near(ego_yaw_of(180), -M_PI / 2, 1e-12);
 	near(fabs(ego_yaw_of(270)), M_PI, 1e-12);
 }
 
-static void at_rest_it_feels_gravity_alone(void **state)
+TEST(at_rest_it_feels_gravity_alone)
 {
 	struct ego e = car();
 	double f[3], front[3] = { 10, 20, 1 };
 
-	(void)state;
 	for (int i = 0; i < 100; i++)
 		ego_follow(&e, front, 90, 0, DT);
 	ego_specific_force(&e, f);
@@ -52,12 +50,11 @@ static void at_rest_it_feels_gravity_alone(void **state)
 	near(e.yaw_rate, 0, 0);
 }
 
-static void on_a_line_the_force_is_the_acceleration(void **state)
+TEST(on_a_line_the_force_is_the_acceleration)
 {
 	struct ego e = car();
 	double v = 5, front[3] = { 0, 0, 0 }, f[3];
 
-	(void)state;
 	for (int i = 0; i < 300; i++) {
 		v += 1.5 * DT;
 		front[1] += v * DT;
@@ -71,14 +68,13 @@ static void on_a_line_the_force_is_the_acceleration(void **state)
 	assert_true(e.throttle > 0.5 && e.brake == 0);
 }
 
-static void on_a_circle_it_rolls_without_slipping(void **state)
+TEST(on_a_circle_it_rolls_without_slipping)
 {
 	/* The front runs on a circle of radius R; the rear axle settles on one of sqrt(R^2 - d^2). */
 	struct ego e = car();
 	double r_front = 12, v = 4, d = e.p.length - e.p.rear_overhang, rate = v / r_front, f[3];
 	double r_rear = sqrt(r_front * r_front - d * d);
 
-	(void)state;
 	for (int i = 0; i < 6000; i++) {
 		double a = rate * i * DT, front[3] = { r_front * cos(a), r_front * sin(a), 0 };
 
@@ -93,13 +89,12 @@ static void on_a_circle_it_rolls_without_slipping(void **state)
 	assert_int_equal(e.jumps, 0);
 }
 
-static void a_corner_of_the_lane_gives_no_spike(void **state)
+TEST(a_corner_of_the_lane_gives_no_spike)
 {
 	/* SUMO's own angle jumps 15 degrees in one step here: 1500 degrees a second. */
 	struct ego e = car();
 	double v = 10, front[3] = { 0, 0, 0 }, yaw_before = 0, worst_rate = 0, worst_step = 0;
 
-	(void)state;
 	for (int i = 0; i < 400; i++) {
 		double heading = i < 200 ? 0 : 15 * M_PI / 180;
 
@@ -115,12 +110,11 @@ static void a_corner_of_the_lane_gives_no_spike(void **state)
 	near(e.yaw, 15 * M_PI / 180, 0.01);
 }
 
-static void a_jump_starts_anew(void **state)
+TEST(a_jump_starts_anew)
 {
 	struct ego e = car();
 	double a[3] = { 0, 0, 0 }, b[3] = { 50, 50, 0 };
 
-	(void)state;
 	ego_follow(&e, a, 90, 10, DT);
 	ego_follow(&e, b, 0, 10, DT);
 	assert_int_equal(e.jumps, 1);
@@ -128,13 +122,12 @@ static void a_jump_starts_anew(void **state)
 	near(e.yaw_rate, 0, 0);
 }
 
-static void driven_it_is_a_bicycle(void **state)
+TEST(driven_it_is_a_bicycle)
 {
 	struct ego e = car();
 	struct ego_command c = { .has_speed = true, .speed = 5, .wheel_angle = 0.2, .gear = EGO_DRIVE };
 	double front[3] = { 0, 0, 0 }, x0, y0, angle = 0, before;
 
-	(void)state;
 	ego_follow(&e, front, 90, 5, DT);
 	for (int i = 0; i < 100; i++) /* the wheel needs a moment */
 		ego_drive(&e, &c, DT);
@@ -151,13 +144,12 @@ static void driven_it_is_a_bicycle(void **state)
 	near(hypot(e.pos[0] - x0, e.pos[1] - y0), 0, 0.06);
 }
 
-static void pedals_and_gears(void **state)
+TEST(pedals_and_gears)
 {
 	struct ego e = car();
 	struct ego_command c = { .throttle = 1, .gear = EGO_DRIVE };
 	double front[3] = { 0, 0, 0 };
 
-	(void)state;
 	ego_follow(&e, front, 90, 0, DT);
 	for (int i = 0; i < 100; i++)
 		ego_drive(&e, &c, DT);
@@ -176,13 +168,12 @@ static void pedals_and_gears(void **state)
 	near(e.speed, 0, 0);
 }
 
-static void taking_over_and_giving_back_do_not_jump(void **state)
+TEST(taking_over_and_giving_back_do_not_jump)
 {
 	struct ego e = car();
 	struct ego_command c = { .has_speed = true, .speed = 8, .gear = EGO_DRIVE };
 	double front[3] = { 0, 0, 0 };
 
-	(void)state;
 	for (int i = 0; i < 100; i++) {
 		front[0] += 8 * DT;
 		ego_follow(&e, front, 90, 8, DT);
@@ -199,21 +190,4 @@ static void taking_over_and_giving_back_do_not_jump(void **state)
 	}
 	assert_int_equal(e.jumps, 0);
 	near(e.speed, 8, 1e-3);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(angles_turn_the_other_way),
-		cmocka_unit_test(at_rest_it_feels_gravity_alone),
-		cmocka_unit_test(on_a_line_the_force_is_the_acceleration),
-		cmocka_unit_test(on_a_circle_it_rolls_without_slipping),
-		cmocka_unit_test(a_corner_of_the_lane_gives_no_spike),
-		cmocka_unit_test(a_jump_starts_anew),
-		cmocka_unit_test(driven_it_is_a_bicycle),
-		cmocka_unit_test(pedals_and_gears),
-		cmocka_unit_test(taking_over_and_giving_back_do_not_jump),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

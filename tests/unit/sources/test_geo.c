@@ -10,7 +10,7 @@
 #include "tools/bridge/convert/geo.h"
 #include "tools/sources/sumo/track.h"
 
-static void utm_agrees_with_proj(void **state)
+TEST(utm_agrees_with_proj)
 {
 	static const struct {
 		double lon, lat;
@@ -23,7 +23,6 @@ static void utm_agrees_with_proj(void **state)
 		{ 9, 0, 32, 500000, 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(points) / sizeof(*points); i++) {
 		struct geo_utm u;
 
@@ -34,11 +33,10 @@ static void utm_agrees_with_proj(void **state)
 	}
 }
 
-static void utm_south_and_edges(void **state)
+TEST(utm_south_and_edges)
 {
 	struct geo_utm north, south;
 
-	(void)state;
 	assert_int_equal(geo_utm(150, 34, &north), 0);
 	assert_int_equal(geo_utm(150, -34, &south), 0);
 	assert_true(fabs(north.northing + south.northing - 10000000) < 1e-6);
@@ -49,13 +47,12 @@ static void utm_south_and_edges(void **state)
 	assert_int_equal(geo_utm(181, 0, &north), -EINVAL);
 }
 
-static void a_track_keeps_its_number(void **state)
+TEST(a_track_keeps_its_number)
 {
 	struct tracks *ts = calloc(1, sizeof(*ts));
 	double v0[2] = { 1, 2 }, v1[2] = { 2, 1.5 };
 	const struct track *t;
 
-	(void)state;
 	assert_non_null(ts);
 	tracks_init(ts);
 	t = tracks_see(ts, 77, v0, 0.5, 1000000000);
@@ -72,12 +69,11 @@ static void a_track_keeps_its_number(void **state)
 	free(ts);
 }
 
-static void a_full_table_gives_up_the_oldest(void **state)
+TEST(a_full_table_gives_up_the_oldest)
 {
 	struct tracks *ts = calloc(1, sizeof(*ts));
 	double v[2] = { 0, 0 };
 
-	(void)state;
 	assert_non_null(ts);
 	tracks_init(ts);
 	for (uint64_t k = 0; k < 33; k++) /* the same place in the table */
@@ -87,16 +83,4 @@ static void a_full_table_gives_up_the_oldest(void **state)
 	assert_int_equal(tracks_see(ts, 5, v, 0.5, 42)->id, 34); /* it had to go */
 	assert_int_equal(tracks_see(ts, 0, v, 0.5, 42)->id, 35); /* 0 is a key as well */
 	free(ts);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(utm_agrees_with_proj),
-		cmocka_unit_test(utm_south_and_edges),
-		cmocka_unit_test(a_track_keeps_its_number),
-		cmocka_unit_test(a_full_table_gives_up_the_oldest),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

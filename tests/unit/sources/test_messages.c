@@ -59,13 +59,12 @@ static struct moment moment(void)
 	};
 }
 
-static void the_imu_feels_turn_and_gravity(void **state)
+TEST(the_imu_feels_turn_and_gravity)
 {
 	struct moment m = moment();
 	size_t n = message_imu(&m, body, sizeof(body));
 	const struct sim_Imu *imu = sim_Imu_from(body, n);
 
-	(void)state;
 	assert_non_null(imu);
 	near(imu->linear_acceleration.x, 1, 1e-12);
 	near(imu->linear_acceleration.y, 2, 1e-12); /* v * yaw rate, to the left */
@@ -79,7 +78,7 @@ static void the_imu_feels_turn_and_gravity(void **state)
 	assert_int_equal(message_imu(&m, body, 8), 0); /* no room */
 }
 
-static void position_and_odometry_agree(void **state)
+TEST(position_and_odometry_agree)
 {
 	struct moment m = moment();
 	static uint8_t other[2048] __attribute__((aligned(64)));
@@ -87,7 +86,6 @@ static void position_and_odometry_agree(void **state)
 	const struct sim_Gps *g = sim_Gps_from(body, n);
 	const struct sim_GpsOdometry *o = sim_GpsOdometry_from(other, k);
 
-	(void)state;
 	assert_true(k > 0 && k <= message_gps_odometry_max());
 	near(g->latitude, 48.1, 0);
 	near(o->latitude, g->latitude, 0);
@@ -102,7 +100,7 @@ static void position_and_odometry_agree(void **state)
 	assert_int_equal(g->status, SIM_GPS_STATUS_FIX);
 }
 
-static void the_map_lies_in_utm(void **state)
+TEST(the_map_lies_in_utm)
 {
 	struct moment m = moment();
 	size_t n = message_tf_static(&m, body, sizeof(body));
@@ -110,7 +108,6 @@ static void the_map_lies_in_utm(void **state)
 	const struct sim_Transform *t;
 	uint32_t count;
 
-	(void)state;
 	assert_true(n > 0 && n <= message_tf_max());
 	t = sim_Transforms_transforms(all, n, &count);
 	assert_int_equal(count, 1);
@@ -123,12 +120,11 @@ static void the_map_lies_in_utm(void **state)
 	near(t->rotation.w, 1, 0);
 }
 
-static void the_can_bus_tells_lights_and_pedals(void **state)
+TEST(the_can_bus_tells_lights_and_pedals)
 {
 	struct moment m = moment();
 	const struct sim_CanBus *c;
 
-	(void)state;
 	m.signals = WORLD_SIGNAL_LEFT | WORLD_SIGNAL_FRONT | WORLD_SIGNAL_BRAKE;
 	ego.brake = 0.25;
 	ego.gear = EGO_REVERSE;
@@ -143,7 +139,7 @@ static void the_can_bus_tells_lights_and_pedals(void **state)
 	assert_int_equal(c->gear, 2);
 }
 
-static void the_pose_is_a_transform(void **state)
+TEST(the_pose_is_a_transform)
 {
 	struct moment m = moment();
 	size_t size = message_tf(&m, body, sizeof(body));
@@ -151,7 +147,6 @@ static void the_pose_is_a_transform(void **state)
 	const struct sim_Transform *t;
 	uint32_t n;
 
-	(void)state;
 	assert_true(size > 0 && size <= message_tf_max());
 	t = sim_Transforms_transforms(all, size, &n);
 	assert_int_equal(n, 1);
@@ -161,7 +156,7 @@ static void the_pose_is_a_transform(void **state)
 	near(t->rotation.z, sqrt(0.5), 1e-12);
 }
 
-static void objects_are_where_base_link_sees_them(void **state)
+TEST(objects_are_where_base_link_sees_them)
 {
 	struct world_object objs[2] = {
 		/* a car whose nose is 20 m north of the rear axle and 3 m east, driving east */
@@ -188,7 +183,6 @@ static void objects_are_where_base_link_sees_them(void **state)
 	uint32_t n;
 	size_t size;
 
-	(void)state;
 	m.objects = objs;
 	m.nobjects = 2;
 	size = message_objects(&m, body, message_objects_max(2));
@@ -221,7 +215,7 @@ static void objects_are_where_base_link_sees_them(void **state)
 	assert_int_equal(message_objects(&m, body, message_objects_max(1)), 0);
 }
 
-static void signals_face_those_who_come(void **state)
+TEST(signals_face_those_who_come)
 {
 	struct world_light lights[3] = {
 		{ .id = "j00:1", .pos = { 100, 80, 2 }, .angle_deg = 0, .state = 'r' },
@@ -233,7 +227,6 @@ static void signals_face_those_who_come(void **state)
 	uint32_t n;
 	size_t size;
 
-	(void)state;
 	m.lights = lights;
 	m.nlights = 3;
 	size = message_signals(&m, body, message_signals_max(3));
@@ -247,13 +240,12 @@ static void signals_face_those_who_come(void **state)
 	near(fabs(s[0].pose.orientation.z), 1, 1e-9); /* it looks back at us */
 }
 
-static void orders_are_taken_and_forgotten(void **state)
+TEST(orders_are_taken_and_forgotten)
 {
 	struct ego_params p = ego_params_for(4.6);
 	struct control c = { 0 };
 	struct sim_VehicleControl m = { 0 };
 
-	(void)state;
 	assert_false(control_expired(&c, 0));
 	m.present = SIM_VEHICLE_CONTROL_HAS_ACCELERATION | SIM_VEHICLE_CONTROL_HAS_STEER_TARGET;
 	m.acceleration = 0.5f;
@@ -283,13 +275,12 @@ static void orders_are_taken_and_forgotten(void **state)
 	assert_false(control_expired(&c, 4000 + CONTROL_STALE_NS)); /* told once */
 }
 
-static void nonsense_orders_are_ignored(void **state)
+TEST(nonsense_orders_are_ignored)
 {
 	struct ego_params p = ego_params_for(4.6);
 	struct control c = { 0 };
 	struct sim_VehicleControl m = { .present = SIM_VEHICLE_CONTROL_HAS_STEER_ANGLE };
 
-	(void)state;
 	m.steer_angle = NAN;
 	assert_int_equal(control_take(&c, &m, &p, 0), -EINVAL);
 	assert_false(c.active);
@@ -304,34 +295,15 @@ static void nonsense_orders_are_ignored(void **state)
 	near(ego.wheel_angle, p.max_wheel_angle, 1e-9); /* the lock holds */
 }
 
-static void the_lever_moves_step_by_step(void **state)
+TEST(the_lever_moves_step_by_step)
 {
 	struct ego_params p = ego_params_for(4.6);
 	struct control c = { 0 };
 	struct sim_VehicleControl m = { .present = SIM_VEHICLE_CONTROL_HAS_SHIFT_GEAR_DOWN, .shift_gear_down = 1 };
 	static const enum ego_gear want[] = { EGO_NEUTRAL, EGO_REVERSE, EGO_PARKING, EGO_PARKING };
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		assert_int_equal(control_take(&c, &m, &p, 0), 0);
 		assert_int_equal(c.command.gear, want[i]);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_imu_feels_turn_and_gravity),
-		cmocka_unit_test(position_and_odometry_agree),
-		cmocka_unit_test(the_map_lies_in_utm),
-		cmocka_unit_test(the_can_bus_tells_lights_and_pedals),
-		cmocka_unit_test(the_pose_is_a_transform),
-		cmocka_unit_test(objects_are_where_base_link_sees_them),
-		cmocka_unit_test(signals_face_those_who_come),
-		cmocka_unit_test(orders_are_taken_and_forgotten),
-		cmocka_unit_test(nonsense_orders_are_ignored),
-		cmocka_unit_test(the_lever_moves_step_by_step),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,12 +63,11 @@ static struct scan_params few(void)
 	return p;
 }
 
-static void the_road_is_a_cone_away(void **state)
+TEST(the_road_is_a_cone_away)
 {
 	struct scan_params p = few();
 	struct cloud c = cast(&p, NULL, 0);
 
-	(void)state;
 	assert_int_equal(c.n, 2 * 360); /* the level beam meets nothing */
 	for (size_t i = 0; i < c.n; i++) {
 		double el = c.p[i].ring == 0 ? 10 : 5;
@@ -81,12 +80,11 @@ static void the_road_is_a_cone_away(void **state)
 	drop(&c);
 }
 
-static void range_ends_the_view(void **state)
+TEST(range_ends_the_view)
 {
 	struct scan_params p = few();
 	struct cloud c;
 
-	(void)state;
 	p.range_max = 15; /* the road is 11.5 and 22.9 m away */
 	c = cast(&p, NULL, 0);
 	assert_int_equal(c.n, 360);
@@ -98,14 +96,13 @@ static void range_ends_the_view(void **state)
 	drop(&c);
 }
 
-static void a_wall_ahead_is_where_it_is(void **state)
+TEST(a_wall_ahead_is_where_it_is)
 {
 	struct scan_params p = few();
 	struct scan_box wall = { .x = 8.5, .z = 0, .length = 1, .width = 4, .height = 6, .reflectivity = 0.5 };
 	struct cloud c = cast(&p, &wall, 1);
 	const struct sim_Point *ahead = find(&c, 2, 0), *slant = find(&c, 2, 10 * M_PI / 180);
 
-	(void)state;
 	assert_non_null(ahead);
 	near((double)ahead->x, 8, 1e-4);
 	near((double)ahead->y, 0, 1e-4);
@@ -121,7 +118,7 @@ static void a_wall_ahead_is_where_it_is(void **state)
 	drop(&c);
 }
 
-static void turned_boxes_turn(void **state)
+TEST(turned_boxes_turn)
 {
 	struct scan_params p = few();
 	struct scan_box box = {
@@ -129,12 +126,11 @@ static void turned_boxes_turn(void **state)
 	};
 	struct cloud c = cast(&p, &box, 1);
 
-	(void)state;
 	near((double)find(&c, 2, 0)->x, 10 - sqrt(2), 1e-3); /* a corner points at us */
 	drop(&c);
 }
 
-static void from_above_the_roof_is_seen(void **state)
+TEST(from_above_the_roof_is_seen)
 {
 	/* A flat, wide box whose roof is 1 m below the sensor, from 3 to 9 m ahead. */
 	struct scan_params p = few();
@@ -142,14 +138,13 @@ static void from_above_the_roof_is_seen(void **state)
 	struct cloud c = cast(&p, &box, 1);
 	const struct sim_Point *roof = find(&c, 0, 0);
 
-	(void)state;
 	near((double)roof->z, -1, 1e-4); /* 10 degrees down meet it at 5.67 m */
 	near((double)roof->x, 1 / tan(10 * M_PI / 180), 1e-3);
 	near((double)find(&c, 1, 0)->z, -2, 1e-4); /* 5 degrees down pass over it: road at 22.9 m */
 	drop(&c);
 }
 
-static void the_nearer_hides_the_farther(void **state)
+TEST(the_nearer_hides_the_farther)
 {
 	struct scan_params p = few();
 	struct scan_box boxes[2] = {
@@ -159,7 +154,6 @@ static void the_nearer_hides_the_farther(void **state)
 	struct scan_box swapped[2] = { boxes[1], boxes[0] };
 	struct cloud a = cast(&p, boxes, 2), b = cast(&p, swapped, 2);
 
-	(void)state;
 	near((double)find(&a, 2, 0)->x, 9, 1e-4);
 	near((double)find(&a, 2, 10 * M_PI / 180)->x, 19, 1e-3);
 	assert_int_equal(a.n, b.n);
@@ -168,20 +162,19 @@ static void the_nearer_hides_the_farther(void **state)
 	drop(&b);
 }
 
-static void behind_it_wraps_round(void **state)
+TEST(behind_it_wraps_round)
 {
 	struct scan_params p = few();
 	struct scan_box box = { .x = -10, .z = 0, .length = 2, .width = 4, .height = 6, .reflectivity = 1 };
 	struct cloud c = cast(&p, &box, 1);
 
-	(void)state;
 	for (int deg = -12; deg <= 12; deg++)
 		near((double)find(&c, 2, M_PI + deg * M_PI / 180)->x, -9, 1e-3);
 	assert_null(find(&c, 2, M_PI + 13 * M_PI / 180));
 	drop(&c);
 }
 
-static void nonsense_is_not_seen(void **state)
+TEST(nonsense_is_not_seen)
 {
 	struct scan_params p = few();
 	struct scan_box boxes[] = {
@@ -193,42 +186,38 @@ static void nonsense_is_not_seen(void **state)
 	};
 	struct cloud c = cast(&p, boxes, 5);
 
-	(void)state;
 	assert_int_equal(c.n, 2 * 360);
 	drop(&c);
 }
 
 /* What is compensated to its stamp has one time: who undistorts it again must find nothing to do. */
-static void a_turn_is_one_moment(void **state)
+TEST(a_turn_is_one_moment)
 {
 	struct scan_params p = few();
 	struct cloud c = cast(&p, NULL, 0);
 
-	(void)state;
 	near((double)c.p[0].azimuth, -M_PI, 1e-6);
 	for (size_t i = 0; i < c.n; i++)
 		assert_int_equal(c.p[i].time_offset, 0);
 	drop(&c);
 }
 
-static void the_default_gives_a_hundred_thousand_points(void **state)
+TEST(the_default_gives_a_hundred_thousand_points)
 {
 	struct scan_params p = scan_params_default();
 	struct cloud c = cast(&p, NULL, 0);
 
-	(void)state;
 	assert_int_equal(p.beams, 64);
 	assert_true(c.n > 95000 && c.n < 110000);
 	drop(&c);
 }
 
-static void noise_is_small_and_repeats(void **state)
+TEST(noise_is_small_and_repeats)
 {
 	struct scan_params p = few();
 	struct cloud a, b, clean;
 	double sum = 0, square = 0;
 
-	(void)state;
 	clean = cast(&p, NULL, 0);
 	p.noise_sigma = 0.05;
 	p.seed = 4;
@@ -251,13 +240,12 @@ static void noise_is_small_and_repeats(void **state)
 	drop(&clean);
 }
 
-static void bad_parameters_are_refused(void **state)
+TEST(bad_parameters_are_refused)
 {
 	struct scan_params good = few(), p;
 	const char *why = NULL;
 	struct scan *s;
 
-	(void)state;
 #define BAD(field, value) \
 	do { \
 		p = good; \
@@ -276,24 +264,4 @@ static void bad_parameters_are_refused(void **state)
 	BAD(noise_sigma, -1);
 	BAD(road_reflectivity, 2);
 #undef BAD
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_road_is_a_cone_away),
-		cmocka_unit_test(range_ends_the_view),
-		cmocka_unit_test(a_wall_ahead_is_where_it_is),
-		cmocka_unit_test(turned_boxes_turn),
-		cmocka_unit_test(from_above_the_roof_is_seen),
-		cmocka_unit_test(the_nearer_hides_the_farther),
-		cmocka_unit_test(behind_it_wraps_round),
-		cmocka_unit_test(nonsense_is_not_seen),
-		cmocka_unit_test(a_turn_is_one_moment),
-		cmocka_unit_test(the_default_gives_a_hundred_thousand_points),
-		cmocka_unit_test(noise_is_small_and_repeats),
-		cmocka_unit_test(bad_parameters_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,13 +20,12 @@ static void near(double a, double b)
 		fail_msg("%.9g is not %.9g", a, b);
 }
 
-static void objects_are_moved_to_the_sensor(void **state)
+TEST(objects_are_moved_to_the_sensor)
 {
 	struct sim_builder b;
 	struct sim_Detected3DObjects *m = sim_Detected3DObjects_init(body, sizeof(body), &b);
 	struct sim_Detected3DObject *o = sim_Detected3DObjects_objects_alloc(&b, 1);
 
-	(void)state;
 	assert_non_null(o);
 	o->pose.position = (struct sim_Vector3){ .x = 11, .y = 3, .z = 0.75 };
 	o->pose.orientation = (struct sim_Quaternion){ .z = sin(0.25), .w = cos(0.25) };
@@ -44,7 +43,7 @@ static void objects_are_moved_to_the_sensor(void **state)
 	assert_int_equal(scene_add_objects(m, 100, &ROOF, boxes, 0), 0);
 }
 
-static void buildings_are_turned_to_the_sensor(void **state)
+TEST(buildings_are_turned_to_the_sensor)
 {
 	struct scan_box in_map[2] = {
 		{ .x = 100, .y = 80, .z = 5, .length = 10, .width = 4, .height = 10, .reflectivity = 0.3 },
@@ -53,7 +52,6 @@ static void buildings_are_turned_to_the_sensor(void **state)
 	struct scene_buildings all = { .boxes = in_map, .n = 2 };
 	struct scene_pose north = { .x = 100, .y = 50, .yaw = M_PI / 2 };
 
-	(void)state;
 	assert_int_equal(scene_add_buildings(&all, &north, &ROOF, 200, boxes, 0), 1); /* the other one is far */
 	near(boxes[0].x, 29);
 	near(boxes[0].y, 0);
@@ -61,14 +59,13 @@ static void buildings_are_turned_to_the_sensor(void **state)
 	near(boxes[0].yaw, -M_PI / 2);
 }
 
-static void the_pose_comes_from_the_right_frames(void **state)
+TEST(the_pose_comes_from_the_right_frames)
 {
 	struct sim_builder b;
 	struct sim_Transforms *m = sim_Transforms_init(body, sizeof(body), &b);
 	struct sim_Transform *t = sim_Transforms_transforms_alloc(&b, 2);
 	struct scene_pose p;
 
-	(void)state;
 	assert_int_equal(sim_Transform_parent_frame_set_in(&b, &t[0], "map"), 0);
 	assert_int_equal(sim_Transform_child_frame_set_in(&b, &t[0], "other"), 0);
 	assert_int_equal(sim_Transform_parent_frame_set_in(&b, &t[1], "map"), 0);
@@ -81,12 +78,11 @@ static void the_pose_comes_from_the_right_frames(void **state)
 	assert_int_equal(scene_pose_of(m, sim_builder_size(&b), "map", "nobody", &p), -ENOENT);
 }
 
-static void the_demo_has_buildings(void **state)
+TEST(the_demo_has_buildings)
 {
 	struct scene_buildings b;
 	char why[256];
 
-	(void)state;
 	assert_int_equal(scene_buildings_load("config/rigs/demo/town.buildings.json", &b, why, sizeof(why)), 0);
 	assert_true(b.n > 50);
 	for (size_t i = 0; i < b.n; i++)
@@ -111,12 +107,11 @@ static void refused(const char *text, int want, const char *words)
 	remove(path);
 }
 
-static void wrong_files_are_sentences(void **state)
+TEST(wrong_files_are_sentences)
 {
 	struct scene_buildings b;
 	char why[256];
 
-	(void)state;
 	assert_int_equal(scene_buildings_load("no/such.json", &b, why, sizeof(why)), -ENOENT);
 	assert_non_null(strstr(why, "no/such.json"));
 	refused("{\n\"buildings\": [\n}", -EINVAL, ":3:");
@@ -124,17 +119,4 @@ static void wrong_files_are_sentences(void **state)
 	refused("{\"buildings\": [{\"x\": 1, \"y\": 2, \"length\": 3, \"width\": 4}]}", -EINVAL, "buildings[0]");
 	refused("{\"buildings\": [{\"x\": 1, \"y\": 2, \"length\": -3, \"width\": 4, \"height\": 1}]}", -EINVAL,
 		"buildings[0]");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(objects_are_moved_to_the_sensor),
-		cmocka_unit_test(buildings_are_turned_to_the_sensor),
-		cmocka_unit_test(the_pose_comes_from_the_right_frames),
-		cmocka_unit_test(the_demo_has_buildings),
-		cmocka_unit_test(wrong_files_are_sentences),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

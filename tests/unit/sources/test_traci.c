@@ -95,14 +95,13 @@ static const uint8_t *hello(size_t *ret_size)
 	return fixed;
 }
 
-static void a_step_goes_through(void **state)
+TEST(a_step_goes_through)
 {
 	static const uint8_t step[] = { 0, 0, 0, 15, 7, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
 	struct peer p = { .answers = { NULL, step }, .sizes = { 0, sizeof(step) } };
 	struct traci *t;
 	char why[64];
 
-	(void)state;
 	p.answers[0] = hello(&p.sizes[0]);
 	peer_start(&p);
 	assert_int_equal(dial(&p, -1, 10000, &t), 0);
@@ -113,14 +112,13 @@ static void a_step_goes_through(void **state)
 	peer_join(&p);
 }
 
-static void a_refusal_is_handed_on(void **state)
+TEST(a_refusal_is_handed_on)
 {
 	static const uint8_t no[] = { 0, 0, 0, 13, 9, 2, 0xff, 0, 0, 0, 2, 'n', 'o' };
 	struct peer p = { .answers = { NULL, no }, .sizes = { 0, sizeof(no) } };
 	struct traci *t;
 	char why[64];
 
-	(void)state;
 	p.answers[0] = hello(&p.sizes[0]);
 	peer_start(&p);
 	assert_int_equal(dial(&p, -1, 10000, &t), 0);
@@ -141,7 +139,7 @@ static void refused(const uint8_t *answer, size_t size, int want)
 	peer_join(&p);
 }
 
-static void strangers_are_refused(void **state)
+TEST(strangers_are_refused)
 {
 	static const uint8_t tiny[] = { 0, 0, 0, 3, 1, 2, 3 };
 	static const uint8_t huge[] = { 0x7f, 0xff, 0xff, 0xff, 1, 2, 3 };
@@ -151,7 +149,6 @@ static void strangers_are_refused(void **state)
 	uint8_t old[sizeof(HELLO)];
 	size_t n;
 
-	(void)state;
 	refused(tiny, sizeof(tiny), -EBADMSG);
 	refused(huge, sizeof(huge), -EMSGSIZE);
 	refused(half, sizeof(half), -EPIPE);
@@ -162,48 +159,34 @@ static void strangers_are_refused(void **state)
 	refused(old, sizeof(old), -EPROTO);
 }
 
-static void silence_ends(void **state)
+TEST(silence_ends)
 {
 	struct peer p = { .silent = true };
 	struct traci *t = NULL;
 
-	(void)state;
 	peer_start(&p);
 	assert_int_equal(dial(&p, -1, 20, &t), -ETIMEDOUT);
 	peer_join(&p);
 }
 
-static void stop_is_obeyed_while_waiting(void **state)
+TEST(stop_is_obeyed_while_waiting)
 {
 	struct peer p = { .silent = true };
 	int stop_fd = eventfd(1, EFD_CLOEXEC);
 	struct traci *t = NULL;
 
-	(void)state;
 	peer_start(&p);
 	assert_int_equal(dial(&p, stop_fd, 600000, &t), -ECANCELED);
 	peer_join(&p);
 	close(stop_fd);
 }
 
-static void a_dead_process_is_not_waited_for(void **state)
+TEST(a_dead_process_is_not_waited_for)
 {
 	int dead_fd = eventfd(1, EFD_CLOEXEC);
 	struct traci_options o = { .port = 1, .alive_fd = dead_fd, .stop_fd = -1, .timeout_ms = 600000 };
 	struct traci *t = NULL;
 
-	(void)state;
 	assert_int_equal(traci_connect(&o, &t), -EPIPE); /* nobody listens on port 1 */
 	close(dead_fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_step_goes_through),          cmocka_unit_test(a_refusal_is_handed_on),
-		cmocka_unit_test(strangers_are_refused),        cmocka_unit_test(silence_ends),
-		cmocka_unit_test(stop_is_obeyed_while_waiting), cmocka_unit_test(a_dead_process_is_not_waited_for),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,20 +29,19 @@ static size_t load(const char *name, uint8_t *buf, size_t cap)
 	return n;
 }
 
-static void a_get_as_the_protocol_says(void **state)
+TEST(a_get_as_the_protocol_says)
 {
 	static const uint8_t want[] = { 0, 0, 0, 18, 0, 0, 0, 0, 14, 0xa4, 0x40, 0, 0, 0, 3, 'e', 'g', 'o' };
 	struct traci_out o;
 	uint8_t buf[64];
 
-	(void)state;
 	traci_out_init(&o, buf, sizeof(buf));
 	traci_out_get(&o, TRACI_VEHICLE, TRACI_VAR_SPEED, "ego");
 	assert_int_equal(traci_out_finish(&o), sizeof(want));
 	assert_memory_equal(buf, want, sizeof(want));
 }
 
-static void a_context_subscription_as_the_protocol_says(void **state)
+TEST(a_context_subscription_as_the_protocol_says)
 {
 	static const uint8_t want[] = { 0,   0,    0,    43,   0,    0, 0, 0, 39, 0x84, 0, 0,    0,   0, 0,
 					0,   0,    0,    0x3f, 0xe0, 0, 0, 0, 0,  0,    0, 0,    0,   0, 1,
@@ -51,19 +50,17 @@ static void a_context_subscription_as_the_protocol_says(void **state)
 	struct traci_out o;
 	uint8_t buf[64];
 
-	(void)state;
 	traci_out_init(&o, buf, sizeof(buf));
 	traci_out_subscribe_context(&o, TRACI_VEHICLE, "e", 0, 0.5, TRACI_PERSON, 100, vars, 2);
 	assert_int_equal(traci_out_finish(&o), sizeof(want));
 	assert_memory_equal(buf, want, sizeof(want));
 }
 
-static void what_does_not_fit_is_not_sent(void **state)
+TEST(what_does_not_fit_is_not_sent)
 {
 	struct traci_out o;
 	uint8_t buf[32];
 
-	(void)state;
 	traci_out_init(&o, buf, 17);
 	traci_out_get(&o, TRACI_VEHICLE, TRACI_VAR_SPEED, "ego");
 	assert_int_equal(traci_out_finish(&o), -EMSGSIZE);
@@ -103,7 +100,7 @@ static void on_item(void *user, const struct traci_item *it)
 		e->signals = it->value.i;
 }
 
-static void a_step_of_sumo_is_understood(void **state)
+TEST(a_step_of_sumo_is_understood)
 {
 	uint8_t buf[4096];
 	size_t n = load("step", buf, sizeof(buf));
@@ -111,7 +108,6 @@ static void a_step_of_sumo_is_understood(void **state)
 	struct ego_seen e = { 0 };
 	struct traci_in in;
 
-	(void)state;
 	traci_in_init(&in, buf + 1, n - 1);
 	assert_int_equal(traci_in_step(&in, on_item, &e, &text), 0);
 	assert_true(in.p == in.end);
@@ -122,7 +118,7 @@ static void a_step_of_sumo_is_understood(void **state)
 	assert_string_equal(e.last_class, "passenger");
 }
 
-static void a_refusal_brings_sumos_words(void **state)
+TEST(a_refusal_brings_sumos_words)
 {
 	uint8_t buf[256];
 	size_t n = load("refused", buf, sizeof(buf));
@@ -130,13 +126,12 @@ static void a_refusal_brings_sumos_words(void **state)
 	struct traci_str text;
 	struct traci_in in;
 
-	(void)state;
 	traci_in_init(&in, buf + 1, n - 1);
 	assert_int_equal(traci_in_get(&in, TRACI_VEHICLE, TRACI_VAR_SPEED, &v, &text), -EREMOTEIO);
 	assert_true(traci_str_is(text, "Vehicle 'nobody' is not known."));
 }
 
-static void lists_and_shapes_are_understood(void **state)
+TEST(lists_and_shapes_are_understood)
 {
 	uint8_t buf[4096];
 	struct traci_value v, group, links;
@@ -144,7 +139,6 @@ static void lists_and_shapes_are_understood(void **state)
 	struct traci_in in;
 	size_t n;
 
-	(void)state;
 	n = load("edges", buf, sizeof(buf));
 	traci_in_init(&in, buf + 1, n - 1);
 	assert_int_equal(traci_in_get(&in, TRACI_VEHICLE, TRACI_VAR_EDGES, &v, &text), 0);
@@ -171,12 +165,11 @@ static void lists_and_shapes_are_understood(void **state)
 }
 
 /* Every answer, cut at every byte: an error, never a success, never a byte beyond. */
-static void a_cut_answer_is_an_error(void **state)
+TEST(a_cut_answer_is_an_error)
 {
 	uint8_t buf[4096], *exact;
 	size_t n = load("step", buf, sizeof(buf));
 
-	(void)state;
 	for (size_t cut = 0; cut + 1 < n; cut++) {
 		struct ego_seen e = { 0 };
 		struct traci_str text;
@@ -202,13 +195,12 @@ static size_t nest(uint8_t *buf, int depth)
 	return n + 2;
 }
 
-static void deep_nests_and_false_counts_are_refused(void **state)
+TEST(deep_nests_and_false_counts_are_refused)
 {
 	uint8_t buf[64];
 	struct traci_value v;
 	struct traci_in in;
 
-	(void)state;
 	traci_in_init(&in, buf, nest(buf, TRACI_NEST_MAX));
 	assert_int_equal(traci_in_value(&in, &v), 0);
 	traci_in_init(&in, buf, nest(buf, TRACI_NEST_MAX + 1));
@@ -219,20 +211,4 @@ static void deep_nests_and_false_counts_are_refused(void **state)
 	memcpy(buf, (uint8_t[]){ TRACI_STRING, 0xff, 0xff, 0xff, 0xff }, 5);
 	traci_in_init(&in, buf, sizeof(buf));
 	assert_int_equal(traci_in_value(&in, &v), -EBADMSG);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_get_as_the_protocol_says),
-		cmocka_unit_test(a_context_subscription_as_the_protocol_says),
-		cmocka_unit_test(what_does_not_fit_is_not_sent),
-		cmocka_unit_test(a_step_of_sumo_is_understood),
-		cmocka_unit_test(a_refusal_brings_sumos_words),
-		cmocka_unit_test(lists_and_shapes_are_understood),
-		cmocka_unit_test(a_cut_answer_is_an_error),
-		cmocka_unit_test(deep_nests_and_false_counts_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

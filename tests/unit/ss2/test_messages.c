@@ -43,14 +43,13 @@ static const struct sim_Detected3DObject *objects(const struct scene *s, int64_t
 	return sim_Detected3DObjects_objects(sim_Detected3DObjects_from(body, size), size, ret_n);
 }
 
-static void objects_are_given_around_the_ego(void **state)
+TEST(objects_are_given_around_the_ego)
 {
 	const struct sim_Detected3DObject *o;
 	struct scene_entity *e;
 	struct scene s;
 	uint32_t n;
 
-	(void)state;
 	assert_int_equal(scene_init(&s), 0);
 	e = put(&s, "car", SCENE_VEHICLE, 10, 20);
 	e->subtype = SS2__ENTITY_SUBTYPE__ENUM__BUS;
@@ -82,14 +81,13 @@ static void objects_are_given_around_the_ego(void **state)
 	scene_finish(&s);
 }
 
-static void the_box_turns_with_its_object(void **state)
+TEST(the_box_turns_with_its_object)
 {
 	const struct sim_Detected3DObject *o;
 	struct scene_entity *e;
 	struct scene s;
 	uint32_t n;
 
-	(void)state;
 	assert_int_equal(scene_init(&s), 0);
 	e = put(&s, "car", SCENE_VEHICLE, 10, 20);
 	e->pose.orientation = (struct sim_Quaternion){ .z = HALF, .w = HALF };
@@ -103,7 +101,7 @@ static void the_box_turns_with_its_object(void **state)
 	scene_finish(&s);
 }
 
-static void without_an_ego_they_are_on_the_map(void **state)
+TEST(without_an_ego_they_are_on_the_map)
 {
 	static const char *const labels[] = { "Unknown",    "Car",     "Truck",      "Bus",    "Trailer",
 					      "Motorcycle", "Bicycle", "Pedestrian", "Unknown" };
@@ -114,7 +112,6 @@ static void without_an_ego_they_are_on_the_map(void **state)
 	size_t size;
 	uint32_t n;
 
-	(void)state;
 	assert_int_equal(scene_init(&s), 0);
 	assert_string_equal(message_frame(&s), "map");
 	(void)objects(&s, 0, &n);
@@ -140,13 +137,12 @@ static void without_an_ego_they_are_on_the_map(void **state)
 	scene_finish(&s);
 }
 
-static void the_largest_scene_fits(void **state)
+TEST(the_largest_scene_fits)
 {
 	static _Alignas(8) uint8_t body[65536];
 	struct scene s;
 	uint32_t n;
 
-	(void)state;
 	assert_int_equal(scene_init(&s), 0);
 	for (int i = 0; i < SCENE_ENTITIES_MAX; i++) {
 		char name[8];
@@ -165,7 +161,7 @@ static void the_largest_scene_fits(void **state)
 	scene_finish(&s);
 }
 
-static void lights_have_the_id_of_the_map(void **state)
+TEST(lights_have_the_id_of_the_map)
 {
 	static _Alignas(8) uint8_t body[4096];
 	const struct sim_TrafficSignal *t;
@@ -173,7 +169,6 @@ static void lights_have_the_id_of_the_map(void **state)
 	size_t size;
 	uint32_t n;
 
-	(void)state;
 	assert_int_equal(scene_init(&s), 0);
 	s.signal[0] = (struct scene_signal){
 		.id = 34802, .color = SIM_TRAFFIC_SIGNAL_COLOR_GREEN, .blink = true, .score = 0.5f
@@ -205,11 +200,10 @@ static struct sim_GpsOdometry odometry(double east, double north, float speed)
 					 .ignore_map_origin = 1 };
 }
 
-static void origins_are_read(void **state)
+TEST(origins_are_read)
 {
 	struct vehicle_origin o;
 
-	(void)state;
 	assert_int_equal(vehicle_origin_parse(&o, NULL), 0);
 	assert_true(o.mgrs);
 	assert_int_equal(vehicle_origin_parse(&o, "381000.5,3940000"), 0);
@@ -222,13 +216,12 @@ static void origins_are_read(void **state)
 	assert_true(o.altitude == -3);
 }
 
-static void the_odometry_places_the_ego_on_the_map(void **state)
+TEST(the_odometry_places_the_ego_on_the_map)
 {
 	struct vehicle v = { .origin.mgrs = true };
 	struct sim_GpsOdometry m = odometry(381816.0, 3973739.0, 8);
 	struct vehicle_state s;
 
-	(void)state;
 	assert_false(vehicle_now(&v, 0, 1, &s));
 	assert_true(vehicle_odometry(&v, &m, 1 * S, 1));
 	assert_true(vehicle_now(&v, 1 * S, 1, &s));
@@ -252,13 +245,12 @@ static void the_odometry_places_the_ego_on_the_map(void **state)
 	near(s.pose.position.x, 5);
 }
 
-static void a_silent_vehicle_is_none(void **state)
+TEST(a_silent_vehicle_is_none)
 {
 	struct vehicle v = { .origin.mgrs = true };
 	struct sim_GpsOdometry m = odometry(500000, 4000000, 0);
 	struct vehicle_state s;
 
-	(void)state;
 	assert_true(vehicle_odometry(&v, &m, 5 * S, 3));
 	assert_true(vehicle_now(&v, 5 * S + VEHICLE_FRESH_DUR_NS, 3, &s));
 	assert_false(vehicle_now(&v, 5 * S + VEHICLE_FRESH_DUR_NS + 1, 3, &s));
@@ -272,7 +264,7 @@ static void a_silent_vehicle_is_none(void **state)
 	assert_false(vehicle_now(&v, 7 * S, 3, &s)); /* nonsense is no sign of life */
 }
 
-static void the_bus_serves_where_there_is_no_odometry(void **state)
+TEST(the_bus_serves_where_there_is_no_odometry)
 {
 	struct sim_CanBus m = { .latitude = 35.9, .longitude = 139.9, .altitude = 40, .orientation.w = 1, .speed = 3 };
 	struct sim_GpsOdometry o = odometry(300001, 3000002, 1);
@@ -280,7 +272,6 @@ static void the_bus_serves_where_there_is_no_odometry(void **state)
 	struct vehicle_state s;
 	struct geo_utm utm;
 
-	(void)state;
 	assert_int_equal(geo_utm(139.9, 35.9, &utm), 0);
 	assert_true(vehicle_can_bus(&v, &m, 1 * S, 1));
 	assert_true(vehicle_now(&v, 1 * S, 1, &s));
@@ -292,21 +283,4 @@ static void the_bus_serves_where_there_is_no_odometry(void **state)
 	near(s.pose.position.x, 1);
 	m.latitude = 95;
 	assert_false(vehicle_can_bus(&v, &m, 2 * S, 1));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(objects_are_given_around_the_ego),
-		cmocka_unit_test(the_box_turns_with_its_object),
-		cmocka_unit_test(without_an_ego_they_are_on_the_map),
-		cmocka_unit_test(the_largest_scene_fits),
-		cmocka_unit_test(lights_have_the_id_of_the_map),
-		cmocka_unit_test(origins_are_read),
-		cmocka_unit_test(the_odometry_places_the_ego_on_the_map),
-		cmocka_unit_test(a_silent_vehicle_is_none),
-		cmocka_unit_test(the_bus_serves_where_there_is_no_odometry),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,11 +47,10 @@ static void begin(struct world *w)
 	assert_true(ask_spawn(w, "car_1", false));
 }
 
-static void time_is_what_the_scenario_says(void **state)
+TEST(time_is_what_the_scenario_says)
 {
 	struct world w;
 
-	(void)state;
 	world_init(&w);
 	assert_true(ask_initialize(&w, 5000 * MS));
 	assert_int_equal(w.jumps, 1);
@@ -65,7 +64,7 @@ static void time_is_what_the_scenario_says(void **state)
 	world_finish(&w);
 }
 
-static void a_time_that_is_none_is_refused(void **state)
+TEST(a_time_that_is_none_is_refused)
 {
 	/* update_frame with current_ros_time {sec -1}, {nanosec 1e9}; initialize with step_time NaN */
 	static const uint8_t before_zero[] = { 0x12, 0x0d, 0x1a, 0x0b, 0x08, 0xff, 0xff, 0xff,
@@ -73,7 +72,6 @@ static void a_time_that_is_none_is_refused(void **state)
 	static const uint8_t too_many[] = { 0x12, 0x08, 0x1a, 0x06, 0x10, 0x80, 0x94, 0xeb, 0xdc, 0x03 };
 	struct world w;
 
-	(void)state;
 	begin(&w);
 	assert_true(ask_frame(&w, MS));
 	assert_false(world_send(&w, before_zero, sizeof(before_zero)));
@@ -87,13 +85,12 @@ static void a_time_that_is_none_is_refused(void **state)
 	world_finish(&w);
 }
 
-static void without_a_ros_time_the_scenario_has_its_own(void **state)
+TEST(without_a_ros_time_the_scenario_has_its_own)
 {
 	static const uint8_t frame[] = { 0x12, 0x09, 0x09, 0, 0, 0, 0, 0, 0, 0xe0, 0x3f }; /* 0.5 s */
 	static const uint8_t never[] = { 0x12, 0x09, 0x09, 0, 0, 0, 0, 0, 0, 0xf8, 0x7f }; /* NaN */
 	struct world w;
 
-	(void)state;
 	begin(&w);
 	assert_true(world_send(&w, frame, sizeof(frame)));
 	assert_int_equal(w.now_sim_ns, 500 * MS);
@@ -102,12 +99,11 @@ static void without_a_ros_time_the_scenario_has_its_own(void **state)
 	world_finish(&w);
 }
 
-static void initialising_again_drops_all_and_jumps(void **state)
+TEST(initialising_again_drops_all_and_jumps)
 {
 	const struct peer_light light = { .id = 7, .n = 1, .bulb = { { 2, 0, 1, 1 } } };
 	struct world w;
 
-	(void)state;
 	begin(&w);
 	peer_lights(&w.q, 250020, &light, 1);
 	assert_true(world_ask(&w, PEER_UPDATE_LIGHTS));
@@ -122,11 +118,10 @@ static void initialising_again_drops_all_and_jumps(void **state)
 	world_finish(&w);
 }
 
-static void nothing_goes_before_initialize(void **state)
+TEST(nothing_goes_before_initialize)
 {
 	struct world w;
 
-	(void)state;
 	world_init(&w);
 	assert_false(ask_frame(&w, MS));
 	assert_false(ask_spawn(&w, "ego", true));
@@ -136,11 +131,10 @@ static void nothing_goes_before_initialize(void **state)
 	world_finish(&w);
 }
 
-static void what_simd_refuses_is_told(void **state)
+TEST(what_simd_refuses_is_told)
 {
 	struct world w;
 
-	(void)state;
 	world_init(&w);
 	w.refuse = -EOPNOTSUPP;
 	assert_false(ask_initialize(&w, 0));
@@ -154,7 +148,7 @@ static void what_simd_refuses_is_told(void **state)
 	world_finish(&w);
 }
 
-static void npcs_are_where_the_scenario_says(void **state)
+TEST(npcs_are_where_the_scenario_says)
 {
 	const struct peer_status s[] = {
 		{ .name = "car_1",
@@ -170,7 +164,6 @@ static void npcs_are_where_the_scenario_says(void **state)
 	const struct scene *sc;
 	struct world w;
 
-	(void)state;
 	begin(&w);
 	assert_true(ask_status(&w, s, 2, false));
 	assert_int_equal(w.a.n, 2); /* in the order of the request */
@@ -186,7 +179,7 @@ static void npcs_are_where_the_scenario_says(void **state)
 	world_finish(&w);
 }
 
-static void the_ego_is_where_its_vehicle_says(void **state)
+TEST(the_ego_is_where_its_vehicle_says)
 {
 	struct peer_status s[] = {
 		{ .name = "ego", .action = "driving", .pose = { 9, 9, 0, 0, 1 }, .speed = 1 },
@@ -194,7 +187,6 @@ static void the_ego_is_where_its_vehicle_says(void **state)
 	};
 	struct world w;
 
-	(void)state;
 	begin(&w);
 	w.has_vehicle = true;
 	w.vehicle =
@@ -215,13 +207,12 @@ static void the_ego_is_where_its_vehicle_says(void **state)
 	world_finish(&w);
 }
 
-static void unknown_entities_are_named_and_nothing_moves(void **state)
+TEST(unknown_entities_are_named_and_nothing_moves)
 {
 	const struct peer_status s[] = { { .name = "car_1", .pose = { 5, 6, 0, 0, 1 } },
 					 { .name = "nobody", .pose = { 1, 1, 0, 0, 1 } } };
 	struct world w;
 
-	(void)state;
 	begin(&w);
 	assert_false(ask_status(&w, s, 2, false));
 	assert_non_null(strstr(w.a.description, "\"nobody\""));
@@ -243,11 +234,10 @@ static void unknown_entities_are_named_and_nothing_moves(void **state)
 	world_finish(&w);
 }
 
-static void entities_come_and_go(void **state)
+TEST(entities_come_and_go)
 {
 	struct world w;
 
-	(void)state;
 	begin(&w);
 	peer_spawn(&w.q, PEER_SPAWN_PEDESTRIAN, "bob", &ORIGIN);
 	assert_true(world_ask(&w, PEER_SPAWN_PEDESTRIAN));
@@ -265,7 +255,7 @@ static void entities_come_and_go(void **state)
 	world_finish(&w);
 }
 
-static void poses_that_are_none_are_refused(void **state)
+TEST(poses_that_are_none_are_refused)
 {
 	const struct peer_pose bad[] = { { .x = (double)NAN, .qw = 1 },
 					 { .y = (double)INFINITY, .qw = 1 },
@@ -274,7 +264,6 @@ static void poses_that_are_none_are_refused(void **state)
 					 { .qw = 1e-9 } };
 	struct world w;
 
-	(void)state;
 	begin(&w);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct peer_status s = { .name = "car_1", .pose = bad[i] };
@@ -287,12 +276,11 @@ static void poses_that_are_none_are_refused(void **state)
 	world_finish(&w);
 }
 
-static void motion_that_is_none_is_echoed_but_not_shown(void **state)
+TEST(motion_that_is_none_is_echoed_but_not_shown)
 {
 	const struct peer_status s = { .name = "car_1", .pose = { .qw = 1 }, .speed = (double)NAN };
 	struct world w;
 
-	(void)state;
 	begin(&w);
 	assert_true(ask_status(&w, &s, 1, false));
 	assert_true(isnan(w.a.status[0].speed));
@@ -300,7 +288,7 @@ static void motion_that_is_none_is_echoed_but_not_shown(void **state)
 	world_finish(&w);
 }
 
-static void the_lit_bulb_makes_the_colour(void **state)
+TEST(the_lit_bulb_makes_the_colour)
 {
 	static const struct {
 		struct peer_light light;
@@ -346,7 +334,6 @@ static void the_lit_bulb_makes_the_colour(void **state)
 	struct peer_light l[N];
 	struct world w;
 
-	(void)state;
 	begin(&w);
 	for (size_t i = 0; i < N; i++)
 		l[i] = cases[i].light;
@@ -368,12 +355,11 @@ static void the_lit_bulb_makes_the_colour(void **state)
 	world_finish(&w);
 }
 
-static void the_step_time_is_taken_within_bounds(void **state)
+TEST(the_step_time_is_taken_within_bounds)
 {
 	struct server_info i;
 	struct world w;
 
-	(void)state;
 	begin(&w);
 	peer_step_time(&w.q, 0.05);
 	assert_true(world_ask(&w, PEER_UPDATE_STEP_TIME));
@@ -388,11 +374,10 @@ static void the_step_time_is_taken_within_bounds(void **state)
 
 /* ---- hostile and broken peers ---- */
 
-static void an_unknown_request_is_refused_under_its_own_number(void **state)
+TEST(an_unknown_request_is_refused_under_its_own_number)
 {
 	struct world w;
 
-	(void)state;
 	begin(&w);
 	peer_unknown(&w.q, 16);
 	assert_false(world_ask(&w, 16));
@@ -401,12 +386,11 @@ static void an_unknown_request_is_refused_under_its_own_number(void **state)
 	world_finish(&w);
 }
 
-static void broken_bytes_are_refused(void **state)
+TEST(broken_bytes_are_refused)
 {
 	static const uint8_t group[] = { 0x12, 0x01, 0x0b }, wrong_wire[] = { 0x10, 0x01 };
 	struct world w;
 
-	(void)state;
 	begin(&w);
 	assert_false(world_send(&w, "", 0));
 	assert_int_equal(w.a.number, 1);
@@ -423,14 +407,13 @@ static void broken_bytes_are_refused(void **state)
 	world_finish(&w);
 }
 
-static void what_a_peer_sends_is_bounded(void **state)
+TEST(what_a_peer_sends_is_bounded)
 {
 	uint8_t *big = mem_zalloc(CODEC_REQUEST_MAX + 1);
 	char name[SCENE_NAME_MAX + 2];
 	struct world w;
 	size_t n;
 
-	(void)state;
 	assert_non_null(big);
 	begin(&w);
 	assert_false(world_send(&w, big, CODEC_REQUEST_MAX + 1));
@@ -466,14 +449,13 @@ static void what_a_peer_sends_is_bounded(void **state)
 	world_finish(&w);
 }
 
-static void the_same_entity_twice_is_answered_or_refused_not_more(void **state)
+TEST(the_same_entity_twice_is_answered_or_refused_not_more)
 {
 	const struct peer_status s[] = { { .name = "ego", .pose = { .qw = 1 } },
 					 { .name = "ego", .pose = { .qw = 1 } },
 					 { .name = "ego", .pose = { .qw = 1 } } };
 	struct world w;
 
-	(void)state;
 	begin(&w);
 	w.has_vehicle = true;
 	w.vehicle.pose.orientation.w = 1;
@@ -483,14 +465,13 @@ static void the_same_entity_twice_is_answered_or_refused_not_more(void **state)
 	world_finish(&w);
 }
 
-static void memory_may_end_anywhere(void **state)
+TEST(memory_may_end_anywhere)
 {
 	const struct peer_status s[] = { { .name = "ego", .action = "a", .pose = { .qw = 1 } },
 					 { .name = "car_1", .action = "b", .pose = { .qw = 1 } } };
 	struct world w;
 	int fails = 0;
 
-	(void)state;
 	begin(&w);
 	peer_update_status(&w.q, 250020, s, 2, true, false);
 	for (int64_t n = 1;; n++) {
@@ -514,44 +495,15 @@ static void memory_may_end_anywhere(void **state)
 	world_finish(&w);
 }
 
-static void the_transports_refusal_is_an_answer_too(void **state)
+TEST(the_transports_refusal_is_an_answer_too)
 {
 	struct peer_answer a;
 	uint8_t *bytes;
 	size_t len;
 
-	(void)state;
 	assert_true(server_refuse("two parts", &bytes, &len) >= 0);
 	assert_true(peer_read(bytes, len, &a));
 	assert_false(a.success);
 	assert_string_equal(a.description, "two parts");
 	mem_free(bytes);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(time_is_what_the_scenario_says),
-		cmocka_unit_test(a_time_that_is_none_is_refused),
-		cmocka_unit_test(without_a_ros_time_the_scenario_has_its_own),
-		cmocka_unit_test(initialising_again_drops_all_and_jumps),
-		cmocka_unit_test(nothing_goes_before_initialize),
-		cmocka_unit_test(what_simd_refuses_is_told),
-		cmocka_unit_test(npcs_are_where_the_scenario_says),
-		cmocka_unit_test(the_ego_is_where_its_vehicle_says),
-		cmocka_unit_test(unknown_entities_are_named_and_nothing_moves),
-		cmocka_unit_test(entities_come_and_go),
-		cmocka_unit_test(poses_that_are_none_are_refused),
-		cmocka_unit_test(motion_that_is_none_is_echoed_but_not_shown),
-		cmocka_unit_test(the_lit_bulb_makes_the_colour),
-		cmocka_unit_test(the_step_time_is_taken_within_bounds),
-		cmocka_unit_test(an_unknown_request_is_refused_under_its_own_number),
-		cmocka_unit_test(broken_bytes_are_refused),
-		cmocka_unit_test(what_a_peer_sends_is_bounded),
-		cmocka_unit_test(the_same_entity_twice_is_answered_or_refused_not_more),
-		cmocka_unit_test(memory_may_end_anywhere),
-		cmocka_unit_test(the_transports_refusal_is_an_answer_too),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

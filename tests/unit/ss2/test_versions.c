@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Requests as each version of scenario_simulator_v2 sends them, recorded as files of tests/fuzz/corpus/ss2: a whole run
- * each, replayed in order; every one is answered under its own number, with success. `--record` writes the
- * files anew, from the peer that the tests share.
+ * each, replayed in order; every one is answered under its own number, with success. RECORD=1 in the environment
+ * writes the files again, from the peer that the tests share.
  */
 #include "world.h"
 
@@ -166,13 +166,12 @@ static void replay_one(struct world *w, const char *name)
 	mem_free(bytes);
 }
 
-static void recorded_runs_of_all_versions_are_answered(void **state)
+TEST(recorded_runs_of_all_versions_are_answered)
 {
 	struct dirent **list;
 	int n = scandir(CORPUS, &list, recorded, by_name), versions = 0;
 	struct world w;
 
-	(void)state;
 	assert_true(n > 0);
 	for (int i = 0; i < n; i++) {
 		if (strstr(list[i]->d_name, "_00_initialize")) {
@@ -216,11 +215,10 @@ static void compare_one(struct run *r, uint32_t number, const char *name)
 	replay_live(r, number, name);
 }
 
-static void the_record_is_what_the_peer_sends(void **state)
+TEST(the_record_is_what_the_peer_sends)
 {
 	struct world w;
 
-	(void)state;
 #define X(v) \
 	world_init(&w); \
 	walk(&(struct run){ .version = v, .take = compare_one, .arg = &w }); \
@@ -229,14 +227,10 @@ static void the_record_is_what_the_peer_sends(void **state)
 #undef X
 }
 
-int main(int argc, char *argv[])
+static int write_the_record(void **state)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(recorded_runs_of_all_versions_are_answered),
-		cmocka_unit_test(the_record_is_what_the_peer_sends),
-	};
-
-	if (argc == 2 && strcmp(argv[1], "--record") == 0)
-		return record();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	(void)state;
+	return getenv("RECORD") ? record() : 0;
 }
+
+TEST_GROUP(write_the_record, NULL)

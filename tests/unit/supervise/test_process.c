@@ -154,12 +154,11 @@ static void init(struct process *p, enum process_restart rule)
 
 /* ---- one process ---- */
 
-static void back_off_doubles_to_its_bound(void **state)
+TEST_WITH(back_off_doubles_to_its_bound, begin, end)
 {
 	static const int64_t pauses[] = { 100, 200, 400, 800, 1000, 1000 };
 	struct process p;
 
-	(void)state;
 	init(&p, PROCESS_ALWAYS);
 	process_start(&p);
 	for (size_t i = 0; i < sizeof(pauses) / sizeof(*pauses); i++) {
@@ -185,11 +184,10 @@ static void ends_with(unsigned i, const char *line, int code)
 }
 
 /* What time cannot mend is not tried for ever; another end in between begins the count again. */
-static void what_cannot_work_is_given_up(void **state)
+TEST_WITH(what_cannot_work_is_given_up, begin, end)
 {
 	struct process p;
 
-	(void)state;
 	init(&p, PROCESS_ALWAYS);
 	p.o.give_up = 3;
 	process_start(&p);
@@ -213,11 +211,10 @@ static void what_cannot_work_is_given_up(void **state)
 	process_finish(&p);
 }
 
-static void no_program_is_given_up(void **state)
+TEST_WITH(no_program_is_given_up, begin, end)
 {
 	struct process p;
 
-	(void)state;
 	init(&p, PROCESS_ALWAYS);
 	p.o.give_up = 3;
 	sim.refuse = 100;
@@ -230,7 +227,7 @@ static void no_program_is_given_up(void **state)
 	process_finish(&p);
 }
 
-static void rules_decide_about_the_next_start(void **state)
+TEST_WITH(rules_decide_about_the_next_start, begin, end)
 {
 	static const struct {
 		enum process_restart rule;
@@ -242,7 +239,6 @@ static void rules_decide_about_the_next_start(void **state)
 		{ PROCESS_NEVER, 256, false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct process p;
 		unsigned before = sim.starts;
@@ -257,11 +253,10 @@ static void rules_decide_about_the_next_start(void **state)
 	}
 }
 
-static void a_program_that_is_missing_is_tried_again(void **state)
+TEST_WITH(a_program_that_is_missing_is_tried_again, begin, end)
 {
 	struct process p;
 
-	(void)state;
 	init(&p, PROCESS_NEVER);
 	sim.refuse = 2;
 	process_start(&p);
@@ -272,11 +267,10 @@ static void a_program_that_is_missing_is_tried_again(void **state)
 	process_finish(&p);
 }
 
-static void a_stubborn_process_is_killed(void **state)
+TEST_WITH(a_stubborn_process_is_killed, begin, end)
 {
 	struct process p;
 
-	(void)state;
 	init(&p, PROCESS_ALWAYS);
 	process_start(&p);
 	sim.f[0].stubborn = true;
@@ -292,11 +286,10 @@ static void a_stubborn_process_is_killed(void **state)
 	process_finish(&p);
 }
 
-static void restarting_on_request(void **state)
+TEST_WITH(restarting_on_request, begin, end)
 {
 	struct process p;
 
-	(void)state;
 	init(&p, PROCESS_ALWAYS);
 	process_start(&p);
 	process_again(&p);
@@ -326,12 +319,11 @@ static void keep(void *user, enum log_level level, const char *topic, const char
 		snprintf(logged + n, sizeof(logged) - n, "%s|", line);
 }
 
-static void output_is_logged_by_line(void **state)
+TEST_WITH(output_is_logged_by_line, begin, end)
 {
 	struct process p;
 	char flood[3000];
 
-	(void)state;
 	logged[0] = '\0';
 	log_set_spec("info");
 	log_set_handler(keep, NULL);
@@ -382,7 +374,7 @@ static void unlock_next(void *arg)
 	note("done:", arg);
 }
 
-static void processes_start_and_stop_in_order(void **state)
+TEST_WITH(processes_start_and_stop_in_order, begin, end)
 {
 	struct config_sources src = {
 		.text = "{\"rigs\": [{\"name\": \"r\", \"processes\": ["
@@ -396,7 +388,6 @@ static void processes_start_and_stop_in_order(void **state)
 	struct conf *c;
 	struct processes *f;
 
-	(void)state;
 	assert_int_equal(config_load(&src, &c), 0);
 	o.conf = c;
 	assert_int_equal(processes_create(&o, &f), 0);
@@ -440,12 +431,11 @@ static void told(const char *order)
 	sim.order[0] = '\0';
 }
 
-static void the_driver_of_a_source_runs_with_it(void **state)
+TEST_WITH(the_driver_of_a_source_runs_with_it, begin, end)
 {
 	struct conf *c;
 	struct processes *f = processes_of("{}", &c);
 
-	(void)state;
 	processes_source(f, "unity");
 	told("");
 	processes_source(f, "ss2");
@@ -479,37 +469,23 @@ static void the_driver_of_a_source_runs_with_it(void **state)
 	conf_destroy(c);
 }
 
-static void no_command_no_driver(void **state)
+TEST_WITH(no_command_no_driver, begin, end)
 {
 	struct conf *c;
 	struct processes *f = processes_of("{\"ss2\": {\"command\": []}}", &c);
 
-	(void)state;
 	processes_source(f, "ss2");
 	told("");
 	processes_destroy(f);
 	conf_destroy(c);
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-
-int main(void)
+static int prepare(void **state)
 {
-	const struct CMUnitTest tests[] = {
-		T(back_off_doubles_to_its_bound),
-		T(rules_decide_about_the_next_start),
-		T(what_cannot_work_is_given_up),
-		T(no_program_is_given_up),
-		T(a_program_that_is_missing_is_tried_again),
-		T(a_stubborn_process_is_killed),
-		T(restarting_on_request),
-		T(output_is_logged_by_line),
-		T(processes_start_and_stop_in_order),
-		T(the_driver_of_a_source_runs_with_it),
-		T(no_command_no_driver),
-	};
-
+	(void)state;
 	mem_adopt_jansson();
 	log_set_spec("none");
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return 0;
 }
+
+TEST_GROUP(prepare, NULL)

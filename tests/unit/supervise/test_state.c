@@ -18,12 +18,11 @@
 #include "supervise/spawn.h"
 #include "supervise/state.h"
 
-static void state_comes_back(void **state)
+TEST(state_comes_back)
 {
 	static struct state a, b;
 	char path[TEST_PATH_MAX];
 
-	(void)state;
 	test_path(path, "state.json");
 	assert_int_equal(state_load(path, &b), -ENOENT);
 	snprintf(a.simd_app, sizeof(a.simd_app), "simd-0011.3");
@@ -46,14 +45,13 @@ static void state_comes_back(void **state)
 	unlink(path);
 }
 
-static void roudi_is_configured_with_the_pools(void **state)
+TEST(roudi_is_configured_with_the_pools)
 {
 	struct pools p = { .n = 2, .c = { { .size = 64, .count = 10 }, { .size = 4096, .count = 3 } } };
 	char dir[TEST_PATH_MAX], *path = NULL, *text = NULL;
 	uint64_t hash, other;
 	size_t len;
 
-	(void)state;
 	test_path(dir, "roudi");
 	assert_int_equal(mkdir(dir, 0700), 0);
 	assert_int_equal(roudi_write_config(dir, &p, &path, &hash), 0);
@@ -72,7 +70,7 @@ static void roudi_is_configured_with_the_pools(void **state)
 	mem_free(path);
 }
 
-static void a_broken_state_is_refused(void **state)
+TEST(a_broken_state_is_refused)
 {
 	static const char *const bad[] = { "",
 					   "{",
@@ -83,7 +81,6 @@ static void a_broken_state_is_refused(void **state)
 	static struct state s;
 	char path[TEST_PATH_MAX];
 
-	(void)state;
 	test_path(path, "state.json");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		assert_int_equal(fd_write_file(path, bad[i], strlen(bad[i]), 0600), 0);
@@ -93,24 +90,22 @@ static void a_broken_state_is_refused(void **state)
 	unlink(path);
 }
 
-static void a_pid_that_was_used_again_is_not_the_same(void **state)
+TEST(a_pid_that_was_used_again_is_not_the_same)
 {
 	struct state_proc me = state_proc_of(getpid());
 
-	(void)state;
 	assert_true(state_proc_alive(&me));
 	me.start++;
 	assert_false(state_proc_alive(&me));
 	assert_false(state_proc_alive(&(struct state_proc){ 0 }));
 }
 
-static void a_second_lock_names_the_first(void **state)
+TEST(a_second_lock_names_the_first)
 {
 	struct runtime a, b;
 	char d1[TEST_PATH_MAX], d2[TEST_PATH_MAX], lock[TEST_PATH_MAX];
 	struct stat st;
 
-	(void)state;
 	assert_int_equal(runtime_init(&a, test_path(d1, "a/run")), 0);
 	assert_int_equal(runtime_init(&b, test_path(d2, "b/run")), 0);
 	/* the fixed place belongs to the machine: here the lock goes beside the directories */
@@ -152,7 +147,7 @@ static int run_child(const struct spawn *s, char *out, size_t size)
 	return status;
 }
 
-static void a_child_gets_its_environment_and_nothing_else(void **state)
+TEST(a_child_gets_its_environment_and_nothing_else)
 {
 	const char *argv[] = {
 		"sh", "-c", "echo $COLOUR-$GONE; pwd; ls /proc/self/fd | wc -l; ps -o sid= -p $$ | tr -d ' '; echo $$",
@@ -163,7 +158,6 @@ static void a_child_gets_its_environment_and_nothing_else(void **state)
 	char out[1024];
 	int sid, pid, fds;
 
-	(void)state;
 	setenv("GONE", "here", 1);
 	assert_int_equal(run_child(&s, out, sizeof(out)), 0);
 	assert_int_equal(strncmp(out, "blue-\n/\n", 8), 0);
@@ -172,13 +166,12 @@ static void a_child_gets_its_environment_and_nothing_else(void **state)
 	assert_int_equal(sid, pid);
 }
 
-static void a_failed_start_says_so(void **state)
+TEST(a_failed_start_says_so)
 {
 	const char *argv[] = { "no-such-program-anywhere", NULL }, *dir[] = { "/", NULL };
 	struct spawn s = { .argv = argv };
 	char out[16];
 
-	(void)state;
 	assert_int_equal(run_child(&s, out, sizeof(out)), -1);
 	assert_non_null(strstr(err_why(), "no-such-program-anywhere"));
 	s.argv = dir;
@@ -189,14 +182,13 @@ static void a_failed_start_says_so(void **state)
 	assert_int_equal(run_child(&s, out, sizeof(out)), -1);
 }
 
-static void what_a_child_leaves_in_its_session_is_killed(void **state)
+TEST(what_a_child_leaves_in_its_session_is_killed)
 {
 	const char *argv[] = { "sh", "-c", "sleep 1000 & echo $!", NULL };
 	struct spawn s = { .argv = argv };
 	char out[64];
 	pid_t left;
 
-	(void)state;
 	assert_int_equal(run_child(&s, out, sizeof(out)), 0);
 	left = (pid_t)atoi(out);
 	assert_true(left > 1);
@@ -205,14 +197,13 @@ static void what_a_child_leaves_in_its_session_is_killed(void **state)
 	assert_true(state_proc_start(left) < 0);
 }
 
-static void what_the_last_one_said_stays(void **state)
+TEST(what_the_last_one_said_stays)
 {
 	const char *argv[] = { "sh", "-c", "echo \"$SAYS\"", NULL }, *env[] = { "SAYS=", NULL };
 	char path[TEST_PATH_MAX], before[TEST_PATH_MAX], says[3][16] = { "SAYS=one", "SAYS=two", "SAYS=three" },
 							 out[16], *text;
 	struct spawn s = { .argv = argv, .env = env, .output = test_path(path, "out.log") };
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		env[0] = says[i];
 		assert_int_equal(run_child(&s, out, sizeof(out)), 0);
@@ -225,21 +216,4 @@ static void what_the_last_one_said_stays(void **state)
 	mem_free(text);
 	unlink(path);
 	unlink(before);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(state_comes_back),
-		cmocka_unit_test(roudi_is_configured_with_the_pools),
-		cmocka_unit_test(a_broken_state_is_refused),
-		cmocka_unit_test(a_pid_that_was_used_again_is_not_the_same),
-		cmocka_unit_test(a_second_lock_names_the_first),
-		cmocka_unit_test(a_child_gets_its_environment_and_nothing_else),
-		cmocka_unit_test(a_failed_start_says_so),
-		cmocka_unit_test(what_a_child_leaves_in_its_session_is_killed),
-		cmocka_unit_test(what_the_last_one_said_stays),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

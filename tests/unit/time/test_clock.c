@@ -43,14 +43,13 @@ static struct clock_thread *make(struct rig *r, uint32_t rate_hz, struct log *l)
 	return t;
 }
 
-static void the_wall_rate_is_constant_whatever_the_scale(void **state)
+TEST(the_wall_rate_is_constant_whatever_the_scale)
 {
 	static struct log l;
 	struct clock_thread_stats st;
 	struct clock_thread *t;
 	struct rig r;
 
-	(void)state;
 	rig_init(&r, 1, "simulation", (struct time_engine_options){ .scale_e6 = 500000 });
 	t = make(&r, 0, &l);
 	rig_run(&r, 100 * MS);
@@ -76,14 +75,13 @@ static void the_wall_rate_is_constant_whatever_the_scale(void **state)
 	rig_finish(&r);
 }
 
-static void nothing_is_published_until_time_is_above_zero(void **state)
+TEST(nothing_is_published_until_time_is_above_zero)
 {
 	struct log l = { 0 };
 	struct clock_thread *t;
 	struct rig r;
 	int fd, result;
 
-	(void)state;
 	rig_init(&r, 1, "unity", (struct time_engine_options){ 0 });
 	t = make(&r, 1000, &l);
 	rig_run(&r, 50 * MS);
@@ -100,7 +98,7 @@ static void nothing_is_published_until_time_is_above_zero(void **state)
 	rig_finish(&r);
 }
 
-static void ticks_go_on_without_a_sink_and_past_a_failing_one(void **state)
+TEST(ticks_go_on_without_a_sink_and_past_a_failing_one)
 {
 	struct log l = { 0 };
 	struct clock_sink sink = { log_tick, &l };
@@ -108,7 +106,6 @@ static void ticks_go_on_without_a_sink_and_past_a_failing_one(void **state)
 	struct clock_thread *t;
 	struct rig r;
 
-	(void)state;
 	rig_init(&r, 1, "simulation", (struct time_engine_options){ 0 });
 	t = make(&r, 100, &l);
 	rig_run(&r, 100 * MS);
@@ -130,12 +127,11 @@ static void ticks_go_on_without_a_sink_and_past_a_failing_one(void **state)
 	rig_finish(&r);
 }
 
-static void bad_options_are_refused(void **state)
+TEST(bad_options_are_refused)
 {
 	struct clock_thread_options o = { .rate_hz = CLOCK_RATE_MAX_HZ + 1 };
 	struct clock_thread *t = NULL;
 
-	(void)state;
 	assert_int_equal(clock_thread_create(&o, &t), -ERANGE);
 	assert_non_null(strstr(err_why(), "1 .. 10000"));
 	o.rate_hz = 100;
@@ -169,7 +165,7 @@ static void a_running_page(struct sim_clock_page *p)
 	*p = (struct sim_clock_page){ .seq = 2, .sim_ns = 1, .mono_ns = mono_now_ns(), .rate_e6 = SIM_RATE_ONE };
 }
 
-static void a_sink_is_not_used_once_it_is_replaced(void **state)
+TEST(a_sink_is_not_used_once_it_is_replaced)
 {
 	static _Alignas(64) struct sim_clock_page page;
 	struct clock_thread_options o = { .page = &page, .rate_hz = CLOCK_RATE_MAX_HZ, .spin_max_dur_ns = -1 };
@@ -177,7 +173,6 @@ static void a_sink_is_not_used_once_it_is_replaced(void **state)
 	struct clock_thread_stats st;
 	struct clock_thread *t;
 
-	(void)state;
 	a_running_page(&page);
 	assert_int_equal(clock_thread_create(&o, &t), 0);
 	for (int i = 0; i < 2; i++)
@@ -205,13 +200,12 @@ static void a_sink_is_not_used_once_it_is_replaced(void **state)
 	}
 }
 
-static void a_slow_clock_stops_at_once(void **state)
+TEST(a_slow_clock_stops_at_once)
 {
 	static _Alignas(64) struct sim_clock_page page;
 	struct clock_thread_options o = { .page = &page, .rate_hz = 1 };
 	struct clock_thread *t;
 
-	(void)state;
 	a_running_page(&page);
 	for (int i = 0; i < 20; i++) { /* 20 s if it waited for its deadline: over the runner's limit for a unit test */
 		assert_int_equal(clock_thread_create(&o, &t), 0);
@@ -248,7 +242,7 @@ static const struct sim_slot *take(struct ipc_sub *sub)
 	return ipc_take(sub, &slot) == 0 ? slot : NULL;
 }
 
-static void slots_are_complete_counted_and_kept_for_the_late(void **state)
+TEST(slots_are_complete_counted_and_kept_for_the_late)
 {
 	struct plane p = { 0 };
 	struct ipc_mem_options bo = { .virtual_time = true };
@@ -257,7 +251,6 @@ static void slots_are_complete_counted_and_kept_for_the_late(void **state)
 	const struct sim_slot *s;
 	struct ipc_sub *sub;
 
-	(void)state;
 	assert_int_equal(ipc_mem_bus_create(&bo, &p.bus), 0);
 	dataplane_attach(&p, 9, 0);
 	assert_int_equal(p.sink.publish(p.sink.ctx, &tick), 0);
@@ -291,7 +284,7 @@ static void slots_are_complete_counted_and_kept_for_the_late(void **state)
 	ipc_mem_bus_destroy(p.bus);
 }
 
-static void a_restart_of_the_data_plane_is_survived(void **state)
+TEST(a_restart_of_the_data_plane_is_survived)
 {
 	struct plane p = { 0 };
 	struct ipc_mem_options bo = { .virtual_time = true };
@@ -301,7 +294,6 @@ static void a_restart_of_the_data_plane_is_survived(void **state)
 	uint64_t sequence;
 	struct rig r;
 
-	(void)state;
 	rig_init(&r, 1, "simulation", (struct time_engine_options){ 0 });
 	assert_int_equal(ipc_mem_bus_create(&bo, &p.bus), 0);
 	dataplane_attach(&p, 1, 0);
@@ -331,20 +323,4 @@ static void a_restart_of_the_data_plane_is_survived(void **state)
 	ipc_detach(p.ipc);
 	ipc_mem_bus_destroy(p.bus);
 	rig_finish(&r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_wall_rate_is_constant_whatever_the_scale),
-		cmocka_unit_test(nothing_is_published_until_time_is_above_zero),
-		cmocka_unit_test(ticks_go_on_without_a_sink_and_past_a_failing_one),
-		cmocka_unit_test(bad_options_are_refused),
-		cmocka_unit_test(a_sink_is_not_used_once_it_is_replaced),
-		cmocka_unit_test(a_slow_clock_stops_at_once),
-		cmocka_unit_test(slots_are_complete_counted_and_kept_for_the_late),
-		cmocka_unit_test(a_restart_of_the_data_plane_is_survived),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

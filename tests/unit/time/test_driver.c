@@ -5,12 +5,11 @@
 #define MS        NS_PER_MS
 #define NO_SETTLE ((struct time_engine_options){ .step_settle_dur_ns = 0 })
 
-static void a_driver_moves_time(void **state)
+TEST(a_driver_moves_time)
 {
 	struct rig r;
 	int result, fd;
 
-	(void)state;
 	rig_init(&r, 1, "unity", NO_SETTLE);
 	fd = rig_attach(&r, 9, &result);
 	assert_int_equal(result, 0);
@@ -29,13 +28,12 @@ static void a_driver_moves_time(void **state)
 	rig_finish(&r);
 }
 
-static void the_scale_is_told_for_pacing(void **state)
+TEST(the_scale_is_told_for_pacing)
 {
 	struct driver_packet p;
 	struct rig r;
 	int result, fd;
 
-	(void)state;
 	rig_init(&r, 1, "unity", NO_SETTLE);
 	fd = rig_attach(&r, 9, &result);
 	assert_int_equal(time_engine_set_scale(r.e, 250000), 0);
@@ -48,12 +46,11 @@ static void the_scale_is_told_for_pacing(void **state)
 	rig_finish(&r);
 }
 
-static void pause_blocks_the_driver(void **state)
+TEST(pause_blocks_the_driver)
 {
 	struct rig r;
 	int result, fd;
 
-	(void)state;
 	rig_init(&r, 1, "unity", NO_SETTLE);
 	fd = rig_attach(&r, 9, &result);
 	assert_int_equal(time_engine_pause(r.e), 0);
@@ -72,12 +69,11 @@ static void pause_blocks_the_driver(void **state)
 	rig_finish(&r);
 }
 
-static void a_step_is_granted_exactly(void **state)
+TEST(a_step_is_granted_exactly)
 {
 	struct rig r;
 	int result, fd;
 
-	(void)state;
 	rig_init(&r, 1, "unity", (struct time_engine_options){ .step_settle_dur_ns = MS, .paused = true });
 	fd = rig_attach(&r, 9, &result);
 	assert_int_equal(rig_advance(&r, fd, 10 * MS), 0); /* waits */
@@ -105,13 +101,12 @@ static void a_step_is_granted_exactly(void **state)
 	rig_finish(&r);
 }
 
-static void a_lost_driver_holds_time_and_ends_the_step(void **state)
+TEST(a_lost_driver_holds_time_and_ends_the_step)
 {
 	struct time_status st;
 	struct rig r;
 	int result, fd;
 
-	(void)state;
 	rig_init(&r, 1, "unity", NO_SETTLE);
 	fd = rig_attach(&r, 9, &result);
 	assert_int_equal(rig_advance(&r, fd, 10 * MS), 10 * MS);
@@ -145,14 +140,13 @@ static void a_lost_driver_holds_time_and_ends_the_step(void **state)
 	rig_finish(&r);
 }
 
-static void a_released_lease_is_not_a_lost_driver(void **state)
+TEST(a_released_lease_is_not_a_lost_driver)
 {
 	struct driver_packet p = { .op = DRIVER_RELEASE };
 	struct time_status st;
 	struct rig r;
 	int result, fd;
 
-	(void)state;
 	rig_init(&r, 1, "unity", NO_SETTLE);
 	assert_true(rig_read(&r).flags & SIM_CLOCK_NO_DRIVER);
 	fd = rig_attach(&r, 9, &result);
@@ -173,13 +167,12 @@ static void a_released_lease_is_not_a_lost_driver(void **state)
 	rig_finish(&r);
 }
 
-static void one_driver_at_a_time_and_only_where_it_belongs(void **state)
+TEST(one_driver_at_a_time_and_only_where_it_belongs)
 {
 	struct rig r;
 	struct driver_packet p;
 	int result, fd, second;
 
-	(void)state;
 	rig_init(&r, 1, "simulation", NO_SETTLE);
 	fd = rig_attach(&r, 9, &result);
 	assert_int_equal(result, -EOPNOTSUPP);
@@ -205,9 +198,8 @@ static void one_driver_at_a_time_and_only_where_it_belongs(void **state)
 	rig_finish(&r);
 }
 
-static void hostile_drivers_lose_the_lease(void **state)
+TEST(hostile_drivers_lose_the_lease)
 {
-	(void)state;
 	for (int how = 0; how < 5; how++) {
 		char big[100] = { 0 };
 		struct rig r;
@@ -240,13 +232,12 @@ static void hostile_drivers_lose_the_lease(void **state)
 	}
 }
 
-static void a_driver_that_does_not_read_is_dropped(void **state)
+TEST(a_driver_that_does_not_read_is_dropped)
 {
 	struct driver_packet p = { .op = DRIVER_ADVANCE, .dur_ns = 1 };
 	struct rig r;
 	int result, fd, n = 0;
 
-	(void)state;
 	rig_init(&r, 1, "unity", NO_SETTLE);
 	fd = rig_attach(&r, 9, &result);
 	while (!r.losts && n++ < 100000) {
@@ -258,13 +249,12 @@ static void a_driver_that_does_not_read_is_dropped(void **state)
 	rig_finish(&r);
 }
 
-static void time_does_not_wrap(void **state)
+TEST(time_does_not_wrap)
 {
 	struct driver_packet p;
 	struct rig r;
 	int result, fd;
 
-	(void)state;
 	rig_init(&r, 1, "ss2", NO_SETTLE);
 	fd = rig_attach(&r, 9, &result);
 	rig_send(&r, fd, DRIVER_SET, 0, INT64_MAX - 5);
@@ -289,12 +279,11 @@ static void set(struct rig *r, int fd, int64_t to_sim_ns, int result)
 		assert_int_equal(rig_read(r).sim_ns, to_sim_ns);
 }
 
-static void ss2_sets_time_and_starts_over_with_a_jump(void **state)
+TEST(ss2_sets_time_and_starts_over_with_a_jump)
 {
 	struct rig r;
 	int result, fd;
 
-	(void)state;
 	rig_init(&r, 1, "ss2", NO_SETTLE);
 	assert_int_equal(rig_read(&r).flags, SIM_CLOCK_DRIVEN | SIM_CLOCK_NO_DRIVER);
 	fd = rig_attach(&r, 9, &result);
@@ -329,12 +318,11 @@ static void jump(struct rig *r, int fd, int64_t to_sim_ns, int result)
 	assert_int_equal(p.result, result);
 }
 
-static void what_the_driver_calls_a_jump_is_one(void **state)
+TEST(what_the_driver_calls_a_jump_is_one)
 {
 	struct rig r;
 	int result, fd;
 
-	(void)state;
 	rig_init(&r, 1, "ss2", NO_SETTLE);
 	fd = rig_attach(&r, 9, &result);
 	set(&r, fd, 10 * MS, 0);
@@ -352,12 +340,11 @@ static void what_the_driver_calls_a_jump_is_one(void **state)
 	rig_finish(&r);
 }
 
-static void unity_cannot_set_time(void **state)
+TEST(unity_cannot_set_time)
 {
 	struct rig r;
 	int result, fd;
 
-	(void)state;
 	rig_init(&r, 1, "unity", NO_SETTLE);
 	fd = rig_attach(&r, 9, &result);
 	set(&r, fd, 5, -EOPNOTSUPP);
@@ -367,12 +354,11 @@ static void unity_cannot_set_time(void **state)
 	rig_finish(&r);
 }
 
-static void ros2_is_system_time_until_driven(void **state)
+TEST(ros2_is_system_time_until_driven)
 {
 	struct rig r;
 	int result, fd;
 
-	(void)state;
 	rig_init(&r, 1, "ros2", NO_SETTLE);
 	fd = rig_attach(&r, 9, &result);
 	assert_int_equal(result, 0);
@@ -392,13 +378,12 @@ static void ros2_is_system_time_until_driven(void **state)
 	rig_finish(&r);
 }
 
-static void the_real_time_factor_is_measured(void **state)
+TEST(the_real_time_factor_is_measured)
 {
 	struct time_status st;
 	struct rig r;
 	int result, fd;
 
-	(void)state;
 	rig_init(&r, 1, "unity", NO_SETTLE);
 	fd = rig_attach(&r, 9, &result);
 	for (int i = 0; i < 300; i++) { /* 10 ms of simulated in 20 ms of wall time */
@@ -425,27 +410,4 @@ static void the_real_time_factor_is_measured(void **state)
 	assert_true(st.real_time_factor > 1.4999 && st.real_time_factor < 1.5001);
 	close(fd);
 	rig_finish(&r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_driver_moves_time),
-		cmocka_unit_test(the_scale_is_told_for_pacing),
-		cmocka_unit_test(pause_blocks_the_driver),
-		cmocka_unit_test(a_step_is_granted_exactly),
-		cmocka_unit_test(a_lost_driver_holds_time_and_ends_the_step),
-		cmocka_unit_test(a_released_lease_is_not_a_lost_driver),
-		cmocka_unit_test(one_driver_at_a_time_and_only_where_it_belongs),
-		cmocka_unit_test(hostile_drivers_lose_the_lease),
-		cmocka_unit_test(a_driver_that_does_not_read_is_dropped),
-		cmocka_unit_test(time_does_not_wrap),
-		cmocka_unit_test(ss2_sets_time_and_starts_over_with_a_jump),
-		cmocka_unit_test(what_the_driver_calls_a_jump_is_one),
-		cmocka_unit_test(unity_cannot_set_time),
-		cmocka_unit_test(ros2_is_system_time_until_driven),
-		cmocka_unit_test(the_real_time_factor_is_measured),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,11 +5,10 @@
 #define MS        NS_PER_MS
 #define NO_SETTLE ((struct time_engine_options){ .step_settle_dur_ns = 0 })
 
-static void time_runs_and_scales(void **state)
+TEST(time_runs_and_scales)
 {
 	struct rig r;
 
-	(void)state;
 	rig_init(&r, 1, "simulation", NO_SETTLE);
 	assert_int_equal(rig_read(&r).sim_ns, 0);
 	assert_int_equal(rig_read(&r).flags, SIM_CLOCK_STARTED);
@@ -27,12 +26,11 @@ static void time_runs_and_scales(void **state)
 	rig_finish(&r);
 }
 
-static void scales_out_of_range_are_refused(void **state)
+TEST(scales_out_of_range_are_refused)
 {
 	static const int64_t bad[] = { -1, 1, TIME_SCALE_MIN_E6 - 1, TIME_SCALE_MAX_E6 + 1, INT64_MAX, INT64_MIN };
 	struct rig r;
 
-	(void)state;
 	rig_init(&r, 1, "simulation", NO_SETTLE);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		assert_int_equal(time_engine_set_scale(r.e, bad[i]), -ERANGE);
@@ -43,11 +41,10 @@ static void scales_out_of_range_are_refused(void **state)
 	rig_finish(&r);
 }
 
-static void pause_holds_and_resume_goes_on(void **state)
+TEST(pause_holds_and_resume_goes_on)
 {
 	struct rig r;
 
-	(void)state;
 	rig_init(&r, 1, "system", NO_SETTLE);
 	rig_run(&r, 5 * MS);
 	assert_int_equal(time_engine_pause(r.e), 0);
@@ -69,11 +66,10 @@ static void pause_holds_and_resume_goes_on(void **state)
 	rig_finish(&r);
 }
 
-static void scale_zero_is_a_pause_that_a_scale_ends(void **state)
+TEST(scale_zero_is_a_pause_that_a_scale_ends)
 {
 	struct rig r;
 
-	(void)state;
 	rig_init(&r, 1, "simulation", NO_SETTLE);
 	assert_int_equal(time_engine_set_scale(r.e, 2000000), 0);
 	assert_int_equal(time_engine_set_scale(r.e, 0), 0);
@@ -95,11 +91,10 @@ static void scale_zero_is_a_pause_that_a_scale_ends(void **state)
 	rig_finish(&r);
 }
 
-static void a_start_at_scale_zero_waits_for_a_scale(void **state)
+TEST(a_start_at_scale_zero_waits_for_a_scale)
 {
 	struct rig r;
 
-	(void)state;
 	rig_init(&r, 1, "simulation", (struct time_engine_options){ .paused = true });
 	rig_run(&r, MS);
 	assert_int_equal(rig_read(&r).sim_ns, 0);
@@ -110,11 +105,10 @@ static void a_start_at_scale_zero_waits_for_a_scale(void **state)
 	rig_finish(&r);
 }
 
-static void wall_steps_by_exactly_the_step(void **state)
+TEST(wall_steps_by_exactly_the_step)
 {
 	struct rig r;
 
-	(void)state;
 	rig_init(&r, 1, "simulation", (struct time_engine_options){ .step_settle_dur_ns = 2 * MS, .paused = true });
 	r.noisy = true;
 	assert_int_equal(rig_step(&r, 100 * MS), 0);
@@ -141,11 +135,10 @@ static void wall_steps_by_exactly_the_step(void **state)
 	rig_finish(&r);
 }
 
-static void a_step_ends_without_a_poke_too(void **state)
+TEST(a_step_ends_without_a_poke_too)
 {
 	struct rig r;
 
-	(void)state;
 	rig_init(&r, 1, "simulation", (struct time_engine_options){ .step_settle_dur_ns = -1, .paused = true });
 	r.noisy = true;
 	assert_int_equal(rig_step(&r, 1), 0);
@@ -157,11 +150,10 @@ static void a_step_ends_without_a_poke_too(void **state)
 	rig_finish(&r);
 }
 
-static void steps_that_cannot_be_are_refused(void **state)
+TEST(steps_that_cannot_be_are_refused)
 {
 	struct rig r;
 
-	(void)state;
 	rig_init(&r, 1, "simulation", NO_SETTLE);
 	assert_int_equal(rig_step(&r, MS), -EBUSY);
 	assert_non_null(strstr(err_why(), "pause it first"));
@@ -176,9 +168,8 @@ static void steps_that_cannot_be_are_refused(void **state)
 
 enum end { BY_PAUSE, BY_RESUME, BY_SWITCH, FORGOTTEN, BY_DESTROY };
 
-static void what_ends_a_step_early_says_so(void **state)
+TEST(what_ends_a_step_early_says_so)
 {
-	(void)state;
 	for (int how = BY_PAUSE; how <= BY_DESTROY; how++) {
 		struct rig r;
 
@@ -207,12 +198,11 @@ static void what_ends_a_step_early_says_so(void **state)
 	}
 }
 
-static void a_switch_starts_anew_with_a_jump(void **state)
+TEST(a_switch_starts_anew_with_a_jump)
 {
 	struct rig r;
 	uint32_t generation;
 
-	(void)state;
 	rig_init(&r, 1, "simulation", NO_SETTLE);
 	generation = r.page.clock_generation;
 	rig_run(&r, 30 * MS);
@@ -236,11 +226,10 @@ static void a_switch_starts_anew_with_a_jump(void **state)
 	rig_finish(&r);
 }
 
-static void a_wall_source_can_carry_on(void **state)
+TEST(a_wall_source_can_carry_on)
 {
 	struct rig r;
 
-	(void)state;
 	rig_init(&r, 1, "system", NO_SETTLE);
 	rig_run(&r, 5 * MS);
 	assert_int_equal(time_engine_set_source(r.e, source("simulation"), true), 0);
@@ -254,11 +243,10 @@ static void a_wall_source_can_carry_on(void **state)
 	rig_finish(&r);
 }
 
-static void sources_that_follow_refuse_control(void **state)
+TEST(sources_that_follow_refuse_control)
 {
 	static const char *const names[] = { "ss2", "ros2" };
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct rig r;
 
@@ -280,14 +268,13 @@ static void sources_that_follow_refuse_control(void **state)
 	}
 }
 
-static void options_are_checked(void **state)
+TEST(options_are_checked)
 {
 	struct sim_source_ops old = *source("system"), shorter = old;
 	struct time_engine_options o = { .scale_e6 = 5 };
 	struct time_engine *e = NULL;
 	const struct sim_source_ops *s;
 
-	(void)state;
 	assert_int_equal(time_engine_create(&o, &e), -EINVAL);
 	o.scale_e6 = 0;
 	old.abi = 7;
@@ -311,14 +298,13 @@ static void options_are_checked(void **state)
 	time_engine_destroy(NULL);
 }
 
-static void the_page_is_sealed_and_complete(void **state)
+TEST(the_page_is_sealed_and_complete)
 {
 	struct time_engine_options o = { .simd_id = UINT64_C(0x1234567800000042), .scale_e6 = 3000000 };
 	struct sim_clock_page *page;
 	struct time_engine *e;
 	int fd;
 
-	(void)state;
 	assert_int_equal(time_page_create(&page, &fd), 0);
 	assert_int_equal(exec_sim_create(1, RIG_START_MONO_NS, &o.exec), 0);
 	o.page = page;
@@ -338,26 +324,4 @@ static void the_page_is_sealed_and_complete(void **state)
 	time_page_destroy(page);
 	close(fd);
 	exec_destroy(o.exec);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(time_runs_and_scales),
-		cmocka_unit_test(scales_out_of_range_are_refused),
-		cmocka_unit_test(pause_holds_and_resume_goes_on),
-		cmocka_unit_test(scale_zero_is_a_pause_that_a_scale_ends),
-		cmocka_unit_test(a_start_at_scale_zero_waits_for_a_scale),
-		cmocka_unit_test(wall_steps_by_exactly_the_step),
-		cmocka_unit_test(a_step_ends_without_a_poke_too),
-		cmocka_unit_test(steps_that_cannot_be_are_refused),
-		cmocka_unit_test(what_ends_a_step_early_says_so),
-		cmocka_unit_test(a_switch_starts_anew_with_a_jump),
-		cmocka_unit_test(a_wall_source_can_carry_on),
-		cmocka_unit_test(sources_that_follow_refuse_control),
-		cmocka_unit_test(options_are_checked),
-		cmocka_unit_test(the_page_is_sealed_and_complete),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

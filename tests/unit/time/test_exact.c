@@ -174,11 +174,10 @@ static void run_schedule(uint64_t seed)
 	rig_finish(&r);
 }
 
-static void schedules_are_exact(void **state)
+TEST(schedules_are_exact)
 {
 	uint64_t first = test_seed(1), n = getenv("SEED") ? 1 : SCHEDULES;
 
-	(void)state;
 	for (uint64_t seed = first; seed < first + n; seed++) {
 		fprintf(stderr, "\rSEED=%" PRIu64 " ", seed);
 		run_schedule(seed);
@@ -186,12 +185,11 @@ static void schedules_are_exact(void **state)
 }
 
 /* Ten years of changes every few seconds at the worst scales: nothing adds up. */
-static void nothing_drifts(void **state)
+TEST(nothing_drifts)
 {
 	static struct rig r;
 	int128 fs = 0;
 
-	(void)state;
 	rig_init(&r, 1, "simulation", (struct time_engine_options){ .step_settle_dur_ns = 0, .scale_e6 = 333333 });
 	for (int i = 0; i < 100000; i++) {
 		int64_t dur = 3155 * NS_PER_S + 1 + i % 7;
@@ -202,14 +200,4 @@ static void nothing_drifts(void **state)
 		assert_int_equal(r.page.sim_ns, (int64_t)(fs / FS));
 	}
 	rig_finish(&r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(schedules_are_exact),
-		cmocka_unit_test(nothing_drifts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,13 +62,12 @@ static bool stepping_flag(struct rig *r)
 	return rig_read(r).flags & SIM_CLOCK_LOCKSTEP;
 }
 
-static void ranks_take_turns(void **state)
+TEST(ranks_take_turns)
 {
 	struct rig r;
 	int fd = begin(&r, (struct time_engine_options){ 0 });
 	struct peer b = join(&r, 2, 7, "b"), a = join(&r, 1, 3, "a");
 
-	(void)state;
 	assert_true(r.held);
 	assert_true(stepping_flag(&r));
 	for (int i = 1; i <= 3; i++) {
@@ -99,14 +98,13 @@ static void ranks_take_turns(void **state)
 }
 
 /* Within a rank: in parallel, and what they keep back goes one after the other, by name. */
-static void equal_ranks_are_released_in_order(void **state)
+TEST(equal_ranks_are_released_in_order)
 {
 	struct rig r;
 	int fd = begin(&r, (struct time_engine_options){ 0 });
 	struct peer z = join(&r, 1, 0, "z"), a = join(&r, 2, 0, "a"), m = join(&r, 3, 0, "m"),
 		    last = join(&r, 4, 1, "a");
 
-	(void)state;
 	rig_advance(&r, fd, 10);
 	assert_int_equal(got(&r, &z), STEP_TURN);
 	assert_int_equal(z.last.flags, STEP_SHARED);
@@ -137,9 +135,8 @@ static void equal_ranks_are_released_in_order(void **state)
 }
 
 /* Whatever state it is in when it dies, the step goes on and nobody hears of it again. */
-static void the_dead_are_out_at_once(void **state)
+TEST(the_dead_are_out_at_once)
 {
-	(void)state;
 	for (int when = 0; when < 4; when++) {
 		struct rig r;
 		int fd = begin(&r, (struct time_engine_options){ 0 });
@@ -176,13 +173,12 @@ static void the_dead_are_out_at_once(void **state)
 	}
 }
 
-static void nonsense_is_out(void **state)
+TEST(nonsense_is_out)
 {
 	static const struct step_packet bad[] = {
 		{ .op = STEP_DONE, .number = 1 }, { .op = STEP_RELEASED }, { .op = 99 }, { .op = STEP_TURN }
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct rig r;
 		int fd = begin(&r, (struct time_engine_options){ 0 });
@@ -199,13 +195,12 @@ static void nonsense_is_out(void **state)
 }
 
 /* In the middle of a round: from the next one on. */
-static void comers_wait_for_the_next_step(void **state)
+TEST(comers_wait_for_the_next_step)
 {
 	struct rig r;
 	int fd = begin(&r, (struct time_engine_options){ 0 });
 	struct peer a = join(&r, 1, 0, "a"), b;
 
-	(void)state;
 	rig_advance(&r, fd, 10);
 	assert_int_equal(got(&r, &a), STEP_TURN);
 	b = join(&r, 2, 5, "b");
@@ -224,13 +219,12 @@ static void comers_wait_for_the_next_step(void **state)
 	close(b.fd);
 }
 
-static void dispatch_is_waited_for(void **state)
+TEST(dispatch_is_waited_for)
 {
 	struct rig r;
 	int fd = begin(&r, (struct time_engine_options){ 0 });
 	struct peer a = join(&r, 1, 0, "a");
 
-	(void)state;
 	r.dispatch_busy = true;
 	rig_advance(&r, fd, 10);
 	got(&r, &a);
@@ -245,11 +239,10 @@ static void dispatch_is_waited_for(void **state)
 	close(a.fd);
 }
 
-static void late_ones(void **state)
+TEST(late_ones)
 {
 	static const enum time_late policies[] = { TIME_LATE_WAIT, TIME_LATE_WARN, TIME_LATE_DROP };
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		struct rig r;
 		int fd = begin(&r, (struct time_engine_options){ .step_deadline_dur_ns = 1000000,
@@ -289,14 +282,13 @@ static void late_ones(void **state)
 }
 
 /* A pause ends what has begun first: nobody in the middle of a turn is refused. */
-static void pause_waits_for_the_round(void **state)
+TEST(pause_waits_for_the_round)
 {
 	struct rig r;
 	int fd = begin(&r, (struct time_engine_options){ 0 });
 	struct peer a = join(&r, 1, 0, "a");
 	struct time_status st;
 
-	(void)state;
 	rig_advance(&r, fd, 10);
 	assert_int_equal(got(&r, &a), STEP_TURN);
 	assert_int_equal(time_engine_pause(r.e), 0);
@@ -330,13 +322,12 @@ static void pause_waits_for_the_round(void **state)
 }
 
 /* Cancelled by a pause, a step's round still goes to its end. */
-static void cancelled_steps_finish_their_round(void **state)
+TEST(cancelled_steps_finish_their_round)
 {
 	struct rig r;
 	int fd;
 	struct peer a;
 
-	(void)state;
 	fd = begin(&r, (struct time_engine_options){ .paused = true });
 	a = join(&r, 1, 0, "a");
 	rig_advance(&r, fd, 10);
@@ -355,12 +346,11 @@ static void cancelled_steps_finish_their_round(void **state)
 }
 
 /* Wall-driven time asks nobody, but a step does. */
-static void wall_steps_ask_participants(void **state)
+TEST(wall_steps_ask_participants)
 {
 	struct rig r;
 	struct peer a;
 
-	(void)state;
 	rig_init(&r, 1, "simulation", (struct time_engine_options){ 0 });
 	a = join(&r, 1, 0, "a");
 	assert_false(r.held);
@@ -382,13 +372,12 @@ static void wall_steps_ask_participants(void **state)
 }
 
 /* The source is switched in the middle of a turn: the round is given up, the next one waits for who is still in it. */
-static void switching_gives_the_round_up(void **state)
+TEST(switching_gives_the_round_up)
 {
 	struct rig r;
 	int result, fd = begin(&r, (struct time_engine_options){ 0 });
 	struct peer a = join(&r, 1, 0, "a"), b = join(&r, 2, 0, "b");
 
-	(void)state;
 	rig_advance(&r, fd, 10);
 	assert_int_equal(got(&r, &a), STEP_TURN);
 	assert_int_equal(got(&r, &b), STEP_TURN);
@@ -419,14 +408,13 @@ static void switching_gives_the_round_up(void **state)
 }
 
 /* A source whose driver says what time it is: the same, also when time jumps. */
-static void set_times_are_steps(void **state)
+TEST(set_times_are_steps)
 {
 	struct driver_packet answer;
 	struct rig r;
 	int result, fd;
 	struct peer a;
 
-	(void)state;
 	rig_init(&r, 1, "ss2", (struct time_engine_options){ 0 });
 	fd = rig_attach(&r, 9, &result);
 	a = join(&r, 1, 0, "a");
@@ -447,13 +435,12 @@ static void set_times_are_steps(void **state)
 }
 
 /* Without a driver nothing will end a hold. */
-static void no_driver_no_hold(void **state)
+TEST(no_driver_no_hold)
 {
 	struct rig r;
 	int fd = begin(&r, (struct time_engine_options){ 0 });
 	struct peer a = join(&r, 1, 0, "a");
 
-	(void)state;
 	rig_advance(&r, fd, 10);
 	assert_int_equal(got(&r, &a), STEP_TURN);
 	close(fd);
@@ -463,25 +450,4 @@ static void no_driver_no_hold(void **state)
 	assert_int_equal(r.dispatches, 1);
 	rig_finish(&r);
 	close(a.fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ranks_take_turns),
-		cmocka_unit_test(equal_ranks_are_released_in_order),
-		cmocka_unit_test(the_dead_are_out_at_once),
-		cmocka_unit_test(nonsense_is_out),
-		cmocka_unit_test(comers_wait_for_the_next_step),
-		cmocka_unit_test(dispatch_is_waited_for),
-		cmocka_unit_test(late_ones),
-		cmocka_unit_test(pause_waits_for_the_round),
-		cmocka_unit_test(cancelled_steps_finish_their_round),
-		cmocka_unit_test(wall_steps_ask_participants),
-		cmocka_unit_test(switching_gives_the_round_up),
-		cmocka_unit_test(set_times_are_steps),
-		cmocka_unit_test(no_driver_no_hold),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,7 +57,7 @@ static void finish(struct race *c, pthread_t threads[READERS])
 		pthread_join(threads[i], NULL);
 }
 
-static void time_never_goes_back(void **state)
+TEST(time_never_goes_back)
 {
 	static _Alignas(64) struct sim_clock_page page;
 	static const int64_t scales[] = { TIME_SCALE_MAX_E6, TIME_SCALE_MIN_E6, SIM_RATE_ONE, 333333 };
@@ -66,7 +66,6 @@ static void time_never_goes_back(void **state)
 	struct time_engine *e;
 	pthread_t threads[READERS];
 
-	(void)state;
 	assert_int_equal(exec_threads_create(&o.exec), 0);
 	assert_int_equal(time_engine_create(&o, &e), 0);
 	start(&c, threads);
@@ -103,13 +102,12 @@ static void bad_write(struct sim_clock_page *p, int64_t rate_e6)
 	__atomic_store_n(&p->seq, p->seq + 1, __ATOMIC_RELEASE);
 }
 
-static void a_writer_that_reads_the_clock_first_is_caught(void **state)
+TEST(a_writer_that_reads_the_clock_first_is_caught)
 {
 	static _Alignas(64) struct sim_clock_page page;
 	struct race c = { .page = &page };
 	pthread_t threads[READERS];
 
-	(void)state;
 	page.mono_ns = mono_now_ns();
 	page.rate_e6 = SIM_RATE_ONE;
 	start(&c, threads);
@@ -119,24 +117,12 @@ static void a_writer_that_reads_the_clock_first_is_caught(void **state)
 	assert_true(c.backwards > 0);
 }
 
-static void a_writer_that_died_inside_a_write_is_noticed(void **state)
+TEST(a_writer_that_died_inside_a_write_is_noticed)
 {
 	static _Alignas(64) struct sim_clock_page page = { .seq = 3, .sim_ns = 5 };
 	struct sim_clock_sample s = { .sim_ns = 4 };
 
-	(void)state;
 	assert_int_equal(sim_clock_read(&page, &s), -1);
 	assert_int_equal(page_sample_at(&page, 1, &s), -1);
 	assert_int_equal(s.sim_ns, 4);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(time_never_goes_back),
-		cmocka_unit_test(a_writer_that_reads_the_clock_first_is_caught),
-		cmocka_unit_test(a_writer_that_died_inside_a_write_is_noticed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

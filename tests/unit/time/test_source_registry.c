@@ -2,13 +2,12 @@
 /* Time sources by word: the built-in ones, a plug-in, and plug-ins that are refused with a sentence. */
 #include "rig.h"
 
-static void words_are_found(void **state)
+TEST(words_are_found)
 {
 	const struct sim_source_ops *s, *again;
 	struct source_registry *sources;
 	char path[4200];
 
-	(void)state;
 	assert_int_equal(source_registry_create(rig_plugin_dirs(), &sources), 0);
 	assert_int_equal(source_registry_find(sources, "Simulation", false, &s), 0);
 	assert_int_equal(s->id, SIM_SOURCE_SIMULATION);
@@ -32,7 +31,7 @@ static void words_are_found(void **state)
 	source_registry_destroy(sources);
 }
 
-static void bad_ones_are_refused(void **state)
+TEST(bad_ones_are_refused)
 {
 	static const struct {
 		const char *name, *why;
@@ -50,7 +49,6 @@ static void bad_ones_are_refused(void **state)
 	struct source_registry *sources;
 	const struct sim_source_ops *s = NULL;
 
-	(void)state;
 	assert_int_equal(source_registry_create(rig_plugin_dirs(), &sources), 0);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		assert_int_equal(source_registry_find(sources, bad[i].name, false, &s), bad[i].r);
@@ -60,14 +58,4 @@ static void bad_ones_are_refused(void **state)
 	}
 	source_registry_destroy(sources);
 	source_registry_destroy(NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words_are_found),
-		cmocka_unit_test(bad_ones_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,11 +9,10 @@
 
 #include <string.h>
 
-static void deadlines_do_not_drift(void **state)
+TEST(deadlines_do_not_drift)
 {
 	static const uint32_t rates[] = { 1, 3, 7, 30, 60, 100, 1000, 9999, 10000 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
 		struct clock_ticks t;
 		int64_t late;
@@ -35,12 +34,11 @@ static void deadlines_do_not_drift(void **state)
 	}
 }
 
-static void a_stall_is_one_tick_and_counts(void **state)
+TEST(a_stall_is_one_tick_and_counts)
 {
 	struct clock_ticks t;
 	int64_t late;
 
-	(void)state;
 	clock_ticks_init(&t, 0, 1000, 0);
 	assert_true(clock_ticks_take(&t, 1000300, &late));
 	assert_int_equal(late, 300);
@@ -54,11 +52,10 @@ static void a_stall_is_one_tick_and_counts(void **state)
 }
 
 /* Random sleeps against a loop that counts deadline by deadline. */
-static void missed_deadlines_are_counted_exactly(void **state)
+TEST(missed_deadlines_are_counted_exactly)
 {
 	struct rnd rnd;
 
-	(void)state;
 	rnd_seed(&rnd, test_seed(1));
 	for (int round = 0; round < 50; round++) {
 		uint32_t rate = 1 + rnd_below(&rnd, 10000);
@@ -82,13 +79,12 @@ static void missed_deadlines_are_counted_exactly(void **state)
 }
 
 /* Sleeps that end 20 .. 40 us late: three of four must then end before the deadline, and little is spun away. */
-static void the_lead_learns_where_three_of_four_sleeps_end(void **state)
+TEST(the_lead_learns_where_three_of_four_sleeps_end)
 {
 	struct clock_ticks t;
 	struct rnd rnd;
 	int in_time = 0;
 
-	(void)state;
 	rnd_seed(&rnd, 5);
 	clock_ticks_init(&t, 0, 1000, 100000);
 	for (int i = 0; i < 6000; i++) {
@@ -104,11 +100,10 @@ static void the_lead_learns_where_three_of_four_sleeps_end(void **state)
 	assert_in_range(t.lead_dur_ns, 30000, 41000);
 }
 
-static void the_lead_is_bounded_and_can_be_off(void **state)
+TEST(the_lead_is_bounded_and_can_be_off)
 {
 	struct clock_ticks t;
 
-	(void)state;
 	clock_ticks_init(&t, 0, 100, 60000);
 	for (int i = 0; i < 10000; i++)
 		clock_ticks_woke(&t, 0, 10 * NS_PER_MS);
@@ -132,14 +127,13 @@ static int by_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-static void quantiles_are_within_their_bucket(void **state)
+TEST(quantiles_are_within_their_bucket)
 {
 	static struct lateness l;
 	static int64_t v[5000];
 	struct lateness_summary s;
 	struct rnd rnd;
 
-	(void)state;
 	lateness_summarise(&l, &s);
 	assert_int_equal(s.count + (uint64_t)s.p50_dur_ns + (uint64_t)s.p99_dur_ns + (uint64_t)s.max_dur_ns, 0);
 	rnd_seed(&rnd, 3);
@@ -163,18 +157,4 @@ static void quantiles_are_within_their_bucket(void **state)
 	lateness_summarise(&l, &s);
 	assert_int_equal(s.max_dur_ns, INT64_MAX);
 	assert_int_equal(s.count, 5002);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(deadlines_do_not_drift),
-		cmocka_unit_test(a_stall_is_one_tick_and_counts),
-		cmocka_unit_test(missed_deadlines_are_counted_exactly),
-		cmocka_unit_test(the_lead_learns_where_three_of_four_sleeps_end),
-		cmocka_unit_test(the_lead_is_bounded_and_can_be_off),
-		cmocka_unit_test(quantiles_are_within_their_bucket),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
