@@ -54,6 +54,17 @@ static void retire(struct simd *s)
 	s->n_simd_subs = 0;
 }
 
+void dataplane_set_pools(struct simd *s, const struct pools *pools)
+{
+	s->pools = *pools; /* nothing is reserved yet */
+}
+
+void dataplane_set_roudi(struct simd *s, pid_t pid, bool owned)
+{
+	s->dataplane.roudi_pid = (int)pid;
+	s->dataplane.roudi_owned = owned;
+}
+
 void dataplane_lost(struct simd *s, const char *why)
 {
 	if (!s->dataplane.ready)

@@ -8,14 +8,21 @@
 #ifndef REGISTRY_DATAPLANE_H
 #define REGISTRY_DATAPLANE_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct ipc;
 struct ipc_sub;
+struct pools;
 struct simd;
 
 /* A life begins. ipc: takes. generation: never 0, ascending. On failure the life is over again (dataplane_lost). */
 int dataplane_up(struct simd *s, struct ipc *ipc, uint32_t generation);
+/* What the first generation really has: before its dataplane_up(). */
+void dataplane_set_pools(struct simd *s, const struct pools *pools);
+/* What GetInfo reports of RouDi. pid 0: none. */
+void dataplane_set_roudi(struct simd *s, pid_t pid, bool owned);
 /* RouDi is gone: slots in flight finish, everything else is refused with -ESTALE until dataplane_up(). */
 void dataplane_lost(struct simd *s, const char *why);
 /* Dispatch has given a subscriber of that life back. */

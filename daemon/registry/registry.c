@@ -7,6 +7,7 @@
 #include "client.h"
 #include "dataplane.h"
 #include "err.h"
+#include "event.h"
 #include "fd.h"
 #include "mem.h"
 #include "reaper.h"
@@ -203,6 +204,13 @@ void registry_drain(struct simd *s, bool now, void (*fn)(void *arg), void *arg)
 {
 	if (dispatch_shutdown(s->dispatch, now, fn, arg) < 0)
 		fn(arg);
+}
+
+void registry_close(struct simd *s)
+{
+	s->stopping = true;
+	event_shutdown(s);
+	service_all_close(s);
 }
 
 void registry_close_sessions(struct simd *s)

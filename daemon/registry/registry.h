@@ -35,6 +35,8 @@ void registry_destroy(struct simd *s);
 
 /* Complete what was accepted; now: with false. fn runs when that is done, perhaps before this returns. */
 void registry_drain(struct simd *s, bool now, void (*fn)(void *arg), void *arg);
+/* simd stops: clients are notified, requests of services are answered, no session is admitted. */
+void registry_close(struct simd *s);
 /* End all sessions; no new ones come. Their descriptors stay with their connections. */
 void registry_close_sessions(struct simd *s);
 

@@ -381,15 +381,8 @@ void processes_stop(struct processes *f, enum processes_part part, void (*done)(
 		struct member *m = list_entry(l, struct member, link);
 
 		prev = l->prev;
-		if (m->part != part)
-			continue;
-		if (process_alive(&m->p)) {
+		if (m->part == part)
 			process_stop(&m->p);
-		} else {
-			exec_timer_cancel(&m->p.timer);
-			m->p.state = PROCESS_IDLE;
-			m->stopped = true;
-		}
 	}
 	check_stopped(f);
 }

@@ -5,11 +5,8 @@
  */
 #include "supervisor.h"
 
-#include "bridge.h"
 #include "dataplane.h"
-#include "event.h"
 #include "registry.h"
-#include "service.h"
 #include "session.h"
 #include "timekeeper.h"
 #include "err.h"
@@ -198,7 +195,7 @@ static int on_up(void *arg, struct ipc *ipc, uint32_t generation, const struct p
 	int r;
 
 	if (first)
-		k->s->pools = *pools; /* nothing is reserved yet */
+		dataplane_set_pools(k->s, pools);
 	snprintf(k->runtime_name, sizeof(k->runtime_name), "%s", ipc_runtime_name(ipc));
 	r = dataplane_up(k->s, ipc, generation);
 	if (r < 0)
@@ -244,8 +241,7 @@ static void on_changed(void *arg)
 	struct roudi_info info;
 
 	roudi_info(k->roudi, &info);
-	k->s->dataplane.roudi_pid = (int)info.proc.pid;
-	k->s->dataplane.roudi_owned = info.owned;
+	dataplane_set_roudi(k->s, info.proc.pid, info.owned);
 	supervisor_save_state(k);
 }
 
@@ -419,10 +415,8 @@ void supervisor_stop(struct supervisor *k)
 		return;
 	k->stopping = true;
 	log_info("stopping");
-	k->s->stopping = true;
 	roudi_closing(k->roudi);
 	k->o.closing(k->o.arg);
-	event_shutdown(k->s);
-	service_all_close(k->s);
+	registry_close(k->s);
 	processes_stop(k->processes, FLEET_PROCESSES, on_processes_stopped, k);
 }
