@@ -293,10 +293,10 @@ int d_lane_open_further(struct d_bridge *b)
 {
 	struct d_lane *lane0 = list_first(&b->lanes, struct d_lane, link), *l;
 	struct lane_head head = { .op = LANE_OPEN };
-	int sv[2], r;
+	int sv[2], r = fd_packet_pair(sv, SOCK_NONBLOCK);
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sv) < 0)
-		return -errno;
+	if (r < 0)
+		return r;
 	r = d_lane_open(b, sv[0], &l);
 	if (r < 0) {
 		fd_close(sv[1]);

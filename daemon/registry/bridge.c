@@ -389,10 +389,10 @@ static int watch(struct bridge *b, pid_t pid)
 
 static int lane_pair(struct bridge *b, int sv[2])
 {
-	int size = LANE_BUFFER;
+	int size = LANE_BUFFER, r = fd_packet_pair(sv, SOCK_NONBLOCK);
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sv) < 0)
-		return err_sys(-errno, "bridge %s: cannot make its lane", b->name);
+	if (r < 0)
+		return err_sys(r, "bridge %s: cannot make its lane", b->name);
 	for (int i = 0; i < 2; i++)
 		(void)setsockopt(sv[i], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	return 0;

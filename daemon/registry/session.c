@@ -23,7 +23,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 
 LOG_TOPIC("client");
 
@@ -78,14 +77,15 @@ static int counter_page(struct client *cl, struct session_fds *f)
 /* Doorbell and completion socket: dispatch gets one end, the client the other. */
 static int dispatch_ends(struct client *cl, struct session_fds *f)
 {
-	int sv[2], bell, ours;
+	int sv[2], bell, ours, r;
 
 	bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (bell < 0)
 		return err_sys(-errno, "client %s: cannot make its doorbell", cl->name);
 	fds_add(f, bell, "doorbell");
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sv) < 0)
-		return err_sys(-errno, "client %s: cannot make its completion socket", cl->name);
+	r = fd_packet_pair(sv, SOCK_NONBLOCK);
+	if (r < 0)
+		return err_sys(r, "client %s: cannot make its completion socket", cl->name);
 	fds_add(f, sv[1], "completions");
 	ours = fd_dup(bell);
 	if (ours < 0) {

@@ -27,7 +27,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 LOG_TOPIC("time");
@@ -442,10 +441,10 @@ int timekeeper_acquire(struct timekeeper *t, const struct client *cl, bool freew
 	struct time_driver_info who = {
 		.client_id = cl->id, .pid = cl->pid, .uid = cl->uid, .freewheel = freewheel, .name = cl->name
 	};
-	int sv[2], r;
+	int sv[2], r = fd_packet_pair(sv, SOCK_NONBLOCK);
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sv) < 0)
-		return err_sys(-errno, "cannot make the driver's socket");
+	if (r < 0)
+		return err_sys(r, "cannot make the driver's socket");
 	r = time_engine_attach_driver(t->engine, sv[0], &who);
 	if (r < 0) {
 		fd_close(sv[1]);
@@ -489,10 +488,10 @@ int timekeeper_join(struct timekeeper *t, const struct client *cl, uint32_t rank
 	struct time_participant who = {
 		.client_id = cl->id, .pid = cl->pid, .uid = cl->uid, .rank = rank, .name = cl->name
 	};
-	int sv[2], r;
+	int sv[2], r = fd_packet_pair(sv, SOCK_NONBLOCK);
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sv) < 0)
-		return err_sys(-errno, "cannot make the participant's socket");
+	if (r < 0)
+		return err_sys(r, "cannot make the participant's socket");
 	r = time_engine_join(t->engine, sv[0], &who);
 	if (r < 0) {
 		fd_close(sv[1]);

@@ -57,6 +57,11 @@ int fd_dup(int fd)
 	return d < 0 ? err_sys(-errno, "duplicating descriptor %d", fd) : d;
 }
 
+int fd_packet_pair(int ret[2], int flags)
+{
+	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0, ret) < 0 ? -errno : 0;
+}
+
 /* ---- shared pages ---- */
 
 static size_t page_round(size_t size)

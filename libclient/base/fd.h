@@ -23,6 +23,8 @@ int fd_steal(int *fd);
 int fd_set_cloexec(int fd);
 int fd_set_nonblock(int fd, bool on);
 int fd_dup(int fd); /* close-on-exec duplicate */
+/* Two connected SOCK_SEQPACKET sockets. flags: 0 or SOCK_NONBLOCK. Without a sentence. */
+int fd_packet_pair(int ret[2], int flags);
 
 /* ---- shared pages ---- */
 

@@ -15,6 +15,7 @@
 #include <sim/msg/Ultrasonic.h>
 
 #include "bench.h"
+#include "fd.h"
 #include "timeutil.h"
 
 struct rate_arena {
@@ -50,7 +51,7 @@ static double bare(struct rate_arena *a)
 	double rate;
 	pid_t pid;
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, a->socket) < 0)
+	if (fd_packet_pair(a->socket, 0) < 0)
 		return -1;
 	pid = bench_fork(sender_main, a);
 	close(a->socket[0]);

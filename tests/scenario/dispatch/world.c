@@ -397,7 +397,7 @@ struct test_client *client_new(struct world *w)
 	c->id = ++w->next_client;
 	snprintf(app, sizeof(app), "client.%u.%u", c->id, w->life);
 	c->ipc = attach(w, app);
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sv), 0);
+	assert_int_equal(fd_packet_pair(sv, SOCK_NONBLOCK), 0);
 	bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	assert_true(bell >= 0);
 	c->completion = sv[0];
@@ -585,7 +585,7 @@ struct test_bridge *bridge_attach_quiet(struct world *w, uint32_t id)
 	b->w = w;
 	b->id = id;
 	b->alive = true;
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sv), 0);
+	assert_int_equal(fd_packet_pair(sv, SOCK_NONBLOCK), 0);
 	b->lanes[b->n_lanes++] = sv[0];
 	assert_int_equal(dispatch_bridge_attach(w->d, id, sv[1]), 0);
 	world_settle(w);

@@ -147,6 +147,22 @@ TEST(descriptors_travel_and_excess_is_closed)
 	fd_close(sock[1]);
 }
 
+TEST(a_packet_pair_keeps_the_bounds_of_packets)
+{
+	char buf[8];
+	int fds[2];
+
+	assert_int_equal(fd_packet_pair(fds, SOCK_NONBLOCK), 0);
+	assert_true(cloexec(fds[0]) && cloexec(fds[1]));
+	assert_int_equal(send(fds[0], "ab", 2, 0), 2);
+	assert_int_equal(send(fds[0], "c", 1, 0), 1);
+	assert_int_equal(recv(fds[1], buf, sizeof(buf), 0), 2);
+	assert_int_equal(recv(fds[1], buf, sizeof(buf), 0), 1);
+	assert_int_equal(recv(fds[1], buf, sizeof(buf), 0), -1); /* and does not wait */
+	fd_close(fds[0]);
+	fd_close(fds[1]);
+}
+
 TEST(a_pidfd_tells_the_end)
 {
 	int pidfd;

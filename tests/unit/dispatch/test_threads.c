@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "dispatch/dispatch_private.h"
+#include "fd.h"
 #include "ipc_mem.h"
 #include "log.h"
 #include "mem.h"
@@ -207,7 +208,7 @@ static void attach_bridge(struct rig *rig)
 	} up = { { LANE_STATUS, 1, sizeof(up.s) }, { .status = SIM_BRIDGE_CONNECTED } };
 	int sv[2];
 
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv), 0);
+	assert_int_equal(fd_packet_pair(sv, 0), 0);
 	rig->lane = sv[0];
 	assert_int_equal(send(sv[0], &up, sizeof(up), 0), sizeof(up));
 	assert_int_equal(dispatch_bridge_attach(rig->d, 0, sv[1]), 0);
@@ -258,7 +259,7 @@ static void add_producer(struct rig *rig, struct producer *p, uint32_t id, unsig
 	*p = (struct producer){ .rig = rig, .id = id, .publisher_id = 100 + id, .messages = messages };
 	p->burst = burst;
 	p->spin = burst == 1;
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv), 0);
+	assert_int_equal(fd_packet_pair(sv, 0), 0);
 	p->completion = sv[0];
 	p->doorbell = dup(bell);
 	assert_int_equal(dispatch_client_add(rig->d, id, "c", sv[1], bell), 0);

@@ -6,6 +6,7 @@
 #include "support/test.h"
 
 #include "err.h"
+#include "fd.h"
 #include "time/engine.h"
 #include "time/page.h"
 #include "timeutil.h"
@@ -206,7 +207,7 @@ static inline int rig_attach(struct rig *r, uint32_t client_id, int *ret_result)
 	struct time_driver_info who = { .client_id = client_id, .pid = 4711, .name = "engine" };
 	int fds[2];
 
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
+	assert_int_equal(fd_packet_pair(fds, 0), 0);
 	*ret_result = time_engine_attach_driver(r->e, fds[0], &who);
 	return fds[1];
 }

@@ -16,7 +16,7 @@ static struct peer join(struct rig *r, uint32_t client_id, uint32_t rank, const 
 	struct time_participant who = { .client_id = client_id, .pid = 1, .rank = rank, .name = name };
 	int fds[2];
 
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
+	assert_int_equal(fd_packet_pair(fds, 0), 0);
 	assert_int_equal(time_engine_join(r->e, fds[0], &who), 0);
 	return (struct peer){ .fd = fds[1] };
 }
