@@ -22,18 +22,6 @@ static void wake(_Atomic uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-static bool bit_get(const uint64_t *set, uint32_t i)
-{
-	return set[i / 64] >> (i % 64) & 1;
-}
-
-static void bit_put(uint64_t *set, uint32_t i, bool on)
-{
-	uint64_t bit = UINT64_C(1) << (i % 64);
-
-	set[i / 64] = on ? set[i / 64] | bit : set[i / 64] & ~bit;
-}
-
 static bool claimed_by(_Atomic uint32_t *cell, uint32_t publisher_id)
 {
 	return atomic_load_explicit(cell, memory_order_acquire) == publisher_id;
@@ -44,18 +32,18 @@ bool credits_claim(struct dispatch *d, struct d_message *m, uint32_t credit_cell
 	struct d_channel *ch = m->ch;
 	bool good = true;
 
-	if (credit_cell >= 1 && credit_cell <= ch->window && !bit_get(ch->busy, credit_cell - 1) &&
+	if (credit_cell >= 1 && credit_cell <= ch->window && !bitmap_get(ch->busy, credit_cell - 1) &&
 	    claimed_by(&d->page->channel[ch->id].cell[credit_cell - 1], m->pub->id)) {
-		bit_put(ch->busy, credit_cell - 1, true);
+		bitmap_set(ch->busy, credit_cell - 1);
 		m->credit = credit_cell;
 	} else {
 		good = false;
 	}
 	if (!token_cell)
 		return good;
-	if (token_cell <= WIRE_TOKENS_MAX && !bit_get(d->token_busy, token_cell - 1) &&
+	if (token_cell <= WIRE_TOKENS_MAX && !bitmap_get(d->token_busy, token_cell - 1) &&
 	    claimed_by(&d->page->token[token_cell - 1], m->pub->id)) {
-		bit_put(d->token_busy, token_cell - 1, true);
+		bitmap_set(d->token_busy, token_cell - 1);
 		m->token = token_cell;
 		return good;
 	}
@@ -79,12 +67,12 @@ static void credit_back(struct dispatch *d, struct d_channel *ch)
 void credits_free(struct dispatch *d, struct d_message *m)
 {
 	if (m->token) {
-		bit_put(d->token_busy, m->token - 1, false);
+		bitmap_clear(d->token_busy, m->token - 1);
 		free_cell(&d->page->token[m->token - 1], m->pub->id);
 		m->token = 0;
 	}
 	if (m->credit) {
-		bit_put(m->ch->busy, m->credit - 1, false);
+		bitmap_clear(m->ch->busy, m->credit - 1);
 		free_cell(&d->page->channel[m->ch->id].cell[m->credit - 1], m->pub->id);
 		m->credit = 0;
 		credit_back(d, m->ch);
@@ -93,7 +81,7 @@ void credits_free(struct dispatch *d, struct d_message *m)
 
 void credits_free_local(struct dispatch *d, struct d_channel *ch, uint32_t publisher_id, uint32_t credit_cell)
 {
-	if (credit_cell < 1 || credit_cell > ch->window || bit_get(ch->busy, credit_cell - 1))
+	if (credit_cell < 1 || credit_cell > ch->window || bitmap_get(ch->busy, credit_cell - 1))
 		return;
 	free_cell(&d->page->channel[ch->id].cell[credit_cell - 1], publisher_id);
 	credit_back(d, ch);
@@ -116,7 +104,7 @@ static void sweep_channel(struct dispatch *d, struct d_channel *ch, uint32_t pub
 	for (uint32_t i = 0; i < ch->window; i++) {
 		uint32_t v = atomic_load_explicit(&w->cell[i], memory_order_acquire);
 
-		if (bit_get(ch->busy, i) || !matches(d, v, publisher_id))
+		if (bitmap_get(ch->busy, i) || !matches(d, v, publisher_id))
 			continue;
 		free_cell(&w->cell[i], v);
 		credit_back(d, ch);
@@ -128,7 +116,7 @@ static void sweep_tokens(struct dispatch *d, uint32_t publisher_id)
 	for (uint32_t i = 0; i < WIRE_TOKENS_MAX; i++) {
 		uint32_t v = atomic_load_explicit(&d->page->token[i], memory_order_relaxed);
 
-		if (v && !bit_get(d->token_busy, i) && matches(d, v, publisher_id))
+		if (v && !bitmap_get(d->token_busy, i) && matches(d, v, publisher_id))
 			free_cell(&d->page->token[i], v);
 	}
 }

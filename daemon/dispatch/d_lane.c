@@ -79,14 +79,13 @@ int d_lane_control(struct d_lane *l, uint16_t op, uint16_t count, const char *te
 
 int d_lane_announce(struct d_lane *l, const struct d_route *rt)
 {
-	uint64_t *word = &l->knows[rt->ch->id / 64], bit = UINT64_C(1) << (rt->ch->id % 64);
 	int r;
 
-	if (*word & bit)
+	if (bitmap_get(l->knows, rt->ch->id))
 		return 0;
 	r = d_lane_control(l, LANE_CHANNEL, 1, rt->text, rt->text_len);
 	if (r >= 0)
-		*word |= bit;
+		bitmap_set(l->knows, rt->ch->id);
 	return r;
 }
 

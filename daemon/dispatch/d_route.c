@@ -94,7 +94,7 @@ static void forget_on_lanes(const struct d_route *rt)
 	struct d_lane *l;
 
 	list_for_each(l, &rt->b->lanes, link)
-		l->knows[rt->ch->id / 64] &= ~(UINT64_C(1) << (rt->ch->id % 64));
+		bitmap_clear(l->knows, rt->ch->id);
 }
 
 void d_route_drop(struct dispatch *d, struct d_route *rt)

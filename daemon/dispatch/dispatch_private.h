@@ -18,6 +18,7 @@
 
 #include <sim/slot.h>
 
+#include "bitmap.h"
 #include "dispatch.h"
 #include "list.h"
 #include "log.h"
@@ -247,7 +248,7 @@ struct dispatch {
 	struct list clients[D_HASH], pubs[D_HASH];
 	struct list closing_pubs;
 	uint32_t n_closing_channels;
-	uint64_t token_busy[WIRE_TOKENS_MAX / 64];
+	uint64_t token_busy[BITMAP_WORDS(WIRE_TOKENS_MAX)];
 	uint64_t serial;     /* of deliveries */
 	struct list holding; /* messages, while hold */
 	struct list sorted;  /* messages of steps that lossless bridges have no room for yet, in order */

@@ -42,19 +42,17 @@ struct client *client_find(struct simd *s, uint32_t id)
 
 int client_row_get(struct client *cl)
 {
-	for (uint32_t i = 0; i < WIRE_ROWS_MAX; i++) {
-		struct wire_counters *c = &cl->page->row[i];
+	uint32_t i = bitmap_first_clear(cl->row_used, WIRE_ROWS_MAX);
 
-		if (cl->row_used[i / 64] >> (i % 64) & 1)
-			continue;
-		cl->row_used[i / 64] |= 1ull << (i % 64);
-		memset(c, 0, sizeof(*c));
-		return (int)i;
-	}
-	return err_set(-EMFILE, "client %s: its %d publishers use up its counter page", cl->name, WIRE_ROWS_MAX);
+	if (i == WIRE_ROWS_MAX)
+		return err_set(-EMFILE, "client %s: its %d publishers use up its counter page", cl->name,
+			       WIRE_ROWS_MAX);
+	bitmap_set(cl->row_used, i);
+	memset(&cl->page->row[i], 0, sizeof(cl->page->row[i]));
+	return (int)i;
 }
 
 void client_row_put(struct client *cl, uint32_t row)
 {
-	cl->row_used[row / 64] &= ~(1ull << (row % 64));
+	bitmap_clear(cl->row_used, row);
 }

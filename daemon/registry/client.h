@@ -3,6 +3,7 @@
 #ifndef REGISTRY_CLIENT_H
 #define REGISTRY_CLIENT_H
 
+#include "bitmap.h"
 #include "exec.h"
 #include "list.h"
 #include "names.h"
@@ -36,7 +37,7 @@ struct client {
 	uint32_t iox_generation;
 
 	struct wire_counter_page *page; /* NULL for tools */
-	uint64_t row_used[WIRE_ROWS_MAX / 64];
+	uint64_t row_used[BITMAP_WORDS(WIRE_ROWS_MAX)];
 	struct list publishers, subscribers; /* in_client */
 	uint32_t n_publishers, n_subscribers, n_tokens;
 	uint32_t *tokens;      /* cells, n_tokens of them */

@@ -8,6 +8,7 @@
 #ifndef REGISTRY_SIMD_H
 #define REGISTRY_SIMD_H
 
+#include "bitmap.h"
 #include "conf.h"
 #include "exec.h"
 #include "list.h"
@@ -100,7 +101,7 @@ struct simd {
 
 	struct list tokens; /* token::link (token.c) */
 	uint32_t n_tokens;
-	uint64_t token_used[WIRE_TOKENS_MAX / 64];
+	uint64_t token_used[BITMAP_WORDS(WIRE_TOKENS_MAX)];
 
 	struct list bridges; /* bridge::link */
 	uint32_t n_bridges;

@@ -29,34 +29,21 @@ static struct token *find(struct simd *s, const char *name)
 	return NULL;
 }
 
-static int free_cell(const struct simd *s, uint32_t *ret)
-{
-	for (uint32_t i = 0; i < WIRE_TOKENS_MAX; i++) {
-		if (!(s->token_used[i / 64] >> (i % 64) & 1)) {
-			*ret = i;
-			return 0;
-		}
-	}
-	return err_set(-EMFILE, "all %d exclusive tokens are in use", WIRE_TOKENS_MAX);
-}
-
 static int make(struct simd *s, const char *name, struct token **ret)
 {
+	uint32_t cell = bitmap_first_clear(s->token_used, WIRE_TOKENS_MAX);
 	struct token *t;
-	uint32_t cell = 0;
-	int r;
 
 	if (s->n_tokens >= s->limits.tokens)
 		return err_set(-EMFILE, "%u exclusive tokens exist, limits.tokens allows no more", s->n_tokens);
-	r = free_cell(s, &cell);
-	if (r < 0)
-		return r;
+	if (cell == WIRE_TOKENS_MAX)
+		return err_set(-EMFILE, "all %d exclusive tokens are in use", WIRE_TOKENS_MAX);
 	t = MEM_NEW(struct token);
 	if (!t)
 		return err_nomem();
 	t->cell = cell;
 	snprintf(t->name, sizeof(t->name), "%s", name);
-	s->token_used[cell / 64] |= 1ull << (cell % 64);
+	bitmap_set(s->token_used, cell);
 	s->n_tokens++;
 	list_append(&s->tokens, &t->link);
 	*ret = t;
@@ -67,7 +54,7 @@ static void unref(struct simd *s, struct token *t)
 {
 	if (--t->refs)
 		return;
-	s->token_used[t->cell / 64] &= ~(1ull << (t->cell % 64));
+	bitmap_clear(s->token_used, t->cell);
 	s->n_tokens--;
 	list_remove(&t->link);
 	mem_free(t);

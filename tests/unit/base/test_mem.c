@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* list.h, mem.h, err.h, strbuf.h: the smallest helpers. Thread: one. */
+/* list.h, bitmap.h, mem.h, err.h, strbuf.h: the smallest helpers. Thread: one. */
 #include "tests/support/test.h"
 
+#include "bitmap.h"
 #include "err.h"
 #include "list.h"
 #include "mem.h"
@@ -41,6 +42,25 @@ TEST(list_keeps_order)
 		list_remove(&i->link); /* twice is harmless */
 	}
 	assert_int_equal(list_count(&head), 0);
+}
+
+TEST(bitmap_finds_the_lowest_that_is_free)
+{
+	uint64_t set[BITMAP_WORDS(130)] = { 0 };
+
+	for (uint32_t i = 0; i < 130; i++) {
+		assert_int_equal(bitmap_first_clear(set, 130), i);
+		assert_false(bitmap_get(set, i));
+		bitmap_set(set, i);
+		assert_true(bitmap_get(set, i));
+	}
+	assert_int_equal(bitmap_first_clear(set, 130), 130);
+	bitmap_clear(set, 64);
+	bitmap_clear(set, 127);
+	assert_int_equal(bitmap_first_clear(set, 130), 64);
+	bitmap_set(set, 64);
+	assert_int_equal(bitmap_first_clear(set, 130), 127);
+	assert_int_equal(bitmap_first_clear(set, 127), 127); /* what lies behind the end does not count */
 }
 
 TEST(mem_counts_and_fails)
