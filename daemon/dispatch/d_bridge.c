@@ -392,7 +392,7 @@ void d_bridge_done(struct d_bridge *b, const struct lane_done *r)
 		dl->lane->head_mono_ns = b->d->now;
 	d_lossless_answered(b);
 	measure(b, r->service_us);
-	d_hist_add(&b->d->publish_hist, b->d->now - dl->sent_mono_ns);
+	histogram_add_recent(&b->d->publish_hist, b->d->now - dl->sent_mono_ns);
 	if (!dl->decided)
 		settle_answer(b, m, r->result);
 	free_delivery(b, dl);
@@ -501,7 +501,7 @@ static void mark_out(struct d_lane *l, struct d_delivery *dl)
 	l->n_out++;
 	b->n_queued--;
 	b->n_out++;
-	d_hist_add(&b->d->queue_hist, b->d->now - dl->m->publish_mono_ns);
+	histogram_add_recent(&b->d->queue_hist, b->d->now - dl->m->publish_mono_ns);
 }
 
 static unsigned batch_size(const struct d_bridge *b, const struct d_lane *l)

@@ -1,64 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Figures: histograms of time spans, and a snapshot of all counters in one block of memory.
- *
- * A histogram has eight buckets to each doubling, so a percentile is right within 12 %; it is halved when it
- * holds a million spans, so that it speaks of the recent past.
- *
- * Thread: the dispatch exec's.
- */
+/* Statistics: a snapshot of all counters in one block of memory. Thread: the dispatch exec's. */
 #include <string.h>
 
 #include "dispatch_private.h"
 #include "mem.h"
-
-#define SUB_BITS 3
-
-static unsigned bucket_of(uint64_t ns)
-{
-	unsigned top, i;
-
-	if (ns < (1u << SUB_BITS))
-		return (unsigned)ns;
-	top = 63 - (unsigned)__builtin_clzll(ns);
-	i = ((top - SUB_BITS + 1) << SUB_BITS) + (unsigned)(ns >> (top - SUB_BITS) & ((1u << SUB_BITS) - 1));
-	return i < D_HIST ? i : D_HIST - 1;
-}
-
-/* The middle of a bucket. */
-static int64_t bucket_dur_ns(unsigned i)
-{
-	unsigned shift = i >> SUB_BITS;
-	int64_t low;
-
-	if (!shift)
-		return i;
-	low = (int64_t)((1u << SUB_BITS) + (i & ((1u << SUB_BITS) - 1))) << (shift - 1);
-	return low + (INT64_C(1) << (shift - 1)) / 2;
-}
-
-void d_hist_add(struct d_hist *h, int64_t dur_ns)
-{
-	if (h->total >= 1000000) {
-		h->total = 0;
-		for (unsigned i = 0; i < D_HIST; i++)
-			h->total += h->n[i] /= 2;
-	}
-	h->n[bucket_of(dur_ns > 0 ? (uint64_t)dur_ns : 0)]++;
-	h->total++;
-}
-
-int64_t d_hist_at(const struct d_hist *h, unsigned percent)
-{
-	uint64_t below = 0, want = (h->total * percent + 99) / 100;
-
-	for (unsigned i = 0; i < D_HIST && h->total; i++) {
-		below += h->n[i];
-		if (below >= want && below)
-			return bucket_dur_ns(i);
-	}
-	return 0;
-}
 
 static void bridge_figures(const struct d_bridge *b, struct dispatch_bridge_stats *ret)
 {
@@ -93,10 +38,10 @@ static void totals(const struct dispatch *d, struct dispatch_stats *s)
 	s->packets_out = d->n.packets_out;
 	s->packets_in = d->n.packets_in;
 	s->invalid = d->n.invalid;
-	s->queue_p50_dur_ns = d_hist_at(&d->queue_hist, 50);
-	s->queue_p99_dur_ns = d_hist_at(&d->queue_hist, 99);
-	s->publish_p50_dur_ns = d_hist_at(&d->publish_hist, 50);
-	s->publish_p99_dur_ns = d_hist_at(&d->publish_hist, 99);
+	s->queue_p50_dur_ns = histogram_quantile(&d->queue_hist, 500000);
+	s->queue_p99_dur_ns = histogram_quantile(&d->queue_hist, 990000);
+	s->publish_p50_dur_ns = histogram_quantile(&d->publish_hist, 500000);
+	s->publish_p99_dur_ns = histogram_quantile(&d->publish_hist, 990000);
 }
 
 /* Into ret, if it is not NULL; returns how many there are. */

@@ -20,6 +20,7 @@
 
 #include "bitmap.h"
 #include "dispatch.h"
+#include "histogram.h"
 #include "list.h"
 #include "log.h"
 #include "mailbox.h"
@@ -214,11 +215,6 @@ struct d_bridge {
 	struct log_limit limit;
 };
 
-#define D_HIST 256
-struct d_hist {
-	uint64_t n[D_HIST], total;
-};
-
 struct event; /* d_events.c */
 
 struct d_waiter { /* someone who is to be told */
@@ -272,7 +268,7 @@ struct dispatch {
 	struct {
 		uint64_t wakeups, packets_out, packets_in, invalid;
 	} n;
-	struct d_hist queue_hist, publish_hist;
+	struct histogram queue_hist, publish_hist;
 	struct log_limit limit;
 	_Alignas(16) unsigned char rx[D_RX];
 };
@@ -420,8 +416,6 @@ void d_event_stats(struct dispatch *d, struct event *e, struct dispatch_stats *s
 void d_events_read(void *arg, struct mail *list);
 
 /* ---- d_stats.c ---- */
-void d_hist_add(struct d_hist *h, int64_t dur_ns);
-int64_t d_hist_at(const struct d_hist *h, unsigned percent);
 struct dispatch_stats *d_stats_take(const struct dispatch *d);
 
 #endif

@@ -39,7 +39,7 @@ struct clock_thread {
 
 	struct { /* the clock thread's, counters readable by all */
 		struct clock_ticks ticks;
-		struct lateness lateness;
+		struct histogram lateness;
 		uint64_t number;
 		_Atomic uint64_t published, missed, failed, unstable;
 		_Atomic int64_t lead_dur_ns;
@@ -73,7 +73,7 @@ static void tick(struct clock_thread *t, int64_t now_mono_ns)
 
 	if (!clock_ticks_take(&t->clk.ticks, now_mono_ns, &late_dur_ns))
 		return;
-	lateness_add(&t->clk.lateness, late_dur_ns);
+	histogram_add(&t->clk.lateness, late_dur_ns);
 	atomic_store_explicit(&t->clk.missed, t->clk.ticks.missed, memory_order_relaxed);
 	if (sample(t, now_mono_ns, &k.now) < 0) {
 		bump(&t->clk.unstable);
@@ -269,5 +269,5 @@ void clock_thread_stats(const struct clock_thread *t, struct clock_thread_stats 
 		.fifo = t->fifo,
 		.spin_dur_ns = atomic_load_explicit(&t->clk.lead_dur_ns, memory_order_relaxed),
 	};
-	lateness_summarise(&t->clk.lateness, &ret->lateness);
+	histogram_summarise(&t->clk.lateness, &ret->lateness);
 }

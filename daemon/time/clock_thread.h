@@ -12,7 +12,7 @@
 #define TIME_CLOCK_THREAD_H
 
 #include "exec.h"
-#include "lateness.h"
+#include "histogram.h"
 
 #include <sim/clock_page.h>
 
@@ -63,7 +63,7 @@ struct clock_thread_stats {
 	uint32_t rate_hz;
 	bool fifo;           /* SCHED_FIFO is in force */
 	int64_t spin_dur_ns; /* learned: sleeps so much shorter and spins */
-	struct lateness_summary lateness;
+	struct histogram_summary lateness;
 };
 
 void clock_thread_stats(const struct clock_thread *t, struct clock_thread_stats *ret);

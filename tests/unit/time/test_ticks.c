@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The clock's deadlines and its lateness histogram: pure code, told the time. */
+/* The clock's deadlines: pure code that gets the time as an argument. */
 #include "support/test.h"
 
 #include "rnd.h"
 #include "time/clock_ticks.h"
-#include "time/lateness.h"
 #include "timeutil.h"
 
 #include <string.h>
@@ -118,43 +117,4 @@ TEST(the_lead_is_bounded_and_can_be_off)
 	clock_ticks_init(&t, 0, 100, 0);
 	clock_ticks_woke(&t, 0, NS_PER_MS);
 	assert_int_equal(t.lead_dur_ns, 0);
-}
-
-static int by_value(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-TEST(quantiles_are_within_their_bucket)
-{
-	static struct lateness l;
-	static int64_t v[5000];
-	struct lateness_summary s;
-	struct rnd rnd;
-
-	lateness_summarise(&l, &s);
-	assert_int_equal(s.count + (uint64_t)s.p50_dur_ns + (uint64_t)s.p99_dur_ns + (uint64_t)s.max_dur_ns, 0);
-	rnd_seed(&rnd, 3);
-	for (int i = 0; i < 5000; i++) {
-		v[i] = (int64_t)(rnd_u64(&rnd) >> (25 + rnd_below(&rnd, 39)));
-		lateness_add(&l, v[i]);
-	}
-	lateness_add(&l, -5); /* as 0 */
-	v[0] = v[0] > 0 ? v[0] : 0;
-	qsort(v, 5000, sizeof(v[0]), by_value);
-	for (uint32_t q = 1; q <= 100; q++) {
-		int64_t exact = v[q * 50 - 1], got = lateness_quantile(&l, q * 10000);
-
-		/* the extra 0 moves the rank by one: allow for the neighbour */
-		assert_true(got >= (q > 1 ? v[q * 50 - 2] : 0) && got <= exact + exact / 8 + 1);
-	}
-	lateness_summarise(&l, &s);
-	assert_int_equal(s.count, 5001);
-	assert_int_equal(s.max_dur_ns, v[4999]);
-	lateness_add(&l, INT64_MAX); /* beyond the last bucket: counted there, and the maximum is told */
-	lateness_summarise(&l, &s);
-	assert_int_equal(s.max_dur_ns, INT64_MAX);
-	assert_int_equal(s.count, 5002);
 }
