@@ -96,7 +96,7 @@ void conn_refuse(int fd, int r, const char *why)
 {
 	char text[ERR_WHY_MAX + 128];
 	int n = snprintf(text, sizeof(text),
-			 "{\"error\":\"" ERROR_FAILED "\",\"parameters\":{\"errno\":%d,\"message\":\"%s\"}}", r, why);
+			 "{\"error\":\"" ERROR_FAILED "\",\"parameters\":{\"errno\":%d,\"why\":\"%s\"}}", r, why);
 
 	if (n > 0 && (size_t)n < sizeof(text)) /* with the NUL that ends a message */
 		(void)!send(fd, text, (size_t)n + 1, MSG_DONTWAIT | MSG_NOSIGNAL);

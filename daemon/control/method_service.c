@@ -70,7 +70,7 @@ static int method_withdraw(struct call *call)
 
 static int method_answer(struct call *call)
 {
-	json_t *response = json_object_get(call->params, "response");
+	json_t *response = NULL;
 	int64_t id, number;
 	const char *why;
 	int r = jsonx_int(call->params, "request_id", 1, INT64_MAX, &id);
@@ -79,9 +79,11 @@ static int method_answer(struct call *call)
 		r = jsonx_opt_int(call->params, "errno", -ERRNO_MAX, 0, 0, &number);
 	if (r == 0)
 		r = jsonx_opt_string(call->params, "why", TEXT_MAX, "", &why);
+	if (r == 0)
+		r = jsonx_opt_object(call->params, "response", &response);
 	if (r < 0)
 		return r;
-	if (number == 0 && !json_is_object(response))
+	if (number == 0 && !response)
 		return err_set(-EINVAL, "AnswerService: neither a response (an object) nor an errno (negative)");
 	return service_answer(call->conn->cl, id, (int)number, *why ? why : err_text((int)number), response);
 }

@@ -72,7 +72,6 @@ static int method_hello(struct call *call)
 	struct session_hello h = { .pid = c->cred.pid, .uid = c->cred.uid };
 	struct session_fds fds;
 	const char *bridge;
-	int64_t pid;
 	int r = check_abi(call->params);
 
 	if (c->cl)
@@ -81,8 +80,6 @@ static int method_hello(struct call *call)
 		r = jsonx_string(call->params, "name", TEXT_MAX, &h.name);
 	if (r == 0)
 		r = jsonx_string(call->params, "role", TEXT_MAX, &h.role);
-	if (r == 0) /* what the peer believes; the credentials of its socket count */
-		r = jsonx_opt_int(call->params, "pid", 0, INT32_MAX, 0, &pid);
 	if (r == 0)
 		r = jsonx_opt_string(call->params, "bridge", TEXT_MAX, NULL, &bridge);
 	if (r == 0 && bridge && !bridge_find(call->s, bridge))
@@ -273,11 +270,8 @@ static int method_attach_bridge(struct call *call)
 	static const char *const names[] = { "lane" };
 	struct bridge *b;
 	const char *name;
-	int64_t pid;
 	int fd, r = jsonx_string(call->params, "bridge", TEXT_MAX, &name);
 
-	if (r == 0)
-		r = jsonx_opt_int(call->params, "pid", 0, INT32_MAX, 0, &pid);
 	if (r == 0)
 		r = bridge_attach(call->conn->cl, name, &b, &fd);
 	if (r < 0)
@@ -297,7 +291,7 @@ static int method_attach_bridge(struct call *call)
 static const char *const none[] = { NULL };
 
 const struct method session_methods[] = {
-	{ "Hello", method_hello, 0, P("name", "role", "abi", "pid", "version", "bridge") },
+	{ "Hello", method_hello, 0, P("name", "role", "abi", "version", "bridge") },
 	{ "Attached", method_attached, METHOD_SESSION, P("iox_generation", "app") },
 	{ "Advertise", method_advertise, METHOD_SESSION, P("channel", "type", "max_body", "flags") },
 	{ "Unadvertise", method_unadvertise, METHOD_SESSION, P("publisher_id") },
@@ -308,6 +302,6 @@ const struct method session_methods[] = {
 	{ "Events", method_events, 0, none },
 	{ "AcquireDriver", method_acquire_driver, METHOD_SESSION, P("freewheel") },
 	{ "JoinStep", method_join_step, METHOD_SESSION, P("rank") },
-	{ "AttachBridge", method_attach_bridge, METHOD_SESSION, P("bridge", "pid") },
+	{ "AttachBridge", method_attach_bridge, METHOD_SESSION, P("bridge") },
 	{ 0 },
 };

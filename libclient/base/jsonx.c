@@ -146,6 +146,14 @@ int jsonx_opt_string(const json_t *obj, const char *key, size_t max_len, const c
 	return 0;
 }
 
+int jsonx_opt_object(const json_t *obj, const char *key, json_t **ret)
+{
+	if (member(obj, key))
+		return jsonx_object(obj, key, ret);
+	*ret = NULL;
+	return 0;
+}
+
 int jsonx_only(const json_t *obj, const char *const *keys)
 {
 	/* jansson's iterator wants a mutable object but does not change it */

@@ -27,6 +27,7 @@ int jsonx_opt_int(const json_t *obj, const char *key, int64_t min, int64_t max, 
 int jsonx_opt_bool(const json_t *obj, const char *key, bool def, bool *ret);
 int jsonx_opt_real(const json_t *obj, const char *key, double def, double *ret);
 int jsonx_opt_string(const json_t *obj, const char *key, size_t max_len, const char *def, const char **ret);
+int jsonx_opt_object(const json_t *obj, const char *key, json_t **ret); /* default: NULL */
 
 /* Refuse members that are not in the NULL-ended list. */
 int jsonx_only(const json_t *obj, const char *const *keys);

@@ -71,7 +71,7 @@ struct varlink_answer {
 int varlink_msg_answer(const struct varlink_msg *m, struct varlink_answer *ret); /* -EBADMSG */
 
 /*
- * A negative errno of an error reply, its sentence in err_why(); 0 for a success. "errno" and "message" of
+ * A negative errno of an error reply, its sentence in err_why(); 0 for a success. "errno" and "why" of
  * our own errors' parameters are used; org.varlink.service.* maps to -EOPNOTSUPP and -EINVAL; else -EREMOTEIO.
  */
 int varlink_answer_errno(const struct varlink_answer *a);
@@ -102,7 +102,7 @@ int varlink_queue_call(struct varlink *v, const char *method, json_t *params, un
 		       unsigned n_fds);
 int varlink_queue_reply(struct varlink *v, json_t *params, bool continues, const int *fds, unsigned n_fds);
 int varlink_queue_error(struct varlink *v, const char *error, json_t *params);
-/* An error whose parameters are {"errno": r, "message": why}: what varlink_answer_errno reads. r negative. */
+/* An error whose parameters are {"errno": r, "why": why}: what varlink_answer_errno reads. r negative. */
 int varlink_queue_failure(struct varlink *v, const char *error, int r, const char *why);
 
 bool varlink_has_output(const struct varlink *v);

@@ -74,7 +74,7 @@ int varlink_msg_answer(const struct varlink_msg *m, struct varlink_answer *ret)
 
 int varlink_answer_errno(const struct varlink_answer *a)
 {
-	const char *why = json_string_value(json_object_get(a->params, "message"));
+	const char *why = json_string_value(json_object_get(a->params, "why"));
 	const char *what = json_string_value(json_object_get(a->params, "parameter"));
 	json_int_t r = json_integer_value(json_object_get(a->params, "errno"));
 
@@ -134,7 +134,7 @@ int varlink_queue_failure(struct varlink *v, const char *error, int r, const cha
 	json_t *text = json_string(why);
 
 	/* a sentence may quote a peer's bytes: what is not UTF-8 is left out, the number still goes */
-	return varlink_queue_error(v, error, json_pack("{si so*}", "errno", r, "message", text));
+	return varlink_queue_error(v, error, json_pack("{si so*}", "errno", r, "why", text));
 }
 
 int varlink_queue_method_not_found(struct varlink *v, const char *method)

@@ -470,7 +470,7 @@ int sim_bridge_attach(struct sim_client *c, const char *name, char **ret_config_
 	b->c = c;
 	r = client_session(c, &s);
 	if (r == 0) {
-		r = session_call(c, s, "AttachBridge", json_pack("{ss si}", "bridge", name, "pid", (int)getpid()), &m);
+		r = session_call(c, s, "AttachBridge", json_pack("{ss}", "bridge", name), &m);
 		session_unref(s);
 	}
 	if (r == 0) {

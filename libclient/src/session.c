@@ -314,8 +314,8 @@ static const char *role_of(const struct sim_client *c)
 
 static json_t *hello_params(const struct sim_client *c)
 {
-	json_t *p = json_pack("{ss ss si si ss}", "name", c->name, "role", role_of(c), "abi", (int)WIRE_ABI, "pid",
-			      (int)getpid(), "version", SIM_VERSION);
+	json_t *p = json_pack("{ss ss si ss}", "name", c->name, "role", role_of(c), "abi", (int)WIRE_ABI, "version",
+			      SIM_VERSION);
 
 	if (p && (c->flags & SIM_CLIENT_BRIDGE))
 		json_object_set_new(p, "bridge", json_string(c->name));

@@ -255,7 +255,7 @@ TEST_WITH(names_and_types, setup, teardown)
 {
 	assert_int_equal(actor_offer(&prov, "lamp", 1, 1000), 0);
 	assert_int_equal(actor_offer(&two, "/lamp", 1, 1000), -EEXIST);
-	assert_non_null(strstr(json_string_value(json_object_get(two.last, "message")), "provider"));
+	assert_non_null(strstr(json_string_value(json_object_get(two.last, "why")), "provider"));
 	assert_int_equal(actor_ask(&plain, "CallService", "{\"service\": \"none\", \"request\": {}}"), -ENOENT);
 	assert_int_equal(actor_ask(&plain, "CallService",
 				   "{\"service\": \"lamp\", \"request\": {}, \"type\": \"t/X\"}"),
@@ -469,7 +469,7 @@ static int setup_bridge(void **state)
 /* The bridge of the rig may call what its "services" list; the test's rig takes "secret/..." out again. */
 TEST_WITH(a_bridge_is_narrowed, setup_bridge, teardown)
 {
-	assert_int_equal(actor_ask(&one, "AttachBridge", "{\"bridge\": \"log\", \"pid\": 1}"), 0);
+	assert_int_equal(actor_ask(&one, "AttachBridge", "{\"bridge\": \"log\"}"), 0);
 	assert_int_equal(actor_offer(&prov, "lamp", 1, 1000), 0);
 	assert_int_equal(actor_offer(&prov, "secret/door", 1, 1000), 0);
 	assert_int_equal(actor_ask(&one, "ListServices", "{}"), 0);

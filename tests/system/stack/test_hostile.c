@@ -191,8 +191,8 @@ TEST_WITH(odd_parameters, setup, stack_sweep)
 		"{\"cell\":4096}",
 		"{\"channel\":\"a,b\",\"type\":{},\"max_body\":-1,\"flags\":255}",
 		"{\"channel\":\"/x\",\"type\":{\"name\":\"a/b\",\"fields\":[{\"name\":\"x\"}]},\"max_body\":1,\"flags\":0}",
-		"{\"name\":\"x\",\"role\":\"client\",\"abi\":1,\"pid\":1,\"version\":\"0\"}",
-		"{\"name\":\"x\",\"role\":\"tool\",\"abi\":99,\"pid\":-1,\"version\":\"0\"}",
+		"{\"name\":\"x\",\"role\":\"client\",\"abi\":1,\"version\":\"0\"}",
+		"{\"name\":\"x\",\"role\":\"tool\",\"abi\":99,\"version\":\"0\"}",
 		"{\"unknown\":{\"deep\":[[[[[]]]]]}}"
 	};
 
@@ -308,7 +308,7 @@ TEST_WITH(slow_listener, setup, stack_sweep)
 {
 	static const char hello[] =
 		"{\"method\":\"" I "Hello\",\"parameters\":{\"name\":\"slow\",\"role\":\"tool\",\"abi\":1,"
-		"\"pid\":1,\"version\":\"0.1.0\"}}";
+		"\"version\":\"0.1.0\"}}";
 	static const char events[] = "{\"method\":\"" I "Events\",\"more\":true}";
 	struct sim_client_options o = { .size = sizeof(o),
 					.name = "test",
@@ -351,8 +351,8 @@ static void hello(struct session *s, const char *role, const char *name)
 	*s = (struct session){ .sock = dial() };
 	assert_int_equal(varlink_create(NULL, &s->v), 0);
 	assert_int_equal(varlink_call(s->v, s->sock, I "Hello",
-				      json_pack("{s:s, s:s, s:i, s:i, s:s}", "name", name, "role", role, "abi", 1,
-						"pid", (int)getpid(), "version", "0.1.0"),
+				      json_pack("{s:s, s:s, s:i, s:s}", "name", name, "role", role, "abi", 1, "version",
+						"0.1.0"),
 				      5 * NS_PER_S, &m),
 			 0);
 	s->n = m.n_fds;
@@ -448,9 +448,8 @@ static int attach(struct session *s)
 	int fd;
 
 	hello(s, "bridge", "evil");
-	assert_int_equal(varlink_call(s->v, s->sock, I "AttachBridge",
-				      json_pack("{s:s, s:i}", "bridge", "evil", "pid", (int)getpid()), 5 * NS_PER_S,
-				      &m),
+	assert_int_equal(varlink_call(s->v, s->sock, I "AttachBridge", json_pack("{s:s}", "bridge", "evil"),
+				      5 * NS_PER_S, &m),
 			 0);
 	fd = varlink_msg_take_fd(&m, 0);
 	varlink_msg_finish(&m);

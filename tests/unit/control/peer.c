@@ -33,7 +33,7 @@ static const char *const base =
 	"{\"backend\": \"mem\", \"TimeSource\": \"unity\", \"pools\": [{\"size\": 512, \"count\": 1000}, "
 	"{\"size\": 65536, \"count\": 64}], \"rigs\": [{\"name\": \"car\", \"channels\": [{\"name\": \"narrow\", \"window\": 2}], "
 	"\"bridges\": [{\"name\": \"log\", \"plugin\": \"null\", \"start\": \"external\", \"channels\": [\"*\"], "
-	"\"services\": [\"*\", \"!secret/*\"]}], "
+	"\"services\": [\"*\", \"!secret/*\"], \"converters\": [\"units\"]}], "
 	"\"inbound\": [\"cmd\"]}]%s}";
 
 static void on_shutdown(void *user)
@@ -41,19 +41,18 @@ static void on_shutdown(void *user)
 	((struct desk *)user)->shut = true;
 }
 
-static const struct simd_ops ops = { .shutdown = on_shutdown };
-
 void desk_open(struct desk *d, const char *extra)
 {
 	struct ipc_mem_options bus = { .pools = pools, .n_pools = 2, .virtual_time = true };
 	struct ipc_options io = { .backend = "mem", .app = "simd" };
-	struct registry_options so = { .runtime_dir = "/test", .id = 1ull << 40, .ops = &ops, .user = d };
+	struct registry_options so = { .runtime_dir = "/test", .id = 1ull << 40, .ops = &d->ops, .user = d };
 	struct config_sources src = { 0 };
 	struct pools p;
 	struct ipc *ipc;
 	char text[2048];
 
 	memset(d, 0, sizeof(*d));
+	d->ops.shutdown = on_shutdown;
 	log_set_spec("none");
 	mem_stats(&d->before);
 	snprintf(text, sizeof(text), base, extra);
@@ -169,7 +168,7 @@ void peer_hello(struct peer *p, const char *name, const char *role)
 {
 	char text[256];
 
-	snprintf(text, sizeof(text), "{\"name\": \"%s\", \"role\": \"%s\", \"abi\": 1, \"pid\": 1, \"version\": \"t\"}",
-		 name, role);
+	snprintf(text, sizeof(text), "{\"name\": \"%s\", \"role\": \"%s\", \"abi\": 1, \"version\": \"t\"}", name,
+		 role);
 	CHECK(peer_call(p, "Hello", text, NULL));
 }

@@ -13,6 +13,7 @@
 
 #include "exec/exec.h"
 #include "mem.h"
+#include "registry/simd.h"
 #include "varlink.h"
 
 #define MS INT64_C(1000000)
@@ -25,6 +26,7 @@ struct desk {
 	struct simd *simd;
 	struct control *control;
 	bool shut; /* Shutdown came */
+	struct simd_ops ops;
 	struct mem_stats before;
 };
 

@@ -159,7 +159,7 @@ TEST_WITH(parameters_are_checked, begin, end)
 		{ "Unsubscribe", "{\"subscriber_id\": 77}", -ENOENT },
 		{ "Attached", "{\"iox_generation\": 1, \"app\": \"../x\"}", -EINVAL },
 		{ "Attached", "{\"iox_generation\": 9, \"app\": \"x.1\"}", -ESTALE },
-		{ "AttachBridge", "{\"bridge\": \"log\", \"pid\": 1}", -EPERM },
+		{ "AttachBridge", "{\"bridge\": \"log\"}", -EPERM },
 		{ "AcquireDriver", "{\"now\": true}", -EINVAL },
 	};
 

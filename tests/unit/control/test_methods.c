@@ -65,10 +65,9 @@ TEST_WITH(hello_hands_over_the_pages, begin, end)
 	json_t *r;
 	void *map;
 
-	assert_int_equal(
-		peer_call(&one, "Hello",
-			  "{\"name\": \"cam\", \"role\": \"client\", \"abi\": 1, \"pid\": 1, \"version\": \"t\"}", &r),
-		0);
+	assert_int_equal(peer_call(&one, "Hello",
+				   "{\"name\": \"cam\", \"role\": \"client\", \"abi\": 1, \"version\": \"t\"}", &r),
+			 0);
 	assert_int_equal(json_array_size(json_object_get(r, "fds")), 5);
 	for (size_t i = 0; i < 5; i++)
 		assert_string_equal(json_string_value(json_array_get(json_object_get(r, "fds"), i)), names[i]);
@@ -85,10 +84,9 @@ TEST_WITH(hello_hands_over_the_pages, begin, end)
 
 TEST_WITH(a_tool_gets_the_clock_only, begin, end)
 {
-	assert_int_equal(
-		peer_call(&one, "Hello",
-			  "{\"name\": \"ctl\", \"role\": \"tool\", \"abi\": 1, \"pid\": 1, \"version\": \"t\"}", NULL),
-		0);
+	assert_int_equal(peer_call(&one, "Hello",
+				   "{\"name\": \"ctl\", \"role\": \"tool\", \"abi\": 1, \"version\": \"t\"}", NULL),
+			 0);
 	assert_int_equal(one.msg.n_fds, 1);
 	assert_int_equal(peer_call(&one, "Advertise",
 				   "{\"channel\": \"x\", \"type\": " TYPE_A ", \"max_body\": 8, \"flags\": 0}", NULL),
@@ -380,14 +378,14 @@ TEST_WITH(a_bridge_attaches_once, begin, end)
 
 	peer_hello(&one, "log", "bridge");
 	peer_hello(&two, "log2", "bridge");
-	assert_int_equal(peer_call(&one, "AttachBridge", "{\"bridge\": \"nobody\", \"pid\": 1}", NULL), -ENOENT);
-	assert_int_equal(peer_call(&one, "AttachBridge", "{\"bridge\": \"log\", \"pid\": 1}", &r), 0);
+	assert_int_equal(peer_call(&one, "AttachBridge", "{\"bridge\": \"nobody\"}", NULL), -ENOENT);
+	assert_int_equal(peer_call(&one, "AttachBridge", "{\"bridge\": \"log\"}", &r), 0);
 	assert_string_equal(text(r, "plugin"), "null");
 	assert_int_equal(one.msg.n_fds, 1);
-	assert_int_equal(peer_call(&two, "AttachBridge", "{\"bridge\": \"log\", \"pid\": 1}", NULL), -EBUSY);
+	assert_int_equal(peer_call(&two, "AttachBridge", "{\"bridge\": \"log\"}", NULL), -EBUSY);
 	/* its end frees the name */
 	peer_close(&one);
-	assert_int_equal(peer_call(&two, "AttachBridge", "{\"bridge\": \"log\", \"pid\": 1}", NULL), 0);
+	assert_int_equal(peer_call(&two, "AttachBridge", "{\"bridge\": \"log\"}", NULL), 0);
 	peer_open(&desk, &one);
 }
 
