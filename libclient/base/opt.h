@@ -4,12 +4,11 @@
  * man page tells the same. Values land in a struct of the program, at the offsets the table names.
  *
  *     struct args { bool once; int64_t count; const char *channel; };
+ *     #define OPT_VALUES struct args
  *     static const struct opt echo_opts[] = {
- *             { .name = "once", .type = OPT_FLAG, .off = offsetof(struct args, once), .help = "one message, then exit" },
- *             { .name = "count", .letter = 'n', .type = OPT_INT, .off = offsetof(struct args, count), .metavar = "N",
- *               .min = 1, .max = INT64_MAX, .help = "exit after N messages" },
- *             { .name = "CHANNEL", .kind = OPT_REQUIRED, .type = OPT_STRING, .off = offsetof(struct args, channel),
- *               .help = "channel to follow", .complete = "simctl list --names" },
+ *             OPT("once", 0, FLAG, once, NULL, "one message, then exit"),
+ *             OPT("count", 'n', INT, count, "N", "exit after N messages", .min = 1, .max = INT64_MAX),
+ *             OPT_ARG("CHANNEL", REQUIRED, STRING, channel, "channel to follow", .complete = "simctl list --names"),
  *             { 0 }
  *     };
  *     static const struct opt_command commands[] = {
@@ -75,6 +74,18 @@ struct opt {
 	bool negatable;             /* OPT_FLAG: --no-NAME exists */
 	unsigned least;             /* OPT_MANY: so many at the least */
 };
+
+/* A row of a table: an option, a positional argument. field: of OPT_VALUES; further members may follow. */
+#define OPT(name_, letter_, type_, field, metavar_, help_, ...) \
+	{ \
+		.name = (name_), .letter = (letter_), .type = OPT_##type_, .off = offsetof(OPT_VALUES, field), \
+		.metavar = (metavar_), .help = (help_), __VA_ARGS__ \
+	}
+#define OPT_ARG(name_, kind_, type_, field, help_, ...) \
+	{ \
+		.name = (name_), .kind = OPT_##kind_, .type = OPT_##type_, .off = offsetof(OPT_VALUES, field), \
+		.help = (help_), __VA_ARGS__ \
+	}
 
 struct opt_command {
 	const char *name;         /* one or two words, "list", "clock pause"; NULL ends the table */

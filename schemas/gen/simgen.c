@@ -25,26 +25,24 @@ struct options {
 	struct opt_strings include, files;
 };
 
-/* clang-format off */
-#define AT(field) .off = offsetof(struct options, field)
+#define OPT_VALUES struct options
 static const struct opt opts[] = {
-	{ .name = "include", .letter = 'I', .type = OPT_STRINGS, AT(include), .metavar = "DIR", .complete = "dir",
-	  .help = "where nested types are: DIR/<package>/[msg/]; package=DIR: of one package, in DIR itself" },
-	{ .name = "package", .letter = 'p', .type = OPT_STRING, AT(package), .metavar = "NAME",
-	  .help = "package of the files; default: the folder above, or above msg/ or srv/" },
-	{ .name = "outdir", .letter = 'o', .type = OPT_STRING, AT(outdir), .metavar = "DIR", .complete = "dir",
-	  .help = "write DIR/<package>/msg/<Name>.h and .c, of a service DIR/<package>/srv/" },
-	{ .name = "list", .letter = 'l', .type = OPT_FLAG, AT(list),
-	  .help = "also write all.h and all.c: every type or service of the package in one list" },
-	{ .name = "strict", .letter = 's', .type = OPT_FLAG, AT(strict),
-	  .help = "the comment of every field begins with its unit, such as [m] or [-], and says more" },
-	{ .name = "hash", .type = OPT_FLAG, AT(hash),
-	  .help = "write nothing; print name, 64-bit hash and bytes of the fixed part of each type" },
-	{ .name = "FILE", .kind = OPT_MANY, .least = 1, .type = OPT_STRINGS, AT(files), .complete = "file",
-	  .help = "definitions: .msg and .srv" },
+	OPT("include", 'I', STRINGS, include, "DIR",
+	    "where nested types are: DIR/<package>/[msg/]; package=DIR: of one package, in DIR itself",
+	    .complete = "dir"),
+	OPT("package", 'p', STRING, package, "NAME",
+	    "package of the files; default: the folder above, or above msg/ or srv/"),
+	OPT("outdir", 'o', STRING, outdir, "DIR",
+	    "write DIR/<package>/msg/<Name>.h and .c, of a service DIR/<package>/srv/", .complete = "dir"),
+	OPT("list", 'l', FLAG, list, NULL,
+	    "also write all.h and all.c: every type or service of the package in one list"),
+	OPT("strict", 's', FLAG, strict, NULL,
+	    "the comment of every field begins with its unit, such as [m] or [-], and says more"),
+	OPT("hash", 0, FLAG, hash, NULL,
+	    "write nothing; print name, 64-bit hash and bytes of the fixed part of each type"),
+	OPT_ARG("FILE", MANY, STRINGS, files, "definitions: .msg and .srv", .least = 1, .complete = "file"),
 	{ 0 },
 };
-/* clang-format on */
 
 static const struct opt_program program = {
 	.name = "simgen",

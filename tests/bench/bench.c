@@ -372,31 +372,14 @@ struct args {
 	bool smoke;
 };
 
+#define OPT_VALUES struct args
 static const struct opt options[] = {
-	{ .name = "only",
-	  .type = OPT_STRING,
-	  .off = offsetof(struct args, only),
-	  .metavar = "NAME,...",
-	  .help = "groups to run: time, handover, overhead, first, cpu, dispatch, rate, pool, reattach, clock, step, ros2, convert, rig, peer, beside" },
-	{ .name = "out",
-	  .type = OPT_STRING,
-	  .off = offsetof(struct args, out),
-	  .metavar = "FILE",
-	  .help = "where to write JSON" },
-	{ .name = "dir",
-	  .type = OPT_STRING,
-	  .off = offsetof(struct args, dir),
-	  .metavar = "DIR",
-	  .help = "scratch folder" },
-	{ .name = "bin",
-	  .type = OPT_STRING,
-	  .off = offsetof(struct args, bin),
-	  .metavar = "DIR",
-	  .help = "folder of the programs" },
-	{ .name = "smoke",
-	  .type = OPT_FLAG,
-	  .off = offsetof(struct args, smoke),
-	  .help = "one short repetition of each" },
+	OPT("only", 0, STRING, only, "NAME,...",
+	    "groups to run: time, handover, overhead, first, cpu, dispatch, rate, pool, reattach, clock, step, ros2, convert, rig, peer, beside"),
+	OPT("out", 0, STRING, out, "FILE", "where to write JSON"),
+	OPT("dir", 0, STRING, dir, "DIR", "scratch folder"),
+	OPT("bin", 0, STRING, bin, "DIR", "folder of the programs"),
+	OPT("smoke", 0, FLAG, smoke, NULL, "one short repetition of each"),
 	{ 0 },
 };
 

@@ -61,29 +61,12 @@ struct run {
 	unsigned passed, failed, skipped;
 };
 
+#define OPT_VALUES struct args
 static const struct opt options[] = {
-	{ .name = "jobs",
-	  .letter = 'j',
-	  .type = OPT_INT,
-	  .off = offsetof(struct args, jobs),
-	  .min = 1,
-	  .max = JOBS_MAX,
-	  .help = "tests at once" },
-	{ .name = "logs",
-	  .type = OPT_STRING,
-	  .off = offsetof(struct args, logs),
-	  .metavar = "DIR",
-	  .help = "output goes there" },
-	{ .name = "wrap",
-	  .type = OPT_STRING,
-	  .off = offsetof(struct args, wrap),
-	  .metavar = "CMD",
-	  .help = "runs a test in namespaces" },
-	{ .name = "totals",
-	  .type = OPT_STRING,
-	  .off = offsetof(struct args, totals),
-	  .metavar = "FILE",
-	  .help = "append the counts there" },
+	OPT("jobs", 'j', INT, jobs, NULL, "tests at once", .min = 1, .max = JOBS_MAX),
+	OPT("logs", 0, STRING, logs, "DIR", "output goes there"),
+	OPT("wrap", 0, STRING, wrap, "CMD", "runs a test in namespaces"),
+	OPT("totals", 0, STRING, totals, "FILE", "append the counts there"),
 	{ 0 },
 };
 

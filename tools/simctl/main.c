@@ -11,68 +11,28 @@
 
 volatile sig_atomic_t simctl_stop;
 
-#define CHANNEL(help_text) \
-	{ \
-		.name = "CHANNEL", .kind = OPT_REQUIRED, .type = OPT_STRING, .off = offsetof(struct args, channel), \
-		.help = (help_text), .complete = "simctl list --names" \
-	}
-#define FLAG(long_name, member, help_text) \
-	{ \
-		.name = (long_name), .type = OPT_FLAG, .off = offsetof(struct args, member), .help = (help_text) \
-	}
-#define COUNT(help_text) \
-	{ \
-		.name = "count", .letter = 'n', .type = OPT_INT, .off = offsetof(struct args, count), .metavar = "N", \
-		.min = 1, .max = INT64_MAX, .help = (help_text) \
-	}
-#define WINDOW \
-	{ \
-		.name = "window", .letter = 'w', .type = OPT_DUR, .off = offsetof(struct args, window_dur_ns), \
-		.metavar = "TIME", .help = "wall time a line covers (1s)" \
-	}
-#define WATCH FLAG("watch", watch, "again every second, until interrupted")
-#define BRIDGE \
-	{ \
-		.name = "BRIDGE", .kind = OPT_REQUIRED, .type = OPT_STRING, .off = offsetof(struct args, bridge), \
-		.help = "name of a bridge", .complete = "simctl bridge list --names" \
-	}
+#define OPT_VALUES                         struct args
+#define CHANNEL(help_text)                 OPT_ARG("CHANNEL", REQUIRED, STRING, channel, help_text, .complete = "simctl list --names")
+#define FLAG(long_name, member, help_text) OPT(long_name, 0, FLAG, member, NULL, help_text)
+#define COUNT(help_text)                   OPT("count", 'n', INT, count, "N", help_text, .min = 1, .max = INT64_MAX)
+#define WINDOW                             OPT("window", 'w', DUR, window_dur_ns, "TIME", "wall time a line covers (1s)")
+#define WATCH                              FLAG("watch", watch, "again every second, until interrupted")
+#define BRIDGE                             OPT_ARG("BRIDGE", REQUIRED, STRING, bridge, "name of a bridge", .complete = "simctl bridge list --names")
 
 #define SERVICE \
-	{ \
-		.name = "SERVICE", .kind = OPT_REQUIRED, .type = OPT_STRING, .off = offsetof(struct args, service), \
-		.help = "name of a service", .complete = "simctl service list --names" \
-	}
-#define TIMEOUT(help_text) \
-	{ \
-		.name = "timeout", .type = OPT_DUR, .off = offsetof(struct args, timeout_dur_ns), .metavar = "TIME", \
-		.help = (help_text) \
-	}
+	OPT_ARG("SERVICE", REQUIRED, STRING, service, "name of a service", .complete = "simctl service list --names")
+#define TIMEOUT(help_text) OPT("timeout", 0, DUR, timeout_dur_ns, "TIME", help_text)
 
 static const struct opt global_opts[] = {
-	{ .name = "socket",
-	  .letter = 's',
-	  .type = OPT_STRING,
-	  .off = offsetof(struct args, socket),
-	  .metavar = "PATH",
-	  .help = "simd's control socket",
-	  .complete = "file" },
+	OPT("socket", 's', STRING, socket, "PATH", "simd's control socket", .complete = "file"),
 	FLAG("json", json, "JSON with stable keys instead of text"),
 	FLAG("pretty", pretty, "indent the JSON"),
 	{ 0 },
 };
 
 static const struct opt list_opts[] = {
-	{ .name = "PATTERN",
-	  .kind = OPT_OPTIONAL,
-	  .type = OPT_STRING,
-	  .off = offsetof(struct args, channel),
-	  .help = "only channels whose name matches, as in a shell" },
-	{ .name = "type",
-	  .letter = 't',
-	  .type = OPT_STRING,
-	  .off = offsetof(struct args, type),
-	  .metavar = "PATTERN",
-	  .help = "only channels whose type matches" },
+	OPT_ARG("PATTERN", OPTIONAL, STRING, channel, "only channels whose name matches, as in a shell"),
+	OPT("type", 't', STRING, type, "PATTERN", "only channels whose type matches"),
 	FLAG("names", names, "names alone, a line each"),
 	WATCH,
 	{ 0 },
@@ -84,32 +44,16 @@ static const struct opt echo_opts[] = {
 	CHANNEL("channel to print"),
 	FLAG("once", once, "one message, then exit"),
 	COUNT("exit after N messages"),
-	{ .name = "field",
-	  .letter = 'f',
-	  .type = OPT_STRING,
-	  .off = offsetof(struct args, field),
-	  .metavar = "PATH",
-	  .help = "print only this field, such as objects[0].position.x" },
+	OPT("field", 'f', STRING, field, "PATH", "print only this field, such as objects[0].position.x"),
 	FLAG("no-arr", no_arr, "print arrays as their type and length"),
-	{ .name = "max-array",
-	  .type = OPT_INT,
-	  .off = offsetof(struct args, max_array),
-	  .metavar = "N",
-	  .min = 0,
-	  .max = UINT32_MAX,
-	  .help = "elements printed of an array (0: all)" },
+	OPT("max-array", 0, INT, max_array, "N", "elements printed of an array (0: all)", .min = 0, .max = UINT32_MAX),
 	TIMEOUT("give up after this much wall time"),
 	{ 0 },
 };
 
 static const struct opt rate_opts[] = {
-	{ .name = "CHANNEL",
-	  .kind = OPT_MANY,
-	  .least = 1,
-	  .type = OPT_STRINGS,
-	  .off = offsetof(struct args, channels),
-	  .help = "channels to measure",
-	  .complete = "simctl list --names" },
+	OPT_ARG("CHANNEL", MANY, STRINGS, channels, "channels to measure", .least = 1,
+		.complete = "simctl list --names"),
 	WINDOW,
 	COUNT("exit after N windows"),
 	{ 0 },
@@ -118,31 +62,18 @@ static const struct opt delay_opts[] = { CHANNEL("channel to measure"), WINDOW, 
 static const struct opt watch_opts[] = { WATCH, { 0 } };
 
 static const struct opt step_opts[] = {
-	{ .name = "TIME",
-	  .kind = OPT_REQUIRED,
-	  .type = OPT_DUR,
-	  .off = offsetof(struct args, step_dur_ns),
-	  .help = "simulated time to step by, such as 10ms" },
+	OPT_ARG("TIME", REQUIRED, DUR, step_dur_ns, "simulated time to step by, such as 10ms"),
 	{ 0 },
 };
 
 static const struct opt scale_opts[] = {
-	{ .name = "SCALE",
-	  .kind = OPT_REQUIRED,
-	  .type = OPT_DOUBLE,
-	  .off = offsetof(struct args, scale),
-	  .min = 0,
-	  .max = 100,
-	  .help = "simulated seconds per wall second, 0.01 .. 100; 0 pauses" },
+	OPT_ARG("SCALE", REQUIRED, DOUBLE, scale, "simulated seconds per wall second, 0.01 .. 100; 0 pauses", .min = 0,
+		.max = 100),
 	{ 0 },
 };
 
 static const struct opt source_opts[] = {
-	{ .name = "SOURCE",
-	  .kind = OPT_REQUIRED,
-	  .type = OPT_STRING,
-	  .off = offsetof(struct args, source),
-	  .help = "unity, ss2, system, simulation or ros2" },
+	OPT_ARG("SOURCE", REQUIRED, STRING, source, "unity, ss2, system, simulation or ros2"),
 	FLAG("continue", cont, "carry the time on instead of starting at the source's own start value"),
 	{ 0 },
 };
@@ -154,29 +85,16 @@ static const struct opt service_opts[] = { SERVICE, { 0 } };
 
 static const struct opt service_call_opts[] = {
 	SERVICE,
-	{ .name = "REQUEST",
-	  .kind = OPT_OPTIONAL,
-	  .type = OPT_STRING,
-	  .off = offsetof(struct args, request),
-	  .help = "the request as JSON; what is left out is 0 or empty" },
+	OPT_ARG("REQUEST", OPTIONAL, STRING, request, "the request as JSON; what is left out is 0 or empty"),
 	TIMEOUT("wait no longer than this (the service's own deadline)"),
 	{ 0 },
 };
 
 static const struct opt type_opts[] = {
-	{ .name = "TYPE",
-	  .kind = OPT_REQUIRED,
-	  .type = OPT_STRING,
-	  .off = offsetof(struct args, type),
-	  .help = "type, such as sim/Imu, or a channel that has it" },
+	OPT_ARG("TYPE", REQUIRED, STRING, type, "type, such as sim/Imu, or a channel that has it"),
 	FLAG("ros", ros, "as the ROS 2 message that has its fields, with its type hash"),
-	{ .name = "out",
-	  .letter = 'o',
-	  .type = OPT_STRING,
-	  .off = offsetof(struct args, dir),
-	  .metavar = "DIR",
-	  .help = "write that as DIR/package/msg/Name.msg, for it and all it nests",
-	  .complete = "dir" },
+	OPT("out", 'o', STRING, dir, "DIR", "write that as DIR/package/msg/Name.msg, for it and all it nests",
+	    .complete = "dir"),
 	{ 0 },
 };
 

@@ -29,34 +29,15 @@ struct args {
 	bool stay, check;
 };
 
+#define OPT_VALUES struct args
 static const struct opt options[] = {
-	{ .name = "BRIDGE",
-	  .kind = OPT_REQUIRED,
-	  .type = OPT_STRING,
-	  .off = offsetof(struct args, name),
-	  .help = "name of the bridge in simd's configuration",
-	  .complete = "simctl bridge list --names" },
-	{ .name = "socket",
-	  .letter = 's',
-	  .type = OPT_STRING,
-	  .off = offsetof(struct args, socket),
-	  .metavar = "PATH",
-	  .help = "simd's control socket",
-	  .complete = "file" },
-	{ .name = "plugin-dir",
-	  .type = OPT_STRING,
-	  .off = offsetof(struct args, plugin_dir),
-	  .metavar = "DIR",
-	  .help = "where bridge_<name>.so lies",
-	  .complete = "dir" },
-	{ .name = "stay",
-	  .type = OPT_FLAG,
-	  .off = offsetof(struct args, stay),
-	  .help = "when simd ends, wait for the next one instead of exiting" },
-	{ .name = "check",
-	  .type = OPT_FLAG,
-	  .off = offsetof(struct args, check),
-	  .help = "check what stdin says of the bridge, as JSON, and exit: for simd --check-config" },
+	OPT_ARG("BRIDGE", REQUIRED, STRING, name, "name of the bridge in simd's configuration",
+		.complete = "simctl bridge list --names"),
+	OPT("socket", 's', STRING, socket, "PATH", "simd's control socket", .complete = "file"),
+	OPT("plugin-dir", 0, STRING, plugin_dir, "DIR", "where bridge_<name>.so lies", .complete = "dir"),
+	OPT("stay", 0, FLAG, stay, NULL, "when simd ends, wait for the next one instead of exiting"),
+	OPT("check", 0, FLAG, check, NULL,
+	    "check what stdin says of the bridge, as JSON, and exit: for simd --check-config"),
 	{ 0 },
 };
 

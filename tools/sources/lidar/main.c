@@ -42,16 +42,9 @@ struct args {
 	double rate_hz, lowest_deg, highest_deg, range, x, y, z, noise;
 };
 
-#define DOUBLE(opt_name, field, meta, lo, hi, text) \
-	{ \
-		.name = (opt_name), .type = OPT_DOUBLE, .off = offsetof(struct args, field), .metavar = (meta), \
-		.min = (lo), .max = (hi), .help = (text) \
-	}
-#define STRING(opt_name, field, meta, text) \
-	{ \
-		.name = (opt_name), .type = OPT_STRING, .off = offsetof(struct args, field), .metavar = (meta), \
-		.help = (text) \
-	}
+#define OPT_VALUES                                  struct args
+#define DOUBLE(opt_name, field, meta, lo, hi, text) OPT(opt_name, 0, DOUBLE, field, meta, text, .min = lo, .max = hi)
+#define STRING(opt_name, field, meta, text)         OPT(opt_name, 0, STRING, field, meta, text)
 
 static const struct opt OPTS[] = {
 	STRING("simd-socket", socket, "PATH", "control socket of simd"),
@@ -60,28 +53,10 @@ static const struct opt OPTS[] = {
 	STRING("objects", objects, "CHANNEL", "objects around the vehicle, in base_link [objects]"),
 	STRING("tf", tf, "CHANNEL", "pose of the vehicle, for buildings [tf]"),
 	STRING("frame", frame, "NAME", "frame of the sensor [lidar_top]"),
-	{ .name = "buildings",
-	  .letter = 'b',
-	  .type = OPT_STRING,
-	  .off = offsetof(struct args, buildings),
-	  .metavar = "FILE",
-	  .help = "JSON file of buildings in the map",
-	  .complete = "file" },
+	OPT("buildings", 'b', STRING, buildings, "FILE", "JSON file of buildings in the map", .complete = "file"),
 	DOUBLE("rate", rate_hz, "HZ", 1, 100, "turns a second of simulated time, at most as many as objects come [10]"),
-	{ .name = "beams",
-	  .type = OPT_INT,
-	  .off = offsetof(struct args, beams),
-	  .metavar = "N",
-	  .min = 1,
-	  .max = SCAN_BEAMS_MAX,
-	  .help = "lasers [64]" },
-	{ .name = "columns",
-	  .type = OPT_INT,
-	  .off = offsetof(struct args, columns),
-	  .metavar = "N",
-	  .min = 8,
-	  .max = SCAN_COLUMNS_MAX,
-	  .help = "directions of a turn [1800]" },
+	OPT("beams", 0, INT, beams, "N", "lasers [64]", .min = 1, .max = SCAN_BEAMS_MAX),
+	OPT("columns", 0, INT, columns, "N", "directions of a turn [1800]", .min = 8, .max = SCAN_COLUMNS_MAX),
 	DOUBLE("lowest", lowest_deg, "DEG", -85, 85, "elevation of the lowest laser [-24.8]"),
 	DOUBLE("highest", highest_deg, "DEG", -85, 85, "elevation of the highest laser [2]"),
 	DOUBLE("max-range", range, "M", 2, 10000, "how far it sees [120]"),
@@ -89,20 +64,8 @@ static const struct opt OPTS[] = {
 	DOUBLE("y", y, "M", -50, 50, "left of the middle [0]"),
 	DOUBLE("z", z, "M", 0, 50, "above the road [1.9]"),
 	DOUBLE("noise", noise, "M", 0, 10, "standard deviation of the distance [0]"),
-	{ .name = "seed",
-	  .type = OPT_INT,
-	  .off = offsetof(struct args, seed),
-	  .metavar = "N",
-	  .min = 0,
-	  .max = INT32_MAX,
-	  .help = "seed of the noise [1]" },
-	{ .name = "scans",
-	  .type = OPT_INT,
-	  .off = offsetof(struct args, scans),
-	  .metavar = "N",
-	  .min = 0,
-	  .max = INT64_MAX,
-	  .help = "end after so many turns [0: never]" },
+	OPT("seed", 0, INT, seed, "N", "seed of the noise [1]", .min = 0, .max = INT32_MAX),
+	OPT("scans", 0, INT, scans, "N", "end after so many turns [0: never]", .min = 0, .max = INT64_MAX),
 	{ 0 }
 };
 

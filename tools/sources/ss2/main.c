@@ -37,37 +37,15 @@ struct args {
 	int64_t port;
 };
 
+#define OPT_VALUES struct args
 static const struct opt OPTS[] = {
-	{ .name = "port",
-	  .letter = 'p',
-	  .type = OPT_INT,
-	  .off = offsetof(struct args, port),
-	  .metavar = "PORT",
-	  .min = 1,
-	  .max = 65535,
-	  .help = "TCP port that scenario_simulator_v2 connects to [5555]" },
-	{ .name = "bind",
-	  .letter = 'b',
-	  .type = OPT_STRING,
-	  .off = offsetof(struct args, bind),
-	  .metavar = "ADDRESS",
-	  .help = "address or interface to listen on, * for all [127.0.0.1]" },
-	{ .name = "origin",
-	  .type = OPT_STRING,
-	  .off = offsetof(struct args, origin),
-	  .metavar = "E,N[,ALT]",
-	  .help = "UTM position of the scenario's map, in metres [corner of the MGRS square]" },
-	{ .name = "simd-socket",
-	  .type = OPT_STRING,
-	  .off = offsetof(struct args, socket),
-	  .metavar = "PATH",
-	  .help = "control socket of simd",
-	  .complete = "file" },
-	{ .name = "name",
-	  .type = OPT_STRING,
-	  .off = offsetof(struct args, name),
-	  .metavar = "NAME",
-	  .help = "name shown by simctl [sim-ss2]" },
+	OPT("port", 'p', INT, port, "PORT", "TCP port that scenario_simulator_v2 connects to [5555]", .min = 1,
+	    .max = 65535),
+	OPT("bind", 'b', STRING, bind, "ADDRESS", "address or interface to listen on, * for all [127.0.0.1]"),
+	OPT("origin", 0, STRING, origin, "E,N[,ALT]",
+	    "UTM position of the scenario's map, in metres [corner of the MGRS square]"),
+	OPT("simd-socket", 0, STRING, socket, "PATH", "control socket of simd", .complete = "file"),
+	OPT("name", 0, STRING, name, "NAME", "name shown by simctl [sim-ss2]"),
 	{ 0 }
 };
 
