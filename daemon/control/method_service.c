@@ -155,7 +155,7 @@ static void on_tagged(void *arg, int64_t tag, int r, const char *why, json_t *re
 		      : json_pack("{s:s, s:I, s:O}", "event", "answer", "tag", (json_int_t)tag, "response", response);
 
 	if (j)
-		c->listener.send(c->listener.arg, j);
+		c->listener.send(c->listener.arg, j, NULL);
 	json_decref(j);
 }
 

@@ -194,13 +194,16 @@ static int method_close_token(struct call *call)
 /* ---- Events ---- */
 
 /* From inside other connections' methods: only queue, and let this connection's own callback send or end it. */
-static void send_event(void *arg, json_t *params)
+static void send_event(void *arg, json_t *params, const struct varlink_text *text)
 {
 	struct conn *c = (struct conn *)arg;
+	int r;
 
 	if (c->broken)
 		return;
-	if (varlink_queue_reply(c->v, json_incref(params), true, NULL, 0) < 0) {
+	r = text ? varlink_queue_event_text(c->v, json_incref(params), text)
+		 : varlink_queue_reply(c->v, json_incref(params), true, NULL, 0);
+	if (r < 0) {
 		c->broken = true;
 		shutdown(c->fd, SHUT_RDWR);
 		return;
@@ -223,7 +226,7 @@ static int method_events(struct call *call)
 	event_listen(c->s, &c->listener);
 	call->stream = true;
 	now = event_dataplane_json(c->s);
-	send_event(c, now);
+	send_event(c, now, NULL);
 	json_decref(now);
 	return 0;
 }

@@ -30,7 +30,7 @@ static void broadcast(struct simd *s, json_t *j)
 		return;
 	}
 	list_for_each_safe(l, tmp, &s->listeners, link)
-		l->send(l->arg, j);
+		l->send(l->arg, j, NULL);
 	json_decref(j);
 }
 

@@ -13,10 +13,12 @@
 #include <stdint.h>
 
 struct simd;
+struct varlink_text;
 
 struct event_listener {
-	struct list link;                        /* simd::listeners */
-	void (*send)(void *arg, json_t *params); /* borrows; may remove its listener, and only its own */
+	struct list link; /* simd::listeners */
+	/* borrows both; text may be NULL; may remove its listener, and only its own */
+	void (*send)(void *arg, json_t *params, const struct varlink_text *text);
 	void *arg;
 };
 

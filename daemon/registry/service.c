@@ -13,6 +13,7 @@
 #include "rig.h"
 #include "simd.h"
 #include "timeutil.h"
+#include "varlink.h"
 
 #include <errno.h>
 #include <sim/slot.h>
@@ -144,10 +145,9 @@ __attribute__((format(printf, 4, 5))) static void finish(struct request *q, int 
 
 static void send_request(struct service *sv, struct request *q)
 {
-	json_t *body = json_loads(q->body, 0, NULL);
-	json_t *j = body ? json_pack("{s:s, s:I, s:I, s:o}", "event", "request", "service_id", (json_int_t)sv->id,
-				     "request_id", (json_int_t)q->id, "request", body)
-			 : NULL;
+	const struct varlink_text body = { "request", q->body, q->bytes };
+	json_t *j = json_pack("{s:s, s:I, s:I}", "event", "request", "service_id", (json_int_t)sv->id, "request_id",
+			      (json_int_t)q->id);
 
 	if (!j) {
 		finish(q, -ENOMEM, NULL, "out of memory");
@@ -155,7 +155,7 @@ static void send_request(struct service *sv, struct request *q)
 		return;
 	}
 	sv->running = q;
-	sv->sink->send(sv->sink->arg, j);
+	sv->sink->send(sv->sink->arg, j, &body);
 	json_decref(j);
 }
 

@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 
 #define WAITING_FDS_MAX (4 * VARLINK_FDS_MAX) /* received, their message not complete yet */
@@ -230,17 +231,34 @@ static size_t dump(json_t *json, unsigned n_fds, char *buf, size_t size)
 	return n;
 }
 
-int varlink_queue(struct varlink *v, json_t *json, const int *fds, unsigned n_fds)
+/* Bytes that text adds to a message whose end is "}}". */
+static size_t text_size(const struct varlink_text *text)
 {
+	return text ? strlen(",\"\":") + strlen(text->name) + text->len : 0;
+}
+
+static void text_add(char *end, const struct varlink_text *text)
+{
+	char *at = end - strlen("}}");
+
+	at += sprintf(at, ",\"%s\":", text->name);
+	at = mempcpy(at, text->json, text->len);
+	memcpy(at, "}}", strlen("}}"));
+}
+
+/* text: NULL, or what goes to the end of json's last member, an object with members. */
+static int queue(struct varlink *v, json_t *json, const struct varlink_text *text, const int *fds, unsigned n_fds)
+{
+	size_t head, n;
 	struct out *o;
-	size_t n;
 	int r;
 
 	if (n_fds > VARLINK_FDS_MAX)
 		return err_set(-E2BIG, "%u descriptors in one message; at most %d pass", n_fds, VARLINK_FDS_MAX);
-	n = dump(json, n_fds, NULL, 0);
-	if (!n)
+	head = dump(json, n_fds, NULL, 0);
+	if (!head)
 		return err_nomem();
+	n = head + text_size(text);
 	if (n > v->message_max)
 		return err_set(-EMSGSIZE, "a message of %zu bytes, at most %zu are allowed", n, v->message_max);
 	if (n + 1 > v->output_max - v->out_bytes)
@@ -250,8 +268,10 @@ int varlink_queue(struct varlink *v, json_t *json, const int *fds, unsigned n_fd
 		return err_nomem();
 	list_init(&o->link);
 	r = out_dup_fds(o, fds, n_fds);
-	if (r == 0 && dump(json, n_fds, o->bytes, n) != n)
+	if (r == 0 && dump(json, n_fds, o->bytes, n) != head)
 		r = err_nomem();
+	if (r == 0 && text)
+		text_add(o->bytes + head, text);
 	o->len = n + 1;
 	v->out_bytes += o->len;
 	if (r < 0) {
@@ -260,6 +280,16 @@ int varlink_queue(struct varlink *v, json_t *json, const int *fds, unsigned n_fd
 	}
 	list_append(&v->out, &o->link);
 	return 0;
+}
+
+int varlink_queue(struct varlink *v, json_t *json, const int *fds, unsigned n_fds)
+{
+	return queue(v, json, NULL, fds, n_fds);
+}
+
+int varlink_queue_text(struct varlink *v, json_t *json, const struct varlink_text *text)
+{
+	return queue(v, json, text, NULL, 0);
 }
 
 bool varlink_has_output(const struct varlink *v)

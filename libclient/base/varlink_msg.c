@@ -123,6 +123,24 @@ int varlink_queue_reply(struct varlink *v, json_t *params, bool continues, const
 	return queue_packed(v, m, fds, n_fds);
 }
 
+static int queue_text(struct varlink *v, json_t *m, const struct varlink_text *text)
+{
+	int r = m ? varlink_queue_text(v, m, text) : err_nomem();
+
+	json_decref(m);
+	return r;
+}
+
+int varlink_queue_call_text(struct varlink *v, const char *method, json_t *params, const struct varlink_text *text)
+{
+	return queue_text(v, json_pack("{ss so}", "method", method, "parameters", params), text);
+}
+
+int varlink_queue_event_text(struct varlink *v, json_t *params, const struct varlink_text *text)
+{
+	return queue_text(v, json_pack("{sb so}", "continues", 1, "parameters", params), text);
+}
+
 int varlink_queue_error(struct varlink *v, const char *error, json_t *params)
 {
 	return queue_packed(v, json_pack("{ss so}", "error", error, "parameters", params ? params : json_object()),

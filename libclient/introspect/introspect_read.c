@@ -8,7 +8,7 @@
 
 #include "err.h"
 #include "msg/typedesc.h"
-#include "sim/introspect.h"
+#include "value.h"
 
 static int read_struct(struct sim_builder *b, const struct sim_type *t, uint8_t *s, const json_t *j);
 
@@ -274,26 +274,36 @@ static int read_struct(struct sim_builder *b, const struct sim_type *t, uint8_t 
 	return 0;
 }
 
-int sim_msg_from_json(const struct sim_type *type, const char *json, size_t len, void *body, size_t capacity,
-		      size_t *ret_size)
+int msg_from_value(const struct sim_type *type, const json_t *value, void *body, size_t capacity, size_t *ret_size)
 {
 	struct sim_builder b;
-	json_error_t e;
-	json_t *j;
 	int r;
 
-	if (!type || type->abi != SIM_TYPE_ABI || !json)
+	if (!type || type->abi != SIM_TYPE_ABI)
 		return err_set(-EINVAL, "no JSON, or no type of ABI %u", SIM_TYPE_ABI);
 	if (!sim_builder_begin(&b, body, capacity, type->fixed_size, type->align))
 		return err_set(-ENOBUFS, "%zu bytes, aligned to %u, do not hold a %s, which takes %u and its arrays",
 			       capacity, type->align, type->name, type->fixed_size);
-	j = json_loadb(json, len, JSON_REJECT_DUPLICATES, &e);
-	if (!j)
-		return err_set(-EINVAL, "message JSON: %s at byte %d", e.text, e.position);
-	r = json_is_object(j) ? read_struct(&b, type, b.base, j) : err_set(-EINVAL, "message JSON: no object");
-	json_decref(j);
+	r = json_is_object(value) ? read_struct(&b, type, b.base, value) : err_set(-EINVAL, "message JSON: no object");
 	if (r < 0)
 		return r;
 	*ret_size = sim_builder_size(&b);
 	return 0;
+}
+
+int sim_msg_from_json(const struct sim_type *type, const char *json, size_t len, void *body, size_t capacity,
+		      size_t *ret_size)
+{
+	json_error_t e;
+	json_t *j;
+	int r;
+
+	if (!type || !json)
+		return err_set(-EINVAL, "no JSON, or no type of ABI %u", SIM_TYPE_ABI);
+	j = json_loadb(json, len, JSON_REJECT_DUPLICATES, &e);
+	if (!j)
+		return err_set(-EINVAL, "message JSON: %s at byte %d", e.text, e.position);
+	r = msg_from_value(type, j, body, capacity, ret_size);
+	json_decref(j);
+	return r;
 }

@@ -20,7 +20,7 @@
 #include "err.h"
 #include "json_out.h"
 #include "msg/typedesc.h"
-#include "sim/introspect.h"
+#include "value.h"
 
 #define JSON_ABI 1
 
@@ -165,6 +165,18 @@ int sim_type_to_json(const struct sim_type *type, char **ret)
 	}
 	*ret = text.data;
 	return 0;
+}
+
+int type_to_value(const struct sim_type *type, json_t **ret)
+{
+	char *text = NULL;
+	int r = sim_type_to_json(type, &text);
+
+	if (r < 0)
+		return r;
+	*ret = json_loads(text, 0, NULL);
+	free(text);
+	return *ret ? 0 : err_nomem();
 }
 
 /* ---- reading ---- */
@@ -387,28 +399,40 @@ static int read_closure(struct closure *c)
 	return check_root(c);
 }
 
-int sim_type_from_json(const char *json, size_t len, const struct sim_type **ret)
+int type_from_value(json_t *value, const struct sim_type **ret)
 {
-	struct closure *c;
-	json_error_t e;
+	struct closure *c = calloc(1, sizeof(*c));
 	int r;
 
-	if (!json)
-		return err_set(-EINVAL, "type JSON: none given");
-	if (len > SIM_TYPE_JSON_MAX)
-		return err_set(-E2BIG, "type JSON: longer than %u bytes", SIM_TYPE_JSON_MAX);
-	c = calloc(1, sizeof(*c));
 	if (!c)
 		return err_nomem();
 	atomic_init(&c->refs, 1);
-	c->root = json_loadb(json, len, JSON_REJECT_DUPLICATES, &e);
-	r = c->root ? read_closure(c) : err_set(-EINVAL, "type JSON: %s at byte %d", e.text, e.position);
+	c->root = json_incref(value);
+	r = read_closure(c);
 	if (r < 0) {
 		closure_destroy(c);
 		return r;
 	}
 	*ret = &c->types[c->n - 1].t;
 	return 0;
+}
+
+int sim_type_from_json(const char *json, size_t len, const struct sim_type **ret)
+{
+	json_error_t e;
+	json_t *j;
+	int r;
+
+	if (!json)
+		return err_set(-EINVAL, "type JSON: none given");
+	if (len > SIM_TYPE_JSON_MAX)
+		return err_set(-E2BIG, "type JSON: longer than %u bytes", SIM_TYPE_JSON_MAX);
+	j = json_loadb(json, len, JSON_REJECT_DUPLICATES, &e);
+	if (!j)
+		return err_set(-EINVAL, "type JSON: %s at byte %d", e.text, e.position);
+	r = type_from_value(j, ret);
+	json_decref(j);
+	return r;
 }
 
 /* ---- references ---- */

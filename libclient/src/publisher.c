@@ -14,6 +14,7 @@
 #include "jsonx.h"
 #include "mem.h"
 #include "timeutil.h"
+#include "value.h"
 #include "tsan.h"
 
 #define PROVE_DUR_NS (2 * NS_PER_S)
@@ -60,18 +61,13 @@ void pub_reg_destroy(struct pub_reg *reg)
 
 static int advertise_params(const struct sim_publisher *p, json_t **ret)
 {
-	json_error_t e;
 	json_t *type;
-	char *text;
-	int r = sim_type_to_json(p->type, &text);
+	int r = type_to_value(p->type, &type);
 
 	if (r < 0)
 		return err_set(r, "channel %s: its type cannot be described: %s", p->channel, err_text(r));
-	type = json_loads(text, 0, &e);
-	free(text);
-	*ret = type ? json_pack("{ss so sI si}", "channel", p->channel, "type", type, "max_body",
-				(json_int_t)p->max_body, "flags", (int)p->flags)
-		    : NULL;
+	*ret = json_pack("{ss so sI si}", "channel", p->channel, "type", type, "max_body", (json_int_t)p->max_body,
+			 "flags", (int)p->flags);
 	return *ret ? 0 : err_nomem();
 }
 

@@ -14,6 +14,7 @@
 #include "session.h"
 #include "thread.h"
 #include "timeutil.h"
+#include "value.h"
 
 #define ALIGN               64
 #define DEADLINE_MAX_DUR_NS (3600 * NS_PER_S)
@@ -72,19 +73,43 @@ bool services_settle(struct sim_client *c, const void *what)
 
 /* ---- answering a request ---- */
 
-static void send_answer(struct sim_client *c, const struct incoming *in, int r, const char *why, json_t *response)
+/* A string that holds a NUL, which no message may carry: the printer escapes a backslash, so it is no other's. */
+static bool holds_nul(const char *json)
+{
+	for (; (json = strchr(json, '\\')); json += 2)
+		if (strncmp(json, "\\u0000", 6) == 0)
+			return true;
+	return false;
+}
+
+int services_text(const struct sim_type *t, const void *body, size_t size, char **ret, size_t *ret_len)
+{
+	static const struct sim_json_options exact = { .exact = true };
+	char *text = NULL;
+	int r = sim_msg_to_json_alloc(t, body, size, &exact, &text, ret_len);
+
+	if (r == 0 && holds_nul(text))
+		r = err_set(-EBADMSG, "a string holds a NUL byte");
+	if (r < 0)
+		free(text);
+	else
+		*ret = text;
+	return r;
+}
+
+/* response: NULL with a negative r. */
+static void send_answer(struct sim_client *c, const struct incoming *in, int r, const char *why,
+			const struct varlink_text *response)
 {
 	struct session *s = NULL;
 	json_t *p;
 
-	if (client_session(c, &s) < 0) {
-		json_decref(response);
+	if (client_session(c, &s) < 0)
 		return;
-	}
 	p = r < 0 ? json_pack("{sI si ss}", "request_id", (json_int_t)in->request_id, "errno", r, "why", why)
-		  : json_pack("{sI so}", "request_id", (json_int_t)in->request_id, "response", response);
+		  : json_pack("{sI}", "request_id", (json_int_t)in->request_id);
 	if (s->serial == in->serial && p)
-		(void)session_post(c, s, "AnswerService", p, 0);
+		(void)session_post_text(c, s, "AnswerService", p, -1, response);
 	else
 		json_decref(p);
 	session_unref(s);
@@ -92,36 +117,47 @@ static void send_answer(struct sim_client *c, const struct incoming *in, int r, 
 
 static int read_request(struct sim_service *sv, const struct incoming *in, struct sim_request *req)
 {
-	struct services *ss = sv->c->services;
-	char *text = jsonx_text(in->request);
-	int r;
+	int r = msg_from_value(sv->type->request, in->request, sv->c->services->request, SIM_SERVICE_BODY_MAX,
+			       &req->size);
 
-	if (!text)
-		return err_nomem();
-	r = sim_msg_from_json(sv->type->request, text, strlen(text), ss->request, SIM_SERVICE_BODY_MAX, &req->size);
-	mem_free(text);
 	return r < 0 ? err_prefix(r, "request to service %s", req->service) : 0;
 }
 
-static int write_response(struct sim_service *sv, const struct sim_request *req, json_t **ret)
+static int write_response(struct sim_service *sv, const struct sim_request *req, char **ret, size_t *ret_len)
 {
-	static const struct sim_json_options exact = { .exact = true };
-	size_t len, size = req->response_size ? req->response_size : sv->type->response->fixed_size;
-	char *text = NULL;
-	int r = size > SIM_SERVICE_BODY_MAX
-			? err_set(-EMSGSIZE, "the handler sets response_size to %zu", size)
-			: sim_msg_to_json_alloc(sv->type->response, req->response, size, &exact, &text, &len);
+	size_t size = req->response_size ? req->response_size : sv->type->response->fixed_size;
+	int r = size > SIM_SERVICE_BODY_MAX ? err_set(-EMSGSIZE, "the handler sets response_size to %zu", size)
+					    : services_text(sv->type->response, req->response, size, ret, ret_len);
+
+	if (r == 0 && *ret_len > SIM_SERVICE_BODY_MAX) {
+		free(*ret);
+		r = err_set(-EMSGSIZE, "it is %zu bytes of JSON", *ret_len);
+	}
+	return r < 0 ? err_prefix(r, "response of service %s", req->service) : 0;
+}
+
+static void answer(struct sim_client *c, struct sim_service *sv, const struct incoming *in, struct sim_request *req)
+{
+	struct varlink_text response = { .name = "response" };
+	char *text;
+	int r = read_request(sv, in, req);
 
 	if (r == 0) {
-		*ret = json_loadb(text, len, 0, NULL);
-		r = !*ret                        ? err_set(-EBADMSG, "a string holds a NUL byte")
-		    : len > SIM_SERVICE_BODY_MAX ? err_set(-EMSGSIZE, "it is %zu bytes of JSON", len)
-						 : 0;
-		if (r < 0)
-			json_decref(*ret);
+		r = sv->fn(sv->user, req);
+		req->why[sizeof(req->why) - 1] = '\0';
+		if (r < 0) {
+			send_answer(c, in, r, req->why[0] ? req->why : err_text(r), NULL);
+			return;
+		}
+		r = write_response(sv, req, &text, &response.len);
 	}
+	if (r < 0) {
+		send_answer(c, in, r, err_why(), NULL);
+		return;
+	}
+	response.json = text;
+	send_answer(c, in, 0, "", &response);
 	free(text);
-	return r < 0 ? err_prefix(r, "response of service %s", req->service) : 0;
 }
 
 /* Called and returns with lock held. */
@@ -132,26 +168,12 @@ static void handle(struct sim_client *c, struct sim_service *sv, struct incoming
 				   .response = ss->response,
 				   .response_capacity = SIM_SERVICE_BODY_MAX };
 	char name[SIM_CHANNEL_MAX + 1];
-	json_t *response = NULL;
-	int r;
 
 	memcpy(name, sv->name, sizeof(name));
 	req.service = name;
 	services_enter(c, sv);
 	memset(ss->response, 0, SIM_SERVICE_BODY_MAX);
-	r = read_request(sv, in, &req);
-	if (r < 0) {
-		send_answer(c, in, r, err_why(), NULL);
-	} else {
-		r = sv->fn(sv->user, &req);
-		req.why[sizeof(req.why) - 1] = '\0';
-		if (r >= 0) {
-			r = write_response(sv, &req, &response);
-			send_answer(c, in, r, r < 0 ? err_why() : "", response);
-		} else {
-			send_answer(c, in, r, req.why[0] ? req.why : err_text(r), NULL);
-		}
-	}
+	answer(c, sv, in, &req);
 	services_leave(c);
 	if (sv->dead) {
 		mem_free(sv->asked);
@@ -363,24 +385,11 @@ void services_lost(struct sim_client *c, struct session *s)
 
 /* ---- registering ---- */
 
-static json_t *type_param(const struct sim_type *t)
-{
-	char *text = NULL;
-	json_t *j;
-
-	if (sim_type_to_json(t, &text) < 0)
-		return NULL;
-	j = json_loads(text, 0, NULL);
-	free(text);
-	return j;
-}
-
 static int offer_params(const struct sim_service *sv, json_t **ret)
 {
-	json_t *request = type_param(sv->type->request);
-	json_t *response = type_param(sv->type->response);
+	json_t *request = NULL, *response = NULL;
 
-	if (!request || !response) {
+	if (type_to_value(sv->type->request, &request) < 0 || type_to_value(sv->type->response, &response) < 0) {
 		json_decref(request);
 		json_decref(response);
 		return err_prefix(-EINVAL, "sim_service_offer: type %s", sv->type->name);

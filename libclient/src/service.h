@@ -87,6 +87,9 @@ void services_lost(struct sim_client *c, struct session *s);
 /* Offer everything to a new session. Under setup. */
 void services_register(struct sim_client *c, struct session *s);
 
+/* A body as the JSON text that crosses; returns: free(). -EBADMSG it is no valid one, or holds a NUL byte; -ENOMEM. */
+int services_text(const struct sim_type *t, const void *body, size_t size, char **ret, size_t *ret_len);
+
 /* ---- service_call.c ---- */
 
 void outgoing_event(struct sim_client *c, const json_t *params);

@@ -13,6 +13,7 @@
 #include "mem.h"
 #include "session.h"
 #include "timeutil.h"
+#include "value.h"
 
 #define GRACE_DUR_NS   NS_PER_S /* simd answers at the deadline; after this we do */
 #define LONGEST_DUR_NS (3600 * NS_PER_S)
@@ -97,17 +98,12 @@ int64_t outgoing_expire(struct sim_client *c)
 /* The response as a body. */
 static int unpack(const struct outgoing *o, void *body, size_t capacity, size_t *ret_size)
 {
-	char *text;
 	int r;
 
 	if (o->r < 0)
 		return err_set(o->r, "%s", o->why);
-	text = jsonx_text(o->response);
-	if (!text)
-		return err_nomem();
-	r = sim_msg_from_json(o->response_type, text, strlen(text), body, capacity, ret_size);
-	mem_free(text);
-	if (r == -ENOBUFS || r == -ENOMEM || r == 0)
+	r = msg_from_value(o->response_type, o->response, body, capacity, ret_size);
+	if (r == -ENOBUFS || r == 0)
 		return r;
 	return err_set(-EBADMSG, "the response is no %s: %s", o->response_type->name, err_why());
 }
@@ -123,34 +119,24 @@ void outgoing_notify(struct sim_client *c, struct outgoing *o)
 
 /* ---- the beginning ---- */
 
-static int body_json(const struct sim_type *t, const void *body, size_t size, json_t **ret)
+static int request_text(const struct sim_type *t, const void *body, size_t size, char **ret, size_t *ret_len)
 {
-	static const struct sim_json_options exact = { .exact = true };
-	char *text = NULL;
-	size_t len = 0;
 	int r = size > SIM_SERVICE_BODY_MAX
 			? err_set(-EMSGSIZE, "a request of %zu bytes; at most %u are taken", size, SIM_SERVICE_BODY_MAX)
-			: sim_msg_to_json_alloc(t, body, size, &exact, &text, &len);
+			: services_text(t, body, size, ret, ret_len);
 
-	if (r == 0) {
-		*ret = json_loadb(text, len, 0, NULL);
-		if (!*ret)
-			r = err_set(-EINVAL, "%s: a string holds a NUL byte", t->name);
-	}
-	free(text);
 	return r == -EBADMSG ? err_set(-EINVAL, "the request is no valid %s: %s", t->name, err_why()) : r;
 }
 
-static json_t *call_params(const char *name, const struct sim_service_type *type, json_t *request,
-			   int64_t timeout_dur_ns, int64_t tag)
+static json_t *call_params(const char *name, const struct sim_service_type *type, int64_t timeout_dur_ns, int64_t tag)
 {
 	char hash[2][17];
 	json_t *p;
 
 	snprintf(hash[0], sizeof(hash[0]), "%016llx", (unsigned long long)type->request->hash);
 	snprintf(hash[1], sizeof(hash[1]), "%016llx", (unsigned long long)type->response->hash);
-	p = json_pack("{ss ss so ss ss sI}", "service", name, "type", type->name, "request", request, "request_hash",
-		      hash[0], "response_hash", hash[1], "tag", (json_int_t)tag);
+	p = json_pack("{ss ss ss ss sI}", "service", name, "type", type->name, "request_hash", hash[0], "response_hash",
+		      hash[1], "tag", (json_int_t)tag);
 	if (p && timeout_dur_ns > 0)
 		json_object_set_new(p, "timeout_ms", json_integer((timeout_dur_ns + NS_PER_MS - 1) / NS_PER_MS));
 	return p;
@@ -168,10 +154,11 @@ static int check_call(struct sim_client *c, const char *name, const struct sim_s
 	return services_need(c);
 }
 
-/* Takes o on success; takes request always. */
+/* Takes o on success, and text always. */
 static int begin(struct sim_client *c, struct session *s, const char *name, const struct sim_service_type *type,
-		 json_t *request, int64_t timeout_dur_ns, struct outgoing *o)
+		 char *text, size_t len, int64_t timeout_dur_ns, struct outgoing *o)
 {
+	const struct varlink_text request = { "request", text, len };
 	json_t *params;
 	int r;
 
@@ -186,8 +173,9 @@ static int begin(struct sim_client *c, struct session *s, const char *name, cons
 	if (o->fn)
 		services_wake(c); /* it has a deadline to keep now */
 	pthread_mutex_unlock(&c->lock);
-	params = call_params(name, type, request, timeout_dur_ns, o->tag);
-	r = params ? session_post_tagged(c, s, "CallService", params, o->tag) : err_nomem();
+	params = call_params(name, type, timeout_dur_ns, o->tag);
+	r = params ? session_post_text(c, s, "CallService", params, o->tag, &request) : err_nomem();
+	free(text);
 	if (r >= 0)
 		return 0;
 	pthread_mutex_lock(&c->lock);
@@ -200,12 +188,12 @@ static int begin(struct sim_client *c, struct session *s, const char *name, cons
 }
 
 static int prepare(struct sim_client *c, const char *name, const struct sim_service_type *type, const void *request,
-		   size_t size, json_t **ret_request, struct session **ret_s, struct outgoing **ret_o)
+		   size_t size, char **ret_text, size_t *ret_len, struct session **ret_s, struct outgoing **ret_o)
 {
 	int r = check_call(c, name, type, request);
 
 	if (r == 0)
-		r = body_json(type->request, request, size, ret_request);
+		r = request_text(type->request, request, size, ret_text, ret_len);
 	if (r < 0)
 		return r;
 	r = client_session(c, ret_s);
@@ -214,7 +202,7 @@ static int prepare(struct sim_client *c, const char *name, const struct sim_serv
 		r = err_nomem();
 	}
 	if (r < 0) {
-		json_decref(*ret_request);
+		free(*ret_text);
 		return r;
 	}
 	list_init(&(*ret_o)->link);
@@ -226,15 +214,16 @@ int sim_service_call_async(struct sim_client *c, const char *name, const struct 
 {
 	struct session *s = NULL;
 	struct outgoing *o = NULL;
-	json_t *j;
-	int r = fn ? prepare(c, name, type, request, size, &j, &s, &o)
+	size_t len;
+	char *text;
+	int r = fn ? prepare(c, name, type, request, size, &text, &len, &s, &o)
 		   : err_set(-EINVAL, "sim_service_call_async: no callback");
 
 	if (r < 0)
 		return r;
 	o->fn = fn;
 	o->user = user;
-	r = begin(c, s, name, type, j, timeout_dur_ns, o);
+	r = begin(c, s, name, type, text, len, timeout_dur_ns, o);
 	session_unref(s);
 	if (r < 0)
 		outgoing_free(o);
@@ -247,13 +236,14 @@ int sim_service_call(struct sim_client *c, const char *name, const struct sim_se
 	struct session *s = NULL;
 	struct outgoing *o = NULL;
 	size_t got = 0;
-	json_t *j;
-	int r = response ? prepare(c, name, type, request, size, &j, &s, &o)
+	size_t len;
+	char *text;
+	int r = response ? prepare(c, name, type, request, size, &text, &len, &s, &o)
 			 : err_set(-EINVAL, "sim_service_call: the output pointer is NULL");
 
 	if (r < 0)
 		return r;
-	r = begin(c, s, name, type, j, timeout_dur_ns, o);
+	r = begin(c, s, name, type, text, len, timeout_dur_ns, o);
 	if (r == 0) {
 		pthread_mutex_lock(&c->lock);
 		while (!o->done && !s->dead && client_now(c) < o->until_mono_ns)

@@ -12,6 +12,7 @@
 #include "jsonx.h"
 #include "mem.h"
 #include "session.h"
+#include "value.h"
 
 struct sim_service_watcher {
 	struct list link; /* services::watchers */
@@ -37,17 +38,9 @@ static void own_type_free(struct own_type *t)
 static int half(const json_t *o, const char *key, const struct sim_type **ret)
 {
 	json_t *j;
-	char *text;
 	int r = jsonx_object(o, key, &j);
 
-	if (r < 0)
-		return r;
-	text = jsonx_text(j);
-	if (!text)
-		return err_nomem();
-	r = sim_type_from_json(text, strlen(text), ret);
-	mem_free(text);
-	return r;
+	return r < 0 ? r : type_from_value(j, ret);
 }
 
 static int read_type(const json_t *params, struct own_type *t)

@@ -189,7 +189,7 @@ void session_hangup(struct session *s)
 
 /* ret NULL: nobody waits for the reply. Takes params. */
 static int call_begin(struct sim_client *c, struct session *s, const char *method, json_t *params, unsigned flags,
-		      int64_t tag, struct call **ret)
+		      int64_t tag, const struct varlink_text *text, struct call **ret)
 {
 	struct call *call = MEM_NEW(struct call);
 	char name[80];
@@ -207,7 +207,8 @@ static int call_begin(struct sim_client *c, struct session *s, const char *metho
 		json_decref(params);
 		r = err_set(-ENOTCONN, "%s", s->dead_why);
 	} else {
-		r = varlink_queue_call(s->v, name, params, flags, NULL, 0);
+		r = text ? varlink_queue_call_text(s->v, name, params, text)
+			 : varlink_queue_call(s->v, name, params, flags, NULL, 0);
 	}
 	if (r >= 0 && !(flags & VARLINK_MORE)) {
 		list_append(&s->calls, &call->link);
@@ -271,7 +272,7 @@ int session_call(struct sim_client *c, struct session *s, const char *method, js
 {
 	int64_t start = client_now(c), until = call_until(c, start);
 	struct call *call;
-	int r = call_begin(c, s, method, params, 0, -1, &call);
+	int r = call_begin(c, s, method, params, 0, -1, NULL, &call);
 
 	if (r < 0)
 		return r;
@@ -293,12 +294,13 @@ int session_call(struct sim_client *c, struct session *s, const char *method, js
 /* An abandoned call belongs to the session: session_broken() or its reply frees it. */
 int session_post(struct sim_client *c, struct session *s, const char *method, json_t *params, unsigned flags)
 {
-	return call_begin(c, s, method, params, flags, -1, NULL);
+	return call_begin(c, s, method, params, flags, -1, NULL, NULL);
 }
 
-int session_post_tagged(struct sim_client *c, struct session *s, const char *method, json_t *params, int64_t tag)
+int session_post_text(struct sim_client *c, struct session *s, const char *method, json_t *params, int64_t tag,
+		      const struct varlink_text *text)
 {
-	return call_begin(c, s, method, params, 0, tag, NULL);
+	return call_begin(c, s, method, params, 0, tag, text, NULL);
 }
 
 /* ---- Hello ---- */

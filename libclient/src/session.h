@@ -62,8 +62,9 @@ int session_call(struct sim_client *c, struct session *s, const char *method, js
 /* The same without waiting for the reply, which is dropped. Takes params. 0, or why it could not be sent. */
 int session_post(struct sim_client *c, struct session *s, const char *method, json_t *params, unsigned flags);
 
-/* The same for a CallService: a refusal goes to services_refused(). */
-int session_post_tagged(struct sim_client *c, struct session *s, const char *method, json_t *params, int64_t tag);
+/* The same with one parameter more, as JSON text (NULL: none). tag: of a CallService, whose refusal goes to services_refused(); else -1. */
+int session_post_text(struct sim_client *c, struct session *s, const char *method, json_t *params, int64_t tag,
+		      const struct varlink_text *text);
 
 /* Wait a moment for something to come; reads it if nobody else does. Under lock, which it drops meanwhile. */
 void session_wait_locked(struct sim_client *c, struct session *s, int64_t until_mono_ns);

@@ -12,6 +12,7 @@
 #include "err.h"
 #include "jsonx.h"
 #include "mem.h"
+#include "value.h"
 
 #define DEPTH_DEFAULT 16u
 
@@ -448,16 +449,11 @@ void sim_subscriber_stats(const struct sim_subscriber *s, struct sim_subscriber_
 static int type_of_channel(const json_t *o, const struct sim_type **ret)
 {
 	json_t *type;
-	char *text;
 	int r = jsonx_object(o, "type", &type);
 
 	if (r < 0)
 		return r;
-	text = jsonx_text(type);
-	if (!text)
-		return err_nomem();
-	r = sim_type_from_json(text, strlen(text), ret);
-	mem_free(text);
+	r = type_from_value(type, ret);
 	return r < 0 ? err_prefix(r, "the type that simd holds") : 0;
 }
 

@@ -49,6 +49,8 @@ struct lamp {
 	int refuse; /* with this errno */
 	struct sim_service *sv;
 	bool withdraw; /* from inside the handler */
+	const char *text;
+	uint32_t text_len;
 };
 
 static int on_lamp(void *user, struct sim_request *req)
@@ -69,7 +71,10 @@ static int on_lamp(void *user, struct sim_request *req)
 	}
 	l->on = q->data;
 	a->success = true;
-	sim_SetBoolResponse_message_set(&b, l->on ? "on" : "off");
+	if (l->text_len)
+		memcpy(sim_builder_string(&b, &a->message, l->text_len, 0), l->text, l->text_len);
+	else
+		sim_SetBoolResponse_message_set(&b, l->on ? "on" : "off");
 	req->response_size = sim_builder_size(&b);
 	assert_string_equal(req->service, "/car/lamp");
 	return 0;
@@ -154,6 +159,38 @@ TEST_WITH(another_type, setup, teardown)
 	turns(10);
 	assert_int_equal(a.r, -EMEDIUMTYPE);
 	assert_int_equal(l.calls, 0);
+	sim_service_destroy(l.sv);
+}
+
+/* Neither side sends what the other cannot read: the call, or the answer, fails where the string is. */
+TEST_WITH(a_nul_does_not_cross, setup, teardown)
+{
+	static const struct sim_service_type echo = { .abi = SIM_TYPE_ABI,
+						      .size = sizeof(echo),
+						      .name = "sim/Echo",
+						      .request = &sim_SetBoolResponse_type,
+						      .response = &sim_SetBoolResponse_type };
+	struct lamp l = { .text = "a\0b", .text_len = 3 };
+	uint8_t q[256] __attribute__((aligned(8))) = { 0 };
+	struct sim_builder b;
+	struct answer a;
+
+	offer(&l, "lamp");
+	assert_int_equal(ask("lamp", true, 0, &a), 0);
+	turns(10);
+	assert_int_equal(a.r, -EBADMSG);
+	assert_non_null(strstr(a.text, "NUL"));
+	l.text = "\\u0000 \"\\\"";
+	l.text_len = (uint32_t)strlen(l.text);
+	assert_int_equal(ask("lamp", true, 0, &a), 0);
+	turns(10);
+	assert_int_equal(a.r, 0);
+	assert_string_equal(a.text, l.text);
+	memcpy(sim_builder_string(&b, &sim_SetBoolResponse_init(q, sizeof(q), &b)->message, 3, 0), "a\0b", 3);
+	assert_int_equal(sim_service_call_async(call, "echo", &echo, q, sim_builder_size(&b), 0, on_answer, &a),
+			 -EINVAL);
+	assert_non_null(strstr(sim_why(), "NUL"));
+	assert_int_equal(sim_client_state(call), SIM_CLIENT_CONNECTED);
 	sim_service_destroy(l.sv);
 }
 

@@ -187,6 +187,32 @@ TEST(a_handler_calls_on)
 	world_destroy(&w);
 }
 
+/* simd hands a request on unread; who knows the type refuses what it is not. */
+TEST(a_malformed_request_is_refused_by_its_reader)
+{
+	struct sim_client *a, *b;
+	struct sim_service *sv;
+	atomic_uint n = 0;
+	char *reply = NULL;
+
+	world_create_threads(&w, "");
+	a = world_client(&w, "a", 0);
+	b = world_client(&w, "b", 0);
+	assert_int_equal(sim_service_offer(a, "set", &sim_SetBool_service, NULL, on_count, &n, &sv), 0);
+	assert_int_equal(sim_call(b, "CallService", "{\"service\":\"set\",\"request\":{\"data\":\"x\"}}", &reply),
+			 -EINVAL);
+	assert_non_null(strstr(sim_why(), "request to service /car/set: field 'data'"));
+	assert_int_equal(sim_call(b, "CallService", "{\"service\":\"set\",\"request\":{\"date\":true}}", &reply),
+			 -EINVAL);
+	assert_non_null(strstr(sim_why(), "no field 'date'"));
+	assert_int_equal(sim_call(b, "CallService", "{\"service\":\"set\",\"request\":[]}", &reply), -EINVAL);
+	assert_int_equal(atomic_load(&n), 0);
+	sim_service_destroy(sv);
+	sim_disconnect(a);
+	sim_disconnect(b);
+	world_destroy(&w);
+}
+
 /* Destroying waits for the handler that runs. */
 struct slow {
 	atomic_bool in, go, done;

@@ -244,6 +244,42 @@ TEST(output_is_bounded_and_keeps_descriptors)
 	varlink_destroy(NULL);
 }
 
+/* A member that is text: what comes out at the other end is one message, within the same bounds. */
+TEST(text_goes_out_as_it_is)
+{
+	const struct varlink_text call = { "request", "{\"a\":[1,2.50]}xx", 14 }, event = { "request", "{}", 2 };
+	struct varlink *v = make(200, 300), *w = make(200, 300);
+	struct varlink_msg m;
+	const void *data;
+	const int *fds;
+	unsigned n_fds;
+	char text[300];
+	size_t len;
+	int r;
+
+	assert_int_equal(varlink_queue_call_text(v, "a.B", json_pack("{si}", "tag", 1), &call), 0);
+	len = varlink_output(v, &data, &fds, &n_fds);
+	assert_string_equal(data, "{\"method\":\"a.B\",\"parameters\":{\"tag\":1,\"request\":{\"a\":[1,2.50]}}}");
+	assert_int_equal(len, strlen(data) + 1);
+	assert_int_equal(varlink_feed(w, data, len, NULL, 0), 0);
+	varlink_sent(v, len);
+	assert_int_equal(varlink_next(w, &m), 1);
+	varlink_msg_finish(&m);
+	assert_int_equal(varlink_queue_event_text(v, json_pack("{ss}", "event", "e"), &event), 0);
+	len = varlink_output(v, &data, &fds, &n_fds);
+	assert_string_equal(data, "{\"continues\":true,\"parameters\":{\"event\":\"e\",\"request\":{}}}");
+	varlink_sent(v, len);
+	memset(text, ' ', sizeof(text));
+	assert_int_equal(varlink_queue_call_text(v, "a.B", json_pack("{si}", "tag", 1),
+						 &(struct varlink_text){ "request", text, 160 }),
+			 -EMSGSIZE);
+	while ((r = varlink_queue_call_text(v, "a.B", json_pack("{si}", "tag", 1), &call)) == 0)
+		continue;
+	assert_int_equal(r, -ENOBUFS);
+	varlink_destroy(v);
+	varlink_destroy(w);
+}
+
 static const struct varlink_service service = {
 	"simd",
 	"simd",
