@@ -304,7 +304,7 @@ void conn_destroy(struct conn *c)
 {
 	exec_io_del(&c->io);
 	event_unlisten(&c->listener);
-	service_caller_gone(&c->caller);
+	service_caller_disconnected(&c->caller);
 	if (c->parked && c->parked->service) {
 		mem_free(c->parked);
 	} else if (c->parked && c->parked->step) {

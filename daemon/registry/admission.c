@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Size classes and their ledger; contract in admission.h. Thread: simd-main. */
+/* Size classes and admission; contract in admission.h. Thread: simd-main. */
 #include "admission.h"
 
 #include "err.h"
@@ -98,7 +98,7 @@ static int compare(const void *a, const void *b)
 	return (x->size > y->size) - (x->size < y->size);
 }
 
-/* What the rig says about one channel: its class must exist and hold it on top of what the ladder has. */
+/* What the rig configures for one channel: its class must exist and hold it on top of what the ladder has. */
 static int grow(struct pools *p, struct conf_view ch)
 {
 	uint64_t body = (uint64_t)conf_int(ch, "max_body");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Size classes of the data plane's memory: what RouDi is told to make, which class and window a channel
- * gets, and the ledger that admits a publisher or a subscriber only while queues, messages in flight and 9
+ * Size classes of the data plane's memory: which RouDi makes, which class and window a channel
+ * gets, and the account that admits a publisher or a subscriber only while queues, messages in flight and 9
  * slots per publisher fit its class. So a well-behaved client never meets an empty pool.
  *
  * Thread: simd-main. All numbers here are ours; nothing is read from shared memory.
@@ -35,7 +35,7 @@ struct pools {
 
 /*
  * From "pools", or the built-in ladder grown to the rigs' channels. shm_free: bytes that /dev/shm has
- * room for, counting what an own earlier life will give back; < 0: not checked (mem). Two lives must fit,
+ * room for, counting what an own earlier generation will free; < 0: not checked (mem). Two generations must fit,
  * because during a restart the old one is still held. -ENOSPC, -EINVAL, -EFBIG with the numbers.
  */
 int pools_compute(const struct conf *c, int64_t shm_free, struct pools *ret);
@@ -52,7 +52,7 @@ int pools_class(const struct pools *p, uint64_t slot_size);
 /* Default window of a channel whose slots have that size, in a class of so many: 128 .. 2. */
 uint32_t pools_window(uint64_t slot_size, uint32_t count);
 
-/* Ledger. -ENOSPC with a sentence (what: "channel /x"). */
+/* Admission. -ENOSPC with a sentence (what: "channel /x"). */
 int pools_reserve(struct pools *p, int cls, uint32_t slots, const char *what);
 void pools_release(struct pools *p, int cls, uint32_t slots);
 /* How many slots a class has left. */

@@ -364,7 +364,7 @@ static void on_exit_fd(void *arg, uint32_t events)
 	struct bridge *b = (struct bridge *)arg;
 
 	(void)events;
-	log_info("bridge %s: its process %d has ended", b->name, (int)b->pid);
+	log_info("bridge %s: its process %d has exited", b->name, (int)b->pid);
 	process_ended(b);
 }
 
@@ -377,7 +377,7 @@ static int watch(struct bridge *b, pid_t pid)
 	b->exit_fd = r < 0 ? -1 : r;
 	if (r == -EOPNOTSUPP || (r < 0 && pid <= 0)) /* its hang-up is all we have */
 		return 0;
-	if (r < 0) /* without it, what the bridge is reading would be given back at a hang-up */
+	if (r < 0) /* without it, what the bridge is reading would be freed at a hang-up */
 		return err_set(r, "bridge %s: cannot watch its process %d: %s", b->name, (int)pid, err_text(r));
 	r = exec_io_add(s->x, &b->exit_io, b->exit_fd, EPOLLIN, on_exit_fd, b);
 	if (r < 0) {
@@ -405,8 +405,9 @@ int bridge_attach(struct client *cl, const char *name, struct bridge **ret, int 
 	int sv[2], r;
 
 	if (cl->role != CLIENT_BRIDGE)
-		return err_set(-EPERM, "client %s said role \"%s\" in Hello; a bridge says \"bridge\"", cl->name,
-			       client_role_name(cl->role));
+		return err_set(-EPERM,
+			       "client %s has role \"%s\"; only a client with role \"bridge\" (Hello) can attach as one",
+			       cl->name, client_role_name(cl->role));
 	if (cl->bridge)
 		return err_set(-EINVAL, "client %s is bridge %s already", cl->name, cl->bridge->name);
 	if (!b)
@@ -459,7 +460,7 @@ static json_t *inbound(const struct rig *rig)
 	return a;
 }
 
-/* What the rig says about /clock, for a bridge that lists it; else null. named: not just by "*". */
+/* What the rig configures for /clock, for a bridge that lists it; else null. named: not just by "*". */
 static json_t *clock_config(const struct bridge *b)
 {
 	const char *as = listed_as(b, "channels", CLOCK_CHANNEL);
@@ -510,7 +511,7 @@ void bridge_status(struct simd *s, uint32_t id, enum sim_bridge_status status, c
 	}
 }
 
-void bridge_said(struct simd *s, uint32_t id, uint32_t channel_id, int result, const char *name, const char *type)
+void bridge_reported(struct simd *s, uint32_t id, uint32_t channel_id, int result, const char *name, const char *type)
 {
 	struct bridge *b = by_id(s, id);
 	struct channel *ch = channel_id < WIRE_CHANNELS_MAX ? s->by_id[channel_id] : NULL;
@@ -525,7 +526,7 @@ void bridge_said(struct simd *s, uint32_t id, uint32_t channel_id, int result, c
 		event_bridges(s, ch->name, ch->id);
 }
 
-void bridge_forgot(struct simd *s, uint32_t id)
+void bridge_report_void(struct simd *s, uint32_t id)
 {
 	struct bridge *b = by_id(s, id);
 
@@ -546,7 +547,7 @@ void bridge_broken(struct simd *s, uint32_t id, const char *why)
 	struct bridge *b = by_id(s, id);
 
 	if (b && b->pid && !s->stopping)
-		end(b, why, false); /* most likely it is dying, and its own last words count */
+		end(b, why, false); /* most likely it is dying, and its own exit status counts */
 }
 
 void bridge_stuck(struct simd *s, uint32_t id, int64_t late_dur_ns)

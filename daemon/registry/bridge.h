@@ -42,7 +42,7 @@ struct bridge {
 	char other_clocks[BRIDGE_CLOCKS_MAX]; /* of its far side: a line each */
 
 	struct client *cl; /* its session; NULL: none */
-	pid_t pid;         /* of the process that has it; 0: none. Outlives the session until that has ended */
+	pid_t pid;         /* of the process that has it; 0: none. Outlives the session until that has exited */
 	int exit_fd;
 	struct exec_io exit_io;
 };
@@ -75,15 +75,15 @@ extern const struct channel_events bridge_channel_events;
 
 /* -ENOENT no such bridge, -EBUSY a living process has it. ret_fd: lane 0, caller closes. */
 int bridge_attach(struct client *cl, const char *name, struct bridge **ret, int *ret_fd);
-/* Its session is gone. */
+/* Its session has ended. */
 void bridge_detach(struct bridge *b);
-/* What AttachBridge tells. */
+/* Answer of AttachBridge. */
 json_t *bridge_config(const struct bridge *b);
 
 /* Dispatch's events. */
 void bridge_status(struct simd *s, uint32_t id, enum sim_bridge_status status, const char *detail);
-void bridge_said(struct simd *s, uint32_t id, uint32_t channel_id, int result, const char *name, const char *type);
-void bridge_forgot(struct simd *s, uint32_t id);
+void bridge_reported(struct simd *s, uint32_t id, uint32_t channel_id, int result, const char *name, const char *type);
+void bridge_report_void(struct simd *s, uint32_t id);
 void bridge_broken(struct simd *s, uint32_t id, const char *why);
 void bridge_stuck(struct simd *s, uint32_t id, int64_t late_dur_ns);
 

@@ -78,5 +78,5 @@ json_t *carried_json(const struct carried *k, const char *bridge, const char *ch
 			 "type", refused ? "" : type, "why",
 			 !refused ? ""
 			 : *name  ? name
-				  : "it did not say why");
+				  : "no reason reported");
 }

@@ -17,7 +17,7 @@
 struct carried {
 	struct list link; /* bridge::carried */
 	uint32_t channel_id;
-	int result;        /* 0: carried; below 0: refused, name says why */
+	int result;        /* 0: carried; below 0: refused, name is the reason */
 	char *name, *type; /* mem_free */
 };
 

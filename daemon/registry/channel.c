@@ -24,7 +24,7 @@
 
 LOG_TOPIC("channel");
 
-#define WAITS_DUR_NS  (100 * NS_PER_MS) /* so much waiting for credits, in all, is worth a word */
+#define WAITS_DUR_NS  (100 * NS_PER_MS) /* so much waiting for credits, in all, is worth a warning */
 #define TYPE_TEXT_MAX (128 * 1024)      /* of one definition: it must fit a lane packet with its channel */
 
 struct channel *channel_find(struct simd *s, const char *full_name)
@@ -492,12 +492,12 @@ void channel_totals(const struct channel *ch, struct totals *ret)
 		totals_add(ret, p->counters);
 }
 
-/* Once a channel; how long it is from then on, `simctl dispatch` tells. */
+/* Once a channel; the total is in `simctl dispatch`. */
 static void warn_of_waits(struct channel *ch, const struct totals *t)
 {
-	if (ch->told_waits || t->wait_dur_ns < WAITS_DUR_NS)
+	if (ch->waits_reported || t->wait_dur_ns < WAITS_DUR_NS)
 		return;
-	ch->told_waits = true;
+	ch->waits_reported = true;
 	log_warn(
 		"channel %s: its producers wait for credits (window %u, %llu ms so far): a bridge is too slow for their rate",
 		ch->name, ch->window, (unsigned long long)(t->wait_dur_ns / NS_PER_MS));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Channels and who is in them: the registry's data side. A channel comes into being with its
- * first publisher or subscriber (or the rig's word) and keeps its number and totals until simd ends, unless
+ * first publisher or subscriber (or the rig's entry) and keeps its number and totals until simd ends, unless
  * its place is needed; it is "open" while dispatch subscribes to it.
  *
  * Thread: simd-main. All quantities are bounded by struct simd_limits and the admission.
@@ -28,7 +28,7 @@ struct simd;
 
 #define CLOCK_CHANNEL "/clock" /* simd publishes it */
 
-/* Totals of publishers that have gone, and the sum over all when asked for. */
+/* Totals of publishers that no longer exist, and the sum over all when asked for. */
 struct totals {
 	uint64_t messages, bytes, last_mono_ns;
 	uint64_t accepted;    /* of the messages: for dispatch */
@@ -51,16 +51,16 @@ struct channel {
 	int pool; /* class of slot_size; -1: not known yet */
 	uint32_t window;
 	bool open;     /* dispatch takes from it */
-	bool closing;  /* dispatch is emptying it; the number comes back with channel_free */
+	bool closing;  /* dispatch is emptying it; channel_freed() follows */
 	bool replaced; /* closing, and another one has its name already */
 	bool ordered;
-	bool told_waits; /* that producers wait has been said */
+	bool waits_reported; /* that producers wait has been logged */
 
 	struct list publishers;  /* publisher::in_channel */
 	struct list subscribers; /* subscriber::in_channel */
 	uint32_t n_publishers, n_subscribers;
 	uint32_t depth;    /* queue of dispatch's subscriber */
-	uint32_t reserved; /* slots of the window in the pool's ledger; 0 while it is not open */
+	uint32_t reserved; /* slots of the window in its pool; 0 while it is not open */
 	struct totals closed;
 	struct rate rate;
 	int64_t idle_mono_ns; /* when its last publisher or subscriber left */
@@ -87,7 +87,7 @@ struct subscriber {
 
 /* What the bridges must know of channels. */
 struct channel_events {
-	/* Dispatch takes from it now: tell dispatch which bridges carry it. Negative errno: it stays without them. */
+	/* Dispatch takes from it now: notify dispatch which bridges carry it. Negative errno: it stays without them. */
 	int (*opened)(struct simd *s, struct channel *ch);
 	/* Its number is free again. */
 	void (*freed)(struct simd *s, uint32_t id);
@@ -117,11 +117,11 @@ unsigned channel_reclaim(struct simd *s);
 void channel_destroy_all(struct simd *s);
 /* Dispatch has emptied a closed channel. */
 void channel_freed(struct simd *s, uint32_t id);
-/* Subscribe dispatch to all open channels in a new life. */
+/* Subscribe dispatch to all open channels in a new generation. */
 int channel_resubscribe_all(struct simd *s);
 
 void channel_totals(const struct channel *ch, struct totals *ret);
-/* Its publisher goes: keep what it counted. */
+/* Its publisher is removed: keep what it counted. */
 void channel_close_totals(struct channel *ch, struct wire_counters *c);
 void channel_sample(struct channel *ch, int64_t now_mono_ns);
 

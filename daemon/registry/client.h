@@ -42,7 +42,7 @@ struct client {
 	uint32_t n_publishers, n_subscribers, n_tokens;
 	uint32_t *tokens;      /* cells, n_tokens of them */
 	struct bridge *bridge; /* that it has attached as */
-	struct client **slot;  /* the connection's pointer to it, cleared when it goes; may be NULL */
+	struct client **slot;  /* the connection's pointer to it, cleared when the session ends; may be NULL */
 };
 
 struct client *client_find(struct simd *s, uint32_t id);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lives of the data plane; contract in dataplane.h. Thread: simd-main. */
+/* Generations of the data plane; contract in dataplane.h. Thread: simd-main. */
 #include "dataplane.h"
 
 #include "channel.h"
@@ -16,32 +16,32 @@
 
 LOG_TOPIC("dataplane");
 
-/* A life that is over, kept until dispatch has given back what it held of it. */
-struct old_life {
+/* A generation that is over, kept until dispatch has freed what it held of it. */
+struct old_generation {
 	struct list link; /* simd::dataplane.old */
 	struct ipc *ipc;
 	uint32_t generation;
 	uint32_t subs; /* subscribers of it that dispatch still has */
 };
 
-static void old_free(struct old_life *o)
+static void old_free(struct old_generation *o)
 {
 	list_remove(&o->link);
 	ipc_detach(o->ipc);
 	mem_free(o);
 }
 
-/* n_simd_subs counts the present life's subscribers; the old ones are counted with their life. */
+/* n_simd_subs counts the present generation's subscribers; the old ones are counted with theirs. */
 static void retire(struct simd *s)
 {
-	struct old_life *o;
+	struct old_generation *o;
 
 	if (!s->dataplane.ipc)
 		return;
 	ipc_abandon(s->dataplane.ipc);
-	o = MEM_NEW(struct old_life);
+	o = MEM_NEW(struct old_generation);
 	if (!o) {
-		log_error("no memory: an old life of the data plane is never given back");
+		log_error("no memory: an old generation of the data plane is never freed");
 	} else {
 		o->ipc = s->dataplane.ipc;
 		o->generation = s->dataplane.generation;
@@ -69,7 +69,7 @@ void dataplane_lost(struct simd *s, const char *why)
 {
 	if (!s->dataplane.ready)
 		return;
-	log_warn("the data plane is lost (life %u): %s", s->dataplane.generation, why);
+	log_warn("the data plane is lost (generation %u): %s", s->dataplane.generation, why);
 	s->dataplane.ready = false;
 	timekeeper_dataplane_lost(s->time);
 	(void)dispatch_restart_begin(s->dispatch);
@@ -99,15 +99,15 @@ int dataplane_up(struct simd *s, struct ipc *ipc, uint32_t generation)
 		dataplane_lost(s, err_why());
 		return r;
 	}
-	log_info("data plane up: life %u, application %s", generation, ipc_runtime_name(ipc));
+	log_info("data plane up: generation %u, application %s", generation, ipc_runtime_name(ipc));
 	event_dataplane(s);
 	return 0;
 }
 
-/* A bridge may keep a slot of an old life for long: each subscriber is counted with its own life. */
+/* A bridge may keep a slot of an old generation for long: each subscriber is counted with its own. */
 void dataplane_sub_free(struct simd *s, struct ipc_sub *sub, uint32_t generation)
 {
-	struct old_life *o, *tmp;
+	struct old_generation *o, *tmp;
 
 	ipc_sub_destroy(sub);
 	if (s->dataplane.ipc && generation == s->dataplane.generation) {
@@ -123,7 +123,7 @@ void dataplane_sub_free(struct simd *s, struct ipc_sub *sub, uint32_t generation
 
 void dataplane_finish(struct simd *s)
 {
-	struct old_life *o, *tmp;
+	struct old_generation *o, *tmp;
 
 	list_for_each_safe(o, tmp, &s->dataplane.old, link)
 		old_free(o);

@@ -29,10 +29,10 @@ void event_dataplane(struct simd *s);
 void event_clock_jump(struct simd *s, int64_t old_sim_ns, int64_t new_sim_ns, uint32_t generation);
 /* How many bridges carry a channel, and are connected, has changed. */
 void event_bridges(struct simd *s, const char *channel, uint32_t id);
-/* Services have come or gone. */
+/* The set of services has changed. */
 void event_services(struct simd *s);
 void event_shutdown(struct simd *s);
-/* The present data-plane state, as a listener that has just come must learn it. New reference. */
+/* The present data-plane state, for a listener that has just connected. New reference. */
 json_t *event_dataplane_json(const struct simd *s);
 
 #endif

@@ -27,7 +27,7 @@ LOG_TOPIC("channel");
 static int session_ok(const struct client *cl, const char *what)
 {
 	if (cl->role == CLIENT_TOOL)
-		return err_set(-EPERM, "a tool has no data plane and cannot %s; say another role in Hello", what);
+		return err_set(-EPERM, "a tool has no data plane and cannot %s; use another role in Hello", what);
 	if (cl->s->stopping)
 		return err_set(-ESHUTDOWN, "simd is shutting down");
 	if (!cl->s->dataplane.ready)

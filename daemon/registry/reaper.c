@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ports and slots of ended processes; contract in reaper.h. Thread: simd-main. */
+/* Ports and slots of exited processes; contract in reaper.h. Thread: simd-main. */
 #include "reaper.h"
 
 #include "err.h"
@@ -35,14 +35,14 @@ static void reaper_free(struct reaper *r)
 
 static void free_ports(struct simd *s, uint32_t generation, const char *app)
 {
-	bool gone = !s->dataplane.ready || generation != s->dataplane.generation;
+	bool old = !s->dataplane.ready || generation != s->dataplane.generation;
 	int r;
 
 	if (s->ops && s->ops->free_app) {
-		s->ops->free_app(s->user, app, gone);
+		s->ops->free_app(s->user, app, old);
 		return;
 	}
-	if (gone)
+	if (old)
 		return;
 	r = ipc_free_peer(s->dataplane.ipc, app);
 	if (r < 0 && r != -ENOENT && r != -EOPNOTSUPP)
@@ -64,7 +64,7 @@ void reaper_watch(struct simd *s, pid_t pid, uint32_t generation, const char *ap
 	struct reaper *r;
 
 	if (fd == -ESRCH || fd == -EOPNOTSUPP ||
-	    pid <= 0) { /* the process is gone already, or the hang-up is all we have */
+	    pid <= 0) { /* the process has exited already, or the hang-up is all we have */
 		free_ports(s, generation, app);
 		return;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a client leaves in the data plane. A hang-up says that nobody listens any more, not that the process has stopped
+ * What a client leaves in the data plane. A hang-up means that the socket is closed, not that the process has stopped
  * touching shared memory: its ports and slots are freed when its pidfd says that it has exited (at once, as a rule: the
  * kernel closes the sockets of a killed process after its memory).
  *

@@ -52,12 +52,12 @@ static void on_bridge_idle(void *user, uint32_t id)
 static void on_bridge_carries(void *user, uint32_t id, uint32_t channel_id, int result, const char *name,
 			      const char *type)
 {
-	bridge_said((struct simd *)user, id, channel_id, result, name, type);
+	bridge_reported((struct simd *)user, id, channel_id, result, name, type);
 }
 
-static void on_bridge_forgot(void *user, uint32_t id)
+static void on_bridge_report_void(void *user, uint32_t id)
 {
-	bridge_forgot((struct simd *)user, id);
+	bridge_report_void((struct simd *)user, id);
 }
 
 static void on_channel_free(void *user, uint32_t id)
@@ -76,7 +76,7 @@ static const struct dispatch_events dispatch_events = {
 	.bridge_stuck = on_bridge_stuck,
 	.bridge_idle = on_bridge_idle,
 	.bridge_carries = on_bridge_carries,
-	.bridge_forgot = on_bridge_forgot,
+	.bridge_forgot = on_bridge_report_void,
 	.channel_free = on_channel_free,
 	.sub_free = on_sub_free,
 };
@@ -163,7 +163,7 @@ int registry_create(const struct registry_options *o, struct simd **ret)
 	s->id = o->id;
 	s->dispatch_page_fd = -1;
 	s->start_mono_ns = exec_now(o->x);
-	/* numbers of an earlier life must not come again by accident */
+	/* numbers of an earlier simd must not be used again by accident */
 	s->next_publisher = (uint32_t)(o->id >> 33);
 	snprintf(s->id_text, sizeof(s->id_text), "%016llx", (unsigned long long)o->id);
 	list_init(&s->clients);

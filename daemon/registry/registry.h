@@ -22,9 +22,9 @@ struct registry_options {
 	struct exec *dx;                /* keeps; dispatch; may be the same */
 	const struct conf *conf;        /* keeps */
 	const struct pools *pools;      /* copied */
-	const char *runtime_dir;        /* copied; what GetInfo tells */
+	const char *runtime_dir;        /* copied; for GetInfo */
 	const char *const *plugin_dirs; /* where time sources are looked for, NULL ends; borrows; NULL: nowhere */
-	uint64_t id;                    /* random, this life of simd */
+	uint64_t id;                    /* random, of this run of simd */
 	const struct simd_ops *ops;     /* keeps; may be NULL */
 	void *user;                     /* of the ops */
 };
@@ -37,7 +37,7 @@ void registry_destroy(struct simd *s);
 void registry_drain(struct simd *s, bool now, void (*fn)(void *arg), void *arg);
 /* simd stops: clients are notified, requests of services are answered, no session is admitted. */
 void registry_close(struct simd *s);
-/* End all sessions; no new ones come. Their descriptors stay with their connections. */
+/* End all sessions; no new ones are admitted. Their descriptors stay with their connections. */
 void registry_close_sessions(struct simd *s);
 
 #endif

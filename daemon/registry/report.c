@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Figures as JSON; contract in report.h. Thread: simd-main; what dispatch knows is asked of its thread. */
+/* Statistics as JSON; contract in report.h. Thread: simd-main; what dispatch knows is asked of its thread. */
 #include "report.h"
 
 #include "bridge.h"
@@ -23,7 +23,7 @@ struct question {
 	char channel[CHANNEL_NAME_MAX + 1]; /* that is asked for; "": all */
 };
 
-/* Takes both. Without figures there is no answer but that there was no memory. */
+/* Takes both. Without statistics the only answer is that there was no memory. */
 static void answer(struct question *q, const struct dispatch_stats *st, json_t *reply)
 {
 	if (!st) {
@@ -61,10 +61,10 @@ static const struct dispatch_channel_stats *channel_stats(const struct dispatch_
 }
 
 /*
- * Clients count what they were refused and what they were told; simd counts what it has accepted, and which of that it could
- * tell nobody any more. So the truth is at least each of both. What no bridge carries was lost to nobody.
+ * Clients count what was refused and what they were notified of; simd counts what it has accepted, and which of that it could
+ * notify nobody of any more. So the true number is at least each of both. What no bridge carries is not lost.
  */
-static void lost_to_somebody(const struct totals *t, const struct dispatch_channel_stats *c, struct totals *ret)
+static void count_lost(const struct totals *t, const struct dispatch_channel_stats *c, struct totals *ret)
 {
 	*ret = *t;
 	for (unsigned i = 0; i < SIM_REASON_COUNT; i++) {
@@ -84,7 +84,7 @@ static uint64_t failed(const struct dispatch_channel_stats *c)
 	return n;
 }
 
-static json_t *endpoint(const struct client *cl)
+static json_t *client_json(const struct client *cl)
 {
 	return json_pack("{s:I, s:s, s:i, s:I}", "client_id", (json_int_t)cl->id, "client", cl->name, "pid",
 			 (int)cl->pid, "uid", (json_int_t)cl->uid);
@@ -98,14 +98,14 @@ static json_t *age_json(const struct totals *t, int64_t now_mono_ns)
 								   : 0);
 }
 
-static json_t *figures(const struct channel *ch, const struct dispatch_channel_stats *c)
+static json_t *statistics(const struct channel *ch, const struct dispatch_channel_stats *c)
 {
 	int64_t now = exec_now(ch->s->x);
 	struct totals t, lost;
 	double hz, bps;
 
 	channel_totals(ch, &t);
-	lost_to_somebody(&t, c, &lost);
+	count_lost(&t, c, &lost);
 	rate_get(&ch->rate, now, t.messages, t.bytes, &hz, &bps);
 	return json_pack("{s:f, s:f, s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I}", "hz", hz, "bytes_per_s", bps,
 			 "age_ms", age_json(&t, now), "messages", (json_int_t)t.messages, "bytes", (json_int_t)t.bytes,
@@ -117,14 +117,14 @@ static json_t *figures(const struct channel *ch, const struct dispatch_channel_s
 
 static json_t *channel_json(const struct channel *ch, const struct dispatch_stats *st)
 {
-	json_t *pubs = json_array(), *subs = json_array(), *j, *f = figures(ch, channel_stats(st, ch));
+	json_t *pubs = json_array(), *subs = json_array(), *j, *f = statistics(ch, channel_stats(st, ch));
 	struct publisher *p;
 	struct subscriber *sub;
 
 	list_for_each(p, &ch->publishers, in_channel)
-		json_array_append_new(pubs, endpoint(p->cl));
+		json_array_append_new(pubs, client_json(p->cl));
 	list_for_each(sub, &ch->subscribers, in_channel)
-		json_array_append_new(subs, endpoint(sub->cl));
+		json_array_append_new(subs, client_json(sub->cl));
 	j = json_pack("{s:I, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "id", (json_int_t)ch->id, "name",
 		      ch->name, "type", ch->type, "hash", ch->hash, "rig", ch->rig ? ch->rig->name : "", "window",
 		      (json_int_t)ch->window, "slot_size", (json_int_t)ch->slot_size, "max_body",
@@ -262,7 +262,7 @@ static json_t *refused(const struct totals *all, const uint64_t *failed)
 	return report_drops(&t);
 }
 
-static json_t *channel_figures(const struct channel *ch, const struct dispatch_channel_stats *c)
+static json_t *dispatch_channel_json(const struct channel *ch, const struct dispatch_channel_stats *c)
 {
 	struct totals failed = { 0 }, all;
 
@@ -291,7 +291,7 @@ static json_t *dispatch_json(const struct simd *s, const struct dispatch_stats *
 		uint32_t id = st->channels[i].id;
 
 		if (id < WIRE_CHANNELS_MAX && s->by_id[id])
-			json_array_append_new(chans, channel_figures(s->by_id[id], &st->channels[i]));
+			json_array_append_new(chans, dispatch_channel_json(s->by_id[id], &st->channels[i]));
 	}
 	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "queued", queued, "threads",
 			 (json_int_t)st->threads, "lanes", (json_int_t)st->lanes, "lanes_max",

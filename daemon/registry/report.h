@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Figures of channels, bridges and dispatch as the control interface shows them. Thread: simd-main. */
+/* Statistics of channels, bridges and dispatch as the control interface shows them. Thread: simd-main. */
 #ifndef REGISTRY_REPORT_H
 #define REGISTRY_REPORT_H
 

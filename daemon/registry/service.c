@@ -31,8 +31,8 @@ struct services {
 	int64_t next_request;
 	uint64_t held_bytes;
 	struct list done;           /* request::link: answered, to be handed out */
-	struct exec_timer hand_out; /* due at once: when there is something to hand out or to tell */
-	bool changed;               /* "services" is to be told */
+	struct exec_timer hand_out; /* due at once: when there is something to hand out or to report */
+	bool changed;               /* the event "services" is due */
 	bool closed;
 	struct log_limit ignored;
 };
@@ -62,7 +62,7 @@ struct service {
 struct request {
 	struct list link;              /* service::waiting or services::done; nowhere while it runs */
 	struct list in_caller;         /* service_caller::requests */
-	struct service_caller *caller; /* NULL: it has gone */
+	struct service_caller *caller; /* NULL: disconnected */
 	struct services *all;
 	struct service *sv; /* NULL: answered */
 	int64_t id, tag;
@@ -185,7 +185,7 @@ static void on_deadline(void *arg)
 		sv->n_waiting--;
 	}
 	finish(q, -ETIMEDOUT, NULL, "service %s: %s (%s) has not %s in time", sv->name, sv->cl->name, sv->type,
-	       ran ? "answered" : "come to this request");
+	       ran ? "answered" : "reached this request");
 }
 
 static void empty(struct service *sv, int r, const char *why)
@@ -217,7 +217,7 @@ static void service_free(struct service *sv)
 
 static void service_end(struct service *sv, int r, const char *why)
 {
-	log_debug("service %s of %s has gone", sv->name, sv->cl->name);
+	log_debug("service %s of %s has ended", sv->name, sv->cl->name);
 	empty(sv, r, why);
 	list_remove(&sv->link);
 	sv->all->n--;
@@ -416,12 +416,12 @@ int service_withdraw(struct client *cl, uint32_t id)
 	return 0;
 }
 
-void service_client_gone(struct client *cl)
+void service_client_disconnected(struct client *cl)
 {
 	struct service *sv, *tmp;
 	char why[120];
 
-	snprintf(why, sizeof(why), "%s (pid %d), which offered it, has gone", cl->name, (int)cl->pid);
+	snprintf(why, sizeof(why), "%s (pid %d), which offered it, has disconnected", cl->name, (int)cl->pid);
 	list_for_each_safe(sv, tmp, &cl->s->services->list, link) {
 		if (sv->cl == cl)
 			service_end(sv, cl->s->stopping ? -ECANCELED : -EPIPE, why);
@@ -550,7 +550,7 @@ int service_call(struct simd *s, const struct service_call *c)
 	return 0;
 }
 
-void service_caller_gone(struct service_caller *caller)
+void service_caller_disconnected(struct service_caller *caller)
 {
 	struct request *q, *tmp;
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Services: a client offers one under a name, others send requests, and each request is answered exactly once: by the
- * provider's response or error, or by simd when the deadline passes (-ETIMEDOUT), the provider goes (-EPIPE), too many
+ * provider's response or error, or by simd when the deadline passes (-ETIMEDOUT), the provider disconnects (-EPIPE), too many
  * wait (-EBUSY), there is no such service (-ENOENT), or simd shuts down (-ECANCELED). Bodies are JSON objects that are
  * handed on unread; what they must be is agreed on by the hashes of both types.
  *
  *   waiting --(the provider is free: event "request")--> running --(AnswerService)--> answered
- *      \------------------ deadline, provider gone, shutdown ------------------------/
+ *      \------------------ deadline, provider disconnected, shutdown ---------------/
  *
- * A provider has one request at a time per service, until it has answered, however late: an answer that comes after
- * the deadline is counted and dropped, and only then the next request goes out. Answers are handed out from the loop,
+ * A provider has one request at a time per service, until it has answered, however late: an answer after
+ * the deadline is counted and dropped, and only then the next request is sent. Answers are handed out from the loop,
  * never from inside the call that caused them, so no caller is entered twice.
  *
  * Thread: simd-main.
@@ -49,7 +49,7 @@ typedef void (*service_answer_fn)(void *arg, int64_t tag, int r, const char *why
 
 struct service_offer {
 	struct client *cl;
-	struct event_listener *sink; /* of its connection: where requests go */
+	struct event_listener *sink; /* of its connection: where requests are sent */
 	const char *name, *type;
 	const json_t *request, *response; /* definitions: {"name", "hash", ...} */
 	uint32_t queue, deadline_ms;
@@ -77,12 +77,12 @@ void service_all_close(struct simd *s);
 /* -EEXIST with the holder, -EINVAL, -E2BIG a definition, -EMFILE. */
 int service_offer(struct simd *s, const struct service_offer *o, struct service **ret);
 int service_withdraw(struct client *cl, uint32_t id); /* -ENOENT */
-void service_client_gone(struct client *cl);
+void service_client_disconnected(struct client *cl);
 
-/* 0: fn comes later, once, unless the caller goes before. Negative: it does not come. */
+/* 0: fn is called later, once, unless the caller disconnects before. Negative: it is not called. */
 int service_call(struct simd *s, const struct service_call *call);
 /* Nothing of it is handed out any more; what waits is dropped, what runs is let run. */
-void service_caller_gone(struct service_caller *caller);
+void service_caller_disconnected(struct service_caller *caller);
 
 /* The provider's answer: r negative with its why, else response. What nobody waits for is counted and ignored. */
 int service_answer(struct client *cl, int64_t request_id, int r, const char *why, json_t *response);

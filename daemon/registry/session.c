@@ -108,7 +108,7 @@ static int make_fds(struct client *cl, struct session_fds *f)
 	return r < 0 ? r : dispatch_ends(cl, f);
 }
 
-/* ---- life ---- */
+/* ---- making ---- */
 
 static void client_free(struct client *cl)
 {
@@ -167,7 +167,7 @@ int session_create(struct simd *s, const struct session_hello *h, struct client 
 	}
 	list_append(&s->clients, &cl->link);
 	s->n_clients++;
-	log_debug("client %u %s (%s) has come, pid %d", cl->id, cl->name, client_role_name(cl->role), (int)cl->pid);
+	log_debug("client %u %s (%s) connected, pid %d", cl->id, cl->name, client_role_name(cl->role), (int)cl->pid);
 	changed(s);
 	*ret_fds = fds;
 	*ret = cl;
@@ -179,8 +179,8 @@ int session_attached(struct client *cl, uint32_t generation, const char *runtime
 	if (!*runtime_name || strchr(runtime_name, '/') || strchr(runtime_name, ','))
 		return err_set(-EINVAL, "\"%.60s\" is not an application name", runtime_name);
 	if (generation != cl->s->dataplane.generation)
-		return err_set(-ESTALE, "life %u of the data plane is over, it is now %u; attach again", generation,
-			       cl->s->dataplane.generation);
+		return err_set(-ESTALE, "generation %u of the data plane is over, it is now %u; attach again",
+			       generation, cl->s->dataplane.generation);
 	snprintf(cl->runtime_name, sizeof(cl->runtime_name), "%s", runtime_name);
 	cl->iox_generation = generation;
 	changed(cl->s);
@@ -212,15 +212,15 @@ void session_end(struct client *cl)
 {
 	struct simd *s = cl->s;
 
-	log_debug("client %u %s has gone", cl->id, cl->name);
+	log_debug("client %u %s disconnected", cl->id, cl->name);
 	list_remove(&cl->link);
 	s->n_clients--;
 	if (cl->slot)
 		*cl->slot = NULL;
-	service_client_gone(cl);
+	service_client_disconnected(cl);
 	if (cl->bridge)
 		bridge_detach(cl->bridge);
-	timekeeper_client_gone(s->time, cl->id);
+	timekeeper_client_disconnected(s->time, cl->id);
 	/* dispatch forgets its publishers by itself, after what they had published */
 	if (cl->role != CLIENT_TOOL)
 		(void)dispatch_client_gone(s->dispatch, cl->id);
@@ -230,6 +230,6 @@ void session_end(struct client *cl)
 		reaper_watch(s, cl->pid, cl->iox_generation, name_in_plane(cl));
 	client_free(cl);
 	changed(s);
-	if (s->ops && s->ops->client_attached) /* nobody to wait for any more */
+	if (s->ops && s->ops->client_attached) /* it is not waited for any more */
 		s->ops->client_attached(s->user);
 }

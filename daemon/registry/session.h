@@ -31,11 +31,11 @@ struct session_fds {
 
 /* -EINVAL name or role, -EMFILE too many. ret: returns, session_end(). */
 int session_create(struct simd *s, const struct session_hello *h, struct client **ret, struct session_fds *ret_fds);
-/* Its control socket is gone (or simd stops). Frees it. */
+/* Its control socket has closed (or simd stops). Frees it. */
 void session_end(struct client *cl);
 int session_attached(struct client *cl, uint32_t generation, const char *runtime_name);
 
-/* Whether every client has moved to the present life of the data plane. */
+/* Whether every client has moved to the present generation of the data plane. */
 bool session_all_attached(const struct simd *s);
 
 #endif

@@ -3,7 +3,7 @@
  * struct simd: the daemon's state, all of it. Nothing is global, so a test can make two, in virtual time,
  * over the in-memory data plane. Every object of the registry knows this; who makes it is registry.h.
  *
- * Thread: simd-main, except fields that say otherwise.
+ * Thread: simd-main, except fields that name another.
  */
 #ifndef REGISTRY_SIMD_H
 #define REGISTRY_SIMD_H
@@ -29,9 +29,9 @@ struct rig;
 struct services;
 struct timekeeper;
 
-/* What the registry asks of the process around it; a scenario test passes its own. NULL members: see there. */
+/* What the registry needs of the process around it; a scenario test passes its own. NULL members: see there. */
 struct simd_ops {
-	/* Descriptor that becomes readable when the peer's process has ended; NULL or negative: the hang-up counts as that. */
+	/* Descriptor that becomes readable when the peer's process has exited; NULL or negative: the hang-up counts as that. */
 	int (*peer_exit_fd)(void *user, pid_t pid);
 	/* The Shutdown method was called. NULL: refused. */
 	void (*shutdown)(void *user);
@@ -51,19 +51,19 @@ struct simd_ops {
 	/* Which rig a process that we started belongs to; NULL: unknown. */
 	const char *(*process_rig)(void *user, pid_t pid);
 	/*
-	 * Free the ports and slots of an ended process. gone: they went with their life, only its files are left.
+	 * Free the ports and slots of a process that has exited. old: they went with an earlier generation, only its files are left.
 	 * NULL: the registry does it by itself, and may block on RouDi.
 	 */
-	void (*free_app)(void *user, const char *app, bool gone);
-	/* Sessions or bridges have come or gone: what must be known after a crash of simd. NULL: ignored. */
+	void (*free_app)(void *user, const char *app, bool old);
+	/* Sessions or bridges have changed: what must be known after a crash of simd. NULL: ignored. */
 	void (*sessions_changed)(void *user);
-	/* A client has moved to the present life of the data plane. NULL: ignored. */
+	/* A client has moved to the present generation of the data plane. NULL: ignored. */
 	void (*client_attached)(void *user);
 	/* A bridge of an earlier simd holds nothing of it any more. NULL: ignored. */
 	void (*bridge_idle)(void *user, uint32_t id);
-	/* A port could not be made although RouDi should be there: look after it. NULL: ignored. */
+	/* A port could not be made although RouDi should run: check it. NULL: ignored. */
 	void (*dataplane_broken)(void *user, const char *why);
-	/* Another time source is active: who drives it may be started. NULL: ignored. */
+	/* Another time source is active: its driver may be started. NULL: ignored. */
 	void (*source_changed)(void *user, const char *name);
 };
 
@@ -114,10 +114,10 @@ struct simd {
 	int dispatch_page_fd;
 
 	struct {
-		struct ipc *ipc; /* NULL while there is no life */
+		struct ipc *ipc; /* NULL while there is no generation */
 		uint32_t generation;
 		bool ready;
-		struct list old; /* old_life::link (dataplane.c) */
+		struct list old; /* old_generation::link (dataplane.c) */
 		int roudi_pid;   /* 0: none */
 		bool roudi_owned;
 	} dataplane;

@@ -38,13 +38,14 @@ struct timekeeper {
 	struct time_engine *engine;
 	struct source_registry *sources;
 	struct clock_thread *thread;
-	struct clock_pub *pub; /* NULL while there is no life */
+	struct clock_pub *pub; /* NULL while there is no generation */
 	struct client *self;   /* simd as a publisher: not in simd::clients */
 	struct publisher *clock;
-	struct log_limit limit; /* of what a driver can cause as often as it likes: jumps, coming and going */
-	bool freewheel;         /* as dispatch was told */
-	bool quiet_asked;       /* dispatch will say when it is quiet */
-	unsigned steps_asked;   /* dispatch will say when these are through */
+	struct log_limit
+		limit; /* of what a driver can cause as often as it likes: jumps, drivers connecting and disconnecting */
+	bool freewheel;       /* as dispatch was notified */
+	bool quiet_asked;     /* dispatch will notify when it is quiet */
+	unsigned steps_asked; /* dispatch will notify when these are complete */
 };
 
 const struct sim_clock_page *timekeeper_page(const struct timekeeper *t)
@@ -80,17 +81,18 @@ static void on_driver_lost(void *ctx, const struct time_driver_info *who, const 
 	if (t->s->stopping) /* it was stopped by us */
 		return;
 	log_limited(&t->limit, exec_now(t->s->x), LOG_LEVEL_WARN,
-		    "the driver of time is gone (client %s, pid %d): %s; time holds until one takes over", who->name,
-		    (int)who->pid, why);
+		    "driver lost (client %s, pid %d): %s; the clock is stopped until another driver takes over",
+		    who->name, (int)who->pid, why);
 }
 
 static void on_driver_released(void *ctx, const struct time_driver_info *who)
 {
 	struct timekeeper *t = (struct timekeeper *)ctx;
 
-	log_limited(&t->limit, exec_now(t->s->x), LOG_LEVEL_INFO,
-		    "client %s (pid %d) has released the driver lease; time holds until one takes over", who->name,
-		    (int)who->pid);
+	log_limited(
+		&t->limit, exec_now(t->s->x), LOG_LEVEL_INFO,
+		"client %s (pid %d) has released the driver lease; the clock is stopped until another driver takes over",
+		who->name, (int)who->pid);
 }
 
 static void on_quiet(void *arg)
@@ -130,7 +132,7 @@ static bool is_quiet(void *ctx)
 	return false;
 }
 
-/* A driver has come or gone: bridges are lossless while it runs free. */
+/* The driver has changed: bridges are lossless while it runs free. */
 static void on_changed(void *ctx)
 {
 	struct timekeeper *t = (struct timekeeper *)ctx;
@@ -154,14 +156,14 @@ static void on_hold(void *ctx, bool held)
 	struct timekeeper *t = (struct timekeeper *)ctx;
 
 	if (t->s->dispatch && dispatch_hold(t->s->dispatch, held) < 0)
-		log_error("no memory to %s messages for lock-step", held ? "hold" : "let go of");
+		log_error("no memory to %s messages for lock-step", held ? "hold" : "release");
 }
 
 static void on_dispatched(void *arg)
 {
 	struct timekeeper *t = (struct timekeeper *)arg;
 
-	/* one that was given up meanwhile says nothing about the last one */
+	/* one that was given up meanwhile does not count */
 	if (--t->steps_asked == 0)
 		time_engine_dispatched(t->engine);
 }
@@ -174,7 +176,7 @@ static bool on_dispatch(void *ctx)
 	if (credits_free(t->s))
 		return true;
 	if (dispatch_step(t->s->dispatch, on_dispatched, t) < 0) {
-		log_error("no memory to dispatch the messages of a step; they go with the next one");
+		log_error("no memory to dispatch the messages of a step; they are dispatched with the next one");
 		return true;
 	}
 	t->steps_asked++;
@@ -197,7 +199,7 @@ static void on_late(void *ctx, const struct time_participant *who, int64_t waite
 static void on_participant_lost(void *ctx, const struct time_participant *who, const char *why)
 {
 	(void)ctx;
-	log_info("client %s (pid %d) takes part in steps no more: %s", who->name, (int)who->pid, why);
+	log_info("client %s (pid %d) no longer takes part in steps: %s", who->name, (int)who->pid, why);
 }
 
 /* ---- making ---- */
@@ -502,7 +504,7 @@ int timekeeper_join(struct timekeeper *t, const struct client *cl, uint32_t rank
 	return 0;
 }
 
-void timekeeper_client_gone(struct timekeeper *t, uint32_t client_id)
+void timekeeper_client_disconnected(struct timekeeper *t, uint32_t client_id)
 {
 	time_engine_drop_client(t->engine, client_id);
 }

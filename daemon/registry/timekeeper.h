@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where time meets the rest of simd: owns the clock page, the time engine and the clock thread, registers
- * /clock as a channel with simd as its publisher, tells the engine when nothing accepted is outstanding.
+ * /clock as a channel with simd as its publisher, notifies the engine when nothing accepted is outstanding.
  *
  * Thread: simd-main; the sink of /clock runs on simd-clock and touches nothing here.
  */
@@ -25,7 +25,7 @@ const struct sim_clock_page *timekeeper_page(const struct timekeeper *t);
 int timekeeper_page_fd(const struct timekeeper *t);
 int64_t timekeeper_now(const struct timekeeper *t);
 
-/* A life of the data plane begins, or is over: /clock moves to it, or stops. */
+/* A generation of the data plane begins, or is over: /clock moves to it, or stops. */
 int timekeeper_dataplane_up(struct timekeeper *t);
 void timekeeper_dataplane_lost(struct timekeeper *t);
 
@@ -36,7 +36,7 @@ int timekeeper_scale(struct timekeeper *t, double scale);
 /* Answers once, not before it returns; result: 0 or negative errno with err_why(). */
 int timekeeper_step(struct timekeeper *t, int64_t dur_ns, void (*done)(void *arg, int result, int64_t sim_ns),
 		    void *arg);
-/* Who waits for a step is gone. */
+/* Who waits for a step has disconnected. */
 void timekeeper_step_forget(struct timekeeper *t, void *arg);
 
 /* Source by name or number text; keep: carry on where time is. */
@@ -46,8 +46,8 @@ const char *timekeeper_source(struct timekeeper *t); /* name of the active one; 
 int timekeeper_acquire(struct timekeeper *t, const struct client *cl, bool freewheel, int *ret_fd);
 /* A client takes part in steps. ret_fd: its end of the socket, caller closes. */
 int timekeeper_join(struct timekeeper *t, const struct client *cl, uint32_t rank, int *ret_fd);
-/* The client is gone. */
-void timekeeper_client_gone(struct timekeeper *t, uint32_t client_id);
+/* The client has disconnected. */
+void timekeeper_client_disconnected(struct timekeeper *t, uint32_t client_id);
 
 /* The interface's Clock object. New reference. */
 json_t *timekeeper_json(struct timekeeper *t);

@@ -17,7 +17,7 @@ static void print_driver(const json_t *k)
 	else if (json_is_true(json_object_get(k, "driver_lost")))
 		puts("driver:     none: driver lost, clock stopped until one starts");
 	else if (json_is_true(json_object_get(k, "started")))
-		puts("driver:     none: it was released, time holds until one starts");
+		puts("driver:     none: lease released, clock stopped until one starts");
 	else
 		puts("driver:     no driver yet: start one, or TimeSource=simulation");
 }

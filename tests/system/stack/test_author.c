@@ -121,13 +121,13 @@ TEST_WITH(an_orderly_release_is_no_warning, setup, stack_sweep)
 	UNTIL(5000, p->ready == 2 && stack_said("has released the driver lease"));
 	assert_int_equal(stack_count("warn", "driver"), 0);
 	assert_int_equal(stack_int("GetClock", "clock/driver_lost"), 0);
-	assert_true(ctl_shows("driver:     none: it was released"));
+	assert_true(ctl_shows("driver:     none: lease released"));
 	p->command = 2;
 	UNTIL(5000, p->ready == 3);
 	kill(pid, SIGKILL);
 	stack_wait(pid, 5000);
-	UNTIL(5000, stack_count("warn", "the driver of time is gone") == 1);
-	assert_true(ctl_shows("driver:     none: it was lost"));
+	UNTIL(5000, stack_count("warn", "driver lost (client") == 1);
+	assert_true(ctl_shows("driver:     none: driver lost"));
 	peer_free(p);
 	stack_stop(simd);
 }

@@ -149,7 +149,7 @@ TEST(the_graphs_clock_is_simds)
 
 	atomic_store(&clock->command, -1);
 	UNTIL(10000, client->flags & SIM_CLOCK_NO_DRIVER);
-	assert_true(says("driver:     none: it was released, time holds"));
+	assert_true(says("driver:     none: lease released, clock stopped"));
 	at = client->sim_ns;
 	n = reader->received;
 	UNTIL(10000, reader->received > n + 50); /* the frozen stamp goes out */
@@ -172,7 +172,7 @@ TEST(the_graphs_clock_is_simds)
 	/* the bridge dies: time holds until there is a new one */
 	pid = stack_bridge("in", "pid");
 	assert_int_equal(kill((pid_t)pid, SIGKILL), 0);
-	UNTIL(10000, stack_said("the driver of time is gone (client in"));
+	UNTIL(10000, stack_said("driver lost (client in"));
 	UNTIL(10000, stack_bridge("in", "pid") > 1 && stack_bridge("in", "pid") != pid);
 	UNTIL(10000, says("driver:     in (pid"));
 	at = client->sim_ns;
