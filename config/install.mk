@@ -28,9 +28,7 @@ D := $(DESTDIR)
 INSTALL_LIBS     := $(filter $(B)/lib/libsimclient.so,$(LIBS))
 INSTALL_PLUGINS  := $(filter $(B)/lib/simd/%.so,$(LIBS))
 INSTALL_PROGRAMS := $(filter $(B)/bin/%,$(PROGRAMS))
-# the template of a bridge is an example as well
-INSTALL_EXAMPLES := $(sort $(wildcard libclient/examples/*.c libclient/examples/*.msg)) libclient/examples/Makefile libclient/examples/CMakeLists.txt \
-	tools/bridge/null/null.c
+INSTALL_EXAMPLES := $(sort $(wildcard libclient/examples/*.c libclient/examples/*.msg)) libclient/examples/Makefile libclient/examples/CMakeLists.txt
 # programs with a manual page of section 1 or 8 have an option table, so they can print their completion
 WITH_COMPLETION  := $(filter $(foreach m,$(filter %.1 %.8,$(MANUALS)),$(B)/bin/$(basename $(notdir $(m)))),$(INSTALL_PROGRAMS))
 subst_paths = sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@BINDIR@|$(BINDIR)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' \
@@ -50,7 +48,7 @@ all: $(INSTALLED)/simd
 
 install: all
 	$(INSTALL) -d $(D)$(BINDIR) $(D)$(LIBDIR)/pkgconfig $(D)$(PLUGINDIR) $(D)$(INCLUDEDIR)/sim/msg $(D)$(INCLUDEDIR)/sim/srv \
-		$(D)$(DATADIR)/simd/msg/sim $(D)$(DATADIR)/simd/srv/sim $(D)$(DATADIR)/simd/examples $(D)$(DOCDIR)
+		$(D)$(DATADIR)/simd/msg/sim $(D)$(DATADIR)/simd/srv/sim $(D)$(DATADIR)/simd/examples/bridge $(D)$(DOCDIR)
 	$(INSTALL) -m 755 $(filter-out %/simd,$(INSTALL_PROGRAMS)) $(INSTALLED)/simd $(D)$(BINDIR)
 	$(if $(INSTALL_LIBS),$(INSTALL) -m 644 $(B)/lib/$(SO_REALNAME) $(D)$(LIBDIR) && \
 		ln -sf $(SO_REALNAME) $(D)$(LIBDIR)/$(SONAME) && ln -sf $(SONAME) $(D)$(LIBDIR)/libsimclient.so)
@@ -62,6 +60,7 @@ install: all
 	$(INSTALL) -m 644 schemas/srv/*.srv $(D)$(DATADIR)/simd/srv/sim
 	$(INSTALL) -m 644 schemas/wire/io.simd.Control.varlink $(D)$(DATADIR)/simd
 	$(INSTALL) -m 644 $(INSTALL_EXAMPLES) $(D)$(DATADIR)/simd/examples
+	$(INSTALL) -m 644 tools/bridge/null/null.c tools/bridge/null/Makefile $(D)$(DATADIR)/simd/examples/bridge
 	$(INSTALL) -m 644 config/packaging/LICENSE $(D)$(DOCDIR)
 	$(subst_paths) config/packaging/simclient.pc.in >$(D)$(LIBDIR)/pkgconfig/simclient.pc
 	$(INSTALL) -d $(D)$(LIBDIR)/cmake/simclient

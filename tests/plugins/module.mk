@@ -26,6 +26,12 @@ $(B)/test/plugins/source_%.so: tests/plugins/source.c libclient/include/sim/sour
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(INC_tests/plugins) -DBAD_$* -shared -o $@ $<
 
+# Slow, silent, crashing, ... as its options say.
+FAULTY := $(B)/test/plugins/bridge_faulty.so
+$(FAULTY): tests/plugins/faulty.c | $(GENERATED) $(B)/lib/libsimclient.so
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(INC_tests/plugins) -shared -o $@ $< $(LINK_SIMCLIENT) -Wl,-rpath,'$$ORIGIN/../../lib'
+
 # A tool of the benches.
 TEST_PROGRAMS += $(B)/test/plugins/stamp.so
 $(B)/test/plugins/stamp.so: tests/plugins/stamp.c tests/plugins/stamp.h | $(GENERATED)

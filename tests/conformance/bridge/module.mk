@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-# One suite, stamped on every bridge plug-in, and on OLD of the shelf, which knows only the first members of the table:
+# One suite, stamped on every bridge plug-in, on OLD of the shelf, which knows only the first members of the table, and
+# on the faulty one, which brings messages in and calls services:
 # BRIDGE_CONNECTION_<name> is a string that connects at once.
 INC_tests/conformance/bridge := -I. -Itests -Ilibclient/include -I$(B)/gen
-BRIDGE_STAMPS := logging null ros2 OLD
+BRIDGE_STAMPS := logging null ros2 OLD faulty
 BRIDGE_CONNECTION_logging := %s
 BRIDGE_CONNECTION_null := %s
 BRIDGE_CONNECTION_ros2 := %.0s
 BRIDGE_CONNECTION_OLD := %s
+BRIDGE_CONNECTION_faulty := %s
 BRIDGE_FOLDER_OLD := $(B)/test/plugins
+BRIDGE_FOLDER_faulty := $(B)/test/plugins
 BRIDGE_REQUIRED_ros2 := humble
 BRIDGE_SUITES := $(BRIDGE_STAMPS:%=$(B)/test/conformance-bridge-%)
 # those that talk to the network do so in namespaces of their own
@@ -21,8 +24,5 @@ $(B)/obj/tests/conformance/bridge/test_bridge_%.o: tests/conformance/bridge/test
 		-DCONNECTION='"$(BRIDGE_CONNECTION_$*)"' $(if $(BRIDGE_REQUIRED_$*),-DREQUIRED='"$(BRIDGE_REQUIRED_$*)"') -MMD -MP -c $< -o $@
 
 $(BRIDGE_SUITES): $(B)/test/conformance-bridge-%: $(B)/obj/tests/conformance/bridge/test_bridge_%.o $(B)/lib/libschema.a \
-	| $(filter-out %_OLD.so,$(BRIDGE_STAMPS:%=$(B)/lib/simd/bridge_%.so)) $(B)/test/plugins/bridge_OLD.so
-LINK_conformance-bridge-logging := -ldl
-LINK_conformance-bridge-null := -ldl
-LINK_conformance-bridge-ros2 := -ldl
-LINK_conformance-bridge-OLD := -ldl
+	| $(foreach s,$(BRIDGE_STAMPS),$(or $(BRIDGE_FOLDER_$s),$(B)/lib/simd)/bridge_$s.so)
+$(foreach s,$(BRIDGE_STAMPS),$(eval LINK_conformance-bridge-$s := -ldl))

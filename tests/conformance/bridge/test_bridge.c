@@ -180,7 +180,7 @@ static void connect_it(struct peer *p)
 
 static struct sim_bridge_topic *open_topic(struct peer *p)
 {
-	struct sim_bridge_channel ch = { .id = 1, .name = "/imu", .type = &sim_Imu_type, .options = "{}" };
+	static const struct sim_bridge_channel ch = { .id = 1, .name = "/imu", .type = &sim_Imu_type, .options = "{}" };
 	struct sim_bridge_topic *t = NULL;
 
 	assert_int_equal(p->ops->open(p->b, &ch, &t), 0);

@@ -10,8 +10,8 @@
 #define CONF \
 	"\"TimeSource\":\"system\"," STACK_POOLS ",\"process\":{\"restart_ms\":5,\"restart_max_ms\":50}," \
 	"\"roudi\":{\"probe_ms\":200,\"probe_timeout_ms\":1000},\"rigs\":[{\"name\":\"car\",\"bridges\":[" \
-	"{\"name\":\"b1\",\"plugin\":\"null\",\"options\":{\"mode\":\"slow\",\"delay_us\":300}}," \
-	"{\"name\":\"b2\",\"plugin\":\"null\",\"options\":{\"mode\":\"late\",\"delay_us\":300}}]}]"
+	"{\"name\":\"b1\",\"plugin\":\"" FAULTY "\",\"options\":{\"mode\":\"slow\",\"delay_us\":300}}," \
+	"{\"name\":\"b2\",\"plugin\":\"" FAULTY "\",\"options\":{\"mode\":\"late\",\"delay_us\":300}}]}]"
 #define WITNESSES 3
 #define LIVES     8 /* of RouDi, so that no process comes to its last */
 

@@ -9,7 +9,7 @@
 
 #define CONF \
 	"\"TimeSource\":\"system\"," STACK_POOLS ",\"roudi\":{\"probe_ms\":200,\"probe_timeout_ms\":1000}," \
-	"\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"b\",\"plugin\":\"null\",\"channels\":[\"/t/*\"]," \
+	"\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"b\",\"plugin\":\"" FAULTY "\",\"channels\":[\"/t/*\"]," \
 	"\"options\":{\"mode\":\"slow\",\"delay_us\":20000}}]}]"
 
 static int hot(struct peer *p)

@@ -10,7 +10,7 @@
 #define BRIDGES 4
 
 #define ONE(n) \
-	"{\"name\":\"b" n "\",\"plugin\":\"null\",\"channels\":[\"/t/" n "\"]," \
+	"{\"name\":\"b" n "\",\"plugin\":\"" FAULTY "\",\"channels\":[\"/t/" n "\"]," \
 	"\"options\":{\"mode\":\"slow\",\"delay_us\":100}}"
 #define CONF \
 	"\"TimeSource\":\"system\"," STACK_POOLS ",\"process\":{\"restart_ms\":1,\"restart_max_ms\":1}," \

@@ -4,10 +4,12 @@
 STACK_INC := -I. -Ilibclient/include -Ilibclient/base -Ilibclient/ipc -Ischemas -I$(B)/gen -Itests/support
 INC_tests/system/stack := $(STACK_INC)
 INC_tests/fault/stack := $(STACK_INC)
+FLAGS_tests/system/stack = -DFAULTY='"$(FAULTY)"'
+FLAGS_tests/fault/stack = $(FLAGS_tests/system/stack)
 INC_tests/support := $(INC_tests) -Itests/support
 ifeq ($(SAN),)
 STACK_OBJS  := $(B)/obj/tests/support/stack.o $(B)/obj/tests/support/peer.o $(B)/lib/libipc.a $(B)/lib/libbase.a
-STACK_NEEDS := $(B)/lib/libsimclient.so $(B)/lib/simd/ipc_iox.so $(B)/lib/simd/bridge_null.so \
+STACK_NEEDS := $(B)/lib/libsimclient.so $(B)/lib/simd/ipc_iox.so $(B)/lib/simd/bridge_null.so $(FAULTY) \
 	$(B)/lib/simd/bridge_logging.so $(B)/bin/simd $(B)/bin/simctl $(B)/bin/simbridge $(EXAMPLES)
 
 # $(1): test program; $(2): source

@@ -6,9 +6,10 @@
 #include "peer.h"
 #include "stack.h"
 
-#define NULL_BRIDGE(options) \
+#define FAULTY_BRIDGE(options) \
 	"\"TimeSource\":\"system\"," STACK_POOLS ",\"process\":{\"restart_ms\":20},\"rigs\":[{\"name\":\"car\"," \
-	"\"bridges\":[{\"name\":\"b\",\"plugin\":\"null\",\"channels\":[\"/carried\"],\"options\":{" options "}}]}]"
+	"\"bridges\":[{\"name\":\"b\",\"plugin\":\"" FAULTY "\",\"channels\":[\"/carried\"],\"options\":{" options \
+	"}}]}]"
 
 static int64_t sum_of_drops(const char *channel)
 {
@@ -73,7 +74,7 @@ static int alone(struct peer *p)
 /* A sensor that only local subscribers want drops nothing. */
 TEST_WITH(no_bridge_is_no_drop, NULL, stack_sweep)
 {
-	pid_t simd = start(NULL_BRIDGE("")), pid;
+	pid_t simd = start(FAULTY_BRIDGE("")), pid;
 	struct peer *p = peer_new();
 
 	pid = peer_fork(p, alone);
@@ -129,8 +130,8 @@ static void who_leaves(const char *conf, bool dies, unsigned delivered)
 TEST_WITH(who_leaves_loses_nothing, NULL, stack_sweep)
 {
 	for (int dies = 0; dies < 2; dies++) {
-		who_leaves(NULL_BRIDGE("\"mode\":\"late\",\"delay_us\":100000"), dies, 10);
-		who_leaves(NULL_BRIDGE("\"mode\":\"fail\",\"every\":1"), dies, 0);
+		who_leaves(FAULTY_BRIDGE("\"mode\":\"late\",\"delay_us\":100000"), dies, 10);
+		who_leaves(FAULTY_BRIDGE("\"mode\":\"fail\",\"every\":1"), dies, 0);
 	}
 }
 
@@ -152,7 +153,7 @@ static int until_told(struct peer *p)
 /* The bridge is killed with messages in its hands, again and again. */
 TEST_WITH(a_bridge_that_dies, NULL, stack_sweep)
 {
-	pid_t simd = start(NULL_BRIDGE("\"mode\":\"late\",\"delay_us\":20000")), pid;
+	pid_t simd = start(FAULTY_BRIDGE("\"mode\":\"late\",\"delay_us\":20000")), pid;
 	struct peer *p = peer_new();
 
 	pid = peer_fork(p, until_told);

@@ -13,7 +13,8 @@ static void start(const char *options, const char *more)
 {
 	snprintf(conf, sizeof(conf),
 		 "\"TimeSource\":\"system\"," STACK_POOLS "%s,"
-		 "\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"bad\",\"plugin\":\"null\",\"options\":{%s}}]}]",
+		 "\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"bad\",\"plugin\":\"" FAULTY
+		 "\",\"options\":{%s}}]}]",
 		 more, options);
 	simd = stack_start(conf);
 	UNTIL(10000, !strcmp(stack_bridge_text("bad", "status"), "connected"));
@@ -168,8 +169,8 @@ TEST_WITH(slow_beside_fast, NULL, stack_sweep)
 
 	snprintf(conf, sizeof(conf),
 		 "\"TimeSource\":\"system\"," STACK_POOLS ",\"rigs\":[{\"name\":\"car\",\"bridges\":["
-		 "{\"name\":\"slow\",\"plugin\":\"null\",\"options\":{\"mode\":\"slow\",\"delay_us\":50000}},"
-		 "{\"name\":\"fast\",\"plugin\":\"null\"}]}]");
+		 "{\"name\":\"slow\",\"plugin\":\"" FAULTY "\",\"options\":{\"mode\":\"slow\",\"delay_us\":50000}},"
+		 "{\"name\":\"fast\",\"plugin\":\"" FAULTY "\"}]}]");
 	simd = stack_start(conf);
 	UNTIL(10000, !strcmp(stack_bridge_text("slow", "status"), "connected") &&
 			     !strcmp(stack_bridge_text("fast", "status"), "connected"));
@@ -228,7 +229,7 @@ TEST_WITH(stopped_under_load, NULL, stack_sweep)
 TEST_WITH(never_starts, NULL, stack_sweep)
 {
 	simd = stack_start("\"TimeSource\":\"system\"," STACK_POOLS ",\"process\":{\"restart_ms\":10},"
-			   "\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"odd\",\"plugin\":\"null\","
+			   "\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"odd\",\"plugin\":\"" FAULTY "\","
 			   "\"options\":{\"mode\":\"sideways\"}}]}]");
 	UNTIL(20000, !strcmp(stack_bridge_text("odd", "status"), "permanent"));
 	assert_int_equal(stack_bridge("odd", "restarts"), 2);
@@ -243,8 +244,8 @@ TEST_WITH(says_why_not, NULL, stack_sweep)
 	static const struct {
 		const char *bridge, *words;
 	} b[] = {
-		{ "\"plugin\":\"null\",\"options\":{\"wings\":2}", "options.wings" },
-		{ "\"plugin\":\"null\",\"options\":{\"mode\":\"fly\"}", "mode" },
+		{ "\"plugin\":\"" FAULTY "\",\"options\":{\"wings\":2}", "options.wings" },
+		{ "\"plugin\":\"" FAULTY "\",\"options\":{\"mode\":\"fly\"}", "mode" },
 	};
 
 	for (unsigned i = 0; i < sizeof(b) / sizeof(*b); i++) {

@@ -4,7 +4,7 @@
 #include "stack.h"
 
 #define BRIDGES(mode) \
-	"\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"b\",\"plugin\":\"null\",\"options\":{" mode "}}]}]"
+	"\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"b\",\"plugin\":\"" FAULTY "\",\"options\":{" mode "}}]}]"
 #define CONF(mode) "\"TimeSource\":\"system\"," STACK_POOLS "," BRIDGES(mode)
 
 /* Publishes under a token on a shared channel, and holds loans and taken slots beside it, as long as it lives. */

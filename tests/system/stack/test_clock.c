@@ -7,7 +7,7 @@
 
 #define CONF(source) \
 	"\"TimeSource\":\"" source "\"," STACK_POOLS ",\"rigs\":[{\"name\":\"car\",\"bridges\":[" \
-	"{\"name\":\"b\",\"plugin\":\"null\",\"options\":{\"mode\":\"slow\",\"delay_us\":1000}}]}]"
+	"{\"name\":\"b\",\"plugin\":\"" FAULTY "\",\"options\":{\"mode\":\"slow\",\"delay_us\":1000}}]}]"
 
 static pid_t simd;
 

@@ -7,7 +7,7 @@
 #define CONF(pools, more, options) \
 	"\"TimeSource\":\"system\"," pools more ",\"rigs\":[{\"name\":\"car\",\"channels\":[" \
 	"{\"name\":\"/t/narrow\",\"window\":4},{\"name\":\"/t/ordered\",\"ordered\":true}],\"bridges\":[" \
-	"{\"name\":\"b\",\"plugin\":\"null\",\"channels\":[\"/t/*\"],\"options\":{" options "}}]}]"
+	"{\"name\":\"b\",\"plugin\":\"" FAULTY "\",\"channels\":[\"/t/*\"],\"options\":{" options "}}]}]"
 
 static pid_t simd;
 
@@ -245,7 +245,8 @@ TEST_WITH(nobody, NULL, stack_sweep)
 	struct peer *p = peer_new();
 
 	simd = stack_start("\"TimeSource\":\"system\"," STACK_POOLS ",\"rigs\":[{\"name\":\"car\",\"bridges\":["
-			   "{\"name\":\"b\",\"plugin\":\"null\",\"channels\":[\"/t/*\"],\"connection\":\"away\"}]}]");
+			   "{\"name\":\"b\",\"plugin\":\"" FAULTY
+			   "\",\"channels\":[\"/t/*\"],\"connection\":\"away\"}]}]");
 	UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connecting"));
 	peer_join(p, peer_fork(p, lonely));
 	peer_check(p, false);

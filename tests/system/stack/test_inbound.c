@@ -15,7 +15,7 @@ static void start(const char *rig, const char *options)
 {
 	snprintf(conf, sizeof(conf),
 		 "\"TimeSource\":\"system\"," STACK_POOLS ",\"rigs\":[{\"name\":\"car\",\"prefix\":\"/car\",%s"
-		 "\"bridges\":[{\"name\":\"far\",\"plugin\":\"null\",\"options\":{\"inject\":%d,%s}}]}]",
+		 "\"bridges\":[{\"name\":\"far\",\"plugin\":\"" FAULTY "\",\"options\":{\"inject\":%d,%s}}]}]",
 		 rig, MESSAGES, options);
 	simd = stack_start(conf);
 	UNTIL(10000, !strcmp(stack_bridge_text("far", "status"), "connected"));

@@ -9,9 +9,9 @@
 #define RIG(a, b) \
 	"\"TimeSource\":\"unity\"," STACK_POOLS ",\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"a\"," a \
 	"},{\"name\":\"b\"," b "}]}]"
-#define NULL_BRIDGE "\"plugin\":\"null\""
-#define SLOW        NULL_BRIDGE ",\"options\":{\"mode\":\"slow\",\"delay_us\":300}"
-#define LOGGING     "\"plugin\":\"logging\",\"connection\":\"/tmp/out\""
+#define FAULTY_BRIDGE "\"plugin\":\"" FAULTY "\""
+#define SLOW          FAULTY_BRIDGE ",\"options\":{\"mode\":\"slow\",\"delay_us\":300}"
+#define LOGGING       "\"plugin\":\"logging\",\"connection\":\"/tmp/out\""
 
 static pid_t simd;
 
@@ -82,20 +82,20 @@ static void run_free(const char *conf)
 
 TEST_WITH(null_and_null, NULL, stack_sweep)
 {
-	run_free(RIG(NULL_BRIDGE, NULL_BRIDGE));
+	run_free(RIG(FAULTY_BRIDGE, FAULTY_BRIDGE));
 	stack_stop(simd);
 }
 
 TEST_WITH(null_and_a_slow_one, NULL, stack_sweep)
 {
-	run_free(RIG(NULL_BRIDGE, SLOW));
+	run_free(RIG(FAULTY_BRIDGE, SLOW));
 	assert_int_equal(stack_count("bridge-slow", ""), 0);
 	stack_stop(simd);
 }
 
 TEST_WITH(null_and_logging, NULL, stack_sweep)
 {
-	run_free(RIG(NULL_BRIDGE, LOGGING));
+	run_free(RIG(FAULTY_BRIDGE, LOGGING));
 	stack_stop(simd);
 	assert_int_equal(lines("/tmp/out.txt.gz"), 2 * 2 * STEPS); /* a head and a body each */
 }
@@ -133,7 +133,7 @@ TEST_WITH(a_restart_in_between, NULL, stack_sweep)
 	struct peer *p = peer_new();
 	pid_t pid;
 
-	start(RIG(NULL_BRIDGE, LOGGING));
+	start(RIG(FAULTY_BRIDGE, LOGGING));
 	pid = peer_fork(p, engine);
 	UNTIL(10000, p->called > 500);
 	assert_int_equal(stack_ctl("bridge", "restart", "b", NULL)->code, 0);
@@ -148,7 +148,7 @@ TEST_WITH(a_restart_in_between, NULL, stack_sweep)
 
 #define WALL(b, more) \
 	"\"TimeSource\":\"system\"," STACK_POOLS more ",\"rigs\":[{\"name\":\"car\",\"bridges\":[" \
-	"{\"name\":\"a\"," NULL_BRIDGE "},{\"name\":\"b\"," b "}]}]"
+	"{\"name\":\"a\"," FAULTY_BRIDGE "},{\"name\":\"b\"," b "}]}]"
 
 static void stop_load(struct peer *p, pid_t pid)
 {
@@ -166,7 +166,7 @@ TEST_WITH(a_hung_recorder_stops_nobody, NULL, stack_sweep)
 	int64_t sent;
 	pid_t pid;
 
-	start(WALL(NULL_BRIDGE ",\"lossless\":true,\"options\":{\"mode\":\"hang\",\"every\":100}",
+	start(WALL(FAULTY_BRIDGE ",\"lossless\":true,\"options\":{\"mode\":\"hang\",\"every\":100}",
 		   ",\"dispatch\":{\"deadline_ms\":300}"));
 	pid = peer_fork(p, peer_publisher);
 	UNTIL(10000, stack_count("bridge b", "it is stalled") == 1);
@@ -186,7 +186,7 @@ TEST_WITH(a_slow_one_is_named, NULL, stack_sweep)
 	struct peer *p = peer_new();
 	pid_t pid;
 
-	start(WALL(NULL_BRIDGE ",\"options\":{\"mode\":\"slow\",\"delay_us\":20000}", ""));
+	start(WALL(FAULTY_BRIDGE ",\"options\":{\"mode\":\"slow\",\"delay_us\":20000}", ""));
 	pid = peer_fork(p, peer_publisher);
 	UNTIL(20000, p->reasons[SIM_REASON_BRIDGE_SLOW] > 100);
 	assert_int_equal(stack_count("bridge b has fallen behind", "bridge-slow"), 1);

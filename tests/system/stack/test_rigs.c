@@ -33,7 +33,7 @@ static int one_rig(char *at, size_t size, int i)
 			"%s{\"name\":\"%s\",\"prefix\":\"/%s\",\"inbound\":[\"in\"],"
 			"\"processes\":[{\"name\":\"%s-sensor\",\"command\":[\"%s\"]}],"
 			"\"bridges\":[{\"name\":\"%s-log\",\"plugin\":\"logging\",\"connection\":\"/tmp/out-%s\"},"
-			"{\"name\":\"%s-null\",\"plugin\":\"null\",\"channels\":[\"imu\"],"
+			"{\"name\":\"%s-null\",\"plugin\":\"" FAULTY "\",\"channels\":[\"imu\"],"
 			"\"options\":{\"inject\":%d,\"inject_channel\":\"in\"}}]}",
 			i ? "," : "", n, n, n, path, n, n, n, injected[i]);
 }

@@ -12,8 +12,8 @@
 #define MIB   ((uint64_t)1 << 20)
 
 /* 256 MiB: of 64 KiB slots. */
-#define POOLS_256   "\"pools\":[{\"size\":\"1KiB\",\"count\":1500},{\"size\":\"66KiB\",\"count\":3900}]"
-#define NULL_BRIDGE "\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"b\",\"plugin\":\"null\"%s}]}]"
+#define POOLS_256     "\"pools\":[{\"size\":\"1KiB\",\"count\":1500},{\"size\":\"66KiB\",\"count\":3900}]"
+#define FAULTY_BRIDGE "\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"b\",\"plugin\":\"" FAULTY "\"%s}]}]"
 
 static char conf[2048];
 
@@ -82,7 +82,7 @@ TEST_WITH(outstanding, NULL, stack_sweep)
 	uint64_t ok, before;
 	pid_t pid, simd;
 
-	snprintf(conf, sizeof(conf), "\"TimeSource\":\"system\"," STACK_POOLS "," NULL_BRIDGE,
+	snprintf(conf, sizeof(conf), "\"TimeSource\":\"system\"," STACK_POOLS "," FAULTY_BRIDGE,
 		 ",\"options\":{\"mode\":\"slow\",\"delay_us\":20000}");
 	simd = stack_start(conf);
 	UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connected"));

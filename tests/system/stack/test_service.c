@@ -315,8 +315,8 @@ TEST_WITH(simd_killed_and_back, setup, stack_sweep)
 
 #define BRIDGES \
 	"\"TimeSource\":\"system\"," STACK_POOLS ",\"rigs\":[{\"name\":\"car\",\"prefix\":\"/car\",\"bridges\":[" \
-	"{\"name\":\"calls\",\"plugin\":\"null\",\"options\":{\"call\":\"/car/count\",\"calls\":20}}," \
-	"{\"name\":\"narrow\",\"plugin\":\"null\",\"services\":[\"*\",\"!count\"]," \
+	"{\"name\":\"calls\",\"plugin\":\"" FAULTY "\",\"options\":{\"call\":\"/car/count\",\"calls\":20}}," \
+	"{\"name\":\"narrow\",\"plugin\":\"" FAULTY "\",\"services\":[\"*\",\"!count\"]," \
 	"\"options\":{\"call\":\"/car/count\",\"calls\":1000}}]}]"
 
 static int setup_bridges(void **state)

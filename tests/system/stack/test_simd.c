@@ -4,7 +4,7 @@
 #include "stack.h"
 
 #define BRIDGES(mode) \
-	"\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"b\",\"plugin\":\"null\",\"options\":{" mode "}}]}]"
+	"\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"b\",\"plugin\":\"" FAULTY "\",\"options\":{" mode "}}]}]"
 
 static char conf[2048];
 

@@ -4,8 +4,8 @@ INC_tests/unit/bridge := -I. -Itests -Itools/bridge/host -Ilibclient/base -Ilibc
 BRIDGE_TESTS := $(B)/test/bridge-converter $(B)/test/bridge-plugin $(B)/test/bridge-host $(B)/test/bridge-task $(B)/test/bridge-clock $(B)/test/bridge-service $(B)/test/bridge-logging
 TESTS += $(BRIDGE_TESTS)
 $(BRIDGE_TESTS): $(B)/test/bridge-%: $(B)/obj/tests/unit/bridge/test_%.o $(B)/lib/libbridgehost.a $(SIMCLIENT_ARCHIVES) \
-	| $(SHELF) $(CONVERTER_SHELF) $(GATE)
-FLAGS_tests/unit/bridge := -DSHELF='"$(B)/test/plugins"' -DPLUGINS='"$(B)/lib/simd"' -DGATE='"$(GATE)"'
+	| $(SHELF) $(CONVERTER_SHELF) $(GATE) $(FAULTY)
+FLAGS_tests/unit/bridge := -DSHELF='"$(B)/test/plugins"' -DPLUGINS='"$(B)/lib/simd"' -DGATE='"$(GATE)"' -DFAULTY='"$(FAULTY)"'
 LINK_bridge-plugin := -ldl
 LINK_bridge-converter := -ldl
 LINK_bridge-logging := -ldl -lz

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * simbridge's host with a real plug-in (null) over a lane of the test's own: announce, deliver, answer, end.
+ * simbridge's host with a real plug-in (tests/plugins/faulty.c) over a lane of the test's own: announce, deliver, answer, end.
  * The test's lane hands out a script of packets and collects the answers.
  */
 #include "support/test.h"
@@ -163,7 +163,7 @@ static struct fixture *start_plugin(const char *plugin, const char *options)
 
 static struct fixture *start(const char *options)
 {
-	return start_plugin(PLUGINS "/bridge_null.so", options);
+	return start_plugin(FAULTY, options);
 }
 
 static void stop(struct fixture *f)

@@ -102,7 +102,7 @@ static struct host *start(const char *options)
 	struct host *h;
 
 	memset(&lib, 0, sizeof(lib));
-	json_object_set_new(config, "plugin", json_string(PLUGINS "/bridge_null.so"));
+	json_object_set_new(config, "plugin", json_string(FAULTY));
 	json_object_set_new(config, "options", json_loads(options, 0, NULL));
 	/* never looked into: what would is the test's own */
 	assert_int_equal(host_create((struct sim_client *)(void *)&lib, "", config, &h), 0);
