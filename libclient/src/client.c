@@ -301,12 +301,24 @@ int client_attachment(struct sim_client *c, struct attachment **ret)
 	return r;
 }
 
+int client_call(struct sim_client *c, const char *method, json_t *params, struct varlink_msg *ret, json_t **ret_params)
+{
+	struct session *s;
+	int r = client_session(c, &s);
+
+	if (r < 0) {
+		json_decref(params);
+		return r;
+	}
+	r = session_call(c, s, method, params, ret, ret_params);
+	session_unref(s);
+	return r;
+}
+
 int sim_call(struct sim_client *c, const char *method, const char *params_json, char **ret_json)
 {
-	struct varlink_answer a;
+	json_t *params = NULL, *reply;
 	struct varlink_msg m;
-	json_t *params = NULL;
-	struct session *s = NULL;
 	json_error_t e;
 	int r = client_guard(c);
 
@@ -316,23 +328,12 @@ int sim_call(struct sim_client *c, const char *method, const char *params_json, 
 		return err_set(-EINVAL, "sim_call: no method, or the output pointer is NULL");
 	if (params_json && !(params = json_loads(params_json, 0, &e)))
 		return err_set(-EINVAL, "%s: the parameters are not JSON: %s", method, e.text);
-	r = client_session(c, &s);
-	if (r < 0) {
-		json_decref(params);
-		return r;
-	}
-	r = session_call(c, s, method, params, &m);
-	session_unref(s);
+	r = client_call(c, method, params, &m, &reply);
 	if (r < 0)
 		return r;
-	r = varlink_msg_answer(&m, &a);
-	if (r == 0) {
-		*ret_json = a.params ? json_dumps(a.params, JSON_COMPACT) : strdup("{}");
-		if (!*ret_json)
-			r = err_nomem();
-	}
+	*ret_json = reply ? json_dumps(reply, JSON_COMPACT) : strdup("{}");
 	varlink_msg_finish(&m);
-	return r;
+	return *ret_json ? 0 : err_nomem();
 }
 
 /* ---- create and destroy ---- */

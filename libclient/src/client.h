@@ -14,6 +14,7 @@
 #include <sim/client.h>
 #include <sim/clock_page.h>
 
+#include <jansson.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -28,6 +29,7 @@ struct attachment;
 struct record;
 struct attach_job;
 struct warm_job;
+struct varlink_msg;
 
 /*
  * How a client waits and what time it is. NULL for real ones; tests put virtual time here, and run the
@@ -173,6 +175,8 @@ void client_close(struct sim_client *c);
 
 /* Session for a call, referenced; -ENOTCONN with a sentence. */
 int client_session(struct sim_client *c, struct session **ret);
+/* As session_call() with that session. Takes params, even on failure. */
+int client_call(struct sim_client *c, const char *method, json_t *params, struct varlink_msg *ret, json_t **ret_params);
 /* Present attachment for a new port, referenced; -ESTALE, or -EOPNOTSUPP for a client without data plane. */
 int client_attachment(struct sim_client *c, struct attachment **ret);
 

@@ -17,7 +17,6 @@
 #include "driver.h"
 #include "err.h"
 #include "fd.h"
-#include "jsonx.h"
 #include "mem.h"
 #include "session.h"
 #include "timeutil.h"
@@ -47,23 +46,8 @@ struct sim_driver {
 static int acquire(struct sim_client *c, struct session *s, unsigned flags, int *ret_fd)
 {
 	json_t *params = flags & SIM_DRIVER_FREEWHEEL ? json_pack("{sb}", "freewheel", 1) : NULL;
-	struct varlink_msg m;
-	int fd, r = session_call(c, s, "AcquireDriver", params, &m);
 
-	if (r < 0)
-		return r;
-	fd = varlink_msg_take_fd(&m, 0);
-	varlink_msg_finish(&m);
-	if (fd < 0)
-		return err_set(-EPROTO, "simd handed out no driver socket");
-	/* with a thread that looks after simd we may wait inside recv() */
-	r = fd_set_nonblock(fd, c->flags & SIM_CLIENT_NO_THREAD);
-	if (r < 0) {
-		fd_close(fd);
-		return r;
-	}
-	*ret_fd = fd;
-	return 0;
+	return session_call_fd(c, s, "AcquireDriver", params, "driver socket", ret_fd);
 }
 
 void driver_register(struct sim_client *c, struct session *s)

@@ -17,7 +17,6 @@
 #include "client.h"
 #include "err.h"
 #include "fd.h"
-#include "jsonx.h"
 #include "attachment.h"
 #include "mem.h"
 #include "session.h"
@@ -426,21 +425,18 @@ static int say_idle(struct sim_lane *lane0)
 	return lane_send(lane0, &head, sizeof(head));
 }
 
-static int attach_reply(struct sim_client *c, struct varlink_msg *m, char **ret_json, struct sim_lane **ret_lane0)
+static int attach_reply(struct sim_client *c, struct varlink_msg *m, json_t *config, char **ret_json,
+			struct sim_lane **ret_lane0)
 {
-	struct varlink_answer a;
-	int fd, r = varlink_msg_answer(m, &a);
+	int fd = varlink_msg_take_fd(m, 0), r;
 
-	if (r < 0)
-		return r;
-	fd = varlink_msg_take_fd(m, 0);
 	if (fd < 0)
 		return err_set(-EPROTO, "simd handed out no lane");
 	r = lane_create(c, fd, ret_lane0);
 	if (r < 0)
 		return r;
-	json_object_del(a.params, "fds");
-	*ret_json = json_dumps(a.params, JSON_COMPACT);
+	json_object_del(config, "fds");
+	*ret_json = json_dumps(config, JSON_COMPACT);
 	r = *ret_json ? say_idle(*ret_lane0) : err_nomem();
 	if (r < 0) {
 		free(*ret_json);
@@ -453,9 +449,9 @@ int sim_bridge_attach(struct sim_client *c, const char *name, char **ret_config_
 		      struct sim_lane **ret_lane0)
 {
 	struct sim_bridge_session *b;
-	struct session *s;
 	struct varlink_msg m;
 	struct sim_lane *lane0 = NULL;
+	json_t *config;
 	char *json = NULL;
 	int r = client_guard(c);
 
@@ -468,13 +464,9 @@ int sim_bridge_attach(struct sim_client *c, const char *name, char **ret_config_
 	if (!b)
 		return err_nomem();
 	b->c = c;
-	r = client_session(c, &s);
+	r = client_call(c, "AttachBridge", json_pack("{ss}", "bridge", name), &m, &config);
 	if (r == 0) {
-		r = session_call(c, s, "AttachBridge", json_pack("{ss}", "bridge", name), &m);
-		session_unref(s);
-	}
-	if (r == 0) {
-		r = attach_reply(c, &m, &json, &lane0);
+		r = attach_reply(c, &m, config, &json, &lane0);
 		varlink_msg_finish(&m);
 	}
 	if (r < 0) {

@@ -94,19 +94,16 @@ static int advertise_reply(struct pub_reg *reg, const json_t *o)
 static int reg_advertise(struct pub_reg *reg)
 {
 	struct sim_publisher *p = reg->pub;
-	struct varlink_answer a;
 	struct varlink_msg m;
-	json_t *params;
+	json_t *params, *reply;
 	int r = advertise_params(p, &params);
 
 	if (r < 0)
 		return r;
-	r = session_call(p->c, reg->session, "Advertise", params, &m);
+	r = session_call(p->c, reg->session, "Advertise", params, &m, &reply);
 	if (r < 0)
 		return r;
-	r = varlink_msg_answer(&m, &a);
-	if (r == 0)
-		r = advertise_reply(reg, a.params);
+	r = advertise_reply(reg, reply);
 	varlink_msg_finish(&m);
 	return r;
 }

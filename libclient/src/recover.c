@@ -290,7 +290,7 @@ static void rouse_subscribers(struct sim_client *c)
 		subscriber_ring(sub);
 }
 
-static void life_lost(struct sim_client *c)
+static void attachment_lost(struct sim_client *c)
 {
 	struct attachment *l = c->att;
 
@@ -361,7 +361,7 @@ static void register_all(struct sim_client *c)
 		session_call(c, s, "Attached",
 			     json_pack("{sI ss}", "iox_generation", (json_int_t)c->att->iox_generation, "app",
 				       ipc_runtime_name(c->att->ipc)),
-			     NULL);
+			     NULL, NULL);
 	list_for_each(t, &c->tokens, link)
 		token_register(c, s, t);
 	if (c->att) {
@@ -518,7 +518,7 @@ static void dataplane_lost(struct sim_client *c)
 {
 	if (atomic_load(&c->phase) == PHASE_DATAPLANE)
 		return; /* as a new session reports until it is ready; what we have may still be good then */
-	life_lost(c);
+	attachment_lost(c);
 	c->want_generation = 0;
 	set_phase(c, PHASE_DATAPLANE, SIM_CLIENT_REATTACHING);
 }
@@ -541,7 +541,7 @@ static void dataplane_event(struct sim_client *c, uint32_t generation, bool read
 		register_all(c);
 		return;
 	}
-	life_lost(c);
+	attachment_lost(c);
 	snprintf(c->runtime, sizeof(c->runtime), "%s", c->session->runtime);
 	attach_begin(c);
 }
@@ -604,7 +604,7 @@ static void settle(struct sim_client *c)
  * and will not report it, so attach to it again. While we register, which is in the rush after a restart, at once; later it
  * may just as well be that RouDi is dead or stuck, so simd has a moment to report it first.
  */
-static void life_check(struct sim_client *c)
+static void attachment_check(struct sim_client *c)
 {
 	int phase = atomic_load(&c->phase);
 	int64_t now = client_now(c);
@@ -620,7 +620,7 @@ static void life_check(struct sim_client *c)
 		return;
 	}
 	c->doubt_mono_ns = 0;
-	life_lost(c);
+	attachment_lost(c);
 	set_phase(c, PHASE_RETRY, SIM_CLIENT_REATTACHING);
 	backoff(c);
 }
@@ -662,7 +662,7 @@ void client_step(struct sim_client *c)
 			session_lost(c);
 		if (c->session)
 			look_at_events(c);
-		life_check(c);
+		attachment_check(c);
 		phase_step(c, due);
 	} while (atomic_load(&c->phase) != before);
 	warm_step(c);

@@ -400,17 +400,14 @@ static int offer_params(const struct sim_service *sv, json_t **ret)
 	return *ret ? 0 : err_nomem();
 }
 
-static int read_offered(struct sim_client *c, struct session *s, struct sim_service *sv, struct varlink_msg *m)
+static int read_offered(struct sim_client *c, struct session *s, struct sim_service *sv, const json_t *reply)
 {
-	struct varlink_answer a;
 	const char *name;
 	int64_t id;
-	int r = varlink_msg_answer(m, &a);
+	int r = jsonx_string(reply, "name", SIM_CHANNEL_MAX, &name);
 
 	if (r == 0)
-		r = jsonx_string(a.params, "name", SIM_CHANNEL_MAX, &name);
-	if (r == 0)
-		r = jsonx_int(a.params, "service_id", 1, INT64_MAX, &id);
+		r = jsonx_int(reply, "service_id", 1, INT64_MAX, &id);
 	if (r < 0)
 		return err_prefix(r, "simd's answer to OfferService");
 	pthread_mutex_lock(&c->lock);
@@ -425,7 +422,7 @@ static int offer(struct sim_client *c, struct session *s, struct sim_service *sv
 {
 	struct services *ss = c->services;
 	struct varlink_msg m;
-	json_t *params;
+	json_t *params, *reply;
 	int r = offer_params(sv, &params);
 
 	if (r < 0)
@@ -433,9 +430,9 @@ static int offer(struct sim_client *c, struct session *s, struct sim_service *sv
 	pthread_mutex_lock(&c->lock);
 	ss->offering++;
 	pthread_mutex_unlock(&c->lock);
-	r = session_call(c, s, "OfferService", params, &m);
+	r = session_call(c, s, "OfferService", params, &m, &reply);
 	if (r == 0) {
-		r = read_offered(c, s, sv, &m);
+		r = read_offered(c, s, sv, reply);
 		varlink_msg_finish(&m);
 	}
 	pthread_mutex_lock(&c->lock);

@@ -65,27 +65,6 @@ static int read_type(const json_t *params, struct own_type *t)
 	return 0;
 }
 
-static int ask(struct sim_client *c, const char *method, json_t *params, struct varlink_msg *m, json_t **ret)
-{
-	struct varlink_answer a;
-	struct session *s = NULL;
-	int r = client_session(c, &s);
-
-	if (r < 0) {
-		json_decref(params);
-		return r;
-	}
-	r = session_call(c, s, method, params, m);
-	session_unref(s);
-	if (r < 0)
-		return r;
-	r = varlink_msg_answer(m, &a);
-	if (r < 0)
-		varlink_msg_finish(m);
-	*ret = a.params;
-	return r;
-}
-
 static int get_type(struct sim_client *c, const char *name, struct own_type **ret)
 {
 	struct own_type *t = MEM_NEW(struct own_type);
@@ -95,7 +74,7 @@ static int get_type(struct sim_client *c, const char *name, struct own_type **re
 
 	if (!t)
 		return err_nomem();
-	r = ask(c, "GetService", json_pack("{ss}", "name", name), &m, &params);
+	r = client_call(c, "GetService", json_pack("{ss}", "name", name), &m, &params);
 	if (r == 0) {
 		r = read_type(params, t);
 		varlink_msg_finish(&m);
@@ -263,7 +242,7 @@ int watchers_look(struct sim_client *c)
 	size_t i;
 
 	n = greet(c);
-	if (ask(c, "ListServices", NULL, &m, &params) < 0)
+	if (client_call(c, "ListServices", NULL, &m, &params) < 0)
 		return n; /* after the next connect */
 	list = json_object_get(params, "services");
 	list_for_each(k, &ss->known, link)

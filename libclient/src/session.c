@@ -243,7 +243,7 @@ void session_wait_locked(struct sim_client *c, struct session *s, int64_t until_
 	pthread_cond_timedwait(&c->changed, &c->lock, &t);
 }
 
-static int call_finish(struct call *call, const char *method, struct varlink_msg *ret)
+static int call_finish(struct call *call, const char *method, struct varlink_msg *ret, json_t **ret_params)
 {
 	struct varlink_answer a;
 	int r = call->result;
@@ -256,6 +256,8 @@ static int call_finish(struct call *call, const char *method, struct varlink_msg
 	if (r < 0 || !ret)
 		return r;
 	*ret = call->msg;
+	if (ret_params)
+		*ret_params = a.params;
 	memset(&call->msg, 0, sizeof(call->msg));
 	return 0;
 }
@@ -268,7 +270,8 @@ static int64_t call_until(const struct sim_client *c, int64_t now_mono_ns)
 	return c->connecting && c->connect_until_mono_ns < until ? c->connect_until_mono_ns : until;
 }
 
-int session_call(struct sim_client *c, struct session *s, const char *method, json_t *params, struct varlink_msg *ret)
+int session_call(struct sim_client *c, struct session *s, const char *method, json_t *params, struct varlink_msg *ret,
+		 json_t **ret_params)
 {
 	int64_t start = client_now(c), until = call_until(c, start);
 	struct call *call;
@@ -286,8 +289,29 @@ int session_call(struct sim_client *c, struct session *s, const char *method, js
 			       (long long)((until - start) / NS_PER_MS));
 	}
 	pthread_mutex_unlock(&c->lock);
-	r = call_finish(call, method, ret);
+	r = call_finish(call, method, ret, ret_params);
 	call_free(call);
+	return r;
+}
+
+int session_call_fd(struct sim_client *c, struct session *s, const char *method, json_t *params, const char *what,
+		    int *ret_fd)
+{
+	struct varlink_msg m;
+	int fd, r = session_call(c, s, method, params, &m, NULL);
+
+	if (r < 0)
+		return r;
+	fd = varlink_msg_take_fd(&m, 0);
+	varlink_msg_finish(&m);
+	if (fd < 0)
+		return err_set(-EPROTO, "simd handed out no %s", what);
+	/* with a thread that looks after simd we may wait inside recv() */
+	r = fd_set_nonblock(fd, c->flags & SIM_CLIENT_NO_THREAD);
+	if (r < 0)
+		fd_close(fd);
+	else
+		*ret_fd = fd;
 	return r;
 }
 
@@ -409,19 +433,16 @@ static int hello_data(struct session *s, struct varlink_msg *m)
 
 static int session_hello(struct sim_client *c, struct session *s)
 {
-	json_t *params = hello_params(c);
-	struct varlink_answer a;
+	json_t *params = hello_params(c), *reply;
 	struct varlink_msg m;
 	int r;
 
 	if (!params)
 		return err_nomem();
-	r = session_call(c, s, "Hello", params, &m);
+	r = session_call(c, s, "Hello", params, &m, &reply);
 	if (r < 0)
 		return r;
-	r = varlink_msg_answer(&m, &a);
-	if (r == 0)
-		r = hello_fields(s, a.params);
+	r = hello_fields(s, reply);
 	if (r == 0)
 		r = hello_clock(s, &m);
 	if (r == 0 && !(c->flags & SIM_CLIENT_NO_DATA))

@@ -56,9 +56,14 @@ void session_hangup(struct session *s);
 
 /*
  * One call. Takes params, even on failure. 0: *ret is the successful reply, finish it with
- * varlink_msg_finish() (ret NULL: dropped). Blocks up to 5 s. Errors: what simd answered, -ENOTCONN, -ETIMEDOUT.
+ * varlink_msg_finish() (ret NULL: dropped), *ret_params (NULL: not looked at) what it holds, an object or NULL,
+ * borrowed from it. Blocks up to 5 s. Errors: what simd answered, -ENOTCONN, -ETIMEDOUT.
  */
-int session_call(struct sim_client *c, struct session *s, const char *method, json_t *params, struct varlink_msg *ret);
+int session_call(struct sim_client *c, struct session *s, const char *method, json_t *params, struct varlink_msg *ret,
+		 json_t **ret_params);
+/* The same for a call that hands out a socket, which blocks where a thread looks after simd. what: for the sentence. */
+int session_call_fd(struct sim_client *c, struct session *s, const char *method, json_t *params, const char *what,
+		    int *ret_fd);
 /* The same without waiting for the reply, which is dropped. Takes params. 0, or why it could not be sent. */
 int session_post(struct sim_client *c, struct session *s, const char *method, json_t *params, unsigned flags);
 

@@ -41,23 +41,7 @@ struct sim_step {
 
 static int join(struct sim_client *c, struct session *s, uint32_t rank, int *ret_fd)
 {
-	struct varlink_msg m;
-	int fd, r = session_call(c, s, "JoinStep", json_pack("{sI}", "rank", (json_int_t)rank), &m);
-
-	if (r < 0)
-		return r;
-	fd = varlink_msg_take_fd(&m, 0);
-	varlink_msg_finish(&m);
-	if (fd < 0)
-		return err_set(-EPROTO, "simd handed out no step socket");
-	/* with a thread that looks after simd we may wait inside recv() */
-	r = fd_set_nonblock(fd, c->flags & SIM_CLIENT_NO_THREAD);
-	if (r < 0) {
-		fd_close(fd);
-		return r;
-	}
-	*ret_fd = fd;
-	return 0;
+	return session_call_fd(c, s, "JoinStep", json_pack("{sI}", "rank", (json_int_t)rank), "step socket", ret_fd);
 }
 
 void step_register(struct sim_client *c, struct session *s)

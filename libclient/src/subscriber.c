@@ -88,20 +88,18 @@ static int subscribe_reply(struct sim_subscriber *s, const json_t *o, char *ret_
 /* Tell simd of it; *ret_name is the channel's full name. */
 static int announce(struct sim_subscriber *s, struct session *ses, char *ret_name, size_t size)
 {
-	struct varlink_answer a;
 	struct varlink_msg m;
+	json_t *reply;
 	int r;
 
 	if (s->session_serial == ses->serial) {
 		snprintf(ret_name, size, "%s", s->name);
 		return 0;
 	}
-	r = session_call(s->c, ses, "Subscribe", subscribe_params(s), &m);
+	r = session_call(s->c, ses, "Subscribe", subscribe_params(s), &m, &reply);
 	if (r < 0)
 		return r;
-	r = varlink_msg_answer(&m, &a);
-	if (r == 0)
-		r = subscribe_reply(s, a.params, ret_name, size);
+	r = subscribe_reply(s, reply, ret_name, size);
 	varlink_msg_finish(&m);
 	if (r == 0)
 		s->session_serial = ses->serial;
@@ -459,25 +457,18 @@ static int type_of_channel(const json_t *o, const struct sim_type **ret)
 
 int sim_channel_type(struct sim_client *c, const char *channel, const struct sim_type **ret)
 {
-	struct varlink_answer a;
 	struct varlink_msg m;
-	struct session *ses;
+	json_t *reply;
 	int r = client_guard(c);
 
 	if (r < 0)
 		return r;
 	if (!channel || !ret)
 		return err_set(-EINVAL, "sim_channel_type: no channel, or the output pointer is NULL");
-	r = client_session(c, &ses);
+	r = client_call(c, "GetChannel", json_pack("{ss}", "name", channel), &m, &reply);
 	if (r < 0)
 		return r;
-	r = session_call(c, ses, "GetChannel", json_pack("{ss}", "name", channel), &m);
-	session_unref(ses);
-	if (r < 0)
-		return r;
-	r = varlink_msg_answer(&m, &a);
-	if (r == 0)
-		r = type_of_channel(a.params, ret);
+	r = type_of_channel(reply, ret);
 	varlink_msg_finish(&m);
 	return r;
 }

@@ -11,20 +11,18 @@
 
 int token_register(struct sim_client *c, struct session *s, struct sim_token *t)
 {
-	struct varlink_answer a;
 	struct varlink_msg m;
+	json_t *reply;
 	int64_t cell;
 	int r;
 
 	if (t->session_serial == s->serial)
 		return 0;
 	atomic_store(&t->cell, UINT32_MAX);
-	r = session_call(c, s, "OpenToken", json_pack("{ss}", "name", t->name), &m);
+	r = session_call(c, s, "OpenToken", json_pack("{ss}", "name", t->name), &m, &reply);
 	if (r < 0)
 		return r;
-	r = varlink_msg_answer(&m, &a);
-	if (r == 0)
-		r = jsonx_int(a.params, "cell", 0, WIRE_TOKENS_MAX - 1, &cell);
+	r = jsonx_int(reply, "cell", 0, WIRE_TOKENS_MAX - 1, &cell);
 	if (r == 0) {
 		atomic_store(&t->cell, (uint32_t)cell);
 		t->session_serial = s->serial;
