@@ -107,3 +107,38 @@ bool names_glob(const char *p, const char *s)
 		p++;
 	return !*p;
 }
+
+/*
+ * row[j] says whether the rest of p from i on and the rest of q from j on can match the same text, the rests growing from
+ * the ends: a star stands for nothing, or takes in what the other pattern has next.
+ */
+bool names_globs_meet(const char *p, const char *q)
+{
+	size_t n = strlen(p), m = strlen(q);
+	bool row[PATTERN_MAX + 1], below[PATTERN_MAX + 1] = { 0 };
+
+	if (n > PATTERN_MAX || m > PATTERN_MAX)
+		return true; /* never so long here; to join two shards is always right */
+	for (size_t i = n + 1; i-- > 0;) {
+		for (size_t j = m + 1; j-- > 0;) {
+			bool star = (i < n && p[i] == '*') || (j < m && q[j] == '*');
+
+			if (star)
+				row[j] = (i < n && below[j]) || (j < m && row[j + 1]);
+			else if (i < n && j < m)
+				row[j] = (p[i] == '?' || q[j] == '?' || p[i] == q[j]) && below[j + 1];
+			else
+				row[j] = i == n && j == m;
+		}
+		memcpy(below, row, m + 1);
+	}
+	return row[0];
+}
+
+void names_pattern_full(const char *prefix, const char *pattern, char ret[PATTERN_MAX + 1])
+{
+	if (pattern[0] == '/')
+		snprintf(ret, PATTERN_MAX + 1, "%s", pattern);
+	else
+		snprintf(ret, PATTERN_MAX + 1, "%s%s/%s", prefix[0] == '/' || !prefix[0] ? "" : "/", prefix, pattern);
+}

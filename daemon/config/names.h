@@ -12,6 +12,8 @@
 #define CHANNEL_NAME_MAX 99 /* SIM_CHANNEL_MAX of sim/slot.h */
 #define NAME_PLAIN_MAX   40
 
+#define CLOCK_CHANNEL "/clock" /* simd publishes it, and bridges subscribe to it: it never goes through dispatch */
+
 /* 1..40 of [A-Za-z0-9_.-]: clients, bridges, processes, rigs. */
 bool names_plain_ok(const char *s);
 /* 1..99 of [A-Za-z0-9_./~-], no empty part between slashes: a channel. */
@@ -31,5 +33,12 @@ int names_channel_full(const char *prefix, const char *name, char ret[CHANNEL_NA
 
 /* '*' any characters, '?' one. */
 bool names_glob(const char *pattern, const char *s);
+/* Whether there is a name that both match. */
+bool names_globs_meet(const char *p, const char *q);
+
+#define PATTERN_MAX (2 * CHANNEL_NAME_MAX + 3)
+
+/* A pattern as a rig writes it, over full names: without a leading slash it is below the prefix. Longer ones are cut. */
+void names_pattern_full(const char *prefix, const char *pattern, char ret[PATTERN_MAX + 1]);
 
 #endif

@@ -227,15 +227,11 @@ void bridge_destroy_all(struct simd *s)
 
 /* ---- what it carries ---- */
 
-/* Globs are written as the rig writes channels: a name without a leading slash is below the prefix. */
 static bool glob_matches(const struct bridge *b, const char *pattern, const char *full)
 {
-	const char *prefix = b->rig->prefix;
-	char below[2 * CHANNEL_NAME_MAX + 4];
+	char below[PATTERN_MAX + 1];
 
-	if (pattern[0] == '/')
-		return names_glob(pattern, full);
-	snprintf(below, sizeof(below), "%s%s/%s", prefix[0] == '/' || !prefix[0] ? "" : "/", prefix, pattern);
+	names_pattern_full(b->rig->prefix, pattern, below);
 	return names_glob(below, full);
 }
 
@@ -272,6 +268,17 @@ bool bridge_serves(const struct bridge *b, const char *service)
 bool bridge_carries(const struct bridge *b, const struct channel *ch)
 {
 	return bridge_lists(b, ch) && !carried_refused(&b->carried, ch->id);
+}
+
+unsigned bridge_shard_of(const struct channel *ch)
+{
+	struct bridge *b;
+
+	list_for_each(b, &ch->s->bridges, link) {
+		if (bridge_lists(b, ch))
+			return b->rig->shard;
+	}
+	return 0;
 }
 
 static int route(struct simd *s, struct channel *ch)

@@ -26,8 +26,6 @@ struct client;
 struct rig;
 struct simd;
 
-#define CLOCK_CHANNEL "/clock" /* simd publishes it */
-
 /* Totals of publishers that no longer exist, and the sum over all when asked for. */
 struct totals {
 	uint64_t messages, bytes, last_mono_ns;

@@ -4,14 +4,80 @@
 
 #include "err.h"
 #include "mem.h"
+#include "names.h"
 #include "simd.h"
 
 #include <string.h>
+
+/* ---- shards ---- */
+
+typedef bool (*pattern_fn)(const void *arg, const char *pattern);
+
+/* Whether fn is true of a pattern of the rig's bridges: what they list of dispatch's channels, exclusions left out. */
+static bool any_pattern(const struct rig *rig, pattern_fn fn, const void *arg)
+{
+	char full[PATTERN_MAX + 1];
+
+	for (size_t i = 0; i < conf_count(rig->view, "bridges"); i++) {
+		struct conf_view bridge = conf_item(rig->view, "bridges", i);
+
+		for (size_t k = 0; k < conf_count(bridge, "channels"); k++) {
+			const char *p = conf_string_at(bridge, "channels", k);
+
+			names_pattern_full(rig->prefix, p, full);
+			if (p[0] != '!' && strcmp(full, CLOCK_CHANNEL) != 0 && fn(arg, full))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool meets_pattern(const void *pattern, const char *own)
+{
+	return names_globs_meet(own, (const char *)pattern);
+}
+
+static bool meets_rig(const void *rig, const char *own)
+{
+	return any_pattern((const struct rig *)rig, meets_pattern, own);
+}
+
+static void join(struct simd *s, unsigned a, unsigned b)
+{
+	for (unsigned i = 0; i < s->n_rigs; i++) {
+		if (s->rigs[i].root == a || s->rigs[i].root == b)
+			s->rigs[i].root = a < b ? a : b;
+	}
+}
+
+/* The root of a set of rigs that meet is its first one. */
+static void find_shards(struct simd *s)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < s->n_rigs; i++) {
+		s->rigs[i].root = i;
+		for (unsigned k = 0; k < i; k++) {
+			if (any_pattern(&s->rigs[i], meets_rig, &s->rigs[k]))
+				join(s, s->rigs[i].root, s->rigs[k].root);
+		}
+	}
+	for (unsigned i = 0; i < s->n_rigs; i++) {
+		struct rig *rig = &s->rigs[i];
+
+		if (rig->root != i)
+			rig->shard = s->rigs[rig->root].shard;
+		else if (conf_count(rig->view, "bridges"))
+			rig->shard = n++;
+	}
+	s->n_shards = n ? n : 1;
+}
 
 int rig_create_all(struct simd *s)
 {
 	size_t n = conf_count(s->root, "rigs");
 
+	s->n_shards = 1;
 	if (n == 0)
 		return 0;
 	s->rigs = (struct rig *)mem_calloc(n, sizeof(*s->rigs));
@@ -24,6 +90,7 @@ int rig_create_all(struct simd *s)
 		rig->name = conf_string(rig->view, "name");
 		rig->prefix = conf_string(rig->view, "prefix");
 	}
+	find_shards(s);
 	return 0;
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rigs of the configuration. Thread: simd-main. */
+/*
+ * The rigs of the configuration, and their shards: rigs of which one channel could have bridges of both are in one shard,
+ * so that a channel and all that its messages touch belong to exactly one. Thread: simd-main.
+ */
 #ifndef REGISTRY_RIG_H
 #define REGISTRY_RIG_H
 
@@ -12,6 +15,8 @@ struct simd;
 struct rig {
 	const char *name, *prefix; /* of the configuration */
 	struct conf_view view;
+	unsigned shard; /* 0 .. simd::n_shards - 1, ascending with the first rig of each; without bridges: 0 */
+	unsigned root;  /* of those it meets, the first; for rig.c */
 };
 
 /* simd::rigs from the configuration; rig_destroy_all() frees them. */

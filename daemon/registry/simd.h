@@ -87,7 +87,7 @@ struct simd {
 	struct simd_limits limits;
 	struct pools pools;
 	struct rig *rigs;
-	unsigned n_rigs;
+	unsigned n_rigs, n_shards;
 
 	struct list clients; /* client::link */
 	uint32_t n_clients, next_client;

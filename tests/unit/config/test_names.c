@@ -7,6 +7,7 @@
 
 #include "config/names.h"
 #include "registry/rate.h"
+#include "rnd.h"
 
 TEST(names)
 {
@@ -67,6 +68,59 @@ TEST(globs)
 	/* the worst that a pattern of this kind can do ends quickly */
 	assert_false(names_glob("*a*a*a*a*a*a*a*a*a*b",
 				"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"));
+}
+
+/* Held against all names of up to six letters of an alphabet of three. */
+static bool meet_slowly(const char *p, const char *q)
+{
+	char name[7];
+
+	for (unsigned long code = 0; code < 4096; code++) {
+		size_t n = 0;
+
+		for (unsigned long c = code; c; c /= 4)
+			name[n++] = "?ab/"[c % 4];
+		name[n] = '\0';
+		if (!strchr(name, '?') && names_glob(p, name) && names_glob(q, name))
+			return true;
+	}
+	return false;
+}
+
+TEST(globs_meet_when_a_name_matches_both)
+{
+	struct rnd rnd;
+	char v[2][4];
+
+	rnd_seed(&rnd, test_seed(7));
+	for (unsigned i = 0; i < 3000; i++) {
+		for (unsigned k = 0; k < 2; k++) {
+			size_t n = rnd_below(&rnd, 4);
+
+			for (size_t j = 0; j < n; j++)
+				v[k][j] = "*?ab/"[rnd_below(&rnd, 5)];
+			v[k][n] = '\0';
+		}
+		if (names_globs_meet(v[0], v[1]) != meet_slowly(v[0], v[1]))
+			fail_msg("\"%s\" and \"%s\"", v[0], v[1]);
+	}
+	assert_true(names_globs_meet("/car1/*", "*/raw"));
+	assert_false(names_globs_meet("/car1/*", "/car2/*"));
+	assert_true(names_globs_meet("*", ""));
+}
+
+TEST(patterns_are_below_the_prefix)
+{
+	char full[PATTERN_MAX + 1];
+
+	names_pattern_full("car1", "cam/*", full);
+	assert_string_equal(full, "/car1/cam/*");
+	names_pattern_full("/car1", "*", full);
+	assert_string_equal(full, "/car1/*");
+	names_pattern_full("", "*", full);
+	assert_string_equal(full, "/*");
+	names_pattern_full("/car1", "/*", full);
+	assert_string_equal(full, "/*");
 }
 
 TEST(rates)
