@@ -34,32 +34,19 @@ static void dispose(struct d_command *c)
 	d_command_free_feed(c->feed);
 }
 
-static void drop(struct mail *m)
+void d_commands_run(struct dispatch *d, bool drop)
 {
-	struct d_command *c = (struct d_command *)(void *)m;
+	struct inbox_item *list = inbox_take(&d->in);
 
-	dispose(c);
-	mem_free(c);
-}
-
-void d_commands_run(struct dispatch *d, struct mail *list)
-{
 	while (list) {
-		struct d_command *c = (struct d_command *)(void *)list;
+		struct d_command *c = container_of(list, struct d_command, item);
 
 		list = list->next;
-		c->run(d, c);
-		drop(&c->mail);
+		if (!drop)
+			c->run(d, c);
+		dispose(c);
+		mem_free(c);
 	}
-}
-
-void d_commands_read(void *arg, struct mail *list)
-{
-	struct dispatch *d = arg;
-
-	d_turn_begin(d);
-	d_commands_run(d, list);
-	d_turn_end(d);
 }
 
 int d_command(struct dispatch *d, struct d_command from)
@@ -70,8 +57,8 @@ int d_command(struct dispatch *d, struct d_command from)
 		dispose(&from);
 		return -ENOMEM;
 	}
-	c->mail.drop = drop;
-	mailbox_send(d->in, &c->mail);
+	if (inbox_put(&d->in, &c->item))
+		exec_post(&d->in_post);
 	return 0;
 }
 

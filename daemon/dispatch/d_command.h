@@ -10,7 +10,7 @@
 #include "dispatch_private.h"
 
 struct d_command {
-	struct mail mail; /* first */
+	struct inbox_item item;
 	void (*run)(struct dispatch *d, struct d_command *c);
 	uint32_t id, id2;
 	bool flag;

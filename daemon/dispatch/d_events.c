@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events and answers to the owner: mail that carries what happened, and is read on the owner's exec.
+ * Events and answers to the owner: what happened, read on the owner's exec.
  *
  * Without memory an event is lost with a log line; a subscriber is then destroyed at once.
  *
@@ -17,7 +17,7 @@ LOG_TOPIC("dispatch");
 enum kind { STATUS, BROKEN, STUCK, IDLE, CARRIES, FORGOT, CHANNEL_FREE, SUB_FREE, CALL, STATS };
 
 struct event {
-	struct mail mail; /* first */
+	struct inbox_item item;
 	enum kind kind;
 	uint32_t id, id2; /* of a bridge, a channel, a life */
 	int result;
@@ -31,14 +31,16 @@ struct event {
 	char text[D_TEXT];
 };
 
-static void drop(struct mail *m)
+static void event_free(struct event *e)
 {
-	struct event *e = (struct event *)(void *)m;
-
-	if (e->kind == SUB_FREE)
-		ipc_sub_destroy(e->sub);
 	mem_free(e->stats);
 	mem_free(e);
+}
+
+static void put(struct dispatch *d, struct event *e)
+{
+	if (inbox_put(&d->out, &e->item))
+		exec_post(&d->out_post);
 }
 
 static void send_event(struct dispatch *d, const struct event *from, const char *text)
@@ -53,8 +55,7 @@ static void send_event(struct dispatch *d, const struct event *from, const char 
 	}
 	if (text)
 		snprintf(e->text, sizeof(e->text), "%s", text);
-	e->mail.drop = drop;
-	mailbox_send(d->out, &e->mail);
+	put(d, e);
 }
 
 /* At most 20 a second of one bridge: one that flips its status without end must not flood main. */
@@ -122,14 +123,14 @@ struct event *d_event_stats_new(dispatch_stats_fn fn, void *arg)
 	struct event *e = MEM_NEW(struct event);
 
 	if (e)
-		*e = (struct event){ .mail.drop = drop, .kind = STATS, .stats_fn = fn, .arg = arg };
+		*e = (struct event){ .kind = STATS, .stats_fn = fn, .arg = arg };
 	return e;
 }
 
 void d_event_stats(struct dispatch *d, struct event *e, struct dispatch_stats *s)
 {
 	e->stats = s;
-	mailbox_send(d->out, &e->mail);
+	put(d, e);
 }
 
 #define TELL(member, ...) \
@@ -177,16 +178,30 @@ static void tell(const struct dispatch_events *ev, void *user, struct event *e)
 	}
 }
 
-void d_events_read(void *arg, struct mail *list)
+void d_events_read(void *arg)
 {
 	struct dispatch *d = arg;
+	struct inbox_item *list = inbox_take(&d->out);
 
 	while (list) {
-		struct event *e = (struct event *)(void *)list;
+		struct event *e = container_of(list, struct event, item);
 
 		list = list->next;
 		tell(&d->ev, d->user, e);
-		mem_free(e->stats);
-		mem_free(e);
+		event_free(e);
+	}
+}
+
+void d_events_drop(struct dispatch *d)
+{
+	struct inbox_item *list = inbox_take(&d->out);
+
+	while (list) {
+		struct event *e = container_of(list, struct event, item);
+
+		list = list->next;
+		if (e->kind == SUB_FREE)
+			ipc_sub_destroy(e->sub);
+		event_free(e);
 	}
 }

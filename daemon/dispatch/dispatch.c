@@ -156,7 +156,7 @@ void d_turn_end(struct dispatch *d)
 {
 	bool asleep = false;
 
-	d_commands_run(d, mailbox_take(d->in));
+	d_commands_run(d, false);
 	settle(d);
 	for (int i = 0; i < D_ROUNDS && !asleep; i++) {
 		drain(d);
@@ -183,6 +183,15 @@ static void next_turn(void *arg)
 	d_turn_end(d);
 }
 
+/* A turn may have run them since they were posted. */
+static void commands_came(void *arg)
+{
+	struct dispatch *d = arg;
+
+	if (!inbox_empty(&d->in))
+		next_turn(d);
+}
+
 /* ---- once a second ---- */
 
 static void flush_again(struct dispatch *d)
@@ -205,8 +214,6 @@ static void keep_house(void *arg)
 			d_bridge_house(d->bridges[i]);
 	flush_again(d);
 	credits_sweep_strangers(d);
-	mailbox_poke(d->in);
-	mailbox_poke(d->out);
 	exec_timer_at(&d->house, d->now + D_HOUSE_NS);
 	d_turn_end(d);
 }
@@ -241,7 +248,6 @@ static bool good(const struct dispatch_options *o)
 int dispatch_create(const struct dispatch_options *o, struct dispatch **ret)
 {
 	struct dispatch *d;
-	int r;
 
 	if (!good(o))
 		return -EINVAL;
@@ -263,13 +269,8 @@ int dispatch_create(const struct dispatch_options *o, struct dispatch **ret)
 	exec_timer_init(&d->quiet_timer, d->x, next_turn, d);
 	exec_timer_init(&d->defer_timer, d->x, next_turn, d);
 	exec_timer_init(&d->house, d->x, keep_house, d);
-	r = mailbox_create(o->exec, d_commands_read, d, &d->in);
-	if (r >= 0)
-		r = mailbox_create(o->owner, d_events_read, d, &d->out);
-	if (r < 0) {
-		dispatch_destroy(d);
-		return r;
-	}
+	exec_post_init(&d->in_post, d->x, commands_came, d);
+	exec_post_init(&d->out_post, o->owner, d_events_read, d);
 	exec_timer_at(&d->house, d->now + D_HOUSE_NS);
 	*ret = d;
 	return 0;
@@ -324,12 +325,13 @@ static void free_clients(struct dispatch *d)
 			d_client_free(list_first(&d->clients[i], struct d_client, hash_link));
 }
 
-/* The events that this causes are dropped with the mailbox, and with them the subscribers are destroyed. */
+/* The events that this causes are dropped, and with them the subscribers are destroyed. */
 void dispatch_destroy(struct dispatch *d)
 {
 	if (!d)
 		return;
-	mailbox_close(d->in);
+	exec_post_cancel(&d->in_post);
+	d_commands_run(d, true);
 	exec_timer_cancel(&d->turn);
 	exec_timer_cancel(&d->quiet_timer);
 	exec_timer_cancel(&d->defer_timer);
@@ -343,7 +345,8 @@ void dispatch_destroy(struct dispatch *d)
 		d_channel_free(d, ch);
 	}
 	free_bridges(d);
-	mailbox_close(d->out);
+	exec_post_cancel(&d->out_post);
+	d_events_drop(d);
 	free_waiters(d->quiet);
 	free_waiters(d->shut);
 	free_waiters(d->step);

@@ -21,9 +21,9 @@
 #include "bitmap.h"
 #include "dispatch.h"
 #include "histogram.h"
+#include "inbox.h"
 #include "list.h"
 #include "log.h"
-#include "mailbox.h"
 #include "wire/lane.h"
 
 #define D_HASH     256  /* buckets of the publisher and client tables */
@@ -225,7 +225,8 @@ struct d_waiter { /* someone who is to be told */
 
 struct dispatch {
 	struct exec *x;
-	struct mailbox *in, *out;
+	struct inbox in, out; /* commands; events */
+	struct exec_post in_post, out_post;
 	struct dispatch_events ev;
 	void *user;
 	struct wire_dispatch_page *page;
@@ -397,8 +398,7 @@ int d_lane_announce(struct d_lane *l, const struct d_route *rt); /* nothing when
 int d_lane_control(struct d_lane *l, uint16_t op, uint16_t count, const char *text, uint32_t len);
 
 /* ---- dispatch_api.c: from the owner ---- */
-void d_commands_read(void *arg, struct mail *list);         /* a turn of its own */
-void d_commands_run(struct dispatch *d, struct mail *list); /* inside a turn */
+void d_commands_run(struct dispatch *d, bool drop); /* inside a turn; drop: only free them */
 
 /* ---- d_events.c: to the owner ---- */
 void d_event_bridge_status(struct d_bridge *b);
@@ -413,7 +413,8 @@ void d_event_call(struct dispatch *d, dispatch_fn fn, void *arg);
 /* The answer is made with the question, so that it comes whatever memory there is then. NULL: none now. */
 struct event *d_event_stats_new(dispatch_stats_fn fn, void *arg);
 void d_event_stats(struct dispatch *d, struct event *e, struct dispatch_stats *s); /* takes both; s NULL: no memory */
-void d_events_read(void *arg, struct mail *list);
+void d_events_read(void *arg);
+void d_events_drop(struct dispatch *d);
 
 /* ---- d_stats.c ---- */
 struct dispatch_stats *d_stats_take(const struct dispatch *d);

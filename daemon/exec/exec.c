@@ -1,50 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The common half of struct exec: timers in a pairing heap whose links live in the timers, and the
- * queue of posted functions.
+ * The common half of struct exec: timers in a pairing heap and posted functions; the links of both live in
+ * their owners' objects.
  *
  * Thread: the exec's, except exec_now, exec_post and exec_quit (any).
  */
 #include "exec_private.h"
 
 #include "err.h"
-#include "mem.h"
+#include "list.h"
 
 #include <errno.h>
 #include <stddef.h>
 #include <sys/epoll.h>
 
-int exec_init(struct exec *x, const struct exec_ops *ops)
-{
-	int r = pthread_mutex_init(&x->lock, NULL);
-
-	if (r)
-		return err_sys(-r, "cannot make the lock of an event loop");
-	x->ops = ops;
-	x->post_end = &x->post_first;
-	return 0;
-}
-
-void exec_finish(struct exec *x)
-{
-	if (!x->ops)
-		return;
-	for (struct exec_post_item *p = x->post_first, *next; p; p = next) {
-		next = p->next;
-		mem_free(p);
-	}
-	x->post_first = NULL;
-	pthread_mutex_destroy(&x->lock);
-}
-
 int64_t exec_now(struct exec *x)
 {
 	return x->ops->now(x);
-}
-
-uint64_t exec_random(struct exec *x)
-{
-	return x->ops->random(x);
 }
 
 void exec_spin(struct exec *x, int64_t dur_ns)
@@ -76,83 +48,71 @@ void exec_destroy(struct exec *x)
 
 /* ---- posts ---- */
 
-int exec_post(struct exec *x, exec_fn fn, void *arg)
+void exec_post_init(struct exec_post *p, struct exec *x, exec_fn fn, void *arg)
 {
-	struct exec_post_item *p = MEM_NEW(struct exec_post_item);
-	bool was_empty;
+	*p = (struct exec_post){ .x = x, .fn = fn, .arg = arg };
+}
 
-	if (!p)
-		return err_nomem();
-	p->fn = fn;
-	p->arg = arg;
-	pthread_mutex_lock(&x->lock);
-	was_empty = !x->post_first;
-	*x->post_end = p;
-	x->post_end = &p->next;
-	pthread_mutex_unlock(&x->lock);
-	if (was_empty)
+/* The reader clears `waiting` before it calls fn: who finds it set has put his work where fn will see it. */
+void exec_post(struct exec_post *p)
+{
+	struct exec *x = p->x; /* p may be gone as soon as it lies in the box */
+
+	if (!atomic_exchange(&p->waiting, true) && inbox_put(&x->posted, &p->item))
 		x->ops->wake(x);
-	return 0;
+}
+
+/* The list of what waits, oldest first; returns how many. */
+static unsigned collect(struct exec *x)
+{
+	struct inbox_item **end = &x->posts;
+	unsigned n = 0;
+
+	for (; *end; end = &(*end)->next)
+		n++;
+	for (*end = inbox_take(&x->posted); *end; end = &(*end)->next)
+		n++;
+	return n;
+}
+
+void exec_post_cancel(struct exec_post *p)
+{
+	if (!p->x || !atomic_load(&p->waiting))
+		return;
+	collect(p->x);
+	for (struct inbox_item **at = &p->x->posts; *at; at = &(*at)->next) {
+		if (*at != &p->item)
+			continue;
+		*at = p->item.next;
+		break;
+	}
+	atomic_store(&p->waiting, false);
 }
 
 bool exec_post_waiting(struct exec *x)
 {
-	bool any;
-
-	pthread_mutex_lock(&x->lock);
-	any = x->post_first;
-	pthread_mutex_unlock(&x->lock);
-	return any;
+	return x->posts || !inbox_empty(&x->posted);
 }
 
-static struct exec_post_item *post_pop(struct exec *x)
+static void run_first(struct exec *x)
 {
-	struct exec_post_item *p;
+	struct exec_post *p = container_of(x->posts, struct exec_post, item);
 
-	pthread_mutex_lock(&x->lock);
-	p = x->post_first;
-	if (p) {
-		x->post_first = p->next;
-		if (!x->post_first)
-			x->post_end = &x->post_first;
-	}
-	pthread_mutex_unlock(&x->lock);
-	return p;
+	x->posts = p->item.next;
+	(void)atomic_exchange(&p->waiting, false);
+	p->fn(p->arg);
 }
 
-static void post_call(struct exec_post_item *p)
+void exec_post_one(struct exec *x)
 {
-	struct exec_post_item copy = *p;
-
-	mem_free(p);
-	copy.fn(copy.arg);
+	if (collect(x))
+		run_first(x);
 }
 
-bool exec_post_one(struct exec *x)
+void exec_post_batch(struct exec *x)
 {
-	struct exec_post_item *p = post_pop(x);
-
-	if (!p)
-		return false;
-	post_call(p);
-	return true;
-}
-
-int exec_post_batch(struct exec *x)
-{
-	struct exec_post_item *p, *next;
-	int n = 0;
-
-	pthread_mutex_lock(&x->lock);
-	p = x->post_first;
-	x->post_first = NULL;
-	x->post_end = &x->post_first;
-	pthread_mutex_unlock(&x->lock);
-	for (; p; p = next, n++) {
-		next = p->next;
-		post_call(p);
-	}
-	return n;
+	for (unsigned n = collect(x); n && x->posts; n--)
+		run_first(x);
 }
 
 /* ---- timers: pairing heap. prev is the parent for a first child, the left sibling otherwise. ---- */

@@ -3,7 +3,7 @@
  * struct exec: all that the state machines of the daemon may ask of the world. They never block,
  * never read a clock and never create a thread; they are called, and call back through this.
  *
- *   exec_threads.c  the real one: CLOCK_MONOTONIC, timers and descriptors in one epoll loop, a post queue
+ *   exec_threads.c  the real one: CLOCK_MONOTONIC, timers and descriptors in one epoll loop
  *   exec_sim.c      virtual: one thread, time jumps to the next timer, a seeded choice of what runs next
  *
  * Thread: all callbacks of one exec run on one thread, the one that runs exec_run(). exec_post() and
@@ -12,12 +12,23 @@
 #ifndef EXEC_H
 #define EXEC_H
 
+#include "inbox.h"
+
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 struct exec;
 
 typedef void (*exec_fn)(void *arg);
+
+struct exec_post { /* a function to run on the exec's thread; embedded in its owner */
+	struct exec *x;
+	exec_fn fn;
+	void *arg;
+	struct inbox_item item; /* private */
+	atomic_bool waiting;    /* private */
+};
 
 struct exec_timer { /* embedded in its owner; must not move while armed */
 	struct exec *x;
@@ -38,11 +49,18 @@ struct exec_io { /* a descriptor to watch; embedded in its owner */
 	bool added; /* private */
 };
 
-int64_t exec_now(struct exec *x);                     /* CLOCK_MONOTONIC ns, real or virtual. Any thread */
-uint64_t exec_random(struct exec *x);                 /* seeded in exec_sim */
-int exec_post(struct exec *x, exec_fn fn, void *arg); /* run fn later on the exec's thread, in order; -ENOMEM */
+int64_t exec_now(struct exec *x); /* CLOCK_MONOTONIC ns, real or virtual. Any thread */
 /* Let at least dur_ns of real time pass, for memory-ordering grace (microseconds). Virtual: returns at once. */
 void exec_spin(struct exec *x, int64_t dur_ns);
+
+void exec_post_init(struct exec_post *p, struct exec *x, exec_fn fn, void *arg);
+/*
+ * Run fn later on the exec's thread, after what was posted before. Any thread. Posting one that still waits has no effect;
+ * inside fn it may be posted again, or freed.
+ */
+void exec_post(struct exec_post *p);
+/* Idempotent; a zeroed one is fine. On the exec's thread, or when none runs it. */
+void exec_post_cancel(struct exec_post *p);
 
 void exec_timer_init(struct exec_timer *t, struct exec *x, exec_fn fn, void *arg);
 void exec_timer_at(struct exec_timer *t, int64_t due_mono_ns); /* (re-)arm; a past time runs as soon as possible */

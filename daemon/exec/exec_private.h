@@ -8,12 +8,10 @@
 
 #include "exec.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 struct exec_ops {
 	int64_t (*now)(struct exec *x);
-	uint64_t (*random)(struct exec *x);
 	uint64_t (*tie)(struct exec *x); /* exec_timer.order of a timer that is being armed */
 	void (*spin)(struct exec *x, int64_t dur_ns);
 	void (*wake)(struct exec *x); /* any thread, signal handlers: the loop must look again */
@@ -25,23 +23,13 @@ struct exec_ops {
 	bool is_virtual;
 };
 
-struct exec_post_item {
-	struct exec_post_item *next;
-	exec_fn fn;
-	void *arg;
-};
-
 struct exec {
 	const struct exec_ops *ops;
 	struct exec_timer *timers; /* root of the heap: the one that is due first */
 	atomic_bool quit;
-	pthread_mutex_t lock;              /* a leaf: nothing is called while it is held */
-	struct exec_post_item *post_first; /* guarded by lock */
-	struct exec_post_item **post_end;  /* guarded by lock */
+	struct inbox posted;
+	struct inbox_item *posts; /* taken from there, oldest first; the exec's thread only */
 };
-
-int exec_init(struct exec *x, const struct exec_ops *ops);
-void exec_finish(struct exec *x); /* drops posts that have not run; tolerates a half-built one */
 
 /* The earliest timer, NULL if none is armed. */
 static inline struct exec_timer *exec_timer_first(struct exec *x)
@@ -52,9 +40,9 @@ static inline struct exec_timer *exec_timer_first(struct exec *x)
 void exec_timer_fire(struct exec_timer *t);
 
 bool exec_post_waiting(struct exec *x);
-/* Run the oldest post; false: there was none. */
-bool exec_post_one(struct exec *x);
-/* Run what is queued now (not what is queued meanwhile); returns how many ran. */
-int exec_post_batch(struct exec *x);
+/* Run the oldest post, if there is one. */
+void exec_post_one(struct exec *x);
+/* Run what waits now, not what is posted meanwhile. */
+void exec_post_batch(struct exec *x);
 
 #endif

@@ -43,7 +43,7 @@ static int64_t virt_now(struct exec *x)
 	return atomic_load_explicit(&virt_of(x)->now_mono_ns, memory_order_relaxed);
 }
 
-static uint64_t virt_random(struct exec *x)
+static uint64_t virt_tie(struct exec *x)
 {
 	return rnd_u64(&virt_of(x)->rnd);
 }
@@ -240,7 +240,6 @@ static void virt_destroy(struct exec *x)
 {
 	struct exec_sim *s = virt_of(x);
 
-	exec_finish(x);
 	mem_free(s->ios);
 	mem_free(s->polls);
 	mem_free(s);
@@ -248,8 +247,7 @@ static void virt_destroy(struct exec *x)
 
 static const struct exec_ops virt_ops = {
 	.now = virt_now,
-	.random = virt_random,
-	.tie = virt_random,
+	.tie = virt_tie,
 	.spin = virt_spin,
 	.wake = virt_wake,
 	.io_add = virt_io_add,
@@ -263,17 +261,12 @@ static const struct exec_ops virt_ops = {
 int exec_sim_create(uint64_t seed, int64_t start_mono_ns, struct exec **ret)
 {
 	struct exec_sim *s = MEM_NEW(struct exec_sim);
-	int r;
 
 	if (!s)
 		return err_nomem();
+	s->x.ops = &virt_ops;
 	rnd_seed(&s->rnd, seed);
 	atomic_store_explicit(&s->now_mono_ns, start_mono_ns, memory_order_relaxed);
-	r = exec_init(&s->x, &virt_ops);
-	if (r < 0) {
-		virt_destroy(&s->x);
-		return r;
-	}
 	*ret = &s->x;
 	return 0;
 }

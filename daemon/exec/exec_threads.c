@@ -11,11 +11,11 @@
 #include "err.h"
 #include "fd.h"
 #include "mem.h"
-#include "rnd.h"
 #include "timeutil.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
@@ -28,8 +28,7 @@ struct exec_threads {
 	int epoll_fd;
 	int timer_fd;
 	int wake_fd;
-	uint64_t order; /* ties run in the order they were armed */
-	struct rnd rnd;
+	uint64_t order;        /* ties run in the order they were armed */
 	int64_t armed_mono_ns; /* when timer_fd goes off; INT64_MAX: never */
 	struct epoll_event batch[BATCH];
 	int batch_at, batch_end; /* the batch being handed out: io_del blanks what it removes */
@@ -53,12 +52,6 @@ static int64_t threads_now(struct exec *x)
 {
 	(void)x;
 	return mono_now_ns();
-}
-
-static uint64_t threads_random(struct exec *x)
-{
-	assert_owner(threads_of(x));
-	return rnd_u64(&threads_of(x)->rnd);
 }
 
 static uint64_t threads_tie(struct exec *x)
@@ -208,13 +201,11 @@ static void threads_destroy(struct exec *x)
 	fd_close(t->timer_fd);
 	fd_close(t->wake_fd);
 	fd_close(t->epoll_fd);
-	exec_finish(x);
 	mem_free(t);
 }
 
 static const struct exec_ops threads_ops = {
 	.now = threads_now,
-	.random = threads_random,
 	.tie = threads_tie,
 	.spin = threads_spin,
 	.wake = threads_wake,
@@ -249,10 +240,8 @@ int exec_threads_create(struct exec **ret)
 		return err_nomem();
 	t->epoll_fd = t->timer_fd = t->wake_fd = -1;
 	t->armed_mono_ns = INT64_MAX;
-	rnd_seed(&t->rnd, rnd_entropy());
-	r = exec_init(&t->x, &threads_ops);
-	if (r >= 0)
-		r = open_fds(t);
+	t->x.ops = &threads_ops;
+	r = open_fds(t);
 	if (r < 0) {
 		threads_destroy(&t->x);
 		return r;

@@ -1,91 +1,79 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The helper thread; contract in helper.h. Lock: h->lock guards the queue and `stop`, held for a few
- * instructions, never while a job runs.
- */
+/* The helper thread: an event loop that is posted to; contract in helper.h. */
 #include "helper.h"
 
-#include "exec.h"
 #include "err.h"
 #include "log.h"
 #include "mem.h"
 #include "thread.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <stdbool.h>
+#include <stdatomic.h>
 
 LOG_TOPIC("helper");
 
 struct helper {
-	struct exec *x;
+	struct exec *owner;
+	struct exec *x; /* the thread's; NULL: there is none */
 	pthread_t thread;
-	bool running; /* the thread exists */
-	pthread_mutex_t lock;
-	pthread_cond_t wake;
-	struct helper_job *head, **tail; /* guarded by lock */
-	bool stop;                       /* guarded by lock */
+	atomic_bool stop;
+	struct exec_post last;
 };
 
 static void on_done(void *arg)
 {
-	struct helper_job *j = (struct helper_job *)arg;
+	struct helper_job *j = arg;
 
 	j->done(j);
 }
 
-static void finish_job(struct helper *h, struct helper_job *j)
+static void on_run(void *arg)
 {
-	if (exec_post(h->x, on_done, j) < 0)
-		log_error("no memory: an answer about the data plane is lost");
+	struct helper_job *j = arg;
+	struct helper *h = j->h;
+
+	j->run(j);
+	if (atomic_load(&h->stop)) { /* the owner waits in helper_destroy(): nobody else touches what done() does */
+		j->done(j);
+		return;
+	}
+	exec_post_init(&j->post, h->owner, on_done, j);
+	exec_post(&j->post);
+}
+
+static void on_last(void *arg)
+{
+	exec_quit(arg);
 }
 
 static void *helper_main(void *arg)
 {
-	struct helper *h = (struct helper *)arg;
+	struct helper *h = arg;
 
-	for (;;) {
-		struct helper_job *j;
-		bool stop;
-
-		pthread_mutex_lock(&h->lock);
-		while (!h->head && !h->stop)
-			pthread_cond_wait(&h->wake, &h->lock);
-		j = h->head;
-		if (j && !(h->head = j->next))
-			h->tail = &h->head;
-		pthread_mutex_unlock(&h->lock);
-		if (!j)
-			return NULL;
-		j->run(j);
-		pthread_mutex_lock(&h->lock);
-		stop = h->stop;
-		pthread_mutex_unlock(&h->lock);
-		if (stop) /* the owner waits in helper_destroy(): nobody else touches what done() does */
-			j->done(j);
-		else
-			finish_job(h, j);
-	}
+	if (exec_run(h->x) < 0)
+		log_error("simd-help: %s", err_why());
+	return NULL;
 }
 
 int helper_create(struct exec *x, struct helper **ret)
 {
 	struct helper *h = MEM_NEW(struct helper);
-	int r;
+	int r = 0;
 
 	if (!h)
 		return err_nomem();
-	h->x = x;
-	h->tail = &h->head;
-	pthread_mutex_init(&h->lock, NULL);
-	pthread_cond_init(&h->wake, NULL);
-	if (!exec_is_virtual(x)) {
+	h->owner = x;
+	if (!exec_is_virtual(x))
+		r = exec_threads_create(&h->x);
+	if (r == 0 && h->x) {
 		r = thread_start(&h->thread, "simd-help", helper_main, h);
-		if (r < 0) {
-			mem_free(h);
-			return err_sys(r, "cannot start the helper thread");
-		}
-		h->running = true;
+		if (r < 0)
+			err_sys(r, "cannot start the helper thread");
+	}
+	if (r < 0) {
+		exec_destroy(h->x);
+		mem_free(h);
+		return r;
 	}
 	*ret = h;
 	return 0;
@@ -95,30 +83,23 @@ void helper_destroy(struct helper *h)
 {
 	if (!h)
 		return;
-	if (h->running) {
-		pthread_mutex_lock(&h->lock);
-		h->stop = true;
-		pthread_cond_signal(&h->wake);
-		pthread_mutex_unlock(&h->lock);
+	if (h->x) {
+		atomic_store(&h->stop, true);
+		exec_post_init(&h->last, h->x, on_last, h->x);
+		exec_post(&h->last);
 		pthread_join(h->thread, NULL);
+		exec_destroy(h->x);
 	}
-	pthread_mutex_destroy(&h->lock);
-	pthread_cond_destroy(&h->wake);
 	mem_free(h);
 }
 
 void helper_post(struct helper *h, struct helper_job *j)
 {
 	j->h = h;
-	j->next = NULL;
-	if (!h->running) {
-		j->run(j);
-		finish_job(h, j);
+	if (!h->x) {
+		on_run(j);
 		return;
 	}
-	pthread_mutex_lock(&h->lock);
-	*h->tail = j;
-	h->tail = &j->next;
-	pthread_cond_signal(&h->wake);
-	pthread_mutex_unlock(&h->lock);
+	exec_post_init(&j->post, h->x, on_run, j);
+	exec_post(&j->post);
 }

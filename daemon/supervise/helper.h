@@ -9,14 +9,15 @@
 #ifndef SUPERVISE_HELPER_H
 #define SUPERVISE_HELPER_H
 
-struct exec;
+#include "exec.h"
+
 struct helper;
 
 struct helper_job {
 	void (*run)(struct helper_job *j);  /* on simd-help */
 	void (*done)(struct helper_job *j); /* on the owner's exec; frees the job */
 	struct helper *h;                   /* private */
-	struct helper_job *next;            /* private */
+	struct exec_post post;              /* private */
 };
 
 int helper_create(struct exec *x, struct helper **ret);

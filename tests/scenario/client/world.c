@@ -94,24 +94,12 @@ static void simd_begin(struct world *w)
 	CHECK(control_listen(w->control, w->path));
 }
 
-static void quit(void *arg)
-{
-	exec_quit(arg);
-}
-
 static void simd_end(struct world *w)
 {
 	control_destroy(w->control);
 	registry_destroy(w->simd);
 	w->control = NULL;
 	w->simd = NULL;
-	/* what it had posted to itself is freed there */
-	if (w->threads) {
-		exec_post(w->x, quit, w->x);
-		exec_run(w->x);
-	} else {
-		exec_sim_settle(w->x);
-	}
 }
 
 static void *simd_thread(void *arg)

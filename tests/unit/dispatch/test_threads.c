@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Dispatch on a thread of its own, producers and a bridge on theirs, on ipc_mem: the doorbell protocol loses no
- * message, the mailbox no command, whatever the threads' timing. For TSan too.
+ * message, the hand-over no command, whatever the threads' timing. For TSan too.
  */
 #include "support/test.h"
 
@@ -34,6 +34,7 @@ struct rig {
 	struct wire_dispatch_page *page;
 	struct sim_clock_page clock;
 	struct dispatch *d;
+	struct exec_post no_house;
 	int lane; /* the bridge's end */
 	pthread_t work_thread, bridge_thread;
 };
@@ -243,7 +244,8 @@ static void start(struct rig *rig)
 	pthread_create(&rig->work_thread, NULL, run_exec, rig->work);
 	assert_int_equal(dispatch_set_ipc(rig->d, rig->simd, 1), 0);
 	make_channel(rig);
-	assert_int_equal(exec_post(rig->work, stop_house, rig->d), 0);
+	exec_post_init(&rig->no_house, rig->work, stop_house, rig->d);
+	exec_post(&rig->no_house);
 }
 
 static void wait_connected(struct rig *rig)
@@ -282,11 +284,6 @@ static void stop(struct rig *rig)
 	exec_quit(rig->work);
 	pthread_join(rig->work_thread, NULL);
 	dispatch_destroy(rig->d);
-	/* posts under way end here, on either side */
-	assert_int_equal(exec_post(rig->work, quit, rig->work), 0);
-	assert_int_equal(exec_run(rig->work), 0);
-	assert_int_equal(exec_post(rig->owner, quit, rig->owner), 0);
-	assert_int_equal(exec_run(rig->owner), 0);
 	close(rig->lane);
 	ipc_detach(rig->simd);
 	ipc_mem_bus_destroy(rig->bus);
@@ -335,97 +332,40 @@ TEST(dispatch_never_oversleeps)
 	run_producers(1, 20000, 1);
 }
 
-/* ---- mailbox ---- */
-
-struct number {
-	struct mail mail;
-	unsigned from, n;
-};
-
-struct inbox {
-	struct exec *x;
-	struct mailbox *mb;
-	unsigned next[4], total;
-};
-
-struct sender {
-	struct inbox *in;
-	unsigned id;
-	pthread_t thread;
-};
-
-static void drop_number(struct mail *m)
+TEST(commands_and_events_nobody_reads_are_freed)
 {
-	mem_free(m);
-}
-
-static void read_numbers(void *arg, struct mail *list)
-{
-	struct inbox *in = arg;
-
-	while (list) {
-		struct number *n = (struct number *)(void *)list;
-
-		list = list->next;
-		assert_int_equal(n->n, in->next[n->from]++);
-		mem_free(n);
-		if (++in->total == 4 * 5000)
-			exec_quit(in->x);
-	}
-}
-
-static void *send_numbers(void *arg)
-{
-	struct sender *s = arg;
-
-	for (unsigned i = 0; i < 5000; i++) {
-		struct number *n = MEM_NEW(struct number);
-
-		assert_non_null(n);
-		n->mail.drop = drop_number;
-		n->from = s->id;
-		n->n = i;
-		mailbox_send(s->in->mb, &n->mail);
-	}
-	return NULL;
-}
-
-TEST(mail_keeps_its_order)
-{
-	struct inbox in = { 0 };
-	struct sender s[4];
-
-	assert_int_equal(exec_threads_create(&in.x), 0);
-	assert_int_equal(mailbox_create(in.x, read_numbers, &in, &in.mb), 0);
-	for (unsigned i = 0; i < 4; i++) {
-		s[i] = (struct sender){ .in = &in, .id = i };
-		pthread_create(&s[i].thread, NULL, send_numbers, &s[i]);
-	}
-	assert_int_equal(exec_run(in.x), 0);
-	for (unsigned i = 0; i < 4; i++) {
-		pthread_join(s[i].thread, NULL);
-		assert_int_equal(in.next[i], 5000);
-	}
-	mailbox_close(in.mb);
-	exec_destroy(in.x);
-}
-
-TEST(unread_mail_is_dropped)
-{
+	struct ipc_options o = { .backend = "mem", .app = "simd" };
 	struct mem_stats before, after;
-	struct inbox in = { 0 };
-	struct sender s = { .in = &in };
+	struct dispatch_options opt = { 0 };
+	struct rig rig = { 0 };
 
+	assert_int_equal(exec_sim_create(1, 0, &rig.work), 0);
+	assert_int_equal(exec_sim_create(1, 0, &rig.owner), 0);
+	assert_int_equal(ipc_mem_bus_create(NULL, &rig.bus), 0);
+	o.bus = rig.bus;
+	assert_int_equal(ipc_attach(&o, &rig.simd), 0);
+	make_page(&rig);
+	opt.exec = rig.work;
+	opt.owner = rig.owner;
+	opt.page = rig.page;
+	opt.clock = &rig.clock;
 	mem_stats(&before);
-	assert_int_equal(exec_sim_create(1, 0, &in.x), 0);
-	assert_int_equal(mailbox_create(in.x, read_numbers, &in, &in.mb), 0);
-	send_numbers(&s);
-	mailbox_close(in.mb);
-	assert_true(exec_sim_settle(in.x) >= 0); /* the post under way finds it closed */
-	assert_int_equal(in.total, 0);
-	exec_destroy(in.x);
+	assert_int_equal(dispatch_create(&opt, &rig.d), 0);
+	assert_int_equal(dispatch_set_ipc(rig.d, rig.simd, 1), 0);
+	make_channel(&rig);
+	assert_true(exec_sim_settle(rig.work) > 0);
+	assert_int_equal(dispatch_shutdown(rig.d, false, quit, rig.owner), 0);
+	assert_true(exec_sim_settle(rig.work) > 0); /* its answer waits in the owner's event loop */
+	assert_int_equal(dispatch_shutdown(rig.d, false, quit, rig.owner), 0);
+	dispatch_destroy(rig.d);
 	mem_stats(&after);
 	assert_int_equal(after.blocks, before.blocks);
+	assert_int_equal(exec_sim_settle(rig.work) + exec_sim_settle(rig.owner), 0);
+	ipc_detach(rig.simd);
+	ipc_mem_bus_destroy(rig.bus);
+	exec_destroy(rig.work);
+	exec_destroy(rig.owner);
+	free(rig.page);
 }
 
 static int prepare(void **state)

@@ -15,6 +15,7 @@ struct note { /* one callback that writes down when it ran */
 	struct trace *trace;
 	int id;
 	struct exec_timer timer;
+	struct exec_post post;
 };
 
 struct trace {
@@ -41,6 +42,43 @@ static struct exec *make(uint64_t seed)
 	return x;
 }
 
+TEST(a_post_that_waits_is_not_posted_again)
+{
+	struct trace t = { .x = make(1) };
+	struct note n = { .trace = &t };
+
+	exec_post_init(&n.post, t.x, note_run, &n);
+	exec_post(&n.post);
+	exec_post(&n.post);
+	assert_int_equal(exec_sim_settle(t.x), 1);
+	exec_post(&n.post);
+	assert_int_equal(exec_sim_settle(t.x), 1);
+	exec_destroy(t.x);
+}
+
+TEST(a_cancelled_post_does_not_run)
+{
+	struct trace t = { .x = make(1) };
+	struct exec_post none = { 0 };
+	struct note notes[4];
+
+	for (int i = 0; i < 4; i++) {
+		notes[i] = (struct note){ .trace = &t, .id = i };
+		exec_post_init(&notes[i].post, t.x, note_run, &notes[i]);
+		exec_post(&notes[i].post);
+	}
+	exec_post_cancel(&notes[1].post);
+	exec_post_cancel(&notes[1].post);
+	exec_post_cancel(&notes[3].post); /* the last: what comes behind it is not lost */
+	exec_post_cancel(&none);
+	exec_post(&notes[1].post);
+	assert_int_equal(exec_sim_settle(t.x), 3);
+	assert_int_equal(t.id[0], 0);
+	assert_int_equal(t.id[1], 2);
+	assert_int_equal(t.id[2], 1);
+	exec_destroy(t.x);
+}
+
 TEST(posts_keep_their_order)
 {
 	struct trace t = { .x = make(1) };
@@ -48,7 +86,8 @@ TEST(posts_keep_their_order)
 
 	for (int i = 0; i < MANY; i++) {
 		notes[i] = (struct note){ .trace = &t, .id = i };
-		assert_int_equal(exec_post(t.x, note_run, &notes[i]), 0);
+		exec_post_init(&notes[i].post, t.x, note_run, &notes[i]);
+		exec_post(&notes[i].post);
 	}
 	assert_int_equal(exec_sim_settle(t.x), MANY);
 	for (int i = 0; i < MANY; i++) {
@@ -129,8 +168,9 @@ static void run_mix(uint64_t seed, struct trace *t)
 	for (int i = 0; i < 24; i++) {
 		notes[i] = (struct note){ .trace = t, .id = i };
 		exec_timer_init(&notes[i].timer, t->x, note_run, &notes[i]);
+		exec_post_init(&notes[i].post, t->x, note_run, &notes[i]);
 		if (i % 2)
-			assert_int_equal(exec_post(t->x, note_run, &notes[i]), 0);
+			exec_post(&notes[i].post);
 		else
 			exec_timer_at(&notes[i].timer, 1000);
 	}

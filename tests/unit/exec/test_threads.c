@@ -35,6 +35,7 @@ struct counter {
 };
 
 struct one_post {
+	struct exec_post post;
 	struct poster *from;
 	int number;
 };
@@ -57,8 +58,8 @@ static void *post_many(void *arg)
 
 	for (int i = 0; i < POSTS; i++) {
 		mine[i] = (struct one_post){ .from = p, .number = i };
-		if (exec_post(p->counter->x, count_post, &mine[i]) < 0)
-			return NULL;
+		exec_post_init(&mine[i].post, p->counter->x, count_post, &mine[i]);
+		exec_post(&mine[i].post);
 	}
 	return NULL;
 }
@@ -82,6 +83,7 @@ TEST(posts_from_threads_all_run)
 struct chain {
 	struct exec *x;
 	struct exec_timer timer, never, far;
+	struct exec_post start;
 	int left, early, started;
 	int64_t due;
 };
@@ -114,7 +116,7 @@ static void chain_start(void *arg)
 	struct chain *c = arg;
 
 	if (!c->started++)
-		exec_post(c->x, chain_start, c);
+		exec_post(&c->start);
 	else
 		chain_step(c);
 }
@@ -127,7 +129,8 @@ TEST(timers_are_never_early_and_near_ones_come_first)
 	exec_timer_init(&c.never, c.x, never_runs, &c);
 	exec_timer_init(&c.far, c.x, never_runs, &c);
 	exec_timer_at(&c.far, exec_now(c.x) + 3600 * INT64_C(1000000000));
-	assert_int_equal(exec_post(c.x, chain_start, &c), 0);
+	exec_post_init(&c.start, c.x, chain_start, &c);
+	exec_post(&c.start);
 	assert_int_equal(exec_run(c.x), 0);
 	assert_int_equal(c.early, 0);
 	exec_destroy(c.x);
@@ -258,10 +261,12 @@ static void raise_it(void *arg)
 TEST(quit_works_from_a_signal_handler)
 {
 	struct sigaction sa = { .sa_handler = on_signal }, old;
+	struct exec_post post;
 
 	signal_exec = make();
 	assert_int_equal(sigaction(SIGUSR1, &sa, &old), 0);
-	assert_int_equal(exec_post(signal_exec, raise_it, NULL), 0);
+	exec_post_init(&post, signal_exec, raise_it, NULL);
+	exec_post(&post);
 	assert_int_equal(exec_run(signal_exec), 0);
 	sigaction(SIGUSR1, &old, NULL);
 	exec_destroy(signal_exec);
