@@ -37,7 +37,7 @@ LOG_TOPIC("simd");
 
 /* ---- configuration ---- */
 
-/* --check-config tells them all. */
+/* --check-config reports them all. */
 static void print_mistake(void *arg)
 {
 	((struct boot *)arg)->mistakes++;
@@ -64,7 +64,7 @@ static int check_backend(const struct conf *c)
 {
 	if (conf_choice(conf_root(c), "backend") == 0)
 		return 0;
-	return err_set(-EINVAL, "backend \"mem\" lives inside one process, so nobody could attach; it is for tests");
+	return err_set(-EINVAL, "backend \"mem\" exists inside one process, so no other could attach; it is for tests");
 }
 
 static void find_exe(struct boot *b)
@@ -110,7 +110,7 @@ static int with_plugin_dirs(struct boot *b, int (*fn)(struct boot *b, const char
 	return r;
 }
 
-static void tell_need(int64_t need, int64_t room)
+static void print_need(int64_t need, int64_t room)
 {
 	printf("configuration is fine; the data plane needs %lld MiB of /dev/shm (2 x %lld MiB)%s",
 	       (long long)(need >> 20), (long long)(need >> 21), room >= 0 && need > room ? "" : "\n");
@@ -134,7 +134,7 @@ int boot_show_config(struct boot *b)
 	if (r == -ENOSPC) /* the configuration is none the worse: it may be for another machine */
 		r = pools_compute(b->conf, -1, &b->pools);
 	if (r < 0) {
-		if (!b->mistakes) /* else they have been told */
+		if (!b->mistakes) /* else they have been reported */
 			fprintf(stderr, "simd: %s\n", err_why());
 		goto out;
 	}
@@ -149,7 +149,7 @@ int boot_show_config(struct boot *b)
 	}
 	json_decref(list);
 	if (!b->args.print)
-		tell_need(pools_need(&b->pools), room);
+		print_need(pools_need(&b->pools), room);
 out:
 	boot_config_end(b);
 	mem_free(b->exe);
@@ -549,7 +549,7 @@ void boot_again(struct boot *b)
 	if (b->reexec && b->exe) {
 		forget_ready_fd(b->argv);
 		execv(b->exe, b->argv);
-		perror("simd: cannot start anew");
+		perror("simd: cannot execute itself again");
 	}
 	mem_free(b->exe);
 	b->exe = NULL;

@@ -48,8 +48,8 @@ struct boot {
 	struct simd *simd;
 	struct control *control;
 	pthread_t work;
-	int ready_result;  /* of the first life of the data plane */
-	unsigned mistakes; /* in the configuration, that were told */
+	int ready_result;  /* of the first generation of the data plane */
+	unsigned mistakes; /* in the configuration, that were reported */
 	bool dataplane_ready, signalled, reexec;
 };
 
@@ -59,7 +59,7 @@ int check_all(struct boot *b, const char *const *dirs);
 int boot_clean_up(struct boot *b);
 int boot_config(struct boot *b);
 void boot_config_end(struct boot *b);
-/* Re-executes simd once with room for more lives of the data plane. */
+/* Re-executes simd once with room for more attachments. */
 int boot_tunables(struct boot *b);
 int boot_log(struct boot *b);
 void boot_log_end(struct boot *b);
@@ -86,7 +86,7 @@ void boot_ready_end(struct boot *b);
 
 /* The loop, until simd is stopped. */
 int boot_loop(struct boot *b);
-/* After everything has ended: start anew in this process, if that was asked for. */
+/* After everything has ended: execute simd again in this process, if that was requested. */
 void boot_again(struct boot *b);
 
 #endif

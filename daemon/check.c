@@ -2,7 +2,7 @@
 /*
  * --check-config: what a start would refuse, or could never start, all in one run. Each finding is a line with the file
  * that says so, the path of the key, and what to do. Bridges are asked themselves: `simbridge --check` loads the plug-in
- * in a process of its own, connects to nothing, and says what it would not take.
+ * in a process of its own, connects to nothing, and prints what it would refuse.
  *
  * Thread: simd-main, without a loop.
  */

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Of the build tree's own; the installed one is compiled with what `make install` was told (config/install.mk). */
+/* Of the build tree's own; the installed one is compiled with the settings of `make install` (config/install.mk). */
 #ifndef SIMD_CONFDIR
 #define SIMD_CONFDIR   "/etc/simd"
 #define SIMD_PLUGINDIR "/usr/local/lib/simd"
@@ -55,7 +55,7 @@ static const struct {
 } parts[] = {
 	{ "signal mask", boot_mask, NULL }, /* before any thread of ours exists: all inherit it */
 	{ "configuration", boot_config, boot_config_end },
-	{ "more lives", boot_tunables, NULL },
+	{ "tunables", boot_tunables, NULL },
 	{ "log", boot_log, boot_log_end },
 	{ "event loops", boot_loops, boot_loops_end },
 	{ "signals", boot_signals, boot_signals_end },

@@ -299,7 +299,7 @@ static int check_prefixes(struct conf_view root)
 	return 0;
 }
 
-/* Where findings go. each NULL: the first one ends the check. */
+/* Where findings are reported. each NULL: the first one ends the check. */
 struct findings {
 	void (*each)(void *arg);
 	void *arg;

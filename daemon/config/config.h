@@ -29,7 +29,7 @@ extern const struct conf_key config_keys[];
 int config_load(const struct config_sources *s, struct conf **ret);
 
 /*
- * What a key table cannot say: globs, names that must be unique over rigs, TimeSource, the socket's mode. The first mistake;
+ * What a key table cannot express: globs, names that must be unique over rigs, TimeSource, the socket's mode. The first mistake;
  * each: as of config_sources.
  */
 int config_check(const struct conf *c, void (*each)(void *arg), void *arg);

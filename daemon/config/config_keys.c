@@ -160,7 +160,7 @@ static const struct conf_key dispatch_keys[] = {
 	  .def = "5000",
 	  .min = 100,
 	  .max = 600000,
-	  .doc = "A further lane of a bridge that had no work for so long goes away." },
+	  .doc = "A further lane of a bridge that had no work for so long is removed." },
 	{ 0 }
 };
 
@@ -231,7 +231,8 @@ static const struct conf_key process_defaults_keys[] = {
 	  .min = 0,
 	  .max = 1000,
 	  .doc = "A process that cannot be executed (exit codes 126 and 127 say so too), or ends with exit code 78 (its "
-		 "configuration can never work), so many times in a row is not started again; 0: it is." },
+		 "configuration can never work), so many times in a row is not started again; 0: it is. *simctl bridge list* "
+		 "and *simctl doctor* show it as permanent, with why; *simctl bridge restart* tries again." },
 	{ .name = "stop_ms",
 	  .type = CONF_INT,
 	  .def = "3000",
@@ -265,7 +266,10 @@ static const struct conf_key channel_keys[] = {
 	  .max = 128,
 	  .doc = "Messages in flight; 0: 128 for the smallest slots (up to 1 KiB, if their class has 2048 or more), 64 for "
 		 "small ones, 8 to 2 for large ones." },
-	{ .name = "ordered", .type = CONF_BOOL, .def = "false", .doc = "Deliveries go to each bridge one at a time." },
+	{ .name = "ordered",
+	  .type = CONF_BOOL,
+	  .def = "false",
+	  .doc = "Deliveries are sent to each bridge one at a time." },
 	{ .name = "max_body",
 	  .type = CONF_SIZE,
 	  .def = "0",
@@ -369,7 +373,7 @@ static const struct conf_key rig_keys[] = {
 	  .sub = channel_keys,
 	  .def = "[]",
 	  .max = 1000,
-	  .doc = "Channels that need something said about them; others need no entry." },
+	  .doc = "Channels with settings of their own; others need no entry." },
 	{ .name = "bridges", .type = CONF_LIST, .sub = bridge_keys, .def = "[]", .max = 64, .doc = "Bridge instances." },
 	{ .name = "processes",
 	  .type = CONF_LIST,
@@ -412,7 +416,7 @@ const struct conf_key config_keys[] = {
 	  .type = CONF_CHOICE,
 	  .def = "\"iox\"",
 	  .choices = backends,
-	  .doc = "Data plane: iox (shared memory through iceoryx); mem lives inside one process, for tests." },
+	  .doc = "Data plane: iox (shared memory through iceoryx); mem exists inside one process, for tests." },
 	{ .name = "socket", .type = CONF_OBJECT, .sub = socket_keys, .doc = "The control socket." },
 	{ .name = "roudi", .type = CONF_OBJECT, .sub = roudi_keys, .doc = "iceoryx's daemon." },
 	{ .name = "pools",
@@ -427,7 +431,7 @@ const struct conf_key config_keys[] = {
 	  .def = "\"4GiB\"",
 	  .min = 1 << 20,
 	  .max = 1LL << 40,
-	  .doc = "Most payload memory of one life of the data plane." },
+	  .doc = "Most payload memory of one generation of the data plane." },
 	{ .name = "limits",
 	  .type = CONF_OBJECT,
 	  .sub = limit_keys,

@@ -29,11 +29,11 @@ static int end_process(const struct state_proc *p, const char *what, int sig, in
 
 	if (fd < 0)
 		return 0;
-	if (!state_proc_alive(p)) { /* the number is somebody else's by now */
+	if (!state_proc_alive(p)) { /* the number is another process's by now */
 		fd_close(fd);
 		return 0;
 	}
-	log_info("%s (pid %d) is ended", what, (int)p->pid);
+	log_info("ending %s (pid %d)", what, (int)p->pid);
 	r = fd_pidfd_kill(fd, sig);
 	if (r == 0 && sig != SIGKILL && fd_pidfd_wait(fd, dur_ns) == 0)
 		r = fd_pidfd_kill(fd, SIGKILL);

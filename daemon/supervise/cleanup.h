@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a simd has left that was killed, or did not end in time: the processes it had started, its RouDi, their files. The next
+ * Leftovers of a simd that was killed, or did not end in time: the processes it had started, its RouDi, their files. The next
  * simd takes it over; where there is to be none, this ends it all.
  *
  * Thread: main, of a simd that does nothing else.
@@ -14,7 +14,7 @@
 
 /*
  * rt: locked, so that no simd runs. stop_dur_ns: what a process gets between SIGTERM and SIGKILL. A RouDi that somebody
- * else started stays. Says on the log what it does. 0, or a negative errno with a sentence.
+ * else started stays. Logs what it does. 0, or a negative errno with a sentence.
  */
 int cleanup(const struct runtime *rt, int64_t stop_dur_ns);
 

@@ -46,7 +46,7 @@ static void log_line(struct process *p, const char *text, size_t len)
 	if (!len || !log_on(&log_topic_here, level) || !log_limit_pass(&p->limit, exec_now(p->x), &held))
 		return;
 	if (held)
-		log_write(LOG_LEVEL_WARN, p->o.name, "(%llu lines held back: it says more than %d a second)",
+		log_write(LOG_LEVEL_WARN, p->o.name, "(%llu lines suppressed: rate limit, %d a second)",
 			  (unsigned long long)held, LINES_PER_S);
 	log_write(level, p->o.name, "%.*s", (int)len, text);
 }
@@ -75,7 +75,7 @@ static void close_output(struct process *p)
 	p->line_len = 0;
 }
 
-/* Bounded per turn: a process that talks without end must not keep simd from its work. */
+/* Bounded per turn: a process that writes without end must not keep simd from its work. */
 static bool read_output(struct process *p, unsigned turns)
 {
 	while (turns--) {
@@ -129,7 +129,8 @@ static bool give_up(struct process *p, bool hopeless, const char *why)
 	if (!p->o.give_up || p->hopeless < p->o.give_up)
 		return false;
 	snprintf(p->permanent, sizeof(p->permanent), "%s", why);
-	log_error("%s is given up after %u starts (process.give_up): permanent: %s", p->o.name, p->hopeless, why);
+	log_error("%s is not started again after %u failed starts (process.give_up): permanent: %s", p->o.name,
+		  p->hopeless, why);
 	p->hopeless = p->failures = 0;
 	p->state = PROCESS_DONE;
 	return true;
@@ -152,8 +153,8 @@ static void process_ended(struct process *p, int status)
 		p->failures = 0;
 	spawn_status_text(status, text, sizeof(text));
 	if (p->state == PROCESS_AGAIN) {
-		log_info("%s has ended: %s; it is started again, as asked", p->o.name, text);
-		p->failures = 0; /* the record is for ends that nobody asked for */
+		log_info("%s exited: %s; restarting it, as requested", p->o.name, text);
+		p->failures = 0; /* the record is for exits that nobody requested */
 		p->restarts++;
 		process_start(p);
 		return;
@@ -162,11 +163,11 @@ static void process_ended(struct process *p, int status)
 		return;
 	if (restart) {
 		p->failures++;
-		log_warn("%s has ended: %s; it is started again", p->o.name, text);
+		log_warn("%s exited: %s; restarting it", p->o.name, text);
 		wait_for_next(p);
 		return;
 	}
-	log_info("%s has ended: %s", p->o.name, text);
+	log_info("%s exited: %s", p->o.name, text);
 	p->state = stopping ? PROCESS_IDLE : PROCESS_DONE;
 	if (p->o.ended)
 		p->o.ended(p->o.arg, status);
@@ -219,7 +220,7 @@ void process_start(struct process *p)
 	}
 	p->state = PROCESS_RUNNING;
 	if (watch(p) < 0) {
-		log_error("%s: cannot be watched, so it is ended", p->o.name);
+		log_error("%s: cannot be watched, so it is killed", p->o.name);
 		(void)p->ops->signal(p->user, p->child.pid, p->child.pidfd, SIGKILL, true);
 		return;
 	}
@@ -233,7 +234,7 @@ static void on_timer(void *arg)
 	struct process *p = (struct process *)arg;
 
 	if (p->state == PROCESS_STOPPING || p->state == PROCESS_AGAIN) {
-		log_warn("%s does not end within %lld ms of SIGTERM; it is killed", p->o.name,
+		log_warn("%s has not exited %lld ms after SIGTERM; killing it", p->o.name,
 			 (long long)(p->o.stop_dur_ns / NS_PER_MS));
 		(void)p->ops->signal(p->user, p->child.pid, p->child.pidfd, SIGKILL, true);
 	} else if (p->state == PROCESS_RUNNING) {
@@ -306,7 +307,7 @@ void process_kill(struct process *p, const char *why)
 {
 	if (!process_alive(p) || p->state == PROCESS_STOPPING || p->state == PROCESS_AGAIN)
 		return;
-	log_warn("%s is killed: %s", p->o.name, why);
+	log_warn("killing %s: %s", p->o.name, why);
 	(void)p->ops->signal(p->user, p->child.pid, p->child.pidfd, SIGKILL, true);
 }
 

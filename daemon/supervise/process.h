@@ -24,24 +24,24 @@ enum process_state {
 	PROCESS_WAITING, /* for the next start */
 	PROCESS_STOPPING,
 	PROCESS_AGAIN, /* ends on request, to be started again at once */
-	PROCESS_DONE,  /* it has ended and is not started again */
+	PROCESS_DONE,  /* it has exited and is not restarted */
 };
 
-/* EX_CONFIG of sysexits(3): it says that it can never work as it was started. */
+/* EX_CONFIG of sysexits(3): it can never work as it was started. */
 #define PROCESS_NEVER_WORKS 78
-/* As a shell says of what it cannot start; the loader too, of a library that is not there. */
+/* What a shell exits with for a program that it cannot start, the loader for a missing library. */
 #define PROCESS_NOT_EXECUTED 126
 #define PROCESS_NOT_FOUND    127
 
 struct process_options {
 	const char *name;
-	struct spawn spawn; /* borrowed for life */
+	struct spawn spawn; /* borrowed until process_finish() */
 	enum process_restart restart;
 	int64_t restart_dur_ns, restart_max_dur_ns, stop_dur_ns;
 	/* Starts in a row that cannot work (no such program, exit code 78, 126, 127) before it is given up; 0: never given up. */
 	uint32_t give_up;
 	void (*started)(void *arg); /* may be NULL */
-	/* It has ended, and stopping is set or it will not be started again. May be NULL. */
+	/* It has exited, and stopping is set or it will not be restarted. May be NULL. */
 	void (*ended)(void *arg, int status);
 	void *arg;
 };

@@ -115,7 +115,7 @@ static int make_env(struct member *m, json_t *env)
 	if (!m->env)
 		return err_nomem();
 	r = set_string(m->env, i++, mem_printf("SIMD_SOCKET=%s", m->f->socket));
-	if (r == 0) /* more lives of the data plane in one process, see the ipc contract */
+	if (r == 0) /* more generations of the data plane in one process, see the ipc contract */
 		r = set_string(m->env, i++, mem_strdup("GLIBC_TUNABLES=glibc.rtld.nns=16"));
 	json_object_foreach(env, key, v) {
 		const char *s = json_string_value(v);
@@ -157,7 +157,7 @@ static void on_ended(void *arg, int status)
 
 	(void)status;
 	m->stopped = m->f->stop.active && m->part == m->f->stop.part;
-	if (m->wanted && !m->f->stopping) /* its source was left and taken up again while it ended */
+	if (m->wanted && !m->f->stopping) /* its source was deselected and selected again while it ended */
 		process_start(&m->p);
 	check_stopped(m->f);
 }
@@ -177,7 +177,7 @@ static void insert(struct processes *f, struct member *m)
 	struct member *k;
 
 	list_for_each(k, &f->members, link) {
-		if (k->part == FLEET_PROCESSES && (m->part == FLEET_BRIDGES || k->order > m->order)) {
+		if (k->part == PART_PROCESSES && (m->part == PART_BRIDGES || k->order > m->order)) {
 			list_insert(k->link.prev, &m->link);
 			return;
 		}
@@ -224,7 +224,7 @@ static int add_bridge(struct processes *f, const char *rig, struct conf_view v)
 
 	if (conf_choice(v, "start") == 1)
 		return 0;
-	m = member_new(f, FLEET_BRIDGES, rig);
+	m = member_new(f, PART_BRIDGES, rig);
 	if (!m)
 		return err_nomem();
 	r = bridge_argv(m, v);
@@ -241,7 +241,7 @@ static int add_bridge(struct processes *f, const char *rig, struct conf_view v)
 
 static int add_process(struct processes *f, const char *rig, struct conf_view v)
 {
-	struct member *m = member_new(f, FLEET_PROCESSES, rig);
+	struct member *m = member_new(f, PART_PROCESSES, rig);
 	int r;
 
 	if (!m)
@@ -268,7 +268,7 @@ static int add_driver(struct processes *f, const char *source)
 
 	if (conf_count(v, "command") == 0)
 		return 0;
-	m = member_new(f, FLEET_PROCESSES, NULL);
+	m = member_new(f, PART_PROCESSES, NULL);
 	if (!m)
 		return err_nomem();
 	m->source = source;
@@ -406,7 +406,7 @@ static struct member *find_bridge(const struct processes *f, const char *name)
 	struct member *m;
 
 	list_for_each(m, &f->members, link) {
-		if (m->part == FLEET_BRIDGES && strcmp(m->p.o.name, name) == 0)
+		if (m->part == PART_BRIDGES && strcmp(m->p.o.name, name) == 0)
 			return m;
 	}
 	return NULL;
@@ -454,7 +454,7 @@ json_t *processes_given_up(const struct processes *f)
 	const struct member *m;
 
 	list_for_each(m, &f->members, link) {
-		if (m->part == FLEET_PROCESSES && m->p.permanent[0])
+		if (m->part == PART_PROCESSES && m->p.permanent[0])
 			json_array_append_new(a, json_pack("{s:s, s:s}", "name", m->p.o.name, "why", m->p.permanent));
 	}
 	return a;

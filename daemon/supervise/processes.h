@@ -26,7 +26,7 @@ struct processes_options {
 	const struct spawn_ops *ops;
 	void *user;                 /* of the ops */
 	const char *bin_dir;        /* where bare names are looked for first; NULL: only PATH. Copied */
-	const char *socket;         /* simd's control socket, told in SIMD_SOCKET. Copied */
+	const char *socket;         /* simd's control socket, passed in SIMD_SOCKET. Copied */
 	void (*started)(void *arg); /* one of them has been started; may be NULL */
 	void *arg;
 };
@@ -38,15 +38,15 @@ void processes_start(struct processes *f);
 /* That time source is active: the process that drives it runs, those of others do not. */
 void processes_source(struct processes *f, const char *name);
 
-enum processes_part { FLEET_PROCESSES, FLEET_BRIDGES };
-/* Stop one part, in the reverse order of its start; done runs once all of it has ended, perhaps before this returns. */
+enum processes_part { PART_PROCESSES, PART_BRIDGES };
+/* Stop one part, in the reverse order of its start; done runs once all of it has exited, perhaps before this returns. */
 void processes_stop(struct processes *f, enum processes_part part, void (*done)(void *arg), void *arg);
 
 /* Those that run, at most max of them; how many were written. */
 unsigned processes_children(const struct processes *f, struct state_proc *ret, unsigned max);
 
 /* For the registry's ops. */
-/* now, or after process.stop_ms when it has not ended by then. False: not ours. */
+/* now, or after process.stop_ms when it has not exited by then. False: not ours. */
 bool processes_bridge_kill(struct processes *f, const char *name, const char *why, bool now);
 int processes_bridge_restart(struct processes *f, const char *name);
 uint32_t processes_bridge_restarts(const struct processes *f, const char *name);

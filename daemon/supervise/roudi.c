@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The life of RouDi; contract in roudi.h.
+ * The run of RouDi; contract in roudi.h.
  *
  * It is never stopped with SIGTERM, which it would hand on to every client, only with SIGKILL, after which
- * we take away what it leaves. One that was there before us, started by somebody else, is used if it suits
+ * we remove what it leaves. One that ran before us, started by somebody else, is used if it suits
  * and never stopped.
  * Thread: simd-main; probe and attach run as jobs on simd-help.
  */
@@ -34,7 +34,7 @@ LOG_TOPIC("roudi");
 #define EARLY_END_DUR_NS (1 * NS_PER_S) /* the kernel may still tear the last one down: not a failure */
 #define RETRY_DUR_NS     (50 * NS_PER_MS)
 #define RETRY_MAX_DUR_NS (5 * NS_PER_S)
-#define FAILURES_MAX     5 /* starts in a row without a life */
+#define FAILURES_MAX     5 /* starts in a row without a generation */
 #define DYING_TRIES      40
 #define FRESH_ATTACH_MS  6000
 #define READY_POLL_MS    50
@@ -45,7 +45,7 @@ enum phase { ABSENT, STARTING, UP };
 /* Probe until it answers, then attach; or only probe. */
 struct job {
 	struct helper_job job;
-	struct roudi *r;             /* NULL: nobody waits any more */
+	struct roudi *r;             /* NULL: no longer waited for */
 	bool attach, foreign, fresh; /* fresh: just started by us */
 	uint32_t timeout_ms;
 	_Atomic bool cancel;
@@ -70,7 +70,7 @@ struct roudi {
 
 	enum phase phase;
 	bool owned, adopted, first, stopping;
-	bool waits_for_room; /* and has said so */
+	bool waits_for_room; /* and has logged it */
 	struct state_proc proc;
 	int pidfd;
 	bool is_child; /* we must reap it */
@@ -86,10 +86,10 @@ struct roudi {
 	} left; /* by an earlier simd */
 	int64_t started_mono_ns;
 	int segment_fd;
-	struct segment_reclaim reclaim; /* memory of dead lives */
+	struct segment_reclaim reclaim; /* memory of earlier generations */
 };
 
-/* ---- memory of dead lives ---- */
+/* ---- memory of earlier generations ---- */
 
 void roudi_all_moved(struct roudi *r)
 {
@@ -115,7 +115,7 @@ static void job_run(struct helper_job *hj)
 		o.timeout_ms = FRESH_ATTACH_MS;
 	if (j->result == 0 && j->attach)
 		j->result = ipc_attach(&o, &j->ipc);
-	/* somebody else's RouDi tells its pools once a second; ours has those we gave it */
+	/* somebody else's RouDi reports its pools once a second; ours has those that we configured */
 	while (j->foreign && j->result == 0 && ipc_pools(j->ipc, have, POOLS_MAX) == -EAGAIN && mono_now_ns() < until)
 		(void)fd_wait(-1, 0, 20 * NS_PER_MS);
 	if (j->result < 0)
@@ -169,7 +169,7 @@ static int job_start(struct roudi *r, bool attach, uint32_t timeout_ms)
 	return 0;
 }
 
-/* ---- the end of a life ---- */
+/* ---- the end of a generation ---- */
 
 static void forget_process(struct roudi *r)
 {
@@ -197,7 +197,7 @@ static void give_up(struct roudi *r, int err)
 	r->ev.failed(r->arg, err);
 }
 
-static void end_life(struct roudi *r, const char *why)
+static void end_generation(struct roudi *r, const char *why)
 {
 	bool was_up = r->phase == UP;
 
@@ -219,10 +219,10 @@ static void restart(struct roudi *r, const char *why)
 {
 	int64_t pause = RETRY_DUR_NS * (r->failures ? 1 << (r->failures - 1) : 1);
 
-	end_life(r, why);
+	end_generation(r, why);
 	if (r->stopping)
 		return;
-	/* right after a life that worked there is nothing to wait for */
+	/* right after a generation that worked there is nothing to wait for */
 	if (r->failures == 0)
 		pause = 0;
 	exec_timer_at(&r->timer, exec_now(r->x) + (pause < RETRY_MAX_DUR_NS ? pause : RETRY_MAX_DUR_NS));
@@ -235,7 +235,7 @@ void roudi_broken(struct roudi *r, const char *why)
 	if (r->phase != UP || r->stopping)
 		return;
 	snprintf(text, sizeof(text), "%s", why); /* it may be err_why() itself */
-	log_error("iox-roudi does not do its work: %s", text);
+	log_error("iox-roudi is unresponsive: %s", text);
 	restart(r, text);
 }
 
@@ -247,15 +247,15 @@ static void on_exit_fd(void *arg, uint32_t events)
 	bool early = r->phase == STARTING && exec_now(r->x) - r->started_mono_ns < EARLY_END_DUR_NS;
 
 	(void)events;
-	log_at(early ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR, "iox-roudi (pid %d) has ended", (int)r->proc.pid);
+	log_at(early ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR, "iox-roudi (pid %d) exited", (int)r->proc.pid);
 	if (!early || r->failures == FAILURES_MAX)
 		roudi_log_output(r->output);
 	if (r->phase == STARTING && ++r->failures > FAILURES_MAX) {
-		end_life(r, "it ended");
-		give_up(r, err_set(-ECHILD, "iox-roudi ends right after its start; the log says what it said"));
+		end_generation(r, "it exited");
+		give_up(r, err_set(-ECHILD, "iox-roudi exits right after its start; its last lines are in the log"));
 		return;
 	}
-	restart(r, "iox-roudi has ended");
+	restart(r, "iox-roudi exited");
 }
 
 static int watch(struct roudi *r, int pidfd)
@@ -276,16 +276,16 @@ static void on_probed(struct roudi *r, struct job *j)
 	exec_timer_at(&r->timer, exec_now(r->x) + r->probe_ms * NS_PER_MS);
 }
 
-/* ---- the beginning of a life ---- */
+/* ---- the beginning of a generation ---- */
 
-/* The ledger counts what is really there: in somebody else's RouDi that is not what we would have asked for. */
+/* Admission counts what really exists: in somebody else's RouDi that is not what we would have configured. */
 static int foreign_pools(struct ipc *ipc, const struct pools *wanted, struct pools *ret)
 {
 	struct ipc_pool have[POOLS_MAX];
 	int n = ipc_pools(ipc, have, POOLS_MAX);
 
 	if (n < 0)
-		return err_set(n, "the pools of the RouDi that runs cannot be seen: %s", ipc_why());
+		return err_set(n, "the pools of the running RouDi cannot be read: %s", ipc_why());
 	ret->n = (unsigned)n;
 	for (int i = 0; i < n; i++)
 		ret->c[i] = (struct pool_class){ .size = have[i].size, .count = have[i].total };
@@ -298,7 +298,7 @@ static int foreign_pools(struct ipc *ipc, const struct pools *wanted, struct poo
 		if (fit < w->count)
 			return err_set(
 				-ENOSPC,
-				"the RouDi that runs has %llu slots of %llu bytes or more, simd needs %u; stop it and let simd "
+				"the running RouDi has %llu slots of %llu bytes or more, simd needs %u; stop it and let simd "
 				"start one, or set \"pools\" to what it has",
 				(unsigned long long)fit, (unsigned long long)w->size, w->count);
 	}
@@ -327,20 +327,20 @@ static void on_attached(struct roudi *r, struct job *j)
 		r->phase = UP;
 		r->segment_fd = roudi_open_segment(r->segment);
 		if (r->segment_fd < 0)
-			log_warn("%s: its memory cannot be given back after a restart", err_why());
+			log_warn("%s: its memory cannot be freed after a restart", err_why());
 		rc = r->ev.up(r->arg, j->ipc, r->generation, &pools);
 	}
-	/* -EMFILE: this process has used up its lives, trying again does not help */
+	/* -EMFILE: this process has used up its attachments, trying again does not help */
 	if (rc < 0 && ((r->first && !is_passing(rc)) || rc == -EMFILE || ++r->failures > FAILURES_MAX || !r->owned)) {
 		char why[ERR_WHY_MAX];
 
 		snprintf(why, sizeof(why), "%s", err_why());
-		end_life(r, why);
+		end_generation(r, why);
 		give_up(r, err_set(rc, "%s", why));
 		return;
 	}
 	if (rc < 0) {
-		log_error("the data plane is not to be had: %s; trying again", err_why());
+		log_error("the data plane is unavailable: %s; retrying", err_why());
 		restart(r, "it could not be used");
 		return;
 	}
@@ -364,7 +364,7 @@ static int spawn_roudi(struct roudi *r)
 	r->proc = state_proc_of(child.pid);
 	r->proc.pid = child.pid;
 	r->started_mono_ns = exec_now(r->x);
-	r->generation++; /* of this process, though nobody has used it yet: it may outlive us */
+	r->generation++; /* of this process, though it is not used yet: it may outlive us */
 	r->ev.changed(r->arg);
 	log_info("iox-roudi started, pid %d", (int)child.pid);
 	return watch(r, child.pidfd);
@@ -381,8 +381,8 @@ static int begin(struct roudi *r)
 }
 
 /*
- * A RouDi without room dies of it, again and again, until simd gives up. Room comes back: when the old life's memory is
- * given back, or whoever filled /dev/shm has cleared it. At simd's start there is none to wait for.
+ * A RouDi without room exits, again and again, until simd gives up. There is room again when the memory of the old
+ * generation is freed, or whoever filled /dev/shm has cleared it. At simd's start there is none to wait for.
  */
 static bool has_room(struct roudi *r)
 {
@@ -391,7 +391,7 @@ static bool has_room(struct roudi *r)
 
 	if (!yes && !r->waits_for_room)
 		log_error(
-			"no new life of the data plane yet: it needs %lld MiB of /dev/shm, %lld MiB are free; make room "
+			"no new generation of the data plane yet: it needs %lld MiB of /dev/shm, %lld MiB are free; make room "
 			"there",
 			(long long)(need >> 20), (long long)(have >> 20));
 	r->waits_for_room = !yes;
@@ -411,7 +411,7 @@ static void on_timer(void *arg)
 	if (!r->owned) {
 		give_up(r,
 			err_set(-ENOENT,
-				"the RouDi that simd used is gone, and simd did not start it; start it again, then simd"));
+				"the RouDi that simd used has exited, and simd did not start it; start it again, then simd"));
 		return;
 	}
 	if (!has_room(r)) {
@@ -423,7 +423,7 @@ static void on_timer(void *arg)
 		give_up(r, rc);
 }
 
-/* ---- one that is there ---- */
+/* ---- one that runs already ---- */
 
 static int use_present(struct roudi *r, pid_t pid, bool owned)
 {
@@ -438,14 +438,14 @@ static int use_present(struct roudi *r, pid_t pid, bool owned)
 		return rc;
 	r->phase = STARTING;
 	r->started_mono_ns = exec_now(r->x) - EARLY_END_DUR_NS;
-	log_info("iox-roudi (pid %d) was there already%s", (int)pid,
+	log_info("iox-roudi (pid %d) runs already%s", (int)pid,
 		 owned ? ", left by an earlier simd" : "; it is used, and not stopped");
 	return job_start(r, true, 4000);
 }
 
 static int replace(struct roudi *r, struct state_proc proc, const char *why)
 {
-	log_info("iox-roudi (pid %d), left by an earlier simd, %s; it is replaced", (int)proc.pid, why);
+	log_info("replacing iox-roudi (pid %d), left by an earlier simd: it %s", (int)proc.pid, why);
 	r->owned = true;
 	r->proc = proc;
 	r->pidfd = fd_pidfd_open(proc.pid);
@@ -456,7 +456,7 @@ static int replace(struct roudi *r, struct state_proc proc, const char *why)
 	return begin(r);
 }
 
-/* Left by a simd that was killed, and made with the same pools: keep it. Else it goes. */
+/* Left by a simd that was killed, and made with the same pools: keep it. Else it is replaced. */
 static int adopt(struct roudi *r)
 {
 	if (r->left.hash != r->config_hash)
@@ -480,16 +480,16 @@ static int use_foreign(struct roudi *r)
 	if (r->start_policy == 1)
 		return err_set(
 			-EEXIST,
-			"an iox-roudi runs already (pid %d), and roudi.start is \"always\"; stop it, or say \"auto\"",
+			"an iox-roudi runs already (pid %d), and roudi.start is \"always\"; stop it, or set \"auto\"",
 			(int)pid);
 	if (pid == 0)
 		return err_set(
 			-EPROTO,
-			"somebody serves /tmp/roudi, but no iox-roudi process can be seen; stop it, then start simd");
+			"a process serves /tmp/roudi, but no iox-roudi process is visible; stop it, then start simd");
 	rc = roudi_suits(pid);
 	if (rc < 0)
 		return rc;
-	/* clients of an earlier simd are attached to it: for them the life goes on */
+	/* clients of an earlier simd are attached to it: for them the generation goes on */
 	r->adopted = r->left.proc.pid == pid && state_proc_alive(&r->left.proc) && r->generation > 0;
 	r->generation += !r->adopted;
 	return use_present(r, pid, false);
@@ -517,16 +517,16 @@ int roudi_start(struct roudi *r)
 	if (r->start_policy == 2)
 		return err_set(
 			-ENOENT,
-			"no iox-roudi runs, and roudi.start is \"never\"; start one with -m off, or say \"auto\"");
+			"no iox-roudi runs, and roudi.start is \"never\"; start one with -m off, or set \"auto\"");
 	return begin(r);
 }
 
 /* ---- making and ending ---- */
 
 /*
- * Lives are numbered over restarts of simd too, also over orderly ones that leave no state behind: a client
- * takes an equal number for the life it knows. So a first number comes from the clock of this boot, in tenths of
- * a second, which ascends faster than lives can follow each other.
+ * Generations are numbered over restarts of simd too, also over orderly ones that leave no state behind: a client
+ * takes an equal number for the generation it knows. So a first number comes from the clock of this boot, in tenths of
+ * a second, which ascends faster than generations can follow each other.
  */
 static uint32_t first_generation(const struct roudi *r)
 {
@@ -602,8 +602,8 @@ void roudi_destroy(struct roudi *r)
 		return;
 	r->stopping = true;
 	if (r->phase != ABSENT) {
-		r->phase = STARTING; /* nobody has to be told */
-		end_life(r, "simd ends");
+		r->phase = STARTING; /* nobody has to be notified */
+		end_generation(r, "simd ends");
 	}
 	exec_timer_cancel(&r->timer);
 	segment_reclaim_finish(&r->reclaim);

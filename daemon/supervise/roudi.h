@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The life of RouDi: finds one or starts one, attaches to it, watches its process and its health, ends and
- * replaces one that is dead or hangs. Each life has a number, the iox_generation, which ascends for as long
+ * The run of RouDi: finds one or starts one, attaches to it, watches its process and its health, ends and
+ * replaces one that is dead or hangs. Each run is a generation; its number, the iox_generation, ascends for as long
  * as the runtime directory exists.
  *
  *     ABSENT --start--> STARTING --answers--> ATTACHING --ipc--> UP --dies, hangs--> ABSENT (again)
@@ -25,11 +25,11 @@ struct ipc;
 struct roudi;
 
 struct roudi_events {
-	/* A life begins. ipc: takes. pools: what this RouDi really has. Negative: it is of no use. */
+	/* A generation begins. ipc: takes. pools: what this RouDi really has. Negative: it is of no use. */
 	int (*up)(void *arg, struct ipc *ipc, uint32_t generation, const struct pools *pools);
 	/* It is over; the next one is on its way. */
 	void (*lost)(void *arg, const char *why);
-	/* The first life could not be had, or a later one for good; err_why() says why. */
+	/* The first generation is unavailable, or a later one for good; err_why() says why. */
 	void (*failed)(void *arg, int r);
 	/* pid, ownership or generation changed: write the state file. */
 	void (*changed)(void *arg);
@@ -50,15 +50,15 @@ struct roudi_options {
 };
 
 int roudi_create(const struct roudi_options *o, struct roudi **ret);
-/* Ends the RouDi that is ours, and takes away what it leaves. NULL is fine. */
+/* Ends the RouDi that is ours, and removes what it leaves. NULL is fine. */
 void roudi_destroy(struct roudi *r);
 /* Find or start one. 0: up() or failed() follows; negative: refused, with a sentence. */
 int roudi_start(struct roudi *r);
 /* simd is stopping: a RouDi that ends now is not replaced. */
 void roudi_closing(struct roudi *r);
-/* It should be there but does not do its work: end this life. */
+/* It is unresponsive: end this generation. */
 void roudi_broken(struct roudi *r, const char *why);
-/* All clients have moved to the present life: the memory of older ones can go. */
+/* All clients have moved to the present generation: the memory of older ones can be freed. */
 void roudi_all_moved(struct roudi *r);
 
 struct roudi_info {
@@ -66,7 +66,7 @@ struct roudi_info {
 	bool owned;
 	uint32_t generation;
 	uint64_t config_hash;
-	bool adopted; /* from an earlier simd, in its present life */
+	bool adopted; /* from an earlier simd, in its present generation */
 };
 void roudi_info(const struct roudi *r, struct roudi_info *ret);
 

@@ -166,7 +166,7 @@ static size_t cut_number(const char *s, size_t n, char before)
 	return at && at < n && s[at - 1] == before ? at - 1 : 0;
 }
 
-/* "simd-TAG.LIFE.lock" or "NAME-TAG-ID.LIFE.lock", TAG of 8 hexadecimal digits; ret_len: without ".lock". */
+/* "simd-TAG.N.lock" or "NAME-TAG-ID.N.lock" of attachment N, TAG of 8 hexadecimal digits; ret_len: without ".lock". */
 static bool is_our_lock(const char *name, size_t *ret_len)
 {
 	size_t n = strlen(name), end;
@@ -359,7 +359,7 @@ int roudi_suits(pid_t pid)
 	return 0;
 }
 
-/* ---- what it said ---- */
+/* ---- its output ---- */
 
 /* Colours are for terminals. In place. */
 static void strip_colours(char *line)
@@ -377,14 +377,14 @@ static void strip_colours(char *line)
 	*to = '\0';
 }
 
-/* What every RouDi says. */
+/* What every RouDi prints. */
 static bool is_chatter(const char *line)
 {
 	return !*line || strstr(line, "Reserving ") || strstr(line, "Log level set") ||
 	       strstr(line, "ready for clients");
 }
 
-/* The last it said, which is the reason when it could not start. */
+/* Its last lines, which are the reason when it could not start. */
 void roudi_log_output(const char *path)
 {
 	char *text, *line, *save = NULL;
@@ -396,7 +396,7 @@ void roudi_log_output(const char *path)
 	for (line = strtok_r(line, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		strip_colours(line);
 		if (!is_chatter(line))
-			log_warn("it said: %s", line);
+			log_warn("its output: %s", line);
 	}
 	mem_free(text);
 }

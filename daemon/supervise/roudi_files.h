@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * RouDi's files: its configuration, what a dead one leaves in /dev/shm and /tmp, the payload segments of
- * lives that are over, and what can be told of a RouDi that somebody else runs.
+ * earlier generations, and what is visible of a RouDi that somebody else runs.
  *
  * Thread: simd-main; roudi_forget_app() and roudi_app_dead() any.
  */
@@ -24,18 +24,18 @@ int64_t roudi_shm_room(void);
 
 /* Name of the payload segment: RouDi's group. ret: returns, mem_free. -ENOENT the group has no name. */
 int roudi_segment_name(char **ret);
-/* Descriptor of the payload segment, to give its memory back later. */
+/* Descriptor of the payload segment, to free its memory later. */
 int roudi_open_segment(const char *name);
-/* Give the memory of a dead life's payload back; mappings stay valid and read zeros. Returns the bytes freed. */
+/* Free the memory of an earlier generation's payload; mappings stay valid and read zeros. Returns the bytes freed. */
 int64_t roudi_punch(int fd);
 
-/* After RouDi has ended: its management and payload segments, sockets and locks go. */
+/* After RouDi has exited: removes its management and payload segments, sockets and locks. */
 void roudi_clean(const char *segment);
-/* Whether an application has ended: it has left its lock, and nobody holds it. Any thread. */
+/* Whether an application has exited: it has left its lock, and nobody holds it. Any thread. */
 bool roudi_app_dead(const char *app);
-/* Socket and lock of an application that has ended; left alone while somebody holds the lock. */
+/* Socket and lock of an application that has exited; left alone while somebody holds the lock. */
 void roudi_forget_app(const char *app);
-/* Sockets and locks of all lives of this process, "APP.<life>", whoever holds them: nobody attaches any more. */
+/* Sockets and locks of all attachments of this process, "APP.<n>", whoever holds them: there are no more. */
 void roudi_forget_own(const char *app);
 /*
  * Calls fn with the name of each application that was killed and has left its socket in /tmp: simds and their
@@ -43,7 +43,7 @@ void roudi_forget_own(const char *app);
  */
 void roudi_dead_apps(void (*fn)(void *arg, const char *app), void *arg);
 
-/* Log the last lines of its output that say something. */
+/* Log the last lines of its output, without what every RouDi prints. */
 void roudi_log_output(const char *path);
 
 /* The process that runs iox-roudi on this machine's /tmp, with that configuration file if one is given; 0: none that we can see. */

@@ -89,7 +89,7 @@ static int held(const struct runtime *rt, int fd)
 		-EBUSY,
 		"another simd has this machine's iceoryx: %s (%s); one RouDi serves one simd: stop it first, or run this "
 		"one in a mount namespace with its own /tmp and /dev/shm",
-		*text ? text : "it has not said which", rt->lock);
+		*text ? text : "unknown", rt->lock);
 }
 
 /* Whether the file we locked is still the one at the path: a simd that ends removes it. */
@@ -121,7 +121,7 @@ static void write_owner(const struct runtime *rt)
 }
 
 /*
- * Whether the one that wrote the lock has ended, or is just ending. A child that it had forked but not yet
+ * Whether the one that wrote the lock has exited, or is just ending. A child that it had forked but not yet
  * executed then holds the lock for a moment more.
  */
 static bool owner_ended(int fd)
@@ -158,7 +158,7 @@ int runtime_lock(struct runtime *rt)
 		}
 		fd_close(fd);
 	}
-	return err_set(-EBUSY, "lock %s comes and goes; try again", rt->lock);
+	return err_set(-EBUSY, "lock %s keeps changing hands; try again", rt->lock);
 }
 
 void runtime_finish(struct runtime *rt)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of dead lives; contract in segment_reclaim.h. Thread: simd-main. */
+/* Memory of earlier generations; contract in segment_reclaim.h. Thread: simd-main. */
 #include "segment_reclaim.h"
 
 #include "exec.h"
@@ -15,7 +15,7 @@ LOG_TOPIC("roudi");
 #define WAIT_DUR_NS (10 * NS_PER_S) /* clients that have not moved by then read zeros */
 
 struct dead_segment {
-	struct list link; /* segment_reclaim::lives */
+	struct list link; /* segment_reclaim::segments */
 	struct exec_timer timer;
 	uint32_t generation;
 	int fd; /* payload segment */
@@ -29,33 +29,33 @@ static void dead_segment_free(struct dead_segment *v)
 	mem_free(v);
 }
 
-static void dig(struct dead_segment *v)
+static void punch(struct dead_segment *v)
 {
 	int64_t n = roudi_punch(v->fd);
 
 	if (n < 0)
-		log_warn("memory of life %u cannot be given back: %s", v->generation, err_text((int)n));
+		log_warn("memory of generation %u cannot be freed: %s", v->generation, err_text((int)n));
 	else
-		log_info("%lld MiB of life %u given back", (long long)(n >> 20), v->generation);
+		log_info("freed %lld MiB of generation %u", (long long)(n >> 20), v->generation);
 	dead_segment_free(v);
 }
 
 static void on_timer(void *arg)
 {
-	dig((struct dead_segment *)arg);
+	punch((struct dead_segment *)arg);
 }
 
 void segment_reclaim_init(struct segment_reclaim *g, struct exec *x)
 {
 	g->x = x;
-	list_init(&g->lives);
+	list_init(&g->segments);
 }
 
 void segment_reclaim_finish(struct segment_reclaim *g)
 {
 	struct dead_segment *v, *tmp;
 
-	list_for_each_safe(v, tmp, &g->lives, link)
+	list_for_each_safe(v, tmp, &g->segments, link)
 		dead_segment_free(v);
 }
 
@@ -69,7 +69,7 @@ void segment_reclaim_add(struct segment_reclaim *g, int segment_fd, uint32_t gen
 	}
 	v->fd = segment_fd;
 	v->generation = generation;
-	list_append(&g->lives, &v->link);
+	list_append(&g->segments, &v->link);
 	exec_timer_init(&v->timer, g->x, on_timer, v);
 	exec_timer_at(&v->timer, exec_now(g->x) + WAIT_DUR_NS);
 }
@@ -78,6 +78,6 @@ void segment_reclaim_now(struct segment_reclaim *g)
 {
 	struct dead_segment *v, *tmp;
 
-	list_for_each_safe(v, tmp, &g->lives, link)
-		dig(v);
+	list_for_each_safe(v, tmp, &g->segments, link)
+		punch(v);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of dead lives of the data plane: the payload segments of RouDis that are gone. Their pages are given
- * back when the last client has moved on, or after 10 s; mappings stay valid and then read zeros.
+ * Memory of earlier generations of the data plane: the payload segments of RouDis that have exited. Their pages are
+ * freed when the last client has moved on, or after 10 s; mappings stay valid and then read zeros.
  *
  * Thread: simd-main.
  */
@@ -16,15 +16,15 @@ struct exec;
 
 struct segment_reclaim {
 	struct exec *x;
-	struct list lives; /* dead_segment::link */
+	struct list segments; /* dead_segment::link */
 };
 
 void segment_reclaim_init(struct segment_reclaim *g, struct exec *x);
-/* Forgets them all; the memory goes with its last mapping. */
+/* Forgets them all; the memory is freed with its last mapping. */
 void segment_reclaim_finish(struct segment_reclaim *g);
 /* segment_fd: takes. */
 void segment_reclaim_add(struct segment_reclaim *g, int segment_fd, uint32_t generation);
-/* Nobody reads them any more: give all of it back now. */
+/* They are no longer read: free all of it now. */
 void segment_reclaim_now(struct segment_reclaim *g);
 
 #endif

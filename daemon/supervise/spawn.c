@@ -110,7 +110,7 @@ static void name_stream(struct prepared *p)
 	p->env[n] = p->journal;
 }
 
-/* What the last one said is what is asked for after it has died: it stays, once. */
+/* The output of the last one is needed after it has died: one file of it is kept. */
 static int open_file(const char *path)
 {
 	char before[PATH_MAX];

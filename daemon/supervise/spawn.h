@@ -6,7 +6,7 @@
  * A child gets a session of its own (a Ctrl-C reaches simd alone, which stops children in order), default
  * signals, no descriptors of ours, and SIGTERM when simd dies, unless it is to outlive simd.
  *
- * Thread: simd-main, which must be the thread that lives as long as simd (the kernel ties the death signal
+ * Thread: simd-main, which must be the thread that runs as long as simd (the kernel ties the death signal
  *         to the thread that forked).
  */
 #ifndef SUPERVISE_SPAWN_H
@@ -25,7 +25,7 @@ struct spawn {
 
 struct spawned {
 	pid_t pid;
-	int pidfd;  /* readable when it has ended; close */
+	int pidfd;  /* readable when it has exited; close */
 	int out_fd; /* its stdout and stderr, non-blocking; -1: a file was asked for; close */
 };
 

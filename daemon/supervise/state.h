@@ -41,7 +41,7 @@ struct state {
 	unsigned n_children;
 };
 
-/* 0; -ENOENT there is none; -EINVAL it cannot be read (the sentence says what). */
+/* 0; -ENOENT there is none; -EINVAL it cannot be read, with a sentence. */
 int state_load(const char *path, struct state *ret);
 int state_save(const char *path, const struct state *s);
 

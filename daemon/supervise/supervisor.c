@@ -31,7 +31,7 @@ LOG_TOPIC("supervisor");
 struct free_job {
 	struct helper_job job;
 	char app[STATE_APP_MAX];
-	bool gone, swept;
+	bool old, swept;
 	int result;
 };
 
@@ -39,12 +39,12 @@ static void free_run(struct helper_job *hj)
 {
 	struct free_job *j = container_of(hj, struct free_job, job);
 
-	/* one that was just beginning when its lock was looked at lives, and has ports by now */
+	/* one that was just starting when its lock was looked at has ports by now */
 	if (j->swept && !roudi_app_dead(j->app))
 		return;
-	j->result = j->gone ? 0 : ipc_free_app(j->app);
+	j->result = j->old ? 0 : ipc_free_app(j->app);
 	roudi_forget_app(j->app);
-	for (int i = 1; i <= 16; i++) { /* an application name stands for all its lives */
+	for (int i = 1; i <= 16; i++) { /* an application name stands for all its attachments */
 		char name[STATE_APP_MAX + 8];
 
 		snprintf(name, sizeof(name), "%s.%d", j->app, i);
@@ -61,11 +61,11 @@ static void free_done(struct helper_job *hj)
 	mem_free(j);
 }
 
-static void post_free(struct supervisor *k, const char *app, bool gone, bool swept)
+static void post_free(struct supervisor *k, const char *app, bool old, bool swept)
 {
 	struct free_job *j;
 
-	if (!k->helper) /* RouDi has ended already, or is somebody else's and simd goes */
+	if (!k->helper) /* RouDi has exited already, or is somebody else's and simd stops */
 		return;
 	j = MEM_NEW(struct free_job);
 	if (!j) {
@@ -73,20 +73,20 @@ static void post_free(struct supervisor *k, const char *app, bool gone, bool swe
 		return;
 	}
 	j->job = (struct helper_job){ .run = free_run, .done = free_done };
-	j->gone = gone;
+	j->old = old;
 	j->swept = swept;
 	snprintf(j->app, sizeof(j->app), "%s", app);
 	helper_post(k->helper, &j->job);
 }
 
-void supervisor_free_app(void *user, const char *app, bool gone)
+void supervisor_free_app(void *user, const char *app, bool old)
 {
-	post_free((struct supervisor *)user, app, gone, false);
+	post_free((struct supervisor *)user, app, old, false);
 }
 
-void supervisor_free_swept(struct supervisor *k, const char *app, bool gone)
+void supervisor_free_swept(struct supervisor *k, const char *app, bool old)
 {
-	post_free(k, app, gone, true);
+	post_free(k, app, old, true);
 }
 
 /* ---- what the registry asks ---- */
@@ -210,9 +210,9 @@ static int on_up(void *arg, struct ipc *ipc, uint32_t generation, const struct p
 
 void supervisor_maybe_ready(struct supervisor *k)
 {
-	if (!k->up || !list_empty(&k->orphans) || k->told_ready)
+	if (!k->up || !list_empty(&k->orphans) || k->notified_ready)
 		return;
-	k->told_ready = true;
+	k->notified_ready = true;
 	k->o.ready(k->o.arg, 0);
 }
 
@@ -225,12 +225,12 @@ static void on_failed(void *arg, int r)
 {
 	struct supervisor *k = (struct supervisor *)arg;
 
-	if (!k->told_ready) {
-		k->told_ready = true;
+	if (!k->notified_ready) {
+		k->notified_ready = true;
 		k->o.ready(k->o.arg, r);
 		return;
 	}
-	log_error("there is no data plane any more: %s", err_why());
+	log_error("the data plane is lost for good: %s", err_why());
 	k->reexec = r == -EMFILE;
 	supervisor_stop(k);
 }
@@ -336,7 +336,7 @@ void supervisor_destroy(struct supervisor *k)
 	k->processes = NULL;
 	k->roudi = NULL;
 	k->helper = NULL;
-	/* an attach that was cut short keeps its files as long as this process lives */
+	/* an attach that was cut short keeps its files as long as this process runs */
 	roudi_forget_own(k->app);
 	/* whoever was killed at the end has not cleaned up, nor who was still dying when we took over */
 	roudi_dead_apps(forget_files, NULL);
@@ -384,7 +384,7 @@ static void on_drained(void *arg)
 		return;
 	k->drained = true;
 	exec_timer_cancel(&k->drain_timer);
-	processes_stop(k->processes, FLEET_BRIDGES, on_bridges_stopped, k);
+	processes_stop(k->processes, PART_BRIDGES, on_bridges_stopped, k);
 }
 
 static void ignore(void *arg)
@@ -396,7 +396,7 @@ void supervisor_on_drain_timer(void *arg)
 {
 	struct supervisor *k = (struct supervisor *)arg;
 
-	log_warn("bridges still hold messages; they complete with false");
+	log_warn("bridges still hold messages; these complete with false");
 	registry_drain(k->s, true, ignore, NULL);
 	on_drained(k);
 }
@@ -418,5 +418,5 @@ void supervisor_stop(struct supervisor *k)
 	roudi_closing(k->roudi);
 	k->o.closing(k->o.arg);
 	registry_close(k->s);
-	processes_stop(k->processes, FLEET_PROCESSES, on_processes_stopped, k);
+	processes_stop(k->processes, PART_PROCESSES, on_processes_stopped, k);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The supervisor ties the supervised things to struct simd: RouDi's lives, the processes of the rigs, the state
- * file, what an earlier simd has left, and the order in which all of it stops.
+ * The supervisor ties the supervised things to struct simd: RouDi's generations, the processes of the rigs, the state
+ * file, leftovers of an earlier simd, and the order in which all of it stops.
  *
- *     stop: no new connections, clients told -> processes -> dispatch empty -> bridges -> stopped()
+ *     stop: no new connections, clients notified -> processes -> dispatch empty -> bridges -> stopped()
  *
  * Thread: simd-main.
  */
@@ -27,21 +27,21 @@ struct supervisor_options {
 	uint64_t id;               /* of this simd */
 	const struct spawn_ops *ops;
 	void *ops_user;
-	/* The first life is up, or could not be had (negative, err_why()). */
+	/* The first generation is up, or unavailable (negative, err_why()). */
 	void (*ready)(void *arg, int r);
-	/* The stop begins: let nobody new in. */
+	/* The stop begins: admit no new connection. */
 	void (*closing)(void *arg);
-	/* Everything that was to be stopped has stopped: end the loop. reexec: this process cannot attach again, start anew. */
+	/* Everything that was to be stopped has stopped: end the loop. reexec: this process cannot attach again, execute it again. */
 	void (*stopped)(void *arg, bool reexec);
 	void *arg;
 };
 
 int supervisor_create(const struct supervisor_options *o, struct supervisor **ret);
-/* Ends RouDi and what else is ours. Before simd_destroy(). NULL is fine. */
+/* Ends RouDi and what else is ours. Before registry_destroy(). NULL is fine. */
 void supervisor_destroy(struct supervisor *k);
-void supervisor_free(struct supervisor *k); /* after simd_destroy(): its ops are used until then */
+void supervisor_free(struct supervisor *k); /* after registry_destroy(): its ops are used until then */
 
-/* For simd_create(): ops table and user. */
+/* For registry_create(): ops table and user. */
 const struct simd_ops *supervisor_ops(void);
 
 /* Find or start RouDi and attach; ready() follows unless this fails. Takes note of simd for later. */

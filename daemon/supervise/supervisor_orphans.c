@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes that a killed simd had started and that have not ended yet. The kernel has sent them SIGTERM, but a bridge may
+ * Processes that a killed simd had started and that have not exited yet. The kernel has sent them SIGTERM, but a bridge may
  * still write out what it has, or hang; and what this simd starts in their place would write the same file or use the
- * same port. So this one is not ready before they have ended: by themselves, or by SIGKILL after process.stop_ms.
+ * same port. So this one is not ready before they have exited: by themselves, or by SIGKILL after process.stop_ms.
  * Thread: simd-main.
  */
 #include "supervisor_private.h"
@@ -49,7 +49,7 @@ static void on_orphan_exit(void *arg, uint32_t events)
 	supervisor_maybe_ready(k);
 }
 
-/* A pid stands for a process that has ended, and another one by now, unless its start time is the same. */
+/* A pid stands for a process that has exited, and another one by now, unless its start time is the same. */
 static int open_child(const struct state_proc *p)
 {
 	int fd = state_proc_alive(p) ? fd_pidfd_open(p->pid) : -1;
@@ -74,7 +74,7 @@ static void add_orphan(struct supervisor *k, const struct state_proc *p)
 	}
 	*o = (struct orphan){ .k = k, .pid = p->pid, .pidfd = fd };
 	list_append(&k->orphans, &o->link);
-	log_info("pid %d, which the earlier simd has started, has not ended yet; it is waited for", (int)p->pid);
+	log_info("waiting for pid %d, started by the earlier simd, to exit", (int)p->pid);
 	(void)fd_pidfd_kill(fd, SIGTERM);
 	if (exec_io_add(k->x, &o->io, fd, EPOLLIN, on_orphan_exit, o) < 0) {
 		(void)fd_pidfd_kill(fd, SIGKILL);
@@ -93,9 +93,8 @@ void supervisor_on_orphan_timer(void *arg)
 	const struct orphan *o;
 
 	list_for_each(o, &k->orphans, link) {
-		log_warn(
-			"pid %d, which the earlier simd has started, does not end within %lld ms of SIGTERM; it is killed",
-			(int)o->pid, (long long)(stop_dur_ns(k) / NS_PER_MS));
+		log_warn("pid %d, started by the earlier simd, has not exited %lld ms after SIGTERM; killing it",
+			 (int)o->pid, (long long)(stop_dur_ns(k) / NS_PER_MS));
 		(void)fd_pidfd_kill(o->pidfd, SIGKILL);
 	}
 }

@@ -20,8 +20,8 @@ struct wait {
 	struct state_app app;
 	struct exec_io io;
 	int pidfd;
-	bool gone; /* its ports went with an earlier RouDi: only files are left */
-	bool idle; /* a bridge that has told us that it holds nothing of the old simd */
+	bool old;  /* its ports went with an earlier RouDi: only files are left */
+	bool idle; /* a bridge that has reported that it holds nothing of the old simd */
 };
 
 struct supervisor {
@@ -35,15 +35,15 @@ struct supervisor {
 	struct roudi *roudi;
 	struct state *left; /* by an earlier simd; NULL: none */
 	struct list waits, orphans;
-	bool up, told_ready, stopping, drained, reexec;
+	bool up, notified_ready, stopping, drained, reexec;
 	bool old_app_freed;
 	struct exec_timer save_timer, broken_timer, drain_timer, sweep_timer, orphan_timer;
 	char broken_why[ERR_WHY_MAX];
 };
 
-void supervisor_free_app(void *user, const char *app, bool gone);
+void supervisor_free_app(void *user, const char *app, bool old);
 /* The same for one that was found by its lock: looked at once more before it is freed. */
-void supervisor_free_swept(struct supervisor *k, const char *app, bool gone);
+void supervisor_free_swept(struct supervisor *k, const char *app, bool old);
 void supervisor_on_drain_timer(void *arg);
 void supervisor_on_sweep_timer(void *arg);
 
@@ -61,7 +61,7 @@ void supervisor_adopt(struct supervisor *k);
 void supervisor_bridge_idle(void *user, uint32_t id);
 void supervisor_forget_waits(struct supervisor *k);
 
-/* Once: RouDi is up, and what the earlier simd had started has ended. */
+/* Once: RouDi is up, and what the earlier simd had started has exited. */
 void supervisor_maybe_ready(struct supervisor *k);
 void supervisor_end_orphans(struct supervisor *k);
 void supervisor_on_orphan_timer(void *arg);

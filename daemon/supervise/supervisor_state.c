@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The supervisor's memory over a crash of simd: writing the state file, and taking over from a simd that was
- * killed. Slots that the old simd took for a bridge are read in place by that bridge until it says that it is
- * idle, or ends: only then is what the old simd held given back.
+ * killed. Slots that the old simd took for a bridge are read in place by that bridge until it reports that it
+ * is idle, or exits: only then is what the old simd held freed.
  * Thread: simd-main.
  */
 #include "supervisor_private.h"
@@ -25,7 +25,7 @@
 LOG_TOPIC("supervisor");
 
 #define SAVE_DELAY_DUR_NS (50 * NS_PER_MS)
-#define SWEEP_DUR_NS      (10 * NS_PER_S) /* by then every client of the earlier simd has come back, or is dead */
+#define SWEEP_DUR_NS      (10 * NS_PER_S) /* by then every client of the earlier simd has reconnected, or is dead */
 
 /* ---- the file ---- */
 
@@ -41,7 +41,7 @@ int supervisor_load_state(struct supervisor *k)
 		mem_free(k->left);
 		k->left = NULL;
 		if (r != -ENOENT)
-			log_warn("what an earlier simd has left is ignored: %s", err_why());
+			log_warn("ignoring previous state file: %s", err_why());
 	}
 	return 0;
 }
@@ -75,7 +75,7 @@ static void collect(struct supervisor *k, struct state *st)
 		if (cl->role != CLIENT_TOOL)
 			add_app(st, cl->runtime_name[0] ? cl->runtime_name : cl->app, cl->bridge != NULL, cl->pid);
 	}
-	/* killed again before they had gone: they are still somebody's to free */
+	/* killed again before they had exited: they are still to be freed */
 	list_for_each(w, &k->waits, link)
 		add_app(st, w->app.app, w->app.bridge && !w->idle, w->app.proc.pid);
 	st->n_children = processes_children(k->processes, st->children, STATE_CHILDREN_MAX);
@@ -92,7 +92,8 @@ void supervisor_save_state(struct supervisor *k)
 	}
 	collect(k, st);
 	if (state_save(k->o.rt->state, st) < 0)
-		log_warn("the state file cannot be written, so a new simd would not know of this one: %s", err_why());
+		log_warn("the state file cannot be written, a new simd could not take over from this one: %s",
+			 err_why());
 	mem_free(st);
 }
 
@@ -116,7 +117,7 @@ void supervisor_sessions_changed(void *user)
 
 void supervisor_remove_state(struct supervisor *k)
 {
-	if (k->s && !k->reexec) /* the next one counts the lives on */
+	if (k->s && !k->reexec) /* the next one counts the generations on */
 		(void)unlink(k->o.rt->state);
 }
 
@@ -145,11 +146,11 @@ static void free_old_simd(struct supervisor *k)
 	if (k->old_app_freed || !k->left)
 		return;
 	list_for_each(w, &k->waits, link) {
-		if (w->app.bridge && !w->idle && !w->gone)
+		if (w->app.bridge && !w->idle && !w->old)
 			return;
 	}
 	k->old_app_freed = true;
-	log_info("what the earlier simd (pid %d) held is given back", (int)k->left->simd.pid);
+	log_info("freeing what the earlier simd (pid %d) held", (int)k->left->simd.pid);
 	/* those too that were killed before they had written who they are */
 	roudi_dead_apps(free_dead, k);
 	if (k->left->simd_app[0])
@@ -170,19 +171,19 @@ static void on_wait_exit(void *arg, uint32_t events)
 	struct supervisor *k = w->k;
 
 	(void)events;
-	supervisor_free_app(k, w->app.app, w->gone);
+	supervisor_free_app(k, w->app.app, w->old);
 	wait_free(w);
 	free_old_simd(k);
 	supervisor_sessions_changed(k);
 }
 
-static void take_over_app(struct supervisor *k, const struct state_app *a, bool gone)
+static void take_over_app(struct supervisor *k, const struct state_app *a, bool old)
 {
 	struct wait *w;
 	int fd = state_proc_alive(&a->proc) ? fd_pidfd_open(a->proc.pid) : -ESRCH;
 
 	if (fd < 0) {
-		supervisor_free_app(k, a->app, gone);
+		supervisor_free_app(k, a->app, old);
 		return;
 	}
 	w = MEM_NEW(struct wait);
@@ -192,7 +193,7 @@ static void take_over_app(struct supervisor *k, const struct state_app *a, bool 
 	}
 	w->k = k;
 	w->app = *a;
-	w->gone = gone;
+	w->old = old;
 	w->pidfd = fd;
 	list_append(&k->waits, &w->link);
 	if (exec_io_add(k->x, &w->io, fd, EPOLLIN, on_wait_exit, w) < 0)
@@ -211,7 +212,7 @@ void supervisor_adopt(struct supervisor *k)
 			take_over_app(k, &k->left->apps[i], true);
 		return;
 	}
-	log_info("taking over from an earlier simd (pid %d): %u applications, life %u of the data plane goes on",
+	log_info("taking over from an earlier simd (pid %d): %u applications, generation %u of the data plane",
 		 (int)k->left->simd.pid, k->left->n_apps, info.generation);
 	exec_timer_at(&k->sweep_timer, exec_now(k->x) + SWEEP_DUR_NS);
 	for (unsigned i = 0; i < k->left->n_apps; i++)
@@ -241,7 +242,7 @@ void supervisor_forget_waits(struct supervisor *k)
 	struct wait *w, *tmp;
 
 	list_for_each_safe(w, tmp, &k->waits, link) {
-		/* one that has ended by now; files of one that lives are left alone */
+		/* one that has exited by now; files of one that runs are left alone */
 		supervisor_free_app(k, w->app.app, true);
 		wait_free(w);
 	}

@@ -66,7 +66,7 @@ TEST_WITH(caught_in_the_lock, NULL, stack_sweep)
 	}
 	print_message("%u kills, RouDi %s\n", n, stack_life() == life ? "was not caught" : "was caught");
 	if (stack_life() != life) {
-		assert_true(stack_said("does not do its work"));
+		assert_true(stack_said("is unresponsive"));
 		UNTIL(10000, stack_roudi() > 1 && stack_roudi() != roudi);
 		UNTIL(10000, witness->reasons[SIM_REASON_RESTART] > restarts);
 		UNTIL(10000, ex->generation > life);

@@ -285,7 +285,7 @@ TEST_WITH(a_bridge_survives_simd, begin, end)
 	through_the_bridge();
 	assert_int_equal(bridge_number("pid"), bridge);
 	give_up = run_now_ms() + 20000;
-	while (!strstr(run_errors(&r), "is given back")) {
+	while (!strstr(run_errors(&r), "freeing what the earlier simd")) {
 		if (run_now_ms() > give_up)
 			fail_msg("what the old simd held is kept: %s", run_errors(&r));
 		poll(NULL, 0, 10);

@@ -155,7 +155,7 @@ TEST_WITH(hangs, NULL, stack_sweep)
 	finish(p, pid);
 	assert_true(p->reasons[SIM_REASON_DEADLINE] >= 1);
 	assert_true(p->ok >= 9);
-	assert_true(stack_count("bad is killed", "beyond its deadline") >= 1);
+	assert_true(stack_count("killing bad", "beyond its deadline") >= 1);
 	all_free(p, slots);
 	stack_stop(simd);
 	peer_free(p);

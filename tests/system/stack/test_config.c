@@ -29,7 +29,7 @@ static const struct {
 	{ "{\"log\":\"*:loud\"}", "log: log levels: \"loud\" is not one of none, error, warn, info, debug" },
 	{ "{\"backend\":\"dds\"}", F "backend: \"dds\" is not one of iox, mem" },
 	{ "{\"backend\":\"mem\"}",
-	  "backend \"mem\" lives inside one process, so nobody could attach; it is for tests" },
+	  "backend \"mem\" exists inside one process, so no other could attach; it is for tests" },
 	{ "{\"socket\":{\"mode\":\"0066\"}}",
 	  "socket.mode: \"0066\" is not an octal mode that lets the owner in, such as 0660" },
 	{ "{\"socket\":{\"group\":\"no-such-group\"}}", "socket.group: there is no group \"no-such-group\"" },

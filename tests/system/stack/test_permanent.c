@@ -18,15 +18,16 @@ TEST_WITH(are_given_up, NULL, stack_sweep)
 	UNTIL(20000, !strcmp(stack_bridge_text("typo", "status"), "permanent"));
 	assert_non_null(strstr(stack_bridge_text("typo", "detail"), "options.colour"));
 	assert_int_equal(stack_bridge("typo", "restarts"), 2);
-	UNTIL(20000, stack_count("gone", "is given up after 3 starts (process.give_up): permanent: ") == 1);
-	UNTIL(20000, stack_count("brief has ended", "it is started again") > 5); /* that may mend itself */
-	assert_int_equal(stack_count("typo", "is given up"), 1);
+	UNTIL(20000,
+	      stack_count("gone", "is not started again after 3 failed starts (process.give_up): permanent: ") == 1);
+	UNTIL(20000, stack_count("brief exited", "restarting it") > 5); /* that may mend itself */
+	assert_int_equal(stack_count("typo", "is not started again"), 1);
 	r = stack_ctl("doctor", NULL);
 	assert_int_equal(r->code, 1);
 	assert_non_null(strstr(r->out, "typo: permanent: options.colour"));
 	assert_non_null(strstr(r->out, "gone: permanent: "));
 	assert_null(strstr(r->out, "brief: permanent"));
 	assert_int_equal(stack_ctl("bridge", "restart", "typo", NULL)->code, 0);
-	UNTIL(20000, stack_count("typo", "is given up") == 2);
+	UNTIL(20000, stack_count("typo", "is not started again") == 2);
 	stack_stop(simd);
 }

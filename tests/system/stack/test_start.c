@@ -128,7 +128,7 @@ TEST_WITH(a_killed_ones_bridges, NULL, stack_sweep)
 	assert_false(runs(bridge));
 	UNTIL(10000, !runs(below));
 	UNTIL(10000, lines("/tmp/out-pids") == 2);
-	assert_true(stack_said("which the earlier simd has started, does not end within 100 ms"));
+	assert_true(stack_said("started by the earlier simd, has not exited 100 ms after SIGTERM"));
 	/* one that is stopped while it waits leaves nothing either */
 	stack_kill(simd);
 	stack_kill(stack_spawn(HELD, &fd));
@@ -293,7 +293,7 @@ TEST_WITH(one_that_is_missing, NULL, stack_sweep)
 {
 	refuses(CONF ",\"roudi\":{\"path\":\"/no/such/roudi\"}", "/no/such/roudi", "iceoryx");
 	assert_string_equal(stack_leftovers(), "");
-	refuses(CONF ",\"roudi\":{\"path\":\"true\"}", "iox-roudi ends right after its start", "");
+	refuses(CONF ",\"roudi\":{\"path\":\"true\"}", "iox-roudi exits right after its start", "");
 	assert_string_equal(stack_leftovers(), "");
 }
 

@@ -360,7 +360,7 @@ TEST_WITH(output_is_logged_by_line, begin, end)
 	run(2 * S);
 	assert_int_equal(write(sim.f[2].out_fd, "y\n", 2), 2);
 	run(MS);
-	assert_non_null(strstr(logged, "800 lines held back"));
+	assert_non_null(strstr(logged, "800 lines suppressed"));
 	assert_non_null(strstr(logged, "y|"));
 	process_finish(&p);
 	log_set_handler(NULL, NULL);
@@ -401,10 +401,10 @@ TEST_WITH(processes_start_and_stop_in_order, begin, end)
 	run(S);
 	assert_int_equal(processes_bridge_restarts(f, "b1"), 1);
 	sim.order[0] = '\0';
-	processes_stop(f, FLEET_PROCESSES, unlock_next, (void *)(uintptr_t) "processes");
+	processes_stop(f, PART_PROCESSES, unlock_next, (void *)(uintptr_t) "processes");
 	run(S);
 	assert_string_equal(sim.order, "-late -mid -early done:processes ");
-	processes_stop(f, FLEET_BRIDGES, unlock_next, (void *)(uintptr_t) "bridges");
+	processes_stop(f, PART_BRIDGES, unlock_next, (void *)(uintptr_t) "bridges");
 	run(S);
 	assert_non_null(strstr(sim.order, "-b1 done:bridges"));
 	processes_destroy(f);
@@ -460,7 +460,7 @@ TEST_WITH(the_driver_of_a_source_runs_with_it, begin, end)
 	run(10 * S);
 	told("");
 	processes_source(f, "ss2");
-	processes_stop(f, FLEET_PROCESSES, unlock_next, (void *)(uintptr_t) "processes");
+	processes_stop(f, PART_PROCESSES, unlock_next, (void *)(uintptr_t) "processes");
 	processes_source(f, "ss2"); /* too late */
 	told("+sim-ss2 -sim-ss2 done:processes ");
 	processes_source(f, "ss2");
