@@ -121,17 +121,18 @@ int ipc_publish(struct ipc_pub *pub, void *slot)
 	return r < 0 ? refused(r, &pub->h) : 0;
 }
 
-/* These two only read; a dead or busy handle answers no. */
-bool ipc_pub_has_subscribers(const struct ipc_pub *pub)
+static inline bool leave_with(struct ipc_handle *h, bool yes)
 {
-	struct ipc_handle *h = (struct ipc_handle *)(uintptr_t)&pub->h;
-	bool yes;
-
-	if (!pub || ipc_enter(h) < 0)
-		return false;
-	yes = h->ops->has_subscribers(h->back);
 	ipc_leave(h);
 	return yes;
+}
+
+/* This and ipc_sub_has_data() only read; a dead or busy handle answers no. */
+bool ipc_pub_has_subscribers(const struct ipc_pub *pub)
+{
+	struct ipc_handle *h = (struct ipc_handle *)(uintptr_t)pub;
+
+	return h && ipc_enter(h) == 0 && leave_with(h, h->ops->has_subscribers(h->back));
 }
 
 /* ---- subscribers ---- */
@@ -192,25 +193,14 @@ int ipc_release(struct ipc_sub *sub, const void *slot)
 
 bool ipc_sub_lost(struct ipc_sub *sub)
 {
-	bool yes;
-
-	if (!sub || ipc_enter(&sub->h) < 0)
-		return false;
-	yes = sub->h.ops->lost(sub->h.back);
-	ipc_leave(&sub->h);
-	return yes;
+	return sub && ipc_enter(&sub->h) == 0 && leave_with(&sub->h, sub->h.ops->lost(sub->h.back));
 }
 
 bool ipc_sub_has_data(const struct ipc_sub *sub)
 {
-	struct ipc_handle *h = (struct ipc_handle *)(uintptr_t)&sub->h;
-	bool yes;
+	struct ipc_handle *h = (struct ipc_handle *)(uintptr_t)sub;
 
-	if (!sub || ipc_enter(h) < 0)
-		return false;
-	yes = h->ops->has_data(h->back);
-	ipc_leave(h);
-	return yes;
+	return h && ipc_enter(h) == 0 && leave_with(h, h->ops->has_data(h->back));
 }
 
 /* ---- waiters ---- */

@@ -86,6 +86,13 @@ static int guard_died(struct iox_guard *g)
 	return -ESTALE;
 }
 
+/*
+ * A call into iceoryx: 0, or -ESTALE when a FATAL error left it by a jump to here. What it assigns is defined with 0 only.
+ * A macro, because the frame that the jump comes back to must still stand.
+ */
+#define GUARDED(g, call) \
+	(__builtin_setjmp((g)->env) ? guard_died(g) : (iox_guard_enter(g), (void)(call), iox_guard_leave(g), 0))
+
 /* ---- what the worker does ---- */
 
 static void silence(void)
@@ -208,13 +215,7 @@ static void pub_destroy(void *back)
 {
 	struct port *p = back;
 
-	if (__builtin_setjmp(p->guard.env)) {
-		guard_died(&p->guard);
-	} else {
-		iox_guard_enter(&p->guard);
-		iox_pub_deinit(p->pub);
-		iox_guard_leave(&p->guard);
-	}
+	(void)GUARDED(&p->guard, iox_pub_deinit(p->pub));
 	iox_guard_del(&p->guard);
 	free(p);
 }
@@ -234,16 +235,13 @@ static int loan_result(enum iox_AllocationResult r)
 static int loan(void *back, size_t size, void **ret)
 {
 	struct port *p = back;
-	enum iox_AllocationResult r;
+	enum iox_AllocationResult got;
 	void *slot;
 
-	if (__builtin_setjmp(p->guard.env))
-		return guard_died(&p->guard);
-	iox_guard_enter(&p->guard);
-	r = iox_pub_loan_aligned_chunk(p->pub, &slot, (uint32_t)size, IPC_ALIGN);
-	iox_guard_leave(&p->guard);
-	if (__builtin_expect(r != AllocationResult_SUCCESS, 0))
-		return loan_result(r);
+	if (GUARDED(&p->guard, got = iox_pub_loan_aligned_chunk(p->pub, &slot, (uint32_t)size, IPC_ALIGN)) < 0)
+		return -ESTALE;
+	if (__builtin_expect(got != AllocationResult_SUCCESS, 0))
+		return loan_result(got);
 	*ret = slot;
 	return 0;
 }
@@ -252,24 +250,14 @@ static int unloan(void *back, void *slot)
 {
 	struct port *p = back;
 
-	if (__builtin_setjmp(p->guard.env))
-		return guard_died(&p->guard);
-	iox_guard_enter(&p->guard);
-	iox_pub_release_chunk(p->pub, slot);
-	iox_guard_leave(&p->guard);
-	return 0;
+	return GUARDED(&p->guard, iox_pub_release_chunk(p->pub, slot));
 }
 
 static int publish(void *back, void *slot)
 {
 	struct port *p = back;
 
-	if (__builtin_setjmp(p->guard.env))
-		return guard_died(&p->guard);
-	iox_guard_enter(&p->guard);
-	iox_pub_publish_chunk(p->pub, slot);
-	iox_guard_leave(&p->guard);
-	return 0;
+	return GUARDED(&p->guard, iox_pub_publish_chunk(p->pub, slot));
 }
 
 static bool has_subscribers(const void *back)
@@ -277,14 +265,7 @@ static bool has_subscribers(const void *back)
 	struct port *p = (struct port *)(uintptr_t)back;
 	bool yes;
 
-	if (__builtin_setjmp(p->guard.env)) {
-		guard_died(&p->guard);
-		return false;
-	}
-	iox_guard_enter(&p->guard);
-	yes = iox_pub_has_subscribers(p->pub);
-	iox_guard_leave(&p->guard);
-	return yes;
+	return GUARDED(&p->guard, yes = iox_pub_has_subscribers(p->pub)) == 0 && yes;
 }
 
 /* ---- subscribers ---- */
@@ -302,27 +283,14 @@ static void sub_close(void *back)
 {
 	struct port *p = back;
 
-	if (__builtin_setjmp(p->guard.env)) {
-		guard_died(&p->guard);
-		return;
-	}
-	iox_guard_enter(&p->guard);
-	iox_sub_unsubscribe(p->sub);
-	iox_sub_release_queued_chunks(p->sub);
-	iox_guard_leave(&p->guard);
+	(void)GUARDED(&p->guard, (iox_sub_unsubscribe(p->sub), iox_sub_release_queued_chunks(p->sub)));
 }
 
 static void sub_destroy(void *back)
 {
 	struct port *p = back;
 
-	if (__builtin_setjmp(p->guard.env)) {
-		guard_died(&p->guard);
-	} else {
-		iox_guard_enter(&p->guard);
-		iox_sub_deinit(p->sub);
-		iox_guard_leave(&p->guard);
-	}
+	(void)GUARDED(&p->guard, iox_sub_deinit(p->sub));
 	iox_guard_del(&p->guard);
 	free(p);
 }
@@ -330,16 +298,13 @@ static void sub_destroy(void *back)
 static int take(void *back, const void **ret)
 {
 	struct port *p = back;
-	enum iox_ChunkReceiveResult r;
+	enum iox_ChunkReceiveResult got;
 	const void *slot;
 
-	if (__builtin_setjmp(p->guard.env))
-		return guard_died(&p->guard);
-	iox_guard_enter(&p->guard);
-	r = iox_sub_take_chunk(p->sub, &slot);
-	iox_guard_leave(&p->guard);
-	if (r != ChunkReceiveResult_SUCCESS)
-		return r == ChunkReceiveResult_NO_CHUNK_AVAILABLE ? -EAGAIN : -ENOBUFS;
+	if (GUARDED(&p->guard, got = iox_sub_take_chunk(p->sub, &slot)) < 0)
+		return -ESTALE;
+	if (got != ChunkReceiveResult_SUCCESS)
+		return got == ChunkReceiveResult_NO_CHUNK_AVAILABLE ? -EAGAIN : -ENOBUFS;
 	*ret = slot;
 	return 0;
 }
@@ -351,12 +316,7 @@ static int release(void *back, const void *slot)
 
 	if (__builtin_expect(iox_attachment_dead(), 0))
 		return 0;
-	if (__builtin_setjmp(p->guard.env))
-		return guard_died(&p->guard);
-	iox_guard_enter(&p->guard);
-	iox_sub_release_chunk(p->sub, slot);
-	iox_guard_leave(&p->guard);
-	return 0;
+	return GUARDED(&p->guard, iox_sub_release_chunk(p->sub, slot));
 }
 
 static bool lost(void *back)
@@ -364,14 +324,7 @@ static bool lost(void *back)
 	struct port *p = back;
 	bool yes;
 
-	if (__builtin_setjmp(p->guard.env)) {
-		guard_died(&p->guard);
-		return false;
-	}
-	iox_guard_enter(&p->guard);
-	yes = iox_sub_has_lost_chunks(p->sub);
-	iox_guard_leave(&p->guard);
-	return yes;
+	return GUARDED(&p->guard, yes = iox_sub_has_lost_chunks(p->sub)) == 0 && yes;
 }
 
 static bool has_data(const void *back)
@@ -379,14 +332,7 @@ static bool has_data(const void *back)
 	struct port *p = (struct port *)(uintptr_t)back;
 	bool yes;
 
-	if (__builtin_setjmp(p->guard.env)) {
-		guard_died(&p->guard);
-		return false;
-	}
-	iox_guard_enter(&p->guard);
-	yes = iox_sub_has_chunks(p->sub);
-	iox_guard_leave(&p->guard);
-	return yes;
+	return GUARDED(&p->guard, yes = iox_sub_has_chunks(p->sub)) == 0 && yes;
 }
 
 /* ---- waiters ---- */
@@ -422,15 +368,8 @@ static void waiter_destroy(void *back)
 		at = &(*at)->next;
 	*at = w->next;
 	pthread_mutex_unlock(&own.lock);
-	if (__builtin_setjmp(w->guard.env)) {
-		guard_died(&w->guard);
-	} else {
-		iox_guard_enter(&w->guard);
-		iox_ws_detach_user_trigger_event(w->ws, w->trigger);
-		iox_user_trigger_deinit(w->trigger);
-		iox_ws_deinit(w->ws);
-		iox_guard_leave(&w->guard);
-	}
+	(void)GUARDED(&w->guard, (iox_ws_detach_user_trigger_event(w->ws, w->trigger),
+				  iox_user_trigger_deinit(w->trigger), iox_ws_deinit(w->ws)));
 	iox_guard_del(&w->guard);
 	free(w);
 }
@@ -438,28 +377,21 @@ static void waiter_destroy(void *back)
 static int waiter_add(void *back, void *sub)
 {
 	struct waiter *w = back;
-	enum iox_WaitSetResult r;
+	iox_sub_t s = ((struct port *)sub)->sub;
+	enum iox_WaitSetResult got;
 
-	if (__builtin_setjmp(w->guard.env))
-		return guard_died(&w->guard);
-	iox_guard_enter(&w->guard);
-	r = iox_ws_attach_subscriber_event(w->ws, ((struct port *)sub)->sub, SubscriberEvent_DATA_RECEIVED, SUB_ID,
-					   NULL);
-	iox_guard_leave(&w->guard);
-	return r == WaitSetResult_SUCCESS ? 0 : r == WaitSetResult_ALREADY_ATTACHED ? -EEXIST : -ENOSPC;
+	if (GUARDED(&w->guard,
+		    got = iox_ws_attach_subscriber_event(w->ws, s, SubscriberEvent_DATA_RECEIVED, SUB_ID, NULL)) < 0)
+		return -ESTALE;
+	return got == WaitSetResult_SUCCESS ? 0 : got == WaitSetResult_ALREADY_ATTACHED ? -EEXIST : -ENOSPC;
 }
 
 static void waiter_del(void *back, void *sub)
 {
 	struct waiter *w = back;
+	iox_sub_t s = ((struct port *)sub)->sub;
 
-	if (__builtin_setjmp(w->guard.env)) {
-		guard_died(&w->guard);
-		return;
-	}
-	iox_guard_enter(&w->guard);
-	iox_ws_detach_subscriber_event(w->ws, ((struct port *)sub)->sub, SubscriberEvent_DATA_RECEIVED);
-	iox_guard_leave(&w->guard);
+	(void)GUARDED(&w->guard, iox_ws_detach_subscriber_event(w->ws, s, SubscriberEvent_DATA_RECEIVED));
 }
 
 static int waiter_wait(void *back, int64_t timeout_dur_ns)
@@ -469,12 +401,9 @@ static int waiter_wait(void *back, int64_t timeout_dur_ns)
 	struct timespec t = { .tv_sec = timeout_dur_ns / 1000000000, .tv_nsec = timeout_dur_ns % 1000000000 };
 	uint64_t n, missed;
 
-	if (__builtin_setjmp(w->guard.env))
-		return guard_died(&w->guard);
-	iox_guard_enter(&w->guard);
-	n = timeout_dur_ns < 0 ? iox_ws_wait(w->ws, info, WAITER_EVENTS, &missed)
-			       : iox_ws_timed_wait(w->ws, t, info, WAITER_EVENTS, &missed);
-	iox_guard_leave(&w->guard);
+	if (GUARDED(&w->guard, n = timeout_dur_ns < 0 ? iox_ws_wait(w->ws, info, WAITER_EVENTS, &missed)
+						      : iox_ws_timed_wait(w->ws, t, info, WAITER_EVENTS, &missed)) < 0)
+		return -ESTALE;
 	for (uint64_t i = 0; i < n; i++)
 		if (iox_notification_info_get_notification_id(info[i]) == SUB_ID)
 			return 1;
