@@ -238,57 +238,19 @@ int sim_field_get(const struct sim_field_path *path, const void *body, size_t si
 	return 0;
 }
 
-static double load_number(enum sim_kind kind, const void *at)
-{
-	union {
-		int8_t i8;
-		uint8_t u8;
-		int16_t i16;
-		uint16_t u16;
-		int32_t i32;
-		uint32_t u32;
-		int64_t i64;
-		uint64_t u64;
-		float f32;
-		double f64;
-	} v;
-
-	memcpy(&v, at, typedesc_kind_size(kind));
-	switch (kind) {
-	case SIM_KIND_INT8:
-		return v.i8;
-	case SIM_KIND_INT16:
-		return v.i16;
-	case SIM_KIND_UINT16:
-		return v.u16;
-	case SIM_KIND_INT32:
-		return v.i32;
-	case SIM_KIND_UINT32:
-		return v.u32;
-	case SIM_KIND_INT64:
-	case SIM_KIND_TIME:
-	case SIM_KIND_DURATION:
-		return (double)v.i64;
-	case SIM_KIND_UINT64:
-		return (double)v.u64;
-	case SIM_KIND_FLOAT32:
-		return (double)v.f32;
-	case SIM_KIND_FLOAT64:
-		return v.f64;
-	case SIM_KIND_BOOL:
-		return v.u8 ? 1 : 0;
-	default:
-		return v.u8;
-	}
-}
-
 int sim_field_number(const struct sim_field_view *view, uint32_t i, double *ret)
 {
+	struct number n;
+
 	if (!view || !view->field || view->field->kind >= SIM_KIND_STRING)
 		return err_set(-EINVAL, "'%s' is not a number", view && view->field ? view->field->name : "");
 	if (i >= view->count)
 		return err_set(-ERANGE, "'%s' has %u elements: there is no [%u]", view->field->name, view->count, i);
-	*ret = load_number((enum sim_kind)view->field->kind,
-			   (const uint8_t *)view->data + (size_t)i * view->field->elem_size);
+	n = number_load((enum sim_kind)view->field->kind,
+			(const uint8_t *)view->data + (size_t)i * view->field->elem_size);
+	*ret = view->field->kind == SIM_KIND_BOOL ? n.u != 0
+	       : n.sort == NUMBER_FLOAT           ? n.d
+	       : n.sort == NUMBER_SIGNED          ? (double)n.i
+						  : (double)n.u;
 	return 0;
 }

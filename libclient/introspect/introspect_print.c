@@ -23,80 +23,36 @@ struct printer {
 
 /* ---- single values ---- */
 
-static size_t put_number(char *at, enum sim_kind kind, const uint8_t *v)
+static size_t put_number(char *at, enum sim_kind kind, struct number n)
 {
-	union {
-		int8_t i8;
-		int16_t i16;
-		uint16_t u16;
-		int32_t i32;
-		uint32_t u32;
-		int64_t i64;
-		uint64_t u64;
-		float f32;
-		double f64;
-	} n;
-
-	memcpy(&n, v, typedesc_kind_size(kind));
-	switch (kind) {
-	case SIM_KIND_INT8:
-		return json_put_i64(at, n.i8);
-	case SIM_KIND_INT16:
-		return json_put_i64(at, n.i16);
-	case SIM_KIND_UINT16:
-		return json_put_u64(at, n.u16);
-	case SIM_KIND_INT32:
-		return json_put_i64(at, n.i32);
-	case SIM_KIND_UINT32:
-		return json_put_u64(at, n.u32);
-	case SIM_KIND_INT64:
-	case SIM_KIND_TIME:
-	case SIM_KIND_DURATION:
-		return json_put_i64(at, n.i64);
-	case SIM_KIND_UINT64:
-		return json_put_u64(at, n.u64);
-	case SIM_KIND_FLOAT32:
-		return json_put_f32(at, n.f32);
-	case SIM_KIND_FLOAT64:
-		return json_put_f64(at, n.f64);
-	default:
-		return json_put_u64(at, *v);
-	}
+	if (n.sort == NUMBER_SIGNED)
+		return json_put_i64(at, n.i);
+	if (n.sort == NUMBER_UNSIGNED)
+		return json_put_u64(at, n.u);
+	return kind == SIM_KIND_FLOAT32 ? json_put_f32(at, (float)n.d) : json_put_f64(at, n.d);
 }
 
 /* What a number of JSON, or of who reads it, does not hold: NULL if it does. */
-static const char *put_special(char *at, enum sim_kind kind, const uint8_t *v, size_t *ret_len)
+static const char *put_special(char *at, struct number n, size_t *ret_len)
 {
-	double d = 0;
-	float f;
-	uint64_t u;
-
-	if (kind == SIM_KIND_UINT64) {
-		memcpy(&u, v, sizeof(u));
-		if (u <= INT64_MAX)
-			return NULL;
+	if (n.sort == NUMBER_UNSIGNED && n.u > INT64_MAX) {
 		at[0] = '"';
-		*ret_len = json_put_u64(at + 1, u) + 2;
+		*ret_len = json_put_u64(at + 1, n.u) + 2;
 		at[*ret_len - 1] = '"';
 		return at;
 	}
-	if (kind == SIM_KIND_FLOAT32) {
-		memcpy(&f, v, sizeof(f));
-		d = (double)f;
-	} else if (kind == SIM_KIND_FLOAT64) {
-		memcpy(&d, v, sizeof(d));
-	}
-	if (isfinite(d))
+	if (n.sort != NUMBER_FLOAT || isfinite(n.d))
 		return NULL;
-	*ret_len = isnan(d) ? 5 : d > 0 ? 10 : 11;
-	return isnan(d) ? "\"NaN\"" : d > 0 ? "\"Infinity\"" : "\"-Infinity\"";
+	*ret_len = isnan(n.d) ? 5 : n.d > 0 ? 10 : 11;
+	return isnan(n.d) ? "\"NaN\"" : n.d > 0 ? "\"Infinity\"" : "\"-Infinity\"";
 }
 
 static void print_number(struct printer *p, enum sim_kind kind, const uint8_t *at)
 {
+	struct number n = number_load(kind, at);
 	char special[JSON_NUM_MAX], *room;
 	size_t len = 0;
-	const char *text = p->o->exact ? put_special(special, kind, at, &len) : NULL;
+	const char *text = p->o->exact ? put_special(special, n, &len) : NULL;
 
 	if (text) {
 		json_out_raw(&p->out, text, len);
@@ -104,7 +60,7 @@ static void print_number(struct printer *p, enum sim_kind kind, const uint8_t *a
 	}
 	room = json_out_room(&p->out, JSON_NUM_MAX);
 	if (room)
-		json_out_added(&p->out, put_number(room, kind, at));
+		json_out_added(&p->out, put_number(room, kind, n));
 }
 
 static void null(struct printer *p, int r)

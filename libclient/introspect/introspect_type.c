@@ -60,63 +60,52 @@ static int collect(struct closure_list *l, const struct sim_type *t, unsigned de
 	return 0;
 }
 
-static void member(struct json_out *o, const char *key, const char *value)
+static void key(struct json_out *o, const char *before, const char *name)
 {
-	json_out_string(o, key, strlen(key));
+	json_out_text(o, before);
+	json_out_string(o, name, strlen(name));
 	json_out_text(o, ":");
+}
+
+/* before: what stands between it and what was written last. */
+static void member(struct json_out *o, const char *before, const char *name, const char *value)
+{
+	key(o, before, name);
 	json_out_string(o, value, strlen(value));
 }
 
-static void number(struct json_out *o, const char *key, uint64_t value)
+static void number(struct json_out *o, const char *before, const char *name, uint64_t value)
 {
-	json_out_string(o, key, strlen(key));
-	json_out_text(o, ":");
+	key(o, before, name);
 	json_out_u64(o, value);
 }
 
 static void write_field(struct json_out *o, const struct sim_field *f)
 {
-	json_out_text(o, "{");
-	member(o, "name", f->name);
-	json_out_text(o, ",");
-	member(o, "type", f->type ? f->type->name : typedesc_kind_name((enum sim_kind)f->kind));
-	if (f->array != SIM_ARRAY_NONE) {
-		json_out_text(o, ",");
-		member(o, "array", array_names[f->array & 3]);
-	}
-	if (f->count) {
-		json_out_text(o, ",");
-		number(o, "count", f->count);
-	}
-	if (f->string_max) {
-		json_out_text(o, ",");
-		number(o, "max", f->string_max);
-	}
-	if (f->unit && f->unit[0]) {
-		json_out_text(o, ",");
-		member(o, "unit", f->unit);
-	}
-	if (f->comment && f->comment[0]) {
-		json_out_text(o, ",");
-		member(o, "comment", f->comment);
-	}
+	member(o, "{", "name", f->name);
+	member(o, ",", "type", f->type ? f->type->name : typedesc_kind_name((enum sim_kind)f->kind));
+	if (f->array != SIM_ARRAY_NONE)
+		member(o, ",", "array", array_names[f->array & 3]);
+	if (f->count)
+		number(o, ",", "count", f->count);
+	if (f->string_max)
+		number(o, ",", "max", f->string_max);
+	if (f->unit && f->unit[0])
+		member(o, ",", "unit", f->unit);
+	if (f->comment && f->comment[0])
+		member(o, ",", "comment", f->comment);
 	json_out_text(o, "}");
 }
 
 static void write_type(struct json_out *o, const struct sim_type *t)
 {
-	json_out_text(o, "{");
-	member(o, "name", t->name);
-	json_out_text(o, ",");
-	member(o, "comment", t->comment ? t->comment : "");
+	member(o, "{", "name", t->name);
+	member(o, ",", "comment", t->comment ? t->comment : "");
 	json_out_text(o, ",\"constants\":[");
 	for (uint32_t i = 0; i < t->n_constants; i++) {
-		json_out_text(o, i ? ",{" : "{");
-		member(o, "name", t->constants[i].name);
-		json_out_text(o, ",");
-		member(o, "type", typedesc_kind_name((enum sim_kind)t->constants[i].kind));
-		json_out_text(o, ",");
-		member(o, "value", t->constants[i].value);
+		member(o, i ? ",{" : "{", "name", t->constants[i].name);
+		member(o, ",", "type", typedesc_kind_name((enum sim_kind)t->constants[i].kind));
+		member(o, ",", "value", t->constants[i].value);
 		json_out_text(o, "}");
 	}
 	json_out_text(o, "],\"fields\":[");
@@ -139,15 +128,11 @@ int sim_type_to_json(const struct sim_type *type, char **ret)
 	if (r < 0)
 		return r;
 	json_out_init(&o, json_text_write, &text);
-	json_out_text(&o, "{");
-	number(&o, "sim_type", JSON_ABI);
-	json_out_text(&o, ",");
-	member(&o, "name", type->name);
-	json_out_text(&o, ",");
 	snprintf(hash, sizeof(hash), "%016" PRIx64, type->hash);
-	member(&o, "hash", hash);
-	json_out_text(&o, ",");
-	number(&o, "size", type->fixed_size);
+	number(&o, "{", "sim_type", JSON_ABI);
+	member(&o, ",", "name", type->name);
+	member(&o, ",", "hash", hash);
+	number(&o, ",", "size", type->fixed_size);
 	json_out_text(&o, ",\"types\":[");
 	for (unsigned i = 0; i < l.n; i++) {
 		if (i)

@@ -7,60 +7,33 @@
 
 #include "err.h"
 
+#define NAME(id, num, name, ...)  [num] = (name),
+#define TEXT(id, num, name, text) [num] = (text),
+static const char *const reason_names[] = { SIM_REASONS(NAME) };
+static const char *const reason_texts[] = { SIM_REASONS(TEXT) };
+static const char *const source_names[] = { SIM_TIME_SOURCES(NAME) };
+static const char *const status_names[] = { SIM_BRIDGE_STATUSES(NAME) };
+#define LOOK_UP(table, i) \
+	((unsigned)(i) < sizeof(table) / sizeof(*(table)) && (table)[(unsigned)(i)] ? (table)[(unsigned)(i)] : "?")
+
 const char *sim_reason_name(enum sim_reason reason)
 {
-	switch (reason) {
-#define X(id, num, name, text) \
-	case SIM_REASON_##id: \
-		return name;
-		SIM_REASONS(X)
-#undef X
-	case SIM_REASON_COUNT:
-		break;
-	}
-	return "?";
+	return LOOK_UP(reason_names, reason);
 }
 
 const char *sim_reason_text(enum sim_reason reason)
 {
-	switch (reason) {
-#define X(id, num, name, text) \
-	case SIM_REASON_##id: \
-		return text;
-		SIM_REASONS(X)
-#undef X
-	case SIM_REASON_COUNT:
-		break;
-	}
-	return "?";
+	return LOOK_UP(reason_texts, reason);
 }
 
 const char *sim_time_source_name(enum sim_time_source source)
 {
-	switch (source) {
-#define X(id, num, name) \
-	case SIM_SOURCE_##id: \
-		return name;
-		SIM_TIME_SOURCES(X)
-#undef X
-	case SIM_SOURCE_COUNT:
-		break;
-	}
-	return "?";
+	return LOOK_UP(source_names, source);
 }
 
 const char *sim_bridge_status_name(enum sim_bridge_status status)
 {
-	switch (status) {
-#define X(id, num, name) \
-	case SIM_BRIDGE_##id: \
-		return name;
-		SIM_BRIDGE_STATUSES(X)
-#undef X
-	case SIM_BRIDGE_STATUS_COUNT:
-		break;
-	}
-	return "?";
+	return LOOK_UP(status_names, status);
 }
 
 const char *sim_strerror(int err)
