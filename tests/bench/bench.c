@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include <sim/client.h>
-#include <sim/publisher.h>
+#include <sim/msg/Ultrasonic.h>
 
 #include "err.h"
 #include "fd.h"
@@ -26,11 +26,12 @@
 #include "plugins/stamp.h"
 #include "timeutil.h"
 
-static const struct bench_case *const cases[] = {
-	&bench_time,          &bench_handover, &bench_overhead,  &bench_first,      &bench_cpu,  &bench_dispatch,
-	&bench_dispatch_rate, &bench_pool,     &bench_reattach,  &bench_clock,      &bench_step, &bench_ros2,
-	&bench_convert,       &bench_ros2_rig, &bench_ros2_peer, &bench_ros2_beside
-};
+#define ADDRESS(name) &bench_##name,
+static const struct bench_case *const cases[] = { BENCH_CASES(ADDRESS) };
+#define CASES (sizeof(cases) / sizeof(*cases))
+
+#define WORD(name) " " #name
+#define GROUPS     BENCH_CASES(WORD)
 
 /* ---- statistics ---- */
 
@@ -228,14 +229,6 @@ int64_t bench_cpu_ns(pid_t pid)
 	return sum;
 }
 
-int bench_await_bridge(const struct sim_publisher *p)
-{
-	for (int64_t until = mono_now_ns() + 20 * NS_PER_S; !sim_publisher_bridges(p).connected; usleep(1000))
-		if (mono_now_ns() > until)
-			return -ETIMEDOUT;
-	return 0;
-}
-
 int bench_call(struct bench *b, const char *method, const char *params, char **ret)
 {
 	struct sim_client_options o = { .size = sizeof(o),
@@ -257,64 +250,146 @@ int bench_call(struct bench *b, const char *method, const char *params, char **r
 	return r;
 }
 
-/* ---- simd ---- */
+/* ---- roles ---- */
 
-/* Pools, then bridge_stamp and its file. */
-#define CONFIG \
-	"{\"TimeSource\":\"unity\",\"clock\":{\"rate_hz\":100},\"pools\":[%s],\"rigs\":[{\"name\":\"bench\",\"bridges\":[" \
-	"{\"name\":\"null\",\"plugin\":\"null\",\"channels\":[\"/busy/*\"]}," \
-	"{\"name\":\"stamp\",\"plugin\":\"%s\",\"options\":{\"file\":\"%s\"},\"channels\":[\"/stamp/*\"]}]}]}\n"
-
-/* Slots of up to 24 MiB. */
-static const char large_pools[] = "{\"size\":256,\"count\":4096},{\"size\":65536,\"count\":256},"
-				  "{\"size\":6815744,\"count\":24},{\"size\":25296896,\"count\":16}";
-/* 256 MiB of small ones. */
-static const char plain_pools[] = "{\"size\":256,\"count\":16384},{\"size\":65536,\"count\":4032}";
-
-/* The page that bridge_stamp shares with the cases, and simd's configuration, which names it. */
-static int prepare(struct bench *b, const char *pools, const char *config)
+static int burn(void *arg)
 {
-	char full[9000], file[4200], plugin[4200], *dir = realpath(b->dir, NULL), *bin = realpath(b->bin, NULL);
-	int fd, r = dir && bin ? 0 : -errno;
-
-	if (r == 0) {
-		snprintf(file, sizeof(file), "%s/stamp", dir);
-		snprintf(plugin, sizeof(plugin), "%s/../test/plugins/stamp.so", bin);
-		snprintf(full, sizeof(full), CONFIG, pools, plugin, file);
-		r = fd_write_file(config, full, strlen(full), 0644);
-	}
-	free(dir);
-	free(bin);
-	if (r < 0 || b->stamp)
-		return r;
-	fd = open(file, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	if (fd < 0 || ftruncate(fd, sizeof(*b->stamp)) < 0)
-		return -errno;
-	b->stamp = mmap(NULL, sizeof(*b->stamp), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
-	close(fd);
-	return b->stamp == MAP_FAILED ? -errno : 0;
+	(void)arg;
+	setsid();
+	for (volatile unsigned n = 0;; n++)
+		continue;
+	return 0;
 }
 
-static int start_simd(struct bench *b, const char *pools)
+void bench_burn_start(struct bench_burners *ret)
 {
-	static char socket[4200], config[4200], program[4200];
-	int64_t end = mono_now_ns() + 20 * NS_PER_S;
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
-	snprintf(socket, sizeof(socket), "%s/run/control", b->dir);
-	snprintf(config, sizeof(config), "%s/bench.json", b->dir);
-	snprintf(program, sizeof(program), "%s/simd", b->bin);
-	b->socket = socket;
-	if (prepare(b, pools, config) < 0)
-		return -1;
-	b->simd_pid = fork();
-	if (!b->simd_pid) {
-		char run[4200];
+	for (ret->n = 0; ret->n < 64 && ret->n < cpus; ret->n++)
+		ret->pid[ret->n] = bench_fork(burn, NULL);
+}
 
-		prctl(PR_SET_PDEATHSIG, SIGTERM);
-		snprintf(run, sizeof(run), "%s/run", b->dir);
-		execl(program, "simd", "--config", config, "--runtime-dir", run, (char *)NULL);
-		_exit(127);
+void bench_burn_stop(struct bench_burners *x)
+{
+	while (x->n) {
+		kill(x->pid[--x->n], SIGKILL);
+		bench_wait(x->pid[x->n]);
 	}
+}
+
+static void give_up(const char *what)
+{
+	fprintf(stderr, "bench: %s: %s\n", what, sim_why());
+	exit(1);
+}
+
+struct sim_client *bench_connect(const struct bench *b, const char *name)
+{
+	struct sim_client_options o = { .size = sizeof(o), .name = name, .socket = b->socket };
+	struct sim_client *c;
+
+	if (sim_connect(&o, &c) < 0)
+		give_up(name);
+	return c;
+}
+
+struct sim_publisher *bench_advertise(struct sim_client *c, const char *channel, size_t max_body, unsigned flags)
+{
+	struct sim_publisher_options o = { .size = sizeof(o), .max_body = max_body, .flags = flags };
+	struct sim_publisher *p;
+
+	if (sim_advertise(c, channel, &sim_Ultrasonic_type, &o, &p) < 0)
+		give_up(channel);
+	return p;
+}
+
+void bench_await_bridge(const struct sim_publisher *p)
+{
+	struct sim_bridges known = { 0, 0 };
+
+	for (int64_t until = mono_now_ns() + 20 * NS_PER_S; !sim_publisher_bridges(p).connected;)
+		if (sim_publisher_bridges_wait(p, &known, until - mono_now_ns()) != 1)
+			give_up("no bridge is connected");
+}
+
+int bench_queue(struct sim_publisher *p, size_t size, sim_done_fn cb, void *user, int64_t *ret_mono_ns)
+{
+	struct sim_slot *slot;
+	int r = sim_loan(p, size, &slot);
+
+	if (r < 0)
+		return r;
+	memset(sim_slot_body_mut(slot), 0, 64);
+	if (ret_mono_ns)
+		*ret_mono_ns = mono_now_ns();
+	return sim_try_queue(p, slot, NULL, cb, user);
+}
+
+/* ---- simd ---- */
+
+/* Slots of up to 24 MiB. */
+static const char usual_pools[] = "{\"size\":256,\"count\":4096},{\"size\":65536,\"count\":256},"
+				  "{\"size\":6815744,\"count\":24},{\"size\":25296896,\"count\":16}";
+
+struct stamp_page *bench_stamp(const struct bench *b, const char *name, const char *channels, int sleep_us, char *ret,
+			       size_t size)
+{
+	char file[2 * BENCH_PATH];
+	struct stamp_page *page;
+	int fd;
+
+	snprintf(file, sizeof(file), "%s/%s", b->dir, name);
+	snprintf(ret, size,
+		 "{\"name\":\"%s\",\"plugin\":\"%s/../test/plugins/stamp.so\",\"channels\":[\"%s\"],"
+		 "\"options\":{\"file\":\"%s\",\"sleep_us\":%d}}",
+		 name, b->bin, channels, file, sleep_us);
+	fd = open(file, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0 || ftruncate(fd, sizeof(*page)) < 0)
+		return NULL;
+	page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+	close(fd);
+	return page == MAP_FAILED ? NULL : page;
+}
+
+static int write_config(const char *path, const char *pools, const char *rigs)
+{
+	static const char format[] =
+		"{\"TimeSource\":\"unity\",\"clock\":{\"rate_hz\":100},\"pools\":[%s],\"rigs\":[%s]}\n";
+	size_t size = sizeof(format) + strlen(pools) + strlen(rigs);
+	char *text = malloc(size);
+	int r = -ENOMEM;
+
+	if (text) {
+		snprintf(text, size, format, pools, rigs);
+		r = fd_write_file(path, text, strlen(text), 0644);
+	}
+	free(text);
+	return r;
+}
+
+static pid_t spawn_simd(const struct bench *b, const char *config)
+{
+	char program[BENCH_PATH + 16], run[BENCH_PATH + 16];
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	snprintf(program, sizeof(program), "%s/simd", b->bin);
+	snprintf(run, sizeof(run), "%s/run", b->dir);
+	execl(program, "simd", "--config", config, "--runtime-dir", run, (char *)NULL);
+	_exit(127);
+}
+
+static int start_simd(struct bench *b, const char *pools, const char *rigs)
+{
+	int64_t end = mono_now_ns() + 20 * NS_PER_S;
+	char config[BENCH_PATH + 16];
+
+	snprintf(config, sizeof(config), "%s/bench.json", b->dir);
+	if (write_config(config, pools, rigs) < 0)
+		return -1;
+	b->simd_pid = spawn_simd(b, config);
 	while (bench_call(b, "io.simd.Control.GetInfo", "{}", NULL) < 0) { /* its readiness is what is waited for */
 		if (mono_now_ns() > end || waitpid(b->simd_pid, NULL, WNOHANG) > 0) {
 			fprintf(stderr, "bench: simd does not answer: %s\n", sim_why());
@@ -329,12 +404,28 @@ static void stop_simd(struct bench *b)
 {
 	if (b->simd_pid > 0 && kill(b->simd_pid, SIGTERM) == 0)
 		bench_wait(b->simd_pid);
+	b->simd_pid = 0;
 }
 
-int bench_plain_simd(struct bench *b)
+static int start_usual_simd(struct bench *b, const char *pools)
+{
+	char stamp[3 * BENCH_PATH], rigs[4 * BENCH_PATH];
+
+	if (b->stamp)
+		munmap(b->stamp, sizeof(*b->stamp));
+	b->stamp = bench_stamp(b, "stamp", "/stamp/*", 0, stamp, sizeof(stamp));
+	snprintf(
+		rigs, sizeof(rigs),
+		"{\"name\":\"bench\",\"bridges\":[{\"name\":\"null\",\"plugin\":\"null\",\"channels\":[\"/busy/*\"]},%s]}",
+		stamp);
+	return b->stamp ? start_simd(b, pools, rigs) : -1;
+}
+
+int bench_simd(struct bench *b, const char *pools, const char *rigs)
 {
 	stop_simd(b);
-	return start_simd(b, plain_pools);
+	b->own_simd = true;
+	return rigs ? start_simd(b, pools, rigs) : start_usual_simd(b, pools);
 }
 
 /* ---- output ---- */
@@ -374,8 +465,7 @@ struct args {
 
 #define OPT_VALUES struct args
 static const struct opt options[] = {
-	OPT("only", 0, STRING, only, "NAME,...",
-	    "groups to run: time, handover, overhead, first, cpu, dispatch, rate, pool, reattach, clock, step, ros2, convert, rig, peer, beside"),
+	OPT("only", 0, STRING, only, "NAME,...", "groups or results to run; groups:" GROUPS),
 	OPT("out", 0, STRING, out, "FILE", "where to write JSON"),
 	OPT("dir", 0, STRING, dir, "DIR", "scratch folder"),
 	OPT("bin", 0, STRING, bin, "DIR", "folder of the programs"),
@@ -387,49 +477,91 @@ static const struct opt_program program = {
 	.name = "bench", .section = 1, .summary = "measure, as ratios", .version = SIM_VERSION, .opts = options
 };
 
-/* `word` (up to n characters) names the group, or one of the results that the group reports. */
-static bool names_case(const struct bench_case *c, const char *word, size_t n)
+/* 2: that is the group's name, or a result of another name that it reports; 1: "group_..."; 0: neither. */
+static int fits(const struct bench_case *c, const char *word, size_t n)
 {
-	const char *covers = c->covers ? c->covers : "";
 	size_t len = strlen(c->name);
 
-	if (n >= len && !strncmp(word, c->name, len) && (n == len || word[len] == '_'))
-		return true;
-	for (const char *at = covers; *at; at += strcspn(at, " "), at += strspn(at, " "))
+	if (n == len && !strncmp(word, c->name, len))
+		return 2;
+	for (const char *at = c->covers ? c->covers : ""; *at; at += strcspn(at, " "), at += strspn(at, " "))
 		if (strcspn(at, " ") == n && !strncmp(at, word, n))
-			return true;
-	return false;
+			return 2;
+	return n > len && word[len] == '_' && !strncmp(word, c->name, len);
 }
 
-static bool wanted(const char *only, const struct bench_case *c)
+/* Marks the cases that fit best. */
+static int pick(const char *word, size_t n, bool *picked)
 {
-	for (const char *p = only; p && *p; p += strcspn(p, ","), p += *p == ',')
-		if (names_case(c, p, strcspn(p, ",")))
-			return true;
-	return !only || !*only;
+	int best = 0;
+
+	for (unsigned i = 0; i < CASES; i++)
+		if (fits(cases[i], word, n) > best)
+			best = fits(cases[i], word, n);
+	if (!best) {
+		fprintf(stderr, "bench: no group or result is named %.*s; groups:%s\n", (int)n, word, GROUPS);
+		return -1;
+	}
+	for (unsigned i = 0; i < CASES; i++)
+		picked[i] |= fits(cases[i], word, n) == best;
+	return 0;
+}
+
+static int pick_all(const char *only, bool *picked)
+{
+	for (unsigned i = 0; i < CASES; i++)
+		picked[i] = !only || !*only;
+	for (const char *at = only; at && *at; at += strcspn(at, ","), at += *at == ',')
+		if (pick(at, strcspn(at, ","), picked) < 0)
+			return -1;
+	return 0;
+}
+
+static int prepare(struct bench *b, const struct args *a)
+{
+	if (fd_mkdir_p(a->dir, 0755) < 0 || !realpath(a->dir, b->dir) || !realpath(a->bin, b->bin))
+		return -1;
+	snprintf(b->socket, sizeof(b->socket), "%.4000s/run/control", b->dir);
+	snprintf(b->ros2_plugin, sizeof(b->ros2_plugin), "%s/../lib/simd/bridge_ros2.so", b->bin);
+	b->smoke = a->smoke;
+	return start_usual_simd(b, usual_pools);
+}
+
+static int run_case(struct bench *b, const struct bench_case *c)
+{
+	int r = 0;
+
+	if (b->own_simd) {
+		stop_simd(b);
+		r = start_usual_simd(b, usual_pools);
+	}
+	b->own_simd = false;
+	if (r == 0)
+		r = c->run(b);
+	if (r < 0)
+		fprintf(stderr, "bench: %s could not be measured\n", c->name);
+	return r;
 }
 
 int main(int argc, char **argv)
 {
 	struct args a = { .out = "build/bench.json", .dir = "build/bench", .bin = "build/bin" };
 	struct bench b = { 0 };
+	bool picked[CASES];
 	int failed = 0;
 
 	opt_parse_or_exit(&program, argc, argv, &a);
 	signal(SIGPIPE, SIG_IGN);
-	b.dir = a.dir;
-	b.bin = a.bin;
-	b.smoke = a.smoke;
-	if (fd_mkdir_p(a.dir, 0755) < 0 || start_simd(&b, large_pools) < 0) {
+	if (pick_all(a.only, picked) < 0)
+		return 2;
+	if (prepare(&b, &a) < 0) {
 		fprintf(stderr, "bench: %s\n", err_why());
 		stop_simd(&b);
 		return 1;
 	}
-	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-		if (wanted(a.only, cases[i]) && cases[i]->run(&b) < 0) {
-			fprintf(stderr, "bench: %s could not be measured\n", cases[i]->name);
+	for (unsigned i = 0; i < CASES; i++)
+		if (picked[i] && run_case(&b, cases[i]) < 0)
 			failed = 1;
-		}
 	stop_simd(&b);
 	if (write_json(&b, a.out) < 0)
 		failed = 1;

@@ -9,22 +9,31 @@
 #ifndef BENCH_H
 #define BENCH_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <unistd.h>
+
+#include <sim/publisher.h>
+
+#include "timeutil.h"
 
 #define BENCH_PAIRS_MAX 32
+#define BENCH_PATH      4200
 
 struct stamp_page;
 
 struct bench {
-	const char *dir;          /* scratch folder of this run */
-	const char *socket;       /* simd's control socket */
-	const char *bin;          /* folder of the built programs */
-	struct stamp_page *stamp; /* where bridge_stamp of simd's rig writes */
+	char dir[BENCH_PATH];    /* scratch folder of this run, absolute */
+	char bin[BENCH_PATH];    /* folder of the built programs, absolute */
+	char socket[BENCH_PATH]; /* simd's control socket */
+	char ros2_plugin[2 * BENCH_PATH];
+	struct stamp_page *stamp; /* where bridge_stamp of the first rig below writes */
 	pid_t simd_pid;
-	bool smoke; /* as short as it can be: does it run at all? */
+	bool own_simd; /* a case has started one with rigs or pools of its own */
+	bool smoke;    /* as short as it can be: does it run at all? */
 	struct bench_result *results;
 	unsigned n, cap;
 };
@@ -50,26 +59,48 @@ struct bench_result {
 };
 
 struct bench_case {
-	const char *name; /* of the group: one case may report several results, named group_... */
+	const char *name; /* of the group: its results are named group_..., but for those below */
 	int (*run)(struct bench *b);
-	const char *covers; /* results with other names, for --only; NULL: none */
+	const char *covers; /* their names; NULL: none */
 };
 
-extern const struct bench_case bench_handover, bench_overhead, bench_first, bench_time, bench_cpu, bench_reattach,
-	bench_clock, bench_step, bench_dispatch, bench_dispatch_rate, bench_pool, bench_ros2, bench_convert,
-	bench_ros2_rig, bench_ros2_peer, bench_ros2_beside;
+/* In the order in which they run. */
+/* clang-format off */
+#define BENCH_CASES(X) \
+	X(time) X(handover) X(overhead) X(first) X(cpu) X(dispatch) X(rate) X(isolation) X(shards) X(pool) X(reattach) \
+	X(clock) X(step) X(ros2) X(convert) X(rig) X(peer) X(beside)
+/* clang-format on */
+#define BENCH_CASE(name) extern const struct bench_case bench_##name;
+BENCH_CASES(BENCH_CASE)
 
 /* Report one result from its pairs. bar 0: none stated. against NULL with BENCH_VALUE. */
 void bench_report(struct bench *b, const char *name, const char *unit, const char *against, enum bench_form form,
 		  const struct bench_pair *pairs, unsigned n, double bar);
 
-/* Start simd anew with 256 MiB of small slots; it stays so. */
-int bench_plain_simd(struct bench *b);
+/* 256 MiB of small slots, as members of "pools". */
+#define BENCH_SMALL_POOLS "{\"size\":256,\"count\":16384},{\"size\":65536,\"count\":4032}"
+/*
+ * Start simd again for the rest of this case, with those elements of "pools" and "rigs" (NULL: the usual rig, with the
+ * bridges "null" for /busy/ and "stamp" for /stamp/). The next case has the usual one again.
+ */
+int bench_simd(struct bench *b, const char *pools, const char *rigs);
+/*
+ * One more bridge_stamp for "bridges" of a rig: its configuration, in ret (of `size` bytes), and the page that it writes. It sleeps so
+ * long over each message. NULL: failed.
+ */
+struct stamp_page *bench_stamp(const struct bench *b, const char *name, const char *channels, int sleep_us, char *ret,
+			       size_t size);
 
 /* Repetitions: at least five, one in a smoke run. */
 unsigned bench_runs(const struct bench *b, unsigned full);
 
 /* ---- tools for cases ---- */
+/* Until cond comes true; else the calling function returns -ETIMEDOUT. */
+#define BENCH_UNTIL(seconds, cond) \
+	for (int64_t end_mono_ns_ = mono_now_ns() + (seconds)*NS_PER_S; !(cond); usleep(1000)) \
+		if (mono_now_ns() > end_mono_ns_) \
+	return -ETIMEDOUT
+
 double bench_median(double *v, unsigned n);               /* sorts v */
 double bench_percentile(double *v, unsigned n, double p); /* sorts v */
 void bench_pin(int cpu);                                  /* this thread; a single-CPU machine: no effect */
@@ -79,11 +110,27 @@ void bench_arena_free(void *arena, size_t size);
 pid_t bench_fork(int (*fn)(void *arg), void *arg); /* the child exits with fn's result; dies with the orchestrator */
 int bench_wait(pid_t pid);                         /* exit status, or -1 */
 int64_t bench_cpu_ns(pid_t pid);                   /* CPU time of all threads of a process so far */
+
+/*
+ * A process that computes, for each CPU. Each has a session of its own, as what simd starts: the kernel divides CPUs among
+ * sessions, and in one with simd they would starve the bridges for seconds (Linux 6.18).
+ */
+struct bench_burners {
+	pid_t pid[64];
+	unsigned n;
+};
+void bench_burn_start(struct bench_burners *ret);
+void bench_burn_stop(struct bench_burners *x);
+
 int bench_call(struct bench *b, const char *method, const char *params,
 	       char **ret); /* sim_call of a short session; ret may be NULL */
 
-struct sim_publisher;
-/* Until a bridge of its channel is connected; -ETIMEDOUT after 20 s. */
-int bench_await_bridge(const struct sim_publisher *p);
+/* In a role: what cannot be done ends it, with a sentence. */
+struct sim_client *bench_connect(const struct bench *b, const char *name);
+struct sim_publisher *bench_advertise(struct sim_client *c, const char *channel, size_t max_body, unsigned flags);
+/* Queue one message of zeros, as sim_try_queue(). *ret_mono_ns: just before that call; may be NULL. */
+int bench_queue(struct sim_publisher *p, size_t size, sim_done_fn cb, void *user, int64_t *ret_mono_ns);
+/* Until a bridge of its channel is connected, for 20 s. */
+void bench_await_bridge(const struct sim_publisher *p);
 
 #endif

@@ -12,12 +12,9 @@
 #include <unistd.h>
 
 #include <sim/sim.h>
-#include <sim/msg/Ultrasonic.h>
 
 #include "chain.h"
-#include "fd.h"
 #include "plugins/stamp.h"
-#include "timeutil.h"
 
 #define SAMPLES   4000
 #define SETTLE_US 60 /* everybody is asleep by then */
@@ -58,15 +55,9 @@ static void on_done(void *user, bool ok, enum sim_reason reason)
 static int one(struct disp_arena *a, struct sim_publisher *p, size_t size, unsigned i)
 {
 	uint32_t before = atomic_load(&a->done);
-	struct sim_slot *slot;
 	int64_t start;
-	int r = sim_loan(p, size, &slot);
+	int r = bench_queue(p, size, on_done, a, &start);
 
-	if (r < 0)
-		return r;
-	memset(sim_slot_body_mut(slot), 0, 64);
-	start = mono_now_ns();
-	r = sim_try_queue(p, slot, NULL, on_done, a);
 	while (r == 0 && atomic_load(&a->done) == before)
 		syscall(SYS_futex, &a->done, FUTEX_WAIT, before, NULL, NULL, 0);
 	a->half[i] = (double)(atomic_load(&a->stamp->mono_ns) - start);
@@ -118,7 +109,6 @@ static int repeat(struct disp_arena *a, struct sim_publisher **p)
 static int producer_main(void *arg)
 {
 	struct disp_arena *a = arg;
-	struct sim_client_options o = { .size = sizeof(o), .name = "producer", .socket = a->b->socket };
 	struct sim_publisher *p[SIZES];
 	struct sim_client *c;
 	char name[32];
@@ -126,15 +116,12 @@ static int producer_main(void *arg)
 
 	if (a->pinned)
 		bench_pin(CHAIN_END);
-	r = sim_connect(&o, &c);
-	for (int i = 0; i < SIZES && r == 0; i++) {
-		struct sim_publisher_options po = { .size = sizeof(po), .max_body = sizes[i] };
-
+	c = bench_connect(a->b, "producer");
+	for (int i = 0; i < SIZES; i++) {
 		snprintf(name, sizeof(name), "/stamp/%d", i);
-		r = sim_advertise(c, name, &sim_Ultrasonic_type, &po, &p[i]);
+		p[i] = bench_advertise(c, name, sizes[i], 0);
 	}
-	if (r == 0)
-		r = repeat(a, p);
+	r = repeat(a, p);
 	if (r < 0)
 		fprintf(stderr, "bench: producer: %s\n", sim_why());
 	sim_disconnect(c);
@@ -143,9 +130,11 @@ static int producer_main(void *arg)
 
 static int measure(struct disp_arena *a, bool pinned)
 {
-	pid_t bridge = (pid_t)atomic_load(&a->stamp->pid);
+	pid_t bridge;
 	int r;
 
+	BENCH_UNTIL(20, atomic_load(&a->stamp->pid)); /* the bridge is connected */
+	bridge = (pid_t)atomic_load(&a->stamp->pid);
 	a->pinned = pinned;
 	bench_pin_process(a->b->simd_pid, pinned ? CHAIN_MID : -1);
 	bench_pin_process(bridge, pinned ? CHAIN_END : -1);
@@ -175,25 +164,15 @@ static void report(struct disp_arena *a, bool pinned)
 			     1.2);
 }
 
-/* The bridge has its page once it is connected. */
-static int await_bridge(const struct stamp_page *page)
-{
-	for (int64_t until = mono_now_ns() + 20 * NS_PER_S; !atomic_load(&page->pid); usleep(1000))
-		if (mono_now_ns() > until)
-			return -ETIMEDOUT;
-	return 0;
-}
-
 static int run_dispatch(struct bench *b)
 {
 	struct disp_arena *a = bench_arena(sizeof(*a));
-	int r;
+	int r = 0;
 
 	a->b = b;
 	a->runs = bench_runs(b, 7);
 	a->count = b->smoke ? 20 : 1000;
 	a->stamp = b->stamp;
-	r = await_bridge(a->stamp);
 	for (int pinned = 1; pinned >= 0 && r == 0; pinned--) {
 		r = measure(a, pinned);
 		if (r == 0)

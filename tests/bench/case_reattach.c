@@ -5,19 +5,16 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <sim/sim.h>
-#include <sim/msg/Ultrasonic.h>
 
 #include "bench.h"
-#include "timeutil.h"
 
 #define PEERS 10
 
 struct peers {
 	struct bench *b;
-	_Atomic int next, ready, failed, stop;
+	_Atomic int next, ready, stop;
 	_Atomic uint32_t generation[PEERS]; /* of the newest message that each received */
 };
 
@@ -59,21 +56,16 @@ static int peer_main(void *arg)
 {
 	struct peers *a = arg;
 	int me = atomic_fetch_add(&a->next, 1);
-	struct sim_client_options o = { .size = sizeof(o), .name = "peer", .socket = a->b->socket };
-	struct sim_publisher_options po = { .size = sizeof(po), .max_body = 64, .flags = SIM_PUB_LOCAL };
-	struct sim_publisher *pub;
+	struct sim_client *c = bench_connect(a->b, "peer");
 	struct sim_subscriber *sub;
-	struct sim_client *c;
 	char name[32];
 
 	snprintf(name, sizeof(name), "/peer/%d", me);
-	if (sim_connect(&o, &c) < 0 || sim_subscribe(c, name, NULL, NULL, &sub) < 0 ||
-	    sim_advertise(c, name, &sim_Ultrasonic_type, &po, &pub) < 0) {
-		fprintf(stderr, "bench: peer: %s\n", sim_why());
-		atomic_store(&a->failed, 1);
+	if (sim_subscribe(c, name, NULL, NULL, &sub) < 0) {
+		fprintf(stderr, "bench: %s: %s\n", name, sim_why());
 		return 1;
 	}
-	exchange(a, me, pub, sub);
+	exchange(a, me, bench_advertise(c, name, 64, SIM_PUB_LOCAL), sub);
 	if (sim_client_state(c) != SIM_CLIENT_CONNECTED)
 		fprintf(stderr, "bench: peer %d (pid %d) did not come back: %s\n", me, (int)getpid(),
 			sim_client_why(c));
@@ -107,19 +99,24 @@ static int kill_roudi(struct bench *b)
 static int one_kill(struct bench *b, struct peers *a, double *ret_ms)
 {
 	uint32_t generation = atomic_load(&a->generation[0]);
-	int64_t start, end;
+	int64_t start;
 
 	if (kill_roudi(b) < 0)
 		return -1;
 	start = mono_now_ns();
-	end = start + 20 * NS_PER_S;
-	while (!all_beyond(a, generation)) {
-		if (mono_now_ns() > end)
-			return -1;
-		usleep(1000);
-	}
+	BENCH_UNTIL(20, all_beyond(a, generation));
 	*ret_ms = (double)(mono_now_ns() - start) / 1e6;
 	return 0;
+}
+
+static int measure(struct bench *b, struct peers *a, struct bench_pair *pairs, unsigned n)
+{
+	int r = 0;
+
+	BENCH_UNTIL(60, atomic_load(&a->ready) == PEERS);
+	for (unsigned i = 0; i < n && r == 0; i++)
+		r = one_kill(b, a, &pairs[i].ours);
+	return r;
 }
 
 static int run_reattach(struct bench *b)
@@ -128,15 +125,13 @@ static int run_reattach(struct bench *b)
 	struct bench_pair pairs[BENCH_PAIRS_MAX];
 	unsigned n = bench_runs(b, 5);
 	pid_t pid[PEERS];
-	int r = bench_plain_simd(b);
+	int r = bench_simd(b, BENCH_SMALL_POOLS, NULL);
 
 	a->b = b;
 	for (int i = 0; i < PEERS; i++)
 		pid[i] = bench_fork(peer_main, a);
-	while (atomic_load(&a->ready) < PEERS && !atomic_load(&a->failed))
-		usleep(10000);
-	for (unsigned i = 0; i < n && !r && !atomic_load(&a->failed); i++)
-		r = one_kill(b, a, &pairs[i].ours);
+	if (!r)
+		r = measure(b, a, pairs, n);
 	atomic_store(&a->stop, 1);
 	for (int i = 0; i < PEERS; i++)
 		r |= bench_wait(pid[i]);

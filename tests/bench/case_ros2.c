@@ -26,10 +26,10 @@ static int count_copies(struct bench *b)
 {
 	unsigned long long moved = 0, size = 0;
 	struct bench_pair p;
-	char command[9000];
+	char command[4 * BENCH_PATH];
 	FILE *f;
 
-	snprintf(command, sizeof(command), "'%s/bench-copies' '%s/../lib/simd/bridge_ros2.so'", b->bin, b->bin);
+	snprintf(command, sizeof(command), "'%s/bench-copies' '%s'", b->bin, b->ros2_plugin);
 	f = popen(command, "re");
 	if (!f || fscanf(f, "%llu %llu", &moved, &size) != 2 || pclose(f) != 0)
 		return -1;

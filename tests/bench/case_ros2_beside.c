@@ -34,7 +34,7 @@
 enum topic { IMU, IMAGE, TOPICS };
 
 struct beside {
-	char plugin[4200];
+	const char *plugin;
 	unsigned count; /* messages of the IMU in a run */
 	_Atomic uint64_t received[TOPICS];
 	_Alignas(64) int64_t sent_mono_ns[SAMPLES];
@@ -205,7 +205,7 @@ static int one(struct bench *b, struct bench_pair *ret)
 	int r;
 
 	a->count = b->smoke ? 100 : 1000;
-	snprintf(a->plugin, sizeof(a->plugin), "%s/../lib/simd/bridge_ros2.so", b->bin);
+	a->plugin = b->ros2_plugin;
 	for (int i = 0; i < TOPICS; i++)
 		reader[i] = bench_fork(reader_main, &roles[i]);
 	r = bench_wait(bench_fork(bridge_main, a));
@@ -231,4 +231,4 @@ static int run_beside(struct bench *b)
 	return r;
 }
 
-const struct bench_case bench_ros2_beside = { "beside", run_beside, "ros2_imu_beside_image" };
+const struct bench_case bench_beside = { "beside", run_beside, "ros2_imu_beside_image" };

@@ -30,7 +30,7 @@ static const uint32_t sizes[] = { 2700000, 5400000, 6219000 };
 #define SIZES (sizeof(sizes) / sizeof(sizes[0]))
 
 struct peer {
-	char plugin[4200];
+	const char *plugin;
 	uint32_t size; /* bytes of an image */
 	unsigned readers;
 	bool reliable; /* the writer */
@@ -164,7 +164,7 @@ static double loss(struct bench *b, struct peer what, unsigned busy)
 
 	memcpy(p, &what, sizeof(what));
 	p->dur_ns = (b->smoke ? 1 : 30) * NS_PER_S;
-	snprintf(p->plugin, sizeof(p->plugin), "%s/../lib/simd/bridge_ros2.so", b->bin);
+	p->plugin = b->ros2_plugin;
 	for (unsigned i = 0; i < p->readers; i++)
 		pid[n++] = bench_fork(reader_main, &(struct reader_role){ p, i });
 	for (unsigned i = 0; i < busy; i++)
@@ -217,6 +217,6 @@ static int run_peer(struct bench *b)
 	return r;
 }
 
-const struct bench_case bench_ros2_peer = { "peer", run_peer,
-					    "ros2_default_peer_loss ros2_default_peer_loss_reliable "
-					    "ros2_default_peer_loss_208k ros2_default_peer_loss_busy" };
+const struct bench_case bench_peer = { "peer", run_peer,
+				       "ros2_default_peer_loss ros2_default_peer_loss_reliable "
+				       "ros2_default_peer_loss_208k ros2_default_peer_loss_busy" };

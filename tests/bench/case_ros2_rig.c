@@ -56,7 +56,7 @@ static const struct channel rig_channels[CHANNELS] = {
 static const struct channel large_channel = { "sim/Image", "sensor_msgs/Image", "", 10 };
 
 struct rig {
-	char plugin[4200];
+	const char *plugin;
 	const struct channel *channels;
 	int n;
 	bool reliable;
@@ -227,7 +227,7 @@ static int loss(struct bench *b, struct rig what, double *ret_percent)
 	int r;
 
 	memcpy(rig, &what, sizeof(what));
-	snprintf(rig->plugin, sizeof(rig->plugin), "%s/../lib/simd/bridge_ros2.so", b->bin);
+	rig->plugin = b->ros2_plugin;
 	rig->dur_ns = (b->smoke ? 2 : rig->n > 1 ? 60 : 10) * NS_PER_S;
 	reader = bench_fork(reader_main, rig);
 	r = bench_wait(bench_fork(rig_main, rig));
@@ -266,6 +266,5 @@ static int run_rig(struct bench *b)
 	return r;
 }
 
-const struct bench_case bench_ros2_rig = {
-	"rig", run_rig, "ros2_rig_loss_reliable ros2_rig_loss_best_effort ros2_8MiB_best_effort_loss"
-};
+const struct bench_case bench_rig = { "rig", run_rig,
+				      "ros2_rig_loss_reliable ros2_rig_loss_best_effort ros2_8MiB_best_effort_loss" };

@@ -367,7 +367,7 @@ int ros2_link_start(struct bench *b, struct ros2_link *ret)
 	int r, ready = 1;
 
 	*ret = (struct ros2_link){ .arena = bench_arena(sizeof(*ret->arena)) };
-	snprintf(ret->plugin, sizeof(ret->plugin), "%s/../lib/simd/bridge_ros2.so", b->bin);
+	ret->plugin = b->ros2_plugin;
 	ret->reader = bench_fork(reader_main, ret);
 	r = await_ready(ret->arena, ready);
 	for (int i = 0; r == 0 && i < ROS2_WRITERS; i++)

@@ -17,7 +17,7 @@ struct ros2_arena;
 struct ros2_link {
 	struct ros2_arena *arena;
 	pid_t reader, writer[ROS2_WRITERS];
-	char plugin[4200];
+	const char *plugin;
 };
 
 /* As the bridge has them, or, in another domain, Cyclone's own; these where the kernel's net.core.rmem_max is Debian's. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bridge_stamp: writes down when it is given each message. A tool of the benches. Thread: the lanes'.
+ * bridge_stamp: writes down when it is given each message, and sleeps over it if told to. A tool of benches and tests.
+ * Thread: the lanes'.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,14 +14,18 @@
 
 #include "plugins/stamp.h"
 
+#define NS_PER_S INT64_C(1000000000)
+
 struct sim_bridge {
 	const struct sim_bridge_host *host;
 	struct stamp_page *page;
+	int64_t sleep_ns; /* over each message */
 	_Atomic int status;
 };
 
 static const struct sim_bridge_option options[] = {
 	{ "file", NULL, "where to write: a file that holds a struct stamp_page" },
+	{ "sleep_us", "0", "how long publish() sleeps" },
 	{ NULL, NULL, NULL },
 };
 
@@ -54,6 +59,7 @@ static int stamp_create(const struct sim_bridge_host *host, struct sim_bridge **
 		return r;
 	}
 	b->host = host;
+	b->sleep_ns = 1000 * strtoll(host->option(host->ctx, "sleep_us"), NULL, 10);
 	*ret = b;
 	return 0;
 }
@@ -94,14 +100,18 @@ static void stamp_close(struct sim_bridge *b, struct sim_bridge_topic *t)
 static int stamp_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_slot *slot,
 			 struct sim_task *task)
 {
-	struct timespec now;
+	struct timespec now, rest = { b->sleep_ns / NS_PER_S, b->sleep_ns % NS_PER_S };
+	int64_t mono_ns;
 
 	(void)t;
-	(void)slot;
 	(void)task;
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	atomic_store(&b->page->mono_ns, now.tv_sec * INT64_C(1000000000) + now.tv_nsec);
+	mono_ns = now.tv_sec * NS_PER_S + now.tv_nsec;
+	atomic_store(&b->page->mono_ns, mono_ns);
+	atomic_store(&b->page->at_mono_ns[slot->sequence % STAMP_RING], mono_ns);
 	atomic_fetch_add(&b->page->count, 1);
+	if (b->sleep_ns)
+		nanosleep(&rest, NULL);
 	return 0;
 }
 

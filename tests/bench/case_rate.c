@@ -4,19 +4,14 @@
  * how many such messages a second one process can send another over a SEQPACKET socket. Nothing is pinned.
  * dispatch_cpu: the processor time that simd spends on one of them, which says how many one thread can move.
  */
-#include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <sim/sim.h>
-#include <sim/msg/Ultrasonic.h>
 
 #include "bench.h"
 #include "fd.h"
-#include "timeutil.h"
 
 struct rate_arena {
 	struct bench *b;
@@ -83,13 +78,8 @@ static int send_all(struct rate_arena *a, struct sim_publisher *p, double *ret_r
 
 	atomic_store(&a->done, 0);
 	for (unsigned i = 0; i < a->count; i++) {
-		struct sim_slot *slot;
-		int r = sim_loan(p, 64, &slot);
+		int r = bench_queue(p, 64, on_done, a, NULL);
 
-		if (r < 0)
-			return r;
-		memset(sim_slot_body_mut(slot), 0, 64);
-		r = sim_try_queue(p, slot, NULL, on_done, a);
 		if (r < 0)
 			return r;
 	}
@@ -102,16 +92,11 @@ static int send_all(struct rate_arena *a, struct sim_publisher *p, double *ret_r
 static int producer_main(void *arg)
 {
 	struct rate_arena *a = arg;
-	struct sim_client_options o = { .size = sizeof(o), .name = "producer", .socket = a->b->socket };
-	struct sim_publisher_options po = { .size = sizeof(po), .max_body = 64 };
-	struct sim_publisher *p;
-	struct sim_client *c;
-	int r = sim_connect(&o, &c);
+	struct sim_client *c = bench_connect(a->b, "producer");
+	struct sim_publisher *p = bench_advertise(c, "/busy/rate", 64, 0);
+	int r = 0;
 
-	if (r == 0)
-		r = sim_advertise(c, "/busy/rate", &sim_Ultrasonic_type, &po, &p);
-	if (r == 0)
-		r = bench_await_bridge(p);
+	bench_await_bridge(p);
 	for (unsigned i = 0; i < a->runs && r == 0; i++) {
 		int64_t cpu_ns;
 
@@ -143,4 +128,4 @@ static int run_dispatch_rate(struct bench *b)
 	return r;
 }
 
-const struct bench_case bench_dispatch_rate = { "rate", run_dispatch_rate, "dispatch_rate" };
+const struct bench_case bench_rate = { "rate", run_dispatch_rate, "dispatch_rate" };
