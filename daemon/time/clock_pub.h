@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sink that puts ticks into the data plane: one slot with a sim/Clock per tick, kept for late
- * subscribers, counted like any publisher's. A new one per life of the data plane:
+ * subscribers, counted like any publisher's. A new one per generation of the data plane:
  *
  *     clock_thread_set_sink(t, NULL); clock_pub_destroy(old);
  *     clock_pub_create(&o, &p, &sink); clock_thread_set_sink(t, &sink);
@@ -23,7 +23,7 @@ struct clock_pub_options {
 	uint32_t channel_id, publisher_id, iox_generation;
 	/* keeps until destroy: its row of simd's own counter page, publisher_id set by the owner; may be NULL */
 	struct wire_counters *row;
-	uint64_t sequence; /* of the last message of an earlier life: numbers go on; 0 */
+	uint64_t sequence; /* of the last message of an earlier generation: numbers go on; 0 */
 };
 
 /* Errors: those of ipc_pub_create(). */

@@ -61,7 +61,7 @@ static int sample(struct clock_thread *t, int64_t now_mono_ns, struct sim_clock_
 static void publish(struct clock_thread *t, const struct clock_tick *tick)
 {
 	pthread_mutex_lock(&t->lock);
-	if (t->sink.publish) /* counted before the lock goes: who has replaced the sink sees all it did */
+	if (t->sink.publish) /* counted before the lock is released: who has replaced the sink sees all it did */
 		bump(t->sink.publish(t->sink.ctx, tick) < 0 ? &t->clk.failed : &t->clk.published);
 	pthread_mutex_unlock(&t->lock);
 }
@@ -139,7 +139,7 @@ static void on_timer(void *arg)
 	exec_timer_at(&t->timer, clock_ticks_deadline(&t->clk.ticks));
 }
 
-/* ---- life ---- */
+/* ---- making ---- */
 
 static int make_lock(struct clock_thread *t)
 {

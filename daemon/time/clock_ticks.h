@@ -5,7 +5,7 @@
  *
  *     wake at clock_ticks_wake_at(); clock_ticks_woke(); spin until clock_ticks_deadline(); clock_ticks_take(); publish
  *
- * Thread: its owner's. Pure: it is told the time.
+ * Thread: its owner's. Pure: the time is an argument.
  */
 #ifndef TIME_CLOCK_TICKS_H
 #define TIME_CLOCK_TICKS_H

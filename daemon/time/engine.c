@@ -13,14 +13,14 @@
 #define STEP_SETTLE_DEFAULT_DUR_NS   (5 * NS_PER_MS)
 #define STEP_DEADLINE_DEFAULT_DUR_NS (10 * NS_PER_S)
 #define RATE_WINDOW_DUR_NS           (NS_PER_S / 2)
-#define RATE_LEAST_DUR_NS            (NS_PER_S / 10) /* one advance right after a resume would tell of thousands */
+#define RATE_LEAST_DUR_NS            (NS_PER_S / 10) /* one advance right after a resume would report thousands */
 
 static bool has_control(const struct time_engine *e)
 {
 	return e->source->flags & SIM_SOURCE_CONTROL;
 }
 
-/* Sources that follow another clock run at scale 1, whatever was asked for the others. */
+/* Sources that follow another clock run at scale 1, whatever was configured for the others. */
 static int64_t scale_in_force(const struct time_engine *e)
 {
 	return has_control(e) ? e->scale_e6 : SIM_RATE_ONE;
@@ -51,7 +51,7 @@ static uint32_t flags_now(const struct time_engine *e)
 	       (e->driven && !e->driver.held ? (uint32_t)SIM_CLOCK_NO_DRIVER : 0);
 }
 
-/* Rounds will come, at the end of which dispatch lets go of what it holds: else nothing may be held. */
+/* Rounds will come, at the end of which dispatch releases what it holds: else nothing may be held. */
 static bool rounds_come(const struct time_engine *e)
 {
 	if (!lockstep_members(e->lock) || e->state == TIME_PAUSED)
@@ -68,7 +68,7 @@ void engine_commit(struct time_engine *e)
 void engine_commit_quietly(struct time_engine *e)
 {
 	struct sim_clock_page *p = e->page;
-	bool hold = rounds_come(e), told = hold != e->held;
+	bool hold = rounds_come(e), notify = hold != e->held;
 
 	e->held = hold;
 	e->rate_e6 = !e->driven && e->state == TIME_RUNNING ? scale_in_force(e) : 0;
@@ -87,7 +87,7 @@ void engine_commit_quietly(struct time_engine *e)
 	page_store(&p->jump_old_sim_ns, e->jump_old_sim_ns);
 	page_store(&p->jump_new_sim_ns, e->jump_new_sim_ns);
 	page_write_end(p);
-	if (told && e->events.hold)
+	if (notify && e->events.hold)
 		e->events.hold(e->ctx, hold);
 }
 
@@ -200,7 +200,7 @@ static void on_ended(void *ctx)
 	round_over(ctx);
 }
 
-/* The page says whether there is lock-step. */
+/* The page shows whether there is lock-step. */
 static void on_members(void *ctx)
 {
 	struct time_engine *e = ctx;
@@ -252,7 +252,7 @@ uint32_t time_engine_participants(const struct time_engine *e, struct time_parti
 	return lockstep_list(e->lock, ret, max);
 }
 
-/* ---- life ---- */
+/* ---- making ---- */
 
 static int lock_create(struct time_engine *e, const struct time_engine_options *o)
 {

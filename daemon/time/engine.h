@@ -96,11 +96,11 @@ struct time_engine_options {
 	const struct sim_source_ops *source; /* NULL: unity */
 	int64_t scale_e6;                    /* 0: SIM_RATE_ONE */
 	bool paused;      /* start paused, as by scale 0: a scale runs on; ignored by sources without control */
-	uint64_t simd_id; /* random per life of simd */
+	uint64_t simd_id; /* random per run of simd */
 	uint32_t clock_generation; /* of the first stretch; 0: derived from simd_id */
 	/*
 	 * How long a step stays open at least after time has moved, so that programs that merely watch the clock can
-	 * queue what they have to say about the new time. < 0: the default, 5 ms.
+	 * queue what they publish for the new time. < 0: the default, 5 ms.
 	 */
 	int64_t step_settle_dur_ns;
 	int64_t step_deadline_dur_ns; /* of each wait for participants; 0: 10 s */
@@ -113,7 +113,7 @@ struct time_engine_options {
 /* Errors: -EINVAL scale out of range, -EPROTO source, -ENOMEM. Writes the page. */
 int time_engine_create(const struct time_engine_options *o, struct time_engine **ret);
 /*
- * Tells the driver (DRIVER_LOST) and closes its socket; an open step is answered with -ECANCELED. The page stays.
+ * Notifies the driver (DRIVER_LOST) and closes its socket; an open step is answered with -ECANCELED. The page stays.
  * NULL is fine.
  */
 void time_engine_destroy(struct time_engine *e);
@@ -122,7 +122,7 @@ void time_engine_destroy(struct time_engine *e);
 
 /*
  * Both idempotent. -EOPNOTSUPP the source has no pause. Both end an open step (-ECANCELED to its caller). While
- * participants have their turns the pause begins when they are through; the status says paused at once.
+ * participants have their turns the pause begins when they are through; the status is paused at once.
  */
 int time_engine_pause(struct time_engine *e);
 int time_engine_resume(struct time_engine *e);
@@ -140,16 +140,16 @@ int time_engine_set_scale(struct time_engine *e, int64_t scale_e6);
  */
 int time_engine_set_source(struct time_engine *e, const struct sim_source_ops *source, bool keep_time);
 
-/* result: 0 or negative errno, err_why() says why. sim_ns: time at the end of the step. */
+/* result: 0 or negative errno with err_why(). sim_ns: time at the end of the step. */
 typedef void (*time_step_fn)(void *arg, int result, int64_t sim_ns);
 
 /*
  * Step by dur_ns, 1 .. TIME_STEP_MAX_DUR_NS. Only while paused. Answers once, with done(), never before it returns.
- * Errors: -ERANGE, -EBUSY time is running, or another step is open; -EOPNOTSUPP; -ENOTCONN nobody drives the source.
- * done's results: 0; -ECANCELED paused, resumed or switched meanwhile; -ENOTCONN the driver is gone.
+ * Errors: -ERANGE, -EBUSY time is running, or another step is open; -EOPNOTSUPP; -ENOTCONN the source has no driver.
+ * done's results: 0; -ECANCELED paused, resumed or switched meanwhile; -ENOTCONN the driver disconnected.
  */
 int time_engine_step(struct time_engine *e, int64_t dur_ns, time_step_fn done, void *arg);
-/* The caller of the open step with this arg is gone: the step goes on, nobody is told. */
+/* The caller of the open step with this arg has disconnected: the step goes on, without an answer. */
 void time_engine_step_forget(struct time_engine *e, void *arg);
 /* Something completed: look again whether the step has become quiet. Cheap; also when no step is open. */
 void time_engine_poke(struct time_engine *e);
@@ -158,10 +158,10 @@ void time_engine_poke(struct time_engine *e);
 
 /*
  * Give the lease to who is at the other end of fd (SEQPACKET). Takes fd, also on failure.
- * Errors: -EBUSY somebody holds it (named), -EOPNOTSUPP the source is wall-driven.
+ * Errors: -EBUSY it is held (by whom is named), -EOPNOTSUPP the source is wall-driven.
  */
 int time_engine_attach_driver(struct time_engine *e, int fd, const struct time_driver_info *who);
-/* The client is gone: its lease ends at once, and it takes part no more. Nothing happens if it has neither. */
+/* The client has disconnected: its lease ends at once, and it takes part no more. Nothing happens if it has neither. */
 void time_engine_drop_client(struct time_engine *e, uint32_t client_id);
 
 /* ---- lock-step ---- */

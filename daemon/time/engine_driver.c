@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The driver lease: one client moves the time of a driven source, in packets of schemas/wire/driver.h on a
- * SEQPACKET socket. It asks, waits for the answer, asks again: one request is open at most. Whatever breaks that,
- * and a hang-up, ends the lease, and time holds. Thread: the exec's.
+ * SEQPACKET socket. It sends a request, waits for the answer, sends the next: one is open at most. Whatever breaks that,
+ * and a hang-up, ends the lease, and the clock is stopped. Thread: the exec's.
  */
 #include "engine_private.h"
 
@@ -33,7 +33,7 @@ static void lease_ends(struct time_engine *e, bool lost)
 	e->driver_lost = lost && e->driven;
 	engine_commit(e);
 	if (e->step.open && e->driven) {
-		err_set(-ENOTCONN, "%s, which drives `%s`, is gone before the step has ended", e->driver.name,
+		err_set(-ENOTCONN, "%s, which drives `%s`, disconnected before the step ended", e->driver.name,
 			e->source->name);
 		step_end(e, -ENOTCONN, TIME_PAUSED);
 	}
@@ -65,7 +65,7 @@ void driver_dismiss(struct time_engine *e)
 
 	if (!e->driver.held)
 		return;
-	/* a courtesy: the hang-up says the same */
+	/* a courtesy: the hang-up means the same */
 	(void)!send(e->driver.fd, &p, sizeof(p), MSG_NOSIGNAL | MSG_DONTWAIT);
 	driver_close(e);
 }
@@ -149,7 +149,7 @@ static int check_set(const struct time_engine *e, int64_t to_sim_ns)
 	return e->state == TIME_RUNNING ? 0 : -EBUSY;
 }
 
-/* Forward is time going on; back, and the first one of a driver that says something else, is a jump, as is what it calls one. */
+/* Forward is time going on; back, and the first one of a driver that differs, is a jump, as is what it calls one. */
 static void on_set(struct time_engine *e, int64_t to_sim_ns, bool jump)
 {
 	int r = check_set(e, to_sim_ns);
@@ -186,7 +186,7 @@ static void on_packet(struct time_engine *e, const struct driver_packet *p)
 	if (p->op == DRIVER_RELEASE)
 		on_release(e);
 	else if (e->driver.asked_dur_ns || e->driver.owed)
-		driver_lost(e, "it asked again before it had its answer");
+		driver_lost(e, "it sent a request before the answer to the last one");
 	else if (p->op == DRIVER_ADVANCE)
 		on_advance(e, p->dur_ns);
 	else if (p->op == DRIVER_SET || p->op == DRIVER_JUMP)

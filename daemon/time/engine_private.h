@@ -52,7 +52,7 @@ struct time_engine {
 		void *arg;
 		struct exec_timer timer;
 		bool dispatching;    /* what was published while it settled is being dispatched */
-		int64_t next_dur_ns; /* asked for while a pause was due: begins then */
+		int64_t next_dur_ns; /* requested while a pause was due: begins then */
 	} step;
 
 	struct {
@@ -67,7 +67,7 @@ struct time_engine {
 	} driver;
 
 	struct lockstep *lock;
-	bool held;        /* as events.hold() was told */
+	bool held;        /* as events.hold() was notified */
 	bool pause_after; /* pause when the round is over */
 };
 
@@ -76,15 +76,15 @@ struct time_engine {
 /* All changes of what the page shows go between these two; begin integrates up to the returned time. */
 int64_t engine_begin(struct time_engine *e);
 void engine_commit(struct time_engine *e);
-/* The same, but page_wake() is left to the caller: who is waited for in lock-step is told first. */
+/* The same, but page_wake() is left to the caller: who is waited for in lock-step is notified first. */
 void engine_commit_quietly(struct time_engine *e);
 void engine_changed(struct time_engine *e);
 /* Move time inside begin/commit. */
 void engine_add(struct time_engine *e, int64_t dur_ns);
-/* A jump inside begin/commit; engine_jumped() tells afterwards. */
+/* A jump inside begin/commit; engine_jumped() notifies afterwards. */
 void engine_jump_to(struct time_engine *e, int64_t to_sim_ns);
 void engine_jumped(struct time_engine *e);
-/* Time has moved by dur_ns: the participants get their turns, then comes engine_round_over(), also if there are none. */
+/* Time has moved by dur_ns: the participants get their turns, then engine_round_over() is called, also if there are none. */
 void engine_round(struct time_engine *e, int64_t dur_ns);
 /* Measure the real-time factor from here on. */
 void engine_rate_restart(struct time_engine *e);
@@ -101,13 +101,13 @@ static inline bool engine_at_end(const struct time_engine *e, int64_t dur_ns)
 /* ---- engine_step.c ---- */
 
 void step_init(struct time_engine *e, int64_t settle_dur_ns);
-/* End the open step, if any: state becomes `state`, with the page; the caller is told. result < 0: err_why() is set. */
+/* End the open step, if any: state becomes `state`, with the page; the caller is notified. result < 0: err_why() is set. */
 void step_end(struct time_engine *e, int result, enum time_state state);
 /* Time has moved by all of the step, and the round is over: it now settles. */
 void step_moved(struct time_engine *e);
-/* What step_check() asked dispatch for has completed. */
+/* What step_check() requested of dispatch has completed. */
 void step_dispatched(struct time_engine *e);
-/* A pause that was due has come: the step that waited for it begins. */
+/* A pause that was due begins: the step that waited for it begins. */
 void step_begin_next(struct time_engine *e);
 
 /* ---- engine_driver.c ---- */
@@ -116,7 +116,7 @@ void step_begin_next(struct time_engine *e);
 void driver_grant(struct time_engine *e);
 /* The round that its request began is over. */
 void driver_answer_owed(struct time_engine *e);
-/* The lease ends because the source or the engine does: tell, close. The page is the caller's. */
+/* The lease ends because the source or the engine does: notify, close. The page is the caller's. */
 void driver_dismiss(struct time_engine *e);
 
 #endif

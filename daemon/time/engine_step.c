@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps: time moves by exactly the step, at once (wall-driven) or as the driver asks for it (driven), then
+ * Steps: time moves by exactly the step, at once (wall-driven) or as the driver requests it (driven), then
  * the step stays open until it has settled and everything accepted has completed. Thread: the exec's.
  */
 #include "engine_private.h"
@@ -12,7 +12,7 @@
 
 #define QUIET_POLL_DUR_NS NS_PER_MS /* credits are freed in shared memory; who frees them may forget to poke */
 
-/* In lock-step what was published while it settled still lies in dispatch, which lets go of it once it is asked. */
+/* In lock-step what was published while it settled still lies in dispatch, which releases it on request. */
 static bool is_quiet(struct time_engine *e)
 {
 	if (!e->held)
@@ -77,7 +77,7 @@ void step_dispatched(struct time_engine *e)
 
 void step_moved(struct time_engine *e)
 {
-	/* nobody but the participants moves on what a wall-driven step has brought, and they are through */
+	/* only the participants move on what a wall-driven step has brought, and they are through */
 	if (e->held && !e->driven) {
 		step_end(e, 0, TIME_PAUSED);
 		return;

@@ -31,7 +31,7 @@ struct member {
 	enum member_state state;
 	uint64_t number; /* of the round that it is in */
 	bool in_round;   /* it was there when the round began */
-	bool late;       /* told already */
+	bool late;       /* reported already */
 	struct time_participant who;
 	char name[TIME_NAME_MAX];
 };
@@ -49,7 +49,7 @@ struct lockstep {
 	uint64_t number;
 	struct sim_clock_sample now;
 	int64_t dur_ns;
-	int64_t wait_mono_ns; /* since when somebody is waited for */
+	int64_t wait_mono_ns; /* since when a participant is waited for */
 	struct exec_timer timer;
 	unsigned walking; /* inside move(): members are unlinked only afterwards */
 };
@@ -103,7 +103,7 @@ static void lost(struct member *m, const char *why)
 
 /* ---- telling ---- */
 
-static void tell(struct member *m, uint32_t op, uint32_t flags)
+static void notify(struct member *m, uint32_t op, uint32_t flags)
 {
 	const struct lockstep *l = m->l;
 	struct step_packet p = {
@@ -122,7 +122,7 @@ static void tell(struct member *m, uint32_t op, uint32_t flags)
 static void release(struct member *m)
 {
 	m->state = M_RELEASE;
-	tell(m, STEP_RELEASE, 0);
+	notify(m, STEP_RELEASE, 0);
 }
 
 static void wait_from_now(struct lockstep *l)
@@ -142,7 +142,7 @@ static bool takes_part(const struct lockstep *l, const struct member *m)
 	return m->in_round && m->who.rank == l->rank;
 }
 
-/* Somebody of the round, or of its present rank, is in that state. */
+/* A participant of the round, or of its present rank, is in that state. */
 static struct member *find(const struct lockstep *l, bool whole, enum member_state state, bool equal)
 {
 	struct member *m;
@@ -178,7 +178,7 @@ static void give_turns(struct lockstep *l)
 		if (takes_part(l, m)) {
 			m->number = l->number;
 			m->state = M_TURN;
-			tell(m, STEP_TURN, n > 1 ? STEP_SHARED : 0);
+			notify(m, STEP_TURN, n > 1 ? STEP_SHARED : 0);
 		}
 }
 
@@ -195,7 +195,7 @@ static bool next(struct lockstep *l, uint32_t from)
 	return l->ev->dispatch(l->ctx);
 }
 
-/* One move if one is possible; 1: moved, 0: somebody is waited for, 2: the round is over. */
+/* One move if one is possible; 1: moved, 0: a participant is waited for, 2: the round is over. */
 static int move_once(struct lockstep *l)
 {
 	struct member *m;
@@ -295,7 +295,7 @@ static void one_late(struct member *m, int64_t waited_dur_ns)
 
 	m->late = true;
 	if (l->late == TIME_LATE_DROP) {
-		tell(m, STEP_DROPPED, 0);
+		notify(m, STEP_DROPPED, 0);
 		member_out(m);
 	}
 	if (l->late != TIME_LATE_WAIT)
@@ -346,7 +346,7 @@ static void on_deadline(void *arg)
 static void on_done(struct member *m, const struct step_packet *p)
 {
 	m->state = p->kept ? M_KEPT : M_IDLE;
-	/* of a round that was given up: nobody would ask for it any more */
+	/* of a round that was given up: it is no longer requested */
 	if (m->state == M_KEPT && (m->l->phase == IDLE || m->number != m->l->number))
 		release(m);
 }
@@ -455,7 +455,7 @@ void lockstep_drop_client(struct lockstep *l, uint32_t client_id)
 		}
 }
 
-/* ---- life ---- */
+/* ---- making ---- */
 
 int lockstep_create(const struct lockstep_options *o, struct lockstep **ret)
 {

@@ -21,7 +21,7 @@ struct lockstep_events {
 	bool (*dispatch)(void *ctx);
 	/* The round is over. Never from inside lockstep_begin(). */
 	void (*ended)(void *ctx);
-	/* The first has come, or the last has gone. */
+	/* The first has joined, or the last has left. */
 	void (*members)(void *ctx);
 	/* who NULL: dispatch. dropped: it is out, or the step goes on without it. */
 	void (*late)(void *ctx, const struct time_participant *who, int64_t waited_dur_ns, bool dropped);
@@ -46,11 +46,11 @@ void lockstep_drop_client(struct lockstep *l, uint32_t client_id);
 
 uint32_t lockstep_members(const struct lockstep *l);
 bool lockstep_busy(const struct lockstep *l); /* a round is open */
-/* Time has moved. True: ended() follows; false: there is nobody to wait for. Not while a round is open. */
+/* Time has moved. True: ended() follows; false: there is no participant to wait for. Not while a round is open. */
 bool lockstep_begin(struct lockstep *l, const struct sim_clock_sample *now, int64_t dur_ns);
 /* What dispatch() started has completed. */
 void lockstep_dispatched(struct lockstep *l);
-/* Give the open round up; ended() does not come. */
+/* Give the open round up; ended() is not called. */
 void lockstep_abort(struct lockstep *l);
 
 uint32_t lockstep_list(const struct lockstep *l, struct time_participant *ret, uint32_t max); /* returns how many */

@@ -19,7 +19,7 @@ int64_t page_write_begin(struct sim_clock_page *p, struct exec *x, bool readers_
 
 /* Even again, and the futex word moved. Payload stores go between the two, with page_store(). */
 void page_write_end(struct sim_clock_page *p);
-/* Wake whoever waits on the futex word; a system call, so that it may come a little later. */
+/* Wake whoever waits on the futex word; a system call, so that it may be called a little later. */
 void page_wake(struct sim_clock_page *p);
 
 #define page_store(field, value) __atomic_store_n((field), (value), __ATOMIC_RELAXED)

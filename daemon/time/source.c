@@ -40,10 +40,10 @@ static const struct sim_source_ops sources[] = {
 int time_source_check(const struct sim_source_ops *s)
 {
 	if (s->abi != SIM_SOURCE_ABI)
-		return err_set(-EPROTO, "a time source was built for interface %u, simd has %u: build it anew", s->abi,
+		return err_set(-EPROTO, "a time source was built for interface %u, simd has %u: rebuild it", s->abi,
 			       SIM_SOURCE_ABI);
 	if (s->size < sizeof(*s))
-		return err_set(-EPROTO, "a time source's table has %u bytes, simd needs %zu: build it anew", s->size,
+		return err_set(-EPROTO, "a time source's table has %u bytes, simd needs %zu: rebuild it", s->size,
 			       sizeof(*s));
 	if (!s->name || !s->name[0] || !s->start)
 		return err_set(-EPROTO, "a time source's table has no name or no start value");

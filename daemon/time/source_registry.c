@@ -151,7 +151,7 @@ int source_registry_find(struct source_registry *s, const char *word, bool may_b
 	return r < 0 ? r : find_plugin(s, word, ret);
 }
 
-/* ---- life ---- */
+/* ---- making ---- */
 
 int source_registry_create(const char *const *dirs, struct source_registry **ret)
 {
