@@ -16,6 +16,7 @@
 #include "jsonx.h"
 #include "log.h"
 #include "mem.h"
+#include "wire/pages.h"
 
 #include <errno.h>
 #include <string.h>
@@ -58,7 +59,23 @@ static const struct method *find_method(const char *full)
 	return NULL;
 }
 
-static int allowed(const struct conn *c, const struct method *m)
+/* A session of another version may have other parameters too: this tells what is wrong. */
+static int check_abi(const json_t *params)
+{
+	const char *version;
+	int64_t abi;
+	int r = jsonx_int(params, "abi", 0, INT32_MAX, &abi);
+
+	if (r == 0)
+		r = jsonx_opt_string(params, "version", 64, "?", &version);
+	if (r < 0 || abi == WIRE_ABI)
+		return r;
+	return err_set(-EPROTO,
+		       "client library %s speaks wire version %lld, simd %s speaks %u; update the older of the two",
+		       version, (long long)abi, SIM_VERSION, WIRE_ABI);
+}
+
+static int allowed(const struct conn *c, const struct method *m, const json_t *params)
 {
 	bool owner_only = conf_choice(c->s->root, "socket.admin") == 1;
 
@@ -66,7 +83,7 @@ static int allowed(const struct conn *c, const struct method *m)
 		return err_set(-EPROTO, "%s: say Hello first", m->name);
 	if ((m->flags & METHOD_ADMIN) && owner_only && c->cred.uid != 0 && c->cred.uid != geteuid())
 		return err_set(-EACCES, "%s: only simd's own user and root may do that (socket.admin)", m->name);
-	return 0;
+	return m->flags & METHOD_ABI ? check_abi(params) : 0;
 }
 
 static void mark_broken(struct conn *c, const char *why)
@@ -110,13 +127,13 @@ static void send_reply(struct conn *c, json_t *reply, const int *fds, unsigned n
 
 static void run_method(struct conn *c, const struct method *m, const struct varlink_request *req)
 {
-	struct call call = { .conn = c, .s = c->s, .params = req->params, .more = req->more, .oneway = req->oneway };
+	struct call call = { .conn = c, .s = c->s, .more = req->more, .oneway = req->oneway };
 	int r;
 
 	err_clear();
-	r = allowed(c, m);
+	r = allowed(c, m, req->params);
 	if (r == 0)
-		r = jsonx_only(req->params, m->params);
+		r = jsonx_read(req->params, m->params, &call.a);
 	if (r == 0)
 		r = m->run(&call);
 	if (call.later || (call.stream && r == 0))
@@ -171,6 +188,23 @@ static void run_calls(struct conn *c)
 		on_message(c, &msg);
 		varlink_msg_finish(&msg);
 	}
+}
+
+int call_reply(struct call *call, json_t *reply)
+{
+	call->reply = reply;
+	return reply ? 0 : err_nomem();
+}
+
+const char *call_backend(const struct call *call)
+{
+	return conf_choice(call->s->root, "backend") == 0 ? "iox" : "mem";
+}
+
+json_t *call_give_fd(struct call *call, int fd, const char *name)
+{
+	call->fds[call->n_fds++] = fd;
+	return json_pack("[s]", name);
 }
 
 /* ---- parked calls ---- */

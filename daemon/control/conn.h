@@ -12,6 +12,7 @@
 #include "event.h"
 #include "exec.h"
 #include "service.h"
+#include "jsonx.h"
 #include "list.h"
 #include "log.h"
 #include "varlink.h"
@@ -60,12 +61,23 @@ struct conn {
 /* Say why (plain ASCII without quotes), as the answer to whatever it asks first, and close it. Takes fd. */
 void conn_refuse(int fd, int r, const char *why);
 
+/* The parameters of all methods, each under its name; those that a call lacks are 0 or their row's default. */
+struct args {
+	const char *app, *bridge, *channel, *hash, *name, *request_hash, *response_hash, *role, *service, *source,
+		*type, *version, *why;
+	json_t *definition /* "type" of Advertise */, *request, *response;
+	int64_t abi, cell, deadline_ms, depth, dur_ns, flags, iox_generation, max_body, number /* "errno" */,
+		publisher_id, queue, rank, request_id, service_id, subscriber_id, tag, timeout_ms;
+	double scale;
+	bool freewheel, keep /* "continue" */;
+};
+
 struct call {
 	struct conn *conn;
 	struct simd *s;
-	json_t *params; /* an object or NULL */
+	struct args a;
 	bool more, oneway;
-	json_t *reply; /* the method's answer: takes; NULL: {} */
+	json_t *reply; /* the method's answer; NULL: {} */
 	int fds[VARLINK_FDS_MAX];
 	unsigned n_fds; /* closed after the reply has been queued */
 	bool later;     /* the method has parked the call */
@@ -75,20 +87,73 @@ struct call {
 enum method_flag {
 	METHOD_SESSION = 1 << 0, /* only after Hello */
 	METHOD_ADMIN = 1 << 1,   /* socket.admin decides who may */
+	METHOD_ABI = 1 << 2,     /* another "abi" is refused before anything else is looked at */
 };
 
 struct method {
 	const char *name;
 	int (*run)(struct call *call); /* 0, or negative errno with its sentence */
 	unsigned flags;
-	const char *const *params; /* that it knows, NULL ends */
+	const struct jsonx_field *params; /* NULL: none */
 };
+
+/* Rows of a method's parameters: key, member of struct args, bounds. */
+#define PARAMS(...) \
+	(const struct jsonx_field[]) \
+	{ \
+		__VA_ARGS__, \
+		{ \
+			0 \
+		} \
+	}
+#define ARG(key_, type_, member) .key = (key_), .type = (type_), .off = offsetof(struct args, member)
+#define ARG_INT(key, member, lo, hi) \
+	{ \
+		ARG(key, JSONX_INT, member), .min = (lo), .max = (hi) \
+	}
+#define ARG_REAL(key, member) \
+	{ \
+		ARG(key, JSONX_REAL, member) \
+	}
+#define ARG_STR(key, member, bytes) \
+	{ \
+		ARG(key, JSONX_STRING, member), .max = (bytes) \
+	}
+#define ARG_OBJ(key, member) \
+	{ \
+		ARG(key, JSONX_OBJECT, member) \
+	}
+#define OPT_INT(key, member, lo, hi, default) \
+	{ \
+		ARG(key, JSONX_INT, member), .optional = true, .min = (lo), .max = (hi), .def = (default) \
+	}
+#define OPT_BOOL(key, member) \
+	{ \
+		ARG(key, JSONX_BOOL, member), .optional = true \
+	}
+#define OPT_STR(key, member, bytes) \
+	{ \
+		ARG(key, JSONX_STRING, member), .optional = true, .max = (bytes) \
+	}
+#define OPT_OBJ(key, member) \
+	{ \
+		ARG(key, JSONX_OBJECT, member), .optional = true \
+	}
+
+#define TEXT_MAX 4096 /* bytes of a parameter that has a bound of its own where it is used */
 
 /* Tables of the method_*.c files, each ended by a NULL name. */
 extern const struct method session_methods[], service_methods[], list_methods[], clock_methods[], admin_methods[];
 
 /* Text of the interface file. */
 extern const char control_interface[];
+
+/* The method's result: takes reply; NULL is -ENOMEM. */
+int call_reply(struct call *call, json_t *reply);
+/* "iox" or "mem": what the data plane is. */
+const char *call_backend(const struct call *call);
+/* A socket to hand out with the reply, and its "fds". */
+json_t *call_give_fd(struct call *call, int fd, const char *name);
 
 /* Park the call: returns what must be handed to call_answer() once, or NULL. */
 struct parked *call_park(struct call *call);

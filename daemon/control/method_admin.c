@@ -8,6 +8,7 @@
 #include "err.h"
 #include "jsonx.h"
 #include "mem.h"
+#include "timeutil.h"
 
 #include <errno.h>
 #include <sys/statvfs.h>
@@ -27,8 +28,8 @@ static json_t *pools_json(const struct simd *s)
 	json_t *a = json_array();
 
 	for (unsigned i = 0; i < s->pools.n; i++)
-		json_array_append_new(a, json_pack("{s:I, s:I}", "size", (json_int_t)s->pools.c[i].size, "count",
-						   (json_int_t)s->pools.c[i].count));
+		json_array_append_new(a, JSONX_MAKE(JX_INT("size", s->pools.c[i].size),
+						    JX_INT("count", s->pools.c[i].count)));
 	return a;
 }
 
@@ -40,19 +41,19 @@ static int method_get_info(struct call *call)
 
 	mem_stats(&mem);
 	(void)statvfs("/dev/shm", &shm);
-	call->reply =
-		json_pack("{s:s, s:s, s:i, s:I, s:s, s:i, s:b, s:I, s:s, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
-			  "version", SIM_VERSION, "simd_id", s->id_text, "pid", (int)getpid(), "uptime_ms",
-			  (json_int_t)((exec_now(s->x) - s->start_mono_ns) / 1000000), "runtime", s->runtime_dir,
-			  "roudi_pid", s->dataplane.roudi_pid, "roudi_owned", (int)s->dataplane.roudi_owned,
-			  "iox_generation", (json_int_t)s->dataplane.generation, "backend",
-			  conf_choice(s->root, "backend") == 0 ? "iox" : "mem", "rigs", rigs_json(s), "pools",
-			  pools_json(s), "shm_total", (json_int_t)(shm.f_blocks * shm.f_frsize), "shm_free",
-			  (json_int_t)(shm.f_bavail * shm.f_frsize), "shm_need", (json_int_t)pools_need(&s->pools),
-			  "clients", (json_int_t)s->n_clients, "channels", (json_int_t)s->n_channels, "memory",
-			  (json_int_t)mem.bytes, "given_up",
-			  s->ops && s->ops->given_up ? s->ops->given_up(s->user) : json_array());
-	return call->reply ? 0 : err_nomem();
+	return call_reply(
+		call,
+		JSONX_MAKE(JX_STR("version", SIM_VERSION), JX_STR("simd_id", s->id_text), JX_INT("pid", getpid()),
+			   JX_INT("uptime_ms", (exec_now(s->x) - s->start_mono_ns) / NS_PER_MS),
+			   JX_STR("runtime", s->runtime_dir), JX_INT("roudi_pid", s->dataplane.roudi_pid),
+			   JX_BOOL("roudi_owned", s->dataplane.roudi_owned),
+			   JX_INT("iox_generation", s->dataplane.generation), JX_STR("backend", call_backend(call)),
+			   JX_NEW("rigs", rigs_json(s)), JX_NEW("pools", pools_json(s)),
+			   JX_INT("shm_total", shm.f_blocks * shm.f_frsize),
+			   JX_INT("shm_free", shm.f_bavail * shm.f_frsize), JX_INT("shm_need", pools_need(&s->pools)),
+			   JX_INT("clients", s->n_clients), JX_INT("channels", s->n_channels),
+			   JX_INT("memory", mem.bytes),
+			   JX_NEW("given_up", s->ops && s->ops->given_up ? s->ops->given_up(s->user) : json_array())));
 }
 
 static int method_get_config(struct call *call)
@@ -69,18 +70,15 @@ static int method_get_config(struct call *call)
 			json_object_set(changed, key, json_object_get(item, "default"));
 	}
 	json_decref(list);
-	call->reply = json_pack("{s:O, s:o, s:o}", "config", call->s->root.obj, "origins", origins, "changed", changed);
-	return call->reply ? 0 : err_nomem();
+	return call_reply(call, JSONX_MAKE(JX_NEW("config", json_incref(call->s->root.obj)), JX_NEW("origins", origins),
+					   JX_NEW("changed", changed)));
 }
 
 static int method_restart_bridge(struct call *call)
 {
 	struct simd *s = call->s;
-	const char *name;
-	int r = jsonx_string(call->params, "name", 4096, &name);
+	const char *name = call->a.name;
 
-	if (r < 0)
-		return r;
 	if (!bridge_find(s, name))
 		return err_set(-ENOENT, "no rig has a bridge \"%.60s\"; `simctl bridge list` shows those there are",
 			       name);
@@ -99,17 +97,10 @@ static int method_shutdown(struct call *call)
 	return 0;
 }
 
-#define P(...) \
-	(const char *const[]) \
-	{ \
-		__VA_ARGS__, NULL \
-	}
-static const char *const none[] = { NULL };
-
 const struct method admin_methods[] = {
-	{ "GetInfo", method_get_info, 0, none },
-	{ "GetConfig", method_get_config, 0, none },
-	{ "RestartBridge", method_restart_bridge, METHOD_ADMIN, P("name") },
-	{ "Shutdown", method_shutdown, METHOD_ADMIN, none },
+	{ "GetInfo", method_get_info, 0, NULL },
+	{ "GetConfig", method_get_config, 0, NULL },
+	{ "RestartBridge", method_restart_bridge, METHOD_ADMIN, PARAMS(ARG_STR("name", name, TEXT_MAX)) },
+	{ "Shutdown", method_shutdown, METHOD_ADMIN, NULL },
 	{ 0 },
 };

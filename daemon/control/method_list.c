@@ -39,11 +39,11 @@ static json_t *client_json(const struct client *cl)
 
 	if (!exe)
 		exe = json_string("?");
-	return json_pack("{s:I, s:s, s:s, s:s, s:i, s:I, s:o, s:I, s:I, s:I}", "id", (json_int_t)cl->id, "name",
-			 cl->name, "app", cl->runtime_name[0] ? cl->runtime_name : cl->app, "role",
-			 client_role_name(cl->role), "pid", (int)cl->pid, "uid", (json_int_t)cl->uid, "exe", exe,
-			 "publishers", (json_int_t)cl->n_publishers, "subscribers", (json_int_t)cl->n_subscribers,
-			 "iox_generation", (json_int_t)cl->iox_generation);
+	return JSONX_MAKE(JX_INT("id", cl->id), JX_STR("name", cl->name),
+			  JX_STR("app", cl->runtime_name[0] ? cl->runtime_name : cl->app),
+			  JX_STR("role", client_role_name(cl->role)), JX_INT("pid", cl->pid), JX_INT("uid", cl->uid),
+			  JX_NEW("exe", exe), JX_INT("publishers", cl->n_publishers),
+			  JX_INT("subscribers", cl->n_subscribers), JX_INT("iox_generation", cl->iox_generation));
 }
 
 static int method_list_clients(struct call *call)
@@ -53,8 +53,7 @@ static int method_list_clients(struct call *call)
 
 	list_for_each(cl, &call->s->clients, link)
 		json_array_append_new(a, client_json(cl));
-	call->reply = json_pack("{s:o}", "clients", a);
-	return call->reply ? 0 : err_nomem();
+	return call_reply(call, JSONX_MAKE(JX_NEW("clients", a)));
 }
 
 /* ---- figures: dispatch's are asked of its thread ---- */
@@ -100,12 +99,9 @@ static int method_get_channel(struct call *call)
 	char full[CHANNEL_NAME_MAX + 1];
 	struct channel *ch;
 	struct parked *p;
-	const char *name;
-	int r = jsonx_string(call->params, "name", 4096, &name);
+	const struct client *cl = call->conn->cl;
+	int r = names_channel_full(cl && cl->rig ? cl->rig->prefix : "", call->a.name, full);
 
-	if (r == 0)
-		r = names_channel_full(call->conn->cl && call->conn->cl->rig ? call->conn->cl->rig->prefix : "", name,
-				       full);
 	if (r < 0)
 		return r;
 	ch = channel_find(call->s, full);
@@ -130,15 +126,11 @@ static int method_get_dispatch(struct call *call)
 	return ask(call, report_dispatch);
 }
 
-#define P(...) \
-	(const char *const[]) \
-	{ \
-		__VA_ARGS__, NULL \
-	}
-static const char *const none[] = { NULL };
-
 const struct method list_methods[] = {
-	{ "ListChannels", method_list_channels, 0, none }, { "GetChannel", method_get_channel, 0, P("name") },
-	{ "ListClients", method_list_clients, 0, none },   { "ListBridges", method_list_bridges, 0, none },
-	{ "GetDispatch", method_get_dispatch, 0, none },   { 0 },
+	{ "ListChannels", method_list_channels, 0, NULL },
+	{ "GetChannel", method_get_channel, 0, PARAMS(ARG_STR("name", name, TEXT_MAX)) },
+	{ "ListClients", method_list_clients, 0, NULL },
+	{ "ListBridges", method_list_bridges, 0, NULL },
+	{ "GetDispatch", method_get_dispatch, 0, NULL },
+	{ 0 },
 };

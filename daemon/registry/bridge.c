@@ -482,19 +482,21 @@ static json_t *clock_config(const struct bridge *b)
 
 		if (names_channel_full(rig->prefix, conf_string(v, "name"), name) == 0 &&
 		    strcmp(name, CLOCK_CHANNEL) == 0)
-			return json_pack("{s:b, s:O}", "named", named, "options", conf_any(v, "options"));
+			return JSONX_MAKE(JX_BOOL("named", named),
+					  JX_NEW("options", json_incref(conf_any(v, "options"))));
 	}
-	return json_pack("{s:b, s:{}}", "named", named, "options");
+	return JSONX_MAKE(JX_BOOL("named", named), JX_NEW("options", json_object()));
 }
 
 json_t *bridge_config(const struct bridge *b)
 {
-	return json_pack("{s:s, s:s, s:s, s:O, s:s, s:O, s:s, s:o, s:b, s:o, s:b}", "name", b->name, "simd_id",
-			 b->s->id_text, "plugin", b->plugin_path ? b->plugin_path : b->plugin, "converters",
-			 b->converters, "connection", b->connection, "options", conf_any(b->view, "options"), "prefix",
-			 b->rig->prefix, "inbound", inbound(b->rig), "inbound_while_paused",
-			 conf_bool(b->rig->view, "inbound_while_paused"), "clock", clock_config(b), "reports_channels",
-			 true);
+	return JSONX_MAKE(JX_STR("name", b->name), JX_STR("simd_id", b->s->id_text),
+			  JX_STR("plugin", b->plugin_path ? b->plugin_path : b->plugin),
+			  JX_NEW("converters", json_incref(b->converters)), JX_STR("connection", b->connection),
+			  JX_NEW("options", json_incref(conf_any(b->view, "options"))),
+			  JX_STR("prefix", b->rig->prefix), JX_NEW("inbound", inbound(b->rig)),
+			  JX_BOOL("inbound_while_paused", conf_bool(b->rig->view, "inbound_while_paused")),
+			  JX_NEW("clock", clock_config(b)), JX_BOOL("reports_channels", true));
 }
 
 /* ---- dispatch's events ---- */

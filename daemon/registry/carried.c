@@ -2,6 +2,7 @@
 /* What a bridge has reported of channels; contract in carried.h. Thread: simd-main. */
 #include "carried.h"
 
+#include "jsonx.h"
 #include "mem.h"
 
 #include <errno.h>
@@ -73,10 +74,8 @@ json_t *carried_json(const struct carried *k, const char *bridge, const char *ch
 {
 	const char *name = k->name ? k->name : "", *type = k->type ? k->type : "";
 	bool refused = k->result < 0;
+	const char *why = *name ? name : "no reason reported";
 
-	return json_pack("{s:s, s:s, s:s, s:s, s:s}", "bridge", bridge, "channel", channel, "name", refused ? "" : name,
-			 "type", refused ? "" : type, "why",
-			 !refused ? ""
-			 : *name  ? name
-				  : "no reason reported");
+	return JSONX_MAKE(JX_STR("bridge", bridge), JX_STR("channel", channel), JX_STR("name", refused ? "" : name),
+			  JX_STR("type", refused ? "" : type), JX_STR("why", refused ? why : ""));
 }

@@ -3,6 +3,7 @@
 #include "client.h"
 
 #include "err.h"
+#include "jsonx.h"
 #include "simd.h"
 
 #include <errno.h>
@@ -38,6 +39,11 @@ struct client *client_find(struct simd *s, uint32_t id)
 			return cl;
 	}
 	return NULL;
+}
+
+json_t *client_endpoint_json(uint32_t id, const char *name, pid_t pid, uid_t uid)
+{
+	return JSONX_MAKE(JX_INT("client_id", id), JX_STR("client", name), JX_INT("pid", pid), JX_INT("uid", uid));
 }
 
 int client_row_get(struct client *cl)

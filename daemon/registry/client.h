@@ -10,6 +10,7 @@
 
 #include "wire/pages.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -48,6 +49,8 @@ struct client {
 struct client *client_find(struct simd *s, uint32_t id);
 const char *client_role_name(enum client_role role);
 int client_role_parse(const char *text); /* -EINVAL */
+/* An Endpoint of the control interface. */
+json_t *client_endpoint_json(uint32_t id, const char *name, pid_t pid, uid_t uid);
 /* A free row of its counter page, cleared; -EMFILE. */
 int client_row_get(struct client *cl);
 void client_row_put(struct client *cl, uint32_t row);

@@ -2,6 +2,7 @@
 /* The Events stream; contract in event.h. Thread: simd-main. */
 #include "event.h"
 
+#include "jsonx.h"
 #include "log.h"
 #include "simd.h"
 
@@ -36,8 +37,8 @@ static void broadcast(struct simd *s, json_t *j)
 
 json_t *event_dataplane_json(const struct simd *s)
 {
-	return json_pack("{s:s, s:I, s:b}", "event", "dataplane", "iox_generation", (json_int_t)s->dataplane.generation,
-			 "ready", (int)s->dataplane.ready);
+	return JSONX_MAKE(JX_STR("event", "dataplane"), JX_INT("iox_generation", s->dataplane.generation),
+			  JX_BOOL("ready", s->dataplane.ready));
 }
 
 void event_dataplane(struct simd *s)
@@ -47,24 +48,24 @@ void event_dataplane(struct simd *s)
 
 void event_clock_jump(struct simd *s, int64_t old_sim_ns, int64_t new_sim_ns, uint32_t generation)
 {
-	broadcast(s, json_pack("{s:s, s:I, s:I, s:I}", "event", "clock", "old_sim_ns", (json_int_t)old_sim_ns,
-			       "new_sim_ns", (json_int_t)new_sim_ns, "clock_generation", (json_int_t)generation));
+	broadcast(s, JSONX_MAKE(JX_STR("event", "clock"), JX_INT("old_sim_ns", old_sim_ns),
+				JX_INT("new_sim_ns", new_sim_ns), JX_INT("clock_generation", generation)));
 }
 
 void event_bridges(struct simd *s, const char *channel, uint32_t id)
 {
 	uint32_t v = atomic_load(&s->dispatch_page->channel[id].bridges);
 
-	broadcast(s, json_pack("{s:s, s:s, s:i, s:i}", "event", "bridges", "channel", channel, "total",
-			       (int)(v & 0xffff), "connected", (int)(v >> 16)));
+	broadcast(s, JSONX_MAKE(JX_STR("event", "bridges"), JX_STR("channel", channel), JX_INT("total", v & 0xffff),
+				JX_INT("connected", v >> 16)));
 }
 
 void event_services(struct simd *s)
 {
-	broadcast(s, json_pack("{s:s}", "event", "services"));
+	broadcast(s, JSONX_MAKE(JX_STR("event", "services")));
 }
 
 void event_shutdown(struct simd *s)
 {
-	broadcast(s, json_pack("{s:s}", "event", "shutdown"));
+	broadcast(s, JSONX_MAKE(JX_STR("event", "shutdown")));
 }

@@ -6,6 +6,7 @@
 #include "channel.h"
 #include "client.h"
 #include "err.h"
+#include "jsonx.h"
 #include "mem.h"
 #include "rate.h"
 #include "rig.h"
@@ -84,10 +85,9 @@ static uint64_t failed(const struct dispatch_channel_stats *c)
 	return n;
 }
 
-static json_t *client_json(const struct client *cl)
+static json_t *endpoint(const struct client *cl)
 {
-	return json_pack("{s:I, s:s, s:i, s:I}", "client_id", (json_int_t)cl->id, "client", cl->name, "pid",
-			 (int)cl->pid, "uid", (json_int_t)cl->uid);
+	return client_endpoint_json(cl->id, cl->name, cl->pid, cl->uid);
 }
 
 static json_t *age_json(const struct totals *t, int64_t now_mono_ns)
@@ -98,41 +98,34 @@ static json_t *age_json(const struct totals *t, int64_t now_mono_ns)
 								   : 0);
 }
 
-static json_t *statistics(const struct channel *ch, const struct dispatch_channel_stats *c)
+static json_t *channel_json(const struct channel *ch, const struct dispatch_stats *st)
 {
+	const struct dispatch_channel_stats *c = channel_stats(st, ch);
+	json_t *pubs = json_array(), *subs = json_array();
 	int64_t now = exec_now(ch->s->x);
+	const struct publisher *p;
+	const struct subscriber *sub;
 	struct totals t, lost;
 	double hz, bps;
 
+	list_for_each(p, &ch->publishers, in_channel)
+		json_array_append_new(pubs, endpoint(p->cl));
+	list_for_each(sub, &ch->subscribers, in_channel)
+		json_array_append_new(subs, endpoint(sub->cl));
 	channel_totals(ch, &t);
 	count_lost(&t, c, &lost);
 	rate_get(&ch->rate, now, t.messages, t.bytes, &hz, &bps);
-	return json_pack("{s:f, s:f, s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I}", "hz", hz, "bytes_per_s", bps,
-			 "age_ms", age_json(&t, now), "messages", (json_int_t)t.messages, "bytes", (json_int_t)t.bytes,
-			 "drops", report_drops(&lost), "delivered", (json_int_t)c->completed, "no_bridge",
-			 (json_int_t)c->failed[SIM_REASON_NO_BRIDGE], "in_flight", (json_int_t)c->in_flight, "failed",
-			 (json_int_t)failed(c), "local",
-			 (json_int_t)(t.messages > t.accepted ? t.messages - t.accepted : 0));
-}
-
-static json_t *channel_json(const struct channel *ch, const struct dispatch_stats *st)
-{
-	json_t *pubs = json_array(), *subs = json_array(), *j, *f = statistics(ch, channel_stats(st, ch));
-	struct publisher *p;
-	struct subscriber *sub;
-
-	list_for_each(p, &ch->publishers, in_channel)
-		json_array_append_new(pubs, client_json(p->cl));
-	list_for_each(sub, &ch->subscribers, in_channel)
-		json_array_append_new(subs, client_json(sub->cl));
-	j = json_pack("{s:I, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "id", (json_int_t)ch->id, "name",
-		      ch->name, "type", ch->type, "hash", ch->hash, "rig", ch->rig ? ch->rig->name : "", "window",
-		      (json_int_t)ch->window, "slot_size", (json_int_t)ch->slot_size, "max_body",
-		      (json_int_t)ch->max_body, "publishers", pubs, "subscribers", subs, "bridges", bridge_names_of(ch),
-		      "topics", bridge_topics_of(ch));
-	json_object_update(j, f);
-	json_decref(f);
-	return j;
+	return JSONX_MAKE(JX_INT("id", ch->id), JX_STR("name", ch->name), JX_STR("type", ch->type),
+			  JX_STR("hash", ch->hash), JX_STR("rig", ch->rig ? ch->rig->name : ""),
+			  JX_INT("window", ch->window), JX_INT("slot_size", ch->slot_size),
+			  JX_INT("max_body", ch->max_body), JX_REAL("hz", hz), JX_REAL("bytes_per_s", bps),
+			  JX_NEW("age_ms", age_json(&t, now)), JX_INT("messages", t.messages), JX_INT("bytes", t.bytes),
+			  JX_NEW("drops", report_drops(&lost)),
+			  JX_INT("local", t.messages > t.accepted ? t.messages - t.accepted : 0),
+			  JX_INT("delivered", c->completed), JX_INT("failed", failed(c)),
+			  JX_INT("no_bridge", c->failed[SIM_REASON_NO_BRIDGE]), JX_INT("in_flight", c->in_flight),
+			  JX_NEW("publishers", pubs), JX_NEW("subscribers", subs),
+			  JX_NEW("bridges", bridge_names_of(ch)), JX_NEW("topics", bridge_topics_of(ch)));
 }
 
 static void on_channels(void *arg, const struct dispatch_stats *st)
@@ -145,7 +138,7 @@ static void on_channels(void *arg, const struct dispatch_stats *st)
 		if (st && !ch->replaced)
 			json_array_append_new(a, channel_json(ch, st));
 	}
-	answer(q, st, json_pack("{s:I, s:o}", "mono_ns", (json_int_t)exec_now(q->s->x), "channels", a));
+	answer(q, st, JSONX_MAKE(JX_INT("mono_ns", exec_now(q->s->x)), JX_NEW("channels", a)));
 }
 
 static void on_channel(void *arg, const struct dispatch_stats *st)
@@ -154,8 +147,8 @@ static void on_channel(void *arg, const struct dispatch_stats *st)
 	const struct channel *ch = channel_find(q->s, q->channel);
 
 	answer(q, st,
-	       st && ch && ch->typed ? json_pack("{s:o, s:o}", "channel", channel_json(ch, st), "type",
-						 json_loads(ch->type_json, 0, NULL))
+	       st && ch && ch->typed ? JSONX_MAKE(JX_NEW("channel", channel_json(ch, st)),
+						  JX_NEW("type", json_loads(ch->type_json, 0, NULL)))
 				     : NULL);
 }
 
@@ -223,18 +216,18 @@ static json_t *bridge_json(const struct bridge *b, const struct dispatch_stats *
 	char type[64];
 
 	type_of(b, type, sizeof(type));
-	return json_pack(
-		"{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, "
-		"s:O, s:o, s:b, s:b}",
-		"name", b->name, "type", type, "rig", b->rig->name, "plugin", b->plugin, "pid", (int)b->pid, "status",
-		permanent ? "permanent" : sim_bridge_status_name(b->status), "detail",
-		permanent && !*b->detail ? permanent : b->detail, "connection", b->connection, "start",
-		b->external ? "external" : "simd", "lanes", (json_int_t)d->lanes, "queued", (json_int_t)d->queued,
-		"held", (json_int_t)d->held, "late", (json_int_t)d->late, "attempted", (json_int_t)d->attempted, "sent",
-		(json_int_t)d->sent, "failed", (json_int_t)d->failed, "dropped", (json_int_t)d->dropped, "bytes",
-		(json_int_t)d->reported_bytes, "restarts", (json_int_t)restarts, "channels", channels(b), "topics",
-		bridge_topics(b), "converters", b->converters, "slow", slow_json(b, st), "lossless", (int)d->lossless,
-		"stalled", (int)d->stalled);
+	return JSONX_MAKE(JX_STR("name", b->name), JX_STR("type", type), JX_STR("rig", b->rig->name),
+			  JX_STR("plugin", b->plugin), JX_INT("pid", b->pid),
+			  JX_STR("status", permanent ? "permanent" : sim_bridge_status_name(b->status)),
+			  JX_STR("detail", permanent && !*b->detail ? permanent : b->detail),
+			  JX_STR("connection", b->connection), JX_STR("start", b->external ? "external" : "simd"),
+			  JX_INT("lanes", d->lanes), JX_INT("queued", d->queued), JX_INT("held", d->held),
+			  JX_INT("late", d->late), JX_INT("attempted", d->attempted), JX_INT("sent", d->sent),
+			  JX_INT("failed", d->failed), JX_INT("dropped", d->dropped),
+			  JX_INT("bytes", d->reported_bytes), JX_INT("restarts", restarts),
+			  JX_NEW("channels", channels(b)), JX_NEW("topics", bridge_topics(b)),
+			  JX_NEW("converters", json_incref(b->converters)), JX_NEW("slow", slow_json(b, st)),
+			  JX_BOOL("lossless", d->lossless), JX_BOOL("stalled", d->stalled));
 }
 
 static void on_bridge_stats(void *arg, const struct dispatch_stats *st)
@@ -247,7 +240,7 @@ static void on_bridge_stats(void *arg, const struct dispatch_stats *st)
 		if (st)
 			json_array_append_new(a, bridge_json(b, st));
 	}
-	answer(q, st, json_pack("{s:o}", "bridges", a));
+	answer(q, st, JSONX_MAKE(JX_NEW("bridges", a)));
 }
 
 /* ---- dispatch ---- */
@@ -268,44 +261,44 @@ static json_t *dispatch_channel_json(const struct channel *ch, const struct disp
 
 	channel_totals(ch, &all);
 	memcpy(failed.dropped, c->failed, sizeof(failed.dropped));
-	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "name", ch->name, "in_flight",
-			 (json_int_t)c->in_flight, "accepted", (json_int_t)c->accepted, "completed",
-			 (json_int_t)c->completed, "local", (json_int_t)c->local, "wait_ns",
-			 (json_int_t)all.wait_dur_ns, "refused", refused(&all, c->failed), "failed",
-			 report_drops(&failed));
+	return JSONX_MAKE(JX_STR("name", ch->name), JX_INT("in_flight", c->in_flight), JX_INT("accepted", c->accepted),
+			  JX_INT("completed", c->completed), JX_INT("local", c->local),
+			  JX_INT("wait_ns", all.wait_dur_ns), JX_NEW("refused", refused(&all, c->failed)),
+			  JX_NEW("failed", report_drops(&failed)));
 }
 
 static json_t *spans(int64_t p50_dur_ns, int64_t p99_dur_ns)
 {
-	return json_pack("{s:I, s:I}", "p50", (json_int_t)p50_dur_ns, "p99", (json_int_t)p99_dur_ns);
+	return JSONX_MAKE(JX_INT("p50", p50_dur_ns), JX_INT("p99", p99_dur_ns));
 }
 
 static json_t *dispatch_json(const struct simd *s, const struct dispatch_stats *st)
 {
 	json_t *chans = json_array();
-	json_int_t queued = 0;
+	uint64_t queued = 0;
 
 	for (uint32_t i = 0; i < st->n_bridges; i++)
-		queued += (json_int_t)st->bridges[i].queued;
+		queued += st->bridges[i].queued;
 	for (uint32_t i = 0; i < st->n_channels; i++) {
 		uint32_t id = st->channels[i].id;
 
 		if (id < WIRE_CHANNELS_MAX && s->by_id[id])
 			json_array_append_new(chans, dispatch_channel_json(s->by_id[id], &st->channels[i]));
 	}
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "queued", queued, "threads",
-			 (json_int_t)st->threads, "lanes", (json_int_t)st->lanes, "lanes_max",
-			 (json_int_t)st->lanes_max, "wakeups", (json_int_t)st->wakeups, "packets_out",
-			 (json_int_t)st->packets_out, "packets_in", (json_int_t)st->packets_in, "invalid",
-			 (json_int_t)st->invalid, "queue_ns", spans(st->queue_p50_dur_ns, st->queue_p99_dur_ns),
-			 "publish_ns", spans(st->publish_p50_dur_ns, st->publish_p99_dur_ns), "channels", chans);
+	return JSONX_MAKE(JX_INT("queued", queued), JX_INT("threads", st->threads), JX_INT("lanes", st->lanes),
+			  JX_INT("lanes_max", st->lanes_max), JX_INT("wakeups", st->wakeups),
+			  JX_INT("packets_out", st->packets_out), JX_INT("packets_in", st->packets_in),
+			  JX_INT("invalid", st->invalid),
+			  JX_NEW("queue_ns", spans(st->queue_p50_dur_ns, st->queue_p99_dur_ns)),
+			  JX_NEW("publish_ns", spans(st->publish_p50_dur_ns, st->publish_p99_dur_ns)),
+			  JX_NEW("channels", chans));
 }
 
 static void on_dispatch_stats(void *arg, const struct dispatch_stats *st)
 {
 	struct question *q = (struct question *)arg;
 
-	answer(q, st, st ? json_pack("{s:o}", "dispatch", dispatch_json(q->s, st)) : NULL);
+	answer(q, st, st ? JSONX_MAKE(JX_NEW("dispatch", dispatch_json(q->s, st))) : NULL);
 }
 
 /* ---- asking ---- */

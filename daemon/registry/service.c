@@ -663,23 +663,22 @@ json_t *service_json(const struct service *sv)
 {
 	const struct client *cl = sv->cl;
 
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:{s:I, s:s, s:i, s:I}, s:I, s:I, s:I, s:b, s:I, s:I, s:I, s:I, "
-			 "s:I, s:I, s:I}",
-			 "name", sv->name, "type", sv->type, "request_hash", sv->request.hash, "response_hash",
-			 sv->response.hash, "rig", cl->rig ? cl->rig->name : "", "provider", "client_id",
-			 (json_int_t)cl->id, "client", cl->name, "pid", (int)cl->pid, "uid", (json_int_t)cl->uid,
-			 "queue", (json_int_t)sv->queue, "deadline_ms", (json_int_t)sv->deadline_ms, "waiting",
-			 (json_int_t)sv->n_waiting, "running", (int)(sv->running || sv->late), "calls",
-			 (json_int_t)sv->calls, "answered", (json_int_t)sv->answered, "failed", (json_int_t)sv->failed,
-			 "timed_out", (json_int_t)sv->timed_out, "refused", (json_int_t)sv->refused, "late",
-			 (json_int_t)sv->dropped_late, "ignored", (json_int_t)sv->ignored);
+	return JSONX_MAKE(JX_STR("name", sv->name), JX_STR("type", sv->type), JX_STR("request_hash", sv->request.hash),
+			  JX_STR("response_hash", sv->response.hash), JX_STR("rig", cl->rig ? cl->rig->name : ""),
+			  JX_NEW("provider", client_endpoint_json(cl->id, cl->name, cl->pid, cl->uid)),
+			  JX_INT("queue", sv->queue), JX_INT("deadline_ms", sv->deadline_ms),
+			  JX_INT("waiting", sv->n_waiting), JX_BOOL("running", sv->running || sv->late),
+			  JX_INT("calls", sv->calls), JX_INT("answered", sv->answered), JX_INT("failed", sv->failed),
+			  JX_INT("timed_out", sv->timed_out), JX_INT("refused", sv->refused),
+			  JX_INT("late", sv->dropped_late), JX_INT("ignored", sv->ignored));
 }
 
 json_t *service_types_json(const struct service *sv)
 {
 	json_t *request = json_loads(sv->request.json, 0, NULL), *response = json_loads(sv->response.json, 0, NULL);
 
-	return json_pack("{s:o, s:o, s:o}", "service", service_json(sv), "request", request, "response", response);
+	return JSONX_MAKE(JX_NEW("service", service_json(sv)), JX_NEW("request", request),
+			  JX_NEW("response", response));
 }
 
 json_t *service_all_json(const struct simd *s, const struct client *cl)

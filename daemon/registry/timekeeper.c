@@ -10,6 +10,7 @@
 #include "event.h"
 #include "fd.h"
 #include "ipc.h"
+#include "jsonx.h"
 #include "log.h"
 #include "mem.h"
 #include "pubsub.h"
@@ -513,8 +514,7 @@ static json_t *driver_json(const struct time_status *st)
 {
 	if (!st->has_driver)
 		return json_null();
-	return json_pack("{s:I, s:s, s:i, s:I}", "client_id", (json_int_t)st->driver.client_id, "client",
-			 st->driver.name, "pid", (int)st->driver.pid, "uid", (json_int_t)st->driver.uid);
+	return client_endpoint_json(st->driver.client_id, st->driver.name, st->driver.pid, st->driver.uid);
 }
 
 static json_t *participants_json(const struct timekeeper *t)
@@ -524,11 +524,11 @@ static json_t *participants_json(const struct timekeeper *t)
 	json_t *a = json_array();
 
 	for (uint32_t i = 0; i < n; i++)
-		json_array_append_new(a, json_pack("{s:I, s:s, s:i, s:I, s:I, s:b, s:b, s:I}", "client_id",
-						   (json_int_t)who[i].client_id, "client", who[i].name, "pid",
-						   (int)who[i].pid, "uid", (json_int_t)who[i].uid, "rank",
-						   (json_int_t)who[i].rank, "awaited", (int)who[i].awaited, "late",
-						   (int)who[i].late, "waited_ns", (json_int_t)who[i].waited_dur_ns));
+		json_array_append_new(a, JSONX_MAKE(JX_INT("client_id", who[i].client_id),
+						    JX_STR("client", who[i].name), JX_INT("pid", who[i].pid),
+						    JX_INT("uid", who[i].uid), JX_INT("rank", who[i].rank),
+						    JX_BOOL("awaited", who[i].awaited), JX_BOOL("late", who[i].late),
+						    JX_INT("waited_ns", who[i].waited_dur_ns)));
 	return a;
 }
 
@@ -539,15 +539,17 @@ json_t *timekeeper_json(struct timekeeper *t)
 
 	time_engine_status(t->engine, &st);
 	clock_thread_stats(t->thread, &c);
-	return json_pack(
-		"{s:s, s:b, s:I, s:I, s:f, s:b, s:b, s:b, s:I, s:i, s:f, s:o, s:b, s:I, s:o, s:o, s:I, s:I, s:{s:I, s:I, s:I}, s:b}",
-		"source", st.source->name, "driven", (int)st.driven, "sim_ns", (json_int_t)st.sim_ns, "mono_ns",
-		(json_int_t)st.mono_ns, "scale", (double)st.scale_e6 / SIM_RATE_ONE, "paused", st.state == TIME_PAUSED,
-		"stepping", st.state == TIME_STEPPING, "started", (int)st.started, "clock_generation",
-		(json_int_t)st.clock_generation, "rate_hz", (int)c.rate_hz, "real_time_factor", st.real_time_factor,
-		"driver", driver_json(&st), "driver_lost", (int)st.driver_lost, "steps", (json_int_t)st.steps,
-		"participants", participants_json(t), "other_clocks", other_clocks_json(t), "published",
-		(json_int_t)c.published, "missed", (json_int_t)c.missed, "lateness_ns", "p50",
-		(json_int_t)c.lateness.p50_dur_ns, "p99", (json_int_t)c.lateness.p99_dur_ns, "max",
-		(json_int_t)c.lateness.max_dur_ns, "freewheel", (int)(st.has_driver && st.driver.freewheel));
+	return JSONX_MAKE(JX_STR("source", st.source->name), JX_BOOL("driven", st.driven), JX_INT("sim_ns", st.sim_ns),
+			  JX_INT("mono_ns", st.mono_ns), JX_REAL("scale", (double)st.scale_e6 / SIM_RATE_ONE),
+			  JX_BOOL("paused", st.state == TIME_PAUSED), JX_BOOL("stepping", st.state == TIME_STEPPING),
+			  JX_BOOL("started", st.started), JX_INT("clock_generation", st.clock_generation),
+			  JX_INT("rate_hz", c.rate_hz), JX_REAL("real_time_factor", st.real_time_factor),
+			  JX_NEW("driver", driver_json(&st)), JX_BOOL("driver_lost", st.driver_lost),
+			  JX_INT("steps", st.steps), JX_NEW("participants", participants_json(t)),
+			  JX_NEW("other_clocks", other_clocks_json(t)), JX_INT("published", c.published),
+			  JX_INT("missed", c.missed),
+			  JX_NEW("lateness_ns",
+				 JSONX_MAKE(JX_INT("p50", c.lateness.p50_dur_ns), JX_INT("p99", c.lateness.p99_dur_ns),
+					    JX_INT("max", c.lateness.max_dur_ns))),
+			  JX_BOOL("freewheel", st.has_driver && st.driver.freewheel));
 }

@@ -130,14 +130,6 @@ int jsonx_opt_bool(const json_t *obj, const char *key, bool def, bool *ret)
 	return 0;
 }
 
-int jsonx_opt_real(const json_t *obj, const char *key, double def, double *ret)
-{
-	if (member(obj, key))
-		return jsonx_real(obj, key, ret);
-	*ret = def;
-	return 0;
-}
-
 int jsonx_opt_string(const json_t *obj, const char *key, size_t max_len, const char *def, const char **ret)
 {
 	if (member(obj, key))
@@ -146,15 +138,28 @@ int jsonx_opt_string(const json_t *obj, const char *key, size_t max_len, const c
 	return 0;
 }
 
-int jsonx_opt_object(const json_t *obj, const char *key, json_t **ret)
+/* ---- tables ---- */
+
+static int read_field(const json_t *obj, const struct jsonx_field *f, void *var)
 {
-	if (member(obj, key))
-		return jsonx_object(obj, key, ret);
-	*ret = NULL;
+	switch (f->optional && !member(obj, f->key) ? 0 : f->type) {
+	case JSONX_INT:
+		return jsonx_int(obj, f->key, f->min, f->max, var);
+	case JSONX_BOOL:
+		return jsonx_bool(obj, f->key, var);
+	case JSONX_REAL:
+		return jsonx_real(obj, f->key, var);
+	case JSONX_STRING:
+		return jsonx_string(obj, f->key, (size_t)f->max, var);
+	case JSONX_OBJECT:
+		return jsonx_object(obj, f->key, var);
+	}
+	if (f->type == JSONX_INT)
+		*(int64_t *)var = f->def;
 	return 0;
 }
 
-int jsonx_only(const json_t *obj, const char *const *keys)
+static int check_known(const json_t *obj, const struct jsonx_field *table)
 {
 	/* jansson's iterator wants a mutable object but does not change it */
 	union {
@@ -164,14 +169,53 @@ int jsonx_only(const json_t *obj, const char *const *keys)
 
 	for (void *it = json_object_iter(o.m); it; it = json_object_iter_next(o.m, it)) {
 		const char *name = json_object_iter_key(it);
-		size_t i = 0;
+		const struct jsonx_field *f = table;
 
-		while (keys[i] && strcmp(keys[i], name) != 0)
-			i++;
-		if (!keys[i])
+		while (f && f->key && strcmp(f->key, name) != 0)
+			f++;
+		if (!f || !f->key)
 			return err_set(-EINVAL, "%.64s is not a parameter of this call", name);
 	}
 	return 0;
+}
+
+int jsonx_read(const json_t *obj, const struct jsonx_field *table, void *values)
+{
+	int r = check_known(obj, table);
+
+	for (const struct jsonx_field *f = table; r == 0 && f && f->key; f++)
+		r = read_field(obj, f, (char *)values + f->off);
+	return r;
+}
+
+static json_t *new_value(const struct jsonx_value *v)
+{
+	switch (v->type) {
+	case JSONX_INT:
+		return json_integer(v->i);
+	case JSONX_BOOL:
+		return json_boolean(v->i);
+	case JSONX_REAL:
+		return json_real(v->f);
+	case JSONX_STRING:
+		return json_string(v->s);
+	case JSONX_OBJECT:
+		return v->j;
+	}
+	return NULL;
+}
+
+json_t *jsonx_make(const struct jsonx_value *members)
+{
+	json_t *o = json_object();
+	bool whole = o != NULL;
+
+	for (const struct jsonx_value *v = members; v->key; v++) /* to the end: what it takes is freed on failure too */
+		whole &= json_object_set_new(o, v->key, new_value(v)) == 0;
+	if (whole)
+		return o;
+	json_decref(o);
+	return NULL;
 }
 
 char *jsonx_text(const json_t *j)

@@ -25,12 +25,58 @@ int jsonx_array(const json_t *obj, const char *key, size_t max_items, json_t **r
 /* Optional members: 0 and *ret = def when absent or null. */
 int jsonx_opt_int(const json_t *obj, const char *key, int64_t min, int64_t max, int64_t def, int64_t *ret);
 int jsonx_opt_bool(const json_t *obj, const char *key, bool def, bool *ret);
-int jsonx_opt_real(const json_t *obj, const char *key, double def, double *ret);
 int jsonx_opt_string(const json_t *obj, const char *key, size_t max_len, const char *def, const char **ret);
-int jsonx_opt_object(const json_t *obj, const char *key, json_t **ret); /* default: NULL */
 
-/* Refuse members that are not in the NULL-ended list. */
-int jsonx_only(const json_t *obj, const char *const *keys);
+enum jsonx_type { JSONX_INT = 1, JSONX_BOOL, JSONX_REAL, JSONX_STRING, JSONX_OBJECT };
+
+/* A row of what a peer may send. */
+struct jsonx_field {
+	const char *key; /* NULL ends the table */
+	enum jsonx_type type;
+	bool optional;
+	size_t off;       /* in the values, of an int64_t, bool, double, const char * or json_t * */
+	int64_t min, max; /* of an integer; max: bytes of a string at most */
+	int64_t def;      /* of an optional integer; the others are left as they are */
+};
+
+/* All members of obj into values; those that the table lacks are refused. table NULL: there may be none. */
+int jsonx_read(const json_t *obj, const struct jsonx_field *table, void *values);
+
+/* A member of an object that is to be made. */
+struct jsonx_value {
+	const char *key; /* NULL ends the table */
+	enum jsonx_type type;
+	union {
+		int64_t i; /* and of a boolean */
+		double f;
+		const char *s;
+		json_t *j; /* anything; its reference goes with it */
+	};
+};
+
+/* JSONX_MAKE(JX_INT("id", 3), JX_STR("name", "cam")): a new object, or NULL: no memory, or a value is NULL or no UTF-8. */
+json_t *jsonx_make(const struct jsonx_value *members);
+#define JSONX_MAKE(...) jsonx_make((const struct jsonx_value[]){ __VA_ARGS__, { 0 } })
+#define JX_INT(key_, v) \
+	{ \
+		.key = (key_), .type = JSONX_INT, .i = (int64_t)(v) \
+	}
+#define JX_BOOL(key_, v) \
+	{ \
+		.key = (key_), .type = JSONX_BOOL, .i = (v) \
+	}
+#define JX_REAL(key_, v) \
+	{ \
+		.key = (key_), .type = JSONX_REAL, .f = (v) \
+	}
+#define JX_STR(key_, v) \
+	{ \
+		.key = (key_), .type = JSONX_STRING, .s = (v) \
+	}
+#define JX_NEW(key_, v) \
+	{ \
+		.key = (key_), .type = JSONX_OBJECT, .j = (v) \
+	}
 
 /* True when the text nests deeper than max: asked before parsing, so that the parser's recursion has our bound. */
 bool jsonx_too_deep(const char *text, size_t len, unsigned max);

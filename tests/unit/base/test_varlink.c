@@ -456,8 +456,70 @@ TEST(members_are_read_with_their_bounds)
 	assert_int_equal(jsonx_object(o, "a", &j), -EINVAL);
 	assert_int_equal(jsonx_array(o, "a", 1, &j), -EINVAL);
 	assert_int_equal(jsonx_array(o, "a", 2, &j), 0);
-	assert_int_equal(jsonx_only(o, (const char *const[]){ "i", "s", "b", "r", "n", "o", "a", NULL }), 0);
-	assert_int_equal(jsonx_only(o, (const char *const[]){ "i", NULL }), -EINVAL);
-	assert_int_equal(jsonx_only(NULL, (const char *const[]){ NULL }), 0);
 	json_decref(o);
+}
+
+struct values {
+	int64_t i, n, absent;
+	const char *s;
+	bool b;
+	double r;
+	json_t *o;
+};
+
+#define AT(key_, type_, member) .key = (key_), .type = (type_), .off = offsetof(struct values, member)
+static const struct jsonx_field table[] = {
+	{ AT("i", JSONX_INT, i), .min = 1, .max = 9 },
+	{ AT("n", JSONX_INT, n), .optional = true, .min = 1, .max = 9, .def = 7 },
+	{ AT("absent", JSONX_INT, absent), .optional = true, .max = 9, .def = 8 },
+	{ AT("s", JSONX_STRING, s), .max = 3 },
+	{ AT("b", JSONX_BOOL, b), .optional = true },
+	{ AT("r", JSONX_REAL, r) },
+	{ AT("o", JSONX_OBJECT, o), .optional = true },
+	{ 0 },
+};
+
+TEST(objects_are_read_by_a_table)
+{
+	static const struct {
+		const char *text, *why; /* NULL: accepted */
+	} rows[] = {
+		{ "{\"i\": 5, \"s\": \"abc\", \"r\": 1.5, \"b\": true, \"o\": {}, \"n\": null}", NULL },
+		{ "{\"s\": \"abc\", \"r\": 1.5}", "i is missing; give a value of type integer" },
+		{ "{\"i\": 0, \"s\": \"abc\", \"r\": 1.5}", "i is 0, out of range 1 to 9" },
+		{ "{\"i\": 5, \"s\": \"abcd\", \"r\": 1.5}", "s has 4 bytes, at most 3 are allowed" },
+		{ "{\"i\": 5, \"s\": \"abc\", \"r\": \"x\"}", "r is of type string where number is wanted" },
+		{ "{\"i\": 5, \"s\": \"abc\", \"r\": 1, \"b\": 1}", "b is of type integer where boolean is wanted" },
+		{ "{\"i\": 5, \"s\": \"abc\", \"r\": 1, \"o\": []}", "o is of type array where object is wanted" },
+		{ "{\"i\": 5, \"s\": \"abc\", \"r\": 1, \"x\": 0}", "x is not a parameter of this call" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct values v = { 0 };
+		json_t *o = json_loads(rows[i].text, 0, NULL);
+
+		assert_int_equal(jsonx_read(o, table, &v), rows[i].why ? -EINVAL : 0);
+		if (rows[i].why)
+			assert_string_equal(err_why(), rows[i].why);
+		else
+			assert_true(v.i == 5 && v.n == 7 && v.absent == 8 && v.b && v.o && !strcmp(v.s, "abc"));
+		json_decref(o);
+	}
+	assert_int_equal(jsonx_read(NULL, NULL, NULL), 0);
+}
+
+TEST(objects_are_made_of_a_table)
+{
+	json_t *inner = json_object(), *o = JSONX_MAKE(JX_INT("i", -3), JX_BOOL("b", true), JX_REAL("r", 1.5),
+						       JX_STR("s", "abc"), JX_NEW("o", json_incref(inner)));
+	char *text = json_dumps(o, JSON_COMPACT);
+
+	assert_string_equal(text, "{\"i\":-3,\"b\":true,\"r\":1.5,\"s\":\"abc\",\"o\":{}}");
+	free(text);
+	json_decref(o);
+	/* one bad value: nothing is made, and what was to go in is freed */
+	assert_null(JSONX_MAKE(JX_STR("s", "\xff"), JX_NEW("o", json_incref(inner))));
+	assert_null(JSONX_MAKE(JX_NEW("o", json_incref(inner)), JX_NEW("x", NULL)));
+	assert_int_equal(inner->refcount, 1);
+	json_decref(inner);
 }
