@@ -5,72 +5,28 @@
 
 #include "simctl.h"
 
-static void print_names(const json_t *reply)
-{
-	json_t *b;
-	size_t i;
-
-	json_array_foreach(json_object_get(reply, "bridges"), i, b)
-		puts(json_text(b, "name"));
-}
-
-static void add_bridge(struct table *t, const json_t *b)
-{
-	static const char *const keys[] = { "queued", "held", "sent", "failed", "dropped", "restarts" };
-
-	table_cell(t, "%s", json_text(b, "name"));
-	table_cell(t, "%s", json_text(b, "rig"));
-	table_cell(t, "%s", json_text(b, "type"));
-	table_cell(t, "%.0f", json_num(b, "pid"));
-	table_cell(t, "%s", json_text(b, "status"));
-	table_cell(t, "%.0f", json_num(b, "lanes"));
-	for (unsigned i = 0; i < 6; i++)
-		table_cell(t, "%.0f", json_num(b, keys[i]));
-	table_cell(t, "%s", json_text(b, "detail"));
-}
-
-static void print_bridges(const json_t *reply)
-{
-	static const struct column columns[] = {
-		{ "BRIDGE", .least = 12 },
-		{ "RIG", .leave = 6 },
-		{ "TYPE", .leave = 5 },
-		{ "PID", .right = true, .leave = 7 },
-		{ .head = "STATUS" },
-		{ "LANES", .right = true, .leave = 9 },
-		{ "QUEUED", .right = true, .leave = 3 },
-		{ "HELD", .right = true, .leave = 8 },
-		{ "SENT", .right = true, .leave = 1 },
-		{ "FAILED", .right = true, .leave = 1 },
-		{ "DROPPED", .right = true, .leave = 1 },
-		{ "RESTARTS", .right = true, .leave = 4 },
-		{ "DETAIL", .leave = 2, .least = 12 },
-		{ 0 },
-	};
-	struct table *t = table_create(columns);
-	json_t *b;
-	size_t i;
-
-	json_array_foreach(json_object_get(reply, "bridges"), i, b)
-		add_bridge(t, b);
-	table_print(t);
-	table_destroy(t);
-}
+/* clang-format off */
+static const struct column columns[] = {
+	{ "BRIDGE", "name", .least = 12 },
+	{ "RIG", "rig", .leave = 6 },
+	{ "TYPE", "type", .leave = 5 },
+	{ "PID", "pid", NUM, .leave = 7 },
+	{ "STATUS", "status", TEXT, .leave = 0 },
+	{ "LANES", "lanes", NUM, .leave = 9 },
+	{ "QUEUED", "queued", NUM, .leave = 3 },
+	{ "HELD", "held", NUM, .leave = 8 },
+	{ "SENT", "sent", NUM, .leave = 1 },
+	{ "FAILED", "failed", NUM, .leave = 1 },
+	{ "DROPPED", "dropped", NUM, .leave = 1 },
+	{ "RESTARTS", "restarts", NUM, .leave = 4 },
+	{ "DETAIL", "detail", .leave = 2, .least = 12 },
+	{ 0 },
+};
+/* clang-format on */
 
 static int bridges_once(struct ctl *c)
 {
-	json_t *reply = ctl_call(c, "io.simd.Control.ListBridges", NULL);
-
-	if (!reply)
-		return 1;
-	if (c->a.json)
-		ctl_print_json(c, reply);
-	else if (c->a.names)
-		print_names(reply);
-	else
-		print_bridges(reply);
-	json_decref(reply);
-	return 0;
+	return ctl_list(c, ctl_call(c, "io.simd.Control.ListBridges", NULL), "bridges", columns);
 }
 
 int cmd_bridge_list(struct ctl *c)
@@ -78,25 +34,14 @@ int cmd_bridge_list(struct ctl *c)
 	return ctl_repeat(c, bridges_once);
 }
 
-static json_t *find_bridge(const json_t *reply, const char *name)
+static json_t *find(const json_t *obj, const char *list, const char *key, const char *value)
 {
-	json_t *b;
+	json_t *item;
 	size_t i;
 
-	json_array_foreach(json_object_get(reply, "bridges"), i, b)
-		if (!strcmp(json_text(b, "name"), name))
-			return b;
-	return NULL;
-}
-
-static const json_t *topic_of(const json_t *b, const char *channel)
-{
-	json_t *t;
-	size_t i;
-
-	json_array_foreach(json_object_get(b, "topics"), i, t)
-		if (!strcmp(json_text(t, "channel"), channel))
-			return t;
+	json_array_foreach(json_object_get(obj, list), i, item)
+		if (!strcmp(json_text(item, key), value))
+			return item;
 	return NULL;
 }
 
@@ -108,7 +53,7 @@ static void print_carried(const json_t *b)
 
 	printf("channels: %zu\n", json_array_size(list));
 	json_array_foreach(list, i, item) {
-		const json_t *t = topic_of(b, json_string_value(item));
+		const json_t *t = find(b, "topics", "channel", json_string_value(item));
 
 		if (t)
 			printf("  %s -> %s, %s\n", json_string_value(item), json_text(t, "name"), json_text(t, "type"));
@@ -142,11 +87,10 @@ static void print_bridge(const json_t *b)
 	printf("connection: %s\n", *json_text(b, "connection") ? json_text(b, "connection") : "none");
 	printf("process: pid %.0f, started by %s, %.0f restarts\n", json_num(b, "pid"),
 	       strcmp(json_text(b, "start"), "simd") ? "its own unit" : "simd", json_num(b, "restarts"));
-	if (json_is_true(json_object_get(b, "lossless")))
+	if (json_yes(b, "lossless"))
 		printf("lossless: yes%s\n",
-		       json_is_true(json_object_get(b, "stalled"))
-			       ? "; stalled: no answer for dispatch.deadline_ms, messages pass it by"
-			       : ": producers wait for it");
+		       json_yes(b, "stalled") ? "; stalled: no answer for dispatch.deadline_ms, messages pass it by"
+					      : ": producers wait for it");
 	print_slow(b);
 	printf("lanes: %.0f; %.0f queued, %.0f with the bridge\n", json_num(b, "lanes"), json_num(b, "queued"),
 	       json_num(b, "held"));
@@ -164,7 +108,7 @@ int cmd_bridge_info(struct ctl *c)
 
 	if (!reply)
 		return 1;
-	b = find_bridge(reply, c->a.bridge);
+	b = find(reply, "bridges", "name", c->a.bridge);
 	if (!b)
 		fprintf(stderr, "simctl: no bridge is called \"%s\"; `simctl bridge list` shows those there are\n",
 			c->a.bridge);
@@ -178,13 +122,9 @@ int cmd_bridge_info(struct ctl *c)
 
 int cmd_bridge_restart(struct ctl *c)
 {
-	json_t *params = json_pack("{s:s}", "name", c->a.bridge);
-	json_t *reply = ctl_call(c, "io.simd.Control.RestartBridge", params);
+	json_t *reply = ctl_call_named(c, "io.simd.Control.RestartBridge", c->a.bridge);
 
-	json_decref(params);
-	if (!reply)
-		return 1;
-	if (c->a.json)
+	if (!reply || c->a.json)
 		return ctl_put(c, reply);
 	json_decref(reply);
 	return 0;

@@ -35,6 +35,25 @@ json_t *ctl_call(struct ctl *c, const char *method, json_t *params)
 	return j;
 }
 
+json_t *ctl_call_named(struct ctl *c, const char *method, const char *name)
+{
+	json_t *params = json_pack("{s:s}", "name", name);
+	json_t *reply = ctl_call(c, method, params);
+
+	json_decref(params);
+	return reply;
+}
+
+int ctl_connect(struct ctl *c)
+{
+	struct sim_client_options o = { .size = sizeof(o),
+					.name = "simctl",
+					.socket = c->a.socket,
+					.flags = SIM_CLIENT_NO_DATA | SIM_CLIENT_NO_THREAD };
+
+	return c->client ? 0 : sim_connect(&o, &c->client);
+}
+
 void ctl_print_json(const struct ctl *c, const json_t *j)
 {
 	json_dumpf(j, stdout, JSON_REAL_PRECISION(12) | (c->a.pretty ? JSON_INDENT(2) : JSON_COMPACT));
@@ -47,6 +66,31 @@ int ctl_put(const struct ctl *c, json_t *reply)
 	if (!reply)
 		return 1;
 	ctl_print_json(c, reply);
+	json_decref(reply);
+	return 0;
+}
+
+int ctl_show(const struct ctl *c, json_t *reply, void (*print)(const json_t *reply))
+{
+	if (!reply || c->a.json)
+		return ctl_put(c, reply);
+	print(reply);
+	json_decref(reply);
+	return 0;
+}
+
+int ctl_list(const struct ctl *c, json_t *reply, const char *list, const struct column *columns)
+{
+	const json_t *items = json_object_get(reply, list), *item;
+	size_t i;
+
+	if (!reply || c->a.json)
+		return ctl_put(c, reply);
+	if (c->a.names)
+		json_array_foreach(items, i, item)
+			puts(json_text(item, "name"));
+	else
+		table_of(columns, items);
 	json_decref(reply);
 	return 0;
 }
@@ -81,6 +125,11 @@ const char *json_text(const json_t *obj, const char *key)
 double json_num(const json_t *obj, const char *key)
 {
 	return json_number_value(json_object_get(obj, key));
+}
+
+bool json_yes(const json_t *obj, const char *key)
+{
+	return json_is_true(json_object_get(obj, key));
 }
 
 /* A line no longer than the screen is wide, and no part of a character of UTF-8. */

@@ -11,12 +11,12 @@ static void print_driver(const json_t *k)
 
 	if (json_is_object(d))
 		printf("driver:     %s (pid %.0f)%s\n", json_text(d, "client"), json_num(d, "pid"),
-		       json_is_true(json_object_get(k, "freewheel")) ? ", runs as fast as it can" : "");
-	else if (!json_is_true(json_object_get(k, "driven")))
+		       json_yes(k, "freewheel") ? ", runs as fast as it can" : "");
+	else if (!json_yes(k, "driven"))
 		return;
-	else if (json_is_true(json_object_get(k, "driver_lost")))
+	else if (json_yes(k, "driver_lost"))
 		puts("driver:     none: driver lost, clock stopped until one starts");
-	else if (json_is_true(json_object_get(k, "started")))
+	else if (json_yes(k, "started"))
 		puts("driver:     none: lease released, clock stopped until one starts");
 	else
 		puts("driver:     no driver yet: start one, or TimeSource=simulation");
@@ -32,13 +32,12 @@ static void print_participants(const json_t *k)
 	printf("lock-step:  %zu participant%s, %.0f steps by command\n", json_array_size(a),
 	       json_array_size(a) == 1 ? "" : "s", json_num(k, "steps"));
 	json_array_foreach(a, i, p) {
-		bool awaited = json_is_true(json_object_get(p, "awaited"));
+		bool awaited = json_yes(p, "awaited");
 
 		printf("  rank %-6.0f %s (pid %.0f)%s", json_num(p, "rank"), json_text(p, "client"), json_num(p, "pid"),
 		       awaited ? "" : "\n");
 		if (awaited)
-			printf(": %s, waited for since %.3f s\n",
-			       json_is_true(json_object_get(p, "late")) ? "LATE" : "running its step",
+			printf(": %s, waited for since %.3f s\n", json_yes(p, "late") ? "LATE" : "running its step",
 			       json_num(p, "waited_ns") / 1e9);
 	}
 }
@@ -56,14 +55,11 @@ static void print_clock(const json_t *k)
 {
 	json_t *late = json_object_get(k, "lateness_ns");
 	char stamp[DUR_FORMAT_MAX];
-	const char *state = json_is_true(json_object_get(k, "stepping")) ? "stepping"
-			    : json_is_true(json_object_get(k, "paused")) ? "paused"
-									 : "running";
+	const char *state = json_yes(k, "stepping") ? "stepping" : json_yes(k, "paused") ? "paused" : "running";
 
 	printf("time:       %s s\n", stamp_format(json_integer_value(json_object_get(k, "sim_ns")), stamp));
-	printf("source:     %s, %s\n", json_text(k, "source"),
-	       json_is_true(json_object_get(k, "driven")) ? "driven" : "wall-driven");
-	printf("state:      %s%s\n", state, json_is_true(json_object_get(k, "started")) ? "" : ", not started");
+	printf("source:     %s, %s\n", json_text(k, "source"), json_yes(k, "driven") ? "driven" : "wall-driven");
+	printf("state:      %s%s\n", state, json_yes(k, "started") ? "" : ", not started");
 	printf("scale:      %g (real-time factor %.3f)\n", json_num(k, "scale"), json_num(k, "real_time_factor"));
 	printf("generation: %.0f\n", json_num(k, "clock_generation"));
 	print_driver(k);

@@ -58,13 +58,12 @@ static void print_below(const char *path, json_t *value, const json_t *reply)
 	}
 }
 
+static void print(const json_t *reply)
+{
+	print_below("", json_object_get(reply, "config"), reply);
+}
+
 int cmd_config(struct ctl *c)
 {
-	json_t *reply = ctl_call(c, "io.simd.Control.GetConfig", NULL);
-
-	if (!reply || c->a.json)
-		return ctl_put(c, reply);
-	print_below("", json_object_get(reply, "config"), reply);
-	json_decref(reply);
-	return 0;
+	return ctl_show(c, ctl_call(c, "io.simd.Control.GetConfig", NULL), print);
 }

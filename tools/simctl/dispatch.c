@@ -1,19 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The dispatcher's figures, for people. Thread: main. */
+/* The dispatcher's counters, for people. Thread: main. */
 #include <stdio.h>
 
 #include "simctl.h"
-
-static double sum(const json_t *counts)
-{
-	const char *key;
-	json_t *v;
-	double n = 0;
-
-	json_object_foreach((json_t *)(uintptr_t)counts, key, v)
-		n += json_number_value(v);
-	return n;
-}
 
 static void print_spans(const char *what, const json_t *spans)
 {
@@ -30,36 +19,19 @@ static void print_head(const json_t *d)
 	print_spans("lane to answer:   ", json_object_get(d, "publish_ns"));
 }
 
-static void print_channels(const json_t *list)
-{
-	static const struct column columns[] = {
-		{ "CHANNEL", .least = 20, .end = true },
-		{ "IN FLIGHT", .right = true, .leave = 2 },
-		{ "ACCEPTED", .right = true },
-		{ "REFUSED", .right = true },
-		{ "COMPLETED", .right = true, .leave = 1 },
-		{ "FAILED", .right = true },
-		{ "LOCAL", .right = true, .leave = 4 },
-		{ "WAITED", .right = true, .leave = 3 },
-		{ 0 },
-	};
-	struct table *t = table_create(columns);
-	json_t *ch;
-	size_t i;
-
-	json_array_foreach((json_t *)(uintptr_t)list, i, ch) {
-		table_cell(t, "%s", json_text(ch, "name"));
-		table_cell(t, "%.0f", json_num(ch, "in_flight"));
-		table_cell(t, "%.0f", json_num(ch, "accepted"));
-		table_cell(t, "%.0f", sum(json_object_get(ch, "refused")));
-		table_cell(t, "%.0f", json_num(ch, "completed"));
-		table_cell(t, "%.0f", sum(json_object_get(ch, "failed")));
-		table_cell(t, "%.0f", json_num(ch, "local"));
-		table_cell(t, "%.3f s", json_num(ch, "wait_ns") / 1e9);
-	}
-	table_print(t);
-	table_destroy(t);
-}
+/* clang-format off */
+static const struct column columns[] = {
+	{ "CHANNEL", "name", .least = 20, .end = true },
+	{ "IN FLIGHT", "in_flight", NUM, .leave = 2 },
+	{ "ACCEPTED", "accepted", NUM, .leave = 0 },
+	{ "REFUSED", "refused", NUM, .leave = 0 },
+	{ "COMPLETED", "completed", NUM, .leave = 1 },
+	{ "FAILED", "failed", NUM, .leave = 0 },
+	{ "LOCAL", "local", NUM, .leave = 4 },
+	{ "WAITED", "wait_ns", SPAN, .scale = 1e-9, .leave = 3 },
+	{ 0 },
+};
+/* clang-format on */
 
 /* "  /lidar: refused, paused: 12": only what is not nothing. */
 static void print_reasons(const json_t *ch, const char *what)
@@ -71,22 +43,22 @@ static void print_reasons(const json_t *ch, const char *what)
 		printf("  %s: %s, %s: %.0f\n", json_text(ch, "name"), what, reason, json_number_value(v));
 }
 
-static int once(struct ctl *c)
+static void print(const json_t *reply)
 {
-	json_t *reply = ctl_call(c, "io.simd.Control.GetDispatch", NULL), *d, *ch;
+	json_t *d = json_object_get(reply, "dispatch"), *ch;
 	size_t i;
 
-	if (!reply || c->a.json)
-		return ctl_put(c, reply);
-	d = json_object_get(reply, "dispatch");
 	print_head(d);
-	print_channels(json_object_get(d, "channels"));
+	table_of(columns, json_object_get(d, "channels"));
 	json_array_foreach(json_object_get(d, "channels"), i, ch) {
 		print_reasons(ch, "refused");
 		print_reasons(ch, "failed");
 	}
-	json_decref(reply);
-	return 0;
+}
+
+static int once(struct ctl *c)
+{
+	return ctl_show(c, ctl_call(c, "io.simd.Control.GetDispatch", NULL), print);
 }
 
 int cmd_dispatch(struct ctl *c)

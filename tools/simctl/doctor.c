@@ -214,7 +214,7 @@ static void check_slow(struct doctor *d, const json_t *b)
 	json_object_foreach(json_object_get(b, "slow"), channel, n)
 		find(d, "bridge", WARN, "%s has missed %lld messages of %s (bridge-slow): %s", json_text(b, "name"),
 		     (long long)json_integer_value(n), channel,
-		     json_is_true(json_object_get(b, "lossless"))
+		     json_yes(b, "lossless")
 			     ? "it was silent for dispatch.deadline_ms; its own log has what it was waiting for"
 			     : "it fell behind the channel's other bridges; set \"lossless\": true for it if producers may wait "
 			       "for it, or take the channel off it");
@@ -253,7 +253,7 @@ static void check_bridges(struct doctor *d, struct ctl *c)
 	json_array_foreach(json_object_get(reply, "bridges"), i, b) {
 		find(d, "bridge", grade_of(json_text(b, "status")), "%s: %s%s%s", json_text(b, "name"),
 		     json_text(b, "status"), *json_text(b, "detail") ? ": " : "", json_text(b, "detail"));
-		if (json_is_true(json_object_get(b, "stalled")))
+		if (json_yes(b, "stalled"))
 			find(d, "bridge", WARN,
 			     "%s is stalled: no answer for dispatch.deadline_ms; `simctl bridge restart %s` starts it again",
 			     json_text(b, "name"), json_text(b, "name"));
@@ -265,12 +265,8 @@ static void check_bridges(struct doctor *d, struct ctl *c)
 
 static void check_simd(struct doctor *d, struct ctl *c)
 {
-	struct sim_client_options o = { .size = sizeof(o),
-					.name = "simctl",
-					.socket = c->a.socket,
-					.flags = SIM_CLIENT_NO_DATA | SIM_CLIENT_NO_THREAD };
 	json_t *info;
-	int r = sim_connect(&o, &c->client);
+	int r = ctl_connect(c);
 
 	if (r < 0) {
 		find(d, "simd", r == -ENOENT || r == -ECONNREFUSED ? WARN : BAD, "%s", sim_why());

@@ -7,17 +7,6 @@
 
 #include "simctl.h"
 
-static double sum_drops(const json_t *channel)
-{
-	const char *key;
-	json_t *v;
-	double n = 0;
-
-	json_object_foreach(json_object_get(channel, "drops"), key, v)
-		n += json_number_value(v);
-	return n;
-}
-
 static bool wanted(const struct ctl *c, const json_t *ch)
 {
 	const char *name = json_text(ch, "name"), *pattern = c->a.channel;
@@ -26,53 +15,20 @@ static bool wanted(const struct ctl *c, const json_t *ch)
 	       (!pattern || !fnmatch(pattern, name + (*pattern != '/' && *name == '/'), 0));
 }
 
-static void add_channel(struct table *t, const json_t *ch)
-{
-	json_t *age = json_object_get(ch, "age_ms");
-
-	table_cell(t, "%s", json_text(ch, "name"));
-	table_cell(t, "%s", json_text(ch, "type"));
-	table_cell(t, "%.1f", json_num(ch, "hz"));
-	table_cell(t, "%.2f", json_num(ch, "bytes_per_s") / 1e6);
-	table_cell(t, "%zu", json_array_size(json_object_get(ch, "publishers")));
-	table_cell(t, "%zu", json_array_size(json_object_get(ch, "subscribers")));
-	table_cell(t, "%zu", json_array_size(json_object_get(ch, "bridges")));
-	table_cell(t, "%.0f", sum_drops(ch));
-	if (json_is_number(age))
-		table_cell(t, "%.3f s", json_number_value(age) / 1e3);
-	else
-		table_cell(t, "never");
-}
-
-static void print_channels(const struct ctl *c, const json_t *reply)
-{
-	static const struct column columns[] = {
-		{ "CHANNEL", .least = 20, .end = true },  { "TYPE", .leave = 2, .least = 12, .end = true },
-		{ "HZ", .right = true, .leave = 1 },      { "MB/S", .right = true, .leave = 4 },
-		{ "PUBS", .right = true, .leave = 5 },    { "SUBS", .right = true, .leave = 6 },
-		{ "BRIDGES", .right = true, .leave = 7 }, { "DROPS", .right = true, .leave = 1 },
-		{ "AGE", .right = true, .leave = 3 },     { 0 },
-	};
-	struct table *t = table_create(columns);
-	json_t *ch;
-	size_t i;
-
-	json_array_foreach(json_object_get(reply, "channels"), i, ch)
-		if (wanted(c, ch))
-			add_channel(t, ch);
-	table_print(t);
-	table_destroy(t);
-}
-
-static void print_names(const struct ctl *c, const json_t *reply, const char *list)
-{
-	json_t *item;
-	size_t i;
-
-	json_array_foreach(json_object_get(reply, list), i, item)
-		if (wanted(c, item))
-			puts(json_text(item, "name"));
-}
+/* clang-format off */
+static const struct column channel_columns[] = {
+	{ "CHANNEL", "name", .least = 20, .end = true },
+	{ "TYPE", "type", .leave = 2, .least = 12, .end = true },
+	{ "HZ", "hz", NUM1, .leave = 1 },
+	{ "MB/S", "bytes_per_s", NUM2, .scale = 1e-6, .leave = 4 },
+	{ "PUBS", "publishers", NUM, .leave = 5 },
+	{ "SUBS", "subscribers", NUM, .leave = 6 },
+	{ "BRIDGES", "bridges", NUM, .leave = 7 },
+	{ "DROPS", "drops", NUM, .leave = 1 },
+	{ "AGE", "age_ms", SPAN, .scale = 1e-3, .leave = 3 },
+	{ 0 },
+};
+/* clang-format on */
 
 /* Channels that --type or the pattern leave out are taken out of the JSON too. */
 static void filter(const struct ctl *c, json_t *reply)
@@ -91,14 +47,7 @@ static int list_once(struct ctl *c)
 	if (!reply)
 		return 1;
 	filter(c, reply);
-	if (c->a.json)
-		ctl_print_json(c, reply);
-	else if (c->a.names)
-		print_names(c, reply, "channels");
-	else
-		print_channels(c, reply);
-	json_decref(reply);
-	return 0;
+	return ctl_list(c, reply, "channels", channel_columns);
 }
 
 int cmd_list(struct ctl *c)
@@ -191,64 +140,29 @@ static void print_info(const json_t *reply)
 
 json_t *ctl_channel(struct ctl *c, const char *name)
 {
-	json_t *params = json_pack("{s:s}", "name", name);
-	json_t *reply = ctl_call(c, "io.simd.Control.GetChannel", params);
-
-	json_decref(params);
-	return reply;
+	return ctl_call_named(c, "io.simd.Control.GetChannel", name);
 }
 
 int cmd_info(struct ctl *c)
 {
-	json_t *reply = ctl_channel(c, c->a.channel);
-
-	if (!reply)
-		return 1;
-	if (c->a.json)
-		return ctl_put(c, reply);
-	print_info(reply);
-	json_decref(reply);
-	return 0;
-}
-
-static void print_clients(const json_t *reply)
-{
-	static const struct column columns[] = {
-		{ "ID", .right = true, .leave = 4 },
-		{ "NAME", .least = 16 },
-		{ "ROLE", .leave = 2 },
-		{ "PID", .right = true, .leave = 1 },
-		{ "UID", .right = true, .leave = 5 },
-		{ "PUBS", .right = true, .leave = 2 },
-		{ "SUBS", .right = true, .leave = 2 },
-		{ "EXE", .leave = 3, .least = 16, .end = true },
-		{ 0 },
-	};
-	struct table *t = table_create(columns);
-	json_t *k;
-	size_t i;
-
-	json_array_foreach(json_object_get(reply, "clients"), i, k) {
-		table_cell(t, "%.0f", json_num(k, "id"));
-		table_cell(t, "%s", json_text(k, "name"));
-		table_cell(t, "%s", json_text(k, "role"));
-		table_cell(t, "%.0f", json_num(k, "pid"));
-		table_cell(t, "%.0f", json_num(k, "uid"));
-		table_cell(t, "%.0f", json_num(k, "publishers"));
-		table_cell(t, "%.0f", json_num(k, "subscribers"));
-		table_cell(t, "%s", json_text(k, "exe"));
-	}
-	table_print(t);
-	table_destroy(t);
+	return ctl_show(c, ctl_channel(c, c->a.channel), print_info);
 }
 
 int cmd_clients(struct ctl *c)
 {
-	json_t *reply = ctl_call(c, "io.simd.Control.ListClients", NULL);
+	/* clang-format off */
+	static const struct column columns[] = {
+		{ "ID", "id", NUM, .leave = 4 },
+		{ "NAME", "name", .least = 16 },
+		{ "ROLE", "role", .leave = 2 },
+		{ "PID", "pid", NUM, .leave = 1 },
+		{ "UID", "uid", NUM, .leave = 5 },
+		{ "PUBS", "publishers", NUM, .leave = 2 },
+		{ "SUBS", "subscribers", NUM, .leave = 2 },
+		{ "EXE", "exe", .leave = 3, .least = 16, .end = true },
+		{ 0 },
+	};
+	/* clang-format on */
 
-	if (!reply || c->a.json)
-		return ctl_put(c, reply);
-	print_clients(reply);
-	json_decref(reply);
-	return 0;
+	return ctl_list(c, ctl_call(c, "io.simd.Control.ListClients", NULL), "clients", columns);
 }

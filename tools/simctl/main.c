@@ -98,43 +98,11 @@ static const struct opt type_opts[] = {
 	{ 0 },
 };
 
-enum need { ALONE, CONTROL, DATA }; /* what a command needs of simd */
-
 struct command {
 	const char *name;
 	enum need need;
 	int (*run)(struct ctl *c);
 };
-
-#define COMMANDS(X) \
-	X("list", CONTROL, list, list_opts, "channels: type, rate, who publishes and subscribes, drops, age") \
-	X("info", CONTROL, info, info_opts, "all about one channel") \
-	X("echo", DATA, echo, echo_opts, "print messages") \
-	X("hz", DATA, hz, rate_opts, "message rate, counted by the publisher, and how even it is") \
-	X("bw", CONTROL, bw, rate_opts, "bandwidth, counted by the publisher") \
-	X("delay", DATA, delay, delay_opts, "time from capture and from publishing to here") \
-	X("clock status", CONTROL, clock_status, watch_opts, \
-	  "what time it is, where it comes from, how well it is kept") \
-	X("clock pause", CONTROL, clock_pause, NULL, "stop simulated time") \
-	X("clock resume", CONTROL, clock_resume, NULL, "let it run again") \
-	X("clock step", CONTROL, clock_step, step_opts, \
-	  "advance by a span, then pause; returns when all is delivered") \
-	X("clock scale", CONTROL, clock_scale, scale_opts, "make it run faster or slower than wall time") \
-	X("clock source", CONTROL, clock_source, source_opts, "choose where time comes from") \
-	X("bridge list", CONTROL, bridge_list, bridges_opts, "bridges: status, what was sent, what failed") \
-	X("bridge info", CONTROL, bridge_info, bridge_opts, "all about one bridge") \
-	X("bridge restart", CONTROL, bridge_restart, bridge_opts, "end a bridge's process and start it again") \
-	X("service list", CONTROL, service_list, bridges_opts, "services: type, who offers them, how calls went") \
-	X("service info", CONTROL, service_info, service_opts, "all about one service") \
-	X("service call", CONTROL, service_call, service_call_opts, "call one and print its response") \
-	X("type show", ALONE, type_show, type_opts, "definition of a message type, ours or as ROS 2 sees it") \
-	X("clients", CONTROL, clients, NULL, "processes that are attached") \
-	X("dispatch", CONTROL, dispatch, watch_opts, "the dispatcher: queues, lanes, waits, outcomes") \
-	X("config", CONTROL, config, NULL, "simd's effective configuration and where each value came from") \
-	X("summary", CONTROL, summary, NULL, "totals since simd's start, per channel and bridge") \
-	X("doctor", ALONE, doctor, NULL, "check this machine; exit code 1 when something is broken") \
-	X("shutdown", CONTROL, shutdown, NULL, "ask simd to end") \
-	X("version", ALONE, version, NULL, "versions of simctl, its library and simd")
 
 static const struct opt_command commands[] = {
 #define X(text, need, id, opts_, help_) { .name = text, .help = help_, .opts = opts_ },
@@ -181,9 +149,7 @@ static int attach(struct ctl *c, enum need need)
 
 	if (need == ALONE)
 		return 0;
-	if (need == CONTROL)
-		o.flags |= SIM_CLIENT_NO_DATA | SIM_CLIENT_NO_THREAD;
-	return sim_connect(&o, &c->client) < 0 ? ctl_fail(NULL) : 0;
+	return (need == CONTROL ? ctl_connect(c) : sim_connect(&o, &c->client)) < 0 ? ctl_fail(NULL) : 0;
 }
 
 int main(int argc, char **argv)
@@ -212,11 +178,7 @@ int cmd_shutdown(struct ctl *c)
 
 int cmd_version(struct ctl *c)
 {
-	struct sim_client_options o = { .size = sizeof(o),
-					.name = "simctl",
-					.socket = c->a.socket,
-					.flags = SIM_CLIENT_NO_DATA | SIM_CLIENT_NO_THREAD };
-	json_t *info = sim_connect(&o, &c->client) < 0 ? NULL : ctl_call(c, "io.simd.Control.GetInfo", NULL);
+	json_t *info = ctl_connect(c) < 0 ? NULL : ctl_call(c, "io.simd.Control.GetInfo", NULL);
 	const char *simd = info ? json_text(info, "version") : NULL;
 
 	if (c->a.json) {

@@ -9,52 +9,24 @@
 
 #define SLICE_MS 50 /* how soon a signal is noticed at the latest */
 
-static void add_service(struct table *t, const json_t *s)
-{
-	table_cell(t, "%s", json_text(s, "name"));
-	table_cell(t, "%s", json_text(s, "type"));
-	table_cell(t, "%s", json_text(json_object_get(s, "provider"), "client"));
-	table_cell(t, "%.0f", json_num(s, "calls"));
-	table_cell(t, "%.0f", json_num(s, "answered"));
-	table_cell(t, "%.0f", json_num(s, "failed"));
-	table_cell(t, "%.0f", json_num(s, "timed_out"));
-	table_cell(t, "%.0f", json_num(s, "refused"));
-	table_cell(t, "%.0f", json_num(s, "waiting"));
-}
-
-static void print_services(const json_t *reply)
-{
-	static const struct column columns[] = {
-		{ "SERVICE", .least = 20, .end = true },    { "TYPE", .leave = 2, .least = 12, .end = true },
-		{ "PROVIDER", .leave = 3, .least = 12 },    { "CALLS", .right = true, .leave = 1 },
-		{ "ANSWERED", .right = true, .leave = 1 },  { "FAILED", .right = true },
-		{ "TIMED OUT", .right = true, .leave = 4 }, { "REFUSED", .right = true, .leave = 4 },
-		{ "WAITING", .right = true, .leave = 5 },   { 0 },
-	};
-	struct table *t = table_create(columns);
-	json_t *s;
-	size_t i;
-
-	json_array_foreach(json_object_get(reply, "services"), i, s)
-		add_service(t, s);
-	table_print(t);
-	table_destroy(t);
-}
+/* clang-format off */
+static const struct column columns[] = {
+	{ "SERVICE", "name", .least = 20, .end = true },
+	{ "TYPE", "type", .leave = 2, .least = 12, .end = true },
+	{ "PROVIDER", "provider.client", .leave = 3, .least = 12 },
+	{ "CALLS", "calls", NUM, .leave = 1 },
+	{ "ANSWERED", "answered", NUM, .leave = 1 },
+	{ "FAILED", "failed", NUM, .leave = 0 },
+	{ "TIMED OUT", "timed_out", NUM, .leave = 4 },
+	{ "REFUSED", "refused", NUM, .leave = 4 },
+	{ "WAITING", "waiting", NUM, .leave = 5 },
+	{ 0 },
+};
+/* clang-format on */
 
 static int list_once(struct ctl *c)
 {
-	json_t *reply = ctl_call(c, "io.simd.Control.ListServices", NULL), *s;
-	size_t i;
-
-	if (!reply || c->a.json)
-		return ctl_put(c, reply);
-	if (c->a.names)
-		json_array_foreach(json_object_get(reply, "services"), i, s)
-			puts(json_text(s, "name"));
-	else
-		print_services(reply);
-	json_decref(reply);
-	return 0;
+	return ctl_list(c, ctl_call(c, "io.simd.Control.ListServices", NULL), "services", columns);
 }
 
 int cmd_service_list(struct ctl *c)
@@ -68,7 +40,7 @@ static void print_info(const json_t *reply)
 
 	printf("%s: %s\n", json_text(s, "name"), json_text(s, "type"));
 	printf("provider: %s (pid %.0f, uid %.0f)%s\n", json_text(p, "client"), json_num(p, "pid"), json_num(p, "uid"),
-	       json_is_true(json_object_get(s, "running")) ? ", at a request" : "");
+	       json_yes(s, "running") ? ", at a request" : "");
 	printf("deadline: %.3f s; %.0f of %.0f requests that may wait do\n", json_num(s, "deadline_ms") / 1e3,
 	       json_num(s, "waiting"), json_num(s, "queue"));
 	printf("calls: %.0f; %.0f answered, %.0f failed, %.0f timed out; %.0f refused; answers: %.0f late, %.0f ignored\n",
@@ -82,15 +54,7 @@ static void print_info(const json_t *reply)
 
 int cmd_service_info(struct ctl *c)
 {
-	json_t *params = json_pack("{s:s}", "name", c->a.service);
-	json_t *reply = ctl_call(c, "io.simd.Control.GetService", params);
-
-	json_decref(params);
-	if (!reply || c->a.json)
-		return ctl_put(c, reply);
-	print_info(reply);
-	json_decref(reply);
-	return 0;
+	return ctl_show(c, ctl_call_named(c, "io.simd.Control.GetService", c->a.service), print_info);
 }
 
 /* ---- calling ---- */

@@ -15,6 +15,8 @@
 
 #include "opt.h"
 
+struct column;
+
 struct args { /* every command's values; filled by opt from the table */
 	const char *socket;
 	bool ros, json, watch, names, once, no_arr, cont, pretty;
@@ -31,43 +33,61 @@ struct ctl {
 
 extern volatile sig_atomic_t simctl_stop; /* set by SIGINT and SIGTERM: streams end cleanly */
 
+enum need { ALONE, CONTROL, DATA }; /* what a command needs of simd */
+
+/* name, need, function, options, help */
+#define COMMANDS(X) \
+	X("list", CONTROL, list, list_opts, "channels: type, rate, who publishes and subscribes, drops, age") \
+	X("info", CONTROL, info, info_opts, "all about one channel") \
+	X("echo", DATA, echo, echo_opts, "print messages") \
+	X("hz", DATA, hz, rate_opts, "message rate, counted by the publisher, and how even it is") \
+	X("bw", CONTROL, bw, rate_opts, "bandwidth, counted by the publisher") \
+	X("delay", DATA, delay, delay_opts, "time from capture and from publishing to here") \
+	X("clock status", CONTROL, clock_status, watch_opts, \
+	  "what time it is, where it comes from, how well it is kept") \
+	X("clock pause", CONTROL, clock_pause, NULL, "stop simulated time") \
+	X("clock resume", CONTROL, clock_resume, NULL, "let it run again") \
+	X("clock step", CONTROL, clock_step, step_opts, \
+	  "advance by a span, then pause; returns when all is delivered") \
+	X("clock scale", CONTROL, clock_scale, scale_opts, "make it run faster or slower than wall time") \
+	X("clock source", CONTROL, clock_source, source_opts, "choose where time comes from") \
+	X("bridge list", CONTROL, bridge_list, bridges_opts, "bridges: status, what was sent, what failed") \
+	X("bridge info", CONTROL, bridge_info, bridge_opts, "all about one bridge") \
+	X("bridge restart", CONTROL, bridge_restart, bridge_opts, "end a bridge's process and start it again") \
+	X("service list", CONTROL, service_list, bridges_opts, "services: type, who offers them, how calls went") \
+	X("service info", CONTROL, service_info, service_opts, "all about one service") \
+	X("service call", CONTROL, service_call, service_call_opts, "call one and print its response") \
+	X("type show", ALONE, type_show, type_opts, "definition of a message type, ours or as ROS 2 sees it") \
+	X("clients", CONTROL, clients, NULL, "processes that are attached") \
+	X("dispatch", CONTROL, dispatch, watch_opts, "the dispatcher: queues, lanes, waits, outcomes") \
+	X("config", CONTROL, config, NULL, "simd's effective configuration and where each value came from") \
+	X("summary", CONTROL, summary, NULL, "totals since simd's start, per channel and bridge") \
+	X("doctor", ALONE, doctor, NULL, "check this machine; exit code 1 when something is broken") \
+	X("shutdown", CONTROL, shutdown, NULL, "ask simd to end") \
+	X("version", ALONE, version, NULL, "versions of simctl, its library and simd")
+
 /* Each returns the exit code: 0 fine, 1 failed (a sentence was printed). */
-int cmd_list(struct ctl *c);
-int cmd_info(struct ctl *c);
-int cmd_echo(struct ctl *c);
-int cmd_hz(struct ctl *c);
-int cmd_bw(struct ctl *c);
-int cmd_delay(struct ctl *c);
-int cmd_clock_status(struct ctl *c);
-int cmd_clock_pause(struct ctl *c);
-int cmd_clock_resume(struct ctl *c);
-int cmd_clock_step(struct ctl *c);
-int cmd_clock_scale(struct ctl *c);
-int cmd_clock_source(struct ctl *c);
-int cmd_bridge_list(struct ctl *c);
-int cmd_bridge_info(struct ctl *c);
-int cmd_bridge_restart(struct ctl *c);
-int cmd_service_list(struct ctl *c);
-int cmd_service_info(struct ctl *c);
-int cmd_service_call(struct ctl *c);
-int cmd_type_show(struct ctl *c);
-int cmd_clients(struct ctl *c);
-int cmd_config(struct ctl *c);
-int cmd_dispatch(struct ctl *c);
-int cmd_summary(struct ctl *c);
-int cmd_doctor(struct ctl *c);
-int cmd_shutdown(struct ctl *c);
-int cmd_version(struct ctl *c);
+#define X(text, need, id, opts, help) int cmd_##id(struct ctl *c);
+COMMANDS(X)
+#undef X
 
 /* ---- call.c ---- */
 /* Prints the sentence of a failure on stderr; returns 1. */
 int ctl_fail(const char *what);
 /* Call simd. params: borrows, may be NULL. NULL on failure (printed). Returns: json_decref(). */
 json_t *ctl_call(struct ctl *c, const char *method, json_t *params);
+/* The same of the one parameter "name". */
+json_t *ctl_call_named(struct ctl *c, const char *method, const char *name);
+/* Connect for control alone, if that was not done yet: negative errno, nothing is printed. */
+int ctl_connect(struct ctl *c);
 /* Print a reply on stdout: one line, or indented with --pretty. */
 void ctl_print_json(const struct ctl *c, const json_t *j);
 /* Print a reply as JSON and give its reference back; exit code 0, or 1 for NULL. */
 int ctl_put(const struct ctl *c, json_t *reply);
+/* With --json as ctl_put(), else what print() makes of it; gives the reference back. Exit code as ctl_put(). */
+int ctl_show(const struct ctl *c, json_t *reply, void (*print)(const json_t *reply));
+/* The objects of a reply's list: as JSON, their names alone with --names, or as a table; as ctl_show(). */
+int ctl_list(const struct ctl *c, json_t *reply, const char *list, const struct column *columns);
 /* Once, or every second with --watch: a screen that is redrawn, or block after block where it is no terminal. */
 int ctl_repeat(struct ctl *c, int (*once)(struct ctl *c));
 /* Sleep until that much wall time has passed or a signal came; false: stop, by a signal or because nobody reads us. */
@@ -81,20 +101,18 @@ json_t *ctl_channel(struct ctl *c, const char *name);
 void ctl_print_fields(const json_t *json);
 
 /* ---- table.c ---- */
+enum cell { TEXT, NUM, NUM1, NUM2, SPAN }; /* numbers, to the right, with no, one, two places; seconds with three */
 struct column {
 	const char *head; /* NULL ends the list */
-	bool right;       /* numbers */
-	int leave; /* where the screen is too narrow the column with the highest goes first; the last one stays */
-	int least; /* > 0: a text that may be shortened to so many characters */
-	bool end;  /* then its end is kept */
+	const char *key;  /* of the objects that table_of() prints; "a.b": b in the object a */
+	enum cell as;
+	double scale; /* what the number is multiplied by; 0: 1 */
+	int leave;    /* where the screen is too narrow the column with the highest goes first; the last one stays */
+	int least;    /* > 0: a text that may be shortened to so many characters */
+	bool end;     /* then its end is kept */
 };
-struct table;
-/* columns: keeps until table_destroy(). */
-struct table *table_create(const struct column *columns);
-void table_destroy(struct table *t);
-/* Cells left to right, row after row; the head is there already. */
-void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void table_print(struct table *t);
+/* A row an object. The number of a list is its length, of an object the sum of what is in it; absent or null: "never". */
+void table_of(const struct column *columns, const json_t *list);
 
 struct screen {
 	int columns, rows; /* 0: as many as needed */
@@ -104,5 +122,6 @@ struct screen ctl_screen(void);
 
 const char *json_text(const json_t *obj, const char *key); /* "" when absent */
 double json_num(const json_t *obj, const char *key);       /* 0 when absent */
+bool json_yes(const json_t *obj, const char *key);         /* false when absent */
 
 #endif

@@ -2,6 +2,7 @@
 /* summary: totals since simd's start, in a shape that scripts keep (the demo's summary.json). Thread: main. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "simctl.h"
 
@@ -16,33 +17,23 @@ static json_t *nonzero_drops(const json_t *channel)
 	return out;
 }
 
-static json_t *channel_totals(const json_t *reply)
+/* The objects of a list, cut down to these keys. keys: NULL ends. */
+static json_t *totals(const json_t *reply, const char *list, const char *const *keys)
 {
-	json_t *out = json_array(), *ch;
+	json_t *out = json_array(), *item;
 	size_t i;
 
-	json_array_foreach(json_object_get(reply, "channels"), i, ch)
-		json_array_append_new(out, json_pack("{s:O, s:O, s:O, s:O, s:o, s:O, s:O, s:O, s:O, s:O}", "name",
-						     json_object_get(ch, "name"), "type", json_object_get(ch, "type"),
-						     "messages", json_object_get(ch, "messages"), "bytes",
-						     json_object_get(ch, "bytes"), "drops", nonzero_drops(ch), "local",
-						     json_object_get(ch, "local"), "delivered",
-						     json_object_get(ch, "delivered"), "failed",
-						     json_object_get(ch, "failed"), "no_bridge",
-						     json_object_get(ch, "no_bridge"), "in_flight",
-						     json_object_get(ch, "in_flight")));
-	return out;
-}
+	json_array_foreach(json_object_get(reply, list), i, item) {
+		json_t *o = json_object();
 
-static json_t *bridge_totals(const json_t *reply)
-{
-	json_t *out = json_array(), *b;
-	size_t i;
-
-	json_array_foreach(json_object_get(reply, "bridges"), i, b)
-		json_array_append_new(out, json_pack("{s:O, s:O, s:O, s:O}", "name", json_object_get(b, "name"), "sent",
-						     json_object_get(b, "sent"), "failed", json_object_get(b, "failed"),
-						     "dropped", json_object_get(b, "dropped")));
+		for (unsigned k = 0; keys[k]; k++) {
+			if (!strcmp(keys[k], "drops"))
+				json_object_set_new(o, "drops", nonzero_drops(item));
+			else
+				json_object_set(o, keys[k], json_object_get(item, keys[k]));
+		}
+		json_array_append_new(out, o);
+	}
 	return out;
 }
 
@@ -62,6 +53,9 @@ static void print_summary(const json_t *s)
 
 int cmd_summary(struct ctl *c)
 {
+	static const char *const of_channel[] = { "name",      "type",   "messages",  "bytes",     "drops", "local",
+						  "delivered", "failed", "no_bridge", "in_flight", NULL };
+	static const char *const of_bridge[] = { "name", "sent", "failed", "dropped", NULL };
 	json_t *info = ctl_call(c, "io.simd.Control.GetInfo", NULL);
 	json_t *clock = info ? ctl_call(c, "io.simd.Control.GetClock", NULL) : NULL;
 	json_t *channels = clock ? ctl_call(c, "io.simd.Control.ListChannels", NULL) : NULL;
@@ -70,15 +64,11 @@ int cmd_summary(struct ctl *c)
 	if (bridges)
 		s = json_pack("{s:f, s:f, s:o, s:o}", "wall_s", json_num(info, "uptime_ms") / 1e3, "sim_s",
 			      json_num(json_object_get(clock, "clock"), "sim_ns") / 1e9, "channels",
-			      channel_totals(channels), "bridges", bridge_totals(bridges));
-	if (s && c->a.json)
-		ctl_print_json(c, s);
-	else if (s)
-		print_summary(s);
-	json_decref(s);
+			      totals(channels, "channels", of_channel), "bridges",
+			      totals(bridges, "bridges", of_bridge));
 	json_decref(bridges);
 	json_decref(channels);
 	json_decref(clock);
 	json_decref(info);
-	return s ? 0 : 1;
+	return ctl_show(c, s, print_summary);
 }

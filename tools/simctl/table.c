@@ -42,29 +42,6 @@ struct screen ctl_screen(void)
 
 /* ---- filling ---- */
 
-struct table *table_create(const struct column *column)
-{
-	struct table *t = calloc(1, sizeof(*t));
-
-	if (!t)
-		return NULL;
-	t->column = column;
-	while (t->columns < COLUMNS_MAX && column[t->columns].head)
-		t->columns++;
-	for (unsigned i = 0; i < t->columns; i++)
-		table_cell(t, "%s", column[i].head);
-	return t;
-}
-
-void table_destroy(struct table *t)
-{
-	for (unsigned i = 0; t && i < t->n; i++)
-		free(t->cells[i]);
-	if (t)
-		free(t->cells);
-	free(t);
-}
-
 static bool grow(struct table *t)
 {
 	unsigned cap = t->cap ? t->cap * 2 : 64;
@@ -78,7 +55,7 @@ static bool grow(struct table *t)
 	return true;
 }
 
-void table_cell(struct table *t, const char *fmt, ...)
+static void __attribute__((format(printf, 2, 3))) table_cell(struct table *t, const char *fmt, ...)
 {
 	va_list ap;
 	char *text;
@@ -95,6 +72,29 @@ void table_cell(struct table *t, const char *fmt, ...)
 	if (w > t->width[t->n % t->columns])
 		t->width[t->n % t->columns] = w;
 	t->n++;
+}
+
+static struct table *table_create(const struct column *column)
+{
+	struct table *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->column = column;
+	while (t->columns < COLUMNS_MAX && column[t->columns].head)
+		t->columns++;
+	for (unsigned i = 0; i < t->columns; i++)
+		table_cell(t, "%s", column[i].head);
+	return t;
+}
+
+static void table_destroy(struct table *t)
+{
+	for (unsigned i = 0; t && i < t->n; i++)
+		free(t->cells[i]);
+	if (t)
+		free(t->cells);
+	free(t);
 }
 
 /* ---- fitting ---- */
@@ -183,15 +183,15 @@ static void print_row(const struct table *t, unsigned first)
 
 		if (!t->width[i])
 			continue;
-		printf("%*s", (any ? GAP : 0) + (c->right && pad > 0 ? pad : 0), "");
+		printf("%*s", (any ? GAP : 0) + (c->as && pad > 0 ? pad : 0), "");
 		print_text(text, t->width[i], c->end);
-		printf("%*s", !c->right && pad > 0 && i != last ? pad : 0, "");
+		printf("%*s", !c->as && pad > 0 && i != last ? pad : 0, "");
 		any = true;
 	}
 	putchar('\n');
 }
 
-void table_print(struct table *t)
+static void table_print(struct table *t)
 {
 	struct screen s = ctl_screen();
 
@@ -200,4 +200,57 @@ void table_print(struct table *t)
 	for (unsigned i = 0; t && i < t->n; i += t->columns)
 		print_row(t, i);
 	fflush(stdout);
+}
+
+/* ---- of JSON ---- */
+
+static double number_of(const json_t *value)
+{
+	const char *key;
+	json_t *v;
+	double n = 0;
+
+	if (json_is_array(value))
+		return (double)json_array_size(value);
+	json_object_foreach((json_t *)(uintptr_t)value, key, v)
+		n += json_number_value(v);
+	return n + json_number_value(value);
+}
+
+static void add_number(struct table *t, const struct column *c, const json_t *value)
+{
+	double v = number_of(value) * (c->scale > 0 ? c->scale : 1);
+
+	if (!value || json_is_null(value))
+		table_cell(t, "%s", "never");
+	else
+		table_cell(t, "%.*f%s", c->as == SPAN ? 3 : (int)c->as - NUM, v, c->as == SPAN ? " s" : "");
+}
+
+static void add_cell(struct table *t, const struct column *c, const json_t *obj)
+{
+	size_t n = strcspn(c->key, ".");
+	char first[32];
+
+	if (c->key[n]) {
+		snprintf(first, sizeof(first), "%.*s", (int)n, c->key);
+		table_cell(t, "%s", json_text(json_object_get(obj, first), c->key + n + 1));
+	} else if (c->as == TEXT) {
+		table_cell(t, "%s", json_text(obj, c->key));
+	} else {
+		add_number(t, c, json_object_get(obj, c->key));
+	}
+}
+
+void table_of(const struct column *columns, const json_t *list)
+{
+	struct table *t = table_create(columns);
+	const json_t *obj;
+	size_t i;
+
+	json_array_foreach(list, i, obj)
+		for (const struct column *c = columns; c->head; c++)
+			add_cell(t, c, obj);
+	table_print(t);
+	table_destroy(t);
 }

@@ -19,12 +19,7 @@
 /* This command does without simd as long as it can. */
 static bool reach(struct ctl *c)
 {
-	struct sim_client_options o = { .size = sizeof(o),
-					.name = "simctl",
-					.socket = c->a.socket,
-					.flags = SIM_CLIENT_NO_DATA | SIM_CLIENT_NO_THREAD };
-
-	return c->client || sim_connect(&o, &c->client) == 0 || !ctl_fail(NULL);
+	return ctl_connect(c) == 0 || !ctl_fail(NULL);
 }
 
 static int type_of_channel(struct ctl *c, const char *channel, const struct sim_type **ret)
