@@ -14,12 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "ipc_int.h"
 #include "ipc_roudi.h"
 #include "sim/slot.h"
+#include "timeutil.h"
 
 static _Thread_local struct ipc_text tls_why;
 
@@ -175,18 +175,10 @@ static int prefault(struct ipc *ipc, int64_t until_mono_ns)
 	return ipc->ops->blocking ? warm_up(ipc) : 0;
 }
 
-static int64_t now_mono_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 int ipc_attach(const struct ipc_options *o, struct ipc **ret)
 {
 	struct ipc_text why = { "" };
-	int64_t until_mono_ns = now_mono_ns();
+	int64_t until_mono_ns = mono_now_ns();
 	struct ipc_start start;
 	struct ipc *ipc;
 	int r;

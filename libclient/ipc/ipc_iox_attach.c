@@ -174,24 +174,11 @@ static int start_worker(void)
 	return 0;
 }
 
-static struct timespec deadline(uint32_t ms)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_sec += ms / 1000;
-	t.tv_nsec += (long)(ms % 1000) * 1000000;
-	if (t.tv_nsec >= 1000000000) {
-		t.tv_nsec -= 1000000000;
-		t.tv_sec++;
-	}
-	return t;
-}
-
 /* att.lock held. -ETIMEDOUT: the job still runs. */
 static int await_job(uint32_t timeout_ms)
 {
-	struct timespec until = deadline(timeout_ms);
+	int64_t end = iox_mono_now_ns() + (int64_t)timeout_ms * 1000000;
+	struct timespec until = { end / 1000000000, end % 1000000000 };
 
 	while (!att.job.done)
 		if (pthread_cond_timedwait(&att.cond, &att.lock, &until) == ETIMEDOUT && !att.job.done)

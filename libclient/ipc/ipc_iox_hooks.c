@@ -196,14 +196,11 @@ static ssize_t send_when_there_is_room(int fd, const void *buf, size_t n, int fl
 				       socklen_t to_len)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
-	struct timespec now, start;
+	int64_t end = iox_mono_now_ns() + (int64_t)IOX_REPLY_MS * 1000000, left;
 	ssize_t r;
-	long left;
 
-	clock_gettime(CLOCK_MONOTONIC, &start);
 	for (;;) {
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		left = IOX_REPLY_MS - (now.tv_sec - start.tv_sec) * 1000 - (now.tv_nsec - start.tv_nsec) / 1000000;
+		left = (end - iox_mono_now_ns()) / 1000000;
 		if (left <= 0 || poll(&p, 1, (int)left) == 0)
 			atomic_store(&iox_report.unanswered, true);
 		r = sendto(fd, buf, n, flags | MSG_DONTWAIT | MSG_NOSIGNAL, to, to_len);

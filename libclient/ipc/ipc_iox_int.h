@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "ipc_ops.h"
 
@@ -38,6 +39,15 @@ static inline void iox_guard_enter(struct iox_guard *g)
 static inline void iox_guard_leave(struct iox_guard *g)
 {
 	atomic_store_explicit(&g->owner, 0, memory_order_relaxed);
+}
+
+/* The module links nothing of ours, so this is its own. */
+static inline int64_t iox_mono_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 /* What the hooks report. Set by the worker's calls into iceoryx, read after them by the worker. */

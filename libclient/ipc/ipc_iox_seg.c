@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "ipc_iox_int.h"
@@ -121,20 +120,12 @@ static void touch(const char *base, size_t n, bool writable)
 	}
 }
 
-static int64_t now_mono_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static void populate(const struct iox_seg *s, int64_t until_mono_ns)
 {
 	for (size_t at = 0; at < s->size; at += STEP) {
 		size_t n = s->size - at < STEP ? s->size - at : STEP;
 
-		if (until_mono_ns && now_mono_ns() >= until_mono_ns)
+		if (until_mono_ns && iox_mono_now_ns() >= until_mono_ns)
 			return; /* the rest faults in when used */
 		if (iox_attachment_dead())
 			return; /* what simd has freed must not come again */

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "ipc_mem_int.h"
 #include "thread.h"
+#include "timeutil.h"
 
 void mem_waiter_signal(struct mem_waiter *w, bool event)
 {
@@ -20,6 +20,16 @@ void mem_waiter_signal(struct mem_waiter *w, bool event)
 		w->woken = true;
 	pthread_cond_signal(&w->cond);
 }
+
+static void unlock(pthread_mutex_t **lock)
+{
+	pthread_mutex_unlock(*lock);
+}
+
+/* Holds the lock of an attachment's bus until the function returns. */
+#define LOCKED(att) \
+	__attribute__((cleanup(unlock), unused)) pthread_mutex_t *lock_ = &(att)->gen->bus->lock; \
+	pthread_mutex_lock(lock_)
 
 /* ---- ports ---- */
 
@@ -96,14 +106,12 @@ static void port_free(struct mem_port *p)
 void mem_port_destroy(void *back)
 {
 	struct mem_port *p = back;
-	struct ipc_mem_bus *bus = p->att->gen->bus;
+	LOCKED(p->att);
 
-	pthread_mutex_lock(&bus->lock);
-	if (!p->att->killed) {
-		mem_port_close(p);
-		port_free(p);
-	}
-	pthread_mutex_unlock(&bus->lock);
+	if (p->att->killed)
+		return;
+	mem_port_close(p);
+	port_free(p);
 }
 
 static void enqueue(struct mem_sub *s, struct mem_chunk *c)
@@ -120,49 +128,57 @@ static void enqueue(struct mem_sub *s, struct mem_chunk *c)
 		mem_waiter_signal(s->waiter, true);
 }
 
-/* Whether a port can be made now; bus->lock held. */
+/* Whether a port or waiter can be made now; bus->lock held. */
 static int may_create(struct mem_attachment *att, struct ipc_text *why)
 {
-	const char *what = NULL;
-	int r = 0;
+	struct ipc_mem_bus *bus = att->gen->bus;
 
-	att->gen->bus->requests++;
-	if (att->gen != att->gen->bus->gen) {
-		what = "RouDi of this attachment is gone; attach again";
-		r = -ESTALE;
-	} else if (att->gen->bus->stopped) {
-		what = "RouDi does not answer; it may be stopped or stuck, simd restarts it";
-		r = -ETIMEDOUT;
+	bus->requests++;
+	if (att->gen == bus->gen && !bus->stopped)
+		return 0;
+	snprintf(why->s, sizeof(why->s), "%s",
+		 att->gen != bus->gen ? "RouDi of this attachment is gone; attach again"
+				      : "RouDi does not answer; it may be stopped or stuck, simd restarts it");
+	return att->gen != bus->gen ? -ESTALE : -ETIMEDOUT;
+}
+
+/* A port of `size` bytes: struct mem_pub or mem_sub; bus->lock held. */
+static int port_create(struct mem_attachment *att, size_t size, const char *channel, bool is_pub, struct ipc_text *why,
+		       struct mem_port **ret)
+{
+	const struct ipc_mem_bus *bus = att->gen->bus;
+	uint32_t n = is_pub ? att->gen->n_pubs : att->gen->n_subs;
+	uint32_t max = is_pub ? bus->max_publishers : bus->max_subscribers;
+	struct mem_port *p;
+	int r = may_create(att, why);
+
+	if (r < 0)
+		return r;
+	if (n >= max) {
+		snprintf(why->s, sizeof(why->s), "channel %s: all %u %s ports of the data plane are in use", channel,
+			 max, is_pub ? "publisher" : "subscriber");
+		return -EMFILE;
 	}
-	if (what)
-		snprintf(why->s, sizeof(why->s), "%s", what);
-	return r;
+	p = calloc(1, size);
+	if (!p)
+		return -ENOMEM;
+	port_open(p, att, channel, is_pub);
+	*ret = p;
+	return 0;
 }
 
 int mem_pub_create(void *back, const char *channel, uint32_t history, struct ipc_text *why, void **ret)
 {
 	struct mem_attachment *att = back;
-	struct ipc_mem_bus *bus = att->gen->bus;
-	struct mem_pub *pub = calloc(1, sizeof(*pub));
-	int r = pub ? 0 : -ENOMEM;
+	LOCKED(att);
+	struct mem_port *p;
+	int r = port_create(att, sizeof(struct mem_pub), channel, true, why, &p);
 
-	pthread_mutex_lock(&bus->lock);
-	if (r == 0)
-		r = may_create(att, why);
-	if (r == 0 && att->gen->n_pubs >= bus->max_publishers) {
-		snprintf(why->s, sizeof(why->s), "channel %s: all %u publisher ports of the data plane are in use",
-			 channel, bus->max_publishers);
-		r = -EMFILE;
-	}
-	if (r == 0) {
-		pub->history = history;
-		port_open(&pub->p, att, channel, true);
-		*ret = pub;
-	} else {
-		free(pub);
-	}
-	pthread_mutex_unlock(&bus->lock);
-	return r;
+	if (r < 0)
+		return r;
+	((struct mem_pub *)p)->history = history;
+	*ret = p;
+	return 0;
 }
 
 /* The kept messages of all publishers of the channel, for one that comes later. */
@@ -179,40 +195,28 @@ static void deliver_history(struct mem_sub *s)
 int mem_sub_create(void *back, const char *channel, uint32_t depth, bool history, struct ipc_text *why, void **ret)
 {
 	struct mem_attachment *att = back;
-	struct ipc_mem_bus *bus = att->gen->bus;
-	struct mem_sub *sub = calloc(1, sizeof(*sub));
-	int r = sub ? 0 : -ENOMEM;
+	LOCKED(att);
+	struct mem_sub *sub;
+	struct mem_port *p;
+	int r = port_create(att, sizeof(*sub), channel, false, why, &p);
 
-	pthread_mutex_lock(&bus->lock);
-	if (r == 0)
-		r = may_create(att, why);
-	if (r == 0 && att->gen->n_subs >= bus->max_subscribers) {
-		snprintf(why->s, sizeof(why->s), "channel %s: all %u subscriber ports of the data plane are in use",
-			 channel, bus->max_subscribers);
-		r = -EMFILE;
-	}
-	if (r == 0) {
-		sub->depth = depth;
-		port_open(&sub->p, att, channel, false);
-		if (history)
-			deliver_history(sub);
-		*ret = sub;
-	} else {
-		free(sub);
-	}
-	pthread_mutex_unlock(&bus->lock);
-	return r;
+	if (r < 0)
+		return r;
+	sub = (struct mem_sub *)p;
+	sub->depth = depth;
+	if (history)
+		deliver_history(sub);
+	*ret = sub;
+	return 0;
 }
 
 void mem_sub_close(void *back)
 {
 	struct mem_sub *sub = back;
-	struct ipc_mem_bus *bus = sub->p.att->gen->bus;
+	LOCKED(sub->p.att);
 
-	pthread_mutex_lock(&bus->lock);
 	if (!sub->p.att->killed)
 		port_unlink(&sub->p);
-	pthread_mutex_unlock(&bus->lock);
 }
 
 /* ---- the data path ---- */
@@ -220,18 +224,15 @@ void mem_sub_close(void *back)
 int mem_loan(void *back, size_t size, void **ret)
 {
 	struct mem_pub *pub = back;
-	struct ipc_mem_bus *bus = pub->p.att->gen->bus;
+	LOCKED(pub->p.att);
 	struct mem_chunk *c;
-	int r;
+	int r = mem_chunk_get(pub->p.att->gen, size, &c);
 
-	pthread_mutex_lock(&bus->lock);
-	r = mem_chunk_get(pub->p.att->gen, size, &c);
-	if (r == 0) {
-		pub->loans[pub->n_loans++] = c;
-		*ret = mem_chunk_addr(c);
-	}
-	pthread_mutex_unlock(&bus->lock);
-	return r;
+	if (r < 0)
+		return r;
+	pub->loans[pub->n_loans++] = c;
+	*ret = mem_chunk_addr(c);
+	return 0;
 }
 
 static struct mem_chunk *unlist(struct mem_chunk **list, uint32_t *n, const struct mem_chunk *c)
@@ -248,111 +249,88 @@ static struct mem_chunk *unlist(struct mem_chunk **list, uint32_t *n, const stru
 int mem_unloan(void *back, void *slot)
 {
 	struct mem_pub *pub = back;
-	struct ipc_mem_bus *bus = pub->p.att->gen->bus;
-	struct mem_chunk *c;
+	LOCKED(pub->p.att);
+	struct mem_chunk *c = unlist(pub->loans, &pub->n_loans, mem_chunk_of(pub->p.att->gen, slot));
 
-	pthread_mutex_lock(&bus->lock);
-	c = unlist(pub->loans, &pub->n_loans, mem_chunk_of(pub->p.att->gen, slot));
 	if (c && !pub->p.att->killed)
 		mem_chunk_unref(c);
-	pthread_mutex_unlock(&bus->lock);
 	return c ? 0 : -EINVAL;
 }
 
 int mem_publish(void *back, void *slot)
 {
 	struct mem_pub *pub = back;
-	struct ipc_mem_bus *bus = pub->p.att->gen->bus;
-	struct mem_chunk *c;
+	LOCKED(pub->p.att);
+	struct mem_chunk *c = unlist(pub->loans, &pub->n_loans, mem_chunk_of(pub->p.att->gen, slot)), *done = c;
 
-	pthread_mutex_lock(&bus->lock);
-	c = unlist(pub->loans, &pub->n_loans, mem_chunk_of(pub->p.att->gen, slot));
-	for (struct mem_port *p = c ? pub->p.att->gen->subs : NULL; p; p = p->next)
+	if (!c)
+		return -EINVAL;
+	for (struct mem_port *p = pub->p.att->gen->subs; p; p = p->next)
 		if (strcmp(p->channel, pub->p.channel) == 0)
 			enqueue((struct mem_sub *)p, c);
-	if (c && pub->history) {
-		if (pub->kept)
-			mem_chunk_unref(pub->kept);
+	if (pub->history) {
+		done = pub->kept;
 		pub->kept = c;
-	} else if (c) {
-		mem_chunk_unref(c);
 	}
-	pthread_mutex_unlock(&bus->lock);
-	return c ? 0 : -EINVAL;
+	if (done)
+		mem_chunk_unref(done);
+	return 0;
 }
 
 bool mem_has_subscribers(const void *back)
 {
 	const struct mem_pub *pub = back;
-	struct ipc_mem_bus *bus = pub->p.att->gen->bus;
-	struct mem_port *p;
+	LOCKED(pub->p.att);
+	struct mem_port *p = pub->p.att->gen->subs;
 
-	pthread_mutex_lock(&bus->lock);
-	for (p = pub->p.att->gen->subs; p && strcmp(p->channel, pub->p.channel) != 0; p = p->next)
-		;
-	pthread_mutex_unlock(&bus->lock);
+	while (p && strcmp(p->channel, pub->p.channel) != 0)
+		p = p->next;
 	return p != NULL;
 }
 
 int mem_take(void *back, const void **ret)
 {
 	struct mem_sub *s = back;
-	struct ipc_mem_bus *bus = s->p.att->gen->bus;
-	int r = -EAGAIN;
+	LOCKED(s->p.att);
+	struct mem_chunk *c = s->queue[s->head];
 
-	pthread_mutex_lock(&bus->lock);
-	if (s->count) {
-		struct mem_chunk *c = s->queue[s->head];
-
-		s->head = (s->head + 1) % s->depth;
-		s->count--;
-		s->held[s->n_held++] = c;
-		*ret = mem_chunk_addr(c);
-		r = 0;
-	}
-	pthread_mutex_unlock(&bus->lock);
-	return r;
+	if (!s->count)
+		return -EAGAIN;
+	s->head = (s->head + 1) % s->depth;
+	s->count--;
+	s->held[s->n_held++] = c;
+	*ret = mem_chunk_addr(c);
+	return 0;
 }
 
 int mem_release(void *back, const void *slot)
 {
 	struct mem_sub *s = back;
-	struct ipc_mem_bus *bus = s->p.att->gen->bus;
-	struct mem_chunk *c = NULL;
+	LOCKED(s->p.att);
+	struct mem_chunk *c = s->p.att->killed ? NULL : unlist(s->held, &s->n_held, mem_chunk_of(s->p.att->gen, slot));
 
-	pthread_mutex_lock(&bus->lock);
-	if (!s->p.att->killed) {
-		c = unlist(s->held, &s->n_held, mem_chunk_of(s->p.att->gen, slot));
-		if (c)
-			mem_chunk_unref(c);
-	}
-	pthread_mutex_unlock(&bus->lock);
-	return c ? 0 : -EINVAL;
+	if (!c)
+		return -EINVAL;
+	mem_chunk_unref(c);
+	return 0;
 }
 
 bool mem_lost(void *back)
 {
 	struct mem_sub *s = back;
-	struct ipc_mem_bus *bus = s->p.att->gen->bus;
-	bool yes;
+	LOCKED(s->p.att);
+	bool yes = s->lost;
 
-	pthread_mutex_lock(&bus->lock);
-	yes = s->lost;
 	s->lost = false;
-	pthread_mutex_unlock(&bus->lock);
 	return yes;
 }
 
 bool mem_has_data(const void *back)
 {
 	const struct mem_sub *s = back;
-	struct ipc_mem_bus *bus = s->p.att->gen->bus;
-	bool yes;
+	LOCKED(s->p.att);
 
-	pthread_mutex_lock(&bus->lock);
-	yes = s->count > 0;
-	pthread_mutex_unlock(&bus->lock);
-	return yes;
+	return s->count > 0;
 }
 
 /* ---- waiters ---- */
@@ -360,24 +338,21 @@ bool mem_has_data(const void *back)
 int mem_waiter_create(void *back, struct ipc_text *why, void **ret)
 {
 	struct mem_attachment *att = back;
-	struct ipc_mem_bus *bus = att->gen->bus;
-	struct mem_waiter *w = calloc(1, sizeof(*w));
-	int r = w ? 0 : -ENOMEM;
+	LOCKED(att);
+	struct mem_waiter *w;
+	int r = may_create(att, why);
 
-	pthread_mutex_lock(&bus->lock);
-	if (r == 0)
-		r = may_create(att, why);
-	if (r == 0) {
-		thread_cond_init(&w->cond);
-		w->att = att;
-		w->next = att->waiters;
-		att->waiters = w;
-		*ret = w;
-	} else {
-		free(w);
-	}
-	pthread_mutex_unlock(&bus->lock);
-	return r;
+	if (r < 0)
+		return r;
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return -ENOMEM;
+	thread_cond_init(&w->cond);
+	w->att = att;
+	w->next = att->waiters;
+	att->waiters = w;
+	*ret = w;
+	return 0;
 }
 
 static void forget_waiter(struct mem_attachment *att, const struct mem_waiter *w)
@@ -407,65 +382,40 @@ void mem_waiter_destroy(void *back)
 int mem_waiter_add(void *back, void *sub)
 {
 	struct mem_waiter *w = back;
-	struct ipc_mem_bus *bus = w->att->gen->bus;
+	LOCKED(w->att);
 
-	pthread_mutex_lock(&bus->lock);
 	((struct mem_sub *)sub)->waiter = w;
-	pthread_mutex_unlock(&bus->lock);
 	return 0;
 }
 
 void mem_waiter_del(void *back, void *sub)
 {
-	struct mem_waiter *w = back;
-	struct ipc_mem_bus *bus = w->att->gen->bus;
+	LOCKED(((struct mem_waiter *)back)->att);
 
-	pthread_mutex_lock(&bus->lock);
 	((struct mem_sub *)sub)->waiter = NULL;
-	pthread_mutex_unlock(&bus->lock);
-}
-
-static struct timespec deadline_after(int64_t dur_ns)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_sec += dur_ns / 1000000000;
-	t.tv_nsec += dur_ns % 1000000000;
-	if (t.tv_nsec >= 1000000000) {
-		t.tv_nsec -= 1000000000;
-		t.tv_sec++;
-	}
-	return t;
 }
 
 int mem_waiter_wait(void *back, int64_t timeout_dur_ns)
 {
 	struct mem_waiter *w = back;
-	struct ipc_mem_bus *bus = w->att->gen->bus;
-	struct timespec until;
+	LOCKED(w->att);
+	struct timespec until = timespec_from_ns(ns_add(mono_now_ns(), timeout_dur_ns));
 	int r = 0;
 
-	pthread_mutex_lock(&bus->lock);
-	if (bus->virtual_time)
+	if (w->att->gen->bus->virtual_time)
 		timeout_dur_ns = 0;
-	if (timeout_dur_ns > 0)
-		until = deadline_after(timeout_dur_ns);
 	while (!w->event && !w->woken && timeout_dur_ns != 0 && r == 0)
-		r = timeout_dur_ns < 0 ? pthread_cond_wait(&w->cond, &bus->lock)
-				       : pthread_cond_timedwait(&w->cond, &bus->lock, &until);
+		r = timeout_dur_ns < 0 ? pthread_cond_wait(&w->cond, lock_)
+				       : pthread_cond_timedwait(&w->cond, lock_, &until);
 	r = w->event;
 	w->event = w->woken = false;
-	pthread_mutex_unlock(&bus->lock);
 	return r;
 }
 
 void mem_waiter_wake(void *back)
 {
 	struct mem_waiter *w = back;
-	struct ipc_mem_bus *bus = w->att->gen->bus;
+	LOCKED(w->att);
 
-	pthread_mutex_lock(&bus->lock);
 	mem_waiter_signal(w, false);
-	pthread_mutex_unlock(&bus->lock);
 }

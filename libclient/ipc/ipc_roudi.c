@@ -25,6 +25,7 @@
 #include "err.h"
 #include "group.h"
 #include "ipc_int.h"
+#include "timeutil.h"
 
 #define ROUDI_SOCKET    "/tmp/roudi"
 #define ROUDI_MGMT      "/dev/shm/iceoryx_mgmt"
@@ -145,14 +146,6 @@ static void nap_ms(long ms)
 	nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000 }, NULL);
 }
 
-static int64_t now_mono_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static int silent(struct ipc_text *why)
 {
 	snprintf(why->s, sizeof(why->s),
@@ -171,7 +164,7 @@ static int send_msg(int fd, int type, const char *name, int64_t until_mono_ns, s
 
 		if (r != -EAGAIN && r != -EINTR && r != -ENOBUFS)
 			return connect_failed(r, why);
-		if (now_mono_ns() >= until_mono_ns)
+		if (mono_now_ns() >= until_mono_ns)
 			return silent(why);
 		nap_ms(1);
 	}
@@ -188,7 +181,7 @@ static int wait_drained(int fd, int64_t until_mono_ns, struct ipc_text *why)
 			return connect_failed(-errno, why);
 		if (left == 0)
 			return 0;
-		if (now_mono_ns() >= until_mono_ns)
+		if (mono_now_ns() >= until_mono_ns)
 			return silent(why);
 		nap_ms(1);
 	}
@@ -200,7 +193,7 @@ static int wait_drained(int fd, int64_t until_mono_ns, struct ipc_text *why)
  */
 int roudi_probe(const char *name, uint32_t timeout_ms, struct ipc_text *why)
 {
-	int64_t until_mono_ns = now_mono_ns() + (int64_t)timeout_ms * 1000000;
+	int64_t until_mono_ns = mono_now_ns() + (int64_t)timeout_ms * 1000000;
 	int fd, r = roudi_connect(why, &fd);
 
 	if (r < 0)
@@ -241,7 +234,7 @@ static void remove_files(const char *name)
 
 int roudi_free_app(const char *app, struct ipc_text *why)
 {
-	int64_t until_mono_ns = now_mono_ns() + 1000000000;
+	int64_t until_mono_ns = mono_now_ns() + 1000000000;
 	char name[IPC_APP_MAX + 8], path[IPC_APP_MAX + 32];
 	bool one = is_runtime_name(app);
 	int fd, r = roudi_connect(why, &fd);
