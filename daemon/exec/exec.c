@@ -34,6 +34,16 @@ int exec_run(struct exec *x)
 	return x->ops->run(x);
 }
 
+int exec_turn(struct exec *x, int64_t *ret_due_mono_ns)
+{
+	return x->ops->turn(x, ret_due_mono_ns);
+}
+
+int exec_fd(const struct exec *x)
+{
+	return x->ops->fd(x);
+}
+
 void exec_quit(struct exec *x)
 {
 	atomic_store_explicit(&x->quit, true, memory_order_release);

@@ -6,7 +6,7 @@
  *   exec_threads.c  the real one: CLOCK_MONOTONIC, timers and descriptors in one epoll loop
  *   exec_sim.c      virtual: one thread, time jumps to the next timer, a seeded choice of what runs next
  *
- * Thread: all callbacks of one exec run on one thread, the one that runs exec_run(). exec_post() and
+ * Thread: all callbacks of one exec run on one thread, the one inside exec_run() or exec_turn(). exec_post() and
  *         exec_quit() are safe from any thread; everything else belongs to the exec's thread.
  */
 #ifndef EXEC_H
@@ -85,8 +85,15 @@ int exec_threads_create(struct exec **ret);
 int exec_sim_create(uint64_t seed, int64_t start_mono_ns, struct exec **ret);
 void exec_destroy(struct exec *x);
 
-int exec_run(struct exec *x);   /* until exec_quit(), also one that came before; 0 or negative errno */
-void exec_quit(struct exec *x); /* any thread; async-signal-safe for exec_threads */
+int exec_run(struct exec *x); /* until exec_quit(), also one that came before; 0 or negative errno */
+/*
+ * Instead of exec_run(): what is ready now, without waiting. Turns may be taken by different threads, one at a time. ret:
+ * when the next timer is due, INT64_MAX: none is armed. From the first turn on, exec_fd() is readable whenever another one
+ * would have something to do, a due timer included: many execs can be watched in one epoll, edge-triggered or one-shot too.
+ */
+int exec_turn(struct exec *x, int64_t *ret_due_mono_ns);
+int exec_fd(const struct exec *x); /* borrows; -EOPNOTSUPP virtual */
+void exec_quit(struct exec *x);    /* any thread; async-signal-safe for exec_threads */
 bool exec_is_virtual(const struct exec *x);
 
 /*

@@ -19,6 +19,8 @@ struct exec_ops {
 	int (*io_mod)(struct exec *x, struct exec_io *io, uint32_t events);
 	void (*io_del)(struct exec *x, struct exec_io *io);
 	int (*run)(struct exec *x);
+	int (*turn)(struct exec *x, int64_t *ret_due_mono_ns);
+	int (*fd)(const struct exec *x);
 	void (*destroy)(struct exec *x);
 	bool is_virtual;
 };

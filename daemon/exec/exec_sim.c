@@ -236,6 +236,23 @@ static int virt_run(struct exec *x)
 		       "virtual time has ended: nothing is ready, no timer is armed and nobody asked to quit");
 }
 
+static int virt_turn(struct exec *x, int64_t *ret_due_mono_ns)
+{
+	int r = exec_sim_settle(x);
+	const struct exec_timer *first = exec_timer_first(x);
+
+	if (r < 0)
+		return r;
+	*ret_due_mono_ns = first ? first->due_mono_ns : INT64_MAX;
+	return 0;
+}
+
+static int virt_fd(const struct exec *x)
+{
+	(void)x;
+	return err_set(-EOPNOTSUPP, "virtual time has no descriptor");
+}
+
 static void virt_destroy(struct exec *x)
 {
 	struct exec_sim *s = virt_of(x);
@@ -254,6 +271,8 @@ static const struct exec_ops virt_ops = {
 	.io_mod = virt_io_mod,
 	.io_del = virt_io_del,
 	.run = virt_run,
+	.turn = virt_turn,
+	.fd = virt_fd,
 	.destroy = virt_destroy,
 	.is_virtual = true,
 };

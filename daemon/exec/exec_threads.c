@@ -4,7 +4,7 @@
  * and an eventfd for posts and quit. A round runs the due timers, what was posted, then one batch of
  * descriptors, so that none of the three can starve another.
  *
- * Thread: the one that calls exec_run(); before that, the one that sets the loop up.
+ * Thread: the one that is inside exec_run() or exec_turn(); before that, the one that sets the loop up.
  */
 #include "exec_private.h"
 
@@ -121,6 +121,8 @@ static int arm(struct exec_threads *t, int64_t now_mono_ns, int *ret_timeout_ms)
 	struct exec_timer *first = exec_timer_first(&t->x);
 	struct itimerspec it = { 0 };
 
+	if (now_mono_ns >= t->armed_mono_ns)
+		t->armed_mono_ns = INT64_MAX;
 	*ret_timeout_ms = first && first->due_mono_ns <= now_mono_ns ? 0 : -1;
 	if (!first || !*ret_timeout_ms || first->due_mono_ns >= t->armed_mono_ns)
 		return 0;
@@ -137,8 +139,6 @@ static void run_timers(struct exec_threads *t, int64_t now_mono_ns)
 	uint64_t last = t->order;
 	struct exec_timer *first;
 
-	if (now_mono_ns >= t->armed_mono_ns)
-		t->armed_mono_ns = INT64_MAX;
 	while ((first = exec_timer_first(&t->x)) && first->due_mono_ns <= now_mono_ns && first->order <= last)
 		exec_timer_fire(first);
 }
@@ -161,17 +161,10 @@ static void run_events(struct exec_threads *t)
 	t->batch_at = t->batch_end = 0;
 }
 
-static int threads_round(struct exec_threads *t)
+static int wait_events(struct exec_threads *t, int timeout_ms)
 {
-	int64_t now_mono_ns = mono_now_ns();
-	int n, r, timeout_ms;
+	int n = epoll_wait(t->epoll_fd, t->batch, BATCH, timeout_ms);
 
-	run_timers(t, now_mono_ns);
-	exec_post_batch(&t->x);
-	r = arm(t, now_mono_ns, &timeout_ms);
-	if (r < 0)
-		return r;
-	n = epoll_wait(t->epoll_fd, t->batch, BATCH, timeout_ms);
 	if (n < 0)
 		return errno == EINTR ? 0 : err_sys(-errno, "an event loop cannot wait");
 	t->batch_at = 0;
@@ -180,17 +173,69 @@ static int threads_round(struct exec_threads *t)
 	return 0;
 }
 
+static int threads_round(struct exec_threads *t)
+{
+	int64_t now_mono_ns = mono_now_ns();
+	int r, timeout_ms;
+
+	run_timers(t, now_mono_ns);
+	exec_post_batch(&t->x);
+	r = arm(t, now_mono_ns, &timeout_ms);
+	return r < 0 ? r : wait_events(t, timeout_ms);
+}
+
+/* Acquire and release: a turn on another thread sees what this one has done. */
+static void own(struct exec_threads *t)
+{
+	bool was = atomic_exchange_explicit(&t->running, true, memory_order_acq_rel);
+
+	assert(!was);
+	(void)was;
+	atomic_store_explicit(&t->owner, pthread_self(), memory_order_relaxed);
+}
+
+static void disown(struct exec_threads *t)
+{
+	atomic_store_explicit(&t->running, false, memory_order_release);
+}
+
+/* The alarm comes last, for timers that the events have armed; one that is due already makes the descriptor readable. */
+static int threads_turn(struct exec *x, int64_t *ret_due_mono_ns)
+{
+	struct exec_threads *t = threads_of(x);
+	const struct exec_timer *first;
+	int r, timeout_ms = -1;
+
+	own(t);
+	run_timers(t, mono_now_ns());
+	exec_post_batch(x);
+	r = wait_events(t, 0);
+	if (r >= 0)
+		r = arm(t, mono_now_ns(), &timeout_ms);
+	if (timeout_ms == 0)
+		threads_wake(x);
+	first = exec_timer_first(x);
+	if (r >= 0)
+		*ret_due_mono_ns = first ? first->due_mono_ns : INT64_MAX;
+	disown(t);
+	return r;
+}
+
+static int threads_fd(const struct exec *x)
+{
+	return ((const struct exec_threads *)x)->epoll_fd;
+}
+
 static int threads_run(struct exec *x)
 {
 	struct exec_threads *t = threads_of(x);
 	int r = 0;
 
-	atomic_store_explicit(&t->owner, pthread_self(), memory_order_relaxed);
-	atomic_store_explicit(&t->running, true, memory_order_release);
+	own(t);
 	while (r >= 0 && !atomic_load_explicit(&x->quit, memory_order_acquire))
 		r = threads_round(t);
 	atomic_store_explicit(&x->quit, false, memory_order_relaxed);
-	atomic_store_explicit(&t->running, false, memory_order_release);
+	disown(t);
 	return r < 0 ? r : 0;
 }
 
@@ -213,6 +258,8 @@ static const struct exec_ops threads_ops = {
 	.io_mod = threads_io_mod,
 	.io_del = threads_io_del,
 	.run = threads_run,
+	.turn = threads_turn,
+	.fd = threads_fd,
 	.destroy = threads_destroy,
 };
 

@@ -265,3 +265,25 @@ TEST(running_ends_with_quit_or_says_why)
 	assert_int_equal(exec_run(x), -EDEADLK);
 	exec_destroy(x);
 }
+
+TEST(a_turn_runs_what_is_ready_and_time_stands)
+{
+	struct exec *x = make(7);
+	struct trace t = { .x = x };
+	struct note now = { .trace = &t, .id = 1 }, later = { .trace = &t, .id = 2 };
+	int64_t due = 0;
+
+	exec_timer_init(&later.timer, x, note_run, &later);
+	exec_timer_at(&later.timer, 5000);
+	exec_post_init(&now.post, x, note_run, &now);
+	exec_post(&now.post);
+	assert_int_equal(exec_turn(x, &due), 0);
+	assert_int_equal(t.n, 1);
+	assert_int_equal(due, 5000);
+	assert_int_equal(exec_now(x), 1000);
+	assert_int_equal(exec_fd(x), -EOPNOTSUPP);
+	assert_int_equal(exec_sim_run(x, 6000), 1);
+	assert_int_equal(exec_turn(x, &due), 0);
+	assert_int_equal(due, INT64_MAX);
+	exec_destroy(x);
+}

@@ -5,9 +5,11 @@
 #include "exec/exec.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #define THREADS 4
@@ -288,6 +290,141 @@ TEST(quit_works_from_a_thread_and_before_run)
 	assert_int_equal(pthread_create(&t, NULL, quit_thread, x), 0);
 	assert_int_equal(exec_run(x), 0);
 	pthread_join(t, NULL);
+	exec_destroy(x);
+}
+
+struct nested {           /* one exec in an epoll, whose turns several threads take */
+	struct counter c; /* first */
+	struct exec_timer timer;
+	int epoll_fd, stop_fd, timers;
+};
+
+/* Inside a turn: what another thread's turn has counted is seen here. */
+static void count(struct nested *n)
+{
+	if (++n->c.total == THREADS * POSTS + 1)
+		assert_int_equal(write(n->stop_fd, &(uint64_t){ 1 }, sizeof(uint64_t)), sizeof(uint64_t));
+}
+
+static void tick(void *arg)
+{
+	struct nested *n = arg;
+
+	if (++n->timers < 500)
+		exec_timer_at(&n->timer, exec_now(n->c.x) + n->timers % 3 * 20000);
+	else
+		count(n);
+}
+
+static void watch_again(const struct nested *n, int op)
+{
+	struct epoll_event ev = { .events = EPOLLIN | EPOLLONESHOT, .data.ptr = n->c.x };
+
+	assert_int_equal(epoll_ctl(n->epoll_fd, op, exec_fd(n->c.x), &ev), 0);
+}
+
+static void *take_turns(void *arg)
+{
+	struct nested *n = arg;
+	struct epoll_event ev;
+	int64_t due;
+
+	for (;;) {
+		assert_int_equal(epoll_wait(n->epoll_fd, &ev, 1, -1), 1);
+		if (!ev.data.ptr)
+			return NULL;
+		assert_int_equal(exec_turn(n->c.x, &due), 0);
+		watch_again(n, EPOLL_CTL_MOD);
+	}
+}
+
+static void count_only(void *arg)
+{
+	struct one_post *p = arg;
+
+	p->from->counter->wrong += p->from->next++ != p->number;
+	count((struct nested *)(void *)p->from->counter);
+}
+
+static void *post_more(void *arg)
+{
+	static struct one_post items[THREADS][POSTS];
+	struct poster *p = arg;
+	struct one_post *mine = items[p - p->counter->posters];
+
+	for (int i = 0; i < POSTS; i++) {
+		mine[i] = (struct one_post){ .from = p, .number = i };
+		exec_post_init(&mine[i].post, p->counter->x, count_only, &mine[i]);
+		exec_post(&mine[i].post);
+	}
+	return NULL;
+}
+
+/* Posts and timers, all of them, each thread's in order; the plain counters show that turns never overlap. */
+TEST(turns_of_many_threads_lose_nothing)
+{
+	struct nested n = { .c.x = make(), .epoll_fd = epoll_create1(EPOLL_CLOEXEC) };
+	struct epoll_event stop = { .events = EPOLLIN };
+	pthread_t workers[THREADS];
+
+	n.stop_fd = eventfd(0, EFD_CLOEXEC);
+	assert_int_equal(epoll_ctl(n.epoll_fd, EPOLL_CTL_ADD, n.stop_fd, &stop), 0);
+	exec_timer_init(&n.timer, n.c.x, tick, &n);
+	exec_timer_at(&n.timer, 0);
+	assert_int_equal(exec_turn(n.c.x, &(int64_t){ 0 }), 0);
+	watch_again(&n, EPOLL_CTL_ADD);
+	for (int i = 0; i < THREADS; i++) {
+		n.c.posters[i].counter = &n.c;
+		assert_int_equal(pthread_create(&workers[i], NULL, take_turns, &n), 0);
+		assert_int_equal(pthread_create(&n.c.posters[i].thread, NULL, post_more, &n.c.posters[i]), 0);
+	}
+	for (int i = 0; i < THREADS; i++) {
+		pthread_join(n.c.posters[i].thread, NULL);
+		pthread_join(workers[i], NULL);
+	}
+	assert_int_equal(n.c.wrong, 0);
+	assert_int_equal(n.timers, 500);
+	close(n.stop_fd);
+	close(n.epoll_fd);
+	exec_destroy(n.c.x);
+}
+
+static bool readable(const struct exec *x, int timeout_ms)
+{
+	struct pollfd p = { .fd = exec_fd(x), .events = POLLIN };
+
+	return poll(&p, 1, timeout_ms) == 1;
+}
+
+static void count_turn(void *arg)
+{
+	++*(int *)arg;
+}
+
+TEST(a_turn_does_not_wait_and_says_when_the_next_is_due)
+{
+	struct exec *x = make();
+	struct exec_post post;
+	struct exec_timer t;
+	int64_t due, soon;
+	int n = 0;
+
+	exec_timer_init(&t, x, count_turn, &n);
+	assert_int_equal(exec_turn(x, &due), 0);
+	assert_int_equal(due, INT64_MAX);
+	assert_false(readable(x, 0));
+	exec_post_init(&post, x, count_turn, &n);
+	exec_post(&post);
+	assert_true(readable(x, 0));
+	soon = exec_now(x) + 20000000;
+	exec_timer_at(&t, soon);
+	assert_int_equal(exec_turn(x, &due), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(due, soon);
+	assert_true(readable(x, -1)); /* the alarm; nobody called for it */
+	assert_true(exec_now(x) >= soon);
+	assert_int_equal(exec_turn(x, &due), 0);
+	assert_int_equal(n, 2);
 	exec_destroy(x);
 }
 
