@@ -83,13 +83,16 @@ static int method_advertise(struct call *call)
 {
 	const struct advertise a = { call->a.channel, call->a.definition, call->a.max_body, call->a.flags };
 	struct publisher *p;
-	int r = pubsub_advertise(call->conn->cl, &a, &p);
+	int bell, r = pubsub_advertise(call->conn->cl, &a, &p, &bell);
 
 	if (r < 0)
 		return r;
-	return call_reply(call, JSONX_MAKE(JX_STR("channel", p->ch->name), JX_INT("channel_id", p->ch->id),
-					   JX_INT("publisher_id", p->id), JX_INT("row", p->row),
-					   JX_INT("window", p->ch->window), JX_INT("slot_size", p->ch->slot_size)));
+	return call_reply(call,
+			  JSONX_MAKE(JX_STR("channel", p->ch->name), JX_INT("channel_id", p->ch->id),
+				     JX_INT("publisher_id", p->id), JX_INT("row", p->row),
+				     JX_INT("window", p->ch->window), JX_INT("slot_size", p->ch->slot_size),
+				     JX_INT("shard", p->ch->shard),
+				     JX_NEW("fds", bell < 0 ? json_array() : call_give_fd(call, bell, "doorbell"))));
 }
 
 static int method_unadvertise(struct call *call)

@@ -164,19 +164,19 @@ void credits_wake(struct dispatch *d)
 	atomic_thread_fence(memory_order_seq_cst);
 	while (!list_empty(&d->freed)) {
 		struct d_channel *ch = list_first(&d->freed, struct d_channel, freed_link);
-		struct wire_channel *w = &d->page->channel[ch->id];
+		struct wire_channel_info *info = &d->layout->info[ch->id];
 
 		list_remove(&ch->freed_link);
-		if (!atomic_load(&w->waiters))
+		if (!atomic_load(&d->page->channel[ch->id].waiters))
 			continue;
-		atomic_fetch_add(&w->freed, 1);
-		wake(&w->freed);
+		atomic_fetch_add(&info->freed, 1);
+		wake(&info->freed);
 	}
 }
 
 void credits_bridges(struct dispatch *d, struct d_channel *ch)
 {
-	struct wire_channel *w = &d->page->channel[ch->id];
+	struct wire_channel_info *w = &d->layout->info[ch->id];
 	uint32_t connected = 0, word;
 
 	d_lossless_count(d, ch);
@@ -186,6 +186,6 @@ void credits_bridges(struct dispatch *d, struct d_channel *ch)
 	if (atomic_load_explicit(&w->bridges, memory_order_relaxed) == word)
 		return;
 	atomic_store(&w->bridges, word);
-	atomic_fetch_add(&d->page->bridges_seq, 1);
-	wake(&d->page->bridges_seq);
+	atomic_fetch_add(&d->layout->bridges_seq, 1);
+	wake(&d->layout->bridges_seq);
 }

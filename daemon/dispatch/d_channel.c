@@ -31,7 +31,7 @@ int d_channel_add(struct dispatch *d, struct d_channel *ch)
 		list_append(&ch->free, &m->link);
 	}
 	d->by_id[ch->id] = ch;
-	atomic_store(&d->page->channel[ch->id].deferred, 0);
+	atomic_store(&d->layout->info[ch->id].deferred, 0);
 	d_lossless_count(d, ch);
 	list_append(&d->channels, &ch->link);
 	return 0;
@@ -42,7 +42,7 @@ void d_channel_free(struct dispatch *d, struct d_channel *ch)
 	if (d->by_id[ch->id] == ch) {
 		while (ch->n_routes + ch->n_refused)
 			d_route_drop(d, ch->routes[0]);
-		atomic_store(&d->page->channel[ch->id].bridges, 0);
+		atomic_store(&d->layout->info[ch->id].bridges, 0);
 		d->by_id[ch->id] = NULL;
 	}
 	list_remove(&ch->link);
@@ -131,7 +131,7 @@ static bool all_busy(const struct d_channel *ch)
  */
 bool d_channel_defer(struct dispatch *d, struct d_channel *ch)
 {
-	_Atomic uint32_t *word = &d->page->channel[ch->id].deferred;
+	_Atomic uint32_t *word = &d->layout->info[ch->id].deferred;
 
 	if (is_awaited(d) || !all_busy(ch) || (ch->deferred_mono_ns && d->now - ch->deferred_mono_ns >= D_DEFER_NS)) {
 		if (ch->deferred_mono_ns)

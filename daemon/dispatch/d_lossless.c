@@ -52,7 +52,7 @@ void d_lossless_count(struct dispatch *d, struct d_channel *ch)
 	ch->n_waited = 0;
 	for (uint32_t i = 0; i < ch->n_routes; i++)
 		ch->n_waited += ch->routes[i]->b->waited;
-	atomic_store_explicit(&d->page->channel[ch->id].waited, holds_credits(ch) ? 0 : ch->n_waited,
+	atomic_store_explicit(&d->layout->info[ch->id].waited, holds_credits(ch) ? 0 : ch->n_waited,
 			      memory_order_relaxed);
 }
 

@@ -32,8 +32,8 @@ void d_turn_begin(struct dispatch *d)
 {
 	d->now = exec_now(d->x);
 	d->in_turn = true;
-	atomic_store_explicit(&d->page->awake, 1, memory_order_relaxed);
-	atomic_store_explicit(&d->page->turns, ++d->turns, memory_order_release); /* after the bell was read */
+	atomic_store_explicit(&d->shard->awake, 1, memory_order_relaxed);
+	atomic_store_explicit(&d->shard->turns, ++d->turns, memory_order_release); /* after the bell was read */
 	atomic_thread_fence(memory_order_seq_cst); /* whoever reads the old number has published before we look */
 }
 
@@ -112,11 +112,11 @@ static void defer(struct dispatch *d)
 /* True: nothing is left to take. */
 static bool fall_asleep(struct dispatch *d)
 {
-	atomic_store_explicit(&d->page->awake, 0, memory_order_relaxed);
+	atomic_store_explicit(&d->shard->awake, 0, memory_order_relaxed);
 	atomic_thread_fence(memory_order_seq_cst);
 	if (!pending(d))
 		return true;
-	atomic_store_explicit(&d->page->awake, 1, memory_order_relaxed);
+	atomic_store_explicit(&d->shard->awake, 1, memory_order_relaxed);
 	return false;
 }
 
@@ -242,7 +242,7 @@ static void init_lists(struct dispatch *d)
 
 static bool good(const struct dispatch_options *o)
 {
-	return o && o->exec && o->owner && o->page && o->clock;
+	return o && o->exec && o->owner && o->layout && o->page && o->clock;
 }
 
 int dispatch_create(const struct dispatch_options *o, struct dispatch **ret)
@@ -256,6 +256,8 @@ int dispatch_create(const struct dispatch_options *o, struct dispatch **ret)
 		return -ENOMEM;
 	init_lists(d);
 	d->x = o->exec;
+	d->layout = o->layout;
+	d->shard = &o->layout->shard[0];
 	d->page = o->page;
 	d->clock = o->clock;
 	d->idle_dur_ns = (o->idle_ms ? o->idle_ms : 5000) * INT64_C(1000000);

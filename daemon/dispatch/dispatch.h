@@ -64,9 +64,11 @@ struct dispatch_events {
 };
 
 struct dispatch_options {
-	struct exec *exec;               /* keeps until destroy */
-	struct exec *owner;              /* keeps until destroy */
-	struct wire_dispatch_page *page; /* keeps until destroy; abi, size, wait_ms and windows are main's to write */
+	struct exec *exec;  /* keeps until destroy */
+	struct exec *owner; /* keeps until destroy */
+	struct wire_layout_page
+		*layout; /* keeps until destroy; all but awake, turns, bridges and what follows is main's to write */
+	struct wire_dispatch_page *page;    /* keeps until destroy */
 	const struct sim_clock_page *clock; /* keeps until destroy */
 	uint32_t cycle_ms;                  /* dispatch.cycle_ms; 0: 10 */
 	uint32_t idle_ms;   /* dispatch.idle_ms: a further lane without work closes after that; 0: 5000 */

@@ -229,6 +229,8 @@ struct dispatch {
 	struct exec_post in_post, out_post;
 	struct dispatch_events ev;
 	void *user;
+	struct wire_layout_page *layout;
+	struct wire_shard *shard; /* of the layout page */
 	struct wire_dispatch_page *page;
 	const struct sim_clock_page *clock;
 	int64_t cycle_dur_ns;

@@ -328,6 +328,7 @@ static int tell_dispatch(struct channel *ch, struct ipc_sub *sub)
 int channel_open(struct channel *ch)
 {
 	struct simd *s = ch->s;
+	struct wire_channel_info *info = &s->layout_page->info[ch->id];
 	struct wire_channel *w = &s->dispatch_page->channel[ch->id];
 	struct ipc_sub *sub;
 	int r;
@@ -348,12 +349,13 @@ int channel_open(struct channel *ch)
 	ch->reserved = ch->window;
 	for (unsigned i = 0; i < WIRE_WINDOW_MAX; i++)
 		atomic_store(&w->cell[i], 0);
-	atomic_store(&w->window, ch->window);
+	atomic_store(&info->shard, ch->shard);
+	atomic_store(&info->window, ch->window);
 	r = make_sub(ch, &sub);
 	if (r == 0)
 		r = tell_dispatch(ch, sub);
 	if (r < 0) {
-		atomic_store(&w->window, 0);
+		atomic_store(&info->window, 0);
 		pools_release(&s->pools, ch->pool, ch->reserved);
 		ch->reserved = 0;
 		return r;
@@ -381,7 +383,7 @@ void channel_freed(struct simd *s, uint32_t id)
 
 	if (!ch || !ch->closing)
 		return;
-	atomic_store(&s->dispatch_page->channel[id].window, 0);
+	atomic_store(&s->layout_page->info[id].window, 0);
 	ch->closing = false;
 	s->channel_events->freed(s, id);
 	if (ch->replaced)

@@ -48,9 +48,10 @@ struct channel {
 	uint64_t max_body, slot_size;
 	int pool; /* class of slot_size; -1: not known yet */
 	uint32_t window;
-	bool open;     /* dispatch takes from it */
-	bool closing;  /* dispatch is emptying it; channel_freed() follows */
-	bool replaced; /* closing, and another one has its name already */
+	uint32_t shard; /* of dispatch */
+	bool open;      /* dispatch takes from it */
+	bool closing;   /* dispatch is emptying it; channel_freed() follows */
+	bool replaced;  /* closing, and another one has its name already */
 	bool ordered;
 	bool waits_reported; /* that producers wait has been logged */
 

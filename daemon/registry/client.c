@@ -4,10 +4,14 @@
 
 #include "err.h"
 #include "jsonx.h"
+#include "fd.h"
 #include "simd.h"
+
+#include "dispatch.h"
 
 #include <errno.h>
 #include <string.h>
+#include <sys/eventfd.h>
 
 static const char *const role_names[] = {
 	[CLIENT_SENSOR] = "client",
@@ -45,6 +49,43 @@ json_t *client_endpoint_json(uint32_t id, const char *name, pid_t pid, uid_t uid
 {
 	return JSONX_MAKE(JX_INT("client_id", id), JX_STR("client", name), JX_INT("pid", pid), JX_INT("uid", uid));
 }
+
+/* ---- shards ---- */
+
+int client_join(struct client *cl, uint32_t shard, int *ret_bell)
+{
+	int bell = -1, ours, completion, r;
+
+	*ret_bell = -1;
+	if (cl->shards >> shard & 1)
+		return 0;
+	bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	ours = bell < 0 ? -errno : fd_dup(bell);
+	completion = ours < 0 ? ours : fd_dup(cl->completion_fd);
+	if (completion < 0) {
+		fd_close(bell);
+		fd_close(ours);
+		return err_set(completion, "client %s: its doorbell cannot be made: %s", cl->name,
+			       err_text(completion));
+	}
+	r = dispatch_client_add(cl->s->dispatch, cl->id, cl->name, completion, ours);
+	if (r < 0) {
+		fd_close(bell);
+		return err_set(r, "client %s: dispatch refused it: %s", cl->name, err_text(r));
+	}
+	cl->shards |= UINT64_C(1) << shard;
+	*ret_bell = bell;
+	return 0;
+}
+
+void client_leave(struct client *cl)
+{
+	if (cl->shards)
+		(void)dispatch_client_gone(cl->s->dispatch, cl->id);
+	cl->shards = 0;
+}
+
+/* ---- rows of the counter page ---- */
 
 int client_row_get(struct client *cl)
 {

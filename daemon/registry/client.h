@@ -37,6 +37,9 @@ struct client {
 	const struct rig *rig; /* NULL: none */
 	uint32_t iox_generation;
 
+	int completion_fd; /* simd's end of its completion socket; -1: it has none */
+	uint64_t shards;   /* that know it: it publishes there, or did */
+
 	struct wire_counter_page *page; /* NULL for tools */
 	uint64_t row_used[BITMAP_WORDS(WIRE_ROWS_MAX)];
 	struct list publishers, subscribers; /* in_client */
@@ -51,6 +54,13 @@ const char *client_role_name(enum client_role role);
 int client_role_parse(const char *text); /* -EINVAL */
 /* An Endpoint of the control interface. */
 json_t *client_endpoint_json(uint32_t id, const char *name, pid_t pid, uid_t uid);
+/*
+ * Its publisher is about to be made in that shard of dispatch. ret_bell: the doorbell to hand to it, caller closes; -1: it has
+ * one already. -EMFILE, -ENOMEM.
+ */
+int client_join(struct client *cl, uint32_t shard, int *ret_bell);
+/* The shards that it had joined forget it and its publishers, after what these had published. */
+void client_leave(struct client *cl);
 /* A free row of its counter page, cleared; -EMFILE. */
 int client_row_get(struct client *cl);
 void client_row_put(struct client *cl, uint32_t row);

@@ -54,7 +54,7 @@ void event_clock_jump(struct simd *s, int64_t old_sim_ns, int64_t new_sim_ns, ui
 
 void event_bridges(struct simd *s, const char *channel, uint32_t id)
 {
-	uint32_t v = atomic_load(&s->dispatch_page->channel[id].bridges);
+	uint32_t v = atomic_load(&s->layout_page->info[id].bridges);
 
 	broadcast(s, JSONX_MAKE(JX_STR("event", "bridges"), JX_STR("channel", channel), JX_INT("total", v & 0xffff),
 				JX_INT("connected", v >> 16)));

@@ -183,7 +183,18 @@ static void warn_second_clock(const struct client *cl, const struct channel *ch)
 			 cl->name, (int)cl->pid, CLOCK_CHANNEL);
 }
 
-int pubsub_advertise(struct client *cl, const struct advertise *a, struct publisher **ret)
+static int tell_dispatch(const struct publisher *p, int *ret_bell)
+{
+	struct client *cl = p->cl;
+	int r = client_join(cl, p->ch->shard, ret_bell);
+
+	if (r < 0)
+		return r;
+	r = dispatch_publisher_add(cl->s->dispatch, p->id, p->ch->id, cl->id, p->max_body);
+	return r < 0 ? err_set(r, "channel %s: dispatch refused the publisher: %s", p->ch->name, err_text(r)) : 0;
+}
+
+int pubsub_advertise(struct client *cl, const struct advertise *a, struct publisher **ret, int *ret_bell)
 {
 	struct channel *ch = NULL;
 	struct publisher *p = NULL;
@@ -199,12 +210,12 @@ int pubsub_advertise(struct client *cl, const struct advertise *a, struct publis
 		r = publisher_add(cl, ch, a, &p);
 	if (r < 0)
 		return r;
-	if (!(a->flags & ADVERTISE_LOCAL)) {
-		r = dispatch_publisher_add(cl->s->dispatch, p->id, ch->id, cl->id, p->max_body);
-		if (r < 0) {
-			publisher_destroy(p);
-			return err_set(r, "channel %s: dispatch refused the publisher: %s", ch->name, err_text(r));
-		}
+	*ret_bell = -1;
+	if (!(a->flags & ADVERTISE_LOCAL))
+		r = tell_dispatch(p, ret_bell);
+	if (r < 0) {
+		publisher_destroy(p);
+		return r;
 	}
 	warn_second_clock(cl, ch);
 	log_debug("%s publishes %s (%s)", cl->name, ch->name, ch->type);

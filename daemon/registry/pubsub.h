@@ -30,7 +30,8 @@ struct advertise {
  * Errors of both, with a sentence: -EINVAL, -EMEDIUMTYPE another type, -EMSGSIZE, -ENOSPC pool, -EMFILE a
  * limit, -EACCES a bridge writes a channel that the rig does not list, -ESTALE the data plane is restarting.
  */
-int pubsub_advertise(struct client *cl, const struct advertise *a, struct publisher **ret);
+/* ret_bell: the doorbell of the channel's shard, at the client's first publisher there, caller closes; else -1. */
+int pubsub_advertise(struct client *cl, const struct advertise *a, struct publisher **ret, int *ret_bell);
 int pubsub_subscribe(struct client *cl, const char *channel, const char *type, const char *hash, int64_t depth,
 		     struct subscriber **ret);
 int pubsub_unadvertise(struct client *cl, uint32_t publisher_id); /* -ENOENT */

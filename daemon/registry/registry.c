@@ -112,17 +112,20 @@ static void read_limits(struct simd *s)
 	};
 }
 
-static int make_page(struct simd *s)
+static int make_pages(struct simd *s)
 {
 	void *map;
-	int r = fd_shared_create("simd-dispatch", sizeof(*s->dispatch_page), FD_SHARE_RW, &map, &s->dispatch_page_fd);
+	int r = fd_shared_create("simd-layout", sizeof(*s->layout_page), FD_SHARE_RO, &map, &s->layout_page_fd);
 
 	if (r < 0)
 		return r;
+	s->layout_page = (struct wire_layout_page *)map;
+	wire_layout_init(s->layout_page);
+	atomic_store(&s->layout_page->wait_ms, (uint32_t)conf_int(s->root, "dispatch.wait_ms"));
+	r = fd_shared_create("simd-dispatch", sizeof(*s->dispatch_page), FD_SHARE_RW, &map, &s->dispatch_page_fd);
+	if (r < 0)
+		return r;
 	s->dispatch_page = (struct wire_dispatch_page *)map;
-	s->dispatch_page->abi = WIRE_ABI;
-	s->dispatch_page->size = sizeof(*s->dispatch_page);
-	atomic_store(&s->dispatch_page->wait_ms, (uint32_t)conf_int(s->root, "dispatch.wait_ms"));
 	return 0;
 }
 
@@ -133,6 +136,7 @@ static int make_dispatch(struct simd *s)
 	struct dispatch_options o = {
 		.exec = s->dx,
 		.owner = s->x,
+		.layout = s->layout_page,
 		.page = s->dispatch_page,
 		.clock = clock,
 		.cycle_ms = (uint32_t)conf_int(s->root, "dispatch.cycle_ms"),
@@ -161,7 +165,7 @@ int registry_create(const struct registry_options *o, struct simd **ret)
 	s->user = o->user;
 	s->pools = *o->pools;
 	s->id = o->id;
-	s->dispatch_page_fd = -1;
+	s->layout_page_fd = s->dispatch_page_fd = -1;
 	s->start_mono_ns = exec_now(o->x);
 	/* numbers of an earlier simd must not be used again by accident */
 	s->next_publisher = (uint32_t)(o->id >> 33);
@@ -183,7 +187,7 @@ int registry_create(const struct registry_options *o, struct simd **ret)
 	if (r == 0)
 		r = service_all_create(s);
 	if (r == 0)
-		r = make_page(s);
+		r = make_pages(s);
 	if (r == 0)
 		r = timekeeper_create(s, &s->time);
 	s->plugin_dirs = NULL;
@@ -237,7 +241,9 @@ void registry_destroy(struct simd *s)
 	timekeeper_destroy(s->time);
 	dataplane_finish(s);
 	channel_destroy_all(s);
+	fd_shared_unmap(s->layout_page, sizeof(*s->layout_page));
 	fd_shared_unmap(s->dispatch_page, sizeof(*s->dispatch_page));
+	fd_close(s->layout_page_fd);
 	fd_close(s->dispatch_page_fd);
 	rig_destroy_all(s);
 	mem_free(s->runtime_dir);

@@ -21,7 +21,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 
 LOG_TOPIC("client");
@@ -74,25 +73,16 @@ static int counter_page(struct client *cl, struct session_fds *f)
 	return 0;
 }
 
-/* Doorbell and completion socket: dispatch gets one end, the client the other. */
-static int dispatch_ends(struct client *cl, struct session_fds *f)
+/* Each shard that the client publishes in gets a duplicate of our end, see client_join(). */
+static int completion_pair(struct client *cl, struct session_fds *f)
 {
-	int sv[2], bell, ours, r;
+	int sv[2], r = fd_packet_pair(sv, SOCK_NONBLOCK);
 
-	bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (bell < 0)
-		return err_sys(-errno, "client %s: cannot make its doorbell", cl->name);
-	fds_add(f, bell, "doorbell");
-	r = fd_packet_pair(sv, SOCK_NONBLOCK);
 	if (r < 0)
 		return err_sys(r, "client %s: cannot make its completion socket", cl->name);
+	cl->completion_fd = sv[0];
 	fds_add(f, sv[1], "completions");
-	ours = fd_dup(bell);
-	if (ours < 0) {
-		fd_close(sv[0]);
-		return ours;
-	}
-	return dispatch_client_add(cl->s->dispatch, cl->id, cl->name, sv[0], ours);
+	return 0;
 }
 
 static int make_fds(struct client *cl, struct session_fds *f)
@@ -102,10 +92,12 @@ static int make_fds(struct client *cl, struct session_fds *f)
 
 	if (r < 0 || cl->role == CLIENT_TOOL)
 		return r;
-	r = fds_add_dup(f, s->dispatch_page_fd, "dispatch");
+	r = fds_add_dup(f, s->layout_page_fd, "layout");
+	if (r == 0)
+		r = fds_add_dup(f, s->dispatch_page_fd, "dispatch");
 	if (r == 0)
 		r = counter_page(cl, f);
-	return r < 0 ? r : dispatch_ends(cl, f);
+	return r < 0 ? r : completion_pair(cl, f);
 }
 
 /* ---- making ---- */
@@ -114,6 +106,7 @@ static void client_free(struct client *cl)
 {
 	if (cl->page)
 		munmap(cl->page, sizeof(*cl->page));
+	fd_close(cl->completion_fd);
 	mem_free(cl->tokens);
 	mem_free(cl);
 }
@@ -150,6 +143,7 @@ int session_create(struct simd *s, const struct session_hello *h, struct client 
 	cl->s = s;
 	cl->role = (enum client_role)role;
 	cl->id = next_id(s);
+	cl->completion_fd = -1;
 	cl->pid = h->pid;
 	cl->uid = h->uid;
 	cl->rig = rig_of_process(s, h->pid);
@@ -222,8 +216,7 @@ void session_end(struct client *cl)
 		bridge_detach(cl->bridge);
 	timekeeper_client_disconnected(s->time, cl->id);
 	/* dispatch forgets its publishers by itself, after what they had published */
-	if (cl->role != CLIENT_TOOL)
-		(void)dispatch_client_gone(s->dispatch, cl->id);
+	client_leave(cl);
 	pubsub_close_all(cl);
 	token_close_all(cl);
 	if (cl->role != CLIENT_TOOL)

@@ -22,7 +22,7 @@ struct session_hello {
 	uid_t uid;
 };
 
-/* Descriptors of a new session, in the order in which Hello lists them. Caller closes. */
+/* Descriptors of a new session, in the order in which Hello lists them; of the doorbell, in Advertise. Caller closes. */
 struct session_fds {
 	int v[5];
 	const char *name[5];

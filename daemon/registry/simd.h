@@ -110,8 +110,9 @@ struct simd {
 
 	struct list listeners; /* event_listener::link */
 
+	struct wire_layout_page *layout_page;
 	struct wire_dispatch_page *dispatch_page;
-	int dispatch_page_fd;
+	int layout_page_fd, dispatch_page_fd;
 
 	struct {
 		struct ipc *ipc; /* NULL while there is no generation */

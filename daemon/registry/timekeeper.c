@@ -270,6 +270,7 @@ static int make_self(struct timekeeper *t)
 	cl->s = t->s;
 	cl->id = CLIENT_SIMD;
 	cl->role = CLIENT_SOURCE;
+	cl->completion_fd = -1;
 	cl->pid = getpid();
 	cl->uid = geteuid();
 	strcpy(cl->name, "simd");
@@ -346,14 +347,14 @@ void timekeeper_destroy(struct timekeeper *t)
 static int advertise_clock(struct timekeeper *t)
 {
 	struct advertise a = { .channel = CLOCK_CHANNEL, .max_body = 256, .flags = ADVERTISE_LOCAL | ADVERTISE_LATCH };
-	int r;
+	int r, bell;
 
 	if (t->clock)
 		return 0;
 	a.type = clock_type();
 	if (!a.type)
 		return err_set(-ENOENT, "the type sim/Clock is not built in");
-	r = pubsub_advertise(t->self, &a, &t->clock);
+	r = pubsub_advertise(t->self, &a, &t->clock, &bell);
 	json_decref(a.type);
 	return r;
 }

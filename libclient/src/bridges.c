@@ -17,7 +17,7 @@ static struct sim_bridges bridges_of(const struct pub_reg *reg)
 
 	if (!reg->channel || atomic_load_explicit(&reg->state, memory_order_relaxed) != REG_UP)
 		return (struct sim_bridges){ 0, 0 };
-	word = atomic_load_explicit(&reg->channel->bridges, memory_order_relaxed);
+	word = atomic_load_explicit(&reg->info->bridges, memory_order_relaxed);
 	return (struct sim_bridges){ word & 0xffff, word >> 16 };
 }
 
@@ -55,7 +55,7 @@ static bool look(struct sim_publisher *p, struct sim_bridges *ret, struct sessio
 	if (atomic_load_explicit(&p->attention, memory_order_acquire))
 		publisher_attend(p);
 	*ret_session = session_ref(p->reg->session);
-	*ret_seq = atomic_load(&(*ret_session)->dispatch->bridges_seq);
+	*ret_seq = atomic_load(&(*ret_session)->layout->bridges_seq);
 	*ret = bridges_of(p->reg);
 	handle_leave(&p->h);
 	return true;
@@ -72,7 +72,7 @@ static void rest(struct sim_client *c, struct session *s, uint32_t seq, int64_t 
 		client_sleep(c, -1, 0, left_dur_ns < NS_PER_MS ? left_dur_ns : NS_PER_MS);
 	if (!c->env) {
 		t = timespec_from_ns(left_dur_ns);
-		syscall(SYS_futex, &s->dispatch->bridges_seq, FUTEX_WAIT, seq, &t, NULL, 0);
+		syscall(SYS_futex, &s->layout->bridges_seq, FUTEX_WAIT, seq, &t, NULL, 0);
 	}
 	if (client_pumps(c))
 		client_work(c);

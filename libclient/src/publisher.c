@@ -71,24 +71,36 @@ static int advertise_params(const struct sim_publisher *p, json_t **ret)
 	return *ret ? 0 : err_nomem();
 }
 
-static int advertise_reply(struct pub_reg *reg, const json_t *o)
+static uint32_t less(uint32_t a, uint32_t b)
 {
-	int64_t channel_id, publisher_id, row;
+	return a < b ? a : b;
+}
+
+static int advertise_reply(struct pub_reg *reg, const json_t *o, struct varlink_msg *m)
+{
+	struct session *s = reg->session;
+	const struct wire_layout_page *l = s->layout;
+	int64_t channel_id, publisher_id, row, shard;
 	const char *name;
 	int r;
 
 	if ((r = jsonx_string(o, "channel", SIM_CHANNEL_MAX, &name)) < 0 ||
-	    (r = jsonx_int(o, "channel_id", 0, WIRE_CHANNELS_MAX - 1, &channel_id)) < 0 ||
+	    (r = jsonx_int(o, "channel_id", 0, (int64_t)less(l->channels.count, l->infos.count) - 1, &channel_id)) <
+		    0 ||
 	    (r = jsonx_int(o, "publisher_id", 1, UINT32_MAX, &publisher_id)) < 0 ||
-	    (r = jsonx_int(o, "row", 0, WIRE_ROWS_MAX - 1, &row)) < 0)
+	    (r = jsonx_int(o, "row", 0, (int64_t)l->rows.count - 1, &row)) < 0 ||
+	    (r = jsonx_int(o, "shard", 0, (int64_t)less(l->shards.count, WIRE_SHARDS_MAX) - 1, &shard)) < 0)
 		return err_prefix(r, "simd's answer to Advertise");
 	snprintf(reg->name, sizeof(reg->name), "%s", name);
 	reg->channel_id = (uint32_t)channel_id;
 	reg->publisher_id = (uint32_t)publisher_id;
-	reg->counters = &reg->session->counters->row[row];
-	if (!(reg->pub->flags & SIM_PUB_LOCAL))
-		reg->channel = &reg->session->dispatch->channel[channel_id];
-	return 0;
+	reg->counters = session_row(s, (uint32_t)row);
+	if (reg->pub->flags & SIM_PUB_LOCAL)
+		return 0;
+	reg->channel = session_channel(s, (uint32_t)channel_id);
+	reg->info = session_info(s, (uint32_t)channel_id);
+	reg->cells = (l->channels.stride - (uint32_t)offsetof(struct wire_channel, cell)) / (uint32_t)sizeof(uint32_t);
+	return session_bell(reg->pub->c, s, (uint32_t)shard, m, &reg->bell);
 }
 
 static int reg_advertise(struct pub_reg *reg)
@@ -103,7 +115,7 @@ static int reg_advertise(struct pub_reg *reg)
 	r = session_call(p->c, reg->session, "Advertise", params, &m, &reply);
 	if (r < 0)
 		return r;
-	r = advertise_reply(reg, reply);
+	r = advertise_reply(reg, reply, &m);
 	varlink_msg_finish(&m);
 	return r;
 }
@@ -112,6 +124,9 @@ static int reg_advertise(struct pub_reg *reg)
 static void reg_copy(struct pub_reg *reg, const struct pub_reg *prior)
 {
 	reg->channel = prior->channel;
+	reg->info = prior->info;
+	reg->bell = prior->bell;
+	reg->cells = prior->cells;
 	reg->counters = prior->counters;
 	reg->publisher_id = prior->publisher_id;
 	reg->channel_id = prior->channel_id;
@@ -195,7 +210,7 @@ bool pub_reg_probe(struct pub_reg *reg)
 		ipc_unloan(reg->port->pub, slot);
 		return false;
 	}
-	session_doorbell(reg->session, NULL);
+	session_doorbell(reg->bell, NULL);
 	reg->probe_pause_dur_ns = reg->probe_pause_dur_ns ? 2 * reg->probe_pause_dur_ns : PROBE_DUR_NS;
 	if (reg->probe_pause_dur_ns > PAUSE_MAX_DUR_NS)
 		reg->probe_pause_dur_ns = PAUSE_MAX_DUR_NS;

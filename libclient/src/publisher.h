@@ -29,7 +29,10 @@ struct pub_reg {
 	struct sim_publisher *pub;
 	struct session *session;      /* referenced */
 	struct pub_port *port;        /* referenced */
-	struct wire_channel *channel; /* NULL: simd does not subscribe */
+	struct wire_channel *channel; /* NULL: simd does not subscribe, and neither has it the next two */
+	const struct wire_channel_info *info;
+	struct bell *bell;
+	uint32_t cells; /* that the channel has room for */
 	struct wire_counters *counters;
 	uint32_t publisher_id, channel_id;
 	_Atomic bool proved;

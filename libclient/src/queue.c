@@ -86,16 +86,17 @@ static int check_pause(struct publish *q)
 
 static int claim_token(struct publish *q)
 {
+	const struct session *s = q->reg->session;
 	_Atomic uint32_t *cell;
 	uint32_t free_cell = 0, index;
 
 	if (!q->token)
 		return 0;
 	index = atomic_load_explicit(&q->token->cell, memory_order_relaxed);
-	if (index >= WIRE_TOKENS_MAX)
+	if (index >= s->layout->tokens.count)
 		return err_set(refuse(q, -ENOTCONN, SIM_REASON_LOST), "token %s is not known to simd at present",
 			       q->token->name);
-	cell = &q->reg->session->dispatch->token[index];
+	cell = wire_at(s->dispatch, s->layout->tokens, index);
 	if (!atomic_compare_exchange_strong_explicit(cell, &free_cell, q->reg->publisher_id, memory_order_acquire,
 						     memory_order_relaxed))
 		return err_set(refuse(q, -EBUSY, SIM_REASON_TOKEN), "token %s is in use by another message",
@@ -108,11 +109,11 @@ static int claim_token(struct publish *q)
 static bool credit_try(struct publish *q)
 {
 	struct wire_channel *ch = q->reg->channel;
-	uint32_t window = atomic_load_explicit(&ch->window, memory_order_relaxed);
+	uint32_t window = atomic_load_explicit(&q->reg->info->window, memory_order_relaxed);
 	uint32_t start = atomic_load_explicit(&ch->hint, memory_order_relaxed);
 
-	if (window > WIRE_WINDOW_MAX)
-		window = WIRE_WINDOW_MAX;
+	if (window > q->reg->cells)
+		window = q->reg->cells;
 	for (uint32_t i = 0; i < window; i++) {
 		uint32_t at = (start + i) % window, free_cell = 0;
 
@@ -141,21 +142,21 @@ static void credit_park(struct publish *q, uint32_t seen, int64_t left_dur_ns)
 		return;
 	}
 	t = timespec_from_ns(left_dur_ns);
-	syscall(SYS_futex, &q->reg->channel->freed, FUTEX_WAIT, seen, &t, NULL, 0);
+	syscall(SYS_futex, &q->reg->info->freed, FUTEX_WAIT, seen, &t, NULL, 0);
 }
 
 /* While a lossless bridge is what it waits for, wait_ms has not begun. */
 static int credit_wait(struct publish *q)
 {
 	struct wire_channel *ch = q->reg->channel;
-	uint32_t wait_ms = atomic_load_explicit(&q->reg->session->dispatch->wait_ms, memory_order_relaxed);
+	uint32_t wait_ms = atomic_load_explicit(&q->reg->session->layout->wait_ms, memory_order_relaxed);
 	int64_t start = client_now(q->p->c), until = start + (int64_t)wait_ms * NS_PER_MS, now = start;
 	int r = 0;
 	bool got = false, lossless;
 
 	atomic_fetch_add(&ch->waiters, 1);
 	do {
-		uint32_t seen = atomic_load(&ch->freed);
+		uint32_t seen = atomic_load(&q->reg->info->freed);
 
 		got = credit_try(q);
 		if (got)
@@ -163,7 +164,7 @@ static int credit_wait(struct publish *q)
 		r = check_state(q);
 		if (r < 0)
 			break;
-		lossless = atomic_load_explicit(&ch->waited, memory_order_relaxed) != 0;
+		lossless = atomic_load_explicit(&q->reg->info->waited, memory_order_relaxed) != 0;
 		credit_park(q, seen, lossless ? CREDIT_SLICE_DUR_NS : until - now);
 		now = client_now(q->p->c);
 		until = lossless ? now + (int64_t)wait_ms * NS_PER_MS : until;
@@ -255,7 +256,7 @@ static int wait_record(struct publish *q, uint64_t sequence, struct record **ret
 {
 	const struct sim_client *c = q->p->c;
 	struct records *t = &q->p->records;
-	uint32_t wait_ms = atomic_load_explicit(&q->reg->session->dispatch->wait_ms, memory_order_relaxed);
+	uint32_t wait_ms = atomic_load_explicit(&q->reg->session->layout->wait_ms, memory_order_relaxed);
 	int64_t until = client_now(c) + (int64_t)wait_ms * NS_PER_MS;
 	int r = 0;
 
@@ -363,7 +364,7 @@ static void ring(const struct sim_publisher *p, bool dispatch)
 		if (seqlock_load(flags) & SIM_CLOCK_LOCKSTEP)
 			return;
 	}
-	session_doorbell(p->reg->session, p->reg->channel);
+	session_doorbell(p->reg->bell, p->reg->info);
 }
 
 void kept_failed(const struct kept *k, enum sim_reason reason)

@@ -55,12 +55,16 @@ void session_unref(struct session *s)
 		call_free(call);
 	}
 	varlink_destroy(s->v);
-	fd_shared_unmap(s->dispatch, sizeof(*s->dispatch));
-	fd_shared_unmap(s->counters, sizeof(*s->counters));
+	if (s->layout) {
+		fd_shared_unmap(s->dispatch, s->layout->dispatch_size);
+		fd_shared_unmap(s->counters, s->layout->counter_size);
+		fd_shared_unmap((void *)(uintptr_t)s->layout, s->layout->size);
+	}
 	if (s->clock)
 		munmap((void *)(uintptr_t)s->clock, SIM_CLOCK_PAGE_SIZE);
 	fd_close(s->clock_fd);
-	fd_close(s->doorbell);
+	for (unsigned i = 0; i < WIRE_SHARDS_MAX; i++)
+		fd_close(s->bells[i].fd);
 	fd_close(s->completion);
 	fd_close(s->sock);
 	mem_free(s);
@@ -396,39 +400,101 @@ static int hello_clock(struct session *s, struct varlink_msg *m)
 	return 0;
 }
 
+static int page_fd(struct varlink_msg *m, unsigned i, const char *what)
+{
+	int fd = varlink_msg_take_fd(m, i);
+
+	return fd < 0 ? err_set(-EPROTO, "simd handed out no %s", what) : fd;
+}
+
 static int map_page(struct varlink_msg *m, unsigned i, size_t size, const char *what, void **ret)
 {
-	int r, fd = varlink_msg_take_fd(m, i);
+	int r, fd = page_fd(m, i, what);
 
 	if (fd < 0)
-		return err_set(-EPROTO, "simd handed out no %s", what);
+		return fd;
 	r = fd_shared_map(fd, size, true, ret);
 	fd_close(fd);
 	return r < 0 ? err_prefix(r, "%s", what) : 0;
 }
 
+static bool array_ok(struct wire_array a, uint32_t page_size, size_t item_size)
+{
+	return a.stride >= item_size && a.stride % sizeof(uint64_t) == 0 && a.offset % sizeof(uint64_t) == 0 &&
+	       a.offset + (uint64_t)a.stride * a.count <= page_size;
+}
+
+static bool layout_ok(const struct wire_layout_page *l)
+{
+	return l->abi == WIRE_ABI && l->size >= WIRE_LAYOUT_HEAD &&
+	       array_ok(l->shards, l->size, sizeof(struct wire_shard)) &&
+	       array_ok(l->infos, l->size, sizeof(struct wire_channel_info)) &&
+	       array_ok(l->channels, l->dispatch_size, offsetof(struct wire_channel, cell)) &&
+	       l->tokens.stride == sizeof(uint32_t) &&
+	       l->tokens.offset + UINT64_C(4) * l->tokens.count <= l->dispatch_size &&
+	       array_ok(l->rows, l->counter_size, sizeof(struct wire_counters));
+}
+
+/* Its head first, which says how long it is. */
+static int map_layout(int fd, const struct wire_layout_page **ret)
+{
+	const struct wire_layout_page *l;
+	uint32_t abi, size;
+	void *map;
+	bool ok;
+	int r = fd_shared_map(fd, WIRE_LAYOUT_HEAD, false, &map);
+
+	if (r < 0)
+		return err_prefix(r, "layout page");
+	l = map;
+	abi = l->abi;
+	size = l->size;
+	ok = layout_ok(l);
+	fd_shared_unmap(map, WIRE_LAYOUT_HEAD);
+	if (!ok)
+		return err_set(-EPROTO, "simd's pages have layout %u, this library knows %u; install matching versions",
+			       abi, WIRE_ABI);
+	r = fd_shared_map(fd, size, false, &map);
+	if (r < 0)
+		return err_prefix(r, "layout page");
+	*ret = map;
+	return 0;
+}
+
 static int hello_data(struct session *s, struct varlink_msg *m)
 {
-	void *map;
-	int r;
+	int r, fd = page_fd(m, 1, "layout page");
 
-	r = map_page(m, 1, sizeof(*s->dispatch), "dispatch page", &map);
+	if (fd < 0)
+		return fd;
+	r = map_layout(fd, &s->layout);
+	fd_close(fd);
+	if (r == 0)
+		r = map_page(m, 2, s->layout->dispatch_size, "dispatch page", &s->dispatch);
+	if (r == 0)
+		r = map_page(m, 3, s->layout->counter_size, "counter page", &s->counters);
 	if (r < 0)
 		return r;
-	s->dispatch = map;
-	r = map_page(m, 2, sizeof(*s->counters), "counter page", &map);
-	if (r < 0)
-		return r;
-	s->counters = map;
-	if (s->dispatch->abi != WIRE_ABI || s->dispatch->size != sizeof(*s->dispatch) || s->counters->abi != WIRE_ABI)
-		return err_set(-EPROTO, "simd's pages have layout %u, this library knows %u; install matching versions",
-			       s->dispatch->abi, WIRE_ABI);
-	s->doorbell = varlink_msg_take_fd(m, 3);
-	s->completion = varlink_msg_take_fd(m, 4);
-	if (s->doorbell < 0 || s->completion < 0)
-		return err_set(-EPROTO, "simd handed out no doorbell or completion socket");
-	r = fd_set_nonblock(s->completion, true);
-	return r < 0 ? r : fd_set_nonblock(s->doorbell, true);
+	s->completion = page_fd(m, 4, "completion socket");
+	return s->completion < 0 ? s->completion : fd_set_nonblock(s->completion, true);
+}
+
+int session_bell(struct sim_client *c, struct session *s, uint32_t shard, struct varlink_msg *m, struct bell **ret)
+{
+	struct bell *b = &s->bells[shard];
+
+	if (b->fd < 0) {
+		b->shard = wire_at_const(s->layout, s->layout->shards, shard);
+		b->fd = varlink_msg_take_fd(m, 0);
+	}
+	if (b->fd >= 0) {
+		*ret = b;
+		return fd_set_nonblock(b->fd, true);
+	}
+	pthread_mutex_lock(&c->lock); /* it was in a reply that nobody waited for: a new session gets another */
+	session_hangup(s);
+	pthread_mutex_unlock(&c->lock);
+	return err_set(-EPROTO, "simd handed out no doorbell of shard %u", shard);
 }
 
 static int session_hello(struct sim_client *c, struct session *s)
@@ -498,7 +564,9 @@ int session_open(struct sim_client *c, struct session **ret)
 	atomic_init(&s->refs, 1);
 	list_init(&s->calls);
 	s->serial = ++c->sessions;
-	s->doorbell = s->completion = s->clock_fd = -1;
+	s->completion = s->clock_fd = -1;
+	for (unsigned i = 0; i < WIRE_SHARDS_MAX; i++)
+		s->bells[i].fd = -1;
 	s->sock = fd_unix_connect(c->path, SOCK_STREAM, c->timeout_dur_ns);
 	r = s->sock < 0 ? no_socket(c, s->sock) : varlink_create(NULL, &s->v);
 	if (r == 0)

@@ -20,12 +20,19 @@
 #include "varlink.h"
 #include "wire/pages.h"
 
+/* Wakes one shard of simd's dispatch. Handed out with the first publisher there; then it stays, under setup. */
+struct bell {
+	int fd; /* -1: not yet */
+	const struct wire_shard *shard;
+	_Atomic uint64_t rung; /* wire_shard::turns when it was rung last */
+};
+
 struct session {
 	_Atomic uint32_t refs;
-	struct wire_dispatch_page *dispatch; /* NULL for tools */
-	struct wire_counter_page *counters;
-	int doorbell, completion;
-	_Atomic uint64_t rung;              /* wire_dispatch_page::turns when the bell was rung last */
+	const struct wire_layout_page *layout; /* NULL for tools, as what follows */
+	void *dispatch, *counters;             /* pages, in which the layout page finds everything */
+	int completion;
+	struct bell bells[WIRE_SHARDS_MAX];
 	const struct sim_clock_page *clock; /* simd's page, mapped a second time: see clockmap.h */
 	int clock_fd;
 
@@ -77,26 +84,45 @@ void session_wait_locked(struct sim_client *c, struct session *s, int64_t until_
 /* Read what the control socket has. Under lock. */
 void session_pump(struct sim_client *c, struct session *s);
 
+/* Items of the pages; the numbers are simd's, and checked where they came in. */
+static inline struct wire_channel *session_channel(const struct session *s, uint32_t id)
+{
+	return wire_at(s->dispatch, s->layout->channels, id);
+}
+
+static inline const struct wire_channel_info *session_info(const struct session *s, uint32_t id)
+{
+	return wire_at_const(s->layout, s->layout->infos, id);
+}
+
+static inline struct wire_counters *session_row(const struct session *s, uint32_t row)
+{
+	return wire_at(s->counters, s->layout->rows, row);
+}
+
+/* The doorbell of a shard, which came with this reply or an earlier one. Under setup. -EPROTO: neither; hangs up. */
+int session_bell(struct sim_client *c, struct session *s, uint32_t shard, struct varlink_msg *m, struct bell **ret);
+
 /*
  * Wake simd's dispatch, unless it is awake: then it looks once more before it sleeps; or has deferred the channel (NULL:
  * none), which it looks at when a bridge answers, or in a moment. Nor is a bell rung twice for one turn: while simd
  * has not begun another one since, the first bell has yet to wake it.
  */
-static inline void session_doorbell(struct session *s, const struct wire_channel *ch)
+static inline void session_doorbell(struct bell *b, const struct wire_channel_info *ch)
 {
 	static const uint64_t one = 1;
 	uint64_t turn;
 
 	/* pairs with simd's fences: between clearing `awake` and its last drain, and between `turns` and its first */
 	atomic_thread_fence(memory_order_seq_cst);
-	if (atomic_load_explicit(&s->dispatch->awake, memory_order_relaxed) ||
+	if (atomic_load_explicit(&b->shard->awake, memory_order_relaxed) ||
 	    (ch && atomic_load_explicit(&ch->deferred, memory_order_relaxed)))
 		return;
-	turn = atomic_load_explicit(&s->dispatch->turns, memory_order_acquire);
-	if (turn && turn == atomic_load_explicit(&s->rung, memory_order_relaxed))
+	turn = atomic_load_explicit(&b->shard->turns, memory_order_acquire);
+	if (turn && turn == atomic_load_explicit(&b->rung, memory_order_relaxed))
 		return;
-	if (write(s->doorbell, &one, sizeof(one)) == sizeof(one))
-		atomic_store_explicit(&s->rung, turn, memory_order_relaxed);
+	if (write(b->fd, &one, sizeof(one)) == sizeof(one))
+		atomic_store_explicit(&b->rung, turn, memory_order_relaxed);
 }
 
 #endif

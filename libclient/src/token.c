@@ -22,7 +22,7 @@ int token_register(struct sim_client *c, struct session *s, struct sim_token *t)
 	r = session_call(c, s, "OpenToken", json_pack("{ss}", "name", t->name), &m, &reply);
 	if (r < 0)
 		return r;
-	r = jsonx_int(reply, "cell", 0, WIRE_TOKENS_MAX - 1, &cell);
+	r = jsonx_int(reply, "cell", 0, (int64_t)s->layout->tokens.count - 1, &cell);
 	if (r == 0) {
 		atomic_store(&t->cell, (uint32_t)cell);
 		t->session_serial = s->serial;

@@ -4,8 +4,11 @@
  * Fixed width, little-endian hosts only, versioned by WIRE_ABI, pinned in tests/abi. All words that two
  * processes touch are lock-free atomics; nothing a peer writes here is trusted by simd.
  *
- *   dispatch page  one per simd; every client maps it writable: credits of channels, tokens
+ *   layout page    one per simd, read-only to clients: where everything is, and what simd alone says
+ *   dispatch page  one per simd; every client maps it writable: the cells of credits and tokens
  *   counter page   one per client, writable by that client and read by simd: what its publishers count
+ *
+ * A reader finds arrays by the words of the layout page and not by the constants here, which may grow.
  */
 #ifndef WIRE_PAGES_H
 #define WIRE_PAGES_H
@@ -14,13 +17,69 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WIRE_ABI 1u
-
-/* ---- dispatch page ---- */
+#define WIRE_ABI 2u
 
 #define WIRE_CHANNELS_MAX 1024
 #define WIRE_WINDOW_MAX   128
 #define WIRE_TOKENS_MAX   4096
+#define WIRE_SHARD_BITS   6
+#define WIRE_SHARDS_MAX   (1u << WIRE_SHARD_BITS)
+#define WIRE_ROWS_MAX     512
+#define WIRE_REASONS      16 /* that have a place in `dropped` */
+
+/* Publisher numbers end with the number of their shard; 0 and UINT32_MAX are nobody's. */
+static inline uint32_t wire_shard_of(uint32_t publisher_id)
+{
+	return publisher_id & (WIRE_SHARDS_MAX - 1);
+}
+
+/* ---- layout page ---- */
+
+struct wire_array { /* item i lies at offset + i * stride of its page */
+	uint32_t offset, stride, count, reserved;
+};
+
+/* Rigs that may share channels, and what dispatches for them. Cache lines of its own: another thread may serve the next. */
+struct wire_shard {
+	_Atomic uint32_t awake; /* nonzero while a dispatch thread is draining: doorbells may be skipped */
+	uint32_t reserved0;
+	_Atomic uint64_t turns; /* bumped before feeds are looked at: a bell rung since still wakes simd; 0: unknown */
+	uint64_t reserved[30];
+};
+
+/* What simd says of a channel. */
+struct wire_channel_info {
+	_Atomic uint32_t window;   /* 1..WIRE_WINDOW_MAX; 0: channel not in use */
+	_Atomic uint32_t shard;    /* whose doorbell to ring */
+	_Atomic uint32_t bridges;  /* low 16 bits: bridges that carry it; high 16: of those, connected */
+	_Atomic uint32_t freed;    /* futex: bumped when a credit is freed and someone waits */
+	_Atomic uint32_t deferred; /* nonzero: simd looks at this channel soon without being rung for */
+	_Atomic uint32_t waited;   /* nonzero: producers wait for lossless bridges that answer, without wait_ms */
+	uint32_t reserved[10];
+};
+
+struct wire_layout_page {
+	uint32_t abi;                 /* WIRE_ABI */
+	uint32_t size;                /* of this page */
+	uint32_t dispatch_size;       /* of the dispatch page */
+	uint32_t counter_size;        /* of a counter page */
+	_Atomic uint32_t wait_ms;     /* dispatch.wait_ms: bound on the producer's wait for a credit */
+	_Atomic uint32_t bridges_seq; /* futex: bumped at any change of a wire_channel_info.bridges */
+	uint32_t reserved0[10];
+	struct wire_array shards;   /* here: struct wire_shard */
+	struct wire_array infos;    /* here: struct wire_channel_info, by channel */
+	struct wire_array channels; /* dispatch page: struct wire_channel, by channel */
+	struct wire_array tokens;   /* dispatch page: uint32_t */
+	struct wire_array rows;     /* counter page: struct wire_counters */
+	struct wire_array spare[3];
+	uint32_t reserved[16];
+	struct wire_shard shard[WIRE_SHARDS_MAX];
+	struct wire_channel_info info[WIRE_CHANNELS_MAX];
+};
+
+#define WIRE_LAYOUT_HEAD offsetof(struct wire_layout_page, shard) /* enough to learn the size */
+
+/* ---- dispatch page ---- */
 
 /*
  * Credits of one channel: `window` cells, each 0 (free) or the publisher_id that claimed it. A claim is a
@@ -28,34 +87,19 @@
  * dead publisher. One cell a message in flight, so that a crash between claim and publish loses nothing.
  */
 struct wire_channel {
-	_Atomic uint32_t window;   /* 1..WIRE_WINDOW_MAX; 0: channel not in use */
-	_Atomic uint32_t freed;    /* futex: bumped by simd when a credit is freed and someone waits */
-	_Atomic uint32_t waiters;  /* clients waiting for a credit */
-	_Atomic uint32_t bridges;  /* low 16 bits: bridges that carry it; high 16: of those, connected */
-	_Atomic uint32_t hint;     /* where to start looking for a free cell */
-	_Atomic uint32_t deferred; /* nonzero: simd looks at this channel soon without being rung for */
-	_Atomic uint32_t waited;   /* nonzero: producers wait for lossless bridges that answer, without wait_ms */
-	uint32_t reserved[9];
+	_Atomic uint32_t waiters; /* clients waiting for a credit */
+	_Atomic uint32_t hint;    /* where to start looking for a free cell */
+	uint32_t reserved[14];
 	_Atomic uint32_t cell[WIRE_WINDOW_MAX];
 };
 
 struct wire_dispatch_page {
-	uint32_t abi;                 /* WIRE_ABI */
-	uint32_t size;                /* sizeof(struct wire_dispatch_page) */
-	_Atomic uint32_t awake;       /* nonzero while a dispatch thread is draining: doorbells may be skipped */
-	_Atomic uint32_t wait_ms;     /* dispatch.wait_ms: bound on the producer's wait for a credit */
-	_Atomic uint32_t bridges_seq; /* futex: bumped at any change of a wire_channel.bridges */
-	uint32_t reserved0;
-	_Atomic uint64_t turns; /* bumped before feeds are looked at: a bell rung since still wakes simd; 0: unknown */
-	uint32_t reserved[8];
+	uint32_t reserved[16];
 	_Atomic uint32_t token[WIRE_TOKENS_MAX]; /* 0 free, else the publisher_id that claimed it */
 	struct wire_channel channel[WIRE_CHANNELS_MAX];
 };
 
 /* ---- counter page ---- */
-
-#define WIRE_ROWS_MAX 512
-#define WIRE_REASONS  16 /* that have a place in `dropped` */
 
 /* Written by the publisher's process only (relaxed atomics). */
 struct wire_counters {
@@ -86,6 +130,38 @@ struct wire_counter_page {
 	struct wire_counters row[WIRE_ROWS_MAX];
 };
 
+/* What simd writes there once, for pages as these structs describe them. */
+static inline void wire_layout_init(struct wire_layout_page *p)
+{
+	p->abi = WIRE_ABI;
+	p->size = sizeof(*p);
+	p->dispatch_size = sizeof(struct wire_dispatch_page);
+	p->counter_size = sizeof(struct wire_counter_page);
+	p->shards = (struct wire_array){ offsetof(struct wire_layout_page, shard), sizeof(p->shard[0]), WIRE_SHARDS_MAX,
+					 0 };
+	p->infos = (struct wire_array){ offsetof(struct wire_layout_page, info), sizeof(p->info[0]), WIRE_CHANNELS_MAX,
+					0 };
+	p->channels = (struct wire_array){ offsetof(struct wire_dispatch_page, channel), sizeof(struct wire_channel),
+					   WIRE_CHANNELS_MAX, 0 };
+	p->tokens =
+		(struct wire_array){ offsetof(struct wire_dispatch_page, token), sizeof(uint32_t), WIRE_TOKENS_MAX, 0 };
+	p->rows = (struct wire_array){ offsetof(struct wire_counter_page, row), sizeof(struct wire_counters),
+				       WIRE_ROWS_MAX, 0 };
+}
+
+static inline void *wire_at(void *page, struct wire_array a, uint32_t i)
+{
+	return (char *)page + a.offset + (size_t)i * a.stride;
+}
+
+static inline const void *wire_at_const(const void *page, struct wire_array a, uint32_t i)
+{
+	return (const char *)page + a.offset + (size_t)i * a.stride;
+}
+
+_Static_assert(sizeof(struct wire_shard) == 256, "layout page is shared-memory ABI");
+_Static_assert(sizeof(struct wire_channel_info) == 64, "layout page is shared-memory ABI");
+_Static_assert(WIRE_LAYOUT_HEAD == 256, "layout page is shared-memory ABI");
 _Static_assert(sizeof(struct wire_channel) == 64 + 4 * WIRE_WINDOW_MAX, "dispatch page is shared-memory ABI");
 _Static_assert(sizeof(struct wire_counters) == 64 + 8 * WIRE_REASONS, "counter page is shared-memory ABI");
 

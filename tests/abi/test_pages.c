@@ -60,25 +60,49 @@ TEST(slot_and_clock_page)
 
 TEST(wire_pages)
 {
+	SIZE(struct wire_array, 16);
+	AT(struct wire_array, offset, 0);
+	AT(struct wire_array, stride, 4);
+	AT(struct wire_array, count, 8);
+
+	SIZE(struct wire_shard, 256);
+	AT(struct wire_shard, awake, 0);
+	AT(struct wire_shard, turns, 8);
+
+	SIZE(struct wire_channel_info, 64);
+	AT(struct wire_channel_info, window, 0);
+	AT(struct wire_channel_info, shard, 4);
+	AT(struct wire_channel_info, bridges, 8);
+	AT(struct wire_channel_info, freed, 12);
+	AT(struct wire_channel_info, deferred, 16);
+	AT(struct wire_channel_info, waited, 20);
+	AT(struct wire_channel_info, reserved, 24);
+
+	SIZE(struct wire_layout_page, 82176);
+	AT(struct wire_layout_page, abi, 0);
+	AT(struct wire_layout_page, size, 4);
+	AT(struct wire_layout_page, dispatch_size, 8);
+	AT(struct wire_layout_page, counter_size, 12);
+	AT(struct wire_layout_page, wait_ms, 16);
+	AT(struct wire_layout_page, bridges_seq, 20);
+	AT(struct wire_layout_page, reserved0, 24);
+	AT(struct wire_layout_page, shards, 64);
+	AT(struct wire_layout_page, infos, 80);
+	AT(struct wire_layout_page, channels, 96);
+	AT(struct wire_layout_page, tokens, 112);
+	AT(struct wire_layout_page, rows, 128);
+	AT(struct wire_layout_page, spare, 144);
+	AT(struct wire_layout_page, reserved, 192);
+	AT(struct wire_layout_page, shard, 256);
+	AT(struct wire_layout_page, info, 16640);
+
 	SIZE(struct wire_channel, 576);
-	AT(struct wire_channel, window, 0);
-	AT(struct wire_channel, freed, 4);
-	AT(struct wire_channel, waiters, 8);
-	AT(struct wire_channel, bridges, 12);
-	AT(struct wire_channel, hint, 16);
-	AT(struct wire_channel, deferred, 20);
-	AT(struct wire_channel, waited, 24);
-	AT(struct wire_channel, reserved, 28);
+	AT(struct wire_channel, waiters, 0);
+	AT(struct wire_channel, hint, 4);
+	AT(struct wire_channel, reserved, 8);
 	AT(struct wire_channel, cell, 64);
 
 	SIZE(struct wire_dispatch_page, 606272);
-	AT(struct wire_dispatch_page, abi, 0);
-	AT(struct wire_dispatch_page, size, 4);
-	AT(struct wire_dispatch_page, awake, 8);
-	AT(struct wire_dispatch_page, wait_ms, 12);
-	AT(struct wire_dispatch_page, bridges_seq, 16);
-	AT(struct wire_dispatch_page, turns, 24);
-	AT(struct wire_dispatch_page, reserved, 32);
 	AT(struct wire_dispatch_page, token, 64);
 	AT(struct wire_dispatch_page, channel, 16448);
 
@@ -317,10 +341,11 @@ static const struct {
 	IS(SIM_CLOCK_STARTED, 64),
 	IS(SIM_CLOCK_LOCKSTEP, 128),
 	IS(SIM_CLOCK_NO_DRIVER, 256),
-	IS(WIRE_ABI, 1),
+	IS(WIRE_ABI, 2),
 	IS(WIRE_CHANNELS_MAX, 1024),
 	IS(WIRE_WINDOW_MAX, 128),
 	IS(WIRE_TOKENS_MAX, 4096),
+	IS(WIRE_SHARDS_MAX, 64),
 	IS(WIRE_ROWS_MAX, 512),
 	IS(WIRE_REASONS, 16),
 	IS(LANE_BATCH, 64),

@@ -194,7 +194,8 @@ static int setup(void **state)
 	memset(&rig, 0, sizeof(rig));
 	world_create(&w, test_seed(5), ", \"dispatch\": {\"wait_ms\": 60000}");
 	rig.c = world_client(&w, "sensor", 0);
-	weave_watch(rig.c->session->dispatch, w.simd->dispatch_page, sizeof(*w.simd->dispatch_page));
+	weave_watch(0, rig.c->session->dispatch, w.simd->dispatch_page, sizeof(*w.simd->dispatch_page));
+	weave_watch(1, rig.c->session->layout, w.simd->layout_page, sizeof(*w.simd->layout_page));
 	return 0;
 }
 

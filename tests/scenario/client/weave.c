@@ -10,6 +10,7 @@
 #include <semaphore.h>
 #include <string.h>
 
+#define PAGES  2
 #define BUFFER 64
 
 /* A store that the other side does not see yet. */
@@ -25,14 +26,16 @@ struct side {
 	pthread_t thread;
 	sem_t baton;
 	bool done, idle;
-	uint64_t sleeps_on; /* offset + 1 in the page */
+	uint64_t sleeps_on; /* offset() of the word */
 	unsigned steps, n;
 	struct pending buffer[BUFFER];
 };
 
 static struct {
-	const char *base[2];
-	uint64_t size;
+	struct {
+		const char *base[2];
+		uint64_t size;
+	} page[PAGES];
 	const struct weave_plan *plan;
 	struct weave_result result;
 	struct side side[2];
@@ -47,12 +50,16 @@ static struct side *other(void)
 	return &wv.side[me == &wv.side[0]];
 }
 
-/* Offset in the page + 1; 0: not of the page. */
+/* The page's number and the offset in it, + 1; 0: not of a page that is watched. */
 static uint64_t offset(const volatile void *at)
 {
-	for (int i = 0; i < 2; i++)
-		if ((uintptr_t)at >= (uintptr_t)wv.base[i] && (uintptr_t)at - (uintptr_t)wv.base[i] < wv.size)
-			return (uint64_t)((uintptr_t)at - (uintptr_t)wv.base[i]) + 1;
+	for (unsigned p = 0; p < PAGES; p++)
+		for (int i = 0; i < 2; i++) {
+			uint64_t off = (uintptr_t)at - (uintptr_t)wv.page[p].base[i];
+
+			if ((uintptr_t)at >= (uintptr_t)wv.page[p].base[i] && off < wv.page[p].size)
+				return ((uint64_t)p << 32 | off) + 1;
+		}
 	return 0;
 }
 
@@ -177,11 +184,12 @@ static void *side_main(void *arg)
 	return NULL;
 }
 
-void weave_watch(const void *base0, const void *base1, uint64_t size)
+void weave_watch(unsigned page, const void *base0, const void *base1, uint64_t size)
 {
-	wv.base[0] = base0;
-	wv.base[1] = base1;
-	wv.size = size;
+	assert_true(page < PAGES);
+	wv.page[page].base[0] = base0;
+	wv.page[page].base[1] = base1;
+	wv.page[page].size = size;
 }
 
 struct weave_result weave_run(const struct weave_side side[2], const struct weave_plan *plan)
@@ -310,7 +318,7 @@ static long futex_wait(const volatile void *word, uint64_t key, uint32_t value)
 	return 0;
 }
 
-long weave_syscall(long number, volatile void *word, int op, uint32_t value, const void *timeout)
+long weave_syscall(long number, const volatile void *word, int op, uint32_t value, const void *timeout)
 {
 	uint64_t key = me ? offset(word) : 0;
 

@@ -36,8 +36,8 @@ struct weave_result {
 	unsigned switches; /* of the plan that took place */
 };
 
-/* The same page, as each side maps it. */
-void weave_watch(const void *base0, const void *base1, uint64_t size);
+/* The same page, as each side maps it. page: 0 or 1. */
+void weave_watch(unsigned page, const void *base0, const void *base1, uint64_t size);
 struct weave_result weave_run(const struct weave_side side[2], const struct weave_plan *plan);
 
 /* ---- inside a side ---- */
@@ -55,7 +55,7 @@ void weave_store(volatile void *at, uint64_t size, uint64_t v, memory_order orde
 uint64_t weave_add(volatile void *at, uint64_t size, uint64_t v);
 bool weave_swap(volatile void *at, uint64_t size, volatile void *expected, uint64_t desired);
 void weave_fence(memory_order order);
-long weave_syscall(long number, volatile void *word, int op, uint32_t value, const void *timeout);
+long weave_syscall(long number, const volatile void *word, int op, uint32_t value, const void *timeout);
 
 #ifdef WEAVE_SOURCE
 #undef atomic_load

@@ -40,7 +40,7 @@ static void says(struct test_bridge *from, int result, const char *name, const c
 
 static uint32_t bridges_word(void)
 {
-	return atomic_load(&w.page->channel[0].bridges);
+	return atomic_load(&w.layout->info[0].bridges);
 }
 
 static void assert_adds_up(void)

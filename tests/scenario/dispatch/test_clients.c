@@ -231,7 +231,7 @@ TEST(a_scribbled_page_harms_no_process)
 	world_settle(&w);
 	for (uint32_t i = 0; i < WIRE_WINDOW_MAX; i++)
 		atomic_store(&w.page->channel[0].cell[i], 0xdeadbeef + i);
-	atomic_store(&w.page->channel[0].window, 0xffffffff);
+	atomic_store(&w.layout->info[0].window, 0xffffffff);
 	atomic_store(&w.page->channel[0].waiters, 0xffffffff);
 	for (uint32_t i = 0; i < WIRE_TOKENS_MAX; i++)
 		atomic_store(&w.page->token[i], 0xffffffff);
@@ -243,7 +243,7 @@ TEST(a_scribbled_page_harms_no_process)
 	assert_int_equal(atomic_load(&w.page->token[5]), 0);
 	for (uint32_t i = 4; i < WIRE_WINDOW_MAX; i++)
 		atomic_store(&w.page->channel[0].cell[i], 0); /* beyond the window: not simd's */
-	atomic_store(&w.page->channel[0].window, 4);
+	atomic_store(&w.layout->info[0].window, 4);
 	pass_one(c, p);
 	world_destroy(&w);
 }

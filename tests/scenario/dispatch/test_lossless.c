@@ -27,7 +27,7 @@ static void make(uint32_t window, enum dispatch_lossless of_a, enum dispatch_los
 
 static unsigned waited(uint32_t channel)
 {
-	return atomic_load(&w.page->channel[channel].waited);
+	return atomic_load(&w.layout->info[channel].waited);
 }
 
 /* As many as there are credits for. */

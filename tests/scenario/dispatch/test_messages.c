@@ -84,11 +84,11 @@ TEST(a_bridge_that_is_not_connected)
 {
 	struct simple s = simple_world(4);
 
-	assert_int_equal(atomic_load(&w.page->channel[0].bridges), 1 << 16 | 1);
+	assert_int_equal(atomic_load(&w.layout->info[0].bridges), 1 << 16 | 1);
 	bridge_status(s.b, SIM_BRIDGE_CONNECTING);
 	world_settle(&w);
 	assert_int_equal(w.status[0], SIM_BRIDGE_CONNECTING);
-	assert_int_equal(atomic_load(&w.page->channel[0].bridges), 1);
+	assert_int_equal(atomic_load(&w.layout->info[0].bridges), 1);
 	assert_int_equal(client_try(s.c, s.p, NO_TOKEN), 0);
 	world_settle(&w);
 	client_expect(s.c, s.p, 1, SIM_REASON_DISCONNECTED);
@@ -262,13 +262,13 @@ static struct simple busy_world(unsigned n, uint32_t service_us)
 		assert_int_equal(client_try(s.c, s.p, NO_TOKEN), 0);
 	world_settle(&w);
 	assert_int_equal(bridge_read(s.b), n);
-	assert_int_equal(atomic_load(&w.page->awake), 0);
+	assert_int_equal(atomic_load(&w.layout->shard[0].awake), 0);
 	return s;
 }
 
 static bool deferred(void)
 {
-	return atomic_load(&w.page->channel[0].deferred);
+	return atomic_load(&w.layout->info[0].deferred);
 }
 
 static void publish_some(struct simple *s, unsigned n)
@@ -396,7 +396,7 @@ TEST(a_deferred_feed_is_emptied_for_who_waits)
 TEST(a_new_channel_is_not_deferred)
 {
 	world_create(&w, 1, 0);
-	atomic_store(&w.page->channel[0].deferred, 1); /* of one that had the number before */
+	atomic_store(&w.layout->info[0].deferred, 1); /* of one that had the number before */
 	world_channel(&w, 0, 64, false);
 	assert_false(deferred());
 	world_destroy(&w);
@@ -409,7 +409,8 @@ TEST(the_doorbell_is_heard_at_any_moment)
 	struct simple s = simple_world(8);
 
 	for (unsigned i = 0; i < 50; i++) {
-		assert_int_equal(atomic_load(&w.page->awake), 0); /* asleep between turns: clients must ring */
+		assert_int_equal(atomic_load(&w.layout->shard[0].awake),
+				 0); /* asleep between turns: clients must ring */
 		assert_int_equal(client_try(s.c, s.p, NO_TOKEN), 0);
 		world_settle(&w);
 		assert_int_equal(bridge_read(s.b), 1);

@@ -506,7 +506,7 @@ static void compare_words(void)
 
 		for (unsigned b = 0; b < BRIDGES; b++)
 			n += carries[ch][b] && m.b[b].waited;
-		assert_int_equal(atomic_load(&w.page->channel[ch].waited), n);
+		assert_int_equal(atomic_load(&w.layout->info[ch].waited), n);
 	}
 }
 

@@ -115,8 +115,10 @@ static void make_page(struct world *w)
 	w->page = aligned_alloc(64, sizeof(*w->page));
 	assert_non_null(w->page);
 	memset(w->page, 0, sizeof(*w->page));
-	w->page->abi = WIRE_ABI;
-	w->page->size = sizeof(*w->page);
+	w->layout = aligned_alloc(64, sizeof(*w->layout));
+	assert_non_null(w->layout);
+	memset(w->layout, 0, sizeof(*w->layout));
+	wire_layout_init(w->layout);
 }
 
 void world_create(struct world *w, uint64_t seed, uint32_t lanes_max)
@@ -134,6 +136,7 @@ void world_create(struct world *w, uint64_t seed, uint32_t lanes_max)
 	make_page(w);
 	make_plane(w);
 	o.exec = o.owner = w->x;
+	o.layout = w->layout;
 	o.page = w->page;
 	o.clock = &w->clock;
 	assert_int_equal(dispatch_create(&o, &w->d), 0);
@@ -181,6 +184,7 @@ static void free_world(struct world *w)
 	ipc_detach(w->simd);
 	ipc_mem_bus_destroy(w->bus);
 	exec_destroy(w->x);
+	free(w->layout);
 	free(w->page);
 	mem_stats(&after);
 	assert_int_equal(after.blocks, w->before.blocks);
@@ -285,7 +289,7 @@ void world_channel(struct world *w, uint32_t id, uint32_t window, bool ordered)
 	channel_name(id, name);
 	c.name = name;
 	c.sub = subscribe(w, id, c.depth);
-	atomic_store(&w->page->channel[id].window, window);
+	atomic_store(&w->layout->info[id].window, window);
 	assert_int_equal(dispatch_channel_add(w->d, &c), 0);
 	world_settle(w);
 }
@@ -369,7 +373,7 @@ void world_roudi_back(struct world *w, unsigned n_channels)
 	assert_int_equal(dispatch_restart_end(w->d, w->simd, w->life), 0);
 	for (uint32_t i = 0; i < n_channels; i++)
 		assert_int_equal(dispatch_channel_sub(w->d, i,
-						      subscribe(w, i, 2 * atomic_load(&w->page->channel[i].window))),
+						      subscribe(w, i, 2 * atomic_load(&w->layout->info[i].window))),
 				 0);
 	world_settle(w);
 	for (unsigned i = 0; i < WORLD_CLIENTS; i++)
@@ -455,7 +459,7 @@ int client_claim_token(struct test_client *c, struct test_pub *p, uint32_t token
 int client_claim_credit(struct test_client *c, struct test_pub *p)
 {
 	struct wire_channel *ch = &c->w->page->channel[p->channel];
-	uint32_t window = atomic_load(&ch->window);
+	uint32_t window = atomic_load(&c->w->layout->info[p->channel].window);
 
 	for (uint32_t i = 0; i < window; i++) {
 		uint32_t expect = 0;
@@ -494,7 +498,7 @@ void client_ring(struct test_client *c)
 	uint64_t one = 1;
 
 	atomic_thread_fence(memory_order_seq_cst);
-	if (!atomic_load(&c->w->page->awake))
+	if (!atomic_load(&c->w->layout->shard[0].awake))
 		assert_int_equal(write(c->doorbell, &one, sizeof(one)), sizeof(one));
 }
 
@@ -502,7 +506,7 @@ void client_publish(struct test_client *c, struct test_pub *p, struct sim_slot *
 {
 	p->sequence++;
 	assert_int_equal(ipc_publish(p->ipc, s), 0);
-	if (!atomic_load(&c->w->page->channel[p->channel].deferred))
+	if (!atomic_load(&c->w->layout->info[p->channel].deferred))
 		client_ring(c);
 }
 

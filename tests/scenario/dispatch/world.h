@@ -79,6 +79,7 @@ struct world {
 	struct ipc_mem_bus *bus;
 	struct ipc *simd;
 	uint32_t life;
+	struct wire_layout_page *layout;
 	struct wire_dispatch_page *page;
 	struct sim_clock_page clock;
 	struct dispatch *d;

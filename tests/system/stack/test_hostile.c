@@ -351,13 +351,28 @@ static void hello(struct session *s, const char *role, const char *name)
 	*s = (struct session){ .sock = dial() };
 	assert_int_equal(varlink_create(NULL, &s->v), 0);
 	assert_int_equal(varlink_call(s->v, s->sock, I "Hello",
-				      json_pack("{s:s, s:s, s:i, s:s}", "name", name, "role", role, "abi", 1, "version",
-						"0.1.0"),
+				      json_pack("{s:s, s:s, s:i, s:s}", "name", name, "role", role, "abi", WIRE_ABI,
+						"version", "0.1.0"),
 				      5 * NS_PER_S, &m),
 			 0);
 	s->n = m.n_fds;
 	for (unsigned i = 0; i < m.n_fds; i++)
 		s->fds[i] = varlink_msg_take_fd(&m, i);
+	varlink_msg_finish(&m);
+}
+
+/* Its doorbell is the last descriptor from then on. */
+static void advertise(struct session *s)
+{
+	struct varlink_msg m = { 0 };
+
+	assert_int_equal(varlink_call(s->v, s->sock, I "Advertise",
+				      json_pack("{s:s, s:{s:s, s:s}, s:i}", "channel", "/bell", "type", "name", "t/T",
+						"hash", "0123456789abcdef", "max_body", 8),
+				      5 * NS_PER_S, &m),
+			 0);
+	assert_int_equal(m.n_fds, 1);
+	s->fds[s->n++] = varlink_msg_take_fd(&m, 0);
 	varlink_msg_finish(&m);
 }
 
@@ -385,8 +400,9 @@ TEST_WITH(client_ends, setup, stack_sweep)
 	for (int i = 0; i < 20; i++) {
 		hello(&s, "client", "hostile");
 		assert_int_equal(s.n, 5);
+		advertise(&s);
 		for (int k = 0; k < 1000; k++) {
-			(void)!write(s.fds[3], &one, sizeof(one));
+			(void)!write(s.fds[5], &one, sizeof(one));
 			(void)!send(s.fds[4], junk, (size_t)k * 4, MSG_NOSIGNAL | MSG_DONTWAIT);
 		}
 		if (i % 2)
@@ -394,8 +410,10 @@ TEST_WITH(client_ends, setup, stack_sweep)
 		still_serves();
 		session_end(&s);
 	}
-	/* the clock page is simd's alone */
+	/* the clock page and the layout page are simd's alone */
 	hello(&s, "client", "hostile");
+	assert_true(mmap(NULL, sizeof(struct wire_layout_page), PROT_READ | PROT_WRITE, MAP_SHARED, s.fds[1], 0) ==
+		    MAP_FAILED);
 	assert_true(mmap(NULL, SIM_CLOCK_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, s.fds[0], 0) == MAP_FAILED);
 	assert_true(ftruncate(s.fds[0], 0) < 0);
 	assert_true(ftruncate(s.fds[1], 0) < 0);
@@ -423,8 +441,8 @@ TEST_WITH(scribbles, setup, stack_sweep)
 	pid = peer_fork(p, peer_publisher);
 	UNTIL(10000, p->ok > 5);
 	hello(&s, "client", "scribbler");
-	page = mmap(NULL, sizeof(struct wire_dispatch_page), PROT_READ | PROT_WRITE, MAP_SHARED, s.fds[1], 0);
-	counters = mmap(NULL, sizeof(struct wire_counter_page), PROT_READ | PROT_WRITE, MAP_SHARED, s.fds[2], 0);
+	page = mmap(NULL, sizeof(struct wire_dispatch_page), PROT_READ | PROT_WRITE, MAP_SHARED, s.fds[2], 0);
+	counters = mmap(NULL, sizeof(struct wire_counter_page), PROT_READ | PROT_WRITE, MAP_SHARED, s.fds[3], 0);
 	assert_true(page != MAP_FAILED && counters != MAP_FAILED);
 	for (int i = 0; i < 300000; i++) {
 		page[(size_t)rand() % sizeof(struct wire_dispatch_page)] = (unsigned char)rand();

@@ -168,7 +168,7 @@ void peer_hello(struct peer *p, const char *name, const char *role)
 {
 	char text[256];
 
-	snprintf(text, sizeof(text), "{\"name\": \"%s\", \"role\": \"%s\", \"abi\": 1, \"version\": \"t\"}", name,
+	snprintf(text, sizeof(text), "{\"name\": \"%s\", \"role\": \"%s\", \"abi\": 2, \"version\": \"t\"}", name,
 		 role);
 	CHECK(peer_call(p, "Hello", text, NULL));
 }

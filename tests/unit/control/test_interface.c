@@ -300,7 +300,7 @@ static void begin_sessions(void)
 	int fd;
 
 	call(&sensor, "Hello", MINIMAL, NULL);
-	fd = varlink_msg_take_fd(&sensor.msg, 2);
+	fd = varlink_msg_take_fd(&sensor.msg, 3);
 	call(&sensor, "Attached", MINIMAL, NULL);
 	call(&sensor, "Advertise", MINIMAL, NULL);
 	assert_int_equal(fd_shared_map(fd, sizeof(*page), true, &map), 0);

@@ -31,6 +31,7 @@ struct rig {
 	struct exec *work, *owner;
 	struct ipc_mem_bus *bus;
 	struct ipc *simd;
+	struct wire_layout_page *layout;
 	struct wire_dispatch_page *page;
 	struct sim_clock_page clock;
 	struct dispatch *d;
@@ -104,7 +105,7 @@ static void lie_in_wait(struct producer *p, uint64_t sequence)
 	uint64_t one = 1;
 
 	assert_int_equal(write(p->doorbell, &one, sizeof(one)), sizeof(one));
-	for (unsigned i = 0; i < 20000 && !atomic_load(&p->rig->page->awake); i++)
+	for (unsigned i = 0; i < 20000 && !atomic_load(&p->rig->layout->shard[0].awake); i++)
 		;
 	for (volatile uint64_t i = 0; i < (sequence & 1 ? sequence % 307 : sequence * 7919 % 20000); i++)
 		;
@@ -128,8 +129,8 @@ static void publish(struct producer *p, struct ipc_pub *pub, int credit, uint64_
 		lie_in_wait(p, sequence);
 	assert_int_equal(ipc_publish(pub, slot), 0);
 	atomic_thread_fence(memory_order_seq_cst);
-	if (!atomic_load_explicit(&p->rig->page->awake, memory_order_relaxed) &&
-	    !atomic_load_explicit(&p->rig->page->channel[0].deferred, memory_order_relaxed))
+	if (!atomic_load_explicit(&p->rig->layout->shard[0].awake, memory_order_relaxed) &&
+	    !atomic_load_explicit(&p->rig->layout->info[0].deferred, memory_order_relaxed))
 		assert_int_equal(write(p->doorbell, &one, sizeof(one)), sizeof(one));
 }
 
@@ -183,10 +184,13 @@ static void *run_producer(void *arg)
 
 static void make_page(struct rig *rig)
 {
+	rig->layout = aligned_alloc(64, sizeof(*rig->layout));
+	assert_non_null(rig->layout);
+	memset(rig->layout, 0, sizeof(*rig->layout));
 	rig->page = aligned_alloc(64, sizeof(*rig->page));
 	assert_non_null(rig->page);
 	memset(rig->page, 0, sizeof(*rig->page));
-	atomic_store(&rig->page->channel[0].window, WINDOW);
+	atomic_store(&rig->layout->info[0].window, WINDOW);
 }
 
 static void make_channel(struct rig *rig)
@@ -239,6 +243,7 @@ static void start(struct rig *rig)
 	make_page(rig);
 	opt.exec = rig->work;
 	opt.owner = rig->owner;
+	opt.layout = rig->layout;
 	opt.page = rig->page;
 	assert_int_equal(dispatch_create(&opt, &rig->d), 0);
 	pthread_create(&rig->work_thread, NULL, run_exec, rig->work);
@@ -250,7 +255,7 @@ static void start(struct rig *rig)
 
 static void wait_connected(struct rig *rig)
 {
-	while (atomic_load(&rig->page->channel[0].bridges) >> 16 != 1)
+	while (atomic_load(&rig->layout->info[0].bridges) >> 16 != 1)
 		usleep(100); /* bounded by the runner's limit; nothing is asserted about how long */
 }
 
@@ -347,6 +352,7 @@ TEST(commands_and_events_nobody_reads_are_freed)
 	make_page(&rig);
 	opt.exec = rig.work;
 	opt.owner = rig.owner;
+	opt.layout = rig.layout;
 	opt.page = rig.page;
 	opt.clock = &rig.clock;
 	mem_stats(&before);
