@@ -66,18 +66,14 @@ static void swapped_data(struct sim_enc *e, const struct sim_Image *m, const uin
 	}
 }
 
-int map_Image_to_sensor_msgs_Image(const struct map_message *in, struct sim_enc *e)
+MAP(Image, sensor_msgs, Image)
 {
-	const struct sim_Image *m = BODY(Image, in);
-	const char *encoding = m ? sim_Image_encoding(m, in->size) : "", *want = in->options->encoding;
+	const char *encoding = sim_Image_encoding(m, in->size), *want = in->options->encoding;
 	uint32_t n = 0;
-	const uint8_t *data = m ? sim_Image_data(m, in->size, &n) : NULL;
+	const uint8_t *data = sim_Image_data(m, in->size, &n);
 	bool swap = want && strcmp(want, encoding) != 0;
-	struct sim_Image head;
+	struct sim_Image head = *m; /* once: a peer may still write it */
 
-	if (!m)
-		return -EBADMSG;
-	head = *m; /* once: a peer may still write it */
 	if ((uint64_t)head.step * head.height != n)
 		return -EBADMSG;
 	if (swap && (!is_swap(encoding, want) || (uint64_t)head.width * 3 > head.step))
@@ -95,30 +91,22 @@ int map_Image_to_sensor_msgs_Image(const struct map_message *in, struct sim_enc 
 	return 0;
 }
 
-int map_CompressedImage_to_sensor_msgs_CompressedImage(const struct map_message *in, struct sim_enc *e)
+MAP(CompressedImage, sensor_msgs, CompressedImage)
 {
-	const struct sim_CompressedImage *m = BODY(CompressedImage, in);
-	const uint8_t *data;
 	uint32_t n;
+	const uint8_t *data = sim_CompressedImage_data(m, in->size, &n);
 
-	if (!m)
-		return -EBADMSG;
-	data = sim_CompressedImage_data(m, in->size, &n);
 	map_header(e, in);
 	sim_enc_text(e, "format", sim_CompressedImage_format(m, in->size));
 	sim_enc_array(e, "data", SIM_KIND_UINT8, data, n);
 	return 0;
 }
 
-int map_CameraInfo_to_sensor_msgs_CameraInfo(const struct map_message *in, struct sim_enc *e)
+MAP(CameraInfo, sensor_msgs, CameraInfo)
 {
-	const struct sim_CameraInfo *m = BODY(CameraInfo, in);
-	const double *d;
 	uint32_t n;
+	const double *d = sim_CameraInfo_d(m, in->size, &n);
 
-	if (!m)
-		return -EBADMSG;
-	d = sim_CameraInfo_d(m, in->size, &n);
 	map_header(e, in);
 	sim_enc_u32(e, "height", m->height);
 	sim_enc_u32(e, "width", m->width);
@@ -156,15 +144,11 @@ static void detection(struct sim_enc *e, const struct map_message *in, const str
 	sim_enc_end(e);
 }
 
-int map_Detected2DObjects_to_lgsvl_msgs_Detection2DArray(const struct map_message *in, struct sim_enc *e)
+MAP(Detected2DObjects, lgsvl_msgs, Detection2DArray)
 {
-	const struct sim_Detected2DObjects *m = BODY(Detected2DObjects, in);
-	const struct sim_Detected2DObject *o;
 	uint32_t n;
+	const struct sim_Detected2DObject *o = sim_Detected2DObjects_objects(m, in->size, &n);
 
-	if (!m)
-		return -EBADMSG;
-	o = sim_Detected2DObjects_objects(m, in->size, &n);
 	map_header(e, in);
 	sim_enc_list(e, "detections", n);
 	for (uint32_t i = 0; i < n; i++)

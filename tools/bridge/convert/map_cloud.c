@@ -283,17 +283,12 @@ static int converted(const struct map_message *in, struct sim_enc *e, const stru
 	return 0;
 }
 
-int map_PointCloud_to_sensor_msgs_PointCloud2(const struct map_message *in, struct sim_enc *e)
+MAP(PointCloud, sensor_msgs, PointCloud2)
 {
-	const struct sim_PointCloud *m = BODY(PointCloud, in);
-	struct sim_PointCloud head;
-	const uint8_t *data;
+	struct sim_PointCloud head = *m; /* once: a peer may still write it */
 	uint32_t n;
+	const uint8_t *data = sim_PointCloud_data(m, in->size, &n);
 
-	if (!m)
-		return -EBADMSG;
-	head = *m; /* once: a peer may still write it */
-	data = sim_PointCloud_data(m, in->size, &n);
 	if ((uint64_t)head.point_step * head.width != head.row_step || (uint64_t)head.row_step * head.height != n)
 		return -EBADMSG;
 	if (in->options->points == MAP_POINTS_NATIVE)

@@ -12,25 +12,17 @@
 #include "sim/msg/Imu.h"
 #include "sim/msg/Transforms.h"
 
-int map_Clock_to_rosgraph_msgs_Clock(const struct map_message *in, struct sim_enc *e)
+MAP(Clock, rosgraph_msgs, Clock)
 {
-	const struct sim_Clock *m = BODY(Clock, in);
-
-	if (!m)
-		return -EBADMSG;
 	sim_enc_time(e, "clock", m->clock);
 	return 0;
 }
 
-int map_Transforms_to_tf2_msgs_TFMessage(const struct map_message *in, struct sim_enc *e)
+MAP(Transforms, tf2_msgs, TFMessage)
 {
-	const struct sim_Transforms *m = BODY(Transforms, in);
-	const struct sim_Transform *t;
 	uint32_t n;
+	const struct sim_Transform *t = sim_Transforms_transforms(m, in->size, &n);
 
-	if (!m)
-		return -EBADMSG;
-	t = sim_Transforms_transforms(m, in->size, &n);
 	sim_enc_list(e, "transforms", n);
 	for (uint32_t i = 0; i < n; i++) {
 		struct sim_enc_header h = in->header; /* each has its own parent: no frame of the rig fits all */
@@ -85,23 +77,15 @@ static void imu(const struct map_message *in, struct sim_enc *e, const struct si
 	covariance(e, "linear_acceleration_covariance", in, m->linear_acceleration_covariance, 3);
 }
 
-int map_Imu_to_sensor_msgs_Imu(const struct map_message *in, struct sim_enc *e)
+MAP(Imu, sensor_msgs, Imu)
 {
-	const struct sim_Imu *m = BODY(Imu, in);
-
-	if (!m)
-		return -EBADMSG;
 	imu(in, e, m);
 	return 0;
 }
 
 /* What is measured; the map's view of it has no place in this type. */
-int map_CorrectedImu_to_sensor_msgs_Imu(const struct map_message *in, struct sim_enc *e)
+MAP(CorrectedImu, sensor_msgs, Imu)
 {
-	const struct sim_CorrectedImu *m = BODY(CorrectedImu, in);
-
-	if (!m)
-		return -EBADMSG;
 	imu(in, e, &m->imu);
 	return 0;
 }
@@ -117,15 +101,11 @@ static uint8_t covariance_type(const double c[9])
 	return diagonal ? 2 : 0;
 }
 
-int map_Gps_to_sensor_msgs_NavSatFix(const struct map_message *in, struct sim_enc *e)
+MAP(Gps, sensor_msgs, NavSatFix)
 {
-	const struct sim_Gps *m = BODY(Gps, in);
-	const double *c;
 	double buf[36];
+	const double *c = covariance_of(in, m->position_covariance, 3, buf);
 
-	if (!m)
-		return -EBADMSG;
-	c = covariance_of(in, m->position_covariance, 3, buf);
 	map_header(e, in);
 	sim_enc_begin(e, "status");
 	sim_enc_i8(e, "status", m->status);
@@ -211,25 +191,28 @@ static int place_of(const struct map_message *in, struct fix f, struct place *re
 	((struct fix){ (m)->longitude, (m)->latitude, (m)->easting, (m)->northing, (m)->altitude, \
 		       (m)->ignore_map_origin })
 
-int map_Gps_to_geometry_msgs_PoseStamped(const struct map_message *in, struct sim_enc *e)
+static int pose_stamped(const struct map_message *in, struct sim_enc *e, struct fix f, const struct sim_Quaternion *q)
 {
-	const struct sim_Gps *m = BODY(Gps, in);
 	struct place p;
-	int r = m ? place_of(in, FIX_OF(m), &p) : -EBADMSG;
+	int r = place_of(in, f, &p);
 
 	if (r < 0)
 		return r;
 	map_header(e, &p.in);
-	map_pose(e, "pose", &p.at, &m->orientation);
+	map_pose(e, "pose", &p.at, q);
 	return 0;
 }
 
-/* As AWSIM's documentation has it; its code has PoseStamped. */
-int map_Gps_to_geometry_msgs_Pose(const struct map_message *in, struct sim_enc *e)
+MAP(Gps, geometry_msgs, PoseStamped)
 {
-	const struct sim_Gps *m = BODY(Gps, in);
+	return pose_stamped(in, e, FIX_OF(m), &m->orientation);
+}
+
+/* As AWSIM's documentation has it; its code has PoseStamped. */
+MAP(Gps, geometry_msgs, Pose)
+{
 	struct place p;
-	int r = m ? place_of(in, FIX_OF(m), &p) : -EBADMSG;
+	int r = place_of(in, FIX_OF(m), &p);
 
 	if (r < 0)
 		return r;
@@ -238,13 +221,12 @@ int map_Gps_to_geometry_msgs_Pose(const struct map_message *in, struct sim_enc *
 	return 0;
 }
 
-int map_Gps_to_geometry_msgs_PoseWithCovarianceStamped(const struct map_message *in, struct sim_enc *e)
+MAP(Gps, geometry_msgs, PoseWithCovarianceStamped)
 {
-	const struct sim_Gps *m = BODY(Gps, in);
 	double pose[36] = { 0 }, buf[36];
 	struct place p;
 	const double *c;
-	int r = m ? place_of(in, FIX_OF(m), &p) : -EBADMSG;
+	int r = place_of(in, FIX_OF(m), &p);
 
 	if (r < 0)
 		return r;
@@ -259,12 +241,11 @@ int map_Gps_to_geometry_msgs_PoseWithCovarianceStamped(const struct map_message 
 	return 0;
 }
 
-int map_GpsOdometry_to_nav_msgs_Odometry(const struct map_message *in, struct sim_enc *e)
+MAP(GpsOdometry, nav_msgs, Odometry)
 {
-	const struct sim_GpsOdometry *m = BODY(GpsOdometry, in);
 	struct sim_Vector3 velocity;
 	struct place p;
-	int r = m ? place_of(in, FIX_OF(m), &p) : -EBADMSG;
+	int r = place_of(in, FIX_OF(m), &p);
 
 	if (r < 0)
 		return r;
@@ -284,15 +265,7 @@ int map_GpsOdometry_to_nav_msgs_Odometry(const struct map_message *in, struct si
 	return 0;
 }
 
-int map_GpsOdometry_to_geometry_msgs_PoseStamped(const struct map_message *in, struct sim_enc *e)
+MAP(GpsOdometry, geometry_msgs, PoseStamped)
 {
-	const struct sim_GpsOdometry *m = BODY(GpsOdometry, in);
-	struct place p;
-	int r = m ? place_of(in, FIX_OF(m), &p) : -EBADMSG;
-
-	if (r < 0)
-		return r;
-	map_header(e, &p.in);
-	map_pose(e, "pose", &p.at, &m->orientation);
-	return 0;
+	return pose_stamped(in, e, FIX_OF(m), &m->orientation);
 }

@@ -94,14 +94,13 @@ static bool is_a_place(const struct sim_Gps *m)
 }
 
 /* Two messages share a stamp and follow one another in ROS 1's count: 2n and 2n + 1. */
-int map_Gps_to_nmea_msgs_Sentence(const struct map_message *in, struct sim_enc *e)
+MAP(Gps, nmea_msgs, Sentence)
 {
-	const struct sim_Gps *m = BODY(Gps, in);
 	bool attitude = in->options->sentence == MAP_SENTENCE_INSATT;
 	struct map_message twice = *in;
 	char s[SENTENCE_MAX];
 
-	if (!m || !is_a_place(m))
+	if (!is_a_place(m))
 		return -EBADMSG;
 	if (attitude)
 		insatt(s, m, in->header.stamp_sim_ns);

@@ -27,15 +27,11 @@ static void detection(struct sim_enc *e, const struct map_message *in, const str
 	sim_enc_end(e);
 }
 
-int map_Detected3DObjects_to_lgsvl_msgs_Detection3DArray(const struct map_message *in, struct sim_enc *e)
+MAP(Detected3DObjects, lgsvl_msgs, Detection3DArray)
 {
-	const struct sim_Detected3DObjects *m = BODY(Detected3DObjects, in);
-	const struct sim_Detected3DObject *o;
 	uint32_t n;
+	const struct sim_Detected3DObject *o = sim_Detected3DObjects_objects(m, in->size, &n);
 
-	if (!m)
-		return -EBADMSG;
-	o = sim_Detected3DObjects_objects(m, in->size, &n);
 	map_header(e, in);
 	sim_enc_list(e, "detections", n);
 	for (uint32_t i = 0; i < n; i++)
@@ -110,15 +106,11 @@ static void object(struct sim_enc *e, const struct map_message *in, const struct
 	sim_enc_end(e);
 }
 
-int map_Detected3DObjects_to_autoware_perception_msgs_DetectedObjects(const struct map_message *in, struct sim_enc *e)
+MAP(Detected3DObjects, autoware_perception_msgs, DetectedObjects)
 {
-	const struct sim_Detected3DObjects *m = BODY(Detected3DObjects, in);
-	const struct sim_Detected3DObject *o;
 	uint32_t n;
+	const struct sim_Detected3DObject *o = sim_Detected3DObjects_objects(m, in->size, &n);
 
-	if (!m)
-		return -EBADMSG;
-	o = sim_Detected3DObjects_objects(m, in->size, &n);
 	map_header(e, in);
 	sim_enc_list(e, "objects", n);
 	for (uint32_t i = 0; i < n; i++)
@@ -145,15 +137,11 @@ static const char *color_name(uint8_t color)
 	}
 }
 
-int map_TrafficSignals_to_lgsvl_msgs_SignalArray(const struct map_message *in, struct sim_enc *e)
+MAP(TrafficSignals, lgsvl_msgs, SignalArray)
 {
-	const struct sim_TrafficSignals *m = BODY(TrafficSignals, in);
-	const struct sim_TrafficSignal *s;
 	uint32_t n;
+	const struct sim_TrafficSignal *s = sim_TrafficSignals_signals(m, in->size, &n);
 
-	if (!m)
-		return -EBADMSG;
-	s = sim_TrafficSignals_signals(m, in->size, &n);
 	map_header(e, in);
 	sim_enc_list(e, "signals", n);
 	for (uint32_t i = 0; i < n; i++) {
@@ -220,15 +208,11 @@ static uint32_t lamps_of_one(const struct map_message *in, const struct sim_Traf
 	return k;
 }
 
-int map_TrafficSignals_to_autoware_perception_msgs_TrafficLightGroupArray(const struct map_message *in,
-									  struct sim_enc *e)
+MAP(TrafficSignals, autoware_perception_msgs, TrafficLightGroupArray)
 {
-	const struct sim_TrafficSignals *m = BODY(TrafficSignals, in);
 	const struct sim_TrafficSignal *s;
 	uint32_t n, groups = 0;
 
-	if (!m)
-		return -EBADMSG;
 	s = sim_TrafficSignals_signals(m, in->size, &n);
 	for (uint32_t i = 0; i < n; i += lamps_of_one(in, s, i, n))
 		groups++;

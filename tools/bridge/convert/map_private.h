@@ -60,12 +60,26 @@
 /* clang-format on */
 
 #define MAP_NAME(sim, package, ros) map_##sim##_to_##package##_##ros
-#define X(sim, package, ros)        int MAP_NAME(sim, package, ros)(const struct map_message *in, struct sim_enc *e);
+#define MAP_ARGS                    const struct map_message *in, struct sim_enc *e
+#define X(sim, package, ros)        int MAP_NAME(sim, package, ros)(MAP_ARGS);
 MAPS(X)
 #undef X
 
-/* const struct sim_T *m = BODY(T, in); NULL: too short */
-#define BODY(T, in) sim_##T##_from((in)->body, (in)->size)
+/*
+ * MAP(T, package, Ros) { ... } defines a mapping. Its body has `in`, `e` and `m`, the struct sim_T at the beginning of the message,
+ * whose fixed part is there; it returns what struct map says.
+ */
+#define MAP(T, package, ros) \
+	static inline int fill_##T##_##package##_##ros(const struct sim_##T *m, MAP_ARGS); \
+	int MAP_NAME(T, package, ros)(MAP_ARGS) \
+	{ \
+		const struct sim_##T *m = sim_##T##_from(in->body, in->size); \
+\
+		return m ? fill_##T##_##package##_##ros(m, in, e) : -EBADMSG; \
+	} \
+	static inline int fill_##T##_##package##_##ros(const struct sim_##T *m, \
+						       __attribute__((unused)) const struct map_message *in, \
+						       struct sim_enc *e)
 
 void map_header(struct sim_enc *e, const struct map_message *in);
 /* Vector3 or Point: both have x, y and z */

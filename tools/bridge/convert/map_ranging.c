@@ -37,16 +37,12 @@ static void put_rays(struct sim_enc *e, const char *name, const struct sim_Laser
 		memcpy(to + (size_t)i * sizeof(float), hit(m, ranges[i]) ? &values[i] : &nothing, sizeof(float));
 }
 
-int map_LaserScan_to_sensor_msgs_LaserScan(const struct map_message *in, struct sim_enc *e)
+MAP(LaserScan, sensor_msgs, LaserScan)
 {
-	const struct sim_LaserScan *m = BODY(LaserScan, in);
-	const float *ranges, *intensities;
 	uint32_t n, n_intensities;
+	const float *ranges = sim_LaserScan_ranges(m, in->size, &n);
+	const float *intensities = sim_LaserScan_intensities(m, in->size, &n_intensities);
 
-	if (!m)
-		return -EBADMSG;
-	ranges = sim_LaserScan_ranges(m, in->size, &n);
-	intensities = sim_LaserScan_intensities(m, in->size, &n_intensities);
 	if (n_intensities && n_intensities != n)
 		return -EBADMSG;
 	map_header(e, in);
@@ -91,15 +87,11 @@ static void radar_object(struct sim_enc *e, const struct sim_RadarObject *o)
 	sim_enc_end(e);
 }
 
-int map_RadarObjects_to_lgsvl_msgs_DetectedRadarObjectArray(const struct map_message *in, struct sim_enc *e)
+MAP(RadarObjects, lgsvl_msgs, DetectedRadarObjectArray)
 {
-	const struct sim_RadarObjects *m = BODY(RadarObjects, in);
-	const struct sim_RadarObject *o;
 	uint32_t n;
+	const struct sim_RadarObject *o = sim_RadarObjects_objects(m, in->size, &n);
 
-	if (!m)
-		return -EBADMSG;
-	o = sim_RadarObjects_objects(m, in->size, &n);
 	map_header(e, in);
 	sim_enc_list(e, "objects", n);
 	for (uint32_t i = 0; i < n; i++)
@@ -108,12 +100,8 @@ int map_RadarObjects_to_lgsvl_msgs_DetectedRadarObjectArray(const struct map_mes
 	return 0;
 }
 
-int map_Ultrasonic_to_lgsvl_msgs_Ultrasonic(const struct map_message *in, struct sim_enc *e)
+MAP(Ultrasonic, lgsvl_msgs, Ultrasonic)
 {
-	const struct sim_Ultrasonic *m = BODY(Ultrasonic, in);
-
-	if (!m)
-		return -EBADMSG;
 	map_header(e, in);
 	sim_enc_f32(e, "minimum_distance", m->minimum_distance < 0 ? -1.0f : m->minimum_distance);
 	return 0;

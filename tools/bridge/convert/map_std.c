@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One value by itself, as std_msgs has it. See map.h. */
+/* One value by itself, as std_msgs has it, both ways. See map.h and map_in.h. */
+#include "map_in_private.h"
 #include "map_private.h"
 #include "sim/msg/Bool.h"
 #include "sim/msg/Float32.h"
@@ -14,34 +15,45 @@
 #include "sim/msg/UInt64.h"
 #include "sim/msg/UInt8.h"
 
-#define STD(name, suffix) \
-	int map_##name##_to_std_msgs_##name(const struct map_message *in, struct sim_enc *e) \
+#define X(name, suffix) \
+	MAP(name, std_msgs, name) \
 	{ \
-		const struct sim_##name *m = BODY(name, in); \
-\
-		if (!m) \
-			return -EBADMSG; \
 		sim_enc_##suffix(e, "data", m->data); \
 		return 0; \
 	}
-STD(Bool, bool)
-STD(Int8, i8)
-STD(Int16, i16)
-STD(Int32, i32)
-STD(Int64, i64)
-STD(UInt8, u8)
-STD(UInt16, u16)
-STD(UInt32, u32)
-STD(UInt64, u64)
-STD(Float32, f32)
-STD(Float64, f64)
+MAP_IN_STD(X)
+#undef X
 
-int map_String_to_std_msgs_String(const struct map_message *in, struct sim_enc *e)
+MAP(String, std_msgs, String)
 {
-	const struct sim_String *m = BODY(String, in);
-
-	if (!m)
-		return -EBADMSG;
 	sim_enc_text(e, "data", sim_String_data(m, in->size));
 	return 0;
+}
+
+/* ---- coming in ---- */
+
+#define TEXT_MAX 65000u /* with the message around it no more than the host takes */
+
+#define X(name, suffix) \
+	int map_in_##name(struct sim_dec *d, void *buf, size_t room, size_t *ret_size) \
+	{ \
+		START(name); \
+		m->data = sim_dec_##suffix(d, "data"); \
+		return map_in_finish(&builder, ret_size); \
+	}
+MAP_IN_STD(X)
+#undef X
+
+int map_in_String(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
+{
+	const char *s;
+	size_t len;
+	char *to;
+
+	START(String);
+	s = sim_dec_string(d, "data", TEXT_MAX, &len);
+	to = d->err ? NULL : sim_builder_string(&builder, &m->data, len, 0);
+	if (to && len)
+		memcpy(to, s, len);
+	return map_in_finish(&builder, ret_size);
 }

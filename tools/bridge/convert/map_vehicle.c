@@ -29,12 +29,8 @@ static void can_bus_lamps(struct sim_enc *e, const struct sim_CanBus *m)
 	sim_enc_bool(e, "reverse_gear_active", m->in_reverse);
 }
 
-int map_CanBus_to_lgsvl_msgs_CanBusData(const struct map_message *in, struct sim_enc *e)
+MAP(CanBus, lgsvl_msgs, CanBusData)
 {
-	const struct sim_CanBus *m = BODY(CanBus, in);
-
-	if (!m)
-		return -EBADMSG;
 	map_header(e, in);
 	sim_enc_f32(e, "speed_mps", m->speed);
 	sim_enc_f32(e, "throttle_pct", m->throttle);
@@ -52,12 +48,8 @@ int map_CanBus_to_lgsvl_msgs_CanBusData(const struct map_message *in, struct sim
 	return 0;
 }
 
-int map_VehicleOdometry_to_lgsvl_msgs_VehicleOdometry(const struct map_message *in, struct sim_enc *e)
+MAP(VehicleOdometry, lgsvl_msgs, VehicleOdometry)
 {
-	const struct sim_VehicleOdometry *m = BODY(VehicleOdometry, in);
-
-	if (!m)
-		return -EBADMSG;
 	map_header(e, in);
 	sim_enc_f32(e, "velocity", m->speed);
 	sim_enc_f32(e, "front_wheel_angle", -m->front_wheel_angle); /* theirs is positive to the right */
@@ -76,22 +68,14 @@ static void velocity_report(const struct map_message *in, struct sim_enc *e, flo
 	sim_enc_f32(e, "heading_rate", yaw_rate);
 }
 
-int map_CanBus_to_autoware_vehicle_msgs_VelocityReport(const struct map_message *in, struct sim_enc *e)
+MAP(CanBus, autoware_vehicle_msgs, VelocityReport)
 {
-	const struct sim_CanBus *m = BODY(CanBus, in);
-
-	if (!m)
-		return -EBADMSG;
 	velocity_report(in, e, m->speed, (float)map_to_body(&m->orientation, &m->velocity).y, m->yaw_rate);
 	return 0;
 }
 
-int map_VehicleOdometry_to_autoware_vehicle_msgs_VelocityReport(const struct map_message *in, struct sim_enc *e)
+MAP(VehicleOdometry, autoware_vehicle_msgs, VelocityReport)
 {
-	const struct sim_VehicleOdometry *m = BODY(VehicleOdometry, in);
-
-	if (!m)
-		return -EBADMSG;
 	velocity_report(in, e, m->speed, 0, m->yaw_rate);
 	return 0;
 }
@@ -103,18 +87,14 @@ static int steering_report(const struct map_message *in, struct sim_enc *e, floa
 	return 0;
 }
 
-int map_CanBus_to_autoware_vehicle_msgs_SteeringReport(const struct map_message *in, struct sim_enc *e)
+MAP(CanBus, autoware_vehicle_msgs, SteeringReport)
 {
-	const struct sim_CanBus *m = BODY(CanBus, in);
-
-	return m ? steering_report(in, e, m->steering_angle) : -EBADMSG;
+	return steering_report(in, e, m->steering_angle);
 }
 
-int map_VehicleOdometry_to_autoware_vehicle_msgs_SteeringReport(const struct map_message *in, struct sim_enc *e)
+MAP(VehicleOdometry, autoware_vehicle_msgs, SteeringReport)
 {
-	const struct sim_VehicleOdometry *m = BODY(VehicleOdometry, in);
-
-	return m ? steering_report(in, e, m->front_wheel_angle) : -EBADMSG;
+	return steering_report(in, e, m->front_wheel_angle);
 }
 
 static int report(const struct map_message *in, struct sim_enc *e, const char *name, uint8_t v)
@@ -124,45 +104,38 @@ static int report(const struct map_message *in, struct sim_enc *e, const char *n
 	return 0;
 }
 
-int map_CanBus_to_autoware_vehicle_msgs_ControlModeReport(const struct map_message *in, struct sim_enc *e)
+MAP(CanBus, autoware_vehicle_msgs, ControlModeReport)
 {
 	static const uint8_t modes[] = {
 		[SIM_VEHICLE_MODE_MANUAL] = MODE_MANUAL,         [SIM_VEHICLE_MODE_AUTO] = MODE_AUTONOMOUS,
 		[SIM_VEHICLE_MODE_AUTO_STEER] = MODE_STEER_ONLY, [SIM_VEHICLE_MODE_AUTO_SPEED] = MODE_VELOCITY_ONLY,
 		[SIM_VEHICLE_MODE_EMERGENCY] = MODE_DISENGAGED,
 	};
-	const struct sim_CanBus *m = BODY(CanBus, in);
-	uint8_t mode = m ? m->mode : 0;
+	uint8_t mode = m->mode;
 
-	return m ? report(in, e, "mode", mode < sizeof(modes) ? modes[mode] : MODE_MANUAL) : -EBADMSG;
+	return report(in, e, "mode", mode < sizeof(modes) ? modes[mode] : MODE_MANUAL);
 }
 
-int map_CanBus_to_autoware_vehicle_msgs_GearReport(const struct map_message *in, struct sim_enc *e)
+MAP(CanBus, autoware_vehicle_msgs, GearReport)
 {
 	static const uint8_t gears[] = {
 		[SIM_GEAR_NEUTRAL] = GEAR_NEUTRAL, [SIM_GEAR_DRIVE] = GEAR_DRIVE, [SIM_GEAR_REVERSE] = GEAR_REVERSE,
 		[SIM_GEAR_PARKING] = GEAR_PARK,    [SIM_GEAR_LOW] = GEAR_LOW,
 	};
-	const struct sim_CanBus *m = BODY(CanBus, in);
-	uint8_t gear = m ? m->gear : 0;
+	uint8_t gear = m->gear;
 
-	return m ? report(in, e, "report", gear < sizeof(gears) ? gears[gear] : GEAR_NONE) : -EBADMSG;
+	return report(in, e, "report", gear < sizeof(gears) ? gears[gear] : GEAR_NONE);
 }
 
-int map_CanBus_to_autoware_vehicle_msgs_TurnIndicatorsReport(const struct map_message *in, struct sim_enc *e)
+MAP(CanBus, autoware_vehicle_msgs, TurnIndicatorsReport)
 {
-	const struct sim_CanBus *m = BODY(CanBus, in);
 	bool left = m && m->left_turn_signal, right = m && m->right_turn_signal;
 
-	if (!m)
-		return -EBADMSG;
 	/* both at once are the hazard lights, which have a report of their own */
 	return report(in, e, "report", left == right ? DISABLE : left ? ENABLE_LEFT : ENABLE_RIGHT);
 }
 
-int map_CanBus_to_autoware_vehicle_msgs_HazardLightsReport(const struct map_message *in, struct sim_enc *e)
+MAP(CanBus, autoware_vehicle_msgs, HazardLightsReport)
 {
-	const struct sim_CanBus *m = BODY(CanBus, in);
-
-	return m ? report(in, e, "report", m->hazard_lights ? ENABLE : DISABLE) : -EBADMSG;
+	return report(in, e, "report", m->hazard_lights ? ENABLE : DISABLE);
 }
