@@ -21,7 +21,7 @@ static void complain(struct sim_bridge *b, const struct sim_bridge_channel *ch, 
 
 	if (i != PLAIN)
 		snprintf(key, sizeof(key), i >= 0 ? "options.ros2[%d]: " : "options.ros2: ", i);
-	b->host->log(b->host->ctx, 0, "%s: %s%s", ch->name, key, why);
+	log_error(b, "%s: %s%s", ch->name, key, why);
 }
 
 static int open_one(struct sim_bridge *b, const struct sim_bridge_channel *ch, json_t *j, int i,
@@ -34,7 +34,7 @@ static int open_one(struct sim_bridge *b, const struct sim_bridge_channel *ch, j
 	if (r == 0)
 		r = ros2_topic_open(b, ch, &w, ret, why, sizeof(why));
 	if (r == -ENOTSUP || r == -ELIBBAD)
-		b->host->log(b->host->ctx, r == -ENOTSUP ? 1 : 0, "%s: %s", ch->name, why);
+		log_at(b, r == -ENOTSUP ? 1 : 0, "%s: %s", ch->name, why);
 	else if (r < 0)
 		complain(b, ch, i, why[0] ? why : strerror(-r));
 	return r;
@@ -48,8 +48,7 @@ static int open_list(struct sim_bridge *b, const struct sim_bridge_channel *ch, 
 	int r = 0;
 
 	if (json_array_size(list) < 1 || json_array_size(list) > ROS2_FAN_MAX) {
-		b->host->log(b->host->ctx, 0, "%s: options.ros2: a list must have 1 to %u topics", ch->name,
-			     ROS2_FAN_MAX);
+		log_error(b, "%s: options.ros2: a list must have 1 to %u topics", ch->name, ROS2_FAN_MAX);
 		return -EINVAL;
 	}
 	json_array_foreach(list, i, one) {
@@ -66,10 +65,9 @@ static int time_comes_in(struct sim_bridge *b, const struct sim_bridge_channel *
 {
 	if (!b->sim_time.on || strcmp(ch->name, "/clock") != 0)
 		return 0;
-	b->host->log(
-		b->host->ctx, 2,
-		"/clock is not sent: use_sim_time takes the time from the graph (\"!/clock\" in the bridge's channels "
-		"says so in the rig too)");
+	log_info(b,
+		 "/clock is not sent: use_sim_time takes the time from the graph (\"!/clock\" in the bridge's channels "
+		 "says so in the rig too)");
 	return -EBUSY;
 }
 

@@ -83,11 +83,10 @@ static void tell(struct sim_bridge *b, struct ros2_clock_publisher *r)
 	r->told = b->clock_publishers.changed = true;
 	print_publisher(b, r, who);
 	if (ros2_log_allowed(&b->clock_publishers.lines))
-		b->host->log(
-			b->host->ctx, 1,
-			"%s publishes /clock too: nodes of use_sim_time jump between its time and ours; end it, or take "
-			"ours out (\"!/clock\" in the bridge's channels)",
-			who);
+		log_warn(b,
+			 "%s publishes /clock too: nodes of use_sim_time jump between its time and ours; end it, or take "
+			 "ours out (\"!/clock\" in the bridge's channels)",
+			 who);
 }
 
 /* All of them, a line each, as far as there is room. */

@@ -46,9 +46,8 @@ static int read_domain(struct sim_bridge *b, uint32_t *ret)
 		text = env && *env ? env : "0";
 	v = strtol(text, &end, 10);
 	if (*end || end == text || v < 0 || v > DOMAIN_MAX) {
-		b->host->log(b->host->ctx, 0,
-			     "domain \"%s\" is not a number from 0 to %d: set options.domain or ROS_DOMAIN_ID", text,
-			     DOMAIN_MAX);
+		log_error(b, "domain \"%s\" is not a number from 0 to %d: set options.domain or ROS_DOMAIN_ID", text,
+			  DOMAIN_MAX);
 		return -EINVAL;
 	}
 	*ret = (uint32_t)v;
@@ -66,7 +65,7 @@ static int read_distro(struct sim_bridge *b)
 			b->graph.deflt = i < 2 ? GRAPH_GID_HUMBLE : GRAPH_GID_IRON;
 			return 0;
 		}
-	b->host->log(b->host->ctx, 0, "options.ros_distro: \"%s\" is not auto, humble, iron or jazzy", text);
+	log_error(b, "options.ros_distro: \"%s\" is not auto, humble, iron or jazzy", text);
 	return -EINVAL;
 }
 
@@ -78,7 +77,7 @@ static int read_lease(struct sim_bridge *b, long *ret_ms)
 	*ret_ms = strtol(text, &end, 10);
 	if (!*end && end != text && *ret_ms >= 100 && *ret_ms <= 3600000)
 		return 0;
-	b->host->log(b->host->ctx, 0, "options.lease_ms: \"%.20s\" is not a number of ms from 100 to 3600000", text);
+	log_error(b, "options.lease_ms: \"%.20s\" is not a number of ms from 100 to 3600000", text);
 	return -EINVAL;
 }
 
@@ -99,8 +98,8 @@ static void check_range(struct sim_bridge *b)
 		if (strcmp(range, ranges[i]) == 0)
 			return;
 	if (range)
-		b->host->log(
-			b->host->ctx, 1,
+		log_warn(
+			b,
 			"ROS_AUTOMATIC_DISCOVERY_RANGE: \"%s\" is not LOCALHOST, SUBNET, OFF or SYSTEM_DEFAULT: ignored",
 			range);
 }
@@ -111,7 +110,7 @@ static int read_localhost(struct sim_bridge *b, bool *ret)
 	const char *text = option(b, "localhost");
 
 	if (strcmp(text, "auto") && strcmp(text, "true") && strcmp(text, "false")) {
-		b->host->log(b->host->ctx, 0, "options.localhost: \"%s\" is not auto, true or false", text);
+		log_error(b, "options.localhost: \"%s\" is not auto, true or false", text);
 		return -EINVAL;
 	}
 	check_range(b);
@@ -134,10 +133,9 @@ static void put_peers(struct sim_bridge *b, FILE *f, bool localhost)
 		if (n && strspn(at, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.:-_%") >= n)
 			fprintf(f, "<Peer address=\"%.*s\"/>", (int)n, at);
 		else if (n)
-			b->host->log(
-				b->host->ctx, 1,
-				"ROS_STATIC_PEERS: \"%.*s\" is no address: ignored; addresses have ';' between them",
-				(int)n, at);
+			log_warn(b,
+				 "ROS_STATIC_PEERS: \"%.*s\" is no address: ignored; addresses have ';' between them",
+				 (int)n, at);
 		at += n + (at[n] == ';');
 	}
 }
@@ -192,8 +190,7 @@ int ros2_domain_open(struct sim_bridge *b)
 	if (r < 0)
 		return r;
 	if (b->domain < 0) {
-		b->host->log(b->host->ctx, 0, "no DDS domain %u: %s; check CYCLONEDDS_URI", id,
-			     dds_strretcode(b->domain));
+		log_error(b, "no DDS domain %u: %s; check CYCLONEDDS_URI", id, dds_strretcode(b->domain));
 		return ros2_errno(b->domain);
 	}
 	if (SIM_BRIDGE_HOST_HAS(b->host, simd_id))
@@ -204,8 +201,8 @@ int ros2_domain_open(struct sim_bridge *b)
 	b->participant = dds_create_participant(id, qos, NULL);
 	dds_delete_qos(qos);
 	if (b->participant < 0) {
-		b->host->log(b->host->ctx, 0, "no DDS participant in domain %u: %s; check the network interfaces", id,
-			     dds_strretcode(b->participant));
+		log_error(b, "no DDS participant in domain %u: %s; check the network interfaces", id,
+			  dds_strretcode(b->participant));
 		return ros2_errno(b->participant);
 	}
 	return 0;

@@ -81,7 +81,7 @@ void ros2_graph_publish(struct sim_bridge *b)
 	put_node(b, &w.enc);
 	r = wire_finish(&w) == 0 ? dds_write(b->graph.writer, &o) : DDS_RETCODE_OUT_OF_RESOURCES;
 	if (r < 0)
-		b->host->log(b->host->ctx, 1, "the ROS graph is not up to date: %s", dds_strretcode(r));
+		log_warn(b, "the ROS graph is not up to date: %s", dds_strretcode(r));
 	iov_buf_finish(&o);
 }
 
@@ -121,8 +121,7 @@ static void note(struct sim_bridge *b, const struct ddsi_serdata *d, dds_instanc
 		h->said = said;
 	else if (!b->graph.thr.told_odd) {
 		b->graph.thr.told_odd = true;
-		b->host->log(b->host->ctx, 2,
-			     "ros_discovery_info: a message of %zu bytes that no ROS sends, or too many: ignored", len);
+		log_info(b, "ros_discovery_info: a message of %zu bytes that no ROS sends, or too many: ignored", len);
 	}
 	ddsi_serdata_to_ser_unref(held, &ref);
 }
@@ -215,18 +214,17 @@ static void tell_form(struct sim_bridge *b, unsigned form)
 	if (!ros2_log_allowed(&g->thr.lines))
 		return;
 	if (!h) {
-		b->host->log(b->host->ctx, 2, "the graph: nobody else is heard: it is written in %s until somebody is",
-			     name_of(form));
+		log_info(b, "the graph: nobody else is heard: it is written in %s until somebody is", name_of(form));
 		return;
 	}
 	print_who(h, who);
 	if (g->said && form != g->deflt)
-		b->host->log(b->host->ctx, 1,
-			     "the graph: \"ros_distro\": \"%s\" is not what %s runs, so it is written in %s, as there; "
-			     "\"auto\" says that",
-			     g->said, who, name_of(form));
+		log_warn(b,
+			 "the graph: \"ros_distro\": \"%s\" is not what %s runs, so it is written in %s, as there; "
+			 "\"auto\" says that",
+			 g->said, who, name_of(form));
 	else
-		b->host->log(b->host->ctx, 2, "the graph is written in %s, as %s does", name_of(form), who);
+		log_info(b, "the graph is written in %s, as %s does", name_of(form), who);
 }
 
 /* Once for each time that there are both. */
@@ -241,11 +239,10 @@ static void tell_mixed(struct sim_bridge *b)
 	if (mixed && !g->thr.mixed && ros2_log_allowed(&g->thr.lines)) {
 		print_who(ours, us);
 		print_who(theirs, them);
-		b->host->log(
-			b->host->ctx, 1,
-			"the graph: %s writes it in %s, %s in %s: they do not see each other's nodes, and `ros2 node "
-			"list` of Humble fails. We keep to the first; give each distribution a domain of its own",
-			us, name_of(g->form), them, name_of(other));
+		log_warn(b,
+			 "the graph: %s writes it in %s, %s in %s: they do not see each other's nodes, and `ros2 node "
+			 "list` of Humble fails. We keep to the first; give each distribution a domain of its own",
+			 us, name_of(g->form), them, name_of(other));
 	}
 	g->thr.mixed = mixed;
 }
@@ -298,8 +295,7 @@ static int read_ms(struct sim_bridge *b, const char *name, long max, int64_t *re
 	long v = strtol(text ? text : "", &end, 10);
 
 	if (!text || *end || end == text || v < 0 || v > max) {
-		b->host->log(b->host->ctx, 0, "options.%s: \"%.20s\" is not a number of ms from 0 to %ld", name,
-			     text ? text : "", max);
+		log_error(b, "options.%s: \"%.20s\" is not a number of ms from 0 to %ld", name, text ? text : "", max);
 		return -EINVAL;
 	}
 	*ret_dur_ns = v * INT64_C(1000000);
@@ -360,7 +356,7 @@ int ros2_graph_open(struct sim_bridge *b)
 	if (r == 0)
 		r = -pthread_create(&g->thread, NULL, graph_main, b);
 	if (r < 0) {
-		b->host->log(b->host->ctx, 0, GRAPH_TOPIC " cannot be written: %s", strerror(-r));
+		log_error(b, GRAPH_TOPIC " cannot be written: %s", strerror(-r));
 		return r;
 	}
 	g->running = true;

@@ -53,8 +53,8 @@ static void drop(struct ros2_inbound *in, int r)
 	uint64_t n = atomic_fetch_add(&in->dropped, 1) + 1;
 
 	if ((n & (n - 1)) == 0) /* the first, then ever more rarely */
-		b->host->log(b->host->ctx, 1, "%s: a message is dropped: %s (%llu so far)", in->channel, ros2_reason(r),
-			     (unsigned long long)n);
+		log_warn(b, "%s: a message is dropped: %s (%llu so far)", in->channel, ros2_reason(r),
+			 (unsigned long long)n);
 }
 
 static void take_in(struct ros2_inbound *in, const struct ddsi_serdata *d)
@@ -128,7 +128,7 @@ static void listen_begin(struct sim_bridge *b, struct ros2_inbound *in)
 		return;
 	reader = create_reader(b, in);
 	if (reader < 0)
-		b->host->log(b->host->ctx, 0, "%s cannot be read: %s", in->name, dds_strretcode(reader));
+		log_error(b, "%s cannot be read: %s", in->name, dds_strretcode(reader));
 	pthread_mutex_lock(&b->lock);
 	in->reader = reader;
 	ros2_graph_publish(b);
@@ -171,9 +171,8 @@ void ros2_inbound_offer(struct sim_bridge *b)
 		int r = b->host->offer(b->host->ctx, in->channel, in->conversion.sim);
 
 		if (r < 0 && r != -EALREADY)
-			b->host->log(b->host->ctx, 1, "%s is not read: %s: %s", in->name, in->channel,
-				     r == -EACCES ? "the rig does not list this channel under \"inbound\""
-						  : strerror(-r));
+			log_warn(b, "%s is not read: %s: %s", in->name, in->channel,
+				 r == -EACCES ? "the rig does not list this channel under \"inbound\"" : strerror(-r));
 	}
 }
 
@@ -244,7 +243,7 @@ static int read_entry(struct sim_bridge *b, const char *topic, json_t *j)
 	if (r == 0)
 		r = add(b, topic, &w, why, sizeof(why));
 	if (r < 0)
-		b->host->log(b->host->ctx, 0, "options.subscribe[\"%.80s\"]: %s", topic, why[0] ? why : strerror(-r));
+		log_error(b, "options.subscribe[\"%.80s\"]: %s", topic, why[0] ? why : strerror(-r));
 	return r;
 }
 
@@ -256,7 +255,7 @@ int ros2_inbound_open(struct sim_bridge *b)
 	int r = json_is_object(j) ? 0 : -EINVAL;
 
 	if (r < 0)
-		b->host->log(b->host->ctx, 0, "options.subscribe: not a JSON object: %s", err.text);
+		log_error(b, "options.subscribe: not a JSON object: %s", err.text);
 	json_object_foreach(j, topic, one)
 		r = r < 0 ? r : read_entry(b, topic, one);
 	json_decref(j);

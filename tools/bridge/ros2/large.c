@@ -48,10 +48,10 @@ struct pace { /* of one message */
 
 static void look_no_more(struct sim_bridge *b, int e)
 {
-	b->host->log(b->host->ctx, 2,
-		     "the kernel does not tell how full receive buffers are (%s): large messages are sent by time, "
-		     "512 KiB a millisecond",
-		     strerror(-e));
+	log_info(b,
+		 "the kernel does not tell how full receive buffers are (%s): large messages are sent by time, "
+		 "512 KiB a millisecond",
+		 strerror(-e));
 	receivers_close(b->large.receivers);
 	b->large.receivers = NULL;
 	b->large.timed = true;
@@ -88,14 +88,13 @@ static void name_loss(struct sim_bridge *b)
 	if (now_mono_ns < b->large.quiet_mono_ns || !receivers_lost(b->large.receivers, &loss))
 		return;
 	b->large.quiet_mono_ns = now_mono_ns + LOSS_LINE_DUR_NS;
-	b->host->log(
-		b->host->ctx, 1,
-		"a DDS reader on this machine (UDP port %u) has lost %u packets: its receive buffer of %u bytes was full, "
-		"%s; \"ss -uanmp\" shows whose it is",
-		loss.port, loss.packets, loss.buffer,
-		loss.buffer < 2u << 20
-			? "on its side run sysctl -w net.core.rmem_max=4194304 net.core.rmem_default=4194304"
-			: "as it is not read in time: the machine is too busy, or the program hangs");
+	log_warn(b,
+		 "a DDS reader on this machine (UDP port %u) has lost %u packets: its receive buffer of %u bytes was full, "
+		 "%s; \"ss -uanmp\" shows whose it is",
+		 loss.port, loss.packets, loss.buffer,
+		 loss.buffer < 2u << 20
+			 ? "on its side run sysctl -w net.core.rmem_max=4194304 net.core.rmem_default=4194304"
+			 : "as it is not read in time: the machine is too busy, or the program hangs");
 }
 
 static void wait_for_acks(struct ros2_topic *t)
@@ -214,11 +213,10 @@ static void probe_buffers(struct sim_bridge *b)
 
 	if (s >= 0 && setsockopt(s, SOL_SOCKET, SO_RCVBUF, &want, sizeof(want)) == 0 &&
 	    getsockopt(s, SOL_SOCKET, SO_RCVBUF, &got, &len) == 0 && got < 2 * RMEM_WANT)
-		b->host->log(
-			b->host->ctx, 1,
-			"a socket's receive buffer has %d bytes at most: images and clouds will get lost on the way to "
-			"ROS; on both sides run: sysctl -w net.core.rmem_max=%d",
-			got / 2, RMEM_WANT);
+		log_warn(b,
+			 "a socket's receive buffer has %d bytes at most: images and clouds will get lost on the way to "
+			 "ROS; on both sides run: sysctl -w net.core.rmem_max=%d",
+			 got / 2, RMEM_WANT);
 	if (s >= 0)
 		close(s);
 }
@@ -228,7 +226,7 @@ static int read_pacing(struct sim_bridge *b)
 	const char *text = b->host->option(b->host->ctx, "pacing");
 
 	if (text && strcmp(text, "auto") && strcmp(text, "time") && strcmp(text, "off")) {
-		b->host->log(b->host->ctx, 0, "options.pacing: \"%.40s\" is not auto, time or off", text);
+		log_error(b, "options.pacing: \"%.40s\" is not auto, time or off", text);
 		return -EINVAL;
 	}
 	b->large.whole = text && strcmp(text, "off") == 0;

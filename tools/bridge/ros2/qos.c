@@ -63,6 +63,5 @@ void ros2_qos_refused(struct sim_bridge *b, _Atomic uint32_t *told, const char *
 	uint32_t bit = UINT32_C(1) << (policy < 32 ? policy : 31);
 
 	if (!(atomic_fetch_or(told, bit) & bit))
-		b->host->log(b->host->ctx, 1, "%s: the sides do not agree on QoS: %s; %s", topic, policy_name(policy),
-			     hint);
+		log_warn(b, "%s: the sides do not agree on QoS: %s; %s", topic, policy_name(policy), hint);
 }

@@ -39,9 +39,8 @@ static int read_autoware(struct sim_bridge *b)
 	b->before_1_8 = s && strcmp(s, "1.7") == 0;
 	if (b->before_1_8 || (s && strcmp(s, "1.8") == 0))
 		return 0;
-	b->host->log(b->host->ctx, 0,
-		     "options.autoware_msgs: \"%.20s\" is not 1.8 (autoware_msgs 1.8.0 and later) or 1.7 (before)",
-		     s ? s : "");
+	log_error(b, "options.autoware_msgs: \"%.20s\" is not 1.8 (autoware_msgs 1.8.0 and later) or 1.7 (before)",
+		  s ? s : "");
 	return -EINVAL;
 }
 
@@ -67,8 +66,8 @@ static int read_name(struct sim_bridge *b, const char *option, bool is_namespace
 	const char *s = b->host->option(b->host->ctx, option);
 
 	if (!s || strlen(s) > 63 || !ros_name_ok(s, is_namespace)) {
-		b->host->log(b->host->ctx, 0, "options.%s: \"%.70s\" is not a ROS name: letters, digits and '_'%s",
-			     option, s ? s : "", is_namespace ? ", '/' first" : "");
+		log_error(b, "options.%s: \"%.70s\" is not a ROS name: letters, digits and '_'%s", option, s ? s : "",
+			  is_namespace ? ", '/' first" : "");
 		return -EINVAL;
 	}
 	strcpy(out, s);
@@ -82,7 +81,7 @@ static int read_names(struct sim_bridge *b)
 	b->strict_names = s && strcmp(s, "strict") == 0;
 	if (!s || !*s || b->strict_names || strcmp(s, "automatic") == 0)
 		return 0;
-	b->host->log(b->host->ctx, 0, "options.names: \"%.40s\" is not one of automatic, strict", s);
+	log_error(b, "options.names: \"%.40s\" is not one of automatic, strict", s);
 	return -EINVAL;
 }
 
@@ -115,8 +114,8 @@ static void ros2_destroy(struct sim_bridge *b)
 	ros2_sim_time_close(b);
 	ros2_inbound_close(b);
 	ros2_graph_close(b);
-	b->host->log(b->host->ctx, 2, "%llu messages converted, %llu not, as nobody listened",
-		     (unsigned long long)atomic_load(&b->converted), (unsigned long long)atomic_load(&b->skipped));
+	log_info(b, "%llu messages converted, %llu not, as nobody listened",
+		 (unsigned long long)atomic_load(&b->converted), (unsigned long long)atomic_load(&b->skipped));
 	if (b->participant > 0)
 		dds_delete(b->participant);
 	if (b->domain > 0)
@@ -169,8 +168,7 @@ static int ros2_create(const struct sim_bridge_host *host, struct sim_bridge **r
 static int ros2_connect(struct sim_bridge *b, const char *connection)
 {
 	if (*connection) {
-		b->host->log(b->host->ctx, 0, "connection \"%.60s\": DDS finds its peers by itself; leave it empty",
-			     connection);
+		log_error(b, "connection \"%.60s\": DDS finds its peers by itself; leave it empty", connection);
 		return -EINVAL;
 	}
 	atomic_store(&b->status, SIM_BRIDGE_CONNECTED);

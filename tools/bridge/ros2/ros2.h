@@ -209,6 +209,12 @@ struct sim_bridge_topic { /* what becomes of one channel */
 	struct ros2_topic *out[ROS2_FAN_MAX];
 };
 
+/* To the host's log. */
+#define log_at(b, level, ...) (b)->host->log((b)->host->ctx, level, __VA_ARGS__)
+#define log_error(b, ...)     log_at(b, 0, __VA_ARGS__)
+#define log_warn(b, ...)      log_at(b, 1, __VA_ARGS__)
+#define log_info(b, ...)      log_at(b, 2, __VA_ARGS__)
+
 /* domain.c: domain and participant from the bridge's options and the environment. 0 or negative errno, logged. */
 int ros2_domain_open(struct sim_bridge *b);
 

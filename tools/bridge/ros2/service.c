@@ -105,10 +105,10 @@ static void open_identity(struct sim_bridge *b, const struct ddsi_sertype *type)
 	r = rtps_identity_open(type, &b->identity, why, sizeof(why));
 	b->no_identity = r < 0;
 	if (r < 0)
-		b->host->log(b->host->ctx, 1,
-			     "services are for nodes of rmw_cyclonedds alone: those of rmw_fastrtps need Debian's build "
-			     "of Cyclone DDS 0.10.2 with its defaults, and %s",
-			     why[0] ? why : strerror(-r));
+		log_warn(b,
+			 "services are for nodes of rmw_cyclonedds alone: those of rmw_fastrtps need Debian's build "
+			 "of Cyclone DDS 0.10.2 with its defaults, and %s",
+			 why[0] ? why : strerror(-r));
 }
 
 /* Before anybody can ask: the writer is the first of the two. */
@@ -258,14 +258,14 @@ static void begin(struct sim_bridge *b, const char *name, const struct sim_servi
 	if (r == 0)
 		r = service_create(b, name, type, &s, why, sizeof(why));
 	if (r < 0) {
-		b->host->log(b->host->ctx, 1, "service %s is not offered: %s", name, why[0] ? why : strerror(-r));
+		log_warn(b, "service %s is not offered: %s", name, why[0] ? why : strerror(-r));
 		return;
 	}
 	pthread_mutex_lock(&b->lock);
 	b->services[b->n_services++] = s;
 	ros2_graph_publish(b);
 	pthread_mutex_unlock(&b->lock);
-	b->host->log(b->host->ctx, 2, "service %s (%s) is offered", name, type->name);
+	log_info(b, "service %s (%s) is offered", name, type->name);
 }
 
 /* Out of the graph first; then nothing is asked any more; what was asked is still answered. */

@@ -58,8 +58,8 @@ static void drop(struct ros2_service *s, int r)
 	uint64_t n = atomic_fetch_add(&s->dropped, 1) + 1;
 
 	if ((n & (n - 1)) == 0) /* the first, then ever more rarely */
-		b->host->log(b->host->ctx, 1, "service %s: a request is dropped: %s (%llu so far)", s->name,
-			     ros2_reason(r), (unsigned long long)n);
+		log_warn(b, "service %s: a request is dropped: %s (%llu so far)", s->name, ros2_reason(r),
+			 (unsigned long long)n);
 }
 
 /* ---- queues, with lock held ---- */
@@ -227,8 +227,7 @@ static bool send_reply(struct ros2_request *q)
 		return false;
 	}
 	if (r < 0)
-		b->host->log(b->host->ctx, 1, "service %s: a reply could not be written: %s", s->name,
-			     dds_strretcode(r));
+		log_warn(b, "service %s: a reply could not be written: %s", s->name, dds_strretcode(r));
 	else
 		atomic_fetch_add(&b->converted, 1);
 	s->n_unacked++;
@@ -306,8 +305,8 @@ static void answer(struct ros2_request *q, int result, const char *why, const vo
 	q->request = NULL;
 	q->request_size = 0;
 	if (result < 0)
-		b->host->log(b->host->ctx, r < 0 ? 1 : 2, "service %s: %s%s", q->service->name, why,
-			     r < 0 ? "; its type has no way to say so, and the one who asked hears nothing" : "");
+		log_at(b, r < 0 ? 1 : 2, "service %s: %s%s", q->service->name, why,
+		       r < 0 ? "; its type has no way to say so, and the one who asked hears nothing" : "");
 	if (r == 0)
 		r = rpc_write_response(q->service->response, q->of_fastrtps ? NULL : &q->id, q->body, size, &q->out);
 	if (r < 0 && result == 0)

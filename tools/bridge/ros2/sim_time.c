@@ -59,8 +59,7 @@ static void follow(struct sim_bridge *b, const struct writer *w)
 
 	if (!w) {
 		if (ros2_log_allowed(&t->thr.lines))
-			b->host->log(b->host->ctx, 1,
-				     "the publisher of /clock, %s, is gone: time holds until there is one", t->thr.gid);
+			log_warn(b, "the publisher of /clock, %s, is gone: time holds until there is one", t->thr.gid);
 		t->thr.followed = 0;
 		say(b, SIM_BRIDGE_CLOCK_GONE);
 		return;
@@ -68,7 +67,7 @@ static void follow(struct sim_bridge *b, const struct writer *w)
 	t->thr.followed = w->handle;
 	ros2_print_gid(&w->guid, t->thr.gid);
 	if (ros2_log_allowed(&t->thr.lines))
-		b->host->log(b->host->ctx, 2, "the time is taken from /clock of %s", t->thr.gid);
+		log_info(b, "the time is taken from /clock of %s", t->thr.gid);
 }
 
 static void choose(struct sim_bridge *b)
@@ -86,9 +85,8 @@ static void choose(struct sim_bridge *b)
 	if (!still && (best || t->thr.followed))
 		follow(b, best);
 	if (n > 1 && n != t->thr.n && ros2_log_allowed(&t->thr.lines))
-		b->host->log(b->host->ctx, 1,
-			     "%u publishers of /clock in the graph: %s is followed, the others are not; end those", n,
-			     t->thr.gid);
+		log_warn(b, "%u publishers of /clock in the graph: %s is followed, the others are not; end those", n,
+			 t->thr.gid);
 	t->thr.n = n;
 }
 
@@ -99,8 +97,7 @@ static void drop(struct sim_bridge *b, int r)
 	uint64_t n = ++b->sim_time.thr.dropped;
 
 	if ((n & (n - 1)) == 0) /* the first, then ever more rarely */
-		b->host->log(b->host->ctx, 1, "/clock: a message is dropped: %s (%llu so far)", strerror(-r),
-			     (unsigned long long)n);
+		log_warn(b, "/clock: a message is dropped: %s (%llu so far)", strerror(-r), (unsigned long long)n);
 }
 
 /* ret: 0, "no time yet", is none either. */
@@ -164,12 +161,12 @@ static int read_option(struct sim_bridge *b, bool *ret)
 	const char *s = b->host->option(b->host->ctx, "use_sim_time");
 
 	if (!s || (strcmp(s, "true") && strcmp(s, "false"))) {
-		b->host->log(b->host->ctx, 0, "options.use_sim_time: \"%.20s\" is not true or false", s ? s : "");
+		log_error(b, "options.use_sim_time: \"%.20s\" is not true or false", s ? s : "");
 		return -EINVAL;
 	}
 	*ret = strcmp(s, "true") == 0;
 	if (*ret && !SIM_BRIDGE_HOST_HAS(b->host, drive)) {
-		b->host->log(b->host->ctx, 0, "options.use_sim_time: this simbridge is too old to be driven");
+		log_error(b, "options.use_sim_time: this simbridge is too old to be driven");
 		return -ENOTSUP;
 	}
 	return 0;
@@ -227,7 +224,7 @@ int ros2_sim_time_open(struct sim_bridge *b)
 	if (r == 0)
 		r = -pthread_create(&t->thread, NULL, sim_time_main, b);
 	if (r < 0) {
-		b->host->log(b->host->ctx, 0, "/clock of the graph cannot be read: %s", strerror(-r));
+		log_error(b, "/clock of the graph cannot be read: %s", strerror(-r));
 		return r;
 	}
 	t->running = true;

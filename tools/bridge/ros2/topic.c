@@ -143,15 +143,15 @@ static void tell_way(struct sim_bridge *b, const struct sim_bridge_channel *ch, 
 	const char *odd = t->conversion.generic ? ros_generic_odd_name(ch->type) : NULL;
 
 	if (t->automatic)
-		b->host->log(b->host->ctx, 2,
-			     "%s: ROS allows no such name, so it goes out as %s (\"ros2\": {\"topic\": ...} in the "
-			     "options of the channel gives it another)",
-			     ch->name, t->texts);
-	b->host->log(b->host->ctx, 2, "%s: %s goes out as %s (%s)", ch->name, ch->type->name, t->conversion.type->name,
-		     conversion_out_how(&t->conversion));
+		log_info(b,
+			 "%s: ROS allows no such name, so it goes out as %s (\"ros2\": {\"topic\": ...} in the "
+			 "options of the channel gives it another)",
+			 ch->name, t->texts);
+	log_info(b, "%s: %s goes out as %s (%s)", ch->name, ch->type->name, t->conversion.type->name,
+		 conversion_out_how(&t->conversion));
 	if (odd)
-		b->host->log(b->host->ctx, 1, "%s: \"%s\" is no name in ROS 2: no package can be built of %s there",
-			     ch->name, odd, t->conversion.type->name);
+		log_warn(b, "%s: \"%s\" is no name in ROS 2: no package can be built of %s there", ch->name, odd,
+			 t->conversion.type->name);
 }
 
 static void set_options(struct ros2_topic *t, const struct topic_options *w)
@@ -305,11 +305,10 @@ static void tell_failure(struct sim_bridge *b, struct ros2_topic *t, int r, cons
 	if (!t->conversion.converter || atomic_exchange(&t->told, 1))
 		return;
 	if (why[0])
-		b->host->log(b->host->ctx, 0, "%s: its converter to %s does not follow the definition: %s", t->texts,
-			     t->conversion.type->name, why);
+		log_error(b, "%s: its converter to %s does not follow the definition: %s", t->texts,
+			  t->conversion.type->name, why);
 	else
-		b->host->log(b->host->ctx, 1, "%s: its converter to %s has failed: %s", t->texts,
-			     t->conversion.type->name, strerror(-r));
+		log_warn(b, "%s: its converter to %s has failed: %s", t->texts, t->conversion.type->name, strerror(-r));
 }
 
 static int write_one(struct sim_bridge *b, struct ros2_topic *t, struct map_message *in)
