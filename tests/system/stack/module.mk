@@ -20,12 +20,13 @@ endef
 $(foreach s,$(sort $(wildcard tests/system/stack/test_*.c)),$(eval $(call stack_test,stack-$(s:tests/system/stack/test_%.c=%),$(s))))
 $(foreach s,$(sort $(wildcard tests/fault/stack/test_*.c)),$(eval $(call stack_test,fault-stack-$(s:tests/fault/stack/test_%.c=%),$(s))))
 # those that have a DDS program beside them
-$(addprefix $(B)/test/,stack-carried stack-demo stack-ros2 stack-ros_clock stack-sim_time stack-topics): $(B)/obj/tests/system/ros2/reader.o | $(B)/lib/simd/bridge_ros2.so
+$(addprefix $(B)/test/,stack-carried stack-demo stack-isolation stack-ros2 stack-ros_clock stack-sim_time stack-topics): $(B)/obj/tests/system/ros2/reader.o | $(B)/lib/simd/bridge_ros2.so
 $(B)/test/stack-topics: $(addprefix $(B)/obj/tests/,system/ros2/typed.o system/ros2/asker.o support/ros_tree.o) $(B)/lib/libros.a
 LINK_stack-topics += -lddsc
 $(B)/test/stack-demo: $(addprefix $(B)/obj/tests/,system/ros2/typed.o support/ros_tree.o) $(B)/lib/libros.a | $(B)/bin/sim-sumo $(B)/bin/sim-lidar
 LINK_stack-demo += -lddsc
 LINK_stack-carried += -lddsc
+LINK_stack-isolation += -lddsc
 LINK_stack-ros2 += -lddsc
 $(B)/test/stack-ros2: $(B)/obj/tests/system/ros2/asker.o
 LINK_stack-ros_clock += -lddsc
@@ -43,5 +44,6 @@ LIMIT_stack-demo := 180
 LIMIT_stack-roudi := 120
 LIMIT_stack-bridge := 120
 LIMIT_stack-start := 120
+LIMIT_stack-isolation := 120
 LIMIT_stack-lossless := 180
 LIMIT_fault-stack-storm := 240
