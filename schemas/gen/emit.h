@@ -21,25 +21,16 @@ void emit_table(FILE *f, const struct typeset_entry *e);
 void emit_service_header(FILE *f, const struct typeset_service *v);
 void emit_service_table(FILE *f, const struct typeset_service *v);
 
-/* <package>/msg/all.h and all.c: every type asked for of one package, and <package>_msg_types[]. */
-void emit_list_header(FILE *f, const struct typeset *s, const char *package);
-void emit_list_table(FILE *f, const struct typeset *s, const char *package);
+/* <package>/msg/all.h and all.c: every type asked for of one package, and <package>_msg_types[]; srv: every service. */
+void emit_list_header(FILE *f, const struct typeset *s, const char *package, bool srv);
+void emit_list_table(FILE *f, const struct typeset *s, const char *package, bool srv);
 
-/* <package>/srv/all.h and all.c: the same of services, <package>_srv_types[]. */
-void emit_service_list_header(FILE *f, const struct typeset *s, const char *package);
-void emit_service_list_table(FILE *f, const struct typeset *s, const char *package);
-
-struct emit_names {
-	char type[SIM_TYPE_NAME_MAX + 1];   /* sim_PointCloud */
-	char upper[4 * TYPEDESC_IDENT_MAX]; /* SIM_POINT_CLOUD */
-};
-void emit_names_of(const struct typeset_entry *e, struct emit_names *n);
-
-/* The C type of a field, or of its elements. */
-void emit_c_type(FILE *f, const struct sim_field *field);
-
-/* "PointCloud" to "POINT_CLOUD"; out has room for 2 * TYPEDESC_IDENT_MAX + 1 bytes. */
-void emit_upper(const char *name, char *out);
+/*
+ * Write a text, filled in. Of the type, service or package `name`: $N its name, $T with '_' for '/', $U in capitals, $P its
+ * package, $M what follows that. Of the field a: $f name, $c C type of one element, $k kind, $r array, $n count, $b bound, $e
+ * size and $l alignment of an element, $m string bound, $o offset, $u unit and $d comment as strings.
+ */
+void emit_put(FILE *f, const char *text, const char *name, const struct sim_field *a);
 
 /* C text of a string: quotes and escapes. */
 void emit_string(FILE *f, const char *s);

@@ -19,6 +19,7 @@ struct cut { /* a piece of the text */
 };
 
 struct parser {
+	struct arena *arena;
 	struct msgdef *d;
 	struct msgdef_error *err;
 	int line;
@@ -98,7 +99,7 @@ static int shown(struct cut c)
 
 static const char *keep(struct parser *p, struct cut c)
 {
-	return arena_text(p->d->arena, c.s, c.len);
+	return arena_text(p->arena, c.s, c.len);
 }
 
 static const char *comment_of(struct parser *p, struct cut c)
@@ -242,7 +243,7 @@ static size_t value_len(struct cut c)
 /* A quoted string without its quotes; \\ and an escaped quote are the escapes. */
 static const char *unquote(struct parser *p, struct cut c)
 {
-	char *out = arena_alloc(p->d->arena, c.len + 1);
+	char *out = arena_alloc(p->arena, c.len + 1);
 	size_t n = 0;
 
 	for (size_t i = 1; out && i + 1 < c.len; i++) {
@@ -304,7 +305,7 @@ static int add_constant(struct parser *p, const struct msgdef_type *t, struct cu
 		return fail(p, "unexpected '%.*s' after the value", shown(tail), tail.s);
 	if (d->n_constants >= TYPEDESC_FIELDS_MAX)
 		return fail(p, "more than %u constants", TYPEDESC_FIELDS_MAX);
-	d->constants = arena_grow(d->arena, d->constants, d->n_constants, sizeof(*c));
+	d->constants = arena_grow(p->arena, d->constants, d->n_constants, sizeof(*c));
 	if (!d->constants)
 		return -ENOMEM;
 	c = &d->constants[d->n_constants];
@@ -335,7 +336,7 @@ static int add_field(struct parser *p, const struct msgdef_type *t, struct cut n
 		return fail(p, "unexpected '%.*s' after the default value", shown(tail), tail.s);
 	if (d->n_fields >= TYPEDESC_FIELDS_MAX)
 		return fail(p, "more than %u fields", TYPEDESC_FIELDS_MAX);
-	d->fields = arena_grow(d->arena, d->fields, d->n_fields, sizeof(*f));
+	d->fields = arena_grow(p->arena, d->fields, d->n_fields, sizeof(*f));
 	if (!d->fields)
 		return -ENOMEM;
 	f = &d->fields[d->n_fields];
@@ -397,7 +398,7 @@ static int parse_line(struct parser *p, struct cut line)
 			return -ENOMEM;
 		if (strncmp(text, "SPDX-", 5) == 0 || (p->above && strlen(p->above) > COMMENT_MAX))
 			return 0;
-		p->above = p->above ? arena_printf(p->d->arena, "%s %s", p->above, text) : (char *)(uintptr_t)text;
+		p->above = p->above ? arena_printf(p->arena, "%s %s", p->above, text) : (char *)(uintptr_t)text;
 		return p->above ? 0 : -ENOMEM;
 	}
 	r = parse_declaration(p, line);
@@ -428,34 +429,22 @@ static int parse_text(struct parser *p, const char *text, size_t len)
 	return r < 0 ? r : end_block(p);
 }
 
-int msgdef_parse(const char *package, const char *name, const char *text, size_t len, struct msgdef_error *ret_err,
-		 struct msgdef **ret)
+int msgdef_parse(struct arena *arena, const char *package, const char *name, const char *text, size_t len,
+		 struct msgdef_error *ret_err, struct msgdef **ret)
 {
-	struct arena *arena = arena_create();
-	struct msgdef *d = arena ? arena_alloc(arena, sizeof(*d)) : NULL;
-	struct parser p = { .d = d, .err = ret_err };
-	int r = -ENOMEM;
+	struct msgdef *d = arena_alloc(arena, sizeof(*d));
+	struct parser p = { .arena = arena, .d = d, .err = ret_err };
+	int r;
 
 	if (!d)
-		goto err;
-	d->arena = arena;
+		return -ENOMEM;
 	d->comment = "";
 	d->package = arena_text(arena, package, strlen(package));
 	d->name = arena_text(arena, name, strlen(name));
 	if (!d->package || !d->name)
-		goto err;
+		return -ENOMEM;
 	r = parse_text(&p, text, len);
-	if (r < 0)
-		goto err;
-	*ret = d;
-	return 0;
-err:
-	arena_destroy(arena);
+	if (r == 0)
+		*ret = d;
 	return r;
-}
-
-void msgdef_destroy(struct msgdef *d)
-{
-	if (d)
-		arena_destroy(d->arena);
 }

@@ -11,7 +11,7 @@
  *   base       = primitive | "string" [ "<=" n ] | "wstring" [ "<=" n ] | [package "/"] Name
  *   comment    = "#" text                       a field without one takes the comment lines right above it
  *
- * Thread: one tree is one thread's. All memory belongs to the tree.
+ * Thread: one tree is one thread's. All memory belongs to the caller's arena.
  */
 #ifndef MSGDEF_H
 #define MSGDEF_H
@@ -19,6 +19,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct arena;
 
 #define MSGDEF_TEXT_MAX  (256u * 1024) /* bytes of one definition */
 #define MSGDEF_COUNT_MAX 16777216u     /* elements of a fixed array, and any bound */
@@ -76,7 +78,6 @@ struct msgdef {
 	uint32_t n_fields;
 	struct msgdef_constant *constants;
 	uint32_t n_constants;
-	struct arena *arena;
 };
 
 struct msgdef_error {
@@ -84,13 +85,9 @@ struct msgdef_error {
 	char text[256]; /* the reason, without file and line */
 };
 
-/*
- * Parse `len` bytes. Borrows all arguments. returns a tree: msgdef_destroy().
- * Errors: -EINVAL with ret_err filled in, -ENOMEM.
- */
-int msgdef_parse(const char *package, const char *name, const char *text, size_t len, struct msgdef_error *ret_err,
-		 struct msgdef **ret);
-void msgdef_destroy(struct msgdef *d);
+/* Parse `len` bytes. Borrows the texts. Errors: -EINVAL with ret_err filled in, -ENOMEM. */
+int msgdef_parse(struct arena *arena, const char *package, const char *name, const char *text, size_t len,
+		 struct msgdef_error *ret_err, struct msgdef **ret);
 
 /* "float32", "nested" for MSGDEF_NESTED. */
 const char *msgdef_prim_name(enum msgdef_prim prim);

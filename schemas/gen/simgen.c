@@ -117,10 +117,8 @@ static void emit(FILE *f, const struct output *o, const char *package)
 		(o->table ? emit_table : emit_header)(f, o->e);
 	else if (o->v)
 		(o->table ? emit_service_table : emit_service_header)(f, o->v);
-	else if (o->services)
-		(o->table ? emit_service_list_table : emit_service_list_header)(f, o->set, package);
 	else
-		(o->table ? emit_list_table : emit_list_header)(f, o->set, package);
+		(o->table ? emit_list_table : emit_list_header)(f, o->set, package, o->services);
 }
 
 static int write_output(const struct options *o, const struct output *out, const char *package)
@@ -160,45 +158,27 @@ static int write_both(const struct options *o, struct output out, const char *pa
 	return r < 0 ? r : write_output(o, &out, package);
 }
 
-static int write_types(const struct options *o, const struct typeset *s)
+static int write_all(const struct options *o, const struct typeset *s)
 {
-	const char *package = NULL;
+	const char *msg = NULL, *srv = NULL;
 	int r = 0;
 
 	for (unsigned i = 0; r == 0 && i < typeset_count(s); i++) {
 		const struct typeset_entry *e = typeset_entry(s, i);
 
-		if (!e->asked_for || e->half)
-			continue;
-		package = e->def->package;
-		r = write_both(o, (struct output){ .set = s, .e = e }, package);
+		if (e->asked_for && !e->half)
+			r = write_both(o, (struct output){ .set = s, .e = e }, msg = e->def->package);
 	}
-	if (r == 0 && o->list && package)
-		r = write_both(o, (struct output){ .set = s }, package);
-	return r;
-}
-
-static int write_services(const struct options *o, const struct typeset *s)
-{
-	const char *package = NULL;
-	int r = 0;
-
 	for (unsigned i = 0; r == 0 && i < typeset_services(s); i++) {
 		const struct typeset_service *v = typeset_service(s, i);
 
-		package = v->package;
-		r = write_both(o, (struct output){ .set = s, .v = v }, package);
+		r = write_both(o, (struct output){ .set = s, .v = v }, srv = v->package);
 	}
-	if (r == 0 && o->list && package)
-		r = write_both(o, (struct output){ .set = s, .services = true }, package);
+	if (r == 0 && o->list && msg)
+		r = write_both(o, (struct output){ .set = s }, msg);
+	if (r == 0 && o->list && srv)
+		r = write_both(o, (struct output){ .set = s, .services = true }, srv);
 	return r;
-}
-
-static int write_all(const struct options *o, const struct typeset *s)
-{
-	int r = write_types(o, s);
-
-	return r < 0 ? r : write_services(o, s);
 }
 
 /* ---- input ---- */

@@ -55,8 +55,6 @@ void typeset_destroy(struct typeset *s)
 {
 	if (!s)
 		return;
-	for (unsigned i = 0; i < s->n_entries; i++)
-		msgdef_destroy((struct msgdef *)(uintptr_t)s->entries[i]->def);
 	arena_destroy(s->arena);
 	free(s);
 }
@@ -111,6 +109,21 @@ unsigned typeset_services(const struct typeset *s)
 const struct typeset_service *typeset_service(const struct typeset *s, unsigned i)
 {
 	return i < s->n_services ? s->services[i] : NULL;
+}
+
+const char *typeset_listed(const struct typeset *s, const char *package, bool services, unsigned *i)
+{
+	while (*i < (services ? s->n_services : s->n_order)) {
+		const struct typeset_service *v = services ? s->services[*i] : NULL;
+		const struct typeset_entry *e = services ? NULL : s->order[*i];
+
+		++*i;
+		if (v && strcmp(v->package, package) == 0)
+			return v->full;
+		if (e && e->asked_for && !e->half && strcmp(e->def->package, package) == 0)
+			return e->type.name;
+	}
+	return NULL;
 }
 
 int typeset_search(struct typeset *s, const char *where)
@@ -218,22 +231,13 @@ static int load_text(struct typeset *s, const char *package, const char *name, c
 
 	if (s->n_entries == TYPES_MAX)
 		return fail(s, -E2BIG, path, 0, "more than %d types", TYPES_MAX);
-	r = msgdef_parse(package, name, text, len, &err, &def);
+	r = msgdef_parse(s->arena, package, name, text, len, &err, &def);
 	if (r == -EINVAL)
 		return fail(s, r, path, err.line, "%s", err.text);
-	if (r < 0)
-		return fail(s, r, path, 0, "no memory");
-	e = arena_alloc(s->arena, sizeof(*e));
-	if (!e) {
-		msgdef_destroy(def);
-		return fail(s, -ENOMEM, path, 0, "no memory");
-	}
+	e = r == 0 ? arena_alloc(s->arena, sizeof(*e)) : NULL;
+	if (!e || !(e->path = arena_text(s->arena, path, strlen(path))))
+		return -ENOMEM;
 	e->def = def;
-	e->path = arena_text(s->arena, path, strlen(path));
-	if (!e->path) {
-		msgdef_destroy(def);
-		return fail(s, -ENOMEM, path, 0, "no memory");
-	}
 	s->entries[s->n_entries++] = e;
 	*ret = e;
 	return 0;
@@ -257,7 +261,7 @@ static int load_source(struct typeset *s, const char *package, const char *name,
 
 	if (!text)
 		return -ENOENT;
-	return path ? load_text(s, package, name, path, text, len, ret) : fail(s, -ENOMEM, name, 0, "no memory");
+	return path ? load_text(s, package, name, path, text, len, ret) : -ENOMEM;
 }
 
 static int nested(struct typeset *s, struct typeset_entry *e, const struct msgdef_field *f, const struct sim_type **ret)
@@ -321,7 +325,7 @@ static int resolve_field(struct typeset *s, struct typeset_entry *e, const struc
 	ret->count = f->type.count;
 	ret->string_max = f->type.string_max;
 	if (!ret->unit)
-		return fail(s, -ENOMEM, e->path, 0, "no memory");
+		return -ENOMEM;
 	if (s->strict && !has_unit)
 		return fail(s, -EINVAL, e->path, f->line,
 			    "the comment of '%s' does not begin with its unit in brackets, such as [m] or [-]",
@@ -366,7 +370,7 @@ static int resolve_constants(struct typeset *s, struct typeset_entry *e)
 			c = NULL;
 	}
 	if (!c)
-		return fail(s, -ENOMEM, e->path, 0, "no memory");
+		return -ENOMEM;
 	e->type.constants = c;
 	e->type.n_constants = n;
 	return 0;
@@ -379,7 +383,7 @@ static int resolve_fields(struct typeset *s, struct typeset_entry *e)
 	int r;
 
 	if (!fields)
-		return fail(s, -ENOMEM, e->path, 0, "no memory");
+		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++) {
 		r = resolve_field(s, e, &e->def->fields[i], &fields[i]);
 		if (r < 0)
@@ -403,7 +407,7 @@ static int resolve_type(struct typeset *s, struct typeset_entry *e)
 	e->type.name = arena_printf(s->arena, "%s/%s", e->def->package, e->def->name);
 	e->type.comment = e->def->comment;
 	if (!e->type.name)
-		return fail(s, -ENOMEM, e->path, 0, "no memory");
+		return -ENOMEM;
 	if (!typedesc_name_ok(e->type.name))
 		return fail(s, -EINVAL, e->path, 0, "'%s' is not a type's name of at most %d characters", e->type.name,
 			    SIM_TYPE_NAME_MAX);
@@ -469,7 +473,7 @@ static int load_half(struct typeset *s, const char *package, const char *service
 	int r;
 
 	if (!name)
-		return fail(s, -ENOMEM, path, 0, "no memory");
+		return -ENOMEM;
 	if (lookup(s, package, name))
 		return fail(s, -EEXIST, path, 0, "its %s would be type '%s/%s', which there is already", half, package,
 			    name);
@@ -514,12 +518,12 @@ static int add_service(struct typeset *s, const char *package, const char *name,
 	if (s->n_services == SERVICES_MAX)
 		return fail(s, -E2BIG, path, 0, "more than %d services", SERVICES_MAX);
 	if (!v)
-		return fail(s, -ENOMEM, path, 0, "no memory");
+		return -ENOMEM;
 	v->package = arena_text(s->arena, package, strlen(package));
 	v->name = name;
 	v->full = arena_printf(s->arena, "%s/%s", package, name);
 	if (!v->package || !v->full)
-		return fail(s, -ENOMEM, path, 0, "no memory");
+		return -ENOMEM;
 	r = load_halves(s, v, path, text, len);
 	if (r < 0)
 		return r;
@@ -532,22 +536,28 @@ static int add_service(struct typeset *s, const char *package, const char *name,
 
 /* ---- what is asked for ---- */
 
-int typeset_take(struct typeset *s, const char *package, const char *name, const struct typeset_entry **ret)
+/* The end of both ways to ask for something. */
+static int asked(struct typeset *s, int r, struct typeset_entry *e, const char *path, const struct typeset_entry **ret)
 {
-	struct typeset_entry *e;
-	int r = 0;
-
-	s->why[0] = '\0';
-	e = lookup(s, package, name);
-	if (!e)
-		r = load_source(s, package, name, &e);
 	if (r == 0 && !e->done)
 		r = resolve(s, e);
 	if (r < 0)
-		return r;
+		return r == -ENOMEM ? fail(s, r, path, 0, "no memory") : r;
 	e->asked_for = true;
-	*ret = e;
+	if (ret)
+		*ret = e;
 	return 0;
+}
+
+int typeset_take(struct typeset *s, const char *package, const char *name, const struct typeset_entry **ret)
+{
+	struct typeset_entry *e = lookup(s, package, name);
+	int r = 0;
+
+	s->why[0] = '\0';
+	if (!e)
+		r = load_source(s, package, name, &e);
+	return asked(s, r, e, name, ret);
 }
 
 void typeset_mark_half(struct typeset *s, const struct typeset_entry *e)
@@ -593,17 +603,12 @@ int typeset_add(struct typeset *s, const char *package, const char *path, const 
 		return fail(s, -EINVAL, path, 0, "does not tell its package: give it with -p");
 	if (!name || !typedesc_ident_ok(name, strlen(name)))
 		return fail(s, -EINVAL, path, 0, "'%s' is not a type's name: letters and digits, a letter first", name);
-	if (service)
-		return add_service(s, package, name, path, ret);
+	if (service) {
+		r = add_service(s, package, name, path, ret);
+		return r == -ENOMEM ? fail(s, r, path, 0, "no memory") : r;
+	}
 	e = lookup(s, package, name);
 	if (!e)
 		r = load(s, package, name, path, &e);
-	if (r == 0 && !e->done)
-		r = resolve(s, e);
-	if (r < 0)
-		return r;
-	e->asked_for = true;
-	if (ret)
-		*ret = e;
-	return 0;
+	return asked(s, r, e, path, ret);
 }

@@ -67,6 +67,9 @@ const char *typeset_why(const struct typeset *s);
 const struct typeset_entry *typeset_entry(const struct typeset *s, unsigned i);
 unsigned typeset_count(const struct typeset *s);
 
+/* Name of the next of one package that was asked for, from *i on: of its types, or of its services. NULL: no more. */
+const char *typeset_listed(const struct typeset *s, const char *package, bool services, unsigned *i);
+
 /* All services that were asked for. */
 const struct typeset_service *typeset_service(const struct typeset *s, unsigned i);
 unsigned typeset_services(const struct typeset *s);

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "gen/arena.h"
 #include "gen/msgdef.h"
 #include "msg/typedesc.h"
 
@@ -35,11 +36,13 @@ static void check_type(const struct msgdef_type *t)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct msgdef_error err = { 0 };
+	struct arena *arena = arena_create();
 	struct msgdef *d = NULL;
-	int r = msgdef_parse("pkg", "Name", (const char *)data, size, &err, &d);
+	int r = msgdef_parse(arena, "pkg", "Name", (const char *)data, size, &err, &d);
 
 	if (r < 0) {
 		FUZZ_CHECK(r == -EINVAL && !d && err.text[0] && err.line >= 1 && err.line <= lines(data, size));
+		arena_destroy(arena);
 		return 0;
 	}
 	FUZZ_CHECK(d->n_fields <= TYPEDESC_FIELDS_MAX && d->n_constants <= TYPEDESC_FIELDS_MAX);
@@ -49,6 +52,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	for (uint32_t i = 0; i < d->n_constants; i++)
 		FUZZ_CHECK(d->constants[i].type.prim != MSGDEF_NESTED && d->constants[i].value && d->constants[i].raw);
-	msgdef_destroy(d);
+	arena_destroy(arena);
 	return 0;
 }

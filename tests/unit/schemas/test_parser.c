@@ -5,14 +5,17 @@
 #include <errno.h>
 #include <string.h>
 
+#include "gen/arena.h"
 #include "gen/msgdef.h"
+
+static struct arena *arena;
 
 static struct msgdef *parse(const char *text)
 {
 	struct msgdef_error err = { 0 };
 	struct msgdef *d = NULL;
 
-	if (msgdef_parse("pkg", "Name", text, strlen(text), &err, &d) < 0)
+	if (msgdef_parse(arena, "pkg", "Name", text, strlen(text), &err, &d) < 0)
 		fail_msg("line %d: %s", err.line, err.text);
 	return d;
 }
@@ -42,7 +45,6 @@ TEST(fields)
 	assert_null(d->fields[6].type.package);
 	assert_int_equal(d->fields[7].type.prim, MSGDEF_TIME);
 	assert_int_equal(d->fields[7].line, 8);
-	msgdef_destroy(d);
 }
 
 TEST(constants)
@@ -58,7 +60,6 @@ TEST(constants)
 	assert_string_equal(d->constants[3].value, "a\"b");
 	assert_string_equal(d->constants[3].raw, "\"a\\\"b\"");
 	assert_string_equal(d->constants[3].comment, "c");
-	msgdef_destroy(d);
 }
 
 TEST(defaults)
@@ -69,7 +70,6 @@ TEST(defaults)
 	assert_string_equal(d->fields[0].comment, "five");
 	assert_string_equal(d->fields[1].deflt, "\"x # y\"");
 	assert_string_equal(d->fields[2].deflt, "[1, 2]");
-	msgdef_destroy(d);
 }
 
 TEST(comments)
@@ -82,14 +82,11 @@ TEST(comments)
 	assert_string_equal(d->fields[0].comment, "of a both");
 	assert_string_equal(d->fields[1].comment, "");
 	assert_string_equal(d->fields[2].comment, "own");
-	msgdef_destroy(d);
 	d = parse("# belongs to the field\nint8 a\n\n# not the type's\n\n");
 	assert_string_equal(d->comment, "");
 	assert_string_equal(d->fields[0].comment, "belongs to the field");
-	msgdef_destroy(d);
 	d = parse("# only a comment");
 	assert_string_equal(d->comment, "only a comment");
-	msgdef_destroy(d);
 }
 
 static const struct {
@@ -149,7 +146,7 @@ TEST(bad_definitions)
 	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
 		struct msgdef_error err = { 0 };
 		struct msgdef *d = NULL;
-		int r = msgdef_parse("pkg", "Name", errors[i].text, strlen(errors[i].text), &err, &d);
+		int r = msgdef_parse(arena, "pkg", "Name", errors[i].text, strlen(errors[i].text), &err, &d);
 
 		if (r != -EINVAL || d)
 			fail_msg("'%s' is taken", errors[i].text);
@@ -176,7 +173,7 @@ static int parse_repeated(const char *format, unsigned n, struct msgdef_error *e
 		memcpy(text + len, hole + 1, strlen(hole + 1));
 		len += strlen(hole + 1);
 	}
-	r = msgdef_parse("pkg", "Name", text, len, err, ret);
+	r = msgdef_parse(arena, "pkg", "Name", text, len, err, ret);
 	free(text);
 	return r;
 }
@@ -188,7 +185,6 @@ TEST(limits)
 
 	assert_int_equal(parse_repeated("int8 f%\n", 256, &err, &d), 0);
 	assert_int_equal(d->n_fields, 256);
-	msgdef_destroy(d);
 	assert_int_equal(parse_repeated("int8 f%\n", 257, &err, &d), -EINVAL);
 	assert_int_equal(err.line, 257);
 	assert_non_null(strstr(err.text, "more than 256 fields"));
@@ -198,7 +194,22 @@ TEST(limits)
 	assert_non_null(strstr(err.text, "longer than"));
 	assert_int_equal(parse_repeated("# %\n", 20000, &err, &d), 0);
 	assert_true(strlen(d->comment) < 5000);
-	msgdef_destroy(d);
-	assert_int_equal(msgdef_parse("p", "N", "int8 a\n\0", 8, &err, &d), -EINVAL);
+	assert_int_equal(msgdef_parse(arena, "p", "N", "int8 a\n\0", 8, &err, &d), -EINVAL);
 	assert_non_null(strstr(err.text, "NUL"));
 }
+
+static int begin(void **state)
+{
+	(void)state;
+	arena = arena_create();
+	return arena ? 0 : -1;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	arena_destroy(arena);
+	return 0;
+}
+
+TEST_GROUP(begin, end)
