@@ -477,7 +477,7 @@ static void totals_add(struct totals *t, struct wire_counters *c)
 	if (last > t->last_mono_ns)
 		t->last_mono_ns = last;
 	for (unsigned i = 0; i < SIM_REASON_COUNT; i++)
-		t->dropped[i] = add(t->dropped[i], atomic_load_explicit(wire_dropped(c, i), memory_order_relaxed));
+		t->dropped[i] = add(t->dropped[i], atomic_load_explicit(&c->dropped[i], memory_order_relaxed));
 }
 
 void channel_close_totals(struct channel *ch, struct wire_counters *c)

@@ -110,7 +110,7 @@ static void count_drop(const struct record *rec, enum sim_reason reason)
 	struct pub_reg *reg = pub_reg_find(rec->pub->c, rec->publisher_id);
 
 	if (reg && reason != SIM_REASON_NONE && reason != SIM_REASON_LOST)
-		atomic_fetch_add_explicit(wire_dropped(reg->counters, reason), 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&reg->counters->dropped[reason], 1, memory_order_relaxed);
 }
 
 static void end_record(struct sim_client *c, struct record *rec, enum sim_reason reason)

@@ -475,7 +475,7 @@ static int finish(struct publish *q, int r)
 	if (r < 0) {
 		claim_release(&q->claim);
 		if (q->reg && q->reg->counters)
-			atomic_fetch_add_explicit(wire_dropped(q->reg->counters, q->reason), 1, memory_order_relaxed);
+			atomic_fetch_add_explicit(&q->reg->counters->dropped[q->reason], 1, memory_order_relaxed);
 	}
 	handle_leave(&q->p->h);
 	if (r < 0 && q->cb)

@@ -25,7 +25,7 @@
 #define WIRE_SHARD_BITS   6
 #define WIRE_SHARDS_MAX   (1u << WIRE_SHARD_BITS)
 #define WIRE_ROWS_MAX     512
-#define WIRE_REASONS      16 /* that have a place in `dropped` */
+#define WIRE_REASONS      32 /* room in `dropped`, for those to come too */
 
 /* Publisher numbers end with the number of their shard; 0 and UINT32_MAX are nobody's. */
 static inline uint32_t wire_shard_of(uint32_t publisher_id)
@@ -109,18 +109,12 @@ struct wire_counters {
 	_Atomic uint64_t bytes;        /* their bodies */
 	_Atomic uint64_t last_mono_ns; /* publish time of the newest */
 	_Atomic uint64_t last_stamp_sim_ns;
-	_Atomic uint64_t accepted;     /* by sim_try_queue */
-	_Atomic uint64_t wait_ns;      /* spent waiting for credits */
-	_Atomic uint64_t dropped_slow; /* of SIM_REASON_BRIDGE_SLOW, for which `dropped` has no room */
+	_Atomic uint64_t accepted; /* by sim_try_queue */
+	_Atomic uint64_t wait_ns;  /* spent waiting for credits */
+	uint64_t reserved1;
 	/* Refusals and false completions, by enum sim_reason; LOST of refusals alone: what it had accepted simd counts */
 	_Atomic uint64_t dropped[WIRE_REASONS];
 };
-
-/* The counter of a reason, below SIM_REASON_COUNT. */
-static inline _Atomic uint64_t *wire_dropped(struct wire_counters *c, unsigned reason)
-{
-	return reason < WIRE_REASONS ? &c->dropped[reason] : &c->dropped_slow;
-}
 
 struct wire_counter_page {
 	uint32_t abi; /* WIRE_ABI */
