@@ -183,7 +183,7 @@ static int parse_step(const char **p, const struct sim_type **t, const struct si
 		return err_set(-EINVAL, "'%s' is a %s: it has no fields", f->name,
 			       typedesc_kind_name((enum sim_kind)f->kind));
 	if (**p == '.' && f->array != SIM_ARRAY_NONE && index < 0)
-		return err_set(-EINVAL, "'%s' is an array: say which element, such as %s[0]", f->name, f->name);
+		return err_set(-EINVAL, "'%s' is an array: give the element, such as %s[0]", f->name, f->name);
 	*t = f->type;
 	*ret_field = f;
 	*ret_index = index;

@@ -355,7 +355,7 @@ static int check_root(const struct closure *c)
 
 	snprintf(ours, sizeof(ours), "%016" PRIx64, t->hash);
 	if (!name || strcmp(name, t->name) != 0)
-		return err_set(-EINVAL, "type JSON: the last type is %s, not the one that name says", t->name);
+		return err_set(-EINVAL, "type JSON: the last type is %s, not the one in name", t->name);
 	if (!hash || strcmp(hash, ours) != 0)
 		return err_set(-EBADMSG, "type JSON: %s has the hash %s, not %.32s: built with another simgen?",
 			       t->name, ours, hash ? hash : "none");

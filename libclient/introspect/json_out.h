@@ -26,7 +26,7 @@ void json_out_text(struct json_out *o, const char *s);                     /* as
 void json_out_string(struct json_out *o, const char *s, size_t len);       /* quoted; bad UTF-8 as U+FFFD */
 void json_out_base64(struct json_out *o, const uint8_t *data, size_t len); /* quoted */
 
-/* Room for len <= sizeof(buf) bytes; NULL when the sink has failed. Then json_out_added() says how many were used. */
+/* Room for len <= sizeof(buf) bytes; NULL when the sink has failed. Then json_out_added() takes how many were used. */
 char *json_out_room(struct json_out *o, size_t len);
 static inline void json_out_added(struct json_out *o, size_t len)
 {

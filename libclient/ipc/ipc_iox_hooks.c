@@ -160,7 +160,7 @@ static bool is_heartbeat(const void *buf, size_t n)
 	return n >= 3 && memcmp(buf, "17,", 3) == 0;
 }
 
-/* ENOTCONN: a datagram socket whose peer was found dead says ECONNREFUSED once, from then on it has none. */
+/* ENOTCONN: a datagram socket whose peer was found dead reports ECONNREFUSED once, from then on it has none. */
 static bool refused(int e)
 {
 	return e == ECONNREFUSED || e == ENOENT || e == ECONNRESET || e == EPIPE || e == ENOTCONN;

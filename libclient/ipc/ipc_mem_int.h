@@ -91,7 +91,7 @@ struct ipc_mem_bus {
 	struct mem_gen *gen; /* NULL: RouDi is dead */
 };
 
-/* ---- ipc_mem_gen.c: memory; bus->lock held unless said otherwise ---- */
+/* ---- ipc_mem_gen.c: memory; bus->lock held unless noted otherwise ---- */
 
 void *mem_chunk_addr(const struct mem_chunk *c);
 struct mem_chunk *mem_chunk_of(struct mem_gen *gen, const void *slot);
@@ -103,7 +103,7 @@ void mem_gen_unref(struct mem_gen *gen);
 void mem_bus_unref(struct ipc_mem_bus *bus);
 void mem_attachment_free(struct mem_attachment *att);
 
-/* ---- ipc_mem_port.c: what struct ipc_ops says; these take the lock ---- */
+/* ---- ipc_mem_port.c: what struct ipc_ops promises; these take the lock ---- */
 
 int mem_pub_create(void *att, const char *channel, uint32_t history, struct ipc_text *why, void **ret);
 int mem_sub_create(void *att, const char *channel, uint32_t depth, bool history, struct ipc_text *why, void **ret);

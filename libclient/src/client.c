@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The client: creation, its thread or sim_process(), and what other files need to wait and to be woken.
- * Thread: as each function says; "sim-io" runs io_main().
+ * Thread: as each function notes; "sim-io" runs io_main().
  */
 #include "client.h"
 
@@ -371,8 +371,8 @@ static int check_options(const struct sim_client_options *o, const struct client
 }
 
 /*
- * Where simd listens, unless the caller or the environment says: the system's simd, this user's, and the system's again when
- * it is not for this user, who is then told so.
+ * Where simd listens, unless the caller or the environment gives it: the system's simd, this user's, and the system's again when
+ * it is not for this user, who then gets its error.
  */
 static char *socket_path(const char *asked)
 {

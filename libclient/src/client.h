@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Private: the client and what hangs off it. README.md beside this file tells who owns what.
+ * Private: the client and what hangs off it. README.md beside this file shows who owns what.
  *
  * Locks, in the order in which they are taken; no callback runs with one held, and no peer can hold one:
  *   setup  everything that creates, moves or ends handles: advertise, subscribe, recovery. May be held for

@@ -165,7 +165,7 @@ int clockmap_freeze(struct sim_client *c, const struct session *s)
 
 /* ---- readers ---- */
 
-/* In virtual time the page is read by the one thread that there is, at the time that it says. */
+/* In virtual time the page is read by the one thread that there is, at its own time. */
 static void sample_virtual(const struct sim_client *c, struct sim_clock_sample *ret)
 {
 	const struct sim_clock_page *p = c->page;

@@ -138,7 +138,7 @@ void sim_driver_release(struct sim_driver *d)
  * When simd hangs up with a question of ours unread, the socket reports ECONNRESET before it gives out what was
  * sent to us: the reason is read behind it.
  */
-static void driver_last_words(struct sim_driver *d)
+static void driver_read_last(struct sim_driver *d)
 {
 	struct driver_packet p;
 	ssize_t n = -1;
@@ -152,7 +152,7 @@ static void driver_last_words(struct sim_driver *d)
 
 static int driver_gone(struct sim_driver *d)
 {
-	driver_last_words(d);
+	driver_read_last(d);
 	d->fd = fd_close(d->fd);
 	d->based = false;
 	if (d->lost)
@@ -286,7 +286,7 @@ static const char *set_refusal(int r)
 	}
 }
 
-static int driver_say(struct sim_driver *d, enum driver_op op, int64_t sim_ns)
+static int driver_set_time(struct sim_driver *d, enum driver_op op, int64_t sim_ns)
 {
 	struct driver_packet ask = { .op = op, .sim_ns = sim_ns }, grant;
 	int r;
@@ -305,10 +305,10 @@ static int driver_say(struct sim_driver *d, enum driver_op op, int64_t sim_ns)
 
 int sim_driver_set(struct sim_driver *d, int64_t sim_ns)
 {
-	return driver_say(d, DRIVER_SET, sim_ns);
+	return driver_set_time(d, DRIVER_SET, sim_ns);
 }
 
 int sim_driver_jump(struct sim_driver *d, int64_t sim_ns)
 {
-	return driver_say(d, DRIVER_JUMP, sim_ns);
+	return driver_set_time(d, DRIVER_JUMP, sim_ns);
 }

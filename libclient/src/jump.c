@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Jumps of the clock: simd's events, in order, to the handlers; and the last one from the page, without a lock.
- * Thread: as each function says; handlers run where completions run.
+ * Thread: as each function notes; handlers run where completions run.
  */
 #include "jump.h"
 
@@ -12,7 +12,7 @@
 #include "mem.h"
 #include "seqlock.h"
 
-#define PENDING_MAX 64 /* older ones are merged: who does not process for so long sees one large jump */
+#define PENDING_MAX 64 /* older ones are merged: a program that does not process for so long sees one large jump */
 
 struct sim_jump_handler {
 	struct list link; /* jumps::handlers */

@@ -40,7 +40,7 @@ struct sim_lane {
 	struct sim_client *c;
 	int fd;
 	bool closed;
-	bool gone_told;
+	bool gone_reported;
 	unsigned flags;                            /* enum sim_lane_flag */
 	_Atomic int outstanding;                   /* deliveries that were handed out and are not answered */
 	struct attachment *atts[ATTACHMENTS_KEPT]; /* newest first; referenced; the receiving thread's */
@@ -54,7 +54,7 @@ static int lane_create(struct sim_client *c, int fd, struct sim_lane **ret) /* t
 {
 	struct sim_lane *l = mem_alloc(sizeof(*l));
 
-	/* blocking: whoever waits for ever waits in the receive itself; all other calls say MSG_DONTWAIT */
+	/* blocking: whoever waits for ever waits in the receive itself; all other calls use MSG_DONTWAIT */
 	if (!l || fd_set_nonblock(fd, false) < 0) {
 		fd_close(fd);
 		mem_free(l);
@@ -348,9 +348,9 @@ static int on_packet(struct sim_lane *l, int *fds, unsigned n_fds, struct sim_la
 /* The peer's end is closed: reported once as an event, then as an error. */
 static int lane_gone(struct sim_lane *l, struct sim_lane_packet *ret)
 {
-	if (l->gone_told)
+	if (l->gone_reported)
 		return err_set(-EPIPE, "the lane is closed");
-	l->gone_told = l->closed = true;
+	l->gone_reported = l->closed = true;
 	ret->event = SIM_LANE_GONE;
 	return 1;
 }
@@ -388,7 +388,7 @@ int sim_lane_recv(struct sim_lane *l, int timeout_ms, struct sim_lane_packet *re
 
 	if (!l || !ret)
 		return err_set(-EINVAL, "sim_lane_recv: no lane, or the output pointer is NULL");
-	if (l->closed && l->gone_told)
+	if (l->closed && l->gone_reported)
 		return err_set(-EPIPE, "the lane is closed");
 	end = timeout_ms < 0 ? INT64_MAX : ns_add(client_now(l->c), timeout_ms * NS_PER_MS);
 	flags = timeout_ms < 0 && !l->c->env && !client_pumps(l->c) ? 0 : MSG_DONTWAIT;
@@ -418,7 +418,7 @@ int sim_lane_recv(struct sim_lane *l, int timeout_ms, struct sim_lane_packet *re
 /* ---- the session ---- */
 
 /* What an earlier simd had given out has been answered or died with its lanes: this one may free it. */
-static int say_idle(struct sim_lane *lane0)
+static int send_idle(struct sim_lane *lane0)
 {
 	struct lane_head head = { LANE_IDLE, 0, 0 };
 
@@ -437,7 +437,7 @@ static int attach_reply(struct sim_client *c, struct varlink_msg *m, json_t *con
 		return r;
 	json_object_del(config, "fds");
 	*ret_json = json_dumps(config, JSON_COMPACT);
-	r = *ret_json ? say_idle(*ret_lane0) : err_nomem();
+	r = *ret_json ? send_idle(*ret_lane0) : err_nomem();
 	if (r < 0) {
 		free(*ret_json);
 		sim_lane_destroy(*ret_lane0);
@@ -459,7 +459,7 @@ int sim_bridge_attach(struct sim_client *c, const char *name, char **ret_config_
 		return r;
 	if (!name || !ret_config_json || !ret || !ret_lane0 || !(c->flags & SIM_CLIENT_BRIDGE))
 		return err_set(-EINVAL,
-			       "sim_bridge_attach: connect with SIM_CLIENT_BRIDGE, and say where the results go");
+			       "sim_bridge_attach: connect with SIM_CLIENT_BRIDGE, and give pointers for the results");
 	b = MEM_NEW(struct sim_bridge_session);
 	if (!b)
 		return err_nomem();

@@ -472,7 +472,7 @@ static void try_open(struct sim_client *c)
 	c->want_generation = 0;
 	if (c->flags & SIM_CLIENT_NO_DATA)
 		register_all(c);
-	else /* the first event says which generation of the data plane it is on; ours may be the same */
+	else /* the first event reports which generation of the data plane it is on; ours may be the same */
 		set_phase(c, PHASE_DATAPLANE, (enum sim_client_state)atomic_load(&c->state));
 }
 

@@ -45,6 +45,12 @@ struct incoming {
 	json_t *request;
 };
 
+static void service_free(struct sim_service *sv)
+{
+	mem_free(sv->asked);
+	mem_free(sv);
+}
+
 /* ---- one at a time ---- */
 
 void services_enter(struct sim_client *c, const void *what)
@@ -175,10 +181,8 @@ static void handle(struct sim_client *c, struct sim_service *sv, struct incoming
 	memset(ss->response, 0, SIM_SERVICE_BODY_MAX);
 	answer(c, sv, in, &req);
 	services_leave(c);
-	if (sv->dead) {
-		mem_free(sv->asked);
-		mem_free(sv);
-	}
+	if (sv->dead)
+		service_free(sv);
 }
 
 static void incoming_free(struct incoming *in)
@@ -602,7 +606,7 @@ static int service_new(struct sim_client *c, const char *name, const struct sim_
 		return err_nomem();
 	sv->asked = mem_strdup(name);
 	if (!sv->asked) {
-		mem_free(sv);
+		service_free(sv);
 		return err_nomem();
 	}
 	sv->c = c;
@@ -658,8 +662,7 @@ int sim_service_offer(struct sim_client *c, const char *name, const struct sim_s
 	r = service_begin(c, sv);
 	client_setup_unlock(c);
 	if (r < 0) {
-		mem_free(sv->asked);
-		mem_free(sv);
+		service_free(sv);
 		return r;
 	}
 	*ret = sv;
@@ -688,10 +691,8 @@ void sim_service_destroy(struct sim_service *sv)
 	if (mine)
 		sv->dead = true; /* freed when its handler returns */
 	pthread_mutex_unlock(&c->lock);
-	if (mine)
-		return;
-	mem_free(sv->asked);
-	mem_free(sv);
+	if (!mine)
+		service_free(sv);
 }
 
 int sim_service_state(const struct sim_service *sv)

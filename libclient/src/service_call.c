@@ -119,63 +119,65 @@ void outgoing_notify(struct sim_client *c, struct outgoing *o)
 
 /* ---- the beginning ---- */
 
-static int request_text(const struct sim_type *t, const void *body, size_t size, char **ret, size_t *ret_len)
-{
-	int r = size > SIM_SERVICE_BODY_MAX
-			? err_set(-EMSGSIZE, "a request of %zu bytes; at most %u are taken", size, SIM_SERVICE_BODY_MAX)
-			: services_text(t, body, size, ret, ret_len);
+/* What a call asks, and who gets the answer; fn NULL: who waits. */
+struct ask {
+	const char *name;
+	const struct sim_service_type *type;
+	const void *request;
+	size_t size;
+	int64_t timeout_dur_ns;
+	sim_answer_fn fn;
+	void *user;
+};
 
-	return r == -EBADMSG ? err_set(-EINVAL, "the request is no valid %s: %s", t->name, err_why()) : r;
-}
-
-static json_t *call_params(const char *name, const struct sim_service_type *type, int64_t timeout_dur_ns, int64_t tag)
-{
-	char hash[2][17];
-	json_t *p;
-
-	snprintf(hash[0], sizeof(hash[0]), "%016llx", (unsigned long long)type->request->hash);
-	snprintf(hash[1], sizeof(hash[1]), "%016llx", (unsigned long long)type->response->hash);
-	p = json_pack("{ss ss ss ss sI}", "service", name, "type", type->name, "request_hash", hash[0], "response_hash",
-		      hash[1], "tag", (json_int_t)tag);
-	if (p && timeout_dur_ns > 0)
-		json_object_set_new(p, "timeout_ms", json_integer((timeout_dur_ns + NS_PER_MS - 1) / NS_PER_MS));
-	return p;
-}
-
-static int check_call(struct sim_client *c, const char *name, const struct sim_service_type *type, const void *request)
+static int check(struct sim_client *c, const struct ask *a)
 {
 	int r = client_guard(c);
 
 	if (r < 0)
 		return r;
-	if (!name || !request || !type || type->abi != SIM_TYPE_ABI || !type->request || !type->response)
+	if (!a->name || !a->request || !a->type || a->type->abi != SIM_TYPE_ABI || !a->type->request ||
+	    !a->type->response)
 		return err_set(-EINVAL, "sim_service_call: no name, no request, or no service type of ABI %u",
 			       SIM_TYPE_ABI);
+	if (a->size > SIM_SERVICE_BODY_MAX)
+		return err_set(-EMSGSIZE, "a request of %zu bytes; at most %u are taken", a->size,
+			       SIM_SERVICE_BODY_MAX);
 	return services_need(c);
 }
 
-/* Takes o on success, and text always. */
-static int begin(struct sim_client *c, struct session *s, const char *name, const struct sim_service_type *type,
-		 char *text, size_t len, int64_t timeout_dur_ns, struct outgoing *o)
+static json_t *call_params(const struct ask *a, int64_t tag)
 {
-	const struct varlink_text request = { "request", text, len };
+	char hash[2][17];
+	json_t *p;
+
+	snprintf(hash[0], sizeof(hash[0]), "%016llx", (unsigned long long)a->type->request->hash);
+	snprintf(hash[1], sizeof(hash[1]), "%016llx", (unsigned long long)a->type->response->hash);
+	p = json_pack("{ss ss ss ss sI}", "service", a->name, "type", a->type->name, "request_hash", hash[0],
+		      "response_hash", hash[1], "tag", (json_int_t)tag);
+	if (p && a->timeout_dur_ns > 0)
+		json_object_set_new(p, "timeout_ms", json_integer((a->timeout_dur_ns + NS_PER_MS - 1) / NS_PER_MS));
+	return p;
+}
+
+/* Takes o on success: it is among the calls before its answer can come. */
+static int send_call(struct sim_client *c, struct session *s, const struct ask *a, const struct varlink_text *request,
+		     struct outgoing *o)
+{
 	json_t *params;
 	int r;
 
-	if (timeout_dur_ns > LONGEST_DUR_NS)
-		timeout_dur_ns = LONGEST_DUR_NS;
-	o->serial = s->serial;
-	o->response_type = type->response;
-	o->until_mono_ns = ns_add(client_now(c), (timeout_dur_ns > 0 ? timeout_dur_ns : LONGEST_DUR_NS) + GRACE_DUR_NS);
+	*o = (struct outgoing){ .serial = s->serial, .response_type = a->type->response, .fn = a->fn, .user = a->user };
+	o->until_mono_ns =
+		ns_add(client_now(c), (a->timeout_dur_ns > 0 ? a->timeout_dur_ns : LONGEST_DUR_NS) + GRACE_DUR_NS);
 	pthread_mutex_lock(&c->lock);
 	o->tag = c->services->next_tag++;
 	list_append(&c->services->calls, &o->link);
 	if (o->fn)
 		services_wake(c); /* it has a deadline to keep now */
 	pthread_mutex_unlock(&c->lock);
-	params = call_params(name, type, timeout_dur_ns, o->tag);
-	r = params ? session_post_text(c, s, "CallService", params, o->tag, &request) : err_nomem();
-	free(text);
+	params = call_params(a, o->tag);
+	r = params ? session_post_text(c, s, "CallService", params, o->tag, request) : err_nomem();
 	if (r >= 0)
 		return 0;
 	pthread_mutex_lock(&c->lock);
@@ -187,74 +189,72 @@ static int begin(struct sim_client *c, struct session *s, const char *name, cons
 	return r;
 }
 
-static int prepare(struct sim_client *c, const char *name, const struct sim_service_type *type, const void *request,
-		   size_t size, char **ret_text, size_t *ret_len, struct session **ret_s, struct outgoing **ret_o)
+/* 0: *ret_s is referenced, and *ret belongs to the callback if there is one. */
+static int begin(struct sim_client *c, struct ask *a, struct session **ret_s, struct outgoing **ret)
 {
-	int r = check_call(c, name, type, request);
+	struct varlink_text request = { .name = "request" };
+	struct outgoing *o;
+	char *text;
+	int r = check(c, a);
 
-	if (r == 0)
-		r = request_text(type->request, request, size, ret_text, ret_len);
 	if (r < 0)
 		return r;
-	r = client_session(c, ret_s);
-	if (r == 0 && !(*ret_o = MEM_NEW(struct outgoing))) {
-		session_unref(*ret_s);
-		r = err_nomem();
-	}
-	if (r < 0) {
-		free(*ret_text);
+	if (a->timeout_dur_ns > LONGEST_DUR_NS)
+		a->timeout_dur_ns = LONGEST_DUR_NS;
+	r = services_text(a->type->request, a->request, a->size, &text, &request.len);
+	if (r == -EBADMSG)
+		r = err_set(-EINVAL, "the request is no valid %s: %s", a->type->request->name, err_why());
+	if (r < 0)
 		return r;
+	request.json = text;
+	r = client_session(c, ret_s);
+	if (r == 0) {
+		o = MEM_NEW(struct outgoing);
+		r = o ? send_call(c, *ret_s, a, &request, o) : err_nomem();
+		if (r < 0) {
+			outgoing_free(o);
+			session_unref(*ret_s);
+			*ret_s = NULL;
+		}
 	}
-	list_init(&(*ret_o)->link);
-	return 0;
+	free(text);
+	if (r == 0)
+		*ret = o;
+	return r;
 }
 
 int sim_service_call_async(struct sim_client *c, const char *name, const struct sim_service_type *type,
 			   const void *request, size_t size, int64_t timeout_dur_ns, sim_answer_fn fn, void *user)
 {
+	struct ask a = { name, type, request, size, timeout_dur_ns, fn, user };
 	struct session *s = NULL;
-	struct outgoing *o = NULL;
-	size_t len;
-	char *text;
-	int r = fn ? prepare(c, name, type, request, size, &text, &len, &s, &o)
-		   : err_set(-EINVAL, "sim_service_call_async: no callback");
+	struct outgoing *o;
+	int r = fn ? begin(c, &a, &s, &o) : err_set(-EINVAL, "sim_service_call_async: no callback");
 
-	if (r < 0)
-		return r;
-	o->fn = fn;
-	o->user = user;
-	r = begin(c, s, name, type, text, len, timeout_dur_ns, o);
 	session_unref(s);
-	if (r < 0)
-		outgoing_free(o);
 	return r;
 }
 
 int sim_service_call(struct sim_client *c, const char *name, const struct sim_service_type *type, const void *request,
 		     size_t size, int64_t timeout_dur_ns, void *response, size_t capacity, size_t *ret_size)
 {
-	struct session *s = NULL;
-	struct outgoing *o = NULL;
+	struct ask a = { name, type, request, size, timeout_dur_ns, NULL, NULL };
+	struct session *s;
+	struct outgoing *o;
 	size_t got = 0;
-	size_t len;
-	char *text;
-	int r = response ? prepare(c, name, type, request, size, &text, &len, &s, &o)
-			 : err_set(-EINVAL, "sim_service_call: the output pointer is NULL");
+	int r = response ? begin(c, &a, &s, &o) : err_set(-EINVAL, "sim_service_call: the output pointer is NULL");
 
 	if (r < 0)
 		return r;
-	r = begin(c, s, name, type, text, len, timeout_dur_ns, o);
-	if (r == 0) {
-		pthread_mutex_lock(&c->lock);
-		while (!o->done && !s->dead && client_now(c) < o->until_mono_ns)
-			session_wait_locked(c, s, o->until_mono_ns);
-		if (!o->done && s->dead)
-			outgoing_end(c, o, -ENOTCONN, "simd is gone; the library connects again when it is back");
-		else if (!o->done)
-			outgoing_end(c, o, -ETIMEDOUT, "simd does not answer");
-		pthread_mutex_unlock(&c->lock);
-		r = unpack(o, response, capacity, &got);
-	}
+	pthread_mutex_lock(&c->lock);
+	while (!o->done && !s->dead && client_now(c) < o->until_mono_ns)
+		session_wait_locked(c, s, o->until_mono_ns);
+	if (!o->done && s->dead)
+		outgoing_end(c, o, -ENOTCONN, "simd is gone; the library connects again when it is back");
+	else if (!o->done)
+		outgoing_end(c, o, -ETIMEDOUT, "simd does not answer");
+	pthread_mutex_unlock(&c->lock);
+	r = unpack(o, response, capacity, &got);
 	session_unref(s);
 	outgoing_free(o);
 	if (r == 0 && ret_size)

@@ -54,7 +54,7 @@ struct session {
 	uint32_t ev_generation;
 };
 
-/* Connect and say Hello; bounded by the client's time-out. No thread reads the session yet. */
+/* Connect and send Hello; bounded by the client's time-out. No thread reads the session yet. */
 int session_open(struct sim_client *c, struct session **ret);
 struct session *session_ref(struct session *s);
 void session_unref(struct session *s); /* NULL is fine */

@@ -122,7 +122,7 @@ static int wait_inside(struct sim_subscriber *s, int64_t timeout_dur_ns)
 			subscriber_attend(s);
 		r = subscriber_fill(s);
 		if (r == 0 || r == -ENOBUFS)
-			return 1; /* with all slots held the take says so */
+			return 1; /* with all slots held the take reports it */
 		if ((r != -EAGAIN && r != -ESTALE) || (r == -ESTALE && atomic_load(&s->error) < 0))
 			return subscriber_error(s, r);
 		if (r == -EAGAIN && s->spin_dur_ns > 0 && !spun && !s->c->env) {

@@ -85,7 +85,7 @@ static int subscribe_reply(struct sim_subscriber *s, const json_t *o, char *ret_
 	return 0;
 }
 
-/* Tell simd of it; *ret_name is the channel's full name. */
+/* Announce it to simd; *ret_name is the channel's full name. */
 static int announce(struct sim_subscriber *s, struct session *ses, char *ret_name, size_t size)
 {
 	struct varlink_msg m;

@@ -82,7 +82,7 @@ void sub_fd_rearm(struct sim_subscriber *s); /* everything has been taken */
 
 /* ---- for recovery; under setup ---- */
 
-/* Tell simd (once a session), and make a port if the attachment or the channel's full name is new; it is posted. */
+/* Announce it to simd (once a session), and make a port if the attachment or the channel's full name is new; it is posted. */
 int subscriber_register(struct sim_subscriber *s, struct session *ses, struct attachment *l);
 void subscriber_ring(struct sim_subscriber *s);
 bool subscriber_settle(struct sim_subscriber *s); /* as publisher_settle() */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private: timers of one client. Thread: as said. */
+/* Private: timers of one client. Thread: as each function notes. */
 #ifndef SRC_TIMER_H
 #define SRC_TIMER_H
 

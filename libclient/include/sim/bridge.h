@@ -7,7 +7,7 @@
  * simbridge loads exactly one bridge plug-in and owns one connection. The plug-in never links the host: everything it
  * needs comes in through struct sim_bridge_host. The host refuses a table whose abi differs, naming both numbers; members beyond `size` do not exist.
  *
- * Order: ops->reg() once, after load; ops->create(); connect() / disconnect() as often as simd says (both
+ * Order: ops->reg() once, after load; ops->create(); connect() / disconnect() as often as simd asks (both
  * return at once; progress is reported with host->status()); publish() from conversion threads, one
  * per lane, concurrently; destroy() when all publish() calls have returned and pending tasks completed.
  *
@@ -20,7 +20,7 @@
  * simd's clock thread, while it is connected. The newest stamp only, never 0; publish() has no task then (see there). A
  * plug-in that registered "*" and not "sim/Clock" gets it only where the rig names it.
  *
- * The ABI is frozen: numbers and members stay as they are. New ones come at the end of a table, whose `size` tells who knows
+ * The ABI is frozen: numbers and members stay as they are. New ones come at the end of a table, whose `size` shows who knows
  * them: plug-ins ask with SIM_BRIDGE_HOST_HAS() and SIM_BRIDGE_REG_HAS(), the host with SIM_BRIDGE_HAS().
  */
 #ifndef SIM_BRIDGE_H
@@ -75,12 +75,12 @@ struct sim_bridge_host {
 	int64_t (*now)(void *ctx);
 	/*
 	 * Publish an inbound message on a channel of the rig's "inbound" list; the host copies it. -EACCES the
-	 * rig does not list it, -ECANCELED paused (unless the rig says inbound_while_paused), -EINVAL the message fails
+	 * rig does not list it, -ECANCELED paused (unless the rig sets inbound_while_paused), -EINVAL the message fails
 	 * sim_msg_check() or the channel was offered with another type, -ENOBUFS.
 	 */
 	int (*publish)(void *ctx, const char *channel, const struct sim_type *type, const void *body, size_t size);
 	/*
-	 * Offer an inbound channel before there is a message on it: ops->listen() then says when the first subscriber
+	 * Offer an inbound channel before there is a message on it: ops->listen() then reports when the first subscriber
 	 * comes and when the last one has left. Not before connect(). Errors as publish(); -EALREADY it is offered.
 	 */
 	int (*offer)(void *ctx, const char *channel, const struct sim_type *type);
@@ -94,7 +94,7 @@ struct sim_bridge_host {
 	/*
 	 * The converters that the rig lists for this bridge: the i-th one for these names (NULL: any; a foreign name with or without
 	 * "msg/"), NULL: there are no more. The first one that fits wins, before what the plug-in can do
-	 * itself. Their tables are checked; their definition is not, nor what they say: see sim/converter.h.
+	 * itself. Their tables are checked; their definition is not, nor what they emit: see sim/converter.h.
 	 */
 	const struct sim_converter *(*converter)(void *ctx, const char *sim_type, const char *foreign, unsigned i);
 	/*
@@ -123,7 +123,7 @@ struct sim_bridge_host {
 #define SIM_BRIDGE_FAR_DUR_NS INT64_C(60000000000)
 
 enum sim_bridge_flag {
-	/* What it is given is kept (a log, a recording): producers wait for it while it answers, unless the rig says otherwise. */
+	/* What it is given is kept (a log, a recording): producers wait for it while it answers, unless the rig sets otherwise. */
 	SIM_BRIDGE_KEEPS_DATA = 1u << 0,
 };
 

@@ -48,7 +48,8 @@ enum sim_client_state {
 	SIM_CLIENT_CONNECTED = 0,
 	SIM_CLIENT_RECONNECTING = 1, /* simd is gone; the library tries again with back-off (10 ms .. 1 s) */
 	SIM_CLIENT_REATTACHING = 2,  /* the data plane was restarted; handles answer -ESTALE for a moment */
-	SIM_CLIENT_FAILED = 3, /* for good (attachments used up, access refused): sim_client_why() says what to do */
+	SIM_CLIENT_FAILED =
+		3, /* for good (attachments used up, access refused): sim_client_why() explains what to do */
 };
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Simulated time for clients. int64 ns everywhere; the suffix says which clock.
+ * Simulated time for clients. int64 ns everywhere; the suffix names the clock.
  */
 #ifndef SIM_CLOCK_H
 #define SIM_CLOCK_H
@@ -36,7 +36,7 @@ SIM_API SIM_MUST_CHECK int sim_sleep_until(struct sim_client *c, int64_t until_s
  * A jump is time that does not go on from where it was: the source was switched or set back, a scenario restarted,
  * simd restarted. Each begins a new clock_generation. Meaning, in ROS 2's terms (rclcpp::TimeJump):
  *
- *   stamps            of different generations must not be compared (sim_slot.clock_generation tells)
+ *   stamps            of different generations must not be compared (see sim_slot.clock_generation)
  *   subscribers       keep what is queued: its stamps are of the old generation
  *   readers           drop what they hold when they first observe a message of a new generation
  *   frequency gates   are due at once and have a new phase
@@ -77,7 +77,7 @@ struct sim_driver;
 
 enum sim_driver_flag {
 	SIM_DRIVER_PACED = 1u << 0, /* sim_driver_advance() returns no earlier than scale x wall time allows */
-	/* It advances as fast as it can, for a data set say: the clock shows SIM_CLOCK_FREEWHEEL. Not with PACED. */
+	/* It advances as fast as it can, for a data set: the clock shows SIM_CLOCK_FREEWHEEL. Not with PACED. */
 	SIM_DRIVER_FREEWHEEL = 1u << 1,
 };
 

@@ -35,8 +35,8 @@ extern "C" {
 enum sim_clock_flag {
 	SIM_CLOCK_PAUSED = 1u << 0,      /* time stands still on request; dispatch refuses messages */
 	SIM_CLOCK_STEPPING = 1u << 1,    /* inside a step: time stands or jumps by the step, messages are accepted */
-	SIM_CLOCK_FREEWHEEL = 1u << 2,   /* as fast as possible: rate says nothing about wall time */
-	SIM_CLOCK_DRIVEN = 1u << 3,      /* time advances only when a driver says so: rate_e6 is 0 */
+	SIM_CLOCK_FREEWHEEL = 1u << 2,   /* as fast as possible: rate is unrelated to wall time */
+	SIM_CLOCK_DRIVEN = 1u << 3,      /* time advances only when a driver advances it: rate_e6 is 0 */
 	SIM_CLOCK_DRIVER_LOST = 1u << 4, /* with NO_DRIVER: the last one did not release its lease */
 	SIM_CLOCK_STALE = 1u << 5,       /* simd is gone: set by the reader's library, never by the writer */
 	SIM_CLOCK_STARTED = 1u << 6,     /* the source has produced a time at least once */

@@ -8,13 +8,13 @@
  * The rig lists any number of them under "converters" of a bridge. The host loads them beside the one bridge plug-in and
  * refuses a table whose abi differs, naming both numbers; members beyond `size` do not exist.
  * The same converter serves every bridge that speaks messages of ROS, whatever bytes it makes of
- * them: it says fields (sim/encode.h) and reads fields (sim/decode.h), and sees no bytes.
+ * them: it emits fields (sim/encode.h) and reads fields (sim/decode.h), and sees no bytes.
  *
  * A bridge looks for a converter first, then among its own mappings. Where several convert a type, the one that is listed
  * first wins, unless the channel's options name a foreign type.
  *
  * Thread: emit() and read() from any, several at once: a converter has no state.
- * The ABI is frozen: numbers and members stay as they are, new members come at the end of a table, whose `size` tells who knows them.
+ * The ABI is frozen: numbers and members stay as they are, new members come at the end of a table, whose `size` shows who knows them.
  */
 #ifndef SIM_CONVERTER_H
 #define SIM_CONVERTER_H
@@ -50,7 +50,7 @@ struct sim_converter {
 	 */
 	const char *definition;
 	/*
-	 * Say the fields of the foreign message, all of them, in their order. 0 or a negative errno: then the message fails. What does
+	 * Emit the fields of the foreign message, all of them, in their order. 0 or a negative errno: then the message fails. What does
 	 * not follow the definition fails too and is named in the log. NULL: nothing goes out.
 	 */
 	int (*emit)(const struct sim_converter_in *in, struct sim_enc *e);

@@ -36,13 +36,13 @@ struct sim_dec_ops {
 	const char *(*string)(struct sim_dec *d, const char *name, size_t max, size_t *ret_len);
 	/* ns. kind: SIM_KIND_TIME or SIM_KIND_DURATION */
 	int64_t (*time)(struct sim_dec *d, const char *name, enum sim_kind kind);
-	/* Numbers, at any alignment. fixed: as many as the definition says, 0: a variable array. NULL when there are none. */
+	/* Numbers, at any alignment. fixed: as many as the definition fixes, 0: a variable array. NULL when there are none. */
 	const void *(*array)(struct sim_dec *d, const char *name, enum sim_kind kind, uint32_t fixed, uint32_t *ret_n);
 	/* A nested message. */
 	void (*begin)(struct sim_dec *d, const char *name);
 	void (*end)(struct sim_dec *d);
 	/*
-	 * An array of messages, strings or times: list says how many, never more than the message can hold at min
+	 * An array of messages, strings or times: list is how many, never more than the message can hold at min
 	 * bytes each, then as many times begin ... end (or string, or time), then list_end. fixed: as for array.
 	 */
 	uint32_t (*list)(struct sim_dec *d, const char *name, uint32_t fixed, size_t min);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a converter says a foreign message to: its fields, in the order of its definition. An encoder is a table of functions
+ * What a converter emits a foreign message to: its fields, in the order of its definition. An encoder is a table of functions
  * that turns them into bytes, of whatever format the bridge speaks: CDR, the wire of ROS 1, JSON. Formats
  * that are numbers alone leave the names out, others need them, which is why every call carries one.
  *
- * Errors do not interrupt: the first one stays in `err`, and what has been said is then thrown away.
+ * Errors do not interrupt: the first one stays in `err`, and what was emitted is then discarded.
  * Thread: one encoder is one thread's.
  */
 #ifndef SIM_ENCODE_H
@@ -42,7 +42,7 @@ struct sim_enc_ops {
 	/* kind: SIM_KIND_TIME or SIM_KIND_DURATION */
 	void (*time)(struct sim_enc *e, const char *name, enum sim_kind kind, int64_t ns);
 	/*
-	 * n numbers as they lie in memory. fixed: the definition says how many. Keeps data until the message is sent: it lies in
+	 * n numbers as they lie in memory. fixed: the definition fixes how many. Keeps data until the message is sent: it lies in
 	 * the body that is being converted, or is constant. What a converter computes goes to room() instead.
 	 */
 	void (*array)(struct sim_enc *e, const char *name, enum sim_kind kind, const void *data, uint32_t n, int fixed);

@@ -117,7 +117,7 @@ struct sim_json_options {
 	uint32_t max_array; /* elements printed of an array, then "... n more"; 0: all */
 	bool no_arr;        /* arrays as "<float32[361]>" */
 	bool pretty;        /* indented by two spaces, with line ends */
-	bool exact;         /* for sim_msg_from_json(): what JSON numbers cannot say, as strings; see there */
+	bool exact;         /* for sim_msg_from_json(): what JSON numbers cannot hold, as strings; see there */
 	bool digest;        /* arrays of more than max_array elements as type, length and hash; see there */
 };
 

@@ -72,13 +72,13 @@ SIM_API int sim_lane_status(struct sim_lane *lane0, enum sim_bridge_status statu
 /* Thread: before the first sim_lane_status(), with which it goes out. */
 enum sim_lane_flag {
 	SIM_LANE_KEEPS_DATA =
-		1u << 0, /* producers wait for the bridge while it answers, unless the rig says otherwise */
+		1u << 0, /* producers wait for the bridge while it answers, unless the rig sets otherwise */
 };
 SIM_API void sim_lane_set_flags(struct sim_lane *lane0, unsigned flags);
 /*
  * Report what has become of a channel that a SIM_LANE_CHANNEL announced, on that lane, before its deliveries are answered;
  * again on any lane when that changes. result 0: carried, as `name` of `type` at the far side (NULL: not known); negative
- * errno: refused, name says why, and simd sends no more of it until 0 is reported. Only where the configuration that
+ * errno: refused, name is the reason, and simd sends no more of it until 0 is reported. Only where the configuration that
  * sim_bridge_attach() gave has "reports_channels": true. Any thread.
  * 0, -EINVAL, -EPIPE the lane is closed, -EAGAIN simd does not read it.
  */

@@ -48,7 +48,7 @@ struct sim_span {
 
 SIM_STATIC_ASSERT(sizeof(struct sim_span) == 8, "spans are shared-memory ABI");
 
-/* ---- what simgen says about a type: the field table ---- */
+/* ---- What simgen knows about a type: the field table ---- */
 
 /* clang-format off */
 /* The kinds of a field: X(ID, number, name in .msg files, bytes of one element). Numbers are ABI: append only. */
@@ -115,7 +115,7 @@ enum sim_type_flag {
 
 /*
  * A type. The hash is 64 bits over the canonical definition, nested types included, comments and units
- * not (schemas/msg/typedesc.h says how): equal hash, equal layout and equal meaning of every number.
+ * not (schemas/msg/typedesc.h defines how): equal hash, equal layout and equal meaning of every number.
  */
 struct sim_type {
 	uint32_t abi;        /* SIM_TYPE_ABI */

@@ -41,7 +41,7 @@ struct sim_request {
 	void *response;           /* SIM_SERVICE_BODY_MAX bytes, aligned to 64: T_init() over it; all zero before */
 	size_t response_capacity; /* SIM_SERVICE_BODY_MAX */
 	size_t response_size;     /* to be set when the response has arrays or strings: sim_builder_size() */
-	char why[200];            /* with an error: may say why, in one sentence */
+	char why[200];            /* with an error: may give the reason, in one sentence */
 };
 
 /* 0: `response` is the answer; a negative errno is the answer otherwise. */
@@ -55,7 +55,7 @@ struct sim_service_options {
 
 /*
  * Offer a service. o: NULL: defaults. type: keeps until destroy.
- * Returns: 0; -EINVAL bad name, type or option; -EEXIST somebody offers that name (sim_why() says who); -E2BIG a
+ * Returns: 0; -EINVAL bad name, type or option; -EEXIST somebody offers that name (sim_why() names it); -E2BIG a
  * definition is longer than 64 KiB; -EMFILE a limit of simd's; -ENOTCONN; -ENOMEM; -EAGAIN no thread could be started.
  */
 SIM_API SIM_MUST_CHECK int sim_service_offer(struct sim_client *c, const char *name,

@@ -4,7 +4,7 @@
  *
  *     const struct sim_source_ops *sim_source_plugin(void);
  *
- * simd loads it when the configuration's TimeSource, or `simctl clock source`, names it. It says where simulated time
+ * simd loads it when the configuration's TimeSource, or `simctl clock source`, names it. It defines where simulated time
  * begins and what moves it; the arithmetic, pausing, scaling and stepping are simd's. Two kinds:
  *
  *   wall-driven  time runs by itself: scale x CLOCK_MONOTONIC

@@ -25,7 +25,7 @@
  * moves without asking anybody; there participants have a turn in each `clock step`.
  *
  * A participant that ends, dies or leaves is out at once; one that is late (step.deadline_ms) is waited for, warned
- * about or dropped out, as step.late says. `simctl clock` shows who is waited for. After a restart of simd the
+ * about or dropped out, as step.late sets. `simctl clock` shows who is waited for. After a restart of simd the
  * library joins again.
  *
  * Thread: wait and done belong to one thread at a time. In a turn all threads may publish.
