@@ -159,6 +159,19 @@ static int find_file(const struct wanted *w, const char *const *dirs, char **ret
 		       w->bridge, w->key, w->kind, w->name, list);
 }
 
+int bridge_find_plugin(const char *rig, struct conf_view v, const char *const *dirs, char **ret_path)
+{
+	return find_file(&(struct wanted){ rig, conf_string(v, "name"), "bridge", "plugin", conf_string(v, "plugin") },
+			 dirs, ret_path);
+}
+
+int bridge_find_converter(const char *rig, struct conf_view v, size_t i, const char *const *dirs, char **ret_path)
+{
+	return find_file(&(struct wanted){ rig, conf_string(v, "name"), "converter", "converters",
+					   conf_string_at(v, "converters", i) },
+			 dirs, ret_path);
+}
+
 /* A bridge that is started from outside may see other folders than we do: what it looks for may be there. */
 static int tolerated(const struct bridge *b, int r)
 {
@@ -176,8 +189,7 @@ static int find_converters(struct bridge *b, const char *const *dirs)
 		const char *name = conf_string_at(b->view, "converters", i);
 		char *path = NULL;
 
-		r = tolerated(b, find_file(&(struct wanted){ b->rig->name, b->name, "converter", "converters", name },
-					   dirs, &path));
+		r = tolerated(b, bridge_find_converter(b->rig->name, b->view, i, dirs, &path));
 		if (r == 0 && json_array_append_new(b->converters, json_string(path ? path : name)) < 0)
 			r = err_nomem();
 		mem_free(path);
@@ -193,28 +205,13 @@ int bridge_find_plugins(struct simd *s, const char *const *dirs)
 		int r = 0;
 
 		if (!b->plugin_path)
-			r = tolerated(b, find_file(&(struct wanted){ b->rig->name, b->name, "bridge", "plugin",
-								     b->plugin },
-						   dirs, &b->plugin_path));
+			r = tolerated(b, bridge_find_plugin(b->rig->name, b->view, dirs, &b->plugin_path));
 		if (r == 0 && !json_array_size(b->converters))
 			r = find_converters(b, dirs);
 		if (r < 0)
 			return r;
 	}
 	return 0;
-}
-
-int bridge_find_plugin(const char *rig, struct conf_view v, const char *const *dirs, char **ret_path)
-{
-	return find_file(&(struct wanted){ rig, conf_string(v, "name"), "bridge", "plugin", conf_string(v, "plugin") },
-			 dirs, ret_path);
-}
-
-int bridge_find_converter(const char *rig, struct conf_view v, size_t i, const char *const *dirs, char **ret_path)
-{
-	return find_file(&(struct wanted){ rig, conf_string(v, "name"), "converter", "converters",
-					   conf_string_at(v, "converters", i) },
-			 dirs, ret_path);
 }
 
 void bridge_destroy_all(struct simd *s)
@@ -501,9 +498,10 @@ json_t *bridge_config(const struct bridge *b)
 
 /* ---- dispatch's events ---- */
 
-void bridge_status(struct simd *s, uint32_t id, enum sim_bridge_status status, const char *detail)
+static void on_status(void *user, uint32_t id, enum sim_bridge_status status, const char *detail)
 {
 	size_t n = strcspn(detail, "\n"); /* of the sentence */
+	struct simd *s = (struct simd *)user;
 	struct bridge *b = by_id(s, id);
 	struct channel *ch;
 
@@ -520,8 +518,9 @@ void bridge_status(struct simd *s, uint32_t id, enum sim_bridge_status status, c
 	}
 }
 
-void bridge_reported(struct simd *s, uint32_t id, uint32_t channel_id, int result, const char *name, const char *type)
+static void on_carries(void *user, uint32_t id, uint32_t channel_id, int result, const char *name, const char *type)
 {
+	struct simd *s = (struct simd *)user;
 	struct bridge *b = by_id(s, id);
 	struct channel *ch = channel_id < WIRE_CHANNELS_MAX ? s->by_id[channel_id] : NULL;
 	bool was;
@@ -535,9 +534,9 @@ void bridge_reported(struct simd *s, uint32_t id, uint32_t channel_id, int resul
 		event_bridges(s, ch->name, ch->id);
 }
 
-void bridge_report_void(struct simd *s, uint32_t id)
+static void on_forgot(void *user, uint32_t id)
 {
-	struct bridge *b = by_id(s, id);
+	struct bridge *b = by_id((struct simd *)user, id);
 
 	if (b)
 		carried_clear(&b->carried);
@@ -551,17 +550,17 @@ static void end(struct bridge *b, const char *why, bool now)
 		log_warn("bridge %s: %s; it was not started by simd: end it yourself", b->name, why);
 }
 
-void bridge_broken(struct simd *s, uint32_t id, const char *why)
+static void on_broken(void *user, uint32_t id, const char *why)
 {
-	struct bridge *b = by_id(s, id);
+	struct bridge *b = by_id((struct simd *)user, id);
 
-	if (b && b->pid && !s->stopping)
+	if (b && b->pid && !b->s->stopping)
 		end(b, why, false); /* most likely it is dying, and its own exit status counts */
 }
 
-void bridge_stuck(struct simd *s, uint32_t id, int64_t late_dur_ns)
+static void on_stuck(void *user, uint32_t id, int64_t late_dur_ns)
 {
-	struct bridge *b = by_id(s, id);
+	struct bridge *b = by_id((struct simd *)user, id);
 	char why[96];
 
 	if (!b || !b->pid)
@@ -569,4 +568,22 @@ void bridge_stuck(struct simd *s, uint32_t id, int64_t late_dur_ns)
 	snprintf(why, sizeof(why), "it has kept a message for %lld ms beyond its deadline",
 		 (long long)(late_dur_ns / NS_PER_MS));
 	end(b, why, true);
+}
+
+static void on_idle(void *user, uint32_t id)
+{
+	const struct simd *s = (struct simd *)user;
+
+	if (s->ops && s->ops->bridge_idle)
+		s->ops->bridge_idle(s->user, id);
+}
+
+void bridge_dispatch_events(struct dispatch_events *ev)
+{
+	ev->bridge_status = on_status;
+	ev->bridge_broken = on_broken;
+	ev->bridge_stuck = on_stuck;
+	ev->bridge_idle = on_idle;
+	ev->bridge_carries = on_carries;
+	ev->bridge_forgot = on_forgot;
 }

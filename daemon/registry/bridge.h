@@ -20,6 +20,7 @@
 struct channel;
 struct channel_events;
 struct client;
+struct dispatch_events;
 struct rig;
 struct simd;
 
@@ -82,11 +83,7 @@ void bridge_detach(struct bridge *b);
 /* Answer of AttachBridge. */
 json_t *bridge_config(const struct bridge *b);
 
-/* Dispatch's events. */
-void bridge_status(struct simd *s, uint32_t id, enum sim_bridge_status status, const char *detail);
-void bridge_reported(struct simd *s, uint32_t id, uint32_t channel_id, int result, const char *name, const char *type);
-void bridge_report_void(struct simd *s, uint32_t id);
-void bridge_broken(struct simd *s, uint32_t id, const char *why);
-void bridge_stuck(struct simd *s, uint32_t id, int64_t late_dur_ns);
+/* Fill in what dispatch reports of bridges; the user is struct simd. */
+void bridge_dispatch_events(struct dispatch_events *ev);
 
 #endif

@@ -26,40 +26,6 @@
 
 /* ---- dispatch's events ---- */
 
-static void on_bridge_status(void *user, uint32_t id, enum sim_bridge_status status, const char *detail)
-{
-	bridge_status((struct simd *)user, id, status, detail);
-}
-
-static void on_bridge_broken(void *user, uint32_t id, const char *why)
-{
-	bridge_broken((struct simd *)user, id, why);
-}
-
-static void on_bridge_stuck(void *user, uint32_t id, int64_t late_dur_ns)
-{
-	bridge_stuck((struct simd *)user, id, late_dur_ns);
-}
-
-static void on_bridge_idle(void *user, uint32_t id)
-{
-	struct simd *s = (struct simd *)user;
-
-	if (s->ops && s->ops->bridge_idle)
-		s->ops->bridge_idle(s->user, id);
-}
-
-static void on_bridge_carries(void *user, uint32_t id, uint32_t channel_id, int result, const char *name,
-			      const char *type)
-{
-	bridge_reported((struct simd *)user, id, channel_id, result, name, type);
-}
-
-static void on_bridge_report_void(void *user, uint32_t id)
-{
-	bridge_report_void((struct simd *)user, id);
-}
-
 static void on_channel_free(void *user, uint32_t id)
 {
 	channel_freed((struct simd *)user, id);
@@ -69,17 +35,6 @@ static void on_sub_free(void *user, struct ipc_sub *sub, uint32_t iox_generation
 {
 	dataplane_sub_free((struct simd *)user, sub, iox_generation);
 }
-
-static const struct dispatch_events dispatch_events = {
-	.bridge_status = on_bridge_status,
-	.bridge_broken = on_bridge_broken,
-	.bridge_stuck = on_bridge_stuck,
-	.bridge_idle = on_bridge_idle,
-	.bridge_carries = on_bridge_carries,
-	.bridge_forgot = on_bridge_report_void,
-	.channel_free = on_channel_free,
-	.sub_free = on_sub_free,
-};
 
 /* ---- rates ---- */
 
@@ -133,6 +88,7 @@ static int make_dispatch(struct simd *s)
 {
 	const struct sim_clock_page *clock = timekeeper_page(s->time);
 	int64_t lanes = conf_int(s->root, "dispatch.lanes");
+	struct dispatch_events ev = { .channel_free = on_channel_free, .sub_free = on_sub_free };
 	struct dispatch_options o = {
 		.exec = s->dx,
 		.owner = s->x,
@@ -142,11 +98,13 @@ static int make_dispatch(struct simd *s)
 		.cycle_ms = (uint32_t)conf_int(s->root, "dispatch.cycle_ms"),
 		.idle_ms = (uint32_t)conf_int(s->root, "dispatch.idle_ms"),
 		.lanes_max = (uint32_t)(lanes ? lanes : sysconf(_SC_NPROCESSORS_ONLN)),
-		.events = &dispatch_events,
+		.events = &ev,
 		.user = s,
 	};
-	int r = dispatch_create(&o, &s->dispatch);
+	int r;
 
+	bridge_dispatch_events(&ev);
+	r = dispatch_create(&o, &s->dispatch);
 	return r < 0 ? err_set(r, "dispatch cannot start: %s", err_text(r)) : 0;
 }
 

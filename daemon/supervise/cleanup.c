@@ -25,14 +25,10 @@ LOG_TOPIC("cleanup");
 /* sig first, where it is not SIGKILL, and that after dur_ns. */
 static int end_process(const struct state_proc *p, const char *what, int sig, int64_t dur_ns)
 {
-	int fd = state_proc_alive(p) ? fd_pidfd_open(p->pid) : -ESRCH, r;
+	int fd = state_proc_open(p), r;
 
 	if (fd < 0)
 		return 0;
-	if (!state_proc_alive(p)) { /* the number is another process's by now */
-		fd_close(fd);
-		return 0;
-	}
 	log_info("ending %s (pid %d)", what, (int)p->pid);
 	r = fd_pidfd_kill(fd, sig);
 	if (r == 0 && sig != SIGKILL && fd_pidfd_wait(fd, dur_ns) == 0)
@@ -85,12 +81,6 @@ static int end_roudi(const struct state *left, const char *config)
 	return 0;
 }
 
-static void forget(void *arg, const char *app)
-{
-	(void)arg;
-	roudi_forget_app(app);
-}
-
 static void remove_file(const struct runtime *rt, const char *name)
 {
 	char path[4096];
@@ -111,7 +101,7 @@ static int clean(const struct runtime *rt, const struct state *left, int64_t sto
 	mem_free(config);
 	if (r < 0)
 		return r;
-	roudi_dead_apps(forget, NULL);
+	roudi_forget_dead();
 	for (unsigned i = 0; left && i < left->n_apps; i++)
 		if (!state_proc_alive(&left->apps[i].proc))
 			roudi_forget_app(left->apps[i].app);

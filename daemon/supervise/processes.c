@@ -10,8 +10,6 @@
 #include "timeutil.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -75,16 +73,15 @@ static int set_string(char **v, size_t i, char *s)
 	return s ? 0 : err_nomem();
 }
 
-static int bridge_argv(struct member *m, struct conf_view b)
+static int bridge_argv(struct member *m, const char *name)
 {
-	struct processes *f = m->f;
 	int r;
 
 	m->argv = (char **)mem_calloc(3, sizeof(*m->argv));
 	if (!m->argv)
 		return err_nomem();
-	r = set_string(m->argv, 0, program_path(f, conf_string(conf_root(f->conf), "bridge.program")));
-	return r < 0 ? r : set_string(m->argv, 1, mem_strdup(conf_string(b, "name")));
+	r = set_string(m->argv, 0, program_path(m->f, conf_string(conf_root(m->f->conf), "bridge.program")));
+	return r < 0 ? r : set_string(m->argv, 1, mem_strdup(name));
 }
 
 static int process_argv(struct member *m, struct conf_view v)
@@ -185,26 +182,25 @@ static void insert(struct processes *f, struct member *m)
 	list_append(&f->members, &m->link);
 }
 
-static struct member *member_new(struct processes *f, enum processes_part part, const char *rig)
-{
-	struct member *m = MEM_NEW(struct member);
+/* What becomes a process: an entry of a rig, or who drives a time source. */
+struct entry {
+	enum processes_part part;
+	const char *rig;    /* NULL: of no rig */
+	const char *source; /* NULL: always runs */
+	const char *name, *dir;
+	struct conf_view view;
+	json_t *env; /* the configured object; NULL: none */
+	int order;
+	enum process_restart restart;
+};
 
-	if (!m)
-		return NULL;
-	m->f = f;
-	m->part = part;
-	m->rig = rig;
-	list_init(&m->link);
-	return m;
-}
-
-static void member_init(struct member *m, const char *name, const char *dir, enum process_restart restart)
+static void member_start_rules(struct member *m, const struct entry *e)
 {
 	struct conf_view v = conf_object(conf_root(m->f->conf), "process");
 	struct process_options o = {
-		.name = name,
-		.spawn = { .argv = (const char *const *)m->argv, .env = (const char *const *)m->env, .dir = dir },
-		.restart = restart,
+		.name = e->name,
+		.spawn = { .argv = (const char *const *)m->argv, .env = (const char *const *)m->env, .dir = e->dir },
+		.restart = e->restart,
 		.restart_dur_ns = conf_int(v, "restart_ms") * NS_PER_MS,
 		.restart_max_dur_ns = conf_int(v, "restart_max_ms") * NS_PER_MS,
 		.stop_dur_ns = conf_int(v, "stop_ms") * NS_PER_MS,
@@ -217,71 +213,65 @@ static void member_init(struct member *m, const char *name, const char *dir, enu
 	process_init(&m->p, m->f->x, m->f->ops, m->f->user, &o);
 }
 
-static int add_bridge(struct processes *f, const char *rig, struct conf_view v)
+static int add(struct processes *f, const struct entry *e)
 {
-	struct member *m;
+	struct member *m = MEM_NEW(struct member);
 	int r;
 
-	if (conf_choice(v, "start") == 1)
-		return 0;
-	m = member_new(f, PART_BRIDGES, rig);
 	if (!m)
 		return err_nomem();
-	r = bridge_argv(m, v);
+	m->f = f;
+	m->part = e->part;
+	m->rig = e->rig;
+	m->source = e->source;
+	m->order = e->order;
+	list_init(&m->link);
+	r = e->part == PART_BRIDGES ? bridge_argv(m, e->name) : process_argv(m, e->view);
 	if (r == 0)
-		r = make_env(m, NULL);
+		r = make_env(m, e->env);
 	if (r < 0) {
 		member_free(m);
 		return r;
 	}
-	member_init(m, conf_string(v, "name"), NULL, PROCESS_ALWAYS);
+	member_start_rules(m, e);
 	insert(f, m);
 	return 0;
 }
 
+static int add_bridge(struct processes *f, const char *rig, struct conf_view v)
+{
+	if (conf_choice(v, "start") == 1)
+		return 0;
+	return add(f, &(struct entry){ .part = PART_BRIDGES,
+				       .rig = rig,
+				       .name = conf_string(v, "name"),
+				       .restart = PROCESS_ALWAYS });
+}
+
 static int add_process(struct processes *f, const char *rig, struct conf_view v)
 {
-	struct member *m = member_new(f, PART_PROCESSES, rig);
-	int r;
-
-	if (!m)
-		return err_nomem();
-	m->order = (int)conf_int(v, "order");
-	r = process_argv(m, v);
-	if (r == 0)
-		r = make_env(m, conf_any(v, "env"));
-	if (r < 0) {
-		member_free(m);
-		return r;
-	}
-	member_init(m, conf_string(v, "name"), conf_string(v, "dir"), (enum process_restart)conf_choice(v, "restart"));
-	insert(f, m);
-	return 0;
+	return add(f, &(struct entry){ .part = PART_PROCESSES,
+				       .rig = rig,
+				       .name = conf_string(v, "name"),
+				       .dir = conf_string(v, "dir"),
+				       .view = v,
+				       .env = conf_any(v, "env"),
+				       .order = (int)conf_int(v, "order"),
+				       .restart = (enum process_restart)conf_choice(v, "restart") });
 }
 
 /* Who drives a time source that speaks a foreign protocol. It belongs to no rig. */
 static int add_driver(struct processes *f, const char *source)
 {
 	struct conf_view v = conf_object(conf_root(f->conf), source);
-	struct member *m;
-	int r;
 
 	if (conf_count(v, "command") == 0)
 		return 0;
-	m = member_new(f, PART_PROCESSES, NULL);
-	if (!m)
-		return err_nomem();
-	m->source = source;
-	r = process_argv(m, v);
-	if (r == 0)
-		r = make_env(m, NULL);
-	if (r < 0) {
-		member_free(m);
-		return r;
-	}
-	member_init(m, source, NULL, PROCESS_ALWAYS);
-	insert(f, m);
-	return 0;
+	return add(f, &(struct entry){ .part = PART_PROCESSES,
+				       .source = source,
+				       .name = source,
+				       .view = v,
+				       .restart = PROCESS_ALWAYS });
 }
 
 static int add_rig(struct processes *f, struct conf_view rig)
@@ -460,28 +450,10 @@ json_t *processes_given_up(const struct processes *f)
 	return a;
 }
 
-/* Parent of a process, 0 unknown: a configured command may be a script that starts the real program. */
-static pid_t parent_of(pid_t pid)
-{
-	char path[64], text[512];
-	const char *p;
-	size_t n;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	file = fopen(path, "re");
-	if (!file)
-		return 0;
-	n = fread(text, 1, sizeof(text) - 1, file);
-	text[n] = '\0';
-	fclose(file);
-	p = strrchr(text, ')');
-	return p && strlen(p) > 4 ? (pid_t)atoi(p + 4) : 0;
-}
-
+/* A configured command may be a script that starts the real program: parents count. */
 const char *processes_rig_of(const struct processes *f, pid_t pid)
 {
-	for (int depth = 0; depth < 4 && pid > 1; depth++, pid = parent_of(pid)) {
+	for (int depth = 0; depth < 4 && pid > 1; depth++, pid = state_proc_parent(pid)) {
 		const struct member *m;
 
 		list_for_each(m, &f->members, link) {

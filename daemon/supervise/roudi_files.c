@@ -140,21 +140,38 @@ void roudi_clean(const char *segment)
 	(void)unlink(path);
 }
 
-void roudi_forget_app(const char *app)
+/* The lock of an application, held by us: it has exited. Negative: it has none, or somebody holds it. */
+static int take_lock(const char *app)
 {
-	char lock[300], sock[300];
+	char path[300];
 	int fd;
 
-	if (!*app || strchr(app, '/'))
+	if (!*app || strchr(app, '/') || snprintf(path, sizeof(path), "/tmp/%s.lock", app) >= (int)sizeof(path))
+		return -EINVAL;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 ? fd_close(fd) : fd;
+}
+
+void roudi_forget_app(const char *app)
+{
+	char path[300];
+	int fd = take_lock(app);
+
+	if (fd < 0)
 		return;
-	snprintf(lock, sizeof(lock), "/tmp/%s.lock", app);
-	snprintf(sock, sizeof(sock), "/tmp/%s", app);
-	fd = open(lock, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
-		(void)unlink(sock);
-		(void)unlink(lock);
-	}
+	snprintf(path, sizeof(path), "/tmp/%s", app);
+	(void)unlink(path);
+	snprintf(path, sizeof(path), "/tmp/%s.lock", app);
+	(void)unlink(path);
 	fd_close(fd);
+}
+
+bool roudi_app_dead(const char *app)
+{
+	int fd = take_lock(app);
+
+	fd_close(fd);
+	return fd >= 0;
 }
 
 static size_t cut_number(const char *s, size_t n, char before)
@@ -181,27 +198,6 @@ static bool is_our_lock(const char *name, size_t *ret_len)
 	return end > 9 && name[end - 9] == '-' && strspn(name + end - 8, "0123456789abcdef") >= 8;
 }
 
-static bool is_dead(const char *lock)
-{
-	char path[300];
-	bool dead;
-	int fd;
-
-	snprintf(path, sizeof(path), "/tmp/%s", lock);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	dead = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
-	fd_close(fd);
-	return dead;
-}
-
-bool roudi_app_dead(const char *app)
-{
-	char lock[256];
-
-	return *app && !strchr(app, '/') && snprintf(lock, sizeof(lock), "%s.lock", app) < (int)sizeof(lock) &&
-	       is_dead(lock);
-}
-
 void roudi_dead_apps(void (*fn)(void *arg, const char *app), void *arg)
 {
 	DIR *d = opendir("/tmp");
@@ -210,13 +206,25 @@ void roudi_dead_apps(void (*fn)(void *arg, const char *app), void *arg)
 	size_t n;
 
 	while (d && (e = readdir(d))) {
-		if (!is_our_lock(e->d_name, &n) || !is_dead(e->d_name))
+		if (!is_our_lock(e->d_name, &n))
 			continue;
 		snprintf(app, sizeof(app), "%.*s", (int)n, e->d_name);
-		fn(arg, app);
+		if (roudi_app_dead(app))
+			fn(arg, app);
 	}
 	if (d)
 		closedir(d);
+}
+
+static void forget(void *arg, const char *app)
+{
+	(void)arg;
+	roudi_forget_app(app);
+}
+
+void roudi_forget_dead(void)
+{
+	roudi_dead_apps(forget, NULL);
 }
 
 void roudi_forget_own(const char *app)

@@ -42,6 +42,8 @@ void roudi_forget_own(const char *app);
  * clients. There is one simd a machine, so they are ours or an earlier one's.
  */
 void roudi_dead_apps(void (*fn)(void *arg, const char *app), void *arg);
+/* roudi_forget_app() of all of these. */
+void roudi_forget_dead(void);
 
 /* Log the last lines of its output, without what every RouDi prints. */
 void roudi_log_output(const char *path);

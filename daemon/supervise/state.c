@@ -60,6 +60,22 @@ bool state_proc_alive(const struct state_proc *p)
 	return p->pid > 0 && p->start >= 0 && state_proc_start(p->pid) == p->start;
 }
 
+/* The number may become another process's while it is opened. */
+int state_proc_open(const struct state_proc *p)
+{
+	int fd = state_proc_alive(p) ? fd_pidfd_open(p->pid) : -ESRCH;
+
+	if (fd < 0 || state_proc_alive(p))
+		return fd;
+	fd_close(fd);
+	return -ESRCH;
+}
+
+pid_t state_proc_parent(pid_t pid)
+{
+	return (pid_t)stat_field(pid, 4);
+}
+
 /* ---- reading ---- */
 
 static int read_pid(const json_t *p, struct state_proc *ret)

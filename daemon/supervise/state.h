@@ -51,5 +51,9 @@ int64_t state_proc_start(pid_t pid);
 bool state_proc_ending(pid_t pid);
 struct state_proc state_proc_of(pid_t pid);
 bool state_proc_alive(const struct state_proc *p);
+/* Its pidfd; -ESRCH when it does not run any more, others of pidfd_open(). */
+int state_proc_open(const struct state_proc *p);
+/* Negative: unknown. */
+pid_t state_proc_parent(pid_t pid);
 
 #endif

@@ -245,6 +245,41 @@ static void on_changed(void *arg)
 	supervisor_save_state(k);
 }
 
+/* ---- stopping ---- */
+
+static void on_bridges_stopped(void *arg)
+{
+	struct supervisor *k = (struct supervisor *)arg;
+
+	exec_timer_cancel(&k->drain_timer);
+	k->o.stopped(k->o.arg, k->reexec);
+}
+
+static void on_drained(void *arg)
+{
+	struct supervisor *k = (struct supervisor *)arg;
+
+	if (k->drained)
+		return;
+	k->drained = true;
+	exec_timer_cancel(&k->drain_timer);
+	processes_stop(k->processes, PART_BRIDGES, on_bridges_stopped, k);
+}
+
+static void ignore(void *arg)
+{
+	(void)arg;
+}
+
+static void on_drain_timer(void *arg)
+{
+	struct supervisor *k = (struct supervisor *)arg;
+
+	log_warn("bridges still hold messages; these complete with false");
+	registry_drain(k->s, true, ignore, NULL);
+	on_drained(k);
+}
+
 /* ---- making ---- */
 
 static int make_parts(struct supervisor *k)
@@ -298,7 +333,7 @@ int supervisor_create(const struct supervisor_options *o, struct supervisor **re
 	exec_timer_init(&k->sweep_timer, k->x, supervisor_on_sweep_timer, k);
 	exec_timer_init(&k->orphan_timer, k->x, supervisor_on_orphan_timer, k);
 	exec_timer_init(&k->broken_timer, k->x, on_broken, k);
-	exec_timer_init(&k->drain_timer, k->x, supervisor_on_drain_timer, k);
+	exec_timer_init(&k->drain_timer, k->x, on_drain_timer, k);
 	k->bin_dir = mem_strdup(o->bin_dir);
 	r = o->bin_dir && !k->bin_dir ? err_nomem() : supervisor_load_state(k);
 	if (r == 0)
@@ -310,12 +345,6 @@ int supervisor_create(const struct supervisor_options *o, struct supervisor **re
 	}
 	*ret = k;
 	return 0;
-}
-
-static void forget_files(void *arg, const char *app)
-{
-	(void)arg;
-	roudi_forget_app(app);
 }
 
 void supervisor_destroy(struct supervisor *k)
@@ -339,7 +368,7 @@ void supervisor_destroy(struct supervisor *k)
 	/* an attach that was cut short keeps its files as long as this process runs */
 	roudi_forget_own(k->app);
 	/* whoever was killed at the end has not cleaned up, nor who was still dying when we took over */
-	roudi_dead_apps(forget_files, NULL);
+	roudi_forget_dead();
 	supervisor_remove_state(k);
 	k->s = NULL;
 }
@@ -366,39 +395,6 @@ void supervisor_start_processes(struct supervisor *k)
 {
 	processes_start(k->processes);
 	processes_source(k->processes, timekeeper_source(k->s->time));
-}
-
-static void on_bridges_stopped(void *arg)
-{
-	struct supervisor *k = (struct supervisor *)arg;
-
-	exec_timer_cancel(&k->drain_timer);
-	k->o.stopped(k->o.arg, k->reexec);
-}
-
-static void on_drained(void *arg)
-{
-	struct supervisor *k = (struct supervisor *)arg;
-
-	if (k->drained)
-		return;
-	k->drained = true;
-	exec_timer_cancel(&k->drain_timer);
-	processes_stop(k->processes, PART_BRIDGES, on_bridges_stopped, k);
-}
-
-static void ignore(void *arg)
-{
-	(void)arg;
-}
-
-void supervisor_on_drain_timer(void *arg)
-{
-	struct supervisor *k = (struct supervisor *)arg;
-
-	log_warn("bridges still hold messages; these complete with false");
-	registry_drain(k->s, true, ignore, NULL);
-	on_drained(k);
 }
 
 static void on_processes_stopped(void *arg)

@@ -49,19 +49,9 @@ static void on_orphan_exit(void *arg, uint32_t events)
 	supervisor_maybe_ready(k);
 }
 
-/* A pid stands for a process that has exited, and another one by now, unless its start time is the same. */
-static int open_child(const struct state_proc *p)
-{
-	int fd = state_proc_alive(p) ? fd_pidfd_open(p->pid) : -1;
-
-	if (fd >= 0 && !state_proc_alive(p))
-		fd = fd_close(fd);
-	return fd;
-}
-
 static void add_orphan(struct supervisor *k, const struct state_proc *p)
 {
-	int fd = open_child(p);
+	int fd = state_proc_open(p);
 	struct orphan *o;
 
 	if (fd < 0)

@@ -180,7 +180,7 @@ static void on_wait_exit(void *arg, uint32_t events)
 static void take_over_app(struct supervisor *k, const struct state_app *a, bool old)
 {
 	struct wait *w;
-	int fd = state_proc_alive(&a->proc) ? fd_pidfd_open(a->proc.pid) : -ESRCH;
+	int fd = state_proc_open(&a->proc);
 
 	if (fd < 0) {
 		supervisor_free_app(k, a->app, old);
