@@ -80,7 +80,7 @@ static int allowed(const struct conn *c, const struct method *m, const json_t *p
 	bool owner_only = conf_choice(c->s->root, "socket.admin") == 1;
 
 	if ((m->flags & METHOD_SESSION) && !c->cl)
-		return err_set(-EPROTO, "%s: say Hello first", m->name);
+		return err_set(-EPROTO, "%s: call Hello first", m->name);
 	if ((m->flags & METHOD_ADMIN) && owner_only && c->cred.uid != 0 && c->cred.uid != geteuid())
 		return err_set(-EACCES, "%s: only simd's own user and root may do that (socket.admin)", m->name);
 	return m->flags & METHOD_ABI ? check_abi(params) : 0;
@@ -111,12 +111,13 @@ static void send_failure(struct conn *c, int r)
 
 void conn_refuse(int fd, int r, const char *why)
 {
-	char text[ERR_WHY_MAX + 128];
-	int n = snprintf(text, sizeof(text),
-			 "{\"error\":\"" ERROR_FAILED "\",\"parameters\":{\"errno\":%d,\"why\":\"%s\"}}", r, why);
+	struct varlink *v;
 
-	if (n > 0 && (size_t)n < sizeof(text)) /* with the NUL that ends a message */
-		(void)!send(fd, text, (size_t)n + 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (varlink_create(NULL, &v) == 0) {
+		if (varlink_queue_failure(v, ERROR_FAILED, r, why) == 0)
+			(void)varlink_write(v, fd);
+		varlink_destroy(v);
+	}
 	fd_close(fd);
 }
 
@@ -222,11 +223,14 @@ struct parked *call_park(struct call *call)
 	return p;
 }
 
-void call_unpark(struct call *call)
+int call_parked(struct call *call, int r)
 {
-	mem_free(call->conn->parked);
-	call->conn->parked = NULL;
-	call->later = false;
+	if (r < 0) {
+		mem_free(call->conn->parked);
+		call->conn->parked = NULL;
+		call->later = false;
+	}
+	return r;
 }
 
 static void settle(struct conn *c);
@@ -256,7 +260,7 @@ void conn_flush(struct conn *c)
 	int r = c->broken ? 0 : varlink_write(c->v, c->fd);
 
 	if (r < 0)
-		mark_broken(c, "it is gone");
+		mark_broken(c, "its peer has disconnected");
 }
 
 /* After every callback: send, choose what to wait for, close what is broken. */
@@ -300,7 +304,7 @@ static void on_io(void *arg, uint32_t events)
 	settle(c);
 }
 
-/* ---- life ---- */
+/* ---- create, destroy ---- */
 
 int conn_create(struct control *ctl, int fd, struct conn **ret)
 {

@@ -2,7 +2,7 @@
 /*
  * One control connection, and one call on it. Private to daemon/control.
  *
- * Calls are answered in their order. One that has to wait (a step, figures from dispatch) is parked: nothing
+ * Calls are answered in their order. One that has to wait (a step, statistics of dispatch) is parked: nothing
  * further is read from its connection until it is answered.
  */
 #ifndef CONTROL_CONN_H
@@ -36,7 +36,7 @@ struct control {
 
 /* Someone who will answer later; outlives the connection if that goes first. */
 struct parked {
-	struct conn *conn; /* NULL: the connection is gone */
+	struct conn *conn; /* NULL: the connection has ended */
 	bool oneway;
 	bool service; /* waits for a service's answer, which does not come when the connection goes */
 	bool step;    /* waits for time_engine_step(), which forgets it on request */
@@ -58,7 +58,7 @@ struct conn {
 	bool broken;           /* to be closed at the end of the callback */
 };
 
-/* Say why (plain ASCII without quotes), as the answer to whatever it asks first, and close it. Takes fd. */
+/* Say why, as the answer to whatever it asks first, and close it. Takes fd. */
 void conn_refuse(int fd, int r, const char *why);
 
 /* The parameters of all methods, each under its name; those that a call lacks are 0 or their row's default. */
@@ -157,8 +157,8 @@ json_t *call_give_fd(struct call *call, int fd, const char *name);
 
 /* Park the call: returns what must be handed to call_answer() once, or NULL. */
 struct parked *call_park(struct call *call);
-/* It was answered after all, by the method's own result. */
-void call_unpark(struct call *call);
+/* The method's result once it is parked. r negative: it will not be answered later, but by that. */
+int call_parked(struct call *call, int r);
 /* Answer a parked call; takes reply. r negative: a failure with err_why(). */
 void call_answer(struct parked *p, int r, json_t *reply);
 

@@ -59,15 +59,11 @@ static void on_step(void *arg, int result, int64_t sim_ns)
 static int method_step(struct call *call)
 {
 	struct parked *p = call_park(call);
-	int r;
 
 	if (!p)
 		return err_nomem();
 	p->step = true;
-	r = timekeeper_step(call->s->time, call->a.dur_ns, on_step, p);
-	if (r < 0)
-		call_unpark(call);
-	return r;
+	return call_parked(call, timekeeper_step(call->s->time, call->a.dur_ns, on_step, p));
 }
 
 const struct method clock_methods[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Methods that tell what there is: channels, clients, bridges, figures of dispatch. Rates come from sampled
+ * Methods that list channels, clients, bridges and the statistics of dispatch. Rates come from sampled
  * counters, so asking costs the data plane nothing.
  * Thread: simd-main.
  */
@@ -56,7 +56,7 @@ static int method_list_clients(struct call *call)
 	return call_reply(call, JSONX_MAKE(JX_NEW("clients", a)));
 }
 
-/* ---- figures: dispatch's are asked of its thread ---- */
+/* ---- statistics: those of dispatch are asked of its threads ---- */
 
 static void on_report(void *arg, json_t *reply)
 {
@@ -66,14 +66,8 @@ static void on_report(void *arg, json_t *reply)
 static int ask(struct call *call, int (*report)(struct simd *s, report_fn fn, void *arg))
 {
 	struct parked *p = call_park(call);
-	int r;
 
-	if (!p)
-		return err_nomem();
-	r = report(call->s, on_report, p);
-	if (r < 0)
-		call_unpark(call);
-	return r;
+	return p ? call_parked(call, report(call->s, on_report, p)) : err_nomem();
 }
 
 static int method_list_channels(struct call *call)
@@ -108,12 +102,7 @@ static int method_get_channel(struct call *call)
 	if (!ch || !ch->typed)
 		return no_channel(call->s, full);
 	p = call_park(call);
-	if (!p)
-		return err_nomem();
-	r = report_channel(call->s, full, on_report, p);
-	if (r < 0)
-		call_unpark(call);
-	return r;
+	return p ? call_parked(call, report_channel(call->s, full, on_report, p)) : err_nomem();
 }
 
 static int method_list_bridges(struct call *call)

@@ -66,20 +66,16 @@ static void on_answer(void *arg, int64_t tag, int r, const char *why, json_t *re
 		call_answer((struct parked *)arg, 0, JSONX_MAKE(JX_NEW("response", json_incref(response))));
 }
 
-static int call_parked(struct call *call, struct service_call *c)
+static int call_waiting(struct call *call, struct service_call *c)
 {
 	struct parked *p = call_park(call);
-	int r;
 
 	if (!p)
 		return err_nomem();
 	p->service = true;
 	c->fn = on_answer;
 	c->arg = p;
-	r = service_call(call->s, c);
-	if (r < 0)
-		call_unpark(call);
-	return r;
+	return call_parked(call, service_call(call->s, c));
 }
 
 /* Through the connection's own Events stream. */
@@ -127,7 +123,7 @@ static int method_call(struct call *call)
 				  .timeout_ms = (uint32_t)a->timeout_ms,
 				  .tag = a->tag };
 
-	return c.tag >= 0 ? call_tagged(call, &c) : call_parked(call, &c);
+	return c.tag >= 0 ? call_tagged(call, &c) : call_waiting(call, &c);
 }
 
 /* ---- what there is ---- */

@@ -59,7 +59,7 @@ static int method_hello(struct call *call)
 	int r;
 
 	if (c->cl)
-		return err_set(-EINVAL, "this connection has said Hello already, as %s", c->cl->name);
+		return err_set(-EINVAL, "this connection has called Hello already, as %s", c->cl->name);
 	if (bridge && !bridge_find(call->s, bridge))
 		return err_set(-ENOENT, "no rig has a bridge \"%.60s\"; `simctl bridge list` shows those there are",
 			       bridge);

@@ -58,7 +58,7 @@ int varlink_msg_take_fd(struct varlink_msg *m, unsigned i);
 struct varlink_request {
 	const char *method; /* "io.simd.control.List": interface, a dot, name */
 	json_t *params;     /* an object, or NULL */
-	bool more, oneway, upgrade;
+	bool more, oneway;
 };
 int varlink_msg_request(const struct varlink_msg *m, struct varlink_request *ret); /* -EBADMSG */
 
@@ -112,7 +112,6 @@ int varlink_queue_reply(struct varlink *v, json_t *params, bool continues, const
 /* Both with one parameter more, text; the reply is one that continues. params: not empty. */
 int varlink_queue_call_text(struct varlink *v, const char *method, json_t *params, const struct varlink_text *text);
 int varlink_queue_event_text(struct varlink *v, json_t *params, const struct varlink_text *text);
-int varlink_queue_error(struct varlink *v, const char *error, json_t *params);
 /* An error whose parameters are {"errno": r, "why": why}: what varlink_answer_errno reads. r negative. */
 int varlink_queue_failure(struct varlink *v, const char *error, int r, const char *why);
 
@@ -149,9 +148,7 @@ struct varlink_service {
 
 /* 1: req was for org.varlink.service, the reply is queued; 0: not for it; negative: out of memory or bound. */
 int varlink_service_handle(const struct varlink_service *s, struct varlink *v, const struct varlink_request *req);
-/* Standard refusals. name: the method, interface or parameter that is meant. */
+/* Its error MethodNotFound. */
 int varlink_queue_method_not_found(struct varlink *v, const char *method);
-int varlink_queue_interface_not_found(struct varlink *v, const char *interface);
-int varlink_queue_invalid_parameter(struct varlink *v, const char *parameter);
 
 #endif

@@ -52,7 +52,7 @@ int varlink_msg_request(const struct varlink_msg *m, struct varlink_request *ret
 	if (!q.method)
 		return err_set(-EBADMSG, "the peer's message is not a call: \"method\" is missing");
 	if ((r = get_params(m->json, &q.params)) < 0 || (r = get_bool(m->json, "more", &q.more)) < 0 ||
-	    (r = get_bool(m->json, "oneway", &q.oneway)) < 0 || (r = get_bool(m->json, "upgrade", &q.upgrade)) < 0)
+	    (r = get_bool(m->json, "oneway", &q.oneway)) < 0)
 		return r;
 	*ret = q;
 	return 0;
@@ -141,10 +141,9 @@ int varlink_queue_event_text(struct varlink *v, json_t *params, const struct var
 	return queue_text(v, json_pack("{sb so}", "continues", 1, "parameters", params), text);
 }
 
-int varlink_queue_error(struct varlink *v, const char *error, json_t *params)
+static int queue_error(struct varlink *v, const char *error, json_t *params)
 {
-	return queue_packed(v, json_pack("{ss so}", "error", error, "parameters", params ? params : json_object()),
-			    NULL, 0);
+	return queue_packed(v, json_pack("{ss so}", "error", error, "parameters", params), NULL, 0);
 }
 
 int varlink_queue_failure(struct varlink *v, const char *error, int r, const char *why)
@@ -152,22 +151,12 @@ int varlink_queue_failure(struct varlink *v, const char *error, int r, const cha
 	json_t *text = json_string(why);
 
 	/* a sentence may quote a peer's bytes: what is not UTF-8 is left out, the number still goes */
-	return varlink_queue_error(v, error, json_pack("{si so*}", "errno", r, "why", text));
+	return queue_error(v, error, json_pack("{si so*}", "errno", r, "why", text));
 }
 
 int varlink_queue_method_not_found(struct varlink *v, const char *method)
 {
-	return varlink_queue_error(v, SERVICE ".MethodNotFound", json_pack("{ss}", "method", method));
-}
-
-int varlink_queue_interface_not_found(struct varlink *v, const char *interface)
-{
-	return varlink_queue_error(v, SERVICE ".InterfaceNotFound", json_pack("{ss}", "interface", interface));
-}
-
-int varlink_queue_invalid_parameter(struct varlink *v, const char *parameter)
-{
-	return varlink_queue_error(v, SERVICE ".InvalidParameter", json_pack("{ss}", "parameter", parameter));
+	return queue_error(v, SERVICE ".MethodNotFound", json_pack("{ss}", "method", method));
 }
 
 /* ---- org.varlink.service ---- */
@@ -202,7 +191,7 @@ static int get_description(const struct varlink_service *s, struct varlink *v, c
 		if (!strcmp(i->name, name))
 			text = i->description;
 	if (!text)
-		return varlink_queue_interface_not_found(v, name);
+		return queue_error(v, SERVICE ".InterfaceNotFound", json_pack("{ss}", "interface", name));
 	return varlink_queue_reply(v, json_pack("{ss}", "description", text), false, NULL, 0);
 }
 
@@ -218,7 +207,9 @@ int varlink_service_handle(const struct varlink_service *s, struct varlink *v, c
 		r = get_info(s, v);
 	} else if (!strcmp(name, "GetInterfaceDescription")) {
 		interface = json_string_value(json_object_get(req->params, "interface"));
-		r = interface ? get_description(s, v, interface) : varlink_queue_invalid_parameter(v, "interface");
+		r = interface ? get_description(s, v, interface)
+			      : queue_error(v, SERVICE ".InvalidParameter",
+					    json_pack("{ss}", "parameter", "interface"));
 	} else {
 		r = varlink_queue_method_not_found(v, req->method);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory that is given back all at once: see arena.h. */
+/* Memory that is freed all at once: see arena.h. */
 #include "gen/arena.h"
 
 #include <stdarg.h>

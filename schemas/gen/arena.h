@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory that is given back all at once: a generator's trees. One thread's. */
+/* Memory that is freed all at once: a generator's trees. One thread's. */
 #ifndef ARENA_H
 #define ARENA_H
 

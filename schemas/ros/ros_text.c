@@ -241,7 +241,7 @@ static int make(struct ros_text *t, const struct typeset_entry *e)
 	return -ENOMEM;
 }
 
-/* ---- life ---- */
+/* ---- create, destroy ---- */
 
 static int parse(struct ros_text *t, const char *name, const char *text, char *why, size_t why_size)
 {
