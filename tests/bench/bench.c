@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <linux/futex.h>
 #include <math.h>
 #include <sched.h>
 #include <signal.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -250,23 +252,35 @@ int bench_call(struct bench *b, const char *method, const char *params, char **r
 	return r;
 }
 
+void bench_futex_wait(_Atomic uint32_t *word, uint32_t old, int64_t dur_ns)
+{
+	struct timespec t = timespec_from_ns(dur_ns);
+
+	syscall(SYS_futex, word, FUTEX_WAIT, old, dur_ns ? &t : NULL, NULL, 0);
+}
+
+void bench_futex_wake(_Atomic uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
 /* ---- roles ---- */
 
-static int burn(void *arg)
+static int burn(void *apart)
 {
-	(void)arg;
-	setsid();
+	if (*(bool *)apart)
+		setsid();
 	for (volatile unsigned n = 0;; n++)
 		continue;
 	return 0;
 }
 
-void bench_burn_start(struct bench_burners *ret)
+void bench_burn_start(struct bench_burners *ret, bool apart)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
 	for (ret->n = 0; ret->n < 64 && ret->n < cpus; ret->n++)
-		ret->pid[ret->n] = bench_fork(burn, NULL);
+		ret->pid[ret->n] = bench_fork(burn, &apart);
 }
 
 void bench_burn_stop(struct bench_burners *x)
@@ -477,17 +491,24 @@ static const struct opt_program program = {
 	.name = "bench", .section = 1, .summary = "measure, as ratios", .version = SIM_VERSION, .opts = options
 };
 
-/* 2: that is the group's name, or a result of another name that it reports; 1: "group_..."; 0: neither. */
+/* 2: the word is that name, of `len` characters; 1: it begins with it and "_". */
+static int fits_name(const char *name, size_t len, const char *word, size_t n)
+{
+	if (n < len || strncmp(word, name, len) != 0)
+		return 0;
+	return n == len ? 2 : word[len] == '_';
+}
+
 static int fits(const struct bench_case *c, const char *word, size_t n)
 {
-	size_t len = strlen(c->name);
+	int best = fits_name(c->name, strlen(c->name), word, n);
 
-	if (n == len && !strncmp(word, c->name, len))
-		return 2;
-	for (const char *at = c->covers ? c->covers : ""; *at; at += strcspn(at, " "), at += strspn(at, " "))
-		if (strcspn(at, " ") == n && !strncmp(at, word, n))
-			return 2;
-	return n > len && word[len] == '_' && !strncmp(word, c->name, len);
+	for (const char *at = c->covers ? c->covers : ""; *at; at += strcspn(at, " "), at += strspn(at, " ")) {
+		int fit = fits_name(at, strcspn(at, " "), word, n);
+
+		best = fit > best ? fit : best;
+	}
+	return best;
 }
 
 /* Marks the cases that fit best. */

@@ -10,6 +10,7 @@
 #define BENCH_H
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -59,15 +60,15 @@ struct bench_result {
 };
 
 struct bench_case {
-	const char *name; /* of the group: its results are named group_..., but for those below */
+	const char *name; /* of the group; its results begin with it and "_", or with one of these words */
 	int (*run)(struct bench *b);
-	const char *covers; /* their names; NULL: none */
+	const char *covers; /* apart by a space; NULL: none */
 };
 
 /* In the order in which they run. */
 /* clang-format off */
 #define BENCH_CASES(X) \
-	X(time) X(handover) X(overhead) X(first) X(cpu) X(dispatch) X(rate) X(isolation) X(shards) X(pool) X(reattach) \
+	X(time) X(handover) X(overhead) X(first) X(cpu) X(dispatch) X(rate) X(isolation) X(shards) X(reattach) \
 	X(clock) X(step) X(ros2) X(convert) X(rig) X(peer) X(beside)
 /* clang-format on */
 #define BENCH_CASE(name) extern const struct bench_case bench_##name;
@@ -111,15 +112,20 @@ pid_t bench_fork(int (*fn)(void *arg), void *arg); /* the child exits with fn's 
 int bench_wait(pid_t pid);                         /* exit status, or -1 */
 int64_t bench_cpu_ns(pid_t pid);                   /* CPU time of all threads of a process so far */
 
-/*
- * A process that computes, for each CPU. Each has a session of its own, as what simd starts: the kernel divides CPUs among
- * sessions, and in one with simd they would starve the bridges for seconds (Linux 6.18).
- */
+/* Wait while *word is `old`, at most that long (0: for ever); may end early. */
+void bench_futex_wait(_Atomic uint32_t *word, uint32_t old, int64_t dur_ns);
+void bench_futex_wake(_Atomic uint32_t *word);
+
+/* A process that computes, for each CPU. */
 struct bench_burners {
 	pid_t pid[64];
 	unsigned n;
 };
-void bench_burn_start(struct bench_burners *ret);
+/*
+ * apart: each in a session of its own, as what simd starts: the kernel divides CPUs among sessions, and in the one of simd they
+ * would starve bridges for seconds (Linux 6.18).
+ */
+void bench_burn_start(struct bench_burners *ret, bool apart);
 void bench_burn_stop(struct bench_burners *x);
 
 int bench_call(struct bench *b, const char *method, const char *params,

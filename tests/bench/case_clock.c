@@ -133,14 +133,6 @@ static int wake_error(struct bench *b, const char *name, int fifo, int64_t spin_
 	return 0;
 }
 
-static int burn(void *arg)
-{
-	(void)arg;
-	for (volatile unsigned n = 0;; n++)
-		continue;
-	return 0;
-}
-
 /* Ours and the bare loop in turns, so much of each in all. Both counts + 1: none missed at all is a tie. */
 static int ticks_missed(struct bench *b, const char *name, int64_t total_dur_ns, double bar)
 {
@@ -162,19 +154,12 @@ static int ticks_missed(struct bench *b, const char *name, int64_t total_dur_ns,
 
 static int ticks_missed_loaded(struct bench *b)
 {
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	pid_t pids[64];
+	struct bench_burners burners;
 	int r;
 
-	if (cpus > 64)
-		cpus = 64;
-	for (long i = 0; i < cpus; i++)
-		pids[i] = bench_fork(burn, NULL);
+	bench_burn_start(&burners, false);
 	r = ticks_missed(b, "clock_ticks_missed_loaded", 20 * NS_PER_S, 0);
-	for (long i = 0; i < cpus; i++) {
-		kill(pids[i], SIGKILL);
-		bench_wait(pids[i]);
-	}
+	bench_burn_stop(&burners);
 	return r;
 }
 

@@ -5,10 +5,8 @@
  * then the same with nothing pinned, for information.
  */
 #include <errno.h>
-#include <linux/futex.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <sim/sim.h>
@@ -49,7 +47,7 @@ static void on_done(void *user, bool ok, enum sim_reason reason)
 		fprintf(stderr, "bench: a message was not delivered: %s\n", sim_reason_name(reason));
 	}
 	atomic_fetch_add(&a->done, 1);
-	syscall(SYS_futex, &a->done, FUTEX_WAKE, 1, NULL, NULL, 0);
+	bench_futex_wake(&a->done);
 }
 
 static int one(struct disp_arena *a, struct sim_publisher *p, size_t size, unsigned i)
@@ -59,7 +57,7 @@ static int one(struct disp_arena *a, struct sim_publisher *p, size_t size, unsig
 	int r = bench_queue(p, size, on_done, a, &start);
 
 	while (r == 0 && atomic_load(&a->done) == before)
-		syscall(SYS_futex, &a->done, FUTEX_WAIT, before, NULL, NULL, 0);
+		bench_futex_wait(&a->done, before, 0);
 	a->half[i] = (double)(atomic_load(&a->stamp->mono_ns) - start);
 	a->full[i] = (double)(atomic_load(&a->done_mono_ns) - start);
 	return r < 0 || atomic_load(&a->refused) ? -EIO : 0;

@@ -100,21 +100,6 @@ struct bridge {
 	unsigned pending; /* images */
 };
 
-static struct sim_slot *image(void)
-{
-	struct sim_slot *s = host_slot(sim_Image_size(8, WIDTH * HEIGHT * 3), "camera");
-	struct sim_builder b;
-	struct sim_Image *m = sim_Image_init(sim_slot_body_mut(s), s->body_size, &b);
-
-	m->width = WIDTH;
-	m->height = HEIGHT;
-	m->step = WIDTH * 3;
-	sim_Image_encoding_set(&b, "rgb8");
-	memset(sim_Image_data_alloc(&b, WIDTH * HEIGHT * 3), 7, WIDTH * HEIGHT * 3);
-	s->body_size = sim_builder_size(&b);
-	return s;
-}
-
 static void open_all(struct bridge *b)
 {
 	static const char *const options[] = { "ros_distro", "humble", "domain", "1", NULL };
@@ -123,7 +108,7 @@ static void open_all(struct bridge *b)
 	b->bridge = host_create(&b->host);
 	b->slot[IMU] = host_slot(BODY_MAX, "imu");
 	b->slot[IMU]->body_size = sample_body(sim_type_builtin("sim/Imu"), sim_slot_body_mut(b->slot[IMU]), BODY_MAX);
-	b->slot[IMAGE] = image();
+	b->slot[IMAGE] = host_image(WIDTH, HEIGHT);
 	b->topic[IMU] = host_open(&b->host, b->bridge, "/beside/imu", sim_type_builtin("sim/Imu"), "{}");
 	b->topic[IMAGE] = host_open(&b->host, b->bridge, "/beside/image", &sim_Image_type, "{}");
 }

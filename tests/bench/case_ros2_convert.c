@@ -128,4 +128,4 @@ static int run_convert(struct bench *b)
 	return run_image(b);
 }
 
-const struct bench_case bench_convert = { "convert", run_convert, "cdr_pointcloud2 cdr_pointcloud2_48 rgb_bgr" };
+const struct bench_case bench_convert = { "convert", run_convert, "cdr_pointcloud2 rgb_bgr" };

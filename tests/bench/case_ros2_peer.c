@@ -21,7 +21,6 @@
 #include "timeutil.h"
 
 #define READERS_MAX 5u
-#define BUSY_MAX    64u
 #define STEP        3000u /* bytes of a row */
 #define RATE_HZ     10
 #define MEET_DUR_NS (30 * NS_PER_S)
@@ -35,6 +34,7 @@ struct peer {
 	unsigned readers;
 	bool reliable; /* the writer */
 	bool small;    /* the readers' buffers */
+	bool busy;     /* with a process that computes on each CPU */
 	int64_t dur_ns;
 	uint64_t sent;
 	_Atomic uint64_t received[READERS_MAX];
@@ -70,31 +70,6 @@ static int reader_main(void *arg)
 	}
 }
 
-static int busy_main(void *arg)
-{
-	volatile uint64_t n = 1;
-
-	(void)arg;
-	while (n) /* ends with its parent's signal */
-		n++;
-	return 1;
-}
-
-static struct sim_slot *image(uint32_t size)
-{
-	struct sim_slot *s = host_slot(sim_Image_size(8, size), "camera");
-	struct sim_builder b;
-	struct sim_Image *m = sim_Image_init(sim_slot_body_mut(s), s->body_size, &b);
-
-	m->width = STEP / 3;
-	m->height = size / STEP;
-	m->step = STEP;
-	sim_Image_encoding_set(&b, "rgb8");
-	memset(sim_Image_data_alloc(&b, size), 7, size);
-	s->body_size = sim_builder_size(&b);
-	return s;
-}
-
 static bool all_came(struct peer *p)
 {
 	for (unsigned i = 0; i < p->readers; i++)
@@ -124,7 +99,7 @@ static int writer_main(void *arg)
 	static const char *const options[] = { "ros_distro", "humble", "domain", "1", NULL };
 	static struct host h;
 	struct peer *p = arg;
-	struct sim_slot *s = image(p->size);
+	struct sim_slot *s = host_image(STEP / 3, p->size / STEP);
 	struct sim_bridge_topic *t;
 	struct sim_bridge *b;
 	int r;
@@ -145,45 +120,52 @@ static int writer_main(void *arg)
 	return r < 0;
 }
 
-static void print(const struct peer *p, bool busy, uint64_t received)
+static void print(const struct peer *p, uint64_t received)
 {
 	printf("  %u bytes, %u %s, %s%s%s: %llu of %llu\n", p->size, p->readers, p->readers > 1 ? "readers" : "reader",
-	       p->reliable ? "reliable" : "best effort", p->small ? ", small buffers" : "", busy ? ", busy" : "",
+	       p->reliable ? "reliable" : "best effort", p->small ? ", small buffers" : "", p->busy ? ", busy" : "",
 	       (unsigned long long)received, (unsigned long long)p->sent * p->readers);
 	fflush(stdout);
 }
 
-/* `busy` processes turn while it is measured. Percent lost, of all readers together; negative: not measured. */
-static double loss(struct bench *b, struct peer what, unsigned busy)
+/* Percent lost, of all readers together; negative: not measured. */
+static double measure(struct peer *p)
+{
+	uint64_t received = 0;
+
+	if (bench_wait(bench_fork(writer_main, p)) || !p->sent)
+		return -1;
+	for (unsigned i = 0; i < p->readers; i++)
+		received += atomic_load(&p->received[i]);
+	print(p, received);
+	return 100.0 * (1.0 - (double)received / (double)(p->sent * p->readers));
+}
+
+static double loss(struct bench *b, const struct peer *what)
 {
 	struct peer *p = bench_arena(sizeof(*p));
-	pid_t pid[READERS_MAX + BUSY_MAX];
-	uint64_t received = 0;
-	double percent = -1;
-	unsigned n = 0;
+	struct bench_burners burners = { .n = 0 };
+	pid_t pid[READERS_MAX];
+	double percent;
 
-	memcpy(p, &what, sizeof(what));
+	memcpy(p, what, sizeof(*p));
 	p->dur_ns = (b->smoke ? 1 : 30) * NS_PER_S;
 	p->plugin = b->ros2_plugin;
 	for (unsigned i = 0; i < p->readers; i++)
-		pid[n++] = bench_fork(reader_main, &(struct reader_role){ p, i });
-	for (unsigned i = 0; i < busy; i++)
-		pid[n++] = bench_fork(busy_main, NULL);
-	if (bench_wait(bench_fork(writer_main, p)) == 0 && p->sent) {
-		for (unsigned i = 0; i < p->readers; i++)
-			received += atomic_load(&p->received[i]);
-		percent = 100.0 * (1.0 - (double)received / (double)(p->sent * p->readers));
-		print(p, busy, received);
-	}
-	while (n) {
-		kill(pid[--n], SIGKILL);
-		bench_wait(pid[n]);
+		pid[i] = bench_fork(reader_main, &(struct reader_role){ p, i });
+	if (p->busy)
+		bench_burn_start(&burners, false);
+	percent = measure(p);
+	bench_burn_stop(&burners);
+	for (unsigned i = 0; i < p->readers; i++) {
+		kill(pid[i], SIGKILL);
+		bench_wait(pid[i]);
 	}
 	bench_arena_free(p, sizeof(*p));
 	return percent;
 }
 
-static int worst(struct bench *b, const char *name, struct peer what, unsigned busy, double bar)
+static int worst(struct bench *b, const char *name, struct peer what, double bar)
 {
 	struct bench_pair p = { 0, 0 };
 
@@ -193,7 +175,7 @@ static int worst(struct bench *b, const char *name, struct peer what, unsigned b
 
 			what.size = sizes[i];
 			what.readers = readers;
-			percent = loss(b, what, busy);
+			percent = loss(b, &what);
 			if (percent < 0)
 				return -1;
 			p.ours = percent > p.ours ? percent : p.ours;
@@ -204,19 +186,15 @@ static int worst(struct bench *b, const char *name, struct peer what, unsigned b
 
 static int run_peer(struct bench *b)
 {
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	unsigned busy = cpus < 1 ? 1 : cpus > (long)BUSY_MAX ? BUSY_MAX : (unsigned)cpus;
-	int r = worst(b, "ros2_default_peer_loss", (struct peer){ 0 }, 0, 0);
+	int r = worst(b, "ros2_default_peer_loss", (struct peer){ 0 }, 0);
 
 	if (r == 0)
-		r = worst(b, "ros2_default_peer_loss_reliable", (struct peer){ .reliable = true }, 0, 0);
+		r = worst(b, "ros2_default_peer_loss_reliable", (struct peer){ .reliable = true }, 0);
 	if (r == 0)
-		r = worst(b, "ros2_default_peer_loss_208k", (struct peer){ .small = true }, 0, 0);
+		r = worst(b, "ros2_default_peer_loss_208k", (struct peer){ .small = true }, 0);
 	if (r == 0)
-		r = worst(b, "ros2_default_peer_loss_busy", (struct peer){ 0 }, busy, 2);
+		r = worst(b, "ros2_default_peer_loss_busy", (struct peer){ .busy = true }, 2);
 	return r;
 }
 
-const struct bench_case bench_peer = { "peer", run_peer,
-				       "ros2_default_peer_loss ros2_default_peer_loss_reliable "
-				       "ros2_default_peer_loss_208k ros2_default_peer_loss_busy" };
+const struct bench_case bench_peer = { "peer", run_peer, "ros2_default_peer_loss" };

@@ -3,91 +3,34 @@
  * step_*: one empty step of lock-step (a driver's advance, a participant's turn, both by way of simd) against four
  * bare futex hops between three processes placed alike: driver and participant on CPU 0, simd's part on CPU 1.
  */
-#include <errno.h>
-#include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <sim/sim.h>
 
-#include "bench.h"
-#include "timeutil.h"
+#include "chain.h"
 
 #define PEERS_MAX 16
 #define SAMPLES   20000
-#define CPU_ENDS  0
-#define CPU_SIMD  1
 
 struct step_arena {
+	struct chain chain;
 	_Atomic uint32_t joined; /* participants that take part */
-	_Atomic uint32_t quit;
-	_Alignas(64) _Atomic uint32_t to_middle; /* futex words of the floor: bumped for each hop */
-	_Alignas(64) _Atomic uint32_t to_peer;
-	_Alignas(64) _Atomic uint32_t from_peer;
-	_Alignas(64) _Atomic uint32_t to_driver;
 	double sample[SAMPLES];
 };
 
 static struct bench *bench;
 static struct step_arena *arena;
 
-/* ---- the floor ---- */
-
-static void hop(_Atomic uint32_t *word)
-{
-	atomic_fetch_add(word, 1);
-	syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
-}
-
-static void await(_Atomic uint32_t *word, uint32_t n)
-{
-	uint32_t now;
-
-	while ((int32_t)((now = atomic_load(word)) - n) < 0)
-		syscall(SYS_futex, word, FUTEX_WAIT, now, NULL, NULL, 0);
-}
-
-static int middle_main(void *arg)
-{
-	(void)arg;
-	bench_pin(CPU_SIMD);
-	for (uint32_t n = 1; !atomic_load_explicit(&arena->quit, memory_order_relaxed); n++) {
-		await(&arena->to_middle, n);
-		hop(&arena->to_peer);
-		await(&arena->from_peer, n);
-		hop(&arena->to_driver);
-	}
-	return 0;
-}
-
-static int peer_main(void *arg)
-{
-	(void)arg;
-	bench_pin(CPU_ENDS);
-	for (uint32_t n = 1; !atomic_load_explicit(&arena->quit, memory_order_relaxed); n++) {
-		await(&arena->to_peer, n);
-		hop(&arena->from_peer);
-	}
-	return 0;
-}
-
 static double floor_run(unsigned count)
 {
-	uint32_t done = atomic_load(&arena->to_driver);
+	double half_ns;
 
-	for (unsigned i = 0; i < count; i++) {
-		int64_t start = mono_now_ns();
-
-		hop(&arena->to_middle);
-		await(&arena->to_driver, done + i + 1);
-		arena->sample[i] = (double)(mono_now_ns() - start);
-	}
+	for (unsigned i = 0; i < count; i++)
+		chain_round(&arena->chain, &half_ns, &arena->sample[i]);
 	return bench_median(arena->sample, count);
 }
 
@@ -95,15 +38,14 @@ static double floor_run(unsigned count)
 
 static int participant_main(void *arg)
 {
-	struct sim_client_options o = { .size = sizeof(o), .name = "peer", .socket = bench->socket };
+	struct sim_client *c = bench_connect(bench, "peer");
 	struct sim_step_turn turn;
-	struct sim_client *c;
 	struct sim_step *s;
 	int r;
 
 	(void)arg;
-	bench_pin(CPU_ENDS);
-	if (sim_connect(&o, &c) < 0 || sim_step_join(c, 0, &s) < 0) {
+	bench_pin(CHAIN_END);
+	if (sim_step_join(c, 0, &s) < 0) {
 		fprintf(stderr, "bench: participant: %s\n", sim_why());
 		return 1;
 	}
@@ -140,9 +82,7 @@ static int start_participants(pid_t *pids, unsigned n)
 	atomic_store(&arena->joined, 0);
 	for (unsigned i = 0; i < n; i++)
 		pids[i] = bench_fork(participant_main, NULL);
-	for (int64_t until = mono_now_ns() + 20 * NS_PER_S; atomic_load(&arena->joined) < n; usleep(1000))
-		if (mono_now_ns() > until)
-			return -ETIMEDOUT;
+	BENCH_UNTIL(20, atomic_load(&arena->joined) == n);
 	return 0;
 }
 
@@ -150,17 +90,17 @@ static int measure_one(struct sim_driver *d)
 {
 	unsigned n = bench_runs(bench, 9), count = bench->smoke ? 50 : 5000;
 	struct bench_pair pairs[BENCH_PAIRS_MAX];
-	pid_t pids[3];
-	int r = start_participants(pids, 1);
+	pid_t pid;
+	int r = start_participants(&pid, 1);
 
-	pids[1] = bench_fork(middle_main, NULL);
-	pids[2] = bench_fork(peer_main, NULL);
+	chain_start(&arena->chain, true);
 	for (unsigned i = 0; r == 0 && i < n; i++) {
 		pairs[i].reference = floor_run(count);
 		pairs[i].ours = steps_run(d, count);
 		r = pairs[i].ours < 0 ? -1 : 0;
 	}
-	end(pids, 3);
+	chain_stop(&arena->chain);
+	end(&pid, 1);
 	if (r == 0)
 		bench_report(bench, "step_latency", "ns", "four futex hops", BENCH_COST, pairs, n, 1.5);
 	return r;
@@ -203,8 +143,8 @@ static int run_step(struct bench *b)
 		fprintf(stderr, "bench: driver: %s\n", sim_why());
 		return r;
 	}
-	bench_pin(CPU_ENDS);
-	bench_pin_process(b->simd_pid, CPU_SIMD);
+	bench_pin(CHAIN_END);
+	bench_pin_process(b->simd_pid, CHAIN_MID);
 	r = measure_one(d);
 	if (r == 0)
 		r = measure_many(d);

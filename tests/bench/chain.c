@@ -2,17 +2,12 @@
 /* The chain of chain.h. Threads: one per process. */
 #include "chain.h"
 
-#include <linux/futex.h>
 #include <signal.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include "timeutil.h"
 
 static void hop(_Atomic uint32_t *word)
 {
 	atomic_fetch_add(word, 1);
-	syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+	bench_futex_wake(word);
 }
 
 static void await(_Atomic uint32_t *word, uint32_t n)
@@ -20,7 +15,7 @@ static void await(_Atomic uint32_t *word, uint32_t n)
 	uint32_t now;
 
 	while ((int32_t)((now = atomic_load(word)) - n) < 0)
-		syscall(SYS_futex, word, FUTEX_WAIT, now, NULL, NULL, 0);
+		bench_futex_wait(word, now, 0);
 }
 
 struct role {

@@ -3,13 +3,11 @@
 #include "link.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <sim/sim.h>
@@ -32,18 +30,6 @@ struct side { /* one process of the pair */
 	struct raw_sender *raw_pub;
 	struct raw_receiver *raw_sub;
 };
-
-static void futex_wait(_Atomic uint32_t *word, uint32_t old)
-{
-	struct timespec t = { .tv_sec = 1 };
-
-	syscall(SYS_futex, word, FUTEX_WAIT, old, &t, NULL, 0);
-}
-
-static void futex_wake(_Atomic uint32_t *word)
-{
-	syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
-}
 
 static void channel_name(char *buf, size_t size, const char *tag, unsigned class)
 {
@@ -118,7 +104,7 @@ static int send_one(struct side *s)
 	switch (a->mode) {
 	case LINK_FUTEX:
 		atomic_fetch_add(&a->word, 1);
-		futex_wake(&a->word);
+		bench_futex_wake(&a->word);
 		return 0;
 	case LINK_RAW:
 		return raw_send(s->raw_pub, link_sizes[a->size_class] + sizeof(struct sim_slot));
@@ -224,7 +210,7 @@ static int receive_one(struct side *s, uint32_t i, int64_t *ret_mono_ns)
 	switch (a->mode) {
 	case LINK_FUTEX:
 		while (atomic_load(&a->word) == word && !atomic_load(&a->failed))
-			futex_wait(&a->word, word);
+			bench_futex_wait(&a->word, word, NS_PER_S);
 		*ret_mono_ns = mono_now_ns();
 		return 0;
 	case LINK_RAW:

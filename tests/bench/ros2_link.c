@@ -4,14 +4,12 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <linux/futex.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <sim/msg/Image.h>
@@ -42,7 +40,8 @@
 struct ros2_arena {
 	_Atomic uint32_t command[ROS2_WRITERS]; /* bumped by the orchestrator; `count` says what for */
 	_Atomic uint32_t done;                  /* commands that are finished */
-	_Atomic int failed, ready;
+	_Atomic uint32_t ready;                 /* processes */
+	_Atomic int failed;
 	uint32_t count, window;
 	_Alignas(64) _Atomic uint32_t taken; /* number of the newest message that was taken */
 	_Atomic int64_t sent_mono_ns;
@@ -70,22 +69,16 @@ static const char *topic_name(enum ros2_writer who)
 	return who == ROS2_OURS ? "rt/bench/ours" : "rt/bench/plain";
 }
 
-static void wake(_Atomic uint32_t *word)
-{
-	syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
-}
-
 /* Until message n is taken, for 10 s at most. */
 static int await_taken(struct ros2_arena *a, uint32_t n, int64_t dur_ns)
 {
 	int64_t end_mono_ns = mono_now_ns() + dur_ns;
-	struct timespec bound = { .tv_nsec = 10 * NS_PER_MS };
 	uint32_t now;
 
 	while ((int32_t)((now = atomic_load(&a->taken)) - n) < 0) {
 		if (mono_now_ns() > end_mono_ns)
 			return -ETIMEDOUT;
-		syscall(SYS_futex, &a->taken, FUTEX_WAIT, now, &bound, NULL, 0);
+		bench_futex_wait(&a->taken, now, 10 * NS_PER_MS);
 	}
 	return 0;
 }
@@ -127,7 +120,7 @@ static void take(struct ros2_arena *a, dds_entity_t reader, struct seen_image *m
 			atomic_store(&a->failed, 1);
 		a->sample[m->stamp.nanosec % SAMPLES] = (double)(now_mono_ns - atomic_load(&a->sent_mono_ns));
 		atomic_store(&a->taken, m->stamp.nanosec);
-		wake(&a->taken);
+		bench_futex_wake(&a->taken);
 	}
 }
 
@@ -210,21 +203,6 @@ static int write_ours(struct role *r, uint32_t n)
 	return host_publish(&r->host, r->bridge, r->topic, r->slot);
 }
 
-static void fill_slot(struct role *r)
-{
-	struct sim_builder b;
-	struct sim_Image *m;
-
-	r->slot = host_slot(sim_Image_size(8, WIDTH * HEIGHT * 3), "camera");
-	m = sim_Image_init(sim_slot_body_mut(r->slot), r->slot->body_size, &b);
-	m->width = WIDTH;
-	m->height = HEIGHT;
-	m->step = WIDTH * 3;
-	sim_Image_encoding_set(&b, "rgb8");
-	memset(sim_Image_data_alloc(&b, WIDTH * HEIGHT * 3), 7, WIDTH * HEIGHT * 3);
-	r->slot->body_size = sim_builder_size(&b);
-}
-
 static int open_ours(struct role *r)
 {
 	static const char *const options[] = { "ros_distro", "humble", NULL };
@@ -233,7 +211,7 @@ static int open_ours(struct role *r)
 	r->bridge = host_create(&r->host);
 	r->topic = host_open(&r->host, r->bridge, "/bench/ours", &sim_Image_type,
 			     "{\"ros2\":{\"reliability\":\"reliable\",\"depth\":8}}");
-	fill_slot(r);
+	r->slot = host_image(WIDTH, HEIGHT);
 	r->write = write_ours;
 	return 0;
 }
@@ -315,9 +293,7 @@ static int writer_main(void *arg)
 		e = meet(r);
 	atomic_fetch_add(&a->ready, 1);
 	while (e >= 0) {
-		struct timespec bound = { .tv_nsec = 100 * NS_PER_MS };
-
-		syscall(SYS_futex, &a->command[r->who], FUTEX_WAIT, seen, &bound, NULL, 0);
+		bench_futex_wait(&a->command[r->who], seen, 100 * NS_PER_MS);
 		if (atomic_load(&a->command[r->who]) == seen)
 			continue;
 		seen = atomic_load(&a->command[r->who]);
@@ -339,37 +315,28 @@ static int writer_main(void *arg)
 
 static int await(struct ros2_arena *a, _Atomic uint32_t *word, uint32_t n)
 {
-	for (int64_t end = mono_now_ns() + 60 * NS_PER_S; atomic_load(word) != n; usleep(1000))
-		if (atomic_load(&a->failed) || mono_now_ns() > end)
-			return -1;
-	return 0;
+	BENCH_UNTIL(60, atomic_load(word) == n || atomic_load(&a->failed));
+	return atomic_load(&a->failed) ? -EIO : 0;
 }
 
-static int await_ready(struct ros2_arena *a, int n)
-{
-	for (int64_t end = mono_now_ns() + 30 * NS_PER_S; atomic_load(&a->ready) < n; usleep(1000))
-		if (atomic_load(&a->failed) || mono_now_ns() > end)
-			return -1;
-	return 0;
-}
-
-static int start_writer(struct ros2_link *l, enum ros2_writer who, int ready)
+static int start_writer(struct ros2_link *l, enum ros2_writer who, uint32_t ready)
 {
 	struct role r = { .l = l, .a = l->arena, .who = who };
 
 	atomic_store(&l->arena->taken, 0);
 	l->writer[who] = bench_fork(writer_main, &r);
-	return await_ready(l->arena, ready);
+	return await(l->arena, &l->arena->ready, ready);
 }
 
 int ros2_link_start(struct bench *b, struct ros2_link *ret)
 {
-	int r, ready = 1;
+	uint32_t ready = 1;
+	int r;
 
 	*ret = (struct ros2_link){ .arena = bench_arena(sizeof(*ret->arena)) };
 	ret->plugin = b->ros2_plugin;
 	ret->reader = bench_fork(reader_main, ret);
-	r = await_ready(ret->arena, ready);
+	r = await(ret->arena, &ret->arena->ready, ready);
 	for (int i = 0; r == 0 && i < ROS2_WRITERS; i++)
 		r = start_writer(ret, (enum ros2_writer)i, ++ready);
 	return r;
@@ -384,7 +351,7 @@ void ros2_link_stop(struct ros2_link *l)
 		if (atomic_load(&l->arena->failed))
 			kill(l->writer[i], SIGKILL);
 		atomic_fetch_add(&l->arena->command[i], 1);
-		wake(&l->arena->command[i]);
+		bench_futex_wake(&l->arena->command[i]);
 		bench_wait(l->writer[i]);
 	}
 	kill(l->reader, SIGKILL);
@@ -403,7 +370,7 @@ int ros2_link_run(struct ros2_link *l, enum ros2_writer who, unsigned count, uns
 	a->window = window;
 	atomic_store(&a->taken, 0);
 	atomic_fetch_add(&a->command[who], 1);
-	wake(&a->command[who]);
+	bench_futex_wake(&a->command[who]);
 	r = await(a, &a->done, done + 1);
 	if (r < 0)
 		return r;

@@ -76,21 +76,6 @@ static int reader_main(int out)
 	return 1;
 }
 
-static struct sim_slot *image(void)
-{
-	struct sim_slot *s = host_slot(sim_Image_size(8, WIDTH * HEIGHT * 3), "camera");
-	struct sim_builder b;
-	struct sim_Image *m = sim_Image_init(sim_slot_body_mut(s), s->body_size, &b);
-
-	m->width = WIDTH;
-	m->height = HEIGHT;
-	m->step = WIDTH * 3;
-	sim_Image_encoding_set(&b, "rgb8");
-	memset(sim_Image_data_alloc(&b, WIDTH * HEIGHT * 3), 7, WIDTH * HEIGHT * 3);
-	s->body_size = sim_builder_size(&b);
-	return s;
-}
-
 int main(int argc, char **argv)
 {
 	static const char *const options[] = { "ros_distro", "humble", NULL };
@@ -109,7 +94,7 @@ int main(int argc, char **argv)
 	pid = fork();
 	if (!pid)
 		_exit(reader_main(came[1]));
-	s = image();
+	s = host_image(WIDTH, HEIGHT);
 	host_init(&h, argv[1], options);
 	b = host_create(&h);
 	t = host_open(&h, b, "/bench/copies", &sim_Image_type,

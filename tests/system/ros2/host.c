@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <sim/msg/Clock.h>
+#include <sim/msg/Image.h>
 
 /* A benchmark is host too: no cmocka here. */
 #define MUST(cond) \
@@ -256,5 +257,22 @@ struct sim_slot *host_slot(size_t body, const char *frame)
 	s->body_size = (uint32_t)body;
 	s->stamp_sim_ns = HOST_STAMP;
 	snprintf(s->frame_id, sizeof(s->frame_id), "%s", frame);
+	return s;
+}
+
+struct sim_slot *host_image(uint32_t width, uint32_t height)
+{
+	uint32_t size = width * height * 3;
+	struct sim_slot *s = host_slot(sim_Image_size(8, size), "camera");
+	struct sim_builder b;
+	struct sim_Image *m = sim_Image_init(sim_slot_body_mut(s), s->body_size, &b);
+
+	MUST(m);
+	m->width = width;
+	m->height = height;
+	m->step = width * 3;
+	MUST(sim_Image_encoding_set(&b, "rgb8") == 0);
+	memset(sim_Image_data_alloc(&b, size), 7, size);
+	s->body_size = sim_builder_size(&b);
 	return s;
 }

@@ -73,5 +73,7 @@ struct host_done host_next_done(struct host *h);
 
 /* A slot for a body of this many bytes, stamped. returns: free(). */
 struct sim_slot *host_slot(size_t body, const char *frame);
+/* One with an image of rgb8, all bytes alike. */
+struct sim_slot *host_image(uint32_t width, uint32_t height);
 
 #endif
