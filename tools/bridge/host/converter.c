@@ -11,6 +11,7 @@
 #include "err.h"
 #include "log.h"
 #include "mem.h"
+#include "plugin.h"
 
 LOG_TOPIC("converter");
 
@@ -22,10 +23,7 @@ LOG_TOPIC("converter");
 #define DEFINITION_BYTES (256u * 1024)
 
 struct converters {
-	struct {
-		void *handle;
-		const struct sim_converter_plugin *table;
-	} plugin[PLUGINS_MAX];
+	void *handle[PLUGINS_MAX];
 	unsigned n_plugins;
 	struct {
 		const struct sim_converter *converter;
@@ -157,44 +155,30 @@ static int add(struct converters *c, const struct sim_converter *one, const char
 
 static int load_one(struct converters *c, const char *path)
 {
-	sim_converter_plugin_fn entry;
 	const struct sim_converter_plugin *p;
-	void *handle, *sym;
+	const void *table;
+	void *handle;
 	int r;
 
 	if (c->n_plugins == PLUGINS_MAX)
 		return err_set(-E2BIG, "more than %d converter plug-ins", PLUGINS_MAX);
-	handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!handle)
-		return err_set(-ENOENT, "cannot load the converter plug-in: %s", dlerror());
-	c->plugin[c->n_plugins].handle = handle;
-	sym = dlsym(handle, SIM_CONVERTER_SYMBOL);
-	if (!sym) {
-		c->n_plugins++;
-		return err_set(-ELIBBAD, "%s exports no " SIM_CONVERTER_SYMBOL "(): it is not a converter plug-in",
-			       path);
-	}
-	memcpy(&entry, &sym, sizeof(entry));
-	p = c->plugin[c->n_plugins++].table = entry();
-	r = converters_check(p, path);
+	r = plugin_table(path, "converter", SIM_CONVERTER_SYMBOL, &handle, &table);
+	if (handle)
+		c->handle[c->n_plugins++] = handle;
+	if (r == 0)
+		r = converters_check(table, path);
+	if (r < 0)
+		return r;
+	p = table;
 	for (unsigned i = 0; r == 0 && p->converters[i]; i++)
 		r = add(c, p->converters[i], p->name);
 	return r;
 }
 
-static int load_named(struct converters *c, const char *dir, const char *name)
-{
-	char path[4096];
-
-	if (strchr(name, '/'))
-		return load_one(c, name);
-	snprintf(path, sizeof(path), "%s/converter_%s.so", dir, name);
-	return load_one(c, path);
-}
-
 int converters_load(const char *dir, const json_t *names, struct converters **ret)
 {
 	struct converters *c = MEM_NEW(struct converters);
+	char path[PLUGIN_PATH_MAX];
 	json_t *item;
 	size_t i;
 	int r = c ? 0 : err_nomem();
@@ -204,10 +188,9 @@ int converters_load(const char *dir, const json_t *names, struct converters **re
 
 		if (r < 0)
 			break;
-		if (!name)
-			r = err_set(-EPROTO, "simd named a converter that is no string");
-		else
-			r = load_named(c, dir, name);
+		if (name)
+			plugin_path(path, dir, "converter", name);
+		r = name ? load_one(c, path) : err_set(-EPROTO, "simd named a converter that is no string");
 	}
 	if (r < 0)
 		converters_unload(c);
@@ -221,6 +204,6 @@ void converters_unload(struct converters *c)
 	if (!c)
 		return;
 	for (unsigned i = 0; i < c->n_plugins; i++)
-		dlclose(c->plugin[i].handle);
+		dlclose(c->handle[i]);
 	mem_free(c);
 }

@@ -21,7 +21,7 @@
 
 LOG_TOPIC("bridge");
 
-static void wake_main(struct host *h)
+void host_wake(struct host *h)
 {
 	uint64_t one = 1;
 
@@ -83,7 +83,7 @@ static void service_status(void *ctx, enum sim_bridge_status status, const char 
 		atomic_store(&h->connection.lost, true);
 	pthread_mutex_unlock(&h->lanes_lock);
 	log_info("%s%s%s", sim_bridge_status_name(status), detail && *detail ? ": " : "", detail ? detail : "");
-	wake_main(h);
+	host_wake(h);
 }
 
 static void service_complete(void *ctx, struct sim_task *task, int result)
@@ -104,37 +104,11 @@ static int64_t service_now(void *ctx)
 	return sim_now(h->client);
 }
 
-static int service_publish(void *ctx, const char *channel, const struct sim_type *type, const void *body, size_t size)
-{
-	return host_inbound_publish(ctx, channel, type, body, size);
-}
-
-static int service_offer(void *ctx, const char *channel, const struct sim_type *type)
-{
-	return host_inbound_offer(ctx, channel, type);
-}
-
-static int service_call(void *ctx, const char *service, const struct sim_service_type *type, const void *request,
-			size_t size, int64_t timeout_dur_ns, sim_answer_fn fn, void *user)
-{
-	return host_service_call(ctx, service, type, request, size, timeout_dur_ns, fn, user);
-}
-
 static const struct sim_converter *service_converter(void *ctx, const char *sim_type, const char *foreign, unsigned i)
 {
 	struct host *h = ctx;
 
 	return converters_find(h->converters, sim_type, foreign, i);
-}
-
-static int service_drive(void *ctx, int64_t sim_ns)
-{
-	return host_time_driver_set(ctx, sim_ns);
-}
-
-static void service_carries(void *ctx, const struct sim_bridge_channel *ch, const char *name, const char *type)
-{
-	host_topic_named(ctx, ch, name, type);
 }
 
 static void service_other_clocks(void *ctx, const char *names)
@@ -144,7 +118,7 @@ static void service_other_clocks(void *ctx, const char *names)
 	pthread_mutex_lock(&h->lanes_lock);
 	snprintf(h->other_clocks, sizeof(h->other_clocks), "%s", names ? names : "");
 	pthread_mutex_unlock(&h->lanes_lock);
-	wake_main(h);
+	host_wake(h);
 }
 
 static uint64_t read_simd_id(const struct host *h)
@@ -165,13 +139,13 @@ static void fill_services(struct host *h)
 		.status = service_status,
 		.complete = service_complete,
 		.now = service_now,
-		.publish = service_publish,
-		.offer = service_offer,
-		.call = service_call,
+		.publish = host_inbound_publish,
+		.offer = host_inbound_offer,
+		.call = host_service_call,
 		.converter = service_converter,
-		.drive = service_drive,
+		.drive = host_time_driver_set,
 		.simd_id = read_simd_id(h),
-		.carries = service_carries,
+		.carries = host_topic_named,
 		.other_clocks = service_other_clocks,
 	};
 }
@@ -236,9 +210,8 @@ int host_create(struct sim_client *client, const char *plugin_dir, json_t *confi
 	}
 	fill_services(h);
 	r = host_service_init(h);
-	if (r < 0)
-		goto err;
-	r = load(h, plugin_dir);
+	if (r == 0)
+		r = load(h, plugin_dir);
 	if (r < 0)
 		goto err;
 	*ret = h;

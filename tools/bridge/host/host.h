@@ -135,11 +135,14 @@ struct host {
 	_Atomic bool gone; /* simd hung up */
 };
 
+/* What takes a ctx is what the plug-in calls, and the host: the members of struct sim_bridge_host say what it does. */
+
 /* ---- host.c: life and services ---- */
 int host_create(struct sim_client *client, const char *plugin_dir, json_t *config, struct host **ret);
 void host_destroy(struct host *h);
 void host_report(struct host *h); /* status and totals to simd */
 void host_flush(struct host *h);
+void host_wake(struct host *h); /* main: something is to be done */
 
 /* ---- check.c: --check. 0, or -EINVAL: something was found, and printed ---- */
 int host_check(const char *plugin_dir);
@@ -158,8 +161,7 @@ enum sim_bridge_status host_connection_status(const struct host *h); /* as simd 
 /* ---- topics.c ---- */
 /* Text of a CHANNEL packet, and the lane to answer it on (NULL: none). Logs what it refuses. */
 void host_topic_announce(struct host *h, struct sim_lane *lane, const char *json);
-/* sim_bridge_host::carries */
-void host_topic_named(struct host *h, const struct sim_bridge_channel *ch, const char *name, const char *type);
+void host_topic_named(void *ctx, const struct sim_bridge_channel *ch, const char *name, const char *type);
 struct host_topic *host_topic_find(struct host *h, uint32_t channel_id);
 /* Close all and open them again. No lane may be inside publish(). */
 void host_topics_replay(struct host *h);
@@ -183,17 +185,16 @@ int host_service_init(struct host *h);
 void host_service_start(struct host *h);
 void host_service_stop(struct host *h); /* again is fine; lock: life_lock, then the plug-in's */
 void host_service_finish(struct host *h);
-int host_service_call(struct host *h, const char *service, const struct sim_service_type *type, const void *request,
+int host_service_call(void *ctx, const char *service, const struct sim_service_type *type, const void *request,
 		      size_t size, int64_t timeout_dur_ns, sim_answer_fn fn, void *user);
 
 /* ---- time_driver.c ---- */
-int host_time_driver_set(struct host *h, int64_t sim_ns); /* sim_bridge_host::drive */
+int host_time_driver_set(void *ctx, int64_t sim_ns);
 void host_time_driver_finish(struct host *h);
 
 /* ---- inbound.c ---- */
-int host_inbound_publish(struct host *h, const char *channel, const struct sim_type *type, const void *body,
-			 size_t size);
-int host_inbound_offer(struct host *h, const char *channel, const struct sim_type *type);
+int host_inbound_publish(void *ctx, const char *channel, const struct sim_type *type, const void *body, size_t size);
+int host_inbound_offer(void *ctx, const char *channel, const struct sim_type *type);
 /* Tell the plug-in for whom somebody has begun, or ceased, to listen. Thread: main. True: look again soon. */
 bool host_inbound_watch(struct host *h);
 /* The plug-in has a new connection: it is told anew who listens. */

@@ -119,9 +119,9 @@ static bool may_pause(const struct host *h)
 	return !json_is_true(json_object_get(h->config, "inbound_while_paused"));
 }
 
-int host_inbound_publish(struct host *h, const char *channel, const struct sim_type *type, const void *body,
-			 size_t size)
+int host_inbound_publish(void *ctx, const char *channel, const struct sim_type *type, const void *body, size_t size)
 {
+	struct host *h = ctx;
 	struct sim_clock_sample now;
 	int r = allowed(h, channel, type);
 
@@ -138,8 +138,9 @@ int host_inbound_publish(struct host *h, const char *channel, const struct sim_t
 	return r;
 }
 
-int host_inbound_offer(struct host *h, const char *channel, const struct sim_type *type)
+int host_inbound_offer(void *ctx, const char *channel, const struct sim_type *type)
 {
+	struct host *h = ctx;
 	struct host_inbound *in;
 	int r = allowed(h, channel, type);
 

@@ -127,7 +127,6 @@ static bool handle(struct host_lane *l, struct sim_lane_packet *p)
 static void leave(struct host_lane *l)
 {
 	struct host *h = l->host;
-	uint64_t one = 1;
 
 	if (!l->first)
 		return;
@@ -135,8 +134,7 @@ static void leave(struct host_lane *l)
 	h->lane0 = NULL;
 	pthread_mutex_unlock(&h->lanes_lock);
 	atomic_store(&h->gone, true);
-	if (write(h->wake_fd, &one, sizeof(one)) < 0)
-		log_debug("main is awake already");
+	host_wake(h);
 }
 
 static void *lane_main(void *arg)

@@ -61,20 +61,28 @@ static int add_service(void *ctx, const char *type_name, const char *foreign)
 	return add_type(ctx, type_name, foreign, PLUGIN_SERVICE);
 }
 
-static int plugin_open(struct plugin *p, const char *path)
+void plugin_path(char ret[PLUGIN_PATH_MAX], const char *dir, const char *kind, const char *name)
 {
-	sim_bridge_plugin_fn entry;
+	if (strchr(name, '/'))
+		snprintf(ret, PLUGIN_PATH_MAX, "%s", name);
+	else
+		snprintf(ret, PLUGIN_PATH_MAX, "%s/%s_%s.so", dir, kind, name);
+}
+
+int plugin_table(const char *path, const char *kind, const char *symbol, void **ret_handle, const void **ret_table)
+{
+	const void *(*entry)(void);
 	void *sym;
 
-	p->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!p->handle)
-		return err_set(-ENOENT, "cannot load the bridge plug-in: %s", dlerror());
-	sym = dlsym(p->handle, SIM_BRIDGE_SYMBOL);
+	*ret_handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!*ret_handle)
+		return err_set(-ENOENT, "cannot load the %s plug-in: %s", kind, dlerror());
+	sym = dlsym(*ret_handle, symbol);
 	if (!sym)
-		return err_set(-ELIBBAD, "%s exports no " SIM_BRIDGE_SYMBOL "(): it is not a bridge plug-in", path);
+		return err_set(-ELIBBAD, "%s exports no %s(): it is not a %s plug-in", path, symbol, kind);
 	memcpy(&entry, &sym, sizeof(entry));
-	p->ops = entry();
-	return plugin_check_ops(p->ops, path);
+	*ret_table = entry();
+	return 0;
 }
 
 int plugin_load(const char *dir, const char *name, struct plugin **ret)
@@ -85,16 +93,16 @@ int plugin_load(const char *dir, const char *name, struct plugin **ret)
 					   .add_subscriber = add_subscriber,
 					   .add_service = add_service };
 	struct plugin *p = MEM_NEW(struct plugin);
-	char path[4096];
+	char path[PLUGIN_PATH_MAX];
+	const void *table;
 	int r;
 
 	if (!p)
 		return err_nomem();
-	if (strchr(name, '/'))
-		snprintf(path, sizeof(path), "%s", name);
-	else
-		snprintf(path, sizeof(path), "%s/bridge_%s.so", dir, name);
-	r = plugin_open(p, path);
+	plugin_path(path, dir, "bridge", name);
+	r = plugin_table(path, "bridge", SIM_BRIDGE_SYMBOL, &p->handle, &table);
+	if (r == 0)
+		r = plugin_check_ops(p->ops = table, path);
 	if (r < 0)
 		goto err;
 	reg.ctx = p;

@@ -36,6 +36,14 @@ struct plugin {
 int plugin_load(const char *dir, const char *name, struct plugin **ret);
 void plugin_unload(struct plugin *p);
 
+/*
+ * The file of a plug-in: `name` where it holds a slash, else <kind>_<name>.so in `dir`. Then what its function `symbol` returns, and
+ * its handle, which is open when that is not NULL, whatever is returned. -ENOENT, -ELIBBAD with a sentence.
+ */
+#define PLUGIN_PATH_MAX 4096
+void plugin_path(char ret[PLUGIN_PATH_MAX], const char *dir, const char *kind, const char *name);
+int plugin_table(const char *path, const char *kind, const char *symbol, void **ret_handle, const void **ret_table);
+
 /* The table alone, as plugin_load() checks it. -ELIBBAD with a sentence naming both numbers. */
 int plugin_check_ops(const struct sim_bridge_ops *ops, const char *path);
 

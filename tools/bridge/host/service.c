@@ -172,9 +172,10 @@ static bool take_back(struct host_gate *g, struct host_call *call)
 	return mine;
 }
 
-int host_service_call(struct host *h, const char *service, const struct sim_service_type *type, const void *request,
+int host_service_call(void *ctx, const char *service, const struct sim_service_type *type, const void *request,
 		      size_t size, int64_t timeout_dur_ns, sim_answer_fn fn, void *user)
 {
+	struct host *h = ctx;
 	struct host_gate *g = h->service.gate;
 	struct host_call *call;
 	int r;

@@ -96,8 +96,9 @@ static void note(struct host_time_driver *d, int r)
 	d->said = r;
 }
 
-int host_time_driver_set(struct host *h, int64_t sim_ns)
+int host_time_driver_set(void *ctx, int64_t sim_ns)
 {
+	struct host *h = ctx;
 	struct host_time_driver *d = &h->time_driver;
 	int r;
 

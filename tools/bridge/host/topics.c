@@ -77,8 +77,9 @@ static void opening(struct host *h, bool on)
 	pthread_mutex_unlock(&h->lanes_lock);
 }
 
-void host_topic_named(struct host *h, const struct sim_bridge_channel *ch, const char *name, const char *type)
+void host_topic_named(void *ctx, const struct sim_bridge_channel *ch, const char *name, const char *type)
 {
+	struct host *h = ctx;
 	struct host_topic *t = container_of(ch, struct host_topic, ch);
 
 	if (ch == &h->clock.clk.ch) /* goes past dispatch */
@@ -167,12 +168,8 @@ void host_topic_announce(struct host *h, struct sim_lane *lane, const char *json
 	}
 	if (r < 0)
 		log_error("simd announced a channel that cannot be used: %s", err_why());
-	if (r && t) {
-		sim_type_unref(t->ch.type);
-		mem_free(t->name);
-		mem_free(t->options);
-		mem_free(t);
-	}
+	if (r)
+		topic_free(h, t);
 	json_decref(j);
 }
 
