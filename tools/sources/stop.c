@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Ending in order. See stop.h.
- */
+/* Ending in order. See stop.h. */
 #include "stop.h"
 #include "thread.h"
 

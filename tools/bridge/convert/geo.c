@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Transverse Mercator by Krueger's series in the third flattening n, to the fourth order.
- */
+/* Transverse Mercator by Krueger's series in the third flattening n, to the fourth order. */
 #include "geo.h"
 
 #include <errno.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * UTM coordinates of a geographic position on the WGS 84 ellipsoid. Thread: any, pure.
- */
+/* UTM coordinates of a geographic position on the WGS 84 ellipsoid. Thread: any, pure. */
 #ifndef CONVERT_GEO_H
 #define CONVERT_GEO_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Ray casting of a spinning lidar. See scan.h.
- */
+/* Ray casting of a spinning lidar. See scan.h. */
 #include "scan.h"
 
 #include <errno.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Boxes around the sensor. See scene.h.
- */
+/* Boxes around the sensor. See scene.h. */
 #include "scene.h"
 
 #include <errno.h>

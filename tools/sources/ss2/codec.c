@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The envelope in bytes. See codec.h.
- */
+/* The envelope in bytes. See codec.h. */
 #include "codec.h"
 
 #include <errno.h>

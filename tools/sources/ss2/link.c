@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * sim-ss2's side towards simd. See link.h.
- */
+/* sim-ss2's side towards simd. See link.h. */
 #include "link.h"
 
 #include <errno.h>

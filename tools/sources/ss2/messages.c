@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * From the scene to messages. See messages.h.
- */
+/* From the scene to messages. See messages.h. */
 #include "messages.h"
 
 #include <stdio.h>

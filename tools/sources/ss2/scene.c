@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What a scenario has put on the road. See scene.h.
- */
+/* What a scenario has put on the road. See scene.h. */
 #include "scene.h"
 
 #include <errno.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Requests of scenario_simulator_v2. See server.h; entities are in server_entities.c.
- */
+/* Requests of scenario_simulator_v2. See server.h; entities are in server_entities.c. */
 #include "server_private.h"
 
 #include <errno.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Requests about entities: spawning, despawning, moving. See server.h.
- */
+/* Requests about entities: spawning, despawning, moving. See server.h. */
 #include "server_private.h"
 
 #include <errno.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The vehicle under test. See vehicle.h.
- */
+/* The vehicle under test. See vehicle.h. */
 #include "vehicle.h"
 
 #include <errno.h>

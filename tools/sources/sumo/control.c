@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * From VehicleControl to what the bicycle model wants. See control.h.
- */
+/* From VehicleControl to what the bicycle model wants. See control.h. */
 #include "control.h"
 
 #include <errno.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The ego's body. See ego.h for the model.
- */
+/* The ego's body. See ego.h for the model. */
 #include "ego.h"
 
 #include <math.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The channels of sim-sumo. See feed.h.
- */
+/* The channels of sim-sumo. See feed.h. */
 #include "feed.h"
 
 #include <errno.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Messages about the ego. See messages.h; surroundings are in messages_scene.c.
- */
+/* Messages about the ego. See messages.h; surroundings are in messages_scene.c. */
 #include "messages.h"
 
 #include <math.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Messages about what is around the ego. See messages.h.
- */
+/* Messages about what is around the ego. See messages.h. */
 #include "messages.h"
 
 #include <math.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Start, watch and end a sumo process. See sumo_proc.h.
- */
+/* Start, watch and end a sumo process. See sumo_proc.h. */
 #include "sumo_proc.h"
 
 #include <arpa/inet.h>
@@ -67,9 +65,7 @@ static _Noreturn void child(char *const argv[], int out_fd, pid_t parent)
 	_exit(127);
 }
 
-/*
- * The write end is non-blocking: if nobody drains it, sumo loses lines, not time.
- */
+/* The write end is non-blocking: if nobody drains it, sumo loses lines, not time. */
 static int spawn(struct sumo_proc *p, char *const argv[])
 {
 	pid_t parent = getpid();

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * TraCI bytes: writer and hostile-proof reader. See traci_wire.h.
- */
+/* TraCI bytes: writer and hostile-proof reader. See traci_wire.h. */
 #include "traci_wire.h"
 
 #include <errno.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Objects over time. See track.h. Open addressing over a fixed window: no memory to run out of.
- */
+/* Objects over time. See track.h. Open addressing over a fixed window: no memory to run out of. */
 #include "track.h"
 
 #include <math.h>
