@@ -29,16 +29,9 @@ int ros2_errno(dds_return_t r)
 	}
 }
 
-static const char *option(struct sim_bridge *b, const char *name)
-{
-	const char *s = b->host->option(b->host->ctx, name);
-
-	return s ? s : "";
-}
-
 static int read_domain(struct sim_bridge *b, uint32_t *ret)
 {
-	const char *text = option(b, "domain"), *env = getenv("ROS_DOMAIN_ID");
+	const char *text = ros2_option(b, "domain"), *env = getenv("ROS_DOMAIN_ID");
 	char *end;
 	long v;
 
@@ -56,29 +49,12 @@ static int read_domain(struct sim_bridge *b, uint32_t *ret)
 
 static int read_distro(struct sim_bridge *b)
 {
-	static const char *const names[] = { "auto", "humble", "iron", "jazzy" };
-	const char *text = option(b, "ros_distro");
+	static const char *const names[] = { "auto", "humble", "iron", "jazzy", NULL };
+	int n = ros2_option_word(b, "ros_distro", names, "auto, humble, iron or jazzy");
 
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(text, names[i]) == 0) {
-			b->graph.said = i ? names[i] : NULL;
-			b->graph.deflt = i < 2 ? GRAPH_GID_HUMBLE : GRAPH_GID_IRON;
-			return 0;
-		}
-	log_error(b, "options.ros_distro: \"%s\" is not auto, humble, iron or jazzy", text);
-	return -EINVAL;
-}
-
-static int read_lease(struct sim_bridge *b, long *ret_ms)
-{
-	const char *text = option(b, "lease_ms");
-	char *end;
-
-	*ret_ms = strtol(text, &end, 10);
-	if (!*end && end != text && *ret_ms >= 100 && *ret_ms <= 3600000)
-		return 0;
-	log_error(b, "options.lease_ms: \"%.20s\" is not a number of ms from 100 to 3600000", text);
-	return -EINVAL;
+	b->graph.said = n > 0 ? names[n] : NULL;
+	b->graph.deflt = n < 2 ? GRAPH_GID_HUMBLE : GRAPH_GID_IRON;
+	return n < 0 ? n : 0;
 }
 
 static bool says(const char *name, const char *value)
@@ -107,16 +83,15 @@ static void check_range(struct sim_bridge *b)
 /* Over loopback only, unless the rig or the environment asks for the network. */
 static int read_localhost(struct sim_bridge *b, bool *ret)
 {
-	const char *text = option(b, "localhost");
+	static const char *const words[] = { "false", "true", "auto", NULL };
+	int n = ros2_option_word(b, "localhost", words, "auto, true or false");
 
-	if (strcmp(text, "auto") && strcmp(text, "true") && strcmp(text, "false")) {
-		log_error(b, "options.localhost: \"%s\" is not auto, true or false", text);
-		return -EINVAL;
-	}
+	if (n < 0)
+		return n;
 	check_range(b);
-	*ret = strcmp(text, "true") == 0 || (strcmp(text, "auto") == 0 && !says("ROS_LOCALHOST_ONLY", "0") &&
-					     !says("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET") &&
-					     !says("ROS_AUTOMATIC_DISCOVERY_RANGE", "SYSTEM_DEFAULT"));
+	*ret = n == 1 ||
+	       (n == 2 && !says("ROS_LOCALHOST_ONLY", "0") && !says("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET") &&
+		!says("ROS_AUTOMATIC_DISCOVERY_RANGE", "SYSTEM_DEFAULT"));
 	return 0;
 }
 
@@ -182,7 +157,7 @@ int ros2_domain_open(struct sim_bridge *b)
 	if (r == 0)
 		r = read_localhost(b, &b->localhost);
 	if (r == 0)
-		r = read_lease(b, &lease_ms);
+		r = ros2_option_ms(b, "lease_ms", 100, 3600000, &lease_ms);
 	if (r == 0)
 		r = write_xml(b, b->localhost, lease_ms, &xml);
 	b->domain = r < 0 ? 0 : dds_create_domain(id, xml);

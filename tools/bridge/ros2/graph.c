@@ -12,9 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <dds/ddsi/ddsi_serdata.h>
-
-#include "sertype.h"
 #include "enc_wire.h"
 #include "ros2.h"
 #include "ros/ros_type.h"
@@ -22,7 +19,6 @@
 #define GRAPH_TYPE  "rmw_dds_common/ParticipantEntitiesInfo"
 #define GRAPH_TOPIC "ros_discovery_info"
 #define KEPT        512 /* samples that may wait for us */
-#define TAKE        16
 
 /* ---- what we say ---- */
 
@@ -109,35 +105,21 @@ static bool is_bridge(struct sim_bridge *b, dds_instance_handle_t writer)
 	return is;
 }
 
-static void note(struct sim_bridge *b, const struct ddsi_serdata *d, dds_instance_handle_t writer)
+static void note(void *arg, const struct endpoint_sample *s)
 {
-	size_t len = ddsi_serdata_size(d);
-	ddsrt_iovec_t ref;
-	struct ddsi_serdata *held = ddsi_serdata_to_ser_ref(d, 0, len, &ref);
+	struct sim_bridge *b = arg;
 	struct graph_info said;
 	struct ros2_peer *h;
 
-	if (graph_read(ref.iov_base, len, &said) == 0 && (h = heard_of(&b->graph, writer)))
+	if (is_bridge(b, s->info->publication_handle))
+		return;
+	if (graph_read(s->bytes, s->len, &said) == 0 && (h = heard_of(&b->graph, s->info->publication_handle))) {
 		h->said = said;
-	else if (!b->graph.thr.told_odd) {
+	} else if (!b->graph.thr.told_odd) {
 		b->graph.thr.told_odd = true;
-		log_info(b, "ros_discovery_info: a message of %zu bytes that no ROS sends, or too many: ignored", len);
+		log_info(b, "ros_discovery_info: a message of %zu bytes that no ROS sends, or too many: ignored",
+			 s->len);
 	}
-	ddsi_serdata_to_ser_unref(held, &ref);
-}
-
-static void take(struct sim_bridge *b)
-{
-	struct ddsi_serdata *data[TAKE];
-	dds_sample_info_t info[TAKE];
-	int n;
-
-	while ((n = dds_takecdr(b->graph.reader, data, TAKE, info, DDS_ANY_STATE)) > 0)
-		for (int i = 0; i < n; i++) {
-			if (info[i].valid_data && !is_bridge(b, info[i].publication_handle))
-				note(b, data[i], info[i].publication_handle);
-			ddsi_serdata_unref(data[i]);
-		}
 }
 
 static void forget_those_who_left(struct ros2_graph *g)
@@ -268,19 +250,17 @@ static void *graph_main(void *arg)
 	struct ros2_graph *g = &b->graph;
 	dds_time_t due = dds_time() + g->wait_dur_ns;
 
-	while (!atomic_load(&g->stop)) {
+	while (!atomic_load(&g->waiter.stop)) {
 		int64_t rest_dur_ns = ros2_clock_publishers_look(b);
 		dds_time_t now = dds_time();
 		dds_subscription_matched_status_t matched;
-		bool poked;
 
 		decide(b, now >= due);
 		if (!g->form && due - now < rest_dur_ns)
 			rest_dur_ns = due - now;
-		dds_waitset_wait(g->set, NULL, 0, rest_dur_ns);
-		dds_take_guardcondition(g->poke, &poked);
+		waiter_wait(&g->waiter, rest_dur_ns);
 		dds_get_subscription_matched_status(g->reader, &matched);
-		take(b);
+		endpoint_take(g->reader, note, b);
 		forget_those_who_left(g);
 	}
 	return NULL;
@@ -288,94 +268,46 @@ static void *graph_main(void *arg)
 
 /* ---- life ---- */
 
-static int read_ms(struct sim_bridge *b, const char *name, long max, int64_t *ret_dur_ns)
+static dds_entity_t create_endpoint(struct sim_bridge *b, bool reads)
 {
-	const char *text = b->host->option(b->host->ctx, name);
-	char *end;
-	long v = strtol(text ? text : "", &end, 10);
-
-	if (!text || *end || end == text || v < 0 || v > max) {
-		log_error(b, "options.%s: \"%.20s\" is not a number of ms from 0 to %ld", name, text ? text : "", max);
-		return -EINVAL;
-	}
-	*ret_dur_ns = v * INT64_C(1000000);
-	return 0;
-}
-
-static dds_entity_t create_endpoint(struct sim_bridge *b, dds_entity_t topic, const char *hash, bool reads)
-{
+	const struct ros_type *t = ros_type_find(ros2_types, GRAPH_TYPE);
 	struct ros2_qos profile = { .reliable = true, .transient_local = true, .depth = reads ? KEPT : 1 };
-	dds_qos_t *qos = ros2_qos_create(&profile, hash);
-	dds_entity_t e = DDS_RETCODE_OUT_OF_RESOURCES;
+	struct endpoint e = {
+		.name = GRAPH_TOPIC, .type = t, .qos = ros2_qos_create(&profile, t->hash), .reads = reads
+	};
 
-	if (qos && reads)
-		dds_qset_ignorelocal(qos, DDS_IGNORELOCAL_PARTICIPANT);
-	if (qos)
-		e = reads ? dds_create_reader(b->participant, topic, qos, NULL)
-			  : dds_create_writer(b->participant, topic, qos, NULL);
-	dds_delete_qos(qos);
-	return e;
+	if (e.qos && reads)
+		dds_qset_ignorelocal(e.qos, DDS_IGNORELOCAL_PARTICIPANT);
+	return endpoint_create(b->participant, &e);
 }
 
 /* The participant owns all of it. */
 static int create_entities(struct sim_bridge *b)
 {
-	const struct ros_type *t = ros_type_find(ros2_types, GRAPH_TYPE);
 	struct ros2_graph *g = &b->graph;
-	dds_entity_t topic = DDS_RETCODE_OUT_OF_RESOURCES, data;
-	char type_name[128];
 	int r;
 
-	if (ros_type_dds_name(t, type_name, sizeof(type_name)) == 0)
-		topic = sertype_topic_create(b->participant, GRAPH_TOPIC, type_name, NULL);
-	g->writer = topic < 0 ? topic : create_endpoint(b, topic, t->hash, false);
-	g->reader = topic < 0 ? topic : create_endpoint(b, topic, t->hash, true);
+	g->writer = create_endpoint(b, false);
+	g->reader = create_endpoint(b, true);
 	if (g->writer < 0 || g->reader < 0)
 		return ros2_errno(g->writer < 0 ? g->writer : g->reader);
 	b->participants = dds_create_reader(b->participant, DDS_BUILTIN_TOPIC_DCPSPARTICIPANT, NULL, NULL);
-	g->set = dds_create_waitset(b->participant);
-	g->poke = dds_create_guardcondition(b->participant);
-	data = dds_create_readcondition(g->reader, DDS_ANY_STATE);
-	if (b->participants < 0 || g->set < 0 || g->poke < 0 || data < 0)
-		return -ENOMEM;
-	if ((r = dds_set_status_mask(g->reader, DDS_SUBSCRIPTION_MATCHED_STATUS)) < 0 ||
-	    (r = dds_waitset_attach(g->set, g->reader, 0)) < 0 || (r = dds_waitset_attach(g->set, data, 0)) < 0 ||
-	    (r = dds_waitset_attach(g->set, g->poke, 0)) < 0)
-		return ros2_errno(r);
-	return ros2_clock_publishers_open(b, g->set);
+	r = b->participants < 0 ? -ENOMEM : waiter_open(&g->waiter, b->participant, g->reader);
+	return r < 0 ? r : ros2_clock_publishers_open(b, g->waiter.set);
 }
 
 int ros2_graph_open(struct sim_bridge *b)
 {
-	struct ros2_graph *g = &b->graph;
-	int r = read_ms(b, "graph_wait_ms", 60000, &g->wait_dur_ns);
+	long wait_ms;
+	int r = ros2_option_ms(b, "graph_wait_ms", 0, 60000, &wait_ms);
 
 	if (r < 0)
 		return r;
+	b->graph.wait_dur_ns = wait_ms * INT64_C(1000000);
 	r = create_entities(b);
 	if (r == 0)
-		r = -pthread_create(&g->thread, NULL, graph_main, b);
-	if (r < 0) {
+		r = waiter_start(&b->graph.waiter, "ros2-graph", graph_main, b);
+	if (r < 0)
 		log_error(b, GRAPH_TOPIC " cannot be written: %s", strerror(-r));
-		return r;
-	}
-	g->running = true;
-	pthread_setname_np(g->thread, "ros2-graph");
-	return 0;
-}
-
-void ros2_graph_poke(struct sim_bridge *b)
-{
-	if (b->graph.running)
-		dds_set_guardcondition(b->graph.poke, true);
-}
-
-void ros2_graph_close(struct sim_bridge *b)
-{
-	if (!b->graph.running)
-		return;
-	atomic_store(&b->graph.stop, true);
-	ros2_graph_poke(b);
-	pthread_join(b->graph.thread, NULL);
-	b->graph.running = false;
+	return r;
 }

@@ -12,16 +12,12 @@
 
 #include <jansson.h>
 
-#include <dds/ddsi/ddsi_serdata.h>
-
 #include <sim/introspect.h>
 
-#include "sertype.h"
 #include "ros2.h"
 #include "ros/ros_type.h"
 
 #define BODY_MAX (64u * 1024) /* as the host takes them */
-#define TAKE     8
 
 const char *ros2_reason(int r)
 {
@@ -57,16 +53,17 @@ static void drop(struct ros2_inbound *in, int r)
 			 (unsigned long long)n);
 }
 
-static void take_in(struct ros2_inbound *in, const struct ddsi_serdata *d)
+static void take_in(void *arg, const struct endpoint_sample *s)
 {
+	struct ros2_inbound *in = arg;
 	struct sim_bridge *b = in->bridge;
-	size_t len = ddsi_serdata_size(d), size = 0;
-	ddsrt_iovec_t ref;
-	struct ddsi_serdata *held = ddsi_serdata_to_ser_ref(d, 0, len, &ref);
-	int r = len ? conversion_in_read(&in->conversion, WIRE_CDR, ref.iov_base, len, in->body, BODY_MAX, &size)
-		    : -EMSGSIZE;
+	size_t size = 0;
+	int r;
 
-	ddsi_serdata_to_ser_unref(held, &ref);
+	if (atomic_load(&b->status) != SIM_BRIDGE_CONNECTED)
+		return; /* disconnected there is no far side, although DDS goes on */
+	r = s->len ? conversion_in_read(&in->conversion, WIRE_CDR, s->bytes, s->len, in->body, BODY_MAX, &size)
+		   : -EMSGSIZE;
 	if (r == 0)
 		r = b->host->publish(b->host->ctx, in->channel, in->conversion.sim, in->body, size);
 	if (r < 0)
@@ -75,18 +72,7 @@ static void take_in(struct ros2_inbound *in, const struct ddsi_serdata *d)
 
 static void on_data(dds_entity_t reader, void *arg)
 {
-	struct ddsi_serdata *data[TAKE];
-	dds_sample_info_t info[TAKE];
-	struct ros2_inbound *in = arg;
-	int n;
-
-	while ((n = dds_takecdr(reader, data, TAKE, info, DDS_ANY_STATE)) > 0)
-		for (int i = 0; i < n; i++) {
-			/* disconnected there is no far side, although DDS goes on */
-			if (info[i].valid_data && atomic_load(&in->bridge->status) == SIM_BRIDGE_CONNECTED)
-				take_in(in, data[i]);
-			ddsi_serdata_unref(data[i]);
-		}
+	endpoint_take(reader, take_in, arg);
 }
 
 /* ---- a reader while somebody listens ---- */
@@ -102,21 +88,19 @@ static void on_refused(dds_entity_t reader, const dds_requested_incompatible_qos
 
 static dds_entity_t create_reader(struct sim_bridge *b, struct ros2_inbound *in)
 {
-	const struct ros_type *type = in->conversion.type;
-	dds_listener_t *listener = dds_create_listener(in);
-	dds_qos_t *qos = ros2_qos_create(&in->qos, type->hash);
-	dds_entity_t reader = DDS_RETCODE_OUT_OF_RESOURCES;
-	char dds_name[256], type_name[128];
+	char dds_name[256];
+	struct endpoint e = { .name = dds_name,
+			      .type = in->conversion.type,
+			      .qos = ros2_qos_create(&in->qos, in->conversion.type->hash),
+			      .listener = dds_create_listener(in),
+			      .reads = true };
+	dds_entity_t reader;
 
-	dds_lset_data_available(listener, on_data);
-	dds_lset_requested_incompatible_qos(listener, on_refused);
+	dds_lset_data_available(e.listener, on_data);
+	dds_lset_requested_incompatible_qos(e.listener, on_refused);
 	snprintf(dds_name, sizeof(dds_name), "rt%s", in->name);
-	if (ros_type_dds_name(type, type_name, sizeof(type_name)) == 0) {
-		in->topic = sertype_topic_create(b->participant, dds_name, type_name, NULL);
-		reader = in->topic < 0 ? in->topic : dds_create_reader(b->participant, in->topic, qos, listener);
-	}
-	dds_delete_listener(listener);
-	dds_delete_qos(qos);
+	reader = endpoint_create(b->participant, &e);
+	in->topic = e.topic;
 	return reader;
 }
 

@@ -29,14 +29,6 @@
 #define RCVBUF_ASK       (10 << 20) /* as in domain.c */
 #define LOSS_LINE_DUR_NS INT64_C(10000000000)
 
-static int64_t mono_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* ---- parts ---- */
 
 struct pace { /* of one message */
@@ -83,7 +75,7 @@ static void between(void *arg)
 static void name_loss(struct sim_bridge *b)
 {
 	struct receivers_loss loss;
-	int64_t now_mono_ns = mono_ns();
+	int64_t now_mono_ns = ros2_mono_ns();
 
 	if (now_mono_ns < b->large.quiet_mono_ns || !receivers_lost(b->large.receivers, &loss))
 		return;
@@ -99,7 +91,7 @@ static void name_loss(struct sim_bridge *b)
 
 static void wait_for_acks(struct ros2_topic *t)
 {
-	int64_t now_mono_ns = mono_ns();
+	int64_t now_mono_ns = ros2_mono_ns();
 
 	if (now_mono_ns < t->acks.skip_mono_ns)
 		return;
@@ -223,15 +215,12 @@ static void probe_buffers(struct sim_bridge *b)
 
 static int read_pacing(struct sim_bridge *b)
 {
-	const char *text = b->host->option(b->host->ctx, "pacing");
+	static const char *const words[] = { "auto", "time", "off", NULL };
+	int n = ros2_option_word(b, "pacing", words, "auto, time or off");
 
-	if (text && strcmp(text, "auto") && strcmp(text, "time") && strcmp(text, "off")) {
-		log_error(b, "options.pacing: \"%.40s\" is not auto, time or off", text);
-		return -EINVAL;
-	}
-	b->large.whole = text && strcmp(text, "off") == 0;
-	b->large.timed = (text && strcmp(text, "time") == 0) || !b->localhost;
-	return text && strcmp(text, "auto") != 0;
+	b->large.whole = n == 2;
+	b->large.timed = n == 1 || !b->localhost;
+	return n;
 }
 
 int ros2_large_open(struct sim_bridge *b)

@@ -32,18 +32,6 @@ static const struct sim_bridge_option options[] = {
 	{ NULL, NULL, NULL },
 };
 
-static int read_autoware(struct sim_bridge *b)
-{
-	const char *s = b->host->option(b->host->ctx, "autoware_msgs");
-
-	b->before_1_8 = s && strcmp(s, "1.7") == 0;
-	if (b->before_1_8 || (s && strcmp(s, "1.8") == 0))
-		return 0;
-	log_error(b, "options.autoware_msgs: \"%.20s\" is not 1.8 (autoware_msgs 1.8.0 and later) or 1.7 (before)",
-		  s ? s : "");
-	return -EINVAL;
-}
-
 static int ros2_reg(struct sim_bridge_registry *r)
 {
 	int e = 0;
@@ -63,10 +51,10 @@ static int ros2_reg(struct sim_bridge_registry *r)
 
 static int read_name(struct sim_bridge *b, const char *option, bool is_namespace, char out[64])
 {
-	const char *s = b->host->option(b->host->ctx, option);
+	const char *s = ros2_option(b, option);
 
-	if (!s || strlen(s) > 63 || !ros_name_ok(s, is_namespace)) {
-		log_error(b, "options.%s: \"%.70s\" is not a ROS name: letters, digits and '_'%s", option, s ? s : "",
+	if (strlen(s) > 63 || !ros_name_ok(s, is_namespace)) {
+		log_error(b, "options.%s: \"%.70s\" is not a ROS name: letters, digits and '_'%s", option, s,
 			  is_namespace ? ", '/' first" : "");
 		return -EINVAL;
 	}
@@ -74,46 +62,42 @@ static int read_name(struct sim_bridge *b, const char *option, bool is_namespace
 	return 0;
 }
 
-static int read_names(struct sim_bridge *b)
+/* What the options say alone; what the network and the environment say comes with create(). */
+static int read_options(struct sim_bridge *b)
 {
-	const char *s = b->host->option(b->host->ctx, "names");
+	static const char *const autoware[] = { "1.8", "1.7", NULL }, *const names[] = { "automatic", "strict", "",
+											 NULL };
+	int node = read_name(b, "node", false, b->node), space = read_name(b, "namespace", true, b->node_namespace);
+	int msgs =
+		ros2_option_word(b, "autoware_msgs", autoware, "1.8 (autoware_msgs 1.8.0 and later) or 1.7 (before)");
+	int naming = ros2_option_word(b, "names", names, "one of automatic, strict");
 
-	b->strict_names = s && strcmp(s, "strict") == 0;
-	if (!s || !*s || b->strict_names || strcmp(s, "automatic") == 0)
-		return 0;
-	log_error(b, "options.names: \"%.40s\" is not one of automatic, strict", s);
-	return -EINVAL;
+	b->before_1_8 = msgs == 1;
+	b->strict_names = naming == 1;
+	return node < 0 || space < 0 || msgs < 0 || naming < 0 ? -EINVAL : 0;
 }
 
-/* Of what the options say alone; what the network and the environment say comes with create(). */
 static int ros2_check(const struct sim_bridge_host *host, const char *connection)
 {
 	struct sim_bridge *b = calloc(1, sizeof(*b));
-	int r, failed = 0;
+	int r;
 
 	(void)connection;
 	if (!b)
 		return -ENOMEM;
 	b->host = host;
-	r = read_name(b, "node", false, b->node);
-	failed = r < 0 ? r : failed;
-	r = read_name(b, "namespace", true, b->node_namespace);
-	failed = r < 0 ? r : failed;
-	r = read_autoware(b);
-	failed = r < 0 ? r : failed;
-	r = read_names(b);
-	failed = r < 0 ? r : failed;
+	r = read_options(b);
 	free(b);
-	return failed;
+	return r;
 }
 
 static void ros2_destroy(struct sim_bridge *b)
 {
 	ros2_large_close(b);
 	ros2_services_close(b);
-	ros2_sim_time_close(b);
+	waiter_close(&b->sim_time.waiter);
 	ros2_inbound_close(b);
-	ros2_graph_close(b);
+	waiter_close(&b->graph.waiter);
 	log_info(b, "%llu messages converted, %llu not, as nobody listened",
 		 (unsigned long long)atomic_load(&b->converted), (unsigned long long)atomic_load(&b->skipped));
 	if (b->participant > 0)
@@ -131,32 +115,18 @@ static void ros2_destroy(struct sim_bridge *b)
 
 static int ros2_create(const struct sim_bridge_host *host, struct sim_bridge **ret)
 {
+	static int (*const open[])(struct sim_bridge * b) = { read_options,      ros2_domain_open,   ros2_graph_open,
+							      ros2_inbound_open, ros2_sim_time_open, ros2_services_open,
+							      ros2_large_open };
 	struct sim_bridge *b = calloc(1, sizeof(*b));
-	int r;
+	int r = 0;
 
 	if (!b)
 		return -ENOMEM;
 	b->host = host;
 	pthread_mutex_init(&b->lock, NULL);
-	r = read_name(b, "node", false, b->node);
-	if (r == 0)
-		r = read_name(b, "namespace", true, b->node_namespace);
-	if (r == 0)
-		r = read_autoware(b);
-	if (r == 0)
-		r = read_names(b);
-	if (r == 0)
-		r = ros2_domain_open(b);
-	if (r == 0)
-		r = ros2_graph_open(b);
-	if (r == 0)
-		r = ros2_inbound_open(b);
-	if (r == 0)
-		r = ros2_sim_time_open(b);
-	if (r == 0)
-		r = ros2_services_open(b);
-	if (r == 0)
-		r = ros2_large_open(b);
+	for (size_t i = 0; r == 0 && i < sizeof(open) / sizeof(open[0]); i++)
+		r = open[i](b);
 	if (r < 0) {
 		ros2_destroy(b);
 		return r;
@@ -174,7 +144,7 @@ static int ros2_connect(struct sim_bridge *b, const char *connection)
 	atomic_store(&b->status, SIM_BRIDGE_CONNECTED);
 	b->host->status(b->host->ctx, SIM_BRIDGE_CONNECTED, "taking part in the domain");
 	ros2_inbound_offer(b);
-	ros2_sim_time_poke(b);
+	waiter_poke(&b->sim_time.waiter);
 	return 0;
 }
 
@@ -182,7 +152,7 @@ static void ros2_disconnect(struct sim_bridge *b)
 {
 	atomic_store(&b->status, SIM_BRIDGE_DISCONNECTED);
 	b->host->status(b->host->ctx, SIM_BRIDGE_DISCONNECTED, "");
-	ros2_sim_time_poke(b);
+	waiter_poke(&b->sim_time.waiter);
 }
 
 static enum sim_bridge_status ros2_status(const struct sim_bridge *b)

@@ -8,12 +8,14 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #include <dds/dds.h>
 
 #include <sim/bridge.h>
 
 #include "conversion.h"
+#include "endpoint.h"
 #include "graph_read.h"
 #include "iov_buf.h"
 #include "static_frames.h"
@@ -83,10 +85,7 @@ struct ros2_peer { /* a participant of somebody else */
 
 struct ros2_graph {
 	dds_entity_t writer, reader;
-	dds_entity_t set, poke;
-	pthread_t thread;
-	bool running;
-	_Atomic bool stop;
+	struct waiter waiter;
 	const char *said;    /* the option ros_distro; NULL: auto */
 	unsigned deflt;      /* form while nobody is heard: GRAPH_GID_... */
 	int64_t wait_dur_ns; /* for somebody to be heard */
@@ -117,11 +116,8 @@ struct ros2_clock_publishers { /* who else publishes /clock; but for `ours` the 
 
 struct ros2_sim_time { /* time from the graph's /clock */
 	bool on;
-	dds_entity_t topic, reader;
-	dds_entity_t set, poke; /* what the thread waits on; poke: look at stop and at the status */
-	pthread_t thread;
-	bool running;
-	_Atomic bool stop;
+	dds_entity_t reader;
+	struct waiter waiter;
 	struct {                                /* the thread's */
 		dds_instance_handle_t followed; /* the writer; 0: none */
 		char gid[ROS2_GID_TEXT];
@@ -215,17 +211,32 @@ struct sim_bridge_topic { /* what becomes of one channel */
 #define log_warn(b, ...)      log_at(b, 1, __VA_ARGS__)
 #define log_info(b, ...)      log_at(b, 2, __VA_ARGS__)
 
+/* CLOCK_MONOTONIC */
+static inline int64_t ros2_mono_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/*
+ * option.c: an option of the bridge, "" where the host knows none; as one of `words`, which NULL ends: its number; as a number of ms
+ * in a range. -EINVAL and an error in the log: it is not `expected`.
+ */
+const char *ros2_option(const struct sim_bridge *b, const char *name);
+int ros2_option_word(const struct sim_bridge *b, const char *name, const char *const words[], const char *expected);
+int ros2_option_ms(const struct sim_bridge *b, const char *name, long min, long max, long *ret_ms);
+
 /* domain.c: domain and participant from the bridge's options and the environment. 0 or negative errno, logged. */
 int ros2_domain_open(struct sim_bridge *b);
 
 /*
  * graph.c: who we are, for `ros2 node list`, in the form that the others have. The caller holds b->lock for ros2_graph_publish(),
- * which says nothing while it is not known which that is. poke(): look again. close() ends the thread.
+ * which says nothing while it is not known which that is. A poke of the waiter makes it look again.
  */
 int ros2_graph_open(struct sim_bridge *b);
 void ros2_graph_publish(struct sim_bridge *b);
-void ros2_graph_poke(struct sim_bridge *b);
-void ros2_graph_close(struct sim_bridge *b);
 /* A node of that participant, "": none is known. Thread: the graph's. */
 const char *ros2_graph_node_of(const struct sim_bridge *b, const dds_guid_t *participant);
 
@@ -288,11 +299,9 @@ dds_entity_t ros2_service_writer(const struct ros2_service *s);
 
 /*
  * sim_time.c: the option "use_sim_time". open() begins to look for publishers of /clock; time is driven while the bridge is
- * connected: poke() says that this has changed. close() waits for a round of lock-step that is open.
+ * connected: a poke of the waiter says that this has changed. Its close waits for a round of lock-step that is open.
  */
 int ros2_sim_time_open(struct sim_bridge *b);
-void ros2_sim_time_poke(struct sim_bridge *b);
-void ros2_sim_time_close(struct sim_bridge *b);
 
 /* qos.c */
 /* What the rig says, and where it says nothing the default. */

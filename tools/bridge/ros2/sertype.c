@@ -368,8 +368,8 @@ static const struct ddsi_sertype_ops type_ops = {
 	.hash = type_hash,
 };
 
-dds_entity_t sertype_topic_create_typed(dds_entity_t participant, const char *name, const char *type_name,
-					const dds_qos_t *qos, struct ddsi_sertype **ret_type)
+dds_entity_t sertype_topic_create(dds_entity_t participant, const char *name, const char *type_name,
+				  struct ddsi_sertype **ret_type)
 {
 	struct sertype *b = calloc(1, sizeof(*b));
 	struct ddsi_sertype *t = (struct ddsi_sertype *)b;
@@ -381,20 +381,12 @@ dds_entity_t sertype_topic_create_typed(dds_entity_t participant, const char *na
 	}
 	ddsi_sertype_init(t, type_name, &type_ops, &data_ops, true);
 	t->allowed_data_representation = DDS_DATA_REPRESENTATION_FLAG_XCDR1;
-	topic = dds_create_topic_sertype(participant, name, &t, qos, NULL, NULL);
+	topic = dds_create_topic_sertype(participant, name, &t, NULL, NULL, NULL);
 	if (topic < 0)
 		ddsi_sertype_unref(t);
-	else
+	else if (ret_type)
 		*ret_type = t;
 	return topic;
-}
-
-dds_entity_t sertype_topic_create(dds_entity_t participant, const char *name, const char *type_name,
-				  const dds_qos_t *qos)
-{
-	struct ddsi_sertype *type;
-
-	return sertype_topic_create_typed(participant, name, type_name, qos, &type);
 }
 
 dds_return_t sertype_write_in_parts(dds_entity_t writer, const struct iov_buf *o, size_t part,

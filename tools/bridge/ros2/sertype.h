@@ -8,9 +8,10 @@
 
 #include <dds/dds.h>
 
-/* A topic of the DDS type `type_name`. qos borrows, NULL: default. Returns the entity or a negative DDS code. */
+/* A topic of the DDS type `type_name`. Returns the entity or a negative DDS code; ret_type lives as long as it, NULL: not wanted. */
+struct ddsi_sertype;
 dds_entity_t sertype_topic_create(dds_entity_t participant, const char *name, const char *type_name,
-				  const dds_qos_t *qos);
+				  struct ddsi_sertype **ret_type);
 
 /*
  * As dds_write(). Behind each `part` bytes that have been sent, but for the last ones, between() is called, on this thread and with
@@ -20,11 +21,6 @@ struct iov_buf;
 typedef void sertype_between_fn(void *arg);
 dds_return_t sertype_write_in_parts(dds_entity_t writer, const struct iov_buf *o, size_t part,
 				    sertype_between_fn *between, void *arg);
-
-/* sertype_topic_create(); ret_type lives as long as the topic. */
-struct ddsi_sertype;
-dds_entity_t sertype_topic_create_typed(dds_entity_t participant, const char *name, const char *type_name,
-					const dds_qos_t *qos, struct ddsi_sertype **ret_type);
 
 /* What comes in is remembered with where it came from: for rtps_identity_open()'s domain, before the first reader. */
 void sertype_keep_origin(struct ddsi_sertype *type);

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sertype.h"
 #include "ros/ros_type.h"
 
 /*
@@ -123,55 +122,44 @@ static void serve_fastrtps(struct ros2_service *s)
 
 static int create_writer(struct ros2_service *s)
 {
-	dds_qos_t *qos = endpoint_qos(s, s->response_type);
-	dds_listener_t *listener = dds_create_listener(s);
-	char name[160], type_name[160];
-	int r = ros_type_dds_name(s->response_type, type_name, sizeof(type_name));
+	char name[160];
+	struct endpoint e = { .name = name,
+			      .type = s->response_type,
+			      .qos = endpoint_qos(s, s->response_type),
+			      .listener = dds_create_listener(s) };
 
-	dds_lset_publication_matched(listener, service_on_matched);
+	dds_lset_publication_matched(e.listener, service_on_matched);
 	snprintf(name, sizeof(name), "rr%sReply", s->name);
-	if (r == 0) {
-		s->response_topic =
-			sertype_topic_create_typed(s->bridge->participant, name, type_name, NULL, &s->response_sertype);
-		s->writer = s->response_topic < 0
-				    ? s->response_topic
-				    : dds_create_writer(s->bridge->participant, s->response_topic, qos, listener);
-		r = ros2_errno(s->writer);
-	}
-	if (r == 0)
-		serve_fastrtps(s);
-	dds_delete_listener(listener);
-	dds_delete_qos(qos);
-	return r;
+	s->writer = endpoint_create(s->bridge->participant, &e);
+	s->response_topic = e.topic;
+	s->response_sertype = e.sertype;
+	if (s->writer < 0)
+		return ros2_errno(s->writer);
+	serve_fastrtps(s);
+	return 0;
 }
 
 static int create_reader(struct ros2_service *s)
 {
-	dds_qos_t *qos = endpoint_qos(s, s->request_type);
-	dds_listener_t *listener = dds_create_listener(s);
-	char name[160], type_name[160];
-	struct ddsi_sertype *sertype = NULL;
-	dds_entity_t reader = 0;
-	int r = ros_type_dds_name(s->request_type, type_name, sizeof(type_name));
+	char name[160];
+	struct endpoint e = { .name = name,
+			      .type = s->request_type,
+			      .qos = endpoint_qos(s, s->request_type),
+			      .listener = dds_create_listener(s),
+			      .reads = true,
+			      .keeps_origin = s->serves_fastrtps };
+	dds_entity_t reader;
 
-	dds_lset_data_available(listener, service_on_data);
+	dds_lset_data_available(e.listener, service_on_data);
 	snprintf(name, sizeof(name), "rq%sRequest", s->name);
-	if (r == 0) {
-		s->request_topic = sertype_topic_create_typed(s->bridge->participant, name, type_name, NULL, &sertype);
-		if (s->request_topic > 0 && s->serves_fastrtps)
-			sertype_keep_origin(sertype);
-		reader = s->request_topic < 0
-				 ? s->request_topic
-				 : dds_create_reader(s->bridge->participant, s->request_topic, qos, listener);
-		r = ros2_errno(reader);
-	}
-	if (reader > 0)
-		atomic_store(&s->reader, reader);
-	if (reader > 0 && s->serves_fastrtps && dds_get_guid(reader, &s->reader_guid) == 0)
+	reader = endpoint_create(s->bridge->participant, &e);
+	s->request_topic = e.topic;
+	if (reader < 0)
+		return ros2_errno(reader);
+	atomic_store(&s->reader, reader);
+	if (s->serves_fastrtps && dds_get_guid(reader, &s->reader_guid) == 0)
 		(void)rtps_identity_add(s->bridge->identity, &s->reader_guid); /* there is room for both of all */
-	dds_delete_listener(listener);
-	dds_delete_qos(qos);
-	return r;
+	return 0;
 }
 
 /* The writer first: who sees the reader may ask at once. */

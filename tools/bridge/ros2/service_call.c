@@ -15,9 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
-
-#include <dds/ddsi/ddsi_serdata.h>
 
 #include "sertype.h"
 
@@ -30,18 +27,9 @@
 #define CROWD_DUR_NS \
 	INT64_C(20000000) /* for so many, where as many wait: who asks that much at once takes them as slowly */
 #define OPEN_MAX     16u  /* of a service with the host: what may wait at a provider, if it says nothing else */
-#define TAKE         8
 #define MATCHED_MAX  256
 #define REFUSAL_ROOM 1024
 #define PREFIX_SIZE  12
-
-static int64_t mono_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
 
 static void request_free(struct ros2_request *q)
 {
@@ -191,7 +179,7 @@ static bool crowded(struct sim_bridge *b)
  */
 static bool may_write(struct ros2_service *s)
 {
-	int64_t now_mono_ns = mono_ns();
+	int64_t now_mono_ns = ros2_mono_ns();
 
 	if (s->n_unacked < UNACKED_MAX || s->bridge->replies.stop)
 		return true;
@@ -206,7 +194,7 @@ static bool may_write(struct ros2_service *s)
 	}
 	s->n_unacked = 0;
 	s->ack_mono_ns = 0;
-	s->batch_mono_ns = mono_ns();
+	s->batch_mono_ns = ros2_mono_ns();
 	return true;
 }
 
@@ -217,13 +205,13 @@ static bool send_reply(struct ros2_request *q)
 	struct sim_bridge *b = s->bridge;
 	int r;
 
-	if (!b->replies.stop && (mono_ns() < s->write_pause_mono_ns || !may_write(s)))
+	if (!b->replies.stop && (ros2_mono_ns() < s->write_pause_mono_ns || !may_write(s)))
 		return false;
 	r = q->of_fastrtps ? sertype_write_to(s->writer, s->response_sertype, &q->out, &q->to)
 			   : dds_write(s->writer, &q->out);
 
-	if (r == DDS_RETCODE_TIMEOUT && !b->replies.stop && mono_ns() < q->until_mono_ns) {
-		s->write_pause_mono_ns = mono_ns() + LOOK_DUR_NS;
+	if (r == DDS_RETCODE_TIMEOUT && !b->replies.stop && ros2_mono_ns() < q->until_mono_ns) {
+		s->write_pause_mono_ns = ros2_mono_ns() + LOOK_DUR_NS;
 		return false;
 	}
 	if (r < 0)
@@ -237,8 +225,8 @@ static bool send_reply(struct ros2_request *q)
 /* true: it has been written, or there is nobody to write to. */
 static bool write_reply(struct ros2_request *q)
 {
-	enum asker asker =
-		q->service->bridge->replies.stop || mono_ns() >= q->until_mono_ns ? ASKER_READY : look_for_asker(q);
+	enum asker asker = q->service->bridge->replies.stop || ros2_mono_ns() >= q->until_mono_ns ? ASKER_READY
+												  : look_for_asker(q);
 
 	if (asker == ASKER_NOT_YET || (asker == ASKER_READY && !send_reply(q)))
 		return false;
@@ -267,7 +255,7 @@ static void reply(struct ros2_request *q)
 	struct sim_bridge *b = q->service->bridge;
 	bool full;
 
-	q->until_mono_ns = mono_ns() + WAIT_DUR_NS;
+	q->until_mono_ns = ros2_mono_ns() + WAIT_DUR_NS;
 	pthread_mutex_lock(&b->replies.lock);
 	full = !push(&b->replies.ready, q);
 	tell(b);
@@ -348,9 +336,9 @@ static void on_answer(void *user, int result, const char *why, const void *respo
 
 	pthread_mutex_lock(&b->replies.lock);
 	s->n_open--;
-	if (result == -EBUSY && !s->gone && mono_ns() < q->until_mono_ns) {
+	if (result == -EBUSY && !s->gone && ros2_mono_ns() < q->until_mono_ns) {
 		again = wait_for_turn(q);
-		s->pause_mono_ns = mono_ns() + LOOK_DUR_NS;
+		s->pause_mono_ns = ros2_mono_ns() + LOOK_DUR_NS;
 	}
 	tell(b);
 	pthread_mutex_unlock(&b->replies.lock);
@@ -371,7 +359,7 @@ static void ask_host(struct ros2_request *q)
 
 static bool may_ask(const struct ros2_service *s)
 {
-	return s->n_open < OPEN_MAX && mono_ns() >= s->pause_mono_ns;
+	return s->n_open < OPEN_MAX && ros2_mono_ns() >= s->pause_mono_ns;
 }
 
 /* Called and returns with lock held. true: it has had its turn, and may be no more. */
@@ -379,7 +367,7 @@ static bool turn(struct ros2_request *q)
 {
 	struct ros2_service *s = q->service;
 	struct sim_bridge *b = s->bridge;
-	bool late = s->gone || b->replies.stop || mono_ns() >= q->until_mono_ns;
+	bool late = s->gone || b->replies.stop || ros2_mono_ns() >= q->until_mono_ns;
 
 	if (!late && !may_ask(s))
 		return false;
@@ -417,7 +405,7 @@ static void *replies_main(void *arg)
 	pthread_mutex_lock(&b->replies.lock);
 	while (!b->replies.stop || b->replies.ready.n || b->replies.waiting.n) {
 		unsigned news = b->replies.news;
-		int64_t due_mono_ns = mono_ns() + LOOK_DUR_NS;
+		int64_t due_mono_ns = ros2_mono_ns() + LOOK_DUR_NS;
 		struct timespec t = { .tv_sec = due_mono_ns / 1000000000, .tv_nsec = due_mono_ns % 1000000000 };
 
 		take_turns(b);
@@ -493,23 +481,22 @@ static int keep_request(struct ros2_request *q, size_t size)
 	return 0;
 }
 
-static int read_request(struct ros2_request *q, const struct ddsi_serdata *d)
+static int read_request(struct ros2_request *q, const struct endpoint_sample *sample)
 {
 	struct ros2_service *s = q->service;
-	size_t len = ddsi_serdata_size(d), size = 0;
-	ddsrt_iovec_t ref;
-	struct ddsi_serdata *held = ddsi_serdata_to_ser_ref(d, 0, len, &ref);
-	int r = len ? rpc_read_request(s->type->request, ref.iov_base, len, q->of_fastrtps ? NULL : &q->id, s->body,
-				       SIM_SERVICE_BODY_MAX, &size)
-		    : -EMSGSIZE;
+	size_t size = 0;
+	int r = -EMSGSIZE;
 
-	ddsi_serdata_to_ser_unref(held, &ref);
+	if (sample->len)
+		r = rpc_read_request(s->type->request, sample->bytes, sample->len, q->of_fastrtps ? NULL : &q->id,
+				     s->body, SIM_SERVICE_BODY_MAX, &size);
 	return r < 0 ? r : keep_request(q, size);
 }
 
-static void take_in(struct ros2_service *s, const struct ddsi_serdata *d, const dds_sample_info_t *info)
+static void take_in(void *arg, const struct endpoint_sample *sample)
 {
 	struct ros2_request *q = calloc(1, sizeof(*q));
+	struct ros2_service *s = arg;
 	int r;
 
 	if (!q) {
@@ -518,11 +505,11 @@ static void take_in(struct ros2_service *s, const struct ddsi_serdata *d, const 
 	}
 	service_ref(s);
 	q->service = s;
-	q->asker = info->publication_handle;
-	q->until_mono_ns = mono_ns() + TURN_DUR_NS;
+	q->asker = sample->info->publication_handle;
+	q->until_mono_ns = ros2_mono_ns() + TURN_DUR_NS;
 	iov_buf_init(&q->out);
-	find_asker(q, sertype_origin(d));
-	r = read_request(q, d);
+	find_asker(q, sertype_origin(sample->data));
+	r = read_request(q, sample);
 	if (r == 0) {
 		call(q);
 		return;
@@ -533,16 +520,7 @@ static void take_in(struct ros2_service *s, const struct ddsi_serdata *d, const 
 
 void service_on_data(dds_entity_t reader, void *arg)
 {
-	struct ddsi_serdata *data[TAKE];
-	dds_sample_info_t info[TAKE];
-	int n;
-
-	while ((n = dds_takecdr(reader, data, TAKE, info, DDS_ANY_STATE)) > 0)
-		for (int i = 0; i < n; i++) {
-			if (info[i].valid_data)
-				take_in(arg, data[i], &info[i]);
-			ddsi_serdata_unref(data[i]);
-		}
+	endpoint_take(reader, take_in, arg);
 }
 
 void service_on_matched(dds_entity_t writer, const dds_publication_matched_status_t status, void *arg)

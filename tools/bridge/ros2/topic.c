@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sertype.h"
 #include "enc_wire.h"
 #include "ros2.h"
 #include "ros/ros_generic.h"
@@ -83,23 +82,18 @@ static void on_refused(dds_entity_t writer, const dds_offered_incompatible_qos_s
 
 static int create_writer(struct sim_bridge *b, struct ros2_topic *t, const struct ros2_qos *q)
 {
-	const struct ros_type *type = t->conversion.type;
-	dds_qos_t *qos = ros2_qos_create(q, type->hash);
-	dds_listener_t *listener = dds_create_listener(t);
-	char dds_name[256], type_name[128];
-	int r = -ENAMETOOLONG;
+	char dds_name[256];
+	struct endpoint e = { .name = dds_name, .type = t->conversion.type };
 
-	dds_lset_publication_matched(listener, on_matched);
-	dds_lset_offered_incompatible_qos(listener, on_refused);
-	if ((size_t)snprintf(dds_name, sizeof(dds_name), "rt%s", t->texts) < sizeof(dds_name) &&
-	    ros_type_dds_name(type, type_name, sizeof(type_name)) == 0) {
-		t->topic = sertype_topic_create(b->participant, dds_name, type_name, NULL);
-		t->writer = t->topic < 0 ? t->topic : dds_create_writer(b->participant, t->topic, qos, listener);
-		r = ros2_errno(t->writer);
-	}
-	dds_delete_listener(listener);
-	dds_delete_qos(qos);
-	return r;
+	if ((size_t)snprintf(dds_name, sizeof(dds_name), "rt%s", t->texts) >= sizeof(dds_name))
+		return -ENAMETOOLONG;
+	e.qos = ros2_qos_create(q, t->conversion.type->hash);
+	e.listener = dds_create_listener(t);
+	dds_lset_publication_matched(e.listener, on_matched);
+	dds_lset_offered_incompatible_qos(e.listener, on_refused);
+	t->writer = endpoint_create(b->participant, &e);
+	t->topic = e.topic;
+	return ros2_errno(t->writer);
 }
 
 static bool is_clock(const struct ros2_topic *t)
@@ -120,7 +114,7 @@ static int publish_new(struct sim_bridge *b, struct ros2_topic *t)
 	pthread_mutex_unlock(&b->lock);
 	if (r == 0 && is_clock(t)) {
 		atomic_fetch_add(&b->clock_publishers.ours, 1);
-		ros2_graph_poke(b);
+		waiter_poke(&b->graph.waiter);
 	}
 	return r;
 }
@@ -257,7 +251,7 @@ void ros2_topic_close(struct sim_bridge *b, struct ros2_topic *t)
 {
 	if (is_clock(t)) {
 		atomic_fetch_sub(&b->clock_publishers.ours, 1);
-		ros2_graph_poke(b);
+		waiter_poke(&b->graph.waiter);
 	}
 	pthread_mutex_lock(&b->lock);
 	for (unsigned i = 0; i < b->n_topics; i++) {
