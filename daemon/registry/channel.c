@@ -260,7 +260,6 @@ int channel_set_size(struct channel *ch, uint64_t max_body)
 {
 	struct pools *p = &ch->s->pools;
 	uint64_t slot = (sizeof(struct sim_slot) + max_body + POOL_SLOT_ALIGN - 1) / POOL_SLOT_ALIGN * POOL_SLOT_ALIGN;
-	uint32_t need;
 	int r, cls;
 
 	if (ch->pool >= 0 && max_body <= ch->max_body)
@@ -269,10 +268,7 @@ int channel_set_size(struct channel *ch, uint64_t max_body)
 	if (cls < 0)
 		return err_prefix(cls, "channel %s", ch->name);
 	if (cls != ch->pool) {
-		need = ch->reserved + reserved_by_subscribers(ch);
-		r = pools_reserve(p, cls, need, ch->name);
-		if (r == -ENOSPC && channel_reclaim(ch->s) > 0)
-			r = pools_reserve(p, cls, need, ch->name);
+		r = channel_reserve(ch, cls, ch->reserved + reserved_by_subscribers(ch));
 		if (r < 0)
 			return r;
 		if (ch->reserved)
@@ -341,9 +337,7 @@ int channel_open(struct channel *ch)
 		return err_set(-EMFILE, "channel %s: %u subscribers exist, limits.subscribers allows no more", ch->name,
 			       s->limits.subscribers);
 	ch->depth = 2 * ch->window + 16 < IPC_DEPTH_MAX ? 2 * ch->window + 16 : IPC_DEPTH_MAX;
-	r = pools_reserve(&s->pools, ch->pool, ch->window, ch->name);
-	if (r == -ENOSPC && channel_reclaim(s) > 0)
-		r = pools_reserve(&s->pools, ch->pool, ch->window, ch->name);
+	r = channel_reserve(ch, ch->pool, ch->window);
 	if (r < 0)
 		return r;
 	ch->reserved = ch->window;
@@ -433,6 +427,15 @@ unsigned channel_reclaim(struct simd *s)
 		n++;
 	}
 	return n;
+}
+
+int channel_reserve(struct channel *ch, int cls, uint32_t slots)
+{
+	struct pools *p = &ch->s->pools;
+
+	if (slots > pools_left(p, cls))
+		(void)channel_reclaim(ch->s);
+	return pools_reserve(p, cls, slots, ch->name);
 }
 
 int channel_resubscribe_all(struct simd *s)

@@ -113,6 +113,8 @@ int channel_set_size(struct channel *ch, uint64_t max_body);
 int channel_open(struct channel *ch);
 /* Close channels that nobody uses any more, for the room they take. Returns how many. */
 unsigned channel_reclaim(struct simd *s);
+/* Slots of a class for the channel, after a reclaim if there is no room. -ENOSPC. */
+int channel_reserve(struct channel *ch, int cls, uint32_t slots);
 void channel_destroy_all(struct simd *s);
 /* Dispatch has emptied a closed channel. */
 void channel_freed(struct simd *s, uint32_t id);

@@ -110,10 +110,8 @@ static int publisher_add(struct client *cl, struct channel *ch, const struct adv
 	p->pool = pools_class(&s->pools, (slot + POOL_SLOT_ALIGN - 1) / POOL_SLOT_ALIGN * POOL_SLOT_ALIGN);
 	row = p->pool < 0 ? p->pool : client_row_get(cl);
 	if (row >= 0) {
-		int r = pools_reserve(&s->pools, p->pool, POOL_PER_PUBLISHER, ch->name);
+		int r = channel_reserve(ch, p->pool, POOL_PER_PUBLISHER);
 
-		if (r == -ENOSPC && channel_reclaim(s) > 0)
-			r = pools_reserve(&s->pools, p->pool, POOL_PER_PUBLISHER, ch->name);
 		if (r < 0) {
 			client_row_put(cl, (uint32_t)row);
 			row = r;
