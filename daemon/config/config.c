@@ -10,7 +10,6 @@
 #include "log.h"
 #include "mem.h"
 #include "names.h"
-#include "strbuf.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -20,36 +19,27 @@
 
 #include <sim/types.h>
 
-#define RIG_FILE_MAX CONF_FILE_MAX
-
 /* A rig file holds one rig, or a fragment with "rigs". The wrapping keeps its line numbers. */
 static int add_rig(struct conf *c, const char *path)
 {
-	struct strbuf b;
 	json_t *j;
 	bool whole;
 	char *text;
 	size_t len;
-	int r = fd_read_file(path, RIG_FILE_MAX, &text, &len);
+	int r = fd_read_file(path, CONF_FILE_MAX, &text, &len);
 
 	if (r < 0)
 		return r;
 	j = json_loadb(text, len, 0, NULL);
 	whole = !j || json_object_get(j, "rigs"); /* a syntax error is reported by the reader, with its line */
 	json_decref(j);
-	if (whole) {
-		r = conf_add_text(c, path, text, len);
+	if (!whole) {
+		char *wrapped = mem_printf("{\"rigs\":[%s]}", text);
+
 		mem_free(text);
-		return r;
+		text = wrapped;
 	}
-	strbuf_init(&b, RIG_FILE_MAX + 32);
-	strbuf_puts(&b, "{\"rigs\":[");
-	strbuf_add(&b, text, len);
-	strbuf_puts(&b, "]}");
-	r = strbuf_error(&b);
-	if (r == 0)
-		r = conf_add_text(c, path, b.data, b.len);
-	strbuf_finish(&b);
+	r = text ? conf_add_text(c, path, text, whole ? len : strlen(text)) : err_nomem();
 	mem_free(text);
 	return r;
 }

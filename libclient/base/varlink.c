@@ -9,7 +9,6 @@
 #include "jsonx.h"
 #include "list.h"
 #include "mem.h"
-#include "strbuf.h"
 #include "timeutil.h"
 
 #include <errno.h>
@@ -30,7 +29,8 @@ struct out {
 };
 
 struct varlink {
-	struct strbuf in;
+	char *in; /* bytes that came; NULL: none yet */
+	size_t in_len, in_cap;
 	size_t scanned; /* bytes of in that hold no NUL */
 	size_t taken;   /* bytes of in that were handed out, dropped at the next feed */
 	int fds[WAITING_FDS_MAX];
@@ -50,8 +50,6 @@ int varlink_create(const struct varlink_limits *limits, struct varlink **ret)
 		return err_nomem();
 	v->message_max = limits && limits->message_max ? limits->message_max : VARLINK_MESSAGE_MAX;
 	v->output_max = limits && limits->output_max ? limits->output_max : VARLINK_OUTPUT_MAX;
-	/* what is handed out leaves at the next feed: room for one message and one read behind it */
-	strbuf_init(&v->in, 2 * v->message_max + READ_CHUNK);
 	list_init(&v->out);
 	*ret = v;
 	return 0;
@@ -76,7 +74,7 @@ void varlink_destroy(struct varlink *v)
 		out_drop(v, o);
 	for (unsigned i = 0; i < v->n_fds; i++)
 		fd_close(v->fds[i]);
-	strbuf_finish(&v->in);
+	mem_free(v->in);
 	mem_free(v);
 }
 
@@ -94,19 +92,43 @@ static int keep_fds(struct varlink *v, const int *fds, unsigned n)
 	return 0;
 }
 
+/* Room for len bytes more. What is handed out leaves at the next feed: at most one message and one read behind it. */
+static int in_reserve(struct varlink *v, size_t len)
+{
+	size_t max = 2 * v->message_max + READ_CHUNK, cap = v->in_cap ? v->in_cap : 64;
+	char *p;
+
+	if (len > max - v->in_len)
+		return err_set(-EMSGSIZE, "the peer sent more than %zu bytes that were not read", max);
+	while (cap < v->in_len + len)
+		cap *= 2;
+	if (cap == v->in_cap)
+		return 0;
+	p = mem_realloc(v->in, cap);
+	if (!p)
+		return err_nomem();
+	v->in = p;
+	v->in_cap = cap;
+	return 0;
+}
+
 int varlink_feed(struct varlink *v, const void *data, size_t len, const int *fds, unsigned n_fds)
 {
 	int r = n_fds ? keep_fds(v, fds, n_fds) : 0;
 
 	if (r < 0 || v->broken)
 		return v->broken;
-	strbuf_consume(&v->in, v->taken);
+	v->in_len -= v->taken;
 	v->scanned -= v->taken;
+	if (v->taken)
+		memmove(v->in, v->in + v->taken, v->in_len);
 	v->taken = 0;
-	r = strbuf_add(&v->in, data, len);
-	if (r == -EMSGSIZE)
-		return v->broken = err_set(r, "the peer sent more than %zu bytes that were not read", v->in.max);
-	return r < 0 ? (v->broken = err_nomem()) : 0;
+	v->broken = in_reserve(v, len);
+	if (v->broken || !len)
+		return v->broken;
+	memcpy(v->in + v->in_len, data, len);
+	v->in_len += len;
+	return 0;
 }
 
 /* The "fds" member decides how many of the waiting descriptors belong to this message. */
@@ -153,15 +175,16 @@ err:
 
 int varlink_next(struct varlink *v, struct varlink_msg *ret)
 {
-	const char *start = v->in.data + v->taken, *end;
+	const char *start, *end;
 	size_t len;
 
-	if (v->broken)
+	if (v->broken || !v->in)
 		return v->broken;
-	end = memchr(v->in.data + v->scanned, '\0', v->in.len - v->scanned);
+	start = v->in + v->taken;
+	end = memchr(v->in + v->scanned, '\0', v->in_len - v->scanned);
 	if (!end) {
-		v->scanned = v->in.len;
-		if (v->in.len - v->taken > v->message_max)
+		v->scanned = v->in_len;
+		if (v->in_len - v->taken > v->message_max)
 			return v->broken = err_set(-EMSGSIZE, "the peer's message is longer than %zu bytes",
 						   v->message_max);
 		return 0;
@@ -174,7 +197,7 @@ int varlink_next(struct varlink *v, struct varlink_msg *ret)
 	v->taken += len + 1;
 	v->scanned = v->taken;
 	/* a descriptor comes with the first byte of its message: nothing of that is here, so it has no owner */
-	if (!v->broken && v->n_fds && v->taken == v->in.len) {
+	if (!v->broken && v->n_fds && v->taken == v->in_len) {
 		varlink_msg_finish(ret);
 		v->broken = err_set(-EBADMSG, "the peer sent descriptors that no message counts");
 	}

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* list.h, bitmap.h, mem.h, err.h, strbuf.h: the smallest helpers. Thread: one. */
+/* list.h, bitmap.h, mem.h, err.h: the smallest helpers. Thread: one. */
 #include "tests/support/test.h"
 
 #include "bitmap.h"
 #include "err.h"
 #include "list.h"
 #include "mem.h"
-#include "strbuf.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,57 +121,4 @@ TEST(err_cuts_what_is_too_long)
 	big[sizeof(big) - 1] = '\0';
 	err_set(-1, "%s", big);
 	assert_int_equal(strlen(err_why()), ERR_WHY_MAX - 1);
-}
-
-TEST(strbuf_grows_to_its_bound)
-{
-	struct strbuf b;
-	char *s;
-
-	strbuf_init(&b, 10);
-	assert_string_equal(b.data, "");
-	assert_int_equal(strbuf_puts(&b, "12345"), 0);
-	assert_int_equal(strbuf_printf(&b, "%d", 67890), 0);
-	assert_string_equal(b.data, "1234567890");
-	assert_int_equal(strbuf_putc(&b, 'x'), -EMSGSIZE);
-	strbuf_consume(&b, 4);
-	assert_string_equal(b.data, "567890");
-	assert_int_equal(strbuf_putc(&b, 'x'), -EMSGSIZE); /* the error sticks */
-	assert_null(strbuf_steal(&b));
-	strbuf_clear(&b);
-	assert_int_equal(strbuf_puts(&b, "ok"), 0);
-	s = strbuf_steal(&b);
-	assert_string_equal(s, "ok");
-	mem_free(s);
-	assert_int_equal(b.len, 0);
-	strbuf_finish(&b);
-	strbuf_finish(&b);
-}
-
-TEST(strbuf_survives_no_memory)
-{
-	struct strbuf b;
-
-	strbuf_init(&b, 0);
-	mem_fail_after(1);
-	assert_int_equal(strbuf_puts(&b, "x"), -ENOMEM);
-	mem_fail_after(0);
-	assert_int_equal(strbuf_puts(&b, "x"), -ENOMEM);
-	strbuf_finish(&b);
-}
-
-TEST(strbuf_writes_json_strings)
-{
-	static const char in[] = "a\"\\\n\x01\xc3\xa4\xff\xed\xa0\x80\xf0\x9f\x98\x80\xc0\x80\xc3";
-	struct strbuf b;
-	json_t *j;
-
-	strbuf_init(&b, 0);
-	assert_int_equal(strbuf_json_string(&b, in, sizeof(in)), 0); /* the NUL too */
-	j = json_loads(b.data, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
-	assert_non_null(j);
-	assert_memory_equal(json_string_value(j), "a\"\\\n\x01\xc3\xa4\xef\xbf\xbd", 10);
-	assert_int_equal(json_string_value(j)[json_string_length(j) - 1], '\0');
-	json_decref(j);
-	strbuf_finish(&b);
 }
