@@ -60,40 +60,6 @@ static json_t *child(json_t *obj, const char *name, json_t *(*make)(void))
 	return j;
 }
 
-static int merge_into_child(struct merge *m, const struct conf_key *k, const char *name, json_t *src, json_t *dst,
-			    json_t *origin)
-{
-	json_t *d = child(dst, name, json_object), *o = child(origin, name, json_object);
-
-	return d && o ? merge_object(m, k->sub, src, d, o) : err_nomem();
-}
-
-static int too_many(struct merge *m, const struct conf_key *k, size_t n)
-{
-	size_t max = k->max ? (size_t)k->max : CONF_ITEMS_MAX;
-
-	if (n <= max)
-		return 0;
-	return err_set(-EINVAL, "%s: %s: has %zu items, at most %zu are allowed", m->origin, m->path.text, n, max);
-}
-
-static int merge_map(struct merge *m, const struct conf_key *k, json_t *src, json_t *dst, json_t *origin)
-{
-	const char *name;
-	json_t *v;
-
-	json_object_foreach(src, name, v) {
-		size_t len = conf_path_push(&m->path, name);
-		int r = json_is_object(v) ? merge_into_child(m, k, name, v, dst, origin)
-					  : conf_wrong_type("an object", v, m->origin, &m->path);
-
-		if (r < 0)
-			return r;
-		conf_path_cut(&m->path, len);
-	}
-	return too_many(m, k, json_object_size(dst));
-}
-
 /* Index of the item of list whose id is `id`, before `end`; end if there is none. */
 static size_t find_item(json_t *list, const char *key, const char *id, size_t end)
 {
@@ -145,7 +111,7 @@ static int merge_list(struct merge *m, const struct conf_key *k, json_t *src, js
 			return r;
 		conf_path_cut(&m->path, len);
 	}
-	return too_many(m, k, json_array_size(dst));
+	return conf_check_count(k, json_array_size(dst), m->origin, &m->path);
 }
 
 static int merge_key(struct merge *m, const struct conf_key *k, json_t *v, json_t *dst, json_t *origin)
@@ -155,14 +121,11 @@ static int merge_key(struct merge *m, const struct conf_key *k, json_t *v, json_
 
 	switch (k->type) {
 	case CONF_OBJECT:
-	case CONF_MAP:
 		if (!json_is_object(v))
 			return conf_wrong_type("an object", v, m->origin, &m->path);
-		if (k->type == CONF_OBJECT)
-			return merge_into_child(m, k, k->name, v, dst, origin);
 		d = child(dst, k->name, json_object);
 		o = child(origin, k->name, json_object);
-		return d && o ? merge_map(m, k, v, d, o) : err_nomem();
+		return d && o ? merge_object(m, k->sub, v, d, o) : err_nomem();
 	case CONF_LIST:
 		if (!json_is_array(v))
 			return conf_wrong_type("an array of objects", v, m->origin, &m->path);
@@ -171,12 +134,10 @@ static int merge_key(struct merge *m, const struct conf_key *k, json_t *v, json_
 		return d && o ? merge_list(m, k, v, d, o) : err_nomem();
 	default:
 		r = conf_check_leaf(k, v, m->origin, &m->path);
-		if (r < 0)
-			return r;
-		if (json_object_set(dst, k->name, v) < 0 ||
-		    json_object_set_new(origin, k->name, json_string(m->origin)) < 0)
-			return err_nomem();
-		return 0;
+		if (r == 0 && (json_object_set(dst, k->name, v) < 0 ||
+			       json_object_set_new(origin, k->name, json_string(m->origin)) < 0))
+			r = err_nomem();
+		return r;
 	}
 }
 
@@ -297,7 +258,7 @@ int conf_add_dir(struct conf *c, const char *dir)
 /* The text of an override: JSON, or a bare word where the key wants text. */
 static json_t *override_value(const struct conf_key *k, const char *value)
 {
-	bool text = k->type == CONF_STRING || k->type == CONF_CHOICE || k->type == CONF_DUR || k->type == CONF_SIZE;
+	bool text = k->type == CONF_STRING || k->type == CONF_CHOICE || k->type == CONF_SIZE;
 	json_t *j = text && value[0] != '"' ? NULL : json_loads(value, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
 
 	return j ? j : json_string(value);
@@ -382,28 +343,12 @@ static int fill_list(const struct conf_key *k, json_t *list, json_t *origin, str
 	return 0;
 }
 
-static int fill_map(const struct conf_key *k, json_t *map, json_t *origin, struct conf_path *path)
-{
-	const char *name;
-	json_t *v;
-
-	json_object_foreach(map, name, v) {
-		size_t len = conf_path_push(path, name);
-		int r = fill_object(k->sub, v, json_object_get(origin, name), path);
-
-		if (r < 0)
-			return r;
-		conf_path_cut(path, len);
-	}
-	return 0;
-}
-
 static int fill_key(const struct conf_key *k, json_t *obj, json_t *origin, struct conf_path *path)
 {
 	bool list = k->type == CONF_LIST;
 	json_t *d, *o;
 
-	if (k->type != CONF_OBJECT && k->type != CONF_MAP && !list)
+	if (!k->sub)
 		return fill_leaf(k, obj, origin, path);
 	d = child(obj, k->name, list ? json_array : json_object);
 	o = child(origin, k->name, list ? json_array : json_object);
@@ -413,9 +358,7 @@ static int fill_key(const struct conf_key *k, json_t *obj, json_t *origin, struc
 		return err_set(-EINVAL, "%s is required and nothing sets it", path->text);
 	if (k->required && list && !json_array_size(d))
 		return err_set(-EINVAL, "%s needs at least one item", path->text);
-	if (list)
-		return fill_list(k, d, o, path);
-	return k->type == CONF_MAP ? fill_map(k, d, o, path) : fill_object(k->sub, d, o, path);
+	return list ? fill_list(k, d, o, path) : fill_object(k->sub, d, o, path);
 }
 
 static int fill_object(const struct conf_key *keys, json_t *obj, json_t *origin, struct conf_path *path)

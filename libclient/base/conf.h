@@ -34,7 +34,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #define CONF_FILE_MAX  ((size_t)1 << 20) /* bytes of one file */
 #define CONF_FILES_MAX 128               /* fragments in one directory */
@@ -45,14 +44,12 @@ enum conf_type {
 	CONF_BOOL = 1,
 	CONF_INT,     /* min..max (both 0: any) */
 	CONF_REAL,    /* min..max as integers (both 0: any) */
-	CONF_DUR,     /* JSON string "100ms"; read as int64_t ns; min..max in ns (both 0: any) */
 	CONF_SIZE,    /* JSON string "16MiB", or a number of bytes; read as int64_t bytes */
 	CONF_STRING,  /* .max: longest length (0: 4095) */
-	CONF_CHOICE,  /* one of .choices; with .by_number its index is accepted too */
+	CONF_CHOICE,  /* one of .choices */
 	CONF_STRINGS, /* array of strings; .max: most items */
 	CONF_OBJECT,  /* object with the keys of .sub */
 	CONF_LIST,    /* array of objects with the keys of .sub; .max: most items */
-	CONF_MAP,     /* object from free names to objects with the keys of .sub; .max: most entries */
 	CONF_ANY,     /* any JSON, handed on as it is */
 };
 
@@ -62,11 +59,10 @@ struct conf_key {
 	const char *def; /* JSON text of the default; NULL: absent (has() says so), or required */
 	int64_t min, max;
 	const char *const *choices; /* CONF_CHOICE, NULL ends */
-	const struct conf_key *sub; /* CONF_OBJECT, CONF_LIST, CONF_MAP */
+	const struct conf_key *sub; /* CONF_OBJECT, CONF_LIST */
 	const char *doc;            /* one sentence, for the sample and the manual check */
 	bool required;
-	bool id;        /* CONF_STRING in a list's table: items are merged by it, and must differ in it */
-	bool by_number; /* CONF_CHOICE: the index is accepted as well */
+	bool id; /* CONF_STRING in a list's table: items are merged by it, and must differ in it */
 };
 
 struct conf;
@@ -104,20 +100,17 @@ struct conf_view conf_root(const struct conf *c);
  */
 bool conf_has(struct conf_view v, const char *path); /* false: no value and no default */
 bool conf_bool(struct conf_view v, const char *path);
-int64_t conf_int(struct conf_view v, const char *path); /* CONF_INT, CONF_DUR (ns), CONF_SIZE (bytes); 0 when absent */
+int64_t conf_int(struct conf_view v, const char *path); /* CONF_INT, CONF_SIZE (bytes); 0 when absent */
 double conf_real(struct conf_view v, const char *path);
 const char *conf_string(struct conf_view v, const char *path); /* NULL when absent */
 int conf_choice(struct conf_view v, const char *path);         /* index; -1 when absent */
 json_t *conf_any(struct conf_view v, const char *path);        /* borrowed; NULL when absent */
 struct conf_view conf_object(struct conf_view v, const char *path);
 
-/* CONF_STRINGS, CONF_LIST, CONF_MAP */
+/* CONF_STRINGS, CONF_LIST */
 size_t conf_count(struct conf_view v, const char *path);
 const char *conf_string_at(struct conf_view v, const char *path, size_t i);
 struct conf_view conf_item(struct conf_view v, const char *path, size_t i); /* CONF_LIST */
-const char *conf_map_name(struct conf_view v, const char *path, size_t i);  /* CONF_MAP: in the order of the text */
-/* .obj NULL: none of that name */
-struct conf_view conf_map_item(struct conf_view v, const char *path, const char *name);
 
 /* "default", or the file (or origin) of the last source that set it; NULL when absent. Borrowed. */
 const char *conf_origin(struct conf_view v, const char *path);
@@ -129,9 +122,5 @@ const char *conf_origin(struct conf_view v, const char *path);
  * the value is another. Returns a new reference, NULL: no memory.
  */
 json_t *conf_effective(const struct conf *c);
-/* A line for each key that the manual must name: "dispatch.wait_ms", "bridges[].name", "map.<name>.key". */
-void conf_print_keys(const struct conf_key *keys, FILE *out);
-/* The whole table at its defaults, as JSON; keys without a default are left out. Returns a new reference, NULL: no memory. */
-json_t *conf_defaults(const struct conf_key *keys);
 
 #endif

@@ -10,22 +10,22 @@
 #include <inttypes.h>
 #include <string.h>
 
-size_t conf_path_push(struct conf_path *p, const char *name)
+static size_t path_add(struct conf_path *p, int n)
 {
 	size_t old = p->len;
-	int n = snprintf(p->text + p->len, sizeof(p->text) - p->len, "%s%s", p->len ? "." : "", name);
 
-	p->len = p->len + (size_t)n < sizeof(p->text) ? p->len + (size_t)n : sizeof(p->text) - 1;
+	p->len = old + (size_t)n < sizeof(p->text) ? old + (size_t)n : sizeof(p->text) - 1;
 	return old;
+}
+
+size_t conf_path_push(struct conf_path *p, const char *name)
+{
+	return path_add(p, snprintf(p->text + p->len, sizeof(p->text) - p->len, "%s%s", p->len ? "." : "", name));
 }
 
 size_t conf_path_push_index(struct conf_path *p, size_t i)
 {
-	size_t old = p->len;
-	int n = snprintf(p->text + p->len, sizeof(p->text) - p->len, "[%zu]", i);
-
-	p->len = p->len + (size_t)n < sizeof(p->text) ? p->len + (size_t)n : sizeof(p->text) - 1;
-	return old;
+	return path_add(p, snprintf(p->text + p->len, sizeof(p->text) - p->len, "[%zu]", i));
 }
 
 void conf_path_cut(struct conf_path *p, size_t len)
@@ -66,6 +66,15 @@ int conf_unknown_key(const struct conf_key *keys, const char *name, const char *
 		       n.found ? "; did you mean " : "", n.found ? n.found : "", n.found ? "?" : "");
 }
 
+int conf_check_count(const struct conf_key *k, size_t n, const char *origin, const struct conf_path *path)
+{
+	size_t max = k->max ? (size_t)k->max : CONF_ITEMS_MAX;
+
+	return n <= max
+		       ? 0
+		       : err_set(-EINVAL, "%s: %s: has %zu items, at most %zu are allowed", origin, path->text, n, max);
+}
+
 /* ---- values ---- */
 
 static int check_choice(const struct conf_key *k, const json_t *v, const char *origin, const struct conf_path *path)
@@ -73,48 +82,38 @@ static int check_choice(const struct conf_key *k, const json_t *v, const char *o
 	const char *s = json_string_value(v);
 	char list[256] = "";
 	size_t n = 0;
-	json_int_t count = 0;
 
-	for (; k->choices[count]; count++) {
-		if (s && !strcmp(s, k->choices[count]))
+	for (int i = 0; k->choices[i]; i++) {
+		if (s && !strcmp(s, k->choices[i]))
 			return 0;
 		if (n < sizeof(list))
-			n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", count ? ", " : "", k->choices[count]);
+			n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", k->choices[i]);
 	}
-	if (k->by_number && json_is_integer(v) && json_integer_value(v) >= 0 && json_integer_value(v) < count)
-		return 0;
 	if (s)
 		return err_set(-EINVAL, "%s: %s: \"%.64s\" is not one of %s", origin, path->text, s, list);
 	return err_set(-EINVAL, "%s: %s: is of type %s, give one of %s", origin, path->text, jsonx_type_name(v), list);
 }
 
-int conf_scaled(const struct conf_key *k, const json_t *v, int64_t *ret)
+int conf_size(const json_t *v, int64_t *ret)
 {
-	if (json_is_integer(v) && (k->type == CONF_SIZE || !json_integer_value(v))) {
-		*ret = json_integer_value(v);
-		return 0;
-	}
-	return k->type == CONF_SIZE ? size_parse(json_string_value(v), ret) : dur_parse(json_string_value(v), ret);
+	if (!json_is_integer(v))
+		return size_parse(json_string_value(v), ret);
+	*ret = json_integer_value(v);
+	return 0;
 }
 
-static int check_scaled(const struct conf_key *k, const json_t *v, const char *origin, const struct conf_path *path)
+static int check_size(const struct conf_key *k, const json_t *v, const char *origin, const struct conf_path *path)
 {
-	bool size = k->type == CONF_SIZE;
-	char lo[DUR_FORMAT_MAX], hi[DUR_FORMAT_MAX];
-	int64_t n;
+	int64_t n, max = k->max ? k->max : INT64_MAX;
 
-	if (!json_is_string(v) && !(json_is_integer(v) && (size || !json_integer_value(v))))
-		return conf_wrong_type(size ? "a size such as \"16MiB\"" : "a duration such as \"100ms\"", v, origin,
-				       path);
-	if (conf_scaled(k, v, &n) < 0)
+	if (!json_is_string(v) && !json_is_integer(v))
+		return conf_wrong_type("a size such as \"16MiB\"", v, origin, path);
+	if (conf_size(v, &n) < 0)
 		return err_prefix(-EINVAL, "%s: %s", origin, path->text);
-	if ((!k->min && !k->max) ? n >= 0 : (n >= k->min && n <= k->max))
+	if (n >= k->min && n <= max)
 		return 0;
-	if (size)
-		return err_set(-EINVAL, "%s: %s: %" PRId64 " bytes is out of range, %" PRId64 " to %" PRId64, origin,
-			       path->text, n, k->min, k->max ? k->max : INT64_MAX);
-	return err_set(-EINVAL, "%s: %s: %.40s is out of range, %s to %s", origin, path->text, json_string_value(v),
-		       dur_format(k->min, lo), dur_format(k->max, hi));
+	return err_set(-EINVAL, "%s: %s: %" PRId64 " bytes is out of range, %" PRId64 " to %" PRId64, origin,
+		       path->text, n, k->min, max);
 }
 
 static int check_number(const struct conf_key *k, const json_t *v, const char *origin, const struct conf_path *path)
@@ -143,23 +142,19 @@ static int check_string(const struct conf_key *k, const json_t *v, const char *o
 
 static int check_strings(const struct conf_key *k, const json_t *v, const char *origin, const struct conf_path *path)
 {
-	size_t max = k->max ? (size_t)k->max : CONF_ITEMS_MAX;
 	struct conf_path at = *path;
+	int r;
 
 	if (!json_is_array(v))
 		return conf_wrong_type("an array of strings", v, origin, path);
-	if (json_array_size(v) > max)
-		return err_set(-EINVAL, "%s: %s: has %zu items, at most %zu are allowed", origin, path->text,
-			       json_array_size(v), max);
-	for (size_t i = 0; i < json_array_size(v); i++) {
+	r = conf_check_count(k, json_array_size(v), origin, path);
+	for (size_t i = 0; i < json_array_size(v) && r == 0; i++) {
 		size_t len = conf_path_push_index(&at, i);
-		int r = check_string(k, json_array_get(v, i), origin, &at);
 
-		if (r < 0)
-			return r;
+		r = check_string(k, json_array_get(v, i), origin, &at);
 		conf_path_cut(&at, len);
 	}
-	return 0;
+	return r;
 }
 
 int conf_check_leaf(const struct conf_key *k, const json_t *v, const char *origin, const struct conf_path *path)
@@ -170,9 +165,8 @@ int conf_check_leaf(const struct conf_key *k, const json_t *v, const char *origi
 	case CONF_INT:
 	case CONF_REAL:
 		return check_number(k, v, origin, path);
-	case CONF_DUR:
 	case CONF_SIZE:
-		return check_scaled(k, v, origin, path);
+		return check_size(k, v, origin, path);
 	case CONF_STRING:
 		return check_string(k, v, origin, path);
 	case CONF_CHOICE:
@@ -181,7 +175,6 @@ int conf_check_leaf(const struct conf_key *k, const json_t *v, const char *origi
 		return check_strings(k, v, origin, path);
 	case CONF_OBJECT:
 	case CONF_LIST:
-	case CONF_MAP:
 	case CONF_ANY:
 		break;
 	}

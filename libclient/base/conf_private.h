@@ -28,12 +28,14 @@ void conf_path_cut(struct conf_path *p, size_t len);
 const struct conf_key *conf_key_find(const struct conf_key *keys, const char *name, size_t len);
 const struct conf_key *conf_key_id(const struct conf_key *keys); /* NULL: the list has none */
 
-/* A value that is no object with keys of its own: type, range, choice. Sentence: "<origin>: <path>: ...". */
+/* A value that is no object with keys of its own: type, range, choice; or a number of items. Sentence: "<origin>: <path>: ...". */
 int conf_check_leaf(const struct conf_key *k, const json_t *v, const char *origin, const struct conf_path *path);
 int conf_wrong_type(const char *want, const json_t *v, const char *origin, const struct conf_path *path);
 int conf_unknown_key(const struct conf_key *keys, const char *name, const char *origin, const struct conf_path *path);
 
-/* Number that a CONF_DUR or CONF_SIZE value stands for. */
-int conf_scaled(const struct conf_key *k, const json_t *v, int64_t *ret);
+int conf_check_count(const struct conf_key *k, size_t n, const char *origin, const struct conf_path *path);
+
+/* The bytes that a CONF_SIZE value stands for. */
+int conf_size(const json_t *v, int64_t *ret);
 
 #endif

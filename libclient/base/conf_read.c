@@ -53,12 +53,8 @@ int64_t conf_int(struct conf_view v, const char *path)
 	struct found f = find(v, path);
 	int64_t n = 0;
 
-	assert(f.key->type == CONF_INT || f.key->type == CONF_DUR || f.key->type == CONF_SIZE);
-	if (f.key->type == CONF_INT)
-		return json_integer_value(f.value);
-	if (!f.value || conf_scaled(f.key, f.value, &n) < 0)
-		return 0;
-	return n;
+	assert(f.key->type == CONF_INT || f.key->type == CONF_SIZE);
+	return f.value && conf_size(f.value, &n) == 0 ? n : 0;
 }
 
 double conf_real(struct conf_view v, const char *path)
@@ -83,8 +79,6 @@ int conf_choice(struct conf_view v, const char *path)
 	const char *s = json_string_value(f.value);
 
 	assert(f.key->type == CONF_CHOICE);
-	if (json_is_integer(f.value))
-		return (int)json_integer_value(f.value);
 	for (int i = 0; s && f.key->choices[i]; i++)
 		if (!strcmp(s, f.key->choices[i]))
 			return i;
@@ -108,7 +102,7 @@ size_t conf_count(struct conf_view v, const char *path)
 {
 	struct found f = find(v, path);
 
-	return json_is_array(f.value) ? json_array_size(f.value) : json_object_size(f.value);
+	return json_array_size(f.value);
 }
 
 const char *conf_string_at(struct conf_view v, const char *path, size_t i)
@@ -127,26 +121,6 @@ struct conf_view conf_item(struct conf_view v, const char *path, size_t i)
 	return (struct conf_view){ v.conf, json_array_get(f.value, i), f.key->sub, json_array_get(f.origin, i) };
 }
 
-const char *conf_map_name(struct conf_view v, const char *path, size_t i)
-{
-	struct found f = find(v, path);
-	void *it = json_object_iter(f.value);
-
-	assert(f.key->type == CONF_MAP);
-	while (it && i--)
-		it = json_object_iter_next(f.value, it);
-	return it ? json_object_iter_key(it) : NULL;
-}
-
-struct conf_view conf_map_item(struct conf_view v, const char *path, const char *name)
-{
-	struct found f = find(v, path);
-
-	assert(f.key->type == CONF_MAP);
-	return (struct conf_view){ v.conf, json_object_get(f.value, name), f.key->sub,
-				   json_object_get(f.origin, name) };
-}
-
 const char *conf_origin(struct conf_view v, const char *path)
 {
 	return json_string_value(find(v, path).origin);
@@ -158,24 +132,14 @@ static int effective(const struct conf_key *keys, json_t *obj, json_t *origin, s
 
 static int effective_items(const struct conf_key *k, json_t *v, json_t *o, struct conf_path *path, json_t *out)
 {
-	const char *name;
 	json_t *item;
-	size_t i, len;
+	size_t i;
 	int r = 0;
 
-	if (k->type == CONF_OBJECT)
-		return effective(k->sub, v, o, path, out);
-	if (k->type == CONF_LIST) {
-		json_array_foreach(v, i, item) {
-			len = conf_path_push_index(path, i);
-			r |= effective(k->sub, item, json_array_get(o, i), path, out);
-			conf_path_cut(path, len);
-		}
-		return r;
-	}
-	json_object_foreach(v, name, item) {
-		len = conf_path_push(path, name);
-		r |= effective(k->sub, item, json_object_get(o, name), path, out);
+	json_array_foreach(v, i, item) {
+		size_t len = conf_path_push_index(path, i);
+
+		r |= effective(k->sub, item, json_array_get(o, i), path, out);
 		conf_path_cut(path, len);
 	}
 	return r;
@@ -212,7 +176,9 @@ static int effective(const struct conf_key *keys, json_t *obj, json_t *origin, s
 		if (!v)
 			continue;
 		len = conf_path_push(path, k->name);
-		if (k->type == CONF_OBJECT || k->type == CONF_LIST || k->type == CONF_MAP)
+		if (k->type == CONF_OBJECT)
+			r |= effective(k->sub, v, o, path, out);
+		else if (k->type == CONF_LIST)
 			r |= effective_items(k, v, o, path, out);
 		else
 			r |= effective_value(k, v, o, path, out);
@@ -229,56 +195,6 @@ json_t *conf_effective(const struct conf *c)
 	if (out && effective(c->keys, c->tree, c->origin, &path, out) != 0) {
 		json_decref(out);
 		return NULL;
-	}
-	return out;
-}
-
-static void print_keys(const struct conf_key *keys, const struct conf_path *base, FILE *out)
-{
-	for (const struct conf_key *k = keys; k->name; k++) {
-		struct conf_path p = *base;
-
-		conf_path_push(&p, k->name);
-		if (!k->sub) {
-			fprintf(out, "%s\n", p.text);
-			continue;
-		}
-		if (k->type == CONF_LIST)
-			p.len += (size_t)snprintf(p.text + p.len, sizeof(p.text) - p.len, "[]");
-		else if (k->type == CONF_MAP)
-			conf_path_push(&p, "<name>");
-		print_keys(k->sub, &p, out);
-	}
-}
-
-void conf_print_keys(const struct conf_key *keys, FILE *out)
-{
-	struct conf_path p = { 0 };
-
-	print_keys(keys, &p, out);
-}
-
-json_t *conf_defaults(const struct conf_key *keys)
-{
-	json_t *out = json_object();
-
-	for (const struct conf_key *k = keys; out && k->name; k++) {
-		json_t *v = NULL;
-
-		if (k->type == CONF_OBJECT)
-			v = conf_defaults(k->sub);
-		else if (k->type == CONF_LIST)
-			v = json_array();
-		else if (k->type == CONF_MAP)
-			v = json_object();
-		else if (k->def)
-			v = json_loads(k->def, JSON_DECODE_ANY, NULL);
-		else
-			continue;
-		if (!v || json_object_set_new(out, k->name, v) < 0) {
-			json_decref(out);
-			out = NULL;
-		}
 	}
 	return out;
 }

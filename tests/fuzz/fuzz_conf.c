@@ -13,8 +13,7 @@ static const char *const choices[] = { "one", "two", NULL };
 
 static const struct conf_key inner[] = {
 	{ .name = "wait_ms", .type = CONF_INT, .def = "100", .min = 0, .max = 60000 },
-	{ .name = "after", .type = CONF_DUR, .def = "\"1s\"" },
-	{ .name = "pick", .type = CONF_CHOICE, .def = "\"one\"", .choices = choices, .by_number = true },
+	{ .name = "pick", .type = CONF_CHOICE, .def = "\"one\"", .choices = choices },
 	{ 0 },
 };
 
@@ -33,7 +32,6 @@ static const struct conf_key root[] = {
 	{ .name = "inner", .type = CONF_OBJECT, .sub = inner },
 	{ .name = "list", .type = CONF_LIST, .sub = item, .max = 4 },
 	{ .name = "plain", .type = CONF_LIST, .sub = inner, .max = 4 },
-	{ .name = "map", .type = CONF_MAP, .sub = item, .max = 4 },
 	{ 0 },
 };
 

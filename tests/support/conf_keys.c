@@ -7,7 +7,6 @@
  */
 #include "conf.h"
 #include "config/config.h"
-#include "timeutil.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -25,8 +24,6 @@ static void put(const char *s)
 
 static void put_range(const struct conf_key *k)
 {
-	char lo[DUR_FORMAT_MAX], hi[DUR_FORMAT_MAX];
-
 	if (!k->min && !k->max)
 		return;
 	switch (k->type) {
@@ -34,9 +31,6 @@ static void put_range(const struct conf_key *k)
 	case CONF_REAL:
 	case CONF_SIZE:
 		printf(", %" PRId64 " to %" PRId64, k->min, k->max);
-		break;
-	case CONF_DUR:
-		printf(", %s to %s", dur_format(k->min, lo), dur_format(k->max, hi));
 		break;
 	case CONF_STRING:
 		printf(" of at most %" PRId64 " bytes", k->max);
@@ -51,8 +45,8 @@ static void put_entry(const struct conf_key *k, const char *path)
 {
 	static const char *const types[] = {
 		[CONF_BOOL] = "true or false", [CONF_INT] = "whole number", [CONF_REAL] = "number",
-		[CONF_DUR] = "duration",       [CONF_SIZE] = "size",        [CONF_STRING] = "string",
-		[CONF_CHOICE] = "one of",      [CONF_STRINGS] = "strings",  [CONF_ANY] = "any JSON",
+		[CONF_SIZE] = "size",          [CONF_STRING] = "string",    [CONF_CHOICE] = "one of",
+		[CONF_STRINGS] = "strings",    [CONF_ANY] = "any JSON",
 	};
 
 	putchar('*');
@@ -76,7 +70,7 @@ static void put_entry(const struct conf_key *k, const char *path)
 
 static void path_of(const struct conf_key *k, const char *base, char path[256])
 {
-	const char *tail = k->type == CONF_LIST ? "[]" : k->type == CONF_MAP ? ".<name>" : "";
+	const char *tail = k->type == CONF_LIST ? "[]" : "";
 
 	snprintf(path, 256, "%s%s%s%s", base, *base ? "." : "", k->name, tail);
 }
@@ -102,22 +96,42 @@ static void put_page(const struct conf_key *keys, const char *base)
 	}
 }
 
+static void put_keys(const struct conf_key *keys, const char *base)
+{
+	char path[256];
+
+	for (const struct conf_key *k = keys; k->name; k++) {
+		path_of(k, base, path);
+		if (k->sub)
+			put_keys(k->sub, path);
+		else
+			puts(path);
+	}
+}
+
+/* What is in force when nothing is configured. */
+static int put_sample(void)
+{
+	struct conf *c;
+	int r = conf_create(config_keys, &c);
+
+	if (r == 0)
+		r = conf_finish(c);
+	if (r == 0)
+		r = json_dumpf(conf_root(c).obj, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+	putchar('\n');
+	conf_destroy(c);
+	return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
 int main(int argc, char **argv)
 {
-	json_t *j;
-
 	if (argc > 1 && !strcmp(argv[1], "page")) {
 		put_page(config_keys, "");
 		return 0;
 	}
-	if (argc > 1 && !strcmp(argv[1], "sample")) {
-		j = conf_defaults(config_keys);
-		if (!j || json_dumpf(j, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) < 0)
-			return EXIT_FAILURE;
-		putchar('\n');
-		json_decref(j);
-		return 0;
-	}
-	conf_print_keys(config_keys, stdout);
+	if (argc > 1 && !strcmp(argv[1], "sample"))
+		return put_sample();
+	put_keys(config_keys, "");
 	return 0;
 }

@@ -6,7 +6,6 @@
 #include "err.h"
 #include "fd.h"
 #include "mem.h"
-#include "timeutil.h"
 
 #include <errno.h>
 #include <string.h>
@@ -17,8 +16,8 @@ static const char *const policies[] = { "wait", "warn", "drop", NULL };
 
 static const struct conf_key dispatch_keys[] = {
 	{ .name = "wait_ms", .type = CONF_INT, .def = "100", .min = 0, .max = 60000 },
-	{ .name = "policy", .type = CONF_CHOICE, .def = "\"wait\"", .choices = policies, .by_number = true },
-	{ .name = "deadline", .type = CONF_DUR, .def = "\"250ms\"", .min = 1, .max = NS_PER_S },
+	{ .name = "policy", .type = CONF_CHOICE, .def = "\"wait\"", .choices = policies },
+	{ .name = "room", .type = CONF_SIZE, .def = "\"4KiB\"", .min = 1, .max = 65536 },
 	{ 0 },
 };
 
@@ -36,12 +35,6 @@ static const struct conf_key pool_keys[] = {
 	{ 0 },
 };
 
-static const struct conf_key rig_keys[] = {
-	{ .name = "prefix", .type = CONF_STRING, .def = "\"\"" },
-	{ .name = "dispatch", .type = CONF_OBJECT, .sub = dispatch_keys },
-	{ 0 },
-};
-
 static const struct conf_key root[] = {
 	{ .name = "enabled", .type = CONF_BOOL, .def = "true" },
 	{ .name = "scale", .type = CONF_REAL, .def = "1.0", .min = 0, .max = 100 },
@@ -49,7 +42,6 @@ static const struct conf_key root[] = {
 	{ .name = "dispatch", .type = CONF_OBJECT, .sub = dispatch_keys },
 	{ .name = "bridges", .type = CONF_LIST, .sub = bridge_keys, .max = 4 },
 	{ .name = "pools", .type = CONF_LIST, .sub = pool_keys },
-	{ .name = "rigs", .type = CONF_MAP, .sub = rig_keys, .max = 2 },
 	{ 0 },
 };
 
@@ -76,7 +68,7 @@ TEST(defaults_fill_what_nobody_set)
 	assert_true(conf_bool(r, "enabled"));
 	assert_true(conf_real(r, "scale") == 1.0);
 	assert_int_equal(conf_int(r, "dispatch.wait_ms"), 100);
-	assert_int_equal(conf_int(r, "dispatch.deadline"), 250 * NS_PER_MS);
+	assert_int_equal(conf_int(r, "dispatch.room"), 4096);
 	assert_int_equal(conf_choice(r, "dispatch.policy"), 0);
 	assert_int_equal(conf_count(r, "bridges"), 0);
 	assert_false(conf_has(r, "user"));
@@ -94,17 +86,16 @@ TEST(later_sources_win_and_are_named)
 	struct conf_view r, b;
 
 	assert_int_equal(add(c, "a",
-			     "{\"dispatch\":{\"wait_ms\":5,\"policy\":2},\"pools\":[{\"size\":64}],"
+			     "{\"dispatch\":{\"wait_ms\":5,\"policy\":\"drop\"},\"pools\":[{\"size\":64}],"
 			     "\"bridges\":[{\"name\":\"x\",\"plugin\":\"null\",\"options\":{\"k\":[1]}},"
 			     "{\"name\":\"y\",\"plugin\":\"logging\",\"channels\":[\"/a\",\"/b\"]}]}"),
 			 0);
 	assert_int_equal(
 		add(c, "b",
 		    "{\"dispatch\":{\"wait_ms\":6},\"pools\":[{\"size\":\"1KiB\",\"count\":2},{\"size\":\"2KiB\"}],"
-		    "\"bridges\":[{\"name\":\"z\",\"plugin\":\"ros1\"},{\"name\":\"x\",\"plugin\":\"ros2\"}],"
-		    "\"rigs\":{\"ego\":{\"prefix\":\"/e\"}}}"),
+		    "\"bridges\":[{\"name\":\"z\",\"plugin\":\"ros1\"},{\"name\":\"x\",\"plugin\":\"ros2\"}]}"),
 		0);
-	assert_int_equal(conf_set(c, "dispatch.deadline", "20ms", "command line"), 0);
+	assert_int_equal(conf_set(c, "dispatch.room", "2KiB", "command line"), 0);
 	assert_int_equal(conf_set(c, "enabled", "false", "command line"), 0);
 	assert_int_equal(conf_set(c, "user", "7", "command line"), 0); /* text where text is wanted */
 	assert_int_equal(conf_finish(c), 0);
@@ -113,7 +104,7 @@ TEST(later_sources_win_and_are_named)
 	assert_string_equal(conf_origin(r, "dispatch.wait_ms"), "b");
 	assert_int_equal(conf_choice(r, "dispatch.policy"), 2);
 	assert_string_equal(conf_origin(r, "dispatch.policy"), "a");
-	assert_int_equal(conf_int(r, "dispatch.deadline"), 20 * NS_PER_MS);
+	assert_int_equal(conf_int(r, "dispatch.room"), 2048);
 	assert_string_equal(conf_string(r, "user"), "7");
 	assert_false(conf_bool(r, "enabled"));
 	assert_int_equal(conf_count(r, "bridges"), 3);
@@ -129,11 +120,6 @@ TEST(later_sources_win_and_are_named)
 	assert_int_equal(conf_count(r, "pools"), 2); /* no id: replaced whole */
 	assert_int_equal(conf_int(conf_item(r, "pools", 0), "size"), 1024);
 	assert_int_equal(conf_int(conf_item(r, "pools", 1), "count"), 8);
-	assert_string_equal(conf_map_name(r, "rigs", 0), "ego");
-	assert_null(conf_map_name(r, "rigs", 1));
-	assert_string_equal(conf_string(conf_map_item(r, "rigs", "ego"), "prefix"), "/e");
-	assert_int_equal(conf_int(conf_map_item(r, "rigs", "ego"), "dispatch.wait_ms"), 100);
-	assert_null(conf_map_item(r, "rigs", "none").obj);
 	conf_destroy(c);
 }
 
@@ -158,9 +144,9 @@ TEST(mistakes_name_file_and_key)
 		{ "{\"dispatch\":{\"policy\":\"hope\"}}",
 		  "f.json: dispatch.policy: \"hope\" is not one of wait, warn, drop" },
 		{ "{\"dispatch\":{\"policy\":3}}", "is of type integer, give one of wait, warn, drop" },
-		{ "{\"dispatch\":{\"deadline\":5}}", "give a duration such as \"100ms\"" },
-		{ "{\"dispatch\":{\"deadline\":\"5\"}}", "f.json: dispatch.deadline: \"5\" is not a duration" },
-		{ "{\"dispatch\":{\"deadline\":\"5s\"}}", "5s is out of range, 1ns to 1s" },
+		{ "{\"dispatch\":{\"room\":true}}", "give a size such as \"16MiB\"" },
+		{ "{\"dispatch\":{\"room\":\"5x\"}}", "f.json: dispatch.room: \"5x\" is not a size" },
+		{ "{\"dispatch\":{\"room\":\"1MiB\"}}", "1048576 bytes is out of range, 1 to 65536" },
 		{ "{\"scale\":101}", "f.json: scale: 101 is out of range, 0 to 100" },
 		{ "{\"enabled\":1}", "f.json: enabled: is of type integer, give true or false" },
 		{ "{\"bridges\":[{\"plugin\":\"x\"}]}", "f.json: bridges[0]: name is required" },
@@ -174,9 +160,6 @@ TEST(mistakes_name_file_and_key)
 		{ "{\"bridges\":{}}", "f.json: bridges: is of type object, give an array of objects" },
 		{ "{\"bridges\":[5]}", "f.json: bridges[0]: is of type integer, give an object" },
 		{ "{\"pools\":[{\"size\":-1}]}", "f.json: pools[0].size: -1 bytes is out of range" },
-		{ "{\"rigs\":{\"a\":{},\"b\":{},\"c\":{}}}", "f.json: rigs: has 3 items, at most 2" },
-		{ "{\"rigs\":{\"a\":1}}", "f.json: rigs.a: is of type integer" },
-		{ "{\"rigs\":{\"a\":{\"dispatch\":{\"x\":1}}}}", "f.json: rigs.a.dispatch.x: unknown key" },
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -277,38 +260,26 @@ static json_t *entry(json_t *list, const char *key)
 
 TEST(effective_values_are_listed)
 {
-	char keys[2048] = "";
 	struct conf *c = make();
-	json_t *list, *defaults;
-	FILE *f = fmemopen(keys, sizeof(keys) - 1, "w");
+	json_t *list;
 
-	assert_int_equal(add(c, "a", "{\"bridges\":[{\"name\":\"x\",\"plugin\":\"null\"}],\"rigs\":{\"ego\":{}}}"), 0);
+	assert_int_equal(add(c, "a", "{\"bridges\":[{\"name\":\"x\",\"plugin\":\"null\"}]}"), 0);
 	assert_int_equal(conf_finish(c), 0);
 	list = conf_effective(c);
 	assert_string_equal(json_string_value(json_object_get(entry(list, "bridges[0].plugin"), "value")), "null");
 	assert_string_equal(json_string_value(json_object_get(entry(list, "bridges[0].plugin"), "origin")), "a");
-	assert_string_equal(json_string_value(json_object_get(entry(list, "rigs.ego.prefix"), "origin")), "default");
-	assert_null(json_object_get(entry(list, "rigs.ego.prefix"), "default"));
+	assert_string_equal(json_string_value(json_object_get(entry(list, "dispatch.wait_ms"), "origin")), "default");
+	assert_null(json_object_get(entry(list, "dispatch.wait_ms"), "default"));
 	assert_true(json_is_null(json_object_get(entry(list, "bridges[0].plugin"), "default"))); /* it has none */
 	json_decref(list);
 	conf_destroy(c);
-
-	conf_print_keys(root, f);
-	fclose(f);
-	assert_non_null(strstr(keys, "dispatch.wait_ms\n"));
-	assert_non_null(strstr(keys, "bridges[].name\n"));
-	assert_non_null(strstr(keys, "rigs.<name>.dispatch.policy\n"));
-	defaults = conf_defaults(root);
-	assert_int_equal(json_integer_value(json_object_get(json_object_get(defaults, "dispatch"), "wait_ms")), 100);
-	assert_null(json_object_get(defaults, "user"));
-	json_decref(defaults);
 }
 
 /* Every allocation may fail: an error and no leak, never a crash. */
 TEST(every_allocation_may_fail)
 {
 	static const char text[] = "{\"dispatch\":{\"wait_ms\":5},\"bridges\":[{\"name\":\"x\",\"plugin\":\"null\"}],"
-				   "\"pools\":[{\"size\":5}],\"rigs\":{\"ego\":{\"prefix\":\"p\"}}}";
+				   "\"pools\":[{\"size\":5}]}";
 	struct mem_stats before, after;
 	int failures = 0, r = -1;
 
