@@ -46,7 +46,7 @@ struct parse {
 
 bool opt_takes_value(const struct opt *o)
 {
-	return o->type != OPT_FLAG && o->type != OPT_COUNT;
+	return o->type != OPT_FLAG;
 }
 
 /* Numbers the value's type needs: how a sentence calls the option. */
@@ -56,30 +56,32 @@ static const char *shown(const struct opt *o, char buf[64])
 	return buf;
 }
 
-static int range(const struct opt *o, int64_t v, const char *text)
+static int out_of_range(const struct opt *o, const char *text)
 {
 	char name[64];
 
-	if ((o->min || o->max) && (v < o->min || v > o->max))
-		return err_set(-EINVAL, "%s: %s is out of range, %" PRId64 " to %" PRId64, shown(o, name), text, o->min,
-			       o->max);
-	return 0;
+	return err_set(-EINVAL, "%s: %s is out of range, %" PRId64 " to %" PRId64, shown(o, name), text, o->min,
+		       o->max);
+}
+
+static bool in_range(const struct opt *o, int64_t v)
+{
+	return (!o->min && !o->max) || (v >= o->min && v <= o->max);
 }
 
 static int set_int(const struct opt *o, const char *text, int64_t *var)
 {
 	char *end, name[64];
 	long long v;
-	int r;
 
 	errno = 0;
 	v = strtoll(text, &end, 0);
 	if (end == text || *end || errno || isspace((unsigned char)text[0]))
 		return err_set(-EINVAL, "%s: \"%.60s\" is not a whole number", shown(o, name), text);
-	r = range(o, v, text);
-	if (r == 0)
-		*var = v;
-	return r;
+	if (!in_range(o, v))
+		return out_of_range(o, text);
+	*var = v;
+	return 0;
 }
 
 static int set_double(const struct opt *o, const char *text, double *var)
@@ -90,40 +92,22 @@ static int set_double(const struct opt *o, const char *text, double *var)
 	if (end == text || *end || !isfinite(v) || isspace((unsigned char)text[0]))
 		return err_set(-EINVAL, "%s: \"%.60s\" is not a number", shown(o, name), text);
 	if ((o->min || o->max) && (v < (double)o->min || v > (double)o->max))
-		return err_set(-EINVAL, "%s: %s is out of range, %" PRId64 " to %" PRId64, shown(o, name), text, o->min,
-			       o->max);
+		return out_of_range(o, text);
 	*var = v;
 	return 0;
 }
 
-static int set_scaled(const struct opt *o, const char *text, int64_t *var)
+static int set_dur(const struct opt *o, const char *text, int64_t *var)
 {
-	int64_t v;
 	char name[64];
-	int r = o->type == OPT_DUR ? dur_parse(text, &v) : size_parse(text, &v);
+	int64_t v;
 
-	if (r < 0)
+	if (dur_parse(text, &v) < 0)
 		return err_prefix(-EINVAL, "%s", shown(o, name));
-	r = range(o, v, text);
-	if (r == 0)
-		*var = v;
-	return r;
-}
-
-static int set_choice(const struct opt *o, const char *text, int *var)
-{
-	char name[64], list[256] = "";
-	size_t n = 0;
-
-	for (int i = 0; o->choices[i]; i++) {
-		if (!strcmp(o->choices[i], text)) {
-			*var = i;
-			return 0;
-		}
-		if (n < sizeof(list))
-			n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", o->choices[i]);
-	}
-	return err_set(-EINVAL, "%s: \"%.60s\" is not one of %s", shown(o, name), text, list);
+	if (!in_range(o, v))
+		return out_of_range(o, text);
+	*var = v;
+	return 0;
 }
 
 static int set_strings(const struct opt *o, const char *text, struct opt_strings *var)
@@ -144,23 +128,17 @@ static int set_value(struct parse *s, const struct opt *o, const char *text)
 	case OPT_FLAG:
 		*(bool *)var = true;
 		return 0;
-	case OPT_COUNT:
-		++*(int64_t *)var;
-		return 0;
 	case OPT_INT:
 		return set_int(o, text, var);
 	case OPT_DOUBLE:
 		return set_double(o, text, var);
 	case OPT_DUR:
-	case OPT_SIZE:
-		return set_scaled(o, text, var);
+		return set_dur(o, text, var);
 	case OPT_STRING:
 		*(const char **)var = text;
 		return 0;
 	case OPT_STRINGS:
 		return set_strings(o, text, var);
-	case OPT_CHOICE:
-		return set_choice(o, text, var);
 	}
 	return err_set(-EINVAL, "option --%s has no type", o->name);
 }
@@ -175,20 +153,13 @@ static const struct opt *tables(const struct parse *s, int i)
 }
 
 /* Command's options first, then the program's, then the built-in ones. len: of a long name; letter else. */
-static const struct opt *find(const struct parse *s, const char *name, size_t len, char letter, bool *ret_no)
+static const struct opt *find(const struct parse *s, const char *name, size_t len, char letter)
 {
 	for (int i = 0; i < 3; i++)
-		for (const struct opt *o = tables(s, i); o->name; o++) {
-			if (o->kind != OPT_OPTION)
-				continue;
-			*ret_no = false;
-			if (letter ? o->letter == letter : strlen(o->name) == len && !memcmp(o->name, name, len))
+		for (const struct opt *o = tables(s, i); o->name; o++)
+			if (o->kind == OPT_OPTION &&
+			    (letter ? o->letter == letter : strlen(o->name) == len && !memcmp(o->name, name, len)))
 				return o;
-			*ret_no = true;
-			if (!letter && o->negatable && len > 3 && !memcmp(name, "no-", 3) &&
-			    strlen(o->name) == len - 3 && !memcmp(o->name, name + 3, len - 3))
-				return o;
-		}
 	return NULL;
 }
 
@@ -198,17 +169,13 @@ static bool is_builtin(const struct opt *o)
 }
 
 /* value: the text attached to the option, NULL if none. Takes the next argument when one is needed. */
-static int apply(struct parse *s, const struct opt *o, const char *value, bool negated)
+static int apply(struct parse *s, const struct opt *o, const char *value)
 {
 	char name[64];
 
 	if (is_builtin(o)) {
 		if (s->asked < 0)
 			s->asked = (int)(o - opt_builtin);
-		return 0;
-	}
-	if (negated) {
-		*(bool *)((char *)s->values + o->off) = false;
 		return 0;
 	}
 	if (opt_takes_value(o) && !value) {
@@ -236,28 +203,26 @@ static int unknown_option(const struct parse *s, const char *arg, size_t len)
 static int parse_long(struct parse *s, const char *arg)
 {
 	size_t len = strcspn(arg, "=");
-	bool negated;
-	const struct opt *o = find(s, arg, len, 0, &negated);
+	const struct opt *o = find(s, arg, len, 0);
 
 	if (!o)
 		return unknown_option(s, arg, len);
-	if (arg[len] && (!opt_takes_value(o) || negated))
+	if (arg[len] && !opt_takes_value(o))
 		return err_set(-EINVAL, "--%.*s takes no value", (int)len, arg);
-	return apply(s, o, arg[len] ? arg + len + 1 : NULL, negated);
+	return apply(s, o, arg[len] ? arg + len + 1 : NULL);
 }
 
 static int parse_letters(struct parse *s, const char *arg)
 {
 	for (; *arg; arg++) {
-		bool negated;
-		const struct opt *o = find(s, NULL, 0, *arg, &negated);
+		const struct opt *o = find(s, NULL, 0, *arg);
 		int r;
 
 		if (!o)
 			return err_set(-EINVAL, "unknown option -%c", *arg);
 		if (opt_takes_value(o) && arg[1])
-			return apply(s, o, arg + 1, false);
-		r = apply(s, o, NULL, false);
+			return apply(s, o, arg + 1);
+		r = apply(s, o, NULL);
 		if (r < 0)
 			return r;
 	}

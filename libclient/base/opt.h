@@ -35,15 +35,12 @@
 #include <stdio.h>
 
 enum opt_type {
-	OPT_FLAG = 1, /* bool: set to true; `--no-NAME` of a flag with .negatable sets false */
-	OPT_COUNT,    /* int64_t: +1 each time */
+	OPT_FLAG = 1, /* bool: set to true */
 	OPT_INT,      /* int64_t within min..max (both 0: any) */
 	OPT_DOUBLE,   /* double within min..max as integers (both 0: any finite) */
 	OPT_DUR,      /* int64_t ns, written as 100ms */
-	OPT_SIZE,     /* int64_t bytes, written as 16MiB */
 	OPT_STRING,   /* const char *, from argv */
 	OPT_STRINGS,  /* struct opt_strings: may be given several times */
-	OPT_CHOICE,   /* int: index into .choices */
 };
 
 enum opt_kind {
@@ -69,10 +66,8 @@ struct opt {
 	const char *metavar; /* what the help calls the value; NULL: derived from the type */
 	const char *help;    /* one line */
 	int64_t min, max;
-	const char *const *choices; /* OPT_CHOICE: names, NULL ends */
-	const char *complete;       /* bash completion: "file", "dir", or a command that prints the words; NULL: none */
-	bool negatable;             /* OPT_FLAG: --no-NAME exists */
-	unsigned least;             /* OPT_MANY: so many at the least */
+	const char *complete; /* completion: "file", "dir", or a command that prints the words; NULL: none */
+	unsigned least;       /* OPT_MANY: so many at the least */
 };
 
 /* A row of a table: an option, a positional argument. field: of OPT_VALUES; further members may follow. */

@@ -2,7 +2,6 @@
 /* Help, bash completion and the list for the manual check, from the option tables. Thread: main. */
 #include "opt_private.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #define HELP_COLUMN 30
@@ -10,8 +9,8 @@
 static const char *metavar(const struct opt *o)
 {
 	static const char *const names[] = {
-		[OPT_INT] = "N",       [OPT_DOUBLE] = "X",     [OPT_DUR] = "DURATION",  [OPT_SIZE] = "SIZE",
-		[OPT_STRING] = "TEXT", [OPT_STRINGS] = "TEXT", [OPT_CHOICE] = "CHOICE",
+		[OPT_INT] = "N",       [OPT_DOUBLE] = "X",     [OPT_DUR] = "DURATION",
+		[OPT_STRING] = "TEXT", [OPT_STRINGS] = "TEXT",
 	};
 
 	return o->metavar ? o->metavar : names[o->type];
@@ -31,15 +30,9 @@ static void print_option(FILE *out, const struct opt *o)
 
 	if (o->letter)
 		snprintf(letter, sizeof(letter), "-%c, ", o->letter);
-	snprintf(left, sizeof(left), "  %s--%s%s%s%s", letter, o->negatable ? "[no-]" : "", o->name,
-		 opt_takes_value(o) ? " " : "", opt_takes_value(o) ? metavar(o) : "");
+	snprintf(left, sizeof(left), "  %s--%s%s%s", letter, o->name, opt_takes_value(o) ? " " : "",
+		 opt_takes_value(o) ? metavar(o) : "");
 	print_row(out, left, o->help);
-	if (o->type == OPT_CHOICE) {
-		fprintf(out, "%-*s", HELP_COLUMN, "");
-		for (int i = 0; o->choices[i]; i++)
-			fprintf(out, "%s%s", i ? ", " : "one of ", o->choices[i]);
-		fputc('\n', out);
-	}
 }
 
 static void print_options(FILE *out, const char *title, const struct opt *t)
@@ -63,25 +56,15 @@ static void print_builtin(FILE *out)
 	print_option(out, &opt_builtin[1]);
 }
 
-static void print_positionals(FILE *out, const struct opt *t, bool usage)
+static void print_usage_arguments(FILE *out, const struct opt *t)
 {
-	for (const struct opt *o = t; o && o->name; o++) {
-		char left[96];
-
-		if (o->kind == OPT_OPTION)
-			continue;
-		if (!usage) {
-			snprintf(left, sizeof(left), "  %s", o->name);
-			print_row(out, left, o->help);
-			continue;
-		}
-		fprintf(out,
-			o->kind == OPT_REQUIRED   ? " %s"
-			: o->kind == OPT_OPTIONAL ? " [%s]"
-			: o->least                ? " %s ..."
-						  : " [%s ...]",
-			o->name);
-	}
+	for (const struct opt *o = t; o && o->name; o++)
+		if (o->kind == OPT_REQUIRED)
+			fprintf(out, " %s", o->name);
+		else if (o->kind == OPT_OPTIONAL)
+			fprintf(out, " [%s]", o->name);
+		else if (o->kind == OPT_MANY)
+			fprintf(out, o->least ? " %s ..." : " [%s ...]", o->name);
 }
 
 static bool has_kind(const struct opt *t, bool option)
@@ -92,15 +75,26 @@ static bool has_kind(const struct opt *t, bool option)
 	return false;
 }
 
+static void print_arguments(FILE *out, const struct opt *t)
+{
+	if (has_kind(t, false))
+		fprintf(out, "\narguments:\n");
+	for (const struct opt *o = t; o && o->name; o++) {
+		char left[96];
+
+		if (o->kind == OPT_OPTION)
+			continue;
+		snprintf(left, sizeof(left), "  %s", o->name);
+		print_row(out, left, o->help);
+	}
+}
+
 static void print_command_help(const struct opt_program *p, const struct opt_command *cmd, FILE *out)
 {
 	fprintf(out, "usage: %s %s%s", p->name, cmd->name, has_kind(cmd->opts, true) ? " [options]" : "");
-	print_positionals(out, cmd->opts, true);
+	print_usage_arguments(out, cmd->opts);
 	fprintf(out, "\n\n%s\n", cmd->help);
-	if (has_kind(cmd->opts, false)) {
-		fprintf(out, "\narguments:\n");
-		print_positionals(out, cmd->opts, false);
-	}
+	print_arguments(out, cmd->opts);
 	print_options(out, "options:", cmd->opts);
 	print_options(out, "options of every command:", p->opts);
 	if (!has_kind(p->opts, true))
@@ -108,21 +102,33 @@ static void print_command_help(const struct opt_program *p, const struct opt_com
 	print_builtin(out);
 }
 
-void opt_print_group_help(const struct opt_program *p, const char *group, FILE *out)
+/* Those that begin with the group, or all. */
+static void print_commands(FILE *out, const struct opt_program *p, const char *group)
 {
 	size_t n = strlen(group);
 
-	fprintf(out, "usage: %s %s COMMAND ...\n\ncommands:\n", p->name, group);
+	fprintf(out, "\ncommands:\n");
 	for (const struct opt_command *c = p->commands; c->name; c++) {
 		char left[64];
 
-		if (strncmp(c->name, group, n) || c->name[n] != ' ')
+		if (n && (strncmp(c->name, group, n) || c->name[n] != ' '))
 			continue;
 		snprintf(left, sizeof(left), "  %s", c->name);
 		print_row(out, left, c->help);
 	}
-	fprintf(out, "\n%s %s COMMAND --help tells more about a command; see also %s(%d).\n", p->name, group, p->name,
-		p->section);
+}
+
+static void print_where_more(FILE *out, const struct opt_program *p, const char *group)
+{
+	fprintf(out, "\n%s %s%sCOMMAND --help tells more about a command; see also %s(%d).\n", p->name, group,
+		*group ? " " : "", p->name, p->section);
+}
+
+void opt_print_group_help(const struct opt_program *p, const char *group, FILE *out)
+{
+	fprintf(out, "usage: %s %s COMMAND ...\n", p->name, group);
+	print_commands(out, p, group);
+	print_where_more(out, p, group);
 }
 
 void opt_print_help(const struct opt_program *p, const struct opt_command *cmd, FILE *out)
@@ -132,20 +138,11 @@ void opt_print_help(const struct opt_program *p, const struct opt_command *cmd, 
 		return;
 	}
 	fprintf(out, "usage: %s [options]%s", p->name, p->commands ? " COMMAND ..." : "");
-	print_positionals(out, p->opts, true);
+	print_usage_arguments(out, p->opts);
 	fprintf(out, "\n\n%s\n", p->summary);
 	if (p->commands)
-		fprintf(out, "\ncommands:\n");
-	for (const struct opt_command *c = p->commands; c && c->name; c++) {
-		char left[64];
-
-		snprintf(left, sizeof(left), "  %s", c->name);
-		print_row(out, left, c->help);
-	}
-	if (has_kind(p->opts, false)) {
-		fprintf(out, "\narguments:\n");
-		print_positionals(out, p->opts, false);
-	}
+		print_commands(out, p, "");
+	print_arguments(out, p->opts);
 	fprintf(out, "\noptions:\n");
 	for (const struct opt *o = p->opts; o && o->name; o++)
 		if (o->kind == OPT_OPTION)
@@ -154,8 +151,7 @@ void opt_print_help(const struct opt_program *p, const struct opt_command *cmd, 
 	if (p->epilog)
 		fprintf(out, "\n%s\n", p->epilog);
 	if (p->commands)
-		fprintf(out, "\n%s COMMAND --help tells more about a command; see also %s(%d).\n", p->name, p->name,
-			p->section);
+		print_where_more(out, p, "");
 }
 
 /* ---- the list for the manual check ---- */
@@ -187,26 +183,20 @@ static void bash_words(FILE *out, const struct opt *t)
 {
 	for (; t && t->name; t++)
 		if (t->kind == OPT_OPTION)
-			fprintf(out, "%s--%s", " ", t->name);
+			fprintf(out, " --%s", t->name);
 }
 
 /* What completes the value of o: a line of shell that fills COMPREPLY. */
 static void bash_value(FILE *out, const struct opt *o)
 {
-	if (o->type == OPT_CHOICE) {
-		fprintf(out, "COMPREPLY=($(compgen -W '");
-		for (int i = 0; o->choices[i]; i++)
-			fprintf(out, "%s%s", i ? " " : "", o->choices[i]);
-		fprintf(out, "' -- \"$cur\"))");
-	} else if (o->complete && !strcmp(o->complete, "file")) {
-		fprintf(out, "COMPREPLY=($(compgen -f -- \"$cur\"))");
-	} else if (o->complete && !strcmp(o->complete, "dir")) {
-		fprintf(out, "COMPREPLY=($(compgen -d -- \"$cur\"))");
-	} else if (o->complete) {
-		fprintf(out, "COMPREPLY=($(compgen -W \"$(%s 2>/dev/null)\" -- \"$cur\"))", o->complete);
-	} else {
+	if (!o->complete)
 		fprintf(out, "COMPREPLY=()");
-	}
+	else if (!strcmp(o->complete, "file"))
+		fprintf(out, "COMPREPLY=($(compgen -f -- \"$cur\"))");
+	else if (!strcmp(o->complete, "dir"))
+		fprintf(out, "COMPREPLY=($(compgen -d -- \"$cur\"))");
+	else
+		fprintf(out, "COMPREPLY=($(compgen -W \"$(%s 2>/dev/null)\" -- \"$cur\"))", o->complete);
 }
 
 static void bash_values(FILE *out, const char *cmd, const struct opt *t)
@@ -223,17 +213,10 @@ static void bash_values(FILE *out, const char *cmd, const struct opt *t)
 	}
 }
 
-static void bash_function_name(FILE *out, const char *name)
-{
-	fputc('_', out);
-	for (; *name; name++)
-		fputc(isalnum((unsigned char)*name) ? *name : '_', out);
-}
-
 static void bash_positional(FILE *out, const char *cmd, const struct opt *t)
 {
 	for (; t && t->name; t++) {
-		if (t->kind == OPT_OPTION || (!t->complete && t->type != OPT_CHOICE))
+		if (t->kind == OPT_OPTION || !t->complete)
 			continue;
 		fprintf(out, "\t\t'%s') ", cmd);
 		bash_value(out, t);
@@ -247,13 +230,8 @@ static void bash_second_words(const struct opt_program *p, FILE *out)
 {
 	for (const struct opt_command *c = p->commands; c && c->name; c++) {
 		size_t n = strcspn(c->name, " ");
-		bool seen = false;
 
-		if (!c->name[n])
-			continue;
-		for (const struct opt_command *d = p->commands; d != c; d++)
-			seen |= !strncmp(d->name, c->name, n + 1);
-		if (seen)
+		if (!c->name[n] || !opt_first_of_group(p, c))
 			continue;
 		fprintf(out, "\t\t'%.*s') words='", (int)n, c->name);
 		for (const struct opt_command *d = c; d->name; d++)
@@ -299,19 +277,14 @@ static void bash_options_here(const struct opt_program *p, FILE *out)
 void opt_print_bash(const struct opt_program *p, FILE *out)
 {
 	fprintf(out, "# bash completion for %s, generated by %s --completion-bash\n", p->name, p->name);
-	bash_function_name(out, p->name);
+	fputc('_', out);
+	opt_put_function(out, p->name);
 	fprintf(out, "()\n{\n\tlocal cur prev cmd='' words='' i\n\tCOMPREPLY=()\n"
 		     "\tcur=\"${COMP_WORDS[COMP_CWORD]}\" prev=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
 		     "\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
 		     "\t\t[[ ${COMP_WORDS[i]} == -* ]] && continue\n"
 		     "\t\tcase \"$cmd${cmd:+ }${COMP_WORDS[i]}\" in\n");
-	for (const struct opt_command *c = p->commands; c && c->name; c++) {
-		size_t n = strcspn(c->name, " ");
-
-		fprintf(out, "\t\t'%s') cmd='%s';;\n", c->name, c->name);
-		if (c->name[n])
-			fprintf(out, "\t\t'%.*s') cmd='%.*s';;\n", (int)n, c->name, (int)n, c->name);
-	}
+	opt_put_command_cases(p, out);
 	fprintf(out, "\t\tesac\n\tdone\n\tcase \"$cmd:$prev\" in\n");
 	for (const struct opt_command *c = p->commands; c && c->name; c++)
 		bash_values(out, c->name, c->opts);
@@ -320,7 +293,7 @@ void opt_print_bash(const struct opt_program *p, FILE *out)
 	bash_options_here(p, out);
 	fprintf(out, "\telse\n");
 	bash_words_here(p, out);
-	fprintf(out, "\tfi\n\t[[ -n $words ]] && COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -F ");
-	bash_function_name(out, p->name);
+	fprintf(out, "\tfi\n\t[[ -n $words ]] && COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -F _");
+	opt_put_function(out, p->name);
 	fprintf(out, " %s\n", p->name);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What opt.c and opt_print.c share. Thread: main. */
+/* What opt.c, opt_print.c and opt_shell.c share. Thread: main. */
 #ifndef BASE_OPT_PRIVATE_H
 #define BASE_OPT_PRIVATE_H
 
@@ -8,6 +8,12 @@
 extern const struct opt opt_builtin[];
 
 bool opt_takes_value(const struct opt *o);
+/* The first of the commands that share a first word. */
+bool opt_first_of_group(const struct opt_program *p, const struct opt_command *c);
+/* A program's name as a shell takes it for a function's. */
+void opt_put_function(FILE *out, const char *name);
+/* Shell: a case for each command and first word, which sets cmd. */
+void opt_put_command_cases(const struct opt_program *p, FILE *out);
 /* The commands that begin with `group`, a line each. */
 void opt_print_group_help(const struct opt_program *p, const char *group, FILE *out);
 

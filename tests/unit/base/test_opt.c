@@ -10,27 +10,16 @@
 
 struct values {
 	bool json, color;
-	int64_t verbose, count, every_dur_ns, size;
+	int64_t count, every_dur_ns;
 	double scale;
 	const char *socket, *channel;
 	struct opt_strings rest, with;
-	int mode;
+	const char *mode;
 };
-
-static const char *const modes[] = { "fast", "slow", NULL };
 
 static const struct opt globals[] = {
 	{ .name = "json", .type = OPT_FLAG, .off = offsetof(struct values, json), .help = "print JSON" },
-	{ .name = "color",
-	  .type = OPT_FLAG,
-	  .off = offsetof(struct values, color),
-	  .negatable = true,
-	  .help = "colours" },
-	{ .name = "verbose",
-	  .letter = 'v',
-	  .type = OPT_COUNT,
-	  .off = offsetof(struct values, verbose),
-	  .help = "tell more" },
+	{ .name = "color", .letter = 'c', .type = OPT_FLAG, .off = offsetof(struct values, color), .help = "colours" },
 	{ .name = "socket",
 	  .letter = 's',
 	  .type = OPT_STRING,
@@ -44,9 +33,8 @@ static const struct opt globals[] = {
 static const struct opt echo_opts[] = {
 	{ .name = "count", .letter = 'n', .type = OPT_INT, .off = offsetof(struct values, count), .min = 1, .max = 100 },
 	{ .name = "every", .type = OPT_DUR, .off = offsetof(struct values, every_dur_ns), .min = 1, .max = NS_PER_S },
-	{ .name = "size", .type = OPT_SIZE, .off = offsetof(struct values, size) },
 	{ .name = "scale", .type = OPT_DOUBLE, .off = offsetof(struct values, scale), .min = 0, .max = 100 },
-	{ .name = "mode", .type = OPT_CHOICE, .off = offsetof(struct values, mode), .choices = modes },
+	{ .name = "mode", .type = OPT_STRING, .off = offsetof(struct values, mode), .complete = "seq 2" },
 	{ .name = "with", .type = OPT_STRINGS, .off = offsetof(struct values, with) },
 	{ .name = "CHANNEL",
 	  .kind = OPT_REQUIRED,
@@ -89,7 +77,7 @@ static int parse_program(const struct opt_program *p, struct values *v, const st
 
 	for (int i = 0; i < argc; i++)
 		argv[i] = (char *)(uintptr_t)args[i];
-	*v = (struct values){ .color = true };
+	*v = (struct values){ 0 };
 	*cmd = NULL;
 	memset(out_text, 0, sizeof(out_text));
 	memset(err_text_, 0, sizeof(err_text_));
@@ -110,19 +98,16 @@ TEST(all_types_land_in_the_struct)
 	const struct opt_command *cmd;
 	struct values v;
 
-	assert_int_equal(PARSE(&v, &cmd, "-vv", "echo", "--json", "-n5", "--every=20ms", "--size", "1KiB", "--scale",
-			       "0.5", "/a", "--mode", "slow", "--with", "x", "--with=y", "--no-color", "-s", "/run/s",
-			       "f1", "--", "--f2"),
+	assert_int_equal(PARSE(&v, &cmd, "-cs/x", "echo", "--json", "-n5", "--every=20ms", "--scale", "0.5", "/a",
+			       "--mode", "slow", "--with", "x", "--with=y", "-s", "/run/s", "f1", "--", "--f2"),
 			 0);
 	assert_string_equal(cmd->name, "echo");
-	assert_int_equal(v.verbose, 2);
 	assert_true(v.json);
-	assert_false(v.color);
+	assert_true(v.color);
 	assert_int_equal(v.count, 5);
 	assert_int_equal(v.every_dur_ns, 20 * NS_PER_MS);
-	assert_int_equal(v.size, 1024);
 	assert_true(v.scale == 0.5);
-	assert_int_equal(v.mode, 1);
+	assert_string_equal(v.mode, "slow");
 	assert_int_equal(v.with.n, 2);
 	assert_string_equal(v.with.v[1], "y");
 	assert_string_equal(v.socket, "/run/s");
@@ -158,7 +143,6 @@ TEST(mistakes_get_one_sentence)
 		{ { "echo", "/a", "--scale", "nan" }, "is not a number" },
 		{ { "echo", "/a", "--every", "5" }, "--every: \"5\" is not a duration" },
 		{ { "echo", "/a", "--every", "5s" }, "--every: 5s is out of range" },
-		{ { "echo", "/a", "--mode", "odd" }, "\"odd\" is not one of fast, slow" },
 		{ { "echo", "/a", "--json=1" }, "--json takes no value" },
 		{ { "echo", "/a", "--nope" }, "unknown option --nope" },
 		{ { "echo", "/a", "-x" }, "unknown option -x" },
@@ -204,7 +188,6 @@ TEST(help_and_version_go_to_stdout)
 	assert_string_equal(err_text_, "");
 	assert_int_equal(PARSE(&v, &cmd, "echo", "-h"), 1);
 	assert_non_null(strstr(out_text, "usage: prog echo [options] CHANNEL [FIELD ...]"));
-	assert_non_null(strstr(out_text, "one of fast, slow"));
 	assert_int_equal(PARSE(&v, &cmd, "--version"), 1);
 	assert_string_equal(out_text, "prog 1.2.3\n");
 }
@@ -234,7 +217,7 @@ TEST(help_is_a_command)
 
 TEST(the_list_names_everything)
 {
-	static const char *const want[] = { "option --json\n",  "letter -v\n", "command clock pause\n",
+	static const char *const want[] = { "option --json\n",  "letter -c\n", "command clock pause\n",
 					    "option --count\n", "letter -n\n", "option --version\n" };
 	const struct opt_command *cmd;
 	struct values v;
@@ -270,7 +253,7 @@ TEST(bash_completes)
 		{ "prog cl", "clock clock\n" },
 		{ "prog clock \"\"", "pause step\n" },
 		{ "prog echo --mo", "--mode\n" },
-		{ "prog echo --mode \"\"", "fast slow\n" },
+		{ "prog echo --mode \"\"", "1 2\n" },
 		{ "prog echo /l", "/lidar/top\n" },
 		{ "prog list --cou", "\n" },
 		{ "prog echo --co", "--color --count\n" },
@@ -328,13 +311,14 @@ TEST(fish_completes)
 		 got, sizeof(got));
 	if (*got)
 		assert_string_equal(got, "clock\necho\tprint messages\nhz\tit\'s the rate: how often\nlist\tlist\n=\n"
-					 "pause\tstop\nstep\tgo on a little\n=\nfast\nslow\n=\n/lidar/top\n=\n"
+					 "pause\tstop\nstep\tgo on a little\n=\n1\n2\n=\n/lidar/top\n=\n"
 					 "--color\tcolours\n--count\nend 0\n");
 }
 
 TEST(zsh_takes_it)
 {
-	static const char *const want[] = { "#compdef prog\n", "'echo'", "'pause:stop'", "compadd -- fast slow",
+	static const char *const want[] = { "#compdef prog\n", "'echo'", "'pause:stop'",
+					    "compadd -- $(seq 2 2>/dev/null)",
 					    "compadd -- $(prog list --names 2>/dev/null)" };
 	char got[4096];
 
@@ -346,7 +330,7 @@ TEST(zsh_takes_it)
 	for (unsigned i = 0; i < sizeof(want) / sizeof(*want); i++)
 		assert_non_null(strstr(out_text, want[i]));
 	if (*got)
-		assert_string_equal(got, "pause:stop step:go on a little\n=\nfast slow\nend 0\n");
+		assert_string_equal(got, "pause:stop step:go on a little\n=\n1 2\nend 0\n");
 }
 
 TEST(a_program_without_commands_has_positionals)
