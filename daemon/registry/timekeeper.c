@@ -59,11 +59,6 @@ int timekeeper_page_fd(const struct timekeeper *t)
 	return t->page_fd;
 }
 
-int64_t timekeeper_now(const struct timekeeper *t)
-{
-	return time_engine_now(t->engine);
-}
-
 /* ---- engine's events ---- */
 
 static void on_jump(void *ctx, int64_t old_sim_ns, int64_t new_sim_ns, uint32_t generation)

@@ -23,7 +23,6 @@ void timekeeper_destroy(struct timekeeper *t);
 
 const struct sim_clock_page *timekeeper_page(const struct timekeeper *t);
 int timekeeper_page_fd(const struct timekeeper *t);
-int64_t timekeeper_now(const struct timekeeper *t);
 
 /* A generation of the data plane begins, or is over: /clock moves to it, or stops. */
 int timekeeper_dataplane_up(struct timekeeper *t);

@@ -511,10 +511,3 @@ void time_engine_status(struct time_engine *e, struct time_status *ret)
 		.real_time_factor = rate_measured(e),
 	};
 }
-
-const char *time_state_name(enum time_state s)
-{
-	static const char *const names[] = { "running", "stepping", "paused" };
-
-	return (unsigned)s < sizeof(names) / sizeof(names[0]) ? names[s] : "?";
-}

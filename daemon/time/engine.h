@@ -196,7 +196,6 @@ struct time_status {
 
 void time_engine_status(struct time_engine *e, struct time_status *ret);
 int64_t time_engine_now(struct time_engine *e); /* simulated ns, as readers of the page see it */
-const char *time_state_name(enum time_state s);
 
 /* ---- the page ---- */
 

@@ -32,15 +32,6 @@ int fd_steal(int *fd)
 	return f;
 }
 
-int fd_set_cloexec(int fd)
-{
-	int f = fcntl(fd, F_GETFD);
-
-	if (f < 0 || fcntl(fd, F_SETFD, f | FD_CLOEXEC) < 0)
-		return err_sys(-errno, "descriptor %d: close-on-exec", fd);
-	return 0;
-}
-
 int fd_set_nonblock(int fd, bool on)
 {
 	int f = fcntl(fd, F_GETFL);

@@ -20,7 +20,6 @@ int fd_close(int fd);
 /* Move out: returns *fd and leaves -1 there. */
 int fd_steal(int *fd);
 
-int fd_set_cloexec(int fd);
 int fd_set_nonblock(int fd, bool on);
 int fd_dup(int fd); /* close-on-exec duplicate */
 /* Two connected SOCK_SEQPACKET sockets. flags: 0 or SOCK_NONBLOCK. Without a sentence. */

@@ -28,26 +28,6 @@ int64_t real_now_ns(void)
 	return now(CLOCK_REALTIME);
 }
 
-int64_t thread_cpu_now_ns(void)
-{
-	return now(CLOCK_THREAD_CPUTIME_ID);
-}
-
-int64_t ns_scale(int64_t value, int64_t num, int64_t den, int64_t *carry)
-{
-	int128 total = (int128)value * num + *carry;
-	int128 q = total / den, rem = total % den;
-
-	if (rem < 0) {
-		rem += den;
-		q--;
-	}
-	*carry = (int64_t)rem;
-	if (q > INT64_MAX)
-		return INT64_MAX;
-	return q < INT64_MIN ? INT64_MIN : (int64_t)q;
-}
-
 void mono_sleep_until(int64_t until_mono_ns)
 {
 	struct timespec t = timespec_from_ns(until_mono_ns);

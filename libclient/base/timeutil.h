@@ -20,7 +20,6 @@ __extension__ typedef __int128 int128;
 
 int64_t mono_now_ns(void);
 int64_t real_now_ns(void);
-int64_t thread_cpu_now_ns(void);
 
 static inline int64_t timespec_to_ns(const struct timespec *t)
 {
@@ -48,13 +47,6 @@ static inline int64_t ns_add(int64_t a, int64_t b)
 		return b > 0 ? INT64_MAX : INT64_MIN;
 	return s;
 }
-
-/*
- * value * num / den, exactly over any number of calls: *carry holds the remainder (numerator units)
- * between calls, starts at 0, and is kept in 0..den-1, so the result is floored and errors never add up.
- * den > 0; saturates at the ends of int64_t.
- */
-int64_t ns_scale(int64_t value, int64_t num, int64_t den, int64_t *carry);
 
 /* Sleep until an absolute CLOCK_MONOTONIC time; continues after signals. */
 void mono_sleep_until(int64_t until_mono_ns);

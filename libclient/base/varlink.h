@@ -4,7 +4,7 @@
  *
  * `struct varlink` is one connection's state machine. It never touches a socket by itself: it is fed
  * bytes and emits messages; it is given messages and emits bytes. So the daemon drives it from its
- * event loop and in virtual time, and a blocking client is a thin loop over it (varlink_call).
+ * event loop and in virtual time, and a client from a loop of its own.
  *
  * Descriptors: a message that carries some has a top-level member "fds" with their count, and they
  * are attached to its first byte. Descriptors come out of the stream in order and never later than
@@ -123,18 +123,6 @@ void varlink_sent(struct varlink *v, size_t n);
 
 /* Send what the socket takes. 1 all sent, 0 the socket is full (poll for POLLOUT), -EPIPE / -ECONNRESET. */
 int varlink_write(struct varlink *v, int sock);
-
-/* ---- blocking clients ---- */
-
-/* Send everything queued and wait for the next message. -ETIMEDOUT. timeout_dur_ns < 0: for ever. sock may be non-blocking. */
-int varlink_receive(struct varlink *v, int sock, int64_t timeout_dur_ns, struct varlink_msg *ret);
-
-/*
- * One call and its one reply. Takes params. 0: *ret is the successful reply, finish it (ret NULL: dropped
- * here); an error reply comes back as varlink_answer_errno() of it.
- */
-int varlink_call(struct varlink *v, int sock, const char *method, json_t *params, int64_t timeout_dur_ns,
-		 struct varlink_msg *ret);
 
 /* ---- org.varlink.service, for servers ---- */
 

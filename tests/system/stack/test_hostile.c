@@ -10,7 +10,7 @@
 #include <sys/un.h>
 
 #include "fd.h"
-#include "varlink.h"
+#include "varlink_call.h"
 #include "wire/lane.h"
 #include "wire/pages.h"
 

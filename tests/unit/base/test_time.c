@@ -26,40 +26,6 @@ TEST(timespec_round_trips)
 	assert_int_equal(ns_add(2, -5), -3);
 }
 
-/* However a span is cut, the scaled pieces add up to the scaled span. */
-TEST(scaling_carries_the_remainder)
-{
-	uint64_t seed = test_seed(7);
-	struct rnd r;
-
-	rnd_seed(&r, seed);
-	for (int round = 0; round < 100; round++) {
-		int64_t num = 1 + rnd_below(&r, 100000000), carry = 0, once = 0, total = 0, sum = 0;
-
-		for (int i = 0; i < 100; i++) {
-			int64_t piece = (int64_t)rnd_below(&r, 2000000000) - (round % 3 ? 0 : 1000000000);
-
-			total += piece;
-			sum += ns_scale(piece, num, 1000000, &carry);
-			assert_in_range(carry, 0, 999999);
-		}
-		if (sum != ns_scale(total, num, 1000000, &once) || carry != once)
-			fail_msg("SEED=%llu round %d", (unsigned long long)seed, round);
-	}
-}
-
-TEST(scaling_saturates)
-{
-	int64_t carry = 0;
-
-	assert_int_equal(ns_scale(INT64_MAX, 100000000, 1000000, &carry), INT64_MAX);
-	carry = 0;
-	assert_int_equal(ns_scale(INT64_MIN, 100000000, 1000000, &carry), INT64_MIN);
-	carry = 0;
-	assert_int_equal(ns_scale(-1, 1, 2, &carry), -1); /* floored, the remainder is kept */
-	assert_int_equal(carry, 1);
-}
-
 TEST(durations_parse_exactly)
 {
 	static const struct {

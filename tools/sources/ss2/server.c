@@ -197,11 +197,6 @@ static const struct {
 
 #define REQUESTS (sizeof(requests) / sizeof(requests[0]))
 
-const char *server_request_name(uint32_t number)
-{
-	return number && number < REQUESTS ? requests[number].name : "request";
-}
-
 static int dispatch(struct server *s, const struct request *q, struct answer *a)
 {
 	uint32_t n = (uint32_t)q->msg->request_case;

@@ -55,7 +55,4 @@ struct server_info {
 };
 void server_info(const struct server *s, struct server_info *ret);
 
-/* Name of a request's number, "request" of one that is not known. Static. */
-const char *server_request_name(uint32_t number);
-
 #endif

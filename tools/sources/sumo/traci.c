@@ -25,7 +25,6 @@ struct traci {
 	int fd;
 	int alive_fd, stop_fd;
 	int timeout_ms;
-	int32_t api;
 	struct traci_out out;
 	uint8_t *in;
 	size_t in_cap;
@@ -239,8 +238,7 @@ static int hello(struct traci *t)
 	if (traci_in_status(&in, TRACI_GET_VERSION, &text) < 0 || traci_in_command(&in, &id, &body) < 0 ||
 	    id != TRACI_GET_VERSION)
 		return -EPROTO;
-	t->api = traci_in_i32(&body);
-	if (body.failed || t->api < API_MIN)
+	if (traci_in_i32(&body) < API_MIN || body.failed)
 		return -EPROTO;
 	return traci_in_status(&in, TRACI_SET_ORDER, &text) < 0 ? -EPROTO : 0;
 }
@@ -285,11 +283,6 @@ void traci_close(struct traci *t, bool polite)
 		close(t->fd);
 	free(t->in);
 	free(t);
-}
-
-int32_t traci_api_version(const struct traci *t)
-{
-	return t->api;
 }
 
 /* Hand SUMO's words on before the buffer they are in is reused. */

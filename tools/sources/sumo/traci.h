@@ -31,8 +31,6 @@ int traci_connect(const struct traci_options *o, struct traci **ret);
 /* Hang up. With polite the peer is told to end its simulation first. NULL is fine. */
 void traci_close(struct traci *t, bool polite);
 
-int32_t traci_api_version(const struct traci *t);
-
 struct traci_out *traci_request(struct traci *t);
 /*
  * Send what was written since traci_request() and read the answer.

@@ -40,7 +40,6 @@ enum world_signal {
 	WORLD_SIGNAL_FRONT = 1 << 4,
 	WORLD_SIGNAL_FOG = 1 << 5,
 	WORLD_SIGNAL_HIGH = 1 << 6,
-	WORLD_SIGNAL_BACK = 1 << 7,
 	WORLD_SIGNAL_WIPER = 1 << 8,
 };
 
