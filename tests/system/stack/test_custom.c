@@ -144,7 +144,7 @@ TEST_WITH(seen_by_tools, setup, stack_sweep)
 	assert_int_equal(system("echo '# mine' >>/tmp/out-ros/example/msg/FloatArray.msg"), 0);
 	r = stack_ctl("type", "show", "/car/float_array", "--out", "/tmp/out-ros", NULL);
 	assert_int_equal(r->code, 1);
-	assert_non_null(strstr(r->err, "/tmp/out-ros/example/msg/FloatArray.msg is there and says something else"));
+	assert_non_null(strstr(r->err, "/tmp/out-ros/example/msg/FloatArray.msg exists with another definition"));
 	assert_int_equal(system("grep -q '# mine' /tmp/out-ros/example/msg/FloatArray.msg"), 0);
 	assert_int_equal(system("echo '<package/>' >/tmp/out-ros/sim_msgs/package.xml"), 0);
 	r = stack_ctl("type", "show", "sim/Imu", "--out", "/tmp/out-ros", NULL);

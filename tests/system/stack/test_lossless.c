@@ -112,7 +112,7 @@ TEST_WITH(the_recipe_for_a_data_set, NULL, stack_sweep)
 	text = json_dumps(rig, JSON_COMPACT);
 	assert_true(asprintf(&conf, "\"rigs\":[%s]", text) > 0);
 	simd = stack_start(conf);
-	UNTIL(100000, stack_said("sumo has exited"));
+	UNTIL(100000, stack_said("sumo exited"));
 	assert_int_equal(stack_count("sim-sumo", "as fast as it can"), 1);
 	UNTIL(5000, stack_bridge("log", "queued") + stack_bridge("log", "held") == 0);
 	sent = stack_bridge("log", "sent");
