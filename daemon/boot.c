@@ -6,6 +6,7 @@
 #include "registry/bridge.h"
 #include "config/config.h"
 #include "registry/registry.h"
+#include "registry/shards.h"
 #include "registry/simd.h"
 #include "err.h"
 #include "fd.h"
@@ -422,25 +423,40 @@ void boot_simd_end(struct boot *b)
 
 static void *work_main(void *arg)
 {
-	struct boot *b = (struct boot *)arg;
+	const struct work *w = (const struct work *)arg;
 
-	log_thread_use(b->ring);
-	if (exec_run(b->dx) < 0)
+	log_thread_use(w->b->ring);
+	if (exec_run(w->x) < 0)
 		log_error("the dispatch loop has failed");
 	return NULL;
 }
 
 int boot_dispatch(struct boot *b)
 {
-	int r = thread_start(&b->work, "simd-work.0", work_main, b);
+	for (; b->n_work < b->simd->n_shards; b->n_work++) {
+		struct work *w = &b->work[b->n_work];
+		char name[24];
+		int r;
 
-	return r < 0 ? err_sys(r, "cannot start simd-work.0") : 0;
+		snprintf(name, sizeof(name), "simd-work.%u", b->n_work);
+		*w = (struct work){ .b = b, .x = shard_exec(b->simd, b->n_work) };
+		r = thread_start(&w->thread, name, work_main, w);
+		if (r < 0) {
+			boot_dispatch_end(b);
+			return err_sys(r, "cannot start %s", name);
+		}
+	}
+	return 0;
 }
 
 void boot_dispatch_end(struct boot *b)
 {
-	exec_quit(b->dx);
-	pthread_join(b->work, NULL);
+	while (b->n_work) {
+		struct work *w = &b->work[--b->n_work];
+
+		exec_quit(w->x);
+		pthread_join(w->thread, NULL);
+	}
 }
 
 /* ---- data plane, control socket, processes, readiness ---- */

@@ -29,6 +29,12 @@ struct boot_args {
 	int64_t ready_fd;
 };
 
+struct work { /* a dispatch thread */
+	struct boot *b;
+	struct exec *x;
+	pthread_t thread;
+};
+
 struct boot {
 	char **argv;
 	const char *usual_config, *usual_plugins; /* where they are installed */
@@ -47,7 +53,8 @@ struct boot {
 	struct supervisor *supervisor;
 	struct simd *simd;
 	struct control *control;
-	pthread_t work;
+	struct work work[64]; /* one a shard */
+	unsigned n_work;
 	int ready_result;  /* of the first generation of the data plane */
 	unsigned mistakes; /* in the configuration, that were reported */
 	bool dataplane_ready, signalled, reexec;

@@ -87,6 +87,14 @@ void credits_free_local(struct dispatch *d, struct d_channel *ch, uint32_t publi
 	credit_back(d, ch);
 }
 
+/* Tokens are shared: whose claim is of another shard is left to that one, and of none to the first. */
+static bool is_own(const struct dispatch *d, uint32_t value)
+{
+	uint32_t shard = wire_shard_of(value);
+
+	return shard == d->number || (!d->number && shard >= d->n_shards);
+}
+
 /* Whether a claim may go: publisher_id 0 asks for all, UINT32_MAX for those of publishers that do not exist. */
 static bool matches(const struct dispatch *d, uint32_t value, uint32_t publisher_id)
 {
@@ -116,7 +124,7 @@ static void sweep_tokens(struct dispatch *d, uint32_t publisher_id)
 	for (uint32_t i = 0; i < WIRE_TOKENS_MAX; i++) {
 		uint32_t v = atomic_load_explicit(&d->page->token[i], memory_order_relaxed);
 
-		if (v && !bitmap_get(d->token_busy, i) && matches(d, v, publisher_id))
+		if (v && is_own(d, v) && !bitmap_get(d->token_busy, i) && matches(d, v, publisher_id))
 			free_cell(&d->page->token[i], v);
 	}
 }

@@ -516,7 +516,8 @@ static void grow(struct d_bridge *b)
 {
 	struct dispatch *d = b->d;
 
-	if (!b->measured || !b->n_lanes || b->n_lanes >= b->lanes_max || d->n_lanes >= d->lanes_max ||
+	if (!b->measured || !b->n_lanes || b->n_lanes >= b->lanes_max ||
+	    atomic_load_explicit(d->all_lanes, memory_order_relaxed) >= d->lanes_max ||
 	    d->now - b->grown_mono_ns < d->cycle_dur_ns)
 		return;
 	if (b->n_queued * b->service_dur_ns / b->n_lanes <= d->cycle_dur_ns)

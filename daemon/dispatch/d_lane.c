@@ -280,6 +280,7 @@ int d_lane_open(struct d_bridge *b, int fd, struct d_lane **ret)
 	list_append(&b->lanes, &l->link);
 	b->n_lanes++;
 	b->d->n_lanes++;
+	atomic_fetch_add(b->d->all_lanes, 1);
 	*ret = l;
 	return 0;
 err:
@@ -288,7 +289,7 @@ err:
 	return r;
 }
 
-int d_lane_open_further(struct d_bridge *b)
+static int open_further(struct d_bridge *b)
 {
 	struct d_lane *lane0 = list_first(&b->lanes, struct d_lane, link), *l;
 	struct lane_head head = { .op = LANE_OPEN };
@@ -309,11 +310,27 @@ int d_lane_open_further(struct d_bridge *b)
 	return r;
 }
 
+/* One of those that all shards may have together is taken before it is opened, and then counts itself. */
+int d_lane_open_further(struct d_bridge *b)
+{
+	atomic_uint *lanes = b->d->all_lanes;
+	int r = atomic_fetch_add(lanes, 1) < b->d->lanes_max ? open_further(b) : -EBUSY;
+
+	atomic_fetch_sub(lanes, 1);
+	return r;
+}
+
+static void discount(struct d_bridge *b)
+{
+	b->n_lanes--;
+	b->d->n_lanes--;
+	atomic_fetch_sub(b->d->all_lanes, 1);
+}
+
 void d_lane_retire(struct d_lane *l)
 {
 	l->closing = true;
-	l->b->n_lanes--;
-	l->b->d->n_lanes--;
+	discount(l->b);
 	if (d_lane_control(l, LANE_CLOSE, 0, NULL, 0) < 0)
 		shutdown(l->fd, SHUT_RDWR);
 }
@@ -328,10 +345,8 @@ void d_lane_close(struct d_lane *l)
 		dl->sent_mono_ns = b->d->now; /* its time starts again: nothing ahead of it is waited for any more */
 	}
 	list_splice(&b->orphans, &l->out);
-	if (!l->closing) {
-		b->n_lanes--;
-		b->d->n_lanes--;
-	}
+	if (!l->closing)
+		discount(b);
 	exec_io_del(&l->io);
 	fd_close(l->fd);
 	list_remove(&l->link);

@@ -242,7 +242,7 @@ static void init_lists(struct dispatch *d)
 
 static bool good(const struct dispatch_options *o)
 {
-	return o && o->exec && o->owner && o->layout && o->page && o->clock;
+	return o && o->exec && o->owner && o->layout && o->page && o->clock && o->shard < WIRE_SHARDS_MAX;
 }
 
 int dispatch_create(const struct dispatch_options *o, struct dispatch **ret)
@@ -257,12 +257,15 @@ int dispatch_create(const struct dispatch_options *o, struct dispatch **ret)
 	init_lists(d);
 	d->x = o->exec;
 	d->layout = o->layout;
-	d->shard = &o->layout->shard[0];
+	d->number = o->shard;
+	d->n_shards = o->n_shards ? o->n_shards : 1;
+	d->shard = &o->layout->shard[o->shard];
 	d->page = o->page;
 	d->clock = o->clock;
 	d->idle_dur_ns = (o->idle_ms ? o->idle_ms : 5000) * INT64_C(1000000);
 	d->cycle_dur_ns = (o->cycle_ms ? o->cycle_ms : 10) * INT64_C(1000000);
 	d->lanes_max = o->lanes_max;
+	d->all_lanes = o->lanes ? o->lanes : &d->own_lanes;
 	d->ev = o->events ? *o->events : (struct dispatch_events){ 0 };
 	d->user = o->user;
 	d->limit = (struct log_limit)LOG_LIMIT(D_HOUSE_NS, 5);

@@ -20,6 +20,7 @@
 #ifndef DISPATCH_DISPATCH_H
 #define DISPATCH_DISPATCH_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,6 +32,7 @@
 #include "wire/pages.h"
 
 struct dispatch;
+struct histogram;
 
 #define DISPATCH_BRIDGES_MAX 64   /* bridge numbers are 0 .. this - 1 */
 #define DISPATCH_ROUTES_MAX  16   /* bridges of one channel */
@@ -71,8 +73,10 @@ struct dispatch_options {
 	struct wire_dispatch_page *page;    /* keeps until destroy */
 	const struct sim_clock_page *clock; /* keeps until destroy */
 	uint32_t cycle_ms;                  /* dispatch.cycle_ms; 0: 10 */
-	uint32_t idle_ms;   /* dispatch.idle_ms: a further lane without work closes after that; 0: 5000 */
-	uint32_t lanes_max; /* over all bridges, at least one each; 0: number of bridges (no scaling) */
+	uint32_t idle_ms;         /* dispatch.idle_ms: a further lane without work closes after that; 0: 5000 */
+	uint32_t lanes_max;       /* over all bridges, at least one each; 0: number of bridges (no scaling) */
+	uint32_t shard, n_shards; /* which of how many that share the pages; n_shards 0: 1 */
+	atomic_uint *lanes;       /* of all shards, which lanes_max bounds; keeps until destroy; NULL: it is alone */
 	const struct dispatch_events *events; /* copied; NULL: none */
 	void *user;                           /* of the events */
 };
@@ -231,11 +235,19 @@ struct dispatch_slow_stats {
 	uint64_t messages;
 };
 
+struct dispatch_shard_stats {
+	uint32_t shard, n_channels, n_bridges;
+	uint64_t turns;
+};
+
 struct dispatch_stats {
-	uint32_t n_channels, n_bridges, n_slow, threads, lanes, lanes_max;
+	uint32_t n_channels, n_bridges, n_slow, n_shards, lanes, lanes_max;
 	const struct dispatch_channel_stats *channels;
 	const struct dispatch_bridge_stats *bridges;
-	const struct dispatch_slow_stats *slow;         /* pairs with more than none */
+	const struct dispatch_slow_stats *slow; /* pairs with more than none */
+	const struct dispatch_shard_stats *shards;
+	/* from which the quantiles are: live ones of the dispatch, or the sum's own */
+	const struct histogram *queue_hist, *publish_hist;
 	uint64_t wakeups;                               /* doorbells answered */
 	uint64_t packets_out, packets_in;               /* on lanes */
 	uint64_t invalid;                               /* slots that failed the checks */
@@ -245,5 +257,8 @@ struct dispatch_stats {
 
 typedef void (*dispatch_stats_fn)(void *arg, const struct dispatch_stats *s); /* s borrows; NULL: no memory */
 int dispatch_stats(struct dispatch *d, dispatch_stats_fn fn, void *arg);
+
+/* The sum of both (a NULL: of b alone) over shards: free with mem_free(), NULL: no memory. Any thread. */
+struct dispatch_stats *dispatch_stats_add(const struct dispatch_stats *a, const struct dispatch_stats *b);
 
 #endif

@@ -231,11 +231,13 @@ struct dispatch {
 	void *user;
 	struct wire_layout_page *layout;
 	struct wire_shard *shard; /* of the layout page */
+	uint32_t number, n_shards;
 	struct wire_dispatch_page *page;
 	const struct sim_clock_page *clock;
 	int64_t cycle_dur_ns;
 	int64_t idle_dur_ns;
 	uint32_t lanes_max, n_lanes;
+	atomic_uint *all_lanes, own_lanes; /* of all shards; the second where this is the only one */
 
 	struct ipc *ipc; /* NULL: none, or between restart_begin and restart_end */
 	uint32_t life;

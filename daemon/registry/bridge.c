@@ -13,6 +13,7 @@
 #include "mem.h"
 #include "names.h"
 #include "rig.h"
+#include "shards.h"
 #include "simd.h"
 
 #include "dispatch.h"
@@ -107,9 +108,9 @@ static int add(struct simd *s, const struct rig *rig, struct conf_view v)
 		.lossless = lossless(v),
 		.comes_back = !b->external,
 	};
-	r = dispatch_bridge_add(s->dispatch, &d);
+	r = dispatch_bridge_add(shard_of(s, rig->shard), &d);
 	if (r == 0)
-		r = dispatch_bridge_connect(s->dispatch, b->id, b->connection);
+		r = dispatch_bridge_connect(shard_of(s, rig->shard), b->id, b->connection);
 	return r < 0 ? err_set(r, "bridge %s: dispatch refused it: %s", b->name, err_text(r)) : 0;
 }
 
@@ -267,7 +268,7 @@ bool bridge_carries(const struct bridge *b, const struct channel *ch)
 	return bridge_lists(b, ch) && !carried_refused(&b->carried, ch->id);
 }
 
-unsigned bridge_shard_of(const struct channel *ch)
+static uint32_t shard_for(const struct channel *ch)
 {
 	struct bridge *b;
 
@@ -295,7 +296,7 @@ static int route(struct simd *s, struct channel *ch)
 			break;
 		}
 		options = ch->view.obj ? jsonx_text(conf_any(ch->view, "options")) : NULL;
-		r = dispatch_route(s->dispatch, ch->id, b->id, options);
+		r = dispatch_route(shard_of(s, ch->shard), ch->id, b->id, options);
 		mem_free(options);
 		if (r < 0)
 			return err_set(r, "channel %s: no route to bridge %s: %s", ch->name, b->name, err_text(r));
@@ -311,7 +312,9 @@ static void channel_number_freed(struct simd *s, uint32_t id)
 		carried_forget(&b->carried, id);
 }
 
-const struct channel_events bridge_channel_events = { .opened = route, .freed = channel_number_freed };
+const struct channel_events bridge_channel_events = { .shard = shard_for,
+						      .opened = route,
+						      .freed = channel_number_freed };
 
 json_t *bridge_names_of(const struct channel *ch)
 {
@@ -360,7 +363,7 @@ static void process_ended(struct bridge *b)
 	exec_io_del(&b->exit_io);
 	b->exit_fd = fd_close(b->exit_fd);
 	b->pid = 0;
-	(void)dispatch_bridge_gone(b->s->dispatch, b->id);
+	(void)dispatch_bridge_gone(shard_of(b->s, b->rig->shard), b->id);
 }
 
 static void on_exit_fd(void *arg, uint32_t events)
@@ -424,7 +427,7 @@ int bridge_attach(struct client *cl, const char *name, struct bridge **ret, int 
 		return r;
 	r = watch(b, cl->pid);
 	if (r == 0)
-		r = dispatch_bridge_attach(s->dispatch, b->id, sv[0]);
+		r = dispatch_bridge_attach(shard_of(s, b->rig->shard), b->id, sv[0]);
 	else
 		fd_close(sv[0]);
 	if (r < 0) {

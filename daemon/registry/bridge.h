@@ -62,8 +62,6 @@ int bridge_find_converter(const char *rig, struct conf_view v, size_t i, const c
 struct bridge *bridge_find(struct simd *s, const char *name);
 /* Whether its globs match; full names, or relative to the rig's prefix. */
 bool bridge_lists(const struct bridge *b, const struct channel *ch);
-/* The shard of all bridges that list the channel; 0: none does. */
-unsigned bridge_shard_of(const struct channel *ch);
 /* It lists the channel and has not refused it. */
 bool bridge_carries(const struct bridge *b, const struct channel *ch);
 /* Names of the bridges that carry it: a new JSON array. */

@@ -11,6 +11,7 @@
 #include "log.h"
 #include "mem.h"
 #include "rig.h"
+#include "shards.h"
 #include "simd.h"
 #include "timeutil.h"
 
@@ -149,6 +150,7 @@ static int channel_make(struct simd *s, const struct rig *rig, const char *full,
 	s->by_id[id] = ch;
 	s->n_channels++;
 	find_view(ch);
+	ch->shard = s->channel_events->shard(ch);
 	ch->idle_mono_ns = exec_now(s->x);
 	r = apply_view(ch);
 	if (r < 0) {
@@ -316,7 +318,7 @@ static int tell_dispatch(struct channel *ch, struct ipc_sub *sub)
 		.ordered = ch->ordered,
 		.sub = sub,
 	};
-	int r = dispatch_channel_add(ch->s->dispatch, &d);
+	int r = dispatch_channel_add(shard_of(ch->s, ch->shard), &d);
 
 	return r < 0 ? err_set(r, "channel %s: dispatch refused it: %s", ch->name, err_text(r)) : 0;
 }
@@ -363,7 +365,7 @@ static void channel_close(struct channel *ch)
 {
 	struct simd *s = ch->s;
 
-	if (dispatch_channel_del(s->dispatch, ch->id) < 0)
+	if (dispatch_channel_del(shard_of(s, ch->shard), ch->id) < 0)
 		return;
 	ch->open = false;
 	ch->closing = true;
@@ -450,7 +452,7 @@ int channel_resubscribe_all(struct simd *s)
 			continue;
 		r = make_sub(ch, &sub);
 		if (r == 0)
-			r = dispatch_channel_sub(s->dispatch, ch->id, sub);
+			r = dispatch_channel_sub(shard_of(s, ch->shard), ch->id, sub);
 		if (r < 0)
 			return r;
 	}

@@ -86,6 +86,8 @@ struct subscriber {
 
 /* What the bridges must know of channels. */
 struct channel_events {
+	/* The shard of all bridges that list it; 0: none does. */
+	uint32_t (*shard)(const struct channel *ch);
 	/* Dispatch takes from it now: notify dispatch which bridges carry it. Negative errno: it stays without them. */
 	int (*opened)(struct simd *s, struct channel *ch);
 	/* Its number is free again. */

@@ -5,9 +5,8 @@
 #include "err.h"
 #include "jsonx.h"
 #include "fd.h"
+#include "shards.h"
 #include "simd.h"
-
-#include "dispatch.h"
 
 #include <errno.h>
 #include <string.h>
@@ -68,7 +67,7 @@ int client_join(struct client *cl, uint32_t shard, int *ret_bell)
 		return err_set(completion, "client %s: its doorbell cannot be made: %s", cl->name,
 			       err_text(completion));
 	}
-	r = dispatch_client_add(cl->s->dispatch, cl->id, cl->name, completion, ours);
+	r = dispatch_client_add(shard_of(cl->s, shard), cl->id, cl->name, completion, ours);
 	if (r < 0) {
 		fd_close(bell);
 		return err_set(r, "client %s: dispatch refused it: %s", cl->name, err_text(r));
@@ -80,8 +79,9 @@ int client_join(struct client *cl, uint32_t shard, int *ret_bell)
 
 void client_leave(struct client *cl)
 {
-	if (cl->shards)
-		(void)dispatch_client_gone(cl->s->dispatch, cl->id);
+	for (uint32_t i = 0; i < cl->s->n_shards; i++)
+		if (cl->shards >> i & 1)
+			(void)dispatch_client_gone(shard_of(cl->s, i), cl->id);
 	cl->shards = 0;
 }
 

@@ -9,6 +9,7 @@
 #include "list.h"
 #include "log.h"
 #include "mem.h"
+#include "shards.h"
 #include "simd.h"
 #include "timekeeper.h"
 
@@ -72,7 +73,7 @@ void dataplane_lost(struct simd *s, const char *why)
 	log_warn("the data plane is lost (generation %u): %s", s->dataplane.generation, why);
 	s->dataplane.ready = false;
 	timekeeper_dataplane_lost(s->time);
-	(void)dispatch_restart_begin(s->dispatch);
+	(void)shards_restart_begin(s);
 	retire(s);
 	event_dataplane(s);
 }
@@ -90,7 +91,7 @@ int dataplane_up(struct simd *s, struct ipc *ipc, uint32_t generation)
 	s->dataplane.ipc = ipc;
 	s->dataplane.generation = generation;
 	s->dataplane.ready = true;
-	r = first ? dispatch_set_ipc(s->dispatch, ipc, generation) : dispatch_restart_end(s->dispatch, ipc, generation);
+	r = first ? shards_set_ipc(s, ipc, generation) : shards_restart_end(s, ipc, generation);
 	if (r == 0)
 		r = channel_resubscribe_all(s);
 	if (r == 0)

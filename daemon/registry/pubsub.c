@@ -10,6 +10,7 @@
 #include "log.h"
 #include "mem.h"
 #include "rig.h"
+#include "shards.h"
 #include "simd.h"
 
 #include "dispatch.h"
@@ -91,11 +92,27 @@ static int mix_ok(const struct channel *ch, uint32_t flags)
 
 /* ---- publishers ---- */
 
-static uint32_t next_publisher(struct simd *s)
+static bool number_taken(const struct simd *s, uint32_t id)
 {
-	if (++s->next_publisher == 0)
-		s->next_publisher = 1;
-	return s->next_publisher;
+	const struct channel *ch;
+	const struct publisher *p;
+
+	list_for_each(ch, &s->channels, link)
+		list_for_each(p, &ch->publishers, in_channel)
+			if (p->id == id)
+				return true;
+	return false;
+}
+
+/* It ends with the shard, whose claims it is then told by. Used again only after millions of others. */
+static uint32_t next_publisher(struct simd *s, uint32_t shard)
+{
+	uint32_t id;
+
+	do
+		id = ++s->next_publisher << WIRE_SHARD_BITS | shard;
+	while (id < WIRE_SHARDS_MAX || id == UINT32_MAX || number_taken(s, id));
+	return id;
 }
 
 static int publisher_add(struct client *cl, struct channel *ch, const struct advertise *a, struct publisher **ret)
@@ -121,7 +138,7 @@ static int publisher_add(struct client *cl, struct channel *ch, const struct adv
 		mem_free(p);
 		return row;
 	}
-	p->id = next_publisher(s);
+	p->id = next_publisher(s, ch->shard);
 	p->row = (uint32_t)row;
 	p->flags = (uint32_t)a->flags;
 	p->max_body = (uint64_t)a->max_body;
@@ -188,7 +205,7 @@ static int tell_dispatch(const struct publisher *p, int *ret_bell)
 
 	if (r < 0)
 		return r;
-	r = dispatch_publisher_add(cl->s->dispatch, p->id, p->ch->id, cl->id, p->max_body);
+	r = dispatch_publisher_add(shard_of(cl->s, p->ch->shard), p->id, p->ch->id, cl->id, p->max_body);
 	return r < 0 ? err_set(r, "channel %s: dispatch refused the publisher: %s", p->ch->name, err_text(r)) : 0;
 }
 
@@ -229,7 +246,7 @@ int pubsub_unadvertise(struct client *cl, uint32_t publisher_id)
 		if (p->id != publisher_id)
 			continue;
 		if (!(p->flags & ADVERTISE_LOCAL))
-			(void)dispatch_publisher_del(cl->s->dispatch, p->id);
+			(void)dispatch_publisher_del(shard_of(cl->s, p->ch->shard), p->id);
 		publisher_destroy(p);
 		return 0;
 	}

@@ -14,6 +14,7 @@
 #include "rig.h"
 #include "service.h"
 #include "session.h"
+#include "shards.h"
 #include "simd.h"
 #include "timekeeper.h"
 
@@ -84,13 +85,13 @@ static int make_pages(struct simd *s)
 	return 0;
 }
 
-static int make_dispatch(struct simd *s)
+static int make_dispatch(struct simd *s, struct exec *dx)
 {
 	const struct sim_clock_page *clock = timekeeper_page(s->time);
 	int64_t lanes = conf_int(s->root, "dispatch.lanes");
 	struct dispatch_events ev = { .channel_free = on_channel_free, .sub_free = on_sub_free };
 	struct dispatch_options o = {
-		.exec = s->dx,
+		.exec = dx,
 		.owner = s->x,
 		.layout = s->layout_page,
 		.page = s->dispatch_page,
@@ -101,11 +102,9 @@ static int make_dispatch(struct simd *s)
 		.events = &ev,
 		.user = s,
 	};
-	int r;
 
 	bridge_dispatch_events(&ev);
-	r = dispatch_create(&o, &s->dispatch);
-	return r < 0 ? err_set(r, "dispatch cannot start: %s", err_text(r)) : 0;
+	return shards_create(s, &o);
 }
 
 int registry_create(const struct registry_options *o, struct simd **ret)
@@ -116,7 +115,6 @@ int registry_create(const struct registry_options *o, struct simd **ret)
 	if (!s)
 		return err_nomem();
 	s->x = o->x;
-	s->dx = o->dx;
 	s->conf = o->conf;
 	s->root = conf_root(o->conf);
 	s->ops = o->ops;
@@ -150,7 +148,7 @@ int registry_create(const struct registry_options *o, struct simd **ret)
 		r = timekeeper_create(s, &s->time);
 	s->plugin_dirs = NULL;
 	if (r == 0)
-		r = make_dispatch(s);
+		r = make_dispatch(s, o->dx);
 	if (r == 0)
 		r = bridge_create_all(s);
 	if (r < 0) {
@@ -164,7 +162,7 @@ int registry_create(const struct registry_options *o, struct simd **ret)
 
 void registry_drain(struct simd *s, bool now, void (*fn)(void *arg), void *arg)
 {
-	if (dispatch_shutdown(s->dispatch, now, fn, arg) < 0)
+	if (shards_shutdown(s, now, fn, arg) < 0)
 		fn(arg);
 }
 
@@ -195,7 +193,7 @@ void registry_destroy(struct simd *s)
 	service_all_destroy(s);
 	bridge_destroy_all(s);
 	timekeeper_dataplane_lost(s->time);
-	dispatch_destroy(s->dispatch);
+	shards_destroy(s);
 	timekeeper_destroy(s->time);
 	dataplane_finish(s);
 	channel_destroy_all(s);

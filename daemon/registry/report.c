@@ -9,6 +9,7 @@
 #include "jsonx.h"
 #include "mem.h"
 #include "rate.h"
+#include "shards.h"
 #include "rig.h"
 #include "simd.h"
 
@@ -285,7 +286,7 @@ static json_t *dispatch_json(const struct simd *s, const struct dispatch_stats *
 		if (id < WIRE_CHANNELS_MAX && s->by_id[id])
 			json_array_append_new(chans, dispatch_channel_json(s->by_id[id], &st->channels[i]));
 	}
-	return JSONX_MAKE(JX_INT("queued", queued), JX_INT("threads", st->threads), JX_INT("lanes", st->lanes),
+	return JSONX_MAKE(JX_INT("queued", queued), JX_INT("threads", 1), JX_INT("lanes", st->lanes),
 			  JX_INT("lanes_max", st->lanes_max), JX_INT("wakeups", st->wakeups),
 			  JX_INT("packets_out", st->packets_out), JX_INT("packets_in", st->packets_in),
 			  JX_INT("invalid", st->invalid),
@@ -312,7 +313,7 @@ static int ask(struct simd *s, const char *channel, dispatch_stats_fn on_stats, 
 		return err_nomem();
 	*q = (struct question){ .s = s, .fn = fn, .arg = arg };
 	snprintf(q->channel, sizeof(q->channel), "%s", channel);
-	r = dispatch_stats(s->dispatch, on_stats, q);
+	r = shards_stats(s, on_stats, q);
 	if (r < 0)
 		mem_free(q);
 	return r;

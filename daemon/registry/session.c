@@ -12,6 +12,7 @@
 #include "reaper.h"
 #include "rig.h"
 #include "service.h"
+#include "shards.h"
 #include "simd.h"
 #include "timekeeper.h"
 #include "token.h"
@@ -181,7 +182,7 @@ int session_attached(struct client *cl, uint32_t generation, const char *runtime
 	if (cl->s->ops && cl->s->ops->client_attached)
 		cl->s->ops->client_attached(cl->s->user);
 	if (cl->bridge)
-		return dispatch_bridge_life(cl->s->dispatch, cl->bridge->id, generation);
+		return dispatch_bridge_life(shard_of(cl->s, cl->bridge->rig->shard), cl->bridge->id, generation);
 	return 0;
 }
 

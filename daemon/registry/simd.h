@@ -23,10 +23,10 @@
 
 struct channel;
 struct channel_events;
-struct dispatch;
 struct ipc;
 struct rig;
 struct services;
+struct shards;
 struct timekeeper;
 
 /* What the registry needs of the process around it; a scenario test passes its own. NULL members: see there. */
@@ -72,7 +72,7 @@ struct simd_limits {
 };
 
 struct simd {
-	struct exec *x, *dx;
+	struct exec *x;
 	const struct conf *conf;
 	struct conf_view root;
 	const struct simd_ops *ops;
@@ -124,7 +124,7 @@ struct simd {
 	} dataplane;
 
 	struct exec_timer rate_timer;
-	struct dispatch *dispatch;
+	struct shards *shards; /* shards.c */
 	struct timekeeper *time;
 };
 

@@ -14,6 +14,7 @@
 #include "log.h"
 #include "mem.h"
 #include "pubsub.h"
+#include "shards.h"
 #include "simd.h"
 #include "timeutil.h"
 
@@ -121,9 +122,9 @@ static bool is_quiet(void *ctx)
 {
 	struct timekeeper *t = (struct timekeeper *)ctx;
 
-	if (credits_free(t->s) && dispatch_outstanding(t->s->dispatch) == 0)
+	if (credits_free(t->s) && shards_outstanding(t->s) == 0)
 		return true;
-	if (!t->quiet_asked && dispatch_quiet(t->s->dispatch, on_quiet, t) == 0)
+	if (!t->quiet_asked && shards_quiet(t->s, on_quiet, t) == 0)
 		t->quiet_asked = true;
 	return false;
 }
@@ -137,9 +138,9 @@ static void on_changed(void *ctx)
 
 	time_engine_status(t->engine, &st);
 	free = st.has_driver && st.driver.freewheel;
-	if (free == t->freewheel || !t->s->dispatch)
+	if (free == t->freewheel || !t->s->shards)
 		return;
-	if (dispatch_freewheel(t->s->dispatch, free) < 0)
+	if (shards_freewheel(t->s, free) < 0)
 		log_error("no memory to make bridges %s: they stay as they are", free ? "lossless" : "what they were");
 	else
 		t->freewheel = free;
@@ -151,7 +152,7 @@ static void on_hold(void *ctx, bool held)
 {
 	struct timekeeper *t = (struct timekeeper *)ctx;
 
-	if (t->s->dispatch && dispatch_hold(t->s->dispatch, held) < 0)
+	if (t->s->shards && shards_hold(t->s, held) < 0)
 		log_error("no memory to %s messages for lock-step", held ? "hold" : "release");
 }
 
@@ -171,7 +172,7 @@ static bool on_dispatch(void *ctx)
 
 	if (credits_free(t->s))
 		return true;
-	if (dispatch_step(t->s->dispatch, on_dispatched, t) < 0) {
+	if (shards_step(t->s, on_dispatched, t) < 0) {
 		log_error("no memory to dispatch the messages of a step; they are dispatched with the next one");
 		return true;
 	}

@@ -72,6 +72,21 @@ int64_t histogram_quantile(const struct histogram *h, uint32_t q_e6)
 	return max_dur_ns;
 }
 
+void histogram_merge(struct histogram *to, const struct histogram *from)
+{
+	uint64_t total = LOAD(&to->total);
+
+	for (unsigned b = 0; b < HISTOGRAM_BUCKETS; b++) {
+		uint64_t n = LOAD(&from->count[b]);
+
+		STORE(&to->count[b], LOAD(&to->count[b]) + n);
+		total += n; /* of what was read, should it be written just now */
+	}
+	STORE(&to->total, total);
+	if (LOAD(&from->max_dur_ns) > LOAD(&to->max_dur_ns))
+		STORE(&to->max_dur_ns, LOAD(&from->max_dur_ns));
+}
+
 void histogram_summarise(const struct histogram *h, struct histogram_summary *ret)
 {
 	*ret = (struct histogram_summary){

@@ -27,6 +27,8 @@ void histogram_add(struct histogram *h, int64_t dur_ns);
 void histogram_add_recent(struct histogram *h, int64_t dur_ns);
 /* Upper end of the bucket that holds the quantile, q_e6 in millionths; never above the maximum. Any thread. */
 int64_t histogram_quantile(const struct histogram *h, uint32_t q_e6);
+/* Add what from has counted. Thread: to's writer. */
+void histogram_merge(struct histogram *to, const struct histogram *from);
 void histogram_summarise(const struct histogram *h, struct histogram_summary *ret);
 
 #endif

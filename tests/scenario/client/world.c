@@ -186,7 +186,10 @@ static void world_init(struct world *w, const char *extra, bool virtual_time)
 	memset(w, 0, sizeof(*w));
 	log_set_spec("error");
 	mem_stats(&w->before);
-	snprintf(w->text, sizeof(w->text), base_conf, extra);
+	if (extra[0] == '{')
+		snprintf(w->text, sizeof(w->text), "%s", extra);
+	else
+		snprintf(w->text, sizeof(w->text), base_conf, extra);
 	snprintf(name, sizeof(name), "control.%d", (int)getpid());
 	test_path(w->path, name);
 	unlink(w->path);
@@ -271,11 +274,16 @@ void world_until(struct world *w, struct sim_client *c, enum sim_client_state st
 
 void bridge_start(struct world *w, struct bridge_peer *b)
 {
+	bridge_start_as(w, b, "log");
+}
+
+void bridge_start_as(struct world *w, struct bridge_peer *b, const char *name)
+{
 	char *json;
 
 	memset(b, 0, sizeof(*b));
-	b->c = world_client(w, "log", SIM_CLIENT_BRIDGE);
-	CHECK(sim_bridge_attach(b->c, "log", &json, &b->s, &b->lane));
+	b->c = world_client(w, name, SIM_CLIENT_BRIDGE);
+	CHECK(sim_bridge_attach(b->c, name, &json, &b->s, &b->lane));
 	assert_non_null(strstr(json, "\"plugin\""));
 	free(json);
 }

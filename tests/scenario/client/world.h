@@ -47,7 +47,7 @@ struct bridge_peer {
 	unsigned channels, connects;
 };
 
-/* extra: more members of the configuration, "" or ", \"dispatch\": {...}". */
+/* extra: more members of the configuration, "" or ", \"dispatch\": {...}"; or, with a brace, all of it. */
 void world_create(struct world *w, uint64_t seed, const char *extra);
 void world_create_threads(struct world *w, const char *extra);
 void world_destroy(struct world *w); /* checks that nothing was leaked */
@@ -67,6 +67,7 @@ void world_until(struct world *w, struct sim_client *c, enum sim_client_state st
 
 /* An external bridge "log" that answers by hand. */
 void bridge_start(struct world *w, struct bridge_peer *b);
+void bridge_start_as(struct world *w, struct bridge_peer *b, const char *name);
 void bridge_connected(struct world *w, struct bridge_peer *b);
 /* Next deliveries within dur_ns: how many. */
 unsigned bridge_next(struct bridge_peer *b, int timeout_ms);

@@ -58,3 +58,17 @@ TEST(recent_values_outweigh_old_ones)
 	histogram_add_recent(&h, 3);
 	assert_int_equal(h.total, 500001);
 }
+
+TEST(a_merged_one_has_what_both_have)
+{
+	static struct histogram a, b, both;
+
+	for (int i = 0; i < 3000; i++) {
+		histogram_add(i % 3 ? &a : &b, i * 1000);
+		histogram_add(&both, i * 1000);
+	}
+	histogram_merge(&a, &b);
+	for (uint32_t q = 0; q <= 1000000; q += 50000)
+		assert_int_equal(histogram_quantile(&a, q), histogram_quantile(&both, q));
+	assert_int_equal(a.total, 3000);
+}
