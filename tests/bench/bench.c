@@ -409,7 +409,7 @@ static int start_simd(struct bench *b, const char *pools, const char *rigs)
 			fprintf(stderr, "bench: simd does not answer: %s\n", sim_why());
 			return -1;
 		}
-		usleep(20000);
+		wait_look_again();
 	}
 	return 0;
 }

@@ -21,6 +21,8 @@
 
 #include "timeutil.h"
 
+#include "support/wait.h"
+
 #define BENCH_PAIRS_MAX 32
 #define BENCH_PATH      4200
 
@@ -98,9 +100,10 @@ unsigned bench_runs(const struct bench *b, unsigned full);
 /* ---- tools for cases ---- */
 /* Until cond comes true; else the calling function returns -ETIMEDOUT. */
 #define BENCH_UNTIL(seconds, cond) \
-	for (int64_t end_mono_ns_ = mono_now_ns() + (seconds)*NS_PER_S; !(cond); usleep(1000)) \
-		if (mono_now_ns() > end_mono_ns_) \
-	return -ETIMEDOUT
+	do { \
+		if (!HOLDS_WITHIN(1000 * (seconds), cond)) \
+			return -ETIMEDOUT; \
+	} while (0)
 
 double bench_median(double *v, unsigned n);               /* sorts v */
 double bench_percentile(double *v, unsigned n, double p); /* sorts v */

@@ -70,7 +70,7 @@ static int ours(struct disp_arena *a, struct sim_publisher *p, size_t size, doub
 
 		if (r < 0)
 			return r;
-		usleep(SETTLE_US);
+		pace_us(SETTLE_US);
 	}
 	*ret_half = bench_median(a->half, a->count);
 	*ret_full = bench_median(a->full, a->count);
@@ -81,7 +81,7 @@ static void bare(struct disp_arena *a, double *ret_half, double *ret_full)
 {
 	for (unsigned i = 0; i < a->count; i++) {
 		chain_round(&a->chain, &a->half[i], &a->full[i]);
-		usleep(SETTLE_US);
+		pace_us(SETTLE_US);
 	}
 	*ret_half = bench_median(a->half, a->count);
 	*ret_full = bench_median(a->full, a->count);

@@ -84,7 +84,7 @@ static int send_all(struct rate_arena *a, struct sim_publisher *p, double *ret_r
 			return r;
 	}
 	while (atomic_load_explicit(&a->done, memory_order_acquire) < a->count)
-		usleep(50);
+		pace_us(50);
 	*ret_rate = per_second(a->count, start);
 	return atomic_load(&a->failed) ? -EIO : 0;
 }

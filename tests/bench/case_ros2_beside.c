@@ -133,7 +133,7 @@ static int meet(struct bridge *b)
 			if (mono_now_ns() > end_mono_ns)
 				return -1;
 			publish(b, i);
-			usleep(20000);
+			pace_us(20000);
 		}
 	return 0;
 }

@@ -174,9 +174,9 @@ static int meet(struct side *s)
 			if (mono_now_ns() > end_mono_ns)
 				return -1;
 			publish(s, i);
-			usleep(20000);
+			pace_us(20000);
 		}
-	usleep(500000); /* what is still under way */
+	moment_us(500000); /* what is still under way */
 	for (int i = 0; i < s->rig->n; i++) {
 		atomic_store(&s->rig->sent[i], 0);
 		atomic_store(&s->rig->received[i], 0);

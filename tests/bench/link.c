@@ -264,6 +264,11 @@ static void receive_bursts(struct side *s)
 
 /* ---- both ---- */
 
+static bool failed(struct link_arena *a)
+{
+	return atomic_load(&a->failed);
+}
+
 static bool is_rate(uint32_t mode)
 {
 	return mode == LINK_OURS_RATE || mode == LINK_RAW_RATE;
@@ -276,8 +281,7 @@ static int obey(struct side *s, unsigned who, void (*paced)(struct side *), void
 
 	atomic_store(&a->ready[who], 1);
 	for (;;) {
-		while (atomic_load_explicit(&a->command, memory_order_acquire) == seen)
-			usleep(200);
+		AWAIT_BELL(&a->bell, atomic_load_explicit(&a->command, memory_order_acquire) != seen);
 		seen = atomic_load(&a->command);
 		if (a->mode == LINK_STOP)
 			break;
@@ -312,25 +316,23 @@ static int receiver_main(void *arg)
 
 int link_start(struct bench *b, const char *tag, bool raw, struct link_pair *ret)
 {
-	int64_t end = mono_now_ns() + 30 * NS_PER_S;
-
 	*ret = (struct link_pair){ .b = b, .raw = raw };
 	snprintf(ret->tag, sizeof(ret->tag), "%s", tag);
 	ret->arena = bench_arena(sizeof(*ret->arena));
 	ret->pid[1] = bench_fork(receiver_main, ret);
 	ret->pid[0] = bench_fork(sender_main, ret);
-	while (!atomic_load(&ret->arena->ready[0]) || !atomic_load(&ret->arena->ready[1])) {
-		if (atomic_load(&ret->arena->failed) || mono_now_ns() > end)
-			return -1;
-		usleep(1000);
-	}
-	return 0;
+	return HOLDS_WITHIN(30000, failed(ret->arena) || (atomic_load(&ret->arena->ready[0]) &&
+							  atomic_load(&ret->arena->ready[1]))) &&
+			       !failed(ret->arena)
+		       ? 0
+		       : -1;
 }
 
 void link_stop(struct link_pair *p)
 {
 	p->arena->mode = LINK_STOP;
 	atomic_fetch_add(&p->arena->command, 1);
+	bell_ring(&p->arena->bell);
 	if (atomic_load(&p->arena->failed))
 		atomic_store(&p->arena->failed, 2);
 	bench_wait(p->pid[0]);
@@ -341,7 +343,6 @@ void link_stop(struct link_pair *p)
 int link_run(struct link_pair *p, enum link_mode mode, unsigned size_class, unsigned count)
 {
 	struct link_arena *a = p->arena;
-	int64_t end = mono_now_ns() + 120 * NS_PER_S;
 	uint32_t n;
 
 	a->mode = mode;
@@ -350,12 +351,11 @@ int link_run(struct link_pair *p, enum link_mode mode, unsigned size_class, unsi
 	atomic_store(&a->armed, 0);
 	atomic_store(&a->acked, 0);
 	n = atomic_fetch_add(&a->command, 1) + 1;
-	while (atomic_load(&a->done[0]) != n || atomic_load(&a->done[1]) != n) {
-		if (atomic_load(&a->failed) || mono_now_ns() > end)
-			return -1;
-		usleep(500);
-	}
-	return 0;
+	bell_ring(&a->bell);
+	return HOLDS_WITHIN(120000, failed(a) || (atomic_load(&a->done[0]) == n && atomic_load(&a->done[1]) == n)) &&
+			       !failed(a)
+		       ? 0
+		       : -1;
 }
 
 double link_latency(struct link_pair *p, enum link_mode mode, unsigned size_class, unsigned count)

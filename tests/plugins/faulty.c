@@ -20,6 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../support/wait.h"
+
 #include <sim/bridge.h>
 #include <sim/msg/Ultrasonic.h>
 
@@ -91,14 +93,6 @@ static int faulty_reg(struct sim_bridge_registry *r)
 	return e;
 }
 
-static void pause_us(long us)
-{
-	struct timespec t = { .tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000 };
-
-	while (nanosleep(&t, &t) < 0 && errno == EINTR)
-		continue;
-}
-
 static struct sim_task *late_next(struct late *l)
 {
 	struct sim_task *t = NULL;
@@ -121,7 +115,7 @@ static void *late_main(void *arg)
 	struct sim_task *t;
 
 	while ((t = late_next(&b->late))) {
-		pause_us(b->delay_us);
+		moment_us((unsigned)b->delay_us);
 		b->host->complete(b->host->ctx, t, 0);
 		if (b->mode == MODE_TWICE)
 			b->host->complete(b->host->ctx, t, 0);
@@ -191,7 +185,7 @@ static void *inject_main(void *arg)
 			in->sent++;
 		else if (!in->refused++)
 			b->host->log(b->host->ctx, 1, "%s: a message was refused: %s", in->channel, strerror(-r));
-		pause_us(in->delay_us);
+		moment_us((unsigned)in->delay_us);
 	}
 	return NULL;
 }
@@ -357,7 +351,7 @@ static int misbehave(struct sim_bridge *b, struct sim_task *task)
 {
 	switch (b->mode) {
 	case MODE_SLOW:
-		pause_us(b->delay_us);
+		moment_us((unsigned)b->delay_us);
 		return 0;
 	case MODE_FAIL:
 		return -EIO;

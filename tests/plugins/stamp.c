@@ -13,6 +13,7 @@
 #include <sim/bridge.h>
 
 #include "plugins/stamp.h"
+#include "support/wait.h"
 
 #define NS_PER_S INT64_C(1000000000)
 
@@ -100,7 +101,7 @@ static void stamp_close(struct sim_bridge *b, struct sim_bridge_topic *t)
 static int stamp_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_slot *slot,
 			 struct sim_task *task)
 {
-	struct timespec now, rest = { b->sleep_ns / NS_PER_S, b->sleep_ns % NS_PER_S };
+	struct timespec now;
 	int64_t mono_ns;
 
 	(void)t;
@@ -111,7 +112,7 @@ static int stamp_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const
 	atomic_store(&b->page->at_mono_ns[slot->sequence % STAMP_RING], mono_ns);
 	atomic_fetch_add(&b->page->count, 1);
 	if (b->sleep_ns)
-		nanosleep(&rest, NULL);
+		moment_us((unsigned)(b->sleep_ns / 1000));
 	return 0;
 }
 

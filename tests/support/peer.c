@@ -2,9 +2,13 @@
 /* See peer.h. */
 #include "peer.h"
 
+#include "fd.h"
+
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+
+#define JOIN_DUR_NS (20 * NS_PER_S)
 
 _Noreturn void peer_fail(struct peer *p, const char *file, int line, const char *what)
 {
@@ -45,19 +49,24 @@ pid_t peer_fork(struct peer *p, int (*fn)(struct peer *p))
 	exit(fn(p));
 }
 
+void peer_tell(struct peer *p, int command)
+{
+	atomic_store(&p->command, command);
+	bell_ring(&p->bell);
+}
+
 void peer_join(struct peer *p, pid_t pid)
 {
-	int64_t end = mono_now_ns() + 20 * NS_PER_S;
-	int status = -1;
+	int status = -1, fd = fd_pidfd_open(pid);
 
 	atomic_store(&p->stop, 1);
-	while (waitpid(pid, &status, WNOHANG) == 0) {
-		if (mono_now_ns() > end) {
-			kill(pid, SIGABRT);
-			fail_msg("peer %llu does not end", (unsigned long long)p->number);
-		}
-		usleep(2000);
+	bell_ring(&p->bell);
+	if (fd >= 0 && fd_pidfd_wait(fd, JOIN_DUR_NS) != 1) {
+		kill(pid, SIGABRT);
+		fail_msg("peer %llu does not end", (unsigned long long)p->number);
 	}
+	close(fd);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
 	if (status)
 		fail_msg("peer %llu ended with status %#x: %s", (unsigned long long)p->number, (unsigned)status,
 			 p->why);
@@ -99,6 +108,7 @@ static void done(void *user, bool ok, enum sim_reason reason)
 	atomic_fetch_add(&k->p->reasons[reason], 1);
 	atomic_fetch_add(&m->calls, 1);
 	atomic_fetch_add(&k->p->called, 1);
+	bell_ring(&k->p->bell);
 	/* k stays: a second call would be seen */
 }
 
@@ -136,6 +146,11 @@ bool peer_settled(struct peer *p)
 	return atomic_load(&p->called) >= atomic_load(&p->accepted) + atomic_load(&p->refused);
 }
 
+void peer_settle(struct peer *p)
+{
+	PEER_AWAIT(p, peer_settled(p));
+}
+
 void peer_check(struct peer *p, bool lost)
 {
 	for (uint64_t n = 0; n < atomic_load(&p->offered); n++) {
@@ -167,17 +182,15 @@ int peer_publisher(struct peer *p)
 		int rate = atomic_load(&p->command);
 
 		if (rate < 0) {
-			usleep(1000);
+			PEER_AWAIT(p, atomic_load(&p->command) >= 0 || atomic_load(&p->stop));
 			continue;
 		}
 		if (peer_queue(p, pub, 64, NULL) < 0)
-			usleep(1000);
+			pace_us(1000);
 		else if (rate > 0)
-			usleep((useconds_t)(1000000 / rate));
+			pace_us(1000000 / (unsigned)rate);
 	}
-	for (int i = 0; i < 10000 && !peer_settled(p); i++)
-		usleep(1000);
-	PEER(p, peer_settled(p));
+	peer_settle(p);
 	sim_publisher_destroy(pub);
 	sim_disconnect(c);
 	return 0;

@@ -40,7 +40,8 @@ struct peer {
 	_Atomic uint32_t flags; /* of the clock */
 	_Atomic int result;     /* whatever the test wants to know */
 	_Atomic int64_t took_dur_ns;
-	_Atomic int command; /* whatever the test says */
+	_Atomic int command; /* whatever the test says; peer_tell() */
+	uint32_t bell;       /* rung by peer_tell(), peer_join() and the callbacks of peer_queue() */
 	char why[512];
 	uint64_t number; /* of the process, for names */
 	struct peer_message message[PEER_MESSAGES];
@@ -56,10 +57,17 @@ struct peer {
 
 _Noreturn void peer_fail(struct peer *p, const char *file, int line, const char *what);
 
+/* In a child: waits until cond holds, which something that rings its bell brings about. */
+#define PEER_AWAIT(p, cond) AWAIT_BELL(&(p)->bell, cond)
+/* Until it is told to stop. */
+#define PEER_IDLE(p) PEER_AWAIT(p, atomic_load(&(p)->stop))
+
 struct peer *peer_new(void);
 void peer_free(struct peer *p);
 /* The child ends with what fn returns; it dies with the test. */
 pid_t peer_fork(struct peer *p, int (*fn)(struct peer *p));
+/* Sets its command. */
+void peer_tell(struct peer *p, int command);
 /* Asks it to stop, waits, and wants exit code 0. */
 void peer_join(struct peer *p, pid_t pid);
 
@@ -68,8 +76,10 @@ struct sim_publisher *peer_advertise(struct peer *p, struct sim_client *c, const
 				     unsigned flags);
 /* Offers the next message; what sim_try_queue said, or sim_loan's error (then nothing was offered). */
 int peer_queue(struct peer *p, struct sim_publisher *pub, size_t body, struct sim_token *token);
-/* All accepted ones completed? */
+/* All offered ones completed? */
 bool peer_settled(struct peer *p);
+/* In a child: waits for that. */
+void peer_settle(struct peer *p);
 /* Every message offered has had its callback exactly once, false if refused. lost: its process was killed. */
 void peer_check(struct peer *p, bool lost);
 

@@ -2,6 +2,8 @@
 /* See roudi.h. */
 #include "roudi.h"
 
+#include "test.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -65,7 +67,7 @@ int roudi_start(struct roudi *r, const struct ipc_mem_pool *pools, size_t n)
 			/* The kernel may still be tearing the old one down: iceoryx then refuses. */
 			r->pid = spawn();
 		}
-		usleep(2000);
+		wait_look_again();
 	}
 	return 0;
 }
@@ -90,45 +92,10 @@ int roudi_restart(struct roudi *r, const struct ipc_mem_pool *pools, size_t n)
 	return roudi_start(r, pools, n);
 }
 
-/* State letter of one thread, from "pid (name) S ..."; 'T' when it is gone. */
-static char thread_state(pid_t pid, const char *tid)
-{
-	char path[64], line[512];
-	char *p = NULL;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%.20s/stat", (int)pid, tid);
-	f = fopen(path, "r");
-	if (!f)
-		return 'T';
-	if (fgets(line, sizeof(line), f))
-		p = strrchr(line, ')');
-	fclose(f);
-	return p ? p[2] : 'T';
-}
-
-static bool stands(pid_t pid)
-{
-	char path[64];
-	struct dirent *e;
-	bool all = true;
-	DIR *d;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	d = opendir(path);
-	while (d && (e = readdir(d)))
-		if (e->d_name[0] != '.')
-			all &= thread_state(pid, e->d_name) == 'T';
-	if (d)
-		closedir(d);
-	return all;
-}
-
 void roudi_stop(const struct roudi *r)
 {
 	kill(r->pid, SIGSTOP);
-	while (!stands(r->pid))
-		usleep(1000);
+	AWAIT(test_stands(r->pid));
 }
 
 void roudi_continue(const struct roudi *r)

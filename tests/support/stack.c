@@ -528,10 +528,7 @@ static void gauge(int fd)
 		exit(1);
 	}
 	/* RouDi tells its gauges every second; what comes first may be as old as that, or older */
-	do {
-		usleep(10000);
-		n = ipc_pools(ipc, p, 32);
-	} while (mono_now_ns() < end_mono_ns);
+	AWAIT((n = ipc_pools(ipc, p, 32), mono_now_ns() >= end_mono_ns));
 	for (int i = 0; i < n; i++)
 		sum += p[i].used;
 	ipc_detach(ipc);

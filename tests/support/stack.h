@@ -23,17 +23,6 @@
 /* Small pools, so that a start takes no time. */
 #define STACK_POOLS "\"pools\":[{\"size\":\"1KiB\",\"count\":1500}]"
 
-/* Fails the test unless cond comes true within ms. */
-#define UNTIL(ms, cond) \
-	do { \
-		int64_t end_mono_ns_ = mono_now_ns() + (ms)*NS_PER_MS; \
-		while (!(cond)) { \
-			if (mono_now_ns() > end_mono_ns_) \
-				fail_msg("not within %d ms: %s", (int)(ms), #cond); \
-			usleep(2000); \
-		} \
-	} while (0)
-
 /* ---- simd ---- */
 
 /* conf: the members of simd.json without the braces, or "". Returns when simd is ready. */

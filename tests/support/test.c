@@ -2,6 +2,7 @@
 /* main() of the test programs: runs what TEST() has registered, see test.h. Thread: the test's. */
 #include "tests/support/test.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <sys/wait.h>
@@ -67,6 +68,42 @@ static int none_chosen(void)
 	for (struct test_case *c = cases; c; c = c->next)
 		fprintf(stderr, "%s\n", c->test.name);
 	return 2;
+}
+
+/* ---- what tests ask the machine ---- */
+
+/* State letter of one thread, from "pid (name) S ..."; 'T' when it is gone. */
+static char thread_state(pid_t pid, const char *tid)
+{
+	char path[64], line[512];
+	char *p = NULL;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%.20s/stat", (int)pid, tid);
+	f = fopen(path, "r");
+	if (!f)
+		return 'T';
+	if (fgets(line, sizeof(line), f))
+		p = strrchr(line, ')');
+	fclose(f);
+	return p ? p[2] : 'T';
+}
+
+bool test_stands(pid_t pid)
+{
+	char path[64];
+	struct dirent *e;
+	bool all = true;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	d = opendir(path);
+	while (d && (e = readdir(d)))
+		if (e->d_name[0] != '.')
+			all &= thread_state(pid, e->d_name) == 'T';
+	if (d)
+		closedir(d);
+	return all;
 }
 
 int main(int argc, char **argv)

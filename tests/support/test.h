@@ -19,6 +19,8 @@
 
 #include <cmocka.h>
 
+#include "wait.h"
+
 struct test_case {
 	struct CMUnitTest test;
 	const char *file;
@@ -87,6 +89,9 @@ static inline bool test_is_checkout(const char *dir, const char *name)
 	return getcwd(here, sizeof(here)) && strncmp(here, dir, n) == 0 && here[n] == '/' &&
 	       strncmp(here + n + 1, name, len) == 0 && (here[n + 1 + len] == '/' || !here[n + 1 + len]);
 }
+
+/* Whether every thread of a process stands still after SIGSTOP. */
+bool test_stands(pid_t pid);
 
 /* Seed of randomised tests: SEED=n repeats a run; failing tests print it. */
 static inline uint64_t test_seed(uint64_t fallback)

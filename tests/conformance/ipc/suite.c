@@ -54,8 +54,7 @@ static struct ipc_sub *mksub(const char *channel, uint32_t depth, bool history)
 /* A connection takes RouDi a moment; the bound is the test program's own time limit. */
 static void connected(struct ipc_pub *p)
 {
-	while (!ipc_pub_has_subscribers(p))
-		usleep(1000);
+	AWAIT(ipc_pub_has_subscribers(p));
 }
 
 static void send_text(struct ipc_pub *p, const char *text)
@@ -113,7 +112,7 @@ TEST(test_slots_are_aligned_and_shared)
 	send_text(p, "both");
 	while (!ipc_sub_has_data(s) || !ipc_sub_has_data(t)) { /* the second connection may come later */
 		send_text(p, "both");
-		usleep(1000);
+		pace_us(1000);
 	}
 	x = take(s);
 	y = take(t);
@@ -156,8 +155,7 @@ TEST(test_history_serves_late_comers)
 	send_text(p, "kept");
 	s = mksub("late", 4, true);
 	t = mksub("late", 4, false);
-	while (!ipc_sub_has_data(s))
-		usleep(1000);
+	AWAIT(ipc_sub_has_data(s));
 	expect_text(s, "kept");
 	assert_int_equal(ipc_take(s, &slot), -EAGAIN);
 	assert_int_equal(ipc_take(t, &slot), -EAGAIN);
@@ -531,8 +529,7 @@ TEST(test_pools)
 	struct ipc_pool pool[32];
 	int n;
 
-	while ((n = ipc_pools(fx.a, pool, 32)) == -EAGAIN)
-		usleep(10000);
+	AWAIT((n = ipc_pools(fx.a, pool, 32)) != -EAGAIN);
 	assert_true(n >= 1);
 	assert_int_equal(pool[0].total, suite.small_pool_slots);
 	assert_true(suite.too_large > pool[n - 1].size - 64);

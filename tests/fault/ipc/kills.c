@@ -22,8 +22,7 @@ static void victim(void)
 	for (int i = 0; i < 4; i++)
 		CHECK_IS(ipc_sub_create(ipc, "hot", &(struct ipc_sub_options){ .depth = 4 }, &sub[i]), 0);
 	CHECK_IS(ipc_pub_create(ipc, "hot", &(struct ipc_pub_options){ .history = 1 }, &pub), 0);
-	while (!ipc_pub_has_subscribers(pub))
-		usleep(1000);
+	AWAIT(ipc_pub_has_subscribers(pub));
 	CHECK(write(from_victim[1], "v", 1) == 1);
 	for (;;)
 		if (ipc_loan(pub, 64, &slot) == 0)
@@ -52,7 +51,7 @@ static bool kill_one(void)
 	int r;
 
 	assert_int_equal(read(from_victim[0], &c, 1), 1);
-	usleep(1000 + (useconds_t)rand() % 3000); /* somewhere in the loop */
+	moment_us(1000 + (unsigned)rand() % 3000); /* somewhere in the loop */
 	kill(pid, SIGKILL);
 	assert_int_equal(child_status(pid), SIGKILL);
 	r = ipc_free_app("victim");

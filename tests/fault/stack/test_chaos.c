@@ -32,12 +32,12 @@ static int sensor(struct peer *p)
 			c = NULL;
 		if (c && sim_advertise(c, "/t/prey", &sim_Ultrasonic_type, &po, &pub) < 0)
 			pub = NULL;
-		usleep(1000);
+		pace_us(1000);
 	}
 	while (!atomic_load(&p->stop)) {
 		(void)!peer_queue(p, pub, 64, NULL);
 		atomic_store(&p->ready, 1);
-		usleep(500);
+		pace_us(500);
 	}
 	return 0;
 }
@@ -96,7 +96,7 @@ TEST_WITH(everything, NULL, stack_sweep)
 	slots = stack_slots();
 	for (int i = 0; i < WITNESSES; i++) {
 		w[i] = peer_new();
-		w[i]->command = 500;
+		peer_tell(w[i], 500);
 		pid[i] = peer_fork(w[i], peer_publisher);
 		UNTIL(10000, w[i]->ready || w[i]->failed);
 	}
@@ -108,7 +108,7 @@ TEST_WITH(everything, NULL, stack_sweep)
 
 		kill_one(first);
 		if (rand() % 3 == 0) { /* a second blow before the first is over */
-			usleep((useconds_t)(rand() % 100000));
+			moment_us((unsigned)(rand() % 100000));
 			kill_one(rand() % 6);
 		}
 		for (int k = 0; k < WITNESSES; k++)
@@ -126,7 +126,7 @@ TEST_WITH(everything, NULL, stack_sweep)
 		prey = NULL;
 	}
 	for (int i = 0; i < WITNESSES; i++) {
-		w[i]->command = -1;
+		peer_tell(w[i], -1);
 		peer_join(w[i], pid[i]);
 		peer_check(w[i], false);
 		assert_int_equal(w[i]->called, w[i]->offered);

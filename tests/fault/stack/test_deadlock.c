@@ -22,8 +22,7 @@ static int hot(struct peer *p)
 
 	for (int i = 0; i < 4; i++)
 		PEER(p, sim_subscribe(c, "/p/hot", NULL, &so, &sub[i]) == 0);
-	while (!sim_publisher_has_subscribers(pub))
-		usleep(500);
+	AWAIT(sim_publisher_has_subscribers(pub));
 	atomic_store(&p->ready, 1);
 	for (;;)
 		if (sim_loan(pub, 64, &loan) == 0 && sim_publish_local(pub, loan) == -EINVAL)
@@ -55,10 +54,9 @@ TEST_WITH(caught_in_the_lock, NULL, stack_sweep)
 		int64_t end = mono_now_ns() + 10 * NS_PER_S;
 
 		/* a stuck RouDi lets nobody in: then the new life comes instead */
-		while (!p->ready && stack_life() == life && !p->failed && mono_now_ns() < end)
-			usleep(2000);
+		AWAIT(p->ready || stack_life() != life || p->failed || mono_now_ns() >= end);
 		assert_true(mono_now_ns() < end);
-		usleep((useconds_t)(rand() % 4000)); /* the moment */
+		moment_us((unsigned)(rand() % 4000));
 		kill(victim, SIGKILL);
 		stack_wait(victim, 5000);
 		peer_free(p);
@@ -74,7 +72,7 @@ TEST_WITH(caught_in_the_lock, NULL, stack_sweep)
 	ok = witness->ok;
 	received = ex->received;
 	UNTIL(10000, witness->ok > ok + 10 && ex->received > received + 10);
-	witness->command = -1;
+	peer_tell(witness, -1);
 	peer_join(witness, pid);
 	peer_join(ex, ex_pid);
 	peer_check(witness, false);

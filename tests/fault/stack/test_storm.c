@@ -120,7 +120,7 @@ TEST_WITH(killed_bridges, NULL, stack_sweep)
 	for (int i = 0; i < BRIDGES; i++) {
 		p[i] = peer_new();
 		p[i]->number = (uint64_t)i + 1;
-		p[i]->command = 500;
+		peer_tell(p[i], 500);
 		pid[i] = peer_fork(p[i], peer_publisher);
 		UNTIL(10000, p[i]->ok > 0);
 	}
@@ -135,7 +135,7 @@ TEST_WITH(killed_bridges, NULL, stack_sweep)
 				any |= b[i].connected && b[i].pid != last[i];
 			assert_true(mono_now_ns() < end);
 		}
-		usleep((useconds_t)(rand() % 5000)); /* the moment */
+		moment_us((unsigned)(rand() % 5000));
 		for (int i = 0; i < BRIDGES; i++) {
 			if (!b[i].connected || b[i].pid == last[i] || n == wanted)
 				continue;
@@ -152,7 +152,7 @@ TEST_WITH(killed_bridges, NULL, stack_sweep)
 	for (int i = 0; i < BRIDGES; i++) {
 		ok = p[i]->ok;
 		UNTIL(10000, p[i]->ok > ok + 10);
-		p[i]->command = -1;
+		peer_tell(p[i], -1);
 	}
 	for (int i = 0; i < BRIDGES; i++) {
 		peer_join(p[i], pid[i]);
@@ -186,7 +186,7 @@ static int sensor(struct peer *p)
 
 		PEER(p, r == 0 || r == -EBUSY || r == -ETIMEDOUT || r == -EAGAIN);
 		atomic_store(&p->ready, 1);
-		usleep(1000);
+		pace_us(1000);
 	}
 }
 
@@ -207,7 +207,7 @@ TEST_WITH(killed_sensors, NULL, stack_sweep)
 	life = stack_life();
 	clients = stack_int("GetInfo", "clients");
 	witness->number = 1;
-	witness->command = 500;
+	peer_tell(witness, 500);
 	pid = peer_fork(witness, peer_publisher);
 	UNTIL(10000, witness->ok > 0);
 	for (unsigned n = 0; n < wanted; n += 2) {
@@ -221,7 +221,7 @@ TEST_WITH(killed_sensors, NULL, stack_sweep)
 		for (int i = 0; i < 2; i++) {
 			UNTIL(20000, p[i]->ready || p[i]->failed);
 			assert_int_equal(p[i]->failed, 0);
-			usleep((useconds_t)(rand() % 20000)); /* the moment */
+			moment_us((unsigned)(rand() % 20000));
 			kill(victim[i], SIGKILL);
 		}
 		for (int i = 0; i < 2; i++) {
@@ -235,7 +235,7 @@ TEST_WITH(killed_sensors, NULL, stack_sweep)
 			fds = descriptors(simd);
 		}
 	}
-	witness->command = -1;
+	peer_tell(witness, -1);
 	peer_join(witness, pid);
 	peer_check(witness, false);
 	if (stack_life() == life) /* seldom one dies in the lock of facts 6.4, and RouDi is replaced */

@@ -6,7 +6,6 @@
 #include "scenario/client/world.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdatomic.h>
 
 #include "sim/srv/SetBool.h"
@@ -99,8 +98,7 @@ static void run_callers(bool kill, unsigned *ret_ok, unsigned *ret_lost)
 		assert_int_equal(pthread_create(&k[i].thread, NULL, call_all, &k[i]), 0);
 	}
 	if (kill) {
-		while (atomic_load(&count) < CALLS / 4)
-			poll(NULL, 0, 1);
+		AWAIT(atomic_load(&count) >= CALLS / 4);
 		world_kill_simd(&w);
 		world_start_simd(&w);
 	}
@@ -223,8 +221,7 @@ static int on_slow(void *user, struct sim_request *req)
 	struct slow *s = user;
 
 	atomic_store(&s->in, true);
-	while (!atomic_load(&s->go))
-		poll(NULL, 0, 1);
+	AWAIT(atomic_load(&s->go));
 	answer(req, "");
 	atomic_store(&s->done, true);
 	return 0;
@@ -232,7 +229,7 @@ static int on_slow(void *user, struct sim_request *req)
 
 static void *let_go(void *arg)
 {
-	poll(NULL, 0, 5);
+	moment_us(5000);
 	atomic_store(&((struct slow *)arg)->go, true);
 	return NULL;
 }
@@ -250,8 +247,7 @@ TEST(destroying_waits)
 	c = world_client(&w, "c", 0);
 	assert_int_equal(sim_service_offer(c, "slow", &sim_Trigger_service, NULL, on_slow, &s, &sv), 0);
 	assert_int_equal(sim_service_call_async(c, "slow", &sim_Trigger_service, &q, sizeof(q), 0, on_answer, &k), 0);
-	while (!atomic_load(&s.in))
-		poll(NULL, 0, 1);
+	AWAIT(atomic_load(&s.in));
 	assert_int_equal(pthread_create(&t, NULL, let_go, &s), 0);
 	sim_service_destroy(sv);
 	assert_true(atomic_load(&s.done));

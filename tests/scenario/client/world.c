@@ -258,16 +258,14 @@ void world_process(struct world *w, struct sim_client *c)
 
 void world_until(struct world *w, struct sim_client *c, enum sim_client_state state)
 {
-	for (int i = 0; sim_client_state(c) != state; i++) {
-		if (i == 10000)
-			fail_msg("the client stays in state %d: %s", sim_client_state(c), sim_client_why(c));
-		if (w->threads) {
-			poll(NULL, 0, 1);
-			continue;
-		}
+	if (w->threads)
+		(void)HOLDS_WITHIN(10000, sim_client_state(c) == state);
+	for (int i = 0; !w->threads && i < 10000 && sim_client_state(c) != state; i++) {
 		world_run(w, MS);
 		sim_process(c);
 	}
+	if (sim_client_state(c) != state)
+		fail_msg("the client stays in state %d: %s", sim_client_state(c), sim_client_why(c));
 }
 
 /* ---- a bridge by hand ---- */
@@ -288,11 +286,22 @@ void bridge_start_as(struct world *w, struct bridge_peer *b, const char *name)
 	free(json);
 }
 
+static bool says_connected(struct sim_client *c)
+{
+	char *json = NULL;
+	bool yes;
+
+	CHECK(sim_call(c, "ListBridges", "{}", &json));
+	yes = strstr(json, "by hand");
+	free(json);
+	return yes;
+}
+
 void bridge_connected(struct world *w, struct bridge_peer *b)
 {
 	CHECK(sim_lane_status(b->lane, SIM_BRIDGE_CONNECTED, 0, 0, 0, 0, "by hand"));
 	if (w->threads)
-		poll(NULL, 0, 20);
+		UNTIL(10000, says_connected(b->c));
 	else
 		world_run(w, MS);
 }

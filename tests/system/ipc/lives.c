@@ -33,8 +33,7 @@ static void send_and_take(struct ipc *ipc)
 
 	CHECK_IS(ipc_sub_create(ipc, "loop", &(struct ipc_sub_options){ .depth = 2 }, &sub), 0);
 	CHECK_IS(ipc_pub_create(ipc, "loop", NULL, &pub), 0);
-	while (!ipc_pub_has_subscribers(pub))
-		usleep(1000);
+	AWAIT(ipc_pub_has_subscribers(pub));
 	CHECK_IS(ipc_loan(pub, 100, &out), 0);
 	strcpy(out, "round");
 	CHECK_IS(ipc_publish(pub, out), 0);
@@ -58,8 +57,7 @@ static void creates_while_stopped(void)
 
 	CHECK_IS(ipc_pub_create(ipc, "old", NULL, &old), 0);
 	CHECK_IS(ipc_sub_create(ipc, "old", &(struct ipc_sub_options){ .depth = 2 }, &sub), 0);
-	while (!ipc_pub_has_subscribers(old))
-		usleep(1000);
+	AWAIT(ipc_pub_has_subscribers(old));
 	CHECK_IS(ipc_loan(old, 100, &slot), 0);
 	strcpy(slot, "kept");
 	CHECK_IS(ipc_publish(old, slot), 0);
@@ -145,11 +143,9 @@ static void loses_roudi(void)
 	CHECK_IS(ipc_pub_create(ipc, "x", NULL, &pub), 0);
 	CHECK_IS(ipc_sub_create(ipc, "x", &(struct ipc_sub_options){ .depth = 4 }, &sub), 0);
 	CHECK_IS(ipc_waiter_create(ipc, &w), 0);
-	while (!ipc_pub_has_subscribers(pub))
-		usleep(1000);
+	AWAIT(ipc_pub_has_subscribers(pub));
 	kill(roudi.pid, SIGKILL);
-	while (ipc_probe(100) != -ECONNREFUSED) /* it takes a moment to die */
-		usleep(1000);
+	AWAIT(ipc_probe(100) == -ECONNREFUSED); /* it takes a moment to die */
 	CHECK_IS(ipc_loan(pub, 100, &slot), 0);
 	strcpy(slot, "without RouDi");
 	CHECK_IS(ipc_publish(pub, slot), 0);
@@ -183,7 +179,7 @@ static void asks_a_dying_roudi(void)
 	roudi_stop(&roudi);
 	killer = fork();
 	if (killer == 0) {
-		usleep(100000); /* not a synchronisation: either order gives the same answer */
+		moment_us(100000); /* either order gives the same answer */
 		kill(roudi.pid, SIGKILL);
 		_exit(0);
 	}
@@ -300,7 +296,7 @@ static void detached_while_roudi_restarts(useconds_t gap_us)
 	close(ask[1]);
 	while (read(ask[0], &c, 1) == 1 && c == 'r') {
 		roudi_kill(&roudi);
-		usleep(gap_us);
+		moment_us(gap_us);
 		assert_int_equal(roudi_restart(&roudi, pools, 2), 0);
 		assert_int_equal(write(answer[1], "x", 1), 1);
 	}
@@ -331,7 +327,7 @@ static void attaches_somehow(void)
 	while ((r = ipc_attach(&o, &ipc)) < 0) {
 		CHECK(seconds() - t < 30); /* iceoryx alone tries the dead one's socket for a minute */
 		CHECK(r != -EMFILE);
-		usleep(1000);
+		pace_us(1000);
 	}
 	ipc_detach(ipc);
 }
@@ -346,7 +342,7 @@ TEST_WITH(test_roudi_replaced_while_attaching, start, stop)
 		pid_t pid = child_start(attaches_somehow);
 
 		assert_int_equal(read(ask[0], &c, 1), 1);
-		usleep((useconds_t)(rand() % 60000)); /* the moment */
+		moment_us((unsigned)(rand() % 60000));
 		assert_int_equal(roudi_restart(&roudi, pools, 2), 0);
 		assert_int_equal(child_status(pid), 0);
 	}
@@ -362,9 +358,9 @@ TEST_WITH(test_roudi_missing_while_attaching, start, stop)
 	roudi_stop(&roudi);
 	pid = child_start(attaches_somehow);
 	assert_int_equal(read(ask[0], &c, 1), 1);
-	usleep(100000); /* it has written to the one that stands; earlier it would only be another case */
+	moment_us(100000); /* it has written to the one that stands; earlier it would only be another case */
 	roudi_kill(&roudi);
-	usleep(300000);
+	moment_us(300000);
 	assert_int_equal(roudi_restart(&roudi, pools, 2), 0);
 	assert_int_equal(child_status(pid), 0);
 }

@@ -306,7 +306,7 @@ static void publishes_for_ever(void)
 		memcpy(slot, &n, sizeof(n));
 		CHECK_IS(ipc_publish(pub, slot), 0);
 		n++;
-		usleep(1000);
+		pace_us(1000);
 	}
 }
 
@@ -339,7 +339,7 @@ TEST(test_client_stopped_for_three_seconds)
 	hear('p');
 	child_run(listens);
 	kill(pid, SIGSTOP);
-	sleep(3); /* twice the time after which a monitoring RouDi removes it: the subject of the test */
+	moment_us(3000000); /* twice the time after which a monitoring RouDi removes it: the subject of the test */
 	kill(pid, SIGCONT);
 	child_run(listens);
 	kill(pid, SIGKILL);

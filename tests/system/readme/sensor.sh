@@ -9,7 +9,7 @@ made=
 fail() { echo "README.md, a sensor: $1"; sed 's/^/simd: /' /tmp/simd.log; exit 1; }
 until_() { # a command that comes true within 20 s
 	n=0
-	until "$@" >/dev/null 2>&1; do n=$((n + 1)); [ $n -lt 200 ] || fail "not within 20 s: $*"; sleep 0.1; done
+	until "$@" >/dev/null 2>&1; do n=$((n + 1)); [ $n -lt 200 ] || fail "not within 20 s: $*"; sleep 0.1; done # looks again
 }
 
 sed -n '/^## A sensor in 30 lines/,/^```c$/s/^    //p' README.md | sed 's/ *#.*//' >/tmp/lines

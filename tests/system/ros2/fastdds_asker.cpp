@@ -20,7 +20,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -37,14 +36,11 @@
 #include <fastdds/dds/subscriber/DataReaderListener.hpp>
 #include <fastdds/dds/subscriber/SampleInfo.hpp>
 #include <fastdds/dds/subscriber/Subscriber.hpp>
-#include <fastdds/dds/topic/TopicDataType.hpp>
 #include <fastdds/rtps/common/WriteParams.h>
-#include <fastdds/rtps/transport/UDPv4TransportDescriptor.h>
 
-using namespace eprosima::fastdds::dds;
-namespace rtps = eprosima::fastrtps::rtps;
+#include "fastdds_node.h"
+#include "tests/support/wait.h"
 
-typedef std::vector<uint8_t> Bytes;
 typedef std::chrono::steady_clock Clock;
 
 #define PREFIX "demo::srv::dds_::Echo_"
@@ -87,7 +83,7 @@ static bool of_writers(const uint8_t *p, size_t n)
 }
 
 /* By turns: a length, a parameter's number, any byte, the vendor, the sentinel; the numbers say which. */
-static void garble(Bytes &b)
+static void garble(std::vector<uint8_t> &b)
 {
 	size_t at = inline_qos(b.data(), b.size());
 	unsigned k = garbled;
@@ -124,7 +120,7 @@ extern "C" __attribute__((visibility("default"), used)) ssize_t sendto(int fd, c
 								       const struct sockaddr *to, socklen_t to_len)
 {
 	long loss = option("loss", 0);
-	Bytes copy(static_cast<const uint8_t *>(data), static_cast<const uint8_t *>(data) + n);
+	std::vector<uint8_t> copy(static_cast<const uint8_t *>(data), static_cast<const uint8_t *>(data) + n);
 
 	if (option("early", 0) && !asked && of_writers(copy.data(), n))
 		return static_cast<ssize_t>(n);
@@ -135,53 +131,6 @@ extern "C" __attribute__((visibility("default"), used)) ssize_t sendto(int fd, c
 	}
 	return syscall(SYS_sendto, fd, copy.data(), n, flags, to, to_len);
 }
-
-/* ---- a type is its name: samples are bytes, with the four of the encapsulation ---- */
-
-class Raw : public TopicDataType
-{
-      public:
-	explicit Raw(const std::string &name)
-	{
-		setName(name.c_str());
-		m_typeSize = 1u << 20;
-		m_isGetKeyDefined = false;
-		auto_fill_type_object(false);
-		auto_fill_type_information(false);
-	}
-	bool serialize(void *data, rtps::SerializedPayload_t *p) override
-	{
-		const Bytes &b = *static_cast<Bytes *>(data);
-
-		if (b.size() > p->max_size)
-			return false;
-		memcpy(p->data, b.data(), b.size());
-		p->length = static_cast<uint32_t>(b.size());
-		p->encapsulation = CDR_LE;
-		return true;
-	}
-	bool deserialize(rtps::SerializedPayload_t *p, void *data) override
-	{
-		static_cast<Bytes *>(data)->assign(p->data, p->data + p->length);
-		return true;
-	}
-	std::function<uint32_t()> getSerializedSizeProvider(void *data) override
-	{
-		return [data]() { return static_cast<uint32_t>(static_cast<Bytes *>(data)->size()); };
-	}
-	void *createData() override
-	{
-		return new Bytes;
-	}
-	void deleteData(void *data) override
-	{
-		delete static_cast<Bytes *>(data);
-	}
-	bool getKey(void *, rtps::InstanceHandle_t *, bool) override
-	{
-		return false;
-	}
-};
 
 /* ---- endpoints ---- */
 
@@ -209,28 +158,6 @@ struct Node {
 	Written written;
 	Read read;
 };
-
-/* As fastdds_peer.cpp has it. */
-static DomainParticipantQos over_loopback()
-{
-	DomainParticipantQos q = PARTICIPANT_QOS_DEFAULT;
-	auto udp = std::make_shared<eprosima::fastdds::rtps::UDPv4TransportDescriptor>();
-	static const char enclave[] = "enclave=/;";
-
-	udp->interfaceWhiteList.push_back("127.0.0.1");
-	q.transport().use_builtin_transports = false;
-	q.transport().user_transports.push_back(udp);
-	for (unsigned i = 0; i < 12; i++) {
-		rtps::Locator_t peer(LOCATOR_KIND_UDPv4, 7410 + 2 * i);
-
-		rtps::IPLocator::setIPv4(peer, 127, 0, 0, 1);
-		q.wire_protocol().builtin.initialPeersList.push_back(peer);
-	}
-	q.wire_protocol().builtin.discovery_config.leaseDuration_announcementperiod =
-		eprosima::fastrtps::Duration_t(0, 200000000);
-	q.user_data().data_vec(std::vector<rtps::octet>(enclave, enclave + sizeof(enclave) - 1));
-	return q;
-}
 
 static Topic *topic(DomainParticipant *p, const std::string &name, const std::string &type)
 {
@@ -275,9 +202,7 @@ static bool open(Node &n, const std::string &service, bool serves)
 /* As service_is_available() does: no longer. */
 static bool matched(const Node &n)
 {
-	for (int i = 0; i < 4000 && (n.read.n == 0 || n.written.n == 0); i++)
-		usleep(5000);
-	return n.read.n > 0 && n.written.n > 0;
+	return HOLDS_WITHIN(20000, n.read.n > 0 && n.written.n > 0);
 }
 
 /* ---- calling ---- */

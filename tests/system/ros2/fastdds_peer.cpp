@@ -15,7 +15,6 @@
 #include <cstring>
 #include <iostream>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <sstream>
 #include <string>
@@ -33,15 +32,11 @@
 #include <fastdds/dds/subscriber/DataReaderListener.hpp>
 #include <fastdds/dds/subscriber/SampleInfo.hpp>
 #include <fastdds/dds/subscriber/Subscriber.hpp>
-#include <fastdds/dds/topic/TopicDataType.hpp>
-#include <fastdds/rtps/transport/UDPv4TransportDescriptor.h>
 
-using namespace eprosima::fastdds::dds;
+#include "fastdds_node.h"
+
 using eprosima::fastcdr::Cdr;
 using eprosima::fastcdr::FastBuffer;
-namespace rtps = eprosima::fastrtps::rtps;
-
-typedef std::vector<char> Bytes;
 
 static std::mutex lock; /* of stdout and of everything below */
 static DomainParticipant *participant;
@@ -53,53 +48,6 @@ static void say(const std::string &line)
 {
 	std::cout << line << std::endl;
 }
-
-/* ---- a type is its name: samples are bytes, with the four of the encapsulation ---- */
-
-class Raw : public TopicDataType
-{
-      public:
-	explicit Raw(const std::string &name)
-	{
-		setName(name.c_str());
-		m_typeSize = 32u << 20;
-		m_isGetKeyDefined = false;
-		auto_fill_type_object(false);
-		auto_fill_type_information(false);
-	}
-	bool serialize(void *data, rtps::SerializedPayload_t *p) override
-	{
-		const Bytes &b = *static_cast<Bytes *>(data);
-
-		if (b.size() > p->max_size)
-			return false;
-		memcpy(p->data, b.data(), b.size());
-		p->length = static_cast<uint32_t>(b.size());
-		p->encapsulation = CDR_LE;
-		return true;
-	}
-	bool deserialize(rtps::SerializedPayload_t *p, void *data) override
-	{
-		static_cast<Bytes *>(data)->assign(p->data, p->data + p->length);
-		return true;
-	}
-	std::function<uint32_t()> getSerializedSizeProvider(void *data) override
-	{
-		return [data]() { return static_cast<uint32_t>(static_cast<Bytes *>(data)->size()); };
-	}
-	void *createData() override
-	{
-		return new Bytes;
-	}
-	void deleteData(void *data) override
-	{
-		delete static_cast<Bytes *>(data);
-	}
-	bool getKey(void *, rtps::InstanceHandle_t *, bool) override
-	{
-		return false;
-	}
-};
 
 /* ---- what is decoded ---- */
 
@@ -470,28 +418,6 @@ static bool obey(const std::string &line)
 	if (word == "raw")
 		return in >> type >> zeros >> bytes, write_topic(name, type, unhex(bytes, zeros)), true;
 	return false;
-}
-
-/* Over loopback and without multicast, as the tests' namespaces have it: peers are looked for by their numbers. */
-static DomainParticipantQos over_loopback(void)
-{
-	DomainParticipantQos q = PARTICIPANT_QOS_DEFAULT;
-	auto udp = std::make_shared<eprosima::fastdds::rtps::UDPv4TransportDescriptor>();
-	static const char enclave[] = "enclave=/;";
-
-	udp->interfaceWhiteList.push_back("127.0.0.1");
-	q.transport().use_builtin_transports = false;
-	q.transport().user_transports.push_back(udp);
-	for (unsigned i = 0; i < 8; i++) {
-		rtps::Locator_t peer(LOCATOR_KIND_UDPv4, 7410 + 2 * i);
-
-		rtps::IPLocator::setIPv4(peer, 127, 0, 0, 1);
-		q.wire_protocol().builtin.initialPeersList.push_back(peer);
-	}
-	q.wire_protocol().builtin.discovery_config.leaseDuration_announcementperiod =
-		eprosima::fastrtps::Duration_t(0, 200000000);
-	q.user_data().data_vec(std::vector<rtps::octet>(enclave, enclave + sizeof(enclave) - 1));
-	return q;
 }
 
 int main(int argc, char **argv)

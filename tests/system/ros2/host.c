@@ -13,6 +13,8 @@
 #include <sim/msg/Clock.h>
 #include <sim/msg/Image.h>
 
+#include "tests/support/wait.h"
+
 /* A benchmark is host too: no cmocka here. */
 #define MUST(cond) \
 	do { \
@@ -189,7 +191,7 @@ static void *clock_main(void *arg)
 	((struct sim_Clock *)sim_slot_body_mut(s))->clock = HOST_STAMP;
 	while (!atomic_load(&h->clock_stop)) {
 		MUST(h->ops->publish(h->b, h->clock_topic, s, NULL) == 0);
-		usleep(5000);
+		pace_us(5000);
 	}
 	free(s);
 	return NULL;

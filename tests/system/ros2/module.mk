@@ -30,9 +30,9 @@ LINK_system-fastdds_service += -rdynamic # its sendmsg() and dladdr() are seen b
 
 # Fast DDS speaks C++ only; without it, or without a compiler, the test says so.
 ifneq ($(and $(wildcard /usr/include/fastdds/dds/domain/DomainParticipant.hpp),$(shell command -v g++)),)
-$(B)/test/fastdds-%: tests/system/ros2/fastdds_%.cpp
+$(B)/test/fastdds-%: tests/system/ros2/fastdds_%.cpp tests/system/ros2/fastdds_node.h tests/support/wait.h
 	@mkdir -p $(@D)
-	g++ -std=c++17 -Wall -Wextra $(if $(WERROR),-Werror) -g -O1 -pthread -rdynamic -o $@ $< -lfastrtps -lfastcdr
+	g++ -std=c++17 -Wall -Wextra $(if $(WERROR),-Werror) -g -O1 -pthread -rdynamic -I. -o $@ $< -lfastrtps -lfastcdr
 $(B)/test/system-fastdds: | $(B)/test/fastdds-peer
 $(B)/test/system-fastdds_service: | $(B)/test/fastdds-asker
 endif

@@ -281,7 +281,7 @@ TEST(large_images_come_to_who_is_not_tuned)
 		if (i >= 0)
 			expect(&p, line);
 		else
-			usleep(200000);
+			pace_us(200000);
 	}
 	assert_null(strstr(h.log, "has lost"));
 	h.ops->destroy(b);

@@ -484,7 +484,7 @@ static int tick_until_gone(const struct sim_bridge_ops *ops, struct sim_bridge *
 	((struct sim_Clock *)sim_slot_body_mut(s))->clock = STAMP;
 	while (waitpid(peer, &status, WNOHANG) == 0) {
 		assert_int_equal(ops->publish(b, clock, s, NULL), 0);
-		usleep(5000);
+		pace_us(5000);
 	}
 	return status;
 }

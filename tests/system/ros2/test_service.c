@@ -172,6 +172,16 @@ static int on_call(void *ctx, const char *service, const struct sim_service_type
 	return 0;
 }
 
+static struct held take_held(void)
+{
+	struct held h;
+
+	pthread_mutex_lock(&side.lock);
+	h = side.n_held ? side.held[--side.n_held] : (struct held){ NULL, NULL };
+	pthread_mutex_unlock(&side.lock);
+	return h;
+}
+
 /* Answers what is held, one for each byte. */
 static void *gate_main(void *arg)
 {
@@ -181,14 +191,7 @@ static void *gate_main(void *arg)
 	while (read(side.gate[0], &c, 1) == 1) {
 		struct held h;
 
-		while (1) {
-			pthread_mutex_lock(&side.lock);
-			h = side.n_held ? side.held[--side.n_held] : (struct held){ NULL, NULL };
-			pthread_mutex_unlock(&side.lock);
-			if (h.fn)
-				break;
-			usleep(1000);
-		}
+		AWAIT((h = take_held()).fn);
 		answer_text(h.fn, h.user, true, "at last");
 		if (write(side.seen[1], "", 1) != 1)
 			abort();
@@ -257,11 +260,9 @@ static void peer_asks_early(dds_entity_t p)
 		EXPECT(dds_write(w, &q) == 0);
 		EXPECT(write(side.gate[1], "", 1) == 1 && read(side.seen[0], &c, 1) == 1);
 		rd = ask_reader(p, "/held", &ask_set_response, client);
-		for (int k = 0; k < 50; k++) {
-			if (dds_take(rd, &sample, &info, 1, 1) > 0 && info.valid_data && r.id.sequence == q.id.sequence)
-				return;
-			usleep(10000);
-		}
+		if (HOLDS_WITHIN(500, dds_take(rd, &sample, &info, 1, 1) > 0 && info.valid_data &&
+					      r.id.sequence == q.id.sequence))
+			return;
 		dds_delete(w);
 		dds_delete(rd);
 	}

@@ -67,7 +67,7 @@ static void be_clock(int32_t sec, const char *user_data, int go_fd, int guid_fd)
 	while (w > 0 && !ended) {
 		t.nanosec++;
 		dds_write(w, &t);
-		usleep(2000);
+		pace_us(2000);
 	}
 	dds_delete(DDS_CYCLONEDDS_HANDLE);
 	_exit(w > 0 ? 0 : 1);
@@ -152,10 +152,10 @@ static pid_t start_hostile(const dds_topic_descriptor_t *desc, struct seen_time 
 	w = reader_write_volatile(participant("enclave=/;"), desc, "rt/clock");
 	while (w > 0) {
 		dds_write(w, &m);
-		usleep(2000);
+		pace_us(2000);
 		if (desc == &seen_clock_desc)
 			dds_write(w, &good);
-		usleep(2000);
+		pace_us(2000);
 	}
 	_exit(1);
 }
@@ -322,13 +322,13 @@ static pid_t start_flapping(void)
 	p = participant("enclave=/;");
 	for (int i = 0; i < 200; i++) {
 		w = reader_write_volatile(p, &seen_clock_desc, "rt/clock");
-		usleep(3000);
+		pace_us(3000);
 		if (i < 199)
 			dds_delete(w);
 	}
 	for (;;) {
 		dds_write(w, &t);
-		usleep(2000);
+		pace_us(2000);
 	}
 }
 

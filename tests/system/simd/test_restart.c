@@ -2,7 +2,6 @@
 /* RouDi, simd and bridges killed: everything comes back, in the same processes, and nothing is kept. Under ns.sh. */
 #include "system/simd/run.h"
 
-#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -65,13 +64,10 @@ static int64_t bridge_number(const char *key)
 
 static int64_t bridge_until_more(const char *key, int64_t than)
 {
-	int64_t give_up = run_now_ms() + 20000, v;
+	int64_t v;
 
-	while ((v = bridge_number(key)) <= than) {
-		if (run_now_ms() > give_up)
-			fail_msg("the bridge's %s stays %lld", key, (long long)v);
-		poll(NULL, 0, 10);
-	}
+	if (!HOLDS_WITHIN(20000, (v = bridge_number(key)) > than))
+		fail_msg("the bridge's %s stays %lld", key, (long long)v);
 	return v;
 }
 
@@ -101,7 +97,7 @@ static void through_the_bridge(void)
 		}
 		if (run_now_ms() > give_up)
 			fail_msg("nothing reaches the bridge: %s; simd says: %s", sim_why(), run_errors(&r));
-		poll(NULL, 0, 5);
+		pace_us(5000);
 	}
 }
 
@@ -129,7 +125,7 @@ static void wait_for_another_life(int64_t generation)
 		}
 		if (run_now_ms() > give_up)
 			fail_msg("life %lld stays: %s", (long long)generation, run_errors(&r));
-		poll(NULL, 0, 10);
+		wait_look_again();
 	}
 }
 
@@ -149,9 +145,7 @@ TEST_WITH(roudi_killed, begin, end)
 		assert_int_not_equal(run_number("GetInfo", "roudi_pid"), roudi);
 	}
 	/* the memory of the three is back: the pages of their management, which old handles may still touch, are not payload */
-	for (int i = 0; i < 1200 && shm_used() > before + 3 * (80 << 20); i++)
-		poll(NULL, 0, 10);
-	assert_true(shm_used() <= before + 3 * (80 << 20));
+	UNTIL(12000, shm_used() <= before + 3 * (80 << 20));
 }
 
 TEST_WITH(roudi_that_hangs_is_replaced, begin, end)
@@ -262,7 +256,6 @@ TEST_WITH(a_bridge_survives_simd, begin, end)
 	static const char external[] =
 		"{" POOLS ", \"TimeSource\": \"simulation\", \"rigs\": [{\"name\": \"car\", \"bridges\": "
 		"[{\"name\": \"nul\", \"plugin\": \"null\", \"start\": \"external\"}]}]}";
-	int64_t give_up;
 	pid_t bridge;
 
 	run_stop(&r);
@@ -284,12 +277,8 @@ TEST_WITH(a_bridge_survives_simd, begin, end)
 	assert_true(run_ready(&r));
 	through_the_bridge();
 	assert_int_equal(bridge_number("pid"), bridge);
-	give_up = run_now_ms() + 20000;
-	while (!strstr(run_errors(&r), "freeing what the earlier simd")) {
-		if (run_now_ms() > give_up)
-			fail_msg("what the old simd held is kept: %s", run_errors(&r));
-		poll(NULL, 0, 10);
-	}
+	if (!HOLDS_WITHIN(20000, strstr(run_errors(&r), "freeing what the earlier simd")))
+		fail_msg("what the old simd held is kept: %s", run_errors(&r));
 	kill(bridge, SIGTERM);
 	assert_int_equal(waitpid(bridge, NULL, 0), bridge);
 }

@@ -104,7 +104,7 @@ TEST(interrupted_anywhere_it_leaves_nothing)
 		struct simd_run r;
 
 		run_start(&r, plain, NULL);
-		poll(NULL, 0, after_ms[i]);
+		moment_us(1000 * (unsigned)after_ms[i]);
 		kill(r.pid, i % 2 ? SIGINT : SIGTERM);
 		(void)run_wait(&r);
 		close(r.err_fd);
@@ -167,8 +167,7 @@ TEST(processes_end_with_simd)
 	for (int killed = 0; killed < 2; killed++) {
 		run_start(&r, rig, NULL);
 		assert_true(run_ready(&r));
-		for (int i = 0; i < 2000 && !strstr(run_errors(&r), "to " RUN_DIR "/control"); i++)
-			poll(NULL, 0, 5);
+		UNTIL(10000, strstr(run_errors(&r), "to " RUN_DIR "/control"));
 		said = strstr(run_errors(&r), "talker: I am ");
 		assert_non_null(said);
 		talker = (pid_t)atoi(said + strlen("talker: I am "));
@@ -183,9 +182,7 @@ TEST(processes_end_with_simd)
 	kill(r.pid, SIGKILL);
 	(void)run_wait(&r);
 	close(r.err_fd);
-	for (int i = 0; i < 2000 && run_alive(talker); i++)
-		poll(NULL, 0, 5);
-	assert_false(run_alive(talker));
+	UNTIL(10000, !run_alive(talker));
 	/* RouDi is left for the next one, which takes it along when it ends */
 	run_start(&r, plain, NULL);
 	assert_true(run_ready(&r));

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <math.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -193,16 +192,11 @@ static int64_t driver_pid(void)
 /* A driver other than `but`; 0: with want false, none at all. */
 static int64_t until_driver(bool want, int64_t but)
 {
-	int64_t end = run_now_ms() + LIMIT_MS, pid;
+	int64_t pid;
 
-	for (;;) {
-		pid = driver_pid();
-		if (want ? pid && pid != but : !pid)
-			return pid;
-		if (run_now_ms() > end)
-			fail_msg("the driver is %lld", (long long)pid);
-		poll(NULL, 0, 5);
-	}
+	if (!HOLDS_WITHIN(LIMIT_MS, (pid = driver_pid(), want ? pid && pid != but : !pid)))
+		fail_msg("the driver is %lld", (long long)pid);
+	return pid;
 }
 
 static void select_source(const char *name)
@@ -348,7 +342,7 @@ TEST(the_ego_is_where_the_vehicle_tells)
 	do {
 		publish_vehicle(s);
 		frame(s);
-		poll(NULL, 0, 5);
+		pace_us(5000);
 	} while (s->a.status[0].pose.x == 1 && ++tries < TRIES);
 	assert_string_equal(s->a.status[0].name, "ego");
 	assert_true(s->a.status[0].pose.x == 10 && s->a.status[0].pose.y == 20 && s->a.status[0].speed == 7);
@@ -439,9 +433,7 @@ TEST(another_source_ends_the_server)
 	int64_t old = driver_pid();
 
 	select_source("system");
-	for (int64_t end = run_now_ms() + LIMIT_MS; run_alive((pid_t)old) && run_now_ms() < end;)
-		poll(NULL, 0, 5);
-	assert_false(run_alive((pid_t)old));
+	UNTIL(LIMIT_MS, !run_alive((pid_t)old));
 	assert_int_equal(driver_pid(), 0);
 	select_source("ss2");
 	until_driver(true, old);

@@ -64,8 +64,7 @@ static int alone(struct peer *p)
 		PEER(p, sim_loan(pub, sizeof(struct sim_Ultrasonic), &slot) == 0 && sim_publish_local(pub, slot) == 0);
 	PEER(p, sim_flush(c, 10 * NS_PER_S) == 0);
 	atomic_store(&p->ready, 1);
-	while (!atomic_load(&p->stop))
-		usleep(1000);
+	PEER_IDLE(p);
 	sim_publisher_destroy(pub);
 	sim_disconnect(c);
 	return 0;
@@ -111,7 +110,7 @@ static void who_leaves(const char *conf, bool dies, unsigned delivered)
 	pid_t simd = start(conf), pid;
 	struct peer *p = peer_new();
 
-	atomic_store(&p->command, dies);
+	peer_tell(p, dies);
 	pid = peer_fork(p, leave);
 	peer_join(p, pid);
 	UNTIL(10000, stack_channel("/carried", "in_flight") == 0 &&
@@ -142,7 +141,7 @@ static int until_told(struct peer *p)
 
 	while (!atomic_load(&p->stop)) {
 		peer_queue(p, pub, sizeof(struct sim_Ultrasonic), NULL);
-		usleep(200);
+		pace_us(200);
 	}
 	PEER(p, sim_flush(c, 20 * NS_PER_S) == 0);
 	sim_publisher_destroy(pub);

@@ -97,12 +97,10 @@ static int engine(struct peer *p)
 	PEER(p, sim_driver_acquire(c, 0, &d) == 0);
 	PEER(p, sim_driver_advance(d, NS_PER_MS, &granted) == 0);
 	atomic_store(&p->ready, 1);
-	while (!atomic_load(&p->command))
-		usleep(500);
+	PEER_AWAIT(p, atomic_load(&p->command));
 	sim_driver_release(d);
 	atomic_store(&p->ready, 2);
-	while (atomic_load(&p->command) < 2)
-		usleep(500);
+	PEER_AWAIT(p, atomic_load(&p->command) >= 2);
 	PEER(p, sim_driver_acquire(c, 0, &d) == 0);
 	atomic_store(&p->ready, 3);
 	pause();
@@ -117,12 +115,12 @@ TEST_WITH(an_orderly_release_is_no_warning, setup, stack_sweep)
 
 	UNTIL(10000, p->ready == 1);
 	assert_true(ctl_shows("driver:     engine (pid "));
-	p->command = 1;
+	peer_tell(p, 1);
 	UNTIL(5000, p->ready == 2 && stack_said("has released the driver lease"));
 	assert_int_equal(stack_count("warn", "driver"), 0);
 	assert_int_equal(stack_int("GetClock", "clock/driver_lost"), 0);
 	assert_true(ctl_shows("driver:     none: lease released"));
-	p->command = 2;
+	peer_tell(p, 2);
 	UNTIL(5000, p->ready == 3);
 	kill(pid, SIGKILL);
 	stack_wait(pid, 5000);
@@ -154,7 +152,7 @@ static int radar(struct peer *p)
 		struct sim_slot *slot;
 		struct sim_builder b;
 
-		usleep(10000);
+		pace_us(10000);
 		if (atomic_load(&p->command) || sim_loan(pub, sim_RadarObjects_size(n % 3), &slot) < 0)
 			continue;
 		sim_RadarObjects_init(sim_slot_body_mut(slot), slot->body_size, &b);
@@ -220,7 +218,7 @@ TEST_WITH(a_reader_that_goes, setup_radar, stop_radar)
 		    strchr(out, '\n')[1] != '=')
 			fail_msg("%s: %s", lines[i], out);
 	}
-	publishes->command = 1; /* also when nothing comes behind the latched one */
+	peer_tell(publishes, 1); /* also when nothing comes behind the latched one */
 	by_shell("simctl echo radar/0 -n 100000 | head -1", &code);
 	assert_int_equal(code, 0);
 }

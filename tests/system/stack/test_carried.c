@@ -30,12 +30,10 @@ static int sensor(struct peer *p)
 
 	for (int i = 0; i < 100; i++) {
 		PEER(p, peer_queue(p, pub, sizeof(struct sim_Ultrasonic), NULL) == 0);
-		while (!peer_settled(p))
-			usleep(200);
+		peer_settle(p);
 	}
 	atomic_store(&p->ready, 1);
-	while (!atomic_load(&p->stop))
-		usleep(1000);
+	PEER_IDLE(p);
 	sim_publisher_destroy(pub);
 	sim_disconnect(c);
 	return 0;
@@ -108,12 +106,10 @@ static int two_sensors(struct peer *p)
 	struct sim_client *c = peer_connect(p, "sensors");
 	struct sim_publisher *a = peer_advertise(p, c, "/radar/0", 64, 0), *b;
 
-	while (!atomic_load(&p->command))
-		usleep(1000);
+	PEER_AWAIT(p, atomic_load(&p->command));
 	b = peer_advertise(p, c, "/radar/n0", 64, 0);
 	atomic_store(&p->ready, 1);
-	while (!atomic_load(&p->stop))
-		usleep(1000);
+	PEER_IDLE(p);
 	sim_publisher_destroy(a);
 	sim_publisher_destroy(b);
 	sim_disconnect(c);
@@ -127,7 +123,7 @@ TEST_WITH(a_name_is_not_shared, NULL, stack_sweep)
 
 	/* what a bridge carries is known before there is a message */
 	UNTIL(10000, strstr(stack_ctl("bridge", "info", "ros", NULL)->out, "/radar/0 -> /radar/n0"));
-	atomic_store(&p->command, 1);
+	peer_tell(p, 1);
 	UNTIL(10000, strstr(stack_ctl("bridge", "info", "ros", NULL)->out,
 			    "/radar/n0 is not carried: it would go out as /radar/n0, as channel /radar/0 does"));
 	peer_join(p, pid);

@@ -32,10 +32,9 @@ static int busy(struct peer *p)
 		if (atomic_load(&p->received) >= 6)
 			sim_release(sub, got), atomic_fetch_sub(&p->received, 1);
 		atomic_store(&p->ready, 1);
-		usleep(200);
+		pace_us(200);
 	}
-	for (int i = 0; i < 10000 && !peer_settled(p); i++)
-		usleep(1000);
+	peer_settle(p);
 	sim_subscriber_destroy(sub);
 	sim_token_close(t);
 	sim_publisher_destroy(own);
@@ -66,7 +65,7 @@ TEST_WITH(killed_at_any_moment, NULL, stack_sweep)
 
 		UNTIL(10000, p->ready || p->failed);
 		assert_int_equal(p->failed, 0);
-		usleep((useconds_t)(rand() % 15000)); /* the moment */
+		moment_us((unsigned)(rand() % 15000));
 		kill(victim, SIGKILL);
 		stack_wait(victim, 5000);
 		peer_check(p, true);
@@ -96,7 +95,7 @@ static int holder(struct peer *p)
 	while (!atomic_load(&p->stop)) {
 		atomic_store(&p->result, peer_queue(p, pub, 64, t));
 		atomic_store(&p->ready, 1);
-		usleep(1000);
+		pace_us(1000);
 	}
 	_exit(0);
 }
@@ -143,7 +142,7 @@ TEST_WITH(stopped_for_three_seconds, NULL, stack_sweep)
 	int64_t end;
 
 	UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connected"));
-	p->command = 1000;
+	peer_tell(p, 1000);
 	pid = peer_fork(p, peer_publisher);
 	ex_pid = peer_fork(ex, peer_exchange);
 	UNTIL(10000, p->ok > 10 && ex->ready);
@@ -151,11 +150,11 @@ TEST_WITH(stopped_for_three_seconds, NULL, stack_sweep)
 	kill(pid, SIGSTOP);
 	kill(ex_pid, SIGSTOP);
 	end = mono_now_ns() + 3 * NS_PER_S;
-	usleep(20000); /* it stands */
+	UNTIL(10000, test_stands(pid) && test_stands(ex_pid));
 	offered = p->offered;
 	while (mono_now_ns() < end) {
 		assert_int_equal(p->offered, offered);
-		usleep(100000);
+		pace_us(100000);
 	}
 	kill(pid, SIGCONT);
 	kill(ex_pid, SIGCONT);
@@ -187,7 +186,7 @@ static int deaf(struct peer *p)
 		PEER(p, r == 0 || r == -EAGAIN);
 		if (r == -EAGAIN)
 			atomic_store(&p->ready, 1);
-		usleep(100);
+		pace_us(100);
 	}
 	while (!peer_settled(p))
 		PEER(p, sim_process(c) >= 0);
@@ -207,7 +206,7 @@ TEST_WITH(one_that_does_not_read, NULL, stack_sweep)
 	UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connected"));
 	pid = peer_fork(p, deaf);
 	UNTIL(20000, p->ready || p->failed);
-	other->command = 2000;
+	peer_tell(other, 2000);
 	other_pid = peer_fork(other, peer_publisher);
 	UNTIL(10000, other->ok > 100);
 	peer_join(other, other_pid);

@@ -32,15 +32,14 @@ static int on_command(struct peer *p)
 	int done = 0;
 
 	atomic_store(&p->ready, 1);
-	while (!atomic_load(&p->stop)) {
-		if (atomic_load(&p->command) > done) {
-			atomic_store(&p->result, peer_queue(p, pub, 64, NULL));
-			atomic_store(&p->ready, ++done + 1);
-		}
-		usleep(500);
+	for (;;) {
+		PEER_AWAIT(p, atomic_load(&p->stop) || atomic_load(&p->command) > done);
+		if (atomic_load(&p->stop))
+			break;
+		atomic_store(&p->result, peer_queue(p, pub, 64, NULL));
+		atomic_store(&p->ready, ++done + 1);
 	}
-	for (int i = 0; i < 10000 && !peer_settled(p); i++)
-		usleep(1000);
+	peer_settle(p);
 	sim_publisher_destroy(pub);
 	sim_disconnect(c);
 	return 0;
@@ -48,8 +47,9 @@ static int on_command(struct peer *p)
 
 static int offer(struct peer *p)
 {
-	int n = atomic_fetch_add(&p->command, 1) + 1;
+	int n = atomic_load(&p->command) + 1;
 
+	peer_tell(p, n);
 	UNTIL(5000, atomic_load(&p->ready) > n);
 	return atomic_load(&p->result);
 }
@@ -101,7 +101,7 @@ static int stepper(struct peer *p)
 		int64_t now = sim_now(c);
 
 		if (now == last) {
-			usleep(50);
+			pace_us(50);
 			continue;
 		}
 		last = now;
@@ -109,8 +109,7 @@ static int stepper(struct peer *p)
 			(void)!peer_queue(p, pub, 64, NULL);
 		atomic_fetch_add(&p->received, 1);
 	}
-	for (int i = 0; i < 10000 && !peer_settled(p); i++)
-		usleep(1000);
+	peer_settle(p);
 	sim_publisher_destroy(pub);
 	sim_disconnect(c);
 	return 0;
@@ -237,7 +236,7 @@ static int driver(struct peer *p)
 		atomic_fetch_add(&p->received, 1);
 		atomic_store(&p->took_dur_ns, granted);
 		atomic_store(&p->ready, 1);
-		usleep(200);
+		pace_us(200);
 	}
 	sim_driver_release(d);
 	sim_disconnect(c);

@@ -30,10 +30,9 @@ static int token_user(struct peer *p)
 		int r = peer_queue(p, pub, 64, t);
 
 		PEER(p, r == 0 || r == -EBUSY);
-		usleep(300);
+		pace_us(300);
 	}
-	for (int i = 0; i < 10000 && !peer_settled(p); i++)
-		usleep(1000);
+	peer_settle(p);
 	sim_token_close(t);
 	sim_publisher_destroy(pub);
 	sim_disconnect(c);
@@ -80,8 +79,7 @@ static int filler(struct peer *p)
 	atomic_store(&p->took_dur_ns, mono_now_ns() - start);
 	atomic_store(&p->result, r);
 	snprintf(p->why, sizeof(p->why), "%s", sim_why());
-	for (int i = 0; i < 20000 && !peer_settled(p); i++)
-		usleep(1000);
+	peer_settle(p);
 	sim_publisher_destroy(pub);
 	sim_disconnect(c);
 	return 0;
@@ -92,7 +90,7 @@ TEST_WITH(no_credit, NULL, stack_sweep)
 	struct peer *now = peer_new(), *later = peer_new();
 
 	start(CONF(STACK_POOLS, ",\"dispatch\":{\"wait_ms\":100}", SLOW("250000")));
-	now->command = SIM_PUB_NO_WAIT;
+	peer_tell(now, SIM_PUB_NO_WAIT);
 	peer_join(now, peer_fork(now, filler));
 	assert_int_equal(now->result, -EAGAIN);
 	assert_true(now->took_dur_ns < 90 * NS_PER_MS);
@@ -142,8 +140,7 @@ static int sharer(struct peer *p)
 
 		PEER(p, r == 0 || r == -ETIMEDOUT);
 	}
-	for (int i = 0; i < 10000 && !peer_settled(p); i++)
-		usleep(1000);
+	peer_settle(p);
 	sim_publisher_destroy(pub);
 	sim_disconnect(c);
 	return 0;
@@ -192,8 +189,7 @@ static int sizes(struct peer *p)
 		for (int i = 0; i < 20; i++)
 			PEER(p, peer_queue(p, pub, bodies[k], NULL) == 0);
 		PEER(p, peer_queue(p, pub, bodies[k] + 1, NULL) == -EMSGSIZE);
-		for (int i = 0; i < 20000 && !peer_settled(p); i++)
-			usleep(1000);
+		peer_settle(p);
 		sim_publisher_destroy(pub);
 	}
 	sim_disconnect(c);
@@ -226,13 +222,11 @@ static int lonely(struct peer *p)
 
 	PEER(p, sim_publisher_bridges(pub).total == 0);
 	PEER(p, peer_queue(p, pub, 64, NULL) == 0);
-	for (int i = 0; i < 10000 && !peer_settled(p); i++)
-		usleep(1000);
+	peer_settle(p);
 	PEER(p, atomic_load(&p->reasons[SIM_REASON_NO_BRIDGE]) == 1);
 	PEER(p, sim_publisher_bridges(off).total == 1 && sim_publisher_bridges(off).connected == 0);
 	PEER(p, peer_queue(p, off, 64, NULL) == 0);
-	for (int i = 0; i < 10000 && !peer_settled(p); i++)
-		usleep(1000);
+	peer_settle(p);
 	PEER(p, atomic_load(&p->reasons[SIM_REASON_DISCONNECTED]) == 1);
 	sim_publisher_destroy(off);
 	sim_publisher_destroy(pub);
@@ -269,18 +263,15 @@ static int mixed(struct peer *p)
 
 		PEER(p, r == 0 || r == -EBUSY || r == -EAGAIN);
 		if (i % 5 == 0)
-			usleep(2000);
+			pace_us(2000);
 	}
-	while (!peer_settled(p))
-		usleep(1000);
+	peer_settle(p);
 	atomic_store(&p->ready, 1);
-	while (!atomic_load(&p->command))
-		usleep(1000);
+	PEER_AWAIT(p, atomic_load(&p->command));
 	for (int i = 0; i < 10; i++)
 		PEER(p, peer_queue(p, pub, 64, t) == -ECANCELED);
 	atomic_store(&p->ready, 2);
-	while (!atomic_load(&p->stop)) /* what it has counted is read while it lives, and after */
-		usleep(1000);
+	PEER_IDLE(p); /* what it has counted is read while it lives, and after */
 	sim_token_close(t);
 	sim_publisher_destroy(pub);
 	sim_disconnect(c);
@@ -323,7 +314,7 @@ TEST_WITH(each_reason_is_counted, NULL, stack_sweep)
 	pid = peer_fork(p, mixed);
 	UNTIL(20000, p->ready == 1 || p->failed);
 	assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
-	p->command = 1;
+	peer_tell(p, 1);
 	UNTIL(20000, p->ready == 2 || p->failed);
 	assert_int_equal(p->refusals[SIM_REASON_PAUSED], 10);
 	assert_true(p->reasons[SIM_REASON_FAILED] > 0 && p->ok > 0);

@@ -59,8 +59,7 @@ static struct sim_publisher *advertise(struct peer *p, struct sim_client *c, con
 
 	PEER(p, sim_advertise(c, channel, &example_FloatArray_type, &o, &pub) == 0);
 	/* a bridge that refuses the channel is taken off it: then there is none to wait for */
-	while (sim_publisher_bridges(pub).total > 0 && sim_publisher_bridges(pub).connected == 0)
-		usleep(1000);
+	AWAIT(sim_publisher_bridges(pub).total == 0 || sim_publisher_bridges(pub).connected > 0);
 	return pub;
 }
 
@@ -218,7 +217,7 @@ static int write_both(struct peer *p)
 
 	while (!atomic_load(&p->stop)) {
 		PEER(p, dds_write(a, &multi) == 0 && dds_write(b, &own) == 0);
-		usleep(20000);
+		pace_us(20000);
 	}
 	return 0;
 }

@@ -236,7 +236,7 @@ TEST_WITH(flood, setup, stack_sweep)
 			if (mono_now_ns() > end)
 				break; /* simd reads no further until somebody reads its replies: as good */
 			if (errno == EAGAIN)
-				usleep(1000);
+				pace_us(1000);
 			if (mono_now_ns() > end - 9 * NS_PER_S)
 				break;
 		}
@@ -294,7 +294,7 @@ TEST_WITH(no_descriptors, setup, stack_sweep)
 		fclose(f);
 		ticks[i] = (long long)(u + s);
 		if (!i)
-			usleep(500000); /* the span over which its CPU time is counted */
+			moment_us(500000); /* the span over which its CPU time is counted */
 	}
 	assert_true(ticks[1] - ticks[0] < sysconf(_SC_CLK_TCK) / 5);
 	for (int i = 0; i < 200; i++)
@@ -393,7 +393,7 @@ TEST_WITH(client_ends, setup, stack_sweep)
 	char junk[4096];
 	pid_t pid;
 
-	witness->command = 1000;
+	peer_tell(witness, 1000);
 	pid = peer_fork(witness, peer_publisher);
 	UNTIL(10000, witness->ok > 5);
 	memset(junk, 0x5a, sizeof(junk));
@@ -437,7 +437,7 @@ TEST_WITH(scribbles, setup, stack_sweep)
 
 	print_message("SEED=%llu\n", (unsigned long long)seed);
 	srand((unsigned)seed);
-	p->command = 1000;
+	peer_tell(p, 1000);
 	pid = peer_fork(p, peer_publisher);
 	UNTIL(10000, p->ok > 5);
 	hello(&s, "client", "scribbler");
@@ -528,8 +528,7 @@ static int evil(struct peer *p)
 		break;
 	}
 	atomic_store(&p->ready, 1);
-	while (!atomic_load(&p->stop))
-		usleep(1000);
+	PEER_IDLE(p);
 	session_end(&s);
 	return 0;
 }
@@ -542,8 +541,7 @@ static int to_evil(struct peer *p)
 	for (int i = 0; i < 20; i++)
 		PEER(p, peer_queue(p, pub, 64, NULL) == 0);
 	atomic_store(&p->ready, 1);
-	for (int i = 0; i < 15000 && !peer_settled(p); i++)
-		usleep(1000);
+	peer_settle(p);
 	sim_publisher_destroy(pub);
 	sim_disconnect(c);
 	return 0;
@@ -554,14 +552,14 @@ TEST_WITH(hostile_lanes, setup, stack_sweep)
 	struct peer *witness = peer_new();
 	pid_t pid;
 
-	witness->command = 500;
+	peer_tell(witness, 500);
 	pid = peer_fork(witness, peer_publisher);
 	UNTIL(10000, witness->ok > 5);
 	for (int kind = 0; kind <= 8; kind++) {
 		struct peer *e = peer_new(), *p = peer_new();
 		pid_t bridge, sensor;
 
-		e->command = kind;
+		peer_tell(e, kind);
 		bridge = peer_fork(e, evil);
 		UNTIL(10000, e->ready || e->failed);
 		assert_int_equal(e->failed, 0);

@@ -86,13 +86,6 @@ static struct sim_publisher *advertise(struct peer *p, struct sim_client *c, int
 	return pub;
 }
 
-static void settle(struct peer *p)
-{
-	for (int i = 0; i < 200000 && !peer_settled(p); i++)
-		usleep(100);
-	PEER(p, peer_settled(p));
-}
-
 /* Publishes in rig `result` until stopped; `command` messages, if that is not 0, each after the last one's completion. */
 static int sensor(struct peer *p)
 {
@@ -103,11 +96,11 @@ static int sensor(struct peer *p)
 	for (int i = 0; n ? i < n : !p->stop; i++) {
 		peer_queue(p, pub, 64, NULL);
 		if (n)
-			settle(p);
+			peer_settle(p);
 		else
-			usleep(1000);
+			pace_us(1000);
 	}
-	settle(p);
+	peer_settle(p);
 	p->ready = 1;
 	sim_publisher_destroy(pub);
 	sim_disconnect(c);
@@ -124,9 +117,9 @@ static int fleet(struct peer *p)
 		pub[i] = advertise(p, c, i);
 	for (int i = 0; !p->stop; i++) {
 		peer_queue(p, pub[i % p->result], 64, NULL);
-		usleep(500);
+		pace_us(500);
 	}
-	settle(p);
+	peer_settle(p);
 	for (int i = 0; i < p->result; i++)
 		sim_publisher_destroy(pub[i]);
 	sim_disconnect(c);
@@ -138,7 +131,7 @@ static struct peer *peer_of(int result, int command)
 	struct peer *p = peer_new();
 
 	p->result = result;
-	p->command = command;
+	peer_tell(p, command);
 	return p;
 }
 
@@ -184,9 +177,9 @@ static int flood(struct peer *p)
 	}
 	for (int i = 0; !p->stop; i++) {
 		peer_queue(p, pub[i % CHANNELS], 64, NULL);
-		usleep(500);
+		pace_us(500);
 	}
-	settle(p);
+	peer_settle(p);
 	for (int i = 0; i < CHANNELS; i++)
 		sim_publisher_destroy(pub[i]);
 	sim_disconnect(c);

@@ -37,8 +37,7 @@ static int messages(struct peer *p)
 
 	for (int i = 0; i < MESSAGES; i++)
 		PEER(p, peer_queue(p, pub, sizeof(struct sim_Ultrasonic), NULL) == 0);
-	for (int i = 0; i < 10000 && !peer_settled(p); i++)
-		usleep(1000);
+	peer_settle(p);
 	sim_publisher_destroy(pub);
 	sim_disconnect(c);
 	return 0;
@@ -310,7 +309,7 @@ TEST_WITH(keys_are_stable, setup, stack_sweep)
 	char channel[32];
 	pid_t pid;
 
-	p->command = 200;
+	peer_tell(p, 200);
 	pid = peer_fork(p, peer_publisher);
 	UNTIL(10000, p->ok > 3);
 	snprintf(channel, sizeof(channel), "/t/%llu", (unsigned long long)p->number);
@@ -442,7 +441,7 @@ TEST_WITH(watches, setup, stack_sweep)
 	pid_t pid;
 
 	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
-	p->command = 200;
+	peer_tell(p, 200);
 	pid = peer_fork(p, peer_publisher);
 	UNTIL(10000, p->ok > 3);
 	watched("dispatch", "channels", "accepted");

@@ -38,9 +38,7 @@ static int engine(struct peer *p)
 		PEER(p, peer_queue(p, two, sizeof(struct sim_Ultrasonic), NULL) == 0);
 	}
 	sim_driver_release(d); /* what is accepted by now is still waited for */
-	for (int i = 0; i < 50000 && !peer_settled(p); i++)
-		usleep(1000);
-	PEER(p, peer_settled(p));
+	peer_settle(p);
 	sim_publisher_destroy(one);
 	sim_publisher_destroy(two);
 	sim_disconnect(c);
@@ -152,7 +150,7 @@ TEST_WITH(a_restart_in_between, NULL, stack_sweep)
 
 static void stop_load(struct peer *p, pid_t pid)
 {
-	atomic_store(&p->command, -1);
+	peer_tell(p, -1);
 	peer_join(p, pid);
 	peer_check(p, false);
 	peer_free(p);
@@ -207,7 +205,7 @@ TEST_WITH(a_recorder_is_waited_for, NULL, stack_sweep)
 	assert_null(strstr(stack_ctl("bridge", "info", "a", NULL)->out, "lossless: yes"));
 	pid = peer_fork(p, peer_publisher);
 	UNTIL(20000, p->called > 20000);
-	atomic_store(&p->command, -1);
+	peer_tell(p, -1);
 	UNTIL(5000, peer_settled(p));
 	assert_int_equal(stack_bridge("b", "failed") + stack_bridge("b", "dropped"), 0);
 	assert_int_equal(stack_bridge("b", "sent"), p->accepted);

@@ -82,10 +82,9 @@ static int sensor(struct peer *p)
 	atomic_store(&p->ready, 1);
 	while (!atomic_load(&p->stop)) {
 		peer_queue(p, pub, 64, NULL);
-		usleep(1000);
+		pace_us(1000);
 	}
-	for (int i = 0; i < 10000 && !peer_settled(p); i++)
-		usleep(1000);
+	peer_settle(p);
 	sim_publisher_destroy(pub);
 	sim_disconnect(c);
 	return 0;

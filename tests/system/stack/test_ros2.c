@@ -37,8 +37,7 @@ static int publish_one(struct peer *p)
 	struct sim_publisher *pub = peer_advertise(p, c, "/t/line", 64, 0);
 
 	PEER(p, peer_queue(p, pub, sizeof(struct sim_Ultrasonic), NULL) == 0);
-	for (int i = 0; i < 10000 && !peer_settled(p); i++)
-		usleep(1000);
+	peer_settle(p);
 	sim_publisher_destroy(pub);
 	sim_disconnect(c);
 	return 0;
@@ -104,8 +103,7 @@ static int provide(struct peer *p)
 
 	PEER(p, sim_service_offer(c, "/lamp", &sim_SetBool_service, NULL, on_lamp, p, &sv) == 0);
 	p->ready = 1;
-	while (!p->stop)
-		usleep(1000);
+	PEER_IDLE(p);
 	sim_service_destroy(sv);
 	sim_disconnect(c);
 	return 0;
@@ -119,8 +117,7 @@ static int ask(struct peer *p)
 	for (int64_t i = 1; i <= 20; i++)
 		asker_set(&a, i, i % 2, true, i % 2 ? "on" : "off");
 	p->ready = 1;
-	while (!p->command)
-		usleep(1000);
+	PEER_AWAIT(p, atomic_load(&p->command));
 	asker_set(&a, 21, true, false, NULL);
 	p->called = 1;
 	return 0;
@@ -134,8 +131,8 @@ TEST(services_are_called)
 	UNTIL(30000, q->ready || q->failed);
 	assert_int_equal(p->received, 20);
 	assert_int_equal(stack_int("ListServices", "services/0/answered"), 20);
-	p->command = 1;
-	q->command = 1;
+	peer_tell(p, 1);
+	peer_tell(q, 1);
 	UNTIL(20000, p->ready == 2);
 	stack_kill(lamp);
 	UNTIL(20000, q->called || q->failed);
@@ -175,7 +172,7 @@ static int command(struct peer *p)
 
 	while (!atomic_load(&p->stop)) {
 		PEER(p, dds_write(w, &m) == 0);
-		usleep(20000);
+		pace_us(20000);
 	}
 	return 0;
 }

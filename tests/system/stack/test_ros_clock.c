@@ -30,8 +30,7 @@ static int write_clock(struct peer *p)
 	dds_entity_t dp = reader_participant();
 
 	PEER(p, dp > 0 && reader_write_volatile(dp, &seen_clock_desc, "rt/clock") > 0);
-	while (!atomic_load(&p->stop))
-		usleep(1000);
+	PEER_IDLE(p);
 	dds_delete(DDS_CYCLONEDDS_HANDLE);
 	return 0;
 }
@@ -98,7 +97,7 @@ static int drive(struct peer *p)
 			PEER(p, r == 0 || r == -ENOTCONN);
 			done += r == 0;
 		}
-		usleep(500);
+		pace_us(500);
 	}
 	sim_driver_release(d);
 	sim_disconnect(c);
@@ -112,7 +111,7 @@ static void tick(struct peer *driver, const struct peer *a, const struct peer *b
 {
 	int64_t at = (++ticks - before) * TICK_DUR_NS;
 
-	atomic_store(&driver->command, ticks);
+	peer_tell(driver, ticks);
 	UNTIL(20000, (a->sim_ns == at && b->sim_ns == at) || a->failed || b->failed);
 	if (a->failed || b->failed)
 		fail_msg("%s%s", a->why, b->why);
@@ -146,8 +145,8 @@ TEST(each_tick_reaches_both_kinds_of_readers)
 	stack_kill(simd);
 	simd = stack_start(CONF);
 	before = ticks;
-	atomic_store(&a->command, 1);
-	atomic_store(&b->command, 1);
+	peer_tell(a, 1);
+	peer_tell(b, 1);
 	tick(d, a, b);
 	tick(d, a, b);
 	peer_join(d, driver);

@@ -98,7 +98,7 @@ TEST_WITH(outstanding, NULL, stack_sweep)
 		ok = p->ok;
 		UNTIL(10000, p->ok > ok + 5);
 	}
-	p->command = -1;
+	peer_tell(p, -1);
 	peer_join(p, pid);
 	peer_check(p, false);
 	assert_int_equal(p->called, p->offered);
@@ -127,7 +127,7 @@ static int mortal(struct peer *p)
 		} else {
 			PEER(p, r == -ESTALE || r == -ENOTCONN || r == -EMFILE);
 		}
-		usleep(1000);
+		pace_us(1000);
 	}
 	snprintf(p->why, sizeof(p->why), "%s", sim_client_why(c));
 	atomic_store(&p->ready, 1);
@@ -182,8 +182,7 @@ static int creator(struct peer *p)
 	int r;
 
 	atomic_store(&p->ready, 1);
-	while (!atomic_load(&p->command))
-		usleep(1000);
+	PEER_AWAIT(p, atomic_load(&p->command));
 	start = mono_now_ns();
 	r = sim_advertise(c, "/p/second", &sim_Ultrasonic_type, &o, &pub);
 	atomic_store(&p->took_dur_ns, mono_now_ns() - start);
@@ -198,7 +197,7 @@ static int creator(struct peer *p)
 			atomic_store(&p->generation, loan->iox_generation);
 			sim_unloan(first, loan);
 		}
-		usleep(1000);
+		pace_us(1000);
 	}
 	sim_publisher_destroy(first);
 	sim_disconnect(c);
@@ -218,7 +217,7 @@ TEST_WITH(stopped_while_a_port_is_made, NULL, stack_sweep)
 	roudi = stack_roudi();
 	life = stack_life();
 	assert_int_equal(kill(roudi, SIGSTOP), 0);
-	p->command = 1;
+	peer_tell(p, 1);
 	UNTIL(10000, p->ready == 2);
 	assert_true(p->result < 0);
 	assert_true(p->took_dur_ns < 1500 * NS_PER_MS);

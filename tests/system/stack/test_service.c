@@ -124,8 +124,7 @@ static int provider(struct peer *p)
 
 	PEER(p, sim_service_offer(c, "count", &sim_Trigger_service, NULL, on_count, p, &sv) == 0);
 	p->ready = 1;
-	while (!p->stop)
-		usleep(1000);
+	PEER_IDLE(p);
 	sim_service_destroy(sv);
 	sim_disconnect(c);
 	return 0;
@@ -165,8 +164,7 @@ static int caller(struct peer *p)
 			continue;
 		}
 		PEER(p, sim_service_call_async(c, "count", &sim_Trigger_service, &q, sizeof(q), 0, on_answer, p) == 0);
-		while (p->offered - p->called > 4)
-			usleep(100);
+		AWAIT(p->offered - p->called <= 4);
 	}
 	sim_disconnect(c);
 	return 0;
@@ -254,7 +252,7 @@ TEST_WITH(deadline_passes, setup, stack_sweep)
 	struct peer *prov = peer_new(), *waits = peer_new();
 	pid_t pid = peer_fork(prov, stuck_provider), a;
 
-	waits->command = 50;
+	peer_tell(waits, 50);
 	UNTIL(10000, prov->ready == 1);
 	a = peer_fork(waits, one_call);
 	UNTIL(10000, waits->called);
@@ -279,7 +277,7 @@ static int steady_caller(struct peer *p)
 		if (r == 0)
 			p->ok++;
 		else if (r == -ENOTCONN || r == -ENOENT || r == -EPIPE)
-			usleep(1000);
+			pace_us(1000);
 		else
 			p->failed = 1;
 	}

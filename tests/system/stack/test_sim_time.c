@@ -51,7 +51,7 @@ static int be_clock(struct peer *p)
 			PEER(p, dds_write(w, &t) == 0);
 			atomic_store(&p->sim_ns, sim_ns);
 		}
-		usleep(10000);
+		pace_us(10000);
 	}
 	return 0;
 }
@@ -98,7 +98,7 @@ static int watch(struct peer *p)
 		atomic_store(&p->flags, s.flags);
 		atomic_store(&p->generation, s.clock_generation);
 		atomic_store(&p->sim_ns, s.sim_ns);
-		usleep(1000);
+		pace_us(1000);
 	}
 	sim_jump_handler_destroy(handler);
 	sim_disconnect(c);
@@ -130,7 +130,7 @@ TEST(the_graphs_clock_is_simds)
 	UNTIL(10000, reader->received > 50 && client->ready);
 	assert_false(client->flags & SIM_CLOCK_DRIVEN);
 
-	clock->command = 1000;
+	peer_tell(clock, 1000);
 	ticking = peer_fork(clock, be_clock);
 	follows(client, clock, 1000);
 	assert_true(client->flags & SIM_CLOCK_DRIVEN);
@@ -139,7 +139,7 @@ TEST(the_graphs_clock_is_simds)
 	jumps = client->called;
 	assert_int_equal(jumps, 1); /* from the wall's time */
 
-	atomic_store(&clock->command, 10); /* the clock's world begins anew */
+	peer_tell(clock, 10); /* the clock's world begins anew */
 	UNTIL(10000, client->called == jumps + 1 && client->sim_ns < 900 * NS_PER_S);
 	assert_true(client->took_dur_ns < -900 * NS_PER_S);
 	follows(client, clock, 10);
@@ -147,14 +147,14 @@ TEST(the_graphs_clock_is_simds)
 	/* and it goes out with our other bridge */
 	UNTIL(10000, reader->sim_ns > 10 * NS_PER_S && reader->sim_ns < 900 * NS_PER_S);
 
-	atomic_store(&clock->command, -1);
+	peer_tell(clock, -1);
 	UNTIL(10000, client->flags & SIM_CLOCK_NO_DRIVER);
 	assert_true(says("driver:     none: lease released, clock stopped"));
 	at = client->sim_ns;
 	n = reader->received;
 	UNTIL(10000, reader->received > n + 50); /* the frozen stamp goes out */
 	assert_int_equal(client->sim_ns, at);
-	atomic_store(&clock->command, (int)(at / NS_PER_S) + 2);
+	peer_tell(clock, (int)(at / NS_PER_S) + 2);
 	follows(client, clock, (int)(at / NS_PER_S) + 2);
 	assert_false(client->flags & SIM_CLOCK_NO_DRIVER);
 	assert_int_equal(client->called, jumps + 1); /* forward: no jump */

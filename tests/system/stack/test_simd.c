@@ -27,7 +27,7 @@ TEST_WITH(clients_go_on, NULL, stack_sweep)
 	simd = stack_start(conf);
 	UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connected"));
 	slots = stack_slots();
-	pub->command = 2000; /* a second, at most */
+	peer_tell(pub, 2000); /* a second, at most */
 	pid = peer_fork(pub, peer_publisher);
 	ex_pid = peer_fork(ex, peer_exchange);
 	UNTIL(10000, pub->ok > 5 && ex->received > 5);
@@ -54,7 +54,7 @@ TEST_WITH(clients_go_on, NULL, stack_sweep)
 		assert_int_equal(stack_ctl("list", NULL)->code, 0);
 		UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connected"));
 	}
-	pub->command = -1;
+	peer_tell(pub, -1);
 	peer_join(pub, pid);
 	peer_join(ex, ex_pid);
 	peer_check(pub, false);
@@ -79,7 +79,7 @@ static int watcher(struct peer *p)
 		atomic_store(&p->flags, s.flags);
 		atomic_store(&p->generation, s.clock_generation);
 		atomic_store(&p->ready, 1);
-		usleep(500);
+		pace_us(500);
 	}
 	sim_disconnect(c);
 	return 0;
@@ -104,7 +104,7 @@ TEST_WITH(time_freezes, NULL, stack_sweep)
 	for (int i = 0; i < 50; i++) {
 		assert_int_equal(p->sim_ns, frozen);
 		assert_true(p->flags & SIM_CLOCK_STALE);
-		usleep(1000);
+		pace_us(1000);
 	}
 	simd = stack_start(conf);
 	UNTIL(10000, !(p->flags & SIM_CLOCK_STALE));
@@ -134,7 +134,7 @@ static int driver(struct peer *p)
 			atomic_store(&p->result, r);
 		}
 		atomic_store(&p->ready, 1);
-		usleep(500);
+		pace_us(500);
 	}
 	sim_driver_release(d);
 	sim_disconnect(c);
@@ -183,10 +183,9 @@ static int token_holder(struct peer *p)
 		int r = peer_queue(p, pub, 64, t);
 
 		PEER(p, r == 0 || r == -EBUSY || r == -ENOTCONN || r == -ESTALE);
-		usleep(500);
+		pace_us(500);
 	}
-	for (int i = 0; i < 10000 && !peer_settled(p); i++)
-		usleep(1000);
+	peer_settle(p);
 	sim_token_close(t);
 	sim_publisher_destroy(pub);
 	sim_disconnect(c);
@@ -232,7 +231,7 @@ TEST_WITH(killed_while_starting, NULL, stack_sweep)
 		int fd;
 
 		simd = stack_spawn(conf, &fd);
-		usleep((useconds_t)(rand() % 250000)); /* a random moment */
+		moment_us((unsigned)(rand() % 250000));
 		stack_kill(simd);
 		close(fd);
 	}

@@ -48,11 +48,9 @@ static int timed_publisher(struct peer *p)
 		if (took > atomic_load(&p->took_dur_ns))
 			atomic_store(&p->took_dur_ns, took);
 		atomic_store(&p->ready, 1);
-		usleep(500);
+		pace_us(500);
 	}
-	for (int i = 0; i < 10000 && !peer_settled(p); i++)
-		usleep(1000);
-	PEER(p, peer_settled(p));
+	peer_settle(p);
 	sim_publisher_destroy(pub);
 	sim_disconnect(c);
 	return 0;
@@ -67,19 +65,16 @@ static int asker(struct peer *p)
 	int r;
 
 	atomic_store(&p->ready, 1);
-	while (!atomic_load(&p->command))
-		usleep(1000);
+	PEER_AWAIT(p, atomic_load(&p->command));
 	start = mono_now_ns();
 	r = sim_subscribe(c, "/asked", NULL, NULL, &s);
 	atomic_store(&p->took_dur_ns, mono_now_ns() - start);
 	snprintf(p->why, sizeof(p->why), "%s", sim_why());
 	atomic_store(&p->result, r);
 	atomic_store(&p->ready, 2);
-	while (!atomic_load(&p->stop) && sim_subscribe(c, "/asked", NULL, NULL, &s) < 0)
-		usleep(1000);
+	AWAIT(atomic_load(&p->stop) || sim_subscribe(c, "/asked", NULL, NULL, &s) >= 0);
 	atomic_store(&p->ready, 3);
-	while (!atomic_load(&p->stop))
-		usleep(1000);
+	PEER_IDLE(p);
 	sim_disconnect(c);
 	return 0;
 }
@@ -112,7 +107,7 @@ TEST_WITH(simd_stopped, setup, stack_sweep)
 	bridge = stack_bridge("b", "pid");
 	slots = stack_slots();
 	assert_int_equal(kill(simd, SIGSTOP), 0);
-	ask->command = 1;
+	peer_tell(ask, 1);
 	late_pid = peer_fork(late, newcomer);
 
 	/* the window fills, then each call waits its time and is refused; what is local flows on */
@@ -186,12 +181,12 @@ TEST_WITH(full_while_running, setup, stack_sweep)
 	q = peer_new();
 	ex = peer_new();
 	pid = peer_fork(p, peer_publisher);
-	p->command = 500;
+	peer_tell(p, 500);
 	UNTIL(10000, p->ok > 20);
 	life = stack_life();
 	shm_leave(0);
 	ok = p->ok;
-	q->command = 500;
+	peer_tell(q, 500);
 	q_pid = peer_fork(q, peer_publisher);
 	ex_pid = peer_fork(ex, peer_exchange);
 	UNTIL(10000, p->ok > ok + 200 && q->ok > 200 && ex->received > 200);
@@ -222,7 +217,7 @@ TEST_WITH(no_room_for_a_new_life, setup, stack_sweep)
 	p = peer_new();
 	pid = peer_fork(p, peer_publisher);
 	life = stack_life();
-	p->command = 500;
+	peer_tell(p, 500);
 	UNTIL(10000, p->ok > 20);
 	shm_leave(1 << 20);
 	assert_int_equal(kill(stack_roudi(), SIGKILL), 0);

@@ -267,7 +267,7 @@ TEST_WITH(one_that_suits, NULL, stack_sweep)
 	assert_int_equal(stack_roudi(), pid);
 	assert_int_equal(stack_int("GetInfo", "roudi_owned"), 0);
 	UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connected"));
-	p->command = 1000;
+	peer_tell(p, 1000);
 	child = peer_fork(p, peer_publisher);
 	UNTIL(10000, p->ok > 10);
 	peer_join(p, child);
@@ -359,7 +359,7 @@ TEST_WITH(stale_files, NULL, stack_sweep)
 			 0);
 	simd = stack_start(CONF);
 	UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connected"));
-	p->command = 1000;
+	peer_tell(p, 1000);
 	pid = peer_fork(p, peer_publisher);
 	UNTIL(10000, p->ok > 5);
 	peer_join(p, pid);
@@ -383,10 +383,10 @@ TEST_WITH(stopped_at_any_moment, NULL, stack_sweep)
 		unsigned delay_us = (unsigned)rand() % 250000;
 		pid_t pid = stack_spawn(CONF, &fd);
 
-		usleep(delay_us); /* the moment, not a wait for anything */
+		moment_us(delay_us);
 		kill(pid, sig);
 		if (rand() % 4 == 0) {
-			usleep((useconds_t)rand() % 20000);
+			moment_us((unsigned)rand() % 20000);
 			kill(pid, sig);
 		}
 		status = stack_wait(pid, 15000);
@@ -410,7 +410,7 @@ TEST_WITH(stopped_under_load, NULL, stack_sweep)
 	uint64_t received;
 
 	UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connected"));
-	p->command = 2000;
+	peer_tell(p, 2000);
 	pid = peer_fork(p, peer_publisher);
 	ex_pid = peer_fork(ex, peer_exchange);
 	UNTIL(10000, p->ok > 50 && ex->ready);
@@ -422,7 +422,7 @@ TEST_WITH(stopped_under_load, NULL, stack_sweep)
 	UNTIL(10000, ex->received > received + 5);
 	received = p->ok;
 	UNTIL(10000, p->ok > received + 5);
-	p->command = -1;
+	peer_tell(p, -1);
 	peer_join(p, pid);
 	peer_join(ex, ex_pid);
 	peer_check(p, false);

@@ -50,7 +50,7 @@ static void dawdle(void)
 		state = (unsigned)mono_now_ns() | 1;
 	state = state * 1664525u + 1013904223u;
 	if (state >> 28 < 5)
-		usleep(state >> 22);
+		moment_us(state >> 22);
 }
 
 static float value(unsigned sensor, uint64_t step, unsigned i)
@@ -70,12 +70,7 @@ static int put(struct sim_publisher *pub, float v, bool local)
 
 static void wait_for(struct peer *p, _Atomic int *flag, int at_least)
 {
-	int64_t end = mono_now_ns() + 20 * NS_PER_S;
-
-	while (atomic_load(flag) < at_least) {
-		PEER(p, mono_now_ns() < end);
-		usleep(1000);
-	}
+	PEER(p, HOLDS_WITHIN(20000, atomic_load(flag) >= at_least));
 }
 
 /* Until the program is connected to us, and then up to a fixed number. */
@@ -87,7 +82,7 @@ static void warm_up(struct peer *p, unsigned me, struct sim_publisher *pub)
 	while (!atomic_load(&arena->heard[me])) {
 		PEER(p, put(pub, -1, true) == 0);
 		PEER(p, ++n < WARM_UP);
-		usleep(10000);
+		pace_us(10000);
 	}
 	while (n++ < WARM_UP)
 		PEER(p, put(pub, -1, true) == 0);
@@ -296,7 +291,7 @@ static void run_once(unsigned seed)
 	restart_time();
 	for (int i = 0; i < SENSORS + 2; i++) {
 		p[i] = peer_new();
-		p[i]->command = i;
+		peer_tell(p[i], i);
 		pids[i] = peer_fork(p[i], i < SENSORS ? sensor_main : i == SENSORS ? program_main : driver_main);
 	}
 	for (int i = 0; i < SENSORS + 2; i++) {
@@ -391,8 +386,7 @@ static int stubborn_main(struct peer *p)
 	p->ready = 1;
 	PEER(p, sim_step_wait(s, -1, &turn) == 0);
 	PEER(p, put(pub, 1, false) == 0); /* kept back: another one has the same rank */
-	while (!p->stop)
-		usleep(1000); /* never acknowledges */
+	PEER_IDLE(p);                     /* never acknowledges */
 	return 0;
 }
 

@@ -108,7 +108,7 @@ static int simulate(struct peer *p)
 	while (!atomic_load(&p->stop)) {
 		for (size_t i = 0; i < n; i++)
 			PEER(p, sim_try_queue_copy(pub[i], body[i], size[i], STAMP, NULL, NULL, NULL) == 0);
-		usleep(20000);
+		pace_us(20000);
 	}
 	for (size_t i = 0; i < n; i++)
 		sim_publisher_destroy(pub[i]);
@@ -293,8 +293,7 @@ static int drive(struct peer *p)
 		sim_release(s[i], slot);
 		atomic_fetch_add(&p->received, 1);
 	}
-	while (!atomic_load(&p->stop))
-		usleep(2000);
+	PEER_IDLE(p);
 	for (size_t i = 0; i < n; i++)
 		sim_subscriber_destroy(s[i]);
 	sim_disconnect(c);
@@ -344,7 +343,7 @@ static int command(struct peer *p)
 	while (!atomic_load(&p->stop)) {
 		for (size_t i = 0; i < n && !keeps; i++)
 			PEER(p, dds_write(c[i].writer, c[i].sample) == 0);
-		usleep(10000);
+		pace_us(10000);
 	}
 	PEER(p, reader_watch(dp, &watch, false) == 0); /* the vehicle has left, and the subscription with it */
 	return 0;
@@ -408,8 +407,7 @@ static int offer_mode(struct peer *p)
 	struct sim_service *sv;
 
 	PEER(p, sim_service_offer(c, MODE_SERVICE, &sim_ControlModeCommand_service, NULL, on_mode, p, &sv) == 0);
-	while (!atomic_load(&p->stop))
-		usleep(2000);
+	PEER_IDLE(p);
 	sim_service_destroy(sv);
 	sim_disconnect(c);
 	return 0;

@@ -152,7 +152,7 @@ static void connects(const struct user *u, unsigned flags, int result, const cha
 {
 	struct peer *p = peer_new();
 
-	p->command = (int)flags;
+	peer_tell(p, (int)flags);
 	p->message[0].state = (uint8_t)(u->uid - 64000);
 	p->message[1].state = (uint8_t)(u->gid - 64000);
 	p->message[2].state = (uint8_t)(u->other ? u->other - 64000 : 0);
@@ -184,7 +184,7 @@ TEST_WITH(a_member, NULL, stack_sweep)
 	if (!has_users)
 		skip();
 	simd = start();
-	p->command = 1000;
+	peer_tell(p, 1000);
 	pid = peer_fork(p, alice_publishes);
 	ex_pid = peer_fork(ex, alice_exchanges);
 	UNTIL(10000, p->ok > 20 && ex->received > 20);
@@ -221,7 +221,7 @@ TEST_WITH(a_member_that_is_killed, NULL, stack_sweep)
 	if (!has_users)
 		skip();
 	simd = start();
-	p->command = 1000;
+	peer_tell(p, 1000);
 	pid = peer_fork(p, alice_publishes);
 	UNTIL(10000, p->ok > 20);
 	kill(pid, SIGKILL);

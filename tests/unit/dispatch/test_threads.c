@@ -255,8 +255,7 @@ static void start(struct rig *rig)
 
 static void wait_connected(struct rig *rig)
 {
-	while (atomic_load(&rig->layout->info[0].bridges) >> 16 != 1)
-		usleep(100); /* bounded by the runner's limit; nothing is asserted about how long */
+	AWAIT(atomic_load(&rig->layout->info[0].bridges) >> 16 == 1);
 }
 
 static void add_producer(struct rig *rig, struct producer *p, uint32_t id, unsigned messages, unsigned burst)

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How tests wait: for an event (a descriptor, a thread, a bell) or, where nobody tells of one, until a condition holds.
+ * Nothing else in tests/ sleeps; tools/dev/check-text looks. Thread: any, also in children and benches; C and C++.
+ */
+#ifndef TEST_SUPPORT_WAIT_H
+#define TEST_SUPPORT_WAIT_H
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static inline void wait_look_again(void)
+{
+	usleep(1000);
+}
+
+static inline int64_t wait_now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Looks again until cond holds; the runner's limit bounds it. */
+#define AWAIT(cond) \
+	do { \
+		while (!(cond)) \
+			wait_look_again(); \
+	} while (0)
+
+/* Whether cond holds within ms. */
+#define HOLDS_WITHIN(ms, cond) \
+	({ \
+		int64_t end_ms_ = wait_now_ms() + (ms); \
+		bool holds_; \
+		while (!(holds_ = (cond)) && wait_now_ms() < end_ms_) \
+			wait_look_again(); \
+		holds_; \
+	})
+
+/* Fails the running test unless cond holds within ms. */
+#define UNTIL(ms, cond) \
+	do { \
+		if (!HOLDS_WITHIN(ms, cond)) \
+			fail_msg("not within %d ms: %s", (int)(ms), #cond); \
+	} while (0)
+
+/*
+ * A bell, in one process or in memory shared by several: who changes what a condition depends on rings, and AWAIT_BELL()
+ * sleeps between two rings. Zero at first.
+ */
+static inline void bell_ring(uint32_t *bell)
+{
+	__atomic_fetch_add(bell, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static inline void bell_wait(uint32_t *bell, uint32_t seen)
+{
+	syscall(SYS_futex, bell, FUTEX_WAIT, seen, NULL, NULL, 0);
+}
+
+#define AWAIT_BELL(bell, cond) \
+	for (uint32_t seen_; seen_ = __atomic_load_n(bell, __ATOMIC_SEQ_CST), !(cond);) \
+	bell_wait(bell, seen_)
+
+/*
+ * Stimuli, not waits: the rhythm in which a test does something again and again, and a moment at which it strikes or for
+ * which it leaves something as it is. Whatever happens meanwhile, the test's result is the same.
+ */
+static inline void pace_us(unsigned dur_us)
+{
+	usleep(dur_us);
+}
+
+static inline void moment_us(unsigned dur_us)
+{
+	usleep(dur_us);
+}
+
+#endif
