@@ -231,7 +231,7 @@ TEST(alone_it_is_the_harmless_one)
 
 	wait_told(observer);
 	end(observer);
-	host_wait_log(&h, "nobody else is heard: it is written in Humble's form");
+	host_wait_log(&h, "no other participant found: it is written in Humble's form");
 	wait_told(late);
 	go(late);
 	wait_told(late); /* of Iron, and it has seen us */
@@ -311,7 +311,7 @@ TEST(a_second_form_is_told_and_not_taken)
 	assert_int_equal(count("they do not see each other's nodes"), 1);
 	end(second);
 	end(third); /* and after them the harmless one again */
-	host_wait_log(&h, "nobody else is heard");
+	host_wait_log(&h, "no other participant found");
 	h.ops->destroy(b);
 }
 

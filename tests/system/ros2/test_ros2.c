@@ -597,7 +597,7 @@ TEST(nothing_is_converted_when_nobody_listens)
 	ops->close(b, t);
 	f.log[0] = '\0';
 	ops->destroy(b);
-	assert_string_equal(f.log, "0 messages converted, 7 not, as nobody listened");
+	assert_string_equal(f.log, "0 messages converted, 7 not, without a subscriber");
 	free(image);
 }
 

@@ -296,8 +296,9 @@ TEST_WITH(bad_ones_spoil_nothing_else, start_bad, stack_sweep)
 	peer_free(p);
 	UNTIL(5000,
 	      stack_said("/t/FAIL: its converter to test_msgs/Readings has failed: Numerical argument out of domain"));
-	UNTIL(5000, stack_said("test_msgs/Readings: 'surplus' (UINT64) is said where 'values' (FLOAT32[]) is due"));
-	UNTIL(5000, stack_said("'values' (FLOAT32[]) is said where 'header' (message) is due"));
+	UNTIL(5000,
+	      stack_said("test_msgs/Readings: 'surplus' (UINT64) is encoded where 'values' (FLOAT32[]) is expected"));
+	UNTIL(5000, stack_said("'values' (FLOAT32[]) is encoded where 'header' (message) is expected"));
 	UNTIL(5000, stack_said("cannot be read: test_msgs/Readings:2: array '[' is not closed"));
 	assert_int_equal(stack_count("/t/FIELDS", "does not follow the definition"),
 			 1); /* once, not with each message */

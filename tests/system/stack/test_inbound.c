@@ -60,10 +60,10 @@ TEST_WITH(first_opens_last_closes, NULL, stack_sweep)
 	UNTIL(10000, atomic_load(&p->received) == MESSAGES || atomic_load(&p->failed));
 	atomic_store(&q->stop, 1);
 	stack_wait(second, 5000);
-	assert_int_equal(stack_count("in:", "first subscriber has come"), 1);
-	assert_int_equal(stack_count("in:", "last subscriber has left"), 0);
+	assert_int_equal(stack_count("in:", "first subscriber connected"), 1);
+	assert_int_equal(stack_count("in:", "last subscriber disconnected"), 0);
 	peer_join(p, first);
-	UNTIL(5000, stack_count("in:", "last subscriber has left") == 1);
+	UNTIL(5000, stack_count("in:", "last subscriber disconnected") == 1);
 	UNTIL(5000, stack_count("in:", "60 brought in, 0 refused") == 1);
 	stack_stop(simd);
 	peer_free(p);

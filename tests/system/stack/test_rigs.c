@@ -196,7 +196,7 @@ TEST_WITH(inbound_to_the_right_one, setup, stack_sweep)
 	/* the bridge of the one whose channel nobody reads stays silent */
 	pid[0] = peer_fork(p[0], listener);
 	UNTIL(10000, p[0]->received == (uint64_t)injected[0]);
-	assert_int_equal(stack_count("/south/in", "first subscriber has come"), 0);
+	assert_int_equal(stack_count("/south/in", "first subscriber connected"), 0);
 	pid[1] = peer_fork(p[1], listener);
 	UNTIL(10000, p[1]->received == (uint64_t)injected[1]);
 	assert_int_equal(p[0]->received, injected[0]);

@@ -414,7 +414,7 @@ TEST(a_file_tells_the_fields)
 	from_file("probe/msg/Every", "tests/unit/schemas/probe/Every.msg", 0, NULL);
 	from_file("probe/msg/Every", "/nonexistent/Every.msg", -ENOENT, "/nonexistent/Every.msg: cannot be read");
 	from_file("other/msg/Every", "tests/unit/schemas/probe/Every.msg", -ENOENT, "type 'probe/Leaf' is not defined");
-	from_file("probe", "tests/unit/schemas/probe/Every.msg", -EINVAL, "no package/msg/Name");
+	from_file("probe", "tests/unit/schemas/probe/Every.msg", -EINVAL, "the form package/msg/Name");
 	from_file("probe/Every", "tests/unit/convert/test_generic.c", -EINVAL, "probe/Every:1:");
 	from_file("probe/Every", "tests", -ENOENT, "tests: cannot be read");
 }

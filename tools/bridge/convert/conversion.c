@@ -66,8 +66,8 @@ static int own_type(const struct sim_type *t, const struct ros_type *const *know
 		r = ros_text_create(name, definition, known, text, sizeof(text), ret_made);
 	free(definition);
 	if (r < 0)
-		return fail(r == -ENOMEM ? r : -ENOTSUP, why, why_size, "%s cannot be made into %s: %s", t->name, name,
-			    text);
+		return fail(r == -ENOMEM ? r : -ENOTSUP, why, why_size, "%s cannot be converted to %s: %s", t->name,
+			    name, text);
 	*ret = ros_text_type(*ret_made);
 	return 0;
 }
@@ -173,16 +173,16 @@ static int emit_checked(const struct conversion_out *c, const struct map_message
 		.size = sizeof(ci), .body_size = (uint32_t)in->size, .body = in->body, .header = in->header
 	};
 	struct enc_check check;
-	int r, said;
+	int r, checked;
 
 	if (in->options->frame)
 		ci.header.frame = in->options->frame;
 	enc_check_begin(&check, c->type, e);
 	r = c->converter->emit(&ci, &check.enc);
-	said = r < 0 ? 0 : enc_check_end(&check);
-	if (said == -EPROTO && check.why[0])
+	checked = r < 0 ? 0 : enc_check_end(&check);
+	if (checked == -EPROTO && check.why[0])
 		snprintf(why, why_size, "%s", check.why);
-	return r < 0 ? r : said;
+	return r < 0 ? r : checked;
 }
 
 int conversion_out_emit(const struct conversion_out *c, const struct map_message *in, struct sim_enc *e, char *why,
@@ -209,7 +209,7 @@ static int open_file(const struct ros_type *const *known, const char *foreign, c
 	int r = ros_generic_sim_name(foreign, name);
 
 	if (r < 0)
-		return fail(r, why, why_size, "\"%.80s\" is no package/msg/Name", foreign);
+		return fail(r, why, why_size, "\"%.80s\" is not of the form package/msg/Name", foreign);
 	r = msg_file_read(name, path, why, why_size, &c->file);
 	if (r < 0)
 		return r;

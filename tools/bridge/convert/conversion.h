@@ -37,14 +37,14 @@ void conversion_out_close(struct conversion_out *c); /* also one that is all zer
 
 /*
  * Before the first message: take the form that the type had before autoware_msgs 1.8, where that is another one; true says that
- * it is, and map_options.no_predictions must be set then. False: it has always been so, or a converter says what it is.
+ * it is, and map_options.no_predictions must be set then. False: it has always been so, or a converter defines it.
  * Errors: those of ros_text_create(), with a sentence.
  */
 int conversion_out_before_1_8(struct conversion_out *c, const struct ros_type *const *known, bool *ret, char *why,
 			      size_t why_size);
 
 /*
- * Say a message. Errors: -EBADMSG the body does not hold together, -ENOTSUP not with these options, -EPROTO the converter
+ * Encode a message. Errors: -EBADMSG the body does not hold together, -ENOTSUP not with these options, -EPROTO the converter
  * does not follow its definition (`why` gets a sentence, else it becomes ""), or the converter's own.
  */
 int conversion_out_emit(const struct conversion_out *c, const struct map_message *in, struct sim_enc *e, char *why,

@@ -55,15 +55,15 @@ static unsigned prim_of(enum sim_kind kind)
 	return (unsigned)kind < SIM_KIND_END ? prims[kind] : ROS_PRIM_END;
 }
 
-static bool same_prim(unsigned have, unsigned said)
+static bool same_prim(unsigned have, unsigned got)
 {
-	return have == said || (said == ROS_UINT8 && (have == ROS_BYTE || have == ROS_CHAR));
+	return have == got || (got == ROS_UINT8 && (have == ROS_BYTE || have == ROS_CHAR));
 }
 
 /* Definitions of ROS 1 have capitals where those of ROS 2 have none. */
-static bool same_name(const char *have, const char *said)
+static bool same_name(const char *have, const char *got)
 {
-	return strcmp(have, said) == 0 || strcasecmp(have, said) == 0;
+	return strcmp(have, got) == 0 || strcasecmp(have, got) == 0;
 }
 
 /* The next of the elements of a list. */
@@ -73,14 +73,15 @@ static const struct ros_field *due_element(struct enc_check *c, unsigned prim)
 
 	if (!same_prim(l->list->prim, prim) || !l->left) {
 		differs(c, "'%s' of %s: %s", l->list->name, l->type->name,
-			l->left ? "an element of another kind is said" : "more elements are said than its list has");
+			l->left ? "an element of another kind is encoded"
+				: "more elements are encoded than its list has");
 		return NULL;
 	}
 	l->left--;
 	return l->list;
 }
 
-/* The field that is due; NULL, and the sentence is written, where another one is said. */
+/* The field that is expected; NULL, and the sentence is written, where another one comes. */
 static const struct ros_field *due(struct enc_check *c, const char *name, unsigned prim, bool array)
 {
 	struct enc_check_level *l = level_of(c);
@@ -95,13 +96,13 @@ static const struct ros_field *due(struct enc_check *c, const char *name, unsign
 		l->at++;
 		return f;
 	}
-	differs(c, "%s: '%.60s' (%s%s) is said where '%s' (%s%s) is due", l->type->name, name ? name : "an element",
-		prim_name(prim), array ? "[]" : "", f ? f->name : "nothing", f ? prim_name(f->prim) : "-",
-		f && f->array != ROS_ONE ? "[]" : "");
+	differs(c, "%s: '%.60s' (%s%s) is encoded where '%s' (%s%s) is expected", l->type->name,
+		name ? name : "an element", prim_name(prim), array ? "[]" : "", f ? f->name : "nothing",
+		f ? prim_name(f->prim) : "-", f && f->array != ROS_ONE ? "[]" : "");
 	return NULL;
 }
 
-/* An array of n elements; `fixed` as it was said. */
+/* An array of n elements; `fixed` as it was encoded. */
 static const struct ros_field *due_array(struct enc_check *c, const char *name, unsigned prim, uint32_t n, bool fixed)
 {
 	const struct ros_field *f = due(c, name, prim, true);
@@ -188,7 +189,7 @@ static void on_end(struct sim_enc *e)
 	struct enc_check *c = check_of(e);
 
 	if (!e->err && (!c->depth || level_of(c)->list))
-		differs(c, "the end of a message is said where none has begun");
+		differs(c, "a message ends that was not begun");
 	if (!complete(c) || e->err)
 		return;
 	c->depth--;

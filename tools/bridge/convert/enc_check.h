@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An encoder that holds what is said against the definition of the message, by name, kind and arity, and hands it on to
+ * An encoder that checks what is encoded against the definition of the message, by name, kind and arity, and hands it on to
  * another one. The first difference stops it, so that what comes from outside, a converter, cannot spoil a stream.
  */
 #ifndef ENC_CHECK_H
@@ -22,8 +22,8 @@ struct enc_check_level {
 };
 
 struct enc_check {
-	struct sim_enc enc;    /* first: what is said to */
-	struct sim_enc *inner; /* who is told */
+	struct sim_enc enc;    /* first: what callers use */
+	struct sim_enc *inner; /* what it is handed on to */
 	struct enc_check_level level[ENC_CHECK_DEPTH];
 	unsigned depth;
 	char why[256]; /* the first difference, "" for none */
@@ -32,7 +32,7 @@ struct enc_check {
 /* Borrows type and inner until the end. */
 void enc_check_begin(struct enc_check *c, const struct ros_type *type, struct sim_enc *inner);
 
-/* 0, -EPROTO something else was said than the definition has: `why` is a sentence; or enc.err. */
+/* 0, -EPROTO it does not follow the definition: `why` is a sentence; or enc.err. */
 int enc_check_end(struct enc_check *c);
 
 #endif

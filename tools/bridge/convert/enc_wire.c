@@ -163,7 +163,7 @@ static void wire_begin_nested(struct sim_enc *e, const char *name)
 	w->opened = w->out->total;
 }
 
-/* In CDR an empty message takes a byte. It is empty if nothing was said since the last one began. */
+/* In CDR an empty message takes a byte. It is empty if nothing was encoded since the last one began. */
 static void wire_end_nested(struct sim_enc *e)
 {
 	struct enc_wire *w = wire_of(e);

@@ -26,7 +26,7 @@ struct enc_wire {
 /* Start a message: resets out, which it borrows until wire_finish(). */
 void wire_begin(struct enc_wire *w, enum wire_format format, struct iov_buf *out);
 
-/* End it. 0: out holds the message; else the first error: -ENOMEM, -ERANGE a time that the format cannot say, or the mapping's. */
+/* End it. 0: out holds the message; else the first error: -ENOMEM, -ERANGE a time that the format cannot hold, or the mapping's. */
 int wire_finish(struct enc_wire *w);
 
 #endif

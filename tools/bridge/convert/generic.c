@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdbool.h>
 
-/* Kinds of which an array is said at once, as it lies in memory. */
+/* Kinds of which an array is encoded at once, as it lies in memory. */
 static bool is_number(const struct sim_field *f)
 {
 	return f->kind >= SIM_KIND_INT8 && f->kind <= SIM_KIND_FLOAT64;

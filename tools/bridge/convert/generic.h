@@ -12,8 +12,8 @@
 #include <sim/encode.h>
 
 /*
- * Say a body (at any multiple of its alignment) to an encoder. Whatever a peer wrote, or goes on writing, nothing outside
- * the body is read, and no more is said than its bytes can hold. 0, or -EBADMSG what sim_msg_check() refuses.
+ * Encode a body (at any multiple of its alignment) to an encoder. Whatever a peer wrote, or goes on writing, nothing outside
+ * the body is read, and no more is encoded than its bytes can hold. 0, or -EBADMSG what sim_msg_check() refuses.
  */
 int generic_emit(const struct sim_type *t, const void *body, size_t size, struct sim_enc *e);
 

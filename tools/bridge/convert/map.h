@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The mappings: which ROS message each bridge-agnostic type becomes, and the other way round. A mapping reads a body in
- * place and says its fields to an encoder; it knows no format. Units, axes and signs that the target has otherwise are
+ * place and hands its fields to an encoder; it knows no format. Units, axes and signs that the target has otherwise are
  * turned here and listed in README.md. Pure functions of their arguments: any thread.
  */
 #ifndef MAP_H
@@ -19,7 +19,7 @@ enum map_points {                     /* layout of the points of a sensor_msgs/P
 		  MAP_POINTS_XYZIRCAEDT, /* Autoware's of 32 bytes, time_stamp uint32 @28 in ns after the header's */
 };
 
-/* Where positions of sim/Gps and sim/GpsOdometry are said to be. UTM is that of the message, or of its latitude and longitude. */
+/* Where positions of sim/Gps and sim/GpsOdometry are given. UTM is that of the message, or of its latitude and longitude. */
 enum map_position {
 	MAP_POSITION_MESSAGE, /* as it comes; what is absolute in the frame "map" is in "utm" */
 	MAP_POSITION_MAP,     /* from the map's origin: of the message, or map_options.origin */
@@ -29,12 +29,12 @@ enum map_position {
 
 enum map_sentence { MAP_SENTENCE_GGA, MAP_SENTENCE_INSATT }; /* of an nmea_msgs/Sentence: place or attitude */
 
-/* What the rig says of a channel. Zeros: everything as it comes. */
+/* Options of a channel in the rig. Zeros: everything as it comes. */
 struct map_options {
 	const char *frame;       /* frame_id instead of the slot's; NULL: the slot's */
 	const char *child_frame; /* of nav_msgs/Odometry instead of the message's; NULL: that */
 	const char *encoding;    /* "bgr8" or "rgb8": swap the channels of an image of the other; NULL: as it comes */
-	double covariance;       /* diagonal of covariances that the message says are not known; 0: as they come */
+	double covariance;       /* diagonal of covariances that are not known; 0: as they come */
 	const double *origin; /* UTM easting, northing and altitude of the map's origin; NULL: the message's map has it */
 	enum map_position position;
 	enum map_points points;
@@ -52,7 +52,7 @@ struct map_message { /* one message; borrows all of it, body until the bytes are
 struct map {
 	const char *sim; /* "sim/Image" */
 	const char *ros; /* "sensor_msgs/Image", as in the tables of ros_type.h */
-	/* 0, -EBADMSG the body does not hold together, -ENOTSUP not with these options. What was said before is then void. */
+	/* 0, -EBADMSG the body does not hold together, -ENOTSUP not with these options. What was encoded before is then void. */
 	int (*emit)(const struct map_message *in, struct sim_enc *e);
 };
 

@@ -159,7 +159,7 @@ static void skip_covariance(struct sim_dec *d)
 	d->ops->array(d, "covariance", SIM_KIND_FLOAT64, 36, &n);
 }
 
-/* What is not said to be available stays 0: an orientation {0, 0, 0, 0} is one that is not known. */
+/* What is not available stays 0: an orientation {0, 0, 0, 0} is one that is not known. */
 static void kinematics(struct sim_dec *d, struct sim_Detected3DObject *o)
 {
 	struct sim_Twist velocity = { 0 };

@@ -62,7 +62,7 @@ static void covariance(struct sim_enc *e, const char *name, const struct map_mes
 
 static void imu(const struct map_message *in, struct sim_enc *e, const struct sim_Imu *m)
 {
-	static const double no_orientation[9] = { -1 }; /* how ROS says so */
+	static const double no_orientation[9] = { -1 }; /* ROS's mark for it */
 	bool known = m->orientation.x != 0 || m->orientation.y != 0 || m->orientation.z != 0 || m->orientation.w != 0;
 
 	map_header(e, in);
@@ -170,7 +170,7 @@ static int move(struct fix *f, const struct map_options *o)
 	return r;
 }
 
-/* The frame that the rig says wins; else what is said to be in the map is, or is in "utm". */
+/* The frame of the rig wins; else it is "map" for positions in the map, or "utm". */
 static int place_of(const struct map_message *in, struct fix f, struct place *ret)
 {
 	int r = move(&f, in->options);

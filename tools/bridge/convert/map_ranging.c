@@ -18,7 +18,7 @@ static bool hit(const struct sim_LaserScan *m, float range)
 	return range >= m->range_min && range <= m->range_max;
 }
 
-/* Whether the scan says so already: then it need not be copied. */
+/* Whether the scan is so already: then it need not be copied. */
 static bool is_as_ros_has_it(const struct sim_LaserScan *m, const float *ranges, const float *intensities, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the vehicle tells of itself, for SVL's and for Autoware's users. See map.h. */
+/* The vehicle's state, for SVL's and for Autoware's users. See map.h. */
 #include "map_private.h"
 #include "sim/msg/CanBus.h"
 #include "sim/msg/Gear.h"

@@ -93,7 +93,7 @@ int msg_file_read(const char *name, const char *path, char *why, size_t why_size
 	r = typeset_take(f->set, f->package, f->root, &e);
 	if (r < 0) {
 		snprintf(why, why_size, "%s: %s", path,
-			 *typeset_why(f->set) ? typeset_why(f->set) : "cannot be read, or is no definition");
+			 *typeset_why(f->set) ? typeset_why(f->set) : "cannot be read, or is not a message definition");
 		goto err;
 	}
 	f->type = &e->type;

@@ -50,7 +50,7 @@ int rpc_own_type(const char *service, const struct sim_type *half, const char *h
 	free(definition);
 	if (r == 0 || r == -ENOMEM)
 		return r;
-	snprintf(why, why_size, "%s cannot be made into %s: %s", half->name, name, text);
+	snprintf(why, why_size, "%s cannot be converted to %s: %s", half->name, name, text);
 	return -ENOTSUP;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Requests and responses of ROS 2 services, as rmw_cyclonedds writes them: CDR of who asks and the how manieth request
- * it is, which the response echoes, then the fields of the message; one zero byte if it has none. rmw_fastrtps says the former
+ * it is, which the response echoes, then the fields of the message; one zero byte if it has none. rmw_fastrtps has the former
  * elsewhere: the fields alone. Pure functions: any thread.
  */
 #ifndef RPC_H
@@ -46,8 +46,8 @@ int rpc_write_response(const struct sim_type *t, const struct rpc_id *id, const 
 		       struct iov_buf *o);
 
 /*
- * A response that says no: of a type with `bool success` and `string message`, false and why. ROS has no errors of
- * services. -ENOTSUP: the type cannot say so.
+ * A negative response: of a type with `bool success` and `string message`, false and why. ROS has no errors of
+ * services. -ENOTSUP: the type cannot carry it.
  */
 int rpc_refusal(const struct sim_type *t, const char *why, void *body, size_t room, size_t *ret_size);
 

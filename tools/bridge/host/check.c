@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * simbridge --check: what a start would refuse of one bridge, without connecting anywhere and without simd. Reads from stdin
- * what simd would say of it, as JSON; each finding is a line on stdout that begins with the key. Thread: main.
+ * the bridge's configuration, as JSON; each finding is a line on stdout that begins with the key. Thread: main.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -93,7 +93,7 @@ int host_check(const char *plugin_dir)
 	int r = plugin ? plugin_load(plugin_dir, plugin, &k.plugin) : -EINVAL;
 
 	if (!plugin)
-		puts("plugin: --check reads from stdin what simd says of a bridge");
+		puts("plugin: --check expects the configuration of a bridge on stdin, as JSON");
 	else if (r < 0)
 		printf("plugin: %s\n", err_why());
 	k.n = r < 0;

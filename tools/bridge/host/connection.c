@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The connection to the far side: made when simd says so, and made again when the plug-in reports that it was lost,
- * with growing pauses. What the plug-in had been told is told again before messages flow: channels are closed and
+ * The connection to the far side: made when simd asks for it, and again, after growing pauses, when the plug-in reports
+ * that it was lost. Before messages flow again the plug-in gets what it had before: channels are closed and
  * opened, listen() and service() follow. Meanwhile simd hears "connecting", and what is on its way is answered -ENOTCONN.
  *
  * A plug-in that connects again by itself reports CONNECTING, and is left alone until it is CONNECTED.
  *
- * Thread: connect and disconnect any, one at a time (connection.lock, before service.life_lock); the step is main's.
+ * Thread: connect and disconnect any, one at a time (connection.lock, before service.watch_lock); the step is main's.
  */
 #include <errno.h>
 #include <string.h>
@@ -121,7 +121,7 @@ static void try_again(struct host *h, int64_t now_mono_ns)
 		r = connect_locked(h);
 	pthread_mutex_unlock(&k->lock);
 	if (r < 0)
-		log_warn("it could not be connected again: %s", err_text(r));
+		log_warn("reconnecting failed: %s", err_text(r));
 	schedule(k, now_mono_ns);
 }
 
@@ -145,7 +145,7 @@ static bool wanted(struct host *h)
 	return yes;
 }
 
-/* Not when it was lost once more meanwhile: the next step begins anew. */
+/* Not when it was lost once more meanwhile: the next step starts again. */
 static bool back(struct host *h, bool only_connected, int64_t now_mono_ns)
 {
 	struct host_connection *k = &h->connection;
@@ -180,7 +180,7 @@ static void replay(struct host *h, int64_t now_mono_ns)
 	atomic_fetch_add(&h->connection.replays, 1);
 	if (!back(h, true, now_mono_ns))
 		return;
-	log_info("connected again; what was open is open again");
+	log_info("connected again; channels are open again");
 	host_report(h);
 }
 

@@ -95,8 +95,9 @@ static int check_one(const struct sim_converter *c, unsigned i, const char *path
 	if (!c->foreign)
 		return err_set(-ELIBBAD, "%s: the converter of %s does not name the foreign type", path, t->name);
 	if (!foreign_ok(c->foreign))
-		return err_set(-ELIBBAD, "%s: the converter of %s names \"%.60s\", which is no package/msg/Name", path,
-			       t->name, c->foreign);
+		return err_set(-ELIBBAD,
+			       "%s: the converter of %s names \"%.60s\", which is not of the form package/msg/Name",
+			       path, t->name, c->foreign);
 	if (c->definition && strnlen(c->definition, DEFINITION_BYTES + 1) > DEFINITION_BYTES)
 		return err_set(-ELIBBAD, "%s: the definition of %s is longer than %u bytes", path, c->foreign,
 			       DEFINITION_BYTES);
@@ -190,7 +191,7 @@ int converters_load(const char *dir, const json_t *names, struct converters **re
 			break;
 		if (name)
 			plugin_path(path, dir, "converter", name);
-		r = name ? load_one(c, path) : err_set(-EPROTO, "simd named a converter that is no string");
+		r = name ? load_one(c, path) : err_set(-EPROTO, "simd listed a converter that is not a string");
 	}
 	if (r < 0)
 		converters_unload(c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bridge's life and the services its plug-in calls. Thread: main; services: any. */
+/* Creating and destroying a bridge, and what its plug-in calls. Thread: main; services: any. */
 #include "host.h"
 
 #include <errno.h>
@@ -92,7 +92,7 @@ static void service_complete(void *ctx, struct sim_task *task, int result)
 	int r = task_complete(task, result);
 
 	if (r < 0)
-		log_error("the plug-in answered a task twice; the second answer is ignored");
+		log_error("the plug-in answered a task twice; ignoring the second answer");
 	else
 		task_count(h, r, result);
 }
@@ -150,9 +150,9 @@ static void fill_services(struct host *h)
 	};
 }
 
-/* ---- life ---- */
+/* ---- create and destroy ---- */
 
-/* In the plug-in's own words, where it has said something: an errno is too little to mend a configuration by. */
+/* With the plug-in's own error, if it logged one: an errno is too little to correct a configuration by. */
 static int create_failed(struct host *h, int r)
 {
 	pthread_mutex_lock(&h->lanes_lock);
@@ -168,7 +168,7 @@ static int load(struct host *h, const char *plugin_dir)
 	int r;
 
 	if (!plugin)
-		return err_set(-EPROTO, "simd named no plug-in for this bridge");
+		return err_set(-EPROTO, "simd listed no plug-in for this bridge");
 	r = plugin_load(plugin_dir, plugin, &h->plugin);
 	if (r < 0)
 		return r;

@@ -2,7 +2,7 @@
 /*
  * One running bridge: the plug-in's instance, its topics, its lanes, its totals.
  *
- * Threads: main owns the instance's life (create, connect, flush, destroy). Every lane has one thread
+ * Threads: main owns the instance (create, connect, flush, destroy). Every lane has one thread
  * ("lane.N") that receives, publishes and answers; "clock" publishes /clock. host->topics is guarded by topics_lock;
  * totals are atomics. Lock order: topics_lock, then whatever the plug-in locks.
  */
@@ -76,15 +76,15 @@ struct host_connection {          /* the far side; connection.c */
 struct host_gate;
 
 struct host_service {                        /* service.c */
-	pthread_mutex_t life_lock;           /* starting and stopping, one at a time */
-	struct sim_service_watcher *watcher; /* guarded by life_lock */
+	pthread_mutex_t watch_lock;          /* starting and stopping, one at a time */
+	struct sim_service_watcher *watcher; /* guarded by watch_lock */
 	struct host_gate *gate;
-	struct list told; /* host_told::link; the watcher's, and whose stop has ended it */
+	struct list known; /* host_known::link; the watcher's, then the one's who stops it */
 };
 
 struct host_time_driver { /* driving time with a clock of the far side; time_driver.c. One thread of the plug-in's at a time */
 	struct sim_driver *driver; /* NULL: not ours */
-	int said;                  /* the last refusal that was logged; 0: it drives */
+	int refused;               /* the last error that was logged; 0: it drives */
 	bool driving;
 	int64_t retry_mono_ns;  /* the lease is another's: not before */
 	struct log_limit limit; /* of what the far side can cause as often as it likes */
@@ -97,7 +97,7 @@ struct host {
 	struct sim_bridge_host services;
 	struct sim_bridge *bridge;
 	struct sim_bridge_session *session;
-	json_t *config; /* what AttachBridge told: name, plugin, connection, options, inbound */
+	json_t *config; /* the reply of AttachBridge: name, plugin, connection, options, inbound */
 	json_t *options;
 	pthread_mutex_t options_lock;
 	json_t *option_texts; /* what was no text, as text, so that it can be borrowed; guarded by options_lock */
@@ -137,7 +137,7 @@ struct host {
 
 /* What takes a ctx is what the plug-in calls, and the host: the members of struct sim_bridge_host say what it does. */
 
-/* ---- host.c: life and services ---- */
+/* ---- host.c: create, destroy, and what the plug-in calls ---- */
 int host_create(struct sim_client *client, const char *plugin_dir, json_t *config, struct host **ret);
 void host_destroy(struct host *h);
 void host_report(struct host *h); /* status and totals to simd */
@@ -169,21 +169,21 @@ void host_topics_close(struct host *h);
 
 /* ---- lanes.c ---- */
 int host_lane_start(struct host *h, struct sim_lane *lane, bool first);
-/* The orderly end: simd hears that no more is wanted, and what it has sent is published and answered while that can be done. */
+/* The orderly end: simd is notified that no more is wanted, and what it has sent is published and answered while that can be done. */
 void host_lanes_drain(struct host *h);
 void host_lanes_join(struct host *h); /* their threads; what is pending may still be answered */
 void host_lanes_free(struct host *h); /* after the plug-in is destroyed: it answers no more */
 
 /* ---- clock.c ---- */
-/* Once, if the rig says so and the plug-in carries it. Thread: that of connect(). */
+/* Once, if the rig lists it and the plug-in carries it. Thread: that of connect(). */
 void host_clock_start(struct host *h);
 void host_clock_stop(struct host *h); /* waits for a publish() that runs */
 
 /* ---- service.c ---- */
 int host_service_init(struct host *h);
-/* Beside connect() and disconnect(): the plug-in is told of services, and may call them, in between. */
+/* Beside connect() and disconnect(): in between the plug-in is notified of services and may call them. */
 void host_service_start(struct host *h);
-void host_service_stop(struct host *h); /* again is fine; lock: life_lock, then the plug-in's */
+void host_service_stop(struct host *h); /* again is fine; lock: watch_lock, then the plug-in's */
 void host_service_finish(struct host *h);
 int host_service_call(void *ctx, const char *service, const struct sim_service_type *type, const void *request,
 		      size_t size, int64_t timeout_dur_ns, sim_answer_fn fn, void *user);
@@ -197,7 +197,7 @@ int host_inbound_publish(void *ctx, const char *channel, const struct sim_type *
 int host_inbound_offer(void *ctx, const char *channel, const struct sim_type *type);
 /* Tell the plug-in for whom somebody has begun, or ceased, to listen. Thread: main. True: look again soon. */
 bool host_inbound_watch(struct host *h);
-/* The plug-in has a new connection: it is told anew who listens. */
+/* The plug-in has a new connection: it is notified again of who listens. */
 void host_inbound_replay(struct host *h);
 void host_inbound_finish(struct host *h);
 

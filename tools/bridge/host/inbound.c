@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Messages from the far side into channels of the rig. Only channels that the rig lists under "inbound" may be
- * written; nothing is delivered while time is paused, unless the rig says so.
+ * written; nothing is delivered while time is paused, unless the rig allows it.
  *
  * Thread: any of the plug-in's; main for host_inbound_watch(). Guarded by inbound_lock, which is not held while
  * the plug-in is called.
@@ -196,7 +196,7 @@ bool host_inbound_watch(struct host *h)
 		if (!differs)
 			continue;
 		log_info("%s: %s", in.name,
-			 in.listened ? "its first subscriber has come" : "its last subscriber has left");
+			 in.listened ? "first subscriber connected" : "last subscriber disconnected");
 		h->plugin->ops->listen(h->bridge, in.name, in.listened);
 	}
 	return offers;

@@ -59,7 +59,7 @@ static int publish(struct host_lane *l, const struct sim_delivery *d, struct sim
 	struct host_topic *topic = host_topic_find(l->host, d->channel_id);
 
 	if (!d->slot)
-		return -ESTALE; /* of a life of the data plane that this process no longer sees */
+		return -ESTALE; /* of a generation of the data plane that this process is not attached to */
 	if (atomic_load(&l->host->connection.lost))
 		return -ENOTCONN;
 	if (!topic || !topic->topic)
@@ -94,7 +94,7 @@ static void further_lane(struct host_lane *l, struct sim_lane *lane)
 	int r = host_lane_start(l->host, lane, false);
 
 	if (r < 0) {
-		log_error("one more lane cannot be served: %s", err_why());
+		log_error("a further lane cannot be started: %s", err_why());
 		sim_lane_destroy(lane);
 	}
 }

@@ -37,7 +37,7 @@ static const struct opt options[] = {
 	OPT("plugin-dir", 0, STRING, plugin_dir, "DIR", "where bridge_<name>.so lies", .complete = "dir"),
 	OPT("stay", 0, FLAG, stay, NULL, "when simd ends, wait for the next one instead of exiting"),
 	OPT("check", 0, FLAG, check, NULL,
-	    "check what stdin says of the bridge, as JSON, and exit: for simd --check-config"),
+	    "check the bridge's configuration from stdin, as JSON, and exit: for simd --check-config"),
 	{ 0 },
 };
 
@@ -79,7 +79,7 @@ static int open_signals(void)
 
 /*
  * SIGTERM stays blocked while the bridge starts: inside iceoryx it could leave a lock of RouDi held. So each step of the
- * start asks whether it has come; what a dead simd has left behind is not to begin anything.
+ * start asks whether it has come; with a stale socket of a dead simd nothing is to begin.
  */
 static bool stop_asked(int signal_fd)
 {
@@ -142,7 +142,7 @@ static int attach(struct sim_client *c, const struct args *a, json_t **ret_confi
 
 #define NEVER_WORKS 78 /* exit code: EX_CONFIG of sysexits(3) */
 
-/* The plug-in or what the rig says of it is wrong: another start would end the same way. */
+/* The plug-in or its configuration is invalid: another start would end the same way. */
 static bool is_permanent(int r)
 {
 	return r == -EINVAL || r == -ENOENT || r == -ELIBBAD;
@@ -160,7 +160,7 @@ static int session(struct sim_client *c, const struct args *a, const char *dir, 
 	if (r < 0 || stop_asked(signal_fd))
 		goto out;
 	r = host_create(c, dir, config, &h);
-	if (r < 0) { /* `simctl bridge list` is to say why there is no bridge */
+	if (r < 0) { /* `simctl bridge list` shows why there is no bridge */
 		sim_lane_status(lane0, SIM_BRIDGE_DISCONNECTED, 0, 0, 0, 0, err_why());
 		*ret_permanent = is_permanent(r);
 		goto out;

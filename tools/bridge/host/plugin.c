@@ -135,7 +135,7 @@ static const struct sim_bridge_option *find_option(const struct plugin *p, const
 	return NULL;
 }
 
-/* The default tells what an option takes: an object, a list, or what is said in a word. */
+/* The default shows what an option takes: an object, a list, or a single value. */
 static int check_kind(const struct sim_bridge_option *o, json_t *value)
 {
 	char begin = o->deflt ? o->deflt[0] : '\0';

@@ -54,7 +54,7 @@ int plugin_check_ops(const struct sim_bridge_ops *ops, const char *path);
 int plugin_check_options(const struct plugin *p, json_t *options, void (*each)(void *arg), void *arg);
 /*
  * Value of an option as text: the rig's, else the default; anything but a string as JSON. NULL when it is not on the list.
- * What was no text before is kept in texts, an object, for as long as that lives.
+ * A value that is not a string is kept as text in texts, an object, as long as that exists.
  */
 const char *plugin_option(const struct plugin *p, json_t *options, const char *name, json_t *texts);
 

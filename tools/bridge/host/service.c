@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Services for the far side: from connect() to disconnect() the plug-in is told which there are, and calls them without
+ * Services for the far side: from connect() to disconnect() the plug-in is notified which there are, and calls them without
  * waiting. Each call is answered exactly once, at the latest before disconnect().
  *
  * Thread: callbacks run on the client's "sim-service", one at a time; what ends with the connection on the thread that
@@ -33,24 +33,24 @@ struct host_call {
 	void *user;
 };
 
-struct host_told {        /* a service that the plug-in has been told of */
-	struct list link; /* host_service::told; of the one who watches, and of who has ended that */
+struct host_known {       /* a service that the plug-in was notified of */
+	struct list link; /* host_service::known; the watcher's, then the one's who stops it */
 	char *name;
 };
 
-/* ---- what there is ---- */
+/* ---- services available ---- */
 
-static struct host_told *find(struct host *h, const char *name)
+static struct host_known *find(struct host *h, const char *name)
 {
-	struct host_told *t;
+	struct host_known *t;
 
-	list_for_each(t, &h->service.told, link)
+	list_for_each(t, &h->service.known, link)
 		if (!strcmp(t->name, name))
 			return t;
 	return NULL;
 }
 
-static void forget(struct host *h, struct host_told *t)
+static void forget(struct host *h, struct host_known *t)
 {
 	h->plugin->ops->service(h->bridge, t->name, NULL);
 	list_remove(&t->link);
@@ -60,7 +60,7 @@ static void forget(struct host *h, struct host_told *t)
 
 static bool remember(struct host *h, const char *name)
 {
-	struct host_told *t = MEM_NEW(struct host_told);
+	struct host_known *t = MEM_NEW(struct host_known);
 
 	if (!t)
 		return false;
@@ -69,20 +69,20 @@ static bool remember(struct host *h, const char *name)
 		mem_free(t);
 		return false;
 	}
-	list_append(&h->service.told, &t->link);
+	list_append(&h->service.known, &t->link);
 	return true;
 }
 
 static void on_service(void *user, const char *name, const struct sim_service_type *type)
 {
 	struct host *h = user;
-	struct host_told *t = find(h, name);
+	struct host_known *t = find(h, name);
 
 	if (!type && t) {
-		log_debug("%s has gone", name);
+		log_debug("%s removed", name);
 		forget(h, t);
 	} else if (type && !t && plugin_serves(h->plugin, type->name) && remember(h, name)) {
-		log_debug("%s (%s) is there", name, type->name);
+		log_debug("%s (%s) available", name, type->name);
 		h->plugin->ops->service(h->bridge, name, type);
 	}
 }
@@ -200,14 +200,14 @@ int host_service_call(void *ctx, const char *service, const struct sim_service_t
 	return r;
 }
 
-/* ---- life ---- */
+/* ---- start and stop ---- */
 
 int host_service_init(struct host *h)
 {
 	struct host_gate *g = MEM_NEW(struct host_gate);
 
-	list_init(&h->service.told);
-	pthread_mutex_init(&h->service.life_lock, NULL);
+	list_init(&h->service.known);
+	pthread_mutex_init(&h->service.watch_lock, NULL);
 	if (!g)
 		return -ENOMEM;
 	pthread_mutex_init(&g->lock, NULL);
@@ -231,23 +231,23 @@ void host_service_start(struct host *h)
 
 	if (!h->client)
 		return;
-	pthread_mutex_lock(&h->service.life_lock);
+	pthread_mutex_lock(&h->service.watch_lock);
 	pthread_mutex_lock(&g->lock);
 	g->open = true;
 	pthread_mutex_unlock(&g->lock);
 	watch(h);
-	pthread_mutex_unlock(&h->service.life_lock);
+	pthread_mutex_unlock(&h->service.watch_lock);
 }
 
 static void end(struct host *h)
 {
 	struct host_gate *g = h->service.gate;
-	struct host_told *t, *tmp;
+	struct host_known *t, *tmp;
 	struct host_call *call;
 
 	sim_service_watcher_destroy(h->service.watcher);
 	h->service.watcher = NULL;
-	list_for_each_safe(t, tmp, &h->service.told, link)
+	list_for_each_safe(t, tmp, &h->service.known, link)
 		forget(h, t);
 	pthread_mutex_lock(&g->lock);
 	g->open = false;
@@ -262,9 +262,9 @@ void host_service_stop(struct host *h)
 {
 	if (!h->service.gate)
 		return;
-	pthread_mutex_lock(&h->service.life_lock);
+	pthread_mutex_lock(&h->service.watch_lock);
 	end(h);
-	pthread_mutex_unlock(&h->service.life_lock);
+	pthread_mutex_unlock(&h->service.watch_lock);
 }
 
 void host_service_finish(struct host *h)
@@ -272,5 +272,5 @@ void host_service_finish(struct host *h)
 	if (!h->service.gate)
 		return;
 	gate_unref(h->service.gate);
-	pthread_mutex_destroy(&h->service.life_lock);
+	pthread_mutex_destroy(&h->service.watch_lock);
 }

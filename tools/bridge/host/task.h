@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tasks: one message in the hands of the plug-in. A task lives from its delivery to its one answer; what a
+ * Tasks: one message in the hands of the plug-in. A task exists from its delivery to its one answer; what a
  * plug-in keeps pending stays in the lane's table. Thread: delivered by the lane's thread, answered from any.
  */
 #ifndef TASK_H

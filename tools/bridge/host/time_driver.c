@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A clock of the far side drives simulated time: the source `ros2`, and no other. The lease is taken when the first time comes
- * and given back when that clock is gone. A refusal is logged once; the next time that comes asks anew.
+ * and released when that clock is lost. A refusal is logged once; the next time that comes asks again.
  *
  * Thread: the plug-in's, one at a time; host_time_driver_finish() when the plug-in is destroyed.
  */
@@ -24,7 +24,7 @@ static void release(struct host_time_driver *d)
 	d->driver = NULL;
 }
 
-/* The page says so without a question to simd, so a source that is switched to is seen with the next time that comes. */
+/* From the page, without asking simd: a switch of the source is seen with the next time that comes. */
 static int check_source(struct host *h)
 {
 	uint32_t source = SIM_LOAD_(&sim_clock_page(h->client)->source, __ATOMIC_RELAXED);
@@ -47,7 +47,7 @@ static int take_lease(struct host *h)
 	if (d->driver)
 		return 0;
 	if (now_mono_ns < d->retry_mono_ns)
-		return err_set(-EBUSY, "somebody else drives time");
+		return err_set(-EBUSY, "another client drives time");
 	r = sim_driver_acquire(h->client, 0, &d->driver);
 	if (r == -EBUSY)
 		d->retry_mono_ns = now_mono_ns + RETRY_DUR_NS;
@@ -56,7 +56,7 @@ static int take_lease(struct host *h)
 	return check_source(h); /* it may have been switched while we asked: then this is another's lease */
 }
 
-static int say(struct host *h, int64_t sim_ns)
+static int set_time(struct host *h, int64_t sim_ns)
 {
 	struct host_time_driver *d = &h->time_driver;
 	struct sim_clock_sample now;
@@ -79,7 +79,7 @@ static int drive_once(struct host *h, int64_t sim_ns)
 	if (r == 0)
 		r = take_lease(h);
 	if (r == 0)
-		r = say(h, sim_ns);
+		r = set_time(h, sim_ns);
 	if (r == -EPERM)
 		release(&h->time_driver);
 	return r;
@@ -87,13 +87,13 @@ static int drive_once(struct host *h, int64_t sim_ns)
 
 static void note(struct host_time_driver *d, int r)
 {
-	if (r < 0 && r != d->said)
+	if (r < 0 && r != d->refused)
 		log_at(r == -ENOTCONN ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARN,
 		       "the far side's clock does not drive time: %s", err_why());
 	if (r == 0 && !d->driving)
 		log_limited(&d->limit, mono_now_ns(), LOG_LEVEL_INFO, "the far side's clock drives time");
 	d->driving = r == 0;
-	d->said = r;
+	d->refused = r;
 }
 
 int host_time_driver_set(void *ctx, int64_t sim_ns)
@@ -105,10 +105,10 @@ int host_time_driver_set(void *ctx, int64_t sim_ns)
 	if (sim_ns == SIM_BRIDGE_CLOCK_GONE) {
 		if (d->driving)
 			log_limited(&d->limit, mono_now_ns(), LOG_LEVEL_INFO,
-				    "the far side's clock is gone: time holds");
+				    "the far side's clock is lost: clock stopped");
 		release(d);
 		d->driving = false;
-		d->said = 0;
+		d->refused = 0;
 		d->retry_mono_ns = 0;
 		return 0;
 	}

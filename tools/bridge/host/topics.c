@@ -120,7 +120,7 @@ static void topic_open(struct host *h, struct host_topic *t)
 		refuse(h, t);
 }
 
-/* simd counts a message as one for this bridge until it has heard this. */
+/* simd counts a message as one for this bridge until this is reported. */
 static int report(const struct host *h, struct sim_lane *lane, const struct host_topic *t)
 {
 	bool refused = t->result < 0;
@@ -130,7 +130,7 @@ static int report(const struct host *h, struct sim_lane *lane, const struct host
 		r = sim_lane_carries(lane, t->ch.id, refused ? t->result : 0, refused ? t->why : t->far_name,
 				     t->far_type);
 	if (r < 0)
-		log_debug("%s: simd was not told: %s", t->name, sim_why());
+		log_debug("%s: not reported to simd: %s", t->name, sim_why());
 	return r;
 }
 

@@ -79,7 +79,7 @@ static int take_file(const char *path)
 
 	if (fd < 0)
 		return -errno;
-	/* where locks are not to be had nobody else can be told apart, but what holds something still is */
+	/* where locks are unavailable other writers cannot be detected, but a file that is not empty can */
 	if ((flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) || fstat(fd, &st) < 0 || st.st_size > 0) {
 		close(fd);
 		return -EEXIST;
@@ -205,7 +205,7 @@ int log_file_write(struct log_file *f, const char *data, size_t len, bool packs)
 	return f->n < ENOUGH ? 0 : log_file_flush(f);
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 int log_file_init(struct log_file *f, int level)
 {

@@ -2,7 +2,7 @@
 /*
  * The files of one stem: <stem>.txt.gz, <stem>.2.txt.gz, <stem>.3.txt.gz, ... What holds something is never opened for
  * writing again: a writer takes the number after the highest one, and holds a lock on it while it writes, so that a second
- * one takes the next. Not the same file again: what a kill or a full disk has left at its end would hide what follows.
+ * one takes the next. Not the same file again: an end cut off by a kill or a full disk would hide what follows.
  *
  * A file is a row of gzip members, each written whole: once a second (flush), or when there is enough of it. So one whose
  * writer was killed is whole, but for a kill in the middle of a write. What could not be written (a full disk) is taken off

@@ -63,7 +63,7 @@ static enum sim_bridge_status null_status(const struct sim_bridge *b)
 	return (enum sim_bridge_status)atomic_load(&b->status);
 }
 
-/* channel->type has the field table, channel->options what the rig says of it. -ENOTSUP: such messages cannot be sent. */
+/* channel->type has the field table, channel->options those of the rig. -ENOTSUP: such messages cannot be sent. */
 static int null_open(struct sim_bridge *b, const struct sim_bridge_channel *channel, struct sim_bridge_topic **ret)
 {
 	struct sim_bridge_topic *t = calloc(1, sizeof(*t));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A channel and what the rig makes of it: one topic, or several, as a vehicle's status becomes six reports in Autoware. What
- * the rig may say stands under "ros2" in the channel's options: an object, or a list of them.
+ * A channel and what the rig makes of it: one topic, or several, as a vehicle's status becomes six reports in Autoware. Its
+ * options are under "ros2" in the channel's options: an object, or a list of them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #include "ros2.h"
 
-enum { PLAIN = -2, ONLY = -1 }; /* of no list: the rig says nothing of the channel; it has one topic */
+enum { PLAIN = -2, ONLY = -1 }; /* of no list: the rig has no options of the channel; it has one topic */
 
 /* What is wrong with the topic at index i, or with the only one; a key is named only where the rig has it. */
 static void complain(struct sim_bridge *b, const struct sim_bridge_channel *ch, int i, const char *why)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Who else publishes /clock, while we do: nodes of use_sim_time would jump between two times. Named once each, with the node if the
- * graph says whose it is, and told to simd, whose `simctl clock status` shows them.
+ * graph says whose it is, and reported to simd: `simctl clock status` shows them.
  *
  * Thread: "ros2-graph"; open: before it runs.
  */
@@ -46,7 +46,7 @@ static void drop(struct ros2_clock_publishers *v, dds_instance_handle_t instance
 {
 	for (unsigned i = 0; i < v->n; i++)
 		if (v->one[i].instance == instance) {
-			v->changed |= v->one[i].told;
+			v->changed |= v->one[i].reported;
 			v->one[i] = v->one[--v->n];
 			return;
 		}
@@ -76,15 +76,15 @@ static void print_publisher(const struct sim_bridge *b, const struct ros2_clock_
 	snprintf(ret, ROS2_WHO_MAX, "%s (%s)", *node ? node : "a publisher", gid);
 }
 
-static void tell(struct sim_bridge *b, struct ros2_clock_publisher *r)
+static void log_publisher(struct sim_bridge *b, struct ros2_clock_publisher *r)
 {
 	char who[ROS2_WHO_MAX];
 
-	r->told = b->clock_publishers.changed = true;
+	r->reported = b->clock_publishers.changed = true;
 	print_publisher(b, r, who);
 	if (ros2_log_allowed(&b->clock_publishers.lines))
 		log_warn(b,
-			 "%s publishes /clock too: nodes of use_sim_time jump between its time and ours; end it, or take "
+			 "%s publishes /clock too: nodes with use_sim_time jump between its time and ours; stop it, or take "
 			 "ours out (\"!/clock\" in the bridge's channels)",
 			 who);
 }
@@ -96,7 +96,7 @@ static void report(struct sim_bridge *b)
 	size_t at = 0;
 
 	for (unsigned i = 0; i < b->clock_publishers.n; i++) {
-		if (!b->clock_publishers.one[i].told)
+		if (!b->clock_publishers.one[i].reported)
 			continue;
 		print_publisher(b, &b->clock_publishers.one[i], who);
 		if (at + strlen(who) + 1 > REPORT_TEXT) {
@@ -121,12 +121,12 @@ int64_t ros2_clock_publishers_look(struct sim_bridge *b)
 		struct ros2_clock_publisher *r = &v->one[i];
 		bool matters = atomic_load(&v->ours) > 0;
 
-		v->changed |= r->told && !matters;
-		r->told &= matters;
-		if (r->told || !matters)
+		v->changed |= r->reported && !matters;
+		r->reported &= matters;
+		if (r->reported || !matters)
 			continue;
 		if (now >= r->due || *ros2_graph_node_of(b, &r->participant))
-			tell(b, r);
+			log_publisher(b, r);
 		else if (r->due - now < rest_dur_ns)
 			rest_dur_ns = r->due - now;
 	}

@@ -52,19 +52,19 @@ static int read_distro(struct sim_bridge *b)
 	static const char *const names[] = { "auto", "humble", "iron", "jazzy", NULL };
 	int n = ros2_option_word(b, "ros_distro", names, "auto, humble, iron or jazzy");
 
-	b->graph.said = n > 0 ? names[n] : NULL;
+	b->graph.distro = n > 0 ? names[n] : NULL;
 	b->graph.deflt = n < 2 ? GRAPH_GID_HUMBLE : GRAPH_GID_IRON;
 	return n < 0 ? n : 0;
 }
 
-static bool says(const char *name, const char *value)
+static bool env_is(const char *name, const char *value)
 {
 	const char *v = getenv(name);
 
 	return v && strcmp(v, value) == 0;
 }
 
-/* As rmw does: a word that it does not know is told, and has no effect. */
+/* As rmw does: an unknown word is logged and ignored. */
 static void check_range(struct sim_bridge *b)
 {
 	static const char *const ranges[] = { "", "OFF", "LOCALHOST", "SUBNET", "SYSTEM_DEFAULT" };
@@ -90,8 +90,8 @@ static int read_localhost(struct sim_bridge *b, bool *ret)
 		return n;
 	check_range(b);
 	*ret = n == 1 ||
-	       (n == 2 && !says("ROS_LOCALHOST_ONLY", "0") && !says("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET") &&
-		!says("ROS_AUTOMATIC_DISCOVERY_RANGE", "SYSTEM_DEFAULT"));
+	       (n == 2 && !env_is("ROS_LOCALHOST_ONLY", "0") && !env_is("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET") &&
+		!env_is("ROS_AUTOMATIC_DISCOVERY_RANGE", "SYSTEM_DEFAULT"));
 	return 0;
 }
 
@@ -108,9 +108,10 @@ static void put_peers(struct sim_bridge *b, FILE *f, bool localhost)
 		if (n && strspn(at, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.:-_%") >= n)
 			fprintf(f, "<Peer address=\"%.*s\"/>", (int)n, at);
 		else if (n)
-			log_warn(b,
-				 "ROS_STATIC_PEERS: \"%.*s\" is no address: ignored; addresses have ';' between them",
-				 (int)n, at);
+			log_warn(
+				b,
+				"ROS_STATIC_PEERS: \"%.*s\" is not an address, ignoring it; addresses have ';' between them",
+				(int)n, at);
 		at += n + (at[n] == ';');
 	}
 }

@@ -20,7 +20,7 @@
 #define GRAPH_TOPIC "ros_discovery_info"
 #define KEPT        512 /* samples that may wait for us */
 
-/* ---- what we say ---- */
+/* ---- our sample ---- */
 
 static void put_gid(struct sim_bridge *b, struct sim_enc *e, dds_entity_t entity)
 {
@@ -81,17 +81,17 @@ void ros2_graph_publish(struct sim_bridge *b)
 	iov_buf_finish(&o);
 }
 
-/* ---- what the others say ---- */
+/* ---- others' samples ---- */
 
-static struct ros2_peer *heard_of(struct ros2_graph *g, dds_instance_handle_t writer)
+static struct ros2_peer *peer_of(struct ros2_graph *g, dds_instance_handle_t writer)
 {
-	for (unsigned i = 0; i < g->thr.n_heard; i++)
-		if (g->thr.heard[i].writer == writer)
-			return &g->thr.heard[i];
-	if (g->thr.n_heard == ROS2_PEERS_MAX)
+	for (unsigned i = 0; i < g->thr.n_peers; i++)
+		if (g->thr.peers[i].writer == writer)
+			return &g->thr.peers[i];
+	if (g->thr.n_peers == ROS2_PEERS_MAX)
 		return NULL;
-	g->thr.heard[g->thr.n_heard] = (struct ros2_peer){ .writer = writer };
-	return &g->thr.heard[g->thr.n_heard++];
+	g->thr.peers[g->thr.n_peers] = (struct ros2_peer){ .writer = writer };
+	return &g->thr.peers[g->thr.n_peers++];
 }
 
 /* Two bridges would hold each other to a form that nobody else has any more. */
@@ -108,15 +108,15 @@ static bool is_bridge(struct sim_bridge *b, dds_instance_handle_t writer)
 static void note(void *arg, const struct endpoint_sample *s)
 {
 	struct sim_bridge *b = arg;
-	struct graph_info said;
+	struct graph_info info;
 	struct ros2_peer *h;
 
 	if (is_bridge(b, s->info->publication_handle))
 		return;
-	if (graph_read(s->bytes, s->len, &said) == 0 && (h = heard_of(&b->graph, s->info->publication_handle))) {
-		h->said = said;
-	} else if (!b->graph.thr.told_odd) {
-		b->graph.thr.told_odd = true;
+	if (graph_read(s->bytes, s->len, &info) == 0 && (h = peer_of(&b->graph, s->info->publication_handle))) {
+		h->info = info;
+	} else if (!b->graph.thr.odd_logged) {
+		b->graph.thr.odd_logged = true;
 		log_info(b, "ros_discovery_info: a message of %zu bytes that no ROS sends, or too many: ignored",
 			 s->len);
 	}
@@ -127,15 +127,15 @@ static void forget_those_who_left(struct ros2_graph *g)
 	dds_instance_handle_t there[2 * ROS2_PEERS_MAX];
 	int n = dds_get_matched_publications(g->reader, there, 2 * ROS2_PEERS_MAX);
 
-	for (unsigned i = 0; n >= 0 && n <= 2 * (int)ROS2_PEERS_MAX && i < g->thr.n_heard;) {
+	for (unsigned i = 0; n >= 0 && n <= 2 * (int)ROS2_PEERS_MAX && i < g->thr.n_peers;) {
 		int k = 0;
 
-		while (k < n && there[k] != g->thr.heard[i].writer)
+		while (k < n && there[k] != g->thr.peers[i].writer)
 			k++;
 		if (k < n)
 			i++;
 		else
-			g->thr.heard[i] = g->thr.heard[--g->thr.n_heard];
+			g->thr.peers[i] = g->thr.peers[--g->thr.n_peers];
 	}
 }
 
@@ -143,9 +143,9 @@ const char *ros2_graph_node_of(const struct sim_bridge *b, const dds_guid_t *par
 {
 	const struct ros2_graph *g = &b->graph;
 
-	for (unsigned i = 0; i < g->thr.n_heard; i++)
-		if (memcmp(g->thr.heard[i].said.participant, participant->v, sizeof(participant->v)) == 0)
-			return g->thr.heard[i].said.node;
+	for (unsigned i = 0; i < g->thr.n_peers; i++)
+		if (memcmp(g->thr.peers[i].info.participant, participant->v, sizeof(participant->v)) == 0)
+			return g->thr.peers[i].info.node;
 	return "";
 }
 
@@ -159,9 +159,9 @@ static const char *name_of(unsigned form)
 
 static const struct ros2_peer *one_of(const struct ros2_graph *g, unsigned form)
 {
-	for (unsigned i = 0; i < g->thr.n_heard; i++)
-		if (g->thr.heard[i].said.gid_size == form)
-			return &g->thr.heard[i];
+	for (unsigned i = 0; i < g->thr.n_peers; i++)
+		if (g->thr.peers[i].info.gid_size == form)
+			return &g->thr.peers[i];
 	return NULL;
 }
 
@@ -170,12 +170,12 @@ static void print_who(const struct ros2_peer *h, char ret[ROS2_WHO_MAX])
 	char gid[ROS2_GID_TEXT];
 	dds_guid_t guid;
 
-	memcpy(guid.v, h->said.participant, sizeof(guid.v));
+	memcpy(guid.v, h->info.participant, sizeof(guid.v));
 	ros2_print_gid(&guid, gid);
-	snprintf(ret, ROS2_WHO_MAX, "%s (%s)", h->said.node[0] ? h->said.node : "a participant", gid);
+	snprintf(ret, ROS2_WHO_MAX, "%s (%s)", h->info.node[0] ? h->info.node : "a participant", gid);
 }
 
-/* 0: nothing is said yet. */
+/* 0: nothing is written yet. */
 static unsigned choose(const struct ros2_graph *g, bool waited)
 {
 	bool humble = one_of(g, GRAPH_GID_HUMBLE) != NULL, iron = one_of(g, GRAPH_GID_IRON) != NULL;
@@ -187,7 +187,7 @@ static unsigned choose(const struct ros2_graph *g, bool waited)
 	return g->form || waited ? g->deflt : 0;
 }
 
-static void tell_form(struct sim_bridge *b, unsigned form)
+static void log_form(struct sim_bridge *b, unsigned form)
 {
 	struct ros2_graph *g = &b->graph;
 	const struct ros2_peer *h = one_of(g, form);
@@ -196,21 +196,22 @@ static void tell_form(struct sim_bridge *b, unsigned form)
 	if (!ros2_log_allowed(&g->thr.lines))
 		return;
 	if (!h) {
-		log_info(b, "the graph: nobody else is heard: it is written in %s until somebody is", name_of(form));
+		log_info(b, "the graph: no other participant found: it is written in %s until there is one",
+			 name_of(form));
 		return;
 	}
 	print_who(h, who);
-	if (g->said && form != g->deflt)
+	if (g->distro && form != g->deflt)
 		log_warn(b,
 			 "the graph: \"ros_distro\": \"%s\" is not what %s runs, so it is written in %s, as there; "
 			 "\"auto\" says that",
-			 g->said, who, name_of(form));
+			 g->distro, who, name_of(form));
 	else
 		log_info(b, "the graph is written in %s, as %s does", name_of(form), who);
 }
 
 /* Once for each time that there are both. */
-static void tell_mixed(struct sim_bridge *b)
+static void log_mixed(struct sim_bridge *b)
 {
 	struct ros2_graph *g = &b->graph;
 	unsigned other = g->form == GRAPH_GID_HUMBLE ? GRAPH_GID_IRON : GRAPH_GID_HUMBLE;
@@ -239,9 +240,9 @@ static void decide(struct sim_bridge *b, bool waited)
 		g->form = form;
 		ros2_graph_publish(b);
 		pthread_mutex_unlock(&b->lock);
-		tell_form(b, form);
+		log_form(b, form);
 	}
-	tell_mixed(b);
+	log_mixed(b);
 }
 
 static void *graph_main(void *arg)
@@ -266,7 +267,7 @@ static void *graph_main(void *arg)
 	return NULL;
 }
 
-/* ---- life ---- */
+/* ---- open ---- */
 
 static dds_entity_t create_endpoint(struct sim_bridge *b, bool reads)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What others say in ros_discovery_info, in either form. A pure function of its arguments: any thread. */
+/* Others' samples of ros_discovery_info, in either format. A pure function of its arguments: any thread. */
 #ifndef GRAPH_READ_H
 #define GRAPH_READ_H
 

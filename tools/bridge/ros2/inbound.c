@@ -2,7 +2,7 @@
 /*
  * Topics that come in. The option "subscribe" is a JSON object, ROS topic to channel: {"/control/command/gear_cmd":
  * {"type":"autoware_vehicle_msgs/msg/GearCommand","channel":"gear"}}. Only channels that the rig lists may be written: the host
- * sees to that, and tells when somebody listens; only then there is a reader. Thread: the host's main thread; messages on
+ * checks that, and notifies us when somebody listens; only then there is a reader. Thread: the host's main thread; messages on
  * Cyclone's receive thread, one at a time for a reader.
  */
 #include <errno.h>
@@ -33,11 +33,11 @@ const char *ros2_reason(int r)
 	case ERANGE:
 		return "a number in it is not one that the command has";
 	case ENOBUFS:
-		return "there is no room for it";
+		return "no buffer is free";
 	case ECANCELED:
 		return "time is paused";
 	case EBUSY:
-		return "too much waits already";
+		return "the queue is full";
 	default:
 		return strerror(-r);
 	}
@@ -162,7 +162,7 @@ void ros2_inbound_offer(struct sim_bridge *b)
 
 /* ---- what the rig asks for ---- */
 
-/* The type that a channel has by what was said before; NULL: nothing was. */
+/* The type that an earlier entry gives the channel; NULL: none does. */
 static const struct sim_type *type_of(const struct sim_bridge *b, const char *channel)
 {
 	for (unsigned i = 0; i < b->n_inbound; i++)

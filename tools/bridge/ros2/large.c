@@ -35,13 +35,13 @@ struct pace { /* of one message */
 	struct sim_bridge *bridge;
 	unsigned parts;
 	int left;   /* bytes to send before the next look */
-	bool timed; /* what the last look said */
+	bool timed; /* by the last look */
 };
 
 static void look_no_more(struct sim_bridge *b, int e)
 {
 	log_info(b,
-		 "the kernel does not tell how full receive buffers are (%s): large messages are sent by time, "
+		 "the kernel does not report how full receive buffers are (%s): large messages are sent by time, "
 		 "512 KiB a millisecond",
 		 strerror(-e));
 	receivers_close(b->large.receivers);
@@ -196,7 +196,7 @@ void ros2_large_drain(struct sim_bridge *b, const struct sim_bridge_topic *chann
 
 /*
  * Where readers cannot be watched: how large a receive buffer a socket gets here, asked for as Cyclone does. Our side only sends large messages, but a user's
- * side on this machine has the same limit. Linux says twice what it was asked for, and counts its own overhead within.
+ * side on this machine has the same limit. Linux reports twice what it was asked for, and counts its own overhead within.
  */
 static void probe_buffers(struct sim_bridge *b)
 {

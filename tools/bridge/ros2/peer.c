@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who somebody in the graph is, in words; and how often words about others may be said. */
+/* Participants of the graph: names for the log, whether one is a bridge of ours; and a limit for log lines about others. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* QoS as ROS has it, and what there is to say when two sides do not agree on it. */
+/* QoS as ROS has it, and logging what two sides do not agree on. */
 #include <stdio.h>
 
 #include "ros2.h"
@@ -57,11 +57,11 @@ static const char *policy_name(uint32_t id)
 	}
 }
 
-void ros2_qos_refused(struct sim_bridge *b, _Atomic uint32_t *told, const char *topic, uint32_t policy,
+void ros2_qos_refused(struct sim_bridge *b, _Atomic uint32_t *logged, const char *topic, uint32_t policy,
 		      const char *hint)
 {
 	uint32_t bit = UINT32_C(1) << (policy < 32 ? policy : 31);
 
-	if (!(atomic_fetch_or(told, bit) & bit))
+	if (!(atomic_fetch_or(logged, bit) & bit))
 		log_warn(b, "%s: the sides do not agree on QoS: %s; %s", topic, policy_name(policy), hint);
 }

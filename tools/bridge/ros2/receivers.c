@@ -28,7 +28,7 @@ struct receiver {
 	uint16_t port;
 	uint32_t fill, room; /* as the kernel counts: with its own overhead */
 	uint32_t drops, drops_begin;
-	bool told;
+	bool reported;
 	unsigned seen;           /* number of the look that listed it last */
 	unsigned stuck;          /* messages in a row that have waited in vain */
 	int64_t read_mono_ns;    /* when it was empty, or less full than before */
@@ -132,7 +132,7 @@ static int ask(const struct receivers *r)
 	return send(r->fd, &q, sizeof(q), 0) == sizeof(q) ? 0 : -errno;
 }
 
-/* Those of a listing are marked with its number; who has gone is forgotten. */
+/* Those of a listing are marked with its number; sockets that were closed are removed. */
 static int look(struct receivers *r)
 {
 	bool more = true;
@@ -282,13 +282,13 @@ int receivers_lost(struct receivers *r, struct receivers_loss *ret)
 	for (unsigned i = 0; i < r->n; i++) {
 		struct receiver *s = &r->all[i];
 
-		if (!s->told && s->drops != s->drops_begin &&
+		if (!s->reported && s->drops != s->drops_begin &&
 		    (!worst || s->drops - s->drops_begin > worst->drops - worst->drops_begin))
 			worst = s;
 	}
 	if (!worst)
 		return 0;
 	*ret = (struct receivers_loss){ worst->port, worst->room, worst->drops - worst->drops_begin };
-	worst->told = true;
+	worst->reported = true;
 	return 1;
 }

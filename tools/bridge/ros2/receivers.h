@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the UDP sockets of this machine have received and not read yet, as the kernel tells whoever asks (sock_diag, as `ss -uanm`
+ * What the UDP sockets of this machine have received and not read yet, as the kernel reports (sock_diag, as `ss -uanm`
  * does): a large message is sent as fast as they are read, and not faster than their buffers hold. Which of them read our topics is not
  * known: all from port 7400 on count, where DDS lives. Sockets of other network namespaces and other machines are not seen.
  * Thread: one at a time.
@@ -19,7 +19,7 @@ struct receivers_loss { /* of one socket, while a message was sent */
 	uint32_t packets; /* that were dropped, as it was full */
 };
 
-/* -errno: the kernel does not tell. close() accepts NULL. */
+/* -errno: the kernel does not report it. close() accepts NULL. */
 int receivers_open(struct receivers **ret);
 void receivers_close(struct receivers *r);
 
@@ -30,7 +30,7 @@ int receivers_begin(struct receivers *r);
 /*
  * Until each socket has room for `size` bytes more, or is empty. Returns how many may be sent before the next call: `size` to
  * RECEIVERS_STEP_MAX. A socket that three messages in a row have waited for, and that was not read meanwhile, is not waited for in
- * the next second: -EAGAIN. -ETIMEDOUT: the message has waited as long as it may. Other -errno: the kernel does not tell (any more).
+ * the next second: -EAGAIN. -ETIMEDOUT: the message has waited as long as it may. Other -errno: the kernel does not report it (any more).
  */
 #define RECEIVERS_STEP_MAX (1 << 20)
 int receivers_wait(struct receivers *r, int size);

@@ -2,7 +2,7 @@
 /*
  * bridge_ros2: channels become topics of one ROS 2 node, over Cyclone DDS, without any part of ROS. This file is the plug-in's
  * table; see README.md for the others. The participant lives from create() to destroy(), because messages may still be on
- * their way when disconnect() is called; connecting only tells simd so.
+ * their way when disconnect() is called; connecting only reports the status to simd.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,8 +13,10 @@
 #include "topic_options.h"
 
 static const struct sim_bridge_option options[] = {
-	{ "ros_distro", "auto", "humble, iron, jazzy: the graph's form while nobody else is heard; auto: humble" },
-	{ "graph_wait_ms", "2000", "how long others have to show the graph's form before our node is told, ms" },
+	{ "ros_distro", "auto",
+	  "humble, iron, jazzy: the graph's format while no other participant is known; auto: humble" },
+	{ "graph_wait_ms", "2000",
+	  "how long to look for others' format of the graph before our node is announced, ms" },
 	{ "lease_ms", "2000", "how long we are shown after a crash, ms; 100 to 3600000" },
 	{ "domain", "", "DDS domain, 0 to 232; empty: ROS_DOMAIN_ID, else 0" },
 	{ "node", "simd", "name of the node" },
@@ -62,7 +64,7 @@ static int read_name(struct sim_bridge *b, const char *option, bool is_namespace
 	return 0;
 }
 
-/* What the options say alone; what the network and the environment say comes with create(). */
+/* Of the options alone; the network and the environment are checked by create(). */
 static int read_options(struct sim_bridge *b)
 {
 	static const char *const autoware[] = { "1.8", "1.7", NULL }, *const names[] = { "automatic", "strict", "",
@@ -98,7 +100,7 @@ static void ros2_destroy(struct sim_bridge *b)
 	waiter_close(&b->sim_time.waiter);
 	ros2_inbound_close(b);
 	waiter_close(&b->graph.waiter);
-	log_info(b, "%llu messages converted, %llu not, as nobody listened",
+	log_info(b, "%llu messages converted, %llu not, without a subscriber",
 		 (unsigned long long)atomic_load(&b->converted), (unsigned long long)atomic_load(&b->skipped));
 	if (b->participant > 0)
 		dds_delete(b->participant);

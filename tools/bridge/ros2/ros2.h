@@ -33,7 +33,7 @@
 #define ROS2_CLOCK_PUBLISHERS_MAX 32u  /* other publishers of /clock */
 #define ROS2_GID_TEXT             64u  /* a GUID as `ros2 topic info -v` prints it */
 #define ROS2_WHO_MAX              (GRAPH_NODE_MAX + ROS2_GID_TEXT + 4u)
-#define ROS2_MAX_BLOCK_DUR_NS     100000000 /* said in QoS; a keep-last writer does not wait for slow readers */
+#define ROS2_MAX_BLOCK_DUR_NS     100000000 /* in QoS; a keep-last writer does not wait for slow readers */
 
 struct ros2_qos {
 	bool reliable, transient_local;
@@ -48,7 +48,7 @@ struct ros2_topic {
 	struct map_options options;
 	struct topic_origin origin; /* what options point to */
 	struct static_frames
-		*static_frames; /* of /tf_static: all that was said goes with each message; NULL: another topic */
+		*static_frames; /* of /tf_static: all frames so far go with each message; NULL: another topic */
 	char *texts;            /* its name first, then what options point to: freed with it */
 	const char *channel;
 	bool automatic; /* the name is the channel's, made such that ROS allows it */
@@ -59,8 +59,8 @@ struct ros2_topic {
 		int64_t skip_mono_ns; /* no wait before then */
 	} acks;                       /* guarded by bridge->large.wire */
 	_Atomic int readers;
-	_Atomic uint32_t refused; /* policies that a reader asked more of: a bit for each, told once */
-	_Atomic int told;         /* what is wrong with its converter */
+	_Atomic uint32_t refused;   /* policies that a reader asked more of: a bit for each, logged once */
+	_Atomic int failure_logged; /* of its converter */
 };
 
 struct ros2_inbound { /* a topic that comes in while somebody listens to its channel */
@@ -80,20 +80,20 @@ struct ros2_log_limit { /* of a log that others can fill: 20 at once, then one a
 
 struct ros2_peer { /* a participant of somebody else */
 	dds_instance_handle_t writer;
-	struct graph_info said;
+	struct graph_info info;
 };
 
 struct ros2_graph {
 	dds_entity_t writer, reader;
 	struct waiter waiter;
-	const char *said;    /* the option ros_distro; NULL: auto */
+	const char *distro;  /* the option ros_distro; NULL: auto */
 	unsigned deflt;      /* form while nobody is heard: GRAPH_GID_... */
 	int64_t wait_dur_ns; /* for somebody to be heard */
 	unsigned form;       /* what we write; 0: nothing yet. Written by the thread, under sim_bridge::lock */
 	struct {             /* the thread's */
-		struct ros2_peer heard[ROS2_PEERS_MAX];
-		unsigned n_heard;
-		bool mixed, told_odd;
+		struct ros2_peer peers[ROS2_PEERS_MAX];
+		unsigned n_peers;
+		bool mixed, odd_logged;
 		struct ros2_log_limit lines;
 	} thr;
 };
@@ -101,15 +101,15 @@ struct ros2_graph {
 struct ros2_clock_publisher {
 	dds_instance_handle_t instance;
 	dds_guid_t guid, participant;
-	dds_time_t due; /* it is told then, even without a name */
-	bool told;
+	dds_time_t due; /* it is reported then, even without a name */
+	bool reported;
 };
 
 struct ros2_clock_publishers { /* who else publishes /clock; but for `ours` the graph's thread's */
 	dds_entity_t publications;
 	struct ros2_clock_publisher one[ROS2_CLOCK_PUBLISHERS_MAX];
 	unsigned n;
-	bool changed; /* simd has not been told yet */
+	bool changed; /* not reported to simd yet */
 	struct ros2_log_limit lines;
 	_Atomic int ours; /* topics of that name that we have */
 };
@@ -195,7 +195,7 @@ struct sim_bridge {
 	uint32_t n_service_ids; /* so far */
 	struct ros2_replies replies;
 	struct ros2_large large;
-	struct rtps_identity *identity; /* NULL: no service yet, or there is none to be had */
+	struct rtps_identity *identity; /* NULL: no service yet, or it is unavailable */
 	bool no_identity;
 	_Atomic uint64_t converted, skipped; /* messages; skipped: nobody listened */
 };
@@ -233,7 +233,7 @@ int ros2_domain_open(struct sim_bridge *b);
 
 /*
  * graph.c: who we are, for `ros2 node list`, in the form that the others have. The caller holds b->lock for ros2_graph_publish(),
- * which says nothing while it is not known which that is. A poke of the waiter makes it look again.
+ * which does nothing while that form is unknown. A poke of the waiter makes it look again.
  */
 int ros2_graph_open(struct sim_bridge *b);
 void ros2_graph_publish(struct sim_bridge *b);
@@ -277,7 +277,7 @@ void ros2_topic_close(struct sim_bridge *b, struct ros2_topic *t);
 int ros2_topic_write(struct sim_bridge *b, struct ros2_topic *t, struct map_message *in);
 
 /*
- * inbound.c: what the option "subscribe" asks for. open() reads it, offer() tells the host, listen() is the host's word that
+ * inbound.c: what the option "subscribe" asks for. open() reads it, offer() passes it to the host, listen() is called by the host when
  * somebody wants the messages of a channel, or nobody any more. close() waits for a message that is being read.
  */
 int ros2_inbound_open(struct sim_bridge *b);
@@ -288,7 +288,7 @@ void ros2_inbound_close(struct sim_bridge *b);
 const char *ros2_reason(int r);
 
 /*
- * service.c: services for the far side. ros2_service() is the host's word that one is there, or (type NULL) has gone; close()
+ * service.c: services for the far side. ros2_service() is called by the host when one is available, or (type NULL) removed; close()
  * writes the replies that wait.
  */
 int ros2_services_open(struct sim_bridge *b);
@@ -304,12 +304,12 @@ dds_entity_t ros2_service_writer(const struct ros2_service *s);
 int ros2_sim_time_open(struct sim_bridge *b);
 
 /* qos.c */
-/* What the rig says, and where it says nothing the default. */
+/* The QoS in the rig, else the default. */
 struct ros2_qos ros2_qos_of(const struct topic_options *w, struct ros2_qos deflt);
 /* The QoS of an endpoint, with the USER_DATA that each of ours has. returns: dds_delete_qos(); NULL: no memory. */
 dds_qos_t *ros2_qos_create(const struct ros2_qos *q, const char *hash);
-/* A peer asks for more than there is: say so once for each policy. topic: as ROS calls it. hint: what to do. */
-void ros2_qos_refused(struct sim_bridge *b, _Atomic uint32_t *told, const char *topic, uint32_t policy,
+/* A peer asks for more than is offered: logged once for each policy. topic: as ROS calls it. hint: what to do. */
+void ros2_qos_refused(struct sim_bridge *b, _Atomic uint32_t *logged, const char *topic, uint32_t policy,
 		      const char *hint);
 
 /* A DDS code as a negative errno; 0 for what is no error. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who asks, as nodes of rmw_fastrtps say it (rtps_packet.h), read from and written into what Cyclone DDS receives and sends.
+ * The identity of a client as rmw_fastrtps sends it (rtps_packet.h), read from and written into what Cyclone DDS receives and sends.
  * Cyclone has no interface for it: rtps_identity.c alone sees its private structures, which are those of Debian's build
  * of 0.10.2. With any other nothing is touched, and open() says why.
  */
@@ -29,7 +29,7 @@ struct rtps_origin { /* of a message that came in */
  * sentence in why, -ENOMEM, -EMFILE.
  */
 int rtps_identity_open(const struct ddsi_sertype *type, struct rtps_identity **ret, char *why, size_t why_size);
-/* Once the domain has gone, or has been used by nobody since open(). NULL is fine. */
+/* Once the domain is deleted, or was not used since open(). NULL is fine. */
 void rtps_identity_close(struct rtps_identity *x);
 
 /*

@@ -48,7 +48,7 @@ ssize_t rtps_packet_send(const struct rtps_insert *x, size_t n, const struct iov
 #define RTPS_VENDOR_EPROSIMA 0x010fu
 
 /*
- * A packet of eProsima's that has come in, of `size` bytes in `room`: each heartbeat to a reader of ours is preceded by one that says
+ * A packet received from eProsima, of `size` bytes in `room`: each heartbeat to a reader of ours is preceded by one that says
  * that nothing was written yet. Cyclone skips what the first heartbeat of a writer names, as if it were older than the
  * acquaintance; but a client that knows our reader already asks, though we do not know its writer yet. That one then says itself
  * what is too old for us. Returns the size then.

@@ -36,7 +36,7 @@ _Static_assert(FRONT >= RTPS_QOS_SIZE, "front has room for it");
 
 struct pool {
 	_Atomic unsigned
-		refs; /* the type and each sample: Cyclone may send one for the last time after its type has gone */
+		refs; /* the type and each sample: Cyclone may send one for the last time after its type was freed */
 	pthread_mutex_t lock; /* a leaf: guards spare */
 	struct bytes *spare[SPARES];
 };

@@ -29,7 +29,7 @@ struct ddsi_serdata;
 struct rtps_origin;
 const struct rtps_origin *sertype_origin(const struct ddsi_serdata *d);
 
-/* As dds_write(), with the identity of a request as inline QoS: of a writer that rtps_identity_add() has been told of. */
+/* As dds_write(), with the identity of a request as inline QoS: of a writer that was given to rtps_identity_add(). */
 struct rtps_id;
 dds_return_t sertype_write_to(dds_entity_t writer, const struct ddsi_sertype *type, const struct iov_buf *o,
 			      const struct rtps_id *to);

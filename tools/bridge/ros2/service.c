@@ -21,7 +21,7 @@
 #define SERVICE_DEPTH    1000
 #define MAX_BLOCK_DUR_NS INT64_C(20000000)
 
-/* ---- life of one ---- */
+/* ---- create and free ---- */
 
 static void service_free(struct ros2_service *s)
 {
@@ -193,7 +193,7 @@ static int find_types(struct ros2_service *s, char *why, size_t why_size)
 	return 0;
 }
 
-/* ---- what the host tells ---- */
+/* ---- notifications of the host ---- */
 
 static int check(struct sim_bridge *b, const char *name, const struct sim_service_type *type, char *why, size_t size)
 {

@@ -9,12 +9,12 @@
 
 struct ros2_service {
 	struct sim_bridge *bridge;
-	const struct sim_service_type *type; /* the host's, until it says that the service has gone */
+	const struct sim_service_type *type; /* the host's, until the service is removed */
 	const struct sim_type *response;     /* our own reference: answers may come later */
 	char name[SIM_CHANNEL_MAX + 1];
 	unsigned refs; /* one of the bridge's list, one of each request that is open */
 	dds_entity_t request_topic, response_topic, writer;
-	_Atomic dds_entity_t reader;                         /* 0: the service has gone */
+	_Atomic dds_entity_t reader;                         /* 0: the service was removed */
 	const struct ros_type *request_type, *response_type; /* theirs */
 	struct ddsi_sertype *response_sertype;
 	struct ros_text *made[2]; /* those two types, where they had to be made */
@@ -58,7 +58,7 @@ void service_unref(struct ros2_service *s);
 void service_on_data(dds_entity_t reader, void *arg);
 void service_on_matched(dds_entity_t writer, const dds_publication_matched_status_t status, void *arg);
 
-/* The service has gone: its type is not used any more when this returns, and what waits for its turn is refused. */
+/* The service was removed: its type is not used any more when this returns, and requests that wait are refused. */
 void service_calls_end(struct ros2_service *s);
 
 int service_calls_open(struct sim_bridge *b);

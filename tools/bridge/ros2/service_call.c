@@ -20,13 +20,13 @@
 
 #define WAIT_DUR_NS INT64_C(5000000000) /* of a reply, for the reader of the one who asks and for others that lag */
 #define TURN_DUR_NS INT64_C(5000000000) /* of a request, for its turn */
-#define LOOK_DUR_NS INT64_C(10000000)   /* how often to look, should nothing tell */
+#define LOOK_DUR_NS INT64_C(10000000)   /* how often to look, should no event come */
 #define ACK_DUR_NS  INT64_C(500000000)  /* for readers to acknowledge */
 #define LAG_DUR_NS  INT64_C(5000000000) /* no more waiting for them, when one has not */
 #define UNACKED_MAX 8u                  /* replies on their way: a reader of ROS has room for ten */
 #define CROWD_DUR_NS \
 	INT64_C(20000000) /* for so many, where as many wait: who asks that much at once takes them as slowly */
-#define OPEN_MAX     16u  /* of a service with the host: what may wait at a provider, if it says nothing else */
+#define OPEN_MAX     16u  /* of a service with the host: what may wait at a provider, unless it has another limit */
 #define MATCHED_MAX  256
 #define REFUSAL_ROOM 1024
 #define PREFIX_SIZE  12
@@ -53,7 +53,7 @@ static void drop(struct ros2_service *s, int r)
 /* ---- queues, with lock held ---- */
 
 /* The thread looks again at all that waits. */
-static void tell(struct sim_bridge *b)
+static void wake(struct sim_bridge *b)
 {
 	b->replies.news++;
 	pthread_cond_broadcast(&b->replies.changed);
@@ -97,7 +97,7 @@ static struct ros2_request *pop(struct ros2_queue *queue)
 
 /* ---- replies ---- */
 
-/* "clientid=...;" of an endpoint, with which reader and writer of one who asks are told. false: it has gone, or has none. */
+/* "clientid=...;" of an endpoint, which the reader and writer of one client share. false: it is gone, or has none. */
 static bool client_id(const dds_builtintopic_endpoint_t *e, char id[128])
 {
 	void *data = NULL;
@@ -147,7 +147,7 @@ static bool reader_matched(const struct ros2_request *q, const char *name)
 
 enum asker { ASKER_READY, ASKER_NOT_YET, ASKER_GONE };
 
-/* One who does not say its name cannot be waited for, nor can one of a service that has gone: the reply is written at once. */
+/* A client without a name cannot be waited for, nor one of a service that was removed: the reply is written at once. */
 static enum asker look_for_asker(const struct ros2_request *q)
 {
 	dds_entity_t reader = atomic_load(&q->service->reader);
@@ -258,7 +258,7 @@ static void reply(struct ros2_request *q)
 	q->until_mono_ns = ros2_mono_ns() + WAIT_DUR_NS;
 	pthread_mutex_lock(&b->replies.lock);
 	full = !push(&b->replies.ready, q);
-	tell(b);
+	wake(b);
 	pthread_mutex_unlock(&b->replies.lock);
 	if (!full)
 		return;
@@ -266,7 +266,7 @@ static void reply(struct ros2_request *q)
 	request_free(q);
 }
 
-/* A reply that says no; where the type cannot say so, the one who asks hears nothing. */
+/* A negative reply; where the type cannot carry one, the client gets no reply. */
 static int refuse(struct ros2_request *q, const char *why, size_t *ret_size)
 {
 	free(q->body);
@@ -294,7 +294,7 @@ static void answer(struct ros2_request *q, int result, const char *why, const vo
 	q->request_size = 0;
 	if (result < 0)
 		log_at(b, r < 0 ? 1 : 2, "service %s: %s%s", q->service->name, why,
-		       r < 0 ? "; its type has no way to say so, and the one who asked hears nothing" : "");
+		       r < 0 ? "; its type cannot carry an error, so the client gets no reply" : "");
 	if (r == 0)
 		r = rpc_write_response(q->service->response, q->of_fastrtps ? NULL : &q->id, q->body, size, &q->out);
 	if (r < 0 && result == 0)
@@ -314,7 +314,7 @@ static void refuse_late(struct ros2_request *q)
 	if (atomic_load(&q->service->reader))
 		answer(q, -EBUSY, TOO_MANY, NULL, 0);
 	else
-		answer(q, -EPIPE, "it has gone", NULL, 0);
+		answer(q, -EPIPE, "the service was removed", NULL, 0);
 }
 
 /* Called with lock held. false: too many wait already. */
@@ -340,7 +340,7 @@ static void on_answer(void *user, int result, const char *why, const void *respo
 		again = wait_for_turn(q);
 		s->pause_mono_ns = ros2_mono_ns() + LOOK_DUR_NS;
 	}
-	tell(b);
+	wake(b);
 	pthread_mutex_unlock(&b->replies.lock);
 	if (!again)
 		answer(q, result, result == -EBUSY ? TOO_MANY : why, response, size);
@@ -382,7 +382,7 @@ static bool turn(struct ros2_request *q)
 	pthread_mutex_lock(&b->replies.lock);
 	if (!late) {
 		s->calling = false;
-		tell(b);
+		wake(b);
 	}
 	return true;
 }
@@ -427,7 +427,7 @@ void service_calls_end(struct ros2_service *s)
 
 	pthread_mutex_lock(&b->replies.lock);
 	s->gone = true;
-	tell(b);
+	wake(b);
 	while (s->calling)
 		pthread_cond_wait(&b->replies.changed, &b->replies.lock);
 	pthread_mutex_unlock(&b->replies.lock);
@@ -449,7 +449,7 @@ static void call(struct ros2_request *q)
 	else
 		waits = wait_for_turn(q);
 	if (waits)
-		tell(b);
+		wake(b);
 	pthread_mutex_unlock(&b->replies.lock);
 	if (now)
 		ask_host(q);
@@ -457,7 +457,7 @@ static void call(struct ros2_request *q)
 		answer(q, -EBUSY, TOO_MANY, NULL, 0);
 }
 
-/* Those of eProsima say who asks in the inline QoS, or leave it at their writer; all others in the message. */
+/* eProsima's clients are named in the inline QoS, or by their writer; all others in the message. */
 static void find_asker(struct ros2_request *q, const struct rtps_origin *o)
 {
 	static const uint8_t nobody[sizeof(o->related.guid)];
@@ -530,7 +530,7 @@ void service_on_matched(dds_entity_t writer, const dds_publication_matched_statu
 	(void)writer;
 	(void)status;
 	pthread_mutex_lock(&s->bridge->replies.lock);
-	tell(s->bridge);
+	wake(s->bridge);
 	pthread_mutex_unlock(&s->bridge->replies.lock);
 }
 
@@ -555,7 +555,7 @@ void service_calls_close(struct sim_bridge *b)
 {
 	pthread_mutex_lock(&b->replies.lock);
 	b->replies.stop = true;
-	tell(b);
+	wake(b);
 	pthread_mutex_unlock(&b->replies.lock);
 	pthread_join(b->replies.thread, NULL);
 	pthread_cond_destroy(&b->replies.changed);

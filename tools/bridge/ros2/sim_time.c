@@ -15,11 +15,11 @@
 #define CLOCK_TYPE  "rosgraph_msgs/Clock"
 #define WRITERS_MAX 32 /* publishers of /clock that are looked at */
 
-static void say(struct sim_bridge *b, int64_t sim_ns)
+static void drive(struct sim_bridge *b, int64_t sim_ns)
 {
 	struct ros2_sim_time *t = &b->sim_time;
 
-	/* what is wrong the host has told, once; the next stamp tries again */
+	/* the host logs errors, once; the next stamp tries again */
 	t->thr.driving = b->host->drive(b->host->ctx, sim_ns) == 0 && sim_ns != SIM_BRIDGE_CLOCK_GONE;
 }
 
@@ -55,9 +55,9 @@ static void follow(struct sim_bridge *b, const struct writer *w)
 
 	if (!w) {
 		if (ros2_log_allowed(&t->thr.lines))
-			log_warn(b, "the publisher of /clock, %s, is gone: time holds until there is one", t->thr.gid);
+			log_warn(b, "lost the publisher of /clock, %s: clock stopped until there is one", t->thr.gid);
 		t->thr.followed = 0;
-		say(b, SIM_BRIDGE_CLOCK_GONE);
+		drive(b, SIM_BRIDGE_CLOCK_GONE);
 		return;
 	}
 	t->thr.followed = w->handle;
@@ -81,8 +81,8 @@ static void choose(struct sim_bridge *b)
 	if (!still && (best || t->thr.followed))
 		follow(b, best);
 	if (n > 1 && n != t->thr.n && ros2_log_allowed(&t->thr.lines))
-		log_warn(b, "%u publishers of /clock in the graph: %s is followed, the others are not; end those", n,
-			 t->thr.gid);
+		log_warn(b, "%u publishers of /clock in the graph: %s is followed, the others are ignored; stop those",
+			 n, t->thr.gid);
 	t->thr.n = n;
 }
 
@@ -131,12 +131,12 @@ static void *sim_time_main(void *arg)
 		if (atomic_load(&b->status) != SIM_BRIDGE_CONNECTED)
 			newest.sim_ns = t->thr.driving ? SIM_BRIDGE_CLOCK_GONE : 0;
 		if (newest.sim_ns && !atomic_load(&t->waiter.stop))
-			say(b, newest.sim_ns);
+			drive(b, newest.sim_ns);
 	}
 	return NULL;
 }
 
-/* ---- life ---- */
+/* ---- open ---- */
 
 /* As rclcpp asks for it. The participant owns all of it. */
 static int create_entities(struct sim_bridge *b)

@@ -71,15 +71,15 @@ static struct frame *frame_of(struct static_frames *t, const char *child)
 static int add(struct static_frames *t, const struct map_message *in)
 {
 	const struct sim_Transforms *m = sim_Transforms_from(in->body, in->size);
-	const struct sim_Transform *said;
+	const struct sim_Transform *frames;
 	uint32_t n;
 
 	if (!m)
 		return -EBADMSG;
-	said = sim_Transforms_transforms(m, in->size, &n);
+	frames = sim_Transforms_transforms(m, in->size, &n);
 	for (uint32_t i = 0; i < n; i++) {
-		const char *parent = sim_Transform_parent_frame_in(in->body, in->size, &said[i]);
-		const char *child = sim_Transform_child_frame_in(in->body, in->size, &said[i]);
+		const char *parent = sim_Transform_parent_frame_in(in->body, in->size, &frames[i]);
+		const char *child = sim_Transform_child_frame_in(in->body, in->size, &frames[i]);
 		struct frame *f;
 
 		if (strlen(parent) >= NAME_ROOM || strlen(child) >= NAME_ROOM)
@@ -89,8 +89,8 @@ static int add(struct static_frames *t, const struct map_message *in)
 			return t->n == STATIC_FRAMES_MAX ? -E2BIG : -ENOMEM;
 		strcpy(f->parent, parent);
 		strcpy(f->child, child);
-		f->translation = said[i].translation;
-		f->rotation = said[i].rotation;
+		f->translation = frames[i].translation;
+		f->rotation = frames[i].rotation;
 	}
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fixed frames of a topic: what every sensor said of its own, kept together, so that one message tells a late reader all, as
+ * The fixed frames of a topic: those of all sensors, kept together, so that one message has all of them for a late reader, as
  * tf2's StaticTransformBroadcaster does. Thread: any; what is added and sent is in one order, that of the lock.
  */
 #ifndef STATIC_FRAMES_H
@@ -16,7 +16,7 @@ int static_frames_create(struct static_frames **ret);
 void static_frames_destroy(struct static_frames *t); /* NULL is fine */
 
 /*
- * Add what a sim/Transforms says, the newest of each child frame, and make `in` the body that says all. It is locked
+ * Add the frames of a sim/Transforms, the newest of each child frame, and make `in` the body with all. It is locked
  * until static_frames_unlock(), also where it fails: -EBADMSG the body does not hold together, -E2BIG too many frames, -ENOMEM.
  */
 int static_frames_lock_and_add(struct static_frames *t, struct map_message *in);

@@ -132,7 +132,7 @@ static void topic_free(struct ros2_topic *t)
 }
 
 /* Which message it becomes, and by what: the other side must know its definition. */
-static void tell_way(struct sim_bridge *b, const struct sim_bridge_channel *ch, const struct ros2_topic *t)
+static void log_conversion(struct sim_bridge *b, const struct sim_bridge_channel *ch, const struct ros2_topic *t)
 {
 	const char *odd = t->conversion.generic ? ros_generic_odd_name(ch->type) : NULL;
 
@@ -144,7 +144,7 @@ static void tell_way(struct sim_bridge *b, const struct sim_bridge_channel *ch, 
 	log_info(b, "%s: %s goes out as %s (%s)", ch->name, ch->type->name, t->conversion.type->name,
 		 conversion_out_how(&t->conversion));
 	if (odd)
-		log_warn(b, "%s: \"%s\" is no name in ROS 2: no package can be built of %s there", ch->name, odd,
+		log_warn(b, "%s: \"%s\" is not a valid name in ROS 2: no package can be built of %s", ch->name, odd,
 			 t->conversion.type->name);
 }
 
@@ -155,7 +155,7 @@ static void set_options(struct ros2_topic *t, const struct topic_options *w)
 	t->options.covariance = w->covariance;
 	t->options.position = w->position < 0 ? MAP_POSITION_MESSAGE : (enum map_position)w->position;
 	t->origin = w->origin;
-	t->options.origin = t->origin.said ? t->origin.at : NULL;
+	t->options.origin = t->origin.given ? t->origin.at : NULL;
 	t->options.sentence = w->sentence == 1 ? MAP_SENTENCE_INSATT : MAP_SENTENCE_GGA;
 }
 
@@ -235,7 +235,7 @@ int ros2_topic_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, c
 		q = ros2_qos_of(w, default_qos(name, t->conversion.type->name, t->static_frames));
 		t->keeps = q.transient_local;
 		t->reliable = q.reliable;
-		tell_way(b, ch, t);
+		log_conversion(b, ch, t);
 		r = create_writer(b, t, &q);
 	}
 	if (r == 0)
@@ -294,9 +294,9 @@ static void out_put(struct sim_bridge *b, struct iov_buf *o)
 }
 
 /* Once for a topic: it will not be better with the next message. */
-static void tell_failure(struct sim_bridge *b, struct ros2_topic *t, int r, const char *why)
+static void log_failure(struct sim_bridge *b, struct ros2_topic *t, int r, const char *why)
 {
-	if (!t->conversion.converter || atomic_exchange(&t->told, 1))
+	if (!t->conversion.converter || atomic_exchange(&t->failure_logged, 1))
 		return;
 	if (why[0])
 		log_error(b, "%s: its converter to %s does not follow the definition: %s", t->texts,
@@ -323,7 +323,7 @@ static int write_one(struct sim_bridge *b, struct ros2_topic *t, struct map_mess
 	wire_begin(&w, WIRE_CDR, o);
 	r = conversion_out_emit(&t->conversion, in, &w.enc, why, sizeof(why));
 	if (r < 0)
-		tell_failure(b, t, r, why);
+		log_failure(b, t, r, why);
 	if (r == 0)
 		r = wire_finish(&w);
 	if (r == 0)

@@ -158,12 +158,12 @@ static int read_origin(const struct key *k, json_t *v, struct topic_origin *ret,
 {
 	size_t n = json_array_size(v);
 
-	*ret = (struct topic_origin){ .said = n == 2 || n == 3 };
-	for (size_t i = 0; i < n && ret->said; i++) {
-		ret->said = json_is_number(json_array_get(v, i));
+	*ret = (struct topic_origin){ .given = n == 2 || n == 3 };
+	for (size_t i = 0; i < n && ret->given; i++) {
+		ret->given = json_is_number(json_array_get(v, i));
 		ret->at[i] = json_number_value(json_array_get(v, i));
 	}
-	if (ret->said)
+	if (ret->given)
 		return 0;
 	snprintf(why, size, "\"%s\" must be [easting, northing] or [easting, northing, altitude], in metres", k->name);
 	return -EINVAL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the rig says of one topic, on its way out ("ros2" in a channel's options) or in ("subscribe" in the bridge's): checked
+ * The rig's options of one topic, on its way out ("ros2" in a channel's options) or in ("subscribe" in the bridge's): checked
  * key by key, with a sentence for each mistake. Pure functions of their arguments: any thread.
  */
 #ifndef TOPIC_OPTIONS_H
@@ -16,16 +16,16 @@
 enum topic_direction { TOPIC_OUT = 1, TOPIC_IN = 2 };
 
 struct topic_origin { /* of the map, UTM */
-	bool said;
+	bool given;
 	double at[3];
 };
 
-struct topic_options { /* texts borrow from the JSON tree; NULL: not said */
+struct topic_options { /* texts borrow from the JSON tree; NULL: not given */
 	const char *topic, *type, *frame, *child_frame, *channel, *definition;
-	double covariance; /* 0: not said */
+	double covariance; /* 0: not given */
 	struct topic_origin origin;
-	int points, position, encoding, sentence, reliability, durability; /* numbers of the choice; -1: not said */
-	int depth;                                                         /* 0: not said */
+	int points, position, encoding, sentence, reliability, durability; /* numbers of the choice; -1: not given */
+	int depth;                                                         /* 0: not given */
 };
 
 /* use: which keys there may be. 0, or -EINVAL and a sentence in why, which names key, value and what would do. */
