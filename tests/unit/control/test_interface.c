@@ -530,6 +530,29 @@ TEST_WITH(wrong_parameters_are_refused, begin, end)
 	}
 }
 
+/* "1 .. 256" in the comment of a parameter. */
+static bool documented_range(const char *doc, int64_t *ret_min, int64_t *ret_max)
+{
+	const char *dots = strstr(doc, " .. "), *at = dots;
+
+	while (at && at > doc && strchr("-0123456789", at[-1]))
+		at--;
+	if (!at || at == dots)
+		return false;
+	*ret_min = strtoll(at, NULL, 10);
+	*ret_max = strtoll(dots + 4, NULL, 10);
+	return true;
+}
+
+static void same_range(const char *method, const struct jsonx_field *f, const char *doc)
+{
+	int64_t min, max;
+
+	if (f->type == JSONX_INT && documented_range(doc, &min, &max) && (min != f->min || max != f->max))
+		fail_msg("%s: %s is %lld .. %lld in daemon/control, not %lld .. %lld", method, f->key,
+			 (long long)f->min, (long long)f->max, (long long)min, (long long)max);
+}
+
 /* What daemon/control would accept without the declaration's knowing is found here: a call cannot show it. */
 static void same_parameters(const struct method *m)
 {
@@ -550,6 +573,7 @@ static void same_parameters(const struct method *m)
 		if (!field || optional != f->optional || strcmp(name, names[f->type]) != 0)
 			fail_msg("%s: parameter %s is a %s%s in daemon/control, and not so declared", m->name, f->key,
 				 f->optional ? "?" : "", names[f->type]);
+		same_range(m->name, f, json_string_value(json_object_get(field, "doc")));
 	}
 	assert_int_equal(n, json_object_size(fields));
 }
@@ -603,7 +627,7 @@ TEST_WITH(documented_errors_come, begin, end)
 {
 	static const struct {
 		const char *method, *own;
-		int r;
+		int r; /* 0: what the next rows need */
 	} rows[] = {
 		{ "Hello", NULL, -EINVAL }, /* a second time */
 		{ "Attached", "{\"iox_generation\": 9}", -ESTALE },
@@ -621,6 +645,24 @@ TEST_WITH(documented_errors_come, begin, end)
 		{ "RestartBridge", "{\"name\": \"nobody\"}", -ENOENT },
 		{ "SetScale", "{\"scale\": 1000}", -ERANGE },
 		{ "SetSource", "{\"source\": \"sundial\"}", -ENOENT },
+		{ "SetSource", "{\"source\": \"ss2\"}", -EINVAL }, /* and continue */
+		{ "AcquireDriver", NULL, 0 },
+		{ "AcquireDriver", NULL, -EBUSY },
+		{ "JoinStep", NULL, 0 },
+		{ "JoinStep", NULL, -EBUSY },
+		{ "SetSource", "{\"source\": \"system\"}", 0 },
+		{ "AcquireDriver", NULL, -EOPNOTSUPP },
+		{ "StepClock", NULL, -EBUSY },
+		{ "SetSource", "{\"source\": \"ss2\", \"continue\": null}", 0 },
+		{ "PauseClock", NULL, -EOPNOTSUPP },
+		{ "ResumeClock", NULL, -EOPNOTSUPP },
+		{ "StepClock", NULL, -EOPNOTSUPP },
+		{ "SetSource", "{\"source\": \"unity\", \"continue\": null}", 0 },
+		{ "PauseClock", NULL, 0 },
+		{ "StepClock", NULL, -ENOTCONN },
+		{ "OfferService", NULL, 0 },
+		{ "OfferService", NULL, -EEXIST },
+		{ "CallService", "{\"tag\": null, \"type\": \"t/Get\"}", -EMEDIUMTYPE },
 	};
 
 	for (size_t i = 0; i < 2; i++) { /* of a method that does not exist, and of one that wants a session */
@@ -639,6 +681,8 @@ TEST_WITH(documented_errors_come, begin, end)
 		if (r != rows[i].r)
 			fail_msg("%s %s: %d, not %d: %s", rows[i].method, rows[i].own ? rows[i].own : "", r, rows[i].r,
 				 err_why());
+		if (r == 0 && sensor.msg.n_fds)
+			keep_socket(&sensor);
 	}
 }
 
