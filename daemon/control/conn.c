@@ -11,6 +11,7 @@
 #include "session.h"
 #include "simd.h"
 #include "timekeeper.h"
+#include "engine.h"
 #include "err.h"
 #include "fd.h"
 #include "jsonx.h"
@@ -346,7 +347,7 @@ void conn_destroy(struct conn *c)
 	if (c->parked && c->parked->service) {
 		mem_free(c->parked);
 	} else if (c->parked && c->parked->step) {
-		timekeeper_step_forget(c->s->time, c->parked);
+		time_engine_step_forget(timekeeper_engine(c->s->time), c->parked);
 		mem_free(c->parked);
 	} else if (c->parked) {
 		c->parked->conn = NULL;

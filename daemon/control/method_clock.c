@@ -4,6 +4,7 @@
 
 #include "simd.h"
 #include "timekeeper.h"
+#include "engine.h"
 #include "err.h"
 #include "jsonx.h"
 #include "mem.h"
@@ -27,12 +28,12 @@ static int method_get(struct call *call)
 
 static int method_pause(struct call *call)
 {
-	return answer(call, timekeeper_pause(call->s->time));
+	return answer(call, time_engine_pause(timekeeper_engine(call->s->time)));
 }
 
 static int method_resume(struct call *call)
 {
-	return answer(call, timekeeper_resume(call->s->time));
+	return answer(call, time_engine_resume(timekeeper_engine(call->s->time)));
 }
 
 static int method_scale(struct call *call)
@@ -63,7 +64,7 @@ static int method_step(struct call *call)
 	if (!p)
 		return err_nomem();
 	p->step = true;
-	return call_parked(call, timekeeper_step(call->s->time, call->a.dur_ns, on_step, p));
+	return call_parked(call, time_engine_step(timekeeper_engine(call->s->time), call->a.dur_ns, on_step, p));
 }
 
 const struct method clock_methods[] = {

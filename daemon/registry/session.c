@@ -18,6 +18,7 @@
 #include "token.h"
 
 #include "dispatch.h"
+#include "engine.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -215,7 +216,7 @@ void session_end(struct client *cl)
 	service_client_disconnected(cl);
 	if (cl->bridge)
 		bridge_detach(cl->bridge);
-	timekeeper_client_disconnected(s->time, cl->id);
+	time_engine_drop_client(timekeeper_engine(s->time), cl->id);
 	/* dispatch forgets its publishers by itself, after what they had published */
 	client_leave(cl);
 	pubsub_close_all(cl);

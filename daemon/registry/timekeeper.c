@@ -388,14 +388,9 @@ void timekeeper_dataplane_lost(struct timekeeper *t)
 
 /* ---- control ---- */
 
-int timekeeper_pause(struct timekeeper *t)
+struct time_engine *timekeeper_engine(const struct timekeeper *t)
 {
-	return time_engine_pause(t->engine);
-}
-
-int timekeeper_resume(struct timekeeper *t)
-{
-	return time_engine_resume(t->engine);
+	return t->engine;
 }
 
 int timekeeper_scale(struct timekeeper *t, double scale)
@@ -403,17 +398,6 @@ int timekeeper_scale(struct timekeeper *t, double scale)
 	if (!isfinite(scale) || scale < 0 || scale > 1000)
 		return err_set(-ERANGE, "scale %g is out of range, 0.01 to 100, or 0 to pause", scale);
 	return time_engine_set_scale(t->engine, (int64_t)llround(scale * SIM_RATE_ONE));
-}
-
-int timekeeper_step(struct timekeeper *t, int64_t dur_ns, void (*done)(void *arg, int result, int64_t sim_ns),
-		    void *arg)
-{
-	return time_engine_step(t->engine, dur_ns, done, arg);
-}
-
-void timekeeper_step_forget(struct timekeeper *t, void *arg)
-{
-	time_engine_step_forget(t->engine, arg);
 }
 
 int timekeeper_set_source(struct timekeeper *t, const char *name, bool keep)
@@ -500,11 +484,6 @@ int timekeeper_join(struct timekeeper *t, const struct client *cl, uint32_t rank
 	log_info("client %s (pid %d) takes part in steps, rank %u", cl->name, (int)cl->pid, rank);
 	*ret_fd = sv[1];
 	return 0;
-}
-
-void timekeeper_client_disconnected(struct timekeeper *t, uint32_t client_id)
-{
-	time_engine_drop_client(t->engine, client_id);
 }
 
 static json_t *driver_json(const struct time_status *st)

@@ -15,6 +15,7 @@
 struct client;
 struct sim_clock_page;
 struct simd;
+struct time_engine;
 struct timekeeper;
 
 int timekeeper_create(struct simd *s, struct timekeeper **ret);
@@ -28,15 +29,9 @@ int timekeeper_page_fd(const struct timekeeper *t);
 int timekeeper_dataplane_up(struct timekeeper *t);
 void timekeeper_dataplane_lost(struct timekeeper *t);
 
-/* As the engine's of the same names, with its errors. */
-int timekeeper_pause(struct timekeeper *t);
-int timekeeper_resume(struct timekeeper *t);
-int timekeeper_scale(struct timekeeper *t, double scale);
-/* Answers once, not before it returns; result: 0 or negative errno with err_why(). */
-int timekeeper_step(struct timekeeper *t, int64_t dur_ns, void (*done)(void *arg, int result, int64_t sim_ns),
-		    void *arg);
-/* Who waits for a step has disconnected. */
-void timekeeper_step_forget(struct timekeeper *t, void *arg);
+/* Pausing, stepping and who leaves are the engine's own (engine.h). */
+struct time_engine *timekeeper_engine(const struct timekeeper *t);
+int timekeeper_scale(struct timekeeper *t, double scale); /* -ERANGE, and the engine's errors */
 
 /* Source by name or number text; keep: carry on where time is. */
 int timekeeper_set_source(struct timekeeper *t, const char *name, bool keep);
@@ -45,8 +40,6 @@ const char *timekeeper_source(struct timekeeper *t); /* name of the active one; 
 int timekeeper_acquire(struct timekeeper *t, const struct client *cl, bool freewheel, int *ret_fd);
 /* A client takes part in steps. ret_fd: its end of the socket, caller closes. */
 int timekeeper_join(struct timekeeper *t, const struct client *cl, uint32_t rank, int *ret_fd);
-/* The client has disconnected. */
-void timekeeper_client_disconnected(struct timekeeper *t, uint32_t client_id);
 
 /* The interface's Clock object. New reference. */
 json_t *timekeeper_json(struct timekeeper *t);

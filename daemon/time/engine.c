@@ -188,13 +188,6 @@ void engine_round(struct time_engine *e, int64_t dur_ns)
 		round_over(e);
 }
 
-static bool on_dispatch(void *ctx)
-{
-	struct time_engine *e = ctx;
-
-	return !e->events.dispatch || e->events.dispatch(e->ctx);
-}
-
 static void on_ended(void *ctx)
 {
 	round_over(ctx);
@@ -209,30 +202,6 @@ static void on_members(void *ctx)
 	engine_commit(e);
 	engine_changed(e);
 }
-
-static void on_late(void *ctx, const struct time_participant *who, int64_t waited_dur_ns, bool dropped)
-{
-	struct time_engine *e = ctx;
-
-	if (e->events.late)
-		e->events.late(e->ctx, who, waited_dur_ns, dropped);
-}
-
-static void on_lost(void *ctx, const struct time_participant *who, const char *why)
-{
-	struct time_engine *e = ctx;
-
-	if (e->events.participant_lost)
-		e->events.participant_lost(e->ctx, who, why);
-}
-
-static const struct lockstep_events lock_events = {
-	.dispatch = on_dispatch,
-	.ended = on_ended,
-	.members = on_members,
-	.late = on_late,
-	.lost = on_lost,
-};
 
 int time_engine_join(struct time_engine *e, int fd, const struct time_participant *who)
 {
@@ -260,7 +229,10 @@ static int lock_create(struct time_engine *e, const struct time_engine_options *
 		.exec = o->exec,
 		.deadline_dur_ns = o->step_deadline_dur_ns ? o->step_deadline_dur_ns : STEP_DEADLINE_DEFAULT_DUR_NS,
 		.late = o->step_late,
-		.events = &lock_events,
+		.events = &e->events,
+		.events_ctx = e->ctx,
+		.ended = on_ended,
+		.members = on_members,
 		.ctx = e,
 	};
 

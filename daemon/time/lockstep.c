@@ -37,11 +37,7 @@ struct member {
 };
 
 struct lockstep {
-	struct exec *exec;
-	int64_t deadline_dur_ns;
-	enum time_late late;
-	const struct lockstep_events *ev;
-	void *ctx;
+	struct lockstep_options o;
 	struct list members; /* by rank, name, client */
 	uint32_t n;
 	enum phase phase;
@@ -77,7 +73,7 @@ static void member_out(struct member *m)
 	if (!l->walking)
 		member_free(m);
 	if (l->n == 0)
-		l->ev->members(l->ctx);
+		l->o.members(l->o.ctx);
 }
 
 static void sweep(struct lockstep *l)
@@ -98,7 +94,8 @@ static void lost(struct member *m, const char *why)
 	snprintf(name, sizeof(name), "%s", m->name);
 	who.name = name;
 	member_out(m);
-	l->ev->lost(l->ctx, &who, why);
+	if (l->o.events->participant_lost)
+		l->o.events->participant_lost(l->o.events_ctx, &who, why);
 }
 
 /* ---- telling ---- */
@@ -129,10 +126,10 @@ static void wait_from_now(struct lockstep *l)
 {
 	struct member *m;
 
-	l->wait_mono_ns = exec_now(l->exec);
+	l->wait_mono_ns = exec_now(l->o.exec);
 	list_for_each(m, &l->members, link)
 		m->late = false;
-	exec_timer_at(&l->timer, l->wait_mono_ns + l->deadline_dur_ns);
+	exec_timer_at(&l->timer, l->wait_mono_ns + l->o.deadline_dur_ns);
 }
 
 /* ---- the round ---- */
@@ -192,7 +189,7 @@ static bool next(struct lockstep *l, uint32_t from)
 	}
 	l->phase = DISPATCH;
 	wait_from_now(l);
-	return l->ev->dispatch(l->ctx);
+	return !l->o.events->dispatch || l->o.events->dispatch(l->o.events_ctx);
 }
 
 /* One move if one is possible; 1: moved, 0: a participant is waited for, 2: the round is over. */
@@ -244,7 +241,7 @@ static bool move(struct lockstep *l)
 static void go_on(struct lockstep *l)
 {
 	if (!l->walking && move(l))
-		l->ev->ended(l->ctx);
+		l->o.ended(l->o.ctx);
 }
 
 bool lockstep_begin(struct lockstep *l, const struct sim_clock_sample *now, int64_t dur_ns)
@@ -268,7 +265,7 @@ void lockstep_dispatched(struct lockstep *l)
 	if (l->phase != DISPATCH)
 		return;
 	l->phase = IDLE;
-	l->ev->ended(l->ctx);
+	l->o.ended(l->o.ctx);
 }
 
 void lockstep_abort(struct lockstep *l)
@@ -288,18 +285,23 @@ void lockstep_abort(struct lockstep *l)
 
 /* ---- late ones ---- */
 
+static void report_late(struct lockstep *l, const struct time_participant *who, int64_t waited_dur_ns)
+{
+	if (l->o.late != TIME_LATE_WAIT && l->o.events->late)
+		l->o.events->late(l->o.events_ctx, who, waited_dur_ns, l->o.late == TIME_LATE_DROP);
+}
+
 static void one_late(struct member *m, int64_t waited_dur_ns)
 {
 	struct lockstep *l = m->l;
 	struct time_participant who = m->who;
 
 	m->late = true;
-	if (l->late == TIME_LATE_DROP) {
+	if (l->o.late == TIME_LATE_DROP) {
 		notify(m, STEP_DROPPED, 0);
 		member_out(m);
 	}
-	if (l->late != TIME_LATE_WAIT)
-		l->ev->late(l->ctx, &who, waited_dur_ns, l->late == TIME_LATE_DROP);
+	report_late(l, &who, waited_dur_ns);
 }
 
 static bool is_awaited(const struct lockstep *l, const struct member *m)
@@ -319,16 +321,14 @@ static bool is_awaited(const struct lockstep *l, const struct member *m)
 static void on_deadline(void *arg)
 {
 	struct lockstep *l = arg;
-	int64_t waited = exec_now(l->exec) - l->wait_mono_ns;
-	bool drop = l->late == TIME_LATE_DROP;
+	int64_t waited = exec_now(l->o.exec) - l->wait_mono_ns;
 	struct member *m;
 
 	if (l->phase == IDLE)
 		return;
 	if (l->phase == DISPATCH) {
-		if (l->late != TIME_LATE_WAIT)
-			l->ev->late(l->ctx, NULL, waited, drop);
-		if (drop)
+		report_late(l, NULL, waited);
+		if (l->o.late == TIME_LATE_DROP)
 			lockstep_dispatched(l);
 		return;
 	}
@@ -426,7 +426,7 @@ int lockstep_join(struct lockstep *l, int fd, const struct time_participant *who
 	if (r >= 0 && !m)
 		r = err_nomem();
 	if (r >= 0)
-		r = exec_io_add(l->exec, &m->io, fd, EPOLLIN, on_socket, m);
+		r = exec_io_add(l->o.exec, &m->io, fd, EPOLLIN, on_socket, m);
 	if (r < 0) {
 		fd_close(fd);
 		mem_free(m);
@@ -439,7 +439,7 @@ int lockstep_join(struct lockstep *l, int fd, const struct time_participant *who
 	m->who.name = m->name;
 	insert(l, m);
 	if (l->n++ == 0)
-		l->ev->members(l->ctx);
+		l->o.members(l->o.ctx);
 	return 0;
 }
 
@@ -463,13 +463,9 @@ int lockstep_create(const struct lockstep_options *o, struct lockstep **ret)
 
 	if (!l)
 		return err_nomem();
-	l->exec = o->exec;
-	l->deadline_dur_ns = o->deadline_dur_ns;
-	l->late = o->late;
-	l->ev = o->events;
-	l->ctx = o->ctx;
+	l->o = *o;
 	list_init(&l->members);
-	exec_timer_init(&l->timer, l->exec, on_deadline, l);
+	exec_timer_init(&l->timer, l->o.exec, on_deadline, l);
 	*ret = l;
 	return 0;
 }
@@ -503,7 +499,7 @@ bool lockstep_busy(const struct lockstep *l)
 
 uint32_t lockstep_list(const struct lockstep *l, struct time_participant *ret, uint32_t max)
 {
-	int64_t now = exec_now(l->exec);
+	int64_t now = exec_now(l->o.exec);
 	const struct member *m;
 	uint32_t n = 0;
 

@@ -16,24 +16,16 @@
 
 struct lockstep;
 
-struct lockstep_events {
-	/* All have acknowledged. True: nothing is to be waited for; else lockstep_dispatched() follows. */
-	bool (*dispatch)(void *ctx);
-	/* The round is over. Never from inside lockstep_begin(). */
-	void (*ended)(void *ctx);
-	/* The first has joined, or the last has left. */
-	void (*members)(void *ctx);
-	/* who NULL: dispatch. dropped: it is out, or the step goes on without it. */
-	void (*late)(void *ctx, const struct time_participant *who, int64_t waited_dur_ns, bool dropped);
-	/* Its socket hung up, or it broke the protocol (why). */
-	void (*lost)(void *ctx, const struct time_participant *who, const char *why);
-};
-
 struct lockstep_options {
 	struct exec *exec;       /* keeps */
 	int64_t deadline_dur_ns; /* of each wait */
 	enum time_late late;
-	const struct lockstep_events *events; /* keeps */
+	const struct time_engine_events *events; /* keeps; dispatch, late and participant_lost are called */
+	void *events_ctx;
+	/* The round is over. Never from inside lockstep_begin(). */
+	void (*ended)(void *ctx);
+	/* The first has joined, or the last has left. */
+	void (*members)(void *ctx);
 	void *ctx;
 };
 
