@@ -284,7 +284,8 @@ int msg_from_value(const struct sim_type *type, const json_t *value, void *body,
 	if (!sim_builder_begin(&b, body, capacity, type->fixed_size, type->align))
 		return err_set(-ENOBUFS, "%zu bytes, aligned to %u, do not hold a %s, which takes %u and its arrays",
 			       capacity, type->align, type->name, type->fixed_size);
-	r = json_is_object(value) ? read_struct(&b, type, b.base, value) : err_set(-EINVAL, "message JSON: no object");
+	r = json_is_object(value) ? read_struct(&b, type, b.base, value)
+				  : err_set(-EINVAL, "message JSON: not an object");
 	if (r < 0)
 		return r;
 	*ret_size = sim_builder_size(&b);

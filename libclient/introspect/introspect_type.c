@@ -272,7 +272,7 @@ static int read_field(struct closure *c, const json_t *j, size_t i, struct sim_f
 			*depth = c->depth[k] + 1;
 	}
 	if (!f->kind)
-		return bad(type, "field", i, "its type is none that comes before it");
+		return bad(type, "field", i, "its type is not defined before it");
 	return read_array(type, j, i, f);
 }
 

@@ -3,8 +3,6 @@
 #include <sim/client.h>
 #include <sim/types.h>
 
-#include <stddef.h>
-
 #include "err.h"
 
 #define NAME(id, num, name, ...)  [num] = (name),

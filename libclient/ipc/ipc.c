@@ -43,7 +43,7 @@ int ipc_fail_state(const _Atomic uint32_t *state)
 	if (ipc_state_of(state) == IPC_FORKED)
 		return ipc_fail(-EPERM, "this process is a fork of the one that attached to the data plane; "
 					"attach again in the child, or use the handles in the parent only");
-	return ipc_fail(-ESTALE, "this attachment to the data plane is over (RouDi is gone or it was detached); "
+	return ipc_fail(-ESTALE, "this attachment to the data plane is over (RouDi has exited or it was detached); "
 				 "attach again");
 }
 
@@ -108,6 +108,14 @@ static int state_create(_Atomic uint32_t **ret)
 	return 0;
 }
 
+static void ipc_free(struct ipc *ipc)
+{
+	pthread_mutex_destroy(&ipc->lock);
+	if (ipc->state)
+		munmap((void *)(uintptr_t)ipc->state, (size_t)sysconf(_SC_PAGESIZE));
+	free(ipc);
+}
+
 static void ipc_unref(struct ipc *ipc)
 {
 	uint32_t left;
@@ -115,11 +123,8 @@ static void ipc_unref(struct ipc *ipc)
 	pthread_mutex_lock(&ipc->lock);
 	left = --ipc->refs;
 	pthread_mutex_unlock(&ipc->lock);
-	if (left)
-		return;
-	pthread_mutex_destroy(&ipc->lock);
-	munmap((void *)(uintptr_t)ipc->state, (size_t)sysconf(_SC_PAGESIZE));
-	free(ipc);
+	if (!left)
+		ipc_free(ipc);
 }
 
 static int pick_backend(const struct ipc_options *o, struct ipc *ipc, struct ipc_text *why)
@@ -218,9 +223,7 @@ int ipc_attach(const struct ipc_options *o, struct ipc **ret)
 err_why:
 	ipc_fail(r, "%s", why.s);
 err:
-	pthread_mutex_destroy(&ipc->lock);
-	munmap((void *)(uintptr_t)ipc->state, ipc->state ? (size_t)sysconf(_SC_PAGESIZE) : 0);
-	free(ipc);
+	ipc_free(ipc);
 	return r;
 }
 
@@ -357,9 +360,17 @@ static void handle_init(struct ipc_handle *h, struct ipc *ipc, enum ipc_kind kin
 	ipc->refs++;
 }
 
-/* A creation that RouDi did not answer leaves a late reply behind: the attachment is over (facts: it would be taken for the next). */
-static int end_create(struct ipc *ipc, int r, const struct ipc_text *why)
+/*
+ * h: calloc()ed, NULL where that failed; freed when r is negative. A creation that RouDi did not answer leaves a late
+ * reply behind, which would be taken for the next one's: the attachment is over.
+ */
+static int end_create(struct ipc *ipc, int r, const struct ipc_text *why, struct ipc_handle *h, enum ipc_kind kind,
+		      void *back)
 {
+	if (r < 0)
+		free(h);
+	else
+		handle_init(h, ipc, kind, back);
 	if (r == -ETIMEDOUT || r == -ESTALE) {
 		uint32_t live = IPC_LIVE;
 
@@ -374,7 +385,7 @@ int ipc_pub_create(struct ipc *ipc, const char *channel, const struct ipc_pub_op
 {
 	struct ipc_text why = { "out of memory while creating a publisher" };
 	struct ipc_pub *pub;
-	void *back;
+	void *back = NULL;
 	int r = check_channel(channel);
 
 	if (r < 0)
@@ -387,14 +398,11 @@ int ipc_pub_create(struct ipc *ipc, const char *channel, const struct ipc_pub_op
 		return r;
 	pub = calloc(1, sizeof(*pub));
 	r = pub ? ipc->ops->pub_create(ipc->back, channel, o ? o->history : 0, &why, &back) : -ENOMEM;
-	if (r < 0) {
-		free(pub);
-		return end_create(ipc, r, &why);
+	if (r == 0) {
+		pub->max_loan = ipc->max_loan ? ipc->max_loan : UINT32_MAX - 4096u;
+		*ret = pub;
 	}
-	pub->max_loan = ipc->max_loan ? ipc->max_loan : UINT32_MAX - 4096u;
-	handle_init(&pub->h, ipc, IPC_PUB, back);
-	*ret = pub;
-	return end_create(ipc, 0, &why);
+	return end_create(ipc, r, &why, (struct ipc_handle *)pub, IPC_PUB, back);
 }
 
 int ipc_sub_create(struct ipc *ipc, const char *channel, const struct ipc_sub_options *o, struct ipc_sub **ret)
@@ -402,7 +410,7 @@ int ipc_sub_create(struct ipc *ipc, const char *channel, const struct ipc_sub_op
 	struct ipc_text why = { "out of memory while creating a subscriber" };
 	struct ipc_sub *sub;
 	uint32_t depth = o ? o->depth : 1;
-	void *back;
+	void *back = NULL;
 	int r = check_channel(channel);
 
 	if (r < 0)
@@ -415,33 +423,25 @@ int ipc_sub_create(struct ipc *ipc, const char *channel, const struct ipc_sub_op
 		return r;
 	sub = calloc(1, sizeof(*sub));
 	r = sub ? ipc->ops->sub_create(ipc->back, channel, depth, o && o->history, &why, &back) : -ENOMEM;
-	if (r < 0) {
-		free(sub);
-		return end_create(ipc, r, &why);
-	}
-	handle_init(&sub->h, ipc, IPC_SUB, back);
-	*ret = sub;
-	return end_create(ipc, 0, &why);
+	if (r == 0)
+		*ret = sub;
+	return end_create(ipc, r, &why, (struct ipc_handle *)sub, IPC_SUB, back);
 }
 
 int ipc_waiter_create(struct ipc *ipc, struct ipc_waiter **ret)
 {
 	struct ipc_text why = { "out of memory while creating a waiter" };
 	struct ipc_waiter *w;
-	void *back;
+	void *back = NULL;
 	int r = begin_create(ipc, ret);
 
 	if (r < 0)
 		return r;
 	w = calloc(1, sizeof(*w));
 	r = w ? ipc->ops->waiter_create(ipc->back, &why, &back) : -ENOMEM;
-	if (r < 0) {
-		free(w);
-		return end_create(ipc, r, &why);
-	}
-	handle_init(&w->h, ipc, IPC_WAITER, back);
-	*ret = w;
-	return end_create(ipc, 0, &why);
+	if (r == 0)
+		*ret = w;
+	return end_create(ipc, r, &why, (struct ipc_handle *)w, IPC_WAITER, back);
 }
 
 /* Whether the handle is ours to destroy: a forked child must not touch the parent's ports. */

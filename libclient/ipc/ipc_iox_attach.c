@@ -196,7 +196,7 @@ static const char *create_refusal(int r)
 	case -EACCES:
 		return "this user may not write to the payload segment; join its writer group";
 	case -ESTALE:
-		return "RouDi is gone; attach again";
+		return "RouDi has exited; attach again";
 	case -EIO:
 		return "RouDi's answers are out of step; attach again";
 	default:

@@ -137,7 +137,7 @@ static int may_create(struct mem_attachment *att, struct ipc_text *why)
 	if (att->gen == bus->gen && !bus->stopped)
 		return 0;
 	snprintf(why->s, sizeof(why->s), "%s",
-		 att->gen != bus->gen ? "RouDi of this attachment is gone; attach again"
+		 att->gen != bus->gen ? "RouDi of this attachment has exited; attach again"
 				      : "RouDi does not answer; it may be stopped or stuck, simd restarts it");
 	return att->gen != bus->gen ? -ESTALE : -ETIMEDOUT;
 }

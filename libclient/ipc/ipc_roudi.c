@@ -53,7 +53,7 @@ static int connect_failed(int r, struct ipc_text *why)
 	if (r == -ENOENT)
 		snprintf(why->s, sizeof(why->s), "RouDi is not running (no %s); start simd", ROUDI_SOCKET);
 	else if (r == -ECONNREFUSED)
-		snprintf(why->s, sizeof(why->s), "RouDi is gone and left its socket %s behind; start simd",
+		snprintf(why->s, sizeof(why->s), "RouDi has exited and left its socket %s behind; start simd",
 			 ROUDI_SOCKET);
 	else
 		snprintf(why->s, sizeof(why->s), "RouDi cannot be reached at %s: %s", ROUDI_SOCKET, strerror(-r));

@@ -2,8 +2,6 @@
 /* Counted attachments and publisher ports. Thread: see attachment.h. */
 #include "attachment.h"
 
-#include <errno.h>
-
 #include "err.h"
 #include "mem.h"
 

@@ -7,6 +7,7 @@
 #ifndef SRC_ATTACHMENT_H
 #define SRC_ATTACHMENT_H
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 

@@ -35,15 +35,18 @@
 
 /* ---- waiting and waking ---- */
 
+static int forked(void)
+{
+	return err_set(-EPERM,
+		       "this process is a fork of the one that connected to simd; connect again in the child, or use "
+		       "the handles in the parent only");
+}
+
 int client_guard(const struct sim_client *c)
 {
 	if (!c)
 		return err_set(-EINVAL, "no client was given");
-	if (client_alive(c))
-		return 0;
-	return err_set(-EPERM,
-		       "this process is a fork of the one that connected to simd; connect again in the child, or use "
-		       "the handles in the parent only");
+	return client_alive(c) ? 0 : forked();
 }
 
 int handle_refused(struct handle *h, const char *what)
@@ -51,9 +54,7 @@ int handle_refused(struct handle *h, const char *what)
 	uint32_t expected;
 
 	if (!atomic_load_explicit(h->alive, memory_order_relaxed))
-		return err_set(-EPERM,
-			       "this process is a fork of the one that connected to simd; connect again in the child, "
-			       "or use the handles in the parent only");
+		return forked();
 	do { /* the library is inside for a moment: adopting a new registration */
 		expected = HANDLE_FREE;
 		if (atomic_compare_exchange_strong(&h->busy, &expected, HANDLE_USER))
@@ -279,7 +280,8 @@ int client_session(struct sim_client *c, struct session **ret)
 	if (c->session && !c->session->dead)
 		*ret = session_ref(c->session);
 	else
-		r = err_set(-ENOTCONN, "simd is gone (%s); the library connects again when it is back", c->why);
+		r = err_set(-ENOTCONN, "disconnected from simd (%s); the library connects again when it is back",
+			    c->why);
 	pthread_mutex_unlock(&c->lock);
 	return r;
 }

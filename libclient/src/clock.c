@@ -9,7 +9,6 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -328,7 +327,7 @@ static int sleep_too_short(const struct sim_clock_sample *s, int64_t until_sim_n
 	const char *why = "";
 
 	if ((s->flags & SIM_CLOCK_NO_DRIVER) && (s->flags & SIM_CLOCK_STARTED))
-		why = ": its driver is gone: start one again, or TimeSource=simulation";
+		why = ": driver lost: start one again, or TimeSource=simulation";
 	else if (s->flags & SIM_CLOCK_NO_DRIVER)
 		why = ": no driver yet: start one, or TimeSource=simulation";
 	else if (s->flags & SIM_CLOCK_PAUSED)
@@ -354,7 +353,8 @@ int sim_sleep_until(struct sim_client *c, int64_t until_sim_ns, int64_t wall_tim
 		seen = SIM_LOAD_(&c->page->futex, __ATOMIC_ACQUIRE);
 		clock_sample(c, &s);
 		if (s.flags & SIM_CLOCK_STALE)
-			return err_set(-ENOTCONN, "sim_sleep_until: simd is gone, time stands still until it is back");
+			return err_set(-ENOTCONN,
+				       "sim_sleep_until: disconnected from simd, time stands still until it is back");
 		if (s.clock_generation != generation)
 			return err_set(-ECANCELED, "sim_sleep_until: simulated time jumped");
 		if (s.sim_ns >= until_sim_ns)

@@ -158,7 +158,7 @@ static int driver_gone(struct sim_driver *d)
 	if (d->lost)
 		return err_set(-EPERM,
 			       "the driver lease was lost: the time source was switched; release it and acquire again");
-	return err_set(-ENOTCONN, "simd is gone; the library takes the driver lease again when it is back");
+	return err_set(-ENOTCONN, "disconnected from simd; the library takes the driver lease again when it is back");
 }
 
 /* Wait for the answer as long as simd withholds it: time may be paused. */

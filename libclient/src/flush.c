@@ -129,7 +129,7 @@ static int check_session(const struct flush *f)
 	pthread_mutex_unlock(&f->c->lock);
 	return same ? 0
 		    : err_set(-ENOTCONN,
-			      "sim_flush: simd is gone, or was meanwhile; what it had not completed has ended as \"%s\"",
+			      "sim_flush: disconnected from simd, now or meanwhile; what it had not completed has ended as \"%s\"",
 			      sim_reason_name(SIM_REASON_LOST));
 }
 

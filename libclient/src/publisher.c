@@ -4,7 +4,6 @@
 #include "step.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <string.h>
 
 #include <sim/introspect.h>
@@ -228,7 +227,7 @@ static int prove(struct sim_publisher *p, struct pub_reg *reg)
 		struct timespec t = timespec_from_ns(next);
 
 		if (reg->session->dead)
-			return err_set(-ENOTCONN, "channel %s: simd is gone", reg->name);
+			return err_set(-ENOTCONN, "channel %s: disconnected from simd", reg->name);
 		if (next > until)
 			return err_set(-ETIMEDOUT,
 				       "channel %s: the data plane did not connect it to simd within 2 s; "

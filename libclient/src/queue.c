@@ -69,7 +69,7 @@ static int check_state(struct publish *q)
 			       err_text(q->reg->error));
 	default:
 		return err_set(refuse(q, -ENOTCONN, SIM_REASON_LOST),
-			       "channel %s: simd is gone; the library connects "
+			       "channel %s: disconnected from simd; the library connects "
 			       "again when it is back",
 			       q->reg->name);
 	}

@@ -171,6 +171,13 @@ static void set_phase(struct sim_client *c, enum client_phase phase, enum sim_cl
 	pthread_mutex_unlock(&c->lock);
 }
 
+static void set_attachment(struct sim_client *c, struct attachment *l)
+{
+	pthread_mutex_lock(&c->lock);
+	c->att = l;
+	pthread_mutex_unlock(&c->lock);
+}
+
 static void set_why(struct sim_client *c, int r, const char *why)
 {
 	pthread_mutex_lock(&c->lock);
@@ -300,9 +307,7 @@ static void attachment_lost(struct sim_client *c)
 	ipc_abandon(l->ipc);
 	fail_all(c, SIM_REASON_RESTART);
 	drop_proving(c);
-	pthread_mutex_lock(&c->lock);
-	c->att = NULL;
-	pthread_mutex_unlock(&c->lock);
+	set_attachment(c, NULL);
 	attachment_unref(l);
 	rouse_subscribers(c);
 }
@@ -493,9 +498,7 @@ static void attach_done(struct sim_client *c)
 	job_finish(c);
 	if (!c->session ||
 	    !c->want_generation) { /* simd or RouDi went meanwhile: the next event decides about this attachment */
-		pthread_mutex_lock(&c->lock);
-		c->att = l;
-		pthread_mutex_unlock(&c->lock);
+		set_attachment(c, l);
 		return;
 	}
 	if (generation != c->want_generation) { /* overtaken by another restart */
@@ -507,9 +510,7 @@ static void attach_done(struct sim_client *c)
 		attach_failed(c, r, why);
 		return;
 	}
-	pthread_mutex_lock(&c->lock);
-	c->att = l;
-	pthread_mutex_unlock(&c->lock);
+	set_attachment(c, l);
 	c->warm_due = !c->connecting && !c->env && !(c->flags & SIM_CLIENT_NO_PREFAULT);
 	register_all(c);
 }

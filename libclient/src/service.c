@@ -383,7 +383,8 @@ void services_lost(struct sim_client *c, struct session *s)
 	}
 	list_for_each_safe(o, otmp, &ss->calls, link)
 		if (o->serial == s->serial)
-			outgoing_end(c, o, -ENOTCONN, "simd is gone; the library connects again when it is back");
+			outgoing_end(c, o, -ENOTCONN,
+				     "disconnected from simd; the library connects again when it is back");
 	pthread_mutex_unlock(&c->lock);
 }
 

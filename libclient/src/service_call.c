@@ -105,7 +105,7 @@ static int unpack(const struct outgoing *o, void *body, size_t capacity, size_t 
 	r = msg_from_value(o->response_type, o->response, body, capacity, ret_size);
 	if (r == -ENOBUFS || r == 0)
 		return r;
-	return err_set(-EBADMSG, "the response is no %s: %s", o->response_type->name, err_why());
+	return err_set(-EBADMSG, "the response is not a valid %s: %s", o->response_type->name, err_why());
 }
 
 void outgoing_notify(struct sim_client *c, struct outgoing *o)
@@ -203,7 +203,7 @@ static int begin(struct sim_client *c, struct ask *a, struct session **ret_s, st
 		a->timeout_dur_ns = LONGEST_DUR_NS;
 	r = services_text(a->type->request, a->request, a->size, &text, &request.len);
 	if (r == -EBADMSG)
-		r = err_set(-EINVAL, "the request is no valid %s: %s", a->type->request->name, err_why());
+		r = err_set(-EINVAL, "the request is not a valid %s: %s", a->type->request->name, err_why());
 	if (r < 0)
 		return r;
 	request.json = text;
@@ -250,7 +250,7 @@ int sim_service_call(struct sim_client *c, const char *name, const struct sim_se
 	while (!o->done && !s->dead && client_now(c) < o->until_mono_ns)
 		session_wait_locked(c, s, o->until_mono_ns);
 	if (!o->done && s->dead)
-		outgoing_end(c, o, -ENOTCONN, "simd is gone; the library connects again when it is back");
+		outgoing_end(c, o, -ENOTCONN, "disconnected from simd; the library connects again when it is back");
 	else if (!o->done)
 		outgoing_end(c, o, -ETIMEDOUT, "simd does not answer");
 	pthread_mutex_unlock(&c->lock);

@@ -5,7 +5,6 @@
 #include <sim/introspect.h>
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "err.h"

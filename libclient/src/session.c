@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -177,11 +176,11 @@ void session_pump(struct sim_client *c, struct session *s)
 		}
 	} while (n == 1 && r >= 0);
 	if (n == -ECONNRESET || n == -EPIPE)
-		session_broken(c, s, "simd is gone (its control socket closed)");
+		session_broken(c, s, "simd closed its control socket");
 	else if (n < 0 || r < 0)
 		session_broken(c, s, err_why());
 	else if (w < 0)
-		session_broken(c, s, "simd is gone (its control socket closed)");
+		session_broken(c, s, "simd closed its control socket");
 }
 
 void session_hangup(struct session *s)
@@ -253,7 +252,7 @@ static int call_finish(struct call *call, const char *method, struct varlink_msg
 	int r = call->result;
 
 	if (r < 0)
-		return err_set(r, "%s: simd is gone; the library connects again when it is back", method);
+		return err_set(r, "%s: disconnected from simd; the library connects again when it is back", method);
 	r = varlink_msg_answer(&call->msg, &a);
 	if (r == 0)
 		r = varlink_answer_errno(&a);

@@ -206,7 +206,7 @@ static int step_gone(struct sim_step *st)
 	if (st->dropped)
 		return err_set(-ECONNABORTED, "simd dropped this client out of the steps: it was late "
 					      "(step.deadline_ms); leave and join again");
-	return err_set(-ENOTCONN, "simd is gone; the library joins its steps again when it is back");
+	return err_set(-ENOTCONN, "disconnected from simd; the library joins its steps again when it is back");
 }
 
 static int step_send(struct sim_step *st, uint32_t op, uint32_t kept)
@@ -355,7 +355,7 @@ int sim_step_fd(const struct sim_step *st)
 
 	if (fd < 0 && st)
 		fd = st->fd;
-	return fd >= 0 ? fd : err_set(-ENOTCONN, "sim_step_fd: simd is gone; ask again when it is back");
+	return fd >= 0 ? fd : err_set(-ENOTCONN, "sim_step_fd: disconnected from simd; ask again when it is back");
 }
 
 void sim_step_leave(struct sim_step *st)

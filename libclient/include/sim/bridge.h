@@ -102,7 +102,7 @@ struct sim_bridge_host {
 	 * more than SIM_BRIDGE_FAR_DUR_NS forward at once, is a jump, announced to all. The driver lease is taken at the first
 	 * call. SIM_BRIDGE_CLOCK_GONE: there is no such clock any more: driver lost, clock stopped, until the next call.
 	 * Blocks while a lock-step round is open. Never with the time that this simd itself sends out.
-	 * 0; -EINVAL; -EOPNOTSUPP another source is active; -EBUSY somebody else drives it; -ENOTCONN simd is gone. The
+	 * 0; -EINVAL; -EOPNOTSUPP another source is active; -EBUSY somebody else drives it; -ENOTCONN disconnected from simd. The
 	 * host logs these, once each; call again with the next time. Thread: any, one at a time.
 	 */
 	int (*drive)(void *ctx, int64_t sim_ns);

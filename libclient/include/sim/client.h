@@ -46,7 +46,7 @@ struct sim_client_options {
 
 enum sim_client_state {
 	SIM_CLIENT_CONNECTED = 0,
-	SIM_CLIENT_RECONNECTING = 1, /* simd is gone; the library tries again with back-off (10 ms .. 1 s) */
+	SIM_CLIENT_RECONNECTING = 1, /* disconnected from simd; the library tries again with back-off (10 ms .. 1 s) */
 	SIM_CLIENT_REATTACHING = 2,  /* the data plane was restarted; handles answer -ESTALE for a moment */
 	SIM_CLIENT_FAILED =
 		3, /* for good (attachments used up, access refused): sim_client_why() explains what to do */
@@ -67,7 +67,7 @@ SIM_API SIM_MUST_CHECK int sim_connect(const struct sim_client_options *o, struc
  *
  * timeout_dur_ns  of wall time; 0: only look; negative: for ever
  * Thread:  any but in a callback.
- * Returns: 0; -ETIMEDOUT some are outstanding still; -ENOTCONN simd is gone, or was meanwhile: what it had not completed
+ * Returns: 0; -ETIMEDOUT some are outstanding still; -ENOTCONN disconnected from simd, now or meanwhile: what it had not completed
  *          has ended as SIM_REASON_LOST; -EDEADLK in a callback, or in lock-step in the caller's own turn or by
  *          the driver: nothing completes before that ends; -EPERM after a fork; -EINVAL no client. Since 0.1.
  */

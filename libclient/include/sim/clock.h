@@ -12,11 +12,11 @@
 extern "C" {
 #endif
 
-/* The page of this client, for sim_clock_read(); valid until sim_disconnect(), also while simd is gone. Never NULL. */
+/* The page of this client, for sim_clock_read(); valid until sim_disconnect(), also while disconnected from simd. Never NULL. */
 SIM_API const struct sim_clock_page *sim_clock_page(const struct sim_client *c);
 
 /*
- * Simulated time now. Lock-free. While simd is gone: the last value it had, flagged SIM_CLOCK_STALE.
+ * Simulated time now. Lock-free. While disconnected from simd: the last value it had, flagged SIM_CLOCK_STALE.
  * sim_now_sample() gives flags and generation of the same instant.
  */
 SIM_API int64_t sim_now(const struct sim_client *c);
@@ -26,7 +26,7 @@ SIM_API void sim_now_sample(const struct sim_client *c, struct sim_clock_sample 
  * Sleep until simulated time reaches until_sim_ns. Follows scale, pause (sleeps on) and step; a source that nobody
  * drives yet is slept through as well, so that programs may start in any order.
  * Returns: 0; -ECANCELED the clock jumped (generation changed); -ETIMEDOUT wall_timeout_dur_ns (>= 0) passed, and
- *          sim_why() explains why time did not come so far (no driver yet, paused); -ENOTCONN simd is gone.
+ *          sim_why() explains why time did not come so far (no driver yet, paused); -ENOTCONN disconnected from simd.
  */
 SIM_API SIM_MUST_CHECK int sim_sleep_until(struct sim_client *c, int64_t until_sim_ns, int64_t wall_timeout_dur_ns);
 
@@ -92,7 +92,7 @@ SIM_API void sim_driver_release(struct sim_driver *d); /* NULL is fine */
 /*
  * Advance time by dur_ns (1 ns .. 1 h). Blocks while time is paused, and in a step until the step has
  * room: *ret_granted_dur_ns is how much was granted (less than asked at the end of a step; never 0 on success).
- * Returns: 0; -EINVAL; -EPERM the lease was lost (source switched); -ENOTCONN simd is gone (the library takes
+ * Returns: 0; -EINVAL; -EPERM the lease was lost (source switched); -ENOTCONN disconnected from simd (the library takes
  *          the lease again when it is back: try again). Thread: one at a time.
  */
 SIM_API SIM_MUST_CHECK int sim_driver_advance(struct sim_driver *d, int64_t dur_ns, int64_t *ret_granted_dur_ns);

@@ -38,7 +38,7 @@ enum sim_clock_flag {
 	SIM_CLOCK_FREEWHEEL = 1u << 2,   /* as fast as possible: rate is unrelated to wall time */
 	SIM_CLOCK_DRIVEN = 1u << 3,      /* time advances only when a driver advances it: rate_e6 is 0 */
 	SIM_CLOCK_DRIVER_LOST = 1u << 4, /* with NO_DRIVER: the last one did not release its lease */
-	SIM_CLOCK_STALE = 1u << 5,       /* simd is gone: set by the reader's library, never by the writer */
+	SIM_CLOCK_STALE = 1u << 5,       /* disconnected from simd: set by the reader's library, never by the writer */
 	SIM_CLOCK_STARTED = 1u << 6,     /* the source has produced a time at least once */
 	SIM_CLOCK_LOCKSTEP = 1u << 7, /* steps wait for participants (sim/step.h): messages go out at the end of each */
 	SIM_CLOCK_NO_DRIVER = 1u << 8, /* a driven source that nobody drives, yet or any more: the clock is stopped */

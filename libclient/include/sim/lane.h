@@ -33,7 +33,7 @@ enum sim_lane_event {
 	SIM_LANE_CLOSE = 4,   /* answer what you have, then sim_lane_destroy() */
 	SIM_LANE_CONNECT = 5, /* text: connection string */
 	SIM_LANE_DISCONNECT = 6,
-	SIM_LANE_GONE = 7, /* simd is gone: finish, then wait for the session to come back */
+	SIM_LANE_GONE = 7, /* disconnected from simd: finish, then wait for the session to come back */
 };
 
 struct sim_lane_packet {

@@ -16,7 +16,7 @@
  *   - refused:  -ECANCELED time is paused, -EBUSY the token is in use, -EAGAIN no credit (publisher
  *     created SIM_PUB_NO_WAIT), -ETIMEDOUT no credit within the configured wait (without bound while
  *     the channel waits for a lossless bridge that answers), -ESTALE the slot belongs to an earlier
- *     generation of the data plane, -ENOTCONN simd is gone, -EINVAL not a loan of this publisher (then
+ *     generation of the data plane, -ENOTCONN disconnected from simd, -EINVAL not a loan of this publisher (then
  *     nothing is taken and the callback does not run);
  *   - accepted (0) means "queued", not "sent": no bridge, or one that is not connected, gives
  *     ok == false with SIM_REASON_NO_BRIDGE / SIM_REASON_DISCONNECTED.
@@ -97,7 +97,7 @@ SIM_API SIM_MUST_CHECK int sim_publish_sync(struct sim_publisher *p, struct sim_
 /*
  * To local subscribers only: no pause check, no token, no callback. Takes the slot in every case but -EINVAL. On a
  * channel that is dispatched such a message shares the window for a moment, so that simd's queue cannot
- * overflow: -EAGAIN and -ETIMEDOUT as in sim_try_queue(), never with SIM_PUB_LOCAL. Works while simd is gone.
+ * overflow: -EAGAIN and -ETIMEDOUT as in sim_try_queue(), never with SIM_PUB_LOCAL. Works while disconnected from simd.
  */
 SIM_API SIM_MUST_CHECK int sim_publish_local(struct sim_publisher *p, struct sim_slot *slot);
 SIM_API SIM_MUST_CHECK int sim_publish_local_copy(struct sim_publisher *p, const void *body, size_t body_size,
@@ -109,7 +109,7 @@ struct sim_bridges {
 };
 SIM_API struct sim_bridges sim_publisher_bridges(const struct sim_publisher *p);
 /*
- * Wait until they stand otherwise than *known, for at most that long (negative: for ever). That simd is gone is a
+ * Wait until they stand otherwise than *known, for at most that long (negative: for ever). A disconnection from simd is a
  * change too: then there are none. Any thread; the publisher may be used meanwhile, and must not be destroyed.
  * Returns: 1, *known is how they stand now; 0 the time is over; -EINVAL; -EPERM in a fork.
  */

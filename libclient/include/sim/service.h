@@ -6,7 +6,7 @@
  *
  * Each request gets exactly one answer, whatever dies: the response; the negative errno that the handler returned;
  * -ETIMEDOUT at the deadline; -EPIPE its provider disconnected; -EBUSY too many wait already; -ENOENT nobody offers it;
- * -EMEDIUMTYPE another type is offered there; -ENOTCONN simd is gone; -ECANCELED simd shuts down, or the client
+ * -EMEDIUMTYPE another type is offered there; -ENOTCONN disconnected from simd; -ECANCELED simd shuts down, or the client
  * disconnects; -EBADMSG the response does not hold.
  *
  * After a restart of simd services are offered again under the handles that the program holds.
@@ -66,7 +66,7 @@ SIM_API SIM_MUST_CHECK int sim_service_offer(struct sim_client *c, const char *n
  * answered with -EPIPE. Also from the handler. NULL is fine.
  */
 SIM_API void sim_service_destroy(struct sim_service *sv);
-/* 0: it is on offer; -ENOTCONN: simd is gone; else why simd did not take it again after its restart (-EEXIST). */
+/* 0: it is on offer; -ENOTCONN: disconnected from simd; else why simd did not take it again after its restart (-EEXIST). */
 SIM_API int sim_service_state(const struct sim_service *sv);
 
 /* ---- calling ---- */

@@ -63,14 +63,14 @@ SIM_API void sim_step_leave(struct sim_step *s);
  * Wait for our next turn. Timers (sim/timer.h) that are due at its time have run when this returns, in this thread.
  * wall_timeout_dur_ns < 0: for ever; 0: only look.
  * Returns: 0; -ETIMEDOUT; -EINVAL the last turn was not acknowledged; -ECONNABORTED we were late and dropped out
- *          (leave and join again); -ENOTCONN simd is gone (the library joins again when it is back: try again).
+ *          (leave and join again); -ENOTCONN disconnected from simd (the library joins again when it is back: try again).
  */
 SIM_API SIM_MUST_CHECK int sim_step_wait(struct sim_step *s, int64_t wall_timeout_dur_ns, struct sim_step_turn *ret);
 
 /* Acknowledge the turn: all that belongs to it is published. Does not block. -EINVAL no turn is open; else as above. */
 SIM_API SIM_MUST_CHECK int sim_step_done(struct sim_step *s);
 
-/* Readable when sim_step_wait() has work; poll only. It changes when simd restarts. -ENOTCONN while simd is gone. */
+/* Readable when sim_step_wait() has work; poll only. It changes when simd restarts. -ENOTCONN while disconnected from simd. */
 SIM_API int sim_step_fd(const struct sim_step *s);
 
 #ifdef __cplusplus

@@ -213,7 +213,7 @@ TEST_WITH(sleeping_without_a_driver, setup, teardown)
 	sim_driver_release(d);
 	world_run(&w, MS);
 	assert_int_equal(sim_sleep_until(c, 10 * MS, 50 * MS), -ETIMEDOUT);
-	assert_non_null(strstr(sim_why(), "its driver is gone"));
+	assert_non_null(strstr(sim_why(), "driver lost"));
 	sim_disconnect(engine);
 	sim_disconnect(c);
 }

@@ -113,7 +113,7 @@ TEST(refused)
 		const char *why;
 	} bad[] = {
 		{ "{", -EINVAL, "at byte" },
-		{ "[]", -EINVAL, "no object" },
+		{ "[]", -EINVAL, "not an object" },
 		{ "{\"nope\":1}", -EINVAL, "no field 'nope'" },
 		{ "{\"i8\":128}", -ERANGE, "field 'i8': the number does not fit int8" },
 		{ "{\"i8\":-129}", -ERANGE, "int8" },
