@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ros2_imu_beside_image: how long an IMU message takes through the ROS 2 plug-in, from before publish() to behind the take, while
- * images of 6 MiB go out on the same bridge and the same lane, against the same IMU alone: the 99th percentile. Readers are processes with
+ * images of 6 MiB go out on the same bridge and the same lane, against the same IMU alone, in turns: the 99th percentile. Readers are processes with
  * Cyclone's own settings. Threads: main of each process, which is the lane in the bridge's; the plug-in's and Cyclone's.
  */
 #include <signal.h>
@@ -23,7 +23,10 @@
 #include "timeutil.h"
 #include "unit/convert/sample.h"
 
-#define SAMPLES          4096u
+#define RING             1024u /* messages */
+#define SLICE            100u  /* messages of the IMU */
+#define SLICES           10u   /* of either kind, in a run */
+#define SETTLE_NS        (300 * NS_PER_MS)
 #define IMU_PERIOD_NS    (10 * NS_PER_MS)
 #define IMAGE_PERIOD_NS  (103 * NS_PER_MS) /* not in step with the other */
 #define WIDTH            2048u
@@ -35,11 +38,10 @@ enum topic { IMU, IMAGE, TOPICS };
 
 struct beside {
 	const char *plugin;
-	unsigned count; /* messages of the IMU in a run */
+	unsigned runs, slices;
 	_Atomic uint64_t received[TOPICS];
-	_Alignas(64) int64_t sent_mono_ns[SAMPLES];
-	_Atomic int64_t taken_mono_ns[SAMPLES]; /* 0: not yet */
-	double p99_ns[2];                       /* alone, beside images */
+	_Atomic int64_t taken_mono_ns[RING]; /* 0: not yet */
+	struct bench_pair p99_us[BENCH_PAIRS_MAX];
 };
 
 struct reader_role {
@@ -63,7 +65,7 @@ static void take(const struct reader_role *role, dds_entity_t reader)
 
 		if (info.valid_data && role->topic == IMU) {
 			ddsi_serdata_to_ser(data, STAMP_NANOSEC_AT, sizeof(n), &n);
-			atomic_store(&role->a->taken_mono_ns[n % SAMPLES], now_mono_ns);
+			atomic_store(&role->a->taken_mono_ns[n % RING], now_mono_ns);
 		}
 		atomic_fetch_add(&role->a->received[role->topic], 1);
 		ddsi_serdata_unref(data);
@@ -98,6 +100,7 @@ struct bridge {
 	struct sim_bridge_topic *topic[TOPICS];
 	struct sim_slot *slot[TOPICS];
 	unsigned pending; /* images */
+	uint32_t n;       /* messages of the IMU so far, while it is measured */
 };
 
 static void open_all(struct bridge *b)
@@ -138,15 +141,14 @@ static int meet(struct bridge *b)
 	return 0;
 }
 
-/* The 99th percentile; what did not come counts as a second. */
-static double run(struct bridge *b, bool with_images)
+/* What did not come counts as a second. */
+static void slice(struct bridge *b, bool with_images, double *ret)
 {
 	struct beside *a = b->a;
-	static double sample[SAMPLES];
 	int64_t due_mono_ns = mono_now_ns(), image_mono_ns = due_mono_ns;
+	uint32_t first = b->n;
 
-	memset(a->taken_mono_ns, 0, sizeof(a->taken_mono_ns));
-	for (uint32_t n = 0; n < a->count; n++) {
+	for (; b->n < first + SLICE; b->n++) {
 		due_mono_ns += IMU_PERIOD_NS;
 		while (with_images && image_mono_ns <= due_mono_ns) {
 			mono_sleep_until(image_mono_ns);
@@ -154,17 +156,29 @@ static double run(struct bridge *b, bool with_images)
 			image_mono_ns += IMAGE_PERIOD_NS;
 		}
 		mono_sleep_until(due_mono_ns);
-		b->slot[IMU]->stamp_sim_ns = n;
-		a->sent_mono_ns[n] = due_mono_ns; /* a lane that is held up is late, too */
+		atomic_store(&a->taken_mono_ns[b->n % RING], 0);
+		b->slot[IMU]->stamp_sim_ns = b->n;
 		publish(b, IMU);
+		ret[b->n - first] = (double)due_mono_ns; /* a lane that is held up is late, too */
 	}
-	mono_sleep_until(mono_now_ns() + NS_PER_S);
-	for (uint32_t n = 0; n < a->count; n++) {
-		int64_t taken = atomic_load(&a->taken_mono_ns[n]);
+	mono_sleep_until(mono_now_ns() + SETTLE_NS);
+	for (uint32_t i = 0; i < SLICE; i++) {
+		int64_t taken = atomic_load(&a->taken_mono_ns[(first + i) % RING]);
 
-		sample[n] = (double)(taken ? taken - a->sent_mono_ns[n] : NS_PER_S);
+		ret[i] = taken ? (double)taken - ret[i] : (double)NS_PER_S;
 	}
-	return bench_percentile(sample, a->count, 0.99);
+}
+
+/* Alone and beside images in turns of a second, so that both have the machine in the same mood. */
+static struct bench_pair run(struct bridge *b)
+{
+	static double sample[2][SLICES * SLICE];
+	unsigned n = b->a->slices;
+
+	for (unsigned i = 0; i < 2 * n; i++)
+		slice(b, i % 2, &sample[i % 2][i / 2 * SLICE]);
+	return (struct bench_pair){ .ours = bench_percentile(sample[1], n * SLICE, 0.99) / 1e3,
+				    .reference = bench_percentile(sample[0], n * SLICE, 0.99) / 1e3 };
 }
 
 static int bridge_main(void *arg)
@@ -176,20 +190,21 @@ static int bridge_main(void *arg)
 	if (meet(&b) < 0)
 		return 1;
 	mono_sleep_until(mono_now_ns() + NS_PER_S);
-	for (int i = 0; i < 2; i++)
-		b.a->p99_ns[i] = run(&b, i == 1);
+	for (unsigned i = 0; i < b.a->runs; i++)
+		b.a->p99_us[i] = run(&b);
 	b.host.ops->destroy(b.bridge);
 	return 0;
 }
 
-static int one(struct bench *b, struct bench_pair *ret)
+static int run_beside(struct bench *b)
 {
 	struct beside *a = bench_arena(sizeof(*a));
 	struct reader_role roles[TOPICS] = { { a, IMU }, { a, IMAGE } };
 	pid_t reader[TOPICS];
 	int r;
 
-	a->count = b->smoke ? 100 : 1000;
+	a->runs = bench_runs(b, 5);
+	a->slices = b->smoke ? 1 : SLICES;
 	a->plugin = b->ros2_plugin;
 	for (int i = 0; i < TOPICS; i++)
 		reader[i] = bench_fork(reader_main, &roles[i]);
@@ -198,22 +213,10 @@ static int one(struct bench *b, struct bench_pair *ret)
 		kill(reader[i], SIGKILL);
 		bench_wait(reader[i]);
 	}
-	*ret = (struct bench_pair){ a->p99_ns[1] / 1e3, a->p99_ns[0] / 1e3 };
-	bench_arena_free(a, sizeof(*a));
-	return r == 0 ? 0 : -1;
-}
-
-static int run_beside(struct bench *b)
-{
-	struct bench_pair p[BENCH_PAIRS_MAX];
-	unsigned n = bench_runs(b, 5);
-	int r = 0;
-
-	for (unsigned i = 0; r == 0 && i < n; i++)
-		r = one(b, &p[i]);
 	if (r == 0)
-		bench_report(b, "ros2_imu_beside_image", "us", "the IMU alone, p99", BENCH_COST, p, n, 3);
-	return r;
+		bench_report(b, "ros2_imu_beside_image", "us", "the IMU alone, p99", BENCH_COST, a->p99_us, a->runs, 3);
+	bench_arena_free(a, sizeof(*a));
+	return r ? -1 : 0;
 }
 
 const struct bench_case bench_beside = { "beside", run_beside, "ros2_imu_beside_image" };
