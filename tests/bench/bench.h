@@ -35,8 +35,8 @@ struct bench {
 	char ros2_plugin[2 * BENCH_PATH];
 	struct stamp_page *stamp; /* where bridge_stamp of the first rig below writes */
 	pid_t simd_pid;
-	bool own_simd; /* a case has started one with rigs or pools of its own */
-	bool smoke;    /* as short as it can be: does it run at all? */
+	bool usual; /* it has the usual pools and rig */
+	bool smoke; /* as short as it can be: does it run at all? */
 	struct bench_result *results;
 	unsigned n, cap;
 };
@@ -80,13 +80,16 @@ BENCH_CASES(BENCH_CASE)
 void bench_report(struct bench *b, const char *name, const char *unit, const char *against, enum bench_form form,
 		  const struct bench_pair *pairs, unsigned n, double bar);
 
-/* 256 MiB of small slots, as members of "pools". */
+int bench_write_json(const struct bench *b, const char *path);
+
+/* 256 MiB of small slots, as elements of "pools". */
 #define BENCH_SMALL_POOLS "{\"size\":256,\"count\":16384},{\"size\":65536,\"count\":4032}"
 /*
- * Start simd again for the rest of this case, with those elements of "pools" and "rigs" (NULL: the usual rig, with the
- * bridges "null" for /busy/ and "stamp" for /stamp/). The next case has the usual one again.
+ * Start simd again for the rest of this case, with those elements of "pools" and "rigs". NULL: the usual ones, which each
+ * case finds: slots of up to 24 MiB, and a rig with the bridges "null" for /busy/ and "stamp" for /stamp/.
  */
 int bench_simd(struct bench *b, const char *pools, const char *rigs);
+void bench_stop_simd(struct bench *b);
 /*
  * One more bridge_stamp for "bridges" of a rig: its configuration, in ret (of `size` bytes), and the page that it writes. It sleeps so
  * long over each message. NULL: failed.
