@@ -13,6 +13,7 @@
 #include "time/source.h"
 #include "err.h"
 #include "fd.h"
+#include "jsonx.h"
 #include "mem.h"
 #include "timeutil.h"
 
@@ -212,9 +213,10 @@ static int ask(struct check *k, const char *name, const char *question, char *an
 /* What `simbridge --check` reads. */
 static char *question(struct conf_view v, const char *plugin, json_t *converters)
 {
-	json_t *j =
-		json_pack("{s:s, s:s, s:O, s:s, s:O}", "name", conf_string(v, "name"), "plugin", plugin, "converters",
-			  converters, "connection", conf_string(v, "connection"), "options", conf_any(v, "options"));
+	json_t *j = JSONX_MAKE(JX_STR("name", conf_string(v, "name")), JX_STR("plugin", plugin),
+			       JX_NEW("converters", json_incref(converters)),
+			       JX_STR("connection", conf_string(v, "connection")),
+			       JX_NEW("options", json_incref(conf_any(v, "options"))));
 	char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
 
 	json_decref(j);

@@ -16,6 +16,7 @@ GEN_OBJS := $(addprefix $(B)/obj/schemas/,gen/arena.o gen/msgdef.o gen/typeset.o
 TYPEDESC_OBJ := $(B)/obj/schemas/msg/typedesc.o
 $(B)/lib/libmsggen.a: $(GEN_OBJS) $(TYPEDESC_OBJ)
 $(B)/bin/simgen: $(B)/obj/schemas/gen/simgen.o $(B)/lib/libmsggen.a $(B)/lib/libbase.a
+LINK_simgen = $(LIBBASE_LIBS)
 PROGRAMS += $(B)/bin/simgen
 
 # Of these objects nothing waits for generated headers: they make them.

@@ -192,7 +192,7 @@ int state_load(const char *path, struct state *ret)
 
 static json_t *proc_json(const struct state_proc *p)
 {
-	return json_pack("{s:i, s:I}", "pid", (int)p->pid, "start", (json_int_t)p->start);
+	return JSONX_MAKE(JX_INT("pid", p->pid), JX_INT("start", p->start));
 }
 
 int state_save(const char *path, const struct state *s)
@@ -202,14 +202,16 @@ int state_save(const char *path, const struct state *s)
 	int r;
 
 	for (unsigned i = 0; i < s->n_apps; i++)
-		json_array_append_new(apps, json_pack("{s:s, s:b, s:o}", "app", s->apps[i].app, "bridge",
-						      (int)s->apps[i].bridge, "process", proc_json(&s->apps[i].proc)));
+		json_array_append_new(apps,
+				      JSONX_MAKE(JX_STR("app", s->apps[i].app), JX_BOOL("bridge", s->apps[i].bridge),
+						 JX_NEW("process", proc_json(&s->apps[i].proc))));
 	for (unsigned i = 0; i < s->n_children; i++)
 		json_array_append_new(children, proc_json(&s->children[i]));
 	snprintf(hash, sizeof(hash), "%016llx", (unsigned long long)s->roudi_hash);
-	j = json_pack("{s:s, s:o, s:I, s:o, s:b, s:s, s:o, s:o}", "app", s->simd_app, "simd", proc_json(&s->simd),
-		      "iox_generation", (json_int_t)s->generation, "roudi", proc_json(&s->roudi), "roudi_owned",
-		      (int)s->roudi_owned, "roudi_config", hash, "apps", apps, "children", children);
+	j = JSONX_MAKE(JX_STR("app", s->simd_app), JX_NEW("simd", proc_json(&s->simd)),
+		       JX_INT("iox_generation", s->generation), JX_NEW("roudi", proc_json(&s->roudi)),
+		       JX_BOOL("roudi_owned", s->roudi_owned), JX_STR("roudi_config", hash), JX_NEW("apps", apps),
+		       JX_NEW("children", children));
 	text = j ? jsonx_text(j) : NULL;
 	json_decref(j);
 	if (!text)

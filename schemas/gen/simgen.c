@@ -10,10 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "err.h"
+#include "fd.h"
 #include "gen/emit.h"
 #include "gen/typeset.h"
+#include "mem.h"
 #include "opt.h"
 
 /* ---- command line ---- */
@@ -56,49 +58,28 @@ static const struct opt_program program = {
 
 /* ---- output ---- */
 
-static int make_dirs(char *path)
-{
-	for (char *p = path + 1; *p; p++) {
-		if (*p != '/')
-			continue;
-		*p = '\0';
-		if (mkdir(path, 0777) < 0 && errno != EEXIST) {
-			fprintf(stderr, "simgen: cannot make folder %s: %s\n", path, strerror(errno));
-			return -errno;
-		}
-		*p = '/';
-	}
-	return 0;
-}
-
 static bool same_content(const char *path, const char *text, size_t len)
 {
-	FILE *f = fopen(path, "re");
-	char *old = f ? malloc(len + 1) : NULL;
-	bool same = old && fread(old, 1, len + 1, f) == len && memcmp(old, text, len) == 0;
+	char *old = NULL;
+	size_t n;
+	bool same = fd_read_file(path, len, &old, &n) == 0 && n == len && memcmp(old, text, len) == 0;
 
-	free(old);
-	if (f)
-		fclose(f);
+	mem_free(old);
 	return same;
 }
 
-static int write_file(char *path, const char *text, size_t len)
+/* dir/file, unless it is there with that content. */
+static int write_file(const char *dir, const char *file, const char *text, size_t len)
 {
-	FILE *f;
-	int r = make_dirs(path);
+	char *path = mem_printf("%s/%s", dir, file);
+	int r = path ? 0 : err_nomem();
 
-	if (r < 0)
-		return r;
-	if (same_content(path, text, len))
-		return 0;
-	f = fopen(path, "we");
-	if (!f || fwrite(text, 1, len, f) != len || fflush(f) != 0) {
-		r = errno ? -errno : -EIO;
-		fprintf(stderr, "simgen: cannot write %s: %s\n", path, strerror(-r));
+	if (r == 0 && !same_content(path, text, len)) {
+		r = fd_mkdir_p(dir, 0777);
+		if (r == 0)
+			r = fd_write_file(path, text, len, 0644);
 	}
-	if (f)
-		fclose(f);
+	mem_free(path);
 	return r;
 }
 
@@ -124,28 +105,22 @@ static void emit(FILE *f, const struct output *o, const char *package)
 static int write_output(const struct options *o, const struct output *out, const char *package)
 {
 	const char *name = out->e ? out->e->def->name : out->v ? out->v->name : "all";
-	char *text = NULL, path[4096];
+	char *dir = mem_printf("%s/%s/%s", o->outdir, package, out->v || out->services ? "srv" : "msg");
+	char file[TYPEDESC_IDENT_MAX + 3], *text = NULL;
 	size_t len = 0;
 	FILE *f = open_memstream(&text, &len);
-	int r = 0;
+	int r = dir && f ? 0 : err_nomem();
 
-	if (f) {
+	snprintf(file, sizeof(file), "%s.%c", name, out->table ? 'c' : 'h');
+	if (r == 0)
 		emit(f, out, package);
-		r = ferror(f);
-		r |= fclose(f);
-	}
-	if (!f || r || !text) {
-		fputs("simgen: no memory\n", stderr);
-		free(text);
-		return -ENOMEM;
-	}
-	if ((size_t)snprintf(path, sizeof(path), "%s/%s/%s/%s.%c", o->outdir, package,
-			     out->v || out->services ? "srv" : "msg", name, out->table ? 'c' : 'h') >= sizeof(path)) {
-		fprintf(stderr, "simgen: the name of folder %.40s... is too long\n", o->outdir);
-		r = -ENAMETOOLONG;
-	} else {
-		r = write_file(path, text, len);
-	}
+	if (f && (ferror(f) | fclose(f)))
+		r = err_nomem();
+	if (r == 0)
+		r = write_file(dir, file, text, len);
+	if (r < 0)
+		fprintf(stderr, "simgen: %s\n", err_why());
+	mem_free(dir);
 	free(text);
 	return r;
 }

@@ -2,6 +2,9 @@
 /* See ros_generic.h. */
 #include "ros/ros_generic.h"
 
+#include "msg/typedesc.h"
+
+#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -75,16 +78,9 @@ static void put_comment(FILE *f, const char *s, const char *before)
 
 static const char *kind_name(unsigned kind, const char *time, const char *duration)
 {
-	static const char *const names[SIM_KIND_END] = {
-#define X(id, num, name, bytes) [SIM_KIND_##id] = name,
-		SIM_KINDS(X)
-#undef X
-	};
-
 	return kind == SIM_KIND_TIME       ? time
 	       : kind == SIM_KIND_DURATION ? duration
-	       : kind < SIM_KIND_END       ? names[kind]
-					   : "?";
+					   : typedesc_kind_name((enum sim_kind)kind);
 }
 
 /* "sim_msgs/Pose": nested types stand without "msg/", as in bags. */
@@ -171,26 +167,15 @@ char *ros_generic_text(const struct sim_type *t, enum ros_generic_words words)
 
 /* ---- what ROS 2 takes for a name ---- */
 
-static bool lower(char c)
-{
-	return c >= 'a' && c <= 'z';
-}
-static bool upper(char c)
-{
-	return c >= 'A' && c <= 'Z';
-}
-static bool digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* A letter of that case first, then those, digits and '_', no two in a row and none at the end. */
-static bool name_ok(const char *s, size_t n, bool (*letter)(char c))
+static bool name_ok(const char *s, size_t n, int (*letter)(int c))
 {
 	for (size_t i = 0; i < n; i++) {
 		bool last = i + 1 == n || s[i + 1] == '_';
 
-		if (!letter(s[i]) && (i == 0 || !(digit(s[i]) || (s[i] == '_' && !last))))
+		int c = (unsigned char)s[i];
+
+		if (!letter(c) && (i == 0 || !(isdigit(c) || (c == '_' && !last))))
 			return false;
 	}
 	return n > 0;
@@ -200,13 +185,14 @@ static const char *odd_in(const struct sim_type *t)
 {
 	size_t n = package_len(t->name);
 
-	if (!name_ok(t->name, n, lower) || !upper(t->name[n + 1]) || strchr(t->name, '_') > t->name + n)
+	if (!name_ok(t->name, n, islower) || !isupper((unsigned char)t->name[n + 1]) ||
+	    strchr(t->name, '_') > t->name + n)
 		return t->name;
 	for (uint32_t i = 0; i < t->n_constants; i++)
-		if (!name_ok(t->constants[i].name, strlen(t->constants[i].name), upper))
+		if (!name_ok(t->constants[i].name, strlen(t->constants[i].name), isupper))
 			return t->constants[i].name;
 	for (uint32_t i = 0; i < t->n_fields; i++)
-		if (!name_ok(t->fields[i].name, strlen(t->fields[i].name), lower))
+		if (!name_ok(t->fields[i].name, strlen(t->fields[i].name), islower))
 			return t->fields[i].name;
 	return NULL;
 }

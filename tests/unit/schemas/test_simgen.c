@@ -94,7 +94,7 @@ TEST(files)
 	expect("-o out A.msg", 1, "A.msg: does not tell its package: give it with -p");
 	expect("-p 9p -o out A.msg", 1, "does not tell its package");
 	expect("-p p -o out 9.msg", 1, "not a type's name");
-	expect("-p p -o /dev/null/x A.msg", 1, "cannot make folder /dev/null");
+	expect("-p p -o /dev/null/x A.msg", 1, "simgen: directory /dev/null");
 	assert_false(there("out"));
 	expect("-pp -oout A.msg", 0, "");
 	assert_true(there("out/p/msg/A.h") && there("out/p/msg/A.c"));
