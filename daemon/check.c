@@ -10,6 +10,7 @@
 
 #include "registry/bridge.h"
 #include "config/config.h"
+#include "supervise/spawn.h"
 #include "time/source.h"
 #include "err.h"
 #include "fd.h"
@@ -83,23 +84,16 @@ static void check_time(struct check *k)
 /* As a start looks for it: beside simd, then PATH. dir: of a name with a slash that does not begin with one; "": ours. */
 static bool is_there(const struct check *k, const char *name, const char *dir)
 {
-	const char *path = getenv("PATH");
-	char buf[4096];
+	char *path;
+	bool found;
 
-	if (strchr(name, '/')) {
-		snprintf(buf, sizeof(buf), "%s%s%s", *name == '/' ? "" : dir, *name == '/' || !*dir ? "" : "/", name);
-		return access(buf, X_OK) == 0;
-	}
-	snprintf(buf, sizeof(buf), "%s/%s", k->b->bin_dir ? k->b->bin_dir : ".", name);
-	while (access(buf, X_OK) != 0) {
-		size_t n = path ? strcspn(path, ":") : 0;
-
-		if (!path || !*path)
-			return false;
-		snprintf(buf, sizeof(buf), "%.*s/%s", (int)n, path, name);
-		path += n + (path[n] == ':');
-	}
-	return true;
+	if (*name != '/' && strchr(name, '/') && *dir)
+		path = mem_printf("%s/%s", dir, name);
+	else if (spawn_find(name, k->b->bin_dir, &path) < 0)
+		return false;
+	found = path && access(path, X_OK) == 0;
+	mem_free(path);
+	return found;
 }
 
 static void check_program(struct check *k, const char *file, const char *key, const char *name, const char *dir)
@@ -170,7 +164,7 @@ static int run(const char *program, const char *name, int in_fd, int out_fd, pid
 	posix_spawn_file_actions_init(&fa);
 	posix_spawn_file_actions_adddup2(&fa, in_fd, 0);
 	posix_spawn_file_actions_adddup2(&fa, out_fd, 1);
-	r = -posix_spawnp(ret, program, &fa, NULL, argv, environ);
+	r = -posix_spawn(ret, program, &fa, NULL, argv, environ);
 	posix_spawn_file_actions_destroy(&fa);
 	return r;
 }
@@ -191,22 +185,22 @@ static int wait_for(pid_t pid)
 
 static int ask(struct check *k, const char *name, const char *question, char *answer, size_t room)
 {
-	const char *program = conf_string(k->root, "bridge.program");
-	char *beside = mem_printf("%s/%s", k->b->bin_dir ? k->b->bin_dir : ".", program);
+	char *program = NULL;
 	int in = memfd_create("question", MFD_CLOEXEC), out = memfd_create("answer", MFD_CLOEXEC), r = -ENOMEM;
 	size_t len = strlen(question);
 	ssize_t n;
 	pid_t pid;
 
-	if (beside && in >= 0 && out >= 0 && pwrite(in, question, len, 0) == (ssize_t)len)
-		r = run(!strchr(program, '/') && access(beside, X_OK) == 0 ? beside : program, name, in, out, &pid);
+	if (spawn_find(conf_string(k->root, "bridge.program"), k->b->bin_dir, &program) == 0 && in >= 0 && out >= 0 &&
+	    pwrite(in, question, len, 0) == (ssize_t)len)
+		r = run(program, name, in, out, &pid);
 	if (r == 0)
 		r = wait_for(pid);
 	n = pread(out, answer, room - 1, 0);
 	answer[n > 0 ? n : 0] = '\0';
 	fd_close(in);
 	fd_close(out);
-	mem_free(beside);
+	mem_free(program);
 	return r;
 }
 

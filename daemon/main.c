@@ -8,7 +8,6 @@
 #include "opt.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 /* Of the build tree's own; the installed one is compiled with the settings of `make install` (config/install.mk). */
 #ifndef SIMD_CONFDIR

@@ -8,8 +8,6 @@
 
 #include "conf.h"
 
-#include <stdint.h>
-
 struct config_sources {
 	const char *file;        /* NULL: usual_file if it is there */
 	const char *usual_file;  /* where it is installed; NULL: only defaults */

@@ -4,14 +4,12 @@
 #define REGISTRY_CLIENT_H
 
 #include "bitmap.h"
-#include "exec.h"
 #include "list.h"
 #include "names.h"
 
 #include "wire/pages.h"
 
 #include <jansson.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 

@@ -13,8 +13,6 @@
 #include "simd.h"
 #include "timekeeper.h"
 
-#include "dispatch.h"
-
 LOG_TOPIC("dataplane");
 
 /* A generation that is over, kept until dispatch has freed what it held of it. */

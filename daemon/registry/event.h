@@ -9,7 +9,6 @@
 #include "list.h"
 
 #include <jansson.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 struct simd;

@@ -5,8 +5,6 @@
 #include "channel.h"
 #include "client.h"
 #include "err.h"
-#include "ipc.h"
-#include "jsonx.h"
 #include "log.h"
 #include "mem.h"
 #include "rig.h"

@@ -20,7 +20,6 @@
 #include "list.h"
 
 #include <jansson.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 struct client;

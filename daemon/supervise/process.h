@@ -9,7 +9,6 @@
 #define SUPERVISE_PROCESS_H
 
 #include "exec.h"
-#include "list.h"
 #include "log.h"
 #include "spawn.h"
 

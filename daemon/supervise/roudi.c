@@ -13,7 +13,6 @@
 #include "err.h"
 #include "fd.h"
 #include "ipc.h"
-#include "list.h"
 #include "log.h"
 #include "mem.h"
 #include "segment_reclaim.h"

@@ -37,26 +37,31 @@ struct prepared {
 
 /* ---- before the fork ---- */
 
-static int find_program(const char *name, char **ret)
+int spawn_find(const char *name, const char *beside, char **ret)
 {
 	const char *path = getenv("PATH"), *colon;
+	char *full = strchr(name, '/') ? mem_strdup(name) : mem_printf("%s/%s", beside ? beside : ".", name);
 
-	if (strchr(name, '/')) {
-		*ret = mem_strdup(name);
-		return *ret ? 0 : err_nomem();
+	if (!full)
+		return err_nomem();
+	if (strchr(name, '/') || (beside && access(full, X_OK) == 0)) {
+		*ret = full;
+		return 0;
 	}
+	mem_free(full);
 	for (const char *p = path ? path : "/usr/local/bin:/usr/bin:/bin"; *p; p = *colon ? colon + 1 : colon) {
 		colon = strchrnul(p, ':');
 		if (colon == p)
 			continue;
-		*ret = mem_printf("%.*s/%s", (int)(colon - p), p, name);
-		if (!*ret)
+		full = mem_printf("%.*s/%s", (int)(colon - p), p, name);
+		if (!full)
 			return err_nomem();
-		if (access(*ret, X_OK) == 0)
+		if (access(full, X_OK) == 0) {
+			*ret = full;
 			return 0;
-		mem_free(*ret);
+		}
+		mem_free(full);
 	}
-	*ret = NULL;
 	return err_set(-ENOENT, "%s: no such program beside simd or in PATH", name);
 }
 
@@ -227,7 +232,7 @@ static int real_start(void *user, const struct spawn *s, struct spawned *ret)
 	int r;
 
 	(void)user;
-	r = find_program(s->argv[0], &p.path);
+	r = spawn_find(s->argv[0], NULL, &p.path);
 	if (r < 0)
 		return r;
 	p.env = make_env(s->env);

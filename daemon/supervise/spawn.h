@@ -37,6 +37,12 @@ struct spawn_ops {
 	int (*reap)(void *user, pid_t pid, int pidfd, int *ret_status);
 };
 
+/*
+ * Path of a program: a name with a slash as it is, a bare one beside simd (NULL: not there), then in PATH. -ENOENT with a
+ * sentence. ret: returns, mem_free().
+ */
+int spawn_find(const char *name, const char *beside, char **ret);
+
 /* The real ones; user is not used. */
 extern const struct spawn_ops spawn_real;
 

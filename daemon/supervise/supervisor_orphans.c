@@ -10,39 +10,19 @@
 #include "conf.h"
 #include "fd.h"
 #include "log.h"
-#include "mem.h"
 #include "timeutil.h"
 
 #include <signal.h>
-#include <sys/epoll.h>
 
 LOG_TOPIC("supervisor");
 
-struct orphan {
-	struct list link; /* supervisor::orphans */
-	struct supervisor *k;
-	pid_t pid;
-	int pidfd;
-	struct exec_io io;
-};
-
-static void orphan_free(struct orphan *o)
+static void on_orphan_exit(struct wait *o)
 {
-	exec_io_del(&o->io);
-	fd_close(o->pidfd);
-	list_remove(&o->link);
-	mem_free(o);
-}
-
-static void on_orphan_exit(void *arg, uint32_t events)
-{
-	struct orphan *o = (struct orphan *)arg;
 	struct supervisor *k = o->k;
 
-	(void)events;
-	(void)kill(-o->pid,
-		   SIGKILL); /* what is left of its session; a number that is still a group's is not used again */
-	orphan_free(o);
+	/* what is left of its session; a number that is still a group's is not used again */
+	(void)kill(-o->app.proc.pid, SIGKILL);
+	wait_free(o);
 	if (!list_empty(&k->orphans))
 		return;
 	exec_timer_cancel(&k->orphan_timer);
@@ -52,24 +32,17 @@ static void on_orphan_exit(void *arg, uint32_t events)
 static void add_orphan(struct supervisor *k, const struct state_proc *p)
 {
 	int fd = state_proc_open(p);
-	struct orphan *o;
 
 	if (fd < 0)
 		return;
-	o = MEM_NEW(struct orphan);
-	if (!o) { /* nothing to wait with, so at once */
-		(void)fd_pidfd_kill(fd, SIGKILL);
+	(void)fd_pidfd_kill(fd, SIGTERM);
+	if (wait_create(&k->orphans, &(struct wait){ .k = k, .exited = on_orphan_exit, .app = { .proc = *p } }, fd) <
+	    0) {
+		(void)fd_pidfd_kill(fd, SIGKILL); /* nothing to wait with, so at once */
 		fd_close(fd);
 		return;
 	}
-	*o = (struct orphan){ .k = k, .pid = p->pid, .pidfd = fd };
-	list_append(&k->orphans, &o->link);
 	log_info("waiting for pid %d, started by the earlier simd, to exit", (int)p->pid);
-	(void)fd_pidfd_kill(fd, SIGTERM);
-	if (exec_io_add(k->x, &o->io, fd, EPOLLIN, on_orphan_exit, o) < 0) {
-		(void)fd_pidfd_kill(fd, SIGKILL);
-		orphan_free(o);
-	}
 }
 
 static int64_t stop_dur_ns(const struct supervisor *k)
@@ -80,11 +53,11 @@ static int64_t stop_dur_ns(const struct supervisor *k)
 void supervisor_on_orphan_timer(void *arg)
 {
 	struct supervisor *k = (struct supervisor *)arg;
-	const struct orphan *o;
+	const struct wait *o;
 
 	list_for_each(o, &k->orphans, link) {
 		log_warn("pid %d, started by the earlier simd, has not exited %lld ms after SIGTERM; killing it",
-			 (int)o->pid, (long long)(stop_dur_ns(k) / NS_PER_MS));
+			 (int)o->app.proc.pid, (long long)(stop_dur_ns(k) / NS_PER_MS));
 		(void)fd_pidfd_kill(o->pidfd, SIGKILL);
 	}
 }
@@ -99,9 +72,9 @@ void supervisor_end_orphans(struct supervisor *k)
 
 void supervisor_forget_orphans(struct supervisor *k)
 {
-	struct orphan *o, *tmp;
+	struct wait *o, *tmp;
 
 	exec_timer_cancel(&k->orphan_timer);
 	list_for_each_safe(o, tmp, &k->orphans, link)
-		orphan_free(o);
+		wait_free(o);
 }

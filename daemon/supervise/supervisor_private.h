@@ -13,11 +13,12 @@
 #include "runtime.h"
 #include "state.h"
 
-/* A process that an earlier simd knew: its ports are freed when it ends. */
+/* A process of an earlier simd's time that has not exited yet. */
 struct wait {
-	struct list link; /* supervisor::waits */
+	struct list link; /* supervisor::waits or orphans */
 	struct supervisor *k;
-	struct state_app app;
+	void (*exited)(struct wait *w); /* frees it */
+	struct state_app app;           /* of an orphan: its process alone */
 	struct exec_io io;
 	int pidfd;
 	bool old;  /* its ports went with an earlier RouDi: only files are left */
@@ -33,8 +34,9 @@ struct supervisor {
 	struct helper *helper;
 	struct processes *processes;
 	struct roudi *roudi;
-	struct state *left; /* by an earlier simd; NULL: none */
-	struct list waits, orphans;
+	struct state *left;  /* by an earlier simd; NULL: none */
+	struct list waits;   /* applications: their ports are freed */
+	struct list orphans; /* children: nothing is ready before they have exited */
 	bool up, notified_ready, stopping, drained, reexec;
 	bool old_app_freed;
 	struct exec_timer save_timer, broken_timer, drain_timer, sweep_timer, orphan_timer;
@@ -59,6 +61,9 @@ void supervisor_sessions_changed(void *user);
 void supervisor_adopt(struct supervisor *k);
 void supervisor_bridge_idle(void *user, uint32_t id);
 void supervisor_forget_waits(struct supervisor *k);
+/* fd: its pidfd, taken unless this fails. */
+int wait_create(struct list *all, const struct wait *like, int fd);
+void wait_free(struct wait *w);
 
 /* Once: RouDi is up, and what the earlier simd had started has exited. */
 void supervisor_maybe_ready(struct supervisor *k);

@@ -157,7 +157,7 @@ static void free_old_simd(struct supervisor *k)
 		supervisor_free_app(k, k->left->simd_app, false);
 }
 
-static void wait_free(struct wait *w)
+void wait_free(struct wait *w)
 {
 	exec_io_del(&w->io);
 	fd_close(w->pidfd);
@@ -165,12 +165,36 @@ static void wait_free(struct wait *w)
 	mem_free(w);
 }
 
-static void on_wait_exit(void *arg, uint32_t events)
+static void on_exit_fd(void *arg, uint32_t events)
 {
 	struct wait *w = (struct wait *)arg;
-	struct supervisor *k = w->k;
 
 	(void)events;
+	w->exited(w);
+}
+
+int wait_create(struct list *all, const struct wait *like, int fd)
+{
+	struct wait *w = MEM_NEW(struct wait);
+	int r;
+
+	if (!w)
+		return -ENOMEM;
+	*w = *like;
+	r = exec_io_add(w->k->x, &w->io, fd, EPOLLIN, on_exit_fd, w);
+	if (r < 0) {
+		mem_free(w);
+		return r;
+	}
+	w->pidfd = fd;
+	list_append(all, &w->link);
+	return 0;
+}
+
+static void on_app_exit(struct wait *w)
+{
+	struct supervisor *k = w->k;
+
 	supervisor_free_app(k, w->app.app, w->old);
 	wait_free(w);
 	free_old_simd(k);
@@ -179,25 +203,12 @@ static void on_wait_exit(void *arg, uint32_t events)
 
 static void take_over_app(struct supervisor *k, const struct state_app *a, bool old)
 {
-	struct wait *w;
 	int fd = state_proc_open(&a->proc);
 
-	if (fd < 0) {
+	if (fd < 0)
 		supervisor_free_app(k, a->app, old);
-		return;
-	}
-	w = MEM_NEW(struct wait);
-	if (!w) {
+	else if (wait_create(&k->waits, &(struct wait){ .k = k, .exited = on_app_exit, .app = *a, .old = old }, fd) < 0)
 		fd_close(fd);
-		return;
-	}
-	w->k = k;
-	w->app = *a;
-	w->old = old;
-	w->pidfd = fd;
-	list_append(&k->waits, &w->link);
-	if (exec_io_add(k->x, &w->io, fd, EPOLLIN, on_wait_exit, w) < 0)
-		wait_free(w);
 }
 
 void supervisor_adopt(struct supervisor *k)
