@@ -19,6 +19,7 @@
 #include <sim/point_cloud.h>
 #include <sim/sim.h>
 
+#include "../outlet.h"
 #include "../stop.h"
 #include "log.h"
 #include "opt.h"
@@ -81,7 +82,7 @@ struct app {
 	struct args args;
 	struct stop stop;
 	struct sim_client *client;
-	struct sim_publisher *clouds, *frames;
+	struct outlet clouds, frames;
 	struct sim_subscriber *objects;
 	struct sim_reader *tf;
 	struct sim_token *token;
@@ -90,19 +91,10 @@ struct app {
 	struct scene_mount mount;
 	struct scene_buildings buildings;
 	struct scan_box boxes[SCENE_BOXES_MAX];
-	uint64_t looks, turns, skipped, refused, without_pose;
-	_Atomic uint64_t done, failed;
+	uint64_t looks, skipped, without_pose;
 };
 
 /* ---- one turn ---- */
-
-static void on_done(void *user, bool ok, enum sim_reason reason)
-{
-	struct app *a = user;
-
-	(void)reason; /* the library counts by reason */
-	atomic_fetch_add_explicit(ok ? &a->done : &a->failed, 1, memory_order_relaxed);
-}
 
 /* The pose of the vehicle at that instant. */
 static int pose_at(struct app *a, int64_t stamp_sim_ns, struct scene_pose *ret)
@@ -137,19 +129,6 @@ static size_t look(struct app *a, const struct sim_slot *slot)
 	return n;
 }
 
-/* Takes the slot. */
-static int hand_over(struct app *a, struct sim_slot *slot)
-{
-	int r;
-
-	if (sim_publisher_bridges(a->clouds).total == 0)
-		return sim_publish_local(a->clouds, slot); /* no bridge wants it: nothing to dispatch */
-	r = sim_try_queue(a->clouds, slot, a->token, on_done, a);
-	if (r < 0)
-		atomic_fetch_sub_explicit(&a->failed, 1, memory_order_relaxed); /* counted as refused instead */
-	return r;
-}
-
 /* Where the sensor is on the vehicle. */
 static int send_frame(struct app *a)
 {
@@ -158,24 +137,19 @@ static int send_frame(struct app *a)
 	struct sim_Transform *t;
 	struct sim_builder b;
 	struct sim_slot *slot;
-	int r = sim_loan(a->frames, cap, &slot);
+	int r = sim_loan(a->frames.pub, cap, &slot);
 
 	if (r < 0)
 		return r;
 	all = sim_Transforms_init(sim_slot_body_mut(slot), cap, &b);
 	t = all ? sim_Transforms_transforms_alloc(&b, 1) : NULL;
 	if (!t || sim_Transform_parent_frame_set_in(&b, t, FRAME_BASE) < 0 ||
-	    sim_Transform_child_frame_set_in(&b, t, a->args.frame) < 0 ||
-	    sim_slot_set_size(slot, sim_builder_size(&b)) < 0) {
-		(void)sim_unloan(a->frames, slot);
-		return -EINVAL;
-	}
+	    sim_Transform_child_frame_set_in(&b, t, a->args.frame) < 0)
+		return outlet_send(&a->frames, slot, 0, NULL);
 	all->is_static = 1;
 	t->translation = (struct sim_Vector3){ .x = a->mount.x, .y = a->mount.y, .z = a->mount.z };
 	t->rotation.w = 1;
-	if (sim_publisher_bridges(a->frames).total == 0)
-		return sim_publish_local(a->frames, slot);
-	return sim_try_queue(a->frames, slot, NULL, NULL, NULL);
+	return outlet_send(&a->frames, slot, sim_builder_size(&b), NULL);
 }
 
 static int turn(struct app *a, const struct sim_slot *objects)
@@ -184,40 +158,28 @@ static int turn(struct app *a, const struct sim_slot *objects)
 	struct sim_builder b;
 	struct sim_Point *points;
 	struct sim_slot *slot;
-	int r = sim_loan(a->clouds, cap, &slot);
+	int r = sim_loan(a->clouds.pub, cap, &slot);
 
 	if (r < 0)
 		return r;
 	slot->stamp_sim_ns = objects->stamp_sim_ns;
 	points = sim_point_cloud_begin(sim_slot_body_mut(slot), cap, (uint32_t)max, &b);
-	if (!points) {
-		(void)sim_unloan(a->clouds, slot);
-		return -EMSGSIZE;
-	}
+	if (!points)
+		return outlet_send(&a->clouds, slot, 0, NULL);
 	sim_point_cloud_trim(&b, (uint32_t)scan_turn(a->scan, a->boxes, n_boxes, points));
-	r = sim_slot_set_size(slot, sim_builder_size(&b));
-	if (r < 0) {
-		(void)sim_unloan(a->clouds, slot);
-		return r;
-	}
-	return hand_over(a, slot);
+	return outlet_send(&a->clouds, slot, sim_builder_size(&b), a->token);
 }
 
 static void on_objects(struct app *a, const struct sim_slot *slot)
 {
 	/* The instant that counts is the one of the objects, not the one at which we got round to them. */
 	struct sim_clock_sample at = { .sim_ns = slot->stamp_sim_ns, .clock_generation = slot->clock_generation };
-	int r;
 
 	if (!sim_gate_due(&a->gate, &at))
 		return;
 	if (a->looks++ % FRAME_EVERY == 0)
 		(void)send_frame(a); /* it comes again */
-	r = turn(a, slot);
-	if (r == 0)
-		a->turns++;
-	else if (a->refused++ == 0 && r != -ECANCELED && r != -EBUSY && r != -ESTALE && r != -ENOTCONN)
-		log_warn("first turn refused: %s", *sim_why() ? sim_why() : sim_strerror(r));
+	outlet_count(&a->clouds, turn(a, slot));
 }
 
 /* The newest look counts; older ones that have piled up are skipped. */
@@ -240,7 +202,7 @@ static void drain(struct app *a)
 
 static int loop(struct app *a)
 {
-	while (!stop_requested(&a->stop) && (!a->args.scans || a->turns < (uint64_t)a->args.scans)) {
+	while (!stop_requested(&a->stop) && (!a->args.scans || a->clouds.published < (uint64_t)a->args.scans)) {
 		int r = sim_wait(a->objects, WAIT_NS);
 
 		if (r > 0)
@@ -303,15 +265,15 @@ static int attach(struct app *a)
 	int r = sim_connect(&co, &a->client);
 
 	if (r == 0) {
-		what = a->args.channel;
+		what = a->clouds.name = a->args.channel;
 		po.max_body = sim_point_cloud_size(scan_points_max(a->scan));
-		r = sim_advertise(a->client, a->args.channel, &sim_PointCloud_type, &po, &a->clouds);
+		r = sim_advertise(a->client, a->args.channel, &sim_PointCloud_type, &po, &a->clouds.pub);
 	}
 	if (r == 0)
 		r = sim_token_open(a->client, a->args.name, &a->token);
 	if (r == 0) {
 		what = "tf_static";
-		r = sim_advertise(a->client, "tf_static", &sim_Transforms_type, &fo, &a->frames);
+		r = sim_advertise(a->client, "tf_static", &sim_Transforms_type, &fo, &a->frames.pub);
 	}
 	if (r == 0 && a->buildings.n) {
 		what = a->args.tf;
@@ -324,7 +286,7 @@ static int attach(struct app *a)
 	if (r == 0)
 		r = sim_gate_init(&a->gate, (uint32_t)lround(a->args.rate_hz * 1000));
 	if (r < 0)
-		log_error("%s: %s", what, *sim_why() ? sim_why() : sim_strerror(r));
+		log_error("%s: %s", what, source_why(r));
 	return r;
 }
 
@@ -332,8 +294,8 @@ static void detach(struct app *a)
 {
 	sim_subscriber_destroy(a->objects);
 	sim_reader_destroy(a->tf);
-	sim_publisher_destroy(a->clouds);
-	sim_publisher_destroy(a->frames);
+	sim_publisher_destroy(a->clouds.pub);
+	sim_publisher_destroy(a->frames.pub);
 	if (a->token)
 		sim_token_close(a->token);
 	sim_disconnect(a->client);
@@ -372,9 +334,9 @@ int main(int argc, char *argv[])
 		r = loop(&a);
 	log_info(
 		"%llu turns published, %llu refused, %llu looks skipped, %llu without a pose, %llu delivered, %llu not delivered",
-		(unsigned long long)a.turns, (unsigned long long)a.refused, (unsigned long long)a.skipped,
-		(unsigned long long)a.without_pose, (unsigned long long)atomic_load(&a.done),
-		(unsigned long long)atomic_load(&a.failed));
+		(unsigned long long)a.clouds.published, (unsigned long long)a.clouds.refused,
+		(unsigned long long)a.skipped, (unsigned long long)a.without_pose,
+		(unsigned long long)atomic_load(&a.clouds.done), (unsigned long long)atomic_load(&a.clouds.failed));
 	detach(&a);
 	return r == 0 ? 0 : 1;
 }

@@ -24,16 +24,11 @@ static const struct {
 	[LINK_SIGNALS] = { "signals", &sim_TrafficSignals_type, SCENE_SIGNALS_MAX, message_signals_max },
 };
 
-const char *link_channel_name(enum link_channel ch)
-{
-	return CHANNELS[ch].name;
-}
-
 /* ---- time ---- */
 
 static int hand_on(int r)
 {
-	return err_set(r, "%s", *sim_why() ? sim_why() : sim_strerror(r));
+	return err_set(r, "%s", source_why(r));
 }
 
 static int take_lease(struct link *l)
@@ -92,19 +87,11 @@ void link_idle(struct link *l)
 
 /* ---- what is shown ---- */
 
-static void on_done(void *user, bool ok, enum sim_reason reason)
-{
-	struct link_counts *n = user;
-
-	(void)reason; /* counted by the library, by channel and reason */
-	atomic_fetch_add_explicit(ok ? &n->done : &n->failed, 1, memory_order_relaxed);
-}
-
 static int publish(struct link *l, enum link_channel ch, const struct scene *s, int64_t sim_ns)
 {
 	size_t cap = CHANNELS[ch].room(ch == LINK_OBJECTS ? s->n_entities : s->n_signals), size;
 	struct sim_slot *slot;
-	int r = sim_loan(l->pub[ch], cap, &slot);
+	int r = sim_loan(l->out[ch].pub, cap, &slot);
 
 	if (r < 0)
 		return r;
@@ -116,32 +103,15 @@ static int publish(struct link *l, enum link_channel ch, const struct scene *s, 
 	} else {
 		size = message_signals(s, sim_slot_body_mut(slot), cap);
 	}
-	r = size ? sim_slot_set_size(slot, size) : -EMSGSIZE;
-	if (r < 0) {
-		(void)sim_unloan(l->pub[ch], slot);
-		return r;
-	}
-	if (sim_publisher_bridges(l->pub[ch]).total == 0)
-		return sim_publish_local(l->pub[ch], slot);
-	return sim_try_queue(l->pub[ch], slot, NULL, on_done, &l->counts[ch]);
+	return outlet_send(&l->out[ch], slot, size, NULL);
 }
 
 static void on_show(void *ctx, const struct scene *s, int64_t sim_ns)
 {
 	struct link *l = ctx;
 
-	for (int i = 0; i < LINK_CHANNELS; i++) {
-		struct link_counts *n = &l->counts[i];
-		int r = publish(l, (enum link_channel)i, s, sim_ns);
-
-		if (r == 0) {
-			n->published++;
-			continue;
-		}
-		/* Not to be had for a moment is no news (simd keeps the counters); nonsense is. */
-		if (n->refused++ == 0 && r != -EAGAIN && r != -ESTALE && r != -ENOTCONN)
-			log_warn("%s: first message refused: %s", CHANNELS[i].name, sim_strerror(r));
-	}
+	for (int i = 0; i < LINK_CHANNELS; i++)
+		outlet_count(&l->out[i], publish(l, (enum link_channel)i, s, sim_ns));
 }
 
 /* ---- the vehicle ---- */
@@ -201,7 +171,8 @@ static int advertise(struct link *l, enum link_channel ch)
 					    .frame_id = FRAME_MAP,
 					    .flags = SIM_PUB_NO_WAIT };
 
-	return sim_advertise(l->client, CHANNELS[ch].name, CHANNELS[ch].type, &po, &l->pub[ch]);
+	l->out[ch].name = CHANNELS[ch].name;
+	return sim_advertise(l->client, CHANNELS[ch].name, CHANNELS[ch].type, &po, &l->out[ch].pub);
 }
 
 int link_open(struct link *l, const char *name, const char *socket, const struct vehicle_origin *origin)
@@ -226,6 +197,6 @@ void link_close(struct link *l)
 	sim_subscriber_destroy(l->odometry);
 	sim_subscriber_destroy(l->can_bus);
 	for (int i = 0; i < LINK_CHANNELS; i++)
-		sim_publisher_destroy(l->pub[i]);
+		sim_publisher_destroy(l->out[i].pub);
 	sim_disconnect(l->client);
 }

@@ -8,27 +8,20 @@
 #ifndef SOURCES_SS2_LINK_H
 #define SOURCES_SS2_LINK_H
 
-#include <stdatomic.h>
 #include <stdint.h>
 
 #include <sim/clock.h>
-#include <sim/publisher.h>
 #include <sim/subscriber.h>
 
+#include "../outlet.h"
 #include "server.h"
 
 enum link_channel { LINK_OBJECTS, LINK_SIGNALS, LINK_CHANNELS };
 
-struct link_counts {
-	uint64_t published, refused;
-	_Atomic uint64_t done, failed;
-};
-
 struct link {
 	struct sim_client *client;
 	struct sim_driver *driver; /* NULL: not held */
-	struct sim_publisher *pub[LINK_CHANNELS];
-	struct link_counts counts[LINK_CHANNELS];
+	struct outlet out[LINK_CHANNELS];
 	struct sim_subscriber *odometry, *can_bus;
 	struct vehicle vehicle;
 };
@@ -41,7 +34,5 @@ void link_close(struct link *l);
 
 /* Take the lease if the source is `ss2` and it is not held. Quick; to be called now and then. */
 void link_idle(struct link *l);
-
-const char *link_channel_name(enum link_channel ch);
 
 #endif

@@ -211,7 +211,7 @@ static int attach(struct app *a)
 		return err_prefix(r, "--origin");
 	r = link_open(&a->link, a->args.name, a->args.socket, &origin);
 	if (r < 0)
-		return err_set(r, "simd: %s", *sim_why() ? sim_why() : sim_strerror(r));
+		return err_set(r, "simd: %s", source_why(r));
 	link_idle(&a->link);
 	return server_create(&link_ops, &a->link, &a->server);
 }
@@ -223,9 +223,7 @@ static void report(const struct app *a)
 	server_info(a->server, &i);
 	log_info("%llu requests, %llu of them refused", (unsigned long long)i.requests, (unsigned long long)i.failures);
 	for (int c = 0; c < LINK_CHANNELS; c++)
-		log_info("%s: %llu published, %llu refused", link_channel_name((enum link_channel)c),
-			 (unsigned long long)a->link.counts[c].published,
-			 (unsigned long long)a->link.counts[c].refused);
+		outlet_report(&a->link.out[c]);
 }
 
 static void detach(struct app *a)

@@ -3,7 +3,6 @@
 #include "feed.h"
 
 #include <errno.h>
-#include <time.h>
 
 #include <sim/msg/CanBus.h>
 #include <sim/msg/Detected3DObjects.h>
@@ -12,10 +11,6 @@
 #include <sim/msg/Imu.h>
 #include <sim/msg/TrafficSignals.h>
 #include <sim/msg/Transforms.h>
-
-#include "log.h"
-
-LOG_TOPIC("feed");
 
 /* The order is the order of publishing within a step: who gets /objects finds the /tf of the same stamp. */
 static const struct {
@@ -34,11 +29,6 @@ static const struct {
 	[FEED_OBJECTS] = { "objects", &sim_Detected3DObjects_type, FRAME_BASE, 10000, message_objects },
 	[FEED_SIGNALS] = { "signals", &sim_TrafficSignals_type, FRAME_BASE, 10000, message_signals },
 };
-
-const char *feed_name(enum feed_channel ch)
-{
-	return CHANNELS[ch].name;
-}
 
 /* Room for a message, as small as the moment allows; with NULL: for the largest. */
 static size_t room(enum feed_channel ch, const struct moment *m)
@@ -60,14 +50,15 @@ static size_t room(enum feed_channel ch, const struct moment *m)
 
 int feed_open(struct feed *f, struct sim_client *c)
 {
-	*f = (struct feed){ .client = c };
+	*f = (struct feed){ 0 };
 	for (int i = 0; i < FEED_COUNT; i++) {
 		struct sim_publisher_options o = { .size = sizeof(o),
 						   .max_body = room((enum feed_channel)i, NULL),
 						   .frame_id = CHANNELS[i].frame,
 						   .flags = i == FEED_TF_STATIC ? SIM_PUB_LATCH : 0 };
-		int r = sim_advertise(c, CHANNELS[i].name, CHANNELS[i].type, &o, &f->pub[i]);
+		int r = sim_advertise(c, CHANNELS[i].name, CHANNELS[i].type, &o, &f->out[i].pub);
 
+		f->out[i].name = CHANNELS[i].name;
 		if (r == 0)
 			r = sim_gate_init(&f->gate[i], CHANNELS[i].mhz);
 		if (r < 0) {
@@ -81,8 +72,8 @@ int feed_open(struct feed *f, struct sim_client *c)
 void feed_close(struct feed *f)
 {
 	for (int i = 0; i < FEED_COUNT; i++) {
-		sim_publisher_destroy(f->pub[i]);
-		f->pub[i] = NULL;
+		sim_publisher_destroy(f->out[i].pub);
+		f->out[i].pub = NULL;
 	}
 }
 
@@ -95,59 +86,27 @@ unsigned feed_due(struct feed *f, const struct sim_clock_sample *now)
 	return due;
 }
 
-static void on_done(void *user, bool ok, enum sim_reason reason)
-{
-	struct feed_counts *n = user;
-
-	(void)reason; /* counted by the library, by channel and reason */
-	atomic_fetch_add_explicit(ok ? &n->done : &n->failed, 1, memory_order_relaxed);
-}
-
-/* Takes the slot. */
-static int hand_over(struct feed *f, enum feed_channel ch, struct sim_slot *slot)
-{
-	int r;
-
-	if (sim_publisher_bridges(f->pub[ch]).total == 0)
-		return sim_publish_local(f->pub[ch], slot);
-	r = sim_try_queue(f->pub[ch], slot, NULL, on_done, &f->counts[ch]);
-	if (r < 0)
-		atomic_fetch_sub_explicit(&f->counts[ch].failed, 1, memory_order_relaxed); /* counted as refused */
-	return r;
-}
-
 static int publish(struct feed *f, enum feed_channel ch, const struct moment *m)
 {
-	size_t cap = room(ch, m), size;
+	size_t cap = room(ch, m);
 	struct sim_slot *slot;
-	int r = sim_loan(f->pub[ch], cap, &slot);
+	int r = sim_loan(f->out[ch].pub, cap, &slot);
 
 	if (r < 0)
 		return r;
 	slot->stamp_sim_ns = m->stamp_sim_ns;
-	size = CHANNELS[ch].fill(m, sim_slot_body_mut(slot), cap);
-	r = size ? sim_slot_set_size(slot, size) : -EMSGSIZE;
-	if (r < 0) {
-		(void)sim_unloan(f->pub[ch], slot);
-		return r;
-	}
-	return hand_over(f, ch, slot);
+	return outlet_send(&f->out[ch], slot, CHANNELS[ch].fill(m, sim_slot_body_mut(slot), cap), NULL);
 }
 
 void feed_publish(struct feed *f, unsigned due, const struct moment *m)
 {
-	for (int i = 0; i < FEED_COUNT; i++) {
-		int r;
+	for (int i = 0; i < FEED_COUNT; i++)
+		if (due & 1u << i)
+			outlet_count(&f->out[i], publish(f, (enum feed_channel)i, m));
+}
 
-		if (!(due & 1u << i))
-			continue;
-		r = publish(f, (enum feed_channel)i, m);
-		if (r == 0) {
-			f->counts[i].published++;
-			continue;
-		}
-		/* Not to be had for a moment is no news (simd keeps the counters); nonsense is. */
-		if (f->counts[i].refused++ == 0 && r != -ECANCELED && r != -ESTALE && r != -ENOTCONN)
-			log_warn("%s: first message refused: %s", CHANNELS[i].name, sim_strerror(r));
-	}
+void feed_report(const struct feed *f)
+{
+	for (int i = 0; i < FEED_COUNT; i++)
+		outlet_report(&f->out[i]);
 }

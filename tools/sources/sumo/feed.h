@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The channels of sim-sumo: publishers, when each is due, what became of each message.
- *
- * A channel that no bridge carries is published to local subscribers only; else it is queued for
- * dispatch without a token: nothing here overwrites a buffer in use, and a channel that must keep its
- * order at a bridge says so in the rig ("ordered").
+ * The channels of sim-sumo: publishers, when each is due, what became of each message. They are queued
+ * for dispatch without a token: nothing here overwrites a buffer in use, and a channel that must keep
+ * its order at a bridge has "ordered" in the rig.
  *
  * Thread: main, completions on the library's thread (they only count).
  */
 #ifndef SOURCES_SUMO_FEED_H
 #define SOURCES_SUMO_FEED_H
 
-#include <stdatomic.h>
 #include <stdint.h>
 
 #include <sim/clock.h>
-#include <sim/publisher.h>
 
+#include "../outlet.h"
 #include "messages.h"
 
 enum feed_channel {
@@ -31,18 +28,9 @@ enum feed_channel {
 	FEED_COUNT
 };
 
-struct feed_counts {
-	uint64_t published;    /* accepted, or given to local subscribers */
-	uint64_t refused;      /* by the library: paused, no slot, no simd */
-	_Atomic uint64_t done; /* completions: every bridge took it */
-	_Atomic uint64_t failed;
-};
-
 struct feed {
-	struct sim_client *client;
-	struct sim_publisher *pub[FEED_COUNT];
+	struct outlet out[FEED_COUNT];
 	struct sim_gate gate[FEED_COUNT];
-	struct feed_counts counts[FEED_COUNT];
 };
 
 /* Advertise all channels. Errors as sim_advertise(). */
@@ -53,7 +41,6 @@ void feed_close(struct feed *f);
 unsigned feed_due(struct feed *f, const struct sim_clock_sample *now);
 /* Publish these channels of the moment. */
 void feed_publish(struct feed *f, unsigned due, const struct moment *m);
-
-const char *feed_name(enum feed_channel ch);
+void feed_report(const struct feed *f); /* what became of the messages, to the log */
 
 #endif

@@ -206,7 +206,7 @@ static int advance(struct app *a)
 		else if (r == -ENOTCONN || r == -EPERM)
 			r = regain(a, r);
 		else
-			log_error("time cannot be advanced: %s", *sim_why() ? sim_why() : sim_strerror(r));
+			log_error("time cannot be advanced: %s", source_why(r));
 		if (r < 0)
 			return r;
 	}
@@ -283,7 +283,7 @@ static int open_world(struct app *a)
 
 static int fail_client(int r, const char *what)
 {
-	log_error("%s: %s", what, *sim_why() ? sim_why() : sim_strerror(r));
+	log_error("%s: %s", what, source_why(r));
 	return r;
 }
 
@@ -305,18 +305,6 @@ static int attach(struct app *a)
 	}
 	r = sim_driver_acquire(a->client, driver_flags(a), &a->driver);
 	return r < 0 ? fail_client(r, "taking the driver's lease") : 0;
-}
-
-static void report(struct app *a)
-{
-	for (int i = 0; i < FEED_COUNT; i++) {
-		const struct feed_counts *n = &a->feed.counts[i];
-
-		log_info("%s: %llu published, %llu refused, %llu delivered, %llu not delivered",
-			 feed_name((enum feed_channel)i), (unsigned long long)n->published,
-			 (unsigned long long)n->refused, (unsigned long long)atomic_load(&n->done),
-			 (unsigned long long)atomic_load(&n->failed));
-	}
 }
 
 static void detach(struct app *a)
@@ -355,6 +343,6 @@ int main(int argc, char *argv[])
 	}
 	detach(&a);
 	if (r == 0 || a.steps)
-		report(&a);
+		feed_report(&a.feed);
 	return r == 0 || r == -ECANCELED ? 0 : 1;
 }
