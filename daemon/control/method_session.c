@@ -136,13 +136,10 @@ static int method_close_token(struct call *call)
 static void send_event(void *arg, json_t *params, const struct varlink_text *text)
 {
 	struct conn *c = (struct conn *)arg;
-	int r;
 
 	if (c->broken)
 		return;
-	r = text ? varlink_queue_event_text(c->v, json_incref(params), text)
-		 : varlink_queue_reply(c->v, json_incref(params), true, NULL, 0);
-	if (r < 0) {
+	if (varlink_queue_event(c->v, json_incref(params), text) < 0) {
 		c->broken = true;
 		shutdown(c->fd, SHUT_RDWR);
 		return;

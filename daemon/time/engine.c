@@ -479,7 +479,6 @@ void time_engine_status(struct time_engine *e, struct time_status *ret)
 		.scale_e6 = scale_in_force(e),
 		.clock_generation = e->clock_generation,
 		.steps = e->steps,
-		.step_left_dur_ns = e->step.open ? e->step.left_dur_ns : 0,
 		.real_time_factor = rate_measured(e),
 	};
 }

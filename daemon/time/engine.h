@@ -189,8 +189,7 @@ struct time_status {
 	int64_t sim_ns, mono_ns;
 	int64_t scale_e6;
 	uint32_t clock_generation;
-	uint32_t steps;           /* completed */
-	int64_t step_left_dur_ns; /* of the open step */
+	uint32_t steps; /* completed */
 	double real_time_factor; /* simulated per wall time: of driven sources over the last 0.5 .. 1 s; 0 for 0.1 s after a resume */
 };
 

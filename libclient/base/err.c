@@ -3,17 +3,19 @@
 #include "err.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 static _Thread_local char why[ERR_WHY_MAX];
 
-void err_vtell(const char *fmt, va_list ap)
+__attribute__((format(printf, 2, 0))) static void tell(const char *tail, const char *fmt, va_list ap)
 {
 	char next[ERR_WHY_MAX]; /* the arguments may point into why */
-	int saved = errno;
+	int saved = errno, n = vsnprintf(next, sizeof(next), fmt, ap);
 
-	vsnprintf(next, sizeof(next), fmt, ap);
+	if (tail && n >= 0 && n < (int)sizeof(next))
+		snprintf(next + n, sizeof(next) - (size_t)n, ": %s", tail);
 	memcpy(why, next, sizeof(why));
 	errno = saved;
 }
@@ -23,34 +25,26 @@ void err_tell(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	err_vtell(fmt, ap);
+	tell(NULL, fmt, ap);
 	va_end(ap);
 }
 
 void err_tell_sys(int r, const char *fmt, ...)
 {
-	char head[ERR_WHY_MAX];
-	int saved = errno;
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(head, sizeof(head), fmt, ap);
+	tell(err_text(r), fmt, ap);
 	va_end(ap);
-	errno = saved;
-	err_tell("%s: %s", head, err_text(r));
 }
 
 void err_tell_prefix(int r, const char *fmt, ...)
 {
-	char head[ERR_WHY_MAX];
-	int saved = errno;
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(head, sizeof(head), fmt, ap);
+	tell(why[0] ? why : err_text(r), fmt, ap);
 	va_end(ap);
-	errno = saved;
-	err_tell("%s: %s", head, why[0] ? why : err_text(r));
 }
 
 void err_clear(void)

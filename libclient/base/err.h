@@ -11,7 +11,6 @@
 #define BASE_ERR_H
 
 #include <errno.h>
-#include <stdarg.h>
 
 #define ERR_WHY_MAX 512 /* longer sentences are cut */
 
@@ -43,7 +42,6 @@
 
 /* What the macros call. */
 void err_tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void err_vtell(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
 void err_tell_sys(int r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void err_tell_prefix(int r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

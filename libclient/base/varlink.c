@@ -267,7 +267,6 @@ static void text_add(char *end, const struct varlink_text *text)
 	memcpy(at, "}}", strlen("}}"));
 }
 
-/* text: NULL, or what goes to the end of json's last member, an object with members. */
 static int queue(struct varlink *v, json_t *json, const struct varlink_text *text, const int *fds, unsigned n_fds)
 {
 	size_t head, n;
@@ -303,14 +302,12 @@ static int queue(struct varlink *v, json_t *json, const struct varlink_text *tex
 	return 0;
 }
 
-int varlink_queue(struct varlink *v, json_t *json, const int *fds, unsigned n_fds)
+int varlink_queue(struct varlink *v, json_t *json, const struct varlink_text *text, const int *fds, unsigned n_fds)
 {
-	return queue(v, json, NULL, fds, n_fds);
-}
+	int r = json ? queue(v, json, text, fds, n_fds) : err_nomem();
 
-int varlink_queue_text(struct varlink *v, json_t *json, const struct varlink_text *text)
-{
-	return queue(v, json, text, NULL, 0);
+	json_decref(json);
+	return r;
 }
 
 bool varlink_has_output(const struct varlink *v)

@@ -89,29 +89,28 @@ int varlink_read(struct varlink *v, int sock);
 
 /* ---- output ---- */
 
-/* Queue one message. Borrows json; duplicates the descriptors. -ENOBUFS: the output bound is reached. */
-int varlink_queue(struct varlink *v, json_t *json, const int *fds, unsigned n_fds);
-
 /* A member that is JSON text already, and goes out as it is. Who makes it sees to it that it is valid and has no NUL. */
 struct varlink_text {
 	const char *name, *json;
 	size_t len;
 };
-/* The same; text goes to the end of json's last member, an object with members: the parameters. */
-int varlink_queue_text(struct varlink *v, json_t *json, const struct varlink_text *text);
+
+/*
+ * Queue one message; duplicates the descriptors. -ENOBUFS: the output bound is reached. Takes json, even on failure (NULL:
+ * -ENOMEM). text: NULL, or what goes to the end of json's last member, an object with members: the parameters.
+ */
+int varlink_queue(struct varlink *v, json_t *json, const struct varlink_text *text, const int *fds, unsigned n_fds);
 
 enum varlink_flag {
 	VARLINK_MORE = 1u << 0,
-	VARLINK_ONEWAY = 1u << 1,
 };
 
-/* params: takes the reference, even on failure; may be NULL. */
-int varlink_queue_call(struct varlink *v, const char *method, json_t *params, unsigned flags, const int *fds,
-		       unsigned n_fds);
+/* params: takes the reference, even on failure; may be NULL. text: one parameter more, or NULL; params then is not empty. */
+int varlink_queue_call(struct varlink *v, const char *method, json_t *params, unsigned flags,
+		       const struct varlink_text *text);
 int varlink_queue_reply(struct varlink *v, json_t *params, bool continues, const int *fds, unsigned n_fds);
-/* Both with one parameter more, text; the reply is one that continues. params: not empty. */
-int varlink_queue_call_text(struct varlink *v, const char *method, json_t *params, const struct varlink_text *text);
-int varlink_queue_event_text(struct varlink *v, json_t *params, const struct varlink_text *text);
+int varlink_queue_event(struct varlink *v, json_t *params,
+			const struct varlink_text *text); /* a reply that continues */
 /* An error whose parameters are {"errno": r, "why": why}: what varlink_answer_errno reads. r negative. */
 int varlink_queue_failure(struct varlink *v, const char *error, int r, const char *why);
 

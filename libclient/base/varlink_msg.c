@@ -92,58 +92,36 @@ int varlink_answer_errno(const struct varlink_answer *a)
 
 /* ---- building ---- */
 
-/* Queue `m` and drop it, whatever json_pack made of it. */
-static int queue_packed(struct varlink *v, json_t *m, const int *fds, unsigned n_fds)
+int varlink_queue_call(struct varlink *v, const char *method, json_t *params, unsigned flags,
+		       const struct varlink_text *text)
 {
-	int r = m ? varlink_queue(v, m, fds, n_fds) : err_nomem();
+	json_t *m = flags & VARLINK_MORE ? json_pack("{ss sb so*}", "method", method, "more", 1, "parameters", params)
+					 : json_pack("{ss so*}", "method", method, "parameters", params);
 
-	json_decref(m);
-	return r;
+	return varlink_queue(v, m, text, NULL, 0);
 }
 
-int varlink_queue_call(struct varlink *v, const char *method, json_t *params, unsigned flags, const int *fds,
-		       unsigned n_fds)
+/* A reply always has parameters, so that it can be told from a call without guessing. */
+static json_t *reply(json_t *params, bool continues)
 {
-	json_t *m = json_pack("{ss so*}", "method", method, "parameters", params);
-
-	if (m && flags & VARLINK_MORE)
-		json_object_set_new(m, "more", json_true());
-	if (m && flags & VARLINK_ONEWAY)
-		json_object_set_new(m, "oneway", json_true());
-	return queue_packed(v, m, fds, n_fds);
+	params = params ? params : json_object();
+	return continues ? json_pack("{sb so}", "continues", 1, "parameters", params)
+			 : json_pack("{so}", "parameters", params);
 }
 
 int varlink_queue_reply(struct varlink *v, json_t *params, bool continues, const int *fds, unsigned n_fds)
 {
-	/* a reply always has parameters, so that it can be told from a call without guessing */
-	json_t *m = json_pack("{so}", "parameters", params ? params : json_object());
-
-	if (m && continues)
-		json_object_set_new(m, "continues", json_true());
-	return queue_packed(v, m, fds, n_fds);
+	return varlink_queue(v, reply(params, continues), NULL, fds, n_fds);
 }
 
-static int queue_text(struct varlink *v, json_t *m, const struct varlink_text *text)
+int varlink_queue_event(struct varlink *v, json_t *params, const struct varlink_text *text)
 {
-	int r = m ? varlink_queue_text(v, m, text) : err_nomem();
-
-	json_decref(m);
-	return r;
-}
-
-int varlink_queue_call_text(struct varlink *v, const char *method, json_t *params, const struct varlink_text *text)
-{
-	return queue_text(v, json_pack("{ss so}", "method", method, "parameters", params), text);
-}
-
-int varlink_queue_event_text(struct varlink *v, json_t *params, const struct varlink_text *text)
-{
-	return queue_text(v, json_pack("{sb so}", "continues", 1, "parameters", params), text);
+	return varlink_queue(v, reply(params, true), text, NULL, 0);
 }
 
 static int queue_error(struct varlink *v, const char *error, json_t *params)
 {
-	return queue_packed(v, json_pack("{ss so}", "error", error, "parameters", params), NULL, 0);
+	return varlink_queue(v, json_pack("{ss so}", "error", error, "parameters", params), NULL, NULL, 0);
 }
 
 int varlink_queue_failure(struct varlink *v, const char *error, int r, const char *why)

@@ -112,9 +112,7 @@ static void session_event(struct sim_client *c, struct session *s, const json_t 
 
 	if (jsonx_string(params, "event", 40, &event) < 0)
 		return; /* an event of a later version */
-	if (strcmp(event, "shutdown") == 0) {
-		s->ev_shutdown = true;
-	} else if (strcmp(event, "clock") == 0) {
+	if (strcmp(event, "clock") == 0) {
 		clock_event(c, params);
 	} else if (strcmp(event, "request") == 0 || strcmp(event, "answer") == 0 || strcmp(event, "services") == 0) {
 		services_event(c, s, event, params);
@@ -210,8 +208,7 @@ static int call_begin(struct sim_client *c, struct session *s, const char *metho
 		json_decref(params);
 		r = err_set(-ENOTCONN, "%s", s->dead_why);
 	} else {
-		r = text ? varlink_queue_call_text(s->v, name, params, text)
-			 : varlink_queue_call(s->v, name, params, flags, NULL, 0);
+		r = varlink_queue_call(s->v, name, params, flags, text);
 	}
 	if (r >= 0 && !(flags & VARLINK_MORE)) {
 		list_append(&s->calls, &call->link);

@@ -50,7 +50,7 @@ struct session {
 	char app[96], backend[16], prefix[100], runtime[128], simd_id[40];
 
 	/* what events reported since the last look; guarded by client::lock */
-	bool ev_dataplane, ev_ready, ev_shutdown;
+	bool ev_dataplane, ev_ready;
 	uint32_t ev_generation;
 };
 

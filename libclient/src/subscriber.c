@@ -360,7 +360,6 @@ int subscriber_fill(struct sim_subscriber *s)
 		if (__builtin_expect(slot_valid(s, slot) && !probe, 1)) {
 			count_received(s, slot);
 			s->peeked = slot;
-			s->peeked_port = s->port;
 			return 0;
 		}
 		if (!probe)

@@ -50,7 +50,6 @@ struct sim_subscriber {
 	unsigned flags;
 	int64_t spin_dur_ns;
 	const struct sim_slot *peeked; /* taken by a wait, handed out by the next take */
-	struct sub_port *peeked_port;
 	struct sim_subscriber_stats stats;
 	struct {
 		uint32_t publisher_id;

@@ -47,7 +47,7 @@ static inline int varlink_call(struct varlink *v, int sock, const char *method, 
 {
 	struct varlink_msg m;
 	struct varlink_answer a;
-	int r = varlink_queue_call(v, method, params, 0, NULL, 0);
+	int r = varlink_queue_call(v, method, params, 0, NULL);
 
 	if (r < 0)
 		return r;

@@ -82,7 +82,7 @@ void actor_post(struct actor *a, const char *method, const char *params)
 	}
 	assert_non_null(p);
 	snprintf(name, sizeof(name), "io.simd.Control.%s", method);
-	assert_true(varlink_queue_call(a->v, name, p, stream ? VARLINK_MORE : 0, NULL, 0) >= 0);
+	assert_true(varlink_queue_call(a->v, name, p, stream ? VARLINK_MORE : 0, NULL) >= 0);
 	(void)!varlink_write(a->v, a->fd);
 }
 

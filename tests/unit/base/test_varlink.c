@@ -237,7 +237,7 @@ TEST(output_is_bounded_and_keeps_descriptors)
 	}
 	assert_false(varlink_has_output(v));
 	assert_int_equal(varlink_queue_reply(v, json_pack("{s*}", "x"), false, NULL, 0), 0);
-	assert_int_equal(varlink_queue_call(v, "a.B", json_pack("{ss%}", "x", "", (size_t)0), 0, NULL, 0), 0);
+	assert_int_equal(varlink_queue_call(v, "a.B", json_pack("{ss%}", "x", "", (size_t)0), 0, NULL), 0);
 	close(p[1]);
 	varlink_destroy(v);
 	varlink_destroy(w);
@@ -257,7 +257,7 @@ TEST(text_goes_out_as_it_is)
 	size_t len;
 	int r;
 
-	assert_int_equal(varlink_queue_call_text(v, "a.B", json_pack("{si}", "tag", 1), &call), 0);
+	assert_int_equal(varlink_queue_call(v, "a.B", json_pack("{si}", "tag", 1), 0, &call), 0);
 	len = varlink_output(v, &data, &fds, &n_fds);
 	assert_string_equal(data, "{\"method\":\"a.B\",\"parameters\":{\"tag\":1,\"request\":{\"a\":[1,2.50]}}}");
 	assert_int_equal(len, strlen(data) + 1);
@@ -265,15 +265,15 @@ TEST(text_goes_out_as_it_is)
 	varlink_sent(v, len);
 	assert_int_equal(varlink_next(w, &m), 1);
 	varlink_msg_finish(&m);
-	assert_int_equal(varlink_queue_event_text(v, json_pack("{ss}", "event", "e"), &event), 0);
+	assert_int_equal(varlink_queue_event(v, json_pack("{ss}", "event", "e"), &event), 0);
 	len = varlink_output(v, &data, &fds, &n_fds);
 	assert_string_equal(data, "{\"continues\":true,\"parameters\":{\"event\":\"e\",\"request\":{}}}");
 	varlink_sent(v, len);
 	memset(text, ' ', sizeof(text));
-	assert_int_equal(varlink_queue_call_text(v, "a.B", json_pack("{si}", "tag", 1),
-						 &(struct varlink_text){ "request", text, 160 }),
+	assert_int_equal(varlink_queue_call(v, "a.B", json_pack("{si}", "tag", 1), 0,
+					    &(struct varlink_text){ "request", text, 160 }),
 			 -EMSGSIZE);
-	while ((r = varlink_queue_call_text(v, "a.B", json_pack("{si}", "tag", 1), &call)) == 0)
+	while ((r = varlink_queue_call(v, "a.B", json_pack("{si}", "tag", 1), 0, &call)) == 0)
 		continue;
 	assert_int_equal(r, -ENOBUFS);
 	varlink_destroy(v);
@@ -347,7 +347,7 @@ TEST(blocking_calls_work)
 	assert_int_equal(varlink_call(v, sock[0], "io.test.Fail", NULL, -1, &m), -EBUSY);
 	assert_string_equal(err_why(), "the token \"a\" is in use");
 	assert_int_equal(varlink_call(v, sock[0], "io.test.None", NULL, -1, NULL), -EOPNOTSUPP);
-	assert_int_equal(varlink_queue_call(v, "io.test.Count", NULL, VARLINK_MORE, NULL, 0), 0);
+	assert_int_equal(varlink_queue_call(v, "io.test.Count", NULL, VARLINK_MORE, NULL), 0);
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(varlink_receive(v, sock[0], -1, &m), 0);
 		assert_int_equal(varlink_msg_answer(&m, &a), 0);
