@@ -253,7 +253,8 @@ static const char *listed_as(const struct bridge *b, const char *key, const char
 	return as;
 }
 
-bool bridge_lists(const struct bridge *b, const struct channel *ch)
+/* Whether its globs match; full names, or relative to the rig's prefix. */
+static bool lists(const struct bridge *b, const struct channel *ch)
 {
 	return listed_as(b, "channels", ch->name) != NULL;
 }
@@ -265,7 +266,7 @@ bool bridge_serves(const struct bridge *b, const char *service)
 
 bool bridge_carries(const struct bridge *b, const struct channel *ch)
 {
-	return bridge_lists(b, ch) && !carried_refused(&b->carried, ch->id);
+	return lists(b, ch) && !carried_refused(&b->carried, ch->id);
 }
 
 static uint32_t shard_for(const struct channel *ch)
@@ -273,7 +274,7 @@ static uint32_t shard_for(const struct channel *ch)
 	struct bridge *b;
 
 	list_for_each(b, &ch->s->bridges, link) {
-		if (bridge_lists(b, ch))
+		if (lists(b, ch))
 			return b->rig->shard;
 	}
 	return 0;
@@ -288,7 +289,7 @@ static int route(struct simd *s, struct channel *ch)
 		char *options;
 		int r;
 
-		if (!bridge_lists(b, ch))
+		if (!lists(b, ch))
 			continue;
 		if (n++ == DISPATCH_ROUTES_MAX) {
 			log_error("channel %s: more than %d bridges carry it; the rest do without", ch->name,
@@ -516,7 +517,7 @@ static void on_status(void *user, uint32_t id, enum sim_bridge_status status, co
 	snprintf(b->detail, sizeof(b->detail), "%.*s", (int)n, detail);
 	snprintf(b->other_clocks, sizeof(b->other_clocks), "%s", detail[n] ? detail + n + 1 : "");
 	list_for_each(ch, &s->channels, link) {
-		if (ch->n_publishers && bridge_lists(b, ch))
+		if (ch->n_publishers && lists(b, ch))
 			event_bridges(s, ch->name, ch->id);
 	}
 }

@@ -60,8 +60,6 @@ int bridge_find_plugin(const char *rig, struct conf_view v, const char *const *d
 int bridge_find_converter(const char *rig, struct conf_view v, size_t i, const char *const *dirs, char **ret_path);
 
 struct bridge *bridge_find(struct simd *s, const char *name);
-/* Whether its globs match; full names, or relative to the rig's prefix. */
-bool bridge_lists(const struct bridge *b, const struct channel *ch);
 /* It lists the channel and has not refused it. */
 bool bridge_carries(const struct bridge *b, const struct channel *ch);
 /* Names of the bridges that carry it: a new JSON array. */

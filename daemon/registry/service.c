@@ -659,7 +659,7 @@ const char *service_name(const struct service *sv)
 	return sv->name;
 }
 
-json_t *service_json(const struct service *sv)
+static json_t *summary(const struct service *sv)
 {
 	const struct client *cl = sv->cl;
 
@@ -677,8 +677,7 @@ json_t *service_types_json(const struct service *sv)
 {
 	json_t *request = json_loads(sv->request.json, 0, NULL), *response = json_loads(sv->response.json, 0, NULL);
 
-	return JSONX_MAKE(JX_NEW("service", service_json(sv)), JX_NEW("request", request),
-			  JX_NEW("response", response));
+	return JSONX_MAKE(JX_NEW("service", summary(sv)), JX_NEW("request", request), JX_NEW("response", response));
 }
 
 json_t *service_all_json(const struct simd *s, const struct client *cl)
@@ -688,7 +687,7 @@ json_t *service_all_json(const struct simd *s, const struct client *cl)
 
 	list_for_each(sv, &s->services->list, link) {
 		if (may_see(cl, sv))
-			json_array_append_new(a, service_json(sv));
+			json_array_append_new(a, summary(sv));
 	}
 	return a;
 }

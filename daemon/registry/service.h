@@ -90,7 +90,6 @@ int service_answer(struct client *cl, int64_t request_id, int r, const char *why
 int service_find(struct simd *s, const struct client *cl, const char *name, struct service **ret);
 uint32_t service_id(const struct service *sv);
 const char *service_name(const struct service *sv);
-json_t *service_json(const struct service *sv);
 /* Definitions of both halves, new references. */
 json_t *service_types_json(const struct service *sv);
 /* All that this client may see, as an array. */

@@ -48,12 +48,13 @@ static _Thread_local struct log_ring *thread_ring;
 
 static const char *const level_names[] = { "none", "error", "warn", "info", "debug" };
 
-const char *log_level_name(enum log_level level)
+static const char *level_name(enum log_level level)
 {
 	return (unsigned)level < sizeof(level_names) / sizeof(level_names[0]) ? level_names[level] : "?";
 }
 
-int log_level_from_name(const char *name)
+/* Negative: not a level's name. */
+static int level_of(const char *name)
 {
 	for (unsigned i = 0; i < sizeof(level_names) / sizeof(level_names[0]); i++)
 		if (!strcmp(level_names[i], name))
@@ -97,7 +98,7 @@ static int rule_parse(const char *s, size_t len, struct rule *ret)
 	s = colon ? colon + 1 : s;
 	if (len < sizeof(level))
 		memcpy(level, s, len);
-	l = log_level_from_name(level);
+	l = level_of(level);
 	if (l < 0)
 		return err_set(-EINVAL, "log levels: \"%.*s\" is not one of none, error, warn, info, debug",
 			       (int)(len > 40 ? 40 : len), s);
@@ -192,8 +193,8 @@ static void to_stderr(enum log_level level, const char *topic, const char *text)
 
 		localtime_r(&sec, &tm);
 		n = snprintf(line, sizeof(line), "%02d:%02d:%02d.%03d %s %-5s %s: %s\n", tm.tm_hour, tm.tm_min,
-			     tm.tm_sec, (int)(now % NS_PER_S / NS_PER_MS), program ? program : "sim",
-			     log_level_name(level), topic, text);
+			     tm.tm_sec, (int)(now % NS_PER_S / NS_PER_MS), program ? program : "sim", level_name(level),
+			     topic, text);
 	}
 	if (n >= (int)sizeof(line)) {
 		n = (int)sizeof(line) - 1;

@@ -77,10 +77,6 @@ int log_check_spec(const char *spec);
  */
 int log_setup(const char *program);
 
-const char *log_level_name(enum log_level level);
-/* Negative: not a level's name. */
-int log_level_from_name(const char *name);
-
 /* ---- handler ---- */
 
 /* `text` has no newline; it and `topic` are borrowed until return. Called from any thread that logs, also at once from several. */

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 #include <malloc.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -114,30 +115,20 @@ char *mem_strdup(const char *s)
 	return s ? mem_dup(s, strlen(s) + 1) : NULL;
 }
 
-char *mem_vprintf(const char *fmt, va_list ap)
+char *mem_printf(const char *fmt, ...)
 {
-	va_list again;
-	char *s;
+	va_list ap, again;
+	char *s = NULL;
 	int n;
 
+	va_start(ap, fmt);
 	va_copy(again, ap);
 	n = vsnprintf(NULL, 0, fmt, again);
 	va_end(again);
-	if (n < 0)
-		return NULL;
-	s = mem_alloc((size_t)n + 1);
+	if (n >= 0)
+		s = mem_alloc((size_t)n + 1);
 	if (s)
 		vsnprintf(s, (size_t)n + 1, fmt, ap);
-	return s;
-}
-
-char *mem_printf(const char *fmt, ...)
-{
-	va_list ap;
-	char *s;
-
-	va_start(ap, fmt);
-	s = mem_vprintf(fmt, ap);
 	va_end(ap);
 	return s;
 }

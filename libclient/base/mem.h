@@ -10,7 +10,6 @@
 #ifndef BASE_MEM_H
 #define BASE_MEM_H
 
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,7 +23,6 @@ MEM_ATTR char *mem_strdup(const char *s);                                    /* 
 MEM_ATTR char *mem_strndup(const char *s, size_t max);
 MEM_ATTR void *mem_dup(const void *p, size_t size);
 MEM_ATTR char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-MEM_ATTR char *mem_vprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
 void mem_free(void *p); /* tolerates NULL */
 
 #define MEM_NEW(type) ((type *)mem_zalloc(sizeof(type)))

@@ -54,7 +54,8 @@ enum sim_kind typedesc_kind(const char *s, size_t len)
 	return (enum sim_kind)0;
 }
 
-uint32_t typedesc_kind_size(enum sim_kind kind)
+/* Bytes of one element in the fixed struct; 0 for SIM_KIND_MESSAGE and unknown numbers. */
+static uint32_t kind_size(enum sim_kind kind)
 {
 	return (unsigned)kind < SIM_KIND_END ? kinds[kind].size : 0;
 }
@@ -207,7 +208,7 @@ static void elem_layout(struct sim_field *f)
 		f->elem_size = f->type->fixed_size;
 		f->elem_align = (uint8_t)f->type->align;
 	} else {
-		f->elem_size = typedesc_kind_size((enum sim_kind)f->kind);
+		f->elem_size = kind_size((enum sim_kind)f->kind);
 		f->elem_align = (uint8_t)(f->kind == SIM_KIND_STRING ? SIM_ALIGNOF(struct sim_span) : f->elem_size);
 	}
 }

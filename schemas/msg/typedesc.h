@@ -36,9 +36,6 @@ bool typedesc_name_ok(const char *name);
 /* enum sim_kind of "float32" and so on; 0 for any other text ("message" is not a text of a kind). */
 enum sim_kind typedesc_kind(const char *s, size_t len);
 
-/* Bytes of one element in the fixed struct; 0 for SIM_KIND_MESSAGE and unknown numbers. */
-uint32_t typedesc_kind_size(enum sim_kind kind);
-
 /* "float32"; "?" for an unknown number. */
 const char *typedesc_kind_name(enum sim_kind kind);
 

@@ -107,7 +107,7 @@ static int check_one(const struct sim_converter *c, unsigned i, const char *path
 	return 0;
 }
 
-int converters_check(const struct sim_converter_plugin *p, const char *path)
+static int check_table(const struct sim_converter_plugin *p, const char *path)
 {
 	if (!p)
 		return err_set(-ELIBBAD, "%s: " SIM_CONVERTER_SYMBOL "() returned nothing", path);
@@ -167,7 +167,7 @@ static int load_one(struct converters *c, const char *path)
 	if (handle)
 		c->handle[c->n_plugins++] = handle;
 	if (r == 0)
-		r = converters_check(table, path);
+		r = check_table(table, path);
 	if (r < 0)
 		return r;
 	p = table;

@@ -26,7 +26,4 @@ void converters_unload(struct converters *c);
 const struct sim_converter *converters_find(const struct converters *c, const char *sim_type, const char *foreign,
 					    unsigned i);
 
-/* The table alone, as converters_load() checks it. -ELIBBAD with a sentence. */
-int converters_check(const struct sim_converter_plugin *p, const char *path);
-
 #endif

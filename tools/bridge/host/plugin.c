@@ -13,7 +13,7 @@
 
 #define OPS_MIN_SIZE (offsetof(struct sim_bridge_ops, destroy) + sizeof(((struct sim_bridge_ops *)0)->destroy))
 
-int plugin_check_ops(const struct sim_bridge_ops *ops, const char *path)
+static int check_ops(const struct sim_bridge_ops *ops, const char *path)
 {
 	if (!ops)
 		return err_set(-ELIBBAD, "%s: " SIM_BRIDGE_SYMBOL "() returned nothing", path);
@@ -102,7 +102,7 @@ int plugin_load(const char *dir, const char *name, struct plugin **ret)
 	plugin_path(path, dir, "bridge", name);
 	r = plugin_table(path, "bridge", SIM_BRIDGE_SYMBOL, &p->handle, &table);
 	if (r == 0)
-		r = plugin_check_ops(p->ops = table, path);
+		r = check_ops(p->ops = table, path);
 	if (r < 0)
 		goto err;
 	reg.ctx = p;

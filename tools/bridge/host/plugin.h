@@ -44,9 +44,6 @@ void plugin_unload(struct plugin *p);
 void plugin_path(char ret[PLUGIN_PATH_MAX], const char *dir, const char *kind, const char *name);
 int plugin_table(const char *path, const char *kind, const char *symbol, void **ret_handle, const void **ret_table);
 
-/* The table alone, as plugin_load() checks it. -ELIBBAD with a sentence naming both numbers. */
-int plugin_check_ops(const struct sim_bridge_ops *ops, const char *path);
-
 /*
  * Every key of `options` is on the plug-in's list and every required one is there. -EINVAL with a sentence, of the first one
  * that is not; each: is called for every one instead, with err_why().

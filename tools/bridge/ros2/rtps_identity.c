@@ -133,7 +133,8 @@ static const char *name_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-bool rtps_identity_is_ours(const char *path)
+/* Whether a library of this path is the one that the structures are known of. */
+static bool rtps_identity_is_ours(const char *path)
 {
 	char *real = realpath(path, NULL);
 	bool ours = real && strcmp(name_of(path), KNOWN_LIBRARY) == 0 && strcmp(name_of(real), KNOWN_FILE) == 0;

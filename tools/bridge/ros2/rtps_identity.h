@@ -42,7 +42,4 @@ void rtps_identity_remove(struct rtps_identity *x, const dds_guid_t *entity);
 /* Of the first fragment. Only where open() has succeeded. Thread: Cyclone's, inside from_ser(). */
 void rtps_identity_read(const struct nn_rdata *first, struct rtps_origin *ret);
 
-/* Whether a library of this path is the one that the structures are known of. */
-bool rtps_identity_is_ours(const char *path);
-
 #endif

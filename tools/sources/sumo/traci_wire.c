@@ -166,7 +166,7 @@ void traci_in_init(struct traci_in *in, const void *data, size_t size)
 	*in = (struct traci_in){ .p = data, .end = (const uint8_t *)data + size };
 }
 
-uint8_t traci_in_u8(struct traci_in *in)
+static uint8_t traci_in_u8(struct traci_in *in)
 {
 	const uint8_t *p = eat(in, 1);
 

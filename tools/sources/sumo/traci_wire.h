@@ -146,7 +146,6 @@ struct traci_value {
 };
 
 void traci_in_init(struct traci_in *in, const void *data, size_t size);
-uint8_t traci_in_u8(struct traci_in *in);
 int32_t traci_in_i32(struct traci_in *in);
 double traci_in_f64(struct traci_in *in);
 struct traci_str traci_in_str(struct traci_in *in);

@@ -97,6 +97,4 @@ int world_place_ego(struct world *w, double x, double y, double angle_deg, doubl
 /* Give the ego back to its own driver, on its old route (found again, when it was left). */
 int world_release_ego(struct world *w);
 
-enum world_kind world_kind_of(const char *vclass);
-
 #endif

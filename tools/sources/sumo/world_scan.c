@@ -35,7 +35,7 @@ static const struct {
 	{ "pedestrian", WORLD_PEDESTRIAN },
 };
 
-enum world_kind world_kind_of(const char *vclass)
+static enum world_kind kind_of(const char *vclass)
 {
 	for (size_t i = 0; i < sizeof(KINDS) / sizeof(*KINDS); i++) {
 		if (strcmp(KINDS[i].vclass, vclass) == 0)
@@ -58,7 +58,7 @@ static void fill(struct world_object *obj, const struct traci_item *it)
 	if (it->var == TRACI_VAR_POSITION_3D && it->value.type == TRACI_XYZ)
 		memcpy(obj->pos, it->value.pos, sizeof(obj->pos));
 	if (it->var == TRACI_VAR_CLASS && it->value.type == TRACI_STRING)
-		obj->kind = world_kind_of(traci_str_copy(it->value.s, vclass, sizeof(vclass)));
+		obj->kind = kind_of(traci_str_copy(it->value.s, vclass, sizeof(vclass)));
 	if (it->value.type != TRACI_DOUBLE)
 		return;
 	if (it->var == TRACI_VAR_ANGLE)
