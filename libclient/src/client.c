@@ -171,6 +171,29 @@ void client_work(struct sim_client *c)
 	pthread_mutex_unlock(&c->setup);
 }
 
+void running_begin(struct running *r, const void *what, pthread_mutex_t *lock)
+{
+	r->what = what;
+	r->thread = pthread_self();
+	pthread_mutex_unlock(lock);
+}
+
+void running_end(struct running *r, pthread_mutex_t *lock, pthread_cond_t *changed)
+{
+	pthread_mutex_lock(lock);
+	r->what = NULL;
+	pthread_cond_broadcast(changed);
+}
+
+bool running_settle(const struct running *r, const void *what, pthread_mutex_t *lock, pthread_cond_t *changed)
+{
+	if (r->what == what && pthread_equal(r->thread, pthread_self()))
+		return true;
+	while (r->what == what)
+		pthread_cond_wait(changed, lock);
+	return false;
+}
+
 /* ---- processing ---- */
 
 static void drain(int fd)

@@ -54,6 +54,18 @@ enum client_phase {
 	PHASE_FAILED,
 };
 
+/* The callback that runs, for who destroys its handle meanwhile. Guarded by the lock that the calls are given. */
+struct running {
+	const void *what; /* NULL: none */
+	pthread_t thread;
+};
+
+/* Drops the lock for the callback of what, and takes it again after it. */
+void running_begin(struct running *r, const void *what, pthread_mutex_t *lock);
+void running_end(struct running *r, pthread_mutex_t *lock, pthread_cond_t *changed);
+/* Wait until no callback of it runs; true: it is our own callback that asks. Under the lock. */
+bool running_settle(const struct running *r, const void *what, pthread_mutex_t *lock, pthread_cond_t *changed);
+
 /* Whether the client has its turn in a step. */
 enum client_turn { TURN_NONE, TURN_ALONE, TURN_SHARED };
 

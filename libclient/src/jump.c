@@ -30,8 +30,7 @@ struct jumps {
 	struct sim_clock_jump pending[PENDING_MAX];
 	unsigned n;
 	uint64_t number; /* of the jump that is being notified */
-	struct sim_jump_handler *running;
-	pthread_t runner;
+	struct running running;
 };
 
 void jump_note(struct sim_client *c, const struct sim_clock_jump *j)
@@ -74,17 +73,11 @@ static struct sim_jump_handler *next_handler(struct jumps *js)
 /* Called and returns with lock held. */
 static void call(struct sim_client *c, struct sim_jump_handler *h, const struct sim_clock_jump *j)
 {
-	struct jumps *js = c->jumps;
-
-	js->running = h;
-	js->runner = pthread_self();
-	pthread_mutex_unlock(&c->lock);
+	running_begin(&c->jumps->running, h, &c->lock);
 	h->fn(h->user, j);
-	pthread_mutex_lock(&c->lock);
-	js->running = NULL;
+	running_end(&c->jumps->running, &c->lock, &c->changed);
 	if (h->dead)
 		mem_free(h);
-	pthread_cond_broadcast(&c->changed);
 }
 
 static int notify(struct sim_client *c, const struct sim_clock_jump *j)
@@ -112,7 +105,7 @@ int jumps_run(struct sim_client *c)
 	if (!js)
 		return 0;
 	pthread_mutex_lock(&c->lock);
-	while (js->n && !js->running) {
+	while (js->n && !js->running.what) {
 		struct sim_clock_jump j = js->pending[0];
 
 		js->n--;
@@ -167,20 +160,16 @@ int sim_clock_on_jump(struct sim_client *c, const struct sim_jump_threshold *thr
 void sim_jump_handler_destroy(struct sim_jump_handler *h)
 {
 	struct sim_client *c;
-	struct jumps *js;
 	bool mine;
 
 	if (!h || !client_alive(h->c))
 		return;
 	c = h->c;
-	js = c->jumps;
 	pthread_mutex_lock(&c->lock);
 	list_remove(&h->link);
-	mine = js->running == h && pthread_equal(js->runner, pthread_self());
+	mine = running_settle(&c->jumps->running, h, &c->lock, &c->changed);
 	if (mine)
 		h->dead = true; /* freed when its callback returns */
-	while (!mine && js->running == h)
-		pthread_cond_wait(&c->changed, &c->lock);
 	pthread_mutex_unlock(&c->lock);
 	if (!mine)
 		mem_free(h);

@@ -51,32 +51,6 @@ static void service_free(struct sim_service *sv)
 	mem_free(sv);
 }
 
-/* ---- one at a time ---- */
-
-void services_enter(struct sim_client *c, const void *what)
-{
-	c->services->running = what;
-	pthread_mutex_unlock(&c->lock);
-}
-
-void services_leave(struct sim_client *c)
-{
-	pthread_mutex_lock(&c->lock);
-	c->services->running = NULL;
-	pthread_cond_broadcast(&c->changed);
-}
-
-bool services_settle(struct sim_client *c, const void *what)
-{
-	struct services *ss = c->services;
-
-	if (ss->running == what && pthread_equal(ss->runner, pthread_self()))
-		return true;
-	while (ss->running == what)
-		pthread_cond_wait(&c->changed, &c->lock);
-	return false;
-}
-
 /* ---- answering a request ---- */
 
 /* A string that holds a NUL, which no message may carry: the printer escapes a backslash, so it is no other's. */
@@ -177,10 +151,10 @@ static void handle(struct sim_client *c, struct sim_service *sv, struct incoming
 
 	memcpy(name, sv->name, sizeof(name));
 	req.service = name;
-	services_enter(c, sv);
+	running_begin(&ss->running, sv, &c->lock);
 	memset(ss->response, 0, SIM_SERVICE_BODY_MAX);
 	answer(c, sv, in, &req);
-	services_leave(c);
+	running_end(&ss->running, &c->lock, &c->changed);
 	if (sv->dead)
 		service_free(sv);
 }
@@ -273,7 +247,6 @@ static int run_all(struct sim_client *c)
 	if (ss->busy)
 		return 0;
 	ss->busy = true;
-	ss->runner = pthread_self();
 	outgoing_expire(c);
 	while (!ss->stop && (r = work(c)) >= 0)
 		n += r;
@@ -688,7 +661,7 @@ void sim_service_destroy(struct sim_service *sv)
 		(void)session_post(c, s, "WithdrawService", json_pack("{sI}", "service_id", (json_int_t)sv->id), 0);
 	session_unref(s);
 	pthread_mutex_lock(&c->lock);
-	mine = services_settle(c, sv);
+	mine = running_settle(&c->services->running, sv, &c->lock, &c->changed);
 	if (mine)
 		sv->dead = true; /* freed when its handler returns */
 	pthread_mutex_unlock(&c->lock);

@@ -56,10 +56,9 @@ struct services {
 	struct list known;    /* known::link; whoever is busy */
 	unsigned offering;    /* registrations under way: their numbers are not known yet */
 	int64_t next_tag;
-	bool look; /* there may be others than before */
-	bool busy; /* a callback runs, on `runner` */
-	pthread_t runner;
-	const void *running; /* the sim_service or sim_service_watcher whose callback it is */
+	bool look;              /* there may be others than before */
+	bool busy;              /* somebody works on these lists */
+	struct running running; /* of a sim_service or sim_service_watcher */
 
 	pthread_cond_t wake; /* with lock */
 	pthread_t thread;
@@ -104,11 +103,5 @@ void outgoing_notify(struct sim_client *c, struct outgoing *o);
 /* Ask simd what there is and notify the watchers. No lock held, by whoever is busy. Returns how many callbacks ran. */
 int watchers_look(struct sim_client *c);
 void watchers_finish(struct services *ss);
-
-/* A callback of `what` begins or has ended, for who destroys it. Under lock; drops it meanwhile. */
-void services_enter(struct sim_client *c, const void *what);
-void services_leave(struct sim_client *c);
-/* Wait until no callback of it runs; true: it is our own callback that asks. Under lock. */
-bool services_settle(struct sim_client *c, const void *what);
 
 #endif

@@ -128,9 +128,9 @@ static int notify(struct sim_client *c, const struct known *k, const struct sim_
 		if (!next || ss->stop)
 			return n;
 		next->notified = number;
-		services_enter(c, next);
+		running_begin(&ss->running, next, &c->lock);
 		next->fn(next->user, k->name, type);
-		services_leave(c);
+		running_end(&ss->running, &c->lock, &c->changed);
 		if (next->dead)
 			mem_free(next);
 		n++;
@@ -297,7 +297,7 @@ void sim_service_watcher_destroy(struct sim_service_watcher *w)
 	c = w->c;
 	pthread_mutex_lock(&c->lock);
 	list_remove(&w->link);
-	mine = services_settle(c, w);
+	mine = running_settle(&c->services->running, w, &c->lock, &c->changed);
 	if (mine)
 		w->dead = true; /* freed when its callback returns */
 	pthread_mutex_unlock(&c->lock);

@@ -37,8 +37,7 @@ struct timers {
 	pthread_mutex_t lock;
 	pthread_cond_t done; /* a callback has ended */
 	struct list list;
-	struct sim_timer *running;
-	pthread_t runner; /* with running */
+	struct running running;
 	uint32_t clock_generation;
 	pthread_t thread;
 	bool started;
@@ -97,18 +96,14 @@ static int run_due(struct sim_client *c, const struct sim_clock_sample *now)
 
 	pthread_mutex_lock(&ts->lock);
 	follow_jump(ts, now);
-	while (!ts->running && (t = first(ts)) && t->due_sim_ns <= now->sim_ns) {
+	while (!ts->running.what && (t = first(ts)) && t->due_sim_ns <= now->sim_ns) {
 		struct sim_timer_event ev = fire(t, now);
 
-		ts->running = t;
-		ts->runner = pthread_self();
-		pthread_mutex_unlock(&ts->lock);
+		running_begin(&ts->running, t, &ts->lock);
 		t->fn(t->user, &ev);
-		pthread_mutex_lock(&ts->lock);
-		ts->running = NULL;
+		running_end(&ts->running, &ts->lock, &ts->done);
 		if (t->dead)
 			mem_free(t);
-		pthread_cond_broadcast(&ts->done);
 		n++;
 	}
 	pthread_mutex_unlock(&ts->lock);
@@ -204,7 +199,7 @@ static void ask(struct sim_client *c)
 		clock_rouse(c);
 		sched_yield();
 		pthread_mutex_lock(&ts->lock);
-		busy = ts->running != NULL; /* it looks when the callback has ended */
+		busy = ts->running.what != NULL; /* it looks when the callback has ended */
 		pthread_mutex_unlock(&ts->lock);
 		if (busy || atomic_load(&ts->stop))
 			return;
@@ -337,11 +332,9 @@ void sim_timer_destroy(struct sim_timer *t)
 	ts = t->c->timers;
 	pthread_mutex_lock(&ts->lock);
 	list_remove(&t->link);
-	mine = ts->running == t && pthread_equal(ts->runner, pthread_self());
+	mine = running_settle(&ts->running, t, &ts->lock, &ts->done);
 	if (mine)
 		t->dead = true; /* freed when its callback returns */
-	while (!mine && ts->running == t)
-		pthread_cond_wait(&ts->done, &ts->lock);
 	pthread_mutex_unlock(&ts->lock);
 	if (!mine)
 		mem_free(t);
