@@ -20,7 +20,7 @@
 #define SIZE(s, n)       assert_int_equal(sizeof(s), n)
 #define AT(s, member, n) assert_int_equal(offsetof(s, member), n)
 
-TEST(slot_and_clock_page)
+TEST(slot_and_clock_page_are_pinned)
 {
 	SIZE(struct sim_slot, 128);
 	AT(struct sim_slot, magic, 0);
@@ -58,7 +58,7 @@ TEST(slot_and_clock_page)
 	AT(struct sim_clock_page, jump_new_sim_ns, 80);
 }
 
-TEST(wire_pages)
+TEST(wire_pages_are_pinned)
 {
 	SIZE(struct wire_array, 16);
 	AT(struct wire_array, offset, 0);
@@ -124,7 +124,7 @@ TEST(wire_pages)
 	AT(struct wire_counter_page, row, 64);
 }
 
-TEST(packets)
+TEST(packets_are_pinned)
 {
 	SIZE(struct lane_head, 8);
 	AT(struct lane_head, op, 0);
@@ -183,7 +183,7 @@ TEST(packets)
 	AT(struct driver_packet, scale_e6, 24);
 }
 
-TEST(bridge_abi)
+TEST(the_bridge_abi_is_pinned)
 {
 	/* pointers: 64-bit hosts */
 	SIZE(void *, 8);
@@ -246,7 +246,7 @@ TEST(bridge_abi)
 	AT(struct sim_bridge_registry, add_service, 32);
 }
 
-TEST(converter_abi)
+TEST(the_converter_abi_is_pinned)
 {
 	SIZE(struct sim_enc_header, 24);
 	AT(struct sim_enc_header, stamp_sim_ns, 0);
@@ -404,7 +404,7 @@ static const struct {
 	IS(SIM_BRIDGE_DISCONNECTING, 4),
 };
 
-TEST(source_abi)
+TEST(the_source_abi_is_pinned)
 {
 	SIZE(struct sim_source_ops, 40);
 	AT(struct sim_source_ops, abi, 0);
@@ -417,7 +417,7 @@ TEST(source_abi)
 	assert_string_equal(SIM_SOURCE_SYMBOL, "sim_source_plugin");
 }
 
-TEST(type_tables)
+TEST(type_tables_are_pinned)
 {
 	SIZE(struct sim_type, 72);
 	AT(struct sim_type, abi, 0);
@@ -463,7 +463,7 @@ TEST(type_tables)
 	AT(struct sim_service_type, response, 32);
 }
 
-TEST(numbers_that_cross)
+TEST(numbers_that_cross_are_pinned)
 {
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		if (numbers[i].have != numbers[i].want)

@@ -47,7 +47,7 @@ static void run_variants(const char *path)
 	runs++;
 }
 
-TEST(corpus)
+TEST(the_corpus_is_survived)
 {
 	const char *name = strrchr(program_invocation_short_name, '-');
 	char dir[128], path[PATH_MAX];

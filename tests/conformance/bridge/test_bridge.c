@@ -204,7 +204,7 @@ static struct sim_slot *new_slot(size_t *ret_size)
 	return s;
 }
 
-TEST_WITH(test_table, load, unload)
+TEST_WITH(the_table_is_sound, load, unload)
 {
 	struct peer *p = *state;
 
@@ -214,7 +214,7 @@ TEST_WITH(test_table, load, unload)
 	assert_true(p->registered > 0);
 }
 
-TEST_WITH(test_connects_and_leaves, load, unload)
+TEST_WITH(it_connects_and_leaves, load, unload)
 {
 	struct peer *p = *state;
 
@@ -227,7 +227,7 @@ TEST_WITH(test_connects_and_leaves, load, unload)
 	p->ops->disconnect(p->b);
 }
 
-TEST_WITH(test_publishes, load, unload)
+TEST_WITH(it_publishes, load, unload)
 {
 	struct peer *p = *state;
 	size_t size;
@@ -244,7 +244,7 @@ TEST_WITH(test_publishes, load, unload)
 	free(s);
 }
 
-TEST_WITH(test_hostile_body, load, unload)
+TEST_WITH(a_hostile_body_is_survived, load, unload)
 {
 	struct peer *p = *state;
 	struct sim_bridge_topic *t;
@@ -278,7 +278,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-TEST_WITH(test_several_threads, load, unload)
+TEST_WITH(several_threads_may_publish, load, unload)
 {
 	struct peer *p = *state;
 	struct worker w[THREADS];
@@ -301,7 +301,7 @@ TEST_WITH(test_several_threads, load, unload)
 }
 
 /* /clock has no task: done or failed, but never left for later. */
-TEST_WITH(test_clock_is_done_at_once, load, unload)
+TEST_WITH(the_clock_is_done_at_once, load, unload)
 {
 	struct peer *p = *state;
 	struct sim_bridge_channel ch = { .id = UINT32_MAX, .name = "/clock", .type = &sim_Clock_type, .options = "{}" };
@@ -323,7 +323,7 @@ TEST_WITH(test_clock_is_done_at_once, load, unload)
 }
 
 /* Services come and go while it is connected, and again after the next connect; who registered none is told of none. */
-TEST_WITH(test_services, load, unload)
+TEST_WITH(services_are_optional, load, unload)
 {
 	struct peer *p = *state;
 
@@ -344,7 +344,7 @@ TEST_WITH(test_services, load, unload)
 }
 
 /* A host that was built before members were added at the ends: what lies beyond its sizes is not there. */
-TEST_WITH(test_older_host, load, unload)
+TEST_WITH(an_older_host_will_do, load, unload)
 {
 	struct sim_bridge_registry r = { .abi = SIM_BRIDGE_ABI,
 					 .size = offsetof(struct sim_bridge_registry, add_service),

@@ -82,7 +82,7 @@ static void expect_text(struct ipc_sub *s, const char *text)
 	assert_int_equal(ipc_release(s, slot), 0);
 }
 
-TEST(test_delivers_in_order)
+TEST(it_delivers_in_order)
 {
 	struct ipc_pub *p = mkpub("order", 0);
 	struct ipc_sub *s = mksub("order", 8, false);
@@ -102,7 +102,7 @@ TEST(test_delivers_in_order)
 	ipc_sub_destroy(s);
 }
 
-TEST(test_slots_are_aligned_and_shared)
+TEST(slots_are_aligned_and_shared)
 {
 	struct ipc_pub *p = mkpub("share", 0);
 	struct ipc_sub *s = mksub("share", 8, false), *t = mksub("share", 8, false);
@@ -128,7 +128,7 @@ TEST(test_slots_are_aligned_and_shared)
 	ipc_pub_destroy(p);
 }
 
-TEST(test_drops_the_oldest)
+TEST(it_drops_the_oldest)
 {
 	struct ipc_pub *p = mkpub("drop", 0);
 	struct ipc_sub *s = mksub("drop", 2, false);
@@ -145,7 +145,7 @@ TEST(test_drops_the_oldest)
 	ipc_pub_destroy(p);
 }
 
-TEST(test_history_serves_late_comers)
+TEST(history_serves_late_comers)
 {
 	struct ipc_pub *p = mkpub("late", 1);
 	struct ipc_sub *s, *t;
@@ -164,7 +164,7 @@ TEST(test_history_serves_late_comers)
 	ipc_pub_destroy(p);
 }
 
-TEST(test_names)
+TEST(names_are_checked)
 {
 	static const char *const bad[] = { "", "a,b", "with space", "\xc3\xa4", "a:b", NULL };
 	char name[128];
@@ -194,7 +194,7 @@ TEST(test_names)
 	assert_null(ipc);
 }
 
-TEST(test_bad_options)
+TEST(bad_options_are_refused)
 {
 	struct ipc_pub *p = NULL;
 	struct ipc_sub *s = NULL;
@@ -214,7 +214,7 @@ TEST(test_bad_options)
 	ipc_waiter_destroy(NULL);
 }
 
-TEST(test_same_name_twice)
+TEST(the_same_name_twice_is_refused)
 {
 	struct ipc_options o = { .backend = suite.backend, .app = "conf-a", .bus = suite.bus };
 	struct ipc *ipc = NULL;
@@ -224,7 +224,7 @@ TEST(test_same_name_twice)
 	assert_non_null(strstr(ipc_why(), "name"));
 }
 
-TEST(test_loan_limits)
+TEST(loans_are_limited)
 {
 	struct ipc_pub *p = mkpub("loans", 0);
 	void *slot[IPC_LOANS_MAX + 1];
@@ -240,7 +240,7 @@ TEST(test_loan_limits)
 	ipc_pub_destroy(p); /* with a loan out */
 }
 
-TEST(test_slots_that_are_not_ours)
+TEST(slots_that_are_not_ours_are_refused)
 {
 	struct ipc_pub *p = mkpub("foreign", 0), *q = mkpub("foreign", 0);
 	struct ipc_sub *s = mksub("foreign", 4, false);
@@ -266,7 +266,7 @@ TEST(test_slots_that_are_not_ours)
 	ipc_pub_destroy(q);
 }
 
-TEST(test_holding_all)
+TEST(all_may_be_held)
 {
 	struct ipc_pub *p = mkpub("hold", 0);
 	struct ipc_sub *s = mksub("hold", 4, false);
@@ -288,7 +288,7 @@ TEST(test_holding_all)
 	ipc_pub_destroy(p);
 }
 
-TEST(test_empty_pool)
+TEST(an_empty_pool_says_so)
 {
 	struct ipc_pub *p[600];
 	size_t n = 0, got = 0;
@@ -307,7 +307,7 @@ TEST(test_empty_pool)
 		ipc_pub_destroy(p[--n]);
 }
 
-TEST(test_held_slots_outlive_their_subscriber)
+TEST(held_slots_outlive_their_subscriber)
 {
 	struct ipc_pub *p = mkpub("zombie", 0);
 	struct ipc_sub *s = mksub("zombie", 4, false);
@@ -322,7 +322,7 @@ TEST(test_held_slots_outlive_their_subscriber)
 	assert_int_equal(ipc_release(s, x), 0);
 }
 
-TEST(test_waiter)
+TEST(a_waiter_wakes)
 {
 	struct ipc_pub *p = mkpub("wait", 0);
 	struct ipc_sub *s = mksub("wait", 4, false), *t = mksub("wait2", 4, false);
@@ -382,7 +382,7 @@ static void *echo(void *arg)
 	return NULL;
 }
 
-TEST(test_two_threads_ping)
+TEST(two_threads_ping)
 {
 	struct ping a = { mkpub("ping", 0), mksub("pong", 8, false), NULL, 500 };
 	struct ping b = { mkpub("pong", 0), mksub("ping", 8, false), NULL, 500 };
@@ -443,7 +443,7 @@ static void *hammer(void *arg)
 }
 
 /* Two threads on one publisher abort iceoryx within a second; here each call either works or says -EBUSY. */
-TEST(test_publisher_used_from_two_threads)
+TEST(a_publisher_serves_one_thread)
 {
 	struct ipc_pub *p = mkpub("two", 0);
 	struct hammer h[2] = { { .pub = p }, { .pub = p } };
@@ -459,7 +459,7 @@ TEST(test_publisher_used_from_two_threads)
 	ipc_pub_destroy(p);
 }
 
-TEST(test_references)
+TEST(references_cross)
 {
 	struct ipc_pub *p = mkpub("ref", 0);
 	struct ipc_sub *s = mksub("ref", 4, false);
@@ -489,7 +489,7 @@ TEST(test_references)
 	ipc_pub_destroy(p);
 }
 
-TEST(test_fork)
+TEST(a_fork_does_no_harm)
 {
 	struct ipc_pub *p = mkpub("fork", 0);
 	struct ipc_sub *s = mksub("fork", 4, false);
@@ -524,7 +524,7 @@ TEST(test_fork)
 	ipc_pub_destroy(p);
 }
 
-TEST(test_pools)
+TEST(pools_are_gauged)
 {
 	struct ipc_pool pool[32];
 	int n;
@@ -536,7 +536,7 @@ TEST(test_pools)
 	assert_int_equal(ipc_prefault(fx.a), 0);
 }
 
-TEST(test_detach_and_attach_again)
+TEST(it_attaches_again)
 {
 	struct ipc *c = attach("conf-c");
 	struct ipc_pub *p = NULL;
@@ -556,7 +556,7 @@ TEST(test_detach_and_attach_again)
 }
 
 /* Last: ends life A. */
-TEST(test_abandon)
+TEST(an_abandoned_one_detaches)
 {
 	struct ipc_pub *p = mkpub("end", 0), *q = NULL;
 	struct ipc_sub *s = NULL, *t = NULL;

@@ -79,7 +79,7 @@ static void kill_one(int kind)
 	}
 }
 
-TEST_WITH(everything, NULL, stack_sweep)
+TEST_WITH(everything_is_killed_and_comes_back, NULL, stack_sweep)
 {
 	const char *all = getenv("FAULT_KILLS");
 	unsigned rounds = all ? (unsigned)atoi(all) / 20 : 50;

@@ -103,7 +103,7 @@ static bool all_connected(void)
 	return true;
 }
 
-TEST_WITH(killed_bridges, NULL, stack_sweep)
+TEST_WITH(killed_bridges_come_back, NULL, stack_sweep)
 {
 	uint64_t seed = test_seed(11), ok, accepted = 0;
 	struct peer *p[BRIDGES];
@@ -190,7 +190,7 @@ static int sensor(struct peer *p)
 	}
 }
 
-TEST_WITH(killed_sensors, NULL, stack_sweep)
+TEST_WITH(killed_sensors_leave_nothing, NULL, stack_sweep)
 {
 	uint64_t seed = test_seed(12), accepted = 0;
 	struct peer *witness = peer_new();

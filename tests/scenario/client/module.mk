@@ -3,10 +3,10 @@
 CLIENT_WORLD := $(B)/obj/tests/scenario/client/world.o
 CLIENT_WORLD_LIBS := $(B)/lib/libsimd.a $(SIMCLIENT_ARCHIVES)
 CLIENT_SCENARIOS := $(patsubst tests/scenario/client/test_%.c,%,$(sort $(wildcard tests/scenario/client/test_*.c)))
-TESTS += $(CLIENT_SCENARIOS:%=$(B)/test/client-%)
+TESTS += $(CLIENT_SCENARIOS:%=$(B)/test/scenario-client-%)
 # the host of bridges, driving time
-$(B)/test/client-drive: $(B)/obj/tests/scenario/client/test_drive.o $(B)/obj/tools/bridge/host/time_driver.o
-$(CLIENT_SCENARIOS:%=$(B)/test/client-%): $(B)/test/client-%: $(B)/obj/tests/scenario/client/test_%.o $(CLIENT_WORLD) $(CLIENT_WORLD_LIBS)
+$(B)/test/scenario-client-drive: $(B)/obj/tests/scenario/client/test_drive.o $(B)/obj/tools/bridge/host/time_driver.o
+$(CLIENT_SCENARIOS:%=$(B)/test/scenario-client-%): $(B)/test/scenario-client-%: $(B)/obj/tests/scenario/client/test_%.o $(CLIENT_WORLD) $(CLIENT_WORLD_LIBS)
 
 # test_weave steps both sides of the dispatch page: the sources that touch it, with places to switch between them.
 WEAVE_SOURCES := $(addprefix daemon/dispatch/,dispatch.c credits.c d_client.c) libclient/src/queue.c
@@ -14,5 +14,5 @@ WEAVE_OBJECTS := $(WEAVE_SOURCES:%.c=$(B)/obj/weave/%.o)
 $(WEAVE_OBJECTS): $(B)/obj/weave/%.o: %.c tests/scenario/client/weave.h | $(GENERATED)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(call inc_of,$<) -UNDEBUG -DWEAVE_SOURCE -include tests/scenario/client/weave.h -MMD -MP -c $< -o $@
-$(B)/test/client-weave: $(B)/obj/tests/scenario/client/weave.o $(WEAVE_OBJECTS)
-LINK_client-weave = $(LINK_test) -Wl,--wrap=ipc_take,--wrap=ipc_sub_has_data,--wrap=ipc_publish
+$(B)/test/scenario-client-weave: $(B)/obj/tests/scenario/client/weave.o $(WEAVE_OBJECTS)
+LINK_scenario-client-weave = $(LINK_test) -Wl,--wrap=ipc_take,--wrap=ipc_sub_has_data,--wrap=ipc_publish

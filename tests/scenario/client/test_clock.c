@@ -39,7 +39,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-TEST_WITH(driven, setup, teardown)
+TEST_WITH(one_driver_moves_time, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "engine", SIM_CLIENT_SOURCE), *other = world_client(&w, "other", 0);
 	struct sim_driver *d, *second;
@@ -67,7 +67,7 @@ TEST_WITH(driven, setup, teardown)
 }
 
 /* Who runs free says so, and everybody can see it. */
-TEST_WITH(runs_free, setup, teardown)
+TEST_WITH(a_free_clock_runs_by_itself, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "engine", SIM_CLIENT_SOURCE), *other = world_client(&w, "other", 0);
 	struct sim_clock_sample now;
@@ -92,7 +92,7 @@ TEST_WITH(runs_free, setup, teardown)
 }
 
 /* Paced: one simulated second takes 1 / scale seconds; a stall is not made up for; unpaced takes none. */
-TEST_WITH(paced, setup, teardown)
+TEST_WITH(a_paced_driver_keeps_the_wall, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "engine", SIM_CLIENT_SOURCE);
 	struct sim_driver *d;
@@ -124,7 +124,7 @@ TEST_WITH(paced, setup, teardown)
 }
 
 /* A switched source ends the lease for good; a new simd gives it again. */
-TEST_WITH(lease, setup, teardown)
+TEST_WITH(a_lease_ends_with_its_source, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "engine", SIM_CLIENT_SOURCE);
 	struct sim_driver *d;
@@ -149,7 +149,7 @@ TEST_WITH(lease, setup, teardown)
 	sim_disconnect(c);
 }
 
-TEST_WITH(following, setup, teardown)
+TEST_WITH(a_set_time_is_followed, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "ss2", SIM_CLIENT_SOURCE);
 	struct sim_clock_sample a, b;
@@ -172,7 +172,7 @@ TEST_WITH(following, setup, teardown)
 	sim_disconnect(c);
 }
 
-TEST_WITH(sleeping, setup, teardown)
+TEST_WITH(a_sleeper_wakes_at_its_time, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	int64_t start, now;
@@ -218,7 +218,7 @@ TEST_WITH(sleeping_without_a_driver, setup, teardown)
 	sim_disconnect(c);
 }
 
-TEST_WITH(jumped, setup, teardown)
+TEST_WITH(a_jump_opens_the_gate, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_clock_sample a, b;

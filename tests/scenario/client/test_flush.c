@@ -115,7 +115,7 @@ TEST_WITH(a_stream_keeps_nobody, setup, teardown)
 
 /* ---- who is not there ---- */
 
-TEST_WITH(simd_goes, setup, teardown)
+TEST_WITH(a_simd_that_goes_ends_it, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
@@ -152,7 +152,7 @@ TEST_WITH(the_data_plane_goes, setup, teardown)
 	sim_disconnect(c);
 }
 
-TEST_WITH(misuse, setup, teardown)
+TEST_WITH(misuse_of_it_is_refused, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "tool", SIM_CLIENT_NO_DATA);
 

@@ -23,7 +23,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-TEST_WITH(delivered, setup, teardown)
+TEST_WITH(a_message_is_delivered_and_completed, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
@@ -133,7 +133,7 @@ TEST_WITH(probes_are_few, setup, teardown)
 }
 
 /* Waiting for a change: a bridge comes, connects, loses its far side, goes; and simd itself goes. */
-TEST_WITH(bridges_change, setup, teardown)
+TEST_WITH(bridges_come_and_go, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
@@ -176,7 +176,7 @@ TEST_WITH(bridges_change, setup, teardown)
 	sim_disconnect(c);
 }
 
-TEST_WITH(paused, setup, teardown)
+TEST_WITH(a_paused_clock_refuses, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
@@ -226,7 +226,7 @@ static void queue_again(void *user, bool ok, enum sim_reason reason)
 		a->r = sim_try_queue(a->p, imu_loan(a->p), a->t, queue_again, a);
 }
 
-TEST_WITH(token, setup, teardown)
+TEST_WITH(a_token_is_held_by_one, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0), *other = world_client(&w, "other", 0);
 	struct sim_publisher *p = imu_advertise(c, "two", 0), *q = imu_advertise(other, "imu", 0);
@@ -269,7 +269,7 @@ TEST_WITH(token, setup, teardown)
 	bridge_end(&b);
 }
 
-TEST_WITH(no_credit, setup, teardown)
+TEST_WITH(without_a_credit_it_is_refused, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "two", 0), *q = imu_advertise(c, "two", SIM_PUB_NO_WAIT);
@@ -348,7 +348,7 @@ TEST_WITH(a_lossless_bridge_is_waited_for, setup, teardown)
 }
 
 /* A reused buffer: the message is what it was at the call, whatever happens to the buffer afterwards. */
-TEST_WITH(copies, setup, teardown)
+TEST_WITH(copies_are_taken_at_the_call, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
@@ -387,7 +387,7 @@ TEST_WITH(copies, setup, teardown)
 }
 
 /* What is refused is not looked at, let alone copied: here that would be a crash. */
-TEST_WITH(refused_copies, setup, teardown)
+TEST_WITH(refused_copies_are_freed, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "two", SIM_PUB_NO_WAIT);
@@ -427,7 +427,7 @@ TEST_WITH(refused_copies, setup, teardown)
 	bridge_end(&b);
 }
 
-TEST_WITH(sync_publish, setup, teardown)
+TEST_WITH(synchronous_publish_waits, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
@@ -441,7 +441,7 @@ TEST_WITH(sync_publish, setup, teardown)
 	sim_disconnect(c);
 }
 
-TEST_WITH(misuse, setup, teardown)
+TEST_WITH(misuse_is_refused, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0), *local = imu_advertise(c, "local", SIM_PUB_LOCAL);
@@ -473,7 +473,7 @@ TEST_WITH(misuse, setup, teardown)
 }
 
 /* Destroyed with messages outstanding: they still complete, once each. */
-TEST_WITH(destroyed_early, setup, teardown)
+TEST_WITH(a_publisher_may_be_destroyed_early, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
@@ -506,7 +506,7 @@ TEST_WITH(destroyed_early, setup, teardown)
 }
 
 /* Local messages on a dispatched channel share its window, so that simd's queue cannot overflow. */
-TEST_WITH(local_flood, setup, teardown)
+TEST_WITH(a_local_flood_harms_nobody, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "two", 0);
@@ -580,7 +580,7 @@ static void publish_json(struct sim_publisher *p, const struct sim_type *type, c
 }
 
 /* Who gives no max_body gets one that the smallest and a typical message of the type fit. */
-TEST_WITH(default_sizes, setup, teardown)
+TEST_WITH(default_sizes_suffice, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 

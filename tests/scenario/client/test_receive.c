@@ -22,7 +22,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-TEST_WITH(in_order, setup, teardown)
+TEST_WITH(messages_come_in_order, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
@@ -51,7 +51,7 @@ TEST_WITH(in_order, setup, teardown)
 	sim_disconnect(c);
 }
 
-TEST_WITH(overflow, setup, teardown)
+TEST_WITH(overflow_drops_the_oldest, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", SIM_PUB_LOCAL);
@@ -80,7 +80,7 @@ TEST_WITH(overflow, setup, teardown)
 }
 
 /* A process that speaks to the data plane directly and writes nonsense. */
-TEST_WITH(hostile, setup, teardown)
+TEST_WITH(nonsense_from_the_data_plane_is_dropped, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);
 	struct ipc_options o = { .backend = "mem", .app = "hostile", .bus = w.bus };
@@ -120,7 +120,7 @@ TEST_WITH(hostile, setup, teardown)
 	sim_disconnect(c);
 }
 
-TEST_WITH(types, setup, teardown)
+TEST_WITH(types_must_agree, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);
 	const struct sim_type *t;
@@ -145,7 +145,7 @@ TEST_WITH(types, setup, teardown)
 	sim_disconnect(c);
 }
 
-TEST_WITH(latched, setup, teardown)
+TEST_WITH(a_latched_message_reaches_late_comers, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", SIM_PUB_LATCH);
@@ -163,7 +163,7 @@ TEST_WITH(latched, setup, teardown)
 	sim_disconnect(c);
 }
 
-TEST_WITH(reader, setup, teardown)
+TEST_WITH(a_reader_observes_the_newest, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", SIM_PUB_LOCAL);

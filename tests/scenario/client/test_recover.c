@@ -75,7 +75,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-TEST_WITH(simd_killed, setup, teardown)
+TEST_WITH(a_killed_simd_is_followed, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0), *local = imu_advertise(c, "local", SIM_PUB_LOCAL);
@@ -156,7 +156,7 @@ TEST_WITH(simd_killed, setup, teardown)
 	bridge_end(&b);
 }
 
-TEST_WITH(dataplane_killed, setup, teardown)
+TEST_WITH(a_killed_data_plane_is_followed, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0), *rx = world_client(&w, "receiver", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0), *quiet = imu_advertise(c, "quiet", 0);
@@ -222,7 +222,7 @@ TEST_WITH(dataplane_killed, setup, teardown)
  * Published in the moment between simd's farewell to a life and the news of it: simd never hears of these
  * messages. Their credits and their token come back all the same.
  */
-TEST_WITH(never_heard, setup, teardown)
+TEST_WITH(a_client_never_heard_is_let_go, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "two", SIM_PUB_NO_WAIT);
@@ -250,7 +250,7 @@ TEST_WITH(never_heard, setup, teardown)
 }
 
 /* simd and RouDi both: the new simd is on another life. */
-TEST_WITH(both_killed, setup, teardown)
+TEST_WITH(simd_and_data_plane_killed_are_followed, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
@@ -370,7 +370,7 @@ TEST_WITH(port_refused_when_up, setup, teardown)
 }
 
 /* Again and again, with messages in flight each time; nothing leaks and every callback runs once. */
-TEST_WITH(many_lives, setup, teardown)
+TEST_WITH(many_generations_are_followed, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
@@ -401,7 +401,7 @@ TEST_WITH(many_lives, setup, teardown)
 	sim_disconnect(c);
 }
 
-TEST(no_simd)
+TEST(without_simd_connecting_fails)
 {
 	struct sim_client_options o = { .size = sizeof(o), .name = "sensor", .flags = SIM_CLIENT_NO_THREAD };
 	struct sim_client *c;
@@ -420,7 +420,7 @@ TEST(no_simd)
 }
 
 /* simd is there, its data plane not yet: the connect waits for it, and gives up in time. */
-TEST_WITH(no_dataplane, setup, teardown)
+TEST_WITH(without_a_data_plane_it_waits, setup, teardown)
 {
 	struct sim_client_options o = {
 		.size = sizeof(o), .name = "sensor", .socket = w.path, .timeout_ms = 300, .flags = SIM_CLIENT_NO_THREAD

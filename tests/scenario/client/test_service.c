@@ -119,7 +119,7 @@ static int ask(const char *name, bool on, int64_t timeout_dur_ns, struct answer 
 	return sim_service_call_async(call, name, &sim_SetBool_service, &q, sizeof(q), timeout_dur_ns, on_answer, a);
 }
 
-TEST_WITH(asked, setup, teardown)
+TEST_WITH(a_service_answers, setup, teardown)
 {
 	struct lamp l = { 0 };
 	struct answer a, b;
@@ -147,7 +147,7 @@ TEST_WITH(asked, setup, teardown)
 	assert_int_equal(a.r, -ENOENT);
 }
 
-TEST_WITH(another_type, setup, teardown)
+TEST_WITH(another_type_is_refused, setup, teardown)
 {
 	struct lamp l = { 0 };
 	struct answer a = { 0 };
@@ -194,7 +194,7 @@ TEST_WITH(a_nul_does_not_cross, setup, teardown)
 	sim_service_destroy(l.sv);
 }
 
-TEST_WITH(wrong_arguments, setup, teardown)
+TEST_WITH(wrong_arguments_are_refused, setup, teardown)
 {
 	struct sim_service_options o = { .size = sizeof(o) };
 	struct sim_SetBoolRequest q = { 0 };
@@ -229,7 +229,7 @@ TEST_WITH(wrong_arguments, setup, teardown)
 }
 
 /* Nobody processes for the provider: the deadlines of the call, and of the service. */
-TEST_WITH(deadlines, setup, teardown)
+TEST_WITH(deadlines_of_call_and_service_pass, setup, teardown)
 {
 	struct sim_service_options o = { .size = sizeof(o), .queue = 1, .deadline_dur_ns = 500 * MS };
 	struct sim_SetBoolRequest q = { 0 };
@@ -310,7 +310,7 @@ TEST_WITH(a_provider_that_goes, setup, teardown)
 	sim_service_destroy(l.sv);
 }
 
-TEST_WITH(simd_killed, setup, teardown)
+TEST_WITH(a_killed_simd_ends_calls_and_comes_back, setup, teardown)
 {
 	struct lamp l = { 0 };
 	struct answer a, b;
@@ -406,7 +406,7 @@ static void on_change(void *user, const char *name, const struct sim_service_typ
 	s->type = type;
 }
 
-TEST_WITH(watching, setup, teardown)
+TEST_WITH(watchers_see_services_come_and_go, setup, teardown)
 {
 	const struct sim_service_type *t;
 	struct sim_service_watcher *wa, *wb;

@@ -116,7 +116,7 @@ static void run_callers(bool kill, unsigned *ret_ok, unsigned *ret_lost)
 	assert_in_range(atomic_load(&count), *ret_ok, 4 * CALLS);
 }
 
-TEST(two_callers)
+TEST(two_callers_get_their_answers)
 {
 	unsigned ok, lost;
 
@@ -234,7 +234,7 @@ static void *let_go(void *arg)
 	return NULL;
 }
 
-TEST(destroying_waits)
+TEST(destroying_waits_for_the_handler)
 {
 	struct sim_TriggerRequest q = { .pad0_ = { 0 } };
 	struct slow s = { .in = false };

@@ -137,7 +137,7 @@ static int teardown(void **state)
 }
 
 /* Every accepted message is delivered and called back, from two threads of one client at once. */
-TEST_WITH(full_speed, setup, teardown)
+TEST_WITH(all_complete_at_full_speed, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct answering a;
@@ -223,7 +223,7 @@ TEST_WITH(flush_beside_others, setup, teardown)
 }
 
 /* simd and the data plane die and come back while they publish: exactly one call for each message. */
-TEST_WITH(under_fire, setup, teardown)
+TEST_WITH(all_complete_under_fire, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct answering a;
@@ -327,7 +327,7 @@ static void waits_without_roudi(struct sim_client *c)
 	sim_subscriber_destroy(s);
 }
 
-TEST_WITH(waiting, setup, teardown)
+TEST_WITH(waiters_wake, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);
 
@@ -399,7 +399,7 @@ static void *wait_long(void *arg)
 	return NULL;
 }
 
-TEST_WITH(second_thread, setup, teardown)
+TEST_WITH(a_second_thread_is_refused, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);
 	struct sim_subscriber *s = imu_subscribe(c, "imu", 0);
@@ -437,7 +437,7 @@ static void *queue_blocked(void *arg)
 }
 
 /* A publisher too: the message of the one in the way is refused, called back, and its slot is not lost. */
-TEST_WITH(second_publisher, setup, teardown)
+TEST_WITH(a_second_thread_on_a_publisher_is_refused, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);
 	struct sim_publisher *p = imu_advertise(c, "two", 0);
@@ -482,7 +482,7 @@ TEST_WITH(second_publisher, setup, teardown)
 	bridge_end(&b);
 }
 
-TEST_WITH(forked, setup, teardown)
+TEST_WITH(a_forked_child_is_refused, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0), *none;
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
@@ -538,7 +538,7 @@ static void *advance_one(void *arg)
 }
 
 /* Sleepers wake at a driver's step, at a jump, and when simd goes. */
-TEST_WITH(sleepers, setup, teardown)
+TEST_WITH(sleepers_wake_at_steps_jumps_and_ends, setup, teardown)
 {
 	static const char *const sources[] = { "{\"source\": \"system\"}", "{\"source\": \"simulation\"}" };
 	struct sim_client *c = world_client(&w, "sensor", 0);

@@ -207,7 +207,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-TEST_WITH(doorbell, setup, teardown)
+TEST_WITH(a_doorbell_is_never_lost, setup, teardown)
 {
 	rig.p = imu_advertise(rig.c, "alone", 0);
 	every_order(try_sleeping);
@@ -248,7 +248,7 @@ static struct weave_result try_waiting(const struct weave_plan *plan)
 	return r;
 }
 
-TEST_WITH(credit, setup, teardown)
+TEST_WITH(a_credit_is_never_lost, setup, teardown)
 {
 	bridge_start(&w, &rig.b);
 	bridge_connected(&w, &rig.b);

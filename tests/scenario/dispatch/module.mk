@@ -3,6 +3,6 @@
 DISPATCH_WORLD := $(B)/obj/tests/scenario/dispatch/world.o
 DISPATCH_LIBS := $(B)/lib/libsimd.a $(B)/lib/libipc.a $(B)/lib/libbase.a
 DISPATCH_SCENARIOS := $(patsubst tests/scenario/dispatch/test_%.c,%,$(sort $(wildcard tests/scenario/dispatch/test_*.c)))
-TESTS += $(DISPATCH_SCENARIOS:%=$(B)/test/dispatch-%)
-$(DISPATCH_SCENARIOS:%=$(B)/test/dispatch-%): $(B)/test/dispatch-%: $(B)/obj/tests/scenario/dispatch/test_%.o $(DISPATCH_WORLD) $(DISPATCH_LIBS)
-TESTS_SOAK += $(B)/test/dispatch-model
+TESTS += $(DISPATCH_SCENARIOS:%=$(B)/test/scenario-dispatch-%)
+$(DISPATCH_SCENARIOS:%=$(B)/test/scenario-dispatch-%): $(B)/test/scenario-dispatch-%: $(B)/obj/tests/scenario/dispatch/test_%.o $(DISPATCH_WORLD) $(DISPATCH_LIBS)
+TESTS_SOAK += $(B)/test/scenario-dispatch-model

@@ -133,7 +133,7 @@ TEST_WITH(a_caller_is_bounded, setup, teardown)
 	assert_int_equal(two.answers[0], 0);
 }
 
-TEST_WITH(deadlines, setup, teardown)
+TEST_WITH(deadlines_pass_in_turn_and_out_of_it, setup, teardown)
 {
 	assert_int_equal(actor_offer(&prov, "lamp", 4, 100), 0);
 	actor_call(&one, "lamp", 0, 0);
@@ -362,7 +362,7 @@ TEST_WITH(a_provider_that_goes, setup, teardown)
 	assert_int_equal(actor_offer(&two, "lamp", 4, 1000), 0); /* the name is free */
 }
 
-TEST_WITH(withdrawing, setup, teardown)
+TEST_WITH(withdrawing_ends_open_calls, setup, teardown)
 {
 	char text[64];
 
@@ -406,7 +406,7 @@ TEST_WITH(callers_that_go, setup, teardown)
 	assert_int_equal(two.echo[0], 13);
 }
 
-TEST_WITH(shutting_down, setup, teardown)
+TEST_WITH(shutting_down_ends_open_calls, setup, teardown)
 {
 	assert_int_equal(actor_offer(&prov, "lamp", 8, 1000), 0);
 	actor_call(&one, "lamp", 0, 0);

@@ -10,29 +10,29 @@ TESTS_NOSAN += $(B)/test/$(1)
 $(B)/test/$(1): $(2:%=$(B)/obj/tests/system/ros2/%.o) $(B)/lib/libros.a | $(B)/lib/simd/bridge_ros2.so
 LINK_$(1) = $$(LINK_SIMCLIENT) -lddsc -lcmocka -ldl
 endef
-$(eval $(call ros2_test,system-ros2,test_ros2 reader typed))
-$(eval $(call ros2_test,system-ros2_sim_time,test_sim_time host reader))
-$(eval $(call ros2_test,system-fastdds,test_fastdds host))
-$(eval $(call ros2_test,system-ros2_facts,test_facts host reader))
-$(eval $(call ros2_test,system-ros2_graph,test_graph host reader))
-$(eval $(call ros2_test,system-ros2_content,test_content host reader))
-$(eval $(call ros2_test,system-ros2_large,test_large host reader))
-LINK_system-ros2_large += -rdynamic # its getsockopt() is seen by the libraries
-$(eval $(call ros2_test,system-ros2_pacing,test_pacing host reader))
-LINK_system-ros2_pacing += -rdynamic # its nanosleep() and dds_wait_for_acks() are seen by the plug-in
-$(eval $(call ros2_test,system-ros2_receivers,test_receivers))
-$(B)/test/system-ros2_receivers: $(B)/obj/tools/bridge/ros2/receivers.o
-$(B)/test/system-ros2: $(B)/obj/tests/support/ros_tree.o # of typed.c
-$(eval $(call ros2_test,system-ros2_service,test_service host reader asker))
-$(eval $(call ros2_test,system-fastdds_service,test_fastdds_service host reader asker))
-LIMIT_system-fastdds_service := $(if $(FULL),900,120)
-LINK_system-fastdds_service += -rdynamic # its sendmsg() and dladdr() are seen by the libraries
+$(eval $(call ros2_test,system-ros2-cyclone,test_cyclone reader typed))
+$(eval $(call ros2_test,system-ros2-sim_time,test_sim_time host reader))
+$(eval $(call ros2_test,system-ros2-fastdds,test_fastdds host))
+$(eval $(call ros2_test,system-ros2-facts,test_facts host reader))
+$(eval $(call ros2_test,system-ros2-graph,test_graph host reader))
+$(eval $(call ros2_test,system-ros2-content,test_content host reader))
+$(eval $(call ros2_test,system-ros2-large,test_large host reader))
+LINK_system-ros2-large += -rdynamic # its getsockopt() is seen by the libraries
+$(eval $(call ros2_test,system-ros2-pacing,test_pacing host reader))
+LINK_system-ros2-pacing += -rdynamic # its nanosleep() and dds_wait_for_acks() are seen by the plug-in
+$(eval $(call ros2_test,system-ros2-receivers,test_receivers))
+$(B)/test/system-ros2-receivers: $(B)/obj/tools/bridge/ros2/receivers.o
+$(B)/test/system-ros2-cyclone: $(B)/obj/tests/support/ros_tree.o # of typed.c
+$(eval $(call ros2_test,system-ros2-service,test_service host reader asker))
+$(eval $(call ros2_test,system-ros2-fastdds_service,test_fastdds_service host reader asker))
+LIMIT_system-ros2-fastdds_service := $(if $(FULL),900,120)
+LINK_system-ros2-fastdds_service += -rdynamic # its sendmsg() and dladdr() are seen by the libraries
 
 # Fast DDS speaks C++ only; without it, or without a compiler, the test says so.
 ifneq ($(and $(wildcard /usr/include/fastdds/dds/domain/DomainParticipant.hpp),$(shell command -v g++)),)
 $(B)/test/fastdds-%: tests/system/ros2/fastdds_%.cpp tests/system/ros2/fastdds_node.h tests/support/wait.h
 	@mkdir -p $(@D)
 	g++ -std=c++17 -Wall -Wextra $(if $(WERROR),-Werror) -g -O1 -pthread -rdynamic -I. -o $@ $< -lfastrtps -lfastcdr
-$(B)/test/system-fastdds: | $(B)/test/fastdds-peer
-$(B)/test/system-fastdds_service: | $(B)/test/fastdds-asker
+$(B)/test/system-ros2-fastdds: | $(B)/test/fastdds-peer
+$(B)/test/system-ros2-fastdds_service: | $(B)/test/fastdds-asker
 endif

@@ -331,15 +331,15 @@ static void is_a_node(const char *distro, unsigned gid_size)
 	h.ops->destroy(b);
 }
 
-TEST(humble)
+TEST(what_humble_expects_holds)
 {
 	is_a_node("humble", 24);
 }
-TEST(iron)
+TEST(what_iron_expects_holds)
 {
 	is_a_node("iron", 16);
 }
-TEST(jazzy)
+TEST(what_jazzy_expects_holds)
 {
 	is_a_node("jazzy", 16);
 }

@@ -289,11 +289,11 @@ TEST(large_images_come_to_who_is_not_tuned)
 	free(s);
 }
 
-TEST(humble)
+TEST(fastdds_sees_a_node_of_humble)
 {
 	it_sees_a_node("humble", "24");
 }
-TEST(jazzy)
+TEST(fastdds_sees_a_node_of_jazzy)
 {
 	it_sees_a_node("jazzy", "16");
 }

@@ -266,12 +266,12 @@ static int have_peer(void **state)
 	exit(77);
 }
 
-TEST(both_kinds)
+TEST(both_kinds_of_clients_are_answered)
 {
 	all_are_answered(&(struct run){ .calls = many(200, 2500), .size = 20, .open = 1 });
 }
 
-TEST(long_replies)
+TEST(long_replies_come_whole)
 {
 	all_are_answered(&(struct run){ .calls = many(50, 1000), .size = TEXT_MAX, .open = 1 });
 }
@@ -353,7 +353,7 @@ TEST(one_that_hangs)
 }
 
 /* Nothing of it is touched, one sentence says so, and those of rmw_cyclonedds are served. */
-TEST(another_cyclone)
+TEST(another_cyclone_is_refused)
 {
 	const struct run run = { .calls = 20 };
 	pid_t pid = start_cyclone(1, &run);

@@ -439,7 +439,7 @@ TEST_WITH(a_reply_waits_for_its_reader, setup, NULL)
 	end(&k, pid);
 }
 
-TEST_WITH(hostile_peers, setup, NULL)
+TEST_WITH(hostile_peers_are_survived, setup, NULL)
 {
 	static struct bridge k;
 	pid_t pid = start(peer_is_hostile);
@@ -478,7 +478,7 @@ TEST_WITH(endpoints_are_seen, setup, NULL)
 }
 
 /* What cannot be offered is said, and harms nothing. */
-TEST_WITH(refused_services, setup, NULL)
+TEST_WITH(refused_services_are_named, setup, NULL)
 {
 	static const struct sim_service_type other = { .abi = SIM_TYPE_ABI,
 						       .size = sizeof(other),

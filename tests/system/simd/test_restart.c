@@ -129,7 +129,7 @@ static void wait_for_another_life(int64_t generation)
 	}
 }
 
-TEST_WITH(roudi_killed, begin, end)
+TEST_WITH(a_killed_roudi_is_replaced, begin, end)
 {
 	int64_t before = shm_used();
 
@@ -158,7 +158,7 @@ TEST_WITH(roudi_that_hangs_is_replaced, begin, end)
 	assert_false(run_alive(roudi));
 }
 
-TEST_WITH(simd_killed, begin, end)
+TEST_WITH(a_killed_simd_finds_its_roudi, begin, end)
 {
 	pid_t roudi = (pid_t)run_number("GetInfo", "roudi_pid"), bridge = (pid_t)bridge_until_more("pid", 0);
 
@@ -178,7 +178,7 @@ TEST_WITH(simd_killed, begin, end)
 	assert_int_not_equal(bridge_number("pid"), bridge);
 }
 
-TEST_WITH(simd_and_roudi_killed, begin, end)
+TEST_WITH(both_killed_come_back, begin, end)
 {
 	pid_t roudi = (pid_t)run_number("GetInfo", "roudi_pid");
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The real sim-ss2, started by the real simd with a real RouDi, in namespaces of its own.
 ifeq ($(SAN),)
-$(B)/test/system-ss2: $(B)/obj/tests/system/ss2/test_ss2.o $(B)/obj/tests/system/simd/run.o $(SS2_PEER) \
+$(B)/test/system-ss2-driver: $(B)/obj/tests/system/ss2/test_driver.o $(B)/obj/tests/system/simd/run.o $(SS2_PEER) \
 	$(B)/lib/libsimd.a $(SIMCLIENT_ARCHIVES) | $(B)/bin/simd $(B)/bin/sim-ss2 $(B)/lib/simd/ipc_iox.so
-LINK_system-ss2 := -lzmq
-TESTS_NS += $(B)/test/system-ss2
+LINK_system-ss2-driver := -lzmq
+TESTS_NS += $(B)/test/system-ss2-driver
 endif

@@ -17,33 +17,33 @@ define stack_test
 $(B)/test/$(1): $(B)/obj/$(2:.c=.o) $(STACK_OBJS) | $(STACK_NEEDS)
 LINK_$(1) = $$(LINK_SIMCLIENT) -ljansson -lz
 endef
-$(foreach s,$(sort $(wildcard tests/system/stack/test_*.c)),$(eval $(call stack_test,stack-$(s:tests/system/stack/test_%.c=%),$(s))))
+$(foreach s,$(sort $(wildcard tests/system/stack/test_*.c)),$(eval $(call stack_test,system-stack-$(s:tests/system/stack/test_%.c=%),$(s))))
 $(foreach s,$(sort $(wildcard tests/fault/stack/test_*.c)),$(eval $(call stack_test,fault-stack-$(s:tests/fault/stack/test_%.c=%),$(s))))
 # those that have a DDS program beside them
-$(addprefix $(B)/test/,stack-carried stack-demo stack-isolation stack-ros2 stack-ros_clock stack-sim_time stack-topics): $(B)/obj/tests/system/ros2/reader.o | $(B)/lib/simd/bridge_ros2.so
-$(B)/test/stack-topics: $(addprefix $(B)/obj/tests/,system/ros2/typed.o system/ros2/asker.o support/ros_tree.o) $(B)/lib/libros.a
-LINK_stack-topics += -lddsc
-$(B)/test/stack-demo: $(addprefix $(B)/obj/tests/,system/ros2/typed.o support/ros_tree.o) $(B)/lib/libros.a | $(B)/bin/sim-sumo $(B)/bin/sim-lidar
-LINK_stack-demo += -lddsc
-LINK_stack-carried += -lddsc
-LINK_stack-isolation += -lddsc
-LINK_stack-ros2 += -lddsc
-$(B)/test/stack-ros2: $(B)/obj/tests/system/ros2/asker.o
-LINK_stack-ros_clock += -lddsc
-LINK_stack-sim_time += -lddsc
-$(B)/test/stack-converter: $(B)/obj/tests/system/ros2/reader.o $(MSG_OBJS_example) | $(B)/lib/simd/bridge_ros2.so $(CONVERTER_SHELF)
-LINK_stack-converter += -lddsc
-$(B)/test/stack-source: | $(addprefix $(B)/test/plugins/source_,good.so ABI.so SIZE.so)
-TESTS_NS    += $(patsubst tests/system/stack/test_%.c,$(B)/test/stack-%,$(sort $(wildcard tests/system/stack/test_*.c)))
+$(addprefix $(B)/test/,system-stack-carried system-stack-demo system-stack-isolation system-stack-ros2 system-stack-ros_clock system-stack-sim_time system-stack-topics): $(B)/obj/tests/system/ros2/reader.o | $(B)/lib/simd/bridge_ros2.so
+$(B)/test/system-stack-topics: $(addprefix $(B)/obj/tests/,system/ros2/typed.o system/ros2/asker.o support/ros_tree.o) $(B)/lib/libros.a
+LINK_system-stack-topics += -lddsc
+$(B)/test/system-stack-demo: $(addprefix $(B)/obj/tests/,system/ros2/typed.o support/ros_tree.o) $(B)/lib/libros.a | $(B)/bin/sim-sumo $(B)/bin/sim-lidar
+LINK_system-stack-demo += -lddsc
+LINK_system-stack-carried += -lddsc
+LINK_system-stack-isolation += -lddsc
+LINK_system-stack-ros2 += -lddsc
+$(B)/test/system-stack-ros2: $(B)/obj/tests/system/ros2/asker.o
+LINK_system-stack-ros_clock += -lddsc
+LINK_system-stack-sim_time += -lddsc
+$(B)/test/system-stack-converter: $(B)/obj/tests/system/ros2/reader.o $(MSG_OBJS_example) | $(B)/lib/simd/bridge_ros2.so $(CONVERTER_SHELF)
+LINK_system-stack-converter += -lddsc
+$(B)/test/system-stack-source: | $(addprefix $(B)/test/plugins/source_,good.so ABI.so SIZE.so)
+TESTS_NS    += $(patsubst tests/system/stack/test_%.c,$(B)/test/system-stack-%,$(sort $(wildcard tests/system/stack/test_*.c)))
 TESTS_FAULT += $(patsubst tests/fault/stack/test_%.c,$(B)/test/fault-stack-%,$(sort $(wildcard tests/fault/stack/test_*.c)))
-TESTS_SOAK  += $(B)/test/stack-start
+TESTS_SOAK  += $(B)/test/system-stack-start
 endif
 # ten processes are brought back at once: nothing else shares the CPUs with that, or with the dozen kill runs
-TESTS_ALONE += $(addprefix $(B)/test/,stack-roudi fault-stack-chaos fault-stack-deadlock fault-stack-storm)
-LIMIT_stack-demo := 180
-LIMIT_stack-roudi := 120
-LIMIT_stack-bridge := 120
-LIMIT_stack-start := 120
-LIMIT_stack-isolation := 120
-LIMIT_stack-lossless := 180
+TESTS_ALONE += $(addprefix $(B)/test/,system-stack-roudi fault-stack-chaos fault-stack-deadlock fault-stack-storm)
+LIMIT_system-stack-demo := 180
+LIMIT_system-stack-roudi := 120
+LIMIT_system-stack-bridge := 120
+LIMIT_system-stack-start := 120
+LIMIT_system-stack-isolation := 120
+LIMIT_system-stack-lossless := 180
 LIMIT_fault-stack-storm := 240

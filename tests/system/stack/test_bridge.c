@@ -49,7 +49,7 @@ static void finish(struct peer *p, pid_t pid)
 	assert_int_equal(p->called, p->offered);
 }
 
-TEST_WITH(fails, NULL, stack_sweep)
+TEST_WITH(a_bridge_that_fails_is_counted, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	uint32_t slots;
@@ -116,7 +116,7 @@ TEST_WITH(late_or_twice, NULL, stack_sweep)
 	}
 }
 
-TEST_WITH(crashes, NULL, stack_sweep)
+TEST_WITH(a_bridge_that_crashes_is_restarted, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	uint32_t slots;
@@ -138,7 +138,7 @@ TEST_WITH(crashes, NULL, stack_sweep)
 }
 
 /* The message is false at its deadline; the slot stays held until the process is dead, and the log says why. */
-TEST_WITH(hangs, NULL, stack_sweep)
+TEST_WITH(a_bridge_that_hangs_is_killed, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	uint32_t slots;
@@ -183,7 +183,7 @@ TEST_WITH(slow_beside_fast, NULL, stack_sweep)
 }
 
 /* Killed from outside at any moment; a stopped one is ended by simd when it stops. */
-TEST_WITH(killed, NULL, stack_sweep)
+TEST_WITH(a_killed_bridge_is_restarted, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	uint32_t slots;
@@ -226,7 +226,7 @@ TEST_WITH(stopped_under_load, NULL, stack_sweep)
 }
 
 /* A bridge that cannot load its plug-in or refuses its options is given up, and said; the rest goes on. */
-TEST_WITH(never_starts, NULL, stack_sweep)
+TEST_WITH(a_bridge_that_never_starts_is_given_up, NULL, stack_sweep)
 {
 	simd = stack_start("\"TimeSource\":\"system\"," STACK_POOLS ",\"process\":{\"restart_ms\":10},"
 			   "\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"odd\",\"plugin\":\"" FAULTY "\","
@@ -262,7 +262,7 @@ TEST_WITH(says_why_not, NULL, stack_sweep)
 }
 
 /* simctl bridge restart ends a bridge that does not listen to SIGTERM. */
-TEST_WITH(stuck_restart, NULL, stack_sweep)
+TEST_WITH(a_stuck_bridge_is_restarted_on_request, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	int64_t first;

@@ -115,7 +115,7 @@ static int stepper(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(steps, NULL, stack_sweep)
+TEST_WITH(a_step_moves_by_its_length, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	int64_t at;
@@ -254,7 +254,7 @@ static int second_driver(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(a_driver, NULL, stack_sweep)
+TEST_WITH(a_driver_moves_time, NULL, stack_sweep)
 {
 	struct peer *p = peer_new(), *q = peer_new();
 	uint64_t n;

@@ -115,7 +115,7 @@ static void write_file(const char *text)
 	assert_int_equal(fclose(f), 0);
 }
 
-TEST(each_mistake)
+TEST(each_mistake_has_its_sentence)
 {
 	static const char *const argv[] = { "simd", "--config", FILE_NAME, "--check-config", NULL };
 
@@ -136,7 +136,7 @@ TEST(each_command_line)
 }
 
 /* A file that is not there is told before the start, unless it may be there for a bridge that others start. */
-TEST(missing_plugins)
+TEST(missing_plugins_are_named)
 {
 	static const struct {
 		const char *conf, *words;

@@ -39,7 +39,7 @@ static int token_user(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(tokens, NULL, stack_sweep)
+TEST_WITH(a_token_admits_one_at_a_time, NULL, stack_sweep)
 {
 	struct peer *a = peer_new(), *b = peer_new();
 	pid_t pa, pb;
@@ -85,7 +85,7 @@ static int filler(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(no_credit, NULL, stack_sweep)
+TEST_WITH(without_a_credit_it_is_refused, NULL, stack_sweep)
 {
 	struct peer *now = peer_new(), *later = peer_new();
 
@@ -196,7 +196,7 @@ static int sizes(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(all_sizes, NULL, stack_sweep)
+TEST_WITH(all_sizes_pass, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	uint32_t slots;
@@ -234,7 +234,7 @@ static int lonely(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(nobody, NULL, stack_sweep)
+TEST_WITH(without_a_bridge_it_completes, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 

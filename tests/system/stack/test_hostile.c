@@ -80,7 +80,7 @@ static void still_serves(void)
 
 /* ---- bytes ---- */
 
-TEST_WITH(garbage, setup, stack_sweep)
+TEST_WITH(garbage_is_cut_off, setup, stack_sweep)
 {
 	static char big[512 * 1024];
 	static const char *const texts[] = { "GET / HTTP/1.1\r\n\r\n",
@@ -143,7 +143,7 @@ TEST_WITH(garbage, setup, stack_sweep)
 	stack_stop(simd);
 }
 
-TEST_WITH(halves, setup, stack_sweep)
+TEST_WITH(halves_of_messages_do_no_harm, setup, stack_sweep)
 {
 	static const char text[] = "{\"method\":\"io.simd.Control.GetIn";
 	int fd[200];
@@ -162,7 +162,7 @@ TEST_WITH(halves, setup, stack_sweep)
 /* ---- calls ---- */
 
 /* Every method with parameters of every wrong kind: an answer each, never a crash. */
-TEST_WITH(odd_parameters, setup, stack_sweep)
+TEST_WITH(odd_parameters_are_refused, setup, stack_sweep)
 {
 	static const char *const methods[] = { "Hello",          "Attached",      "Advertise",
 					       "Unadvertise",    "Subscribe",     "Unsubscribe",
@@ -216,7 +216,7 @@ TEST_WITH(odd_parameters, setup, stack_sweep)
 }
 
 /* Asks without end and never reads: cut off, within its bound of memory. */
-TEST_WITH(flood, setup, stack_sweep)
+TEST_WITH(a_flood_is_cut_off, setup, stack_sweep)
 {
 	static const char ask[] = "{\"method\":\"" I "GetConfig\"}";
 	long before = anonymous_kib();
@@ -246,7 +246,7 @@ TEST_WITH(flood, setup, stack_sweep)
 	stack_stop(simd);
 }
 
-TEST_WITH(thousand_connections, setup, stack_sweep)
+TEST_WITH(a_thousand_connections_are_bounded, setup, stack_sweep)
 {
 	struct rlimit files = { 4096, 4096 };
 	int *fd = calloc(1000, sizeof(*fd));
@@ -267,7 +267,7 @@ TEST_WITH(thousand_connections, setup, stack_sweep)
 }
 
 /* simd itself out of descriptors: it serves whom it has, does not spin, and takes new ones when there is room. */
-TEST_WITH(no_descriptors, setup, stack_sweep)
+TEST_WITH(without_descriptors_it_goes_on, setup, stack_sweep)
 {
 	struct rlimit few = { 100, 100 }, old;
 	int fd[200];
@@ -304,7 +304,7 @@ TEST_WITH(no_descriptors, setup, stack_sweep)
 }
 
 /* An Events stream that nobody reads, while much happens. */
-TEST_WITH(slow_listener, setup, stack_sweep)
+TEST_WITH(a_slow_listener_is_cut_off, setup, stack_sweep)
 {
 	static const char hello[] =
 		"{\"method\":\"" I "Hello\",\"parameters\":{\"name\":\"slow\",\"role\":\"tool\",\"abi\":1,"
@@ -385,7 +385,7 @@ static void session_end(struct session *s)
 }
 
 /* The ends that a client gets: shut, written to, and its doorbell rung without end. */
-TEST_WITH(client_ends, setup, stack_sweep)
+TEST_WITH(ends_of_clients_are_survived, setup, stack_sweep)
 {
 	struct peer *witness = peer_new();
 	struct session s;
@@ -427,7 +427,7 @@ TEST_WITH(client_ends, setup, stack_sweep)
 }
 
 /* Shared pages full of nonsense: others may lose their window, simd loses nothing. */
-TEST_WITH(scribbles, setup, stack_sweep)
+TEST_WITH(scribbled_pages_harm_only_their_owner, setup, stack_sweep)
 {
 	uint64_t seed = test_seed(2);
 	struct peer *p = peer_new();
@@ -547,7 +547,7 @@ static int to_evil(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(hostile_lanes, setup, stack_sweep)
+TEST_WITH(hostile_lanes_are_survived, setup, stack_sweep)
 {
 	struct peer *witness = peer_new();
 	pid_t pid;

@@ -356,7 +356,7 @@ static void refused(const struct ctl_result *r, int code, const char *words)
 			 words);
 }
 
-TEST_WITH(usage_errors, setup, stack_sweep)
+TEST_WITH(usage_errors_are_named, setup, stack_sweep)
 {
 	refused(stack_ctl("lsit", NULL), 2, "lsit");
 	refused(stack_ctl("info", NULL), 2, "CHANNEL");
@@ -375,7 +375,7 @@ TEST_WITH(usage_errors, setup, stack_sweep)
 }
 
 /* Tables for people: the figures of a known number of messages stand in them. */
-TEST_WITH(for_people, setup, stack_sweep)
+TEST_WITH(people_get_tables, setup, stack_sweep)
 {
 	struct peer *p = peer_new();
 	const struct ctl_result *r;
@@ -435,7 +435,7 @@ static void watched(const char *command, const char *list, const char *key)
 	pclose(f); /* its next line finds nobody */
 }
 
-TEST_WITH(watches, setup, stack_sweep)
+TEST_WITH(it_watches, setup, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid;
@@ -464,7 +464,7 @@ TEST_WITH(restart_and_shutdown, setup, stack_sweep)
 	assert_string_equal(stack_leftovers(), "");
 }
 
-TEST(without_simd)
+TEST(without_simd_it_says_so)
 {
 	static const char *const commands[] = { "list", "clients", "dispatch", "config", "summary", "shutdown" };
 
@@ -492,7 +492,7 @@ static const char *finding(const struct ctl_result *r, const char *check)
 	return result;
 }
 
-TEST_WITH(doctor, setup, stack_sweep)
+TEST_WITH(doctor_finds_what_is_wrong, setup, stack_sweep)
 {
 	const char *path = strdup(getenv("PATH"));
 

@@ -119,7 +119,7 @@ static struct logged read_log(int rig)
 	return seen;
 }
 
-TEST_WITH(never_mix, setup, stack_sweep)
+TEST_WITH(rigs_never_mix, setup, stack_sweep)
 {
 	struct peer *p[RIGS];
 	pid_t pid[RIGS], other;
@@ -221,7 +221,7 @@ static const char *text_of(const json_t *list, const char *name, const char *key
 	return "";
 }
 
-TEST_WITH(told_apart, setup, stack_sweep)
+TEST_WITH(rigs_are_told_apart, setup, stack_sweep)
 {
 	json_t *channels, *bridges;
 	const char *out;

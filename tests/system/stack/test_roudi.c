@@ -42,7 +42,7 @@ static bool all_beyond(struct peer *const *p, uint32_t generation)
 	return true;
 }
 
-TEST_WITH(ten_processes, NULL, stack_sweep)
+TEST_WITH(ten_processes_go_on, NULL, stack_sweep)
 {
 	struct peer *p[PEERS];
 	uint64_t before;
@@ -76,7 +76,7 @@ TEST_WITH(ten_processes, NULL, stack_sweep)
 
 /* ---- what was outstanding ---- */
 
-TEST_WITH(outstanding, NULL, stack_sweep)
+TEST_WITH(outstanding_messages_are_completed, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	uint64_t ok, before;

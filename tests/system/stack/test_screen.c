@@ -135,7 +135,7 @@ static void check_watch(const char *const *argv, const char *const *words)
 	check_lines(first, ROWS);
 }
 
-TEST_WITH(watched, setup, teardown)
+TEST_WITH(a_watched_table_fits_the_screen, setup, teardown)
 {
 	check_watch((const char *[]){ "simctl", "list", "--watch", NULL },
 		    (const char *[]){ "CHANNEL", "TYPE", "HZ", "DROPS", "AGE", "/imu", "pointcloud_raw_ex", "..",
@@ -150,7 +150,7 @@ TEST_WITH(watched, setup, teardown)
 		    (const char *[]){ "CHANNEL", "ACCEPTED", "FAILED", NULL });
 }
 
-TEST_WITH(once, setup, teardown)
+TEST_WITH(a_table_fits_the_screen, setup, teardown)
 {
 	static const char *const list[] = { "simctl", "list", NULL }, *const clients[] = { "simctl", "clients", NULL };
 	const char *out;

@@ -247,7 +247,7 @@ TEST_WITH(provider_killed_in_a_call, setup, stack_sweep)
 	stack_stop(simd);
 }
 
-TEST_WITH(deadline_passes, setup, stack_sweep)
+TEST_WITH(a_deadline_passes, setup, stack_sweep)
 {
 	struct peer *prov = peer_new(), *waits = peer_new();
 	pid_t pid = peer_fork(prov, stuck_provider), a;

@@ -93,7 +93,7 @@ static int newcomer(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(simd_stopped, setup, stack_sweep)
+TEST_WITH(clients_keep_their_bounds_while_simd_stands, setup, stack_sweep)
 {
 	struct peer *pub = peer_new(), *ex = peer_new(), *ask = peer_new(), *late = peer_new();
 	pid_t pub_pid = peer_fork(pub, timed_publisher), ex_pid = peer_fork(ex, peer_exchange),

@@ -297,7 +297,7 @@ TEST_WITH(one_that_is_missing, NULL, stack_sweep)
 	assert_string_equal(stack_leftovers(), "");
 }
 
-TEST_WITH(no_room, NULL, stack_sweep)
+TEST_WITH(no_room_is_named, NULL, stack_sweep)
 {
 	struct statvfs v;
 	char text[128];
@@ -346,7 +346,7 @@ TEST_WITH(what_it_needs, NULL, stack_sweep)
 }
 
 /* What a machine that lost power, or a RouDi that was killed, leaves: it is replaced, and gone in the end. */
-TEST_WITH(stale_files, NULL, stack_sweep)
+TEST_WITH(stale_files_are_removed, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid, simd;

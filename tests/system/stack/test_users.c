@@ -175,7 +175,7 @@ static int alice_exchanges(struct peer *p)
 	return peer_exchange(p);
 }
 
-TEST_WITH(a_member, NULL, stack_sweep)
+TEST_WITH(a_member_of_the_group_may, NULL, stack_sweep)
 {
 	struct peer *p = peer_new(), *ex = peer_new();
 	pid_t simd, pid, ex_pid;

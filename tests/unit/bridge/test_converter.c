@@ -45,7 +45,7 @@ static void refused(const char *kind, int expect, const char *word)
 		fail_msg("%s: \"%s\" does not say \"%s\"", kind, err_why(), word);
 }
 
-TEST(test_refuses)
+TEST(bad_converters_are_refused)
 {
 	refused("ABSENT", -ENOENT, "converter_ABSENT.so");
 	refused("SYMBOL", -ELIBBAD, "sim_converter_plugin");
@@ -61,7 +61,7 @@ TEST(test_refuses)
 	refused("NEITHER", -ELIBBAD, "neither emit nor read");
 }
 
-TEST(test_finds)
+TEST(converters_are_found)
 {
 	struct converters *c = NULL;
 	const struct sim_converter *one;
@@ -84,7 +84,7 @@ TEST(test_finds)
 	converters_unload(NULL);
 }
 
-TEST(test_the_first_wins)
+TEST(the_first_wins)
 {
 	struct converters *c = NULL;
 	json_t *names = json_pack("[s, s]", SHELF "/converter_GOOD.so", SHELF "/converter_FAIL.so");

@@ -174,7 +174,7 @@ static void stop(struct fixture *f)
 	free(f);
 }
 
-TEST(test_answers_each)
+TEST(each_message_is_answered)
 {
 	struct fixture *f = start("{}");
 
@@ -194,7 +194,7 @@ TEST(test_answers_each)
 	stop(f);
 }
 
-TEST(test_late_answers_survive_the_end)
+TEST(late_answers_survive_the_end)
 {
 	struct fixture *f = start("{\"mode\":\"late\",\"delay_us\":100}");
 
@@ -208,7 +208,7 @@ TEST(test_late_answers_survive_the_end)
 }
 
 /* A plug-in of the first day of its ABI, that knows nothing of what came later. */
-TEST(test_a_frozen_plugin_works)
+TEST(a_frozen_plugin_works)
 {
 	struct fixture *f = start_plugin(SHELF "/bridge_FROZEN.so", "{\"greeting\":\"hi\"}");
 
@@ -230,7 +230,7 @@ TEST(test_a_frozen_plugin_works)
 	stop(f);
 }
 
-TEST(test_failures_are_counted)
+TEST(failures_are_counted)
 {
 	struct fixture *f = start("{\"mode\":\"fail\",\"every\":2}");
 
@@ -244,7 +244,7 @@ TEST(test_failures_are_counted)
 	stop(f);
 }
 
-TEST(test_bad_announcements_are_survived)
+TEST(bad_announcements_are_survived)
 {
 	static char bad[][64] = { "", "[]", "{\"id\":-1}", "{\"id\":1,\"name\":\"/x\",\"type\":{}}",
 				  "{\"id\":1,\"name\":7}" };
@@ -258,7 +258,7 @@ TEST(test_bad_announcements_are_survived)
 	stop(f);
 }
 
-TEST(test_unknown_option_is_refused)
+TEST(unknown_option_is_refused)
 {
 	json_t *config = json_pack("{s:s, s:{s:s}}", "plugin", PLUGINS "/bridge_null.so", "options", "typo", "1");
 	struct host *h = NULL;
@@ -268,7 +268,7 @@ TEST(test_unknown_option_is_refused)
 	json_decref(config);
 }
 
-TEST(test_inbound_needs_the_rigs_word)
+TEST(inbound_needs_the_rigs_word)
 {
 	struct fixture *f = start("{}");
 
@@ -327,7 +327,7 @@ static void lose(const struct gate *g)
 }
 
 /* After pauses that double up to ten seconds; then every channel is opened anew before a message passes. */
-TEST(test_connects_again_and_replays)
+TEST(it_connects_again_and_replays)
 {
 	static const int pauses_ms[] = { 100, 200, 400, 800, 1600, 3200, 6400, 10000, 10000 };
 	struct gate *g = gate_begin(true);
@@ -375,7 +375,7 @@ TEST(test_connects_again_and_replays)
 }
 
 /* A lane that is still inside publish() with its message keeps its topic. */
-TEST(test_replay_waits_for_lanes)
+TEST(a_replay_waits_for_lanes)
 {
 	struct gate *g = gate_begin(false);
 	struct fixture *f = connected(g);
@@ -395,7 +395,7 @@ TEST(test_replay_waits_for_lanes)
 }
 
 /* Who connects again by himself is left alone; who is to be disconnected is not connected again. */
-TEST(test_only_who_needs_it)
+TEST(only_who_needs_it_is_replayed)
 {
 	struct gate *g = gate_begin(true);
 	struct fixture *f = connected(g);
@@ -417,7 +417,7 @@ TEST(test_only_who_needs_it)
 }
 
 /* A stop may come before the connection that simd wants: the last word is that there is none. */
-TEST(test_no_connection_after_the_end)
+TEST(no_connection_after_the_end)
 {
 	struct gate *g = gate_begin(true);
 	struct fixture *f = connected(g);
@@ -433,7 +433,7 @@ TEST(test_no_connection_after_the_end)
 
 /* ---- channels that the plug-in refuses ---- */
 
-TEST(test_says_what_it_carries)
+TEST(it_says_what_it_carries)
 {
 	struct gate *g = gate_begin(true);
 	struct fixture *f = connected(g);
@@ -446,7 +446,7 @@ TEST(test_says_what_it_carries)
 	stop(f);
 }
 
-TEST(test_says_what_it_refuses)
+TEST(it_says_what_it_refuses)
 {
 	struct gate *g = gate_begin(true);
 	struct fixture *f;

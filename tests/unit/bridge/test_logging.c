@@ -415,7 +415,7 @@ static char *image_line(const struct sim_bridge_ops *ops, const char *max, const
 	return line;
 }
 
-TEST(long_arrays)
+TEST(long_arrays_are_digests)
 {
 	const struct sim_bridge_ops *ops = load();
 	static const char *const bad[][2] = {

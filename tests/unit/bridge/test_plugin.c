@@ -19,7 +19,7 @@ static void refused(const char *kind, int expect, const char *word)
 		fail_msg("%s: \"%s\" does not say \"%s\"", kind, err_why(), word);
 }
 
-TEST(test_refuses)
+TEST(bad_plugins_are_refused)
 {
 	refused("ABSENT", -ENOENT, "bridge_ABSENT.so");
 	refused("SYMBOL", -ELIBBAD, "sim_bridge_plugin");
@@ -30,7 +30,7 @@ TEST(test_refuses)
 	refused("REG", -EDOM, "register");
 }
 
-TEST(test_loads)
+TEST(a_plugin_is_loaded)
 {
 	struct plugin *p = NULL;
 
@@ -41,7 +41,7 @@ TEST(test_loads)
 	plugin_unload(p);
 }
 
-TEST(test_loads_by_path)
+TEST(a_plugin_is_loaded_by_path)
 {
 	struct plugin *p = NULL;
 
@@ -58,7 +58,7 @@ static int check(const struct plugin *p, const char *json)
 	return r;
 }
 
-TEST(test_options)
+TEST(options_are_checked)
 {
 	struct plugin *p = NULL;
 	json_t *o, *texts = json_object();
@@ -82,7 +82,7 @@ TEST(test_options)
 }
 
 /* Options whose default is an object or a list take one, and get it as text. */
-TEST(test_structured_options)
+TEST(structured_options_are_checked)
 {
 	static const char json[] = "{\"needed\":true,\"tree\":{\"b\":[1,0.5],\"a\":\"x\"},\"row\":[\"y\"]}";
 	json_t *o = json_loads(json, 0, NULL), *texts = json_object();

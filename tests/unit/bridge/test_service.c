@@ -111,7 +111,7 @@ static struct host *start(const char *options)
 	return h;
 }
 
-TEST(answered_once)
+TEST(a_call_is_answered_once)
 {
 	struct host *h = start("{}");
 	struct seen s[3] = { { 0 } };
@@ -188,7 +188,7 @@ TEST(refused_by_the_library)
 }
 
 /* The far side is lost and comes back: it is told of all services anew, and what it had asked before is answered. */
-TEST(told_again)
+TEST(a_plugin_is_told_again)
 {
 	struct host *h = start("{}");
 	struct seen s[2] = { { 0 } };

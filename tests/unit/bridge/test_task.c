@@ -34,7 +34,7 @@ static struct host_lane *new_lane(struct host *h)
 	return l;
 }
 
-TEST(test_done_at_once)
+TEST(it_may_be_done_at_once)
 {
 	struct sim_lane_result res;
 	struct host h;
@@ -50,7 +50,7 @@ TEST(test_done_at_once)
 	free(l);
 }
 
-TEST(test_pending_then_complete)
+TEST(it_may_complete_later)
 {
 	struct sim_lane_result res;
 	struct host h;
@@ -68,7 +68,7 @@ TEST(test_pending_then_complete)
 	free(l);
 }
 
-TEST(test_complete_before_return)
+TEST(it_may_complete_before_the_return)
 {
 	struct sim_lane_result res;
 	struct host h;
@@ -83,7 +83,7 @@ TEST(test_complete_before_return)
 	free(l);
 }
 
-TEST(test_nonsense_is_an_error)
+TEST(nonsense_is_an_error)
 {
 	struct sim_lane_result res;
 	struct host h;

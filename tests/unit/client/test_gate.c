@@ -51,7 +51,7 @@ TEST(first_tick_fires)
 }
 
 /* d << P: the mean is exact, lateness 0..d, never early. 13.4 Hz has a period that is no whole number of ns. */
-TEST(short_ticks)
+TEST(short_ticks_do_not_fire_early)
 {
 	static const uint32_t rates[] = { 13400, 12500, 15000, 10000, 7001, 999 };
 
@@ -76,7 +76,7 @@ TEST(short_ticks)
 }
 
 /* Over a long time the count is exact: no drift by the ns that a rounded period would lose. */
-TEST(no_drift)
+TEST(a_gate_does_not_drift)
 {
 	struct run r;
 	uint64_t fires = 0;
@@ -88,7 +88,7 @@ TEST(no_drift)
 }
 
 /* P 100 ms, d 66.7 ms: gaps of 1 and 2 ticks, mean 10.0 Hz. */
-TEST(comparable_ticks)
+TEST(ticks_near_the_period_fire_evenly)
 {
 	struct run r;
 	int gap = 0, one = 0, two = 0;
@@ -107,7 +107,7 @@ TEST(comparable_ticks)
 	assert_int_equal(r.fires, 15000ull * 667 / 1000 + 1);
 }
 
-TEST(long_ticks)
+TEST(long_ticks_fire_each_time)
 {
 	struct run r;
 
@@ -117,7 +117,7 @@ TEST(long_ticks)
 }
 
 /* After a stall: one fire, then back on the phase grid. */
-TEST(stall)
+TEST(a_stall_fires_once)
 {
 	struct run r;
 	int64_t start;
@@ -141,7 +141,7 @@ TEST(stall)
 	assert_int_equal(r.now.sim_ns, start + 100 * S + 74626866);
 }
 
-TEST(paused)
+TEST(a_paused_clock_fires_nothing)
 {
 	struct run r;
 
@@ -159,7 +159,7 @@ TEST(paused)
 }
 
 /* A jump, forwards or backwards, starts a new phase at the first tick after it. */
-TEST(jump)
+TEST(a_jump_starts_a_new_phase)
 {
 	struct run r;
 
@@ -174,7 +174,7 @@ TEST(jump)
 	assert_true(tick(&r, 1));
 }
 
-TEST(bad_rates)
+TEST(bad_rates_are_refused)
 {
 	struct sim_gate g;
 
@@ -188,7 +188,7 @@ TEST(bad_rates)
 	assert_int_equal(g.period_dur_ns, 1000);
 }
 
-TEST(names)
+TEST(enumerations_have_names)
 {
 	assert_string_equal(sim_reason_name(SIM_REASON_NO_CREDIT), "no-credit");
 	assert_string_equal(sim_reason_text(SIM_REASON_TOKEN), "the exclusive token is in use");

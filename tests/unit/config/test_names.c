@@ -9,7 +9,7 @@
 #include "registry/rate.h"
 #include "rnd.h"
 
-TEST(names)
+TEST(names_are_plain_and_bounded)
 {
 	char longest[NAME_PLAIN_MAX + 2];
 
@@ -36,7 +36,7 @@ TEST(names)
 	assert_false(names_token_ok("a\nb"));
 }
 
-TEST(prefixes)
+TEST(channels_get_their_rigs_prefix)
 {
 	char full[CHANNEL_NAME_MAX + 1], name[CHANNEL_NAME_MAX + 1];
 
@@ -55,7 +55,7 @@ TEST(prefixes)
 	assert_string_equal(full, "/imu"); /* untouched */
 }
 
-TEST(globs)
+TEST(globs_match_whole_names)
 {
 	assert_true(names_glob("*", ""));
 	assert_true(names_glob("/cam/*", "/cam/front/raw"));
@@ -123,7 +123,7 @@ TEST(patterns_are_below_the_prefix)
 	assert_string_equal(full, "/*");
 }
 
-TEST(rates)
+TEST(rates_follow_what_flows)
 {
 	struct rate r = { 0 };
 	double hz, bps;

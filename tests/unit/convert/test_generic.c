@@ -123,7 +123,7 @@ TEST(every_shape_there_and_back)
 	}
 }
 
-TEST(known_bytes)
+TEST(known_bytes_come_out)
 {
 	/* sim/LaneLines would do as well; this one has an empty message inside */
 	static const uint8_t want[] = { 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0 };

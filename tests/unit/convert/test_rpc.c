@@ -14,7 +14,7 @@
 
 static _Alignas(64) uint8_t body[4096];
 
-TEST(which_service)
+TEST(services_are_found_by_their_type)
 {
 	static const struct sim_service_type *const ours[] = { &sim_Empty_service, &sim_SetBool_service,
 							       &sim_Trigger_service };
@@ -43,7 +43,7 @@ TEST(which_service)
 static const uint8_t set_on[] = { 0,    1,    0,    0,    8,    7,    6,    5,    4, 3, 2, 1,
 				  0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0 };
 
-TEST(requests)
+TEST(requests_are_read)
 {
 	struct rpc_id id;
 	size_t size;
@@ -78,7 +78,7 @@ static void bytes_are(const struct iov_buf *o, const uint8_t *want, size_t n)
 	assert_memory_equal(iov[0].iov_base, want, n);
 }
 
-TEST(responses)
+TEST(responses_are_written)
 {
 	static const uint8_t set[] = { 0,    1,    0,    0,    8, 7, 6, 5, 4, 3, 2, 1, 0xfe, 0xff, 0xff, 0xff,
 				       0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0, 3, 0, 0, 0, 'o',  'n',  0,    0 };
@@ -100,7 +100,7 @@ TEST(responses)
 	iov_buf_finish(&o);
 }
 
-TEST(refusals)
+TEST(refusals_say_why_where_they_can)
 {
 	const struct sim_SetBoolResponse *m = (const struct sim_SetBoolResponse *)(const void *)body;
 	size_t size;

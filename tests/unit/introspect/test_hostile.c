@@ -96,7 +96,7 @@ static void hostile(uint64_t *seed, const struct sim_type *t, bool noise)
 	free(body);
 }
 
-TEST(random_bodies)
+TEST(random_bodies_are_survived)
 {
 	uint64_t seed = test_seed(99);
 
@@ -110,7 +110,7 @@ TEST(random_bodies)
 }
 
 /* Arrays whose elements all point at the same long array: quadratic work, if each were believed. */
-TEST(amplification)
+TEST(arrays_that_share_elements_are_refused)
 {
 	static _Alignas(64) uint8_t body[1 << 20];
 	struct sim_builder b;
@@ -126,7 +126,7 @@ TEST(amplification)
 }
 
 /* The accessors themselves, over bodies with random spans. */
-TEST(accessors)
+TEST(accessors_stay_inside_random_bodies)
 {
 	uint64_t seed = test_seed(4);
 

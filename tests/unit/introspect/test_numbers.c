@@ -30,7 +30,7 @@ static const char *f32(float v)
 	return out;
 }
 
-TEST(exact_texts)
+TEST(exact_texts_are_written)
 {
 	static const struct {
 		double v;
@@ -68,7 +68,7 @@ TEST(exact_texts)
 	assert_string_equal(f32(-INFINITY), "null");
 }
 
-TEST(round_trip)
+TEST(numbers_come_back_the_same)
 {
 	uint64_t seed = test_seed(5);
 	unsigned longer = 0;
@@ -119,7 +119,7 @@ TEST(powers_of_two)
 	}
 }
 
-TEST(integers)
+TEST(integers_are_exact)
 {
 	static const int64_t values[] = { 0, 1, -1, 9, 10, 99, 100, 101, -12345, INT64_MAX, INT64_MIN, 1000000000000 };
 	char out[JSON_NUM_MAX + 1], expected[32];

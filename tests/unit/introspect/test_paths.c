@@ -40,7 +40,7 @@ static void number(const char *path, double expected)
 	assert_false(v.is_array);
 }
 
-TEST(values)
+TEST(paths_lead_to_values)
 {
 	number("point.y", 2.5);
 	number("u16", 65535);
@@ -50,7 +50,7 @@ TEST(values)
 	number("rgb[2]", 0);
 }
 
-TEST(arrays)
+TEST(paths_lead_into_arrays)
 {
 	size_t size = fill();
 	struct sim_field_path p;
@@ -74,7 +74,7 @@ TEST(arrays)
 	assert_int_equal(sim_field_number(&v, 0, &d), -EINVAL);
 }
 
-TEST(bad_paths)
+TEST(bad_paths_are_refused)
 {
 	static const struct {
 		const char *path;
@@ -110,7 +110,7 @@ TEST(bad_paths)
 	assert_int_equal(sim_field_find(&probe_Every_type, NULL, &p), -EINVAL);
 }
 
-TEST(bad_bodies)
+TEST(bad_bodies_are_refused)
 {
 	size_t size = fill();
 	struct probe_Every *m = (struct probe_Every *)(void *)buf;

@@ -116,7 +116,7 @@ static void compare(uint64_t *seed, const struct sim_type *t, bool pretty)
 	free(json);
 }
 
-TEST(random_messages)
+TEST(random_messages_print_as_json)
 {
 	uint64_t seed = test_seed(20);
 
@@ -160,7 +160,7 @@ static struct probe_Every *fill(struct sim_builder *b)
 	return m;
 }
 
-TEST(fields)
+TEST(one_field_prints_alone)
 {
 	static const struct {
 		const char *field, *text;
@@ -192,7 +192,7 @@ TEST(fields)
 }
 
 /* What is not UTF-8 becomes U+FFFD, byte by byte; what is, stays. */
-TEST(utf8)
+TEST(what_is_not_utf8_is_replaced)
 {
 	static const struct {
 		const char *in, *out;
@@ -234,7 +234,7 @@ TEST(utf8)
 	}
 }
 
-TEST(no_arrays)
+TEST(arrays_can_be_left_out)
 {
 	struct sim_builder b;
 	struct sim_json_options o = { .no_arr = true };
@@ -249,7 +249,7 @@ TEST(no_arrays)
 	free(json);
 }
 
-TEST(max_array)
+TEST(long_arrays_are_cut)
 {
 	struct sim_builder b;
 
@@ -263,7 +263,7 @@ TEST(max_array)
 }
 
 /* What is longer is there by type, length and hash: equal where what it stands for is equal, else not. */
-TEST(digest)
+TEST(long_arrays_print_as_a_digest)
 {
 	struct sim_json_options o = { .field = "longs", .max_array = 2, .digest = true };
 	struct sim_builder b;
@@ -289,7 +289,7 @@ TEST(digest)
 	free(print(&probe_Every_type, sim_builder_size(&b), &o, -EBADMSG));
 }
 
-TEST(pretty)
+TEST(pretty_prints_a_line_a_member)
 {
 	struct sim_builder b;
 	struct sim_json_options o = { .field = "leaves", .pretty = true };
@@ -344,7 +344,7 @@ static int take(void *user, const char *data, size_t len)
 	return ++s->calls == s->stop_after ? -EPIPE : 0;
 }
 
-TEST(sink_errors)
+TEST(errors_of_the_sink_end_it)
 {
 	struct sim_builder b;
 	struct sink s = { .stop_after = 3 };
@@ -362,7 +362,7 @@ TEST(sink_errors)
 }
 
 /* A log or a socket buffer holds bodies at any address. */
-TEST(any_address)
+TEST(any_address_will_do)
 {
 	uint64_t seed = test_seed(3);
 	size_t size = random_msg(&seed, &probe_Every_type, buf, sizeof(buf) - 1);

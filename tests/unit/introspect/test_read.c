@@ -43,7 +43,7 @@ static int from(const char *json)
 	return sim_msg_from_json(&probe_Every_type, json, strlen(json), buf, sizeof(buf), &size);
 }
 
-TEST(values)
+TEST(values_are_read)
 {
 	const struct probe_Every *m = (const struct probe_Every *)(void *)buf;
 	uint32_t n;
@@ -68,7 +68,7 @@ TEST(values)
 }
 
 /* What JSON has no numbers for comes back exactly, also through a parser that knows int64 and double only. */
-TEST(exact_values)
+TEST(exact_values_are_kept)
 {
 	static const uint32_t f32[] = { 0x7f800000, 0xff800000, 0x7fc00000, 0x80000000,
 					0x00000001, 0x7f7fffff, 0x3dcccccd };
@@ -105,7 +105,7 @@ TEST(exact_values)
 	}
 }
 
-TEST(refused)
+TEST(wrong_values_are_refused)
 {
 	static const struct {
 		const char *json;
@@ -155,7 +155,7 @@ TEST(refused)
 	}
 }
 
-TEST(too_small)
+TEST(a_small_buffer_is_refused)
 {
 	const char *json = "{\"longs\":[1,2,3,4],\"text\":\"hello\"}";
 	size_t size, needed;

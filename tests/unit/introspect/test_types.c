@@ -62,7 +62,7 @@ static void there_and_back(const struct sim_type *t)
 	free(again);
 }
 
-TEST(all_types)
+TEST(all_types_come_back_from_json)
 {
 	for (const struct sim_type *const *t = sim_type_builtins(); *t; t++)
 		there_and_back(*t);
@@ -70,7 +70,7 @@ TEST(all_types)
 }
 
 /* A nested type keeps all it came with alive. */
-TEST(nested_reference)
+TEST(nested_types_are_counted_references)
 {
 	const struct sim_type *u, *leaf = NULL;
 	char *json;
@@ -141,7 +141,7 @@ static const struct {
 	  -EINVAL, "canonical form" },
 };
 
-TEST(bad_json)
+TEST(bad_json_is_refused)
 {
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		const struct sim_type *t = NULL;
@@ -171,7 +171,7 @@ static int chain(unsigned n, const char *array)
 	return r;
 }
 
-TEST(limits)
+TEST(depth_and_size_are_bounded)
 {
 	static char large[SIM_TYPE_JSON_MAX + 2];
 	const struct sim_type *t;
@@ -185,7 +185,7 @@ TEST(limits)
 }
 
 /* Each byte of a good text damaged in turn: refused, or still the same type (a comment, an unknown member). */
-TEST(damaged_json)
+TEST(damaged_json_is_survived)
 {
 	uint64_t seed = test_seed(1);
 	size_t len;
@@ -209,7 +209,7 @@ TEST(damaged_json)
 }
 
 /* What simctl and simd are sent is JSON that others read too. */
-TEST(is_json)
+TEST(a_type_is_valid_json)
 {
 	json_error_t e;
 	json_t *j;

@@ -55,7 +55,7 @@ static void post(struct ipc_pub *p, int n)
 	assert_int_equal(ipc_publish(p, slot), 0);
 }
 
-TEST(test_killed_process_keeps_its_ports)
+TEST(a_killed_process_keeps_its_ports)
 {
 	struct ipc_mem_bus *bus = mkbus(true);
 	struct ipc *a = join(bus, "a"), *b = join(bus, "b");
@@ -91,7 +91,7 @@ TEST(test_killed_process_keeps_its_ports)
 	ipc_mem_bus_destroy(bus);
 }
 
-TEST(test_name_of_a_killed_process_attaches_again)
+TEST(the_name_of_a_killed_process_attaches_again)
 {
 	struct ipc_mem_bus *bus = mkbus(true);
 	struct ipc *a = join(bus, "a"), *again;
@@ -109,7 +109,7 @@ TEST(test_name_of_a_killed_process_attaches_again)
 	ipc_mem_bus_destroy(bus);
 }
 
-TEST(test_roudi_dies)
+TEST(a_dead_roudi_is_seen)
 {
 	struct ipc_mem_bus *bus = mkbus(true);
 	struct ipc_options o = { .backend = "mem", .app = "late", .bus = bus };
@@ -145,7 +145,7 @@ TEST(test_roudi_dies)
 	ipc_mem_bus_destroy(bus);
 }
 
-TEST(test_roudi_stops)
+TEST(a_stopped_roudi_is_seen)
 {
 	struct ipc_mem_bus *bus = mkbus(true);
 	struct ipc_options o = { .backend = "mem", .app = "late", .bus = bus };
@@ -169,7 +169,7 @@ TEST(test_roudi_stops)
 	ipc_mem_bus_destroy(bus);
 }
 
-TEST(test_ports_are_limited)
+TEST(ports_are_limited)
 {
 	struct ipc_mem_bus *bus = mkbus(true);
 	struct ipc *a = join(bus, "a");
@@ -191,7 +191,7 @@ TEST(test_ports_are_limited)
 	ipc_mem_bus_destroy(bus);
 }
 
-TEST(test_virtual_time_never_waits)
+TEST(virtual_time_never_waits)
 {
 	struct ipc_mem_bus *bus = mkbus(true);
 	struct ipc *a = join(bus, "a");
@@ -216,7 +216,7 @@ TEST(test_virtual_time_never_waits)
 	ipc_mem_bus_destroy(bus);
 }
 
-TEST(test_buses_are_apart)
+TEST(buses_are_apart)
 {
 	struct ipc_mem_bus *x = mkbus(true), *y = mkbus(true);
 	struct ipc *a = join(x, "same"), *b = join(y, "same");
@@ -240,7 +240,7 @@ static void *wait_for_ever(void *arg)
 }
 
 /* Whoever waits comes out when its life ends, by abandon, by RouDi's death, or by detach. */
-TEST(test_end_of_life_wakes)
+TEST(the_end_of_a_generation_wakes)
 {
 	for (int how = 0; how < 3; how++) {
 		struct ipc_mem_bus *bus = mkbus(false);
@@ -287,7 +287,7 @@ static void *feed(void *arg)
 }
 
 /* Two publishers on threads of their own, one subscriber: each one's messages stay in order. */
-TEST(test_threads)
+TEST(threads_share_a_bus)
 {
 	struct ipc_mem_bus *bus = mkbus(false);
 	struct ipc *a = join(bus, "a");
@@ -325,7 +325,7 @@ TEST(test_threads)
 	ipc_mem_bus_destroy(bus);
 }
 
-TEST(test_bad_pools)
+TEST(bad_pools_are_refused)
 {
 	const struct ipc_mem_pool odd[] = { { 100, 1 } }, unordered[] = { { 128, 1 }, { 64, 1 } };
 	struct ipc_mem_options o = { .pools = odd, .n_pools = 1 };

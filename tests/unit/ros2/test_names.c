@@ -6,7 +6,7 @@
 
 #include "topic_options.h"
 
-TEST(allowed_ones)
+TEST(allowed_names_stay)
 {
 	static const char *const good[] = { "/a", "/a/b_2", "/_x", "/A9" }, *const bad[] = { "",    "/",    "a",
 											     "/0",  "/a/0", "/a//b",
@@ -18,7 +18,7 @@ TEST(allowed_ones)
 		assert_false(topic_name_ok(bad[i]));
 }
 
-TEST(automatic_ones)
+TEST(automatic_names_are_made)
 {
 	static const char *const rows[][2] = {
 		{ "/car/radar/0", "/car/radar/n0" },
@@ -41,7 +41,7 @@ TEST(automatic_ones)
 	}
 }
 
-TEST(hopeless_ones)
+TEST(hopeless_names_are_refused)
 {
 	char name[TOPIC_NAME_MAX + 1], many[2 * TOPIC_NAME_MAX];
 

@@ -84,7 +84,7 @@ static int setup(void **state)
 
 /* ---- parameters ---- */
 
-TEST_WITH(an_identity, setup, NULL)
+TEST_WITH(an_identity_is_read, setup, NULL)
 {
 	static const uint8_t want[RTPS_QOS_SIZE] = { 0x0f, 0x80, 24, 0,  1,  2, 3, 4, 5, 6, 7, 8,  9,  10,   11,
 						     12,   13,   14, 15, 16, 2, 0, 0, 0, 3, 0, 0,  0,  0x83, 0,
@@ -99,7 +99,7 @@ TEST_WITH(an_identity, setup, NULL)
 	assert_false(rtps_qos_read(qos + 56, 4, true, &id)); /* a list of nothing */
 }
 
-TEST_WITH(big_endian, setup, NULL)
+TEST_WITH(big_endian_is_read, setup, NULL)
 {
 	static const uint8_t list[] = { 0,  0x83, 0,  24, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
 					13, 14,   15, 16, 0, 0, 0, 1, 0, 0, 0, 9, 0, 1,  0,  0 };
@@ -110,7 +110,7 @@ TEST_WITH(big_endian, setup, NULL)
 	assert_false(rtps_qos_read(list, sizeof(list), true, &id));
 }
 
-TEST_WITH(malformed_lists, setup, NULL)
+TEST_WITH(malformed_lists_are_refused, setup, NULL)
 {
 	struct rtps_id id = { .sequence = -7 };
 	uint8_t bad[RTPS_QOS_SIZE];
@@ -196,7 +196,7 @@ TEST_WITH(beside_other_parameters, setup, NULL)
 	assert_memory_equal(sent[0] + 124, payload, 8);
 }
 
-TEST_WITH(each_fragment, setup, NULL)
+TEST_WITH(each_fragment_is_seen, setup, NULL)
 {
 	static uint8_t data[3000];
 	uint8_t heads[3][36];

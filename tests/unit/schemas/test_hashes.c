@@ -28,7 +28,7 @@ static const struct sim_type *find(const char *name)
 	return sim_type_builtin(name);
 }
 
-TEST(golden)
+TEST(hashes_are_the_golden_ones)
 {
 	FILE *f = fopen(GOLDEN, "re");
 	char name[128];
@@ -73,7 +73,7 @@ static uint64_t hash_of(const char *name, const struct sim_field *f, const struc
 	return typedesc_hash(&t);
 }
 
-TEST(what_counts)
+TEST(a_hash_covers_what_matters)
 {
 	const struct sim_field a = { .name = "x", .kind = SIM_KIND_UINT8, .unit = "m", .comment = "[m] c", .offset = 0 };
 	const struct sim_constant k = { .name = "K", .kind = SIM_KIND_UINT8, .value = "1" };

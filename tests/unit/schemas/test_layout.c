@@ -37,7 +37,7 @@ TEST(table_is_the_layout)
 	assert_ptr_equal(t->fields[t->n_fields - 1].type, &sim_Vector3_type);
 }
 
-TEST(constants)
+TEST(constants_keep_their_values)
 {
 	assert_int_equal(PROBE_EVERY_YES, 1);
 	assert_int_equal(PROBE_EVERY_NO, 0);
@@ -172,7 +172,7 @@ TEST(sizes_suffice)
 	}
 }
 
-TEST(custom_type)
+TEST(a_type_of_ones_own_is_laid_out)
 {
 	struct sim_builder b;
 	struct example_FloatArray *m = example_FloatArray_init(buf, example_FloatArray_size(100), &b);
@@ -189,7 +189,7 @@ TEST(custom_type)
 
 /* ---- what a faulty peer writes ---- */
 
-TEST(spans_outside)
+TEST(spans_outside_the_body_are_refused)
 {
 	static const struct sim_span bad[] = {
 		{ 0, UINT32_MAX },
@@ -224,7 +224,7 @@ TEST(spans_outside)
 	assert_non_null(probe_Every_four(m, 4096, &n));
 }
 
-TEST(strings_outside)
+TEST(strings_outside_the_body_are_refused)
 {
 	struct sim_builder b;
 	struct probe_Every *m = probe_Every_init(buf, 4096, &b);
@@ -247,7 +247,7 @@ TEST(strings_outside)
 	assert_string_equal(probe_Leaf_name_in(m, 4096, &m->leaf), "");
 }
 
-TEST(overlapping_spans)
+TEST(overlapping_spans_are_refused)
 {
 	struct sim_builder b;
 	struct probe_Every *m = probe_Every_init(buf, 4096, &b);
@@ -264,7 +264,7 @@ TEST(overlapping_spans)
 
 /* ---- the default point cloud ---- */
 
-TEST(point_cloud)
+TEST(a_point_cloud_is_laid_out)
 {
 	struct sim_builder b;
 	struct sim_Point *p = sim_point_cloud_begin(buf, sim_point_cloud_size(100), 100, &b);

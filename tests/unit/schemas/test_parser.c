@@ -20,7 +20,7 @@ static struct msgdef *parse(const char *text)
 	return d;
 }
 
-TEST(fields)
+TEST(fields_are_parsed)
 {
 	struct msgdef *d = parse("float64 x\nuint8[<=9] y#c\n  std_msgs/Header[] h   # two  words \r\n"
 				 "geometry_msgs/msg/Point[3] p\nstring<=7[] s\nwstring w\nPose pose\ntime t\n");
@@ -47,7 +47,7 @@ TEST(fields)
 	assert_int_equal(d->fields[7].line, 8);
 }
 
-TEST(constants)
+TEST(constants_are_parsed)
 {
 	struct msgdef *d = parse(
 		"uint8 A=1\nint8 B = -1 # minus\nstring S= raw # text \nstring Q = \"a\\\"b\" # c\nbyte C=200\nchar D=65\n");
@@ -62,7 +62,7 @@ TEST(constants)
 	assert_string_equal(d->constants[3].comment, "c");
 }
 
-TEST(defaults)
+TEST(defaults_are_parsed)
 {
 	struct msgdef *d = parse("int32 a 5 # five\nstring s \"x # y\"\nint32[] v [1, 2]\n");
 
@@ -72,7 +72,7 @@ TEST(defaults)
 	assert_string_equal(d->fields[2].deflt, "[1, 2]");
 }
 
-TEST(comments)
+TEST(comments_belong_to_their_field)
 {
 	struct msgdef *d =
 		parse("# SPDX-License-Identifier: X\n# The type,\n# in two lines.\n\n# of a\n# both\nint8 a\n"
@@ -141,7 +141,7 @@ static const struct {
 	{ "int8 a\nint\x01 b", 2, "not a type" },
 };
 
-TEST(bad_definitions)
+TEST(bad_definitions_are_refused)
 {
 	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
 		struct msgdef_error err = { 0 };
@@ -178,7 +178,7 @@ static int parse_repeated(const char *format, unsigned n, struct msgdef_error *e
 	return r;
 }
 
-TEST(limits)
+TEST(fields_and_constants_are_bounded)
 {
 	struct msgdef_error err = { 0 };
 	struct msgdef *d = NULL;

@@ -67,7 +67,7 @@ static void expect(const char *args, int status, const char *text)
 		fail_msg("simgen %s: status %d, not %d; it says: %s", args, got, status, output);
 }
 
-TEST(usage)
+TEST(usage_errors_exit_with_two)
 {
 	expect("--help", 0, "usage: simgen");
 	expect("--version", 0, "simgen ");
@@ -84,7 +84,7 @@ TEST(usage)
 	expect("-o", 2, "--outdir needs a value");
 }
 
-TEST(files)
+TEST(what_is_wrong_with_a_file_is_named)
 {
 	put("A.txt", "int8 a\n");
 	put("A.msg", "int8 a\n");
@@ -104,7 +104,7 @@ TEST(files)
 	expect("-p p --hash $(for i in $(seq 500); do echo A.msg; done)", 0, "p/A ");
 }
 
-TEST(packages)
+TEST(types_come_from_other_packages)
 {
 	folder("one"), folder("one/msg"), folder("two"), folder("flat"), folder("tree"), folder("tree/three");
 	put("one/msg/A.msg", "A2 a\ntwo/B b\nthree/C c\n");
@@ -123,7 +123,7 @@ TEST(packages)
 }
 
 /* A service: two halves in one header, nested types of its package beside it or in msg/. */
-TEST(services)
+TEST(a_service_is_two_halves_in_one_header)
 {
 	folder("svc"), folder("svc/srv"), folder("svc/msg");
 	put("svc/msg/Point.msg", "float64 x\n");
@@ -175,7 +175,7 @@ static const struct {
 	{ "int8 a\nint8 HASH = 1\n", "Bad.msg:2: ", "macro of constant 'HASH'" },
 };
 
-TEST(bad_definitions)
+TEST(bad_definitions_are_named_with_their_line)
 {
 	char name[80], text[64], args[128];
 
@@ -208,7 +208,7 @@ TEST(bad_definitions)
 }
 
 /* Every file is tried, each with its own line. */
-TEST(several_errors)
+TEST(several_errors_are_told_at_once)
 {
 	put("X1.msg", "flo@t x\n");
 	put("X2.msg", "int8 a\nint8 a\n");
@@ -217,7 +217,7 @@ TEST(several_errors)
 	assert_non_null(strstr(output, "X2.msg:2: "));
 }
 
-TEST(strict)
+TEST(strict_wants_a_unit_in_each_comment)
 {
 	put("S.msg", "int8 a # [m] fine\nint8 b # no unit\n");
 	expect("-s -p p -o s S.msg", 1, "S.msg:2: the comment of 'b' does not begin with its unit");

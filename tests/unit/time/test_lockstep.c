@@ -239,7 +239,7 @@ TEST(dispatch_is_waited_for)
 	close(a.fd);
 }
 
-TEST(late_ones)
+TEST(late_ones_are_named)
 {
 	static const enum time_late policies[] = { TIME_LATE_WAIT, TIME_LATE_WARN, TIME_LATE_DROP };
 

@@ -68,7 +68,7 @@ static void stale_roudi(void)
 }
 
 /* The first; the others have the RouDi that starts after it. */
-TEST_WITH(test_no_roudi, NULL, start_roudi)
+TEST_WITH(without_roudi_it_says_so, NULL, start_roudi)
 {
 	child_run(no_roudi);
 	child_run(stale_roudi);
@@ -111,7 +111,7 @@ static void unreachable_for_roudi(void)
 	CHECK(chown("/tmp/roudi", st.st_uid, st.st_gid) == 0);
 }
 
-TEST(test_wrong_group)
+TEST(a_wrong_group_is_named)
 {
 	if (!may_change_groups())
 		skip();
@@ -142,7 +142,7 @@ static void third_twin(void)
 	attach_as("twin");
 }
 
-TEST(test_duplicate_name)
+TEST(a_duplicate_name_is_refused)
 {
 	pid_t first = child_start(named_twin);
 
@@ -186,7 +186,7 @@ static void innocent(void)
 	CHECK_IS(ipc_pub_create(ipc, "mine", NULL, &pub), 0);
 }
 
-TEST(test_too_many_publishers)
+TEST(too_many_publishers_are_refused)
 {
 	pid_t greedy = child_start(all_publishers);
 
@@ -212,7 +212,7 @@ static void all_subscribers(void)
 	ipc_detach(ipc);
 }
 
-TEST(test_too_many_subscribers)
+TEST(too_many_subscribers_are_refused)
 {
 	child_run(all_subscribers);
 }
@@ -249,7 +249,7 @@ static void eight_more(void)
 	CHECK(access("/tmp/holder.1", F_OK) < 0 && access("/tmp/holder.1.lock", F_OK) < 0);
 }
 
-TEST(test_slots_of_a_dead_client_come_back)
+TEST(slots_of_a_dead_client_come_back)
 {
 	pid_t first = child_start(holder);
 
@@ -284,7 +284,7 @@ static void sixteen(void)
 }
 
 /* With monitoring off RouDi learns of an exit only from us. */
-TEST(test_exit_gives_everything_back)
+TEST(exit_gives_everything_back)
 {
 	child_run(leaves_by_exit);
 	assert_int_equal(access("/tmp/leaver.1", F_OK), -1);
@@ -332,7 +332,7 @@ static void listens(void)
 	ipc_waiter_destroy(w);
 }
 
-TEST(test_client_stopped_for_three_seconds)
+TEST(a_client_may_stand_for_three_seconds)
 {
 	pid_t pid = child_start(publishes_for_ever);
 
@@ -376,7 +376,7 @@ static void freed_alive(void)
 	CHECK_IS(ipc_pub_create(ipc, "freed", NULL, &pub), 0);
 }
 
-TEST(test_a_live_client_loses_its_ports)
+TEST(a_live_client_loses_its_ports)
 {
 	child_run(freed_alive);
 }
@@ -405,7 +405,7 @@ static void strayed(void)
 	CHECK_IS(ipc_pub_create(ipc, "one", NULL, &pub), 0);
 }
 
-TEST(test_a_stray_answer)
+TEST(a_stray_answer)
 {
 	child_run(strayed);
 }
@@ -429,7 +429,7 @@ static void new_ones_close_on_exec(void)
 	CHECK(n >= 3); /* sockets, lock, the silenced stderr: or this looks at nothing */
 }
 
-TEST(test_descriptors_close_on_exec)
+TEST(descriptors_close_on_exec)
 {
 	child_run(new_ones_close_on_exec);
 }
@@ -462,7 +462,7 @@ static void fork_and_exit(void)
 	CHECK_IS(ipc_pub_create(ipc, "after-fork", NULL, &pub), 0);
 }
 
-TEST(test_fork)
+TEST(a_fork_does_no_harm)
 {
 	child_run(fork_and_exit);
 }
@@ -518,7 +518,7 @@ static void no_beacon(void)
 	CHECK_IS(ipc_beacon_hold(ipc), -ENOENT);
 }
 
-TEST(test_references_cross_processes)
+TEST(references_cross_processes)
 {
 	pid_t pid;
 
@@ -565,7 +565,7 @@ static void module_rules(void)
 	      0); /* the first key of that namespace: nobody in there made one, nor may collide with the host's */
 }
 
-TEST(test_module_rules)
+TEST(the_module_has_its_rules)
 {
 	child_run(module_rules);
 }

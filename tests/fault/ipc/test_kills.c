@@ -64,7 +64,7 @@ static bool kill_one(void)
 	return stuck;
 }
 
-TEST(test_killed_while_publishing)
+TEST(a_client_killed_while_it_publishes)
 {
 	int kills = getenv("KILLS") ? atoi(getenv("KILLS")) : 12, stuck = 0, n;
 	struct ipc *ipc = attach_as("watchdog");

@@ -81,7 +81,7 @@ static void creates_while_stopped(void)
 	send_and_take(attach_as("waits"));
 }
 
-TEST_WITH(test_roudi_stopped_while_a_port_is_created, start, stop)
+TEST_WITH(roudi_stopped_while_a_port_is_created, start, stop)
 {
 	child_run(creates_while_stopped);
 }
@@ -101,7 +101,7 @@ static void attaches_while_stopped(void)
 	send_and_take(ipc);
 }
 
-TEST_WITH(test_roudi_stopped_while_attaching, start, stop)
+TEST_WITH(roudi_stopped_while_attaching, start, stop)
 {
 	child_run(attaches_while_stopped);
 }
@@ -118,7 +118,7 @@ static void probes(void)
 	ipc_detach(ipc);
 }
 
-TEST_WITH(test_probe_tells_a_stuck_roudi, start, stop)
+TEST_WITH(probe_tells_a_stuck_roudi, start, stop)
 {
 	child_run(probes);
 }
@@ -164,7 +164,7 @@ static void loses_roudi(void)
 	ipc_detach(ipc);
 }
 
-TEST_WITH(test_roudi_killed, start, stop)
+TEST_WITH(roudi_killed, start, stop)
 {
 	child_run(loses_roudi);
 }
@@ -188,7 +188,7 @@ static void asks_a_dying_roudi(void)
 	waitpid(killer, NULL, 0);
 }
 
-TEST_WITH(test_roudi_killed_while_a_port_is_created, start, stop)
+TEST_WITH(roudi_killed_while_a_port_is_created, start, stop)
 {
 	child_run(asks_a_dying_roudi);
 }
@@ -254,7 +254,7 @@ static void lives_on(void)
 	CHECK(write(ask[1], "q", 1) == 1);
 }
 
-TEST_WITH(test_eleven_lives_in_one_process, start, stop)
+TEST_WITH(eleven_lives_in_one_process, start, stop)
 {
 	pid_t pid;
 	char c;
@@ -303,13 +303,13 @@ static void detached_while_roudi_restarts(useconds_t gap_us)
 	assert_int_equal(child_status(pid), 0);
 }
 
-TEST_WITH(test_detached_while_roudi_restarts, start, stop)
+TEST_WITH(detaching_while_roudi_restarts, start, stop)
 {
 	detached_while_roudi_restarts(0);
 }
 
 /* The library's heartbeat, each 300 ms, finds out before anybody attaches. */
-TEST_WITH(test_detached_while_roudi_is_missing, start, stop)
+TEST_WITH(detaching_while_roudi_is_missing, start, stop)
 {
 	detached_while_roudi_restarts(700000);
 }
@@ -332,7 +332,7 @@ static void attaches_somehow(void)
 	ipc_detach(ipc);
 }
 
-TEST_WITH(test_roudi_replaced_while_attaching, start, stop)
+TEST_WITH(roudi_replaced_while_attaching, start, stop)
 {
 	char c;
 
@@ -349,7 +349,7 @@ TEST_WITH(test_roudi_replaced_while_attaching, start, stop)
 }
 
 /* The same, but there is no RouDi for several tries of those that iceoryx makes every 10 ms. */
-TEST_WITH(test_roudi_missing_while_attaching, start, stop)
+TEST_WITH(roudi_missing_while_attaching, start, stop)
 {
 	pid_t pid;
 	char c;

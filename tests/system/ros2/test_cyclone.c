@@ -613,8 +613,8 @@ TEST(odd_words_of_the_environment_are_named)
 	setenv("ROS_STATIC_PEERS", "127.0.0.1;10.0.0.1 10.0.0.2;;<x>", 1);
 	assert_int_equal(ops->create(&host, &b), 0);
 	assert_non_null(strstr(f.log, "ROS_AUTOMATIC_DISCOVERY_RANGE: \"MARS\" is not LOCALHOST"));
-	assert_non_null(strstr(f.log, "ROS_STATIC_PEERS: \"10.0.0.1 10.0.0.2\" is no address"));
-	assert_non_null(strstr(f.log, "ROS_STATIC_PEERS: \"<x>\" is no address"));
+	assert_non_null(strstr(f.log, "ROS_STATIC_PEERS: \"10.0.0.1 10.0.0.2\" is not an address"));
+	assert_non_null(strstr(f.log, "ROS_STATIC_PEERS: \"<x>\" is not an address"));
 	assert_null(strstr(f.log, "\"127.0.0.1\" is"));
 	ops->destroy(b);
 	f.log[0] = '\0';
