@@ -3,6 +3,7 @@
 #include "boot.h"
 
 #include "control/control.h"
+#include "dispatch/pool.h"
 #include "registry/bridge.h"
 #include "config/config.h"
 #include "registry/registry.h"
@@ -419,44 +420,49 @@ void boot_simd_end(struct boot *b)
 	registry_destroy(b->simd);
 }
 
-/* ---- dispatch's thread ---- */
+/* ---- dispatch's threads ---- */
 
-static void *work_main(void *arg)
+static void work_begin(void *arg)
 {
-	const struct work *w = (const struct work *)arg;
+	log_thread_use((struct log_ring *)arg);
+}
 
-	log_thread_use(w->b->ring);
-	if (exec_run(w->x) < 0)
-		log_error("the dispatch loop has failed");
-	return NULL;
+static unsigned work_threads(const struct boot *b)
+{
+	int64_t n = conf_int(conf_root(b->conf), "dispatch.threads");
+
+	n = n ? n : sysconf(_SC_NPROCESSORS_ONLN);
+	return n < 1 ? 1 : n > POOL_THREADS_MAX ? POOL_THREADS_MAX : (unsigned)n;
 }
 
 int boot_dispatch(struct boot *b)
 {
-	for (; b->n_work < b->simd->n_shards; b->n_work++) {
-		struct work *w = &b->work[b->n_work];
-		char name[24];
-		int r;
+	struct conf_view root = conf_root(b->conf);
+	struct exec *execs[WIRE_SHARDS_MAX];
+	struct pool_options o = {
+		.execs = execs,
+		.n = b->simd->n_shards,
+		.threads = work_threads(b),
+		.backlog_dur_ns = conf_int(root, "dispatch.backlog_ms") * NS_PER_MS,
+		.idle_dur_ns = conf_int(root, "dispatch.idle_ms") * NS_PER_MS,
+		.owner = b->x,
+		.begin = work_begin,
+		.arg = b->ring,
+	};
+	int r;
 
-		snprintf(name, sizeof(name), "simd-work.%u", b->n_work);
-		*w = (struct work){ .b = b, .x = shard_exec(b->simd, b->n_work) };
-		r = thread_start(&w->thread, name, work_main, w);
-		if (r < 0) {
-			boot_dispatch_end(b);
-			return err_sys(r, "cannot start %s", name);
-		}
-	}
-	return 0;
+	for (unsigned i = 0; i < o.n; i++)
+		execs[i] = shard_exec(b->simd, i);
+	r = pool_create(&o, &b->pool);
+	b->simd->pool = b->pool;
+	return r;
 }
 
 void boot_dispatch_end(struct boot *b)
 {
-	while (b->n_work) {
-		struct work *w = &b->work[--b->n_work];
-
-		exec_quit(w->x);
-		pthread_join(w->thread, NULL);
-	}
+	b->simd->pool = NULL;
+	pool_destroy(b->pool);
+	b->pool = NULL;
 }
 
 /* ---- data plane, control socket, processes, readiness ---- */

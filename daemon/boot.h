@@ -12,7 +12,6 @@
 #include "registry/admission.h"
 #include "supervise/runtime.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -20,6 +19,7 @@ struct conf;
 struct control;
 struct supervisor;
 struct log_ring;
+struct pool;
 struct simd;
 
 struct boot_args {
@@ -27,12 +27,6 @@ struct boot_args {
 	struct opt_strings rigs, sets;
 	bool check, print, clean_up;
 	int64_t ready_fd;
-};
-
-struct work { /* a dispatch thread */
-	struct boot *b;
-	struct exec *x;
-	pthread_t thread;
 };
 
 struct boot {
@@ -53,8 +47,7 @@ struct boot {
 	struct supervisor *supervisor;
 	struct simd *simd;
 	struct control *control;
-	struct work work[64]; /* one a shard */
-	unsigned n_work;
+	struct pool *pool;
 	int ready_result;  /* of the first generation of the data plane */
 	unsigned mistakes; /* in the configuration, that were reported */
 	bool dataplane_ready, signalled, reexec;

@@ -77,7 +77,13 @@ static const struct conf_key dispatch_keys[] = {
 	INT("queue", 512, 1, 4096,
 	    "Deliveries that may wait for one bridge; above that they fail (reason bridge-busy)."),
 	INT("lanes", 0, 0, 64, "Most lanes over all bridges; 0: the number of CPUs; each bridge has at least one."),
-	INT("idle_ms", 5000, 100, 600000, "A further lane of a bridge that had no work for so long is removed."),
+	INT("threads", 0, 0, 64,
+	    "Most threads that dispatch for rigs of which no bridge could carry the same channel; 0: the number of CPUs. One "
+	    "serves all while that suffices."),
+	INT("backlog_ms", 2, 1, 1000,
+	    "A further thread is woken when one of these rigs has waited for its turn for longer."),
+	INT("idle_ms", 5000, 100, 600000,
+	    "A further lane of a bridge that had no work for so long is removed; a further thread sleeps."),
 	{ 0 }
 };
 

@@ -1,246 +1,278 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The task pool: see pool.h. This file alone in dispatch makes threads; the state machines never do.
+ * The dispatch thread pool: see pool.h. This file alone in dispatch makes threads; the state machines never do.
  *
- * Thread: any; everything in struct pool but the idle wait is guarded by its lock.
+ * A loop's descriptor lies in the pool's epoll one-shot: who gets its event has the loop, and hands it back by arming the
+ * descriptor again, which reports at once what came meanwhile. The epoll keeps ready loops in the order in which they became
+ * ready, so one that is taken has become ready after each that was taken before it was last armed: that bounds how long
+ * it has waited, without a clock beside the queue.
+ *
+ * Thread: serve() and what it calls the pool's; the rest the owner's. `lock` is a leaf.
  */
 #include "pool.h"
-#include "thread.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "err.h"
+#include "fd.h"
+#include "log.h"
 #include "mem.h"
+#include "thread.h"
+#include "timeutil.h"
 
-struct seat { /* of one thread */
-	struct pool *p;
-	pthread_t thread;
-	enum { SEAT_FREE, SEAT_TAKEN, SEAT_LEFT } state; /* left: to be joined */
-	char name[16];
+LOG_TOPIC("dispatch");
+
+struct loop {
+	struct exec *x;
+	struct exec_post first;        /* its first turn sets its alarm */
+	_Atomic int64_t armed_mono_ns; /* when it was handed back */
 };
 
 struct pool {
+	struct pool_options o;
+	int epoll_fd, stop_fd;
+	unsigned max, n_threads; /* of threads */
+	pthread_t threads[POOL_THREADS_MAX];
+	struct loop loops[POOL_EXECS_MAX];
+
 	pthread_mutex_t lock;
-	struct pool_task *first, **end; /* guarded by lock, as all that follows */
-	uint32_t queued, threads, idle, min, max;
-	bool waking;   /* a wake-up is on its way */
-	bool starting; /* a thread is being made */
-	bool closed;
-	int64_t idle_dur_ns;
-	struct pool_figures figures;
-	char name[16];
-	struct pool_idle wait;
-	_Atomic uint32_t bell; /* the default idle wait: a futex */
-	struct seat *seats;    /* [max] */
+	pthread_cond_t wanted;  /* with lock: granted or stopping */
+	unsigned granted;       /* wake-ups that no thread has taken yet; guarded by lock */
+	int64_t woken_mono_ns;  /* the last one; guarded by lock */
+	bool stopping;          /* guarded by lock */
+	_Atomic unsigned awake; /* written under lock */
+
+	/* load, as the tick sees it */
+	atomic_bool ticking, calm; /* calm: a thread has found nothing to do since the last tick */
+	_Atomic uint64_t turns;
+	struct exec_post tick_on;
+	struct exec_timer tick;
+	uint64_t turns_seen; /* the owner's */
 };
 
-/* ---- the default idle wait ---- */
+/* ---- waking and sleeping ---- */
 
-static uint32_t bell_prepare(void *arg)
+/* One at a time: the last one must have had the time to take what waits. */
+static void wake_one(struct pool *p, int64_t now_mono_ns)
 {
-	return atomic_load(&((struct pool *)arg)->bell);
+	if (atomic_load_explicit(&p->awake, memory_order_relaxed) >= p->max)
+		return;
+	pthread_mutex_lock(&p->lock);
+	if (p->awake < p->max && now_mono_ns - p->woken_mono_ns > p->o.backlog_dur_ns) {
+		p->woken_mono_ns = now_mono_ns;
+		p->awake++;
+		p->granted++;
+		pthread_cond_signal(&p->wanted);
+	}
+	pthread_mutex_unlock(&p->lock);
 }
 
-static void bell_wait(void *arg, uint32_t ticket, int64_t timeout_dur_ns)
+/* False: the last one stays. */
+static bool may_sleep(struct pool *p)
 {
-	struct timespec t = { .tv_sec = (time_t)(timeout_dur_ns / 1000000000),
-			      .tv_nsec = (long)(timeout_dur_ns % 1000000000) };
+	bool yes;
 
-	syscall(SYS_futex, &((struct pool *)arg)->bell, FUTEX_WAIT_PRIVATE, ticket, &t, NULL, 0);
+	pthread_mutex_lock(&p->lock);
+	yes = p->awake > 1;
+	p->awake -= yes;
+	pthread_mutex_unlock(&p->lock);
+	return yes;
 }
 
-static void bell_wake(void *arg)
+/* False: the pool ends. */
+static bool sleep_until_wanted(struct pool *p)
+{
+	bool stop;
+
+	pthread_mutex_lock(&p->lock);
+	while (!p->granted && !p->stopping)
+		pthread_cond_wait(&p->wanted, &p->lock);
+	stop = p->stopping;
+	p->granted -= !stop;
+	pthread_mutex_unlock(&p->lock);
+	return !stop;
+}
+
+/* ---- the tick, armed while a thread has been busy for longer than the backlog ---- */
+
+static void on_load(struct pool *p)
+{
+	if (!atomic_exchange(&p->ticking, true))
+		exec_post(&p->tick_on);
+}
+
+static void tick_again(void *arg)
 {
 	struct pool *p = arg;
 
-	atomic_fetch_add(&p->bell, 1);
-	syscall(SYS_futex, &p->bell, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	exec_timer_at(&p->tick, exec_now(p->o.owner) + p->o.backlog_dur_ns);
 }
 
-/* ---- threads ---- */
-
-static int start_thread(struct pool *p);
-
-/* Up to a batch off the list. */
-static uint32_t take(struct pool *p, struct pool_task **ret)
+static bool somebody_waits(const struct pool *p)
 {
-	struct pool_task *last = NULL;
-	uint32_t n = 0;
+	struct pollfd f = { .fd = p->epoll_fd, .events = POLLIN };
 
-	*ret = p->first;
-	for (struct pool_task *t = p->first; t && n < POOL_BATCH; t = t->next) {
-		last = t;
-		n++;
+	return poll(&f, 1, 0) > 0;
+}
+
+/* A ready loop, and not one turn has ended for a whole tick: all threads are inside long ones, or wait for a CPU. */
+static void on_tick(void *arg)
+{
+	struct pool *p = arg;
+	uint64_t turns = atomic_load(&p->turns);
+	bool calm = atomic_exchange(&p->calm, false);
+
+	if (!calm && turns == p->turns_seen && somebody_waits(p))
+		wake_one(p, exec_now(p->o.owner));
+	p->turns_seen = turns;
+	if (calm)
+		atomic_store(&p->ticking, false);
+	else
+		tick_again(p);
+}
+
+/* ---- serving ---- */
+
+struct shift {                 /* what a thread knows since it was woken */
+	int64_t since_mono_ns; /* what it takes now has become ready later than that */
+	int64_t busy_mono_ns;  /* since when it has not found the epoll empty */
+};
+
+static int hand_back(struct pool *p, struct loop *l, int op)
+{
+	struct epoll_event ev = { .events = EPOLLIN | EPOLLONESHOT, .data.ptr = l };
+
+	atomic_store_explicit(&l->armed_mono_ns, mono_now_ns(), memory_order_relaxed);
+	return epoll_ctl(p->epoll_fd, op, exec_fd(l->x), &ev) < 0 ? -errno : 0;
+}
+
+static void take_turn(struct pool *p, struct loop *l, struct shift *s)
+{
+	int64_t now = mono_now_ns(), armed = atomic_load_explicit(&l->armed_mono_ns, memory_order_relaxed), due;
+
+	if (armed > s->since_mono_ns)
+		s->since_mono_ns = armed;
+	if (now - s->since_mono_ns > p->o.backlog_dur_ns)
+		wake_one(p, now);
+	if (now - s->busy_mono_ns > p->o.backlog_dur_ns)
+		on_load(p);
+	if (exec_turn(l->x, &due) < 0 || hand_back(p, l, EPOLL_CTL_MOD) < 0)
+		log_error("a dispatch loop has failed: %s", err_why());
+	atomic_fetch_add_explicit(&p->turns, 1, memory_order_relaxed);
+}
+
+/* The next loop that is ready. 0: none for the idle time; -1: the pool ends. */
+static int next_loop(struct pool *p, struct loop **ret, struct shift *s)
+{
+	struct epoll_event ev;
+	int n = epoll_wait(p->epoll_fd, &ev, 1, 0);
+
+	if (n == 0) {
+		atomic_store_explicit(&p->calm, true, memory_order_relaxed);
+		n = epoll_wait(p->epoll_fd, &ev, 1, (int)(p->o.idle_dur_ns / NS_PER_MS));
+		s->since_mono_ns = s->busy_mono_ns = mono_now_ns();
 	}
-	if (!n)
-		return 0;
-	p->first = last->next;
-	last->next = NULL;
-	if (!p->first)
-		p->end = &p->first;
-	p->queued -= n;
-	p->figures.tasks += n;
-	p->figures.batches++;
-	return n;
+	if (n < 0)
+		return errno == EINTR ? 1 : -1;
+	*ret = n ? ev.data.ptr : NULL;
+	return n && !ev.data.ptr ? -1 : n;
 }
 
-/* run() may push the task again or free it: next is read before. */
-static void run_batch(struct pool_task *t)
+/* Until there is nothing to do for the idle time. False: the pool ends. */
+static bool serve(struct pool *p)
 {
-	while (t) {
-		struct pool_task *next = t->next;
+	int64_t now = mono_now_ns();
+	struct shift s = { now, now };
 
-		t->run(t);
-		t = next;
-	}
-}
+	for (;;) {
+		struct loop *l = NULL;
+		int n = next_loop(p, &l, &s);
 
-enum help { HELP_NONE, HELP_WAKE, HELP_START };
-
-/* Something is left: who else could take it? */
-static enum help call_help(struct pool *p)
-{
-	if (!p->first || p->waking)
-		return HELP_NONE;
-	if (p->idle) {
-		p->waking = true;
-		p->figures.wakes++;
-		return HELP_WAKE;
-	}
-	if (p->threads < p->max && !p->starting && !p->closed) {
-		p->starting = true;
-		return HELP_START;
-	}
-	return HELP_NONE;
-}
-
-static void bring(struct pool *p, enum help help)
-{
-	if (help == HELP_WAKE)
-		p->wait.wake(p->wait.arg);
-	else if (help == HELP_START)
-		(void)start_thread(p); /* without one the others go on alone */
-}
-
-/* False: this thread is to end. The lock is held. */
-static bool wait_for_work(struct pool *p)
-{
-	int64_t began = 0;
-	struct timespec t;
-
-	while (!p->first) {
-		uint32_t ticket = p->wait.prepare(p->wait.arg);
-		int64_t now;
-
-		clock_gettime(CLOCK_MONOTONIC, &t);
-		now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-		began = began ? began : now;
-		if (p->closed || (p->threads > p->min && now - began >= p->idle_dur_ns))
+		if (n < 0)
 			return false;
-		p->idle++;
-		pthread_mutex_unlock(&p->lock);
-		p->wait.wait(p->wait.arg, ticket, p->idle_dur_ns);
-		pthread_mutex_lock(&p->lock);
-		p->idle--;
-		p->waking = false;
+		if (l)
+			take_turn(p, l, &s);
+		else if (n == 0 && may_sleep(p))
+			return true;
 	}
-	return true;
 }
 
 static void *work(void *arg)
 {
-	struct seat *seat = arg;
-	struct pool *p = seat->p;
+	struct pool *p = arg;
 
-	pthread_mutex_lock(&p->lock);
-	p->starting = false;
-	while (wait_for_work(p)) {
-		struct pool_task *batch;
-		enum help help;
-
-		take(p, &batch);
-		help = call_help(p);
-		pthread_mutex_unlock(&p->lock);
-		bring(p, help);
-		run_batch(batch);
-		pthread_mutex_lock(&p->lock);
-	}
-	p->threads--;
-	p->figures.ended++;
-	seat->state = SEAT_LEFT;
-	pthread_mutex_unlock(&p->lock);
+	if (p->o.begin)
+		p->o.begin(p->o.arg);
+	while (sleep_until_wanted(p) && serve(p))
+		continue;
 	return NULL;
 }
 
-/* A seat for a new thread; there is one, since threads < max. The lock is held, but not while joining. */
-static struct seat *take_seat(struct pool *p)
+static void *work_alone(void *arg)
 {
-	struct seat *s = p->seats;
+	struct pool *p = arg;
 
-	while (s->state == SEAT_TAKEN)
-		s++;
-	if (s->state == SEAT_LEFT) {
-		s->state = SEAT_TAKEN; /* nobody else's from here on */
-		pthread_mutex_unlock(&p->lock);
-		pthread_join(s->thread, NULL); /* it has let go of the lock and is on its last line */
-		pthread_mutex_lock(&p->lock);
-	}
-	s->state = SEAT_TAKEN;
-	s->p = p;
-	snprintf(s->name, sizeof(s->name), "%.10s.%u", p->name, (unsigned)(s - p->seats));
-	return s;
+	if (p->o.begin)
+		p->o.begin(p->o.arg);
+	if (exec_run(p->loops[0].x) < 0)
+		log_error("the dispatch loop has failed: %s", err_why());
+	return NULL;
 }
 
-static int start_thread(struct pool *p)
+/* ---- making and ending ---- */
+
+static void nothing(void *arg)
 {
-	struct seat *s;
+	(void)arg;
+}
+
+static int watch_loops(struct pool *p)
+{
+	struct epoll_event stop = { .events = EPOLLIN };
 	int r;
 
-	pthread_mutex_lock(&p->lock);
-	p->threads++; /* before it runs, so that nobody starts one too many */
-	s = take_seat(p);
-	r = thread_start(&s->thread, s->name, work, s);
-	if (r < 0) {
-		p->threads--;
-		p->starting = false;
-		s->state = SEAT_FREE;
-	} else {
-		p->figures.started++;
+	p->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	p->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (p->epoll_fd < 0 || p->stop_fd < 0 || epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, p->stop_fd, &stop) < 0)
+		return err_sys(-errno, "dispatch threads have nothing to wait on");
+	for (unsigned i = 0; i < p->o.n; i++) {
+		struct loop *l = &p->loops[i];
+
+		exec_post_init(&l->first, l->x, nothing, NULL);
+		exec_post(&l->first);
+		r = hand_back(p, l, EPOLL_CTL_ADD);
+		if (r < 0)
+			return err_sys(r, "the loop of shard %u cannot be watched", i);
 	}
-	pthread_mutex_unlock(&p->lock);
-	return r;
+	return 0;
 }
 
-/* ---- the pool ---- */
+static int start(struct pool *p, void *(*body)(void *))
+{
+	for (; p->n_threads < p->max; p->n_threads++) {
+		char name[24];
+		int r;
+
+		snprintf(name, sizeof(name), "simd-work.%u", p->n_threads);
+		r = thread_start(&p->threads[p->n_threads], name, body, p);
+		if (r < 0)
+			return err_sys(r, "cannot start %s", name);
+	}
+	return 0;
+}
 
 static bool good(const struct pool_options *o)
 {
-	uint32_t min = o->threads_min ? o->threads_min : 1, max = o->threads_max ? o->threads_max : min;
-
-	return o->name && o->name[0] && strlen(o->name) <= 10 && min <= max && max <= POOL_THREADS_MAX &&
-	       o->idle_dur_ns >= 0 && (!o->idle || (o->idle->prepare && o->idle->wait && o->idle->wake));
-}
-
-static void init(struct pool *p, const struct pool_options *o)
-{
-	pthread_mutex_init(&p->lock, NULL);
-	p->end = &p->first;
-	p->min = o->threads_min ? o->threads_min : 1;
-	p->max = o->threads_max ? o->threads_max : p->min;
-	p->idle_dur_ns = o->idle_dur_ns ? o->idle_dur_ns : INT64_C(5000000000);
-	strcpy(p->name, o->name);
-	p->wait =
-		o->idle ? *o->idle
-			: (struct pool_idle){ .prepare = bell_prepare, .wait = bell_wait, .wake = bell_wake, .arg = p };
+	return o->execs && o->n && o->n <= POOL_EXECS_MAX && o->threads && o->threads <= POOL_THREADS_MAX && o->owner &&
+	       o->backlog_dur_ns > 0 && o->idle_dur_ns >= NS_PER_MS;
 }
 
 int pool_create(const struct pool_options *o, struct pool **ret)
@@ -248,17 +280,25 @@ int pool_create(const struct pool_options *o, struct pool **ret)
 	struct pool *p;
 	int r = 0;
 
-	if (!o || !good(o))
-		return -EINVAL;
+	if (!good(o))
+		return err_set(-EINVAL, "the dispatch thread pool is given no loops, or no threads");
 	p = MEM_NEW(struct pool);
 	if (!p)
-		return -ENOMEM;
-	init(p, o);
-	p->seats = mem_calloc(p->max, sizeof(*p->seats));
-	if (!p->seats)
-		r = -ENOMEM;
-	for (uint32_t i = 0; i < p->min && r == 0; i++)
-		r = start_thread(p);
+		return err_nomem();
+	p->o = *o;
+	p->epoll_fd = p->stop_fd = -1;
+	p->awake = p->granted = 1;
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->wanted, NULL);
+	exec_post_init(&p->tick_on, o->owner, tick_again, p);
+	exec_timer_init(&p->tick, o->owner, on_tick, p);
+	for (unsigned i = 0; i < o->n; i++)
+		p->loops[i].x = o->execs[i];
+	p->max = o->threads < o->n ? o->threads : o->n; /* more would have nothing to serve */
+	if (o->n > 1)
+		r = watch_loops(p);
+	if (r == 0)
+		r = start(p, o->n > 1 ? work : work_alone);
 	if (r < 0) {
 		pool_destroy(p);
 		return r;
@@ -267,80 +307,40 @@ int pool_create(const struct pool_options *o, struct pool **ret)
 	return 0;
 }
 
-int pool_push_list(struct pool *p, struct pool_task *first, struct pool_task *last, uint32_t n)
+static void stop(struct pool *p)
 {
-	bool wake;
-
-	last->next = NULL;
-	pthread_mutex_lock(&p->lock);
-	if (p->closed) {
-		pthread_mutex_unlock(&p->lock);
-		return -ESHUTDOWN;
-	}
-	*p->end = first;
-	p->end = &last->next;
-	p->queued += n;
-	wake = p->idle && !p->waking;
-	if (wake) {
-		p->waking = true;
-		p->figures.wakes++;
-	}
-	pthread_mutex_unlock(&p->lock);
-	if (wake)
-		p->wait.wake(p->wait.arg);
-	return 0;
-}
-
-int pool_push(struct pool *p, struct pool_task *t)
-{
-	return pool_push_list(p, t, t, 1);
-}
-
-void pool_close(struct pool *p)
-{
-	uint32_t n;
+	static const uint64_t one = 1;
 
 	pthread_mutex_lock(&p->lock);
-	n = p->closed ? 0 : p->threads;
-	p->closed = true;
+	p->stopping = true;
+	pthread_cond_broadcast(&p->wanted);
 	pthread_mutex_unlock(&p->lock);
-	while (n--)
-		p->wait.wake(p->wait.arg);
-}
-
-void pool_stop(struct pool *p)
-{
-	pool_close(p);
-	pthread_mutex_lock(&p->lock);
-	for (uint32_t i = 0; p->seats && i < p->max; i++) {
-		struct seat *s = &p->seats[i];
-
-		if (s->state == SEAT_FREE)
-			continue;
-		pthread_mutex_unlock(&p->lock);
-		pthread_join(s->thread, NULL);
-		pthread_mutex_lock(&p->lock);
-		s->state = SEAT_FREE;
-	}
-	pthread_mutex_unlock(&p->lock);
+	if (p->stop_fd >= 0)
+		(void)!write(p->stop_fd, &one, sizeof(one));
+	else
+		exec_quit(p->loops[0].x);
 }
 
 void pool_destroy(struct pool *p)
 {
 	if (!p)
 		return;
-	pool_stop(p);
+	if (p->n_threads)
+		stop(p);
+	while (p->n_threads)
+		pthread_join(p->threads[--p->n_threads], NULL);
+	exec_post_cancel(&p->tick_on);
+	exec_timer_cancel(&p->tick);
+	for (unsigned i = 0; i < p->o.n; i++)
+		exec_post_cancel(&p->loops[i].first);
+	fd_close(p->stop_fd);
+	fd_close(p->epoll_fd);
+	pthread_cond_destroy(&p->wanted);
 	pthread_mutex_destroy(&p->lock);
-	mem_free(p->seats);
 	mem_free(p);
 }
 
-void pool_figures(struct pool *p, struct pool_figures *ret)
+unsigned pool_awake(const struct pool *p)
 {
-	pthread_mutex_lock(&p->lock);
-	*ret = p->figures;
-	ret->threads = p->threads;
-	ret->idle = p->idle;
-	ret->queued = p->queued;
-	pthread_mutex_unlock(&p->lock);
+	return p ? atomic_load_explicit(&p->awake, memory_order_relaxed) : 1;
 }

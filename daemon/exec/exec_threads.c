@@ -199,7 +199,10 @@ static void disown(struct exec_threads *t)
 	atomic_store_explicit(&t->running, false, memory_order_release);
 }
 
-/* The alarm comes last, for timers that the events have armed; one that is due already makes the descriptor readable. */
+/*
+ * Descriptors come first: what is posted from then on leaves the descriptor readable, for its wake-up is not read. The alarm
+ * comes last, for timers that were armed meanwhile; one that is due already is as good as a post.
+ */
 static int threads_turn(struct exec *x, int64_t *ret_due_mono_ns)
 {
 	struct exec_threads *t = threads_of(x);
@@ -207,9 +210,9 @@ static int threads_turn(struct exec *x, int64_t *ret_due_mono_ns)
 	int r, timeout_ms = -1;
 
 	own(t);
+	r = wait_events(t, 0);
 	run_timers(t, mono_now_ns());
 	exec_post_batch(x);
-	r = wait_events(t, 0);
 	if (r >= 0)
 		r = arm(t, mono_now_ns(), &timeout_ms);
 	if (timeout_ms == 0)

@@ -9,11 +9,13 @@
 #include "jsonx.h"
 #include "mem.h"
 #include "rate.h"
+#include "rig.h"
 #include "shards.h"
 #include "rig.h"
 #include "simd.h"
 
 #include "dispatch.h"
+#include "pool.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -273,6 +275,26 @@ static json_t *spans(int64_t p50_dur_ns, int64_t p99_dur_ns)
 	return JSONX_MAKE(JX_INT("p50", p50_dur_ns), JX_INT("p99", p99_dur_ns));
 }
 
+static json_t *shard_json(const struct simd *s, const struct dispatch_shard_stats *st)
+{
+	json_t *rigs = json_array();
+
+	for (unsigned i = 0; i < s->n_rigs; i++)
+		if (s->rigs[i].shard == st->shard)
+			json_array_append_new(rigs, json_string(s->rigs[i].name));
+	return JSONX_MAKE(JX_INT("shard", st->shard), JX_NEW("rigs", rigs), JX_INT("channels", st->n_channels),
+			  JX_INT("bridges", st->n_bridges), JX_INT("turns", st->turns));
+}
+
+static json_t *shards_json(const struct simd *s, const struct dispatch_stats *st)
+{
+	json_t *a = json_array();
+
+	for (uint32_t i = 0; i < st->n_shards; i++)
+		json_array_append_new(a, shard_json(s, &st->shards[i]));
+	return a;
+}
+
 static json_t *dispatch_json(const struct simd *s, const struct dispatch_stats *st)
 {
 	json_t *chans = json_array();
@@ -286,7 +308,8 @@ static json_t *dispatch_json(const struct simd *s, const struct dispatch_stats *
 		if (id < WIRE_CHANNELS_MAX && s->by_id[id])
 			json_array_append_new(chans, dispatch_channel_json(s->by_id[id], &st->channels[i]));
 	}
-	return JSONX_MAKE(JX_INT("queued", queued), JX_INT("threads", 1), JX_INT("lanes", st->lanes),
+	return JSONX_MAKE(JX_INT("queued", queued), JX_INT("threads", pool_awake(s->pool)),
+			  JX_NEW("shards", shards_json(s, st)), JX_INT("lanes", st->lanes),
 			  JX_INT("lanes_max", st->lanes_max), JX_INT("wakeups", st->wakeups),
 			  JX_INT("packets_out", st->packets_out), JX_INT("packets_in", st->packets_in),
 			  JX_INT("invalid", st->invalid),

@@ -24,6 +24,7 @@
 struct channel;
 struct channel_events;
 struct ipc;
+struct pool;
 struct rig;
 struct services;
 struct shards;
@@ -125,6 +126,7 @@ struct simd {
 
 	struct exec_timer rate_timer;
 	struct shards *shards; /* shards.c */
+	struct pool *pool;     /* whose threads serve them; NULL: somebody else does */
 	struct timekeeper *time;
 };
 

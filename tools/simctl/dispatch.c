@@ -9,12 +9,30 @@ static void print_spans(const char *what, const json_t *spans)
 	printf("%s p50 %.1f us, p99 %.1f us\n", what, json_num(spans, "p50") / 1e3, json_num(spans, "p99") / 1e3);
 }
 
+/* Only where there are several. */
+static void print_shards(const json_t *shards)
+{
+	size_t i, k;
+	json_t *s, *rig;
+
+	if (json_array_size(shards) < 2)
+		return;
+	json_array_foreach(shards, i, s) {
+		printf("shard %.0f: %.0f channels, %.0f bridges, %.0f turns;", json_num(s, "shard"),
+		       json_num(s, "channels"), json_num(s, "bridges"), json_num(s, "turns"));
+		json_array_foreach(json_object_get(s, "rigs"), k, rig)
+			printf(" %s", json_string_value(rig));
+		putchar('\n');
+	}
+}
+
 static void print_head(const json_t *d)
 {
 	printf("queue: %.0f deliveries; threads: %.0f; lanes: %.0f of %.0f\n", json_num(d, "queued"),
 	       json_num(d, "threads"), json_num(d, "lanes"), json_num(d, "lanes_max"));
 	printf("wake-ups: %.0f; packets: %.0f out, %.0f in; invalid slots: %.0f\n", json_num(d, "wakeups"),
 	       json_num(d, "packets_out"), json_num(d, "packets_in"), json_num(d, "invalid"));
+	print_shards(json_object_get(d, "shards"));
 	print_spans("publish to lane:  ", json_object_get(d, "queue_ns"));
 	print_spans("lane to answer:   ", json_object_get(d, "publish_ns"));
 }

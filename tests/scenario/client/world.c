@@ -11,7 +11,9 @@
 #include "config/config.h"
 #include "registry/admission.h"
 #include "registry/dataplane.h"
+#include "dispatch/pool.h"
 #include "registry/registry.h"
+#include "registry/shards.h"
 #include "registry/simd.h"
 #include "err.h"
 #include "ipc.h"
@@ -82,7 +84,7 @@ static void dataplane_begin(struct world *w)
 static void simd_begin(struct world *w)
 {
 	struct registry_options o = {
-		.x = w->x, .dx = w->x, .conf = w->conf, .runtime_dir = "/test", .id = ++w->id << 33
+		.x = w->x, .dx = w->dx, .conf = w->conf, .runtime_dir = "/test", .id = ++w->id << 33
 	};
 	struct pools pools;
 
@@ -108,10 +110,29 @@ static void *simd_thread(void *arg)
 	return NULL;
 }
 
+/* As simd does it, but with more threads than would be needed. */
+static void pool_begin(struct world *w)
+{
+	struct exec *execs[WIRE_SHARDS_MAX];
+	struct pool_options o = { .execs = execs,
+				  .n = w->simd->n_shards,
+				  .threads = 4,
+				  .backlog_dur_ns = MS / 20,
+				  .idle_dur_ns = 5 * MS,
+				  .owner = w->x };
+
+	for (unsigned i = 0; i < o.n; i++)
+		execs[i] = shard_exec(w->simd, i);
+	CHECK(pool_create(&o, &w->pool));
+	w->simd->pool = w->pool;
+}
+
 static void thread_begin(struct world *w)
 {
-	if (w->threads)
-		assert_int_equal(pthread_create(&w->thread, NULL, simd_thread, w), 0);
+	if (!w->threads)
+		return;
+	pool_begin(w);
+	assert_int_equal(pthread_create(&w->thread, NULL, simd_thread, w), 0);
 }
 
 static void thread_end(struct world *w)
@@ -120,6 +141,8 @@ static void thread_end(struct world *w)
 		return;
 	exec_quit(w->x);
 	pthread_join(w->thread, NULL);
+	w->simd->pool = NULL;
+	pool_destroy(w->pool);
 }
 
 void world_kill_simd(struct world *w)
@@ -129,8 +152,10 @@ void world_kill_simd(struct world *w)
 		ipc_mem_kill(w->simd->dataplane.ipc);
 	simd_end(w);
 	if (w->threads) {
+		exec_destroy(w->dx);
 		exec_destroy(w->x);
 		CHECK(exec_threads_create(&w->x));
+		CHECK(exec_threads_create(&w->dx));
 	}
 }
 
@@ -204,6 +229,7 @@ void world_create(struct world *w, uint64_t seed, const char *extra)
 {
 	world_init(w, extra, true);
 	CHECK(exec_sim_create(seed, 10 * S, &w->x));
+	w->dx = w->x;
 	simd_begin(w);
 }
 
@@ -211,6 +237,7 @@ void world_create_threads(struct world *w, const char *extra)
 {
 	world_init(w, extra, false);
 	CHECK(exec_threads_create(&w->x));
+	CHECK(exec_threads_create(&w->dx));
 	world_start_simd(w);
 }
 
@@ -222,6 +249,8 @@ void world_destroy(struct world *w)
 		thread_end(w);
 		simd_end(w);
 	}
+	if (w->dx != w->x)
+		exec_destroy(w->dx);
 	exec_destroy(w->x);
 	conf_destroy(w->conf);
 	ipc_mem_bus_destroy(w->bus);

@@ -24,7 +24,8 @@
 #define S  INT64_C(1000000000)
 
 struct world {
-	struct exec *x;
+	struct exec *x, *dx; /* dx: of dispatch, with threads; else the same */
+	struct pool *pool;   /* with threads */
 	struct ipc_mem_bus *bus;
 	struct conf *conf;
 	struct simd *simd;
@@ -35,7 +36,7 @@ struct world {
 	bool threads, left;
 	pthread_t thread;
 	char path[TEST_PATH_MAX];
-	char text[2048];
+	char text[4096];
 	struct mem_stats before;
 };
 

@@ -1,284 +1,371 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The task pool: every task once, in order, batches, wake-ups, threads that come and go. For TSan too. */
+/*
+ * The dispatch thread pool on real threads: nothing is lost, no loop is served by two at once, one thread serves while it
+ * suffices, another one is woken when a loop waits, and sleeps again. For TSan too. What is waited for here is bounded by
+ * the runner's limit.
+ */
 #include "support/test.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "dispatch/pool.h"
 #include "mem.h"
+#include "timeutil.h"
 
-#define TASKS 20000
+#define LOOPS   6
+#define POSTERS 3
+#define POSTS   2000
 
-struct item {
-	struct pool_task task; /* first */
-	atomic_uint *total;
-	unsigned n, *order; /* order: of one thread's runs; NULL: do not look */
-	atomic_uint runs;
+struct loop {
+	struct exec *x;
+	struct exec_post post;
+	struct exec_timer timer;
+	struct desk *desk;
+	unsigned posts, ticks, inside; /* plain: turns of one loop never overlap */
+	pthread_t last;
+	bool moved; /* another thread than before has served it */
 };
 
-static struct item items[4 * TASKS];
-
-static void count(struct pool_task *t)
-{
-	struct item *i = (struct item *)(void *)t;
-
-	atomic_fetch_add(&i->runs, 1);
-	if (i->order) {
-		assert_int_equal(i->n, *i->order);
-		++*i->order;
-	}
-	atomic_fetch_add(i->total, 1);
-}
-
-static struct pool *make(uint32_t min, uint32_t max, int64_t idle_dur_ns)
-{
-	struct pool_options o = { .name = "test", .threads_min = min, .threads_max = max, .idle_dur_ns = idle_dur_ns };
-	struct pool *p;
-
-	assert_int_equal(pool_create(&o, &p), 0);
-	return p;
-}
-
-TEST(bad_options_are_refused)
-{
-	static const struct pool_options bad[] = {
-		{ .name = NULL },
-		{ .name = "" },
-		{ .name = "elevenchars" },
-		{ .name = "x", .threads_min = 2, .threads_max = 1 },
-		{ .name = "x", .threads_max = POOL_THREADS_MAX + 1 },
-		{ .name = "x", .idle_dur_ns = -1 },
-	};
-	struct pool *p = NULL;
-
-	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_int_equal(pool_create(&bad[i], &p), -EINVAL);
-	assert_int_equal(pool_create(NULL, &p), -EINVAL);
-	assert_null(p);
-	pool_destroy(NULL);
-}
-
-TEST(one_thread_keeps_the_order)
-{
-	struct pool *p = make(1, 1, 0);
-	struct pool_figures f;
-	atomic_uint total = 0;
-	unsigned order = 0;
-
-	for (unsigned i = 0; i < TASKS; i++) {
-		items[i] = (struct item){ .task.run = count, .total = &total, .n = i, .order = &order };
-		assert_int_equal(pool_push(p, &items[i].task), 0);
-	}
-	pool_stop(p);
-	assert_int_equal(total, TASKS);
-	pool_figures(p, &f);
-	assert_int_equal(f.tasks, TASKS);
-	assert_int_equal(f.threads, 0);
-	assert_int_equal(f.started, 1);
-	assert_true(f.wakes <= f.batches);
-	assert_int_equal(pool_push(p, &items[0].task), -ESHUTDOWN);
-	pool_destroy(p);
-}
-
-struct pusher {
-	struct pool *p;
-	struct item *from;
-	pthread_t thread;
+struct desk {
+	struct exec *owner;
+	struct exec *execs[LOOPS];
+	struct loop loops[LOOPS];
+	struct pool *pool;
+	atomic_uint begun, left;
+	pthread_t owner_thread;
+	bool owner_runs;
 };
 
-static void *push_many(void *arg)
+static void begun(void *arg)
 {
-	struct pusher *u = arg;
+	atomic_fetch_add(&((struct desk *)arg)->begun, 1);
+}
 
-	for (unsigned i = 0; i < TASKS; i++)
-		assert_int_equal(pool_push(u->p, &u->from[i].task), 0);
+static void *run_owner(void *arg)
+{
+	exec_run(arg);
 	return NULL;
 }
 
-TEST(every_task_runs_once)
+static void desk_open(struct desk *d, unsigned n, unsigned threads, int64_t backlog_dur_ns)
 {
-	struct pool *p = make(2, 4, 0);
-	struct pusher u[4];
-	atomic_uint total = 0;
+	struct pool_options o = { .execs = d->execs,
+				  .n = n,
+				  .threads = threads,
+				  .backlog_dur_ns = backlog_dur_ns,
+				  .idle_dur_ns = 20 * NS_PER_MS,
+				  .begin = begun,
+				  .arg = d };
 
-	for (unsigned i = 0; i < 4 * TASKS; i++)
-		items[i] = (struct item){ .task.run = count, .total = &total };
-	for (unsigned i = 0; i < 4; i++) {
-		u[i] = (struct pusher){ .p = p, .from = &items[i * TASKS] };
-		assert_int_equal(pthread_create(&u[i].thread, NULL, push_many, &u[i]), 0);
+	memset(d, 0, sizeof(*d));
+	assert_int_equal(exec_threads_create(&d->owner), 0);
+	for (unsigned i = 0; i < n; i++) {
+		assert_int_equal(exec_threads_create(&d->execs[i]), 0);
+		d->loops[i] = (struct loop){ .x = d->execs[i], .desk = d };
 	}
-	for (unsigned i = 0; i < 4; i++)
-		pthread_join(u[i].thread, NULL);
-	pool_destroy(p);
-	assert_int_equal(total, 4 * TASKS);
-	for (unsigned i = 0; i < 4 * TASKS; i++)
-		assert_int_equal(items[i].runs, 1);
+	o.owner = d->owner;
+	assert_int_equal(pool_create(&o, &d->pool), 0);
+	assert_int_equal(pthread_create(&d->owner_thread, NULL, run_owner, d->owner), 0);
+	d->owner_runs = true;
 }
 
-/* A task that waits until it is let go on: the pool's thread is busy then. */
-struct gate {
-	struct pool_task task; /* first */
-	atomic_bool entered, open;
+static void owner_stop(struct desk *d)
+{
+	if (d->owner_runs) {
+		exec_quit(d->owner);
+		pthread_join(d->owner_thread, NULL);
+	}
+	d->owner_runs = false;
+}
+
+static void desk_close(struct desk *d)
+{
+	owner_stop(d);
+	pool_destroy(d->pool);
+	for (unsigned i = 0; i < LOOPS; i++)
+		exec_destroy(d->execs[i]);
+	exec_destroy(d->owner);
+}
+
+static void enter(struct loop *l)
+{
+	assert_int_equal(l->inside++, 0);
+	l->moved = l->moved || (l->posts + l->ticks && !pthread_equal(l->last, pthread_self()));
+	l->last = pthread_self();
+}
+
+static void leave(struct loop *l)
+{
+	l->inside--;
+}
+
+/* ---- nothing is lost ---- */
+
+struct one {
+	struct exec_post post;
+	struct loop *loop;
 };
 
-static void wait_at_gate(struct pool_task *t)
+static void count(void *arg)
 {
-	struct gate *g = (struct gate *)(void *)t;
+	struct loop *l = ((struct one *)arg)->loop;
 
-	atomic_store(&g->entered, true);
-	while (!atomic_load(&g->open))
-		sched_yield();
+	enter(l);
+	l->posts++;
+	leave(l);
+	atomic_fetch_sub(&l->desk->left, 1);
 }
 
-TEST(a_backlog_goes_in_batches_with_one_wake_up)
+static void tick(void *arg)
 {
-	struct pool *p = make(1, 1, 0);
-	struct gate g = { .task.run = wait_at_gate };
-	struct pool_figures before, after;
-	atomic_uint total = 0;
+	struct loop *l = arg;
 
-	assert_int_equal(pool_push(p, &g.task), 0);
-	while (!atomic_load(&g.entered))
-		sched_yield();
-	pool_figures(p, &before);
-	for (unsigned i = 0; i < 10 * POOL_BATCH; i++) {
-		items[i] = (struct item){ .task.run = count, .total = &total };
-		items[i].task.next = &items[i + 1].task;
-	}
-	assert_int_equal(pool_push_list(p, &items[0].task, &items[10 * POOL_BATCH - 1].task, 10 * POOL_BATCH), 0);
-	pool_figures(p, &after);
-	assert_int_equal(after.queued, 10 * POOL_BATCH);
-	assert_int_equal(after.wakes, before.wakes); /* it is awake */
-	atomic_store(&g.open, true);
-	pool_stop(p);
-	pool_figures(p, &after);
-	assert_int_equal(after.batches - before.batches, 10);
-	assert_int_equal(total, 10 * POOL_BATCH);
-	pool_destroy(p);
+	enter(l);
+	if (++l->ticks < 200)
+		exec_timer_at(&l->timer, exec_now(l->x) + l->ticks % 3 * 30000);
+	leave(l);
+	atomic_fetch_sub(&l->desk->left, 1);
 }
 
-/* A thread that leaves something behind starts the next one; without work that one ends. */
-TEST(threads_come_with_a_backlog_and_go_without)
+static void start_ticks(void *arg)
 {
-	struct pool *p = make(1, 3, 1000000);
-	struct gate first = { .task.run = wait_at_gate }, gates[3 * POOL_BATCH];
-	struct pool_figures f;
+	tick(arg);
+}
 
-	assert_int_equal(pool_push(p, &first.task), 0);
-	while (!atomic_load(&first.entered))
-		sched_yield();
-	for (unsigned i = 0; i < 3 * POOL_BATCH; i++) {
-		gates[i] = (struct gate){ .task.run = wait_at_gate };
-		assert_int_equal(pool_push(p, &gates[i].task), 0);
+struct poster {
+	struct desk *d;
+	struct one all[POSTS];
+	pthread_t thread;
+};
+
+static void *post_all(void *arg)
+{
+	struct poster *p = arg;
+
+	for (unsigned i = 0; i < POSTS; i++) {
+		struct one *o = &p->all[i];
+
+		o->loop = &p->d->loops[i % LOOPS];
+		exec_post_init(&o->post, o->loop->x, count, o);
+		exec_post(&o->post);
 	}
-	atomic_store(&first.open, true); /* three batches: three threads, each stuck in the first of its own */
+	return NULL;
+}
+
+TEST(every_post_and_timer_of_every_loop_runs)
+{
+	static struct poster posters[POSTERS];
+	static struct desk d;
+	unsigned posts = 0;
+
+	desk_open(&d, LOOPS, 4, NS_PER_MS / 10);
+	atomic_store(&d.left, POSTERS * POSTS + LOOPS * 200);
+	for (unsigned i = 0; i < LOOPS; i++) {
+		struct loop *l = &d.loops[i];
+
+		exec_timer_init(&l->timer, l->x, tick, l);
+		exec_post_init(&l->post, l->x, start_ticks, l);
+		exec_post(&l->post);
+	}
+	for (unsigned i = 0; i < POSTERS; i++) {
+		posters[i].d = &d;
+		assert_int_equal(pthread_create(&posters[i].thread, NULL, post_all, &posters[i]), 0);
+	}
+	while (atomic_load(&d.left))
+		sched_yield();
+	for (unsigned i = 0; i < POSTERS; i++)
+		pthread_join(posters[i].thread, NULL);
+	desk_close(&d);
+	for (unsigned i = 0; i < LOOPS; i++) {
+		posts += d.loops[i].posts;
+		assert_int_equal(d.loops[i].ticks, 200);
+	}
+	assert_int_equal(posts, POSTERS * POSTS);
+	assert_int_equal(d.begun, 4);
+}
+
+/* ---- how many threads ---- */
+
+/* Keeps its thread for a moment, and is ready again at once, until enough was done. */
+static void keep_busy(void *arg)
+{
+	struct loop *l = arg;
+	int64_t until = mono_now_ns() + NS_PER_MS / 2;
+
+	enter(l);
+	while (mono_now_ns() < until)
+		;
+	l->posts++;
+	leave(l);
+	if (atomic_load(&l->desk->left))
+		exec_post(&l->post);
+}
+
+static void be_busy(struct desk *d, unsigned i)
+{
+	exec_post_init(&d->loops[i].post, d->loops[i].x, keep_busy, &d->loops[i]);
+	exec_post(&d->loops[i].post);
+}
+
+TEST(a_loop_that_waits_wakes_a_thread_which_sleeps_again)
+{
+	static struct desk d;
+
+	desk_open(&d, LOOPS, 3, NS_PER_MS); /* a turn is shorter than that, five are longer */
+	owner_stop(&d);                     /* no tick: a thread between two turns is to notice */
+	assert_int_equal(pool_awake(d.pool), 1);
+	atomic_store(&d.left, 1);
+	for (unsigned i = 0; i < LOOPS; i++)
+		be_busy(&d, i);
+	while (pool_awake(d.pool) < 2)
+		sched_yield();
+	atomic_store(&d.left, 0);
+	while (pool_awake(d.pool) > 1)
+		sched_yield();
+	desk_close(&d);
+}
+
+static void *run_for_a_while(void *arg)
+{
+	struct desk *d = arg;
+	int64_t until = mono_now_ns() + 60 * NS_PER_MS;
+
+	while (mono_now_ns() < until)
+		assert_int_equal(pool_awake(d->pool), 1);
+	atomic_store(&d->left, 0);
+	return NULL;
+}
+
+/* One loop that is always ready keeps nobody waiting. */
+TEST(one_thread_serves_while_that_suffices)
+{
+	static struct desk d;
+
+	desk_open(&d, 3, 3, 30 * NS_PER_S);
+	atomic_store(&d.left, 1);
+	be_busy(&d, 0);
+	be_busy(&d, 1);
+	run_for_a_while(&d);
+	desk_close(&d);
+	assert_true(d.loops[0].posts > 1 && d.loops[1].posts > 1);
+	assert_false(d.loops[0].moved || d.loops[1].moved);
+	assert_true(pthread_equal(d.loops[0].last, d.loops[1].last));
+}
+
+TEST(a_flooded_loop_alone_wakes_nobody)
+{
+	static struct desk d;
+
+	desk_open(&d, 3, 3, 5 * NS_PER_MS);
+	atomic_store(&d.left, 1);
+	be_busy(&d, 0);
+	run_for_a_while(&d);
+	desk_close(&d);
+	assert_false(d.loops[0].moved);
+}
+
+TEST(there_are_no_more_threads_than_allowed)
+{
+	static struct desk d;
+
+	desk_open(&d, 3, 1, NS_PER_MS / 10);
+	atomic_store(&d.left, 1);
 	for (unsigned i = 0; i < 3; i++)
-		while (!atomic_load(&gates[i * POOL_BATCH].entered))
-			sched_yield();
-	pool_figures(p, &f);
-	assert_int_equal(f.threads, 3);
-	assert_int_equal(f.started, 3);
-	for (unsigned i = 0; i < 3 * POOL_BATCH; i++)
-		atomic_store(&gates[i].open, true);
-	do {
-		sched_yield();
-		pool_figures(p, &f);
-	} while (f.threads != 1); /* the runner's limit bounds this */
-	assert_int_equal(f.ended, 2);
-	pool_stop(p);
-	for (unsigned i = 0; i < 3 * POOL_BATCH; i++)
-		assert_true(gates[i].entered);
-	pool_destroy(p);
+		be_busy(&d, i);
+	run_for_a_while(&d);
+	desk_close(&d);
+	assert_int_equal(d.begun, 1);
+	for (unsigned i = 0; i < 3; i++)
+		assert_true(d.loops[i].posts > 1);
 }
 
-/* A task may push itself again. */
-struct again {
-	struct pool_task task; /* first */
-	struct pool *p;
-	unsigned left;
-	atomic_bool over;
-};
+/* ---- the tick ---- */
 
-static void push_again(struct pool_task *t)
+static sem_t opened;
+
+static void wait_for_the_other(void *arg)
 {
-	struct again *a = (struct again *)(void *)t;
+	struct loop *l = arg;
 
-	if (a->left--)
-		assert_int_equal(pool_push(a->p, t), 0);
-	else
-		atomic_store(&a->over, true);
-}
+	enter(l);
+	if (l->posts++ < 20) { /* load first: only that arms the tick */
+		int64_t until = mono_now_ns() + NS_PER_MS / 2;
 
-TEST(a_task_may_push_itself)
-{
-	struct again a = { .task.run = push_again, .p = make(2, 2, 0), .left = 1000 };
-
-	assert_int_equal(pool_push(a.p, &a.task), 0);
-	while (!atomic_load(&a.over))
-		sched_yield();
-	pool_destroy(a.p);
-}
-
-/* ---- another idle wait: an eventfd, as one would have beside other descriptors ---- */
-
-struct fd_idle {
-	int fd;
-	atomic_uint waits, wakes;
-};
-
-static uint32_t fd_prepare(void *arg)
-{
-	(void)arg;
-	return 0; /* what is written is kept by the eventfd */
-}
-
-static void fd_sleep(void *arg, uint32_t ticket, int64_t timeout_dur_ns)
-{
-	struct fd_idle *i = arg;
-	uint64_t n;
-
-	(void)ticket;
-	(void)timeout_dur_ns;
-	atomic_fetch_add(&i->waits, 1);
-	assert_int_equal(read(i->fd, &n, sizeof(n)), sizeof(n));
-}
-
-static void fd_rouse(void *arg)
-{
-	struct fd_idle *i = arg;
-	uint64_t one = 1;
-
-	atomic_fetch_add(&i->wakes, 1);
-	assert_int_equal(write(i->fd, &one, sizeof(one)), sizeof(one));
-}
-
-TEST(the_idle_wait_is_pluggable)
-{
-	struct fd_idle fd = { .fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC) };
-	struct pool_idle idle = { .prepare = fd_prepare, .wait = fd_sleep, .wake = fd_rouse, .arg = &fd };
-	struct pool_options o = { .name = "test", .threads_min = 2, .idle = &idle };
-	atomic_uint total = 0;
-	struct pool *p;
-
-	assert_true(fd.fd >= 0);
-	assert_int_equal(pool_create(&o, &p), 0);
-	for (unsigned i = 0; i < 1000; i++) {
-		items[i] = (struct item){ .task.run = count, .total = &total };
-		assert_int_equal(pool_push(p, &items[i].task), 0);
-		if (i % 10 == 0)
-			while (atomic_load(&total) <= i)
-				sched_yield(); /* let them fall asleep now and then */
+		while (mono_now_ns() < until)
+			;
+		leave(l);
+		exec_post(&l->post);
+		return;
 	}
-	pool_destroy(p);
-	assert_int_equal(total, 1000);
-	assert_true(fd.wakes >= 1);
-	close(fd.fd);
+	exec_post(&l->desk->loops[1].post);
+	while (sem_wait(&opened) < 0)
+		;
+	leave(l);
+	atomic_fetch_sub(&l->desk->left, 1);
+}
+
+static void open_it(void *arg)
+{
+	struct loop *l = arg;
+
+	enter(l);
+	sem_post(&opened);
+	leave(l);
+	atomic_fetch_sub(&l->desk->left, 1);
+}
+
+/* The only thread is inside a turn that does not end before the other loop was served: the owner's loop notices. */
+TEST(a_long_turn_under_load_is_noticed_from_outside)
+{
+	static struct desk d;
+
+	sem_init(&opened, 0, 0);
+	desk_open(&d, 2, 2, NS_PER_MS);
+	atomic_store(&d.left, 2);
+	exec_post_init(&d.loops[0].post, d.loops[0].x, wait_for_the_other, &d.loops[0]);
+	exec_post_init(&d.loops[1].post, d.loops[1].x, open_it, &d.loops[1]);
+	exec_post(&d.loops[0].post);
+	while (atomic_load(&d.left))
+		sched_yield();
+	desk_close(&d);
+	sem_destroy(&opened);
+}
+
+/* ---- a single loop ---- */
+
+TEST(a_single_loop_is_run_as_it_is)
+{
+	static struct desk d;
+
+	desk_open(&d, 1, 8, NS_PER_MS);
+	atomic_store(&d.left, 1);
+	be_busy(&d, 0);
+	run_for_a_while(&d);
+	desk_close(&d);
+	assert_int_equal(d.begun, 1);
+	assert_true(d.loops[0].posts > 1);
+}
+
+TEST(what_cannot_be_is_refused)
+{
+	struct exec *x;
+	struct pool_options o = { .n = 1, .threads = 1, .backlog_dur_ns = 1, .idle_dur_ns = NS_PER_S };
+	struct pool *p;
+
+	assert_int_equal(exec_threads_create(&x), 0);
+	o.execs = &x;
+	assert_int_equal(pool_create(&o, &p), -EINVAL); /* no owner */
+	o.owner = x;
+	o.threads = 0;
+	assert_int_equal(pool_create(&o, &p), -EINVAL);
+	o.threads = POOL_THREADS_MAX + 1;
+	assert_int_equal(pool_create(&o, &p), -EINVAL);
+	pool_destroy(NULL);
+	assert_int_equal(pool_awake(NULL), 1);
+	exec_destroy(x);
 }

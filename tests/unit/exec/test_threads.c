@@ -401,6 +401,36 @@ static void count_turn(void *arg)
 	++*(int *)arg;
 }
 
+struct again {
+	struct exec_post post;
+	int left;
+};
+
+static void post_again(void *arg)
+{
+	struct again *a = arg;
+
+	if (a->left--)
+		exec_post(&a->post);
+}
+
+TEST(what_a_turn_leaves_to_the_next_makes_the_descriptor_readable)
+{
+	struct again a = { .left = 3 };
+	struct exec *x = make();
+	int64_t due;
+
+	exec_post_init(&a.post, x, post_again, &a);
+	exec_post(&a.post);
+	for (int i = 0; i < 4; i++) {
+		assert_true(readable(x, 0));
+		assert_int_equal(exec_turn(x, &due), 0);
+		assert_int_equal(a.left, 2 - i);
+	}
+	assert_false(readable(x, 0));
+	exec_destroy(x);
+}
+
 TEST(a_turn_does_not_wait_and_says_when_the_next_is_due)
 {
 	struct exec *x = make();
