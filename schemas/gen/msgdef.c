@@ -260,9 +260,7 @@ static int check_value(struct parser *p, const struct msgdef_constant *c)
 	enum sim_kind kind = typedesc_kind(prim_names[c->type.prim], strlen(prim_names[c->type.prim]));
 	int r;
 
-	if (c->type.prim == MSGDEF_BYTE) /* int8 in ROS 1, uint8 in ROS 2: take both */
-		kind = c->raw[0] == '-' ? SIM_KIND_INT8 : SIM_KIND_UINT8;
-	else if (c->type.prim == MSGDEF_CHAR)
+	if (c->type.prim == MSGDEF_BYTE || c->type.prim == MSGDEF_CHAR) /* int8 in ROS 1, uint8 in ROS 2: take both */
 		kind = c->raw[0] == '-' ? SIM_KIND_INT8 : SIM_KIND_UINT8;
 	else if (c->type.prim == MSGDEF_WSTRING)
 		kind = SIM_KIND_STRING;
@@ -422,7 +420,7 @@ static int parse_text(struct parser *p, const char *text, size_t len)
 
 		p->line++;
 		if (memchr(text + at, '\0', n))
-			return fail(p, "the line holds a NUL byte: this is no text");
+			return fail(p, "the line has a NUL byte: this is not a text file");
 		r = parse_line(p, (struct cut){ text + at, n });
 		at += n + 1;
 	}

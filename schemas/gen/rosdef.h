@@ -24,7 +24,7 @@ int rosdef_md5(const struct typeset *s, const struct typeset_entry *e, char ret[
 /* Errors: -ENOMEM. */
 int rosdef_rihs01(const struct typeset *s, const struct typeset_entry *e, char ret[ROSDEF_RIHS_MAX]);
 
-/* The definition in canonical form and, behind lines of "=", all that it nests. */
+/* The definition in canonical form and, after lines of "=", all that it nests. */
 void rosdef_text(const struct typeset *s, const struct typeset_entry *e, enum rosdef_flavour flavour, FILE *f);
 
 /* ROSDEF_ROS1 knows times as primitives: MSGDEF_TIME or MSGDEF_DURATION of a nested builtin_interfaces type. */

@@ -332,7 +332,7 @@ static int resolve_field(struct typeset *s, struct typeset_entry *e, const struc
 			    f->name);
 	if (s->strict && !strchr(f->comment, ']')[1])
 		return fail(s, -EINVAL, e->path, f->line,
-			    "the comment of '%s' ends behind its unit: tell frame, valid range or meaning", f->name);
+			    "the comment of '%s' ends after its unit: add frame, valid range or meaning", f->name);
 	if (f->deflt && !s->ros)
 		return fail(s, -EINVAL, e->path, f->line,
 			    "'%s' has a default value: a message starts as zeros; use a constant", f->name);
@@ -475,7 +475,7 @@ static int load_half(struct typeset *s, const char *package, const char *service
 	if (!name)
 		return -ENOMEM;
 	if (lookup(s, package, name))
-		return fail(s, -EEXIST, path, 0, "its %s would be type '%s/%s', which there is already", half, package,
+		return fail(s, -EEXIST, path, 0, "its %s would be type '%s/%s', which exists already", half, package,
 			    name);
 	r = load_text(s, package, name, path, text, len, &e);
 	if (r < 0)
@@ -600,7 +600,7 @@ int typeset_add(struct typeset *s, const char *package, const char *path, const 
 	if (!package)
 		package = package_of(s, path);
 	if (!package || !typedesc_ident_ok(package, strlen(package)))
-		return fail(s, -EINVAL, path, 0, "does not tell its package: give it with -p");
+		return fail(s, -EINVAL, path, 0, "has no known package: give it with -p");
 	if (!name || !typedesc_ident_ok(name, strlen(name)))
 		return fail(s, -EINVAL, path, 0, "'%s' is not a type's name: letters and digits, a letter first", name);
 	if (service) {

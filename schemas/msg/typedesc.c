@@ -72,8 +72,9 @@ static bool integer_chars(const char *s)
 	return s[strspn(s, "+-0123456789abcdefABCDEFxX")] == '\0';
 }
 
-static int value_signed(const char *s, int64_t lo, int64_t hi, char *out)
+static int value_signed(const char *s, unsigned bits, char *out)
 {
+	int64_t hi = INT64_MAX >> (64 - bits);
 	char *end;
 	long long v;
 
@@ -83,13 +84,13 @@ static int value_signed(const char *s, int64_t lo, int64_t hi, char *out)
 	v = strtoll(s, &end, (s[0] == '0' && (s[1] | 32) == 'x') ? 16 : 10);
 	if (end == s || *end)
 		return -EINVAL;
-	if (errno || v < lo || v > hi)
+	if (errno || v < -hi - 1 || v > hi)
 		return -ERANGE;
 	snprintf(out, TYPEDESC_VALUE_MAX, "%lld", v);
 	return 0;
 }
 
-static int value_unsigned(const char *s, uint64_t hi, char *out)
+static int value_unsigned(const char *s, unsigned bits, char *out)
 {
 	char *end;
 	unsigned long long v;
@@ -102,7 +103,7 @@ static int value_unsigned(const char *s, uint64_t hi, char *out)
 	v = strtoull(s, &end, (s[0] == '0' && (s[1] | 32) == 'x') ? 16 : 10);
 	if (end == s || *end)
 		return -EINVAL;
-	if (errno || v > hi)
+	if (errno || v > UINT64_MAX >> (64 - bits))
 		return -ERANGE;
 	snprintf(out, TYPEDESC_VALUE_MAX, "%llu", v);
 	return 0;
@@ -150,6 +151,7 @@ static int value_bool(const char *s, char *out)
 
 int typedesc_value(enum sim_kind kind, const char *s, size_t len, char *out)
 {
+	unsigned bits = 8 * kind_size(kind); /* of integers and times */
 	char text[TYPEDESC_VALUE_MAX];
 
 	if (len >= sizeof(text))
@@ -161,24 +163,11 @@ int typedesc_value(enum sim_kind kind, const char *s, size_t len, char *out)
 	switch (kind) {
 	case SIM_KIND_BOOL:
 		return value_bool(text, out);
-	case SIM_KIND_INT8:
-		return value_signed(text, INT8_MIN, INT8_MAX, out);
-	case SIM_KIND_INT16:
-		return value_signed(text, INT16_MIN, INT16_MAX, out);
-	case SIM_KIND_INT32:
-		return value_signed(text, INT32_MIN, INT32_MAX, out);
-	case SIM_KIND_INT64:
-	case SIM_KIND_TIME:
-	case SIM_KIND_DURATION:
-		return value_signed(text, INT64_MIN, INT64_MAX, out);
 	case SIM_KIND_UINT8:
-		return value_unsigned(text, UINT8_MAX, out);
 	case SIM_KIND_UINT16:
-		return value_unsigned(text, UINT16_MAX, out);
 	case SIM_KIND_UINT32:
-		return value_unsigned(text, UINT32_MAX, out);
 	case SIM_KIND_UINT64:
-		return value_unsigned(text, UINT64_MAX, out);
+		return value_unsigned(text, bits, out);
 	case SIM_KIND_FLOAT32:
 		return value_float(text, (double)__FLT_MAX__, out);
 	case SIM_KIND_FLOAT64:
@@ -188,11 +177,9 @@ int typedesc_value(enum sim_kind kind, const char *s, size_t len, char *out)
 			return -EINVAL;
 		strcpy(out, text);
 		return 0;
-	case SIM_KIND_MESSAGE:
-	case SIM_KIND_END:
-		break;
+	default:
+		return bits ? value_signed(text, bits, out) : -EINVAL;
 	}
-	return -EINVAL;
 }
 
 /* ---- layout ---- */

@@ -250,7 +250,7 @@ static int parse(struct ros_text *t, const char *name, const char *text, char *w
 	int r = split_name(name, strlen(name), &t->sections[0]), line;
 
 	if (r < 0)
-		snprintf(why, why_size, "\"%.80s\" is no package/msg/Name", name);
+		snprintf(why, why_size, "\"%.80s\" is not of the form package/msg/Name", name);
 	if (r == 0 && len > ROS_TEXT_MAX) {
 		r = -E2BIG;
 		snprintf(why, why_size, "its definition is longer than %u bytes", ROS_TEXT_MAX);
@@ -280,7 +280,7 @@ static int parse(struct ros_text *t, const char *name, const char *text, char *w
 	if (r == -EPROTONOSUPPORT)
 		snprintf(why, why_size, "time and duration are of ROS 1: write builtin_interfaces/Time or Duration");
 	else if (r == -ENOTSUP)
-		snprintf(why, why_size, "ROS 1 has no bounds and no wstring");
+		snprintf(why, why_size, "ROS 1 has neither bounds nor wstring");
 	return r == -EPROTONOSUPPORT ? -EINVAL : r;
 }
 

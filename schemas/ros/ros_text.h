@@ -17,10 +17,11 @@
 struct ros_text;
 
 /*
- * Make "package/Name", "package/msg/Name" or, half a service, "package/srv/Name_Request" of a text: its definition in .msg syntax, then those of what it nests, each behind a
- * line of "=" and one that says "MSG: package/Name". What is not there is looked for in `known`, which also decides the
- * flavour: ros1_types or ros2_types. returns it: ros_text_destroy(). `why` gets a sentence, also for -ENOMEM.
- * Errors: -EINVAL the text or the name, -ENOENT a type that is nested, -E2BIG a bound, -ENOTSUP ROS 1 has no such thing, -ENOMEM.
+ * Make "package/Name", "package/msg/Name" or, half a service, "package/srv/Name_Request" from a text: its definition in .msg
+ * syntax, then those of nested types, each after a line of "=" and a line "MSG: package/Name". Types that are missing there
+ * are looked up in `known`, which also decides the flavour: ros1_types or ros2_types. returns it: ros_text_destroy(). `why`
+ * gets a sentence, also for -ENOMEM. Errors: -EINVAL the text or the name, -ENOENT a type that is nested, -E2BIG a bound,
+ * -ENOTSUP ROS 1 has no such thing, -ENOMEM.
  */
 int ros_text_create(const char *name, const char *text, const struct ros_type *const *known, char *why, size_t why_size,
 		    struct ros_text **ret);

@@ -39,7 +39,7 @@ struct ros_type {
 	const char *name; /* "sensor_msgs/Image"; half of a service: "std_srvs/Trigger_Request" */
 	const char *kind; /* "msg" or "srv" */
 	const char *hash; /* "RIHS01_" and 64 digits; in the ROS 1 table the md5 sum, "" where ROS 1 has no such type */
-	const char *definition; /* full text, nested definitions behind lines of "=" */
+	const char *definition; /* full text, nested definitions follow after lines of "=" */
 	const struct ros_field *fields;
 	uint32_t n_fields;
 };

@@ -220,8 +220,8 @@ TEST(bad_texts_are_refused)
 {
 	char *many = malloc(65536), *at = many;
 
-	refused("Name", "int8 a\n", ros2_types, -EINVAL, "\"Name\" is no package/msg/Name");
-	refused("a/action/B", "int8 a\n", ros2_types, -EINVAL, "is no package/msg/Name");
+	refused("Name", "int8 a\n", ros2_types, -EINVAL, "\"Name\" is not of the form package/msg/Name");
+	refused("a/action/B", "int8 a\n", ros2_types, -EINVAL, "is not of the form package/msg/Name");
 	refused("a/B", "int8 a\n===\nMSG: a/srv/C\nint8 d\n", ros2_types, -EINVAL, "line 3");
 	refused("a/B", "int8[ a\n", ros2_types, -EINVAL, "a/B:1: array '[' is not closed");
 	refused("a/B", "int8 a\nint8 a\n", ros2_types, -EINVAL, "a/B:2:");

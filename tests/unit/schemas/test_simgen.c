@@ -91,8 +91,8 @@ TEST(what_is_wrong_with_a_file_is_named)
 	put("9.msg", "int8 a\n");
 	expect("-p p -o out A.txt", 1, "A.txt: is not named <Name>.msg");
 	expect("-p p -o out None.msg", 1, "None.msg: cannot be read: No such file");
-	expect("-o out A.msg", 1, "A.msg: does not tell its package: give it with -p");
-	expect("-p 9p -o out A.msg", 1, "does not tell its package");
+	expect("-o out A.msg", 1, "A.msg: has no known package: give it with -p");
+	expect("-p 9p -o out A.msg", 1, "has no known package");
 	expect("-p p -o out 9.msg", 1, "not a type's name");
 	expect("-p p -o /dev/null/x A.msg", 1, "simgen: directory /dev/null");
 	assert_false(there("out"));
@@ -148,7 +148,7 @@ TEST(a_service_is_two_halves_in_one_header)
 	put("TwoRequest.msg", "int8 a\n");
 	put("Two.srv", "---\n");
 	expect("-p p -o o5 TwoRequest.msg Two.srv", 1,
-	       "its Request would be type 'p/TwoRequest', which there is already");
+	       "its Request would be type 'p/TwoRequest', which exists already");
 }
 
 static const struct {
@@ -222,7 +222,7 @@ TEST(strict_wants_a_unit_in_each_comment)
 	put("S.msg", "int8 a # [m] fine\nint8 b # no unit\n");
 	expect("-s -p p -o s S.msg", 1, "S.msg:2: the comment of 'b' does not begin with its unit");
 	put("S.msg", "int8 a # [m]\n");
-	expect("-s -p p -o s S.msg", 1, "S.msg:1: the comment of 'a' ends behind its unit");
+	expect("-s -p p -o s S.msg", 1, "S.msg:1: the comment of 'a' ends after its unit");
 	put("S.msg", "int8 a # [m] fine\n# [-] above\nint8 b\n");
 	expect("-s -p p -o s S.msg", 0, "");
 }
