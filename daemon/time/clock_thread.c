@@ -11,17 +11,15 @@
 #include "page.h"
 
 #include "err.h"
+#include "futex.h"
 #include "mem.h"
 #include "thread.h"
 #include "timeutil.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define RATE_DEFAULT_HZ     100
@@ -87,13 +85,6 @@ static void tick(struct clock_thread *t, int64_t now_mono_ns)
 
 /* ---- the thread ---- */
 
-static void sleep_until(struct clock_thread *t, int64_t until_mono_ns)
-{
-	struct timespec ts = timespec_from_ns(until_mono_ns);
-
-	syscall(SYS_futex, &t->stop, FUTEX_WAIT_BITSET_PRIVATE, 0, &ts, NULL, FUTEX_BITSET_MATCH_ANY);
-}
-
 static int64_t spin_until(int64_t until_mono_ns)
 {
 	int64_t now_mono_ns = mono_now_ns();
@@ -117,7 +108,7 @@ static void *clock_main(void *arg)
 		int64_t wake_mono_ns = clock_ticks_wake_at(ticks), now_mono_ns = mono_now_ns();
 
 		if (now_mono_ns < wake_mono_ns) {
-			sleep_until(t, wake_mono_ns);
+			futex_wait_until(&t->stop, 0, wake_mono_ns, FUTEX_PRIVATE_FLAG);
 			now_mono_ns = mono_now_ns();
 			if (now_mono_ns < wake_mono_ns)
 				continue;
@@ -242,7 +233,7 @@ void clock_thread_destroy(struct clock_thread *t)
 		return;
 	atomic_store_explicit(&t->stop, 1, memory_order_release);
 	if (t->has_thread) {
-		syscall(SYS_futex, &t->stop, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+		futex_wake_all(&t->stop, FUTEX_PRIVATE_FLAG);
 		pthread_join(t->thread, NULL);
 	}
 	exec_timer_cancel(&t->timer);

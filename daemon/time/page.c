@@ -5,12 +5,8 @@
 #include "engine.h"
 
 #include "fd.h"
+#include "futex.h"
 #include "seqlock.h"
-
-#include <limits.h>
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define READER_GRACE_DUR_NS 1000
 
@@ -50,8 +46,7 @@ void page_write_end(struct sim_clock_page *p)
 
 void page_wake(struct sim_clock_page *p)
 {
-	/* not private: the sleepers are in other processes */
-	syscall(SYS_futex, &p->futex, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	futex_wake_all(&p->futex, FUTEX_BETWEEN_PROCESSES);
 }
 
 int page_sample_at(const struct sim_clock_page *p, int64_t now_mono_ns, struct sim_clock_sample *ret)

@@ -10,18 +10,16 @@
  * Thread: log_ring_vput any; drain one at a time; start and stop the owner's.
  */
 #include "err.h"
+#include "futex.h"
 #include "log_private.h"
 #include "mem.h"
 #include "thread.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 struct cell {
 	_Atomic uint64_t turn;
@@ -68,15 +66,10 @@ void log_ring_destroy(struct log_ring *ring)
 	mem_free(ring);
 }
 
-static void futex(_Atomic uint32_t *word, int op, uint32_t value)
-{
-	syscall(SYS_futex, (void *)word, op | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
-}
-
 static void wake(struct log_ring *ring)
 {
 	if (atomic_exchange(&ring->asleep, 0))
-		futex(&ring->asleep, FUTEX_WAKE, 1);
+		futex_wake_all(&ring->asleep, FUTEX_PRIVATE_FLAG);
 }
 
 void log_ring_vput(struct log_ring *ring, enum log_level level, const char *topic, const char *fmt, va_list ap)
@@ -158,7 +151,7 @@ static void *log_thread(void *arg)
 			atomic_store(&ring->asleep, 0);
 			continue;
 		}
-		futex(&ring->asleep, FUTEX_WAIT, 1);
+		futex_wait(&ring->asleep, 1, INT64_MAX, FUTEX_PRIVATE_FLAG);
 	}
 	log_ring_drain(ring, 0);
 	return NULL;

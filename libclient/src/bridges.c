@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who is at the other end of a channel: its bridges, as simd writes them into the dispatch page, and subscribers. */
 #include <errno.h>
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "err.h"
+#include "futex.h"
 #include "publisher.h"
 #include "timeutil.h"
 
@@ -64,16 +62,12 @@ static bool look(struct sim_publisher *p, struct sim_bridges *ret, struct sessio
 /* Until the next change, or a little while. */
 static void rest(struct sim_client *c, struct session *s, uint32_t seq, int64_t left_dur_ns)
 {
-	struct timespec t;
-
 	if (left_dur_ns > SLICE_DUR_NS)
 		left_dur_ns = SLICE_DUR_NS;
 	if (c->env)
 		client_sleep(c, -1, 0, left_dur_ns < NS_PER_MS ? left_dur_ns : NS_PER_MS);
-	if (!c->env) {
-		t = timespec_from_ns(left_dur_ns);
-		syscall(SYS_futex, &s->layout->bridges_seq, FUTEX_WAIT, seq, &t, NULL, 0);
-	}
+	else
+		futex_wait(&s->layout->bridges_seq, seq, left_dur_ns, FUTEX_BETWEEN_PROCESSES);
 	if (client_pumps(c))
 		client_work(c);
 }

@@ -6,8 +6,6 @@
 #include <sim/clock.h>
 
 #include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -15,6 +13,7 @@
 
 #include "clockmap.h"
 #include "err.h"
+#include "futex.h"
 #include "seqlock.h"
 #include "session.h"
 #include "timeutil.h"
@@ -104,11 +103,6 @@ int clockmap_install(struct sim_client *c, const struct session *s)
 	return 0;
 }
 
-static void futex_wake_all(const uint32_t *word)
-{
-	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
-
 /* The last value of a page; if its writer died inside a write: no less than what anybody has read. */
 static void last_of(const struct sim_client *c, const struct sim_clock_page *old, struct sim_clock_sample *ret)
 {
@@ -158,7 +152,7 @@ int clockmap_freeze(struct sim_client *c, const struct session *s)
 	w->jump_old_sim_ns = seqlock_load(&old->jump_old_sim_ns);
 	w->jump_new_sim_ns = seqlock_load(&old->jump_new_sim_ns);
 	frozen_end(w);
-	futex_wake_all(&old->futex);
+	futex_wake_all(&old->futex, FUTEX_BETWEEN_PROCESSES);
 	return 0;
 }
 
@@ -288,7 +282,7 @@ int64_t sim_now(const struct sim_client *c)
 
 void clock_rouse(const struct sim_client *c)
 {
-	futex_wake_all(&c->page->futex);
+	futex_wake_all(&c->page->futex, FUTEX_BETWEEN_PROCESSES);
 }
 
 int64_t clock_wall_dur(const struct sim_clock_sample *s, int64_t until_sim_ns)
@@ -304,8 +298,6 @@ int64_t clock_wall_dur(const struct sim_clock_sample *s, int64_t until_sim_ns)
 /* The page is read-only: enough to wait on. */
 void clock_wait(struct sim_client *c, uint32_t seen, int64_t until_mono_ns)
 {
-	struct timespec t;
-
 	if (c->env) {
 		int64_t left = until_mono_ns - client_now(c);
 
@@ -317,8 +309,7 @@ void clock_wait(struct sim_client *c, uint32_t seen, int64_t until_mono_ns)
 
 		until_mono_ns = until_mono_ns < slice ? until_mono_ns : slice;
 	}
-	t = timespec_from_ns(until_mono_ns);
-	syscall(SYS_futex, &c->page->futex, FUTEX_WAIT_BITSET, seen, &t, NULL, FUTEX_BITSET_MATCH_ANY);
+	futex_wait_until(&c->page->futex, seen, until_mono_ns, FUTEX_BETWEEN_PROCESSES);
 }
 
 /* Why time has not come so far: what the caller cannot see, and what to do. */

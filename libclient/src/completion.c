@@ -3,13 +3,11 @@
 #include "completion.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
 #include "err.h"
+#include "futex.h"
 #include "mem.h"
 #include "publisher.h"
 #include "timeutil.h"
@@ -47,9 +45,7 @@ struct record *record_find_free(struct records *t, uint64_t sequence)
 
 void record_wait_free(struct records *t, uint32_t seen, int64_t timeout_dur_ns)
 {
-	struct timespec ts = timespec_from_ns(timeout_dur_ns);
-
-	syscall(SYS_futex, &t->freed, FUTEX_WAIT_PRIVATE, seen, &ts, NULL, 0);
+	futex_wait(&t->freed, seen, timeout_dur_ns, FUTEX_PRIVATE_FLAG);
 }
 
 void record_arm(struct records *t, struct record *rec, uint64_t sequence)
@@ -90,7 +86,7 @@ static void record_free(struct record *rec)
 	atomic_fetch_sub_explicit(&t->outstanding, 1, memory_order_release);
 	if (atomic_load_explicit(&t->waiters, memory_order_seq_cst)) {
 		atomic_fetch_add(&t->freed, 1);
-		syscall(SYS_futex, &t->freed, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+		futex_wake_all(&t->freed, FUTEX_PRIVATE_FLAG);
 	}
 	if (rec->pub->c->flushers)
 		pthread_cond_broadcast(&rec->pub->c->changed);
@@ -125,7 +121,7 @@ static void end_record(struct sim_client *c, struct record *rec, enum sim_reason
 	record_free(rec);
 	sync->reason = reason;
 	atomic_store_explicit(&sync->done, 1, memory_order_release);
-	syscall(SYS_futex, &sync->done, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+	futex_wake_all(&sync->done, FUTEX_PRIVATE_FLAG);
 }
 
 bool record_complete(struct sim_client *c, struct records *t, uint64_t sequence, enum sim_reason reason)

@@ -10,13 +10,12 @@
 #include <sim/publisher.h>
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <sched.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 #include "clockmap.h"
 #include "err.h"
+#include "futex.h"
 #include "publisher.h"
 #include "seqlock.h"
 #include "step.h"
@@ -133,7 +132,6 @@ static bool credit_try(struct publish *q)
 static void credit_park(struct publish *q, uint32_t seen, int64_t left_dur_ns)
 {
 	struct sim_client *c = q->p->c;
-	struct timespec t;
 
 	if (left_dur_ns > CREDIT_SLICE_DUR_NS)
 		left_dur_ns = CREDIT_SLICE_DUR_NS;
@@ -141,8 +139,7 @@ static void credit_park(struct publish *q, uint32_t seen, int64_t left_dur_ns)
 		client_sleep(c, -1, 0, left_dur_ns < NS_PER_MS ? left_dur_ns : NS_PER_MS);
 		return;
 	}
-	t = timespec_from_ns(left_dur_ns);
-	syscall(SYS_futex, &q->reg->info->freed, FUTEX_WAIT, seen, &t, NULL, 0);
+	futex_wait(&q->reg->info->freed, seen, left_dur_ns, FUTEX_BETWEEN_PROCESSES);
 }
 
 /* While a lossless bridge is what it waits for, wait_ms has not begun. */
@@ -604,7 +601,7 @@ static void wait_done(struct sim_client *c, struct sync_done *sync)
 			client_idle(c, 20 * NS_PER_MS);
 			client_work(c);
 		} else {
-			syscall(SYS_futex, &sync->done, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+			futex_wait(&sync->done, 0, INT64_MAX, FUTEX_PRIVATE_FLAG);
 		}
 	}
 }

@@ -9,14 +9,13 @@
  * Thread: the subscriber's; the helper thread "sim-sub" touches only struct sub_fd and the port's waiter.
  */
 #include <errno.h>
-#include <linux/futex.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "err.h"
 #include "fd.h"
+#include "futex.h"
 #include "mem.h"
 #include "subscriber.h"
 #include "thread.h"
@@ -66,7 +65,7 @@ static bool spin(struct sim_subscriber *s, int64_t end_mono_ns)
 /* The attachment is over: wait for the next port, or for the client to fail. */
 static int wait_port(struct sim_subscriber *s, int64_t left_dur_ns)
 {
-	struct timespec t = timespec_from_ns(left_dur_ns < STALE_DUR_NS ? left_dur_ns : STALE_DUR_NS);
+	int64_t dur_ns = left_dur_ns < STALE_DUR_NS ? left_dur_ns : STALE_DUR_NS;
 	uint32_t seen = atomic_load(&s->bell);
 
 	if (sim_client_state(s->c) == SIM_CLIENT_FAILED)
@@ -74,9 +73,9 @@ static int wait_port(struct sim_subscriber *s, int64_t left_dur_ns)
 	if (atomic_load(&s->next))
 		return 0;
 	if (client_pumps(s->c))
-		client_idle(s->c, timespec_to_ns(&t));
+		client_idle(s->c, dur_ns);
 	else
-		syscall(SYS_futex, &s->bell, FUTEX_WAIT_PRIVATE, seen, &t, NULL, 0);
+		futex_wait(&s->bell, seen, dur_ns, FUTEX_PRIVATE_FLAG);
 	return 0;
 }
 

@@ -3,13 +3,10 @@
 #include "subscriber.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "err.h"
+#include "futex.h"
 #include "jsonx.h"
 #include "mem.h"
 #include "value.h"
@@ -139,7 +136,7 @@ int subscriber_register(struct sim_subscriber *s, struct session *ses, struct at
 void subscriber_ring(struct sim_subscriber *s)
 {
 	atomic_fetch_add(&s->bell, 1);
-	syscall(SYS_futex, &s->bell, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+	futex_wake_all(&s->bell, FUTEX_PRIVATE_FLAG);
 }
 
 /* ---- adoption ---- */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread.h: what a started thread has and the program keeps. Thread: those it starts. */
+/* thread.h, futex.h: what a started thread has and the program keeps, and how threads wait. Thread: those it starts. */
 #include "tests/support/test.h"
 
+#include "futex.h"
 #include "thread.h"
 #include "timeutil.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 
 static void *note_mask(void *arg)
 {
@@ -73,4 +75,29 @@ TEST(condition_waits_by_the_monotonic_clock)
 	pthread_mutex_unlock(&lock);
 	pthread_cond_destroy(&cond);
 	assert_true(mono_now_ns() >= until_mono_ns);
+}
+
+static _Atomic uint32_t word;
+
+static void *wait_for_word(void *arg)
+{
+	while (!atomic_load(&word))
+		futex_wait(&word, 0, INT64_MAX, FUTEX_PRIVATE_FLAG);
+	return arg;
+}
+
+TEST(a_word_wakes_its_sleepers)
+{
+	int64_t until_mono_ns;
+	pthread_t t;
+
+	futex_wait(&word, 1, INT64_MAX, FUTEX_PRIVATE_FLAG); /* it is something else: no sleep */
+	assert_int_equal(thread_start(&t, "sleeper", wait_for_word, NULL), 0);
+	atomic_store(&word, 1);
+	futex_wake_all(&word, FUTEX_PRIVATE_FLAG);
+	pthread_join(t, NULL);
+	until_mono_ns = mono_now_ns() + 5 * NS_PER_MS;
+	while (mono_now_ns() < until_mono_ns)
+		futex_wait_until(&word, 1, until_mono_ns, FUTEX_BETWEEN_PROCESSES);
+	futex_wait(&word, 1, NS_PER_MS, FUTEX_BETWEEN_PROCESSES); /* nobody wakes it */
 }
