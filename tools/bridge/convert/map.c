@@ -11,8 +11,7 @@ const struct map map_table[] = {
 		{ NULL, NULL, NULL },
 };
 
-/* "pkg/Name" against "pkg/Name" or "pkg/msg/Name". */
-static bool same_ros(const char *have, const char *want)
+bool map_same_ros(const char *have, const char *want)
 {
 	size_t package = strcspn(have, "/") + 1;
 
@@ -27,7 +26,7 @@ static bool same_ros(const char *have, const char *want)
 const struct map *map_find(const char *sim, const char *ros)
 {
 	for (const struct map *m = map_table; m->sim; m++)
-		if (strcmp(m->sim, sim) == 0 && (!ros || same_ros(m->ros, ros)))
+		if (strcmp(m->sim, sim) == 0 && (!ros || map_same_ros(m->ros, ros)))
 			return m;
 	return NULL;
 }

@@ -58,6 +58,9 @@ struct map {
 
 extern const struct map map_table[]; /* the first one of a type is its default; ended by a NULL sim */
 
+/* "pkg/Name" against "pkg/Name" or "pkg/msg/Name". */
+bool map_same_ros(const char *have, const char *want);
+
 /* The mapping of a type to "pkg/Name" or "pkg/msg/Name", NULL: to its default. NULL: there is none. */
 const struct map *map_find(const char *sim, const char *ros);
 

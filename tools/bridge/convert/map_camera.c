@@ -149,10 +149,6 @@ MAP(Detected2DObjects, lgsvl_msgs, Detection2DArray)
 	uint32_t n;
 	const struct sim_Detected2DObject *o = sim_Detected2DObjects_objects(m, in->size, &n);
 
-	map_header(e, in);
-	sim_enc_list(e, "detections", n);
-	for (uint32_t i = 0; i < n; i++)
-		detection(e, in, &o[i]);
-	sim_enc_list_end(e);
+	MAP_HEADED_LIST("detections", o, n, detection);
 	return 0;
 }

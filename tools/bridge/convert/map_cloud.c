@@ -163,49 +163,22 @@ static void to_ircaedt(uint8_t *restrict to, const struct sim_Point *restrict p,
 #define U8  SIM_POINT_FIELD_UINT8
 #define U32 SIM_POINT_FIELD_UINT32
 
+#define XYZ \
+	{ "x", 0, F32 }, { "y", 4, F32 }, \
+	{ \
+		"z", 8, F32 \
+	}
+
+/* clang-format off */
 static const struct layout layouts[] = {
-	[MAP_POINTS_AWSIM24] = { 24,
-				 5,
-				 { { "x", 0, F32 },
-				   { "y", 4, F32 },
-				   { "z", 8, F32 },
-				   { "intensity", 16, F32 },
-				   { "ring", 20, U16 } },
-				 to_awsim24 },
-	[MAP_POINTS_AWSIM48] = { 48,
-				 9,
-				 { { "x", 0, F32 },
-				   { "y", 4, F32 },
-				   { "z", 8, F32 },
-				   { "intensity", 16, F32 },
-				   { "ring", 20, U16 },
-				   { "azimuth", 24, F32 },
-				   { "distance", 28, F32 },
-				   { "return_type", 32, U8 },
-				   { "time_stamp", 40, F64 } },
-				 to_awsim48 },
-	[MAP_POINTS_SVL32] = { 32,
-			       5,
-			       { { "x", 0, F32 },
-				 { "y", 4, F32 },
-				 { "z", 8, F32 },
-				 { "intensity", 16, U8 },
-				 { "timestamp", 24, F64 } },
-			       to_svl32 },
-	[MAP_POINTS_XYZIRCAEDT] = { 32,
-				    10,
-				    { { "x", 0, F32 },
-				      { "y", 4, F32 },
-				      { "z", 8, F32 },
-				      { "intensity", 12, U8 },
-				      { "return_type", 13, U8 },
-				      { "channel", 14, U16 },
-				      { "azimuth", 16, F32 },
-				      { "elevation", 20, F32 },
-				      { "distance", 24, F32 },
-				      { "time_stamp", 28, U32 } },
-				    to_ircaedt },
+	[MAP_POINTS_AWSIM24] = { 24, 5, { XYZ, { "intensity", 16, F32 }, { "ring", 20, U16 } }, to_awsim24 },
+	[MAP_POINTS_AWSIM48] = { 48, 9, { XYZ, { "intensity", 16, F32 }, { "ring", 20, U16 }, { "azimuth", 24, F32 },
+		{ "distance", 28, F32 }, { "return_type", 32, U8 }, { "time_stamp", 40, F64 } }, to_awsim48 },
+	[MAP_POINTS_SVL32] = { 32, 5, { XYZ, { "intensity", 16, U8 }, { "timestamp", 24, F64 } }, to_svl32 },
+	[MAP_POINTS_XYZIRCAEDT] = { 32, 10, { XYZ, { "intensity", 12, U8 }, { "return_type", 13, U8 }, { "channel", 14, U16 },
+		{ "azimuth", 16, F32 }, { "elevation", 20, F32 }, { "distance", 24, F32 }, { "time_stamp", 28, U32 } }, to_ircaedt },
 };
+/* clang-format on */
 
 static void field(struct sim_enc *e, const char *name, uint32_t offset, uint8_t datatype, uint32_t count)
 {

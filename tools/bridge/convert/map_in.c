@@ -12,6 +12,7 @@
 #include "sim/msg/VehicleControl.h"
 #include "sim/msg/VehicleMode.h"
 #include "sim/msg/VehicleState.h"
+#include "map.h"
 #include "map_in_private.h"
 
 /* ---- Autoware ---- */
@@ -197,15 +198,9 @@ const struct map_in map_in_table[] = {
 
 const struct map_in *map_in_find(const char *ros)
 {
-	for (const struct map_in *m = map_in_table; m->ros; m++) {
-		size_t package = strcspn(m->ros, "/") + 1;
-		const char *name = ros + package;
-
-		if (strncmp(m->ros, ros, package) != 0)
-			continue;
-		if (strcmp(m->ros + package, strncmp(name, "msg/", 4) == 0 ? name + 4 : name) == 0)
+	for (const struct map_in *m = map_in_table; m->ros; m++)
+		if (map_same_ros(m->ros, ros))
 			return m;
-	}
 	return NULL;
 }
 

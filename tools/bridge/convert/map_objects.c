@@ -32,11 +32,7 @@ MAP(Detected3DObjects, lgsvl_msgs, Detection3DArray)
 	uint32_t n;
 	const struct sim_Detected3DObject *o = sim_Detected3DObjects_objects(m, in->size, &n);
 
-	map_header(e, in);
-	sim_enc_list(e, "detections", n);
-	for (uint32_t i = 0; i < n; i++)
-		detection(e, in, &o[i]);
-	sim_enc_list_end(e);
+	MAP_HEADED_LIST("detections", o, n, detection);
 	return 0;
 }
 
@@ -111,11 +107,7 @@ MAP(Detected3DObjects, autoware_perception_msgs, DetectedObjects)
 	uint32_t n;
 	const struct sim_Detected3DObject *o = sim_Detected3DObjects_objects(m, in->size, &n);
 
-	map_header(e, in);
-	sim_enc_list(e, "objects", n);
-	for (uint32_t i = 0; i < n; i++)
-		object(e, in, &o[i]);
-	sim_enc_list_end(e);
+	MAP_HEADED_LIST("objects", o, n, object);
 	return 0;
 }
 
@@ -137,23 +129,23 @@ static const char *color_name(uint8_t color)
 	}
 }
 
+static void signal(struct sim_enc *e, const struct map_message *in, const struct sim_TrafficSignal *s)
+{
+	sim_enc_begin(e, NULL);
+	map_header(e, in);
+	sim_enc_u32(e, "id", s->seq_id);
+	sim_enc_text(e, "label", color_name(s->color));
+	sim_enc_f32(e, "score", s->score);
+	box3d(e, &s->pose, &s->size);
+	sim_enc_end(e);
+}
+
 MAP(TrafficSignals, lgsvl_msgs, SignalArray)
 {
 	uint32_t n;
 	const struct sim_TrafficSignal *s = sim_TrafficSignals_signals(m, in->size, &n);
 
-	map_header(e, in);
-	sim_enc_list(e, "signals", n);
-	for (uint32_t i = 0; i < n; i++) {
-		sim_enc_begin(e, NULL);
-		map_header(e, in);
-		sim_enc_u32(e, "id", s[i].seq_id);
-		sim_enc_text(e, "label", color_name(s[i].color));
-		sim_enc_f32(e, "score", s[i].score);
-		box3d(e, &s[i].pose, &s[i].size);
-		sim_enc_end(e);
-	}
-	sim_enc_list_end(e);
+	MAP_HEADED_LIST("signals", s, n, signal);
 	return 0;
 }
 

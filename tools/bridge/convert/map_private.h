@@ -81,6 +81,16 @@ MAPS(X)
 						       __attribute__((unused)) const struct map_message *in, \
 						       struct sim_enc *e)
 
+/* In a mapping: the header, and the list `name` of the n elements o, each encoded by one(e, in, &o[i]). */
+#define MAP_HEADED_LIST(name, o, n, one) \
+	do { \
+		map_header(e, in); \
+		sim_enc_list(e, name, n); \
+		for (uint32_t i_ = 0; i_ < (n); i_++) \
+			one(e, in, &(o)[i_]); \
+		sim_enc_list_end(e); \
+	} while (0)
+
 void map_header(struct sim_enc *e, const struct map_message *in);
 /* Vector3 or Point: both have x, y and z */
 void map_vector(struct sim_enc *e, const char *name, const struct sim_Vector3 *v);

@@ -63,13 +63,14 @@ MAP(LaserScan, sensor_msgs, LaserScan)
 	return 0;
 }
 
-static void radar_object(struct sim_enc *e, const struct sim_RadarObject *o)
+static void radar_object(struct sim_enc *e, const struct map_message *in, const struct sim_RadarObject *o)
 {
 	/* theirs is sensor minus object, ours object minus sensor */
 	struct sim_Vector3 relative = { .x = -o->relative_velocity.x,
 					.y = -o->relative_velocity.y,
 					.z = -o->relative_velocity.z };
 
+	(void)in;
 	sim_enc_begin(e, NULL);
 	sim_enc_i32(e, "id", o->id);
 	map_vector(e, "sensor_aim", &o->sensor_aim);
@@ -92,11 +93,7 @@ MAP(RadarObjects, lgsvl_msgs, DetectedRadarObjectArray)
 	uint32_t n;
 	const struct sim_RadarObject *o = sim_RadarObjects_objects(m, in->size, &n);
 
-	map_header(e, in);
-	sim_enc_list(e, "objects", n);
-	for (uint32_t i = 0; i < n; i++)
-		radar_object(e, &o[i]);
-	sim_enc_list_end(e);
+	MAP_HEADED_LIST("objects", o, n, radar_object);
 	return 0;
 }
 
