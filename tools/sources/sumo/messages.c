@@ -137,20 +137,28 @@ size_t message_can_bus(const struct moment *m, void *body, size_t cap)
 	return sim_builder_size(&b);
 }
 
-/* The axes are alike, as far as the map is a piece of the grid. */
-size_t message_tf_static(const struct moment *m, void *body, size_t cap)
+/* One frame, in "map". */
+static size_t transform(void *body, size_t cap, const char *child, bool is_static, struct sim_Vector3 translation,
+			struct sim_Quaternion rotation)
 {
 	struct sim_builder b;
 	struct sim_Transforms *all = sim_Transforms_init(body, cap, &b);
 	struct sim_Transform *t = all ? sim_Transforms_transforms_alloc(&b, 1) : NULL;
 
 	if (!t || sim_Transform_parent_frame_set_in(&b, t, FRAME_MAP) < 0 ||
-	    sim_Transform_child_frame_set_in(&b, t, FRAME_UTM) < 0)
+	    sim_Transform_child_frame_set_in(&b, t, child) < 0)
 		return 0;
-	all->is_static = 1;
-	t->translation = (struct sim_Vector3){ .x = -m->origin_easting, .y = -m->origin_northing };
-	t->rotation.w = 1;
+	all->is_static = is_static;
+	t->translation = translation;
+	t->rotation = rotation;
 	return sim_builder_size(&b);
+}
+
+/* The axes are alike, as far as the map is a piece of the grid. */
+size_t message_tf_static(const struct moment *m, void *body, size_t cap)
+{
+	return transform(body, cap, FRAME_UTM, true,
+			 (struct sim_Vector3){ .x = -m->origin_easting, .y = -m->origin_northing }, about_z(0));
 }
 
 size_t message_tf_max(void)
@@ -160,14 +168,8 @@ size_t message_tf_max(void)
 
 size_t message_tf(const struct moment *m, void *body, size_t cap)
 {
-	struct sim_builder b;
-	struct sim_Transforms *all = sim_Transforms_init(body, cap, &b);
-	struct sim_Transform *t = all ? sim_Transforms_transforms_alloc(&b, 1) : NULL;
+	const double *at = m->ego->pos;
 
-	if (!t || sim_Transform_parent_frame_set_in(&b, t, FRAME_MAP) < 0 ||
-	    sim_Transform_child_frame_set_in(&b, t, FRAME_BASE) < 0)
-		return 0;
-	t->translation = (struct sim_Vector3){ .x = m->ego->pos[0], .y = m->ego->pos[1], .z = m->ego->pos[2] };
-	t->rotation = about_z(m->ego->yaw);
-	return sim_builder_size(&b);
+	return transform(body, cap, FRAME_BASE, false, (struct sim_Vector3){ .x = at[0], .y = at[1], .z = at[2] },
+			 about_z(m->ego->yaw));
 }

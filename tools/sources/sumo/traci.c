@@ -63,47 +63,22 @@ static int await(const struct traci *t, int fd, short events, int64_t deadline_m
 	}
 }
 
-static int io_error(void)
-{
-	return errno == ECONNRESET || errno == EPIPE ? -EPIPE : -errno;
-}
-
-static int send_all(struct traci *t, const uint8_t *p, size_t n, int64_t deadline_ms)
+/* All n bytes, sent (POLLOUT) or received (POLLIN). */
+static int transfer(struct traci *t, uint8_t *p, size_t n, short event, int64_t deadline_ms)
 {
 	while (n) {
-		ssize_t k = send(t->fd, p, n, MSG_NOSIGNAL | MSG_DONTWAIT);
-		int r;
-
-		if (k >= 0) {
-			p += k;
-			n -= (size_t)k;
-			continue;
-		}
-		if (errno != EAGAIN && errno != EINTR)
-			return io_error();
-		r = await(t, t->fd, POLLOUT, deadline_ms);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-static int recv_all(struct traci *t, uint8_t *p, size_t n, int64_t deadline_ms)
-{
-	while (n) {
-		ssize_t k = recv(t->fd, p, n, MSG_DONTWAIT);
-		int r;
+		ssize_t k = event == POLLOUT ? send(t->fd, p, n, MSG_NOSIGNAL | MSG_DONTWAIT)
+					     : recv(t->fd, p, n, MSG_DONTWAIT);
+		int r = k == 0 && event == POLLIN ? -EPIPE : 0;
 
 		if (k > 0) {
 			p += k;
 			n -= (size_t)k;
-			continue;
+		} else if (k < 0 && errno != EAGAIN && errno != EINTR) {
+			r = errno == ECONNRESET ? -EPIPE : -errno;
+		} else if (r == 0) {
+			r = await(t, t->fd, event, deadline_ms);
 		}
-		if (k == 0)
-			return -EPIPE;
-		if (errno != EAGAIN && errno != EINTR)
-			return io_error();
-		r = await(t, t->fd, POLLIN, deadline_ms);
 		if (r < 0)
 			return r;
 	}
@@ -136,7 +111,7 @@ static int recv_body(struct traci *t, size_t size, int64_t deadline_ms)
 			next = size;
 		r = grow(t, next);
 		if (r == 0)
-			r = recv_all(t, t->in + have, next - have, deadline_ms);
+			r = transfer(t, t->in + have, next - have, POLLIN, deadline_ms);
 		if (r < 0)
 			return r;
 		have = next;
@@ -160,9 +135,9 @@ int traci_exchange(struct traci *t, struct traci_in *ret_in)
 	r = traci_out_finish(&t->out);
 	if (r < 0)
 		return r;
-	r = send_all(t, t->req, (size_t)r, deadline_ms);
+	r = transfer(t, t->req, (size_t)r, POLLOUT, deadline_ms);
 	if (r == 0)
-		r = recv_all(t, head, sizeof(head), deadline_ms);
+		r = transfer(t, head, sizeof(head), POLLIN, deadline_ms);
 	if (r < 0)
 		return r;
 	size = (uint32_t)head[0] << 24 | (uint32_t)head[1] << 16 | (uint32_t)head[2] << 8 | head[3];

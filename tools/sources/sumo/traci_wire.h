@@ -84,8 +84,6 @@ enum traci_type {
 
 enum traci_result {
 	TRACI_OK = 0x00,
-	TRACI_UNKNOWN = 0x01,
-	TRACI_REFUSED = 0xff,
 };
 
 /* ---- writing ---- */

@@ -38,6 +38,14 @@ int world_fail(struct world *w, int r, const char *what)
 	return r;
 }
 
+int world_get(struct world *w, enum traci_domain domain, enum traci_var var, const char *id, enum traci_type type,
+	      struct traci_value *ret)
+{
+	int r = traci_get(w->t, domain, var, id, ret, w->said, sizeof(w->said));
+
+	return r == 0 && ret->type != type ? -EBADMSG : r;
+}
+
 static void on_ego(void *user, const struct traci_item *it)
 {
 	struct world *w = user;
@@ -59,10 +67,8 @@ static void on_ego(void *user, const struct traci_item *it)
 static int get_number(struct world *w, enum traci_var var, double *ret)
 {
 	struct traci_value v;
-	int r = traci_get(w->t, TRACI_VEHICLE, var, w->o.ego, &v, w->said, sizeof(w->said));
+	int r = world_get(w, TRACI_VEHICLE, var, w->o.ego, TRACI_DOUBLE, &v);
 
-	if (r == 0 && v.type != TRACI_DOUBLE)
-		r = -EBADMSG;
 	if (r == 0)
 		*ret = v.d;
 	return r;
@@ -72,10 +78,8 @@ static int get_number(struct world *w, enum traci_var var, double *ret)
 static int keep_route(struct world *w)
 {
 	struct traci_value v;
-	int r = traci_get(w->t, TRACI_VEHICLE, TRACI_VAR_EDGES, w->o.ego, &v, w->said, sizeof(w->said));
+	int r = world_get(w, TRACI_VEHICLE, TRACI_VAR_EDGES, w->o.ego, TRACI_STRING_LIST, &v);
 
-	if (r == 0 && v.type != TRACI_STRING_LIST)
-		r = -EBADMSG;
 	if (r < 0)
 		return r;
 	w->route = calloc(v.list.count ? v.list.count : 1, sizeof(*w->route));

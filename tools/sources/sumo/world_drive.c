@@ -94,10 +94,8 @@ int world_release_ego(struct world *w)
 	struct traci_value road;
 	struct traci_out *o;
 	size_t at, n = 1;
-	int r = traci_get(w->t, TRACI_VEHICLE, TRACI_VAR_ROAD, w->o.ego, &road, w->said, sizeof(w->said));
+	int r = world_get(w, TRACI_VEHICLE, TRACI_VAR_ROAD, w->o.ego, TRACI_STRING, &road);
 
-	if (r == 0 && road.type != TRACI_STRING)
-		r = -EBADMSG;
 	if (r < 0)
 		return world_fail(w, r, "giving the ego back");
 	at = route_index(w, road.s);

@@ -41,6 +41,9 @@ struct world {
 };
 
 /* Note the sentence for r, return r. */
+/* traci_get(), and -EBADMSG where the value has another type. */
+int world_get(struct world *w, enum traci_domain domain, enum traci_var var, const char *id, enum traci_type type,
+	      struct traci_value *ret);
 int world_fail(struct world *w, int r, const char *what);
 /* Find all lights once, after the start. */
 int world_lights_find(struct world *w);

@@ -56,11 +56,11 @@ static int links_of(struct world *w, const char *junction, struct link_found *fo
 	struct traci_value v;
 	int32_t groups;
 	size_t n = 0;
-	int r = traci_get(w->t, TRACI_LIGHT, TRACI_VAR_LIGHT_LINKS, junction, &v, w->said, sizeof(w->said));
+	int r = world_get(w, TRACI_LIGHT, TRACI_VAR_LIGHT_LINKS, junction, TRACI_COMPOUND, &v);
 
 	if (r < 0)
 		return r;
-	if (v.type != TRACI_COMPOUND || !take_int(&v.list.body, &groups) || groups < 0)
+	if (!take_int(&v.list.body, &groups) || groups < 0)
 		return -EBADMSG;
 	for (int32_t i = 0; i < groups; i++) {
 		struct link_found f = { .index = (uint32_t)i };
@@ -78,10 +78,8 @@ static int lane_end(struct world *w, const char *lane, struct world_light *l)
 {
 	double a[2] = { 0, 0 }, b[2] = { 0, 0 };
 	struct traci_value v;
-	int r = traci_get(w->t, TRACI_LANE, TRACI_VAR_SHAPE, lane, &v, w->said, sizeof(w->said));
+	int r = world_get(w, TRACI_LANE, TRACI_VAR_SHAPE, lane, TRACI_POLYGON, &v);
 
-	if (r == 0 && v.type != TRACI_POLYGON)
-		r = -EBADMSG;
 	if (r < 0)
 		return r;
 	for (uint32_t i = 0; i < v.list.count; i++) {
@@ -133,10 +131,8 @@ static int junctions(struct world *w, char (*names)[40], size_t cap, size_t *ret
 {
 	struct traci_value v;
 	size_t n = 0;
-	int r = traci_get(w->t, TRACI_LIGHT, TRACI_VAR_ID_LIST, "", &v, w->said, sizeof(w->said));
+	int r = world_get(w, TRACI_LIGHT, TRACI_VAR_ID_LIST, "", TRACI_STRING_LIST, &v);
 
-	if (r == 0 && v.type != TRACI_STRING_LIST)
-		r = -EBADMSG;
 	if (r < 0)
 		return r;
 	for (uint32_t i = 0; i < v.list.count && n < cap; i++) {
