@@ -30,6 +30,8 @@
 
 LOG_TOPIC("dispatch");
 
+#define NO_WAIT_NS (20 * NS_PER_US) /* a wait that ends sooner did not wait for anything */
+
 struct loop {
 	struct exec *x;
 	struct exec_post first;        /* its first turn sets its alarm */
@@ -144,19 +146,22 @@ static void on_tick(void *arg)
 struct shift {                 /* what a thread knows since it was woken */
 	int64_t since_mono_ns; /* what it takes now has become ready later than that */
 	int64_t busy_mono_ns;  /* since when it has not found the epoll empty */
+	int64_t ended_mono_ns; /* its last turn */
+	bool idle;             /* it had to wait for that one */
 };
 
-static int hand_back(struct pool *p, struct loop *l, int op)
+static int hand_back(struct pool *p, struct loop *l, int op, int64_t now_mono_ns)
 {
 	struct epoll_event ev = { .events = EPOLLIN | EPOLLONESHOT, .data.ptr = l };
 
-	atomic_store_explicit(&l->armed_mono_ns, mono_now_ns(), memory_order_relaxed);
+	atomic_store_explicit(&l->armed_mono_ns, now_mono_ns, memory_order_relaxed);
 	return epoll_ctl(p->epoll_fd, op, exec_fd(l->x), &ev) < 0 ? -errno : 0;
 }
 
 static void take_turn(struct pool *p, struct loop *l, struct shift *s)
 {
 	int64_t now = mono_now_ns(), armed = atomic_load_explicit(&l->armed_mono_ns, memory_order_relaxed), due;
+	int r;
 
 	if (armed > s->since_mono_ns)
 		s->since_mono_ns = armed;
@@ -164,22 +169,42 @@ static void take_turn(struct pool *p, struct loop *l, struct shift *s)
 		wake_one(p, now);
 	if (now - s->busy_mono_ns > p->o.backlog_dur_ns)
 		on_load(p);
-	if (exec_turn(l->x, &due) < 0 || hand_back(p, l, EPOLL_CTL_MOD) < 0)
+	r = exec_turn(l->x, &due);
+	s->ended_mono_ns = mono_now_ns();
+	if (r < 0 || hand_back(p, l, EPOLL_CTL_MOD, s->ended_mono_ns) < 0)
 		log_error("a dispatch loop has failed: %s", err_why());
 	atomic_fetch_add_explicit(&p->turns, 1, memory_order_relaxed);
+}
+
+/*
+ * Whether something is ready is asked first only under load, where the answer is yes: else each message would cost a system
+ * call more. A wait that was none tells that load begins.
+ */
+static int wait_ready(struct pool *p, struct epoll_event *ev, struct shift *s)
+{
+	int n = s->idle ? 0 : epoll_wait(p->epoll_fd, ev, 1, 0);
+	int64_t now;
+
+	if (n)
+		return n;
+	n = epoll_wait(p->epoll_fd, ev, 1, (int)(p->o.idle_dur_ns / NS_PER_MS));
+	now = mono_now_ns();
+	if (s->idle && now - s->ended_mono_ns < NO_WAIT_NS) {
+		s->idle = false;
+		return n;
+	}
+	s->idle = true;
+	s->since_mono_ns = s->busy_mono_ns = now;
+	atomic_store_explicit(&p->calm, true, memory_order_relaxed);
+	return n;
 }
 
 /* The next loop that is ready. 0: none for the idle time; -1: the pool ends. */
 static int next_loop(struct pool *p, struct loop **ret, struct shift *s)
 {
 	struct epoll_event ev;
-	int n = epoll_wait(p->epoll_fd, &ev, 1, 0);
+	int n = wait_ready(p, &ev, s);
 
-	if (n == 0) {
-		atomic_store_explicit(&p->calm, true, memory_order_relaxed);
-		n = epoll_wait(p->epoll_fd, &ev, 1, (int)(p->o.idle_dur_ns / NS_PER_MS));
-		s->since_mono_ns = s->busy_mono_ns = mono_now_ns();
-	}
 	if (n < 0)
 		return errno == EINTR ? 1 : -1;
 	*ret = n ? ev.data.ptr : NULL;
@@ -190,7 +215,7 @@ static int next_loop(struct pool *p, struct loop **ret, struct shift *s)
 static bool serve(struct pool *p)
 {
 	int64_t now = mono_now_ns();
-	struct shift s = { now, now };
+	struct shift s = { .since_mono_ns = now, .busy_mono_ns = now, .ended_mono_ns = now };
 
 	for (;;) {
 		struct loop *l = NULL;
@@ -248,7 +273,7 @@ static int watch_loops(struct pool *p)
 
 		exec_post_init(&l->first, l->x, nothing, NULL);
 		exec_post(&l->first);
-		r = hand_back(p, l, EPOLL_CTL_ADD);
+		r = hand_back(p, l, EPOLL_CTL_ADD, mono_now_ns());
 		if (r < 0)
 			return err_sys(r, "the loop of shard %u cannot be watched", i);
 	}
