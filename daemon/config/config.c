@@ -81,30 +81,6 @@ static int add_main_file(struct conf *c, const struct config_sources *s)
 	return r;
 }
 
-int config_load(const struct config_sources *s, struct conf **ret)
-{
-	struct conf *c;
-	int r = conf_create(config_keys, &c);
-
-	if (r < 0)
-		return r;
-	r = add_main_file(c, s);
-	for (unsigned i = 0; r == 0 && i < s->n_rigs; i++)
-		r = add_rig(c, s->rigs[i]);
-	for (unsigned i = 0; r == 0 && i < s->n_overrides; i++)
-		r = add_override(c, s->overrides[i]);
-	if (r == 0)
-		r = conf_finish(c);
-	if (r == 0)
-		r = config_check(c, s->each, s->arg);
-	if (r < 0) {
-		conf_destroy(c);
-		return r;
-	}
-	*ret = c;
-	return 0;
-}
-
 /* ---- checks beyond the table ---- */
 
 int config_mode(const char *text, unsigned *ret)
@@ -362,7 +338,8 @@ static int check_log(struct conf_view root)
 	return r < 0 ? err_prefix(r, "log") : 0;
 }
 
-int config_check(const struct conf *c, void (*each)(void *arg), void *arg)
+/* What the table of keys cannot express: globs, names that must be unique over rigs, TimeSource, the socket's mode. */
+static int check_all(const struct conf *c, void (*each)(void *arg), void *arg)
 {
 	struct conf_view root = conf_root(c);
 	struct findings f = { .each = each, .arg = arg };
@@ -377,4 +354,28 @@ int config_check(const struct conf *c, void (*each)(void *arg), void *arg)
 	     note(&f, check_unique(root, "bridges")) && note(&f, check_unique(root, "processes")) &&
 	     note(&f, check_prefixes(root));
 	return f.first;
+}
+
+int config_load(const struct config_sources *s, struct conf **ret)
+{
+	struct conf *c;
+	int r = conf_create(config_keys, &c);
+
+	if (r < 0)
+		return r;
+	r = add_main_file(c, s);
+	for (unsigned i = 0; r == 0 && i < s->n_rigs; i++)
+		r = add_rig(c, s->rigs[i]);
+	for (unsigned i = 0; r == 0 && i < s->n_overrides; i++)
+		r = add_override(c, s->overrides[i]);
+	if (r == 0)
+		r = conf_finish(c);
+	if (r == 0)
+		r = check_all(c, s->each, s->arg);
+	if (r < 0) {
+		conf_destroy(c);
+		return r;
+	}
+	*ret = c;
+	return 0;
 }

@@ -16,7 +16,7 @@ struct config_sources {
 	const char *const *overrides; /* "dotted.path=value" */
 	unsigned n_overrides;
 	const char *text; /* tests: the whole configuration as JSON text; NULL: none */
-	/* Called for each mistake that config_check() finds, with err_why(); NULL: the first one is enough. */
+	/* Called for each mistake beyond the table of keys, with err_why(); NULL: the first one is enough. */
 	void (*each)(void *arg);
 	void *arg;
 };
@@ -25,12 +25,6 @@ extern const struct conf_key config_keys[];
 
 /* Load and check everything. Sentence in err_why(). ret: returns, conf_destroy(). */
 int config_load(const struct config_sources *s, struct conf **ret);
-
-/*
- * What a key table cannot express: globs, names that must be unique over rigs, TimeSource, the socket's mode. The first mistake;
- * each: as of config_sources.
- */
-int config_check(const struct conf *c, void (*each)(void *arg), void *arg);
 
 /* enum sim_time_source of "TimeSource"; SIM_SOURCE_PLUGIN with *ret_name set for a name it does not know. */
 int config_time_source(const struct conf *c, const char **ret_name);

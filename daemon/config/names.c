@@ -3,10 +3,12 @@
 #include "names.h"
 
 #include "err.h"
+#include "jsonx.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <sim/slot.h>
+#include <sim/types.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,6 +51,24 @@ bool names_type_ok(const char *s)
 bool names_hash_ok(const char *s)
 {
 	return strlen(s) == 16 && strspn(s, "0123456789abcdef") == 16;
+}
+
+int names_type_def(const json_t *def, const char **ret_name, const char **ret_hash)
+{
+	const char *name, *hash;
+	int r = jsonx_string(def, "name", SIM_TYPE_NAME_MAX, &name);
+
+	if (r == 0)
+		r = jsonx_string(def, "hash", 16, &hash);
+	if (r < 0)
+		return r;
+	if (!names_type_ok(name))
+		return err_set(-EINVAL, "\"%s\" is not a type name, package/Name", name);
+	if (!names_hash_ok(hash))
+		return err_set(-EINVAL, "hash \"%s\" is not 16 hexadecimal digits", hash);
+	*ret_name = name;
+	*ret_hash = hash;
+	return 0;
 }
 
 bool names_token_ok(const char *s)

@@ -6,6 +6,7 @@
 #ifndef CONFIG_NAMES_H
 #define CONFIG_NAMES_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -24,6 +25,9 @@ bool names_type_ok(const char *s);
 bool names_hash_ok(const char *s);
 /* 1..63 printable characters: an exclusive token. */
 bool names_token_ok(const char *s);
+
+/* Name and hash of a type's definition, {"name","hash",...}; borrowed from it. -EINVAL with a sentence. */
+int names_type_def(const json_t *def, const char **ret_name, const char **ret_hash);
 
 /*
  * The full name of a channel: prefix + '/' + name, or the name as it is when it has a leading slash or

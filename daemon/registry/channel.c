@@ -205,16 +205,10 @@ int channel_set_type(struct channel *ch, const json_t *type)
 {
 	const char *name, *hash;
 	char *text;
-	int r = jsonx_string(type, "name", SIM_TYPE_NAME_MAX, &name);
+	int r = names_type_def(type, &name, &hash);
 
-	if (r == 0)
-		r = jsonx_string(type, "hash", 16, &hash);
 	if (r < 0)
 		return err_prefix(r, "type of channel %s", ch->name);
-	if (!names_type_ok(name))
-		return err_set(-EINVAL, "type of channel %s: \"%s\" is not a type name, package/Name", ch->name, name);
-	if (!names_hash_ok(hash))
-		return err_set(-EINVAL, "type of channel %s: hash \"%s\" is not 16 hexadecimal digits", ch->name, hash);
 	r = channel_check_type(ch, name, hash);
 	if (r < 0 || (ch->typed && strcmp(hash, ch->hash) == 0))
 		return r;

@@ -99,7 +99,7 @@ void rig_destroy_all(struct simd *s)
 	mem_free(s->rigs);
 }
 
-const struct rig *rig_find(const struct simd *s, const char *name)
+static const struct rig *find(const struct simd *s, const char *name)
 {
 	for (unsigned i = 0; i < s->n_rigs; i++) {
 		if (strcmp(s->rigs[i].name, name) == 0)
@@ -113,6 +113,6 @@ const struct rig *rig_of_process(const struct simd *s, pid_t pid)
 	const char *name = s->ops && s->ops->process_rig ? s->ops->process_rig(s->user, pid) : NULL;
 
 	if (name)
-		return rig_find(s, name);
+		return find(s, name);
 	return s->n_rigs == 1 ? &s->rigs[0] : NULL;
 }

@@ -23,8 +23,6 @@ struct rig {
 int rig_create_all(struct simd *s);
 void rig_destroy_all(struct simd *s);
 
-/* NULL: none. */
-const struct rig *rig_find(const struct simd *s, const char *name);
 /* The rig a new client belongs to: its process's, else the only one; NULL: none. */
 const struct rig *rig_of_process(const struct simd *s, pid_t pid);
 

@@ -203,15 +203,10 @@ static void empty(struct service *sv, int r, const char *why)
 	sv->n_waiting = 0;
 }
 
-static void half_finish(struct half *h)
-{
-	mem_free(h->json);
-}
-
 static void service_free(struct service *sv)
 {
-	half_finish(&sv->request);
-	half_finish(&sv->response);
+	mem_free(sv->request.json);
+	mem_free(sv->response.json);
 	mem_free(sv);
 }
 
@@ -318,16 +313,10 @@ static bool may_see(const struct client *cl, const struct service *sv)
 static int half_init(struct half *h, const char *what, const json_t *def)
 {
 	const char *name, *hash;
-	int r = jsonx_string(def, "name", SIM_TYPE_NAME_MAX, &name);
+	int r = names_type_def(def, &name, &hash);
 
-	if (r == 0)
-		r = jsonx_string(def, "hash", 16, &hash);
 	if (r < 0)
 		return err_prefix(r, "%s", what);
-	if (!names_type_ok(name))
-		return err_set(-EINVAL, "%s: \"%s\" is not a type name, package/Name", what, name);
-	if (!names_hash_ok(hash))
-		return err_set(-EINVAL, "%s: hash \"%s\" is not 16 hexadecimal digits", what, hash);
 	h->json = jsonx_text(def);
 	if (!h->json)
 		return err_nomem();

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "config/names.h"
+#include "err.h"
 #include "registry/rate.h"
 #include "rnd.h"
 
@@ -34,6 +35,31 @@ TEST(names_are_plain_and_bounded)
 	assert_false(names_hash_ok("0123456789ABCDEF"));
 	assert_false(names_hash_ok("0"));
 	assert_false(names_token_ok("a\nb"));
+}
+
+static void refused(const char *text, const char *why)
+{
+	json_t *def = json_loads(text, 0, NULL);
+	const char *name = "kept", *hash = "kept";
+
+	assert_int_equal(names_type_def(def, &name, &hash), -EINVAL);
+	assert_non_null(strstr(err_why(), why));
+	assert_string_equal(name, "kept");
+	json_decref(def);
+}
+
+TEST(a_definition_has_a_name_and_a_hash)
+{
+	json_t *def = json_loads("{\"name\":\"sim/Imu\",\"hash\":\"0123456789abcdef\",\"more\":1}", 0, NULL);
+	const char *name, *hash;
+
+	assert_int_equal(names_type_def(def, &name, &hash), 0);
+	assert_string_equal(name, "sim/Imu");
+	assert_string_equal(hash, "0123456789abcdef");
+	json_decref(def);
+	refused("{\"hash\":\"0123456789abcdef\"}", "name");
+	refused("{\"name\":\"Imu\",\"hash\":\"0123456789abcdef\"}", "\"Imu\" is not a type name, package/Name");
+	refused("{\"name\":\"sim/Imu\",\"hash\":\"xyz\"}", "hash \"xyz\" is not 16 hexadecimal digits");
 }
 
 TEST(channels_get_their_rigs_prefix)
