@@ -151,6 +151,14 @@ void peer_settle(struct peer *p)
 	PEER_AWAIT(p, peer_settled(p));
 }
 
+int peer_leave(struct peer *p, struct sim_client *c, struct sim_publisher *pub)
+{
+	peer_settle(p);
+	sim_publisher_destroy(pub);
+	sim_disconnect(c);
+	return 0;
+}
+
 void peer_check(struct peer *p, bool lost)
 {
 	for (uint64_t n = 0; n < atomic_load(&p->offered); n++) {
@@ -190,10 +198,7 @@ int peer_publisher(struct peer *p)
 		else if (rate > 0)
 			pace_us(1000000 / (unsigned)rate);
 	}
-	peer_settle(p);
-	sim_publisher_destroy(pub);
-	sim_disconnect(c);
-	return 0;
+	return peer_leave(p, c, pub);
 }
 
 int peer_exchange(struct peer *p)

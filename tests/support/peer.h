@@ -80,6 +80,8 @@ int peer_queue(struct peer *p, struct sim_publisher *pub, size_t body, struct si
 bool peer_settled(struct peer *p);
 /* In a child: waits for that. */
 void peer_settle(struct peer *p);
+/* In a child, at its end: settles, and takes publisher and client down. 0. */
+int peer_leave(struct peer *p, struct sim_client *c, struct sim_publisher *pub);
 /* Every message offered has had its callback exactly once, false if refused. lost: its process was killed. */
 void peer_check(struct peer *p, bool lost);
 

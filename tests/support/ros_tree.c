@@ -396,3 +396,25 @@ int ros_tree_compare(json_t *want, json_t *got, char *why, size_t size)
 
 	return compare(want, got, path, 0, why, size);
 }
+
+void ros_tree_expand(json_t *j, int sec, int nanosec)
+{
+	const char *key, *text;
+	json_t *v;
+	size_t i;
+	void *next;
+
+	json_object_foreach_safe(j, next, key, v) {
+		text = json_string_value(v);
+		if (text && !strcmp(text, "S"))
+			json_object_set_new(j, key, json_pack("{si,si}", "sec", sec, "nanosec", nanosec));
+		else if (text && !strcmp(text, "H"))
+			json_object_set_new(j, key,
+					    json_pack("{s{si,si},ss}", "stamp", "sec", sec, "nanosec", nanosec,
+						      "frame_id", "here"));
+		else
+			ros_tree_expand(v, sec, nanosec);
+	}
+	json_array_foreach(j, i, v)
+		ros_tree_expand(v, sec, nanosec);
+}

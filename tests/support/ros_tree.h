@@ -30,4 +30,7 @@ size_t ros_tree_write(const struct ros_type *t, json_t *tree, uint8_t *cdr, size
  */
 int ros_tree_compare(json_t *want, json_t *got, char *why, size_t size);
 
+/* In a table of such trees "S" stands for that time, and "H" for a header with it and the frame "here". */
+void ros_tree_expand(json_t *j, int sec, int nanosec);
+
 #endif

@@ -43,7 +43,7 @@ static void write_conf(const char *conf)
 	assert_int_equal(fclose(f), 0);
 }
 
-static void exec_simd(int ready_fd)
+static void log_and_run(void (*run)(const char *ready_fd), int ready_fd)
 {
 	int log = open(STACK_LOG, O_WRONLY | O_CREAT | O_APPEND, 0644);
 	char fd[16];
@@ -53,38 +53,55 @@ static void exec_simd(int ready_fd)
 	dup2(log, 2);
 	fcntl(ready_fd, F_SETFD, 0);
 	snprintf(fd, sizeof(fd), "%d", ready_fd);
-	execl(program("simd"), "simd", "--config", CONF, "--runtime-dir", STACK_DIR, "--ready-fd", fd, (char *)NULL);
+	run(fd);
 	_exit(127);
 }
 
-pid_t stack_spawn(const char *conf, int *ret_ready_fd)
+pid_t stack_fork(void (*run)(const char *ready_fd), int *ret_ready_fd)
 {
 	int p[2];
 	pid_t pid;
 
-	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
-	write_conf(conf);
 	assert_int_equal(pipe2(p, O_CLOEXEC), 0);
 	fflush(NULL);
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0)
-		exec_simd(p[1]);
+		log_and_run(run, p[1]);
 	close(p[1]);
 	*ret_ready_fd = p[0];
 	return pid;
 }
 
+void stack_await_ready(int ready_fd)
+{
+	struct pollfd p = { .fd = ready_fd, .events = POLLIN };
+	char text[8] = "";
+
+	if (poll(&p, 1, READY_MS) != 1 || read(ready_fd, text, sizeof(text)) < 6)
+		fail_msg("simd does not become ready");
+	close(ready_fd);
+}
+
+static void run_simd(const char *ready_fd)
+{
+	execl(program("simd"), "simd", "--config", CONF, "--runtime-dir", STACK_DIR, "--ready-fd", ready_fd,
+	      (char *)NULL);
+}
+
+pid_t stack_spawn(const char *conf, int *ret_ready_fd)
+{
+	setenv("SIMD_SOCKET", STACK_SOCKET, 1);
+	write_conf(conf);
+	return stack_fork(run_simd, ret_ready_fd);
+}
+
 pid_t stack_start(const char *conf)
 {
-	char text[8] = "";
 	int fd;
 	pid_t pid = stack_spawn(conf, &fd);
-	struct pollfd p = { .fd = fd, .events = POLLIN };
 
-	if (poll(&p, 1, READY_MS) != 1 || read(fd, text, sizeof(text)) < 6)
-		fail_msg("simd does not become ready");
-	close(fd);
+	stack_await_ready(fd);
 	return pid;
 }
 

@@ -31,6 +31,12 @@ pid_t stack_start(const char *conf);
 pid_t stack_spawn(const char *conf, int *ret_ready_fd);
 /* SIGTERM; the exit code; nothing may be left of it: no process, socket, lock or shared memory. */
 void stack_stop(pid_t simd);
+/*
+ * For a simd that is started otherwise: a child whose output is simd's log runs `run`, which executes it with --ready-fd; and
+ * the wait for that.
+ */
+pid_t stack_fork(void (*run)(const char *ready_fd), int *ret_ready_fd);
+void stack_await_ready(int ready_fd);
 void stack_kill(pid_t simd); /* SIGKILL, and waits */
 /* Waits for a child; its wait status. */
 int stack_wait(pid_t pid, int64_t timeout_ms);

@@ -66,6 +66,14 @@ void test_processes(void);
 		test_processes(); \
 	}
 
+/* A call that returns 0 or more, or says why not (err.h). */
+#define assert_ok(expr) \
+	do { \
+		int ok_r_ = (expr); \
+		if (ok_r_ < 0) \
+			fail_msg("%s: %d: %s", #expr, ok_r_, err_why()); \
+	} while (0)
+
 /* `buf` becomes a path in the directory that the runner made for this test (or /tmp when run by hand). */
 #define TEST_PATH_MAX 108
 static inline const char *test_path(char buf[TEST_PATH_MAX], const char *name)

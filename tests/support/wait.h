@@ -15,7 +15,7 @@
 
 static inline void wait_look_again(void)
 {
-	usleep(1000);
+	usleep(2000);
 }
 
 static inline int64_t wait_now_ms(void)

@@ -19,13 +19,6 @@
 #include "ipc.h"
 #include "log.h"
 
-#define CHECK(expr) \
-	do { \
-		int check_r = (expr); \
-		if (check_r < 0) \
-			fail_msg("%s: %d: %s", #expr, check_r, err_why()); \
-	} while (0)
-
 static const struct ipc_mem_pool mem_pools[] = { { 512, 4000 }, { 65536, 200 } };
 
 static const char *const base_conf =
@@ -77,8 +70,8 @@ static void dataplane_begin(struct world *w)
 	struct ipc *ipc;
 
 	simd_app(w->id, app);
-	CHECK(ipc_attach(&o, &ipc));
-	CHECK(dataplane_up(w->simd, ipc, w->life));
+	assert_ok(ipc_attach(&o, &ipc));
+	assert_ok(dataplane_up(w->simd, ipc, w->life));
 }
 
 static void simd_begin(struct world *w)
@@ -88,12 +81,12 @@ static void simd_begin(struct world *w)
 	};
 	struct pools pools;
 
-	CHECK(pools_compute(w->conf, -1, &pools));
+	assert_ok(pools_compute(w->conf, -1, &pools));
 	o.pools = &pools;
-	CHECK(registry_create(&o, &w->simd));
-	CHECK(control_create(w->simd, &w->control));
+	assert_ok(registry_create(&o, &w->simd));
+	assert_ok(control_create(w->simd, &w->control));
 	dataplane_begin(w);
-	CHECK(control_listen(w->control, w->path));
+	assert_ok(control_listen(w->control, w->path));
 }
 
 static void simd_end(struct world *w)
@@ -123,7 +116,7 @@ static void pool_begin(struct world *w)
 
 	for (unsigned i = 0; i < o.n; i++)
 		execs[i] = shard_exec(w->simd, i);
-	CHECK(pool_create(&o, &w->pool));
+	assert_ok(pool_create(&o, &w->pool));
 	w->simd->pool = w->pool;
 }
 
@@ -154,8 +147,8 @@ void world_kill_simd(struct world *w)
 	if (w->threads) {
 		exec_destroy(w->dx);
 		exec_destroy(w->x);
-		CHECK(exec_threads_create(&w->x));
-		CHECK(exec_threads_create(&w->dx));
+		assert_ok(exec_threads_create(&w->x));
+		assert_ok(exec_threads_create(&w->dx));
 	}
 }
 
@@ -195,7 +188,7 @@ void world_start_roudi(struct world *w)
 {
 	thread_end(w);
 	if (!w->left)
-		CHECK(ipc_mem_roudi_start(w->bus));
+		assert_ok(ipc_mem_roudi_start(w->bus));
 	w->left = false;
 	w->life++;
 	dataplane_begin(w);
@@ -220,15 +213,15 @@ static void world_init(struct world *w, const char *extra, bool virtual_time)
 	unlink(w->path);
 	w->life = 1;
 	w->threads = !virtual_time;
-	CHECK(ipc_mem_bus_create(&bus, &w->bus));
-	CHECK(config_load(&src, &w->conf));
+	assert_ok(ipc_mem_bus_create(&bus, &w->bus));
+	assert_ok(config_load(&src, &w->conf));
 	w->env = (struct client_env){ .now = env_now, .wait = virtual_time ? env_wait : NULL, .arg = w, .bus = w->bus };
 }
 
 void world_create(struct world *w, uint64_t seed, const char *extra)
 {
 	world_init(w, extra, true);
-	CHECK(exec_sim_create(seed, 10 * S, &w->x));
+	assert_ok(exec_sim_create(seed, 10 * S, &w->x));
 	w->dx = w->x;
 	simd_begin(w);
 }
@@ -236,8 +229,8 @@ void world_create(struct world *w, uint64_t seed, const char *extra)
 void world_create_threads(struct world *w, const char *extra)
 {
 	world_init(w, extra, false);
-	CHECK(exec_threads_create(&w->x));
-	CHECK(exec_threads_create(&w->dx));
+	assert_ok(exec_threads_create(&w->x));
+	assert_ok(exec_threads_create(&w->dx));
 	world_start_simd(w);
 }
 
@@ -273,7 +266,7 @@ struct sim_client *world_client(struct world *w, const char *name, unsigned flag
 
 	if (!w->threads)
 		o.flags |= SIM_CLIENT_NO_THREAD;
-	CHECK(client_connect(&o, &w->env, &c));
+	assert_ok(client_connect(&o, &w->env, &c));
 	return c;
 }
 
@@ -310,7 +303,7 @@ void bridge_start_as(struct world *w, struct bridge_peer *b, const char *name)
 
 	memset(b, 0, sizeof(*b));
 	b->c = world_client(w, name, SIM_CLIENT_BRIDGE);
-	CHECK(sim_bridge_attach(b->c, name, &json, &b->s, &b->lane));
+	assert_ok(sim_bridge_attach(b->c, name, &json, &b->s, &b->lane));
 	assert_non_null(strstr(json, "\"plugin\""));
 	free(json);
 }
@@ -320,7 +313,7 @@ static bool says_connected(struct sim_client *c)
 	char *json = NULL;
 	bool yes;
 
-	CHECK(sim_call(c, "ListBridges", "{}", &json));
+	assert_ok(sim_call(c, "ListBridges", "{}", &json));
 	yes = strstr(json, "by hand");
 	free(json);
 	return yes;
@@ -328,7 +321,7 @@ static bool says_connected(struct sim_client *c)
 
 void bridge_connected(struct world *w, struct bridge_peer *b)
 {
-	CHECK(sim_lane_status(b->lane, SIM_BRIDGE_CONNECTED, 0, 0, 0, 0, "by hand"));
+	assert_ok(sim_lane_status(b->lane, SIM_BRIDGE_CONNECTED, 0, 0, 0, 0, "by hand"));
 	if (w->threads)
 		UNTIL(10000, says_connected(b->c));
 	else

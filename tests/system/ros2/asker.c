@@ -10,12 +10,7 @@
 
 static const uint32_t byte_ops[] = { ASK_ID(ask_byte), DDS_OP_ADR | DDS_OP_TYPE_1BY, offsetof(struct ask_byte, data),
 				     DDS_OP_RTS };
-static const uint32_t text_ops[] = { ASK_ID(ask_text),
-				     DDS_OP_ADR | DDS_OP_TYPE_1BY,
-				     offsetof(struct ask_text, success),
-				     DDS_OP_ADR | DDS_OP_TYPE_STR,
-				     offsetof(struct ask_text, message),
-				     DDS_OP_RTS };
+static const uint32_t text_ops[] = ASK_TEXT_OPS;
 
 const dds_topic_descriptor_t ask_set_request = ASK_DESC(ask_byte, byte_ops, ASK_STD "SetBool_Request_");
 const dds_topic_descriptor_t ask_set_response = ASK_DESC(ask_text, text_ops, ASK_STD "SetBool_Response_");

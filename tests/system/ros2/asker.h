@@ -14,13 +14,7 @@
 
 #include <dds/dds.h>
 
-#define EXPECT(cond) \
-	do { \
-		if (!(cond)) { \
-			fprintf(stderr, "asker: %s:%d: not so: %s\n", __FILE__, __LINE__, #cond); \
-			_exit(1); \
-		} \
-	} while (0)
+#include "reader.h"
 
 #define ASK_CLIENT UINT64_C(0x1122334455667788)
 
@@ -46,6 +40,11 @@ struct ask_text { /* SetBool_Response, Trigger_Response */
 	{ \
 		.m_size = sizeof(struct type), .m_align = _Alignof(struct type), .m_typename = (name), \
 		.m_nops = sizeof(ops) / sizeof((ops)[0]), .m_ops = (ops), .m_meta = "" \
+	}
+#define ASK_TEXT_OPS \
+	{ \
+		ASK_ID(ask_text), DDS_OP_ADR | DDS_OP_TYPE_1BY, offsetof(struct ask_text, success), \
+			DDS_OP_ADR | DDS_OP_TYPE_STR, offsetof(struct ask_text, message), DDS_OP_RTS \
 	}
 extern const dds_topic_descriptor_t ask_set_request, ask_set_response, ask_empty_request, ask_empty_response;
 

@@ -5,6 +5,9 @@
 
 #include <stdint.h>
 
+#include <stdio.h>
+#include <unistd.h>
+
 #include <dds/dds.h>
 
 struct seen_time {
@@ -86,6 +89,15 @@ dds_entity_t reader_newest(dds_entity_t participant, const dds_topic_descriptor_
 /* A reliable, transient local writer; a reliable and volatile one. */
 dds_entity_t reader_write_to(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic);
 dds_entity_t reader_write_volatile(dds_entity_t participant, const dds_topic_descriptor_t *desc, const char *topic);
+
+/* In a process of its own, where an assertion of cmocka means nothing. */
+#define EXPECT(cond) \
+	do { \
+		if (!(cond)) { \
+			fprintf(stderr, "peer: %s:%d: not so: %s\n", __FILE__, __LINE__, #cond); \
+			_exit(1); \
+		} \
+	} while (0)
 
 /* Wait for something to take, at most 20 s. 0 or -1. */
 int reader_wait(dds_entity_t participant, dds_entity_t reader);

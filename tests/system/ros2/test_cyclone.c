@@ -164,14 +164,6 @@ static struct sim_slot *new_image(void)
 
 /* ---- the other side ---- */
 
-#define EXPECT(cond) \
-	do { \
-		if (!(cond)) { \
-			fprintf(stderr, "peer: %s:%d: not so: %s\n", __FILE__, __LINE__, #cond); \
-			_exit(1); \
-		} \
-	} while (0)
-
 static void peer_image(dds_entity_t p)
 {
 	struct seen_image *m = calloc(1, sizeof(*m));

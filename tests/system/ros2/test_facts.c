@@ -24,7 +24,7 @@
 #define READERS       2u
 #define GRAPH         "ros_discovery_info"
 
-#define EXPECT(cond, what) \
+#define MUST_HOLD(cond, what) \
 	do { \
 		if (!(cond)) { \
 			fprintf(stderr, "observer: %s: not so: %s\n", what, #cond); \
@@ -70,7 +70,7 @@ static void see_participant(dds_entity_t p, struct seen *s)
 		void *sample = NULL;
 		dds_sample_info_t info;
 
-		EXPECT(reader_wait(p, r) == 0, "a participant with an enclave");
+		MUST_HOLD(reader_wait(p, r) == 0, "a participant with an enclave");
 		if (dds_take(r, &sample, &info, 1, 1) <= 0)
 			continue;
 		if (info.valid_data) {
@@ -79,9 +79,9 @@ static void see_participant(dds_entity_t p, struct seen *s)
 		}
 		dds_return_loan(r, &sample, 1);
 	}
-	EXPECT(!strncmp(data, "enclave=/;", 10), data);
+	MUST_HOLD(!strncmp(data, "enclave=/;", 10), data);
 	for (const char *at = data; *at; at = strchr(at, ';') + 1) /* key=value; key=value; ... */
-		EXPECT(strchr(at, '=') && strchr(at, ';') && strchr(at, '=') < strchr(at, ';'), data);
+		MUST_HOLD(strchr(at, '=') && strchr(at, ';') && strchr(at, '=') < strchr(at, ';'), data);
 }
 
 static void see_one(struct seen *s, const dds_builtintopic_endpoint_t *b, bool writer)
@@ -90,7 +90,7 @@ static void see_one(struct seen *s, const dds_builtintopic_endpoint_t *b, bool w
 
 	if (memcmp(&b->participant_key, &s->participant, sizeof(s->participant)) != 0)
 		return;
-	EXPECT(s->n < ENDPOINTS_MAX, "few endpoints");
+	MUST_HOLD(s->n < ENDPOINTS_MAX, "few endpoints");
 	e->guid = b->key;
 	e->writer = writer;
 	snprintf(e->topic, sizeof(e->topic), "%s", b->topic_name);
@@ -112,7 +112,7 @@ static void see_endpoints(dds_entity_t p, struct seen *s, bool writers, unsigned
 		void *sample = NULL;
 		dds_sample_info_t info;
 
-		EXPECT(reader_wait(p, r) == 0, writers ? "as many writers" : "as many readers");
+		MUST_HOLD(reader_wait(p, r) == 0, writers ? "as many writers" : "as many readers");
 		if (dds_take(r, &sample, &info, 1, 1) <= 0)
 			continue;
 		if (info.valid_data)
@@ -165,13 +165,13 @@ static void check_names(const struct endpoint *e)
 	const struct ros_type *t = type_of(e->type);
 	char want[128];
 
-	EXPECT(!strcmp(e->topic, GRAPH) || is_topic(e->topic), e->topic);
-	EXPECT(t, e->type);
+	MUST_HOLD(!strcmp(e->topic, GRAPH) || is_topic(e->topic), e->topic);
+	MUST_HOLD(t, e->type);
 	snprintf(want, sizeof(want), "typehash=%s;", t->hash);
-	EXPECT(strlen(t->hash) == 7 + 64 && !strncmp(t->hash, "RIHS01_", 7), t->hash);
-	EXPECT(!strcmp(e->data, want), e->topic);
-	EXPECT(!strcmp(e->topic, GRAPH) == !strcmp(t->name, "rmw_dds_common/ParticipantEntitiesInfo"), e->topic);
-	EXPECT(strcmp(e->topic, "rt/clock") || !strcmp(t->name, "rosgraph_msgs/Clock"), e->topic);
+	MUST_HOLD(strlen(t->hash) == 7 + 64 && !strncmp(t->hash, "RIHS01_", 7), t->hash);
+	MUST_HOLD(!strcmp(e->data, want), e->topic);
+	MUST_HOLD(!strcmp(e->topic, GRAPH) == !strcmp(t->name, "rmw_dds_common/ParticipantEntitiesInfo"), e->topic);
+	MUST_HOLD(strcmp(e->topic, "rt/clock") || !strcmp(t->name, "rosgraph_msgs/Clock"), e->topic);
 }
 
 /* ---- QoS ---- */
@@ -185,15 +185,16 @@ static void check_common_qos(const struct endpoint *e)
 	char **partitions = NULL;
 	uint32_t n = 0;
 
-	EXPECT(dds_qget_liveliness(e->qos, &liveliness, &lease), e->topic);
-	EXPECT(liveliness == DDS_LIVELINESS_AUTOMATIC && lease == DDS_INFINITY, e->topic);
+	MUST_HOLD(dds_qget_liveliness(e->qos, &liveliness, &lease), e->topic);
+	MUST_HOLD(liveliness == DDS_LIVELINESS_AUTOMATIC && lease == DDS_INFINITY, e->topic);
 	dds_qget_deadline(e->qos, &deadline);
-	EXPECT(deadline == DDS_INFINITY, e->topic);
+	MUST_HOLD(deadline == DDS_INFINITY, e->topic);
 	dds_qget_ownership(e->qos, &ownership);
-	EXPECT(ownership == DDS_OWNERSHIP_SHARED, e->topic);
-	EXPECT(!dds_qget_partition(e->qos, &n, &partitions) || n == 0, e->topic);
-	EXPECT(!dds_qget_data_representation(e->qos, &n, &ids) || (n == 1 && ids[0] == DDS_DATA_REPRESENTATION_XCDR1),
-	       e->topic);
+	MUST_HOLD(ownership == DDS_OWNERSHIP_SHARED, e->topic);
+	MUST_HOLD(!dds_qget_partition(e->qos, &n, &partitions) || n == 0, e->topic);
+	MUST_HOLD(!dds_qget_data_representation(e->qos, &n, &ids) ||
+			  (n == 1 && ids[0] == DDS_DATA_REPRESENTATION_XCDR1),
+		  e->topic);
 	dds_free(ids);
 }
 
@@ -203,8 +204,8 @@ static void expect_qos(const struct endpoint *e, dds_reliability_kind_t reliabil
 	dds_durability_kind_t d = DDS_DURABILITY_VOLATILE;
 	dds_duration_t blocking;
 
-	EXPECT(dds_qget_reliability(e->qos, &r, &blocking) && r == reliability, e->topic);
-	EXPECT(dds_qget_durability(e->qos, &d) && d == durability, e->topic);
+	MUST_HOLD(dds_qget_reliability(e->qos, &r, &blocking) && r == reliability, e->topic);
+	MUST_HOLD(dds_qget_durability(e->qos, &d) && d == durability, e->topic);
 }
 
 /* By what it is: the graph, the clock, sensor data, kept data, commands, all the rest. */
@@ -224,7 +225,7 @@ static void check_qos(const struct endpoint *e)
 static struct endpoint *by_gid(struct seen *s, const uint8_t *gid)
 {
 	for (unsigned i = 16; i < s->gid_size; i++)
-		EXPECT(gid[i] == 0, "an identity of Humble ends in zeros");
+		MUST_HOLD(gid[i] == 0, "an identity of Humble ends in zeros");
 	for (unsigned i = 0; i < s->n; i++)
 		if (memcmp(&s->e[i].guid, gid, 16) == 0)
 			return &s->e[i];
@@ -237,8 +238,8 @@ static void check_gids(struct seen *s, const dds_sequence_t *gids, bool writers)
 	for (uint32_t i = 0; i < gids->_length; i++) {
 		struct endpoint *e = by_gid(s, gids->_buffer + (size_t)i * s->gid_size);
 
-		EXPECT(e && e->writer == writers, "an identity in the graph is an endpoint of that kind");
-		EXPECT(e->in_graph++ == 0, e->topic);
+		MUST_HOLD(e && e->writer == writers, "an identity in the graph is an endpoint of that kind");
+		MUST_HOLD(e->in_graph++ == 0, e->topic);
 	}
 }
 
@@ -254,17 +255,17 @@ static void check_graph(dds_entity_t p, struct seen *s)
 		struct seen_graph16 *b = calloc(1, sizeof(*b));
 		const dds_sequence_t *nodes = humble ? &a->nodes : &b->nodes;
 
-		EXPECT(a && b && reader_take(r, humble ? (void *)a : (void *)b) == 0, GRAPH);
-		EXPECT(memcmp(humble ? a->gid : b->gid, &s->participant, 16) == 0, "the graph's participant");
-		EXPECT(nodes->_length == 1, "one node");
+		MUST_HOLD(a && b && reader_take(r, humble ? (void *)a : (void *)b) == 0, GRAPH);
+		MUST_HOLD(memcmp(humble ? a->gid : b->gid, &s->participant, 16) == 0, "the graph's participant");
+		MUST_HOLD(nodes->_length == 1, "one node");
 		n = (const struct seen_node *)(const void *)nodes->_buffer;
-		EXPECT(n->node_namespace[0] == '/' && is_name(n->name, n->name + strlen(n->name)), n->name);
-		EXPECT(n->name[0] != '_', "a node that ROS shows");
+		MUST_HOLD(n->node_namespace[0] == '/' && is_name(n->name, n->name + strlen(n->name)), n->name);
+		MUST_HOLD(n->name[0] != '_', "a node that ROS shows");
 	} while (n->writers._length + n->readers._length < WRITERS + 1 + READERS);
 	check_gids(s, &n->writers, true);
 	check_gids(s, &n->readers, false);
 	for (unsigned i = 0; i < s->n; i++)
-		EXPECT(s->e[i].in_graph == (strcmp(s->e[i].topic, GRAPH) != 0), s->e[i].topic);
+		MUST_HOLD(s->e[i].in_graph == (strcmp(s->e[i].topic, GRAPH) != 0), s->e[i].topic);
 }
 
 static pid_t start_observer(unsigned gid_size)

@@ -34,12 +34,7 @@ struct ask_vector {
 
 static const uint32_t vector_ops[] = { ASK_ID(ask_vector), F8(ask_vector, x), F8(ask_vector, y), F8(ask_vector, z),
 				       DDS_OP_RTS };
-static const uint32_t text_ops[] = { ASK_ID(ask_text),
-				     DDS_OP_ADR | DDS_OP_TYPE_1BY,
-				     offsetof(struct ask_text, success),
-				     DDS_OP_ADR | DDS_OP_TYPE_STR,
-				     offsetof(struct ask_text, message),
-				     DDS_OP_RTS };
+static const uint32_t text_ops[] = ASK_TEXT_OPS;
 static const dds_topic_descriptor_t echo_request = ASK_DESC(ask_vector, vector_ops, "demo::srv::dds_::Echo_Request_");
 static const dds_topic_descriptor_t echo_response = ASK_DESC(ask_text, text_ops, "demo::srv::dds_::Echo_Response_");
 

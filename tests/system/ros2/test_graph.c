@@ -19,14 +19,6 @@
 /* Nothing is decided by time: nobody waits so long. */
 #define WAITS "graph_wait_ms", "60000"
 
-#define EXPECT(cond) \
-	do { \
-		if (!(cond)) { \
-			fprintf(stderr, "peer: %s:%d: not so: %s\n", __FILE__, __LINE__, #cond); \
-			_exit(1); \
-		} \
-	} while (0)
-
 /* ---- the others ---- */
 
 struct peer {

@@ -39,10 +39,7 @@ static int on_command(struct peer *p)
 		atomic_store(&p->result, peer_queue(p, pub, 64, NULL));
 		atomic_store(&p->ready, ++done + 1);
 	}
-	peer_settle(p);
-	sim_publisher_destroy(pub);
-	sim_disconnect(c);
-	return 0;
+	return peer_leave(p, c, pub);
 }
 
 static int offer(struct peer *p)
@@ -109,10 +106,7 @@ static int stepper(struct peer *p)
 			(void)!peer_queue(p, pub, 64, NULL);
 		atomic_fetch_add(&p->received, 1);
 	}
-	peer_settle(p);
-	sim_publisher_destroy(pub);
-	sim_disconnect(c);
-	return 0;
+	return peer_leave(p, c, pub);
 }
 
 TEST_WITH(a_step_moves_by_its_length, NULL, stack_sweep)

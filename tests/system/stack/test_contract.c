@@ -79,10 +79,7 @@ static int filler(struct peer *p)
 	atomic_store(&p->took_dur_ns, mono_now_ns() - start);
 	atomic_store(&p->result, r);
 	snprintf(p->why, sizeof(p->why), "%s", sim_why());
-	peer_settle(p);
-	sim_publisher_destroy(pub);
-	sim_disconnect(c);
-	return 0;
+	return peer_leave(p, c, pub);
 }
 
 TEST_WITH(without_a_credit_it_is_refused, NULL, stack_sweep)
@@ -140,10 +137,7 @@ static int sharer(struct peer *p)
 
 		PEER(p, r == 0 || r == -ETIMEDOUT);
 	}
-	peer_settle(p);
-	sim_publisher_destroy(pub);
-	sim_disconnect(c);
-	return 0;
+	return peer_leave(p, c, pub);
 }
 
 TEST_WITH(a_shared_window, NULL, stack_sweep)

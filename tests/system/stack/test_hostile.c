@@ -541,10 +541,7 @@ static int to_evil(struct peer *p)
 	for (int i = 0; i < 20; i++)
 		PEER(p, peer_queue(p, pub, 64, NULL) == 0);
 	atomic_store(&p->ready, 1);
-	peer_settle(p);
-	sim_publisher_destroy(pub);
-	sim_disconnect(c);
-	return 0;
+	return peer_leave(p, c, pub);
 }
 
 TEST_WITH(hostile_lanes_are_survived, setup, stack_sweep)

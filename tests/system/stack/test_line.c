@@ -37,10 +37,7 @@ static int messages(struct peer *p)
 
 	for (int i = 0; i < MESSAGES; i++)
 		PEER(p, peer_queue(p, pub, sizeof(struct sim_Ultrasonic), NULL) == 0);
-	peer_settle(p);
-	sim_publisher_destroy(pub);
-	sim_disconnect(c);
-	return 0;
+	return peer_leave(p, c, pub);
 }
 
 static void check_log(void)

@@ -84,10 +84,7 @@ static int sensor(struct peer *p)
 		peer_queue(p, pub, 64, NULL);
 		pace_us(1000);
 	}
-	peer_settle(p);
-	sim_publisher_destroy(pub);
-	sim_disconnect(c);
-	return 0;
+	return peer_leave(p, c, pub);
 }
 
 struct logged {

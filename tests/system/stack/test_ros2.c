@@ -37,10 +37,7 @@ static int publish_one(struct peer *p)
 	struct sim_publisher *pub = peer_advertise(p, c, "/t/line", 64, 0);
 
 	PEER(p, peer_queue(p, pub, sizeof(struct sim_Ultrasonic), NULL) == 0);
-	peer_settle(p);
-	sim_publisher_destroy(pub);
-	sim_disconnect(c);
-	return 0;
+	return peer_leave(p, c, pub);
 }
 
 static int read_it(struct peer *p)

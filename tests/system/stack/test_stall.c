@@ -50,10 +50,7 @@ static int timed_publisher(struct peer *p)
 		atomic_store(&p->ready, 1);
 		pace_us(500);
 	}
-	peer_settle(p);
-	sim_publisher_destroy(pub);
-	sim_disconnect(c);
-	return 0;
+	return peer_leave(p, c, pub);
 }
 
 /* Asks simd for something while it does not answer; the sentence in `why`, the time in took_dur_ns. */

@@ -29,24 +29,6 @@ static const char *running; /* the rig */
 
 /* ---- the table ---- */
 
-static void expand(json_t *j)
-{
-	const char *key, *text;
-	json_t *v;
-	size_t i;
-	void *next;
-
-	json_object_foreach_safe(j, next, key, v) {
-		text = json_string_value(v);
-		if (text && !strcmp(text, "S"))
-			json_object_set_new(j, key, json_pack("{si,si}", "sec", 1640995200, "nanosec", 125000000));
-		else
-			expand(v);
-	}
-	json_array_foreach(j, i, v)
-		expand(v);
-}
-
 static const char *text_of(json_t *row, const char *key)
 {
 	const char *s = json_string_value(json_object_get(row, key));
@@ -456,7 +438,7 @@ static int start(const char *name, const char *qos)
 	table = json_load_file(table_path, 0, NULL);
 	if (!rig || !text || !table || asprintf(&conf, "\"TimeSource\":\"system\",\"rigs\":[%s]", text) < 0)
 		return -1;
-	expand(table);
+	ros_tree_expand(table, 1640995200, 125000000);
 	bridge = strdup(text_of(json_array_get(json_object_get(rig, "bridges"), 0), "name"));
 	commands_qos = strdup(qos);
 	simd = stack_start(conf);

@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <grp.h>
-#include <poll.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -86,29 +85,18 @@ static int machine(void **state)
 
 /* ---- simd ---- */
 
-static void exec_simd(int ready_fd)
+static void run_simd(const char *ready_fd)
 {
-	int log = open(STACK_LOG, O_WRONLY | O_CREAT | O_APPEND, 0644);
-	char fd[16];
-
-	setsid();
-	dup2(log, 1);
-	dup2(log, 2);
 	become(&simd_user);
 	umask(0007);
-	fcntl(ready_fd, F_SETFD, 0);
-	snprintf(fd, sizeof(fd), "%d", ready_fd);
-	execl(TREE "/bin/simd", "simd", "--config", "/tmp/out.json", "--ready-fd", fd, (char *)NULL);
-	_exit(127);
+	execl(TREE "/bin/simd", "simd", "--config", "/tmp/out.json", "--ready-fd", ready_fd, (char *)NULL);
 }
 
 static pid_t start(void)
 {
 	FILE *f = fopen("/tmp/out.json", "w");
-	char text[8] = "";
-	struct pollfd poll_fd = { .events = POLLIN };
 	pid_t pid;
-	int p[2];
+	int fd;
 
 	if (access(TREE, F_OK) < 0) /* each test's end clears /tmp; but no program that runs may be written to */
 		copy_programs();
@@ -119,16 +107,8 @@ static pid_t start(void)
 	      "{\"name\":\"b\",\"plugin\":\"null\",\"channels\":[\"**\"]}]}]}\n",
 	      f);
 	assert_int_equal(fclose(f), 0);
-	assert_int_equal(pipe2(p, O_CLOEXEC), 0);
-	fflush(NULL);
-	pid = fork();
-	if (pid == 0)
-		exec_simd(p[1]);
-	close(p[1]);
-	poll_fd.fd = p[0];
-	if (poll(&poll_fd, 1, 20000) != 1 || read(p[0], text, sizeof(text)) < 6)
-		fail_msg("simd does not become ready");
-	close(p[0]);
+	pid = stack_fork(run_simd, &fd);
+	stack_await_ready(fd);
 	return pid;
 }
 

@@ -20,13 +20,6 @@
 #include "ipc_mem.h"
 #include "log.h"
 
-#define CHECK(expr) \
-	do { \
-		int check_r = (expr); \
-		if (check_r < 0) \
-			fail_msg("%s: %d: %s", #expr, check_r, err_why()); \
-	} while (0)
-
 static const struct ipc_mem_pool pools[] = { { 512, 1000 }, { 65536, 64 } };
 
 static const char *const base =
@@ -57,18 +50,18 @@ void desk_open(struct desk *d, const char *extra)
 	mem_stats(&d->before);
 	snprintf(text, sizeof(text), base, extra);
 	src.text = text;
-	CHECK(exec_sim_create(1, 10 * S, &d->x));
-	CHECK(ipc_mem_bus_create(&bus, &d->bus));
-	CHECK(config_load(&src, &d->conf));
-	CHECK(pools_compute(d->conf, -1, &p));
+	assert_ok(exec_sim_create(1, 10 * S, &d->x));
+	assert_ok(ipc_mem_bus_create(&bus, &d->bus));
+	assert_ok(config_load(&src, &d->conf));
+	assert_ok(pools_compute(d->conf, -1, &p));
 	so.x = so.dx = d->x;
 	so.conf = d->conf;
 	so.pools = &p;
-	CHECK(registry_create(&so, &d->simd));
-	CHECK(control_create(d->simd, &d->control));
+	assert_ok(registry_create(&so, &d->simd));
+	assert_ok(control_create(d->simd, &d->control));
 	io.bus = d->bus;
-	CHECK(ipc_attach(&io, &ipc));
-	CHECK(dataplane_up(d->simd, ipc, 1));
+	assert_ok(ipc_attach(&io, &ipc));
+	assert_ok(dataplane_up(d->simd, ipc, 1));
 }
 
 void desk_close(struct desk *d)
@@ -98,8 +91,8 @@ void peer_open(struct desk *d, struct peer *p)
 	memset(p, 0, sizeof(*p));
 	p->d = d;
 	p->fd = sv[0];
-	CHECK(varlink_create(NULL, &p->v));
-	CHECK(control_serve(d->control, sv[1]));
+	assert_ok(varlink_create(NULL, &p->v));
+	assert_ok(control_serve(d->control, sv[1]));
 }
 
 void peer_close(struct peer *p)
@@ -170,5 +163,5 @@ void peer_hello(struct peer *p, const char *name, const char *role)
 
 	snprintf(text, sizeof(text), "{\"name\": \"%s\", \"role\": \"%s\", \"abi\": 2, \"version\": \"t\"}", name,
 		 role);
-	CHECK(peer_call(p, "Hello", text, NULL));
+	assert_ok(peer_call(p, "Hello", text, NULL));
 }

@@ -48,29 +48,6 @@ static struct row row_of(json_t *j)
 		fail_msg(__VA_ARGS__); \
 	} while (0)
 
-/* "H" and "S", wherever they stand. */
-static void expand(json_t *j)
-{
-	const char *key, *text;
-	json_t *v;
-	size_t i;
-	void *next;
-
-	json_object_foreach_safe(j, next, key, v) {
-		text = json_string_value(v);
-		if (text && !strcmp(text, "S"))
-			json_object_set_new(j, key, json_pack("{si,si}", "sec", 1, "nanosec", 250000000));
-		else if (text && !strcmp(text, "H"))
-			json_object_set_new(j, key,
-					    json_pack("{s{si,si},ss}", "stamp", "sec", 1, "nanosec", 250000000,
-						      "frame_id", "here"));
-		else
-			expand(v);
-	}
-	json_array_foreach(j, i, v)
-		expand(v);
-}
-
 static struct map_options options_of(const struct row *r)
 {
 	static const char *const points[] = { "native", "awsim24", "awsim48", "svl32", "xyzircaedt" };
@@ -358,7 +335,7 @@ static int setup(void **state)
 	rows = json_load_file(ROWS, JSON_REJECT_DUPLICATES, &err);
 	if (!rows)
 		print_error(ROWS ":%d: %s\n", err.line, err.text);
-	expand(rows);
+	ros_tree_expand(rows, 1, 250000000);
 	return rows ? 0 : -1;
 }
 
