@@ -121,33 +121,11 @@ int size_parse(const char *s, int64_t *ret_bytes)
 	return 0;
 }
 
-const char *dur_format(int64_t dur_ns, char buf[DUR_FORMAT_MAX])
-{
-	static const struct unit units[] = { { "s", NS_PER_S }, { "ms", NS_PER_MS }, { "us", NS_PER_US }, { "ns", 1 } };
-	uint64_t v = dur_ns < 0 ? 0 - (uint64_t)dur_ns : (uint64_t)dur_ns;
-	size_t u = 0;
-	char frac[16];
-	int n;
-
-	if (!dur_ns)
-		return strcpy(buf, "0s");
-	while (v < (uint64_t)units[u].factor)
-		u++;
-	n = snprintf(frac, sizeof(frac), "%09" PRIu64, v % (uint64_t)units[u].factor);
-	/* as many decimals as the unit has: 9 for s, 6 for ms, 3 for us, none for ns */
-	memmove(frac, frac + (u < 3 ? 3 * u : 9), (size_t)(n - (int)(u < 3 ? 3 * u : 9)) + 1);
-	for (size_t l = strlen(frac); l && frac[l - 1] == '0'; l--)
-		frac[l - 1] = '\0';
-	snprintf(buf, DUR_FORMAT_MAX, "%s%" PRIu64 "%s%s%s", dur_ns < 0 ? "-" : "", v / (uint64_t)units[u].factor,
-		 frac[0] ? "." : "", frac, units[u].name);
-	return buf;
-}
-
-const char *stamp_format(int64_t ns, char buf[DUR_FORMAT_MAX])
+const char *stamp_format(int64_t ns, char buf[STAMP_FORMAT_MAX])
 {
 	uint64_t v = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
 
-	snprintf(buf, DUR_FORMAT_MAX, "%s%" PRIu64 ".%09" PRIu64, ns < 0 ? "-" : "", v / (uint64_t)NS_PER_S,
+	snprintf(buf, STAMP_FORMAT_MAX, "%s%" PRIu64 ".%09" PRIu64, ns < 0 ? "-" : "", v / (uint64_t)NS_PER_S,
 		 v % (uint64_t)NS_PER_S);
 	return buf;
 }

@@ -60,10 +60,8 @@ int dur_parse(const char *s, int64_t *ret_dur_ns);
 /* "512", "64KiB", "16MiB", "4GiB", "10MB": bytes. Returns 0 or -EINVAL / -ERANGE. */
 int size_parse(const char *s, int64_t *ret_bytes);
 
-#define DUR_FORMAT_MAX 64
-/* Shortest exact text that dur_parse reads back: "100ms", "1.5s". Returns buf. */
-const char *dur_format(int64_t dur_ns, char buf[DUR_FORMAT_MAX]);
+#define STAMP_FORMAT_MAX 64
 /* Seconds with nine decimals, "12.000000340", for time stamps. Returns buf. */
-const char *stamp_format(int64_t ns, char buf[DUR_FORMAT_MAX]);
+const char *stamp_format(int64_t ns, char buf[STAMP_FORMAT_MAX]);
 
 #endif

@@ -54,7 +54,7 @@ static void print_other_clocks(const json_t *k)
 static void print_clock(const json_t *k)
 {
 	json_t *late = json_object_get(k, "lateness_ns");
-	char stamp[DUR_FORMAT_MAX];
+	char stamp[STAMP_FORMAT_MAX];
 	const char *state = json_yes(k, "stepping") ? "stepping" : json_yes(k, "paused") ? "paused" : "running";
 
 	printf("time:       %s s\n", stamp_format(json_integer_value(json_object_get(k, "sim_ns")), stamp));

@@ -38,7 +38,7 @@ static int print_json(const struct echo *e, const struct sim_slot *s, const stru
 
 static int print_text(const struct echo *e, const struct sim_slot *s, const struct sim_json_options *o)
 {
-	char stamp[DUR_FORMAT_MAX];
+	char stamp[STAMP_FORMAT_MAX];
 	int r;
 
 	if (!o->field)
