@@ -107,8 +107,8 @@ void d_bridge_attach(struct d_bridge *b, int lane0_fd)
 	}
 	b->attached = true;
 	b->attaches++;
-	b->life = b->d->ipc ? b->d->life : 0;
-	b->measured = b->idle_told = false;
+	b->generation = b->d->ipc ? b->d->generation : 0;
+	b->measured = b->idle_reported = false;
 	b->connect_due = b->connection != NULL;
 	b->status = SIM_BRIDGE_DISCONNECTED;
 	b->detail[0] = '\0';
@@ -334,7 +334,7 @@ static void stray_answer(struct d_bridge *b, uint64_t number)
 	char text[160];
 
 	if (at_number(b, number)) {
-		snprintf(text, sizeof(text), "it answered delivery %llu, which it does not have (any more)",
+		snprintf(text, sizeof(text), "it answered delivery %llu: stale delivery id",
 			 (unsigned long long)number);
 		d_bridge_violation(b, text);
 		return;
@@ -455,7 +455,7 @@ void d_bridge_gone(struct d_bridge *b)
 		free_delivery(b, dl);
 		d_message_unheld(b->d, m);
 	}
-	b->life = 0;
+	b->generation = 0;
 	if (b->status != SIM_BRIDGE_DISCONNECTED) /* else it has said why itself: that stays to be read */
 		change_status(b, SIM_BRIDGE_DISCONNECTED, "");
 }
@@ -534,7 +534,8 @@ void d_bridge_pump(struct d_bridge *b)
 		return;
 	connect_out(b);
 	d_route_announce(b);
-	while (b->attached && b->status == SIM_BRIDGE_CONNECTED && b->life == b->d->life && !list_empty(&b->queue)) {
+	while (b->attached && b->status == SIM_BRIDGE_CONNECTED && b->generation == b->d->generation &&
+	       !list_empty(&b->queue)) {
 		struct d_delivery *v[LANE_BATCH];
 		struct d_lane *l = pick_lane(b);
 		unsigned n;

@@ -15,7 +15,7 @@
 
 LOG_TOPIC("dispatch");
 
-/* ---- life ---- */
+/* ---- making and ending ---- */
 
 int d_channel_add(struct dispatch *d, struct d_channel *ch)
 {
@@ -78,7 +78,7 @@ void d_feed_put(struct dispatch *d, struct d_feed *f)
 {
 	if (!f || --f->held || !f->retired)
 		return;
-	d_event_sub_free(d, f->sub, f->life);
+	d_event_sub_free(d, f->sub, f->generation);
 	mem_free(f);
 }
 
@@ -86,7 +86,7 @@ void d_channel_feed(struct dispatch *d, struct d_channel *ch, struct d_feed *f)
 {
 	if (ch->feed)
 		d_channel_retire(d, ch);
-	f->life = d->life;
+	f->generation = d->generation;
 	f->held = 1; /* the channel's own */
 	ch->feed = f;
 }
@@ -125,7 +125,7 @@ static bool all_busy(const struct d_channel *ch)
 
 /*
  * While every bridge of the channel has work on all its lanes, what is taken would only lie here. It is left in the
- * feed until one of them answers, so that it then goes out as one packet, and so that slots are given back while
+ * feed until one of them answers, so that it then goes out as one packet, and so that slots are released while
  * no newer ones are held, which is when giving back is cheap. The page says so: no bell is needed. An answer is
  * a turn, and if none comes the timer is one; whoever reads the old word has published before the look that follows.
  */
@@ -155,7 +155,7 @@ static void release_now(struct dispatch *d, struct d_channel *ch, const void *sl
 
 	if (r < 0)
 		log_limited(&ch->limit, d->now, LOG_LEVEL_ERROR,
-			    "channel %s: a slot could not be given back (%s); ignoring", ch->name, ipc_why());
+			    "channel %s: a slot could not be released (%s); ignoring", ch->name, ipc_why());
 }
 
 static void log_lie(struct dispatch *d, struct d_channel *ch, const struct sim_slot *h, const char *what)
@@ -208,14 +208,14 @@ static struct d_message *new_message(struct d_publisher *p, const struct sim_slo
 
 /*
  * A publisher asks whether simd hears it: after it was made, and after the data plane was restarted. What it
- * had claimed in an earlier life can never arrive, its library has answered that itself.
+ * had claimed in an earlier generation can never arrive, its library has answered that itself.
  */
 static void take_probe(struct dispatch *d, struct d_publisher *p, const struct sim_slot *h)
 {
 	struct d_message *m = new_message(p, h);
 
-	if (p->proved_life != d->life) {
-		p->proved_life = d->life;
+	if (p->proved_generation != d->generation) {
+		p->proved_generation = d->generation;
 		credits_sweep(d, p->ch, p->id);
 	}
 	p->ch->stats.probes++;
@@ -270,7 +270,7 @@ static void take_message(struct dispatch *d, struct d_publisher *p, const struct
 	enum sim_reason why;
 
 	m->slot = slot;
-	m->life = d->life;
+	m->generation = d->generation;
 	m->counted = true;
 	d_lossless_accept(d, m);
 	p->ch->stats.accepted++;

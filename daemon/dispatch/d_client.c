@@ -87,7 +87,7 @@ static void forgive(struct d_client *c)
 		struct d_message *m = list_first(&c->owed, struct d_message, link);
 
 		list_remove(&m->link);
-		d_message_untold(c->d, m);
+		d_message_unreported(c->d, m);
 	}
 }
 

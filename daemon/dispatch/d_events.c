@@ -19,7 +19,7 @@ enum kind { STATUS, BROKEN, STUCK, IDLE, CARRIES, FORGOT, CHANNEL_FREE, SUB_FREE
 struct event {
 	struct inbox_item item;
 	enum kind kind;
-	uint32_t id, id2; /* of a bridge, a channel, a life */
+	uint32_t id, id2; /* of a bridge, a channel, a generation */
 	int result;
 	enum sim_bridge_status status;
 	int64_t late_dur_ns;
@@ -63,14 +63,14 @@ void d_event_bridge_status(struct d_bridge *b)
 {
 	struct dispatch *d = b->d;
 
-	if (d->now - b->told_mono_ns >= D_HOUSE_NS) {
-		b->told_mono_ns = d->now;
-		b->told_n = 0;
+	if (d->now - b->notified_mono_ns >= D_HOUSE_NS) {
+		b->notified_mono_ns = d->now;
+		b->notified_n = 0;
 	}
-	b->status_due = b->told_n >= 20;
+	b->status_due = b->notified_n >= 20;
 	if (b->status_due)
 		return;
-	b->told_n++;
+	b->notified_n++;
 	send_event(d, &(struct event){ .kind = STATUS, .id = b->id, .status = b->status }, b->detail);
 }
 
@@ -108,9 +108,9 @@ void d_event_channel_free(struct dispatch *d, uint32_t channel_id)
 	send_event(d, &(struct event){ .kind = CHANNEL_FREE, .id = channel_id }, NULL);
 }
 
-void d_event_sub_free(struct dispatch *d, struct ipc_sub *sub, uint32_t life)
+void d_event_sub_free(struct dispatch *d, struct ipc_sub *sub, uint32_t generation)
 {
-	send_event(d, &(struct event){ .kind = SUB_FREE, .sub = sub, .id = life }, NULL);
+	send_event(d, &(struct event){ .kind = SUB_FREE, .sub = sub, .id = generation }, NULL);
 }
 
 void d_event_call(struct dispatch *d, dispatch_fn fn, void *arg)

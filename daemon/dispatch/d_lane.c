@@ -105,7 +105,7 @@ int d_lane_deliver(struct d_lane *l, struct d_delivery *const *v, unsigned n)
 			.ref = m->ref,
 			.size = m->size,
 			.channel_id = m->ch->id,
-			.iox_generation = m->life,
+			.iox_generation = m->generation,
 		};
 	}
 	return send_packet(l, head, rec);
@@ -166,7 +166,7 @@ static bool read_status(struct d_lane *l, const struct lane_head *h)
 	char detail[D_DETAIL];
 
 	if (l->number || h->length < sizeof(*s) || s->status >= SIM_BRIDGE_STATUS_COUNT)
-		return refuse(l, "a STATUS packet that cannot be");
+		return refuse(l, "an invalid STATUS packet");
 	l->b->keeps = s->flags & LANE_STATUS_KEEPS_DATA;
 	st->reported_sent = s->sent;
 	st->reported_failed = s->failed;
@@ -178,7 +178,7 @@ static bool read_status(struct d_lane *l, const struct lane_head *h)
 	return true;
 }
 
-/* Of a channel that has gone meanwhile it says nothing to anybody. */
+/* What it reports of a channel that was freed meanwhile is ignored. */
 static bool read_carries(struct d_lane *l, const struct lane_head *h)
 {
 	const struct lane_carries *c = (const void *)(h + 1);
@@ -191,7 +191,7 @@ static bool read_carries(struct d_lane *l, const struct lane_head *h)
 	ch = l->b->d->by_id[c->channel_id];
 	rt = ch ? d_route_find(ch, l->b) : NULL;
 	if (rt)
-		d_route_said(rt, c->result, (const char *)(c + 1), c->name_len, h->length - sizeof(*c));
+		d_route_reported(rt, c->result, (const char *)(c + 1), c->name_len, h->length - sizeof(*c));
 	return true;
 }
 
@@ -201,7 +201,7 @@ static bool read_packet(struct d_lane *l, size_t len)
 
 	l->b->d->n.packets_in++;
 	if (len < sizeof(*h) || h->length != len - sizeof(*h))
-		return refuse(l, "a packet whose length is not what it says");
+		return refuse(l, "a packet with a length mismatch");
 	switch (h->op) {
 	case LANE_DONE:
 		return read_done(l, h);
@@ -210,9 +210,9 @@ static bool read_packet(struct d_lane *l, size_t len)
 	case LANE_CARRIES:
 		return read_carries(l, h);
 	case LANE_IDLE:
-		if (!l->b->idle_told)
+		if (!l->b->idle_reported)
 			d_event_bridge_idle(l->b);
-		l->b->idle_told = true;
+		l->b->idle_reported = true;
 		return true;
 	default:
 		return refuse(l, "a packet that bridges do not send");
@@ -258,7 +258,7 @@ static void ready(void *arg, uint32_t events)
 	d_turn_end(d);
 }
 
-/* ---- life ---- */
+/* ---- making and ending ---- */
 
 int d_lane_open(struct d_bridge *b, int fd, struct d_lane **ret)
 {

@@ -67,13 +67,13 @@ static void decide(struct dispatch *d, struct d_message *m)
 	if (m->pub->client)
 		d_client_owe(m->pub->client, m);
 	else
-		d_message_untold(d, m);
+		d_message_unreported(d, m);
 }
 
-void d_message_untold(struct dispatch *d, struct d_message *m)
+void d_message_unreported(struct dispatch *d, struct d_message *m)
 {
 	if (m->counted && m->reason != SIM_REASON_NONE)
-		m->ch->stats.untold[m->reason]++;
+		m->ch->stats.unreported[m->reason]++;
 	d_message_answered(d, m);
 }
 
@@ -153,8 +153,7 @@ void d_message_release(struct dispatch *d)
 
 		if (r < 0)
 			log_limited(&d->limit, d->now, LOG_LEVEL_ERROR,
-				    "channel %s: a slot could not be given back (%s); ignoring", m->ch->name,
-				    ipc_why());
+				    "channel %s: a slot could not be released (%s); ignoring", m->ch->name, ipc_why());
 		m->slot = NULL;
 		list_remove(&m->release_link);
 		finish_if_settled(d, m);
@@ -207,7 +206,7 @@ static void sort_held(struct dispatch *d)
 	mem_free(v);
 }
 
-void d_message_let_go(struct dispatch *d)
+void d_message_unhold(struct dispatch *d)
 {
 	sort_held(d);
 	d_backlog_sorted(d, &d->holding);
@@ -221,7 +220,7 @@ void d_message_step(struct dispatch *d)
 		m->of_step = true;
 		d->n_step++;
 	}
-	d_message_let_go(d);
+	d_message_unhold(d);
 }
 
 void d_message_drop_held(struct dispatch *d, enum sim_reason reason)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Routes: which bridges carry which channels, and what each bridge says of that. A bridge is told of its channels as
+ * Routes: which bridges carry which channels, and what each bridge reports of that. A bridge is sent its channels as
  * soon as it is connected. One that it refuses keeps its route, behind those that are in use, until the bridge says
  * otherwise or another process attaches: nothing goes there, and no completion waits for it or fails by it.
  *
@@ -71,7 +71,7 @@ static void set_refused(struct d_route *rt, bool refused)
 	credits_bridges(rt->b->d, ch);
 }
 
-/* ---- life ---- */
+/* ---- making and ending ---- */
 
 int d_route_add(struct d_channel *ch, struct d_bridge *b, struct d_route *rt)
 {
@@ -163,7 +163,7 @@ static bool same(const struct d_route *rt, int32_t result, const char *said, siz
 	return rt->known && rt->result == result && rt->said && memcmp(rt->said, said, len) == 0;
 }
 
-void d_route_said(struct d_route *rt, int32_t result, const char *text, size_t name_len, size_t len)
+void d_route_reported(struct d_route *rt, int32_t result, const char *text, size_t name_len, size_t len)
 {
 	char said[D_TEXT] = "", *end = copy_text(said, text, name_len);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dispatch: its life, and the turn. Every callback of the exec (doorbell, lane, timer, command) is one turn:
+ * Dispatch: making and ending it, and the turn. Every callback of the exec (doorbell, lane, timer, command) is one turn:
  *
  *   awake = 1; the callback's own work; then
  *     run commands that wait                 (a publisher is known before its first slot is taken)
@@ -218,7 +218,7 @@ static void keep_house(void *arg)
 	d_turn_end(d);
 }
 
-/* ---- life ---- */
+/* ---- making and ending ---- */
 
 uint32_t dispatch_outstanding(const struct dispatch *d)
 {

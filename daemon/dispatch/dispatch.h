@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dispatch: takes the slots that clients publish for bridges, hands them to the bridges over lanes, and
- * completes each accepted message exactly once. README.md beside this file draws the life of one message.
+ * completes each accepted message exactly once. README.md beside this file follows one message.
  *
  * Thread: a dispatch runs on one exec (`exec`, in simd the thread simd-work.0). Every function here is a
  *         thread-safe wrapper that copies its arguments and posts a command, so it may be called from any
@@ -15,7 +15,7 @@
  *
  * Numbers (client, channel, publisher, bridge) are main's. A channel's number is its index in the
  * dispatch page, 0 .. WIRE_CHANNELS_MAX - 1, and may be used again only after channel_free().
- * Publisher numbers are never 0 and never used twice in one life of simd.
+ * Publisher numbers are never 0 and never used twice in one run of simd.
  */
 #ifndef DISPATCH_DISPATCH_H
 #define DISPATCH_DISPATCH_H
@@ -41,7 +41,7 @@ struct histogram;
 #define DISPATCH_NAME_MAX    99
 #define DISPATCH_TEXT_MAX    (160 * 1024) /* type and options of one channel, as JSON text */
 
-/* What dispatch tells main. All run on the owner's exec; any may be NULL. */
+/* What dispatch reports to main. All run on the owner's exec; any may be NULL. */
 struct dispatch_events {
 	/* A bridge changed its status, or its detail: a sentence, then a line for each other /clock. detail borrows. After bridge_gone: DISCONNECTED, "". */
 	void (*bridge_status)(void *user, uint32_t bridge_id, enum sim_bridge_status status, const char *detail);
@@ -49,11 +49,11 @@ struct dispatch_events {
 	void (*bridge_broken)(void *user, uint32_t bridge_id, const char *why);
 	/* The bridge has kept a delivery for longer than its deadline + kill_after: kill it if it is ours. Once a second. */
 	void (*bridge_stuck)(void *user, uint32_t bridge_id, int64_t late_dur_ns);
-	/* The bridge has said that it holds nothing of an earlier simd any more (LANE_IDLE). */
+	/* The bridge has reported that it holds nothing of an earlier simd any more (LANE_IDLE). */
 	void (*bridge_idle)(void *user, uint32_t bridge_id);
 	/*
-	 * What a bridge says of a channel. result 0: it carries it, as `name` of `type` over there ("": not known); below 0: it
-	 * refuses it, name says why, and nothing goes there until it says 0. Texts borrow.
+	 * What a bridge reports of a channel. result 0: it carries it, as `name` of `type` over there ("": not known); below 0: it
+	 * refuses it, name is the reason, and nothing goes there until it reports 0. Texts borrow.
 	 */
 	void (*bridge_carries)(void *user, uint32_t bridge_id, uint32_t channel_id, int result, const char *name,
 			       const char *type);
@@ -61,7 +61,7 @@ struct dispatch_events {
 	void (*bridge_forgot)(void *user, uint32_t bridge_id);
 	/* A deleted channel has come to rest: its number may be used again. */
 	void (*channel_free)(void *user, uint32_t channel_id);
-	/* Dispatch holds no slot of this subscriber, of that life, any more and will not use it again: destroy it. */
+	/* Dispatch holds no slot of this subscriber, of that generation, any more and will not use it again: destroy it. */
 	void (*sub_free)(void *user, struct ipc_sub *sub, uint32_t iox_generation);
 };
 
@@ -92,20 +92,20 @@ void dispatch_destroy(struct dispatch *d);
 
 /* ---- data plane ---- */
 
-/* The first life. ipc: keeps until the sub_free of its last subscriber, or destroy. */
+/* The first generation. ipc: keeps until the sub_free of its last subscriber, or destroy. */
 int dispatch_set_ipc(struct dispatch *d, struct ipc *ipc, uint32_t iox_generation);
 
 /*
  * RouDi is gone: queued deliveries complete with RESTART, those with a bridge finish on their old slot, the
- * subscribers are given back (sub_free) as soon as nothing of them is held. Credits and tokens of messages
+ * subscribers are freed (sub_free) as soon as nothing of them is held. Credits and tokens of messages
  * that never arrived are freed. Nothing is taken until restart_end and channel_sub have come.
  */
 int dispatch_restart_begin(struct dispatch *d);
 int dispatch_restart_end(struct dispatch *d, struct ipc *ipc, uint32_t iox_generation);
-/* The subscriber of a channel in the new life; takes it, also on failure. */
+/* The subscriber of a channel in the new generation; takes it, also on failure. */
 int dispatch_channel_sub(struct dispatch *d, uint32_t channel_id, struct ipc_sub *sub);
-/* The bridge has attached to that life: deliveries of it may go out. dispatch_bridge_attach() implies the present one. */
-int dispatch_bridge_life(struct dispatch *d, uint32_t bridge_id, uint32_t iox_generation);
+/* The bridge has attached to that generation: deliveries of it may go out. dispatch_bridge_attach() implies the present one. */
+int dispatch_bridge_generation(struct dispatch *d, uint32_t bridge_id, uint32_t iox_generation);
 
 /* ---- clients, channels, publishers ---- */
 
@@ -139,7 +139,7 @@ int dispatch_publisher_del(struct dispatch *d, uint32_t publisher_id);
 
 /*
  * Whether producers wait for a bridge that has fallen behind, as long as it answers: the channel keeps what it has no
- * room for, and says so in its page word `waited`. Silent for its deadline it is stalled, and passed by.
+ * room for, and shows that in its page word `waited`. Silent for its deadline it is stalled, and passed by.
  */
 enum dispatch_lossless {
 	DISPATCH_LOSSLESS_AUTO = 0, /* if its plug-in keeps data; all, in lock-step and while the engine runs free */
@@ -202,15 +202,15 @@ int dispatch_shutdown(struct dispatch *d, bool now, dispatch_fn fn, void *arg);
 /* Messages in dispatch now. Any thread, no command; a snapshot. */
 uint32_t dispatch_outstanding(const struct dispatch *d);
 
-/* ---- figures ---- */
+/* ---- statistics ---- */
 
 struct dispatch_channel_stats {
 	uint32_t id;
 	uint32_t in_flight;
-	uint64_t accepted, completed;      /* completed: with success */
-	uint64_t failed[SIM_REASON_COUNT]; /* false, by reason */
-	uint64_t untold[SIM_REASON_COUNT]; /* of these: the client was gone before it could be told */
-	uint64_t local, probes;            /* slots that were not for dispatch */
+	uint64_t accepted, completed;          /* completed: with success */
+	uint64_t failed[SIM_REASON_COUNT];     /* false, by reason */
+	uint64_t unreported[SIM_REASON_COUNT]; /* of these: the client had disconnected before it could be notified */
+	uint64_t local, probes;                /* slots that were not for dispatch */
 };
 
 struct dispatch_bridge_stats {

@@ -41,7 +41,7 @@ static struct d_feed *new_feed(struct ipc_sub *sub)
 static void run_set_ipc(struct dispatch *d, struct d_command *c)
 {
 	d->ipc = c->ipc;
-	d->life = c->id;
+	d->generation = c->id;
 }
 
 int dispatch_set_ipc(struct dispatch *d, struct ipc *ipc, uint32_t iox_generation)
@@ -55,7 +55,7 @@ int dispatch_restart_end(struct dispatch *d, struct ipc *ipc, uint32_t iox_gener
 }
 
 /*
- * First what can still be taken would be, but the life is over: what lies in the feeds is lost, and its
+ * First what can still be taken would be, but the generation is over: what lies in the feeds is lost, and its
  * publishers' libraries answer it themselves.
  */
 static void run_restart_begin(struct dispatch *d, struct d_command *c)
@@ -69,7 +69,7 @@ static void run_restart_begin(struct dispatch *d, struct d_command *c)
 		if (!d->bridges[i])
 			continue;
 		d_bridge_fail_queued(d->bridges[i], SIM_REASON_RESTART);
-		d->bridges[i]->life = 0;
+		d->bridges[i]->generation = 0;
 	}
 	list_for_each(ch, &d->channels, link)
 		d_channel_retire(d, ch);
@@ -106,13 +106,13 @@ int dispatch_channel_sub(struct dispatch *d, uint32_t channel_id, struct ipc_sub
 
 static void run_bridge_life(struct dispatch *d, struct d_command *c)
 {
-	struct d_bridge *b = d_command_bridge(d, c->id, "new life");
+	struct d_bridge *b = d_command_bridge(d, c->id, "new generation");
 
 	if (b)
-		b->life = c->id2;
+		b->generation = c->id2;
 }
 
-int dispatch_bridge_life(struct dispatch *d, uint32_t bridge_id, uint32_t iox_generation)
+int dispatch_bridge_generation(struct dispatch *d, uint32_t bridge_id, uint32_t iox_generation)
 {
 	return bridge_id < DISPATCH_BRIDGES_MAX
 		       ? COMMAND(d, .run = run_bridge_life, .id = bridge_id, .id2 = iox_generation)
@@ -162,7 +162,7 @@ static void run_client_gone(struct dispatch *d, struct d_command *c)
 	if (cl)
 		d_client_gone(d, cl);
 	else
-		log_error("there is no client %u that could be gone; ignoring", c->id);
+		log_error("client %u is unknown; ignoring", c->id);
 }
 
 int dispatch_client_gone(struct dispatch *d, uint32_t client_id)
@@ -314,7 +314,7 @@ static void run_hold(struct dispatch *d, struct d_command *c)
 {
 	drain_held(d);
 	if (!c->flag)
-		d_message_let_go(d);
+		d_message_unhold(d);
 	d->hold = c->flag;
 	d_lossless_update_all(d);
 }

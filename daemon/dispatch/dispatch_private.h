@@ -42,10 +42,10 @@
 
 #define D_INDEX_BITS 12 /* of a delivery's number: its place in the bridge's array */
 
-/* One subscriber of a channel: one life of the data plane. Lives until nothing of it is held. */
+/* One subscriber of a channel: one generation of the data plane. Freed when nothing of it is held. */
 struct d_feed {
 	struct ipc_sub *sub;
-	uint32_t life; /* iox_generation */
+	uint32_t generation; /* iox_generation */
 	uint32_t held;
 	bool retired;
 };
@@ -62,7 +62,7 @@ struct d_route {                 /* a bridge carries a channel */
 	uint32_t text_len;
 	char *text;      /* LANE_CHANNEL */
 	bool known;      /* the bridge has said what has become of it */
-	bool report_due; /* ... and main is to be told */
+	bool report_due; /* ... and main is to be notified */
 	int32_t result;  /* below 0: refused, and so no delivery is made */
 	char *said; /* its name and its type over there, or why not: two texts, each with its end; NULL: no memory */
 };
@@ -115,8 +115,8 @@ struct d_publisher {
 	struct d_client *client; /* NULL: gone */
 	uint64_t max_body;
 	uint32_t in_flight;
-	uint32_t proved_life; /* iox_generation of its last probe */
-	uint64_t drain_mark;  /* closing: channel::drains then */
+	uint32_t proved_generation; /* iox_generation of its last probe */
+	uint64_t drain_mark;        /* closing: channel::drains then */
 	bool closing;
 };
 
@@ -131,7 +131,7 @@ struct d_message {
 	uint64_t size;               /* header + body */
 	uint64_t sequence;
 	int64_t stamp_sim_ns, publish_mono_ns;
-	uint32_t life;          /* iox_generation */
+	uint32_t generation;    /* iox_generation */
 	uint32_t token, credit; /* cell + 1 in hand; 0: none */
 	uint16_t open;          /* deliveries without an outcome */
 	uint16_t held;          /* deliveries that a bridge may still be reading */
@@ -182,14 +182,14 @@ struct d_bridge {
 	bool attached;    /* lane 0 is open */
 	enum sim_bridge_status status;
 	char detail[D_DETAIL];
-	int64_t told_mono_ns; /* start of the second in which told_n status events were sent */
-	uint32_t told_n;
-	bool status_due; /* one was held back */
-	bool idle_told;
+	int64_t notified_mono_ns; /* start of the second in which notified_n status events were sent */
+	uint32_t notified_n;
+	bool status_due; /* one was postponed */
+	bool idle_reported;
 	bool announce_due;       /* channels that were not announced to it yet */
-	uint32_t reported;       /* channels about which main was told since told_mono_ns */
+	uint32_t reported;       /* channels about which main was notified since notified_mono_ns */
 	bool report_due;         /* of some route */
-	uint32_t life;           /* iox_generation it is attached to */
+	uint32_t generation;     /* iox_generation it is attached to */
 	struct d_delivery *pool; /* [queue_max] */
 	struct list free, queue, orphans, aging, late;
 	uint32_t n_queued, n_out; /* waiting ones count as queued */
@@ -217,7 +217,7 @@ struct d_bridge {
 
 struct event; /* d_events.c */
 
-struct d_waiter { /* someone who is to be told */
+struct d_waiter { /* someone who is to be notified */
 	struct d_waiter *next;
 	dispatch_fn fn;
 	void *arg;
@@ -240,7 +240,7 @@ struct dispatch {
 	atomic_uint *all_lanes, own_lanes; /* of all shards; the second where this is the only one */
 
 	struct ipc *ipc; /* NULL: none, or between restart_begin and restart_end */
-	uint32_t life;
+	uint32_t generation;
 	bool hold, closing, closing_now;
 
 	struct d_channel *by_id[WIRE_CHANNELS_MAX];
@@ -301,7 +301,7 @@ struct d_publisher *d_publisher_find(const struct dispatch *d, uint32_t id);
 void d_client_add(struct dispatch *d, struct d_client *c); /* takes; frees it when it cannot be */
 void d_client_gone(struct dispatch *d, struct d_client *c);
 void d_client_free(struct d_client *c);
-void d_client_owe(struct d_client *c, struct d_message *m); /* the outcome is to be told */
+void d_client_owe(struct d_client *c, struct d_message *m); /* the outcome is to be reported */
 void d_client_flush(struct d_client *c);
 void d_publisher_add(struct dispatch *d, struct d_publisher *p, uint32_t channel_id, uint32_t client_id);
 void d_publisher_close(struct dispatch *d, struct d_publisher *p);
@@ -329,9 +329,9 @@ void d_message_outcome(struct dispatch *d, struct d_message *m, enum sim_reason 
 void d_message_not_carried(struct dispatch *d, struct d_message *m); /* the same: that bridge refuses its channel */
 void d_message_unheld(struct dispatch *d, struct d_message *m);      /* one bridge reads it no more */
 void d_message_answered(struct dispatch *d, struct d_message *m);
-void d_message_untold(struct dispatch *d, struct d_message *m);       /* the same: nobody is there to get it */
+void d_message_unreported(struct dispatch *d, struct d_message *m);   /* the same: nobody is there to get it */
 void d_message_release(struct dispatch *d);                           /* slots of this turn, newest first */
-void d_message_let_go(struct dispatch *d);                            /* end of a hold */
+void d_message_unhold(struct dispatch *d);                            /* end of a hold */
 void d_message_step(struct dispatch *d);                              /* the same, and count them for dispatch_step() */
 void d_message_drop_held(struct dispatch *d, enum sim_reason reason); /* backlogs too */
 
@@ -361,10 +361,10 @@ struct d_route *d_route_find(const struct d_channel *ch, const struct d_bridge *
 int d_route_add(struct d_channel *ch, struct d_bridge *b, struct d_route *rt); /* -EEXIST, -ENOSPC: not taken */
 void d_route_drop(struct dispatch *d, struct d_route *rt);                     /* frees it */
 /* What its bridge says of it. name and type: borrows; what is not printable is replaced. */
-void d_route_said(struct d_route *rt, int32_t result, const char *text, size_t name_len, size_t len);
+void d_route_reported(struct d_route *rt, int32_t result, const char *text, size_t name_len, size_t len);
 void d_route_forget(struct d_bridge *b);   /* a new process of the bridge: it has said nothing yet */
 void d_route_announce(struct d_bridge *b); /* tell it of the channels it does not know yet */
-void d_route_report(struct d_bridge *b);   /* to main, what was held back */
+void d_route_report(struct d_bridge *b);   /* to main, what was postponed */
 
 /* ---- d_bridge.c ---- */
 int d_bridge_add(struct dispatch *d, struct d_bridge *b);
@@ -412,7 +412,7 @@ void d_event_bridge_idle(struct d_bridge *b);
 void d_event_bridge_forgot(struct d_bridge *b);
 void d_event_bridge_carries(struct d_route *rt);
 void d_event_channel_free(struct dispatch *d, uint32_t channel_id);
-void d_event_sub_free(struct dispatch *d, struct ipc_sub *sub, uint32_t life);
+void d_event_sub_free(struct dispatch *d, struct ipc_sub *sub, uint32_t generation);
 void d_event_call(struct dispatch *d, dispatch_fn fn, void *arg);
 /* The answer is made with the question, so that it comes whatever memory there is then. NULL: none now. */
 struct event *d_event_stats_new(dispatch_stats_fn fn, void *arg);

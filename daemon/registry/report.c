@@ -72,7 +72,7 @@ static void count_lost(const struct totals *t, const struct dispatch_channel_sta
 {
 	*ret = *t;
 	for (unsigned i = 0; i < SIM_REASON_COUNT; i++) {
-		ret->dropped[i] += c->untold[i];
+		ret->dropped[i] += c->unreported[i];
 		if (ret->dropped[i] < c->failed[i])
 			ret->dropped[i] = c->failed[i];
 	}

@@ -183,7 +183,7 @@ int session_attached(struct client *cl, uint32_t generation, const char *runtime
 	if (cl->s->ops && cl->s->ops->client_attached)
 		cl->s->ops->client_attached(cl->s->user);
 	if (cl->bridge)
-		return dispatch_bridge_life(shard_of(cl->s, cl->bridge->rig->shard), cl->bridge->id, generation);
+		return dispatch_bridge_generation(shard_of(cl->s, cl->bridge->rig->shard), cl->bridge->id, generation);
 	return 0;
 }
 

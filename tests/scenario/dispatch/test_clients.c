@@ -426,7 +426,7 @@ TEST(a_bridge_gets_the_new_life_only_when_it_is_there)
 	world_settle(&w);
 	assert_int_equal(bridge_read(b), 0);
 	assert_int_equal(client_read(c), 0);
-	assert_int_equal(dispatch_bridge_life(w.d, 0, w.life), 0);
+	assert_int_equal(dispatch_bridge_generation(w.d, 0, w.life), 0);
 	world_settle(&w);
 	assert_int_equal(bridge_read(b), 1);
 	bridge_answer_all(b, 0, 1);
