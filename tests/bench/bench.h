@@ -118,10 +118,6 @@ pid_t bench_fork(int (*fn)(void *arg), void *arg); /* the child exits with fn's 
 int bench_wait(pid_t pid);                         /* exit status, or -1 */
 int64_t bench_cpu_ns(pid_t pid);                   /* CPU time of all threads of a process so far */
 
-/* Wait while *word is `old`, at most that long (0: for ever); may end early. */
-void bench_futex_wait(_Atomic uint32_t *word, uint32_t old, int64_t dur_ns);
-void bench_futex_wake(_Atomic uint32_t *word);
-
 /* A process that computes, for each CPU. */
 struct bench_burners {
 	pid_t pid[64];

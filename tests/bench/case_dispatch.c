@@ -12,6 +12,7 @@
 #include <sim/sim.h>
 
 #include "chain.h"
+#include "futex.h"
 #include "plugins/stamp.h"
 
 #define SAMPLES   4000
@@ -47,7 +48,7 @@ static void on_done(void *user, bool ok, enum sim_reason reason)
 		fprintf(stderr, "bench: a message was not delivered: %s\n", sim_reason_name(reason));
 	}
 	atomic_fetch_add(&a->done, 1);
-	bench_futex_wake(&a->done);
+	futex_wake_all(&a->done, FUTEX_BETWEEN_PROCESSES);
 }
 
 static int one(struct disp_arena *a, struct sim_publisher *p, size_t size, unsigned i)
@@ -57,7 +58,7 @@ static int one(struct disp_arena *a, struct sim_publisher *p, size_t size, unsig
 	int r = bench_queue(p, size, on_done, a, &start);
 
 	while (r == 0 && atomic_load(&a->done) == before)
-		bench_futex_wait(&a->done, before, 0);
+		futex_wait(&a->done, before, INT64_MAX, FUTEX_BETWEEN_PROCESSES);
 	a->half[i] = (double)(atomic_load(&a->stamp->mono_ns) - start);
 	a->full[i] = (double)(atomic_load(&a->done_mono_ns) - start);
 	return r < 0 || atomic_load(&a->refused) ? -EIO : 0;

@@ -4,10 +4,12 @@
 
 #include <signal.h>
 
+#include "futex.h"
+
 static void hop(_Atomic uint32_t *word)
 {
 	atomic_fetch_add(word, 1);
-	bench_futex_wake(word);
+	futex_wake_all(word, FUTEX_BETWEEN_PROCESSES);
 }
 
 static void await(_Atomic uint32_t *word, uint32_t n)
@@ -15,7 +17,7 @@ static void await(_Atomic uint32_t *word, uint32_t n)
 	uint32_t now;
 
 	while ((int32_t)((now = atomic_load(word)) - n) < 0)
-		bench_futex_wait(word, now, 0);
+		futex_wait(word, now, INT64_MAX, FUTEX_BETWEEN_PROCESSES);
 }
 
 struct role {

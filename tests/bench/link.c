@@ -13,6 +13,7 @@
 #include <sim/sim.h>
 #include <sim/msg/Ultrasonic.h>
 
+#include "futex.h"
 #include "raw_iox.h"
 #include "timeutil.h"
 
@@ -104,7 +105,7 @@ static int send_one(struct side *s)
 	switch (a->mode) {
 	case LINK_FUTEX:
 		atomic_fetch_add(&a->word, 1);
-		bench_futex_wake(&a->word);
+		futex_wake_all(&a->word, FUTEX_BETWEEN_PROCESSES);
 		return 0;
 	case LINK_RAW:
 		return raw_send(s->raw_pub, link_sizes[a->size_class] + sizeof(struct sim_slot));
@@ -210,7 +211,7 @@ static int receive_one(struct side *s, uint32_t i, int64_t *ret_mono_ns)
 	switch (a->mode) {
 	case LINK_FUTEX:
 		while (atomic_load(&a->word) == word && !atomic_load(&a->failed))
-			bench_futex_wait(&a->word, word, NS_PER_S);
+			futex_wait(&a->word, word, NS_PER_S, FUTEX_BETWEEN_PROCESSES);
 		*ret_mono_ns = mono_now_ns();
 		return 0;
 	case LINK_RAW:

@@ -3,7 +3,6 @@
 #include "bench.h"
 
 #include <dirent.h>
-#include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,7 +10,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <sim/client.h>
@@ -129,18 +127,6 @@ int bench_call(struct bench *b, const char *method, const char *params, char **r
 	else
 		free(reply);
 	return r;
-}
-
-void bench_futex_wait(_Atomic uint32_t *word, uint32_t old, int64_t dur_ns)
-{
-	struct timespec t = timespec_from_ns(dur_ns);
-
-	syscall(SYS_futex, word, FUTEX_WAIT, old, dur_ns ? &t : NULL, NULL, 0);
-}
-
-void bench_futex_wake(_Atomic uint32_t *word)
-{
-	syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
 /* ---- roles ---- */

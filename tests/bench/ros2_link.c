@@ -14,6 +14,7 @@
 
 #include <sim/msg/Image.h>
 
+#include "futex.h"
 #include "receivers.h"
 #include "system/ros2/host.h"
 #include "system/ros2/reader.h"
@@ -78,7 +79,7 @@ static int await_taken(struct ros2_arena *a, uint32_t n, int64_t dur_ns)
 	while ((int32_t)((now = atomic_load(&a->taken)) - n) < 0) {
 		if (mono_now_ns() > end_mono_ns)
 			return -ETIMEDOUT;
-		bench_futex_wait(&a->taken, now, 10 * NS_PER_MS);
+		futex_wait(&a->taken, now, 10 * NS_PER_MS, FUTEX_BETWEEN_PROCESSES);
 	}
 	return 0;
 }
@@ -120,7 +121,7 @@ static void take(struct ros2_arena *a, dds_entity_t reader, struct seen_image *m
 			atomic_store(&a->failed, 1);
 		a->sample[m->stamp.nanosec % SAMPLES] = (double)(now_mono_ns - atomic_load(&a->sent_mono_ns));
 		atomic_store(&a->taken, m->stamp.nanosec);
-		bench_futex_wake(&a->taken);
+		futex_wake_all(&a->taken, FUTEX_BETWEEN_PROCESSES);
 	}
 }
 
@@ -293,7 +294,7 @@ static int writer_main(void *arg)
 		e = meet(r);
 	atomic_fetch_add(&a->ready, 1);
 	while (e >= 0) {
-		bench_futex_wait(&a->command[r->who], seen, 100 * NS_PER_MS);
+		futex_wait(&a->command[r->who], seen, 100 * NS_PER_MS, FUTEX_BETWEEN_PROCESSES);
 		if (atomic_load(&a->command[r->who]) == seen)
 			continue;
 		seen = atomic_load(&a->command[r->who]);
@@ -351,7 +352,7 @@ void ros2_link_stop(struct ros2_link *l)
 		if (atomic_load(&l->arena->failed))
 			kill(l->writer[i], SIGKILL);
 		atomic_fetch_add(&l->arena->command[i], 1);
-		bench_futex_wake(&l->arena->command[i]);
+		futex_wake_all(&l->arena->command[i], FUTEX_BETWEEN_PROCESSES);
 		bench_wait(l->writer[i]);
 	}
 	kill(l->reader, SIGKILL);
@@ -370,7 +371,7 @@ int ros2_link_run(struct ros2_link *l, enum ros2_writer who, unsigned count, uns
 	a->window = window;
 	atomic_store(&a->taken, 0);
 	atomic_fetch_add(&a->command[who], 1);
-	bench_futex_wake(&a->command[who]);
+	futex_wake_all(&a->command[who], FUTEX_BETWEEN_PROCESSES);
 	r = await(a, &a->done, done + 1);
 	if (r < 0)
 		return r;
