@@ -15,6 +15,7 @@
 #define SLOW(us) "\"plugin\":\"" FAULTY "\",\"options\":{\"mode\":\"slow\",\"delay_us\":" #us "}"
 #define LOGGING  "\"plugin\":\"logging\",\"connection\":\"/tmp/out\""
 #define ROS2     "\"plugin\":\"ros2\""
+#define THREADS  "\"threads\":4,\"backlog_ms\":1" /* rigs run at the same time, whatever the machine's CPUs */
 
 static char conf[4096];
 static pid_t simd;
@@ -162,7 +163,7 @@ static void expect_log(int rig, uint64_t n)
 /* ---- a flooded rig ---- */
 
 #define CHANNELS 4 /* their windows are more than the queue of FLOODED takes */
-#define FLOODED  "\"dispatch\":{\"queue\":64},"
+#define FLOODED  "\"dispatch\":{\"queue\":64," THREADS "},"
 #define CALM     500
 
 static int flood(struct peer *p)
@@ -295,7 +296,7 @@ TEST_WITH(simd_is_killed, NULL, stack_sweep)
 	pid_t pid[PEERS];
 	uint32_t slots;
 
-	begin("");
+	begin("\"dispatch\":{" THREADS "},");
 	for (int i = 0; i < RIGS_MAX; i++)
 		rig(i, SLOW(3000));
 	start(RIGS_MAX);
