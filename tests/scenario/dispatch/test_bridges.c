@@ -555,11 +555,10 @@ TEST(order_survives_deadlines_and_death)
 
 /* ---- lanes ---- */
 
-/* Each message takes 20 ms: with more queued than a cycle clears, lanes open one by one, up to the limit. */
-TEST(lanes_grow_with_the_backlog_and_fall_away)
+/* Each message takes 20 ms, and there is always a window of them. */
+static void work_under_backlog(unsigned rounds)
 {
-	make(64, false, 1, 0, 3);
-	for (unsigned round = 0; round < 40; round++) {
+	while (rounds--) {
 		while (client_try(c, p, NO_TOKEN) == 0)
 			;
 		world_run(&w, 20 * MS);
@@ -581,6 +580,13 @@ TEST(lanes_grow_with_the_backlog_and_fall_away)
 		world_settle(&w);
 		client_read(c);
 	}
+}
+
+/* With more queued than a cycle clears, lanes open one by one, up to the limit. */
+TEST(lanes_grow_with_the_backlog_and_fall_away)
+{
+	make(64, false, 1, 0, 3);
+	work_under_backlog(40);
 	assert_int_equal(a->n_lanes, 3);
 	world_stats(&w);
 	assert_int_equal(w.bridge_stats[0].lanes, 3);
@@ -601,6 +607,24 @@ TEST(lanes_grow_with_the_backlog_and_fall_away)
 	publish(1);
 	assert_int_equal(bridge_read(a), 1);
 	assert_int_equal(a->held[0].lane, 0);
+	world_destroy(&w);
+}
+
+/* The limit is one for all shards: those of the others are unavailable here until they close. */
+TEST(lanes_of_other_shards_count)
+{
+	make(64, false, 1, 0, 3);
+	assert_int_equal(atomic_load(&w.lanes), 1);
+	atomic_fetch_add(&w.lanes, 2);
+	work_under_backlog(20);
+	assert_int_equal(a->n_lanes, 1);
+	atomic_fetch_sub(&w.lanes, 1);
+	work_under_backlog(20);
+	assert_int_equal(a->n_lanes, 2);
+	assert_int_equal(atomic_load(&w.lanes), 3);
+	bridge_dies(a);
+	world_settle(&w);
+	assert_int_equal(atomic_load(&w.lanes), 1);
 	world_destroy(&w);
 }
 

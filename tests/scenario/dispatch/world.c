@@ -138,6 +138,7 @@ void world_create(struct world *w, uint64_t seed, uint32_t lanes_max)
 	o.exec = o.owner = w->x;
 	o.layout = w->layout;
 	o.page = w->page;
+	o.lanes = &w->lanes;
 	o.clock = &w->clock;
 	assert_int_equal(dispatch_create(&o, &w->d), 0);
 	assert_int_equal(dispatch_set_ipc(w->d, w->simd, w->life), 0);

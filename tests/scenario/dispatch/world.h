@@ -83,6 +83,7 @@ struct world {
 	struct wire_dispatch_page *page;
 	struct sim_clock_page clock;
 	struct dispatch *d;
+	atomic_uint lanes; /* of all shards, this one's included */
 	struct test_client clients[WORLD_CLIENTS];
 	struct test_bridge bridges[WORLD_BRIDGES];
 	uint32_t next_publisher, next_client;
