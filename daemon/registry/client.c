@@ -60,7 +60,8 @@ int client_join(struct client *cl, uint32_t shard, int *ret_bell)
 		return 0;
 	bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	ours = bell < 0 ? -errno : fd_dup(bell);
-	completion = ours < 0 ? ours : fd_dup(cl->completion_fd);
+	/* the only shard needs no duplicate: descriptors are what a simd with many clients runs out of first */
+	completion = ours < 0 ? ours : cl->s->n_shards == 1 ? fd_steal(&cl->completion_fd) : fd_dup(cl->completion_fd);
 	if (completion < 0) {
 		fd_close(bell);
 		fd_close(ours);

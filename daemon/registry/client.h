@@ -35,7 +35,7 @@ struct client {
 	const struct rig *rig; /* NULL: none */
 	uint32_t iox_generation;
 
-	int completion_fd; /* simd's end of its completion socket; -1: it has none */
+	int completion_fd; /* simd's end of its completion socket; -1: it has none, or the only shard has it */
 	uint64_t shards;   /* that know it: it publishes there, or did */
 
 	struct wire_counter_page *page; /* NULL for tools */
