@@ -18,7 +18,6 @@
 #include "supervise/cleanup.h"
 #include "supervise/supervisor.h"
 #include "supervise/roudi_files.h"
-#include "thread.h"
 #include "timeutil.h"
 
 #include <errno.h>

@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <grp.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>

@@ -7,7 +7,6 @@
 #include "engine.h"
 #include "err.h"
 #include "jsonx.h"
-#include "mem.h"
 
 #define STEP_MAX_DUR_NS 3600000000000LL
 

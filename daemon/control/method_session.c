@@ -12,14 +12,11 @@
 #include "timekeeper.h"
 #include "token.h"
 #include "err.h"
-#include "fd.h"
 #include "jsonx.h"
-#include "mem.h"
 #include "wire/pages.h"
 
 #include <errno.h>
 #include <sim/step.h>
-#include <stdatomic.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 

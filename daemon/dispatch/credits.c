@@ -8,7 +8,6 @@
  *
  * Thread: the dispatch exec's.
  */
-#include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>

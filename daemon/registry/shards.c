@@ -9,7 +9,6 @@
 #include "mem.h"
 #include "simd.h"
 
-#include <errno.h>
 #include <string.h>
 
 LOG_TOPIC("dispatch");

@@ -10,7 +10,6 @@
 #include "futex.h"
 #include "mem.h"
 #include "publisher.h"
-#include "timeutil.h"
 #include "token.h"
 #include "wire/lane.h"
 

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "err.h"
-#include "fd.h"
 #include "group.h"
 #include "simctl.h"
 

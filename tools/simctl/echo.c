@@ -2,7 +2,6 @@
 /* echo: print messages as they come, through one bounded subscriber. Thread: main. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "simctl.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* summary: totals since simd's start, in a shape that scripts keep (the demo's summary.json). Thread: main. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "simctl.h"

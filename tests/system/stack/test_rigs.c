@@ -21,7 +21,10 @@ static const int injected[RIGS] = { 40, 25 };
 static char conf[4096];
 static pid_t simd;
 
-/* A sensor that simd starts (a channel name without a slash), a log, and a bridge that also brings messages in. */
+/*
+ * A sensor that simd starts (a channel name without a slash), a log, and a bridge that also brings messages in: south's is
+ * waited for, so that a machine with too little time for it costs no message.
+ */
 static int one_rig(char *at, size_t size, int i)
 {
 	const char *b = getenv("B"), *n = rigs[i];
@@ -33,9 +36,9 @@ static int one_rig(char *at, size_t size, int i)
 			"%s{\"name\":\"%s\",\"prefix\":\"/%s\",\"inbound\":[\"in\"],"
 			"\"processes\":[{\"name\":\"%s-sensor\",\"command\":[\"%s\"]}],"
 			"\"bridges\":[{\"name\":\"%s-log\",\"plugin\":\"logging\",\"connection\":\"/tmp/out-%s\"},"
-			"{\"name\":\"%s-null\",\"plugin\":\"" FAULTY "\",\"channels\":[\"imu\"],"
+			"{\"name\":\"%s-null\",\"plugin\":\"" FAULTY "\",\"channels\":[\"imu\"],\"lossless\":%s,"
 			"\"options\":{\"inject\":%d,\"inject_channel\":\"in\"}}]}",
-			i ? "," : "", n, n, n, path, n, n, n, injected[i]);
+			i ? "," : "", n, n, n, path, n, n, n, i ? "true" : "false", injected[i]);
 }
 
 static const char *bridge(int rig, const char *what)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of mappings and the geometry they share: see map.h. */
-#include <stdio.h>
 
 #include "map_private.h"
 

@@ -16,7 +16,6 @@
 #include "fd.h"
 #include "host.h"
 #include "log.h"
-#include "mem.h"
 #include "opt.h"
 #include "timeutil.h"
 

@@ -6,7 +6,6 @@
  * how full the buffers of this machine are, and go on when there is room; where that cannot be seen, after a fixed time.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>

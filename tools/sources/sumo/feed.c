@@ -2,8 +2,6 @@
 /* The channels of sim-sumo. See feed.h. */
 #include "feed.h"
 
-#include <errno.h>
-
 #include <sim/msg/CanBus.h>
 #include <sim/msg/Detected3DObjects.h>
 #include <sim/msg/Gps.h>

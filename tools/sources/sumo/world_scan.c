@@ -5,7 +5,6 @@
  */
 #include "world_internal.h"
 
-#include <errno.h>
 #include <string.h>
 
 static const uint8_t VARS[] = { TRACI_VAR_POSITION_3D, TRACI_VAR_ANGLE,  TRACI_VAR_SPEED, TRACI_VAR_LENGTH,
