@@ -264,8 +264,10 @@ static void json_of_the_rest(void)
 	has_keys(stack_ctl("bridge", "info", "log", "--json", NULL), "", BRIDGE_KEYS);
 	has_keys(stack_ctl("clients", "--json", NULL), "clients/0",
 		 "app exe id iox_generation name pid publishers role subscribers uid");
-	has_keys(stack_ctl("dispatch", "--json", NULL), "dispatch",
-		 "channels invalid lanes lanes_max packets_in packets_out publish_ns queue_ns queued threads wakeups");
+	has_keys(
+		stack_ctl("dispatch", "--json", NULL), "dispatch",
+		"channels invalid lanes lanes_max packets_in packets_out publish_ns queue_ns queued shards threads wakeups");
+	has_keys(stack_ctl("dispatch", "--json", NULL), "dispatch/shards/0", "bridges channels rigs shard turns");
 	has_keys(stack_ctl("dispatch", "--json", NULL), "dispatch/channels/0",
 		 "accepted completed failed in_flight local name refused wait_ns");
 	has_keys(stack_ctl("summary", "--json", NULL), "", "bridges channels sim_s wall_s");
