@@ -5,6 +5,7 @@
  */
 #include "scenario/client/world.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -148,6 +149,35 @@ TEST_WITH(what_asks_all_is_answered_after_the_last, setup, teardown)
 	assert_int_equal(publish(1), 0);
 	world_process(&w, c);
 	assert_int_equal(done[1].reason, SIM_REASON_SHUTDOWN);
+}
+
+static void ask(const char *method)
+{
+	char *json;
+
+	assert_int_equal(sim_call(c, method, NULL, &json), 0);
+	free(json);
+}
+
+/* What was accepted completes, and no more is accepted, in either, until time runs again. */
+TEST_WITH(a_pause_is_one_of_all, setup, teardown)
+{
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(publish(i), 0);
+	world_run(&w, MS);
+	ask("PauseClock");
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(publish(i), -ECANCELED);
+		assert_int_equal(done[i].reason, SIM_REASON_PAUSED);
+		answer_all(i);
+		assert_int_equal(done[i].ok, 1);
+	}
+	ask("ResumeClock");
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(publish(i), 0);
+		answer_all(i);
+		assert_int_equal(done[i].ok, 2);
+	}
 }
 
 /* A question that simd's end leaves open is freed: world_destroy() looks for leaks. */
