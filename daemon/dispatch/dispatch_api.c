@@ -104,7 +104,7 @@ int dispatch_channel_sub(struct dispatch *d, uint32_t channel_id, struct ipc_sub
 	return COMMAND(d, .run = run_channel_sub, .id = channel_id, .feed = f);
 }
 
-static void run_bridge_life(struct dispatch *d, struct d_command *c)
+static void run_bridge_generation(struct dispatch *d, struct d_command *c)
 {
 	struct d_bridge *b = d_command_bridge(d, c->id, "new generation");
 
@@ -115,7 +115,7 @@ static void run_bridge_life(struct dispatch *d, struct d_command *c)
 int dispatch_bridge_generation(struct dispatch *d, uint32_t bridge_id, uint32_t iox_generation)
 {
 	return bridge_id < DISPATCH_BRIDGES_MAX
-		       ? COMMAND(d, .run = run_bridge_life, .id = bridge_id, .id2 = iox_generation)
+		       ? COMMAND(d, .run = run_bridge_generation, .id = bridge_id, .id2 = iox_generation)
 		       : -EINVAL;
 }
 

@@ -149,7 +149,7 @@ int dispatch_bridge_attach(struct dispatch *d, uint32_t bridge_id, int lane0_fd)
 
 static void run_bridge_gone(struct dispatch *d, struct d_command *c)
 {
-	struct d_bridge *b = d_command_bridge(d, c->id, "gone");
+	struct d_bridge *b = d_command_bridge(d, c->id, "exited");
 
 	if (b)
 		d_bridge_gone(b);
