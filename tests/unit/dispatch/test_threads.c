@@ -294,6 +294,7 @@ static void stop(struct rig *rig)
 	exec_destroy(rig->work);
 	exec_destroy(rig->owner);
 	free(rig->page);
+	free(rig->layout);
 }
 
 static void run_producers(unsigned n, unsigned messages, unsigned burst)
@@ -371,6 +372,7 @@ TEST(commands_and_events_nobody_reads_are_freed)
 	exec_destroy(rig.work);
 	exec_destroy(rig.owner);
 	free(rig.page);
+	free(rig.layout);
 }
 
 static int prepare(void **state)
