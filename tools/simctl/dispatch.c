@@ -18,11 +18,11 @@ static void print_shards(const json_t *shards)
 	if (json_array_size(shards) < 2)
 		return;
 	json_array_foreach(shards, i, s) {
-		printf("shard %.0f: %.0f channels, %.0f bridges, %.0f turns;", json_num(s, "shard"),
-		       json_num(s, "channels"), json_num(s, "bridges"), json_num(s, "turns"));
+		printf("shard %.0f: rigs", json_num(s, "shard"));
 		json_array_foreach(json_object_get(s, "rigs"), k, rig)
 			printf(" %s", json_string_value(rig));
-		putchar('\n');
+		printf("; channels: %.0f; bridges: %.0f; turns: %.0f\n", json_num(s, "channels"),
+		       json_num(s, "bridges"), json_num(s, "turns"));
 	}
 }
 
