@@ -5,7 +5,7 @@
 #include "dispatch_private.h"
 #include "mem.h"
 
-static void bridge_figures(const struct d_bridge *b, struct dispatch_bridge_stats *ret)
+static void bridge_stats(const struct d_bridge *b, struct dispatch_bridge_stats *ret)
 {
 	*ret = b->stats;
 	ret->id = b->id;
@@ -117,7 +117,7 @@ struct dispatch_stats *d_stats_take(const struct dispatch *d)
 	}
 	for (uint32_t i = 0; i < DISPATCH_BRIDGES_MAX; i++)
 		if (d->bridges[i])
-			bridge_figures(d->bridges[i], bs++);
+			bridge_stats(d->bridges[i], bs++);
 	b->shards[0] = (struct dispatch_shard_stats){ d->number, n.n_channels, n.n_bridges, d->turns };
 	totals(d, &b->s);
 	return &b->s;

@@ -92,16 +92,15 @@ void dispatch_destroy(struct dispatch *d);
 
 /* ---- data plane ---- */
 
-/* The first generation. ipc: keeps until the sub_free of its last subscriber, or destroy. */
+/* The first generation, or the next after restart_begin. ipc: keeps until the sub_free of its last subscriber, or destroy. */
 int dispatch_set_ipc(struct dispatch *d, struct ipc *ipc, uint32_t iox_generation);
 
 /*
  * RouDi is gone: queued deliveries complete with RESTART, those with a bridge finish on their old slot, the
  * subscribers are freed (sub_free) as soon as nothing of them is held. Credits and tokens of messages
- * that never arrived are freed. Nothing is taken until restart_end and channel_sub have come.
+ * that never arrived are freed. Nothing is taken until set_ipc and channel_sub have come.
  */
 int dispatch_restart_begin(struct dispatch *d);
-int dispatch_restart_end(struct dispatch *d, struct ipc *ipc, uint32_t iox_generation);
 /* The subscriber of a channel in the new generation; takes it, also on failure. */
 int dispatch_channel_sub(struct dispatch *d, uint32_t channel_id, struct ipc_sub *sub);
 /* The bridge has attached to that generation: deliveries of it may go out. dispatch_bridge_attach() implies the present one. */

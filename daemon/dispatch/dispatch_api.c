@@ -49,11 +49,6 @@ int dispatch_set_ipc(struct dispatch *d, struct ipc *ipc, uint32_t iox_generatio
 	return ipc ? COMMAND(d, .run = run_set_ipc, .ipc = ipc, .id = iox_generation) : -EINVAL;
 }
 
-int dispatch_restart_end(struct dispatch *d, struct ipc *ipc, uint32_t iox_generation)
-{
-	return dispatch_set_ipc(d, ipc, iox_generation);
-}
-
 /*
  * First what can still be taken would be, but the generation is over: what lies in the feeds is lost, and its
  * publishers' libraries answer it themselves.

@@ -239,7 +239,7 @@ struct dispatch {
 	uint32_t lanes_max, n_lanes;
 	atomic_uint *all_lanes, own_lanes; /* of all shards; the second where this is the only one */
 
-	struct ipc *ipc; /* NULL: none, or between restart_begin and restart_end */
+	struct ipc *ipc; /* NULL: none, as between restart_begin and set_ipc */
 	uint32_t generation;
 	bool hold, closing, closing_now;
 

@@ -78,7 +78,6 @@ void dataplane_lost(struct simd *s, const char *why)
 
 int dataplane_up(struct simd *s, struct ipc *ipc, uint32_t generation)
 {
-	bool first = s->dataplane.generation == 0;
 	int r = ipc_beacon_create(ipc);
 
 	if (r < 0) {
@@ -89,7 +88,7 @@ int dataplane_up(struct simd *s, struct ipc *ipc, uint32_t generation)
 	s->dataplane.ipc = ipc;
 	s->dataplane.generation = generation;
 	s->dataplane.ready = true;
-	r = first ? shards_set_ipc(s, ipc, generation) : shards_restart_end(s, ipc, generation);
+	r = shards_set_ipc(s, ipc, generation);
 	if (r == 0)
 		r = channel_resubscribe_all(s);
 	if (r == 0)

@@ -102,7 +102,7 @@ static bool number_taken(const struct simd *s, uint32_t id)
 	return false;
 }
 
-/* It ends with the shard, whose claims it is then told by. Used again only after millions of others. */
+/* It ends with the shard, which so recognises its own claims. Used again only after millions of others. */
 static uint32_t next_publisher(struct simd *s, uint32_t shard)
 {
 	uint32_t id;

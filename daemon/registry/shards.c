@@ -117,28 +117,28 @@ struct order { /* one of these calls */
 	bool flag;
 };
 
-static int tell_all(struct simd *s, const struct order *o, void *arg, unsigned *ret_told)
+static int ask_each(struct simd *s, const struct order *o, void *arg, unsigned *ret_asked)
 {
 	struct shards *all = s->shards;
 	int failed = 0;
 
-	*ret_told = 0;
+	*ret_asked = 0;
 	for (unsigned i = 0; i < all->n; i++) {
 		int r = o->call(all->v[i].d, o, arg);
 
-		*ret_told += r == 0;
+		*ret_asked += r == 0;
 		failed = r < 0 ? r : failed;
 	}
-	if (failed < 0 && *ret_told)
+	if (failed < 0 && *ret_asked)
 		log_error("shards of dispatch: %s; the others go on", err_text(failed));
-	return *ret_told ? 0 : failed;
+	return *ret_asked ? 0 : failed;
 }
 
-static int tell(struct simd *s, const struct order *o)
+static int order_all(struct simd *s, const struct order *o)
 {
-	unsigned told;
+	unsigned asked;
 
-	return tell_all(s, o, NULL, &told);
+	return ask_each(s, o, NULL, &asked);
 }
 
 static int call_set_ipc(struct dispatch *d, const struct order *o, void *arg)
@@ -149,7 +149,7 @@ static int call_set_ipc(struct dispatch *d, const struct order *o, void *arg)
 
 int shards_set_ipc(struct simd *s, struct ipc *ipc, uint32_t iox_generation)
 {
-	return tell(s, &(struct order){ .call = call_set_ipc, .ipc = ipc, .generation = iox_generation });
+	return order_all(s, &(struct order){ .call = call_set_ipc, .ipc = ipc, .generation = iox_generation });
 }
 
 static int call_restart_begin(struct dispatch *d, const struct order *o, void *arg)
@@ -161,18 +161,7 @@ static int call_restart_begin(struct dispatch *d, const struct order *o, void *a
 
 int shards_restart_begin(struct simd *s)
 {
-	return tell(s, &(struct order){ .call = call_restart_begin });
-}
-
-static int call_restart_end(struct dispatch *d, const struct order *o, void *arg)
-{
-	(void)arg;
-	return dispatch_restart_end(d, o->ipc, o->generation);
-}
-
-int shards_restart_end(struct simd *s, struct ipc *ipc, uint32_t iox_generation)
-{
-	return tell(s, &(struct order){ .call = call_restart_end, .ipc = ipc, .generation = iox_generation });
+	return order_all(s, &(struct order){ .call = call_restart_begin });
 }
 
 static int call_hold(struct dispatch *d, const struct order *o, void *arg)
@@ -183,7 +172,7 @@ static int call_hold(struct dispatch *d, const struct order *o, void *arg)
 
 int shards_hold(struct simd *s, bool held)
 {
-	return tell(s, &(struct order){ .call = call_hold, .flag = held });
+	return order_all(s, &(struct order){ .call = call_hold, .flag = held });
 }
 
 static int call_freewheel(struct dispatch *d, const struct order *o, void *arg)
@@ -194,7 +183,7 @@ static int call_freewheel(struct dispatch *d, const struct order *o, void *arg)
 
 int shards_freewheel(struct simd *s, bool on)
 {
-	return tell(s, &(struct order){ .call = call_freewheel, .flag = on });
+	return order_all(s, &(struct order){ .call = call_freewheel, .flag = on });
 }
 
 uint32_t shards_outstanding(const struct simd *s)
@@ -217,7 +206,7 @@ static int ask_all(struct simd *s, const struct order *o, const struct question 
 	if (!q)
 		return err_nomem();
 	list_append(&s->shards->asked, &q->link);
-	r = tell_all(s, o, q, &q->left);
+	r = ask_each(s, o, q, &q->left);
 	if (r < 0)
 		question_free(q);
 	return r;

@@ -265,7 +265,7 @@ TEST_WITH(a_client_that_dies_in_the_middle_leaves_the_rest_going, setup, teardow
 	assert_int_equal(done[0].ok, 18);
 }
 
-TEST_WITH(figures_are_of_all, setup, teardown)
+TEST_WITH(statistics_are_of_all, setup, teardown)
 {
 	char *json;
 

@@ -371,7 +371,7 @@ void world_roudi_back(struct world *w, unsigned n_channels)
 
 	assert_int_equal(ipc_mem_roudi_start(w->bus), 0);
 	make_plane(w);
-	assert_int_equal(dispatch_restart_end(w->d, w->simd, w->life), 0);
+	assert_int_equal(dispatch_set_ipc(w->d, w->simd, w->life), 0);
 	for (uint32_t i = 0; i < n_channels; i++)
 		assert_int_equal(dispatch_channel_sub(w->d, i,
 						      subscribe(w, i, 2 * atomic_load(&w->layout->info[i].window))),

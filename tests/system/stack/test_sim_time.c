@@ -139,7 +139,7 @@ TEST(the_graphs_clock_is_simds)
 	jumps = client->called;
 	assert_int_equal(jumps, 1); /* from the wall's time */
 
-	peer_tell(clock, 10); /* the clock's world begins anew */
+	peer_tell(clock, 10); /* the clock's world restarts */
 	UNTIL(10000, client->called == jumps + 1 && client->sim_ns < 900 * NS_PER_S);
 	assert_true(client->took_dur_ns < -900 * NS_PER_S);
 	follows(client, clock, 10);

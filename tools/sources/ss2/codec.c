@@ -51,7 +51,7 @@ static ProtobufCAllocator allocator(struct request *q)
 	return (ProtobufCAllocator){ .alloc = bounded_alloc, .free = bounded_free, .allocator_data = q };
 }
 
-/* ---- which request it is, also of one that cannot be decoded ---- */
+/* ---- which request it is, also of a malformed one ---- */
 
 struct cursor {
 	const uint8_t *at, *end;

@@ -51,7 +51,7 @@ static void drop_lease(struct link *l)
 	l->driver = NULL;
 }
 
-/* The source may have been switched away and back since the lease was taken: then it is taken anew, once. */
+/* The source may have been switched away and back since the lease was taken: then it is taken again, once. */
 static int drive(struct link *l, int (*say)(struct sim_driver *d, int64_t sim_ns), int64_t sim_ns)
 {
 	int r = -EPERM;

@@ -12,7 +12,7 @@
  *
  *     v = v_front cos beta,   yaw' = v_front sin beta / d,   tan(wheel) = wheelbase tan beta / d
  *
- * with d from rear axle to front bumper. A jump of the position (teleport, loss of control) starts anew.
+ * with d from rear axle to front bumper. A jump of the position (teleport, loss of control) restarts.
  *
  * Driven from outside, the body is a kinematic bicycle that integrates wheel angle and acceleration.
  *
@@ -62,7 +62,7 @@ struct ego {
 	double wheel_angle;     /* rad, left is positive */
 	double throttle, brake; /* 0..1; estimated while SUMO drives */
 	enum ego_gear gear;
-	uint32_t jumps; /* how often it started anew */
+	uint32_t jumps; /* how often it restarted */
 	/* private */
 	bool started;
 	double front[3], beta;

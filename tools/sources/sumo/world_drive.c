@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ego driven from outside: put where the vehicle model says, and given back to its own driver. */
+/* The ego driven from outside: put where the vehicle model says, and returned to its own driver. */
 #include "world_internal.h"
 
 #include <errno.h>

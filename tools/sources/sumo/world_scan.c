@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is around the ego: one context subscription for vehicles and one for persons, made anew each
+ * What is around the ego: one context subscription for vehicles and one for persons, made again each
  * time with an end before the next step, so that sumo answers once and forgets it.
  */
 #include "world_internal.h"
