@@ -363,8 +363,7 @@ static int hello_fields(struct session *s, const json_t *o)
 	int64_t generation;
 	int r;
 
-	if ((r = jsonx_int(o, "client_id", 0, INT64_MAX, &s->client_id)) < 0 ||
-	    (r = jsonx_opt_int(o, "iox_generation", 0, UINT32_MAX, 0, &generation)) < 0 ||
+	if ((r = jsonx_opt_int(o, "iox_generation", 0, UINT32_MAX, 0, &generation)) < 0 ||
 	    (r = jsonx_opt_int(o, "max_loan", 0, INT64_MAX, 0, &s->max_loan)) < 0 ||
 	    (r = copy_string(o, "app", s->app, sizeof(s->app))) < 0 ||
 	    (r = copy_string(o, "backend", s->backend, sizeof(s->backend))) < 0 ||

@@ -45,7 +45,7 @@ struct session {
 
 	/* written once by session_open */
 	uint64_t serial; /* differs from every other session of this client */
-	int64_t client_id, max_loan;
+	int64_t max_loan;
 	uint32_t iox_generation; /* of Hello */
 	char app[96], backend[16], prefix[100], runtime[128], simd_id[40];
 

@@ -26,12 +26,12 @@ struct sim_step {
 	struct handle h;
 	struct sim_client *c;
 	uint32_t rank;
-	_Atomic int next_fd; /* of a new simd, adopted at the next call; -1: none */
-	_Atomic int fd;      /* -1: simd is gone */
-	int64_t session_id;  /* session::client_id that gave it; under setup */
-	bool dropped;        /* we were late: for good */
-	bool open;           /* our turn */
-	uint64_t number;     /* of the step */
+	_Atomic int next_fd;     /* of a new simd, adopted at the next call; -1: none */
+	_Atomic int fd;          /* -1: simd is gone */
+	uint64_t session_serial; /* session::serial that gave it; under setup */
+	bool dropped;            /* we were late: for good */
+	bool open;               /* our turn */
+	uint64_t number;         /* of the step */
 	pthread_mutex_t lock;
 	struct kept *kept; /* guarded by lock, as are the next two */
 	size_t n_kept, cap_kept;
@@ -49,9 +49,9 @@ void step_register(struct sim_client *c, struct session *s)
 	struct sim_step *st = c->step;
 	int fd;
 
-	if (!st || st->session_id == s->client_id || join(c, s, st->rank, &fd) < 0)
+	if (!st || st->session_serial == s->serial || join(c, s, st->rank, &fd) < 0)
 		return;
-	st->session_id = s->client_id;
+	st->session_serial = s->serial;
 	fd_close(atomic_exchange(&st->next_fd, fd));
 }
 
@@ -80,7 +80,7 @@ int sim_step_join(struct sim_client *c, uint32_t rank, struct sim_step **ret)
 	if (r == 0)
 		r = join(c, s, rank, &fd);
 	if (r == 0) {
-		st->session_id = s->client_id;
+		st->session_serial = s->serial;
 		atomic_init(&st->fd, fd);
 		__atomic_store_n(&c->step, st, __ATOMIC_RELAXED);
 		*ret = st;
