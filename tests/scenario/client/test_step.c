@@ -537,7 +537,7 @@ TEST(the_others_go_on)
 /* Whoever connects first is client 1 of the new simd; the participant was client 1 of the old one. */
 static void a_new_simd_is_joined(bool participant_first)
 {
-	struct sim_client *c, *order[2];
+	struct sim_client *c, *back[2];
 	struct sim_driver *d;
 
 	begin(5, "");
@@ -552,10 +552,10 @@ static void a_new_simd_is_joined(bool participant_first)
 	world_until(&w, parts[0].c, SIM_CLIENT_RECONNECTING);
 	assert_int_equal(sim_step_wait(parts[0].step, 0, &parts[0].turn), -ENOTCONN);
 	world_start_simd(&w);
-	order[participant_first] = c;
-	order[!participant_first] = parts[0].c;
-	world_until(&w, order[0], SIM_CLIENT_CONNECTED);
-	world_until(&w, order[1], SIM_CLIENT_CONNECTED);
+	back[participant_first] = c;
+	back[!participant_first] = parts[0].c;
+	world_until(&w, back[0], SIM_CLIENT_CONNECTED);
+	world_until(&w, back[1], SIM_CLIENT_CONNECTED);
 	inside = false;
 	advance(d);
 	assert_int_equal(turns[0], 2);
