@@ -299,6 +299,28 @@ static pid_t start_volatile_writers(void)
 	_exit(1);
 }
 
+#define LIVELINESS 20000 /* messages: more than 2 MiB in what receives them */
+
+/* Says that it lives, again and again, when `go` says so; tells when a command behind all that is acknowledged. */
+static pid_t start_chatterer(int go, int done)
+{
+	pid_t pid = fork();
+	struct seen_gear m = { { 1640995200, 123456768 }, 1 };
+	dds_entity_t p, w;
+	char c;
+
+	if (pid)
+		return pid;
+	alarm(60);
+	p = reader_participant();
+	w = reader_write_to(p, &seen_gear_desc, "rt/control/command/gear_cmd");
+	EXPECT(w > 0 && read(go, &c, 1) == 1);
+	for (int i = 0; i < LIVELINESS; i++)
+		EXPECT(dds_assert_liveliness(p) == 0);
+	EXPECT(dds_write(w, &m) == 0 && dds_wait_for_acks(w, DDS_SECS(20)) == 0 && write(done, "", 1) == 1);
+	_exit(0);
+}
+
 /* tf2's listener, started when `go` says that all was sent: one message must tell it both frames, each as it was said last. */
 static pid_t start_listener(int go)
 {
@@ -375,6 +397,21 @@ TEST(commands_come_in)
 		strstr(f.log, "gear: a message is dropped: a number in it is not one that the command has (1 so far)"));
 }
 
+/* Of this process alone, KiB. */
+static long own_memory(void)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	char line[128];
+	long kib = -1;
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f) && sscanf(line, "RssAnon: %ld", &kib) != 1)
+		;
+	fclose(f);
+	assert_true(kib > 0);
+	return kib;
+}
+
 #define SUBSCRIBE_GEAR \
 	"{\"/control/command/gear_cmd\":{\"type\":\"autoware_vehicle_msgs/GearCommand\",\"channel\":\"gear\"}," \
 	"\"/other\":{\"type\":\"autoware_vehicle_msgs/GearCommand\",\"channel\":\"secret\"}}"
@@ -404,6 +441,35 @@ TEST(a_topic_is_read_while_somebody_listens)
 	assert_int_equal(waitpid(peer, &status, 0), peer);
 	assert_int_equal(status, 0);
 	ops->listen(b, "gear", 1); /* and once more, to the end */
+	ops->destroy(b);
+}
+
+/* Cyclone's buffer for what is received is used from its begin to its end before it is freed: a small one. */
+TEST(what_is_received_takes_little_memory)
+{
+	struct fake f = { .distro = "jazzy", .subscribe = SUBSCRIBE_GEAR };
+	struct sim_bridge_host host = host_of(&f);
+	const struct sim_bridge_ops *ops;
+	struct sim_bridge *b = NULL;
+	int go[2], done[2], status = -1;
+	long before;
+	pid_t peer;
+	char c;
+
+	assert_int_equal(pipe(f.came), 0);
+	assert_int_equal(pipe(go), 0);
+	assert_int_equal(pipe(done), 0);
+	peer = start_chatterer(go[0], done[1]);
+	ops = load();
+	assert_int_equal(ops->create(&host, &b), 0);
+	assert_int_equal(ops->connect(b, ""), 0);
+	ops->listen(b, "gear", 1);
+	before = own_memory();
+	assert_int_equal(write(go[1], "", 1), 1);
+	assert_int_equal(read(done[0], &c, 1), 1);
+	assert_true(own_memory() - before < 512);
+	assert_int_equal(waitpid(peer, &status, 0), peer);
+	assert_int_equal(status, 0);
 	ops->destroy(b);
 }
 
