@@ -53,7 +53,7 @@ struct ipc_options {
  * Attach. Errors: -ENOENT no RouDi, -ECONNREFUSED stale RouDi socket, -EACCES not in RouDi's group,
  * -EEXIST an application of that name runs, -ETIMEDOUT RouDi does not answer, -EINVAL bad name,
  * -EMFILE this process has used up its attachments (11, or 15 with GLIBC_TUNABLES=glibc.rtld.nns=16; an
- * attachment that ended in good order, or timed out, is used again under the same name),
+ * attachment that ended in good order, or timed out, is used again, by any application of the process),
  * -ELIBACC the iceoryx module or library cannot be loaded.
  */
 int ipc_attach(const struct ipc_options *o, struct ipc **ret);
@@ -70,8 +70,9 @@ void ipc_abandon(struct ipc *ipc);
 bool ipc_alive(const struct ipc *ipc);
 
 /*
- * The name under which RouDi knows this attachment: "<app>.<n>", n counting the attachments of this process.
- * simd learns it (Hello), because that is what ipc_free_app() frees. Borrowed until detach.
+ * The name under which RouDi knows this attachment: "<app>.<n>", n counting the attachments of this process. The
+ * application is the one for which it was made: an idle one is used again by others of the process, under its old name.
+ * simd learns it (Attached), because that is what ipc_free_app() frees. Borrowed until detach.
  */
 const char *ipc_runtime_name(const struct ipc *ipc);
 

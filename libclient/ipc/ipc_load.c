@@ -7,7 +7,8 @@
  *
  * Namespaces belong to the process (11, or 15 with GLIBC_TUNABLES=glibc.rtld.nns=16) and are never
  * returned, so this table is process-wide: the one mutable global of the data plane. It lets an attachment
- * be used again that was detached in good order, or whose start is still waiting for RouDi.
+ * be used again that was detached in good order, or whose start is still waiting for RouDi, by any application
+ * of the process: under the runtime name by which RouDi knows it. So only what is attached at a time counts.
  *
  * Thread: any; attachments.lock.
  */
@@ -31,14 +32,15 @@
 
 struct attachment {
 	const struct ipc_ops *ops;
-	char app[IPC_APP_MAX + 1];
-	char name[IPC_APP_MAX + 8];
+	pid_t pid;                  /* that loaded it; a fork inherits the table */
+	char app[IPC_APP_MAX + 1];  /* whose it is, or was last */
+	char name[IPC_APP_MAX + 8]; /* for good: of the application that was first */
 };
 
 static struct {
 	pthread_mutex_t lock;
 	unsigned int n;
-	struct attachment at[IPC_ATTACHMENTS_MAX]; /* the i-th has the runtime name <app>.<i + 1> */
+	struct attachment at[IPC_ATTACHMENTS_MAX]; /* the runtime name of the i-th ends in .<i + 1> */
 } attachments = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* ---- finding the module ---- */
@@ -157,61 +159,95 @@ static int attachment_new(const char *app, struct ipc_text *why, struct attachme
 	if (r < 0)
 		return r;
 	attachments.n++;
-	snprintf(l->app, sizeof(l->app), "%s", app);
+	l->pid = getpid();
 	snprintf(l->name, sizeof(l->name), "%s.%u", app, attachments.n);
 	*ret = l;
 	return 0;
 }
 
-/* An idle or waiting attachment of this name, or how its others stand: ret_own bit n is set for runtime name <app>.<n>. */
-static int attachment_reuse(const char *app, unsigned int *ret_own, struct attachment **ret)
+/* One that is idle or waiting: of this application, or of the others. -EEXIST: the application is attached; -ENOENT. */
+static int attachment_idle(const char *app, bool its_own, struct attachment **ret)
 {
-	*ret_own = 0;
 	for (unsigned int i = 0; i < attachments.n; i++) {
 		struct attachment *l = &attachments.at[i];
 		int r;
 
-		if (strcmp(l->app, app) != 0)
+		if ((strcmp(l->app, app) == 0) != its_own)
 			continue;
 		r = l->ops->reserve();
 		if (r == 0)
 			*ret = l;
-		if (r == 0 || r == -EEXIST)
+		if (r == 0 || (r == -EEXIST && its_own))
 			return r;
-		if (r != -EPERM) /* EPERM: of the process that forked this one; its names are taken for us */
-			*ret_own |= 2u << i;
 	}
 	return -ENOENT;
 }
 
+/* Bit n: the runtime name <app>.<n> is of this process, so no other application's. */
+static unsigned int own_names(const char *app)
+{
+	size_t len = strlen(app);
+	unsigned int own = 0;
+
+	for (unsigned int i = 0; i < attachments.n; i++) {
+		const struct attachment *l = &attachments.at[i];
+
+		if (l->pid == getpid() && strncmp(l->name, app, len) == 0 && l->name[len] == '.')
+			own |= 2u << i;
+	}
+	return own;
+}
+
 static int attachment_pick(const char *app, struct ipc_text *why, struct attachment **ret)
 {
-	unsigned int own;
-	int r = attachment_reuse(app, &own, ret);
+	int r = attachment_idle(app, true, ret);
 
-	if (r == 0)
-		return 0;
-	if (r == -EEXIST) {
+	if (r == -ENOENT)
+		r = attachment_idle(app, false, ret);
+	if (r == -EEXIST)
 		snprintf(why->s, sizeof(why->s),
 			 "this process is attached as %s already; give each attachment its own "
 			 "name",
 			 app);
-		return r;
+	if (r == -ENOENT) {
+		r = roudi_check_name(app, own_names(app), why);
+		if (r == 0)
+			r = attachment_new(app, why, ret);
+		if (r == 0)
+			r = (*ret)->ops->reserve();
 	}
-	r = roudi_check_name(app, own, why);
 	if (r == 0)
-		r = attachment_new(app, why, ret);
-	return r == 0 ? (*ret)->ops->reserve() : r;
+		snprintf((*ret)->app, sizeof((*ret)->app), "%s", app);
+	return r;
+}
+
+/* ---- fork: the child's first attach must not find the lock held by a thread that it does not have ---- */
+
+static void lock_attachments(void)
+{
+	pthread_mutex_lock(&attachments.lock);
+}
+
+static void unlock_attachments(void)
+{
+	pthread_mutex_unlock(&attachments.lock);
+}
+
+static void guard_forks(void)
+{
+	(void)pthread_atfork(lock_attachments, unlock_attachments, unlock_attachments);
 }
 
 int ipc_load_iox(const struct ipc_options *o, struct ipc_text *why, const struct ipc_ops **ret_ops, char *ret_name,
 		 size_t name_size)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct attachment *l;
 	int r = roudi_check(why);
 
 	if (r < 0)
 		return r;
+	pthread_once(&once, guard_forks);
 	roudi_sweep_own();
 	pthread_mutex_lock(&attachments.lock);
 	r = attachment_pick(o->app, why, &l);

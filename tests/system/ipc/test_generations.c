@@ -3,6 +3,7 @@
  * Lives: RouDi stopped, killed, restarted under a client. Every creation is bounded, a client attaches
  * again in the same process until its link namespaces are used up, then it is told so. Under ns.sh.
  */
+#include <dirent.h>
 #include <pthread.h>
 
 #include "ipc_child.h"
@@ -262,6 +263,72 @@ TEST_WITH(eleven_lives_in_one_process, start, stop)
 	assert_int_equal(pipe(ask), 0);
 	assert_int_equal(pipe(answer), 0);
 	pid = child_start(lives_on);
+	close(ask[1]);
+	while (read(ask[0], &c, 1) == 1 && c == 'r') {
+		assert_int_equal(roudi_restart(&roudi, pools, 2), 0);
+		assert_int_equal(write(answer[1], "x", 1), 1);
+	}
+	assert_int_equal(child_status(pid), 0);
+}
+
+static unsigned entries(const char *dir)
+{
+	DIR *d = opendir(dir);
+	unsigned n = 0;
+
+	CHECK(d);
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+
+/* More applications than link namespaces, one after the other: they share the attachments that are idle. */
+static void applications_come_and_go(void)
+{
+	struct ipc *left = NULL, *right = NULL, *third = NULL;
+	struct ipc_options again = { .app = "left-19", .timeout_ms = 5000 };
+	unsigned threads = 0, fds = 0;
+	char app[32];
+
+	for (int i = 0; i < 20; i++) {
+		if (i == 10)
+			want_restart(); /* what is idle now is of a dead RouDi */
+		snprintf(app, sizeof(app), "left-%d", i);
+		left = attach_as(app);
+		snprintf(app, sizeof(app), "right-%d", i);
+		right = attach_as(app);
+		CHECK(strcmp(ipc_runtime_name(left), i < 10 ? "left-0.1" : "left-10.3") == 0);
+		CHECK(strcmp(ipc_runtime_name(right), i < 10 ? "right-0.2" : "right-10.4") == 0);
+		if (i % 10 < 2) {
+			send_and_take(left);
+			send_and_take(right);
+			threads = entries("/proc/self/task");
+			fds = entries("/proc/self/fd");
+		}
+		CHECK_IS((int)entries("/proc/self/task"), (int)threads);
+		CHECK_IS((int)entries("/proc/self/fd"), (int)fds);
+		if (i < 19) {
+			ipc_detach(left);
+			ipc_detach(right);
+		}
+	}
+	CHECK_IS(ipc_attach(&again, &third), -EEXIST); /* under a name of another, but it is attached */
+	third = attach_as("left-10");                  /* whose runtime name another has: it gets the next number */
+	CHECK(strcmp(ipc_runtime_name(third), "left-10.5") == 0);
+	send_and_take(third);
+	send_and_take(left);
+	CHECK(write(ask[1], "q", 1) == 1);
+}
+
+TEST_WITH(applications_share_idle_attachments, start, stop)
+{
+	pid_t pid;
+	char c;
+
+	assert_int_equal(pipe(ask), 0);
+	assert_int_equal(pipe(answer), 0);
+	pid = child_start(applications_come_and_go);
 	close(ask[1]);
 	while (read(ask[0], &c, 1) == 1 && c == 'r') {
 		assert_int_equal(roudi_restart(&roudi, pools, 2), 0);
