@@ -22,7 +22,7 @@
 
 #define VERSION_MAX 64
 
-/* ---- Hello, Attached ---- */
+/* ---- Hello, Attached, Goodbye ---- */
 
 static json_t *fds_json(const struct session_fds *f)
 {
@@ -72,6 +72,12 @@ static int method_hello(struct call *call)
 static int method_attached(struct call *call)
 {
 	return session_attached(call->conn->cl, (uint32_t)call->a.iox_generation, call->a.app);
+}
+
+static int method_goodbye(struct call *call)
+{
+	call->conn->cl->leaving = true;
+	return 0;
 }
 
 /* ---- publishers, subscribers, tokens ---- */
@@ -207,6 +213,7 @@ const struct method session_methods[] = {
 		 OPT_STR("version", version, VERSION_MAX), OPT_STR("bridge", bridge, TEXT_MAX)) },
 	{ "Attached", method_attached, METHOD_SESSION,
 	  PARAMS(ARG_INT("iox_generation", iox_generation, 0, UINT32_MAX), ARG_STR("app", app, CLIENT_APP_MAX + 30)) },
+	{ "Goodbye", method_goodbye, METHOD_SESSION, NULL },
 	{ "Advertise", method_advertise, METHOD_SESSION,
 	  PARAMS(ARG_STR("channel", channel, TEXT_MAX), ARG_OBJ("type", definition),
 		 ARG_INT("max_body", max_body, 0, 1LL << 32), OPT_INT("flags", flags, 0, UINT16_MAX, 0)) },

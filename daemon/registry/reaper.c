@@ -11,7 +11,7 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
+#include <string.h>
 #include <sys/epoll.h>
 
 LOG_TOPIC("client");
@@ -19,10 +19,10 @@ LOG_TOPIC("client");
 struct reaper {
 	struct list link; /* simd::reapers */
 	struct simd *s;
-	uint32_t generation;
 	struct exec_io io;
-	int fd;
-	char app[REAPER_APP_MAX];
+	int fd; /* -1: it has exited, and its ports are being freed */
+	struct remains *m;
+	reaper_fn freed;
 };
 
 static void reaper_free(struct reaper *r)
@@ -30,62 +30,92 @@ static void reaper_free(struct reaper *r)
 	exec_io_del(&r->io);
 	fd_close(r->fd);
 	list_remove(&r->link);
+	mem_free(r->m);
 	mem_free(r);
 }
 
-static void free_ports(struct simd *s, uint32_t generation, const char *app)
+static bool of_present_generation(const struct simd *s, const struct remains *m)
 {
-	bool old = !s->dataplane.ready || generation != s->dataplane.generation;
-	int r;
+	return s->dataplane.ready && m->generation == s->dataplane.generation;
+}
 
+static void done(struct reaper *r, bool ok)
+{
+	if (ok && of_present_generation(r->s, r->m))
+		r->freed(r->s, r->m);
+	reaper_free(r);
+}
+
+void reaper_freed(struct simd *s, const char *app, bool ok)
+{
+	struct reaper *r, *tmp;
+
+	list_for_each_safe(r, tmp, &s->reapers, link) {
+		if (r->fd < 0 && strcmp(r->m->app, app) == 0)
+			done(r, ok);
+	}
+}
+
+/* The process has exited. */
+static void free_ports(struct reaper *r)
+{
+	struct simd *s = r->s;
+	bool old = !of_present_generation(s, r->m);
+	int rc = -ENOENT;
+
+	exec_io_del(&r->io);
+	r->fd = fd_close(r->fd);
 	if (s->ops && s->ops->free_app) {
-		s->ops->free_app(s->user, app, old);
+		s->ops->free_app(s->user, r->m->app, old);
+		if (old)
+			reaper_free(r);
 		return;
 	}
-	if (old)
-		return;
-	r = ipc_free_peer(s->dataplane.ipc, app);
-	if (r < 0 && r != -ENOENT && r != -EOPNOTSUPP)
-		log_warn("%s: its ports could not be freed: %s", app, *ipc_why() ? ipc_why() : err_text(r));
+	if (!old)
+		rc = ipc_free_peer(s->dataplane.ipc, r->m->app);
+	if (rc < 0 && rc != -ENOENT && rc != -EOPNOTSUPP)
+		log_warn("%s: its ports could not be freed: %s", r->m->app, *ipc_why() ? ipc_why() : err_text(rc));
+	done(r, rc >= 0);
 }
 
 static void on_exit_fd(void *arg, uint32_t events)
 {
-	struct reaper *r = (struct reaper *)arg;
-
 	(void)events;
-	free_ports(r->s, r->generation, r->app);
-	reaper_free(r);
+	free_ports((struct reaper *)arg);
 }
 
-void reaper_watch(struct simd *s, pid_t pid, uint32_t generation, const char *app)
+/* It may well live, and use them. */
+static void not_watched(const struct remains *m, int err)
 {
-	int fd = s->ops && s->ops->peer_exit_fd ? s->ops->peer_exit_fd(s->user, pid) : -EOPNOTSUPP;
-	struct reaper *r;
+	log_error("%s: cannot wait for its end (%s); its ports stay until the data plane restarts", m->app,
+		  err_text(err));
+}
 
-	if (fd == -ESRCH || fd == -EOPNOTSUPP ||
-	    pid <= 0) { /* the process has exited already, or the hang-up is all we have */
-		free_ports(s, generation, app);
-		return;
-	}
-	if (fd < 0) { /* it may well live, and use them */
-		log_error("%s: cannot wait for its end (%s); its ports stay until the data plane restarts", app,
-			  err_text(fd));
-		return;
-	}
-	r = MEM_NEW(struct reaper);
+void reaper_watch(struct simd *s, struct remains *m, reaper_fn freed)
+{
+	struct reaper *r = MEM_NEW(struct reaper);
+	int fd, rc;
+
 	if (!r) {
-		fd_close(fd);
-		log_error("%s: no memory to wait for its end; its ports stay until the data plane restarts", app);
+		not_watched(m, -ENOMEM);
+		mem_free(m);
 		return;
 	}
 	r->s = s;
-	r->fd = fd;
-	r->generation = generation;
-	snprintf(r->app, sizeof(r->app), "%s", app);
+	r->m = m;
+	r->freed = freed;
+	r->fd = -1;
 	list_append(&s->reapers, &r->link);
-	if (exec_io_add(s->x, &r->io, fd, EPOLLIN, on_exit_fd, r) < 0) {
-		log_error("%s: cannot wait for its end; its ports stay until the data plane restarts", app);
+	fd = s->ops && s->ops->peer_exit_fd ? s->ops->peer_exit_fd(s->user, m->pid) : -EOPNOTSUPP;
+	/* the process has exited already, or the hang-up is all we have */
+	if (fd == -ESRCH || fd == -EOPNOTSUPP || m->pid <= 0) {
+		free_ports(r);
+		return;
+	}
+	r->fd = fd < 0 ? -1 : fd;
+	rc = fd < 0 ? fd : exec_io_add(s->x, &r->io, fd, EPOLLIN, on_exit_fd, r);
+	if (rc < 0) {
+		not_watched(m, rc);
 		reaper_free(r);
 	}
 }
@@ -95,8 +125,8 @@ void reaper_run(struct simd *s)
 	struct reaper *r, *tmp;
 
 	list_for_each_safe(r, tmp, &s->reapers, link) {
-		if (fd_wait(r->fd, POLLIN, 0) == 1)
-			on_exit_fd(r, 0);
+		if (r->fd >= 0 && fd_wait(r->fd, POLLIN, 0) == 1)
+			free_ports(r);
 	}
 }
 

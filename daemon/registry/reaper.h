@@ -9,6 +9,7 @@
 #ifndef REGISTRY_REAPER_H
 #define REGISTRY_REAPER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -16,8 +17,26 @@ struct simd;
 
 #define REAPER_APP_MAX 112
 
-/* Free what the application has in that generation, once the process has exited. app: copied, under REAPER_APP_MAX. */
-void reaper_watch(struct simd *s, pid_t pid, uint32_t generation, const char *app);
+/* Of a client whose session has ended. */
+struct remains {
+	char app[REAPER_APP_MAX]; /* its name in the data plane */
+	uint32_t generation;      /* in which it has its ports */
+	pid_t pid;
+	bool unclean; /* it has not said Goodbye: a thread of it may have been anywhere inside the data plane */
+	uint32_t n_channels;
+	uint32_t channels[]; /* numbers of those that it published on then */
+};
+
+/* RouDi has been told to free the ports, in the present generation. Borrows. */
+typedef void (*reaper_fn)(struct simd *s, const struct remains *m);
+
+/*
+ * Free its ports and slots once the process has exited, and then call freed. m: takes, mem_free(). Where that cannot be, or
+ * the generation has ended before, freed is not called.
+ */
+void reaper_watch(struct simd *s, struct remains *m, reaper_fn freed);
+/* simd_ops::free_app of that application has ended. */
+void reaper_freed(struct simd *s, const char *app, bool ok);
 /* Free what the processes have left that have exited, without waiting for the loop. */
 void reaper_run(struct simd *s);
 /* Forget the processes that are still waited for. */

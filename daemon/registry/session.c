@@ -3,6 +3,7 @@
 #include "session.h"
 
 #include "bridge.h"
+#include "channel.h"
 #include "client.h"
 #include "err.h"
 #include "fd.h"
@@ -204,6 +205,43 @@ static const char *name_in_plane(const struct client *cl)
 	return cl->runtime_name[0] ? cl->runtime_name : cl->app;
 }
 
+/* NULL: no memory. */
+static struct remains *remains_of(const struct client *cl)
+{
+	struct remains *m = (struct remains *)mem_calloc(1, sizeof(*m) + cl->n_publishers * sizeof(m->channels[0]));
+	const struct publisher *p;
+
+	if (!m)
+		return NULL;
+	snprintf(m->app, sizeof(m->app), "%s", name_in_plane(cl));
+	m->pid = cl->pid;
+	m->generation = cl->iox_generation;
+	m->unclean = !cl->leaving;
+	list_for_each(p, &cl->publishers, in_client)
+		m->channels[m->n_channels++] = p->ch->id;
+	return m;
+}
+
+static void on_ports_freed(struct simd *s, const struct remains *m)
+{
+	(void)s;
+	log_debug("the ports of %s are freed%s", m->app, m->unclean ? "; it had not said Goodbye" : "");
+}
+
+static void watch_remains(struct client *cl)
+{
+	struct remains *m;
+
+	if (cl->role == CLIENT_TOOL)
+		return;
+	m = remains_of(cl);
+	if (m)
+		reaper_watch(cl->s, m, on_ports_freed);
+	else
+		log_error("client %s: no memory to wait for its end; its ports stay until the data plane restarts",
+			  cl->name);
+}
+
 void session_end(struct client *cl)
 {
 	struct simd *s = cl->s;
@@ -219,10 +257,9 @@ void session_end(struct client *cl)
 	time_engine_drop_client(timekeeper_engine(s->time), cl->id);
 	/* dispatch forgets its publishers by itself, after what they had published */
 	client_leave(cl);
+	watch_remains(cl);
 	pubsub_close_all(cl);
 	token_close_all(cl);
-	if (cl->role != CLIENT_TOOL)
-		reaper_watch(s, cl->pid, cl->iox_generation, name_in_plane(cl));
 	client_free(cl);
 	changed(s);
 	if (s->ops && s->ops->client_attached) /* it is not waited for any more */

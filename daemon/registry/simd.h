@@ -53,7 +53,7 @@ struct simd_ops {
 	const char *(*process_rig)(void *user, pid_t pid);
 	/*
 	 * Free the ports and slots of a process that has exited. old: they went with an earlier generation, only its files are left.
-	 * NULL: the registry does it by itself, and may block on RouDi.
+	 * reaper_freed() follows. NULL: the registry does it by itself, and may block on RouDi.
 	 */
 	void (*free_app)(void *user, const char *app, bool old);
 	/* Sessions or bridges have changed: what must be known after a crash of simd. NULL: ignored. */

@@ -6,6 +6,7 @@
 #include "supervisor.h"
 
 #include "dataplane.h"
+#include "reaper.h"
 #include "registry.h"
 #include "session.h"
 #include "timekeeper.h"
@@ -30,6 +31,7 @@ LOG_TOPIC("supervisor");
 
 struct free_job {
 	struct helper_job job;
+	struct simd *s;
 	char app[STATE_APP_MAX];
 	bool old, swept;
 	int result;
@@ -56,6 +58,7 @@ static void free_done(struct helper_job *hj)
 {
 	struct free_job *j = container_of(hj, struct free_job, job);
 
+	reaper_freed(j->s, j->app, j->result == 0 && !j->old);
 	if (j->result < 0 && j->result != -ENOENT && j->result != -ECONNREFUSED) /* without RouDi there are none */
 		log_warn("the ports of %s could not be freed: %s", j->app, err_text(j->result));
 	mem_free(j);
@@ -73,6 +76,7 @@ static void post_free(struct supervisor *k, const char *app, bool old, bool swep
 		return;
 	}
 	j->job = (struct helper_job){ .run = free_run, .done = free_done };
+	j->s = k->s;
 	j->old = old;
 	j->swept = swept;
 	snprintf(j->app, sizeof(j->app), "%s", app);

@@ -103,6 +103,7 @@ int varlink_queue(struct varlink *v, json_t *json, const struct varlink_text *te
 
 enum varlink_flag {
 	VARLINK_MORE = 1u << 0,
+	VARLINK_ONEWAY = 1u << 1, /* there is no reply */
 };
 
 /* params: takes the reference, even on failure; may be NULL. text: one parameter more, or NULL; params then is not empty. */

@@ -95,8 +95,9 @@ int varlink_answer_errno(const struct varlink_answer *a)
 int varlink_queue_call(struct varlink *v, const char *method, json_t *params, unsigned flags,
 		       const struct varlink_text *text)
 {
-	json_t *m = flags & VARLINK_MORE ? json_pack("{ss sb so*}", "method", method, "more", 1, "parameters", params)
-					 : json_pack("{ss so*}", "method", method, "parameters", params);
+	const char *flag = flags & VARLINK_MORE ? "more" : "oneway";
+	json_t *m = flags ? json_pack("{ss sb so*}", "method", method, flag, 1, "parameters", params)
+			  : json_pack("{ss so*}", "method", method, "parameters", params);
 
 	return varlink_queue(v, m, text, NULL, 0);
 }

@@ -675,6 +675,7 @@ void client_close(struct sim_client *c)
 {
 	c->connecting = true; /* no way back up */
 	if (c->session) {
+		session_post(c, c->session, "Goodbye", NULL, VARLINK_ONEWAY);
 		snprintf(c->session->dead_why, sizeof(c->session->dead_why), "disconnected");
 		session_lost(c);
 	}

@@ -210,11 +210,11 @@ static int call_begin(struct sim_client *c, struct session *s, const char *metho
 	} else {
 		r = varlink_queue_call(s->v, name, params, flags, text);
 	}
-	if (r >= 0 && !(flags & VARLINK_MORE)) {
+	if (r >= 0 && !flags) {
 		list_append(&s->calls, &call->link);
 		if (ret)
 			*ret = call;
-	} else { /* replies of a stream are known by their "continues", not by their order */
+	} else { /* replies of a stream are known by their "continues", not by their order; others have none */
 		mem_free(call);
 	}
 	if (r >= 0 && varlink_write(s->v, s->sock) < 0)

@@ -392,6 +392,7 @@ static void look_and_end(void)
 	call(&sensor, "Unadvertise", MINIMAL, NULL);
 	call(&sensor, "Unsubscribe", MINIMAL, NULL);
 	call(&sensor, "CloseToken", MINIMAL, NULL);
+	call(&sensor, "Goodbye", MINIMAL, NULL);
 	call(&tool, "RestartBridge", MINIMAL, NULL);
 	call(&tool, "Shutdown", MINIMAL, NULL);
 	event_shutdown(desk.simd);
