@@ -223,7 +223,7 @@ static void take_probe(struct dispatch *d, struct d_publisher *p, const struct s
 	d_message_fail(d, m, SIM_REASON_NONE);
 }
 
-static const char *lie_in(struct dispatch *d, struct d_message *m, const struct sim_slot *h)
+static const char *lie_in(struct dispatch *d, struct d_message *m, const struct sim_slot *h, size_t size)
 {
 	if (!credits_claim(d, m, h->credit_cell, h->token_cell))
 		return "it has not claimed the credit or the token that it names";
@@ -233,6 +233,8 @@ static const char *lie_in(struct dispatch *d, struct d_message *m, const struct 
 		return "it names another type";
 	if (h->body_size > m->pub->max_body)
 		return "it is larger than its publisher may publish";
+	if (h->body_size > size - sizeof(*h))
+		return "it is larger than its slot";
 	return NULL;
 }
 
@@ -243,9 +245,9 @@ static bool paused(const struct dispatch *d)
 	return (flags & SIM_CLOCK_PAUSED) && !(flags & SIM_CLOCK_STEPPING) && !d->hold;
 }
 
-static enum sim_reason refuse(struct dispatch *d, struct d_message *m, const struct sim_slot *h)
+static enum sim_reason refuse(struct dispatch *d, struct d_message *m, const struct sim_slot *h, size_t size)
 {
-	const char *lie = lie_in(d, m, h);
+	const char *lie = lie_in(d, m, h, size);
 
 	if (lie) {
 		log_lie(d, m->ch, h, lie);
@@ -264,7 +266,7 @@ static enum sim_reason refuse(struct dispatch *d, struct d_message *m, const str
 }
 
 static void take_message(struct dispatch *d, struct d_publisher *p, const struct sim_slot *slot,
-			 const struct sim_slot *h)
+			 const struct sim_slot *h, size_t size)
 {
 	struct d_message *m = new_message(p, h);
 	enum sim_reason why;
@@ -275,7 +277,7 @@ static void take_message(struct dispatch *d, struct d_publisher *p, const struct
 	d_lossless_accept(d, m);
 	p->ch->stats.accepted++;
 	atomic_fetch_add_explicit(&d->outstanding, 1, memory_order_relaxed);
-	why = refuse(d, m, h);
+	why = refuse(d, m, h, size);
 	if (why != SIM_REASON_NONE)
 		d_message_fail(d, m, why);
 	else if (d->hold)
@@ -284,15 +286,20 @@ static void take_message(struct dispatch *d, struct d_publisher *p, const struct
 		d_message_route(d, m);
 }
 
-static void take(struct dispatch *d, struct d_channel *ch, const struct sim_slot *slot)
+static void take(struct dispatch *d, struct d_channel *ch, const struct sim_slot *slot, size_t size)
 {
 	struct sim_slot h;
 	struct d_publisher *p;
 
+	if (size < sizeof(h)) {
+		log_lie(d, ch, &(struct sim_slot){ 0 }, "it is too short for a slot header");
+		release_now(d, ch, slot);
+		return;
+	}
 	memcpy(&h, slot, sizeof(h));
 	p = whose(d, ch, &h);
 	if (p && (h.flags & SIM_SLOT_DISPATCH) && !(h.flags & SIM_SLOT_PROBE)) {
-		take_message(d, p, slot, &h);
+		take_message(d, p, slot, &h, size);
 		return;
 	}
 	release_now(d, ch, slot);
@@ -312,7 +319,8 @@ unsigned d_channel_drain(struct dispatch *d, struct d_channel *ch, unsigned max)
 
 	while (ch->feed && !list_empty(&ch->free) && n < max) {
 		const void *slot;
-		int r = ipc_take(ch->feed->sub, &slot);
+		size_t size;
+		int r = ipc_take(ch->feed->sub, &slot, &size);
 
 		if (r == -EAGAIN) {
 			ch->drains++;
@@ -326,7 +334,7 @@ unsigned d_channel_drain(struct dispatch *d, struct d_channel *ch, unsigned max)
 					    ch->name, ipc_why());
 			break;
 		}
-		take(d, ch, slot);
+		take(d, ch, slot, size);
 		n++;
 	}
 	if (n && ipc_sub_lost(ch->feed->sub))

@@ -22,10 +22,10 @@ struct mean {
 /* Everything of this step, and of lower ranks, is there; nothing more will come in this turn. */
 static void take_all(struct sim_subscriber *imu, struct mean *m)
 {
-	const struct sim_slot *slot;
+	const struct sim_message *msg;
 
-	for (; sim_take(imu, &slot) == 0; sim_release(imu, slot)) {
-		const struct sim_Imu *x = sim_Imu_from(sim_slot_body(slot), slot->body_size);
+	for (; sim_take(imu, &msg) == 0; sim_release(imu, msg)) {
+		const struct sim_Imu *x = sim_Imu_from(msg->body, msg->body_size);
 
 		if (!x)
 			continue;

@@ -10,13 +10,14 @@
 #include <example/msg/FloatArray.h>
 #include <sim/sim.h>
 
-static void show(const struct sim_slot *slot)
+static void show(const struct sim_message *m)
 {
-	const struct example_FloatArray *msg = example_FloatArray_from(sim_slot_body(slot), slot->body_size);
+	const struct example_FloatArray *msg = example_FloatArray_from(m->body, m->body_size);
 	uint32_t n = 0;
-	const float *array = msg ? example_FloatArray_array(msg, slot->body_size, &n) : NULL;
+	const float *array = msg ? example_FloatArray_array(msg, m->body_size, &n) : NULL;
 
-	printf("%llu at %.3f s: %u readings", (unsigned long long)slot->sequence, (double)slot->stamp_sim_ns / 1e9, n);
+	printf("%llu at %.3f s: %u readings", (unsigned long long)m->header.sequence,
+	       (double)m->header.stamp_sim_ns / 1e9, n);
 	if (n)
 		printf(", the first is %g", (double)array[0]);
 	putchar('\n');
@@ -30,7 +31,7 @@ int main(int argc, char **argv)
 	struct sim_subscriber_stats stats;
 	struct sim_subscriber *sub;
 	struct sim_client *client;
-	const struct sim_slot *slot;
+	const struct sim_message *m;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (sim_connect(&o, &client) < 0 || sim_subscribe(client, channel, &example_FloatArray_type, NULL, &sub) < 0) {
@@ -38,9 +39,9 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	for (unsigned n = 0; n < messages && sim_wait(sub, -1) == 1;) { /* sleeps through a restart of simd too */
-		for (; n < messages && sim_take(sub, &slot) == 0; n++) {
-			show(slot);
-			sim_release(sub, slot);
+		for (; n < messages && sim_take(sub, &m) == 0; n++) {
+			show(m);
+			sim_release(sub, m);
 		}
 	}
 	sim_subscriber_stats(sub, &stats);

@@ -153,6 +153,7 @@ static int warm_up(struct ipc *ipc)
 	struct ipc_sub *sub = NULL;
 	const void *in;
 	void *out;
+	size_t size;
 	int r;
 
 	snprintf(channel, sizeof(channel), "~ipc/warm/%s", ipc->name);
@@ -162,7 +163,7 @@ static int warm_up(struct ipc *ipc)
 	for (int i = 0; r == 0 && i < 50; i++) {
 		if (ipc_loan(pub, 64, &out) == 0)
 			ipc_publish(pub, out);
-		if (ipc_take(sub, &in) == 0)
+		if (ipc_take(sub, &in, &size) == 0)
 			ipc_release(sub, in);
 	}
 	ipc_pub_destroy(pub);

@@ -122,8 +122,12 @@ int ipc_sub_create(struct ipc *ipc, const char *channel, const struct ipc_sub_op
 /* Slots still held stay readable: until the last of them is released (the handle takes ipc_release() so long), or until detach. */
 void ipc_sub_destroy(struct ipc_sub *sub);
 
-/* Take the oldest. -EAGAIN none, -ENOBUFS IPC_DEPTH_MAX slots are held (nothing is lost), -EBUSY. */
-int ipc_take(struct ipc_sub *sub, const void **ret);
+/*
+ * Take the oldest, and how many bytes of it may be read: what was loaned, or more; read once, and never beyond the
+ * payload segment, whatever its publisher writes there. -EAGAIN none, -ENOBUFS IPC_DEPTH_MAX slots are held (nothing is
+ * lost), -EBUSY.
+ */
+int ipc_take(struct ipc_sub *sub, const void **ret, size_t *ret_size);
 /* Release a taken slot. -EINVAL: not held by this subscriber. Works on a dead attachment too. Newest first is cheapest. */
 int ipc_release(struct ipc_sub *sub, const void *slot);
 /* True once after messages were dropped because the queue was full. */

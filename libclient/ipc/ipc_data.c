@@ -137,19 +137,19 @@ bool ipc_pub_has_subscribers(const struct ipc_pub *pub)
 
 /* ---- subscribers ---- */
 
-int ipc_take(struct ipc_sub *sub, const void **ret)
+int ipc_take(struct ipc_sub *sub, const void **ret, size_t *ret_size)
 {
 	int r;
 
-	if (!sub || !ret)
-		return ipc_fail(-EINVAL, "ipc_take: no subscriber, or the output pointer is NULL");
+	if (!sub || !ret || !ret_size)
+		return ipc_fail(-EINVAL, "ipc_take: no subscriber, or an output pointer is NULL");
 	r = ipc_enter(&sub->h);
 	if (r < 0)
 		return r;
 	if (__builtin_expect(sub->n_held == IPC_DEPTH_MAX, 0))
 		r = ipc_fail(-ENOBUFS, "this subscriber holds %d slots; release some first", IPC_DEPTH_MAX);
 	else
-		r = sub->h.ops->take(sub->h.back, ret);
+		r = sub->h.ops->take(sub->h.back, ret, ret_size);
 	if (r == 0)
 		sub->held[sub->n_held++] = *ret;
 	ipc_leave(&sub->h);

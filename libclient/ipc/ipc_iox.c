@@ -25,8 +25,12 @@
 #define TRIGGER_ID    0u
 #define SUB_ID        1u
 
+#define CHUNK_HEADER_SIZE     40u /* iceoryx 2.0.3 */
+#define CHUNK_PAYLOAD_SIZE_AT 28u
+
 struct port {
 	struct iox_guard guard;
+	const char *first, *end; /* subscribers: the payload segment */
 	union {
 		iox_pub_t pub;
 		iox_sub_t sub;
@@ -138,12 +142,17 @@ static int do_pub(struct iox_job *j, struct port *p)
 static int do_sub(struct iox_job *j, struct port *p)
 {
 	iox_sub_options_t o;
+	struct iox_seg seg;
 
 	iox_sub_options_init(&o);
 	o.queueCapacity = j->depth;
 	o.historyRequest = j->history;
 	o.queueFullPolicy = QueueFullPolicy_DISCARD_OLDEST_DATA;
 	p->sub = iox_sub_init(&p->sub_storage, j->service, j->instance, j->event, &o);
+	if (iox_seg_payload(&seg) == 0) {
+		p->first = seg.base;
+		p->end = seg.base + seg.size;
+	}
 	return refused(p->sub);
 }
 
@@ -294,9 +303,27 @@ static void sub_destroy(void *back)
 	free(p);
 }
 
-static int take(void *back, const void **ret)
+/*
+ * How much of a slot may be read: what was loaned, as its chunk header says, which its publisher can write over; so it is
+ * read once, and cut at the segment's end. Offsets of iceoryx 2.0.3: the word before the payload is its distance from
+ * the header.
+ */
+static size_t room_of(const struct port *p, const char *slot)
 {
-	struct port *p = back;
+	uint32_t distance, size;
+
+	if (slot < p->first + CHUNK_HEADER_SIZE || slot >= p->end)
+		return 0;
+	distance = __atomic_load_n((const uint32_t *)(const void *)(slot - sizeof(distance)), __ATOMIC_RELAXED);
+	if (distance < CHUNK_HEADER_SIZE || distance > (size_t)(slot - p->first) || distance % 4)
+		return 0;
+	size = __atomic_load_n((const uint32_t *)(const void *)(slot - distance + CHUNK_PAYLOAD_SIZE_AT),
+			       __ATOMIC_RELAXED);
+	return size < (size_t)(p->end - slot) ? size : (size_t)(p->end - slot);
+}
+
+static int take_chunk(struct port *p, const void **ret)
+{
 	enum iox_ChunkReceiveResult got;
 	const void *slot;
 
@@ -306,6 +333,15 @@ static int take(void *back, const void **ret)
 		return got == ChunkReceiveResult_NO_CHUNK_AVAILABLE ? -EAGAIN : -ENOBUFS;
 	*ret = slot;
 	return 0;
+}
+
+static int take(void *back, const void **ret, size_t *ret_size)
+{
+	int r = take_chunk(back, ret);
+
+	if (r == 0)
+		*ret_size = room_of(back, *ret);
+	return r;
 }
 
 /* A dead attachment's payload may have been returned to the kernel: iceoryx must not look at its chunk headers. */
@@ -469,7 +505,7 @@ static int pools(void *back, struct ipc_pool *ret, unsigned int max)
 			return r;
 		own.pools_sub = port;
 	}
-	while (take(own.pools_sub, &slot) == 0) {
+	while (take_chunk(own.pools_sub, &slot) == 0) {
 		read_intro(slot);
 		release(own.pools_sub, slot);
 	}

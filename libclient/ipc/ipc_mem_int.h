@@ -113,7 +113,7 @@ int mem_loan(void *pub, size_t size, void **ret);
 int mem_unloan(void *pub, void *slot);
 int mem_publish(void *pub, void *slot);
 bool mem_has_subscribers(const void *pub);
-int mem_take(void *sub, const void **ret);
+int mem_take(void *sub, const void **ret, size_t *ret_size);
 int mem_release(void *sub, const void *slot);
 bool mem_lost(void *sub);
 bool mem_has_data(const void *sub);

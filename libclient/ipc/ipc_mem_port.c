@@ -288,7 +288,7 @@ bool mem_has_subscribers(const void *back)
 	return p != NULL;
 }
 
-int mem_take(void *back, const void **ret)
+int mem_take(void *back, const void **ret, size_t *ret_size)
 {
 	struct mem_sub *s = back;
 	LOCKED(s->p.att);
@@ -300,6 +300,7 @@ int mem_take(void *back, const void **ret)
 	s->count--;
 	s->held[s->n_held++] = c;
 	*ret = mem_chunk_addr(c);
+	*ret_size = c->pool->size;
 	return 0;
 }
 

@@ -80,7 +80,7 @@ struct ipc_ops {
 			  void **ret);
 	void (*sub_close)(void *sub); /* no new messages, queued ones go; held slots stay */
 	void (*sub_destroy)(void *sub);
-	int (*take)(void *sub, const void **ret);
+	int (*take)(void *sub, const void **ret, size_t *ret_size);
 	int (*release)(void *sub, const void *slot);
 	bool (*lost)(void *sub);
 	bool (*has_data)(const void *sub);

@@ -97,12 +97,13 @@ static int take_newest(struct ipc *ipc, const void **ret)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };
 	const void *slot, *newest = NULL;
+	size_t size;
 	int tries = ipc->ops->blocking ? BEACON_WAIT_MS : 1;
 
 	for (int i = 0; i < tries; i++) {
 		int r;
 
-		while ((r = ipc_take(ipc->beacon_sub, &slot)) == 0) {
+		while ((r = ipc_take(ipc->beacon_sub, &slot, &size)) == 0) {
 			if (newest)
 				ipc_release(ipc->beacon_sub, newest);
 			newest = slot;

@@ -19,6 +19,7 @@
 #include "fd.h"
 #include "attachment.h"
 #include "mem.h"
+#include "messages.h"
 #include "session.h"
 #include "tsan.h"
 #include "timeutil.h"
@@ -243,27 +244,19 @@ static struct attachment *lane_attachment(struct sim_lane *l, uint32_t generatio
 	}
 }
 
-static int import_slot(struct sim_lane *l, const struct lane_deliver *d, const struct sim_slot **ret)
+static int import_slot(struct sim_lane *l, const struct lane_deliver *d, struct sim_message *ret)
 {
 	struct attachment *att = lane_attachment(l, d->iox_generation);
-	const struct sim_slot *slot;
-	const void *mem;
+	const void *slot;
 	int r;
 
 	if (!att)
 		return -ESTALE;
-	if (d->size < sizeof(*slot))
-		return -EBADMSG;
-	r = ipc_import(att->ipc, d->ref, d->size, &mem);
+	r = ipc_import(att->ipc, d->ref, d->size, &slot);
 	if (r < 0)
 		return r;
-	slot = mem;
-	tsan_acquire(mem);
-	if (slot->magic != SIM_SLOT_MAGIC || slot->version != SIM_SLOT_VERSION ||
-	    slot->body_size > d->size - sizeof(*slot))
-		return -EBADMSG;
-	*ret = slot;
-	return 0;
+	tsan_acquire(slot);
+	return message_read(ret, slot, d->size) ? 0 : -EBADMSG;
 }
 
 /* ---- receiving ---- */
@@ -287,7 +280,7 @@ static int on_deliver(struct sim_lane *l, struct sim_lane_packet *ret)
 	atomic_fetch_add_explicit(&l->outstanding, l->in.head.count, memory_order_relaxed);
 	for (unsigned i = 0; i < l->in.head.count; i++) {
 		struct sim_delivery *to = &ret->deliveries[n];
-		int r = import_slot(l, &d[i], &to->slot);
+		int r = import_slot(l, &d[i], &to->message);
 
 		if (r < 0) {
 			struct sim_lane_result result = { d[i].delivery, r, 0 };

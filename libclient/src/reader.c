@@ -13,8 +13,8 @@
 struct sim_reader {
 	struct sim_subscriber *sub;
 	unsigned depth, count;
-	unsigned newest;                /* index of the newest in slots */
-	const struct sim_slot *slots[]; /* ring of depth */
+	unsigned newest;                      /* index of the newest in messages */
+	const struct sim_message *messages[]; /* ring of depth */
 };
 
 int sim_reader_create(struct sim_client *c, const char *channel, const struct sim_type *type, unsigned depth,
@@ -29,7 +29,7 @@ int sim_reader_create(struct sim_client *c, const char *channel, const struct si
 			       IPC_DEPTH_MAX / 2);
 	if (!ret)
 		return err_set(-EINVAL, "sim_reader_create: the output pointer is NULL");
-	r = mem_zalloc(sizeof(*r) + o.depth * sizeof(r->slots[0]));
+	r = mem_zalloc(sizeof(*r) + o.depth * sizeof(r->messages[0]));
 	if (!r)
 		return err_nomem();
 	r->depth = o.depth;
@@ -54,54 +54,54 @@ void sim_reader_destroy(struct sim_reader *r)
  * Messages from before and after a jump of the clock must not meet. The first of the present generation drives the
  * older ones out; a straggler of an older one is dropped. False: it is dropped.
  */
-static bool same_stretch(struct sim_reader *r, const struct sim_slot *slot)
+static bool same_stretch(struct sim_reader *r, const struct sim_message *m)
 {
 	struct sim_clock_sample now;
 
-	if (r->count == 0 || r->slots[r->newest]->clock_generation == slot->clock_generation)
+	if (r->count == 0 || r->messages[r->newest]->header.clock_generation == m->header.clock_generation)
 		return true;
 	clock_sample(r->sub->c, &now);
-	if (slot->clock_generation != now.clock_generation)
+	if (m->header.clock_generation != now.clock_generation)
 		return false;
 	for (; r->count; r->count--)
 		sim_release(r->sub, sim_reader_get(r, r->count - 1));
 	return true;
 }
 
-static void keep(struct sim_reader *r, const struct sim_slot *slot)
+static void keep(struct sim_reader *r, const struct sim_message *m)
 {
-	if (!same_stretch(r, slot)) {
-		sim_release(r->sub, slot);
+	if (!same_stretch(r, m)) {
+		sim_release(r->sub, m);
 		return;
 	}
 	r->newest = (r->newest + 1) % r->depth;
 	if (r->count == r->depth)
-		sim_release(r->sub, r->slots[r->newest]);
+		sim_release(r->sub, r->messages[r->newest]);
 	else
 		r->count++;
-	r->slots[r->newest] = slot;
+	r->messages[r->newest] = m;
 }
 
 int sim_reader_observe(struct sim_reader *r)
 {
-	const struct sim_slot *slot;
+	const struct sim_message *m;
 	int n = 0, err;
 
 	if (!r)
 		return err_set(-EINVAL, "sim_reader_observe: no reader was given");
 	/* bounded: a publisher that is faster than this loop must not keep us here */
-	while (n < IPC_DEPTH_MAX && (err = sim_take(r->sub, &slot)) == 0) {
-		keep(r, slot);
+	while (n < IPC_DEPTH_MAX && (err = sim_take(r->sub, &m)) == 0) {
+		keep(r, m);
 		n++;
 	}
 	return n || err == -EAGAIN || err == -ESTALE ? n : err;
 }
 
-const struct sim_slot *sim_reader_get(const struct sim_reader *r, unsigned i)
+const struct sim_message *sim_reader_get(const struct sim_reader *r, unsigned i)
 {
 	if (!r || i >= r->count)
 		return NULL;
-	return r->slots[(r->newest + r->depth - i) % r->depth];
+	return r->messages[(r->newest + r->depth - i) % r->depth];
 }
 
 int sim_reader_wait(struct sim_reader *r, int64_t timeout_dur_ns)

@@ -229,6 +229,7 @@ static void subscriber_free(struct sim_subscriber *s)
 		sub_port_unref(p);
 	}
 	sub_port_unref(s->port);
+	messages_finish(&s->messages);
 	sim_type_unref(s->type);
 	mem_free(s);
 }
@@ -287,14 +288,21 @@ int sim_subscribe(struct sim_client *c, const char *channel, const struct sim_ty
 	return 0;
 }
 
-static int release_to(struct sub_port *p, const struct sim_slot *slot)
+/* An old port goes with its last slot. */
+static int give_back(struct sim_subscriber *s, struct message *m)
 {
+	struct sub_port *p = m->port;
 	int r;
 
-	PORT_RETRY(r, ipc_release(p->sub, slot));
-	if (r == 0)
-		p->held--;
-	return r;
+	PORT_RETRY(r, ipc_release(p->sub, m->slot));
+	if (r < 0)
+		return err_set(r, "channel %s: %s", s->channel, ipc_why());
+	messages_put(&s->messages, m);
+	if (--p->held == 0 && p != s->port) {
+		list_remove(&p->link);
+		sub_port_unref(p);
+	}
+	return 0;
 }
 
 void sim_subscriber_destroy(struct sim_subscriber *s)
@@ -321,47 +329,66 @@ void sim_subscriber_destroy(struct sim_subscriber *s)
 
 /* ---- taking ---- */
 
-static bool slot_valid(const struct sim_subscriber *s, const struct sim_slot *slot)
+static bool message_valid(const struct sim_subscriber *s, struct sim_message *m, const void *slot, size_t size)
 {
-	if (slot->magic != SIM_SLOT_MAGIC || slot->version != SIM_SLOT_VERSION || slot->body_size > SIM_BODY_MAX)
+	if (!message_read(m, slot, size))
 		return false;
-	return !s->type || (slot->type_hash == s->type->hash && slot->body_size >= s->type->fixed_size);
+	return !s->type || (m->header.type_hash == s->type->hash && m->body_size >= s->type->fixed_size);
 }
 
 /* Gaps in the numbers of its publisher. A table entry that another publisher takes over only loses count. */
-static void count_received(struct sim_subscriber *s, const struct sim_slot *slot)
+static void count_received(struct sim_subscriber *s, const struct sim_slot *h)
 {
-	uint32_t i = slot->publisher_id % SUB_SEEN;
-	uint64_t sequence = slot->sequence;
+	uint32_t i = h->publisher_id % SUB_SEEN;
 
-	if (s->seen[i].publisher_id == slot->publisher_id && sequence > s->seen[i].sequence + 1)
-		s->stats.lost += sequence - s->seen[i].sequence - 1;
-	s->seen[i].publisher_id = slot->publisher_id;
-	s->seen[i].sequence = sequence;
+	if (s->seen[i].publisher_id == h->publisher_id && h->sequence > s->seen[i].sequence + 1)
+		s->stats.lost += h->sequence - s->seen[i].sequence - 1;
+	s->seen[i].publisher_id = h->publisher_id;
+	s->seen[i].sequence = h->sequence;
+}
+
+/* The oldest slot, whatever it holds. */
+static int take_any(struct sim_subscriber *s, struct message **ret, size_t *ret_size)
+{
+	struct message *m = messages_get(&s->messages);
+	const void *slot;
+	int r;
+
+	if (!m)
+		return err_nomem();
+	r = ipc_take(s->port->sub, &slot, ret_size);
+	if (r < 0) {
+		messages_put(&s->messages, m);
+		return r;
+	}
+	m->slot = slot;
+	m->port = s->port;
+	m->port->held++;
+	*ret = m;
+	return 0;
 }
 
 int subscriber_fill(struct sim_subscriber *s)
 {
-	const struct sim_slot *slot;
-	const void *mem;
-	bool probe;
+	struct message *m;
+	size_t size;
+	bool good, probe;
 	int r;
 
 	while (!s->peeked) {
-		r = ipc_take(s->port->sub, &mem);
+		r = take_any(s, &m, &size);
 		if (r < 0)
 			return r;
-		slot = mem;
-		s->port->held++;
-		probe = slot->flags & SIM_SLOT_PROBE;
-		if (__builtin_expect(slot_valid(s, slot) && !probe, 1)) {
-			count_received(s, slot);
-			s->peeked = slot;
+		good = message_valid(s, &m->m, m->slot, size);
+		probe = m->m.header.flags & SIM_SLOT_PROBE;
+		if (__builtin_expect(good && !probe, 1)) {
+			count_received(s, &m->m.header);
+			s->peeked = m;
 			return 0;
 		}
 		if (!probe)
 			s->stats.invalid++;
-		release_to(s->port, slot);
+		(void)give_back(s, m);
 	}
 	return 0;
 }
@@ -376,7 +403,7 @@ int subscriber_error(const struct sim_subscriber *s, int r)
 	return err_set(r, "channel %s: %s", s->name, ipc_why());
 }
 
-int sim_take(struct sim_subscriber *s, const struct sim_slot **ret)
+int sim_take(struct sim_subscriber *s, const struct sim_message **ret)
 {
 	int r;
 
@@ -387,7 +414,7 @@ int sim_take(struct sim_subscriber *s, const struct sim_slot **ret)
 		return r;
 	r = subscriber_fill(s);
 	if (r == 0) {
-		*ret = s->peeked;
+		*ret = &s->peeked->m;
 		s->peeked = NULL;
 		s->stats.received++;
 	} else if (r != -EAGAIN) {
@@ -399,36 +426,22 @@ int sim_take(struct sim_subscriber *s, const struct sim_slot **ret)
 	return r;
 }
 
-static int release_old(struct sim_subscriber *s, const struct sim_slot *slot)
+int sim_release(struct sim_subscriber *s, const struct sim_message *message)
 {
-	struct sub_port *p;
-
-	list_for_each(p, &s->old, link) {
-		if (release_to(p, slot) < 0)
-			continue;
-		if (p->held == 0) {
-			list_remove(&p->link);
-			sub_port_unref(p);
-		}
-		return 0;
-	}
-	return err_set(-EINVAL, "channel %s: the slot is not held by this subscriber (released before?)", s->channel);
-}
-
-int sim_release(struct sim_subscriber *s, const struct sim_slot *slot)
-{
+	struct message *m;
 	int r;
 
-	if (!s || !slot)
-		return err_set(-EINVAL, "sim_release: no subscriber or no slot was given");
+	if (!s || !message)
+		return err_set(-EINVAL, "sim_release: no subscriber or no message was given");
 	r = subscriber_enter(s);
 	if (r < 0)
 		return r;
-	/* the slot of a wait is not the caller's yet */
-	r = slot == s->peeked ? -EINVAL : release_to(s->port, slot);
-	if (r < 0)
-		r = slot == s->peeked ? err_set(-EINVAL, "channel %s: the slot was not taken", s->channel)
-				      : release_old(s, slot);
+	m = messages_find(&s->messages, message);
+	if (m && m != s->peeked) /* the one of a wait is not the caller's yet */
+		r = give_back(s, m);
+	else
+		r = err_set(-EINVAL, "channel %s: the message is not held by this subscriber (released before?)",
+			    s->channel);
 	handle_leave(&s->h);
 	return r;
 }

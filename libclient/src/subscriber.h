@@ -7,6 +7,7 @@
 
 #include "client.h"
 #include "attachment.h"
+#include "messages.h"
 #include "session.h"
 
 #define SUB_SEEN 64u /* publishers whose sequence numbers are followed at once; a power of two */
@@ -49,7 +50,8 @@ struct sim_subscriber {
 	uint32_t depth;
 	unsigned flags;
 	int64_t spin_dur_ns;
-	const struct sim_slot *peeked; /* taken by a wait, handed out by the next take */
+	struct messages messages;
+	struct message *peeked; /* taken by a wait, handed out by the next take */
 	struct sim_subscriber_stats stats;
 	struct {
 		uint32_t publisher_id;
@@ -67,7 +69,7 @@ void sub_port_unref(struct sub_port *p); /* NULL is fine */
 /* In, after adopting a new port. As handle_enter(). */
 int subscriber_enter(struct sim_subscriber *s);
 void subscriber_attend(struct sim_subscriber *s) __attribute__((cold));
-/* Take the oldest valid message into `peeked`, unless one is there. 0, -EAGAIN, -ENOBUFS, -ESTALE. Inside. */
+/* Take the oldest valid message into `peeked`, unless one is there. 0, -EAGAIN, -ENOBUFS, -ESTALE, -ENOMEM. Inside. */
 int subscriber_fill(struct sim_subscriber *s);
 /* The sentence for a failed take: r, or why the subscriber did not come back after a restart. */
 int subscriber_error(const struct sim_subscriber *s, int r);

@@ -39,6 +39,9 @@ TEST(slot_and_clock_page_are_pinned)
 	AT(struct sim_slot, credit_cell, 68);
 	AT(struct sim_slot, reserved, 72);
 	AT(struct sim_slot, frame_id, 88);
+	SIZE(struct sim_message, 144);
+	AT(struct sim_message, body, 128);
+	AT(struct sim_message, body_size, 136);
 
 	SIZE(struct sim_clock_page, 88);
 	AT(struct sim_clock_page, seq, 0);
@@ -367,7 +370,7 @@ static const struct {
 	IS(DRIVER_SET, 4),
 	IS(DRIVER_JUMP, 5),
 	IS(DRIVER_RELEASE, 6),
-	IS(SIM_BRIDGE_ABI, 1),
+	IS(SIM_BRIDGE_ABI, 2),
 	IS(SIM_BRIDGE_KEEPS_DATA, 1),
 	IS(SIM_LANE_KEEPS_DATA, 1),
 	IS(LANE_STATUS_KEEPS_DATA, 1),

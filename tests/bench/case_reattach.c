@@ -23,15 +23,15 @@ struct peers {
 /* Publish, and take what has come. */
 static int turn(struct peers *a, int me, struct sim_publisher *pub, struct sim_subscriber *sub)
 {
-	const struct sim_slot *slot;
+	const struct sim_message *msg;
 	struct sim_slot *loan;
 	int n = 0;
 
 	if (sim_loan(pub, 64, &loan) == 0 && sim_publish_local(pub, loan) < 0)
 		return 0; /* in between: the next turn tries again */
-	while (sim_take(sub, &slot) == 0) {
-		atomic_store(&a->generation[me], slot->iox_generation);
-		sim_release(sub, slot);
+	while (sim_take(sub, &msg) == 0) {
+		atomic_store(&a->generation[me], msg->header.iox_generation);
+		sim_release(sub, msg);
 		n++;
 	}
 	return n;

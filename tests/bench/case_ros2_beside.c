@@ -17,6 +17,7 @@
 #include <sim/msg/Image.h>
 
 #include "bench.h"
+#include "support/message.h"
 #include "sertype.h"
 #include "ros2_link.h"
 #include "system/ros2/host.h"
@@ -123,7 +124,8 @@ static void publish(struct bridge *b, enum topic topic)
 
 	if (topic == IMAGE && b->pending)
 		b->pending -= host_next_done(&b->host).result <= 0;
-	if (b->host.ops->publish(b->bridge, b->topic[topic], b->slot[topic], (struct sim_task *)(void *)&task) == 1)
+	if (b->host.ops->publish(b->bridge, b->topic[topic], MESSAGE_OF(b->slot[topic]),
+				 (struct sim_task *)(void *)&task) == 1)
 		b->pending++;
 }
 

@@ -17,6 +17,7 @@
 #include <sim/point_cloud.h>
 
 #include "bench.h"
+#include "support/message.h"
 #include "sertype.h"
 #include "ros/ros_type.h"
 #include "ros2_link.h"
@@ -158,7 +159,7 @@ static void open_all(struct side *s)
 
 static int publish(struct side *s, int i)
 {
-	int r = s->host.ops->publish(s->bridge, s->topic[i], s->slot[i], NULL);
+	int r = s->host.ops->publish(s->bridge, s->topic[i], MESSAGE_OF(s->slot[i]), NULL);
 
 	atomic_fetch_add(&s->rig->sent[i], 1); /* one that fails is lost, too */
 	return r;

@@ -182,7 +182,7 @@ static int make_subscribers(struct side *s)
 
 static int take_ours(struct side *s, struct sim_subscriber *sub, int64_t *ret_mono_ns)
 {
-	const struct sim_slot *slot;
+	const struct sim_message *slot;
 	int r;
 
 	while ((r = sim_wait(sub, RING_TIMEOUT_NS)) == 1 && (r = sim_take(sub, &slot)) == -EAGAIN)
@@ -195,7 +195,7 @@ static int take_ours(struct side *s, struct sim_subscriber *sub, int64_t *ret_mo
 
 static void drain(struct sim_subscriber *sub)
 {
-	const struct sim_slot *slot;
+	const struct sim_message *slot;
 
 	while (sim_take(sub, &slot) == 0)
 		sim_release(sub, slot);

@@ -69,12 +69,12 @@ static void good_close(struct sim_bridge *b, struct sim_bridge_topic *t)
 }
 
 #ifndef BAD_NULL
-static int good_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_slot *slot,
+static int good_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *msg,
 			struct sim_task *task)
 {
 	(void)b;
 	(void)t;
-	(void)slot;
+	(void)msg;
 	(void)task;
 	return 0;
 }

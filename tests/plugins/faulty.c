@@ -373,7 +373,7 @@ static int misbehave(struct sim_bridge *b, struct sim_task *task)
 	return 0;
 }
 
-static int faulty_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_slot *slot,
+static int faulty_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *slot,
 			  struct sim_task *task)
 {
 	uint64_t n;

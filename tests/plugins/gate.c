@@ -121,17 +121,17 @@ static void wait_open(struct gate *g)
 	g->waiting--;
 }
 
-static int note(struct gate *g, const struct sim_slot *slot)
+static int note(struct gate *g, const struct sim_message *slot)
 {
 	if (g->n < GATE_STAMPS)
-		g->stamp[g->n++] = ((const struct sim_Clock *)sim_slot_body(slot))->clock;
+		g->stamp[g->n++] = ((const struct sim_Clock *)slot->body)->clock;
 	pthread_cond_broadcast(&g->changed);
 	while (g->clock_held)
 		pthread_cond_wait(&g->changed, &g->lock);
 	return g->clock_result;
 }
 
-static int gate_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_slot *slot,
+static int gate_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *slot,
 			struct sim_task *task)
 {
 	struct gate *g = gate_of_test();

@@ -98,7 +98,7 @@ static void stamp_close(struct sim_bridge *b, struct sim_bridge_topic *t)
 	(void)t;
 }
 
-static int stamp_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_slot *slot,
+static int stamp_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *msg,
 			 struct sim_task *task)
 {
 	struct timespec now;
@@ -109,7 +109,7 @@ static int stamp_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	mono_ns = now.tv_sec * NS_PER_S + now.tv_nsec;
 	atomic_store(&b->page->mono_ns, mono_ns);
-	atomic_store(&b->page->at_mono_ns[slot->sequence % STAMP_RING], mono_ns);
+	atomic_store(&b->page->at_mono_ns[msg->header.sequence % STAMP_RING], mono_ns);
 	atomic_fetch_add(&b->page->count, 1);
 	if (b->sleep_ns)
 		moment_us((unsigned)(b->sleep_ns / 1000));

@@ -206,7 +206,7 @@ int peer_exchange(struct peer *p)
 	struct sim_client *c = peer_connect(p, "exchange");
 	struct sim_subscriber *sub;
 	struct sim_publisher *pub;
-	const struct sim_slot *got;
+	const struct sim_message *got;
 	struct sim_slot *loan;
 	char name[32];
 
@@ -218,7 +218,7 @@ int peer_exchange(struct peer *p)
 			PEER(p, false);
 		if (sim_wait(sub, 2 * NS_PER_MS) == 1) {
 			while (sim_take(sub, &got) == 0) {
-				atomic_store(&p->generation, got->iox_generation);
+				atomic_store(&p->generation, got->header.iox_generation);
 				atomic_fetch_add(&p->received, 1);
 				sim_release(sub, got);
 				atomic_store(&p->ready, 1);

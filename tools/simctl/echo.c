@@ -22,45 +22,47 @@ struct echo {
 	bool missing;               /* a message had no such element */
 };
 
-static int print_json(const struct echo *e, const struct sim_slot *s, const struct sim_json_options *o)
+static int print_json(const struct echo *e, const struct sim_message *m, const struct sim_json_options *o)
 {
 	int r;
 
 	printf("{\"channel\":\"%s\",\"channel_id\":%u,\"sequence\":%llu,\"stamp_sim_ns\":%lld,\"frame_id\":\"%.*s\","
 	       "\"message\":",
-	       json_text(json_object_get(e->channel, "channel"), "name"), s->channel_id,
-	       (unsigned long long)s->sequence, (long long)s->stamp_sim_ns, SIM_FRAME_ID_MAX, s->frame_id);
-	r = sim_msg_to_json(e->type, sim_slot_body(s), s->body_size, o, write_out, stdout);
+	       json_text(json_object_get(e->channel, "channel"), "name"), m->header.channel_id,
+	       (unsigned long long)m->header.sequence, (long long)m->header.stamp_sim_ns, SIM_FRAME_ID_MAX,
+	       m->header.frame_id);
+	r = sim_msg_to_json(e->type, m->body, m->body_size, o, write_out, stdout);
 	fputs("}\n", stdout);
 	return r;
 }
 
-static int print_text(const struct echo *e, const struct sim_slot *s, const struct sim_json_options *o)
+static int print_text(const struct echo *e, const struct sim_message *m, const struct sim_json_options *o)
 {
 	char stamp[STAMP_FORMAT_MAX];
 	int r;
 
 	if (!o->field)
-		printf("--- %s #%llu %s%s%.*s\n", stamp_format(s->stamp_sim_ns, stamp), (unsigned long long)s->sequence,
-		       e->type->name, s->frame_id[0] ? " in " : "", SIM_FRAME_ID_MAX, s->frame_id);
-	r = sim_msg_to_json(e->type, sim_slot_body(s), s->body_size, o, write_out, stdout);
+		printf("--- %s #%llu %s%s%.*s\n", stamp_format(m->header.stamp_sim_ns, stamp),
+		       (unsigned long long)m->header.sequence, e->type->name, m->header.frame_id[0] ? " in " : "",
+		       SIM_FRAME_ID_MAX, m->header.frame_id);
+	r = sim_msg_to_json(e->type, m->body, m->body_size, o, write_out, stdout);
 	putchar('\n');
 	return r;
 }
 
 /* Other messages may have the element, so that they go on; but it is told, and makes the exit code 1. */
-static bool has_field(struct echo *e, const struct sim_slot *s)
+static bool has_field(struct echo *e, const struct sim_message *m)
 {
 	struct sim_field_view view;
 
-	if (!e->c->a.field || sim_field_get(&e->path, sim_slot_body(s), s->body_size, &view) != -ERANGE)
+	if (!e->c->a.field || sim_field_get(&e->path, m->body, m->body_size, &view) != -ERANGE)
 		return true;
 	e->missing = true;
 	ctl_fail("--field");
 	return false;
 }
 
-static int print(struct echo *e, const struct sim_slot *s)
+static int print(struct echo *e, const struct sim_message *m)
 {
 	const struct args *a = &e->c->a;
 	struct sim_json_options o = {
@@ -68,9 +70,9 @@ static int print(struct echo *e, const struct sim_slot *s)
 	};
 	int r;
 
-	if (!has_field(e, s))
+	if (!has_field(e, m))
 		return 0;
-	r = a->json ? print_json(e, s, &o) : print_text(e, s, &o);
+	r = a->json ? print_json(e, m, &o) : print_text(e, m, &o);
 	fflush(stdout);
 	return r;
 }
@@ -89,13 +91,13 @@ static int find_type(struct ctl *c, int64_t end_mono_ns, const struct sim_type *
 /* All that is there, up to `left` messages; how many, or a negative errno. */
 static int64_t print_queued(struct echo *e, struct sim_subscriber *s, int64_t left)
 {
-	const struct sim_slot *slot;
+	const struct sim_message *msg;
 	int64_t n = 0;
 
-	while (n < left && !ctl_unread() && sim_take(s, &slot) == 0) {
-		int r = print(e, slot);
+	while (n < left && !ctl_unread() && sim_take(s, &msg) == 0) {
+		int r = print(e, msg);
 
-		sim_release(s, slot);
+		sim_release(s, msg);
 		n++;
 		if (r < 0 && !ctl_unread())
 			return r;

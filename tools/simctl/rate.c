@@ -67,15 +67,15 @@ static void spread_add(struct spread *s, double ms)
 static void drain(struct meter *m)
 {
 	struct sim_subscriber_stats st;
-	const struct sim_slot *slot;
+	const struct sim_message *msg;
 
-	while (m->s && sim_take(m->s, &slot) == 0) {
+	while (m->s && sim_take(m->s, &msg) == 0) {
 		sim_subscriber_stats(m->s, &st);
 		if (m->last_mono_ns && st.lost == m->lost)
-			spread_add(&m->spread, (double)(slot->publish_mono_ns - m->last_mono_ns) / 1e6);
-		m->last_mono_ns = slot->publish_mono_ns;
+			spread_add(&m->spread, (double)(msg->header.publish_mono_ns - m->last_mono_ns) / 1e6);
+		m->last_mono_ns = msg->header.publish_mono_ns;
 		m->lost = st.lost;
-		sim_release(m->s, slot);
+		sim_release(m->s, msg);
 	}
 }
 
@@ -232,16 +232,17 @@ static void delays_print(const struct ctl *c, const struct delays *d)
 static int collect(struct ctl *c, struct sim_subscriber *s, struct delays *d)
 {
 	int64_t end_mono_ns = mono_now_ns() + c->a.window_dur_ns;
-	const struct sim_slot *slot;
+	const struct sim_message *msg;
 	int r;
 
 	while (!simctl_stop && !ctl_unread() && mono_now_ns() < end_mono_ns) {
 		r = sim_wait(s, end_mono_ns - mono_now_ns());
 		if (r < 0 && r != -ESTALE)
 			return ctl_fail(c->a.channel);
-		while (sim_take(s, &slot) == 0) {
-			delays_add(d, sim_now(c->client) - slot->stamp_sim_ns, mono_now_ns() - slot->publish_mono_ns);
-			sim_release(s, slot);
+		while (sim_take(s, &msg) == 0) {
+			delays_add(d, sim_now(c->client) - msg->header.stamp_sim_ns,
+				   mono_now_ns() - msg->header.publish_mono_ns);
+			sim_release(s, msg);
 		}
 	}
 	return 0;

@@ -36,7 +36,7 @@
 extern "C" {
 #endif
 
-#define SIM_BRIDGE_ABI    1u
+#define SIM_BRIDGE_ABI    2u
 #define SIM_BRIDGE_SYMBOL "sim_bridge_plugin"
 
 struct sim_bridge;          /* the plug-in's instance: defined by the plug-in */
@@ -150,11 +150,11 @@ struct sim_bridge_ops {
 	int (*open)(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret);
 	void (*close)(struct sim_bridge *b, struct sim_bridge_topic *t);
 	/*
-	 * Convert and send one message, reading the slot in place. Returns 0 done, 1 pending (the slot stays
-	 * held until host->complete()), or negative errno. Thread: a conversion thread; several at once for different topics or messages.
+	 * Convert and send one message, reading its body in place. Returns 0 done, 1 pending (m and the slot stay
+	 * until host->complete()), or negative errno. Thread: a conversion thread; several at once for different topics or messages.
 	 * task NULL: /clock, which waits for no answer. 1 is a failure then: copy what is needed after the return.
 	 */
-	int (*publish)(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_slot *slot,
+	int (*publish)(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m,
 		       struct sim_task *task);
 	void (*destroy)(struct sim_bridge *b);
 	/* Optional: push out what is buffered; called once a second of wall time and before disconnect. */

@@ -21,8 +21,8 @@ struct sim_lane;
 
 /* What a lane delivers. */
 struct sim_delivery {
-	uint64_t id;                 /* give it back to sim_lane_done() */
-	const struct sim_slot *slot; /* in place, held by simd until DONE */
+	uint64_t id;                /* give it back to sim_lane_done() */
+	struct sim_message message; /* its body in place, held by simd until DONE */
 	uint32_t channel_id;
 };
 

@@ -58,20 +58,32 @@ struct sim_slot {
 SIM_STATIC_ASSERT(sizeof(struct sim_slot) == 128, "slot header is shared-memory ABI");
 SIM_STATIC_ASSERT(offsetof(struct sim_slot, frame_id) == 88, "slot header is shared-memory ABI");
 
-/* The message of a slot: its fixed struct, borrowed for as long as the slot is held. */
-SIM_INLINE const void *sim_slot_body(const struct sim_slot *s)
-{
-	return s + 1;
-}
+/* The message of a loaned slot: its fixed struct, for the publisher to fill. */
 SIM_INLINE void *sim_slot_body_mut(struct sim_slot *s)
 {
 	return s + 1;
 }
 
-/* Its valid bytes. */
-SIM_INLINE size_t sim_slot_body_size(const struct sim_slot *s)
+/*
+ * A message as it was received. Its publisher can write into the slot even now, so the header is a copy, taken and
+ * checked once, and body_size is what every reader goes by: it lies within the slot, whatever is written there later.
+ * The body is read in place, through the accessors of its type, which take body_size and trust nothing in it.
+ * Owned by whoever handed it out (a subscriber, a lane), valid until it is released.
+ */
+struct sim_message {
+	struct sim_slot header; /* magic, version, type and size have been checked; frame_id ends within its room */
+	const void *body;       /* in place, at a multiple of 64 */
+	size_t body_size;       /* valid bytes at body, header.body_size */
+};
+
+/* For languages that know no struct of C. */
+SIM_INLINE const void *sim_message_body(const struct sim_message *m)
 {
-	return (size_t)s->body_size;
+	return m->body;
+}
+SIM_INLINE size_t sim_message_body_size(const struct sim_message *m)
+{
+	return m->body_size;
 }
 
 #ifdef __cplusplus

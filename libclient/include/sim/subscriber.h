@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Receiving. A subscriber queues up to `depth` messages and hands them out oldest first; a reader
- * keeps the latest N and is observed as a whole (as in Cyber). Both hand out slots in place:
- * read-only, valid until released.
+ * keeps the latest N and is observed as a whole (as in Cyber). Both hand out messages whose body lies in
+ * place, in shared memory: read-only, valid until released.
  */
 #ifndef SIM_SUBSCRIBER_H
 #define SIM_SUBSCRIBER_H
@@ -41,10 +41,10 @@ SIM_API void sim_subscriber_destroy(struct sim_subscriber *s); /* releases what 
 /*
  * Take the oldest queued message; release it with sim_release(). Slots with a foreign magic, version,
  * type or size are released and counted, never handed out.
- * Returns: 0; -EAGAIN none; -ENOBUFS 256 are held; -EBUSY; -ESTALE for a moment after a restart.
+ * Returns: 0; -EAGAIN none; -ENOBUFS 256 are held; -EBUSY; -ENOMEM; -ESTALE for a moment after a restart.
  */
-SIM_API SIM_MUST_CHECK int sim_take(struct sim_subscriber *s, const struct sim_slot **ret);
-SIM_API int sim_release(struct sim_subscriber *s, const struct sim_slot *slot);
+SIM_API SIM_MUST_CHECK int sim_take(struct sim_subscriber *s, const struct sim_message **ret);
+SIM_API int sim_release(struct sim_subscriber *s, const struct sim_message *m);
 
 /* Wait until something can be taken: 1, or 0 on time-out (timeout_dur_ns < 0: for ever), -EBUSY, -ENOTCONN once failed for good. Wall time. */
 SIM_API SIM_MUST_CHECK int sim_wait(struct sim_subscriber *s, int64_t timeout_dur_ns);
@@ -68,7 +68,7 @@ SIM_API void sim_reader_destroy(struct sim_reader *r);
 /* Take in what has arrived. Returns how many messages are new. */
 SIM_API int sim_reader_observe(struct sim_reader *r);
 /* i-th latest (0 = newest) of what was observed; NULL when there are fewer. Borrows until the next observe. */
-SIM_API const struct sim_slot *sim_reader_get(const struct sim_reader *r, unsigned i);
+SIM_API const struct sim_message *sim_reader_get(const struct sim_reader *r, unsigned i);
 /* Wait for something new, then observe. As sim_wait(). */
 SIM_API SIM_MUST_CHECK int sim_reader_wait(struct sim_reader *r, int64_t timeout_dur_ns);
 

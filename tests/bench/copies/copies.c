@@ -19,6 +19,7 @@
 
 #include "system/ros2/host.h"
 #include "system/ros2/reader.h"
+#include "support/message.h"
 
 #define BLOCK  4096u
 #define WIDTH  2048u
@@ -99,11 +100,11 @@ int main(int argc, char **argv)
 	b = host_create(&h);
 	t = host_open(&h, b, "/bench/copies", &sim_Image_type,
 		      "{\"ros2\":{\"reliability\":\"reliable\",\"durability\":\"transient_local\",\"depth\":1}}");
-	if (h.ops->publish(b, t, s, NULL) < 0 ||
+	if (h.ops->publish(b, t, MESSAGE_OF(s), NULL) < 0 ||
 	    read(came[0], &c, 1) != 1) /* kept: it comes when both know each other */
 		return 1;
 	before = atomic_load(&moved);
-	if (h.ops->publish(b, t, s, NULL) < 0 || read(came[0], &c, 1) != 1)
+	if (h.ops->publish(b, t, MESSAGE_OF(s), NULL) < 0 || read(came[0], &c, 1) != 1)
 		return 1;
 	printf("%llu %u\n", (unsigned long long)(atomic_load(&moved) - before), WIDTH * HEIGHT * 3);
 	h.ops->destroy(b);

@@ -4,6 +4,7 @@
  * CONNECTION a string that connects at once (%s: a scratch folder), REQUIRED what an option without a default is set to.
  */
 #include "support/test.h"
+#include "support/message.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -236,7 +237,7 @@ TEST_WITH(it_publishes, load, unload)
 
 	connect_it(p);
 	t = open_topic(p);
-	assert_int_equal(p->ops->publish(p->b, t, s, NULL), 0);
+	assert_int_equal(p->ops->publish(p->b, t, MESSAGE_OF(s), NULL), 0);
 	if (SIM_BRIDGE_HAS(p->ops, flush))
 		assert_int_equal(p->ops->flush(p->b), 0);
 	p->ops->close(p->b, t);
@@ -255,7 +256,7 @@ TEST_WITH(a_hostile_body_is_survived, load, unload)
 	t = open_topic(p);
 	s = new_slot(&size);
 	s->body_size = 3; /* shorter than the fixed struct: an error or nothing, never a crash */
-	p->ops->publish(p->b, t, s, NULL);
+	p->ops->publish(p->b, t, MESSAGE_OF(s), NULL);
 	p->ops->close(p->b, t);
 	p->ops->disconnect(p->b);
 	free(s);
@@ -274,7 +275,7 @@ static void *work(void *arg)
 	struct worker *w = arg;
 
 	for (int i = 0; i < EACH; i++)
-		w->bad += w->p->ops->publish(w->p->b, w->t, w->s, NULL) != 0;
+		w->bad += w->p->ops->publish(w->p->b, w->t, MESSAGE_OF(w->s), NULL) != 0;
 	return NULL;
 }
 
@@ -317,7 +318,7 @@ TEST_WITH(the_clock_is_done_at_once, load, unload)
 	connect_it(p);
 	assert_int_equal(p->ops->open(p->b, &ch, &t), 0);
 	for (int i = 0; i < 100; i++)
-		assert_int_equal(p->ops->publish(p->b, t, s, NULL), 0);
+		assert_int_equal(p->ops->publish(p->b, t, MESSAGE_OF(s), NULL), 0);
 	p->ops->close(p->b, t);
 	p->ops->disconnect(p->b);
 }

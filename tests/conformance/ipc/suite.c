@@ -70,7 +70,7 @@ static const char *take(struct ipc_sub *s)
 {
 	const void *slot = NULL;
 
-	assert_int_equal(ipc_take(s, &slot), 0);
+	assert_int_equal(ipc_take(s, &slot, &(size_t){ 0 }), 0);
 	return slot;
 }
 
@@ -89,14 +89,14 @@ TEST(it_delivers_in_order)
 	const void *slot;
 
 	connected(p);
-	assert_int_equal(ipc_take(s, &slot), -EAGAIN);
+	assert_int_equal(ipc_take(s, &slot, &(size_t){ 0 }), -EAGAIN);
 	assert_false(ipc_sub_has_data(s));
 	send_text(p, "one");
 	send_text(p, "two");
 	assert_true(ipc_sub_has_data(s));
 	expect_text(s, "one");
 	expect_text(s, "two");
-	assert_int_equal(ipc_take(s, &slot), -EAGAIN);
+	assert_int_equal(ipc_take(s, &slot, &(size_t){ 0 }), -EAGAIN);
 	assert_false(ipc_sub_lost(s));
 	ipc_pub_destroy(p);
 	ipc_sub_destroy(s);
@@ -157,8 +157,8 @@ TEST(history_serves_late_comers)
 	t = mksub("late", 4, false);
 	AWAIT(ipc_sub_has_data(s));
 	expect_text(s, "kept");
-	assert_int_equal(ipc_take(s, &slot), -EAGAIN);
-	assert_int_equal(ipc_take(t, &slot), -EAGAIN);
+	assert_int_equal(ipc_take(s, &slot, &(size_t){ 0 }), -EAGAIN);
+	assert_int_equal(ipc_take(t, &slot, &(size_t){ 0 }), -EAGAIN);
 	ipc_sub_destroy(s);
 	ipc_sub_destroy(t);
 	ipc_pub_destroy(p);
@@ -207,7 +207,7 @@ TEST(bad_options_are_refused)
 	assert_int_equal(ipc_attach(&o, &ipc), -EINVAL);
 	assert_int_equal(ipc_attach(NULL, &ipc), -EINVAL);
 	assert_int_equal(ipc_loan(NULL, 1, (void **)&p), -EINVAL);
-	assert_int_equal(ipc_take(NULL, (const void **)&p), -EINVAL);
+	assert_int_equal(ipc_take(NULL, (const void **)&p, &(size_t){ 0 }), -EINVAL);
 	ipc_detach(NULL);
 	ipc_pub_destroy(NULL);
 	ipc_sub_destroy(NULL);
@@ -278,7 +278,7 @@ TEST(all_may_be_held)
 		held[i] = take(s);
 	}
 	send_text(p, "last");
-	assert_int_equal(ipc_take(s, &slot), -ENOBUFS);
+	assert_int_equal(ipc_take(s, &slot, &(size_t){ 0 }), -ENOBUFS);
 	assert_int_equal(ipc_release(s, held[7]), 0);
 	held[7] = take(s);
 	assert_string_equal(held[7], "last");
@@ -370,7 +370,7 @@ static void *echo(void *arg)
 	for (unsigned int n = 0; n < e->rounds;) {
 		if (ipc_waiter_wait(e->waiter, -1) < 0)
 			break;
-		while (ipc_take(e->sub, &in) == 0) {
+		while (ipc_take(e->sub, &in, &(size_t){ 0 }) == 0) {
 			if (ipc_loan(e->pub, 100, &out) == 0) {
 				memcpy(out, in, 100);
 				ipc_publish(e->pub, out);
@@ -503,7 +503,8 @@ TEST(a_fork_does_no_harm)
 	if (child == 0) {
 		void *x;
 		const void *y;
-		bool ok = ipc_loan(p, 1, &x) == -EPERM && ipc_publish(p, slot) == -EPERM && ipc_take(s, &y) == -EPERM;
+		bool ok = ipc_loan(p, 1, &x) == -EPERM && ipc_publish(p, slot) == -EPERM &&
+			  ipc_take(s, &y, &(size_t){ 0 }) == -EPERM;
 
 		ok = ok && strstr(ipc_why(), "fork");
 		ipc_pub_destroy(p);
@@ -574,7 +575,7 @@ TEST(an_abandoned_one_detaches)
 	assert_false(ipc_alive(fx.a));
 	assert_int_equal(ipc_waiter_wait(w, -1), -ESTALE);
 	assert_int_equal(ipc_loan(p, 1, &loan), -ESTALE);
-	assert_int_equal(ipc_take(s, &slot), -ESTALE);
+	assert_int_equal(ipc_take(s, &slot, &(size_t){ 0 }), -ESTALE);
 	assert_int_equal(ipc_pub_create(fx.a, "end", NULL, &q), -ESTALE);
 	assert_int_equal(ipc_sub_create(fx.a, "end", &(struct ipc_sub_options){ .depth = 2 }, &t), -ESTALE);
 	assert_non_null(strstr(ipc_why(), "attach again"));

@@ -41,11 +41,11 @@ static inline struct sim_subscriber *imu_subscribe(struct sim_client *c, const c
 /* Take one, check its sequence number, give it back. */
 static inline void imu_expect(struct sim_subscriber *s, uint64_t sequence)
 {
-	const struct sim_slot *slot;
+	const struct sim_message *slot;
 
 	assert_int_equal(sim_wait(s, 1000 * MS), 1);
 	assert_int_equal(sim_take(s, &slot), 0);
-	assert_int_equal(slot->sequence, sequence);
+	assert_int_equal(slot->header.sequence, sequence);
 	assert_int_equal(sim_release(s, slot), 0);
 }
 

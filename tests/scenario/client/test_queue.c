@@ -42,22 +42,33 @@ TEST_WITH(a_message_is_delivered_and_completed, setup, teardown)
 	assert_int_equal(done.calls, 0);
 	assert_int_equal(bridge_next(&b, 100), 1);
 	assert_int_equal(b.channels, 1);
-	assert_ptr_equal(b.p.deliveries[0].slot, slot); /* in place */
-	assert_int_equal(b.p.deliveries[0].slot->sequence, 1);
-	assert_true(((const struct sim_Imu *)sim_slot_body(b.p.deliveries[0].slot))->linear_acceleration.x == 4.5);
+	assert_ptr_equal(b.p.deliveries[0].message.body, slot + 1); /* in place */
+	slot->body_size = 0x7fffffff; /* its publisher writes on: nobody looks there again */
+	assert_int_equal(b.p.deliveries[0].message.body_size, sizeof(struct sim_Imu));
+	assert_int_equal(b.p.deliveries[0].message.header.sequence, 1);
+	assert_true(((const struct sim_Imu *)b.p.deliveries[0].message.body)->linear_acceleration.x == 4.5);
 	world_process(&w, c);
 	assert_int_equal(done.calls, 0); /* not before the bridge has answered */
 	bridge_answer(&b, 0);
 	world_process(&w, c);
 	assert_int_equal(done.calls, 1);
 	assert_int_equal(done.ok, 1);
+	/* what is written over between simd's look and the bridge's is no message any more */
+	slot = imu_loan(p);
+	assert_int_equal(sim_try_queue(p, slot, NULL, on_done, &done), 0);
+	world_run(&w, MS);
+	slot->body_size = 0x7fffffff;
+	assert_int_equal(bridge_next(&b, 100), 0);
+	world_process(&w, c);
+	assert_int_equal(done.calls, 2);
+	assert_int_equal(done.reason, SIM_REASON_FAILED);
 	/* an error of the bridge is a false */
 	assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, on_done, &done), 0);
 	assert_int_equal(bridge_next(&b, 100), 1);
-	assert_int_equal(b.p.deliveries[0].slot->sequence, 2);
+	assert_int_equal(b.p.deliveries[0].message.header.sequence, 3);
 	bridge_answer(&b, -EIO);
 	world_process(&w, c);
-	assert_int_equal(done.calls, 2);
+	assert_int_equal(done.calls, 3);
 	assert_int_equal(done.ok, 1);
 	assert_int_equal(done.reason, SIM_REASON_FAILED);
 	sim_publisher_destroy(p);
@@ -181,7 +192,7 @@ TEST_WITH(a_paused_clock_refuses, setup, teardown)
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
 	struct sim_subscriber *s;
-	const struct sim_slot *got;
+	const struct sim_message *got;
 	struct outcome done = { 0 };
 	char *json;
 
@@ -197,7 +208,7 @@ TEST_WITH(a_paused_clock_refuses, setup, teardown)
 	assert_int_equal(sim_take(s, &got), -EAGAIN);           /* a refused slot reaches nobody */
 	assert_int_equal(sim_publish_local(p, imu_loan(p)), 0); /* local ones do not care */
 	assert_int_equal(sim_take(s, &got), 0);
-	assert_int_equal(got->sequence, 1);
+	assert_int_equal(got->header.sequence, 1);
 	assert_int_equal(sim_release(s, got), 0);
 	assert_int_equal(sim_call(c, "ResumeClock", NULL, &json), 0);
 	free(json);
@@ -370,10 +381,10 @@ TEST_WITH(copies_are_taken_at_the_call, setup, teardown)
 
 		assert_true(n > 0);
 		for (unsigned i = 0; i < n; i++, got++) {
-			const struct sim_slot *slot = b.p.deliveries[i].slot;
+			const struct sim_message *msg = &b.p.deliveries[i].message;
 
-			assert_true(((const struct sim_Imu *)sim_slot_body(slot))->angular_velocity.z == got);
-			assert_int_equal(slot->stamp_sim_ns, 77 + got);
+			assert_true(((const struct sim_Imu *)msg->body)->angular_velocity.z == got);
+			assert_int_equal(msg->header.stamp_sim_ns, 77 + got);
 		}
 		bridge_answer(&b, 0);
 	}

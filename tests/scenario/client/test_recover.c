@@ -139,7 +139,7 @@ TEST_WITH(a_killed_simd_is_followed, setup, teardown)
 	/* the loan is of the same life of the data plane: still good, and its numbers are the new ones */
 	assert_int_equal(sim_try_queue(p, old_loan, t, on_done, &done), 0);
 	assert_int_equal(bridge_next(&b, 100), 1);
-	assert_int_equal(b.p.deliveries[0].slot->sequence, 7);
+	assert_int_equal(b.p.deliveries[0].message.header.sequence, 7);
 	bridge_answer(&b, 0);
 	world_process(&w, c);
 	assert_int_equal(done.ok, 1);
@@ -162,7 +162,7 @@ TEST_WITH(a_killed_data_plane_is_followed, setup, teardown)
 	struct sim_publisher *p = imu_advertise(c, "imu", 0), *quiet = imu_advertise(c, "quiet", 0);
 	struct sim_subscriber *s = imu_subscribe(rx, "imu", 0);
 	struct outcome done = { 0 };
-	const struct sim_slot *held;
+	const struct sim_message *held;
 	struct sim_slot *old[2], *none;
 	struct bridge_peer b;
 	struct sim_token *t;
@@ -189,9 +189,9 @@ TEST_WITH(a_killed_data_plane_is_followed, setup, teardown)
 	assert_int_equal(sim_loan(p, 8, &none), -ESTALE);
 	assert_int_equal(sim_try_queue(p, old[0], NULL, on_done, &done), -ESTALE);
 	assert_int_equal(done.calls, 3);
-	assert_int_equal(sim_take(s, &(const struct sim_slot *){ NULL }), -ESTALE);
-	assert_int_equal(held->sequence, 1); /* still readable */
-	assert_true(b.p.deliveries[0].slot->sequence == 2);
+	assert_int_equal(sim_take(s, &(const struct sim_message *){ NULL }), -ESTALE);
+	assert_int_equal(held->header.sequence, 1); /* still readable */
+	assert_true(b.p.deliveries[0].message.header.sequence == 2);
 
 	world_start_roudi(&w);
 	process_both(c, &b);
@@ -297,12 +297,12 @@ static void slow_begin(struct slow *k)
 /* All of it works again, in the same life of simd's. */
 static void slow_end(struct slow *k, uint64_t sequence)
 {
-	const struct sim_slot *slot;
+	const struct sim_message *msg;
 
 	world_until(&w, k->c, SIM_CLIENT_CONNECTED);
 	assert_int_equal(w.life, k->life);
-	while (sim_take(k->s[0], &slot) == 0) /* of before */
-		assert_int_equal(sim_release(k->s[0], slot), 0);
+	while (sim_take(k->s[0], &msg) == 0) /* of before */
+		assert_int_equal(sim_release(k->s[0], msg), 0);
 	for (int i = 0; i < 3; i++)
 		roundtrip(k->c, k->p[i], &k->b, NULL);
 	imu_expect(k->s[0], sequence);

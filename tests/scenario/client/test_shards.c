@@ -313,8 +313,8 @@ static void one_run(uint64_t seed, char *text, size_t size)
 		while (bridge_next(&to[b], 10)) {
 			for (unsigned k = 0; k < to[b].p.count; k++)
 				n += (size_t)snprintf(text + n, size - n, "%u:%u/%llu ", b,
-						      to[b].p.deliveries[k].slot->channel_id,
-						      (unsigned long long)to[b].p.deliveries[k].slot->sequence);
+						      to[b].p.deliveries[k].message.header.channel_id,
+						      (unsigned long long)to[b].p.deliveries[k].message.header.sequence);
 			bridge_answer(&to[b], 0);
 		}
 	world_process(&w, c);

@@ -42,9 +42,9 @@ static size_t log_len;
 
 /* ---- the participants' side ---- */
 
-static double value(const struct sim_slot *slot)
+static double value(const struct sim_message *slot)
 {
-	return ((const struct sim_Vector3 *)sim_slot_body(slot))->x;
+	return ((const struct sim_Vector3 *)slot->body)->x;
 }
 
 static int send_value(struct sim_publisher *p, double x, bool local)
@@ -61,12 +61,12 @@ static int send_value(struct sim_publisher *p, double x, bool local)
 
 static void take_all(struct part *p)
 {
-	const struct sim_slot *slot;
+	const struct sim_message *slot;
 
 	for (unsigned i = 0; i < p->n_sub; i++)
 		while (sim_take(p->sub[i], &slot) == 0) {
 			p->taken++;
-			p->sum = p->sum * 1.0001 + value(slot) * (double)slot->sequence; /* the order counts */
+			p->sum = p->sum * 1.0001 + value(slot) * (double)slot->header.sequence; /* the order counts */
 			sim_release(p->sub[i], slot);
 		}
 }
@@ -95,11 +95,11 @@ static void poll_bridge(void)
 	unsigned n = with_bridge && rnd_u64(&dice) % 2 ? bridge_next(&bridge, 0) : 0;
 
 	for (unsigned i = 0; i < n; i++) {
-		const struct sim_slot *s = bridge.p.deliveries[i].slot;
+		const struct sim_message *s = &bridge.p.deliveries[i].message;
 
 		log_len += (size_t)snprintf(log_text + log_len, LOG_SIZE - log_len, "%u %lld %llu %.17g\n",
-					    bridge.p.deliveries[i].channel_id, (long long)s->stamp_sim_ns,
-					    (unsigned long long)s->sequence, value(s));
+					    bridge.p.deliveries[i].channel_id, (long long)s->header.stamp_sim_ns,
+					    (unsigned long long)s->header.sequence, value(s));
 		assert_true(log_len < LOG_SIZE);
 	}
 	if (n)

@@ -41,7 +41,7 @@ static void *take_part(void *arg)
 {
 	struct part *p = arg;
 	struct sim_step_turn turn;
-	const struct sim_slot *slot;
+	const struct sim_message *slot;
 	int r;
 
 	while ((r = sim_step_wait(p->s, 20 * MS, &turn)) == 0 || (r == -ETIMEDOUT && !atomic_load(&p->over))) {
@@ -53,7 +53,7 @@ static void *take_part(void *arg)
 		for (int i = 0; i < 2 && p->in[i]; i++)
 			while (sim_take(p->sub[i], &slot) == 0) {
 				n++;
-				p->uneven += slot->stamp_sim_ns != turn.now.sim_ns;
+				p->uneven += slot->header.stamp_sim_ns != turn.now.sim_ns;
 				sim_release(p->sub[i], slot);
 			}
 		p->taken += n;

@@ -269,7 +269,7 @@ struct receiver {
 static void *receive(void *arg)
 {
 	struct receiver *r = arg;
-	const struct sim_slot *slot;
+	const struct sim_message *slot;
 
 	while (atomic_load(&r->got) < r->wanted) {
 		if (r->use_fd) {
@@ -403,7 +403,7 @@ TEST_WITH(a_second_thread_is_refused, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);
 	struct sim_subscriber *s = imu_subscribe(c, "imu", 0);
-	const struct sim_slot *slot;
+	const struct sim_message *slot;
 	pthread_t t;
 	int r;
 
@@ -488,7 +488,7 @@ TEST_WITH(a_forked_child_is_refused, setup, teardown)
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
 	struct sim_subscriber *s = imu_subscribe(c, "imu", 0);
 	struct sim_client_options o = { .size = sizeof(o), .name = "child", .socket = "/proc/nonexistent" };
-	const struct sim_slot *slot;
+	const struct sim_message *slot;
 	struct sim_slot *loan;
 	int status, bad = 0;
 	pid_t pid;

@@ -302,7 +302,7 @@ TEST(readers_begin_anew)
 	send_one(p);
 	assert_int_equal(sim_reader_observe(r), 1);
 	assert_non_null(sim_reader_get(r, 0));
-	assert_true(sim_reader_get(r, 0)->stamp_sim_ns > S);
+	assert_true(sim_reader_get(r, 0)->header.stamp_sim_ns > S);
 	assert_null(sim_reader_get(r, 1));
 	sim_reader_destroy(r);
 	sim_publisher_destroy(p);

@@ -19,8 +19,8 @@
 #define PUBLISHED    4 /* at most, in one try */
 
 /* Linked with --wrap: what both sides do with a channel's queue is a step too. */
-int __real_ipc_take(struct ipc_sub *sub, const void **ret);
-int __wrap_ipc_take(struct ipc_sub *sub, const void **ret);
+int __real_ipc_take(struct ipc_sub *sub, const void **ret, size_t *ret_size);
+int __wrap_ipc_take(struct ipc_sub *sub, const void **ret, size_t *ret_size);
 bool __real_ipc_sub_has_data(const struct ipc_sub *sub);
 bool __wrap_ipc_sub_has_data(const struct ipc_sub *sub);
 int __real_ipc_publish(struct ipc_pub *pub, void *slot);
@@ -40,10 +40,10 @@ struct fixture {
 
 static struct fixture rig;
 
-int __wrap_ipc_take(struct ipc_sub *sub, const void **ret)
+int __wrap_ipc_take(struct ipc_sub *sub, const void **ret, size_t *ret_size)
 {
 	weave_point();
-	return __real_ipc_take(sub, ret);
+	return __real_ipc_take(sub, ret, ret_size);
 }
 
 bool __wrap_ipc_sub_has_data(const struct ipc_sub *sub)

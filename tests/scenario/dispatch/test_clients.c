@@ -43,8 +43,14 @@ typedef void (*lie_fn)(struct sim_slot *s);
 
 static void lie_body(struct sim_slot *s)
 {
-	s->body_size = 65;
+	s->body_size = 4097;
 }
+/* It may send as much, but this slot is smaller: whoever reads it would read the neighbours. */
+static void lie_slot(struct sim_slot *s)
+{
+	s->body_size = 4096;
+}
+
 static void lie_huge(struct sim_slot *s)
 {
 	s->body_size = UINT64_MAX;
@@ -79,8 +85,8 @@ static void lie_token_free(struct sim_slot *s)
 }
 
 static const lie_fn answered_lies[] = {
-	lie_body,       lie_huge,        lie_type,       lie_channel,    lie_credit_none,
-	lie_credit_far, lie_credit_huge, lie_token_huge, lie_token_free,
+	lie_body,        lie_slot,       lie_huge,        lie_type,       lie_channel,
+	lie_credit_none, lie_credit_far, lie_credit_huge, lie_token_huge, lie_token_free,
 };
 
 TEST(lies_are_answered_invalid)

@@ -11,6 +11,7 @@
 
 #define TYPE_HASH UINT64_C(0x1234)
 #define BODY      64
+#define BODY_MAX  4096 /* what a publisher may send; a slot is made for BODY */
 
 /* ---- events ---- */
 
@@ -422,7 +423,7 @@ struct test_pub *client_advertise_only(struct test_client *c, uint32_t channel)
 	*p = (struct test_pub){ .id = c->w->next_publisher++, .channel = channel };
 	channel_name(channel, name);
 	assert_int_equal(ipc_pub_create(c->ipc, name, NULL, &p->ipc), 0);
-	assert_int_equal(dispatch_publisher_add(c->w->d, p->id, channel, c->id, BODY), 0);
+	assert_int_equal(dispatch_publisher_add(c->w->d, p->id, channel, c->id, BODY_MAX), 0);
 	return p;
 }
 

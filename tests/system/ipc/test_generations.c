@@ -38,7 +38,7 @@ static void send_and_take(struct ipc *ipc)
 	CHECK_IS(ipc_loan(pub, 100, &out), 0);
 	strcpy(out, "round");
 	CHECK_IS(ipc_publish(pub, out), 0);
-	CHECK_IS(ipc_take(sub, &in), 0);
+	CHECK_IS(ipc_take(sub, &in, &(size_t){ 0 }), 0);
 	CHECK(strcmp(in, "round") == 0);
 	CHECK_IS(ipc_release(sub, in), 0);
 	ipc_pub_destroy(pub);
@@ -62,7 +62,7 @@ static void creates_while_stopped(void)
 	CHECK_IS(ipc_loan(old, 100, &slot), 0);
 	strcpy(slot, "kept");
 	CHECK_IS(ipc_publish(old, slot), 0);
-	CHECK_IS(ipc_take(sub, &held), 0);
+	CHECK_IS(ipc_take(sub, &held, &(size_t){ 0 }), 0);
 	CHECK_IS(ipc_probe(2000), 0);
 	roudi_stop(&roudi);
 	CHECK_IS(ipc_loan(old, 100, &slot), 0); /* the data path does not need RouDi */
@@ -150,7 +150,7 @@ static void loses_roudi(void)
 	CHECK_IS(ipc_loan(pub, 100, &slot), 0);
 	strcpy(slot, "without RouDi");
 	CHECK_IS(ipc_publish(pub, slot), 0);
-	CHECK_IS(ipc_take(sub, &held), 0);
+	CHECK_IS(ipc_take(sub, &held, &(size_t){ 0 }), 0);
 	CHECK(strcmp(held, "without RouDi") == 0);
 	CHECK_IS(ipc_waiter_add(w, sub), 0);
 	pthread_create(&thread, NULL, waits, w);

@@ -323,7 +323,7 @@ static void listens(void)
 	CHECK_IS(ipc_waiter_add(w, sub), 0);
 	for (int n = 0; n < 3;) {
 		CHECK(ipc_waiter_wait(w, 10000000000) == 1);
-		while (ipc_take(sub, &slot) == 0) {
+		while (ipc_take(sub, &slot, &(size_t){ 0 }) == 0) {
 			ipc_release(sub, slot);
 			n++;
 		}

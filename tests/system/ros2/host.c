@@ -14,6 +14,7 @@
 #include <sim/msg/Image.h>
 
 #include "tests/support/wait.h"
+#include "support/message.h"
 
 /* A benchmark is host too: no cmocka here. */
 #define MUST(cond) \
@@ -190,7 +191,7 @@ static void *clock_main(void *arg)
 
 	((struct sim_Clock *)sim_slot_body_mut(s))->clock = HOST_STAMP;
 	while (!atomic_load(&h->clock_stop)) {
-		MUST(h->ops->publish(h->b, h->clock_topic, s, NULL) == 0);
+		MUST(h->ops->publish(h->b, h->clock_topic, MESSAGE_OF(s), NULL) == 0);
 		pace_us(5000);
 	}
 	free(s);
@@ -245,7 +246,7 @@ struct host_done host_next_done(struct host *h)
 int host_publish(struct host *h, struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_slot *s)
 {
 	char task; /* all that is asked of it is its address */
-	int r = h->ops->publish(b, t, s, (struct sim_task *)(void *)&task);
+	int r = h->ops->publish(b, t, MESSAGE_OF(s), (struct sim_task *)(void *)&task);
 
 	return r == 1 ? host_next_done(h).result : r;
 }

@@ -21,6 +21,7 @@
 
 #include "reader.h"
 #include "ros/ros_type.h"
+#include "support/message.h"
 #include "typed.h"
 
 #define WIDTH  640u
@@ -541,7 +542,7 @@ static int tick_until_gone(const struct sim_bridge_ops *ops, struct sim_bridge *
 	s->body_size = sizeof(struct sim_Clock);
 	((struct sim_Clock *)sim_slot_body_mut(s))->clock = STAMP;
 	while (waitpid(peer, &status, WNOHANG) == 0) {
-		assert_int_equal(ops->publish(b, clock, s, NULL), 0);
+		assert_int_equal(ops->publish(b, clock, MESSAGE_OF(s), NULL), 0);
 		pace_us(5000);
 	}
 	return status;
@@ -567,8 +568,8 @@ static void reaches_a_peer(const char *distro)
 		ops, b, "/other",
 		"{\"ros2\":[{\"topic\":\"/unheard\",\"depth\":1},{\"topic\":\"/camera/swapped\",\"encoding\":"
 		"\"rgb8\",\"reliability\":\"reliable\",\"durability\":\"transient_local\"}]}");
-	assert_int_equal(ops->publish(b, kept, image, NULL), 0);
-	assert_int_equal(ops->publish(b, unheard, image, NULL), 0);
+	assert_int_equal(ops->publish(b, kept, MESSAGE_OF(image), NULL), 0);
+	assert_int_equal(ops->publish(b, unheard, MESSAGE_OF(image), NULL), 0);
 	clock = open_clock(ops, b);
 	assert_int_equal(tick_until_gone(ops, b, clock, peer), 0);
 	ops->close(b, clock);
@@ -605,7 +606,7 @@ static void send_frame(const struct sim_bridge_ops *ops, struct sim_bridge *b, s
 	assert_int_equal(sim_Transform_child_frame_set_in(&builder, f, child), 0);
 	f->translation.x = x;
 	s->body_size = sim_builder_size(&builder);
-	assert_int_equal(ops->publish(b, t, s, NULL), 0);
+	assert_int_equal(ops->publish(b, t, MESSAGE_OF(s), NULL), 0);
 }
 
 TEST(fixed_frames_are_kept_for_later)
@@ -647,11 +648,11 @@ TEST(nothing_is_converted_when_nobody_listens)
 	assert_int_equal(ops->create(&host, &b), 0);
 	t = open_channel(ops, b, "/camera/image", "{}");
 	for (int i = 0; i < 5; i++)
-		assert_int_equal(ops->publish(b, t, image, NULL), 0);
+		assert_int_equal(ops->publish(b, t, MESSAGE_OF(image), NULL), 0);
 	ops->close(b, t);
 	/* the same name twice, as SVL has two sentences of one receiver */
 	t = open_channel(ops, b, "/camera/image", "{\"ros2\":[{\"topic\":\"/two\"},{\"topic\":\"/two\"}]}");
-	assert_int_equal(ops->publish(b, t, image, NULL), 0);
+	assert_int_equal(ops->publish(b, t, MESSAGE_OF(image), NULL), 0);
 	ops->close(b, t);
 	f.log[0] = '\0';
 	ops->destroy(b);

@@ -17,6 +17,7 @@
 #include <sim/msg/VehicleControl.h>
 #include <sim/point_cloud.h>
 
+#include "support/message.h"
 #include "host.h"
 #include "ros/ros_type.h"
 
@@ -120,7 +121,7 @@ static void send(struct host *h, struct sim_bridge *b, const char *name, const s
 {
 	struct sim_bridge_topic *t = host_open(h, b, name, type, options);
 
-	assert_int_equal(h->ops->publish(b, t, slot, NULL), 0);
+	assert_int_equal(h->ops->publish(b, t, MESSAGE_OF(slot), NULL), 0);
 	free(slot);
 }
 

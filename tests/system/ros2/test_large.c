@@ -16,6 +16,7 @@
 
 #include <sim/msg/Image.h>
 
+#include "support/message.h"
 #include "host.h"
 #include "reader.h"
 
@@ -136,10 +137,10 @@ static void all_come(const char *channel_options, const char *settings)
 	b = host_create(&h);
 	t = host_open(&h, b, "/large", &sim_Image_type, channel_options);
 	do
-		assert_int_equal(h.ops->publish(b, t, s, NULL), 0);
+		assert_int_equal(h.ops->publish(b, t, MESSAGE_OF(s), NULL), 0);
 	while (!came(out[0], 100));
 	for (unsigned i = 0; i < IMAGES; i++) {
-		assert_int_equal(h.ops->publish(b, t, s, NULL), 0);
+		assert_int_equal(h.ops->publish(b, t, MESSAGE_OF(s), NULL), 0);
 		assert_true(came(out[0], 10000));
 	}
 	assert_null(strstr(h.log, "has lost"));

@@ -19,6 +19,7 @@
 #include <sim/msg/Clock.h>
 #include <sim/msg/Image.h>
 
+#include "support/message.h"
 #include "host.h"
 #include "reader.h"
 
@@ -158,12 +159,12 @@ TEST(what_is_sent_again_does_not_pause)
 	struct sim_bridge_topic *t = host_open(&h, b, "/kept", &sim_Image_type, kept);
 	struct sim_slot *s = image(BYTES);
 
-	assert_int_equal(h.ops->publish(b, t, s, NULL), 0);
+	assert_int_equal(h.ops->publish(b, t, MESSAGE_OF(s), NULL), 0);
 	peer_go(&late);
 	peer_next(&late);
 	assert_int_equal(atomic_load(&elsewhere), 0);
 	assert_int_equal(atomic_load(&pauses), 0); /* there was nobody to send to */
-	assert_int_equal(h.ops->publish(b, t, s, NULL), 0);
+	assert_int_equal(h.ops->publish(b, t, MESSAGE_OF(s), NULL), 0);
 	peer_next(&late);
 	assert_int_equal(atomic_load(&elsewhere), 0);
 	assert_true(atomic_load(&pauses) > 0);
@@ -193,15 +194,15 @@ TEST(small_messages_do_not_wait_for_large_ones)
 	((struct sim_Clock *)sim_slot_body_mut(tick))->clock = HOST_STAMP;
 	peer_go(&images);
 	peer_go(&clocks);
-	assert_int_equal(h.ops->publish(b, large, s, &task[0]), 1);
+	assert_int_equal(h.ops->publish(b, large, MESSAGE_OF(s), &task[0]), 1);
 	peer_next(&images);
 	assert_ptr_equal(host_next_done(&h).task, &task[0]);
 
 	atomic_store(&hold, true);
-	assert_int_equal(h.ops->publish(b, large, s, &task[1]), 1);
+	assert_int_equal(h.ops->publish(b, large, MESSAGE_OF(s), &task[1]), 1);
 	sem_wait(&held);
-	assert_int_equal(h.ops->publish(b, large, little, &task[2]), 1);
-	assert_int_equal(h.ops->publish(b, small, tick, &task[3]), 0);
+	assert_int_equal(h.ops->publish(b, large, MESSAGE_OF(little), &task[2]), 1);
+	assert_int_equal(h.ops->publish(b, small, MESSAGE_OF(tick), &task[3]), 0);
 	peer_next(&clocks);
 	assert_false(answered(&h));
 	sem_post(&go_on);
@@ -223,10 +224,11 @@ TEST(a_channel_closes_behind_its_messages)
 	struct sim_bridge *b = start(&h);
 	struct sim_bridge_topic *t = host_open(&h, b, "/large", &sim_Image_type, kept);
 	struct sim_slot *s = image(BYTES);
+	const struct sim_message *m = MESSAGE_OF(s);
 	struct sim_task task[100]; /* more than wait without holding up a lane */
 
 	for (unsigned i = 0; i < 100; i++)
-		assert_int_equal(h.ops->publish(b, t, s, &task[i]), 1);
+		assert_int_equal(h.ops->publish(b, t, m, &task[i]), 1);
 	h.ops->close(b, t);
 	for (unsigned i = 0; i < 100; i++) {
 		struct host_done d = host_next_done(&h);
@@ -247,7 +249,7 @@ TEST(acknowledgements_that_do_not_come_are_not_waited_for)
 	struct sim_slot *s = image(BYTES);
 
 	for (unsigned i = 0; i < 10; i++)
-		assert_int_equal(h.ops->publish(b, t, s, NULL), 0);
+		assert_int_equal(h.ops->publish(b, t, MESSAGE_OF(s), NULL), 0);
 	assert_int_equal(atomic_load(&acks), 3);
 	h.ops->destroy(b);
 	free(s);

@@ -244,7 +244,7 @@ int64_t run_until_through(struct sim_publisher *p, struct sim_subscriber *s)
 	size_t size = sim_type_builtin("sim/Clock")->size;
 
 	while (run_now_ms() < begin + LIMIT_MS) {
-		const struct sim_slot *in;
+		const struct sim_message *in;
 		struct sim_slot *out;
 
 		if (sim_loan(p, size, &out) == 0) {

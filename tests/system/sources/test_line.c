@@ -166,9 +166,9 @@ static struct sim_subscriber *listen_to(struct line *l, const char *channel, uns
 	return s;
 }
 
-static const struct sim_slot *next(struct sim_subscriber *s)
+static const struct sim_message *next(struct sim_subscriber *s)
 {
-	const struct sim_slot *slot;
+	const struct sim_message *slot;
 	int r;
 
 	while ((r = sim_take(s, &slot)) == -EAGAIN) {
@@ -187,26 +187,26 @@ static void check_rhythm(struct sim_subscriber *s, int64_t period_ns, int n)
 	int64_t last = -1;
 
 	for (int i = 0; i < n; i++) {
-		const struct sim_slot *slot = next(s);
+		const struct sim_message *slot = next(s);
 
 		if (last >= 0)
-			assert_int_equal(slot->stamp_sim_ns - last, period_ns);
-		last = slot->stamp_sim_ns;
+			assert_int_equal(slot->header.stamp_sim_ns - last, period_ns);
+		last = slot->header.stamp_sim_ns;
 		assert_int_equal(sim_release(s, slot), 0);
 	}
 }
 
 static void check_cloud(struct sim_subscriber *clouds)
 {
-	const struct sim_slot *slot = next(clouds);
-	const struct sim_PointCloud *m = sim_PointCloud_from(sim_slot_body(slot), slot->body_size);
+	const struct sim_message *slot = next(clouds);
+	const struct sim_PointCloud *m = sim_PointCloud_from(slot->body, slot->body_size);
 	const struct sim_Point *p;
 	unsigned high = 0;
 	uint32_t n;
 
 	assert_non_null(m);
-	assert_string_equal(slot->frame_id, "lidar_top");
-	assert_int_equal(slot->stamp_sim_ns % 100000000,
+	assert_string_equal(slot->header.frame_id, "lidar_top");
+	assert_int_equal(slot->header.stamp_sim_ns % 100000000,
 			 10000000); /* the stamp of its objects: first tick, then 10 Hz */
 	p = sim_point_cloud_points(m, slot->body_size, &n);
 	assert_true(n > 90000 && n <= 115200);
@@ -258,10 +258,10 @@ struct place {
 
 static struct place tf_of(struct sim_subscriber *s, const char *child)
 {
-	const struct sim_slot *slot = next(s);
-	const struct sim_Transforms *m = sim_Transforms_from(sim_slot_body(slot), slot->body_size);
+	const struct sim_message *slot = next(s);
+	const struct sim_Transforms *m = sim_Transforms_from(slot->body, slot->body_size);
 	const struct sim_Transform *t;
-	struct place p = { .stamp_sim_ns = slot->stamp_sim_ns };
+	struct place p = { .stamp_sim_ns = slot->header.stamp_sim_ns };
 	uint32_t n;
 
 	t = sim_Transforms_transforms(m, slot->body_size, &n);
@@ -294,17 +294,17 @@ static struct place tf_at(struct sim_subscriber *s, int64_t stamp_sim_ns)
 /* One odometry: against the tree of frames and, by latitude and longitude, UTM and what the tree knows of it, the earth. */
 static void check_place(struct sim_subscriber *odometry, struct sim_subscriber *tf, struct sim_Vector3 utm_in_map)
 {
-	const struct sim_slot *slot = next(odometry);
-	const struct sim_GpsOdometry *o = sim_GpsOdometry_from(sim_slot_body(slot), slot->body_size);
+	const struct sim_message *slot = next(odometry);
+	const struct sim_GpsOdometry *o = sim_GpsOdometry_from(slot->body, slot->body_size);
 	struct geo_utm utm;
 	struct place p;
 
-	assert_string_equal(slot->frame_id, "map");
+	assert_string_equal(slot->header.frame_id, "map");
 	assert_false(o->ignore_map_origin);
 	assert_int_equal(geo_utm(o->longitude, o->latitude, &utm), 0);
 	near_cm("x by the earth", utm.easting + utm_in_map.x, o->easting);
 	near_cm("y by the earth", utm.northing + utm_in_map.y, o->northing);
-	p = tf_at(tf, slot->stamp_sim_ns); /* 50 Hz from the first tick on: each fourth */
+	p = tf_at(tf, slot->header.stamp_sim_ns); /* 50 Hz from the first tick on: each fourth */
 	near_cm("x", p.at.x, o->easting);
 	near_cm("y", p.at.y, o->northing);
 	near_cm("z", p.at.z, o->altitude);
@@ -347,10 +347,10 @@ static uint64_t mix(uint64_t h, const void *data, size_t n)
 
 static uint64_t take_hashed(struct sim_subscriber *s, uint64_t h)
 {
-	const struct sim_slot *slot = next(s);
+	const struct sim_message *slot = next(s);
 
-	h = mix(h, &slot->stamp_sim_ns, sizeof(slot->stamp_sim_ns));
-	h = mix(h, sim_slot_body(slot), slot->body_size);
+	h = mix(h, &slot->header.stamp_sim_ns, sizeof(slot->header.stamp_sim_ns));
+	h = mix(h, slot->body, slot->body_size);
 	assert_int_equal(sim_release(s, slot), 0);
 	return h;
 }
@@ -408,8 +408,8 @@ static void until(struct sim_subscriber *can, struct sim_publisher *orders, uint
 	bool there = false;
 
 	for (int i = 0; i < 100 && !there; i++) { /* 10 s of simulated time */
-		const struct sim_slot *slot = next(can);
-		const struct sim_CanBus *c = sim_CanBus_from(sim_slot_body(slot), slot->body_size);
+		const struct sim_message *slot = next(can);
+		const struct sim_CanBus *c = sim_CanBus_from(slot->body, slot->body_size);
 
 		there = c->mode == mode;
 		if (orders) {
@@ -470,7 +470,7 @@ TEST(a_killed_driver_takes_sumo_with_it)
 
 TEST(a_new_simd_is_served_as_the_old_one)
 {
-	const struct sim_slot *slot;
+	const struct sim_message *slot;
 	struct sim_subscriber *imu, *clouds;
 	struct line l;
 	int64_t last;
@@ -486,10 +486,10 @@ TEST(a_new_simd_is_served_as_the_old_one)
 	while (sim_take(imu, &slot) == 0) /* what the old one left */
 		assert_int_equal(sim_release(imu, slot), 0);
 	slot = next(imu);
-	last = slot->stamp_sim_ns;
+	last = slot->header.stamp_sim_ns;
 	assert_int_equal(sim_release(imu, slot), 0);
 	slot = next(imu);
-	assert_int_equal(slot->stamp_sim_ns - last, 10000000);
+	assert_int_equal(slot->header.stamp_sim_ns - last, 10000000);
 	assert_int_equal(sim_release(imu, slot), 0);
 	assert_int_equal(sim_release(clouds, next(clouds)), 0);
 	assert_int_equal(end(l.sumo, SIGTERM), 0);

@@ -142,9 +142,9 @@ static uint32_t generation(const struct stage *s)
 }
 
 /* Newest message of a subscriber, NULL: none within a moment. */
-static const struct sim_slot *newest(struct sim_subscriber *sub)
+static const struct sim_message *newest(struct sim_subscriber *sub)
 {
-	const struct sim_slot *slot = NULL, *next;
+	const struct sim_message *slot = NULL, *next;
 
 	if (sim_wait(sub, 10 * MS) <= 0)
 		return NULL;
@@ -159,7 +159,7 @@ static const struct sim_slot *newest(struct sim_subscriber *sub)
 /* Frames until both channels are through: their ports find each other in their own time. */
 static bool heard(struct sim_subscriber *sub)
 {
-	const struct sim_slot *slot = newest(sub);
+	const struct sim_message *slot = newest(sub);
 
 	if (slot)
 		sim_release(sub, slot);
@@ -270,7 +270,7 @@ TEST(a_scenario_is_seen_on_the_channels)
 					    PEER_ATTACH_LIGHT_DETECTOR };
 	const struct sim_Detected3DObject *o;
 	const struct sim_TrafficSignal *t;
-	const struct sim_slot *slot;
+	const struct sim_message *slot;
 	struct stage *s = &stage;
 	uint32_t n;
 
@@ -284,23 +284,21 @@ TEST(a_scenario_is_seen_on_the_channels)
 	frame(s);
 	slot = newest(s->objects);
 	assert_non_null(slot);
-	assert_int_equal(slot->stamp_sim_ns, s->t_ns);
-	assert_string_equal(slot->frame_id, "base_link");
-	o = sim_Detected3DObjects_objects(sim_Detected3DObjects_from(sim_slot_body(slot), slot->body_size),
-					  slot->body_size, &n);
+	assert_int_equal(slot->header.stamp_sim_ns, s->t_ns);
+	assert_string_equal(slot->header.frame_id, "base_link");
+	o = sim_Detected3DObjects_objects(sim_Detected3DObjects_from(slot->body, slot->body_size), slot->body_size, &n);
 	assert_int_equal(n, 1);
 	assert_true(fabs(o->pose.position.x - (20 + 2.2 - 1)) < 1e-9 && fabs(o->pose.position.y - 18) < 1e-9);
 	assert_true(o->map_velocity.x == 5);
-	assert_string_equal(sim_Detected3DObject_label_in(sim_slot_body(slot), slot->body_size, o), "Car");
+	assert_string_equal(sim_Detected3DObject_label_in(slot->body, slot->body_size, o), "Car");
 	sim_release(s->objects, slot);
 	slot = newest(s->signals);
 	assert_non_null(slot);
-	t = sim_TrafficSignals_signals(sim_TrafficSignals_from(sim_slot_body(slot), slot->body_size), slot->body_size,
-				       &n);
+	t = sim_TrafficSignals_signals(sim_TrafficSignals_from(slot->body, slot->body_size), slot->body_size, &n);
 	assert_int_equal(n, 1);
 	assert_int_equal(t->color, SIM_TRAFFIC_SIGNAL_COLOR_GREEN);
 	assert_true(t->blink);
-	assert_string_equal(sim_TrafficSignal_id_in(sim_slot_body(slot), slot->body_size, t), "34802");
+	assert_string_equal(sim_TrafficSignal_id_in(slot->body, slot->body_size, t), "34802");
 	sim_release(s->signals, slot);
 }
 
@@ -391,7 +389,7 @@ TEST(bad_requests_are_refused_and_the_run_goes_on)
 
 TEST(despawned_is_gone)
 {
-	const struct sim_slot *slot;
+	const struct sim_message *slot;
 	struct stage *s = &stage;
 	uint32_t n;
 
@@ -404,9 +402,9 @@ TEST(despawned_is_gone)
 	ask(s, PEER_UPDATE_FRAME);
 	slot = newest(s->objects);
 	assert_non_null(slot);
-	assert_int_equal(slot->stamp_sim_ns, s->t_ns);
-	(void)sim_Detected3DObjects_objects(sim_Detected3DObjects_from(sim_slot_body(slot), slot->body_size),
-					    slot->body_size, &n);
+	assert_int_equal(slot->header.stamp_sim_ns, s->t_ns);
+	(void)sim_Detected3DObjects_objects(sim_Detected3DObjects_from(slot->body, slot->body_size), slot->body_size,
+					    &n);
 	assert_int_equal(n, 0);
 	sim_release(s->objects, slot);
 }

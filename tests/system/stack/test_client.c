@@ -15,7 +15,7 @@ static int busy(struct peer *p)
 	struct sim_publisher *pub = peer_advertise(p, c, "/t/shared", 64, 0);
 	struct sim_publisher *own = peer_advertise(p, c, "/t/own", 64, SIM_PUB_LOCAL);
 	struct sim_subscriber *sub;
-	const struct sim_slot *got;
+	const struct sim_message *got;
 	struct sim_token *t;
 	struct sim_slot *loan;
 

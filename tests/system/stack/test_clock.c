@@ -144,7 +144,7 @@ static int listener(struct peer *p)
 {
 	struct sim_client *c = peer_connect(p, "listener");
 	struct sim_subscriber *sub;
-	const struct sim_slot *got;
+	const struct sim_message *got;
 
 	PEER(p, sim_subscribe(c, "/clock", &sim_Clock_type, NULL, &sub) == 0);
 	atomic_store(&p->ready, 1);
@@ -154,10 +154,11 @@ static int listener(struct peer *p)
 		while (sim_take(sub, &got) == 0) {
 			int64_t was = atomic_load(&p->sim_ns);
 
-			if (got->stamp_sim_ns < was && got->clock_generation == atomic_load(&p->generation))
+			if (got->header.stamp_sim_ns < was &&
+			    got->header.clock_generation == atomic_load(&p->generation))
 				atomic_store(&p->failed, 1); /* backwards without a jump */
-			atomic_store(&p->generation, got->clock_generation);
-			atomic_store(&p->sim_ns, got->stamp_sim_ns);
+			atomic_store(&p->generation, got->header.clock_generation);
+			atomic_store(&p->sim_ns, got->header.stamp_sim_ns);
 			atomic_fetch_add(&p->received, 1);
 			sim_release(sub, got);
 		}

@@ -162,13 +162,13 @@ TEST_WITH(it_goes_out_as_three_messages, start_good, NULL)
 static int receive(struct peer *p, struct sim_subscriber *s, uint32_t *ret_n, float *ret_last, int64_t *ret_stamp)
 {
 	const struct example_FloatArray *m;
-	const struct sim_slot *slot;
+	const struct sim_message *slot;
 	const float *array;
 
 	while (sim_wait(s, 20 * NS_PER_MS) != 1 || sim_take(s, &slot) != 0)
 		if (atomic_load(&p->stop))
 			return -1;
-	m = example_FloatArray_from(sim_slot_body(slot), slot->body_size);
+	m = example_FloatArray_from(slot->body, slot->body_size);
 	array = example_FloatArray_array(m, slot->body_size, ret_n);
 	*ret_last = *ret_n ? array[*ret_n - 1] : -1;
 	*ret_stamp = m->timestamp;

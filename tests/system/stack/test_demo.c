@@ -130,7 +130,7 @@ static struct sim_subscriber *can_bus(struct sim_client **ret)
 /* Whether the next report of the vehicle says that; a command is sent for each. */
 static bool reports(struct sim_subscriber *s, dds_entity_t writer, uint8_t mode, double speed, double wheel)
 {
-	const struct sim_slot *slot;
+	const struct sim_message *slot;
 	const struct sim_CanBus *c;
 	bool yes;
 
@@ -138,7 +138,7 @@ static bool reports(struct sim_subscriber *s, dds_entity_t writer, uint8_t mode,
 		assert_int_equal(dds_write(writer, go), 0);
 	assert_int_equal(sim_wait(s, 30 * NS_PER_S), 1);
 	assert_int_equal(sim_take(s, &slot), 0);
-	c = sim_CanBus_from(sim_slot_body(slot), slot->body_size);
+	c = sim_CanBus_from(slot->body, slot->body_size);
 	yes = c->mode == mode &&
 	      (!mode || (fabs((double)c->speed - speed) < 0.2 && fabs((double)c->steering_angle - wheel) < 0.01));
 	assert_int_equal(sim_release(s, slot), 0);

@@ -26,7 +26,7 @@ static int listen_to(struct peer *p)
 {
 	struct sim_subscriber_options o = { .size = sizeof(o), .depth = 64 };
 	struct sim_client *c = peer_connect(p, "listener");
-	const struct sim_slot *slot;
+	const struct sim_message *msg;
 	struct sim_subscriber *s;
 
 	PEER(p, sim_subscribe(c, "/car/in", &sim_Ultrasonic_type, &o, &s) == 0);
@@ -34,11 +34,11 @@ static int listen_to(struct peer *p)
 	while (!atomic_load(&p->stop)) {
 		if (sim_wait(s, 20 * NS_PER_MS) != 1)
 			continue;
-		while (sim_take(s, &slot) == 0) {
-			const struct sim_Ultrasonic *m = sim_slot_body(slot);
+		while (sim_take(s, &msg) == 0) {
+			const struct sim_Ultrasonic *m = msg->body;
 
 			PEER(p, (uint64_t)m->minimum_distance == atomic_load(&p->received));
-			sim_release(s, slot);
+			sim_release(s, msg);
 			atomic_fetch_add(&p->received, 1);
 		}
 	}

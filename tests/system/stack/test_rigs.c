@@ -164,7 +164,7 @@ static int listener(struct peer *p)
 {
 	struct sim_subscriber_options o = { .size = sizeof(o), .depth = 64 };
 	struct sim_client *c = peer_connect(p, "listener");
-	const struct sim_slot *slot;
+	const struct sim_message *msg;
 	struct sim_subscriber *s;
 	char name[32];
 
@@ -174,9 +174,9 @@ static int listener(struct peer *p)
 	while (!atomic_load(&p->stop)) {
 		if (sim_wait(s, 20 * NS_PER_MS) != 1)
 			continue;
-		while (sim_take(s, &slot) == 0) {
+		while (sim_take(s, &msg) == 0) {
 			atomic_fetch_add(&p->received, 1);
-			sim_release(s, slot);
+			sim_release(s, msg);
 		}
 	}
 	sim_subscriber_destroy(s);

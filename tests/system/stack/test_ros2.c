@@ -144,7 +144,7 @@ static int listen_to(struct peer *p)
 {
 	struct sim_subscriber_options o = { .size = sizeof(o), .depth = 4 };
 	struct sim_client *c = peer_connect(p, "vehicle");
-	const struct sim_slot *slot;
+	const struct sim_message *slot;
 	struct sim_subscriber *s;
 
 	PEER(p, sim_subscribe(c, "/gear", &sim_GearCommand_type, &o, &s) == 0);
@@ -152,7 +152,7 @@ static int listen_to(struct peer *p)
 	while (!atomic_load(&p->stop)) {
 		if (sim_wait(s, 20 * NS_PER_MS) != 1 || sim_take(s, &slot) != 0)
 			continue;
-		atomic_store(&p->result, ((const struct sim_GearCommand *)sim_slot_body(slot))->gear);
+		atomic_store(&p->result, ((const struct sim_GearCommand *)slot->body)->gear);
 		atomic_fetch_add(&p->received, 1);
 		sim_release(s, slot);
 	}

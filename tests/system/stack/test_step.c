@@ -156,17 +156,17 @@ struct program {
 static void process(struct peer *p, const struct sim_step_turn *turn, void *arg)
 {
 	struct program *g = arg;
-	const struct sim_slot *slot;
+	const struct sim_message *msg;
 
 	for (unsigned i = 0; i < SENSORS; i++) {
 		unsigned n = 0;
 
-		while (sim_take(g->in[i], &slot) == 0) {
-			const struct sim_Ultrasonic *m = sim_slot_body(slot);
+		while (sim_take(g->in[i], &msg) == 0) {
+			const struct sim_Ultrasonic *m = msg->body;
 
-			PEER(p, slot->stamp_sim_ns == turn->now.sim_ns);
+			PEER(p, msg->header.stamp_sim_ns == turn->now.sim_ns);
 			g->sum = g->sum * 0.999 + (double)m->minimum_distance;
-			sim_release(g->in[i], slot);
+			sim_release(g->in[i], msg);
 			n++;
 		}
 		PEER(p, n == 1 + step_of(turn) % 2); /* all of this step, nothing else */
@@ -176,20 +176,20 @@ static void process(struct peer *p, const struct sim_step_turn *turn, void *arg)
 
 static void hear(struct peer *p, struct program *g)
 {
-	const struct sim_slot *slot;
+	const struct sim_message *msg;
 
 	for (unsigned i = 0; i < SENSORS; i++)
 		while (!atomic_load(&arena->heard[i])) {
 			PEER(p, sim_wait(g->in[i], 20 * NS_PER_S) == 1);
-			if (sim_take(g->in[i], &slot) == 0) {
+			if (sim_take(g->in[i], &msg) == 0) {
 				atomic_store(&arena->heard[i], 1);
-				sim_release(g->in[i], slot);
+				sim_release(g->in[i], msg);
 			}
 		}
 	for (unsigned i = 0; i < SENSORS; i++) {
 		wait_for(p, &arena->warm[i], 1);
-		while (sim_take(g->in[i], &slot) == 0)
-			sim_release(g->in[i], slot);
+		while (sim_take(g->in[i], &msg) == 0)
+			sim_release(g->in[i], msg);
 	}
 }
 

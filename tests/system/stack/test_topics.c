@@ -237,14 +237,14 @@ static void topics_are_the_rigs(void)
 
 /* ---- commands ---- */
 
-static void check_command(struct peer *p, json_t *row, const struct sim_slot *slot)
+static void check_command(struct peer *p, json_t *row, const struct sim_message *msg)
 {
 	const struct sim_type *type = sim_type_builtin(text_of(row, "ours"));
 	char why[640], *text = NULL;
 	json_t *got;
 	int n;
 
-	PEER(p, sim_msg_to_json_alloc(type, sim_slot_body(slot), slot->body_size, NULL, &text, NULL) == 0);
+	PEER(p, sim_msg_to_json_alloc(type, msg->body, msg->body_size, NULL, &text, NULL) == 0);
 	got = json_loads(text, 0, NULL);
 	n = snprintf(why, sizeof(why), "%s: ", text_of(row, "channel"));
 	if (ros_tree_compare(json_object_get(row, "body"), got, why + n, sizeof(why) - (size_t)n) < 0)
@@ -268,11 +268,11 @@ static int drive(struct peer *p)
 				      &s[i]) == 0);
 	}
 	for (size_t i = 0; i < n; i++) {
-		const struct sim_slot *slot;
+		const struct sim_message *msg;
 
-		PEER(p, sim_wait(s[i], 30 * NS_PER_S) == 1 && sim_take(s[i], &slot) == 0);
-		check_command(p, row_at("commands", i), slot);
-		sim_release(s[i], slot);
+		PEER(p, sim_wait(s[i], 30 * NS_PER_S) == 1 && sim_take(s[i], &msg) == 0);
+		check_command(p, row_at("commands", i), msg);
+		sim_release(s[i], msg);
 		atomic_fetch_add(&p->received, 1);
 	}
 	PEER_IDLE(p);

@@ -3,6 +3,7 @@
  * /clock through simbridge's host, over a subscriber of the test's own: in order, the newest only, never 0, and nothing that
  * other messages or the plug-in do stops it.
  */
+#include "support/message.h"
 #include "support/test.h"
 
 #include <dlfcn.h>
@@ -24,7 +25,7 @@
 /* ---- the data plane, as simbridge sees it ---- */
 
 struct tick {
-	struct sim_slot slot;
+	struct sim_message message;
 	struct sim_Clock body;
 };
 
@@ -81,20 +82,20 @@ int sim_wait(struct sim_subscriber *s, int64_t timeout_dur_ns)
 	return r;
 }
 
-int sim_take(struct sim_subscriber *s, const struct sim_slot **ret)
+int sim_take(struct sim_subscriber *s, const struct sim_message **ret)
 {
 	int r = -EAGAIN;
 
 	pthread_mutex_lock(&s->lock);
 	if (s->taken < s->n) {
-		*ret = &s->tick[s->taken++].slot;
+		*ret = &s->tick[s->taken++].message;
 		r = 0;
 	}
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }
 
-int sim_release(struct sim_subscriber *s, const struct sim_slot *slot)
+int sim_release(struct sim_subscriber *s, const struct sim_message *slot)
 {
 	(void)slot;
 	pthread_mutex_lock(&s->lock);
@@ -111,10 +112,9 @@ static void push_tick(int64_t sim_ns)
 	pthread_mutex_lock(&bus.lock);
 	assert_true(bus.n < TICKS_MAX);
 	t = &bus.tick[bus.n++];
-	*t = (struct tick){ .slot = { .magic = SIM_SLOT_MAGIC,
-				      .version = SIM_SLOT_VERSION,
-				      .type_hash = SIM_CLOCK_HASH,
-				      .body_size = sizeof(t->body) },
+	*t = (struct tick){ .message = { .header = { .type_hash = SIM_CLOCK_HASH, .body_size = sizeof(t->body) },
+					 .body = &t->body,
+					 .body_size = sizeof(t->body) },
 			    .body = { .clock = sim_ns } };
 	pthread_cond_broadcast(&bus.changed);
 	pthread_mutex_unlock(&bus.lock);
@@ -281,7 +281,7 @@ TEST(a_publish_that_hangs_does_not_stop_it)
 	free(type);
 	packets[0] = (struct sim_lane_packet){ .event = SIM_LANE_CHANNEL, .text = text };
 	packets[1] = (struct sim_lane_packet){ .event = SIM_LANE_DELIVER, .count = 1 };
-	packets[1].deliveries[0] = (struct sim_delivery){ .id = 9, .slot = &big, .channel_id = 3 };
+	packets[1].deliveries[0] = (struct sim_delivery){ .id = 9, .message = *MESSAGE_OF(&big), .channel_id = 3 };
 	packets[2] = (struct sim_lane_packet){ .event = SIM_LANE_GONE };
 	next_packet = 0;
 	host_connect(h, "");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The log that loses nothing: whatever ends a bridge, what was written stays, and the next one has a file of its own. */
 #include "support/test.h"
+#include "support/message.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -78,7 +79,7 @@ static int publish(const struct sim_bridge_ops *ops, struct sim_bridge *b, struc
 		struct sim_slot slot;
 		struct sim_Ultrasonic body;
 	} m = { .slot = { .body_size = sizeof(m.body), .sequence = seq }, .body = { .minimum_distance = (float)seq } };
-	int r = ops->publish(b, t, &m.slot, NULL);
+	int r = ops->publish(b, t, MESSAGE_OF(&m.slot), NULL);
 
 	return r ? r : ops->flush(b);
 }
@@ -264,7 +265,7 @@ static void goes_on(const struct sim_bridge_ops *ops, struct sim_bridge *b)
 		} m = { .slot = { .body_size = sizeof(m.body), .sequence = seed } };
 
 		seed = seed * UINT64_C(6364136223846793005) + 1; /* hardly to be compressed */
-		if (ops->publish(b, t, &m.slot, NULL) < 0)
+		if (ops->publish(b, t, MESSAGE_OF(&m.slot), NULL) < 0)
 			_exit(1);
 	}
 }
@@ -402,7 +403,7 @@ static char *image_line(const struct sim_bridge_ops *ops, const char *max, const
 	assert_int_equal(ops->create(&host, &br), 0);
 	assert_int_equal(ops->connect(br, stem), 0);
 	assert_int_equal(ops->open(br, &ch, &t), 0);
-	assert_int_equal(ops->publish(br, t, &m.slot, NULL), 0);
+	assert_int_equal(ops->publish(br, t, MESSAGE_OF(&m.slot), NULL), 0);
 	ops->close(br, t);
 	end(ops, br);
 	snprintf(path, sizeof(path), "%s.txt.gz", stem);

@@ -24,7 +24,7 @@ TEST(bad_plugins_are_refused)
 	refused("ABSENT", -ENOENT, "bridge_ABSENT.so");
 	refused("SYMBOL", -ELIBBAD, "sim_bridge_plugin");
 	refused("NOTHING", -ELIBBAD, "nothing");
-	refused("ABI", -ELIBBAD, "bridge ABI 42, this simbridge speaks 1");
+	refused("ABI", -ELIBBAD, "bridge ABI 43, this simbridge speaks 2");
 	refused("SIZE", -ELIBBAD, "has 24 bytes");
 	refused("NULL", -ELIBBAD, "is NULL");
 	refused("REG", -EDOM, "register");

@@ -9,6 +9,8 @@
 #include "host.h"
 #include "task.h"
 
+#define DELIVERY(number, size) (&(struct sim_delivery){ .id = (number), .message.body_size = (size) })
+
 static struct sim_lane_result answers[16];
 static unsigned n_answers;
 
@@ -39,14 +41,14 @@ TEST(it_may_be_done_at_once)
 	struct sim_lane_result res;
 	struct host h;
 	struct host_lane *l = new_lane(&h);
-	struct sim_task *t = task_get(l, 77, 10, 0);
+	struct sim_task *t = task_get(l, DELIVERY(77, 10), 0);
 
 	assert_non_null(t);
-	assert_null(task_get(l, 78, 10, 0));
+	assert_null(task_get(l, DELIVERY(78, 10), 0));
 	assert_true(task_returned(t, -EIO, 0, &res));
 	assert_int_equal(res.id, 77);
 	assert_int_equal(res.result, -EIO);
-	assert_ptr_equal(task_get(l, 79, 0, 0), t);
+	assert_ptr_equal(task_get(l, DELIVERY(79, 0), 0), t);
 	free(l);
 }
 
@@ -55,7 +57,7 @@ TEST(it_may_complete_later)
 	struct sim_lane_result res;
 	struct host h;
 	struct host_lane *l = new_lane(&h);
-	struct sim_task *t = task_get(l, 5, 10, 0);
+	struct sim_task *t = task_get(l, DELIVERY(5, 10), 0);
 
 	assert_false(task_returned(t, 1, 0, &res));
 	assert_int_equal(l->pending, 1);
@@ -73,7 +75,7 @@ TEST(it_may_complete_before_the_return)
 	struct sim_lane_result res;
 	struct host h;
 	struct host_lane *l = new_lane(&h);
-	struct sim_task *t = task_get(l, 6, 10, 0);
+	struct sim_task *t = task_get(l, DELIVERY(6, 10), 0);
 
 	assert_int_equal(task_complete(t, -EBADMSG), 0);
 	assert_true(task_returned(t, 1, 0, &res));
@@ -89,7 +91,7 @@ TEST(nonsense_is_an_error)
 	struct host h;
 	struct host_lane *l = new_lane(&h);
 
-	assert_true(task_returned(task_get(l, 7, 0, 0), 42, 0, &res));
+	assert_true(task_returned(task_get(l, DELIVERY(7, 0), 0), 42, 0, &res));
 	assert_int_equal(res.result, -EPROTO);
 	free(l);
 }

@@ -65,12 +65,12 @@ TEST(a_killed_process_keeps_its_ports)
 	void *slot;
 
 	post(p, 1);
-	assert_int_equal(ipc_take(s, &held), 0);
+	assert_int_equal(ipc_take(s, &held, &(size_t){ 0 }), 0);
 	assert_int_equal(ipc_loan(q, 8, &slot), 0);
 	assert_int_equal(ipc_mem_slots_used(bus), 2);
 	ipc_mem_kill(b);
 	assert_int_equal(ipc_loan(q, 8, &slot), -ESTALE);
-	assert_int_equal(ipc_take(s, &held), -ESTALE);
+	assert_int_equal(ipc_take(s, &held, &(size_t){ 0 }), -ESTALE);
 	for (int i = 0; i < 9; i++) /* its queue goes on filling: 4 there, 2 held */
 		post(p, i);
 	assert_int_equal(ipc_mem_slots_used(bus), 6);
@@ -119,7 +119,7 @@ TEST(a_dead_roudi_is_seen)
 	const int *held;
 
 	post(p, 7);
-	assert_int_equal(ipc_take(s, (const void **)&held), 0);
+	assert_int_equal(ipc_take(s, (const void **)&held, &(size_t){ 0 }), 0);
 	ipc_mem_roudi_kill(bus);
 	ipc_mem_roudi_kill(bus);
 	assert_false(ipc_alive(a));
@@ -136,7 +136,7 @@ TEST(a_dead_roudi_is_seen)
 	ipc_detach(a);
 	p = mkpub(b, "c");
 	post(p, 8);
-	assert_int_equal(ipc_take(t, (const void **)&held), 0);
+	assert_int_equal(ipc_take(t, (const void **)&held, &(size_t){ 0 }), 0);
 	assert_int_equal(*held, 8);
 	ipc_pub_destroy(p);
 	ipc_sub_destroy(t);
@@ -206,7 +206,7 @@ TEST(virtual_time_never_waits)
 	assert_int_equal(ipc_waiter_wait(w, INT64_MAX), 0);
 	post(p, 1);
 	assert_int_equal(ipc_waiter_wait(w, -1), 1);
-	assert_int_equal(ipc_take(s, &slot), 0);
+	assert_int_equal(ipc_take(s, &slot, &(size_t){ 0 }), 0);
 	assert_int_equal(ipc_beacon_hold(a), -ENOENT);
 	ipc_detach(a);
 	assert_int_equal(ipc_waiter_wait(w, -1), -ESTALE);
@@ -225,7 +225,7 @@ TEST(buses_are_apart)
 	const void *slot;
 
 	post(p, 1);
-	assert_int_equal(ipc_take(s, &slot), -EAGAIN);
+	assert_int_equal(ipc_take(s, &slot, &(size_t){ 0 }), -EAGAIN);
 	ipc_pub_destroy(p);
 	ipc_sub_destroy(s);
 	ipc_detach(a);
@@ -307,7 +307,7 @@ TEST(threads_share_a_bus)
 
 		assert_true(ipc_waiter_wait(w, 1000000000) >= 0);
 		for (int i = 0; i < 2; i++) {
-			while (ipc_take(s[i], (const void **)&slot) == 0) {
+			while (ipc_take(s[i], (const void **)&slot, &(size_t){ 0 }) == 0) {
 				assert_true(*slot > last[i]);
 				last[i] = *slot;
 				assert_int_equal(ipc_release(s[i], slot), 0);

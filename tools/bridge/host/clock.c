@@ -68,17 +68,17 @@ static int renew_topic(struct host *h)
 	return c->clk.topic ? 0 : -ENOTSUP;
 }
 
-static void publish(struct host *h, const struct sim_slot *slot)
+static void publish(struct host *h, const struct sim_message *m)
 {
 	struct host_clock *c = &h->clock;
-	const struct sim_Clock *body = sim_slot_body(slot);
+	const struct sim_Clock *body = sim_Clock_from(m->body, m->body_size);
 	int r;
 
-	if (body->clock <= 0 || host_connection_status(h) != SIM_BRIDGE_CONNECTED || renew_topic(h) < 0) {
+	if (!body || body->clock <= 0 || host_connection_status(h) != SIM_BRIDGE_CONNECTED || renew_topic(h) < 0) {
 		bump(&c->skipped);
 		return;
 	}
-	r = h->plugin->ops->publish(h->bridge, c->clk.topic, slot, NULL);
+	r = h->plugin->ops->publish(h->bridge, c->clk.topic, m, NULL);
 	bump(r == 0 ? &c->sent : &c->failed);
 	if (r)
 		log_limited(&c->clk.limit, mono_now_ns(), LOG_LEVEL_WARN, "%s: %s", CHANNEL,
@@ -86,9 +86,9 @@ static void publish(struct host *h, const struct sim_slot *slot)
 }
 
 /* Take all there is; the newest is the caller's. */
-static const struct sim_slot *newest(struct host_clock *c)
+static const struct sim_message *newest(struct host_clock *c)
 {
-	const struct sim_slot *last = NULL, *next;
+	const struct sim_message *last = NULL, *next;
 
 	while (sim_take(c->clk.sub, &next) == 0) {
 		if (last) {
@@ -104,19 +104,19 @@ static const struct sim_slot *newest(struct host_clock *c)
 static int serve(struct host *h)
 {
 	struct host_clock *c = &h->clock;
-	const struct sim_slot *slot;
+	const struct sim_message *m;
 	int r = c->clk.sub ? 0 : sim_subscribe(h->client, CHANNEL, &sim_Clock_type, NULL, &c->clk.sub);
 
 	if (r == 0)
 		r = sim_wait(c->clk.sub, LOOK_DUR_NS);
 	if (r <= 0)
 		return r;
-	slot = newest(c);
-	if (slot) {
-		publish(h, slot);
-		sim_release(c->clk.sub, slot);
+	m = newest(c);
+	if (m) {
+		publish(h, m);
+		sim_release(c->clk.sub, m);
 	}
-	return slot ? 0 : -EAGAIN;
+	return m ? 0 : -EAGAIN;
 }
 
 static void *clock_main(void *arg)

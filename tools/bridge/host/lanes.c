@@ -58,13 +58,11 @@ static int publish(struct host_lane *l, const struct sim_delivery *d, struct sim
 {
 	struct host_topic *topic = host_topic_find(l->host, d->channel_id);
 
-	if (!d->slot)
-		return -ESTALE; /* of a generation of the data plane that this process is not attached to */
 	if (atomic_load(&l->host->connection.lost))
 		return -ENOTCONN;
 	if (!topic || !topic->topic)
 		return SIM_LANE_NOT_CARRIED;
-	return l->host->plugin->ops->publish(l->host->bridge, topic->topic, d->slot, t);
+	return l->host->plugin->ops->publish(l->host->bridge, topic->topic, &t->message, t);
 }
 
 static void deliver(struct host_lane *l, const struct sim_lane_packet *p)
@@ -75,8 +73,8 @@ static void deliver(struct host_lane *l, const struct sim_lane_packet *p)
 	atomic_store(&l->inside, true); /* before `lost` is looked at: see host_connection_step() */
 	for (unsigned i = 0; i < p->count; i++) {
 		const struct sim_delivery *d = &p->deliveries[i];
-		uint64_t bytes = d->slot ? d->slot->body_size : 0;
-		struct sim_task *t = task_get(l, d->id, bytes, now);
+		uint64_t bytes = d->message.body_size;
+		struct sim_task *t = task_get(l, d, now);
 		struct sim_lane_result res = { .id = d->id, .result = -ENOBUFS };
 
 		int r = t ? publish(l, d, t) : 0;

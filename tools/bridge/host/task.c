@@ -7,7 +7,7 @@
 #include "host.h"
 #include "timeutil.h"
 
-struct sim_task *task_get(struct host_lane *l, uint64_t id, uint64_t bytes, int64_t now_mono_ns)
+struct sim_task *task_get(struct host_lane *l, const struct sim_delivery *d, int64_t now_mono_ns)
 {
 	struct sim_task *t = NULL;
 
@@ -20,8 +20,8 @@ struct sim_task *task_get(struct host_lane *l, uint64_t id, uint64_t bytes, int6
 	if (!t)
 		return NULL;
 	t->lane = l;
-	t->id = id;
-	t->bytes = bytes;
+	t->id = d->id;
+	t->message = d->message;
 	t->result = 0;
 	t->start_mono_ns = now_mono_ns;
 	atomic_store(&t->state, TASK_RUNNING);
@@ -79,7 +79,7 @@ int task_complete(struct sim_task *t, int result)
 	sim_lane_done(t->lane->lane, &res, 1);
 	atomic_fetch_sub(&t->lane->pending, 1);
 	if (!t->result)
-		atomic_fetch_add(&t->lane->host->bytes, t->bytes);
+		atomic_fetch_add(&t->lane->host->bytes, t->message.body_size);
 	task_put(t);
 	return 1;
 }

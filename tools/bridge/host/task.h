@@ -24,7 +24,7 @@ struct sim_task {
 	int result;        /* of an answer that came while publish() still ran */
 	struct host_lane *lane;
 	uint64_t id;
-	uint64_t bytes;
+	struct sim_message message; /* what the plug-in is given, until it has answered */
 	int64_t start_mono_ns;
 	struct list link; /* host_lane::free; guarded by the lane's lock */
 };
@@ -46,7 +46,7 @@ struct host_lane {
 	struct sim_task tasks[LANE_TASKS];
 };
 
-struct sim_task *task_get(struct host_lane *l, uint64_t id, uint64_t bytes, int64_t now_mono_ns);
+struct sim_task *task_get(struct host_lane *l, const struct sim_delivery *d, int64_t now_mono_ns);
 /*
  * publish() returned r (0, 1 or negative). True: the task is finished, its answer is *ret (to be batched by
  * the lane's thread), and it is free again. False: it is pending.

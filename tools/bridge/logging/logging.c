@@ -208,27 +208,27 @@ static int put_text(struct sim_bridge *b, struct text *t, int r)
 }
 
 static int format_message(const struct sim_bridge *b, struct text *t, const struct sim_bridge_topic *topic,
-			  const struct sim_slot *slot)
+			  const struct sim_message *m)
 {
 	char head[SIM_TYPE_NAME_MAX + SIM_CHANNEL_MAX + 64];
-	int64_t ns = slot->stamp_sim_ns;
+	int64_t ns = m->header.stamp_sim_ns;
 	int n = snprintf(head, sizeof(head), "%s %s %s%" PRId64 ".%09" PRId64 " %" PRIu64 "\n", topic->type->name,
 			 topic->name, ns < 0 ? "-" : "", ns < 0 ? -(ns / 1000000000) : ns / 1000000000,
-			 ns < 0 ? -(ns % 1000000000) : ns % 1000000000, slot->sequence);
+			 ns < 0 ? -(ns % 1000000000) : ns % 1000000000, m->header.sequence);
 	int r = text_write(t, head, (size_t)n);
 
 	if (!r)
-		r = sim_msg_to_json(topic->type, sim_slot_body(slot), slot->body_size, &b->json, text_write, t);
+		r = sim_msg_to_json(topic->type, m->body, m->body_size, &b->json, text_write, t);
 	return r ? r : text_write(t, "\n", 1);
 }
 
-static int logging_publish(struct sim_bridge *b, struct sim_bridge_topic *topic, const struct sim_slot *slot,
+static int logging_publish(struct sim_bridge *b, struct sim_bridge_topic *topic, const struct sim_message *m,
 			   struct sim_task *task)
 {
 	struct text t = take_buffer(b);
 
 	(void)task;
-	return put_text(b, &t, format_message(b, &t, topic, slot));
+	return put_text(b, &t, format_message(b, &t, topic, m));
 }
 
 static int logging_flush(struct sim_bridge *b)

@@ -83,14 +83,14 @@ static void null_close(struct sim_bridge *b, struct sim_bridge_topic *t)
 }
 
 /*
- * Sends sim_slot_body(slot), of slot->body_size bytes: read it in place, after sim_msg_check(). 0: sent; negative errno: failed.
- * 1: pending, the slot stays valid until host->complete(host->ctx, task, result), once and from any thread. /clock has no task.
+ * Sends m->body, of m->body_size bytes: read it in place, after sim_msg_check(). 0: sent; negative errno: failed.
+ * 1: pending, m stays valid until host->complete(host->ctx, task, result), once and from any thread. /clock has no task.
  */
-static int null_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_slot *slot,
+static int null_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m,
 			struct sim_task *task)
 {
 	(void)b;
-	(void)slot;
+	(void)m;
 	(void)task;
 	atomic_fetch_add(&t->messages, 1);
 	return 0;

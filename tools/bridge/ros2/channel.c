@@ -115,18 +115,15 @@ int ros2_channel_open(struct sim_bridge *b, const struct sim_bridge_channel *ch,
 	return 0;
 }
 
-int ros2_channel_write(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_slot *slot)
+int ros2_channel_write(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m)
 {
-	char frame[SIM_FRAME_ID_MAX + 1];
 	struct map_message in = {
-		.body = sim_slot_body(slot),
-		.size = slot->body_size,
-		.header = { slot->stamp_sim_ns, (uint32_t)slot->sequence, frame },
+		.body = m->body,
+		.size = m->body_size,
+		.header = { m->header.stamp_sim_ns, (uint32_t)m->header.sequence, m->header.frame_id },
 	};
 	int r = 0;
 
-	memcpy(frame, slot->frame_id, sizeof(frame)); /* a peer may have left out the NUL */
-	frame[SIM_FRAME_ID_MAX] = '\0';
 	for (unsigned i = 0; i < t->n; i++) {
 		int e = ros2_topic_write(b, t->out[i], &in);
 

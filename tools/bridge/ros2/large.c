@@ -141,7 +141,7 @@ static void *large_main(void *arg)
 			continue;
 		}
 		pthread_mutex_unlock(&l->lock);
-		r = ros2_channel_write(b, m.channel, m.slot);
+		r = ros2_channel_write(b, m.channel, m.m);
 		b->host->complete(b->host->ctx, m.task, r);
 		pthread_mutex_lock(&l->lock);
 		l->first = (l->first + 1) % ROS2_LARGE_MAX;
@@ -161,7 +161,7 @@ static bool has(const struct ros2_large *l, const struct sim_bridge_topic *chann
 	return false;
 }
 
-bool ros2_large_take(struct sim_bridge *b, struct sim_bridge_topic *channel, const struct sim_slot *slot,
+bool ros2_large_take(struct sim_bridge *b, struct sim_bridge_topic *channel, const struct sim_message *m,
 		     struct sim_task *task)
 {
 	struct ros2_large *l = &b->large;
@@ -170,11 +170,11 @@ bool ros2_large_take(struct sim_bridge *b, struct sim_bridge_topic *channel, con
 	if (!task)
 		return false;
 	pthread_mutex_lock(&l->lock);
-	mine = slot->body_size >= LARGE || has(l, channel); /* a small one must not overtake */
+	mine = m->body_size >= LARGE || has(l, channel); /* a small one must not overtake */
 	while (mine && l->n == ROS2_LARGE_MAX)
 		pthread_cond_wait(&l->changed, &l->lock);
 	if (mine) {
-		l->ring[(l->first + l->n++) % ROS2_LARGE_MAX] = (struct ros2_large_message){ channel, slot, task };
+		l->ring[(l->first + l->n++) % ROS2_LARGE_MAX] = (struct ros2_large_message){ channel, m, task };
 		pthread_cond_broadcast(&l->changed);
 	}
 	pthread_mutex_unlock(&l->lock);

@@ -162,10 +162,10 @@ static enum sim_bridge_status ros2_status(const struct sim_bridge *b)
 	return (enum sim_bridge_status)atomic_load(&b->status);
 }
 
-static int ros2_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_slot *slot,
+static int ros2_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m,
 			struct sim_task *task)
 {
-	return ros2_large_take(b, t, slot, task) ? 1 : ros2_channel_write(b, t, slot);
+	return ros2_large_take(b, t, m, task) ? 1 : ros2_channel_write(b, t, m);
 }
 
 SIM_API const struct sim_bridge_ops *sim_bridge_plugin(void);

@@ -151,7 +151,7 @@ struct receivers;
 
 struct ros2_large_message {
 	struct sim_bridge_topic *channel;
-	const struct sim_slot *slot;
+	const struct sim_message *m;
 	struct sim_task *task;
 };
 
@@ -256,7 +256,7 @@ bool ros2_is_bridge(struct sim_bridge *b, dds_instance_handle_t participant);
 int ros2_channel_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret);
 void ros2_channel_close(struct sim_bridge *b, struct sim_bridge_topic *t);
 /* Each of the channel's topics has its try; the first failure is the answer. */
-int ros2_channel_write(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_slot *slot);
+int ros2_channel_write(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m);
 
 /*
  * large.c: large messages, on a thread of their own and in parts. take(): whether the message goes that way, which then answers
@@ -264,7 +264,7 @@ int ros2_channel_write(struct sim_bridge *b, struct sim_bridge_topic *t, const s
  * encoded, whatever its size.
  */
 int ros2_large_open(struct sim_bridge *b);
-bool ros2_large_take(struct sim_bridge *b, struct sim_bridge_topic *channel, const struct sim_slot *slot,
+bool ros2_large_take(struct sim_bridge *b, struct sim_bridge_topic *channel, const struct sim_message *m,
 		     struct sim_task *task);
 void ros2_large_drain(struct sim_bridge *b, const struct sim_bridge_topic *channel);
 dds_return_t ros2_large_write(struct sim_bridge *b, struct ros2_topic *t, const struct iov_buf *o);

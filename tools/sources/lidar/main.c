@@ -100,29 +100,29 @@ static int pose_at(struct app *a, int64_t stamp_sim_ns, struct scene_pose *ret)
 {
 	(void)sim_reader_observe(a->tf);
 	for (unsigned i = 0; i < TF_DEPTH; i++) {
-		const struct sim_slot *s = sim_reader_get(a->tf, i);
+		const struct sim_message *s = sim_reader_get(a->tf, i);
 		const struct sim_Transforms *m;
 
 		if (!s)
 			break;
-		m = s->stamp_sim_ns == stamp_sim_ns ? sim_Transforms_from(sim_slot_body(s), s->body_size) : NULL;
+		m = s->header.stamp_sim_ns == stamp_sim_ns ? sim_Transforms_from(s->body, s->body_size) : NULL;
 		if (m && scene_pose_of(m, s->body_size, FRAME_MAP, FRAME_BASE, ret) == 0)
 			return 0;
 	}
 	return -ENOENT;
 }
 
-static size_t look(struct app *a, const struct sim_slot *slot)
+static size_t look(struct app *a, const struct sim_message *msg)
 {
-	const struct sim_Detected3DObjects *m = sim_Detected3DObjects_from(sim_slot_body(slot), slot->body_size);
+	const struct sim_Detected3DObjects *m = sim_Detected3DObjects_from(msg->body, msg->body_size);
 	struct scene_pose base;
 	size_t n = 0;
 
 	if (m)
-		n = scene_add_objects(m, slot->body_size, &a->mount, a->boxes, n);
+		n = scene_add_objects(m, msg->body_size, &a->mount, a->boxes, n);
 	if (a->buildings.n == 0)
 		return n;
-	if (pose_at(a, slot->stamp_sim_ns, &base) == 0)
+	if (pose_at(a, msg->header.stamp_sim_ns, &base) == 0)
 		return scene_add_buildings(&a->buildings, &base, &a->mount, SCENE_RANGE, a->boxes, n);
 	a->without_pose++;
 	return n;
@@ -151,7 +151,7 @@ static int send_frame(struct app *a)
 	return outlet_send(&a->frames, slot, sim_builder_size(&b), NULL);
 }
 
-static int turn(struct app *a, const struct sim_slot *objects)
+static int turn(struct app *a, const struct sim_message *objects)
 {
 	size_t n_boxes = look(a, objects), max = scan_points_max(a->scan), cap = sim_point_cloud_size(max);
 	struct sim_builder b;
@@ -161,7 +161,7 @@ static int turn(struct app *a, const struct sim_slot *objects)
 
 	if (r < 0)
 		return r;
-	slot->stamp_sim_ns = objects->stamp_sim_ns;
+	slot->stamp_sim_ns = objects->header.stamp_sim_ns;
 	points = sim_point_cloud_begin(sim_slot_body_mut(slot), cap, (uint32_t)max, &b);
 	if (!points)
 		return outlet_send(&a->clouds, slot, 0, NULL);
@@ -169,29 +169,30 @@ static int turn(struct app *a, const struct sim_slot *objects)
 	return outlet_send(&a->clouds, slot, sim_builder_size(&b), a->token);
 }
 
-static void on_objects(struct app *a, const struct sim_slot *slot)
+static void on_objects(struct app *a, const struct sim_message *msg)
 {
 	/* The instant that counts is the one of the objects, not the one at which we got round to them. */
-	struct sim_clock_sample at = { .sim_ns = slot->stamp_sim_ns, .clock_generation = slot->clock_generation };
+	struct sim_clock_sample at = { .sim_ns = msg->header.stamp_sim_ns,
+				       .clock_generation = msg->header.clock_generation };
 
 	if (!sim_gate_due(&a->gate, &at))
 		return;
 	if (a->looks++ % FRAME_EVERY == 0)
 		(void)send_frame(a); /* it comes again */
-	outlet_count(&a->clouds, turn(a, slot));
+	outlet_count(&a->clouds, turn(a, msg));
 }
 
 /* The newest look counts; older ones that have piled up are skipped. */
 static void drain(struct app *a)
 {
-	const struct sim_slot *slot, *newest = NULL;
+	const struct sim_message *msg, *newest = NULL;
 
-	while (sim_take(a->objects, &slot) == 0) {
+	while (sim_take(a->objects, &msg) == 0) {
 		if (newest) {
 			a->skipped++;
 			(void)sim_release(a->objects, newest);
 		}
-		newest = slot;
+		newest = msg;
 	}
 	if (!newest)
 		return;

@@ -118,21 +118,21 @@ static void on_show(void *ctx, const struct scene *s, int64_t sim_ns)
 
 static void hear(struct link *l)
 {
-	const struct sim_slot *slot;
+	const struct sim_message *msg;
 
-	while (sim_take(l->odometry, &slot) == 0) {
-		const struct sim_GpsOdometry *m = sim_GpsOdometry_from(sim_slot_body(slot), slot->body_size);
+	while (sim_take(l->odometry, &msg) == 0) {
+		const struct sim_GpsOdometry *m = sim_GpsOdometry_from(msg->body, msg->body_size);
 
 		if (m)
-			(void)vehicle_odometry(&l->vehicle, m, slot->stamp_sim_ns, slot->clock_generation);
-		(void)sim_release(l->odometry, slot);
+			(void)vehicle_odometry(&l->vehicle, m, msg->header.stamp_sim_ns, msg->header.clock_generation);
+		(void)sim_release(l->odometry, msg);
 	}
-	while (sim_take(l->can_bus, &slot) == 0) {
-		const struct sim_CanBus *m = sim_CanBus_from(sim_slot_body(slot), slot->body_size);
+	while (sim_take(l->can_bus, &msg) == 0) {
+		const struct sim_CanBus *m = sim_CanBus_from(msg->body, msg->body_size);
 
 		if (m)
-			(void)vehicle_can_bus(&l->vehicle, m, slot->stamp_sim_ns, slot->clock_generation);
-		(void)sim_release(l->can_bus, slot);
+			(void)vehicle_can_bus(&l->vehicle, m, msg->header.stamp_sim_ns, msg->header.clock_generation);
+		(void)sim_release(l->can_bus, msg);
 	}
 }
 

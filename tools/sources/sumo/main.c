@@ -82,14 +82,14 @@ struct app {
 /* Take in all orders that have come. */
 static void hear(struct app *a, int64_t now_sim_ns)
 {
-	const struct sim_slot *slot;
+	const struct sim_message *msg;
 
-	while (a->orders && sim_take(a->orders, &slot) == 0) {
-		const struct sim_VehicleControl *m = sim_VehicleControl_from(sim_slot_body(slot), slot->body_size);
+	while (a->orders && sim_take(a->orders, &msg) == 0) {
+		const struct sim_VehicleControl *m = sim_VehicleControl_from(msg->body, msg->body_size);
 
 		if (m && control_take(&a->control, m, &a->ego.p, now_sim_ns) < 0 && a->control.refused == 1)
 			log_warn("%s: a message has values that are no numbers, ignoring it", a->args.control);
-		(void)sim_release(a->orders, slot);
+		(void)sim_release(a->orders, msg);
 	}
 }
 
