@@ -36,8 +36,18 @@ BASEFLAGS := -g -fPIC -fvisibility=hidden -fno-common -pthread -D_GNU_SOURCE \
 	-DSIM_VERSION='"$(VERSION)"' $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer,)
 CFLAGS  ?=
 LDFLAGS ?=
-ALL_CFLAGS  = $(WARN) $(BASEFLAGS) $(OPT) $(CFLAGS)
-ALL_LDFLAGS = -pthread -Wl,-z,now $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
+# _FORTIFY_SOURCE needs optimisation, and some distributions' compilers define it themselves, perhaps higher
+macros  := $(shell $(CC) $(OPT) $(CFLAGS) -dM -E -x c /dev/null | grep -oE '__OPTIMIZE__|_FORTIFY_SOURCE|__x86_64__')
+FORTIFY := $(if $(filter __OPTIMIZE__,$(macros)),$(if $(filter _FORTIFY_SOURCE,$(macros))$(SAN),,-D_FORTIFY_SOURCE=2))
+HARDEN  := -fstack-protector-strong $(FORTIFY) $(if $(filter __x86_64__,$(macros)),-fcf-protection)
+HARDEN_LINK := -Wl,-z,relro,-z,now
+ALL_CFLAGS  = $(WARN) $(BASEFLAGS) $(HARDEN) $(OPT) $(CFLAGS)
+ALL_LDFLAGS = -pthread $(HARDEN_LINK) $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
+# Objects are made again when what they are compiled with has changed.
+compiled_with := $(strip $(CC) $(filter-out -Werror,$(ALL_CFLAGS)))
+ifneq ($(file <$(B)/flags),$(compiled_with))
+$(shell mkdir -p $(B))$(file >$(B)/flags,$(compiled_with))
+endif
 
 # Include paths enforce the arrows: INC_<folder> of the longest matching prefix of up to three words.
 split = $(subst /, ,$(1))
@@ -71,7 +81,7 @@ MANUALS := $(foreach p,$(sort $(shell find config daemon libclient schemas tools
 
 all: $(LIBS) $(PROGRAMS) $(INTERNAL) $(EXAMPLES) $(MANUALS)
 
-$(B)/obj/%.o: %.c | $(GENERATED)
+$(B)/obj/%.o: %.c $(B)/flags | $(GENERATED)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(call inc_of,$<) $(call flags_of,$<) -MMD -MP -c $< -o $@
 
@@ -83,7 +93,7 @@ $(B)/lib/%.a:
 # program: $(B)/bin/x: objects and archives as prerequisites, LINK_<name> the libraries
 $(B)/bin/% $(B)/test/% $(B)/examples/%:
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LINK_$(@F)) $(LINK_$(patsubst $(B)/%/,%,$(dir $@))) -lm
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -pie -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LINK_$(@F)) $(LINK_$(patsubst $(B)/%/,%,$(dir $@))) -lm
 
 # manual pages stand beside their program, in scdoc
 define manual

@@ -38,11 +38,11 @@ subst_paths = sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@BINDIR@|$(BINDIR)|g' -e 's|
 # simd knows where its configuration and its plug-ins are installed. So the one to install is linked apart: the build tree's
 # stays as it is, whatever prefix is installed to.
 INSTALLED := $(B)/installed/$(firstword $(shell echo '$(CONFDIR) $(PLUGINDIR)' | cksum))
-$(INSTALLED)/main.o: daemon/main.c | $(GENERATED)
+$(INSTALLED)/main.o: daemon/main.c $(B)/flags | $(GENERATED)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(call inc_of,$<) -DSIMD_CONFDIR='"$(CONFDIR)"' -DSIMD_PLUGINDIR='"$(PLUGINDIR)"' -MMD -MP -c $< -o $@
 $(INSTALLED)/simd: $(INSTALLED)/main.o $(SIMD_PARTS)
-	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LINK_simd)
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -pie -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LINK_simd)
 all: $(INSTALLED)/simd
 -include $(INSTALLED)/main.d
 

@@ -12,7 +12,7 @@
 
 JOBS ?= $(shell nproc)
 RUN  := $(B)/test/run
-CHECKS += $(addprefix tools/dev/check-,format text readme headers arrows symbols man install build)
+CHECKS += $(addprefix tools/dev/check-,format text readme headers arrows symbols man install build hardening)
 
 # What a level runs: unit = what needs one process tree and no RouDi; fault = kill runs; soak = these and what can be made
 # long; else all but kill runs.

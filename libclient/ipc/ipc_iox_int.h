@@ -24,7 +24,7 @@
  */
 struct iox_guard {
 	_Atomic uintptr_t owner; /* pthread_self() of the thread inside, 0 none */
-	void *env[5];            /* of __builtin_setjmp: three words, no signal mask, half the cost of setjmp */
+	void *env[5];            /* of __builtin_setjmp: four words at most, no signal mask, half the cost of setjmp */
 	struct iox_guard *next;  /* guards, newest first */
 };
 

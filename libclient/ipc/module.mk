@@ -10,8 +10,8 @@ $(B)/lib/libipc.a: $(IPC_SRC:%.c=$(B)/obj/libclient/ipc/%.o)
 IOX_SRC := ipc_iox.c ipc_iox_hooks.c ipc_iox_attach.c ipc_iox_seg.c
 IOX_OBJ := $(IOX_SRC:%.c=$(B)/obj/libclient/ipc/%.o)
 # glibc's FILE, the thread pointer and a jump out of iceoryx: gcc and clang alike, but never a sanitizer.
-IOX_CFLAGS := $(WARN) -g -fPIC -fvisibility=hidden -fno-common -pthread -D_GNU_SOURCE -Ilibclient/ipc -Ilibclient/include
-$(IOX_OBJ): $(B)/obj/libclient/ipc/%.o: libclient/ipc/%.c
+IOX_CFLAGS := $(WARN) $(HARDEN) -g -fPIC -fvisibility=hidden -fno-common -pthread -D_GNU_SOURCE -Ilibclient/ipc -Ilibclient/include
+$(IOX_OBJ): $(B)/obj/libclient/ipc/%.o: libclient/ipc/%.c $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(IOX_CFLAGS) -isystem /usr/include/iceoryx/v2.0.3 $(OPT) -MMD -MP -c $< -o $@
 
@@ -21,4 +21,4 @@ LIBS += $(B)/lib/simd/ipc_iox.so
 endif
 $(B)/lib/simd/ipc_iox.so: $(IOX_OBJ)
 	@mkdir -p $(@D)
-	$(CC) -shared -pthread -Wl,-z,now,-z,defs -Wl,-soname,ipc_iox.so -o $@ $^ -liceoryx_binding_c -liceoryx_hoofs
+	$(CC) -shared -pthread $(HARDEN_LINK) -Wl,-z,defs -Wl,-soname,ipc_iox.so -o $@ $^ -liceoryx_binding_c -liceoryx_hoofs
