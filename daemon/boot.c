@@ -34,6 +34,7 @@
 LOG_TOPIC("simd");
 
 #define RING_LINES 4096
+#define OWN_FILES  1024 /* of simd itself: RouDi, lanes and processes of bridges, ended clients whose process lives */
 #define TUNABLE    "glibc.rtld.nns=16"
 
 /* ---- configuration ---- */
@@ -222,6 +223,33 @@ void boot_log_end(struct boot *b)
 	log_ring_destroy(b->ring);
 }
 
+/* A client takes its completion socket and pidfd, and in each rig that it publishes in a socket and a doorbell. */
+static unsigned long files_need(const struct conf *c)
+{
+	struct conf_view root = conf_root(c);
+	size_t rigs = conf_count(root, "rigs");
+
+	return OWN_FILES + (unsigned long)(conf_int(root, "limits.connections") +
+					   conf_int(root, "limits.clients") * (int64_t)(2 + 2 * (rigs ? rigs : 1)));
+}
+
+int boot_files(struct boot *b)
+{
+	unsigned long need = files_need(b->conf);
+	int r = fd_limit_raise(need, &b->files);
+
+	if (r == 1)
+		log_warn("only %llu descriptors may be open where the limits of the configuration need %lu: raise the hard "
+			 "limit (ulimit -Hn, LimitNOFILE=), or lower limits.connections and limits.clients",
+			 (unsigned long long)b->files.rlim_max, need);
+	return r < 0 ? r : 0;
+}
+
+void boot_files_end(struct boot *b)
+{
+	(void)setrlimit(RLIMIT_NOFILE, &b->files); /* for boot_again() */
+}
+
 int boot_loops(struct boot *b)
 {
 	int r = exec_threads_create(&b->x);
@@ -364,6 +392,7 @@ int boot_supervisor(struct boot *b)
 		.bin_dir = b->bin_dir,
 		.id = b->id,
 		.ops = &spawn_real,
+		.ops_user = &b->files,
 		.ready = on_ready,
 		.closing = on_closing,
 		.stopped = on_stopped,

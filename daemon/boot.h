@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 struct conf;
 struct control;
@@ -51,6 +52,7 @@ struct boot {
 	int ready_result;  /* of the first generation of the data plane */
 	unsigned mistakes; /* in the configuration, that were reported */
 	bool dataplane_ready, signalled, reexec;
+	struct rlimit files; /* RLIMIT_NOFILE as it was */
 };
 
 int boot_show_config(struct boot *b);
@@ -61,6 +63,9 @@ int boot_config(struct boot *b);
 void boot_config_end(struct boot *b);
 /* Re-executes simd once with room for more attachments. */
 int boot_tunables(struct boot *b);
+/* Room for the descriptors that the configured limits may take. */
+int boot_files(struct boot *b);
+void boot_files_end(struct boot *b);
 int boot_log(struct boot *b);
 void boot_log_end(struct boot *b);
 int boot_loops(struct boot *b);

@@ -56,6 +56,7 @@ static const struct {
 	{ "configuration", boot_config, boot_config_end },
 	{ "tunables", boot_tunables, NULL },
 	{ "log", boot_log, boot_log_end },
+	{ "descriptors", boot_files, boot_files_end },
 	{ "event loops", boot_loops, boot_loops_end },
 	{ "signals", boot_signals, boot_signals_end },
 	{ "runtime directory", boot_runtime, boot_runtime_end },

@@ -53,7 +53,11 @@ static const struct conf_key pool_keys[] = {
 
 static const struct conf_key limit_keys[] = {
 	INT("clients", 250, 1, 280, "Sessions at a time."),
-	INT("connections", 600, 1, 4096, "Control connections at a time, tools included."),
+	INT("connections", 600, 1, 4096,
+	    "Control connections at a time, tools included. The last 16 are kept for root and simd's own user, 4 of them for "
+	    "root."),
+	INT("connections_per_user", 400, 1, 4096, "Of one user; root and simd's own user have no such bound."),
+	INT("connections_per_process", 64, 1, 4096, "Of one process."),
 	INT("channels", 1000, 1, 1023, "Channels."),
 	INT("publishers", 490, 1, 500, "Publishers of all clients; iceoryx has room for 506."),
 	INT("subscribers", 1000, 1, 1000, "Subscribers of all clients and of simd; iceoryx has room for 1024."),
@@ -64,6 +68,8 @@ static const struct conf_key limit_keys[] = {
 	INT("message_kib", 256, 16, 16384, "Size of one control message."),
 	INT("output_kib", 2048, 64, 65536,
 	    "Unread output of one control connection; a reader that falls behind further is cut off."),
+	INT("output_total_kib", 16384, 64, 1048576,
+	    "Memory of the unread output of all control connections; above it the one farthest behind is cut off."),
 	{ 0 }
 };
 

@@ -17,6 +17,7 @@
 #include "jsonx.h"
 #include "log.h"
 #include "mem.h"
+#include "timeutil.h"
 #include "wire/pages.h"
 
 #include <errno.h>
@@ -25,6 +26,10 @@
 #include <unistd.h>
 
 LOG_TOPIC("control");
+
+/* Bounds without a key: a human who types into a socket keeps them. */
+#define SILENT_DUR_NS     (60 * NS_PER_S) /* without a session and a call; a message from its first byte to its last */
+#define LAST_WORDS_DUR_NS (5 * NS_PER_S)  /* for reading why */
 
 #define INTERFACE    "io.simd.Control"
 #define ERROR_FAILED INTERFACE ".Failed"
@@ -100,6 +105,7 @@ static void check_queued(struct conn *c, int r)
 {
 	if (r < 0)
 		mark_broken(c, r == -ENOBUFS ? "it does not read its replies" : err_why());
+	conn_make_room(c->c);
 }
 
 static void send_failure(struct conn *c, int r)
@@ -177,7 +183,7 @@ static void on_message(struct conn *c, const struct varlink_msg *msg)
 
 static void run_calls(struct conn *c)
 {
-	while (!c->broken && !c->parked) {
+	while (!c->broken && !c->behind && !c->parked) {
 		struct varlink_msg msg = { 0 };
 		int r = varlink_next(c->v, &msg);
 
@@ -187,6 +193,7 @@ static void run_calls(struct conn *c)
 			mark_broken(c, err_why());
 			return;
 		}
+		c->since_mono_ns = exec_now(c->s->x);
 		on_message(c, &msg);
 		varlink_msg_finish(&msg);
 	}
@@ -250,7 +257,92 @@ void call_answer(struct parked *p, int r, json_t *reply)
 	if (!c)
 		return;
 	c->parked = NULL;
+	c->since_mono_ns = exec_now(c->s->x);
 	run_calls(c);
+	settle(c);
+}
+
+/* ---- those that do not read, or do not speak ---- */
+
+/* Ends from its own timer: this may be inside another connection's callback, or a broadcast. */
+static void fall_behind(struct conn *c)
+{
+	unsigned n = varlink_drop_output(c->v, c->behind);
+
+	if (c->behind) { /* a message was begun, and the rest of it is too much as well */
+		c->broken = true;
+	} else {
+		c->behind = true;
+		c->since_mono_ns = exec_now(c->s->x);
+		err_set(-ENOBUFS, "simd dropped %u messages for this connection, which does not read them", n);
+		if (varlink_queue_failure(c->v, ERROR_FAILED, -ENOBUFS, err_why()) < 0)
+			c->broken = true;
+	}
+	exec_timer_at(&c->due, exec_now(c->s->x));
+}
+
+void conn_make_room(struct control *ctl)
+{
+	while (ctl->queued > ctl->max_queued) {
+		struct conn *c, *last = NULL;
+
+		list_for_each(c, &ctl->conns, link)
+			if (!last || varlink_queued(c->v) > varlink_queued(last->v))
+				last = c;
+		if (!last)
+			return;
+		log_limited(&ctl->cut_off, exec_now(ctl->s->x), LOG_LEVEL_WARN,
+			    "%zu KiB wait for control connections: pid %d, which reads least, is cut off",
+			    ctl->queued / 1024, (int)last->cred.pid);
+		fall_behind(last);
+	}
+}
+
+void conn_send_event(struct conn *c, json_t *params, const struct varlink_text *text)
+{
+	int r;
+
+	if (c->broken || c->behind)
+		return;
+	r = varlink_queue_event(c->v, json_incref(params), text);
+	if (r == -ENOBUFS)
+		fall_behind(c);
+	else if (r < 0 || exec_io_mod(&c->io, (c->parked ? 0 : EPOLLIN) | EPOLLOUT) < 0)
+		mark_broken(c, err_why());
+	if (c->broken)
+		exec_timer_at(&c->due, exec_now(c->s->x));
+	conn_make_room(c->c);
+}
+
+/* When it is cut off unless something happens. INT64_MAX: it may be silent. */
+static int64_t patience(const struct conn *c)
+{
+	if (c->behind)
+		return c->since_mono_ns + LAST_WORDS_DUR_NS;
+	if (c->parked || (!varlink_is_half(c->v) && (c->cl || c->listening)))
+		return INT64_MAX;
+	return c->since_mono_ns + SILENT_DUR_NS;
+}
+
+static void on_due(void *arg)
+{
+	struct conn *c = (struct conn *)arg;
+	int64_t until = patience(c), now = exec_now(c->s->x);
+
+	if (!c->broken && !c->behind && until <= now) {
+		int r = err_set(
+			-ETIMEDOUT,
+			varlink_is_half(c->v)
+				? "simd waited %lld s for the rest of a message (its end is a NUL byte)"
+				: "simd waited %lld s for a call; a connection without a session is not kept longer",
+			(long long)(SILENT_DUR_NS / NS_PER_S));
+
+		send_failure(c, r);
+		conn_flush(c);
+		mark_broken(c, err_why());
+	} else if (c->behind && until <= now) {
+		c->broken = true;
+	}
 	settle(c);
 }
 
@@ -267,14 +359,24 @@ void conn_flush(struct conn *c)
 /* After every callback: send, choose what to wait for, close what is broken. */
 static void settle(struct conn *c)
 {
+	int64_t until;
 	uint32_t events = 0;
 
 	conn_flush(c);
-	if (c->broken) {
+	if (c->broken || (c->behind && !varlink_has_output(c->v))) {
 		conn_destroy(c);
 		return;
 	}
-	if (!c->parked)
+	if (c->behind && c->cl) { /* nobody it could still be heard by */
+		event_unlisten(&c->listener);
+		session_end(c->cl);
+	}
+	until = patience(c);
+	if (until == INT64_MAX)
+		exec_timer_cancel(&c->due);
+	else if (!exec_timer_armed(&c->due) || c->behind)
+		exec_timer_at(&c->due, until);
+	if (!c->parked && !c->behind)
 		events |= EPOLLIN;
 	if (varlink_has_output(c->v))
 		events |= EPOLLOUT;
@@ -292,7 +394,9 @@ static void on_io(void *arg, uint32_t events)
 		conn_destroy(c);
 		return;
 	}
-	if (events & EPOLLIN && !c->parked) {
+	if (events & EPOLLIN && !c->parked && !c->behind) {
+		if (!varlink_is_half(c->v))
+			c->since_mono_ns = exec_now(c->s->x);
 		r = varlink_read(c->v, c->fd);
 		run_calls(c);
 		if (r == -ECONNRESET) {
@@ -307,7 +411,7 @@ static void on_io(void *arg, uint32_t events)
 
 /* ---- create, destroy ---- */
 
-int conn_create(struct control *ctl, int fd, struct conn **ret)
+int conn_create(struct control *ctl, int fd, const struct ucred *cred, struct conn **ret)
 {
 	struct conn *c = MEM_NEW(struct conn);
 	int r;
@@ -319,10 +423,11 @@ int conn_create(struct control *ctl, int fd, struct conn **ret)
 	c->c = ctl;
 	c->s = ctl->s;
 	c->fd = fd;
+	c->cred = *cred;
+	c->since_mono_ns = exec_now(c->s->x);
 	list_init(&c->link);
+	exec_timer_init(&c->due, c->s->x, on_due, c);
 	r = fd_set_nonblock(fd, true);
-	if (r == 0)
-		r = fd_peer_cred(fd, &c->cred);
 	if (r == 0)
 		r = varlink_create(&ctl->limits, &c->v);
 	if (r == 0)
@@ -335,12 +440,14 @@ int conn_create(struct control *ctl, int fd, struct conn **ret)
 	}
 	list_append(&ctl->conns, &c->link);
 	ctl->n_conns++;
+	exec_timer_at(&c->due, patience(c));
 	*ret = c;
 	return 0;
 }
 
 void conn_destroy(struct conn *c)
 {
+	exec_timer_cancel(&c->due);
 	exec_io_del(&c->io);
 	event_unlisten(&c->listener);
 	service_caller_disconnected(&c->caller);

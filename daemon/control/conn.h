@@ -28,8 +28,9 @@ struct control {
 	int fd; /* listening; -1 */
 	struct exec_io io;
 	struct list conns; /* conn::link */
-	uint32_t n_conns, max_conns;
+	uint32_t n_conns, max_conns, max_of_user, max_of_process;
 	struct varlink_limits limits;
+	size_t queued, max_queued;         /* memory of all that waits for peers who do not read */
 	struct exec_timer again;           /* accepting rests until then: no descriptors are left */
 	struct log_limit refused, cut_off; /* a hostile peer must not fill the log */
 };
@@ -56,7 +57,13 @@ struct conn {
 	struct parked *parked; /* a call that waits for its answer; NULL: none */
 	bool listening;        /* has an Events stream */
 	bool broken;           /* to be closed at the end of the callback */
+	bool behind;           /* what waited for it was dropped: it hears that, and is closed */
+	struct exec_timer due; /* looks after one that is silent, or broken from inside another's callback */
+	int64_t since_mono_ns; /* of its last call, or of the first byte of the one that is coming */
 };
+
+/* What waits for all peers together is too much: whoever is farthest behind goes. */
+void conn_make_room(struct control *ctl);
 
 /* Say why, as the answer to whatever it asks first, and close it. Takes fd. */
 void conn_refuse(int fd, int r, const char *why);
@@ -163,7 +170,9 @@ int call_parked(struct call *call, int r);
 void call_answer(struct parked *p, int r, json_t *reply);
 
 void conn_destroy(struct conn *c);
-int conn_create(struct control *ctl, int fd, struct conn **ret);
+int conn_create(struct control *ctl, int fd, const struct ucred *cred, struct conn **ret);
+/* A reply of its Events stream. From inside other connections' methods too: it is only queued. Borrows both. */
+void conn_send_event(struct conn *c, json_t *params, const struct varlink_text *text);
 /* Write what is queued; marks the connection broken when that fails. */
 void conn_flush(struct conn *c);
 

@@ -15,6 +15,7 @@
 #include <grp.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,6 +24,9 @@ LOG_TOPIC("control");
 #define ACCEPT_BATCH 16
 #define AGAIN_DUR_NS (100 * NS_PER_MS) /* rest when no descriptor is left: the socket stays readable meanwhile */
 #define LIMIT_PER_S  LOG_LIMIT(NS_PER_S, 5)
+#define KEPT_MAX     16 /* connections that are kept for root and simd's own user */
+#define KEPT_ROOT    4  /* of them, for root */
+#define KEPT_FILES   64
 
 static void on_again(void *arg);
 
@@ -35,6 +39,11 @@ int control_create(struct simd *s, struct control **ret)
 	c->s = s;
 	c->fd = -1;
 	c->max_conns = (uint32_t)conf_int(s->root, "limits.connections");
+	c->max_of_user = (uint32_t)conf_int(s->root, "limits.connections_per_user");
+	c->max_of_process = (uint32_t)conf_int(s->root, "limits.connections_per_process");
+	c->max_queued = (size_t)conf_int(s->root, "limits.output_total_kib") * 1024;
+	c->limits.queued = &c->queued;
+	c->limits.no_fds = true; /* no method takes any */
 	c->limits.message_max = (size_t)conf_int(s->root, "limits.message_kib") * 1024;
 	c->limits.output_max = (size_t)conf_int(s->root, "limits.output_kib") * 1024;
 	list_init(&c->conns);
@@ -78,18 +87,71 @@ uint32_t control_connections(const struct control *c)
 	return c->n_conns;
 }
 
+/* So that whoever may end simd reaches it, whatever others hold. */
+static uint32_t room_for(const struct control *c, uid_t uid)
+{
+	uint32_t kept = c->max_conns / 8 < KEPT_MAX ? c->max_conns / 8 : KEPT_MAX;
+
+	return c->max_conns - (uid == 0 ? 0 : uid == geteuid() ? kept * KEPT_ROOT / KEPT_MAX : kept);
+}
+
+static int admit(const struct control *c, const struct ucred *cred)
+{
+	uint32_t of_user = 0, of_process = 0;
+	const struct conn *k;
+
+	list_for_each(k, &c->conns, link) {
+		of_user += k->cred.uid == cred->uid;
+		of_process += k->cred.pid == cred->pid;
+	}
+	if (c->n_conns >= room_for(c, cred->uid))
+		return err_set(-EMFILE, "%u control connections are open, limits.connections allows no more",
+			       c->n_conns);
+	if (of_process >= c->max_of_process)
+		return err_set(-EMFILE,
+			       "process %d has %u control connections, limits.connections_per_process allows no more",
+			       (int)cred->pid, of_process);
+	if (of_user >= c->max_of_user && cred->uid != 0 && cred->uid != geteuid())
+		return err_set(-EMFILE,
+			       "user %u has %u control connections, limits.connections_per_user allows no more",
+			       cred->uid, of_user);
+	return 0;
+}
+
+/* simd's own work needs descriptors as well, and the lowest free number is the next one. */
+static int check_files(int fd)
+{
+	struct rlimit files;
+	rlim_t kept;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur == RLIM_INFINITY)
+		return 0;
+	kept = files.rlim_cur / 4 < KEPT_FILES ? files.rlim_cur / 4 : KEPT_FILES;
+	if ((rlim_t)fd < files.rlim_cur - kept)
+		return 0;
+	return err_set(-EMFILE,
+		       "fewer than %llu of simd's descriptors are left (ulimit -n %llu), and these it needs itself",
+		       (unsigned long long)kept, (unsigned long long)files.rlim_cur);
+}
+
 int control_serve(struct control *c, int fd)
 {
+	struct ucred cred;
 	struct conn *k;
+	int r = fd_peer_cred(fd, &cred);
 
-	if (c->n_conns >= c->max_conns) {
-		int r = err_set(-EMFILE, "%u control connections are open, limits.connections allows no more",
-				c->n_conns);
-
+	if (r < 0) {
+		fd_close(fd);
+		return r;
+	}
+	r = check_files(fd);
+	if (r == 0)
+		r = admit(c, &cred);
+	if (r < 0) {
 		conn_refuse(fd, r, err_why());
 		return r;
 	}
-	return conn_create(c, fd, &k);
+	return conn_create(c, fd, &cred, &k);
 }
 
 static void on_again(void *arg)

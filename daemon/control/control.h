@@ -25,7 +25,7 @@ int control_listen(struct control *c, const char *path);
 /* No new connections; those there go on. */
 void control_close(struct control *c);
 
-/* Serve one connected stream socket; takes fd, also on failure. -EMFILE limits.connections. */
+/* Serve one connected stream socket; takes fd, also on failure. -EMFILE limits.connections, ..._per_user, ..._per_process. */
 int control_serve(struct control *c, int fd);
 
 uint32_t control_connections(const struct control *c);

@@ -17,8 +17,6 @@
 
 #include <errno.h>
 #include <sim/step.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
 
 #define VERSION_MAX 64
 
@@ -135,20 +133,9 @@ static int method_close_token(struct call *call)
 
 /* ---- Events ---- */
 
-/* From inside other connections' methods: only queue, and let this connection's own callback send or end it. */
 static void send_event(void *arg, json_t *params, const struct varlink_text *text)
 {
-	struct conn *c = (struct conn *)arg;
-
-	if (c->broken)
-		return;
-	if (varlink_queue_event(c->v, json_incref(params), text) < 0) {
-		c->broken = true;
-		shutdown(c->fd, SHUT_RDWR);
-		return;
-	}
-	if (exec_io_mod(&c->io, (c->parked ? 0 : EPOLLIN) | EPOLLOUT) < 0)
-		c->broken = true;
+	conn_send_event((struct conn *)arg, params, text);
 }
 
 static int method_events(struct call *call)

@@ -16,13 +16,16 @@
 struct simd;
 
 #define REAPER_APP_MAX 112
+#define REAPER_APPS    16 /* of one process; iceoryx lets it attach 15 times */
+#define REAPERS_MAX    512
 
 /* Of a client whose session has ended. */
 struct remains {
 	char app[REAPER_APP_MAX]; /* its name in the data plane */
 	uint32_t generation;      /* in which it has its ports */
 	pid_t pid;
-	bool unclean; /* it has not said Goodbye: a thread of it may have been anywhere inside the data plane */
+	bool attached; /* it has said so; else that is its name if it has */
+	bool unclean;  /* it has not said Goodbye: a thread of it may have been anywhere inside the data plane */
 	uint32_t n_channels;
 	uint32_t channels[]; /* numbers of those that it published on then */
 };
@@ -33,6 +36,9 @@ typedef void (*reaper_fn)(struct simd *s, const struct remains *m);
 /*
  * Free its ports and slots once the process has exited, and then call freed. m: takes, mem_free(). Where that cannot be, or
  * the generation has ended before, freed is not called.
+ *
+ * A process is watched once, however many sessions of it have ended, for REAPER_APPS of them; REAPERS_MAX processes are. Room is
+ * made by forgetting what another end of the same name has made needless, and then those that never attached.
  */
 void reaper_watch(struct simd *s, struct remains *m, reaper_fn freed);
 /* simd_ops::free_app of that application has ended. */

@@ -217,6 +217,7 @@ static struct remains *remains_of(const struct client *cl)
 	m->pid = cl->pid;
 	m->generation = cl->iox_generation;
 	m->unclean = !cl->leaving;
+	m->attached = cl->runtime_name[0];
 	list_for_each(p, &cl->publishers, in_client)
 		m->channels[m->n_channels++] = p->ch->id;
 	return m;
@@ -232,7 +233,7 @@ static void watch_remains(struct client *cl)
 {
 	struct remains *m;
 
-	if (cl->role == CLIENT_TOOL)
+	if (cl->role == CLIENT_TOOL || (cl->leaving && !cl->runtime_name[0]))
 		return;
 	m = remains_of(cl);
 	if (m)

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -33,6 +34,7 @@ struct prepared {
 	int out;          /* child's stdout and stderr */
 	int status[2];    /* errno of a failed exec */
 	pid_t parent;
+	const struct rlimit *files; /* NULL: as ours */
 };
 
 /* ---- before the fork ---- */
@@ -169,6 +171,8 @@ _Noreturn static void child(const struct spawn *s, const struct prepared *p)
 		if (getppid() != p->parent) /* it died before we asked */
 			_exit(1);
 	}
+	if (p->files)
+		(void)setrlimit(RLIMIT_NOFILE, p->files);
 	dup2(null, STDIN_FILENO);
 	dup2(p->out, STDOUT_FILENO);
 	dup2(p->out, STDERR_FILENO);
@@ -227,11 +231,10 @@ static int fork_child(const struct spawn *s, struct prepared *p, struct spawned 
 
 static int real_start(void *user, const struct spawn *s, struct spawned *ret)
 {
-	struct prepared p = { .out = -1 };
+	struct prepared p = { .out = -1, .files = (const struct rlimit *)user };
 	struct spawned done = { .pidfd = -1, .out_fd = -1 };
 	int r;
 
-	(void)user;
 	r = spawn_find(s->argv[0], NULL, &p.path);
 	if (r < 0)
 		return r;

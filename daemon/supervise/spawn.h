@@ -4,7 +4,8 @@
  * processes that do not exist.
  *
  * A child gets a session of its own (a Ctrl-C reaches simd alone, which stops children in order), default
- * signals, no descriptors of ours, and SIGTERM when simd dies, unless it is to outlive simd.
+ * signals, no descriptors of ours and the limit of them that simd itself was started with, and SIGTERM when simd dies,
+ * unless it is to outlive simd.
  *
  * Thread: simd-main, which must be the thread that runs as long as simd (the kernel ties the death signal
  *         to the thread that forked).
@@ -43,7 +44,7 @@ struct spawn_ops {
  */
 int spawn_find(const char *name, const char *beside, char **ret);
 
-/* The real ones; user is not used. */
+/* The real ones. user: const struct rlimit *, RLIMIT_NOFILE of the children; NULL: as ours. */
 extern const struct spawn_ops spawn_real;
 
 /* "exit code 3", "killed by signal 11 (Segmentation fault)". */

@@ -190,13 +190,28 @@ static unsigned collect(struct msghdr *h, int *fds, unsigned max, unsigned *n)
 	return excess;
 }
 
+/* What could not be taken over whole. The kernel fills our room, unless this process may open no more. */
+static int cut(int *fds, unsigned n_fds, unsigned max, unsigned excess)
+{
+	bool full = !max || excess || n_fds == FD_PASS_MAX;
+
+	while (n_fds)
+		fd_close(fds[--n_fds]);
+	if (!max)
+		return err_set(-E2BIG, "the peer sent descriptors; none are taken here");
+	if (full)
+		return err_set(-E2BIG, "the peer sent more than %u descriptors at once", max);
+	return err_set(-EMFILE, "descriptors from the peer are lost: this process may open no more (ulimit -n)");
+}
+
 ssize_t fd_recv(int sock, void *buf, size_t len, int *fds, unsigned max_fds, unsigned *ret_n_fds, int flags)
 {
 	struct iovec iov = { .iov_base = buf, .iov_len = len };
 	union control ctl;
-	struct msghdr h = {
-		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = ctl.buf, .msg_controllen = sizeof(ctl.buf)
-	};
+	struct msghdr h = { .msg_iov = &iov,
+			    .msg_iovlen = 1,
+			    .msg_control = max_fds ? ctl.buf : NULL,
+			    .msg_controllen = max_fds ? sizeof(ctl.buf) : 0 };
 	unsigned n_fds = 0, excess;
 	ssize_t n;
 
@@ -207,13 +222,27 @@ ssize_t fd_recv(int sock, void *buf, size_t len, int *fds, unsigned max_fds, uns
 	if (n < 0)
 		return errno == EAGAIN ? -EAGAIN : err_sys(-errno, "receiving from the peer");
 	excess = collect(&h, fds, max_fds, &n_fds);
-	if (excess || h.msg_flags & MSG_CTRUNC) {
-		while (n_fds)
-			fd_close(fds[--n_fds]);
-		return err_set(-E2BIG, "the peer sent more than %u descriptors at once", max_fds);
-	}
+	if (excess || h.msg_flags & MSG_CTRUNC)
+		return cut(fds, n_fds, max_fds, excess);
 	*ret_n_fds = n_fds;
 	return n;
+}
+
+/* ---- how many ---- */
+
+int fd_limit_raise(unsigned long need, struct rlimit *ret_old)
+{
+	struct rlimit old, now;
+
+	if (getrlimit(RLIMIT_NOFILE, &old) < 0)
+		return err_sys(-errno, "the limit of open descriptors");
+	now = old;
+	if (now.rlim_cur < need)
+		now.rlim_cur = need < now.rlim_max ? need : now.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &now) < 0)
+		return err_sys(-errno, "the limit of open descriptors");
+	*ret_old = old;
+	return now.rlim_cur < need;
 }
 
 int fd_wait(int fd, short events, int64_t timeout_dur_ns)

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 
@@ -60,13 +61,19 @@ ssize_t fd_send(int sock, const void *data, size_t len, const int *fds, unsigned
 
 /*
  * One recvmsg (MSG_CMSG_CLOEXEC added). Returns bytes, 0 at the end of the stream, -EAGAIN (no
- * sentence). Up to max_fds descriptors are returned, the caller closes them; more than that, or a
- * cut control part, is -E2BIG with everything closed. ret_n_fds is written on every return.
+ * sentence). Up to max_fds descriptors are returned, the caller closes them; more than that is -E2BIG with
+ * everything closed; -EMFILE: some are lost because this process may open no more. max_fds 0: the kernel drops them, they
+ * never are ours. ret_n_fds is written on every return.
  */
 ssize_t fd_recv(int sock, void *buf, size_t len, int *fds, unsigned max_fds, unsigned *ret_n_fds, int flags);
 
 /* Poll one descriptor. Returns 1 ready (or hung up), 0 time-out; timeout_dur_ns < 0: for ever. */
 int fd_wait(int fd, short events, int64_t timeout_dur_ns);
+
+/* ---- how many ---- */
+
+/* Raise the soft limit of open descriptors to need, as far as the hard one goes. 1: that is less; 0; negative. ret_old: before. */
+int fd_limit_raise(unsigned long need, struct rlimit *ret_old);
 
 /* ---- processes ---- */
 

@@ -37,7 +37,11 @@ struct varlink {
 
 	struct list out;
 	size_t out_bytes; /* queued and not sent */
+	size_t out_mem;   /* what the messages of `out` take */
+	size_t *queued;   /* of the owner, who sums that up over many; may be &unasked */
+	size_t unasked;
 	size_t message_max, output_max;
+	bool no_fds;
 };
 
 int varlink_create(const struct varlink_limits *limits, struct varlink **ret)
@@ -48,9 +52,20 @@ int varlink_create(const struct varlink_limits *limits, struct varlink **ret)
 		return err_nomem();
 	v->message_max = limits && limits->message_max ? limits->message_max : VARLINK_MESSAGE_MAX;
 	v->output_max = limits && limits->output_max ? limits->output_max : VARLINK_OUTPUT_MAX;
+	v->no_fds = limits && limits->no_fds;
+	v->queued = limits && limits->queued ? limits->queued : &v->unasked;
 	list_init(&v->out);
 	*ret = v;
 	return 0;
+}
+
+static void out_count(struct varlink *v, const struct out *o)
+{
+	size_t mem = sizeof(*o) + o->len;
+
+	v->out_bytes += o->len;
+	v->out_mem += mem;
+	*v->queued += mem;
 }
 
 static void out_drop(struct varlink *v, struct out *o)
@@ -58,18 +73,17 @@ static void out_drop(struct varlink *v, struct out *o)
 	for (unsigned i = 0; i < o->n_fds; i++)
 		fd_close(o->fds[i]);
 	v->out_bytes -= o->len - o->sent;
+	v->out_mem -= sizeof(*o) + o->len;
+	*v->queued -= sizeof(*o) + o->len;
 	list_remove(&o->link);
 	mem_free(o);
 }
 
 void varlink_destroy(struct varlink *v)
 {
-	struct out *o;
-
 	if (!v)
 		return;
-	while ((o = list_first(&v->out, struct out, link)))
-		out_drop(v, o);
+	varlink_drop_output(v, true);
 	for (unsigned i = 0; i < v->n_fds; i++)
 		fd_close(v->fds[i]);
 	mem_free(v->in);
@@ -80,10 +94,12 @@ void varlink_destroy(struct varlink *v)
 
 static int keep_fds(struct varlink *v, const int *fds, unsigned n)
 {
-	if (n > WAITING_FDS_MAX - v->n_fds) {
+	if (v->no_fds || n > WAITING_FDS_MAX - v->n_fds) {
 		for (unsigned i = 0; i < n; i++)
 			fd_close(fds[i]);
-		return v->broken = err_set(-EMSGSIZE, "the peer sent more descriptors than messages may carry");
+		return v->broken =
+			       err_set(-EMSGSIZE, v->no_fds ? "the peer sent descriptors; none are taken here"
+							    : "the peer sent more descriptors than messages may carry");
 	}
 	memcpy(v->fds + v->n_fds, fds, n * sizeof(*fds));
 	v->n_fds += n;
@@ -171,6 +187,21 @@ err:
 	return r;
 }
 
+/* Nothing waits: a silent connection keeps no buffer. */
+static void in_rest(struct varlink *v)
+{
+	if (v->taken < v->in_len)
+		return;
+	mem_free(v->in);
+	v->in = NULL;
+	v->in_len = v->in_cap = v->scanned = v->taken = 0;
+}
+
+bool varlink_is_half(const struct varlink *v)
+{
+	return v->in_len > v->taken;
+}
+
 int varlink_next(struct varlink *v, struct varlink_msg *ret)
 {
 	const char *start, *end;
@@ -182,6 +213,7 @@ int varlink_next(struct varlink *v, struct varlink_msg *ret)
 	end = memchr(v->in + v->scanned, '\0', v->in_len - v->scanned);
 	if (!end) {
 		v->scanned = v->in_len;
+		in_rest(v);
 		if (v->in_len - v->taken > v->message_max)
 			return v->broken = err_set(-EMSGSIZE, "the peer's message is longer than %zu bytes",
 						   v->message_max);
@@ -207,7 +239,7 @@ int varlink_read(struct varlink *v, int sock)
 	int fds[VARLINK_FDS_MAX];
 	char buf[READ_CHUNK];
 	unsigned n_fds;
-	ssize_t n = fd_recv(sock, buf, sizeof(buf), fds, VARLINK_FDS_MAX, &n_fds, MSG_DONTWAIT);
+	ssize_t n = fd_recv(sock, buf, sizeof(buf), fds, v->no_fds ? 0 : VARLINK_FDS_MAX, &n_fds, MSG_DONTWAIT);
 	int r;
 
 	if (n == -EAGAIN)
@@ -293,7 +325,7 @@ static int queue(struct varlink *v, json_t *json, const struct varlink_text *tex
 	if (r == 0 && text)
 		text_add(o->bytes + head, text);
 	o->len = n + 1;
-	v->out_bytes += o->len;
+	out_count(v, o);
 	if (r < 0) {
 		out_drop(v, o);
 		return r;
@@ -313,6 +345,25 @@ int varlink_queue(struct varlink *v, json_t *json, const struct varlink_text *te
 bool varlink_has_output(const struct varlink *v)
 {
 	return v->out_bytes > 0;
+}
+
+size_t varlink_queued(const struct varlink *v)
+{
+	return v->out_mem;
+}
+
+unsigned varlink_drop_output(struct varlink *v, bool all)
+{
+	struct out *o, *tmp;
+	unsigned n = 0;
+
+	list_for_each_safe(o, tmp, &v->out, link) {
+		if (o->sent && !all)
+			continue;
+		out_drop(v, o);
+		n++;
+	}
+	return n;
 }
 
 size_t varlink_output(const struct varlink *v, const void **ret_data, const int **ret_fds, unsigned *ret_n_fds)

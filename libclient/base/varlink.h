@@ -11,6 +11,9 @@
  * the message they belong to, so the count assigns them, however the kernel cut the reads. A message
  * that counts more than have come, or descriptors that no message claimed, end the connection.
  *
+ * A server whose methods take no descriptors says so (limits): the kernel drops them before they are ours, and their
+ * sender is broken.
+ *
  * Bounds: message size, messages waiting for output, descriptors, JSON depth: a peer cannot make us
  * keep more than the limits say. A broken peer gives -EBADMSG, and -EMSGSIZE when it exceeds them: close.
  *
@@ -36,6 +39,8 @@ struct varlink;
 struct varlink_limits {
 	size_t message_max; /* 0: VARLINK_MESSAGE_MAX */
 	size_t output_max;  /* 0: VARLINK_OUTPUT_MAX */
+	size_t *queued; /* memory that waits for output is added there and taken off, for a bound over many; NULL: nowhere */
+	bool no_fds; /* descriptors that come are refused */
 };
 
 int varlink_create(const struct varlink_limits *limits, struct varlink **ret); /* limits NULL: the defaults */
@@ -84,6 +89,9 @@ int varlink_feed(struct varlink *v, const void *data, size_t len, const int *fds
 /* 1: *ret is the next message, caller finishes it; 0: none complete yet; negative: broken peer. */
 int varlink_next(struct varlink *v, struct varlink_msg *ret);
 
+/* Bytes of a message have come, and not its end. Once varlink_next() has returned 0. */
+bool varlink_is_half(const struct varlink *v);
+
 /* One recvmsg from a socket into the machine. 1 something came, 0 nothing there now, -ECONNRESET end of stream, other: broken. */
 int varlink_read(struct varlink *v, int sock);
 
@@ -116,6 +124,9 @@ int varlink_queue_event(struct varlink *v, json_t *params,
 int varlink_queue_failure(struct varlink *v, const char *error, int r, const char *why);
 
 bool varlink_has_output(const struct varlink *v);
+size_t varlink_queued(const struct varlink *v); /* memory that waits for output */
+/* Forget the messages of which nothing was sent yet; all: also the one that was begun. How many. */
+unsigned varlink_drop_output(struct varlink *v, bool all);
 /* The next bytes to send and the descriptors that go with the first of them; borrowed. 0 bytes: nothing. */
 size_t varlink_output(const struct varlink *v, const void **ret_data, const int **ret_fds, unsigned *ret_n_fds);
 /* n of them were sent (n >= 1: the descriptors too, they are closed here). */

@@ -147,6 +147,57 @@ TEST(descriptors_travel_and_excess_is_closed)
 	fd_close(sock[1]);
 }
 
+/* The kernel cuts what no longer fits into this process: that is not the peer's fault. */
+TEST(descriptors_that_do_not_fit_are_named)
+{
+	int sock[2], fds[FD_PASS_MAX], many[3], top;
+	struct rlimit old, few;
+	unsigned n;
+	char buf[16];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sock), 0);
+	many[0] = many[1] = many[2] = sock[0];
+	assert_int_equal(fd_send(sock[0], "ab", 2, many, 3, 0), 2);
+	top = fd_dup(0);
+	fd_close(top);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	few = old;
+	few.rlim_cur = (rlim_t)top + 2;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	assert_int_equal(fd_recv(sock[1], buf, sizeof(buf), fds, FD_PASS_MAX, &n, 0), -EMFILE);
+	assert_int_equal(fd_dup(0), top); /* those that did fit were closed */
+	fd_close(top);
+	assert_int_equal(fd_limit_raise((unsigned long)top + 4, &few), 0);
+	assert_int_equal(few.rlim_cur, top + 2);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &few), 0);
+	assert_int_equal(few.rlim_cur, top + 4);
+	assert_int_equal(few.rlim_max, old.rlim_max);
+	assert_int_equal(fd_limit_raise(2, &few), 0); /* never lower */
+	assert_int_equal(few.rlim_cur, top + 4);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	fd_close(sock[0]);
+	fd_close(sock[1]);
+}
+
+/* With room for none they never come to be: not even the sender's own end is kept open. */
+TEST(descriptors_are_dropped_where_there_is_room_for_none)
+{
+	int sock[2], fds[1], next;
+	unsigned n;
+	char buf[16];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sock), 0);
+	next = fd_dup(0);
+	fd_close(next);
+	assert_int_equal(fd_send(sock[0], "a", 1, sock, 1, 0), 1);
+	assert_int_equal(fd_recv(sock[1], buf, sizeof(buf), fds, 0, &n, 0), -E2BIG);
+	assert_int_equal(fd_dup(0), next);
+	fd_close(next);
+	fd_close(sock[0]);
+	assert_int_equal(fd_recv(sock[1], buf, sizeof(buf), fds, 0, &n, 0), 0);
+	fd_close(sock[1]);
+}
+
 TEST(a_packet_pair_keeps_the_bounds_of_packets)
 {
 	char buf[8];

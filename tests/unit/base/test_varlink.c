@@ -18,7 +18,7 @@
 
 static struct varlink *make(size_t message_max, size_t output_max)
 {
-	struct varlink_limits l = { message_max, output_max };
+	struct varlink_limits l = { .message_max = message_max, .output_max = output_max };
 	struct varlink *v;
 
 	assert_int_equal(varlink_create(&l, &v), 0);
@@ -195,6 +195,91 @@ TEST(too_many_descriptors_are_closed)
 	assert_int_equal(r, -EMSGSIZE);
 	assert_int_equal(rounds, 5);
 	assert_false(is_open(fds[0]));
+	varlink_destroy(v);
+}
+
+/* As many at once as a message may carry, from a peer that sends the rest of it never. */
+static void send_fds(int sock, int fd)
+{
+	int fds[VARLINK_FDS_MAX];
+
+	for (int i = 0; i < VARLINK_FDS_MAX; i++)
+		fds[i] = fd;
+	assert_int_equal(fd_send(sock, "{", 1, fds, VARLINK_FDS_MAX, 0), 1);
+}
+
+TEST(who_takes_no_descriptors_never_has_any)
+{
+	struct varlink_limits l = { .no_fds = true };
+	int sock[2], next;
+	struct varlink *v;
+
+	assert_int_equal(varlink_create(&l, &v), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sock), 0);
+	next = fd_dup(0);
+	close(next);
+	send_fds(sock[0], sock[0]);
+	assert_int_equal(varlink_read(v, sock[1]), -E2BIG);
+	assert_string_equal(err_why(), "the peer sent descriptors; none are taken here");
+	assert_false(is_open(next));
+	/* the sender's own end was among them: nothing keeps it open */
+	close(sock[0]);
+	assert_int_equal(varlink_read(v, sock[1]), -ECONNRESET);
+	close(sock[1]);
+	/* and those that an owner feeds */
+	next = fd_dup(0);
+	assert_int_equal(varlink_feed(v, "{", 1, &next, 1), -EMSGSIZE);
+	assert_false(is_open(next));
+	varlink_destroy(v);
+}
+
+TEST(output_is_summed_and_dropped)
+{
+	size_t queued = 0, one;
+	struct varlink_limits l = { .queued = &queued };
+	struct varlink *v, *w;
+
+	assert_int_equal(varlink_create(&l, &v), 0);
+	assert_int_equal(varlink_create(&l, &w), 0);
+	assert_int_equal(varlink_queue_reply(v, NULL, false, NULL, 0), 0);
+	one = queued;
+	assert_true(one > sizeof("{\"parameters\":{}}"));
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(varlink_queue_reply(w, NULL, false, NULL, 0), 0);
+	assert_int_equal(queued, 4 * one);
+	assert_int_equal(varlink_queued(w), 3 * one);
+	varlink_sent(w, 1); /* begun: the peer must get its end */
+	assert_int_equal(varlink_drop_output(w, false), 2);
+	assert_int_equal(varlink_queued(w), one);
+	assert_true(varlink_has_output(w));
+	assert_int_equal(varlink_drop_output(w, true), 1);
+	assert_false(varlink_has_output(w));
+	varlink_destroy(v);
+	assert_int_equal(queued, 0);
+	varlink_destroy(w);
+}
+
+/* A message is half from its first byte on, and a silent connection keeps no buffer. */
+TEST(what_is_half_is_known)
+{
+	struct varlink *v = make(0, 0);
+	struct mem_stats before, now;
+	struct varlink_msg m;
+
+	mem_stats(&before);
+	assert_false(varlink_is_half(v));
+	assert_int_equal(varlink_feed(v, "{}\0{", 4, NULL, 0), 0);
+	assert_int_equal(varlink_next(v, &m), 1);
+	varlink_msg_finish(&m);
+	assert_int_equal(varlink_next(v, &m), 0);
+	assert_true(varlink_is_half(v));
+	assert_int_equal(varlink_feed(v, "}", 2, NULL, 0), 0);
+	assert_int_equal(varlink_next(v, &m), 1);
+	varlink_msg_finish(&m);
+	assert_int_equal(varlink_next(v, &m), 0);
+	assert_false(varlink_is_half(v));
+	mem_stats(&now);
+	assert_int_equal(now.bytes, before.bytes);
 	varlink_destroy(v);
 }
 

@@ -9,6 +9,8 @@
 
 #include "control/control.h"
 #include "err.h"
+#include "fd.h"
+#include "registry/reaper.h"
 
 static struct desk desk;
 static struct peer bad, good;
@@ -72,24 +74,83 @@ TEST_WITH(nesting_is_bounded, begin, end)
 	expect_cut();
 }
 
-TEST_WITH(unclaimed_descriptors_are_cut_off, begin, end)
+/* No method takes any, whatever a call says. */
+TEST_WITH(descriptors_are_cut_off, begin, end)
 {
-	union {
-		char buf[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} u = { 0 };
-	static char call[] = "{\"method\": \"io.simd.Control.GetInfo\"}";
-	struct iovec iov = { call, sizeof(call) };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = u.buf, .msg_controllen = sizeof(u.buf) };
-	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+	static const char call[] = "{\"method\": \"io.simd.Control.GetInfo\", \"fds\": 1}";
 	int fd = STDERR_FILENO;
 
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(fd));
-	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
-	assert_true(sendmsg(bad.fd, &m, MSG_NOSIGNAL) > 0);
+	assert_true(fd_send(bad.fd, call, sizeof(call), &fd, 1, 0) > 0);
 	expect_cut();
+}
+
+/* A byte with the sender's own end, which would keep the connection open for ever if simd kept that. */
+TEST_WITH(a_connection_cannot_hold_itself_open, begin, end)
+{
+	for (int i = 0; i < 640; i++) {
+		struct peer p;
+
+		peer_open(&desk, &p);
+		assert_int_equal(fd_send(p.fd, "{", 1, &p.fd, 1, 0), 1);
+		peer_close(&p);
+	}
+	assert_int_equal(control_connections(desk.control), 2);
+	assert_ok(peer_call(&good, "GetInfo", "{}", NULL));
+}
+
+/* ---- silence ---- */
+
+static void expect_words(const char *words)
+{
+	struct varlink_answer a;
+
+	assert_non_null(peer_next(&bad, NULL));
+	assert_int_equal(varlink_msg_answer(&bad.msg, &a), 0);
+	assert_int_equal(varlink_answer_errno(&a), -ETIMEDOUT);
+	if (!strstr(err_why(), words))
+		fail_msg("%s", err_why());
+	expect_cut();
+}
+
+TEST_WITH(half_a_message_is_not_waited_for_long, begin, end)
+{
+	peer_hello(&bad, "slow", "tool");
+	peer_hello(&good, "other", "tool");
+	desk_run(&desk, 3600 * S); /* a session may be silent */
+	peer_send(&bad, "{\"method\":", 10);
+	desk_run(&desk, 50 * S);
+	peer_send(&bad, "\"io.simd", 8); /* a byte now and then does not help */
+	desk_run(&desk, 9 * S);
+	assert_null(peer_next(&bad, NULL));
+	desk_run(&desk, 2 * S);
+	expect_words("waited 60 s for the rest of a message");
+}
+
+TEST_WITH(who_never_says_hello_goes, begin, end)
+{
+	desk_run(&desk, 50 * S);
+	assert_ok(peer_call(&good, "GetInfo", "{}", NULL));
+	desk_run(&desk, 11 * S);
+	expect_words("waited 60 s for a call");
+	assert_ok(peer_call(&good, "GetInfo", "{}", NULL)); /* whoever calls now and then may stay */
+	desk_run(&desk, 59 * S);
+	assert_ok(peer_call(&good, "GetInfo", "{}", NULL));
+	desk_run(&desk, 59 * S);
+}
+
+TEST_WITH(who_listens_or_waits_may_be_silent, begin, end)
+{
+	static const char events[] = "{\"method\": \"io.simd.Control.Events\", \"more\": true}";
+	static const char step[] = "{\"method\": \"io.simd.Control.StepClock\", \"parameters\": {\"dur_ns\": 5}}";
+
+	peer_send(&bad, events, sizeof(events));
+	assert_non_null(peer_next(&bad, NULL));
+	peer_hello(&good, "other", "tool");
+	assert_ok(peer_call(&good, "PauseClock", "{}", NULL));
+	desk_run(&desk, 3600 * S);
+	peer_send(&bad, step, sizeof(step)); /* nobody drives: it waits for its deadline at least */
+	desk_run(&desk, 3600 * S);
+	assert_int_equal(control_connections(desk.control), 2);
 }
 
 /* Asks for much and reads nothing. */
@@ -106,18 +167,117 @@ TEST_WITH(who_does_not_read_is_cut_off, begin, end)
 	assert_int_equal(control_connections(desk.control), before - 1);
 }
 
+static void jump(int i)
+{
+	assert_ok(peer_call(&good, "SetSource", i % 2 ? "{\"source\": \"system\"}" : "{\"source\": \"simulation\"}",
+			    NULL));
+}
+
+static const char listen_call[] = "{\"method\": \"io.simd.Control.Events\", \"more\": true}";
+
+/* Its session ends when it is too far behind; it hears how much was dropped, if it reads then. */
 TEST_WITH(a_listener_that_does_not_read_is_cut_off, begin, end)
 {
-	static const char call[] = "{\"method\": \"io.simd.Control.Events\", \"more\": true}";
-	uint32_t before = control_connections(desk.control);
+	struct varlink_answer a;
+	json_t *j, *last = NULL;
 
-	peer_send(&bad, call, sizeof(call));
+	peer_hello(&bad, "slow", "tool");
+	peer_send(&bad, listen_call, sizeof(listen_call));
 	desk_run(&desk, MS);
-	for (int i = 0; i < 20000 && control_connections(desk.control) == before; i++)
-		assert_int_equal(peer_call(&good, "SetSource",
-					   i % 2 ? "{\"source\": \"system\"}" : "{\"source\": \"simulation\"}", NULL),
-				 0);
-	assert_int_equal(control_connections(desk.control), before - 1);
+	for (int i = 0; i < 20000 && desk.simd->n_clients; i++)
+		jump(i);
+	assert_int_equal(desk.simd->n_clients, 0);
+	while ((j = peer_next(&bad, NULL))) {
+		json_decref(last);
+		last = json_incref(j);
+	}
+	assert_int_equal(varlink_msg_answer(&(struct varlink_msg){ .json = last }, &a), 0);
+	assert_int_equal(varlink_answer_errno(&a), -ENOBUFS);
+	assert_non_null(strstr(err_why(), "messages for this connection, which does not read them"));
+	json_decref(last);
+	desk_run(&desk, MS);
+	assert_int_equal(control_connections(desk.control), 1);
+}
+
+TEST_WITH(last_words_are_not_waited_for_long, begin, end)
+{
+	static const char call[] = "{\"method\": \"io.simd.Control.GetInfo\"}";
+
+	peer_hello(&bad, "slow", "tool");
+	for (int i = 0; i < 230; i++) /* until its socket is full */
+		peer_send(&bad, call, sizeof(call));
+	peer_send(&bad, listen_call, sizeof(listen_call));
+	desk_run(&desk, MS);
+	for (int i = 0; i < 20000 && desk.simd->n_clients; i++)
+		jump(i);
+	desk_run(&desk, 4 * S);
+	assert_int_equal(control_connections(desk.control), 2);
+	desk_run(&desk, 2 * S);
+	assert_int_equal(control_connections(desk.control), 1);
+}
+
+/* ---- bounds over all connections ---- */
+
+static int begin_many(void **state)
+{
+	(void)state;
+	desk_open(&desk, ", \"limits\": {\"output_kib\": 1024, \"output_total_kib\": 256, \"connections\": 64, "
+			 "\"connections_per_process\": 12}");
+	peer_open(&desk, &bad);
+	peer_open(&desk, &good);
+	return 0;
+}
+
+TEST_WITH(unread_streams_share_one_bound, begin_many, end)
+{
+	struct peer slow[10];
+	struct mem_stats before, now;
+	int64_t most = 0;
+
+	for (int i = 0; i < 10; i++) {
+		peer_open(&desk, &slow[i]);
+		peer_send(&slow[i], listen_call, sizeof(listen_call));
+	}
+	desk_run(&desk, MS);
+	mem_stats(&before);
+	for (int i = 0; i < 30000 && control_connections(desk.control) > 2; i++) {
+		jump(i);
+		mem_stats(&now);
+		most = now.bytes - before.bytes > most ? now.bytes - before.bytes : most;
+	}
+	if (most > 300 * 1024 || most < 200 * 1024)
+		fail_msg("%lld bytes", (long long)most);
+	desk_run(&desk, 10 * S);
+	assert_int_equal(control_connections(desk.control), 2);
+	for (int i = 0; i < 10; i++)
+		peer_close(&slow[i]);
+}
+
+static void is_refused(const char *words)
+{
+	char text[1024];
+	int sv[2];
+	ssize_t n;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv), 0);
+	assert_int_equal(control_serve(desk.control, sv[1]), -EMFILE);
+	n = read(sv[0], text, sizeof(text)); /* it is told why, in one message, and that is the end */
+	assert_true(n > 0 && text[n - 1] == '\0');
+	if (!strstr(text, words))
+		fail_msg("%s", text);
+	assert_int_equal(read(sv[0], text, sizeof(text)), 0);
+	close(sv[0]);
+}
+
+TEST_WITH(connections_of_a_process_are_limited, begin_many, end)
+{
+	struct peer more[10];
+
+	for (int i = 0; i < 10; i++)
+		peer_open(&desk, &more[i]);
+	is_refused("has 12 control connections, limits.connections_per_process allows no more");
+	for (int i = 0; i < 10; i++)
+		peer_close(&more[i]);
 }
 
 TEST_WITH(methods_need_their_session, begin, end)
@@ -176,21 +336,81 @@ TEST_WITH(parameters_are_checked, begin, end)
 TEST_WITH(connections_are_limited, begin, end)
 {
 	struct peer more[2];
-	char text[1024];
-	ssize_t n;
-	int sv[2];
 
 	for (int i = 0; i < 2; i++)
 		peer_open(&desk, &more[i]);
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv), 0);
-	assert_int_equal(control_serve(desk.control, sv[1]), -EMFILE);
-	n = read(sv[0], text, sizeof(text)); /* it is told why, in one message, and that is the end */
-	assert_true(n > 0 && text[n - 1] == '\0');
-	assert_non_null(strstr(text, "limits.connections allows no more"));
-	assert_int_equal(read(sv[0], text, sizeof(text)), 0);
-	close(sv[0]);
+	is_refused("limits.connections allows no more");
 	for (int i = 0; i < 2; i++)
 		peer_close(&more[i]);
+}
+
+/* ---- processes whose sessions have ended ---- */
+
+static int exits[2];
+static unsigned watched, freed, n_asked;
+static char freed_app[128], asked[32][128];
+
+static int exit_fd(void *user, pid_t pid)
+{
+	(void)user;
+	(void)pid;
+	watched++;
+	return fd_dup(exits[0]);
+}
+
+static void free_app(void *user, const char *app, bool old)
+{
+	(void)user;
+	(void)old;
+	assert_true(n_asked < 32);
+	snprintf(asked[n_asked++], sizeof(asked[0]), "%s", app);
+}
+
+/* What simd's helper would do. */
+static void free_asked(void)
+{
+	desk_run(&desk, MS);
+	while (n_asked) {
+		freed += strcmp(asked[--n_asked], freed_app) == 0;
+		reaper_freed(desk.simd, asked[n_asked], true);
+	}
+	assert_true(list_empty(&desk.simd->reapers));
+}
+
+static void session(bool attach)
+{
+	struct peer p;
+	json_t *r;
+	char text[256];
+
+	peer_open(&desk, &p);
+	assert_ok(peer_call(&p, "Hello", "{\"name\": \"again\", \"role\": \"client\", \"abi\": 2}", &r));
+	if (attach) {
+		snprintf(freed_app, sizeof(freed_app), "%s.1", json_string_value(json_object_get(r, "app")));
+		snprintf(text, sizeof(text), "{\"iox_generation\": 1, \"app\": \"%s\"}", freed_app);
+		assert_ok(peer_call(&p, "Attached", text, NULL));
+	}
+	peer_close(&p);
+}
+
+/* However often it comes and goes: one descriptor; what it has attached as is freed at its end, among all that it was offered. */
+TEST_WITH(a_process_is_watched_once, begin, end)
+{
+	assert_int_equal(pipe(exits), 0);
+	desk.ops.peer_exit_fd = exit_fd;
+	desk.ops.free_app = free_app;
+	watched = freed = n_asked = 0;
+	for (int i = 0; i < 1000; i++)
+		session(i == 3);
+	assert_int_equal(watched, 1);
+	assert_int_equal(freed, 0);
+	close(exits[1]);
+	free_asked();
+	assert_int_equal(freed, 1);
+	session(true); /* it has exited by now */
+	free_asked();
+	assert_int_equal(freed, 2);
+	close(exits[0]);
 }
 
 /* Every allocation on the way of a session fails once: an answer or a cut, never a leak or a crash. */

@@ -127,14 +127,14 @@ TEST(a_second_lock_names_the_first)
 
 /* ---- real children ---- */
 
-static int run_child(const struct spawn *s, char *out, size_t size)
+static int run_limited(const struct spawn *s, struct rlimit *files, char *out, size_t size)
 {
 	struct spawned c;
 	size_t n = 0;
 	ssize_t k;
 	int status;
 
-	if (spawn_real.start(NULL, s, &c) < 0)
+	if (spawn_real.start(files, s, &c) < 0)
 		return -1;
 	assert_int_equal(fd_pidfd_wait(c.pidfd, 20LL * 1000000000), 1);
 	assert_int_equal(spawn_real.reap(NULL, c.pid, c.pidfd, &status), 0);
@@ -144,6 +144,27 @@ static int run_child(const struct spawn *s, char *out, size_t size)
 	close(c.pidfd);
 	fd_close(c.out_fd);
 	return status;
+}
+
+static int run_child(const struct spawn *s, char *out, size_t size)
+{
+	return run_limited(s, NULL, out, size);
+}
+
+/* simd raises its own; a program that closes all descriptors up to the limit must not pay for that. */
+TEST(a_child_gets_the_limit_of_descriptors_that_simd_had)
+{
+	struct spawn s = { .argv = (const char *[]){ "sh", "-c", "ulimit -n", NULL } };
+	struct rlimit old;
+	char out[64], want[64];
+
+	assert_int_equal(fd_limit_raise(0, &old), 0);
+	snprintf(want, sizeof(want), "%llu\n", (unsigned long long)old.rlim_cur);
+	assert_int_equal(run_child(&s, out, sizeof(out)), 0);
+	assert_string_equal(out, want);
+	old.rlim_cur = 77;
+	assert_int_equal(run_limited(&s, &old, out, sizeof(out)), 0);
+	assert_string_equal(out, "77\n");
 }
 
 TEST(a_child_gets_its_environment_and_nothing_else)
