@@ -39,6 +39,13 @@ void map_header(struct sim_enc *e, const struct map_message *in)
 	sim_enc_header(e, "header", &h);
 }
 
+void map_text(struct sim_enc *e, const char *name, const struct map_message *in, const char *s)
+{
+	size_t at = (uintptr_t)s - (uintptr_t)in->body;
+
+	e->ops->string(e, name, s, at < in->size ? strnlen(s, in->size - at) : strlen(s)); /* or a constant of ours */
+}
+
 void map_vector(struct sim_enc *e, const char *name, const struct sim_Vector3 *v)
 {
 	sim_enc_begin(e, name);

@@ -81,7 +81,10 @@ MAP(Image, sensor_msgs, Image)
 	map_header(e, in);
 	sim_enc_u32(e, "height", head.height);
 	sim_enc_u32(e, "width", head.width);
-	sim_enc_text(e, "encoding", swap ? want : encoding);
+	if (swap)
+		sim_enc_text(e, "encoding", want);
+	else
+		map_text(e, "encoding", in, encoding);
 	sim_enc_u8(e, "is_bigendian", head.is_bigendian != 0);
 	sim_enc_u32(e, "step", head.step);
 	if (swap)
@@ -97,7 +100,7 @@ MAP(CompressedImage, sensor_msgs, CompressedImage)
 	const uint8_t *data = sim_CompressedImage_data(m, in->size, &n);
 
 	map_header(e, in);
-	sim_enc_text(e, "format", sim_CompressedImage_format(m, in->size));
+	map_text(e, "format", in, sim_CompressedImage_format(m, in->size));
 	sim_enc_array(e, "data", SIM_KIND_UINT8, data, n);
 	return 0;
 }
@@ -110,7 +113,7 @@ MAP(CameraInfo, sensor_msgs, CameraInfo)
 	map_header(e, in);
 	sim_enc_u32(e, "height", m->height);
 	sim_enc_u32(e, "width", m->width);
-	sim_enc_text(e, "distortion_model", sim_CameraInfo_distortion_model(m, in->size));
+	map_text(e, "distortion_model", in, sim_CameraInfo_distortion_model(m, in->size));
 	sim_enc_array(e, "d", SIM_KIND_FLOAT64, d, n);
 	sim_enc_f64s(e, "k", m->k, 9);
 	sim_enc_f64s(e, "r", m->r, 9);
@@ -132,7 +135,7 @@ static void detection(struct sim_enc *e, const struct map_message *in, const str
 	sim_enc_begin(e, NULL);
 	map_header(e, in);
 	sim_enc_u32(e, "id", o->id);
-	sim_enc_text(e, "label", sim_Detected2DObject_label_in(in->body, in->size, o));
+	map_text(e, "label", in, sim_Detected2DObject_label_in(in->body, in->size, o));
 	sim_enc_f32(e, "score", o->score);
 	sim_enc_begin(e, "bbox");
 	sim_enc_f32(e, "x", o->center_x);

@@ -180,10 +180,11 @@ static const struct layout layouts[] = {
 };
 /* clang-format on */
 
-static void field(struct sim_enc *e, const char *name, uint32_t offset, uint8_t datatype, uint32_t count)
+static void field(struct sim_enc *e, const struct map_message *in, const char *name, uint32_t offset, uint8_t datatype,
+		  uint32_t count)
 {
 	sim_enc_begin(e, NULL);
-	sim_enc_text(e, "name", name);
+	map_text(e, "name", in, name);
 	sim_enc_u32(e, "offset", offset);
 	sim_enc_u8(e, "datatype", datatype);
 	sim_enc_u32(e, "count", count);
@@ -206,7 +207,7 @@ static int native(const struct map_message *in, struct sim_enc *e, const struct 
 	size_of(e, in, m->height, m->width);
 	sim_enc_list(e, "fields", n);
 	for (uint32_t i = 0; i < n; i++)
-		field(e, sim_PointField_name_in(in->body, in->size, &f[i]), f[i].offset, f[i].datatype, f[i].count);
+		field(e, in, sim_PointField_name_in(in->body, in->size, &f[i]), f[i].offset, f[i].datatype, f[i].count);
 	sim_enc_list_end(e);
 	sim_enc_bool(e, "is_bigendian", 0);
 	sim_enc_u32(e, "point_step", m->point_step);
@@ -244,7 +245,7 @@ static int converted(const struct map_message *in, struct sim_enc *e, const stru
 	size_of(e, in, 1, points);
 	sim_enc_list(e, "fields", l->n);
 	for (uint32_t i = 0; i < l->n; i++)
-		field(e, l->field[i].name, l->field[i].offset, l->field[i].datatype, 1);
+		field(e, in, l->field[i].name, l->field[i].offset, l->field[i].datatype, 1);
 	sim_enc_list_end(e);
 	sim_enc_bool(e, "is_bigendian", 0);
 	sim_enc_u32(e, "point_step", l->step);

@@ -30,7 +30,7 @@ MAP(Transforms, tf2_msgs, TFMessage)
 		h.frame = sim_Transform_parent_frame_in(in->body, in->size, &t[i]);
 		sim_enc_begin(e, NULL);
 		sim_enc_header(e, "header", &h);
-		sim_enc_text(e, "child_frame_id", sim_Transform_child_frame_in(in->body, in->size, &t[i]));
+		map_text(e, "child_frame_id", in, sim_Transform_child_frame_in(in->body, in->size, &t[i]));
 		sim_enc_begin(e, "transform");
 		map_vector(e, "translation", &t[i].translation);
 		map_quaternion(e, "rotation", &t[i].rotation);
@@ -252,8 +252,10 @@ MAP(GpsOdometry, nav_msgs, Odometry)
 	velocity = map_to_body(&m->orientation, &m->velocity);
 	velocity.x = m->forward_speed;
 	map_header(e, &p.in);
-	sim_enc_text(e, "child_frame_id",
-		     in->options->child_frame ? in->options->child_frame : sim_GpsOdometry_child_frame(m, in->size));
+	if (in->options->child_frame)
+		sim_enc_text(e, "child_frame_id", in->options->child_frame);
+	else
+		map_text(e, "child_frame_id", in, sim_GpsOdometry_child_frame(m, in->size));
 	sim_enc_begin(e, "pose");
 	map_pose(e, "pose", &p.at, &m->orientation);
 	covariance(e, "covariance", in, m->pose_covariance, 6);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is around: objects in space and traffic lights. See map.h. */
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 #include "map_private.h"
@@ -20,7 +21,7 @@ static void detection(struct sim_enc *e, const struct map_message *in, const str
 	sim_enc_begin(e, NULL);
 	map_header(e, in);
 	sim_enc_u32(e, "id", o->id);
-	sim_enc_text(e, "label", sim_Detected3DObject_label_in(in->body, in->size, o));
+	map_text(e, "label", in, sim_Detected3DObject_label_in(in->body, in->size, o));
 	sim_enc_f32(e, "score", o->score);
 	box3d(e, &o->pose, &o->size);
 	map_twist(e, "velocity", &o->velocity.linear, &o->velocity.angular);
@@ -152,10 +153,10 @@ MAP(TrafficSignals, lgsvl_msgs, SignalArray)
 /* The map's number of a group: the id if it is a number, as lanelet ids are, else the number of the signal. */
 static int64_t group_id(const struct map_message *in, const struct sim_TrafficSignal *s)
 {
-	const char *id = sim_TrafficSignal_id_in(in->body, in->size, s);
-	char *end;
+	char id[24] = "", *end; /* a copy: its publisher may still write, and the number must end */
 	long long v;
 
+	strncpy(id, sim_TrafficSignal_id_in(in->body, in->size, s), sizeof(id) - 1);
 	errno = 0;
 	v = strtoll(id, &end, 10);
 	return *id && !*end && !errno ? v : s->seq_id;

@@ -92,6 +92,8 @@ MAPS(X)
 	} while (0)
 
 void map_header(struct sim_enc *e, const struct map_message *in);
+/* A string of the message, by its accessor. Its publisher may take the NUL away meanwhile: it ends with the body then. */
+void map_text(struct sim_enc *e, const char *name, const struct map_message *in, const char *s);
 /* Vector3 or Point: both have x, y and z */
 void map_vector(struct sim_enc *e, const char *name, const struct sim_Vector3 *v);
 void map_quaternion(struct sim_enc *e, const char *name, const struct sim_Quaternion *q);

@@ -26,7 +26,7 @@ MAP_IN_STD(X)
 
 MAP(String, std_msgs, String)
 {
-	sim_enc_text(e, "data", sim_String_data(m, in->size));
+	map_text(e, "data", in, sim_String_data(m, in->size));
 	return 0;
 }
 
