@@ -20,7 +20,7 @@ LINK_simgen = $(LIBBASE_LIBS)
 PROGRAMS += $(B)/bin/simgen
 
 # Of these objects nothing waits for generated headers: they make them.
-$(B)/obj/schemas/%.o: schemas/%.c
+$(B)/obj/schemas/%.o: schemas/%.c $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(INC_schemas) -MMD -MP -c $< -o $@
 
@@ -30,7 +30,7 @@ $(MSG_STAMP): $(MSGS) $(SRVS) $(B)/bin/simgen
 	@touch $@
 $(SCHEMA_NAMES:%=$(B)/%.h) $(SCHEMA_NAMES:%=$(B)/%.c): $(MSG_STAMP) ;
 
-$(B)/obj/gen/%.o: $(B)/gen/%.c $(MSG_STAMP)
+$(B)/obj/gen/%.o: $(B)/gen/%.c $(MSG_STAMP) $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -Ilibclient/include -I$(B)/gen -MMD -MP -c $< -o $@
 

@@ -10,6 +10,6 @@ LIBBASE_LIBS := -ljansson
 $(B)/lib/libbase.a: $(BASE_OBJS)
 
 # simgen has its command line from here, so nothing here waits for generated headers.
-$(B)/obj/libclient/base/%.o: libclient/base/%.c
+$(B)/obj/libclient/base/%.o: libclient/base/%.c $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(INC_libclient/base) $(call flags_of,$<) -MMD -MP -c $< -o $@

@@ -18,7 +18,7 @@ BRIDGE_STAMPS_NS := ros2
 TESTS += $(filter-out $(BRIDGE_STAMPS_NS:%=$(B)/test/conformance-bridge-%),$(BRIDGE_SUITES))
 TESTS_NS += $(if $(SAN),,$(BRIDGE_STAMPS_NS:%=$(B)/test/conformance-bridge-%))
 
-$(B)/obj/tests/conformance/bridge/test_bridge_%.o: tests/conformance/bridge/test_bridge.c | $(GENERATED)
+$(B)/obj/tests/conformance/bridge/test_bridge_%.o: tests/conformance/bridge/test_bridge.c $(B)/flags | $(GENERATED)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(INC_tests/conformance/bridge) -DPLUGIN='"$(or $(BRIDGE_FOLDER_$*),$(B)/lib/simd)/bridge_$*.so"' \
 		-DCONNECTION='"$(BRIDGE_CONNECTION_$*)"' $(if $(BRIDGE_REQUIRED_$*),-DREQUIRED='"$(BRIDGE_REQUIRED_$*)"') -MMD -MP -c $< -o $@

@@ -11,7 +11,7 @@ $(CLIENT_SCENARIOS:%=$(B)/test/scenario-client-%): $(B)/test/scenario-client-%: 
 # test_weave steps both sides of the dispatch page: the sources that touch it, with places to switch between them.
 WEAVE_SOURCES := $(addprefix daemon/dispatch/,dispatch.c credits.c d_client.c) libclient/src/queue.c
 WEAVE_OBJECTS := $(WEAVE_SOURCES:%.c=$(B)/obj/weave/%.o)
-$(WEAVE_OBJECTS): $(B)/obj/weave/%.o: %.c tests/scenario/client/weave.h | $(GENERATED)
+$(WEAVE_OBJECTS): $(B)/obj/weave/%.o: %.c tests/scenario/client/weave.h $(B)/flags | $(GENERATED)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(call inc_of,$<) -UNDEBUG -DWEAVE_SOURCE -include tests/scenario/client/weave.h -MMD -MP -c $< -o $@
 $(B)/test/scenario-client-weave: $(B)/obj/tests/scenario/client/weave.o $(WEAVE_OBJECTS)
