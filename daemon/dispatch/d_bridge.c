@@ -563,7 +563,7 @@ bool d_bridge_busy(const struct d_bridge *b)
 	    b->service_dur_ns > D_DEFER_SERVICE_NS || b->d->now - b->answered_mono_ns >= D_DEFER_NS)
 		return false;
 	list_for_each(l, &b->lanes, link)
-		if (!l->closing && l->n_out < D_DEFER_OUT)
+		if (l->n_out < D_DEFER_OUT)
 			return false;
 	return true;
 }
@@ -572,15 +572,15 @@ bool d_bridge_busy(const struct d_bridge *b)
 
 static void shrink(struct d_bridge *b)
 {
-	struct d_lane *l;
+	uint32_t before = b->n_lanes;
+	struct d_lane *l, *next;
 
-	for (l = list_last(&b->lanes, struct d_lane, link); l && l->closing && l->number;
-	     l = list_entry(l->link.prev, struct d_lane, link))
-		;
-	if (!l || !l->number || l->n_out || b->d->now - l->worked_mono_ns < l->b->d->idle_dur_ns)
-		return;
-	d_lane_retire(l);
-	log_info("bridge %s: %u lanes (one had no work for 5 s)", b->name, b->n_lanes);
+	list_for_each_safe(l, next, &b->lanes, link)
+		if (l->number && !l->n_out && b->d->now - l->worked_mono_ns >= b->d->idle_dur_ns)
+			d_lane_retire(l);
+	if (b->n_lanes < before)
+		log_info("bridge %s: %u lane%s (the others had no work for %lld ms)", b->name, b->n_lanes,
+			 b->n_lanes > 1 ? "s" : "", (long long)(b->d->idle_dur_ns / 1000000));
 }
 
 void d_bridge_house(struct d_bridge *b)

@@ -28,7 +28,7 @@ unsigned d_lane_room(const struct d_lane *l)
 	const struct d_bridge *b = l->b;
 	int64_t most = ROOM_FIRST;
 
-	if (l->blocked || l->closing)
+	if (l->blocked)
 		return 0;
 	if (b->measured)
 		most = b->service_dur_ns > 0 ? b->d->cycle_dur_ns / 4 / b->service_dur_ns : ROOM_MAX;
@@ -122,7 +122,7 @@ static bool lost(struct d_lane *l, const char *why)
 		d_bridge_broken(b, why);
 		return false;
 	}
-	if (!l->closing && !d_bridge_leaves(b))
+	if (!d_bridge_leaves(b))
 		log_warn("bridge %s: lane %u is lost: %s", b->name, l->number, why);
 	d_lane_close(l);
 	return false;
@@ -320,19 +320,12 @@ int d_lane_open_further(struct d_bridge *b)
 	return r;
 }
 
-static void discount(struct d_bridge *b)
-{
-	b->n_lanes--;
-	b->d->n_lanes--;
-	atomic_fetch_sub(b->d->all_lanes, 1);
-}
-
+/* All that went out on it is answered, so the bridge has nothing more to say there. */
 void d_lane_retire(struct d_lane *l)
 {
-	l->closing = true;
-	discount(l->b);
-	if (d_lane_control(l, LANE_CLOSE, 0, NULL, 0) < 0)
-		shutdown(l->fd, SHUT_RDWR);
+	(void)d_lane_control(l, LANE_CLOSE, 0, NULL,
+			     0); /* where that does not fit, the end of the socket says it too */
+	d_lane_close(l);
 }
 
 void d_lane_close(struct d_lane *l)
@@ -345,8 +338,9 @@ void d_lane_close(struct d_lane *l)
 		dl->sent_mono_ns = b->d->now; /* its time starts again: nothing ahead of it is waited for any more */
 	}
 	list_splice(&b->orphans, &l->out);
-	if (!l->closing)
-		discount(b);
+	b->n_lanes--;
+	b->d->n_lanes--;
+	atomic_fetch_sub(b->d->all_lanes, 1);
 	exec_io_del(&l->io);
 	fd_close(l->fd);
 	list_remove(&l->link);

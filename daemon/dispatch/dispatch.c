@@ -204,6 +204,12 @@ static void flush_again(struct dispatch *d)
 				list_append(&d->owing, &c->owing_link);
 }
 
+/* Once a second; where lanes close sooner than that, as soon. */
+static void next_house(struct dispatch *d)
+{
+	exec_timer_at(&d->house, d->now + (d->idle_dur_ns < D_HOUSE_NS ? d->idle_dur_ns : D_HOUSE_NS));
+}
+
 static void keep_house(void *arg)
 {
 	struct dispatch *d = arg;
@@ -214,7 +220,7 @@ static void keep_house(void *arg)
 			d_bridge_house(d->bridges[i]);
 	flush_again(d);
 	credits_sweep_strangers(d);
-	exec_timer_at(&d->house, d->now + D_HOUSE_NS);
+	next_house(d);
 	d_turn_end(d);
 }
 
@@ -276,7 +282,7 @@ int dispatch_create(const struct dispatch_options *o, struct dispatch **ret)
 	exec_timer_init(&d->house, d->x, keep_house, d);
 	exec_post_init(&d->in_post, d->x, commands_came, d);
 	exec_post_init(&d->out_post, o->owner, d_events_read, d);
-	exec_timer_at(&d->house, d->now + D_HOUSE_NS);
+	next_house(d);
 	*ret = d;
 	return 0;
 }

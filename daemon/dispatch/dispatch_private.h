@@ -164,7 +164,6 @@ struct d_lane {
 	int fd;
 	struct exec_io io;
 	bool blocked; /* its socket is full: waits for EPOLLOUT */
-	bool closing; /* LANE_CLOSE sent */
 	uint32_t n_out;
 	struct list out;                        /* deliveries, in the order in which they were sent */
 	int64_t head_mono_ns;                   /* since when the first of them is the first */
@@ -394,7 +393,7 @@ void d_bridge_violation(struct d_bridge *b, const char *what);
 int d_lane_open(struct d_bridge *b, int fd, struct d_lane **ret); /* takes fd, also on failure */
 int d_lane_open_further(struct d_bridge *b);
 void d_lane_close(struct d_lane *l);  /* what is out on it becomes an orphan */
-void d_lane_retire(struct d_lane *l); /* ask the bridge to close it */
+void d_lane_retire(struct d_lane *l); /* nothing is out on it: tell the bridge, and close it */
 unsigned d_lane_room(const struct d_lane *l);
 /* Send these deliveries in one packet, announcing their channels first. 0, -EAGAIN: lane blocked, others: lane broken. */
 int d_lane_deliver(struct d_lane *l, struct d_delivery *const *v, unsigned n);

@@ -28,7 +28,7 @@ enum lane_op {
 	LANE_STATUS =
 		4, /* bridge -> simd, lane 0: struct lane_status + text (detail sentence, then a line for each other /clock) */
 	LANE_OPEN = 5,     /* simd -> bridge, lane 0: SCM_RIGHTS: one more lane; count = its number */
-	LANE_CLOSE = 6,    /* simd -> bridge: finish what you have, answer, then close this lane */
+	LANE_CLOSE = 6,    /* simd -> bridge: all is answered; this lane ends here */
 	LANE_COMPLETE = 7, /* simd -> client: struct lane_complete[count] */
 	LANE_IDLE = 8,     /* bridge -> a new simd: nothing of the old one's is held any more */
 	LANE_CONNECT = 9,  /* simd -> bridge, lane 0: count 1: connect (text: connection string); 0: disconnect */

@@ -6,6 +6,7 @@
  */
 #include "peer.h"
 #include "stack.h"
+#include "usage.h"
 
 #define BRIDGES 4
 
@@ -39,35 +40,12 @@ static int64_t resident_kib(pid_t pid)
 	return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-/* What is not shared: slots and pages that it has looked at do not count. */
-static int64_t own_kib(pid_t pid)
+static struct usage usage(pid_t pid)
 {
-	char path[64], line[256];
-	long kib = -1;
-	FILE *f;
+	struct usage u;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	f = fopen(path, "r");
-	assert_non_null(f);
-	while (fgets(line, sizeof(line), f) && sscanf(line, "RssAnon: %ld", &kib) != 1)
-		continue;
-	fclose(f);
-	assert_true(kib >= 0);
-	return kib;
-}
-
-static int64_t descriptors(pid_t pid)
-{
-	char command[64];
-	int n = -1;
-	FILE *f;
-
-	snprintf(command, sizeof(command), "ls /proc/%d/fd | wc -l", (int)pid);
-	f = popen(command, "r");
-	assert_non_null(f);
-	assert_int_equal(fscanf(f, "%d", &n), 1);
-	pclose(f);
-	return n;
+	assert_int_equal(usage_of(pid, &u), 0);
+	return u;
 }
 
 struct bridge_now {
@@ -144,8 +122,8 @@ TEST_WITH(killed_bridges_come_back, NULL, stack_sweep)
 			n++;
 		}
 		if (!own && n >= wanted / 5) {
-			own = own_kib(simd);
-			fds = descriptors(simd);
+			own = usage(simd).anon_kib;
+			fds = usage(simd).descriptors;
 		}
 	}
 	UNTIL(20000, all_connected());
@@ -161,12 +139,12 @@ TEST_WITH(killed_bridges_come_back, NULL, stack_sweep)
 		accepted += p[i]->accepted;
 	}
 	print_message("%u kills, %llu messages; own memory of simd %lld KiB, then %lld KiB (%lld KiB resident)\n", n,
-		      (unsigned long long)accepted, (long long)own, (long long)own_kib(simd),
+		      (unsigned long long)accepted, (long long)own, (long long)usage(simd).anon_kib,
 		      (long long)resident_kib(simd));
 	UNTIL(5000, stack_slots() <= slots);
 	UNTIL(5000, stack_in_flight("/t/1") <= 0 && stack_in_flight("/t/4") <= 0);
-	assert_true(own_kib(simd) < own + 1024);
-	UNTIL(5000, descriptors(simd) <= fds + 8);
+	assert_true(usage(simd).anon_kib < own + 1024);
+	UNTIL(5000, usage(simd).descriptors <= fds + 8);
 	stack_stop(simd);
 	for (int i = 0; i < BRIDGES; i++)
 		peer_free(p[i]);
@@ -231,8 +209,8 @@ TEST_WITH(killed_sensors_leave_nothing, NULL, stack_sweep)
 			peer_free(p[i]);
 		}
 		if (!own && n >= wanted / 5) {
-			own = own_kib(simd);
-			fds = descriptors(simd);
+			own = usage(simd).anon_kib;
+			fds = usage(simd).descriptors;
 		}
 	}
 	peer_tell(witness, -1);
@@ -241,12 +219,12 @@ TEST_WITH(killed_sensors_leave_nothing, NULL, stack_sweep)
 	if (stack_life() == life) /* seldom one dies in the lock of facts 6.4, and RouDi is replaced */
 		assert_int_equal(witness->ok, witness->accepted);
 	print_message("%u kills, %llu messages; own memory of simd %lld KiB, then %lld KiB\n", wanted,
-		      (unsigned long long)accepted, (long long)own, (long long)own_kib(simd));
+		      (unsigned long long)accepted, (long long)own, (long long)usage(simd).anon_kib);
 	UNTIL(5000, stack_int("GetInfo", "clients") == clients);
 	UNTIL(5000, stack_in_flight("/t/1") <= 0 && stack_in_flight("/t/2") <= 0);
 	UNTIL(5000, stack_slots() <= slots);
-	assert_true(own_kib(simd) < own + 1024);
-	UNTIL(5000, descriptors(simd) <= fds + 8);
+	assert_true(usage(simd).anon_kib < own + 1024);
+	UNTIL(5000, usage(simd).descriptors <= fds + 8);
 	stack_stop(simd);
 	peer_free(witness);
 }

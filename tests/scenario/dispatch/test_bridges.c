@@ -2,6 +2,7 @@
 /* Bridges: isolation, deadlines, deaths, lies, order, lanes. */
 #include "scenario/dispatch/world.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -597,16 +598,56 @@ TEST(lanes_grow_with_the_backlog_and_fall_away)
 	assert_false(a->closing[2]);
 	world_run(&w, 3 * S);
 	bridge_read(a);
-	assert_true(a->closing[2]);
-	world_run(&w, 10 * S);
-	bridge_read(a);
-	assert_true(a->closing[1]);
+	assert_true(a->closing[2] && a->closing[1]);
 	assert_false(a->closing[0]);
 	world_stats(&w);
 	assert_int_equal(w.bridge_stats[0].lanes, 1);
 	publish(1);
 	assert_int_equal(bridge_read(a), 1);
 	assert_int_equal(a->held[0].lane, 0);
+	world_destroy(&w);
+}
+
+static unsigned descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned n = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+/* Two of them open and close each time, and leave nothing in simd: a bridge that does not close them neither. */
+TEST(lanes_that_come_and_go_leave_nothing)
+{
+	struct mem_stats before, now;
+	unsigned fds;
+
+	make(64, false, 1, 0, 3);
+	for (unsigned i = 0; i < 2500; i++) {
+		if (i == 1) {
+			fds = descriptors();
+			mem_stats(&before);
+		}
+		for (unsigned n = 0; a->n_lanes < 3 || a->lanes[1] < 0 || a->lanes[2] < 0; n++) {
+			assert_true(n < 40);
+			work_under_backlog(1);
+		}
+		while (bridge_read(a) + a->n_held)
+			bridge_answer_all(a, 0, 20000), world_settle(&w);
+		client_read(c);
+		c->n_done = 0;
+		world_run(&w, 7 * S);
+		bridge_read(a);
+		assert_true(a->lanes[1] < 0 && a->lanes[2] < 0);
+		assert_int_equal(atomic_load(&w.lanes), 1);
+	}
+	mem_stats(&now);
+	assert_int_equal(descriptors(), fds);
+	assert_int_equal(now.blocks, before.blocks);
 	world_destroy(&w);
 }
 

@@ -683,6 +683,19 @@ static void note_channel(struct test_bridge *b, const char *text, size_t len)
 	b->knows |= UINT64_C(1) << id;
 }
 
+/* At the place of one that is closed, where there is one. */
+static void add_lane(struct test_bridge *b, int fd)
+{
+	int i = 0;
+
+	while (i < b->n_lanes && b->lanes[i] >= 0)
+		i++;
+	assert_true(fd >= 0 && i < WORLD_LANES);
+	b->lanes[i] = fd;
+	b->closing[i] = false;
+	b->n_lanes += i == b->n_lanes;
+}
+
 static void note_packet(struct test_bridge *b, int lane, const struct lane_head *h, int fd)
 {
 	const struct lane_deliver *rec = (const void *)(h + 1);
@@ -705,8 +718,7 @@ static void note_packet(struct test_bridge *b, int lane, const struct lane_head 
 		b->connection[h->length] = '\0';
 		break;
 	case LANE_OPEN:
-		assert_true(fd >= 0 && b->n_lanes < WORLD_LANES);
-		b->lanes[b->n_lanes++] = fd;
+		add_lane(b, fd);
 		break;
 	case LANE_CLOSE:
 		b->closing[lane] = true;
@@ -724,7 +736,7 @@ unsigned bridge_read(struct test_bridge *b)
 	for (int i = 0; i < b->n_lanes; i++) {
 		unsigned n_fds = 0;
 		int fd = -1;
-		ssize_t n;
+		ssize_t n = 0;
 
 		while (b->lanes[i] >= 0 &&
 		       (n = fd_recv(b->lanes[i], packet, sizeof(packet), &fd, 1, &n_fds, MSG_DONTWAIT)) > 0) {
@@ -733,6 +745,11 @@ unsigned bridge_read(struct test_bridge *b)
 			assert_true((size_t)n >= sizeof(*h) && h->length == (size_t)n - sizeof(*h));
 			note_packet(b, i, h, n_fds ? fd : -1);
 			n_fds = 0;
+		}
+		if (b->closing[i] && b->lanes[i] >= 0) {
+			assert_int_equal(n, 0); /* simd does not wait for us to close it */
+			close(b->lanes[i]);
+			b->lanes[i] = -1;
 		}
 	}
 	return b->received - before;

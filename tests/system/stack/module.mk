@@ -47,3 +47,4 @@ LIMIT_system-stack-start := 120
 LIMIT_system-stack-isolation := 120
 LIMIT_system-stack-lossless := 180
 LIMIT_fault-stack-storm := 240
+LIMIT_fault-stack-lanes := 240

@@ -5,14 +5,18 @@
  */
 #include "support/test.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <string.h>
 
 #include <sim/msg/Ultrasonic.h>
 
+#include "fd.h"
 #include "host.h"
+#include "mem.h"
 #include "plugins/gate.h"
 #include "support/message.h"
 #include "task.h"
@@ -43,7 +47,7 @@ int sim_lane_recv(struct sim_lane *l, int timeout_ms, struct sim_lane_packet *re
 	pthread_mutex_lock(&l->lock);
 	while (l->next == l->n)
 		pthread_cond_wait(&l->changed, &l->lock);
-	*ret = l->script[l->next++];
+	*ret = l->script[l->next++ % SCRIPT_MAX];
 	pthread_mutex_unlock(&l->lock);
 	return 1;
 }
@@ -97,8 +101,8 @@ void sim_lane_destroy(struct sim_lane *l)
 static void push(struct sim_lane *l, struct sim_lane_packet p)
 {
 	pthread_mutex_lock(&l->lock);
-	assert_true(l->n < SCRIPT_MAX);
-	l->script[l->n++] = p;
+	assert_true(l->n - l->next < SCRIPT_MAX);
+	l->script[l->n++ % SCRIPT_MAX] = p;
 	pthread_cond_broadcast(&l->changed);
 	pthread_mutex_unlock(&l->lock);
 }
@@ -204,6 +208,49 @@ TEST(late_answers_survive_the_end)
 	host_destroy(f->host);
 	assert_int_equal(f->lane.n_answers, 5);
 	free(f);
+}
+
+static unsigned threads(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	unsigned n = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+/* Each has a message that the plug-in answers from another thread, about when its lane ends. */
+TEST(a_closed_lane_leaves_nothing)
+{
+	struct fixture *f = start("{\"mode\":\"late\",\"delay_us\":10}");
+	struct mem_stats before, now;
+	static struct sim_lane lane;
+	unsigned n_threads = 0;
+
+	push_channel(&f->lane, 3, f->text, sizeof(f->text));
+	for (unsigned i = 0; i < 300; i++) {
+		if (i == 1) { /* the plug-in has a thread now */
+			n_threads = threads();
+			mem_stats(&before);
+		}
+		lane = (struct sim_lane){ .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+		push_slot(&lane, i, 3, &f->slot[0]);
+		push(&lane, (struct sim_lane_packet){ .event = SIM_LANE_CLOSE });
+		push(&f->lane, (struct sim_lane_packet){ .event = SIM_LANE_OPEN, .lane = &lane });
+		while (!lane.destroyed) {
+			assert_int_equal(fd_wait(f->host->wake_fd, POLLIN, 20 * NS_PER_MS) < 0, 0);
+			host_lanes_reap(f->host);
+		}
+		assert_int_equal(answer_of(&lane, i), 0);
+		assert_false(f->lane.destroyed);
+	}
+	mem_stats(&now);
+	UNTIL(5000, threads() <= n_threads); /* one that is joined is listed for a moment */
+	assert_int_equal(now.blocks, before.blocks);
+	stop(f);
 }
 
 /* A plug-in of the first day of its ABI, that knows nothing of what came later. */

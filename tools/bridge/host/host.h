@@ -172,6 +172,8 @@ int host_lane_start(struct host *h, struct sim_lane *lane, bool first);
 /* The orderly end: simd is notified that no more is wanted, and what it has sent is published and answered while that can be done. */
 void host_lanes_drain(struct host *h);
 void host_lanes_join(struct host *h); /* their threads; what is pending may still be answered */
+/* Free the further lanes that have ended; one with a pending task later. Thread: main. */
+void host_lanes_reap(struct host *h);
 void host_lanes_free(struct host *h); /* after the plug-in is destroyed: it answers no more */
 
 /* ---- clock.c ---- */

@@ -126,12 +126,14 @@ static void leave(struct host_lane *l)
 {
 	struct host *h = l->host;
 
-	if (!l->first)
-		return;
-	pthread_mutex_lock(&h->lanes_lock);
-	h->lane0 = NULL;
-	pthread_mutex_unlock(&h->lanes_lock);
-	atomic_store(&h->gone, true);
+	if (l->first) {
+		pthread_mutex_lock(&h->lanes_lock);
+		h->lane0 = NULL;
+		pthread_mutex_unlock(&h->lanes_lock);
+		atomic_store(&h->gone, true);
+	} else {
+		atomic_store(&l->ended, true);
+	}
 	host_wake(h);
 }
 
@@ -234,14 +236,46 @@ void host_lanes_drain(struct host *h)
 	pthread_mutex_unlock(&h->lanes_lock);
 }
 
+static void lane_free(struct host_lane *l)
+{
+	sim_lane_destroy(l->lane);
+	pthread_mutex_destroy(&l->lock);
+	mem_free(l);
+}
+
 void host_lanes_free(struct host *h)
 {
 	while (!list_empty(&h->lanes)) {
 		struct host_lane *l = container_of(h->lanes.next, struct host_lane, link);
 
 		list_remove(&l->link);
-		sim_lane_destroy(l->lane);
-		pthread_mutex_destroy(&l->lock);
-		mem_free(l);
+		lane_free(l);
+	}
+}
+
+/* A lane that has ended, with no task that the plug-in may still answer; no longer listed. NULL: none. */
+static struct host_lane *take_ended(struct host *h)
+{
+	struct host_lane *l, *found = NULL;
+
+	pthread_mutex_lock(&h->lanes_lock);
+	list_for_each(l, &h->lanes, link)
+		if (atomic_load(&l->ended) && !atomic_load(&l->pending)) {
+			found = l;
+			break;
+		}
+	if (found)
+		list_remove(&found->link);
+	pthread_mutex_unlock(&h->lanes_lock);
+	return found;
+}
+
+void host_lanes_reap(struct host *h)
+{
+	struct host_lane *l;
+
+	while ((l = take_ended(h))) {
+		pthread_join(l->thread, NULL);
+		lane_free(l);
 	}
 }

@@ -91,6 +91,7 @@ static int64_t work(struct host *h, bool changed, int64_t *flush_mono_ns)
 	bool flush = mono_now_ns() >= *flush_mono_ns;
 	int64_t left, link;
 
+	host_lanes_reap(h);
 	if (flush) {
 		*flush_mono_ns += NS_PER_S;
 		host_flush(h);

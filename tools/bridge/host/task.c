@@ -67,6 +67,7 @@ bool task_returned(struct sim_task *t, int r, int64_t now_mono_ns, struct sim_la
 
 int task_complete(struct sim_task *t, int result)
 {
+	struct host_lane *l = t->lane;
 	struct sim_lane_result res;
 	int expected = TASK_RUNNING;
 
@@ -76,11 +77,11 @@ int task_complete(struct sim_task *t, int result)
 	if (expected != TASK_PENDING || !atomic_compare_exchange_strong(&t->state, &expected, TASK_DONE))
 		return -EALREADY;
 	res = answer(t, t->result, mono_now_ns());
-	sim_lane_done(t->lane->lane, &res, 1);
-	atomic_fetch_sub(&t->lane->pending, 1);
+	sim_lane_done(l->lane, &res, 1);
 	if (!t->result)
-		atomic_fetch_add(&t->lane->host->bytes, t->message.body_size);
+		atomic_fetch_add(&l->host->bytes, t->message.body_size);
 	task_put(t);
+	atomic_fetch_sub(&l->pending, 1);
 	return 1;
 }
 

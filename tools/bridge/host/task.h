@@ -40,9 +40,10 @@ struct host_lane {
 	pthread_t thread;
 	pthread_mutex_t lock; /* guards free */
 	struct list free;
-	struct list link; /* host::lanes */
-	_Atomic unsigned pending;
-	_Atomic bool inside; /* in a packet whose messages may be with the plug-in */
+	struct list link;         /* host::lanes */
+	_Atomic unsigned pending; /* tasks; counted down with the last look at the lane */
+	_Atomic bool ended;       /* a further one: its thread is about to return */
+	_Atomic bool inside;      /* in a packet whose messages may be with the plug-in */
 	struct sim_task tasks[LANE_TASKS];
 };
 
