@@ -425,6 +425,7 @@ int conn_create(struct control *ctl, int fd, const struct ucred *cred, struct co
 	c->fd = fd;
 	c->cred = *cred;
 	c->since_mono_ns = exec_now(c->s->x);
+	c->accepted_mono_ns = exec_now(c->s->x);
 	list_init(&c->link);
 	exec_timer_init(&c->due, c->s->x, on_due, c);
 	r = fd_set_nonblock(fd, true);

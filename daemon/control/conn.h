@@ -51,6 +51,7 @@ struct conn {
 	struct exec_io io;
 	struct varlink *v;
 	struct ucred cred;
+	int64_t accepted_mono_ns;
 	struct client *cl; /* after Hello */
 	struct event_listener listener;
 	struct service_caller caller;

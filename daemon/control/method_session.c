@@ -45,11 +45,17 @@ static json_t *hello_json(const struct call *call, const struct session_fds *f)
 			  JX_NEW("fds", fds_json(f)));
 }
 
+/* Its process has exited: what it has sent is still read, and then the end of the stream. */
+static void hang_up(struct client **slot)
+{
+	(void)shutdown(container_of(slot, struct conn, cl)->fd, SHUT_RDWR);
+}
+
 static int method_hello(struct call *call)
 {
 	const char *bridge = call->a.bridge;
 	struct conn *c = call->conn;
-	struct session_hello h = { call->a.name, call->a.role, c->cred.pid, c->cred.uid };
+	struct session_hello h = { call->a.name, call->a.role, c->cred.pid, c->cred.uid, c->fd, c->accepted_mono_ns };
 	struct session_fds fds;
 	int r;
 
@@ -62,6 +68,7 @@ static int method_hello(struct call *call)
 	if (r < 0)
 		return r;
 	c->cl->slot = &c->cl;
+	c->cl->hang_up = hang_up;
 	for (unsigned i = 0; i < fds.n; i++)
 		call->fds[call->n_fds++] = fds.v[i];
 	return call_reply(call, hello_json(call, &fds));

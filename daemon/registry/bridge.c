@@ -12,6 +12,7 @@
 #include "log.h"
 #include "mem.h"
 #include "names.h"
+#include "reaper.h"
 #include "rig.h"
 #include "shards.h"
 #include "simd.h"
@@ -376,21 +377,21 @@ static void on_exit_fd(void *arg, uint32_t events)
 	process_ended(b);
 }
 
-static int watch(struct bridge *b, pid_t pid)
+static int watch(struct bridge *b, const struct client *cl)
 {
-	const struct simd *s = b->s;
 	int r;
 
-	r = s->ops && s->ops->peer_exit_fd ? s->ops->peer_exit_fd(s->user, pid) : -EOPNOTSUPP;
-	b->exit_fd = r < 0 ? -1 : r;
-	if (r == -EOPNOTSUPP || (r < 0 && pid <= 0)) /* its hang-up is all we have */
+	if (cl->process->fd < 0) /* its hang-up is all we have */
 		return 0;
-	if (r < 0) /* without it, what the bridge is reading would be freed at a hang-up */
-		return err_set(r, "bridge %s: cannot watch its process %d: %s", b->name, (int)pid, err_text(r));
-	r = exec_io_add(s->x, &b->exit_io, b->exit_fd, EPOLLIN, on_exit_fd, b);
+	/* without it, what the bridge is reading would be freed at a hang-up */
+	r = fd_dup(cl->process->fd);
+	if (r >= 0) {
+		b->exit_fd = r;
+		r = exec_io_add(b->s->x, &b->exit_io, b->exit_fd, EPOLLIN, on_exit_fd, b);
+	}
 	if (r < 0) {
 		b->exit_fd = fd_close(b->exit_fd);
-		return err_set(r, "bridge %s: cannot watch its process: %s", b->name, err_text(r));
+		return err_set(r, "bridge %s: cannot watch its process %d: %s", b->name, (int)cl->pid, err_text(r));
 	}
 	return 0;
 }
@@ -426,7 +427,7 @@ int bridge_attach(struct client *cl, const char *name, struct bridge **ret, int 
 	r = lane_pair(b, sv);
 	if (r < 0)
 		return r;
-	r = watch(b, cl->pid);
+	r = watch(b, cl);
 	if (r == 0)
 		r = dispatch_bridge_attach(shard_of(s, b->rig->shard), b->id, sv[0]);
 	else

@@ -9,6 +9,7 @@
 #include "simd.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 
@@ -42,6 +43,22 @@ struct client *client_find(struct simd *s, uint32_t id)
 			return cl;
 	}
 	return NULL;
+}
+
+void client_plane_name(const char *runtime_name, char ret[CLIENT_PLANE_MAX])
+{
+	const char *dot = strrchr(runtime_name, '.');
+	size_t digits = dot ? strspn(dot + 1, "0123456789") : 0, n = strlen(runtime_name);
+
+	if (digits && digits <= 2 && !dot[1 + digits] && dot != runtime_name)
+		n -= 1 + digits;
+	snprintf(ret, CLIENT_PLANE_MAX, "%.*s", (int)n, runtime_name);
+}
+
+/* It may be of an earlier simd, or of another client of its process. */
+void client_plane_name_of(const struct client *cl, char ret[CLIENT_PLANE_MAX])
+{
+	client_plane_name(cl->runtime_name[0] ? cl->runtime_name : cl->app, ret);
 }
 
 json_t *client_endpoint_json(uint32_t id, const char *name, pid_t pid, uid_t uid)

@@ -14,23 +14,26 @@
 #include <sys/types.h>
 
 struct bridge;
+struct reaper;
 struct rig;
 struct simd;
 
 enum client_role { CLIENT_SENSOR, CLIENT_BRIDGE, CLIENT_SOURCE, CLIENT_TOOL };
 
-#define CLIENT_APP_MAX 80
-#define CLIENT_SIMD    0 /* number of simd itself, which publishes without a session */
+#define CLIENT_APP_MAX   80
+#define CLIENT_PLANE_MAX (CLIENT_APP_MAX + 32)
+#define CLIENT_SIMD      0 /* number of simd itself, which publishes without a session */
 
 struct client {
 	struct list link; /* simd::clients */
 	struct simd *s;
 	uint32_t id;
 	char name[NAME_PLAIN_MAX + 1];
-	char app[CLIENT_APP_MAX + 1];           /* name to attach with */
-	char runtime_name[CLIENT_APP_MAX + 32]; /* as it has attached; "" not yet */
+	char app[CLIENT_APP_MAX + 1];        /* name to attach with */
+	char runtime_name[CLIENT_PLANE_MAX]; /* as it has attached; "" not yet */
 	enum client_role role;
 	pid_t pid; /* by the socket's credentials */
+	struct reaper *process;
 	uid_t uid;
 	const struct rig *rig; /* NULL: none */
 	uint32_t iox_generation;
@@ -46,11 +49,16 @@ struct client {
 	uint32_t *tokens;      /* cells, n_tokens of them */
 	struct bridge *bridge; /* that it has attached as */
 	struct client **slot;  /* the connection's pointer to it, cleared when the session ends; may be NULL */
+	void (*hang_up)(struct client **slot); /* ends the connection, after what it has sent; NULL with slot */
 };
 
 struct client *client_find(struct simd *s, uint32_t id);
 const char *client_role_name(enum client_role role);
 int client_role_parse(const char *text); /* -EINVAL */
+/* A runtime name without the number of the attachment: stands for all that a process has attached under it. */
+void client_plane_name(const char *runtime_name, char ret[CLIENT_PLANE_MAX]);
+/* Its own, or what it was to attach with. */
+void client_plane_name_of(const struct client *cl, char ret[CLIENT_PLANE_MAX]);
 /* An Endpoint of the control interface. */
 json_t *client_endpoint_json(uint32_t id, const char *name, pid_t pid, uid_t uid);
 /*

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ports and slots of exited processes; contract in reaper.h. Thread: simd-main. */
+/* Processes behind sessions, and what they leave; contract in reaper.h. Thread: simd-main. */
 #include "reaper.h"
 
+#include "client.h"
 #include "err.h"
 #include "fd.h"
 #include "ipc.h"
@@ -16,43 +17,13 @@
 
 LOG_TOPIC("client");
 
-/* A session that has ended. */
-struct ended {
-	struct list link; /* reaper::ended */
-	struct reaper *r;
-	struct remains *m;
-	reaper_fn freed;
-};
+/* ---- what is left ---- */
 
-/* Its process. */
-struct reaper {
-	struct list link; /* simd::reapers */
-	struct simd *s;
-	struct exec_io io;
-	pid_t pid;
-	int fd;            /* -1: it has exited, and its ports are being freed */
-	struct list ended; /* ended::link */
-	unsigned n;
-};
-
-static void ended_free(struct ended *e)
+static void remains_drop(struct reaper *r, struct remains *m)
 {
-	list_remove(&e->link);
-	e->r->n--;
-	mem_free(e->m);
-	mem_free(e);
-}
-
-static void reaper_free(struct reaper *r)
-{
-	struct ended *e, *tmp;
-
-	list_for_each_safe(e, tmp, &r->ended, link)
-		ended_free(e);
-	exec_io_del(&r->io);
-	fd_close(r->fd);
-	list_remove(&r->link);
-	mem_free(r);
+	list_remove(&m->link);
+	r->n_remains--;
+	mem_free(m);
 }
 
 static bool of_present_generation(const struct simd *s, const struct remains *m)
@@ -60,58 +31,113 @@ static bool of_present_generation(const struct simd *s, const struct remains *m)
 	return s->dataplane.ready && m->generation == s->dataplane.generation;
 }
 
-static void done(struct ended *e, bool ok)
+static void done(struct reaper *r, struct remains *m, bool ok)
 {
-	if (ok && of_present_generation(e->r->s, e->m))
-		e->freed(e->r->s, e->m);
-	ended_free(e);
+	if (ok && m->freed && of_present_generation(r->s, m))
+		m->freed(r->s, m);
+	remains_drop(r, m);
 }
 
-void reaper_freed(struct simd *s, const char *app, bool ok)
+static void free_ports(struct reaper *r, struct remains *m)
 {
-	struct reaper *r, *next_r;
-	struct ended *e, *next;
-
-	list_for_each_safe(r, next_r, &s->reapers, link) {
-		if (r->fd >= 0)
-			continue;
-		list_for_each_safe(e, next, &r->ended, link)
-			if (strcmp(e->m->app, app) == 0)
-				done(e, ok);
-		if (!r->n)
-			reaper_free(r);
-	}
-}
-
-static void free_ports(struct simd *s, struct ended *e)
-{
-	bool old = !of_present_generation(s, e->m);
+	struct simd *s = r->s;
+	bool old = !of_present_generation(s, m);
 	int rc = -ENOENT;
 
+	m->freeing = true;
 	if (s->ops && s->ops->free_app) {
-		s->ops->free_app(s->user, e->m->app, old);
+		s->ops->free_app(s->user, m->app, old);
 		if (old)
-			ended_free(e);
+			remains_drop(r, m);
 		return;
 	}
 	if (!old)
-		rc = ipc_free_peer(s->dataplane.ipc, e->m->app);
+		rc = ipc_free_peer(s->dataplane.ipc, m->app);
 	if (rc < 0 && rc != -ENOENT && rc != -EOPNOTSUPP)
-		log_warn("%s: its ports could not be freed: %s", e->m->app, *ipc_why() ? ipc_why() : err_text(rc));
-	done(e, rc >= 0);
+		log_warn("%s: its ports could not be freed: %s", m->app, *ipc_why() ? ipc_why() : err_text(rc));
+	done(r, m, rc >= 0);
 }
 
-/* The process has exited. */
+/* The oldest of that name. */
+static struct remains *remains_find(const struct reaper *r, const struct remains *like)
+{
+	struct remains *m;
+
+	list_for_each(m, &r->remains, link) {
+		if (m->generation == like->generation && strcmp(m->app, like->app) == 0)
+			return m;
+	}
+	return NULL;
+}
+
+void reaper_add(struct reaper *r, struct remains *m)
+{
+	struct remains *same = m ? remains_find(r, m) : NULL;
+
+	if (!m)
+		return;
+	if (same && (!m->unclean || !m->n_channels)) { /* nothing new */
+		mem_free(m);
+		return;
+	}
+	if (same && (!same->unclean || r->n_remains == REAPER_REMAINS))
+		remains_drop(r, same);
+	if (r->n_remains == REAPER_REMAINS) {
+		log_error("%s: its process %d has attached too often; its ports stay until the data plane restarts",
+			  m->app, (int)r->pid);
+		mem_free(m);
+		return;
+	}
+	list_append(&r->remains, &m->link);
+	r->n_remains++;
+}
+
+/* ---- processes ---- */
+
+static void reaper_free(struct reaper *r)
+{
+	struct remains *m, *tmp;
+
+	exec_io_del(&r->io);
+	fd_close(r->fd);
+	list_for_each_safe(m, tmp, &r->remains, link)
+		remains_drop(r, m);
+	list_remove(&r->link);
+	mem_free(r);
+}
+
+bool reaper_is_over(const struct reaper *r)
+{
+	return r->fd < 0 || fd_wait(r->fd, POLLIN, 0) == 1;
+}
+
+/* Its last session has ended, and so has it. */
+static void reap(struct reaper *r)
+{
+	struct remains *m, *tmp;
+
+	list_for_each_safe(m, tmp, &r->remains, link) {
+		if (!m->freeing)
+			free_ports(r, m);
+	}
+	if (list_empty(&r->remains))
+		reaper_free(r);
+}
+
 static void exited(struct reaper *r)
 {
-	struct ended *e, *next;
+	struct client *cl;
 
 	exec_io_del(&r->io);
 	r->fd = fd_close(r->fd);
-	list_for_each_safe(e, next, &r->ended, link)
-		free_ports(r->s, e);
-	if (!r->n)
-		reaper_free(r);
+	if (!r->sessions) {
+		reap(r);
+		return;
+	}
+	list_for_each(cl, &r->s->clients, link) {
+		if (cl->process == r && cl->hang_up)
+			cl->hang_up(cl->slot);
+	}
 }
 
 static void on_exit_fd(void *arg, uint32_t events)
@@ -120,134 +146,106 @@ static void on_exit_fd(void *arg, uint32_t events)
 	exited((struct reaper *)arg);
 }
 
-/* ---- watching ---- */
+/* Whoever was without a session longest is forgotten; the sweep finds what it leaves. */
+static void bound_idle(struct simd *s)
+{
+	struct reaper *r, *first = NULL;
+	unsigned n = 0;
 
-/* The number of an exited process may be another's by now. */
+	list_for_each(r, &s->reapers, link) {
+		if (r->sessions || r->fd < 0)
+			continue;
+		first = first ? first : r;
+		n++;
+	}
+	if (n > REAPERS_IDLE)
+		reaper_free(first);
+}
+
+void reaper_put(struct reaper *r)
+{
+	struct simd *s = r->s;
+
+	if (--r->sessions)
+		return;
+	if (r->fd < 0) {
+		reap(r);
+	} else if (reaper_is_over(r)) {
+		exited(r);
+	} else if (list_empty(&r->remains)) {
+		reaper_free(r);
+	} else {
+		list_remove(&r->link); /* to the end */
+		list_append(&s->reapers, &r->link);
+		bound_idle(s);
+	}
+}
+
+/* One that is watched and lives: a number of one that has exited may be another's by now. */
 static struct reaper *find(struct simd *s, pid_t pid)
 {
 	struct reaper *r;
 
-	list_for_each(r, &s->reapers, link)
-		if (r->pid == pid && r->fd >= 0 && fd_wait(r->fd, POLLIN, 0) == 0)
+	list_for_each(r, &s->reapers, link) {
+		if (pid > 0 && r->pid == pid && !reaper_is_over(r))
 			return r;
+	}
 	return NULL;
 }
 
-static bool has_attached(const struct reaper *r)
+static int watch(struct reaper *r, int sock, int64_t connected_mono_ns)
 {
-	const struct ended *e;
+	const struct simd *s = r->s;
+	int fd = s->ops && s->ops->peer_exit_fd ? s->ops->peer_exit_fd(s->user, sock, connected_mono_ns) : -EOPNOTSUPP;
 
-	list_for_each(e, &r->ended, link)
-		if (e->m->attached)
-			return true;
-	return false;
+	if (fd == -EOPNOTSUPP) /* the hang-up is all we have */
+		return 0;
+	if (fd < 0)
+		return fd;
+	r->fd = fd;
+	return exec_io_add(s->x, &r->io, fd, EPOLLIN, on_exit_fd, r);
 }
 
-static int make_room(struct simd *s)
+int reaper_get(struct simd *s, pid_t pid, int sock, int64_t connected_mono_ns, struct reaper **ret)
 {
-	struct reaper *r;
+	struct reaper *r = find(s, pid);
+	int e;
 
-	if (list_count(&s->reapers) < REAPERS_MAX)
-		return 0;
-	list_for_each(r, &s->reapers, link) {
-		if (r->fd >= 0 && !has_attached(r)) {
+	if (!r) {
+		r = MEM_NEW(struct reaper);
+		if (!r)
+			return err_nomem();
+		r->s = s;
+		r->pid = pid;
+		r->fd = -1;
+		list_init(&r->remains);
+		list_append(&s->reapers, &r->link);
+		e = watch(r, sock, connected_mono_ns);
+		if (e < 0) {
 			reaper_free(r);
-			return 0;
+			return err_set(e, "process %d cannot be watched for its end: %s", (int)pid, err_text(e));
 		}
 	}
-	return err_set(-EMFILE, "%d processes are waited for already", REAPERS_MAX);
-}
-
-static int watch(struct simd *s, pid_t pid, struct reaper **ret)
-{
-	int fd, rc = make_room(s);
-	struct reaper *r = rc == 0 ? MEM_NEW(struct reaper) : NULL;
-
-	if (!r)
-		return rc < 0 ? rc : err_nomem();
-	r->s = s;
-	r->pid = pid;
-	r->fd = -1;
-	list_init(&r->ended);
-	list_append(&s->reapers, &r->link);
-	fd = s->ops && s->ops->peer_exit_fd && pid > 0 ? s->ops->peer_exit_fd(s->user, pid) : -EOPNOTSUPP;
-	if (fd >= 0) {
-		r->fd = fd;
-		rc = exec_io_add(s->x, &r->io, fd, EPOLLIN, on_exit_fd, r);
-	} else if (fd != -ESRCH && fd != -EOPNOTSUPP) {
-		rc = fd;
-	} /* else: the process has exited already, or the hang-up is all we have */
-	if (rc < 0)
-		reaper_free(r);
-	else
-		*ret = r;
-	return rc < 0 ? err_set(rc, "%s", err_text(rc)) : 0;
-}
-
-/* Whether it must be kept: of those of one name the unclean ones count. */
-static bool is_news(struct reaper *r, const struct remains *m)
-{
-	struct ended *e, *next;
-
-	list_for_each_safe(e, next, &r->ended, link) {
-		if (strcmp(e->m->app, m->app) != 0 || e->m->generation != m->generation)
-			continue;
-		if (e->m->unclean && !m->unclean)
-			return false;
-		if (!e->m->unclean)
-			ended_free(e);
-	}
-	return true;
-}
-
-static int make_place(struct reaper *r, const struct remains *m)
-{
-	struct ended *e;
-
-	if (r->n < REAPER_APPS)
-		return 0;
-	list_for_each(e, &r->ended, link) {
-		if (!e->m->attached || strcmp(e->m->app, m->app) == 0) {
-			ended_free(e);
-			return 0;
-		}
-	}
-	return err_set(-EMFILE, "process %d has attached too often", (int)r->pid);
-}
-
-/* takes m on success */
-static int add(struct reaper *r, struct remains *m, reaper_fn freed)
-{
-	int rc = make_place(r, m);
-	struct ended *e = rc == 0 ? MEM_NEW(struct ended) : NULL;
-
-	if (!e)
-		return rc < 0 ? rc : err_nomem();
-	*e = (struct ended){ .r = r, .m = m, .freed = freed };
-	list_append(&r->ended, &e->link);
-	r->n++;
+	r->sessions++;
+	*ret = r;
 	return 0;
 }
 
-void reaper_watch(struct simd *s, struct remains *m, reaper_fn freed)
-{
-	struct reaper *r = find(s, m->pid);
-	int rc = r ? 0 : watch(s, m->pid, &r);
+/* ---- all ---- */
 
-	if (rc == 0 && !is_news(r, m)) {
-		mem_free(m);
-		return;
+void reaper_freed(struct simd *s, const char *app, bool ok)
+{
+	struct reaper *r, *next_r;
+	struct remains *m, *next_m;
+
+	list_for_each_safe(r, next_r, &s->reapers, link) {
+		list_for_each_safe(m, next_m, &r->remains, link) {
+			if (m->freeing && strcmp(m->app, app) == 0)
+				done(r, m, ok);
+		}
+		if (r->fd < 0 && !r->sessions && list_empty(&r->remains))
+			reaper_free(r);
 	}
-	if (rc == 0)
-		rc = add(r, m, freed);
-	if (rc < 0) { /* it may well live, and use them */
-		if (m->attached)
-			log_error("%s: cannot wait for its end (%s); its ports stay until the data plane restarts",
-				  m->app, err_why());
-		mem_free(m);
-	}
-	if (r && (r->fd < 0 || !r->n))
-		exited(r);
 }
 
 void reaper_run(struct simd *s)
@@ -255,7 +253,7 @@ void reaper_run(struct simd *s)
 	struct reaper *r, *tmp;
 
 	list_for_each_safe(r, tmp, &s->reapers, link) {
-		if (r->fd >= 0 && fd_wait(r->fd, POLLIN, 0) == 1)
+		if (r->fd >= 0 && reaper_is_over(r))
 			exited(r);
 	}
 }

@@ -147,6 +147,11 @@ int session_create(struct simd *s, const struct session_hello *h, struct client 
 	cl->role = (enum client_role)role;
 	cl->id = next_id(s);
 	cl->completion_fd = -1;
+	r = reaper_get(s, h->pid, h->sock, h->connected_mono_ns, &cl->process);
+	if (r < 0) {
+		client_free(cl);
+		return r;
+	}
 	cl->pid = h->pid;
 	cl->uid = h->uid;
 	cl->rig = rig_of_process(s, h->pid);
@@ -159,6 +164,7 @@ int session_create(struct simd *s, const struct session_hello *h, struct client 
 	r = make_fds(cl, &fds);
 	if (r < 0) {
 		fds_close(&fds);
+		reaper_put(cl->process);
 		client_free(cl);
 		return r;
 	}
@@ -171,6 +177,44 @@ int session_create(struct simd *s, const struct session_hello *h, struct client 
 	return 0;
 }
 
+static void on_ports_freed(struct simd *s, const struct remains *m)
+{
+	(void)s;
+	log_debug("the ports of %s are freed%s", m->app, m->unclean ? "; it had not said Goodbye" : "");
+}
+
+/* What it has under its present name. NULL: no memory. */
+static struct remains *remains_of(const struct client *cl, bool unclean)
+{
+	struct remains *m = (struct remains *)mem_calloc(1, sizeof(*m) + cl->n_publishers * sizeof(m->channels[0]));
+	const struct publisher *p;
+
+	if (!m) {
+		log_error("client %s: no memory to wait for its end; its ports stay until the data plane restarts",
+			  cl->name);
+		return NULL;
+	}
+	client_plane_name_of(cl, m->app);
+	m->generation = cl->iox_generation;
+	m->unclean = unclean;
+	m->freed = on_ports_freed;
+	list_for_each(p, &cl->publishers, in_client)
+		m->channels[m->n_channels++] = p->ch->id;
+	return m;
+}
+
+/* An attachment of the process may end while what it holds is still in use; the next one may have another's name. */
+static void note_name(struct client *cl, const char *runtime_name)
+{
+	char before[CLIENT_PLANE_MAX], after[CLIENT_PLANE_MAX];
+
+	client_plane_name_of(cl, before);
+	client_plane_name(runtime_name, after);
+	if (cl->runtime_name[0] && strcmp(before, after) != 0)
+		reaper_add(cl->process, remains_of(cl, false));
+	snprintf(cl->runtime_name, sizeof(cl->runtime_name), "%s", runtime_name);
+}
+
 int session_attached(struct client *cl, uint32_t generation, const char *runtime_name)
 {
 	if (!*runtime_name || strchr(runtime_name, '/') || strchr(runtime_name, ','))
@@ -178,7 +222,7 @@ int session_attached(struct client *cl, uint32_t generation, const char *runtime
 	if (generation != cl->s->dataplane.generation)
 		return err_set(-ESTALE, "generation %u of the data plane is over, it is now %u; attach again",
 			       generation, cl->s->dataplane.generation);
-	snprintf(cl->runtime_name, sizeof(cl->runtime_name), "%s", runtime_name);
+	note_name(cl, runtime_name);
 	cl->iox_generation = generation;
 	changed(cl->s);
 	if (cl->s->ops && cl->s->ops->client_attached)
@@ -199,48 +243,21 @@ bool session_all_attached(const struct simd *s)
 	return true;
 }
 
-/* The name it attached under may be of an earlier simd: a client keeps its attachment over a restart of simd. */
-static const char *name_in_plane(const struct client *cl)
+/*
+ * Who lives on after the hang-up has its ports until it exits. Two cases are not seen then, and left to the sweep: it has become
+ * another program, which has none; or it was on its way to attach, under a name that we have not heard of.
+ */
+static void leave_remains(struct client *cl)
 {
-	return cl->runtime_name[0] ? cl->runtime_name : cl->app;
-}
+	struct simd *s = cl->s;
+	bool lives = !reaper_is_over(cl->process);
 
-/* NULL: no memory. */
-static struct remains *remains_of(const struct client *cl)
-{
-	struct remains *m = (struct remains *)mem_calloc(1, sizeof(*m) + cl->n_publishers * sizeof(m->channels[0]));
-	const struct publisher *p;
-
-	if (!m)
-		return NULL;
-	snprintf(m->app, sizeof(m->app), "%s", name_in_plane(cl));
-	m->pid = cl->pid;
-	m->generation = cl->iox_generation;
-	m->unclean = !cl->leaving;
-	m->attached = cl->runtime_name[0];
-	list_for_each(p, &cl->publishers, in_client)
-		m->channels[m->n_channels++] = p->ch->id;
-	return m;
-}
-
-static void on_ports_freed(struct simd *s, const struct remains *m)
-{
-	(void)s;
-	log_debug("the ports of %s are freed%s", m->app, m->unclean ? "; it had not said Goodbye" : "");
-}
-
-static void watch_remains(struct client *cl)
-{
-	struct remains *m;
-
-	if (cl->role == CLIENT_TOOL || (cl->leaving && !cl->runtime_name[0]))
+	if (cl->role == CLIENT_TOOL)
 		return;
-	m = remains_of(cl);
-	if (m)
-		reaper_watch(cl->s, m, on_ports_freed);
-	else
-		log_error("client %s: no memory to wait for its end; its ports stay until the data plane restarts",
-			  cl->name);
+	if (cl->runtime_name[0] || !lives)
+		reaper_add(cl->process, remains_of(cl, !cl->leaving));
+	if (lives && !cl->leaving && s->ops && s->ops->sweep)
+		s->ops->sweep(s->user);
 }
 
 void session_end(struct client *cl)
@@ -258,9 +275,10 @@ void session_end(struct client *cl)
 	time_engine_drop_client(timekeeper_engine(s->time), cl->id);
 	/* dispatch forgets its publishers by itself, after what they had published */
 	client_leave(cl);
-	watch_remains(cl);
+	leave_remains(cl);
 	pubsub_close_all(cl);
 	token_close_all(cl);
+	reaper_put(cl->process);
 	client_free(cl);
 	changed(s);
 	if (s->ops && s->ops->client_attached) /* it is not waited for any more */

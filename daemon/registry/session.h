@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sessions: what a process has here between Hello and the loss of its control socket. When that is lost,
- * everything it had is freed at once: its ports in RouDi, its publishers, subscribers, tokens, credits, the
- * driver lease.
+ * Sessions: what a process has here between Hello and the loss of its control socket, or its exit, if a child that it
+ * forked keeps the socket. Then everything it had is freed at once: its publishers, subscribers, tokens, credits, the
+ * driver lease; and its ports in RouDi, once the process has exited (reaper.h).
  *
  * Thread: simd-main.
  */
@@ -20,6 +20,8 @@ struct session_hello {
 	const char *name, *role;
 	pid_t pid;
 	uid_t uid;
+	int sock; /* borrowed until return */
+	int64_t connected_mono_ns;
 };
 
 /* Descriptors of a new session, in the order in which Hello lists them; of the doorbell, in Advertise. Caller closes. */
@@ -29,7 +31,7 @@ struct session_fds {
 	unsigned n;
 };
 
-/* -EINVAL name or role, -EMFILE too many. ret: returns, session_end(). */
+/* -EINVAL name or role, -EMFILE too many, -ESRCH the process has exited. ret: returns, session_end(). */
 int session_create(struct simd *s, const struct session_hello *h, struct client **ret, struct session_fds *ret_fds);
 /* Its control socket has closed (or simd stops). Frees it. */
 void session_end(struct client *cl);

@@ -32,8 +32,11 @@ struct timekeeper;
 
 /* What the registry needs of the process around it; a scenario test passes its own. NULL members: see there. */
 struct simd_ops {
-	/* Descriptor that becomes readable when the peer's process has exited; NULL or negative: the hang-up counts as that. */
-	int (*peer_exit_fd)(void *user, pid_t pid);
+	/*
+	 * Descriptor that becomes readable when the process has exited that connected this socket then. -ESRCH: it has;
+	 * -EOPNOTSUPP, or NULL: there is none, and the hang-up counts as that.
+	 */
+	int (*peer_exit_fd)(void *user, int sock, int64_t connected_mono_ns);
 	/* The Shutdown method was called. NULL: refused. */
 	void (*shutdown)(void *user);
 	/*
@@ -56,6 +59,8 @@ struct simd_ops {
 	 * reaper_freed() follows. NULL: the registry does it by itself, and may block on RouDi.
 	 */
 	void (*free_app)(void *user, const char *app, bool old);
+	/* Look in a while for what the dead have left in the data plane that nobody was told of. NULL: ignored. */
+	void (*sweep)(void *user);
 	/* Sessions or bridges have changed: what must be known after a crash of simd. NULL: ignored. */
 	void (*sessions_changed)(void *user);
 	/* A client has moved to the present generation of the data plane. NULL: ignored. */

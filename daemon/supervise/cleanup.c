@@ -104,7 +104,7 @@ static int clean(const struct runtime *rt, const struct state *left, int64_t sto
 	roudi_forget_dead();
 	for (unsigned i = 0; left && i < left->n_apps; i++)
 		if (!state_proc_alive(&left->apps[i].proc))
-			roudi_forget_app(left->apps[i].app);
+			roudi_forget_app(left->apps[i].app, true);
 	remove_file(rt, "roudi.toml");
 	remove_file(rt, "roudi.log");
 	remove_file(rt, "roudi.log.1");

@@ -19,6 +19,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 LOG_TOPIC("roudi");
@@ -29,6 +30,7 @@ LOG_TOPIC("roudi");
 #define CMDLINE_MAX     4096
 #define MAPS_MAX        ((size_t)4 << 20)
 #define MGMT            "iceoryx_mgmt"
+#define ATTACHMENTS_MAX 15 /* of a process, see ipc.h */
 
 /* The length, or -ENOBUFS. */
 static int config_text(const struct pools *p, char *buf, size_t size)
@@ -152,18 +154,30 @@ static int take_lock(const char *app)
 	return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 ? fd_close(fd) : fd;
 }
 
-void roudi_forget_app(const char *app)
+static void forget_one(const char *name, bool exited)
 {
 	char path[300];
-	int fd = take_lock(app);
+	int fd = take_lock(name);
 
-	if (fd < 0)
+	if (fd < 0 && !exited)
 		return;
-	snprintf(path, sizeof(path), "/tmp/%s", app);
+	snprintf(path, sizeof(path), "/tmp/%s", name);
 	(void)unlink(path);
-	snprintf(path, sizeof(path), "/tmp/%s.lock", app);
+	snprintf(path, sizeof(path), "/tmp/%s.lock", name);
 	(void)unlink(path);
 	fd_close(fd);
+}
+
+void roudi_forget_app(const char *app, bool exited)
+{
+	char name[256];
+
+	if (!*app || strchr(app, '/'))
+		return;
+	forget_one(app, exited);
+	for (int i = 1; i <= ATTACHMENTS_MAX; i++)
+		if (snprintf(name, sizeof(name), "%s.%d", app, i) < (int)sizeof(name))
+			forget_one(name, exited);
 }
 
 bool roudi_app_dead(const char *app)
@@ -198,7 +212,15 @@ static bool is_our_lock(const char *name, size_t *ret_len)
 	return end > 9 && name[end - 9] == '-' && strspn(name + end - 8, "0123456789abcdef") >= 8;
 }
 
-void roudi_dead_apps(void (*fn)(void *arg, const char *app), void *arg)
+/* Who is just starting has made its lock, and holds it a moment later: ours, if we looked at it then, would be in its way. */
+static bool is_settled(int dir, const char *file)
+{
+	struct stat st;
+
+	return fstatat(dir, file, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_mtime < time(NULL) - 1;
+}
+
+void roudi_dead_apps(bool settled, void (*fn)(void *arg, const char *app), void *arg)
 {
 	DIR *d = opendir("/tmp");
 	const struct dirent *e;
@@ -206,7 +228,7 @@ void roudi_dead_apps(void (*fn)(void *arg, const char *app), void *arg)
 	size_t n;
 
 	while (d && (e = readdir(d))) {
-		if (!is_our_lock(e->d_name, &n))
+		if (!is_our_lock(e->d_name, &n) || (settled && !is_settled(dirfd(d), e->d_name)))
 			continue;
 		snprintf(app, sizeof(app), "%.*s", (int)n, e->d_name);
 		if (roudi_app_dead(app))
@@ -219,12 +241,12 @@ void roudi_dead_apps(void (*fn)(void *arg, const char *app), void *arg)
 static void forget(void *arg, const char *app)
 {
 	(void)arg;
-	roudi_forget_app(app);
+	forget_one(app, false);
 }
 
 void roudi_forget_dead(void)
 {
-	roudi_dead_apps(forget, NULL);
+	roudi_dead_apps(false, forget, NULL);
 }
 
 void roudi_forget_own(const char *app)

@@ -33,15 +33,16 @@ int64_t roudi_punch(int fd);
 void roudi_clean(const char *segment);
 /* Whether an application has exited: it has left its lock, and nobody holds it. Any thread. */
 bool roudi_app_dead(const char *app);
-/* Socket and lock of an application that has exited; left alone while somebody holds the lock. */
-void roudi_forget_app(const char *app);
+/* Sockets and locks of an application, or of one runtime name. While somebody holds the lock they are left alone; exited: it has, so that is a child that it forked. */
+void roudi_forget_app(const char *app, bool exited);
 /* Sockets and locks of all attachments of this process, "APP.<n>", whoever holds them: there are no more. */
 void roudi_forget_own(const char *app);
 /*
  * Calls fn with the name of each application that was killed and has left its socket in /tmp: simds and their
- * clients. There is one simd a machine, so they are ours or an earlier one's.
+ * clients. There is one simd a machine, so they are ours or an earlier one's. settled: not of those that are a second old, so
+ * that nobody who is just starting finds its lock taken.
  */
-void roudi_dead_apps(void (*fn)(void *arg, const char *app), void *arg);
+void roudi_dead_apps(bool settled, void (*fn)(void *arg, const char *app), void *arg);
 /* roudi_forget_app() of all of these. */
 void roudi_forget_dead(void);
 

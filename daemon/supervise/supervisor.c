@@ -45,13 +45,7 @@ static void free_run(struct helper_job *hj)
 	if (j->swept && !roudi_app_dead(j->app))
 		return;
 	j->result = j->old ? 0 : ipc_free_app(j->app);
-	roudi_forget_app(j->app);
-	for (int i = 1; i <= 16; i++) { /* an application name stands for all its attachments */
-		char name[STATE_APP_MAX + 8];
-
-		snprintf(name, sizeof(name), "%s.%d", j->app, i);
-		roudi_forget_app(name);
-	}
+	roudi_forget_app(j->app, !j->swept);
 }
 
 static void free_done(struct helper_job *hj)
@@ -95,10 +89,10 @@ void supervisor_free_swept(struct supervisor *k, const char *app, bool old)
 
 /* ---- what the registry asks ---- */
 
-static int op_peer_exit_fd(void *user, pid_t pid)
+static int op_peer_exit_fd(void *user, int sock, int64_t connected_mono_ns)
 {
 	(void)user;
-	return fd_pidfd_open(pid);
+	return fd_peer_pidfd(sock, connected_mono_ns);
 }
 
 static void op_shutdown(void *user)
@@ -178,6 +172,7 @@ static const struct simd_ops ops = {
 	.given_up = op_given_up,
 	.process_rig = op_process_rig,
 	.free_app = supervisor_free_app,
+	.sweep = supervisor_sweep,
 	.sessions_changed = supervisor_sessions_changed,
 	.client_attached = op_client_attached,
 	.bridge_idle = supervisor_bridge_idle,

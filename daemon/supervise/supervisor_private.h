@@ -47,6 +47,7 @@ void supervisor_free_app(void *user, const char *app, bool old);
 /* The same for one that was found by its lock: looked at once more before it is freed. */
 void supervisor_free_swept(struct supervisor *k, const char *app, bool old);
 void supervisor_on_sweep_timer(void *arg);
+void supervisor_sweep(void *user);
 
 int supervisor_load_state(struct supervisor *k);
 void supervisor_save_state(struct supervisor *k);

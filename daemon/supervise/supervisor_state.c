@@ -9,6 +9,7 @@
 
 #include "bridge.h"
 #include "client.h"
+#include "reaper.h"
 #include "simd.h"
 #include "fd.h"
 #include "log.h"
@@ -26,6 +27,7 @@ LOG_TOPIC("supervisor");
 
 #define SAVE_DELAY_DUR_NS (50 * NS_PER_MS)
 #define SWEEP_DUR_NS      (10 * NS_PER_S) /* by then every client of the earlier simd has reconnected, or is dead */
+#define DOUBT_DUR_NS      (2 * NS_PER_S)  /* by then one that executes another program has closed its lock */
 
 /* ---- the file ---- */
 
@@ -62,7 +64,10 @@ static void collect(struct supervisor *k, struct state *st)
 {
 	struct roudi_info info;
 	const struct client *cl;
+	const struct reaper *p;
+	const struct remains *m;
 	const struct wait *w;
+	char app[CLIENT_PLANE_MAX];
 
 	roudi_info(k->roudi, &info);
 	snprintf(st->simd_app, sizeof(st->simd_app), "%s", k->runtime_name);
@@ -72,8 +77,13 @@ static void collect(struct supervisor *k, struct state *st)
 	st->roudi_owned = info.owned;
 	st->roudi_hash = info.config_hash;
 	list_for_each(cl, &k->s->clients, link) {
+		client_plane_name_of(cl, app);
 		if (cl->role != CLIENT_TOOL)
-			add_app(st, cl->runtime_name[0] ? cl->runtime_name : cl->app, cl->bridge != NULL, cl->pid);
+			add_app(st, app, cl->bridge != NULL, cl->pid);
+	}
+	list_for_each(p, &k->s->reapers, link) {
+		list_for_each(m, &p->remains, link)
+			add_app(st, m->app, false, p->pid);
 	}
 	/* killed again before they had exited: they are still to be freed */
 	list_for_each(w, &k->waits, link)
@@ -133,10 +143,21 @@ static void forget_dead(void *arg, const char *app)
 	supervisor_free_swept((struct supervisor *)arg, app, true);
 }
 
-/* A client that died between two simds before either had written it down. */
+/*
+ * A client that died between two simds before either had written it down, before it had said its name, or that has become another
+ * program.
+ */
 void supervisor_on_sweep_timer(void *arg)
 {
-	roudi_dead_apps(free_dead, arg);
+	roudi_dead_apps(true, free_dead, arg);
+}
+
+void supervisor_sweep(void *user)
+{
+	struct supervisor *k = (struct supervisor *)user;
+
+	if (!exec_timer_armed(&k->sweep_timer))
+		exec_timer_at(&k->sweep_timer, exec_now(k->x) + DOUBT_DUR_NS);
 }
 
 static void free_old_simd(struct supervisor *k)
@@ -152,7 +173,7 @@ static void free_old_simd(struct supervisor *k)
 	k->old_app_freed = true;
 	log_info("freeing what the earlier simd (pid %d) held", (int)k->left->simd.pid);
 	/* those too that were killed before they had written who they are */
-	roudi_dead_apps(free_dead, k);
+	roudi_dead_apps(false, free_dead, k);
 	if (k->left->simd_app[0])
 		supervisor_free_app(k, k->left->simd_app, false);
 }
@@ -218,7 +239,7 @@ void supervisor_adopt(struct supervisor *k)
 	roudi_info(k->roudi, &info);
 	if (!k->left || !info.adopted) { /* all ports went with their RouDi; files of the dead are left */
 		k->old_app_freed = true;
-		roudi_dead_apps(forget_dead, k);
+		roudi_dead_apps(false, forget_dead, k);
 		for (unsigned i = 0; k->left && i < k->left->n_apps; i++)
 			take_over_app(k, &k->left->apps[i], true);
 		return;
@@ -252,9 +273,6 @@ void supervisor_forget_waits(struct supervisor *k)
 {
 	struct wait *w, *tmp;
 
-	list_for_each_safe(w, tmp, &k->waits, link) {
-		/* one that has exited by now; files of one that runs are left alone */
-		supervisor_free_app(k, w->app.app, true);
+	list_for_each_safe(w, tmp, &k->waits, link)
 		wait_free(w);
-	}
 }

@@ -3,16 +3,23 @@
 #include "fd.h"
 
 #include "err.h"
+#include "mem.h"
 #include "timeutil.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
 
 int fd_close(int fd)
 {
@@ -269,6 +276,58 @@ int fd_pidfd_open(pid_t pid)
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0); /* always close-on-exec */
 
 	return fd < 0 ? err_sys(-errno, "process %d", (int)pid) : fd;
+}
+
+/* Nanoseconds since it was started; a part of a clock tick more. Negative: unknown. */
+static int64_t process_age_ns(pid_t pid)
+{
+	char path[64], *text;
+	unsigned long long start;
+	struct timespec now;
+	const char *p;
+	int64_t age = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (fd_read_file(path, 4096, &text, NULL) < 0)
+		return -1;
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	p = strrchr(text, ')'); /* the name before it may hold anything */
+	if (p && sscanf(p + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+			&start) == 1)
+		age = timespec_to_ns(&now) - (int64_t)start * (NS_PER_S / sysconf(_SC_CLK_TCK));
+	mem_free(text);
+	return age;
+}
+
+int fd_pidfd_open_since(pid_t pid, int64_t ran_mono_ns)
+{
+	int64_t ago = mono_now_ns() - ran_mono_ns, age;
+	int fd = fd_pidfd_open(pid);
+
+	if (fd < 0)
+		return fd;
+	age = process_age_ns(pid); /* of the one that has the number now: ours, or later than ours */
+	if (age < 0 || age >= ago)
+		return fd;
+	fd_close(fd);
+	return err_set(-ESRCH, "process %d has exited, the number is another's", (int)pid);
+}
+
+int fd_peer_pidfd(int sock, int64_t accepted_mono_ns)
+{
+	struct ucred cred;
+	int fd, r;
+
+	if (getsockopt(sock, SOL_SOCKET, SO_PEERPIDFD, &fd, &(socklen_t){ sizeof(fd) }) == 0)
+		return fd; /* close-on-exec */
+	if (errno == EINVAL || errno == ESRCH)
+		return err_set(-ESRCH, "the process that connected has exited");
+	r = fd_peer_cred(sock, &cred);
+	if (r < 0)
+		return r;
+	if (cred.pid <= 0)
+		return err_set(-EOPNOTSUPP, "the process that connected is in a pid namespace that is not seen here");
+	return fd_pidfd_open_since(cred.pid, accepted_mono_ns);
 }
 
 int fd_pidfd_kill(int pidfd, int sig)

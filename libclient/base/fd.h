@@ -78,6 +78,13 @@ int fd_limit_raise(unsigned long need, struct rlimit *ret_old);
 /* ---- processes ---- */
 
 int fd_pidfd_open(pid_t pid);
+/* The same for one that ran at that time: -ESRCH too when the number is a later process's. */
+int fd_pidfd_open_since(pid_t pid, int64_t ran_mono_ns);
+/*
+ * pidfd of the process that connected a Unix socket, which was accepted then. -ESRCH: it has exited; -EOPNOTSUPP: it is in a pid
+ * namespace that is not seen from here, and the kernel (before 6.5) knows it by its number alone.
+ */
+int fd_peer_pidfd(int sock, int64_t accepted_mono_ns);
 int fd_pidfd_kill(int pidfd, int sig);
 /* 1 the process has ended, 0 time-out. */
 int fd_pidfd_wait(int pidfd, int64_t timeout_dur_ns);

@@ -10,7 +10,9 @@
  *
  * Thread:  a client may be used from any thread. A publisher or subscriber is used by one thread at
  *          a time (a second one inside gets -EBUSY). Destroy handles before their client.
- * Fork:    a forked child cannot use the handles (-EPERM); posix_spawn or exec are fine.
+ * Fork:    a forked child cannot use the handles (-EPERM), and may connect for itself; posix_spawn or exec are fine.
+ * Number:  any, one after the other. 11 clients of a process at a time that use the data plane (15 with
+ *          GLIBC_TUNABLES=glibc.rtld.nns=16 in its environment), of which each restart of the data plane uses up those there are.
  */
 #ifndef SIM_CLIENT_H
 #define SIM_CLIENT_H

@@ -44,6 +44,7 @@ LIMIT_system-stack-demo := 180
 LIMIT_system-stack-roudi := 120
 LIMIT_system-stack-bridge := 120
 LIMIT_system-stack-start := 120
+LIMIT_system-stack-connect := 120
 LIMIT_system-stack-isolation := 120
 LIMIT_system-stack-lossless := 180
 LIMIT_fault-stack-storm := 240

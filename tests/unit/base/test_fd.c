@@ -234,6 +234,63 @@ TEST(a_pidfd_tells_the_end)
 	assert_true(fd_pidfd_open(-1) < 0);
 }
 
+TEST(a_number_may_be_another_process_by_now)
+{
+	int64_t before = mono_now_ns() - NS_PER_S; /* start times are in clock ticks */
+	pid_t pid = fork();
+	int pidfd;
+
+	if (pid == 0) {
+		pause();
+		_exit(0);
+	}
+	assert_int_equal(fd_pidfd_open_since(pid, before), -ESRCH);
+	pidfd = fd_pidfd_open_since(pid, mono_now_ns());
+	assert_true(pidfd >= 0 && cloexec(pidfd));
+	assert_int_equal(fd_pidfd_kill(pidfd, SIGKILL), 0);
+	assert_int_equal(fd_pidfd_wait(pidfd, -1), 1);
+	waitpid(pid, NULL, 0);
+	assert_int_equal(fd_pidfd_open_since(pid, mono_now_ns()), -ESRCH);
+	fd_close(pidfd);
+}
+
+TEST(who_connected_counts_not_who_has_the_socket)
+{
+	int way[2], pair[2], sock, pidfd;
+	unsigned n;
+	pid_t pid;
+	char c = 'x';
+
+	assert_int_equal(fd_packet_pair(way, 0), 0);
+	pid = fork();
+	if (pid == 0) { /* its child keeps the other end */
+		fd_close(way[0]);
+		if (fd_packet_pair(pair, 0) < 0)
+			_exit(1);
+		if (fork() > 0 && fd_send(way[1], &c, 1, pair, 1, 0) != 1)
+			_exit(1);
+		(void)!read(way[1], &c, 1);
+		_exit(0);
+	}
+	assert_int_equal(fd_recv(way[0], &c, 1, &sock, 1, &n, 0), 1);
+	assert_int_equal(n, 1);
+	pidfd = fd_peer_pidfd(sock, mono_now_ns());
+	assert_true(pidfd >= 0 && cloexec(pidfd));
+	assert_int_equal(fd_pidfd_wait(pidfd, 0), 0);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(fd_pidfd_wait(pidfd, -1), 1);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	fd_close(pidfd);
+	pidfd = fd_peer_pidfd(sock, mono_now_ns()); /* from Linux 6.16 on the dead have one too */
+	assert_true(pidfd == -ESRCH || fd_pidfd_wait(pidfd, 0) == 1);
+	fd_close(pidfd);
+	assert_int_equal(fd_wait(sock, POLLIN, 0), 0); /* no hang-up */
+	fd_close(way[0]);
+	assert_int_equal(fd_wait(sock, POLLIN, -1), 1);
+	fd_close(sock);
+	fd_close(way[1]);
+}
+
 TEST(a_socket_refuses_bad_paths)
 {
 	char path[TEST_PATH_MAX], longer[200];

@@ -2,20 +2,26 @@
 /* When the ports of an ended process are freed, and who hears of it. */
 #include "tests/support/test.h"
 
+#include <errno.h>
+
 #include "exec/exec.h"
-#include "log.h"
 #include "mem.h"
+#include "registry/client.h"
 #include "registry/reaper.h"
 #include "registry/simd.h"
 
 static int exit_pipe[2]; /* stands for the pidfd: readable when the process has exited */
-static unsigned n_watched, n_asked, n_freed;
+static unsigned n_watched, n_asked, n_freed, n_hung_up;
 static bool asked_old;
+static int watch_result; /* negative: of the watch */
 
-static int peer_exit_fd(void *user, pid_t pid)
+static int peer_exit_fd(void *user, int sock, int64_t connected_mono_ns)
 {
 	(void)user;
-	(void)pid;
+	(void)sock;
+	(void)connected_mono_ns;
+	if (watch_result < 0)
+		return watch_result;
 	n_watched++;
 	return dup(exit_pipe[0]);
 }
@@ -23,7 +29,7 @@ static int peer_exit_fd(void *user, pid_t pid)
 static void free_app(void *user, const char *app, bool old)
 {
 	(void)user;
-	assert_string_equal(app, "sensor.1");
+	assert_string_equal(app, "sensor");
 	n_asked++;
 	asked_old = old;
 }
@@ -43,7 +49,9 @@ static int begin(void **state)
 	(void)state;
 	s = (struct simd){ .ops = &ops, .dataplane = { .generation = 3, .ready = true } };
 	list_init(&s.reapers);
-	n_watched = n_asked = n_freed = 0;
+	list_init(&s.clients);
+	n_watched = n_asked = n_freed = n_hung_up = 0;
+	watch_result = 0;
 	assert_int_equal(pipe(exit_pipe), 0);
 	return exec_sim_create(1, 0, &s.x);
 }
@@ -59,40 +67,51 @@ static int end(void **state)
 	return 0;
 }
 
-static void watch_end(uint32_t generation, pid_t pid, bool unclean)
+static struct reaper *session(pid_t pid)
 {
-	struct remains *m = mem_calloc(1, sizeof(*m));
+	struct reaper *r;
+
+	assert_int_equal(reaper_get(&s, pid, -1, 0, &r), 0);
+	return r;
+}
+
+static struct remains *of(uint32_t generation, uint32_t channels)
+{
+	struct remains *m = mem_calloc(1, sizeof(*m) + channels * sizeof(m->channels[0]));
 
 	assert_non_null(m);
 	*m = (struct remains){
-		.app = "sensor.1", .generation = generation, .pid = pid, .unclean = unclean, .attached = true
+		.app = "sensor", .generation = generation, .unclean = true, .freed = on_freed, .n_channels = channels
 	};
-	reaper_watch(&s, m, on_freed);
-	exec_sim_settle(s.x);
-	assert_int_equal(n_asked, 0); /* the process lives */
+	return m;
 }
 
 static void watch(uint32_t generation)
 {
-	watch_end(generation, 7, true);
+	struct reaper *r = session(7);
+
+	reaper_add(r, of(generation, 0));
+	reaper_put(r);
+	exec_sim_settle(s.x);
+	assert_int_equal(n_asked, 0); /* the process lives */
 }
 
 static void exits(void)
 {
 	assert_int_equal(write(exit_pipe[1], "x", 1), 1);
 	exec_sim_settle(s.x);
-	assert_int_equal(n_asked, 1);
 }
 
 TEST_WITH(after_the_exit_and_the_freeing, begin, end)
 {
 	watch(3);
-	reaper_freed(&s, "sensor.1", true); /* of an earlier process of that name */
+	reaper_freed(&s, "sensor", true); /* of an earlier process of that name */
 	exits();
+	assert_int_equal(n_asked, 1);
 	assert_false(asked_old);
-	reaper_freed(&s, "another.1", true);
+	reaper_freed(&s, "another", true);
 	assert_int_equal(n_freed, 0);
-	reaper_freed(&s, "sensor.1", true);
+	reaper_freed(&s, "sensor", true);
 	assert_int_equal(n_freed, 1);
 	assert_true(list_empty(&s.reapers));
 }
@@ -101,7 +120,8 @@ TEST_WITH(not_where_it_failed, begin, end)
 {
 	watch(3);
 	exits();
-	reaper_freed(&s, "sensor.1", false);
+	reaper_freed(&s, "sensor", false);
+	assert_int_equal(n_asked, 1);
 	assert_int_equal(n_freed, 0);
 	assert_true(list_empty(&s.reapers));
 }
@@ -111,8 +131,9 @@ TEST_WITH(not_of_an_earlier_generation, begin, end)
 	watch(2);
 	exits();
 	assert_true(asked_old);
-	reaper_freed(&s, "sensor.1", true);
+	reaper_freed(&s, "sensor", true);
 	assert_int_equal(n_freed, 0);
+	assert_true(list_empty(&s.reapers));
 }
 
 TEST_WITH(not_where_the_generation_ends_meanwhile, begin, end)
@@ -120,28 +141,104 @@ TEST_WITH(not_where_the_generation_ends_meanwhile, begin, end)
 	watch(3);
 	exits();
 	s.dataplane.generation = 4;
-	reaper_freed(&s, "sensor.1", true);
+	reaper_freed(&s, "sensor", true);
+	assert_int_equal(n_asked, 1);
 	assert_int_equal(n_freed, 0);
 }
 
-/* Sessions of one process under one name: one descriptor, and an unclean end is not forgotten for a clean one. */
-TEST_WITH(once_for_a_process, begin, end)
+/* A process that connects for ever costs one descriptor, and what it left once is left once. */
+TEST_WITH(a_process_is_watched_once, begin, end)
 {
-	for (int i = 0; i < 100; i++)
-		watch_end(3, 7, i == 50);
+	struct reaper *r = session(7);
+
+	for (int i = 0; i < 1000; i++) {
+		struct reaper *again = session(7);
+		struct remains *m = of(3, i == 500 ? 1 : 0);
+
+		assert_ptr_equal(again, r);
+		m->unclean = i == 500; /* is not forgotten for the clean ones */
+		reaper_add(again, m);
+		reaper_put(again);
+	}
 	assert_int_equal(n_watched, 1);
+	assert_int_equal(r->n_remains, 1);
+	reaper_put(r);
+	assert_int_equal(list_count(&s.reapers), 1);
+	assert_ptr_not_equal(session(8), r);
 	exits();
-	reaper_freed(&s, "sensor.1", true);
+	assert_int_equal(n_asked, 1);
+	reaper_freed(&s, "sensor", true);
 	assert_int_equal(n_freed, 1);
+}
+
+TEST_WITH(what_it_left_is_bounded, begin, end)
+{
+	struct reaper *r = session(7);
+
+	for (int i = 0; i < 1000; i++)
+		reaper_add(r, of(3, 1));
+	assert_int_equal(r->n_remains, REAPER_REMAINS);
+}
+
+TEST_WITH(what_left_nothing_is_not_watched_on, begin, end)
+{
+	for (int i = 0; i < 1000; i++)
+		reaper_put(session(i + 1));
 	assert_true(list_empty(&s.reapers));
 }
 
-TEST_WITH(no_more_processes_than_the_bound, begin, end)
+TEST_WITH(processes_without_a_session_are_bounded, begin, end)
 {
-	log_set_spec("none");
-	for (int i = 0; i < REAPERS_MAX + 10; i++)
-		watch_end(3, 10 + i, true);
-	assert_int_equal(list_count(&s.reapers), REAPERS_MAX);
+	for (int i = 0; i < 2 * REAPERS_IDLE; i++) {
+		struct reaper *r = session(i + 1);
+
+		reaper_add(r, of(3, 0));
+		reaper_put(r);
+	}
+	assert_int_equal(list_count(&s.reapers), REAPERS_IDLE);
+}
+
+static void hang_up(struct client **slot)
+{
+	(void)slot;
+	n_hung_up++;
+}
+
+/* A child that it forked keeps the socket: its sessions end all the same, and only then its ports go. */
+TEST_WITH(an_exit_ends_its_sessions, begin, end)
+{
+	struct client one = { .hang_up = hang_up }, two = { .hang_up = hang_up }, other = { .hang_up = hang_up };
+
+	one.process = session(7);
+	two.process = session(7);
+	list_append(&s.clients, &one.link);
+	list_append(&s.clients, &two.link);
+	list_append(&s.clients, &other.link);
+	exits();
+	assert_int_equal(n_hung_up, 2);
+	reaper_add(one.process, of(3, 0));
+	reaper_put(one.process);
+	assert_int_equal(n_asked, 0);
+	reaper_put(two.process);
+	assert_int_equal(n_asked, 1);
+}
+
+TEST_WITH(a_hang_up_counts_where_nothing_else_tells, begin, end)
+{
+	struct reaper *r;
+
+	watch_result = -EOPNOTSUPP;
+	r = session(0);
+	assert_true(reaper_is_over(r));
+	assert_ptr_not_equal(session(0), r); /* who knows whether it is the same */
+	reaper_add(r, of(3, 0));
+	reaper_put(r);
+	assert_int_equal(n_asked, 1);
+	watch_result = -ESRCH;
+	assert_int_equal(reaper_get(&s, 7, -1, 0, &r), -ESRCH);
+	watch_result = -EMFILE;
+	assert_int_equal(reaper_get(&s, 7, -1, 0, &r), -EMFILE);
+	assert_int_equal(list_count(&s.reapers), 2); /* the other, and the one whose ports are being freed */
 }
 
 TEST_GROUP(NULL, NULL)

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Processes that connect and disconnect for ever, fork, or become another program: nothing grows, nothing stays. */
+#include "peer.h"
+#include "stack.h"
+
+#include <dirent.h>
+#include <pthread.h>
+
+#define CONF "\"TimeSource\":\"system\"," STACK_POOLS
+
+/* ---- what a process has ---- */
+
+struct usage {
+	unsigned fds, threads;
+	long anon_kb;
+};
+
+static unsigned entries(pid_t pid, const char *what)
+{
+	char path[64];
+	unsigned n = 0;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, what);
+	d = opendir(path);
+	while (d && readdir(d))
+		n++;
+	if (d)
+		closedir(d);
+	return n;
+}
+
+static long anon_kb(pid_t pid)
+{
+	char path[64], line[256];
+	long kb = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	f = fopen(path, "r");
+	while (f && kb < 0 && fgets(line, sizeof(line), f))
+		(void)!sscanf(line, "RssAnon: %ld", &kb);
+	if (f)
+		fclose(f);
+	return kb;
+}
+
+static struct usage usage_of(pid_t pid)
+{
+	return (struct usage){ entries(pid, "fd"), entries(pid, "task"), anon_kb(pid) };
+}
+
+/* ---- connecting again and again ---- */
+
+#define CYCLES 1000
+#define SLACK  512 /* kB that an allocator may keep */
+
+/* One message on a channel of its own. */
+static void use(struct peer *p, struct sim_publisher *pub)
+{
+	struct sim_slot *slot;
+
+	PEER(p, sim_loan(pub, 64, &slot) == 0);
+	PEER(p, sim_publish_local(pub, slot) == 0);
+}
+
+/* A cycle whenever it was told of one more. The other client stays, with an attachment of its own. */
+static int comes_and_goes(struct peer *p)
+{
+	struct sim_client *other = peer_connect(p, "other");
+	struct sim_publisher *stays = peer_advertise(p, other, "/other", 64, SIM_PUB_LOCAL), *pub;
+
+	for (int i = 1; i <= CYCLES; i++) {
+		struct sim_client *c;
+
+		PEER_AWAIT(p, atomic_load(&p->command) >= i);
+		c = peer_connect(p, "comes");
+		pub = peer_advertise(p, c, "/comes", 64, 0);
+		use(p, pub);
+		AWAIT(sim_client_state(other) == SIM_CLIENT_CONNECTED);
+		use(p, stays);
+		sim_publisher_destroy(pub);
+		sim_disconnect(c);
+		atomic_store(&p->result, i);
+	}
+	PEER_IDLE(p);
+	sim_publisher_destroy(stays);
+	sim_disconnect(other);
+	return 0;
+}
+
+static void cycles_until(struct peer *p, int n)
+{
+	peer_tell(p, n);
+	UNTIL(120000, p->result == n || p->failed);
+	assert_int_equal(p->failed, 0);
+	UNTIL(5000, stack_int("GetInfo", "clients") == 2); /* the other, and who asks */
+}
+
+/* A connection or a port that has just ended may take a moment. */
+static void assert_flat(const char *who, pid_t pid, struct usage before)
+{
+	struct usage now;
+
+	if (!HOLDS_WITHIN(5000, (now = usage_of(pid), now.fds <= before.fds && now.threads <= before.threads &&
+							      now.anon_kb <= before.anon_kb + SLACK)))
+		fail_msg("%s: %u descriptors, %u threads, %ld kB; now %u, %u, %ld kB", who, before.fds, before.threads,
+			 before.anon_kb, now.fds, now.threads, now.anon_kb);
+}
+
+TEST_WITH(a_thousand_connections_of_one_process, NULL, stack_sweep)
+{
+	struct peer *p = peer_new();
+	pid_t simd = stack_start(CONF), pid = peer_fork(p, comes_and_goes), roudi = stack_roudi();
+	struct usage client, daemon, arbiter;
+	uint32_t life = stack_life();
+
+	for (int from = 0; from < CYCLES; from += CYCLES / 2) {
+		cycles_until(p, from + CYCLES / 10);
+		client = usage_of(pid);
+		daemon = usage_of(simd);
+		arbiter = usage_of(roudi);
+		cycles_until(p, from + CYCLES / 2);
+		assert_flat("the client", pid, client);
+		assert_flat("simd", simd, daemon);
+		assert_flat("iox-roudi", roudi, arbiter);
+		if (from)
+			break;
+		assert_int_equal(kill(roudi, SIGKILL), 0);
+		UNTIL(10000, stack_life() > life);
+		roudi = stack_roudi();
+	}
+	peer_join(p, pid);
+	stack_stop(simd);
+	peer_free(p);
+}
+
+/* ---- an end that the socket does not tell ---- */
+
+/* Sockets and locks of this client in /tmp. */
+static unsigned files_of(const char *name)
+{
+	DIR *d = opendir("/tmp");
+	const struct dirent *e;
+	unsigned n = 0;
+
+	while (d && (e = readdir(d)))
+		n += strncmp(e->d_name, name, strlen(name)) == 0 && e->d_name[strlen(name)] == '-';
+	if (d)
+		closedir(d);
+	return n;
+}
+
+static struct sim_publisher *hold_slots(struct peer *p, const char *name)
+{
+	struct sim_client *c = peer_connect(p, name);
+	struct sim_publisher *pub = peer_advertise(p, c, "/held", 64, 0);
+	struct sim_slot *slot;
+
+	for (int i = 0; i < 4; i++)
+		PEER(p, sim_loan(pub, 64, &slot) == 0);
+	return pub;
+}
+
+/* The client is gone for simd, and what it held is free: all of it, with its files. */
+static void assert_gone(const char *name, uint32_t slots)
+{
+	UNTIL(10000, stack_int("GetInfo", "clients") == 1); /* who asks */
+	UNTIL(10000, files_of(name) == 0);
+	UNTIL(10000, stack_slots() == slots);
+}
+
+static int forks_and_stays(struct peer *p)
+{
+	pid_t child;
+
+	hold_slots(p, "forks");
+	child = fork();
+	if (child == 0)
+		for (;;)
+			pause();
+	atomic_store(&p->result, child);
+	PEER_IDLE(p);
+	return 0;
+}
+
+TEST_WITH(a_forked_child_keeps_the_socket, NULL, stack_sweep)
+{
+	struct peer *p = peer_new();
+	pid_t simd = stack_start(CONF), pid;
+	uint32_t slots = stack_slots();
+
+	pid = peer_fork(p, forks_and_stays);
+	UNTIL(10000, p->result || p->failed);
+	assert_int_equal(stack_int("GetInfo", "clients"), 2);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	stack_wait(pid, 5000);
+	assert_gone("forks", slots);
+	assert_int_equal(kill(p->result, 0), 0); /* the child lives */
+	assert_int_equal(kill(p->result, SIGKILL), 0);
+	stack_stop(simd);
+	peer_free(p);
+}
+
+static int becomes_another(struct peer *p)
+{
+	hold_slots(p, "becomes");
+	atomic_store(&p->ready, 1);
+	execlp("sleep", "sleep", "1000", (char *)NULL);
+	return 1;
+}
+
+TEST_WITH(it_becomes_another_program, NULL, stack_sweep)
+{
+	struct peer *p = peer_new();
+	pid_t simd = stack_start(CONF), pid;
+	uint32_t slots = stack_slots();
+
+	pid = peer_fork(p, becomes_another);
+	UNTIL(10000, p->ready || p->failed);
+	assert_gone("becomes", slots);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	stack_wait(pid, 5000);
+	stack_stop(simd);
+	peer_free(p);
+}
+
+static void *publishes_on(void *arg)
+{
+	struct peer *p = arg;
+	struct sim_publisher *pub = peer_advertise(p, peer_connect(p, "threads"), "/on", 64, SIM_PUB_LOCAL);
+
+	for (;;) {
+		use(p, pub);
+		atomic_fetch_add(&p->received, 1);
+		pace_us(1000);
+	}
+	return NULL;
+}
+
+static int leaves_its_first_thread(struct peer *p)
+{
+	pthread_t t;
+
+	PEER(p, pthread_create(&t, NULL, publishes_on, p) == 0);
+	PEER_AWAIT(p, atomic_load(&p->stop) || atomic_load(&p->received));
+	pthread_exit(NULL);
+}
+
+/* The process is what lives, not the thread of its number. */
+TEST_WITH(its_first_thread_ends, NULL, stack_sweep)
+{
+	struct peer *p = peer_new();
+	pid_t simd = stack_start(CONF), pid;
+	uint32_t slots = stack_slots();
+	uint64_t n;
+
+	pid = peer_fork(p, leaves_its_first_thread);
+	UNTIL(10000, p->received || p->failed);
+	bell_ring(&p->bell);
+	n = p->received;
+	UNTIL(10000, p->received > n + 100);
+	assert_int_equal(stack_int("GetInfo", "clients"), 2);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	stack_wait(pid, 5000);
+	assert_gone("threads", slots);
+	stack_stop(simd);
+	peer_free(p);
+}
+
+/* ---- more than one attachment ---- */
+
+/* RouDi does not answer it in time: that ends its attachment, and it makes another while slots of the first are held. */
+static int attaches_twice(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "twice");
+	struct sim_publisher *held = peer_advertise(p, c, "/held", 64, 0), *pub;
+	struct sim_publisher_options o = { .size = sizeof(o), .max_body = 64, .flags = SIM_PUB_LOCAL };
+	struct sim_slot *slot;
+
+	for (int i = 0; i < 4; i++)
+		PEER(p, sim_loan(held, 64, &slot) == 0);
+	atomic_store(&p->ready, 1);
+	PEER_AWAIT(p, atomic_load(&p->command) == 1);
+	PEER(p, sim_advertise(c, "/second", &sim_Ultrasonic_type, &o, &pub) < 0);
+	atomic_store(&p->ready, 2);
+	AWAIT(sim_client_state(c) != SIM_CLIENT_CONNECTED);
+	AWAIT(sim_client_state(c) == SIM_CLIENT_CONNECTED);
+	PEER(p, sim_advertise(c, "/second", &sim_Ultrasonic_type, &o, &pub) == 0);
+	PEER(p, sim_loan(pub, 64, &slot) == 0);
+	atomic_store(&p->ready, 3);
+	PEER_IDLE(p);
+	return 0;
+}
+
+TEST_WITH(all_attachments_of_the_dead_are_freed, NULL, stack_sweep)
+{
+	struct peer *p = peer_new();
+	pid_t simd = stack_start(CONF), pid, roudi = stack_roudi();
+	uint32_t slots = stack_slots();
+
+	pid = peer_fork(p, attaches_twice);
+	UNTIL(10000, p->ready == 1 || p->failed);
+	assert_int_equal(kill(roudi, SIGSTOP), 0);
+	UNTIL(5000, test_stands(roudi));
+	peer_tell(p, 1);
+	UNTIL(10000, p->ready == 2 || p->failed);
+	assert_int_equal(kill(roudi, SIGCONT), 0);
+	UNTIL(20000, p->ready == 3 || p->failed);
+	assert_int_equal(p->failed, 0);
+	assert_int_equal(stack_roudi(), roudi);
+	assert_int_equal(files_of("twice"), 4); /* two sockets, two locks */
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	stack_wait(pid, 5000);
+	assert_gone("twice", slots);
+	stack_stop(simd);
+	peer_free(p);
+}
