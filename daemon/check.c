@@ -16,6 +16,7 @@
 #include "fd.h"
 #include "jsonx.h"
 #include "mem.h"
+#include "printable.h"
 #include "timeutil.h"
 
 #include <errno.h>
@@ -48,12 +49,13 @@ static void found(struct check *k, const char *file, const char *fmt, ...) __att
 
 static void found(struct check *k, const char *file, const char *fmt, ...)
 {
-	char text[1024];
+	char raw[1024], text[2048];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	vsnprintf(raw, sizeof(raw), fmt, ap);
 	va_end(ap);
+	printable(text, sizeof(text), raw, strlen(raw));
 	if (file && strcmp(file, "default") != 0)
 		fprintf(stderr, "simd: %s: %s\n", file, text);
 	else

@@ -13,6 +13,7 @@
 #include "simd.h"
 #include "err.h"
 #include "near.h"
+#include "printable.h"
 #include "jsonx.h"
 
 #include <errno.h>
@@ -25,12 +26,13 @@
 
 static json_t *exe_json(pid_t pid)
 {
-	char path[64], exe[PATH_MAX];
+	char path[64], exe[PATH_MAX], fit[2 * PATH_MAX];
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
 	n = readlink(path, exe, sizeof(exe) - 1);
-	return json_stringn_nocheck(exe, n > 0 ? (size_t)n : 0);
+	printable(fit, sizeof(fit), exe, n > 0 ? (size_t)n : 0);
+	return json_string(fit);
 }
 
 static json_t *client_json(const struct client *cl)

@@ -11,6 +11,7 @@
 #include "jsonx.h"
 #include "log.h"
 #include "mem.h"
+#include "printable.h"
 #include "names.h"
 #include "reaper.h"
 #include "rig.h"
@@ -515,7 +516,7 @@ static void on_status(void *user, uint32_t id, enum sim_bridge_status status, co
 	if (b->status != status)
 		log_info("bridge %s: %s%s%.*s", b->name, sim_bridge_status_name(status), n ? ": " : "", (int)n, detail);
 	b->status = status;
-	snprintf(b->detail, sizeof(b->detail), "%.*s", (int)n, detail);
+	printable(b->detail, sizeof(b->detail), detail, n);
 	snprintf(b->other_clocks, sizeof(b->other_clocks), "%s", detail[n] ? detail + n + 1 : "");
 	list_for_each(ch, &s->channels, link) {
 		if (ch->n_publishers && lists(b, ch))

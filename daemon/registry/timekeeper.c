@@ -13,6 +13,7 @@
 #include "jsonx.h"
 #include "log.h"
 #include "mem.h"
+#include "printable.h"
 #include "pubsub.h"
 #include "shards.h"
 #include "simd.h"
@@ -445,9 +446,11 @@ static void add_far_clocks(json_t *a, const struct bridge *b)
 {
 	for (const char *at = b->other_clocks; *at;) {
 		size_t n = strcspn(at, "\n");
+		char fit[sizeof(b->other_clocks)];
 
+		printable(fit, sizeof(fit), at, n);
 		if (n)
-			json_array_append_new(a, json_sprintf("%.*s, which bridge %s sees,", (int)n, at, b->name));
+			json_array_append_new(a, json_sprintf("%s, which bridge %s sees,", fit, b->name));
 		at += n + (at[n] == '\n');
 	}
 }

@@ -5,6 +5,7 @@
 #include "err.h"
 #include "fd.h"
 #include "log.h"
+#include "printable.h"
 #include "timeutil.h"
 
 #include <errno.h>
@@ -39,16 +40,18 @@ static enum log_level line_level(const char **text, size_t *len)
 static void log_line(struct process *p, const char *text, size_t len)
 {
 	enum log_level level = line_level(&text, &len);
+	char line[LOG_LINE_MAX];
 	uint64_t held;
 
 	if (len)
-		snprintf(p->last, sizeof(p->last), "%.*s", (int)len, text);
+		printable(p->last, sizeof(p->last), text, len);
 	if (!len || !log_on(&log_topic_here, level) || !log_limit_pass(&p->limit, exec_now(p->x), &held))
 		return;
 	if (held)
 		log_write(LOG_LEVEL_WARN, p->o.name, "(%llu lines suppressed: rate limit, %d a second)",
 			  (unsigned long long)held, LINES_PER_S);
-	log_write(level, p->o.name, "%.*s", (int)len, text);
+	printable(line, sizeof(line), text, len); /* a NUL does not hide the rest */
+	log_write(level, p->o.name, "%s", line);
 }
 
 static void log_lines(struct process *p)

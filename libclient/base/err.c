@@ -2,6 +2,8 @@
 /* Thread-local sentence of the last error. Thread: any; no state is shared between threads. */
 #include "err.h"
 
+#include "printable.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,11 +14,16 @@ static _Thread_local char why[ERR_WHY_MAX];
 __attribute__((format(printf, 2, 0))) static void tell(const char *tail, const char *fmt, va_list ap)
 {
 	char next[ERR_WHY_MAX]; /* the arguments may point into why */
+	size_t len;
 	int saved = errno, n = vsnprintf(next, sizeof(next), fmt, ap);
 
 	if (tail && n >= 0 && n < (int)sizeof(next))
 		snprintf(next + n, sizeof(next) - (size_t)n, ": %s", tail);
-	memcpy(why, next, sizeof(why));
+	len = strlen(next);
+	if (printable_is(next, len))
+		memcpy(why, next, len + 1);
+	else
+		printable(why, sizeof(why), next, len);
 	errno = saved;
 }
 

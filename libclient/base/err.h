@@ -5,6 +5,8 @@
  *
  *     return err_set(-ENOENT, "%s: no such channel; `simctl list` shows the ones there are", name);
  *
+ * What of it is somebody else's is made fit to be shown (printable.h): the sentence is one line of UTF-8.
+ *
  * Thread: each thread has its own sentence; nothing allocates; errno is left as it was.
  */
 #ifndef BASE_ERR_H

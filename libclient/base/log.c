@@ -8,6 +8,7 @@
 
 #include "err.h"
 #include "log_private.h"
+#include "printable.h"
 #include "timeutil.h"
 
 #include <errno.h>
@@ -207,6 +208,13 @@ static void to_stderr(enum log_level level, const char *topic, const char *text)
 void log_emit(enum log_level level, const char *topic, const char *text)
 {
 	const struct sink *s = &sinks[atomic_load_explicit(&sink_now, memory_order_acquire)];
+	char fit[LOG_LINE_MAX];
+	size_t len = strlen(text);
+
+	if (!printable_is(text, len)) {
+		printable(fit, sizeof(fit), text, len);
+		text = fit;
+	}
 
 	if (s->fn)
 		s->fn(s->user, level, topic, text);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "err.h"
+#include "printable.h"
 
 void json_out_init(struct json_out *o, int (*write)(void *user, const char *data, size_t len), void *user)
 {
@@ -51,55 +52,17 @@ void json_out_text(struct json_out *o, const char *s)
 
 /* ---- strings ---- */
 
-/* Length of the UTF-8 sequence at s, 0 if it is none: overlong forms and surrogates are none. */
-static size_t utf8_len(const uint8_t *s, size_t left)
-{
-	uint8_t c = s[0], lo = 0x80, hi = 0xbf;
-	size_t n = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
-
-	if (n == 0 || n > left)
-		return 0;
-	if (c == 0xe0)
-		lo = 0xa0;
-	else if (c == 0xed)
-		hi = 0x9f;
-	else if (c == 0xf0)
-		lo = 0x90;
-	else if (c == 0xf4)
-		hi = 0x8f;
-	for (size_t i = 1; i < n; i++, lo = 0x80, hi = 0xbf)
-		if (s[i] < lo || s[i] > hi)
-			return 0;
-	return n;
-}
-
-static void put_control(struct json_out *o, uint8_t c)
-{
-	static const char hex[] = "0123456789abcdef";
-	char text[6] = { '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15] };
-	const char *brief = c == '\n' ? "\\n" : c == '\t' ? "\\t" : c == '\r' ? "\\r" : NULL;
-
-	json_out_raw(o, brief ? brief : text, brief ? 2 : sizeof(text));
-}
-
 void json_out_string(struct json_out *o, const char *text, size_t len)
 {
 	json_out_raw(o, "\"", 1);
 	for (size_t i = 0; i < len;) {
-		uint8_t piece[4] = { 0 };
-		size_t left = len - i < 4 ? len - i : 4, n;
+		char piece[4] = { 0 }, out[PRINTABLE_ESCAPE_MAX];
+		size_t left = len - i < 4 ? len - i : 4;
+		int32_t code;
 
 		memcpy(piece, text + i, left); /* shared memory may change: check and write the same bytes */
-		n = utf8_len(piece, left);
-		if (n == 0)
-			json_out_raw(o, "\xef\xbf\xbd", 3);
-		else if (piece[0] == '"' || piece[0] == '\\')
-			json_out_raw(o, piece[0] == '"' ? "\\\"" : "\\\\", 2);
-		else if (piece[0] < 0x20 || piece[0] == 0x7f)
-			put_control(o, piece[0]);
-		else
-			json_out_raw(o, (const char *)piece, n);
-		i += n ? n : 1;
+		i += printable_next(piece, left, &code);
+		json_out_raw(o, out, printable_json_code(out, code));
 	}
 	json_out_raw(o, "\"", 1);
 }

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Harnesses: fuzz_<name>.c, corpus/<name>/, an optional <name>.dict. `make fuzz` runs them for a while; their
 # corpus is a test of every run (replay.c).
-FUZZERS += conf varlink control msg_parser type_json msg_body traci ss2 map_in generic ros_text rpc graph rtps
+FUZZERS += conf varlink printable control msg_parser type_json msg_body traci ss2 map_in generic ros_text rpc graph rtps
 FUZZ_LIBS_conf    := $(B)/lib/libbase.a
 FUZZ_LIBS_varlink := $(B)/lib/libbase.a
+FUZZ_LIBS_printable := $(B)/lib/libbase.a
 FUZZ_LIBS_control := $(B)/obj/tests/unit/control/peer.o $(addprefix $(B)/lib/,libsimd.a libintrospect.a libipc.a libschema.a libbase.a)
 FUZZ_LIBS_msg_parser := $(B)/lib/libmsggen.a $(B)/lib/libbase.a
 FUZZ_LIBS_type_json  := $(B)/lib/libintrospect.a $(B)/lib/libschema.a $(B)/lib/libbase.a

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "printable.h"
 #include "simctl.h"
 #include "timeutil.h"
 
@@ -15,6 +16,28 @@ int ctl_fail(const char *what)
 
 	fprintf(stderr, "simctl: %s%s%s\n", what ? what : "", what ? ": " : "", why);
 	return 1;
+}
+
+/* All texts of a reply: names, reasons, paths, comments come from others. As JSON they are printed as they are, with escapes. */
+static void make_fit(json_t *j)
+{
+	const char *key, *s = json_string_value(j);
+	size_t i, len = json_string_length(j);
+	json_t *item;
+	char *fit;
+
+	json_object_foreach(j, key, item)
+		make_fit(item);
+	json_array_foreach(j, i, item)
+		make_fit(item);
+	if (!s || printable_is(s, len))
+		return;
+	fit = malloc(len * PRINTABLE_ESCAPE_MAX + 1);
+	if (fit)
+		json_string_setn(j, fit, printable(fit, len * PRINTABLE_ESCAPE_MAX + 1, s, len));
+	else
+		json_string_set(j, "?");
+	free(fit);
 }
 
 json_t *ctl_call(struct ctl *c, const char *method, json_t *params)
@@ -29,6 +52,8 @@ json_t *ctl_call(struct ctl *c, const char *method, json_t *params)
 		return NULL;
 	}
 	j = json_loads(reply, 0, NULL);
+	if (!c->a.json)
+		make_fit(j);
 	if (!j)
 		fprintf(stderr, "simctl: simd's answer to %s is not JSON\n", method);
 	free(reply);
@@ -54,9 +79,26 @@ int ctl_connect(struct ctl *c)
 	return c->client ? 0 : sim_connect(&o, &c->client);
 }
 
+/* Of JSON text, in pieces that end between characters: what is not printable stands in strings alone. */
+static int put_fit(const char *s, size_t len, void *arg)
+{
+	char text[PRINTABLE_ESCAPE_MAX];
+	int32_t code;
+
+	(void)arg;
+	for (size_t i = 0, n; i < len; i += n) {
+		n = printable_next(s + i, len - i, &code);
+		if (printable_code(code) || code == '\n')
+			fwrite(s + i, 1, n, stdout);
+		else
+			fwrite(text, 1, printable_json_code(text, code), stdout);
+	}
+	return 0;
+}
+
 void ctl_print_json(const struct ctl *c, const json_t *j)
 {
-	json_dumpf(j, stdout, JSON_REAL_PRECISION(12) | (c->a.pretty ? JSON_INDENT(2) : JSON_COMPACT));
+	json_dump_callback(j, put_fit, NULL, JSON_REAL_PRECISION(12) | (c->a.pretty ? JSON_INDENT(2) : JSON_COMPACT));
 	putchar('\n');
 	fflush(stdout);
 }

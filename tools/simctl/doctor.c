@@ -18,6 +18,7 @@
 
 #include "err.h"
 #include "group.h"
+#include "printable.h"
 #include "simctl.h"
 
 #define ROUDI_SOCKET "/tmp/roudi"
@@ -37,15 +38,16 @@ static void find(struct doctor *d, const char *check, enum grade g, const char *
 static void find(struct doctor *d, const char *check, enum grade g, const char *fmt, ...)
 {
 	static const char *const names[] = { "ok", "warning", "error" };
-	char text[768];
+	char text[768], fit[1024];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	printable(fit, sizeof(fit), text, strlen(text)); /* names of files and processes are others' */
 	d->bad += g == BAD;
 	json_array_append_new(d->findings,
-			      json_pack("{s:s, s:s, s:s}", "check", check, "result", names[g], "text", text));
+			      json_pack("{s:s, s:s, s:s}", "check", check, "result", names[g], "text", fit));
 }
 
 /* RouDi answers on a datagram socket of a fixed name: connecting tells who is there. */

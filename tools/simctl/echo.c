@@ -4,10 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "printable.h"
 #include "simctl.h"
 #include "timeutil.h"
 
-#define SLICE_DUR_NS (50 * NS_PER_MS) /* how soon a signal or a gone reader is noticed at the latest */
+#define FRAME_TEXT_MAX (SIM_FRAME_ID_MAX * PRINTABLE_ESCAPE_MAX + 1)
+#define SLICE_DUR_NS   (50 * NS_PER_MS) /* how soon a signal or a gone reader is noticed at the latest */
 
 static int write_out(void *user, const char *data, size_t len)
 {
@@ -24,13 +26,14 @@ struct echo {
 
 static int print_json(const struct echo *e, const struct sim_message *m, const struct sim_json_options *o)
 {
+	char frame[FRAME_TEXT_MAX];
 	int r;
 
-	printf("{\"channel\":\"%s\",\"channel_id\":%u,\"sequence\":%llu,\"stamp_sim_ns\":%lld,\"frame_id\":\"%.*s\","
+	printable_json(frame, sizeof(frame), m->header.frame_id, strnlen(m->header.frame_id, SIM_FRAME_ID_MAX));
+	printf("{\"channel\":\"%s\",\"channel_id\":%u,\"sequence\":%llu,\"stamp_sim_ns\":%lld,\"frame_id\":\"%s\","
 	       "\"message\":",
 	       json_text(json_object_get(e->channel, "channel"), "name"), m->header.channel_id,
-	       (unsigned long long)m->header.sequence, (long long)m->header.stamp_sim_ns, SIM_FRAME_ID_MAX,
-	       m->header.frame_id);
+	       (unsigned long long)m->header.sequence, (long long)m->header.stamp_sim_ns, frame);
 	r = sim_msg_to_json(e->type, m->body, m->body_size, o, write_out, stdout);
 	fputs("}\n", stdout);
 	return r;
@@ -38,13 +41,13 @@ static int print_json(const struct echo *e, const struct sim_message *m, const s
 
 static int print_text(const struct echo *e, const struct sim_message *m, const struct sim_json_options *o)
 {
-	char stamp[STAMP_FORMAT_MAX];
+	char stamp[STAMP_FORMAT_MAX], frame[FRAME_TEXT_MAX];
 	int r;
 
+	printable(frame, sizeof(frame), m->header.frame_id, strnlen(m->header.frame_id, SIM_FRAME_ID_MAX));
 	if (!o->field)
-		printf("--- %s #%llu %s%s%.*s\n", stamp_format(m->header.stamp_sim_ns, stamp),
-		       (unsigned long long)m->header.sequence, e->type->name, m->header.frame_id[0] ? " in " : "",
-		       SIM_FRAME_ID_MAX, m->header.frame_id);
+		printf("--- %s #%llu %s%s%s\n", stamp_format(m->header.stamp_sim_ns, stamp),
+		       (unsigned long long)m->header.sequence, e->type->name, *frame ? " in " : "", frame);
 	r = sim_msg_to_json(e->type, m->body, m->body_size, o, write_out, stdout);
 	putchar('\n');
 	return r;

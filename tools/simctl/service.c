@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "printable.h"
 #include "simctl.h"
 
 #define SLICE_MS 50 /* how soon a signal is noticed at the latest */
@@ -76,11 +77,13 @@ static void on_answer(void *user, int r, const char *why, const void *response, 
 {
 	struct pending *p = user;
 	struct sim_json_options o = { .exact = true, .pretty = p->c->a.pretty };
+	char fit[1024];
 
 	p->done = true;
 	p->code = r < 0;
 	if (r < 0) {
-		fprintf(stderr, "simctl: %s\n", *why ? why : sim_strerror(r));
+		printable(fit, sizeof(fit), why, strlen(why)); /* the provider's words */
+		fprintf(stderr, "simctl: %s\n", *fit ? fit : sim_strerror(r));
 		return;
 	}
 	if (sim_msg_to_json(p->type->response, response, size, &o, write_out, NULL) < 0)

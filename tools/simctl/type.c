@@ -9,6 +9,7 @@
 
 #include "fd.h"
 #include "mem.h"
+#include "printable.h"
 #include "ros/ros_generic.h"
 #include "ros/ros_text.h"
 #include "ros_package.h"
@@ -166,6 +167,19 @@ static int write_files(const char *dir, const char *name, const char *text)
 
 /* ---- output ---- */
 
+/* Its comments are somebody else's. */
+static void print_definition(const char *name, const char *hash, const char *text)
+{
+	char fit[4096];
+
+	printf("# %s\n# %s\n", name, hash);
+	for (size_t n; *text; text += n + (text[n] == '\n')) {
+		n = strcspn(text, "\n");
+		printable(fit, sizeof(fit), text, n);
+		puts(fit);
+	}
+}
+
 static int put_ros(struct ctl *c, const struct sim_type *t, const char *text)
 {
 	char name[ROS_GENERIC_NAME_MAX], why[256];
@@ -186,19 +200,19 @@ static int put_ros(struct ctl *c, const struct sim_type *t, const char *text)
 		r = ctl_put(c, json_pack("{s:s, s:s, s:s}", "name", name, "hash", ros_text_type(ros)->hash,
 					 "definition", text));
 	else
-		printf("# %s\n# %s\n%s", name, ros_text_type(ros)->hash, text);
+		print_definition(name, ros_text_type(ros)->hash, text);
 	ros_text_destroy(ros);
 	return r;
 }
 
 static int put_own(struct ctl *c, const struct sim_type *t, const char *text)
 {
-	char hash[20];
+	char hash[32], *bare = hash + strlen("hash ");
 
-	snprintf(hash, sizeof(hash), "%016llx", (unsigned long long)t->hash);
+	snprintf(hash, sizeof(hash), "hash %016llx", (unsigned long long)t->hash);
 	if (c->a.json)
-		return ctl_put(c, json_pack("{s:s, s:s, s:s}", "name", t->name, "hash", hash, "definition", text));
-	printf("# %s\n# hash %s\n%s", t->name, hash, text);
+		return ctl_put(c, json_pack("{s:s, s:s, s:s}", "name", t->name, "hash", bare, "definition", text));
+	print_definition(t->name, hash, text);
 	return 0;
 }
 

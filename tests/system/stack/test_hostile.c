@@ -10,6 +10,7 @@
 #include <sys/un.h>
 
 #include "fd.h"
+#include "printable.h"
 #include "varlink_call.h"
 #include "wire/lane.h"
 #include "wire/pages.h"
@@ -535,6 +536,101 @@ TEST_WITH(scribbled_pages_harm_only_their_owner, setup, stack_sweep)
 	still_serves();
 	stack_stop(simd);
 	peer_free(p);
+}
+
+/* ---- texts ---- */
+
+#define NASTY "a\x1b[31m\xc2\x9b\xe2\x80\xae\r"
+
+/* A type and a frame whose texts drive the terminal. */
+static int nasty_publisher(struct peer *p)
+{
+	static const char definition[] =
+		"{\"sim_type\": 1, \"name\": \"t/Nasty\", \"hash\": \"ba62253debda7620\", \"types\": [{\"name\": \"t/Nasty\", "
+		"\"comment\": \"\\u001b[2J\\u009b1m\", \"fields\": [{\"name\": \"x\", \"type\": \"int32\", "
+		"\"unit\": \"\\u001b[5m\", \"comment\": \"\\u202e\\nint32 forged\"}]}]}";
+	struct sim_publisher_options o = { .size = sizeof(o), .frame_id = NASTY "\"\\\xff" };
+	struct sim_client *c = peer_connect(p, "sensor");
+	const struct sim_type *t;
+	struct sim_publisher *pub;
+	struct sim_slot *slot;
+
+	o.flags = SIM_PUB_LATCH;
+	o.max_body = 64;
+	PEER(p, sim_type_from_json(definition, strlen(definition), &t) == 0);
+	PEER(p, sim_advertise(c, "/n/x", t, &o, &pub) == 0);
+	PEER(p, sim_loan(pub, sizeof(int32_t), &slot) == 0);
+	*(int32_t *)sim_slot_body_mut(slot) = 5;
+	PEER(p, sim_publish_local(pub, slot) == 0);
+	atomic_store(&p->ready, 1);
+	PEER_IDLE(p);
+	sim_publisher_destroy(pub);
+	sim_type_unref(t);
+	sim_disconnect(c);
+	return 0;
+}
+
+/* One line after the other of what may be shown, and nothing else. */
+static void is_fit(const struct ctl_result *r, const char *words)
+{
+	char why[64] = "";
+
+	for (const char *s = r->out; *s && !*why; s += strcspn(s, "\n"), s += *s == '\n')
+		if (!printable_is(s, strcspn(s, "\n")))
+			snprintf(why, sizeof(why), "line at byte %d", (int)(s - r->out));
+	if (r->code || *why || !strstr(r->out, words))
+		fail_msg("%d, %s: no \"%s\" in: %s%s", r->code, why, words, r->out, r->err);
+}
+
+TEST_WITH(foreign_texts_are_shown_with_escapes, setup, stack_sweep)
+{
+	struct peer *p = peer_new();
+	const struct ctl_result *r;
+	json_t *j;
+	pid_t pid = peer_fork(p, nasty_publisher);
+
+	UNTIL(10000, p->ready || p->failed);
+	assert_int_equal(p->failed, 0);
+	is_fit(stack_ctl("echo", "/n/x", "--once", NULL), "in a\\x1b[31m\\u009b\\u202e\\r\"\\\\xff");
+	r = stack_ctl("echo", "/n/x", "--once", "--json", NULL);
+	is_fit(r, "\"frame_id\":\"a\\u001b[31m\\u009b\\u202e\\r\\\"\\\\\xef\xbf\xbd\"");
+	j = json_loads(r->out, 0, NULL);
+	assert_int_equal(json_integer_value(json_object_get(json_object_get(j, "message"), "x")), 5);
+	json_decref(j);
+	is_fit(stack_ctl("type", "show", "t/Nasty", NULL), "# \\x1b[2J\\u009b1m\n");
+	is_fit(stack_ctl("type", "show", "t/Nasty", NULL), "int32 x  # \\u202e");
+	is_fit(stack_ctl("info", "/n/x", NULL), "int32 x [\\x1b[5m]");
+	is_fit(stack_ctl("info", "/n/x", "--json", NULL), "\\u202e\\nint32 forged");
+	peer_join(p, pid);
+	peer_free(p);
+	stack_stop(simd);
+}
+
+/* A program whose path is such a text, and that is not UTF-8: it spoils nobody's list. */
+TEST_WITH(a_path_is_shown_with_escapes, setup, stack_sweep)
+{
+	static const char path[] = "/tmp/out-\x1b[31m\xff\n";
+	const char *b = getenv("B");
+	char command[512];
+	pid_t pid;
+
+	snprintf(command, sizeof(command), "cp '%s/examples/sensor_minimal' '%s'", b ? b : "build", path);
+	assert_int_equal(system(command), 0);
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		snprintf(command, sizeof(command), "%s/lib", b ? b : "build");
+		setenv("LD_LIBRARY_PATH", command, 1);
+		execl(path, path, (char *)NULL);
+		_exit(127);
+	}
+	UNTIL(10000,
+	      strstr(stack_ctl("clients", NULL)->out, "my_imu") || strstr(stack_ctl("clients", NULL)->out, "out-"));
+	is_fit(stack_ctl("clients", NULL), "out-\\x1b[31m\\xff\\n");
+	is_fit(stack_ctl("clients", "--json", NULL), "out-");
+	kill(pid, SIGKILL);
+	stack_wait(pid, 5000);
+	stack_stop(simd);
 }
 
 /* ---- lanes ---- */

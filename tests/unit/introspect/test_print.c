@@ -197,7 +197,9 @@ TEST(what_is_not_utf8_is_replaced)
 	static const struct {
 		const char *in, *out;
 	} cases[] = {
-		{ "\xc2\x80", "\xc2\x80" },
+		{ "\xc2\x80", "\\u0080" }, /* a control, as JSON says it */
+		{ "\xc2\xa0", "\xc2\xa0" },
+		{ "\xe2\x80\xae", "\\u202e" }, /* would turn the line around */
 		{ "\xe0\xa0\x80", "\xe0\xa0\x80" },
 		{ "\xf0\x90\x80\x80", "\xf0\x90\x80\x80" },
 		{ "\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf" },

@@ -338,12 +338,22 @@ TEST_WITH(output_is_logged_by_line, begin, end)
 	assert_string_equal(logged, "one|two|last|");
 	process_finish(&p);
 
+	/* what it writes cannot look like another line, drive the terminal, or hide behind a NUL */
+	logged[0] = '\0';
+	init(&p, PROCESS_NEVER);
+	process_start(&p);
+	assert_int_equal(write(sim.f[1].out_fd, "a\r\x1b[1A\xff\0b\n", 10), 10);
+	run(MS);
+	assert_string_equal(logged, "a\\r\\x1b[1A\\xff\\x00b|");
+	assert_string_equal(p.last, "a\\r\\x1b[1A\\xff\\x00b");
+	process_finish(&p);
+
 	/* a line without end is cut, not kept */
 	logged[0] = '\0';
 	init(&p, PROCESS_NEVER);
 	process_start(&p);
 	memset(flood, 'x', sizeof(flood));
-	assert_int_equal(write(sim.f[1].out_fd, flood, sizeof(flood)), sizeof(flood));
+	assert_int_equal(write(sim.f[2].out_fd, flood, sizeof(flood)), sizeof(flood));
 	run(MS);
 	assert_true(strlen(logged) > 2000);
 	process_finish(&p);
@@ -353,12 +363,12 @@ TEST_WITH(output_is_logged_by_line, begin, end)
 	init(&p, PROCESS_NEVER);
 	process_start(&p);
 	for (int i = 0; i < 1000; i++) {
-		assert_int_equal(write(sim.f[2].out_fd, "x\n", 2), 2);
+		assert_int_equal(write(sim.f[3].out_fd, "x\n", 2), 2);
 		exec_sim_settle(sim.x);
 	}
 	assert_int_equal(strlen(logged), 2 * 200);
 	run(2 * S);
-	assert_int_equal(write(sim.f[2].out_fd, "y\n", 2), 2);
+	assert_int_equal(write(sim.f[3].out_fd, "y\n", 2), 2);
 	run(MS);
 	assert_non_null(strstr(logged, "800 lines suppressed"));
 	assert_non_null(strstr(logged, "y|"));
