@@ -28,12 +28,15 @@ struct cell {
 	char text[LOG_RING_TEXT];
 };
 
+/* Padded, so that the producers' words, the consumer's and those of both share no cache line; malloc aligns to 16 only. */
 struct log_ring {
-	_Alignas(64) _Atomic uint64_t head; /* next cell to write */
+	_Atomic uint64_t head; /* next cell to write */
 	_Atomic uint64_t dropped;
-	_Alignas(64) uint64_t tail;           /* next cell to read: the consumer's */
-	uint64_t told;                        /* dropped lines that were reported: the consumer's */
-	_Alignas(64) _Atomic uint32_t asleep; /* futex word: 1 while the log thread sleeps */
+	char pad0[64];
+	uint64_t tail; /* next cell to read: the consumer's */
+	uint64_t told; /* dropped lines that were reported: the consumer's */
+	char pad1[64];
+	_Atomic uint32_t asleep; /* futex word: 1 while the log thread sleeps */
 	_Atomic uint32_t stopping;
 	pthread_t thread;
 	bool running;
