@@ -11,7 +11,7 @@ LINK_bench = -Wl,--export-dynamic-symbol=sendmsg $(LINK_SIMCLIENT) -liceoryx_bin
 
 # counts copies in a process of its own: its memcpy() is seen by the libraries too
 TEST_PROGRAMS += $(B)/bin/bench-copies
-FLAGS_tests/bench/copies := -fno-builtin
+FLAGS_tests/bench/copies := -fno-builtin -U_FORTIFY_SOURCE
 FLAGS_tests/bench/case_ros2_rig.c := -DDDS_HAS_SHM=1
 FLAGS_tests/bench/case_ros2_beside.c := -DDDS_HAS_SHM=1
 $(B)/bin/bench-copies: $(B)/obj/tests/bench/copies/copies.o $(addprefix $(B)/obj/tests/system/ros2/,host.o reader.o) \
