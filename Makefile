@@ -14,7 +14,8 @@ MAKEFLAGS += --no-builtin-rules
 .SECONDARY:
 .DEFAULT_GOAL := all
 
-# SAN=address,undefined or SAN=thread builds beside the plain one; the iceoryx module is left out there.
+# SAN=address,undefined or SAN=thread builds beside the plain one; the iceoryx module is left out there, as their run-time
+# libraries cannot be in one process with it. SAN=undefined alone needs none: it traps (SIGILL), with iceoryx as well.
 comma   := ,
 SAN     ?=
 B       ?= build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
@@ -32,17 +33,20 @@ VERSION := 0.1.0
 
 WARN := -std=gnu17 -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wundef \
 	-Wvla -Wformat=2 -Wimplicit-fallthrough $(if $(WERROR),-Werror)
+SAN_RUNTIME := $(filter-out undefined,$(SAN))
+SAN_FLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer \
+	$(if $(SAN_RUNTIME),-fno-sanitize-recover=all,-fsanitize-undefined-trap-on-error))
 BASEFLAGS := -g -fPIC -fvisibility=hidden -fno-common -pthread -D_GNU_SOURCE \
-	-DSIM_VERSION='"$(VERSION)"' $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer,)
+	-DSIM_VERSION='"$(VERSION)"' $(SAN_FLAGS)
 CFLAGS  ?=
 LDFLAGS ?=
 # _FORTIFY_SOURCE needs optimisation, and some distributions' compilers define it themselves, perhaps higher
 macros  := $(shell $(CC) $(OPT) $(CFLAGS) -dM -E -x c /dev/null | grep -oE '__OPTIMIZE__|_FORTIFY_SOURCE|__x86_64__')
-FORTIFY := $(if $(filter __OPTIMIZE__,$(macros)),$(if $(filter _FORTIFY_SOURCE,$(macros))$(SAN),,-D_FORTIFY_SOURCE=2))
+FORTIFY := $(if $(filter __OPTIMIZE__,$(macros)),$(if $(filter _FORTIFY_SOURCE,$(macros))$(SAN_RUNTIME),,-D_FORTIFY_SOURCE=2))
 HARDEN  := -fstack-protector-strong $(FORTIFY) $(if $(filter __x86_64__,$(macros)),-fcf-protection)
 HARDEN_LINK := -Wl,-z,relro,-z,now
 ALL_CFLAGS  = $(WARN) $(BASEFLAGS) $(HARDEN) $(OPT) $(CFLAGS)
-ALL_LDFLAGS = -pthread $(HARDEN_LINK) $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
+ALL_LDFLAGS = -pthread $(HARDEN_LINK) $(if $(SAN_RUNTIME),-fsanitize=$(SAN)) $(LDFLAGS)
 # Objects are made again when what they are compiled with has changed.
 compiled_with := $(strip $(CC) $(filter-out -Werror,$(ALL_CFLAGS)))
 ifneq ($(file <$(B)/flags),$(compiled_with))

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # How tests, checks, benches, the demo and the fuzzers are run. Included by the top Makefile.
 #
-#?  make run-tests    only the tests, with these flags; ONLY=word picks, LEVEL=unit|fault|soak|all, SAN= CC= OPT= B= LIMIT=s
+#?  make run-tests    only the tests, with these flags; ONLY=word picks, LEVEL=unit|system|fault|soak|all, SAN= CC= OPT= B= LIMIT=s
 #?  make first-contact  make demo and make check on a bare Debian 12 (root, debootstrap); ORDER=demo,check|check,demo
 #?  make deps         install what is missing, by name, from Debian
 #?  make analyze      clang's static analyser; read what it says
 #?  make fuzz         fuzz each harness for FUZZ_SECONDS (30)
 #?  SAN=address,undefined | thread   builds beside the plain build, in-memory data plane only
+#?  SAN=undefined     the same with iceoryx: what is undefined ends the process with SIGILL
 #?  DEMO_SECONDS=20 BRIDGES=logging,ros2  switches of make demo
 #?  WERROR=1          warnings are errors
 
@@ -14,17 +15,18 @@ JOBS ?= $(shell nproc)
 RUN  := $(B)/test/run
 CHECKS += $(addprefix tools/dev/check-,format text readme headers arrows symbols man install build hardening)
 
-# What a level runs: unit = what needs one process tree and no RouDi; fault = kill runs; soak = these and what can be made
+# What a level runs: unit = what needs one process tree and no RouDi; system = what does; fault = kill runs; soak = these and what can be made
 # long; else all but kill runs.
 LEVEL ?= quick
-level_unit  = $(filter-out $(if $(SAN),$(TESTS_NOSAN)),$(TESTS))
+level_unit  = $(filter-out $(if $(SAN_RUNTIME),$(TESTS_NOSAN)),$(TESTS))
+level_system = $(TESTS_NS)
 level_fault = $(TESTS_FAULT)
 level_soak  = $(TESTS_FAULT) $(TESTS_SOAK)
-level_quick = $(level_unit) $(if $(SAN),,$(TESTS_NS) $(CHECKS))
+level_quick = $(level_unit) $(if $(SAN_RUNTIME),,$(TESTS_NS)) $(if $(SAN),,$(CHECKS))
 level_all   = $(level_quick) $(level_fault)
 # ONLY=word: those whose name contains it
-ifeq ($(filter unit fault soak quick all,$(LEVEL)),)
-$(error LEVEL is unit, fault, soak, quick or all, not "$(LEVEL)")
+ifeq ($(filter unit system fault soak quick all,$(LEVEL)),)
+$(error LEVEL is unit, system, fault, soak, quick or all, not "$(LEVEL)")
 endif
 chosen = $(sort $(if $(ONLY),$(foreach t,$(level_$(LEVEL)),$(if $(findstring $(ONLY),$(notdir $(t))),$(t))),$(level_$(LEVEL))))
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The data plane. ipc_iox*.c become a module of their own, the only object that sees iceoryx; it is
-# never built with a sanitizer, and sanitized builds run on ipc_mem alone.
+# never built with a sanitizer that has a run-time library: such builds run on ipc_mem alone.
 INC_libclient/ipc := -Ilibclient/ipc -Ilibclient/include -Ilibclient/base
 FLAGS_libclient/ipc/ipc_load.c := -DIPC_MODULE_DIR='"$(PREFIX)/lib/simd"'
 
@@ -9,14 +9,14 @@ $(B)/lib/libipc.a: $(IPC_SRC:%.c=$(B)/obj/libclient/ipc/%.o)
 
 IOX_SRC := ipc_iox.c ipc_iox_hooks.c ipc_iox_attach.c ipc_iox_seg.c
 IOX_OBJ := $(IOX_SRC:%.c=$(B)/obj/libclient/ipc/%.o)
-# glibc's FILE, the thread pointer and a jump out of iceoryx: gcc and clang alike, but never a sanitizer.
-IOX_CFLAGS := $(WARN) $(HARDEN) -g -fPIC -fvisibility=hidden -fno-common -pthread -D_GNU_SOURCE -Ilibclient/ipc -Ilibclient/include
+# glibc's FILE, the thread pointer and a jump out of iceoryx: gcc and clang alike, no such sanitizer.
+IOX_CFLAGS := $(WARN) $(HARDEN) $(if $(SAN_RUNTIME),,$(SAN_FLAGS)) -g -fPIC -fvisibility=hidden -fno-common -pthread -D_GNU_SOURCE -Ilibclient/ipc -Ilibclient/include
 $(IOX_OBJ): $(B)/obj/libclient/ipc/%.o: libclient/ipc/%.c $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(IOX_CFLAGS) -isystem /usr/include/iceoryx/v2.0.3 $(OPT) -MMD -MP -c $< -o $@
 
 # The module: found at run time beside the library or the program (ipc_load.c).
-ifeq ($(SAN),)
+ifeq ($(SAN_RUNTIME),)
 LIBS += $(B)/lib/simd/ipc_iox.so
 endif
 $(B)/lib/simd/ipc_iox.so: $(IOX_OBJ)

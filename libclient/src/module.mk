@@ -18,7 +18,7 @@ SONAME      := libsimclient.so.0
 SO_REALNAME := libsimclient.so.$(VERSION)
 $(B)/lib/libsimclient.so: libclient/src/libsimclient.map libclient/src/module.mk $(SIMCLIENT_ARCHIVES)
 	@mkdir -p $(@D)
-	$(CC) -shared $(ALL_LDFLAGS) -Wl,-soname,$(SONAME) -Wl,--version-script,$< $(if $(SAN),,-Wl,-z,defs) \
+	$(CC) -shared $(ALL_LDFLAGS) -Wl,-soname,$(SONAME) -Wl,--version-script,$< $(if $(SAN_RUNTIME),,-Wl,-z,defs) \
 		-o $(@D)/$(SO_REALNAME) -Wl,--whole-archive $(SIMCLIENT_WHOLE) -Wl,--no-whole-archive \
 		-Wl,--start-group $(filter-out $(SIMCLIENT_WHOLE),$(filter %.a,$^)) -Wl,--end-group $(LIBBASE_LIBS)
 	@ln -sf $(SO_REALNAME) $(@D)/$(SONAME) && ln -sf $(SONAME) $@

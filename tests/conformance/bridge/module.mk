@@ -16,7 +16,7 @@ BRIDGE_SUITES := $(BRIDGE_STAMPS:%=$(B)/test/conformance-bridge-%)
 # those that talk to the network do so in namespaces of their own
 BRIDGE_STAMPS_NS := ros2
 TESTS += $(filter-out $(BRIDGE_STAMPS_NS:%=$(B)/test/conformance-bridge-%),$(BRIDGE_SUITES))
-TESTS_NS += $(if $(SAN),,$(BRIDGE_STAMPS_NS:%=$(B)/test/conformance-bridge-%))
+TESTS_NS += $(if $(SAN_RUNTIME),,$(BRIDGE_STAMPS_NS:%=$(B)/test/conformance-bridge-%))
 
 $(B)/obj/tests/conformance/bridge/test_bridge_%.o: tests/conformance/bridge/test_bridge.c $(B)/flags | $(GENERATED)
 	@mkdir -p $(@D)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 # The README's own lines, as a stranger types them.
-ifeq ($(SAN),)
+ifeq ($(SAN_RUNTIME),)
 TESTS_NS += tests/system/readme/sensor.sh
 endif

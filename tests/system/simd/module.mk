@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The real simd with a real RouDi, in namespaces of its own; restart kills things and is a fault test.
-ifeq ($(SAN),)
+ifeq ($(SAN_RUNTIME),)
 SIMD_SYSTEM := start restart
 $(SIMD_SYSTEM:%=$(B)/test/system-simd-%): $(B)/test/system-simd-%: $(B)/obj/tests/system/simd/test_%.o \
 	$(B)/obj/tests/system/simd/run.o $(B)/obj/tests/support/roudi.o $(B)/lib/libsimd.a $(SIMCLIENT_ARCHIVES) | \

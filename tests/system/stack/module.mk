@@ -7,7 +7,7 @@ INC_tests/fault/stack := $(STACK_INC)
 FLAGS_tests/system/stack = -DFAULTY='"$(FAULTY)"'
 FLAGS_tests/fault/stack = $(FLAGS_tests/system/stack)
 INC_tests/support := $(INC_tests) -Itests/support
-ifeq ($(SAN),)
+ifeq ($(SAN_RUNTIME),)
 STACK_OBJS  := $(B)/obj/tests/support/stack.o $(B)/obj/tests/support/peer.o $(B)/lib/libipc.a $(B)/lib/libbase.a
 STACK_NEEDS := $(B)/lib/libsimclient.so $(B)/lib/simd/ipc_iox.so $(B)/lib/simd/bridge_null.so $(FAULTY) \
 	$(B)/lib/simd/bridge_logging.so $(B)/bin/simd $(B)/bin/simctl $(B)/bin/simbridge $(EXAMPLES)

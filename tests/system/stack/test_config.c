@@ -189,7 +189,7 @@ TEST(all_that_a_start_would_refuse)
 		   "\"pools\":[{\"size\":\"1KiB\",\"count\":500}],\"rigs\":[{\"name\":\"a\",\"channels\":["
 		   "{\"name\":\"big\",\"max_body\":4096},{\"name\":\"small\",\"max_body\":64}],\"bridges\":["
 		   "{\"name\":\"lost\",\"plugin\":\"no-such-plugin\",\"converters\":[\"no-such-one\"]},"
-		   "{\"name\":\"fine\",\"plugin\":\"null\"}],\"processes\":["
+		   "{\"name\":\"harmless\",\"plugin\":\"null\"}],\"processes\":["
 		   "{\"name\":\"p\",\"command\":[\"/no/such/program\"]},{\"name\":\"q\",\"command\":[\"true\"]}]}]}");
 	r = stack_run(argv);
 	assert_int_equal(r->code, 1);
@@ -197,7 +197,7 @@ TEST(all_that_a_start_would_refuse)
 		if (!strstr(r->err, want[i]))
 			fail_msg("no \"%s\" in:\n%s", want[i], r->err);
 	assert_int_equal(lines_in(r->err), 6);
-	assert_null(strstr(r->err, "fine"));
+	assert_null(strstr(r->err, "harmless"));
 	assert_null(strstr(r->err, "[q]"));
 	assert_null(strstr(r->err, "small"));
 	assert_int_equal(remove(FILE_NAME), 0);
