@@ -20,6 +20,7 @@ $(eval $(call ros2_test,system-ros2-large,test_large host reader))
 LINK_system-ros2-large += -rdynamic # its getsockopt() is seen by the libraries
 $(eval $(call ros2_test,system-ros2-pacing,test_pacing host reader))
 LINK_system-ros2-pacing += -rdynamic # its nanosleep() and dds_wait_for_acks() are seen by the plug-in
+$(eval $(call ros2_test,system-ros2-sockets,test_sockets host))
 $(eval $(call ros2_test,system-ros2-receivers,test_receivers))
 $(B)/test/system-ros2-receivers: $(B)/obj/tools/bridge/ros2/receivers.o
 $(B)/test/system-ros2-cyclone: $(B)/obj/tests/support/ros_tree.o # of typed.c

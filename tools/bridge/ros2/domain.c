@@ -3,6 +3,7 @@
  * Where the bridge takes part: the domain, discovery and network settings that rmw_cyclonedds derives from the same
  * environment, with the settings that large messages need, and CYCLONEDDS_URI last, so that it wins.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,7 +124,8 @@ static void put_peers(struct sim_bridge *b, FILE *f, bool localhost)
  */
 static int write_xml(struct sim_bridge *b, bool localhost, long lease_ms, char **ret)
 {
-	const char *uri = getenv("CYCLONEDDS_URI");
+	const char *uri = getenv("CYCLONEDDS_URI"), *interface = ros2_option(b, "interface");
+	struct in_addr a;
 	size_t size = 0;
 	FILE *f = open_memstream(ret, &size);
 
@@ -132,6 +134,9 @@ static int write_xml(struct sim_bridge *b, bool localhost, long lease_ms, char *
 	fputs("<CycloneDDS><Domain Id=\"any\"><General>", f);
 	if (localhost)
 		fputs("<Interfaces><NetworkInterface address=\"127.0.0.1\"/></Interfaces>", f);
+	else if (*interface)
+		fprintf(f, "<Interfaces><NetworkInterface %s=\"%s\"/></Interfaces>",
+			inet_pton(AF_INET, interface, &a) == 1 ? "address" : "name", interface);
 	fputs("<MaxMessageSize>65500B</MaxMessageSize><FragmentSize>63000B</FragmentSize></General><Discovery>", f);
 	if (localhost)
 		fputs("<ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>32</MaxAutoParticipantIndex>",
@@ -146,28 +151,40 @@ static int write_xml(struct sim_bridge *b, bool localhost, long lease_ms, char *
 	return fclose(f) == 0 ? 0 : -ENOMEM;
 }
 
-int ros2_domain_open(struct sim_bridge *b)
+/* The name or the address of a network interface; it becomes part of Cyclone's XML. */
+static int check_interface(struct sim_bridge *b)
 {
-	char user_data[64], *xml = NULL;
-	long lease_ms = 0;
-	dds_qos_t *qos;
-	uint32_t id = 0;
-	int n, r = read_distro(b);
+	const char *s = ros2_option(b, "interface");
+	size_t n = strlen(s);
 
-	if (r == 0)
-		r = read_domain(b, &id);
-	if (r == 0)
-		r = read_localhost(b, &b->localhost);
-	if (r == 0)
-		r = ros2_option_ms(b, "lease_ms", 100, 3600000, &lease_ms);
-	if (r == 0)
-		r = write_xml(b, b->localhost, lease_ms, &xml);
-	b->domain = r < 0 ? 0 : dds_create_domain(id, xml);
-	free(xml);
-	if (r < 0)
-		return r;
+	if (n && b->localhost) {
+		log_error(b, "options.interface: \"%.60s\" is not used over loopback; set options.localhost to false",
+			  s);
+		return -EINVAL;
+	}
+	if (n < 64 && strspn(s, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.:-_@") == n)
+		return 0;
+	log_error(
+		b,
+		"options.interface: \"%.60s\" is not the name or the IPv4 address of a network interface; see `ip address`",
+		s);
+	return -EINVAL;
+}
+
+/* Domain and participant, and the sockets that come with them. */
+static int join(struct sim_bridge *b, uint32_t id, const char *xml)
+{
+	struct ros2_sockets before;
+	char user_data[64];
+	dds_qos_t *qos;
+	int n;
+
+	ros2_sockets_note(&before);
+	dds_set_log_sink(ros2_sockets_log, b);
+	b->domain = dds_create_domain(id, xml);
 	if (b->domain < 0) {
-		log_error(b, "no DDS domain %u: %s; check CYCLONEDDS_URI", id, dds_strretcode(b->domain));
+		log_error(b, "no DDS domain %u: %s; check %sCYCLONEDDS_URI", id, dds_strretcode(b->domain),
+			  *ros2_option(b, "interface") ? "options.interface and " : "");
 		return ros2_errno(b->domain);
 	}
 	if (SIM_BRIDGE_HOST_HAS(b->host, simd_id))
@@ -182,5 +199,29 @@ int ros2_domain_open(struct sim_bridge *b)
 			  dds_strretcode(b->participant));
 		return ros2_errno(b->participant);
 	}
+	ros2_sockets_narrow(b, &before);
 	return 0;
+}
+
+int ros2_domain_open(struct sim_bridge *b)
+{
+	char *xml = NULL;
+	long lease_ms = 0;
+	uint32_t id = 0;
+	int r = read_distro(b);
+
+	if (r == 0)
+		r = read_domain(b, &id);
+	if (r == 0)
+		r = read_localhost(b, &b->localhost);
+	if (r == 0)
+		r = check_interface(b);
+	if (r == 0)
+		r = ros2_option_ms(b, "lease_ms", 100, 3600000, &lease_ms);
+	if (r == 0)
+		r = write_xml(b, b->localhost, lease_ms, &xml);
+	if (r == 0)
+		r = join(b, id, xml);
+	free(xml);
+	return r;
 }

@@ -25,6 +25,8 @@ static const struct sim_bridge_option options[] = {
 	  "of channels that ROS does not allow: automatic: /radar/0 goes out as /radar/n0; strict: not at all" },
 	{ "localhost", "auto",
 	  "true: over loopback only; false: on the network; auto: true, unless ROS_LOCALHOST_ONLY=0 or ROS_AUTOMATIC_DISCOVERY_RANGE says otherwise" },
+	{ "interface", "",
+	  "name or address of the one network interface to use where localhost is false; empty: Cyclone's choice" },
 	{ "pacing", "auto",
 	  "large messages: auto: as fast as receive buffers are emptied; time: 512 KiB a millisecond; off: at once" },
 	{ "use_sim_time", "false", "true: the graph's /clock drives simd's time source `ros2`, and none is sent" },
@@ -111,6 +113,8 @@ static void ros2_destroy(struct sim_bridge *b)
 		iov_buf_finish(b->outs[--b->n_outs]);
 		free(b->outs[b->n_outs]);
 	}
+	dds_set_log_sink(NULL, NULL);
+	pthread_mutex_destroy(&b->cyclone_log.lock);
 	pthread_mutex_destroy(&b->lock);
 	free(b);
 }
@@ -127,6 +131,7 @@ static int ros2_create(const struct sim_bridge_host *host, struct sim_bridge **r
 		return -ENOMEM;
 	b->host = host;
 	pthread_mutex_init(&b->lock, NULL);
+	pthread_mutex_init(&b->cyclone_log.lock, NULL);
 	for (size_t i = 0; r == 0 && i < sizeof(open) / sizeof(open[0]); i++)
 		r = open[i](b);
 	if (r < 0) {

@@ -171,6 +171,11 @@ struct ros2_large { /* large.c */
 
 struct sim_bridge {
 	const struct sim_bridge_host *host;
+	struct {
+		pthread_mutex_t lock;
+		struct ros2_log_limit lines;
+		unsigned long kept_back;
+	} cyclone_log;   /* sockets.c */
 	bool before_1_8; /* the far side's autoware_msgs */
 	dds_entity_t domain, participant;
 	bool localhost;            /* over loopback only */
@@ -227,6 +232,18 @@ static inline int64_t ros2_mono_ns(void)
 const char *ros2_option(const struct sim_bridge *b, const char *name);
 int ros2_option_word(const struct sim_bridge *b, const char *name, const char *const words[], const char *expected);
 int ros2_option_ms(const struct sim_bridge *b, const char *name, long min, long max, long *ret_ms);
+
+/*
+ * sockets.c: who can reach us. note() before Cyclone makes its sockets, narrow() after it: they hear those interfaces alone that
+ * Cyclone sends to. log() is Cyclone's log sink: its lines go to the host's log, and a flood of them is kept back and counted.
+ */
+#define ROS2_FDS_MAX 1024
+struct ros2_sockets { /* those that there were before */
+	uint8_t there[ROS2_FDS_MAX / 8];
+};
+void ros2_sockets_note(struct ros2_sockets *s);
+void ros2_sockets_narrow(struct sim_bridge *b, const struct ros2_sockets *before);
+void ros2_sockets_log(void *b, const dds_log_data_t *d);
 
 /* domain.c: domain and participant from the bridge's options and the environment. 0 or negative errno, logged. */
 int ros2_domain_open(struct sim_bridge *b);

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who can reach the bridge. Cyclone binds what it receives with to 0.0.0.0, whatever interfaces it was told to use, so that
+ * every network of this machine could send to a bridge that is to speak over loopback only. What Cyclone sends with is
+ * bound to the addresses of those interfaces: from them we learn where to listen, also when CYCLONEDDS_URI has named others.
+ *
+ *   loopback only   the sockets are bound to the device lo
+ *   otherwise       a filter in the kernel: only packets that are addressed to these addresses, or to a group
+ *
+ * Linux: SO_BINDTODEVICE needs no privilege since 5.7; socket(7), packet filters of struct sock_filter.
+ */
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "ros2.h"
+
+#define ADDRESSES_MAX 32
+#define IP_DST_AT     16 /* of an IPv4 header */
+
+struct found {
+	in_addr_t address[ADDRESSES_MAX]; /* network byte order */
+	unsigned n;
+	unsigned left_alone; /* of another family */
+};
+
+/* ---- which sockets ---- */
+
+static bool option_of(int fd, int name, int *ret)
+{
+	socklen_t len = sizeof(*ret);
+
+	return getsockopt(fd, SOL_SOCKET, name, ret, &len) == 0;
+}
+
+static bool is_udp(int fd)
+{
+	int domain, type, protocol;
+
+	return option_of(fd, SO_TYPE, &type) && type == SOCK_DGRAM && option_of(fd, SO_DOMAIN, &domain) &&
+	       (domain == AF_INET || domain == AF_INET6) && option_of(fd, SO_PROTOCOL, &protocol) &&
+	       protocol == IPPROTO_UDP;
+}
+
+static void for_each_udp(void (*fn)(void *arg, int fd), void *arg)
+{
+	DIR *d = opendir("/proc/self/fd");
+	struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		int fd = atoi(e->d_name);
+
+		if (e->d_name[0] != '.' && is_udp(fd))
+			fn(arg, fd);
+	}
+	if (d)
+		closedir(d);
+}
+
+static void note(void *arg, int fd)
+{
+	struct ros2_sockets *s = arg;
+
+	if (fd < ROS2_FDS_MAX)
+		s->there[fd / 8] |= (uint8_t)(1u << fd % 8);
+}
+
+void ros2_sockets_note(struct ros2_sockets *s)
+{
+	memset(s, 0, sizeof(*s));
+	for_each_udp(note, s);
+}
+
+struct pass { /* over the sockets that are new */
+	const struct ros2_sockets *before;
+	struct found found;
+	int (*close_in)(int fd, const struct found *f);
+	int error;
+};
+
+static bool is_new(const struct pass *p, int fd)
+{
+	return fd >= ROS2_FDS_MAX || !(p->before->there[fd / 8] >> fd % 8 & 1);
+}
+
+/* Its address; false: not IPv4. */
+static bool address_of(int fd, in_addr_t *ret)
+{
+	struct sockaddr_in a = { 0 };
+	socklen_t len = sizeof(a);
+
+	if (getsockname(fd, (struct sockaddr *)&a, &len) < 0 || a.sin_family != AF_INET)
+		return false;
+	*ret = a.sin_addr.s_addr;
+	return true;
+}
+
+static void find(void *arg, int fd)
+{
+	struct pass *p = arg;
+	struct found *f = &p->found;
+	in_addr_t a;
+
+	if (!is_new(p, fd))
+		return;
+	if (!address_of(fd, &a))
+		f->left_alone++;
+	else if (a != htonl(INADDR_ANY) && f->n < ADDRESSES_MAX)
+		f->address[f->n++] = a;
+}
+
+static void narrow(void *arg, int fd)
+{
+	struct pass *p = arg;
+	in_addr_t a;
+	int r = 0;
+
+	if (is_new(p, fd) && address_of(fd, &a) && a == htonl(INADDR_ANY))
+		r = p->close_in(fd, &p->found);
+	p->error = p->error < 0 ? p->error : r;
+}
+
+/* ---- what they hear ---- */
+
+static int bind_to_lo(int fd, const struct found *f)
+{
+	(void)f;
+	return setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, "lo", 3) < 0 ? -errno : 0;
+}
+
+/* To one of the addresses, or to a group, which the socket has joined at one of the interfaces. */
+static int filter_by_address(int fd, const struct found *f)
+{
+	struct sock_filter code[ADDRESSES_MAX + 5];
+	struct sock_fprog prog = { .filter = code };
+	unsigned short n = 0;
+	int off = 0;
+
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(SKF_NET_OFF + IP_DST_AT));
+	for (unsigned i = 0; i < f->n; i++, n++)
+		code[n] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ntohl(f->address[i]),
+						       (uint8_t)(f->n - i + 1), 0);
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xf0000000u);
+	code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, INADDR_UNSPEC_GROUP, 0, 1);
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, UINT32_MAX);
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, 0);
+	prog.len = n;
+	if (setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &prog, sizeof(prog)) < 0 ||
+	    setsockopt(fd, IPPROTO_IP, IP_MULTICAST_ALL, &off, sizeof(off)) < 0)
+		return -errno;
+	return 0;
+}
+
+static bool all_loopback(const struct found *f)
+{
+	for (unsigned i = 0; i < f->n; i++)
+		if (ntohl(f->address[i]) >> 24 != IN_LOOPBACKNET)
+			return false;
+	return true;
+}
+
+void ros2_sockets_narrow(struct sim_bridge *b, const struct ros2_sockets *before)
+{
+	struct pass p = { .before = before };
+
+	for_each_udp(find, &p);
+	if (p.found.n == 0 || p.found.left_alone) {
+		log_warn(b, "which addresses Cyclone uses cannot be told: it hears whoever reaches this machine");
+		return;
+	}
+	p.close_in = all_loopback(&p.found) ? bind_to_lo : filter_by_address;
+	for_each_udp(narrow, &p);
+	if (p.error < 0 && p.close_in == bind_to_lo) { /* before Linux 5.7, without privilege */
+		p.error = 0;
+		p.close_in = filter_by_address;
+		for_each_udp(narrow, &p);
+	}
+	if (p.error < 0)
+		log_warn(b,
+			 "its sockets cannot be closed to other networks (%s): it hears whoever reaches this machine",
+			 strerror(-p.error));
+}
+
+/* ---- Cyclone's log ---- */
+
+/* Anybody who reaches a socket can fill it: a line for each packet that is no RTPS. */
+void ros2_sockets_log(void *arg, const dds_log_data_t *d)
+{
+	struct sim_bridge *b = arg;
+	size_t n = strnlen(d->message, d->size); /* its header of d->hdrsize lies before it */
+	int level = d->priority & (DDS_LC_FATAL | DDS_LC_ERROR) ? 0 : d->priority & DDS_LC_WARNING ? 1 : 3;
+	unsigned long kept_back = 0;
+	bool allowed;
+
+	while (n && d->message[n - 1] == '\n')
+		n--;
+	pthread_mutex_lock(&b->cyclone_log.lock);
+	allowed = ros2_log_allowed(&b->cyclone_log.lines);
+	if (allowed) {
+		kept_back = b->cyclone_log.kept_back;
+		b->cyclone_log.kept_back = 0;
+	} else {
+		b->cyclone_log.kept_back++;
+	}
+	pthread_mutex_unlock(&b->cyclone_log.lock);
+	if (kept_back)
+		log_warn(b, "Cyclone: %lu lines were kept back", kept_back);
+	if (allowed)
+		log_at(b, level, "Cyclone: %.*s", (int)n, d->message);
+}
