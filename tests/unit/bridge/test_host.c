@@ -30,7 +30,7 @@ struct sim_lane {
 	struct sim_lane_packet script[SCRIPT_MAX];
 	unsigned next, n;
 	struct sim_lane_result answers[64];
-	unsigned n_answers;
+	unsigned n_answers, n_packets;
 	int status;
 	bool destroyed;
 	unsigned said; /* how often sim_lane_carries() was called; what it was last */
@@ -57,6 +57,7 @@ int sim_lane_done(struct sim_lane *l, const struct sim_lane_result *r, unsigned 
 	pthread_mutex_lock(&l->lock);
 	for (unsigned i = 0; i < count; i++)
 		l->answers[l->n_answers++ % 64] = r[i];
+	l->n_packets++;
 	pthread_cond_broadcast(&l->changed);
 	pthread_mutex_unlock(&l->lock);
 	return 0;
@@ -208,6 +209,24 @@ TEST(late_answers_survive_the_end)
 	host_destroy(f->host);
 	assert_int_equal(f->lane.n_answers, 5);
 	free(f);
+}
+
+/* What is done does not wait for a conversion that is known to take long. */
+TEST(a_slow_channel_is_not_waited_for)
+{
+	struct fixture *f = start("{\"mode\":\"slow\",\"delay_us\":2000}");
+	struct sim_lane_packet p = { .event = SIM_LANE_DELIVER, .count = 4 };
+
+	push_channel(&f->lane, 3, f->text, sizeof(f->text));
+	push_slot(&f->lane, 1, 3, &f->slot[0]);
+	await_answers(&f->lane, 1);
+	for (unsigned i = 0; i < p.count; i++)
+		p.deliveries[i] =
+			(struct sim_delivery){ .id = 2 + i, .message = *MESSAGE_OF(&f->slot[0]), .channel_id = 3 };
+	push(&f->lane, p);
+	await_answers(&f->lane, 5);
+	assert_int_equal(f->lane.n_packets, 5);
+	stop(f);
 }
 
 static unsigned threads(void)

@@ -38,6 +38,7 @@ struct host_topic { /* one announced channel */
 	char far_name[HOST_TEXT_MAX], far_type[HOST_TEXT_MAX]; /* what it is over there */
 	char why[HOST_WHY_MAX];                                /* it is not carried */
 	int result;                                            /* of the last open() */
+	_Atomic bool slow; /* its last message took longer than an answer may wait; any lane's */
 };
 
 struct host_inbound {              /* one channel the plug-in may publish into */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lanes: where conversion runs. Thread: one per lane ("lane.N"): receive a packet, publish each message in
- * place, answer in batches. An answer waits for its batch no longer than ANSWER_DUR_NS.
+ * place, answer in batches. An answer waits for its batch no longer than ANSWER_DUR_NS, as far as that can be known: not for
+ * a message of a channel whose last one took longer.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -54,15 +55,22 @@ static void batch_add(struct host_lane *l, struct batch *b, struct sim_lane_resu
 		batch_send(l, b);
 }
 
-static int publish(struct host_lane *l, const struct sim_delivery *d, struct sim_task *t)
+static int publish(struct host_lane *l, struct host_topic *topic, struct sim_task *t, struct batch *b)
 {
-	struct host_topic *topic = host_topic_find(l->host, d->channel_id);
-
 	if (atomic_load(&l->host->connection.lost))
 		return -ENOTCONN;
 	if (!topic || !topic->topic)
 		return SIM_LANE_NOT_CARRIED;
+	if (b->n && atomic_load_explicit(&topic->slow, memory_order_relaxed))
+		batch_send(l, b);
 	return l->host->plugin->ops->publish(l->host->bridge, topic->topic, &t->message, t);
+}
+
+/* Written when it changes only: all lanes look at it. */
+static void note_slow(struct host_topic *t, bool slow)
+{
+	if (atomic_load_explicit(&t->slow, memory_order_relaxed) != slow)
+		atomic_store_explicit(&t->slow, slow, memory_order_relaxed);
 }
 
 static void deliver(struct host_lane *l, const struct sim_lane_packet *p)
@@ -73,13 +81,16 @@ static void deliver(struct host_lane *l, const struct sim_lane_packet *p)
 	atomic_store(&l->inside, true); /* before `lost` is looked at: see host_connection_step() */
 	for (unsigned i = 0; i < p->count; i++) {
 		const struct sim_delivery *d = &p->deliveries[i];
+		struct host_topic *topic = host_topic_find(l->host, d->channel_id);
 		uint64_t bytes = d->message.body_size;
 		struct sim_task *t = task_get(l, d, now);
 		struct sim_lane_result res = { .id = d->id, .result = -ENOBUFS };
-
-		int r = t ? publish(l, d, t) : 0;
+		int64_t begin = now;
+		int r = t ? publish(l, topic, t, &b) : 0;
 
 		now = mono_now_ns();
+		if (topic)
+			note_slow(topic, now - begin > ANSWER_DUR_NS);
 		if (!t || task_returned(t, r, now, &res))
 			batch_add(l, &b, res, bytes, now);
 	}
