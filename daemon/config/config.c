@@ -352,7 +352,7 @@ static int check_all(const struct conf *c, void (*each)(void *arg), void *arg)
 		on = check_rig(&f, conf_item(root, "rigs", i));
 	on = on && note(&f, check_log(root)) && note(&f, check_programs(root)) &&
 	     note(&f, check_unique(root, "bridges")) && note(&f, check_unique(root, "processes")) &&
-	     note(&f, check_prefixes(root));
+	     note(&f, check_prefixes(root)) && note(&f, config_check_carriers(root));
 	return f.first;
 }
 

@@ -29,6 +29,14 @@ int config_load(const struct config_sources *s, struct conf **ret);
 /* enum sim_time_source of "TimeSource"; SIM_SOURCE_PLUGIN with *ret_name set for a name it does not know. */
 int config_time_source(const struct conf *c, const char **ret_name);
 
+#define CONFIG_BRIDGES_MAX  64 /* of all rigs */
+#define CONFIG_CARRIERS_MAX 16 /* bridges of one channel */
+
+/* That there are no more. -E2BIG with a sentence. */
+int config_check_carriers(struct conf_view root);
+/* The pattern of a bridge's list `key` that puts the full name in; NULL: none does, or a later one takes it out again. */
+const char *config_listed_as(struct conf_view bridge, const char *prefix, const char *key, const char *full);
+
 /* Permission bits of socket.mode ("0660"); -EINVAL. */
 int config_mode(const char *text, unsigned *ret);
 

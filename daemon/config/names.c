@@ -128,6 +128,11 @@ bool names_glob(const char *p, const char *s)
 	return !*p;
 }
 
+bool names_is_star(const char *pattern)
+{
+	return !pattern[strspn(pattern, "*")];
+}
+
 /*
  * row[j] says whether the rest of p from i on and the rest of q from j on can match the same text, the rests growing from
  * the ends: a star stands for nothing, or takes in what the other pattern has next.

@@ -37,6 +37,7 @@ int names_channel_full(const char *prefix, const char *name, char ret[CHANNEL_NA
 
 /* '*' any characters, '?' one. */
 bool names_glob(const char *pattern, const char *s);
+bool names_is_star(const char *pattern); /* of stars alone */
 /* Whether there is a name that both match. */
 bool names_globs_meet(const char *p, const char *q);
 

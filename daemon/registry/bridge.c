@@ -5,6 +5,7 @@
 #include "carried.h"
 #include "channel.h"
 #include "client.h"
+#include "config.h"
 #include "err.h"
 #include "event.h"
 #include "fd.h"
@@ -29,6 +30,9 @@
 #include <unistd.h>
 
 LOG_TOPIC("bridge");
+
+_Static_assert(CONFIG_BRIDGES_MAX == DISPATCH_BRIDGES_MAX && CONFIG_CARRIERS_MAX == DISPATCH_ROUTES_MAX,
+	       "what the configuration allows is what dispatch takes");
 
 /* A lane must take a batch of descriptors, and a channel's definition, without the dispatch thread waiting. */
 #define LANE_BUFFER (1 << 20)
@@ -82,8 +86,6 @@ static int add(struct simd *s, const struct rig *rig, struct conf_view v)
 	struct dispatch_bridge d;
 	int r;
 
-	if (s->n_bridges >= DISPATCH_BRIDGES_MAX)
-		return err_set(-E2BIG, "the rigs have more than %d bridges", DISPATCH_BRIDGES_MAX);
 	b = MEM_NEW(struct bridge);
 	if (!b)
 		return err_nomem();
@@ -227,32 +229,9 @@ void bridge_destroy_all(struct simd *s)
 
 /* ---- what it carries ---- */
 
-static bool glob_matches(const struct bridge *b, const char *pattern, const char *full)
-{
-	char below[PATTERN_MAX + 1];
-
-	names_pattern_full(b->rig->prefix, pattern, below);
-	return names_glob(below, full);
-}
-
-static bool is_star(const char *pattern)
-{
-	return !pattern[strspn(pattern, "*")];
-}
-
-/* "*" is all below the rig's prefix, and time. The pattern that puts the name in; NULL: none does, or a later one takes it out again. */
 static const char *listed_as(const struct bridge *b, const char *key, const char *full)
 {
-	const char *as = NULL;
-
-	for (size_t i = 0; i < conf_count(b->view, key); i++) {
-		const char *p = conf_string_at(b->view, key, i);
-		bool out = p[0] == '!';
-
-		if (glob_matches(b, p + out, full) || (is_star(p + out) && strcmp(full, CLOCK_CHANNEL) == 0))
-			as = out ? NULL : p;
-	}
-	return as;
+	return config_listed_as(b->view, b->rig->prefix, key, full);
 }
 
 /* Whether its globs match; full names, or relative to the rig's prefix. */
@@ -293,11 +272,11 @@ static int route(struct simd *s, struct channel *ch)
 
 		if (!lists(b, ch))
 			continue;
-		if (n++ == DISPATCH_ROUTES_MAX) {
-			log_error("channel %s: more than %d bridges carry it; the rest do without", ch->name,
-				  DISPATCH_ROUTES_MAX);
-			break;
-		}
+		if (n++ == DISPATCH_ROUTES_MAX) /* where globs meet that config_check_carriers() does not see through */
+			return err_set(-E2BIG,
+				       "channel %s: more than %d bridges list it: take it out of some, with \"!%s\" in "
+				       "their \"channels\"",
+				       ch->name, DISPATCH_ROUTES_MAX, ch->name);
 		options = ch->view.obj ? jsonx_text(conf_any(ch->view, "options")) : NULL;
 		r = dispatch_route(shard_of(s, ch->shard), ch->id, b->id, options);
 		mem_free(options);
@@ -474,7 +453,7 @@ static json_t *inbound(const struct rig *rig)
 static json_t *clock_config(const struct bridge *b)
 {
 	const char *as = listed_as(b, "channels", CLOCK_CHANNEL);
-	bool named = as && !is_star(as);
+	bool named = as && !names_is_star(as);
 	char name[CHANNEL_NAME_MAX + 1];
 	const struct rig *rig = b->rig;
 

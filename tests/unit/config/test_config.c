@@ -30,6 +30,9 @@ TEST(defaults_are_complete)
 	conf_destroy(c);
 }
 
+#define POOL  "{\"size\": 1024, \"count\": 1},"
+#define POOLS POOL POOL POOL POOL POOL POOL POOL POOL
+
 TEST(mistakes_are_named)
 {
 	static const struct {
@@ -57,6 +60,10 @@ TEST(mistakes_are_named)
 		{ "{\"rigs\": [{\"name\": \"a\", \"bridges\": [{\"name\": \"b\", \"plugin\": \"p\"}]}, "
 		  "{\"name\": \"c\", \"bridges\": [{\"name\": \"b\", \"plugin\": \"p\"}]}]}",
 		  "rig a" },
+		{ "{\"pools\": [" POOLS POOLS POOLS POOLS "{\"size\": 2048, \"count\": 1}]}",
+		  "pools: has 33 items, at most 32 are allowed" },
+		{ "{\"limits\": {\"publishers\": 501}}", "limits.publishers: 501 is out of range, 1 to 500" },
+		{ "{\"dispatch\": {\"lanes\": 65}}", "dispatch.lanes: 65 is out of range, 0 to 64" },
 		{ "{\"rigs\": ", "text:1" },
 	};
 	struct conf *c;
@@ -66,6 +73,50 @@ TEST(mistakes_are_named)
 		if (!strstr(err_why(), bad[i].says))
 			fail_msg("%s: \"%s\" does not say \"%s\"", bad[i].text, err_why(), bad[i].says);
 	}
+}
+
+/* One rig of n bridges b0, b1, ... that list `each`, and one more, "last", with the prefix far, that lists `last`. */
+static int load_bridges(unsigned n, const char *each, const char *last, const char *channels)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+	struct conf *c;
+	int r;
+
+	fprintf(f, "{\"rigs\": [{\"name\": \"car\", \"prefix\": \"car\", \"channels\": [%s], \"bridges\": [", channels);
+	for (unsigned i = 0; i < n; i++)
+		fprintf(f, "%s{\"name\": \"b%u\", \"plugin\": \"p\", \"channels\": [%s]}", i ? "," : "", i, each);
+	fprintf(f,
+		"]}, {\"name\": \"far\", \"prefix\": \"far\", \"bridges\": [{\"name\": \"last\", \"plugin\": \"p\", "
+		"\"channels\": [%s]}]}]}",
+		last);
+	fclose(f);
+	r = load_text(text, &c);
+	if (r == 0)
+		conf_destroy(c);
+	free(text);
+	return r;
+}
+
+TEST(a_channel_has_at_most_sixteen_bridges)
+{
+	assert_int_equal(load_bridges(16, "\"*\"", "\"*\"", ""), 0);
+	assert_int_equal(load_bridges(15, "\"*\"", "\"/car/imu\"", ""), 0);
+	assert_int_equal(load_bridges(16, "\"*\"", "\"/car/imu\"", ""), -E2BIG);
+	assert_non_null(strstr(err_why(), "channel /car/imu: 17 bridges list it, at most 16 can carry it (b0, b1, b2"));
+	assert_non_null(strstr(err_why(), "b15, last): take it out of some, with \"!/car/imu\" in their \"channels\""));
+	assert_int_equal(load_bridges(16, "\"*\", \"!imu\"", "\"/car/imu\"", ""), 0);
+	/* whatever there will be, and what has settings of its own */
+	assert_int_equal(load_bridges(17, "\"*\"", "\"*\"", ""), -E2BIG);
+	assert_non_null(strstr(err_why(), "channel /car/*: 17 bridges"));
+	assert_int_equal(load_bridges(16, "\"i*\"", "\"/*u\"", ""), 0);
+	assert_int_equal(load_bridges(16, "\"i*\"", "\"/*u\"", "{\"name\": \"imu\"}"), -E2BIG);
+	/* time is no channel of dispatch */
+	assert_int_equal(load_bridges(40, "\"/clock\"", "\"/clock\"", ""), 0);
+	assert_int_equal(load_bridges(63, "\"x\", \"!*\"", "\"*\"", ""), 0);
+	assert_int_equal(load_bridges(64, "\"x\", \"!*\"", "\"*\"", ""), -E2BIG);
+	assert_non_null(strstr(err_why(), "65 bridges, at most 64"));
 }
 
 TEST(numbers_of_awsim_are_accepted)
