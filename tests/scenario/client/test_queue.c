@@ -220,6 +220,30 @@ TEST_WITH(a_paused_clock_refuses, setup, teardown)
 	sim_disconnect(c);
 }
 
+/* Completions that nobody reads are bounded; what they stand for is not lost. */
+TEST_WITH(unread_completions_stop_a_publisher, setup, teardown)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0);
+	struct sim_publisher *p = imu_advertise(c, "imu", SIM_PUB_NO_WAIT);
+	struct outcome done = { 0 };
+	unsigned n = 0;
+	int r;
+
+	while ((r = sim_try_queue(p, imu_loan(p), NULL, on_done, &done)) == 0 && n < 300) {
+		world_run(&w, MS);
+		n++;
+	}
+	assert_int_equal(r, -EAGAIN);
+	assert_int_equal(n, 256);
+	assert_string_equal(sim_why(),
+			    "channel /car/imu: 256 completions have not been read; return from callbacks sooner, or "
+			    "call sim_process() more often");
+	world_process(&w, c);
+	assert_int_equal(done.calls, 257); /* the refused one's too */
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+}
+
 struct again {
 	struct sim_publisher *p;
 	struct sim_token *t;

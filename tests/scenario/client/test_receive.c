@@ -51,6 +51,38 @@ TEST_WITH(messages_come_in_order, setup, teardown)
 	sim_disconnect(c);
 }
 
+/* Loans, and what a pool has. */
+TEST_WITH(what_is_held_is_bounded, setup, teardown)
+{
+	struct sim_client *c = world_client(&w, "both", 0);
+	struct sim_publisher *p = imu_advertise(c, "imu", SIM_PUB_LOCAL);
+	struct sim_subscriber *s = imu_subscribe(c, "/car/imu", 0);
+	const struct sim_message *got[256];
+	struct sim_slot *loan[9];
+	unsigned n = 0;
+
+	for (int i = 0; i < 8; i++)
+		loan[i] = imu_loan(p);
+	assert_int_equal(sim_loan(p, sizeof(struct sim_Imu), &loan[8]), -ENOBUFS);
+	assert_string_equal(sim_why(), "channel /car/imu: 8 loans are out; publish or release one first");
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(sim_unloan(p, loan[i]), 0);
+	for (; n < 256 && sim_loan(p, sizeof(struct sim_Imu), &loan[0]) == 0; n++) {
+		assert_int_equal(sim_publish_local(p, loan[0]), 0);
+		assert_int_equal(sim_take(s, &got[n]), 0);
+	}
+	assert_in_range(n, 1, 255); /* the pool of the test is smaller than what one may hold */
+	assert_string_equal(sim_why(),
+			    "channel /car/imu: the pool for messages of 480 bytes is empty; subscribers hold too many "
+			    "slots, or the pool needs a larger count");
+	while (n)
+		assert_int_equal(sim_release(s, got[--n]), 0);
+	sim_unloan(p, imu_loan(p));
+	sim_subscriber_destroy(s);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+}
+
 TEST_WITH(overflow_drops_the_oldest, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);

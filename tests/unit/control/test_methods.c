@@ -322,6 +322,55 @@ TEST_WITH(limits_hold, begin, end)
 	}
 }
 
+/* Each: as often as it takes, up to once more than the limit lets through. %d: how often so far. */
+static const struct limit {
+	const char *limits, *method, *params, *says;
+} all_limits[] = {
+	{ "\"publishers\": 2", "Advertise", "{\"channel\": \"c\", \"type\": " TYPE_A ", \"max_body\": 8, \"flags\": 0}",
+	  "channel /c: 2 publishers exist, limits.publishers allows no more" },
+	{ "\"per_client\": 2", "Advertise", "{\"channel\": \"c\", \"type\": " TYPE_A ", \"max_body\": 8, \"flags\": 0}",
+	  "channel /c: client a has 2 publishers, limits.per_client allows no more" },
+	{ "\"subscribers\": 4", "Subscribe", "{\"channel\": \"c\"}",
+	  "channel /c: 4 subscribers exist, limits.subscribers allows no more" },
+	{ "\"subscribers_per_channel\": 2", "Subscribe", "{\"channel\": \"c\"}",
+	  "channel /c has 2 subscribers, limits.subscribers_per_channel allows no more" },
+	{ "\"per_client\": 2", "Subscribe", "{\"channel\": \"c\"}",
+	  "channel /c: client a has 2 subscribers, limits.per_client allows no more" },
+	{ "\"channels\": 3", "Subscribe", "{\"channel\": \"c%d\"}",
+	  "3 channels are in use, limits.channels allows no more" },
+	{ "\"tokens\": 3", "OpenToken", "{\"name\": \"t%d\"}",
+	  "3 exclusive tokens exist, limits.tokens allows no more" },
+	{ "\"per_client\": 2", "OpenToken", "{\"name\": \"t%d\"}",
+	  "client a has 2 tokens, limits.per_client allows no more" },
+	{ "\"clients\": 1", "Hello", "{\"name\": \"b\", \"role\": \"client\", \"abi\": 2}",
+	  "1 clients are attached, limits.clients allows no more" },
+};
+
+TEST_WITH(each_limit_has_its_sentence, begin, end)
+{
+	for (size_t i = 0; i < sizeof(all_limits) / sizeof(*all_limits); i++) {
+		const struct limit *l = &all_limits[i];
+		char limits[64], params[160];
+		int r = 0;
+
+		end(NULL);
+		snprintf(limits, sizeof(limits), ", \"limits\": {%s}", l->limits);
+		desk_open(&desk, limits);
+		peer_open(&desk, &one);
+		peer_open(&desk, &two);
+		peer_hello(&one, "a", "client");
+		for (int n = 0; r == 0 && n < 5; n++) {
+			snprintf(params, sizeof(params), "%.*s%d%s", (int)strcspn(l->params, "%"), l->params, n,
+				 strchr(l->params, '%') ? strchr(l->params, '%') + 2 : "");
+			r = peer_call(strcmp(l->method, "Hello") ? &one : &two, l->method,
+				      strchr(l->params, '%') ? params : l->params, NULL);
+		}
+		assert_int_equal(r, -EMFILE);
+		if (!strstr(err_why(), l->says))
+			fail_msg("%s: \"%s\" does not say \"%s\"", l->limits, err_why(), l->says);
+	}
+}
+
 TEST_WITH(events_tell_of_the_plane_and_the_clock, begin, end)
 {
 	static const char call[] = "{\"method\": \"io.simd.Control.Events\", \"more\": true}";

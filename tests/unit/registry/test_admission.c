@@ -66,6 +66,8 @@ TEST(what_is_asked_for_is_not_shrunk)
 	assert_int_equal(compute("{\"pools\": [{\"size\": \"8MiB\", \"count\": 100}]}", 1LL << 30, &p), -ENOSPC);
 	assert_int_equal(compute("{\"pools\": [{\"size\": \"6MiB\", \"count\": 800}]}", -1, &p),
 			 -EFBIG); /* above 4 GiB */
+	assert_non_null(strstr(err_why(), "pool of 6291456-byte slots: 800 of them are 4800 MiB"));
+	assert_non_null(strstr(err_why(), "above 4095 MiB; lower its count"));
 	assert_int_equal(compute("{\"pools\": [{\"size\": 1024, \"count\": 1}, {\"size\": 1000, \"count\": 1}]}", -1,
 				 &p),
 			 -EINVAL);
