@@ -5,6 +5,7 @@
  */
 #include <dirent.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "ipc_child.h"
 #include "roudi.h"
@@ -335,6 +336,57 @@ TEST_WITH(applications_share_idle_attachments, start, stop)
 		assert_int_equal(write(answer[1], "x", 1), 1);
 	}
 	assert_int_equal(child_status(pid), 0);
+}
+
+#define LOADS 7
+
+static _Atomic int loaded;
+
+static void *loads(void *arg)
+{
+	char app[32];
+
+	(void)arg;
+	for (int i = 0; i < LOADS; i++) {
+		snprintf(app, sizeof(app), "loads-%d", i);
+		attach_as(app);
+		atomic_fetch_add(&loaded, 1);
+	}
+	return NULL;
+}
+
+/* A child of which another thread was just loading the module attaches all the same. */
+static void forks_while_a_thread_attaches(void)
+{
+	pthread_t t;
+	int n = 0;
+
+	CHECK(pthread_create(&t, NULL, loads, NULL) == 0);
+	while (atomic_load(&loaded) < LOADS) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			struct ipc_options o = { .timeout_ms = 5000 };
+			struct ipc *ipc;
+			char app[32];
+
+			alarm(20);
+			snprintf(app, sizeof(app), "child-%d", n);
+			o.app = app;
+			CHECK_IS(ipc_attach(&o, &ipc), 0);
+			ipc_detach(ipc);
+			_exit(0);
+		}
+		CHECK_IS(child_status(pid), 0);
+		n++;
+	}
+	CHECK(n > 0);
+	pthread_join(t, NULL);
+}
+
+TEST_WITH(a_fork_while_a_thread_attaches, start, stop)
+{
+	child_run(forks_while_a_thread_attaches);
 }
 
 /* RouDi is replaced while nobody looks: the old registration must not be taken for a living one. */

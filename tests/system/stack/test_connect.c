@@ -268,6 +268,77 @@ TEST_WITH(its_first_thread_ends, NULL, stack_sweep)
 	peer_free(p);
 }
 
+/* ---- a fork has no part in its parent's handles, and may connect for itself ---- */
+
+#define CHILD_EXITS 1 /* commands: without a word; result: which child is up */
+#define CHILD_DIES  2
+
+/* In the child: refused with what it inherited; with its own it publishes. */
+static void be_a_child(struct peer *p, struct sim_publisher *inherited, int command)
+{
+	struct sim_publisher *pub;
+	struct sim_slot *slot;
+	struct sim_client *c;
+
+	PEER(p, sim_loan(inherited, 64, &slot) == -EPERM);
+	c = peer_connect(p, "child");
+	pub = peer_advertise(p, c, "/child", 64, SIM_PUB_LOCAL);
+	PEER(p, sim_loan(pub, 64, &slot) == 0); /* and keeps it */
+	use(p, pub);
+	atomic_store(&p->result, command);
+	if (command == CHILD_EXITS)
+		exit(0); /* with its exit handlers */
+	for (;;)
+		pause();
+}
+
+static int forks_twice(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "parent");
+	struct sim_publisher *pub = peer_advertise(p, c, "/parent", 64, SIM_PUB_LOCAL), *next;
+	int status;
+
+	for (int i = CHILD_EXITS; i <= CHILD_DIES; i++) {
+		pid_t child = fork();
+
+		if (child == 0)
+			be_a_child(p, pub, i);
+		while (atomic_load(&p->result) != i && !atomic_load(&p->failed)) /* neither waits for the other */
+			use(p, pub);
+		if (i == CHILD_DIES)
+			kill(child, SIGKILL);
+		PEER(p, waitpid(child, &status, 0) == child);
+		PEER(p, i == CHILD_DIES || status == 0);
+		use(p, pub);
+		next = peer_advertise(p, c, "/next", 64, SIM_PUB_LOCAL); /* RouDi knows it still */
+		use(p, next);
+		sim_publisher_destroy(next);
+	}
+	atomic_store(&p->ready, 1);
+	PEER_IDLE(p);
+	sim_publisher_destroy(pub);
+	sim_disconnect(c);
+	return 0;
+}
+
+TEST_WITH(a_forked_child_connects_for_itself, NULL, stack_sweep)
+{
+	struct peer *p = peer_new();
+	pid_t simd = stack_start(CONF), pid;
+	uint32_t slots = stack_slots();
+
+	pid = peer_fork(p, forks_twice);
+	UNTIL(20000, p->ready || p->failed);
+	assert_int_equal(p->failed, 0);
+	UNTIL(10000, stack_int("GetInfo", "clients") == 2); /* the parent, and who asks */
+	UNTIL(10000, files_of("child") == 0);
+	assert_int_equal(files_of("parent"), 2);
+	peer_join(p, pid);
+	assert_gone("parent", slots);
+	stack_stop(simd);
+	peer_free(p);
+}
+
 /* ---- more than one attachment ---- */
 
 /* RouDi does not answer it in time: that ends its attachment, and it makes another while slots of the first are held. */
