@@ -334,8 +334,7 @@ void ipc_detach(struct ipc *ipc)
 
 /* ---- creating and destroying handles ---- */
 
-/* Locks the ipc for a creation; 0 with the lock held, or the reason why not. */
-static int begin_create(struct ipc *ipc, const void *ret)
+int ipc_begin(struct ipc *ipc, const void *ret)
 {
 	if (!ipc || !ret)
 		return ipc_fail(-EINVAL, "no data plane, or the output pointer is NULL");
@@ -394,7 +393,7 @@ int ipc_pub_create(struct ipc *ipc, const char *channel, const struct ipc_pub_op
 	if (o && o->history > 1)
 		return ipc_fail(-EINVAL, "channel %s: history %u; a publisher keeps 0 or 1 message", channel,
 				o->history);
-	r = begin_create(ipc, ret);
+	r = ipc_begin(ipc, ret);
 	if (r < 0)
 		return r;
 	pub = calloc(1, sizeof(*pub));
@@ -419,7 +418,7 @@ int ipc_sub_create(struct ipc *ipc, const char *channel, const struct ipc_sub_op
 	if (depth < 1 || depth > IPC_DEPTH_MAX)
 		return ipc_fail(-EINVAL, "channel %s: depth %u; a queue holds 1 to %d messages", channel, depth,
 				IPC_DEPTH_MAX);
-	r = begin_create(ipc, ret);
+	r = ipc_begin(ipc, ret);
 	if (r < 0)
 		return r;
 	sub = calloc(1, sizeof(*sub));
@@ -434,7 +433,7 @@ int ipc_waiter_create(struct ipc *ipc, struct ipc_waiter **ret)
 	struct ipc_text why = { "out of memory while creating a waiter" };
 	struct ipc_waiter *w;
 	void *back = NULL;
-	int r = begin_create(ipc, ret);
+	int r = ipc_begin(ipc, ret);
 
 	if (r < 0)
 		return r;
@@ -528,7 +527,7 @@ int ipc_prefault(struct ipc *ipc)
 
 int ipc_pools(struct ipc *ipc, struct ipc_pool *ret, unsigned int max)
 {
-	int r = begin_create(ipc, ret);
+	int r = ipc_begin(ipc, ret);
 
 	if (r < 0)
 		return r;
@@ -544,7 +543,7 @@ int ipc_free_peer(struct ipc *ipc, const char *app)
 
 	if (r < 0)
 		return r;
-	r = begin_create(ipc, ipc);
+	r = ipc_begin(ipc, ipc);
 	if (r < 0)
 		return r;
 	r = ipc->ops->free_peer ? ipc->ops->free_peer(ipc->back, app, &why) : roudi_free_app(app, &why);

@@ -79,7 +79,10 @@ const char *ipc_runtime_name(const struct ipc *ipc);
 /* Populate the payload segment now, if attach did not (re-attach does it in the background). Any thread. */
 int ipc_prefault(struct ipc *ipc);
 
-/* Gauges of the pools of the payload segment, smallest first. Returns how many, -EAGAIN: none known yet. */
+/*
+ * Gauges of the pools of the payload segment, smallest first. Returns how many, -EAGAIN: none known yet. used: slots that are not
+ * free, counted, where ipc_scan() works; else as RouDi says, whose counter drifts with each process that is killed.
+ */
 struct ipc_pool {
 	uint64_t size; /* usable bytes of one chunk: the largest loan is 64 bytes less */
 	uint32_t total, used, min_free;
@@ -110,6 +113,9 @@ int ipc_unloan(struct ipc_pub *pub, void *slot);
 int ipc_publish(struct ipc_pub *pub, void *slot);
 
 bool ipc_pub_has_subscribers(const struct ipc_pub *pub);
+
+/* Number of the port, in the header of each slot that it loans: never 0, never used again on this data plane. 0: no publisher. */
+uint64_t ipc_pub_origin(const struct ipc_pub *pub);
 
 /* ---- subscribers ---- */
 
@@ -162,6 +168,44 @@ uint64_t ipc_beacon_id(const struct ipc *ipc);
 int ipc_export(struct ipc *ipc, const void *slot, int64_t *ret_ref);
 /* Checks that [ref, ref+size) lies inside the payload segment: -EFAULT otherwise. */
 int ipc_import(struct ipc *ipc, int64_t ref, size_t size, const void **ret);
+
+/* ---- lost slots: simd's side, after ipc_beacon_create() ---- */
+
+/*
+ * What a process that is killed inside loan, publish, take or release had in hand is lost to the data plane. A scan compares the
+ * pools with themselves: a slot may be lost that nobody refers to, or that has no origin. A living process, too, has
+ * such a slot for some hundred nanoseconds, so these are only suspects, until they have been the same in each scan over a time
+ * in which no process can have stood still. Slots with a dead publisher's origin look like any other: who may still refer to
+ * them the caller knows. Whatever origin is given, slots of this attachment's own publishers are never freed.
+ */
+struct ipc_scan_request {
+	const uint64_t
+		*dead; /* origins: no living process has a slot of theirs, queued or in hand. All of them are freed. */
+	uint32_t n_dead;
+	uint32_t settled; /* free who has been a suspect in each scan since that one, which is past; 0: nobody */
+	bool alone;       /* nobody else is attached: all that is not of this attachment's publishers is a suspect */
+};
+
+struct ipc_scan {
+	uint32_t number;   /* of this scan: 1, 2, ... */
+	uint32_t used;     /* slots that are not free, after it */
+	uint32_t suspects; /* slots, and entries of slots, that are not freed yet */
+	uint32_t freed;    /* slots */
+};
+
+/* Any thread; 0.1 ms for 3000 slots in use. -EOPNOTSUPP: this iceoryx is not the one whose memory we know. -ENOENT no beacon. */
+int ipc_scan(struct ipc *ipc, const struct ipc_scan_request *o, struct ipc_scan *ret);
+/* Why ipc_scan() does not work on this attachment: a sentence; "": it does, or there is no beacon yet. Borrowed until detach. */
+const char *ipc_scan_why(const struct ipc *ipc);
+
+/* An application that is attached: by its runtime name. */
+struct ipc_peer {
+	char name[96];
+	bool dead; /* it has exited, and has not been freed yet */
+};
+
+/* Who is attached, this process included. How many there are, of which at most max are in ret. */
+int ipc_peers(struct ipc *ipc, struct ipc_peer *ret, unsigned int max);
 
 /* ---- simd's side of RouDi ---- */
 

@@ -63,6 +63,8 @@ struct ipc {
 	struct ipc_sub *beacon_sub;
 	const void *beacon; /* the held slot of beacon_sub */
 	_Atomic uint64_t beacon_id;
+	bool scans; /* the backend knows its way about the pools */
+	struct ipc_text scan_why;
 	char name[IPC_APP_MAX + 8];
 };
 
@@ -72,9 +74,15 @@ int ipc_fail(int r, const char *fmt, ...) __attribute__((format(printf, 2, 3), c
 int ipc_fail_state(const _Atomic uint32_t *state) __attribute__((cold));
 int ipc_fail_busy(const struct ipc_handle *h) __attribute__((cold));
 
+/* Locks the ipc for a call about the whole of it; 0 with the lock held, or the reason why not. */
+int ipc_begin(struct ipc *ipc, const void *ret);
+
 /* The iox module's table of a fresh attachment; ipc_load.c. */
 int ipc_load_iox(const struct ipc_options *o, struct ipc_text *why, const struct ipc_ops **ret_ops, char *ret_name,
 		 size_t name_size);
+
+/* pub has just sent slot. Whether it works is in ipc->scans. */
+void ipc_scan_open(struct ipc *ipc, struct ipc_pub *pub, const void *slot);
 
 /* Takes sub out of w; ipc.lock held. */
 void ipc_waiter_unlink(struct ipc_waiter *w, struct ipc_sub *sub);

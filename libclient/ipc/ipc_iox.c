@@ -18,6 +18,7 @@
 #include "iceoryx_binding_c/api.h"
 
 #include "ipc_iox_int.h"
+#include "ipc_iox_pool.h"
 
 #define SERVICE       "sim"
 #define EVENT         "msg"
@@ -57,6 +58,7 @@ static struct {
 	struct port *pools_sub;
 	unsigned int n_pools;
 	struct ipc_pool pools[32];
+	struct iox_pools *scan; /* NULL: they are RouDi's to tell */
 } own = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* Any thread, also while another is inside the waiter: with a guard of its own. An attachment that breaks here is over anyway. */
@@ -276,6 +278,13 @@ static bool has_subscribers(const void *back)
 	return GUARDED(&p->guard, yes = iox_pub_has_subscribers(p->pub)) == 0 && yes;
 }
 
+static uint64_t origin(const void *back)
+{
+	const struct port *p = back;
+
+	return *(const uint64_t *)(*(const char *const *)p->pub + IOX_PORT_ID);
+}
+
 /* ---- subscribers ---- */
 
 static int sub_create(void *back, const char *channel, uint32_t depth, bool history, struct ipc_text *why, void **ret)
@@ -450,6 +459,40 @@ static void waiter_wake(void *back)
 	trigger(back);
 }
 
+/* ---- lost slots: ipc_iox_pool.c ---- */
+
+static int scan_open(void *back, void *pub, const void *slot, struct ipc_text *why)
+{
+	const struct port *p = pub;
+	struct iox_pools_where w = { .port = *(const void *const *)p->pub,
+				     .header = iox_chunk_header_from_user_payload_const(slot) };
+	struct iox_seg mgmt, payload;
+
+	(void)back;
+	if (iox_seg_mgmt(&mgmt) < 0 || iox_seg_payload(&payload) < 0 || !payload.writable) {
+		snprintf(why->s, sizeof(why->s), "the memory of iceoryx is not mapped for writing");
+		return -EACCES;
+	}
+	w.mgmt = (struct ipc_segment){ .base = mgmt.base, .size = mgmt.size };
+	w.payload = (struct ipc_segment){ .base = payload.base, .size = payload.size };
+	iox_pools_close(own.scan);
+	own.scan = NULL;
+	return iox_pools_open(&w, why, &own.scan);
+}
+
+static void scan(void *back, const struct ipc_scan_order *o, struct ipc_scan *ret)
+{
+	(void)back;
+	iox_pools_scan(own.scan, o, ret);
+}
+
+static void detach(void *back, bool dead)
+{
+	iox_pools_close(own.scan);
+	own.scan = NULL;
+	iox_detach(back, dead);
+}
+
 /* ---- gauges: RouDi's introspection topic, whose layout is pinned to 2.0.3 (facts §8) ---- */
 
 struct intro_pool {
@@ -498,6 +541,8 @@ static int pools(void *back, struct ipc_pool *ret, unsigned int max)
 	int r;
 
 	(void)back;
+	if (own.scan)
+		return (int)iox_pools_gauges(own.scan, ret, max);
 	if (!own.pools_sub) {
 		set_names(&j, "Introspection", "RouDi_ID", "MemPool");
 		r = create_port(&j, &why, "introspection", &port);
@@ -524,16 +569,19 @@ static const struct ipc_ops ops = {
 	.reserve = iox_reserve,
 	.registered = iox_registered,
 	.attach = iox_attach,
-	.detach = iox_detach,
+	.detach = detach,
 	.segment = iox_segment,
 	.prefault = iox_prefault,
 	.pools = pools,
+	.scan_open = scan_open,
+	.scan = scan,
 	.pub_create = pub_create,
 	.pub_destroy = pub_destroy,
 	.loan = loan,
 	.unloan = unloan,
 	.publish = publish,
 	.has_subscribers = has_subscribers,
+	.origin = origin,
 	.sub_create = sub_create,
 	.sub_close = sub_close,
 	.sub_destroy = sub_destroy,

@@ -94,6 +94,21 @@ int iox_seg_payload(struct iox_seg *ret)
 	return r;
 }
 
+int iox_seg_mgmt(struct iox_seg *ret)
+{
+	int r = -ENOENT;
+
+	pthread_mutex_lock(&segs_lock);
+	for (unsigned int i = 0; i < n_segs; i++) {
+		if (!segs[i].mgmt || !segs[i].base || !segs[i].writable)
+			continue;
+		*ret = segs[i];
+		r = 0;
+	}
+	pthread_mutex_unlock(&segs_lock);
+	return r;
+}
+
 bool iox_seg_current(void)
 {
 	struct stat st;

@@ -170,6 +170,7 @@ static void attachment_reap(struct mem_attachment *att)
 {
 	for (struct mem_port *p = att->ports; p; p = p->next_owned)
 		mem_port_close(p);
+	att->reaped = true;
 }
 
 static void attachment_remove(struct mem_attachment *att)
@@ -324,6 +325,7 @@ static int pools(void *back, struct ipc_pool *ret, unsigned int max)
 	{ \
 		.abi = IPC_OPS_ABI, .size = sizeof(struct ipc_ops), .name = "mem", .blocking = (blocks), \
 		.attach = attach, .detach = detach, .segment = segment, .prefault = prefault, .pools = pools, \
+		.scan_open = mem_scan_open, .scan = mem_scan, .peers = mem_peers, .origin = mem_origin, \
 		.free_peer = free_peer, .pub_create = mem_pub_create, .pub_destroy = mem_port_destroy, \
 		.loan = mem_loan, .unloan = mem_unloan, .publish = mem_publish, \
 		.has_subscribers = mem_has_subscribers, .sub_create = mem_sub_create, .sub_close = mem_sub_close, \

@@ -45,6 +45,15 @@ void ipc_mem_bus_destroy(struct ipc_mem_bus *bus);
  */
 void ipc_mem_kill(struct ipc *ipc);
 
+/*
+ * What a process leaves that is killed between two instructions of loan or publish: the calling publisher loses a slot of that
+ * size. How: with its origin and a reference too many; or as a slot that nobody refers to.
+ */
+enum ipc_mem_loss { IPC_MEM_LOSS_ORIGIN, IPC_MEM_LOSS_NOBODYS };
+int ipc_mem_lose(struct ipc_pub *pub, size_t size, enum ipc_mem_loss how);
+/* For tests of whoever calls ipc_scan(): slots that it asked to free although a process had them. They were not freed. */
+uint32_t ipc_mem_wrongly_freed(struct ipc_mem_bus *bus);
+
 /* RouDi dies: every attachment is over, attaching gives -ENOENT. Slots held stay readable until they are released. */
 void ipc_mem_roudi_kill(struct ipc_mem_bus *bus);
 /* RouDi is started again: a new generation with new memory. */

@@ -83,6 +83,7 @@ int mem_chunk_get(struct mem_gen *gen, size_t size, struct mem_chunk **ret)
 	if (p->total - p->used < p->min_free)
 		p->min_free = p->total - p->used;
 	c->refs = 1;
+	c->since = 0;
 	ASAN_UNPOISON_MEMORY_REGION(mem_chunk_addr(c), size);
 	*ret = c;
 	return 0;

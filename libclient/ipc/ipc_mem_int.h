@@ -19,7 +19,9 @@
 struct mem_chunk {
 	struct mem_pool *pool;
 	struct mem_chunk *next_free;
-	uint32_t refs; /* one a loan, queue entry, held slot, kept message */
+	uint32_t refs;  /* one a loan, queue entry, held slot, kept message */
+	uint32_t since; /* number of the scan since which it has been a suspect; 0: it is none */
+	uint64_t origin;
 };
 
 struct mem_pool {
@@ -40,6 +42,7 @@ struct mem_port {
 struct mem_pub {
 	struct mem_port p;
 	uint32_t history, n_loans;
+	uint64_t origin;
 	struct mem_chunk *kept;
 	struct mem_chunk *loans[IPC_LOANS_MAX];
 };
@@ -64,7 +67,7 @@ struct mem_attachment {
 	struct mem_gen *gen;
 	struct mem_attachment *next; /* gen::attachments */
 	_Atomic uint32_t *state;     /* of the ipc; NULL once detached */
-	bool killed;
+	bool killed, reaped;
 	struct mem_port *ports;
 	struct mem_waiter *waiters;
 	char name[IPC_APP_MAX + 8];
@@ -76,6 +79,8 @@ struct mem_gen {
 	char *arena;
 	size_t arena_size;
 	uint32_t n_pools, n_pubs, n_subs;
+	uint32_t scans, wrong;
+	uint64_t origins; /* given so far */
 	struct mem_pool pools[IPC_MEM_POOLS_MAX];
 	struct mem_port *pubs, *subs;
 	struct mem_attachment *attachments;
@@ -103,7 +108,7 @@ void mem_gen_unref(struct mem_gen *gen);
 void mem_bus_unref(struct ipc_mem_bus *bus);
 void mem_attachment_free(struct mem_attachment *att);
 
-/* ---- ipc_mem_port.c: what struct ipc_ops promises; these take the lock ---- */
+/* ---- ipc_mem_port.c, ipc_mem_pool.c: what struct ipc_ops promises; these take the lock ---- */
 
 int mem_pub_create(void *att, const char *channel, uint32_t history, struct ipc_text *why, void **ret);
 int mem_sub_create(void *att, const char *channel, uint32_t depth, bool history, struct ipc_text *why, void **ret);
@@ -123,6 +128,10 @@ int mem_waiter_add(void *waiter, void *sub);
 void mem_waiter_del(void *waiter, void *sub);
 int mem_waiter_wait(void *waiter, int64_t timeout_dur_ns);
 void mem_waiter_wake(void *waiter);
+int mem_scan_open(void *att, void *pub, const void *slot, struct ipc_text *why);
+void mem_scan(void *att, const struct ipc_scan_order *o, struct ipc_scan *ret);
+int mem_peers(void *att, struct ipc_peer *ret, unsigned int max);
+uint64_t mem_origin(const void *pub);
 /* bus->lock held: what a port holds goes back; a waiter comes out. */
 void mem_port_close(struct mem_port *p);
 void mem_waiter_signal(struct mem_waiter *w, bool event);

@@ -177,6 +177,7 @@ int mem_pub_create(void *back, const char *channel, uint32_t history, struct ipc
 	if (r < 0)
 		return r;
 	((struct mem_pub *)p)->history = history;
+	((struct mem_pub *)p)->origin = ++att->gen->origins;
 	*ret = p;
 	return 0;
 }
@@ -230,6 +231,7 @@ int mem_loan(void *back, size_t size, void **ret)
 
 	if (r < 0)
 		return r;
+	c->origin = pub->origin;
 	pub->loans[pub->n_loans++] = c;
 	*ret = mem_chunk_addr(c);
 	return 0;

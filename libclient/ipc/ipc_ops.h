@@ -46,6 +46,14 @@ struct ipc_segment {
 	size_t size;
 };
 
+/* struct ipc_scan_request, with what is this attachment's own: never freed. */
+struct ipc_scan_order {
+	const uint64_t *dead, *own; /* origins */
+	uint32_t n_dead, n_own;
+	uint32_t settled;
+	bool alone;
+};
+
 struct ipc_ops {
 	uint32_t abi;  /* IPC_OPS_ABI */
 	uint32_t size; /* sizeof(struct ipc_ops) */
@@ -66,6 +74,13 @@ struct ipc_ops {
 	int (*segment)(void *att, struct ipc_segment *ret);
 	int (*prefault)(void *att, int64_t until_mono_ns); /* stops then, 0 never */
 	int (*pools)(void *att, struct ipc_pool *ret, unsigned int max);
+	/*
+	 * Lost slots, see ipc_scan(). pub has just sent slot: by that the backend knows its way about the pools, or not: -EPROTO.
+	 */
+	int (*scan_open)(void *att, void *pub, const void *slot, struct ipc_text *why);
+	void (*scan)(void *att, const struct ipc_scan_order *o, struct ipc_scan *ret);
+	/* Names of all attachments, living or not, one after the other; how many, whatever fits. NULL: RouDi's, from outside. */
+	int (*peers)(void *att, struct ipc_peer *ret, unsigned int max);
 	/* NULL: by RouDi, from outside. */
 	int (*free_peer)(void *att, const char *app, struct ipc_text *why);
 
@@ -75,6 +90,7 @@ struct ipc_ops {
 	int (*unloan)(void *pub, void *slot);
 	int (*publish)(void *pub, void *slot);
 	bool (*has_subscribers)(const void *pub);
+	uint64_t (*origin)(const void *pub);
 
 	int (*sub_create)(void *att, const char *channel, uint32_t depth, bool history, struct ipc_text *why,
 			  void **ret);

@@ -88,6 +88,7 @@ int ipc_beacon_create(struct ipc *ipc)
 		return r;
 	}
 	ipc->beacon_pub = pub; /* its history holds the slot */
+	ipc_scan_open(ipc, pub, slot);
 	atomic_store(&ipc->beacon_id, id);
 	return 0;
 }

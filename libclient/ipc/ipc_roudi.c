@@ -139,6 +139,41 @@ int roudi_check_name(const char *app, unsigned int own, struct ipc_text *why)
 	return 0;
 }
 
+/* "<name>.lock" with a socket of that name: an application of iceoryx, attached or just dead. RouDi has its own. */
+static bool is_application(const char *file, char *name, size_t size)
+{
+	char path[IPC_APP_MAX + 32];
+	size_t n = strlen(file);
+	struct stat st;
+
+	if (n < 6 || n - 5 >= size || strcmp(file + n - 5, ".lock") != 0 || strcmp(file, "roudi.lock") == 0)
+		return false;
+	snprintf(name, size, "%.*s", (int)(n - 5), file);
+	snprintf(path, sizeof(path), "/tmp/%s", name);
+	return lstat(path, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
+int roudi_peers(struct ipc_peer *ret, unsigned int max)
+{
+	struct ipc_peer peer = { .dead = false };
+	const struct dirent *e;
+	unsigned int n = 0;
+	DIR *d = opendir("/tmp");
+
+	if (!d)
+		return -errno;
+	while ((e = readdir(d))) {
+		if (!is_application(e->d_name, peer.name, sizeof(peer.name)))
+			continue;
+		peer.dead = !lock_held(peer.name);
+		if (n < max)
+			ret[n] = peer;
+		n++;
+	}
+	closedir(d);
+	return (int)n;
+}
+
 /* ---- messages ---- */
 
 static void nap_ms(long ms)

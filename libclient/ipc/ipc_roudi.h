@@ -16,6 +16,9 @@ int roudi_probe(const char *name, uint32_t timeout_ms, struct ipc_text *why);
 /* Ports and slots of a dead application go back. Done when it returns. */
 int roudi_free_app(const char *app, struct ipc_text *why);
 
+/* As ipc_peers(). */
+int roudi_peers(struct ipc_peer *ret, unsigned int max);
+
 /*
  * Sockets and locks that programs of this user left in /tmp when they were killed: /tmp is sticky, so simd, which is another
  * user, cannot remove them. Those of simd's own user are simd's affair.

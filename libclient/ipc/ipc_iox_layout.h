@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where things lie in the shared memory of iceoryx 2.0.3 as Debian builds it: offsets and sizes in bytes, within the struct named
+ * at the right. tests/abi/test_iceoryx.cpp holds them against its headers. Numbers alone, for C and C++.
+ */
+#ifndef IPC_IOX_LAYOUT_H
+#define IPC_IOX_LAYOUT_H
+
+#define IOX_PORT_SIZE    5184 /* PublisherPortData */
+#define IOX_PORT_ID      584  /*   its number, a u64: the origin of its chunks */
+#define IOX_PORT_MANAGER 4896 /*   relative pointer to its MemoryManager */
+
+#define IOX_MANAGER_SIZE    2136
+#define IOX_MANAGER_POOLS   8    /* MemPool[32] */
+#define IOX_MANAGER_N       2056 /* u64: of these */
+#define IOX_MANAGER_ENTRIES 2064 /* the one MemPool of ChunkManagement */
+
+#define IOX_POOL_SIZE    64
+#define IOX_POOL_MEMORY  0  /* relative pointer */
+#define IOX_POOL_CHUNK   16 /* u32: bytes of a chunk */
+#define IOX_POOL_COUNT   20 /* u32 */
+#define IOX_POOL_USED    24 /* u32 */
+#define IOX_POOL_MINFREE 28 /* u32 */
+#define IOX_POOL_LIST    32 /* LoFFLi: */
+#define IOX_LIST_SIZE    0  /*   u32 */
+#define IOX_LIST_INVALID 4  /*   u32: what stands for a chunk that is out */
+#define IOX_LIST_HEAD    8  /*   u64: index and a counter against ABA */
+#define IOX_LIST_NEXT    16 /*   relative pointer to u32[size] */
+
+#define IOX_ENTRY_SIZE   56 /* ChunkManagement */
+#define IOX_ENTRY_HEADER 0  /*   relative pointer to the chunk */
+#define IOX_ENTRY_COUNT  16 /*   u64: references */
+
+#define IOX_HEADER_SIZE     40 /* ChunkHeader */
+#define IOX_HEADER_ORIGIN   8
+#define IOX_HEADER_SEQUENCE 16
+
+#define IOX_POINTER_SIZE 16 /* relative pointer: u64 segment, u64 offset */
+#define IOX_POOLS_MAX    32
+
+#endif

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The offsets by which simd reads iceoryx's memory, against the headers of the iceoryx that is installed here. Compiled without
+// access control: all of this is private there. That it compiles is the test; run, it says so.
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+
+#include "iceoryx_posh/internal/mepoo/chunk_management.hpp"
+#include "iceoryx_posh/internal/mepoo/mem_pool.hpp"
+#include "iceoryx_posh/internal/mepoo/memory_manager.hpp"
+#include "iceoryx_posh/internal/popo/ports/publisher_port_data.hpp"
+#include "iceoryx_posh/mepoo/chunk_header.hpp"
+
+#include "ipc_iox_layout.h"
+
+using Port = iox::popo::PublisherPortData;
+using Sender = Port::ChunkSenderData_t;
+using Manager = iox::mepoo::MemoryManager;
+using Pools = decltype(Manager::m_memPoolVector);
+using Pool = iox::mepoo::MemPool;
+using List = iox::concurrent::LoFFLi;
+using Entry = iox::mepoo::ChunkManagement;
+using Header = iox::mepoo::ChunkHeader;
+using Pointer = iox::rp::RelativePointer<Entry>;
+
+#define HOLDS(what, is) static_assert((what) == (is), "iceoryx is laid out otherwise: " #is)
+
+HOLDS(IOX_PORT_SIZE, sizeof(Port));
+HOLDS(IOX_PORT_ID, offsetof(Port, m_uniqueId));
+HOLDS(8, sizeof(Port::m_uniqueId));
+HOLDS(IOX_PORT_MANAGER, offsetof(Port, m_chunkSenderData) + offsetof(Sender, m_memoryMgr));
+
+HOLDS(IOX_MANAGER_SIZE, sizeof(Manager));
+HOLDS(IOX_MANAGER_POOLS, offsetof(Manager, m_memPoolVector) + offsetof(Pools, m_data));
+HOLDS(IOX_MANAGER_N, offsetof(Manager, m_memPoolVector) + offsetof(Pools, m_size));
+HOLDS(8, sizeof(Pools::m_size));
+HOLDS(IOX_MANAGER_ENTRIES, offsetof(Manager, m_chunkManagementPool));
+HOLDS(IOX_POOLS_MAX, iox::MAX_NUMBER_OF_MEMPOOLS);
+
+HOLDS(IOX_POOL_SIZE, sizeof(Pool));
+HOLDS(IOX_POOL_MEMORY, offsetof(Pool, m_rawMemory));
+HOLDS(IOX_POOL_CHUNK, offsetof(Pool, m_chunkSize));
+HOLDS(IOX_POOL_COUNT, offsetof(Pool, m_numberOfChunks));
+HOLDS(IOX_POOL_USED, offsetof(Pool, m_usedChunks));
+HOLDS(IOX_POOL_MINFREE, offsetof(Pool, m_minFree));
+HOLDS(IOX_POOL_LIST, offsetof(Pool, m_freeIndices));
+
+HOLDS(IOX_LIST_SIZE, offsetof(List, m_size));
+HOLDS(IOX_LIST_INVALID, offsetof(List, m_invalidIndex));
+HOLDS(IOX_LIST_HEAD, offsetof(List, m_head));
+HOLDS(IOX_LIST_NEXT, offsetof(List, m_nextFreeIndex));
+HOLDS(0, offsetof(List::Node, indexToNextFreeIndex));
+HOLDS(4, offsetof(List::Node, abaCounter));
+HOLDS(8, sizeof(List::Node));
+
+HOLDS(IOX_ENTRY_SIZE, sizeof(Entry));
+HOLDS(IOX_ENTRY_HEADER, offsetof(Entry, m_chunkHeader));
+HOLDS(IOX_ENTRY_COUNT, offsetof(Entry, m_referenceCounter));
+HOLDS(8, sizeof(Entry::m_referenceCounter));
+
+HOLDS(IOX_HEADER_SIZE, sizeof(Header));
+HOLDS(IOX_HEADER_ORIGIN, offsetof(Header, m_originId));
+HOLDS(IOX_HEADER_SEQUENCE, offsetof(Header, m_sequenceNumber));
+
+HOLDS(IOX_POINTER_SIZE, sizeof(Pointer));
+
+int main()
+{
+	Pointer p(8, 1); // offset 8 of segment 1
+	uint64_t w[2];
+
+	memcpy(w, &p, sizeof(w));
+	if (w[0] != 1 || w[1] != 8) {
+		printf("FAIL a relative pointer is not its segment, then its offset\n");
+		return 1;
+	}
+	printf("ok   iceoryx is laid out as simd reads it\n");
+	return 0;
+}
