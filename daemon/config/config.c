@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -322,6 +323,50 @@ static int check_programs(struct conf_view root)
 	return 0;
 }
 
+int config_principal(const char *text, bool *ret_group, uint32_t *ret_id)
+{
+	bool group = *text == '@';
+	const char *name = text + group;
+	const struct group *g = group ? getgrnam(name) : NULL;
+	const struct passwd *u = group ? NULL : getpwnam(name);
+	unsigned long id = g ? g->gr_gid : u ? u->pw_uid : UINT32_MAX;
+	char *end;
+
+	if (!g && !u && *name >= '0' && *name <= '9') {
+		errno = 0;
+		id = strtoul(name, &end, 10);
+		id = *end || errno || id >= UINT32_MAX ? UINT32_MAX : id;
+	}
+	if (id >= UINT32_MAX)
+		return err_set(-ENOENT, "there is no %s \"%.60s\"", group ? "group" : "user", name);
+	*ret_group = group;
+	*ret_id = (uint32_t)id;
+	return 0;
+}
+
+static int check_right(struct conf_view access, const char *key)
+{
+	const char *file = conf_origin(access, key);
+	bool group;
+	uint32_t id;
+
+	for (size_t i = 0; i < conf_count(access, key); i++)
+		if (config_principal(conf_string_at(access, key, i), &group, &id) < 0)
+			return err_prefix(-ENOENT, "%s: access.%s", file ? file : "?", key);
+	return 0;
+}
+
+static int check_access(struct conf_view root)
+{
+	struct conf_view access = conf_object(root, "access");
+	int r = 0;
+
+#define X(id, key, doc) r = r < 0 ? r : check_right(access, key);
+	CONFIG_RIGHTS(X)
+#undef X
+	return r;
+}
+
 static int check_scale(struct conf_view root)
 {
 	double scale = conf_real(root, "TimeScale");
@@ -350,7 +395,7 @@ static int check_all(const struct conf *c, void (*each)(void *arg), void *arg)
 
 	for (size_t i = 0; on && i < conf_count(root, "rigs"); i++)
 		on = check_rig(&f, conf_item(root, "rigs", i));
-	on = on && note(&f, check_log(root)) && note(&f, check_programs(root)) &&
+	on = on && note(&f, check_log(root)) && note(&f, check_programs(root)) && note(&f, check_access(root)) &&
 	     note(&f, check_unique(root, "bridges")) && note(&f, check_unique(root, "processes")) &&
 	     note(&f, check_prefixes(root)) && note(&f, config_check_carriers(root));
 	return f.first;

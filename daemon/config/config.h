@@ -8,6 +8,9 @@
 
 #include "conf.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
 struct config_sources {
 	const char *file;        /* NULL: usual_file if it is there */
 	const char *usual_file;  /* where it is installed; NULL: only defaults */
@@ -36,6 +39,21 @@ int config_time_source(const struct conf *c, const char **ret_name);
 int config_check_carriers(struct conf_view root);
 /* The pattern of a bridge's list `key` that puts the full name in; NULL: none does, or a later one takes it out again. */
 const char *config_listed_as(struct conf_view bridge, const char *prefix, const char *key, const char *full);
+
+/* What "access" narrows: identifier, key, what it is. */
+#define CONFIG_RIGHTS(X) \
+	X(PUBLISH, "publish", "Who may publish on channels and use exclusive tokens.") \
+	X(SUBSCRIBE, "subscribe", "Who may subscribe to channels.") \
+	X(DRIVE, "drive", "Who may drive simulated time, and take part in its steps.") \
+	X(PAUSE, "pause", "Who may pause, resume, step and scale simulated time, and choose its source.") \
+	X(SERVE, "serve", "Who may offer services.") \
+	X(CALL, "call", "Who may call services.") \
+	X(BRIDGE, "bridge", "Who may stand for a bridge that simd does not start (start: external).") \
+	X(RESTART, "restart", "Who may restart bridges.") \
+	X(SHUTDOWN, "shutdown", "Who may end simd.")
+
+/* An entry of these: a user, or with "@" before it a group; a name or a number. -ENOENT there is none of that name. */
+int config_principal(const char *text, bool *ret_group, uint32_t *ret_id);
 
 /* Permission bits of socket.mode ("0660"); -EINVAL. */
 int config_mode(const char *text, unsigned *ret);

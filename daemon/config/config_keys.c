@@ -25,9 +25,16 @@ static const struct conf_key socket_keys[] = {
 	KEY("mode", STRING, "Permission bits of the control socket, octal.", .def = "\"0660\""),
 	KEY("admin", CHOICE,
 	    "Who may change the clock, restart bridges and shut simd down: everyone who may connect, or only simd's "
-	    "own user and root.",
+	    "own user and root. access says it in more detail.",
 	    .def = "\"group\"", .choices = admins),
 	{ 0 }
+};
+
+static const struct conf_key access_keys[] = {
+#define X(id, key, doc_) KEY(key, STRINGS, doc_, .def = "[]", .max = 64),
+	CONFIG_RIGHTS(X)
+#undef X
+		{ 0 }
 };
 
 static const struct conf_key roudi_keys[] = {
@@ -223,6 +230,10 @@ const struct conf_key config_keys[] = {
 	    "Data plane: iox (shared memory through iceoryx); mem exists inside one process, for tests.",
 	    .def = "\"iox\"", .choices = backends),
 	KEY("socket", OBJECT, "The control socket.", .sub = socket_keys),
+	KEY("access", OBJECT,
+	    "Who of those who may connect may do what: users, and groups with @ before the name (\"alice\", \"@sim\", \"1000\"). "
+	    "Empty: all. Root and simd's own user always may. The table is in RIGHTS.",
+	    .sub = access_keys),
 	KEY("roudi", OBJECT, "iceoryx's daemon.", .sub = roudi_keys),
 	KEY("pools", LIST,
 	    "Size classes of the shared memory, ascending; empty: a ladder from 256 B to 8 MiB, grown to what the "

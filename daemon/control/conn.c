@@ -89,6 +89,8 @@ static int allowed(const struct conn *c, const struct method *m, const json_t *p
 		return err_set(-EPROTO, "%s: call Hello first", m->name);
 	if ((m->flags & METHOD_ADMIN) && owner_only && c->cred.uid != 0 && c->cred.uid != geteuid())
 		return err_set(-EACCES, "%s: only simd's own user and root may do that (socket.admin)", m->name);
+	if (access_check(c->c->access, METHOD_RIGHT(m), &c->cred, c->fd) < 0)
+		return err_prefix(-EACCES, "%s", m->name);
 	return m->flags & METHOD_ABI ? check_abi(params) : 0;
 }
 

@@ -8,6 +8,7 @@
 #ifndef CONTROL_CONN_H
 #define CONTROL_CONN_H
 
+#include "access.h"
 #include "control.h"
 #include "event.h"
 #include "exec.h"
@@ -25,6 +26,7 @@ struct conn;
 
 struct control {
 	struct simd *s;
+	struct access *access;
 	int fd; /* listening; -1 */
 	struct exec_io io;
 	struct list conns; /* conn::link */
@@ -97,6 +99,10 @@ enum method_flag {
 	METHOD_ADMIN = 1 << 1,   /* socket.admin decides who may */
 	METHOD_ABI = 1 << 2,     /* another "abi" is refused before anything else is looked at */
 };
+
+/* In the flags too: what of "access" it needs. */
+#define RIGHT(id)            ((unsigned)ACCESS_##id << 8)
+#define METHOD_RIGHT(method) ((enum access_right)((method)->flags >> 8))
 
 struct method {
 	const char *name;

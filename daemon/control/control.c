@@ -33,6 +33,7 @@ static void on_again(void *arg);
 int control_create(struct simd *s, struct control **ret)
 {
 	struct control *c = MEM_NEW(struct control);
+	int r;
 
 	if (!c)
 		return err_nomem();
@@ -49,6 +50,11 @@ int control_create(struct simd *s, struct control **ret)
 	list_init(&c->conns);
 	exec_timer_init(&c->again, s->x, on_again, c);
 	c->refused = c->cut_off = (struct log_limit)LIMIT_PER_S;
+	r = access_create(s->conf, &c->access);
+	if (r < 0) {
+		mem_free(c);
+		return r;
+	}
 	*ret = c;
 	return 0;
 }
@@ -71,6 +77,7 @@ void control_destroy(struct control *c)
 	control_close(c);
 	list_for_each_safe(k, tmp, &c->conns, link)
 		conn_destroy(k);
+	access_destroy(c->access);
 	mem_free(c);
 }
 

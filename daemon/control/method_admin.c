@@ -78,12 +78,14 @@ static int method_restart_bridge(struct call *call)
 {
 	struct simd *s = call->s;
 	const char *name = call->a.name;
+	struct bridge *b = bridge_find(s, name);
 
-	if (!bridge_find(s, name))
+	if (!b)
 		return err_set(-ENOENT, "no rig has a bridge \"%.60s\"; `simctl bridge list` shows those there are",
 			       name);
 	if (!s->ops || !s->ops->bridge_restart)
 		return err_set(-EOPNOTSUPP, "bridge %s was not started by this simd", name);
+	bridge_evict(b);
 	return s->ops->bridge_restart(s->user, name);
 }
 
@@ -100,7 +102,8 @@ static int method_shutdown(struct call *call)
 const struct method admin_methods[] = {
 	{ "GetInfo", method_get_info, 0, NULL },
 	{ "GetConfig", method_get_config, 0, NULL },
-	{ "RestartBridge", method_restart_bridge, METHOD_ADMIN, PARAMS(ARG_STR("name", name, TEXT_MAX)) },
-	{ "Shutdown", method_shutdown, METHOD_ADMIN, NULL },
+	{ "RestartBridge", method_restart_bridge, METHOD_ADMIN | RIGHT(RESTART),
+	  PARAMS(ARG_STR("name", name, TEXT_MAX)) },
+	{ "Shutdown", method_shutdown, METHOD_ADMIN | RIGHT(SHUTDOWN), NULL },
 	{ 0 },
 };

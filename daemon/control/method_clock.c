@@ -68,10 +68,12 @@ static int method_step(struct call *call)
 
 const struct method clock_methods[] = {
 	{ "GetClock", method_get, 0, NULL },
-	{ "PauseClock", method_pause, METHOD_ADMIN, NULL },
-	{ "ResumeClock", method_resume, METHOD_ADMIN, NULL },
-	{ "StepClock", method_step, METHOD_ADMIN, PARAMS(ARG_INT("dur_ns", dur_ns, 1, STEP_MAX_DUR_NS)) },
-	{ "SetScale", method_scale, METHOD_ADMIN, PARAMS(ARG_REAL("scale", scale)) },
-	{ "SetSource", method_source, METHOD_ADMIN, PARAMS(ARG_STR("source", source, 64), OPT_BOOL("continue", keep)) },
+	{ "PauseClock", method_pause, METHOD_ADMIN | RIGHT(PAUSE), NULL },
+	{ "ResumeClock", method_resume, METHOD_ADMIN | RIGHT(PAUSE), NULL },
+	{ "StepClock", method_step, METHOD_ADMIN | RIGHT(PAUSE),
+	  PARAMS(ARG_INT("dur_ns", dur_ns, 1, STEP_MAX_DUR_NS)) },
+	{ "SetScale", method_scale, METHOD_ADMIN | RIGHT(PAUSE), PARAMS(ARG_REAL("scale", scale)) },
+	{ "SetSource", method_source, METHOD_ADMIN | RIGHT(PAUSE),
+	  PARAMS(ARG_STR("source", source, 64), OPT_BOOL("continue", keep)) },
 	{ 0 },
 };

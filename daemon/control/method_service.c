@@ -142,7 +142,7 @@ static int method_get(struct call *call)
 }
 
 const struct method service_methods[] = {
-	{ "OfferService", method_offer, METHOD_SESSION,
+	{ "OfferService", method_offer, METHOD_SESSION | RIGHT(SERVE),
 	  PARAMS(ARG_STR("name", name, TEXT_MAX), ARG_STR("type", type, TEXT_MAX), ARG_OBJ("request", request),
 		 ARG_OBJ("response", response), OPT_INT("queue", queue, 1, SERVICE_QUEUE_MAX, SERVICE_QUEUE),
 		 OPT_INT("deadline_ms", deadline_ms, 1, SERVICE_TIME_MAX_MS, SERVICE_DEADLINE_MS)) },
@@ -151,7 +151,7 @@ const struct method service_methods[] = {
 	{ "AnswerService", method_answer, METHOD_SESSION,
 	  PARAMS(ARG_INT("request_id", request_id, 1, INT64_MAX), OPT_INT("errno", number, -ERRNO_MAX, 0, 0),
 		 OPT_STR("why", why, TEXT_MAX), OPT_OBJ("response", response)) },
-	{ "CallService", method_call, 0,
+	{ "CallService", method_call, RIGHT(CALL),
 	  PARAMS(ARG_STR("service", service, TEXT_MAX), ARG_OBJ("request", request), OPT_STR("type", type, TEXT_MAX),
 		 OPT_STR("request_hash", request_hash, HASH_MAX), OPT_STR("response_hash", response_hash, HASH_MAX),
 		 OPT_INT("timeout_ms", timeout_ms, 1, SERVICE_TIME_MAX_MS, 0), OPT_INT("tag", tag, 0, INT64_MAX, -1)) },

@@ -387,6 +387,25 @@ static int lane_pair(struct bridge *b, int sv[2])
 	return 0;
 }
 
+static int may_attach(const struct bridge *b, pid_t pid)
+{
+	const struct simd *s = b->s;
+
+	return b->external || !s->ops || !s->ops->bridge_may ? 0 : s->ops->bridge_may(s->user, b->name, pid);
+}
+
+void bridge_evict(struct bridge *b)
+{
+	if (!b->pid || may_attach(b, b->pid) == 0)
+		return;
+	log_warn("bridge %s: process %d, which simd did not start, is evicted", b->name, (int)b->pid);
+	if (b->cl) {
+		b->cl->bridge = NULL;
+		b->cl = NULL;
+	}
+	process_ended(b);
+}
+
 int bridge_attach(struct client *cl, const char *name, struct bridge **ret, int *ret_fd)
 {
 	struct simd *s = cl->s;
@@ -402,6 +421,9 @@ int bridge_attach(struct client *cl, const char *name, struct bridge **ret, int 
 	if (!b)
 		return err_set(-ENOENT, "no rig has a bridge \"%.60s\"; `simctl bridge list` shows those there are",
 			       name);
+	r = may_attach(b, cl->pid);
+	if (r < 0)
+		return r;
 	if (b->pid)
 		return err_set(-EBUSY, "bridge %s is run by process %d; end that first", b->name, (int)b->pid);
 	r = lane_pair(b, sv);

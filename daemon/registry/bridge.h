@@ -72,10 +72,15 @@ bool bridge_serves(const struct bridge *b, const char *service);
 /* Tells dispatch which bridges carry a channel that has just been opened. */
 extern const struct channel_events bridge_channel_events;
 
-/* -ENOENT no such bridge, -EBUSY a living process has it. ret_fd: lane 0, caller closes. */
+/*
+ * -ENOENT no such bridge, -EBUSY a living process has it, -EPERM simd starts it, and this is not the process that it has started.
+ * ret_fd: lane 0, caller closes.
+ */
 int bridge_attach(struct client *cl, const char *name, struct bridge **ret, int *ret_fd);
 /* Its session has ended. */
 void bridge_detach(struct bridge *b);
+/* It is about to be started again: a process that could not attach now loses it. */
+void bridge_evict(struct bridge *b);
 /* Answer of AttachBridge. */
 json_t *bridge_config(const struct bridge *b);
 

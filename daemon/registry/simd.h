@@ -44,6 +44,11 @@ struct simd_ops {
 	 * NULL or false: it is not ours, left alone.
 	 */
 	bool (*bridge_kill)(void *user, const char *name, const char *why, bool now);
+	/*
+	 * May this process attach as that bridge? 0, or -EPERM with a sentence: simd starts the bridge, and it is neither the process
+	 * that simd has started for it nor a child of that. NULL: it may.
+	 */
+	int (*bridge_may)(void *user, const char *name, pid_t pid);
 	/* RestartBridge. NULL: refused. */
 	int (*bridge_restart)(void *user, const char *name);
 	/* How often was it started again. NULL: 0. */

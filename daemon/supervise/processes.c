@@ -451,15 +451,35 @@ json_t *processes_given_up(const struct processes *f)
 }
 
 /* A configured command may be a script that starts the real program: parents count. */
-const char *processes_rig_of(const struct processes *f, pid_t pid)
+static const struct member *member_of(const struct processes *f, pid_t pid)
 {
 	for (int depth = 0; depth < 4 && pid > 1; depth++, pid = state_proc_parent(pid)) {
 		const struct member *m;
 
 		list_for_each(m, &f->members, link) {
 			if (m->p.child.pid == pid)
-				return m->rig;
+				return m;
 		}
 	}
 	return NULL;
+}
+
+const char *processes_rig_of(const struct processes *f, pid_t pid)
+{
+	const struct member *m = member_of(f, pid);
+
+	return m ? m->rig : NULL;
+}
+
+int processes_bridge_may(const struct processes *f, const char *name, pid_t pid)
+{
+	const struct member *m = find_bridge(f, name);
+
+	if (!m || member_of(f, pid) == m)
+		return 0;
+	if (!process_alive(&m->p))
+		return err_set(-EPERM, "bridge %s is started by simd; process %d was not started for it", name,
+			       (int)pid);
+	return err_set(-EPERM, "bridge %s is started by simd, as process %d; process %d was not started for it", name,
+		       (int)m->p.child.pid, (int)pid);
 }

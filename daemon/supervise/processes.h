@@ -49,6 +49,8 @@ unsigned processes_children(const struct processes *f, struct state_proc *ret, u
 /* now, or after process.stop_ms when it has not exited by then. False: not ours. */
 bool processes_bridge_kill(struct processes *f, const char *name, const char *why, bool now);
 int processes_bridge_restart(struct processes *f, const char *name);
+/* 0: that process is the one that was started for the bridge, or a child of it, or simd does not start the bridge. -EPERM. */
+int processes_bridge_may(const struct processes *f, const char *name, pid_t pid);
 uint32_t processes_bridge_restarts(const struct processes *f, const char *name);
 /* Why it was given up; NULL: it was not. */
 const char *processes_bridge_permanent(const struct processes *f, const char *name);

@@ -105,6 +105,11 @@ static bool op_bridge_kill(void *user, const char *name, const char *why, bool n
 	return processes_bridge_kill(((struct supervisor *)user)->processes, name, why, now);
 }
 
+static int op_bridge_may(void *user, const char *name, pid_t pid)
+{
+	return processes_bridge_may(((struct supervisor *)user)->processes, name, pid);
+}
+
 static int op_bridge_restart(void *user, const char *name)
 {
 	return processes_bridge_restart(((struct supervisor *)user)->processes, name);
@@ -166,6 +171,7 @@ static const struct simd_ops ops = {
 	.peer_exit_fd = op_peer_exit_fd,
 	.shutdown = op_shutdown,
 	.bridge_kill = op_bridge_kill,
+	.bridge_may = op_bridge_may,
 	.bridge_restart = op_bridge_restart,
 	.bridge_restarts = op_bridge_restarts,
 	.bridge_permanent = op_bridge_permanent,

@@ -633,6 +633,43 @@ TEST_WITH(a_path_is_shown_with_escapes, setup, stack_sweep)
 	stack_stop(simd);
 }
 
+/* ---- a bridge of simd's ---- */
+
+/* Attaches as it in a loop, for as long as simd starts it again. */
+static int thief(struct peer *p)
+{
+	struct session s;
+
+	hello(&s, "bridge", "thief");
+	while (!p->stop) {
+		int r = varlink_call(s.v, s.sock, I "AttachBridge", json_pack("{s:s}", "bridge", "b"), 5 * NS_PER_S,
+				     NULL);
+
+		PEER(p, r == -EPERM && strstr(err_why(), "bridge b is started by simd"));
+		atomic_fetch_add(&p->refused, 1);
+	}
+	session_end(&s);
+	return 0;
+}
+
+TEST_WITH(a_bridge_is_not_taken_over, setup, stack_sweep)
+{
+	struct peer *p = peer_new();
+	pid_t pid = peer_fork(p, thief);
+
+	for (int i = 0; i < 5; i++) {
+		int64_t was = stack_bridge("b", "pid");
+		uint64_t refused = p->refused;
+
+		assert_int_equal(stack_ctl("bridge", "restart", "b", NULL)->code, 0);
+		UNTIL(10000, stack_bridge("b", "pid") > 0 && stack_bridge("b", "pid") != was &&
+				     !strcmp(stack_bridge_text("b", "status"), "connected") && p->refused > refused);
+	}
+	peer_join(p, pid);
+	peer_free(p);
+	stack_stop(simd);
+}
+
 /* ---- lanes ---- */
 
 static int attach(struct session *s)

@@ -92,7 +92,7 @@ static void run_simd(const char *ready_fd)
 	execl(TREE "/bin/simd", "simd", "--config", "/tmp/out.json", "--ready-fd", ready_fd, (char *)NULL);
 }
 
-static pid_t start(void)
+static pid_t start_with(const char *more)
 {
 	FILE *f = fopen("/tmp/out.json", "w");
 	pid_t pid;
@@ -104,12 +104,18 @@ static pid_t start(void)
 	assert_int_equal(chown("/run/simd", SIMD_UID, SIMD_UID), 0);
 	assert_non_null(f);
 	fputs("{\"TimeSource\":\"system\"," STACK_POOLS ",\"rigs\":[{\"name\":\"car\",\"bridges\":["
-	      "{\"name\":\"b\",\"plugin\":\"null\",\"channels\":[\"**\"]}]}]}\n",
+	      "{\"name\":\"b\",\"plugin\":\"null\",\"channels\":[\"**\"]}]}]",
 	      f);
+	fprintf(f, "%s}\n", more);
 	assert_int_equal(fclose(f), 0);
 	pid = stack_fork(run_simd, &fd);
 	stack_await_ready(fd);
 	return pid;
+}
+
+static pid_t start(void)
+{
+	return start_with("");
 }
 
 /* ---- its users ---- */
@@ -250,7 +256,7 @@ TEST_WITH(who_may_not, NULL, stack_sweep)
 	assert_int_equal(stack_wait(simd, 15000), 0);
 }
 
-static const struct ctl_result *ctl_as_bob(const char *command)
+static const struct ctl_result *ctl_as(const struct user *u, const char *command, const char *more)
 {
 	static struct ctl_result r;
 	char *text = NULL;
@@ -264,8 +270,8 @@ static const struct ctl_result *ctl_as_bob(const char *command)
 
 		dup2(out, 1);
 		dup2(out, 2);
-		become(&(struct user){ BOB_UID, BOB_UID, 0 });
-		execl(TREE "/bin/simctl", "simctl", command, (char *)NULL);
+		become(u);
+		execl(TREE "/bin/simctl", "simctl", command, more, (char *)NULL);
 		_exit(127);
 	}
 	status = stack_wait(pid, 10000);
@@ -274,6 +280,11 @@ static const struct ctl_result *ctl_as_bob(const char *command)
 	snprintf(r.out, sizeof(r.out), "%s", text);
 	mem_free(text);
 	return &r;
+}
+
+static const struct ctl_result *ctl_as_bob(const char *command)
+{
+	return ctl_as(&(struct user){ BOB_UID, BOB_UID, 0 }, command, NULL);
 }
 
 static void says(const struct ctl_result *r, int code, const char *words, bool yes)
@@ -299,6 +310,41 @@ TEST_WITH(what_an_outsider_is_told, NULL, stack_sweep)
 	rmdir("/run/simd");
 	says(ctl_as_bob("list"), 1, "start it", true);
 	says(ctl_as_bob("doctor"), 0, "the data plane needs", true); /* simd, started for that, says so */
+}
+
+static int alice_may_not_publish(struct peer *p)
+{
+	struct sim_client_options o = { .size = sizeof(o), .name = "alice" };
+	struct sim_publisher *pub;
+	struct sim_client *c;
+
+	become(&(struct user){ ALICE_UID, ALICE_UID, SIMD_UID });
+	PEER(p, sim_connect(&o, &c) == 0);
+	PEER(p, sim_advertise(c, "/x", &sim_Ultrasonic_type, NULL, &pub) == -EACCES);
+	snprintf(p->why, sizeof(p->why), "%s", sim_why());
+	sim_disconnect(c);
+	return 0;
+}
+
+/* By the kernel's word for who has connected, its other groups included; the refusal says who may. */
+TEST_WITH(rights_go_by_user_and_group, NULL, stack_sweep)
+{
+	static const struct user alice = { ALICE_UID, ALICE_UID, SIMD_UID }, bob = { BOB_UID, BOB_UID, SIMD_UID };
+	struct peer *p = peer_new();
+	pid_t simd;
+
+	if (!has_users)
+		skip();
+	simd = start_with(",\"access\":{\"pause\":[\"@simt\"],\"publish\":[\"@bob\"],\"shutdown\":[\"alice\"]}");
+	says(ctl_as(&bob, "clock", "pause"), 0, "", true);
+	says(ctl_as(&bob, "shutdown", NULL), 1,
+	     "Shutdown: user 64003 may not do that here: access.shutdown lets alice, root and simd's own user", true);
+	peer_join(p, peer_fork(p, alice_may_not_publish));
+	assert_string_equal(p->why, "Advertise: user 64002 may not do that here: access.publish lets @bob, root "
+				    "and simd's own user");
+	says(ctl_as(&alice, "shutdown", NULL), 0, "", true);
+	assert_int_equal(stack_wait(simd, 15000), 0);
+	peer_free(p);
 }
 
 TEST_GROUP(machine, NULL)

@@ -64,6 +64,13 @@ TEST(mistakes_are_named)
 		  "pools: has 33 items, at most 32 are allowed" },
 		{ "{\"limits\": {\"publishers\": 501}}", "limits.publishers: 501 is out of range, 1 to 500" },
 		{ "{\"dispatch\": {\"lanes\": 65}}", "dispatch.lanes: 65 is out of range, 0 to 64" },
+		{ "{\"access\": {\"shutdown\": [\"root\", \"nobody-of-that-name\"]}}",
+		  "text: access.shutdown: there is no user \"nobody-of-that-name\"" },
+		{ "{\"access\": {\"drive\": [\"@no-such-group\"]}}",
+		  "text: access.drive: there is no group \"no-such-group\"" },
+		{ "{\"access\": {\"drive\": [\"4294967295\"]}}", "there is no user" },
+		{ "{\"access\": {\"drive\": [\"\"]}}", "there is no user" },
+		{ "{\"access\": {\"look\": []}}", "look" },
 		{ "{\"rigs\": ", "text:1" },
 	};
 	struct conf *c;
