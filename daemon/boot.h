@@ -26,7 +26,7 @@ struct simd;
 struct boot_args {
 	const char *config, *runtime_dir;
 	struct opt_strings rigs, sets;
-	bool check, print, clean_up;
+	bool check, print, clean_up, trust_files;
 	int64_t ready_fd;
 };
 

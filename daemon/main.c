@@ -6,6 +6,7 @@
 #include "boot.h"
 #include "err.h"
 #include "opt.h"
+#include "trust.h"
 
 #include <stdio.h>
 
@@ -28,6 +29,8 @@ static const struct opt options[] = {
 	OPT("print-config", 0, FLAG, print, NULL,
 	    "print the effective configuration with the origin of each value, then exit"),
 	OPT("clean-up", 0, FLAG, clean_up, NULL, "end what a simd that was killed has left, then exit"),
+	OPT("trust-files", 0, FLAG, trust_files, NULL,
+	    "as root: use configuration and plug-ins also where others can change them"),
 	OPT("ready-fd", 0, INT, ready_fd, "FD", "write a line to this descriptor and close it when simd is ready",
 	    .min = 3, .max = 1023),
 	{ 0 }
@@ -78,6 +81,8 @@ int main(int argc, char *argv[])
 	int r = 0;
 
 	opt_parse_or_exit(&program, argc, argv, &b.args);
+	if (b.args.trust_files)
+		setenv(TRUST_VARIABLE, "1", 1); /* for those that simd starts, too */
 	if (b.args.check || b.args.print)
 		return boot_show_config(&b) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 	if (b.args.clean_up)

@@ -10,6 +10,7 @@
 #include "log.h"
 #include "mem.h"
 #include "names.h"
+#include "trust.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -27,8 +28,10 @@ static int add_rig(struct conf *c, const char *path)
 	bool whole;
 	char *text;
 	size_t len;
-	int r = fd_read_file(path, CONF_FILE_MAX, &text, &len);
+	int r = trust_check(path);
 
+	if (r == 0)
+		r = fd_read_file(path, CONF_FILE_MAX, &text, &len);
 	if (r < 0)
 		return r;
 	j = json_loadb(text, len, 0, NULL);

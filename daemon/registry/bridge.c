@@ -18,6 +18,7 @@
 #include "rig.h"
 #include "shards.h"
 #include "simd.h"
+#include "trust.h"
 
 #include "dispatch.h"
 #include "timeutil.h"
@@ -142,10 +143,11 @@ static int find_file(const struct wanted *w, const char *const *dirs, char **ret
 {
 	char list[ERR_WHY_MAX] = "";
 	size_t n = 0;
+	int r;
 
 	if (strchr(w->name, '/'))
 		return access(w->name, R_OK) == 0
-			       ? 0
+			       ? trust_check(w->name)
 			       : err_sys(-errno, "rigs[%s].bridges[%s].%s: %s", w->rig, w->bridge, w->key, w->name);
 	for (unsigned i = 0; dirs[i]; i++) {
 		char *path = mem_printf("%s/%s_%s.so", dirs[i], w->kind, w->name);
@@ -153,8 +155,12 @@ static int find_file(const struct wanted *w, const char *const *dirs, char **ret
 		if (!path)
 			return err_nomem();
 		if (access(path, R_OK) == 0) {
-			*ret_path = path;
-			return 0;
+			r = trust_check(path);
+			if (r == 0)
+				*ret_path = path;
+			else
+				mem_free(path);
+			return r;
 		}
 		mem_free(path);
 		n = n < sizeof(list) ? n + (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", dirs[i])

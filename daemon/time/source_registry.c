@@ -5,6 +5,7 @@
 #include "err.h"
 #include "list.h"
 #include "mem.h"
+#include "trust.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
@@ -67,9 +68,12 @@ static int ops_of(void *handle, const char *path, const struct sim_source_ops **
 
 static int load(struct source_registry *s, const char *path, const struct sim_source_ops **ret)
 {
-	struct loaded *l = MEM_NEW(struct loaded);
-	int r;
+	struct loaded *l;
+	int r = trust_check(path);
 
+	if (r < 0)
+		return r;
+	l = MEM_NEW(struct loaded);
 	if (!l)
 		return err_nomem();
 	l->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);

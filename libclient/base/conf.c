@@ -9,6 +9,7 @@
 #include "fd.h"
 #include "jsonx.h"
 #include "mem.h"
+#include "trust.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -212,8 +213,10 @@ int conf_add_file(struct conf *c, const char *path)
 {
 	char *text;
 	size_t len;
-	int r = fd_read_file(path, CONF_FILE_MAX, &text, &len);
+	int r = trust_check(path);
 
+	if (r == 0)
+		r = fd_read_file(path, CONF_FILE_MAX, &text, &len);
 	if (r < 0)
 		return r;
 	r = conf_add_text(c, path, text, len);
@@ -241,7 +244,8 @@ int conf_add_dir(struct conf *c, const char *dir)
 
 	if (n < 0)
 		return errno == ENOENT ? 0 : err_sys(-errno, "%s", dir);
-	if (n > CONF_FILES_MAX)
+	r = trust_check(dir);
+	if (r == 0 && n > CONF_FILES_MAX)
 		r = err_set(-E2BIG, "%s: %d fragments, at most %d are read", dir, n, CONF_FILES_MAX);
 	for (int i = 0; i < n && r == 0; i++) {
 		char *path = mem_printf("%s/%s", dir, list[i]->d_name);

@@ -21,8 +21,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "err.h"
 #include "ipc_int.h"
 #include "ipc_roudi.h"
+#include "trust.h"
 
 #define MODULE "ipc_iox.so"
 
@@ -126,6 +128,10 @@ static int load(const struct ipc_ops **ret, struct ipc_text *why)
 	void *module;
 	int r = find_module(path, sizeof(path), why);
 
+	if (r == 0 && trust_check(path) < 0) {
+		snprintf(why->s, sizeof(why->s), "%s", err_why());
+		r = -ELIBACC;
+	}
 	if (r < 0)
 		return r;
 	module = dlmopen(LM_ID_NEWLM, path, RTLD_NOW | RTLD_LOCAL);

@@ -33,7 +33,7 @@ LINK_system-stack-ros_clock += -lddsc
 LINK_system-stack-sim_time += -lddsc
 $(B)/test/system-stack-converter: $(B)/obj/tests/system/ros2/reader.o $(MSG_OBJS_example) | $(B)/lib/simd/bridge_ros2.so $(CONVERTER_SHELF)
 LINK_system-stack-converter += -lddsc
-$(B)/test/system-stack-source: | $(addprefix $(B)/test/plugins/source_,good.so ABI.so SIZE.so)
+$(addprefix $(B)/test/system-stack-,source config): | $(addprefix $(B)/test/plugins/source_,good.so ABI.so SIZE.so)
 TESTS_NS    += $(patsubst tests/system/stack/test_%.c,$(B)/test/system-stack-%,$(sort $(wildcard tests/system/stack/test_*.c)))
 TESTS_FAULT += $(patsubst tests/fault/stack/test_%.c,$(B)/test/fault-stack-%,$(sort $(wildcard tests/fault/stack/test_*.c)))
 TESTS_SOAK  += $(B)/test/system-stack-start

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each mistake in a configuration: one sentence that says where and what to do, and a non-zero exit. */
 #include "stack.h"
+#include "trust.h"
+
+#include <sys/stat.h>
 
 #include <string.h>
 
@@ -113,6 +116,84 @@ static void write_file(const char *text)
 	assert_non_null(f);
 	fputs(text, f);
 	assert_int_equal(fclose(f), 0);
+}
+
+/* ---- what others can change, as root ---- */
+
+#define OPEN "/tmp/out-open" /* a directory that anybody may write to */
+
+static void copy_to_open(const char *from, const char *name)
+{
+	const char *b = getenv("B");
+	char command[512];
+
+	snprintf(command, sizeof(command), "mkdir -p " OPEN " && chmod 777 " OPEN " && cp '%s/%s' " OPEN "/%s",
+		 b ? b : "build", from, name);
+	assert_int_equal(system(command), 0);
+}
+
+/* Refused with what it is; with the option it is used. */
+static void refused(const char *conf, const char *rig, const char *words)
+{
+	const char *argv[] = { "simd", "--config", FILE_NAME, "--check-config", "--rig", rig, NULL, NULL };
+	const struct ctl_result *r;
+
+	write_file(conf);
+	argv[rig ? 6 : 4] = NULL;
+	r = stack_run(argv);
+	if (r->code != 1 || !strstr(r->err, words) || !strstr(r->err, "--trust-files"))
+		fail_msg("%d, \"%s\" does not say \"%s\"", r->code, r->err, words);
+	argv[rig ? 6 : 4] = "--trust-files";
+	argv[rig ? 7 : 5] = NULL;
+	r = stack_run(argv);
+	if (r->code)
+		fail_msg("%s", r->err);
+}
+
+#define WITH_BRIDGE(more) "{\"rigs\":[{\"name\":\"a\",\"bridges\":[{\"name\":\"b\"," more "}]}]}"
+
+TEST(what_others_can_change_is_not_obeyed_by_root)
+{
+	if (!trust_is_asked())
+		skip();
+	copy_to_open("lib/simd/bridge_null.so", "bridge_null.so");
+	refused(WITH_BRIDGE("\"plugin\":\"" OPEN "/bridge_null.so\""), NULL,
+		OPEN "/bridge_null.so: " OPEN " can be written by others (mode 0777");
+	refused("{\"bridge\":{\"plugin_dir\":\"" OPEN
+		"\"},\"rigs\":[{\"name\":\"a\",\"bridges\":[{\"name\":\"b\",\"plugin\":"
+		"\"null\"}]}]}",
+		NULL, OPEN " can be written by others");
+	copy_to_open("test/plugins/source_good.so", "source_good.so");
+	refused("{\"bridge\":{\"plugin_dir\":\"" OPEN "\"},\"TimeSource\":\"good\"}", NULL,
+		OPEN "/source_good.so: " OPEN " can be written by others");
+	write_file("{\"name\":\"r\"}");
+	assert_int_equal(rename(FILE_NAME, OPEN "/rig.json"), 0);
+	refused("{}", OPEN "/rig.json", OPEN "/rig.json: " OPEN " can be written by others");
+	assert_int_equal(mkdir(FILE_NAME ".d", 0700), 0);
+	assert_int_equal(chmod(FILE_NAME ".d", 0777), 0);
+	refused("{}", NULL, FILE_NAME ".d: it can be written by others");
+	assert_int_equal(rmdir(FILE_NAME ".d"), 0);
+	assert_int_equal(chmod(FILE_NAME, 0666), 0);
+	refused("{}", NULL, FILE_NAME ": it can be written by others (mode 0666, owner 0:0)");
+	assert_int_equal(chmod(FILE_NAME, 0644), 0);
+}
+
+/* The iceoryx module: simd does not start with one. */
+TEST_WITH(a_module_of_others_is_not_loaded_by_root, NULL, stack_sweep)
+{
+	static const char *const argv[] = { "simd", "--config", FILE_NAME, "--runtime-dir", STACK_DIR, NULL };
+	const struct ctl_result *r;
+
+	if (!trust_is_asked())
+		skip();
+	copy_to_open("lib/simd/ipc_iox.so", "ipc_iox.so");
+	write_file("{" STACK_POOLS "}");
+	setenv("SIM_IPC_MODULE", OPEN "/ipc_iox.so", 1);
+	r = stack_run(argv);
+	unsetenv("SIM_IPC_MODULE");
+	assert_int_equal(r->code, 1);
+	if (!strstr(r->err, OPEN "/ipc_iox.so: " OPEN " can be written by others"))
+		fail_msg("%s", r->err);
 }
 
 TEST(each_mistake_has_its_sentence)

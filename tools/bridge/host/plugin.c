@@ -10,6 +10,7 @@
 
 #include "err.h"
 #include "mem.h"
+#include "trust.h"
 
 #define OPS_MIN_SIZE (offsetof(struct sim_bridge_ops, destroy) + sizeof(((struct sim_bridge_ops *)0)->destroy))
 
@@ -73,7 +74,10 @@ int plugin_table(const char *path, const char *kind, const char *symbol, void **
 {
 	const void *(*entry)(void);
 	void *sym;
+	int r = strchr(path, '/') ? trust_check(path) : 0;
 
+	if (r < 0)
+		return r;
 	*ret_handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!*ret_handle)
 		return err_set(-ENOENT, "cannot load the %s plug-in: %s", kind, dlerror());
