@@ -333,6 +333,58 @@ TEST_WITH(parameters_are_checked, begin, end)
 	}
 }
 
+/* ---- other users ---- */
+
+/* The kernel notes who it is when the socket is made. */
+static int serve_as(uid_t uid, int *ret_fd)
+{
+	int sv[2], r;
+
+	assert_int_equal(seteuid(uid), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv), 0);
+	assert_int_equal(seteuid(0), 0);
+	r = control_serve(desk.control, sv[1]);
+	if (r < 0)
+		close(sv[0]);
+	else
+		*ret_fd = sv[0];
+	return r;
+}
+
+static int begin_users(void **state)
+{
+	(void)state;
+	desk_open(&desk, ", \"limits\": {\"connections\": 64, \"connections_per_user\": 30}");
+	peer_open(&desk, &bad);
+	peer_open(&desk, &good);
+	return 0;
+}
+
+/* However many others there are: whoever may end simd reaches it. */
+TEST_WITH(some_connections_are_kept_for_root, begin_users, end)
+{
+	int fd[64], n = 0;
+	struct peer root;
+
+	if (geteuid() != 0)
+		skip();
+	while (serve_as(64001, &fd[n]) == 0)
+		n++;
+	assert_int_equal(n, 30);
+	assert_non_null(strstr(err_why(), "user 64001 has 30 control connections, limits.connections_per_user"));
+	while (serve_as(64002 + (uid_t)n / 30, &fd[n]) == 0)
+		n++;
+	assert_int_equal(n, 64 - 8 - 2);
+	assert_non_null(strstr(err_why(), "limits.connections allows no more"));
+	peer_open(&desk, &root);
+	assert_ok(peer_call(&root, "Shutdown", "{}", NULL));
+	assert_true(desk.shut);
+	peer_close(&root);
+	while (n)
+		close(fd[--n]);
+	desk_run(&desk, MS);
+}
+
 TEST_WITH(connections_are_limited, begin, end)
 {
 	struct peer more[2];
