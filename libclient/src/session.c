@@ -140,8 +140,10 @@ static int session_message(struct sim_client *c, struct session *s, struct varli
 		return 0;
 	}
 	call = list_first(&s->calls, struct call, link);
-	if (!call)
-		return err_set(-EBADMSG, "simd sent a reply that nobody waits for");
+	if (!call) { /* the last words of a simd that closes the connection, or nonsense */
+		r = varlink_answer_errno(&a);
+		return r < 0 ? r : err_set(-EBADMSG, "simd sent a reply that nobody waits for");
+	}
 	list_remove(&call->link);
 	if (call->abandoned) {
 		r = varlink_answer_errno(&a);

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "registry/simd.h"
+
 static struct world w;
 
 /* One message all the way to the bridge and back. */
@@ -417,6 +419,31 @@ TEST(without_simd_connecting_fails)
 	o.size--;
 	assert_int_equal(sim_connect(&o, &c), -EINVAL);
 	assert_int_equal(sim_connect(NULL, &c), -EINVAL);
+}
+
+/* A program that is stopped, in a debugger say, while much happens: it learns why its connection is gone, and is back at once. */
+TEST(who_does_not_read_learns_why)
+{
+	struct sim_client *slow, *other;
+	char *json;
+
+	world_create(&w, test_seed(2), ", \"limits\": {\"output_kib\": 64}");
+	slow = world_client(&w, "slow", 0);
+	other = world_client(&w, "other", SIM_CLIENT_NO_DATA);
+	for (int i = 0; i < 20000 && w.simd->n_clients == 2; i++) {
+		assert_int_equal(sim_call(other, "SetSource",
+					  i % 2 ? "{\"source\":\"simulation\"}" : "{\"source\":\"unity\"}", &json),
+				 0);
+		free(json);
+	}
+	assert_int_equal(w.simd->n_clients, 1);
+	world_until(&w, slow, SIM_CLIENT_RECONNECTING);
+	if (!strstr(sim_client_why(slow), "messages for this connection, which does not read them"))
+		fail_msg("%s", sim_client_why(slow));
+	world_until(&w, slow, SIM_CLIENT_CONNECTED);
+	sim_disconnect(other);
+	sim_disconnect(slow);
+	world_destroy(&w);
 }
 
 /* simd is there, its data plane not yet: the connect waits for it, and gives up in time. */
