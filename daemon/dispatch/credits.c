@@ -149,14 +149,26 @@ void credits_sweep_strangers(struct dispatch *d)
 	credits_sweep(d, NULL, UINT32_MAX);
 }
 
-bool credits_all_free(const struct dispatch *d)
+static bool is_claimed(const struct dispatch *d, const struct d_channel *ch)
 {
-	struct d_channel *ch;
+	for (uint32_t i = 0; i < ch->window; i++)
+		if (atomic_load_explicit(&d->page->channel[ch->id].cell[i], memory_order_acquire))
+			return true;
+	return false;
+}
 
-	list_for_each(ch, &d->channels, link)
-		for (uint32_t i = 0; i < ch->window; i++)
-			if (atomic_load_explicit(&d->page->channel[ch->id].cell[i], memory_order_acquire))
-				return false;
+/* Asked in each turn while somebody waits: first where it was not so the last time. */
+bool credits_all_free(struct dispatch *d)
+{
+	struct d_channel *ch = d->by_id[d->claimed_id];
+
+	if (ch && is_claimed(d, ch))
+		return false;
+	list_for_each(ch, &d->channels, link) {
+		d->claimed_id = ch->id;
+		if (is_claimed(d, ch))
+			return false;
+	}
 	return true;
 }
 

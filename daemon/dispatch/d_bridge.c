@@ -39,6 +39,8 @@ void d_bridge_free(struct d_bridge *b)
 	if (b->d) {
 		exec_timer_cancel(&b->deadline);
 		b->d->bridges[b->id] = NULL;
+		bitmap_clear(b->d->pumped, b->id);
+		bitmap_clear(b->d->loaded, b->id);
 	}
 	mem_free(b->connection);
 	mem_free(b->pool);
@@ -76,8 +78,10 @@ void d_bridge_set_status(struct d_bridge *b, enum sim_bridge_status status, cons
 	bool was = b->status == SIM_BRIDGE_CONNECTED;
 
 	change_status(b, status, detail);
-	if (!was && status == SIM_BRIDGE_CONNECTED)
+	if (!was && status == SIM_BRIDGE_CONNECTED) {
+		d_bridge_pump_due(b);
 		d_lossless_back(b);
+	}
 	if (!was || status == SIM_BRIDGE_CONNECTED)
 		return;
 	d_lossless_away(b);
@@ -110,6 +114,7 @@ void d_bridge_attach(struct d_bridge *b, int lane0_fd)
 	b->generation = b->d->ipc ? b->d->generation : 0;
 	b->measured = b->idle_reported = false;
 	b->connect_due = b->connection != NULL;
+	d_bridge_pump_due(b);
 	b->status = SIM_BRIDGE_DISCONNECTED;
 	b->detail[0] = '\0';
 	d_route_forget(b);
@@ -140,6 +145,7 @@ static struct d_delivery *new_delivery(struct d_bridge *b, struct d_route *rt, s
 
 static void enqueue(struct d_bridge *b, struct d_delivery *dl)
 {
+	d_bridge_pump_due(b);
 	dl->route->active = true;
 	dl->state = D_QUEUED;
 	list_append(&b->queue, &dl->link);
@@ -155,6 +161,8 @@ static void free_delivery(struct d_bridge *b, struct d_delivery *dl)
 		b->n_out--;
 	else
 		b->n_queued--;
+	if (b->n_out < D_DEFER_OUT)
+		bitmap_clear(b->d->loaded, b->id);
 	if (dl->lane)
 		dl->lane->n_out--;
 	dl->state = D_FREE;
@@ -500,7 +508,8 @@ static void mark_out(struct d_lane *l, struct d_delivery *dl)
 	dl->m->held++;
 	l->n_out++;
 	b->n_queued--;
-	b->n_out++;
+	if (++b->n_out >= D_DEFER_OUT)
+		bitmap_set(b->d->loaded, b->id);
 	histogram_add_recent(&b->d->queue_hist, b->d->now - dl->m->publish_mono_ns);
 }
 
@@ -528,8 +537,15 @@ static void grow(struct d_bridge *b)
 			 (long long)(b->service_dur_ns / 1000));
 }
 
+void d_bridge_pump_due(struct d_bridge *b)
+{
+	bitmap_set(b->d->pumped, b->id);
+}
+
+/* What it cannot send now is due again when a lane has room, the bridge is connected, or another process attaches. */
 void d_bridge_pump(struct d_bridge *b)
 {
+	bitmap_clear(b->d->pumped, b->id);
 	if (!b->attached)
 		return;
 	connect_out(b);
@@ -551,8 +567,10 @@ void d_bridge_pump(struct d_bridge *b)
 			mark_out(l, v[i]);
 		l->worked_mono_ns = b->d->now;
 	}
-	if (b->n_queued)
-		grow(b);
+	if (!b->n_queued)
+		return;
+	d_bridge_pump_due(b);
+	grow(b);
 }
 
 bool d_bridge_busy(const struct d_bridge *b)

@@ -34,6 +34,7 @@ int d_channel_add(struct dispatch *d, struct d_channel *ch)
 	atomic_store(&d->layout->info[ch->id].deferred, 0);
 	d_lossless_count(d, ch);
 	list_append(&d->channels, &ch->link);
+	d->n_ids = ch->id < d->n_ids ? d->n_ids : (ch->id | 63) + 1;
 	return 0;
 }
 
@@ -44,9 +45,14 @@ void d_channel_free(struct dispatch *d, struct d_channel *ch)
 			d_route_drop(d, ch->routes[0]);
 		atomic_store(&d->layout->info[ch->id].bridges, 0);
 		d->by_id[ch->id] = NULL;
+		bitmap_clear(d->due, ch->id);
+		bitmap_clear(d->deferred, ch->id);
+		bitmap_clear(d->flowing, ch->id);
+		bitmap_clear(d->backlogged, ch->id);
 	}
 	list_remove(&ch->link);
 	list_remove(&ch->freed_link);
+	list_remove(&ch->closing_link);
 	mem_free(ch->messages);
 	mem_free(ch->type_json);
 	mem_free(ch->name);
@@ -58,14 +64,11 @@ void d_channel_reap(struct dispatch *d)
 {
 	struct d_channel *ch, *next;
 
-	if (!d->n_closing_channels)
-		return;
-	list_for_each_safe(ch, next, &d->channels, link) {
+	list_for_each_safe(ch, next, &d->closing_channels, closing_link) {
 		uint32_t id = ch->id;
 
-		if (!ch->closing || !list_empty(&ch->pubs) || ch->stats.in_flight)
+		if (!list_empty(&ch->pubs) || ch->stats.in_flight)
 			continue;
-		d->n_closing_channels--;
 		d_channel_retire(d, ch);
 		d_channel_free(d, ch);
 		d_event_channel_free(d, id);
@@ -89,6 +92,7 @@ void d_channel_feed(struct dispatch *d, struct d_channel *ch, struct d_feed *f)
 	f->generation = d->generation;
 	f->held = 1; /* the channel's own */
 	ch->feed = f;
+	d_rung_look(d, ch);
 }
 
 void d_channel_retire(struct dispatch *d, struct d_channel *ch)
@@ -100,11 +104,6 @@ void d_channel_retire(struct dispatch *d, struct d_channel *ch)
 	ch->feed = NULL;
 	f->retired = true;
 	d_feed_put(d, f);
-}
-
-bool d_channel_pending(const struct d_channel *ch)
-{
-	return ch->feed && !ch->deferred_mono_ns && !list_empty(&ch->free) && ipc_sub_has_data(ch->feed->sub);
 }
 
 /* ---- deferring ---- */
@@ -127,7 +126,7 @@ static bool all_busy(const struct d_channel *ch)
  * While every bridge of the channel has work on all its lanes, what is taken would only lie here. It is left in the
  * feed until one of them answers, so that it then goes out as one packet, and so that slots are released while
  * no newer ones are held, which is when giving back is cheap. The page says so: no bell is needed. An answer is
- * a turn, and if none comes the timer is one; whoever reads the old word has published before the look that follows.
+ * a turn, and if none comes the timer is one; whoever reads the old word has set its bit before the look that follows.
  */
 bool d_channel_defer(struct dispatch *d, struct d_channel *ch)
 {
@@ -137,10 +136,12 @@ bool d_channel_defer(struct dispatch *d, struct d_channel *ch)
 		if (ch->deferred_mono_ns)
 			atomic_store_explicit(word, 0, memory_order_relaxed);
 		ch->deferred_mono_ns = 0;
+		bitmap_clear(d->deferred, ch->id);
 		return false;
 	}
 	if (!ch->deferred_mono_ns)
 		atomic_store_explicit(word, 1, memory_order_relaxed);
+	bitmap_set(d->deferred, ch->id);
 	ch->deferred_mono_ns = ch->deferred_mono_ns ? ch->deferred_mono_ns : d->now;
 	if (!exec_timer_armed(&d->defer_timer))
 		exec_timer_at(&d->defer_timer, ch->deferred_mono_ns + D_DEFER_NS);
@@ -337,6 +338,10 @@ unsigned d_channel_drain(struct dispatch *d, struct d_channel *ch, unsigned max)
 		take(d, ch, slot, size);
 		n++;
 	}
+	if (list_empty(&ch->free))
+		ch->starved = true;
+	else if (n == max)
+		d_rung_look(d, ch);
 	if (n && ipc_sub_lost(ch->feed->sub))
 		log_limited(&ch->limit, d->now, LOG_LEVEL_WARN,
 			    "channel %s: a publisher sent more than its credits allow: messages were lost", ch->name);

@@ -194,11 +194,17 @@ void d_client_flush(struct d_client *c)
 
 /* ---- publishers ---- */
 
+/* Numbers of one shard end with the same bits. */
+static uint32_t bucket(uint32_t publisher_id)
+{
+	return (publisher_id >> WIRE_SHARD_BITS) % D_HASH;
+}
+
 struct d_publisher *d_publisher_find(const struct dispatch *d, uint32_t id)
 {
 	struct d_publisher *p;
 
-	list_for_each(p, &d->pubs[id % D_HASH], hash_link)
+	list_for_each(p, &d->pubs[bucket(id)], hash_link)
 		if (p->id == id)
 			return p;
 	return NULL;
@@ -219,7 +225,7 @@ void d_publisher_add(struct dispatch *d, struct d_publisher *p, uint32_t channel
 	}
 	p->ch = ch;
 	p->client = c;
-	list_append(&d->pubs[p->id % D_HASH], &p->hash_link);
+	list_append(&d->pubs[bucket(p->id)], &p->hash_link);
 	list_append(&c->pubs, &p->client_link);
 	list_append(&ch->pubs, &p->channel_link);
 	d_lossless_count(d, ch);
@@ -241,6 +247,7 @@ void d_publisher_close(struct dispatch *d, struct d_publisher *p)
 		return;
 	p->closing = true;
 	p->drain_mark = p->ch->drains;
+	d_rung_look(d, p->ch);
 	list_append(&d->closing_pubs, &p->closing_link);
 }
 

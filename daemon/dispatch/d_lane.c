@@ -251,6 +251,7 @@ static void ready(void *arg, uint32_t events)
 	d_turn_begin(d);
 	if (events & EPOLLOUT) {
 		l->blocked = false;
+		d_bridge_pump_due(l->b);
 		exec_io_mod(&l->io, EPOLLIN);
 	}
 	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))

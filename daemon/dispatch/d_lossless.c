@@ -161,22 +161,16 @@ bool d_backlog_take(struct dispatch *d, struct d_message *m)
 
 	if (list_empty(&d->sorted) && list_empty(&ch->backlog) && !is_blocked(ch))
 		return false;
-	hold_back(list_empty(&d->sorted) ? &ch->backlog : &d->sorted, m);
+	if (list_empty(&d->sorted)) {
+		hold_back(&ch->backlog, m);
+		bitmap_set(d->backlogged, ch->id);
+	} else {
+		hold_back(&d->sorted, m);
+	}
 	return true;
 }
 
-void d_backlog_sorted(struct dispatch *d, struct list *messages)
-{
-	while (!list_empty(messages)) {
-		struct d_message *m = list_first(messages, struct d_message, link);
-
-		list_remove(&m->link);
-		hold_back(&d->sorted, m);
-	}
-	d_backlog_flow_sorted(d);
-}
-
-void d_backlog_flow_sorted(struct dispatch *d)
+static void flow_sorted(struct dispatch *d)
 {
 	while (!list_empty(&d->sorted)) {
 		const struct d_channel *ch = list_first(&d->sorted, struct d_message, link)->ch;
@@ -187,10 +181,28 @@ void d_backlog_flow_sorted(struct dispatch *d)
 	}
 }
 
-void d_backlog_flow(struct dispatch *d, struct d_channel *ch)
+void d_backlog_sorted(struct dispatch *d, struct list *messages)
 {
-	while (!list_empty(&ch->backlog) && !is_blocked(ch))
-		d_message_offer(d, take_first(&ch->backlog));
+	while (!list_empty(messages)) {
+		struct d_message *m = list_first(messages, struct d_message, link);
+
+		list_remove(&m->link);
+		hold_back(&d->sorted, m);
+	}
+	flow_sorted(d);
+}
+
+void d_backlog_flow(struct dispatch *d)
+{
+	flow_sorted(d);
+	bitmap_for_each(id, d->backlogged, d->n_ids) {
+		struct d_channel *ch = d->by_id[id];
+
+		while (!list_empty(&ch->backlog) && !is_blocked(ch))
+			d_message_offer(d, take_first(&ch->backlog));
+		if (list_empty(&ch->backlog))
+			bitmap_clear(d->backlogged, id);
+	}
 }
 
 static void drop_list(struct dispatch *d, struct list *list, enum sim_reason reason)
@@ -201,11 +213,11 @@ static void drop_list(struct dispatch *d, struct list *list, enum sim_reason rea
 
 void d_backlog_drop(struct dispatch *d, enum sim_reason reason)
 {
-	struct d_channel *ch;
-
 	drop_list(d, &d->sorted, reason);
-	list_for_each(ch, &d->channels, link)
-		drop_list(d, &ch->backlog, reason);
+	bitmap_for_each(id, d->backlogged, d->n_ids) {
+		drop_list(d, &d->by_id[id]->backlog, reason);
+		bitmap_clear(d->backlogged, id);
+	}
 }
 
 /* ---- silence ---- */

@@ -31,6 +31,8 @@ static void finish(struct dispatch *d, struct d_message *m)
 		atomic_fetch_sub_explicit(&d->outstanding, 1, memory_order_relaxed);
 	list_remove(&m->link);
 	list_append(&ch->free, &m->link);
+	if (ch->starved)
+		d_rung_look(d, ch);
 }
 
 /* Still in the release list means the slot is not back yet: d_message_release() finishes it then. */

@@ -85,6 +85,7 @@ int d_route_add(struct d_channel *ch, struct d_bridge *b, struct d_route *rt)
 	list_append(&b->routes, &rt->bridge_link);
 	insert(ch, rt);
 	b->announce_due = true;
+	d_bridge_pump_due(b);
 	credits_bridges(b->d, ch);
 	return 0;
 }

@@ -6,14 +6,15 @@
  *     run commands that wait                 (a publisher is known before its first slot is taken)
  *     give slots back, newest first          (d_message_release)
  *     free cells, send completions           (d_client_flush), wake waiters (credits_wake)
- *     drain the feeds                        (d_channel_drain)
+ *     drain the feeds of channels that rang  (d_rung_drain)
  *     fill the lanes                         (d_bridge_pump)
- *   awake = 0; fence; look at the feeds once more; sleep.
+ *   awake = 0; fence; look at the bits once more; sleep.
  *
- * A client publishes, fences, and rings its doorbell only if it then reads awake == 0. simd clears awake, fences
- * and looks once more. Whichever store comes second is followed by a load that sees the first, so either
- * the client rings or simd finds the slot: none is left lying. A bell is rung once a turn only: a client that rang and
- * still reads the same `turns` knows that its bell has yet to be answered, by a turn that will look at the feeds.
+ * A client publishes, fences, sets its channel's bit, fences, and rings its doorbell only if it then reads awake == 0. simd
+ * clears awake, fences and looks at the bits once more. Whichever store comes second is followed by a load that sees the
+ * first, so either the client rings or simd finds the bit; and of a bit that was set already the same holds for the slot
+ * and simd's clearing of the bit, after which simd looks at the feed: none is left lying. A bell is rung once a turn only: a
+ * client that rang and still reads the same `turns` knows that its bell has yet to be answered, by a turn that will look.
  * A feed whose bridges are all busy is left alone until one answers, see d_channel_defer(); its clients need not ring.
  *
  * Thread: the dispatch exec's, but for create and destroy.
@@ -33,8 +34,8 @@ void d_turn_begin(struct dispatch *d)
 	d->now = exec_now(d->x);
 	d->in_turn = true;
 	atomic_store_explicit(&d->shard->awake, 1, memory_order_relaxed);
-	atomic_store_explicit(&d->shard->turns, ++d->turns, memory_order_release); /* after the bell was read */
-	atomic_thread_fence(memory_order_seq_cst); /* whoever reads the old number has published before we look */
+	/* after the bell was read; whoever reads the old number has set its bit before the fence in fall_asleep() */
+	atomic_store_explicit(&d->shard->turns, ++d->turns, memory_order_release);
 }
 
 static void flush_clients(struct dispatch *d)
@@ -55,58 +56,18 @@ static void settle(struct dispatch *d)
 	credits_wake(d);
 }
 
-/* Asked once for all channels, of which there may be a thousand. */
-static bool any_busy(const struct dispatch *d)
-{
-	for (uint32_t i = 0; i < DISPATCH_BRIDGES_MAX; i++)
-		if (d->bridges[i] && d_bridge_busy(d->bridges[i]))
-			return true;
-	return false;
-}
-
 static void drain(struct dispatch *d)
 {
-	bool busy = any_busy(d);
-	struct d_channel *ch;
-
 	if (d->mode_ends)
 		d_lossless_update_all(d);
-	d_backlog_flow_sorted(d);
-	list_for_each(ch, &d->channels, link) {
-		if (!list_empty(&ch->backlog))
-			d_backlog_flow(d, ch);
-		if (ch->feed && !((busy || ch->deferred_mono_ns) && d_channel_defer(d, ch)))
-			d_channel_drain(d, ch, D_DRAIN);
-	}
+	d_backlog_flow(d);
+	d_rung_drain(d);
 }
 
 static void pump(struct dispatch *d)
 {
-	for (uint32_t i = 0; i < DISPATCH_BRIDGES_MAX; i++)
-		if (d->bridges[i])
-			d_bridge_pump(d->bridges[i]);
-}
-
-static bool pending(const struct dispatch *d)
-{
-	const struct d_channel *ch;
-
-	list_for_each(ch, &d->channels, link)
-		if (d_channel_pending(ch))
-			return true;
-	return false;
-}
-
-/* The lanes are full now: what comes from here on may wait. */
-static void defer(struct dispatch *d)
-{
-	struct d_channel *ch;
-
-	if (!any_busy(d))
-		return;
-	list_for_each(ch, &d->channels, link)
-		if (ch->feed && !ch->deferred_mono_ns)
-			d_channel_defer(d, ch);
+	bitmap_for_each(id, d->pumped, DISPATCH_BRIDGES_MAX)
+		d_bridge_pump(d->bridges[id]);
 }
 
 /* True: nothing is left to take. */
@@ -114,15 +75,30 @@ static bool fall_asleep(struct dispatch *d)
 {
 	atomic_store_explicit(&d->shard->awake, 0, memory_order_relaxed);
 	atomic_thread_fence(memory_order_seq_cst);
-	if (!pending(d))
+	if (!d_rung_pending(d))
 		return true;
 	atomic_store_explicit(&d->shard->awake, 1, memory_order_relaxed);
 	return false;
 }
 
-static bool is_quiet(const struct dispatch *d)
+/* What was published without a credit, or by nobody we know, set no bit. */
+static bool feeds_empty(struct dispatch *d)
 {
-	return !dispatch_outstanding(d) && credits_all_free(d) && !pending(d);
+	struct d_channel *ch;
+	bool empty = true;
+
+	list_for_each(ch, &d->channels, link) {
+		if (!ch->feed || ch->starved || !ipc_sub_has_data(ch->feed->sub))
+			continue;
+		d_rung_look(d, ch);
+		empty = false;
+	}
+	return empty;
+}
+
+static bool is_quiet(struct dispatch *d)
+{
+	return !dispatch_outstanding(d) && credits_all_free(d) && feeds_empty(d);
 }
 
 static void call_all(struct dispatch *d, struct d_waiter **list)
@@ -162,7 +138,7 @@ void d_turn_end(struct dispatch *d)
 		drain(d);
 		pump(d);
 		settle(d); /* of what was refused */
-		defer(d);
+		d_rung_defer(d);
 		asleep = fall_asleep(d);
 	}
 	if (!asleep)
@@ -218,6 +194,7 @@ static void keep_house(void *arg)
 	for (uint32_t i = 0; i < DISPATCH_BRIDGES_MAX; i++)
 		if (d->bridges[i])
 			d_bridge_house(d->bridges[i]);
+	d_rung_look_all(d);
 	flush_again(d);
 	credits_sweep_strangers(d);
 	next_house(d);
@@ -235,6 +212,7 @@ static void init_lists(struct dispatch *d)
 {
 	list_init(&d->channels);
 	list_init(&d->closing_pubs);
+	list_init(&d->closing_channels);
 	list_init(&d->holding);
 	list_init(&d->sorted);
 	list_init(&d->release);
@@ -267,6 +245,7 @@ int dispatch_create(const struct dispatch_options *o, struct dispatch **ret)
 	d->n_shards = o->n_shards ? o->n_shards : 1;
 	d->shard = &o->layout->shard[o->shard];
 	d->page = o->page;
+	d->rung = &o->page->rung[o->shard];
 	d->clock = o->clock;
 	d->idle_dur_ns = (o->idle_ms ? o->idle_ms : 5000) * INT64_C(1000000);
 	d->cycle_dur_ns = (o->cycle_ms ? o->cycle_ms : 10) * INT64_C(1000000);

@@ -186,6 +186,7 @@ static void init_channel(struct d_channel *ch, const struct dispatch_channel *fr
 	ch->limit = (struct log_limit)LOG_LIMIT(D_HOUSE_NS, 5);
 	list_init(&ch->link);
 	list_init(&ch->freed_link);
+	list_init(&ch->closing_link);
 	list_init(&ch->free);
 	list_init(&ch->backlog);
 	list_init(&ch->pubs);
@@ -235,7 +236,7 @@ static void run_channel_del(struct dispatch *d, struct d_command *c)
 	if (!ch || ch->closing)
 		return;
 	ch->closing = true;
-	d->n_closing_channels++;
+	list_append(&d->closing_channels, &ch->closing_link);
 	list_for_each(p, &ch->pubs, channel_link)
 		d_publisher_close(d, p);
 }
@@ -293,10 +294,14 @@ int dispatch_publisher_del(struct dispatch *d, uint32_t publisher_id)
  */
 static void drain_all(struct dispatch *d)
 {
-	struct d_channel *ch;
-
-	list_for_each(ch, &d->channels, link)
-		d_channel_drain(d, ch, ch->depth);
+	for (uint32_t w = 0; w < BITMAP_WORDS(d->n_ids); w++)
+		d->due[w] |= d->deferred[w];
+	d_rung_collect(d);
+	bitmap_for_each(id, d->due, d->n_ids) {
+		bitmap_clear(d->due, id);
+		if (d->by_id[id])
+			d_channel_drain(d, d->by_id[id], d->by_id[id]->depth);
+	}
 }
 
 static void drain_held(struct dispatch *d)
@@ -354,6 +359,7 @@ static void add_waiter(struct d_waiter **list, struct d_command *c)
 static void run_quiet(struct dispatch *d, struct d_command *c)
 {
 	add_waiter(&d->quiet, c);
+	d_rung_look_all(d);
 }
 
 int dispatch_quiet(struct dispatch *d, dispatch_fn fn, void *arg)
@@ -384,6 +390,7 @@ int dispatch_step(struct dispatch *d, dispatch_fn fn, void *arg)
 static void run_shutdown(struct dispatch *d, struct d_command *c)
 {
 	d->closing = true;
+	d_rung_look_all(d);
 	d->closing_now = d->closing_now || c->flag;
 	d_lossless_update_all(d);
 	d_message_drop_held(d, SIM_REASON_SHUTDOWN);

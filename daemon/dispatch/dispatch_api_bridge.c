@@ -170,6 +170,7 @@ static void run_bridge_connect(struct dispatch *d, struct d_command *c)
 	b->connection = c->text;
 	c->text = NULL;
 	b->connect_due = true;
+	d_bridge_pump_due(b);
 }
 
 int dispatch_bridge_connect(struct dispatch *d, uint32_t bridge_id, const char *connection)

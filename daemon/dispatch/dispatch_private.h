@@ -26,7 +26,7 @@
 #include "log.h"
 #include "wire/lane.h"
 
-#define D_HASH     256  /* buckets of the publisher and client tables */
+#define D_HASH     512  /* buckets of the publisher and client tables */
 #define D_DRAIN    64   /* slots of one channel that are taken in a row */
 #define D_ROUNDS   4    /* drains in one turn before other descriptors get theirs */
 #define D_PACKETS  16   /* packets read from one lane in a row */
@@ -68,8 +68,9 @@ struct d_route {                 /* a bridge carries a channel */
 };
 
 struct d_channel {
-	struct list link;       /* in: dispatch::channels */
-	struct list freed_link; /* in: dispatch::freed, when a credit came back in this turn */
+	struct list link;         /* in: dispatch::channels */
+	struct list freed_link;   /* in: dispatch::freed, when a credit came back in this turn */
+	struct list closing_link; /* in: dispatch::closing_channels */
 	uint32_t id, window, depth;
 	uint64_t type_hash;
 	char *name, *type_json;
@@ -77,6 +78,8 @@ struct d_channel {
 	struct d_feed *feed;                 /* NULL: no data plane */
 	uint64_t drains;                     /* how often the feed was found empty */
 	int64_t deferred_mono_ns;            /* since when the feed is left alone; 0: it is not */
+	bool asked;                          /* in this round, whether it is to be deferred */
+	bool starved;                        /* more may lie in the feed, but no message is free */
 	uint64_t busy[WIRE_WINDOW_MAX / 64]; /* credit cells of messages in hand */
 	struct d_message *messages;          /* [depth] */
 	struct list free;                    /* messages */
@@ -246,9 +249,9 @@ struct dispatch {
 	struct d_bridge *bridges[DISPATCH_BRIDGES_MAX];
 	struct list channels;
 	struct list clients[D_HASH], pubs[D_HASH];
-	struct list closing_pubs;
-	uint32_t n_closing_channels;
+	struct list closing_pubs, closing_channels;
 	uint64_t token_busy[BITMAP_WORDS(WIRE_TOKENS_MAX)];
+	uint32_t claimed_id; /* of a channel of which a credit was not free, last time */
 	uint64_t serial;     /* of deliveries */
 	struct list holding; /* messages, while hold */
 	struct list sorted;  /* messages of steps that lossless bridges have no room for yet, in order */
@@ -256,6 +259,17 @@ struct dispatch {
 	bool mode_ends;      /* the mode is over, and there are none any more: bridges are to be looked at */
 	bool freewheel;      /* the engine runs free */
 	atomic_uint outstanding;
+
+	/* what has work, so that a turn passes by the rest: channels */
+	struct wire_rung *rung;                               /* of the page */
+	uint32_t n_ids;                                       /* no channel has had a higher number; whole words */
+	uint64_t due[BITMAP_WORDS(WIRE_CHANNELS_MAX)];        /* to be looked at */
+	uint64_t deferred[BITMAP_WORDS(WIRE_CHANNELS_MAX)];   /* left alone for a moment */
+	uint64_t flowing[BITMAP_WORDS(WIRE_CHANNELS_MAX)];    /* gave something in this round */
+	uint64_t backlogged[BITMAP_WORDS(WIRE_CHANNELS_MAX)]; /* have a backlog */
+	/* and bridges */
+	uint64_t pumped[BITMAP_WORDS(DISPATCH_BRIDGES_MAX)]; /* have something to be sent */
+	uint64_t loaded[BITMAP_WORDS(DISPATCH_BRIDGES_MAX)]; /* have D_DEFER_OUT deliveries or more */
 
 	/* this turn */
 	int64_t now;
@@ -290,7 +304,7 @@ void credits_free_local(struct dispatch *d, struct d_channel *ch, uint32_t publi
 /* Free the claims of publisher_id (0: of all) for which there is no message in hand; ch NULL: everywhere. */
 void credits_sweep(struct dispatch *d, struct d_channel *ch, uint32_t publisher_id);
 void credits_sweep_strangers(struct dispatch *d);
-bool credits_all_free(const struct dispatch *d);
+bool credits_all_free(struct dispatch *d);
 void credits_wake(struct dispatch *d); /* those who wait for a credit */
 void credits_bridges(struct dispatch *d, struct d_channel *ch);
 
@@ -315,9 +329,17 @@ void d_channel_retire(struct dispatch *d, struct d_channel *ch); /* gives the pr
 void d_channel_reap(struct dispatch *d);
 /* Whether its feed is left alone in this turn. */
 bool d_channel_defer(struct dispatch *d, struct d_channel *ch);
+/* Returns how many slots it took; more of them are looked for in this turn or the next. */
 unsigned d_channel_drain(struct dispatch *d, struct d_channel *ch, unsigned max);
-bool d_channel_pending(const struct d_channel *ch);
 void d_feed_put(struct dispatch *d, struct d_feed *f);
+
+/* ---- d_rung.c: channels to be looked at ---- */
+void d_rung_look(struct dispatch *d, struct d_channel *ch); /* soon */
+void d_rung_look_all(struct dispatch *d);
+void d_rung_collect(struct dispatch *d); /* what rang is to be looked at */
+bool d_rung_pending(struct dispatch *d);
+void d_rung_drain(struct dispatch *d);
+void d_rung_defer(struct dispatch *d); /* what gave something, where the lanes are full now */
 
 /* ---- d_message.c ---- */
 /* To the bridges now, or to a backlog until the lossless ones have room. */
@@ -350,9 +372,8 @@ void d_lossless_check_away(struct d_bridge *b);
 int64_t d_lossless_expire(struct d_bridge *b);
 /* True: the message waits in a backlog. */
 bool d_backlog_take(struct dispatch *d, struct d_message *m);
-void d_backlog_flow(struct dispatch *d, struct d_channel *ch);
+void d_backlog_flow(struct dispatch *d);
 void d_backlog_sorted(struct dispatch *d, struct list *messages); /* of a step: strictly in this order */
-void d_backlog_flow_sorted(struct dispatch *d);
 void d_backlog_drop(struct dispatch *d, enum sim_reason reason);
 
 /* ---- d_route.c ---- */
@@ -380,6 +401,7 @@ bool d_route_lags(const struct d_route *rt);
 /* NONE: a delivery was queued; else why not. */
 enum sim_reason d_bridge_offer(struct d_bridge *b, struct d_route *rt, struct d_message *m, bool lags);
 void d_bridge_arm(struct d_bridge *b, int64_t due_mono_ns); /* its deadline's timer, no later than that */
+void d_bridge_pump_due(struct d_bridge *b);                 /* in this turn */
 void d_bridge_decide_out(struct d_bridge *b, struct d_delivery *dl, enum sim_reason reason);
 void d_bridge_pump(struct d_bridge *b);
 bool d_bridge_busy(const struct d_bridge *b); /* answers soon, and no lane of it runs dry until then */

@@ -23,6 +23,23 @@ static inline void bitmap_clear(uint64_t *set, uint32_t i)
 	set[i / 64] &= ~(UINT64_C(1) << (i % 64));
 }
 
+/* The lowest number in it from `from` on; n: none is. */
+static inline uint32_t bitmap_next(const uint64_t *set, uint32_t n, uint32_t from)
+{
+	uint64_t rest = from < n ? set[from / 64] & UINT64_MAX << (from % 64) : 0;
+
+	for (uint32_t w = from / 64; w < BITMAP_WORDS(n); rest = ++w < BITMAP_WORDS(n) ? set[w] : 0)
+		if (rest) {
+			uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(rest);
+
+			return i < n ? i : n;
+		}
+	return n;
+}
+
+/* In rising order; what is added behind i meanwhile comes too. */
+#define bitmap_for_each(i, set, n) for (uint32_t i = bitmap_next(set, n, 0); i < (n); i = bitmap_next(set, n, i + 1))
+
 /* The lowest number that is not in it; n: all are. */
 static inline uint32_t bitmap_first_clear(const uint64_t *set, uint32_t n)
 {

@@ -75,6 +75,17 @@ static uint32_t less(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
+/* How many channels, and shards, all arrays of the pages have room for. */
+static int64_t channels_max(const struct wire_layout_page *l)
+{
+	return less(less(l->channels.count, l->infos.count), 8 * l->rung.stride);
+}
+
+static int64_t shards_max(const struct wire_layout_page *l)
+{
+	return less(less(l->shards.count, l->rung.count), WIRE_SHARDS_MAX);
+}
+
 static int advertise_reply(struct pub_reg *reg, const json_t *o, struct varlink_msg *m)
 {
 	struct session *s = reg->session;
@@ -84,11 +95,10 @@ static int advertise_reply(struct pub_reg *reg, const json_t *o, struct varlink_
 	int r;
 
 	if ((r = jsonx_string(o, "channel", SIM_CHANNEL_MAX, &name)) < 0 ||
-	    (r = jsonx_int(o, "channel_id", 0, (int64_t)less(l->channels.count, l->infos.count) - 1, &channel_id)) <
-		    0 ||
+	    (r = jsonx_int(o, "channel_id", 0, channels_max(l) - 1, &channel_id)) < 0 ||
 	    (r = jsonx_int(o, "publisher_id", 1, UINT32_MAX, &publisher_id)) < 0 ||
 	    (r = jsonx_int(o, "row", 0, (int64_t)l->rows.count - 1, &row)) < 0 ||
-	    (r = jsonx_int(o, "shard", 0, (int64_t)less(l->shards.count, WIRE_SHARDS_MAX) - 1, &shard)) < 0)
+	    (r = jsonx_int(o, "shard", 0, shards_max(l) - 1, &shard)) < 0)
 		return err_prefix(r, "simd's answer to Advertise");
 	snprintf(reg->name, sizeof(reg->name), "%s", name);
 	reg->channel_id = (uint32_t)channel_id;
@@ -98,6 +108,8 @@ static int advertise_reply(struct pub_reg *reg, const json_t *o, struct varlink_
 		return 0;
 	reg->channel = session_channel(s, (uint32_t)channel_id);
 	reg->info = session_info(s, (uint32_t)channel_id);
+	reg->rung = session_rung(s, (uint32_t)shard) + channel_id / 64;
+	reg->rung_bit = UINT64_C(1) << (channel_id % 64);
 	reg->cells = (l->channels.stride - (uint32_t)offsetof(struct wire_channel, cell)) / (uint32_t)sizeof(uint32_t);
 	return session_bell(reg->pub->c, s, (uint32_t)shard, m, &reg->bell);
 }
@@ -124,6 +136,8 @@ static void reg_copy(struct pub_reg *reg, const struct pub_reg *prior)
 {
 	reg->channel = prior->channel;
 	reg->info = prior->info;
+	reg->rung = prior->rung;
+	reg->rung_bit = prior->rung_bit;
 	reg->bell = prior->bell;
 	reg->cells = prior->cells;
 	reg->counters = prior->counters;
@@ -209,6 +223,7 @@ bool pub_reg_probe(struct pub_reg *reg)
 		ipc_unloan(reg->port->pub, slot);
 		return false;
 	}
+	pub_reg_rung(reg);
 	session_doorbell(reg->bell, NULL);
 	reg->probe_pause_dur_ns = reg->probe_pause_dur_ns ? 2 * reg->probe_pause_dur_ns : PROBE_DUR_NS;
 	if (reg->probe_pause_dur_ns > PAUSE_MAX_DUR_NS)

@@ -29,8 +29,10 @@ struct pub_reg {
 	struct sim_publisher *pub;
 	struct session *session;      /* referenced */
 	struct pub_port *port;        /* referenced */
-	struct wire_channel *channel; /* NULL: simd does not subscribe, and neither has it the next two */
+	struct wire_channel *channel; /* NULL: simd does not subscribe, and neither has it the next four */
 	const struct wire_channel_info *info;
+	_Atomic uint64_t *rung; /* where the channel's bit is */
+	uint64_t rung_bit;
 	struct bell *bell;
 	uint32_t cells; /* that the channel has room for */
 	struct wire_counters *counters;
@@ -71,6 +73,12 @@ struct sim_publisher {
 /* In, after adopting what recovery posted. As handle_enter(). */
 int publisher_enter(struct sim_publisher *p);
 void publisher_attend(struct sim_publisher *p) __attribute__((cold));
+
+/* Something was published: shows which channel rang, and then comes session_doorbell(). */
+static inline void pub_reg_rung(const struct pub_reg *reg)
+{
+	wire_rung_set(reg->rung, reg->rung_bit);
+}
 
 /* Loan and fill the header. Inside. */
 int publisher_loan(struct sim_publisher *p, size_t body_size, struct sim_slot **ret);

@@ -350,17 +350,13 @@ static int keep_back(struct publish *q, int i, const struct kept *from)
 
 /*
  * In lock-step dispatch looks at what is published at the end of the step, so that it need not be woken, and once more
- * after lock-step has ended: who sees the flag after the fence has published before that.
+ * after lock-step has ended: who sees the flag after a fence has published before that.
  */
 static void ring(const struct sim_publisher *p, bool dispatch)
 {
-	const uint32_t *flags = &p->c->page->flags;
-
-	if (__builtin_expect(dispatch && (seqlock_load(flags) & SIM_CLOCK_LOCKSTEP), 0)) {
-		atomic_thread_fence(memory_order_seq_cst);
-		if (seqlock_load(flags) & SIM_CLOCK_LOCKSTEP)
-			return;
-	}
+	pub_reg_rung(p->reg);
+	if (__builtin_expect(dispatch && (seqlock_load(&p->c->page->flags) & SIM_CLOCK_LOCKSTEP), 0))
+		return;
 	session_doorbell(p->reg->bell, p->reg->info);
 }
 

@@ -95,6 +95,11 @@ static inline const struct wire_channel_info *session_info(const struct session 
 	return wire_at_const(s->layout, s->layout->infos, id);
 }
 
+static inline _Atomic uint64_t *session_rung(const struct session *s, uint32_t shard)
+{
+	return wire_at(s->dispatch, s->layout->rung, shard);
+}
+
 static inline struct wire_counters *session_row(const struct session *s, uint32_t row)
 {
 	return wire_at(s->counters, s->layout->rows, row);
@@ -104,17 +109,16 @@ static inline struct wire_counters *session_row(const struct session *s, uint32_
 int session_bell(struct sim_client *c, struct session *s, uint32_t shard, struct varlink_msg *m, struct bell **ret);
 
 /*
- * Wake simd's dispatch, unless it is awake: then it looks once more before it sleeps; or has deferred the channel (NULL:
- * none), which it looks at when a bridge answers, or in a moment. Nor is a bell rung twice for one turn: while simd
- * has not begun another one since, the first bell has yet to wake it.
+ * After wire_rung_set(), whose fences these loads need. Wake simd's dispatch, unless it is awake: then it looks for bits once
+ * more before it sleeps; or has deferred the channel (NULL: none), which it looks at when a bridge answers, or in a moment.
+ * Nor is a bell rung twice for one turn: while simd has not begun another one since, the first bell has yet to wake it.
  */
 static inline void session_doorbell(struct bell *b, const struct wire_channel_info *ch)
 {
 	static const uint64_t one = 1;
 	uint64_t turn;
 
-	/* pairs with simd's fences: between clearing `awake` and its last drain, and between `turns` and its first */
-	atomic_thread_fence(memory_order_seq_cst);
+	/* simd fences too: behind `turns` and `awake`, before its last look at the bits */
 	if (atomic_load_explicit(&b->shard->awake, memory_order_relaxed) ||
 	    (ch && atomic_load_explicit(&ch->deferred, memory_order_relaxed)))
 		return;

@@ -5,7 +5,7 @@
  * processes touch are lock-free atomics; nothing a peer writes here is trusted by simd.
  *
  *   layout page    one per simd, read-only to clients: where everything is, and what simd alone says
- *   dispatch page  one per simd; every client maps it writable: the cells of credits and tokens
+ *   dispatch page  one per simd; every client maps it writable: the cells of credits and tokens, which channels rang
  *   counter page   one per client, writable by that client and read by simd: what its publishers count
  *
  * A reader finds arrays by the words of the layout page and not by the constants here, which may grow.
@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WIRE_ABI 2u
+#define WIRE_ABI 3u
 
 #define WIRE_CHANNELS_MAX 1024
 #define WIRE_WINDOW_MAX   128
@@ -71,7 +71,8 @@ struct wire_layout_page {
 	struct wire_array channels; /* dispatch page: struct wire_channel, by channel */
 	struct wire_array tokens;   /* dispatch page: uint32_t */
 	struct wire_array rows;     /* counter page: struct wire_counters */
-	struct wire_array spare[3];
+	struct wire_array rung;     /* dispatch page: struct wire_rung, by shard */
+	struct wire_array spare[2];
 	uint32_t reserved[16];
 	struct wire_shard shard[WIRE_SHARDS_MAX];
 	struct wire_channel_info info[WIRE_CHANNELS_MAX];
@@ -93,11 +94,35 @@ struct wire_channel {
 	_Atomic uint32_t cell[WIRE_WINDOW_MAX];
 };
 
+/*
+ * The channels of one shard in which something was published since simd last looked: bit id % 64 of word id / 64. Set by
+ * clients, cleared by simd before it looks; only a hint, so a client that writes nonsense here costs a look too many, or
+ * delays a message until all channels are looked at, which is once a second.
+ */
+struct wire_rung {
+	_Atomic uint64_t word[WIRE_CHANNELS_MAX / 64];
+};
+
 struct wire_dispatch_page {
 	uint32_t reserved[16];
 	_Atomic uint32_t token[WIRE_TOKENS_MAX]; /* 0 free, else the publisher_id that claimed it */
 	struct wire_channel channel[WIRE_CHANNELS_MAX];
+	uint32_t reserved1[16]; /* words of two shards share no pair of cache lines */
+	struct wire_rung rung[WIRE_SHARDS_MAX];
 };
+
+/*
+ * After publishing, and before looking whether simd is awake. It pairs with simd's fence between clearing the bit and looking
+ * at the channel: whoever reads a bit that is set has published before simd looks for it. So a flood costs a load.
+ */
+static inline void wire_rung_set(_Atomic uint64_t *word, uint64_t bit)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+	if (atomic_load_explicit(word, memory_order_acquire) & bit)
+		return;
+	atomic_fetch_or(word, bit);
+	atomic_thread_fence(memory_order_seq_cst);
+}
 
 /* ---- counter page ---- */
 
@@ -141,6 +166,8 @@ static inline void wire_layout_init(struct wire_layout_page *p)
 		(struct wire_array){ offsetof(struct wire_dispatch_page, token), sizeof(uint32_t), WIRE_TOKENS_MAX, 0 };
 	p->rows = (struct wire_array){ offsetof(struct wire_counter_page, row), sizeof(struct wire_counters),
 				       WIRE_ROWS_MAX, 0 };
+	p->rung = (struct wire_array){ offsetof(struct wire_dispatch_page, rung), sizeof(struct wire_rung),
+				       WIRE_SHARDS_MAX, 0 };
 }
 
 static inline void *wire_at(void *page, struct wire_array a, uint32_t i)
@@ -157,6 +184,7 @@ _Static_assert(sizeof(struct wire_shard) == 256, "layout page is shared-memory A
 _Static_assert(sizeof(struct wire_channel_info) == 64, "layout page is shared-memory ABI");
 _Static_assert(WIRE_LAYOUT_HEAD == 256, "layout page is shared-memory ABI");
 _Static_assert(sizeof(struct wire_channel) == 64 + 4 * WIRE_WINDOW_MAX, "dispatch page is shared-memory ABI");
+_Static_assert(offsetof(struct wire_dispatch_page, rung) % 128 == 0, "dispatch page is shared-memory ABI");
 _Static_assert(sizeof(struct wire_counters) == 64 + 8 * WIRE_REASONS, "counter page is shared-memory ABI");
 
 #endif

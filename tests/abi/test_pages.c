@@ -94,7 +94,8 @@ TEST(wire_pages_are_pinned)
 	AT(struct wire_layout_page, channels, 96);
 	AT(struct wire_layout_page, tokens, 112);
 	AT(struct wire_layout_page, rows, 128);
-	AT(struct wire_layout_page, spare, 144);
+	AT(struct wire_layout_page, rung, 144);
+	AT(struct wire_layout_page, spare, 160);
 	AT(struct wire_layout_page, reserved, 192);
 	AT(struct wire_layout_page, shard, 256);
 	AT(struct wire_layout_page, info, 16640);
@@ -105,9 +106,14 @@ TEST(wire_pages_are_pinned)
 	AT(struct wire_channel, reserved, 8);
 	AT(struct wire_channel, cell, 64);
 
-	SIZE(struct wire_dispatch_page, 606272);
+	SIZE(struct wire_rung, 128);
+	AT(struct wire_rung, word, 0);
+
+	SIZE(struct wire_dispatch_page, 614528);
 	AT(struct wire_dispatch_page, token, 64);
 	AT(struct wire_dispatch_page, channel, 16448);
+	AT(struct wire_dispatch_page, reserved1, 606272);
+	AT(struct wire_dispatch_page, rung, 606336);
 
 	SIZE(struct wire_counters, 320);
 	AT(struct wire_counters, publisher_id, 0);
@@ -343,7 +349,7 @@ static const struct {
 	IS(SIM_CLOCK_STARTED, 64),
 	IS(SIM_CLOCK_LOCKSTEP, 128),
 	IS(SIM_CLOCK_NO_DRIVER, 256),
-	IS(WIRE_ABI, 2),
+	IS(WIRE_ABI, 3),
 	IS(WIRE_CHANNELS_MAX, 1024),
 	IS(WIRE_WINDOW_MAX, 128),
 	IS(WIRE_TOKENS_MAX, 4096),

@@ -9,7 +9,7 @@ $(B)/test/scenario-client-drive: $(B)/obj/tests/scenario/client/test_drive.o $(B
 $(CLIENT_SCENARIOS:%=$(B)/test/scenario-client-%): $(B)/test/scenario-client-%: $(B)/obj/tests/scenario/client/test_%.o $(CLIENT_WORLD) $(CLIENT_WORLD_LIBS)
 
 # test_weave steps both sides of the dispatch page: the sources that touch it, with places to switch between them.
-WEAVE_SOURCES := $(addprefix daemon/dispatch/,dispatch.c credits.c d_client.c) libclient/src/queue.c
+WEAVE_SOURCES := $(addprefix daemon/dispatch/,dispatch.c credits.c d_client.c d_rung.c d_channel.c) libclient/src/queue.c
 WEAVE_OBJECTS := $(WEAVE_SOURCES:%.c=$(B)/obj/weave/%.o)
 $(WEAVE_OBJECTS): $(B)/obj/weave/%.o: %.c tests/scenario/client/weave.h $(B)/flags | $(GENERATED)
 	@mkdir -p $(@D)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What clients and dispatch say to each other through the dispatch page, in every order of their steps: the doorbell
- * (awake, turns) and the wait for a credit (cells, waiters, freed). dispatch.c, credits.c and queue.c are the real ones;
+ * What clients and dispatch say to each other through the dispatch page, in every order of their steps: the channels' bits
+ * and the doorbell (rung, awake, turns, deferred) and the wait for a credit (cells, waiters, freed). The sources are the real ones;
  * whatever switch of sides falls between two of their atomic operations is tried, with stores at once and with stores
  * held back (weave.h). A message that nobody looks for, or a producer that nobody wakes, is a failure; it prints the
  * order.
@@ -11,12 +11,13 @@
 #include <errno.h>
 
 #include "registry/simd.h"
-#include "libclient/src/session.h"
+#include "libclient/src/publisher.h"
 #include "rnd.h"
 #include "scenario/client/weave.h"
 
 #define RANDOM_PLANS 1500
-#define PUBLISHED    4 /* at most, in one try */
+#define PUBLISHED    4  /* at most, in one try */
+#define DEFERRED     16 /* deliveries that keep a bridge busy */
 
 /* Linked with --wrap: what both sides do with a channel's queue is a step too. */
 int __real_ipc_take(struct ipc_sub *sub, const void **ret, size_t *ret_size);
@@ -188,6 +189,50 @@ static struct weave_result try_rung(const struct weave_plan *plan)
 	return r;
 }
 
+/* A client died after setting the channel's bit, and rang no bell for it. */
+static struct weave_result try_marked(const struct weave_plan *plan)
+{
+	struct weave_result r;
+
+	wire_rung_set(rig.p->reg->rung, rig.p->reg->rung_bit);
+	r = run(plan, 2);
+	all_completed(plan, 2);
+	return r;
+}
+
+/* Without time passing: a deferred channel is looked at after a moment in any case. */
+static unsigned answer_all(void)
+{
+	unsigned n = 0;
+
+	for (exec_sim_settle(w.x); bridge_next(&rig.b, 0); exec_sim_settle(w.x)) {
+		n += rig.b.p.count;
+		bridge_answer(&rig.b, 0);
+	}
+	return n;
+}
+
+/* Its bridge was busy, so the channel is deferred; it has answered, which dispatch has yet to read. */
+static struct weave_result try_deferred(const struct weave_plan *plan)
+{
+	struct weave_result r;
+	unsigned got = 0;
+
+	for (unsigned i = 0; i < DEFERRED; i++)
+		assert_int_equal(sim_try_queue(rig.p, imu_loan(rig.p), NULL, on_done, &rig.done), 0);
+	exec_sim_settle(w.x);
+	assert_int_equal(atomic_load(&rig.p->reg->info->deferred), 1);
+	while (got < DEFERRED) {
+		got += bridge_next(&rig.b, 0);
+		bridge_answer(&rig.b, 0);
+	}
+	r = run(plan, 2);
+	if (answer_all() != 2)
+		bad_order(plan, "a message of a deferred channel lies there");
+	all_completed(plan, DEFERRED + 2);
+	return r;
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -212,7 +257,23 @@ TEST_WITH(a_doorbell_is_never_lost, setup, teardown)
 	rig.p = imu_advertise(rig.c, "alone", 0);
 	every_order(try_sleeping);
 	every_order(try_rung);
+	every_order(try_marked);
 	sim_publisher_destroy(rig.p);
+}
+
+TEST_WITH(a_deferred_channel_is_never_lost, setup, teardown)
+{
+	bridge_start(&w, &rig.b);
+	bridge_connected(&w, &rig.b);
+	rig.p = imu_advertise(rig.c, "many", 0);
+	assert_int_equal(sim_try_queue(rig.p, imu_loan(rig.p), NULL, on_done, &rig.done), 0);
+	assert_int_equal(answer_all(), 1);
+	exec_sim_settle(w.x);
+	sim_process(rig.c);
+	rig.done = (struct outcome){ 0 };
+	every_order(try_deferred);
+	sim_publisher_destroy(rig.p);
+	bridge_end(&rig.b);
 }
 
 /* ---- credits ---- */

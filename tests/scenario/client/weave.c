@@ -277,6 +277,20 @@ uint64_t weave_add(volatile void *at, uint64_t size, uint64_t v)
 	}
 }
 
+void weave_or(volatile void *at, uint64_t v)
+{
+	if (watched(at))
+		flush(me);
+	__atomic_fetch_or((volatile uint64_t *)at, v, __ATOMIC_SEQ_CST);
+}
+
+void weave_and(volatile void *at, uint64_t v)
+{
+	if (watched(at))
+		flush(me);
+	__atomic_fetch_and((volatile uint64_t *)at, v, __ATOMIC_SEQ_CST);
+}
+
 bool weave_swap(volatile void *at, uint64_t size, volatile void *expected, uint64_t desired)
 {
 	if (watched(at))

@@ -53,6 +53,8 @@ void weave_defer(void (*fn)(void *a, void *b), void *a, void *b);
 uint64_t weave_load(const volatile void *at, uint64_t size);
 void weave_store(volatile void *at, uint64_t size, uint64_t v, memory_order order);
 uint64_t weave_add(volatile void *at, uint64_t size, uint64_t v);
+void weave_or(volatile void *at, uint64_t v);
+void weave_and(volatile void *at, uint64_t v);
 bool weave_swap(volatile void *at, uint64_t size, volatile void *expected, uint64_t desired);
 void weave_fence(memory_order order);
 long weave_syscall(long number, const volatile void *word, int op, uint32_t value, const void *timeout);
@@ -65,6 +67,8 @@ long weave_syscall(long number, const volatile void *word, int op, uint32_t valu
 #undef atomic_fetch_add
 #undef atomic_fetch_add_explicit
 #undef atomic_fetch_sub
+#undef atomic_fetch_or
+#undef atomic_fetch_and
 #undef atomic_compare_exchange_strong
 #undef atomic_compare_exchange_strong_explicit
 #undef atomic_thread_fence
@@ -75,6 +79,8 @@ long weave_syscall(long number, const volatile void *word, int op, uint32_t valu
 #define atomic_fetch_add(p, v)                                 weave_add((p), sizeof(*(p)), (uint64_t)(v))
 #define atomic_fetch_add_explicit(p, v, o)                     atomic_fetch_add(p, v)
 #define atomic_fetch_sub(p, v)                                 weave_add((p), sizeof(*(p)), UINT64_C(0) - (uint64_t)(v))
+#define atomic_fetch_or(p, v)                                  weave_or((p), (v))
+#define atomic_fetch_and(p, v)                                 weave_and((p), (v))
 #define atomic_compare_exchange_strong(p, e, d)                weave_swap((p), sizeof(*(p)), (e), (uint64_t)(d))
 #define atomic_compare_exchange_strong_explicit(p, e, d, s, f) atomic_compare_exchange_strong(p, e, d)
 #define atomic_thread_fence(o)                                 weave_fence(o)

@@ -6,3 +6,4 @@ DISPATCH_SCENARIOS := $(patsubst tests/scenario/dispatch/test_%.c,%,$(sort $(wil
 TESTS += $(DISPATCH_SCENARIOS:%=$(B)/test/scenario-dispatch-%)
 $(DISPATCH_SCENARIOS:%=$(B)/test/scenario-dispatch-%): $(B)/test/scenario-dispatch-%: $(B)/obj/tests/scenario/dispatch/test_%.o $(DISPATCH_WORLD) $(DISPATCH_LIBS)
 TESTS_SOAK += $(B)/test/scenario-dispatch-model
+LINK_scenario-dispatch-rung = $(LINK_test) -Wl,--wrap=ipc_take

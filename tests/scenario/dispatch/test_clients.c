@@ -385,6 +385,7 @@ static void prove(struct test_client *who, struct test_pub *pub)
 	s->flags = SIM_SLOT_PROBE;
 	s->sequence = 0;
 	assert_int_equal(ipc_publish(pub->ipc, s), 0);
+	client_mark(who, pub->channel);
 	client_ring(who);
 	world_settle(&w);
 	client_read(who);

@@ -132,6 +132,7 @@ TEST(a_probe_is_answered)
 	slot->sequence = 0;
 	slot->body_size = 0;
 	assert_int_equal(ipc_publish(s.p->ipc, slot), 0);
+	client_mark(s.c, 0);
 	client_ring(s.c);
 	world_settle(&w);
 	client_expect(s.c, s.p, 0, SIM_REASON_NONE);

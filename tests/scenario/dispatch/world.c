@@ -504,10 +504,16 @@ void client_ring(struct test_client *c)
 		assert_int_equal(write(c->doorbell, &one, sizeof(one)), sizeof(one));
 }
 
+void client_mark(struct test_client *c, uint32_t channel)
+{
+	wire_rung_set(&c->w->page->rung[0].word[channel / 64], UINT64_C(1) << channel % 64);
+}
+
 void client_publish(struct test_client *c, struct test_pub *p, struct sim_slot *s)
 {
 	p->sequence++;
 	assert_int_equal(ipc_publish(p->ipc, s), 0);
+	client_mark(c, p->channel);
 	if (!atomic_load(&c->w->layout->info[p->channel].deferred))
 		client_ring(c);
 }

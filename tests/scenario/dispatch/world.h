@@ -143,6 +143,7 @@ int client_claim_credit(struct test_client *c, struct test_pub *p); /* cell + 1 
 int client_claim_token(struct test_client *c, struct test_pub *p, uint32_t token);
 struct sim_slot *client_loan(struct test_client *c, struct test_pub *p);
 void client_publish(struct test_client *c, struct test_pub *p, struct sim_slot *s);
+void client_mark(struct test_client *c, uint32_t channel); /* the channel's bit, set before ringing */
 void client_ring(struct test_client *c);
 /* Read completions; returns how many came. */
 unsigned client_read(struct test_client *c);

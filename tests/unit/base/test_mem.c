@@ -42,6 +42,25 @@ TEST(list_keeps_order)
 	assert_int_equal(list_count(&head), 0);
 }
 
+TEST(bitmap_goes_through_what_is_in_it)
+{
+	static const uint32_t in[] = { 0, 1, 63, 64, 127, 129 };
+	uint64_t set[BITMAP_WORDS(130)] = { 0 };
+	unsigned n = 0;
+
+	assert_int_equal(bitmap_next(set, 130, 0), 130);
+	for (unsigned i = 0; i < 6; i++)
+		bitmap_set(set, in[i]);
+	bitmap_for_each(i, set, 130) {
+		assert_int_equal(i, in[n++]);
+		bitmap_clear(set, i);
+	}
+	assert_int_equal(n, 6);
+	bitmap_set(set, 129);
+	assert_int_equal(bitmap_next(set, 129, 0), 129); /* as many as there are */
+	assert_int_equal(bitmap_next(set, 130, 130), 130);
+}
+
 TEST(bitmap_finds_the_lowest_that_is_free)
 {
 	uint64_t set[BITMAP_WORDS(130)] = { 0 };

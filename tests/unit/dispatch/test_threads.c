@@ -128,7 +128,7 @@ static void publish(struct producer *p, struct ipc_pub *pub, int credit, uint64_
 	if (p->spin)
 		lie_in_wait(p, sequence);
 	assert_int_equal(ipc_publish(pub, slot), 0);
-	atomic_thread_fence(memory_order_seq_cst);
+	wire_rung_set(&p->rig->page->rung[0].word[0], 1);
 	if (!atomic_load_explicit(&p->rig->layout->shard[0].awake, memory_order_relaxed) &&
 	    !atomic_load_explicit(&p->rig->layout->info[0].deferred, memory_order_relaxed))
 		assert_int_equal(write(p->doorbell, &one, sizeof(one)), sizeof(one));
