@@ -21,9 +21,14 @@ static void wake(_Atomic uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-static bool claimed_by(_Atomic uint32_t *cell, uint32_t publisher_id)
+static bool claimed(_Atomic uint64_t *cell, uint64_t claim)
 {
-	return atomic_load_explicit(cell, memory_order_acquire) == publisher_id;
+	return atomic_load_explicit(cell, memory_order_acquire) == claim;
+}
+
+static uint64_t claim_of(const struct d_message *m)
+{
+	return wire_claim(m->pub->id, m->sequence);
 }
 
 bool credits_claim(struct dispatch *d, struct d_message *m, uint32_t credit_cell, uint32_t token_cell)
@@ -32,7 +37,7 @@ bool credits_claim(struct dispatch *d, struct d_message *m, uint32_t credit_cell
 	bool good = true;
 
 	if (credit_cell >= 1 && credit_cell <= ch->window && !bitmap_get(ch->busy, credit_cell - 1) &&
-	    claimed_by(&d->page->channel[ch->id].cell[credit_cell - 1], m->pub->id)) {
+	    claimed(&d->page->channel[ch->id].cell[credit_cell - 1], claim_of(m))) {
 		bitmap_set(ch->busy, credit_cell - 1);
 		m->credit = credit_cell;
 	} else {
@@ -41,7 +46,7 @@ bool credits_claim(struct dispatch *d, struct d_message *m, uint32_t credit_cell
 	if (!token_cell)
 		return good;
 	if (token_cell <= WIRE_TOKENS_MAX && !bitmap_get(d->token_busy, token_cell - 1) &&
-	    claimed_by(&d->page->token[token_cell - 1], m->pub->id)) {
+	    claimed(&d->page->token[token_cell - 1], claim_of(m))) {
 		bitmap_set(d->token_busy, token_cell - 1);
 		m->token = token_cell;
 		return good;
@@ -50,9 +55,9 @@ bool credits_claim(struct dispatch *d, struct d_message *m, uint32_t credit_cell
 }
 
 /* Free a cell only for whom it is: a peer that overwrote it has freed it, or stolen it, itself. */
-static void free_cell(_Atomic uint32_t *cell, uint32_t publisher_id)
+static void free_cell(_Atomic uint64_t *cell, uint64_t claim)
 {
-	uint32_t expect = publisher_id;
+	uint64_t expect = claim;
 
 	atomic_compare_exchange_strong(cell, &expect, 0);
 }
@@ -67,41 +72,43 @@ void credits_free(struct dispatch *d, struct d_message *m)
 {
 	if (m->token) {
 		bitmap_clear(d->token_busy, m->token - 1);
-		free_cell(&d->page->token[m->token - 1], m->pub->id);
+		free_cell(&d->page->token[m->token - 1], claim_of(m));
 		m->token = 0;
 	}
 	if (m->credit) {
 		bitmap_clear(m->ch->busy, m->credit - 1);
-		free_cell(&d->page->channel[m->ch->id].cell[m->credit - 1], m->pub->id);
+		free_cell(&d->page->channel[m->ch->id].cell[m->credit - 1], claim_of(m));
 		m->credit = 0;
 		credit_back(d, m->ch);
 	}
 }
 
-void credits_free_local(struct dispatch *d, struct d_channel *ch, uint32_t publisher_id, uint32_t credit_cell)
+void credits_free_local(struct dispatch *d, struct d_channel *ch, uint64_t claim, uint32_t credit_cell)
 {
 	if (credit_cell < 1 || credit_cell > ch->window || bitmap_get(ch->busy, credit_cell - 1))
 		return;
-	free_cell(&d->page->channel[ch->id].cell[credit_cell - 1], publisher_id);
+	free_cell(&d->page->channel[ch->id].cell[credit_cell - 1], claim);
 	credit_back(d, ch);
 }
 
 /* Tokens are shared: whose claim is of another shard is left to that one, and of none to the first. */
-static bool is_own(const struct dispatch *d, uint32_t value)
+static bool is_own(const struct dispatch *d, uint64_t claim)
 {
-	uint32_t shard = wire_shard_of(value);
+	uint32_t shard = wire_shard_of(wire_claim_publisher(claim));
 
 	return shard == d->number || (!d->number && shard >= d->n_shards);
 }
 
 /* Whether a claim may go: publisher_id 0 asks for all, UINT32_MAX for those of publishers that do not exist. */
-static bool matches(const struct dispatch *d, uint32_t value, uint32_t publisher_id)
+static bool matches(const struct dispatch *d, uint64_t claim, uint32_t publisher_id)
 {
-	if (!value)
+	uint32_t owner = wire_claim_publisher(claim);
+
+	if (!claim)
 		return false;
 	if (publisher_id == UINT32_MAX)
-		return !d_publisher_find(d, value);
-	return !publisher_id || value == publisher_id;
+		return !d_publisher_find(d, owner);
+	return !publisher_id || owner == publisher_id;
 }
 
 static void sweep_channel(struct dispatch *d, struct d_channel *ch, uint32_t publisher_id)
@@ -109,7 +116,7 @@ static void sweep_channel(struct dispatch *d, struct d_channel *ch, uint32_t pub
 	struct wire_channel *w = &d->page->channel[ch->id];
 
 	for (uint32_t i = 0; i < ch->window; i++) {
-		uint32_t v = atomic_load_explicit(&w->cell[i], memory_order_acquire);
+		uint64_t v = atomic_load_explicit(&w->cell[i], memory_order_acquire);
 
 		if (bitmap_get(ch->busy, i) || !matches(d, v, publisher_id))
 			continue;
@@ -121,7 +128,7 @@ static void sweep_channel(struct dispatch *d, struct d_channel *ch, uint32_t pub
 static void sweep_tokens(struct dispatch *d, uint32_t publisher_id)
 {
 	for (uint32_t i = 0; i < WIRE_TOKENS_MAX; i++) {
-		uint32_t v = atomic_load_explicit(&d->page->token[i], memory_order_relaxed);
+		uint64_t v = atomic_load_explicit(&d->page->token[i], memory_order_relaxed);
 
 		if (v && is_own(d, v) && !bitmap_get(d->token_busy, i) && matches(d, v, publisher_id))
 			free_cell(&d->page->token[i], v);

@@ -311,7 +311,7 @@ static void take(struct dispatch *d, struct d_channel *ch, const struct sim_slot
 		return;
 	}
 	ch->stats.local++;
-	credits_free_local(d, ch, p->id, h.credit_cell);
+	credits_free_local(d, ch, wire_claim(p->id, h.sequence), h.credit_cell);
 }
 
 unsigned d_channel_drain(struct dispatch *d, struct d_channel *ch, unsigned max)

@@ -300,7 +300,7 @@ void d_turn_end(struct dispatch *d);
 bool credits_claim(struct dispatch *d, struct d_message *m, uint32_t credit_cell, uint32_t token_cell);
 void credits_free(struct dispatch *d, struct d_message *m);
 /* A credit that came with a slot which is no message (published locally). */
-void credits_free_local(struct dispatch *d, struct d_channel *ch, uint32_t publisher_id, uint32_t credit_cell);
+void credits_free_local(struct dispatch *d, struct d_channel *ch, uint64_t claim, uint32_t credit_cell);
 /* Free the claims of publisher_id (0: of all) for which there is no message in hand; ch NULL: everywhere. */
 void credits_sweep(struct dispatch *d, struct d_channel *ch, uint32_t publisher_id);
 void credits_sweep_strangers(struct dispatch *d);

@@ -153,12 +153,12 @@ void records_fail(struct sim_client *c, struct records *t, enum sim_reason reaso
 
 void claim_release(const struct claim *cl)
 {
-	uint32_t mine = cl->publisher_id;
+	uint64_t mine = cl->value;
 
 	if (cl->credit)
 		atomic_compare_exchange_strong_explicit(cl->credit, &mine, 0, memory_order_release,
 							memory_order_relaxed);
-	mine = cl->publisher_id;
+	mine = cl->value;
 	if (cl->token)
 		atomic_compare_exchange_strong_explicit(cl->token, &mine, 0, memory_order_release,
 							memory_order_relaxed);

@@ -30,8 +30,8 @@ enum record_state {
 
 /* What a message has claimed. */
 struct claim {
-	_Atomic uint32_t *credit, *token; /* NULL: none */
-	uint32_t publisher_id;
+	_Atomic uint64_t *credit, *token; /* NULL: none */
+	uint64_t value;                   /* wire_claim() */
 	uint32_t credit_cell, token_cell; /* + 1, as in the slot */
 };
 

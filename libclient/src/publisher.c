@@ -110,7 +110,8 @@ static int advertise_reply(struct pub_reg *reg, const json_t *o, struct varlink_
 	reg->info = session_info(s, (uint32_t)channel_id);
 	reg->rung = session_rung(s, (uint32_t)shard) + channel_id / 64;
 	reg->rung_bit = UINT64_C(1) << (channel_id % 64);
-	reg->cells = (l->channels.stride - (uint32_t)offsetof(struct wire_channel, cell)) / (uint32_t)sizeof(uint32_t);
+	reg->cells = (l->channels.stride - (uint32_t)offsetof(struct wire_channel, cell)) /
+		     (uint32_t)sizeof(reg->channel->cell[0]);
 	return session_bell(reg->pub->c, s, (uint32_t)shard, m, &reg->bell);
 }
 

@@ -89,6 +89,9 @@ struct pub_port *publisher_loan_port(struct sim_publisher *p, int i);
 /* Loan i is the caller's no more. */
 void publisher_forget_loan(struct sim_publisher *p, int i);
 
+/* All messages up to the newest have been published, unless some are kept: says so to simd, which can tell lost ones by it. */
+void publisher_progress(const struct sim_publisher *p);
+
 /* ---- for recovery; under setup ---- */
 
 /* Register with a session and create or share the port. prior: registration to share the port of; NULL: a new port. */

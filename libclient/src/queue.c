@@ -86,8 +86,9 @@ static int check_pause(struct publish *q)
 static int claim_token(struct publish *q)
 {
 	const struct session *s = q->reg->session;
-	_Atomic uint32_t *cell;
-	uint32_t free_cell = 0, index;
+	_Atomic uint64_t *cell;
+	uint64_t free_cell = 0;
+	uint32_t index;
 
 	if (!q->token)
 		return 0;
@@ -96,7 +97,7 @@ static int claim_token(struct publish *q)
 		return err_set(refuse(q, -ENOTCONN, SIM_REASON_LOST), "token %s is not known to simd at present",
 			       q->token->name);
 	cell = wire_at(s->dispatch, s->layout->tokens, index);
-	if (!atomic_compare_exchange_strong_explicit(cell, &free_cell, q->reg->publisher_id, memory_order_acquire,
+	if (!atomic_compare_exchange_strong_explicit(cell, &free_cell, q->claim.value, memory_order_acquire,
 						     memory_order_relaxed))
 		return err_set(refuse(q, -EBUSY, SIM_REASON_TOKEN), "token %s is in use by another message",
 			       q->token->name);
@@ -114,10 +115,11 @@ static bool credit_try(struct publish *q)
 	if (window > q->reg->cells)
 		window = q->reg->cells;
 	for (uint32_t i = 0; i < window; i++) {
-		uint32_t at = (start + i) % window, free_cell = 0;
+		uint32_t at = (start + i) % window;
+		uint64_t free_cell = 0;
 
 		if (atomic_load_explicit(&ch->cell[at], memory_order_relaxed) ||
-		    !atomic_compare_exchange_strong_explicit(&ch->cell[at], &free_cell, q->reg->publisher_id,
+		    !atomic_compare_exchange_strong_explicit(&ch->cell[at], &free_cell, q->claim.value,
 							     memory_order_acquire, memory_order_relaxed))
 			continue;
 		atomic_store_explicit(&ch->hint, at + 1, memory_order_relaxed);
@@ -235,7 +237,7 @@ static int accept_local(struct publish *q)
 
 static int accept_message(struct publish *q)
 {
-	q->claim = (struct claim){ .publisher_id = q->reg->publisher_id };
+	q->claim = (struct claim){ .value = wire_claim(q->reg->publisher_id, q->p->sequence + 1) };
 	return q->dispatch ? accept_dispatch(q) : accept_local(q);
 }
 
@@ -295,7 +297,7 @@ static int arm_record(struct publish *q, uint64_t sequence, struct record **ret)
 	rec->cb = q->cb;
 	rec->user = q->user;
 	rec->sync = q->sync;
-	rec->publisher_id = q->claim.publisher_id;
+	rec->publisher_id = q->reg->publisher_id;
 	record_arm(t, rec, sequence);
 	/* simd may have gone since we looked: then whoever noticed may have missed this record */
 	if (__builtin_expect(atomic_load_explicit(&q->reg->state, memory_order_seq_cst) != REG_UP, 0)) {
@@ -326,6 +328,13 @@ static void count_published(struct wire_counters *k, bool dispatch, const struct
 	counter_set(&k->last_stamp_sim_ns, m->stamp_sim_ns);
 	if (dispatch)
 		counter_add(&k->accepted, 1);
+}
+
+/* What is kept has numbers below that of what was published since. */
+void publisher_progress(const struct sim_publisher *p)
+{
+	if (__builtin_expect(p->n_kept == 0, 1))
+		atomic_store_explicit(&p->reg->counters->sequence, p->sequence, memory_order_release);
 }
 
 /* In a turn that others share: the message goes at its end. */
@@ -389,6 +398,7 @@ void publisher_send_kept(const struct kept *k)
 		atomic_fetch_add_explicit(&p->reg->counters->dropped[SIM_REASON_RESTART], 1, memory_order_relaxed);
 	}
 	p->n_kept--;
+	publisher_progress(p);
 	pub_port_unref(k->port);
 	handle_leave(&p->h);
 	if (r < 0)
@@ -436,6 +446,7 @@ static int send_loan(struct publish *q, int i)
 			       q->reg->name, ipc_why());
 	}
 	p->sequence = sequence;
+	publisher_progress(p);
 	count_published(q->reg->counters, q->dispatch, &sent);
 	publisher_forget_loan(p, i);
 	if (q->claim.credit)

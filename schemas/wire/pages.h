@@ -33,6 +33,23 @@ static inline uint32_t wire_shard_of(uint32_t publisher_id)
 	return publisher_id & (WIRE_SHARDS_MAX - 1);
 }
 
+/*
+ * What a claimed cell holds: whose it is, and for which message (the low half of its sequence). So simd can tell claims of
+ * messages that were published from those that are still to be, see wire_counters::sequence. 0: free.
+ */
+static inline uint64_t wire_claim(uint32_t publisher_id, uint64_t sequence)
+{
+	return publisher_id | sequence << 32;
+}
+static inline uint32_t wire_claim_publisher(uint64_t claim)
+{
+	return (uint32_t)claim;
+}
+static inline uint32_t wire_claim_sequence(uint64_t claim)
+{
+	return (uint32_t)(claim >> 32);
+}
+
 /* ---- layout page ---- */
 
 struct wire_array { /* item i lies at offset + i * stride of its page */
@@ -69,7 +86,7 @@ struct wire_layout_page {
 	struct wire_array shards;   /* here: struct wire_shard */
 	struct wire_array infos;    /* here: struct wire_channel_info, by channel */
 	struct wire_array channels; /* dispatch page: struct wire_channel, by channel */
-	struct wire_array tokens;   /* dispatch page: uint32_t */
+	struct wire_array tokens;   /* dispatch page: uint64_t */
 	struct wire_array rows;     /* counter page: struct wire_counters */
 	struct wire_array rung;     /* dispatch page: struct wire_rung, by shard */
 	struct wire_array spare[2];
@@ -83,7 +100,7 @@ struct wire_layout_page {
 /* ---- dispatch page ---- */
 
 /*
- * Credits of one channel: `window` cells, each 0 (free) or the publisher_id that claimed it. A claim is a
+ * Credits of one channel: `window` cells, each 0 (free) or the wire_claim() of a message. A claim is a
  * compare-and-swap by the client; simd frees the cell when the message completes, and sweeps the cells of a
  * dead publisher. One cell a message in flight, so that a crash between claim and publish loses nothing.
  */
@@ -91,7 +108,7 @@ struct wire_channel {
 	_Atomic uint32_t waiters; /* clients waiting for a credit */
 	_Atomic uint32_t hint;    /* where to start looking for a free cell */
 	uint32_t reserved[14];
-	_Atomic uint32_t cell[WIRE_WINDOW_MAX];
+	_Atomic uint64_t cell[WIRE_WINDOW_MAX];
 };
 
 /*
@@ -105,7 +122,7 @@ struct wire_rung {
 
 struct wire_dispatch_page {
 	uint32_t reserved[16];
-	_Atomic uint32_t token[WIRE_TOKENS_MAX]; /* 0 free, else the publisher_id that claimed it */
+	_Atomic uint64_t token[WIRE_TOKENS_MAX]; /* 0 free, else the wire_claim() of a message */
 	struct wire_channel channel[WIRE_CHANNELS_MAX];
 	uint32_t reserved1[16]; /* words of two shards share no pair of cache lines */
 	struct wire_rung rung[WIRE_SHARDS_MAX];
@@ -136,7 +153,7 @@ struct wire_counters {
 	_Atomic uint64_t last_stamp_sim_ns;
 	_Atomic uint64_t accepted; /* by sim_try_queue */
 	_Atomic uint64_t wait_ns;  /* spent waiting for credits */
-	uint64_t reserved1;
+	_Atomic uint64_t sequence; /* all messages up to this one have been published: what simd does not find is lost */
 	/* Refusals and false completions, by enum sim_reason; LOST of refusals alone: what it had accepted simd counts */
 	_Atomic uint64_t dropped[WIRE_REASONS];
 };
@@ -163,7 +180,7 @@ static inline void wire_layout_init(struct wire_layout_page *p)
 	p->channels = (struct wire_array){ offsetof(struct wire_dispatch_page, channel), sizeof(struct wire_channel),
 					   WIRE_CHANNELS_MAX, 0 };
 	p->tokens =
-		(struct wire_array){ offsetof(struct wire_dispatch_page, token), sizeof(uint32_t), WIRE_TOKENS_MAX, 0 };
+		(struct wire_array){ offsetof(struct wire_dispatch_page, token), sizeof(uint64_t), WIRE_TOKENS_MAX, 0 };
 	p->rows = (struct wire_array){ offsetof(struct wire_counter_page, row), sizeof(struct wire_counters),
 				       WIRE_ROWS_MAX, 0 };
 	p->rung = (struct wire_array){ offsetof(struct wire_dispatch_page, rung), sizeof(struct wire_rung),
@@ -183,7 +200,7 @@ static inline const void *wire_at_const(const void *page, struct wire_array a, u
 _Static_assert(sizeof(struct wire_shard) == 256, "layout page is shared-memory ABI");
 _Static_assert(sizeof(struct wire_channel_info) == 64, "layout page is shared-memory ABI");
 _Static_assert(WIRE_LAYOUT_HEAD == 256, "layout page is shared-memory ABI");
-_Static_assert(sizeof(struct wire_channel) == 64 + 4 * WIRE_WINDOW_MAX, "dispatch page is shared-memory ABI");
+_Static_assert(sizeof(struct wire_channel) == 64 + 8 * WIRE_WINDOW_MAX, "dispatch page is shared-memory ABI");
 _Static_assert(offsetof(struct wire_dispatch_page, rung) % 128 == 0, "dispatch page is shared-memory ABI");
 _Static_assert(sizeof(struct wire_counters) == 64 + 8 * WIRE_REASONS, "counter page is shared-memory ABI");
 

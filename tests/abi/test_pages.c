@@ -100,7 +100,7 @@ TEST(wire_pages_are_pinned)
 	AT(struct wire_layout_page, shard, 256);
 	AT(struct wire_layout_page, info, 16640);
 
-	SIZE(struct wire_channel, 576);
+	SIZE(struct wire_channel, 1088);
 	AT(struct wire_channel, waiters, 0);
 	AT(struct wire_channel, hint, 4);
 	AT(struct wire_channel, reserved, 8);
@@ -109,11 +109,11 @@ TEST(wire_pages_are_pinned)
 	SIZE(struct wire_rung, 128);
 	AT(struct wire_rung, word, 0);
 
-	SIZE(struct wire_dispatch_page, 614528);
+	SIZE(struct wire_dispatch_page, 1155200);
 	AT(struct wire_dispatch_page, token, 64);
-	AT(struct wire_dispatch_page, channel, 16448);
-	AT(struct wire_dispatch_page, reserved1, 606272);
-	AT(struct wire_dispatch_page, rung, 606336);
+	AT(struct wire_dispatch_page, channel, 32832);
+	AT(struct wire_dispatch_page, reserved1, 1146944);
+	AT(struct wire_dispatch_page, rung, 1147008);
 
 	SIZE(struct wire_counters, 320);
 	AT(struct wire_counters, publisher_id, 0);
@@ -123,6 +123,7 @@ TEST(wire_pages_are_pinned)
 	AT(struct wire_counters, last_stamp_sim_ns, 32);
 	AT(struct wire_counters, accepted, 40);
 	AT(struct wire_counters, wait_ns, 48);
+	AT(struct wire_counters, sequence, 56);
 	AT(struct wire_counters, dropped, 64);
 
 	SIZE(struct wire_counter_page, 163904);

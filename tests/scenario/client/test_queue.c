@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The contract of sim_try_queue and its relatives, against the real daemon in virtual time. */
 #include "scenario/client/imu.h"
+#include "libclient/src/publisher.h"
 
 #include <errno.h>
 
@@ -47,6 +48,8 @@ TEST_WITH(a_message_is_delivered_and_completed, setup, teardown)
 	assert_int_equal(b.p.deliveries[0].message.body_size, sizeof(struct sim_Imu));
 	assert_int_equal(b.p.deliveries[0].message.header.sequence, 1);
 	assert_true(((const struct sim_Imu *)b.p.deliveries[0].message.body)->linear_acceleration.x == 4.5);
+	assert_int_equal(atomic_load(&p->reg->channel->cell[0]), wire_claim(p->reg->publisher_id, 1));
+	assert_int_equal(atomic_load(&p->reg->counters->sequence), 1);
 	world_process(&w, c);
 	assert_int_equal(done.calls, 0); /* not before the bridge has answered */
 	bridge_answer(&b, 0);

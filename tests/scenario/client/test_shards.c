@@ -221,7 +221,7 @@ TEST_WITH(claims_of_the_dead_are_freed_by_their_shard, setup, teardown)
 {
 	struct sim_client *dies = world_client(&w, "dies", 0);
 	struct sim_publisher *q[2] = { imu_advertise(dies, "/a/y", 0), imu_advertise(dies, "/b/y", 0) };
-	_Atomic uint32_t *token = w.simd->dispatch_page->token;
+	_Atomic uint64_t *token = w.simd->dispatch_page->token;
 
 	for (unsigned i = 0; i < 2; i++) {
 		atomic_store(&token[10 + i], q[i]->reg->publisher_id);

@@ -453,9 +453,11 @@ void client_dies(struct test_client *c)
 
 int client_claim_token(struct test_client *c, struct test_pub *p, uint32_t token)
 {
-	uint32_t expect = 0;
+	uint64_t expect = 0;
 
-	return atomic_compare_exchange_strong(&c->w->page->token[token], &expect, p->id) ? (int)token + 1 : -EBUSY;
+	return atomic_compare_exchange_strong(&c->w->page->token[token], &expect, wire_claim(p->id, p->sequence + 1))
+		       ? (int)token + 1
+		       : -EBUSY;
 }
 
 int client_claim_credit(struct test_client *c, struct test_pub *p)
@@ -464,9 +466,9 @@ int client_claim_credit(struct test_client *c, struct test_pub *p)
 	uint32_t window = atomic_load(&c->w->layout->info[p->channel].window);
 
 	for (uint32_t i = 0; i < window; i++) {
-		uint32_t expect = 0;
+		uint64_t expect = 0;
 
-		if (atomic_compare_exchange_strong(&ch->cell[i], &expect, p->id))
+		if (atomic_compare_exchange_strong(&ch->cell[i], &expect, wire_claim(p->id, p->sequence + 1)))
 			return (int)i + 1;
 	}
 	return -EAGAIN;

@@ -83,14 +83,14 @@ static void *run_bridge(void *arg)
 	return NULL;
 }
 
-static int claim(struct producer *p)
+static int claim(struct producer *p, uint64_t sequence)
 {
 	struct wire_channel *ch = &p->rig->page->channel[0];
 
 	for (uint32_t i = 0; i < WINDOW; i++) {
-		uint32_t expect = 0;
+		uint64_t expect = 0;
 
-		if (atomic_compare_exchange_strong(&ch->cell[i], &expect, p->publisher_id))
+		if (atomic_compare_exchange_strong(&ch->cell[i], &expect, wire_claim(p->publisher_id, sequence)))
 			return (int)i + 1;
 	}
 	return -EAGAIN;
@@ -169,7 +169,7 @@ static void *run_producer(void *arg)
 	assert_int_equal(ipc_pub_create(ipc, "/c", NULL, &pub), 0);
 	while (sequence < p->messages) {
 		for (unsigned burst = 1 + (unsigned)(sequence % p->burst); burst && sequence < p->messages; burst--) {
-			int credit = claim(p);
+			int credit = claim(p, sequence + 1);
 
 			assert_true(credit > 0);
 			publish(p, pub, credit, ++sequence);
