@@ -31,13 +31,18 @@ static uint64_t claim_of(const struct d_message *m)
 	return wire_claim(m->pub->id, m->sequence);
 }
 
+bool credits_holds(const struct dispatch *d, const struct d_channel *ch, uint64_t claim, uint32_t credit_cell)
+{
+	return credit_cell >= 1 && credit_cell <= ch->window && !bitmap_get(ch->busy, credit_cell - 1) &&
+	       claimed(&d->page->channel[ch->id].cell[credit_cell - 1], claim);
+}
+
 bool credits_claim(struct dispatch *d, struct d_message *m, uint32_t credit_cell, uint32_t token_cell)
 {
 	struct d_channel *ch = m->ch;
 	bool good = true;
 
-	if (credit_cell >= 1 && credit_cell <= ch->window && !bitmap_get(ch->busy, credit_cell - 1) &&
-	    claimed(&d->page->channel[ch->id].cell[credit_cell - 1], claim_of(m))) {
+	if (credits_holds(d, ch, claim_of(m), credit_cell)) {
 		bitmap_set(ch->busy, credit_cell - 1);
 		m->credit = credit_cell;
 	} else {
@@ -133,6 +138,14 @@ static void sweep_tokens(struct dispatch *d, uint32_t publisher_id)
 		if (v && is_own(d, v) && !bitmap_get(d->token_busy, i) && matches(d, v, publisher_id))
 			free_cell(&d->page->token[i], v);
 	}
+}
+
+uint32_t credits_find_token(const struct dispatch *d, uint64_t claim)
+{
+	for (uint32_t i = 0; i < WIRE_TOKENS_MAX; i++)
+		if (atomic_load_explicit(&d->page->token[i], memory_order_relaxed) == claim)
+			return i + 1;
+	return 0;
 }
 
 void credits_sweep(struct dispatch *d, struct d_channel *ch, uint32_t publisher_id)

@@ -53,6 +53,7 @@ void d_channel_free(struct dispatch *d, struct d_channel *ch)
 	list_remove(&ch->link);
 	list_remove(&ch->freed_link);
 	list_remove(&ch->closing_link);
+	list_remove(&ch->suspect_link);
 	mem_free(ch->messages);
 	mem_free(ch->type_json);
 	mem_free(ch->name);
@@ -166,20 +167,33 @@ static void log_lie(struct dispatch *d, struct d_channel *ch, const struct sim_s
 		    (unsigned long long)h->sequence, h->publisher_id, what);
 }
 
-/* Whose slot it is; NULL: nobody's that could be answered. */
-static struct d_publisher *whose(struct dispatch *d, struct d_channel *ch, const struct sim_slot *h)
+/* No publisher of simd's begins its slots without a header. Once, and again once a minute: it goes on for ever. */
+static void log_stranger(struct dispatch *d, struct d_channel *ch)
 {
-	struct d_publisher *p = NULL;
+	d->n.invalid++;
+	log_limited(
+		&ch->strangers, d->now, LOG_LEVEL_WARN,
+		"channel %s: an iceoryx application outside simd publishes on it, or some program has written over a "
+		"slot: it does not begin with a header; messages may be pushed out of simd's queue (missing)",
+		ch->name);
+}
 
-	if (h->magic == SIM_SLOT_MAGIC && h->version == SIM_SLOT_VERSION)
-		p = d_publisher_find(d, h->publisher_id);
+/* Whose slot it is, and a copy of its header; NULL: nobody's that could be answered. */
+static struct d_publisher *whose(struct dispatch *d, struct d_channel *ch, const struct sim_slot *slot, size_t size,
+				 struct sim_slot *ret)
+{
+	struct d_publisher *p;
+
+	if (size >= sizeof(*ret))
+		memcpy(ret, slot, sizeof(*ret));
+	if (size < sizeof(*ret) || ret->magic != SIM_SLOT_MAGIC || ret->version != SIM_SLOT_VERSION) {
+		log_stranger(d, ch);
+		return NULL;
+	}
+	p = d_publisher_find(d, ret->publisher_id);
 	if (p && p->ch == ch)
 		return p;
-	log_lie(d, ch, h,
-		h->magic != SIM_SLOT_MAGIC || h->version != SIM_SLOT_VERSION
-			? "it does not begin with a slot header of this version"
-		: p ? "this publisher belongs to another channel"
-		    : "no such publisher");
+	log_lie(d, ch, ret, p ? "this publisher belongs to another channel" : "no such publisher");
 	return NULL;
 }
 
@@ -266,18 +280,25 @@ static enum sim_reason refuse(struct dispatch *d, struct d_message *m, const str
 	return SIM_REASON_NONE;
 }
 
-static void take_message(struct dispatch *d, struct d_publisher *p, const struct sim_slot *slot,
-			 const struct sim_slot *h, size_t size)
+struct d_message *d_channel_accept(struct dispatch *d, struct d_publisher *p, const struct sim_slot *h)
 {
 	struct d_message *m = new_message(p, h);
-	enum sim_reason why;
 
-	m->slot = slot;
 	m->generation = d->generation;
 	m->counted = true;
 	d_lossless_accept(d, m);
 	p->ch->stats.accepted++;
 	atomic_fetch_add_explicit(&d->outstanding, 1, memory_order_relaxed);
+	return m;
+}
+
+static void take_message(struct dispatch *d, struct d_publisher *p, const struct sim_slot *slot,
+			 const struct sim_slot *h, size_t size)
+{
+	struct d_message *m = d_channel_accept(d, p, h);
+	enum sim_reason why;
+
+	m->slot = slot;
 	why = refuse(d, m, h, size);
 	if (why != SIM_REASON_NONE)
 		d_message_fail(d, m, why);
@@ -287,31 +308,50 @@ static void take_message(struct dispatch *d, struct d_publisher *p, const struct
 		d_message_route(d, m);
 }
 
+/*
+ * A publisher's messages come in order: where a number is missing, messages may be. What comes later than that is good if its
+ * credit is still claimed for it, as of one that was kept to the end of a turn; else it was here before, or was given up.
+ */
+static bool is_new(struct dispatch *d, struct d_publisher *p, const struct sim_slot *h)
+{
+	if (__builtin_expect(h->sequence == p->sequence + 1, 1)) {
+		p->sequence++;
+		return true;
+	}
+	d_missing_suspect(d, p->ch);
+	if (h->sequence > p->sequence) {
+		p->sequence = h->sequence;
+		return true;
+	}
+	if (credits_holds(d, p->ch, wire_claim(p->id, h->sequence), h->credit_cell))
+		return true;
+	log_lie(d, p->ch, h, "it was here before, or was completed as missing");
+	return false;
+}
+
+static void take_local(struct dispatch *d, struct d_publisher *p, const struct sim_slot *h)
+{
+	if (is_new(d, p, h))
+		p->ch->stats.local++;
+	credits_free_local(d, p->ch, wire_claim(p->id, h->sequence), h->credit_cell);
+}
+
 static void take(struct dispatch *d, struct d_channel *ch, const struct sim_slot *slot, size_t size)
 {
 	struct sim_slot h;
-	struct d_publisher *p;
+	struct d_publisher *p = whose(d, ch, slot, size, &h);
 
-	if (size < sizeof(h)) {
-		log_lie(d, ch, &(struct sim_slot){ 0 }, "it is too short for a slot header");
-		release_now(d, ch, slot);
-		return;
-	}
-	memcpy(&h, slot, sizeof(h));
-	p = whose(d, ch, &h);
-	if (p && (h.flags & SIM_SLOT_DISPATCH) && !(h.flags & SIM_SLOT_PROBE)) {
+	if (p && !(h.flags & SIM_SLOT_PROBE) && (h.flags & SIM_SLOT_DISPATCH) && is_new(d, p, &h)) {
 		take_message(d, p, slot, &h, size);
 		return;
 	}
 	release_now(d, ch, slot);
 	if (!p)
-		return;
-	if (h.flags & SIM_SLOT_PROBE) {
+		d_missing_suspect(d, ch); /* it may have been somebody's message */
+	else if (h.flags & SIM_SLOT_PROBE)
 		take_probe(d, p, &h);
-		return;
-	}
-	ch->stats.local++;
-	credits_free_local(d, ch, wire_claim(p->id, h.sequence), h.credit_cell);
+	else if (!(h.flags & SIM_SLOT_DISPATCH))
+		take_local(d, p, &h);
 }
 
 unsigned d_channel_drain(struct dispatch *d, struct d_channel *ch, unsigned max)
@@ -343,7 +383,7 @@ unsigned d_channel_drain(struct dispatch *d, struct d_channel *ch, unsigned max)
 	else if (n == max)
 		d_rung_look(d, ch);
 	if (n && ipc_sub_lost(ch->feed->sub))
-		log_limited(&ch->limit, d->now, LOG_LEVEL_WARN,
+		log_limited(&ch->strangers, d->now, LOG_LEVEL_WARN,
 			    "channel %s: a publisher sent more than its credits allow: messages were lost", ch->name);
 	return n;
 }

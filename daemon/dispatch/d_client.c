@@ -75,6 +75,7 @@ void d_client_free(struct d_client *c)
 	exec_io_del(&c->writable);
 	fd_close(c->completion_fd);
 	fd_close(c->doorbell_fd);
+	fd_shared_unref(c->counters);
 	list_remove(&c->owing_link);
 	list_remove(&c->hash_link);
 	mem_free(c);
@@ -102,6 +103,7 @@ void d_client_gone(struct dispatch *d, struct d_client *c)
 		p = list_first(&c->pubs, struct d_publisher, client_link);
 		list_remove(&p->client_link);
 		p->client = NULL;
+		p->counters = NULL;
 	}
 	forgive(c);
 	d_client_free(c);
@@ -225,6 +227,7 @@ void d_publisher_add(struct dispatch *d, struct d_publisher *p, uint32_t channel
 	}
 	p->ch = ch;
 	p->client = c;
+	p->proved_generation = d->generation; /* it has claimed nothing in an earlier one */
 	list_append(&d->pubs[bucket(p->id)], &p->hash_link);
 	list_append(&c->pubs, &p->client_link);
 	list_append(&ch->pubs, &p->channel_link);

@@ -136,6 +136,7 @@ void d_turn_end(struct dispatch *d)
 	settle(d);
 	for (int i = 0; i < D_ROUNDS && !asleep; i++) {
 		drain(d);
+		d_missing_run(d);
 		pump(d);
 		settle(d); /* of what was refused */
 		d_rung_defer(d);
@@ -197,6 +198,7 @@ static void keep_house(void *arg)
 	d_rung_look_all(d);
 	flush_again(d);
 	credits_sweep_strangers(d);
+	d_missing_house(d);
 	next_house(d);
 	d_turn_end(d);
 }
@@ -218,6 +220,7 @@ static void init_lists(struct dispatch *d)
 	list_init(&d->release);
 	list_init(&d->owing);
 	list_init(&d->freed);
+	list_init(&d->suspects);
 	for (unsigned i = 0; i < D_HASH; i++) {
 		list_init(&d->clients[i]);
 		list_init(&d->pubs[i]);

@@ -32,6 +32,7 @@
 #include "wire/pages.h"
 
 struct dispatch;
+struct fd_shared;
 struct histogram;
 
 #define DISPATCH_BRIDGES_MAX 64   /* bridge numbers are 0 .. this - 1 */
@@ -108,8 +109,12 @@ int dispatch_bridge_generation(struct dispatch *d, uint32_t bridge_id, uint32_t 
 
 /* ---- clients, channels, publishers ---- */
 
-/* completion_fd: SEQPACKET, doorbell_fd: eventfd; takes both, also on failure. Made non-blocking here. */
-int dispatch_client_add(struct dispatch *d, uint32_t client_id, const char *name, int completion_fd, int doorbell_fd);
+/*
+ * completion_fd: SEQPACKET, doorbell_fd: eventfd; takes both, also on failure. Made non-blocking here. counters: its counter
+ * page, of which a reference is kept while it is looked at; NULL: it has none.
+ */
+int dispatch_client_add(struct dispatch *d, uint32_t client_id, const char *name, int completion_fd, int doorbell_fd,
+			struct fd_shared *counters);
 /* The client has died or closed. What it had published is still delivered; then its credits and tokens are freed. */
 int dispatch_client_gone(struct dispatch *d, uint32_t client_id);
 
@@ -128,9 +133,12 @@ int dispatch_channel_add(struct dispatch *d, const struct dispatch_channel *c);
 /* No new messages; ends with channel_free() when the last one is done. Its publishers must have been deleted or gone. */
 int dispatch_channel_del(struct dispatch *d, uint32_t channel_id);
 
-/* max_body: slots whose header claims more are INVALID. Post this before the reply to Advertise is sent. */
+/*
+ * max_body: slots whose header claims more are INVALID. counters: its row of the client's counter page, by which lost
+ * messages are found; NULL: they are not. Post this before the reply to Advertise is sent.
+ */
 int dispatch_publisher_add(struct dispatch *d, uint32_t publisher_id, uint32_t channel_id, uint32_t client_id,
-			   uint64_t max_body);
+			   uint64_t max_body, const struct wire_counters *counters);
 /* What it has published still completes. */
 int dispatch_publisher_del(struct dispatch *d, uint32_t publisher_id);
 

@@ -123,6 +123,12 @@ static void run_client_add(struct dispatch *d, struct d_command *c)
 	c->fd[0] = c->fd[1] = -1;
 }
 
+static void free_client_object(void *object)
+{
+	fd_shared_unref(((struct d_client *)object)->counters);
+	mem_free(object);
+}
+
 static void init_client(struct d_client *cl, uint32_t id, const char *name)
 {
 	cl->id = id;
@@ -133,7 +139,8 @@ static void init_client(struct d_client *cl, uint32_t id, const char *name)
 	list_init(&cl->pubs);
 }
 
-int dispatch_client_add(struct dispatch *d, uint32_t client_id, const char *name, int completion_fd, int doorbell_fd)
+int dispatch_client_add(struct dispatch *d, uint32_t client_id, const char *name, int completion_fd, int doorbell_fd,
+			struct fd_shared *counters)
 {
 	struct d_client *cl = d_command_name_ok(name) ? MEM_NEW(struct d_client) : NULL;
 
@@ -145,9 +152,12 @@ int dispatch_client_add(struct dispatch *d, uint32_t client_id, const char *name
 	init_client(cl, client_id, name);
 	cl->completion_fd = completion_fd;
 	cl->doorbell_fd = doorbell_fd;
+	cl->counters = fd_shared_ref(counters);
 	fd_set_nonblock(doorbell_fd, true);
-	return d_command(d, (struct d_command){
-				    .run = run_client_add, .object = cl, .fd = { completion_fd, doorbell_fd } });
+	return d_command(d, (struct d_command){ .run = run_client_add,
+						.object = cl,
+						.free_object = free_client_object,
+						.fd = { completion_fd, doorbell_fd } });
 }
 
 static void run_client_gone(struct dispatch *d, struct d_command *c)
@@ -184,9 +194,11 @@ static void init_channel(struct d_channel *ch, const struct dispatch_channel *fr
 	ch->type_hash = from->type_hash;
 	ch->ordered = from->ordered;
 	ch->limit = (struct log_limit)LOG_LIMIT(D_HOUSE_NS, 5);
+	ch->strangers = ch->missing = (struct log_limit)LOG_LIMIT(D_AGAIN_NS, 1);
 	list_init(&ch->link);
 	list_init(&ch->freed_link);
 	list_init(&ch->closing_link);
+	list_init(&ch->suspect_link);
 	list_init(&ch->free);
 	list_init(&ch->backlog);
 	list_init(&ch->pubs);
@@ -253,7 +265,7 @@ static void run_publisher_add(struct dispatch *d, struct d_command *c)
 }
 
 int dispatch_publisher_add(struct dispatch *d, uint32_t publisher_id, uint32_t channel_id, uint32_t client_id,
-			   uint64_t max_body)
+			   uint64_t max_body, const struct wire_counters *counters)
 {
 	struct d_publisher *p;
 
@@ -264,6 +276,7 @@ int dispatch_publisher_add(struct dispatch *d, uint32_t publisher_id, uint32_t c
 		return -ENOMEM;
 	p->id = publisher_id;
 	p->max_body = max_body;
+	p->counters = counters;
 	list_init(&p->hash_link);
 	list_init(&p->client_link);
 	list_init(&p->channel_link);

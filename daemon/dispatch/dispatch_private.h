@@ -34,6 +34,7 @@
 #define D_DETAIL   512
 #define D_TEXT     (LANE_CARRIES_MAX + 2) /* of an event: two texts, each with its end */
 #define D_HOUSE_NS INT64_C(1000000000)
+#define D_AGAIN_NS INT64_C(60000000000) /* what goes on for ever is logged no more often than that */
 
 /* When a feed is left alone, see d_channel_defer() */
 #define D_DEFER_OUT        16               /* deliveries on each lane */
@@ -71,6 +72,7 @@ struct d_channel {
 	struct list link;         /* in: dispatch::channels */
 	struct list freed_link;   /* in: dispatch::freed, when a credit came back in this turn */
 	struct list closing_link; /* in: dispatch::closing_channels */
+	struct list suspect_link; /* in: dispatch::suspects, when a message may have been lost */
 	uint32_t id, window, depth;
 	uint64_t type_hash;
 	char *name, *type_json;
@@ -90,7 +92,7 @@ struct d_channel {
 	uint32_t n_routes, n_refused; /* routes[n_routes + i]: those whose bridge refuses the channel */
 	struct d_route *routes[DISPATCH_ROUTES_MAX]; /* of both */
 	struct dispatch_channel_stats stats;         /* in_flight is live */
-	struct log_limit limit;
+	struct log_limit limit, strangers, missing;
 };
 
 struct d_client {
@@ -105,6 +107,7 @@ struct d_client {
 	bool deaf;        /* ... is closed at the other end */
 	struct list owed; /* messages whose completion is to be sent, oldest first */
 	struct list pubs;
+	struct fd_shared *counters;
 	struct dispatch *d;
 };
 
@@ -117,6 +120,8 @@ struct d_publisher {
 	struct d_channel *ch;
 	struct d_client *client; /* NULL: gone */
 	uint64_t max_body;
+	const struct wire_counters *counters; /* its client's to write; NULL: none */
+	uint64_t sequence;                    /* newest that was taken, or completed as missing */
 	uint32_t in_flight;
 	uint32_t proved_generation; /* iox_generation of its last probe */
 	uint64_t drain_mark;        /* closing: channel::drains then */
@@ -275,9 +280,10 @@ struct dispatch {
 	int64_t now;
 	uint64_t turns; /* as the page says */
 	bool in_turn;
-	struct list release; /* messages whose slot goes back, newest first */
-	struct list owing;   /* clients */
-	struct list freed;   /* channels */
+	struct list release;  /* messages whose slot goes back, newest first */
+	struct list owing;    /* clients */
+	struct list freed;    /* channels */
+	struct list suspects; /* channels */
 
 	struct exec_timer turn, house, quiet_timer, defer_timer;
 	struct d_waiter *quiet, *shut, *step;
@@ -305,6 +311,10 @@ void credits_free_local(struct dispatch *d, struct d_channel *ch, uint64_t claim
 void credits_sweep(struct dispatch *d, struct d_channel *ch, uint32_t publisher_id);
 void credits_sweep_strangers(struct dispatch *d);
 bool credits_all_free(struct dispatch *d);
+/* Whether the credit that a slot names is claimed for it, and not in use. */
+bool credits_holds(const struct dispatch *d, const struct d_channel *ch, uint64_t claim, uint32_t credit_cell);
+/* The token cell + 1 that holds the same claim, 0: none. */
+uint32_t credits_find_token(const struct dispatch *d, uint64_t claim);
 void credits_wake(struct dispatch *d); /* those who wait for a credit */
 void credits_bridges(struct dispatch *d, struct d_channel *ch);
 
@@ -331,6 +341,8 @@ void d_channel_reap(struct dispatch *d);
 bool d_channel_defer(struct dispatch *d, struct d_channel *ch);
 /* Returns how many slots it took; more of them are looked for in this turn or the next. */
 unsigned d_channel_drain(struct dispatch *d, struct d_channel *ch, unsigned max);
+/* A message of that publisher, from a header; the channel has a free one. Its slot is not set. */
+struct d_message *d_channel_accept(struct dispatch *d, struct d_publisher *p, const struct sim_slot *h);
 void d_feed_put(struct dispatch *d, struct d_feed *f);
 
 /* ---- d_rung.c: channels to be looked at ---- */
@@ -340,6 +352,11 @@ void d_rung_collect(struct dispatch *d); /* what rang is to be looked at */
 bool d_rung_pending(struct dispatch *d);
 void d_rung_drain(struct dispatch *d);
 void d_rung_defer(struct dispatch *d); /* what gave something, where the lanes are full now */
+
+/* ---- d_missing.c ---- */
+void d_missing_suspect(struct dispatch *d, struct d_channel *ch); /* look at it in this turn */
+void d_missing_run(struct dispatch *d);                           /* look at those */
+void d_missing_house(struct dispatch *d);                         /* look at all */
 
 /* ---- d_message.c ---- */
 /* To the bridges now, or to a backlog until the lossless ones have room. */

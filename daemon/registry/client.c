@@ -85,7 +85,7 @@ int client_join(struct client *cl, uint32_t shard, int *ret_bell)
 		return err_set(completion, "client %s: its doorbell cannot be made: %s", cl->name,
 			       err_text(completion));
 	}
-	r = dispatch_client_add(shard_of(cl->s, shard), cl->id, cl->name, completion, ours);
+	r = dispatch_client_add(shard_of(cl->s, shard), cl->id, cl->name, completion, ours, cl->page_held);
 	if (r < 0) {
 		fd_close(bell);
 		return err_set(r, "client %s: dispatch refused it: %s", cl->name, err_text(r));

@@ -43,6 +43,7 @@ struct client {
 	uint64_t shards;   /* that know it: it publishes there, or did */
 
 	struct wire_counter_page *page; /* NULL for tools */
+	struct fd_shared *page_held;    /* dispatch looks at it too; NULL for tools and simd */
 	uint64_t row_used[BITMAP_WORDS(WIRE_ROWS_MAX)];
 	struct list publishers, subscribers; /* in_client */
 	uint32_t n_publishers, n_subscribers, n_tokens;

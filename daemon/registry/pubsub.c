@@ -203,7 +203,7 @@ static int tell_dispatch(const struct publisher *p, int *ret_bell)
 
 	if (r < 0)
 		return r;
-	r = dispatch_publisher_add(shard_of(cl->s, p->ch->shard), p->id, p->ch->id, cl->id, p->max_body);
+	r = dispatch_publisher_add(shard_of(cl->s, p->ch->shard), p->id, p->ch->id, cl->id, p->max_body, p->counters);
 	return r < 0 ? err_set(r, "channel %s: dispatch refused the publisher: %s", p->ch->name, err_text(r)) : 0;
 }
 

@@ -68,6 +68,12 @@ static int counter_page(struct client *cl, struct session_fds *f)
 
 	if (r < 0)
 		return r;
+	r = fd_shared_hold(map, sizeof(*cl->page), &cl->page_held);
+	if (r < 0) {
+		fd_shared_unmap(map, sizeof(*cl->page));
+		fd_close(fd);
+		return r;
+	}
 	cl->page = (struct wire_counter_page *)map;
 	cl->page->abi = WIRE_ABI;
 	cl->page->size = sizeof(*cl->page);
@@ -107,8 +113,7 @@ static int make_fds(struct client *cl, struct session_fds *f)
 
 static void client_free(struct client *cl)
 {
-	if (cl->page)
-		munmap(cl->page, sizeof(*cl->page));
+	fd_shared_unref(cl->page_held);
 	fd_close(cl->completion_fd);
 	mem_free(cl->tokens);
 	mem_free(cl);

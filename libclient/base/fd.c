@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -129,6 +130,40 @@ void fd_shared_unmap(void *map, size_t size)
 {
 	if (map)
 		munmap(map, page_round(size));
+}
+
+struct fd_shared {
+	atomic_uint refs;
+	void *map;
+	size_t size;
+};
+
+int fd_shared_hold(void *map, size_t size, struct fd_shared **ret)
+{
+	struct fd_shared *s = MEM_NEW(struct fd_shared);
+
+	if (!s)
+		return err_nomem();
+	atomic_init(&s->refs, 1);
+	s->map = map;
+	s->size = size;
+	*ret = s;
+	return 0;
+}
+
+struct fd_shared *fd_shared_ref(struct fd_shared *s)
+{
+	if (s)
+		atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+	return s;
+}
+
+void fd_shared_unref(struct fd_shared *s)
+{
+	if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	fd_shared_unmap(s->map, s->size);
+	mem_free(s);
 }
 
 /* ---- messages with descriptors ---- */

@@ -48,6 +48,12 @@ int fd_shared_create(const char *name, size_t size, enum fd_share share, void **
 int fd_shared_map(int fd, size_t size, bool writable, void **ret_map);
 void fd_shared_unmap(void *map, size_t size); /* tolerates NULL */
 
+/* A mapping that several threads look at, each with a reference: the last one that drops it unmaps it. */
+struct fd_shared;
+int fd_shared_hold(void *map, size_t size, struct fd_shared **ret); /* takes the mapping, not on failure: -ENOMEM */
+struct fd_shared *fd_shared_ref(struct fd_shared *s);               /* tolerates NULL */
+void fd_shared_unref(struct fd_shared *s);                          /* tolerates NULL */
+
 /* ---- messages with descriptors ---- */
 
 #define FD_PASS_MAX 16 /* descriptors in one message */

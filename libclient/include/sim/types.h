@@ -40,13 +40,14 @@ extern "C" {
 	X(LOST,        13, "lost",         "the connection to simd was lost") \
 	X(POOL,        14, "pool",         "no free slot of that size") \
 	X(INVALID,     15, "invalid",      "the slot failed simd's checks") \
-	X(BRIDGE_SLOW, 16, "bridge-slow",  "the bridge has fallen behind and missed it")
+	X(BRIDGE_SLOW, 16, "bridge-slow",  "the bridge has fallen behind and missed it") \
+	X(MISSING,     17, "missing",      "it was published, and simd never found it")
 
 enum sim_reason {
 #define X(id, num, name, text) SIM_REASON_##id = num,
 	SIM_REASONS(X)
 #undef X
-	SIM_REASON_COUNT = 17
+	SIM_REASON_COUNT = 18
 };
 
 #define SIM_TIME_SOURCES(X) \

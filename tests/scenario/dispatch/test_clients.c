@@ -379,15 +379,9 @@ TEST(a_client_that_dies_with_a_full_socket_leaves_nothing)
 
 static void prove(struct test_client *who, struct test_pub *pub)
 {
-	struct sim_slot *s = client_loan(who, pub);
 	unsigned before = client_count(who, pub, 0);
 
-	s->flags = SIM_SLOT_PROBE;
-	s->sequence = 0;
-	assert_int_equal(ipc_publish(pub->ipc, s), 0);
-	client_mark(who, pub->channel);
-	client_ring(who);
-	world_settle(&w);
+	client_prove(who, pub);
 	client_read(who);
 	assert_int_equal(client_count(who, pub, 0), before + 1);
 }

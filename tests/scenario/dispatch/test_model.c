@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random life against a small reference model: clients, bridges, lossless or not, pause, tokens, failures, deadlines,
- * crashes and restarts of the data plane, one at a time. After each the model says which completions must have come, with
+ * crashes and restarts of the data plane, messages that never arrive, one at a time. After each the model says which completions must have come, with
  * which reason, and what must still be held; nothing else may have.
  *
  * SEED=n repeats a run; RUNS=n makes more of them.
@@ -34,6 +34,7 @@ struct msg {
 	int64_t deadline_mono_ns[BRIDGES], sent_mono_ns[BRIDGES];
 	enum sim_reason reason;
 	bool decided, reported;
+	bool lost; /* on its way, and not missed yet */
 };
 
 struct mbridge {
@@ -49,6 +50,8 @@ struct model {
 	struct msg msgs[MESSAGES];
 	unsigned n;
 	bool paused, freewheel;
+	int64_t house_mono_ns;            /* when dispatch looks for lost ones next */
+	uint64_t seen[CLIENTS][CHANNELS]; /* by dispatch, or missed: newest sequence */
 	struct mbridge b[BRIDGES];
 	unsigned accepted, completed[SIM_REASON_COUNT];
 };
@@ -65,7 +68,7 @@ static bool is_open(const struct msg *g, unsigned b)
 
 static bool unfinished(const struct msg *g)
 {
-	bool open = !g->offered;
+	bool open = !g->offered || g->lost;
 
 	for (unsigned b = 0; b < BRIDGES; b++)
 		open = open || is_open(g, b);
@@ -86,7 +89,7 @@ static unsigned n_offered(uint32_t channel)
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < m.n; i++)
-		n += m.msgs[i].channel == channel && m.msgs[i].offered && unfinished(&m.msgs[i]);
+		n += m.msgs[i].channel == channel && m.msgs[i].offered && !m.msgs[i].lost && unfinished(&m.msgs[i]);
 	return n;
 }
 
@@ -252,7 +255,37 @@ static void flow_all(void)
 	} while (n_backlog() < before);
 }
 
-static void model_publish(int client, const struct test_pub *p, uint32_t token)
+/* All that were lost on the channel are missed. */
+static void miss(uint32_t channel)
+{
+	for (unsigned i = 0; i < m.n; i++) {
+		struct msg *g = &m.msgs[i];
+
+		if (g->channel != channel || !g->lost || g->client < 0)
+			continue;
+		g->lost = false;
+		g->decided = true;
+		g->reason = SIM_REASON_MISSING;
+		if (m.seen[g->client][channel] < g->sequence)
+			m.seen[g->client][channel] = g->sequence;
+	}
+}
+
+/* Of those who died: swept when nothing else of their publisher is there. */
+static void sweep(void)
+{
+	for (unsigned i = 0; i < m.n; i++) {
+		bool others = false;
+
+		for (unsigned k = 0; k < m.n; k++)
+			others = others || (m.msgs[k].publisher_id == m.msgs[i].publisher_id && !m.msgs[k].lost &&
+					    unfinished(&m.msgs[k]));
+		if (m.msgs[i].client < 0 && !others)
+			m.msgs[i].lost = false;
+	}
+}
+
+static struct msg *note(int client, const struct test_pub *p, uint32_t token)
 {
 	struct msg *g = &m.msgs[m.n];
 
@@ -266,7 +299,24 @@ static void model_publish(int client, const struct test_pub *p, uint32_t token)
 			   .patient = m.freewheel };
 	m.n++;
 	m.accepted++;
+	return g;
+}
+
+static void model_publish(int client, const struct test_pub *p, uint32_t token)
+{
+	note(client, p, token);
+	if (p->sequence != m.seen[client][p->channel] + 1)
+		miss(p->channel);
+	m.seen[client][p->channel] = p->sequence;
 	flow_all();
+}
+
+static void model_lost(int client, const struct test_pub *p, uint32_t token)
+{
+	struct msg *g = note(client, p, token);
+
+	g->lost = g->offered = true;
+	g->patient = false;
 }
 
 /* ---- what ends deliveries ---- */
@@ -467,8 +517,8 @@ static void compare_held(void)
 	}
 	assert_int_equal(tokens, model_tokens);
 	for (unsigned i = 0; i < m.n; i++) {
-		all += unfinished(&m.msgs[i]);
-		slots += unfinished(&m.msgs[i]) && m.msgs[i].life == w.life;
+		all += unfinished(&m.msgs[i]) && !m.msgs[i].lost;
+		slots += unfinished(&m.msgs[i]) && !m.msgs[i].lost && m.msgs[i].life == w.life;
 	}
 	assert_int_equal(dispatch_outstanding(w.d), all);
 	assert_int_equal(ipc_mem_slots_used(w.bus), w.base_slots + slots);
@@ -523,6 +573,7 @@ static void compact(void)
 static void compare(void)
 {
 	world_settle(&w);
+	sweep();
 	compare_bridges(); /* reads what is out before deadlines are judged by it */
 	compare_completions();
 	compare_held();
@@ -537,11 +588,14 @@ static uint32_t below(uint32_t n)
 	return rnd_below(&m.rnd, n);
 }
 
-static void do_publish(void)
+typedef int (*try_fn)(struct test_client *c, struct test_pub *p, uint32_t token);
+typedef void (*note_fn)(int client, const struct test_pub *p, uint32_t token);
+
+static void publish(uint32_t channel, try_fn try, note_fn model)
 {
 	int c = (int)below(CLIENTS), r, expect = 0;
 	struct test_client *t = &w.clients[c];
-	struct test_pub *p = &t->pubs[below(CHANNELS)];
+	struct test_pub *p = &t->pubs[channel];
 	uint32_t token = below(3) ? NO_TOKEN : below(TOKENS);
 
 	if (!t->id || !p->id)
@@ -552,10 +606,36 @@ static void do_publish(void)
 		expect = -EBUSY;
 	else if (in_flight(p->channel) >= windows[p->channel])
 		expect = -EAGAIN;
-	r = client_try(t, p, token);
+	r = try(t, p, token);
 	assert_int_equal(r, expect);
 	if (r == 0)
-		model_publish(c, p, token);
+		model(c, p, token);
+}
+
+static void do_publish(void)
+{
+	publish(below(CHANNELS), client_try, model_publish);
+}
+
+static void do_lose(void)
+{
+	publish(below(CHANNELS), client_try_lost, model_lost);
+}
+
+/* What lies in the feed is pushed out, which dispatch is told. */
+static void do_flood(void)
+{
+	struct test_client *t = &w.clients[below(CLIENTS)];
+	uint32_t channel = below(CHANNELS);
+
+	if (!t->id)
+		return;
+	for (unsigned n = below(4); n; n--)
+		publish(channel, client_try, model_lost);
+	world_flood(&w, channel);
+	client_mark(t, channel);
+	client_ring(t); /* a foreign one rings no bell */
+	miss(channel);
 }
 
 static void do_answer(void)
@@ -659,6 +739,13 @@ static void run_until(int64_t end_mono_ns)
 				next = b;
 				due_mono_ns = bridge_due(b);
 			}
+		if (m.house_mono_ns <= end_mono_ns && m.house_mono_ns <= due_mono_ns) {
+			world_run(&w, m.house_mono_ns - exec_now(w.x));
+			m.house_mono_ns += 1 * S;
+			for (uint32_t ch = 0; ch < CHANNELS; ch++)
+				miss(ch);
+			continue;
+		}
 		if (due_mono_ns > end_mono_ns)
 			break;
 		world_run(&w, due_mono_ns > exec_now(w.x) ? due_mono_ns - exec_now(w.x) : 0);
@@ -685,8 +772,10 @@ static void join(void)
 {
 	struct test_client *t = client_new(&w);
 
-	for (uint32_t ch = 0; ch < CHANNELS; ch++)
+	for (uint32_t ch = 0; ch < CHANNELS; ch++) {
 		client_advertise(t, ch);
+		m.seen[t - w.clients][ch] = 0;
+	}
 }
 
 static void do_client(void)
@@ -708,11 +797,14 @@ static void do_publisher(void)
 {
 	struct test_client *t = &w.clients[below(CLIENTS)];
 	struct test_pub *p = &t->pubs[below(CHANNELS)];
-	uint32_t ch;
+	uint32_t ch = p->channel;
 
 	if (!t->id || !p->id)
 		return;
-	ch = p->channel;
+	for (unsigned i = 0; i < m.n; i++)
+		if (m.msgs[i].lost && m.msgs[i].publisher_id == p->id)
+			return; /* a client deletes none that it waits for */
+	m.seen[t - w.clients][ch] = 0;
 	client_unadvertise(t, p);
 	world_settle(&w);
 	assert_ptr_equal(client_advertise(t, ch), p);
@@ -750,8 +842,15 @@ static void do_restart(void)
 	for (unsigned b = 0; b < BRIDGES; b++)
 		model_fail_queued(b, SIM_REASON_RESTART);
 	flow_all();
+	for (unsigned i = 0; i < m.n; i++) { /* the library answers these */
+		m.msgs[i].reported = m.msgs[i].reported || m.msgs[i].lost;
+		m.msgs[i].lost = false;
+	}
 	world_roudi_dies(&w);
 	world_roudi_back(&w, CHANNELS);
+	for (unsigned c = 0; c < CLIENTS; c++)
+		for (uint32_t ch = 0; w.clients[c].id && ch < CHANNELS; ch++)
+			client_prove(&w.clients[c], &w.clients[c].pubs[ch]);
 }
 
 static const struct {
@@ -760,7 +859,7 @@ static const struct {
 } acts[] = {
 	{ do_publish, 40 }, { do_answer, 36 }, { do_answer_again, 2 }, { do_status, 2 }, { do_break, 1 },
 	{ do_bridge, 3 },   { do_client, 2 },  { do_publisher, 1 },    { do_pause, 2 },  { do_time, 4 },
-	{ do_restart, 1 },  { do_heal, 25 },   { do_freewheel, 2 },
+	{ do_restart, 1 },  { do_heal, 25 },   { do_freewheel, 2 },    { do_lose, 2 },   { do_flood, 1 },
 };
 
 static void act(void)
@@ -784,6 +883,7 @@ static void one_life(uint64_t seed, unsigned steps)
 	memset(&m, 0, sizeof(m));
 	rnd_seed(&m.rnd, seed);
 	world_create(&w, seed, 0);
+	m.house_mono_ns = exec_now(w.x) + 1 * S;
 	for (uint32_t ch = 0; ch < CHANNELS; ch++)
 		world_channel(&w, ch, windows[ch], ordered[ch]);
 	for (uint32_t b = 0; b < BRIDGES; b++) {
@@ -813,14 +913,16 @@ static void one_life(uint64_t seed, unsigned steps)
 TEST(the_model_agrees)
 {
 	uint64_t seed = test_seed(20260101), runs = getenv("RUNS") ? strtoull(getenv("RUNS"), NULL, 0) : 12;
-	unsigned completed = 0;
+	unsigned completed = 0, missing = 0;
 
 	for (uint64_t i = 0; i < runs; i++) {
 		print_message("seed %llu\n", (unsigned long long)(seed + i));
 		one_life(seed + i, 1500);
 		completed += m.completed[SIM_REASON_NONE];
+		missing += m.completed[SIM_REASON_MISSING];
 	}
-	assert_true(completed > runs * 50); /* it must not be all refusals */
+	assert_true(completed > runs * 30); /* it must not be all refusals */
+	assert_true(missing > runs * 5);
 }
 
 static int prepare(void **state)

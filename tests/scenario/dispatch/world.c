@@ -408,7 +408,7 @@ struct test_client *client_new(struct world *w)
 	assert_true(bell >= 0);
 	c->completion = sv[0];
 	c->doorbell = fd_dup(bell);
-	assert_int_equal(dispatch_client_add(w->d, c->id, app, sv[1], bell), 0);
+	assert_int_equal(dispatch_client_add(w->d, c->id, app, sv[1], bell, NULL), 0);
 	world_settle(w);
 	return c;
 }
@@ -420,10 +420,11 @@ struct test_pub *client_advertise_only(struct test_client *c, uint32_t channel)
 
 	while (p->id)
 		assert_ptr_not_equal(++p, c->pubs + WORLD_PUBS);
-	*p = (struct test_pub){ .id = c->w->next_publisher++, .channel = channel };
+	*p = (struct test_pub){ .id = c->w->next_publisher++, .channel = channel, .row = &c->rows[p - c->pubs] };
+	atomic_store(&p->row->sequence, 0);
 	channel_name(channel, name);
 	assert_int_equal(ipc_pub_create(c->ipc, name, NULL, &p->ipc), 0);
-	assert_int_equal(dispatch_publisher_add(c->w->d, p->id, channel, c->id, BODY_MAX), 0);
+	assert_int_equal(dispatch_publisher_add(c->w->d, p->id, channel, c->id, BODY_MAX, p->row), 0);
 	return p;
 }
 
@@ -515,15 +516,16 @@ void client_publish(struct test_client *c, struct test_pub *p, struct sim_slot *
 {
 	p->sequence++;
 	assert_int_equal(ipc_publish(p->ipc, s), 0);
+	atomic_store(&p->row->sequence, p->sequence);
 	client_mark(c, p->channel);
 	if (!atomic_load(&c->w->layout->info[p->channel].deferred))
 		client_ring(c);
 }
 
-int client_try(struct test_client *c, struct test_pub *p, uint32_t token)
+/* The token cell + 1, or 0; then the credit's. */
+static int claim_both(struct test_client *c, struct test_pub *p, uint32_t token, int *ret_token)
 {
 	int t = 0, credit;
-	struct sim_slot *s;
 
 	if (c->w->clock.flags & SIM_CLOCK_PAUSED)
 		return -ECANCELED;
@@ -538,11 +540,64 @@ int client_try(struct test_client *c, struct test_pub *p, uint32_t token)
 			atomic_store(&c->w->page->token[token], 0);
 		return credit;
 	}
+	*ret_token = t;
+	return credit;
+}
+
+int client_try(struct test_client *c, struct test_pub *p, uint32_t token)
+{
+	int t, credit = claim_both(c, p, token, &t);
+	struct sim_slot *s;
+
+	if (credit < 0)
+		return credit;
 	s = client_loan(c, p);
 	s->token_cell = (uint32_t)t;
 	s->credit_cell = (uint32_t)credit;
 	client_publish(c, p, s);
 	return 0;
+}
+
+int client_try_lost(struct test_client *c, struct test_pub *p, uint32_t token)
+{
+	int t, credit = claim_both(c, p, token, &t);
+
+	if (credit < 0)
+		return credit;
+	atomic_store(&p->row->sequence, ++p->sequence);
+	client_mark(c, p->channel);
+	client_ring(c);
+	return 0;
+}
+
+void client_prove(struct test_client *c, struct test_pub *p)
+{
+	struct sim_slot *s = client_loan(c, p);
+
+	s->flags = SIM_SLOT_PROBE;
+	s->sequence = 0;
+	assert_int_equal(ipc_publish(p->ipc, s), 0);
+	client_mark(c, p->channel);
+	client_ring(c);
+	world_settle(c->w);
+}
+
+void world_flood(struct world *w, uint32_t channel)
+{
+	struct ipc *foreign = attach(w, "foreign");
+	struct ipc_pub *pub;
+	char name[32];
+	void *slot;
+
+	channel_name(channel, name);
+	assert_int_equal(ipc_pub_create(foreign, name, NULL, &pub), 0);
+	for (unsigned i = 0; i < 2 * atomic_load(&w->layout->info[channel].window); i++) {
+		assert_int_equal(ipc_loan(pub, 128, &slot), 0);
+		memset(slot, 0, 128);
+		assert_int_equal(ipc_publish(pub, slot), 0);
+	}
+	ipc_pub_destroy(pub);
+	ipc_detach(foreign);
 }
 
 unsigned client_read(struct test_client *c)

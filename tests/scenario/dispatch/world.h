@@ -39,6 +39,7 @@ struct done_record {
 struct test_pub {
 	uint32_t id, channel; /* id 0: not in use */
 	uint64_t sequence;    /* of the last one accepted */
+	struct wire_counters *row;
 	struct ipc_pub *ipc;
 };
 
@@ -48,6 +49,7 @@ struct test_client {
 	struct ipc *ipc;
 	int completion, doorbell; /* the client's ends */
 	struct test_pub pubs[WORLD_PUBS];
+	struct wire_counters rows[WORLD_PUBS];
 	struct done_record done[WORLD_RECORDS];
 	unsigned n_done;
 };
@@ -138,6 +140,12 @@ void client_dies(struct test_client *c);
 #define NO_TOKEN UINT32_MAX
 /* sim_try_queue by hand: 0 or -ECANCELED, -EBUSY, -EAGAIN. Rings the doorbell as the protocol says. */
 int client_try(struct test_client *c, struct test_pub *p, uint32_t token);
+/* The same, but the slot is lost on its way. */
+int client_try_lost(struct test_client *c, struct test_pub *p, uint32_t token);
+/* It proves its connection, as after a restart of the data plane. */
+void client_prove(struct test_client *c, struct test_pub *p);
+/* An application outside simd publishes on the channel, without credits: what lies in the feed is pushed out by it. */
+void world_flood(struct world *w, uint32_t channel);
 /* The same in pieces, for lies and for crashes in between. */
 int client_claim_credit(struct test_client *c, struct test_pub *p); /* cell + 1 or -EAGAIN */
 int client_claim_token(struct test_client *c, struct test_pub *p, uint32_t token);

@@ -268,8 +268,8 @@ static void add_producer(struct rig *rig, struct producer *p, uint32_t id, unsig
 	assert_int_equal(fd_packet_pair(sv, 0), 0);
 	p->completion = sv[0];
 	p->doorbell = dup(bell);
-	assert_int_equal(dispatch_client_add(rig->d, id, "c", sv[1], bell), 0);
-	assert_int_equal(dispatch_publisher_add(rig->d, p->publisher_id, 0, id, 0), 0);
+	assert_int_equal(dispatch_client_add(rig->d, id, "c", sv[1], bell, NULL), 0);
+	assert_int_equal(dispatch_publisher_add(rig->d, p->publisher_id, 0, id, 0, NULL), 0);
 }
 
 static void quit(void *arg)

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages that were published and never arrive: each completes once, with `missing`, and its credit and token come back; what
+ * has yet to be published stays claimed for ever.
+ */
+#include "scenario/dispatch/world.h"
+
+#include <errno.h>
+
+#include "log.h"
+
+static struct world w;
+static struct test_client *c, *d;
+static struct test_pub *p, *q; /* of c and d, both on channel 0 */
+static struct test_bridge *b;
+
+static void make(uint32_t window)
+{
+	world_create(&w, test_seed(3), 0);
+	world_channel(&w, 0, window, false);
+	world_bridge(&w, 0, 1024);
+	world_route(&w, 0, 0);
+	b = bridge_attach(&w, 0);
+	c = client_new(&w);
+	d = client_new(&w);
+	p = client_advertise(c, 0);
+	q = client_advertise(d, 0);
+}
+
+static void pass_one(struct test_client *who, struct test_pub *pub)
+{
+	assert_int_equal(client_try(who, pub, 3), 0);
+	world_settle(&w);
+	assert_int_equal(bridge_read(b), 1);
+	bridge_answer_all(b, 0, 1);
+	world_settle(&w);
+	client_expect(who, pub, pub->sequence, SIM_REASON_NONE);
+}
+
+static void all_is_back(void)
+{
+	assert_int_equal(world_credits_claimed(&w, 0), 0);
+	assert_false(world_token_claimed(&w, 4));
+	assert_int_equal(dispatch_outstanding(w.d), 0);
+	pass_one(c, p);
+	pass_one(d, q);
+	world_destroy(&w);
+}
+
+TEST(the_last_message_is_missed_within_a_second)
+{
+	make(8);
+	pass_one(c, p);
+	assert_int_equal(client_try_lost(c, p, 4), 0);
+	assert_int_equal(client_try_lost(c, p, NO_TOKEN), 0);
+	world_run(&w, 1000 * MS);
+	client_expect(c, p, 2, SIM_REASON_MISSING);
+	client_expect(c, p, 3, SIM_REASON_MISSING);
+	world_stats(&w);
+	assert_int_equal(w.channel_stats[0].failed[SIM_REASON_MISSING], 2);
+	assert_int_equal(w.channel_stats[0].accepted, 3);
+	all_is_back();
+}
+
+/* What a publisher sends comes in order. */
+TEST(a_gap_is_noticed_at_once)
+{
+	make(8);
+	assert_int_equal(client_try(d, q, NO_TOKEN), 0);
+	assert_int_equal(client_try_lost(c, p, 4), 0);
+	assert_int_equal(client_try_lost(c, p, NO_TOKEN), 0);
+	assert_int_equal(client_try(c, p, NO_TOKEN), 0);
+	world_settle(&w);
+	client_expect(c, p, 1, SIM_REASON_MISSING);
+	client_expect(c, p, 2, SIM_REASON_MISSING);
+	assert_int_equal(world_credits_claimed(&w, 0), 2);
+	assert_int_equal(bridge_read(b), 2);
+	bridge_answer_all(b, 0, 1);
+	world_settle(&w);
+	client_expect(c, p, 3, SIM_REASON_NONE);
+	client_expect(d, q, 1, SIM_REASON_NONE);
+	all_is_back();
+}
+
+/* Its client was stopped before it rang, so that the house keeping is the first to look. */
+TEST(what_lies_there_is_not_missing)
+{
+	make(8);
+	for (unsigned i = 0; i < 8; i++) {
+		struct sim_slot *s = client_loan(c, p);
+
+		s->credit_cell = (uint32_t)client_claim_credit(c, p);
+		assert_int_equal(ipc_publish(p->ipc, s), 0);
+		atomic_store(&p->row->sequence, ++p->sequence);
+	}
+	world_run(&w, 1000 * MS);
+	assert_int_equal(client_read(c), 0);
+	assert_int_equal(bridge_read(b), 8);
+	bridge_answer_all(b, 0, 1);
+	world_settle(&w);
+	for (uint64_t n = 1; n <= 8; n++)
+		client_expect(c, p, n, SIM_REASON_NONE);
+	all_is_back();
+}
+
+/* A slot whose header somebody has written over is nobody's, and its message is not awaited for a second. */
+TEST(a_slot_without_a_header_is_missed_at_once)
+{
+	struct sim_slot *s;
+
+	make(8);
+	s = client_loan(c, p);
+	s->credit_cell = (uint32_t)client_claim_credit(c, p);
+	memset(s, 6, sizeof(*s));
+	client_publish(c, p, s);
+	world_settle(&w);
+	client_expect(c, p, 1, SIM_REASON_MISSING);
+	all_is_back();
+}
+
+TEST(a_flood_costs_no_credit)
+{
+	make(64);
+	for (unsigned i = 0; i < 64; i++)
+		assert_int_equal(client_try(c, p, i ? NO_TOKEN : 4), 0);
+	assert_int_equal(client_try(d, q, NO_TOKEN), -EAGAIN);
+	world_flood(&w, 0);
+	world_settle(&w);
+	for (uint64_t n = 1; n <= 64; n++)
+		client_expect(c, p, n, SIM_REASON_MISSING);
+	all_is_back();
+}
+
+/* A client that was stopped, that copies for long, or whose thread gets no processor. */
+TEST(what_is_not_published_stays)
+{
+	struct sim_slot *s;
+	int credit, token;
+
+	make(4);
+	pass_one(c, p);
+	token = client_claim_token(c, p, 4);
+	credit = client_claim_credit(c, p);
+	for (unsigned i = 0; i < 300; i++) {
+		world_run(&w, 1 * S);
+		pass_one(d, q);
+	}
+	world_flood(&w, 0);
+	world_run(&w, 2 * S);
+	assert_int_equal(world_credits_claimed(&w, 0), 1);
+	assert_true(world_token_claimed(&w, 4));
+	s = client_loan(c, p);
+	s->credit_cell = (uint32_t)credit;
+	s->token_cell = (uint32_t)token;
+	client_publish(c, p, s);
+	world_settle(&w);
+	assert_int_equal(bridge_read(b), 1);
+	bridge_answer_all(b, 0, 1);
+	world_settle(&w);
+	client_expect(c, p, 2, SIM_REASON_NONE);
+	all_is_back();
+}
+
+/* Those of a turn of lock-step are sent at its end; another thread of the client may publish before that. */
+TEST(kept_messages_may_come_late)
+{
+	struct sim_slot *kept[3];
+
+	make(8);
+	for (unsigned i = 0; i < 3; i++) {
+		kept[i] = client_loan(c, p);
+		kept[i]->credit_cell = (uint32_t)client_claim_credit(c, p);
+		p->sequence++;
+	}
+	assert_int_equal(client_try(c, p, NO_TOKEN), 0);
+	atomic_store(&p->row->sequence, 0);
+	world_run(&w, 20 * S);
+	client_read(c);
+	assert_int_equal(c->n_done, 1); /* by its deadline */
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(ipc_publish(p->ipc, kept[i]), 0);
+	atomic_store(&p->row->sequence, 4);
+	client_mark(c, 0);
+	client_ring(c);
+	world_settle(&w);
+	assert_int_equal(bridge_read(b), 4);
+	bridge_answer_all(b, 0, 1);
+	world_run(&w, 2 * S);
+	for (uint64_t n = 1; n <= 3; n++)
+		client_expect(c, p, n, SIM_REASON_NONE);
+	all_is_back();
+}
+
+/* ---- lies ---- */
+
+/* A sequence far ahead costs no more than what is claimed. */
+TEST(a_leap_is_bounded)
+{
+	make(8);
+	assert_int_equal(client_try_lost(c, p, NO_TOKEN), 0);
+	p->sequence = UINT64_C(1) << 60;
+	assert_int_equal(client_try(c, p, NO_TOKEN), 0);
+	world_settle(&w);
+	p->sequence = 5;
+	assert_int_equal(client_try(c, p, NO_TOKEN), 0);
+	world_settle(&w);
+	p->sequence = UINT64_MAX;
+	assert_int_equal(client_try_lost(c, p, NO_TOKEN), 0);
+	world_run(&w, 2 * S);
+	assert_true(client_read(c) <= 4);
+	bridge_read(b);
+	bridge_answer_all(b, 0, 1);
+	world_settle(&w);
+	assert_true(client_read(c) <= 1);
+	p->sequence = UINT64_MAX - 1;
+	atomic_store(&p->row->sequence, 0);
+	client_dies(c);
+	world_settle(&w);
+	assert_int_equal(world_credits_claimed(&w, 0), 0);
+	pass_one(d, q);
+	world_destroy(&w);
+}
+
+/* It was said to be published before it was: by now its cell is another message's. */
+TEST(what_was_given_up_is_not_taken)
+{
+	struct sim_slot *late;
+
+	make(1);
+	pass_one(c, p);
+	late = client_loan(c, p);
+	assert_int_equal(client_try_lost(c, p, 4), 0);
+	late->credit_cell = 1;
+	late->token_cell = 5;
+	world_run(&w, 1 * S);
+	client_expect(c, p, 2, SIM_REASON_MISSING);
+	assert_int_equal(client_try(d, q, 4), 0);
+	assert_int_equal(ipc_publish(p->ipc, late), 0);
+	client_mark(c, 0);
+	client_ring(c);
+	world_settle(&w);
+	client_expect(c, p, 2, SIM_REASON_MISSING);
+	assert_int_equal(world_credits_claimed(&w, 0), 1);
+	assert_true(world_token_claimed(&w, 4));
+	assert_int_equal(bridge_read(b), 1);
+	bridge_answer_all(b, 0, 1);
+	world_settle(&w);
+	client_expect(d, q, 1, SIM_REASON_NONE);
+	all_is_back();
+}
+
+/* As of a feed that takes over from another one. */
+TEST(what_comes_twice_is_answered_once)
+{
+	struct sim_slot *again;
+
+	make(4);
+	pass_one(c, p);
+	p->sequence = 0;
+	again = client_loan(c, p);
+	again->credit_cell = 1;
+	client_publish(c, p, again);
+	world_run(&w, 2 * S);
+	client_expect(c, p, 1, SIM_REASON_NONE);
+	assert_int_equal(bridge_read(b), 0);
+	all_is_back();
+}
+
+/* Somebody writes the claim of a message that is there into a second cell. */
+TEST(a_copied_claim_takes_nothing_away)
+{
+	make(4);
+	assert_int_equal(client_try(c, p, NO_TOKEN), 0);
+	world_settle(&w);
+	atomic_store(&w.page->channel[0].cell[2], wire_claim(p->id, 1));
+	assert_int_equal(client_try_lost(d, q, NO_TOKEN), 0);
+	assert_int_equal(client_try(d, q, NO_TOKEN), 0); /* for this gap the channel is looked at */
+	world_settle(&w);
+	client_expect(d, q, 1, SIM_REASON_MISSING);
+	assert_int_equal(client_read(c), 0);
+	assert_int_equal(bridge_read(b), 2);
+	bridge_answer_all(b, 0, 1);
+	world_settle(&w);
+	client_expect(c, p, 1, SIM_REASON_NONE);
+	world_run(&w, 2 * S);
+	all_is_back();
+}
+
+/* ---- together with other ends ---- */
+
+TEST(what_is_missing_of_the_dead_is_swept)
+{
+	make(8);
+	assert_int_equal(client_try_lost(c, p, 4), 0);
+	assert_int_equal(client_try(c, p, NO_TOKEN), 0); /* not taken yet */
+	client_dies(c);
+	world_settle(&w);
+	bridge_read(b);
+	bridge_answer_all(b, 0, 1);
+	world_settle(&w);
+	assert_int_equal(world_credits_claimed(&w, 0), 0);
+	assert_false(world_token_claimed(&w, 4));
+	pass_one(d, q);
+	world_destroy(&w);
+}
+
+/* What was lost with the data plane is answered by the library. */
+TEST(a_restart_is_not_a_loss)
+{
+	make(8);
+	assert_int_equal(client_try_lost(c, p, 4), 0);
+	world_roudi_dies(&w);
+	world_run(&w, 3 * S);
+	assert_int_equal(client_try_lost(c, p, 4), 0); /* it has not heard of it */
+	world_roudi_back(&w, 1);
+	world_run(&w, 3 * S);
+	assert_int_equal(client_read(c), 0);
+	assert_int_equal(world_credits_claimed(&w, 0), 1);
+	assert_int_equal(dispatch_outstanding(w.d), 0);
+	client_dies(c);
+	world_settle(&w);
+	assert_false(world_token_claimed(&w, 4));
+	pass_one(d, q);
+	world_destroy(&w);
+}
+
+/* Its completions wait for it, and with them the credits. */
+TEST(who_does_not_read_gets_no_more_credits)
+{
+	unsigned lost = 0;
+
+	make(16);
+	for (unsigned i = 0; i < 4000; i++) {
+		lost += client_try_lost(c, p, NO_TOKEN) == 0;
+		if (i % 16 == 15)
+			world_run(&w, 1 * S);
+	}
+	assert_true(lost < 4000);
+	assert_int_equal(world_credits_claimed(&w, 0), 16);
+	while (client_read(c))
+		world_settle(&w);
+	assert_int_equal(c->n_done, lost);
+	all_is_back();
+}
+
+static int prepare(void **state)
+{
+	(void)state;
+	log_set_spec("none");
+	return 0;
+}
+
+TEST_GROUP(prepare, NULL)
