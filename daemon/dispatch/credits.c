@@ -193,8 +193,9 @@ bool credits_all_free(struct dispatch *d)
 }
 
 /*
- * A client that finds no free cell does waiters++, then reads `freed`, tries once more and sleeps on `freed`.
- * The fence orders our freeing of cells before our look at `waiters`, so one of both sees the other.
+ * A client that finds no free cell reads `freed`, sets `waiters`, tries once more and sleeps on `freed`. The fence orders
+ * our freeing of cells before our look at `waiters`, so one of both sees the other. Whoever set it before it is cleared has
+ * read the old `freed` and does not sleep; all others set it again. So a waiter that was killed costs one wake-up.
  */
 void credits_wake(struct dispatch *d)
 {
@@ -208,6 +209,7 @@ void credits_wake(struct dispatch *d)
 		list_remove(&ch->freed_link);
 		if (!atomic_load(&d->page->channel[ch->id].waiters))
 			continue;
+		atomic_store(&d->page->channel[ch->id].waiters, 0);
 		atomic_fetch_add(&info->freed, 1);
 		wake(&info->freed);
 	}

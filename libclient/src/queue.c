@@ -153,10 +153,12 @@ static int credit_wait(struct publish *q)
 	int r = 0;
 	bool got = false, lossless;
 
-	atomic_fetch_add(&ch->waiters, 1);
 	do {
 		uint32_t seen = atomic_load(&q->reg->info->freed);
 
+		/* simd clears it before it bumps `freed`: who was here before that does not sleep */
+		atomic_store_explicit(&ch->waiters, 1, memory_order_relaxed);
+		atomic_thread_fence(memory_order_seq_cst); /* announced before cells are looked at */
 		got = credit_try(q);
 		if (got)
 			break;
@@ -170,7 +172,6 @@ static int credit_wait(struct publish *q)
 	} while (lossless || now < until);
 	if (!got && r == 0)
 		got = credit_try(q);
-	atomic_fetch_sub(&ch->waiters, 1);
 	q->now_mono_ns = client_now(q->p->c);
 	atomic_fetch_add_explicit(&q->reg->counters->wait_ns, (uint64_t)(q->now_mono_ns - start), memory_order_relaxed);
 	if (got || r < 0)
@@ -265,6 +266,7 @@ static int wait_record(struct publish *q, uint64_t sequence, struct record **ret
 			       "sim_process() more often",
 			       q->reg->name, RECORDS_MAX);
 	atomic_fetch_add(&t->waiters, 1);
+	atomic_thread_fence(memory_order_seq_cst); /* announced before records are looked at */
 	do {
 		uint32_t seen = atomic_load(&t->freed);
 

@@ -105,8 +105,9 @@ struct wire_layout_page {
  * dead publisher. One cell a message in flight, so that a crash between claim and publish loses nothing.
  */
 struct wire_channel {
-	_Atomic uint32_t waiters; /* clients waiting for a credit */
-	_Atomic uint32_t hint;    /* where to start looking for a free cell */
+	_Atomic uint32_t
+		waiters; /* nonzero: a client may be waiting for a credit; set by each, cleared by who wakes them */
+	_Atomic uint32_t hint; /* where to start looking for a free cell */
 	uint32_t reserved[14];
 	_Atomic uint64_t cell[WIRE_WINDOW_MAX];
 };

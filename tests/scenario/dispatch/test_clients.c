@@ -340,6 +340,18 @@ TEST(claims_of_a_dead_client_are_swept)
 	world_destroy(&w);
 }
 
+/* Nobody takes back that it waits. */
+TEST(a_dead_waiter_is_woken_once)
+{
+	make(8);
+	client_dies(c);
+	atomic_store(&w.page->channel[0].waiters, 1);
+	for (unsigned i = 0; i < 5; i++)
+		pass_one(d, q);
+	assert_int_equal(atomic_load(&w.layout->info[0].freed), 1);
+	world_destroy(&w);
+}
+
 /* It has not noticed the loss of its control socket, and claims once more. */
 TEST(claims_after_death_are_swept_later)
 {
