@@ -197,7 +197,13 @@ static struct d_publisher *whose(struct dispatch *d, struct d_channel *ch, const
 	return NULL;
 }
 
-static struct d_message *new_message(struct d_publisher *p, const struct sim_slot *h)
+/* Its publisher's to write: no time that statistics could not count with. */
+static int64_t not_after(int64_t now_mono_ns, int64_t mono_ns)
+{
+	return mono_ns >= 0 && mono_ns < now_mono_ns ? mono_ns : now_mono_ns;
+}
+
+static struct d_message *new_message(struct dispatch *d, struct d_publisher *p, const struct sim_slot *h)
 {
 	struct d_channel *ch = p->ch;
 	struct d_message *m = list_first(&ch->free, struct d_message, link);
@@ -211,7 +217,7 @@ static struct d_message *new_message(struct d_publisher *p, const struct sim_slo
 	m->size = sizeof(*h) + h->body_size;
 	m->sequence = h->sequence;
 	m->stamp_sim_ns = h->stamp_sim_ns;
-	m->publish_mono_ns = h->publish_mono_ns;
+	m->publish_mono_ns = not_after(d->now, h->publish_mono_ns);
 	m->token = m->credit = 0;
 	m->open = m->held = 0;
 	m->reason = SIM_REASON_NONE;
@@ -227,7 +233,7 @@ static struct d_message *new_message(struct d_publisher *p, const struct sim_slo
  */
 static void take_probe(struct dispatch *d, struct d_publisher *p, const struct sim_slot *h)
 {
-	struct d_message *m = new_message(p, h);
+	struct d_message *m = new_message(d, p, h);
 
 	if (p->proved_generation != d->generation) {
 		p->proved_generation = d->generation;
@@ -282,7 +288,7 @@ static enum sim_reason refuse(struct dispatch *d, struct d_message *m, const str
 
 struct d_message *d_channel_accept(struct dispatch *d, struct d_publisher *p, const struct sim_slot *h)
 {
-	struct d_message *m = new_message(p, h);
+	struct d_message *m = new_message(d, p, h);
 
 	m->generation = d->generation;
 	m->counted = true;

@@ -12,7 +12,9 @@
  *   - it takes the slot in every case; a refused slot reaches nobody;
  *   - the callback runs exactly once: on refusal with ok == false before the call returns, otherwise
  *     on the client's sim-io thread (or inside sim_process());
- *   - the token is free before the callback runs, so a callback may queue again;
+ *   - the token is free before the callback runs, so a callback may queue again; but not without end what was
+ *     refused: a refusal's callback runs inside the call, so one that tries again there until it is accepted
+ *     calls itself ever deeper (SIM_REASON_PAUSED, say, lasts); leave that to the next cycle;
  *   - refused:  -ECANCELED time is paused, -EBUSY the token is in use, -EAGAIN no credit (publisher
  *     created SIM_PUB_NO_WAIT), -ETIMEDOUT no credit within the configured wait (without bound while
  *     the channel waits for a lossless bridge that answers), -ESTALE the slot belongs to an earlier

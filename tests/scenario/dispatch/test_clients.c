@@ -213,6 +213,30 @@ TEST(a_flood_hurts_only_itself)
 	world_destroy(&w);
 }
 
+/* The time of publishing is only counted with; whatever it says, the message is good. */
+TEST(any_time_of_publishing_is_counted)
+{
+	static const int64_t times[] = { INT64_MIN, -1000000 * S, 1000000 * S, INT64_MAX };
+
+	make(8);
+	for (unsigned i = 0; i < 4; i++) {
+		struct sim_slot *s = client_loan(c, p);
+
+		s->credit_cell = (uint32_t)client_claim_credit(c, p);
+		s->publish_mono_ns = times[i];
+		client_publish(c, p, s);
+	}
+	world_settle(&w);
+	bridge_read(b);
+	bridge_answer_all(b, 0, 1);
+	world_settle(&w);
+	client_expect(c, p, 4, SIM_REASON_NONE);
+	world_stats(&w);
+	assert_in_range(w.stats.queue_p99_dur_ns, 0, 1 * MS);
+	pass_one(c, p);
+	world_destroy(&w);
+}
+
 TEST(a_publisher_on_the_wrong_channel_is_refused)
 {
 	struct test_pub *other;
