@@ -264,6 +264,23 @@ static void check_bridges(struct doctor *d, struct ctl *c)
 	json_decref(reply);
 }
 
+static void check_missing(struct doctor *d, struct ctl *c)
+{
+	json_t *reply = ctl_call(c, "io.simd.Control.ListChannels", NULL), *ch;
+	size_t i;
+
+	json_array_foreach(json_object_get(reply, "channels"), i, ch) {
+		double n = json_num(json_object_get(ch, "drops"), sim_reason_name(SIM_REASON_MISSING));
+
+		if (n > 0)
+			find(d, "channel", WARN,
+			     "%s: %.0f messages were published and never arrived (missing): an iceoryx application outside simd "
+			     "publishes there, or a program writes past the end of its slots",
+			     json_text(ch, "name"), n);
+	}
+	json_decref(reply);
+}
+
 static void check_simd(struct doctor *d, struct ctl *c)
 {
 	json_t *info;
@@ -286,6 +303,7 @@ static void check_simd(struct doctor *d, struct ctl *c)
 	check_need(d, info);
 	json_decref(info);
 	check_bridges(d, c);
+	check_missing(d, c);
 }
 
 static void print_findings(const struct doctor *d)

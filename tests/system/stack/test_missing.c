@@ -144,6 +144,8 @@ TEST_WITH(a_sensor_that_writes_past_its_slots, NULL, stack_sweep)
 	assert_int_equal(o->called, o->accepted);
 	assert_true(o->reasons[SIM_REASON_MISSING] > 0);
 	assert_int_equal(stack_count("/t/x", "writes past the end of its slots"), 1);
+	assert_non_null(strstr(stack_ctl("doctor", NULL)->out, "/t/x: "));
+	assert_non_null(strstr(stack_ctl("doctor", NULL)->out, "(missing)"));
 	expect_whole();
 	peer_free(p);
 	peer_free(o);
