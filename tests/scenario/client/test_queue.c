@@ -240,6 +240,33 @@ TEST_WITH(a_paused_clock_refuses, setup, teardown)
 	sim_disconnect(c);
 }
 
+/* Globs of which only a name shows that seventeen bridges list it: then it is refused, and nothing of it stays. */
+TEST(a_channel_of_too_many_bridges_is_refused)
+{
+	struct sim_client *c;
+	struct sim_publisher *p;
+	char text[4096];
+	int n = snprintf(
+		text, sizeof(text),
+		"{\"backend\":\"mem\",\"TimeSource\":\"unity\",\"pools\":[{\"size\":512,\"count\":4000},{\"size\":65536,"
+		"\"count\":200}],\"rigs\":[{\"name\":\"car\",\"prefix\":\"car\",\"bridges\":[");
+
+	for (int i = 0; i < 17; i++)
+		n += snprintf(text + n, sizeof(text) - (size_t)n,
+			      "%s{\"name\":\"b%d\",\"plugin\":\"null\",\"start\":\"external\",\"channels\":[\"%s\"]}",
+			      i ? "," : "", i, i % 2 ? "im*" : "*mu");
+	snprintf(text + n, sizeof(text) - (size_t)n, "]}]}");
+	world_create(&w, test_seed(3), text);
+	c = world_client(&w, "sensor", 0);
+	assert_int_equal(sim_advertise(c, "imu", &sim_Imu_type, NULL, &p), -E2BIG);
+	assert_non_null(strstr(sim_why(), "channel /car/imu: more than 16 bridges list it: take it out of some, with "
+					  "\"!/car/imu\" in their \"channels\""));
+	p = imu_advertise(c, "image", 0);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+	world_destroy(&w);
+}
+
 /* Completions that nobody reads are bounded; what they stand for is not lost. */
 TEST_WITH(unread_completions_stop_a_publisher, setup, teardown)
 {
