@@ -4,7 +4,7 @@
 #   make            build everything into $(B)
 #   make demo       install what is missing, build, run the whole line on SUMO for DEMO_SECONDS
 #   make check      install what is missing, build, test (quick); FULL=1: everything
-#   make soak       the long runs: kills by the thousand, both commands ten times on a bare Debian, fuzzing; hours
+#   make soak       the demo with every bridge for SOAK_SECONDS (1800): nothing grows; FULL=1: all long runs, for hours
 #   make bench      measure (BENCH=name,... for a part) into $(B)/bench.json
 #   make install    DESTDIR= PREFIX=
 #   make help       the rest: fuzz, tests, run-tests, deps, clean, and the switches

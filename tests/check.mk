@@ -44,7 +44,7 @@ check:
 	@JOBS=$(JOBS) tools/dev/check.sh $(if $(FULL),full,quick)
 
 soak:
-	@JOBS=$(JOBS) tools/dev/check.sh soak
+	@JOBS=$(JOBS) tools/dev/check.sh soak$(if $(FULL),-full)
 
 # A line says where it is impossible.
 ORDER ?=

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# make check: tools/dev/check.sh quick|full; make soak: check.sh soak. Runs stages, adds up their counts, and ends with
+# make check: tools/dev/check.sh quick|full; make soak: check.sh soak|soak-full. Runs stages, adds up their counts, and ends with
 # "N passed, N failed". Every stage is a make target, so each can be run by hand as well.
 set -u
 MAKE=${MAKE:-make}
@@ -78,8 +78,17 @@ full()
 # What is too long for each change. The numbers may be given in the environment.
 soak()
 {
+	export SOAK_SECONDS="${SOAK_SECONDS:-1800}"
+	stage "set-up" DEPS="${1:-check}" deps
+	stage "the demo with every bridge, $SOAK_SECONDS s" WERROR=1 LEVEL=fault ONLY=fault-stack-soak LIMIT=14400 run-tests
+	sed -n 's/^soak: //p' build/check/fault-stack-soak.log
+}
+
+soak_full()
+{
+	soak full
+	unset SOAK_SECONDS
 	export FAULT_KILLS="${FAULT_KILLS:-10000}" KILLS="${KILLS:-200}" RUNS="${RUNS:-5000}" ROUNDS="${ROUNDS:-1000}"
-	stage "set-up" DEPS=full deps
 	stage "long tests" WERROR=1 LEVEL=soak LIMIT=14400 run-tests
 	stage "fuzzing" FUZZ_SECONDS="${FUZZ_SECONDS:-600}" fuzz
 	for i in 1 2 3 4 5; do
@@ -96,7 +105,8 @@ case ${1:-quick} in
 quick) quick ;;
 full) full ;;
 soak) soak ;;
-*) echo "usage: $0 quick|full|soak" >&2; exit 2 ;;
+soak-full) soak_full ;;
+*) echo "usage: $0 quick|full|soak|soak-full" >&2; exit 2 ;;
 esac
 say "done"
 awk '{ p += $1; f += $2 } END { printf "%d passed, %d failed\n", p, f; exit f > 0 }' "$totals"

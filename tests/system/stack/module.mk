@@ -34,12 +34,14 @@ LINK_system-stack-sim_time += -lddsc
 $(B)/test/system-stack-converter: $(B)/obj/tests/system/ros2/reader.o $(MSG_OBJS_example) | $(B)/lib/simd/bridge_ros2.so $(CONVERTER_SHELF)
 LINK_system-stack-converter += -lddsc
 $(addprefix $(B)/test/system-stack-,source config): | $(addprefix $(B)/test/plugins/source_,good.so ABI.so SIZE.so)
+$(B)/test/fault-stack-soak: $(addprefix $(B)/obj/tests/,system/ros2/typed.o support/ros_tree.o) $(B)/lib/libros.a | $(B)/lib/simd/bridge_ros2.so $(B)/bin/sim-sumo $(B)/bin/sim-lidar
+LINK_fault-stack-soak += -lddsc
 TESTS_NS    += $(patsubst tests/system/stack/test_%.c,$(B)/test/system-stack-%,$(sort $(wildcard tests/system/stack/test_*.c)))
 TESTS_FAULT += $(patsubst tests/fault/stack/test_%.c,$(B)/test/fault-stack-%,$(sort $(wildcard tests/fault/stack/test_*.c)))
 TESTS_SOAK  += $(B)/test/system-stack-start
 endif
 # ten processes are brought back at once: nothing else shares the CPUs with that, or with the dozen kill runs
-TESTS_ALONE += $(addprefix $(B)/test/,system-stack-roudi fault-stack-chaos fault-stack-deadlock fault-stack-storm)
+TESTS_ALONE += $(addprefix $(B)/test/,system-stack-roudi fault-stack-chaos fault-stack-deadlock fault-stack-soak fault-stack-storm)
 LIMIT_system-stack-demo := 180
 LIMIT_system-stack-roudi := 120
 LIMIT_system-stack-bridge := 120
@@ -49,3 +51,4 @@ LIMIT_system-stack-isolation := 120
 LIMIT_system-stack-lossless := 180
 LIMIT_fault-stack-storm := 240
 LIMIT_fault-stack-lanes := 240
+LIMIT_fault-stack-soak := 180
