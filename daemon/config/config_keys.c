@@ -173,7 +173,7 @@ static const struct conf_key bridge_keys[] = {
 	KEY("channels", STRINGS,
 	    "Channels that it carries: names or globs; a leading ! takes matching ones out again. * is all below the "
 	    "prefix, and /clock for plug-ins with a mapping of it; those that take any type, as logging, get /clock "
-	    "where another pattern lists it.",
+	    "where another pattern lists it. At most 16 bridges can list a channel.",
 	    .def = "[\"*\"]", .max = 1024),
 	KEY("services", STRINGS,
 	    "Services that the other side may call through it, if it can carry their type; as channels.",
