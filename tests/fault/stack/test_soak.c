@@ -94,7 +94,8 @@ static void run_demo(const char *ready_fd)
 
 	snprintf(path, sizeof(path), "%s/bin/simd", b ? b : "build");
 	execl(path, "simd", "--runtime-dir", STACK_DIR, "--ready-fd", ready_fd, "--rig", "config/rigs/demo.json",
-	      "--rig", "config/rigs/demo/bridge-ros2.json", "--rig", FRAGMENT, (char *)NULL);
+	      "--rig", "config/rigs/demo/bridge-ros2.json", "--rig", FRAGMENT, "--set", "roudi.probe_timeout_ms=20000",
+	      (char *)NULL); /* the machine may be busy: that RouDi is slow is not looked for */
 	_exit(127);
 }
 
@@ -210,6 +211,7 @@ static unsigned judge(unsigned samples)
 {
 	unsigned from = samples / 4, bad = 0;
 
+	assert_true(samples >= 4);
 	printf("soak: %-24s %8s %8s %8s %12s %8s\n", "process", "KiB", "then", "bytes/s", "descriptors", "threads");
 	for (unsigned i = 0; i < n_processes; i++) {
 		const struct process *p = &processes[i];
@@ -233,20 +235,24 @@ static unsigned judge(unsigned samples)
 TEST_WITH(nothing_grows, NULL, stack_sweep)
 {
 	const char *n = getenv("SOAK_SECONDS");
-	unsigned samples = n && atoi(n) >= 8 ? (unsigned)atoi(n) : 20;
+	unsigned samples = n && atoi(n) >= 8 ? (unsigned)atoi(n) : 20, n_seen = 0;
+	const char *ended = NULL;
 	struct peer *p = peer_new();
 	pid_t simd = start_demo(), pid = peer_fork(p, listen_to_it);
 
 	UNTIL(30000, p->received > 0);
 	find_processes(samples);
-	for (unsigned i = 0; i < samples; i++) {
+	while (n_seen < samples && !ended) {
 		pace_us(1000000);
 		for (unsigned k = 0; k < n_processes; k++)
-			if (usage_of(processes[k].pid, &processes[k].seen[i]) < 0)
-				fail_msg("%s has ended", processes[k].name);
+			if (usage_of(processes[k].pid, &processes[k].seen[n_seen]) < 0)
+				ended = processes[k].name;
+		n_seen += !ended;
 	}
 	print_message("%llu clouds were heard\n", (unsigned long long)p->received);
-	assert_int_equal(judge(samples), 0);
+	assert_int_equal(judge(n_seen), 0);
+	if (ended)
+		fail_msg("%s has ended", ended);
 	assert_true(p->received > samples);
 	peer_join(p, pid);
 	unlink(FRAGMENT);
