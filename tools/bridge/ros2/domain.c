@@ -143,7 +143,7 @@ static int write_xml(struct sim_bridge *b, bool localhost, long lease_ms, char *
 		      f);
 	fprintf(f, "<LeaseDuration>%ldms</LeaseDuration><Peers>", lease_ms);
 	put_peers(b, f, localhost);
-	fputs("</Peers></Discovery><Sizing><ReceiveBufferSize>160KiB</ReceiveBufferSize></Sizing><Internal><SocketReceiveBufferSize max=\"10MB\"/><HeartbeatInterval min=\"2ms\" minsched=\"3ms\" max=\"1s\">3ms</HeartbeatInterval></Internal>"
+	fputs("</Peers></Discovery><Sizing><ReceiveBufferSize>144KiB</ReceiveBufferSize></Sizing><Internal><SocketReceiveBufferSize max=\"10MB\"/><HeartbeatInterval min=\"2ms\" minsched=\"3ms\" max=\"1s\">3ms</HeartbeatInterval></Internal>"
 	      "</Domain></CycloneDDS>",
 	      f);
 	if (uri && *uri)
