@@ -70,6 +70,17 @@ static struct remains *remains_find(const struct reaper *r, const struct remains
 	return NULL;
 }
 
+bool reaper_has(const struct reaper *r, const char *app)
+{
+	const struct remains *m;
+
+	list_for_each(m, &r->remains, link) {
+		if (strcmp(m->app, app) == 0)
+			return true;
+	}
+	return false;
+}
+
 void reaper_add(struct reaper *r, struct remains *m)
 {
 	struct remains *same = m ? remains_find(r, m) : NULL;

@@ -59,6 +59,8 @@ struct remains {
 int reaper_get(struct simd *s, pid_t pid, int sock, int64_t connected_mono_ns, struct reaper **ret);
 /* It has left that: freed once it has exited. m: takes, mem_free(); NULL is fine. */
 void reaper_add(struct reaper *r, struct remains *m);
+/* Whether an ended session of it has had that name. */
+bool reaper_has(const struct reaper *r, const char *app);
 /* One of its sessions has ended. */
 void reaper_put(struct reaper *r);
 /* Whether it is known to have exited, or nothing but the hang-up could tell. */

@@ -208,6 +208,26 @@ static struct remains *remains_of(const struct client *cl, bool unclean)
 	return m;
 }
 
+/*
+ * What is told here is freed when the process exits, so it must be its own: given to this client, or to another of the process,
+ * now or earlier; or by an earlier simd, and then RouDi's lock of that name is the process's.
+ */
+static bool may_have(const struct client *cl, const char *runtime_name)
+{
+	const struct simd *s = cl->s;
+	const struct client *other;
+	char name[CLIENT_PLANE_MAX], its[CLIENT_PLANE_MAX];
+
+	client_plane_name(runtime_name, name);
+	list_for_each(other, &s->clients, link) {
+		client_plane_name_of(other, its);
+		if (strcmp(other->app, name) == 0 || strcmp(its, name) == 0)
+			return other->process == cl->process;
+	}
+	return reaper_has(cl->process, name) || !s->ops || !s->ops->has_name ||
+	       s->ops->has_name(s->user, cl->pid, runtime_name);
+}
+
 /* An attachment of the process may end while what it holds is still in use; the next one may have another's name. */
 static void note_name(struct client *cl, const char *runtime_name)
 {
@@ -227,6 +247,9 @@ int session_attached(struct client *cl, uint32_t generation, const char *runtime
 	if (generation != cl->s->dataplane.generation)
 		return err_set(-ESTALE, "generation %u of the data plane is over, it is now %u; attach again",
 			       generation, cl->s->dataplane.generation);
+	if (!may_have(cl, runtime_name))
+		return err_set(-EACCES, "\"%.60s\" is not a name of process %d in the data plane", runtime_name,
+			       (int)cl->pid);
 	note_name(cl, runtime_name);
 	cl->iox_generation = generation;
 	changed(cl->s);

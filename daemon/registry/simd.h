@@ -64,6 +64,8 @@ struct simd_ops {
 	 * reaper_freed() follows. NULL: the registry does it by itself, and may block on RouDi.
 	 */
 	void (*free_app)(void *user, const char *app, bool old);
+	/* Whether that process has attached under that name, which we did not give it: an earlier simd did. NULL: yes. */
+	bool (*has_name)(void *user, pid_t pid, const char *runtime_name);
 	/* Look in a while for what the dead have left in the data plane that nobody was told of. NULL: ignored. */
 	void (*sweep)(void *user);
 	/* Sessions or bridges have changed: what must be known after a crash of simd. NULL: ignored. */

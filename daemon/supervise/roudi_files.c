@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,10 +131,41 @@ int64_t roudi_punch(int fd)
 	return before;
 }
 
+static const char *const files[] = { ("/dev/shm/" MGMT), "/tmp/roudi", "/tmp/roudi.lock",
+				     "/tmp/iox-unique-roudi.lock" };
+
+static int clear_one(const char *path)
+{
+	const struct passwd *u;
+	struct stat st;
+	char who[64];
+
+	if (lstat(path, &st) < 0 || st.st_uid == geteuid() || st.st_uid == 0)
+		return 0;
+	u = getpwuid(st.st_uid);
+	snprintf(who, sizeof(who), "%.40s (%u)", u ? u->pw_name : "of no name", (unsigned)st.st_uid);
+	if (geteuid() != 0)
+		return err_set(-EEXIST,
+			       "%s belongs to user %s and is in iox-roudi's way: that user, or root, must remove it",
+			       path, who);
+	log_warn("%s belonged to user %s and was in iox-roudi's way: removed", path, who);
+	(void)unlink(path);
+	return 0;
+}
+
+int roudi_clear_way(const char *segment)
+{
+	char path[300];
+	int r = 0;
+
+	for (unsigned i = 0; i < sizeof(files) / sizeof(*files) && r == 0; i++)
+		r = clear_one(files[i]);
+	snprintf(path, sizeof(path), "/dev/shm/%s", segment);
+	return r == 0 ? clear_one(path) : r;
+}
+
 void roudi_clean(const char *segment)
 {
-	static const char *const files[] = { ("/dev/shm/" MGMT), "/tmp/roudi", "/tmp/roudi.lock",
-					     "/tmp/iox-unique-roudi.lock" };
 	char path[300];
 
 	for (unsigned i = 0; i < sizeof(files) / sizeof(*files); i++)
@@ -178,6 +210,15 @@ void roudi_forget_app(const char *app, bool exited)
 	for (int i = 1; i <= ATTACHMENTS_MAX; i++)
 		if (snprintf(name, sizeof(name), "%s.%d", app, i) < (int)sizeof(name))
 			forget_one(name, exited);
+}
+
+bool roudi_has_lock(pid_t pid, const char *name)
+{
+	char path[300];
+
+	if (pid <= 0 || strchr(name, '/') || snprintf(path, sizeof(path), "/tmp/%s.lock", name) >= (int)sizeof(path))
+		return false;
+	return fd_flock_held(path, pid, NULL);
 }
 
 bool roudi_app_dead(const char *app)
@@ -302,6 +343,34 @@ static bool has_argument(const char *pid, const char *arg)
 	return yes;
 }
 
+bool roudi_runs(void)
+{
+	char text[16];
+	pid_t pid = 0;
+
+	if (!fd_flock_held("/tmp/roudi.lock", 0, &pid))
+		return false;
+	snprintf(text, sizeof(text), "%d", (int)pid);
+	return pid == 0 || is_roudi(text); /* 0: in a pid namespace that we do not see */
+}
+
+static bool is_of_our_user(const char *pid)
+{
+	char path[300];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%s", pid);
+	return stat(path, &st) == 0 && st.st_uid == geteuid();
+}
+
+bool roudi_is_ours(pid_t pid, const char *config)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", (int)pid);
+	return is_of_our_user(text) && has_argument(text, config);
+}
+
 pid_t roudi_find(const char *config)
 {
 	DIR *d = opendir("/proc");
@@ -310,7 +379,8 @@ pid_t roudi_find(const char *config)
 
 	while (d && !pid && (e = readdir(d))) {
 		if (e->d_name[0] >= '0' && e->d_name[0] <= '9' && is_roudi(e->d_name) && same_tmp(e->d_name) &&
-		    (!config || has_argument(e->d_name, config)) && !state_proc_ending((pid_t)atoi(e->d_name)))
+		    (!config || (is_of_our_user(e->d_name) && has_argument(e->d_name, config))) &&
+		    !state_proc_ending((pid_t)atoi(e->d_name)))
 			pid = (pid_t)atoi(e->d_name);
 	}
 	if (d)

@@ -35,6 +35,8 @@ void roudi_clean(const char *segment);
 bool roudi_app_dead(const char *app);
 /* Sockets and locks of an application, or of one runtime name. While somebody holds the lock they are left alone; exited: it has, so that is a child that it forked. */
 void roudi_forget_app(const char *app, bool exited);
+/* Whether that process holds the lock of that runtime name. */
+bool roudi_has_lock(pid_t pid, const char *name);
 /* Sockets and locks of all attachments of this process, "APP.<n>", whoever holds them: there are no more. */
 void roudi_forget_own(const char *app);
 /*
@@ -46,11 +48,18 @@ void roudi_dead_apps(bool settled, void (*fn)(void *arg, const char *app), void 
 /* roudi_forget_app() of all of these. */
 void roudi_forget_dead(void);
 
+/* What somebody else has in iox-roudi's place: -EEXIST, with the file and its owner. Root takes it away instead. */
+int roudi_clear_way(const char *segment);
+
 /* Log the last lines of its output, without what every RouDi prints. */
 void roudi_log_output(const char *path);
 
 /* The process that runs iox-roudi on this machine's /tmp, with that configuration file if one is given; 0: none that we can see. */
 pid_t roudi_find(const char *config);
+/* Whether an iox-roudi, of whatever user, holds its lock. */
+bool roudi_runs(void);
+/* Whether we, or an earlier simd of ours, have started it with that configuration file. */
+bool roudi_is_ours(pid_t pid, const char *config);
 /* Whether that process suits us: monitoring off, one payload segment. -EPROTO with what to change. */
 int roudi_suits(pid_t pid);
 

@@ -95,6 +95,12 @@ static int op_peer_exit_fd(void *user, int sock, int64_t connected_mono_ns)
 	return fd_peer_pidfd(sock, connected_mono_ns);
 }
 
+static bool op_has_name(void *user, pid_t pid, const char *runtime_name)
+{
+	(void)user;
+	return roudi_has_lock(pid, runtime_name);
+}
+
 static void op_shutdown(void *user)
 {
 	supervisor_stop((struct supervisor *)user);
@@ -178,6 +184,7 @@ static const struct simd_ops ops = {
 	.given_up = op_given_up,
 	.process_rig = op_process_rig,
 	.free_app = supervisor_free_app,
+	.has_name = op_has_name,
 	.sweep = supervisor_sweep,
 	.sessions_changed = supervisor_sessions_changed,
 	.client_attached = op_client_attached,

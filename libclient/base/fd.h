@@ -111,6 +111,8 @@ int fd_unix_connect(const char *path, int type, int64_t timeout_dur_ns);
 /* -EAGAIN without a sentence. The new socket is non-blocking. */
 int fd_unix_accept(int listen_fd);
 int fd_peer_cred(int sock, struct ucred *ret);
+/* Whether the file is locked (flock) by that process. pid 0: by anyone; then ret_pid, unless NULL, is whose number: 0 not seen from here. */
+bool fd_flock_held(const char *path, pid_t pid, pid_t *ret_pid);
 
 /* ---- files ---- */
 

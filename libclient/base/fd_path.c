@@ -214,6 +214,30 @@ int fd_peer_cred(int sock, struct ucred *ret)
 	return 0;
 }
 
+#define LOCKS_MAX ((size_t)1 << 20)
+
+/* "1: FLOCK  ADVISORY  WRITE 1234 00:2f:5678 0 EOF" */
+bool fd_flock_held(const char *path, pid_t pid, pid_t *ret_pid)
+{
+	unsigned long long inode;
+	struct stat st;
+	bool held = false;
+	char *text;
+	int owner;
+
+	if (lstat(path, &st) < 0 || fd_read_file("/proc/locks", LOCKS_MAX, &text, NULL) < 0)
+		return false;
+	for (const char *l = text; l && *l && !held; l = strchr(l, '\n'), l += l != NULL) {
+		if (sscanf(l, "%*s FLOCK %*s %*s %d %*x:%*x:%llu", &owner, &inode) != 2 || inode != st.st_ino)
+			continue;
+		held = !pid || owner == pid;
+		if (ret_pid)
+			*ret_pid = owner > 0 ? owner : 0;
+	}
+	mem_free(text);
+	return held;
+}
+
 /* ---- files ---- */
 
 static int read_all(int fd, const char *path, size_t max, char **ret, size_t *ret_len)

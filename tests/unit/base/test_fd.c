@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -289,6 +290,25 @@ TEST(who_connected_counts_not_who_has_the_socket)
 	assert_int_equal(fd_wait(sock, POLLIN, -1), 1);
 	fd_close(sock);
 	fd_close(way[1]);
+}
+
+TEST(a_lock_tells_whose_it_is)
+{
+	char path[TEST_PATH_MAX];
+	int fd = open(test_path(path, "lock"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	pid_t pid = 0;
+
+	assert_true(fd >= 0);
+	assert_false(fd_flock_held(path, 0, &pid));
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	assert_true(fd_flock_held(path, 0, &pid));
+	assert_int_equal(pid, getpid());
+	assert_true(fd_flock_held(path, getpid(), NULL));
+	assert_false(fd_flock_held(path, getppid(), NULL));
+	fd_close(fd);
+	assert_false(fd_flock_held(path, getpid(), NULL));
+	unlink(path);
+	assert_false(fd_flock_held(path, 0, NULL));
 }
 
 TEST(a_socket_refuses_bad_paths)

@@ -10,6 +10,7 @@
 #include "control/control.h"
 #include "err.h"
 #include "fd.h"
+#include "registry/client.h"
 #include "registry/reaper.h"
 
 static struct desk desk;
@@ -461,6 +462,48 @@ TEST_WITH(a_process_is_watched_once, begin, end)
 	free_asked();
 	assert_int_equal(freed, 1);
 	close(exits[0]);
+}
+
+/* ---- names in the data plane ---- */
+
+static bool has_name(void *user, pid_t pid, const char *runtime_name)
+{
+	(void)user;
+	return pid == getpid() && strcmp(runtime_name, "earlier-0123abcd-7.2") == 0;
+}
+
+static int attach_as(struct peer *p, const char *name)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), "{\"iox_generation\": 1, \"app\": \"%s\"}", name);
+	return peer_call(p, "Attached", text, NULL);
+}
+
+/* What a client says here is freed at its end: not anybody else's. */
+TEST_WITH(a_name_is_its_own, begin, end)
+{
+	const struct client *first, *second;
+	char name[160];
+
+	desk.ops.has_name = has_name;
+	peer_hello(&bad, "bad", "client");
+	peer_hello(&good, "good", "client");
+	first = list_first(&desk.simd->clients, struct client, link);
+	second = list_last(&desk.simd->clients, struct client, link);
+	snprintf(name, sizeof(name), "%s.1", second->app);
+	assert_int_equal(attach_as(&bad, name), -EACCES); /* before it has attached, and after */
+	assert_ok(attach_as(&good, name));
+	assert_int_equal(attach_as(&bad, name), -EACCES);
+	assert_non_null(strstr(err_why(), "is not a name of process"));
+	snprintf(name, sizeof(name), "%s.12", second->app);
+	assert_int_equal(attach_as(&bad, name), -EACCES);
+	assert_int_equal(attach_as(&bad, "simd-0123abcd.1"), -EACCES);
+	assert_int_equal(attach_as(&bad, "earlier-0123abcd-7.1"), -EACCES);
+	assert_ok(attach_as(&bad, "earlier-0123abcd-7.2")); /* of an earlier simd */
+	assert_string_equal(first->runtime_name, "earlier-0123abcd-7.2");
+	snprintf(name, sizeof(name), "%s.3", first->app);
+	assert_ok(attach_as(&bad, name));
 }
 
 /* Every allocation on the way of a session fails once: an answer or a cut, never a leak or a crash. */
