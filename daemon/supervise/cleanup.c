@@ -68,7 +68,7 @@ static int end_roudi(const struct state *left, const char *config)
 	pid_t foreign;
 	int r;
 
-	if (!left || !left->roudi_owned || !state_proc_alive(&p))
+	if (!left || !left->roudi_owned || !state_proc_alive(&p) || !roudi_is_ours(p.pid, config))
 		p = state_proc_of(roudi_find(config));
 	r = end_process(&p, "iox-roudi", SIGKILL, 0);
 	if (r < 0)

@@ -499,7 +499,8 @@ int roudi_start(struct roudi *r)
 	pid_t pid;
 	int rc;
 
-	if (r->left.owned && state_proc_alive(&r->left.proc) && !state_proc_ending(r->left.proc.pid))
+	if (r->left.owned && state_proc_alive(&r->left.proc) && !state_proc_ending(r->left.proc.pid) &&
+	    roudi_is_ours(r->left.proc.pid, r->config))
 		return adopt(r);
 	/* one that was started for this runtime directory, by a simd that was killed before it could write that down */
 	pid = roudi_find(r->config);
@@ -511,13 +512,14 @@ int roudi_start(struct roudi *r)
 		if (rc != -ESRCH)
 			return rc;
 	}
-	if (rc == -EACCES)
+	if (rc == -EACCES && roudi_runs())
 		return err_set(rc, "%s", ipc_why());
 	if (r->start_policy == 2)
 		return err_set(
 			-ENOENT,
 			"no iox-roudi runs, and roudi.start is \"never\"; start one with -m off, or set \"auto\"");
-	return begin(r);
+	rc = roudi_clear_way(r->segment);
+	return rc < 0 ? rc : begin(r);
 }
 
 /* ---- making and ending ---- */

@@ -4,12 +4,15 @@
 
 #include "err.h"
 #include "fd.h"
+#include "log.h"
 #include "mem.h"
 #include "state.h"
 #include "timeutil.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,11 +21,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+LOG_TOPIC("simd");
+
 #define LOCK_PATH         "/tmp/simd.lock"
 #define LOCK_TRIES        100
 #define LOCK_PAUSE_DUR_NS (10 * NS_PER_MS)
 
-static char *usual_dir(void)
+/* ret_private: in /tmp, where everyone may make a directory of that name. */
+static char *usual_dir(bool *ret_private)
 {
 	const char *env = getenv("SIMD_RUNTIME_DIR"), *xdg = getenv("XDG_RUNTIME_DIR");
 
@@ -32,27 +38,44 @@ static char *usual_dir(void)
 		return mem_strdup("/run/simd");
 	if (xdg && *xdg)
 		return mem_printf("%s/simd", xdg);
+	*ret_private = true;
 	return mem_printf("/tmp/simd-%u", (unsigned)geteuid());
 }
 
-static int make_dir(const char *dir)
+static const char *user_name(uid_t uid)
+{
+	const struct passwd *u = getpwuid(uid);
+
+	return u ? u->pw_name : "of no name";
+}
+
+/* Whoever may write here takes simd's place at the socket, or has the next simd end processes by its state file. */
+static int make_dir(const char *dir, bool private)
 {
 	struct stat st;
-	int r = fd_mkdir_p(dir, 0755);
+	int r = fd_mkdir_p(dir, private ? 0700 : 0755);
 
 	if (r < 0)
 		return r;
 	if (lstat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
 		return err_set(-ENOTDIR, "%s is not a directory", dir);
-	if (st.st_uid != geteuid() && geteuid() != 0 && access(dir, W_OK) < 0)
-		return err_set(-EACCES, "%s belongs to another user; name another one with --runtime-dir", dir);
+	if (st.st_uid != geteuid())
+		return err_set(-EACCES,
+			       "%s belongs to user %s (%u), and simd runs as %u: run it as that user, or name another "
+			       "directory with --runtime-dir",
+			       dir, user_name(st.st_uid), (unsigned)st.st_uid, (unsigned)geteuid());
+	if (private && (st.st_mode & 077))
+		return chmod(dir, 0700) < 0 ? err_sys(-errno, "%s: its mode", dir) : 0;
+	if (st.st_mode & 022)
+		return err_set(-EPERM, "others may write to %s (mode %03o), and so take simd's place: chmod go-w %s",
+			       dir, (unsigned)st.st_mode & 0777, dir);
 	return 0;
 }
 
 /* Processes that simd starts may have another working directory. */
-static char *runtime_path(const char *asked)
+static char *runtime_path(const char *asked, bool *ret_private)
 {
-	char *usual = asked && *asked ? NULL : usual_dir();
+	char *usual = asked && *asked ? NULL : usual_dir(ret_private);
 	char *full = usual || (asked && *asked) ? fd_absolute(usual ? usual : asked) : NULL;
 
 	mem_free(usual);
@@ -61,16 +84,20 @@ static char *runtime_path(const char *asked)
 
 int runtime_init(struct runtime *rt, const char *dir)
 {
+	bool private = false;
 	int r;
 
 	*rt = (struct runtime){ .lock_fd = -1 };
-	rt->dir = runtime_path(dir);
+	rt->dir = runtime_path(dir, &private);
 	rt->socket = rt->dir ? mem_printf("%s/control", rt->dir) : NULL;
 	rt->state = rt->dir ? mem_printf("%s/state.json", rt->dir) : NULL;
 	rt->lock = mem_strdup(LOCK_PATH);
-	r = rt->socket && rt->state && rt->lock ? make_dir(rt->dir) : err_nomem();
-	if (r < 0)
+	r = rt->socket && rt->state && rt->lock ? make_dir(rt->dir, private) : err_nomem();
+	if (r < 0) {
+		mem_free(rt->dir); /* not ours to remove */
+		rt->dir = NULL;
 		runtime_finish(rt);
+	}
 	return r;
 }
 
@@ -78,18 +105,52 @@ int runtime_init(struct runtime *rt, const char *dir)
 
 static int held(const struct runtime *rt, int fd)
 {
+	struct stat st;
+	pid_t holder = 0;
 	char text[512];
 	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+	uid_t owner = fstat(fd, &st) == 0 ? st.st_uid : 0;
 
+	(void)fd_flock_held(rt->lock, 0, &holder);
 	fd_close(fd);
 	while (n > 0 && text[n - 1] == '\n')
 		n--;
 	text[n > 0 ? n : 0] = '\0';
 	return err_set(
 		-EBUSY,
-		"another simd has this machine's iceoryx: %s (%s); one RouDi serves one simd: stop it first, or run this "
-		"one in a mount namespace with its own /tmp and /dev/shm",
-		*text ? text : "unknown", rt->lock);
+		"another simd has this machine's iceoryx: %s (%s, held by pid %d, user %s); one RouDi serves one simd: stop "
+		"it first, or run this one in a mount namespace with its own /tmp and /dev/shm",
+		*text ? text : "unknown", rt->lock, (int)holder, user_name(owner));
+}
+
+/* Whether the process runs a simd; one that we may not look at may be. */
+static bool is_simd(pid_t pid)
+{
+	char path[64], exe[PATH_MAX];
+	const char *name;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	n = readlink(path, exe, sizeof(exe) - 1);
+	if (n < 0)
+		return errno != ENOENT;
+	exe[n] = '\0';
+	name = strrchr(exe, '/');
+	return name && (strcmp(name, "/simd") == 0 || strcmp(name, "/simd (deleted)") == 0);
+}
+
+/* Anybody can make this file and lock it. Root does not let a process stop it that is another user's and no simd. */
+static bool take_from_squatter(const struct runtime *rt, int fd)
+{
+	pid_t holder = 0;
+	struct stat st;
+
+	if (geteuid() != 0 || fstat(fd, &st) < 0 || st.st_uid == 0 || !fd_flock_held(rt->lock, 0, &holder) || !holder ||
+	    is_simd(holder))
+		return false;
+	log_warn("%s, made by user %s (%u), was held by pid %d, which is no simd: removed", rt->lock,
+		 user_name(st.st_uid), (unsigned)st.st_uid, (int)holder);
+	return unlink(rt->lock) == 0;
 }
 
 /* Whether the file we locked is still the one at the path: a simd that ends removes it. */
@@ -145,6 +206,10 @@ int runtime_lock(struct runtime *rt)
 		if (fd < 0)
 			return err_sys(fd, "lock %s", rt->lock);
 		if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+			if (take_from_squatter(rt, fd)) {
+				fd_close(fd);
+				continue;
+			}
 			if (!owner_ended(fd) || i == LOCK_TRIES - 1)
 				return held(rt, fd);
 			fd_close(fd);

@@ -16,9 +16,12 @@ struct runtime {
 	int lock_fd;
 };
 
-/* dir: what was asked for; NULL or "": the first of the usual places that works. Makes the directory. */
+/*
+ * dir: what was asked for; NULL or "": the first of the usual places that works. Makes the directory. It must be the user's own
+ * (-EACCES) and writable by nobody else (-EPERM); the one in /tmp is made 0700.
+ */
 int runtime_init(struct runtime *rt, const char *dir);
-/* -EBUSY: another simd has this machine's RouDi; the sentence names it. */
+/* -EBUSY: another simd has this machine's RouDi; the sentence names it, and who holds the lock. */
 int runtime_lock(struct runtime *rt);
 /* Removes the lock and, when it is empty, the directory. */
 void runtime_finish(struct runtime *rt);

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define STATE_FILE_MAX ((size_t)1 << 20)
 
@@ -169,12 +171,18 @@ static int read_state(const json_t *j, struct state *s)
 
 int state_load(const char *path, struct state *ret)
 {
+	struct stat st;
 	struct state *s;
 	char *text;
 	json_t *j;
 	size_t len;
-	int r = fd_read_file(path, STATE_FILE_MAX, &text, &len);
+	int r;
 
+	/* processes are ended by what it says */
+	if (lstat(path, &st) == 0 && (st.st_uid != geteuid() || (st.st_mode & 022)))
+		return err_set(-EPERM, "%s belongs to user %u, or others may write it (mode %03o)", path,
+			       (unsigned)st.st_uid, (unsigned)st.st_mode & 0777);
+	r = fd_read_file(path, STATE_FILE_MAX, &text, &len);
 	if (r < 0)
 		return r;
 	s = MEM_NEW(struct state);

@@ -12,6 +12,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -399,7 +400,7 @@ static int check_options(const struct sim_client_options *o, const struct client
  * Where simd listens, unless the caller or the environment gives it: the system's simd, this user's, and the system's again when
  * it is not for this user, who then gets its error.
  */
-static char *socket_path(const char *asked)
+static char *usual_socket(const char *asked)
 {
 	const char *env = secure_getenv("SIMD_SOCKET"), *dir = secure_getenv("XDG_RUNTIME_DIR");
 	bool hidden;
@@ -416,6 +417,34 @@ static char *socket_path(const char *asked)
 		return own;
 	mem_free(own);
 	return mem_strdup(SYSTEM_SOCKET);
+}
+
+/* In /tmp anybody can make the directory in which this user's simd is looked for. */
+static int check_socket(const char *path)
+{
+	char dir[32];
+	struct stat st;
+
+	snprintf(dir, sizeof(dir), "/tmp/simd-%u", (unsigned)geteuid());
+	if (strncmp(path, dir, strlen(dir)) != 0 || strcmp(path + strlen(dir), "/control") != 0 ||
+	    lstat(dir, &st) < 0 || (st.st_uid == geteuid() && S_ISDIR(st.st_mode) && !(st.st_mode & 022)))
+		return 0;
+	return err_set(-EACCES,
+		       "sim_connect: %s belongs to user %u, or others may write to it (mode %03o): no simd of this user "
+		       "is looked for there; name its socket",
+		       dir, (unsigned)st.st_uid, (unsigned)st.st_mode & 0777);
+}
+
+static int socket_path(const char *asked, char **ret)
+{
+	char *path = usual_socket(asked);
+	int r = !path ? err_nomem() : asked ? 0 : check_socket(path);
+
+	if (r < 0)
+		mem_free(path);
+	else
+		*ret = path;
+	return r;
 }
 
 /* The word that shows a fork: alone on a page that the kernel wipes in the child. */
@@ -566,11 +595,9 @@ int client_connect(const struct sim_client_options *o, const struct client_env *
 	if (!c)
 		return err_nomem();
 	c->name = mem_strdup(o->name);
-	c->path = socket_path(o->socket);
-	if (!c->name || !c->path) {
-		r = err_nomem();
+	r = c->name ? socket_path(o->socket, &c->path) : err_nomem();
+	if (r < 0)
 		goto err;
-	}
 	if ((r = alive_create(c)) < 0 || (r = clockmap_init(c)) < 0 || (r = fds_create(c)) < 0)
 		goto err;
 	r = first_connect(c);

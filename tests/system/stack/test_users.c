@@ -12,9 +12,13 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <grp.h>
+#include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
 #define TREE      "/tmp/out-tree"
 #define SIMD_UID  64001
@@ -256,13 +260,16 @@ TEST_WITH(who_may_not, NULL, stack_sweep)
 	assert_int_equal(stack_wait(simd, 15000), 0);
 }
 
-static const struct ctl_result *ctl_as(const struct user *u, const char *command, const char *more)
+/* A program of the tree, with at most three arguments. */
+static const struct ctl_result *run_as(const struct user *u, const char *program, const char *a, const char *b,
+				       const char *c)
 {
 	static struct ctl_result r;
-	char *text = NULL;
+	char path[64], *text = NULL;
 	int status;
 	pid_t pid;
 
+	snprintf(path, sizeof(path), TREE "/bin/%s", program);
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0) {
@@ -271,7 +278,7 @@ static const struct ctl_result *ctl_as(const struct user *u, const char *command
 		dup2(out, 1);
 		dup2(out, 2);
 		become(u);
-		execl(TREE "/bin/simctl", "simctl", command, more, (char *)NULL);
+		execl(path, program, a, b, c, (char *)NULL);
 		_exit(127);
 	}
 	status = stack_wait(pid, 10000);
@@ -282,9 +289,19 @@ static const struct ctl_result *ctl_as(const struct user *u, const char *command
 	return &r;
 }
 
+static const struct ctl_result *ctl_as(const struct user *u, const char *command, const char *more)
+{
+	return run_as(u, "simctl", command, more, NULL);
+}
+
 static const struct ctl_result *ctl_as_bob(const char *command)
 {
 	return ctl_as(&(struct user){ BOB_UID, BOB_UID, 0 }, command, NULL);
+}
+
+static const struct ctl_result *simd_as_bob(const char *a, const char *b, const char *c)
+{
+	return run_as(&(struct user){ BOB_UID, BOB_UID, 0 }, "simd", a, b, c);
 }
 
 static void says(const struct ctl_result *r, int code, const char *words, bool yes)
@@ -345,6 +362,145 @@ TEST_WITH(rights_go_by_user_and_group, NULL, stack_sweep)
 	says(ctl_as(&alice, "shutdown", NULL), 0, "", true);
 	assert_int_equal(stack_wait(simd, 15000), 0);
 	peer_free(p);
+}
+
+/* ---- what others have made in simd's places ---- */
+
+#define BOBS "/tmp/simd-64003" /* where bob's simd is, without a directory of the system's or of a login */
+
+static void make_bobs(uid_t owner, mode_t mode)
+{
+	(void)rmdir(BOBS);
+	assert_int_equal(mkdir(BOBS, 0700), 0);
+	assert_int_equal(chmod(BOBS, mode), 0);
+	assert_int_equal(chown(BOBS, owner, owner), 0);
+}
+
+TEST_WITH(somebody_elses_directory_is_not_used, NULL, stack_sweep)
+{
+	struct stat st;
+	FILE *f;
+
+	if (!has_users)
+		skip();
+	if (access(TREE, F_OK) < 0)
+		copy_programs();
+	(void)rmdir("/run/simd"); /* of the test before */
+	make_bobs(ALICE_UID, 0777);
+	says(simd_as_bob("--clean-up", NULL, NULL), 1, BOBS " belongs to user alice", true);
+	says(ctl_as_bob("list"), 1, BOBS " belongs to user 64002", true);
+	make_bobs(BOB_UID, 0777);
+	says(ctl_as_bob("list"), 1, "others may write to it (mode 777)", true);
+	says(simd_as_bob("--clean-up", "--runtime-dir", BOBS), 1, "chmod go-w " BOBS, true);
+	/* at the place that is simd's own choice it takes what others may do away; and heeds nothing that others have left there */
+	f = fopen(BOBS "/state.json", "w");
+	assert_non_null(f);
+	assert_int_equal(fclose(f), 0);
+	assert_int_equal(chown(BOBS "/state.json", ALICE_UID, ALICE_UID), 0);
+	says(simd_as_bob("--clean-up", NULL, NULL), 0, "state.json belongs to user 64002", true);
+	assert_true(stat(BOBS, &st) < 0 || (st.st_mode & 0777) == 0700);
+}
+
+/* Holds the lock, and has made iceoryx's files, as long as it lives. */
+static int squat(struct peer *p)
+{
+	static const char *const files[] = { "/tmp/simd.lock", "/tmp/roudi", "/tmp/roudi.lock",
+					     "/tmp/iox-unique-roudi.lock", "/dev/shm/iceoryx_mgmt" };
+
+	become(&(struct user){ ALICE_UID, ALICE_UID, 0 });
+	for (unsigned i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		int fd = open(files[i], O_RDWR | O_CREAT, 0600);
+
+		PEER(p, fd >= 0 && (i || fchmod(fd, 0644) == 0) && flock(fd, LOCK_EX | LOCK_NB) == 0);
+	}
+	atomic_store(&p->ready, 1);
+	PEER_IDLE(p);
+	return 0;
+}
+
+TEST_WITH(a_squatter_is_named_and_not_in_roots_way, NULL, stack_sweep)
+{
+	struct peer *p = peer_new();
+	pid_t pid, simd;
+	FILE *f;
+
+	if (!has_users)
+		skip();
+	if (access(TREE, F_OK) < 0)
+		copy_programs();
+	pid = peer_fork(p, squat);
+	UNTIL(10000, p->ready || p->failed);
+	make_bobs(BOB_UID, 0700);
+	f = fopen("/tmp/out.json", "w");
+	assert_non_null(f);
+	fputs("{\"TimeSource\":\"system\"," STACK_POOLS "}\n", f);
+	assert_int_equal(fclose(f), 0);
+	says(simd_as_bob("--config", "/tmp/out.json", NULL), 1, "user alice", true);
+	assert_int_equal(unlink("/tmp/simd.lock"), 0);
+	says(simd_as_bob("--config", "/tmp/out.json", NULL), 1, "in iox-roudi's way: that user, or root", true);
+	peer_join(p, pid);
+	peer_free(p);
+	p = peer_new();
+	assert_int_equal(system("rm -f /tmp/roudi* /tmp/iox-* /dev/shm/iceoryx_mgmt"), 0);
+	pid = peer_fork(p, squat);
+	UNTIL(10000, p->ready || p->failed);
+	assert_int_equal(p->failed, 0);
+	simd = stack_start("\"TimeSource\":\"system\"," STACK_POOLS);
+	assert_true(stack_said("which is no simd: removed"));
+	assert_true(stack_said("/tmp/roudi.lock belonged to user alice"));
+	stack_stop(simd);
+	peer_join(p, pid);
+	peer_free(p);
+}
+
+/* ---- daemon/README.md, Trust: what iceoryx leaves to every member, and what it does not ---- */
+
+/* Bit i: the i-th can be had. */
+static int tries(struct peer *p)
+{
+	static const char *const files[] = { "/dev/shm/iceoryx_mgmt", "/dev/shm/simt", "/run/simd/state.json",
+					     "/run/simd/mine", "/run/simd/roudi.toml" };
+	const struct sockaddr_un a = { .sun_family = AF_UNIX, .sun_path = "/tmp/roudi" };
+	int fd, got = 0;
+
+	become(p->command ? &(struct user){ ALICE_UID, ALICE_UID, SIMD_UID } : &(struct user){ BOB_UID, BOB_UID, 0 });
+	for (int i = 0; i < 5; i++) {
+		fd = open(files[i], O_RDWR | (i == 3 ? O_CREAT : 0), 0600);
+		got |= (fd >= 0 && mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) != MAP_FAILED) << i;
+	}
+	fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+	got |= (connect(fd, (const struct sockaddr *)&a, sizeof(a)) == 0) << 5;
+	got |= (kill((pid_t)atomic_load(&p->sim_ns), SIGTERM) == 0) << 6;
+	got |= (unlink("/tmp/roudi") == 0) << 7;
+	got |= (unlink("/run/simd/control") == 0) << 8;
+	atomic_store(&p->result, got);
+	return 0;
+}
+
+static int what_is_had(pid_t simd, bool member)
+{
+	struct peer *p = peer_new();
+	int got;
+
+	atomic_store(&p->sim_ns, simd);
+	peer_tell(p, member);
+	peer_join(p, peer_fork(p, tries));
+	got = p->result;
+	peer_free(p);
+	return got;
+}
+
+TEST_WITH(what_a_member_can_reach, NULL, stack_sweep)
+{
+	pid_t simd;
+
+	if (!has_users)
+		skip();
+	simd = start();
+	assert_int_equal(what_is_had(simd, false), 0);
+	assert_int_equal(what_is_had(simd, true), 1 << 0 | 1 << 1 | 1 << 5); /* both segments, and RouDi's ear */
+	kill(simd, SIGTERM);
+	assert_int_equal(stack_wait(simd, 15000), 0);
 }
 
 TEST_GROUP(machine, NULL)

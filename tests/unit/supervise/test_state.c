@@ -125,6 +125,45 @@ TEST(a_second_lock_names_the_first)
 	(void)rmdir(test_path(d2, "b"));
 }
 
+TEST(a_runtime_directory_is_ones_own)
+{
+	static struct state left;
+	struct runtime rt;
+	char dir[TEST_PATH_MAX], path[TEST_PATH_MAX];
+	FILE *f;
+
+	assert_int_equal(mkdir(test_path(dir, "own"), 0700), 0);
+	assert_int_equal(chmod(dir, 0770), 0);
+	assert_int_equal(runtime_init(&rt, dir), -EPERM);
+	assert_non_null(strstr(err_why(), "chmod go-w"));
+	assert_int_equal(chmod(dir, 0755), 0);
+	assert_int_equal(runtime_init(&rt, dir), 0);
+	/* nor does it read a state that others may write */
+	f = fopen(test_path(path, "own/state.json"), "w");
+	assert_non_null(f);
+	assert_int_equal(fclose(f), 0);
+	assert_int_equal(chmod(path, 0666), 0);
+	assert_int_equal(state_load(path, &left), -EPERM);
+	assert_non_null(strstr(err_why(), "666"));
+	assert_int_equal(chmod(path, 0644), 0);
+	assert_int_equal(state_load(path, &left), -EINVAL);
+	assert_int_equal(unlink(path), 0);
+	runtime_finish(&rt);
+	if (geteuid() != 0)
+		return;
+	assert_int_equal(mkdir(dir, 0755), 0);
+	assert_int_equal(chown(dir, 12345, 12345), 0);
+	assert_int_equal(runtime_init(&rt, dir), -EACCES); /* for root too */
+	assert_non_null(strstr(err_why(), "12345"));
+	assert_int_equal(rmdir(dir), 0);
+}
+
+TEST(only_our_roudi_is_ended)
+{
+	assert_false(roudi_is_ours(getpid(), "/a/roudi.toml")); /* ours, but it has no such configuration */
+	assert_false(roudi_is_ours(0, "/a/roudi.toml"));
+}
+
 /* ---- real children ---- */
 
 static int run_limited(const struct spawn *s, struct rlimit *files, char *out, size_t size)
