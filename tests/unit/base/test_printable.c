@@ -51,6 +51,20 @@ TEST(what_drives_a_terminal_is_escaped)
 	}
 }
 
+/* Each byte in each place of a text that is plain otherwise. */
+TEST(no_byte_is_overlooked)
+{
+	char text[24];
+
+	for (int c = 0; c < 256; c++) {
+		for (size_t at = 0; at < sizeof(text); at++) {
+			memset(text, at % 2 ? '~' : ' ', sizeof(text));
+			text[at] = (char)c;
+			assert_int_equal(printable_is(text, sizeof(text)), c >= 0x20 && c < 0x7f);
+		}
+	}
+}
+
 TEST(it_is_cut_between_characters)
 {
 	char buf[8];
