@@ -15,6 +15,7 @@
 #include "dispatch_private.h"
 #include "fd.h"
 #include "mem.h"
+#include "printable.h"
 
 LOG_TOPIC("dispatch");
 
@@ -154,8 +155,14 @@ static void clean(char *to, size_t room, const char *from, size_t len)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < len && n + 1 < room && from[i]; i++)
-		to[n++] = from[i] != '\n' && (from[i] < ' ' || from[i] > '~') ? '?' : from[i];
+	for (size_t i = 0, line; i < len; i += line + 1) {
+		const char *nl = (const char *)memchr(from + i, '\n', len - i);
+
+		line = nl ? (size_t)(nl - from) - i : len - i;
+		n += printable(to + n, room - n, from + i, line);
+		if (nl && n + 1 < room)
+			to[n++] = '\n';
+	}
 	to[n] = '\0';
 }
 

@@ -11,6 +11,7 @@
 
 #include "dispatch_private.h"
 #include "mem.h"
+#include "printable.h"
 
 #define REPORTS_MAX (2 * WIRE_CHANNELS_MAX) /* a second of one bridge; the rest comes with the next house keeping */
 
@@ -151,14 +152,6 @@ void d_route_report(struct d_bridge *b)
 			report(rt);
 }
 
-static char *copy_text(char *to, const char *from, size_t len)
-{
-	for (size_t i = 0; i < len && from[i]; i++)
-		*to++ = (unsigned char)from[i] < ' ' || (unsigned char)from[i] > '~' ? '?' : from[i];
-	*to++ = '\0';
-	return to;
-}
-
 static bool same(const struct d_route *rt, int32_t result, const char *said, size_t len)
 {
 	return rt->known && rt->result == result && rt->said && memcmp(rt->said, said, len) == 0;
@@ -166,13 +159,14 @@ static bool same(const struct d_route *rt, int32_t result, const char *said, siz
 
 void d_route_reported(struct d_route *rt, int32_t result, const char *text, size_t name_len, size_t len)
 {
-	char said[D_TEXT] = "", *end = copy_text(said, text, name_len);
+	char said[D_TEXT];
+	size_t n = printable(said, sizeof(said) - 1, text, name_len) + 1; /* room for the other's end at least */
 
-	end = copy_text(end, text + name_len, len - name_len);
-	if (same(rt, result, said, (size_t)(end - said)))
+	n += printable(said + n, sizeof(said) - n, text + name_len, len - name_len) + 1;
+	if (same(rt, result, said, n))
 		return;
 	mem_free(rt->said);
-	rt->said = mem_dup(said, (size_t)(end - said));
+	rt->said = mem_dup(said, n);
 	rt->known = true;
 	rt->result = result;
 	set_refused(rt, result < 0);

@@ -523,7 +523,7 @@ static void on_status(void *user, uint32_t id, enum sim_bridge_status status, co
 	if (b->status != status)
 		log_info("bridge %s: %s%s%.*s", b->name, sim_bridge_status_name(status), n ? ": " : "", (int)n, detail);
 	b->status = status;
-	printable(b->detail, sizeof(b->detail), detail, n);
+	printable(b->detail, sizeof(b->detail), detail, n); /* where it is cut, it is cut between characters */
 	snprintf(b->other_clocks, sizeof(b->other_clocks), "%s", detail[n] ? detail + n + 1 : "");
 	list_for_each(ch, &s->channels, link) {
 		if (ch->n_publishers && lists(b, ch))

@@ -131,7 +131,8 @@ static bool give_up(struct process *p, bool hopeless, const char *why)
 	p->hopeless = hopeless ? p->hopeless + 1 : 0;
 	if (!p->o.give_up || p->hopeless < p->o.give_up)
 		return false;
-	snprintf(p->permanent, sizeof(p->permanent), "%s", why);
+	printable(p->permanent, sizeof(p->permanent), why,
+		  strlen(why)); /* cut between characters: it goes out as JSON */
 	log_error("%s is not started again after %u failed starts (process.give_up): permanent: %s", p->o.name,
 		  p->hopeless, why);
 	p->hopeless = p->failures = 0;

@@ -220,7 +220,7 @@ TEST(lies_are_contained)
 
 	make(1, false);
 	says(a, -EINVAL, "a\nb\xff", ""); /* shown to people */
-	assert_string_equal(w.carries_name, "a?b?");
+	assert_string_equal(w.carries_name, "a\\nb\\xff");
 	bridge_says(a, 0, 7, 0, "/nobody", "no/Type"); /* may have gone meanwhile */
 	world_settle(&w);
 	assert_int_equal(w.n_carries, 1);

@@ -3,6 +3,7 @@
 #include "unit/control/peer.h"
 
 #include <errno.h>
+#include <sim/types.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "fd.h"
 #include "registry/client.h"
 #include "registry/reaper.h"
+#include "wire/lane.h"
 
 static struct desk desk;
 static struct peer bad, good;
@@ -395,6 +397,68 @@ TEST_WITH(connections_are_limited, begin, end)
 	is_refused("limits.connections allows no more");
 	for (int i = 0; i < 2; i++)
 		peer_close(&more[i]);
+}
+
+/* ---- what a bridge says ---- */
+
+static void send_lane(int lane, uint16_t op, const void *record, size_t len, const char *text)
+{
+	struct lane_head h = { .op = op, .count = 1, .length = (uint32_t)(len + strlen(text)) };
+	char packet[1024];
+
+	memcpy(packet, &h, sizeof(h));
+	memcpy(packet + sizeof(h), record, len);
+	memcpy(packet + sizeof(h) + len, text, strlen(text));
+	assert_true(send(lane, packet, sizeof(h) + h.length, MSG_NOSIGNAL) > 0);
+	desk_run(&desk, MS);
+}
+
+static const char *first_text(json_t *list, const char *key)
+{
+	return json_string_value(json_object_get(json_array_get(list, 0), key));
+}
+
+/* Not UTF-8, and what drives a terminal: it is in the lists as what it is, and spoils no other entry. */
+TEST_WITH(words_of_a_bridge_spoil_no_list, begin, end)
+{
+	struct lane_status connected = { .status = SIM_BRIDGE_CONNECTED };
+	struct lane_carries carried = { .name_len = 4 };
+	char text[602], last[8];
+	json_t *r;
+	int lane;
+
+	peer_hello(&bad, "log", "bridge");
+	peer_hello(&good, "cam", "client");
+	assert_ok(peer_call(&good, "Advertise", "{\"channel\": \"c\", \"type\": " TYPE_A ", \"max_body\": 8}", &r));
+	carried.channel_id = (uint32_t)json_integer_value(json_object_get(r, "channel_id"));
+	assert_ok(peer_call(&bad, "AttachBridge", "{\"bridge\": \"log\"}", &r));
+	lane = varlink_msg_take_fd(&bad.msg, 0);
+	send_lane(lane, LANE_STATUS, &connected, sizeof(connected), "up\xff\x1b[1m\nclock \xfe");
+	send_lane(lane, LANE_CARRIES, &carried, sizeof(carried), "/c\xff\x1bt/\xc2\x9b");
+	assert_ok(peer_call(&good, "ListBridges", "{}", &r));
+	r = json_object_get(r, "bridges");
+	assert_string_equal(first_text(r, "detail"), "up\\xff\\x1b[1m");
+	r = json_object_get(json_array_get(r, 0), "topics");
+	assert_string_equal(first_text(r, "name"), "/c\\xff\\x1b");
+	assert_string_equal(first_text(r, "type"), "t/\\u009b");
+	assert_ok(peer_call(&good, "GetClock", "{}", &r));
+	r = json_object_get(json_object_get(r, "clock"), "other_clocks");
+	assert_int_equal(json_array_size(r), 1);
+	assert_string_equal(json_string_value(json_array_get(r, 0)), "clock \\xfe, which bridge log sees,");
+	/* a long one in two bytes a character is cut, at whichever of them */
+	for (size_t odd = 0; odd < 2; odd++) {
+		memset(text, 0, sizeof(text));
+		for (size_t i = odd; i < 600; i += 2)
+			memcpy(text + i, "\xc3\xa9", 2);
+		text[0] = odd ? 'x' : text[0];
+		send_lane(lane, LANE_STATUS, &connected, sizeof(connected), text);
+		assert_ok(peer_call(&good, "ListBridges", "{}", &r));
+		r = json_object_get(r, "bridges");
+		assert_true(strlen(first_text(r, "detail")) > 190);
+		snprintf(last, sizeof(last), "%s", first_text(r, "detail") + strlen(first_text(r, "detail")) - 2);
+		assert_string_equal(last, "\xc3\xa9");
+	}
+	close(lane);
 }
 
 /* ---- processes whose sessions have ended ---- */
