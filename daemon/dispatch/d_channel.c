@@ -8,6 +8,7 @@
  * Thread: the dispatch exec's.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "dispatch_private.h"
@@ -167,15 +168,31 @@ static void log_lie(struct dispatch *d, struct d_channel *ch, const struct sim_s
 		    (unsigned long long)h->sequence, h->publisher_id, what);
 }
 
-/* No publisher of simd's begins its slots without a header. Once, and again once a minute: it goes on for ever. */
-static void log_stranger(struct dispatch *d, struct d_channel *ch)
+/* Who has published a slot that begins without a header, as far as that can be known. */
+static const char *stranger(const struct d_channel *ch, const struct sim_slot *slot, char *text, size_t len)
 {
+	uint64_t origin = ipc_slot_origin(ch->feed->sub, slot);
+	const struct d_publisher *p;
+
+	if (!origin)
+		return "some program writes past the end of its slots, and has destroyed another one";
+	list_for_each(p, &ch->pubs, channel_link)
+		if (p->origin == origin && p->client) {
+			snprintf(text, len, "client %s, or what it has loaded, writes over the headers of its slots",
+				 p->client->name);
+			return text;
+		}
+	return "an iceoryx application outside simd publishes on it, and may push messages out of simd's queue (missing): end it";
+}
+
+/* Once, and again once a minute: it may go on for ever. */
+static void log_stranger(struct dispatch *d, struct d_channel *ch, const struct sim_slot *slot)
+{
+	char text[DISPATCH_NAME_MAX + 80];
+
 	d->n.invalid++;
-	log_limited(
-		&ch->strangers, d->now, LOG_LEVEL_WARN,
-		"channel %s: an iceoryx application outside simd publishes on it, or some program has written over a "
-		"slot: it does not begin with a header; messages may be pushed out of simd's queue (missing)",
-		ch->name);
+	log_limited(&ch->strangers, d->now, LOG_LEVEL_WARN, "channel %s: a slot without a header: %s", ch->name,
+		    stranger(ch, slot, text, sizeof(text)));
 }
 
 /* Whose slot it is, and a copy of its header; NULL: nobody's that could be answered. */
@@ -187,7 +204,7 @@ static struct d_publisher *whose(struct dispatch *d, struct d_channel *ch, const
 	if (size >= sizeof(*ret))
 		memcpy(ret, slot, sizeof(*ret));
 	if (size < sizeof(*ret) || ret->magic != SIM_SLOT_MAGIC || ret->version != SIM_SLOT_VERSION) {
-		log_stranger(d, ch);
+		log_stranger(d, ch, slot);
 		return NULL;
 	}
 	p = d_publisher_find(d, ret->publisher_id);
@@ -351,6 +368,8 @@ static void take(struct dispatch *d, struct d_channel *ch, const struct sim_slot
 		take_message(d, p, slot, &h, size);
 		return;
 	}
+	if (p && (h.flags & SIM_SLOT_PROBE))
+		p->origin = ipc_slot_origin(ch->feed->sub, slot);
 	release_now(d, ch, slot);
 	if (!p)
 		d_missing_suspect(d, ch); /* it may have been somebody's message */

@@ -122,6 +122,7 @@ struct d_publisher {
 	uint64_t max_body;
 	const struct wire_counters *counters; /* its client's to write; NULL: none */
 	uint64_t sequence;                    /* newest that was taken, or completed as missing */
+	uint64_t origin;                      /* of its port: ipc_slot_origin() of its probe */
 	uint32_t in_flight;
 	uint32_t proved_generation; /* iox_generation of its last probe */
 	uint64_t drain_mark;        /* closing: channel::drains then */

@@ -136,6 +136,8 @@ void ipc_sub_destroy(struct ipc_sub *sub);
 int ipc_take(struct ipc_sub *sub, const void **ret, size_t *ret_size);
 /* Release a taken slot. -EINVAL: not held by this subscriber. Works on a dead attachment too. Newest first is cheapest. */
 int ipc_release(struct ipc_sub *sub, const void *slot);
+/* Of a taken slot: ipc_pub_origin() of whoever published it; 0: its chunk header has been written over. Thread: as ipc_take(). */
+uint64_t ipc_slot_origin(struct ipc_sub *sub, const void *slot);
 /* True once after messages were dropped because the queue was full. */
 bool ipc_sub_lost(struct ipc_sub *sub);
 bool ipc_sub_has_data(const struct ipc_sub *sub);

@@ -156,6 +156,17 @@ int ipc_take(struct ipc_sub *sub, const void **ret, size_t *ret_size)
 	return r < 0 && r != -EAGAIN && r != -ENOBUFS ? refused(r, &sub->h) : r;
 }
 
+uint64_t ipc_slot_origin(struct ipc_sub *sub, const void *slot)
+{
+	uint64_t origin;
+
+	if (!sub || !slot || ipc_enter(&sub->h) < 0)
+		return 0;
+	origin = sub->h.ops->slot_origin(sub->h.back, slot);
+	ipc_leave(&sub->h);
+	return origin;
+}
+
 /* Newest first: that is the order in which releasing is cheap. */
 static bool drop_held(struct ipc_sub *sub, const void *slot)
 {

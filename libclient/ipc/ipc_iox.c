@@ -18,6 +18,7 @@
 #include "iceoryx_binding_c/api.h"
 
 #include "ipc_iox_int.h"
+#include "ipc_iox_layout.h"
 #include "ipc_iox_pool.h"
 
 #define SERVICE       "sim"
@@ -317,18 +318,39 @@ static void sub_destroy(void *back)
  * read once, and cut at the segment's end. Offsets of iceoryx 2.0.3: the word before the payload is its distance from
  * the header.
  */
-static size_t room_of(const struct port *p, const char *slot)
+static const char *chunk_header(const struct port *p, const char *slot)
 {
-	uint32_t distance, size;
+	uint32_t distance;
 
 	if (slot < p->first + CHUNK_HEADER_SIZE || slot >= p->end)
-		return 0;
+		return NULL;
 	distance = __atomic_load_n((const uint32_t *)(const void *)(slot - sizeof(distance)), __ATOMIC_RELAXED);
 	if (distance < CHUNK_HEADER_SIZE || distance > (size_t)(slot - p->first) || distance % 4)
+		return NULL;
+	return slot - distance;
+}
+
+static size_t room_of(const struct port *p, const char *slot)
+{
+	const char *header = chunk_header(p, slot);
+	uint32_t size;
+
+	if (!header)
 		return 0;
-	size = __atomic_load_n((const uint32_t *)(const void *)(slot - distance + CHUNK_PAYLOAD_SIZE_AT),
-			       __ATOMIC_RELAXED);
+	size = __atomic_load_n((const uint32_t *)(const void *)(header + CHUNK_PAYLOAD_SIZE_AT), __ATOMIC_RELAXED);
 	return size < (size_t)(p->end - slot) ? size : (size_t)(p->end - slot);
+}
+
+/* Ports are counted: a number of more than 32 bits is none. */
+static uint64_t slot_origin(const void *back, const void *slot)
+{
+	const char *header = chunk_header(back, slot);
+	uint64_t origin;
+
+	if (!header)
+		return 0;
+	memcpy(&origin, header + IOX_HEADER_ORIGIN, sizeof(origin));
+	return origin >> 32 ? 0 : origin;
 }
 
 static int take_chunk(struct port *p, const void **ret)
@@ -582,6 +604,7 @@ static const struct ipc_ops ops = {
 	.publish = publish,
 	.has_subscribers = has_subscribers,
 	.origin = origin,
+	.slot_origin = slot_origin,
 	.sub_create = sub_create,
 	.sub_close = sub_close,
 	.sub_destroy = sub_destroy,

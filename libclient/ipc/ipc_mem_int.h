@@ -132,6 +132,7 @@ int mem_scan_open(void *att, void *pub, const void *slot, struct ipc_text *why);
 void mem_scan(void *att, const struct ipc_scan_order *o, struct ipc_scan *ret);
 int mem_peers(void *att, struct ipc_peer *ret, unsigned int max);
 uint64_t mem_origin(const void *pub);
+uint64_t mem_slot_origin(const void *sub, const void *slot);
 /* bus->lock held: what a port holds goes back; a waiter comes out. */
 void mem_port_close(struct mem_port *p);
 void mem_waiter_signal(struct mem_waiter *w, bool event);

@@ -306,6 +306,15 @@ int mem_take(void *back, const void **ret, size_t *ret_size)
 	return 0;
 }
 
+uint64_t mem_slot_origin(const void *back, const void *slot)
+{
+	const struct mem_sub *s = back;
+	LOCKED(s->p.att);
+	const struct mem_chunk *c = mem_chunk_of(s->p.att->gen, slot);
+
+	return c ? c->origin : 0;
+}
+
 int mem_release(void *back, const void *slot)
 {
 	struct mem_sub *s = back;

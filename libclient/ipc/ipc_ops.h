@@ -97,6 +97,7 @@ struct ipc_ops {
 	void (*sub_close)(void *sub); /* no new messages, queued ones go; held slots stay */
 	void (*sub_destroy)(void *sub);
 	int (*take)(void *sub, const void **ret, size_t *ret_size);
+	uint64_t (*slot_origin)(const void *sub, const void *slot);
 	int (*release)(void *sub, const void *slot);
 	bool (*lost)(void *sub);
 	bool (*has_data)(const void *sub);

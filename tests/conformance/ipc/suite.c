@@ -102,6 +102,32 @@ TEST(it_delivers_in_order)
 	ipc_sub_destroy(s);
 }
 
+/* Each slot says through which port it came, whatever its publisher has written into it. */
+TEST(slots_tell_their_origin)
+{
+	struct ipc_pub *p = mkpub("origin", 0), *q = mkpub("origin", 0);
+	struct ipc_sub *s = mksub("origin", 8, false);
+	const void *slot;
+
+	connected(p);
+	connected(q);
+	assert_int_not_equal(ipc_pub_origin(p), ipc_pub_origin(q));
+	send_text(p, "p");
+	send_text(q, "q");
+	slot = take(s);
+	assert_int_not_equal(ipc_slot_origin(s, slot), 0);
+	assert_int_equal(ipc_slot_origin(s, slot), ipc_pub_origin(p));
+	assert_int_equal(ipc_release(s, slot), 0);
+	slot = take(s);
+	assert_int_equal(ipc_slot_origin(s, slot), ipc_pub_origin(q));
+	assert_int_equal(ipc_slot_origin(s, &slot), 0); /* not in the segment */
+	assert_int_equal(ipc_slot_origin(NULL, slot), 0);
+	assert_int_equal(ipc_release(s, slot), 0);
+	ipc_pub_destroy(p);
+	ipc_pub_destroy(q);
+	ipc_sub_destroy(s);
+}
+
 TEST(slots_are_aligned_and_shared)
 {
 	struct ipc_pub *p = mkpub("share", 0);

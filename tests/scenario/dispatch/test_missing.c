@@ -191,6 +191,67 @@ TEST(kept_messages_may_come_late)
 	all_is_back();
 }
 
+/* ---- who it was ---- */
+
+static unsigned n_told;
+static const char *wanted;
+
+static void count_told(void *user, enum log_level level, const char *topic, const char *text)
+{
+	(void)user;
+	(void)topic;
+	n_told += level == LOG_LEVEL_WARN && strstr(text, "/test/ch0") && strstr(text, wanted);
+}
+
+static void listen_for(const char *text)
+{
+	n_told = 0;
+	wanted = text;
+	log_set_spec("warn");
+	log_set_handler(count_told, NULL);
+}
+
+static void expect_told(unsigned n)
+{
+	log_set_handler(NULL, NULL);
+	log_set_spec("none");
+	assert_int_equal(n_told, n);
+}
+
+TEST(a_foreign_publisher_is_named_once)
+{
+	make(8);
+	listen_for("an iceoryx application outside simd publishes on it");
+	for (unsigned i = 0; i < 10; i++) {
+		world_flood(&w, 0);
+		assert_int_equal(client_try(c, p, NO_TOKEN), 0);
+		world_settle(&w);
+		bridge_read(b);
+		bridge_answer_all(b, 0, 1);
+		world_run(&w, 1 * S);
+	}
+	expect_told(1);
+	all_is_back();
+}
+
+/* Of a publisher that has proved its connection simd knows the port. */
+TEST(who_writes_over_a_header_is_named)
+{
+	struct sim_slot *s;
+
+	make(8);
+	client_prove(c, p);
+	listen_for("client client.1.1, or what it has loaded, writes over the headers of its slots");
+	s = client_loan(c, p);
+	s->credit_cell = (uint32_t)client_claim_credit(c, p);
+	memset(s, 6, sizeof(*s));
+	client_publish(c, p, s);
+	world_settle(&w);
+	client_expect(c, p, 1, SIM_REASON_MISSING);
+	expect_told(1);
+	all_is_back();
+}
+
 /* ---- lies ---- */
 
 /* A sequence far ahead costs no more than what is claimed. */
