@@ -3,8 +3,10 @@
 #include "conn.h"
 
 #include "bridge.h"
+#include "dataplane.h"
 #include "rig.h"
 #include "simd.h"
+#include "slot_reclaim.h"
 #include "err.h"
 #include "jsonx.h"
 #include "mem.h"
@@ -25,11 +27,15 @@ static json_t *rigs_json(const struct simd *s)
 
 static json_t *pools_json(const struct simd *s)
 {
+	uint32_t used[POOLS_MAX];
 	json_t *a = json_array();
 
+	dataplane_used(s, used);
 	for (unsigned i = 0; i < s->pools.n; i++)
-		json_array_append_new(a, JSONX_MAKE(JX_INT("size", s->pools.c[i].size),
-						    JX_INT("count", s->pools.c[i].count)));
+		json_array_append_new(a,
+				      JSONX_MAKE(JX_INT("size", s->pools.c[i].size),
+						 JX_INT("count", s->pools.c[i].count),
+						 JX_INT("reserved", s->pools.c[i].reserved), JX_INT("used", used[i])));
 	return a;
 }
 
@@ -52,7 +58,7 @@ static int method_get_info(struct call *call)
 			   JX_INT("shm_total", shm.f_blocks * shm.f_frsize),
 			   JX_INT("shm_free", shm.f_bavail * shm.f_frsize), JX_INT("shm_need", pools_need(&s->pools)),
 			   JX_INT("clients", s->n_clients), JX_INT("channels", s->n_channels),
-			   JX_INT("memory", mem.bytes),
+			   JX_INT("memory", mem.bytes), JX_STR("reclaim_why", slot_reclaim_why(s)),
 			   JX_NEW("given_up", s->ops && s->ops->given_up ? s->ops->given_up(s->user) : json_array())));
 }
 

@@ -407,8 +407,10 @@ unsigned d_channel_drain(struct dispatch *d, struct d_channel *ch, unsigned max)
 		ch->starved = true;
 	else if (n == max)
 		d_rung_look(d, ch);
-	if (n && ipc_sub_lost(ch->feed->sub))
+	if (n && ipc_sub_lost(ch->feed->sub)) {
+		ch->overflowed = true;
 		log_limited(&ch->strangers, d->now, LOG_LEVEL_WARN,
 			    "channel %s: a publisher sent more than its credits allow: messages were lost", ch->name);
+	}
 	return n;
 }

@@ -264,6 +264,7 @@ void d_publisher_reap(struct dispatch *d)
 			continue;
 		ch = p->ch;
 		credits_sweep(d, ch, p->id);
+		d_event_publisher_reaped(d, p);
 		d_publisher_free(p);
 		d_lossless_count(d, ch);
 	}

@@ -14,7 +14,7 @@
 
 LOG_TOPIC("dispatch");
 
-enum kind { STATUS, BROKEN, STUCK, IDLE, CARRIES, FORGOT, CHANNEL_FREE, SUB_FREE, CALL, STATS };
+enum kind { STATUS, BROKEN, STUCK, IDLE, CARRIES, FORGOT, CHANNEL_FREE, REAPED, SUB_FREE, CALL, STATS };
 
 struct event {
 	struct inbox_item item;
@@ -108,6 +108,11 @@ void d_event_channel_free(struct dispatch *d, uint32_t channel_id)
 	send_event(d, &(struct event){ .kind = CHANNEL_FREE, .id = channel_id }, NULL);
 }
 
+void d_event_publisher_reaped(struct dispatch *d, const struct d_publisher *p)
+{
+	send_event(d, &(struct event){ .kind = REAPED, .id = p->id, .result = p->ch->overflowed }, NULL);
+}
+
 void d_event_sub_free(struct dispatch *d, struct ipc_sub *sub, uint32_t generation)
 {
 	send_event(d, &(struct event){ .kind = SUB_FREE, .sub = sub, .id = generation }, NULL);
@@ -162,6 +167,9 @@ static void tell(const struct dispatch_events *ev, void *user, struct event *e)
 		break;
 	case CHANNEL_FREE:
 		TELL(channel_free, e->id);
+		break;
+	case REAPED:
+		TELL(publisher_reaped, e->id, e->result != 0);
 		break;
 	case SUB_FREE:
 		if (ev->sub_free)

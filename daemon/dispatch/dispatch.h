@@ -62,6 +62,11 @@ struct dispatch_events {
 	void (*bridge_forgot)(void *user, uint32_t bridge_id);
 	/* A deleted channel has come to rest: its number may be used again. */
 	void (*channel_free)(void *user, uint32_t channel_id);
+	/*
+	 * A publisher that was deleted, or whose client has gone, has come to rest: nothing of it lies in its channel's queue, and all its
+	 * messages are released. overflowed: that queue has been full, which pushes out others' messages.
+	 */
+	void (*publisher_reaped)(void *user, uint32_t publisher_id, bool overflowed);
 	/* Dispatch holds no slot of this subscriber, of that generation, any more and will not use it again: destroy it. */
 	void (*sub_free)(void *user, struct ipc_sub *sub, uint32_t iox_generation);
 };

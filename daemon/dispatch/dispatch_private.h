@@ -77,6 +77,7 @@ struct d_channel {
 	uint64_t type_hash;
 	char *name, *type_json;
 	bool ordered, closing;
+	bool overflowed;                     /* the feed has been full, once */
 	struct d_feed *feed;                 /* NULL: no data plane */
 	uint64_t drains;                     /* how often the feed was found empty */
 	int64_t deferred_mono_ns;            /* since when the feed is left alone; 0: it is not */
@@ -451,6 +452,7 @@ void d_event_bridge_idle(struct d_bridge *b);
 void d_event_bridge_forgot(struct d_bridge *b);
 void d_event_bridge_carries(struct d_route *rt);
 void d_event_channel_free(struct dispatch *d, uint32_t channel_id);
+void d_event_publisher_reaped(struct dispatch *d, const struct d_publisher *p);
 void d_event_sub_free(struct dispatch *d, struct ipc_sub *sub, uint32_t generation);
 void d_event_call(struct dispatch *d, dispatch_fn fn, void *arg);
 /* The answer is made with the question, so that it comes whatever memory there is then. NULL: none now. */

@@ -11,6 +11,7 @@
 #include "mem.h"
 #include "shards.h"
 #include "simd.h"
+#include "slot_reclaim.h"
 #include "timekeeper.h"
 
 LOG_TOPIC("dataplane");
@@ -72,6 +73,7 @@ void dataplane_lost(struct simd *s, const char *why)
 	s->dataplane.ready = false;
 	timekeeper_dataplane_lost(s->time);
 	(void)shards_restart_begin(s);
+	slot_reclaim_restart(s);
 	retire(s);
 	event_dataplane(s);
 }
@@ -97,9 +99,21 @@ int dataplane_up(struct simd *s, struct ipc *ipc, uint32_t generation)
 		dataplane_lost(s, err_why());
 		return r;
 	}
+	if (*slot_reclaim_why(s))
+		log_warn("%s: slots that a killed process has in hand stay lost", slot_reclaim_why(s));
 	log_info("data plane up: generation %u, application %s", generation, ipc_runtime_name(ipc));
 	event_dataplane(s);
 	return 0;
+}
+
+void dataplane_used(const struct simd *s, uint32_t *used)
+{
+	struct ipc_pool v[POOLS_MAX] = { 0 };
+
+	if (s->dataplane.ready)
+		(void)ipc_pools(s->dataplane.ipc, v, POOLS_MAX);
+	for (unsigned i = 0; i < POOLS_MAX; i++)
+		used[i] = v[i].used;
 }
 
 /* A bridge may keep a slot of an old generation for long: each subscriber is counted with its own. */

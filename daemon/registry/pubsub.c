@@ -10,6 +10,7 @@
 #include "rig.h"
 #include "shards.h"
 #include "simd.h"
+#include "slot_reclaim.h"
 
 #include "dispatch.h"
 
@@ -158,6 +159,7 @@ static void publisher_destroy(struct publisher *p)
 	struct simd *s = p->cl->s;
 	struct channel *ch = p->ch;
 
+	slot_reclaim_ended(p->cl, p->id, atomic_load(&p->counters->origin), ch->name, !(p->flags & ADVERTISE_LOCAL));
 	channel_close_totals(ch, p->counters);
 	atomic_store(&p->counters->publisher_id, 0);
 	client_row_put(p->cl, p->row);
@@ -312,7 +314,9 @@ int pubsub_subscribe(struct client *cl, const char *channel, const char *type, c
 		return err_nomem();
 	sub->ch = ch;
 	sub->cl = cl;
-	r = reserve_depth(sub, (uint32_t)depth);
+	r = slot_reclaim_heard(cl, ch->name);
+	if (r == 0)
+		r = reserve_depth(sub, (uint32_t)depth);
 	if (r < 0) {
 		mem_free(sub);
 		return r;

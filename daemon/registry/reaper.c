@@ -35,6 +35,7 @@ static void done(struct reaper *r, struct remains *m, bool ok)
 {
 	if (ok && m->freed && of_present_generation(r->s, m))
 		m->freed(r->s, m);
+	r->failed |= !ok;
 	remains_drop(r, m);
 }
 
@@ -85,8 +86,10 @@ void reaper_add(struct reaper *r, struct remains *m)
 {
 	struct remains *same = m ? remains_find(r, m) : NULL;
 
+	r->failed |= !m;
 	if (!m)
 		return;
+	r->unclean |= m->unclean;
 	if (same && (!m->unclean || !m->n_channels)) { /* nothing new */
 		mem_free(m);
 		return;
@@ -96,6 +99,7 @@ void reaper_add(struct reaper *r, struct remains *m)
 	if (r->n_remains == REAPER_REMAINS) {
 		log_error("%s: its process %d has attached too often; its ports stay until the data plane restarts",
 			  m->app, (int)r->pid);
+		r->failed = true;
 		mem_free(m);
 		return;
 	}
@@ -109,6 +113,8 @@ static void reaper_free(struct reaper *r)
 {
 	struct remains *m, *tmp;
 
+	if (r->s->process_over)
+		r->s->process_over(r->s, r, r->fd < 0 && !r->failed && list_empty(&r->remains));
 	exec_io_del(&r->io);
 	fd_close(r->fd);
 	list_for_each_safe(m, tmp, &r->remains, link)

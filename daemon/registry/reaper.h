@@ -33,7 +33,8 @@ struct reaper {
 	int fd; /* its pidfd; -1: there is none, or it has exited */
 	struct exec_io io;
 	uint32_t sessions;
-	struct list remains; /* remains::link */
+	bool unclean, failed; /* a session of it has ended without Goodbye; something of it could not be freed */
+	struct list remains;  /* remains::link */
 	uint32_t n_remains;
 };
 

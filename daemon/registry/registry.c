@@ -16,6 +16,7 @@
 #include "session.h"
 #include "shards.h"
 #include "simd.h"
+#include "slot_reclaim.h"
 #include "timekeeper.h"
 
 #include "dispatch.h"
@@ -35,6 +36,11 @@ static void on_channel_free(void *user, uint32_t id)
 static void on_sub_free(void *user, struct ipc_sub *sub, uint32_t iox_generation)
 {
 	dataplane_sub_free((struct simd *)user, sub, iox_generation);
+}
+
+static void on_publisher_reaped(void *user, uint32_t id, bool overflowed)
+{
+	slot_reclaim_reaped((struct simd *)user, id, overflowed);
 }
 
 /* ---- rates ---- */
@@ -89,7 +95,9 @@ static int make_dispatch(struct simd *s, struct exec *dx)
 {
 	const struct sim_clock_page *clock = timekeeper_page(s->time);
 	int64_t lanes = conf_int(s->root, "dispatch.lanes");
-	struct dispatch_events ev = { .channel_free = on_channel_free, .sub_free = on_sub_free };
+	struct dispatch_events ev = { .channel_free = on_channel_free,
+				      .sub_free = on_sub_free,
+				      .publisher_reaped = on_publisher_reaped };
 	struct dispatch_options o = {
 		.exec = dx,
 		.owner = s->x,
@@ -140,6 +148,8 @@ int registry_create(const struct registry_options *o, struct simd **ret)
 	s->plugin_dirs = o->plugin_dirs;
 	s->runtime_dir = mem_strdup(o->runtime_dir);
 	r = s->runtime_dir ? rig_create_all(s) : err_nomem();
+	if (r == 0)
+		r = slot_reclaim_create(s);
 	if (r == 0)
 		r = service_all_create(s);
 	if (r == 0)
@@ -196,6 +206,7 @@ void registry_destroy(struct simd *s)
 	shards_destroy(s);
 	timekeeper_destroy(s->time);
 	dataplane_finish(s);
+	slot_reclaim_destroy(s);
 	channel_destroy_all(s);
 	fd_shared_unmap(s->layout_page, sizeof(*s->layout_page));
 	fd_shared_unmap(s->dispatch_page, sizeof(*s->dispatch_page));

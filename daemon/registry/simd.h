@@ -26,8 +26,10 @@ struct channel_events;
 struct ipc;
 struct pool;
 struct rig;
+struct reaper;
 struct services;
 struct shards;
+struct slot_reclaim;
 struct timekeeper;
 
 /* What the registry needs of the process around it; a scenario test passes its own. NULL members: see there. */
@@ -68,6 +70,8 @@ struct simd_ops {
 	bool (*has_name)(void *user, pid_t pid, const char *runtime_name);
 	/* Look in a while for what the dead have left in the data plane that nobody was told of. NULL: ignored. */
 	void (*sweep)(void *user);
+	/* Whether a thread of the process stands still: stopped, or traced. NULL: none does. */
+	bool (*process_stopped)(void *user, pid_t pid);
 	/* Sessions or bridges have changed: what must be known after a crash of simd. NULL: ignored. */
 	void (*sessions_changed)(void *user);
 	/* A client has moved to the present generation of the data plane. NULL: ignored. */
@@ -105,6 +109,9 @@ struct simd {
 	struct list clients; /* client::link */
 	uint32_t n_clients, next_client;
 	struct list reapers; /* reaper::link (reaper.c) */
+	/* A process is not watched any more. freed: it has exited, and RouDi has freed all its ports. */
+	void (*process_over)(struct simd *s, const struct reaper *r, bool freed);
+	struct slot_reclaim *slot_reclaim;
 
 	struct list channels; /* channel::link, in the order of their making */
 	struct channel *by_id[WIRE_CHANNELS_MAX];

@@ -7,6 +7,7 @@
 #include "jsonx.h"
 #include "mem.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +51,61 @@ bool state_proc_ending(pid_t pid)
 	int64_t flags = stat_field(pid, 9);
 
 	return flags < 0 || (flags & 4 /* PF_EXITING */);
+}
+
+/* The letter after the name in parentheses, which may hold anything; 0: there is no such thread. */
+static char thread_state(pid_t pid, const char *tid)
+{
+	char path[300], *text, *p, state;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%s/stat", (int)pid, tid);
+	if (fd_read_file(path, 4096, &text, NULL) < 0)
+		return 0;
+	p = strrchr(text, ')');
+	state = p && p[1] ? p[2] : '\0';
+	mem_free(text);
+	return state;
+}
+
+/* A frozen process seems to sleep. */
+static bool frozen(pid_t pid)
+{
+	char path[4200], *text, *group;
+	bool yes;
+
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
+	if (fd_read_file(path, 4096, &text, NULL) < 0)
+		return false;
+	group = strstr(text, "0::/");
+	if (group)
+		snprintf(path, sizeof(path), "/sys/fs/cgroup%.*s/cgroup.events", (int)strcspn(group + 3, "\n"),
+			 group + 3);
+	mem_free(text);
+	if (!group || fd_read_file(path, 4096, &text, NULL) < 0)
+		return false;
+	yes = strstr(text, "frozen 1") != NULL;
+	mem_free(text);
+	return yes;
+}
+
+bool state_proc_stopped(pid_t pid)
+{
+	const struct dirent *e;
+	bool yes = false;
+	char path[64];
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	d = pid > 0 ? opendir(path) : NULL;
+	if (!d)
+		return pid <= 0 || errno != ENOENT;
+	while (!yes && (e = readdir(d))) {
+		char c = e->d_name[0] == '.' ? '\0' : thread_state(pid, e->d_name);
+
+		yes = c == 'T' || c == 't';
+	}
+	closedir(d);
+	return yes || frozen(pid);
 }
 
 struct state_proc state_proc_of(pid_t pid)

@@ -9,6 +9,7 @@
 #include "reaper.h"
 #include "registry.h"
 #include "session.h"
+#include "slot_reclaim.h"
 #include "timekeeper.h"
 #include "err.h"
 #include "fd.h"
@@ -25,6 +26,7 @@
 
 LOG_TOPIC("supervisor");
 
+#define PROBE_MS     1000
 #define DRAIN_DUR_NS (2 * NS_PER_S) /* how long accepted messages may take to leave at the end */
 
 /* ---- jobs that free a dead application ---- */
@@ -42,9 +44,13 @@ static void free_run(struct helper_job *hj)
 	struct free_job *j = container_of(hj, struct free_job, job);
 
 	/* one that was just starting when its lock was looked at has ports by now */
-	if (j->swept && !roudi_app_dead(j->app))
+	if (j->swept && !roudi_app_dead(j->app)) {
+		j->result = -ENOENT;
 		return;
+	}
 	j->result = j->old ? 0 : ipc_free_app(j->app);
+	if (j->result == 0 && !j->old)
+		j->result = ipc_probe(PROBE_MS); /* it has been read: now it has been done, too */
 	roudi_forget_app(j->app, !j->swept);
 }
 
@@ -52,6 +58,8 @@ static void free_done(struct helper_job *hj)
 {
 	struct free_job *j = container_of(hj, struct free_job, job);
 
+	if (j->result == 0 && !j->old)
+		slot_reclaim_forgotten(j->s, j->app);
 	reaper_freed(j->s, j->app, j->result == 0 && !j->old);
 	if (j->result < 0 && j->result != -ENOENT && j->result != -ECONNREFUSED) /* without RouDi there are none */
 		log_warn("the ports of %s could not be freed: %s", j->app, err_text(j->result));
@@ -141,6 +149,12 @@ static const char *op_process_rig(void *user, pid_t pid)
 	return processes_rig_of(((struct supervisor *)user)->processes, pid);
 }
 
+static bool op_process_stopped(void *user, pid_t pid)
+{
+	(void)user;
+	return state_proc_stopped(pid);
+}
+
 static void op_dataplane_broken(void *user, const char *why)
 {
 	struct supervisor *k = (struct supervisor *)user;
@@ -189,6 +203,7 @@ static const struct simd_ops ops = {
 	.sessions_changed = supervisor_sessions_changed,
 	.client_attached = op_client_attached,
 	.bridge_idle = supervisor_bridge_idle,
+	.process_stopped = op_process_stopped,
 	.dataplane_broken = op_dataplane_broken,
 	.source_changed = op_source_changed,
 };

@@ -192,6 +192,7 @@ struct ipc_scan {
 	uint32_t number;   /* of this scan: 1, 2, ... */
 	uint32_t used;     /* slots that are not free, after it */
 	uint32_t suspects; /* slots, and entries of slots, that are not freed yet */
+	uint32_t oldest;   /* number of the scan since which one of them is a suspect; 0: there is none */
 	uint32_t freed;    /* slots */
 };
 

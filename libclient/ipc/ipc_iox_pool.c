@@ -311,6 +311,7 @@ static bool suspect(const struct iox_pools *p, struct suspect *s, uint64_t mark,
 	if (s->since <= o->settled)
 		return true;
 	ret->suspects++;
+	ret->oldest = ret->oldest && ret->oldest < s->since ? ret->oldest : s->since;
 	return false;
 }
 

@@ -113,10 +113,12 @@ static void scan_chunk(struct mem_gen *gen, struct mem_chunk *c, const struct ip
 		return;
 	}
 	c->since = c->since ? c->since : gen->scans;
-	if (c->since <= o->settled)
+	if (c->since <= o->settled) {
 		free_lost(gen, c, ret);
-	else
-		ret->suspects++;
+		return;
+	}
+	ret->suspects++;
+	ret->oldest = ret->oldest && ret->oldest < c->since ? ret->oldest : c->since;
 }
 
 void mem_scan(void *back, const struct ipc_scan_order *o, struct ipc_scan *ret)

@@ -170,6 +170,8 @@ int pub_reg_create(struct sim_publisher *p, struct session *s, struct attachment
 		r = pub_port_create(l, reg->name, p->flags & SIM_PUB_LATCH ? 1 : 0, &reg->port);
 	if (r < 0)
 		goto err;
+	/* before its first loan: what is lost with us is found by that */
+	atomic_store_explicit(&reg->counters->origin, ipc_pub_origin(reg->port->pub), memory_order_relaxed);
 	pthread_mutex_lock(&p->c->lock);
 	list_prepend(bucket(p->c, reg->publisher_id), &reg->hash);
 	pthread_mutex_unlock(&p->c->lock);

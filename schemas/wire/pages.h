@@ -157,6 +157,8 @@ struct wire_counters {
 	_Atomic uint64_t sequence; /* all messages up to this one have been published: what simd does not find is lost */
 	/* Refusals and false completions, by enum sim_reason; LOST of refusals alone: what it had accepted simd counts */
 	_Atomic uint64_t dropped[WIRE_REASONS];
+	_Atomic uint64_t origin; /* number of its port, in the header of each slot of its; 0: not known */
+	uint64_t reserved1[7];
 };
 
 struct wire_counter_page {
@@ -203,6 +205,6 @@ _Static_assert(sizeof(struct wire_channel_info) == 64, "layout page is shared-me
 _Static_assert(WIRE_LAYOUT_HEAD == 256, "layout page is shared-memory ABI");
 _Static_assert(sizeof(struct wire_channel) == 64 + 8 * WIRE_WINDOW_MAX, "dispatch page is shared-memory ABI");
 _Static_assert(offsetof(struct wire_dispatch_page, rung) % 128 == 0, "dispatch page is shared-memory ABI");
-_Static_assert(sizeof(struct wire_counters) == 64 + 8 * WIRE_REASONS, "counter page is shared-memory ABI");
+_Static_assert(sizeof(struct wire_counters) == 128 + 8 * WIRE_REASONS, "counter page is shared-memory ABI");
 
 #endif

@@ -115,7 +115,7 @@ TEST(wire_pages_are_pinned)
 	AT(struct wire_dispatch_page, reserved1, 1146944);
 	AT(struct wire_dispatch_page, rung, 1147008);
 
-	SIZE(struct wire_counters, 320);
+	SIZE(struct wire_counters, 384);
 	AT(struct wire_counters, publisher_id, 0);
 	AT(struct wire_counters, messages, 8);
 	AT(struct wire_counters, bytes, 16);
@@ -125,8 +125,9 @@ TEST(wire_pages_are_pinned)
 	AT(struct wire_counters, wait_ns, 48);
 	AT(struct wire_counters, sequence, 56);
 	AT(struct wire_counters, dropped, 64);
+	AT(struct wire_counters, origin, 320);
 
-	SIZE(struct wire_counter_page, 163904);
+	SIZE(struct wire_counter_page, 196672);
 	AT(struct wire_counter_page, abi, 0);
 	AT(struct wire_counter_page, size, 4);
 	AT(struct wire_counter_page, client_id, 8);

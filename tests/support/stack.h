@@ -76,7 +76,7 @@ const struct ctl_result *stack_ctl(const char *arg, ...) __attribute__((sentinel
 /* Runs any program of the build, bin/NAME, with those arguments. */
 const struct ctl_result *stack_run(const char *const *argv);
 
-/* Slots in use over all pools, as seen by a process that attaches for it. */
+/* Slots in use over all pools, as simd counts them. */
 uint32_t stack_slots(void);
 
 #endif

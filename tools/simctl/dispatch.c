@@ -30,8 +30,9 @@ static void print_head(const json_t *d)
 {
 	printf("queue: %.0f deliveries; threads: %.0f; lanes: %.0f of %.0f\n", json_num(d, "queued"),
 	       json_num(d, "threads"), json_num(d, "lanes"), json_num(d, "lanes_max"));
-	printf("wake-ups: %.0f; packets: %.0f out, %.0f in; invalid slots: %.0f\n", json_num(d, "wakeups"),
-	       json_num(d, "packets_out"), json_num(d, "packets_in"), json_num(d, "invalid"));
+	printf("wake-ups: %.0f; packets: %.0f out, %.0f in; invalid slots: %.0f; reclaimed slots: %.0f\n",
+	       json_num(d, "wakeups"), json_num(d, "packets_out"), json_num(d, "packets_in"), json_num(d, "invalid"),
+	       json_num(d, "reclaimed"));
 	print_shards(json_object_get(d, "shards"));
 	print_spans("publish to lane:  ", json_object_get(d, "queue_ns"));
 	print_spans("lane to answer:   ", json_object_get(d, "publish_ns"));

@@ -281,6 +281,24 @@ static void check_missing(struct doctor *d, struct ctl *c)
 	json_decref(reply);
 }
 
+static void check_pools(struct doctor *d, const json_t *info)
+{
+	const char *why = json_text(info, "reclaim_why");
+	double used = 0, count = 0;
+	json_t *p;
+	size_t i;
+
+	json_array_foreach(json_object_get(info, "pools"), i, p) {
+		used += json_num(p, "used");
+		count += json_num(p, "count");
+	}
+	if (*why)
+		find(d, "pools", WARN,
+		     "%s: slots that a killed process has in hand stay lost until iox-roudi is replaced", why);
+	else
+		find(d, "pools", FINE, "%.0f of %.0f slots are in use", used, count);
+}
+
 static void check_simd(struct doctor *d, struct ctl *c)
 {
 	json_t *info;
@@ -301,6 +319,7 @@ static void check_simd(struct doctor *d, struct ctl *c)
 		find(d, "versions", FINE, "simd and library are %s", sim_version());
 	check_given_up(d, json_object_get(info, "given_up"));
 	check_need(d, info);
+	check_pools(d, info);
 	json_decref(info);
 	check_bridges(d, c);
 	check_missing(d, c);

@@ -136,6 +136,6 @@ TEST_WITH(everything_is_killed_and_comes_back, NULL, stack_sweep)
 	peer_join(ex, ex_pid);
 	peer_free(ex);
 	print_message("%u rounds, %u lives of RouDi, %llu messages\n", rounds, lives + 1, (unsigned long long)accepted);
-	UNTIL(10000, stack_slots() <= slots);
+	UNTIL(30000, stack_slots() <= slots);
 	stack_stop(simd);
 }

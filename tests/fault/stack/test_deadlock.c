@@ -78,7 +78,7 @@ TEST_WITH(caught_in_the_lock, NULL, stack_sweep)
 	peer_check(witness, false);
 	assert_int_equal(witness->called, witness->offered);
 	assert_int_equal(stack_bridge("b", "restarts"), 0);
-	UNTIL(10000, stack_slots() <= slots);
+	UNTIL(30000, stack_slots() <= slots);
 	stack_stop(simd);
 	peer_free(witness);
 	peer_free(ex);

@@ -141,7 +141,7 @@ TEST_WITH(killed_bridges_come_back, NULL, stack_sweep)
 	print_message("%u kills, %llu messages; own memory of simd %lld KiB, then %lld KiB (%lld KiB resident)\n", n,
 		      (unsigned long long)accepted, (long long)own, (long long)usage(simd).anon_kib,
 		      (long long)resident_kib(simd));
-	UNTIL(5000, stack_slots() <= slots);
+	UNTIL(30000, stack_slots() <= slots);
 	UNTIL(5000, stack_in_flight("/t/1") <= 0 && stack_in_flight("/t/4") <= 0);
 	assert_true(usage(simd).anon_kib < own + 1024);
 	UNTIL(5000, usage(simd).descriptors <= fds + 8);
@@ -222,7 +222,7 @@ TEST_WITH(killed_sensors_leave_nothing, NULL, stack_sweep)
 		      (unsigned long long)accepted, (long long)own, (long long)usage(simd).anon_kib);
 	UNTIL(5000, stack_int("GetInfo", "clients") == clients);
 	UNTIL(5000, stack_in_flight("/t/1") <= 0 && stack_in_flight("/t/2") <= 0);
-	UNTIL(5000, stack_slots() <= slots);
+	UNTIL(30000, stack_slots() <= slots);
 	assert_true(usage(simd).anon_kib < own + 1024);
 	UNTIL(5000, usage(simd).descriptors <= fds + 8);
 	stack_stop(simd);

@@ -246,6 +246,7 @@ void world_destroy(struct world *w)
 		exec_destroy(w->dx);
 	exec_destroy(w->x);
 	conf_destroy(w->conf);
+	assert_int_equal(ipc_mem_wrongly_freed(w->bus), 0);
 	ipc_mem_bus_destroy(w->bus);
 	unlink(w->path);
 	mem_stats(&now);

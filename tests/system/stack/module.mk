@@ -19,6 +19,9 @@ LINK_$(1) = $$(LINK_SIMCLIENT) -ljansson -lz
 endef
 $(foreach s,$(sort $(wildcard tests/system/stack/test_*.c)),$(eval $(call stack_test,system-stack-$(s:tests/system/stack/test_%.c=%),$(s))))
 $(foreach s,$(sort $(wildcard tests/fault/stack/test_*.c)),$(eval $(call stack_test,fault-stack-$(s:tests/fault/stack/test_%.c=%),$(s))))
+FLAGS_tests/system/stack/test_lost.c := -DDYING='"$(B)/test/dying.so"'
+$(B)/test/system-stack-lost: | $(B)/test/dying.so
+LIMIT_system-stack-lost := 240
 # those that have a DDS program beside them
 $(addprefix $(B)/test/,system-stack-carried system-stack-demo system-stack-isolation system-stack-ros2 system-stack-ros_clock system-stack-sim_time system-stack-topics): $(B)/obj/tests/system/ros2/reader.o | $(B)/lib/simd/bridge_ros2.so
 $(B)/test/system-stack-topics: $(addprefix $(B)/obj/tests/,system/ros2/typed.o system/ros2/asker.o support/ros_tree.o) $(B)/lib/libros.a

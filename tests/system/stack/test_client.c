@@ -78,7 +78,7 @@ TEST_WITH(killed_at_any_moment, NULL, stack_sweep)
 	peer_join(ex, ex_pid);
 	UNTIL(5000, stack_int("GetInfo", "clients") == clients);
 	UNTIL(5000, stack_in_flight("/t/shared") <= 0);
-	UNTIL(5000, stack_slots() <= slots);
+	UNTIL(30000, stack_slots() <= slots);
 	stack_stop(simd);
 	peer_free(witness);
 	peer_free(ex);
