@@ -63,7 +63,8 @@ struct slot_reclaim {
 	struct look looks[LOOKS]; /* the newest first; of a time in which nobody can have stood still */
 	uint32_t n_looks, left;   /* left: looks owed to the last death */
 	bool alone;               /* in all of them */
-	int64_t last_mono_ns;
+	bool stay;                /* there were suspects, not for the first time */
+	int64_t last_mono_ns, marked_mono_ns;
 	uint64_t count;
 	uint64_t forgotten[FORGOTTEN]; /* applications whose ports are freed, though their files may stay */
 	uint32_t n_forgotten;
@@ -206,7 +207,7 @@ static void on_process_over(struct simd *s, const struct reaper *r, bool freed)
 {
 	struct slot_reclaim *l = s->slot_reclaim;
 	struct hearer *h = hearer_of(l, r);
-	bool waits = false;
+	bool had = h != NULL;
 	struct ended *e;
 
 	if (h && freed)
@@ -217,10 +218,10 @@ static void on_process_over(struct simd *s, const struct reaper *r, bool freed)
 		if (e->process == r) {
 			e->process = NULL;
 			e->freed = freed;
+			had = true;
 		}
-		waits |= e->freed;
 	}
-	if (s->dataplane.ready && (waits || r->unclean))
+	if (s->dataplane.ready && ((had && freed) || r->unclean))
 		look_soon(l, r->unclean);
 }
 
@@ -388,19 +389,21 @@ static bool any_waits(const struct slot_reclaim *l)
 	return false;
 }
 
-static void scanned(struct slot_reclaim *l, const struct ipc_scan *sc, bool more)
+static void scanned(struct slot_reclaim *l, const struct ipc_scan *sc, bool marks, bool more)
 {
 	/* suspects that are none at the next look are what living processes do */
 	bool stay = sc->suspects && sc->oldest < sc->number;
 
+	if (marks || stay)
+		l->stay = stay;
 	l->count += sc->freed;
 	if (sc->freed)
 		log_info("freed %u slots that killed processes had in hand", sc->freed);
-	if (l->left && !stay)
+	if (l->left && marks && !stay)
 		l->left--;
 	if (more)
 		look_soon(l, false);
-	else if (stay || l->left || any_waits(l))
+	else if (l->stay || l->left || any_waits(l))
 		exec_timer_at(&l->timer, l->last_mono_ns + LOOK_DUR_NS);
 	else
 		l->n_looks = 0;
@@ -431,6 +434,9 @@ static void on_timer(void *arg)
 	l->alone = q.alone;
 	q.n_dead = c == STRANGERS ? 0 : take_ready(l, dead, now);
 	q.settled = settled_since(l, now);
+	q.marks = (l->left || l->stay) && (!l->marked_mono_ns || now - l->marked_mono_ns >= LOOK_DUR_NS);
+	if (q.marks)
+		l->marked_mono_ns = now;
 	r = ipc_scan(s->dataplane.ipc, &q, &sc);
 	if (r < 0) {
 		if (r != -EOPNOTSUPP && r != -ESTALE)
@@ -439,7 +445,7 @@ static void on_timer(void *arg)
 	}
 	if (calm)
 		remember(l, sc.number, now);
-	scanned(l, &sc, q.n_dead == DEAD_MAX);
+	scanned(l, &sc, q.marks, q.n_dead == DEAD_MAX);
 }
 
 /* ---- making ---- */
@@ -483,6 +489,7 @@ void slot_reclaim_restart(struct simd *s)
 			hearer_free(h);
 	forget_origins(s);
 	l->n_looks = l->left = 0;
+	l->stay = false;
 }
 
 void slot_reclaim_destroy(struct simd *s)

@@ -10,10 +10,11 @@
  * process that has ever subscribed to the channel has ended likewise, one that unsubscribed may still hold what it took
  * (3). Credits keep simd's queue from being full; where it was (4) what follows is waited for too.
  *
- * The others (no origin, no owner, counted down to 0) are between two instructions of some process. They are freed when in each look
- * over 10 s they were the same while every process that is attached was known to simd, none was
- * stopped, and none was dead with its ports not freed yet: then no living one can have been between these instructions all the time.
- * With nobody attached but simd, and nothing in dispatch, the same holds of all slots that are not of its own publishers.
+ * The others (no origin, no owner, counted down to 0, or referred to by no port: as those of a dead publisher whose channel has
+ * subscribers) are between two instructions of some process. They are freed when in each look over 10 s they were the same while every
+ * process that is attached was known to simd, none was stopped, and none was dead with its ports not freed yet: then no living one
+ * can have been between these instructions all the time. With nobody attached but simd, and nothing in dispatch, the same holds
+ * of all slots that are not of its own publishers.
  *
  * While an application is attached that has no session here, it may have subscribed to anything: nothing is freed.
  *

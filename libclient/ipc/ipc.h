@@ -176,7 +176,7 @@ int ipc_import(struct ipc *ipc, int64_t ref, size_t size, const void **ret);
 /*
  * What a process that is killed inside loan, publish, take or release had in hand is lost to the data plane. A scan compares the
  * pools with themselves: a slot may be lost that nobody refers to, or that has no origin. A living process, too, has
- * such a slot for some hundred nanoseconds, so these are only suspects, until they have been the same in each scan over a time
+ * such a slot for some hundred nanoseconds, or one that no port refers to, so these are only suspects, until they have been the same in each scan over a time
  * in which no process can have stood still. Slots with a dead publisher's origin look like any other: who may still refer to
  * them the caller knows. Whatever origin is given, slots of this attachment's own publishers are never freed.
  */
@@ -185,7 +185,8 @@ struct ipc_scan_request {
 		*dead; /* origins: no living process has a slot of theirs, queued or in hand. All of them are freed. */
 	uint32_t n_dead;
 	uint32_t settled; /* free who has been a suspect in each scan since that one, which is past; 0: nobody */
-	bool alone;       /* nobody else is attached: all that is not of this attachment's publishers is a suspect */
+	bool marks; /* slots, too, to which no port refers; ports are read for that, which takes some milliseconds */
+	bool alone; /* nobody else is attached: all that is not of this attachment's publishers is a suspect */
 };
 
 struct ipc_scan {

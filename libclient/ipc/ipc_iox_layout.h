@@ -9,6 +9,7 @@
 #define IOX_PORT_SIZE    5184 /* PublisherPortData */
 #define IOX_PORT_ID      584  /*   its number, a u64: the origin of its chunks */
 #define IOX_PORT_MANAGER 4896 /*   relative pointer to its MemoryManager */
+#define IOX_PORT_LAST    5040 /*   packed pointer to the entry of the slot sent last */
 
 #define IOX_MANAGER_SIZE    2136
 #define IOX_MANAGER_POOLS   8    /* MemPool[32] */
@@ -36,6 +37,7 @@
 #define IOX_HEADER_SEQUENCE 16
 
 #define IOX_POINTER_SIZE 16 /* relative pointer: u64 segment, u64 offset */
+#define IOX_PACKED_SIZE  8  /* packed pointer: u64, the segment in the low 16 bits */
 #define IOX_POOLS_MAX    32
 
 #endif

@@ -5,6 +5,11 @@
  *   a chunk whose count is too high     its origin is the dead port, or still 0
  *   a chunk that no entry points to     taken from the free list, its entry not made yet
  *   an entry whose count is 0           counted down, not put back; with its chunk or, that being back, alone
+ *   a chunk that no port refers to      whosever it is: the references were in the hand of the dead
+ *
+ * A reference that lasts is one word in a port (its loans, its history, the slot sent last; a queue, what was taken from it), the
+ * same for all kinds of ports. So the last kind is found by looking for such words in all of the management segment; what is left of
+ * words in queues that have moved on hides a lost slot until they are written over, and never the reverse.
  *
  * All but the first with an origin are also, for some hundred nanoseconds, what a living process does. So these are suspects
  * only, each with the number of the scan since which it has been one in every scan, with the same contents. When they may be
@@ -44,6 +49,7 @@ struct iox_pools {
 	uint32_t n_pools, n_chunks, scans;
 	struct suspect *entry_suspects, *chunk_suspects;
 	uint8_t *out, *owned; /* a byte a chunk */
+	uint8_t *marked;      /* a byte an entry: a port refers to it */
 };
 
 /* ---- reading ---- */
@@ -167,14 +173,20 @@ static int open_payload(struct iox_pools *p, const char *manager, struct ipc_tex
 	return 0;
 }
 
-/* The proof: the entry of the slot that was sent, with the port's number as its origin. */
-static bool finds(const struct iox_pools *p, const char *header, uint64_t origin)
+static uint64_t packed(const struct iox_pools *p, const char *entry)
+{
+	return p->mgmt_id | (uint64_t)(entry - p->mgmt.base) << 16;
+}
+
+/* The proof: the entry of the slot that was sent, with the port's number as its origin, and the port refers to it. */
+static bool finds(const struct iox_pools *p, const char *header, const char *port)
 {
 	for (uint32_t i = 0; i < p->entries.count; i++) {
 		const char *e = chunk_of(&p->entries, i);
 
 		if (is_out(&p->entries, i) && entry_header(p, e) == header)
-			return get64(e + IOX_ENTRY_COUNT) >= 1 && origin_of(header) == origin;
+			return get64(e + IOX_ENTRY_COUNT) >= 1 && origin_of(header) == get64(port + IOX_PORT_ID) &&
+			       get64(port + IOX_PORT_LAST) == packed(p, e);
 	}
 	return false;
 }
@@ -197,7 +209,7 @@ static int open_all(struct iox_pools *p, const struct iox_pools_where *w, struct
 	if (!open_pool(p, manager + IOX_MANAGER_ENTRIES, &p->mgmt, p->mgmt_id, IOX_ENTRY_SIZE, &p->entries) ||
 	    p->entries.count != p->n_chunks)
 		return unknown(why, "the chunks' management");
-	if (!find_chunk(p, w->header, &chunk) || !finds(p, w->header, get64(port + IOX_PORT_ID)))
+	if (!find_chunk(p, w->header, &chunk) || !finds(p, w->header, port))
 		return unknown(why, "the reference slot is not where it should be");
 	return 0;
 }
@@ -217,7 +229,8 @@ int iox_pools_open(const struct iox_pools_where *w, struct ipc_text *why, struct
 		p->chunk_suspects = calloc(p->n_chunks, sizeof(*p->chunk_suspects));
 		p->out = calloc(p->n_chunks, 1);
 		p->owned = calloc(p->n_chunks, 1);
-		r = p->entry_suspects && p->chunk_suspects && p->out && p->owned ? 0 : -ENOMEM;
+		p->marked = calloc(p->n_chunks, 1);
+		r = p->entry_suspects && p->chunk_suspects && p->out && p->owned && p->marked ? 0 : -ENOMEM;
 	}
 	if (r < 0) {
 		iox_pools_close(p);
@@ -235,6 +248,7 @@ void iox_pools_close(struct iox_pools *p)
 	free(p->chunk_suspects);
 	free(p->out);
 	free(p->owned);
+	free(p->marked);
 	free(p);
 }
 
@@ -340,6 +354,28 @@ static void note_out(struct iox_pools *p, struct ipc_scan *ret)
 	}
 }
 
+static void mark_from(struct iox_pools *p, const char *from, const char *end)
+{
+	uint64_t first = (uint64_t)(p->entries.memory - p->mgmt.base);
+	uint64_t bytes = (uint64_t)p->entries.chunk * p->entries.count;
+
+	for (; from + 8 <= end; from += 8) {
+		uint64_t word = atomic_load_explicit((_Atomic uint64_t *)(uintptr_t)from, memory_order_relaxed);
+		uint64_t at = (word >> 16) - first;
+
+		if (word && (word & 0xffff) == p->mgmt_id && at < bytes && at % p->entries.chunk == 0)
+			p->marked[at / p->entries.chunk] = 1;
+	}
+}
+
+/* All words but the entries themselves. */
+static void mark(struct iox_pools *p)
+{
+	memset(p->marked, 0, p->entries.count);
+	mark_from(p, p->mgmt.base, p->entries.memory);
+	mark_from(p, p->entries.memory + (uint64_t)p->entries.chunk * p->entries.count, p->mgmt.base + p->mgmt.size);
+}
+
 /* An entry with references to a chunk. */
 static void scan_owner(struct iox_pools *p, uint32_t entry, uint64_t count, struct pool *q, uint32_t chunk,
 		       const struct ipc_scan_order *o, struct ipc_scan *ret)
@@ -347,12 +383,15 @@ static void scan_owner(struct iox_pools *p, uint32_t entry, uint64_t count, stru
 	const char *header = chunk_of(q, chunk);
 	uint64_t origin = origin_of(header);
 	bool dead = origin && listed(o->dead, o->n_dead, origin);
-	bool nobodys = !origin || (o->alone && !listed(o->own, o->n_own, origin));
+	bool ours = origin && listed(o->own, o->n_own, origin);
+	bool nobodys = !origin || (!ours && (o->alone || (o->marks && !p->marked[entry])));
 
 	p->owned[q->first + chunk] = 1;
-	if (!dead && !nobodys)
-		clear(&p->entry_suspects[entry]);
-	else if (dead || suspect(p, &p->entry_suspects[entry], mark_of(header, count), o, ret))
+	if (!dead && !nobodys) {
+		/* without marks it is not known whether a port refers to it: one that was a suspect for that stays one */
+		if (o->marks || ours || p->entry_suspects[entry].mark != mark_of(header, count))
+			clear(&p->entry_suspects[entry]);
+	} else if (dead || suspect(p, &p->entry_suspects[entry], mark_of(header, count), o, ret))
 		ret->freed += free_owned(p, entry, count, q, chunk);
 }
 
@@ -393,6 +432,8 @@ void iox_pools_scan(struct iox_pools *p, const struct ipc_scan_order *o, struct 
 {
 	p->scans++;
 	*ret = (struct ipc_scan){ .number = p->scans };
+	if (o->marks)
+		mark(p);
 	note_out(p, ret);
 	for (uint32_t i = 0; i < p->entries.count; i++)
 		scan_entry(p, i, o, ret);

@@ -102,14 +102,18 @@ static void free_lost(struct mem_gen *gen, struct mem_chunk *c, struct ipc_scan 
 
 static void scan_chunk(struct mem_gen *gen, struct mem_chunk *c, const struct ipc_scan_order *o, struct ipc_scan *ret)
 {
+	bool held;
+
 	if (!c->refs)
 		return;
 	if (c->origin && listed(o->dead, o->n_dead, c->origin)) {
 		free_lost(gen, c, ret);
 		return;
 	}
-	if (c->origin && (!o->alone || listed(o->own, o->n_own, c->origin))) {
-		c->since = 0;
+	held = somebody_has(gen, c);
+	if (c->origin && (listed(o->own, o->n_own, c->origin) || (!o->alone && (!o->marks || held)))) {
+		if (o->marks || held)
+			c->since = 0;
 		return;
 	}
 	c->since = c->since ? c->since : gen->scans;

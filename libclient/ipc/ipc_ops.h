@@ -51,7 +51,7 @@ struct ipc_scan_order {
 	const uint64_t *dead, *own; /* origins */
 	uint32_t n_dead, n_own;
 	uint32_t settled;
-	bool alone;
+	bool marks, alone;
 };
 
 struct ipc_ops {

@@ -58,7 +58,7 @@ static int own_origins(const struct ipc *ipc, uint64_t **ret, uint32_t *ret_n)
 /* Once a publisher of ours has a number, nobody else's word makes it a dead one's. */
 static int scan(struct ipc *ipc, const struct ipc_scan_request *q, struct ipc_scan *ret)
 {
-	struct ipc_scan_order o = { .settled = q->settled, .alone = q->alone };
+	struct ipc_scan_order o = { .settled = q->settled, .marks = q->marks, .alone = q->alone };
 	uint64_t *dead = malloc((q->n_dead + 1) * sizeof(*dead)), *own = NULL;
 	int r = dead ? own_origins(ipc, &own, &o.n_own) : -ENOMEM;
 

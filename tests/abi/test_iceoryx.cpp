@@ -30,6 +30,7 @@ HOLDS(IOX_PORT_SIZE, sizeof(Port));
 HOLDS(IOX_PORT_ID, offsetof(Port, m_uniqueId));
 HOLDS(8, sizeof(Port::m_uniqueId));
 HOLDS(IOX_PORT_MANAGER, offsetof(Port, m_chunkSenderData) + offsetof(Sender, m_memoryMgr));
+HOLDS(IOX_PORT_LAST, offsetof(Port, m_chunkSenderData) + offsetof(Sender, m_lastChunkUnmanaged));
 
 HOLDS(IOX_MANAGER_SIZE, sizeof(Manager));
 HOLDS(IOX_MANAGER_POOLS, offsetof(Manager, m_memPoolVector) + offsetof(Pools, m_data));
@@ -64,6 +65,8 @@ HOLDS(IOX_HEADER_ORIGIN, offsetof(Header, m_originId));
 HOLDS(IOX_HEADER_SEQUENCE, offsetof(Header, m_sequenceNumber));
 
 HOLDS(IOX_POINTER_SIZE, sizeof(Pointer));
+HOLDS(IOX_PACKED_SIZE, sizeof(iox::mepoo::ShmSafeUnmanagedChunk));
+HOLDS(0, offsetof(iox::mepoo::ShmSafeUnmanagedChunk, m_chunkManagement));
 
 int main()
 {
@@ -73,6 +76,12 @@ int main()
 	memcpy(w, &p, sizeof(w));
 	if (w[0] != 1 || w[1] != 8) {
 		printf("FAIL a relative pointer is not its segment, then its offset\n");
+		return 1;
+	}
+	iox::rp::RelativePointerData packed(1, 8);
+	memcpy(w, &packed, sizeof(w[0]));
+	if (w[0] != (8u << 16 | 1u)) {
+		printf("FAIL a packed pointer is not its segment in the low 16 bits, then its offset\n");
 		return 1;
 	}
 	printf("ok   iceoryx is laid out as simd reads it\n");

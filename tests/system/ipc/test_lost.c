@@ -121,6 +121,38 @@ TEST(a_publisher_killed_at_each_step_loses_nothing)
 	assert_true(dead > 5 && settled > 5);
 }
 
+/* A subscriber that lives has the newest in its queue: that stays, what no port refers to goes. */
+TEST(beside_a_subscriber_too)
+{
+	uint32_t before = used(), freed = 0, steps = sh->steps;
+
+	for (sh->at = 1; sh->at <= steps; sh->at += 3) {
+		struct ipc_scan_request o = { .marks = true };
+		struct ipc_scan s;
+		const char *slot;
+		const void *got;
+		size_t size;
+
+		assert_int_equal(child_status(child_start(victim)), SIGKILL);
+		assert_int_equal(ipc_free_app("victim"), 0);
+		assert_int_equal(ipc_probe(5000), 0);
+		assert_int_equal(ipc_scan(ipc, &o, &s), 0);
+		o.settled = s.number;
+		assert_int_equal(ipc_scan(ipc, &o, &s), 0);
+		freed += s.freed;
+		assert_int_equal(ipc_take(feed, &got, &size), 0);
+		slot = got;
+		for (int i = 0; i < 200; i++)
+			assert_int_equal(slot[i], 7);
+		assert_int_equal(ipc_release(feed, got), 0);
+		s = scan(2, 0);
+		s = scan(0, s.number);
+		assert_int_equal(used(), before);
+	}
+	print_message("%u slots freed beside a subscriber\n", freed);
+	assert_true(freed > 5);
+}
+
 static void sender(void)
 {
 	struct ipc *mine = attach_as("sender");

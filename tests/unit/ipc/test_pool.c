@@ -122,6 +122,7 @@ static void make(void)
 	put_pool(pool_at(1), PAYLOAD_ID, LARGE_AT, 256, LARGE, LISTS + LIST_SIZE);
 	put_pool(pool_at(2), MGMT_ID, ENTRIES, IOX_ENTRY_SIZE, ALL, LISTS + 2 * LIST_SIZE);
 	assert_int_equal(loan(0, 2, OURS), 0); /* the beacon */
+	put64(PORT + IOX_PORT_LAST, MGMT_ID | (uint64_t)ENTRIES << 16);
 }
 
 static int open_it(void)
@@ -310,6 +311,43 @@ TEST_WITH(a_count_that_moves_meanwhile_is_left_alone, set_up, tear_down)
 	assert_int_equal(used(), 1);
 }
 
+/* A port, somewhere, that refers to that entry. */
+static void refer(size_t at, uint32_t entry)
+{
+	put64(at, MGMT_ID | (uint64_t)(ENTRIES + entry * IOX_ENTRY_SIZE) << 16);
+}
+
+TEST_WITH(a_slot_that_no_port_refers_to_goes, set_up, tear_down)
+{
+	struct ipc_scan_order o = { .marks = true };
+
+	(void)loan(0, 1, 6);
+	(void)loan(0, 3, 7);
+	refer(PORT + 64, 1);
+	refer(PORT + 128, 2);
+	expect(look(&o), 3, 0, 0);
+	put64(PORT + 64, 0);
+	expect(look(&nothing), 3, 0, 0);
+	o.settled = look(&o).number;
+	expect(look(&nothing), 3, 0, 0); /* which does not look at ports, and changes nothing */
+	expect(look(&o), 2, 0, 1);
+	refer(MGMT_SIZE - 8, 2); /* it has moved meanwhile */
+	put64(PORT + 128, 0);
+	expect(look(&o), 2, 0, 0);
+}
+
+TEST_WITH(one_that_a_port_refers_to_again_stays, set_up, tear_down)
+{
+	struct ipc_scan_order o = { .marks = true };
+
+	(void)loan(0, 1, 6);
+	o.settled = look(&o).number;
+	refer(PORT + 64, 1);
+	expect(look(&o), 2, 0, 0);
+	put64(PORT + 64, 0);
+	expect(look(&o), 2, 1, 0);
+}
+
 /* ---- hostile contents ---- */
 
 static const uint64_t odd[] = {
@@ -380,7 +418,9 @@ TEST(a_scribbled_pool_does_no_harm)
 
 	rnd_seed(&r, test_seed(1));
 	for (int round = 0; round < 300; round++) {
-		struct ipc_scan_order o = { .dead = dead, .n_dead = 3, .own = own, .n_own = 1, .alone = round & 1 };
+		struct ipc_scan_order o = {
+			.dead = dead, .n_dead = 3, .own = own, .n_own = 1, .alone = round & 1, .marks = round & 2
+		};
 
 		(void)set_up(NULL);
 		for (int i = 0; i < 6; i++) {
