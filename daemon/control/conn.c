@@ -30,6 +30,7 @@ LOG_TOPIC("control");
 /* Bounds without a key: a human who types into a socket keeps them. */
 #define SILENT_DUR_NS     (60 * NS_PER_S) /* without a session and a call; a message from its first byte to its last */
 #define LAST_WORDS_DUR_NS (5 * NS_PER_S)  /* for reading why */
+#define CALLS_A_TURN      2               /* of one connection, before others have theirs */
 
 #define INTERFACE    "io.simd.Control"
 #define ERROR_FAILED INTERFACE ".Failed"
@@ -183,12 +184,18 @@ static void on_message(struct conn *c, const struct varlink_msg *msg)
 		check_queued(c, varlink_queue_method_not_found(c->v, req.method));
 }
 
+/* Some of those that have come: whoever sends thousands at once takes turns with the others. */
 static void run_calls(struct conn *c)
 {
-	while (!c->broken && !c->behind && !c->parked) {
+	for (unsigned n = 0; !c->broken && !c->behind && !c->parked; n++) {
 		struct varlink_msg msg = { 0 };
-		int r = varlink_next(c->v, &msg);
+		int r;
 
+		if (n == CALLS_A_TURN) {
+			exec_timer_at(&c->more, exec_now(c->s->x));
+			return;
+		}
+		r = varlink_next(c->v, &msg);
 		if (r == 0)
 			return;
 		if (r < 0) {
@@ -266,6 +273,12 @@ void call_answer(struct parked *p, int r, json_t *reply)
 
 /* ---- those that do not read, or do not speak ---- */
 
+/* Whether anything further is read from it now. */
+static bool hears(const struct conn *c)
+{
+	return !c->parked && !c->behind && !exec_timer_armed(&c->more);
+}
+
 /* Ends from its own timer: this may be inside another connection's callback, or a broadcast. */
 static void fall_behind(struct conn *c)
 {
@@ -309,7 +322,7 @@ void conn_send_event(struct conn *c, json_t *params, const struct varlink_text *
 	r = varlink_queue_event(c->v, json_incref(params), text);
 	if (r == -ENOBUFS)
 		fall_behind(c);
-	else if (r < 0 || exec_io_mod(&c->io, (c->parked ? 0 : EPOLLIN) | EPOLLOUT) < 0)
+	else if (r < 0 || exec_io_mod(&c->io, (hears(c) ? EPOLLIN : 0) | EPOLLOUT) < 0)
 		mark_broken(c, err_why());
 	if (c->broken)
 		exec_timer_at(&c->due, exec_now(c->s->x));
@@ -378,7 +391,7 @@ static void settle(struct conn *c)
 		exec_timer_cancel(&c->due);
 	else if (!exec_timer_armed(&c->due) || c->behind)
 		exec_timer_at(&c->due, until);
-	if (!c->parked && !c->behind)
+	if (hears(c))
 		events |= EPOLLIN;
 	if (varlink_has_output(c->v))
 		events |= EPOLLOUT;
@@ -386,17 +399,25 @@ static void settle(struct conn *c)
 		conn_destroy(c);
 }
 
+static void on_more(void *arg)
+{
+	struct conn *c = (struct conn *)arg;
+
+	run_calls(c);
+	settle(c);
+}
+
 static void on_io(void *arg, uint32_t events)
 {
 	struct conn *c = (struct conn *)arg;
 	int r;
 
-	/* parked and hung up: nobody is there to read the answer */
-	if ((events & (EPOLLHUP | EPOLLERR)) && !(events & EPOLLIN)) {
+	/* parked and hung up: nobody is there to read the answer; but what it has said before is done */
+	if ((events & (EPOLLHUP | EPOLLERR)) && !(events & EPOLLIN) && !exec_timer_armed(&c->more)) {
 		conn_destroy(c);
 		return;
 	}
-	if (events & EPOLLIN && !c->parked && !c->behind) {
+	if (events & EPOLLIN && hears(c)) {
 		if (!varlink_is_half(c->v))
 			c->since_mono_ns = exec_now(c->s->x);
 		r = varlink_read(c->v, c->fd);
@@ -430,6 +451,7 @@ int conn_create(struct control *ctl, int fd, const struct ucred *cred, struct co
 	c->accepted_mono_ns = exec_now(c->s->x);
 	list_init(&c->link);
 	exec_timer_init(&c->due, c->s->x, on_due, c);
+	exec_timer_init(&c->more, c->s->x, on_more, c);
 	r = fd_set_nonblock(fd, true);
 	if (r == 0)
 		r = varlink_create(&ctl->limits, &c->v);
@@ -451,6 +473,7 @@ int conn_create(struct control *ctl, int fd, const struct ucred *cred, struct co
 void conn_destroy(struct conn *c)
 {
 	exec_timer_cancel(&c->due);
+	exec_timer_cancel(&c->more);
 	exec_io_del(&c->io);
 	event_unlisten(&c->listener);
 	service_caller_disconnected(&c->caller);

@@ -57,12 +57,13 @@ struct conn {
 	struct client *cl; /* after Hello */
 	struct event_listener listener;
 	struct service_caller caller;
-	struct parked *parked; /* a call that waits for its answer; NULL: none */
-	bool listening;        /* has an Events stream */
-	bool broken;           /* to be closed at the end of the callback */
-	bool behind;           /* what waited for it was dropped: it hears that, and is closed */
-	struct exec_timer due; /* looks after one that is silent, or broken from inside another's callback */
-	int64_t since_mono_ns; /* of its last call, or of the first byte of the one that is coming */
+	struct parked *parked;  /* a call that waits for its answer; NULL: none */
+	bool listening;         /* has an Events stream */
+	bool broken;            /* to be closed at the end of the callback */
+	bool behind;            /* what waited for it was dropped: it hears that, and is closed */
+	struct exec_timer due;  /* looks after one that is silent, or broken from inside another's callback */
+	struct exec_timer more; /* calls that came with others, and wait for the next turn */
+	int64_t since_mono_ns;  /* of its last call, or of the first byte of the one that is coming */
 };
 
 /* What waits for all peers together is too much: whoever is farthest behind goes. */

@@ -604,3 +604,23 @@ static int prepare(void **state)
 }
 
 TEST_GROUP(prepare, NULL)
+
+/* A hundred calls at once take turns with those of others. */
+TEST_WITH(a_flood_lets_others_pass, begin, end)
+{
+	static const char one[] = "{\"method\":\"io.simd.Control.GetInfo\",\"oneway\":true}";
+	static const char last[] = "{\"method\":\"io.simd.Control.PauseClock\",\"oneway\":true}";
+	char flood[100 * sizeof(one)];
+	json_t *j;
+
+	for (int i = 0; i < 100; i++)
+		memcpy(flood + (size_t)i * sizeof(one), one, sizeof(one));
+	for (int i = 0; i < 8; i++) { /* whoever is first by chance */
+		assert_int_equal(send(bad.fd, flood, sizeof(flood), MSG_NOSIGNAL), sizeof(flood));
+		assert_int_equal(send(bad.fd, last, sizeof(last), MSG_NOSIGNAL), sizeof(last));
+		assert_int_equal(peer_call(&good, "GetClock", "{}", &j), 0);
+		assert_false(json_is_true(json_object_get(json_object_get(j, "clock"), "paused")));
+		desk_run(&desk, S);
+		assert_int_equal(peer_call(&good, "ResumeClock", "{}", NULL), 0);
+	}
+}
