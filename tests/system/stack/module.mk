@@ -8,7 +8,7 @@ FLAGS_tests/system/stack = -DFAULTY='"$(FAULTY)"'
 FLAGS_tests/fault/stack = $(FLAGS_tests/system/stack)
 INC_tests/support := $(INC_tests) -Itests/support
 ifeq ($(SAN_RUNTIME),)
-STACK_OBJS  := $(B)/obj/tests/support/stack.o $(B)/obj/tests/support/peer.o $(B)/lib/libipc.a $(B)/lib/libbase.a
+STACK_OBJS  := $(addprefix $(B)/obj/tests/support/,stack.o peer.o session.o) $(B)/lib/libipc.a $(B)/lib/libbase.a
 STACK_NEEDS := $(B)/lib/libsimclient.so $(B)/lib/simd/ipc_iox.so $(B)/lib/simd/bridge_null.so $(FAULTY) \
 	$(B)/lib/simd/bridge_logging.so $(B)/bin/simd $(B)/bin/simctl $(B)/bin/simbridge $(EXAMPLES)
 
@@ -39,12 +39,13 @@ LINK_system-stack-converter += -lddsc
 $(addprefix $(B)/test/system-stack-,source config): | $(addprefix $(B)/test/plugins/source_,good.so ABI.so SIZE.so)
 $(B)/test/fault-stack-soak: $(addprefix $(B)/obj/tests/,system/ros2/typed.o support/ros_tree.o) $(B)/lib/libros.a | $(B)/lib/simd/bridge_ros2.so $(B)/bin/sim-sumo $(B)/bin/sim-lidar
 LINK_fault-stack-soak += -lddsc
+$(B)/test/fault-stack-attacks: | $(B)/lib/simd/bridge_ros2.so
 TESTS_NS    += $(patsubst tests/system/stack/test_%.c,$(B)/test/system-stack-%,$(sort $(wildcard tests/system/stack/test_*.c)))
 TESTS_FAULT += $(patsubst tests/fault/stack/test_%.c,$(B)/test/fault-stack-%,$(sort $(wildcard tests/fault/stack/test_*.c)))
 TESTS_SOAK  += $(B)/test/system-stack-start
 endif
 # ten processes are brought back at once: nothing else shares the CPUs with that, or with the dozen kill runs
-TESTS_ALONE += $(addprefix $(B)/test/,system-stack-roudi fault-stack-chaos fault-stack-deadlock fault-stack-soak fault-stack-storm)
+TESTS_ALONE += $(addprefix $(B)/test/,system-stack-roudi fault-stack-attacks fault-stack-chaos fault-stack-deadlock fault-stack-soak fault-stack-storm)
 LIMIT_system-stack-demo := 180
 LIMIT_system-stack-roudi := 120
 LIMIT_system-stack-bridge := 120
@@ -52,6 +53,7 @@ LIMIT_system-stack-start := 120
 LIMIT_system-stack-connect := 120
 LIMIT_system-stack-isolation := 120
 LIMIT_system-stack-lossless := 180
+LIMIT_fault-stack-attacks := 480
 LIMIT_fault-stack-storm := 240
 LIMIT_fault-stack-lanes := 240
 LIMIT_fault-stack-soak := 180

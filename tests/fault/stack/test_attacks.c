@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Peers that mean harm, for as long as it is given, at every door at once: random calls and connections of a user without
+ * rights, shared pages scribbled over, bodies and headers that lie, packets of no sense for the ROS 2 bridge. Meanwhile
+ * simd answers everybody, and honest clients lose nothing. ATTACK_SECONDS=n: all of them together (300); SEED=n.
+ */
+#include "peer.h"
+#include "session.h"
+#include "stack.h"
+#include "usage.h"
+
+#include "fd.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#define CONF \
+	"\"TimeSource\":\"system\",\"log\":\"*:warn\",\"socket\":{\"mode\":\"0666\",\"admin\":\"owner\"}," \
+	"\"pools\":[{\"size\":\"1KiB\",\"count\":2500}],\"rigs\":[{\"name\":\"car\",\"bridges\":[" \
+	"{\"name\":\"none\",\"plugin\":\"null\",\"channels\":[\"/t/*\"]}," \
+	"{\"name\":\"log\",\"plugin\":\"logging\",\"connection\":\"/tmp/out\",\"channels\":[\"/e/*\"]}," \
+	"{\"name\":\"ros\",\"plugin\":\"ros2\",\"channels\":[\"/t/*\",\"/e/*\"],\"options\":{\"ros_distro\":\"jazzy\"}}]}]"
+#define ATTACKS   5
+#define ATTACKERS 3
+#define NOBODY    65534
+#define SAMPLES   100000
+#define HELD      40 /* connections that an attacker keeps */
+
+static pid_t simd;
+
+/* ---- attackers: each runs until it is killed, or ends and is started again ---- */
+
+static unsigned any(unsigned n)
+{
+	return (unsigned)rand() % n;
+}
+
+/* `number` tells its seed. Without rights, where it is to have none. */
+static void begin(struct peer *p, bool nobody)
+{
+	srand((unsigned)(p->number ^ test_seed(51) * 1000003));
+	signal(SIGPIPE, SIG_IGN);
+	if (!nobody)
+		return;
+	PEER(p, setgroups(0, NULL) == 0 && setgid(NOBODY) == 0 && setuid(NOBODY) == 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+static int dial(void)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX, .sun_path = STACK_SOCKET };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd >= 0 && connect(fd, (struct sockaddr *)&a, sizeof(a)) < 0) {
+		close(fd);
+		fd = -1;
+		pace_us(1000); /* the queue of those that wait is full */
+	}
+	return fd;
+}
+
+static void say(int fd, const char *text, size_t n)
+{
+	(void)!send(fd, text, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void hear(int fd)
+{
+	static char reply[65536];
+
+	while (recv(fd, reply, sizeof(reply), MSG_DONTWAIT) > 0)
+		continue;
+}
+
+#define METHODS 128
+static char *methods[METHODS];    /* "io.simd.Control.Hello" */
+static char *params[METHODS][24]; /* their names, NULL-terminated */
+static unsigned n_methods;
+
+static bool is_name(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Names before a colon, up to "->". */
+static void read_params(char **names, const char *at, const char *end)
+{
+	for (unsigned n = 0; at < end && n < 23; at++) {
+		const char *begin = at;
+
+		if (*at == '#') {
+			at += strcspn(at, "\n");
+			continue;
+		}
+		while (is_name(*at))
+			at++;
+		if (at > begin && *at == ':')
+			names[n++] = strndup(begin, (size_t)(at - begin));
+	}
+}
+
+/* All methods that the interface has, by its own description. */
+static void read_methods(void)
+{
+	FILE *f = fopen("schemas/wire/io.simd.Control.varlink", "r");
+	static char text[1 << 17];
+	size_t size;
+
+	assert_non_null(f);
+	size = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	assert_true(size > 1000 && size < sizeof(text) - 1);
+	for (const char *at = text; (at = strstr(at, "\nmethod ")) && n_methods < METHODS; n_methods++) {
+		const char *end = strstr(at, "->");
+		char name[128];
+
+		at += strlen("\nmethod ");
+		snprintf(name, sizeof(name), "io.simd.Control.%.*s", (int)strcspn(at, "("), at);
+		methods[n_methods] = strdup(name);
+		read_params(params[n_methods], at + strcspn(at, "("), end);
+	}
+	assert_in_range(n_methods, 30, METHODS - 1);
+}
+
+static size_t value(char *to, size_t room)
+{
+	static const char *const values[] = { "null",
+					      "true",
+					      "0",
+					      "1",
+					      "-1",
+					      "4294967296",
+					      "9223372036854775807",
+					      "-9223372036854775808",
+					      "1e308",
+					      "0.5",
+					      "\"\"",
+					      "\"/t/1\"",
+					      "\"car\"",
+					      "\"none\"",
+					      "\"client\"",
+					      "\"../../etc/passwd\"",
+					      "\"\\u0000\\u001b[2J\"",
+					      "\"\xff\xfe\"",
+					      "[]",
+					      "{}",
+					      "[[[[[[[[]]]]]]]]",
+					      "{\"name\":\"a/B\",\"hash\":\"0123456789abcdef\"}",
+					      "{\"name\":5,\"types\":[{}]}" };
+	static const char longest[] = "\"%0*d\"";
+
+	if (any(50) == 0)
+		return (size_t)snprintf(to, room, longest, (int)(1 + any(20000)), 7);
+	return (size_t)snprintf(to, room, "%s", values[any(sizeof(values) / sizeof(*values))]);
+}
+
+static size_t a_call(char *to, size_t room)
+{
+	unsigned m = any(n_methods);
+	size_t n = (size_t)snprintf(to, room, "{\"method\":\"%s\"%s,\"parameters\":{", methods[m],
+				    any(8) ? "" : ",\"more\":true");
+	bool first = true;
+
+	for (unsigned i = 0; params[m][i] && n + 30000 < room; i++) {
+		if (any(6) == 0)
+			continue;
+		n += (size_t)snprintf(to + n, room - n, "%s\"%s\":", first ? "" : ",", params[m][i]);
+		n += value(to + n, room - n);
+		first = false;
+	}
+	return n + (size_t)snprintf(to + n, room - n, "}}") + 1;
+}
+
+/* A session, most of the time; a name that others have, too. */
+static size_t a_hello(char *to, size_t room)
+{
+	static const char *const roles[] = { "client", "tool", "bridge", "source" };
+
+	return (size_t)snprintf(to, room,
+				"{\"method\":\"io.simd.Control.Hello\",\"parameters\":{\"name\":\"publisher\","
+				"\"role\":\"%s\",\"abi\":%u}}",
+				roles[any(4)], WIRE_ABI) +
+	       1;
+}
+
+static int calls(struct peer *p)
+{
+	static char text[1 << 19];
+
+	begin(p, true);
+	while (!atomic_load(&p->stop)) {
+		int fd = dial();
+
+		if (fd < 0)
+			continue;
+		if (any(2))
+			say(fd, text, a_hello(text, sizeof(text)));
+		for (unsigned i = any(30); i > 0; i--) {
+			say(fd, text, a_call(text, sizeof(text)));
+			atomic_fetch_add(&p->offered, 1);
+			if (any(3))
+				hear(fd);
+		}
+		if (any(2))
+			fd_wait(fd, POLLIN, 20 * NS_PER_MS);
+		close(fd);
+	}
+	return 0;
+}
+
+/* Its own end of the connection, in a message of one byte. */
+static void send_itself(int fd)
+{
+	char room[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct iovec v = { .iov_base = (char[]){ "{" }, .iov_len = 1 };
+	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof(room) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	(void)!sendmsg(fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static int connections(struct peer *p)
+{
+	static const char events[] = "{\"method\":\"io.simd.Control.Events\",\"more\":true}";
+	static const char ask[] = "{\"method\":\"io.simd.Control.GetConfig\"}";
+	int held[HELD], fd;
+	char text[512];
+
+	memset(held, 0xff, sizeof(held));
+	begin(p, true);
+	while (!atomic_load(&p->stop)) {
+		unsigned i = any(HELD);
+
+		if (held[i] >= 0)
+			close(held[i]);
+		held[i] = fd = dial();
+		if (fd < 0)
+			continue;
+		atomic_fetch_add(&p->offered, 1);
+		switch (any(6)) {
+		case 0: /* a half */
+			say(fd, ask, 1 + any(sizeof(ask) - 2));
+			break;
+		case 1:
+			send_itself(fd);
+			break;
+		case 2: /* a session that never attaches */
+			say(fd, text, a_hello(text, sizeof(text)));
+			break;
+		case 3: /* never reads */
+			say(fd, text, a_hello(text, sizeof(text)));
+			say(fd, events, sizeof(events));
+			for (int n = 0; n < 200; n++)
+				say(fd, ask, sizeof(ask));
+			break;
+		case 4:
+			close(fd);
+			held[i] = -1;
+			break;
+		default: /* says nothing */
+			break;
+		}
+	}
+	return 0;
+}
+
+static int scribbles(struct peer *p)
+{
+	struct session s;
+
+	begin(p, false);
+	while (!atomic_load(&p->stop)) {
+		unsigned char *d, *c;
+
+		if (session_open("scribbler", &s) < 0)
+			continue;
+		d = (unsigned char *)s.dispatch;
+		c = (unsigned char *)s.counters;
+		for (int i = 0; i < 20000; i++) {
+			d[(size_t)rand() % sizeof(*s.dispatch)] = (unsigned char)rand();
+			c[(size_t)rand() % sizeof(*s.counters)] = (unsigned char)rand();
+			atomic_fetch_add(&p->offered, 1);
+			if (i % 64 == 0)
+				pace_us(500); /* others have a turn between */
+		}
+		session_close(&s);
+	}
+	return 0;
+}
+
+/* Random bytes, and words that are odd as a size or as an offset. */
+static void spoil(unsigned char *at, size_t size)
+{
+	static const uint64_t odd[] = { 0, UINT64_MAX, 0x7fffffff, 0xffffffff, (uint64_t)1 << 40, 1 << 16 };
+
+	for (unsigned i = any(4); i > 0; i--)
+		memcpy(at + any((unsigned)size / 8) * 8, &odd[any(6)], 8);
+	for (unsigned i = any(8); i > 0; i--)
+		at[any((unsigned)size)] = (unsigned char)rand();
+}
+
+#define LIE_BYTES 256
+
+/*
+ * Bodies that lie from the start, and slots whose heads and bodies change while bridges read them. It keeps each slot until
+ * it has done so: what comes there next is not its own.
+ */
+static int bodies(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "liar");
+	struct sim_subscriber_options so = { .size = sizeof(so), .depth = 4 };
+	const struct sim_message *got;
+	struct sim_publisher *pub;
+	struct sim_subscriber *sub;
+	struct sim_slot *loan;
+
+	begin(p, false);
+	pub = peer_advertise(p, c, "/e/x", LIE_BYTES, SIM_PUB_NO_WAIT);
+	PEER(p, sim_subscribe(c, "/e/x", NULL, &so, &sub) == 0);
+	while (!atomic_load(&p->stop)) {
+		if (sim_loan(pub, LIE_BYTES, &loan) < 0) {
+			pace_us(100);
+			continue;
+		}
+		memset(sim_slot_body_mut(loan), rand(), LIE_BYTES);
+		spoil(sim_slot_body_mut(loan), LIE_BYTES);
+		(void)!sim_try_queue(pub, loan, NULL, NULL, NULL);
+		if (sim_take(sub, &got) < 0)
+			continue;
+		for (unsigned i = any(50); i > 0; i--)
+			spoil((unsigned char *)(uintptr_t)got->body - sizeof(struct sim_slot),
+			      sizeof(struct sim_slot) + LIE_BYTES);
+		sim_release(sub, got);
+		atomic_fetch_add(&p->offered, 1);
+	}
+	return 0;
+}
+
+/* A packet of the corpus, or of none, with some bytes changed. */
+static size_t a_packet(unsigned char *to, size_t room, const char *dir)
+{
+	static char names[256][256];
+	static unsigned n_names;
+	size_t n = 0;
+	FILE *f;
+	DIR *d;
+
+	if (!n_names && (d = opendir(dir))) {
+		for (const struct dirent *e; (e = readdir(d)) && n_names < 256;)
+			if (e->d_name[0] != '.')
+				snprintf(names[n_names++], sizeof(names[0]), "%s/%.100s", dir, e->d_name);
+		closedir(d);
+	}
+	f = n_names ? fopen(names[any(n_names)], "r") : NULL;
+	if (f) {
+		(void)fgetc(f); /* the fuzzer's choice */
+		n = fread(to, 1, room, f);
+		fclose(f);
+	}
+	if (n < 20)
+		for (n = 20 + any(1000); any(4) == 0;)
+			to[any((unsigned)n)] = (unsigned char)rand();
+	if (any(2))
+		memcpy(to, "RTPS\x02\x01\x01\x10", 8);
+	for (unsigned i = any(10); i > 0; i--)
+		to[any((unsigned)n)] = (unsigned char)rand();
+	return n;
+}
+
+static int packets(struct peer *p)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	unsigned char packet[2048] = { 0 };
+
+	begin(p, true);
+	PEER(p, fd >= 0);
+	while (!atomic_load(&p->stop)) {
+		struct sockaddr_in a = { .sin_family = AF_INET,
+					 .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+					 .sin_port = htons((uint16_t)(7400 + any(30))) };
+		size_t n = a_packet(packet, sizeof(packet), "tests/fuzz/corpus/rtps");
+
+		(void)!sendto(fd, packet, n, MSG_DONTWAIT, (struct sockaddr *)&a, sizeof(a));
+		atomic_fetch_add(&p->offered, 1);
+		if (any(16) == 0)
+			pace_us(200);
+	}
+	return 0;
+}
+
+/* ---- what must hold ---- */
+
+static bool may_be_nobody(void)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(setgroups(0, NULL) == 0 && setgid(NOBODY) == 0 && setuid(NOBODY) == 0 ? 0 : 1);
+	return waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static const char *const bridges[] = { "none", "log", "ros" };
+
+static void start(void)
+{
+	simd = stack_start(CONF);
+	for (int i = 0; i < 3; i++)
+		UNTIL(20000, !strcmp(stack_bridge_text(bridges[i], "status"), "connected"));
+}
+
+/* Answers of GetInfo while they attack, by a connection each. */
+static void hold_out(struct peer *const *p, pid_t *pid, int (*attacker)(struct peer *))
+{
+	const char *all = getenv("ATTACK_SECONDS");
+	int64_t end = mono_now_ns() + (all ? atoi(all) : 300) * NS_PER_S / ATTACKS;
+	static int64_t took[SAMPLES];
+	size_t n = 0;
+
+	while (mono_now_ns() < end && n < SAMPLES) {
+		int64_t begin = mono_now_ns();
+
+		if (stack_int("GetInfo", "pid") != simd)
+			fail_msg("GetInfo fails: %s", sim_why());
+		took[n++] = mono_now_ns() - begin;
+		for (int i = 0; i < ATTACKERS; i++) {
+			if (waitpid(pid[i], NULL, WNOHANG) != pid[i])
+				continue;
+			atomic_fetch_add(&p[i]->refused, 1);
+			pid[i] = peer_fork(p[i], attacker);
+		}
+		pace_us(20000);
+	}
+	qsort(took, n, sizeof(*took), by_size);
+	print_message("GetInfo: %zu times, median %.1f ms, 99 %% %.1f ms, at most %.1f ms\n", n,
+		      (double)took[n / 2] / 1e6, (double)took[n * 99 / 100] / 1e6, (double)took[n - 1] / 1e6);
+	assert_true(took[n * 99 / 100] < NS_PER_S);
+}
+
+static void attack(int (*attacker)(struct peer *), bool all_arrive)
+{
+	struct peer *good = peer_new(), *ex = peer_new(), *p[ATTACKERS];
+	pid_t good_pid, ex_pid, pid[ATTACKERS], roudi;
+	struct usage before, after;
+	uint64_t did = 0, died = 0;
+
+	print_message("SEED=%llu\n", (unsigned long long)test_seed(51));
+	start();
+	roudi = stack_roudi();
+	peer_tell(good, 500);
+	good->number = 1;
+	good_pid = peer_fork(good, peer_publisher);
+	ex_pid = peer_fork(ex, peer_exchange);
+	UNTIL(20000, good->ok > 10 && ex->ready);
+	assert_int_equal(usage_of(simd, &before), 0);
+	for (int i = 0; i < ATTACKERS; i++) {
+		p[i] = peer_new();
+		pid[i] = peer_fork(p[i], attacker);
+	}
+	hold_out(p, pid, attacker);
+	for (int i = 0; i < ATTACKERS; i++) {
+		kill(pid[i], SIGKILL);
+		stack_wait(pid[i], 10000);
+		did += p[i]->offered;
+		died += p[i]->refused;
+		if (p[i]->failed)
+			print_message("an attacker: %s\n", p[i]->why);
+		peer_free(p[i]);
+	}
+	assert_true(did > 1000);
+	peer_join(good, good_pid);
+	peer_join(ex, ex_pid);
+	peer_check(good, false);
+	assert_int_equal(good->called, good->offered);
+	UNTIL(30000, usage_of(simd, &after) == 0 && after.descriptors <= before.descriptors);
+	print_message(
+		"%llu of the attackers' doings, who died %llu times; the honest one: %llu accepted, %llu arrived; simd %ld, "
+		"then %ld KiB\n",
+		(unsigned long long)did, (unsigned long long)died, (unsigned long long)good->accepted,
+		(unsigned long long)good->ok, before.anon_kib, after.anon_kib);
+	for (int i = 1; i < SIM_REASON_COUNT; i++)
+		if (good->reasons[i])
+			print_message("%llu of its messages failed: %s\n", (unsigned long long)good->reasons[i],
+				      sim_reason_text((enum sim_reason)i));
+	if (all_arrive)
+		assert_int_equal(good->ok, good->accepted);
+	assert_in_range(after.anon_kib, 0, before.anon_kib + 16384);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(stack_bridge(bridges[i], "restarts"), 0);
+	assert_int_equal(stack_roudi(), roudi);
+	stack_stop(simd);
+	peer_free(good);
+	peer_free(ex);
+}
+
+TEST_WITH(random_calls, NULL, stack_sweep)
+{
+	if (!may_be_nobody())
+		skip();
+	read_methods();
+	attack(calls, true);
+}
+
+TEST_WITH(connections_without_end, NULL, stack_sweep)
+{
+	if (!may_be_nobody())
+		skip();
+	attack(connections, true);
+}
+
+TEST_WITH(pages_scribbled_over, NULL, stack_sweep)
+{
+	attack(scribbles, false);
+}
+
+TEST_WITH(bodies_that_lie, NULL, stack_sweep)
+{
+	attack(bodies, true);
+}
+
+TEST_WITH(packets_of_no_sense, NULL, stack_sweep)
+{
+	if (!may_be_nobody())
+		skip();
+	attack(packets, true);
+}
