@@ -36,15 +36,8 @@ static void doorbell_rang(void *arg, uint32_t events)
 {
 	struct d_client *c = arg;
 	struct dispatch *d = c->d;
-	uint64_t n;
 
 	(void)events;
-	/* before the turn has its number: a bell that a client rings within that number must stay to be heard */
-	if (read(c->doorbell_fd, &n, sizeof(n)) < 0 && errno != EAGAIN && errno != EINTR) {
-		log_error("client %s: its doorbell cannot be read (%s): ignoring it from now on", c->name,
-			  strerror(errno));
-		exec_io_del(&c->doorbell);
-	}
 	d_turn_begin(d);
 	d->n.wakeups++;
 	d_turn_end(d);
@@ -60,7 +53,7 @@ void d_client_add(struct dispatch *d, struct d_client *c)
 		d_client_free(c);
 		return;
 	}
-	r = exec_io_add(d->x, &c->doorbell, c->doorbell_fd, EPOLLIN, doorbell_rang, c);
+	r = exec_io_add(d->x, &c->doorbell, c->doorbell_fd, EXEC_BELL, doorbell_rang, c);
 	if (r < 0) {
 		log_error("client %s: cannot watch its doorbell (%s): its messages wait for others'", c->name,
 			  strerror(-r));

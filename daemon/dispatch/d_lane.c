@@ -226,6 +226,14 @@ static bool read_packet(struct d_lane *l, size_t len)
 	}
 }
 
+/* All that was out is answered: what comes without being asked for is reported like anything else. */
+static bool was_last(const struct d_lane *l)
+{
+	const struct lane_head *h = (const void *)l->b->d->rx;
+
+	return h->op == LANE_DONE && !l->n_out;
+}
+
 static void read_packets(struct d_lane *l)
 {
 	for (int i = 0; i < D_PACKETS; i++) {
@@ -246,6 +254,8 @@ static void read_packets(struct d_lane *l)
 			return;
 		}
 		if ((size_t)n > sizeof(d->rx) ? !refuse(l, "a packet that is too long") : !read_packet(l, (size_t)n))
+			return;
+		if (was_last(l))
 			return;
 	}
 }

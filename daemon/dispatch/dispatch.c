@@ -34,7 +34,7 @@ void d_turn_begin(struct dispatch *d)
 	d->now = exec_now(d->x);
 	d->in_turn = true;
 	atomic_store_explicit(&d->shard->awake, 1, memory_order_relaxed);
-	/* after the bell was read; whoever reads the old number has set its bit before the fence in fall_asleep() */
+	/* after the bell was taken note of; whoever reads the old number has set its bit before the fence in fall_asleep() */
 	atomic_store_explicit(&d->shard->turns, ++d->turns, memory_order_release);
 }
 

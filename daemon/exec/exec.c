@@ -227,7 +227,7 @@ void exec_timer_fire(struct exec_timer *t)
 
 static int io_check(uint32_t events)
 {
-	if (events & (EPOLLET | EPOLLONESHOT | EPOLLEXCLUSIVE))
+	if (events != EXEC_BELL && events & (EPOLLET | EPOLLONESHOT | EPOLLEXCLUSIVE))
 		return err_set(-EINVAL, "an event loop watches descriptors level-triggered only");
 	return 0;
 }

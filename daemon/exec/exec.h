@@ -72,8 +72,11 @@ static inline bool exec_timer_armed(const struct exec_timer *t)
 
 /*
  * Descriptors, level-triggered, each descriptor once (-EEXIST). The virtual exec polls them before each choice.
- * fn gets what epoll reports (EPOLLHUP and EPOLLERR unasked). -EINVAL EPOLLET or EPOLLONESHOT asked for.
+ * fn gets what epoll reports (EPOLLHUP and EPOLLERR unasked). -EINVAL EPOLLONESHOT asked for, or EPOLLET but as
+ * EXEC_BELL: of an eventfd that nobody reads, fn runs once for whatever was written before.
  */
+#define EXEC_BELL (EPOLLIN | EPOLLET)
+
 int exec_io_add(struct exec *x, struct exec_io *io, int fd, uint32_t events,
 		void (*fn)(void *arg, uint32_t epoll_events), void *arg);
 int exec_io_mod(struct exec_io *io, uint32_t events);

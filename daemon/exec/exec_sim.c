@@ -17,6 +17,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <unistd.h>
 
 #define CALLBACKS_MAX 10000000 /* at one instant of virtual time */
 
@@ -143,11 +144,21 @@ static unsigned ios_ready(struct exec_sim *s)
 	return n;
 }
 
+/* poll() has no edges. */
+static void read_bell(int fd)
+{
+	uint64_t n;
+
+	(void)!read(fd, &n, sizeof(n));
+}
+
 static void io_fire(struct exec_sim *s, unsigned nth)
 {
 	for (unsigned i = 0; i < s->n_ios; i++) {
 		if (!revents_of(&s->polls[i]) || nth--)
 			continue;
+		if (s->ios[i]->events == EXEC_BELL)
+			read_bell(s->ios[i]->fd);
 		s->ios[i]->fn(s->ios[i]->arg, revents_of(&s->polls[i]));
 		return;
 	}

@@ -197,37 +197,51 @@ bool running_settle(const struct running *r, const void *what, pthread_mutex_t *
 
 /* ---- processing ---- */
 
+/* Of an eventfd or a timerfd: one read is all. */
 static void drain(int fd)
 {
 	uint64_t n;
 
-	while (read(fd, &n, sizeof(n)) > 0)
-		continue;
+	(void)!read(fd, &n, sizeof(n));
 }
 
-static void harvest(struct sim_client *c, int timeout_ms)
-{
+/* What came, of descriptors that are there until the next turn. */
+struct harvest {
+	int n;
 	struct epoll_event e[4]; /* all there can be */
-	int n = epoll_wait(c->epfd, e, 4, timeout_ms);
+};
 
-	for (int i = 0; i < n; i++)
-		if (e[i].data.fd == c->wake_fd || e[i].data.fd == c->timer_fd)
-			drain(e[i].data.fd);
+static bool has(const struct harvest *h, int fd)
+{
+	for (int i = 0; i < h->n; i++)
+		if (h->e[i].data.fd == fd)
+			return true;
+	return false;
+}
+
+static struct harvest harvest(struct sim_client *c, int timeout_ms)
+{
+	struct harvest h;
+
+	h.n = epoll_wait(c->epfd, h.e, 4, timeout_ms);
+	for (int i = 0; i < h.n; i++)
+		if (h.e[i].data.fd == c->wake_fd || h.e[i].data.fd == c->timer_fd)
+			drain(h.e[i].data.fd);
+	return h;
 }
 
 /* One turn: what the descriptors have, recovery, callbacks. Returns how many callbacks ran. */
 static int turn(struct sim_client *c, int timeout_ms)
 {
+	struct harvest h = harvest(c, timeout_ms);
 	bool zombies;
 	int n;
 
-	harvest(c, timeout_ms);
 	pthread_mutex_lock(&c->lock);
-	if (c->session) {
+	if (c->session && has(&h, c->session->sock))
 		session_pump(c, c->session);
-		if (c->session->completion >= 0)
-			completion_drain(c, c->session);
-	}
+	if (c->session && has(&h, c->session->completion))
+		completion_drain(c, c->session);
 	pthread_mutex_unlock(&c->lock);
 	n = completion_run(c) + jumps_run(c);
 	if (c->flags & SIM_CLIENT_NO_THREAD)

@@ -102,7 +102,7 @@ struct sim_client {
 	struct list zombies;  /* sim_publisher::link: destroyed, messages still outstanding */
 	struct list subs;     /* sim_subscriber::link */
 	struct list tokens;   /* sim_token::link */
-	struct list regs[64]; /* pub_reg::hash: by publisher_id */
+	struct list regs[64]; /* pub_reg::hash: by publisher_id without its shard */
 	struct sim_driver *driver;
 	struct sim_step *step;
 	struct timers *timers;     /* made with the first one */
@@ -131,6 +131,7 @@ struct sim_client {
 	struct attach_job *job;
 	struct warm_job *warm;    /* populates a generation that was attached to again; recover.c */
 	bool warm_due;            /* that is to be started */
+	bool unsettled;           /* something was posted for a handle, which its thread has perhaps not adopted yet */
 	uint64_t sessions;        /* so far */
 	uint32_t want_generation; /* generation of the data plane that simd is on; 0: none at present */
 	char runtime[128];        /* simd's runtime name when that attachment was made */

@@ -13,6 +13,8 @@
 #include "token.h"
 #include "wire/lane.h"
 
+#define PACKETS 8 /* read at once */
+
 int records_init(struct records *t, struct sim_publisher *pub)
 {
 	t->table = mem_calloc(RECORDS_MAX, sizeof(*t->table));
@@ -181,27 +183,37 @@ static void complete_one(struct sim_client *c, const struct lane_complete *m)
 			m->reason < SIM_REASON_COUNT ? (enum sim_reason)m->reason : SIM_REASON_FAILED);
 }
 
+struct packet {
+	struct lane_head head;
+	struct lane_complete m[LANE_BATCH];
+};
+
+static void read_packet(struct sim_client *c, const struct packet *p, size_t n)
+{
+	if (n < sizeof(p->head) || p->head.op != LANE_COMPLETE || p->head.count > LANE_BATCH ||
+	    n != sizeof(p->head) + p->head.count * sizeof(p->m[0]))
+		return; /* of a later version */
+	for (unsigned i = 0; i < p->head.count; i++)
+		complete_one(c, &p->m[i]);
+}
+
+/* Several packets a system call, of which the last thus says that there are no more. */
 void completion_drain(struct sim_client *c, struct session *s)
 {
-	struct {
-		struct lane_head head;
-		struct lane_complete m[LANE_BATCH];
-	} packet;
+	struct packet p[PACKETS];
+	struct iovec iov[PACKETS];
+	struct mmsghdr h[PACKETS] = { 0 };
+	int n;
 
-	for (;;) {
-		ssize_t n = recv(s->completion, &packet, sizeof(packet), MSG_DONTWAIT);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return;
-		if ((size_t)n < sizeof(packet.head) || packet.head.op != LANE_COMPLETE ||
-		    packet.head.count > LANE_BATCH ||
-		    (size_t)n != sizeof(packet.head) + packet.head.count * sizeof(packet.m[0]))
-			continue; /* of a later version */
-		for (unsigned i = 0; i < packet.head.count; i++)
-			complete_one(c, &packet.m[i]);
+	for (unsigned i = 0; i < PACKETS; i++) {
+		iov[i] = (struct iovec){ &p[i], sizeof(p[i]) };
+		h[i].msg_hdr = (struct msghdr){ .msg_iov = &iov[i], .msg_iovlen = 1 };
 	}
+	do {
+		n = recvmmsg(s->completion, h, PACKETS, MSG_DONTWAIT, NULL);
+		for (int i = 0; i < n; i++)
+			read_packet(c, &p[i], h[i].msg_len);
+	} while (n < 0 ? errno == EINTR : n == PACKETS && h[PACKETS - 1].msg_len);
 }
 
 /* ---- callbacks ---- */

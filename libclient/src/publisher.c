@@ -29,7 +29,7 @@
 
 static struct list *bucket(struct sim_client *c, uint32_t publisher_id)
 {
-	return &c->regs[publisher_id % (sizeof(c->regs) / sizeof(c->regs[0]))];
+	return &c->regs[(publisher_id >> WIRE_SHARD_BITS) % (sizeof(c->regs) / sizeof(c->regs[0]))];
 }
 
 struct pub_reg *pub_reg_find(struct sim_client *c, uint32_t publisher_id)
@@ -486,6 +486,7 @@ void publisher_post(struct sim_publisher *p, struct pub_reg *reg)
 	p->newest = reg;
 	pub_reg_destroy(atomic_exchange(&p->next, reg));
 	atomic_store(&p->attention, true);
+	p->c->unsettled = true;
 	publisher_settle(p);
 }
 

@@ -408,7 +408,7 @@ static void prove_all(struct sim_client *c)
 
 static int watch(struct sim_client *c, int fd)
 {
-	/* edge-triggered: whoever pumps reads until there is nothing left */
+	/* edge-triggered: whoever pumps reads until there is nothing left; see harvest() */
 	struct epoll_event e = { .events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data.fd = fd };
 
 	return epoll_ctl(c->epfd, EPOLL_CTL_ADD, fd, &e) < 0 ? err_sys(-errno, "epoll") : 0;
@@ -592,10 +592,13 @@ static void settle(struct sim_client *c)
 	struct sim_publisher *p;
 	bool all = true;
 
+	if (!c->unsettled)
+		return;
 	list_for_each(p, &c->pubs, link)
 		all &= publisher_settle(p);
 	list_for_each(sub, &c->subs, link)
 		all &= subscriber_settle(sub);
+	c->unsettled = !all;
 	if (!all)
 		client_due(c, ns_add(client_now(c), 10 * NS_PER_MS));
 }

@@ -120,6 +120,7 @@ static int renew(struct sim_subscriber *s, struct session *ses, struct attachmen
 		return r;
 	s->newest = port;
 	sub_port_unref(atomic_exchange(&s->next, port));
+	s->c->unsettled = true;
 	return 0;
 }
 

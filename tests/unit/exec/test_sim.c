@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #define MANY 200
@@ -214,6 +215,30 @@ static void on_readable(void *arg, uint32_t events)
 	}
 }
 
+static void on_bell(void *arg, uint32_t events)
+{
+	assert_int_equal(events, EPOLLIN);
+	++*(int *)arg;
+}
+
+TEST(a_bell_is_read_by_nobody)
+{
+	static const uint64_t two = 2;
+	struct exec *x = make(5);
+	struct exec_io io = { 0 };
+	int n = 0, fd = eventfd(0, EFD_NONBLOCK);
+
+	assert_int_equal(exec_io_add(x, &io, fd, EXEC_BELL, on_bell, &n), 0);
+	assert_int_equal(exec_sim_settle(x), 0);
+	for (int i = 1; i <= 3; i++) {
+		assert_int_equal(write(fd, &two, sizeof(two)), sizeof(two));
+		assert_int_equal(exec_sim_settle(x), 1);
+		assert_int_equal(n, i);
+	}
+	exec_destroy(x);
+	close(fd);
+}
+
 TEST(descriptors_run_and_can_go_inside_callbacks)
 {
 	struct exec *x = make(5);
@@ -228,7 +253,7 @@ TEST(descriptors_run_and_can_go_inside_callbacks)
 	assert_int_equal(exec_io_add(x, &b.io, fds[1], 0, on_readable, &b), 0);
 	assert_int_equal(exec_io_add(x, &again, fds[0], EPOLLIN, on_readable, &a), -EEXIST);
 	assert_int_equal(exec_io_add(x, &again, -1, EPOLLIN, on_readable, &a), -EBADF);
-	assert_int_equal(exec_io_add(x, &again, fds[0], EPOLLIN | EPOLLET, on_readable, &a), -EINVAL);
+	assert_int_equal(exec_io_add(x, &again, fds[0], EPOLLOUT | EPOLLET, on_readable, &a), -EINVAL);
 	assert_int_equal(write(fds[1], "\1\2", 2), 2);
 	assert_int_equal(write(fds[0], "\5", 1), 1);
 	assert_int_equal(exec_sim_settle(x), 2);

@@ -246,6 +246,49 @@ TEST(a_timer_that_is_due_at_once_starves_nobody)
 	exec_destroy(b.x);
 }
 
+struct bell {
+	struct exec *x;
+	struct exec_io io;
+	struct exec_timer timer;
+	int fd, rings, heard;
+};
+
+static void heard(void *arg, uint32_t events)
+{
+	struct bell *b = arg;
+
+	assert_int_equal(events & EPOLLIN, EPOLLIN);
+	b->heard++;
+}
+
+/* Then some time without a ring. */
+static void ring(void *arg)
+{
+	static const uint64_t one = 1;
+	struct bell *b = arg;
+
+	if (b->rings == 3) {
+		exec_quit(b->x);
+		return;
+	}
+	exec_timer_at(&b->timer, exec_now(b->x) + 2000000);
+	assert_int_equal(write(b->fd, &one, sizeof(one)), sizeof(one));
+	b->rings++;
+}
+
+TEST(a_bell_is_heard_once_a_ring)
+{
+	struct bell b = { .x = make(), .fd = eventfd(0, EFD_NONBLOCK) };
+
+	assert_int_equal(exec_io_add(b.x, &b.io, b.fd, EXEC_BELL, heard, &b), 0);
+	exec_timer_init(&b.timer, b.x, ring, &b);
+	ring(&b);
+	assert_int_equal(exec_run(b.x), 0);
+	assert_int_equal(b.heard, 3);
+	exec_destroy(b.x);
+	close(b.fd);
+}
+
 static struct exec *signal_exec; /* what the handler ends */
 
 static void on_signal(int sig)

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a lone message costs in system calls, by who makes them: none that finds nothing. Waiting itself is not counted. */
+#include "scenario/client/imu.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define ROUNDS 20
+
+static struct world w;
+static struct bridge_peer b;
+
+static struct {
+	unsigned recv, recvmsg, recvmmsg, send, sendmsg, write, empty;
+} calls;
+
+/* Linked with --wrap. */
+#define WRAP(type, name, params, args) \
+	type __real_##name params; \
+	type __wrap_##name params; \
+	type __wrap_##name params \
+	{ \
+		type r = __real_##name args; \
+\
+		calls.name++; \
+		calls.empty += r < 0; \
+		return r; \
+	}
+
+WRAP(ssize_t, recv, (int fd, void *buf, size_t n, int flags), (fd, buf, n, flags))
+WRAP(ssize_t, recvmsg, (int fd, struct msghdr *m, int flags), (fd, m, flags))
+WRAP(int, recvmmsg, (int fd, struct mmsghdr *m, unsigned n, int flags, struct timespec *t), (fd, m, n, flags, t))
+WRAP(ssize_t, send, (int fd, const void *buf, size_t n, int flags), (fd, buf, n, flags))
+WRAP(ssize_t, sendmsg, (int fd, const struct msghdr *m, int flags), (fd, m, flags))
+WRAP(ssize_t, write, (int fd, const void *buf, size_t n), (fd, buf, n))
+
+static void one(struct sim_client *c, struct sim_publisher *p)
+{
+	struct outcome done = { 0 };
+
+	assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, on_done, &done), 0);
+	exec_sim_settle(w.x);
+	assert_int_equal(bridge_next(&b, 0), 1);
+	bridge_answer(&b, 0);
+	exec_sim_settle(w.x);
+	sim_process(c);
+	assert_int_equal(done.ok, 1);
+}
+
+TEST(a_lone_message_makes_no_call_in_vain)
+{
+	struct sim_publisher *p;
+	struct sim_client *c;
+
+	world_create(&w, test_seed(5), "");
+	bridge_start(&w, &b);
+	bridge_connected(&w, &b);
+	c = world_client(&w, "sensor", 0);
+	p = imu_advertise(c, "imu", 0);
+	one(c, p);
+	memset(&calls, 0, sizeof(calls));
+	for (unsigned i = 0; i < ROUNDS; i++)
+		one(c, p);
+	assert_int_equal(calls.write, ROUNDS);   /* the client rings */
+	assert_int_equal(calls.recvmsg, ROUNDS); /* the bridge takes it, and answers */
+	assert_int_equal(calls.send, ROUNDS);
+	assert_int_equal(calls.sendmsg, 2 * ROUNDS); /* simd hands it on, and completes it */
+	assert_int_equal(calls.recv, ROUNDS);
+	assert_int_equal(calls.recvmmsg, ROUNDS); /* the client hears of it */
+	assert_int_equal(calls.empty, 0);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+	bridge_end(&b);
+	world_destroy(&w);
+}
