@@ -70,7 +70,7 @@ struct bench_case {
 /* In the order in which they run. */
 /* clang-format off */
 #define BENCH_CASES(X) \
-	X(time) X(handover) X(overhead) X(first) X(cpu) X(dispatch) X(rate) X(isolation) X(shards) X(reattach) \
+	X(time) X(handover) X(overhead) X(first) X(cpu) X(dispatch) X(rate) X(channels) X(isolation) X(shards) X(reattach) \
 	X(clock) X(step) X(ros2) X(convert) X(rig) X(peer) X(beside)
 /* clang-format on */
 #define BENCH_CASE(name) extern const struct bench_case bench_##name;
