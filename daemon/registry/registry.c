@@ -9,6 +9,7 @@
 #include "err.h"
 #include "event.h"
 #include "fd.h"
+#include "ipc.h"
 #include "mem.h"
 #include "reaper.h"
 #include "rig.h"
@@ -45,6 +46,17 @@ static void on_publisher_reaped(void *user, uint32_t id, bool overflowed)
 
 /* ---- rates ---- */
 
+/* RouDi believes every datagram: anybody whom it hears can have it free our ports while we live. */
+static void watch_own_ports(struct simd *s)
+{
+	if (!s->dataplane.ready || !s->ops || !s->ops->dataplane_broken)
+		return;
+	if (ipc_was_impersonated(s->dataplane.ipc))
+		s->ops->dataplane_broken(s->user, "somebody spoke to it in simd's name");
+	else if (!ipc_alive(s->dataplane.ipc))
+		s->ops->dataplane_broken(s->user, "simd's ports are gone");
+}
+
 static void on_rate_timer(void *arg)
 {
 	struct simd *s = (struct simd *)arg;
@@ -53,6 +65,7 @@ static void on_rate_timer(void *arg)
 
 	list_for_each(ch, &s->channels, link)
 		channel_sample(ch, now);
+	watch_own_ports(s);
 	exec_timer_at(&s->rate_timer, now + NS_PER_S);
 }
 

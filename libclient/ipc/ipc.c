@@ -275,6 +275,16 @@ bool ipc_alive(const struct ipc *ipc)
 	return ipc && ipc_state_of(ipc->state) == IPC_LIVE;
 }
 
+bool ipc_was_impersonated(struct ipc *ipc)
+{
+	bool yes;
+
+	pthread_mutex_lock(&ipc->lock);
+	yes = ipc_state_of(ipc->state) == IPC_LIVE && ipc->ops->stray && ipc->ops->stray(ipc->back);
+	pthread_mutex_unlock(&ipc->lock);
+	return yes;
+}
+
 const char *ipc_runtime_name(const struct ipc *ipc)
 {
 	return ipc ? ipc->name : "";

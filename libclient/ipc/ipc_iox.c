@@ -593,6 +593,7 @@ static const struct ipc_ops ops = {
 	.attach = iox_attach,
 	.detach = detach,
 	.segment = iox_segment,
+	.stray = iox_stray,
 	.prefault = iox_prefault,
 	.pools = pools,
 	.scan_open = scan_open,

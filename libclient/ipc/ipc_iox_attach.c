@@ -7,6 +7,7 @@
  * Thread: any; att.lock guards the status and the one job, att.state_lock the state word's address.
  */
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -386,6 +387,19 @@ int iox_segment(void *back, struct ipc_segment *ret)
 	if (r == 0)
 		*ret = (struct ipc_segment){ .base = seg.base, .size = seg.size };
 	return r;
+}
+
+/* While no creation waits for one: under the lock none can begin. */
+bool iox_stray(void *back)
+{
+	struct pollfd p = { .fd = iox_own_socket(), .events = POLLIN };
+	bool yes;
+
+	(void)back;
+	pthread_mutex_lock(&att.lock);
+	yes = p.fd >= 0 && (att.job.kind == JOB_NONE || att.job.done) && poll(&p, 1, 0) > 0;
+	pthread_mutex_unlock(&att.lock);
+	return yes;
 }
 
 int iox_prefault(void *back, int64_t until_mono_ns)

@@ -305,14 +305,23 @@ static gid_t roudi_group(void)
 	return stat("/tmp/roudi", &st) == 0 && st.st_gid != getegid() ? st.st_gid : (gid_t)-1;
 }
 
+static _Atomic int own_socket = -1;
+
+int iox_own_socket(void)
+{
+	return atomic_load(&own_socket);
+}
+
 /* RouDi, another user perhaps, answers into our socket, which is open to our user and our primary group. */
 int hook_bind(int fd, const struct sockaddr *at, socklen_t len)
 {
 	const struct sockaddr_un *un = (const struct sockaddr_un *)(const void *)at;
 	int r = bind(fd, at, len);
 
-	if (r == 0 && un->sun_family == AF_UNIX && un->sun_path[0] == '/')
+	if (r == 0 && un->sun_family == AF_UNIX && un->sun_path[0] == '/') {
+		atomic_store(&own_socket, fd);
 		(void)!lchown(un->sun_path, (uid_t)-1, roudi_group());
+	}
 	return r;
 }
 

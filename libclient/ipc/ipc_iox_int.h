@@ -67,6 +67,8 @@ void iox_set_quiet(bool quiet);
 void iox_roudi_gone(void);
 /* Called on the thread of a FATAL error that has no guard: the worker. Does not return. */
 _Noreturn void iox_fatal_unguarded(void);
+/* The socket at which RouDi answers; -1: not yet. */
+int iox_own_socket(void);
 /* Whether this is the process that loaded the module, not a fork of it. */
 bool iox_own_process(void);
 
@@ -103,6 +105,7 @@ bool iox_registered(void);
 int iox_attach(const struct ipc_start *start, struct ipc_text *why, void **ret);
 void iox_detach(void *back, bool dead);
 int iox_segment(void *back, struct ipc_segment *ret);
+bool iox_stray(void *back);
 int iox_prefault(void *back, int64_t until_mono_ns);
 
 /* ---- shared-memory segments of this attachment, from the hooks on shm_open and mmap ---- */

@@ -6,6 +6,8 @@
 #include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #include "ipc_child.h"
 #include "roudi.h"
@@ -336,6 +338,27 @@ TEST_WITH(applications_share_idle_attachments, start, stop)
 		assert_int_equal(write(answer[1], "x", 1), 1);
 	}
 	assert_int_equal(child_status(pid), 0);
+}
+
+/* Whoever may write to RouDi's socket can have anybody's ports freed; RouDi says so to whom it was said to come from. */
+static void spoken_for(void)
+{
+	const struct sockaddr_un a = { .sun_family = AF_UNIX, .sun_path = "/tmp/roudi" };
+	struct ipc *ipc = attach_as("robbed");
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	send_and_take(ipc);
+	CHECK(!ipc_was_impersonated(ipc));
+	CHECK(sendto(fd, "18,robbed.1,", 13, 0, (const struct sockaddr *)&a, sizeof(a)) == 13);
+	AWAIT(ipc_was_impersonated(ipc));
+	ipc_abandon(ipc);
+	CHECK(!ipc_was_impersonated(ipc));
+	_exit(0);
+}
+
+TEST_WITH(somebody_speaks_in_its_name, start, stop)
+{
+	child_run(spoken_for);
 }
 
 #define LOADS 7

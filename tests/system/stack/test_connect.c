@@ -5,6 +5,11 @@
 
 #include <dirent.h>
 #include <pthread.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "fd.h"
+#include "mem.h"
 
 #define CONF "\"TimeSource\":\"system\"," STACK_POOLS
 
@@ -384,6 +389,90 @@ TEST_WITH(all_attachments_of_the_dead_are_freed, NULL, stack_sweep)
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	stack_wait(pid, 5000);
 	assert_gone("twice", slots);
+	stack_stop(simd);
+	peer_free(p);
+}
+
+/* ---- names in the data plane ---- */
+
+/* A name in /tmp that begins with this and a dash, without its end; "" none. Static. */
+static const char *name_of(const char *begin, const char *end)
+{
+	static char name[256];
+	DIR *d = opendir("/tmp");
+	const struct dirent *e;
+	size_t n = strlen(begin), m = strlen(end);
+
+	name[0] = '\0';
+	while (d && (e = readdir(d)))
+		if (strncmp(e->d_name, begin, n) == 0 && e->d_name[n] == '-' && strlen(e->d_name) > m &&
+		    strcmp(e->d_name + strlen(e->d_name) - m, end) == 0)
+			snprintf(name, sizeof(name), "%.*s", (int)(strlen(e->d_name) - m), e->d_name);
+	if (d)
+		closedir(d);
+	return name;
+}
+
+/* RouDi believes every datagram. What a stranger has it do to simd costs a generation of the data plane, no more. */
+TEST_WITH(a_stranger_speaks_in_simds_name, NULL, stack_sweep)
+{
+	const struct sockaddr_un a = { .sun_family = AF_UNIX, .sun_path = "/tmp/roudi" };
+	struct peer *p = peer_new();
+	pid_t simd = stack_start(CONF ",\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"b\",\"plugin\":\"" FAULTY
+				      "\",\"options\":{\"mode\":\"count\"}}]}]"),
+	      pid;
+	char text[300];
+	uint32_t life;
+	uint64_t ok;
+	int fd, n;
+
+	UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	peer_tell(p, 1000);
+	pid = peer_fork(p, peer_publisher);
+	UNTIL(10000, p->ok > 20 || p->failed);
+	life = stack_life();
+	n = snprintf(text, sizeof(text), "18,%s.1,", name_of("simd", ".1"));
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(sendto(fd, text, (size_t)n + 1, 0, (const struct sockaddr *)&a, sizeof(a)), n + 1);
+	close(fd);
+	UNTIL(15000, stack_life() > life);
+	assert_true(stack_said("spoke to it in simd's name") || stack_said("simd's ports are gone"));
+	ok = p->ok;
+	UNTIL(15000, p->ok > ok + 20);
+	peer_join(p, pid);
+	peer_check(p, false);
+	stack_stop(simd);
+	peer_free(p);
+}
+
+static int keeps_its_attachment(struct peer *p)
+{
+	hold_slots(p, "keeps");
+	atomic_store(&p->ready, 1);
+	PEER_IDLE(p);
+	return 0;
+}
+
+/* A client keeps its attachment over a restart of simd, under a name of the earlier one: that is its own. */
+TEST_WITH(a_name_of_an_earlier_simd, NULL, stack_sweep)
+{
+	struct peer *p = peer_new();
+	pid_t simd = stack_start(CONF), pid;
+	uint32_t slots = stack_slots();
+	char name[256], *text;
+
+	pid = peer_fork(p, keeps_its_attachment);
+	UNTIL(10000, p->ready || p->failed);
+	snprintf(name, sizeof(name), "\"%s\"", name_of("keeps", ".1"));
+	stack_kill(simd);
+	simd = stack_start(CONF);
+	UNTIL(10000, stack_int("GetInfo", "clients") == 2); /* it, and who asks */
+	UNTIL(10000, fd_read_file(STACK_DIR "/state.json", 1 << 20, &text, NULL) == 0 &&
+			     (strstr(text, name) ? 1 : (mem_free(text), 0)));
+	mem_free(text);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	stack_wait(pid, 5000);
+	assert_gone("keeps", slots);
 	stack_stop(simd);
 	peer_free(p);
 }
