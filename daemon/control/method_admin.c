@@ -53,6 +53,7 @@ static int method_get_info(struct call *call)
 			   JX_INT("uptime_ms", (exec_now(s->x) - s->start_mono_ns) / NS_PER_MS),
 			   JX_STR("runtime", s->runtime_dir), JX_INT("roudi_pid", s->dataplane.roudi_pid),
 			   JX_BOOL("roudi_owned", s->dataplane.roudi_owned),
+			   JX_BOOL("roudi_robust", s->dataplane.roudi_robust),
 			   JX_INT("iox_generation", s->dataplane.generation), JX_STR("backend", call_backend(call)),
 			   JX_NEW("rigs", rigs_json(s)), JX_NEW("pools", pools_json(s)),
 			   JX_INT("shm_total", shm.f_blocks * shm.f_frsize),

@@ -59,10 +59,11 @@ void dataplane_set_pools(struct simd *s, const struct pools *pools)
 	s->pools = *pools; /* nothing is reserved yet */
 }
 
-void dataplane_set_roudi(struct simd *s, pid_t pid, bool owned)
+void dataplane_set_roudi(struct simd *s, pid_t pid, bool owned, bool robust)
 {
 	s->dataplane.roudi_pid = (int)pid;
 	s->dataplane.roudi_owned = owned;
+	s->dataplane.roudi_robust = robust;
 }
 
 void dataplane_lost(struct simd *s, const char *why)

@@ -22,7 +22,7 @@ int dataplane_up(struct simd *s, struct ipc *ipc, uint32_t generation);
 /* What the first generation really has: before its dataplane_up(). */
 void dataplane_set_pools(struct simd *s, const struct pools *pools);
 /* What GetInfo reports of RouDi. pid 0: none. */
-void dataplane_set_roudi(struct simd *s, pid_t pid, bool owned);
+void dataplane_set_roudi(struct simd *s, pid_t pid, bool owned, bool robust);
 /* RouDi has exited: slots in flight finish, everything else is refused with -ESTALE until dataplane_up(). */
 void dataplane_lost(struct simd *s, const char *why);
 /* Slots of each class that are not free, counted in the pools; 0 while there is no data plane. used: POOLS_MAX of them. */

@@ -140,7 +140,7 @@ struct simd {
 		bool ready;
 		struct list old; /* old_generation::link (dataplane.c) */
 		int roudi_pid;   /* 0: none */
-		bool roudi_owned;
+		bool roudi_owned, roudi_robust;
 	} dataplane;
 
 	struct exec_timer rate_timer;

@@ -70,6 +70,7 @@ struct roudi {
 	enum phase phase;
 	bool owned, adopted, first, stopping;
 	bool waits_for_room; /* and has logged it */
+	bool robust;         /* a client's death leaves it no lock to wait for */
 	struct state_proc proc;
 	int pidfd;
 	bool is_child; /* we must reap it */
@@ -327,6 +328,11 @@ static void on_attached(struct roudi *r, struct job *j)
 		r->segment_fd = roudi_open_segment(r->segment);
 		if (r->segment_fd < 0)
 			log_warn("%s: its memory cannot be freed after a restart", err_why());
+		r->robust = roudi_is_robust(r->proc.pid);
+		if (r->first && !r->robust)
+			log_warn("the locks of iox-roudi (pid %d) are not robust: a program that is killed while it publishes can "
+				 "leave one behind, which ends this generation of the data plane",
+				 (int)r->proc.pid);
 		rc = r->ev.up(r->arg, j->ipc, r->generation, &pools);
 	}
 	/* -EMFILE: this process has used up its attachments, trying again does not help */
@@ -352,10 +358,16 @@ static void on_attached(struct roudi *r, struct job *j)
 static int spawn_roudi(struct roudi *r)
 {
 	const char *argv[] = { r->path, "-c", r->config, "-m", "off", "-l", r->log, NULL };
-	struct spawn s = { .argv = argv, .output = r->output, .outlive = true };
+	char *env[ROUDI_ENV_MAX] = { NULL };
+	struct spawn s = { .argv = argv, .env = (const char *const *)env, .output = r->output, .outlive = true };
 	struct spawned child;
-	int rc = r->ops->start(r->user, &s, &child);
+	int rc = roudi_environment(env);
 
+	if (rc < 0 && r->first)
+		log_warn("iox-roudi starts without help against dead clients: %s", err_why());
+	rc = r->ops->start(r->user, &s, &child);
+	for (unsigned i = 0; i < ROUDI_ENV_MAX; i++)
+		mem_free(env[i]);
 	if (rc < 0)
 		return err_prefix(rc, "RouDi (package iceoryx)");
 	r->owned = true;
@@ -631,5 +643,6 @@ void roudi_info(const struct roudi *r, struct roudi_info *ret)
 		.generation = r->generation,
 		.config_hash = r->config_hash,
 		.adopted = r->adopted,
+		.robust = r->robust,
 	};
 }

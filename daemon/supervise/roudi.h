@@ -67,6 +67,7 @@ struct roudi_info {
 	uint32_t generation;
 	uint64_t config_hash;
 	bool adopted; /* from an earlier simd, in its present generation */
+	bool robust;  /* a client's death leaves it no lock to wait for */
 };
 void roudi_info(const struct roudi *r, struct roudi_info *ret);
 

@@ -4,6 +4,7 @@
 
 #include "err.h"
 #include "fd.h"
+#include "ipc.h"
 #include "log.h"
 #include "mem.h"
 #include "rnd.h"
@@ -13,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -499,4 +501,51 @@ void roudi_log_output(const char *path)
 			log_warn("its output: %s", line);
 	}
 	mem_free(text);
+}
+
+/* ---- locks of the dead ---- */
+
+/* Before what our environment has there. */
+static char *with_ours(const char *name, const char *first, size_t n)
+{
+	const char *ours = getenv(name);
+	bool both = ours && *ours;
+
+	return mem_printf("%s=%.*s%s%s", name, (int)n, first, both ? ":" : "", both ? ours : "");
+}
+
+int roudi_environment(char *ret[ROUDI_ENV_MAX])
+{
+	char path[PATH_MAX];
+	char *file;
+	int r = ipc_roudi_preload(path, sizeof(path));
+
+	memset(ret, 0, ROUDI_ENV_MAX * sizeof(*ret));
+	if (r < 0)
+		return err_set(r, "%s", ipc_why());
+	if (strchr(path, ':'))
+		return err_set(-ELIBACC, "%s: the dynamic linker takes no path with a colon", path);
+	file = strrchr(path, '/') + 1;
+	/* it separates what is to be preloaded at spaces too: behind one it has to be searched for */
+	if (!strchr(path, ' ')) {
+		ret[0] = with_ours("LD_PRELOAD", path, strlen(path));
+	} else {
+		ret[0] = with_ours("LD_PRELOAD", file, strlen(file));
+		ret[1] = with_ours("LD_LIBRARY_PATH", path, (size_t)(file - 1 - path));
+	}
+	return 0;
+}
+
+bool roudi_is_robust(pid_t pid)
+{
+	char path[64], *text;
+	size_t len;
+	bool yes;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	if (fd_read_file(path, MAPS_MAX, &text, &len) < 0)
+		return false;
+	yes = strstr(text, "/roudi_robust.so\n") != NULL;
+	mem_free(text);
+	return yes;
 }

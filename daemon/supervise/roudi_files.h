@@ -63,4 +63,13 @@ bool roudi_is_ours(pid_t pid, const char *config);
 /* Whether that process suits us: monitoring off, one payload segment. -EPROTO with what to change. */
 int roudi_suits(pid_t pid);
 
+/*
+ * What is changed in the environment of a RouDi that we start, ended by NULL, so that a client's death leaves it no lock to
+ * wait for (ipc_roudi_preload()). ret: each mem_free. -ELIBACC and a sentence: it starts without.
+ */
+#define ROUDI_ENV_MAX 3
+int roudi_environment(char *ret[ROUDI_ENV_MAX]);
+/* Whether that process has it: false where it has not, or cannot be examined. */
+bool roudi_is_robust(pid_t pid);
+
 #endif

@@ -268,7 +268,7 @@ static void on_changed(void *arg)
 	struct roudi_info info;
 
 	roudi_info(k->roudi, &info);
-	dataplane_set_roudi(k->s, info.proc.pid, info.owned);
+	dataplane_set_roudi(k->s, info.proc.pid, info.owned, info.robust);
 	supervisor_save_state(k);
 }
 

@@ -233,6 +233,12 @@ int ipc_free_app(const char *app);
  */
 int ipc_probe(uint32_t timeout_ms);
 
+/*
+ * The object to preload into a RouDi (LD_PRELOAD), so that a client which dies inside iceoryx leaves no lock behind that RouDi
+ * or another client then waits for. -ELIBACC: it is not installed.
+ */
+int ipc_roudi_preload(char *ret, size_t n);
+
 /* Sentence for the last error of the calling thread; "" if none. Valid until the thread's next ipc call. */
 const char *ipc_why(void);
 

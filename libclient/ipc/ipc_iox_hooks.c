@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <string.h>
@@ -25,7 +26,8 @@
 #include "ipc_iox_int.h"
 
 #define HOOK             __attribute__((visibility("default"), used))
-#define ERROR_COUNT      167u               /* iceoryx 2.0.3 */
+#define ERROR_COUNT      167u /* iceoryx 2.0.3 */
+#define HELD_MAX         64
 #define SLICE_MS         100                /* between two looks whether RouDi died */
 #define RETRY_MS         10                 /* between two tries to reach the next one */
 #define ERROR_TERMINATED (ERROR_COUNT - 1u) /* std::terminate, a failed assertion: no number of their own */
@@ -83,12 +85,36 @@ void iox_guard_del(struct iox_guard *g)
 	pthread_mutex_unlock(&guards_lock);
 }
 
+/*
+ * Nobody will come back to unlock what this thread holds, and RouDi must not wait for it; nor must the thread's list of robust
+ * mutexes, which the kernel and libc walk, lead into segments that are unmapped later.
+ */
+static void unlock_all(void)
+{
+	struct robust_list_head *head;
+	struct robust_list *at;
+	size_t size;
+
+	if (syscall(SYS_get_robust_list, 0, &head, &size) < 0)
+		return;
+	at = head->list.next;
+	for (unsigned int n = 0; at != &head->list && n < HELD_MAX; n++) {
+		char *m = (char *)at + head->futex_offset; /* libc's pthread_mutex_t begins with the futex */
+
+		at = at->next;
+		if (iox_seg_has(m)) /* the others are the host program's */
+			while (pthread_mutex_unlock((pthread_mutex_t *)(void *)m) == 0)
+				;
+	}
+}
+
 /* FATAL must not return into iceoryx (it would go on with what it just found broken). */
 _Noreturn static void leave_iceoryx(void)
 {
 	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
 	struct iox_guard *g;
 
+	unlock_all();
 	pthread_mutex_lock(&guards_lock);
 	for (g = guards; g && atomic_load_explicit(&g->owner, memory_order_relaxed) != self; g = g->next)
 		;

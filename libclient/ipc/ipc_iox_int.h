@@ -125,6 +125,8 @@ void iox_seg_mapped(int fd, const char *base, size_t size, bool writable);
 /* The payload segment: 0, or -ENOENT (none is mapped). */
 int iox_seg_payload(struct iox_seg *ret);
 int iox_seg_mgmt(struct iox_seg *ret);
+/* Whether an address lies in one of them. */
+bool iox_seg_has(const void *p);
 /* Whether the management segment now in /dev/shm is the one of this attachment. */
 bool iox_seg_current(void);
 /* Unmap and close all: for an attachment that is over, when nobody looks at it any more. */

@@ -109,6 +109,17 @@ int iox_seg_mgmt(struct iox_seg *ret)
 	return r;
 }
 
+bool iox_seg_has(const void *p)
+{
+	bool has = false;
+
+	pthread_mutex_lock(&segs_lock);
+	for (unsigned int i = 0; i < n_segs; i++)
+		has |= segs[i].base && (const char *)p >= segs[i].base && (const char *)p < segs[i].base + segs[i].size;
+	pthread_mutex_unlock(&segs_lock);
+	return has;
+}
+
 bool iox_seg_current(void)
 {
 	struct stat st;

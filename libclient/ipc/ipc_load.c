@@ -26,7 +26,8 @@
 #include "ipc_roudi.h"
 #include "trust.h"
 
-#define MODULE "ipc_iox.so"
+#define MODULE  "ipc_iox.so"
+#define PRELOAD "roudi_robust.so"
 
 #ifndef IPC_MODULE_DIR
 #define IPC_MODULE_DIR "/usr/local/lib/simd"
@@ -53,10 +54,9 @@ static bool readable(const char *path)
 }
 
 /* Beside the file that holds this code: <dir>/simd/ for an installed library, <dir>/ and <dir>/../lib/simd/ in a build. */
-static bool beside(const char *file, char *ret, size_t n)
+static bool beside(const char *file, const char *what, char *ret, size_t n)
 {
-	static const char *const places[] = { "simd/" MODULE, MODULE, "../lib/simd/" MODULE, "../simd/" MODULE,
-					      "../../lib/simd/" MODULE };
+	static const char *const places[] = { "simd", ".", "../lib/simd", "../simd", "../../lib/simd" };
 	char buf[PATH_MAX];
 	const char *dir;
 
@@ -64,18 +64,41 @@ static bool beside(const char *file, char *ret, size_t n)
 		return false;
 	dir = dirname(buf);
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-		if (snprintf(ret, n, "%s/%s", dir, places[i]) < (int)n && readable(ret))
+		if (snprintf(ret, n, "%s/%s/%s", dir, places[i], what) < (int)n && readable(ret))
 			return true;
 	return false;
 }
 
-/* SIM_IPC_MODULE; beside this library; beside the executable; where it was to be installed. */
-static int find_module(char *ret, size_t n, struct ipc_text *why)
+/* Beside this library; beside the executable; where it was to be installed. */
+static bool find_object(const char *what, char *ret, size_t n)
 {
-	const char *env = secure_getenv("SIM_IPC_MODULE");
 	char exe[PATH_MAX];
 	Dl_info info;
 	ssize_t len;
+
+	if (dladdr((const void *)(uintptr_t)&find_object, &info) && info.dli_fname && strchr(info.dli_fname, '/') &&
+	    beside(info.dli_fname, what, ret, n))
+		return true;
+	len = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	if (len > 0) {
+		exe[len] = '\0';
+		if (beside(exe, what, ret, n))
+			return true;
+	}
+	return snprintf(ret, n, "%s/%s", IPC_MODULE_DIR, what) < (int)n && readable(ret);
+}
+
+int ipc_roudi_preload(char *ret, size_t n)
+{
+	if (find_object(PRELOAD, ret, n))
+		return 0;
+	return ipc_fail(-ELIBACC, "%s is not beside the program, nor in %s", PRELOAD, IPC_MODULE_DIR);
+}
+
+/* SIM_IPC_MODULE, or find_object(). */
+static int find_module(char *ret, size_t n, struct ipc_text *why)
+{
+	const char *env = secure_getenv("SIM_IPC_MODULE");
 
 	if (env && *env) {
 		snprintf(ret, n, "%s", env);
@@ -84,17 +107,7 @@ static int find_module(char *ret, size_t n, struct ipc_text *why)
 		snprintf(why->s, sizeof(why->s), "SIM_IPC_MODULE names %.150s, which cannot be read", env);
 		return -ELIBACC;
 	}
-	if (dladdr((const void *)(uintptr_t)&find_module, &info) && info.dli_fname && strchr(info.dli_fname, '/') &&
-	    beside(info.dli_fname, ret, n))
-		return 0;
-	len = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	if (len > 0) {
-		exe[len] = '\0';
-		if (beside(exe, ret, n))
-			return 0;
-	}
-	snprintf(ret, n, "%s/%s", IPC_MODULE_DIR, MODULE);
-	if (readable(ret))
+	if (find_object(MODULE, ret, n))
 		return 0;
 	snprintf(why->s, sizeof(why->s),
 		 "%s is not beside the library or the program, nor in %s; install simd, or set "

@@ -7,7 +7,7 @@ IOX_HEADERS := /usr/include/iceoryx/v2.0.3
 ifneq ($(and $(wildcard $(IOX_HEADERS)/iceoryx_posh/internal/mepoo/mem_pool.hpp),$(shell command -v g++)),)
 TESTS += $(B)/test/abi-iceoryx
 TESTS_NOSAN += $(B)/test/abi-iceoryx
-$(B)/test/abi-iceoryx: tests/abi/test_iceoryx.cpp libclient/ipc/ipc_iox_layout.h
+$(B)/test/abi-iceoryx: tests/abi/test_iceoryx.cpp libclient/ipc/ipc_iox_layout.h libclient/ipc/iox_queue.h
 	@mkdir -p $(@D)
 	g++ -std=c++17 -Wall -Wextra -Wno-invalid-offsetof $(if $(WERROR),-Werror) -fno-access-control -Ilibclient/ipc -isystem $(IOX_HEADERS) \
 		-o $@ $< -liceoryx_posh -liceoryx_hoofs

@@ -5,13 +5,16 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <type_traits>
 
 #include "iceoryx_posh/internal/mepoo/chunk_management.hpp"
 #include "iceoryx_posh/internal/mepoo/mem_pool.hpp"
 #include "iceoryx_posh/internal/mepoo/memory_manager.hpp"
 #include "iceoryx_posh/internal/popo/ports/publisher_port_data.hpp"
+#include "iceoryx_posh/internal/popo/ports/subscriber_port_data.hpp"
 #include "iceoryx_posh/mepoo/chunk_header.hpp"
 
+#include "iox_queue.h"
 #include "ipc_iox_layout.h"
 
 using Port = iox::popo::PublisherPortData;
@@ -67,6 +70,22 @@ HOLDS(IOX_HEADER_SEQUENCE, offsetof(Header, m_sequenceNumber));
 HOLDS(IOX_POINTER_SIZE, sizeof(Pointer));
 HOLDS(IOX_PACKED_SIZE, sizeof(iox::mepoo::ShmSafeUnmanagedChunk));
 HOLDS(0, offsetof(iox::mepoo::ShmSafeUnmanagedChunk, m_chunkManagement));
+
+using Chunk = iox::mepoo::ShmSafeUnmanagedChunk;
+using Queue = iox::concurrent::ResizeableLockFreeQueue<Chunk, iox::popo::SubscriberChunkQueueData_t::MAX_CAPACITY>;
+using Evicted = iox::cxx::optional<Chunk>;
+HOLDS(IOX_QUEUE_MAX, iox::popo::SubscriberChunkQueueData_t::MAX_CAPACITY);
+HOLDS(8, sizeof(Chunk));
+HOLDS(true, std::is_trivially_copyable<Chunk>::value);
+HOLDS(sizeof(iox_index_queue), sizeof(Queue::m_freeIndices));
+HOLDS(offsetof(iox_queue, free), offsetof(Queue, m_freeIndices));
+HOLDS(offsetof(iox_queue, used), offsetof(Queue, m_usedIndices));
+HOLDS(offsetof(iox_queue, chunk), offsetof(Queue, m_buffer));
+HOLDS(offsetof(iox_queue, size), offsetof(Queue, m_size));
+HOLDS(offsetof(iox_queue, capacity), offsetof(Queue, m_capacity));
+HOLDS(sizeof(iox_evicted), sizeof(Evicted));
+HOLDS(offsetof(iox_evicted, chunk), offsetof(Evicted, m_data));
+HOLDS(offsetof(iox_evicted, has), offsetof(Evicted, m_hasValue));
 
 int main()
 {

@@ -11,3 +11,12 @@ CHECK_HELPERS += $(B)/test/conf-keys
 
 # scenario_simulator_v2 as the tests play it
 SS2_PEER := $(B)/obj/tests/support/ss2_peer.o
+
+# the iceoryx module of processes that are to die at one instruction
+ifeq ($(SAN_RUNTIME),)
+IPC_FAULT := $(B)/test/lib/ipc_fault.so
+$(IPC_FAULT): $(IOX_OBJ) $(B)/obj/tests/support/ipc_fault.o
+	@mkdir -p $(@D)
+	$(CC) -shared -pthread $(HARDEN_LINK) -Wl,-z,defs -Wl,-soname,ipc_fault.so -o $@ $^ $(IOX_LIBS)
+TEST_PROGRAMS += $(IPC_FAULT)
+endif

@@ -36,6 +36,7 @@ static int write_config(const struct ipc_mem_pool *pools, size_t n)
 static pid_t spawn(void)
 {
 	pid_t parent = getpid(), pid = fork();
+	char preload[4096];
 	int null;
 
 	if (pid)
@@ -49,6 +50,8 @@ static pid_t spawn(void)
 		dup2(null, 1);
 		dup2(null, 2);
 	}
+	if (!getenv("ROUDI_PLAIN") && ipc_roudi_preload(preload, sizeof(preload)) == 0)
+		setenv("LD_PRELOAD", preload, 1);
 	execlp("iox-roudi", "iox-roudi", "-c", CONFIG, "-m", "off", "-l", "warning", (char *)NULL);
 	_exit(127);
 }

@@ -237,6 +237,22 @@ static enum grade grade_of(const char *status)
 	return !strcmp(status, "connected") ? FINE : !strcmp(status, "permanent") ? BAD : WARN;
 }
 
+static void check_locks(struct doctor *d, const json_t *info)
+{
+	double pid = json_num(info, "roudi_pid");
+
+	if (pid > 0 && !json_yes(info, "roudi_robust"))
+		find(d, "locks", WARN,
+		     "the locks of iox-roudi (pid %.0f) are not robust: a program that is killed while it publishes can stop it, "
+		     "and simd then replaces its own, but not one that somebody else has started; %s",
+		     pid,
+		     json_yes(info, "roudi_owned")
+			     ? "see simd's log for the reason"
+			     : "let simd start it, or start it with LD_PRELOAD=.../simd/roudi_robust.so");
+	else if (pid > 0)
+		find(d, "locks", FINE, "no program's death stops iox-roudi");
+}
+
 static void check_given_up(struct doctor *d, const json_t *list)
 {
 	json_t *p;
@@ -317,6 +333,7 @@ static void check_simd(struct doctor *d, struct ctl *c)
 		     json_text(info, "version"), sim_version());
 	else
 		find(d, "versions", FINE, "simd and library are %s", sim_version());
+	check_locks(d, info);
 	check_given_up(d, json_object_get(info, "given_up"));
 	check_need(d, info);
 	check_pools(d, info);

@@ -498,6 +498,7 @@ TEST_WITH(doctor_finds_what_is_wrong, setup, stack_sweep)
 	assert_int_equal(stack_ctl("doctor", NULL)->code, 0);
 	assert_string_equal(finding(stack_ctl("doctor", "--json", NULL), "simd"), "ok");
 	assert_string_equal(finding(stack_ctl("doctor", "--json", NULL), "roudi"), "ok");
+	assert_string_equal(finding(stack_ctl("doctor", "--json", NULL), "locks"), "ok");
 	stack_kill(simd); /* its RouDi runs on */
 	assert_string_equal(finding(stack_ctl("doctor", "--json", NULL), "simd"), "warning");
 	stack_sweep(NULL);

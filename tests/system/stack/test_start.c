@@ -266,6 +266,9 @@ TEST_WITH(one_that_suits, NULL, stack_sweep)
 	simd = stack_start(CONF);
 	assert_int_equal(stack_roudi(), pid);
 	assert_int_equal(stack_int("GetInfo", "roudi_owned"), 0);
+	assert_int_equal(stack_int("GetInfo", "roudi_robust"), 0);
+	assert_true(stack_said("are not robust"));
+	assert_non_null(strstr(stack_ctl("doctor", NULL)->out, "are not robust"));
 	UNTIL(10000, !strcmp(stack_bridge_text("b", "status"), "connected"));
 	peer_tell(p, 1000);
 	child = peer_fork(p, peer_publisher);

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Linked with the iceoryx module into ipc_fault.so, for processes that are to die at one instruction of a publish. They set
+ * SIM_IPC_MODULE to it, and write to /tmp/ipc_fault.PID (the module's libc does not see what is put into the environment
+ * after the start):
+ *   push:N     in the Nth push into a subscriber's queue, with the index taken and the message written: an index of that
+ *              queue is lost, and the publisher's port locked
+ *   notify:N   after it, with that queue locked too
+ *   fatal:N    in it too, but iceoryx finds something broken, which does not end the process
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HOOK __attribute__((visibility("default"), used))
+
+static atomic_uint pushes;
+static char fault[32];
+
+__attribute__((constructor)) static void read_fault(void)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/tmp/ipc_fault.%d", (int)getpid());
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	(void)!fgets(fault, sizeof(fault), f);
+	fclose(f);
+}
+
+static bool is_now(const char *where)
+{
+	size_t n = strlen(where);
+
+	return strncmp(fault, where, n) == 0 && atomic_load(&pushes) == (unsigned int)atoi(fault + n);
+}
+
+static void *next(const char *name)
+{
+	return dlsym(RTLD_NEXT, name);
+}
+
+HOOK void fault_push(void *queue, uint64_t index) __asm__("_ZN3iox10concurrent10IndexQueueILm256EmE4pushEm");
+
+/* The module's. */
+void error_handler(uint32_t error, const void *callback,
+		   uint32_t level) __asm__("_ZN3iox12errorHandlerENS_5ErrorERKSt8functionIFvvEENS_10ErrorLevelE");
+
+void fault_push(void *queue, uint64_t index)
+{
+	static void (*real)(void *, uint64_t);
+
+	atomic_fetch_add(&pushes, 1);
+	if (is_now("push:"))
+		kill(getpid(), SIGKILL);
+	if (is_now("fatal:"))
+		error_handler(1, NULL, 0);
+	if (!real)
+		*(void **)&real = next("_ZN3iox10concurrent10IndexQueueILm256EmE4pushEm");
+	real(queue, index);
+}
+
+HOOK int pthread_mutex_unlock(pthread_mutex_t *m)
+{
+	static int (*real)(pthread_mutex_t *);
+
+	if (is_now("notify:"))
+		kill(getpid(), SIGKILL);
+	if (!real)
+		*(void **)&real = next("pthread_mutex_unlock");
+	return real(m);
+}
