@@ -97,15 +97,84 @@ void d_channel_feed(struct dispatch *d, struct d_channel *ch, struct d_feed *f)
 	d_rung_look(d, ch);
 }
 
-void d_channel_retire(struct dispatch *d, struct d_channel *ch)
+static void feed_retire(struct dispatch *d, struct d_feed *f)
 {
-	struct d_feed *f = ch->feed;
-
-	if (!f)
-		return;
-	ch->feed = NULL;
 	f->retired = true;
 	d_feed_put(d, f);
+}
+
+/*
+ * A publisher that dies inside a push damages the queue. The one that replaces it is not at once connected to all publishers,
+ * and both get what is published then. So both are taken from, the old one first, and what the fresh one repeats
+ * is known by its number; and when it has been connected for a while, it takes over.
+ */
+void d_channel_renew(struct dispatch *d, struct d_channel *ch, struct d_feed *f)
+{
+	if (!ch->feed || ch->fresh) { /* the data plane restarts, or a fresh one is on its way */
+		d_event_sub_free(d, f->sub, d->generation);
+		mem_free(f);
+		return;
+	}
+	f->generation = d->generation;
+	f->held = 1;
+	ch->fresh = f;
+	ch->fresh_connected = ch->fresh_due = false;
+	if (!exec_timer_armed(&d->renew_timer))
+		exec_timer_at(&d->renew_timer, d->now + D_RENEW_NS);
+}
+
+/* The old one was found empty since, so what lies in it now lies in the fresh one too, where it repeats what was taken. */
+static void fresh_takes_over(struct dispatch *d, struct d_channel *ch)
+{
+	feed_retire(d, ch->feed);
+	ch->feed = ch->fresh;
+	ch->fresh = NULL;
+	ch->fresh_due = false;
+	ch->repeats = ch->depth + 1;
+	d_rung_look(d, ch);
+}
+
+void d_channel_renewed(struct dispatch *d)
+{
+	struct d_channel *ch;
+	bool more = false;
+
+	list_for_each(ch, &d->channels, link) {
+		if (ch->fresh_due && !ipc_sub_has_data(ch->feed->sub))
+			fresh_takes_over(d, ch);
+		if (!ch->fresh)
+			continue;
+		d_rung_look(d, ch);
+		ch->fresh_due = ch->fresh_connected; /* connecting is not one step: not at the first sight of it */
+		ch->fresh_connected = ipc_sub_connected(ch->fresh->sub);
+		more = true;
+	}
+	if (more)
+		exec_timer_at(&d->renew_timer, d->now + D_RENEW_NS);
+}
+
+static void ahead_drop(struct d_channel *ch)
+{
+	if (ch->ahead)
+		(void)ipc_release((ch->fresh ? ch->fresh : ch->feed)->sub, ch->ahead);
+	ch->ahead = NULL;
+}
+
+void d_channel_retire(struct dispatch *d, struct d_channel *ch)
+{
+	ahead_drop(ch);
+	if (ch->fresh)
+		feed_retire(d, ch->fresh);
+	if (ch->feed)
+		feed_retire(d, ch->feed);
+	ch->feed = ch->fresh = NULL;
+	ch->fresh_due = false;
+	ch->repeats = 0;
+}
+
+bool d_channel_has_data(const struct d_channel *ch)
+{
+	return ipc_sub_has_data(ch->feed->sub) || ch->ahead || (ch->fresh && ipc_sub_has_data(ch->fresh->sub));
 }
 
 /* ---- deferring ---- */
@@ -152,9 +221,9 @@ bool d_channel_defer(struct dispatch *d, struct d_channel *ch)
 
 /* ---- slots ---- */
 
-static void release_now(struct dispatch *d, struct d_channel *ch, const void *slot)
+static void release_now(struct dispatch *d, struct d_channel *ch, struct d_feed *from, const void *slot)
 {
-	int r = ipc_release(ch->feed->sub, slot);
+	int r = ipc_release(from->sub, slot);
 
 	if (r < 0)
 		log_limited(&ch->limit, d->now, LOG_LEVEL_ERROR,
@@ -315,13 +384,16 @@ struct d_message *d_channel_accept(struct dispatch *d, struct d_publisher *p, co
 	return m;
 }
 
-static void take_message(struct dispatch *d, struct d_publisher *p, const struct sim_slot *slot,
+static void take_message(struct dispatch *d, struct d_publisher *p, struct d_feed *from, const struct sim_slot *slot,
 			 const struct sim_slot *h, size_t size)
 {
 	struct d_message *m = d_channel_accept(d, p, h);
 	enum sim_reason why;
 
 	m->slot = slot;
+	m->feed->held--; /* the channel has it too */
+	m->feed = from;
+	m->feed->held++;
 	why = refuse(d, m, h, size);
 	if (why != SIM_REASON_NONE)
 		d_message_fail(d, m, why);
@@ -341,6 +413,9 @@ static bool is_new(struct dispatch *d, struct d_publisher *p, const struct sim_s
 		p->sequence++;
 		return true;
 	}
+	if ((p->ch->fresh || p->ch->repeats) && h->sequence <= p->sequence &&
+	    !credits_holds(d, p->ch, wire_claim(p->id, h->sequence), h->credit_cell))
+		return false; /* the other one of two feeds had it */
 	d_missing_suspect(d, p->ch);
 	if (h->sequence > p->sequence) {
 		p->sequence = h->sequence;
@@ -359,18 +434,19 @@ static void take_local(struct dispatch *d, struct d_publisher *p, const struct s
 	credits_free_local(d, p->ch, wire_claim(p->id, h->sequence), h->credit_cell);
 }
 
-static void take(struct dispatch *d, struct d_channel *ch, const struct sim_slot *slot, size_t size)
+static void take(struct dispatch *d, struct d_channel *ch, struct d_feed *from, const struct sim_slot *slot,
+		 size_t size)
 {
 	struct sim_slot h;
 	struct d_publisher *p = whose(d, ch, slot, size, &h);
 
 	if (p && !(h.flags & SIM_SLOT_PROBE) && (h.flags & SIM_SLOT_DISPATCH) && is_new(d, p, &h)) {
-		take_message(d, p, slot, &h, size);
+		take_message(d, p, from, slot, &h, size);
 		return;
 	}
 	if (p && (h.flags & SIM_SLOT_PROBE))
-		p->origin = ipc_slot_origin(ch->feed->sub, slot);
-	release_now(d, ch, slot);
+		p->origin = ipc_slot_origin(from->sub, slot);
+	release_now(d, ch, from, slot);
 	if (!p)
 		d_missing_suspect(d, ch); /* it may have been somebody's message */
 	else if (h.flags & SIM_SLOT_PROBE)
@@ -379,14 +455,47 @@ static void take(struct dispatch *d, struct d_channel *ch, const struct sim_slot
 		take_local(d, p, &h);
 }
 
+/*
+ * The next slot of either feed. One of the fresh feed waits until the old one is found empty after it was taken: what its publisher
+ * published before lies there.
+ */
+static int take_next(struct dispatch *d, struct d_channel *ch, struct d_feed **ret_from, const void **ret,
+		     size_t *ret_size)
+{
+	int r = -EAGAIN;
+
+	for (;;) {
+		*ret_from = ch->feed;
+		if (!ch->ahead || ch->fresh)
+			r = ipc_take(ch->feed->sub, ret, ret_size);
+		if (r != -EAGAIN || (!ch->ahead && !ch->fresh))
+			return r;
+		if (ch->fresh_due)
+			fresh_takes_over(d, ch);
+		if (ch->ahead) {
+			*ret_from = ch->fresh ? ch->fresh : ch->feed;
+			*ret = ch->ahead;
+			*ret_size = ch->ahead_size;
+			ch->ahead = NULL;
+			return 0;
+		}
+		if (!ch->fresh)
+			continue; /* it is the feed now */
+		r = ipc_take(ch->fresh->sub, &ch->ahead, &ch->ahead_size);
+		if (r < 0)
+			return r;
+	}
+}
+
 unsigned d_channel_drain(struct dispatch *d, struct d_channel *ch, unsigned max)
 {
 	unsigned n = 0;
 
 	while (ch->feed && !list_empty(&ch->free) && n < max) {
+		struct d_feed *from;
 		const void *slot;
 		size_t size;
-		int r = ipc_take(ch->feed->sub, &slot, &size);
+		int r = take_next(d, ch, &from, &slot, &size);
 
 		if (r == -EAGAIN) {
 			ch->drains++;
@@ -400,7 +509,9 @@ unsigned d_channel_drain(struct dispatch *d, struct d_channel *ch, unsigned max)
 					    ch->name, ipc_why());
 			break;
 		}
-		take(d, ch, slot, size);
+		take(d, ch, from, slot, size);
+		if (__builtin_expect(ch->repeats && !ch->fresh, 0))
+			ch->repeats--;
 		n++;
 	}
 	if (list_empty(&ch->free))

@@ -88,7 +88,7 @@ static bool feeds_empty(struct dispatch *d)
 	bool empty = true;
 
 	list_for_each(ch, &d->channels, link) {
-		if (!ch->feed || ch->starved || !ipc_sub_has_data(ch->feed->sub))
+		if (!ch->feed || ch->starved || !d_channel_has_data(ch))
 			continue;
 		d_rung_look(d, ch);
 		empty = false;
@@ -167,6 +167,15 @@ static void commands_came(void *arg)
 
 	if (!inbox_empty(&d->in))
 		next_turn(d);
+}
+
+static void renew(void *arg)
+{
+	struct dispatch *d = arg;
+
+	d_turn_begin(d);
+	d_channel_renewed(d);
+	d_turn_end(d);
 }
 
 /* ---- once a second ---- */
@@ -261,6 +270,7 @@ int dispatch_create(const struct dispatch_options *o, struct dispatch **ret)
 	exec_timer_init(&d->turn, d->x, next_turn, d);
 	exec_timer_init(&d->quiet_timer, d->x, next_turn, d);
 	exec_timer_init(&d->defer_timer, d->x, next_turn, d);
+	exec_timer_init(&d->renew_timer, d->x, renew, d);
 	exec_timer_init(&d->house, d->x, keep_house, d);
 	exec_post_init(&d->in_post, d->x, commands_came, d);
 	exec_post_init(&d->out_post, o->owner, d_events_read, d);
@@ -328,6 +338,7 @@ void dispatch_destroy(struct dispatch *d)
 	exec_timer_cancel(&d->turn);
 	exec_timer_cancel(&d->quiet_timer);
 	exec_timer_cancel(&d->defer_timer);
+	exec_timer_cancel(&d->renew_timer);
 	exec_timer_cancel(&d->house);
 	free_clients(d); /* they hang on channels, channels on bridges */
 	while (!list_empty(&d->channels)) {

@@ -109,6 +109,12 @@ int dispatch_set_ipc(struct dispatch *d, struct ipc *ipc, uint32_t iox_generatio
 int dispatch_restart_begin(struct dispatch *d);
 /* The subscriber of a channel in the new generation; takes it, also on failure. */
 int dispatch_channel_sub(struct dispatch *d, uint32_t channel_id, struct ipc_sub *sub);
+/*
+ * Another subscriber of it in the same generation, as the queue of the present one may be damaged: replaces it when the
+ * publishers reach it, and nothing is lost or taken twice. takes it, also on failure; while one is on its way a further one
+ * is freed again. sub_free follows for the one that goes.
+ */
+int dispatch_channel_renew(struct dispatch *d, uint32_t channel_id, struct ipc_sub *sub);
 /* The bridge has attached to that generation: deliveries of it may go out. dispatch_bridge_attach() implies the present one. */
 int dispatch_bridge_generation(struct dispatch *d, uint32_t bridge_id, uint32_t iox_generation);
 

@@ -86,7 +86,21 @@ static void run_channel_sub(struct dispatch *d, struct d_command *c)
 	c->feed = NULL;
 }
 
-int dispatch_channel_sub(struct dispatch *d, uint32_t channel_id, struct ipc_sub *sub)
+static void run_channel_renew(struct dispatch *d, struct d_command *c)
+{
+	struct d_channel *ch = d->by_id[c->id]; /* it may just have been freed */
+
+	if (!ch)
+		d_event_sub_free(d, c->feed->sub, d->generation);
+	if (!ch)
+		mem_free(c->feed);
+	else
+		d_channel_renew(d, ch, c->feed);
+	c->feed = NULL;
+}
+
+static int give_feed(struct dispatch *d, uint32_t channel_id, struct ipc_sub *sub,
+		     void (*run)(struct dispatch *d, struct d_command *c))
 {
 	struct d_feed *f = new_feed(sub);
 
@@ -96,7 +110,17 @@ int dispatch_channel_sub(struct dispatch *d, uint32_t channel_id, struct ipc_sub
 		d_command_free_feed(f);
 		return -EINVAL;
 	}
-	return COMMAND(d, .run = run_channel_sub, .id = channel_id, .feed = f);
+	return COMMAND(d, .run = run, .id = channel_id, .feed = f);
+}
+
+int dispatch_channel_sub(struct dispatch *d, uint32_t channel_id, struct ipc_sub *sub)
+{
+	return give_feed(d, channel_id, sub, run_channel_sub);
+}
+
+int dispatch_channel_renew(struct dispatch *d, uint32_t channel_id, struct ipc_sub *sub)
+{
+	return give_feed(d, channel_id, sub, run_channel_renew);
 }
 
 static void run_bridge_generation(struct dispatch *d, struct d_command *c)

@@ -35,6 +35,7 @@
 #define D_TEXT     (LANE_CARRIES_MAX + 2) /* of an event: two texts, each with its end */
 #define D_HOUSE_NS INT64_C(1000000000)
 #define D_AGAIN_NS INT64_C(60000000000) /* what goes on for ever is logged no more often than that */
+#define D_RENEW_NS INT64_C(100000000)   /* between two looks at fresh feeds */
 
 /* When a feed is left alone, see d_channel_defer() */
 #define D_DEFER_OUT        16               /* deliveries on each lane */
@@ -94,6 +95,14 @@ struct d_channel {
 	struct d_route *routes[DISPATCH_ROUTES_MAX]; /* of both */
 	struct dispatch_channel_stats stats;         /* in_flight is live */
 	struct log_limit limit, strangers, missing;
+
+	/* a feed that replaces the other soon; both are taken from until then */
+	struct d_feed *fresh; /* NULL: none */
+	bool fresh_connected; /* as it was found to be */
+	bool fresh_due;       /* ... for a while: it takes over once the feed is found empty */
+	const void *ahead;    /* taken from it, to come after what lies in the feed; NULL: none */
+	size_t ahead_size;
+	uint32_t repeats; /* slots that the feed may repeat of the one before it */
 };
 
 struct d_client {
@@ -287,7 +296,7 @@ struct dispatch {
 	struct list freed;    /* channels */
 	struct list suspects; /* channels */
 
-	struct exec_timer turn, house, quiet_timer, defer_timer;
+	struct exec_timer turn, house, quiet_timer, defer_timer, renew_timer;
 	struct d_waiter *quiet, *shut, *step;
 	uint32_t n_step; /* messages of_step without an outcome */
 
@@ -339,6 +348,10 @@ void d_channel_free(struct dispatch *d, struct d_channel *ch);
 void d_channel_feed(struct dispatch *d, struct d_channel *ch, struct d_feed *f);
 void d_channel_retire(struct dispatch *d, struct d_channel *ch); /* gives the present feed up */
 void d_channel_reap(struct dispatch *d);
+/* f replaces the feed, whose queue may be damaged, and nothing is lost or taken twice. Takes. */
+void d_channel_renew(struct dispatch *d, struct d_channel *ch, struct d_feed *f);
+bool d_channel_has_data(const struct d_channel *ch); /* in its feed */
+void d_channel_renewed(struct dispatch *d);          /* those fresh feeds that are connected by now take over */
 /* Whether its feed is left alone in this turn. */
 bool d_channel_defer(struct dispatch *d, struct d_channel *ch);
 /* Returns how many slots it took; more of them are looked for in this turn or the next. */

@@ -434,6 +434,24 @@ int channel_reserve(struct channel *ch, int cls, uint32_t slots)
 	return pools_reserve(p, cls, slots, ch->name);
 }
 
+int channel_renew(struct channel *ch)
+{
+	struct simd *s = ch->s;
+	struct ipc_sub *sub;
+	int r;
+
+	if (!ch->open)
+		return 0;
+	if (s->n_simd_subs + s->n_subscribers >= s->limits.subscribers)
+		return err_set(-EMFILE, "channel %s: %u subscribers exist, limits.subscribers allows no more", ch->name,
+			       s->limits.subscribers);
+	r = make_sub(ch, &sub);
+	if (r < 0)
+		return r;
+	r = dispatch_channel_renew(shard_of(s, ch->shard), ch->id, sub);
+	return r < 0 ? err_set(r, "channel %s: dispatch refused it: %s", ch->name, err_text(r)) : 0;
+}
+
 int channel_resubscribe_all(struct simd *s)
 {
 	struct channel *ch;

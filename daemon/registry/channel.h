@@ -62,7 +62,9 @@ struct channel {
 	uint32_t reserved; /* slots of the window in its pool; 0 while it is not open */
 	struct totals closed;
 	struct rate rate;
-	int64_t idle_mono_ns; /* when its last publisher or subscriber left */
+	int64_t renewed_mono_ns; /* when its subscribers were last replaced; 0: never */
+	bool renew_due;          /* they are to be */
+	int64_t idle_mono_ns;    /* when its last publisher or subscriber left */
 };
 
 struct publisher {
@@ -113,6 +115,8 @@ int channel_check_type(const struct channel *ch, const char *type, const char *h
 int channel_set_size(struct channel *ch, uint64_t max_body);
 /* Dispatch takes from it from now on. Nothing happens if it does already. -ESTALE, -ENOSPC, -EMFILE. */
 int channel_open(struct channel *ch);
+/* Another subscriber of simd's own in place of a damaged one, where dispatch takes from it. Errors as channel_open(). */
+int channel_renew(struct channel *ch);
 /* Close channels that nobody uses any more, for the room they take. Returns how many. */
 unsigned channel_reclaim(struct simd *s);
 /* Slots of a class for the channel, after a reclaim if there is no room. -ENOSPC. */

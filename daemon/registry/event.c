@@ -60,6 +60,11 @@ void event_bridges(struct simd *s, const char *channel, uint32_t id)
 				JX_INT("connected", v >> 16)));
 }
 
+void event_renew(struct simd *s, const char *channel)
+{
+	broadcast(s, JSONX_MAKE(JX_STR("event", "renew"), JX_STR("channel", channel)));
+}
+
 void event_services(struct simd *s)
 {
 	broadcast(s, JSONX_MAKE(JX_STR("event", "services")));

@@ -28,6 +28,8 @@ void event_dataplane(struct simd *s);
 void event_clock_jump(struct simd *s, int64_t old_sim_ns, int64_t new_sim_ns, uint32_t generation);
 /* How many bridges carry a channel, and are connected, has changed. */
 void event_bridges(struct simd *s, const char *channel, uint32_t id);
+/* The subscribers of a channel are to be replaced: their queues may be damaged. */
+void event_renew(struct simd *s, const char *channel);
 /* The set of services has changed. */
 void event_services(struct simd *s);
 void event_shutdown(struct simd *s);

@@ -12,6 +12,7 @@
 #include "ipc.h"
 #include "mem.h"
 #include "reaper.h"
+#include "renew.h"
 #include "rig.h"
 #include "service.h"
 #include "session.h"
@@ -149,6 +150,7 @@ int registry_create(const struct registry_options *o, struct simd **ret)
 	snprintf(s->id_text, sizeof(s->id_text), "%016llx", (unsigned long long)o->id);
 	list_init(&s->clients);
 	list_init(&s->reapers);
+	renew_init(s);
 	list_init(&s->channels);
 	list_init(&s->tokens);
 	list_init(&s->bridges);
@@ -211,6 +213,7 @@ void registry_destroy(struct simd *s)
 	if (!s)
 		return;
 	exec_timer_cancel(&s->rate_timer);
+	renew_finish(s);
 	registry_close_sessions(s);
 	reaper_finish(s);
 	service_all_destroy(s);

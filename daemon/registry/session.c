@@ -11,6 +11,7 @@
 #include "mem.h"
 #include "pubsub.h"
 #include "reaper.h"
+#include "renew.h"
 #include "rig.h"
 #include "service.h"
 #include "shards.h"
@@ -184,7 +185,8 @@ int session_create(struct simd *s, const struct session_hello *h, struct client 
 
 static void on_ports_freed(struct simd *s, const struct remains *m)
 {
-	(void)s;
+	if (m->unclean)
+		renew_channels(s, m->channels, m->n_channels);
 	log_debug("the ports of %s are freed%s", m->app, m->unclean ? "; it had not said Goodbye" : "");
 }
 

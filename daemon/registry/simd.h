@@ -144,8 +144,9 @@ struct simd {
 	} dataplane;
 
 	struct exec_timer rate_timer;
-	struct shards *shards; /* shards.c */
-	struct pool *pool;     /* whose threads serve them; NULL: somebody else does */
+	struct exec_timer renew_timer; /* renew.c */
+	struct shards *shards;         /* shards.c */
+	struct pool *pool;             /* whose threads serve them; NULL: somebody else does */
 	struct timekeeper *time;
 };
 

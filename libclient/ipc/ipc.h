@@ -146,6 +146,8 @@ uint64_t ipc_slot_origin(struct ipc_sub *sub, const void *slot);
 /* True once after messages were dropped because the queue was full. */
 bool ipc_sub_lost(struct ipc_sub *sub);
 bool ipc_sub_has_data(const struct ipc_sub *sub);
+/* The publishers that there were at its making reach it, or do so within a moment. */
+bool ipc_sub_connected(const struct ipc_sub *sub);
 
 /* ---- waiting: one waiter per waiting thread; up to 64 subscribers ---- */
 

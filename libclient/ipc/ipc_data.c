@@ -214,6 +214,13 @@ bool ipc_sub_has_data(const struct ipc_sub *sub)
 	return h && ipc_enter(h) == 0 && leave_with(h, h->ops->has_data(h->back));
 }
 
+bool ipc_sub_connected(const struct ipc_sub *sub)
+{
+	struct ipc_handle *h = (struct ipc_handle *)(uintptr_t)sub;
+
+	return h && ipc_enter(h) == 0 && leave_with(h, h->ops->connected(h->back));
+}
+
 /* ---- waiters ---- */
 
 /* A thread that waits is sent out first: iceoryx's waitset cannot be changed under it. */

@@ -401,6 +401,15 @@ static bool has_data(const void *back)
 	return GUARDED(&p->guard, yes = iox_sub_has_chunks(p->sub)) == 0 && yes;
 }
 
+static bool connected(const void *back)
+{
+	struct port *p = (struct port *)(uintptr_t)back;
+	enum iox_SubscribeState got;
+
+	return GUARDED(&p->guard, got = iox_sub_get_subscription_state(p->sub)) == 0 &&
+	       got == SubscribeState_SUBSCRIBED;
+}
+
 /* ---- waiters ---- */
 
 static int waiter_create(void *back, struct ipc_text *why, void **ret)
@@ -613,6 +622,7 @@ static const struct ipc_ops ops = {
 	.release = release,
 	.lost = lost,
 	.has_data = has_data,
+	.connected = connected,
 	.waiter_create = waiter_create,
 	.waiter_destroy = waiter_destroy,
 	.waiter_add = waiter_add,

@@ -330,7 +330,7 @@ static int pools(void *back, struct ipc_pool *ret, unsigned int max)
 		.loan = mem_loan, .unloan = mem_unloan, .publish = mem_publish, \
 		.has_subscribers = mem_has_subscribers, .sub_create = mem_sub_create, .sub_close = mem_sub_close, \
 		.sub_destroy = mem_port_destroy, .take = mem_take, .slot_origin = mem_slot_origin, \
-		.release = mem_release, .lost = mem_lost, .has_data = mem_has_data, \
+		.release = mem_release, .lost = mem_lost, .has_data = mem_has_data, .connected = mem_connected, \
 		.waiter_create = mem_waiter_create, .waiter_destroy = mem_waiter_destroy, \
 		.waiter_add = mem_waiter_add, .waiter_del = mem_waiter_del, .waiter_wait = mem_waiter_wait, \
 		.waiter_wake = mem_waiter_wake \

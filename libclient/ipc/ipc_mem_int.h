@@ -122,6 +122,7 @@ int mem_take(void *sub, const void **ret, size_t *ret_size);
 int mem_release(void *sub, const void *slot);
 bool mem_lost(void *sub);
 bool mem_has_data(const void *sub);
+bool mem_connected(const void *sub);
 int mem_waiter_create(void *att, struct ipc_text *why, void **ret);
 void mem_waiter_destroy(void *waiter);
 int mem_waiter_add(void *waiter, void *sub);

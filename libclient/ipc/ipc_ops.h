@@ -103,6 +103,7 @@ struct ipc_ops {
 	int (*release)(void *sub, const void *slot);
 	bool (*lost)(void *sub);
 	bool (*has_data)(const void *sub);
+	bool (*connected)(const void *sub);
 
 	int (*waiter_create)(void *att, struct ipc_text *why, void **ret);
 	void (*waiter_destroy)(void *waiter);

@@ -138,7 +138,7 @@ void client_pump(struct sim_client *c)
 			completion_drain(c, c->session);
 	}
 	done = c->done_first || jumps_pending(c) || services_pending(c) ||
-	       (c->session && (c->session->dead || c->session->ev_dataplane));
+	       (c->session && (c->session->dead || c->session->ev_dataplane || c->renew_due));
 	pthread_mutex_unlock(&c->lock);
 	if (done) /* for whoever polls sim_client_fd(): the sockets are empty now */
 		client_kick(c);

@@ -101,6 +101,8 @@ struct sim_client {
 	struct list pubs;     /* sim_publisher::link */
 	struct list zombies;  /* sim_publisher::link: destroyed, messages still outstanding */
 	struct list subs;     /* sim_subscriber::link */
+	bool renew_due;       /* of some subscriber; guarded by lock */
+	bool renewing;        /* ... and so there is something to look at */
 	struct list tokens;   /* sim_token::link */
 	struct list regs[64]; /* pub_reg::hash: by publisher_id without its shard */
 	struct sim_driver *driver;

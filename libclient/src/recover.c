@@ -585,6 +585,28 @@ void client_reap(struct sim_client *c)
 	}
 }
 
+/* Ports in place of damaged ones; once everything works, which what is made on the way there does anyway. */
+static void renew_step(struct sim_client *c)
+{
+	struct sim_subscriber *sub;
+	int64_t next = INT64_MAX;
+
+	pthread_mutex_lock(&c->lock);
+	c->renewing |= c->renew_due;
+	c->renew_due = false;
+	pthread_mutex_unlock(&c->lock);
+	if (!c->renewing)
+		return;
+	list_for_each(sub, &c->subs, link) {
+		int64_t at = subscriber_renew(sub, atomic_load(&c->phase) == PHASE_UP ? c->att : NULL);
+
+		next = at < next ? at : next;
+	}
+	c->renewing = next != INT64_MAX;
+	if (c->renewing)
+		client_due(c, next);
+}
+
 /* Handles whose thread was inside when something was posted for them. */
 static void settle(struct sim_client *c)
 {
@@ -670,6 +692,7 @@ void client_step(struct sim_client *c)
 		phase_step(c, due);
 	} while (atomic_load(&c->phase) != before);
 	warm_step(c);
+	renew_step(c);
 	settle(c);
 	client_reap(c);
 }

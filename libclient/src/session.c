@@ -17,6 +17,7 @@
 #include "jsonx.h"
 #include "mem.h"
 #include "service.h"
+#include "subscriber.h"
 #include "timeutil.h"
 
 #define INTERFACE         "io.simd.Control."
@@ -104,6 +105,21 @@ static void clock_event(struct sim_client *c, const json_t *params)
 	jump_note(c, &j);
 }
 
+static void renew_event(struct sim_client *c, const json_t *params)
+{
+	struct sim_subscriber *sub;
+	const char *channel;
+
+	if (jsonx_string(params, "channel", SIM_CHANNEL_MAX, &channel) < 0)
+		return;
+	list_for_each(sub, &c->subs, link) {
+		if (strcmp(sub->name, channel) != 0)
+			continue;
+		atomic_store(&sub->renew_due, true);
+		c->renew_due = true;
+	}
+}
+
 static void session_event(struct sim_client *c, struct session *s, const json_t *params)
 {
 	const char *event = "";
@@ -114,6 +130,8 @@ static void session_event(struct sim_client *c, struct session *s, const json_t 
 		return; /* an event of a later version */
 	if (strcmp(event, "clock") == 0) {
 		clock_event(c, params);
+	} else if (strcmp(event, "renew") == 0) {
+		renew_event(c, params);
 	} else if (strcmp(event, "request") == 0 || strcmp(event, "answer") == 0 || strcmp(event, "services") == 0) {
 		services_event(c, s, event, params);
 	} else if (strcmp(event, "dataplane") == 0) {

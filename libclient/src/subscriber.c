@@ -9,9 +9,12 @@
 #include "futex.h"
 #include "jsonx.h"
 #include "mem.h"
+#include "timeutil.h"
 #include "value.h"
+#include "wire/pages.h"
 
 #define DEPTH_DEFAULT 16u
+#define RENEW_DUR_NS  (100 * NS_PER_MS) /* between two looks whether a port is connected, and before it takes over */
 
 /* ---- ports ---- */
 
@@ -28,9 +31,9 @@ void sub_port_unref(struct sub_port *p)
 	mem_free(p);
 }
 
-static int port_create(struct sim_subscriber *s, struct attachment *l, struct sub_port **ret)
+static int port_create(struct sim_subscriber *s, struct attachment *l, bool history, struct sub_port **ret)
 {
-	struct ipc_sub_options o = { .depth = s->depth, .history = s->flags & SIM_SUB_LATCHED };
+	struct ipc_sub_options o = { .depth = s->depth, .history = history };
 	struct sub_port *p = MEM_NEW(struct sub_port);
 	int r;
 
@@ -103,6 +106,12 @@ static int announce(struct sim_subscriber *s, struct session *ses, char *ret_nam
 	return r;
 }
 
+static void fresh_drop(struct sim_subscriber *s)
+{
+	sub_port_unref(s->fresh);
+	s->fresh = NULL;
+}
+
 static int renew(struct sim_subscriber *s, struct session *ses, struct attachment *l)
 {
 	char name[SIM_CHANNEL_MAX + 1];
@@ -113,11 +122,15 @@ static int renew(struct sim_subscriber *s, struct session *ses, struct attachmen
 		return r;
 	if (s->newest && s->newest->att == l && strcmp(name, s->name) == 0)
 		return 0;
-	if (strcmp(name, s->name) != 0)
+	if (strcmp(name, s->name) != 0) {
+		pthread_mutex_lock(&s->c->lock);
 		snprintf(s->name, sizeof(s->name), "%s", name);
-	r = port_create(s, l, &port);
+		pthread_mutex_unlock(&s->c->lock);
+	}
+	r = port_create(s, l, s->flags & SIM_SUB_LATCHED, &port);
 	if (r < 0)
 		return r;
+	fresh_drop(s);
 	s->newest = port;
 	sub_port_unref(atomic_exchange(&s->next, port));
 	s->c->unsettled = true;
@@ -140,7 +153,68 @@ void subscriber_ring(struct sim_subscriber *s)
 	futex_wake_all(&s->bell, FUTEX_PRIVATE_FLAG);
 }
 
+/* ---- a port in place of a damaged one ---- */
+
+/* Whoever waits on the old port is to look. */
+static void fresh_post(struct sim_subscriber *s)
+{
+	struct sub_port *before = s->newest;
+
+	s->fresh->renews = true;
+	s->newest = s->fresh;
+	s->fresh = NULL;
+	sub_port_unref(atomic_exchange(&s->next, s->newest));
+	if (before->waiter)
+		ipc_waiter_wake(before->waiter);
+	subscriber_ring(s);
+}
+
+/* One at a time: not before the last one was adopted, and what lay in the one before it is taken. */
+static bool may_renew(const struct sim_subscriber *s, const struct attachment *l)
+{
+	return l && ipc_alive(l->ipc) && s->newest && s->newest->att == l && !atomic_load(&s->next) &&
+	       !atomic_load(&s->draining);
+}
+
+int64_t subscriber_renew(struct sim_subscriber *s, struct attachment *l)
+{
+	int64_t now = client_now(s->c);
+
+	if (s->fresh && s->fresh->att != l)
+		fresh_drop(s);
+	if (!s->fresh && atomic_load(&s->renew_due) && may_renew(s, l)) {
+		atomic_store(&s->renew_due, false);
+		if (port_create(s, l, false, &s->fresh) < 0)
+			s->fresh = NULL; /* the one that it has serves on */
+		s->fresh_connected = false;
+		s->renew_mono_ns = ns_add(now, RENEW_DUR_NS);
+	}
+	if (!s->fresh)
+		return l && atomic_load(&s->renew_due) ? ns_add(now, NS_PER_S) : INT64_MAX;
+	if (now >= s->renew_mono_ns) {
+		if (s->fresh_connected) {
+			fresh_post(s);
+			return INT64_MAX;
+		}
+		s->fresh_connected = ipc_sub_connected(s->fresh->sub);
+		s->renew_mono_ns = ns_add(now, RENEW_DUR_NS);
+	}
+	return s->renew_mono_ns;
+}
+
 /* ---- adoption ---- */
+
+void subscriber_drained(struct sim_subscriber *s)
+{
+	struct sub_port *p = s->before;
+
+	s->before = NULL;
+	atomic_store(&s->draining, false);
+	if (p && p->held)
+		list_append(&s->old, &p->link);
+	else
+		sub_port_unref(p);
+}
 
 void subscriber_attend(struct sim_subscriber *s)
 {
@@ -151,10 +225,14 @@ void subscriber_attend(struct sim_subscriber *s)
 	s->port = port;
 	if (s->fd)
 		sub_fd_port(s);
-	if (old && old->held)
-		list_append(&s->old, &old->link);
+	subscriber_drained(s);
+	s->before = old;
+	s->n_before = old && port->renews && old->att == port->att ? s->depth : 0;
+	port->repeats = s->n_before;
+	if (s->n_before)
+		atomic_store(&s->draining, true);
 	else
-		sub_port_unref(old);
+		subscriber_drained(s);
 }
 
 int subscriber_enter(struct sim_subscriber *s)
@@ -224,7 +302,9 @@ static void subscriber_free(struct sim_subscriber *s)
 	struct sub_port *p, *tmp;
 
 	sub_fd_stop(s);
+	fresh_drop(s);
 	sub_port_unref(atomic_exchange(&s->next, NULL));
+	sub_port_unref(s->before);
 	list_for_each_safe(p, tmp, &s->old, link) {
 		list_remove(&p->link);
 		sub_port_unref(p);
@@ -299,7 +379,7 @@ static int give_back(struct sim_subscriber *s, struct message *m)
 	if (r < 0)
 		return err_set(r, "channel %s: %s", s->channel, ipc_why());
 	messages_put(&s->messages, m);
-	if (--p->held == 0 && p != s->port) {
+	if (--p->held == 0 && p != s->port && p != s->before) {
 		list_remove(&p->link);
 		sub_port_unref(p);
 	}
@@ -340,12 +420,42 @@ static bool message_valid(const struct sim_subscriber *s, struct sim_message *m,
 /* Gaps in the numbers of its publisher. A table entry that another publisher takes over only loses count. */
 static void count_received(struct sim_subscriber *s, const struct sim_slot *h)
 {
-	uint32_t i = h->publisher_id % SUB_SEEN;
+	uint32_t i = (h->publisher_id >> WIRE_SHARD_BITS) % SUB_SEEN;
 
 	if (s->seen[i].publisher_id == h->publisher_id && h->sequence > s->seen[i].sequence + 1)
 		s->stats.lost += h->sequence - s->seen[i].sequence - 1;
 	s->seen[i].publisher_id = h->publisher_id;
 	s->seen[i].sequence = h->sequence;
+}
+
+/* Taken from the port before. A publisher that is not followed any more is heard twice rather than not at all. */
+static bool is_repeated(struct sim_subscriber *s, const struct message *m)
+{
+	const struct sim_slot *h = &m->m.header;
+	uint32_t i = (h->publisher_id >> WIRE_SHARD_BITS) % SUB_SEEN;
+
+	if (__builtin_expect(!m->port->repeats, 1))
+		return false;
+	m->port->repeats--;
+	return s->seen[i].publisher_id == h->publisher_id && h->sequence <= s->seen[i].sequence;
+}
+
+/* Of the port before, as long as there are some: what comes meanwhile lies in the present one too. */
+static int take_slot(struct sim_subscriber *s, struct sub_port **ret_port, const void **ret, size_t *ret_size)
+{
+	int r;
+
+	if (__builtin_expect(s->before != NULL, 0)) {
+		*ret_port = s->before;
+		r = s->n_before ? ipc_take(s->before->sub, ret, ret_size) : -EAGAIN;
+		if (r == 0)
+			s->n_before--;
+		if (r != -EAGAIN && r != -ESTALE)
+			return r;
+		subscriber_drained(s);
+	}
+	*ret_port = s->port;
+	return ipc_take(s->port->sub, ret, ret_size);
 }
 
 /* The oldest slot, whatever it holds. */
@@ -357,13 +467,12 @@ static int take_any(struct sim_subscriber *s, struct message **ret, size_t *ret_
 
 	if (!m)
 		return err_nomem();
-	r = ipc_take(s->port->sub, &slot, ret_size);
+	r = take_slot(s, &m->port, &slot, ret_size);
 	if (r < 0) {
 		messages_put(&s->messages, m);
 		return r;
 	}
 	m->slot = slot;
-	m->port = s->port;
 	m->port->held++;
 	*ret = m;
 	return 0;
@@ -373,7 +482,7 @@ int subscriber_fill(struct sim_subscriber *s)
 {
 	struct message *m;
 	size_t size;
-	bool good, probe;
+	bool good, ignored;
 	int r;
 
 	while (!s->peeked) {
@@ -381,13 +490,13 @@ int subscriber_fill(struct sim_subscriber *s)
 		if (r < 0)
 			return r;
 		good = message_valid(s, &m->m, m->slot, size);
-		probe = m->m.header.flags & SIM_SLOT_PROBE;
-		if (__builtin_expect(good && !probe, 1)) {
+		ignored = (m->m.header.flags & SIM_SLOT_PROBE) || (good && is_repeated(s, m));
+		if (__builtin_expect(good && !ignored, 1)) {
 			count_received(s, &m->m.header);
 			s->peeked = m;
 			return 0;
 		}
-		if (!probe)
+		if (!ignored)
 			s->stats.invalid++;
 		(void)give_back(s, m);
 	}

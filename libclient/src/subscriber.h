@@ -10,7 +10,7 @@
 #include "messages.h"
 #include "session.h"
 
-#define SUB_SEEN 64u /* publishers whose sequence numbers are followed at once; a power of two */
+#define SUB_SEEN 64u /* publishers of a shard whose sequence numbers are followed at once; a power of two */
 
 /* Counted: by the subscriber, and by the helper thread while it waits on it. */
 struct sub_port {
@@ -21,6 +21,8 @@ struct sub_port {
 	struct ipc_waiter *waiter; /* NULL: made by whoever waits first */
 	bool attached;             /* sub belongs to waiter: only once somebody waits, as each message then posts it */
 	uint32_t held;             /* by the subscriber's thread */
+	bool renews;               /* it takes over from one of the same attachment, of which nothing may be lost */
+	uint32_t repeats;          /* messages that it may repeat of that one; by the subscriber's thread */
 };
 
 /* The descriptor to poll: a thread turns wake-ups of the data plane into an eventfd. */
@@ -44,7 +46,15 @@ struct sim_subscriber {
 	_Atomic int error;               /* it could not be registered again; 0: fine */
 	struct sub_port *newest;         /* next or port, whichever is newer; under setup */
 	struct sub_port *port;
-	struct list old; /* sub_port::link */
+	struct sub_port *before; /* renewed by port: what lies in it comes first. NULL: nothing */
+	_Atomic bool draining;   /* there is one */
+	uint32_t n_before;       /* no more than so many messages */
+	struct list old;         /* sub_port::link */
+	/* under setup */
+	_Atomic bool renew_due; /* simd has asked for it; by whoever reads its events */
+	struct sub_port *fresh; /* takes over when it is connected. NULL: none */
+	bool fresh_connected;   /* ... as it was found to be */
+	int64_t renew_mono_ns;  /* when to look again */
 	struct sim_client *c;
 	const struct sim_type *type; /* referenced; NULL: any */
 	uint32_t depth;
@@ -61,7 +71,7 @@ struct sim_subscriber {
 	_Atomic uint32_t id;               /* simd's, 0: none */
 	struct list link;                  /* client::subs */
 	char channel[SIM_CHANNEL_MAX + 1]; /* as asked for */
-	char name[SIM_CHANNEL_MAX + 1];    /* full; of the newest port */
+	char name[SIM_CHANNEL_MAX + 1];    /* full; of the newest port; changed under client::lock too */
 };
 
 void sub_port_unref(struct sub_port *p); /* NULL is fine */
@@ -86,6 +96,13 @@ void sub_fd_rearm(struct sim_subscriber *s); /* everything has been taken */
 /* Announce it to simd (once a session), and make a port if the attachment or the channel's full name is new; it is posted. */
 int subscriber_register(struct sim_subscriber *s, struct session *ses, struct attachment *l);
 void subscriber_ring(struct sim_subscriber *s);
+/*
+ * Another port in place of one whose queue may be damaged, where simd has asked for that. l: the present attachment, NULL: none.
+ * Returns when to come again, INT64_MAX: not needed.
+ */
+int64_t subscriber_renew(struct sim_subscriber *s, struct attachment *l);
+/* Its old port has no more messages. Inside. */
+void subscriber_drained(struct sim_subscriber *s);
 bool subscriber_settle(struct sim_subscriber *s); /* as publisher_settle() */
 
 #endif

@@ -366,6 +366,14 @@ static void follow(struct test_client *c)
 	}
 }
 
+void world_renew(struct world *w, uint32_t channel)
+{
+	uint32_t depth = 2 * atomic_load(&w->layout->info[channel].window);
+
+	assert_int_equal(dispatch_channel_renew(w->d, channel, subscribe(w, channel, depth)), 0);
+	world_settle(w);
+}
+
 void world_roudi_back(struct world *w, unsigned n_channels)
 {
 	struct ipc *old = w->simd;

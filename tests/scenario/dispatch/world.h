@@ -126,6 +126,8 @@ void world_channel(struct world *w, uint32_t id, uint32_t window, bool ordered);
 void world_bridge(struct world *w, uint32_t id, uint32_t queue); /* configured, not attached; kill after 5 s */
 void world_bridge_lossless(struct world *w, uint32_t id, uint32_t queue, enum dispatch_lossless lossless,
 			   bool comes_back);
+/* A publisher of it has died: its feed is replaced. */
+void world_renew(struct world *w, uint32_t channel);
 void world_route(struct world *w, uint32_t channel, uint32_t bridge);
 unsigned world_credits_claimed(const struct world *w, uint32_t channel);
 bool world_token_claimed(const struct world *w, uint32_t token);

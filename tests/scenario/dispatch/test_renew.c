@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Another feed in place of one that may be damaged: each message is taken once, from whichever. */
+#include "scenario/dispatch/world.h"
+
+#include <errno.h>
+
+#define WINDOW 4
+
+static struct world w;
+static struct test_client *c;
+static struct test_pub *p;
+static struct test_bridge *b;
+
+static int begin(void **state)
+{
+	(void)state;
+	world_create(&w, test_seed(1), 0);
+	world_channel(&w, 0, WINDOW, false);
+	world_bridge(&w, 0, 0);
+	world_route(&w, 0, 0);
+	b = bridge_attach(&w, 0);
+	c = client_new(&w);
+	p = client_advertise(c, 0);
+	return 0;
+}
+
+/* All the way, and nothing else comes. */
+static void round_trip(unsigned n)
+{
+	unsigned before = b->received, done = c->n_done;
+
+	for (unsigned i = 0; i < n; i++)
+		assert_int_equal(client_try(c, p, NO_TOKEN), 0);
+	world_settle(&w);
+	bridge_read(b);
+	assert_int_equal(b->received, before + n);
+	for (unsigned i = 0; i < n; i++)
+		assert_int_equal(b->held[i].sequence, p->sequence - n + 1 + i);
+	while (b->n_held)
+		bridge_answer(b, 0, 0);
+	world_settle(&w);
+	client_read(c);
+	assert_int_equal(c->n_done, done + n);
+	for (unsigned i = 0; i < n; i++)
+		assert_int_equal(c->done[done + i].reason, SIM_REASON_NONE);
+	assert_int_equal(ipc_mem_slots_used(w.bus), w.base_slots);
+}
+
+TEST_WITH(messages_on_both_sides, begin, NULL)
+{
+	round_trip(3);
+	world_renew(&w, 0);
+	for (unsigned i = 0; i < 3 * WINDOW; i++) /* more than a queue: what both get is given back */
+		round_trip(WINDOW);
+	assert_int_equal(w.n_sub_free, 0);
+	world_run(&w, 300 * MS);
+	assert_int_equal(w.n_sub_free, 1);
+	for (unsigned i = 0; i < 3 * WINDOW; i++)
+		round_trip(WINDOW);
+	world_stats(&w);
+	assert_int_equal(w.stats.invalid, 0);
+	world_destroy(&w);
+}
+
+/* The bridge keeps slots of the old feed for long; the fresh one takes over meanwhile. */
+TEST_WITH(slots_of_the_old_one_are_held, begin, NULL)
+{
+	for (unsigned i = 0; i < WINDOW; i++)
+		assert_int_equal(client_try(c, p, NO_TOKEN), 0);
+	world_settle(&w);
+	bridge_read(b);
+	world_renew(&w, 0);
+	world_run(&w, 300 * MS);
+	assert_int_equal(w.n_sub_free, 0);
+	while (b->n_held)
+		bridge_answer(b, 0, 0);
+	world_settle(&w);
+	assert_int_equal(w.n_sub_free, 1);
+	client_read(c);
+	round_trip(WINDOW);
+	world_destroy(&w);
+}
+
+/* All at once: what lies in one feed, in the other, and is repeated when the fresh one takes over. */
+TEST_WITH(messages_wait_in_both, begin, NULL)
+{
+	struct test_client *two = client_new(&w);
+	struct test_pub *other = client_advertise(two, 0);
+
+	world_renew(&w, 0);
+	for (unsigned i = 0; i < 50; i++) {
+		assert_int_equal(client_try(c, p, NO_TOKEN), 0);
+		assert_int_equal(client_try(two, other, NO_TOKEN), 0);
+		world_run(&w, 10 * MS);
+		bridge_read(b);
+		while (b->n_held)
+			bridge_answer(b, 0, 0);
+		world_settle(&w);
+		client_read(c);
+		client_read(two);
+	}
+	assert_int_equal(b->received, 100);
+	assert_int_equal(c->n_done, 50);
+	assert_int_equal(two->n_done, 50);
+	assert_int_equal(w.n_sub_free, 1);
+	world_destroy(&w);
+}
+
+TEST_WITH(one_at_a_time, begin, NULL)
+{
+	world_renew(&w, 0);
+	world_renew(&w, 0);
+	assert_int_equal(w.n_sub_free, 1); /* the second */
+	world_run(&w, 300 * MS);
+	assert_int_equal(w.n_sub_free, 2);
+	world_renew(&w, 0);
+	world_run(&w, 300 * MS);
+	assert_int_equal(w.n_sub_free, 3);
+	round_trip(WINDOW);
+	world_destroy(&w);
+}
+
+TEST_WITH(the_generation_ends_meanwhile, begin, NULL)
+{
+	world_renew(&w, 0);
+	world_roudi_dies(&w);
+	assert_int_equal(w.n_sub_free, 2);
+	world_roudi_back(&w, 1);
+	world_destroy(&w);
+}
+
+TEST_WITH(the_end_meanwhile, begin, NULL)
+{
+	world_renew(&w, 0);
+	assert_int_equal(client_try(c, p, NO_TOKEN), 0);
+	world_abort(&w);
+}
+
+TEST_GROUP(NULL, NULL)
