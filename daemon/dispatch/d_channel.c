@@ -501,6 +501,13 @@ unsigned d_channel_drain(struct dispatch *d, struct d_channel *ch, unsigned max)
 			ch->drains++;
 			break;
 		}
+		if (r == -EBADMSG) { /* the next may be one */
+			d->n.invalid++;
+			log_limited(&ch->strangers, d->now, LOG_LEVEL_WARN, "channel %s: %s", ch->name, ipc_why());
+			d_missing_suspect(d, ch);
+			n++;
+			continue;
+		}
 		if (r < 0) {
 			if (r == -ESTALE)
 				ch->drains++; /* nothing can come any more */

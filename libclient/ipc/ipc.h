@@ -136,7 +136,7 @@ void ipc_sub_destroy(struct ipc_sub *sub);
 /*
  * Take the oldest, and how many bytes of it may be read: what was loaned, or more; read once, and never beyond the
  * payload segment, whatever its publisher writes there. -EAGAIN none, -ENOBUFS IPC_DEPTH_MAX slots are held (nothing is
- * lost), -EBUSY.
+ * lost), -EBUSY, -EBADMSG: the oldest is no slot, and is not given out nor freed; the next may be one.
  */
 int ipc_take(struct ipc_sub *sub, const void **ret, size_t *ret_size);
 /* Release a taken slot. -EINVAL: not held by this subscriber. Works on a dead attachment too. Newest first is cheapest. */

@@ -17,6 +17,11 @@ __attribute__((cold)) static int refused(int r, const struct ipc_handle *h)
 {
 	if (r == -ESTALE)
 		return ipc_fail_state(h->state);
+	if (r == -EBADMSG)
+		return ipc_fail(
+			r,
+			"a slot lies outside of the payload segment: its header was written over, by the user of a slot "
+			"beside it");
 	return ipc_fail(r, "the data plane refused the call: %s", strerror(-r));
 }
 

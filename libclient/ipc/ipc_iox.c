@@ -368,11 +368,18 @@ static int take_chunk(struct port *p, const void **ret)
 
 static int take(void *back, const void **ret, size_t *ret_size)
 {
-	int r = take_chunk(back, ret);
+	const struct port *p = back;
+	const void *slot;
+	int r = take_chunk(back, &slot);
 
-	if (r == 0)
-		*ret_size = room_of(back, *ret);
-	return r;
+	if (r < 0)
+		return r;
+	/* somebody has written over the chunk's header. To release it iceoryx would read there, so it is left as it is */
+	if (__builtin_expect((const char *)slot < p->first + CHUNK_HEADER_SIZE || (const char *)slot >= p->end, 0))
+		return -EBADMSG;
+	*ret = slot;
+	*ret_size = room_of(p, slot);
+	return 0;
 }
 
 /* A dead attachment's payload may have been returned to the kernel: iceoryx must not look at its chunk headers. */

@@ -487,6 +487,10 @@ int subscriber_fill(struct sim_subscriber *s)
 
 	while (!s->peeked) {
 		r = take_any(s, &m, &size);
+		if (r == -EBADMSG) { /* not a slot: the next may be one */
+			s->stats.invalid++;
+			continue;
+		}
 		if (r < 0)
 			return r;
 		good = message_valid(s, &m->m, m->slot, size);

@@ -381,6 +381,43 @@ TEST(a_live_client_loses_its_ports)
 	child_run(freed_alive);
 }
 
+/* The distance from the chunk's header to its payload, as a program that writes past the end of its slot destroys it. */
+static void written_over(void)
+{
+	struct ipc *ipc = attach_as("over");
+	struct ipc_pub *pub = NULL;
+	struct ipc_sub *sub = NULL;
+	const void *taken;
+	uint32_t back, far = 0x7ffffff0;
+	size_t size;
+	char *slot;
+
+	CHECK_IS(ipc_sub_create(ipc, "over", &(struct ipc_sub_options){ .depth = 4 }, &sub), 0);
+	CHECK_IS(ipc_pub_create(ipc, "over", NULL, &pub), 0);
+	AWAIT(ipc_pub_has_subscribers(pub));
+	for (int i = 0; i < 2; i++) {
+		CHECK_IS(ipc_loan(pub, 100, (void **)&slot), 0);
+		memcpy(&back, slot - sizeof(back), sizeof(back));
+		if (i == 0)
+			memcpy(slot - back + 36, &far, sizeof(far));
+		CHECK_IS(ipc_publish(pub, slot), 0);
+	}
+	CHECK_IS(ipc_take(sub, &taken, &size), -EBADMSG);
+	CHECK(strstr(ipc_why(), "written over"));
+	CHECK_IS(ipc_take(sub, &taken, &size), 0);
+	CHECK(taken == slot && size >= 100);
+	CHECK_IS(ipc_release(sub, taken), 0);
+	CHECK_IS(ipc_take(sub, &taken, &size), -EAGAIN);
+	ipc_sub_destroy(sub);
+	ipc_pub_destroy(pub);
+	ipc_detach(ipc);
+}
+
+TEST(a_slot_outside_of_the_segment_is_not_given_out)
+{
+	child_run(written_over);
+}
+
 /* ---- forks and programs started ---- */
 
 /*

@@ -113,4 +113,60 @@ TEST_WITH(killed_in_a_push, NULL, stack_sweep)
 	stack_stop(simd);
 }
 
+static void on_done(void *user, bool ok, enum sim_reason reason)
+{
+	struct peer *p = user;
+
+	(void)ok;
+	atomic_fetch_add(&p->reasons[reason], 1);
+	atomic_fetch_add(&p->called, 1);
+}
+
+/* The second of three messages gets iceoryx's header before it destroyed, as if the slot before had been overrun. */
+static int overrun(struct peer *p)
+{
+	struct sim_subscriber_options so = { .size = sizeof(so), .depth = 8 };
+	struct sim_client *c = peer_connect(p, "overrun");
+	struct sim_subscriber_stats st;
+	const struct sim_message *m;
+	struct sim_subscriber *s;
+	struct sim_publisher *pub;
+	uint32_t back, far = 0x7ffffff0;
+
+	PEER(p, sim_subscribe(c, "/t/o", NULL, &so, &s) == 0);
+	pub = peer_advertise(p, c, "/t/o", 64, 0);
+	for (int i = 0; i < 3; i++) {
+		struct sim_slot *slot;
+
+		PEER(p, sim_loan(pub, 64, &slot) == 0);
+		memcpy(&back, (char *)slot - sizeof(back), sizeof(back));
+		if (i == 1)
+			memcpy((char *)slot - back + 36, &far, sizeof(far));
+		PEER(p, sim_try_queue(pub, slot, NULL, on_done, p) == 0);
+	}
+	PEER(p, sim_wait(s, 10 * NS_PER_S) == 1);
+	AWAIT(atomic_load(&p->called) == 3);
+	while (sim_take(s, &m) == 0)
+		sim_release(s, m);
+	sim_subscriber_stats(s, &st);
+	PEER(p, st.received == 2 && st.invalid == 1);
+	sim_subscriber_destroy(s);
+	sim_publisher_destroy(pub);
+	sim_disconnect(c);
+	return 0;
+}
+
+TEST_WITH(a_header_written_over, NULL, stack_sweep)
+{
+	pid_t simd = stack_start(CONF);
+	struct peer *p = peer_new();
+
+	assert_int_equal(stack_wait(peer_fork(p, overrun), 20000), 0);
+	assert_int_equal(p->reasons[SIM_REASON_MISSING], 1);
+	assert_int_equal(p->reasons[SIM_REASON_NO_BRIDGE], 2);
+	assert_true(stack_said("/t/o"));
+	peer_free(p);
+	stack_stop(simd);
+}
+
 TEST_GROUP(NULL, NULL)
