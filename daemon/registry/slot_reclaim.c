@@ -305,12 +305,23 @@ static enum company company(struct slot_reclaim *l)
 	return c;
 }
 
+/* Has, or has left, something in the data plane. */
+static bool in_plane(const struct simd *s, const struct reaper *r)
+{
+	const struct client *cl;
+
+	list_for_each(cl, &s->clients, link)
+		if (cl->process == r && cl->role != CLIENT_TOOL)
+			return true;
+	return !list_empty(&r->remains);
+}
+
 static bool somebody_stands(const struct simd *s)
 {
 	const struct reaper *r;
 
 	list_for_each(r, &s->reapers, link)
-		if (s->ops && s->ops->process_stopped && s->ops->process_stopped(s->user, r->pid))
+		if (in_plane(s, r) && s->ops && s->ops->process_stopped && s->ops->process_stopped(s->user, r->pid))
 			return true;
 	return false;
 }
@@ -398,7 +409,7 @@ static void scanned(struct slot_reclaim *l, const struct ipc_scan *sc, bool mark
 		l->stay = stay;
 	l->count += sc->freed;
 	if (sc->freed)
-		log_info("freed %u slots that killed processes had in hand", sc->freed);
+		log_info("slots freed that killed processes had in hand: %u", sc->freed);
 	if (l->left && marks && !stay)
 		l->left--;
 	if (more)

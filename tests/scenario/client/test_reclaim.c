@@ -133,6 +133,17 @@ TEST_WITH(not_while_a_process_stands_still, begin, end)
 	sim_disconnect(other);
 }
 
+/* simctl, suspended in its terminal. */
+TEST_WITH(a_tool_may_stand_still, begin, end)
+{
+	struct sim_client *tool = world_client(&w, "tool", SIM_CLIENT_NO_DATA);
+
+	stopped = true;
+	sensor_dies("imu", 0, 1, IPC_MEM_LOSS_NOBODYS);
+	expect_settling(1);
+	sim_disconnect(tool);
+}
+
 /* It may have them in its queue, or in hand: only what no port refers to goes, when that has settled. */
 TEST_WITH(not_at_once_while_a_process_that_has_subscribed_lives, begin, end)
 {
