@@ -62,7 +62,7 @@ void event_bridges(struct simd *s, const char *channel, uint32_t id)
 
 void event_renew(struct simd *s, const char *channel)
 {
-	broadcast(s, JSONX_MAKE(JX_STR("event", "renew"), JX_STR("channel", channel)));
+	broadcast(s, JSONX_MAKE(JX_STR("event", "renew"), JX_STR("subscribers_of", channel)));
 }
 
 void event_services(struct simd *s)

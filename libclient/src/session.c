@@ -110,7 +110,7 @@ static void renew_event(struct sim_client *c, const json_t *params)
 	struct sim_subscriber *sub;
 	const char *channel;
 
-	if (jsonx_string(params, "channel", SIM_CHANNEL_MAX, &channel) < 0)
+	if (jsonx_string(params, "subscribers_of", SIM_CHANNEL_MAX, &channel) < 0)
 		return;
 	list_for_each(sub, &c->subs, link) {
 		if (strcmp(sub->name, channel) != 0)

@@ -395,6 +395,7 @@ static void look_and_end(void)
 	call(&sensor, "Goodbye", MINIMAL, NULL);
 	call(&tool, "RestartBridge", MINIMAL, NULL);
 	call(&tool, "Shutdown", MINIMAL, NULL);
+	event_renew(desk.simd, "/c");
 	event_shutdown(desk.simd);
 	call(&sensor, "GetClock", MINIMAL, NULL);
 }
