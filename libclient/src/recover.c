@@ -595,10 +595,10 @@ static void renew_step(struct sim_client *c)
 	c->renewing |= c->renew_due;
 	c->renew_due = false;
 	pthread_mutex_unlock(&c->lock);
-	if (!c->renewing)
+	if (!c->renewing || atomic_load(&c->phase) != PHASE_UP)
 		return;
 	list_for_each(sub, &c->subs, link) {
-		int64_t at = subscriber_renew(sub, atomic_load(&c->phase) == PHASE_UP ? c->att : NULL);
+		int64_t at = subscriber_renew(sub, c->att);
 
 		next = at < next ? at : next;
 	}

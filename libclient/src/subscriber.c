@@ -14,6 +14,7 @@
 #include "wire/pages.h"
 
 #define DEPTH_DEFAULT 16u
+#define CLOCK_CHANNEL "/clock"
 #define RENEW_DUR_NS  (100 * NS_PER_MS) /* between two looks whether a port is connected, and before it takes over */
 
 /* ---- ports ---- */
@@ -112,16 +113,31 @@ static void fresh_drop(struct sim_subscriber *s)
 	s->fresh = NULL;
 }
 
+/* It publishes on one channel itself, and nobody could ask for its queues to be replaced. */
+static void simd_has_died(struct sim_subscriber *s)
+{
+	if (strcmp(s->name, CLOCK_CHANNEL) != 0)
+		return;
+	atomic_store(&s->renew_due, true);
+	pthread_mutex_lock(&s->c->lock);
+	s->c->renew_due = true;
+	pthread_mutex_unlock(&s->c->lock);
+}
+
 static int renew(struct sim_subscriber *s, struct session *ses, struct attachment *l)
 {
+	bool known = s->session_serial == ses->serial;
 	char name[SIM_CHANNEL_MAX + 1];
 	struct sub_port *port;
 	int r = announce(s, ses, name, sizeof(name));
 
 	if (r < 0)
 		return r;
-	if (s->newest && s->newest->att == l && strcmp(name, s->name) == 0)
+	if (s->newest && s->newest->att == l && strcmp(name, s->name) == 0) {
+		if (!known)
+			simd_has_died(s);
 		return 0;
+	}
 	if (strcmp(name, s->name) != 0) {
 		pthread_mutex_lock(&s->c->lock);
 		snprintf(s->name, sizeof(s->name), "%s", name);
@@ -164,6 +180,7 @@ static void fresh_post(struct sim_subscriber *s)
 	s->newest = s->fresh;
 	s->fresh = NULL;
 	sub_port_unref(atomic_exchange(&s->next, s->newest));
+	s->c->unsettled = true;
 	if (before->waiter)
 		ipc_waiter_wake(before->waiter);
 	subscriber_ring(s);

@@ -152,4 +152,25 @@ TEST_WITH(once_a_second_at_most, setup, teardown)
 	assert_int_equal(taken, published);
 }
 
+/* It publishes the clock. Other channels' subscribers have kept their ports over its restarts before. */
+TEST_WITH(simd_dies, setup, teardown)
+{
+	struct sim_subscriber *clock;
+	const struct sub_port *before = s->port, *clock_before;
+
+	assert_int_equal(sim_subscribe(reader, "/clock", NULL, NULL, &clock), 0);
+	clock_before = clock->port;
+	world_kill_simd(&w);
+	world_start_simd(&w);
+	world_until(&w, reader, SIM_CLIENT_CONNECTED);
+	world_until(&w, writer, SIM_CLIENT_CONNECTED);
+	run(500 * MS);
+	assert_ptr_not_equal(clock->port, clock_before);
+	assert_ptr_equal(s->port, before);
+	publish(3);
+	take(3);
+	sim_subscriber_destroy(clock);
+	world_bury(&w);
+}
+
 TEST_GROUP(NULL, NULL)
