@@ -127,6 +127,7 @@ static void sweep_channel(struct dispatch *d, struct d_channel *ch, uint32_t pub
 			continue;
 		free_cell(&w->cell[i], v);
 		credit_back(d, ch);
+		d->n.strange_claims += publisher_id == UINT32_MAX;
 	}
 }
 
@@ -135,8 +136,10 @@ static void sweep_tokens(struct dispatch *d, uint32_t publisher_id)
 	for (uint32_t i = 0; i < WIRE_TOKENS_MAX; i++) {
 		uint64_t v = atomic_load_explicit(&d->page->token[i], memory_order_relaxed);
 
-		if (v && is_own(d, v) && !bitmap_get(d->token_busy, i) && matches(d, v, publisher_id))
-			free_cell(&d->page->token[i], v);
+		if (!v || !is_own(d, v) || bitmap_get(d->token_busy, i) || !matches(d, v, publisher_id))
+			continue;
+		free_cell(&d->page->token[i], v);
+		d->n.strange_claims += publisher_id == UINT32_MAX;
 	}
 }
 

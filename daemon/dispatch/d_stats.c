@@ -45,6 +45,7 @@ static void totals(const struct dispatch *d, struct dispatch_stats *s)
 	s->packets_out = d->n.packets_out;
 	s->packets_in = d->n.packets_in;
 	s->invalid = d->n.invalid;
+	s->strange_claims = d->n.strange_claims;
 	s->queue_hist = &d->queue_hist;
 	s->publish_hist = &d->publish_hist;
 	quantiles(s);
@@ -145,6 +146,7 @@ static void add_counts(struct dispatch_stats *s, const struct dispatch_stats *b)
 	s->packets_out += b->packets_out;
 	s->packets_in += b->packets_in;
 	s->invalid += b->invalid;
+	s->strange_claims += b->strange_claims;
 }
 
 struct dispatch_stats *dispatch_stats_add(const struct dispatch_stats *a, const struct dispatch_stats *b)

@@ -269,6 +269,7 @@ struct dispatch_stats {
 	uint64_t wakeups;                               /* doorbells answered */
 	uint64_t packets_out, packets_in;               /* on lanes */
 	uint64_t invalid;                               /* slots that failed the checks */
+	uint64_t strange_claims;                        /* of credits and tokens, in the name of no publisher */
 	int64_t queue_p50_dur_ns, queue_p99_dur_ns;     /* publish -> handed to a lane */
 	int64_t publish_p50_dur_ns, publish_p99_dur_ns; /* handed to a lane -> DONE */
 };

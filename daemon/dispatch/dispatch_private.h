@@ -301,7 +301,7 @@ struct dispatch {
 	uint32_t n_step; /* messages of_step without an outcome */
 
 	struct {
-		uint64_t wakeups, packets_out, packets_in, invalid;
+		uint64_t wakeups, packets_out, packets_in, invalid, strange_claims;
 	} n;
 	struct histogram queue_hist, publish_hist;
 	struct log_limit limit;

@@ -297,6 +297,21 @@ static void check_missing(struct doctor *d, struct ctl *c)
 	json_decref(reply);
 }
 
+static void check_pages(struct doctor *d, struct ctl *c)
+{
+	json_t *reply = ctl_call(c, "io.simd.Control.GetDispatch", NULL);
+	double n = json_num(json_object_get(reply, "dispatch"), "strange_claims");
+
+	if (n > 0)
+		find(d, "pages", WARN,
+		     "%.0f credits or tokens were claimed in the name of no publisher, and freed: a client writes where it should "
+		     "not, or lost its connection while it published",
+		     n);
+	else
+		find(d, "pages", FINE, "nobody has scribbled over simd's shared pages");
+	json_decref(reply);
+}
+
 static void check_pools(struct doctor *d, const json_t *info)
 {
 	const char *why = json_text(info, "reclaim_why");
@@ -340,6 +355,7 @@ static void check_simd(struct doctor *d, struct ctl *c)
 	json_decref(info);
 	check_bridges(d, c);
 	check_missing(d, c);
+	check_pages(d, c);
 }
 
 static void print_findings(const struct doctor *d)

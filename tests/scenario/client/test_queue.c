@@ -2,6 +2,7 @@
 /* The contract of sim_try_queue and its relatives, against the real daemon in virtual time. */
 #include "scenario/client/imu.h"
 #include "libclient/src/publisher.h"
+#include "registry/simd.h"
 
 #include <errno.h>
 
@@ -94,6 +95,31 @@ TEST_WITH(what_is_kept_is_not_published_yet, setup, teardown)
 	assert_int_equal(atomic_load(&p->reg->counters->sequence), 9);
 	sim_publisher_destroy(p);
 	sim_disconnect(c);
+}
+
+/* One client writes over all that it can: those that come then are served, and those that were there go on. */
+TEST_WITH(a_scribbled_page_bars_nobody, setup, teardown)
+{
+	struct sim_client *old = world_client(&w, "old", 0), *c;
+	struct sim_publisher *was = imu_advertise(old, "imu", 0), *p;
+	unsigned char *page = (unsigned char *)w.simd->dispatch_page;
+	struct outcome done = { 0 };
+
+	for (size_t i = 0; i < sizeof(*w.simd->dispatch_page); i++)
+		page[i] = (unsigned char)(i * 167 + (i >> 8) * 13 + 1);
+	world_run(&w, 3000 * MS); /* once a second what nobody has claimed is freed */
+	c = world_client(&w, "new", 0);
+	p = imu_advertise(c, "other", 0);
+	assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, on_done, &done), 0);
+	world_process(&w, c);
+	assert_int_equal(done.calls, 1);
+	assert_int_equal(sim_try_queue(was, imu_loan(was), NULL, on_done, &done), 0);
+	world_process(&w, old);
+	assert_int_equal(done.calls, 2);
+	sim_publisher_destroy(p);
+	sim_publisher_destroy(was);
+	sim_disconnect(c);
+	sim_disconnect(old);
 }
 
 TEST_WITH(accepted_but_nobody, setup, teardown)

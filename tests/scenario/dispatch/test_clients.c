@@ -128,6 +128,21 @@ static void lie_stranger(struct sim_slot *s)
 
 static const lie_fn nobodys_lies[] = { lie_magic, lie_version, lie_nobody, lie_stranger };
 
+/* A claim that is not in the name of a publisher: freed at the next house keeping, and counted. */
+TEST(claims_of_nobody_are_freed_and_counted)
+{
+	make(4);
+	atomic_store(&w.page->channel[p->channel].cell[2], UINT64_C(0x1234567800000001));
+	atomic_store(&w.page->token[9], UINT64_C(0x1234560000000001));
+	world_run(&w, 1100 * MS);
+	assert_int_equal(w.page->channel[p->channel].cell[2], 0);
+	assert_int_equal(w.page->token[9], 0);
+	world_stats(&w);
+	assert_int_equal(w.stats.strange_claims, 2);
+	pass_one(c, p);
+	world_destroy(&w);
+}
+
 TEST(slots_of_nobody_are_released)
 {
 	for (unsigned i = 0; i < sizeof(nobodys_lies) / sizeof(nobodys_lies[0]); i++) {

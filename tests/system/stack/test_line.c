@@ -266,7 +266,7 @@ static void json_of_the_rest(void)
 		 "app exe id iox_generation name pid publishers role subscribers uid");
 	has_keys(
 		stack_ctl("dispatch", "--json", NULL), "dispatch",
-		"channels invalid lanes lanes_max packets_in packets_out publish_ns queue_ns queued reclaimed shards threads wakeups");
+		"channels invalid lanes lanes_max packets_in packets_out publish_ns queue_ns queued reclaimed shards strange_claims threads wakeups");
 	has_keys(stack_ctl("dispatch", "--json", NULL), "dispatch/shards/0", "bridges channels rigs shard turns");
 	has_keys(stack_ctl("dispatch", "--json", NULL), "dispatch/channels/0",
 		 "accepted completed failed in_flight local name refused wait_ns");
