@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a process has: memory of its own, descriptors, threads. For tests that say that nothing grows. */
+/* What a process has: memory of its own, descriptors, threads, CPU time. For tests that say that nothing grows, or spins. */
 #ifndef TEST_SUPPORT_USAGE_H
 #define TEST_SUPPORT_USAGE_H
 
 #include <dirent.h>
 #include <stdio.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 struct usage {
 	long anon_kib; /* RssAnon: what is shared, as slots and pages that it has looked at, does not count */
 	long descriptors, threads;
+	long cpu_ms; /* that it has used so far */
 };
 
 /* Entries of a folder less . and ..; -1: there is none. */
@@ -24,6 +26,23 @@ static inline long usage_entries(const char *path)
 		n++;
 	closedir(dir);
 	return n;
+}
+
+/* -1: there is no such process. */
+static inline long usage_cpu_ms(pid_t pid)
+{
+	unsigned long user, sys;
+	char path[64];
+	FILE *f;
+	int n;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "r");
+	if (!f)
+		return -1;
+	n = fscanf(f, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &sys);
+	fclose(f);
+	return n == 2 ? (long)(user + sys) * 1000 / sysconf(_SC_CLK_TCK) : -1;
 }
 
 /* 0, or -1: there is no such process. */
@@ -44,7 +63,8 @@ static inline int usage_of(pid_t pid, struct usage *ret)
 	u.descriptors = usage_entries(path);
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	u.threads = usage_entries(path);
-	if (u.anon_kib < 0 || u.descriptors < 0 || u.threads < 0)
+	u.cpu_ms = usage_cpu_ms(pid);
+	if (u.cpu_ms < 0 || u.anon_kib < 0 || u.descriptors < 0 || u.threads < 0)
 		return -1;
 	*ret = u;
 	return 0;

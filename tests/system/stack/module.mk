@@ -46,7 +46,7 @@ TESTS_FAULT += $(patsubst tests/fault/stack/test_%.c,$(B)/test/fault-stack-%,$(s
 TESTS_SOAK  += $(B)/test/system-stack-start
 endif
 # ten processes are brought back at once: nothing else shares the CPUs with that, or with the dozen kill runs
-TESTS_ALONE += $(addprefix $(B)/test/,system-stack-roudi fault-stack-attacks fault-stack-chaos fault-stack-deadlock fault-stack-soak fault-stack-storm)
+TESTS_ALONE += $(addprefix $(B)/test/,system-stack-roudi fault-stack-attacks fault-stack-chaos fault-stack-deadlock fault-stack-hot fault-stack-soak fault-stack-storm)
 LIMIT_system-stack-demo := 180
 LIMIT_system-stack-roudi := 120
 LIMIT_system-stack-bridge := 120
@@ -55,6 +55,7 @@ LIMIT_system-stack-connect := 120
 LIMIT_system-stack-isolation := 120
 LIMIT_system-stack-lossless := 180
 LIMIT_fault-stack-attacks := 480
+LIMIT_fault-stack-hot := 240
 LIMIT_fault-stack-storm := 240
 LIMIT_fault-stack-lanes := 240
 LIMIT_fault-stack-soak := 180
