@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests of scenario_simulator_v2. See server.h; entities are in server_entities.c. */
+#include "printable.h"
 #include "server_private.h"
 
 #include <errno.h>
@@ -208,23 +209,14 @@ static int dispatch(struct server *s, const struct request *q, struct answer *a)
 	return requests[n].handle(s, q->msg, a);
 }
 
-/* Descriptions hold what peers have sent, cut anywhere, and a proto3 string must be UTF-8 throughout. */
-static void plain_text(char *to, size_t cap, const char *from)
-{
-	size_t n = 0;
-
-	for (; from[n] && n + 1 < cap; n++)
-		to[n] = (char)(from[n] >= ' ' && from[n] <= '~' ? from[n] : '?');
-	to[n] = '\0';
-}
-
 static int reply(uint32_t number, int r, const struct answer *a, uint8_t **ret, size_t *ret_len)
 {
 	Ss2__UpdateEntityStatusResponse response = a->response;
 	Ss2__Result result = SS2__RESULT__INIT;
+	const char *why = r < 0 ? err_why() : a->note;
 	char text[ERR_WHY_MAX];
 
-	plain_text(text, sizeof(text), r < 0 ? err_why() : a->note);
+	printable(text, sizeof(text), why, strlen(why)); /* as a proto3 string must be: UTF-8 throughout */
 	result.success = r >= 0;
 	result.description = text;
 	response.result = &result;
