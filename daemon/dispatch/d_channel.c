@@ -84,6 +84,10 @@ void d_feed_put(struct dispatch *d, struct d_feed *f)
 	if (!f || --f->held || !f->retired)
 		return;
 	d_event_sub_free(d, f->sub, f->generation);
+	if (f->replaced_in) {
+		f->replaced_in->n_replaced--;
+		f->replaced_in->replaced_mono_ns = d->now;
+	}
 	mem_free(f);
 }
 
@@ -110,7 +114,8 @@ static void feed_retire(struct dispatch *d, struct d_feed *f)
  */
 void d_channel_renew(struct dispatch *d, struct d_channel *ch, struct d_feed *f)
 {
-	if (!ch->feed || ch->fresh) { /* the data plane restarts, or a fresh one is on its way */
+	if (!ch->feed || ch->fresh) {          /* the data plane restarts, or a fresh one is on its way */
+		ch->replaced_mono_ns = d->now; /* it was connected as well */
 		d_event_sub_free(d, f->sub, d->generation);
 		mem_free(f);
 		return;
@@ -126,6 +131,8 @@ void d_channel_renew(struct dispatch *d, struct d_channel *ch, struct d_feed *f)
 /* The old one was found empty since, so what lies in it now lies in the fresh one too, where it repeats what was taken. */
 static void fresh_takes_over(struct dispatch *d, struct d_channel *ch)
 {
+	ch->feed->replaced_in = ch;
+	ch->n_replaced++;
 	feed_retire(d, ch->feed);
 	ch->feed = ch->fresh;
 	ch->fresh = NULL;

@@ -236,6 +236,29 @@ void d_publisher_free(struct d_publisher *p)
 	mem_free(p);
 }
 
+/*
+ * Another publisher may have pushed a slot out of the queue just now, and have it in hand: by a hair, before the queue says that it was
+ * full, and where a death has damaged it also while it was not.
+ */
+static bool has_company(const struct d_publisher *p)
+{
+	const struct d_publisher *other;
+
+	list_for_each(other, &p->ch->pubs, channel_link)
+		if (other != p)
+			return true;
+	return false;
+}
+
+/* A feed that was replaced is connected until RouDi has removed it: what is pushed there meanwhile we do not take, and it goes with it. */
+static bool may_have_strays(const struct dispatch *d, const struct d_publisher *p)
+{
+	const struct d_channel *ch = p->ch;
+
+	return ch->n_replaced || has_company(p) ||
+	       (ch->replaced_mono_ns && d->now - ch->replaced_mono_ns < D_REPLACED_NS);
+}
+
 /* What it published lies in the feed already: when that has been found empty once more, nothing of it can come. */
 void d_publisher_close(struct dispatch *d, struct d_publisher *p)
 {
@@ -243,6 +266,7 @@ void d_publisher_close(struct dispatch *d, struct d_publisher *p)
 		return;
 	p->closing = true;
 	p->drain_mark = p->ch->drains;
+	p->strays = may_have_strays(d, p);
 	d_rung_look(d, p->ch);
 	list_append(&d->closing_pubs, &p->closing_link);
 }

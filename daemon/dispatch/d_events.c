@@ -110,7 +110,7 @@ void d_event_channel_free(struct dispatch *d, uint32_t channel_id)
 
 void d_event_publisher_reaped(struct dispatch *d, const struct d_publisher *p)
 {
-	send_event(d, &(struct event){ .kind = REAPED, .id = p->id, .result = p->ch->overflowed }, NULL);
+	send_event(d, &(struct event){ .kind = REAPED, .id = p->id, .result = p->strays || p->ch->overflowed }, NULL);
 }
 
 void d_event_sub_free(struct dispatch *d, struct ipc_sub *sub, uint32_t generation)

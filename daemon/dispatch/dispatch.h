@@ -64,7 +64,9 @@ struct dispatch_events {
 	void (*channel_free)(void *user, uint32_t channel_id);
 	/*
 	 * A publisher that was deleted, or whose client has gone, has come to rest: nothing of it lies in its channel's queue, and all its
-	 * messages are released. overflowed: that queue has been full, which pushes out others' messages.
+	 * messages are released. overflowed: a slot of it may be elsewhere,
+	 * as that queue has been full, or others publish into it, who push out each other's messages, or it has lately taken the
+	 * place of another one, to which it may have published as well.
 	 */
 	void (*publisher_reaped)(void *user, uint32_t publisher_id, bool overflowed);
 	/* Dispatch holds no slot of this subscriber, of that generation, any more and will not use it again: destroy it. */

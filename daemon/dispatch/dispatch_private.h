@@ -26,16 +26,17 @@
 #include "log.h"
 #include "wire/lane.h"
 
-#define D_HASH     512  /* buckets of the publisher and client tables */
-#define D_DRAIN    64   /* slots of one channel that are taken in a row */
-#define D_ROUNDS   4    /* drains in one turn before other descriptors get theirs */
-#define D_PACKETS  16   /* packets read from one lane in a row */
-#define D_RX       8192 /* largest packet a bridge may send */
-#define D_DETAIL   512
-#define D_TEXT     (LANE_CARRIES_MAX + 2) /* of an event: two texts, each with its end */
-#define D_HOUSE_NS INT64_C(1000000000)
-#define D_AGAIN_NS INT64_C(60000000000) /* what goes on for ever is logged no more often than that */
-#define D_RENEW_NS INT64_C(100000000)   /* between two looks at fresh feeds */
+#define D_HASH        512                  /* buckets of the publisher and client tables */
+#define D_DRAIN       64                   /* slots of one channel that are taken in a row */
+#define D_REPLACED_NS INT64_C(10000000000) /* after which a feed that was replaced is gone for sure */
+#define D_ROUNDS      4                    /* drains in one turn before other descriptors get theirs */
+#define D_PACKETS     16                   /* packets read from one lane in a row */
+#define D_RX          8192                 /* largest packet a bridge may send */
+#define D_DETAIL      512
+#define D_TEXT        (LANE_CARRIES_MAX + 2) /* of an event: two texts, each with its end */
+#define D_HOUSE_NS    INT64_C(1000000000)
+#define D_AGAIN_NS    INT64_C(60000000000) /* what goes on for ever is logged no more often than that */
+#define D_RENEW_NS    INT64_C(100000000)   /* between two looks at fresh feeds */
 
 /* When a feed is left alone, see d_channel_defer() */
 #define D_DEFER_OUT        16               /* deliveries on each lane */
@@ -50,6 +51,7 @@ struct d_feed {
 	uint32_t generation; /* iox_generation */
 	uint32_t held;
 	bool retired;
+	struct d_channel *replaced_in; /* another one took over while the channel goes on; NULL */
 };
 
 struct d_route {                 /* a bridge carries a channel */
@@ -79,6 +81,8 @@ struct d_channel {
 	char *name, *type_json;
 	bool ordered, closing;
 	bool overflowed;                     /* the feed has been full, once */
+	uint32_t n_replaced;                 /* feeds of which slots are held, though another one took over */
+	int64_t replaced_mono_ns;            /* when the last of these was let go of; 0: never */
 	struct d_feed *feed;                 /* NULL: no data plane */
 	uint64_t drains;                     /* how often the feed was found empty */
 	int64_t deferred_mono_ns;            /* since when the feed is left alone; 0: it is not */
@@ -136,6 +140,7 @@ struct d_publisher {
 	uint32_t in_flight;
 	uint32_t proved_generation; /* iox_generation of its last probe */
 	uint64_t drain_mark;        /* closing: channel::drains then */
+	bool strays;                /* closing: slots of it may be where draining the feed does not reach */
 	bool closing;
 };
 

@@ -47,15 +47,23 @@ static void on_publisher_reaped(void *user, uint32_t id, bool overflowed)
 
 /* ---- rates ---- */
 
+static const char *own_end(const struct simd *s, char why[128])
+{
+	snprintf(why, 128, "simd's own ports are gone (iceoryx: %s)", ipc_end_error(s->dataplane.ipc));
+	return why;
+}
+
 /* RouDi believes every datagram: anybody whom it hears can have it free our ports while we live. */
 static void watch_own_ports(struct simd *s)
 {
+	char why[128];
+
 	if (!s->dataplane.ready || !s->ops || !s->ops->dataplane_broken)
 		return;
 	if (ipc_was_impersonated(s->dataplane.ipc))
 		s->ops->dataplane_broken(s->user, "somebody spoke to it in simd's name");
 	else if (!ipc_alive(s->dataplane.ipc))
-		s->ops->dataplane_broken(s->user, "simd's ports are gone");
+		s->ops->dataplane_broken(s->user, own_end(s, why));
 }
 
 static void on_rate_timer(void *arg)

@@ -173,7 +173,8 @@ void slot_reclaim_ended(const struct client *cl, uint32_t publisher_id, uint64_t
 	e->process = cl->process;
 	e->origin = origin;
 	e->channel = hash_of(channel, strlen(channel));
-	e->reaped = !dispatched;
+	e->reaped = e->overflowed = !dispatched;
+	e->reaped_mono_ns = exec_now(l->s->x);
 	list_append(&l->ended, &e->link);
 	l->n_ended++;
 }

@@ -8,7 +8,9 @@
  * has just pushed it out of simd's queue. So it is freed when the process has exited and RouDi has freed its ports (1); dispatch
  * has reaped the publisher: it has found its queue empty since and released all its messages (2); and every
  * process that has ever subscribed to the channel has ended likewise, one that unsubscribed may still hold what it took
- * (3). Credits keep simd's queue from being full; where it was (4) what follows is waited for too.
+ * (3). Where the channel has other publishers, or simd's queue was full (4), or has replaced another one of simd's in the
+ * last 10 s, which RouDi removes later than we let go of it, or where simd may hear a publisher that dispatch does not know, what
+ * follows is waited for too.
  *
  * The others (no origin, no owner, counted down to 0, or referred to by no port: as those of a dead publisher whose channel has
  * subscribers) are between two instructions of some process. They are freed when in each look over 10 s they were the same while every

@@ -275,6 +275,11 @@ bool ipc_alive(const struct ipc *ipc)
 	return ipc && ipc_state_of(ipc->state) == IPC_LIVE;
 }
 
+const char *ipc_end_error(struct ipc *ipc)
+{
+	return ipc->ops->end_error && ipc->back ? ipc->ops->end_error(ipc->back) : "";
+}
+
 bool ipc_was_impersonated(struct ipc *ipc)
 {
 	bool yes;

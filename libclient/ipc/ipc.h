@@ -68,6 +68,8 @@ void ipc_detach(struct ipc *ipc);
 /* Declare this attachment over (RouDi is gone): from now on all calls answer -ESTALE, waiters wake. Any thread. */
 void ipc_abandon(struct ipc *ipc);
 bool ipc_alive(const struct ipc *ipc);
+/* Which error of iceoryx ended it, for the log of whoever finds it over; static, "": none is known. */
+const char *ipc_end_error(struct ipc *ipc);
 /*
  * RouDi has answered somebody who spoke in our name: it believes every datagram, and frees the ports of who lives at a word. The
  * attachment is of no use then. For simd, now and then.

@@ -610,6 +610,7 @@ static const struct ipc_ops ops = {
 	.detach = detach,
 	.segment = iox_segment,
 	.stray = iox_stray,
+	.end_error = iox_end_error,
 	.prefault = iox_prefault,
 	.pools = pools,
 	.scan_open = scan_open,

@@ -389,6 +389,14 @@ int iox_segment(void *back, struct ipc_segment *ret)
 	return r;
 }
 
+const char *iox_end_error(void *back)
+{
+	(void)back;
+	if (atomic_load(&iox_report.unanswered))
+		return "no answer from RouDi in time";
+	return iox_error_name(atomic_load(&iox_report.error));
+}
+
 /* While no creation waits for one: under the lock none can begin. */
 bool iox_stray(void *back)
 {

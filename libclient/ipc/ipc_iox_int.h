@@ -106,6 +106,7 @@ int iox_attach(const struct ipc_start *start, struct ipc_text *why, void **ret);
 void iox_detach(void *back, bool dead);
 int iox_segment(void *back, struct ipc_segment *ret);
 bool iox_stray(void *back);
+const char *iox_end_error(void *back);
 int iox_prefault(void *back, int64_t until_mono_ns);
 
 /* ---- shared-memory segments of this attachment, from the hooks on shm_open and mmap ---- */

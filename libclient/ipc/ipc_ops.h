@@ -72,6 +72,8 @@ struct ipc_ops {
 	/* The last call of an attachment. dead: RouDi is gone or must not be spoken to. */
 	void (*detach)(void *att, bool dead);
 	int (*segment)(void *att, struct ipc_segment *ret);
+	/* The error of iceoryx that ended it, or the last one of another kind; static. NULL: there are none. */
+	const char *(*end_error)(void *att);
 	/* An answer lies there that nobody has asked for. NULL: there are none. */
 	bool (*stray)(void *att);
 	int (*prefault)(void *att, int64_t until_mono_ns); /* stops then, 0 never */

@@ -120,6 +120,31 @@ TEST_WITH(one_at_a_time, begin, NULL)
 	world_destroy(&w);
 }
 
+/* Of the old one somebody may publish into it until it is removed: what lies there is not ours to know of. */
+TEST_WITH(a_publisher_ends_after_another_took_over, begin, NULL)
+{
+	struct test_client *two = client_new(&w);
+
+	client_unadvertise(c, p);
+	world_settle(&w);
+	assert_int_equal(w.n_reaped, 1);
+	assert_int_equal(w.n_overflowed, 0);
+	p = client_advertise(two, 0);
+	world_renew(&w, 0);
+	world_run(&w, 300 * MS);
+	client_unadvertise(two, p);
+	world_settle(&w);
+	assert_int_equal(w.n_reaped, 2);
+	assert_int_equal(w.n_overflowed, 1);
+	p = client_advertise(two, 0);
+	world_run(&w, 11000 * MS);
+	client_unadvertise(two, p);
+	world_settle(&w);
+	assert_int_equal(w.n_reaped, 3);
+	assert_int_equal(w.n_overflowed, 1);
+	world_destroy(&w);
+}
+
 TEST_WITH(the_generation_ends_meanwhile, begin, NULL)
 {
 	world_renew(&w, 0);

@@ -72,6 +72,13 @@ static void on_channel_free(void *user, uint32_t id)
 	((struct world *)user)->last_channel_free = id;
 }
 
+static void on_reaped(void *user, uint32_t id, bool overflowed)
+{
+	(void)id;
+	((struct world *)user)->n_reaped++;
+	((struct world *)user)->n_overflowed += overflowed;
+}
+
 static void on_sub_free(void *user, struct ipc_sub *sub, uint32_t iox_generation)
 {
 	assert_in_range(iox_generation, 1, ((struct world *)user)->life);
@@ -88,6 +95,7 @@ static const struct dispatch_events events = {
 	.bridge_idle = on_idle,
 	.channel_free = on_channel_free,
 	.sub_free = on_sub_free,
+	.publisher_reaped = on_reaped,
 };
 
 /* ---- world ---- */

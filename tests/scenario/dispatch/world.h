@@ -91,7 +91,7 @@ struct world {
 	uint32_t next_publisher, next_client;
 	uint32_t base_slots; /* in use by nobody's messages: the beacon */
 	/* what dispatch told */
-	unsigned n_status, n_broken, n_stuck, n_idle, n_channel_free, n_sub_free, n_called;
+	unsigned n_status, n_broken, n_stuck, n_idle, n_channel_free, n_sub_free, n_called, n_reaped, n_overflowed;
 	enum sim_bridge_status status[WORLD_BRIDGES];
 	char detail[WORLD_BRIDGES][32];
 	char broken_why[128];
