@@ -15,7 +15,7 @@
 	"\"channels\":[{\"name\":\"/t/1\",\"window\":128}],\"bridges\":[{\"name\":\"b\",\"plugin\":\"" FAULTY "\"," \
 	"\"channels\":[\"/t/1\"],\"options\":{\"mode\":\"slow\",\"delay_us\":20000}}]}]"
 
-#define KEPT_KIB (LANES * 100) /* what malloc may keep of the most that there were: lists and buffers of each */
+#define KEPT_KIB (LANES * 300) /* what malloc may keep of the most that there were: lists and buffers of each */
 #define OPENED   stack_count("bridge b: ", "deliveries queued")
 
 static const char *const names[2] = { "simd", "bridge" };
