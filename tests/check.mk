@@ -32,7 +32,7 @@ chosen = $(sort $(if $(ONLY),$(foreach t,$(level_$(LEVEL)),$(if $(findstring $(O
 
 # n: in namespaces of its own; a: alone
 test_mode = $(if $(filter $(1),$(TESTS_NS) $(TESTS_FAULT)),n)$(if $(filter $(1),$(TESTS_ALONE)),a)-
-test_spec = $(call test_mode,$(1)):$(or $(LIMIT),$(LIMIT_$(notdir $(1))),60):$(1)
+test_spec = $(call test_mode,$(1)):$(strip $(or $(LIMIT),$(LIMIT_$(notdir $(1))),60)):$(1)
 
 tests: all $(RUN) $(TEST_PROGRAMS) $(filter $(B)/%,$(TESTS) $(TESTS_NS) $(TESTS_FAULT))
 

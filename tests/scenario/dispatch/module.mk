@@ -7,4 +7,5 @@ TESTS += $(DISPATCH_SCENARIOS:%=$(B)/test/scenario-dispatch-%)
 $(DISPATCH_SCENARIOS:%=$(B)/test/scenario-dispatch-%): $(B)/test/scenario-dispatch-%: $(B)/obj/tests/scenario/dispatch/test_%.o $(DISPATCH_WORLD) $(DISPATCH_LIBS)
 TESTS_SOAK += $(B)/test/scenario-dispatch-model
 LINK_scenario-dispatch-rung = $(LINK_test) -Wl,--wrap=ipc_take
-LIMIT_scenario-dispatch-rung := 240 # 437 channels, under a sanitizer
+# 437 channels, under a sanitizer
+LIMIT_scenario-dispatch-rung := 240
