@@ -27,9 +27,6 @@
 #define TRIGGER_ID    0u
 #define SUB_ID        1u
 
-#define CHUNK_HEADER_SIZE     40u /* iceoryx 2.0.3 */
-#define CHUNK_PAYLOAD_SIZE_AT 28u
-
 struct port {
 	struct iox_guard guard;
 	const char *first, *end; /* subscribers: the payload segment */
@@ -315,17 +312,16 @@ static void sub_destroy(void *back)
 
 /*
  * How much of a slot may be read: what was loaned, as its chunk header says, which its publisher can write over; so it is
- * read once, and cut at the segment's end. Offsets of iceoryx 2.0.3: the word before the payload is its distance from
- * the header.
+ * read once, and cut at the segment's end. The word before the payload is its distance from the header.
  */
 static const char *chunk_header(const struct port *p, const char *slot)
 {
 	uint32_t distance;
 
-	if (slot < p->first + CHUNK_HEADER_SIZE || slot >= p->end)
+	if (slot < p->first + IOX_HEADER_SIZE || slot >= p->end)
 		return NULL;
 	distance = __atomic_load_n((const uint32_t *)(const void *)(slot - sizeof(distance)), __ATOMIC_RELAXED);
-	if (distance < CHUNK_HEADER_SIZE || distance > (size_t)(slot - p->first) || distance % 4)
+	if (distance < IOX_HEADER_SIZE || distance > (size_t)(slot - p->first) || distance % 4)
 		return NULL;
 	return slot - distance;
 }
@@ -337,7 +333,7 @@ static size_t room_of(const struct port *p, const char *slot)
 
 	if (!header)
 		return 0;
-	size = __atomic_load_n((const uint32_t *)(const void *)(header + CHUNK_PAYLOAD_SIZE_AT), __ATOMIC_RELAXED);
+	size = __atomic_load_n((const uint32_t *)(const void *)(header + IOX_HEADER_USER_SIZE), __ATOMIC_RELAXED);
 	return size < (size_t)(p->end - slot) ? size : (size_t)(p->end - slot);
 }
 
@@ -375,7 +371,7 @@ static int take(void *back, const void **ret, size_t *ret_size)
 	if (r < 0)
 		return r;
 	/* somebody has written over the chunk's header. To release it iceoryx would read there, so it is left as it is */
-	if (__builtin_expect((const char *)slot < p->first + CHUNK_HEADER_SIZE || (const char *)slot >= p->end, 0))
+	if (__builtin_expect((const char *)slot < p->first + IOX_HEADER_SIZE || (const char *)slot >= p->end, 0))
 		return -EBADMSG;
 	*ret = slot;
 	*ret_size = room_of(p, slot);
@@ -507,7 +503,7 @@ static int scan_open(void *back, void *pub, const void *slot, struct ipc_text *w
 	struct iox_seg mgmt, payload;
 
 	(void)back;
-	if (iox_seg_mgmt(&mgmt) < 0 || iox_seg_payload(&payload) < 0 || !payload.writable) {
+	if (iox_seg_mgmt(&mgmt) < 0 || !mgmt.writable || iox_seg_payload(&payload) < 0 || !payload.writable) {
 		snprintf(why->s, sizeof(why->s), "the memory of iceoryx is not mapped for writing");
 		return -EACCES;
 	}

@@ -123,7 +123,7 @@ struct iox_seg {
 
 void iox_seg_note(const char *name, int fd);
 void iox_seg_mapped(int fd, const char *base, size_t size, bool writable);
-/* The payload segment: 0, or -ENOENT (none is mapped). */
+/* The payload and the management segment: 0, or -ENOENT (none is mapped). */
 int iox_seg_payload(struct iox_seg *ret);
 int iox_seg_mgmt(struct iox_seg *ret);
 /* Whether an address lies in one of them. */

@@ -32,9 +32,10 @@
 #define IOX_ENTRY_HEADER 0  /*   relative pointer to the chunk */
 #define IOX_ENTRY_COUNT  16 /*   u64: references */
 
-#define IOX_HEADER_SIZE     40 /* ChunkHeader */
-#define IOX_HEADER_ORIGIN   8
-#define IOX_HEADER_SEQUENCE 16
+#define IOX_HEADER_SIZE      40 /* ChunkHeader */
+#define IOX_HEADER_ORIGIN    8
+#define IOX_HEADER_SEQUENCE  16
+#define IOX_HEADER_USER_SIZE 28 /* u32: bytes that were loaned */
 
 #define IOX_POINTER_SIZE 16 /* relative pointer: u64 segment, u64 offset */
 #define IOX_PACKED_SIZE  8  /* packed pointer: u64, the segment in the low 16 bits */

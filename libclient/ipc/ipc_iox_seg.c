@@ -79,13 +79,14 @@ void iox_seg_drop(void)
 	pthread_mutex_unlock(&segs_lock);
 }
 
-int iox_seg_payload(struct iox_seg *ret)
+/* The last one mapped, of those for writing if there are any. */
+static int find(bool mgmt, struct iox_seg *ret)
 {
 	int r = -ENOENT;
 
 	pthread_mutex_lock(&segs_lock);
 	for (unsigned int i = 0; i < n_segs; i++) {
-		if (segs[i].mgmt || !segs[i].base || (r == 0 && !segs[i].writable))
+		if (segs[i].mgmt != mgmt || !segs[i].base || (r == 0 && !segs[i].writable))
 			continue;
 		*ret = segs[i];
 		r = 0;
@@ -94,19 +95,14 @@ int iox_seg_payload(struct iox_seg *ret)
 	return r;
 }
 
+int iox_seg_payload(struct iox_seg *ret)
+{
+	return find(false, ret);
+}
+
 int iox_seg_mgmt(struct iox_seg *ret)
 {
-	int r = -ENOENT;
-
-	pthread_mutex_lock(&segs_lock);
-	for (unsigned int i = 0; i < n_segs; i++) {
-		if (!segs[i].mgmt || !segs[i].base || !segs[i].writable)
-			continue;
-		*ret = segs[i];
-		r = 0;
-	}
-	pthread_mutex_unlock(&segs_lock);
-	return r;
+	return find(true, ret);
 }
 
 bool iox_seg_has(const void *p)

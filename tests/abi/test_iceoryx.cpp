@@ -66,6 +66,8 @@ HOLDS(8, sizeof(Entry::m_referenceCounter));
 HOLDS(IOX_HEADER_SIZE, sizeof(Header));
 HOLDS(IOX_HEADER_ORIGIN, offsetof(Header, m_originId));
 HOLDS(IOX_HEADER_SEQUENCE, offsetof(Header, m_sequenceNumber));
+HOLDS(IOX_HEADER_USER_SIZE, offsetof(Header, m_userPayloadSize));
+HOLDS(4, sizeof(Header::m_userPayloadSize));
 
 HOLDS(IOX_POINTER_SIZE, sizeof(Pointer));
 HOLDS(IOX_PACKED_SIZE, sizeof(iox::mepoo::ShmSafeUnmanagedChunk));
