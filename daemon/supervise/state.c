@@ -19,26 +19,15 @@
 
 /* ---- processes ---- */
 
-/* Fields 3 (state) and `nth` of /proc/<pid>/stat; negative: there is no such process, or it is a zombie. */
+/* Field nth of /proc/<pid>/stat; negative: there is no such process, or it is a zombie. */
 static int64_t stat_field(pid_t pid, int nth)
 {
-	char path[64], *text, *p;
-	long long v = -1;
-	size_t len;
+	char path[64], state = 0;
+	int64_t v;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	if (pid <= 0 || fd_read_file(path, 4096, &text, &len) < 0)
-		return -1;
-	/* the name in parentheses may hold anything; the state, field 3, follows it */
-	p = strrchr(text, ')');
-	if (p && p[1] && p[2] != 'Z' && p[2] != 'X') {
-		for (int i = 2; i < nth && p; i++)
-			p = strchr(p + 1, ' ');
-		if (p)
-			v = strtoll(p, NULL, 10);
-	}
-	mem_free(text);
-	return v;
+	v = pid > 0 ? fd_stat_field(path, nth, &state) : -1;
+	return state == 'Z' || state == 'X' ? -1 : v;
 }
 
 int64_t state_proc_start(pid_t pid)
@@ -53,17 +42,13 @@ bool state_proc_ending(pid_t pid)
 	return flags < 0 || (flags & 4 /* PF_EXITING */);
 }
 
-/* The letter after the name in parentheses, which may hold anything; 0: there is no such thread. */
+/* A letter; 0: there is no such thread. */
 static char thread_state(pid_t pid, const char *tid)
 {
-	char path[300], *text, *p, state;
+	char path[300], state = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%s/stat", (int)pid, tid);
-	if (fd_read_file(path, 4096, &text, NULL) < 0)
-		return 0;
-	p = strrchr(text, ')');
-	state = p && p[1] ? p[2] : '\0';
-	mem_free(text);
+	fd_stat_field(path, 4, &state);
 	return state;
 }
 

@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -313,25 +314,35 @@ int fd_pidfd_open(pid_t pid)
 	return fd < 0 ? err_sys(-errno, "process %d", (int)pid) : fd;
 }
 
+int64_t fd_stat_field(const char *path, int nth, char *ret_state)
+{
+	char *text, *p;
+	int64_t v = -1;
+
+	if (fd_read_file(path, 4096, &text, NULL) < 0)
+		return -1;
+	p = strrchr(text, ')'); /* the name before it may hold anything */
+	if (p && p[1] && ret_state)
+		*ret_state = p[2];
+	for (int i = 2; i < nth && p; i++)
+		p = strchr(p + 1, ' ');
+	if (p)
+		v = strtoll(p, NULL, 10);
+	mem_free(text);
+	return v;
+}
+
 /* Nanoseconds since it was started; a part of a clock tick more. Negative: unknown. */
 static int64_t process_age_ns(pid_t pid)
 {
-	char path[64], *text;
-	unsigned long long start;
 	struct timespec now;
-	const char *p;
-	int64_t age = -1;
+	char path[64];
+	int64_t start;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	if (fd_read_file(path, 4096, &text, NULL) < 0)
-		return -1;
+	start = fd_stat_field(path, 22, NULL);
 	clock_gettime(CLOCK_BOOTTIME, &now);
-	p = strrchr(text, ')'); /* the name before it may hold anything */
-	if (p && sscanf(p + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
-			&start) == 1)
-		age = timespec_to_ns(&now) - (int64_t)start * (NS_PER_S / sysconf(_SC_CLK_TCK));
-	mem_free(text);
-	return age;
+	return start < 0 ? -1 : timespec_to_ns(&now) - start * (NS_PER_S / sysconf(_SC_CLK_TCK));
 }
 
 int fd_pidfd_open_since(pid_t pid, int64_t ran_mono_ns)

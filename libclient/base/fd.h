@@ -83,6 +83,11 @@ int fd_limit_raise(unsigned long need, struct rlimit *ret_old);
 
 /* ---- processes ---- */
 
+/*
+ * Number nth (4 or later, as proc(5) counts) of a file /proc/.../stat; negative: there is no such process or thread. ret_state: its
+ * state, a letter; may be NULL.
+ */
+int64_t fd_stat_field(const char *path, int nth, char *ret_state);
 int fd_pidfd_open(pid_t pid);
 /* The same for one that ran at that time: -ESRCH too when the number is a later process's. */
 int fd_pidfd_open_since(pid_t pid, int64_t ran_mono_ns);

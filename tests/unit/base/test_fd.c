@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -253,6 +254,19 @@ TEST(a_number_may_be_another_process_by_now)
 	waitpid(pid, NULL, 0);
 	assert_int_equal(fd_pidfd_open_since(pid, mono_now_ns()), -ESRCH);
 	fd_close(pidfd);
+}
+
+TEST(a_stat_file_is_read_behind_any_name)
+{
+	char path[64], letter = 0;
+
+	assert_int_equal(prctl(PR_SET_NAME, ") Z 1 (2) 3"), 0);
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)getpid());
+	assert_int_equal(fd_stat_field(path, 4, &letter), getppid());
+	assert_int_equal(letter, 'R');
+	assert_true(fd_stat_field(path, 52, NULL) >= 0);
+	assert_int_equal(fd_stat_field(path, 90, NULL), -1); /* there are not as many */
+	assert_int_equal(fd_stat_field("/proc/0/stat", 4, NULL), -1);
 }
 
 TEST(who_connected_counts_not_who_has_the_socket)
