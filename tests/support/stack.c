@@ -137,16 +137,10 @@ static void reap(void)
 /* As the first process of the namespace the test inherits the dead as well. */
 static bool is_zombie(const char *pid)
 {
-	char path[300], *text = NULL, *p;
-	bool yes;
+	char path[300], state;
 
 	snprintf(path, sizeof(path), "/proc/%s/stat", pid);
-	if (fd_read_file(path, 4096, &text, NULL) < 0)
-		return true;
-	p = strrchr(text, ')');
-	yes = p && p[1] && p[2] == 'Z';
-	mem_free(text);
-	return yes;
+	return fd_stat_field(path, 4, &state) < 0 || state == 'Z';
 }
 
 static bool leftover_process(char *ret, size_t size)

@@ -3,6 +3,8 @@
 #ifndef TEST_SUPPORT_USAGE_H
 #define TEST_SUPPORT_USAGE_H
 
+#include "test.h"
+
 #include <dirent.h>
 #include <stdio.h>
 #include <sys/types.h>
@@ -68,6 +70,15 @@ static inline int usage_of(pid_t pid, struct usage *ret)
 		return -1;
 	*ret = u;
 	return 0;
+}
+
+/* Of one that runs. */
+static inline struct usage usage(pid_t pid)
+{
+	struct usage u;
+
+	assert_int_equal(usage_of(pid, &u), 0);
+	return u;
 }
 
 #endif

@@ -40,14 +40,6 @@ static int64_t resident_kib(pid_t pid)
 	return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-static struct usage usage(pid_t pid)
-{
-	struct usage u;
-
-	assert_int_equal(usage_of(pid, &u), 0);
-	return u;
-}
-
 struct bridge_now {
 	pid_t pid;
 	bool connected;

@@ -2,6 +2,7 @@
 /* Processes that connect and disconnect for ever, fork, or become another program: nothing grows, nothing stays. */
 #include "peer.h"
 #include "stack.h"
+#include "usage.h"
 
 #include <dirent.h>
 #include <pthread.h>
@@ -12,48 +13,6 @@
 #include "mem.h"
 
 #define CONF "\"TimeSource\":\"system\"," STACK_POOLS
-
-/* ---- what a process has ---- */
-
-struct usage {
-	unsigned fds, threads;
-	long anon_kb;
-};
-
-static unsigned entries(pid_t pid, const char *what)
-{
-	char path[64];
-	unsigned n = 0;
-	DIR *d;
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, what);
-	d = opendir(path);
-	while (d && readdir(d))
-		n++;
-	if (d)
-		closedir(d);
-	return n;
-}
-
-static long anon_kb(pid_t pid)
-{
-	char path[64], line[256];
-	long kb = -1;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	f = fopen(path, "r");
-	while (f && kb < 0 && fgets(line, sizeof(line), f))
-		(void)!sscanf(line, "RssAnon: %ld", &kb);
-	if (f)
-		fclose(f);
-	return kb;
-}
-
-static struct usage usage_of(pid_t pid)
-{
-	return (struct usage){ entries(pid, "fd"), entries(pid, "task"), anon_kb(pid) };
-}
 
 /* ---- connecting again and again ---- */
 
@@ -107,10 +66,11 @@ static void assert_flat(const char *who, pid_t pid, struct usage before)
 {
 	struct usage now;
 
-	if (!HOLDS_WITHIN(5000, (now = usage_of(pid), now.fds <= before.fds && now.threads <= before.threads &&
-							      now.anon_kb <= before.anon_kb + SLACK)))
-		fail_msg("%s: %u descriptors, %u threads, %ld kB; now %u, %u, %ld kB", who, before.fds, before.threads,
-			 before.anon_kb, now.fds, now.threads, now.anon_kb);
+	if (!HOLDS_WITHIN(5000,
+			  (now = usage(pid), now.descriptors <= before.descriptors && now.threads <= before.threads &&
+						     now.anon_kib <= before.anon_kib + SLACK)))
+		fail_msg("%s: %ld descriptors, %ld threads, %ld KiB; now %ld, %ld, %ld KiB", who, before.descriptors,
+			 before.threads, before.anon_kib, now.descriptors, now.threads, now.anon_kib);
 }
 
 TEST_WITH(a_thousand_connections_of_one_process, NULL, stack_sweep)
@@ -122,9 +82,9 @@ TEST_WITH(a_thousand_connections_of_one_process, NULL, stack_sweep)
 
 	for (int from = 0; from < CYCLES; from += CYCLES / 2) {
 		cycles_until(p, from + CYCLES / 10);
-		client = usage_of(pid);
-		daemon = usage_of(simd);
-		arbiter = usage_of(roudi);
+		client = usage(pid);
+		daemon = usage(simd);
+		arbiter = usage(roudi);
 		cycles_until(p, from + CYCLES / 2);
 		assert_flat("the client", pid, client);
 		assert_flat("simd", simd, daemon);

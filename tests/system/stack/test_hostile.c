@@ -2,6 +2,7 @@
 /* Peers that mean harm, at the real sockets of a real simd: it stays up, it stays small, and it serves the others. */
 #include "peer.h"
 #include "stack.h"
+#include "usage.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -57,21 +58,6 @@ static bool is_closed(int fd)
 			return true;
 	}
 	return false;
-}
-
-static long anonymous_kib(void)
-{
-	char path[64], line[256];
-	long kib = -1;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)simd);
-	f = fopen(path, "r");
-	assert_non_null(f);
-	while (fgets(line, sizeof(line), f) && sscanf(line, "RssAnon: %ld", &kib) != 1)
-		continue;
-	fclose(f);
-	return kib;
 }
 
 static void still_serves(void)
@@ -220,7 +206,7 @@ TEST_WITH(odd_parameters_are_refused, setup, stack_sweep)
 TEST_WITH(a_flood_is_cut_off, setup, stack_sweep)
 {
 	static const char ask[] = "{\"method\":\"" I "GetConfig\"}";
-	long before = anonymous_kib();
+	long before = usage(simd).anon_kib;
 	int fd[8];
 
 	for (int i = 0; i < 8; i++) {
@@ -229,7 +215,7 @@ TEST_WITH(a_flood_is_cut_off, setup, stack_sweep)
 			continue;
 	}
 	still_serves();
-	assert_true(anonymous_kib() < before + 8 * 4096);
+	assert_true(usage(simd).anon_kib < before + 8 * 4096);
 	for (int i = 0; i < 8; i++) {
 		int64_t end = mono_now_ns() + 10 * NS_PER_S;
 
@@ -347,26 +333,14 @@ TEST_WITH(without_descriptors_it_goes_on, setup, stack_sweep)
 {
 	struct rlimit few = { 70, 70 };
 	int fd[200];
-	char command[64];
-	long long ticks[2];
+	long cpu_ms;
 
 	assert_int_equal(prlimit(simd, RLIMIT_NOFILE, &few, NULL), 0);
 	for (int i = 0; i < 200; i++)
 		fd[i] = dial();
-	snprintf(command, sizeof(command), "/proc/%d/stat", (int)simd);
-	for (int i = 0; i < 2; i++) {
-		unsigned long u = 0, s = 0;
-		FILE *f = fopen(command, "r");
-
-		assert_non_null(f);
-		assert_int_equal(fscanf(f, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &u, &s),
-				 2);
-		fclose(f);
-		ticks[i] = (long long)(u + s);
-		if (!i)
-			moment_us(500000); /* the span over which its CPU time is counted */
-	}
-	assert_true(ticks[1] - ticks[0] < sysconf(_SC_CLK_TCK) / 5);
+	cpu_ms = usage(simd).cpu_ms;
+	moment_us(500000); /* the span over which its CPU time is counted */
+	assert_true(usage(simd).cpu_ms - cpu_ms < 200);
 	for (int i = 0; i < 200; i++)
 		close(fd[i]);
 	UNTIL(5000, stack_int("GetInfo", "pid") == simd);
@@ -386,7 +360,7 @@ TEST_WITH(a_slow_listener_is_cut_off, setup, stack_sweep)
 					.name = "test",
 					.socket = STACK_SOCKET,
 					.flags = SIM_CLIENT_NO_DATA | SIM_CLIENT_NO_THREAD };
-	long before = anonymous_kib();
+	long before = usage(simd).anon_kib;
 	struct sim_client *c;
 	int fd = dial();
 
@@ -401,7 +375,7 @@ TEST_WITH(a_slow_listener_is_cut_off, setup, stack_sweep)
 				 0);
 		free(reply);
 	}
-	assert_true(anonymous_kib() < before + 8192);
+	assert_true(usage(simd).anon_kib < before + 8192);
 	sim_disconnect(c);
 	close(fd);
 	still_serves();

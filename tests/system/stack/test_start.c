@@ -92,13 +92,10 @@ static pid_t nth_pid(const char *path, unsigned n)
 
 static bool runs(pid_t pid)
 {
-	char path[64], *text = NULL;
-	bool yes;
+	char path[64], state;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	yes = fd_read_file(path, 4096, &text, NULL) == 0 && !strstr(text, ") Z");
-	mem_free(text);
-	return yes;
+	return fd_stat_field(path, 4, &state) >= 0 && state != 'Z';
 }
 
 #define HELD \
