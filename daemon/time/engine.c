@@ -255,7 +255,7 @@ static int check_options(const struct time_engine_options *o)
 }
 
 /* The first state of the page. */
-static void first_write(struct time_engine *e, const struct time_engine_options *o)
+static void first_write(struct time_engine *e, const struct time_engine_options *o, int64_t start_sim_ns)
 {
 	e->driven = e->source->kind == SIM_SOURCE_DRIVEN;
 	e->started = !e->driven;
@@ -263,7 +263,7 @@ static void first_write(struct time_engine *e, const struct time_engine_options 
 	e->paused_by_scale = e->state == TIME_PAUSED;
 	e->base_mono_ns = INT64_MAX; /* nothing to integrate yet */
 	e->base_mono_ns = engine_begin(e);
-	e->base_fs = (int128)e->source->start(e->real_now(e->ctx)) * FS_PER_NS;
+	e->base_fs = (int128)start_sim_ns * FS_PER_NS;
 	engine_rate_restart(e);
 	engine_commit(e);
 }
@@ -271,6 +271,7 @@ static void first_write(struct time_engine *e, const struct time_engine_options 
 int time_engine_create(const struct time_engine_options *o, struct time_engine **ret)
 {
 	struct time_engine *e;
+	int64_t start_sim_ns;
 	int r = check_options(o);
 
 	if (r < 0)
@@ -291,12 +292,14 @@ int time_engine_create(const struct time_engine_options *o, struct time_engine *
 	e->clock_generation = o->clock_generation ? o->clock_generation : (uint32_t)(o->simd_id ^ o->simd_id >> 32) | 1;
 	e->driver.fd = -1;
 	step_init(e, o->step_settle_dur_ns < 0 ? STEP_SETTLE_DEFAULT_DUR_NS : o->step_settle_dur_ns);
-	r = lock_create(e, o);
+	r = time_source_start(e->source, e->real_now(e->ctx), &start_sim_ns);
+	if (r >= 0)
+		r = lock_create(e, o);
 	if (r < 0) {
 		mem_free(e);
 		return r;
 	}
-	first_write(e, o);
+	first_write(e, o, start_sim_ns);
 	*ret = e;
 	return 0;
 }
@@ -423,9 +426,14 @@ static int check_switch(const struct sim_source_ops *s, bool keep_time)
 
 int time_engine_set_source(struct time_engine *e, const struct sim_source_ops *source, bool keep_time)
 {
+	int64_t start_sim_ns = 0;
 	int r = check_switch(source, keep_time);
 
 	if (r < 0 || source == e->source)
+		return r;
+	if (!keep_time)
+		r = time_source_start(source, e->real_now(e->ctx), &start_sim_ns);
+	if (r < 0)
 		return r;
 	lockstep_abort(e->lock);
 	if (e->step.open) {
@@ -446,7 +454,7 @@ int time_engine_set_source(struct time_engine *e, const struct sim_source_ops *s
 		e->paused_by_scale = false;
 	}
 	if (!keep_time)
-		engine_jump_to(e, source->start(e->real_now(e->ctx)));
+		engine_jump_to(e, start_sim_ns);
 	engine_commit(e);
 	if (!keep_time)
 		engine_jumped(e);

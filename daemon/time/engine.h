@@ -110,7 +110,7 @@ struct time_engine_options {
 	void *ctx; /* of real_now and the events */
 };
 
-/* Errors: -EINVAL scale out of range, -EPROTO source, -ENOMEM. Writes the page. */
+/* Errors: -EINVAL scale out of range, -EPROTO source, -ERANGE its start value, -ENOMEM. Writes the page. */
 int time_engine_create(const struct time_engine_options *o, struct time_engine **ret);
 /*
  * Notifies the driver (DRIVER_LOST) and closes its socket; an open step is answered with -ECANCELED. The page stays.
@@ -137,6 +137,7 @@ int time_engine_set_scale(struct time_engine *e, int64_t scale_e6);
  * Switch the source. It starts at its own start value, with a jump; keep_time: it carries on where time is
  * (wall-driven sources with control only, else -EINVAL). Selecting the active source changes nothing. The driver
  * loses its lease, an open step is cancelled. A paused engine stays paused, unless the new source has no pause.
+ * Errors: -EPROTO, -EINVAL, -ERANGE its start value; nothing has changed then.
  */
 int time_engine_set_source(struct time_engine *e, const struct sim_source_ops *source, bool keep_time);
 

@@ -53,6 +53,19 @@ int time_source_check(const struct sim_source_ops *s)
 	return 0;
 }
 
+int time_source_start(const struct sim_source_ops *s, int64_t real_now_ns, int64_t *ret)
+{
+	int64_t at_sim_ns = s->start(real_now_ns);
+
+	if (at_sim_ns < 0 || at_sim_ns > TIME_START_MAX_NS)
+		return err_set(-ERANGE,
+			       "time source `%s` wants to start at %" PRId64 " ns; a start value is 0 to %" PRId64
+			       " ns (2^62)",
+			       s->name, at_sim_ns, TIME_START_MAX_NS);
+	*ret = at_sim_ns;
+	return 0;
+}
+
 int time_source_by_name(const char *name, const struct sim_source_ops **ret)
 {
 	for (int64_t i = 0; i < SOURCES; i++) {

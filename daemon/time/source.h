@@ -18,6 +18,11 @@
 /* Refuses (-EPROTO, with a sentence that names both numbers) a table that this engine cannot use. */
 int time_source_check(const struct sim_source_ops *s);
 
+#define TIME_START_MAX_NS (INT64_C(1) << 62) /* above it a reader could compute a time beyond int64_t */
+
+/* The time at which it begins, if selected at real_now_ns. -ERANGE negative, or above TIME_START_MAX_NS. */
+int time_source_start(const struct sim_source_ops *s, int64_t real_now_ns, int64_t *ret);
+
 /* A built-in one by name, any letter case, as in JSON under `TimeSource`. -ENOENT with a sentence that lists the names. */
 int time_source_by_name(const char *name, const struct sim_source_ops **ret);
 

@@ -66,7 +66,8 @@ static int ops_of(void *handle, const char *path, const struct sim_source_ops **
 	return r;
 }
 
-static int load(struct source_registry *s, const char *path, const struct sim_source_ops **ret)
+/* word: what it is asked for by, which must be its name; NULL: by its path. */
+static int load(struct source_registry *s, const char *path, const char *word, const struct sim_source_ops **ret)
 {
 	struct loaded *l;
 	int r = trust_check(path);
@@ -82,6 +83,9 @@ static int load(struct source_registry *s, const char *path, const struct sim_so
 		return err_set(-ENOENT, "cannot load the time source: %s", dlerror());
 	}
 	r = ops_of(l->handle, path, &l->ops);
+	if (r == 0 && word && strcasecmp(l->ops->name, word) != 0)
+		r = err_set(-EPROTO, "%s calls itself `%.40s`: rename the file to source_%.40s.so, or the source in it",
+			    path, l->ops->name, l->ops->name);
 	if (r < 0) {
 		dlclose(l->handle);
 		mem_free(l);
@@ -123,7 +127,7 @@ static int find_plugin(struct source_registry *s, const char *word, const struct
 		if (!path)
 			return err_nomem();
 		if (access(path, F_OK) == 0) {
-			r = load(s, path, ret);
+			r = load(s, path, word, ret);
 			mem_free(path);
 			return r;
 		}
@@ -148,7 +152,7 @@ int source_registry_find(struct source_registry *s, const char *word, bool may_b
 		return 0;
 	if (strchr(word, '/'))
 		return may_be_path
-			       ? load(s, word, ret)
+			       ? load(s, word, NULL, ret)
 			       : err_set(-EPERM, "%.80s: by its path a time source is named in the configuration only",
 					 word);
 	r = check_word(word);

@@ -20,7 +20,7 @@ $(B)/test/plugins/converter_%.so: tests/plugins/converter.c $(B)/obj/gen/example
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(INC_tests/plugins) -DBAD_$* -shared -o $@ $^
 
-SOURCE_KINDS := SYMBOL NOTHING ABI SIZE NAME ID KIND START good
+SOURCE_KINDS := SYMBOL NOTHING ABI SIZE NAME OTHER ID KIND START good
 SOURCE_PLUGINS := $(SOURCE_KINDS:%=$(B)/test/plugins/source_%.so)
 $(B)/test/plugins/source_%.so: tests/plugins/source.c libclient/include/sim/source.h
 	@mkdir -p $(@D)

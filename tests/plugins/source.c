@@ -24,6 +24,8 @@ static const struct sim_source_ops ops = {
 #endif
 #ifdef BAD_NAME
 	.name = "system",
+#elif defined(BAD_OTHER)
+	.name = "another",
 #else
 	.name = "good",
 #endif

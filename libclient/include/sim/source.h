@@ -42,13 +42,13 @@ enum sim_source_flag {
 struct sim_source_ops {
 	uint32_t abi;     /* SIM_SOURCE_ABI the table was built with */
 	uint32_t size;    /* sizeof(struct sim_source_ops) at that time */
-	const char *name; /* value of `TimeSource`, lower case; not one of simd's own */
+	const char *name; /* value of `TimeSource`, lower case: that of source_<name>.so; not one of simd's own */
 	uint32_t id;      /* SIM_SOURCE_PLUGIN */
 	uint32_t kind;    /* enum sim_source_kind */
 	uint32_t flags;   /* enum sim_source_flag */
 	/*
-	 * Simulated time, ns, at which the source begins when it is selected; not negative. real_now_ns: CLOCK_REALTIME of
-	 * that moment. Must not block: simd's main thread calls it.
+	 * Simulated time, ns, at which the source begins when it is selected: 0 to 2^62, else it is refused. real_now_ns:
+	 * CLOCK_REALTIME of that moment. Must not block: simd's main thread calls it.
 	 */
 	int64_t (*start)(int64_t real_now_ns);
 };

@@ -226,6 +226,48 @@ TEST(a_switch_starts_anew_with_a_jump)
 	rig_finish(&r);
 }
 
+static int64_t start_at; /* of the source below */
+
+static int64_t start_there(int64_t real_now_ns)
+{
+	(void)real_now_ns;
+	return start_at;
+}
+
+/* Nothing has changed when a source is refused for its start value. */
+TEST(a_start_value_that_cannot_be_is_refused)
+{
+	static const struct {
+		int64_t at;
+		const char *why;
+	} bad[] = { { -5, "`odd` wants to start at -5 ns; a start value is 0 to 4611686018427387904 ns" },
+		    { INT64_MAX, "`odd` wants to start at 9223372036854775807 ns" },
+		    { TIME_START_MAX_NS + 1, "start at 4611686018427387905 ns" } };
+	struct sim_source_ops odd = *source("system");
+	struct time_engine_options o = { .source = &odd };
+	struct time_engine *e = NULL;
+	struct rig r;
+
+	odd.name = "odd";
+	odd.start = start_there;
+	rig_init(&r, 1, "simulation", NO_SETTLE);
+	rig_run(&r, 30 * MS);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		start_at = bad[i].at;
+		assert_int_equal(time_engine_set_source(r.e, &odd, false), -ERANGE);
+		assert_non_null(strstr(err_why(), bad[i].why));
+		assert_int_equal(time_engine_create(&o, &e), -ERANGE);
+	}
+	assert_int_equal(r.jumps + r.changes, 0);
+	assert_int_equal(rig_read(&r).sim_ns, 30 * MS);
+	assert_int_equal(time_engine_set_source(r.e, &odd, true), 0); /* it is not asked for */
+	assert_int_equal(time_engine_set_source(r.e, source("simulation"), false), 0);
+	start_at = TIME_START_MAX_NS;
+	assert_int_equal(time_engine_set_source(r.e, &odd, false), 0);
+	assert_int_equal(rig_read(&r).sim_ns, TIME_START_MAX_NS);
+	rig_finish(&r);
+}
+
 TEST(a_wall_source_can_carry_on)
 {
 	struct rig r;

@@ -42,6 +42,7 @@ TEST(bad_ones_are_refused)
 		{ "ABI", "interface 42, simd has 1", -EPROTO },
 		{ "SIZE", "has 32 bytes, simd needs 40", -EPROTO },
 		{ "NAME", "one of simd's own", -EPROTO },
+		{ "OTHER", "calls itself `another`: rename the file to source_another.so", -EPROTO },
 		{ "ID", "number is 2", -EPROTO },
 		{ "KIND", "kind 77", -EPROTO },
 		{ "START", "no start value", -EPROTO },
