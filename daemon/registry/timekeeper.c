@@ -396,8 +396,9 @@ struct time_engine *timekeeper_engine(const struct timekeeper *t)
 
 int timekeeper_scale(struct timekeeper *t, double scale)
 {
-	if (!isfinite(scale) || scale < 0 || scale > 1000)
-		return err_set(-ERANGE, "scale %g is out of range, 0.01 to 100, or 0 to pause", scale);
+	/* before it is rounded: what is too small would pause */
+	if (scale != 0 && !(scale >= 0.01 && scale <= 100))
+		return err_set(-ERANGE, "scale %.10g is out of range, 0.01 to 100, or 0 to pause", scale);
 	return time_engine_set_scale(t->engine, (int64_t)llround(scale * SIM_RATE_ONE));
 }
 

@@ -398,6 +398,11 @@ TEST_WITH(the_clock_is_controlled, begin, end)
 	assert_int_equal(peer_call(&one, "StepClock", "{\"dur_ns\": 0}", NULL), -EINVAL);
 	assert_int_equal(peer_call(&one, "SetScale", "{\"scale\": 1000}", NULL), -ERANGE);
 	assert_int_equal(peer_call(&one, "SetScale", "{\"scale\": -1}", NULL), -ERANGE);
+	/* out of range before they are rounded: 0 would pause */
+	assert_int_equal(peer_call(&one, "SetScale", "{\"scale\": 1e-7}", NULL), -ERANGE);
+	assert_string_equal(err_why(), "scale 1e-07 is out of range, 0.01 to 100, or 0 to pause");
+	assert_int_equal(peer_call(&one, "SetScale", "{\"scale\": 100.0000001}", NULL), -ERANGE);
+	assert_string_equal(err_why(), "scale 100.0000001 is out of range, 0.01 to 100, or 0 to pause");
 	assert_int_equal(peer_call(&one, "SetScale", "{\"scale\": \"fast\"}", NULL), -EINVAL);
 	assert_int_equal(peer_call(&one, "SetSource", "{\"source\": \"sundial\"}", NULL), -ENOENT);
 	assert_int_equal(peer_call(&one, "ResumeClock", "{}", NULL), 0);
