@@ -16,6 +16,8 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#define UNREAD_MAX 4 /* one request, its release, an error or two */
+
 static void driver_close(struct time_engine *e)
 {
 	exec_io_del(&e->driver.io);
@@ -59,6 +61,33 @@ static void on_release(struct time_engine *e)
 	engine_changed(e);
 }
 
+/*
+ * Its socket or its client has ended: by a release that nobody has read yet? An error is reported before what was sent
+ * ahead of it, so it is read past; what is not a release is of no use any more.
+ */
+static bool has_released(const struct time_engine *e)
+{
+	struct driver_packet p;
+	ssize_t n;
+
+	for (int i = 0; i < UNREAD_MAX; i++) {
+		n = recv(e->driver.fd, &p, sizeof(p), MSG_DONTWAIT);
+		if (n == (ssize_t)sizeof(p) && p.op == DRIVER_RELEASE)
+			return true;
+		if (n == 0 || (n < 0 && errno == EAGAIN))
+			return false;
+	}
+	return false;
+}
+
+static void driver_gone(struct time_engine *e, const char *why)
+{
+	if (has_released(e))
+		on_release(e);
+	else
+		driver_lost(e, why);
+}
+
 void driver_dismiss(struct time_engine *e)
 {
 	struct driver_packet p = { .op = DRIVER_LOST, .sim_ns = time_engine_now(e), .scale_e6 = e->scale_e6 };
@@ -81,7 +110,7 @@ static void answer(struct time_engine *e, int result, int64_t granted_dur_ns)
 	};
 
 	if (send(e->driver.fd, &p, sizeof(p), MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)sizeof(p))
-		driver_lost(e, errno == EAGAIN ? "it does not read its answers" : "its socket is closed");
+		driver_gone(e, errno == EAGAIN ? "it does not read its answers" : "its socket is closed");
 }
 
 static void owe(struct time_engine *e, int64_t granted_dur_ns)
@@ -208,7 +237,7 @@ static void on_socket(void *arg, uint32_t events)
 	else if (n > 0)
 		driver_lost(e, "it sent a packet of the wrong size");
 	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
-		driver_lost(e, "its socket was closed");
+		driver_gone(e, "its socket was closed");
 }
 
 /* ---- the lease ---- */
@@ -256,5 +285,5 @@ void time_engine_drop_client(struct time_engine *e, uint32_t client_id)
 {
 	lockstep_drop_client(e->lock, client_id);
 	if (e->driver.held && e->driver.info.client_id == client_id)
-		driver_lost(e, "its client has ended");
+		driver_gone(e, "its client has ended");
 }

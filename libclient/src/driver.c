@@ -117,6 +117,34 @@ static void driver_hangup(struct sim_driver *d)
 	fd_close(d->fd);
 }
 
+/* From now on the lease that a new simd has given. */
+static void driver_adopt(struct sim_driver *d)
+{
+	int fd = atomic_exchange(&d->next_fd, -1);
+
+	if (fd < 0)
+		return;
+	fd_close(d->fd);
+	d->fd = fd;
+	d->based = d->lost = false;
+}
+
+static void driver_destroy(struct sim_driver *d)
+{
+	driver_adopt(d);
+	driver_hangup(d);
+	mem_free(d);
+}
+
+void driver_finish(struct sim_client *c)
+{
+	struct sim_driver *d = c->driver;
+
+	c->driver = NULL;
+	if (d)
+		driver_destroy(d);
+}
+
 void sim_driver_release(struct sim_driver *d)
 {
 	struct sim_client *c;
@@ -127,9 +155,7 @@ void sim_driver_release(struct sim_driver *d)
 	client_setup_lock(c);
 	c->driver = NULL;
 	client_setup_unlock(c);
-	fd_close(atomic_load(&d->next_fd));
-	driver_hangup(d);
-	mem_free(d);
+	driver_destroy(d);
 }
 
 /* ---- question and answer ---- */
@@ -201,16 +227,11 @@ static int driver_ask(struct sim_driver *d, const struct driver_packet *ask, str
 
 static int driver_enter(struct sim_driver *d)
 {
-	int fd, r = handle_enter(&d->h, "driver");
+	int r = handle_enter(&d->h, "driver");
 
 	if (r < 0)
 		return r;
-	fd = atomic_exchange(&d->next_fd, -1);
-	if (fd >= 0) {
-		fd_close(d->fd);
-		d->fd = fd;
-		d->based = d->lost = false;
-	}
+	driver_adopt(d);
 	return 0;
 }
 

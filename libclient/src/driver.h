@@ -7,5 +7,7 @@
 
 /* Take the lease again from a new simd. Under setup. */
 void driver_register(struct sim_client *c, struct session *s);
+/* sim_disconnect() with the lease held: releases it, and frees the handle. Under setup. */
+void driver_finish(struct sim_client *c);
 
 #endif

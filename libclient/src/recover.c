@@ -700,6 +700,7 @@ void client_step(struct sim_client *c)
 void client_close(struct sim_client *c)
 {
 	c->connecting = true; /* no way back up */
+	driver_finish(c);
 	if (c->session) {
 		session_post(c, c->session, "Goodbye", NULL, VARLINK_ONEWAY);
 		snprintf(c->session->dead_why, sizeof(c->session->dead_why), "disconnected");

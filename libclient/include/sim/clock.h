@@ -87,7 +87,8 @@ enum sim_driver_flag {
  * -EOPNOTSUPP the active source is wall-driven, -ENOTCONN.
  */
 SIM_API SIM_MUST_CHECK int sim_driver_acquire(struct sim_client *c, unsigned flags, struct sim_driver **ret);
-SIM_API void sim_driver_release(struct sim_driver *d); /* NULL is fine */
+/* NULL is fine. sim_disconnect() releases a lease that is held, and d must not be used after it. */
+SIM_API void sim_driver_release(struct sim_driver *d);
 
 /*
  * Advance time by dur_ns (1 ns .. 1 h). Blocks while time is paused, and in a step until the step has

@@ -61,9 +61,28 @@ TEST_WITH(one_driver_moves_time, setup, teardown)
 	sim_driver_release(d);
 	world_run(&w, MS);
 	assert_int_equal(sim_driver_acquire(other, 0, &second), 0);
-	sim_driver_release(second);
+	sim_disconnect(other); /* with the lease: it is released */
+	world_run(&w, MS);
+	assert_int_equal(sim_clock_page(c)->flags & (SIM_CLOCK_NO_DRIVER | SIM_CLOCK_DRIVER_LOST), SIM_CLOCK_NO_DRIVER);
 	sim_disconnect(c);
-	sim_disconnect(other);
+}
+
+/* simd was restarted, and the driver goes before it has advanced in the new one. */
+TEST_WITH(a_lease_taken_again_is_released_too, setup, teardown)
+{
+	struct sim_client *c = world_client(&w, "engine", 0);
+	struct sim_driver *d;
+
+	assert_int_equal(sim_driver_acquire(c, 0, &d), 0);
+	world_kill_simd(&w);
+	world_until(&w, c, SIM_CLIENT_RECONNECTING);
+	world_start_simd(&w);
+	world_until(&w, c, SIM_CLIENT_CONNECTED);
+	assert_int_equal(sim_clock_page(c)->flags & SIM_CLOCK_NO_DRIVER, 0);
+	sim_driver_release(d);
+	world_run(&w, MS);
+	assert_int_equal(sim_clock_page(c)->flags & (SIM_CLOCK_NO_DRIVER | SIM_CLOCK_DRIVER_LOST), SIM_CLOCK_NO_DRIVER);
+	sim_disconnect(c);
 }
 
 /* Who runs free says so, and everybody can see it. */

@@ -167,6 +167,35 @@ TEST(a_released_lease_is_not_a_lost_driver)
 	rig_finish(&r);
 }
 
+/* simd was busy: the hang-up of the client, or of the socket, is there before the release is read. */
+TEST(a_release_behind_which_all_has_ended_is_a_release)
+{
+	struct driver_packet p = { .op = DRIVER_RELEASE };
+
+	for (int how = 0; how < 3; how++) {
+		struct rig r;
+		int result, fd;
+
+		rig_init(&r, 1, "unity", NO_SETTLE);
+		fd = rig_attach(&r, 9, &result);
+		if (how ==
+		    2) /* an answer that it did not read: its close is reported as ECONNRESET, ahead of the release */
+			rig_send(&r, fd, DRIVER_ADVANCE, MS, 0);
+		assert_int_equal(send(fd, &p, sizeof(p), 0), sizeof(p));
+		if (how == 0)
+			time_engine_drop_client(r.e, 9);
+		else
+			close(fd);
+		rig_run(&r, 1);
+		assert_int_equal(r.releases, 1);
+		assert_int_equal(r.losts, 0);
+		assert_false(rig_read(&r).flags & SIM_CLOCK_DRIVER_LOST);
+		if (how == 0)
+			close(fd);
+		rig_finish(&r);
+	}
+}
+
 TEST(one_driver_at_a_time_and_only_where_it_belongs)
 {
 	struct rig r;
