@@ -352,11 +352,11 @@ static const char *lie_in(struct dispatch *d, struct d_message *m, const struct 
 	return NULL;
 }
 
-static bool paused(const struct dispatch *d)
+/* Its publisher has looked too: what it published by the time of the pause is good, however late it is taken. */
+static bool came_in_pause(const struct dispatch *d, const struct sim_slot *h)
 {
-	uint32_t flags = SIM_LOAD_(&d->clock->flags, __ATOMIC_ACQUIRE);
-
-	return (flags & SIM_CLOCK_PAUSED) && !(flags & SIM_CLOCK_STEPPING) && !d->hold;
+	return (SIM_LOAD_(&d->clock->flags, __ATOMIC_ACQUIRE) & SIM_CLOCK_PAUSED) &&
+	       h->publish_mono_ns > SIM_LOAD_(&d->clock->pause_mono_ns, __ATOMIC_RELAXED);
 }
 
 static enum sim_reason refuse(struct dispatch *d, struct d_message *m, const struct sim_slot *h, size_t size)
@@ -369,7 +369,7 @@ static enum sim_reason refuse(struct dispatch *d, struct d_message *m, const str
 	}
 	if (d->closing)
 		return SIM_REASON_SHUTDOWN;
-	if (paused(d))
+	if (came_in_pause(d, h))
 		return SIM_REASON_PAUSED;
 	if (ipc_export(d->ipc, m->slot, &m->ref) < 0) {
 		log_limited(&m->ch->limit, d->now, LOG_LEVEL_ERROR, "channel %s: a slot cannot be handed on: %s",
@@ -388,6 +388,8 @@ struct d_message *d_channel_accept(struct dispatch *d, struct d_publisher *p, co
 	d_lossless_accept(d, m);
 	p->ch->stats.accepted++;
 	atomic_fetch_add_explicit(&d->outstanding, 1, memory_order_relaxed);
+	if (m->publish_mono_ns > atomic_load_explicit(&d->accepted_mono_ns, memory_order_relaxed))
+		atomic_store_explicit(&d->accepted_mono_ns, m->publish_mono_ns, memory_order_relaxed);
 	return m;
 }
 

@@ -219,6 +219,11 @@ uint32_t dispatch_outstanding(const struct dispatch *d)
 	return atomic_load_explicit(&d->outstanding, memory_order_relaxed);
 }
 
+int64_t dispatch_accepted_mono_ns(const struct dispatch *d)
+{
+	return atomic_load_explicit(&d->accepted_mono_ns, memory_order_relaxed);
+}
+
 static void init_lists(struct dispatch *d)
 {
 	list_init(&d->channels);

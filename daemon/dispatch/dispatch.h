@@ -209,6 +209,12 @@ typedef void (*dispatch_fn)(void *arg);
  */
 int dispatch_step(struct dispatch *d, dispatch_fn fn, void *arg);
 
+/*
+ * The same without waiting: fn runs on the owner as soon as all of it is queued. What the next dispatch_step() waits for
+ * includes it.
+ */
+int dispatch_drain(struct dispatch *d, dispatch_fn fn, void *arg);
+
 /* fn runs on the owner once nothing accepted is outstanding: no message in dispatch, no credit claimed. */
 int dispatch_quiet(struct dispatch *d, dispatch_fn fn, void *arg);
 
@@ -221,6 +227,8 @@ int dispatch_shutdown(struct dispatch *d, bool now, dispatch_fn fn, void *arg);
 
 /* Messages in dispatch now. Any thread, no command; a snapshot. */
 uint32_t dispatch_outstanding(const struct dispatch *d);
+/* When the last message that was accepted was published, CLOCK_MONOTONIC; 0: none was. Any thread; a snapshot. */
+int64_t dispatch_accepted_mono_ns(const struct dispatch *d);
 
 /* ---- statistics ---- */
 

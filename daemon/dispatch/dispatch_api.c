@@ -327,7 +327,6 @@ int dispatch_publisher_del(struct dispatch *d, uint32_t publisher_id)
 
 /*
  * All that was published before this command: it lies in the queues by now, and no queue holds more than its depth.
- * It was accepted while time ran, so a pause that has come since does not concern it.
  */
 static void drain_all(struct dispatch *d)
 {
@@ -422,6 +421,24 @@ int dispatch_step(struct dispatch *d, dispatch_fn fn, void *arg)
 	if (!w)
 		return fn ? -ENOMEM : -EINVAL;
 	return COMMAND(d, .run = run_step, .object = w);
+}
+
+static void run_drain(struct dispatch *d, struct d_command *c)
+{
+	struct d_waiter *w = c->object;
+
+	drain_held(d);
+	d_message_step(d);
+	d_event_call(d, w->fn, w->arg);
+}
+
+int dispatch_drain(struct dispatch *d, dispatch_fn fn, void *arg)
+{
+	struct d_waiter *w = new_waiter(fn, arg);
+
+	if (!w)
+		return fn ? -ENOMEM : -EINVAL;
+	return COMMAND(d, .run = run_drain, .object = w);
 }
 
 static void run_shutdown(struct dispatch *d, struct d_command *c)

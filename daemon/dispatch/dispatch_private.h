@@ -280,6 +280,7 @@ struct dispatch {
 	bool mode_ends;      /* the mode is over, and there are none any more: bridges are to be looked at */
 	bool freewheel;      /* the engine runs free */
 	atomic_uint outstanding;
+	_Atomic int64_t accepted_mono_ns; /* publish time of the latest */
 
 	/* what has work, so that a turn passes by the rest: channels */
 	struct wire_rung *rung;                               /* of the page */

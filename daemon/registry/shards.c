@@ -195,6 +195,18 @@ uint32_t shards_outstanding(const struct simd *s)
 	return n;
 }
 
+int64_t shards_accepted_mono_ns(const struct simd *s)
+{
+	int64_t last = 0;
+
+	for (unsigned i = 0; i < s->shards->n; i++) {
+		int64_t mono_ns = dispatch_accepted_mono_ns(s->shards->v[i].d);
+
+		last = mono_ns > last ? mono_ns : last;
+	}
+	return last;
+}
+
 /* ---- answered after the last ---- */
 
 /* Answers come on this thread's loop, so none before all have been asked. */
@@ -231,6 +243,17 @@ static int call_step(struct dispatch *d, const struct order *o, void *arg)
 int shards_step(struct simd *s, dispatch_fn fn, void *arg)
 {
 	return ask_all(s, &(struct order){ .call = call_step }, &(struct question){ .fn = fn, .arg = arg });
+}
+
+static int call_drain(struct dispatch *d, const struct order *o, void *arg)
+{
+	(void)o;
+	return dispatch_drain(d, one_answered, arg);
+}
+
+int shards_drain(struct simd *s, dispatch_fn fn, void *arg)
+{
+	return ask_all(s, &(struct order){ .call = call_drain }, &(struct question){ .fn = fn, .arg = arg });
 }
 
 static int call_quiet(struct dispatch *d, const struct order *o, void *arg)

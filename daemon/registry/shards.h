@@ -36,9 +36,11 @@ int shards_restart_begin(struct simd *s);
 int shards_hold(struct simd *s, bool held);
 int shards_freewheel(struct simd *s, bool on);
 int shards_step(struct simd *s, dispatch_fn fn, void *arg);
+int shards_drain(struct simd *s, dispatch_fn fn, void *arg);
 int shards_quiet(struct simd *s, dispatch_fn fn, void *arg);
 int shards_shutdown(struct simd *s, bool now, dispatch_fn fn, void *arg);
 int shards_stats(struct simd *s, dispatch_stats_fn fn, void *arg);
 uint32_t shards_outstanding(const struct simd *s);
+int64_t shards_accepted_mono_ns(const struct simd *s);
 
 #endif

@@ -74,7 +74,10 @@ void engine_commit_quietly(struct time_engine *e)
 	e->rate_e6 = !e->driven && e->state == TIME_RUNNING ? scale_in_force(e) : 0;
 	page_store(&p->abi, SIM_CLOCK_PAGE_ABI);
 	page_store(&p->magic, SIM_CLOCK_PAGE_MAGIC);
-	page_store(&p->flags, flags_now(e));
+	if (e->state == TIME_PAUSED && !(p->flags & SIM_CLOCK_PAUSED))
+		page_store(&p->pause_mono_ns, e->base_mono_ns);
+	/* after pause_mono_ns: dispatch looks at it once it has seen the flag */
+	__atomic_store_n(&p->flags, flags_now(e), __ATOMIC_RELEASE);
 	page_store(&p->sim_ns, engine_base_ns(e));
 	page_store(&p->mono_ns, e->base_mono_ns);
 	/* after sim_ns: sim_clock_now() trusts sim_ns alone once it has seen rate 0 */

@@ -43,7 +43,7 @@ TEST(slot_and_clock_page_are_pinned)
 	AT(struct sim_message, body, 128);
 	AT(struct sim_message, body_size, 136);
 
-	SIZE(struct sim_clock_page, 88);
+	SIZE(struct sim_clock_page, 96);
 	AT(struct sim_clock_page, seq, 0);
 	AT(struct sim_clock_page, abi, 4);
 	AT(struct sim_clock_page, magic, 8);
@@ -59,6 +59,7 @@ TEST(slot_and_clock_page_are_pinned)
 	AT(struct sim_clock_page, simd_id, 64);
 	AT(struct sim_clock_page, jump_old_sim_ns, 72);
 	AT(struct sim_clock_page, jump_new_sim_ns, 80);
+	AT(struct sim_clock_page, pause_mono_ns, 88);
 }
 
 TEST(wire_pages_are_pinned)

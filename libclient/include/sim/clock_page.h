@@ -61,6 +61,7 @@ struct sim_clock_page {
 	uint64_t simd_id;          /* random per run of simd: differs between a restarted daemon and the old one */
 	int64_t jump_old_sim_ns;   /* the last jump: time before it ... */
 	int64_t jump_new_sim_ns;   /* ... and after it */
+	int64_t pause_mono_ns;     /* CLOCK_MONOTONIC at the last pause: what was published by then is dispatched */
 };
 
 struct sim_clock_sample {

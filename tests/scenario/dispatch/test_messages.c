@@ -104,22 +104,24 @@ TEST(pause_between_publish_and_take)
 {
 	struct simple s = simple_world(4);
 
+	/* published by then, taken later: it goes out */
 	assert_int_equal(client_try(s.c, s.p, 2), 0);
 	world_pause(&w, true);
-	world_settle(&w);
-	client_expect(s.c, s.p, 1, SIM_REASON_PAUSED);
-	assert_int_equal(bridge_read(s.b), 0);
-	assert_false(world_token_claimed(&w, 2));
-	w.clock.flags |= SIM_CLOCK_STEPPING; /* a step inside a pause accepts */
-	assert_int_equal(client_try(s.c, s.p, 2), -ECANCELED);
-	world_pause(&w, false);
-	assert_int_equal(client_try(s.c, s.p, 2), 0);
-	w.clock.flags |= SIM_CLOCK_PAUSED | SIM_CLOCK_STEPPING;
 	world_settle(&w);
 	assert_int_equal(bridge_read(s.b), 1);
 	bridge_answer(s.b, 0, 0);
 	world_settle(&w);
-	client_expect(s.c, s.p, 2, SIM_REASON_NONE);
+	client_expect(s.c, s.p, 1, SIM_REASON_NONE);
+	/* published since, by someone who did not look at the page in time */
+	assert_int_equal(client_try(s.c, s.p, 2), -ECANCELED);
+	world_pause(&w, false);
+	assert_int_equal(client_try(s.c, s.p, 2), 0);
+	world_pause(&w, true);
+	w.clock.pause_mono_ns--;
+	world_settle(&w);
+	client_expect(s.c, s.p, 2, SIM_REASON_PAUSED);
+	assert_int_equal(bridge_read(s.b), 0);
+	assert_false(world_token_claimed(&w, 2));
 	world_destroy(&w);
 }
 
@@ -468,6 +470,44 @@ TEST(held_messages_go_out_by_stamp)
 	bridge_answer_all(s.b, 0, 0);
 	world_settle(&w);
 	assert_int_equal(client_read(s.c), 5);
+	world_destroy(&w);
+}
+
+static void drained(void *arg)
+{
+	++*(unsigned *)arg;
+}
+
+/* What is published before it goes out before what is published after it, whatever their stamps; a step waits for both. */
+TEST(a_drain_lets_go_without_waiting)
+{
+	struct simple s = simple_world(16);
+	unsigned drains = 0, steps = 0;
+
+	assert_int_equal(dispatch_hold(w.d, true), 0);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(client_try(s.c, s.p, NO_TOKEN), 0);
+	assert_int_equal(dispatch_accepted_mono_ns(w.d), 0);
+	assert_int_equal(dispatch_drain(w.d, drained, &drains), 0);
+	world_settle(&w);
+	assert_int_equal(drains, 1);
+	assert_int_equal(dispatch_accepted_mono_ns(w.d), exec_now(w.x));
+	assert_int_equal(bridge_read(s.b), 2); /* nothing is answered yet */
+	assert_int_equal(client_try(s.c, s.p, NO_TOKEN), 0);
+	world_settle(&w);
+	assert_int_equal(bridge_read(s.b), 0); /* it goes on holding */
+	assert_int_equal(dispatch_step(w.d, drained, &steps), 0);
+	world_settle(&w);
+	assert_int_equal(bridge_read(s.b), 1);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(s.b->held[i].sequence, i < 2 ? 2 - i : 3); /* later ones have earlier stamps */
+	bridge_answer(s.b, 2, 0);
+	world_settle(&w);
+	assert_int_equal(steps, 0);
+	bridge_answer_all(s.b, 0, 0);
+	world_settle(&w);
+	assert_int_equal(steps, 1);
+	assert_int_equal(client_read(s.c), 3);
 	world_destroy(&w);
 }
 

@@ -244,6 +244,7 @@ void world_run(struct world *w, int64_t dur_ns)
 void world_pause(struct world *w, bool paused)
 {
 	w->clock.flags = SIM_CLOCK_STARTED | (paused ? SIM_CLOCK_PAUSED : 0);
+	w->clock.pause_mono_ns = exec_now(w->x);
 }
 
 static void copy_stats(void *arg, const struct dispatch_stats *s)
