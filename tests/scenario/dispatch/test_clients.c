@@ -1,41 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Clients that lie, that do not read, that die; and the data plane that dies under all of them. */
-#include "scenario/dispatch/world.h"
+#include "scenario/dispatch/two_clients.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include "log.h"
-
-static struct world w;
-static struct test_client *c, *d;
-static struct test_pub *p, *q; /* of c and d, both on channel 0 */
-static struct test_bridge *b;
-
-static void make(uint32_t window)
-{
-	world_create(&w, test_seed(3), 0);
-	world_channel(&w, 0, window, false);
-	world_channel(&w, 1, window, false);
-	world_bridge(&w, 0, 1024);
-	world_route(&w, 0, 0);
-	world_route(&w, 1, 0);
-	b = bridge_attach(&w, 0);
-	c = client_new(&w);
-	d = client_new(&w);
-	p = client_advertise(c, 0);
-	q = client_advertise(d, 0);
-}
-
-static void pass_one(struct test_client *who, struct test_pub *pub)
-{
-	assert_int_equal(client_try(who, pub, 3), 0);
-	world_settle(&w);
-	bridge_read(b);
-	bridge_answer_all(b, 0, 1);
-	world_settle(&w);
-	client_expect(who, pub, pub->sequence, SIM_REASON_NONE);
-}
 
 /* ---- lies ---- */
 

@@ -6,457 +6,14 @@
  *
  * SEED=n repeats a run; RUNS=n makes more of them.
  */
-#include "scenario/dispatch/world.h"
+#include "scenario/dispatch/model.h"
 
 #include <errno.h>
 
 #include "log.h"
-#include "rnd.h"
-
-#define CHANNELS 3
-#define BRIDGES  3
-#define CLIENTS  3
-#define TOKENS   4
-#define MESSAGES 2048
-
-static const uint32_t windows[CHANNELS] = { 4, 9, 3 };
-static const bool ordered[CHANNELS] = { false, false, true };
-static const bool carries[CHANNELS][BRIDGES] = { { true, true, false }, { false, true, false }, { false, true, true } };
-
-enum part { NOT, PENDING, LATE, OVER }; /* of one bridge in one message */
-
-struct msg {
-	uint32_t publisher_id, channel, token, life;
-	uint64_t sequence;
-	int client;            /* -1: died */
-	bool offered, patient; /* to the bridges; accepted while the engine ran free */
-	enum part part[BRIDGES];
-	int64_t deadline_mono_ns[BRIDGES], sent_mono_ns[BRIDGES];
-	enum sim_reason reason;
-	bool decided, reported;
-	bool lost; /* on its way, and not missed yet */
-};
-
-struct mbridge {
-	enum dispatch_lossless asked;
-	bool comes_back, there, connected, broken;
-	bool lossless, stalled, waited, answered;
-	int64_t deadline_dur_ns, back_mono_ns, busy_mono_ns, answered_mono_ns, head_mono_ns;
-	uint64_t last_answered;
-};
-
-struct model {
-	struct rnd rnd;
-	struct msg msgs[MESSAGES];
-	unsigned n;
-	bool paused, freewheel;
-	int64_t house_mono_ns;            /* when dispatch looks for lost ones next */
-	uint64_t seen[CLIENTS][CHANNELS]; /* by dispatch, or missed: newest sequence */
-	struct mbridge b[BRIDGES];
-	unsigned accepted, completed[SIM_REASON_COUNT];
-};
 
 static struct world w;
 static struct model m;
-
-/* ---- the model ---- */
-
-static bool is_open(const struct msg *g, unsigned b)
-{
-	return g->part[b] == PENDING || g->part[b] == LATE;
-}
-
-static bool unfinished(const struct msg *g)
-{
-	bool open = !g->offered || g->lost;
-
-	for (unsigned b = 0; b < BRIDGES; b++)
-		open = open || is_open(g, b);
-	return open;
-}
-
-static unsigned in_flight(uint32_t channel)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < m.n; i++)
-		n += m.msgs[i].channel == channel && unfinished(&m.msgs[i]);
-	return n;
-}
-
-static unsigned n_offered(uint32_t channel)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < m.n; i++)
-		n += m.msgs[i].channel == channel && m.msgs[i].offered && !m.msgs[i].lost && unfinished(&m.msgs[i]);
-	return n;
-}
-
-static unsigned open_at(uint32_t channel, unsigned bridge)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < m.n; i++)
-		n += m.msgs[i].channel == channel && is_open(&m.msgs[i], bridge);
-	return n;
-}
-
-static bool token_in_use(uint32_t token)
-{
-	for (unsigned i = 0; i < m.n; i++)
-		if (m.msgs[i].token == token && unfinished(&m.msgs[i]))
-			return true;
-	return false;
-}
-
-static void settle_part(struct msg *g, unsigned bridge, enum part end, enum sim_reason reason)
-{
-	bool all = true;
-
-	if (reason != SIM_REASON_NONE && !g->decided && g->reason == SIM_REASON_NONE)
-		g->reason = reason;
-	g->part[bridge] = end;
-	for (unsigned b = 0; b < BRIDGES; b++)
-		all = all && g->part[b] != PENDING;
-	g->decided = g->decided || all;
-}
-
-static struct held *find_held(unsigned bridge, const struct msg *g)
-{
-	struct test_bridge *b = &w.bridges[bridge];
-
-	for (unsigned i = 0; i < b->n_held; i++)
-		if (b->held[i].publisher_id == g->publisher_id && b->held[i].sequence == g->sequence)
-			return &b->held[i];
-	return NULL;
-}
-
-/* A bridge that holds a good share of a nearly used up window, while another has caught up, is refused. */
-static bool lags(uint32_t ch, unsigned bridge, unsigned flying)
-{
-	uint32_t spare = windows[ch] / 4 ? windows[ch] / 4 : 1, half = windows[ch] / 2 ? windows[ch] / 2 : 1;
-	bool other = false;
-
-	for (unsigned b = 0; b < BRIDGES; b++)
-		other = other || (b != bridge && carries[ch][b] && m.b[b].connected &&
-				  open_at(ch, b) <= open_at(ch, bridge) / 2);
-	return other && !m.b[bridge].waited && open_at(ch, bridge) >= half && flying + 1 + spare > windows[ch];
-}
-
-/* ---- who is waited for ---- */
-
-static unsigned n_patient(void)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < m.n; i++)
-		n += !m.msgs[i].decided && m.msgs[i].patient;
-	return n;
-}
-
-static void update(unsigned bridge)
-{
-	struct mbridge *b = &m.b[bridge];
-	bool was = b->lossless;
-
-	b->lossless = b->asked != DISPATCH_LOSSLESS_AUTO ? b->asked == DISPATCH_LOSSLESS_YES
-							 : m.freewheel || (was && n_patient());
-	b->waited = b->lossless && !b->stalled && (b->connected || b->back_mono_ns);
-	for (unsigned i = 0; was && !b->lossless && i < m.n; i++)
-		m.msgs[i].deadline_mono_ns[bridge] = exec_now(w.x) + b->deadline_dur_ns;
-}
-
-static void update_all(void)
-{
-	for (unsigned b = 0; b < BRIDGES; b++)
-		update(b);
-}
-
-static bool blocked(uint32_t ch)
-{
-	uint32_t share = windows[ch] / 2 ? windows[ch] / 2 : 1;
-
-	for (unsigned b = 0; b < BRIDGES; b++)
-		if (carries[ch][b] && m.b[b].waited && (!m.b[b].connected || open_at(ch, b) >= share))
-			return true;
-	return false;
-}
-
-static void offer_to(struct msg *g, unsigned bridge, bool lag)
-{
-	struct mbridge *b = &m.b[bridge];
-	bool busy = false;
-
-	if (!b->connected) {
-		settle_part(g, bridge, OVER, SIM_REASON_DISCONNECTED);
-	} else if (lag || b->stalled) {
-		settle_part(g, bridge, OVER, SIM_REASON_BRIDGE_SLOW);
-	} else {
-		for (unsigned i = 0; i < m.n; i++)
-			busy = busy || (&m.msgs[i] != g && m.msgs[i].part[bridge] == PENDING);
-		if (!busy)
-			b->busy_mono_ns = exec_now(w.x);
-		g->deadline_mono_ns[bridge] = exec_now(w.x) + b->deadline_dur_ns;
-	}
-}
-
-static void offer(struct msg *g, unsigned flying)
-{
-	bool lag[BRIDGES];
-
-	for (unsigned b = 0; b < BRIDGES; b++)
-		lag[b] = lags(g->channel, b, flying);
-	g->offered = true;
-	for (unsigned b = 0; b < BRIDGES; b++)
-		if (carries[g->channel][b])
-			g->part[b] = PENDING;
-	for (unsigned b = 0; b < BRIDGES; b++)
-		if (carries[g->channel][b])
-			offer_to(g, b, lag[b]);
-}
-
-/* In order, as far as there is room. What ends at once keeps its credit until all have been asked. */
-static void flow(uint32_t ch)
-{
-	unsigned ended = 0;
-
-	for (unsigned i = 0; i < m.n; i++) {
-		struct msg *g = &m.msgs[i];
-
-		if (g->channel != ch || g->offered)
-			continue;
-		if (blocked(ch))
-			return;
-		offer(g, n_offered(ch) + ended);
-		ended += !unfinished(g);
-	}
-}
-
-static unsigned n_backlog(void)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < m.n; i++)
-		n += !m.msgs[i].offered;
-	return n;
-}
-
-/* Round by round: what one channel lets go of may be what others have waited for. */
-static void flow_all(void)
-{
-	unsigned before;
-
-	do {
-		before = n_backlog();
-		update_all();
-		for (uint32_t ch = 0; ch < CHANNELS; ch++)
-			flow(ch);
-	} while (n_backlog() < before);
-}
-
-/* All that were lost on the channel are missed. */
-static void miss(uint32_t channel)
-{
-	for (unsigned i = 0; i < m.n; i++) {
-		struct msg *g = &m.msgs[i];
-
-		if (g->channel != channel || !g->lost || g->client < 0)
-			continue;
-		g->lost = false;
-		g->decided = true;
-		g->reason = SIM_REASON_MISSING;
-		if (m.seen[g->client][channel] < g->sequence)
-			m.seen[g->client][channel] = g->sequence;
-	}
-}
-
-/* Of those who died: swept when nothing else of their publisher is there. */
-static void sweep(void)
-{
-	for (unsigned i = 0; i < m.n; i++) {
-		bool others = false;
-
-		for (unsigned k = 0; k < m.n; k++)
-			others = others || (m.msgs[k].publisher_id == m.msgs[i].publisher_id && !m.msgs[k].lost &&
-					    unfinished(&m.msgs[k]));
-		if (m.msgs[i].client < 0 && !others)
-			m.msgs[i].lost = false;
-	}
-}
-
-static struct msg *note(int client, const struct test_pub *p, uint32_t token)
-{
-	struct msg *g = &m.msgs[m.n];
-
-	assert_true(m.n < MESSAGES);
-	*g = (struct msg){ .publisher_id = p->id,
-			   .channel = p->channel,
-			   .token = token,
-			   .life = w.life,
-			   .sequence = p->sequence,
-			   .client = client,
-			   .patient = m.freewheel };
-	m.n++;
-	m.accepted++;
-	return g;
-}
-
-static void model_publish(int client, const struct test_pub *p, uint32_t token)
-{
-	note(client, p, token);
-	if (p->sequence != m.seen[client][p->channel] + 1)
-		miss(p->channel);
-	m.seen[client][p->channel] = p->sequence;
-	flow_all();
-}
-
-static void model_lost(int client, const struct test_pub *p, uint32_t token)
-{
-	struct msg *g = note(client, p, token);
-
-	g->lost = g->offered = true;
-	g->patient = false;
-}
-
-/* ---- what ends deliveries ---- */
-
-static void model_fail_queued(unsigned bridge, enum sim_reason reason)
-{
-	for (unsigned i = 0; i < m.n; i++)
-		if (m.msgs[i].part[bridge] == PENDING && !find_held(bridge, &m.msgs[i]))
-			settle_part(&m.msgs[i], bridge, OVER, reason);
-}
-
-static void model_backlogs_end(enum sim_reason reason)
-{
-	for (unsigned i = 0; i < m.n; i++)
-		if (!m.msgs[i].offered) {
-			m.msgs[i].offered = m.msgs[i].decided = true;
-			m.msgs[i].reason = reason;
-		}
-}
-
-static void model_away(unsigned bridge)
-{
-	struct mbridge *b = &m.b[bridge];
-
-	b->connected = false;
-	if (b->comes_back && !b->stalled && !b->back_mono_ns && (b->answered || !w.bridges[bridge].n_held))
-		b->back_mono_ns = exec_now(w.x) + b->deadline_dur_ns;
-	update(bridge);
-}
-
-static void model_back(unsigned bridge)
-{
-	struct mbridge *b = &m.b[bridge];
-
-	b->connected = true;
-	b->back_mono_ns = 0;
-	b->stalled = b->answered = false;
-	b->busy_mono_ns = exec_now(w.x);
-	update(bridge);
-}
-
-static void model_broken(unsigned bridge)
-{
-	if (m.b[bridge].connected)
-		model_away(bridge);
-	m.b[bridge].broken = true;
-	for (unsigned i = 0; i < m.n; i++)
-		m.msgs[i].sent_mono_ns[bridge] = exec_now(w.x);
-	if (m.b[bridge].lossless && !m.b[bridge].waited)
-		model_fail_queued(bridge, SIM_REASON_BRIDGE_DIED);
-	flow_all();
-}
-
-static void model_bridge_dies(unsigned bridge)
-{
-	if (!m.b[bridge].waited)
-		model_fail_queued(bridge, SIM_REASON_BRIDGE_DIED);
-	for (unsigned i = 0; i < m.n; i++)
-		if (is_open(&m.msgs[i], bridge) && find_held(bridge, &m.msgs[i]))
-			settle_part(&m.msgs[i], bridge, OVER, SIM_REASON_BRIDGE_DIED);
-}
-
-/* ---- time ---- */
-
-static int64_t later(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
-static int64_t out_until(unsigned bridge, const struct msg *g)
-{
-	const struct mbridge *b = &m.b[bridge];
-
-	return later(g->sent_mono_ns[bridge], b->broken ? 0 : b->head_mono_ns) + b->deadline_dur_ns;
-}
-
-static int64_t silent_until(unsigned bridge)
-{
-	return later(m.b[bridge].answered_mono_ns, m.b[bridge].busy_mono_ns) + m.b[bridge].deadline_dur_ns;
-}
-
-static int64_t part_until(unsigned bridge, const struct msg *g)
-{
-	if (!m.b[bridge].lossless)
-		return g->deadline_mono_ns[bridge];
-	return find_held(bridge, g) ? out_until(bridge, g) : INT64_MAX;
-}
-
-/* When something is due of this bridge. */
-static int64_t bridge_due(unsigned bridge)
-{
-	const struct mbridge *b = &m.b[bridge];
-	int64_t due = b->back_mono_ns ? b->back_mono_ns : INT64_MAX, at;
-
-	for (unsigned i = 0; i < m.n; i++) {
-		if (m.msgs[i].part[bridge] != PENDING)
-			continue;
-		at = part_until(bridge, &m.msgs[i]);
-		due = at < due ? at : due;
-		if (b->lossless && b->connected && silent_until(bridge) < due)
-			due = silent_until(bridge);
-	}
-	return due;
-}
-
-static void model_expire(unsigned bridge)
-{
-	struct mbridge *b = &m.b[bridge];
-	int64_t now = exec_now(w.x);
-	bool pending = false;
-
-	if (b->back_mono_ns && b->back_mono_ns <= now) {
-		b->back_mono_ns = 0;
-		model_fail_queued(bridge, SIM_REASON_DISCONNECTED);
-		update(bridge);
-	}
-	for (unsigned i = 0; i < m.n; i++)
-		pending = pending || m.msgs[i].part[bridge] == PENDING;
-	if (b->lossless && b->connected && pending && silent_until(bridge) <= now) {
-		b->stalled = true;
-		model_fail_queued(bridge, SIM_REASON_BRIDGE_SLOW);
-		for (unsigned i = 0; i < m.n; i++)
-			if (m.msgs[i].part[bridge] == PENDING)
-				settle_part(&m.msgs[i], bridge, LATE, SIM_REASON_DEADLINE);
-	}
-	for (unsigned i = 0; i < m.n; i++)
-		if (m.msgs[i].part[bridge] == PENDING && part_until(bridge, &m.msgs[i]) <= now)
-			settle_part(&m.msgs[i], bridge, find_held(bridge, &m.msgs[i]) ? LATE : OVER,
-				    SIM_REASON_DEADLINE);
-	flow_all();
-}
-
-static struct msg *msg_of(const struct held *h)
-{
-	for (unsigned i = m.n; i-- > 0;)
-		if (m.msgs[i].publisher_id == h->publisher_id && m.msgs[i].sequence == h->sequence)
-			return &m.msgs[i];
-	fail_msg("a delivery of a message that nobody published");
-	return NULL;
-}
 
 /* What bridges have been sent just now. */
 static void read_bridges(void)
@@ -471,7 +28,7 @@ static void read_bridges(void)
 		if (!before && t->n_held)
 			m.b[b].head_mono_ns = exec_now(w.x);
 		for (unsigned i = before; i < t->n_held; i++)
-			msg_of(&t->held[i])->sent_mono_ns[b] = exec_now(w.x);
+			model_msg(&m, &t->held[i])->sent_mono_ns[b] = exec_now(w.x);
 	}
 }
 
@@ -491,7 +48,7 @@ static void compare_completions(void)
 
 			if (!key.sequence)
 				continue; /* a probe's */
-			g = msg_of(&key);
+			g = model_msg(&m, &key);
 			assert_int_equal(g->client, c);
 			assert_true(g->decided);
 			assert_false(g->reported);
@@ -510,15 +67,15 @@ static void compare_held(void)
 	unsigned tokens = 0, model_tokens = 0, slots = 0, all = 0;
 
 	for (uint32_t ch = 0; ch < CHANNELS; ch++)
-		assert_int_equal(world_credits_claimed(&w, ch), in_flight(ch));
+		assert_int_equal(world_credits_claimed(&w, ch), model_in_flight(&m, ch));
 	for (uint32_t t = 0; t < TOKENS; t++) {
 		tokens += world_token_claimed(&w, t);
-		model_tokens += token_in_use(t);
+		model_tokens += model_token_in_use(&m, t);
 	}
 	assert_int_equal(tokens, model_tokens);
 	for (unsigned i = 0; i < m.n; i++) {
-		all += unfinished(&m.msgs[i]) && !m.msgs[i].lost;
-		slots += unfinished(&m.msgs[i]) && !m.msgs[i].lost && m.msgs[i].life == w.life;
+		all += model_unfinished(&m.msgs[i]) && !m.msgs[i].lost;
+		slots += model_unfinished(&m.msgs[i]) && !m.msgs[i].lost && m.msgs[i].life == w.life;
 	}
 	assert_int_equal(dispatch_outstanding(w.d), all);
 	assert_int_equal(ipc_mem_slots_used(w.bus), w.base_slots + slots);
@@ -535,14 +92,14 @@ static void compare_bridges(void)
 		if (!m.b[b].there || m.b[b].broken)
 			continue;
 		for (unsigned i = 0; i < t->n_held; i++) {
-			struct msg *g = msg_of(&t->held[i]);
+			struct msg *g = model_msg(&m, &t->held[i]);
 
-			assert_true(is_open(g, b));
+			assert_true(model_is_open(g, b));
 			of_ordered[g->channel]++;
 		}
 		for (uint32_t ch = 0; ch < CHANNELS; ch++) {
 			assert_true(!ordered[ch] || of_ordered[ch] <= 1);
-			pending += open_at(ch, b);
+			pending += model_open_at(&m, ch, b);
 		}
 		assert_true(t->n_held > 0 || pending == 0 || !m.b[b].connected);
 	}
@@ -565,7 +122,7 @@ static void compact(void)
 	unsigned keep = 0;
 
 	for (unsigned i = 0; i < m.n; i++)
-		if (unfinished(&m.msgs[i]) || (m.msgs[i].client >= 0 && !m.msgs[i].reported))
+		if (model_unfinished(&m.msgs[i]) || (m.msgs[i].client >= 0 && !m.msgs[i].reported))
 			m.msgs[keep++] = m.msgs[i];
 	m.n = keep;
 }
@@ -573,7 +130,7 @@ static void compact(void)
 static void compare(void)
 {
 	world_settle(&w);
-	sweep();
+	model_sweep(&m);
 	compare_bridges(); /* reads what is out before deadlines are judged by it */
 	compare_completions();
 	compare_held();
@@ -589,7 +146,7 @@ static uint32_t below(uint32_t n)
 }
 
 typedef int (*try_fn)(struct test_client *c, struct test_pub *p, uint32_t token);
-typedef void (*note_fn)(int client, const struct test_pub *p, uint32_t token);
+typedef void (*note_fn)(struct model *to, int client, const struct test_pub *p, uint32_t token);
 
 static void publish(uint32_t channel, try_fn try, note_fn model)
 {
@@ -602,14 +159,14 @@ static void publish(uint32_t channel, try_fn try, note_fn model)
 		return;
 	if (m.paused)
 		expect = -ECANCELED;
-	else if (token != NO_TOKEN && token_in_use(token))
+	else if (token != NO_TOKEN && model_token_in_use(&m, token))
 		expect = -EBUSY;
-	else if (in_flight(p->channel) >= windows[p->channel])
+	else if (model_in_flight(&m, p->channel) >= windows[p->channel])
 		expect = -EAGAIN;
 	r = try(t, p, token);
 	assert_int_equal(r, expect);
 	if (r == 0)
-		model(c, p, token);
+		model(&m, c, p, token);
 }
 
 static void do_publish(void)
@@ -635,7 +192,7 @@ static void do_flood(void)
 	world_flood(&w, channel);
 	client_mark(t, channel);
 	client_ring(t); /* a foreign one rings no bell */
-	miss(channel);
+	model_miss(&m, channel);
 }
 
 static void do_answer(void)
@@ -648,16 +205,16 @@ static void do_answer(void)
 	if (!m.b[b].there || m.b[b].broken || !t->n_held)
 		return;
 	i = below(2) ? 0 : below(t->n_held);
-	g = msg_of(&t->held[i]);
+	g = model_msg(&m, &t->held[i]);
 	m.b[b].last_answered = t->held[i].delivery;
 	m.b[b].answered_mono_ns = exec_now(w.x);
 	m.b[b].answered = true;
 	m.b[b].stalled = false;
 	if (i == 0)
 		m.b[b].head_mono_ns = exec_now(w.x);
-	settle_part(g, b, OVER, result ? SIM_REASON_FAILED : SIM_REASON_NONE);
+	model_settle(g, b, OVER, result ? SIM_REASON_FAILED : SIM_REASON_NONE);
 	bridge_answer(t, i, result);
-	flow_all();
+	model_flow(&m);
 }
 
 static void do_answer_again(void)
@@ -672,13 +229,13 @@ static void set_connected(unsigned b, bool on)
 {
 	bridge_status(&w.bridges[b], on ? SIM_BRIDGE_CONNECTED : SIM_BRIDGE_CONNECTING);
 	if (on) {
-		model_back(b);
+		model_back(&m, b);
 	} else {
-		model_away(b);
+		model_away(&m, b);
 		if (!m.b[b].waited)
-			model_fail_queued(b, SIM_REASON_DISCONNECTED);
+			model_fail_queued(&m, b, SIM_REASON_DISCONNECTED);
 	}
-	flow_all();
+	model_flow(&m);
 }
 
 static void do_status(void)
@@ -696,7 +253,7 @@ static void do_break(void)
 	if (!m.b[b].there || m.b[b].broken)
 		return;
 	bridge_send_raw(&w.bridges[b], 0, "nonsense", 8);
-	model_broken(b);
+	model_broken(&m, b);
 }
 
 /* Its sockets close first, so that what follows comes in one order. */
@@ -704,22 +261,22 @@ static void swap_bridge(unsigned b)
 {
 	if (m.b[b].there && !m.b[b].broken) {
 		bridge_closes(&w.bridges[b]);
-		model_broken(b);
+		model_broken(&m, b);
 		world_settle(&w);
 		read_bridges();
 	}
 	if (m.b[b].there) {
-		model_bridge_dies(b);
+		model_bridge_dies(&m, b);
 		bridge_dies(&w.bridges[b]);
 		m.b[b].there = false;
 	} else {
 		bridge_attach(&w, b);
 		m.b[b].there = true;
-		model_back(b);
+		model_back(&m, b);
 	}
 	m.b[b].broken = false;
 	m.b[b].last_answered = 0;
-	flow_all();
+	model_flow(&m);
 }
 
 static void do_bridge(void)
@@ -735,21 +292,21 @@ static void run_until(int64_t end_mono_ns)
 		unsigned next = 0;
 
 		for (unsigned b = 0; b < BRIDGES; b++)
-			if (bridge_due(b) < due_mono_ns) {
+			if (model_due(&m, b) < due_mono_ns) {
 				next = b;
-				due_mono_ns = bridge_due(b);
+				due_mono_ns = model_due(&m, b);
 			}
 		if (m.house_mono_ns <= end_mono_ns && m.house_mono_ns <= due_mono_ns) {
 			world_run(&w, m.house_mono_ns - exec_now(w.x));
 			m.house_mono_ns += 1 * S;
 			for (uint32_t ch = 0; ch < CHANNELS; ch++)
-				miss(ch);
+				model_miss(&m, ch);
 			continue;
 		}
 		if (due_mono_ns > end_mono_ns)
 			break;
 		world_run(&w, due_mono_ns > exec_now(w.x) ? due_mono_ns - exec_now(w.x) : 0);
-		model_expire(next);
+		model_expire(&m, next);
 		read_bridges();
 	}
 	world_run(&w, end_mono_ns - exec_now(w.x));
@@ -764,7 +321,7 @@ static void do_freewheel(void)
 {
 	m.freewheel = !m.freewheel;
 	assert_int_equal(dispatch_freewheel(w.d, m.freewheel), 0);
-	flow_all();
+	model_flow(&m);
 	run_until(exec_now(w.x)); /* by the other rules something may be due already */
 }
 
@@ -838,10 +395,10 @@ static void do_heal(void)
 
 static void do_restart(void)
 {
-	model_backlogs_end(SIM_REASON_RESTART);
+	model_backlogs_end(&m, SIM_REASON_RESTART);
 	for (unsigned b = 0; b < BRIDGES; b++)
-		model_fail_queued(b, SIM_REASON_RESTART);
-	flow_all();
+		model_fail_queued(&m, b, SIM_REASON_RESTART);
+	model_flow(&m);
 	for (unsigned i = 0; i < m.n; i++) { /* the library answers these */
 		m.msgs[i].reported = m.msgs[i].reported || m.msgs[i].lost;
 		m.msgs[i].lost = false;
@@ -881,6 +438,7 @@ static void act(void)
 static void one_life(uint64_t seed, unsigned steps)
 {
 	memset(&m, 0, sizeof(m));
+	m.w = &w;
 	rnd_seed(&m.rnd, seed);
 	world_create(&w, seed, 0);
 	m.house_mono_ns = exec_now(w.x) + 1 * S;
@@ -899,7 +457,7 @@ static void one_life(uint64_t seed, unsigned steps)
 	for (unsigned b = 0; b < BRIDGES; b++) {
 		bridge_attach(&w, b);
 		m.b[b].there = true;
-		model_back(b);
+		model_back(&m, b);
 	}
 	for (unsigned c = 0; c < CLIENTS; c++)
 		join();

@@ -22,6 +22,7 @@
 #define MS INT64_C(1000000)
 #define S  INT64_C(1000000000)
 
+#define WORLD_BODY     64   /* bytes of a message */
 #define WORLD_PUBS     8    /* of one client */
 #define WORLD_RECORDS  4096 /* completions of one client, deliveries of one bridge */
 #define WORLD_LANES    8
