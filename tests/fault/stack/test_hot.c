@@ -413,24 +413,23 @@ static enum how forked(void)
 	return rand() % 2 ? FORKED : KILLED;
 }
 
-TEST_WITH(killed_at_full_speed, NULL, stack_sweep)
+static void kill_and_look(uint64_t fallback_seed, unsigned wanted, enum how (*how)(void))
 {
 	struct gauges before;
 
-	begin(31, &before);
-	run(kills(5), killed);
+	begin(fallback_seed, &before);
+	run(wanted, how);
 	end_honest();
 	all_is_back(&before);
 	stack_stop(simd);
 }
 
+TEST_WITH(killed_at_full_speed, NULL, stack_sweep)
+{
+	kill_and_look(31, kills(5), killed);
+}
+
 TEST_WITH(with_children_that_keep_their_sockets, NULL, stack_sweep)
 {
-	struct gauges before;
-
-	begin(32, &before);
-	run(kills(10), forked);
-	end_honest();
-	all_is_back(&before);
-	stack_stop(simd);
+	kill_and_look(32, kills(10), forked);
 }

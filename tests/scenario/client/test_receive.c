@@ -111,33 +111,52 @@ TEST_WITH(overflow_drops_the_oldest, setup, teardown)
 	sim_disconnect(c);
 }
 
-/* A process that speaks to the data plane directly and writes nonsense. */
+/* A process that speaks to the data plane directly. */
+static struct ipc *hostile_attach(const char *channel, struct ipc_pub **ret)
+{
+	struct ipc_options o = { .backend = "mem", .app = "hostile", .bus = w.bus };
+	struct ipc *ipc;
+
+	assert_int_equal(ipc_attach(&o, &ipc), 0);
+	assert_int_equal(ipc_pub_create(ipc, channel, NULL, ret), 0);
+	world_run(&w, MS);
+	return ipc;
+}
+
+/* A message that nothing is wrong with. */
+static struct sim_slot *hostile_slot(struct ipc_pub *pub)
+{
+	struct sim_slot *slot;
+	void *mem;
+
+	assert_int_equal(ipc_loan(pub, sizeof(*slot) + 400, &mem), 0);
+	memset(mem, 0, sizeof(*slot) + 400);
+	slot = mem;
+	slot->magic = SIM_SLOT_MAGIC;
+	slot->version = SIM_SLOT_VERSION;
+	slot->type_hash = SIM_IMU_HASH;
+	slot->body_size = sizeof(struct sim_Imu);
+	return slot;
+}
+
 TEST_WITH(nonsense_from_the_data_plane_is_dropped, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);
-	struct ipc_options o = { .backend = "mem", .app = "hostile", .bus = w.bus };
 	struct sim_subscriber *s = imu_subscribe(c, "imu", 0);
 	struct sim_subscriber_stats st;
 	const struct sim_message *got;
 	struct ipc_pub *pub;
-	struct ipc *ipc;
-	void *mem;
+	struct ipc *ipc = hostile_attach("/car/imu", &pub);
 
-	assert_int_equal(ipc_attach(&o, &ipc), 0);
-	assert_int_equal(ipc_pub_create(ipc, "/car/imu", NULL, &pub), 0);
-	world_run(&w, MS);
 	for (int i = 0; i < 7; i++) {
-		struct sim_slot *slot;
+		struct sim_slot *slot = hostile_slot(pub);
 
-		assert_int_equal(ipc_loan(pub, sizeof(*slot) + 400, &mem), 0);
-		memset(mem, 0, sizeof(*slot) + 400);
-		slot = mem;
-		slot->magic = i == 0 ? 1 : SIM_SLOT_MAGIC;
+		slot->magic += i == 0;
 		slot->version = i == 1 ? 2 : SIM_SLOT_VERSION;
-		slot->type_hash = i == 2 ? 1 : SIM_IMU_HASH;
-		slot->body_size = i == 3 ? 1 : i == 4 ? UINT64_MAX : i == 5 ? 0x7fffffff : sizeof(struct sim_Imu);
+		slot->type_hash += i == 2;
+		slot->body_size = i == 3 ? 1 : i == 4 ? UINT64_MAX : i == 5 ? 0x7fffffff : slot->body_size;
 		slot->sequence = 1;
-		assert_int_equal(ipc_publish(pub, mem), 0);
+		assert_int_equal(ipc_publish(pub, slot), 0);
 	}
 	assert_int_equal(sim_wait(s, 0), 1);
 	assert_int_equal(sim_take(s, &got), 0);
@@ -156,28 +175,17 @@ TEST_WITH(nonsense_from_the_data_plane_is_dropped, setup, teardown)
 TEST_WITH(a_header_is_read_once, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);
-	struct ipc_options o = { .backend = "mem", .app = "hostile", .bus = w.bus };
 	struct sim_subscriber *s = imu_subscribe(c, "imu", 0);
 	const struct sim_message *got;
 	struct sim_slot *slot;
 	struct ipc_pub *pub;
-	struct ipc *ipc;
-	void *mem;
+	struct ipc *ipc = hostile_attach("/car/imu", &pub);
 
-	assert_int_equal(ipc_attach(&o, &ipc), 0);
-	assert_int_equal(ipc_pub_create(ipc, "/car/imu", NULL, &pub), 0);
-	world_run(&w, MS);
-	assert_int_equal(ipc_loan(pub, sizeof(*slot) + 400, &mem), 0);
-	memset(mem, 0, sizeof(*slot) + 400);
-	slot = mem;
-	slot->magic = SIM_SLOT_MAGIC;
-	slot->version = SIM_SLOT_VERSION;
-	slot->type_hash = SIM_IMU_HASH;
-	slot->body_size = sizeof(struct sim_Imu);
+	slot = hostile_slot(pub);
 	memset(slot->frame_id, 'x', sizeof(slot->frame_id));
-	assert_int_equal(ipc_publish(pub, mem), 0);
+	assert_int_equal(ipc_publish(pub, slot), 0);
 	assert_int_equal(sim_take(s, &got), 0);
-	memset(mem, 0xff, sizeof(*slot));
+	memset(slot, 0xff, sizeof(*slot));
 	assert_int_equal(got->body_size, sizeof(struct sim_Imu));
 	assert_int_equal(got->header.body_size, sizeof(struct sim_Imu));
 	assert_int_equal(got->header.type_hash, SIM_IMU_HASH);

@@ -2,12 +2,12 @@
 /* Bridges: isolation, deadlines, deaths, lies, order, lanes. */
 #include "scenario/dispatch/world.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "log.h"
+#include "support/usage.h"
 
 static struct world w;
 static struct test_client *c;
@@ -608,28 +608,16 @@ TEST(lanes_grow_with_the_backlog_and_fall_away)
 	world_destroy(&w);
 }
 
-static unsigned descriptors(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	unsigned n = 0;
-
-	assert_non_null(dir);
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n;
-}
-
 /* Two of them open and close each time, and leave nothing in simd: a bridge that does not close them neither. */
 TEST(lanes_that_come_and_go_leave_nothing)
 {
 	struct mem_stats before, now;
-	unsigned fds;
+	long fds = 0;
 
 	make(64, false, 1, 0, 3);
 	for (unsigned i = 0; i < 2500; i++) {
 		if (i == 1) {
-			fds = descriptors();
+			fds = usage_entries("/proc/self/fd");
 			mem_stats(&before);
 		}
 		for (unsigned n = 0; a->n_lanes < 3 || a->lanes[1] < 0 || a->lanes[2] < 0; n++) {
@@ -646,7 +634,7 @@ TEST(lanes_that_come_and_go_leave_nothing)
 		assert_int_equal(atomic_load(&w.lanes), 1);
 	}
 	mem_stats(&now);
-	assert_int_equal(descriptors(), fds);
+	assert_int_equal(usage_entries("/proc/self/fd"), fds);
 	assert_int_equal(now.blocks, before.blocks);
 	world_destroy(&w);
 }

@@ -3,7 +3,6 @@
  * Lives: RouDi stopped, killed, restarted under a client. Every creation is bounded, a client attaches
  * again in the same process until its link namespaces are used up, then it is told so. Under ns.sh.
  */
-#include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
@@ -11,6 +10,7 @@
 
 #include "ipc_child.h"
 #include "roudi.h"
+#include "usage.h"
 
 static const struct ipc_mem_pool pools[] = { { 256, 500 }, { 65536, 16 } };
 static struct roudi roudi;
@@ -258,14 +258,15 @@ static void lives_on(void)
 	CHECK(write(ask[1], "q", 1) == 1);
 }
 
-TEST_WITH(eleven_lives_in_one_process, start, stop)
+/* A child that has RouDi restarted: want_restart(). */
+static void run_with_restarts(void (*child)(void))
 {
 	pid_t pid;
 	char c;
 
 	assert_int_equal(pipe(ask), 0);
 	assert_int_equal(pipe(answer), 0);
-	pid = child_start(lives_on);
+	pid = child_start(child);
 	close(ask[1]);
 	while (read(ask[0], &c, 1) == 1 && c == 'r') {
 		assert_int_equal(roudi_restart(&roudi, pools, 2), 0);
@@ -274,16 +275,9 @@ TEST_WITH(eleven_lives_in_one_process, start, stop)
 	assert_int_equal(child_status(pid), 0);
 }
 
-static unsigned entries(const char *dir)
+TEST_WITH(eleven_generations_in_one_process, start, stop)
 {
-	DIR *d = opendir(dir);
-	unsigned n = 0;
-
-	CHECK(d);
-	while (readdir(d))
-		n++;
-	closedir(d);
-	return n;
+	run_with_restarts(lives_on);
 }
 
 /* More applications than link namespaces, one after the other: they share the attachments that are idle. */
@@ -291,7 +285,7 @@ static void applications_come_and_go(void)
 {
 	struct ipc *left = NULL, *right = NULL, *third = NULL;
 	struct ipc_options again = { .app = "left-19", .timeout_ms = 5000 };
-	unsigned threads = 0, fds = 0;
+	long threads = 0, fds = 0;
 	char app[32];
 
 	for (int i = 0; i < 20; i++) {
@@ -306,11 +300,11 @@ static void applications_come_and_go(void)
 		if (i % 10 < 2) {
 			send_and_take(left);
 			send_and_take(right);
-			threads = entries("/proc/self/task");
-			fds = entries("/proc/self/fd");
+			threads = usage_entries("/proc/self/task");
+			fds = usage_entries("/proc/self/fd");
 		}
-		CHECK_IS((int)entries("/proc/self/task"), (int)threads);
-		CHECK_IS((int)entries("/proc/self/fd"), (int)fds);
+		CHECK_IS((int)usage_entries("/proc/self/task"), (int)threads);
+		CHECK_IS((int)usage_entries("/proc/self/fd"), (int)fds);
 		if (i < 19) {
 			ipc_detach(left);
 			ipc_detach(right);
@@ -326,18 +320,7 @@ static void applications_come_and_go(void)
 
 TEST_WITH(applications_share_idle_attachments, start, stop)
 {
-	pid_t pid;
-	char c;
-
-	assert_int_equal(pipe(ask), 0);
-	assert_int_equal(pipe(answer), 0);
-	pid = child_start(applications_come_and_go);
-	close(ask[1]);
-	while (read(ask[0], &c, 1) == 1 && c == 'r') {
-		assert_int_equal(roudi_restart(&roudi, pools, 2), 0);
-		assert_int_equal(write(answer[1], "x", 1), 1);
-	}
-	assert_int_equal(child_status(pid), 0);
+	run_with_restarts(applications_come_and_go);
 }
 
 /* Whoever may write to RouDi's socket can have anybody's ports freed; RouDi says so to whom it was said to come from. */

@@ -5,7 +5,6 @@
  */
 #include "support/test.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
@@ -19,6 +18,7 @@
 #include "mem.h"
 #include "plugins/gate.h"
 #include "support/message.h"
+#include "support/usage.h"
 #include "task.h"
 #include "timeutil.h"
 
@@ -229,30 +229,18 @@ TEST(a_slow_channel_is_not_waited_for)
 	stop(f);
 }
 
-static unsigned threads(void)
-{
-	DIR *dir = opendir("/proc/self/task");
-	unsigned n = 0;
-
-	assert_non_null(dir);
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n;
-}
-
 /* Each has a message that the plug-in answers from another thread, about when its lane ends. */
 TEST(a_closed_lane_leaves_nothing)
 {
 	struct fixture *f = start("{\"mode\":\"late\",\"delay_us\":10}");
 	struct mem_stats before, now;
 	static struct sim_lane lane;
-	unsigned n_threads = 0;
+	long n_threads = 0;
 
 	push_channel(&f->lane, 3, f->text, sizeof(f->text));
 	for (unsigned i = 0; i < 300; i++) {
 		if (i == 1) { /* the plug-in has a thread now */
-			n_threads = threads();
+			n_threads = usage_entries("/proc/self/task");
 			mem_stats(&before);
 		}
 		lane = (struct sim_lane){ .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
@@ -267,7 +255,7 @@ TEST(a_closed_lane_leaves_nothing)
 		assert_false(f->lane.destroyed);
 	}
 	mem_stats(&now);
-	UNTIL(5000, threads() <= n_threads); /* one that is joined is listed for a moment */
+	UNTIL(5000, usage_entries("/proc/self/task") <= n_threads); /* one that is joined is listed for a moment */
 	assert_int_equal(now.blocks, before.blocks);
 	stop(f);
 }
