@@ -179,7 +179,6 @@ struct dispatch_bridge {
 };
 
 int dispatch_bridge_add(struct dispatch *d, const struct dispatch_bridge *b);
-int dispatch_bridge_del(struct dispatch *d, uint32_t bridge_id); /* implies bridge_gone() */
 /* The bridge carries the channel. options_json: the rig's object for it, as text; copied; NULL: "{}". Once per pair. */
 int dispatch_route(struct dispatch *d, uint32_t channel_id, uint32_t bridge_id, const char *options_json);
 

@@ -63,25 +63,6 @@ int dispatch_bridge_add(struct dispatch *d, const struct dispatch_bridge *from)
 	return COMMAND(d, .run = run_bridge_add, .object = b, .free_object = free_bridge_object);
 }
 
-static void run_bridge_del(struct dispatch *d, struct d_command *c)
-{
-	struct d_bridge *b = d_command_bridge(d, c->id, "delete");
-
-	if (!b)
-		return;
-	b->comes_back = false;
-	b->back_mono_ns = 0;
-	d_bridge_gone(b);
-	while (!list_empty(&b->routes))
-		d_route_drop(d, list_first(&b->routes, struct d_route, bridge_link));
-	d_bridge_free(b);
-}
-
-int dispatch_bridge_del(struct dispatch *d, uint32_t bridge_id)
-{
-	return bridge_id < DISPATCH_BRIDGES_MAX ? COMMAND(d, .run = run_bridge_del, .id = bridge_id) : -EINVAL;
-}
-
 static void run_route(struct dispatch *d, struct d_command *c)
 {
 	struct d_channel *ch = d_command_channel(d, c->id, "route");

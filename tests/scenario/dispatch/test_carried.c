@@ -260,22 +260,6 @@ TEST(a_flood_is_contained)
 	world_destroy(&w);
 }
 
-TEST(its_routes_go_with_it)
-{
-	make(2, false);
-	says(a, -EINVAL, "never", "");
-	bridge_dies(a);
-	assert_int_equal(dispatch_bridge_del(w.d, 0), 0);
-	world_settle(&w);
-	completes_true(1);
-	client_unadvertise(c, p);
-	says(b, -EINVAL, "never", "");
-	assert_int_equal(dispatch_channel_del(w.d, 0), 0);
-	world_settle(&w);
-	assert_int_equal(w.n_channel_free, 1);
-	world_destroy(&w);
-}
-
 static int prepare(void **state)
 {
 	(void)state;

@@ -514,21 +514,6 @@ TEST(shutdown_ends_a_backlog)
 	world_destroy(&w);
 }
 
-TEST(a_deleted_bridge_is_waited_for_no_more)
-{
-	make(8, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
-	publish(8);
-	bridge_closes(a);
-	a->alive = false;
-	assert_int_equal(dispatch_bridge_del(w.d, 0), 0);
-	world_settle(&w);
-	serve(b);
-	assert_int_equal(waited(0), 0);
-	assert_int_equal(count_reason(SIM_REASON_NONE), 4);
-	assert_int_equal(count_reason(SIM_REASON_BRIDGE_DIED), 4);
-	world_destroy(&w);
-}
-
 /* ---- lock-step ---- */
 
 /* However the answers come, the bridge gets the messages of a step in the one order of all channels. */
