@@ -20,8 +20,6 @@
 
 LOG_TOPIC("channel");
 
-#define DEPTH_DEFAULT 16
-
 /* ---- admission ---- */
 
 static int session_ok(const struct client *cl, const char *what)

@@ -236,7 +236,7 @@ static unsigned collect(struct msghdr *h, int *fds, unsigned max, unsigned *n)
 /* What could not be taken over whole. The kernel fills our room, unless this process may open no more. */
 static int cut(int *fds, unsigned n_fds, unsigned max, unsigned excess)
 {
-	bool full = !max || excess || n_fds == FD_PASS_MAX;
+	bool full = excess || n_fds == FD_PASS_MAX;
 
 	while (n_fds)
 		fd_close(fds[--n_fds]);

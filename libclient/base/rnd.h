@@ -41,12 +41,6 @@ static inline uint32_t rnd_below(struct rnd *r, uint32_t n)
 	return (uint32_t)(((rnd_u64(r) >> 32) * n) >> 32);
 }
 
-/* 0 <= x < 1 */
-static inline double rnd_unit(struct rnd *r)
-{
-	return (double)(rnd_u64(r) >> 11) * 0x1p-53;
-}
-
 #define HASH64_INIT UINT64_C(0xcbf29ce484222325)
 
 /* FNV-1a over bytes; chain by passing the previous result. Start: HASH64_INIT. */

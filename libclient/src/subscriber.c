@@ -124,7 +124,7 @@ static void simd_has_died(struct sim_subscriber *s)
 	pthread_mutex_unlock(&s->c->lock);
 }
 
-static int renew(struct sim_subscriber *s, struct session *ses, struct attachment *l)
+static int try_register(struct sim_subscriber *s, struct session *ses, struct attachment *l)
 {
 	bool known = s->session_serial == ses->serial;
 	char name[SIM_CHANNEL_MAX + 1];
@@ -155,7 +155,7 @@ static int renew(struct sim_subscriber *s, struct session *ses, struct attachmen
 
 int subscriber_register(struct sim_subscriber *s, struct session *ses, struct attachment *l)
 {
-	int r = renew(s, ses, l);
+	int r = try_register(s, ses, l);
 
 	/* a session or an attachment that ended just now is no verdict: the next one is asked again */
 	atomic_store(&s->error, r == -ENOTCONN || r == -ESTALE ? 0 : r);
