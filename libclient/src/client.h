@@ -79,11 +79,21 @@ enum handle_busy { HANDLE_FREE, HANDLE_USER, HANDLE_LIBRARY };
 
 #define WHY_MAX 400
 
+/* The last time that a thread has read; those that find no slot free share the first. A cache line each. */
+#define CLOCK_SEEN_MAX 32
+struct clock_seen {
+	_Atomic int64_t sim_ns;
+	_Atomic uint32_t generation;
+	char apart[64 - 12];
+};
+
 struct sim_client {
-	_Atomic uint32_t *alive;           /* 1; alone on a page that a fork wipes: 0 in the child */
-	const struct sim_clock_page *page; /* fixed address for the client's lifetime; see clockmap.h */
-	_Atomic int64_t last_sim_ns;       /* coarse: for a reader that gets no stable copy */
-	_Atomic uint32_t last_generation;
+	_Atomic uint32_t *alive;                /* 1; alone on a page that a fork wipes: 0 in the child */
+	const struct sim_clock_page *page;      /* fixed address for the client's lifetime; see clockmap.h */
+	struct clock_seen seen[CLOCK_SEEN_MAX]; /* what threads have read: see clock.c */
+	uint32_t seen_generation;               /* guarded by seen_lock */
+	pthread_mutex_t seen_lock;              /* a leaf */
+	_Atomic uint32_t stuck_seq;             /* of the page, in a write in which its writer was given up; else 0 */
 
 	char *name, *path;
 	unsigned flags;

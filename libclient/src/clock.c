@@ -21,7 +21,7 @@
 /* simd counts from 0 and never gets here: a reader that was caught by a replacement of the page sees it. */
 #define FROZEN_SEQ             0x80000000u
 #define PATIENCE               400
-#define LAST_STEP_DUR_NS       NS_PER_MS
+#define INLINE_DUR_NS          NS_PER_MS /* readers of the bare page may be ahead of those who go through the client */
 #define NO_THREAD_SLICE_DUR_NS (50 * NS_PER_MS)
 #define SLEEP_MAX_DUR_NS       (3600 * NS_PER_S)
 
@@ -103,8 +103,77 @@ int clockmap_install(struct sim_client *c, const struct session *s)
 	return 0;
 }
 
-/* The last value of a page; if its writer died inside a write: no less than what anybody has read. */
-static void last_of(const struct sim_client *c, const struct sim_clock_page *old, struct sim_clock_sample *ret)
+/* ---- the last value ---- */
+
+/*
+ * While the writer stands inside a write nobody can tell what the page will say, only that it is no less than what was
+ * read before that write: the writer reads the clock when readers have finished. So what a reader may return is the
+ * largest value that was read, exactly: each thread keeps its own, in a cache line of its own.
+ */
+static _Thread_local uint32_t my_slot __attribute__((tls_model("initial-exec"))); /* 0: none yet, or the shared one */
+
+static unsigned take_slot(void)
+{
+	static _Atomic uint32_t taken;
+	static _Thread_local bool asked;
+
+	if (!my_slot && !asked && atomic_load(&taken) < CLOCK_SEEN_MAX - 1) {
+		uint32_t n = atomic_fetch_add(&taken, 1) + 1;
+
+		my_slot = n < CLOCK_SEEN_MAX ? n : 0;
+	}
+	asked = true;
+	return my_slot;
+}
+
+/* Another generation, a thread's first time, or the slot that threads share. */
+static __attribute__((cold, noinline)) void remember_slowly(struct sim_client *c, int64_t sim_ns, uint32_t generation)
+{
+	bool late = generation != SIM_LOAD_(&c->page->clock_generation, __ATOMIC_RELAXED);
+	struct clock_seen *s = &c->seen[take_slot()];
+
+	pthread_mutex_lock(&c->seen_lock);
+	if (s->generation != generation && (!late || s != c->seen)) {
+		s->sim_ns = sim_ns;
+		s->generation = generation;
+	} else if (s->generation == generation && sim_ns > s->sim_ns) {
+		s->sim_ns = sim_ns;
+	}
+	if (!late)
+		c->seen_generation = generation;
+	pthread_mutex_unlock(&c->seen_lock);
+}
+
+/* False: remember_slowly() has to. */
+static inline __attribute__((always_inline)) bool remember(const struct sim_client *c, int64_t sim_ns,
+							   uint32_t generation)
+{
+	unsigned slot = my_slot;
+	/* only its memory of the last value */
+	struct clock_seen *s = &((struct sim_client *)(uintptr_t)c)->seen[slot];
+
+	if (!slot || atomic_load_explicit(&s->generation, memory_order_relaxed) != generation)
+		return false;
+	atomic_store_explicit(&s->sim_ns, sim_ns, memory_order_relaxed);
+	return true;
+}
+
+/* The largest value that any thread has read. */
+static void held(struct sim_client *c, struct sim_clock_sample *ret)
+{
+	int64_t sim_ns = 0;
+
+	pthread_mutex_lock(&c->seen_lock);
+	for (unsigned i = 0; i < CLOCK_SEEN_MAX; i++)
+		if (c->seen[i].generation == c->seen_generation && c->seen[i].sim_ns > sim_ns)
+			sim_ns = c->seen[i].sim_ns;
+	*ret = (struct sim_clock_sample){ .sim_ns = sim_ns, .clock_generation = c->seen_generation };
+	pthread_mutex_unlock(&c->seen_lock);
+	ret->flags = seqlock_load(&c->page->flags);
+}
+
+/* The last value of a page whose writer is gone; if it died inside a write, at least what anybody has read. */
+static void last_of(struct sim_client *c, const struct sim_clock_page *old, struct sim_clock_sample *ret)
 {
 	if (c->env) { /* one thread: nobody reads meanwhile */
 		clock_sample(c, ret);
@@ -112,11 +181,9 @@ static void last_of(const struct sim_client *c, const struct sim_clock_page *old
 	}
 	if (sim_clock_read(old, ret) == 0)
 		return;
-	*ret = (struct sim_clock_sample){
-		.sim_ns = atomic_load_explicit(&c->last_sim_ns, memory_order_relaxed) + LAST_STEP_DUR_NS,
-		.clock_generation = atomic_load_explicit(&c->last_generation, memory_order_relaxed),
-		.flags = seqlock_load(&old->flags),
-	};
+	held(c, ret);
+	ret->sim_ns += INLINE_DUR_NS;
+	ret->flags = seqlock_load(&old->flags);
 }
 
 int clockmap_freeze(struct sim_client *c, const struct session *s)
@@ -171,18 +238,6 @@ static void sample_virtual(const struct sim_client *c, struct sim_clock_sample *
 	}
 }
 
-/* Kept for the day when the page's writer dies inside a write: coarse, so that readers do not fight over the line. */
-static inline void remember(struct sim_client *c, const struct sim_clock_sample *s)
-{
-	int64_t last = atomic_load_explicit(&c->last_sim_ns, memory_order_relaxed);
-	uint32_t generation = atomic_load_explicit(&c->last_generation, memory_order_relaxed);
-
-	if (__builtin_expect(s->sim_ns - last < LAST_STEP_DUR_NS && s->clock_generation == generation, 1))
-		return;
-	atomic_store_explicit(&c->last_sim_ns, s->sim_ns, memory_order_relaxed);
-	atomic_store_explicit(&c->last_generation, s->clock_generation, memory_order_relaxed);
-}
-
 /*
  * No stable copy within the inline reader's tries: a writer was preempted, or has died and the page is about
  * to be replaced. Bounded: PATIENCE x 50 us.
@@ -202,27 +257,35 @@ static int read_patiently(const struct sim_clock_page *page, struct sim_clock_sa
 	return -1;
 }
 
-/* No stable copy at all: the last value. */
-static __attribute__((cold, noinline)) void sample_slowly(const struct sim_client *c, struct sim_clock_sample *ret)
+/*
+ * No stable copy at all: the last value. A writer that was given up in a write is not waited for again in that one.
+ */
+static __attribute__((cold, noinline)) void sample_slowly(struct sim_client *c, struct sim_clock_sample *ret)
 {
+	uint32_t seq = SIM_LOAD_(&c->page->seq, __ATOMIC_RELAXED);
+
 	if (c->env) {
 		sample_virtual(c, ret);
 		return;
 	}
-	if (read_patiently(c->page, ret) == 0)
+	if (seq != atomic_load_explicit(&c->stuck_seq, memory_order_relaxed) && read_patiently(c->page, ret) == 0) {
+		remember_slowly(c, ret->sim_ns, ret->clock_generation);
 		return;
-	last_of(c, c->page, ret);
-	ret->rate_e6 = 0;
+	}
+	atomic_store_explicit(&c->stuck_seq, seq & 1 ? seq : 0, memory_order_relaxed);
+	held(c, ret);
 	ret->mono_ns = mono_now_ns();
 	ret->flags |= SIM_CLOCK_STALE;
 }
 
 static inline __attribute__((always_inline)) void sample(const struct sim_client *c, struct sim_clock_sample *ret)
 {
-	if (__builtin_expect(!c->env && sim_clock_read(c->page, ret) == 0, 1))
-		remember((struct sim_client *)(uintptr_t)c, ret); /* only its memory of the last value */
-	else
-		sample_slowly(c, ret);
+	struct sim_client *w = (struct sim_client *)(uintptr_t)c;
+
+	if (__builtin_expect(c->env || sim_clock_read(c->page, ret) < 0, 0))
+		sample_slowly(w, ret);
+	else if (__builtin_expect(!remember(c, ret->sim_ns, ret->clock_generation), 0))
+		remember_slowly(w, ret->sim_ns, ret->clock_generation);
 }
 
 void clock_sample(const struct sim_client *c, struct sim_clock_sample *ret)
@@ -258,9 +321,7 @@ static inline bool driven_now(const struct sim_client *c, int64_t *ret)
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (SIM_LOAD_(&p->seq, __ATOMIC_RELAXED) != seq)
 		return false;
-	/* what the slow way would have to remember */
-	return *ret - atomic_load_explicit(&c->last_sim_ns, memory_order_relaxed) < LAST_STEP_DUR_NS &&
-	       generation == atomic_load_explicit(&c->last_generation, memory_order_relaxed);
+	return remember(c, *ret, generation);
 }
 
 static __attribute__((noinline)) int64_t now_otherwise(const struct sim_client *c)
@@ -312,6 +373,12 @@ void clock_wait(struct sim_client *c, uint32_t seen, int64_t until_mono_ns)
 	futex_wait_until(&c->page->futex, seen, until_mono_ns, FUTEX_BETWEEN_PROCESSES);
 }
 
+/* Not so a value that is held while simd stands inside a write: that goes on. */
+static bool is_frozen(const struct sim_client *c, const struct sim_clock_sample *s)
+{
+	return s->flags & SIM_CLOCK_STALE && SIM_LOAD_(&c->page->flags, __ATOMIC_RELAXED) & SIM_CLOCK_STALE;
+}
+
 /* Why time has not come so far: what the caller cannot see, and what to do. */
 static int sleep_too_short(const struct sim_clock_sample *s, int64_t until_sim_ns)
 {
@@ -343,7 +410,7 @@ int sim_sleep_until(struct sim_client *c, int64_t until_sim_ns, int64_t wall_tim
 		/* the futex word first: a change after it makes the wait return at once */
 		seen = SIM_LOAD_(&c->page->futex, __ATOMIC_ACQUIRE);
 		clock_sample(c, &s);
-		if (s.flags & SIM_CLOCK_STALE)
+		if (is_frozen(c, &s))
 			return err_set(-ENOTCONN,
 				       "sim_sleep_until: disconnected from simd, time stands still until it is back");
 		if (s.clock_generation != generation)
