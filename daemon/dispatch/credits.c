@@ -37,26 +37,39 @@ bool credits_holds(const struct dispatch *d, const struct d_channel *ch, uint64_
 	       claimed(&d->page->channel[ch->id].cell[credit_cell - 1], claim);
 }
 
-bool credits_claim(struct dispatch *d, struct d_message *m, uint32_t credit_cell, uint32_t token_cell)
+uint32_t credits_find(const struct dispatch *d, const struct d_channel *ch, uint64_t claim)
 {
-	struct d_channel *ch = m->ch;
-	bool good = true;
+	for (uint32_t i = 1; i <= ch->window; i++)
+		if (credits_holds(d, ch, claim, i))
+			return i;
+	return 0;
+}
 
-	if (credits_holds(d, ch, claim_of(m), credit_cell)) {
-		bitmap_set(ch->busy, credit_cell - 1);
-		m->credit = credit_cell;
-	} else {
-		good = false;
-	}
+void credits_take(struct d_message *m, uint32_t credit_cell)
+{
+	bitmap_set(m->ch->busy, credit_cell - 1);
+	m->credit = credit_cell;
+}
+
+static bool holds_token(const struct dispatch *d, uint64_t claim, uint32_t token_cell)
+{
+	return token_cell <= WIRE_TOKENS_MAX && !bitmap_get(d->token_busy, token_cell - 1) &&
+	       claimed(&d->page->token[token_cell - 1], claim);
+}
+
+bool credits_take_token(struct dispatch *d, struct d_message *m, uint32_t token_cell)
+{
+	uint32_t named = token_cell;
+
 	if (!token_cell)
-		return good;
-	if (token_cell <= WIRE_TOKENS_MAX && !bitmap_get(d->token_busy, token_cell - 1) &&
-	    claimed(&d->page->token[token_cell - 1], claim_of(m))) {
+		return true;
+	if (!holds_token(d, claim_of(m), token_cell))
+		token_cell = credits_find_token(d, claim_of(m));
+	if (token_cell) {
 		bitmap_set(d->token_busy, token_cell - 1);
 		m->token = token_cell;
-		return good;
 	}
-	return false;
+	return token_cell == named;
 }
 
 /* Free a cell only for whom it is: a peer that overwrote it has freed it, or stolen it, itself. */
@@ -104,16 +117,22 @@ static bool is_own(const struct dispatch *d, uint64_t claim)
 	return shard == d->number || (!d->number && shard >= d->n_shards);
 }
 
-/* Whether a claim may go: publisher_id 0 asks for all, UINT32_MAX for those of publishers that do not exist. */
+/* Nobody's, or of a message that has come to rest: somebody has written it here, or into a slot that it was not in use any more. */
+static bool is_strange(const struct dispatch *d, uint64_t claim)
+{
+	const struct d_publisher *p = d_publisher_find(d, wire_claim_publisher(claim));
+
+	return !p || (p->begun && d_sequence_seen(p, wire_claim_sequence(claim, p->newest)));
+}
+
+/* Whether a claim may go for which there is no message in hand: publisher_id 0 asks for all, UINT32_MAX for strange ones. */
 static bool matches(const struct dispatch *d, uint64_t claim, uint32_t publisher_id)
 {
-	uint32_t owner = wire_claim_publisher(claim);
-
 	if (!claim)
 		return false;
 	if (publisher_id == UINT32_MAX)
-		return !d_publisher_find(d, owner);
-	return !publisher_id || owner == publisher_id;
+		return is_strange(d, claim);
+	return !publisher_id || wire_claim_publisher(claim) == publisher_id;
 }
 
 static void sweep_channel(struct dispatch *d, struct d_channel *ch, uint32_t publisher_id)
@@ -145,9 +164,9 @@ static void sweep_tokens(struct dispatch *d, uint32_t publisher_id)
 
 uint32_t credits_find_token(const struct dispatch *d, uint64_t claim)
 {
-	for (uint32_t i = 0; i < WIRE_TOKENS_MAX; i++)
-		if (atomic_load_explicit(&d->page->token[i], memory_order_relaxed) == claim)
-			return i + 1;
+	for (uint32_t i = 1; i <= WIRE_TOKENS_MAX; i++)
+		if (holds_token(d, claim, i))
+			return i;
 	return 0;
 }
 
@@ -165,7 +184,8 @@ void credits_sweep(struct dispatch *d, struct d_channel *ch, uint32_t publisher_
 
 /*
  * A client whose control socket was lost can claim a cell after its publishers were swept, because it has not
- * noticed yet. Such claims carry a number that no publisher has; once a second they are freed.
+ * noticed yet. Such claims carry a number that no publisher has; once a second they are freed. So are those of messages that have
+ * come to rest without them, as somebody had written over the slot's words about them.
  */
 void credits_sweep_strangers(struct dispatch *d)
 {

@@ -296,7 +296,7 @@ static int64_t not_after(int64_t now_mono_ns, int64_t mono_ns)
 	return mono_ns >= 0 && mono_ns < now_mono_ns ? mono_ns : now_mono_ns;
 }
 
-static struct d_message *new_message(struct dispatch *d, struct d_publisher *p, const struct sim_slot *h)
+struct d_message *d_channel_message(struct dispatch *d, struct d_publisher *p, const struct sim_slot *h)
 {
 	struct d_channel *ch = p->ch;
 	struct d_message *m = list_first(&ch->free, struct d_message, link);
@@ -326,11 +326,12 @@ static struct d_message *new_message(struct dispatch *d, struct d_publisher *p, 
  */
 static void take_probe(struct dispatch *d, struct d_publisher *p, const struct sim_slot *h)
 {
-	struct d_message *m = new_message(d, p, h);
+	struct d_message *m = d_channel_message(d, p, h);
 
 	if (p->proved_generation != d->generation) {
 		p->proved_generation = d->generation;
 		credits_sweep(d, p->ch, p->id);
+		d_sequence_skip(p);
 	}
 	p->ch->stats.probes++;
 	m->sequence = 0;
@@ -339,8 +340,8 @@ static void take_probe(struct dispatch *d, struct d_publisher *p, const struct s
 
 static const char *lie_in(struct dispatch *d, struct d_message *m, const struct sim_slot *h, size_t size)
 {
-	if (!credits_claim(d, m, h->credit_cell, h->token_cell))
-		return "it has not claimed the credit or the token that it names";
+	if (!credits_take_token(d, m, h->token_cell))
+		return "it has not claimed the token that it names";
 	if (h->channel_id != m->ch->id)
 		return "it names another channel";
 	if (h->type_hash != m->ch->type_hash)
@@ -381,7 +382,7 @@ static enum sim_reason refuse(struct dispatch *d, struct d_message *m, const str
 
 struct d_message *d_channel_accept(struct dispatch *d, struct d_publisher *p, const struct sim_slot *h)
 {
-	struct d_message *m = new_message(d, p, h);
+	struct d_message *m = d_channel_message(d, p, h);
 
 	m->generation = d->generation;
 	m->counted = true;
@@ -399,6 +400,7 @@ static void take_message(struct dispatch *d, struct d_publisher *p, struct d_fee
 	struct d_message *m = d_channel_accept(d, p, h);
 	enum sim_reason why;
 
+	credits_take(m, h->credit_cell);
 	m->slot = slot;
 	m->feed->held--; /* the channel has it too */
 	m->feed = from;
@@ -413,34 +415,41 @@ static void take_message(struct dispatch *d, struct d_publisher *p, struct d_fee
 }
 
 /*
- * A publisher's messages come in order: where a number is missing, messages may be. What comes later than that is good if its
- * credit is still claimed for it, as of one that was kept to the end of a turn; else it was here before, or was given up.
+ * A slot is the message that it says it is if its credit is claimed for that one, and it was not here before. Somebody may have
+ * written over it; then its message is found to be missing, by the word of its publisher.
  */
-static bool is_new(struct dispatch *d, struct d_publisher *p, const struct sim_slot *h)
+static bool is_message(struct dispatch *d, struct d_publisher *p, const struct sim_slot *h)
 {
-	if (__builtin_expect(h->sequence == p->sequence + 1, 1)) {
-		p->sequence++;
-		return true;
-	}
-	if ((p->ch->fresh || p->ch->repeats) && h->sequence <= p->sequence &&
-	    !credits_holds(d, p->ch, wire_claim(p->id, h->sequence), h->credit_cell))
-		return false; /* the other one of two feeds had it */
-	d_missing_suspect(d, p->ch);
-	if (h->sequence > p->sequence) {
-		p->sequence = h->sequence;
-		return true;
-	}
-	if (credits_holds(d, p->ch, wire_claim(p->id, h->sequence), h->credit_cell))
-		return true;
-	log_lie(d, p->ch, h, "it was here before, or was completed as missing");
-	return false;
+	uint64_t claim = wire_claim(p->id, h->sequence) | (h->flags & SIM_SLOT_DISPATCH ? 0 : WIRE_CLAIM_LOCAL);
+	uint64_t next = p->newest + 1;
+
+	if (h->flags & SIM_SLOT_PROBE || !credits_holds(d, p->ch, claim, h->credit_cell) ||
+	    !d_sequence_take(d, p, h->sequence))
+		return false;
+	if (h->sequence != next)
+		d_missing_suspect(d, p->ch); /* a publisher's messages come in order: some may be missing */
+	return true;
 }
 
 static void take_local(struct dispatch *d, struct d_publisher *p, const struct sim_slot *h)
 {
-	if (is_new(d, p, h))
-		p->ch->stats.local++;
-	credits_free_local(d, p->ch, wire_claim(p->id, h->sequence), h->credit_cell);
+	p->ch->stats.local++;
+	credits_free_local(d, p->ch, wire_claim(p->id, h->sequence) | WIRE_CLAIM_LOCAL, h->credit_cell);
+}
+
+static void take_stray(struct dispatch *d, struct d_publisher *p, const struct sim_slot *h)
+{
+	bool seen = d_sequence_seen(p, h->sequence);
+
+	if (seen && (p->ch->fresh || p->ch->repeats))
+		return; /* the other one of two feeds had it */
+	d_missing_suspect(d, p->ch);
+	if (!seen && !h->credit_cell && !(h->flags & SIM_SLOT_DISPATCH))
+		p->ch->stats.local++; /* without a credit, as its client did not know yet that simd hears it */
+	else
+		log_lie(d, p->ch, h,
+			seen ? "it was here before, or was completed as missing"
+			     : "it has not claimed the credit that it names, or its header was written over");
 }
 
 static void take(struct dispatch *d, struct d_channel *ch, struct d_feed *from, const struct sim_slot *slot,
@@ -448,20 +457,23 @@ static void take(struct dispatch *d, struct d_channel *ch, struct d_feed *from, 
 {
 	struct sim_slot h;
 	struct d_publisher *p = whose(d, ch, slot, size, &h);
+	bool message = p && is_message(d, p, &h), probe = p && (h.flags & SIM_SLOT_PROBE) && !h.sequence;
 
-	if (p && !(h.flags & SIM_SLOT_PROBE) && (h.flags & SIM_SLOT_DISPATCH) && is_new(d, p, &h)) {
+	if (message && (h.flags & SIM_SLOT_DISPATCH)) {
 		take_message(d, p, from, slot, &h, size);
 		return;
 	}
-	if (p && (h.flags & SIM_SLOT_PROBE))
+	if (probe)
 		p->origin = ipc_slot_origin(from->sub, slot);
 	release_now(d, ch, from, slot);
 	if (!p)
 		d_missing_suspect(d, ch); /* it may have been somebody's message */
-	else if (h.flags & SIM_SLOT_PROBE)
-		take_probe(d, p, &h);
-	else if (!(h.flags & SIM_SLOT_DISPATCH))
+	else if (message)
 		take_local(d, p, &h);
+	else if (probe)
+		take_probe(d, p, &h);
+	else
+		take_stray(d, p, &h);
 }
 
 /*

@@ -43,6 +43,9 @@
 #define D_DEFER_SERVICE_NS INT64_C(10000)   /* of bridges that take no longer for one of them */
 #define D_DEFER_NS         INT64_C(1000000) /* without an answer, or at all */
 
+#define D_SPAN \
+	512 /* of a publisher's messages, from the oldest that is neither here nor given up; twice what a client waits for */
+
 #define D_INDEX_BITS 12 /* of a delivery's number: its place in the bridge's array */
 
 /* One subscriber of a channel: one generation of the data plane. Freed when nothing of it is held. */
@@ -135,8 +138,15 @@ struct d_publisher {
 	struct d_client *client; /* NULL: gone */
 	uint64_t max_body;
 	const struct wire_counters *counters; /* its client's to write; NULL: none */
-	uint64_t sequence;                    /* newest that was taken, or completed as missing */
-	uint64_t origin;                      /* of its port: ipc_slot_origin() of its probe */
+	/*
+	 * What of it has been here: taken, or given up as missing. Nothing is so twice, and what has been published and is not so
+	 * is missing, whatever slots and cells say; see d_sequence.c.
+	 */
+	bool begun;                            /* where it begins is known */
+	uint64_t sequence, newest;             /* all up to the first; none beyond the second */
+	uint64_t beyond[BITMAP_WORDS(D_SPAN)]; /* which of those behind the first: bit sequence % D_SPAN */
+	uint64_t looked;                       /* while the channel is looked at: up to this one all were published */
+	uint64_t origin;                       /* of its port: ipc_slot_origin() of its probe */
 	uint32_t in_flight;
 	uint32_t proved_generation; /* iox_generation of its last probe */
 	uint64_t drain_mark;        /* closing: channel::drains then */
@@ -319,8 +329,10 @@ void d_turn_begin(struct dispatch *d);
 void d_turn_end(struct dispatch *d);
 
 /* ---- credits.c: credits, tokens, bridge words of the dispatch page ---- */
-/* Claim for a message what its slot says; false when that cannot be. Sets m->credit, m->token. */
-bool credits_claim(struct dispatch *d, struct d_message *m, uint32_t credit_cell, uint32_t token_cell);
+/* A credit that it holds is in use from here on: m->credit. */
+void credits_take(struct d_message *m, uint32_t credit_cell);
+/* The token that its slot names (0: none), m->token; false: it has not claimed that one. What it has claimed is taken then. */
+bool credits_take_token(struct dispatch *d, struct d_message *m, uint32_t token_cell);
 void credits_free(struct dispatch *d, struct d_message *m);
 /* A credit that came with a slot which is no message (published locally). */
 void credits_free_local(struct dispatch *d, struct d_channel *ch, uint64_t claim, uint32_t credit_cell);
@@ -330,6 +342,8 @@ void credits_sweep_strangers(struct dispatch *d);
 bool credits_all_free(struct dispatch *d);
 /* Whether the credit that a slot names is claimed for it, and not in use. */
 bool credits_holds(const struct dispatch *d, const struct d_channel *ch, uint64_t claim, uint32_t credit_cell);
+/* The credit cell + 1 that does; 0: none. */
+uint32_t credits_find(const struct dispatch *d, const struct d_channel *ch, uint64_t claim);
 /* The token cell + 1 that holds the same claim, 0: none. */
 uint32_t credits_find_token(const struct dispatch *d, uint64_t claim);
 void credits_wake(struct dispatch *d); /* those who wait for a credit */
@@ -362,7 +376,9 @@ void d_channel_renewed(struct dispatch *d);          /* those fresh feeds that a
 bool d_channel_defer(struct dispatch *d, struct d_channel *ch);
 /* Returns how many slots it took; more of them are looked for in this turn or the next. */
 unsigned d_channel_drain(struct dispatch *d, struct d_channel *ch, unsigned max);
-/* A message of that publisher, from a header; the channel has a free one. Its slot is not set. */
+/* A message of that publisher, from a header; the channel has a free one. Its slot is not set. It counts for nothing. */
+struct d_message *d_channel_message(struct dispatch *d, struct d_publisher *p, const struct sim_slot *h);
+/* The same, and accepted for dispatch. */
 struct d_message *d_channel_accept(struct dispatch *d, struct d_publisher *p, const struct sim_slot *h);
 void d_feed_put(struct dispatch *d, struct d_feed *f);
 
@@ -373,6 +389,14 @@ void d_rung_collect(struct dispatch *d); /* what rang is to be looked at */
 bool d_rung_pending(struct dispatch *d);
 void d_rung_drain(struct dispatch *d);
 void d_rung_defer(struct dispatch *d); /* what gave something, where the lanes are full now */
+
+/* ---- d_sequence.c: what of a publisher has been here ---- */
+bool d_sequence_seen(const struct d_publisher *p, uint64_t sequence);
+/* It has now. False: it had before, or it is out of place. */
+bool d_sequence_take(struct dispatch *d, struct d_publisher *p, uint64_t sequence);
+/* This one is the first, or near to it: d_publisher::begun. */
+void d_sequence_begin(const struct dispatch *d, struct d_publisher *p, uint64_t up_to);
+void d_sequence_skip(struct d_publisher *p); /* all that it has published until now */
 
 /* ---- d_missing.c ---- */
 void d_missing_suspect(struct dispatch *d, struct d_channel *ch); /* look at it in this turn */

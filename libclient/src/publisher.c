@@ -164,6 +164,8 @@ int pub_reg_create(struct sim_publisher *p, struct session *s, struct attachment
 		r = reg_advertise(reg);
 	if (r < 0)
 		goto err;
+	if (prior && prior->counters && prior->counters != reg->counters) /* near to what it sends next is enough */
+		atomic_store(&reg->counters->sequence, atomic_load(&prior->counters->sequence));
 	if (prior && prior->port && prior->port->att == l && strcmp(prior->name, reg->name) == 0)
 		reg->port = pub_port_ref(prior->port);
 	else

@@ -238,7 +238,8 @@ static int accept_local(struct publish *q)
 
 static int accept_message(struct publish *q)
 {
-	q->claim = (struct claim){ .value = wire_claim(q->reg->publisher_id, q->p->sequence + 1) };
+	q->claim = (struct claim){ .value = wire_claim(q->reg->publisher_id, q->p->sequence + 1) |
+					    (q->dispatch ? 0 : WIRE_CLAIM_LOCAL) };
 	return q->dispatch ? accept_dispatch(q) : accept_local(q);
 }
 

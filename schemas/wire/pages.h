@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WIRE_ABI 3u
+#define WIRE_ABI 4u
 
 #define WIRE_CHANNELS_MAX 1024
 #define WIRE_WINDOW_MAX   128
@@ -34,20 +34,27 @@ static inline uint32_t wire_shard_of(uint32_t publisher_id)
 }
 
 /*
- * What a claimed cell holds: whose it is, and for which message (the low half of its sequence). So simd can tell claims of
- * messages that were published from those that are still to be, see wire_counters::sequence. 0: free.
+ * What a claimed cell holds: whose it is, for which message (31 bits of its sequence), and whether that is for local subscribers alone.
+ * So simd can tell claims of messages that were published from those that are still to be, see wire_counters::sequence, and what
+ * is to be answered, whatever somebody has written into the slot. 0: free.
  */
+#define WIRE_CLAIM_LOCAL    (UINT64_C(1) << 63)
+#define WIRE_CLAIM_SEQUENCE UINT64_C(0x7fffffff)
+
 static inline uint64_t wire_claim(uint32_t publisher_id, uint64_t sequence)
 {
-	return publisher_id | sequence << 32;
+	return publisher_id | (sequence & WIRE_CLAIM_SEQUENCE) << 32;
 }
 static inline uint32_t wire_claim_publisher(uint64_t claim)
 {
 	return (uint32_t)claim;
 }
-static inline uint32_t wire_claim_sequence(uint64_t claim)
+/* The message's whole sequence, by one of the same publisher that is less than 2^30 messages away. */
+static inline uint64_t wire_claim_sequence(uint64_t claim, uint64_t near)
 {
-	return (uint32_t)(claim >> 32);
+	uint64_t ahead = ((claim >> 32) - near) & WIRE_CLAIM_SEQUENCE;
+
+	return near + ahead - (ahead >> 30 ? WIRE_CLAIM_SEQUENCE + 1 : 0);
 }
 
 /* ---- layout page ---- */

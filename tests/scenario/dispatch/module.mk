@@ -6,7 +6,7 @@ DISPATCH_SCENARIOS := $(patsubst tests/scenario/dispatch/test_%.c,%,$(sort $(wil
 TESTS += $(DISPATCH_SCENARIOS:%=$(B)/test/scenario-dispatch-%)
 $(DISPATCH_SCENARIOS:%=$(B)/test/scenario-dispatch-%): $(B)/test/scenario-dispatch-%: $(B)/obj/tests/scenario/dispatch/test_%.o $(DISPATCH_WORLD) $(DISPATCH_LIBS)
 $(B)/test/scenario-dispatch-model: $(B)/obj/tests/scenario/dispatch/model.o
-TESTS_SOAK += $(B)/test/scenario-dispatch-model
+TESTS_SOAK += $(B)/test/scenario-dispatch-model $(B)/test/scenario-dispatch-forged
 LINK_scenario-dispatch-rung = $(LINK_test) -Wl,--wrap=ipc_take
 # 437 channels, under a sanitizer
 LIMIT_scenario-dispatch-rung := 240

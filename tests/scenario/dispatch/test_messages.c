@@ -166,6 +166,7 @@ TEST(a_local_message_gives_its_credit_back)
 	struct sim_slot *slot;
 	int credit = client_claim_credit(s.c, s.p);
 
+	atomic_fetch_or(&w.page->channel[0].cell[credit - 1], WIRE_CLAIM_LOCAL);
 	slot = client_loan(s.c, s.p);
 	slot->flags = 0;
 	slot->credit_cell = (uint32_t)credit;

@@ -406,8 +406,10 @@ static void do_restart(void)
 	world_roudi_dies(&w);
 	world_roudi_back(&w, CHANNELS);
 	for (unsigned c = 0; c < CLIENTS; c++)
-		for (uint32_t ch = 0; w.clients[c].id && ch < CHANNELS; ch++)
+		for (uint32_t ch = 0; w.clients[c].id && ch < CHANNELS; ch++) {
 			client_prove(&w.clients[c], &w.clients[c].pubs[ch]);
+			m.seen[c][w.clients[c].pubs[ch].channel] = w.clients[c].pubs[ch].sequence;
+		}
 }
 
 static const struct {

@@ -81,14 +81,14 @@ static void note_delivery(struct test_bridge *b, int lane, const struct lane_del
 	const void *slot;
 
 	assert_true(b->knows >> r->channel_id & 1);
-	assert_int_equal(r->size, sizeof(*s) + WORLD_BODY);
+	assert_true(b->w->forged || r->size == sizeof(*s) + WORLD_BODY);
 	assert_true(b->n_held < WORLD_RECORDS);
 	b->held[b->n_held] =
 		(struct held){ .delivery = r->delivery, .ref = r->ref, .channel = r->channel_id, .lane = lane };
 	if (ipc_import(b->w->simd, r->ref, r->size, &slot) == 0 && r->iox_generation == b->w->life) {
 		s = slot;
-		assert_int_equal(s->channel_id, r->channel_id);
-		assert_int_equal(((const unsigned char *)(s + 1))[WORLD_BODY - 1], s->sequence & 0xff);
+		assert_true(b->w->forged || s->channel_id == r->channel_id);
+		assert_true(b->w->forged || ((const unsigned char *)(s + 1))[WORLD_BODY - 1] == (s->sequence & 0xff));
 		b->held[b->n_held].sequence = s->sequence;
 		b->held[b->n_held].publisher_id = s->publisher_id;
 	}
