@@ -42,7 +42,7 @@
 
 enum conf_type {
 	CONF_BOOL = 1,
-	CONF_INT,     /* min..max (both 0: any) */
+	CONF_INT,     /* min..max (both 0: any), or one of .choices, if there are any */
 	CONF_REAL,    /* min..max as integers (both 0: any) */
 	CONF_SIZE,    /* JSON string "16MiB", or a number of bytes; read as int64_t bytes */
 	CONF_STRING,  /* .max: longest length (0: 4095) */
@@ -58,7 +58,7 @@ struct conf_key {
 	enum conf_type type;
 	const char *def; /* JSON text of the default; NULL: absent (has() says so), or required */
 	int64_t min, max;
-	const char *const *choices; /* CONF_CHOICE, NULL ends */
+	const char *const *choices; /* CONF_CHOICE, CONF_INT; NULL ends */
 	const struct conf_key *sub; /* CONF_OBJECT, CONF_LIST */
 	const char *doc;            /* one sentence, for the sample and the manual check */
 	bool required;
@@ -100,7 +100,8 @@ struct conf_view conf_root(const struct conf *c);
  */
 bool conf_has(struct conf_view v, const char *path); /* false: no value and no default */
 bool conf_bool(struct conf_view v, const char *path);
-int64_t conf_int(struct conf_view v, const char *path); /* CONF_INT, CONF_SIZE (bytes); 0 when absent */
+/* CONF_INT, CONF_SIZE (bytes); 0 when absent. The first of a CONF_INT's words is -1, the second -2, ... */
+int64_t conf_int(struct conf_view v, const char *path);
 double conf_real(struct conf_view v, const char *path);
 const char *conf_string(struct conf_view v, const char *path); /* NULL when absent */
 int conf_choice(struct conf_view v, const char *path);         /* index; -1 when absent */

@@ -77,18 +77,26 @@ int conf_check_count(const struct conf_key *k, size_t n, const char *origin, con
 
 /* ---- values ---- */
 
+int conf_word(const struct conf_key *k, const json_t *v)
+{
+	const char *s = json_string_value(v);
+
+	for (int i = 0; s && k->choices && k->choices[i]; i++)
+		if (!strcmp(s, k->choices[i]))
+			return i;
+	return -1;
+}
+
 static int check_choice(const struct conf_key *k, const json_t *v, const char *origin, const struct conf_path *path)
 {
 	const char *s = json_string_value(v);
 	char list[256] = "";
 	size_t n = 0;
 
-	for (int i = 0; k->choices[i]; i++) {
-		if (s && !strcmp(s, k->choices[i]))
-			return 0;
-		if (n < sizeof(list))
-			n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", k->choices[i]);
-	}
+	if (conf_word(k, v) >= 0)
+		return 0;
+	for (int i = 0; k->choices[i] && n < sizeof(list); i++)
+		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "", k->choices[i]);
 	if (s)
 		return err_set(-EINVAL, "%s: %s: \"%.64s\" is not one of %s", origin, path->text, s, list);
 	return err_set(-EINVAL, "%s: %s: is of type %s, give one of %s", origin, path->text, jsonx_type_name(v), list);
@@ -120,6 +128,12 @@ static int check_number(const struct conf_key *k, const json_t *v, const char *o
 {
 	double x = json_number_value(v);
 
+	if (k->choices && !json_is_integer(v))
+		return conf_word(k, v) >= 0
+			       ? 0
+			       : err_set(-EINVAL,
+					 "%s: %s: is neither \"%s\" nor a whole number, %" PRId64 " to %" PRId64,
+					 origin, path->text, k->choices[0], k->min, k->max);
 	if (k->type == CONF_INT ? !json_is_integer(v) : !json_is_number(v))
 		return conf_wrong_type(k->type == CONF_INT ? "a whole number" : "a number", v, origin, path);
 	if ((!k->min && !k->max) || (x >= (double)k->min && x <= (double)k->max))

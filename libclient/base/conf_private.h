@@ -35,6 +35,8 @@ int conf_unknown_key(const struct conf_key *keys, const char *name, const char *
 
 int conf_check_count(const struct conf_key *k, size_t n, const char *origin, const struct conf_path *path);
 
+/* Which of the key's words it is; -1: none. */
+int conf_word(const struct conf_key *k, const json_t *v);
 /* The bytes that a CONF_SIZE value stands for. */
 int conf_size(const json_t *v, int64_t *ret);
 

@@ -54,6 +54,8 @@ int64_t conf_int(struct conf_view v, const char *path)
 	int64_t n = 0;
 
 	assert(f.key->type == CONF_INT || f.key->type == CONF_SIZE);
+	if (f.key->type == CONF_INT && json_is_string(f.value))
+		return -1 - conf_word(f.key, f.value);
 	return f.value && conf_size(f.value, &n) == 0 ? n : 0;
 }
 
@@ -76,13 +78,9 @@ const char *conf_string(struct conf_view v, const char *path)
 int conf_choice(struct conf_view v, const char *path)
 {
 	struct found f = find(v, path);
-	const char *s = json_string_value(f.value);
 
 	assert(f.key->type == CONF_CHOICE);
-	for (int i = 0; s && f.key->choices[i]; i++)
-		if (!strcmp(s, f.key->choices[i]))
-			return i;
-	return -1;
+	return conf_word(f.key, f.value);
 }
 
 json_t *conf_any(struct conf_view v, const char *path)

@@ -52,11 +52,13 @@ static void put_entry(const struct conf_key *k, const char *path)
 	putchar('*');
 	put(path);
 	printf("* (%s", types[k->type]);
-	for (int i = 0; k->choices && k->choices[i]; i++) {
+	for (int i = 0; k->type == CONF_CHOICE && k->choices[i]; i++) {
 		fputs(i ? ", " : " ", stdout);
 		put(k->choices[i]);
 	}
 	put_range(k);
+	for (int i = 0; k->type == CONF_INT && k->choices && k->choices[i]; i++)
+		printf(", or \"%s\"", k->choices[i]);
 	if (k->required) {
 		printf("; required");
 	} else if (k->def) {

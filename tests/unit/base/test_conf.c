@@ -14,10 +14,13 @@
 
 static const char *const policies[] = { "wait", "warn", "drop", NULL };
 
+static const char *const words[] = { "auto", "most", NULL };
+
 static const struct conf_key dispatch_keys[] = {
 	{ .name = "wait_ms", .type = CONF_INT, .def = "100", .min = 0, .max = 60000 },
 	{ .name = "policy", .type = CONF_CHOICE, .def = "\"wait\"", .choices = policies },
 	{ .name = "room", .type = CONF_SIZE, .def = "\"4KiB\"", .min = 1, .max = 65536 },
+	{ .name = "priority", .type = CONF_INT, .def = "\"auto\"", .min = 0, .max = 99, .choices = words },
 	{ 0 },
 };
 
@@ -48,6 +51,26 @@ static const struct conf_key root[] = {
 static int add(struct conf *c, const char *origin, const char *text)
 {
 	return conf_add_text(c, origin, text, strlen(text));
+}
+
+static struct conf *make(void);
+
+TEST(a_number_can_be_a_word)
+{
+	static const struct {
+		const char *text;
+		int64_t is;
+	} cases[] = { { "{}", -1 }, { "\"auto\"", -1 }, { "\"most\"", -2 }, { "7", 7 } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct conf *c = make();
+
+		if (i)
+			assert_int_equal(conf_set(c, "dispatch.priority", cases[i].text, "--set"), 0);
+		assert_int_equal(conf_finish(c), 0);
+		assert_int_equal(conf_int(conf_root(c), "dispatch.priority"), cases[i].is);
+		conf_destroy(c);
+	}
 }
 
 static struct conf *make(void)
@@ -137,6 +160,10 @@ TEST(mistakes_name_file_and_key)
 		{ "{\"dispatch\":{\"wait_ms\":70000}}", "f.json: dispatch.wait_ms: 70000 is out of range, 0 to 60000" },
 		{ "{\"dispatch\":{\"wait_ms\":\"5\"}}",
 		  "f.json: dispatch.wait_ms: is of type string, give a whole number" },
+		{ "{\"dispatch\":{\"priority\":\"high\"}}",
+		  "f.json: dispatch.priority: is neither \"auto\" nor a whole number, 0 to 99" },
+		{ "{\"dispatch\":{\"priority\":100}}", "f.json: dispatch.priority: 100 is out of range, 0 to 99" },
+		{ "{\"dispatch\":{\"priority\":1.5}}", "f.json: dispatch.priority: is neither" },
 		{ "{\"dispatch\":{\"wait_ms\":1.5}}",
 		  "f.json: dispatch.wait_ms: is of type number, give a whole number" },
 		{ "{\"dispatch\":{\"wait_ms\":null}}", "is of type null" },
