@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdatomic.h>
+#include <sys/prctl.h>
 
 #include <sim/msg/Vector3.h>
 
@@ -132,7 +133,8 @@ TEST(ranks_with_threads)
 struct count {
 	_Atomic unsigned ticks, jumps;
 	_Atomic int64_t last_due;
-	_Atomic unsigned odd; /* intervals that are no multiple of the period */
+	_Atomic int slack_dur_ns; /* of the thread that calls */
+	_Atomic unsigned odd;     /* intervals that are no multiple of the period */
 };
 
 static void on_tick(void *user, const struct sim_timer_event *e)
@@ -142,6 +144,7 @@ static void on_tick(void *user, const struct sim_timer_event *e)
 
 	if (atomic_fetch_add(&k->ticks, 1) && (e->due_sim_ns - last) % MS)
 		atomic_fetch_add(&k->odd, 1);
+	atomic_store(&k->slack_dur_ns, prctl(PR_GET_TIMERSLACK));
 }
 
 static void on_jump(void *user, const struct sim_clock_jump *j)
@@ -181,6 +184,7 @@ TEST(timers_with_a_thread)
 	control(c, "StepClock", "{\"dur_ns\":1000000}");
 	UNTIL(20000, atomic_load(&k.ticks) == ticks + 1);
 	assert_int_equal(atomic_load(&k.odd), 0);
+	assert_int_equal(atomic_load(&k.slack_dur_ns), 1);
 	control(c, "ResumeClock", NULL);
 	UNTIL(20000, atomic_load(&k.ticks) > ticks + 10);
 	sim_timer_stop(t);
