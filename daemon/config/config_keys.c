@@ -100,9 +100,14 @@ static const struct conf_key dispatch_keys[] = {
 	{ 0 }
 };
 
+static const char *const auto_word[] = { "auto", NULL }; /* -1: CLOCK_PRIORITY_AUTO */
+
 static const struct conf_key clock_keys[] = {
 	INT("rate_hz", 100, 1, 10000, "Wall-clock rate at which /clock is published, whatever the scale."),
-	INT("priority", 0, 0, 99, "SCHED_FIFO priority of the clock thread; 0: ordinary scheduling."),
+	KEY("priority", INT,
+	    "SCHED_FIFO priority of the clock thread; 0: ordinary scheduling. auto: 50, or what simd's limit allows "
+	    "(LimitRTPRIO=, ulimit -r); simd's log says so when that is none.",
+	    .def = "\"auto\"", .min = 0, .max = 99, .choices = auto_word),
 	KEY("spin", BOOL, "Spin the last microseconds before each publish; off on one CPU.", .def = "true"),
 	{ 0 }
 };

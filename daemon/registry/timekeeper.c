@@ -248,7 +248,9 @@ static int make_thread(struct timekeeper *t)
 	};
 	int r = clock_thread_create(&o, &t->thread);
 
-	if (r > 0)
+	if (r > 0 && o.fifo_priority == CLOCK_PRIORITY_AUTO)
+		log_info("%s", err_why());
+	else if (r > 0)
 		log_warn("%s", err_why());
 	return r < 0 ? r : 0;
 }
@@ -527,7 +529,7 @@ json_t *timekeeper_json(struct timekeeper *t)
 			  JX_NEW("driver", driver_json(&st)), JX_BOOL("driver_lost", st.driver_lost),
 			  JX_INT("steps", st.steps), JX_NEW("participants", participants_json(t)),
 			  JX_NEW("other_clocks", other_clocks_json(t)), JX_INT("published", c.published),
-			  JX_INT("missed", c.missed),
+			  JX_INT("missed", c.missed), JX_INT("priority", c.priority),
 			  JX_NEW("lateness_ns",
 				 JSONX_MAKE(JX_INT("p50", c.lateness.p50_dur_ns), JX_INT("p99", c.lateness.p99_dur_ns),
 					    JX_INT("max", c.lateness.max_dur_ns))),

@@ -20,6 +20,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define RATE_DEFAULT_HZ     100
@@ -30,7 +31,8 @@ struct clock_thread {
 	struct exec *exec; /* virtual time: no thread */
 	struct exec_timer timer;
 	pthread_t thread;
-	bool has_thread, has_lock, fifo;
+	bool has_thread, has_lock;
+	int priority;          /* SCHED_FIFO; 0: ordinary */
 	_Atomic uint32_t stop; /* futex */
 	pthread_mutex_t lock;
 	struct clock_sink sink; /* guarded by lock; publish NULL: none */
@@ -158,16 +160,44 @@ static int start_thread(struct clock_thread *t)
 	return 0;
 }
 
-static int raise_priority(struct clock_thread *t, int priority)
+static int set_fifo(struct clock_thread *t, int priority)
 {
 	struct sched_param p = { .sched_priority = priority };
 	int r = pthread_setschedparam(t->thread, SCHED_FIFO, &p);
 
-	if (!r) {
-		t->fifo = true;
+	if (!r)
+		t->priority = priority;
+	return -r;
+}
+
+/* The default, or the most that is allowed. */
+static int raise_as_allowed(struct clock_thread *t)
+{
+	struct rlimit limit = { 0 };
+	int r = set_fifo(t, CLOCK_PRIORITY_DEFAULT);
+
+	if (r == 0)
 		return 0;
-	}
-	err_sys(-r, "the clock thread runs without real-time priority %d; allow it with LimitRTPRIO= or `ulimit -r`",
+	getrlimit(RLIMIT_RTPRIO, &limit);
+	if (limit.rlim_cur > 0 && limit.rlim_cur < CLOCK_PRIORITY_DEFAULT && set_fifo(t, (int)limit.rlim_cur) == 0)
+		return 0;
+	err_sys(r,
+		"the clock thread runs without real-time priority: /clock is late, or left out, while the CPUs are busy; allow "
+		"it with LimitRTPRIO=%d or `ulimit -r %d`, or say that it is meant so: clock.priority 0",
+		CLOCK_PRIORITY_DEFAULT, CLOCK_PRIORITY_DEFAULT);
+	return 1;
+}
+
+static int raise_priority(struct clock_thread *t, int priority)
+{
+	int r;
+
+	if (priority == CLOCK_PRIORITY_AUTO)
+		return raise_as_allowed(t);
+	r = set_fifo(t, priority);
+	if (r == 0)
+		return 0;
+	err_sys(r, "the clock thread runs without real-time priority %d; allow it with LimitRTPRIO= or `ulimit -r`",
 		priority);
 	return 1;
 }
@@ -184,7 +214,7 @@ static int check(const struct clock_thread_options *o)
 	if (o->rate_hz > CLOCK_RATE_MAX_HZ)
 		return err_set(-ERANGE, "the clock cannot be published at %u Hz; choose %d .. %d", o->rate_hz,
 			       CLOCK_RATE_MIN_HZ, CLOCK_RATE_MAX_HZ);
-	if (o->fifo_priority < 0 || o->fifo_priority > 99)
+	if (o->fifo_priority != CLOCK_PRIORITY_AUTO && (o->fifo_priority < 0 || o->fifo_priority > 99))
 		return err_set(-EINVAL, "%d is no real-time priority; choose 1 .. 99, or 0 for none", o->fifo_priority);
 	return 0;
 }
@@ -257,7 +287,7 @@ void clock_thread_stats(const struct clock_thread *t, struct clock_thread_stats 
 		.failed = atomic_load_explicit(&t->clk.failed, memory_order_relaxed),
 		.unstable = atomic_load_explicit(&t->clk.unstable, memory_order_relaxed),
 		.rate_hz = t->clk.ticks.rate_hz,
-		.fifo = t->fifo,
+		.priority = t->priority,
 		.spin_dur_ns = atomic_load_explicit(&t->clk.lead_dur_ns, memory_order_relaxed),
 	};
 	histogram_summarise(&t->clk.lateness, &ret->lateness);

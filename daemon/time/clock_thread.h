@@ -21,6 +21,9 @@ struct clock_thread;
 #define CLOCK_RATE_MIN_HZ 1
 #define CLOCK_RATE_MAX_HZ 10000
 
+#define CLOCK_PRIORITY_AUTO    (-1) /* CLOCK_PRIORITY_DEFAULT, or less where RLIMIT_RTPRIO allows no more */
+#define CLOCK_PRIORITY_DEFAULT 50
+
 struct clock_tick {
 	struct sim_clock_sample now;
 	int64_t publish_mono_ns; /* now.mono_ns may be older: driven and held time */
@@ -36,15 +39,15 @@ struct clock_sink {
 struct clock_thread_options {
 	const struct sim_clock_page *page; /* keeps until destroy */
 	uint32_t rate_hz;                  /* 1 .. 10000; 0: 100 */
-	int fifo_priority;                 /* 1..99: SCHED_FIFO if permitted (else a warning); 0: as simd itself */
+	int fifo_priority; /* 1..99: SCHED_FIFO if permitted; 0: as simd itself; or CLOCK_PRIORITY_AUTO */
 	/* at most so much of each period is spun away for precision; 0: none; < 0: 100 us, none with one CPU */
 	int64_t spin_max_dur_ns;
 	struct exec *exec; /* NULL: a thread; else: ticks on this exec, no thread. keeps until destroy */
 };
 
 /*
- * Starts at once. Errors: -ERANGE rate, -EINVAL priority, -EAGAIN no thread. Without permission for SCHED_FIFO: 1,
- * with a sentence.
+ * Starts at once. Errors: -ERANGE rate, -EINVAL priority, -EAGAIN no thread. Without permission for SCHED_FIFO: 1, with a
+ * sentence.
  */
 int clock_thread_create(const struct clock_thread_options *o, struct clock_thread **ret);
 void clock_thread_destroy(struct clock_thread *t); /* stops and joins; NULL is fine */
@@ -61,7 +64,7 @@ struct clock_thread_stats {
 	uint64_t failed;   /* publishes that the sink refused */
 	uint64_t unstable; /* the page was not stable: skipped */
 	uint32_t rate_hz;
-	bool fifo;           /* SCHED_FIFO is in force */
+	int priority;        /* of SCHED_FIFO; 0: it is not in force */
 	int64_t spin_dur_ns; /* learned: sleeps so much shorter and spins */
 	struct histogram_summary lateness;
 };

@@ -64,8 +64,12 @@ static void print_clock(const json_t *k)
 	printf("generation: %.0f\n", json_num(k, "clock_generation"));
 	print_driver(k);
 	print_participants(k);
-	printf("/clock:     %.0f Hz wanted, %.0f published, %.0f missed\n", json_num(k, "rate_hz"),
+	printf("/clock:     %.0f Hz wanted, %.0f published, %.0f missed, ", json_num(k, "rate_hz"),
 	       json_num(k, "published"), json_num(k, "missed"));
+	if (json_num(k, "priority") > 0)
+		printf("priority %.0f\n", json_num(k, "priority"));
+	else
+		printf("no priority\n");
 	printf("lateness:   %.1f us (p99 %.1f, max %.1f)\n", json_num(late, "p50") / 1e3, json_num(late, "p99") / 1e3,
 	       json_num(late, "max") / 1e3);
 	print_other_clocks(k);

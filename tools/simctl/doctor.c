@@ -191,15 +191,9 @@ static void check_group(struct doctor *d, int roudi)
 
 static void check_limits(struct doctor *d)
 {
-	struct rlimit rt = { 0 }, files = { 0 };
+	struct rlimit files = { 0 };
 
-	getrlimit(RLIMIT_RTPRIO, &rt);
 	getrlimit(RLIMIT_NOFILE, &files);
-	if (rt.rlim_cur == 0 && geteuid() != 0)
-		find(d, "realtime", WARN,
-		     "no real-time priority is allowed (ulimit -r): the clock thread runs as an ordinary one");
-	else
-		find(d, "realtime", FINE, "real-time priority is allowed");
 	if (files.rlim_cur < 1024)
 		find(d, "files", WARN, "only %llu descriptors a process: ulimit -n 1024",
 		     (unsigned long long)files.rlim_cur);
@@ -330,6 +324,35 @@ static void check_pools(struct doctor *d, const json_t *info)
 		find(d, "pools", FINE, "%.0f of %.0f slots are in use", used, count);
 }
 
+/* Of simd's clock thread; where there is no simd, of one that this user would start. */
+static void check_realtime(struct doctor *d, const json_t *clock)
+{
+	double priority = json_num(clock, "priority");
+	struct rlimit rt = { 0 };
+
+	getrlimit(RLIMIT_RTPRIO, &rt);
+	if (priority > 0)
+		find(d, "realtime", FINE, "the clock thread has real-time priority %.0f", priority);
+	else if (clock)
+		find(d, "realtime", WARN,
+		     "simd's clock thread has no real-time priority: /clock is late, or left out, while the CPUs are busy; allow "
+		     "it with LimitRTPRIO=50 or `ulimit -r 50`, and see clock.priority");
+	else if (rt.rlim_cur == 0 && geteuid() != 0)
+		find(d, "realtime", WARN,
+		     "this user is allowed no real-time priority (ulimit -r) for simd's clock thread");
+	else
+		find(d, "realtime", FINE, "this user may give simd's clock thread a real-time priority");
+}
+
+static void check_clock(struct doctor *d, struct ctl *c)
+{
+	json_t *reply = ctl_call(c, "io.simd.Control.GetClock", NULL);
+
+	if (reply)
+		check_realtime(d, json_object_get(reply, "clock"));
+	json_decref(reply);
+}
+
 static void check_simd(struct doctor *d, struct ctl *c)
 {
 	json_t *info;
@@ -338,6 +361,7 @@ static void check_simd(struct doctor *d, struct ctl *c)
 	if (r < 0) {
 		find(d, "simd", r == -ENOENT || r == -ECONNREFUSED ? WARN : BAD, "%s", sim_why());
 		check_configuration(d);
+		check_realtime(d, NULL);
 		return;
 	}
 	info = ctl_call(c, "io.simd.Control.GetInfo", NULL);
@@ -356,6 +380,7 @@ static void check_simd(struct doctor *d, struct ctl *c)
 	check_bridges(d, c);
 	check_missing(d, c);
 	check_pages(d, c);
+	check_clock(d, c);
 }
 
 static void print_findings(const struct doctor *d)

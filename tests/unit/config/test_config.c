@@ -26,6 +26,7 @@ TEST(defaults_are_complete)
 	assert_int_equal(load_text("{}", &c), 0);
 	assert_int_equal(config_time_source(c, &name), SIM_SOURCE_UNITY);
 	assert_int_equal(conf_int(conf_root(c), "clock.rate_hz"), 100);
+	assert_int_equal(conf_int(conf_root(c), "clock.priority"), -1); /* auto */
 	assert_int_equal(conf_count(conf_root(c), "rigs"), 0);
 	conf_destroy(c);
 }

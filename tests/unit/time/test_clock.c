@@ -6,9 +6,12 @@
 #include "time/clock_pub.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <sim/msg/Clock.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 
 #define MS NS_PER_MS
 
@@ -142,6 +145,70 @@ TEST(bad_options_are_refused)
 }
 
 /* ---- the thread ---- */
+
+#define NO_PRIORITY  101
+#define NOT_POSSIBLE 102 /* here */
+
+/* In a process of its own: an ordinary user with that limit, or as we are (limit < 0). The priority that it gets. */
+static int priority_with(int64_t limit, int wanted)
+{
+	static struct sim_clock_page page;
+	struct clock_thread_options o = { .page = &page, .rate_hz = 1, .fifo_priority = wanted };
+	struct rlimit rt = { (rlim_t)limit, (rlim_t)limit };
+	struct clock_thread_stats st;
+	struct clock_thread *t;
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (limit >= 0 && (setrlimit(RLIMIT_RTPRIO, &rt) < 0 || (geteuid() == 0 && setuid(65534) < 0)))
+			_exit(NOT_POSSIBLE);
+		if (clock_thread_create(&o, &t) == 1)
+			_exit(strstr(err_why(), "without real-time priority") ? NO_PRIORITY : 0);
+		clock_thread_stats(t, &st);
+		_exit(st.priority);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static bool may_be_realtime(void)
+{
+	struct sched_param p = { .sched_priority = CLOCK_PRIORITY_DEFAULT };
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(sched_setscheduler(0, SCHED_FIFO, &p) < 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status == 0;
+}
+
+TEST(the_priority_is_what_is_allowed)
+{
+	static const struct {
+		int64_t limit;
+		int wanted, gets;
+	} cases[] = {
+		{ 0, 0, 0 },
+		{ 0, CLOCK_PRIORITY_AUTO, NO_PRIORITY },
+		{ 0, 50, NO_PRIORITY },
+		{ 50, CLOCK_PRIORITY_AUTO, CLOCK_PRIORITY_DEFAULT },
+		{ 99, CLOCK_PRIORITY_AUTO, CLOCK_PRIORITY_DEFAULT },
+		{ 10, CLOCK_PRIORITY_AUTO, 10 },
+		{ 10, 50, NO_PRIORITY },
+	};
+
+	assert_int_equal(priority_with(-1, CLOCK_PRIORITY_AUTO),
+			 may_be_realtime() ? CLOCK_PRIORITY_DEFAULT : NO_PRIORITY);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		int got = priority_with(cases[i].limit, cases[i].wanted);
+
+		if (got != NOT_POSSIBLE) /* the limit cannot be raised without CAP_SYS_RESOURCE */
+			assert_int_equal(got, cases[i].gets);
+	}
+}
 
 struct live {
 	sem_t ticked;
