@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sim-vehicle as a step participant: this test drives time and the vehicle, and holds what it publishes in each step against
+ * the circle that its orders draw.
+ */
+#include "system/simd/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <sim/msg/CanBus.h>
+#include <sim/msg/GpsOdometry.h>
+#include <sim/msg/VehicleControl.h>
+#include <sim/msg/VehiclePlacement.h>
+#include <sim/srv/ControlModeCommand.h>
+#include <sim/srv/PlaceVehicle.h>
+
+#include "rnd.h"
+
+#define MS       INT64_C(1000000)
+#define STEP     (10 * MS)
+#define LIMIT_MS 20000
+#define STEPS    300
+#define PARAMS   "/tmp/car.json"
+#define WB       2.79
+
+struct stage {
+	struct simd_run simd;
+	struct sim_client *client;
+	struct sim_driver *driver;
+	struct sim_subscriber *odometry, *can_bus;
+	struct sim_publisher *control, *place;
+	struct sim_GpsOdometry last;
+	uint64_t log; /* hash of all bodies */
+};
+
+static void write_params(const char *text)
+{
+	int fd = open(PARAMS, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
+static size_t participants(void)
+{
+	json_t *j = run_call("GetClock", NULL);
+	size_t n = json_array_size(json_object_get(json_object_get(j, "clock"), "participants"));
+
+	json_decref(j);
+	return n;
+}
+
+static void listen_and_talk(struct stage *s)
+{
+	struct sim_subscriber_options so = { .size = sizeof(so), .depth = 64 };
+	struct sim_publisher_options po = { .size = sizeof(po), .flags = SIM_PUB_LOCAL };
+
+	s->client = run_client("test");
+	assert_int_equal(sim_subscribe(s->client, "/gps_odometry", &sim_GpsOdometry_type, &so, &s->odometry), 0);
+	assert_int_equal(sim_subscribe(s->client, "/can_bus", &sim_CanBus_type, &so, &s->can_bus), 0);
+	assert_int_equal(sim_advertise(s->client, "/control", &sim_VehicleControl_type, &po, &s->control), 0);
+	assert_int_equal(sim_advertise(s->client, "/place_ego", &sim_VehiclePlacement_type, &po, &s->place), 0);
+}
+
+static void open_stage(struct stage *s, const char *source)
+{
+	char config[512];
+
+	memset(s, 0, sizeof(*s));
+	snprintf(config, sizeof(config),
+		 "{\"TimeSource\": \"%s\", \"pools\": [{\"size\": 1280, \"count\": 2000}], \"rigs\": [{\"name\": \"rig\", "
+		 "\"processes\": [{\"name\": \"car\", \"command\": [\"sim-vehicle\", \"--params\", \"" PARAMS
+		 "\", \"--x\", \"10\", \"--y\", \"20\"]}]}]}",
+		 source);
+	run_start(&s->simd, config, NULL);
+	if (!run_ready(&s->simd))
+		fail_msg("%s", run_errors(&s->simd));
+	listen_and_talk(s);
+	if (!HOLDS_WITHIN(LIMIT_MS, participants() == 1))
+		fail_msg("the vehicle does not take part; simd says: %s", run_errors(&s->simd));
+}
+
+static void close_stage(struct stage *s)
+{
+	sim_driver_release(s->driver);
+	sim_publisher_destroy(s->control);
+	sim_publisher_destroy(s->place);
+	sim_subscriber_destroy(s->odometry);
+	sim_subscriber_destroy(s->can_bus);
+	sim_disconnect(s->client);
+	run_stop(&s->simd);
+}
+
+/* What the vehicle has published in this step; it is there when the step is over. False: nothing. */
+static bool heard(struct stage *s)
+{
+	const struct sim_message *m;
+	int64_t now = sim_now(s->client);
+	bool any = false;
+
+	while (sim_take(s->odometry, &m) == 0) {
+		const struct sim_GpsOdometry *o = sim_GpsOdometry_from(m->body, m->body_size);
+
+		assert_non_null(o);
+		s->last = *o;
+		any = m->header.stamp_sim_ns == now;
+		s->log = hash64(s->log, m->body, m->body_size);
+		sim_release(s->odometry, m);
+	}
+	return any;
+}
+
+static void step(struct stage *s)
+{
+	int64_t granted;
+
+	assert_int_equal(sim_driver_advance(s->driver, STEP, &granted), 0);
+	assert_int_equal(granted, STEP);
+}
+
+/* Steps until messages come through: ports find each other in their own time. */
+static void drive(struct stage *s)
+{
+	int64_t end = run_now_ms() + LIMIT_MS;
+
+	assert_int_equal(sim_driver_acquire(s->client, SIM_DRIVER_FREEWHEEL, &s->driver), 0);
+	do {
+		step(s);
+		if (run_now_ms() > end)
+			fail_msg("nothing comes; simd says: %s", run_errors(&s->simd));
+	} while (!heard(s) || !sim_publisher_has_subscribers(s->control) || !sim_publisher_has_subscribers(s->place));
+}
+
+static void order(struct stage *s, double accel, double steer)
+{
+	struct sim_VehicleControl c = { .present = SIM_VEHICLE_CONTROL_HAS_TARGET_ACCELERATION |
+						   SIM_VEHICLE_CONTROL_HAS_STEER_ANGLE,
+					.target_acceleration = (float)accel,
+					.steer_angle = (float)steer };
+
+	assert_int_equal(sim_publish_local_copy(s->control, &c, sizeof(c), 0), 0);
+}
+
+static void put(struct stage *s, double x, uint8_t action)
+{
+	_Alignas(8) unsigned char body[512];
+	struct sim_builder b;
+	struct sim_VehiclePlacement *p = sim_VehiclePlacement_init(body, sizeof(body), &b);
+
+	p->pose.position.x = x;
+	p->pose.orientation.w = 1;
+	p->action = action;
+	assert_int_equal(sim_publish_local_copy(s->place, body, sim_builder_size(&b), 0), 0);
+}
+
+static void near(double a, double b, double eps)
+{
+	if (!(fabs(a - b) <= eps))
+		fail_msg("%.12g is not %.12g within %g", a, b, eps);
+}
+
+/* From a spawn on: an order of one instant is in force in all of the step behind it. */
+static void circle(struct stage *s)
+{
+	double steer = (double)0.2f, radius = WB / tan(steer);
+
+	put(s, 0, SIM_VEHICLE_PLACEMENT_SPAWN);
+	step(s);
+	assert_true(heard(s));
+	near(s->last.easting, 0, 0);
+	s->log = HASH64_INIT;
+	order(s, 1, steer);
+	for (int i = 1; i <= STEPS; i++) {
+		double t = i * 0.01, way = t * t / 2;
+
+		step(s);
+		assert_true(heard(s)); /* in this very step */
+		near((double)s->last.forward_speed, t, 1e-6);
+		near(s->last.easting, radius * sin(way / radius), 1e-9);
+		near(s->last.northing, radius * (1 - cos(way / radius)), 1e-9);
+	}
+}
+
+#define IDEAL "{\"wheel_base\": 2.79, \"vehicle_model_type\": \"IDEAL_STEER_ACC_GEARED\"}"
+
+TEST(each_step_has_its_place_on_the_circle_and_the_same_again)
+{
+	static struct stage s;
+	uint64_t first;
+
+	write_params(IDEAL);
+	open_stage(&s, "unity");
+	drive(&s);
+	circle(&s);
+	first = s.log;
+	circle(&s);
+	assert_int_equal(s.log, first);
+	close_stage(&s);
+	open_stage(&s, "unity");
+	drive(&s);
+	circle(&s);
+	assert_int_equal(s.log, first); /* other processes, the same bytes */
+	close_stage(&s);
+}
+
+/* ---- services, bad orders ---- */
+
+static struct sim_PlaceVehicleResponse ask_place(struct stage *s, double x, char why[200])
+{
+	_Alignas(64) unsigned char q[1024], a[1024];
+	struct sim_PlaceVehicleResponse *response = (struct sim_PlaceVehicleResponse *)a;
+	struct sim_PlaceVehicleRequest *p;
+	struct sim_builder b;
+	size_t n;
+	int r;
+
+	p = sim_PlaceVehicleRequest_init(q, sizeof(q), &b);
+	p->placement.pose.position.x = x;
+	p->placement.action = SIM_VEHICLE_PLACEMENT_OVERWRITE;
+	r = sim_service_call(s->client, "/place_ego", &sim_PlaceVehicle_service, q, sim_builder_size(&b), 0, a,
+			     sizeof(a), &n);
+	if (r < 0)
+		fail_msg("place_ego: %d %s", r, sim_why());
+	snprintf(why, 200, "%s", sim_PlaceVehicleResponse_message(response, n));
+	return *response;
+}
+
+static uint8_t mode(struct stage *s)
+{
+	const struct sim_message *m;
+	uint8_t ret = 99;
+
+	for (; sim_take(s->can_bus, &m) == 0; sim_release(s->can_bus, m))
+		ret = sim_CanBus_from(m->body, m->body_size)->mode;
+	return ret;
+}
+
+TEST(services_place_it_and_switch_who_drives)
+{
+	struct sim_ControlModeCommandRequest q = { .mode = SIM_CONTROL_MODE_COMMAND_REQUEST_MANUAL };
+	struct sim_ControlModeCommandResponse a = { 0 };
+	static struct stage s;
+	char why[200];
+
+	write_params(IDEAL);
+	open_stage(&s, "unity");
+	drive(&s);
+	assert_true(ask_place(&s, 77, why).success);
+	step(&s);
+	assert_true(heard(&s));
+	near(s.last.easting, 77, 0);
+	assert_false(ask_place(&s, (double)1e30, why).success);
+	assert_non_null(strstr(why, "pose"));
+	step(&s);
+	assert_true(heard(&s));
+	near(s.last.easting, 77, 0);
+	assert_int_equal(sim_service_call(s.client, "/control_mode_request", &sim_ControlModeCommand_service, &q,
+					  sizeof(q), 0, &a, sizeof(a), NULL),
+			 0);
+	assert_true(a.success);
+	step(&s);
+	assert_int_equal(mode(&s), 0);
+	q.mode = 77;
+	assert_int_equal(sim_service_call(s.client, "/control_mode_request", &sim_ControlModeCommand_service, &q,
+					  sizeof(q), 0, &a, sizeof(a), NULL),
+			 0);
+	assert_false(a.success);
+	close_stage(&s);
+}
+
+TEST(orders_that_are_none_move_nothing)
+{
+	static struct stage s;
+
+	write_params(IDEAL);
+	open_stage(&s, "unity");
+	drive(&s);
+	order(&s, (double)NAN, 0);
+	order(&s, 1, (double)INFINITY);
+	put(&s, (double)NAN, SIM_VEHICLE_PLACEMENT_SPAWN);
+	put(&s, 5, 42);
+	for (int i = 0; i < 20; i++)
+		step(&s);
+	assert_true(heard(&s));
+	near(s.last.easting, 10, 0);
+	near(s.last.northing, 20, 0);
+	order(&s, 1, 0);
+	step(&s);
+	step(&s);
+	assert_true(heard(&s));
+	assert_true(s.last.forward_speed > 0);
+	close_stage(&s);
+}
+
+/* ---- a clock that moves by itself; a file that is none ---- */
+
+TEST(a_clock_that_runs_by_itself_is_followed)
+{
+	static struct stage s;
+	const struct sim_message *m;
+	int64_t last = 0;
+
+	write_params(IDEAL);
+	open_stage(&s, "simulation");
+	for (int n = 0; n < 20; n++) {
+		assert_int_equal(sim_wait(s.odometry, LIMIT_MS * MS), 1);
+		assert_int_equal(sim_take(s.odometry, &m), 0);
+		assert_int_equal(m->header.stamp_sim_ns % STEP, 0);
+		assert_true(m->header.stamp_sim_ns > last);
+		last = m->header.stamp_sim_ns;
+		sim_release(s.odometry, m);
+	}
+	close_stage(&s);
+}
+
+static int run_alone(const char *params, char *said, size_t cap)
+{
+	char command[PATH_MAX + 200];
+	size_t n;
+	FILE *f;
+
+	write_params(params);
+	snprintf(command, sizeof(command), "%s --params " PARAMS " --simd-socket /tmp/none 2>&1",
+		 run_program("sim-vehicle"));
+	f = popen(command, "r");
+	n = fread(said, 1, cap - 1, f);
+	said[n] = '\0';
+	return WEXITSTATUS(pclose(f));
+}
+
+TEST(parameters_that_cannot_be_end_it_with_a_sentence)
+{
+	char said[2000];
+
+	assert_int_equal(run_alone("{}", said, sizeof(said)), 1);
+	assert_non_null(strstr(said, "wheel_base is required"));
+	assert_int_equal(run_alone("{\"wheel_base\": -3}", said, sizeof(said)), 1);
+	assert_non_null(strstr(said, "wheel_base"));
+	assert_int_equal(run_alone("{\"wheel_base\"", said, sizeof(said)), 1);
+	assert_non_null(strstr(said, "car.json:1"));
+	assert_int_equal(run_alone(IDEAL, said, sizeof(said)), 1);
+	assert_non_null(strstr(said, "connecting to simd"));
+}

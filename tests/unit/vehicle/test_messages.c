@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the vehicle says of itself, and where its map lies on the earth. */
+#include "car.h"
+
+#include <sim/msg/CanBus.h>
+#include <sim/msg/Gps.h>
+#include <sim/msg/GpsOdometry.h>
+#include <sim/msg/Imu.h>
+#include <sim/msg/Transforms.h>
+#include <sim/msg/Turn.h>
+#include <sim/msg/VehicleMode.h>
+#include <sim/msg/VehicleOdometry.h>
+
+#include "tools/bridge/convert/geo.h"
+#include "tools/sources/vehicle/messages.h"
+
+static struct vehicle v;
+static _Alignas(64) unsigned char body[2048];
+
+static struct moment moment_of(const struct origin *o)
+{
+	struct vehicle_params p = car("{" CAR ", \"steer_lim\": 0.8, \"steer_bias\": 0.01}");
+
+	vehicle_init(&v, &p,
+		     &(struct model_place){ .x = 10, .y = 20, .z = 3, .yaw = M_PI / 2, .speed = 5, .steer = 0.2 });
+	return (struct moment){ .model = &v.model, .orders = &v.orders, .origin = o, .step_dur_ns = 10 * MS };
+}
+
+TEST(the_can_bus_tells_gear_brake_and_lamps)
+{
+	struct origin o = { 0 };
+	struct moment m = moment_of(&o);
+	const struct sim_CanBus *c;
+
+	assert_ok(orders_turn(&v.orders, SIM_TURN_LEFT));
+	v.orders.hazard = true;
+	v.orders.gear = GEAR_REVERSE;
+	v.orders.hand_brake = true;
+	c = sim_CanBus_from(body, message_can_bus(&m, body, sizeof(body)));
+	assert_non_null(c);
+	assert_int_equal(c->gear, GEAR_REVERSE);
+	assert_true(c->in_reverse && c->parking_brake && c->hazard_lights && c->left_turn_signal && c->engine_on);
+	assert_false(c->right_turn_signal);
+	assert_int_equal(c->mode, SIM_VEHICLE_MODE_AUTO);
+	near((double)c->speed, 5, 0);
+	near((double)c->steering_angle, 0.21, 1e-7); /* as its sensor shows it */
+	near((double)c->steering, 0.25, 1e-7);
+	near(c->velocity.x, 0, 1e-12);
+	near(c->velocity.y, 5, 1e-12);
+	v.orders.emergency = true;
+	c = sim_CanBus_from(body, message_can_bus(&m, body, sizeof(body)));
+	assert_int_equal(c->mode, SIM_VEHICLE_MODE_EMERGENCY);
+	assert_int_equal(message_can_bus(&m, body, 10), 0); /* no room */
+}
+
+TEST(imu_odometry_and_frames_agree)
+{
+	struct origin o = { 0 };
+	struct moment m = moment_of(&o);
+	double rate = 5 * tan(0.2) / WB;
+	const struct sim_GpsOdometry *g;
+	const struct sim_Transform *t;
+	const struct sim_Imu *i;
+	uint32_t n;
+	size_t size;
+
+	i = sim_Imu_from(body, message_imu(&m, body, sizeof(body)));
+	near(i->angular_velocity.z, rate, 1e-12);
+	near(i->linear_acceleration.y, rate * 5, 1e-12);
+	near(i->linear_acceleration.z, 9.80665, 0);
+	g = sim_GpsOdometry_from(body, message_gps_odometry(&m, body, message_gps_odometry_max()));
+	near(g->easting, 10, 0);
+	near(g->northing, 20, 0);
+	near(g->velocity.y, 5, 1e-12);
+	assert_false(g->ignore_map_origin);
+	size = message_tf(&m, body, message_tf_max());
+	t = sim_Transforms_transforms(sim_Transforms_from(body, size), size, &n);
+	assert_int_equal(n, 1);
+	near(t->translation.y, 20, 0);
+	near(2 * atan2(t->rotation.z, t->rotation.w), M_PI / 2, 1e-12);
+	assert_string_equal(sim_Transform_child_frame_in(body, size, t), "base_link");
+	assert_true(message_odometry(&m, body, sizeof(body)) == sizeof(struct sim_VehicleOdometry));
+}
+
+TEST(degrees_are_those_of_the_grid)
+{
+	struct origin o;
+	struct geo_utm at;
+	double lat, lon;
+
+	assert_ok(origin_parse(&o, "35.238094,139.900773"));
+	for (double x = -20000; x <= 20000; x += 5000) {
+		origin_degrees(&o, x, -x / 2 + 77, &lat, &lon);
+		assert_ok(geo_utm(lon, lat, &at));
+		near(at.easting, o.easting + x, 1e-3);
+		near(at.northing, o.northing - x / 2 + 77, 1e-3);
+	}
+}
+
+TEST(without_an_origin_there_is_no_fix)
+{
+	struct origin o = { 0 };
+	struct moment m = moment_of(&o);
+	const struct sim_Gps *g;
+
+	assert_ok(origin_parse(&o, NULL));
+	g = sim_Gps_from(body, message_gps(&m, body, sizeof(body)));
+	assert_int_equal(g->status, SIM_GPS_STATUS_NO_FIX);
+	near(g->latitude, 0, 0);
+	assert_true(origin_parse(&o, "north,east") < 0);
+	assert_true(origin_parse(&o, "35.2") < 0);
+	assert_true(origin_parse(&o, "95,0") < 0);
+	assert_true(origin_parse(&o, "35,139x") < 0);
+	assert_true(origin_parse(&o, "nan,0") < 0);
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sim-vehicle's side towards simd. See link.h. */
+#include "link.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <sim/msg/CanBus.h>
+#include <sim/msg/EmergencyCommand.h>
+#include <sim/msg/EngageCommand.h>
+#include <sim/msg/GearCommand.h>
+#include <sim/msg/Gps.h>
+#include <sim/msg/GpsOdometry.h>
+#include <sim/msg/HazardCommand.h>
+#include <sim/msg/Imu.h>
+#include <sim/msg/Transforms.h>
+#include <sim/msg/TurnCommand.h>
+#include <sim/msg/VehicleControl.h>
+#include <sim/msg/VehicleMode.h>
+#include <sim/msg/VehicleOdometry.h>
+#include <sim/msg/VehicleState.h>
+#include <sim/srv/ControlModeCommand.h>
+#include <sim/srv/PlaceVehicle.h>
+
+#include "err.h"
+#include "log.h"
+
+LOG_TOPIC("vehicle");
+
+#define DEPTH 64 /* orders that one step may bring */
+
+static const struct {
+	const char *name;
+	const struct sim_type *type;
+	const char *frame;
+	size_t (*fill)(const struct moment *m, void *body, size_t cap);
+	size_t (*most)(void); /* NULL: the type's fixed size */
+} OUT[OUT_COUNT] = {
+	[OUT_TF] = { "tf", &sim_Transforms_type, FRAME_MAP, message_tf, message_tf_max },
+	[OUT_IMU] = { "imu", &sim_Imu_type, FRAME_BASE, message_imu, NULL },
+	[OUT_GPS] = { "gps", &sim_Gps_type, FRAME_BASE, message_gps, NULL },
+	[OUT_GPS_ODOMETRY] = { "gps_odometry", &sim_GpsOdometry_type, FRAME_MAP, message_gps_odometry,
+			       message_gps_odometry_max },
+	[OUT_CAN_BUS] = { "can_bus", &sim_CanBus_type, FRAME_BASE, message_can_bus, NULL },
+	[OUT_ODOMETRY] = { "vehicle_odometry", &sim_VehicleOdometry_type, FRAME_BASE, message_odometry, NULL },
+};
+
+/* ---- orders ---- */
+
+/* Each gets a checked body of its type. 0, or a sentence in err_why(). */
+static int on_place(struct vehicle *v, const struct sim_message *m)
+{
+	const struct sim_VehiclePlacement *p = sim_VehiclePlacement_from(m->body, m->body_size);
+
+	return p ? vehicle_place(v, p) : -EINVAL;
+}
+
+static int on_state(struct vehicle *v, const struct sim_message *m)
+{
+	const struct sim_VehicleState *s = sim_VehicleState_from(m->body, m->body_size);
+
+	return s ? orders_state(&v->orders, s) : -EINVAL;
+}
+
+static int on_gear(struct vehicle *v, const struct sim_message *m)
+{
+	const struct sim_GearCommand *c = sim_GearCommand_from(m->body, m->body_size);
+
+	return c ? orders_gear(&v->orders, c->gear) : -EINVAL;
+}
+
+static int on_turn(struct vehicle *v, const struct sim_message *m)
+{
+	const struct sim_TurnCommand *c = sim_TurnCommand_from(m->body, m->body_size);
+
+	return c ? orders_turn(&v->orders, c->turn) : -EINVAL;
+}
+
+static int on_hazard(struct vehicle *v, const struct sim_message *m)
+{
+	const struct sim_HazardCommand *c = sim_HazardCommand_from(m->body, m->body_size);
+
+	if (!c)
+		return -EINVAL;
+	v->orders.hazard = c->on != 0;
+	return 0;
+}
+
+static int on_emergency(struct vehicle *v, const struct sim_message *m)
+{
+	const struct sim_EmergencyCommand *c = sim_EmergencyCommand_from(m->body, m->body_size);
+
+	if (!c)
+		return -EINVAL;
+	v->orders.emergency = c->emergency != 0;
+	return 0;
+}
+
+static int on_engage(struct vehicle *v, const struct sim_message *m)
+{
+	const struct sim_EngageCommand *c = sim_EngageCommand_from(m->body, m->body_size);
+
+	if (!c)
+		return -EINVAL;
+	v->orders.mode = c->engage ? SIM_VEHICLE_MODE_AUTO : SIM_VEHICLE_MODE_MANUAL;
+	return 0;
+}
+
+static int on_control(struct vehicle *v, const struct sim_message *m)
+{
+	const struct sim_VehicleControl *c = sim_VehicleControl_from(m->body, m->body_size);
+
+	return c ? vehicle_control(v, c, m->header.stamp_sim_ns) : -EINVAL;
+}
+
+static const struct {
+	const char *name;
+	const struct sim_type *type;
+	int (*take)(struct vehicle *v, const struct sim_message *m);
+} IN[IN_COUNT] = {
+	[IN_PLACE] = { "place_ego", &sim_VehiclePlacement_type, on_place },
+	[IN_STATE] = { "state", &sim_VehicleState_type, on_state },
+	[IN_GEAR] = { "gear", &sim_GearCommand_type, on_gear },
+	[IN_TURN] = { "turn", &sim_TurnCommand_type, on_turn },
+	[IN_HAZARD] = { "hazard", &sim_HazardCommand_type, on_hazard },
+	[IN_EMERGENCY] = { "emergency", &sim_EmergencyCommand_type, on_emergency },
+	[IN_ENGAGE] = { "engage", &sim_EngageCommand_type, on_engage },
+	[IN_CONTROL] = { "control", &sim_VehicleControl_type, on_control },
+};
+
+static void ignored(struct link *l, const char *what)
+{
+	if (l->ignored++ == 0)
+		log_warn("%s: ignoring a message: %s", what, *err_why() ? err_why() : "it does not hold");
+}
+
+static void take(struct link *l, enum link_in in, struct vehicle *v)
+{
+	const struct sim_message *m;
+
+	while (sim_take(l->in[in], &m) == 0) {
+		err_clear();
+		if (IN[in].take(v, m) < 0)
+			ignored(l, IN[in].name);
+		(void)sim_release(l->in[in], m);
+	}
+}
+
+/* What services have been asked for since the last step. */
+static void take_asked(struct link *l, struct vehicle *v)
+{
+	pthread_mutex_lock(&l->lock);
+	if (l->asked.mode)
+		v->orders.mode = l->asked.wanted_mode;
+	if (l->asked.place &&
+	    vehicle_place(v, sim_VehiclePlacement_from(l->asked.placement, l->asked.placement_size)) < 0)
+		ignored(l, "place_ego");
+	l->asked.place = l->asked.mode = false;
+	pthread_mutex_unlock(&l->lock);
+}
+
+void link_step(struct link *l, struct vehicle *v)
+{
+	for (int i = IN_PLACE + 1; i < IN_COUNT; i++)
+		take(l, (enum link_in)i, v);
+	vehicle_end(v);
+	take(l, IN_PLACE, v);
+	take_asked(l, v);
+}
+
+/* ---- services ---- */
+
+/* Fit for a message of its own: a copy of what the request holds. */
+static size_t copy_placement(const struct sim_VehiclePlacement *from, void *body, size_t cap)
+{
+	struct sim_builder b;
+	struct sim_VehiclePlacement *p = sim_VehiclePlacement_init(body, cap, &b);
+
+	if (!p)
+		return 0;
+	*p = *from;
+	memset(&p->name, 0, sizeof(p->name)); /* a reference into the request */
+	return sim_builder_size(&b);
+}
+
+static int on_place_request(void *user, struct sim_request *req)
+{
+	const struct sim_PlaceVehicleRequest *q = sim_PlaceVehicleRequest_from(req->body, req->size);
+	struct sim_PlaceVehicleResponse *response;
+	struct link *l = user;
+	struct sim_builder b;
+	int r = q ? vehicle_check_placement(l->base, &q->placement) : -EBADMSG;
+
+	response = sim_PlaceVehicleResponse_init(req->response, req->response_capacity, &b);
+	response->success = r == 0;
+	(void)sim_PlaceVehicleResponse_message_set(&b, r < 0 ? err_why() : "");
+	if (r == 0) {
+		pthread_mutex_lock(&l->lock);
+		l->asked.placement_size = copy_placement(&q->placement, l->asked.placement, sizeof(l->asked.placement));
+		l->asked.place = l->asked.placement_size > 0;
+		pthread_mutex_unlock(&l->lock);
+	}
+	req->response_size = sim_builder_size(&b);
+	return 0;
+}
+
+static int mode_of(uint8_t asked, uint8_t *ret)
+{
+	switch (asked) {
+	case SIM_CONTROL_MODE_COMMAND_REQUEST_AUTONOMOUS:
+		*ret = SIM_VEHICLE_MODE_AUTO;
+		return 0;
+	case SIM_CONTROL_MODE_COMMAND_REQUEST_AUTONOMOUS_STEER_ONLY:
+		*ret = SIM_VEHICLE_MODE_AUTO_STEER;
+		return 0;
+	case SIM_CONTROL_MODE_COMMAND_REQUEST_AUTONOMOUS_VELOCITY_ONLY:
+		*ret = SIM_VEHICLE_MODE_AUTO_SPEED;
+		return 0;
+	case SIM_CONTROL_MODE_COMMAND_REQUEST_MANUAL:
+		*ret = SIM_VEHICLE_MODE_MANUAL;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int on_mode_request(void *user, struct sim_request *req)
+{
+	const struct sim_ControlModeCommandRequest *q = sim_ControlModeCommandRequest_from(req->body, req->size);
+	struct sim_ControlModeCommandResponse *response;
+	struct link *l = user;
+	struct sim_builder b;
+	uint8_t mode;
+
+	response = sim_ControlModeCommandResponse_init(req->response, req->response_capacity, &b);
+	response->success = q && mode_of(q->mode, &mode) == 0;
+	if (response->success) {
+		pthread_mutex_lock(&l->lock);
+		l->asked.mode = true;
+		l->asked.wanted_mode = mode;
+		pthread_mutex_unlock(&l->lock);
+	}
+	return 0;
+}
+
+/* ---- publishing ---- */
+
+static size_t room(enum link_out ch)
+{
+	return OUT[ch].most ? OUT[ch].most() : OUT[ch].type->fixed_size;
+}
+
+static int publish(struct link *l, enum link_out ch, const struct moment *m, int64_t stamp_sim_ns)
+{
+	size_t cap = room(ch);
+	struct sim_slot *slot;
+	int r = sim_loan(l->out[ch].pub, cap, &slot);
+
+	if (r < 0)
+		return r;
+	slot->stamp_sim_ns = stamp_sim_ns;
+	return outlet_send(&l->out[ch], slot, OUT[ch].fill(m, sim_slot_body_mut(slot), cap), NULL);
+}
+
+void link_publish(struct link *l, const struct vehicle *v, const struct origin *o, const struct sim_clock_sample *now)
+{
+	const struct moment m = { .model = &v->model, .orders = &v->orders, .origin = o, .step_dur_ns = v->step_dur_ns };
+
+	if (!l->every_step && !sim_gate_due(&l->gate, now))
+		return;
+	for (int i = 0; i < OUT_COUNT; i++)
+		outlet_count(&l->out[i], publish(l, (enum link_out)i, &m, now->sim_ns));
+}
+
+/* ---- life ---- */
+
+static int named(int r, const char *what)
+{
+	return r < 0 ? err_set(r, "%s: %s", what, source_why(r)) : 0;
+}
+
+static int advertise(struct link *l, enum link_out ch)
+{
+	struct sim_publisher_options po = {
+		.size = sizeof(po), .max_body = room(ch), .frame_id = OUT[ch].frame, .flags = SIM_PUB_NO_WAIT
+	};
+
+	l->out[ch].name = OUT[ch].name;
+	return named(sim_advertise(l->client, OUT[ch].name, OUT[ch].type, &po, &l->out[ch].pub), OUT[ch].name);
+}
+
+static int offer(struct link *l)
+{
+	int r = named(sim_service_offer(l->client, "place_ego", &sim_PlaceVehicle_service, NULL, on_place_request, l,
+					&l->place),
+		      "service place_ego");
+
+	return r < 0 ? r
+		     : named(sim_service_offer(l->client, "control_mode_request", &sim_ControlModeCommand_service, NULL,
+					       on_mode_request, l, &l->mode),
+			     "service control_mode_request");
+}
+
+int link_open(struct link *l, struct sim_client *c, uint32_t rate_mhz, const struct vehicle_params *base)
+{
+	struct sim_subscriber_options so = { .size = sizeof(so), .depth = DEPTH };
+	int r = 0;
+
+	l->client = c;
+	l->base = base;
+	l->every_step = rate_mhz == 0;
+	pthread_mutex_init(&l->lock, NULL);
+	if (!l->every_step)
+		r = named(sim_gate_init(&l->gate, rate_mhz), "--rate");
+	for (int i = 0; r == 0 && i < OUT_COUNT; i++)
+		r = advertise(l, (enum link_out)i);
+	for (int i = 0; r == 0 && i < IN_COUNT; i++)
+		r = named(sim_subscribe(c, IN[i].name, IN[i].type, &so, &l->in[i]), IN[i].name);
+	return r < 0 ? r : offer(l);
+}
+
+void link_close(struct link *l)
+{
+	sim_service_destroy(l->place);
+	sim_service_destroy(l->mode);
+	for (int i = 0; i < IN_COUNT; i++)
+		sim_subscriber_destroy(l->in[i]);
+	for (int i = 0; i < OUT_COUNT; i++)
+		sim_publisher_destroy(l->out[i].pub);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From the vehicle's state to messages. Each function fills a body in place, at most `cap` bytes, and returns its size, 0 when
+ * it does not fit. Frames: "map"; "base_link" is the middle of the rear axle. The IMU and the receiver sit there and are
+ * exact. Thread: any; pure.
+ */
+#ifndef SOURCES_VEHICLE_MESSAGES_H
+#define SOURCES_VEHICLE_MESSAGES_H
+
+#include <stddef.h>
+
+#include "orders.h"
+#include "origin.h"
+
+#define FRAME_MAP  "map"
+#define FRAME_BASE "base_link"
+
+struct moment {
+	const struct model *model;
+	const struct orders *orders;
+	const struct origin *origin;
+	int64_t step_dur_ns;
+};
+
+size_t message_tf(const struct moment *m, void *body, size_t cap);
+size_t message_imu(const struct moment *m, void *body, size_t cap);
+size_t message_gps(const struct moment *m, void *body, size_t cap);
+size_t message_gps_odometry(const struct moment *m, void *body, size_t cap);
+size_t message_can_bus(const struct moment *m, void *body, size_t cap);
+size_t message_odometry(const struct moment *m, void *body, size_t cap);
+
+size_t message_tf_max(void); /* bytes of the largest */
+size_t message_gps_odometry_max(void);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A vehicle: orders in, motion out. Orders take effect after their dead time, actuators follow with a lag and within their
+ * limits (lag.h, longitudinal.h, dead_time.h), and a bicycle turns wheel angle and speed into a path.
+ *
+ * Integration, of a piece in which no order takes effect, 2 ms at most while the wheels turn:
+ *
+ *   acceleration, speed, way, wheel angle    closed form: exact, whatever the step
+ *   kinematic bicycle                        an arc over that way, with the wheel angle of the middle of the piece: exact with the
+ *                                            wheels still, however the speed changes; else of second order
+ *   dynamic bicycle (linear tyres)           side slip and yaw rate by the matrix exponential at the piece's middle speed:
+ *                                            exact at constant speed and wheel angle; the path by Simpson's rule, fourth order
+ *
+ * Below MODEL_SLOW the tyres do not slip: the dynamic bicycle is the kinematic one. The ground is flat; base_link is the
+ * middle of the rear axle.
+ *
+ * Thread: the owner's. Pure arithmetic, no allocation: the same calls give the same bits.
+ */
+#ifndef SOURCES_VEHICLE_MODEL_H
+#define SOURCES_VEHICLE_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dead_time.h"
+#include "longitudinal.h"
+#include "params.h"
+
+#define MODEL_GRAVITY 9.80665 /* m/s^2 */
+#define MODEL_SLOW    1.0     /* m/s */
+
+enum model_gear {
+	GEAR_NEUTRAL = 0,
+	GEAR_DRIVE = 1,
+	GEAR_REVERSE = 2,
+	GEAR_PARKING = 3,
+	GEAR_LOW = 4
+}; /* of sim/Gear */
+
+/* What a driver wants, held until the next one. Numbers are finite; what is beyond a limit counts as the limit. */
+struct model_order {
+	double accel; /* m/s^2 in the gear's direction, below 0: brake */
+	double speed; /* m/s along x; for models whose name ends in VEL */
+	double steer; /* rad, left is positive */
+	enum model_gear gear;
+	bool hand_brake;
+};
+
+struct model_state {
+	double x, y, z, yaw;      /* base_link in the map: m, rad from -pi to pi */
+	double speed;             /* m/s, of base_link along x */
+	double side_speed;        /* m/s, of base_link along y; 0 without slip */
+	double yaw_rate;          /* rad/s */
+	double accel;             /* m/s^2 along x: change of the speed */
+	double side_accel;        /* m/s^2 along y, of base_link: what an accelerometer there feels */
+	double steer, steer_rate; /* rad, rad/s: of the wheels */
+};
+
+struct model {
+	struct vehicle_params p;
+	struct model_state s;
+	struct model_order order;
+	struct longitudinal motion;
+	int64_t now_ns; /* since it was made */
+	struct dead_time accel, speed, steer;
+};
+
+/* Stands at the origin, in gear D, all orders 0. Keeps a copy of p, which is as params_load() leaves it. */
+void model_init(struct model *m, const struct vehicle_params *p);
+
+/* Put it somewhere: orders under way are forgotten, steer is clamped. Numbers are finite. */
+struct model_place {
+	double x, y, z, yaw, speed, accel, steer;
+};
+void model_put(struct model *m, const struct model_place *at);
+
+void model_order(struct model *m, const struct model_order *o);
+void model_advance(struct model *m, int64_t dur_ns); /* 0 or more */
+
+/* What the steering's sensor shows, bias and all. */
+static inline double model_measured_steer(const struct model *m)
+{
+	return m->s.steer + m->p.steer_bias;
+}
+
+double model_wrap(double rad); /* to -pi..pi */
+
+#endif

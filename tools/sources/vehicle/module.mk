@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+# sim-vehicle, and what tests reach of it without a simd: libvehicle.a
+VEHICLE_OBJS := $(addprefix $(B)/obj/tools/sources/vehicle/,lag.o dead_time.o params.o longitudinal.o tyres.o model.o orders.o origin.o vehicle.o \
+	messages.o)
+$(B)/lib/libvehicle.a: $(VEHICLE_OBJS) $(B)/obj/tools/bridge/convert/geo.o
+
+PROGRAMS += $(B)/bin/sim-vehicle
+$(B)/bin/sim-vehicle: $(addprefix $(B)/obj/tools/sources/,vehicle/main.o vehicle/link.o stop.o outlet.o) $(B)/lib/libvehicle.a \
+	$(B)/lib/libbase.a | $(B)/lib/libsimclient.so
+LINK_sim-vehicle = $(LINK_SIMCLIENT) -ljansson -lm

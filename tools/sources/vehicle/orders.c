@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Orders from messages. See orders.h. */
+#include "orders.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include <sim/msg/Turn.h>
+#include <sim/msg/VehicleMode.h>
+
+#include "err.h"
+
+#define SPEED_GAIN 2.0  /* 1/s, of a model by acceleration towards a wanted speed */
+#define FAR_M      1e9  /* nobody is further from the map's origin */
+#define CRAWL      1e-9 /* m/s: below it a yaw rate says nothing of the wheels */
+
+void orders_init(struct orders *o)
+{
+	*o = (struct orders){ .gear = GEAR_DRIVE, .mode = SIM_VEHICLE_MODE_AUTO };
+}
+
+static bool finite_all(const struct sim_VehicleControl *m)
+{
+	const float all[] = {
+		m->acceleration, m->braking,    m->velocity,     m->target_acceleration, m->jerk,
+		m->steer_angle,  m->steer_rate, m->steer_target, m->steer_input,         m->steer_angular_velocity
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		if (!isfinite(all[i]))
+			return false;
+	}
+	return true;
+}
+
+static double part(float x)
+{
+	return x < 0 ? 0 : x > 1 ? 1 : (double)x;
+}
+
+static void take_pedals(struct orders *o, const struct sim_VehicleControl *m, bool by_speed)
+{
+	if (m->present & SIM_VEHICLE_CONTROL_HAS_ACCELERATION)
+		o->throttle = part(m->acceleration);
+	if (m->present & SIM_VEHICLE_CONTROL_HAS_BRAKING)
+		o->brake = part(m->braking);
+	if (m->present & SIM_VEHICLE_CONTROL_HAS_VELOCITY)
+		o->speed = (double)m->velocity;
+	if (m->present & SIM_VEHICLE_CONTROL_HAS_TARGET_ACCELERATION)
+		o->accel = (double)m->target_acceleration;
+	if (m->present & (SIM_VEHICLE_CONTROL_HAS_ACCELERATION | SIM_VEHICLE_CONTROL_HAS_BRAKING))
+		o->drive = DRIVE_PEDALS;
+	if (m->present & SIM_VEHICLE_CONTROL_HAS_VELOCITY)
+		o->drive = DRIVE_SPEED;
+	if ((m->present & SIM_VEHICLE_CONTROL_HAS_TARGET_ACCELERATION) && !by_speed)
+		o->drive = DRIVE_ACCEL;
+}
+
+static void take_wheel(struct orders *o, const struct sim_VehicleControl *m, double lock)
+{
+	if (m->present & SIM_VEHICLE_CONTROL_HAS_STEER_INPUT)
+		o->steer = (double)m->steer_input * lock;
+	if (m->present & SIM_VEHICLE_CONTROL_HAS_STEER_TARGET)
+		o->steer = (double)m->steer_target * lock;
+	if (m->present & SIM_VEHICLE_CONTROL_HAS_STEER_ANGLE)
+		o->steer = (double)m->steer_angle;
+}
+
+/* Gears in the order of a lever: P R N D L. */
+static enum model_gear shifted(enum model_gear gear, int by)
+{
+	static const enum model_gear lever[] = { GEAR_PARKING, GEAR_REVERSE, GEAR_NEUTRAL, GEAR_DRIVE, GEAR_LOW };
+	const int n = sizeof(lever) / sizeof(lever[0]);
+	int at = 0;
+
+	while (at < n - 1 && lever[at] != gear)
+		at++;
+	at += by;
+	return lever[at < 0 ? 0 : at >= n ? n - 1 : at];
+}
+
+int orders_gear(struct orders *o, uint8_t gear)
+{
+	if (gear > GEAR_LOW) {
+		o->refused++;
+		return err_set(-EINVAL, "gear %u is not one of sim/Gear", gear);
+	}
+	o->gear = (enum model_gear)gear;
+	o->messages++;
+	return 0;
+}
+
+int orders_control(struct orders *o, const struct sim_VehicleControl *m, const struct vehicle_params *p)
+{
+	struct sim_VehicleControl copy = *m;
+
+	if (!finite_all(&copy) ||
+	    ((copy.present & SIM_VEHICLE_CONTROL_HAS_TARGET_GEAR) && copy.target_gear > GEAR_LOW)) {
+		o->refused++;
+		return err_set(-EINVAL, "an order has a number that is none, or no such gear");
+	}
+	take_pedals(o, &copy, params_by_speed(p));
+	take_wheel(o, &copy, p->steer_lim);
+	if (copy.present & SIM_VEHICLE_CONTROL_HAS_TARGET_GEAR)
+		o->gear = (enum model_gear)copy.target_gear;
+	if ((copy.present & SIM_VEHICLE_CONTROL_HAS_SHIFT_GEAR_UP) && copy.shift_gear_up)
+		o->gear = shifted(o->gear, 1);
+	if ((copy.present & SIM_VEHICLE_CONTROL_HAS_SHIFT_GEAR_DOWN) && copy.shift_gear_down)
+		o->gear = shifted(o->gear, -1);
+	o->messages++;
+	return 0;
+}
+
+int orders_turn(struct orders *o, uint8_t turn)
+{
+	if (turn > SIM_TURN_HAZARD) {
+		o->refused++;
+		return err_set(-EINVAL, "turn signal %u is not one of sim/Turn", turn);
+	}
+	if (turn == SIM_TURN_HAZARD)
+		o->hazard = true;
+	else
+		o->turn = turn;
+	o->messages++;
+	return 0;
+}
+
+int orders_state(struct orders *o, const struct sim_VehicleState *m)
+{
+	struct sim_VehicleState copy = *m;
+
+	if (copy.gear > GEAR_LOW || copy.blinker > SIM_TURN_HAZARD || copy.mode > SIM_VEHICLE_MODE_EMERGENCY) {
+		o->refused++;
+		return err_set(-EINVAL, "a state has no such gear, turn signal or mode");
+	}
+	o->gear = (enum model_gear)copy.gear;
+	o->hazard = copy.blinker == SIM_TURN_HAZARD;
+	o->turn = o->hazard ? SIM_TURN_OFF : copy.blinker;
+	o->mode = copy.mode;
+	o->hand_brake = copy.hand_brake != 0;
+	o->low_beam = copy.headlight != SIM_VEHICLE_STATE_HEADLIGHT_OFF;
+	o->high_beam = copy.headlight == SIM_VEHICLE_STATE_HEADLIGHT_HIGH;
+	o->wipers = copy.wiper != SIM_VEHICLE_STATE_WIPER_OFF;
+	o->messages++;
+	return 0;
+}
+
+static double wanted_accel(const struct orders *o, const struct model *m)
+{
+	double way = o->gear == GEAR_REVERSE ? -1 : 1;
+
+	switch (o->drive) {
+	case DRIVE_ACCEL:
+		return o->accel;
+	case DRIVE_SPEED:
+		return (o->speed - m->s.speed) * SPEED_GAIN * way;
+	case DRIVE_PEDALS:
+		break;
+	}
+	return (o->throttle - o->brake) * m->p.vel_rate_lim;
+}
+
+struct model_order orders_now(const struct orders *o, const struct model *m)
+{
+	bool stop = o->emergency || o->mode == SIM_VEHICLE_MODE_EMERGENCY || o->mode == SIM_VEHICLE_MODE_MANUAL;
+
+	return (struct model_order){ .accel = stop ? -m->p.vel_rate_lim : wanted_accel(o, m),
+				     .speed = stop ? 0 : o->speed,
+				     .steer = o->steer,
+				     .gear = o->gear,
+				     .hand_brake = o->hand_brake };
+}
+
+/* ---- placements ---- */
+
+static bool near_enough(const struct sim_Vector3 *v)
+{
+	return fabs(v->x) <= FAR_M && fabs(v->y) <= FAR_M && fabs(v->z) <= FAR_M;
+}
+
+/* The yaw of a rotation; one that is all zero is no turn. False: it is none. */
+static bool yaw_of(const struct sim_Quaternion *q, double *ret)
+{
+	double n = q->x * q->x + q->y * q->y + q->z * q->z + q->w * q->w;
+
+	*ret = 0;
+	if (n == 0)
+		return true;
+	if (!(n > 1e-12 && n < 1e12))
+		return false;
+	*ret = atan2(2 * (q->w * q->z + q->x * q->y), n - 2 * (q->y * q->y + q->z * q->z));
+	return true;
+}
+
+int orders_placement(const struct sim_VehiclePlacement *m, double wheel_base, struct model_place *ret,
+		     struct params_size *ret_size)
+{
+	struct sim_VehiclePlacement c = *m;
+	double yaw;
+
+	if (c.action < SIM_VEHICLE_PLACEMENT_SPAWN || c.action > SIM_VEHICLE_PLACEMENT_REMOVE)
+		return err_set(-EINVAL, "a placement asks for action %u, 1 to 3 are", c.action);
+	if (!near_enough(&c.pose.position) || !yaw_of(&c.pose.orientation, &yaw))
+		return err_set(-EINVAL, "a placement has an invalid pose");
+	if (!near_enough(&c.velocity.linear) || !near_enough(&c.velocity.angular) || !near_enough(&c.acceleration))
+		return err_set(-EINVAL, "a placement has an invalid velocity or acceleration");
+	*ret = (struct model_place){ .x = c.pose.position.x,
+				     .y = c.pose.position.y,
+				     .z = c.pose.position.z,
+				     .yaw = yaw,
+				     .speed = c.velocity.linear.x,
+				     .accel = c.acceleration.x };
+	if (c.wheel_base > 0)
+		wheel_base = c.wheel_base;
+	if (fabs(ret->speed) > CRAWL)
+		ret->steer = atan(c.velocity.angular.z * wheel_base / ret->speed);
+	*ret_size = (struct params_size){ .length = c.size.x,
+					  .width = c.size.y,
+					  .height = c.size.z,
+					  .center_x = c.center.x,
+					  .wheel_base = c.wheel_base,
+					  .steer_lim = c.max_steering };
+	return 0;
+}

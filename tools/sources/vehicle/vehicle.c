@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The vehicle in simulated time. See vehicle.h. */
+#include "vehicle.h"
+
+#include <errno.h>
+
+#include <sim/msg/VehicleMode.h>
+
+#include "err.h"
+
+#define FEEDBACK_NS INT64_C(10000000) /* how often a model by acceleration looks at the speed it is to have */
+
+void vehicle_init(struct vehicle *v, const struct vehicle_params *p, const struct model_place *at)
+{
+	*v = (struct vehicle){ .base = *p };
+	model_init(&v->model, p);
+	orders_init(&v->orders);
+	model_put(&v->model, at);
+}
+
+void vehicle_begin(struct vehicle *v, const struct sim_clock_sample *now)
+{
+	if (!v->started || v->clock_generation != now->clock_generation || now->sim_ns < v->at_sim_ns)
+		v->at_sim_ns = now->sim_ns;
+	v->started = true;
+	v->clock_generation = now->clock_generation;
+	v->step_dur_ns = now->sim_ns - v->at_sim_ns;
+	if (v->step_dur_ns > VEHICLE_STEP_MAX_NS) {
+		v->cut++;
+		v->at_sim_ns = now->sim_ns - VEHICLE_STEP_MAX_NS;
+	}
+	v->until_sim_ns = now->sim_ns;
+}
+
+static struct model_order order_of(const struct vehicle *v)
+{
+	struct model_order o = orders_now(&v->orders, &v->model);
+
+	if (v->removed)
+		o = (struct model_order){ .gear = GEAR_PARKING };
+	return o;
+}
+
+static bool looks(const struct vehicle *v)
+{
+	return v->orders.drive == DRIVE_SPEED && !params_by_speed(&v->base);
+}
+
+static void move_to(struct vehicle *v, int64_t to_sim_ns)
+{
+	while (v->at_sim_ns < to_sim_ns) {
+		struct model_order o = order_of(v);
+		int64_t dur_ns = to_sim_ns - v->at_sim_ns;
+
+		if (looks(v) && dur_ns > FEEDBACK_NS)
+			dur_ns = FEEDBACK_NS;
+		model_order(&v->model, &o);
+		model_advance(&v->model, dur_ns);
+		v->at_sim_ns += dur_ns;
+	}
+}
+
+int vehicle_control(struct vehicle *v, const struct sim_VehicleControl *m, int64_t stamp_sim_ns)
+{
+	move_to(v, stamp_sim_ns < v->until_sim_ns ? stamp_sim_ns : v->until_sim_ns);
+	return orders_control(&v->orders, m, &v->model.p);
+}
+
+void vehicle_end(struct vehicle *v)
+{
+	struct model_order o;
+
+	move_to(v, v->until_sim_ns);
+	o = order_of(v); /* what was ordered for this very instant starts its dead time */
+	model_order(&v->model, &o);
+}
+
+int vehicle_check_placement(const struct vehicle_params *base, const struct sim_VehiclePlacement *m)
+{
+	struct vehicle_params p = *base;
+	struct params_size size;
+	struct model_place at;
+	int r = orders_placement(m, p.wheel_base, &at, &size);
+
+	return r < 0 ? r : params_resize(&p, &size);
+}
+
+static int spawn(struct vehicle *v, const struct params_size *size)
+{
+	struct vehicle_params p = v->base;
+	int r = params_resize(&p, size);
+
+	if (r < 0)
+		return r;
+	model_init(&v->model, &p);
+	orders_init(&v->orders);
+	v->removed = false;
+	return 0;
+}
+
+int vehicle_place(struct vehicle *v, const struct sim_VehiclePlacement *m)
+{
+	uint8_t action = m->action;
+	struct params_size size;
+	struct model_place at;
+	int r = orders_placement(m, v->model.p.wheel_base, &at, &size);
+
+	if (r < 0)
+		return r;
+	if (action == SIM_VEHICLE_PLACEMENT_REMOVE) {
+		v->removed = true;
+		orders_init(&v->orders);
+		at = (struct model_place){ v->model.s.x, v->model.s.y, v->model.s.z, v->model.s.yaw, 0, 0, 0 };
+	}
+	if (action == SIM_VEHICLE_PLACEMENT_SPAWN)
+		r = spawn(v, &size);
+	if (r == 0)
+		model_put(&v->model, &at);
+	return r;
+}

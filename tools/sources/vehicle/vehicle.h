@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The vehicle in simulated time: a model, its orders, and the instant it is at. A step goes
+ *
+ *     vehicle_begin()      the instant it leads to
+ *     vehicle_control()    ... orders, each at its own instant, at the start of the step if that has passed
+ *     vehicle_end()        moves to the end
+ *     vehicle_place()      if it is put elsewhere, that is where it is at the end
+ *
+ * An order of an instant acts from that instant on (and after its dead time), so what a controller publishes in its turn
+ * counts for the whole of the next step. Thread: the owner's; no I/O.
+ */
+#ifndef SOURCES_VEHICLE_VEHICLE_H
+#define SOURCES_VEHICLE_VEHICLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sim/clock_page.h>
+
+#include "model.h"
+#include "orders.h"
+
+#define VEHICLE_STEP_MAX_NS INT64_C(60000000000) /* it moves no further in one step, whatever time does */
+
+struct vehicle {
+	struct vehicle_params base; /* as configured; a scenario may resize it */
+	struct model model;
+	struct orders orders;
+	bool started, removed;
+	uint32_t clock_generation;
+	int64_t at_sim_ns, until_sim_ns; /* where the model is, and where the step ends */
+	int64_t step_dur_ns;
+	uint64_t cut; /* steps longer than VEHICLE_STEP_MAX_NS */
+};
+
+void vehicle_init(struct vehicle *v, const struct vehicle_params *p, const struct model_place *at);
+
+/* After a jump of the clock it stands where it was: time has not passed. */
+void vehicle_begin(struct vehicle *v, const struct sim_clock_sample *now);
+int vehicle_control(struct vehicle *v, const struct sim_VehicleControl *m, int64_t stamp_sim_ns); /* -EINVAL */
+void vehicle_end(struct vehicle *v);
+
+/* -EINVAL, -ERANGE: a sentence in err_why(), nothing has changed. Between end and begin. */
+int vehicle_place(struct vehicle *v, const struct sim_VehiclePlacement *m);
+/* Whether that would do, without a vehicle: for who must answer at once. */
+int vehicle_check_placement(const struct vehicle_params *base, const struct sim_VehiclePlacement *m);
+
+#endif
