@@ -367,8 +367,10 @@ void conn_flush(struct conn *c)
 {
 	int r = c->broken ? 0 : varlink_write(c->v, c->fd);
 
-	if (r < 0)
-		mark_broken(c, "its peer has disconnected");
+	if (r == -EPIPE || r == -ECONNRESET)
+		c->broken = true; /* it has disconnected, as others do whom nothing was written to */
+	else if (r < 0)
+		mark_broken(c, err_why());
 }
 
 /* After every callback: send, choose what to wait for, close what is broken. */

@@ -11,6 +11,7 @@
 #include "control/control.h"
 #include "err.h"
 #include "fd.h"
+#include "log.h"
 #include "registry/client.h"
 #include "registry/reaper.h"
 #include "wire/lane.h"
@@ -45,6 +46,31 @@ static void expect_cut(void)
 	for (int i = 0; i < 8 && !closed; i++)
 		(void)peer_next(&bad, &closed);
 	assert_true(closed);
+}
+
+static void count_line(void *user, enum log_level level, const char *topic, const char *text)
+{
+	(void)level;
+	(void)topic;
+	(void)text;
+	++*(unsigned *)user;
+}
+
+/* As a process that ends: its kernel closes the socket, whatever is on its way to it. */
+TEST_WITH(who_leaves_before_its_reply_is_not_news, begin, end)
+{
+	static const char call[] = "{\"method\":\"io.simd.Control.GetInfo\"}";
+	unsigned lines = 0;
+
+	log_set_spec("control:info");
+	log_set_handler(count_line, &lines);
+	assert_int_equal(send(bad.fd, call, sizeof(call), MSG_NOSIGNAL), sizeof(call));
+	fd_close(fd_steal(&bad.fd));
+	exec_sim_settle(desk.x);
+	assert_int_equal(control_connections(desk.control), 1);
+	assert_int_equal(lines, 0);
+	log_set_handler(NULL, NULL);
+	log_set_spec("none");
 }
 
 TEST_WITH(garbage_is_cut_off, begin, end)
