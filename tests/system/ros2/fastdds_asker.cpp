@@ -20,6 +20,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -253,6 +254,7 @@ static bool ask(Node &n, Open &open, long number)
 /* false: something is wrong with a reply of ours. */
 static bool take(Node &n, Open &open)
 {
+	static std::set<int64_t> answered;
 	SampleInfo info;
 	Bytes b;
 
@@ -262,9 +264,12 @@ static bool take(Node &n, Open &open)
 
 		if (!info.valid_data || (to.writer_guid() != n.reader->guid() && to.writer_guid() != n.writer->guid()))
 			continue;
+		if (answered.count(number)) /* once more */
+			continue;
 		if (!open.count(number) || !right(b, option("asker", 1), open[number], option("size", 0)))
 			return false;
 		open.erase(number);
+		answered.insert(number);
 	}
 	return true;
 }

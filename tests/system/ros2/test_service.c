@@ -23,6 +23,7 @@
 
 #define EARLY    20
 #define AT_ONCE  100
+#define CROWD    30
 #define FEW      4 /* requests that /few has at a time */
 #define HUGE_LEN (5u << 20)
 
@@ -241,6 +242,36 @@ static void peer_asks_at_once(dds_entity_t p)
 	}
 }
 
+static bool took(const struct asker *a, uint64_t client, int64_t sequence)
+{
+	struct ask_text r = { { 0, 0 }, 0, NULL };
+
+	EXPECT(reader_take(a->reader, &r) == 0);
+	dds_free(r.message);
+	return r.id.client == client && r.id.sequence == sequence;
+}
+
+/* Its reader remembers ten replies, of all clients, and has its own pushed out by those to another one. */
+static void peer_is_slow(dds_entity_t p)
+{
+	struct asker slow = asker_open(p, "/car/lamp", &ask_set_request, &ask_set_response, "1.2.3");
+	struct asker busy = asker_open(p, "/car/lamp", &ask_set_request, &ask_set_response, "1.2.4");
+	struct ask_byte q = { { ASK_CLIENT, 1 }, 1 };
+	dds_entity_t set = dds_create_waitset(p);
+
+	EXPECT(dds_write(slow.writer, &q) == 0);
+	EXPECT(dds_set_status_mask(slow.reader, DDS_DATA_AVAILABLE_STATUS) == 0);
+	EXPECT(dds_waitset_attach(set, slow.reader, 0) == 0 && dds_waitset_wait(set, NULL, 0, DDS_SECS(20)) == 1);
+	for (int i = 1; i <= CROWD; i++) {
+		q = (struct ask_byte){ { ASK_CLIENT + 1, i }, 1 };
+		EXPECT(dds_write(busy.writer, &q) == 0);
+	}
+	while (!took(&busy, ASK_CLIENT + 1, CROWD))
+		continue;
+	while (!took(&slow, ASK_CLIENT, 1))
+		continue;
+}
+
 /*
  * Asks, and is answered, before it can hear: without a bridge that waits none of these would ever hear anything. It waits for 100 ms
  * of wall time, in which a machine that is busy may not come to it: so there are a few.
@@ -428,6 +459,17 @@ TEST_WITH(a_hundred_at_once, setup, NULL)
 	pthread_cond_signal(&side.few_changed);
 	pthread_mutex_unlock(&side.lock);
 	pthread_join(side.few_thread, NULL);
+}
+
+TEST_WITH(a_reply_that_others_push_out_comes_again, setup, NULL)
+{
+	static struct bridge k;
+	pid_t pid = start(peer_is_slow);
+
+	begin(&k);
+	end(&k, pid);
+	assert_int_equal(atomic_load(&side.calls), CROWD + 1);
+	assert_non_null(strstr(k.h.log, "/car/lamp: a reply is sent again"));
 }
 
 TEST_WITH(a_reply_waits_for_its_reader, setup, NULL)

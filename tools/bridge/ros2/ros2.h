@@ -142,6 +142,8 @@ struct ros2_replies { /* service_call.c */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct ros2_queue waiting, ready; /* requests for their turn; replies to be written */
+	struct ros2_queue sent;           /* replies that their clients may have lost */
+	struct ros2_request *writing;     /* a reply; NULL: none */
 	unsigned news;                    /* so many times something has changed */
 	bool stop, running;
 	pthread_t thread;

@@ -29,6 +29,7 @@ struct ros2_service {
 	bool calling, gone;
 	/* of "ros2-replies" */
 	int64_t write_pause_mono_ns; /* a reader lags, so that others have their turn */
+	uint64_t n_written, n_again; /* replies; of them, such as were written before */
 	unsigned n_unacked;          /* replies written since all were acknowledged */
 	int64_t batch_mono_ns;       /* since when */
 	int64_t ack_mono_ns;         /* until when that is waited for; 0: not now */
@@ -45,6 +46,11 @@ struct ros2_request {
 	struct rtps_id to;
 	dds_instance_handle_t asker; /* the writer that it came from */
 	int64_t until_mono_ns;       /* for its turn, then its reply for those who read */
+	uint64_t number;             /* of its reply: service::n_written */
+	int64_t sent_mono_ns;        /* when that was written last */
+	unsigned tries;              /* so many times again */
+	bool others;                 /* other clients are among those that were answered next */
+	bool in_doubt, taken;        /* the reply may be lost; its client has asked for something else since */
 	void *request;               /* of the host's request type, aligned to 64 */
 	size_t request_size;
 	void *body; /* of the response, aligned to 64; out points into it */

@@ -24,6 +24,9 @@
 #define ACK_DUR_NS  INT64_C(500000000)  /* for readers to acknowledge */
 #define LAG_DUR_NS  INT64_C(5000000000) /* no more waiting for them, when one has not */
 #define UNACKED_MAX 8u                  /* replies on their way: a reader of ROS has room for ten */
+#define TAKE_DUR_NS INT64_C(500000000)  /* for a client to take its reply, which as many others' would then push out */
+#define SENT_DUR_NS INT64_C(100000000)  /* how often to look at those */
+#define TRIES       2u                  /* so many times a reply is sent again */
 #define CROWD_DUR_NS \
 	INT64_C(20000000) /* for so many, where as many wait: who asks that much at once takes them as slowly */
 #define OPEN_MAX     16u  /* of a service with the host: what may wait at a provider, unless it has another limit */
@@ -175,7 +178,7 @@ static bool crowded(struct sim_bridge *b)
 /*
  * Every reader of the service gets all replies, those to others too. While it waits for one that was lost, what follows fills its
  * history, which in ROS has room for ten, and Fast DDS then drops the one that came late: so no more than that are on
- * their way. One that does not acknowledge holds the others up for 0.2 s of each five.
+ * their way. One that does not acknowledge holds the others up for 0.5 s of each five.
  */
 static bool may_write(struct ros2_service *s)
 {
@@ -198,6 +201,26 @@ static bool may_write(struct ros2_service *s)
 	return true;
 }
 
+static void log_again(struct ros2_service *s)
+{
+	uint64_t n = ++s->n_again;
+
+	if ((n & (n - 1)) == 0) /* the first, then ever more rarely */
+		log_info(s->bridge,
+			 "service %s: a reply is sent again: its client was so slow that others' replies may have pushed it "
+			 "out of the client's reader (%llu so far)",
+			 s->name, (unsigned long long)n);
+}
+
+/* Its client may have it, and ask for something else, before the write returns. */
+static void set_writing(struct sim_bridge *b, struct ros2_request *q)
+{
+	pthread_mutex_lock(&b->replies.lock);
+	b->replies.writing = q;
+	q->taken = false;
+	pthread_mutex_unlock(&b->replies.lock);
+}
+
 /* false: not now; who reads lags behind. */
 static bool send_reply(struct ros2_request *q)
 {
@@ -207,6 +230,7 @@ static bool send_reply(struct ros2_request *q)
 
 	if (!b->replies.stop && (ros2_mono_ns() < s->write_pause_mono_ns || !may_write(s)))
 		return false;
+	set_writing(b, q);
 	r = q->of_fastrtps ? sertype_write_to(s->writer, s->response_sertype, &q->out, &q->to)
 			   : dds_write(s->writer, &q->out);
 
@@ -216,10 +240,90 @@ static bool send_reply(struct ros2_request *q)
 	}
 	if (r < 0)
 		log_warn(b, "service %s: a reply could not be written: %s", s->name, dds_strretcode(r));
+	else if (q->tries)
+		log_again(s);
 	else
 		atomic_fetch_add(&b->converted, 1);
 	s->n_unacked++;
+	q->number = ++s->n_written;
+	q->sent_mono_ns = ros2_mono_ns();
 	return true;
+}
+
+/* With lock held: q is among those that may push others out. Who asks so much at once alone has to see to its depth. */
+static void note_next(const struct ros2_request *q)
+{
+	for (struct ros2_request *s = q->service->bridge->replies.sent.first; s; s = s->next)
+		if (s->service == q->service && q->number - s->number <= UNACKED_MAX && s->asker != q->asker)
+			s->others = true;
+}
+
+/*
+ * Each client's reader gets the replies to all, and acknowledges them before its program has taken any. A program that gets no
+ * processor for a moment, while ten others are answered, loses its own reply, and its call would hang. So a reply is kept until
+ * its client asks for something else, or has had half a second before others could have pushed it out; else it is sent again.
+ * A client ignores a reply that it does not wait for.
+ */
+static bool keep_sent(struct ros2_request *q)
+{
+	struct sim_bridge *b = q->service->bridge;
+	bool kept;
+
+	pthread_mutex_lock(&b->replies.lock);
+	q->in_doubt = q->tries > 0;
+	note_next(q);
+	kept = q->tries < TRIES && !q->service->gone && push(&b->replies.sent, q);
+	b->replies.writing = NULL;
+	pthread_mutex_unlock(&b->replies.lock);
+	return kept;
+}
+
+/* With lock held: its client runs. */
+static void note_taken(const struct ros2_service *s, dds_instance_handle_t asker)
+{
+	struct ros2_request *q = s->bridge->replies.writing;
+
+	if (q && q->service == s && q->asker == asker)
+		q->taken = true;
+	for (q = s->bridge->replies.sent.first; q; q = q->next)
+		if (q->service == s && q->asker == asker)
+			q->taken = true;
+}
+
+enum sent { SENT_KEEP, SENT_FREE, SENT_AGAIN };
+
+static enum sent look_at_sent(struct ros2_request *q)
+{
+	int64_t age_dur_ns = ros2_mono_ns() - q->sent_mono_ns;
+
+	if (!q->in_doubt && q->taken)
+		return SENT_FREE;
+	if (!q->in_doubt && (!q->others || q->service->n_written - q->number < UNACKED_MAX))
+		return age_dur_ns < TAKE_DUR_NS ? SENT_KEEP : SENT_FREE;
+	q->in_doubt = true;
+	return age_dur_ns < (q->tries ? 2 * TAKE_DUR_NS : TAKE_DUR_NS / 2) ? SENT_KEEP : SENT_AGAIN;
+}
+
+/* Called and returns with lock held. */
+static void look_at_all_sent(struct sim_bridge *b)
+{
+	struct ros2_request *q;
+
+	for (unsigned n = b->replies.sent.n; n && (q = pop(&b->replies.sent)); n--) {
+		enum sent what = q->service->gone || b->replies.stop ? SENT_FREE : look_at_sent(q);
+
+		if (what == SENT_KEEP) {
+			push_again(&b->replies.sent, q);
+		} else if (what == SENT_AGAIN) {
+			q->tries++;
+			q->until_mono_ns = ros2_mono_ns() + WAIT_DUR_NS;
+			push_again(&b->replies.ready, q);
+		} else {
+			pthread_mutex_unlock(&b->replies.lock);
+			request_free(q);
+			pthread_mutex_lock(&b->replies.lock);
+		}
+	}
 }
 
 /* true: it has been written, or there is nobody to write to. */
@@ -230,7 +334,8 @@ static bool write_reply(struct ros2_request *q)
 
 	if (asker == ASKER_NOT_YET || (asker == ASKER_READY && !send_reply(q)))
 		return false;
-	request_free(q);
+	if (asker == ASKER_GONE || !keep_sent(q))
+		request_free(q);
 	return true;
 }
 
@@ -245,8 +350,10 @@ static void write_replies(struct sim_bridge *b)
 		pthread_mutex_unlock(&b->replies.lock);
 		done = write_reply(q);
 		pthread_mutex_lock(&b->replies.lock);
-		if (!done)
-			push_again(&b->replies.ready, q);
+		if (done)
+			continue;
+		b->replies.writing = NULL;
+		push_again(&b->replies.ready, q);
 	}
 }
 
@@ -397,23 +504,32 @@ static void take_turns(struct sim_bridge *b)
 			push_again(&b->replies.waiting, q);
 }
 
+static void wait_for_news(struct sim_bridge *b, int64_t dur_ns)
+{
+	int64_t due_mono_ns = ros2_mono_ns() + dur_ns;
+	struct timespec t = { .tv_sec = due_mono_ns / 1000000000, .tv_nsec = due_mono_ns % 1000000000 };
+
+	pthread_cond_timedwait(&b->replies.changed, &b->replies.lock, &t);
+}
+
 static void *replies_main(void *arg)
 {
 	struct sim_bridge *b = arg;
 
 	prctl(PR_SET_NAME, "ros2-replies");
 	pthread_mutex_lock(&b->replies.lock);
-	while (!b->replies.stop || b->replies.ready.n || b->replies.waiting.n) {
+	while (!b->replies.stop || b->replies.ready.n || b->replies.waiting.n || b->replies.sent.n) {
 		unsigned news = b->replies.news;
-		int64_t due_mono_ns = ros2_mono_ns() + LOOK_DUR_NS;
-		struct timespec t = { .tv_sec = due_mono_ns / 1000000000, .tv_nsec = due_mono_ns % 1000000000 };
 
 		take_turns(b);
+		look_at_all_sent(b);
 		write_replies(b);
 		if (b->replies.stop || b->replies.news != news)
 			continue;
 		if (b->replies.ready.n || b->replies.waiting.n)
-			pthread_cond_timedwait(&b->replies.changed, &b->replies.lock, &t);
+			wait_for_news(b, LOOK_DUR_NS);
+		else if (b->replies.sent.n)
+			wait_for_news(b, SENT_DUR_NS);
 		else
 			pthread_cond_wait(&b->replies.changed, &b->replies.lock);
 	}
@@ -421,16 +537,41 @@ static void *replies_main(void *arg)
 	return NULL;
 }
 
+/* Its endpoints go with the last of its replies. Called with lock held. returns: request_free() each. */
+static struct ros2_request *take_sent_of(const struct ros2_service *s)
+{
+	struct ros2_queue *sent = &s->bridge->replies.sent;
+	struct ros2_request *q, *list = NULL;
+
+	for (unsigned n = sent->n; n && (q = pop(sent)); n--) {
+		if (q->service != s) {
+			push_again(sent, q);
+			continue;
+		}
+		q->next = list;
+		list = q;
+	}
+	return list;
+}
+
 void service_calls_end(struct ros2_service *s)
 {
 	struct sim_bridge *b = s->bridge;
+	struct ros2_request *sent;
 
 	pthread_mutex_lock(&b->replies.lock);
 	s->gone = true;
 	wake(b);
 	while (s->calling)
 		pthread_cond_wait(&b->replies.changed, &b->replies.lock);
+	sent = take_sent_of(s);
 	pthread_mutex_unlock(&b->replies.lock);
+	while (sent) {
+		struct ros2_request *q = sent;
+
+		sent = q->next;
+		request_free(q);
+	}
 }
 
 /* ---- requests ---- */
@@ -443,6 +584,7 @@ static void call(struct ros2_request *q)
 	bool now, waits = false;
 
 	pthread_mutex_lock(&b->replies.lock);
+	note_taken(s, q->asker);
 	now = !s->n_waiting && may_ask(s);
 	if (now)
 		s->n_open++;
