@@ -16,8 +16,7 @@ static struct {
 
 /* Linked with --wrap. */
 #define WRAP(type, name, params, args) \
-	type __real_##name params; \
-	type __wrap_##name params; \
+	__typeof__(name) __real_##name, __wrap_##name; \
 	type __wrap_##name params \
 	{ \
 		type r = __real_##name args; \

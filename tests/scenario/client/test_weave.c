@@ -20,12 +20,9 @@
 #define DEFERRED     16 /* deliveries that keep a bridge busy */
 
 /* Linked with --wrap: what both sides do with a channel's queue is a step too. */
-int __real_ipc_take(struct ipc_sub *sub, const void **ret, size_t *ret_size);
-int __wrap_ipc_take(struct ipc_sub *sub, const void **ret, size_t *ret_size);
-bool __real_ipc_sub_has_data(const struct ipc_sub *sub);
-bool __wrap_ipc_sub_has_data(const struct ipc_sub *sub);
-int __real_ipc_publish(struct ipc_pub *pub, void *slot);
-int __wrap_ipc_publish(struct ipc_pub *pub, void *slot);
+__typeof__(ipc_take) __real_ipc_take, __wrap_ipc_take;
+__typeof__(ipc_sub_has_data) __real_ipc_sub_has_data, __wrap_ipc_sub_has_data;
+__typeof__(ipc_publish) __real_ipc_publish, __wrap_ipc_publish;
 
 static struct world w;
 

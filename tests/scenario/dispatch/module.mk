@@ -8,5 +8,3 @@ $(DISPATCH_SCENARIOS:%=$(B)/test/scenario-dispatch-%): $(B)/test/scenario-dispat
 $(B)/test/scenario-dispatch-model: $(B)/obj/tests/scenario/dispatch/model.o
 TESTS_SOAK += $(B)/test/scenario-dispatch-model $(B)/test/scenario-dispatch-forged
 LINK_scenario-dispatch-rung = $(LINK_test) -Wl,--wrap=ipc_take
-# 437 channels, under a sanitizer
-LIMIT_scenario-dispatch-rung := 240

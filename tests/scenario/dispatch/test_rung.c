@@ -11,18 +11,17 @@
 #define ONE      400 /* the one that has something */
 
 /* Linked with --wrap: how often dispatch looks into a feed. */
-int __real_ipc_take(struct ipc_sub *sub, const void **ret);
-int __wrap_ipc_take(struct ipc_sub *sub, const void **ret);
+__typeof__(ipc_take) __real_ipc_take, __wrap_ipc_take;
 
 static struct world w;
 static struct test_client *c;
 static struct test_pub *p;
 static unsigned looks;
 
-int __wrap_ipc_take(struct ipc_sub *sub, const void **ret)
+int __wrap_ipc_take(struct ipc_sub *sub, const void **ret, size_t *ret_size)
 {
 	looks++;
-	return __real_ipc_take(sub, ret);
+	return __real_ipc_take(sub, ret, ret_size);
 }
 
 /* A world with that many channels, and a client that publishes in one of them. */
