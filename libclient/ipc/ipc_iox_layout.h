@@ -36,6 +36,8 @@
 #define IOX_HEADER_ORIGIN    8
 #define IOX_HEADER_SEQUENCE  16
 #define IOX_HEADER_USER_SIZE 28 /* u32: bytes that were loaned */
+/*   where the slot of a chunk begins, both as addresses: loaned at a multiple of 64 */
+#define IOX_SLOT_AT(chunk) (((chunk) + IOX_HEADER_SIZE + 63) / 64 * 64)
 
 #define IOX_POINTER_SIZE 16 /* relative pointer: u64 segment, u64 offset */
 #define IOX_PACKED_SIZE  8  /* packed pointer: u64, the segment in the low 16 bits */

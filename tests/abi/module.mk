@@ -11,4 +11,11 @@ $(B)/test/abi-iceoryx: tests/abi/test_iceoryx.cpp libclient/ipc/ipc_iox_layout.h
 	@mkdir -p $(@D)
 	g++ -std=c++17 -Wall -Wextra -Wno-invalid-offsetof $(if $(WERROR),-Werror) -fno-access-control -Ilibclient/ipc -isystem $(IOX_HEADERS) \
 		-o $@ $< -liceoryx_posh -liceoryx_hoofs
+
+TESTS += $(B)/test/abi-iox-fast
+TESTS_NOSAN += $(B)/test/abi-iox-fast
+$(B)/test/abi-iox-fast: tests/abi/test_iox_fast.cpp $(B)/obj/libclient/ipc/iox_fast.o
+	@mkdir -p $(@D)
+	g++ -std=c++17 -Wall -Wextra $(if $(WERROR),-Werror) -fno-access-control -Ilibclient/ipc -isystem $(IOX_HEADERS) -rdynamic \
+		-o $@ $^ -liceoryx_posh -liceoryx_hoofs -ldl
 endif

@@ -72,6 +72,8 @@ HOLDS(4, sizeof(Header::m_userPayloadSize));
 HOLDS(IOX_POINTER_SIZE, sizeof(Pointer));
 HOLDS(IOX_PACKED_SIZE, sizeof(iox::mepoo::ShmSafeUnmanagedChunk));
 HOLDS(0, offsetof(iox::mepoo::ShmSafeUnmanagedChunk, m_chunkManagement));
+HOLDS(0, offsetof(iox::mepoo::SharedChunk, m_chunkManagement));
+HOLDS(0, offsetof(iox::posix::mutex, m_handle));
 
 using Chunk = iox::mepoo::ShmSafeUnmanagedChunk;
 using Queue = iox::concurrent::ResizeableLockFreeQueue<Chunk, iox::popo::SubscriberChunkQueueData_t::MAX_CAPACITY>;
