@@ -253,16 +253,17 @@ static void begin(struct writing *w)
 
 static void put_sub(struct writing *w, const struct sub *s)
 {
-	bool has = s->head[1] & FLAG_INLINE_QOS; /* others follow ours, and have the sentinel */
-	size_t more = has ? RTPS_QOS_SIZE - 4 : RTPS_QOS_SIZE;
 	uint8_t *head = w->heads[w->n_heads];
 	struct place rest = s->from;
-	size_t len = s->len - 4 + more, span;
+	size_t len, more, span;
 
-	if (!s->qos) {
+	if (!s->qos) { /* of its head perhaps one byte is here */
 		put_range(w, s->from, s->len);
 		return;
 	}
+	/* others follow ours, and have the sentinel */
+	more = s->head[1] & FLAG_INLINE_QOS ? RTPS_QOS_SIZE - 4 : RTPS_QOS_SIZE;
+	len = s->len - 4 + more;
 	w->n_heads++;
 	memcpy(head, s->head, s->fields);
 	head[1] |= FLAG_INLINE_QOS;
