@@ -16,6 +16,7 @@
 #include "fd.h"
 #include "jsonx.h"
 #include "mem.h"
+#include "trust.h"
 #include "printable.h"
 #include "timeutil.h"
 
@@ -84,25 +85,30 @@ static void check_time(struct check *k)
 /* ---- programs ---- */
 
 /* As a start looks for it: beside simd, then PATH. dir: of a name with a slash that does not begin with one; "": ours. */
-static bool is_there(const struct check *k, const char *name, const char *dir)
+static char *find_program(const struct check *k, const char *name, const char *dir)
 {
-	char *path;
-	bool found;
+	char *path = NULL;
 
 	if (*name != '/' && strchr(name, '/') && *dir)
 		path = mem_printf("%s/%s", dir, name);
 	else if (spawn_find(name, k->b->bin_dir, &path) < 0)
-		return false;
-	found = path && access(path, X_OK) == 0;
+		return NULL;
+	if (path && access(path, X_OK) == 0)
+		return path;
 	mem_free(path);
-	return found;
+	return NULL;
 }
 
 static void check_program(struct check *k, const char *file, const char *key, const char *name, const char *dir)
 {
-	if (!is_there(k, name, dir))
+	char *path = find_program(k, name, dir);
+
+	if (!path)
 		found(k, file, "%s: there is no program \"%s\"%s: install it, or give its path", key, name,
 		      strchr(name, '/') ? "" : " beside simd or in PATH");
+	else if (trust_check(path) < 0)
+		found(k, file, "%s: %s", key, err_why());
+	mem_free(path);
 }
 
 static void check_programs(struct check *k)
@@ -185,16 +191,14 @@ static int wait_for(pid_t pid)
 	return late ? -ETIMEDOUT : status;
 }
 
-static int ask(struct check *k, const char *name, const char *question, char *answer, size_t room)
+static int ask(const char *program, const char *name, const char *question, char *answer, size_t room)
 {
-	char *program = NULL;
 	int in = memfd_create("question", MFD_CLOEXEC), out = memfd_create("answer", MFD_CLOEXEC), r = -ENOMEM;
 	size_t len = strlen(question);
 	ssize_t n;
 	pid_t pid;
 
-	if (spawn_find(conf_string(k->root, "bridge.program"), k->b->bin_dir, &program) == 0 && in >= 0 && out >= 0 &&
-	    pwrite(in, question, len, 0) == (ssize_t)len)
+	if (in >= 0 && out >= 0 && pwrite(in, question, len, 0) == (ssize_t)len)
 		r = run(program, name, in, out, &pid);
 	if (r == 0)
 		r = wait_for(pid);
@@ -202,7 +206,6 @@ static int ask(struct check *k, const char *name, const char *question, char *an
 	answer[n > 0 ? n : 0] = '\0';
 	fd_close(in);
 	fd_close(out);
-	mem_free(program);
 	return r;
 }
 
@@ -261,15 +264,17 @@ static json_t *find_converters(struct check *k, const char *rig, struct conf_vie
 static void check_bridge(struct check *k, const char *rig, struct conf_view v)
 {
 	json_t *converters = find_converters(k, rig, v);
-	char *plugin = NULL, *text = NULL, *answer = mem_alloc(ANSWER_MAX);
+	char *program = find_program(k, conf_string(k->root, "bridge.program"), ""), *plugin = NULL, *text = NULL;
+	char *answer = mem_alloc(ANSWER_MAX);
 
 	if (bridge_find_plugin(rig, v, k->dirs, &plugin) < 0)
 		found(k, conf_origin(v, "plugin"), "%s", err_why());
-	else if (answer && is_there(k, conf_string(k->root, "bridge.program"), "") &&
+	else if (answer && program && trust_check(program) == 0 &&
 		 (text = question(v, plugin ? plugin : conf_string(v, "plugin"), converters)))
-		report(k, rig, v, ask(k, conf_string(v, "name"), text, answer, ANSWER_MAX), answer);
+		report(k, rig, v, ask(program, conf_string(v, "name"), text, answer, ANSWER_MAX), answer);
 	free(text);
 	mem_free(answer);
+	mem_free(program);
 	mem_free(plugin);
 	json_decref(converters);
 }

@@ -7,6 +7,7 @@
 #include "ipc.h"
 #include "log.h"
 #include "mem.h"
+#include "trust.h"
 #include "rnd.h"
 #include "state.h"
 
@@ -523,6 +524,9 @@ int roudi_environment(char *ret[ROUDI_ENV_MAX])
 	memset(ret, 0, ROUDI_ENV_MAX * sizeof(*ret));
 	if (r < 0)
 		return err_set(r, "%s", ipc_why());
+	r = trust_check(path);
+	if (r < 0)
+		return r;
 	if (strchr(path, ':'))
 		return err_set(-ELIBACC, "%s: the dynamic linker takes no path with a colon", path);
 	file = strrchr(path, '/') + 1;

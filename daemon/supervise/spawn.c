@@ -10,6 +10,7 @@
 #include "err.h"
 #include "fd.h"
 #include "mem.h"
+#include "trust.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -229,6 +230,16 @@ static int fork_child(const struct spawn *s, struct prepared *p, struct spawned 
 	return r;
 }
 
+/* The program, as execve() finds it after it has gone to `dir`, must be what nobody can change who could not be us. */
+static int check_trust(const char *path, const char *dir)
+{
+	char *full = *path != '/' && dir && *dir ? mem_printf("%s/%s", dir, path) : mem_strdup(path);
+	int r = full ? trust_check(full) : err_nomem();
+
+	mem_free(full);
+	return r;
+}
+
 static int real_start(void *user, const struct spawn *s, struct spawned *ret)
 {
 	struct prepared p = { .out = -1, .files = (const struct rlimit *)user };
@@ -236,10 +247,12 @@ static int real_start(void *user, const struct spawn *s, struct spawned *ret)
 	int r;
 
 	r = spawn_find(s->argv[0], NULL, &p.path);
-	if (r < 0)
-		return r;
-	p.env = make_env(s->env);
-	r = p.env ? open_output(s, &p, &done.out_fd) : err_nomem();
+	if (r == 0)
+		r = check_trust(p.path, s->dir);
+	if (r == 0) {
+		p.env = make_env(s->env);
+		r = p.env ? open_output(s, &p, &done.out_fd) : err_nomem();
+	}
 	if (r == 0)
 		r = fork_child(s, &p, &done);
 	fd_close(p.out);

@@ -5,7 +5,7 @@
  *
  * A child gets a session of its own (a Ctrl-C reaches simd alone, which stops children in order), default
  * signals, no descriptors of ours and the limit of them that simd itself was started with, and SIGTERM when simd dies,
- * unless it is to outlive simd.
+ * unless it is to outlive simd. Run as root, programs that others can change are refused (trust.h).
  *
  * Thread: simd-main, which must be the thread that runs as long as simd (the kernel ties the death signal
  *         to the thread that forked).

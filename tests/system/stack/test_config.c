@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each mistake in a configuration: one sentence that says where and what to do, and a non-zero exit. */
+#include "mem.h"
 #include "stack.h"
 #include "trust.h"
 
@@ -176,6 +177,56 @@ TEST(what_others_can_change_is_not_obeyed_by_root)
 	assert_int_equal(chmod(FILE_NAME, 0666), 0);
 	refused("{}", NULL, FILE_NAME ": it can be written by others (mode 0666, owner 0:0)");
 	assert_int_equal(chmod(FILE_NAME, 0644), 0);
+}
+
+/* Wherever it is named, and found by PATH as well. */
+TEST(programs_that_others_can_change_are_not_for_root)
+{
+	const char *path = getenv("PATH");
+	char *old = mem_strdup(path ? path : ""), *with = mem_printf("%s:%s", OPEN, path ? path : "");
+
+	if (!trust_is_asked())
+		skip();
+	copy_to_open("bin/simbridge", "tool");
+	refused("{\"bridge\":{\"program\":\"" OPEN "/tool\"}}", NULL,
+		"bridge.program: " OPEN "/tool: " OPEN " can be written by others (mode 0777");
+	refused("{\"roudi\":{\"path\":\"" OPEN "/tool\"}}", NULL, "roudi.path: " OPEN "/tool: " OPEN " can be");
+	refused(PROCESS(",\"command\":[\"" OPEN "/tool\"]"), NULL, "command: " OPEN "/tool: " OPEN " can be written");
+	refused(PROCESS(",\"dir\":\"" OPEN "\",\"command\":[\"./tool\"]"), NULL, OPEN " can be written by others");
+	setenv("PATH", with, 1);
+	refused(PROCESS(",\"command\":[\"tool\"]"), NULL, "command: " OPEN "/tool: " OPEN " can be written");
+	setenv("PATH", old, 1);
+	mem_free(old);
+	mem_free(with);
+}
+
+/* Started it says so, and goes on without. */
+TEST_WITH(a_process_of_others_is_not_started_by_root, NULL, stack_sweep)
+{
+	pid_t simd;
+
+	if (!trust_is_asked())
+		skip();
+	copy_to_open("bin/simctl", "tool");
+	simd = stack_start(STACK_POOLS ",\"rigs\":[{\"name\":\"a\",\"processes\":[{\"name\":\"p\",\"command\":[\"" OPEN
+				       "/tool\",\"--version\"]}]}]");
+	UNTIL(10000, stack_said(OPEN "/tool: " OPEN " can be written by others"));
+	assert_false(stack_said("simctl "));
+	stack_stop(simd);
+}
+
+TEST_WITH(a_roudi_of_others_is_not_started_by_root, NULL, stack_sweep)
+{
+	static const char *const argv[] = { "simd", "--config", FILE_NAME, "--runtime-dir", STACK_DIR, NULL };
+	const struct ctl_result *r;
+
+	if (!trust_is_asked())
+		skip();
+	copy_to_open("bin/simctl", "iox-roudi");
+	write_file("{" STACK_POOLS ",\"roudi\":{\"path\":\"" OPEN "/iox-roudi\"}}");
+	r = stack_run(argv);
+	if (r->code != 1 || !strstr(r->err, OPEN "/iox-roudi: " OPEN " can be written by others"))
+		fail_msg("%d, \"%s\"", r->code, r->err);
 }
 
 /* The iceoryx module: simd does not start with one. */
