@@ -76,7 +76,8 @@ static const struct conf_key limit_keys[] = {
 	INT("output_kib", 2048, 64, 65536,
 	    "Unread output of one control connection; a reader that falls behind further is cut off."),
 	INT("output_total_kib", 16384, 64, 1048576,
-	    "Memory of the unread output of all control connections; above it the one farthest behind is cut off."),
+	    "Memory of all that waits on control connections, output that is not read and calls that are not complete or not "
+	    "run yet; above it the one with most of it is cut off."),
 	{ 0 }
 };
 

@@ -184,27 +184,36 @@ static void on_message(struct conn *c, const struct varlink_msg *msg)
 		check_queued(c, varlink_queue_method_not_found(c->v, req.method));
 }
 
+/* False: there is none, or it is none. */
+static bool run_call(struct conn *c)
+{
+	struct varlink_msg msg = { 0 };
+	int64_t begin = exec_now(c->s->x);
+	int r = varlink_next(c->v, &msg);
+
+	if (r == 0)
+		return false;
+	if (r < 0) {
+		mark_broken(c, err_why());
+	} else {
+		c->since_mono_ns = begin;
+		on_message(c, &msg);
+		varlink_msg_finish(&msg);
+	}
+	share_spent(c->share, begin); /* reading it may be most of it */
+	return r > 0;
+}
+
 /* Some of those that have come: whoever sends thousands at once takes turns with the others. */
 static void run_calls(struct conn *c)
 {
-	for (unsigned n = 0; !c->broken && !c->behind && !c->parked; n++) {
-		struct varlink_msg msg = { 0 };
-		int r;
-
+	for (unsigned n = 0; !c->broken && !c->behind && !c->parked && !(varlink_is_half(c->v) && share_wait(c)); n++) {
 		if (n == CALLS_A_TURN) {
 			exec_timer_at(&c->more, exec_now(c->s->x));
 			return;
 		}
-		r = varlink_next(c->v, &msg);
-		if (r == 0)
+		if (!run_call(c))
 			return;
-		if (r < 0) {
-			mark_broken(c, err_why());
-			return;
-		}
-		c->since_mono_ns = exec_now(c->s->x);
-		on_message(c, &msg);
-		varlink_msg_finish(&msg);
 	}
 }
 
@@ -227,6 +236,12 @@ json_t *call_give_fd(struct call *call, int fd, const char *name)
 
 /* ---- parked calls ---- */
 
+static void parked_free(struct parked *p)
+{
+	share_put(p->share);
+	mem_free(p);
+}
+
 struct parked *call_park(struct call *call)
 {
 	struct parked *p = MEM_NEW(struct parked);
@@ -234,6 +249,7 @@ struct parked *call_park(struct call *call)
 	if (!p)
 		return NULL;
 	p->conn = call->conn;
+	p->share = share_ref(call->conn->share);
 	p->oneway = call->oneway;
 	call->conn->parked = p;
 	call->later = true;
@@ -243,7 +259,7 @@ struct parked *call_park(struct call *call)
 int call_parked(struct call *call, int r)
 {
 	if (r < 0) {
-		mem_free(call->conn->parked);
+		parked_free(call->conn->parked);
 		call->conn->parked = NULL;
 		call->later = false;
 	}
@@ -262,7 +278,7 @@ void call_answer(struct parked *p, int r, json_t *reply)
 		send_failure(c, r);
 	else
 		send_reply(c, reply, NULL, 0);
-	mem_free(p);
+	parked_free(p);
 	if (!c)
 		return;
 	c->parked = NULL;
@@ -273,10 +289,16 @@ void call_answer(struct parked *p, int r, json_t *reply)
 
 /* ---- those that do not read, or do not speak ---- */
 
+/* Calls that have come wait for their turn. */
+static bool has_more(const struct conn *c)
+{
+	return exec_timer_armed(&c->more) || !list_empty(&c->waiting);
+}
+
 /* Whether anything further is read from it now. */
 static bool hears(const struct conn *c)
 {
-	return !c->parked && !c->behind && !exec_timer_armed(&c->more);
+	return !c->parked && !c->behind && !has_more(c);
 }
 
 /* Ends from its own timer: this may be inside another connection's callback, or a broadcast. */
@@ -284,12 +306,16 @@ static void fall_behind(struct conn *c)
 {
 	unsigned n = varlink_drop_output(c->v, c->behind);
 
+	varlink_drop_input(c->v);
 	if (c->behind) { /* a message was begun, and the rest of it is too much as well */
 		c->broken = true;
 	} else {
 		c->behind = true;
 		c->since_mono_ns = exec_now(c->s->x);
-		err_set(-ENOBUFS, "simd dropped %u messages for this connection, which does not read them", n);
+		err_set(-ENOBUFS,
+			n ? "simd dropped %u messages for this connection, which does not read them"
+			  : "too much waits for simd at once, and most of it on this connection (limits.output_total_kib)",
+			n);
 		if (varlink_queue_failure(c->v, ERROR_FAILED, -ENOBUFS, err_why()) < 0)
 			c->broken = true;
 	}
@@ -307,7 +333,7 @@ void conn_make_room(struct control *ctl)
 		if (!last)
 			return;
 		log_limited(&ctl->cut_off, exec_now(ctl->s->x), LOG_LEVEL_WARN,
-			    "%zu KiB wait for control connections: pid %d, which reads least, is cut off",
+			    "%zu KiB wait on control connections: pid %d, which has most of it, is cut off",
 			    ctl->queued / 1024, (int)last->cred.pid);
 		fall_behind(last);
 	}
@@ -373,6 +399,8 @@ void conn_flush(struct conn *c)
 		mark_broken(c, err_why());
 }
 
+static void on_io(void *arg, uint32_t events);
+
 /* After every callback: send, choose what to wait for, close what is broken. */
 static void settle(struct conn *c)
 {
@@ -397,16 +425,23 @@ static void settle(struct conn *c)
 		events |= EPOLLIN;
 	if (varlink_has_output(c->v))
 		events |= EPOLLOUT;
-	if (exec_io_mod(&c->io, events) < 0)
+	if (c->unwatched && has_more(c))
+		return;
+	if (c->unwatched ? exec_io_add(c->s->x, &c->io, c->fd, events, on_io, c) < 0 : exec_io_mod(&c->io, events) < 0)
 		conn_destroy(c);
+	else
+		c->unwatched = false;
+}
+
+void conn_run(struct conn *c)
+{
+	run_calls(c);
+	settle(c);
 }
 
 static void on_more(void *arg)
 {
-	struct conn *c = (struct conn *)arg;
-
-	run_calls(c);
-	settle(c);
+	conn_run((struct conn *)arg);
 }
 
 static void on_io(void *arg, uint32_t events)
@@ -415,14 +450,20 @@ static void on_io(void *arg, uint32_t events)
 	int r;
 
 	/* parked and hung up: nobody is there to read the answer; but what it has said before is done */
-	if ((events & (EPOLLHUP | EPOLLERR)) && !(events & EPOLLIN) && !exec_timer_armed(&c->more)) {
+	if ((events & (EPOLLHUP | EPOLLERR)) && !(events & EPOLLIN) && !has_more(c)) {
 		conn_destroy(c);
 		return;
+	}
+	if (!list_empty(&c->waiting) && (events & (EPOLLHUP | EPOLLERR)) &&
+	    !c->unwatched) { /* or it says so all the time */
+		exec_io_del(&c->io);
+		c->unwatched = true;
 	}
 	if (events & EPOLLIN && hears(c)) {
 		if (!varlink_is_half(c->v))
 			c->since_mono_ns = exec_now(c->s->x);
 		r = varlink_read(c->v, c->fd);
+		conn_make_room(c->c);
 		run_calls(c);
 		if (r == -ECONNRESET) {
 			conn_destroy(c);
@@ -452,14 +493,18 @@ int conn_create(struct control *ctl, int fd, const struct ucred *cred, struct co
 	c->since_mono_ns = exec_now(c->s->x);
 	c->accepted_mono_ns = exec_now(c->s->x);
 	list_init(&c->link);
+	list_init(&c->waiting);
 	exec_timer_init(&c->due, c->s->x, on_due, c);
 	exec_timer_init(&c->more, c->s->x, on_more, c);
-	r = fd_set_nonblock(fd, true);
+	c->share = share_get(ctl, cred->uid);
+	r = c->share ? fd_set_nonblock(fd, true) : err_nomem();
 	if (r == 0)
 		r = varlink_create(&ctl->limits, &c->v);
 	if (r == 0)
 		r = exec_io_add(c->s->x, &c->io, fd, EPOLLIN, on_io, c);
 	if (r < 0) {
+		if (c->share)
+			share_put(c->share);
 		varlink_destroy(c->v);
 		fd_close(fd);
 		mem_free(c);
@@ -480,16 +525,18 @@ void conn_destroy(struct conn *c)
 	event_unlisten(&c->listener);
 	service_caller_disconnected(&c->caller);
 	if (c->parked && c->parked->service) {
-		mem_free(c->parked);
+		parked_free(c->parked);
 	} else if (c->parked && c->parked->step) {
 		time_engine_step_forget(timekeeper_engine(c->s->time), c->parked);
-		mem_free(c->parked);
+		parked_free(c->parked);
 	} else if (c->parked) {
 		c->parked->conn = NULL;
 	}
 	if (c->cl)
 		session_end(c->cl);
 	list_remove(&c->link);
+	list_remove(&c->waiting);
+	share_put(c->share);
 	c->c->n_conns--;
 	varlink_destroy(c->v);
 	fd_close(c->fd);

@@ -16,6 +16,7 @@
 #include "jsonx.h"
 #include "list.h"
 #include "log.h"
+#include "share.h"
 #include "varlink.h"
 
 #include <stdbool.h>
@@ -29,10 +30,11 @@ struct control {
 	struct access *access;
 	int fd; /* listening; -1 */
 	struct exec_io io;
-	struct list conns; /* conn::link */
+	struct list conns;  /* conn::link */
+	struct list shares; /* share::link */
 	uint32_t n_conns, max_conns, max_of_user, max_of_process;
 	struct varlink_limits limits;
-	size_t queued, max_queued;         /* memory of all that waits for peers who do not read */
+	size_t queued, max_queued;         /* memory of all that waits: for peers who do not read, and to be done */
 	struct exec_timer again;           /* accepting rests until then: no descriptors are left */
 	struct log_limit refused, cut_off; /* a hostile peer must not fill the log */
 };
@@ -40,13 +42,16 @@ struct control {
 /* Someone who will answer later; outlives the connection if that goes first. */
 struct parked {
 	struct conn *conn; /* NULL: the connection has ended */
+	struct share *share;
 	bool oneway;
 	bool service; /* waits for a service's answer, which does not come when the connection goes */
 	bool step;    /* waits for time_engine_step(), which forgets it on request */
 };
 
 struct conn {
-	struct list link; /* control::conns */
+	struct list link;    /* control::conns */
+	struct list waiting; /* in: share::waiting, when calls that have come wait until its user may have more done */
+	struct share *share;
 	struct control *c;
 	struct simd *s;
 	int fd;
@@ -59,6 +64,7 @@ struct conn {
 	struct service_caller caller;
 	struct parked *parked;  /* a call that waits for its answer; NULL: none */
 	bool listening;         /* has an Events stream */
+	bool unwatched;         /* it has hung up, and calls that had come before wait */
 	bool broken;            /* to be closed at the end of the callback */
 	bool behind;            /* what waited for it was dropped: it hears that, and is closed */
 	struct exec_timer due;  /* looks after one that is silent, or broken from inside another's callback */
@@ -66,8 +72,11 @@ struct conn {
 	int64_t since_mono_ns;  /* of its last call, or of the first byte of the one that is coming */
 };
 
-/* What waits for all peers together is too much: whoever is farthest behind goes. */
+/* What waits on all connections together is too much: whoever has most of it goes. */
 void conn_make_room(struct control *ctl);
+
+/* Calls that have come. May destroy it. */
+void conn_run(struct conn *c);
 
 /* Say why, as the answer to whatever it asks first, and close it. Takes fd. */
 void conn_refuse(int fd, int r, const char *why);

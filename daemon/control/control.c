@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
@@ -48,6 +49,7 @@ int control_create(struct simd *s, struct control **ret)
 	c->limits.message_max = (size_t)conf_int(s->root, "limits.message_kib") * 1024;
 	c->limits.output_max = (size_t)conf_int(s->root, "limits.output_kib") * 1024;
 	list_init(&c->conns);
+	list_init(&c->shares);
 	exec_timer_init(&c->again, s->x, on_again, c);
 	c->refused = c->cut_off = (struct log_limit)LIMIT_PER_S;
 	r = access_create(s->conf, &c->access);
@@ -77,6 +79,7 @@ void control_destroy(struct control *c)
 	control_close(c);
 	list_for_each_safe(k, tmp, &c->conns, link)
 		conn_destroy(k);
+	share_destroy_all(c);
 	access_destroy(c->access);
 	mem_free(c);
 }
@@ -155,8 +158,11 @@ int control_serve(struct control *c, int fd)
 	if (r == 0)
 		r = admit(c, &cred);
 	if (r < 0) {
-		conn_refuse(fd, r, err_why());
-		return r;
+		char why[ERR_WHY_MAX];
+
+		snprintf(why, sizeof(why), "%s", err_why());
+		conn_refuse(fd, r, why);
+		return err_set(r, "%s", why);
 	}
 	return conn_create(c, fd, &cred, &k);
 }

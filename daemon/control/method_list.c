@@ -60,16 +60,24 @@ static int method_list_clients(struct call *call)
 
 /* ---- statistics: those of dispatch are asked of its threads ---- */
 
-static void on_report(void *arg, json_t *reply)
+static void on_report(void *arg, json_t *reply, int64_t begin_mono_ns)
 {
+	share_close(((struct parked *)arg)->share, begin_mono_ns);
 	call_answer((struct parked *)arg, reply ? 0 : err_nomem(), reply);
+}
+
+static int asked(struct call *call, int r)
+{
+	if (r == 0)
+		share_open(call->conn->share);
+	return call_parked(call, r);
 }
 
 static int ask(struct call *call, int (*report)(struct simd *s, report_fn fn, void *arg))
 {
 	struct parked *p = call_park(call);
 
-	return p ? call_parked(call, report(call->s, on_report, p)) : err_nomem();
+	return p ? asked(call, report(call->s, on_report, p)) : err_nomem();
 }
 
 static int method_list_channels(struct call *call)
@@ -104,7 +112,7 @@ static int method_get_channel(struct call *call)
 	if (!ch || !ch->typed)
 		return no_channel(call->s, full);
 	p = call_park(call);
-	return p ? call_parked(call, report_channel(call->s, full, on_report, p)) : err_nomem();
+	return p ? asked(call, report_channel(call->s, full, on_report, p)) : err_nomem();
 }
 
 static int method_list_bridges(struct call *call)

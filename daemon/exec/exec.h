@@ -105,6 +105,8 @@ bool exec_is_virtual(const struct exec *x);
  * callbacks without time moving (a descriptor that nobody drains).
  */
 int exec_sim_run(struct exec *x, int64_t until_mono_ns);
+/* exec_sim: the callback that calls it takes that long; what has become due meanwhile runs after it. */
+void exec_sim_spend(struct exec *x, int64_t dur_ns);
 /* exec_sim: run only what is ready now, without advancing time. */
 int exec_sim_settle(struct exec *x);
 /* exec_sim: run one ready callback, without advancing time. 1 ran, 0 nothing is ready. For tests that stop anywhere. */

@@ -215,6 +215,11 @@ static bool jump(struct exec *x, int64_t until_mono_ns)
 	return true;
 }
 
+void exec_sim_spend(struct exec *x, int64_t dur_ns)
+{
+	atomic_fetch_add_explicit(&virt_of(x)->now_mono_ns, dur_ns, memory_order_relaxed);
+}
+
 int exec_sim_run(struct exec *x, int64_t until_mono_ns)
 {
 	int n = 0;

@@ -23,19 +23,18 @@
 
 struct question {
 	struct simd *s;
+	json_t *(*make)(const struct question *q, const struct dispatch_stats *st);
 	report_fn fn;
 	void *arg;
 	char channel[CHANNEL_NAME_MAX + 1]; /* that is asked for; "": all */
 };
 
-/* Takes both. Without statistics the only answer is that there was no memory. */
-static void answer(struct question *q, const struct dispatch_stats *st, json_t *reply)
+static void on_stats(void *arg, const struct dispatch_stats *st)
 {
-	if (!st) {
-		json_decref(reply);
-		reply = NULL;
-	}
-	q->fn(q->arg, reply);
+	struct question *q = (struct question *)arg;
+	int64_t begin = exec_now(q->s->x);
+
+	q->fn(q->arg, st ? q->make(q, st) : NULL, begin);
 	mem_free(q);
 }
 
@@ -132,28 +131,24 @@ static json_t *channel_json(const struct channel *ch, const struct dispatch_stat
 			  JX_NEW("bridges", bridge_names_of(ch)), JX_NEW("topics", bridge_topics_of(ch)));
 }
 
-static void on_channels(void *arg, const struct dispatch_stats *st)
+static json_t *channels_json(const struct question *q, const struct dispatch_stats *st)
 {
-	struct question *q = (struct question *)arg;
 	json_t *a = json_array();
 	struct channel *ch;
 
-	list_for_each(ch, &q->s->channels, link) {
-		if (st && !ch->replaced)
+	list_for_each(ch, &q->s->channels, link)
+		if (!ch->replaced)
 			json_array_append_new(a, channel_json(ch, st));
-	}
-	answer(q, st, JSONX_MAKE(JX_INT("mono_ns", exec_now(q->s->x)), JX_NEW("channels", a)));
+	return JSONX_MAKE(JX_INT("mono_ns", exec_now(q->s->x)), JX_NEW("channels", a));
 }
 
-static void on_channel(void *arg, const struct dispatch_stats *st)
+static json_t *one_channel_json(const struct question *q, const struct dispatch_stats *st)
 {
-	struct question *q = (struct question *)arg;
 	const struct channel *ch = channel_find(q->s, q->channel);
 
-	answer(q, st,
-	       st && ch && ch->typed ? JSONX_MAKE(JX_NEW("channel", channel_json(ch, st)),
-						  JX_NEW("type", json_loads(ch->type_json, 0, NULL)))
-				     : NULL);
+	if (!ch || !ch->typed)
+		return NULL;
+	return JSONX_MAKE(JX_NEW("channel", channel_json(ch, st)), JX_NEW("type", json_loads(ch->type_json, 0, NULL)));
 }
 
 /* ---- bridges ---- */
@@ -234,17 +229,14 @@ static json_t *bridge_json(const struct bridge *b, const struct dispatch_stats *
 			  JX_BOOL("lossless", d->lossless), JX_BOOL("stalled", d->stalled));
 }
 
-static void on_bridge_stats(void *arg, const struct dispatch_stats *st)
+static json_t *bridges_json(const struct question *q, const struct dispatch_stats *st)
 {
-	struct question *q = (struct question *)arg;
 	json_t *a = json_array();
 	struct bridge *b;
 
-	list_for_each(b, &q->s->bridges, link) {
-		if (st)
-			json_array_append_new(a, bridge_json(b, st));
-	}
-	answer(q, st, JSONX_MAKE(JX_NEW("bridges", a)));
+	list_for_each(b, &q->s->bridges, link)
+		json_array_append_new(a, bridge_json(b, st));
+	return JSONX_MAKE(JX_NEW("bridges", a));
 }
 
 /* ---- dispatch ---- */
@@ -320,23 +312,22 @@ static json_t *dispatch_json(const struct simd *s, const struct dispatch_stats *
 			  JX_NEW("channels", chans));
 }
 
-static void on_dispatch_stats(void *arg, const struct dispatch_stats *st)
+static json_t *whole_dispatch_json(const struct question *q, const struct dispatch_stats *st)
 {
-	struct question *q = (struct question *)arg;
-
-	answer(q, st, st ? JSONX_MAKE(JX_NEW("dispatch", dispatch_json(q->s, st))) : NULL);
+	return JSONX_MAKE(JX_NEW("dispatch", dispatch_json(q->s, st)));
 }
 
 /* ---- asking ---- */
 
-static int ask(struct simd *s, const char *channel, dispatch_stats_fn on_stats, report_fn fn, void *arg)
+static int ask(struct simd *s, const char *channel,
+	       json_t *(*make)(const struct question *q, const struct dispatch_stats *st), report_fn fn, void *arg)
 {
 	struct question *q = MEM_NEW(struct question);
 	int r;
 
 	if (!q)
 		return err_nomem();
-	*q = (struct question){ .s = s, .fn = fn, .arg = arg };
+	*q = (struct question){ .s = s, .make = make, .fn = fn, .arg = arg };
 	snprintf(q->channel, sizeof(q->channel), "%s", channel);
 	r = shards_stats(s, on_stats, q);
 	if (r < 0)
@@ -346,20 +337,20 @@ static int ask(struct simd *s, const char *channel, dispatch_stats_fn on_stats, 
 
 int report_bridges(struct simd *s, report_fn fn, void *arg)
 {
-	return ask(s, "", on_bridge_stats, fn, arg);
+	return ask(s, "", bridges_json, fn, arg);
 }
 
 int report_dispatch(struct simd *s, report_fn fn, void *arg)
 {
-	return ask(s, "", on_dispatch_stats, fn, arg);
+	return ask(s, "", whole_dispatch_json, fn, arg);
 }
 
 int report_channels(struct simd *s, report_fn fn, void *arg)
 {
-	return ask(s, "", on_channels, fn, arg);
+	return ask(s, "", channels_json, fn, arg);
 }
 
 int report_channel(struct simd *s, const char *name, report_fn fn, void *arg)
 {
-	return ask(s, name, on_channel, fn, arg);
+	return ask(s, name, one_channel_json, fn, arg);
 }

@@ -4,12 +4,13 @@
 #define REGISTRY_REPORT_H
 
 #include <jansson.h>
+#include <stdint.h>
 
 struct simd;
 struct totals;
 
-/* reply: takes; NULL: no memory. */
-typedef void (*report_fn)(void *arg, json_t *reply);
+/* reply: takes; NULL: no memory. It was made from begin_mono_ns on, which can be long for many channels. */
+typedef void (*report_fn)(void *arg, json_t *reply, int64_t begin_mono_ns);
 
 /* Answers of ListBridges and GetDispatch: fn runs once, later. */
 int report_bridges(struct simd *s, report_fn fn, void *arg);

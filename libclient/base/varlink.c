@@ -38,7 +38,7 @@ struct varlink {
 	struct list out;
 	size_t out_bytes; /* queued and not sent */
 	size_t out_mem;   /* what the messages of `out` take */
-	size_t *queued;   /* of the owner, who sums that up over many; may be &unasked */
+	size_t *queued;   /* of the owner, who sums up over many what waits either way; may be &unasked */
 	size_t unasked;
 	size_t message_max, output_max;
 	bool no_fds;
@@ -86,11 +86,19 @@ void varlink_destroy(struct varlink *v)
 	varlink_drop_output(v, true);
 	for (unsigned i = 0; i < v->n_fds; i++)
 		fd_close(v->fds[i]);
-	mem_free(v->in);
+	varlink_drop_input(v);
 	mem_free(v);
 }
 
 /* ---- input ---- */
+
+void varlink_drop_input(struct varlink *v)
+{
+	*v->queued -= v->in_cap;
+	mem_free(v->in);
+	v->in = NULL;
+	v->in_len = v->in_cap = v->scanned = v->taken = 0;
+}
 
 static int keep_fds(struct varlink *v, const int *fds, unsigned n)
 {
@@ -122,6 +130,7 @@ static int in_reserve(struct varlink *v, size_t len)
 	if (!p)
 		return err_nomem();
 	v->in = p;
+	*v->queued += cap - v->in_cap;
 	v->in_cap = cap;
 	return 0;
 }
@@ -190,11 +199,8 @@ err:
 /* Nothing waits: a silent connection keeps no buffer. */
 static void in_rest(struct varlink *v)
 {
-	if (v->taken < v->in_len)
-		return;
-	mem_free(v->in);
-	v->in = NULL;
-	v->in_len = v->in_cap = v->scanned = v->taken = 0;
+	if (v->taken == v->in_len)
+		varlink_drop_input(v);
 }
 
 bool varlink_is_half(const struct varlink *v)
@@ -349,7 +355,7 @@ bool varlink_has_output(const struct varlink *v)
 
 size_t varlink_queued(const struct varlink *v)
 {
-	return v->out_mem;
+	return v->out_mem + v->in_cap;
 }
 
 unsigned varlink_drop_output(struct varlink *v, bool all)

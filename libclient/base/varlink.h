@@ -124,7 +124,9 @@ int varlink_queue_event(struct varlink *v, json_t *params,
 int varlink_queue_failure(struct varlink *v, const char *error, int r, const char *why);
 
 bool varlink_has_output(const struct varlink *v);
-size_t varlink_queued(const struct varlink *v); /* memory that waits for output */
+size_t varlink_queued(const struct varlink *v); /* memory of what is not sent, and of what came and was not handed out */
+/* Forget what has come; nothing further can be read from it. */
+void varlink_drop_input(struct varlink *v);
 /* Forget the messages of which nothing was sent yet; all: also the one that was begun. How many. */
 unsigned varlink_drop_output(struct varlink *v, bool all);
 /* The next bytes to send and the descriptors that go with the first of them; borrowed. 0 bytes: nothing. */

@@ -79,7 +79,7 @@ static void run(const uint8_t *data, size_t size, bool no_fds)
 			handle(v, &m);
 		if (r < 0 && !*err_why())
 			abort(); /* a refusal without a sentence */
-		if (queued != varlink_queued(v) || (queued > 0) != varlink_has_output(v))
+		if (queued != varlink_queued(v) || (!queued && (varlink_has_output(v) || varlink_is_half(v))))
 			abort();
 		if (n % 7 == 0)
 			varlink_drop_output(v, n % 2);

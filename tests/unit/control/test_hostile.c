@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "control/conn.h"
 #include "control/control.h"
 #include "err.h"
 #include "fd.h"
@@ -280,6 +281,34 @@ TEST_WITH(unread_streams_share_one_bound, begin_many, end)
 	assert_int_equal(control_connections(desk.control), 2);
 	for (int i = 0; i < 10; i++)
 		peer_close(&slow[i]);
+}
+
+/* Calls that never end: 400 KiB of them are on their way. */
+TEST_WITH(unfinished_calls_share_one_bound, begin_many, end)
+{
+	static const char begin_call[] = "{\"method\": \"io.simd.Control.GetInfo\", \"parameters\": {\"x\": \"";
+	struct peer half[10];
+	char filler[1000];
+	size_t most = 0;
+
+	memset(filler, 'x', sizeof(filler));
+	for (int i = 0; i < 10; i++) {
+		peer_open(&desk, &half[i]);
+		peer_send(&half[i], begin_call, sizeof(begin_call) - 1);
+	}
+	for (int n = 0; n < 40; n++)
+		for (int i = 0; i < 10; i++) {
+			peer_send(&half[i], filler, sizeof(filler));
+			desk_run(&desk, MS);
+			most = desk.control->queued > most ? desk.control->queued : most;
+			assert_ok(peer_call(&good, "GetInfo", "{}", NULL));
+		}
+	assert_in_range(most, 200 * 1024, 260 * 1024);
+	for (int i = 0; i < 10; i++)
+		peer_close(&half[i]);
+	desk_run(&desk, 10 * S);
+	assert_int_equal(desk.control->queued, 0);
+	assert_int_equal(control_connections(desk.control), 2);
 }
 
 static void is_refused(const char *words)
@@ -649,4 +678,85 @@ TEST_WITH(a_flood_lets_others_pass, begin, end)
 		desk_run(&desk, S);
 		assert_int_equal(peer_call(&good, "ResumeClock", "{}", NULL), 0);
 	}
+}
+
+/* ---- heavy calls ---- */
+
+static unsigned n_slow;
+
+/* Of each bridge in ListBridges; there is one. */
+static uint32_t slow_call(void *user, const char *bridge)
+{
+	struct desk *d = (struct desk *)user;
+
+	(void)bridge;
+	exec_sim_spend(d->x, 10 * MS);
+	n_slow++;
+	return 0;
+}
+
+#define HEAVY 20
+
+static void make_heavy(int fd[HEAVY], uid_t uid)
+{
+	static const char ask[] = "{\"method\":\"io.simd.Control.ListBridges\",\"oneway\":true}";
+
+	n_slow = 0;
+	desk.ops.bridge_restarts = slow_call;
+	for (int i = 0; i < HEAVY; i++) {
+		assert_ok(serve_as(uid, &fd[i]));
+		for (int n = 0; n < 3; n++)
+			assert_int_equal(send(fd[i], ask, sizeof(ask), MSG_NOSIGNAL), sizeof(ask));
+	}
+}
+
+/* However many connections it has and however long its calls take: others wait for one of them at a time. */
+TEST_WITH(heavy_calls_of_a_user_let_others_pass, begin_users, end)
+{
+	int64_t begin, took, longest = 0;
+	int fd[HEAVY], more;
+
+	if (geteuid() != 0)
+		skip();
+	make_heavy(fd, 64001);
+	while (n_slow < 3 * HEAVY) {
+		begin = exec_now(desk.x);
+		assert_ok(peer_call(&good, "GetClock", "{}", NULL));
+		took = exec_now(desk.x) - begin;
+		longest = took > longest ? took : longest;
+		assert_true(exec_now(desk.x) < 100 * S);
+	}
+	assert_in_range(longest, 0, 60 * MS); /* the burst, and two at once */
+	/* it pays for that also when it comes anew */
+	for (int i = 0; i < HEAVY; i++)
+		close(fd[i]);
+	desk_run(&desk, MS);
+	make_heavy(&fd[0], 64001);
+	assert_ok(serve_as(64002, &more));
+	desk_run(&desk, 100 * MS);
+	assert_in_range(n_slow, 3, 8);
+	close(more);
+	/* who hangs up while its calls wait is not kept */
+	for (int i = 0; i < HEAVY; i++)
+		close(fd[i]);
+	desk_run(&desk, 2 * S);
+	assert_int_equal(control_connections(desk.control), 2);
+}
+
+/* They could end it anyway. */
+TEST_WITH(root_does_not_wait_for_itself, begin_users, end)
+{
+	int64_t begin;
+	int fd[HEAVY];
+
+	if (geteuid() != 0)
+		skip();
+	begin = exec_now(desk.x);
+	make_heavy(fd, 0);
+	while (n_slow < 3 * HEAVY)
+		desk_run(&desk, MS);
+	assert_in_range(exec_now(desk.x) - begin, 0, 3 * HEAVY * 12 * MS);
+	for (int i = 0; i < HEAVY; i++)
+		close(fd[i]);
+	desk_run(&desk, MS);
 }
