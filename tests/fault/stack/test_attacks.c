@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Peers that mean harm, for as long as it is given, at every door at once: random calls and connections of a user without
- * rights, shared pages scribbled over, bodies and headers that lie, packets of no sense for the ROS 2 bridge. Meanwhile
- * simd answers everybody, and honest clients lose nothing. ATTACK_SECONDS=n: all of them together (300); SEED=n.
+ * rights, shared pages scribbled over, bodies and headers that lie, also in slots of others, packets of no sense for the ROS 2
+ * bridge; and kills. Meanwhile simd answers everybody, and honest clients lose nothing that was not written over, and wait for
+ * nothing. ATTACK_SECONDS=n: all of them together (300); SEED=n.
  */
 #include "peer.h"
 #include "session.h"
@@ -23,14 +24,17 @@
 #define CONF \
 	"\"TimeSource\":\"system\",\"log\":\"*:warn\",\"socket\":{\"mode\":\"0666\",\"admin\":\"owner\"}," \
 	"\"pools\":[{\"size\":\"1KiB\",\"count\":2500}],\"rigs\":[{\"name\":\"car\",\"bridges\":[" \
-	"{\"name\":\"none\",\"plugin\":\"null\",\"channels\":[\"/t/*\"]}," \
+	"{\"name\":\"none\",\"plugin\":\"null\",\"lossless\":true,\"channels\":[\"/t/*\"]}," \
 	"{\"name\":\"log\",\"plugin\":\"logging\",\"connection\":\"/tmp/out\",\"channels\":[\"/e/*\"]}," \
-	"{\"name\":\"ros\",\"plugin\":\"ros2\",\"channels\":[\"/t/*\",\"/e/*\"],\"options\":{\"ros_distro\":\"jazzy\"}}]}]"
-#define ATTACKS   5
+	"{\"name\":\"ros\",\"plugin\":\"ros2\",\"lossless\":true,\"channels\":[\"/t/*\",\"/e/*\"],\"options\":{\"ros_distro\":\"jazzy\"}}]}]"
+#define ATTACKS   8
 #define ATTACKERS 3
 #define NOBODY    65534
 #define SAMPLES   100000
-#define HELD      40 /* connections that an attacker keeps */
+#define HEAVY     200000 /* bytes of a call */
+#define HELD      40     /* connections that an attacker keeps */
+#define CALLS     30000  /* random ones, however long it takes */
+#define MESSAGES  150000 /* of the honest one, at most */
 
 static pid_t simd;
 
@@ -274,6 +278,41 @@ static int connections(struct peer *p)
 	return 0;
 }
 
+/* Calls that take as long as they can, on many connections at once, without waiting for answers. */
+static int heavy(struct peer *p)
+{
+	static char texts[3][HEAVY + 1];
+	int fds[HELD + 20];
+
+	begin(p, true);
+	memset(fds, 0xff, sizeof(fds));
+	for (unsigned i = 0; i < 3; i++) {
+		static const char *const all[] = {
+			"{\"method\":\"io.simd.Control.GetInfo\",\"parameters\":{\"x\":[",
+			"{\"method\":\"io.simd.Control.GetInfo\",\"parameters\":{\"x\":[",
+			"{\"method\":\"io.simd.Control.Advertise\",\"parameters\":{\"type\":["
+		};
+		char *at = stpcpy(texts[i], all[i]);
+
+		while (at < texts[i] + HEAVY - 8)
+			at = stpcpy(at, i == 0 ? "1," : i == 1 ? "{}," : "[[]],");
+		strcpy(at, "1]}}");
+	}
+	while (!atomic_load(&p->stop)) {
+		unsigned i = any(sizeof(fds) / sizeof(*fds));
+		const char *text = texts[any(3)];
+
+		if (fds[i] < 0)
+			fds[i] = dial();
+		else if (send(fds[i], text, strlen(text) + 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno != EAGAIN)
+			fds[i] = fd_close(fds[i]);
+		if (fds[i] >= 0 && any(8) == 0)
+			hear(fds[i]);
+		atomic_fetch_add(&p->offered, 1);
+	}
+	return 0;
+}
+
 static int scribbles(struct peer *p)
 {
 	struct session s;
@@ -313,7 +352,7 @@ static void spoil(unsigned char *at, size_t size)
 
 /*
  * Bodies that lie from the start, and slots whose heads and bodies change while bridges read them. It keeps each slot until
- * it has done so: what comes there next is not its own.
+ * it has done so: what comes there next is not its own, and is for recycled().
  */
 static int bodies(struct peer *p)
 {
@@ -398,6 +437,60 @@ static int packets(struct peer *p)
 	return 0;
 }
 
+/* Slots that it has given back, which are others' by now. */
+static int recycled(struct peer *p)
+{
+	unsigned char *slots[64] = { NULL };
+	struct sim_client *c = peer_connect(p, "recycler");
+	struct sim_subscriber *sub;
+	const struct sim_message *got;
+	struct sim_publisher *pub;
+	struct sim_slot *loan;
+
+	begin(p, false);
+	pub = peer_advertise(p, c, "/e/x", LIE_BYTES, SIM_PUB_NO_WAIT);
+	PEER(p, sim_subscribe(c, "/e/x", NULL, NULL, &sub) == 0);
+	while (!atomic_load(&p->stop)) {
+		unsigned char *at = slots[any(64)];
+
+		if (at && any(20) == 0)
+			spoil(at, sizeof(struct sim_slot));
+		pace_us(at ? 20 : 0);
+		if (sim_loan(pub, LIE_BYTES, &loan) == 0)
+			(void)!sim_try_queue(pub, loan, NULL, NULL, NULL);
+		if (sim_take(sub, &got) < 0)
+			continue;
+		slots[any(64)] = (unsigned char *)(uintptr_t)got->body - sizeof(struct sim_slot);
+		sim_release(sub, got);
+		atomic_fetch_add(&p->offered, 1);
+	}
+	return 0;
+}
+
+/* Does what clients do, until it is killed in the middle of it. */
+static int victim(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "victim");
+	struct sim_publisher *pub;
+	struct sim_subscriber *sub;
+	struct sim_slot *loan;
+	const struct sim_message *got;
+
+	begin(p, false);
+	pub = peer_advertise(p, c, "/e/v", LIE_BYTES, SIM_PUB_NO_WAIT);
+	PEER(p, sim_subscribe(c, "/e/v", NULL, NULL, &sub) == 0);
+	while (!atomic_load(&p->stop)) {
+		if (sim_loan(pub, LIE_BYTES, &loan) == 0)
+			(void)!sim_try_queue(pub, loan, NULL, NULL, NULL);
+		if (sim_take(sub, &got) == 0)
+			sim_release(sub, got);
+		else
+			pace_us(50);
+		atomic_fetch_add(&p->offered, 1);
+	}
+	return 0;
+}
+
 /* ---- what must hold ---- */
 
 static bool may_be_nobody(void)
@@ -419,6 +512,34 @@ static int by_size(const void *a, const void *b)
 
 static const char *const bridges[] = { "none", "log", "ros" };
 
+/* One at a time, for its share of the time. */
+struct attack {
+	const char *what;
+	int (*run)(struct peer *);
+	uint64_t least; /* of its doings */
+	bool loses; /* it writes over what is the honest ones' too: they are answered, but not always with success */
+	long grows_kib; /* of simd, if not as little as else: the most that may wait, and a call as it is read */
+	bool kills;     /* attackers, and the bridge "log" */
+};
+
+struct account { /* of an attack, for the end */
+	const char *what;
+	uint64_t did, died, accepted, arrived, failed, received;
+	size_t asked;
+	double ms[3]; /* GetInfo: median, 99 %, the longest */
+};
+
+static struct account accounts[ATTACKS];
+static unsigned n_accounts;
+
+static int seconds(void)
+{
+	const char *all = getenv("ATTACK_SECONDS");
+	int n = (all ? atoi(all) : 300) / ATTACKS;
+
+	return n ? n : 1;
+}
+
 static void start(void)
 {
 	simd = stack_start(CONF);
@@ -426,85 +547,132 @@ static void start(void)
 		UNTIL(20000, !strcmp(stack_bridge_text(bridges[i], "status"), "connected"));
 }
 
-/* Answers of GetInfo while they attack, by a connection each. */
-static void hold_out(struct peer *const *p, pid_t *pid, int (*attacker)(struct peer *))
+/* Somebody is killed; the bridge now and then. */
+static void kill_one(const pid_t *pid)
 {
-	const char *all = getenv("ATTACK_SECONDS");
-	int64_t end = mono_now_ns() + (all ? atoi(all) : 300) * NS_PER_S / ATTACKS;
+	int64_t bridge = any(40) ? -1 : stack_bridge("log", "pid");
+
+	if (bridge > 1)
+		kill((pid_t)bridge, SIGKILL);
+	kill(pid[any(ATTACKERS)], SIGKILL);
+}
+
+static uint64_t doings(struct peer *const *p)
+{
+	uint64_t n = 0;
+
+	for (int i = 0; i < ATTACKERS; i++)
+		n += p[i]->offered;
+	return n;
+}
+
+static void note_times(struct account *k, int64_t *took, size_t n)
+{
+	qsort(took, n, sizeof(*took), by_size);
+	k->asked = n;
+	k->ms[0] = (double)took[n / 2] / 1e6;
+	k->ms[1] = (double)took[n * 99 / 100] / 1e6;
+	k->ms[2] = (double)took[n - 1] / 1e6;
+	assert_true(took[n * 99 / 100] < NS_PER_S);
+}
+
+/* Answers of GetInfo while they attack, by a connection each. */
+static void hold_out(const struct attack *a, struct peer *const *p, pid_t *pid, struct account *k)
+{
+	int64_t begin = mono_now_ns(), end = begin + seconds() * NS_PER_S, enough = end + 120 * NS_PER_S;
 	static int64_t took[SAMPLES];
 	size_t n = 0;
 
-	while (mono_now_ns() < end && n < SAMPLES) {
-		int64_t begin = mono_now_ns();
-
+	while (n < SAMPLES && (mono_now_ns() < end || (doings(p) < a->least && mono_now_ns() < enough))) {
+		begin = mono_now_ns();
 		if (stack_int("GetInfo", "pid") != simd)
 			fail_msg("GetInfo fails: %s", sim_why());
 		took[n++] = mono_now_ns() - begin;
 		for (int i = 0; i < ATTACKERS; i++) {
 			if (waitpid(pid[i], NULL, WNOHANG) != pid[i])
 				continue;
-			atomic_fetch_add(&p[i]->refused, 1);
-			pid[i] = peer_fork(p[i], attacker);
+			k->died++;
+			pid[i] = peer_fork(p[i], a->run);
 		}
+		if (a->kills)
+			kill_one(pid);
 		pace_us(20000);
 	}
-	qsort(took, n, sizeof(*took), by_size);
-	print_message("GetInfo: %zu times, median %.1f ms, 99 %% %.1f ms, at most %.1f ms\n", n,
-		      (double)took[n / 2] / 1e6, (double)took[n * 99 / 100] / 1e6, (double)took[n - 1] / 1e6);
-	assert_true(took[n * 99 / 100] < NS_PER_S);
+	note_times(k, took, n);
 }
 
-static void attack(int (*attacker)(struct peer *), bool all_arrive)
+static void end_attackers(struct peer **p, const pid_t *pid)
 {
-	struct peer *good = peer_new(), *ex = peer_new(), *p[ATTACKERS];
-	pid_t good_pid, ex_pid, pid[ATTACKERS], roudi;
-	struct usage before, after;
-	uint64_t did = 0, died = 0;
-
-	print_message("SEED=%llu\n", (unsigned long long)test_seed(51));
-	start();
-	roudi = stack_roudi();
-	peer_tell(good, 500);
-	good->number = 1;
-	good_pid = peer_fork(good, peer_publisher);
-	ex_pid = peer_fork(ex, peer_exchange);
-	UNTIL(20000, good->ok > 10 && ex->ready);
-	before = usage(simd);
-	for (int i = 0; i < ATTACKERS; i++) {
-		p[i] = peer_new();
-		pid[i] = peer_fork(p[i], attacker);
-	}
-	hold_out(p, pid, attacker);
 	for (int i = 0; i < ATTACKERS; i++) {
 		kill(pid[i], SIGKILL);
 		stack_wait(pid[i], 10000);
-		did += p[i]->offered;
-		died += p[i]->refused;
 		if (p[i]->failed)
 			print_message("an attacker: %s\n", p[i]->why);
 		peer_free(p[i]);
 	}
-	assert_true(did > 1000);
-	peer_join(good, good_pid);
-	peer_join(ex, ex_pid);
+}
+
+static void check_honest(const struct attack *a, struct account *k, struct peer *good, const struct peer *ex)
+{
+	k->accepted = good->accepted;
+	k->arrived = good->ok;
+	k->failed = good->called - good->refused - good->ok;
+	k->received = ex->received;
 	peer_check(good, false);
 	assert_int_equal(good->called, good->offered);
-	UNTIL(30000, usage_of(simd, &after) == 0 && after.descriptors <= before.descriptors);
-	print_message(
-		"%llu of the attackers' doings, who died %llu times; the honest one: %llu accepted, %llu arrived; simd %ld, "
-		"then %ld KiB\n",
-		(unsigned long long)did, (unsigned long long)died, (unsigned long long)good->accepted,
-		(unsigned long long)good->ok, before.anon_kib, after.anon_kib);
 	for (int i = 1; i < SIM_REASON_COUNT; i++)
 		if (good->reasons[i])
 			print_message("%llu of its messages failed: %s\n", (unsigned long long)good->reasons[i],
 				      sim_reason_text((enum sim_reason)i));
-	if (all_arrive)
+	if (!a->loses)
 		assert_int_equal(good->ok, good->accepted);
-	assert_in_range(after.anon_kib, 0, before.anon_kib + 16384);
+}
+
+static void check_simd(const struct attack *a, const struct usage *before, pid_t roudi)
+{
+	struct usage after;
+
+	UNTIL(30000, usage_of(simd, &after) == 0 && after.descriptors <= before->descriptors);
+	print_message("simd %ld, then %ld KiB\n", before->anon_kib, after.anon_kib);
+	assert_in_range(after.anon_kib, 0, before->anon_kib + (a->grows_kib ? a->grows_kib : 16384));
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(stack_bridge(bridges[i], "restarts"), 0);
+		if (!a->kills || strcmp(bridges[i], "log") != 0)
+			assert_int_equal(stack_bridge(bridges[i], "restarts"), 0);
 	assert_int_equal(stack_roudi(), roudi);
+}
+
+static void attack(const struct attack *a)
+{
+	struct peer *good = peer_new(), *ex = peer_new(), *p[ATTACKERS];
+	struct account *k = &accounts[n_accounts++];
+	pid_t good_pid, ex_pid, pid[ATTACKERS], roudi;
+	struct usage before;
+
+	srand((unsigned)test_seed(51));
+	print_message("SEED=%llu\n", (unsigned long long)test_seed(51));
+	k->what = a->what;
+	start();
+	roudi = stack_roudi();
+	peer_tell(good, seconds() > MESSAGES / 500 ? MESSAGES / seconds() : 500);
+	good->number = 1;
+	good_pid = peer_fork(good, peer_publisher);
+	ex_pid = peer_fork(ex, peer_exchange);
+	UNTIL(20000, good->ok > 10 && ex->ready);
+	assert_int_equal(usage_of(simd, &before), 0);
+	for (int i = 0; i < ATTACKERS; i++) {
+		p[i] = peer_new();
+		pid[i] = peer_fork(p[i], a->run);
+	}
+	hold_out(a, p, pid, k);
+	k->did = doings(p);
+	end_attackers(p, pid);
+	assert_true(k->did >= a->least);
+	if (a->kills)
+		UNTIL(30000, !strcmp(stack_bridge_text("log", "status"), "connected"));
+	peer_join(good, good_pid);
+	peer_join(ex, ex_pid);
+	check_honest(a, k, good, ex);
+	check_simd(a, &before, roudi);
 	stack_stop(simd);
 	peer_free(good);
 	peer_free(ex);
@@ -515,29 +683,64 @@ TEST_WITH(random_calls, NULL, stack_sweep)
 	if (!may_be_nobody())
 		skip();
 	read_methods();
-	attack(calls, true);
+	attack(&(struct attack){ .what = "random calls", .run = calls, .least = CALLS });
 }
 
 TEST_WITH(connections_without_end, NULL, stack_sweep)
 {
 	if (!may_be_nobody())
 		skip();
-	attack(connections, true);
+	attack(&(struct attack){ .what = "connections", .run = connections, .least = 1000 });
+}
+
+TEST_WITH(heavy_calls, NULL, stack_sweep)
+{
+	if (!may_be_nobody())
+		skip();
+	attack(&(struct attack){ .what = "heavy calls", .run = heavy, .least = 1000, .grows_kib = 65536 });
 }
 
 TEST_WITH(pages_scribbled_over, NULL, stack_sweep)
 {
-	attack(scribbles, false);
+	attack(&(struct attack){ .what = "pages scribbled over", .run = scribbles, .least = 1000, .loses = true });
 }
 
 TEST_WITH(bodies_that_lie, NULL, stack_sweep)
 {
-	attack(bodies, true);
+	attack(&(struct attack){ .what = "bodies that lie", .run = bodies, .least = 1000 });
+}
+
+TEST_WITH(slots_of_others, NULL, stack_sweep)
+{
+	attack(&(struct attack){ .what = "slots of others", .run = recycled, .least = 1000, .loses = true });
 }
 
 TEST_WITH(packets_of_no_sense, NULL, stack_sweep)
 {
 	if (!may_be_nobody())
 		skip();
-	attack(packets, true);
+	attack(&(struct attack){ .what = "packets of no sense", .run = packets, .least = 1000 });
 }
+
+TEST_WITH(kills_at_any_moment, NULL, stack_sweep)
+{
+	attack(&(struct attack){ .what = "kills", .run = victim, .least = 1000, .kills = true });
+}
+
+static int report(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < n_accounts; i++) {
+		const struct account *k = &accounts[i];
+
+		print_message(
+			"%-20s %8llu by attackers, of whom %llu died; GetInfo %zu times: p50 %.1f, p99 %.1f, max %.1f ms; "
+			"honest: %llu accepted, %llu arrived, %llu failed; %llu received\n",
+			k->what, (unsigned long long)k->did, (unsigned long long)k->died, k->asked, k->ms[0], k->ms[1],
+			k->ms[2], (unsigned long long)k->accepted, (unsigned long long)k->arrived,
+			(unsigned long long)k->failed, (unsigned long long)k->received);
+	}
+	return 0;
+}
+
+TEST_GROUP(NULL, report)
