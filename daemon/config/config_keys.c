@@ -59,7 +59,9 @@ static const struct conf_key pool_keys[] = {
 };
 
 static const struct conf_key limit_keys[] = {
-	INT("clients", 250, 1, 280, "Sessions at a time."),
+	INT("clients", 250, 1, 280,
+	    "Sessions at a time. The last 16 are kept for root and simd's own user, whose the bridges are that simd starts."),
+	INT("clients_per_user", 200, 1, 280, "Of one user; root and simd's own user have no such bound."),
 	INT("connections", 600, 1, 4096,
 	    "Control connections at a time, tools included. The last 16 are kept for root and simd's own user, 4 of them for "
 	    "root."),

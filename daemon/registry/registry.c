@@ -86,6 +86,7 @@ static void read_limits(struct simd *s)
 
 	s->limits = (struct simd_limits){
 		.clients = (uint32_t)conf_int(v, "clients"),
+		.clients_per_user = (uint32_t)conf_int(v, "clients_per_user"),
 		.channels = (uint32_t)conf_int(v, "channels"),
 		.publishers = (uint32_t)conf_int(v, "publishers"),
 		.subscribers = (uint32_t)conf_int(v, "subscribers"),

@@ -26,8 +26,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 LOG_TOPIC("client");
+
+#define KEPT_MAX 16 /* sessions that are kept for root and simd's own user */
 
 static uint32_t next_id(struct simd *s)
 {
@@ -126,16 +129,35 @@ static void changed(struct simd *s)
 		s->ops->sessions_changed(s->user);
 }
 
+/* No user takes all of them, and bridges and tools of simd's own user find some left. */
+static int check_room(const struct simd *s, uid_t uid)
+{
+	uint32_t kept = s->limits.clients / 8 < KEPT_MAX ? s->limits.clients / 8 : KEPT_MAX, of_user = 0;
+	bool own = uid == 0 || uid == geteuid();
+	const struct client *cl;
+
+	if (s->n_clients >= s->limits.clients - (own ? 0 : kept))
+		return err_set(-EMFILE, "%u clients are attached, limits.clients allows no more%s", s->n_clients,
+			       own ? "" : " but for root and simd's own user");
+	list_for_each(cl, &s->clients, link)
+		of_user += cl->uid == uid;
+	if (of_user >= s->limits.clients_per_user && !own)
+		return err_set(-EMFILE, "user %u has %u clients attached, limits.clients_per_user allows no more", uid,
+			       of_user);
+	return 0;
+}
+
 static int check_hello(struct simd *s, const struct session_hello *h)
 {
+	int r;
+
 	if (s->stopping)
 		return err_set(-ESHUTDOWN, "simd is shutting down");
 	if (!names_plain_ok(h->name))
 		return err_set(-EINVAL, "client name \"%.60s\": use 1 to %d characters of A-Z a-z 0-9 _ . -", h->name,
 			       NAME_PLAIN_MAX);
-	if (s->n_clients >= s->limits.clients)
-		return err_set(-EMFILE, "%u clients are attached, limits.clients allows no more", s->n_clients);
-	return client_role_parse(h->role);
+	r = check_room(s, h->uid);
+	return r < 0 ? r : client_role_parse(h->role);
 }
 
 int session_create(struct simd *s, const struct session_hello *h, struct client **ret, struct session_fds *ret_fds)

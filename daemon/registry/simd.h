@@ -85,7 +85,8 @@ struct simd_ops {
 };
 
 struct simd_limits {
-	uint32_t clients, channels, publishers, subscribers, subscribers_per_channel, tokens, services, per_client;
+	uint32_t clients, clients_per_user, channels, publishers, subscribers, subscribers_per_channel, tokens,
+		services, per_client;
 };
 
 struct simd {

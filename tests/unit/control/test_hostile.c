@@ -443,6 +443,45 @@ TEST_WITH(some_connections_are_kept_for_root, begin_users, end)
 	desk_run(&desk, MS);
 }
 
+static int begin_sessions(void **state)
+{
+	(void)state;
+	desk_open(&desk, ", \"limits\": {\"clients\": 40, \"clients_per_user\": 20}");
+	peer_open(&desk, &bad);
+	peer_open(&desk, &good);
+	return 0;
+}
+
+static int hello_as(uid_t uid, struct peer *p)
+{
+	*p = (struct peer){ .d = &desk };
+	assert_ok(serve_as(uid, &p->fd));
+	assert_ok(fd_set_nonblock(p->fd, true));
+	assert_ok(varlink_create(NULL, &p->v));
+	return peer_call(p, "Hello", "{\"name\": \"a\", \"role\": \"client\", \"abi\": 4}", NULL);
+}
+
+/* The same for sessions: the bridges of a rig attach, whatever one user holds. */
+TEST_WITH(some_sessions_are_kept_for_root, begin_sessions, end)
+{
+	struct peer p[64];
+	int n = 0;
+
+	if (geteuid() != 0)
+		skip();
+	while (hello_as(64001, &p[n++]) == 0)
+		continue;
+	assert_int_equal(n, 20 + 1);
+	assert_non_null(strstr(err_why(), "user 64001 has 20 clients attached, limits.clients_per_user"));
+	while (hello_as(64002, &p[n++]) == 0)
+		continue;
+	assert_int_equal(n, 40 - 5 + 2);
+	assert_non_null(strstr(err_why(), "35 clients are attached, limits.clients allows no more but for root"));
+	peer_hello(&good, "root", "client");
+	while (n)
+		peer_close(&p[--n]);
+}
+
 TEST_WITH(connections_are_limited, begin, end)
 {
 	struct peer more[2];
