@@ -124,7 +124,10 @@ bool fd_flock_held(const char *path, pid_t pid, pid_t *ret_pid);
 /* The path from the root, for one that outlives a chdir. returns: mem_free; NULL: no memory. */
 char *fd_absolute(const char *path);
 
-/* Whole file, at most max bytes (-EFBIG), NUL behind it. ret: returns, mem_free. ret_len may be NULL. */
+/*
+ * Whole file, at most max bytes (-EFBIG), NUL behind it. A pipe is read to its end; -ETIMEDOUT: nothing comes for 2 s.
+ * ret: returns, mem_free. ret_len may be NULL.
+ */
 int fd_read_file(const char *path, size_t max, char **ret, size_t *ret_len);
 /* Written beside it and renamed over it: readers see the old or the new one. Never follows a link at path. */
 int fd_write_file(const char *path, const void *data, size_t len, mode_t mode);

@@ -16,6 +16,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#define WRITER_DUR_NS (2 * NS_PER_S)
+
 char *fd_absolute(const char *path)
 {
 	char cwd[PATH_MAX];
@@ -240,6 +242,33 @@ bool fd_flock_held(const char *path, pid_t pid, pid_t *ret_pid)
 
 /* ---- files ---- */
 
+/* A pipe or a terminal in the place of a file must not keep anybody waiting who has not put it there. */
+static int wait_for_data(int fd, const char *path)
+{
+	int r = fd_wait(fd, POLLIN, WRITER_DUR_NS);
+
+	return r < 0 ? r : r ? 0 : err_set(-ETIMEDOUT, "%s: it is no file, and nobody writes to it", path);
+}
+
+/* At most len bytes; 0: its end. */
+static ssize_t read_some(int fd, const char *path, void *to, size_t len)
+{
+	for (;;) {
+		ssize_t n = read(fd, to, len);
+		int r;
+
+		if (n >= 0)
+			return n;
+		if (errno == EINTR)
+			continue;
+		if (errno != EAGAIN)
+			return err_sys(-errno, "%s", path);
+		r = wait_for_data(fd, path);
+		if (r < 0)
+			return r;
+	}
+}
+
 static int read_all(int fd, const char *path, size_t max, char **ret, size_t *ret_len)
 {
 	size_t cap = 4096 < max ? 4096 : max, len = 0;
@@ -251,14 +280,11 @@ static int read_all(int fd, const char *path, size_t max, char **ret, size_t *re
 
 		if (!buf)
 			return err_nomem();
-		n = read(fd, buf + len, cap - len + (cap == max)); /* one byte more tells "too long" from "just fits" */
-		if (n < 0 && errno == EINTR)
-			continue;
+		/* one byte more tells "too long" from "just fits" */
+		n = read_some(fd, path, buf + len, cap - len + (cap == max));
 		if (n < 0) {
-			int r = err_sys(-errno, "%s", path);
-
 			mem_free(buf);
-			return r;
+			return (int)n;
 		}
 		len += (size_t)n;
 		if (len > max) {
@@ -284,11 +310,15 @@ static int read_all(int fd, const char *path, size_t max, char **ret, size_t *re
 
 int fd_read_file(const char *path, size_t max, char **ret, size_t *ret_len)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), r;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), r = 0;
+	struct stat st;
 
 	if (fd < 0)
 		return err_sys(-errno, "%s", path);
-	r = read_all(fd, path, max, ret, ret_len);
+	if (fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode)) /* one without a writer has an end at once */
+		r = wait_for_data(fd, path);
+	if (r == 0)
+		r = read_all(fd, path, max, ret, ret_len);
 	fd_close(fd);
 	return r;
 }

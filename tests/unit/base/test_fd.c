@@ -451,6 +451,26 @@ TEST(files_are_bounded_and_replaced_whole)
 	assert_int_equal(fd_write_file(dir, "x", 1, 0600), -ENOENT);
 }
 
+/* Where a file is expected; it must not hang. */
+TEST(a_pipe_is_read_or_refused)
+{
+	char path[TEST_PATH_MAX], *text;
+	size_t len;
+	int fd;
+
+	test_path(path, "pipe");
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(fd_read_file(path, 10, &text, &len), -ETIMEDOUT);
+	assert_non_null(strstr(err_why(), "nobody writes to it"));
+	fd = open(path, O_RDWR | O_CLOEXEC); /* whose end does not come */
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "12345", 5), 5);
+	assert_int_equal(fd_read_file(path, 10, &text, &len), -ETIMEDOUT);
+	assert_int_equal(write(fd, "0123456789+", 11), 11);
+	assert_int_equal(fd_read_file(path, 10, &text, &len), -EFBIG);
+	close(fd);
+}
+
 TEST(large_files_read_whole)
 {
 	char path[TEST_PATH_MAX], *text, *big = mem_alloc(100000);
