@@ -512,9 +512,17 @@ int conn_create(struct control *ctl, int fd, const struct ucred *cred, struct co
 	}
 	list_append(&ctl->conns, &c->link);
 	ctl->n_conns++;
+	c->share->n_conns++;
 	exec_timer_at(&c->due, patience(c));
 	*ret = c;
 	return 0;
+}
+
+void conn_evict(struct conn *c, int r)
+{
+	send_failure(c, r);
+	conn_flush(c);
+	conn_destroy(c);
 }
 
 void conn_destroy(struct conn *c)
@@ -536,8 +544,9 @@ void conn_destroy(struct conn *c)
 		session_end(c->cl);
 	list_remove(&c->link);
 	list_remove(&c->waiting);
-	share_put(c->share);
 	c->c->n_conns--;
+	c->share->n_conns--;
+	share_put(c->share);
 	varlink_destroy(c->v);
 	fd_close(c->fd);
 	mem_free(c);

@@ -78,6 +78,9 @@ void conn_make_room(struct control *ctl);
 /* Calls that have come. May destroy it. */
 void conn_run(struct conn *c);
 
+/* Say why, and close it. Not inside of a connection's callback. */
+void conn_evict(struct conn *c, int r);
+
 /* Say why, as the answer to whatever it asks first, and close it. Takes fd. */
 void conn_refuse(int fd, int r, const char *why);
 

@@ -105,7 +105,30 @@ static uint32_t room_for(const struct control *c, uid_t uid)
 	return c->max_conns - (uid == 0 ? 0 : uid == geteuid() ? kept * KEPT_ROOT / KEPT_MAX : kept);
 }
 
-static int admit(const struct control *c, const struct ucred *cred)
+/*
+ * Full: who has most connections makes room for one who has fewer, by the newest of those that are no session and no stream.
+ * So no few users keep all others out.
+ */
+static bool make_room(struct control *c, unsigned of_user)
+{
+	const struct share *largest = share_largest(c);
+	struct conn *k, *newest = NULL;
+
+	if (!largest || largest->n_conns <= of_user + 1)
+		return false;
+	list_for_each(k, &c->conns, link)
+		if (k->share == largest && !k->cl && !k->listening)
+			newest = k;
+	if (!newest)
+		return false;
+	conn_evict(newest,
+		   err_set(-EMFILE,
+			   "all control connections are in use (limits.connections), and user %u has most of them",
+			   largest->uid));
+	return true;
+}
+
+static int admit(struct control *c, const struct ucred *cred)
 {
 	uint32_t of_user = 0, of_process = 0;
 	const struct conn *k;
@@ -114,7 +137,7 @@ static int admit(const struct control *c, const struct ucred *cred)
 		of_user += k->cred.uid == cred->uid;
 		of_process += k->cred.pid == cred->pid;
 	}
-	if (c->n_conns >= room_for(c, cred->uid))
+	if (c->n_conns >= room_for(c, cred->uid) && !make_room(c, of_user))
 		return err_set(-EMFILE, "%u control connections are open, limits.connections allows no more",
 			       c->n_conns);
 	if (of_process >= c->max_of_process)

@@ -80,11 +80,26 @@ void share_destroy_all(struct control *c)
 		share_destroy(s);
 }
 
+static bool is_bound(const struct share *s)
+{
+	return s->uid != 0 && s->uid != geteuid();
+}
+
+struct share *share_largest(const struct control *c)
+{
+	struct share *s, *largest = NULL;
+
+	list_for_each(s, &c->shares, link)
+		if (is_bound(s) && s->n_conns > (largest ? largest->n_conns : 0))
+			largest = s;
+	return largest;
+}
+
 bool share_wait(struct conn *c)
 {
 	struct share *s = c->share;
 
-	if (s->uid == 0 || s->uid == geteuid() || (!s->open && s->free_mono_ns <= exec_now(c->s->x)))
+	if (!is_bound(s) || (!s->open && s->free_mono_ns <= exec_now(c->s->x)))
 		return false;
 	if (list_empty(&c->waiting))
 		list_append(&s->waiting, &c->waiting);

@@ -23,7 +23,7 @@ struct share {            /* of one user; kept until it has nothing to wait for 
 	struct list link; /* control::shares */
 	struct control *c;
 	uid_t uid;
-	unsigned refs;
+	unsigned refs, n_conns;
 	unsigned open;        /* answers that are to be made: its next call waits for them */
 	int64_t free_mono_ns; /* ... and runs from then on */
 	struct list waiting;  /* conn::waiting */
@@ -35,6 +35,9 @@ struct share *share_get(struct control *c, uid_t uid);
 struct share *share_ref(struct share *s);
 void share_put(struct share *s);
 void share_destroy_all(struct control *c);
+
+/* Of others than root and simd's own user: who has most connections. NULL: nobody has any. */
+struct share *share_largest(const struct control *c);
 
 /* True: its calls wait, and run when its user may have them run again. */
 bool share_wait(struct conn *c);
