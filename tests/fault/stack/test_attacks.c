@@ -416,9 +416,23 @@ static size_t a_packet(unsigned char *to, size_t room, const char *dir)
 	return n;
 }
 
+/* From any port, 0 as well, which no socket of its own can have. */
+static void send_raw(int raw, struct sockaddr_in *a, const unsigned char *data, size_t n)
+{
+	struct {
+		uint16_t from, to, size, sum;
+		unsigned char data[2048];
+	} udp = { .from = any(2) ? 0 : (uint16_t)rand(), .to = a->sin_port, .size = htons((uint16_t)(8 + n)) };
+
+	memcpy(udp.data, data, n);
+	a->sin_port = 0;
+	(void)!sendto(raw, &udp, 8 + n, MSG_DONTWAIT, (struct sockaddr *)a, sizeof(*a));
+}
+
 static int packets(struct peer *p)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int raw = socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_UDP); /* -1: not root */
 	unsigned char packet[2048] = { 0 };
 
 	begin(p, true);
@@ -429,7 +443,10 @@ static int packets(struct peer *p)
 					 .sin_port = htons((uint16_t)(7400 + any(30))) };
 		size_t n = a_packet(packet, sizeof(packet), "tests/fuzz/corpus/rtps");
 
-		(void)!sendto(fd, packet, n, MSG_DONTWAIT, (struct sockaddr *)&a, sizeof(a));
+		if (raw >= 0 && any(4) == 0)
+			send_raw(raw, &a, packet, n);
+		else
+			(void)!sendto(fd, packet, n, MSG_DONTWAIT, (struct sockaddr *)&a, sizeof(a));
 		atomic_fetch_add(&p->offered, 1);
 		if (any(16) == 0)
 			pace_us(200);
