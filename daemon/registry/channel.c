@@ -111,7 +111,7 @@ static int free_id(struct simd *s, uint32_t *ret)
 
 	if (s->n_channels >= s->limits.channels) {
 		old = oldest_idle(s);
-		if (!old && channel_reclaim(s) > 0)
+		if (!old && channel_reclaim(s, NULL) > 0)
 			return err_set(-EAGAIN, "all %u channels are taken; idle ones are being closed: try again",
 				       s->n_channels);
 		if (!old)
@@ -411,13 +411,13 @@ int channel_retype(struct channel **ch, const json_t *type)
 	return 0;
 }
 
-unsigned channel_reclaim(struct simd *s)
+unsigned channel_reclaim(struct simd *s, const struct channel *keep)
 {
 	struct channel *ch;
 	unsigned n = 0;
 
 	list_for_each(ch, &s->channels, link) {
-		if (!ch->open || !unused(ch))
+		if (!ch->open || !unused(ch) || ch == keep)
 			continue;
 		channel_close(ch);
 		n++;
@@ -430,7 +430,7 @@ int channel_reserve(struct channel *ch, int cls, uint32_t slots)
 	struct pools *p = &ch->s->pools;
 
 	if (slots > pools_left(p, cls))
-		(void)channel_reclaim(ch->s);
+		(void)channel_reclaim(ch->s, ch);
 	return pools_reserve(p, cls, slots, ch->name);
 }
 

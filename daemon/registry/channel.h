@@ -117,8 +117,8 @@ int channel_set_size(struct channel *ch, uint64_t max_body);
 int channel_open(struct channel *ch);
 /* Another subscriber of simd's own in place of a damaged one, where dispatch takes from it. Errors as channel_open(). */
 int channel_renew(struct channel *ch);
-/* Close channels that nobody uses any more, for the room they take. Returns how many. */
-unsigned channel_reclaim(struct simd *s);
+/* Close channels that nobody uses any more, for the room they take; not `keep`, which somebody is about to use (NULL: all). How many. */
+unsigned channel_reclaim(struct simd *s, const struct channel *keep);
 /* Slots of a class for the channel, after a reclaim if there is no room. -ENOSPC. */
 int channel_reserve(struct channel *ch, int cls, uint32_t slots);
 void channel_destroy_all(struct simd *s);

@@ -267,7 +267,7 @@ static int reserve_depth(struct subscriber *sub, uint32_t wanted)
 	if (ch->window < POOL_WINDOW_SMALL && sub->depth > ch->window)
 		sub->depth = ch->window;
 	left = pools_left(p, ch->pool);
-	if (left < sub->depth + HELD_BY_SUBSCRIBER && channel_reclaim(ch->s) > 0)
+	if (left < sub->depth + HELD_BY_SUBSCRIBER && channel_reclaim(ch->s, ch) > 0)
 		left = pools_left(p, ch->pool);
 	if (left > HELD_BY_SUBSCRIBER && left < sub->depth + HELD_BY_SUBSCRIBER)
 		sub->depth = left - HELD_BY_SUBSCRIBER;

@@ -10,6 +10,9 @@
 
 #include "err.h"
 #include "fd.h"
+#include "registry/admission.h"
+#include "registry/channel.h"
+#include "registry/simd.h"
 #include "wire/pages.h"
 
 static struct desk desk;
@@ -270,6 +273,54 @@ TEST_WITH(bridges_write_only_what_is_listed, begin, end)
 	assert_int_equal(peer_call(&one, "Advertise",
 				   "{\"channel\": \"cmd\", \"type\": " TYPE_A ", \"max_body\": 8, \"flags\": 0}", NULL),
 			 0);
+}
+
+static void advertise(const char *channel, int64_t *ret_id)
+{
+	char params[300];
+	json_t *r;
+
+	snprintf(params, sizeof(params), "{\"channel\": \"%s\", \"type\": " TYPE_A ", \"max_body\": 8, \"flags\": 0}",
+		 channel);
+	assert_ok(peer_call(&one, "Advertise", params, &r));
+	*ret_id = json_integer_value(json_object_get(r, "publisher_id"));
+}
+
+static void unadvertise(int64_t id)
+{
+	char params[64];
+
+	snprintf(params, sizeof(params), "{\"publisher_id\": %lld}", (long long)id);
+	assert_ok(peer_call(&one, "Unadvertise", params, NULL));
+}
+
+static bool is_open(const char *name)
+{
+	const struct channel *ch;
+
+	list_for_each(ch, &desk.simd->channels, link)
+		if (strcmp(strrchr(ch->name, '/') ? strrchr(ch->name, '/') + 1 : ch->name, name) == 0)
+			return ch->open;
+	return false;
+}
+
+/* For room channels are closed that nobody uses, but not the one for which there is to be room. */
+TEST_WITH(an_idle_channel_is_used_again_when_pools_are_full, begin, end)
+{
+	const struct pools *pools = &desk.simd->pools;
+	int64_t a, c, id;
+
+	peer_hello(&one, "x", "client");
+	advertise("a", &a);
+	advertise("c", &c);
+	advertise("b", &id);
+	unadvertise(a);
+	unadvertise(c);
+	while (pools_left(pools, 0) >= POOL_PER_PUBLISHER)
+		advertise("b", &id);
+	advertise("a", &a);
+	assert_true(is_open("a"));
+	assert_false(is_open("c"));
 }
 
 TEST_WITH(tokens_are_shared_by_name, begin, end)
