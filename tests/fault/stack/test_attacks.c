@@ -27,7 +27,7 @@
 	"{\"name\":\"none\",\"plugin\":\"null\",\"lossless\":true,\"channels\":[\"/t/*\"]}," \
 	"{\"name\":\"log\",\"plugin\":\"logging\",\"connection\":\"/tmp/out\",\"channels\":[\"/e/*\"]}," \
 	"{\"name\":\"ros\",\"plugin\":\"ros2\",\"lossless\":true,\"channels\":[\"/t/*\",\"/e/*\"],\"options\":{\"ros_distro\":\"jazzy\"}}]}]"
-#define ATTACKS   8
+#define ATTACKS   9
 #define ATTACKERS 3
 #define NOBODY    65534
 #define SAMPLES   100000
@@ -308,6 +308,55 @@ static int heavy(struct peer *p)
 			fds[i] = fd_close(fds[i]);
 		if (fds[i] >= 0 && any(8) == 0)
 			hear(fds[i]);
+		atomic_fetch_add(&p->offered, 1);
+	}
+	return 0;
+}
+
+#define OPEN 32 /* of each kind at a time */
+
+static void a_name(char *to, size_t room)
+{
+	int n = snprintf(to, room, "/a/%u/", any(400));
+
+	while (any(8) && n < SIM_CHANNEL_MAX - 4)
+		n += snprintf(to + n, room - (size_t)n, "x%c", 'a' + (int)any(26));
+	snprintf(to + n, room - (size_t)n, "x");
+}
+
+/* Publishers, subscribers and tokens that come and go, under ever other names. */
+static int ports(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "busy");
+	struct sim_publisher *pub[OPEN] = { NULL };
+	struct sim_subscriber *sub[OPEN] = { NULL };
+	struct sim_token *token[OPEN] = { NULL };
+	char name[SIM_CHANNEL_MAX + 1];
+
+	begin(p, false);
+	while (!atomic_load(&p->stop)) {
+		struct sim_publisher_options o = { .size = sizeof(o),
+						   .max_body = 1 + any(1000),
+						   .flags = any(2) ? SIM_PUB_LOCAL : 0 };
+		unsigned i = any(OPEN);
+
+		a_name(name, sizeof(name));
+		switch (any(3)) {
+		case 0:
+			sim_publisher_destroy(pub[i]);
+			if (sim_advertise(c, name, &sim_Ultrasonic_type, &o, &pub[i]) < 0)
+				pub[i] = NULL;
+			break;
+		case 1:
+			sim_subscriber_destroy(sub[i]);
+			if (sim_subscribe(c, name, NULL, NULL, &sub[i]) < 0)
+				sub[i] = NULL;
+			break;
+		default:
+			sim_token_close(token[i]);
+			if (sim_token_open(c, name, &token[i]) < 0)
+				token[i] = NULL;
+		}
 		atomic_fetch_add(&p->offered, 1);
 	}
 	return 0;
@@ -715,6 +764,11 @@ TEST_WITH(heavy_calls, NULL, stack_sweep)
 	if (!may_be_nobody())
 		skip();
 	attack(&(struct attack){ .what = "heavy calls", .run = heavy, .least = 1000, .grows_kib = 65536 });
+}
+
+TEST_WITH(ports_that_come_and_go, NULL, stack_sweep)
+{
+	attack(&(struct attack){ .what = "ports", .run = ports, .least = 300 });
 }
 
 TEST_WITH(pages_scribbled_over, NULL, stack_sweep)
