@@ -63,6 +63,7 @@ struct roudi {
 	void *arg;
 	struct pools pools;
 	char *dir, *app, *config, *output, *output_before, *segment;
+	size_t output_read;     /* of what it has printed */
 	const char *path, *log; /* of the configuration */
 	int start_policy;       /* roudi.start: 0 auto, 1 always, 2 never */
 	uint32_t ready_ms, probe_ms, probe_timeout_ms;
@@ -269,6 +270,7 @@ static int watch(struct roudi *r, int pidfd)
 
 static void on_probed(struct roudi *r, struct job *j)
 {
+	roudi_log_stopped(r->output, &r->output_read);
 	if (j->result < 0) {
 		roudi_broken(r, j->why);
 		return;
@@ -370,6 +372,7 @@ static int spawn_roudi(struct roudi *r)
 		mem_free(env[i]);
 	if (rc < 0)
 		return err_prefix(rc, "RouDi (package iceoryx)");
+	r->output_read = 0;
 	r->owned = true;
 	r->is_child = true;
 	r->proc = state_proc_of(child.pid);

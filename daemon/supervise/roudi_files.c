@@ -4,6 +4,7 @@
 
 #include "err.h"
 #include "fd.h"
+#include "iox_stopped.h"
 #include "ipc.h"
 #include "log.h"
 #include "mem.h"
@@ -501,6 +502,23 @@ void roudi_log_output(const char *path)
 		if (!is_chatter(line))
 			log_warn("its output: %s", line);
 	}
+	mem_free(text);
+}
+
+void roudi_log_stopped(const char *path, size_t *at)
+{
+	char *text, *line, *save = NULL;
+	struct stat st;
+	size_t len;
+
+	if (stat(path, &st) < 0 || (size_t)st.st_size == *at || fd_read_file(path, OUTPUT_MAX, &text, &len) < 0)
+		return;
+	for (line = strtok_r(text + (*at < len ? *at : 0), "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		strip_colours(line);
+		if (strncmp(line, IOX_STOPPED_WORD, sizeof(IOX_STOPPED_WORD) - 1) == 0)
+			log_warn("%s", line + sizeof(IOX_STOPPED_WORD) - 1);
+	}
+	*at = len;
 	mem_free(text);
 }
 

@@ -53,6 +53,8 @@ int roudi_clear_way(const char *segment);
 
 /* Log the last lines of its output, without what every RouDi prints. */
 void roudi_log_output(const char *path);
+/* Log what it has printed about stopped programs that hold its locks, from *at on, and move that to the end. */
+void roudi_log_stopped(const char *path, size_t *at);
 
 /* The process that runs iox-roudi on this machine's /tmp, with that configuration file if one is given; 0: none that we can see. */
 pid_t roudi_find(const char *config);

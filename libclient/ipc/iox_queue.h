@@ -6,6 +6,7 @@
 #ifndef IOX_QUEUE_H
 #define IOX_QUEUE_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,6 +22,11 @@ struct iox_queue {
 	uint64_t chunk[IOX_QUEUE_MAX]; /* by index */
 	uint64_t size, capacity;       /* atomic */
 };
+
+/* popo::ChunkQueueData, as far as it matters: what publishers see of a subscriber's port. */
+#define IOX_QUEUE_AT 56 /* its queue */
+#define IOX_QUEUE_WAKES \
+	8328 /* relative pointer to the condition variable of a waitset, which is what its lock guards */
 
 struct iox_evicted { /* cxx::optional<mepoo::ShmSafeUnmanagedChunk> */
 	uint64_t chunk;

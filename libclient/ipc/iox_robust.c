@@ -5,9 +5,11 @@
  * into the RouDi that it starts.
  *
  *   locks   Mutexes that processes share are made robust (RouDi makes them: they lie in its management segment), and one
- *           whose owner has died is taken over. As they come, nobody could lock it again, RouDi neither.
+ *           whose owner has died is taken over. As they come, nobody could lock it again, RouDi neither. One whose owner is
+ *           stopped: see iox_stopped.h.
  *   queues  A publisher that dies inside a push takes one index of that subscriber's queue with it. As it comes, each
- *           later push into the queue, once it is full, waits for the lost index without end.
+ *           later push into the queue, once it is full, waits for the lost index without end. And a queue's lock is taken only where
+ *           there is something that it guards, so that no publisher waits for another.
  *
  * Thread: whichever thread iceoryx is in. Loaded before iceoryx, in its link namespace, so it meets no mutex of a host program.
  */
@@ -19,6 +21,7 @@
 #include <stdint.h>
 
 #include "iox_queue.h"
+#include "iox_stopped.h"
 
 #define HOOK __attribute__((visibility("default"), used))
 
@@ -26,6 +29,8 @@
 
 typedef int (*init_fn)(pthread_mutex_t *, const pthread_mutexattr_t *);
 typedef int (*lock_fn)(pthread_mutex_t *);
+
+#define PSHARED 128 /* glibc: of a mutex that processes share */
 
 /* libc's own. Not in a constructor: other libraries are initialised before this one, and lock. */
 static void *next_of(_Atomic(void *) *cache, const char *name)
@@ -60,25 +65,35 @@ static int taken_over(pthread_mutex_t *m, int r)
 	return r == EOWNERDEAD ? pthread_mutex_consistent(m) : r;
 }
 
+static int try_lock(pthread_mutex_t *m)
+{
+	static _Atomic(void *) next;
+	lock_fn lock;
+
+	*(void **)&lock = next_of(&next, "pthread_mutex_trylock");
+	return lock(m);
+}
+
 HOOK int pthread_mutex_lock(pthread_mutex_t *m)
 {
 	static _Atomic(void *) next;
 	lock_fn lock;
 	int r;
 
+	if (m->__data.__kind & PSHARED) {
+		r = try_lock(m);
+		if (__builtin_expect(r == EBUSY, 0))
+			r = iox_wait_for_lock(m);
+		return __builtin_expect(r, 0) ? taken_over(m, r) : 0;
+	}
 	*(void **)&lock = next_of(&next, "pthread_mutex_lock");
-	r = lock(m);
-	return __builtin_expect(r, 0) ? taken_over(m, r) : 0;
+	return lock(m);
 }
 
 HOOK int pthread_mutex_trylock(pthread_mutex_t *m)
 {
-	static _Atomic(void *) next;
-	lock_fn lock;
-	int r;
+	int r = try_lock(m);
 
-	*(void **)&lock = next_of(&next, "pthread_mutex_trylock");
-	r = lock(m);
 	return __builtin_expect(r, 0) ? taken_over(m, r) : 0;
 }
 
@@ -89,6 +104,64 @@ HOOK int pthread_mutex_trylock(pthread_mutex_t *m)
 
 #define HEALTHY_TRIES 32  /* somebody is inside, who gives an index back in a moment */
 #define TRIES         512 /* ... or has lost it */
+
+/*
+ * The lock of a queue guards the condition variable of a waitset, which neither simd nor libsimclient ever attaches; an iceoryx
+ * application may have one. Without one there is nothing to guard: the queue itself is lock-free. A mutex is known as that of a queue by
+ * a mark in a member that glibc has for other kinds of mutexes only, and clears when it makes one.
+ */
+#define QUEUES_MARK 0x5153
+#define NOWHERE     UINT64_MAX /* the offset of a pointer to nothing */
+
+typedef void (*policy_fn)(const pthread_mutex_t *);
+
+static void mark_as_queues(struct iox_queue *q)
+{
+	pthread_mutex_t *m = (pthread_mutex_t *)(void *)((char *)q - IOX_QUEUE_AT);
+
+	if (__builtin_expect(__atomic_load_n(&m->__data.__spins, __ATOMIC_RELAXED) != QUEUES_MARK, 0))
+		__atomic_store_n(&m->__data.__spins, QUEUES_MARK, __ATOMIC_RELAXED);
+}
+
+static bool is_queues(const pthread_mutex_t *m)
+{
+	return __atomic_load_n(&m->__data.__spins, __ATOMIC_RELAXED) == QUEUES_MARK;
+}
+
+static bool guards_nothing(const pthread_mutex_t *m)
+{
+	const uint64_t *wakes = (const uint64_t *)(const void *)((const char *)m + IOX_QUEUE_WAKES);
+
+	return __atomic_load_n(&wakes[1], __ATOMIC_ACQUIRE) == NOWHERE;
+}
+
+HOOK void hook_lock(const pthread_mutex_t *m) __asm__("_ZNK3iox4popo16ThreadSafePolicy4lockEv");
+HOOK void hook_unlock(const pthread_mutex_t *m) __asm__("_ZNK3iox4popo16ThreadSafePolicy6unlockEv");
+
+/* What was pushed before is seen by whoever attaches one after: that takes the lock, and looks into the queue. */
+void hook_lock(const pthread_mutex_t *m)
+{
+	static _Atomic(void *) next;
+	policy_fn lock;
+
+	if (is_queues(m) && guards_nothing(m))
+		return;
+	*(void **)&lock = next_of(&next, "_ZNK3iox4popo16ThreadSafePolicy4lockEv");
+	lock(m);
+}
+
+void hook_unlock(const pthread_mutex_t *m)
+{
+	static _Atomic(void *) next;
+	policy_fn unlock;
+
+	if (is_queues(m)) {
+		(void)pthread_mutex_unlock((pthread_mutex_t *)(uintptr_t)m); /* EPERM: it was not taken */
+		return;
+	}
+	*(void **)&unlock = next_of(&next, "_ZNK3iox4popo16ThreadSafePolicy6unlockEv");
+	unlock(m);
+}
 
 /* iceoryx's own. */
 bool index_pop(struct iox_index_queue *q, uint64_t *ret) __asm__("_ZN3iox10concurrent10IndexQueueILm256EmE3popERm");
@@ -124,6 +197,7 @@ struct iox_evicted *hook_push(struct iox_evicted *ret, struct iox_queue *q, cons
 {
 	uint64_t index;
 
+	mark_as_queues(q);
 	if (!obtain(q, &index,
 		    &ret->has)) { /* all are lost, or with processes that stand still: this subscriber goes without */
 		*ret = (struct iox_evicted){ .chunk = *chunk, .has = true };

@@ -91,6 +91,13 @@ HOLDS(sizeof(iox_evicted), sizeof(Evicted));
 HOLDS(offsetof(iox_evicted, chunk), offsetof(Evicted, m_data));
 HOLDS(offsetof(iox_evicted, has), offsetof(Evicted, m_hasValue));
 
+using Data = iox::popo::SubscriberPortData::ChunkQueueData_t;
+using Either = decltype(Data::m_queue);
+HOLDS(0, offsetof(Data, m_mutex));
+HOLDS(sizeof(pthread_mutex_t), sizeof(Data::m_mutex));
+HOLDS(IOX_QUEUE_AT, offsetof(Data, m_queue) + offsetof(Either, m_fifo));
+HOLDS(IOX_QUEUE_WAKES, offsetof(Data, m_conditionVariableDataPtr));
+
 int main()
 {
 	Pointer p(8, 1); // offset 8 of segment 1

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Linked with the iceoryx module into ipc_fault.so, for processes that are to die at one instruction of a publish. They set
+ * Linked with the iceoryx module into ipc_fault.so, for processes that are to die or stop at one instruction of a publish. They set
  * SIM_IPC_MODULE to it, and write to /tmp/ipc_fault.PID (the module's libc does not see what is put into the environment
  * after the start):
  *   push:N     in the Nth push into a subscriber's queue, with the index taken and the message written: an index of that
  *              queue is lost, and the publisher's port locked
- *   notify:N   after it, with that queue locked too
+ *   notify:N   after it, with that queue locked too, if its subscriber waits by a waitset of iceoryx
+ *   stop-push:N, stop-notify:N   as these two, but it stops there, once
  *   fatal:N    in it too, but iceoryx finds something broken, which does not end the process
  * A further number, "push:1 4", counts only pushes into queues of that capacity: clients also publish for themselves.
  */
@@ -42,11 +43,24 @@ __attribute__((constructor)) static void read_fault(void)
 	unlink(path);
 }
 
-static bool is_now(const char *where)
+static bool is_now(const char *where, size_t skip)
 {
 	size_t n = strlen(where);
 
-	return strncmp(fault, where, n) == 0 && atomic_load(&pushes) == (unsigned int)atoi(fault + n);
+	return strncmp(fault + skip, where, n) == 0 && atomic_load(&pushes) == (unsigned int)atoi(fault + skip + n);
+}
+
+/* The place is given without "stop-". */
+static void die_or_stop(const char *where)
+{
+	bool stops = strncmp(fault, "stop-", 5) == 0;
+
+	if (!is_now(where, stops ? 5 : 0))
+		return;
+	if (!stops)
+		kill(getpid(), SIGKILL);
+	fault[0] = '\0';
+	kill(getpid(), SIGSTOP);
 }
 
 static void *next(const char *name)
@@ -68,9 +82,8 @@ void fault_push(void *queue, uint64_t index)
 
 	if (!strchr(fault, ' ') || (uint64_t)atoi(strchr(fault, ' ')) == q->capacity)
 		atomic_fetch_add(&pushes, 1);
-	if (is_now("push:"))
-		kill(getpid(), SIGKILL);
-	if (is_now("fatal:"))
+	die_or_stop("push:");
+	if (is_now("fatal:", 0))
 		error_handler(1, NULL, 0);
 	if (!real)
 		*(void **)&real = next("_ZN3iox10concurrent10IndexQueueILm256EmE4pushEm");
@@ -81,8 +94,7 @@ HOOK int pthread_mutex_unlock(pthread_mutex_t *m)
 {
 	static int (*real)(pthread_mutex_t *);
 
-	if (is_now("notify:"))
-		kill(getpid(), SIGKILL);
+	die_or_stop("notify:");
 	if (!real)
 		*(void **)&real = next("pthread_mutex_unlock");
 	return real(m);

@@ -37,6 +37,7 @@ static pid_t spawn(void)
 {
 	pid_t parent = getpid(), pid = fork();
 	char preload[4096];
+	const char *output = getenv("ROUDI_OUTPUT");
 	int null;
 
 	if (pid)
@@ -45,7 +46,7 @@ static pid_t spawn(void)
 	if (getppid() != parent)
 		_exit(1);
 	setsid();
-	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	null = open(output ? output : "/dev/null", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (!getenv("ROUDI_VERBOSE") && null >= 0) {
 		dup2(null, 1);
 		dup2(null, 2);

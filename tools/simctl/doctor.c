@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "err.h"
+#include "fd.h"
 #include "group.h"
 #include "printable.h"
 #include "simctl.h"
@@ -244,7 +245,38 @@ static void check_locks(struct doctor *d, const json_t *info)
 			     ? "see simd's log for the reason"
 			     : "let simd start it, or start it with LD_PRELOAD=.../simd/roudi_robust.so");
 	else if (pid > 0)
-		find(d, "locks", FINE, "no program's death stops iox-roudi");
+		find(d, "locks", FINE, "no program's death or stop holds up iox-roudi");
+}
+
+/* 'T': stopped by a signal; 't': by a debugger. */
+static char state_of(long long pid)
+{
+	char path[64], state = '\0';
+
+	snprintf(path, sizeof(path), "/proc/%lld/stat", pid);
+	(void)fd_stat_field(path, 4, &state);
+	return state;
+}
+
+static void check_stopped(struct doctor *d, struct ctl *c)
+{
+	json_t *reply = ctl_call(c, "io.simd.Control.ListClients", NULL), *cl;
+	size_t i;
+
+	json_array_foreach(json_object_get(reply, "clients"), i, cl) {
+		long long pid = (long long)json_num(cl, "pid");
+		char state = state_of(pid);
+
+		if (state == 'T')
+			find(d, "stopped", WARN, "client %s (pid %lld) is stopped: kill -CONT %lld",
+			     json_text(cl, "name"), pid, pid);
+		else if (state == 't')
+			find(d, "stopped", WARN,
+			     "client %s (pid %lld) is stopped by a debugger; should it stand in the middle of a publish, iox-roudi "
+			     "waits for it and is replaced",
+			     json_text(cl, "name"), pid);
+	}
+	json_decref(reply);
 }
 
 static void check_given_up(struct doctor *d, const json_t *list)
@@ -377,6 +409,7 @@ static void check_simd(struct doctor *d, struct ctl *c)
 	check_need(d, info);
 	check_pools(d, info);
 	json_decref(info);
+	check_stopped(d, c);
 	check_bridges(d, c);
 	check_missing(d, c);
 	check_pages(d, c);

@@ -78,7 +78,7 @@ int pthread_mutex_unlock(pthread_mutex_t *m)
 	if (!real)
 		*(void **)&real = dlsym(RTLD_NEXT, "pthread_mutex_unlock");
 	r = real(m);
-	if (counts())
+	if (r == 0 && counts())
 		locks--;
 	return r;
 }

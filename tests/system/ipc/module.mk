@@ -2,10 +2,17 @@
 # The data plane against a real RouDi: each trap of iceoryx, generations, and a host that has iceoryx itself.
 INC_tests/system/ipc := -I. -Ilibclient/ipc -Ilibclient/include -Itests/support
 ifeq ($(SAN_RUNTIME),)
-IPC_SYSTEM := traps generations cyclone lost deaths
+IPC_SYSTEM := traps generations cyclone lost deaths stopped
 $(IPC_SYSTEM:%=$(B)/test/system-ipc-%): $(B)/test/system-ipc-%: $(B)/obj/tests/system/ipc/test_%.o \
 	$(B)/obj/tests/support/roudi.o $(B)/lib/libipc.a $(B)/lib/libbase.a | $(B)/lib/simd/ipc_iox.so
-$(B)/test/system-ipc-deaths: | $(IPC_FAULT)
+$(B)/test/system-ipc-deaths $(B)/test/system-ipc-stopped: | $(IPC_FAULT)
+# An iceoryx application that has nothing of simd.
+FLAGS_tests/system/ipc/waiter.c := -isystem /usr/include/iceoryx/v2.0.3
+$(B)/test/lib/waiter: $(B)/obj/tests/system/ipc/waiter.o
+	@mkdir -p $(@D)
+	$(CC) $(HARDEN_LINK) -o $@ $^ $(IOX_LIBS)
+TEST_PROGRAMS += $(B)/test/lib/waiter
+$(B)/test/system-ipc-stopped: | $(B)/test/lib/waiter
 LINK_system-ipc-cyclone := -lddsc
 # It stands before the module, which it needs.
 FLAGS_tests/system/ipc/test_lost.c := -DDYING='"$(B)/test/dying.so"'

@@ -134,7 +134,7 @@ static void newcomer(void)
 	attach_as("newcomer");
 }
 
-/* Of the publisher's port, of the reader's queue: RouDi and the others take them over. */
+/* Of the publisher's port: RouDi takes it over. */
 TEST_WITH(locks_of_the_dead_are_taken_over, start, stop)
 {
 	reader_start();

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Processes that are stopped (SIGSTOP, Ctrl-Z): a publisher at the worst instruction of a publish, and publishers, subscribers and
+ * bridges wherever they happen to be. The others go on, new ones come, RouDi stays, and who is stopped is named.
+ */
+#include "ipc_fault.h"
+#include "peer.h"
+#include "stack.h"
+
+#define DEPTH 4
+#define CONF \
+	"\"TimeSource\":\"system\"," STACK_POOLS ",\"dispatch\":{\"wait_ms\":100,\"deadline_ms\":500}," \
+	"\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"none\",\"plugin\":\"null\",\"channels\":[\"/t/a\"]}]}]"
+
+static const struct sim_subscriber_options shallow = { .size = sizeof(shallow), .depth = DEPTH };
+
+static void publish(struct peer *p, struct sim_publisher *pub)
+{
+	struct sim_slot *slot;
+
+	PEER(p, sim_loan(pub, 64, &slot) == 0);
+	PEER(p, sim_publish_local(pub, slot) == 0);
+}
+
+/* Publishes until it is told to stop; `received` counts. command: it stops inside its first push into a queue of that length. */
+static int publisher(struct peer *p)
+{
+	char fault[32];
+	struct sim_client *c;
+	struct sim_publisher *near, *far;
+
+	snprintf(fault, sizeof(fault), "stop-push:1 %d", atomic_load(&p->command));
+	PEER(p, !atomic_load(&p->command) || ipc_fault_at(fault));
+	c = peer_connect(p, atomic_load(&p->command) ? "victim" : "innocent");
+	near = peer_advertise(p, c, "/p/a", 64, SIM_PUB_LOCAL);
+	far = peer_advertise(p, c, "/t/a", 64, SIM_PUB_NO_WAIT);
+	AWAIT(sim_publisher_has_subscribers(near));
+	while (!atomic_load(&p->stop)) {
+		publish(p, near);
+		(void)!peer_queue(p, far, 64, NULL);
+		atomic_fetch_add(&p->received, 1);
+		atomic_store(&p->ready, 1);
+		pace_us(500);
+	}
+	sim_publisher_destroy(near);
+	return peer_leave(p, c, far);
+}
+
+static int subscriber(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "subscriber");
+	const struct sim_message *m;
+	struct sim_subscriber *s;
+
+	PEER(p, sim_subscribe(c, "/p/a", NULL, &shallow, &s) == 0);
+	atomic_store(&p->ready, 1);
+	while (!atomic_load(&p->stop)) {
+		if (sim_wait(s, 10 * NS_PER_MS) != 1 || sim_take(s, &m) < 0)
+			continue;
+		sim_release(s, m);
+		atomic_fetch_add(&p->received, 1);
+	}
+	sim_subscriber_destroy(s);
+	sim_disconnect(c);
+	return 0;
+}
+
+struct actor {
+	struct peer *p;
+	pid_t pid;
+};
+
+static struct actor start(int (*fn)(struct peer *), int command)
+{
+	struct actor a = { .p = peer_new() };
+
+	peer_tell(a.p, command);
+	a.pid = peer_fork(a.p, fn);
+	return a;
+}
+
+static struct actor start_ready(int (*fn)(struct peer *))
+{
+	struct actor a = start(fn, 0);
+
+	UNTIL(20000, a.p->ready);
+	return a;
+}
+
+static void end(struct actor *a)
+{
+	peer_join(a->p, a->pid);
+	peer_free(a->p);
+}
+
+static void goes_on(const struct actor *a)
+{
+	uint64_t n = a->p->received;
+
+	UNTIL(10000, a->p->received >= n + 10);
+	assert_int_equal(a->p->failed, 0);
+}
+
+TEST_WITH(in_a_push, NULL, stack_sweep)
+{
+	pid_t simd = stack_start(CONF);
+	uint32_t life = stack_life();
+	struct actor reads = start_ready(subscriber), goes = start_ready(publisher), stands = start(publisher, DEPTH),
+		     fresh;
+
+	UNTIL(20000, test_stands(stands.pid));
+	goes_on(&goes);
+	goes_on(&reads);
+	fresh = start_ready(subscriber); /* RouDi asks the port of each publisher */
+	goes_on(&fresh);
+	end(&fresh);
+	UNTIL(10000, stack_said("was stopped while it held a lock"));
+	assert_non_null(strstr(stack_ctl("doctor", NULL)->out, "client victim"));
+	assert_true(test_stands(stands.pid));
+	assert_int_equal(stack_life(), life);
+	kill(stands.pid, SIGCONT);
+	goes_on(&stands);
+	assert_null(strstr(stack_ctl("doctor", NULL)->out, "client victim"));
+	end(&stands);
+	end(&goes);
+	end(&reads);
+	stack_stop(simd);
+}
+
+/* While it stands the others publish, receive, are answered; and one more comes. */
+static void stop_for_a_while(pid_t pid, const struct actor *goes, const struct actor *reads)
+{
+	struct actor fresh;
+
+	moment_us((unsigned)(rand() % 2000));
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	UNTIL(10000, test_stands(pid));
+	goes_on(goes);
+	goes_on(reads);
+	fresh = start_ready(subscriber);
+	goes_on(&fresh);
+	end(&fresh);
+	assert_true(stack_int("GetInfo", "clients") > 0);
+	assert_int_equal(kill(pid, SIGCONT), 0);
+}
+
+TEST_WITH(anywhere, NULL, stack_sweep)
+{
+	uint64_t seed = test_seed(7);
+	pid_t simd = stack_start(CONF);
+	uint32_t life = stack_life();
+	struct actor goes, reads = start_ready(subscriber), s = start_ready(subscriber), p = start_ready(publisher);
+
+	print_message("SEED=%llu\n", (unsigned long long)seed);
+	srand((unsigned)seed);
+	goes = start_ready(publisher);
+	UNTIL(20000, !strcmp(stack_bridge_text("none", "status"), "connected"));
+	for (int i = 0; i < 5; i++) {
+		stop_for_a_while(p.pid, &goes, &reads);
+		stop_for_a_while(s.pid, &goes, &reads);
+		stop_for_a_while((pid_t)stack_bridge("none", "pid"), &goes, &reads);
+	}
+	assert_int_equal(stack_life(), life);
+	assert_int_equal(stack_bridge("none", "restarts"), 0);
+	goes_on(&p);
+	goes_on(&s);
+	end(&p);
+	end(&goes);
+	end(&s);
+	end(&reads);
+	stack_stop(simd);
+}
+
+TEST_GROUP(NULL, NULL)
