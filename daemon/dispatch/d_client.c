@@ -245,7 +245,7 @@ static bool has_company(const struct d_publisher *p)
 	const struct d_publisher *other;
 
 	list_for_each(other, &p->ch->pubs, channel_link)
-		if (other != p)
+		if (other->id != p->id && !other->again)
 			return true;
 	return false;
 }

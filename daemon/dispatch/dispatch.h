@@ -154,6 +154,11 @@ int dispatch_publisher_add(struct dispatch *d, uint32_t publisher_id, uint32_t c
 			   uint64_t max_body, const struct wire_counters *counters);
 /* What it has published still completes. */
 int dispatch_publisher_del(struct dispatch *d, uint32_t publisher_id);
+/*
+ * One that came to rest while its process lived on, which may have published since then, and cannot any more: publisher_reaped() once
+ * more, when nothing of it lies in that channel's queue.
+ */
+int dispatch_publisher_again(struct dispatch *d, uint32_t publisher_id, uint32_t channel_id);
 
 /* ---- bridges ---- */
 

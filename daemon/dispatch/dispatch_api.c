@@ -282,6 +282,20 @@ int dispatch_channel_del(struct dispatch *d, uint32_t channel_id)
 	return channel_id < WIRE_CHANNELS_MAX ? COMMAND(d, .run = run_channel_del, .id = channel_id) : -EINVAL;
 }
 
+static struct d_publisher *new_publisher(uint32_t id)
+{
+	struct d_publisher *p = MEM_NEW(struct d_publisher);
+
+	if (!p)
+		return NULL;
+	p->id = id;
+	list_init(&p->hash_link);
+	list_init(&p->client_link);
+	list_init(&p->channel_link);
+	list_init(&p->closing_link);
+	return p;
+}
+
 static void run_publisher_add(struct dispatch *d, struct d_command *c)
 {
 	d_publisher_add(d, c->object, c->id, c->id2);
@@ -295,16 +309,11 @@ int dispatch_publisher_add(struct dispatch *d, uint32_t publisher_id, uint32_t c
 
 	if (!publisher_id || publisher_id == UINT32_MAX || channel_id >= WIRE_CHANNELS_MAX)
 		return -EINVAL;
-	p = MEM_NEW(struct d_publisher);
+	p = new_publisher(publisher_id);
 	if (!p)
 		return -ENOMEM;
-	p->id = publisher_id;
 	p->max_body = max_body;
 	p->counters = counters;
-	list_init(&p->hash_link);
-	list_init(&p->client_link);
-	list_init(&p->channel_link);
-	list_init(&p->closing_link);
 	return COMMAND(d, .run = run_publisher_add, .object = p, .id = channel_id, .id2 = client_id);
 }
 
@@ -321,6 +330,27 @@ static void run_publisher_del(struct dispatch *d, struct d_command *c)
 int dispatch_publisher_del(struct dispatch *d, uint32_t publisher_id)
 {
 	return COMMAND(d, .run = run_publisher_del, .id = publisher_id);
+}
+
+/* Known to the channel alone, so that nothing can be published by it. */
+static void run_publisher_again(struct dispatch *d, struct d_command *c)
+{
+	struct d_publisher *p = c->object;
+
+	p->ch = d_command_channel(d, c->id, "look into");
+	if (!p->ch)
+		return;
+	c->object = NULL;
+	p->again = true;
+	list_append(&p->ch->pubs, &p->channel_link);
+	d_publisher_close(d, p);
+}
+
+int dispatch_publisher_again(struct dispatch *d, uint32_t publisher_id, uint32_t channel_id)
+{
+	struct d_publisher *p = channel_id < WIRE_CHANNELS_MAX ? new_publisher(publisher_id) : NULL;
+
+	return p ? COMMAND(d, .run = run_publisher_again, .object = p, .id = channel_id) : -ENOMEM;
 }
 
 /* ---- control ---- */

@@ -152,6 +152,7 @@ struct d_publisher {
 	uint64_t drain_mark;        /* closing: channel::drains then */
 	bool strays;                /* closing: slots of it may be where draining the feed does not reach */
 	bool closing;
+	bool again; /* dispatch_publisher_again(): its process is over */
 };
 
 struct d_message {

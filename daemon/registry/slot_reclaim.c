@@ -39,7 +39,8 @@ struct ended {
 	uint32_t publisher_id;
 	uint64_t origin, channel;
 	int64_t reaped_mono_ns;
-	bool freed, reaped, overflowed;
+	unsigned in_dispatch; /* slot_reclaim_reaped() has to come so often */
+	bool freed, overflowed;
 };
 
 /* A process that has subscribed, until its ports are freed: with the generation, if it cannot be known when. */
@@ -173,7 +174,8 @@ void slot_reclaim_ended(const struct client *cl, uint32_t publisher_id, uint64_t
 	e->process = cl->process;
 	e->origin = origin;
 	e->channel = hash_of(channel, strlen(channel));
-	e->reaped = e->overflowed = !dispatched;
+	e->in_dispatch = dispatched;
+	e->overflowed = !dispatched;
 	e->reaped_mono_ns = exec_now(l->s->x);
 	list_append(&l->ended, &e->link);
 	l->n_ended++;
@@ -185,12 +187,12 @@ void slot_reclaim_reaped(struct simd *s, uint32_t publisher_id, bool overflowed)
 	struct ended *e;
 
 	list_for_each(e, &l->ended, link) {
-		if (e->publisher_id != publisher_id)
+		if (e->publisher_id != publisher_id || !e->in_dispatch)
 			continue;
-		e->reaped = true;
-		e->overflowed = overflowed;
+		e->in_dispatch--;
+		e->overflowed |= overflowed;
 		e->reaped_mono_ns = exec_now(s->x);
-		if (e->freed)
+		if (e->freed && !e->in_dispatch)
 			look_soon(l, false);
 		return;
 	}
@@ -201,6 +203,30 @@ void slot_reclaim_forgotten(struct simd *s, const char *app)
 	struct slot_reclaim *l = s->slot_reclaim;
 
 	l->forgotten[l->n_forgotten++ % FORGOTTEN] = hash_of(app, strlen(app));
+}
+
+static struct channel *channel_of(struct simd *s, uint64_t hash)
+{
+	struct channel *ch;
+
+	list_for_each(ch, &s->channels, link)
+		if (hash_of(ch->name, strlen(ch->name)) == hash && ch->open && !ch->closing)
+			return ch;
+	return NULL;
+}
+
+/* Its session has ended before it did, and what it published in between may lie in simd's queue; from now on nothing can come. */
+static void end_for_good(struct slot_reclaim *l, struct ended *e)
+{
+	struct channel *ch = channel_of(l->s, e->channel);
+
+	e->freed = true;
+	if (ch && dispatch_publisher_again(shard_of(l->s, ch->shard), e->publisher_id, ch->id) == 0) {
+		e->in_dispatch++;
+		return;
+	}
+	e->overflowed = true; /* that queue is gone, or going */
+	e->reaped_mono_ns = exec_now(l->s->x);
 }
 
 /* freed: RouDi has freed all its ports; else it may live on. */
@@ -216,11 +242,12 @@ static void on_process_over(struct simd *s, const struct reaper *r, bool freed)
 	else if (h)
 		h->process = NULL;
 	list_for_each(e, &l->ended, link) {
-		if (e->process == r) {
-			e->process = NULL;
-			e->freed = freed;
-			had = true;
-		}
+		if (e->process != r)
+			continue;
+		had = true;
+		e->process = NULL;
+		if (freed)
+			end_for_good(l, e);
 	}
 	if (s->dataplane.ready && ((had && freed) || r->unclean))
 		look_soon(l, r->unclean);
@@ -363,7 +390,7 @@ static bool is_ready(const struct slot_reclaim *l, const struct ended *e, int64_
 {
 	const struct hearer *h;
 
-	if (!e->freed || !e->reaped)
+	if (!e->freed || e->in_dispatch)
 		return false;
 	if (e->overflowed && (e->reaped_mono_ns > now - SETTLE_DUR_NS || !settled_since(l, now)))
 		return false;
@@ -396,7 +423,7 @@ static bool any_waits(const struct slot_reclaim *l)
 	const struct ended *e;
 
 	list_for_each(e, &l->ended, link)
-		if (e->freed && e->reaped && (e->overflowed || l->stranger[0]))
+		if (e->freed && !e->in_dispatch && (e->overflowed || l->stranger[0]))
 			return true;
 	return false;
 }

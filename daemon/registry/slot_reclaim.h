@@ -6,7 +6,7 @@
  * A slot with the origin of a publisher that has ended can still be (1) in that process, (2) with a bridge, or in simd's queue,
  * (3) with a subscriber of its channel, in its queue or in hand, (4) in the hand of another publisher of the channel that
  * has just pushed it out of simd's queue. So it is freed when the process has exited and RouDi has freed its ports (1); dispatch
- * has reaped the publisher: it has found its queue empty since and released all its messages (2); and every
+ * has reaped the publisher: it has found its queue empty since then and released all its messages (2); and every
  * process that has ever subscribed to the channel has ended likewise, one that unsubscribed may still hold what it took
  * (3). Where the channel has other publishers, or simd's queue was full (4), or has replaced another one of simd's in the
  * last 10 s, which RouDi removes later than we let go of it, or where simd may hear a publisher that dispatch does not know, what

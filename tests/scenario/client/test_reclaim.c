@@ -261,6 +261,31 @@ TEST_WITH(not_while_the_process_lives, begin, end)
 	close(exit_pipe[0]);
 }
 
+/* Nor what such a one has published since then: simd has it in its queue. */
+TEST_WITH(nor_what_it_published_after_its_session, begin, end)
+{
+	struct sim_client *c;
+	struct sim_publisher *p;
+	struct sim_slot *slot;
+
+	assert_int_equal(pipe(exit_pipe), 0);
+	w.simd->ops = &ops_of_processes;
+	c = world_client(&w, "sensor", 0);
+	p = imu_advertise(c, "imu", 0);
+	slot = imu_loan(p);
+	lose(p, 2, IPC_MEM_LOSS_ORIGIN);
+	(void)shutdown(c->session->sock, SHUT_RDWR);
+	world_run(&w, 2 * S);
+	assert_int_equal(ipc_publish(p->reg->port->pub, slot), 0);
+	ipc_mem_kill(c->att->ipc);
+	close(exit_pipe[1]);
+	world_run(&w, SOON);
+	expect_back(2);
+	sim_publisher_destroy(p);
+	sim_disconnect(c);
+	close(exit_pipe[0]);
+}
+
 static struct ipc *foreigner(struct ipc_pub **ret)
 {
 	struct ipc_options o = { .backend = "mem", .app = "foreigner", .bus = w.bus };
