@@ -12,8 +12,9 @@
 
 #define IOX_QUEUE_MAX 256
 
-struct iox_index_queue { /* concurrent::IndexQueue<256>; its functions are iceoryx's */
-	uint64_t words[IOX_QUEUE_MAX + 2];
+struct iox_index_queue {              /* concurrent::IndexQueue<256>; its functions are iceoryx's */
+	uint64_t cell[IOX_QUEUE_MAX]; /* an index, and the round in which it was put there: round * 256 + index */
+	uint64_t read, write;         /* round * 256 + cell */
 };
 
 /* concurrent::ResizeableLockFreeQueue<mepoo::ShmSafeUnmanagedChunk, 256>: the queue of a subscriber. */
@@ -23,10 +24,20 @@ struct iox_queue {
 	uint64_t size, capacity;       /* atomic */
 };
 
-/* popo::ChunkQueueData, as far as it matters: what publishers see of a subscriber's port. */
-#define IOX_QUEUE_AT 56 /* its queue */
-#define IOX_QUEUE_WAKES \
-	8328 /* relative pointer to the condition variable of a waitset, which is what its lock guards */
+/*
+ * popo::ChunkQueueData, what publishers see of a subscriber's port: begins with its lock, and has the queue, the indices beyond its
+ * capacity (u64[256], their number behind them), and a relative pointer to the condition variable of a waitset, which is all that the
+ * lock guards.
+ */
+#define IOX_QUEUE_AT     56
+#define IOX_QUEUE_UNUSED 6256
+#define IOX_QUEUE_WAKES  8328
+
+/*
+ * The lock is known as that of a queue by a mark in a member that glibc has for other kinds of mutexes only, and clears when it makes
+ * one. The mark outlives the mutex, whose kind is negative then.
+ */
+#define IOX_QUEUE_MARK 0x5153
 
 struct iox_evicted { /* cxx::optional<mepoo::ShmSafeUnmanagedChunk> */
 	uint64_t chunk;

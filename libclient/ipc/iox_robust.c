@@ -107,11 +107,9 @@ HOOK int pthread_mutex_trylock(pthread_mutex_t *m)
 
 /*
  * The lock of a queue guards the condition variable of a waitset, which neither simd nor libsimclient ever attaches; an iceoryx
- * application may have one. Without one there is nothing to guard: the queue itself is lock-free. A mutex is known as that of a queue by
- * a mark in a member that glibc has for other kinds of mutexes only, and clears when it makes one.
+ * application may have one. Without one there is nothing to guard: the queue itself is lock-free.
  */
-#define QUEUES_MARK 0x5153
-#define NOWHERE     UINT64_MAX /* the offset of a pointer to nothing */
+#define NOWHERE UINT64_MAX /* the offset of a pointer to nothing */
 
 typedef void (*policy_fn)(const pthread_mutex_t *);
 
@@ -119,13 +117,13 @@ static void mark_as_queues(struct iox_queue *q)
 {
 	pthread_mutex_t *m = (pthread_mutex_t *)(void *)((char *)q - IOX_QUEUE_AT);
 
-	if (__builtin_expect(__atomic_load_n(&m->__data.__spins, __ATOMIC_RELAXED) != QUEUES_MARK, 0))
-		__atomic_store_n(&m->__data.__spins, QUEUES_MARK, __ATOMIC_RELAXED);
+	if (__builtin_expect(__atomic_load_n(&m->__data.__spins, __ATOMIC_RELAXED) != IOX_QUEUE_MARK, 0))
+		__atomic_store_n(&m->__data.__spins, IOX_QUEUE_MARK, __ATOMIC_RELAXED);
 }
 
 static bool is_queues(const pthread_mutex_t *m)
 {
-	return __atomic_load_n(&m->__data.__spins, __ATOMIC_RELAXED) == QUEUES_MARK;
+	return __atomic_load_n(&m->__data.__spins, __ATOMIC_RELAXED) == IOX_QUEUE_MARK;
 }
 
 static bool guards_nothing(const pthread_mutex_t *m)

@@ -8,8 +8,9 @@
  *   a chunk that no port refers to      whosever it is: the references were in the hand of the dead
  *
  * A reference that lasts is one word in a port (its loans, its history, the slot sent last; a queue, what was taken from it), the
- * same for all kinds of ports. So the last kind is found by looking for such words in all of the management segment; what is left of
- * words in queues that have moved on hides a lost slot until they are written over, and never the reverse.
+ * same for all kinds of ports. So the last kind is found by looking for such words in all of the management segment; Words that a
+ * queue has left behind are known by its list of free places; what else is stale hides a lost slot until it is written over, and never
+ * the reverse.
  *
  * All but the first with an origin are also, for some hundred nanoseconds, what a living process does. So these are suspects
  * only, each with the number of the scan since which it has been one in every scan, with the same contents. When they may be
@@ -21,6 +22,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "iox_queue.h"
 
 #define CHUNKS_MAX (1u << 22)
 #define TRIES_MAX  1000 /* to put one index back, against others that do the same */
@@ -354,17 +357,85 @@ static void note_out(struct iox_pools *p, struct ipc_scan *ret)
 	}
 }
 
+static void mark_word(struct iox_pools *p, uint64_t word)
+{
+	uint64_t at = (word >> 16) - (uint64_t)(p->entries.memory - p->mgmt.base);
+
+	if ((word & 0xffff) == p->mgmt_id && word && at < (uint64_t)p->entries.chunk * p->entries.count &&
+	    at % p->entries.chunk == 0)
+		p->marked[at / p->entries.chunk] = 1;
+}
+
+static uint64_t load(const uint64_t *at)
+{
+	return get64((const char *)at);
+}
+
+/* Where each place lies in the list of free ones, + 1; 0: it does not. */
+static void free_places(const struct iox_queue *q, uint64_t ret[IOX_QUEUE_MAX])
+{
+	const uint64_t *unused = (const uint64_t *)(const void *)((const char *)q - IOX_QUEUE_AT + IOX_QUEUE_UNUSED);
+	uint64_t n = load(&unused[IOX_QUEUE_MAX]), first = load(&q->free.read), end = load(&q->free.write);
+
+	memset(ret, 0, IOX_QUEUE_MAX * sizeof(*ret));
+	for (uint64_t at = first; at < end && at - first < IOX_QUEUE_MAX; at++) {
+		uint64_t cell = load(&q->free.cell[at % IOX_QUEUE_MAX]);
+
+		if (cell / IOX_QUEUE_MAX == at / IOX_QUEUE_MAX)
+			ret[cell % IOX_QUEUE_MAX] = at + 1;
+	}
+	for (uint64_t i = 0; i < n && i < IOX_QUEUE_MAX; i++) /* beyond its capacity: free for good */
+		ret[load(&unused[i]) % IOX_QUEUE_MAX] = UINT64_MAX;
+}
+
+/* A place that was free before its word was read, and is so still, refers to nothing. */
+static void mark_queue(struct iox_pools *p, const struct iox_queue *q)
+{
+	uint64_t place[IOX_QUEUE_MAX], word[IOX_QUEUE_MAX], first;
+
+	free_places(q, place);
+	for (unsigned int i = 0; i < IOX_QUEUE_MAX; i++)
+		word[i] = load(&q->chunk[i]);
+	first = load(&q->free.read);
+	for (unsigned int i = 0; i < IOX_QUEUE_MAX; i++)
+		if (place[i] <= first)
+			mark_word(p, word[i]);
+}
+
+/*
+ * The queue whose lock has that word; NULL: none. Its first push has marked it: before that it may have stale words of one that was
+ * there earlier.
+ */
+static const struct iox_queue *queue_of(const struct iox_pools *p, const char *at, uint64_t word)
+{
+	const char *lock = at - offsetof(pthread_mutex_t, __data.__kind);
+
+	if ((word >> 32 & 0xffff) != IOX_QUEUE_MARK || !inside(&p->mgmt, lock, IOX_QUEUE_WAKES + IOX_POINTER_SIZE))
+		return NULL;
+	return (const struct iox_queue *)(const void *)(lock + IOX_QUEUE_AT);
+}
+
 static void mark_from(struct iox_pools *p, const char *from, const char *end)
 {
-	uint64_t first = (uint64_t)(p->entries.memory - p->mgmt.base);
-	uint64_t bytes = (uint64_t)p->entries.chunk * p->entries.count;
+	const struct iox_queue *q = NULL, *next;
+	bool destroyed = false;
 
 	for (; from + 8 <= end; from += 8) {
 		uint64_t word = atomic_load_explicit((_Atomic uint64_t *)(uintptr_t)from, memory_order_relaxed);
-		uint64_t at = (word >> 16) - first;
 
-		if (word && (word & 0xffff) == p->mgmt_id && at < bytes && at % p->entries.chunk == 0)
-			p->marked[at / p->entries.chunk] = 1;
+		if (q && from == (const char *)q->chunk) {
+			if (!destroyed)
+				mark_queue(p, q);
+			from += sizeof(q->chunk) - 8;
+			q = NULL;
+			continue;
+		}
+		mark_word(p, word);
+		next = queue_of(p, from, word);
+		if (next) {
+			q = next;
+			destroyed = (int32_t)word < 0;
+		}
 	}
 }
 

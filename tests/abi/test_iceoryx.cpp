@@ -96,6 +96,14 @@ using Either = decltype(Data::m_queue);
 HOLDS(0, offsetof(Data, m_mutex));
 HOLDS(sizeof(pthread_mutex_t), sizeof(Data::m_mutex));
 HOLDS(IOX_QUEUE_AT, offsetof(Data, m_queue) + offsetof(Either, m_fifo));
+HOLDS(IOX_QUEUE_UNUSED, IOX_QUEUE_AT + offsetof(Queue, m_unusedIndices));
+HOLDS(8 * IOX_QUEUE_MAX, offsetof(decltype(Queue::m_unusedIndices), m_size));
+using Indices = decltype(Queue::m_freeIndices);
+HOLDS(offsetof(iox_index_queue, read), offsetof(Indices, m_readPosition));
+HOLDS(offsetof(iox_index_queue, write), offsetof(Indices, m_writePosition));
+HOLDS(16, offsetof(pthread_mutex_t, __data.__kind));
+HOLDS(20, offsetof(pthread_mutex_t, __data.__spins));
+HOLDS(2, sizeof(pthread_mutex_t{}.__data.__spins));
 HOLDS(IOX_QUEUE_WAKES, offsetof(Data, m_conditionVariableDataPtr));
 
 int main()

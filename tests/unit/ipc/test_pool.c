@@ -20,7 +20,8 @@
 #define ENTRIES      (MANAGER + IOX_MANAGER_SIZE)
 #define LISTS        (ENTRIES + ALL * IOX_ENTRY_SIZE)
 #define LIST_SIZE    64
-#define MGMT_SIZE    (LISTS + 3 * LIST_SIZE)
+#define QUEUE        (LISTS + 3 * LIST_SIZE) /* of a subscriber, behind its lock */
+#define MGMT_SIZE    (QUEUE + IOX_QUEUE_WAKES + IOX_POINTER_SIZE)
 #define LARGE_AT     (SMALL * 128)
 #define PAYLOAD_SIZE (LARGE_AT + LARGE * 256)
 #define OURS         77 /* origin of the port */
@@ -348,11 +349,99 @@ TEST_WITH(one_that_a_port_refers_to_again_stays, set_up, tear_down)
 	expect(look(&o), 2, 1, 0);
 }
 
+/* ---- words that a queue has left behind ---- */
+
+#define LOCK_ROBUST    0x91u /* kinds of a mutex */
+#define LOCK_DESTROYED UINT32_MAX
+
+static struct iox_queue *make_queue(uint32_t kind)
+{
+	struct iox_queue *q = (struct iox_queue *)(void *)(f.mgmt + QUEUE + IOX_QUEUE_AT);
+
+	put64(QUEUE + 16, (uint64_t)IOX_QUEUE_MARK << 32 | kind);
+	return q;
+}
+
+static void put_place(struct iox_index_queue *list, uint64_t index)
+{
+	list->cell[list->write % IOX_QUEUE_MAX] = list->write / IOX_QUEUE_MAX * IOX_QUEUE_MAX + index;
+	list->write++;
+}
+
+static bool goes(void)
+{
+	struct ipc_scan_order o = { .marks = true };
+
+	o.settled = look(&o).number;
+	return look(&o).freed == 1;
+}
+
+/* In the queue, or with somebody who is about to put it there. */
+TEST_WITH(a_word_in_a_queue_counts, set_up, tear_down)
+{
+	struct iox_queue *q = make_queue(LOCK_ROBUST);
+
+	(void)loan(0, 1, 6);
+	q->free.read = q->free.write = 3 * IOX_QUEUE_MAX + 250;
+	for (unsigned int i = 0; i < 20; i++)
+		if (i != 7)
+			put_place(&q->free, i);
+	refer((size_t)((char *)&q->chunk[7] - f.mgmt), 1);
+	assert_false(goes());
+	put_place(&q->used, 7);
+	assert_false(goes());
+	put_place(&q->free, 7);
+	q->free.read = q->free.write; /* all are taken */
+	assert_false(goes());
+}
+
+TEST_WITH(one_in_a_free_place_does_not, set_up, tear_down)
+{
+	struct iox_queue *q = make_queue(LOCK_ROBUST);
+
+	(void)loan(0, 1, 6);
+	q->free.read = q->free.write = 3 * IOX_QUEUE_MAX + 250;
+	for (unsigned int i = 0; i < 20; i++)
+		put_place(&q->free, i);
+	refer((size_t)((char *)&q->chunk[7] - f.mgmt), 1);
+	assert_true(goes());
+}
+
+TEST_WITH(nor_one_beyond_the_capacity, set_up, tear_down)
+{
+	struct iox_queue *q = make_queue(LOCK_ROBUST);
+
+	(void)loan(0, 1, 6);
+	put64(QUEUE + IOX_QUEUE_UNUSED, 200);
+	put64(QUEUE + IOX_QUEUE_UNUSED + sizeof(q->chunk), 1);
+	refer((size_t)((char *)&q->chunk[200] - f.mgmt), 1);
+	assert_true(goes());
+}
+
+TEST_WITH(nor_one_of_a_queue_that_is_gone, set_up, tear_down)
+{
+	const struct iox_queue *q = make_queue(LOCK_DESTROYED);
+
+	(void)loan(0, 1, 6);
+	refer((size_t)((const char *)&q->chunk[7] - f.mgmt), 1);
+	assert_true(goes());
+}
+
 /* ---- hostile contents ---- */
 
-static const uint64_t odd[] = {
-	0, 1, 7, 8, 55, 56, 0x7fffffff, 0x80000000, UINT32_MAX, UINT64_C(1) << 63, UINT64_MAX - 7, UINT64_MAX
-};
+static const uint64_t odd[] = { 0,
+				1,
+				7,
+				8,
+				55,
+				56,
+				0x7fffffff,
+				0x80000000,
+				UINT32_MAX,
+				UINT64_C(1) << 63,
+				UINT64_MAX - 7,
+				UINT64_MAX,
+				(uint64_t)IOX_QUEUE_MARK << 32 };
 
 /* Every word of the geometry, each with every odd value: refused, or found to fit. */
 TEST(another_layout_is_refused)
