@@ -470,13 +470,20 @@ void d_bridge_gone(struct d_bridge *b)
 
 /* ---- sending ---- */
 
+/* Another bridge has come, whose first lane is one more: further ones go until there are no more than there may be. */
+static bool too_many_lanes(const struct d_bridge *b)
+{
+	return b->n_lanes > 1 && atomic_load_explicit(b->d->all_lanes, memory_order_relaxed) > b->d->lanes_max;
+}
+
 /* The lane with the least to do that can take more; the first of equals, so that the last ones fall idle. */
 static struct d_lane *pick_lane(struct d_bridge *b)
 {
 	struct d_lane *l, *best = NULL;
+	bool first_only = too_many_lanes(b);
 
 	list_for_each(l, &b->lanes, link)
-		if (d_lane_room(l) && (!best || l->n_out < best->n_out))
+		if (d_lane_room(l) && !(first_only && l->number) && (!best || l->n_out < best->n_out))
 			best = l;
 	return best;
 }
@@ -594,11 +601,11 @@ static void shrink(struct d_bridge *b)
 	struct d_lane *l, *next;
 
 	list_for_each_safe(l, next, &b->lanes, link)
-		if (l->number && !l->n_out && b->d->now - l->worked_mono_ns >= b->d->idle_dur_ns)
+		if (l->number && !l->n_out && (b->d->now - l->worked_mono_ns >= b->d->idle_dur_ns || too_many_lanes(b)))
 			d_lane_retire(l);
 	if (b->n_lanes < before)
-		log_info("bridge %s: %u lane%s (the others had no work for %lld ms)", b->name, b->n_lanes,
-			 b->n_lanes > 1 ? "s" : "", (long long)(b->d->idle_dur_ns / 1000000));
+		log_info("bridge %s: %u lane%s (the others had no work for %lld ms, or another bridge has come)",
+			 b->name, b->n_lanes, b->n_lanes > 1 ? "s" : "", (long long)(b->d->idle_dur_ns / 1000000));
 }
 
 void d_bridge_house(struct d_bridge *b)

@@ -303,10 +303,10 @@ static json_t *dispatch_json(const struct simd *s, const struct dispatch_stats *
 	}
 	return JSONX_MAKE(JX_INT("queued", queued), JX_INT("threads", pool_awake(s->pool)),
 			  JX_NEW("shards", shards_json(s, st)), JX_INT("lanes", st->lanes),
-			  JX_INT("lanes_max", st->lanes_max), JX_INT("wakeups", st->wakeups),
-			  JX_INT("packets_out", st->packets_out), JX_INT("packets_in", st->packets_in),
-			  JX_INT("invalid", st->invalid), JX_INT("strange_claims", st->strange_claims),
-			  JX_INT("reclaimed", slot_reclaim_count(s)),
+			  JX_INT("lanes_max", st->lanes_max > st->n_bridges ? st->lanes_max : st->n_bridges),
+			  JX_INT("wakeups", st->wakeups), JX_INT("packets_out", st->packets_out),
+			  JX_INT("packets_in", st->packets_in), JX_INT("invalid", st->invalid),
+			  JX_INT("strange_claims", st->strange_claims), JX_INT("reclaimed", slot_reclaim_count(s)),
 			  JX_NEW("queue_ns", spans(st->queue_p50_dur_ns, st->queue_p99_dur_ns)),
 			  JX_NEW("publish_ns", spans(st->publish_p50_dur_ns, st->publish_p99_dur_ns)),
 			  JX_NEW("channels", chans));

@@ -608,6 +608,22 @@ TEST(lanes_grow_with_the_backlog_and_fall_away)
 	world_destroy(&w);
 }
 
+/* Each bridge has one: for that of one that comes, a further one of another goes as soon as it is done. */
+TEST(a_further_lane_goes_when_another_bridge_comes)
+{
+	make(64, false, 1, 0, 3);
+	work_under_backlog(40);
+	assert_int_equal(a->n_lanes, 3);
+	world_bridge(&w, 1, 0);
+	b = bridge_attach(&w, 1);
+	assert_int_equal(atomic_load(&w.lanes), 4);
+	work_under_backlog(60); /* it never comes to rest */
+	world_stats(&w);
+	assert_int_equal(w.bridge_stats[0].lanes + w.bridge_stats[1].lanes, 3);
+	assert_int_equal(atomic_load(&w.lanes), 3);
+	world_destroy(&w);
+}
+
 /* Two of them open and close each time, and leave nothing in simd: a bridge that does not close them neither. */
 TEST(lanes_that_come_and_go_leave_nothing)
 {
