@@ -3,8 +3,9 @@
  * Publishers in tight loops die at random instants: dispatched and local ones, of several channels and sizes, among
  * bridges, a subscriber that is always behind, and an honest publisher and reader. Nobody hangs or spins, each message
  * of the honest one is answered exactly once, RouDi is never replaced, and all that the dead have held comes back. The same
- * where half of them leave a child that keeps their sockets.
- * FAULT_KILLS=n: a fifth of it kills (200), and a tenth for the second test; SEED=n.
+ * where half of them leave a child that keeps their sockets, and where a quarter of them, and now and then a reader and a bridge, are
+ * stopped for a while first.
+ * FAULT_KILLS=n: a fifth of it kills (200), and a tenth for each other test; SEED=n.
  */
 #include "peer.h"
 #include "session.h"
@@ -24,7 +25,7 @@
 							   ",\"options\":{\"mode\":\"slow\",\"delay_us\":500}") "]}]"
 #define PREY 4
 
-enum how { KILLED, FORKED };
+enum how { KILLED, FORKED, STOPPED };
 
 struct victim {
 	struct peer *p;
@@ -279,8 +280,10 @@ static void visit(void)
 	}
 }
 
-static pid_t children[5]; /* of dead ones */
-static unsigned n_children;
+static pid_t children[5];         /* of dead ones */
+static struct victim standing[2]; /* stopped ones */
+static unsigned n_children, n_standing;
+static bool others_stop; /* now and then */
 
 static void hunt(struct victim *v, enum how how)
 {
@@ -306,6 +309,30 @@ static void end_child(pid_t pid)
 	stack_wait(pid, 10000);
 }
 
+/* It stands while others come and go; then it dies where it stands, or goes on for a moment first. */
+static void stop(const struct victim *v)
+{
+	struct victim *place = &standing[n_standing++ % (sizeof(standing) / sizeof(*standing))];
+
+	if (place->pid && rand() % 2) {
+		kill(place->pid, SIGCONT);
+		moment_us((unsigned)(rand() % 4000));
+	}
+	if (place->pid)
+		end(place);
+	kill(v->pid, SIGSTOP);
+	*place = *v;
+}
+
+/* A bridge of others than the honest one, and the reader that is always behind: while one is killed. */
+static void signal_others(unsigned n, int signal)
+{
+	if (!others_stop || n % 8)
+		return;
+	kill(behind_pid, signal);
+	kill((pid_t)stack_bridge("log", "pid"), signal);
+}
+
 static void strike(struct victim *v)
 {
 	UNTIL(30000, v->p->ready || v->p->failed);
@@ -318,7 +345,10 @@ static void strike(struct victim *v)
 		end_child(*place);
 		*place = v->p->result;
 	}
-	end(v);
+	if (v->how == STOPPED)
+		stop(v);
+	else
+		end(v);
 }
 
 static void end_all(struct victim *v)
@@ -327,6 +357,10 @@ static void end_all(struct victim *v)
 		strike(&v[i]);
 	for (unsigned i = 0; i < sizeof(children) / sizeof(*children); i++)
 		end_child(children[i]);
+	for (unsigned i = 0; i < sizeof(standing) / sizeof(*standing); i++)
+		if (standing[i].pid)
+			end(&standing[i]);
+	memset(standing, 0, sizeof(standing));
 	memset(children, 0, sizeof(children));
 }
 
@@ -347,9 +381,11 @@ static void run(unsigned wanted, enum how (*how)(void))
 	for (int i = 0; i < PREY; i++)
 		hunt(&v[i], how());
 	for (unsigned n = 0; n < wanted; n++) {
+		signal_others(n, SIGSTOP);
 		strike(&v[n % PREY]);
 		hunt(&v[n % PREY], how());
 		look_at_honest();
+		signal_others(n, SIGCONT);
 	}
 	cpu = usage_cpu_ms(good_pid) - cpu;
 	took = (mono_now_ns() - begin) / NS_PER_MS;
@@ -432,4 +468,15 @@ TEST_WITH(killed_at_full_speed, NULL, stack_sweep)
 TEST_WITH(with_children_that_keep_their_sockets, NULL, stack_sweep)
 {
 	kill_and_look(32, kills(10), forked);
+}
+
+static enum how stopped(void)
+{
+	return rand() % 4 ? KILLED : STOPPED;
+}
+
+TEST_WITH(with_some_that_are_stopped, NULL, stack_sweep)
+{
+	others_stop = true;
+	kill_and_look(33, kills(10), stopped);
 }
