@@ -508,8 +508,21 @@ static int take_next(struct dispatch *d, struct d_channel *ch, struct d_feed **r
 	}
 }
 
+/*
+ * A fresh feed fills up while the old one is taken from, and what is pushed out of it was there as well: until all that it repeats is
+ * taken, that is nothing to speak of.
+ */
+static void feed_was_full(struct dispatch *d, struct d_channel *ch, bool repeated)
+{
+	ch->overflowed = true;
+	if (!repeated && !ch->repeats)
+		log_limited(&ch->strangers, d->now, LOG_LEVEL_WARN,
+			    "channel %s: a publisher sent more than its credits allow: messages were lost", ch->name);
+}
+
 unsigned d_channel_drain(struct dispatch *d, struct d_channel *ch, unsigned max)
 {
+	bool repeated = ch->repeats;
 	unsigned n = 0;
 
 	while (ch->feed && !list_empty(&ch->free) && n < max) {
@@ -546,10 +559,7 @@ unsigned d_channel_drain(struct dispatch *d, struct d_channel *ch, unsigned max)
 		ch->starved = true;
 	else if (n == max)
 		d_rung_look(d, ch);
-	if (n && ipc_sub_lost(ch->feed->sub)) {
-		ch->overflowed = true;
-		log_limited(&ch->strangers, d->now, LOG_LEVEL_WARN,
-			    "channel %s: a publisher sent more than its credits allow: messages were lost", ch->name);
-	}
+	if (n && ipc_sub_lost(ch->feed->sub))
+		feed_was_full(d, ch, repeated);
 	return n;
 }

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "log.h"
+
 #define WINDOW 4
 
 static struct world w;
@@ -117,6 +119,39 @@ TEST_WITH(one_at_a_time, begin, NULL)
 	world_run(&w, 300 * MS);
 	assert_int_equal(w.n_sub_free, 3);
 	round_trip(WINDOW);
+	world_destroy(&w);
+}
+
+static unsigned n_accused;
+
+static void count_accusations(void *user, enum log_level level, const char *topic, const char *text)
+{
+	(void)user;
+	(void)level;
+	(void)topic;
+	n_accused += strstr(text, "more than its credits") != NULL;
+}
+
+/* What it pushes out of the fresh one it had from the old one, and nobody has sent too much. */
+TEST_WITH(the_fresh_one_is_full_meanwhile, begin, NULL)
+{
+	log_set_spec("warn");
+	log_set_handler(count_accusations, NULL);
+	n_accused = 0;
+	world_renew_deep(&w, 0, 2);
+	round_trip(WINDOW);
+	world_run(&w, 300 * MS);
+	assert_int_equal(w.n_sub_free, 1);
+	round_trip(1);
+	assert_int_equal(n_accused, 0);
+	for (unsigned i = 0; i < 3 * WINDOW; i++)
+		round_trip(1);
+	for (unsigned i = 0; i < WINDOW; i++)
+		assert_int_equal(client_try(c, p, NO_TOKEN), 0);
+	world_settle(&w);
+	assert_int_equal(n_accused, 1); /* with a queue this short it is true */
+	log_set_handler(NULL, NULL);
+	log_set_spec("error");
 	world_destroy(&w);
 }
 

@@ -376,8 +376,11 @@ static void follow(struct test_client *c)
 
 void world_renew(struct world *w, uint32_t channel)
 {
-	uint32_t depth = 2 * atomic_load(&w->layout->info[channel].window);
+	world_renew_deep(w, channel, 2 * atomic_load(&w->layout->info[channel].window));
+}
 
+void world_renew_deep(struct world *w, uint32_t channel, uint32_t depth)
+{
 	assert_int_equal(dispatch_channel_renew(w->d, channel, subscribe(w, channel, depth)), 0);
 	world_settle(w);
 }

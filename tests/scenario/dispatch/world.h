@@ -130,6 +130,7 @@ void world_bridge_lossless(struct world *w, uint32_t id, uint32_t queue, enum di
 			   bool comes_back);
 /* A publisher of it has died: its feed is replaced. */
 void world_renew(struct world *w, uint32_t channel);
+void world_renew_deep(struct world *w, uint32_t channel, uint32_t depth);
 void world_route(struct world *w, uint32_t channel, uint32_t bridge);
 unsigned world_credits_claimed(const struct world *w, uint32_t channel);
 bool world_token_claimed(const struct world *w, uint32_t token);
