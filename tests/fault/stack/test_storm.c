@@ -73,13 +73,38 @@ static bool all_connected(void)
 	return true;
 }
 
+/* Those that are connected and not the last ones, at most so many; waits until there is one. How many. */
+static unsigned kill_bridges(pid_t last[BRIDGES], unsigned most)
+{
+	int64_t end = mono_now_ns() + 20 * NS_PER_S;
+	struct bridge_now b[BRIDGES];
+	bool any = false;
+	unsigned n = 0;
+
+	while (!any) {
+		look(b);
+		for (int i = 0; i < BRIDGES; i++)
+			any |= b[i].connected && b[i].pid != last[i];
+		assert_true(mono_now_ns() < end);
+	}
+	moment_us((unsigned)(rand() % 5000));
+	for (int i = 0; i < BRIDGES && n < most; i++) {
+		if (!b[i].connected || b[i].pid == last[i])
+			continue;
+		last[i] = b[i].pid;
+		kill(b[i].pid, SIGKILL);
+		n++;
+	}
+	return n;
+}
+
 TEST_WITH(killed_bridges_come_back, NULL, stack_sweep)
 {
 	uint64_t seed = test_seed(11), ok, accepted = 0;
 	struct peer *p[BRIDGES];
 	pid_t simd, pid[BRIDGES], last[BRIDGES] = { 0 };
 	unsigned n = 0, wanted = kills(1);
-	int64_t own = 0, fds = 0;
+	struct usage early = { 0 };
 	uint32_t slots;
 
 	print_message("SEED=%llu\n", (unsigned long long)seed);
@@ -95,28 +120,9 @@ TEST_WITH(killed_bridges_come_back, NULL, stack_sweep)
 		UNTIL(10000, p[i]->ok > 0);
 	}
 	while (n < wanted) {
-		struct bridge_now b[BRIDGES];
-		int64_t end = mono_now_ns() + 20 * NS_PER_S;
-		bool any = false;
-
-		while (!any) {
-			look(b);
-			for (int i = 0; i < BRIDGES; i++)
-				any |= b[i].connected && b[i].pid != last[i];
-			assert_true(mono_now_ns() < end);
-		}
-		moment_us((unsigned)(rand() % 5000));
-		for (int i = 0; i < BRIDGES; i++) {
-			if (!b[i].connected || b[i].pid == last[i] || n == wanted)
-				continue;
-			last[i] = b[i].pid;
-			kill(b[i].pid, SIGKILL);
-			n++;
-		}
-		if (!own && n >= wanted / 5) {
-			own = usage(simd).anon_kib;
-			fds = usage(simd).descriptors;
-		}
+		n += kill_bridges(last, wanted - n);
+		if (!early.anon_kib && n >= wanted / 5)
+			early = usage(simd);
 	}
 	UNTIL(20000, all_connected());
 	for (int i = 0; i < BRIDGES; i++) {
@@ -131,12 +137,12 @@ TEST_WITH(killed_bridges_come_back, NULL, stack_sweep)
 		accepted += p[i]->accepted;
 	}
 	print_message("%u kills, %llu messages; own memory of simd %lld KiB, then %lld KiB (%lld KiB resident)\n", n,
-		      (unsigned long long)accepted, (long long)own, (long long)usage(simd).anon_kib,
+		      (unsigned long long)accepted, (long long)early.anon_kib, (long long)usage(simd).anon_kib,
 		      (long long)resident_kib(simd));
 	UNTIL(30000, stack_slots() <= slots);
 	UNTIL(5000, stack_in_flight("/t/1") <= 0 && stack_in_flight("/t/4") <= 0);
-	assert_true(usage(simd).anon_kib < own + 1024);
-	UNTIL(5000, usage(simd).descriptors <= fds + 8);
+	assert_true(usage(simd).anon_kib < early.anon_kib + 1024);
+	UNTIL(5000, usage(simd).descriptors <= early.descriptors + 8);
 	stack_stop(simd);
 	for (int i = 0; i < BRIDGES; i++)
 		peer_free(p[i]);

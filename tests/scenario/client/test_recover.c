@@ -77,6 +77,23 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* Frozen and flagged; a page that the program kept shows it too. */
+static void expect_stale(struct sim_client *c, const struct sim_clock_page *page, const struct sim_clock_sample *before)
+{
+	struct sim_clock_sample stale;
+
+	world_run(&w, 500 * MS);
+	sim_now_sample(c, &stale);
+	assert_true(stale.flags & SIM_CLOCK_STALE);
+	assert_int_equal(stale.rate_e6, 0);
+	assert_int_equal(stale.clock_generation, before->clock_generation);
+	assert_true(stale.sim_ns >= before->sim_ns);
+	assert_int_equal(sim_now(c), stale.sim_ns);
+	assert_ptr_equal(sim_clock_page(c), page);
+	assert_true(page->flags & SIM_CLOCK_STALE);
+	assert_int_equal(sim_sleep_until(c, stale.sim_ns + 1, -1), -ENOTCONN);
+}
+
 TEST_WITH(a_killed_simd_is_followed, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
@@ -85,7 +102,7 @@ TEST_WITH(a_killed_simd_is_followed, setup, teardown)
 	struct outcome done = { 0 };
 	struct sim_token *t, *kept;
 	struct bridge_peer b;
-	struct sim_clock_sample before, stale, after;
+	struct sim_clock_sample before, after;
 	const struct sim_clock_page *page = sim_clock_page(c);
 	struct sim_slot *old_loan;
 
@@ -107,17 +124,7 @@ TEST_WITH(a_killed_simd_is_followed, setup, teardown)
 	assert_int_equal(sim_client_state(c), SIM_CLIENT_RECONNECTING);
 	assert_true(*sim_client_why(c));
 
-	/* frozen and flagged; a page that the program kept says so too */
-	world_run(&w, 500 * MS);
-	sim_now_sample(c, &stale);
-	assert_true(stale.flags & SIM_CLOCK_STALE);
-	assert_int_equal(stale.rate_e6, 0);
-	assert_int_equal(stale.clock_generation, before.clock_generation);
-	assert_true(stale.sim_ns >= before.sim_ns);
-	assert_int_equal(sim_now(c), stale.sim_ns);
-	assert_ptr_equal(sim_clock_page(c), page);
-	assert_true(page->flags & SIM_CLOCK_STALE);
-	assert_int_equal(sim_sleep_until(c, stale.sim_ns + 1, -1), -ENOTCONN);
+	expect_stale(c, page, &before);
 
 	/* refused, and local subscribers are served on */
 	assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, on_done, &done), -ENOTCONN);
@@ -138,7 +145,7 @@ TEST_WITH(a_killed_simd_is_followed, setup, teardown)
 	assert_false(after.flags & SIM_CLOCK_STALE);
 	assert_ptr_equal(sim_clock_page(c), page);
 	assert_int_equal(sim_publisher_bridges(p).connected, 1);
-	/* the loan is of the same life of the data plane: still good, and its numbers are the new ones */
+	/* the loan is of the same generation of the data plane: still good, and its numbers are the new ones */
 	assert_int_equal(sim_try_queue(p, old_loan, t, on_done, &done), 0);
 	assert_int_equal(bridge_next(&b, 100), 1);
 	assert_int_equal(b.p.deliveries[0].message.header.sequence, 7);

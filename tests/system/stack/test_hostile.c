@@ -67,6 +67,34 @@ static void still_serves(void)
 
 /* ---- bytes ---- */
 
+static void a_message_without_an_end(char *big, size_t size)
+{
+	int fd = dial();
+
+	memset(big, ' ', size);
+	for (size_t sent = 0; sent < 4 * size;) { /* more than simd accepts, however fast it reads */
+		ssize_t n = send(fd, big, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n > 0)
+			sent += (size_t)n;
+		else if (errno != EAGAIN || fd_wait(fd, 4 /* POLLOUT */, 5 * NS_PER_S) != 1)
+			break;
+	}
+	assert_true(is_closed(fd));
+	close(fd);
+}
+
+static void a_nested_one(char *big, size_t size)
+{
+	int fd = dial();
+
+	memset(big, '[', size);
+	assert_true(send(fd, big, 60000, MSG_NOSIGNAL) > 0);
+	assert_true(send(fd, "", 1, MSG_NOSIGNAL) > 0);
+	assert_true(is_closed(fd));
+	close(fd);
+}
+
 TEST_WITH(garbage_is_cut_off, setup, stack_sweep)
 {
 	static char big[512 * 1024];
@@ -99,33 +127,8 @@ TEST_WITH(garbage_is_cut_off, setup, stack_sweep)
 		(void)!send(fd, big, (size_t)rand() % sizeof(big), MSG_NOSIGNAL | MSG_DONTWAIT);
 		close(fd);
 	}
-	/* one message without an end */
-	memset(big, ' ', sizeof(big));
-	{
-		int fd = dial();
-
-		/* more than simd accepts, however fast it reads */
-		for (size_t sent = 0; sent < 4 * sizeof(big);) {
-			ssize_t n = send(fd, big, sizeof(big), MSG_NOSIGNAL | MSG_DONTWAIT);
-
-			if (n > 0)
-				sent += (size_t)n;
-			else if (errno != EAGAIN || fd_wait(fd, 4 /* POLLOUT */, 5 * NS_PER_S) != 1)
-				break;
-		}
-		assert_true(is_closed(fd));
-		close(fd);
-	}
-	/* nested */
-	memset(big, '[', sizeof(big) - 1);
-	{
-		int fd = dial();
-
-		assert_true(send(fd, big, 60000, MSG_NOSIGNAL) > 0);
-		assert_true(send(fd, "", 1, MSG_NOSIGNAL) > 0);
-		assert_true(is_closed(fd));
-		close(fd);
-	}
+	a_message_without_an_end(big, sizeof(big));
+	a_nested_one(big, sizeof(big));
 	still_serves();
 	stack_stop(simd);
 }

@@ -119,12 +119,39 @@ static void follows(const struct peer *client, struct peer *clock, int from)
 		fail_msg("%s%s", client->why, clock->why);
 }
 
+/* It is not driven; the bridge says so once, and goes on when its source is back. */
+static void another_source(const struct peer *reader)
+{
+	uint64_t n;
+
+	assert_int_equal(stack_ctl("clock", "source", "simulation", NULL)->code, 0);
+	UNTIL(10000, stack_said("the far side's clock does not drive time: the time source is `simulation`"));
+	n = reader->received;
+	UNTIL(10000, reader->received > n + 50);
+	assert_int_equal(stack_count("the far side's clock does not drive time", ""), 1);
+	assert_int_equal(stack_ctl("clock", "source", "ros2", NULL)->code, 0);
+	UNTIL(10000, says("driver:     in (pid"));
+}
+
+/* The clock is stopped until there is a new one. */
+static void its_bridge_dies(const struct peer *client)
+{
+	int64_t pid = stack_bridge("in", "pid"), at;
+
+	assert_int_equal(kill((pid_t)pid, SIGKILL), 0);
+	UNTIL(10000, stack_said("driver lost (client in"));
+	UNTIL(10000, stack_bridge("in", "pid") > 1 && stack_bridge("in", "pid") != pid);
+	UNTIL(10000, says("driver:     in (pid"));
+	at = client->sim_ns;
+	UNTIL(10000, client->sim_ns > at + 100 * NS_PER_MS);
+}
+
 TEST(the_graphs_clock_is_simds)
 {
 	struct peer *clock = peer_new(), *client = peer_new(), *reader = peer_new();
 	pid_t reading = peer_fork(reader, see_clock), watching = peer_fork(client, watch), ticking;
 	uint64_t jumps, n;
-	int64_t at, pid;
+	int64_t at;
 
 	/* what our own bridge sends is no clock: time stays that of the wall */
 	UNTIL(10000, reader->received > 50 && client->ready);
@@ -159,24 +186,9 @@ TEST(the_graphs_clock_is_simds)
 	assert_false(client->flags & SIM_CLOCK_NO_DRIVER);
 	assert_int_equal(client->called, jumps + 1); /* forward: no jump */
 
-	/* another source is not driven; the bridge says so once, and goes on when it is back */
-	assert_int_equal(stack_ctl("clock", "source", "simulation", NULL)->code, 0);
-	UNTIL(10000, stack_said("the far side's clock does not drive time: the time source is `simulation`"));
-	n = reader->received;
-	UNTIL(10000, reader->received > n + 50);
-	assert_int_equal(stack_count("the far side's clock does not drive time", ""), 1);
-	assert_int_equal(stack_ctl("clock", "source", "ros2", NULL)->code, 0);
-	UNTIL(10000, says("driver:     in (pid"));
+	another_source(reader);
 	follows(client, clock, (int)(at / NS_PER_S) + 2);
-
-	/* the bridge dies: time holds until there is a new one */
-	pid = stack_bridge("in", "pid");
-	assert_int_equal(kill((pid_t)pid, SIGKILL), 0);
-	UNTIL(10000, stack_said("driver lost (client in"));
-	UNTIL(10000, stack_bridge("in", "pid") > 1 && stack_bridge("in", "pid") != pid);
-	UNTIL(10000, says("driver:     in (pid"));
-	at = client->sim_ns;
-	UNTIL(10000, client->sim_ns > at + 100 * NS_PER_MS);
+	its_bridge_dies(client);
 
 	peer_join(client, watching);
 	peer_join(reader, reading);
