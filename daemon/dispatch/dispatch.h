@@ -44,7 +44,10 @@ struct histogram;
 
 /* What dispatch reports to main. All run on the owner's exec; any may be NULL. */
 struct dispatch_events {
-	/* A bridge changed its status, or its detail: a sentence, then a line for each other /clock. detail borrows. After bridge_gone: DISCONNECTED, "". */
+	/*
+	 * A bridge changed its status, or its detail: a sentence, then a line for each other /clock. detail borrows.
+	 * After bridge_gone: DISCONNECTED, "".
+	 */
 	void (*bridge_status)(void *user, uint32_t bridge_id, enum sim_bridge_status status, const char *detail);
 	/* The bridge's lane 0 closed or broke the protocol: its process is of no use any more; end it if it is ours. */
 	void (*bridge_broken)(void *user, uint32_t bridge_id, const char *why);

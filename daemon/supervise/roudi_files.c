@@ -4,6 +4,7 @@
 
 #include "err.h"
 #include "fd.h"
+#include "group.h"
 #include "iox_stopped.h"
 #include "ipc.h"
 #include "log.h"
@@ -17,7 +18,6 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,19 +140,18 @@ static const char *const files[] = { ("/dev/shm/" MGMT), "/tmp/roudi", "/tmp/rou
 
 static int clear_one(const char *path)
 {
-	const struct passwd *u;
+	char user[GROUP_NAME_MAX];
 	struct stat st;
-	char who[64];
 
 	if (lstat(path, &st) < 0 || st.st_uid == geteuid() || st.st_uid == 0)
 		return 0;
-	u = getpwuid(st.st_uid);
-	snprintf(who, sizeof(who), "%.40s (%u)", u ? u->pw_name : "of no name", (unsigned)st.st_uid);
+	group_user_name(st.st_uid, user);
 	if (geteuid() != 0)
-		return err_set(-EEXIST,
-			       "%s belongs to user %s and is in iox-roudi's way: that user, or root, must remove it",
-			       path, who);
-	log_warn("%s belonged to user %s and was in iox-roudi's way: removed", path, who);
+		return err_set(
+			-EEXIST,
+			"%s belongs to user %s (%u) and is in iox-roudi's way: that user, or root, must remove it",
+			path, user, (unsigned)st.st_uid);
+	log_warn("%s belonged to user %s (%u) and was in iox-roudi's way: removed", path, user, (unsigned)st.st_uid);
 	(void)unlink(path);
 	return 0;
 }

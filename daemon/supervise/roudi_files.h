@@ -33,7 +33,10 @@ int64_t roudi_punch(int fd);
 void roudi_clean(const char *segment);
 /* Whether an application has exited: it has left its lock, and nobody holds it. Any thread. */
 bool roudi_app_dead(const char *app);
-/* Sockets and locks of an application, or of one runtime name. While somebody holds the lock they are left alone; exited: it has, so that is a child that it forked. */
+/*
+ * Sockets and locks of an application, or of one runtime name. While somebody holds the lock they are left alone;
+ * exited: it has, so that is a child that it forked.
+ */
 void roudi_forget_app(const char *app, bool exited);
 /* Whether that process holds the lock of that runtime name. */
 bool roudi_has_lock(pid_t pid, const char *name);

@@ -4,6 +4,7 @@
 
 #include "err.h"
 #include "fd.h"
+#include "group.h"
 #include "log.h"
 #include "mem.h"
 #include "state.h"
@@ -12,7 +13,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,16 +42,10 @@ static char *usual_dir(bool *ret_private)
 	return mem_printf("/tmp/simd-%u", (unsigned)geteuid());
 }
 
-static const char *user_name(uid_t uid)
-{
-	const struct passwd *u = getpwuid(uid);
-
-	return u ? u->pw_name : "of no name";
-}
-
 /* Whoever may write here takes simd's place at the socket, or has the next simd end processes by its state file. */
 static int make_dir(const char *dir, bool private)
 {
+	char user[GROUP_NAME_MAX];
 	struct stat st;
 	int r = fd_mkdir_p(dir, private ? 0700 : 0755);
 
@@ -63,7 +57,7 @@ static int make_dir(const char *dir, bool private)
 		return err_set(-EACCES,
 			       "%s belongs to user %s (%u), and simd runs as %u: run it as that user, or name another "
 			       "directory with --runtime-dir",
-			       dir, user_name(st.st_uid), (unsigned)st.st_uid, (unsigned)geteuid());
+			       dir, group_user_name(st.st_uid, user), (unsigned)st.st_uid, (unsigned)geteuid());
 	if (private && (st.st_mode & 077))
 		return chmod(dir, 0700) < 0 ? err_sys(-errno, "%s: its mode", dir) : 0;
 	if (st.st_mode & 022)
@@ -107,7 +101,7 @@ static int held(const struct runtime *rt, int fd)
 {
 	struct stat st;
 	pid_t holder = 0;
-	char text[512];
+	char text[512], user[GROUP_NAME_MAX];
 	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
 	uid_t owner = fstat(fd, &st) == 0 ? st.st_uid : 0;
 
@@ -120,7 +114,7 @@ static int held(const struct runtime *rt, int fd)
 		-EBUSY,
 		"another simd has this machine's iceoryx: %s (%s, held by pid %d, user %s); one RouDi serves one simd: stop "
 		"it first, or run this one in a mount namespace with its own /tmp and /dev/shm",
-		*text ? text : "unknown", rt->lock, (int)holder, user_name(owner));
+		*text ? text : "unknown", rt->lock, (int)holder, group_user_name(owner, user));
 }
 
 /* Whether the process runs a simd; one that we may not look at may be. */
@@ -142,6 +136,7 @@ static bool is_simd(pid_t pid)
 /* Anybody can make this file and lock it. Root does not let a process stop it that is another user's and no simd. */
 static bool take_from_squatter(const struct runtime *rt, int fd)
 {
+	char user[GROUP_NAME_MAX];
 	pid_t holder = 0;
 	struct stat st;
 
@@ -149,7 +144,7 @@ static bool take_from_squatter(const struct runtime *rt, int fd)
 	    is_simd(holder))
 		return false;
 	log_warn("%s, made by user %s (%u), was held by pid %d, which is no simd: removed", rt->lock,
-		 user_name(st.st_uid), (unsigned)st.st_uid, (int)holder);
+		 group_user_name(st.st_uid, user), (unsigned)st.st_uid, (int)holder);
 	return unlink(rt->lock) == 0;
 }
 

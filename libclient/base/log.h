@@ -79,7 +79,10 @@ int log_setup(const char *program);
 
 /* ---- handler ---- */
 
-/* `text` is one line, fit to be shown (printable.h); it and `topic` are borrowed until return. Called from any thread that logs, also at once from several. */
+/*
+ * `text` is one line, fit to be shown (printable.h); it and `topic` are borrowed until return. Called from any thread
+ * that logs, also at once from several.
+ */
 typedef void (*log_handler)(void *user, enum log_level level, const char *topic, const char *text);
 
 /* NULL: back to stderr. A call that is under way may still reach the old handler. */

@@ -185,9 +185,10 @@ int ipc_import(struct ipc *ipc, int64_t ref, size_t size, const void **ret);
 /*
  * What a process that is killed inside loan, publish, take or release had in hand is lost to the data plane. A scan compares the
  * pools with themselves: a slot may be lost that nobody refers to, or that has no origin. A living process, too, has
- * such a slot for some hundred nanoseconds, or one that no port refers to, so these are only suspects, until they have been the same in each scan over a time
- * in which no process can have stood still. Slots with a dead publisher's origin look like any other: who may still refer to
- * them the caller knows. Whatever origin is given, slots of this attachment's own publishers are never freed.
+ * such a slot for some hundred nanoseconds, or one that no port refers to, so these are only suspects, until they have
+ * been the same in each scan over a time in which no process can have stood still. Slots with a dead publisher's origin
+ * look like any other: who may still refer to them the caller knows. Whatever origin is given, slots of this attachment's
+ * own publishers are never freed.
  */
 struct ipc_scan_request {
 	const uint64_t

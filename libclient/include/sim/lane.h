@@ -52,7 +52,10 @@ SIM_API SIM_MUST_CHECK int sim_bridge_attach(struct sim_client *c, const char *n
 					     struct sim_bridge_session **ret, struct sim_lane **ret_lane0);
 SIM_API void sim_bridge_session_destroy(struct sim_bridge_session *s);
 
-/* Receive the next packet; waits up to timeout_ms (-1: for ever). 1 = a packet, 0 = time-out, -EPIPE the lane is closed, -EBADMSG (logged by the caller; the lane is then closed). */
+/*
+ * Receive the next packet; waits up to timeout_ms (-1: for ever). 1 = a packet, 0 = time-out, -EPIPE the lane is closed,
+ * -EBADMSG (logged by the caller; the lane is then closed).
+ */
 SIM_API SIM_MUST_CHECK int sim_lane_recv(struct sim_lane *l, int timeout_ms, struct sim_lane_packet *ret);
 SIM_API int sim_lane_fd(const struct sim_lane *l);
 

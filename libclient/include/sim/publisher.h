@@ -92,7 +92,10 @@ SIM_API SIM_MUST_CHECK int sim_try_queue_copy(struct sim_publisher *p, const voi
 					      int64_t stamp_sim_ns, struct sim_token *token, sim_done_fn cb,
 					      void *user);
 
-/* Queue and wait for the outcome: 0 delivered, -EIO it was accepted but not delivered (*ret_reason is why), or a refusal. Not from a callback. */
+/*
+ * Queue and wait for the outcome: 0 delivered, -EIO it was accepted but not delivered (*ret_reason is why), or a
+ * refusal. Not from a callback.
+ */
 SIM_API SIM_MUST_CHECK int sim_publish_sync(struct sim_publisher *p, struct sim_slot *slot, struct sim_token *token,
 					    enum sim_reason *ret_reason);
 
