@@ -334,7 +334,7 @@ static void check_pages(struct doctor *d, struct ctl *c)
 		     "not, or lost its connection while it published",
 		     n);
 	else
-		find(d, "pages", FINE, "nobody has scribbled over simd's shared pages");
+		find(d, "pages", FINE, "no credit or token is claimed in the name of no publisher");
 	json_decref(reply);
 }
 

@@ -119,7 +119,7 @@ static void put_peers(struct sim_bridge *b, FILE *f, bool localhost)
 
 /*
  * returns: free(). On loopback a peer of Humble is found by multicast, if lo has it, one of Jazzy by unicast, for which both
- * sides count their participants: we do both. A receive buffer of Cyclone's is used once from its begin to its end, less
+ * sides count their participants: we do both. A receive buffer of Cyclone's is used once from its first byte to its last, less
  * the 128 KiB of a packet, and then freed: with the usual 1 MiB a bridge grows for hours on discovery alone.
  */
 static int write_xml(struct sim_bridge *b, bool localhost, long lease_ms, char **ret)

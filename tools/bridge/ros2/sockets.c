@@ -170,7 +170,7 @@ void ros2_sockets_narrow(struct sim_bridge *b, const struct ros2_sockets *before
 
 	for_each_udp(find, &p);
 	if (p.found.n == 0 || p.found.left_alone) {
-		log_warn(b, "which addresses Cyclone uses cannot be told: it hears whoever reaches this machine");
+		log_warn(b, "the addresses that Cyclone uses are not known: it hears whoever reaches this machine");
 		return;
 	}
 	p.close_in = all_loopback(&p.found) ? bind_to_lo : filter_by_address;
