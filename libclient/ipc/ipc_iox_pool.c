@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "iox_queue.h"
+#include "ipc_iox_layout.h"
 
 #define CHUNKS_MAX (1u << 22)
 #define TRIES_MAX  1000 /* to put one index back, against others that do the same */

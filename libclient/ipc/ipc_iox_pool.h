@@ -13,7 +13,6 @@
 #ifndef IPC_IOX_POOL_H
 #define IPC_IOX_POOL_H
 
-#include "ipc_iox_layout.h"
 #include "ipc_ops.h"
 
 struct iox_pools;

@@ -3,7 +3,6 @@
  * ipc_mem: lost slots. Here it is known who has a slot, so a caller that has one freed too early is found out. Thread: any;
  * bus->lock.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
