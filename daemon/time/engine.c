@@ -232,6 +232,7 @@ static int lock_create(struct time_engine *e, const struct time_engine_options *
 		.exec = o->exec,
 		.deadline_dur_ns = o->step_deadline_dur_ns ? o->step_deadline_dur_ns : STEP_DEADLINE_DEFAULT_DUR_NS,
 		.late = o->step_late,
+		.steppers = o->steppers,
 		.events = &e->events,
 		.events_ctx = e->ctx,
 		.ended = on_ended,

@@ -6,6 +6,7 @@
 #include "fd.h"
 #include "list.h"
 #include "mem.h"
+#include "wire/pages.h"
 #include "wire/step.h"
 
 #include <errno.h>
@@ -13,6 +14,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+
+_Static_assert(TIME_PARTICIPANTS_MAX <= WIRE_STEPPERS_MAX && WIRE_STEPPERS_MAX <= 64,
+	       "one bit each in step_packet::with");
 
 enum phase { IDLE, GATHER, TURN, RELEASE, DISPATCH };
 
@@ -29,9 +33,11 @@ struct member {
 	struct exec_io io;
 	int fd;
 	enum member_state state;
-	uint64_t number; /* of the round that it is in */
-	bool in_round;   /* it was there when the round began */
-	bool late;       /* reported already */
+	uint64_t number;  /* of the round that it is in */
+	uint64_t shared;  /* of the last one of which its word in shared memory was looked at: a packet may follow */
+	uint32_t stepper; /* its place there */
+	bool in_round;    /* it was there when the round began */
+	bool late;        /* reported already */
 	struct time_participant who;
 	char name[TIME_NAME_MAX];
 };
@@ -43,12 +49,28 @@ struct lockstep {
 	enum phase phase;
 	uint32_t rank; /* whose turn it is */
 	uint64_t number;
+	uint64_t with;   /* who has a turn, as step_packet::with */
+	uint64_t places; /* in lockstep_options::steppers that are taken */
 	struct sim_clock_sample now;
 	int64_t dur_ns;
 	int64_t wait_mono_ns; /* since when a participant is waited for */
 	struct exec_timer timer;
 	unsigned walking; /* inside move(): members are unlinked only afterwards */
 };
+
+/* ---- shared memory ---- */
+
+/* For the others, who look there whether they are the last. */
+static void mark(const struct member *m, uint64_t number)
+{
+	if (m->l->o.steppers)
+		atomic_store(&m->l->o.steppers[m->stepper].done, number);
+}
+
+static uint64_t bit_of(const struct member *m)
+{
+	return UINT64_C(1) << m->stepper;
+}
 
 /* ---- going ---- */
 
@@ -69,6 +91,8 @@ static void member_out(struct member *m)
 	m->fd = fd_close(m->fd);
 	m->state = M_IDLE;
 	m->in_round = false;
+	mark(m, WIRE_STEPPER_GONE);
+	l->places &= ~bit_of(m);
 	l->n--;
 	if (!l->walking)
 		member_free(m);
@@ -110,6 +134,8 @@ static void notify(struct member *m, uint32_t op, uint32_t flags)
 		.sim_ns = l->now.sim_ns,
 		.dur_ns = l->dur_ns,
 		.clock_generation = l->now.clock_generation,
+		.with = op == STEP_TURN ? l->with : 0,
+		.stepper = m->stepper,
 	};
 
 	if (send(m->fd, &p, sizeof(p), MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)sizeof(p))
@@ -120,6 +146,36 @@ static void release(struct member *m)
 {
 	m->state = M_RELEASE;
 	notify(m, STEP_RELEASE, 0);
+}
+
+/* ---- what participants say ---- */
+
+static void on_done(struct member *m, uint32_t kept)
+{
+	m->state = kept ? M_KEPT : M_IDLE;
+	/* of a round that was given up: it is no longer requested */
+	if (m->state == M_KEPT && (m->l->phase == IDLE || m->number != m->l->number))
+		release(m);
+}
+
+/* In shared memory. */
+static bool has_done(const struct member *m)
+{
+	const struct wire_stepper *w = m->l->o.steppers;
+
+	return m->state == M_TURN && w && atomic_load(&w[m->stepper].done) == m->number;
+}
+
+/* Those who have. Inside a walk. */
+static void collect(struct lockstep *l)
+{
+	struct member *m;
+
+	list_for_each(m, &l->members, link)
+		if (has_done(m)) {
+			m->shared = m->number;
+			on_done(m, atomic_load(&l->o.steppers[m->stepper].kept));
+		}
 }
 
 static void wait_from_now(struct lockstep *l)
@@ -168,8 +224,16 @@ static void give_turns(struct lockstep *l)
 	struct member *m;
 	unsigned n = 0;
 
-	list_for_each(m, &l->members, link)
-		n += takes_part(l, m);
+	l->with = 0;
+	list_for_each(m, &l->members, link) {
+		if (!takes_part(l, m))
+			continue;
+		n++;
+		l->with |= bit_of(m);
+		mark(m, 0);
+	}
+	if (n < 2 || !l->o.steppers)
+		l->with = 0;
 	wait_from_now(l);
 	list_for_each(m, &l->members, link)
 		if (takes_part(l, m)) {
@@ -197,6 +261,7 @@ static int move_once(struct lockstep *l)
 {
 	struct member *m;
 
+	collect(l);
 	switch (l->phase) {
 	case GATHER:
 		if (find(l, true, M_IDLE, false))
@@ -333,6 +398,7 @@ static void on_deadline(void *arg)
 		return;
 	}
 	l->walking++;
+	collect(l);
 	list_for_each(m, &l->members, link)
 		if (is_awaited(l, m))
 			one_late(m, waited);
@@ -343,25 +409,21 @@ static void on_deadline(void *arg)
 
 /* ---- packets ---- */
 
-static void on_done(struct member *m, const struct step_packet *p)
-{
-	m->state = p->kept ? M_KEPT : M_IDLE;
-	/* of a round that was given up: it is no longer requested */
-	if (m->state == M_KEPT && (m->l->phase == IDLE || m->number != m->l->number))
-		release(m);
-}
-
 static void on_packet(struct member *m, const struct step_packet *p)
 {
 	struct lockstep *l = m->l;
 
 	l->walking++;
-	if (p->op == STEP_DONE && m->state == M_TURN && p->number == m->number)
-		on_done(m, p);
-	else if (p->op == STEP_RELEASED && m->state == M_RELEASE && p->number == m->number)
+	if (p->op == STEP_DONE && m->state == M_TURN && p->number == m->number) {
+		mark(m, m->number);
+		on_done(m, p->kept);
+	} else if (p->op == STEP_DONE && p->number && p->number <= m->shared) {
+		; /* two were the last, or we have looked before it came */
+	} else if (p->op == STEP_RELEASED && m->state == M_RELEASE && p->number == m->number) {
 		m->state = M_IDLE;
-	else
+	} else {
 		lost(m, "it sent a packet that was not its to send");
+	}
 	l->walking--;
 	sweep(l);
 	go_on(l);
@@ -434,6 +496,8 @@ int lockstep_join(struct lockstep *l, int fd, const struct time_participant *who
 	}
 	m->l = l;
 	m->fd = fd;
+	m->stepper = (uint32_t)__builtin_ctzll(~l->places);
+	l->places |= bit_of(m);
 	m->who = *who;
 	snprintf(m->name, sizeof(m->name), "%s", who->name ? who->name : "a client");
 	m->who.name = m->name;
@@ -507,7 +571,7 @@ uint32_t lockstep_list(const struct lockstep *l, struct time_participant *ret, u
 		if (m->fd < 0 || n == max)
 			continue;
 		ret[n] = m->who;
-		ret[n].awaited = is_awaited(l, m);
+		ret[n].awaited = is_awaited(l, m) && !has_done(m);
 		ret[n].late = ret[n].awaited && m->late;
 		ret[n].waited_dur_ns = ret[n].awaited ? now - l->wait_mono_ns : 0;
 		n++;

@@ -100,6 +100,11 @@ static inline _Atomic uint64_t *session_rung(const struct session *s, uint32_t s
 	return wire_at(s->dispatch, s->layout->rung, shard);
 }
 
+static inline struct wire_stepper *session_stepper(const struct session *s, uint32_t i)
+{
+	return wire_at(s->dispatch, s->layout->steppers, i);
+}
+
 static inline struct wire_counters *session_row(const struct session *s, uint32_t row)
 {
 	return wire_at(s->counters, s->layout->rows, row);

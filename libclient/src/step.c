@@ -26,12 +26,16 @@ struct sim_step {
 	struct handle h;
 	struct sim_client *c;
 	uint32_t rank;
-	_Atomic int next_fd;     /* of a new simd, adopted at the next call; -1: none */
-	_Atomic int fd;          /* -1: simd is gone */
-	uint64_t session_serial; /* session::serial that gave it; under setup */
-	bool dropped;            /* we were late: for good */
-	bool open;               /* our turn */
-	uint64_t number;         /* of the step */
+	_Atomic int next_fd;                    /* of a new simd, adopted at the next call; -1: none */
+	_Atomic int fd;                         /* -1: simd is gone */
+	uint64_t session_serial;                /* session::serial that gave it; under setup */
+	bool dropped;                           /* we were late: for good */
+	bool open;                              /* our turn */
+	uint64_t number;                        /* of the step */
+	uint64_t with;                          /* who has it besides, step_packet::with; 0: acknowledge to simd */
+	uint32_t stepper;                       /* our place there */
+	struct session *session;                /* of fd; keeps */
+	_Atomic(struct session *) next_session; /* with next_fd */
 	pthread_mutex_t lock;
 	struct kept *kept; /* guarded by lock, as are the next two */
 	size_t n_kept, cap_kept;
@@ -52,6 +56,7 @@ void step_register(struct sim_client *c, struct session *s)
 	if (!st || st->session_serial == s->serial || join(c, s, st->rank, &fd) < 0)
 		return;
 	st->session_serial = s->serial;
+	session_unref(atomic_exchange(&st->next_session, session_ref(s)));
 	fd_close(atomic_exchange(&st->next_fd, fd));
 }
 
@@ -81,6 +86,7 @@ int sim_step_join(struct sim_client *c, uint32_t rank, struct sim_step **ret)
 		r = join(c, s, rank, &fd);
 	if (r == 0) {
 		st->session_serial = s->serial;
+		st->session = session_ref(s);
 		atomic_init(&st->fd, fd);
 		__atomic_store_n(&c->step, st, __ATOMIC_RELAXED);
 		*ret = st;
@@ -228,6 +234,8 @@ static int step_enter(struct sim_step *st)
 	fd = atomic_exchange(&st->next_fd, -1);
 	if (fd < 0)
 		return 0;
+	session_unref(st->session);
+	st->session = atomic_exchange(&st->next_session, NULL);
 	if (st->open)
 		turn_set(st, TURN_NONE); /* of the old simd */
 	send_kept(st);
@@ -265,6 +273,8 @@ static void turn_begin(struct sim_step *st, const struct step_packet *p, struct 
 	struct sim_clock_sample now;
 
 	st->number = p->number;
+	st->with = p->with;
+	st->stepper = p->stepper;
 	turn_set(st, p->flags & STEP_SHARED ? TURN_SHARED : TURN_ALONE);
 	clock_sample(st->c, &now); /* its flags; time is the turn's */
 	now.sim_ns = p->sim_ns;
@@ -329,6 +339,29 @@ int sim_step_wait(struct sim_step *st, int64_t wall_timeout_dur_ns, struct sim_s
 	return r;
 }
 
+/*
+ * Into shared memory, where all of our rank look, and is anybody left? Store and loads are sequentially consistent: of two that
+ * end at once, one sees the other.
+ */
+static bool is_last(struct sim_step *st, uint32_t kept)
+{
+	struct session *s = st->session;
+	uint64_t with = st->with;
+
+	if (!with || !s || !s->dispatch || st->stepper >= s->layout->steppers.count)
+		return true;
+	atomic_store(&session_stepper(s, st->stepper)->kept, kept);
+	atomic_store(&session_stepper(s, st->stepper)->done, st->number);
+	for (; with; with &= with - 1) {
+		uint32_t i = (uint32_t)__builtin_ctzll(with);
+		uint64_t done = i < s->layout->steppers.count ? atomic_load(&session_stepper(s, i)->done) : 0;
+
+		if (done != st->number && done != WIRE_STEPPER_GONE)
+			return false;
+	}
+	return true;
+}
+
 int sim_step_done(struct sim_step *st)
 {
 	int r;
@@ -339,8 +372,10 @@ int sim_step_done(struct sim_step *st)
 	if (r < 0)
 		return r;
 	if (st->open) {
+		uint32_t kept = kept_count(st);
+
 		turn_set(st, TURN_NONE);
-		r = step_send(st, STEP_DONE, kept_count(st));
+		r = is_last(st, kept) ? step_send(st, STEP_DONE, kept) : 0;
 	} else if (st->fd < 0) {
 		r = step_gone(st);
 	} else {
@@ -374,6 +409,8 @@ void sim_step_leave(struct sim_step *st)
 	timers_rouse(c);
 	fd_close(atomic_load(&st->next_fd));
 	fd_close(st->fd); /* simd takes the hang-up for it */
+	session_unref(st->session);
+	session_unref(atomic_load(&st->next_session));
 	pthread_mutex_destroy(&st->lock);
 	mem_free(st->kept);
 	mem_free(st);

@@ -25,6 +25,7 @@
 #define WIRE_SHARD_BITS   6
 #define WIRE_SHARDS_MAX   (1u << WIRE_SHARD_BITS)
 #define WIRE_ROWS_MAX     512
+#define WIRE_STEPPERS_MAX 64
 #define WIRE_REASONS      32 /* room in `dropped`, for those to come too */
 
 /* Publisher numbers end with the number of their shard; 0 and UINT32_MAX are nobody's. */
@@ -96,7 +97,8 @@ struct wire_layout_page {
 	struct wire_array tokens;   /* dispatch page: uint64_t */
 	struct wire_array rows;     /* counter page: struct wire_counters */
 	struct wire_array rung;     /* dispatch page: struct wire_rung, by shard */
-	struct wire_array spare[2];
+	struct wire_array steppers; /* dispatch page: struct wire_stepper, by number (schemas/wire/step.h) */
+	struct wire_array spare[1];
 	uint32_t reserved[16];
 	struct wire_shard shard[WIRE_SHARDS_MAX];
 	struct wire_channel_info info[WIRE_CHANNELS_MAX];
@@ -128,12 +130,26 @@ struct wire_rung {
 	_Atomic uint64_t word[WIRE_CHANNELS_MAX / 64];
 };
 
+/*
+ * Of a participant of lock-step: the step that it has acknowledged, and what it keeps back (written first). So that of
+ * those of equal rank only the last has to send it to simd: see schemas/wire/step.h. Nonsense here ends a turn too early, or
+ * too late by step.deadline_ms; who may write it may also just not acknowledge.
+ */
+struct wire_stepper {
+	_Atomic uint64_t done; /* number of the step; WIRE_STEPPER_GONE: no longer there */
+	_Atomic uint32_t kept;
+	uint32_t reserved;
+};
+
+#define WIRE_STEPPER_GONE UINT64_MAX
+
 struct wire_dispatch_page {
 	uint32_t reserved[16];
 	_Atomic uint64_t token[WIRE_TOKENS_MAX]; /* 0 free, else the wire_claim() of a message */
 	struct wire_channel channel[WIRE_CHANNELS_MAX];
 	uint32_t reserved1[16]; /* words of two shards share no pair of cache lines */
 	struct wire_rung rung[WIRE_SHARDS_MAX];
+	struct wire_stepper stepper[WIRE_STEPPERS_MAX];
 };
 
 /*
@@ -195,6 +211,8 @@ static inline void wire_layout_init(struct wire_layout_page *p)
 				       WIRE_ROWS_MAX, 0 };
 	p->rung = (struct wire_array){ offsetof(struct wire_dispatch_page, rung), sizeof(struct wire_rung),
 				       WIRE_SHARDS_MAX, 0 };
+	p->steppers = (struct wire_array){ offsetof(struct wire_dispatch_page, stepper), sizeof(struct wire_stepper),
+					   WIRE_STEPPERS_MAX, 0 };
 }
 
 static inline void *wire_at(void *page, struct wire_array a, uint32_t i)

@@ -8,6 +8,9 @@
  *   RELEASE (number)       ->                        only after kept > 0: all of its rank have acknowledged
  *                          <-    RELEASED (number)   what it had kept back is published
  *
+ * Where TURN names several (`with`), DONE goes into the participant's wire_stepper of the dispatch page first, and only who then
+ * finds all of them done there sends it: two may do so at once, and a client without data plane always does.
+ *
  * Participants of a rank that has several (STEP_SHARED) keep back what they publish in their turn, so that none of
  * them sees the other's; simd releases them one after the other. Leaving is closing the socket.
  */
@@ -36,8 +39,11 @@ struct step_packet {
 	int64_t dur_ns;            /* TURN: by how much it has moved */
 	uint32_t kept;             /* DONE: messages kept back */
 	uint32_t clock_generation; /* TURN */
+	uint64_t with;    /* TURN: bit n: the participant with the wire_stepper n has its turn now; 0: send DONE */
+	uint32_t stepper; /* TURN: which is its own */
+	uint32_t reserved;
 };
 
-_Static_assert(sizeof(struct step_packet) == 40, "step packets are wire ABI");
+_Static_assert(sizeof(struct step_packet) == 56, "step packets are wire ABI");
 
 #endif

@@ -96,7 +96,8 @@ TEST(wire_pages_are_pinned)
 	AT(struct wire_layout_page, tokens, 112);
 	AT(struct wire_layout_page, rows, 128);
 	AT(struct wire_layout_page, rung, 144);
-	AT(struct wire_layout_page, spare, 160);
+	AT(struct wire_layout_page, steppers, 160);
+	AT(struct wire_layout_page, spare, 176);
 	AT(struct wire_layout_page, reserved, 192);
 	AT(struct wire_layout_page, shard, 256);
 	AT(struct wire_layout_page, info, 16640);
@@ -110,11 +111,16 @@ TEST(wire_pages_are_pinned)
 	SIZE(struct wire_rung, 128);
 	AT(struct wire_rung, word, 0);
 
-	SIZE(struct wire_dispatch_page, 1155200);
+	SIZE(struct wire_stepper, 16);
+	AT(struct wire_stepper, done, 0);
+	AT(struct wire_stepper, kept, 8);
+
+	SIZE(struct wire_dispatch_page, 1156224);
 	AT(struct wire_dispatch_page, token, 64);
 	AT(struct wire_dispatch_page, channel, 32832);
 	AT(struct wire_dispatch_page, reserved1, 1146944);
 	AT(struct wire_dispatch_page, rung, 1147008);
+	AT(struct wire_dispatch_page, stepper, 1155200);
 
 	SIZE(struct wire_counters, 384);
 	AT(struct wire_counters, publisher_id, 0);
@@ -173,7 +179,7 @@ TEST(packets_are_pinned)
 	AT(struct lane_complete, publisher_id, 8);
 	AT(struct lane_complete, reason, 12);
 
-	SIZE(struct step_packet, 40);
+	SIZE(struct step_packet, 56);
 	AT(struct step_packet, op, 0);
 	AT(struct step_packet, flags, 4);
 	AT(struct step_packet, number, 8);
@@ -181,6 +187,8 @@ TEST(packets_are_pinned)
 	AT(struct step_packet, dur_ns, 24);
 	AT(struct step_packet, kept, 32);
 	AT(struct step_packet, clock_generation, 36);
+	AT(struct step_packet, with, 40);
+	AT(struct step_packet, stepper, 48);
 	assert_int_equal(STEP_TURN, 1);
 	assert_int_equal(STEP_DONE, 2);
 	assert_int_equal(STEP_RELEASE, 3);
