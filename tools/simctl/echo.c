@@ -9,6 +9,7 @@
 #include "timeutil.h"
 
 #define FRAME_TEXT_MAX (SIM_FRAME_ID_MAX * PRINTABLE_ESCAPE_MAX + 1)
+#define GONE_DUR_NS    (3 * NS_PER_S)   /* a restart of simd takes less */
 #define SLICE_DUR_NS   (50 * NS_PER_MS) /* how soon a signal or a gone reader is noticed at the latest */
 
 static int write_out(void *user, const char *data, size_t len)
@@ -22,6 +23,7 @@ struct echo {
 	const struct sim_type *type;
 	struct sim_field_path path; /* of --field */
 	bool missing;               /* a message had no such element */
+	int64_t gone_mono_ns;       /* since when simd is; 0: it is there */
 };
 
 static int print_json(const struct echo *e, const struct sim_message *m, const struct sim_json_options *o)
@@ -108,6 +110,27 @@ static int64_t print_queued(struct echo *e, struct sim_subscriber *s, int64_t le
 	return n;
 }
 
+/*
+ * Whoever waits for so many messages does not wait for a simd that is gone. Who follows a channel does: that is said once.
+ */
+static bool given_up(struct echo *e, bool counts, int64_t now_mono_ns)
+{
+	enum sim_client_state state = sim_client_state(e->c->client);
+
+	if (state == SIM_CLIENT_CONNECTED || state == SIM_CLIENT_REATTACHING) {
+		e->gone_mono_ns = 0;
+		return false;
+	}
+	if (!e->gone_mono_ns) {
+		e->gone_mono_ns = now_mono_ns;
+		fprintf(stderr, "simctl: disconnected from simd, retrying: %s\n", sim_client_why(e->c->client));
+	}
+	if (state != SIM_CLIENT_FAILED && (!counts || now_mono_ns - e->gone_mono_ns < GONE_DUR_NS))
+		return false;
+	fprintf(stderr, "simctl: giving up: %s\n", sim_client_why(e->c->client));
+	return true;
+}
+
 static int follow(struct echo *e, struct sim_subscriber *s, int64_t end_mono_ns)
 {
 	const struct ctl *c = e->c;
@@ -123,6 +146,8 @@ static int follow(struct echo *e, struct sim_subscriber *s, int64_t end_mono_ns)
 		if (some < 0)
 			return ctl_fail("printing");
 		n += some;
+		if (n < max && given_up(e, max < INT64_MAX, now))
+			return 1;
 	}
 	if (max < INT64_MAX && n < max && !simctl_stop && !ctl_unread()) {
 		fprintf(stderr, "simctl: %lld of %lld messages came on %s within the time-out\n", (long long)n,

@@ -223,6 +223,26 @@ TEST_WITH(a_reader_that_goes, setup_radar, stop_radar)
 	assert_int_equal(code, 0);
 }
 
+/* Nothing is on /clock: nobody drives time. */
+TEST_WITH(once_ends_when_simd_is_gone, setup, stack_sweep)
+{
+	const char *b = getenv("B");
+	char line[PATH_MAX], out[2000];
+	size_t n;
+	FILE *f;
+
+	snprintf(line, sizeof(line), "exec %s/bin/simctl echo /clock --once 2>&1", b ? b : "build");
+	f = popen(line, "r");
+	assert_non_null(f);
+	UNTIL(10000, strstr(stack_ctl("info", "/clock", NULL)->out, "simctl"));
+	stack_kill(simd);
+	n = fread(out, 1, sizeof(out) - 1, f);
+	out[n] = '\0';
+	assert_int_equal(WEXITSTATUS(pclose(f)), 1);
+	if (strncmp(out, "simctl: disconnected from simd", 30) != 0 || !strstr(out, "\nsimctl: giving up: "))
+		fail_msg("%s", out);
+}
+
 TEST_WITH(named_without_the_prefix, setup_radar, stop_radar)
 {
 	const struct ctl_result *r;
