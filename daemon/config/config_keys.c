@@ -116,9 +116,14 @@ static const struct conf_key clock_keys[] = {
 };
 
 static const struct conf_key step_keys[] = {
-	INT("deadline_ms", 10000, 1, 3600000, "How long a step waits for its participants and messages."),
+	INT("deadline_ms", 10000, 1, 3600000,
+	    "How long a step waits for its participants and messages, and a pause for the driver to ask for more time."),
+	INT("settle_ms", 5, 0, 10000,
+	    "How long a step or a pause of driven time waits after time has moved or a message was accepted, while a client "
+	    "publishes that neither drives nor takes part in steps; 20 times as long at most."),
 	KEY("late", CHOICE,
-	    "What happens to a participant that is late: wait for it, warn, or drop it out of the step.",
+	    "What happens to a participant that is late: wait for it, warn, or drop it out of the step; drop also pauses "
+	    "without the driver.",
 	    .def = "\"warn\"", .choices = late_policies),
 	{ 0 }
 };

@@ -250,6 +250,7 @@ struct parked *call_park(struct call *call)
 		return NULL;
 	p->conn = call->conn;
 	p->share = share_ref(call->conn->share);
+	list_init(&p->pause.link);
 	p->oneway = call->oneway;
 	call->conn->parked = p;
 	call->later = true;
@@ -532,7 +533,10 @@ void conn_destroy(struct conn *c)
 	exec_io_del(&c->io);
 	event_unlisten(&c->listener);
 	service_caller_disconnected(&c->caller);
-	if (c->parked && c->parked->service) {
+	if (c->parked && !list_empty(&c->parked->pause.link)) {
+		time_wait_cancel(&c->parked->pause);
+		parked_free(c->parked);
+	} else if (c->parked && c->parked->service) {
 		parked_free(c->parked);
 	} else if (c->parked && c->parked->step) {
 		time_engine_step_forget(timekeeper_engine(c->s->time), c->parked);

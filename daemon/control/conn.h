@@ -10,6 +10,7 @@
 
 #include "access.h"
 #include "control.h"
+#include "engine.h"
 #include "event.h"
 #include "exec.h"
 #include "service.h"
@@ -44,8 +45,9 @@ struct parked {
 	struct conn *conn; /* NULL: the connection has ended */
 	struct share *share;
 	bool oneway;
-	bool service; /* waits for a service's answer, which does not come when the connection goes */
-	bool step;    /* waits for time_engine_step(), which forgets it on request */
+	bool service;           /* waits for a service's answer, which does not come when the connection goes */
+	bool step;              /* waits for time_engine_step(), which forgets it on request */
+	struct time_wait pause; /* for a pause to begin; link empty: not for that */
 };
 
 struct conn {
@@ -92,7 +94,7 @@ struct args {
 	int64_t abi, cell, deadline_ms, depth, dur_ns, flags, iox_generation, max_body, number /* "errno" */,
 		publisher_id, queue, rank, request_id, service_id, subscriber_id, tag, timeout_ms;
 	double scale;
-	bool freewheel, keep /* "continue" */;
+	bool freewheel, keep /* "continue" */, wait;
 };
 
 struct call {

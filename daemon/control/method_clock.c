@@ -2,6 +2,7 @@
 /* Methods that read and change simulated time. Thread: simd-main. */
 #include "conn.h"
 
+#include "client.h"
 #include "simd.h"
 #include "timekeeper.h"
 #include "engine.h"
@@ -25,9 +26,28 @@ static int method_get(struct call *call)
 	return answer(call, 0);
 }
 
+static void on_pause(struct time_wait *w, int result)
+{
+	struct parked *p = container_of(w, struct parked, pause);
+
+	call_answer(p, result, result == 0 && p->conn ? clock_json(p->conn->s) : NULL);
+}
+
 static int method_pause(struct call *call)
 {
-	return answer(call, time_engine_pause(timekeeper_engine(call->s->time)));
+	struct time_engine *e = timekeeper_engine(call->s->time);
+	const struct client *cl = call->conn->cl;
+	int r = time_engine_pause_by(e, cl ? cl->id : 0);
+	struct parked *p;
+
+	if (r < 0 || !call->a.wait || !time_engine_is_pausing(e))
+		return answer(call, r);
+	p = call_park(call);
+	if (!p)
+		return err_nomem();
+	p->pause.done = on_pause;
+	time_engine_wait_paused(e, &p->pause);
+	return 0;
 }
 
 static int method_resume(struct call *call)
@@ -68,7 +88,7 @@ static int method_step(struct call *call)
 
 const struct method clock_methods[] = {
 	{ "GetClock", method_get, 0, NULL },
-	{ "PauseClock", method_pause, METHOD_ADMIN | RIGHT(PAUSE), NULL },
+	{ "PauseClock", method_pause, METHOD_ADMIN | RIGHT(PAUSE), PARAMS(OPT_BOOL("wait", wait)) },
 	{ "ResumeClock", method_resume, METHOD_ADMIN | RIGHT(PAUSE), NULL },
 	{ "StepClock", method_step, METHOD_ADMIN | RIGHT(PAUSE),
 	  PARAMS(ARG_INT("dur_ns", dur_ns, 1, STEP_MAX_DUR_NS)) },

@@ -46,9 +46,10 @@ struct timekeeper {
 	struct publisher *clock;
 	struct log_limit
 		limit; /* of what a driver can cause as often as it likes: jumps, drivers connecting and disconnecting */
-	bool freewheel;       /* as dispatch was notified */
-	bool quiet_asked;     /* dispatch will notify when it is quiet */
-	unsigned steps_asked; /* dispatch will notify when these are complete */
+	bool freewheel;        /* as dispatch was notified */
+	bool quiet_asked;      /* dispatch will notify when it is quiet */
+	unsigned steps_asked;  /* dispatch will notify when these are complete */
+	unsigned drains_asked; /* ... are on their way */
 };
 
 const struct sim_clock_page *timekeeper_page(const struct timekeeper *t)
@@ -119,6 +120,21 @@ static bool credits_free(const struct simd *s)
 	return true;
 }
 
+/* simd's own publisher and those of bridges are for local subscribers only. */
+static bool is_watched(void *ctx, int64_t *ret_mono_ns)
+{
+	struct timekeeper *t = (struct timekeeper *)ctx;
+	const struct channel *ch;
+	const struct publisher *p;
+
+	*ret_mono_ns = shards_accepted_mono_ns(t->s);
+	list_for_each(ch, &t->s->channels, link)
+		list_for_each(p, &ch->publishers, in_channel)
+			if (!(p->flags & ADVERTISE_LOCAL) && !time_engine_paces(t->engine, p->cl->id))
+				return true;
+	return false;
+}
+
 static bool is_quiet(void *ctx)
 {
 	struct timekeeper *t = (struct timekeeper *)ctx;
@@ -181,6 +197,39 @@ static bool on_dispatch(void *ctx)
 	return false;
 }
 
+static void on_drained(void *arg)
+{
+	struct timekeeper *t = (struct timekeeper *)arg;
+
+	if (--t->drains_asked == 0)
+		time_engine_drained(t->engine);
+}
+
+static bool on_drain(void *ctx)
+{
+	struct timekeeper *t = (struct timekeeper *)ctx;
+
+	if (credits_free(t->s))
+		return true;
+	if (shards_drain(t->s, on_drained, t) < 0) {
+		log_error(
+			"no memory to dispatch what was published before an advance; it is dispatched with the next step");
+		return true;
+	}
+	t->drains_asked++;
+	return false;
+}
+
+static void on_driver_late(void *ctx, const struct time_driver_info *who, int64_t waited_dur_ns, bool cut)
+{
+	struct timekeeper *t = (struct timekeeper *)ctx;
+
+	log_limited(&t->limit, exec_now(t->s->x), LOG_LEVEL_WARN,
+		    "client %s (pid %d), which drives time, has not asked for more for %.1f s (step.deadline_ms): %s",
+		    who->name, (int)who->pid, (double)waited_dur_ns / 1e9,
+		    cut ? "time is paused, what it publishes now is refused" : "the clock is pausing until it does");
+}
+
 static void on_late(void *ctx, const struct time_participant *who, int64_t waited_dur_ns, bool dropped)
 {
 	(void)ctx;
@@ -213,17 +262,20 @@ static int make_engine(struct timekeeper *t)
 		.scale_e6 = (int64_t)llround(scale * SIM_RATE_ONE),
 		.paused = scale == 0,
 		.simd_id = s->id,
-		.step_settle_dur_ns = -1,
+		.step_settle_dur_ns = conf_int(s->root, "step.settle_ms") * NS_PER_MS,
 		.step_deadline_dur_ns = conf_int(s->root, "step.deadline_ms") * NS_PER_MS,
 		.step_late = (enum time_late)conf_choice(s->root, "step.late"),
 		.steppers = s->dispatch_page->stepper,
 		.events = { .jump = on_jump,
 			    .changed = on_changed,
 			    .quiet = is_quiet,
+			    .watched = is_watched,
+			    .driver_late = on_driver_late,
 			    .driver_lost = on_driver_lost,
 			    .driver_released = on_driver_released,
 			    .hold = on_hold,
 			    .dispatch = on_dispatch,
+			    .drain = on_drain,
 			    .late = on_late,
 			    .participant_lost = on_participant_lost },
 		.ctx = t,
@@ -524,13 +576,13 @@ json_t *timekeeper_json(struct timekeeper *t)
 	clock_thread_stats(t->thread, &c);
 	return JSONX_MAKE(JX_STR("source", st.source->name), JX_BOOL("driven", st.driven), JX_INT("sim_ns", st.sim_ns),
 			  JX_INT("mono_ns", st.mono_ns), JX_REAL("scale", (double)st.scale_e6 / SIM_RATE_ONE),
-			  JX_BOOL("paused", st.state == TIME_PAUSED), JX_BOOL("stepping", st.state == TIME_STEPPING),
-			  JX_BOOL("started", st.started), JX_INT("clock_generation", st.clock_generation),
-			  JX_INT("rate_hz", c.rate_hz), JX_REAL("real_time_factor", st.real_time_factor),
-			  JX_NEW("driver", driver_json(&st)), JX_BOOL("driver_lost", st.driver_lost),
-			  JX_INT("steps", st.steps), JX_NEW("participants", participants_json(t)),
-			  JX_NEW("other_clocks", other_clocks_json(t)), JX_INT("published", c.published),
-			  JX_INT("missed", c.missed), JX_INT("priority", c.priority),
+			  JX_BOOL("paused", st.state == TIME_PAUSED), JX_BOOL("pausing", st.pausing),
+			  JX_BOOL("stepping", st.state == TIME_STEPPING), JX_BOOL("started", st.started),
+			  JX_INT("clock_generation", st.clock_generation), JX_INT("rate_hz", c.rate_hz),
+			  JX_REAL("real_time_factor", st.real_time_factor), JX_NEW("driver", driver_json(&st)),
+			  JX_BOOL("driver_lost", st.driver_lost), JX_INT("steps", st.steps),
+			  JX_NEW("participants", participants_json(t)), JX_NEW("other_clocks", other_clocks_json(t)),
+			  JX_INT("published", c.published), JX_INT("missed", c.missed), JX_INT("priority", c.priority),
 			  JX_NEW("lateness_ns",
 				 JSONX_MAKE(JX_INT("p50", c.lateness.p50_dur_ns), JX_INT("p99", c.lateness.p99_dur_ns),
 					    JX_INT("max", c.lateness.max_dur_ns))),

@@ -132,6 +132,7 @@ static double rate_measured(struct time_engine *e)
 void engine_add(struct time_engine *e, int64_t dur_ns)
 {
 	e->base_fs += (int128)dur_ns * FS_PER_NS;
+	e->moved_mono_ns = e->base_mono_ns;
 	e->started = true;
 	rate_note(e);
 }
@@ -161,22 +162,9 @@ static int64_t real_now_default(void *ctx)
 
 static void round_over(struct time_engine *e)
 {
-	bool pause = e->pause_after;
-
-	e->pause_after = false;
-	if (pause) {
-		engine_begin(e);
-		e->state = TIME_PAUSED;
-		engine_rate_restart(e);
-		engine_commit(e);
-	}
 	driver_answer_owed(e);
-	if (e->step.open && !e->step.left_dur_ns)
-		step_moved(e);
-	if (pause) {
-		engine_changed(e);
-		step_begin_next(e);
-	}
+	if (step_over_due(e))
+		step_look_soon(e);
 }
 
 void engine_round(struct time_engine *e, int64_t dur_ns)
@@ -219,6 +207,11 @@ void time_engine_dispatched(struct time_engine *e)
 		lockstep_dispatched(e->lock);
 }
 
+bool time_engine_paces(const struct time_engine *e, uint32_t client_id)
+{
+	return (e->driver.held && e->driver.info.client_id == client_id) || lockstep_has(e->lock, client_id);
+}
+
 uint32_t time_engine_participants(const struct time_engine *e, struct time_participant *ret, uint32_t max)
 {
 	return lockstep_list(e->lock, ret, max);
@@ -230,7 +223,7 @@ static int lock_create(struct time_engine *e, const struct time_engine_options *
 {
 	struct lockstep_options lo = {
 		.exec = o->exec,
-		.deadline_dur_ns = o->step_deadline_dur_ns ? o->step_deadline_dur_ns : STEP_DEADLINE_DEFAULT_DUR_NS,
+		.deadline_dur_ns = e->deadline_dur_ns,
 		.late = o->step_late,
 		.steppers = o->steppers,
 		.events = &e->events,
@@ -294,7 +287,10 @@ int time_engine_create(const struct time_engine_options *o, struct time_engine *
 		time_source_by_number(SIM_SOURCE_UNITY, &e->source);
 	e->scale_e6 = o->scale_e6 ? o->scale_e6 : SIM_RATE_ONE;
 	e->clock_generation = o->clock_generation ? o->clock_generation : (uint32_t)(o->simd_id ^ o->simd_id >> 32) | 1;
-	e->driver.fd = -1;
+	e->deadline_dur_ns = o->step_deadline_dur_ns ? o->step_deadline_dur_ns : STEP_DEADLINE_DEFAULT_DUR_NS;
+	e->late = o->step_late;
+	list_init(&e->waits);
+	driver_init(e);
 	step_init(e, o->step_settle_dur_ns < 0 ? STEP_SETTLE_DEFAULT_DUR_NS : o->step_settle_dur_ns);
 	r = time_source_start(e->source, e->real_now(e->ctx), &start_sim_ns);
 	if (r >= 0)
@@ -315,7 +311,9 @@ void time_engine_destroy(struct time_engine *e)
 	err_set(-ECANCELED, "simd is ending");
 	lockstep_abort(e->lock);
 	step_end(e, -ECANCELED, TIME_PAUSED);
+	engine_pause_over(e, -ECANCELED);
 	driver_dismiss(e);
+	step_finish(e);
 	lockstep_destroy(e->lock);
 	mem_free(e);
 }
@@ -332,7 +330,7 @@ static int need_control(const struct time_engine *e, const char *what)
 		       e->source->name, what);
 }
 
-static void set_state(struct time_engine *e, enum time_state state)
+void engine_set_state(struct time_engine *e, enum time_state state)
 {
 	engine_begin(e);
 	e->state = state;
@@ -341,22 +339,70 @@ static void set_state(struct time_engine *e, enum time_state state)
 	engine_changed(e);
 }
 
+/* Time goes on, whatever was under way. */
+static void resumed(struct time_engine *e)
+{
+	err_set(-ECANCELED, "time was resumed before it was paused");
+	engine_pause_over(e, -ECANCELED);
+	driver_serve(e);
+}
+
+void engine_pause_over(struct time_engine *e, int result)
+{
+	struct list waits;
+
+	e->pause_due = false;
+	list_init(&waits);
+	list_splice(&waits, &e->waits);
+	while (!list_empty(&waits)) { /* each may cancel others */
+		struct time_wait *w = list_first(&waits, struct time_wait, link);
+
+		list_remove(&w->link);
+		w->done(w, result);
+	}
+}
+
+bool time_engine_is_pausing(const struct time_engine *e)
+{
+	return e->pause_due;
+}
+
+void time_engine_wait_paused(struct time_engine *e, struct time_wait *w)
+{
+	list_append(&e->waits, &w->link);
+}
+
+void time_wait_cancel(struct time_wait *w)
+{
+	list_remove(&w->link);
+}
+
 int time_engine_pause(struct time_engine *e)
 {
+	return time_engine_pause_by(e, 0);
+}
+
+int time_engine_pause_by(struct time_engine *e, uint32_t client_id)
+{
+	bool own = client_id && e->driver.held && e->driver.info.client_id == client_id;
 	int r = need_control(e, "paused");
 
 	if (r < 0)
 		return r;
 	e->paused_by_scale = false;
+	if (own)
+		e->driver.working = false; /* it knows what it has published */
 	if (e->step.open) {
 		err_set(-ECANCELED, "time was paused before the step had ended");
 		step_end(e, -ECANCELED, TIME_PAUSED);
-	} else if (e->state == TIME_RUNNING && lockstep_busy(e->lock)) {
-		e->pause_after = true;
+	} else if (e->state != TIME_PAUSED && !e->pause_due) {
+		e->pause_due = true;
 		engine_changed(e);
-	} else if (e->state == TIME_RUNNING) {
-		set_state(e, TIME_PAUSED);
 	}
+	if (own && e->pause_due && !lockstep_busy(e->lock))
+		step_pause(e);
+	else
+		step_look(e);
 	return 0;
 }
 
@@ -366,22 +412,20 @@ int time_engine_resume(struct time_engine *e)
 
 	if (r < 0)
 		return r;
-	e->paused_by_scale = e->pause_after = false;
+	e->paused_by_scale = e->pause_due = false;
 	if (e->step.open) {
 		err_set(-ECANCELED, "time was resumed before the step had ended");
 		step_end(e, -ECANCELED, TIME_RUNNING);
-	} else if (e->state == TIME_STEPPING) {
-		set_state(e, TIME_RUNNING);
-	} else if (e->state == TIME_PAUSED) {
-		set_state(e, TIME_RUNNING);
+	} else if (e->state != TIME_RUNNING) {
+		engine_set_state(e, TIME_RUNNING);
 	}
-	driver_grant(e);
+	resumed(e);
 	return 0;
 }
 
 static int scale_to_zero(struct time_engine *e)
 {
-	bool was_paused = (e->state != TIME_RUNNING || e->pause_after) && !e->paused_by_scale;
+	bool was_paused = (e->state != TIME_RUNNING || e->pause_due) && !e->paused_by_scale;
 	int r = time_engine_pause(e);
 
 	e->paused_by_scale = r >= 0 && !was_paused;
@@ -390,7 +434,7 @@ static int scale_to_zero(struct time_engine *e)
 
 int time_engine_set_scale(struct time_engine *e, int64_t scale_e6)
 {
-	bool run_on = (e->state == TIME_PAUSED || e->pause_after) && e->paused_by_scale;
+	bool run_on = (e->state == TIME_PAUSED || e->pause_due) && e->paused_by_scale;
 	int r = need_control(e, "scaled");
 
 	if (r < 0)
@@ -404,13 +448,14 @@ int time_engine_set_scale(struct time_engine *e, int64_t scale_e6)
 	e->scale_e6 = scale_e6;
 	if (run_on) {
 		e->state = TIME_RUNNING;
-		e->pause_after = false;
+		e->pause_due = false;
 	}
 	e->paused_by_scale = false;
 	engine_rate_restart(e);
 	engine_commit(e);
 	engine_changed(e);
-	driver_grant(e);
+	if (run_on)
+		resumed(e);
 	return 0;
 }
 
@@ -446,9 +491,9 @@ int time_engine_set_source(struct time_engine *e, const struct sim_source_ops *s
 	}
 	driver_dismiss(e);
 	engine_begin(e);
-	if (e->pause_after)
+	if (e->pause_due)
 		e->state = TIME_PAUSED;
-	e->pause_after = false;
+	e->pause_due = false;
 	e->source = source;
 	e->driven = source->kind == SIM_SOURCE_DRIVEN;
 	e->started = !e->driven;
@@ -463,6 +508,8 @@ int time_engine_set_source(struct time_engine *e, const struct sim_source_ops *s
 	if (!keep_time)
 		engine_jumped(e);
 	engine_changed(e);
+	err_set(-ECANCELED, "the time source was switched to one that has no pause");
+	engine_pause_over(e, e->state == TIME_PAUSED ? 0 : -ECANCELED);
 	return 0;
 }
 
@@ -480,7 +527,8 @@ void time_engine_status(struct time_engine *e, struct time_status *ret)
 {
 	*ret = (struct time_status){
 		.source = e->source,
-		.state = e->pause_after ? TIME_PAUSED : e->state,
+		.state = e->state,
+		.pausing = e->pause_due,
 		.driven = e->driven,
 		.started = e->started,
 		.driver_lost = e->driver_lost,

@@ -7,6 +7,8 @@
  *           ◄────────────────        ◄── pause cancels ──         (resume cancels too, and runs)
  *             resume / scale > 0 after scale 0
  *
+ * A pause, and the end of a step, wait until the driver asks again: what was granted is published by then.
+ *
  * Wall-driven time is integrated piecewise on CLOCK_MONOTONIC in whole millionths of a nanosecond, so it is exact
  * whatever the scale and however often it changes; the page carries the floor. Driven time moves when the
  * holder of the driver lease advances it, on a SEQPACKET socket (schemas/wire/driver.h).
@@ -19,6 +21,7 @@
 #define TIME_ENGINE_H
 
 #include "exec.h"
+#include "list.h"
 #include "source.h"
 
 #include <sim/clock_page.h>
@@ -73,6 +76,13 @@ struct time_engine_events {
 	void (*changed)(void *ctx);
 	/* Nothing that was accepted is outstanding. NULL: always true. Asked only while stepping. */
 	bool (*quiet)(void *ctx);
+	/*
+	 * Somebody besides driver and participants (time_engine_paces()) publishes for dispatch; *ret_mono_ns: when the last
+	 * message that dispatch has accepted was published. NULL: nobody does.
+	 */
+	bool (*watched)(void *ctx, int64_t *ret_mono_ns);
+	/* The driver has not asked for more time for longer than the deadline, and a pause or the end of a step waits for that; not with TIME_LATE_WAIT. */
+	void (*driver_late)(void *ctx, const struct time_driver_info *who, int64_t waited_dur_ns, bool cut);
 	/* The driver's socket hung up, or it broke the protocol (why). Not called when it released its lease or the source is switched. */
 	void (*driver_lost)(void *ctx, const struct time_driver_info *who, const char *why);
 	/* The driver released its lease. */
@@ -84,6 +94,11 @@ struct time_engine_events {
 	 * time_engine_dispatched() follows when all of it has completed. NULL: true.
 	 */
 	bool (*dispatch)(void *ctx);
+	/*
+	 * In lock-step the driver has asked for more time: dispatch what it and the participants have published since its last
+	 * grant, without waiting for that. True: there was nothing; false: time_engine_drained() follows. NULL: true.
+	 */
+	bool (*drain)(void *ctx);
 	/* A participant (NULL: dispatch) has been waited for longer than the deadline; not with TIME_LATE_WAIT. */
 	void (*late)(void *ctx, const struct time_participant *who, int64_t waited_dur_ns, bool dropped);
 	/* A participant's socket hung up, or it broke the protocol (why). */
@@ -99,11 +114,11 @@ struct time_engine_options {
 	uint64_t simd_id; /* random per run of simd */
 	uint32_t clock_generation; /* of the first stretch; 0: derived from simd_id */
 	/*
-	 * How long a step stays open at least after time has moved, so that programs that merely watch the clock can
-	 * queue what they publish for the new time. < 0: the default, 5 ms.
+	 * While events.watched(): how long a step or a pause waits after time has moved or a message was accepted, so that who
+	 * merely watches the clock can publish for the new time; 20 times as long at most. < 0: the default, 5 ms.
 	 */
 	int64_t step_settle_dur_ns;
-	int64_t step_deadline_dur_ns; /* of each wait for participants; 0: 10 s */
+	int64_t step_deadline_dur_ns; /* of each wait for participants, or for the driver to ask; 0: 10 s */
 	enum time_late step_late;
 	struct wire_stepper *steppers;  /* TIME_PARTICIPANTS_MAX, on the dispatch page; NULL: none. keeps */
 	int64_t (*real_now)(void *ctx); /* CLOCK_REALTIME, ns; NULL: the real one */
@@ -122,11 +137,27 @@ void time_engine_destroy(struct time_engine *e);
 /* ---- control ---- */
 
 /*
- * Both idempotent. -EOPNOTSUPP the source has no pause. Both end an open step (-ECANCELED to its caller). While
- * participants have their turns the pause begins when they are through; the status is paused at once.
+ * Both idempotent. -EOPNOTSUPP the source has no pause. Both end an open step (-ECANCELED to its caller).
+ *
+ * What was granted covers all until the driver asks for more: a pause begins then (or when its lease ends; step_late says what
+ * happens at the deadline), and when participants are through and who watches has settled. Until then the state is what it
+ * was, and the status pausing. Wall-driven time is paused at once, and so is what the driver's own client pauses.
  */
 int time_engine_pause(struct time_engine *e);
+int time_engine_pause_by(struct time_engine *e, uint32_t client_id); /* asked for by that client */
 int time_engine_resume(struct time_engine *e);
+
+/* Whoever waits until time is paused; the caller's memory, until done() or time_wait_cancel(). */
+struct time_wait {
+	struct list link; /* time_engine::waits */
+	/* result: 0, or -ECANCELED with err_why(): time was resumed before. May free the wait. */
+	void (*done)(struct time_wait *w, int result);
+};
+
+bool time_engine_is_pausing(const struct time_engine *e);
+/* Only while it is; done() follows, never before it returns. */
+void time_engine_wait_paused(struct time_engine *e, struct time_wait *w);
+void time_wait_cancel(struct time_wait *w);
 
 /*
  * Millionths, TIME_SCALE_MIN_E6 .. TIME_SCALE_MAX_E6; 0 means pause and keeps the scale. A scale > 0 runs on again
@@ -173,8 +204,11 @@ void time_engine_drop_client(struct time_engine *e, uint32_t client_id);
  * Errors: -EBUSY the client takes part already, -EMFILE too many.
  */
 int time_engine_join(struct time_engine *e, int fd, const struct time_participant *who);
-/* See time_engine_events::dispatch. */
+/* See time_engine_events::dispatch and drain. */
 void time_engine_dispatched(struct time_engine *e);
+void time_engine_drained(struct time_engine *e);
+/* The client drives, or takes part in steps: time waits for it by itself. */
+bool time_engine_paces(const struct time_engine *e, uint32_t client_id);
 /* Those that take part, in the order of their turns; names borrow until the next call. Returns how many. */
 uint32_t time_engine_participants(const struct time_engine *e, struct time_participant *ret, uint32_t max);
 
@@ -183,7 +217,8 @@ uint32_t time_engine_participants(const struct time_engine *e, struct time_parti
 struct time_status {
 	const struct sim_source_ops *source;
 	enum time_state state;
-	bool driven; /* moved by a driver only: rate 0 */
+	bool pausing; /* a pause begins when what was granted is over */
+	bool driven;  /* moved by a driver only: rate 0 */
 	bool started;
 	bool driver_lost;
 	bool has_driver;

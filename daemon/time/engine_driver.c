@@ -21,9 +21,11 @@
 static void driver_close(struct time_engine *e)
 {
 	exec_io_del(&e->driver.io);
+	exec_timer_cancel(&e->driver.late);
 	e->driver.fd = fd_close(e->driver.fd);
-	e->driver.held = e->driver.owed = false;
-	e->driver.asked_dur_ns = 0;
+	e->driver.held = e->driver.owed = e->driver.draining = e->driver.working = false;
+	e->driver.awaited_mono_ns = 0;
+	e->driver.asked = 0;
 }
 
 /* The lease ends from the other side; lost: not by a release. */
@@ -49,6 +51,7 @@ static void driver_lost(struct time_engine *e, const char *why)
 	if (e->events.driver_lost)
 		e->events.driver_lost(e->ctx, &who, why);
 	engine_changed(e);
+	step_look(e);
 }
 
 static void on_release(struct time_engine *e)
@@ -59,6 +62,7 @@ static void on_release(struct time_engine *e)
 	if (e->events.driver_released)
 		e->events.driver_released(e->ctx, &who);
 	engine_changed(e);
+	step_look(e);
 }
 
 /*
@@ -113,18 +117,78 @@ static void answer(struct time_engine *e, int result, int64_t granted_dur_ns)
 		driver_gone(e, errno == EAGAIN ? "it does not read its answers" : "its socket is closed");
 }
 
-static void owe(struct time_engine *e, int64_t granted_dur_ns)
-{
-	e->driver.owed = true;
-	e->driver.granted_dur_ns = granted_dur_ns;
-}
-
 void driver_answer_owed(struct time_engine *e)
 {
 	if (!e->driver.owed)
 		return;
 	e->driver.owed = false;
 	answer(e, 0, e->driver.granted_dur_ns);
+}
+
+/* ---- working on what it was granted ---- */
+
+static void on_late(void *arg)
+{
+	struct time_engine *e = arg;
+	bool cut = e->late == TIME_LATE_DROP;
+
+	if (!e->driver.working || !step_over_due(e))
+		return;
+	if (e->late != TIME_LATE_WAIT && e->events.driver_late)
+		e->events.driver_late(e->ctx, &e->driver.info, exec_now(e->exec) - e->driver.awaited_mono_ns, cut);
+	if (cut)
+		e->driver.working = false;
+	step_look(e);
+}
+
+void driver_init(struct time_engine *e)
+{
+	e->driver.fd = -1;
+	exec_timer_init(&e->driver.late, e->exec, on_late, e);
+}
+
+void driver_await(struct time_engine *e)
+{
+	int64_t pace_dur_ns = (int64_t)((int128)e->driver.granted_dur_ns * SIM_RATE_ONE / e->scale_e6);
+
+	if (e->driver.awaited_mono_ns)
+		return;
+	e->driver.awaited_mono_ns = exec_now(e->exec);
+	exec_timer_at(&e->driver.late, e->driver.awaited_mono_ns + e->deadline_dur_ns + pace_dur_ns);
+}
+
+static void works(struct time_engine *e, int64_t granted_dur_ns)
+{
+	e->driver.asked = 0;
+	e->driver.owed = e->driver.working = true;
+	e->driver.granted_dur_ns = granted_dur_ns;
+}
+
+/* What it has published is on its way: the instant is over, as far as it is concerned. */
+static void is_back(struct time_engine *e)
+{
+	step_look(e);
+	driver_serve(e);
+}
+
+static void on_ask(struct time_engine *e, enum driver_op op, int64_t ns)
+{
+	e->driver.asked = op;
+	e->driver.asked_ns = ns;
+	e->driver.working = false;
+	e->driver.awaited_mono_ns = 0;
+	exec_timer_cancel(&e->driver.late);
+	e->driver.draining = e->held && e->events.drain && !e->events.drain(e->ctx);
+	if (!e->driver.draining)
+		is_back(e);
+}
+
+void time_engine_drained(struct time_engine *e)
+{
+	if (!e->driver.draining)
+		return;
+	e->driver.draining = false;
+	is_back(e);
 }
 
 /* ---- advancing ---- */
@@ -135,16 +199,16 @@ static void become_driven(struct time_engine *e)
 	e->driver_lost = false;
 }
 
-void driver_grant(struct time_engine *e)
+static void serve_advance(struct time_engine *e)
 {
-	int64_t dur_ns = e->driver.asked_dur_ns;
+	int64_t dur_ns = e->driver.asked_ns;
 
 	if (e->state == TIME_STEPPING && dur_ns > e->step.left_dur_ns)
 		dur_ns = e->step.left_dur_ns;
-	if (!e->driver.held || !dur_ns || e->state == TIME_PAUSED || lockstep_busy(e->lock))
+	if (!dur_ns || e->state == TIME_PAUSED)
 		return;
-	e->driver.asked_dur_ns = 0;
 	if (engine_at_end(e, dur_ns)) {
+		e->driver.asked = 0;
 		answer(e, -ERANGE, 0);
 		return;
 	}
@@ -154,72 +218,79 @@ void driver_grant(struct time_engine *e)
 	engine_commit_quietly(e);
 	if (e->step.open)
 		e->step.left_dur_ns -= dur_ns;
-	owe(e, dur_ns);
+	works(e, dur_ns);
 	engine_round(e, dur_ns);
 	page_wake(e->page);
 }
 
+/* Forward is time going on; back, and the first one of a driver that differs, is a jump, as is what it calls one. */
+static void serve_set(struct time_engine *e)
+{
+	bool jump = e->driver.asked == DRIVER_JUMP;
+	int64_t to_sim_ns = e->driver.asked_ns, now_sim_ns, dur_ns;
+
+	if (e->state != TIME_RUNNING) {
+		e->driver.asked = 0;
+		answer(e, -EBUSY, 0);
+		return;
+	}
+	engine_begin(e);
+	now_sim_ns = engine_base_ns(e);
+	jump = jump || to_sim_ns < now_sim_ns || (!e->set_seen && to_sim_ns != now_sim_ns);
+	e->set_seen = true;
+	become_driven(e);
+	if (jump)
+		engine_jump_to(e, to_sim_ns);
+	dur_ns = to_sim_ns - engine_base_ns(e);
+	engine_add(e, dur_ns);
+	engine_commit(e);
+	works(e, 0);
+	if (jump)
+		engine_jumped(e);
+	if (e->driver.owed)
+		engine_round(e, dur_ns);
+}
+
+void driver_serve(struct time_engine *e)
+{
+	if (!e->driver.asked || e->driver.draining || e->pause_due || lockstep_busy(e->lock))
+		return;
+	if (e->driver.asked == DRIVER_ADVANCE)
+		serve_advance(e);
+	else
+		serve_set(e);
+}
+
+/* ---- packets ---- */
+
 static void on_advance(struct time_engine *e, int64_t dur_ns)
 {
-	if (dur_ns < 1 || dur_ns > TIME_STEP_MAX_DUR_NS) {
+	if (dur_ns < 1 || dur_ns > TIME_STEP_MAX_DUR_NS)
 		answer(e, -EINVAL, 0);
-		return;
-	}
-	e->driver.asked_dur_ns = dur_ns;
-	driver_grant(e);
+	else
+		on_ask(e, DRIVER_ADVANCE, dur_ns);
 }
 
-static int check_set(const struct time_engine *e, int64_t to_sim_ns)
+static void on_set(struct time_engine *e, enum driver_op op, int64_t to_sim_ns)
 {
 	if (!(e->source->flags & SIM_SOURCE_SET))
-		return -EOPNOTSUPP;
-	if (to_sim_ns < 0)
-		return -ERANGE;
-	return e->state == TIME_RUNNING ? 0 : -EBUSY;
-}
-
-/* Forward is time going on; back, and the first one of a driver that differs, is a jump, as is what it calls one. */
-static void on_set(struct time_engine *e, int64_t to_sim_ns, bool jump)
-{
-	int r = check_set(e, to_sim_ns);
-	int64_t dur_ns = 0;
-
-	if (r >= 0) {
-		int64_t now_sim_ns;
-
-		engine_begin(e);
-		now_sim_ns = engine_base_ns(e);
-		jump = jump || to_sim_ns < now_sim_ns || (!e->set_seen && to_sim_ns != now_sim_ns);
-		e->set_seen = true;
-		become_driven(e);
-		if (jump)
-			engine_jump_to(e, to_sim_ns);
-		dur_ns = to_sim_ns - engine_base_ns(e);
-		engine_add(e, dur_ns);
-		engine_commit(e);
-	}
-	if (r >= 0 && jump)
-		engine_jumped(e);
-	if (!e->driver.held)
-		return;
-	if (r < 0) {
-		answer(e, r, 0);
-		return;
-	}
-	owe(e, 0);
-	engine_round(e, dur_ns);
+		answer(e, -EOPNOTSUPP, 0);
+	else if (to_sim_ns < 0)
+		answer(e, -ERANGE, 0);
+	else
+		on_ask(e, op, to_sim_ns);
 }
 
 static void on_packet(struct time_engine *e, const struct driver_packet *p)
 {
 	if (p->op == DRIVER_RELEASE)
 		on_release(e);
-	else if (e->driver.asked_dur_ns || e->driver.owed)
+	else if (e->driver.asked || e->driver.owed)
 		driver_lost(e, "it sent a request before the answer to the last one");
 	else if (p->op == DRIVER_ADVANCE)
 		on_advance(e, p->dur_ns);
 	else if (p->op == DRIVER_SET || p->op == DRIVER_JUMP)
-		on_set(e, p->sim_ns, p->op == DRIVER_JUMP);
+		on_set(e, p->op, p->sim_ns);
 	else
 		driver_lost(e, "it sent a packet that is not part of the protocol");
 }
@@ -268,7 +339,6 @@ int time_engine_attach_driver(struct time_engine *e, int fd, const struct time_d
 	}
 	e->driver.fd = fd;
 	e->driver.held = true;
-	e->driver.asked_dur_ns = 0;
 	e->driver.info = *who;
 	snprintf(e->driver.name, sizeof(e->driver.name), "%s", who->name ? who->name : "a client");
 	e->driver.info.name = e->driver.name;

@@ -45,12 +45,10 @@ struct time_engine {
 
 	struct {
 		bool open;
-		int64_t left_dur_ns;     /* what a driver may still be granted */
-		int64_t settle_dur_ns;   /* configured */
-		int64_t settled_mono_ns; /* not over before */
-		time_step_fn done;       /* NULL: forgotten */
+		int64_t left_dur_ns;   /* what a driver may still be granted */
+		int64_t settle_dur_ns; /* configured */
+		time_step_fn done;     /* NULL: forgotten */
 		void *arg;
-		struct exec_timer timer;
 		bool dispatching;    /* what was published while it settled is being dispatched */
 		int64_t next_dur_ns; /* requested while a pause was due: begins then */
 	} step;
@@ -61,14 +59,24 @@ struct time_engine {
 		struct exec_io io;
 		struct time_driver_info info;
 		char name[TIME_NAME_MAX];
-		int64_t asked_dur_ns;   /* 0: the driver is not waiting for time to move */
+		enum driver_op asked;   /* 0: it is not waiting for time to move */
+		int64_t asked_ns;       /* with asked: by how much, or to when */
+		bool draining;          /* with asked: what it has published before is on its way out of dispatch */
 		bool owed;              /* time has moved: it gets its answer when the round is over */
 		int64_t granted_dur_ns; /* with owed */
+		bool working;           /* time has moved for it, and it has not asked again */
+		struct exec_timer late; /* it is waited for: it is to ask by then */
+		int64_t awaited_mono_ns;
 	} driver;
 
 	struct lockstep *lock;
-	bool held;        /* as events.hold() was notified */
-	bool pause_after; /* pause when the round is over */
+	bool held;              /* as events.hold() was notified */
+	bool pause_due;         /* pause when this instant is over */
+	struct list waits;      /* time_wait::link: for that */
+	struct exec_timer over; /* look again whether it is */
+	int64_t moved_mono_ns;  /* when time was last moved by somebody */
+	int64_t deadline_dur_ns;
+	enum time_late late;
 };
 
 /* ---- engine.c ---- */
@@ -84,8 +92,11 @@ void engine_add(struct time_engine *e, int64_t dur_ns);
 /* A jump inside begin/commit; engine_jumped() notifies afterwards. */
 void engine_jump_to(struct time_engine *e, int64_t to_sim_ns);
 void engine_jumped(struct time_engine *e);
-/* Time has moved by dur_ns: the participants get their turns, then engine_round_over() is called, also if there are none. */
+/* Time has moved by dur_ns: the participants get their turns, then the driver its answer, also if there are none. */
 void engine_round(struct time_engine *e, int64_t dur_ns);
+/* No pause is under way any more: it has begun (0), or it will not (-ECANCELED). */
+void engine_pause_over(struct time_engine *e, int result);
+void engine_set_state(struct time_engine *e, enum time_state state);
 /* Measure the real-time factor from here on. */
 void engine_rate_restart(struct time_engine *e);
 static inline int64_t engine_base_ns(const struct time_engine *e)
@@ -101,21 +112,32 @@ static inline bool engine_at_end(const struct time_engine *e, int64_t dur_ns)
 /* ---- engine_step.c ---- */
 
 void step_init(struct time_engine *e, int64_t settle_dur_ns);
+void step_finish(struct time_engine *e);
 /* End the open step, if any: state becomes `state`, with the page; the caller is notified. result < 0: err_why() is set. */
 void step_end(struct time_engine *e, int result, enum time_state state);
-/* Time has moved by all of the step, and the round is over: it now settles. */
-void step_moved(struct time_engine *e);
 /* What step_check() requested of dispatch has completed. */
 void step_dispatched(struct time_engine *e);
-/* A pause that was due begins: the step that waited for it begins. */
-void step_begin_next(struct time_engine *e);
+/* Something has happened that a pause which is due, or the end of a step, may have waited for. */
+void step_look(struct time_engine *e);
+/* The same from the event loop. */
+void step_look_soon(struct time_engine *e);
+/* The pause that is due begins. */
+void step_pause(struct time_engine *e);
+/* Something waits for this instant to be over. */
+static inline bool step_over_due(const struct time_engine *e)
+{
+	return e->pause_due || (e->step.open && !e->step.left_dur_ns);
+}
 
 /* ---- engine_driver.c ---- */
 
+void driver_init(struct time_engine *e);
 /* Give the waiting driver what may be given now. */
-void driver_grant(struct time_engine *e);
+void driver_serve(struct time_engine *e);
 /* The round that its request began is over. */
 void driver_answer_owed(struct time_engine *e);
+/* It is waited for from now on, until it asks. */
+void driver_await(struct time_engine *e);
 /* The lease ends because the source or the engine does: notify, close. The page is the caller's. */
 void driver_dismiss(struct time_engine *e);
 

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#define SETTLES_MAX       20        /* what comes all the time does not keep a step open for ever */
 #define QUIET_POLL_DUR_NS NS_PER_MS /* credits are freed in shared memory; who frees them may forget to poke */
 
 /* In lock-step what was published while it settled still lies in dispatch, which releases it on request. */
@@ -23,28 +24,64 @@ static bool is_quiet(struct time_engine *e)
 	return !e->step.dispatching;
 }
 
-static void step_check(void *arg)
+/* Whoever watches the clock has had time to publish for the instant; else looks again when it has. */
+static bool is_settled(struct time_engine *e)
 {
-	struct time_engine *e = arg;
-	int64_t now_mono_ns = exec_now(e->exec);
+	int64_t last_mono_ns = 0, until_mono_ns = e->moved_mono_ns + SETTLES_MAX * e->step.settle_dur_ns;
 
-	if (!e->step.open || e->step.left_dur_ns || lockstep_busy(e->lock))
+	if (!e->events.watched || !e->events.watched(e->ctx, &last_mono_ns))
+		return true;
+	if (last_mono_ns < e->moved_mono_ns)
+		last_mono_ns = e->moved_mono_ns;
+	if (last_mono_ns + e->step.settle_dur_ns < until_mono_ns)
+		until_mono_ns = last_mono_ns + e->step.settle_dur_ns;
+	if (exec_now(e->exec) >= until_mono_ns)
+		return true;
+	exec_timer_at(&e->over, until_mono_ns);
+	return false;
+}
+
+static void look_at_step(struct time_engine *e)
+{
+	if (!is_settled(e))
 		return;
-	if (now_mono_ns < e->step.settled_mono_ns) {
-		exec_timer_at(&e->step.timer, e->step.settled_mono_ns);
+	if (!is_quiet(e))
+		exec_timer_at(&e->over, exec_now(e->exec) + QUIET_POLL_DUR_NS);
+	else if (is_settled(e)) /* that may have accepted something */
+		step_end(e, 0, TIME_PAUSED);
+}
+
+void step_look(struct time_engine *e)
+{
+	if (!step_over_due(e) || lockstep_busy(e->lock) || e->driver.draining)
 		return;
-	}
-	if (!is_quiet(e)) {
-		exec_timer_at(&e->step.timer, now_mono_ns + QUIET_POLL_DUR_NS);
-		return;
-	}
-	step_end(e, 0, TIME_PAUSED);
+	if (e->driver.working)
+		driver_await(e);
+	else if (!e->pause_due)
+		look_at_step(e);
+	else if (!e->driven || !e->driver.held || is_settled(e))
+		step_pause(e);
+}
+
+static void look(void *arg)
+{
+	step_look(arg);
+}
+
+void step_look_soon(struct time_engine *e)
+{
+	exec_timer_at(&e->over, exec_now(e->exec));
 }
 
 void step_init(struct time_engine *e, int64_t settle_dur_ns)
 {
 	e->step.settle_dur_ns = settle_dur_ns;
-	exec_timer_init(&e->step.timer, e->exec, step_check, e);
+	exec_timer_init(&e->over, e->exec, look, e);
+}
+
+void step_finish(struct time_engine *e)
+{
+	exec_timer_cancel(&e->over);
 }
 
 void step_end(struct time_engine *e, int result, enum time_state state)
@@ -56,11 +93,11 @@ void step_end(struct time_engine *e, int result, enum time_state state)
 	e->step.open = e->step.dispatching = false;
 	e->step.left_dur_ns = e->step.next_dur_ns = 0;
 	e->step.done = NULL;
-	exec_timer_cancel(&e->step.timer);
 	engine_begin(e);
-	/* participants are in the middle of their turns: nothing may be refused now */
-	e->pause_after = state == TIME_PAUSED && lockstep_busy(e->lock);
-	if (!e->pause_after)
+	/* cut short in the middle of an instant: nothing may be refused now */
+	e->pause_due =
+		state == TIME_PAUSED && (e->pause_due || lockstep_busy(e->lock) || (result < 0 && e->driver.held));
+	if (!e->pause_due)
 		e->state = state;
 	e->steps += result >= 0;
 	engine_commit(e);
@@ -72,18 +109,7 @@ void step_end(struct time_engine *e, int result, enum time_state state)
 void step_dispatched(struct time_engine *e)
 {
 	e->step.dispatching = false;
-	step_check(e);
-}
-
-void step_moved(struct time_engine *e)
-{
-	/* only the participants move on what a wall-driven step has brought, and they are through */
-	if (e->held && !e->driven) {
-		step_end(e, 0, TIME_PAUSED);
-		return;
-	}
-	e->step.settled_mono_ns = e->base_mono_ns + e->step.settle_dur_ns;
-	exec_timer_at(&e->step.timer, e->step.settled_mono_ns);
+	step_look(e);
 }
 
 static int check_step(const struct time_engine *e, int64_t dur_ns)
@@ -97,7 +123,7 @@ static int check_step(const struct time_engine *e, int64_t dur_ns)
 		return err_set(-ERANGE, "a step of %" PRId64 " ns is out of range; choose 1 ns .. 1 h", dur_ns);
 	if (e->step.open)
 		return err_set(-EBUSY, "a step is going on; wait for its end, or end it with `simctl clock pause`");
-	if (e->state == TIME_RUNNING && !e->pause_after)
+	if (e->state == TIME_RUNNING && !e->pause_due)
 		return err_set(-EBUSY, "time is running; pause it first: `simctl clock pause`");
 	if (e->driven && !e->driver.held)
 		return err_set(-ENOTCONN,
@@ -120,16 +146,25 @@ static void step_begin(struct time_engine *e, int64_t dur_ns)
 	if (!e->driven)
 		engine_round(e, dur_ns);
 	else
-		driver_grant(e);
+		driver_serve(e);
 }
 
-void step_begin_next(struct time_engine *e)
+static void step_begin_next(struct time_engine *e)
 {
 	int64_t dur_ns = e->step.next_dur_ns;
 
 	e->step.next_dur_ns = 0;
 	if (e->step.open && dur_ns)
 		step_begin(e, dur_ns);
+}
+
+void step_pause(struct time_engine *e)
+{
+	e->pause_due = false;
+	engine_set_state(e, TIME_PAUSED);
+	engine_pause_over(e, 0);
+	step_begin_next(e);
+	driver_serve(e);
 }
 
 int time_engine_step(struct time_engine *e, int64_t dur_ns, time_step_fn done, void *arg)
@@ -141,7 +176,7 @@ int time_engine_step(struct time_engine *e, int64_t dur_ns, time_step_fn done, v
 	e->step.open = true;
 	e->step.done = done;
 	e->step.arg = arg;
-	if (e->pause_after)
+	if (e->pause_due)
 		e->step.next_dur_ns = e->step.left_dur_ns = dur_ns;
 	else
 		step_begin(e, dur_ns);
@@ -156,5 +191,5 @@ void time_engine_step_forget(struct time_engine *e, void *arg)
 
 void time_engine_poke(struct time_engine *e)
 {
-	step_check(e);
+	step_look(e);
 }

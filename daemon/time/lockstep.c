@@ -556,6 +556,16 @@ uint32_t lockstep_members(const struct lockstep *l)
 	return l->n;
 }
 
+bool lockstep_has(const struct lockstep *l, uint32_t client_id)
+{
+	const struct member *m;
+
+	list_for_each(m, &l->members, link)
+		if (m->fd >= 0 && m->who.client_id == client_id)
+			return true;
+	return false;
+}
+
 bool lockstep_busy(const struct lockstep *l)
 {
 	return l->phase != IDLE;

@@ -357,7 +357,14 @@ int client_call(struct sim_client *c, const char *method, json_t *params, struct
 
 int sim_call(struct sim_client *c, const char *method, const char *params_json, char **ret_json)
 {
+	return sim_call_within(c, method, params_json, CALL_DUR_NS, ret_json);
+}
+
+int sim_call_within(struct sim_client *c, const char *method, const char *params_json, int64_t wall_timeout_dur_ns,
+		    char **ret_json)
+{
 	json_t *params = NULL, *reply;
+	struct session *s;
 	struct varlink_msg m;
 	json_error_t e;
 	int r = client_guard(c);
@@ -368,7 +375,13 @@ int sim_call(struct sim_client *c, const char *method, const char *params_json, 
 		return err_set(-EINVAL, "sim_call: no method, or the output pointer is NULL");
 	if (params_json && !(params = json_loads(params_json, 0, &e)))
 		return err_set(-EINVAL, "%s: the parameters are not JSON: %s", method, e.text);
-	r = client_call(c, method, params, &m, &reply);
+	r = client_session(c, &s);
+	if (r < 0) {
+		json_decref(params);
+		return r;
+	}
+	r = session_call_within(c, s, method, params, wall_timeout_dur_ns, &m, &reply);
+	session_unref(s);
 	if (r < 0)
 		return r;
 	*ret_json = reply ? json_dumps(reply, JSON_COMPACT) : strdup("{}");

@@ -21,7 +21,6 @@
 #include "timeutil.h"
 
 #define INTERFACE         "io.simd.Control."
-#define CALL_DUR_NS       (5 * NS_PER_S)
 #define PUMP_SLICE_DUR_NS (20 * NS_PER_MS)
 
 struct call {
@@ -283,9 +282,9 @@ static int call_finish(struct call *call, const char *method, struct varlink_msg
 }
 
 /* When to give up: sim_connect() has a time of its own. */
-static int64_t call_until(const struct sim_client *c, int64_t now_mono_ns)
+static int64_t call_until(const struct sim_client *c, int64_t now_mono_ns, int64_t wall_timeout_dur_ns)
 {
-	int64_t until = now_mono_ns + CALL_DUR_NS;
+	int64_t until = wall_timeout_dur_ns < 0 ? INT64_MAX : ns_add(now_mono_ns, wall_timeout_dur_ns);
 
 	return c->connecting && c->connect_until_mono_ns < until ? c->connect_until_mono_ns : until;
 }
@@ -293,7 +292,13 @@ static int64_t call_until(const struct sim_client *c, int64_t now_mono_ns)
 int session_call(struct sim_client *c, struct session *s, const char *method, json_t *params, struct varlink_msg *ret,
 		 json_t **ret_params)
 {
-	int64_t start = client_now(c), until = call_until(c, start);
+	return session_call_within(c, s, method, params, CALL_DUR_NS, ret, ret_params);
+}
+
+int session_call_within(struct sim_client *c, struct session *s, const char *method, json_t *params,
+			int64_t wall_timeout_dur_ns, struct varlink_msg *ret, json_t **ret_params)
+{
+	int64_t start = client_now(c), until = call_until(c, start, wall_timeout_dur_ns);
 	struct call *call;
 	int r = call_begin(c, s, method, params, 0, -1, NULL, &call);
 

@@ -64,10 +64,13 @@ void session_hangup(struct session *s);
 /*
  * One call. Takes params, even on failure. 0: *ret is the successful reply, finish it with
  * varlink_msg_finish() (ret NULL: dropped), *ret_params (NULL: not looked at) what it holds, an object or NULL,
- * borrowed from it. Blocks up to 5 s. Errors: what simd answered, -ENOTCONN, -ETIMEDOUT.
+ * borrowed from it. Blocks up to CALL_DUR_NS, or < 0: for as long as it takes. Errors: what simd answered, -ENOTCONN, -ETIMEDOUT.
  */
+#define CALL_DUR_NS (5 * NS_PER_S)
 int session_call(struct sim_client *c, struct session *s, const char *method, json_t *params, struct varlink_msg *ret,
 		 json_t **ret_params);
+int session_call_within(struct sim_client *c, struct session *s, const char *method, json_t *params,
+			int64_t wall_timeout_dur_ns, struct varlink_msg *ret, json_t **ret_params);
 /* The same for a call that hands out a socket, which blocks where a thread looks after simd. what: for the sentence. */
 int session_call_fd(struct sim_client *c, struct session *s, const char *method, json_t *params, const char *what,
 		    int *ret_fd);

@@ -2,7 +2,7 @@
 /*
  * Packets on the SEQPACKET socket that AcquireDriver hands to the one client that drives time. The
  * driver asks for an advance and waits for the grant: simd answers when time may move (not while
- * paused) and never grants more than a step has left.
+ * paused) and never grants more than a step has left. Until it asks again nothing of what it publishes is refused by a pause.
  */
 #ifndef WIRE_DRIVER_H
 #define WIRE_DRIVER_H

@@ -42,9 +42,14 @@ static void make_fit(json_t *j)
 
 json_t *ctl_call(struct ctl *c, const char *method, json_t *params)
 {
+	return ctl_call_within(c, method, params, 5 * NS_PER_S);
+}
+
+json_t *ctl_call_within(struct ctl *c, const char *method, json_t *params, int64_t wall_timeout_dur_ns)
+{
 	char *text = params ? json_dumps(params, JSON_COMPACT) : NULL, *reply = NULL;
 	json_t *j = NULL;
-	int r = sim_call(c->client, method, text ? text : "{}", &reply);
+	int r = sim_call_within(c->client, method, text ? text : "{}", wall_timeout_dur_ns, &reply);
 
 	free(text);
 	if (r < 0) {

@@ -5,6 +5,8 @@
 #include "simctl.h"
 #include "timeutil.h"
 
+#define WAIT_MARGIN_DUR_NS (5 * NS_PER_S) /* of a pause, above step.deadline_ms */
+
 static void print_driver(const json_t *k)
 {
 	json_t *d = json_object_get(k, "driver");
@@ -57,6 +59,9 @@ static void print_clock(const json_t *k)
 	char stamp[STAMP_FORMAT_MAX];
 	const char *state = json_yes(k, "stepping") ? "stepping" : json_yes(k, "paused") ? "paused" : "running";
 
+	if (json_yes(k, "pausing"))
+		state = "pausing, until what the driver was granted is published";
+
 	printf("time:       %s s\n", stamp_format(json_integer_value(json_object_get(k, "sim_ns")), stamp));
 	printf("source:     %s, %s\n", json_text(k, "source"), json_yes(k, "driven") ? "driven" : "wall-driven");
 	printf("state:      %s%s\n", state, json_yes(k, "started") ? "" : ", not started");
@@ -75,12 +80,10 @@ static void print_clock(const json_t *k)
 	print_other_clocks(k);
 }
 
-/* All clock methods answer with the clock as it then is. Takes params. */
-static int clock_call(struct ctl *c, const char *method, json_t *params)
+static int show(struct ctl *c, json_t *reply)
 {
-	json_t *reply = ctl_call(c, method, params), *k = json_object_get(reply, "clock");
+	json_t *k = json_object_get(reply, "clock");
 
-	json_decref(params);
 	if (!reply)
 		return 1;
 	if (c->a.json)
@@ -89,6 +92,15 @@ static int clock_call(struct ctl *c, const char *method, json_t *params)
 		print_clock(k);
 	json_decref(reply);
 	return 0;
+}
+
+/* All clock methods answer with the clock as it then is. Takes params. */
+static int clock_call(struct ctl *c, const char *method, json_t *params)
+{
+	json_t *reply = ctl_call(c, method, params);
+
+	json_decref(params);
+	return show(c, reply);
 }
 
 static int status_once(struct ctl *c)
@@ -101,9 +113,34 @@ int cmd_clock_status(struct ctl *c)
 	return ctl_repeat(c, status_once);
 }
 
+static int step_deadline(struct ctl *c, int64_t *ret_dur_ns)
+{
+	json_t *reply = ctl_call(c, "io.simd.Control.GetConfig", NULL);
+	const json_t *step = json_object_get(json_object_get(reply, "config"), "step");
+
+	if (!reply)
+		return -1;
+	*ret_dur_ns = (int64_t)json_num(step, "deadline_ms") * NS_PER_MS;
+	json_decref(reply);
+	return 0;
+}
+
 int cmd_clock_pause(struct ctl *c)
 {
-	return clock_call(c, "io.simd.Control.PauseClock", NULL);
+	json_t *reply = ctl_call(c, "io.simd.Control.PauseClock", NULL), *wait;
+	int64_t deadline_dur_ns;
+
+	if (!json_yes(json_object_get(reply, "clock"), "pausing") || c->a.no_wait)
+		return show(c, reply);
+	json_decref(reply);
+	if (step_deadline(c, &deadline_dur_ns) < 0)
+		return 1;
+	wait = json_pack("{s:b}", "wait", 1);
+	reply = ctl_call_within(c, "io.simd.Control.PauseClock", wait, deadline_dur_ns + WAIT_MARGIN_DUR_NS);
+	json_decref(wait);
+	if (!reply)
+		fputs("simctl: the driver has not asked for more time: the clock is pausing until it does\n", stderr);
+	return show(c, reply);
 }
 
 int cmd_clock_resume(struct ctl *c)
@@ -113,7 +150,12 @@ int cmd_clock_resume(struct ctl *c)
 
 int cmd_clock_step(struct ctl *c)
 {
-	return clock_call(c, "io.simd.Control.StepClock", json_pack("{s:I}", "dur_ns", (json_int_t)c->a.step_dur_ns));
+	json_t *params = json_pack("{s:I}", "dur_ns", (json_int_t)c->a.step_dur_ns);
+	json_t *reply =
+		ctl_call_within(c, "io.simd.Control.StepClock", params, -1); /* the driver takes as long as it takes */
+
+	json_decref(params);
+	return show(c, reply);
 }
 
 int cmd_clock_scale(struct ctl *c)

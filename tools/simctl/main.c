@@ -61,6 +61,11 @@ static const struct opt rate_opts[] = {
 static const struct opt delay_opts[] = { CHANNEL("channel to measure"), WINDOW, COUNT("exit after N lines"), { 0 } };
 static const struct opt watch_opts[] = { WATCH, { 0 } };
 
+static const struct opt pause_opts[] = {
+	FLAG("no-wait", no_wait, "do not wait until the driver asks for more time"),
+	{ 0 },
+};
+
 static const struct opt step_opts[] = {
 	OPT_ARG("TIME", REQUIRED, DUR, step_dur_ns, "simulated time to step by, such as 10ms"),
 	{ 0 },

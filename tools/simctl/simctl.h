@@ -19,7 +19,7 @@ struct column;
 
 struct args { /* every command's values; filled by opt from the table */
 	const char *socket;
-	bool ros, json, watch, names, once, no_arr, cont, pretty;
+	bool ros, json, watch, names, once, no_arr, cont, pretty, no_wait;
 	int64_t count, timeout_dur_ns, window_dur_ns, max_array, step_dur_ns;
 	double scale;
 	struct opt_strings channels;
@@ -45,7 +45,7 @@ enum need { ALONE, CONTROL, DATA }; /* what a command needs of simd */
 	X("delay", DATA, delay, delay_opts, "time from capture and from publishing to here") \
 	X("clock status", CONTROL, clock_status, watch_opts, \
 	  "what time it is, where it comes from, how well it is kept") \
-	X("clock pause", CONTROL, clock_pause, NULL, "stop simulated time") \
+	X("clock pause", CONTROL, clock_pause, pause_opts, "stop simulated time") \
 	X("clock resume", CONTROL, clock_resume, NULL, "let it run again") \
 	X("clock step", CONTROL, clock_step, step_opts, \
 	  "advance by a span, then pause; returns when all is delivered") \
@@ -76,6 +76,8 @@ COMMANDS(X)
 int ctl_fail(const char *what);
 /* Call simd. params: borrows, may be NULL. NULL on failure (printed). Returns: json_decref(). */
 json_t *ctl_call(struct ctl *c, const char *method, json_t *params);
+/* The same, for up to so long instead of 5 s; < 0: for as long as it takes. */
+json_t *ctl_call_within(struct ctl *c, const char *method, json_t *params, int64_t wall_timeout_dur_ns);
 /* The same of the one parameter "name". */
 json_t *ctl_call_named(struct ctl *c, const char *method, const char *name);
 /* Connect for control alone, if that was not done yet: negative errno, nothing is printed. */

@@ -94,6 +94,9 @@ SIM_API int sim_process(struct sim_client *c);
 
 /* Call a control method with JSON parameters; returns its reply as JSON (free with free()). Blocks up to 5 s. For tools. */
 SIM_API SIM_MUST_CHECK int sim_call(struct sim_client *c, const char *method, const char *params_json, char **ret_json);
+/* The same, up to wall_timeout_dur_ns, < 0: for as long as it takes. What has timed out is done all the same. */
+SIM_API SIM_MUST_CHECK int sim_call_within(struct sim_client *c, const char *method, const char *params_json,
+					   int64_t wall_timeout_dur_ns, char **ret_json);
 
 SIM_API const char *sim_version(void); /* of the library linked at run time */
 

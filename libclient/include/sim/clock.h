@@ -94,6 +94,8 @@ SIM_API void sim_driver_release(struct sim_driver *d);
 /*
  * Advance time by dur_ns (1 ns .. 1 h). Blocks while time is paused, and in a step until the step has
  * room: *ret_granted_dur_ns is how much was granted (less than asked at the end of a step; never 0 on success).
+ * A pause and the end of a step take effect when this is called: what is published before, for the time that was granted, is
+ * accepted. Who does not call it again is late after step.deadline_ms; a lease that is of no more use should be released.
  * Returns: 0; -EINVAL; -EPERM the lease was lost (source switched); -ENOTCONN disconnected from simd (the library takes
  *          the lease again when it is back: try again). Thread: one at a time.
  */

@@ -21,8 +21,9 @@
  * back, so a publisher has one window of messages a step; one more is refused with -EAGAIN at once, and
  * sim_publish_sync() with -EDEADLK.
  *
- * Time stands in a turn: do not sleep for it there. What the driver itself publishes between two advances belongs to the
- * next step. Time of a wall-driven source moves without asking anybody; there participants have a turn in each `clock step`.
+ * Time stands in a turn: do not sleep for it there. What the driver itself publishes between two advances goes out when it asks
+ * for the second, before the participants have their turns. Time of a wall-driven source moves without asking anybody;
+ * there participants have a turn in each `clock step`.
  *
  * A participant that ends, dies or leaves is out at once; one that is late (step.deadline_ms) is waited for, warned
  * about or dropped out, as step.late sets. `simctl clock` shows who is waited for. After a restart of simd the

@@ -78,6 +78,7 @@ static const struct sample {
 	{ NULL, "dur_ns", "1000000" },
 	{ NULL, "scale", "2.5" },
 	{ NULL, "source", "\"simulation\"" },
+	{ NULL, "wait", "true" },
 	{ NULL, "continue", "true" },
 };
 
@@ -350,6 +351,8 @@ static void use_the_clock(void)
 	call(&tool, "SetSource", MINIMAL, NULL);
 	call(&tool, "SetScale", MINIMAL, NULL);
 	call(&tool, "PauseClock", MINIMAL, NULL);
+	call(&tool, "PauseClock", NULLS, NULL);
+	call(&tool, "PauseClock", FULL, NULL);
 	call(&tool, "StepClock", MINIMAL, NULL);
 	call(&tool, "ResumeClock", MINIMAL, NULL);
 	call(&tool, "SetSource", FULL, "{\"source\": \"system\"}");

@@ -7,12 +7,15 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "err.h"
 #include "fd.h"
 #include "registry/admission.h"
 #include "registry/channel.h"
 #include "registry/simd.h"
+#include "wire/driver.h"
 #include "wire/pages.h"
 
 static struct desk desk;
@@ -479,6 +482,63 @@ TEST_WITH(a_step_answers_at_its_end, begin, end)
 	peer_close(&one);
 	desk_run(&desk, S);
 	peer_open(&desk, &one);
+}
+
+static void ask_driver(int fd)
+{
+	struct driver_packet p = { .op = DRIVER_ADVANCE, .dur_ns = 10 * MS };
+
+	assert_int_equal(send(fd, &p, sizeof(p), MSG_NOSIGNAL), sizeof(p));
+	exec_sim_settle(desk.x);
+	while (recv(fd, &p, sizeof(p), MSG_DONTWAIT) > 0)
+		continue;
+}
+
+static bool shows(json_t *reply, const char *key)
+{
+	return json_is_true(json_object_get(json_object_get(reply, "clock"), key));
+}
+
+/* A driver that was granted something has not asked again. */
+TEST_WITH(a_pause_is_waited_for_on_request, begin, end)
+{
+	static const char wait[] = "{\"method\": \"io.simd.Control.PauseClock\", \"parameters\": {\"wait\": true}}";
+	json_t *j;
+	int fd;
+
+	peer_hello(&two, "engine", "source");
+	assert_int_equal(peer_call(&two, "AcquireDriver", "{}", NULL), 0);
+	fd = varlink_msg_take_fd(&two.msg, 0);
+	assert_true(fd >= 0);
+	ask_driver(fd);
+	assert_int_equal(peer_call(&one, "PauseClock", "{}", &j), 0);
+	assert_true(shows(j, "pausing"));
+	assert_false(shows(j, "paused"));
+	peer_send(&one, wait, sizeof(wait));
+	desk_run(&desk, S);
+	assert_null(peer_next(&one, NULL));
+	ask_driver(fd);
+	j = json_object_get(peer_next(&one, NULL), "parameters");
+	assert_true(shows(j, "paused"));
+	assert_false(shows(j, "pausing"));
+	peer_send(&one, wait, sizeof(wait)); /* it is */
+	exec_sim_settle(desk.x);
+	assert_true(shows(json_object_get(peer_next(&one, NULL), "parameters"), "paused"));
+	assert_int_equal(peer_call(&one, "ResumeClock", "{}", NULL), 0);
+
+	peer_send(&one, wait, sizeof(wait)); /* given up */
+	exec_sim_settle(desk.x);
+	peer_close(&one);
+	exec_sim_settle(desk.x);
+	peer_open(&desk, &one);
+	assert_int_equal(peer_call(&two, "ResumeClock", "{}", NULL), 0);
+	peer_send(&one, wait, sizeof(wait)); /* resumed before */
+	exec_sim_settle(desk.x);
+	assert_int_equal(peer_call(&two, "ResumeClock", "{}", NULL), 0);
+	assert_string_equal(text(peer_next(&one, NULL), "error"), "io.simd.Control.Failed");
+	assert_int_equal(peer_call(&two, "PauseClock", "{}", &j), 0); /* the driver's own client */
+	assert_true(shows(j, "paused"));
+	close(fd);
 }
 
 TEST_WITH(a_bridge_attaches_once, begin, end)

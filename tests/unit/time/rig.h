@@ -33,6 +33,10 @@ struct rig {
 	int late_rank; /* -1: dispatch */
 	char left_why[100];
 	char lost_why[100], lost_who[100];
+	bool watched; /* somebody publishes who is neither driver nor participant: until rig_init's caller says otherwise */
+	int64_t accepted_mono_ns;
+	bool drain_busy;
+	unsigned drains, driver_lates;
 	bool noisy; /* not quiet: something accepted is outstanding */
 	int quiet_asked;
 	int step_result; /* 1: not answered yet */
@@ -82,6 +86,30 @@ static inline bool rig_dispatch(void *ctx)
 
 	r->dispatches++;
 	return !r->dispatch_busy;
+}
+
+static inline bool rig_watched(void *ctx, int64_t *ret_mono_ns)
+{
+	*ret_mono_ns = ((struct rig *)ctx)->accepted_mono_ns;
+	return ((struct rig *)ctx)->watched;
+}
+
+static inline bool rig_drain(void *ctx)
+{
+	struct rig *r = ctx;
+
+	r->drains++;
+	return !r->drain_busy;
+}
+
+static inline void rig_driver_late(void *ctx, const struct time_driver_info *who, int64_t waited_dur_ns, bool cut)
+{
+	struct rig *r = ctx;
+
+	assert_string_equal(who->name, "engine");
+	assert_true(waited_dur_ns > 0);
+	r->driver_lates++;
+	r->late_dropped = cut;
 }
 
 static inline void rig_late(void *ctx, const struct time_participant *who, int64_t waited_dur_ns, bool dropped)
@@ -159,6 +187,7 @@ static inline void rig_init(struct rig *r, uint64_t seed, const char *source_nam
 {
 	memset(r, 0, sizeof(*r));
 	assert_int_equal(exec_sim_create(seed, RIG_START_MONO_NS, &r->x), 0);
+	r->watched = true;
 	o.exec = r->x;
 	o.page = &r->page;
 	o.source = source(source_name);
@@ -167,10 +196,13 @@ static inline void rig_init(struct rig *r, uint64_t seed, const char *source_nam
 	o.events = (struct time_engine_events){ .jump = rig_jump,
 						.changed = rig_changed,
 						.quiet = rig_quiet,
+						.watched = rig_watched,
+						.driver_late = rig_driver_late,
 						.driver_lost = rig_lost,
 						.driver_released = rig_released,
 						.hold = rig_hold,
 						.dispatch = rig_dispatch,
+						.drain = rig_drain,
 						.late = rig_late,
 						.participant_lost = rig_left };
 	assert_int_equal(time_engine_create(&o, &r->e), 0);

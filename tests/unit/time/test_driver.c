@@ -91,12 +91,250 @@ TEST(a_step_is_granted_exactly)
 	assert_int_equal(rig_answer(&r, fd), 0);
 	assert_int_equal(rig_step(&r, 3 * MS), 0);
 	assert_int_equal(rig_answer(&r, fd), 3 * MS);
-	rig_run(&r, 2 * MS);
-	assert_int_equal(r.step_result, 0);
+	rig_run(&r, 20 * MS); /* it still publishes */
+	assert_int_equal(r.step_result, 1);
+	assert_false(rig_read(&r).flags & SIM_CLOCK_PAUSED);
+	assert_int_equal(rig_advance(&r, fd, 10 * MS), 0);
+	assert_int_equal(r.step_result, 0); /* at once: it has settled long ago */
 	assert_int_equal(r.page.step, 2);
 	assert_int_equal(rig_read(&r).sim_ns, 28 * MS);
 	assert_true(rig_read(&r).flags & SIM_CLOCK_PAUSED);
 	assert_int_equal(r.jumps, 0);
+	close(fd);
+	rig_finish(&r);
+}
+
+static bool is_pausing(struct rig *r)
+{
+	struct time_status st;
+
+	time_engine_status(r->e, &st);
+	assert_int_equal(st.pausing, time_engine_is_pausing(r->e));
+	assert_int_equal(st.state == TIME_PAUSED, (rig_read(r).flags & SIM_CLOCK_PAUSED) != 0);
+	assert_false(st.pausing && st.state == TIME_PAUSED);
+	return st.pausing;
+}
+
+static bool is_paused(struct rig *r)
+{
+	return !is_pausing(r) && rig_read(r).flags & SIM_CLOCK_PAUSED;
+}
+
+/* What was granted covers all until the driver asks again. */
+TEST(a_pause_begins_when_the_driver_asks)
+{
+	struct rig r;
+	int result, fd;
+
+	rig_init(&r, 1, "unity", NO_SETTLE);
+	fd = rig_attach(&r, 9, &result);
+	assert_int_equal(time_engine_pause(r.e), 0); /* nothing was granted yet */
+	assert_true(is_paused(&r));
+	assert_int_equal(rig_advance(&r, fd, 10 * MS), 0);
+	assert_int_equal(time_engine_resume(r.e), 0);
+	assert_int_equal(rig_answer(&r, fd), 10 * MS);
+	for (int i = 0; i < 3; i++) {
+		if (i < 2)
+			assert_int_equal(time_engine_pause(r.e), 0);
+		else
+			assert_int_equal(time_engine_set_scale(r.e, 0), 0);
+		assert_true(is_pausing(&r));
+		rig_run(&r, NS_PER_S);
+		assert_int_equal(time_engine_pause(r.e), 0); /* changes nothing */
+		assert_true(is_pausing(&r));
+		if (i == 1) { /* not any more */
+			assert_int_equal(time_engine_resume(r.e), 0);
+			assert_false(is_pausing(&r));
+			assert_int_equal(rig_advance(&r, fd, 10 * MS), 10 * MS);
+			continue;
+		}
+		assert_int_equal(rig_advance(&r, fd, 10 * MS), 0);
+		assert_true(is_paused(&r));
+		assert_int_equal(r.page.pause_mono_ns, exec_now(r.x));
+		assert_int_equal(time_engine_resume(r.e), 0);
+		assert_int_equal(rig_answer(&r, fd), 10 * MS);
+	}
+	assert_int_equal(time_engine_pause_by(r.e, 8), 0);
+	assert_true(is_pausing(&r));
+	assert_int_equal(time_engine_pause_by(r.e, 9), 0); /* the driver's own client */
+	assert_true(is_paused(&r));
+	assert_int_equal(time_engine_resume(r.e), 0);
+	assert_int_equal(rig_advance(&r, fd, 10 * MS), 10 * MS);
+	assert_int_equal(time_engine_pause(r.e), 0);
+	close(fd); /* its lease ends */
+	rig_run(&r, 1);
+	assert_true(is_paused(&r));
+	rig_finish(&r);
+}
+
+/* A wall clock waits for nobody. */
+TEST(wall_driven_time_is_paused_at_once)
+{
+	struct rig r;
+
+	rig_init(&r, 1, "simulation", (struct time_engine_options){ .step_settle_dur_ns = -1 });
+	r.accepted_mono_ns = exec_now(r.x);
+	assert_int_equal(time_engine_pause(r.e), 0);
+	assert_true(is_paused(&r));
+	assert_int_equal(r.page.pause_mono_ns, exec_now(r.x));
+	rig_run(&r, MS);
+	assert_int_equal(time_engine_set_scale(r.e, 2000000), 0); /* writes the page */
+	assert_int_equal(r.page.pause_mono_ns, exec_now(r.x) - MS);
+	rig_finish(&r);
+}
+
+TEST(who_does_not_ask_is_late)
+{
+	static const enum time_late policies[] = { TIME_LATE_WAIT, TIME_LATE_WARN, TIME_LATE_DROP };
+
+	for (unsigned i = 0; i < 6; i++) {
+		struct rig r;
+		bool step = i >= 3, drop = policies[i % 3] == TIME_LATE_DROP;
+		int result, fd;
+
+		rig_init(&r, 1, "unity",
+			 (struct time_engine_options){
+				 .step_deadline_dur_ns = 100 * MS, .step_late = policies[i % 3], .paused = step });
+		fd = rig_attach(&r, 9, &result);
+		if (step)
+			assert_int_equal(rig_step(&r, 10 * MS), 0);
+		assert_int_equal(rig_advance(&r, fd, 10 * MS), 10 * MS);
+		if (!step)
+			assert_int_equal(time_engine_pause(r.e), 0);
+		rig_run(&r, 110 * MS - 1); /* what was granted takes its time, too */
+		assert_int_equal(r.driver_lates, 0);
+		rig_run(&r, NS_PER_S);
+		assert_int_equal(r.driver_lates, policies[i % 3] != TIME_LATE_WAIT); /* once */
+		assert_int_equal(r.late_dropped, drop);
+		assert_int_equal(is_paused(&r), drop);
+		assert_int_equal(r.step_result, !drop && step);
+		assert_int_equal(rig_advance(&r, fd, 10 * MS), 0);
+		rig_run(&r, MS);
+		assert_true(is_paused(&r));
+		assert_int_equal(r.step_result, 0);
+		close(fd);
+		rig_finish(&r);
+	}
+}
+
+/* Who watches the clock gets its time, whoever sends all the time does not keep the clock from pausing. */
+TEST(who_watches_has_time_to_publish)
+{
+	struct rig r;
+	int result, fd;
+
+	rig_init(&r, 1, "unity", (struct time_engine_options){ .step_settle_dur_ns = 5 * MS });
+	fd = rig_attach(&r, 9, &result);
+	assert_int_equal(rig_advance(&r, fd, 10 * MS), 10 * MS);
+	assert_int_equal(time_engine_pause(r.e), 0);
+	rig_run(&r, 2 * MS);
+	assert_int_equal(rig_advance(&r, fd, 10 * MS), 0);
+	assert_true(is_pausing(&r));
+	rig_run(&r, 2 * MS);
+	r.accepted_mono_ns = exec_now(r.x);
+	rig_run(&r, 5 * MS - 1);
+	assert_true(is_pausing(&r));
+	rig_run(&r, 1);
+	assert_true(is_paused(&r));
+
+	assert_int_equal(rig_step(&r, 10 * MS), 0);
+	assert_int_equal(rig_answer(&r, fd), 10 * MS);
+	rig_send(&r, fd, DRIVER_ADVANCE, 10 * MS, 0);
+	for (int i = 0; i < 100; i++) {
+		assert_int_equal(r.step_result, 1);
+		rig_run(&r, MS);
+		r.accepted_mono_ns = exec_now(r.x);
+	}
+	assert_int_equal(r.step_result, 0);
+
+	r.watched = false;
+	assert_int_equal(rig_step(&r, 10 * MS), 0);
+	assert_int_equal(rig_answer(&r, fd), 10 * MS);
+	assert_int_equal(rig_advance(&r, fd, 10 * MS), 0);
+	assert_int_equal(r.step_result, 0); /* nobody does */
+	close(fd);
+	rig_finish(&r);
+}
+
+struct waiter {
+	struct time_wait w;
+	int result; /* 1: none yet */
+};
+
+static void waited(struct time_wait *w, int result)
+{
+	struct waiter *me = container_of(w, struct waiter, w);
+
+	assert_int_equal(me->result, 1);
+	me->result = result;
+}
+
+TEST(a_pause_can_be_waited_for)
+{
+	struct waiter v[4];
+	struct rig r;
+	int result, fd;
+
+	rig_init(&r, 1, "unity", NO_SETTLE);
+	fd = rig_attach(&r, 9, &result);
+	assert_int_equal(rig_advance(&r, fd, 10 * MS), 10 * MS);
+	for (int i = 0; i < 4; i++) {
+		v[i] = (struct waiter){ .w.done = waited, .result = 1 };
+		list_init(&v[i].w.link);
+	}
+	assert_false(time_engine_is_pausing(r.e));
+	assert_int_equal(time_engine_pause(r.e), 0);
+	time_engine_wait_paused(r.e, &v[0].w);
+	time_engine_wait_paused(r.e, &v[1].w);
+	time_wait_cancel(&v[1].w);
+	assert_int_equal(rig_advance(&r, fd, 10 * MS), 0);
+	assert_int_equal(v[0].result, 0);
+	assert_int_equal(time_engine_resume(r.e), 0);
+	assert_int_equal(rig_answer(&r, fd), 10 * MS);
+	assert_int_equal(time_engine_pause(r.e), 0);
+	time_engine_wait_paused(r.e, &v[2].w);
+	assert_int_equal(time_engine_resume(r.e), 0);
+	assert_int_equal(v[2].result, -ECANCELED);
+	assert_int_equal(time_engine_pause(r.e), 0);
+	time_engine_wait_paused(r.e, &v[3].w);
+	rig_finish(&r);
+	assert_int_equal(v[3].result, -ECANCELED);
+	assert_int_equal(v[1].result, 1);
+	close(fd);
+}
+
+static int64_t start_at_0(int64_t real_ns)
+{
+	(void)real_ns;
+	return 0;
+}
+
+/* A source of a plug-in that is both set and paused. */
+TEST(a_time_that_is_set_under_a_pause_is_refused)
+{
+	static struct sim_source_ops settable;
+	struct driver_packet p;
+	struct rig r;
+	int result, fd;
+
+	settable = *source("unity");
+	settable.name = "settable";
+	settable.id = SIM_SOURCE_PLUGIN;
+	settable.flags |= SIM_SOURCE_SET;
+	settable.start = start_at_0;
+	rig_init(&r, 1, "unity", NO_SETTLE);
+	assert_int_equal(time_engine_set_source(r.e, &settable, false), 0);
+	fd = rig_attach(&r, 9, &result);
+	rig_send(&r, fd, DRIVER_SET, 0, 5 * MS);
+	assert_int_equal(rig_recv(fd, &p), 1);
+	assert_int_equal(p.result, 0);
+	assert_int_equal(time_engine_pause(r.e), 0);
+	assert_true(is_pausing(&r));
+	rig_send(&r, fd, DRIVER_SET, 0, 6 * MS);
+	assert_int_equal(rig_recv(fd, &p), 1);
+	assert_int_equal(p.result, -EBUSY);
+	assert_true(is_paused(&r));
+	assert_int_equal(rig_read(&r).sim_ns, 5 * MS);
 	close(fd);
 	rig_finish(&r);
 }
@@ -425,8 +663,9 @@ TEST(the_real_time_factor_is_measured)
 	time_engine_status(r.e, &st);
 	assert_true(st.real_time_factor < 0.001);
 	assert_int_equal(time_engine_pause(r.e), 0);
+	assert_int_equal(rig_advance(&r, fd, 10 * MS), 0);
 	assert_int_equal(time_engine_resume(r.e), 0);
-	assert_int_equal(rig_advance(&r, fd, 10 * MS), 10 * MS);
+	assert_int_equal(rig_answer(&r, fd), 10 * MS);
 	rig_run(&r, 1000);
 	time_engine_status(r.e, &st);
 	assert_true(st.real_time_factor == 0.0); /* a microsecond tells nothing */

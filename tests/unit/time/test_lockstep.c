@@ -52,6 +52,7 @@ static int begin(struct rig *r, struct time_engine_options o)
 	int result, fd;
 
 	rig_init(r, 1, "unity", o);
+	r->watched = false;
 	fd = rig_attach(r, 9, &result);
 	assert_int_equal(result, 0);
 	return fd;
@@ -239,6 +240,46 @@ TEST(dispatch_is_waited_for)
 	close(a.fd);
 }
 
+/* What was published for a step is on its way before the participants of the next one publish. */
+TEST(an_ask_drains_dispatch)
+{
+	struct rig r;
+	int fd = begin(&r, (struct time_engine_options){ 0 });
+	struct peer a;
+
+	assert_int_equal(rig_advance(&r, fd, 10), 10);
+	assert_int_equal(r.drains, 0); /* nothing is held */
+	a = join(&r, 1, 0, "a");
+	r.drain_busy = true;
+	assert_int_equal(rig_advance(&r, fd, 10), 0);
+	assert_int_equal(r.drains, 1);
+	assert_int_equal(got(&r, &a), 0);
+	assert_int_equal(rig_read(&r).sim_ns, 10);
+	time_engine_drained(r.e);
+	time_engine_drained(r.e); /* a late echo */
+	assert_int_equal(rig_read(&r).sim_ns, 20);
+	assert_int_equal(got(&r, &a), STEP_TURN);
+	say(&r, &a, STEP_DONE, 0);
+	assert_int_equal(rig_answer(&r, fd), 10);
+
+	assert_int_equal(time_engine_pause(r.e), 0);
+	assert_int_equal(rig_advance(&r, fd, 10), 0);
+	assert_false(rig_read(&r).flags & SIM_CLOCK_PAUSED);
+	time_engine_drained(r.e);
+	assert_true(rig_read(&r).flags & SIM_CLOCK_PAUSED);
+	assert_int_equal(time_engine_resume(r.e), 0);
+	assert_int_equal(got(&r, &a), STEP_TURN);
+	say(&r, &a, STEP_DONE, 0);
+	assert_int_equal(rig_answer(&r, fd), 10);
+	rig_advance(&r, fd, 10);
+	close(fd); /* while that is on its way */
+	assert_true(exec_sim_settle(r.x) >= 0);
+	time_engine_drained(r.e);
+	assert_int_equal(rig_read(&r).sim_ns, 30);
+	rig_finish(&r);
+	close(a.fd);
+}
+
 TEST(late_ones_are_named)
 {
 	static const enum time_late policies[] = { TIME_LATE_WAIT, TIME_LATE_WARN, TIME_LATE_DROP };
@@ -293,22 +334,21 @@ TEST(pause_waits_for_the_round)
 	assert_int_equal(got(&r, &a), STEP_TURN);
 	assert_int_equal(time_engine_pause(r.e), 0);
 	time_engine_status(r.e, &st);
-	assert_int_equal(st.state, TIME_PAUSED);
-	assert_false(rig_read(&r).flags & SIM_CLOCK_PAUSED);
-	assert_int_equal(rig_step(&r, 30), 0); /* asked for as soon as the status says paused */
+	assert_true(st.state == TIME_RUNNING && st.pausing);
+	assert_int_equal(rig_step(&r, 30), 0); /* asked for before the pause has begun */
 	say(&r, &a, STEP_DONE, 0);
 	assert_int_equal(rig_answer(&r, fd), 10);
-	assert_true(rig_read(&r).flags & SIM_CLOCK_STEPPING);
+	assert_false(rig_read(&r).flags & SIM_CLOCK_STEPPING); /* the driver publishes */
 	assert_true(r.held);
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(rig_advance(&r, fd, 10), 0);
+		assert_true(rig_read(&r).flags & SIM_CLOCK_STEPPING);
 		assert_int_equal(got(&r, &a), STEP_TURN);
 		say(&r, &a, STEP_DONE, 0);
 		assert_int_equal(rig_answer(&r, fd), 10);
 	}
 	rig_advance(&r, fd, 10); /* the step has no room left */
 	assert_int_equal(got(&r, &a), 0);
-	rig_run(&r, 10000000);
 	assert_int_equal(r.step_result, 0);
 	assert_int_equal(r.step_end_sim_ns, 40);
 	assert_true(rig_read(&r).flags & SIM_CLOCK_PAUSED);
@@ -336,10 +376,12 @@ TEST(cancelled_steps_finish_their_round)
 	assert_int_equal(got(&r, &a), STEP_TURN);
 	assert_int_equal(time_engine_pause(r.e), 0);
 	assert_int_equal(r.step_result, -ECANCELED);
-	assert_false(rig_read(&r).flags & SIM_CLOCK_PAUSED);
 	say(&r, &a, STEP_DONE, 0);
-	assert_true(rig_read(&r).flags & SIM_CLOCK_PAUSED);
 	assert_int_equal(rig_answer(&r, fd), 10);
+	assert_false(rig_read(&r).flags & SIM_CLOCK_PAUSED);
+	rig_advance(&r, fd, 10);
+	assert_true(rig_read(&r).flags & SIM_CLOCK_PAUSED);
+	assert_int_equal(got(&r, &a), 0);
 	rig_finish(&r);
 	close(fd);
 	close(a.fd);
@@ -352,6 +394,7 @@ TEST(wall_steps_ask_participants)
 	struct peer a;
 
 	rig_init(&r, 1, "simulation", (struct time_engine_options){ 0 });
+	r.watched = false;
 	a = join(&r, 1, 0, "a");
 	assert_false(r.held);
 	rig_run(&r, 1000000000);
