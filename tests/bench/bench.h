@@ -46,7 +46,8 @@ enum bench_form {
 	BENCH_COST,  /* ours / reference, an upper bound */
 	BENCH_RATE,  /* ours / reference, a lower bound */
 	BENCH_TIMES, /* reference / ours: "times faster" */
-	BENCH_VALUE, /* no reference: value itself */
+	BENCH_VALUE, /* no reference: value itself, an upper bound */
+	BENCH_LEAST, /* the same, a lower bound */
 };
 
 struct bench_pair {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * step_*: one empty step of lock-step (a driver's advance, a participant's turn, both by way of simd) against four
- * bare futex hops between three processes placed alike: driver and participant on CPU 0, simd's part on CPU 1.
+ * bare futex hops between three processes placed alike: driver and participant on CPU 0, simd's part on CPU 1. stepclock_rate:
+ * steps by command in a second, of a wall clock of which nobody takes note.
  */
 #include <sched.h>
 #include <signal.h>
@@ -221,6 +222,49 @@ static int measure_many(struct sim_driver *d)
 	return r;
 }
 
+/* ---- by command ---- */
+
+static int call(struct sim_client *c, const char *method, const char *params)
+{
+	char *json;
+	int r = sim_call(c, method, params, &json);
+
+	if (r < 0)
+		fprintf(stderr, "bench: %s: %s\n", method, sim_why());
+	else
+		free(json);
+	return r;
+}
+
+static int commands_run(struct sim_client *c, unsigned count, double *ret_per_s)
+{
+	int64_t start = mono_now_ns();
+	int r = 0;
+
+	for (unsigned i = 0; r == 0 && i < count; i++)
+		r = call(c, "StepClock", "{\"dur_ns\": 1000000}");
+	*ret_per_s = count * 1e9 / (double)(mono_now_ns() - start);
+	return r;
+}
+
+/* Nobody takes part, nobody watches: each ends as soon as time has moved. */
+static int measure_commands(struct sim_client *c)
+{
+	unsigned n = bench_runs(bench, 5), count = bench->smoke ? 20 : 5000;
+	struct bench_pair pairs[BENCH_PAIRS_MAX] = { 0 };
+	int r = call(c, "SetSource", "{\"source\": \"simulation\"}");
+
+	if (r == 0)
+		r = call(c, "PauseClock", NULL);
+	for (unsigned i = 0; r == 0 && i < n; i++)
+		r = commands_run(c, count, &pairs[i].ours);
+	if (r == 0)
+		bench_report(bench, "stepclock_rate", "1/s", NULL, BENCH_LEAST, pairs, n, 5000);
+	if (r == 0)
+		r = call(c, "ResumeClock", NULL);
+	return r < 0 ? r : call(c, "SetSource", "{\"source\": \"unity\"}");
+}
+
 static int run_step(struct bench *b)
 {
 	struct sim_client_options o = {
@@ -249,9 +293,11 @@ static int run_step(struct bench *b)
 	bench_pin_process(b->simd_pid, -1);
 	sched_setaffinity(0, sizeof(before), &before);
 	sim_driver_release(d);
+	if (r == 0)
+		r = measure_commands(c);
 	sim_disconnect(c);
 	bench_arena_free(arena, sizeof(*arena));
 	return r;
 }
 
-const struct bench_case bench_step = { "step", run_step, NULL };
+const struct bench_case bench_step = { "step", run_step, "stepclock" };

@@ -78,17 +78,18 @@ void bench_report(struct bench *b, const char *name, const char *unit, const cha
 		  const struct bench_pair *pairs, unsigned n, double bar)
 {
 	double ours[BENCH_PAIRS_MAX], refs[BENCH_PAIRS_MAX], ratios[BENCH_PAIRS_MAX];
+	bool alone = form == BENCH_VALUE || form == BENCH_LEAST;
 	struct bench_result *r = add_result(b);
 
 	for (unsigned i = 0; i < n; i++) {
 		ours[i] = pairs[i].ours;
 		refs[i] = pairs[i].reference;
-		ratios[i] = form == BENCH_VALUE ? pairs[i].ours : ratio_of(form, pairs[i]);
+		ratios[i] = alone ? pairs[i].ours : ratio_of(form, pairs[i]);
 	}
 	snprintf(r->name, sizeof(r->name), "%s", name);
 	snprintf(r->unit, sizeof(r->unit), "%s", unit);
 	snprintf(r->against, sizeof(r->against), "%s", against ? against : "");
-	r->has_reference = form != BENCH_VALUE;
+	r->has_reference = !alone;
 	r->has_bar = bar > 0 || (form == BENCH_VALUE && bar == 0 && against);
 	r->upper = form == BENCH_COST || form == BENCH_VALUE;
 	r->bar = bar;
