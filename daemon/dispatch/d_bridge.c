@@ -113,6 +113,9 @@ void d_bridge_attach(struct d_bridge *b, int lane0_fd)
 	b->attaches++;
 	b->generation = b->d->ipc ? b->d->generation : 0;
 	b->measured = b->idle_reported = false;
+	b->order.ticket = 0;
+	b->order.unflushed = b->order.stepping = false;
+	b->order.flush = D_FLUSH_NONE;
 	b->connect_due = b->connection != NULL;
 	d_bridge_pump_due(b);
 	b->status = SIM_BRIDGE_DISCONNECTED;
@@ -146,7 +149,7 @@ static struct d_delivery *new_delivery(struct d_bridge *b, struct d_route *rt, s
 static void enqueue(struct d_bridge *b, struct d_delivery *dl)
 {
 	d_bridge_pump_due(b);
-	dl->route->active = true;
+	dl->route->active++;
 	dl->state = D_QUEUED;
 	list_append(&b->queue, &dl->link);
 }
@@ -172,10 +175,9 @@ static void free_delivery(struct d_bridge *b, struct d_delivery *dl)
 	list_remove(&dl->link);
 	list_prepend(&b->free, &dl->link); /* the warmest is used next */
 	rt->open--;
-	if (!rt->ch->ordered || !was_active)
+	if (!was_active)
 		return;
-	rt->active = false;
-	if (!list_empty(&rt->waiting)) {
+	if (!--rt->active && !list_empty(&rt->waiting)) {
 		struct d_delivery *next = list_first(&rt->waiting, struct d_delivery, link);
 
 		list_remove(&next->link);
@@ -236,7 +238,7 @@ enum sim_reason d_bridge_offer(struct d_bridge *b, struct d_route *rt, struct d_
 	}
 	dl = new_delivery(b, rt, m);
 	b->n_queued++;
-	if (rt->ch->ordered && rt->active) {
+	if (rt->ch->ordered && rt->active && !m->in_order) {
 		dl->state = D_WAITING;
 		list_append(&rt->waiting, &dl->link);
 	} else {
@@ -488,13 +490,29 @@ static struct d_lane *pick_lane(struct d_bridge *b)
 	return best;
 }
 
+/* The next one with room: what is written in order is converted side by side only where neighbours are on different lanes. */
+static struct d_lane *next_lane(struct d_bridge *b)
+{
+	struct d_lane *l, *first = NULL;
+
+	list_for_each(l, &b->lanes, link) {
+		if (!d_lane_room(l))
+			continue;
+		if (l->number > b->order.lane)
+			return l;
+		first = first ? first : l;
+	}
+	return first;
+}
+
+/* The first ones, as far as they are all in order, or none is. */
 static unsigned collect(struct d_bridge *b, unsigned max, struct d_delivery *v[LANE_BATCH])
 {
 	struct d_delivery *dl;
 	unsigned n = 0;
 
 	list_for_each(dl, &b->queue, link) {
-		if (n == max)
+		if (n == max || (n && dl->m->in_order != v[0]->m->in_order))
 			break;
 		v[n++] = dl;
 	}
@@ -520,9 +538,10 @@ static void mark_out(struct d_lane *l, struct d_delivery *dl)
 	histogram_add_recent(&b->d->queue_hist, b->d->now - dl->m->publish_mono_ns);
 }
 
-static unsigned batch_size(const struct d_bridge *b, const struct d_lane *l)
+static unsigned batch_size(const struct d_bridge *b, const struct d_lane *l, bool in_order)
 {
-	unsigned n = (b->n_queued + b->n_lanes - 1) / (b->n_lanes ? b->n_lanes : 1), room = d_lane_room(l);
+	unsigned n = in_order && b->n_lanes > 1 ? 1 : (b->n_queued + b->n_lanes - 1) / (b->n_lanes ? b->n_lanes : 1),
+		 room = d_lane_room(l);
 
 	n = n < room ? n : room;
 	return n < LANE_BATCH ? n : LANE_BATCH;
@@ -549,6 +568,32 @@ void d_bridge_pump_due(struct d_bridge *b)
 	bitmap_set(b->d->pumped, b->id);
 }
 
+/* False: it is to be sent first. */
+static bool flush_out(struct d_bridge *b)
+{
+	struct d_lane *lane0 = list_first(&b->lanes, struct d_lane, link);
+	struct lane_ticket t = d_lane_ticket(b, 0);
+
+	if (b->order.flush == D_FLUSH_NONE)
+		return true;
+	if (lane0->blocked || d_lane_control(lane0, LANE_FLUSH, b->order.flush == D_FLUSH_STEP, &t, sizeof(t)) < 0)
+		return false;
+	b->order.ticket++;
+	b->order.unflushed = false;
+	b->order.stepping = b->order.flush == D_FLUSH_STEP;
+	b->order.flush = D_FLUSH_NONE;
+	return true;
+}
+
+void d_bridge_flush(struct d_bridge *b, enum d_flush flush)
+{
+	if (!b->attached || !(flush == D_FLUSH_STEP ? b->order.unflushed : b->order.stepping))
+		return;
+	b->order.flush = flush;
+	d_bridge_pump_due(b);
+	d_bridge_pump(b);
+}
+
 /* What it cannot send now is due again when a lane has room, the bridge is connected, or another process attaches. */
 void d_bridge_pump(struct d_bridge *b)
 {
@@ -557,16 +602,19 @@ void d_bridge_pump(struct d_bridge *b)
 		return;
 	connect_out(b);
 	d_route_announce(b);
+	if (!flush_out(b))
+		return;
 	while (b->attached && b->status == SIM_BRIDGE_CONNECTED && b->generation == b->d->generation &&
 	       !list_empty(&b->queue)) {
+		bool in_order = list_first(&b->queue, struct d_delivery, link)->m->in_order;
+		struct d_lane *l = in_order ? next_lane(b) : pick_lane(b);
 		struct d_delivery *v[LANE_BATCH];
-		struct d_lane *l = pick_lane(b);
 		unsigned n;
 		int r;
 
 		if (!l)
 			break;
-		n = collect(b, batch_size(b, l), v);
+		n = collect(b, batch_size(b, l, in_order), v);
 		r = d_lane_deliver(l, v, n);
 		if (r < 0)
 			continue; /* the lane is blocked or closed now: another one, or none */
@@ -618,6 +666,8 @@ void d_bridge_house(struct d_bridge *b)
 		d_event_bridge_status(b);
 	if (oldest && late_dur_ns >= b->kill_after_dur_ns)
 		d_event_bridge_stuck(b, late_dur_ns);
+	if (!b->d->hold && b->d->now - b->d->unheld_mono_ns >= D_HOUSE_NS)
+		d_bridge_flush(b, D_FLUSH_OVER);
 	if (b->n_lanes > 1)
 		shrink(b);
 }

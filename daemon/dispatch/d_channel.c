@@ -314,7 +314,7 @@ struct d_message *d_channel_message(struct dispatch *d, struct d_publisher *p, c
 	m->token = m->credit = 0;
 	m->open = m->held = 0;
 	m->reason = SIM_REASON_NONE;
-	m->counted = m->answered = m->of_step = m->patient = false;
+	m->counted = m->answered = m->of_step = m->in_order = m->patient = false;
 	p->in_flight++;
 	ch->stats.in_flight++;
 	return m;
@@ -409,7 +409,7 @@ static void take_message(struct dispatch *d, struct d_publisher *p, struct d_fee
 	if (why != SIM_REASON_NONE)
 		d_message_fail(d, m, why);
 	else if (d->hold)
-		list_append(&d->holding, &m->link);
+		d_message_hold(d, m);
 	else
 		d_message_route(d, m);
 }

@@ -62,10 +62,13 @@ static int send_failed(struct d_lane *l)
 	return -e;
 }
 
-static int send_packet(struct d_lane *l, struct lane_head head, const void *body)
+/* body and tail: behind the head, whose length is that of both. */
+static int send_packet(struct d_lane *l, struct lane_head head, const void *body, const void *tail, size_t tail_len)
 {
-	struct iovec iov[2] = { { &head, sizeof(head) }, { (void *)(uintptr_t)body, head.length } };
-	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = head.length ? 2 : 1 };
+	struct iovec iov[3] = { { &head, sizeof(head) },
+				{ (void *)(uintptr_t)body, head.length - tail_len },
+				{ (void *)(uintptr_t)tail, tail_len } };
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = tail_len ? 3 : head.length ? 2 : 1 };
 
 	if (sendmsg(l->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 		return send_failed(l);
@@ -73,9 +76,9 @@ static int send_packet(struct d_lane *l, struct lane_head head, const void *body
 	return 0;
 }
 
-int d_lane_control(struct d_lane *l, uint16_t op, uint16_t count, const char *text, uint32_t len)
+int d_lane_control(struct d_lane *l, uint16_t op, uint16_t count, const void *body, uint32_t len)
 {
-	return send_packet(l, (struct lane_head){ .op = op, .count = count, .length = len }, text);
+	return send_packet(l, (struct lane_head){ .op = op, .count = count, .length = len }, body, NULL, 0);
 }
 
 int d_lane_announce(struct d_lane *l, const struct d_route *rt)
@@ -88,6 +91,32 @@ int d_lane_announce(struct d_lane *l, const struct d_route *rt)
 	if (r >= 0)
 		bitmap_set(l->knows, rt->ch->id);
 	return r;
+}
+
+struct lane_ticket d_lane_ticket(const struct d_bridge *b, unsigned n)
+{
+	uint64_t before = b->order.ticket + n;
+
+	return (struct lane_ticket){ before + 1, before & ((UINT64_C(1) << LANE_ROW_SHIFT) - 1) ? before : 0 };
+}
+
+/* Lock-step: with a ticket each, which count once they are sent. */
+static int send_in_order(struct d_lane *l, struct lane_head head, const struct lane_deliver *rec)
+{
+	struct lane_ticket t[LANE_BATCH];
+	struct d_bridge *b = l->b;
+	int r;
+
+	for (unsigned i = 0; i < head.count; i++)
+		t[i] = d_lane_ticket(b, i);
+	head.length += head.count * (uint32_t)sizeof(t[0]);
+	r = send_packet(l, head, rec, t, head.count * sizeof(t[0]));
+	if (r < 0)
+		return r;
+	b->order.ticket += head.count;
+	b->order.lane = l->number;
+	b->order.unflushed = b->order.stepping = true;
+	return 0;
 }
 
 int d_lane_deliver(struct d_lane *l, struct d_delivery *const *v, unsigned n)
@@ -109,7 +138,7 @@ int d_lane_deliver(struct d_lane *l, struct d_delivery *const *v, unsigned n)
 			.iox_generation = m->generation,
 		};
 	}
-	return send_packet(l, head, rec);
+	return v[0]->m->in_order ? send_in_order(l, head, rec) : send_packet(l, head, rec, NULL, 0);
 }
 
 /* ---- in ---- */
@@ -125,6 +154,7 @@ static bool lost(struct d_lane *l, const char *why)
 	}
 	if (!d_bridge_leaves(b))
 		log_warn("bridge %s: lane %u is lost: %s", b->name, l->number, why);
+	b->order.ticket = ((b->order.ticket >> LANE_ROW_SHIFT) + 1) << LANE_ROW_SHIFT; /* what was there may be lost */
 	d_lane_close(l);
 	return false;
 }

@@ -208,6 +208,12 @@ static void sort_held(struct dispatch *d)
 	mem_free(v);
 }
 
+void d_message_hold(struct dispatch *d, struct d_message *m)
+{
+	m->in_order = true;
+	list_append(&d->holding, &m->link);
+}
+
 void d_message_unhold(struct dispatch *d)
 {
 	sort_held(d);

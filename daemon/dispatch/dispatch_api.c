@@ -382,6 +382,7 @@ static void run_hold(struct dispatch *d, struct d_command *c)
 	if (!c->flag)
 		d_message_unhold(d);
 	d->hold = c->flag;
+	d->unheld_mono_ns = d->now;
 	d_lossless_update_all(d);
 }
 
@@ -440,6 +441,7 @@ int dispatch_quiet(struct dispatch *d, dispatch_fn fn, void *arg)
 static void run_step(struct dispatch *d, struct d_command *c)
 {
 	drain_held(d);
+	d->step_sim_ns = SIM_LOAD_(&d->clock->sim_ns, __ATOMIC_ACQUIRE); /* which stands until the step has ended */
 	d_message_step(d);
 	add_waiter(&d->step, c);
 }

@@ -62,7 +62,7 @@ struct d_route {                 /* a bridge carries a channel */
 	struct d_channel *ch;
 	struct d_bridge *b;
 	struct list waiting; /* deliveries of an ordered channel behind the active one */
-	bool active;         /* ordered: one delivery is queued or with the bridge */
+	uint32_t active;     /* ordered: deliveries that are queued or with the bridge; outside lock-step one at most */
 	uint32_t open;       /* deliveries that are not free yet, late ones too */
 	uint64_t slow;       /* messages that the bridge missed as it had fallen behind */
 	bool slow_told;      /* ... which the log says once */
@@ -175,6 +175,7 @@ struct d_message {
 	bool counted;           /* accepted for dispatch: not a probe */
 	bool answered;          /* the completion is out, or nobody is there to get it */
 	bool of_step;           /* dispatch_step() waits for its completion */
+	bool in_order;          /* accepted in lock-step: bridges write it in the order in which it is sent to them */
 	bool patient;           /* counts in dispatch::n_patient */
 };
 
@@ -206,6 +207,8 @@ struct d_lane {
 	uint64_t knows[WIRE_CHANNELS_MAX / 64]; /* channels announced on it */
 };
 
+enum d_flush { D_FLUSH_NONE, D_FLUSH_STEP, D_FLUSH_OVER }; /* that is to be sent; the last: lock-step is over */
+
 struct d_bridge {
 	struct dispatch *d;
 	uint32_t id, queue_max, lanes_max;
@@ -234,6 +237,13 @@ struct d_bridge {
 	int64_t service_dur_ns;
 	bool measured; /* service_dur_ns says something */
 	uint64_t attaches;
+	struct {                 /* lock-step */
+		uint64_t ticket; /* the newest that was sent, or one less than the first of its row */
+		bool unflushed;  /* there was one since the last flush */
+		bool stepping;   /* since it was last notified that lock-step is over */
+		enum d_flush flush;
+		uint32_t lane; /* number of the one that had the newest */
+	} order;
 	struct exec_timer deadline;
 	int64_t armed_mono_ns; /* deadline's; 0: not armed */
 	enum dispatch_lossless asked;
@@ -315,7 +325,9 @@ struct dispatch {
 
 	struct exec_timer turn, house, quiet_timer, defer_timer, renew_timer;
 	struct d_waiter *quiet, *shut, *step;
-	uint32_t n_step; /* messages of_step without an outcome */
+	uint32_t n_step;                    /* messages of_step without an outcome */
+	int64_t step_sim_ns, flushed_sim_s; /* time of the last step; its second when bridges were last flushed */
+	int64_t unheld_mono_ns;             /* since when hold is over */
 
 	struct {
 		uint64_t wakeups, packets_out, packets_in, invalid, strange_claims;
@@ -413,8 +425,9 @@ void d_message_outcome(struct dispatch *d, struct d_message *m, enum sim_reason 
 void d_message_not_carried(struct dispatch *d, struct d_message *m); /* the same: that bridge refuses its channel */
 void d_message_unheld(struct dispatch *d, struct d_message *m);      /* one bridge reads it no more */
 void d_message_answered(struct dispatch *d, struct d_message *m);
-void d_message_unreported(struct dispatch *d, struct d_message *m);   /* the same: nobody is there to get it */
-void d_message_release(struct dispatch *d);                           /* slots of this turn, newest first */
+void d_message_unreported(struct dispatch *d, struct d_message *m); /* the same: nobody is there to get it */
+void d_message_release(struct dispatch *d);                         /* slots of this turn, newest first */
+void d_message_hold(struct dispatch *d, struct d_message *m);
 void d_message_unhold(struct dispatch *d);                            /* end of a hold */
 void d_message_step(struct dispatch *d);                              /* the same, and count them for dispatch_step() */
 void d_message_drop_held(struct dispatch *d, enum sim_reason reason); /* backlogs too */
@@ -467,7 +480,8 @@ void d_bridge_arm(struct d_bridge *b, int64_t due_mono_ns); /* its deadline's ti
 void d_bridge_pump_due(struct d_bridge *b);                 /* in this turn */
 void d_bridge_decide_out(struct d_bridge *b, struct d_delivery *dl, enum sim_reason reason);
 void d_bridge_pump(struct d_bridge *b);
-bool d_bridge_busy(const struct d_bridge *b); /* answers soon, and no lane of it runs dry until then */
+void d_bridge_flush(struct d_bridge *b, enum d_flush flush); /* behind all that was sent to it */
+bool d_bridge_busy(const struct d_bridge *b);                /* answers soon, and no lane of it runs dry until then */
 void d_bridge_fail_queued(struct d_bridge *b, enum sim_reason reason);
 void d_bridge_fail_out(struct d_bridge *b, enum sim_reason reason); /* decides; the slots stay held */
 void d_bridge_done(struct d_bridge *b, const struct lane_done *r);
@@ -483,7 +497,9 @@ unsigned d_lane_room(const struct d_lane *l);
 /* Send these deliveries in one packet, announcing their channels first. 0, -EAGAIN: lane blocked, others: lane broken. */
 int d_lane_deliver(struct d_lane *l, struct d_delivery *const *v, unsigned n);
 int d_lane_announce(struct d_lane *l, const struct d_route *rt); /* nothing when it knows it already; errors as above */
-int d_lane_control(struct d_lane *l, uint16_t op, uint16_t count, const char *text, uint32_t len);
+/* The n-th of those to be sent next. */
+struct lane_ticket d_lane_ticket(const struct d_bridge *b, unsigned n);
+int d_lane_control(struct d_lane *l, uint16_t op, uint16_t count, const void *body, uint32_t len);
 
 /* ---- dispatch_api.c: from the owner ---- */
 void d_commands_run(struct dispatch *d, bool drop); /* inside a turn; drop: only free them */

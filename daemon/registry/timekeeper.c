@@ -50,6 +50,7 @@ struct timekeeper {
 	bool quiet_asked;      /* dispatch will notify when it is quiet */
 	unsigned steps_asked;  /* dispatch will notify when these are complete */
 	unsigned drains_asked; /* ... are on their way */
+	int64_t step_sim_s;    /* second of simulated time in which dispatch was last asked */
 };
 
 const struct sim_clock_page *timekeeper_page(const struct timekeeper *t)
@@ -182,17 +183,22 @@ static void on_dispatched(void *arg)
 		time_engine_dispatched(t->engine);
 }
 
-/* Each accepted message has a credit until it is completed: without one there is nothing to dispatch. */
+/*
+ * Each accepted message has a credit until it is completed: without one there is nothing to dispatch. But in each second of
+ * simulated time bridges are flushed at the end of its first step, whether or not that is empty.
+ */
 static bool on_dispatch(void *ctx)
 {
 	struct timekeeper *t = (struct timekeeper *)ctx;
+	int64_t sim_s = t->page->sim_ns / NS_PER_S;
 
-	if (credits_free(t->s))
+	if (sim_s == t->step_sim_s && credits_free(t->s))
 		return true;
 	if (shards_step(t->s, on_dispatched, t) < 0) {
 		log_error("no memory to dispatch the messages of a step; they are dispatched with the next one");
 		return true;
 	}
+	t->step_sim_s = sim_s;
 	t->steps_asked++;
 	return false;
 }

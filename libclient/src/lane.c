@@ -46,7 +46,7 @@ struct sim_lane {
 	_Atomic int outstanding;                   /* deliveries that were handed out and are not answered */
 	struct attachment *atts[ATTACHMENTS_KEPT]; /* newest first; referenced; the receiving thread's */
 	union {
-		char bytes[LANE_PACKET_MAX + 1];
+		_Alignas(8) char bytes[LANE_PACKET_MAX + 1];
 		struct lane_head head;
 	} in;
 };
@@ -268,15 +268,22 @@ static int bad_packet(struct sim_lane *l, const char *why)
 	return err_set(-EBADMSG, "lane: %s; the lane is closed", why);
 }
 
-/* What cannot be read is answered here; the rest goes to the caller. */
+_Static_assert(sizeof(struct sim_lane_ticket) == sizeof(struct lane_ticket) &&
+		       offsetof(struct sim_lane_ticket, predecessor) == offsetof(struct lane_ticket, predecessor),
+	       "one struct for both");
+_Static_assert(SIM_LANE_ROW_SHIFT == LANE_ROW_SHIFT, "one number for both");
+
+/* What cannot be read is answered here; the rest goes to the caller, and so does what has a ticket. */
 static int on_deliver(struct sim_lane *l, struct sim_lane_packet *ret)
 {
 	const struct lane_deliver *d = (const void *)(l->in.bytes + sizeof(l->in.head));
+	const size_t plain = l->in.head.count * sizeof(*d), tickets = l->in.head.count * sizeof(struct lane_ticket);
 	unsigned n = 0;
 
 	if (l->in.head.count == 0 || l->in.head.count > LANE_BATCH ||
-	    l->in.head.length != l->in.head.count * sizeof(*d))
+	    (l->in.head.length != plain && l->in.head.length != plain + tickets))
 		return bad_packet(l, "a DELIVER packet has the wrong size");
+	ret->tickets = l->in.head.length == plain ? NULL : (const void *)(d + l->in.head.count);
 	atomic_fetch_add_explicit(&l->outstanding, l->in.head.count, memory_order_relaxed);
 	for (unsigned i = 0; i < l->in.head.count; i++) {
 		struct sim_delivery *to = &ret->deliveries[n];
@@ -286,7 +293,9 @@ static int on_deliver(struct sim_lane *l, struct sim_lane_packet *ret)
 			struct sim_lane_result result = { d[i].delivery, r, 0 };
 
 			sim_lane_done(l, &result, 1);
-			continue;
+			if (!ret->tickets)
+				continue;
+			to->message.body = NULL;
 		}
 		to->id = d[i].delivery;
 		to->channel_id = d[i].channel_id;
@@ -295,6 +304,16 @@ static int on_deliver(struct sim_lane *l, struct sim_lane_packet *ret)
 	ret->event = SIM_LANE_DELIVER;
 	ret->count = n;
 	return n ? 1 : 0;
+}
+
+static int on_flush(struct sim_lane *l, struct sim_lane_packet *ret)
+{
+	if (l->in.head.length != sizeof(*ret->tickets))
+		return bad_packet(l, "a FLUSH packet has the wrong size");
+	ret->event = SIM_LANE_FLUSH;
+	ret->count = l->in.head.count;
+	ret->tickets = (const void *)(l->in.bytes + sizeof(l->in.head));
+	return 1;
 }
 
 static int on_text(struct sim_lane *l, enum sim_lane_event event, struct sim_lane_packet *ret)
@@ -330,6 +349,8 @@ static int on_packet(struct sim_lane *l, int *fds, unsigned n_fds, struct sim_la
 		return on_text(l, l->in.head.count ? SIM_LANE_CONNECT : SIM_LANE_DISCONNECT, ret);
 	case LANE_OPEN:
 		return on_open(l, fds, n_fds, ret);
+	case LANE_FLUSH:
+		return on_flush(l, ret);
 	case LANE_CLOSE:
 		ret->event = SIM_LANE_CLOSE;
 		return 1;
@@ -359,9 +380,10 @@ static int lane_read(struct sim_lane *l, int flags, struct sim_lane_packet *ret,
 	ssize_t n = fd_recv(l->fd, l->in.bytes, LANE_PACKET_MAX, fds, FD_PASS_MAX, &n_fds, flags);
 
 	*ret_empty = n == -EAGAIN;
-	if (n == -EAGAIN)
+	if (n == -EAGAIN ||
+	    n == -ECONNRESET) /* a reset comes once, before what was sent ahead of it: that is read too */
 		return 0;
-	if (n == 0 || n == -ECONNRESET)
+	if (n == 0)
 		return lane_gone(l, ret);
 	if (n < 0)
 		return (int)n;

@@ -22,7 +22,7 @@
 #define LANE_PACKET_MAX (192 * 1024)
 
 enum lane_op {
-	LANE_DELIVER = 1, /* simd -> bridge: struct lane_deliver[count] */
+	LANE_DELIVER = 1, /* simd -> bridge: struct lane_deliver[count]; in lock-step then struct lane_ticket[count] */
 	LANE_DONE = 2,    /* bridge -> simd: struct lane_done[count] */
 	LANE_CHANNEL = 3, /* simd -> bridge: JSON {"id","name","type":{...},"options":{...}} */
 	LANE_STATUS =
@@ -33,6 +33,8 @@ enum lane_op {
 	LANE_IDLE = 8,     /* bridge -> a new simd: nothing of the old one's is held any more */
 	LANE_CONNECT = 9,  /* simd -> bridge, lane 0: count 1: connect (text: connection string); 0: disconnect */
 	LANE_CARRIES = 10, /* bridge -> simd: struct lane_carries + text: what has become of a channel */
+	LANE_FLUSH =
+		11, /* simd -> bridge, lane 0: struct lane_ticket: push out what is buffered; count 0: lock-step is over */
 };
 
 enum lane_status_flag {
@@ -52,6 +54,17 @@ struct lane_deliver {
 	uint32_t channel_id;
 	uint32_t iox_generation;
 };
+
+/*
+ * The place of a delivery, or of a flush, in the one order in which the bridge writes what lock-step gives it, over all its
+ * lanes. Numbers rise in the order in which they were sent; each waits for its predecessor to have passed. A lane that is lost
+ * may take along what others would wait for: with each one (but lane 0, with which all end) a new row begins, and its first
+ * ticket has no predecessor (0). The upper bits count rows: a bridge that loses a lane lets all of them go up to that one.
+ */
+struct lane_ticket {
+	uint64_t ticket, predecessor;
+};
+#define LANE_ROW_SHIFT 40
 
 struct lane_done {
 	uint64_t delivery;
@@ -85,6 +98,7 @@ struct lane_complete {
 
 _Static_assert(sizeof(struct lane_head) == 8, "lane packets are wire ABI");
 _Static_assert(sizeof(struct lane_deliver) == 32, "lane packets are wire ABI");
+_Static_assert(sizeof(struct lane_ticket) == 16, "lane packets are wire ABI");
 _Static_assert(sizeof(struct lane_done) == 16, "lane packets are wire ABI");
 _Static_assert(sizeof(struct lane_carries) == 16, "lane packets are wire ABI");
 _Static_assert(sizeof(struct lane_status) == 40, "lane packets are wire ABI");

@@ -156,6 +156,10 @@ TEST(packets_are_pinned)
 	AT(struct lane_deliver, channel_id, 24);
 	AT(struct lane_deliver, iox_generation, 28);
 
+	SIZE(struct lane_ticket, 16);
+	AT(struct lane_ticket, ticket, 0);
+	AT(struct lane_ticket, predecessor, 8);
+
 	SIZE(struct lane_done, 16);
 	AT(struct lane_done, delivery, 0);
 	AT(struct lane_done, result, 8);
@@ -218,7 +222,7 @@ TEST(the_bridge_abi_is_pinned)
 	AT(struct sim_bridge_option, deflt, 8);
 	AT(struct sim_bridge_option, help, 16);
 
-	SIZE(struct sim_bridge_host, 120);
+	SIZE(struct sim_bridge_host, 128);
 	AT(struct sim_bridge_host, abi, 0);
 	AT(struct sim_bridge_host, size, 4);
 	AT(struct sim_bridge_host, ctx, 8);
@@ -235,6 +239,7 @@ TEST(the_bridge_abi_is_pinned)
 	AT(struct sim_bridge_host, simd_id, 96);
 	AT(struct sim_bridge_host, carries, 104);
 	AT(struct sim_bridge_host, other_clocks, 112);
+	AT(struct sim_bridge_host, in_order, 120);
 
 	SIZE(struct sim_bridge_ops, 144);
 	AT(struct sim_bridge_ops, abi, 0);
@@ -378,6 +383,8 @@ static const struct {
 	IS(LANE_IDLE, 8),
 	IS(LANE_CONNECT, 9),
 	IS(LANE_CARRIES, 10),
+	IS(LANE_FLUSH, 11),
+	IS(LANE_ROW_SHIFT, 40),
 	IS(LANE_NOT_CARRIED, INT32_MIN),
 	IS(SIM_LANE_NOT_CARRIED, INT32_MIN),
 	IS(LANE_CARRIES_MAX, 640),
@@ -389,6 +396,7 @@ static const struct {
 	IS(DRIVER_RELEASE, 6),
 	IS(SIM_BRIDGE_ABI, 2),
 	IS(SIM_BRIDGE_KEEPS_DATA, 1),
+	IS(SIM_BRIDGE_IN_ORDER, 2),
 	IS(SIM_LANE_KEEPS_DATA, 1),
 	IS(LANE_STATUS_KEEPS_DATA, 1),
 	IS(SIM_CONVERTER_ABI, 1),

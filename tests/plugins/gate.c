@@ -147,6 +147,18 @@ static int gate_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const 
 	return r;
 }
 
+static int gate_flush(struct sim_bridge *b)
+{
+	struct gate *g = gate_of_test();
+
+	(void)b;
+	pthread_mutex_lock(&g->lock);
+	g->published_at_flush = g->published;
+	pthread_mutex_unlock(&g->lock);
+	atomic_fetch_add(&g->flushes, 1);
+	return 0;
+}
+
 static void gate_destroy(struct sim_bridge *b)
 {
 	free(b);
@@ -170,6 +182,7 @@ const struct sim_bridge_ops *sim_bridge_plugin(void)
 		.close = gate_close,
 		.publish = gate_publish,
 		.destroy = gate_destroy,
+		.flush = gate_flush,
 	};
 
 	return &ops;

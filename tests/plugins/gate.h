@@ -24,6 +24,8 @@ struct gate {
 	unsigned connects, refuse;         /* so far; so many of the next connects find nobody */
 	unsigned opens, closes, published; /* but for /clock */
 	bool refuse_open, silent;          /* open() fails; without a word */
+	_Atomic unsigned flushes;
+	unsigned published_at_flush; /* the last one */
 	const struct sim_bridge_host *host;
 };
 

@@ -117,6 +117,14 @@ struct sim_bridge_host {
 	 * nobody (any more). `simctl clock status` names them. Cut to 220 bytes. Thread: any.
 	 */
 	void (*other_clocks)(void *ctx, const char *names);
+	/*
+	 * From publish(), after converting and before writing: blocks until all that goes out earlier has, so that in lock-step each
+	 * run writes the same, however many lanes convert side by side. The plug-in has SIM_BRIDGE_IN_ORDER then; for one that has
+	 * not, publish() itself is called in that order. Outside lock-step it returns at once, and for task NULL. Hold no lock that
+	 * another publish() needs in order to get here. A message is out when its publish() returns, whatever that returns.
+	 * Thread: that of publish().
+	 */
+	void (*in_order)(void *ctx, struct sim_task *task);
 };
 
 #define SIM_BRIDGE_CLOCK_GONE INT64_C(-1)
@@ -125,6 +133,8 @@ struct sim_bridge_host {
 enum sim_bridge_flag {
 	/* What it is given is kept (a log, a recording): producers wait for it while it answers, unless the rig sets otherwise. */
 	SIM_BRIDGE_KEEPS_DATA = 1u << 0,
+	/* publish() calls host->in_order() between converting and writing. */
+	SIM_BRIDGE_IN_ORDER = 1u << 1,
 };
 
 struct sim_bridge_ops {
@@ -157,7 +167,10 @@ struct sim_bridge_ops {
 	int (*publish)(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m,
 		       struct sim_task *task);
 	void (*destroy)(struct sim_bridge *b);
-	/* Optional: push out what is buffered; called once a second of wall time and before disconnect. */
+	/*
+	 * Optional: push out what is buffered; called once a second, and before disconnect. A second of wall time, but of simulated
+	 * time in lock-step, and then in the order of host->in_order().
+	 */
 	int (*flush)(struct sim_bridge *b);
 	/*
 	 * Optional: somebody listens to a channel that was offered (on: subscribe at the far side, and publish), or

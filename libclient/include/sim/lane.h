@@ -26,6 +26,17 @@ struct sim_delivery {
 	uint32_t channel_id;
 };
 
+/*
+ * Lock-step: the place of a delivery in the one order, over all lanes, in which a bridge writes. It is written when its
+ * predecessor has been, however that ended; 0: at once, and all that was received before is waited for no more. Who loses a
+ * lane, or has one closed without SIM_LANE_CLOSE, counts it: ticket >> SIM_LANE_ROW_SHIFT is how many had been lost
+ * when simd gave it out, and up to as many as are lost now nobody waits, as his predecessor may not come.
+ */
+struct sim_lane_ticket {
+	uint64_t ticket, predecessor;
+};
+#define SIM_LANE_ROW_SHIFT 40
+
 enum sim_lane_event {
 	SIM_LANE_DELIVER = 1, /* deliveries[0..count) */
 	SIM_LANE_CHANNEL = 2, /* text: JSON {"id","name","type","options"} */
@@ -34,6 +45,8 @@ enum sim_lane_event {
 	SIM_LANE_CONNECT = 5, /* text: connection string */
 	SIM_LANE_DISCONNECT = 6,
 	SIM_LANE_GONE = 7, /* disconnected from simd: finish, then wait for the session to come back */
+	SIM_LANE_FLUSH =
+		8, /* lock-step: push out what is buffered, in its order: tickets[0]. count 0: lock-step is over */
 };
 
 struct sim_lane_packet {
@@ -42,6 +55,11 @@ struct sim_lane_packet {
 	struct sim_delivery deliveries[64];
 	struct sim_lane *lane;
 	char *text; /* NUL-terminated; borrows until the next receive on this lane */
+	/*
+	 * One for each delivery, borrowed likewise; NULL: not in lock-step. With tickets those come too whose slot cannot be read:
+	 * body NULL, answered already.
+	 */
+	const struct sim_lane_ticket *tickets;
 };
 
 /*

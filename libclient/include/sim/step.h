@@ -21,6 +21,18 @@
  * back, so a publisher has one window of messages a step; one more is refused with -EAGAIN at once, and
  * sim_publish_sync() with -EDEADLK.
  *
+ * The same inputs give the same logs, byte for byte (of the logging bridge: the compressed file), whatever the number of CPUs and
+ * lanes. What that asks of you:
+ *   - give each client a name of its own, and start no two programs that publish on a channel under one name;
+ *   - join, advertise and subscribe before the first advance, and wait until the bridges are connected (`simctl bridge list`);
+ *   - publish for dispatch in turns, or as the driver between two advances: what is published before the first advance is
+ *     outside lock-step. Outside it use sim_publish_local(), a fixed number of times: sequence numbers count those too;
+ *   - compute from turn.now and from what you take, not from wall time, a seed of the moment, or the order in which
+ *     threads run; one publisher belongs to one thread in a turn;
+ *   - stamp with turn.now (as the library does) and begin each run at the same time, with the same source and steps;
+ *   - set step.late to anything but "drop": who is dropped out because it was slow is missing in the log;
+ *   - "lossless": false of a bridge lets it lose what it is too slow for.
+ *
  * Time stands in a turn: do not sleep for it there. What the driver itself publishes between two advances goes out when it asks
  * for the second, before the participants have their turns. Time of a wall-driven source moves without asking anybody;
  * there participants have a turn in each `clock step`.

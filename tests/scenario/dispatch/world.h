@@ -60,6 +60,7 @@ struct held { /* a delivery that a bridge has received and not answered */
 	int64_t ref;
 	uint32_t channel, publisher_id;
 	int lane;
+	uint64_t ticket, predecessor; /* 0: not in lock-step */
 };
 
 struct test_bridge {
@@ -75,6 +76,8 @@ struct test_bridge {
 	uint64_t knows;    /* channels announced, by bit */
 	char connection[64];
 	unsigned connects, packets;
+	struct lane_ticket flush; /* of the newest one */
+	unsigned flushes, overs;  /* those with which lock-step is over count as both */
 };
 
 struct world {

@@ -75,7 +75,7 @@ void bridge_dies(struct test_bridge *b)
 	assert_int_equal(dispatch_bridge_gone(b->w->d, b->id), 0);
 }
 
-static void note_delivery(struct test_bridge *b, int lane, const struct lane_deliver *r)
+static void note_delivery(struct test_bridge *b, int lane, const struct lane_deliver *r, const struct lane_ticket *t)
 {
 	const struct sim_slot *s;
 	const void *slot;
@@ -92,8 +92,23 @@ static void note_delivery(struct test_bridge *b, int lane, const struct lane_del
 		b->held[b->n_held].sequence = s->sequence;
 		b->held[b->n_held].publisher_id = s->publisher_id;
 	}
+	if (t) {
+		assert_true(t->ticket > t->predecessor);
+		b->held[b->n_held].ticket = t->ticket;
+		b->held[b->n_held].predecessor = t->predecessor;
+	}
 	b->n_held++;
 	b->received++;
+}
+
+static void note_flush(struct test_bridge *b, int lane, const struct lane_head *h)
+{
+	assert_int_equal(lane, 0);
+	assert_in_range(h->count, 0, 1);
+	assert_int_equal(h->length, sizeof(b->flush));
+	memcpy(&b->flush, h + 1, sizeof(b->flush));
+	b->flushes++;
+	b->overs += !h->count;
 }
 
 static void note_channel(struct test_bridge *b, const char *text, size_t len)
@@ -126,14 +141,21 @@ static void add_lane(struct test_bridge *b, int fd)
 static void note_packet(struct test_bridge *b, int lane, const struct lane_head *h, int fd)
 {
 	const struct lane_deliver *rec = (const void *)(h + 1);
+	const struct lane_ticket *t = NULL;
 
 	b->packets++;
 	switch (h->op) {
 	case LANE_DELIVER:
 		assert_in_range(h->count, 1, LANE_BATCH);
-		assert_int_equal(h->length, h->count * sizeof(*rec));
+		if (h->length != h->count * sizeof(*rec)) {
+			assert_int_equal(h->length, h->count * (sizeof(*rec) + sizeof(*t)));
+			t = (const void *)(rec + h->count);
+		}
 		for (unsigned i = 0; i < h->count; i++)
-			note_delivery(b, lane, &rec[i]);
+			note_delivery(b, lane, &rec[i], t ? &t[i] : NULL);
+		break;
+	case LANE_FLUSH:
+		note_flush(b, lane, h);
 		break;
 	case LANE_CHANNEL:
 		note_channel(b, (const char *)(h + 1), h->length);

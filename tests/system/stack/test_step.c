@@ -13,7 +13,7 @@
 #include <zlib.h>
 
 #define CONF \
-	"\"TimeSource\":\"unity\"," STACK_POOLS ",\"dispatch\":{\"lanes\":1}" \
+	"\"TimeSource\":\"unity\"," STACK_POOLS \
 	",\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"log\",\"plugin\":\"logging\",\"connection\":\"/tmp/out\"}]}]"
 
 #define RUNS     10

@@ -32,6 +32,7 @@ struct sim_lane {
 	struct sim_lane_result answers[64];
 	unsigned n_answers, n_packets;
 	int status;
+	bool fails; /* the next receive does */
 	bool destroyed;
 	unsigned said; /* how often sim_lane_carries() was called; what it was last */
 	uint32_t said_channel;
@@ -49,7 +50,7 @@ int sim_lane_recv(struct sim_lane *l, int timeout_ms, struct sim_lane_packet *re
 		pthread_cond_wait(&l->changed, &l->lock);
 	*ret = l->script[l->next++ % SCRIPT_MAX];
 	pthread_mutex_unlock(&l->lock);
-	return 1;
+	return l->fails ? -EBADMSG : 1;
 }
 
 int sim_lane_done(struct sim_lane *l, const struct sim_lane_result *r, unsigned count)
@@ -343,6 +344,7 @@ static struct gate *gate_begin(bool open)
 	g->open = open;
 	g->connects = g->refuse = g->opens = g->closes = g->published = 0;
 	g->refuse_open = g->silent = false;
+	g->flushes = 0;
 	return g;
 }
 
@@ -481,6 +483,106 @@ TEST(no_connection_after_the_end)
 	assert_int_equal(f->host->status, SIM_BRIDGE_DISCONNECTED);
 	assert_int_equal(g->connects, 1);
 	assert_int_equal(host_connection_step(f->host, 200 * NS_PER_S), INT64_MAX);
+	stop(f);
+}
+
+/* ---- lock-step ---- */
+
+/* Behind the first lane: another one, with what it is sent. */
+static void open_lane(struct fixture *f, struct sim_lane *lane)
+{
+	*lane = (struct sim_lane){ .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+	push(&f->lane, (struct sim_lane_packet){ .event = SIM_LANE_OPEN, .lane = lane });
+}
+
+/* A packet of deliveries 500 + ticket. */
+static void push_tickets(struct sim_lane *l, const struct sim_lane_ticket *tickets, unsigned n,
+			 const struct sim_slot *slot)
+{
+	struct sim_lane_packet p = { .event = SIM_LANE_DELIVER, .count = n, .tickets = tickets };
+
+	for (unsigned i = 0; i < n; i++)
+		p.deliveries[i] = (struct sim_delivery){ .id = 500 + tickets[i].ticket,
+							 .message = *MESSAGE_OF(slot),
+							 .channel_id = 3 };
+	push(l, p);
+}
+
+/* In lock-step a plug-in that knows nothing of that is called in the order of the tickets, whichever lane is first. */
+TEST(an_old_plugin_publishes_in_order)
+{
+	static const struct sim_lane_ticket even[] = { { 2, 1 }, { 4, 3 }, { 6, 5 } },
+					    odd[] = { { 1, 0 }, { 3, 2 }, { 5, 4 } };
+	struct fixture *f = start_plugin(SHELF "/bridge_FROZEN.so", "{\"greeting\":\"hi\"}");
+	static struct sim_lane lane;
+
+	push(&f->lane, (struct sim_lane_packet){ .event = SIM_LANE_CONNECT, .text = (char *)"mixed" });
+	push_channel(&f->lane, 3, f->text, sizeof(f->text));
+	open_lane(f, &lane);
+	push_tickets(&lane, even, 3, &f->slot[0]);
+	pace_us(2000); /* they might go ahead */
+	push_tickets(&f->lane, odd, 3, &f->slot[0]);
+	await_answers(&lane, 3);
+	await_answers(&f->lane, 3);
+	for (unsigned i = 0; i < 6; i++) /* it fails each third call */
+		assert_int_equal(answer_of(i % 2 ? &lane : &f->lane, 501 + i), i % 3 == 2 ? -5 : 0);
+	push(&lane, (struct sim_lane_packet){ .event = SIM_LANE_CLOSE });
+	stop(f);
+}
+
+/* A slot that cannot be read, a message of a channel that is not carried, a lane that fails: each lets the next one go. */
+TEST(every_ticket_passes)
+{
+	static const struct sim_lane_ticket one[] = { { 1, 0 }, { 3, 2 }, { 5, 4 } }, two[] = { { 2, 1 }, { 4, 3 } };
+	struct sim_lane_packet p = { .event = SIM_LANE_DELIVER, .count = 2, .tickets = two };
+	struct fixture *f = start("{\"mode\":\"fail\",\"every\":2}");
+	static struct sim_lane lane, third;
+
+	push_channel(&f->lane, 3, f->text, sizeof(f->text));
+	open_lane(f, &lane);
+	open_lane(f, &third);
+	push_tickets(&f->lane, one, 3, &f->slot[0]);
+	p.deliveries[0] = (struct sim_delivery){ .id = 502, .channel_id = 3 }; /* no body: answered already */
+	p.deliveries[1] = (struct sim_delivery){ .id = 504, .message = *MESSAGE_OF(&f->slot[0]), .channel_id = 9 };
+	push(&lane, p);
+	await_answers(&f->lane, 3);
+	await_answers(&lane, 1);
+	assert_int_equal(answer_of(&lane, 504), SIM_LANE_NOT_CARRIED);
+	assert_int_equal(answer_of(&f->lane, 503), -EIO);
+	push_tickets(&f->lane, (const struct sim_lane_ticket[]){ { 7, 6 } }, 1,
+		     &f->slot[0]); /* 6 is on the third lane */
+	third.fails = true;
+	push(&third, (struct sim_lane_packet){ .event = SIM_LANE_CLOSE });
+	await_answers(&f->lane, 4);
+	push(&lane, (struct sim_lane_packet){ .event = SIM_LANE_CLOSE });
+	stop(f);
+}
+
+/* simd says when, in the order of what is written; by wall time again when it says that lock-step is over. */
+TEST(a_flush_of_lock_step_has_a_ticket)
+{
+	static const struct sim_lane_ticket first = { 1, 0 }, second = { 2, 1 }, third = { 3, 2 }, last = { 4, 3 };
+	struct gate *g = gate_begin(true);
+	struct fixture *f = connected(g);
+	static struct sim_lane lane;
+
+	host_flush_timed(f->host);
+	assert_int_equal(g->flushes, 1);
+	open_lane(f, &lane);
+	push(&f->lane, (struct sim_lane_packet){ .event = SIM_LANE_FLUSH, .count = 1, .tickets = &second });
+	push_tickets(&f->lane, &third, 1, &f->slot[0]);
+	pace_us(2000); /* it might go ahead */
+	assert_int_equal(g->flushes, 1);
+	push_tickets(&lane, &first, 1, &f->slot[0]);
+	await_answers(&f->lane, 2);
+	assert_int_equal(g->flushes, 2);
+	assert_int_equal(g->published_at_flush, 2);
+	host_flush_timed(f->host);
+	assert_int_equal(g->flushes, 2);
+	push(&f->lane, (struct sim_lane_packet){ .event = SIM_LANE_FLUSH, .count = 0, .tickets = &last });
+	UNTIL(5000, g->flushes == 3);
+	UNTIL(5000, (host_flush_timed(f->host), g->flushes == 4));
+	push(&lane, (struct sim_lane_packet){ .event = SIM_LANE_CLOSE });
 	stop(f);
 }
 

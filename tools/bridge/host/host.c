@@ -97,6 +97,15 @@ static void service_complete(void *ctx, struct sim_task *task, int result)
 		task_count(h, r, result);
 }
 
+static void service_in_order(void *ctx, struct sim_task *task)
+{
+	struct host *h = ctx;
+	struct host_turn *t = task ? &task->lane->turn : NULL;
+
+	if (t && t->task == task)
+		order_wait(&h->order, t);
+}
+
 static int64_t service_now(void *ctx)
 {
 	struct host *h = ctx;
@@ -147,6 +156,7 @@ static void fill_services(struct host *h)
 		.simd_id = read_simd_id(h),
 		.carries = host_topic_named,
 		.other_clocks = service_other_clocks,
+		.in_order = service_in_order,
 	};
 }
 
@@ -199,6 +209,7 @@ int host_create(struct sim_client *client, const char *plugin_dir, json_t *confi
 	pthread_mutex_init(&h->lanes_lock, NULL);
 	pthread_mutex_init(&h->inbound_lock, NULL);
 	host_connection_init(h);
+	order_init(&h->order);
 	h->config = json_incref(config);
 	h->options = json_object_get(config, "options");
 	h->options = h->options ? json_incref(h->options) : json_object();
@@ -235,6 +246,7 @@ void host_destroy(struct host *h)
 	host_time_driver_finish(h);
 	host_inbound_finish(h);
 	host_connection_finish(h);
+	order_finish(&h->order);
 	host_service_finish(h);
 	converters_unload(h->converters);
 	plugin_unload(h->plugin);
@@ -255,6 +267,14 @@ void host_flush(struct host *h)
 
 	if (r < 0)
 		log_warn("flush: %s", err_text(r));
+}
+
+void host_flush_timed(struct host *h)
+{
+	pthread_mutex_lock(&h->order.flush_lock);
+	if (!atomic_load(&h->order.stepping))
+		host_flush(h);
+	pthread_mutex_unlock(&h->order.flush_lock);
 }
 
 void host_report(struct host *h)

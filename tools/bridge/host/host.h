@@ -23,6 +23,7 @@
 #include "converter.h"
 #include "list.h"
 #include "log.h"
+#include "order.h"
 #include "plugin.h"
 
 #define HOST_TOPICS_MAX  1024
@@ -117,6 +118,7 @@ struct host {
 	unsigned n_inbound;
 	struct log_limit inbound_limit; /* guarded by inbound_lock */
 
+	struct host_order order; /* of what lanes write in lock-step */
 	struct host_clock clock;
 	struct host_connection connection;
 	struct host_service service;
@@ -143,7 +145,8 @@ int host_create(struct sim_client *client, const char *plugin_dir, json_t *confi
 void host_destroy(struct host *h);
 void host_report(struct host *h); /* status and totals to simd */
 void host_flush(struct host *h);
-void host_wake(struct host *h); /* main: something is to be done */
+void host_flush_timed(struct host *h); /* the second's: nothing in lock-step, where simd says when */
+void host_wake(struct host *h);        /* main: something is to be done */
 
 /* ---- check.c: --check. 0, or -EINVAL: something was found, and printed ---- */
 int host_check(const char *plugin_dir);

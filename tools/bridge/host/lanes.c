@@ -66,11 +66,73 @@ static int publish(struct host_lane *l, struct host_topic *topic, struct sim_tas
 	return l->host->plugin->ops->publish(l->host->bridge, topic->topic, &t->message, t);
 }
 
+/* Lock-step: the same, with its ticket. The time in which it waited for others is none of its service. */
+static int publish_in_order(struct host_lane *l, struct host_topic *topic, struct sim_task *t,
+			    const struct sim_lane_ticket *ticket, struct batch *b)
+{
+	struct host_order *o = &l->host->order;
+	int r;
+
+	order_begin(o, &l->turn, ticket, t);
+	if (b->n && !order_is_next(o, &l->turn))
+		batch_send(l, b);
+	if (!(plugin_flags(l->host->plugin) & SIM_BRIDGE_IN_ORDER))
+		order_wait(o, &l->turn);
+	r = publish(l, topic, t, b);
+	order_pass(o, &l->turn);
+	t->start_mono_ns += l->turn.waited_dur_ns;
+	return r;
+}
+
+/* What cannot be published, and is answered. */
+static void pass_by(struct host_lane *l, const struct sim_lane_ticket *ticket)
+{
+	order_begin(&l->host->order, &l->turn, ticket, NULL);
+	order_pass(&l->host->order, &l->turn);
+}
+
+static void flush(struct host_lane *l, const struct sim_lane_packet *p)
+{
+	struct host_order *o = &l->host->order;
+
+	order_begin(o, &l->turn, p->tickets, NULL);
+	order_wait(o, &l->turn);
+	pthread_mutex_lock(&o->flush_lock);
+	host_flush(l->host);
+	if (!p->count)
+		atomic_store(&o->stepping, false);
+	pthread_mutex_unlock(&o->flush_lock);
+	order_pass(o, &l->turn);
+}
+
 /* Written when it changes only: all lanes look at it. */
 static void note_slow(struct host_topic *t, bool slow)
 {
 	if (atomic_load_explicit(&t->slow, memory_order_relaxed) != slow)
 		atomic_store_explicit(&t->slow, slow, memory_order_relaxed);
+}
+
+/* At `begin`; returns when it is. ticket NULL: not in lock-step. */
+static int64_t deliver_one(struct host_lane *l, const struct sim_delivery *d, const struct sim_lane_ticket *ticket,
+			   int64_t begin_mono_ns, struct batch *b)
+{
+	struct host_topic *topic = host_topic_find(l->host, d->channel_id);
+	uint64_t bytes = d->message.body_size;
+	struct sim_task *t = task_get(l, d, begin_mono_ns);
+	struct sim_lane_result res = { .id = d->id, .result = -ENOBUFS };
+	int64_t now;
+	int r = 0;
+
+	if (t)
+		r = ticket ? publish_in_order(l, topic, t, ticket, b) : publish(l, topic, t, b);
+	else if (ticket)
+		pass_by(l, ticket);
+	now = mono_now_ns();
+	if (topic)
+		note_slow(topic, now - begin_mono_ns > ANSWER_DUR_NS);
+	if (!t || task_returned(t, r, now, &res))
+		batch_add(l, b, res, bytes, now);
+	return now;
 }
 
 static void deliver(struct host_lane *l, const struct sim_lane_packet *p)
@@ -80,19 +142,12 @@ static void deliver(struct host_lane *l, const struct sim_lane_packet *p)
 
 	atomic_store(&l->inside, true); /* before `lost` is looked at: see host_connection_step() */
 	for (unsigned i = 0; i < p->count; i++) {
-		const struct sim_delivery *d = &p->deliveries[i];
-		struct host_topic *topic = host_topic_find(l->host, d->channel_id);
-		uint64_t bytes = d->message.body_size;
-		struct sim_task *t = task_get(l, d, now);
-		struct sim_lane_result res = { .id = d->id, .result = -ENOBUFS };
-		int64_t begin = now;
-		int r = t ? publish(l, topic, t, &b) : 0;
+		const struct sim_lane_ticket *ticket = p->tickets ? &p->tickets[i] : NULL;
 
-		now = mono_now_ns();
-		if (topic)
-			note_slow(topic, now - begin > ANSWER_DUR_NS);
-		if (!t || task_returned(t, r, now, &res))
-			batch_add(l, &b, res, bytes, now);
+		if (ticket && !p->deliveries[i].message.body)
+			pass_by(l, ticket);
+		else
+			now = deliver_one(l, &p->deliveries[i], ticket, now, &b);
 	}
 	atomic_store(&l->inside, false);
 	batch_send(l, &b);
@@ -104,6 +159,7 @@ static void further_lane(struct host_lane *l, struct sim_lane *lane)
 
 	if (r < 0) {
 		log_error("a further lane cannot be started: %s", err_why());
+		order_row_ends(&l->host->order, true);
 		sim_lane_destroy(lane);
 	}
 }
@@ -125,6 +181,9 @@ static bool handle(struct host_lane *l, struct sim_lane_packet *p)
 		return true;
 	case SIM_LANE_DISCONNECT:
 		host_disconnect(l->host);
+		return true;
+	case SIM_LANE_FLUSH:
+		flush(l, p);
 		return true;
 	case SIM_LANE_CLOSE:
 	case SIM_LANE_GONE:
@@ -152,18 +211,15 @@ static void *lane_main(void *arg)
 {
 	struct host_lane *l = arg;
 	struct sim_lane_packet *p = MEM_NEW(struct sim_lane_packet);
+	int r = p ? 0 : err_nomem();
 
-	while (p) {
-		int r = sim_lane_recv(l->lane, -1, p);
-
-		if (r < 0) {
-			log_at(r == -EPIPE ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR, "lane %u ends: %s", l->number,
-			       sim_why());
-			break;
-		}
+	while (p && (r = sim_lane_recv(l->lane, -1, p)) >= 0)
 		if (r > 0 && !handle(l, p))
 			break;
-	}
+	if (r < 0)
+		log_at(r == -EPIPE ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR, "lane %u ends: %s", l->number, sim_why());
+	if (r < 0 || p->event != SIM_LANE_CLOSE)
+		order_row_ends(&l->host->order, r < 0);
 	mem_free(p);
 	leave(l);
 	return NULL;
@@ -181,6 +237,7 @@ int host_lane_start(struct host *h, struct sim_lane *lane, bool first)
 	l->lane = lane;
 	l->first = first;
 	pthread_mutex_init(&l->lock, NULL);
+	order_turn_init(&l->turn);
 	list_init(&l->free);
 	for (unsigned i = 0; i < LANE_TASKS; i++)
 		list_append(&l->free, &l->tasks[i].link);
@@ -199,6 +256,7 @@ int host_lane_start(struct host *h, struct sim_lane *lane, bool first)
 	if (!r)
 		return 0;
 	pthread_mutex_destroy(&l->lock);
+	order_turn_finish(&l->turn);
 	mem_free(l);
 	return err_sys(r, "a lane's thread cannot be started");
 }
@@ -251,6 +309,7 @@ static void lane_free(struct host_lane *l)
 {
 	sim_lane_destroy(l->lane);
 	pthread_mutex_destroy(&l->lock);
+	order_turn_finish(&l->turn);
 	mem_free(l);
 }
 

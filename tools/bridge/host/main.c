@@ -94,7 +94,7 @@ static int64_t work(struct host *h, bool changed, int64_t *flush_mono_ns)
 	host_lanes_reap(h);
 	if (flush) {
 		*flush_mono_ns += NS_PER_S;
-		host_flush(h);
+		host_flush_timed(h);
 	}
 	if (flush || changed)
 		host_report(h);

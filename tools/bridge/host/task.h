@@ -13,6 +13,7 @@
 #include <sim/lane.h>
 
 #include "list.h"
+#include "order.h"
 
 struct host;
 struct host_lane;
@@ -44,6 +45,7 @@ struct host_lane {
 	_Atomic unsigned pending; /* tasks; counted down with the last look at the lane */
 	_Atomic bool ended;       /* a further one: its thread is about to return */
 	_Atomic bool inside;      /* in a packet whose messages may be with the plug-in */
+	struct host_turn turn;    /* its thread's */
 	struct sim_task tasks[LANE_TASKS];
 };
 

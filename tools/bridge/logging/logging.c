@@ -226,9 +226,11 @@ static int logging_publish(struct sim_bridge *b, struct sim_bridge_topic *topic,
 			   struct sim_task *task)
 {
 	struct text t = take_buffer(b);
+	int r = format_message(b, &t, topic, m);
 
-	(void)task;
-	return put_text(b, &t, format_message(b, &t, topic, m));
+	if (SIM_BRIDGE_HOST_HAS(b->host, in_order))
+		b->host->in_order(b->host->ctx, task);
+	return put_text(b, &t, r);
 }
 
 static int logging_flush(struct sim_bridge *b)
@@ -277,7 +279,7 @@ const struct sim_bridge_ops *sim_bridge_plugin(void)
 		.destroy = logging_destroy,
 		.flush = logging_flush,
 		.check = logging_check,
-		.flags = SIM_BRIDGE_KEEPS_DATA,
+		.flags = SIM_BRIDGE_KEEPS_DATA | SIM_BRIDGE_IN_ORDER,
 	};
 
 	return &ops;

@@ -89,9 +89,9 @@ static void null_close(struct sim_bridge *b, struct sim_bridge_topic *t)
 static int null_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m,
 			struct sim_task *task)
 {
-	(void)b;
 	(void)m;
-	(void)task;
+	if (SIM_BRIDGE_HOST_HAS(b->host, in_order)) /* converted; in lock-step it is written in the order of the run */
+		b->host->in_order(b->host->ctx, task);
 	atomic_fetch_add(&t->messages, 1);
 	return 0;
 }
@@ -119,6 +119,7 @@ const struct sim_bridge_ops *sim_bridge_plugin(void)
 		.close = null_close,
 		.publish = null_publish,
 		.destroy = null_destroy,
+		.flags = SIM_BRIDGE_IN_ORDER,
 	};
 
 	return &ops;

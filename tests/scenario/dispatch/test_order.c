@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lock-step: what bridges write comes in one order, whatever the number of lanes. Tickets, how they are dealt to lanes, flushes;
+ * and a scene that is played again and again, in which something is lost one message later each time. Bridges here do what
+ * simbridge's host does (tools/bridge/host/order.h): whatever happens, none of them waits for ever.
+ */
+#include "scenario/dispatch/world.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "fd.h"
+#include "log.h"
+
+#define WINDOW  32
+#define SLOW_US 20000 /* of each message, so that further lanes open */
+
+static struct world w;
+static struct test_client *c;
+static struct test_pub *p;
+
+/* A bridge's own side of the order. */
+static struct row {
+	uint64_t passed;
+	uint64_t rows, free_below;
+	uint64_t written[WORLD_RECORDS]; /* tickets */
+	unsigned n, slips;               /* how often one was written after a later one */
+} rows[WORLD_BRIDGES];
+
+static unsigned steps, stepped; /* begun, ended */
+
+static void count(void *arg)
+{
+	++*(unsigned *)arg;
+}
+
+static void make(unsigned n_bridges, uint32_t lanes, bool ordered)
+{
+	memset(rows, 0, sizeof(rows));
+	steps = stepped = 0;
+	world_create(&w, test_seed(1), lanes);
+	world_channel(&w, 0, WINDOW, ordered);
+	for (uint32_t i = 0; i < n_bridges; i++) {
+		world_bridge_lossless(&w, i, 128, DISPATCH_LOSSLESS_AUTO, true);
+		world_route(&w, 0, i);
+		bridge_attach(&w, i);
+	}
+	c = client_new(&w);
+	p = client_advertise(c, 0);
+	assert_int_equal(dispatch_hold(w.d, true), 0);
+	world_settle(&w);
+}
+
+static void publish(unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		assert_int_equal(client_try(c, p, NO_TOKEN), 0);
+}
+
+static void begin_step(unsigned messages)
+{
+	publish(messages);
+	steps++;
+	assert_int_equal(dispatch_step(w.d, count, &stepped), 0);
+	world_settle(&w);
+}
+
+/* ---- a bridge that keeps the order ---- */
+
+/* Of those that it holds on that lane, the one that was sent first. -1: none. */
+static int head_of(const struct test_bridge *b, int lane)
+{
+	for (unsigned i = 0; i < b->n_held; i++)
+		if (b->held[i].lane == lane)
+			return (int)i;
+	return -1;
+}
+
+/* As order_begin() and order_wait(); true: it has its turn. */
+static bool has_turn(struct row *r, uint64_t ticket, uint64_t predecessor)
+{
+	if (ticket && !predecessor)
+		r->passed = r->passed < ticket ? ticket - 1 : r->passed;
+	return r->passed >= predecessor || ticket < r->free_below;
+}
+
+/* One that has its turn needs nobody. */
+static void pass_flush(struct row *r, const struct lane_ticket *t)
+{
+	if (t->ticket > r->passed && has_turn(r, t->ticket, t->predecessor))
+		r->passed = t->ticket;
+}
+
+static void note_written(struct row *r, uint64_t ticket)
+{
+	r->slips += ticket && ticket < r->passed;
+	r->written[r->n++] = ticket;
+	r->passed = ticket > r->passed ? ticket : r->passed;
+}
+
+/* One message, of the first lane on which one has its turn. False: nobody has. */
+static bool write_one(struct test_bridge *b, int result)
+{
+	struct row *r = &rows[b->id];
+
+	pass_flush(r, &b->flush);
+	for (int lane = b->n_lanes - 1; lane >= 0; lane--) { /* the last ones first, to be no help */
+		int i = head_of(b, lane);
+
+		if (i < 0 || !has_turn(r, b->held[i].ticket, b->held[i].predecessor))
+			continue;
+		note_written(r, b->held[i].ticket);
+		if (b->lanes[lane] >= 0) {
+			struct lane_done d = { b->held[i].delivery, result, SLOW_US };
+			struct {
+				struct lane_head head;
+				struct lane_done d;
+			} packet = { { LANE_DONE, 1, sizeof(d) }, d };
+
+			bridge_send_raw(b, lane, &packet, sizeof(packet));
+		}
+		memmove(&b->held[i], &b->held[i + 1], (b->n_held - (unsigned)i - 1) * sizeof(b->held[0]));
+		b->n_held--;
+		return true;
+	}
+	return false;
+}
+
+/* All of it, and whatever simd sends meanwhile. What cannot be written any more is a deadlock. */
+static void write_all(struct test_bridge *b)
+{
+	for (;;) {
+		bridge_read(b);
+		if (!b->n_held)
+			return;
+		if (!write_one(b, 0))
+			fail_msg("bridge %u: nobody has a turn, and %u wait for theirs", b->id, b->n_held);
+		world_settle(&w);
+	}
+}
+
+static void finish_step(void)
+{
+	for (unsigned i = 0; stepped < steps; i++) {
+		assert_true(i < 100);
+		for (unsigned k = 0; k < WORLD_BRIDGES; k++)
+			if (w.bridges[k].alive)
+				write_all(&w.bridges[k]);
+		world_run(&w, 100 * MS);
+	}
+	client_read(c);
+}
+
+/* As one thread more makes it: with messages that take long, and many of them. */
+static void open_lanes(unsigned n)
+{
+	for (unsigned i = 0; w.bridges[0].n_lanes < (int)n; i++) {
+		assert_true(i < 20);
+		begin_step(WINDOW);
+		for (unsigned k = 0; k < WINDOW && w.bridges[0].n_lanes < (int)n; k++) {
+			bridge_read(&w.bridges[0]);
+			write_one(&w.bridges[0], 0);
+			world_run(&w, 20 * MS);
+		}
+		finish_step();
+	}
+}
+
+/* ---- tickets ---- */
+
+TEST(outside_lock_step_there_are_no_tickets)
+{
+	make(1, 0, false);
+	assert_int_equal(dispatch_hold(w.d, false), 0);
+	world_settle(&w);
+	publish(5);
+	world_settle(&w);
+	assert_int_equal(bridge_read(&w.bridges[0]), 5);
+	for (unsigned i = 0; i < 5; i++)
+		assert_int_equal(w.bridges[0].held[i].ticket, 0);
+	world_destroy(&w);
+}
+
+TEST(each_bridge_has_a_row_of_its_own)
+{
+	make(2, 0, false);
+	begin_step(6);
+	for (unsigned k = 0; k < 2; k++) {
+		const struct test_bridge *b = &w.bridges[k];
+
+		assert_true(bridge_read(&w.bridges[k]) >= 2);
+		for (unsigned i = 0; i < b->n_held; i++) {
+			assert_int_equal(b->held[i].ticket, 1 + i);
+			assert_int_equal(b->held[i].predecessor, i);
+		}
+	}
+	finish_step();
+	for (unsigned k = 0; k < 2; k++) {
+		assert_int_equal(rows[k].n, 6);
+		assert_int_equal(rows[k].slips, 0);
+	}
+	world_destroy(&w);
+}
+
+/* Neighbours are on different lanes, so that they are converted side by side; and they are written in order. */
+TEST(lanes_are_dealt_to_in_rotation)
+{
+	const struct test_bridge *b = &w.bridges[0];
+	uint64_t last;
+	int lane[4];
+
+	make(1, 4, false);
+	open_lanes(4);
+	last = rows[0].passed;
+	begin_step(WINDOW);
+	bridge_read(&w.bridges[0]);
+	for (uint64_t t = 1; t <= 4; t++) {
+		unsigned i = 0;
+
+		while (i < b->n_held && b->held[i].ticket != last + t)
+			i++;
+		assert_true(i < b->n_held);
+		assert_int_equal(b->held[i].predecessor, last + t - 1);
+		lane[t - 1] = b->held[i].lane;
+		for (unsigned k = 0; k + 1 < t; k++)
+			assert_int_not_equal(lane[k], lane[t - 1]);
+	}
+	finish_step();
+	assert_int_equal(rows[0].passed, last + WINDOW);
+	assert_int_equal(rows[0].slips, 0);
+	world_destroy(&w);
+}
+
+/* Tickets order it more than it asks for; after lock-step it goes one at a time again. */
+TEST(an_ordered_channel_is_not_held_back)
+{
+	make(1, 0, true);
+	begin_step(4);
+	assert_int_equal(bridge_read(&w.bridges[0]), 4);
+	assert_int_equal(dispatch_hold(w.d, false), 0);
+	world_settle(&w);
+	publish(2);
+	world_settle(&w);
+	assert_int_equal(bridge_read(&w.bridges[0]), 0);
+	for (unsigned i = 0; i < 4; i++) {
+		assert_true(write_one(&w.bridges[0], 0));
+		world_settle(&w);
+		assert_int_equal(bridge_read(&w.bridges[0]), i == 3);
+	}
+	assert_int_equal(w.bridges[0].held[0].ticket, 0);
+	write_all(&w.bridges[0]);
+	world_destroy(&w);
+}
+
+TEST(another_process_begins_again)
+{
+	make(1, 0, false);
+	begin_step(3);
+	bridge_read(&w.bridges[0]);
+	assert_true(write_one(&w.bridges[0], 0));
+	bridge_dies(&w.bridges[0]);
+	world_settle(&w);
+	assert_int_equal(stepped, 1);
+	memset(&rows[0], 0, sizeof(rows[0]));
+	bridge_attach(&w, 0);
+	begin_step(2);
+	assert_int_equal(bridge_read(&w.bridges[0]), 2);
+	assert_int_equal(w.bridges[0].held[0].predecessor, 0);
+	assert_int_equal(w.bridges[0].held[1].predecessor, w.bridges[0].held[0].ticket);
+	finish_step();
+	world_destroy(&w);
+}
+
+/* ---- flushes ---- */
+
+TEST(bridges_flush_once_in_each_second_of_time)
+{
+	const struct test_bridge *b = &w.bridges[0];
+	unsigned at[8] = { 0 };
+
+	make(1, 0, false);
+	for (unsigned i = 0; i < 24; i++) {
+		w.clock.sim_ns = (int64_t)(i + 1) * 250 * MS;
+		begin_step(i % 8 < 6); /* some steps are empty */
+		finish_step();
+		bridge_read(&w.bridges[0]);
+		if (b->flushes <= 6 && !at[b->flushes])
+			at[b->flushes] = i + 1;
+	}
+	assert_int_equal(b->flushes, 6);
+	for (unsigned i = 1; i <= 6; i++)
+		assert_int_equal(at[i], 4 * i); /* the step that reaches it */
+	assert_int_equal(b->overs, 0);
+	world_destroy(&w);
+}
+
+/* Behind all of the step, and in front of the next one. */
+TEST(a_flush_has_its_place_in_the_row)
+{
+	const struct test_bridge *b = &w.bridges[0];
+
+	make(1, 0, false);
+	w.clock.sim_ns = S;
+	begin_step(3);
+	bridge_read(&w.bridges[0]);
+	assert_int_equal(b->flushes, 0);
+	finish_step();
+	bridge_read(&w.bridges[0]);
+	assert_int_equal(b->flushes, 1);
+	assert_int_equal(b->flush.ticket, 4);
+	assert_int_equal(b->flush.predecessor, 3);
+	begin_step(1);
+	bridge_read(&w.bridges[0]);
+	assert_int_equal(b->held[0].ticket, 5);
+	assert_int_equal(b->held[0].predecessor, 4);
+	finish_step();
+	world_destroy(&w);
+}
+
+/* So that what is buffered does not stay there, and the bridge flushes by wall time again; a short pause is none. */
+TEST(the_end_of_lock_step_flushes)
+{
+	const struct test_bridge *b = &w.bridges[0];
+
+	make(1, 0, false);
+	begin_step(2);
+	finish_step();
+	assert_int_equal(dispatch_hold(w.d, false), 0);
+	world_run(&w, 900 * MS);
+	assert_int_equal(dispatch_hold(w.d, true), 0);
+	world_run(&w, 3 * S);
+	bridge_read(&w.bridges[0]);
+	assert_int_equal(b->overs, 0);
+	assert_int_equal(dispatch_hold(w.d, false), 0);
+	world_run(&w, 5 * S);
+	bridge_read(&w.bridges[0]);
+	assert_int_equal(b->overs, 1);
+	assert_int_equal(b->flushes, 1);
+	world_destroy(&w);
+}
+
+/* ---- something is lost, one message later each time ---- */
+
+enum loss { NOTHING, LANE, FAILS, PROCESS, FAR_SIDE, DATA_PLANE, LOSSES };
+
+/* The lane's thread fails in the bridge: what lay there is lost, nobody waits there any more, and its socket closes. */
+static void lose_lane(struct test_bridge *b)
+{
+	int lane = b->n_lanes - 1;
+
+	bridge_read(b);
+	rows[b->id].free_below = ++rows[b->id].rows << LANE_ROW_SHIFT;
+	for (unsigned i = b->n_held; i-- > 0;)
+		if (b->held[i].lane == lane) {
+			memmove(&b->held[i], &b->held[i + 1], (b->n_held - i - 1) * sizeof(b->held[0]));
+			b->n_held--;
+		}
+	b->lanes[lane] = fd_close(b->lanes[lane]);
+}
+
+static void lose(enum loss what)
+{
+	struct test_bridge *b = &w.bridges[0];
+
+	bridge_read(b);
+	switch (what) {
+	case LANE:
+		lose_lane(b);
+		break;
+	case FAILS:
+		write_one(b, -EIO);
+		break;
+	case PROCESS:
+		bridge_dies(b);
+		world_settle(&w);
+		memset(&rows[0], 0, sizeof(rows[0]));
+		bridge_attach(&w, 0);
+		break;
+	case FAR_SIDE:
+		bridge_status(b, SIM_BRIDGE_CONNECTING);
+		world_settle(&w);
+		write_one(b, -ENOTCONN);
+		bridge_status(b, SIM_BRIDGE_CONNECTED);
+		break;
+	case DATA_PLANE:
+		world_roudi_dies(&w);
+		world_roudi_back(&w, 1);
+		client_prove(c, p);
+		break;
+	default:
+		break;
+	}
+	world_settle(&w);
+}
+
+/* The same scene: three steps of messages on several lanes, and the loss after the n-th message. */
+static void play(enum loss what, unsigned n)
+{
+	unsigned written = 0, before;
+
+	make(2, 8, false);
+	open_lanes(3);
+	before = w.bridges[0].n_lanes > 2 ? rows[1].n : 0;
+	for (unsigned step = 0; step < 3; step++) {
+		w.clock.sim_ns += S;
+		begin_step(8);
+		for (unsigned i = 0; i < 8; i++, written++) {
+			if (written == n)
+				lose(what);
+			bridge_read(&w.bridges[0]);
+			write_one(&w.bridges[0], 0);
+			world_settle(&w);
+		}
+		finish_step();
+	}
+	/* the other one has lost nothing, and is as it always is */
+	if (what != DATA_PLANE)
+		assert_int_equal(rows[1].n, before + 24);
+	assert_int_equal(rows[1].slips, 0);
+	if (what != LANE)
+		assert_int_equal(rows[0].slips, 0);
+	rows[0].slips = 0; /* and it is in order again */
+	begin_step(8);
+	finish_step();
+	assert_int_equal(rows[0].slips, 0);
+	world_destroy(&w);
+}
+
+TEST(whatever_is_lost_nobody_waits_for_ever)
+{
+	log_set_spec("none");
+	for (enum loss what = NOTHING; what < LOSSES; what++)
+		for (unsigned n = 0; n < 24; n++)
+			play(what, n);
+}
