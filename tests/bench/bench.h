@@ -35,8 +35,9 @@ struct bench {
 	char ros2_plugin[2 * BENCH_PATH];
 	struct stamp_page *stamp; /* where bridge_stamp of the first rig below writes */
 	pid_t simd_pid;
-	bool usual; /* it has the usual pools and rig */
-	bool smoke; /* as short as it can be: does it run at all? */
+	bool usual;     /* it has the usual pools and rig */
+	unsigned lanes; /* dispatch.lanes of the next simd that is started; 0: as many as there are CPUs */
+	bool smoke;     /* as short as it can be: does it run at all? */
 	struct bench_result *results;
 	unsigned n, cap;
 };
@@ -72,7 +73,7 @@ struct bench_case {
 /* clang-format off */
 #define BENCH_CASES(X) \
 	X(time) X(handover) X(overhead) X(first) X(cpu) X(dispatch) X(rate) X(channels) X(isolation) X(shards) X(reattach) \
-	X(clock) X(step) X(ros2) X(convert) X(rig) X(peer) X(beside)
+	X(clock) X(step) X(lockstep) X(ros2) X(convert) X(rig) X(peer) X(beside)
 /* clang-format on */
 #define BENCH_CASE(name) extern const struct bench_case bench_##name;
 BENCH_CASES(BENCH_CASE)

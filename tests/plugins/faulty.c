@@ -27,9 +27,22 @@
 
 #define LATE_MAX 4096
 
-enum mode { MODE_COUNT, MODE_SLOW, MODE_FAIL, MODE_CRASH, MODE_HANG, MODE_LATE, MODE_TWICE, MODE_LOSE, MODES };
+enum mode {
+	MODE_COUNT,
+	MODE_SLOW,
+	MODE_FAIL,
+	MODE_CRASH,
+	MODE_HANG,
+	MODE_LATE,
+	MODE_TWICE,
+	MODE_LOSE,
+	MODE_WORK,
+	MODES
+};
 
-static const char *const mode_names[MODES] = { "count", "slow", "fail", "crash", "hang", "late", "twice", "lose" };
+static const char *const mode_names[MODES] = {
+	"count", "slow", "fail", "crash", "hang", "late", "twice", "lose", "work"
+};
 
 struct late { /* tasks answered by the late thread, oldest first */
 	struct sim_task *task[LATE_MAX];
@@ -70,8 +83,8 @@ struct sim_bridge {
 };
 
 static const struct sim_bridge_option options[] = {
-	{ "mode", "count", "count, slow, fail, crash, hang, late, twice or lose (the connection)" },
-	{ "delay_us", "10000", "slow and late: how long, in microseconds" },
+	{ "mode", "count", "count, slow, fail, crash, hang, late, twice, lose (the connection) or work" },
+	{ "delay_us", "10000", "slow, late and work: how long, in microseconds; work: of processor time" },
 	{ "every", "1", "misbehave at every n-th message only" },
 	{ "absent", "0", "lose: how many attempts to connect again find nobody" },
 	{ "inject", "0", "how many messages to bring in, once somebody listens" },
@@ -164,7 +177,8 @@ static int read_mode(const struct sim_bridge_host *host, enum mode *ret)
 			*ret = (enum mode)i;
 			return 0;
 		}
-	host->log(host->ctx, 0, "options.mode: \"%s\" is not one of count, slow, fail, crash, hang, late, twice, lose",
+	host->log(host->ctx, 0,
+		  "options.mode: \"%s\" is not one of count, slow, fail, crash, hang, late, twice, lose, work",
 		  text ? text : "");
 	return -EINVAL;
 }
@@ -347,6 +361,21 @@ static int lose(struct sim_bridge *b)
 	return -EPIPE;
 }
 
+/* Converts, as it were; then it is its turn to write. */
+static void work(const struct sim_bridge *b, struct sim_task *task)
+{
+	struct timespec now;
+	int64_t end_ns = 0, now_ns;
+
+	do {
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+		now_ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+		end_ns = end_ns ? end_ns : now_ns + b->delay_us * 1000;
+	} while (now_ns < end_ns);
+	if (SIM_BRIDGE_HOST_HAS(b->host, in_order))
+		b->host->in_order(b->host->ctx, task);
+}
+
 static int misbehave(struct sim_bridge *b, struct sim_task *task)
 {
 	switch (b->mode) {
@@ -366,6 +395,9 @@ static int misbehave(struct sim_bridge *b, struct sim_task *task)
 		return late_push(b, task);
 	case MODE_LOSE:
 		return lose(b);
+	case MODE_WORK:
+		work(b, task);
+		return 0;
 	case MODE_COUNT:
 	case MODES:
 		break;
@@ -422,6 +454,7 @@ const struct sim_bridge_ops *sim_bridge_plugin(void)
 		.destroy = faulty_destroy,
 		.listen = faulty_listen,
 		.service = faulty_service,
+		.flags = SIM_BRIDGE_IN_ORDER,
 	};
 
 	return &ops;
