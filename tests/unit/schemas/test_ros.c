@@ -40,6 +40,8 @@ static const struct { const char *name, *hash; } md5_sums[] = {
 	{ "geometry_msgs/Pose", "e45d45a5a1ce597b249e23fb30fc871f" },
 	{ "geometry_msgs/PoseStamped", "d3812c3cbc69362b77dc0b19b345f8f5" },
 	{ "geometry_msgs/Twist", "9f195f881246fdfa2798d1d3eebca84a" },
+	{ "geometry_msgs/AccelWithCovariance", "ad5a718d699c6be72a02b8d6a139f334" },
+	{ "geometry_msgs/AccelWithCovarianceStamped", "96adb295225031ec8d57fb4251b0a886" },
 	{ "geometry_msgs/TransformStamped", "b5764a33bfeb3588febc2682852579b0" },
 	{ "tf2_msgs/TFMessage", "94810edda583a504dfda3829e70d7eec" },
 	{ "nav_msgs/Odometry", "cd5e73d190d741a2f92e81eda573aca7" },

@@ -83,6 +83,29 @@ MAP(Imu, sensor_msgs, Imu)
 	return 0;
 }
 
+/*
+ * Where an accelerometer stands is at rest in a map: what it feels without gravity is how its speed changes. Without an
+ * orientation gravity is taken as along its z.
+ */
+MAP(Imu, geometry_msgs, AccelWithCovarianceStamped)
+{
+	static const struct sim_Vector3 gravity = { .z = 9.80665 };
+	struct sim_Vector3 g = map_to_body(&m->orientation, &gravity), zero = { 0 };
+	struct sim_Vector3 a = { .x = m->linear_acceleration.x - g.x,
+				 .y = m->linear_acceleration.y - g.y,
+				 .z = m->linear_acceleration.z - g.z };
+	double all[36] = { 0 };
+
+	for (unsigned i = 0; i < 9; i++)
+		all[i / 3 * 6 + i % 3] = m->linear_acceleration_covariance[i];
+	map_header(e, in);
+	sim_enc_begin(e, "accel");
+	map_twist(e, "accel", &a, &zero);
+	covariance(e, "covariance", in, all, 6);
+	sim_enc_end(e);
+	return 0;
+}
+
 /* What is measured; the map's view of it has no place in this type. */
 MAP(CorrectedImu, sensor_msgs, Imu)
 {

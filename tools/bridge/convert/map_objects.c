@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is around: objects in space and traffic lights. See map.h. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -79,27 +80,37 @@ static void kinematics(struct sim_enc *e, const struct sim_Detected3DObject *o)
 	sim_enc_end(e);
 }
 
-static void object(struct sim_enc *e, const struct map_message *in, const struct sim_Detected3DObject *o)
+static void classification(struct sim_enc *e, uint8_t class)
 {
-	uint8_t class = class_of(sim_Detected3DObject_label_in(in->body, in->size, o));
-
-	sim_enc_begin(e, NULL);
-	sim_enc_f32(e, "existence_probability", o->score);
 	sim_enc_list(e, "classification", 1);
 	sim_enc_begin(e, NULL);
 	sim_enc_u8(e, "label", class);
 	sim_enc_f32(e, "probability", 1.0f);
 	sim_enc_end(e);
 	sim_enc_list_end(e);
-	kinematics(e, o);
+}
+
+static void shape(struct sim_enc *e, uint8_t class, const struct sim_Vector3 *size)
+{
 	sim_enc_begin(e, "shape");
 	sim_enc_u8(e, "type", class == CLASS_PEDESTRIAN ? SHAPE_CYLINDER : SHAPE_BOX);
 	sim_enc_begin(e, "footprint");
 	sim_enc_list(e, "points", 0);
 	sim_enc_list_end(e);
 	sim_enc_end(e);
-	map_vector(e, "dimensions", &o->size);
+	map_vector(e, "dimensions", size);
 	sim_enc_end(e);
+}
+
+static void object(struct sim_enc *e, const struct map_message *in, const struct sim_Detected3DObject *o)
+{
+	uint8_t class = class_of(sim_Detected3DObject_label_in(in->body, in->size, o));
+
+	sim_enc_begin(e, NULL);
+	sim_enc_f32(e, "existence_probability", o->score);
+	classification(e, class);
+	kinematics(e, o);
+	shape(e, class, &o->size);
 	sim_enc_end(e);
 }
 
@@ -109,6 +120,68 @@ MAP(Detected3DObjects, autoware_perception_msgs, DetectedObjects)
 	const struct sim_Detected3DObject *o = sim_Detected3DObjects_objects(m, in->size, &n);
 
 	MAP_HEADED_LIST("objects", o, n, object);
+	return 0;
+}
+
+/* A number of 16 bytes out of ours, the same in every run. */
+static void object_id(struct sim_enc *e, uint32_t id)
+{
+	uint8_t *at;
+
+	sim_enc_begin(e, "object_id");
+	at = e->ops->room(e, "uuid", SIM_KIND_UINT8, 16, 1);
+	if (at) {
+		memset(at, 0, 16);
+		for (unsigned i = 0; i < 4; i++)
+			at[15 - i] = (uint8_t)(id >> 8 * i);
+	}
+	sim_enc_end(e);
+}
+
+static void tracked_kinematics(struct sim_enc *e, const struct sim_Detected3DObject *o)
+{
+	static const double unknown[36];
+	struct sim_Quaternion yaw = { .z = sin(o->heading / 2), .w = cos(o->heading / 2) };
+	struct sim_Vector3 acceleration = map_to_body(&yaw, &o->map_acceleration), zero = { 0 };
+	bool still = o->velocity.linear.x == 0 && o->velocity.linear.y == 0 && o->velocity.linear.z == 0;
+
+	sim_enc_begin(e, "kinematics");
+	sim_enc_begin(e, "pose_with_covariance");
+	map_pose(e, "pose", &o->pose.position, &o->pose.orientation);
+	sim_enc_f64s(e, "covariance", unknown, 36);
+	sim_enc_end(e);
+	sim_enc_begin(e, "twist_with_covariance");
+	map_twist(e, "twist", &o->velocity.linear, &o->velocity.angular);
+	sim_enc_f64s(e, "covariance", unknown, 36);
+	sim_enc_end(e);
+	sim_enc_begin(e, "acceleration_with_covariance");
+	map_twist(e, "accel", &acceleration, &zero);
+	sim_enc_f64s(e, "covariance", unknown, 36);
+	sim_enc_end(e);
+	sim_enc_u8(e, "orientation_availability", ORIENTATION_AVAILABLE);
+	sim_enc_bool(e, "is_stationary", still);
+	sim_enc_end(e);
+}
+
+static void tracked(struct sim_enc *e, const struct map_message *in, const struct sim_Detected3DObject *o)
+{
+	uint8_t class = class_of(sim_Detected3DObject_label_in(in->body, in->size, o));
+
+	sim_enc_begin(e, NULL);
+	object_id(e, o->id);
+	sim_enc_f32(e, "existence_probability", o->score);
+	classification(e, class);
+	tracked_kinematics(e, o);
+	shape(e, class, &o->size);
+	sim_enc_end(e);
+}
+
+MAP(Detected3DObjects, autoware_perception_msgs, TrackedObjects)
+{
+	uint32_t n;
+	const struct sim_Detected3DObject *o = sim_Detected3DObjects_objects(m, in->size, &n);
+
+	MAP_HEADED_LIST("objects", o, n, tracked);
 	return 0;
 }
 

@@ -20,6 +20,7 @@
 	X(PointCloud, sensor_msgs, PointCloud2) \
 	X(LaserScan, sensor_msgs, LaserScan) \
 	X(Imu, sensor_msgs, Imu) \
+	X(Imu, geometry_msgs, AccelWithCovarianceStamped) \
 	X(CorrectedImu, sensor_msgs, Imu) \
 	X(Gps, sensor_msgs, NavSatFix) \
 	X(Gps, geometry_msgs, PoseStamped) \
@@ -41,6 +42,7 @@
 	X(Detected2DObjects, lgsvl_msgs, Detection2DArray) \
 	X(Detected3DObjects, lgsvl_msgs, Detection3DArray) \
 	X(Detected3DObjects, autoware_perception_msgs, DetectedObjects) \
+	X(Detected3DObjects, autoware_perception_msgs, TrackedObjects) \
 	X(RadarObjects, lgsvl_msgs, DetectedRadarObjectArray) \
 	X(TrafficSignals, lgsvl_msgs, SignalArray) \
 	X(TrafficSignals, autoware_perception_msgs, TrafficLightGroupArray) \
