@@ -43,7 +43,7 @@ static void on_show(void *ctx, const struct scene *s, int64_t sim_ns)
 	n = body ? message_objects(s, sim_ns, body, cap) : 0;
 	check(n && sim_msg_check(&sim_Detected3DObjects_type, body, n) == 0);
 	mem_free(body);
-	cap = message_signals_max(s->n_signals);
+	cap = message_signals_max(s->n_bulbs);
 	body = mem_alloc(cap);
 	n = body ? message_signals(s, body, cap) : 0;
 	check(n && sim_msg_check(&sim_TrafficSignals_type, body, n) == 0);
@@ -54,6 +54,26 @@ static void on_show(void *ctx, const struct scene *s, int64_t sim_ns)
 		check(isfinite(e->pose.position.x) && isfinite(e->pose.orientation.w) && isfinite(e->twist.linear.x));
 		check(isfinite(e->box_size.z) && isfinite(e->accel.angular.y));
 	}
+}
+
+static int on_attach(void *ctx, const struct sensors_config *c)
+{
+	(void)ctx;
+	(void)c;
+	return 0;
+}
+
+static void on_sense(void *ctx, const struct server_sensed *x, int64_t sim_ns)
+{
+	(void)ctx;
+	(void)sim_ns;
+	check(!x->detected || x->detected->n <= SENSORS_OBJECTS_MAX);
+}
+
+static bool on_place(void *ctx, const struct server_place *p)
+{
+	(void)ctx;
+	return p->ego != NULL;
 }
 
 static bool on_vehicle(void *ctx, struct vehicle_state *ret)
@@ -89,13 +109,17 @@ static void ask(struct server *s, const void *data, size_t len)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct server_ops ops = { on_time, on_time, on_show, on_vehicle };
+	static const struct server_ops ops = { on_time, on_time, on_show, on_vehicle, on_attach, on_sense, on_place };
 	static const struct peer_pose at = { .x = 3750, .qw = 1 };
 	static struct peer_buf q;
+	static struct store store;
 	struct server *s;
 
 	log_set_handler(on_log, NULL);
-	if (server_create(&ops, NULL, &s) < 0)
+	if (!store.head && store_open(&store, NULL) < 0)
+		return 0;
+	store_reset(&store);
+	if (server_create(&ops, NULL, &store, &s) < 0)
 		return 0;
 	peer_initialize(&q, 0.03, 0);
 	ask(s, q.data, q.len);

@@ -491,6 +491,8 @@ static void read_action(struct in in, struct peer_answer_status *s, bool *ok)
 	while (next(&in, &v, ok)) {
 		if (v.field == 1)
 			as_text(&v, s->action, sizeof(s->action));
+		else if (v.field == 4)
+			s->jerk = as_double(&v);
 	}
 }
 

@@ -84,7 +84,7 @@ struct peer_answer_status {
 	char name[128], action[64];
 	bool has_pose;
 	struct peer_pose pose;
-	double speed, yaw_rate, accel;
+	double speed, yaw_rate, accel, jerk;
 };
 
 struct peer_answer {

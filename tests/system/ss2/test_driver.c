@@ -20,6 +20,7 @@
 #include <sim/msg/Detected3DObjects.h>
 #include <sim/msg/GpsOdometry.h>
 #include <sim/msg/TrafficSignals.h>
+#include <sim/step.h>
 
 #define MS       INT64_C(1000000)
 #define STEP     (33 * MS)
@@ -222,7 +223,7 @@ static int set_up(void **state)
 	s->port = free_port();
 	snprintf(config, sizeof(config),
 		 "{\"TimeSource\": \"simulation\", \"pools\": [{\"size\": 1024, \"count\": 2000}, "
-		 "{\"size\": 66048, \"count\": 400}],"
+		 "{\"size\": 66048, \"count\": 800}],"
 		 "\"ss2\": {\"command\": [\"sim-ss2\", \"--port\", \"%d\", \"--origin\", \"500000,4000000\"]}}",
 		 s->port);
 	run_start(&s->simd, config, NULL);
@@ -455,7 +456,7 @@ TEST(the_run_goes_on_when_roudi_dies)
 	frames_until_heard(s);
 }
 
-TEST(a_killed_server_is_started_again)
+TEST(a_killed_server_is_started_again_and_has_its_scene)
 {
 	struct stage *s = &stage;
 	int64_t old = driver_pid();
@@ -464,10 +465,37 @@ TEST(a_killed_server_is_started_again)
 	assert_int_equal(kill((pid_t)old, SIGKILL), 0);
 	until_driver(true, old);
 	assert_int_equal(sim_now(s->client), s->t_ns); /* time held meanwhile */
-	peer_frame(&s->q, 1, 1, s->t_ns + STEP);
-	assert_false(ask_bytes(s, s->q.data, s->q.len)); /* its scenario is gone: that is told */
+	frame(s);
+	frame(s);
+	assert_int_equal(generation(s), g);
 	initialize(s, 0);
 	assert_true(generation(s) > g);
+}
+
+/* Killed while its answer was owed: nobody drives on, and that can be seen; the next scenario can begin. */
+TEST(a_server_killed_within_a_request_leaves_the_clock_without_a_driver)
+{
+	struct stage *s = &stage;
+	int64_t old = driver_pid();
+	struct sim_client *other = run_client("holds");
+	struct sim_step_turn turn;
+	struct sim_step *step;
+
+	spawn(s, "ego", true, 1, 2);
+	assert_int_equal(sim_step_join(other, 1, &step), 0);
+	peer_frame(&s->q, 1, 1, s->t_ns + STEP);
+	assert_int_equal(zmq_send(s->req, s->q.data, s->q.len, 0), s->q.len);
+	assert_int_equal(sim_step_wait(step, LIMIT_MS * MS, &turn), 0);
+	assert_int_equal(kill((pid_t)old, SIGKILL), 0);
+	UNTIL(LIMIT_MS, !run_alive((pid_t)old));
+	assert_int_equal(sim_step_done(step), 0);
+	sim_step_leave(step);
+	sim_disconnect(other);
+	until_driver(false, 0);
+	zmq_close(s->req); /* it would wait for ever; the user ends the scenario */
+	connect_peer(s);
+	initialize(s, 0);
+	assert_true(driver_pid() > 0 && driver_pid() != old);
 }
 
 TEST_GROUP(set_up, tear_down)

@@ -3,7 +3,9 @@
 #include "tests/support/test.h"
 
 #include "ss2/ss2.pb-c.h"
+#include "err.h"
 #include "tools/sources/ss2/messages.h"
+#include "tools/sources/ss2/store.h"
 #include "tools/sources/ss2/vehicle.h"
 #include "tools/bridge/convert/geo.h"
 
@@ -24,6 +26,15 @@ static void near(double a, double b)
 		fail_msg("%.9f is not %.9f", a, b);
 }
 
+static void open_scene(struct scene *s)
+{
+	static struct store store;
+
+	store_close(&store);
+	assert_ok(store_open(&store, NULL));
+	scene_init(s, store.scene);
+}
+
 static struct scene_entity *put(struct scene *s, const char *name, enum scene_kind kind, double x, double y)
 {
 	struct scene_entity *e;
@@ -36,7 +47,9 @@ static struct scene_entity *put(struct scene *s, const char *name, enum scene_ki
 static const struct sim_Detected3DObject *objects(const struct scene *s, int64_t now_sim_ns, uint32_t *ret_n)
 {
 	static _Alignas(8) uint8_t body[65536];
-	size_t size = message_objects(s, now_sim_ns, body, message_objects_max(s->n_entities));
+	size_t size = message_objects(s, now_sim_ns, body,
+				      message_objects_max(s->n_entities < MESSAGE_OBJECTS_MAX ? s->n_entities
+											      : MESSAGE_OBJECTS_MAX));
 
 	assert_true(size > 0);
 	assert_int_equal(sim_msg_check(&sim_Detected3DObjects_type, body, size), 0);
@@ -50,7 +63,7 @@ TEST(objects_are_given_around_the_ego)
 	struct scene s;
 	uint32_t n;
 
-	assert_int_equal(scene_init(&s), 0);
+	open_scene(&s);
 	e = put(&s, "car", SCENE_VEHICLE, 10, 20);
 	e->subtype = SS2__ENTITY_SUBTYPE__ENUM__BUS;
 	e->pose.orientation = (struct sim_Quaternion){ .w = 1 };
@@ -78,7 +91,6 @@ TEST(objects_are_given_around_the_ego)
 	near(o[0].size.x, 4);
 	assert_int_equal(o[0].tracking_time, 3 * S);
 	assert_int_equal(o[0].id, 1);
-	scene_finish(&s);
 }
 
 TEST(the_box_turns_with_its_object)
@@ -88,7 +100,7 @@ TEST(the_box_turns_with_its_object)
 	struct scene s;
 	uint32_t n;
 
-	assert_int_equal(scene_init(&s), 0);
+	open_scene(&s);
 	e = put(&s, "car", SCENE_VEHICLE, 10, 20);
 	e->pose.orientation = (struct sim_Quaternion){ .z = HALF, .w = HALF };
 	e->box_center.x = 1.5;
@@ -98,7 +110,6 @@ TEST(the_box_turns_with_its_object)
 	near(o[0].pose.position.y, 21.5);
 	near(o[0].map_velocity.y, 2);
 	near(o[0].heading, M_PI / 2);
-	scene_finish(&s);
 }
 
 TEST(without_an_ego_they_are_on_the_map)
@@ -112,7 +123,7 @@ TEST(without_an_ego_they_are_on_the_map)
 	size_t size;
 	uint32_t n;
 
-	assert_int_equal(scene_init(&s), 0);
+	open_scene(&s);
 	assert_string_equal(message_frame(&s), "map");
 	(void)objects(&s, 0, &n);
 	assert_int_equal(n, 0);
@@ -134,31 +145,33 @@ TEST(without_an_ego_they_are_on_the_map)
 	}
 	assert_string_equal(sim_Detected3DObject_label_in(body, size, &o[9]), "Pedestrian");
 	assert_int_equal(message_objects(&s, 0, body, 100), 0); /* no room */
-	scene_finish(&s);
 }
 
-TEST(the_largest_scene_fits)
+TEST(of_a_crowd_the_nearest_are_told)
 {
 	static _Alignas(8) uint8_t body[65536];
+	const struct sim_Detected3DObject *o;
 	struct scene s;
 	uint32_t n;
 
-	assert_int_equal(scene_init(&s), 0);
-	for (int i = 0; i < SCENE_ENTITIES_MAX; i++) {
+	open_scene(&s);
+	put(&s, "ego", SCENE_EGO, 0, 0)->pose.orientation.w = 1;
+	for (int i = 0; i < MESSAGE_OBJECTS_MAX + 100; i++) {
 		char name[8];
 
 		snprintf(name, sizeof(name), "n%d", i);
-		put(&s, name, SCENE_PEDESTRIAN, i, 0);
+		put(&s, name, SCENE_PEDESTRIAN, 1000 - i, 0);
 	}
-	assert_true(message_objects_max(SCENE_ENTITIES_MAX) <= sizeof(body));
-	(void)objects(&s, 0, &n);
-	assert_int_equal(n, SCENE_ENTITIES_MAX);
-	for (int i = 0; i < SCENE_SIGNALS_MAX; i++)
-		s.signal[i].id = INT32_MIN + i;
-	s.n_signals = SCENE_SIGNALS_MAX;
-	assert_true(message_signals_max(SCENE_SIGNALS_MAX) <= sizeof(body));
-	assert_true(message_signals(&s, body, message_signals_max(SCENE_SIGNALS_MAX)) > 0);
-	scene_finish(&s);
+	assert_true(message_objects_max(MESSAGE_OBJECTS_MAX) <= sizeof(body));
+	o = objects(&s, 0, &n);
+	assert_int_equal(n, MESSAGE_OBJECTS_MAX);
+	near(o[0].pose.position.x, 1000 - MESSAGE_OBJECTS_MAX - 99);
+	near(o[n - 1].pose.position.x, 1000 - 100);
+	for (int i = 0; i < MESSAGE_BULBS_MAX + 7; i++)
+		s.bulb[i].id = INT32_MIN + i;
+	s.n_bulbs = MESSAGE_BULBS_MAX + 7;
+	assert_true(message_signals_max(MESSAGE_BULBS_MAX) <= sizeof(body));
+	assert_true(message_signals(&s, body, message_signals_max(MESSAGE_BULBS_MAX)) > 0);
 }
 
 TEST(lights_have_the_id_of_the_map)
@@ -169,12 +182,12 @@ TEST(lights_have_the_id_of_the_map)
 	size_t size;
 	uint32_t n;
 
-	assert_int_equal(scene_init(&s), 0);
-	s.signal[0] = (struct scene_signal){
+	open_scene(&s);
+	s.bulb[0] = (struct scene_bulb){
 		.id = 34802, .color = SIM_TRAFFIC_SIGNAL_COLOR_GREEN, .blink = true, .score = 0.5f
 	};
-	s.signal[1] = (struct scene_signal){ .id = -1 };
-	s.n_signals = 2;
+	s.bulb[1] = (struct scene_bulb){ .id = -1 };
+	s.n_bulbs = 2;
 	size = message_signals(&s, body, message_signals_max(2));
 	assert_int_equal(sim_msg_check(&sim_TrafficSignals_type, body, size), 0);
 	t = sim_TrafficSignals_signals(sim_TrafficSignals_from(body, size), size, &n);
@@ -184,7 +197,6 @@ TEST(lights_have_the_id_of_the_map)
 	assert_int_equal(t[0].seq_id, 34802);
 	assert_int_equal(t[0].color, SIM_TRAFFIC_SIGNAL_COLOR_GREEN);
 	assert_true(t[0].blink && t[0].score == 0.5f && t[0].pose.orientation.w == 1);
-	scene_finish(&s);
 }
 
 /* ---- the vehicle ---- */

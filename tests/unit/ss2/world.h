@@ -17,12 +17,21 @@
 
 struct world {
 	struct server *server;
+	struct store store;
 	int64_t now_sim_ns;
 	unsigned jumps, sets, shows;
 	int refuse; /* errno of the next change of time; 0: none */
 	size_t shown_entities, shown_signals;
 	bool has_vehicle;
 	struct vehicle_state vehicle;
+	bool placeable;
+	unsigned places;
+	struct server_place place; /* the last one; its ego is a copy */
+	struct scene_entity placed;
+	struct sensors_config attached;
+	unsigned sensed;
+	int detected, truth; /* objects of the last, -1: none left */
+	bool measured, lights;
 	struct peer_buf q;
 	struct peer_answer a;
 	struct mem_stats before;
@@ -59,7 +68,7 @@ static inline void world_show(void *ctx, const struct scene *s, int64_t sim_ns)
 	assert_int_equal(sim_ns, w->now_sim_ns);
 	w->shows++;
 	w->shown_entities = s->n_entities;
-	w->shown_signals = s->n_signals;
+	w->shown_signals = s->n_bulbs;
 }
 
 static inline bool world_vehicle(void *ctx, struct vehicle_state *ret)
@@ -71,13 +80,51 @@ static inline bool world_vehicle(void *ctx, struct vehicle_state *ret)
 	return w->has_vehicle;
 }
 
-static const struct server_ops world_ops = { world_jump, world_set, world_show, world_vehicle };
+static inline bool world_place(void *ctx, const struct server_place *p)
+{
+	struct world *w = ctx;
+
+	w->places++;
+	w->placed = *p->ego;
+	w->place = *p;
+	w->place.ego = &w->placed;
+	return w->placeable;
+}
+
+static inline int world_attach(void *ctx, const struct sensors_config *c)
+{
+	struct world *w = ctx;
+
+	w->attached = *c;
+	return 0;
+}
+
+static inline void world_sense(void *ctx, const struct server_sensed *x, int64_t sim_ns)
+{
+	struct world *w = ctx;
+
+	assert_int_equal(sim_ns, w->now_sim_ns);
+	w->sensed++;
+	w->detected = x->detected ? (int)x->detected->n : -1;
+	w->truth = x->truth ? (int)x->truth->n : -1;
+	w->measured = x->imu != NULL;
+	w->lights = x->lights != NULL;
+}
+
+static const struct server_ops world_ops = { .jump = world_jump,
+					     .set = world_set,
+					     .show = world_show,
+					     .vehicle = world_vehicle,
+					     .attach = world_attach,
+					     .sense = world_sense,
+					     .place = world_place };
 
 static inline void world_init(struct world *w)
 {
 	memset(w, 0, sizeof(*w));
 	mem_stats(&w->before);
-	assert_int_equal(server_create(&world_ops, w, &w->server), 0);
+	assert_int_equal(store_open(&w->store, NULL), 0);
+	assert_int_equal(server_create(&world_ops, w, &w->store, &w->server), 0);
 }
 
 static inline void world_finish(struct world *w)
@@ -85,6 +132,7 @@ static inline void world_finish(struct world *w)
 	struct mem_stats after;
 
 	server_destroy(w->server);
+	store_close(&w->store);
 	mem_stats(&after);
 	assert_int_equal(after.blocks, w->before.blocks);
 }

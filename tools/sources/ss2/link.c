@@ -3,25 +3,35 @@
 #include "link.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <sim/msg/Detected3DObjects.h>
+#include <sim/msg/Imu.h>
 #include <sim/msg/TrafficSignals.h>
+#include <sim/msg/VehiclePlacement.h>
 
 #include "err.h"
 #include "log.h"
 #include "messages.h"
+#include "thread.h"
 
 LOG_TOPIC("link");
+
+#define TURN_WAIT_NS INT64_C(100000000) /* wall: how often the end is looked for */
+#define RETRY_NS     50000000           /* wall: simd is away */
 
 static const struct {
 	const char *name;
 	const struct sim_type *type;
-	size_t most;
-	size_t (*room)(size_t n);
+	const char *frame;
 } CHANNELS[LINK_CHANNELS] = {
-	[LINK_OBJECTS] = { "objects", &sim_Detected3DObjects_type, SCENE_ENTITIES_MAX, message_objects_max },
-	[LINK_SIGNALS] = { "signals", &sim_TrafficSignals_type, SCENE_SIGNALS_MAX, message_signals_max },
+	[LINK_OBJECTS] = { "objects", &sim_Detected3DObjects_type, FRAME_MAP },
+	[LINK_SIGNALS] = { "signals", &sim_TrafficSignals_type, FRAME_MAP },
+	[LINK_DETECTED] = { "perception/objects", &sim_Detected3DObjects_type, FRAME_MAP },
+	[LINK_TRUTH] = { "perception/ground_truth", &sim_Detected3DObjects_type, FRAME_MAP },
+	[LINK_IMU] = { "perception/imu", &sim_Imu_type, FRAME_BASE },
+	[LINK_LIGHTS] = { "perception/signals", &sim_TrafficSignals_type, FRAME_MAP },
 };
 
 /* ---- time ---- */
@@ -51,21 +61,100 @@ static void drop_lease(struct link *l)
 	l->driver = NULL;
 }
 
+/* ---- turns ---- */
+
+static void have_turn(struct link *l, const struct sim_step_turn *turn)
+{
+	pthread_mutex_lock(&l->lock);
+	server_turn(l->server, turn->now.sim_ns);
+	atomic_store(&l->turned, true);
+	pthread_mutex_unlock(&l->lock);
+	if (sim_step_done(l->step) < 0)
+		log_warn("a turn was not acknowledged: %s; ignoring", source_why(-EIO));
+}
+
+/* Being late, or simd's end, ends the part in steps; the next frame joins again. */
+static void *turns(void *arg)
+{
+	struct timespec retry = { .tv_nsec = RETRY_NS };
+	struct link *l = arg;
+
+	while (!atomic_load(&l->leaving)) {
+		struct sim_step_turn turn;
+		int r = sim_step_wait(l->step, TURN_WAIT_NS, &turn);
+
+		if (r == 0)
+			have_turn(l, &turn);
+		else if (r == -ECONNABORTED)
+			break;
+		else if (r != -ETIMEDOUT)
+			(void)nanosleep(&retry, NULL);
+	}
+	atomic_store(&l->leaving, true);
+	return NULL;
+}
+
+static void take_no_part(struct link *l)
+{
+	if (!l->step)
+		return;
+	atomic_store(&l->leaving, true);
+	pthread_join(l->turns, NULL);
+	sim_step_leave(l->step);
+	l->step = NULL;
+}
+
+/* Whoever takes part in steps shall see what is shown in the step itself. */
+static void take_part(struct link *l)
+{
+	uint32_t flags = __atomic_load_n(&sim_clock_page(l->client)->flags, __ATOMIC_RELAXED);
+
+	if (l->step && atomic_load(&l->leaving))
+		take_no_part(l);
+	if (l->step || !(flags & SIM_CLOCK_LOCKSTEP) || sim_step_join(l->client, l->rank, &l->step) < 0)
+		return;
+	atomic_store(&l->leaving, false);
+	if (thread_start(&l->turns, "turn", turns, l) < 0) {
+		sim_step_leave(l->step);
+		l->step = NULL;
+	} else {
+		log_info("steps have participants: the scene is shown in turns of rank %u", l->rank);
+	}
+}
+
+/* ---- changes of time ---- */
+
+static void remember(struct link *l)
+{
+	struct sim_clock_sample now;
+
+	sim_now_sample(l->client, &now);
+	server_remember(l->server, sim_clock_page(l->client)->simd_id, now.clock_generation);
+}
+
 /* The source may have been switched away and back since the lease was taken: then it is taken again, once. */
 static int drive(struct link *l, int (*say)(struct sim_driver *d, int64_t sim_ns), int64_t sim_ns)
 {
 	int r = -EPERM;
 
+	l->resting = false;
+	take_part(l);
+	atomic_store(&l->turned, false);
 	for (int tries = 0; r == -EPERM && tries < 2; tries++) {
 		int e = l->driver ? 0 : take_lease(l);
 
 		if (e < 0)
 			return e;
+		pthread_mutex_unlock(&l->lock);
 		r = say(l->driver, sim_ns);
+		pthread_mutex_lock(&l->lock);
 		if (r == -EPERM)
 			drop_lease(l);
 	}
-	return r < 0 ? hand_on(r) : 0;
+	if (r < 0)
+		return hand_on(r);
+	remember(l);
+	return atomic_load(&l->turned);
 }
 
 static int on_jump(void *ctx, int64_t sim_ns)
@@ -80,38 +169,136 @@ static int on_set(void *ctx, int64_t sim_ns)
 
 void link_idle(struct link *l)
 {
-	if (!l->driver && sim_client_state(l->client) == SIM_CLIENT_CONNECTED &&
+	if (!l->resting && !l->driver && sim_client_state(l->client) == SIM_CLIENT_CONNECTED &&
 	    __atomic_load_n(&sim_clock_page(l->client)->source, __ATOMIC_RELAXED) == SIM_SOURCE_SS2)
 		(void)take_lease(l);
 }
 
+void link_rest(struct link *l)
+{
+	l->resting = true;
+	drop_lease(l);
+}
+
 /* ---- what is shown ---- */
 
-static int publish(struct link *l, enum link_channel ch, const struct scene *s, int64_t sim_ns)
-{
-	size_t cap = CHANNELS[ch].room(ch == LINK_OBJECTS ? s->n_entities : s->n_signals), size;
-	struct sim_slot *slot;
-	int r = sim_loan(l->out[ch].pub, cap, &slot);
+/* What one message is made of; the member that its channel needs. */
+union content {
+	const struct scene *scene;
+	const struct sensors_look *look;
+	const struct server_sensed *imu;
+};
 
+static size_t room(enum link_channel ch, union content c)
+{
+	switch (ch) {
+	case LINK_OBJECTS:
+		return message_objects_max(c.scene->n_entities < MESSAGE_OBJECTS_MAX ? c.scene->n_entities
+										     : MESSAGE_OBJECTS_MAX);
+	case LINK_SIGNALS:
+	case LINK_LIGHTS:
+		return message_signals_max(c.scene->n_bulbs < MESSAGE_BULBS_MAX ? c.scene->n_bulbs : MESSAGE_BULBS_MAX);
+	case LINK_DETECTED:
+	case LINK_TRUTH:
+		return message_objects_max(c.look->n);
+	default:
+		return sim_Imu_type.fixed_size;
+	}
+}
+
+static size_t fill(enum link_channel ch, union content c, int64_t sim_ns, void *body, size_t cap)
+{
+	switch (ch) {
+	case LINK_OBJECTS:
+		return message_objects(c.scene, sim_ns, body, cap);
+	case LINK_SIGNALS:
+	case LINK_LIGHTS:
+		return message_signals(c.scene, body, cap);
+	case LINK_DETECTED:
+	case LINK_TRUTH:
+		return message_look(c.look, sim_ns, body, cap);
+	default:
+		return message_imu(c.imu->imu, c.imu->imu_config, body, cap);
+	}
+}
+
+static const char *frame_of(enum link_channel ch, union content c)
+{
+	if (ch == LINK_OBJECTS)
+		return message_frame(c.scene);
+	if (ch == LINK_IMU && *c.imu->imu_config->frame)
+		return c.imu->imu_config->frame;
+	return CHANNELS[ch].frame;
+}
+
+static int publish(struct link *l, enum link_channel ch, union content c, int64_t sim_ns)
+{
+	size_t cap = room(ch, c);
+	struct sim_slot *slot;
+	int r;
+
+	if (!l->out[ch].pub)
+		return -ENOTCONN;
+	r = sim_loan(l->out[ch].pub, cap, &slot);
 	if (r < 0)
 		return r;
 	slot->stamp_sim_ns = sim_ns;
-	if (ch == LINK_OBJECTS) {
-		memset(slot->frame_id, 0, sizeof(slot->frame_id));
-		strncpy(slot->frame_id, message_frame(s), sizeof(slot->frame_id) - 1);
-		size = message_objects(s, sim_ns, sim_slot_body_mut(slot), cap);
-	} else {
-		size = message_signals(s, sim_slot_body_mut(slot), cap);
-	}
-	return outlet_send(&l->out[ch], slot, size, NULL);
+	memset(slot->frame_id, 0, sizeof(slot->frame_id));
+	snprintf(slot->frame_id, sizeof(slot->frame_id), "%s", frame_of(ch, c));
+	return outlet_send(&l->out[ch], slot, fill(ch, c, sim_ns, sim_slot_body_mut(slot), cap), NULL);
+}
+
+static void send(struct link *l, enum link_channel ch, union content c, int64_t sim_ns)
+{
+	outlet_count(&l->out[ch], publish(l, ch, c, sim_ns));
 }
 
 static void on_show(void *ctx, const struct scene *s, int64_t sim_ns)
 {
-	struct link *l = ctx;
+	send(ctx, LINK_OBJECTS, (union content){ .scene = s }, sim_ns);
+	send(ctx, LINK_SIGNALS, (union content){ .scene = s }, sim_ns);
+}
 
-	for (int i = 0; i < LINK_CHANNELS; i++)
-		outlet_count(&l->out[i], publish(l, (enum link_channel)i, s, sim_ns));
+static void on_sense(void *ctx, const struct server_sensed *x, int64_t sim_ns)
+{
+	if (x->detected)
+		send(ctx, LINK_DETECTED, (union content){ .look = x->detected }, sim_ns);
+	if (x->truth)
+		send(ctx, LINK_TRUTH, (union content){ .look = x->truth }, sim_ns);
+	if (x->imu)
+		send(ctx, LINK_IMU, (union content){ .imu = x }, sim_ns);
+	if (x->lights)
+		send(ctx, LINK_LIGHTS, (union content){ .scene = x->lights }, sim_ns);
+}
+
+static int advertise(struct link *l, enum link_channel ch)
+{
+	/* a bridge that is behind must not hold the scenario up */
+	struct sim_publisher_options po = { .size = sizeof(po),
+					    .frame_id = CHANNELS[ch].frame,
+					    .flags = SIM_PUB_NO_WAIT };
+
+	if (l->out[ch].pub)
+		return 0;
+	po.max_body = ch == LINK_IMU                                  ? sim_Imu_type.fixed_size
+		      : CHANNELS[ch].type == &sim_TrafficSignals_type ? message_signals_max(MESSAGE_BULBS_MAX)
+								      : message_objects_max(MESSAGE_OBJECTS_MAX);
+	l->out[ch].name = CHANNELS[ch].name;
+	return sim_advertise(l->client, CHANNELS[ch].name, CHANNELS[ch].type, &po, &l->out[ch].pub);
+}
+
+static int on_attach(void *ctx, const struct sensors_config *c)
+{
+	struct link *l = ctx;
+	int r = c->detection.attached ? advertise(l, LINK_DETECTED) : 0;
+
+	if (r == 0 && c->detection.attached)
+		r = advertise(l, LINK_TRUTH);
+	if (r == 0 && c->imu.attached)
+		r = advertise(l, LINK_IMU);
+	if (r == 0 && c->lights)
+		r = advertise(l, LINK_LIGHTS);
+	return r < 0 ? hand_on(r) : 0;
 }
 
 /* ---- the vehicle ---- */
@@ -143,7 +330,37 @@ static bool on_vehicle(void *ctx, struct vehicle_state *ret)
 
 	hear(l);
 	sim_now_sample(l->client, &now);
-	return vehicle_now(&l->vehicle, now.sim_ns, now.clock_generation, ret);
+	if (!vehicle_now(&l->vehicle, now.sim_ns, now.clock_generation, ret))
+		return false;
+	ret->manual = ret->manual && sim_publisher_has_subscribers(l->place);
+	return true;
+}
+
+static bool on_place(void *ctx, const struct server_place *p)
+{
+	struct link *l = ctx;
+	const struct scene_entity *e = p->ego;
+	struct sim_VehiclePlacement *m;
+	struct sim_builder b;
+	struct sim_slot *slot;
+	size_t cap = sim_VehiclePlacement_size(sizeof(e->name));
+
+	if (!sim_publisher_has_subscribers(l->place) || sim_loan(l->place, cap, &slot) < 0)
+		return false;
+	m = sim_VehiclePlacement_init(sim_slot_body_mut(slot), cap, &b);
+	m->action = (uint8_t)p->action;
+	m->pose = e->pose;
+	m->velocity = e->twist;
+	m->acceleration = e->accel.linear;
+	m->size = e->box_size;
+	m->center = e->box_center;
+	m->wheel_base = p->wheel_base;
+	m->max_steering = p->max_steering;
+	if (sim_VehiclePlacement_name_set(&b, e->name) < 0 || sim_slot_set_size(slot, sim_builder_size(&b)) < 0) {
+		(void)sim_unloan(l->place, slot);
+		return false;
+	}
+	return sim_publish_local(l->place, slot) == 0;
 }
 
 const struct server_ops link_ops = {
@@ -151,6 +368,9 @@ const struct server_ops link_ops = {
 	.set = on_set,
 	.show = on_show,
 	.vehicle = on_vehicle,
+	.attach = on_attach,
+	.sense = on_sense,
+	.place = on_place,
 };
 
 /* ---- life ---- */
@@ -163,29 +383,36 @@ static int subscribe(struct link *l)
 	return r < 0 ? r : sim_subscribe(l->client, "can_bus", &sim_CanBus_type, &so, &l->can_bus);
 }
 
-static int advertise(struct link *l, enum link_channel ch)
+static int advertise_place(struct link *l)
 {
-	/* a bridge that is behind must not hold the scenario up */
 	struct sim_publisher_options po = { .size = sizeof(po),
-					    .max_body = CHANNELS[ch].room(CHANNELS[ch].most),
+					    .max_body = sim_VehiclePlacement_size(SCENE_NAME_MAX + 1),
 					    .frame_id = FRAME_MAP,
-					    .flags = SIM_PUB_NO_WAIT };
+					    .flags = SIM_PUB_LATCH | SIM_PUB_LOCAL };
 
-	l->out[ch].name = CHANNELS[ch].name;
-	return sim_advertise(l->client, CHANNELS[ch].name, CHANNELS[ch].type, &po, &l->out[ch].pub);
+	return sim_advertise(l->client, "place_ego", &sim_VehiclePlacement_type, &po, &l->place);
 }
 
-int link_open(struct link *l, const char *name, const char *socket, const struct vehicle_origin *origin)
+void link_serve(struct link *l, struct server *s)
+{
+	l->server = s;
+	pthread_mutex_lock(&l->lock); /* main's from now on */
+}
+
+int link_open(struct link *l, const char *name, const char *socket, const struct vehicle_origin *origin, uint32_t rank)
 {
 	struct sim_client_options co = {
 		.size = sizeof(co), .name = name, .socket = socket, .flags = SIM_CLIENT_SOURCE
 	};
 	int r;
 
-	*l = (struct link){ .vehicle.origin = *origin };
+	*l = (struct link){ .vehicle.origin = *origin, .rank = rank };
+	pthread_mutex_init(&l->lock, NULL);
 	r = sim_connect(&co, &l->client);
-	for (int i = 0; r == 0 && i < LINK_CHANNELS; i++)
+	for (int i = 0; r == 0 && i <= LINK_SIGNALS; i++)
 		r = advertise(l, (enum link_channel)i);
+	if (r == 0)
+		r = advertise_place(l);
 	if (r == 0)
 		r = subscribe(l);
 	return r;
@@ -193,10 +420,14 @@ int link_open(struct link *l, const char *name, const char *socket, const struct
 
 void link_close(struct link *l)
 {
+	if (l->server)
+		pthread_mutex_unlock(&l->lock);
+	take_no_part(l);
 	sim_driver_release(l->driver);
 	sim_subscriber_destroy(l->odometry);
 	sim_subscriber_destroy(l->can_bus);
 	for (int i = 0; i < LINK_CHANNELS; i++)
 		sim_publisher_destroy(l->out[i].pub);
+	sim_publisher_destroy(l->place);
 	sim_disconnect(l->client);
 }

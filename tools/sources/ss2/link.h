@@ -3,36 +3,57 @@
  * sim-ss2's side towards simd: the driver lease of the `ss2` source, the channels of objects and traffic lights, and
  * those of the vehicle. Implements what the server asks of the world.
  *
- * Thread: main; completions on the library's thread (they only count).
+ * Where steps have participants it is one too, behind the vehicle: in its turn it shows the scene around the ego as it is at that very
+ * instant. Else it shows it once time is set.
+ *
+ * Threads: main; "turn", which has the scene while main waits in a change of time; completions on the library's thread (they
+ * only count).
  */
 #ifndef SOURCES_SS2_LINK_H
 #define SOURCES_SS2_LINK_H
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include <sim/clock.h>
+#include <sim/step.h>
 #include <sim/subscriber.h>
 
 #include "../outlet.h"
 #include "server.h"
 
-enum link_channel { LINK_OBJECTS, LINK_SIGNALS, LINK_CHANNELS };
+/* The first two are there from the start, the others from when a scenario attaches their sensor. */
+enum link_channel { LINK_OBJECTS, LINK_SIGNALS, LINK_DETECTED, LINK_TRUTH, LINK_IMU, LINK_LIGHTS, LINK_CHANNELS };
 
 struct link {
 	struct sim_client *client;
 	struct sim_driver *driver; /* NULL: not held */
 	struct outlet out[LINK_CHANNELS];
+	struct sim_publisher *place;
 	struct sim_subscriber *odometry, *can_bus;
 	struct vehicle vehicle;
+	bool resting; /* the lease is left until the next request */
+	struct server *server;
+	uint32_t rank;
+	struct sim_step *step;
+	pthread_t turns;
+	atomic_bool leaving;
+	atomic_bool turned;   /* the turn of this change of time has been had */
+	pthread_mutex_t lock; /* the scene: main's but while it changes time */
 };
 
 extern const struct server_ops link_ops; /* ctx: struct link */
 
 /* Connect, advertise, subscribe. Errors as sim_connect(), sim_advertise(), sim_subscribe(); sim_why(). */
-int link_open(struct link *l, const char *name, const char *socket, const struct vehicle_origin *origin);
+int link_open(struct link *l, const char *name, const char *socket, const struct vehicle_origin *origin, uint32_t rank);
 void link_close(struct link *l);
+/* Whose scene is shown in turns. Keeps it until link_close(). Call before the first request. */
+void link_serve(struct link *l, struct server *s);
 
 /* Take the lease if the source is `ss2` and it is not held. Quick; to be called now and then. */
 void link_idle(struct link *l);
+/* Leave the lease until the next request: `simctl clock status` then says that nobody drives. */
+void link_rest(struct link *l);
 
 #endif

@@ -7,9 +7,12 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 #include <zmq.h>
 
 #include <sim/sim.h>
@@ -26,15 +29,17 @@
 LOG_TOPIC("ss2");
 
 #define PORT_DEFAULT  5555
+#define RANK_DEFAULT  200
 #define IDLE_MS       200
+#define SILENCE_NS    INT64_C(30000000000) /* wall: a scenario sends 30 requests a second and more */
 #define STOP_GRACE_MS 1500
 #define LINGER_MS     100 /* the last answer may still leave */
 #define MEMORY_MAX    ((rlim_t)512 << 20)
 #define QUEUE         16 /* requests of one peer that may wait; it sends one at a time */
 
 struct args {
-	const char *bind, *socket, *name, *origin;
-	int64_t port;
+	const char *bind, *socket, *name, *origin, *state;
+	int64_t port, rank;
 };
 
 #define OPT_VALUES struct args
@@ -44,6 +49,10 @@ static const struct opt OPTS[] = {
 	OPT("bind", 'b', STRING, bind, "ADDRESS", "address or interface to listen on, * for all [127.0.0.1]"),
 	OPT("origin", 0, STRING, origin, "E,N[,ALT]",
 	    "UTM position of the scenario's map, in metres [corner of the MGRS square]"),
+	OPT("rank", 0, INT, rank, "N", "its turn in each step, behind the vehicle's [200]", .min = 0,
+	    .max = SIM_STEP_RANK_MAX),
+	OPT("state", 0, STRING, state, "FILE",
+	    "what the next sim-ss2 finds if this one is killed [beside simd's socket]", .complete = "file"),
 	OPT("simd-socket", 0, STRING, socket, "PATH", "control socket of simd", .complete = "file"),
 	OPT("name", 0, STRING, name, "NAME", "name shown by simctl [sim-ss2]"),
 	{ 0 }
@@ -64,6 +73,9 @@ struct app {
 	struct server *server;
 	void *zmq, *rep;
 	struct log_limit limit;
+	struct store store;
+	char state[PATH_MAX];  /* its file, "": none */
+	int64_t heard_mono_ns; /* the last request */
 };
 
 /* ---- requests ---- */
@@ -105,6 +117,7 @@ static int reply(struct app *a, zmq_msg_t *m, int parts)
 	if (r == 0)
 		log_limited(&a->limit, mono_now_ns(), LOG_LEVEL_WARN, "refused: %s", err_why());
 	r = zmq_send(a->rep, bytes, len, ZMQ_DONTWAIT) < 0 ? -errno : 0;
+	server_answered(a->server);
 	mem_free(bytes);
 	return r;
 }
@@ -123,8 +136,24 @@ static int serve(struct app *a)
 	return r;
 }
 
+/* A scenario that sends nothing any more has ended, or hangs: whoever looks at the clock shall see it. */
+static void idle(struct app *a)
+{
+	struct server_info i;
+
+	server_info(a->server, &i);
+	if (!a->link.resting && i.initialised && mono_now_ns() - a->heard_mono_ns > SILENCE_NS) {
+		log_warn("no request for %d s: the scenario has ended, or its client waits for something; time stands at "
+			 "%.3f s and nobody drives it until the next request",
+			 (int)(SILENCE_NS / 1000000000), (double)sim_now(a->link.client) / 1e9);
+		link_rest(&a->link);
+	}
+	link_idle(&a->link);
+}
+
 static int loop(struct app *a)
 {
+	a->heard_mono_ns = mono_now_ns();
 	while (!stop_requested(&a->stop)) {
 		zmq_pollitem_t items[] = { { .socket = a->rep, .events = ZMQ_POLLIN },
 					   { .fd = a->stop.fd, .events = ZMQ_POLLIN } };
@@ -132,10 +161,12 @@ static int loop(struct app *a)
 
 		if (zmq_poll(items, 2, IDLE_MS) < 0 && errno != EINTR)
 			return err_sys(-errno, "waiting for requests");
-		if (items[0].revents & ZMQ_POLLIN)
+		if (items[0].revents & ZMQ_POLLIN) {
 			r = serve(a);
-		else
-			link_idle(&a->link);
+			a->heard_mono_ns = mono_now_ns();
+		} else {
+			idle(a);
+		}
 		if (r < 0 && r != -EAGAIN && r != -EINTR)
 			return err_set(r, "answering a request: %s", zmq_strerror(-r));
 		if (sim_client_state(a->link.client) == SIM_CLIENT_FAILED)
@@ -202,6 +233,35 @@ static int listen_zmq(struct app *a)
 	return r;
 }
 
+/* Beside the control socket, which is in a directory that simd made for one life. */
+static int open_store(struct app *a)
+{
+	const char *socket = a->args.socket ? a->args.socket : getenv("SIMD_SOCKET");
+	const char *slash = socket ? strrchr(socket, '/') : NULL;
+
+	if (a->args.state)
+		snprintf(a->state, sizeof(a->state), "%s", a->args.state);
+	else if (slash)
+		snprintf(a->state, sizeof(a->state), "%.*s/ss2.scene", (int)(slash - socket), socket);
+	if (!*a->state || store_open(&a->store, a->state) == 0)
+		return *a->state ? 0 : store_open(&a->store, NULL);
+	log_warn("%s: a killed sim-ss2 loses its scene; ignoring", err_why());
+	*a->state = '\0';
+	return store_open(&a->store, NULL);
+}
+
+/* A scenario that the one before has left in the middle of a request is not driven on: its client waits for ever. */
+static void restore(struct app *a)
+{
+	struct sim_clock_sample now;
+
+	sim_now_sample(a->link.client, &now);
+	if (server_restore(a->server, sim_clock_page(a->link.client)->simd_id, now.clock_generation) < 0) {
+		log_error("%s", err_why());
+		link_rest(&a->link);
+	}
+}
+
 static int attach(struct app *a)
 {
 	struct vehicle_origin origin;
@@ -209,11 +269,18 @@ static int attach(struct app *a)
 
 	if (r < 0)
 		return err_prefix(r, "--origin");
-	r = link_open(&a->link, a->args.name, a->args.socket, &origin);
+	r = link_open(&a->link, a->args.name, a->args.socket, &origin, (uint32_t)a->args.rank);
 	if (r < 0)
 		return err_set(r, "simd: %s", source_why(r));
+	r = open_store(a);
+	if (r == 0)
+		r = server_create(&link_ops, &a->link, &a->store, &a->server);
+	if (r < 0)
+		return r;
+	link_serve(&a->link, a->server);
+	restore(a);
 	link_idle(&a->link);
-	return server_create(&link_ops, &a->link, &a->server);
+	return 0;
 }
 
 static void report(const struct app *a)
@@ -222,8 +289,10 @@ static void report(const struct app *a)
 
 	server_info(a->server, &i);
 	log_info("%llu requests, %llu of them refused", (unsigned long long)i.requests, (unsigned long long)i.failures);
-	for (int c = 0; c < LINK_CHANNELS; c++)
-		outlet_report(&a->link.out[c]);
+	for (int c = 0; c < LINK_CHANNELS; c++) {
+		if (a->link.out[c].pub)
+			outlet_report(&a->link.out[c]);
+	}
 }
 
 static void detach(struct app *a)
@@ -234,14 +303,19 @@ static void detach(struct app *a)
 		(void)zmq_ctx_term(a->zmq);
 	if (a->server)
 		report(a);
-	server_destroy(a->server);
 	link_close(&a->link);
+	server_destroy(a->server);
+	store_close(&a->store);
+	if (*a->state)
+		(void)unlink(a->state); /* who ends in order leaves nothing to go on with */
 }
 
 int main(int argc, char *argv[])
 {
-	static struct app a = { .args = { .bind = "127.0.0.1", .name = "sim-ss2", .port = PORT_DEFAULT },
-				.limit = LOG_LIMIT(INT64_C(1000000000), 5) };
+	static struct app a = {
+		.args = { .bind = "127.0.0.1", .name = "sim-ss2", .port = PORT_DEFAULT, .rank = RANK_DEFAULT },
+		.limit = LOG_LIMIT(INT64_C(1000000000), 5)
+	};
 	int r;
 
 	opt_parse_or_exit(&PROGRAM, argc, argv, &a.args);

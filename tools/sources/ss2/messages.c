@@ -3,8 +3,10 @@
 #include "messages.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <sim/msg/Detected3DObjects.h>
+#include <sim/msg/Imu.h>
 #include <sim/msg/TrafficSignals.h>
 
 #include "space.h"
@@ -67,6 +69,38 @@ static void fill_object(const struct scene_entity *e, const struct scene_entity 
 	o->score = 1;
 }
 
+struct candidate {
+	double far; /* m, squared */
+	uint32_t at;
+};
+
+static int by_distance(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	if (x->far != y->far)
+		return x->far < y->far ? -1 : 1;
+	return x->at < y->at ? -1 : 1; /* the same order in every run */
+}
+
+/* All but the ego, in the order of spawning, or, of too many, the nearest in the order of their distance. Returns how many. */
+static uint32_t choose(const struct scene *s, const struct scene_entity *ego, struct candidate *ret)
+{
+	struct sim_Vector3 from = ego ? ego->pose.position : (struct sim_Vector3){ 0 };
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < s->n_entities; i++) {
+		struct sim_Vector3 d = space_sub(s->entity[i].pose.position, from);
+
+		if (&s->entity[i] != ego)
+			ret[n++] = (struct candidate){ d.x * d.x + d.y * d.y + d.z * d.z, (uint32_t)i };
+	}
+	if (n <= MESSAGE_OBJECTS_MAX)
+		return n;
+	qsort(ret, n, sizeof(*ret), by_distance);
+	return MESSAGE_OBJECTS_MAX;
+}
+
 size_t message_objects_max(size_t n)
 {
 	return sim_Detected3DObjects_size(n, n * sim_string_size(LABEL_MAX));
@@ -75,20 +109,59 @@ size_t message_objects_max(size_t n)
 size_t message_objects(const struct scene *s, int64_t now_sim_ns, void *body, size_t cap)
 {
 	const struct scene_entity *ego = scene_ego(s);
+	struct candidate chosen[SCENE_ENTITIES_MAX];
 	struct sim_builder b;
 	struct sim_Detected3DObjects *all = sim_Detected3DObjects_init(body, cap, &b);
-	uint32_t n = (uint32_t)s->n_entities - (ego ? 1 : 0);
+	uint32_t n = choose(s, ego, chosen);
 	struct sim_Detected3DObject *o = all ? sim_Detected3DObjects_objects_alloc(&b, n) : NULL;
 
 	if (!o)
 		return 0;
-	for (size_t i = 0; i < s->n_entities; i++) {
-		if (&s->entity[i] == ego)
-			continue;
-		fill_object(&s->entity[i], ego, now_sim_ns, o);
-		if (sim_Detected3DObject_label_set_in(&b, o++, label_of(&s->entity[i])) < 0)
+	for (uint32_t i = 0; i < n; i++) {
+		const struct scene_entity *e = &s->entity[chosen[i].at];
+
+		fill_object(e, ego, now_sim_ns, o);
+		if (sim_Detected3DObject_label_set_in(&b, o++, label_of(e)) < 0)
 			return 0;
 	}
+	return sim_builder_size(&b);
+}
+
+size_t message_look(const struct sensors_look *l, int64_t now_sim_ns, void *body, size_t cap)
+{
+	struct sim_builder b;
+	struct sim_Detected3DObjects *all = sim_Detected3DObjects_init(body, cap, &b);
+	struct sim_Detected3DObject *o = all ? sim_Detected3DObjects_objects_alloc(&b, l->n) : NULL;
+
+	if (!o)
+		return 0;
+	for (uint32_t i = 0; i < l->n; i++) {
+		fill_object(&l->object[i], NULL, now_sim_ns, o);
+		if (sim_Detected3DObject_label_set_in(&b, o++, label_of(&l->object[i])) < 0)
+			return 0;
+	}
+	return sim_builder_size(&b);
+}
+
+static void diagonal(double *matrix, double deviation)
+{
+	for (int i = 0; i < 3; i++)
+		matrix[i * 4] = deviation * deviation;
+}
+
+size_t message_imu(const struct sensors_measure *m, const struct sensors_imu *c, void *body, size_t cap)
+{
+	struct sim_builder b;
+	struct sim_Imu *imu = sim_Imu_init(body, cap, &b);
+
+	if (!imu)
+		return 0;
+	imu->orientation = m->orientation;
+	imu->angular_velocity = m->angular_velocity;
+	imu->linear_acceleration = m->linear_acceleration;
+	diagonal(imu->orientation_covariance, c->noise_orientation);
+	diagonal(imu->angular_velocity_covariance, c->noise_twist);
+	diagonal(imu->linear_acceleration_covariance, c->noise_acceleration);
 	return sim_builder_size(&b);
 }
 
@@ -101,12 +174,13 @@ size_t message_signals(const struct scene *s, void *body, size_t cap)
 {
 	struct sim_builder b;
 	struct sim_TrafficSignals *all = sim_TrafficSignals_init(body, cap, &b);
-	struct sim_TrafficSignal *t = all ? sim_TrafficSignals_signals_alloc(&b, (uint32_t)s->n_signals) : NULL;
+	uint32_t n = s->n_bulbs < MESSAGE_BULBS_MAX ? (uint32_t)s->n_bulbs : MESSAGE_BULBS_MAX;
+	struct sim_TrafficSignal *t = all ? sim_TrafficSignals_signals_alloc(&b, n) : NULL;
 
 	if (!t)
 		return 0;
-	for (size_t i = 0; i < s->n_signals; i++, t++) {
-		const struct scene_signal *from = &s->signal[i];
+	for (uint32_t i = 0; i < n; i++, t++) {
+		const struct scene_bulb *from = &s->bulb[i];
 		char id[SIGNAL_ID_MAX + 1];
 
 		snprintf(id, sizeof(id), "%d", (int)from->id);

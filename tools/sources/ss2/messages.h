@@ -10,14 +10,23 @@
 #define SOURCES_SS2_MESSAGES_H
 
 #include "scene.h"
+#include "sensors.h"
 
 #define FRAME_MAP  "map"
 #define FRAME_BASE "base_link"
 
 const char *message_frame(const struct scene *s); /* of the objects */
 
+/* What one message holds at most: of more entities the nearest to the ego, of more bulbs the first. */
+#define MESSAGE_OBJECTS_MAX 256 /* a message of all of them stays within 64 KiB */
+#define MESSAGE_BULBS_MAX   512
+
 size_t message_objects(const struct scene *s, int64_t now_sim_ns, void *body, size_t cap);
 size_t message_signals(const struct scene *s, void *body, size_t cap);
+
+/* What sensors have measured: objects in "map"; an IMU in its own frame. */
+size_t message_look(const struct sensors_look *l, int64_t now_sim_ns, void *body, size_t cap);
+size_t message_imu(const struct sensors_measure *m, const struct sensors_imu *c, void *body, size_t cap);
 
 /* Bytes that n of them take at most. */
 size_t message_objects_max(size_t n);

@@ -6,30 +6,22 @@
 #include <string.h>
 
 #include "err.h"
-#include "mem.h"
 
-int scene_init(struct scene *s)
+#define ENTITIES_SIZE (SCENE_ENTITIES_MAX * sizeof(struct scene_entity))
+
+size_t scene_size(void)
 {
-	*s = (struct scene){
-		.entity = mem_calloc(SCENE_ENTITIES_MAX, sizeof(*s->entity)),
-		.signal = mem_calloc(SCENE_SIGNALS_MAX, sizeof(*s->signal)),
-	};
-	if (s->entity && s->signal)
-		return 0;
-	scene_finish(s);
-	return err_nomem();
+	return ENTITIES_SIZE + SCENE_BULBS_MAX * sizeof(struct scene_bulb);
 }
 
-void scene_finish(struct scene *s)
+void scene_init(struct scene *s, void *memory)
 {
-	mem_free(s->entity);
-	mem_free(s->signal);
-	*s = (struct scene){ 0 };
+	*s = (struct scene){ .entity = memory, .bulb = (void *)((char *)memory + ENTITIES_SIZE) };
 }
 
 void scene_clear(struct scene *s)
 {
-	s->n_entities = s->n_signals = s->next = 0;
+	s->n_entities = s->n_bulbs = s->next = 0;
 	s->last_id = 0;
 }
 
@@ -63,8 +55,6 @@ int scene_spawn(struct scene *s, const char *name, enum scene_kind kind, struct 
 	if (!*name || strlen(name) > SCENE_NAME_MAX)
 		return err_set(-EINVAL, "an entity's name has 1 to %d bytes, this one has %zu", SCENE_NAME_MAX,
 			       strlen(name));
-	if (scene_find(s, name))
-		return err_set(-EEXIST, "entity \"%s\" is spawned already; despawn it first", name);
 	if (s->n_entities == SCENE_ENTITIES_MAX)
 		return err_set(-ENOSPC, "entity \"%s\" is one too many: %d at most", name, SCENE_ENTITIES_MAX);
 	e = &s->entity[s->n_entities++];

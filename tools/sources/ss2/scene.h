@@ -3,6 +3,9 @@
  * What a scenario has put on the road: entities by name, and the traffic lights that it controls. Sizes are
  * bounded, and all numbers in here are finite.
  *
+ * It lies in a mapping that can be a file: a process that is killed between two requests leaves its scene to the next one,
+ * at no cost while it lives (store.h).
+ *
  * Thread: the owner's.
  */
 #ifndef SOURCES_SS2_SCENE_H
@@ -15,8 +18,8 @@
 #include <sim/msg/Pose.h>
 #include <sim/msg/Twist.h>
 
-#define SCENE_ENTITIES_MAX 256 /* a message of all of them stays within 64 KiB */
-#define SCENE_SIGNALS_MAX  512
+#define SCENE_ENTITIES_MAX 8192 /* as many as a request can name */
+#define SCENE_BULBS_MAX    16384
 #define SCENE_NAME_MAX     127 /* bytes */
 
 enum scene_kind { SCENE_EGO, SCENE_VEHICLE, SCENE_PEDESTRIAN, SCENE_OBJECT };
@@ -34,29 +37,31 @@ struct scene_entity {
 	struct sim_Vector3 box_size;
 };
 
-struct scene_signal {
-	int32_t id;
+/* A bulb of a signal that is on; of one with none on a single entry, black or unknown. */
+struct scene_bulb {
+	int32_t id;           /* of the signal */
 	uint8_t color, shape; /* of sim/TrafficSignal */
 	bool blink;
 	float score;
 };
 
 struct scene {
-	struct scene_entity *entity;        /* SCENE_ENTITIES_MAX, in the order of spawning */
-	struct scene_signal *signal;        /* SCENE_SIGNALS_MAX */
-	size_t n_entities, n_signals, next; /* next: behind the one found last */
+	struct scene_entity *entity;      /* SCENE_ENTITIES_MAX, in the order of spawning */
+	struct scene_bulb *bulb;          /* SCENE_BULBS_MAX, those of one signal follow one another */
+	size_t n_entities, n_bulbs, next; /* next: behind the one found last */
 	uint32_t last_id;
 };
 
-int scene_init(struct scene *s); /* -ENOMEM */
-void scene_finish(struct scene *s);
+/* Over memory of scene_size() bytes, all zero or of a scene of before. Keeps it. */
+void scene_init(struct scene *s, void *memory);
+size_t scene_size(void);
 void scene_clear(struct scene *s);
 
 /* NULL: there is none. Borrows until the next spawn, despawn or clear. */
 struct scene_entity *scene_find(struct scene *s, const char *name);
-/* The entity that the vehicle stands for: the ego that was spawned first. NULL: none. */
+/* The entity that the vehicle stands for. NULL: none. */
 struct scene_entity *scene_ego(const struct scene *s);
-/* All zero but name, id and kind. -EINVAL name, -EEXIST, -ENOSPC. */
+/* All zero but name, id and kind. -EINVAL name, -ENOSPC. There must be none of that name. */
 int scene_spawn(struct scene *s, const char *name, enum scene_kind kind, struct scene_entity **ret);
 int scene_despawn(struct scene *s, const char *name); /* -ENOENT */
 

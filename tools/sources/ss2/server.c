@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests of scenario_simulator_v2. See server.h; entities are in server_entities.c. */
+#include "messages.h"
 #include "printable.h"
 #include "server_private.h"
 
@@ -12,12 +13,12 @@
 #include "err.h"
 #include "log.h"
 #include "mem.h"
+#include "space.h"
 
 LOG_TOPIC("ss2");
 
-#define NS_PER_S        INT64_C(1000000000)
-#define STEP_TIME_MIN_S 0.001 /* scenario_simulator_v2 itself takes none below */
-#define SECONDS_MAX     9e9
+#define NS_PER_S    INT64_C(1000000000)
+#define SECONDS_MAX 9e9
 
 /* ---- time ---- */
 
@@ -37,8 +38,53 @@ static int time_of(const Ss2__Time *t, double seconds_s, const char *what, int64
 	return 0;
 }
 
-static void show(struct server *s, int64_t sim_ns)
+static void warn_crowded(struct server *s)
 {
+	if (!s->crowded && s->scene.n_entities > MESSAGE_OBJECTS_MAX + 1)
+		log_warn("%zu entities: a message of objects has the %d that are nearest to the ego",
+			 s->scene.n_entities, MESSAGE_OBJECTS_MAX);
+	if (!s->crowded && s->scene.n_bulbs > MESSAGE_BULBS_MAX)
+		log_warn("%zu bulbs: a message of traffic signals has the first %d", s->scene.n_bulbs,
+			 MESSAGE_BULBS_MAX);
+	s->crowded = s->scene.n_entities > MESSAGE_OBJECTS_MAX + 1 || s->scene.n_bulbs > MESSAGE_BULBS_MAX;
+}
+
+/* What the run before has spawned goes when time has jumped, be it in the turn of that jump. */
+static void begin_run(struct server *s, bool refused)
+{
+	if (s->begins && !refused) {
+		scene_clear(&s->scene);
+		sensors_reset(&s->sensors);
+		s->ego_placed = s->crowded = false;
+		s->placed_sim_ns = -1;
+	}
+	s->begins = false;
+}
+
+static void sense(struct server *s, int64_t sim_ns)
+{
+	struct server_sensed x = { .imu_config = &s->sensors.config.imu };
+	struct sensors_measure imu;
+
+	sensors_detect(&s->sensors, &s->scene, sim_ns, &x.detected, &x.truth);
+	if (sensors_imu(&s->sensors, &s->scene, &imu))
+		x.imu = &imu;
+	if (s->sensors.config.lights)
+		x.lights = &s->scene;
+	if (x.detected || x.truth || x.imu || x.lights)
+		s->ops->sense(s->ctx, &x, sim_ns);
+}
+
+void server_turn(struct server *s, int64_t sim_ns)
+{
+	struct scene_entity *ego;
+	struct vehicle_state v;
+
+	begin_run(s, false);
+	ego = scene_ego(&s->scene);
+	if (ego && ego_follows(s, &v))
+		ego_move(ego, &v);
+	warn_crowded(s);
 	for (size_t i = 0; i < s->scene.n_entities; i++) {
 		struct scene_entity *e = &s->scene.entity[i];
 
@@ -47,6 +93,7 @@ static void show(struct server *s, int64_t sim_ns)
 		e->shown = true;
 	}
 	s->ops->show(s->ctx, &s->scene, sim_ns);
+	sense(s, sim_ns);
 }
 
 static int on_initialize(struct server *s, const Ss2__Request *m, struct answer *a)
@@ -55,20 +102,23 @@ static int on_initialize(struct server *s, const Ss2__Request *m, struct answer 
 	int64_t sim_ns = 0;
 	int r = time_of(q->initialize_ros_time, q->initialize_time, "initialize", &sim_ns);
 
-	(void)a;
+	a->note = "succeed to initialize simulation";
 	if (r == 0 && !(q->step_time >= 0 && q->step_time <= SECONDS_MAX))
 		r = err_set(-ERANGE, "initialize: a step time of %g s cannot be", q->step_time);
-	if (r == 0)
-		r = s->ops->jump(s->ctx, sim_ns);
 	if (r < 0)
 		return r;
-	scene_clear(&s->scene);
+	s->begins = true; /* a refused one drops nothing */
+	r = s->ops->jump(s->ctx, sim_ns);
+	begin_run(s, r < 0);
+	if (r < 0)
+		return r;
 	s->initialised = true;
 	s->step_time_s = q->step_time;
-	s->ego_placed = false;
+	s->now_sim_ns = sim_ns;
 	log_info("a scenario begins at %lld.%09lld s, step %g s", (long long)(sim_ns / NS_PER_S),
 		 (long long)(sim_ns % NS_PER_S), q->step_time);
-	show(s, sim_ns);
+	if (r == 0)
+		server_turn(s, sim_ns);
 	return 0;
 }
 
@@ -78,12 +128,17 @@ static int on_update_frame(struct server *s, const Ss2__Request *m, struct answe
 	int64_t sim_ns = 0;
 	int r = time_of(q->current_ros_time, q->current_simulation_time, "update_frame", &sim_ns);
 
-	(void)a;
+	a->note = "succeed to update frame";
+	if (!s->initialised) /* in the reference's words */
+		return err_set(-EPROTO, "simulator have not initialized yet.");
 	if (r == 0)
 		r = s->ops->set(s->ctx, sim_ns);
+	if (r < 0)
+		return r;
+	s->now_sim_ns = sim_ns;
 	if (r == 0)
-		show(s, sim_ns);
-	return r;
+		server_turn(s, sim_ns);
+	return 0;
 }
 
 static int on_update_step_time(struct server *s, const Ss2__Request *m, struct answer *a)
@@ -91,9 +146,8 @@ static int on_update_step_time(struct server *s, const Ss2__Request *m, struct a
 	double step_s = m->update_step_time->simulation_step_time;
 
 	(void)a;
-	if (!(step_s >= STEP_TIME_MIN_S && step_s <= SECONDS_MAX))
-		return err_set(-ERANGE, "update_step_time: %g s is out of range, %g s at least", step_s,
-			       STEP_TIME_MIN_S);
+	if (!(step_s >= 0 && step_s <= SECONDS_MAX))
+		return err_set(-ERANGE, "update_step_time: %g s are no step of time", step_s);
 	s->step_time_s = step_s;
 	log_info("the step time is %g s from here on", step_s);
 	return 0;
@@ -130,70 +184,81 @@ static bool is_lit(const Ss2__TrafficLight *bulb)
 	       bulb->status == SS2__TRAFFIC_LIGHT__STATUS__FLASHING;
 }
 
-/* A signal has bulbs; the message has one colour. The lit circle says more than a lit arrow; the first one counts. */
-static void fill_signal(const Ss2__TrafficSignal *q, struct scene_signal *ret)
+static void put_bulb(struct scene *s, int32_t id, uint8_t color, const Ss2__TrafficLight *lit)
 {
-	const Ss2__TrafficLight *best = NULL;
+	struct scene_bulb *b = &s->bulb[s->n_bulbs++];
+
+	*b = (struct scene_bulb){ .id = id, .color = color, .score = 1 };
+	if (!lit)
+		return;
+	b->shape = shape_of((int)lit->shape);
+	b->blink = lit->status == SS2__TRAFFIC_LIGHT__STATUS__FLASHING;
+	if (lit->confidence > 0 && lit->confidence < 1) /* absent reads as 0 */
+		b->score = lit->confidence;
+}
+
+/* Each bulb that is on; of a signal with none on one entry: black if all are off, else unknown. */
+static void put_signal(struct scene *s, const Ss2__TrafficSignal *q)
+{
 	bool off = q->n_traffic_light_status > 0;
+	size_t before = s->n_bulbs;
 
 	for (size_t i = 0; i < q->n_traffic_light_status; i++) {
 		const Ss2__TrafficLight *bulb = q->traffic_light_status[i];
 
-		if (bulb->status != SS2__TRAFFIC_LIGHT__STATUS__SOLID_OFF)
-			off = false;
-		if (is_lit(bulb) && (!best || (best->shape != SS2__TRAFFIC_LIGHT__SHAPE__CIRCLE &&
-					       bulb->shape == SS2__TRAFFIC_LIGHT__SHAPE__CIRCLE)))
-			best = bulb;
+		off = off && bulb->status == SS2__TRAFFIC_LIGHT__STATUS__SOLID_OFF;
+		if (is_lit(bulb))
+			put_bulb(s, q->id, color_of((int)bulb->color), bulb);
 	}
-	*ret = (struct scene_signal){ .id = q->id, .score = 1 };
-	if (!best) {
-		ret->color = off ? SIM_TRAFFIC_SIGNAL_COLOR_BLACK : SIM_TRAFFIC_SIGNAL_COLOR_UNKNOWN;
-		return;
-	}
-	ret->color = color_of((int)best->color);
-	ret->shape = shape_of((int)best->shape);
-	ret->blink = best->status == SS2__TRAFFIC_LIGHT__STATUS__FLASHING;
-	if (best->confidence > 0 && best->confidence < 1) /* absent reads as 0 */
-		ret->score = best->confidence;
+	if (s->n_bulbs == before)
+		put_bulb(s, q->id, off ? SIM_TRAFFIC_SIGNAL_COLOR_BLACK : SIM_TRAFFIC_SIGNAL_COLOR_UNKNOWN, NULL);
+}
+
+static size_t bulbs_of(const Ss2__UpdateTrafficLightsRequest *q)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < q->n_states; i++)
+		n += q->states[i]->n_traffic_light_status > 1 ? q->states[i]->n_traffic_light_status : 1;
+	return n;
 }
 
 static int on_update_traffic_lights(struct server *s, const Ss2__Request *m, struct answer *a)
 {
 	const Ss2__UpdateTrafficLightsRequest *q = m->update_traffic_lights;
+	size_t n = bulbs_of(q);
 
 	(void)a;
-	if (q->n_states > SCENE_SIGNALS_MAX)
-		return err_set(-E2BIG, "update_traffic_lights: %zu signals are too many, %d at most", q->n_states,
-			       SCENE_SIGNALS_MAX);
+	if (n > SCENE_BULBS_MAX)
+		return err_set(-E2BIG, "update_traffic_lights: %zu bulbs are too many, %d at most", n, SCENE_BULBS_MAX);
+	s->scene.n_bulbs = 0;
 	for (size_t i = 0; i < q->n_states; i++)
-		fill_signal(q->states[i], &s->scene.signal[i]);
-	s->scene.n_signals = q->n_states;
+		put_signal(&s->scene, q->states[i]);
 	return 0;
 }
 
 /* ---- the table ---- */
 
-/* In the order of the envelope. early: also before a run was initialised. */
+/* In the order of the envelope. */
 static const struct {
 	const char *name;
 	int (*handle)(struct server *s, const Ss2__Request *m, struct answer *a);
-	bool early;
 } requests[] = {
-	[1] = { "initialize", on_initialize, true },
-	[2] = { "update_frame", on_update_frame, false },
-	[3] = { "spawn_vehicle_entity", on_spawn_vehicle, false },
-	[4] = { "spawn_pedestrian_entity", on_spawn_pedestrian, false },
-	[5] = { "spawn_misc_object_entity", on_spawn_object, false },
-	[6] = { "despawn_entity", on_despawn, false },
-	[7] = { "update_entity_status", on_update_entity_status, false },
-	[8] = { "attach_lidar_sensor", on_attach_sensor, false },
-	[9] = { "attach_detection_sensor", on_attach_sensor, false },
-	[10] = { "attach_occupancy_grid_sensor", on_attach_sensor, false },
-	[11] = { "update_traffic_lights", on_update_traffic_lights, false },
-	[12] = { "follow_polyline_trajectory", on_follow_trajectory, false },
-	[13] = { "attach_pseudo_traffic_light_detector", on_attach_detector, false },
-	[14] = { "update_step_time", on_update_step_time, false },
-	[15] = { "attach_imu_sensor", on_attach_sensor, false },
+	[1] = { "initialize", on_initialize },
+	[2] = { "update_frame", on_update_frame },
+	[3] = { "spawn_vehicle_entity", on_spawn_vehicle },
+	[4] = { "spawn_pedestrian_entity", on_spawn_pedestrian },
+	[5] = { "spawn_misc_object_entity", on_spawn_object },
+	[6] = { "despawn_entity", on_despawn },
+	[7] = { "update_entity_status", on_update_entity_status },
+	[8] = { "attach_lidar_sensor", on_attach_sensor },
+	[9] = { "attach_detection_sensor", on_attach_detection },
+	[10] = { "attach_occupancy_grid_sensor", on_attach_sensor },
+	[11] = { "update_traffic_lights", on_update_traffic_lights },
+	[12] = { "follow_polyline_trajectory", on_follow_trajectory },
+	[13] = { "attach_pseudo_traffic_light_detector", on_attach_detector },
+	[14] = { "update_step_time", on_update_step_time },
+	[15] = { "attach_imu_sensor", on_attach_imu },
 };
 
 #define REQUESTS (sizeof(requests) / sizeof(requests[0]))
@@ -204,8 +269,6 @@ static int dispatch(struct server *s, const struct request *q, struct answer *a)
 
 	if (n == 0 || n >= REQUESTS)
 		return err_set(-EOPNOTSUPP, "request %u is not known here; 1 to %zu are", q->number, REQUESTS - 1);
-	if (!s->initialised && !requests[n].early)
-		return err_set(-EPROTO, "%s: no scenario has begun; initialize comes first", requests[n].name);
 	return requests[n].handle(s, q->msg, a);
 }
 
@@ -225,14 +288,112 @@ static int reply(uint32_t number, int r, const struct answer *a, uint8_t **ret, 
 	return answer_encode(number, &response, ret, ret_len);
 }
 
+/* ---- what the next process finds ---- */
+
+static void save(struct server *s)
+{
+	struct store_head *h = s->store->head;
+
+	h->initialised = s->initialised;
+	h->last_id = s->scene.last_id;
+	h->n_entities = s->scene.n_entities;
+	h->n_bulbs = s->scene.n_bulbs;
+	h->now_sim_ns = s->now_sim_ns;
+	h->placed_sim_ns = s->placed_sim_ns;
+	h->step_time_s = s->step_time_s;
+	memcpy(h->attached, &s->sensors.config, sizeof(s->sensors.config));
+}
+
+_Static_assert(sizeof(struct sensors_config) <= sizeof(((struct store_head *)0)->attached), "it is kept there");
+
+/* Their noise starts again from its seed. */
+static void attach_again(struct server *s)
+{
+	struct sensors_config c;
+
+	memcpy(&c, s->store->head->attached, sizeof(c));
+	c.imu.frame[SENSORS_FRAME_MAX] = '\0';
+	if ((c.detection.attached && sensors_attach_detection(&s->sensors, &c.detection) < 0) ||
+	    (c.imu.attached && sensors_attach_imu(&s->sensors, &c.imu) < 0))
+		log_warn("%s: ignoring", err_why());
+	s->sensors.config.lights = c.lights;
+	if (s->ops->attach(s->ctx, &s->sensors.config) < 0)
+		log_warn("%s: ignoring", err_why());
+}
+
+static bool holds(const struct scene *s)
+{
+	for (size_t i = 0; i < s->n_entities; i++) {
+		const struct scene_entity *e = &s->entity[i];
+
+		if (!memchr(e->name, '\0', sizeof(e->name)) || e->kind > SCENE_OBJECT ||
+		    !space_vector_ok(&e->pose.position))
+			return false;
+	}
+	return true;
+}
+
+static int take_over(struct server *s)
+{
+	const struct store_head *h = s->store->head;
+
+	s->scene.n_entities = h->n_entities;
+	s->scene.n_bulbs = h->n_bulbs;
+	if (!holds(&s->scene)) {
+		scene_clear(&s->scene);
+		return 0;
+	}
+	s->scene.last_id = h->last_id;
+	s->initialised = true;
+	s->now_sim_ns = h->now_sim_ns;
+	s->placed_sim_ns = h->placed_sim_ns;
+	s->step_time_s = h->step_time_s;
+	attach_again(s);
+	log_info("the scenario goes on with the scene of the sim-ss2 before: %zu entities", s->scene.n_entities);
+	return 1;
+}
+
+int server_restore(struct server *s, uint64_t simd_id, uint32_t clock_generation)
+{
+	struct store_head *h = s->store->head;
+	bool same = h->simd_id == simd_id && h->clock_generation == clock_generation && h->initialised;
+	uint32_t busy = same ? h->busy : 0;
+	int r = same && !busy ? take_over(s) : 0;
+
+	if (r == 0)
+		store_reset(s->store);
+	if (!busy)
+		return r;
+	return err_set(
+		-EPIPE,
+		"the sim-ss2 before ended while it answered request %u (%s): scenario_simulator_v2 waits for that "
+		"answer for ever; end it, and start the scenario again",
+		busy - 1, busy - 1 < REQUESTS && requests[busy - 1].name ? requests[busy - 1].name : "unknown");
+}
+
+void server_remember(struct server *s, uint64_t simd_id, uint32_t clock_generation)
+{
+	s->store->head->simd_id = simd_id;
+	s->store->head->clock_generation = clock_generation;
+}
+
+void server_answered(struct server *s)
+{
+	s->store->head->busy = 0;
+}
+
+/* ---- a request ---- */
+
 int server_handle(struct server *s, const void *request, size_t len, uint8_t **ret, size_t *ret_len)
 {
 	struct answer a = { .response = SS2__UPDATE_ENTITY_STATUS_RESPONSE__INIT, .note = "" };
 	struct request q;
 	int e, r = request_decode(&q, request, len);
 
+	s->store->head->busy = q.number + 1;
 	if (r == 0)
 		r = dispatch(s, &q, &a);
+	save(s);
 	s->requests++;
 	s->failures += r < 0;
 	e = reply(q.number, r, &a, ret, ret_len);
@@ -250,7 +411,7 @@ int server_refuse(const char *why, uint8_t **ret, size_t *ret_len)
 
 /* ---- life ---- */
 
-int server_create(const struct server_ops *ops, void *ctx, struct server **ret)
+int server_create(const struct server_ops *ops, void *ctx, struct store *store, struct server **ret)
 {
 	struct server *s = MEM_NEW(struct server);
 
@@ -258,19 +419,18 @@ int server_create(const struct server_ops *ops, void *ctx, struct server **ret)
 		return err_nomem();
 	s->ops = ops;
 	s->ctx = ctx;
-	if (scene_init(&s->scene) < 0) {
-		mem_free(s);
-		return -ENOMEM;
-	}
+	s->store = store;
+	s->placed_sim_ns = -1;
+	scene_init(&s->scene, store->scene);
+	sensors_init(&s->sensors);
 	*ret = s;
 	return 0;
 }
 
 void server_destroy(struct server *s)
 {
-	if (!s)
-		return;
-	scene_finish(&s->scene);
+	if (s)
+		sensors_finish(&s->sensors);
 	mem_free(s);
 }
 

@@ -9,9 +9,12 @@
  *   update_entity_status    entities move; answered with where each is, the ego as its vehicle tells
  *   update_traffic_lights   replaces the lights
  *   update_step_time        noted: time is told, not extrapolated
- *   attach, follow          accepted for known entities; what there is of sensors stands in the rig
+ *   attach                  a sensor of the ego; accepted for any entity, as the reference simulator does
  *
- * Thread: the owner's.
+ * Where the reference simulator (simple_sensor_simulator) ends with an exception, an answer says why: a second ego, a status of an
+ * entity that is not spawned, a pose that is none.
+ *
+ * Thread: the owner's; server_turn() from another one while the owner is in ops->set or ops->jump.
  */
 #ifndef SOURCES_SS2_SERVER_H
 #define SOURCES_SS2_SERVER_H
@@ -21,28 +24,69 @@
 #include <stdint.h>
 
 #include "scene.h"
+#include "sensors.h"
+#include "store.h"
 #include "vehicle.h"
 
 struct server;
 
+enum server_placing { PLACE_SPAWN = 1, PLACE_OVERWRITE, PLACE_REMOVE }; /* of sim/VehiclePlacement */
+
+/* Where the scenario wants its ego, and what it says of its body: 0 where it says nothing. */
+struct server_place {
+	enum server_placing action;
+	const struct scene_entity *ego;
+	double wheel_base, max_steering; /* m, rad */
+};
+
+/* NULL: nothing of that leaves in this frame. */
+struct server_sensed {
+	const struct sensors_look *detected, *truth;
+	const struct sensors_measure *imu;
+	const struct sensors_imu *imu_config;
+	const struct scene *lights;
+};
+
 /* What it asks of the world. Errors: negative errno with err_why(). */
 struct server_ops {
-	int (*jump)(void *ctx, int64_t sim_ns); /* a new run begins at that time */
-	int (*set)(void *ctx, int64_t sim_ns);  /* it is that time now */
+	/* A new run begins at that time; it is that time now. 1: server_turn() was called within, 0: it was not. */
+	int (*jump)(void *ctx, int64_t sim_ns);
+	int (*set)(void *ctx, int64_t sim_ns);
 	void (*show)(void *ctx, const struct scene *s, int64_t sim_ns);
 	/* Where the vehicle is. False: there is none. */
 	bool (*vehicle)(void *ctx, struct vehicle_state *ret);
+	/* Sensors are attached: their channels are needed now. 0, or negative errno. */
+	int (*attach)(void *ctx, const struct sensors_config *c);
+	/* What they have measured of a frame, after it was shown. */
+	void (*sense)(void *ctx, const struct server_sensed *x, int64_t sim_ns);
+	/* Put it somewhere. False: there is none that lets itself be placed. */
+	bool (*place)(void *ctx, const struct server_place *p);
 };
 
-/* Keeps ops and ctx. -ENOMEM. */
-int server_create(const struct server_ops *ops, void *ctx, struct server **ret);
+/* Keeps ops, ctx and store. -ENOMEM. */
+int server_create(const struct server_ops *ops, void *ctx, struct store *store, struct server **ret);
 void server_destroy(struct server *s); /* NULL is fine */
+
+/*
+ * Go on with what an earlier process has left in the store, if that was of this simd and this stretch of its clock. 1: its
+ * scene stands; 0: there is none; -EPIPE it ended within a request, with a sentence in err_why().
+ */
+int server_restore(struct server *s, uint64_t simd_id, uint32_t clock_generation);
+
+/* The ego as its vehicle is now, and all of the scene shown at that instant. */
+void server_turn(struct server *s, int64_t sim_ns);
 
 /*
  * Answer whatever bytes these are. ret: returns, mem_free(). Returns: 1 the answer says success, 0 it says failure
  * (err_why() is its description), -ENOMEM there is no answer.
  */
 int server_handle(struct server *s, const void *request, size_t len, uint8_t **ret, size_t *ret_len);
+
+/* For which simd and stretch of its clock the scene holds; after each jump. */
+void server_remember(struct server *s, uint64_t simd_id, uint32_t clock_generation);
+
+/* The answer has left: until then a process that ends does so within a request. */
+void server_answered(struct server *s);
 
 /* Answer a request that the transport found fault with; why: the description. -ENOMEM. */
 int server_refuse(const char *why, uint8_t **ret, size_t *ret_len);

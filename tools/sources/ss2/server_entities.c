@@ -3,6 +3,7 @@
 #include "server_private.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "err.h"
@@ -67,6 +68,11 @@ static int spawn(struct server *s, const char *name, enum scene_kind kind, const
 		return r;
 	if (!space_vector_ok(&center) || !space_vector_ok(&size) || size.x < 0 || size.y < 0 || size.z < 0)
 		return err_set(-EINVAL, "entity \"%.*s\": its bounding box is invalid", SCENE_NAME_MAX, name);
+	if (scene_find(&s->scene, name))
+		return 0; /* as the reference does: the first one stays as it is */
+	if (kind == SCENE_EGO && scene_ego(&s->scene))
+		return err_set(-EEXIST, "multi ego does not support: \"%s\" is the ego already",
+			       scene_ego(&s->scene)->name);
 	r = scene_spawn(&s->scene, name, kind, &e);
 	if (r < 0)
 		return r;
@@ -74,7 +80,26 @@ static int spawn(struct server *s, const char *name, enum scene_kind kind, const
 	e->box_center = center;
 	e->box_size = size;
 	log_debug("%s spawned", e->name);
-	return 0;
+	return 1;
+}
+
+/* The vehicle is asked to be where the scenario has put its ego; what it says of the time before does not count. */
+static bool place(struct server *s, enum server_placing action, const struct scene_entity *ego, const Ss2__Axles *axles)
+{
+	struct server_place p = { .action = action, .ego = ego };
+
+	if (axles && axles->front_axle) {
+		p.max_steering = axles->front_axle->max_steering;
+		p.wheel_base = axles->front_axle->position_x - (axles->rear_axle ? axles->rear_axle->position_x : 0);
+	}
+	if (!(p.wheel_base > 0))
+		p.wheel_base = 0;
+	if (!(p.max_steering > 0))
+		p.max_steering = 0;
+	if (!s->ops->place(s->ctx, &p))
+		return false;
+	s->placed_sim_ns = s->now_sim_ns;
+	return true;
 }
 
 int on_spawn_vehicle(struct server *s, const Ss2__Request *m, struct answer *a)
@@ -82,15 +107,21 @@ int on_spawn_vehicle(struct server *s, const Ss2__Request *m, struct answer *a)
 	const Ss2__SpawnVehicleEntityRequest *q = m->spawn_vehicle_entity;
 	const Ss2__VehicleParameters *p = q->parameters;
 
+	int r = spawn(s, p ? p->name : "", q->is_ego ? SCENE_EGO : SCENE_VEHICLE, p ? p->bounding_box : NULL, q->pose);
+
 	(void)a;
-	return spawn(s, p ? p->name : "", q->is_ego ? SCENE_EGO : SCENE_VEHICLE, p ? p->bounding_box : NULL, q->pose);
+	if (r == 1 && q->is_ego)
+		(void)place(s, PLACE_SPAWN, scene_ego(&s->scene), p->axles);
+	return r < 0 ? r : 0;
 }
 
 static int spawn_object(struct server *s, const Ss2__SpawnObjectEntityRequest *q, enum scene_kind kind)
 {
 	const Ss2__ObjectParameters *p = q->parameters;
 
-	return spawn(s, p ? p->name : "", kind, p ? p->bounding_box : NULL, q->pose);
+	int r = spawn(s, p ? p->name : "", kind, p ? p->bounding_box : NULL, q->pose);
+
+	return r < 0 ? r : 0;
 }
 
 int on_spawn_pedestrian(struct server *s, const Ss2__Request *m, struct answer *a)
@@ -107,9 +138,13 @@ int on_spawn_object(struct server *s, const Ss2__Request *m, struct answer *a)
 
 int on_despawn(struct server *s, const Ss2__Request *m, struct answer *a)
 {
-	int r = scene_despawn(&s->scene, m->despawn_entity->name);
+	struct scene_entity *ego = scene_ego(&s->scene);
+	int r;
 
 	(void)a;
+	if (ego && strcmp(ego->name, m->despawn_entity->name) == 0)
+		(void)place(s, PLACE_REMOVE, ego, NULL);
+	r = scene_despawn(&s->scene, m->despawn_entity->name);
 	if (r == 0)
 		log_debug("%.*s despawned", SCENE_NAME_MAX, m->despawn_entity->name);
 	return r;
@@ -124,34 +159,59 @@ static int known(struct server *s, const char *name)
 
 /* ---- sensors and orders ---- */
 
-static const Ss2__AttachSensorRequest *attach_of(const Ss2__Request *m)
+static int attached(struct server *s, int r)
 {
-	switch (m->request_case) {
-	case SS2__REQUEST__REQUEST_ATTACH_LIDAR_SENSOR:
-		return m->attach_lidar_sensor;
-	case SS2__REQUEST__REQUEST_ATTACH_DETECTION_SENSOR:
-		return m->attach_detection_sensor;
-	case SS2__REQUEST__REQUEST_ATTACH_OCCUPANCY_GRID_SENSOR:
-		return m->attach_occupancy_grid_sensor;
-	default:
-		return m->attach_imu_sensor;
+	return r < 0 ? r : s->ops->attach(s->ctx, &s->sensors.config);
+}
+
+int on_attach_detection(struct server *s, const Ss2__Request *m, struct answer *a)
+{
+	const Ss2__DetectionSensorConfiguration *q = m->attach_detection_sensor->configuration;
+	struct sensors_detection c = { 0 };
+
+	(void)a;
+	if (q)
+		c = (struct sensors_detection){ .update_s = q->update_duration,
+						.range = q->range,
+						.noise = q->pos_noise_stddev,
+						.lost = q->probability_of_lost,
+						.delay_s = q->object_recognition_delay,
+						.truth_delay_s = q->object_recognition_ground_truth_delay,
+						.seed = q->random_seed };
+	return attached(s, sensors_attach_detection(&s->sensors, &c));
+}
+
+int on_attach_imu(struct server *s, const Ss2__Request *m, struct answer *a)
+{
+	const Ss2__ImuSensorConfiguration *q = m->attach_imu_sensor->configuration;
+	struct sensors_imu c = { 0 };
+
+	(void)a;
+	if (q) {
+		c = (struct sensors_imu){ .gravity = q->add_gravity,
+					  .seed = q->use_seed ? q->seed : 0,
+					  .noise_orientation = q->noise_standard_deviation_orientation,
+					  .noise_twist = q->noise_standard_deviation_twist,
+					  .noise_acceleration = q->noise_standard_deviation_acceleration };
+		snprintf(c.frame, sizeof(c.frame), "%.*s", SENSORS_FRAME_MAX, q->frame_id);
 	}
+	return attached(s, sensors_attach_imu(&s->sensors, &c));
 }
 
 int on_attach_sensor(struct server *s, const Ss2__Request *m, struct answer *a)
 {
-	const Ss2__AttachSensorRequest *q = attach_of(m);
-
+	(void)s;
+	(void)m;
 	a->note = "the sensors are those of simd's rig";
-	return known(s, q->configuration ? q->configuration->entity : "");
+	return 0;
 }
 
 int on_attach_detector(struct server *s, const Ss2__Request *m, struct answer *a)
 {
-	(void)s;
 	(void)m;
-	a->note = "the lights are on simd's channel of traffic signals";
-	return 0;
+	(void)a;
+	s->sensors.config.lights = true;
+	return attached(s, 0);
 }
 
 /* Before 1.4.0 a trajectory was handed on; who follows it still tells the poses, frame by frame. */
@@ -201,6 +261,7 @@ static void answer_vehicle(struct ego_answer *e, const struct vehicle_state *v, 
 	put_motion(&e->accel_both, e->accel, &v->accel);
 	e->action.twist = &e->twist_both;
 	e->action.accel = &e->accel_both;
+	e->action.linear_jerk = v->jerk;
 	ret->pose = &e->pose;
 	ret->action_status = &e->action;
 }
@@ -215,9 +276,6 @@ static int check_statuses(struct server *s, const Ss2__UpdateEntityStatusRequest
 		r = known(s, q->status[i]->name);
 		if (r == 0)
 			r = pose_of(q->status[i]->pose, q->status[i]->name, &pose);
-		if (r == 0 && i >= s->scene.n_entities)
-			r = err_set(-E2BIG, "update_entity_status: %zu statuses for %zu entities", q->n_status,
-				    s->scene.n_entities);
 	}
 	return r;
 }
@@ -231,26 +289,57 @@ static void move(struct scene_entity *e, const Ss2__EntityStatus *q)
 		e->subtype = (uint32_t)q->subtype->value;
 }
 
-static void move_as_vehicle(struct scene_entity *e, const struct vehicle_state *v)
+void ego_move(struct scene_entity *e, const struct vehicle_state *v)
 {
 	e->pose = v->pose;
 	e->twist = v->twist;
 	e->accel = v->accel;
 }
 
-static void warn_placed(struct server *s, const char *name)
+bool ego_follows(struct server *s, struct vehicle_state *ret)
 {
+	return s->ops->vehicle(s->ctx, ret) && ret->stamp_sim_ns > s->placed_sim_ns;
+}
+
+/* The scenario moves its ego: by order, or since nobody drives it. */
+static void place_ego(struct server *s, const struct scene_entity *e, bool has_vehicle)
+{
+	if (place(s, PLACE_OVERWRITE, e, NULL) || !has_vehicle)
+		return;
 	if (!s->ego_placed)
 		log_warn("the scenario places %s, but its vehicle is driven by whoever publishes it and does not move",
-			 name);
+			 e->name);
 	s->ego_placed = true;
+}
+
+static void update_one(struct server *s, const Ss2__UpdateEntityStatusRequest *q, const Ss2__EntityStatus *from,
+		       struct ego_answer *ego, Ss2__UpdatedEntityStatus *to)
+{
+	struct scene_entity *e = scene_find(&s->scene, from->name);
+	struct vehicle_state v;
+	bool has_vehicle;
+
+	ss2__updated_entity_status__init(to);
+	to->name = from->name;
+	to->action_status = from->action_status;
+	to->pose = from->pose;
+	if (e != scene_ego(&s->scene)) {
+		move(e, from);
+		return;
+	}
+	has_vehicle = ego_follows(s, &v);
+	move(e, from);
+	if (q->overwrite_ego_status || (has_vehicle && v.manual)) {
+		place_ego(s, e, has_vehicle);
+	} else if (has_vehicle) {
+		ego_move(e, &v);
+		answer_vehicle(ego, &v, to);
+	}
 }
 
 int on_update_entity_status(struct server *s, const Ss2__Request *m, struct answer *a)
 {
 	const Ss2__UpdateEntityStatusRequest *q = m->update_entity_status;
-	struct vehicle_state v;
-	bool has_vehicle;
 	int r = check_statuses(s, q);
 
 	if (r < 0 || q->n_status == 0)
@@ -259,25 +348,9 @@ int on_update_entity_status(struct server *s, const Ss2__Request *m, struct answ
 	a->response.status = mem_calloc(q->n_status, sizeof(Ss2__UpdatedEntityStatus *));
 	if (!a->status || !a->response.status)
 		return err_nomem();
-	has_vehicle = s->ops->vehicle(s->ctx, &v);
 	for (size_t i = 0; i < q->n_status; i++) {
-		const Ss2__EntityStatus *from = q->status[i];
-		struct scene_entity *e = scene_find(&s->scene, from->name);
-
-		ss2__updated_entity_status__init(&a->status[i]);
-		a->status[i].name = from->name;
-		a->status[i].action_status = from->action_status;
-		a->status[i].pose = from->pose;
 		a->response.status[i] = &a->status[i];
-		move(e, from);
-		if (!has_vehicle || e != scene_ego(&s->scene))
-			continue;
-		if (q->overwrite_ego_status) {
-			warn_placed(s, e->name);
-			continue;
-		}
-		move_as_vehicle(e, &v);
-		answer_vehicle(&a->ego, &v, &a->status[i]);
+		update_one(s, q, q->status[i], &a->ego, &a->status[i]);
 	}
 	a->response.n_status = q->n_status;
 	return 0;

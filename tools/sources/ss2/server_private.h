@@ -9,9 +9,15 @@
 struct server {
 	const struct server_ops *ops;
 	void *ctx;
+	struct store *store; /* owned elsewhere */
 	struct scene scene;
+	struct sensors sensors;
 	bool initialised;
-	bool ego_placed; /* it has been told that the vehicle does not follow the scenario's orders */
+	bool begins;           /* initialize is under way */
+	bool ego_placed;       /* it has been told that the vehicle does not follow the scenario's orders */
+	bool crowded;          /* it has been told that a message does not hold the whole scene */
+	int64_t now_sim_ns;    /* of the last frame */
+	int64_t placed_sim_ns; /* what the vehicle says of up to then is from before it was placed; -1: it never was */
 	double step_time_s;
 	uint64_t requests, failures;
 };
@@ -24,6 +30,10 @@ struct ego_answer {
 	Ss2__Motion twist_both, accel_both;
 	Ss2__ActionStatus action;
 };
+
+/* Whether the vehicle says where the ego is. */
+bool ego_follows(struct server *s, struct vehicle_state *ret);
+void ego_move(struct scene_entity *e, const struct vehicle_state *v);
 
 struct answer {
 	Ss2__UpdateEntityStatusResponse response; /* without its result */
@@ -40,6 +50,8 @@ int on_spawn_pedestrian(struct server *s, const Ss2__Request *m, struct answer *
 int on_spawn_object(struct server *s, const Ss2__Request *m, struct answer *a);
 int on_despawn(struct server *s, const Ss2__Request *m, struct answer *a);
 int on_update_entity_status(struct server *s, const Ss2__Request *m, struct answer *a);
+int on_attach_detection(struct server *s, const Ss2__Request *m, struct answer *a);
+int on_attach_imu(struct server *s, const Ss2__Request *m, struct answer *a);
 int on_attach_sensor(struct server *s, const Ss2__Request *m, struct answer *a);
 int on_attach_detector(struct server *s, const Ss2__Request *m, struct answer *a);
 int on_follow_trajectory(struct server *s, const Ss2__Request *m, struct answer *a);

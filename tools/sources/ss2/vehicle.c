@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <sim/msg/VehicleMode.h>
+
 #include "bridge/convert/geo.h"
 #include "err.h"
 #include "space.h"
@@ -67,11 +69,15 @@ static bool report(struct vehicle_report *r, struct vehicle_state *s, int64_t st
 	if (r->given && r->clock_generation == generation) {
 		int64_t dt_ns = stamp_sim_ns - r->stamp_sim_ns;
 
-		if (dt_ns == 0)
+		if (dt_ns == 0) {
 			s->accel = r->state.accel;
-		else if (dt_ns > 0 && dt_ns <= ACCEL_DUR_NS)
+			s->jerk = r->state.jerk;
+		} else if (dt_ns > 0 && dt_ns <= ACCEL_DUR_NS) {
 			s->accel.linear.x = (s->twist.linear.x - r->state.twist.linear.x) / ((double)dt_ns / 1e9);
+			s->jerk = (s->accel.linear.x - r->state.accel.linear.x) / ((double)dt_ns / 1e9);
+		}
 	}
+	s->stamp_sim_ns = stamp_sim_ns;
 	*r = (struct vehicle_report){
 		.given = true, .stamp_sim_ns = stamp_sim_ns, .clock_generation = generation, .state = *s
 	};
@@ -102,6 +108,7 @@ bool vehicle_can_bus(struct vehicle *v, const struct sim_CanBus *m, int64_t stam
 		return false;
 	s.pose.position = on_map(&v->origin, utm.easting, utm.northing, m->altitude);
 	s.twist.linear.x = (double)m->speed;
+	v->manual = m->mode == SIM_VEHICLE_MODE_MANUAL;
 	return report(&v->can_bus, &s, stamp_sim_ns, generation);
 }
 
@@ -119,5 +126,6 @@ bool vehicle_now(const struct vehicle *v, int64_t now_sim_ns, uint32_t generatio
 		*ret = v->can_bus.state;
 	else
 		return false;
+	ret->manual = v->manual;
 	return true;
 }

@@ -30,6 +30,9 @@ int vehicle_origin_parse(struct vehicle_origin *ret, const char *text);
 struct vehicle_state {
 	struct sim_Pose pose;          /* the scenario's map */
 	struct sim_Twist twist, accel; /* the vehicle's own axes */
+	double jerk;                   /* m/s^3 along x */
+	bool manual;                   /* nobody drives it, as its can_bus says */
+	int64_t stamp_sim_ns;
 };
 
 struct vehicle_report {
@@ -42,6 +45,7 @@ struct vehicle_report {
 struct vehicle {
 	struct vehicle_origin origin;
 	struct vehicle_report odometry, can_bus;
+	bool manual;
 };
 
 /* Take in a message. One with values that are no numbers is left out: false. */

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sensors that a scenario attaches: range, delay, noise and loss as configured, the same with the same seed. */
+#include "world.h"
+
+#include <sim/msg/Detected3DObjects.h>
+#include <sim/msg/Imu.h>
+
+#include "tools/sources/ss2/messages.h"
+
+#define S     INT64_C(1000000000)
+#define FRAME INT64_C(33333333)
+
+struct sight {
+	struct store store;
+	struct scene scene;
+	struct sensors sensors;
+	const struct sensors_look *detected, *truth;
+};
+
+static struct scene_entity *put(struct sight *t, const char *name, enum scene_kind kind, double x, double z)
+{
+	struct scene_entity *e;
+
+	assert_ok(scene_spawn(&t->scene, name, kind, &e));
+	e->pose.position = (struct sim_Vector3){ .x = x, .z = z };
+	return e;
+}
+
+static void open_sight(struct sight *t)
+{
+	memset(t, 0, sizeof(*t));
+	assert_ok(store_open(&t->store, NULL));
+	scene_init(&t->scene, t->store.scene);
+	sensors_init(&t->sensors);
+	put(t, "ego", SCENE_EGO, 0, 0);
+	put(t, "near", SCENE_VEHICLE, 30, 0);
+	put(t, "far", SCENE_VEHICLE, 60, 0);
+}
+
+static void close_sight(struct sight *t)
+{
+	sensors_finish(&t->sensors);
+	store_close(&t->store);
+}
+
+static void look(struct sight *t, int64_t sim_ns)
+{
+	sensors_detect(&t->sensors, &t->scene, sim_ns, &t->detected, &t->truth);
+}
+
+TEST(what_is_far_or_below_is_not_seen)
+{
+	struct sensors_detection c = { .update_s = 0.1, .range = 50 };
+	struct sight t;
+
+	open_sight(&t);
+	look(&t, 0);
+	assert_null(t.detected); /* nothing is attached */
+	assert_ok(sensors_attach_detection(&t.sensors, &c));
+	put(&t, "bridge", SCENE_VEHICLE, 20, 6);
+	put(&t, "tunnel", SCENE_VEHICLE, 20, -6);
+	put(&t, "dip", SCENE_VEHICLE, 20, -0.9);
+	look(&t, 0);
+	assert_int_equal(t.detected->n, 3);
+	assert_string_equal(t.detected->object[0].name, "near");
+	assert_string_equal(t.detected->object[1].name, "bridge");
+	assert_string_equal(t.detected->object[2].name, "dip");
+	assert_int_equal(t.truth->n, 3);
+	t.scene.entity[0].pose.orientation = (struct sim_Quaternion){ .y = 0.2, .w = sqrt(1 - 0.04) }; /* downhill */
+	look(&t, S);
+	assert_int_equal(t.detected->n, 4); /* the tunnel is above the plane of the ego */
+	assert_ok(scene_despawn(&t.scene, "ego"));
+	look(&t, 2 * S);
+	assert_null(t.detected);
+	close_sight(&t);
+}
+
+TEST(looks_come_in_their_rhythm_and_after_their_delay)
+{
+	struct sensors_detection c = { .update_s = 0.1, .range = 500, .delay_s = 0.2, .truth_delay_s = 0.5 };
+	struct sight t;
+	int n = 0;
+
+	open_sight(&t);
+	assert_ok(sensors_attach_detection(&t.sensors, &c));
+	for (int i = 0; i < 90; i++) { /* 3 s at 30 Hz */
+		t.scene.entity[1].pose.position.x = i;
+		look(&t, i * FRAME);
+		if (i % 3)
+			assert_true(!t.detected && !t.truth);
+		else if (i < 6)
+			assert_null(t.detected);
+		else
+			assert_true(t.detected->object[0].pose.position.x == i - 6);
+		if (i % 3 == 0 && i >= 15)
+			assert_true(t.truth->object[0].pose.position.x == i - 15);
+		n += t.detected != NULL;
+	}
+	assert_int_equal(n, 28);
+	close_sight(&t);
+}
+
+struct measured {
+	double sum, square;
+	int seen, all;
+	uint64_t hash;
+};
+
+static struct measured measure(int32_t seed)
+{
+	struct sensors_detection c = { .update_s = 0.1, .range = 500, .noise = 0.5, .lost = 0.25, .seed = seed };
+	struct measured m = { .hash = HASH64_INIT };
+	struct sight t;
+
+	open_sight(&t);
+	assert_ok(sensors_attach_detection(&t.sensors, &c));
+	for (int i = 0; i < 4000; i++) {
+		look(&t, i * S);
+		assert_int_equal(t.truth->n, 2);
+		assert_true(t.truth->object[0].pose.position.x == 30); /* without noise */
+		m.all += 2;
+		for (uint32_t k = 0; k < t.detected->n; k++) {
+			const struct scene_entity *e = &t.detected->object[k];
+			double d = e->pose.position.x - (strcmp(e->name, "near") ? 60 : 30);
+
+			m.sum += d;
+			m.square += d * d;
+			m.seen++;
+			m.hash = hash64(m.hash, &e->pose, sizeof(e->pose));
+		}
+	}
+	close_sight(&t);
+	return m;
+}
+
+TEST(noise_and_loss_are_as_configured_and_repeat)
+{
+	struct measured a = measure(17), b = measure(17), c = measure(18);
+
+	assert_int_equal(a.hash, b.hash);
+	assert_true(a.hash != c.hash);
+	assert_true(fabs(a.sum / a.seen) < 0.03);
+	assert_true(fabs(sqrt(a.square / a.seen) - 0.5) < 0.02);
+	assert_true(fabs(1 - (double)a.seen / a.all - 0.25) < 0.02);
+}
+
+TEST(an_imu_has_noise_gravity_and_its_frame)
+{
+	static _Alignas(8) uint8_t body[1024];
+	struct sensors_imu c = { .gravity = true, .seed = 3, .noise_acceleration = 0.1, .frame = "imu_link" };
+	struct sensors_measure m = { .orientation.w = 0 };
+	double sum = 0, square = 0;
+	const struct sim_Imu *i;
+	struct sight t;
+
+	open_sight(&t);
+	assert_false(sensors_imu(&t.sensors, &t.scene, &m));
+	assert_ok(sensors_attach_imu(&t.sensors, &c));
+	t.scene.entity[0].twist.angular.z = 0.25;
+	t.scene.entity[0].accel.linear.x = 2;
+	for (int k = 0; k < 4000; k++) {
+		assert_true(sensors_imu(&t.sensors, &t.scene, &m));
+		sum += m.linear_acceleration.x;
+		square += (m.linear_acceleration.x - 2) * (m.linear_acceleration.x - 2);
+	}
+	assert_true(fabs(sum / 4000 - 2) < 0.01 && fabs(sqrt(square / 4000) - 0.1) < 0.005);
+	assert_true(fabs(m.linear_acceleration.z + 9.81) < 0.6 && m.angular_velocity.z == 0.25);
+	i = sim_Imu_from(body, message_imu(&m, &c, body, sizeof(body)));
+	assert_true(fabs(i->linear_acceleration_covariance[4] - 0.01) < 1e-15);
+	assert_true(i->angular_velocity.z == 0.25);
+	close_sight(&t);
+}
+
+TEST(a_configuration_that_cannot_be_is_refused)
+{
+	const struct sensors_detection bad[] = {
+		{ .update_s = (double)NAN },   { .range = -1 },   { .lost = 1.5 },
+		{ .noise = (double)INFINITY }, { .delay_s = 61 }, { .update_s = 0.1, .delay_s = 60 }
+	};
+	struct sight t;
+
+	open_sight(&t);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_true(sensors_attach_detection(&t.sensors, &bad[i]) < 0);
+		assert_non_null(strstr(err_why(), "attach_detection_sensor"));
+	}
+	assert_true(sensors_attach_imu(&t.sensors, &(struct sensors_imu){ .noise_twist = (double)NAN }) < 0);
+	assert_false(t.sensors.config.detection.attached || t.sensors.config.imu.attached);
+	close_sight(&t);
+}
+
+TEST(a_scenario_attaches_them)
+{
+	static const uint32_t all[] = { PEER_ATTACH_DETECTION, PEER_ATTACH_IMU, PEER_ATTACH_LIGHT_DETECTOR };
+	const struct peer_pose at = { .qw = 1 };
+	struct world w;
+
+	world_init(&w);
+	peer_initialize(&w.q, 1.0 / 30, 0);
+	assert_true(world_ask(&w, PEER_INITIALIZE));
+	peer_spawn_vehicle(&w.q, "ego", true, &at);
+	assert_true(world_ask(&w, PEER_SPAWN_VEHICLE));
+	peer_spawn_vehicle(&w.q, "car_1", false, &at);
+	assert_true(world_ask(&w, PEER_SPAWN_VEHICLE));
+	assert_int_equal(w.sensed, 0);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		peer_attach(&w.q, all[i], "ego");
+		assert_true(world_ask(&w, all[i]));
+	}
+	assert_true(w.attached.detection.attached && w.attached.imu.attached && w.attached.lights);
+	assert_true(w.attached.detection.range == 300 && w.attached.detection.update_s == 0.1);
+	assert_int_equal(w.attached.detection.seed, 17);
+	assert_string_equal(w.attached.imu.frame, "tamagawa/imu_link");
+	peer_frame(&w.q, 0.1, 0.1, S / 10);
+	assert_true(world_ask(&w, PEER_UPDATE_FRAME));
+	assert_int_equal(w.detected, 1);
+	assert_int_equal(w.truth, 1);
+	assert_true(w.measured && w.lights);
+	server_remember(w.server, 7, 7);
+	server_answered(w.server);
+	server_destroy(w.server); /* killed: the next one has them too */
+	memset(&w.attached, 0, sizeof(w.attached));
+	assert_int_equal(server_create(&world_ops, &w, &w.store, &w.server), 0);
+	assert_int_equal(server_restore(w.server, 7, 7), 1);
+	assert_true(w.attached.detection.attached && w.attached.imu.attached && w.attached.lights);
+	peer_initialize(&w.q, 1.0 / 30, 0);
+	assert_true(world_ask(&w, PEER_INITIALIZE));
+	w.sensed = 0;
+	peer_frame(&w.q, 0.1, 0.1, S / 10);
+	assert_true(world_ask(&w, PEER_UPDATE_FRAME));
+	assert_int_equal(w.sensed, 0); /* a run begins without */
+	world_finish(&w);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sensors of the ego. See sensors.h. */
+#include "sensors.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "err.h"
+#include "mem.h"
+#include "space.h"
+
+#define EARLY_NS    INT64_C(2000000) /* the reference's: a look 2 ms before its time is in time */
+#define ROUNDED_NS  1000             /* sums of 1/30 s are not whole */
+#define BELOW_M     1.0
+#define GRAVITY     9.81 /* the reference's */
+#define SECONDS_MAX 60.0
+#define LARGE       1e6
+
+/* ---- chance ---- */
+
+static double unit(struct rnd *r)
+{
+	return (double)(rnd_u64(r) >> 11) * 0x1p-53; /* 0 <= x < 1 */
+}
+
+static double normal(struct rnd *r, double deviation)
+{
+	double u = 1 - unit(r), v = unit(r);
+
+	return deviation * sqrt(-2 * log(u)) * cos(2 * M_PI * v);
+}
+
+/* ---- life ---- */
+
+void sensors_init(struct sensors *s)
+{
+	*s = (struct sensors){ .looked_sim_ns = INT64_MIN };
+}
+
+void sensors_finish(struct sensors *s)
+{
+	mem_free(s->detected.look);
+	mem_free(s->truth.look);
+	sensors_init(s);
+}
+
+void sensors_reset(struct sensors *s)
+{
+	s->config = (struct sensors_config){ 0 };
+	s->detected.n = s->truth.n = 0;
+	s->looked_sim_ns = INT64_MIN;
+}
+
+static bool within(double x, double most)
+{
+	return x >= 0 && x <= most; /* NaN fails */
+}
+
+int sensors_attach_detection(struct sensors *s, const struct sensors_detection *c)
+{
+	double longest = c->delay_s > c->truth_delay_s ? c->delay_s : c->truth_delay_s;
+
+	if (!within(c->update_s, SECONDS_MAX) || !within(c->range, LARGE) || !within(c->noise, LARGE) ||
+	    !within(c->lost, 1) || !within(c->delay_s, SECONDS_MAX) || !within(c->truth_delay_s, SECONDS_MAX))
+		return err_set(-ERANGE,
+			       "attach_detection_sensor: a duration, the range, the noise or a probability is out of "
+			       "range");
+	if (longest > (SENSORS_LOOKS_MAX - 2) * (c->update_s > 0.01 ? c->update_s : 0.01))
+		return err_set(-ERANGE, "attach_detection_sensor: a delay of %g s is more than %d looks of %g s",
+			       longest, SENSORS_LOOKS_MAX - 2, c->update_s);
+	if (!s->detected.look)
+		s->detected.look = mem_calloc(SENSORS_LOOKS_MAX, sizeof(*s->detected.look));
+	if (!s->truth.look)
+		s->truth.look = mem_calloc(SENSORS_LOOKS_MAX, sizeof(*s->truth.look));
+	if (!s->detected.look || !s->truth.look)
+		return err_nomem();
+	s->config.detection = *c;
+	s->config.detection.attached = true;
+	s->detected.n = s->truth.n = 0;
+	s->looked_sim_ns = INT64_MIN;
+	rnd_seed(&s->detection, (uint64_t)(uint32_t)c->seed);
+	return 0;
+}
+
+int sensors_attach_imu(struct sensors *s, const struct sensors_imu *c)
+{
+	if (!within(c->noise_orientation, LARGE) || !within(c->noise_twist, LARGE) ||
+	    !within(c->noise_acceleration, LARGE))
+		return err_set(-ERANGE, "attach_imu_sensor: a noise is out of range");
+	s->config.imu = *c;
+	s->config.imu.attached = true;
+	rnd_seed(&s->imu, (uint64_t)(uint32_t)c->seed);
+	return 0;
+}
+
+/* ---- detection ---- */
+
+static double distance(const struct sim_Vector3 *a, const struct sim_Vector3 *b)
+{
+	struct sim_Vector3 d = space_sub(*a, *b);
+
+	return sqrt(d.x * d.x + d.y * d.y + d.z * d.z);
+}
+
+static bool on_or_above(const struct scene_entity *e, const struct scene_entity *ego)
+{
+	struct sim_Vector3 up = space_rotate(ego->pose.orientation, (struct sim_Vector3){ .z = 1 });
+	struct sim_Vector3 d = space_sub(e->pose.position, ego->pose.position);
+
+	return d.z >= -BELOW_M || d.x * up.x + d.y * up.y + d.z * up.z >= 0;
+}
+
+static struct sensors_look *push(struct sensors_queue *q)
+{
+	if (q->n == SENSORS_LOOKS_MAX) { /* frames are shorter than the delay allows for: the oldest goes */
+		q->first = (q->first + 1) % SENSORS_LOOKS_MAX;
+		q->n--;
+	}
+	return &q->look[(q->first + q->n++) % SENSORS_LOOKS_MAX];
+}
+
+static struct sensors_look *due(struct sensors_queue *q, int64_t now_sim_ns, double delay_s)
+{
+	struct sensors_look *l;
+
+	if (!q->n)
+		return NULL;
+	l = &q->look[q->first];
+	if ((double)(now_sim_ns - l->sim_ns + ROUNDED_NS) < delay_s * 1e9)
+		return NULL;
+	q->first = (q->first + 1) % SENSORS_LOOKS_MAX;
+	q->n--;
+	return l;
+}
+
+static void look(const struct sensors *s, const struct scene *scene, const struct scene_entity *ego, int64_t sim_ns,
+		 struct sensors_look *ret)
+{
+	ret->sim_ns = sim_ns;
+	ret->n = 0;
+	for (size_t i = 0; i < scene->n_entities && ret->n < SENSORS_OBJECTS_MAX; i++) {
+		const struct scene_entity *e = &scene->entity[i];
+
+		if (e != ego && distance(&e->pose.position, &ego->pose.position) <= s->config.detection.range &&
+		    on_or_above(e, ego))
+			ret->object[ret->n++] = *e;
+	}
+}
+
+static void disturb(struct sensors *s, struct sensors_look *l)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < l->n; i++) {
+		l->object[i].pose.position.x += normal(&s->detection, s->config.detection.noise);
+		l->object[i].pose.position.y += normal(&s->detection, s->config.detection.noise);
+	}
+	for (uint32_t i = 0; i < l->n; i++) {
+		if (unit(&s->detection) >= s->config.detection.lost)
+			l->object[n++] = l->object[i];
+	}
+	l->n = n;
+}
+
+void sensors_detect(struct sensors *s, const struct scene *scene, int64_t sim_ns,
+		    const struct sensors_look **ret_detected, const struct sensors_look **ret_truth)
+{
+	const struct sensors_detection *c = &s->config.detection;
+	const struct scene_entity *ego = scene_ego(scene);
+	struct sensors_look *l;
+
+	*ret_detected = *ret_truth = NULL;
+	if (!c->attached || !ego)
+		return;
+	if (s->looked_sim_ns != INT64_MIN && sim_ns >= s->looked_sim_ns &&
+	    (double)(sim_ns - s->looked_sim_ns + EARLY_NS) < c->update_s * 1e9)
+		return;
+	s->looked_sim_ns = sim_ns;
+	look(s, scene, ego, sim_ns, push(&s->detected));
+	look(s, scene, ego, sim_ns, push(&s->truth));
+	l = due(&s->detected, sim_ns, c->delay_s);
+	if (l)
+		disturb(s, l);
+	*ret_detected = l;
+	*ret_truth = due(&s->truth, sim_ns, c->truth_delay_s);
+}
+
+/* ---- IMU ---- */
+
+static void add_noise(struct rnd *r, struct sim_Vector3 *v, double deviation)
+{
+	v->x += normal(r, deviation);
+	v->y += normal(r, deviation);
+	v->z += normal(r, deviation);
+}
+
+static struct sim_Quaternion turned_by(struct sim_Quaternion q, struct sim_Vector3 small)
+{
+	double angle = sqrt(small.x * small.x + small.y * small.y + small.z * small.z), k;
+
+	if (!(angle > 0))
+		return q;
+	k = sin(angle / 2) / angle;
+	return space_mul(q, (struct sim_Quaternion){
+				    .x = small.x * k, .y = small.y * k, .z = small.z * k, .w = cos(angle / 2) });
+}
+
+bool sensors_imu(struct sensors *s, const struct scene *scene, struct sensors_measure *ret)
+{
+	const struct sensors_imu *c = &s->config.imu;
+	const struct scene_entity *ego = scene_ego(scene);
+	struct sim_Vector3 turn = { 0 }, g;
+
+	if (!c->attached || !ego)
+		return false;
+	ret->angular_velocity = ego->twist.angular;
+	ret->linear_acceleration = ego->accel.linear;
+	add_noise(&s->imu, &turn, c->noise_orientation);
+	add_noise(&s->imu, &ret->angular_velocity, c->noise_twist);
+	add_noise(&s->imu, &ret->linear_acceleration, c->noise_acceleration);
+	ret->orientation = turned_by(ego->pose.orientation, turn);
+	if (c->gravity) { /* as the reference has it: downwards, other than what an accelerometer feels */
+		g = space_rotate(space_inverse(ret->orientation), (struct sim_Vector3){ .z = -GRAVITY });
+		ret->linear_acceleration = space_add(ret->linear_acceleration, g);
+	}
+	return true;
+}

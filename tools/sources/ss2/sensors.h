@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sensors that a scenario attaches to its ego, as simple_sensor_simulator has them: what the detection sensor and the IMU measure of
+ * the scene, with the noise, delay, range and loss that their configuration asks for. Seeded: the same scenario gives the
+ * same measurements.
+ *
+ * Detection, every update_duration: all within `range` of the ego that are not more than 1 m below it, or above its plane. What
+ * leaves is that of `delay` ago, x and y with Gaussian noise, each object lost with probability_of_lost. The ground truth
+ * leaves after a delay of its own, as it was.
+ *
+ * Thread: the owner's; no I/O.
+ */
+#ifndef SOURCES_SS2_SENSORS_H
+#define SOURCES_SS2_SENSORS_H
+
+#include "rnd.h"
+#include "scene.h"
+
+#define SENSORS_OBJECTS_MAX 256 /* of one look */
+#define SENSORS_LOOKS_MAX   64  /* that may wait for their delay */
+#define SENSORS_FRAME_MAX   39
+
+/* Plain numbers, all finite: part of what a killed process leaves. */
+struct sensors_detection {
+	bool attached;
+	double update_s, range, noise, lost, delay_s, truth_delay_s;
+	int32_t seed;
+};
+
+struct sensors_imu {
+	bool attached, gravity;
+	int32_t seed;
+	double noise_orientation, noise_twist, noise_acceleration; /* standard deviations: rad, rad/s, m/s^2 */
+	char frame[SENSORS_FRAME_MAX + 1];
+};
+
+struct sensors_config {
+	struct sensors_detection detection;
+	struct sensors_imu imu;
+	bool lights; /* the pseudo detector of traffic lights */
+};
+
+/* One look: objects as they were. */
+struct sensors_look {
+	int64_t sim_ns;
+	uint32_t n;
+	struct scene_entity object[SENSORS_OBJECTS_MAX];
+};
+
+struct sensors_queue {
+	struct sensors_look *look; /* a ring */
+	size_t first, n;
+};
+
+struct sensors {
+	struct sensors_config config;
+	struct rnd detection, imu;
+	int64_t looked_sim_ns; /* last; INT64_MIN: never */
+	struct sensors_queue detected, truth;
+};
+
+void sensors_init(struct sensors *s);
+void sensors_finish(struct sensors *s);
+void sensors_reset(struct sensors *s); /* nothing attached */
+
+/* -ERANGE with a sentence; -ENOMEM. The one before is replaced. */
+int sensors_attach_detection(struct sensors *s, const struct sensors_detection *c);
+int sensors_attach_imu(struct sensors *s, const struct sensors_imu *c);
+
+/*
+ * A frame at sim_ns: *ret_detected and *ret_truth are what leaves now, NULL: nothing. Borrowed until the next frame. No ego, no
+ * sensor: nothing.
+ */
+void sensors_detect(struct sensors *s, const struct scene *scene, int64_t sim_ns,
+		    const struct sensors_look **ret_detected, const struct sensors_look **ret_truth);
+
+struct sensors_measure {
+	struct sim_Quaternion orientation;
+	struct sim_Vector3 angular_velocity, linear_acceleration;
+};
+/* False: no IMU, or no ego. */
+bool sensors_imu(struct sensors *s, const struct scene *scene, struct sensors_measure *ret);
+
+#endif
