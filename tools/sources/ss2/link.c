@@ -360,7 +360,11 @@ static bool on_place(void *ctx, const struct server_place *p)
 		(void)sim_unloan(l->place, slot);
 		return false;
 	}
-	return sim_publish_local(l->place, slot) == 0;
+	if (sim_publish_local(l->place, slot) < 0)
+		return false;
+	hear(l); /* what it says of the time before tells nothing of how it moves there */
+	vehicle_forget(&l->vehicle);
+	return true;
 }
 
 const struct server_ops link_ops = {

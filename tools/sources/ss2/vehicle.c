@@ -112,6 +112,11 @@ bool vehicle_can_bus(struct vehicle *v, const struct sim_CanBus *m, int64_t stam
 	return report(&v->can_bus, &s, stamp_sim_ns, generation);
 }
 
+void vehicle_forget(struct vehicle *v)
+{
+	v->odometry.given = v->can_bus.given = false;
+}
+
 static bool fresh(const struct vehicle_report *r, int64_t now_sim_ns, uint32_t generation)
 {
 	return r->given && r->clock_generation == generation && r->stamp_sim_ns <= now_sim_ns &&

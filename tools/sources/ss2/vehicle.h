@@ -52,6 +52,9 @@ struct vehicle {
 bool vehicle_odometry(struct vehicle *v, const struct sim_GpsOdometry *m, int64_t stamp_sim_ns, uint32_t generation);
 bool vehicle_can_bus(struct vehicle *v, const struct sim_CanBus *m, int64_t stamp_sim_ns, uint32_t generation);
 
+/* It is put elsewhere: what it told before is of no use. */
+void vehicle_forget(struct vehicle *v);
+
 /* False: there is no vehicle, or it has been silent for too long. */
 bool vehicle_now(const struct vehicle *v, int64_t now_sim_ns, uint32_t generation, struct vehicle_state *ret);
 
