@@ -5,5 +5,5 @@ TESTS_NS += $(B)/test/system-sources-world $(B)/test/system-sources-line
 $(B)/test/system-sources-world: $(B)/obj/tests/system/sources/test_world.o $(B)/lib/libsources.a
 LINK_system-sources-world := -lm -ljansson
 $(B)/test/system-sources-line: $(B)/obj/tests/system/sources/test_line.o $(B)/lib/libsources.a | $(B)/lib/libsimclient.so $(B)/bin/simd \
-	$(B)/bin/sim-sumo $(B)/bin/sim-lidar
+	$(B)/bin/sim-sumo $(B)/bin/sim-lidar $(B)/bin/sim-vehicle
 LINK_system-sources-line = $(LINK_SIMCLIENT) -lm

@@ -122,6 +122,21 @@ static void line_open(struct line *l, const char *run, const char *scale)
 		fail_msg("connect: %s", sim_why());
 }
 
+static void start_sumo_behind(struct line *l)
+{
+	char *argv[] = { "sim-sumo",  "--config", "config/rigs/demo/town.sumocfg", "--simd-socket", l->socket,
+			 "--vehicle", NULL };
+
+	l->sumo = start("sim-sumo", argv);
+}
+
+static pid_t start_vehicle(struct line *l)
+{
+	char *argv[] = { "sim-vehicle", "--simd-socket", l->socket, "--params", "config/rigs/vehicle/car.json", NULL };
+
+	return start("sim-vehicle", argv);
+}
+
 static void start_sumo(struct line *l, const char *steps)
 {
 	char *argv[] = { "sim-sumo",
@@ -444,6 +459,78 @@ TEST(orders_drive_the_ego)
 }
 
 /* ---- the ends ---- */
+
+/* Objects lie around the ego as the vehicle is at that instant: both ways lead to the same place of the map. */
+static unsigned check_around(const struct sim_message *objects, const struct sim_GpsOdometry *ego)
+{
+	const struct sim_Detected3DObjects *m = sim_Detected3DObjects_from(objects->body, objects->body_size);
+	double yaw = 2 * atan2(ego->orientation.z, ego->orientation.w), c = cos(yaw), s = sin(yaw);
+	const struct sim_Detected3DObject *o;
+	uint32_t n;
+
+	o = sim_Detected3DObjects_objects(m, objects->body_size, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct sim_Vector3 *p = &o[i].pose.position;
+
+		near_cm("x around", ego->easting + p->x * c - p->y * s, o[i].map_position.x);
+		near_cm("y around", ego->northing + p->x * s + p->y * c, o[i].map_position.y);
+	}
+	return n;
+}
+
+/* The odometry of the step in which these objects were seen. */
+static struct sim_GpsOdometry odometry_at(struct sim_subscriber *s, int64_t stamp_sim_ns)
+{
+	struct sim_GpsOdometry ret;
+	int64_t at;
+
+	do {
+		const struct sim_message *m = next(s);
+
+		at = m->header.stamp_sim_ns;
+		ret = *sim_GpsOdometry_from(m->body, m->body_size);
+		assert_int_equal(sim_release(s, m), 0);
+	} while (at < stamp_sim_ns);
+	assert_int_equal(at, stamp_sim_ns);
+	return ret;
+}
+
+TEST(the_ego_can_be_a_vehicle_program)
+{
+	struct sim_publisher_options po = { .size = sizeof(po), .max_body = sizeof(struct sim_VehicleControl) };
+	struct sim_subscriber *odometry, *objects;
+	struct sim_publisher *orders;
+	struct sim_GpsOdometry ego = { 0 };
+	unsigned seen = 0, moved = 0;
+	struct line l;
+	pid_t vehicle;
+
+	line_open(&l, "vehicle", "4");
+	odometry = listen_to(&l, "gps_odometry", 256, &sim_GpsOdometry_type);
+	objects = listen_to(&l, "objects", 64, &sim_Detected3DObjects_type);
+	assert_int_equal(sim_advertise(l.client, "control", &sim_VehicleControl_type, &po, &orders), 0);
+	vehicle = start_vehicle(&l);
+	UNTIL(20000, sim_publisher_has_subscribers(orders));
+	start_sumo_behind(&l);
+	for (int i = 0; i < 100 && !moved; i++) { /* 10 s of simulated time */
+		const struct sim_message *m = next(objects);
+
+		order(orders, 4, 0.1);
+		ego = odometry_at(odometry, m->header.stamp_sim_ns);
+		if (i > 1) /* it has been put where SUMO's ego departed */
+			seen += check_around(m, &ego);
+		moved = fabs((double)ego.forward_speed - 4) < 0.1 && fabs((double)ego.wheel_angle - 0.1) < 0.01;
+		assert_int_equal(sim_release(objects, m), 0);
+	}
+	assert_true(moved && seen > 0);
+	assert_true(hypot(ego.easting, ego.northing) > 10); /* in the town, not at the map's origin */
+	assert_int_equal(end(l.sumo, SIGTERM), 0);
+	assert_int_equal(end(vehicle, SIGTERM), 0);
+	sim_publisher_destroy(orders);
+	sim_subscriber_destroy(odometry);
+	sim_subscriber_destroy(objects);
+	line_close(&l);
+}
 
 TEST(a_killed_driver_takes_sumo_with_it)
 {

@@ -165,6 +165,19 @@ void ego_drive(struct ego *e, const struct ego_command *c, double dt_s)
 	e->started = true;
 }
 
+void ego_set(struct ego *e, const struct ego_state *s)
+{
+	memcpy(e->pos, s->pos, sizeof(e->pos));
+	e->yaw = ego_wrap(s->yaw);
+	e->speed = s->speed;
+	e->yaw_rate = s->yaw_rate;
+	e->wheel_angle = s->wheel_angle;
+	e->beta = atan(tan(e->wheel_angle) * front_distance(e) / e->p.wheelbase);
+	ego_front(e, &e->front[0], &e->front[1]);
+	e->front[2] = s->pos[2];
+	e->started = true;
+}
+
 void ego_front(const struct ego *e, double *ret_x, double *ret_y)
 {
 	*ret_x = e->pos[0] + front_distance(e) * cos(e->yaw);

@@ -77,6 +77,13 @@ void ego_follow(struct ego *e, const double front[3], double angle_deg, double s
 /* An outside driver moves it. ego_front() then says where SUMO shall put it. */
 void ego_drive(struct ego *e, const struct ego_command *c, double dt_s);
 
+/* A vehicle program says where it is: base_link, and how it moves. */
+struct ego_state {
+	double pos[3], yaw; /* m, rad; map */
+	double speed, yaw_rate, wheel_angle;
+};
+void ego_set(struct ego *e, const struct ego_state *s);
+
 void ego_front(const struct ego *e, double *ret_x, double *ret_y);
 double ego_angle_deg(const struct ego *e);
 /* Specific force of an IMU at base_link, its own axes: +9.81 up at rest. */

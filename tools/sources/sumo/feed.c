@@ -46,25 +46,33 @@ static size_t room(enum feed_channel ch, const struct moment *m)
 	}
 }
 
-int feed_open(struct feed *f, struct sim_client *c)
+static bool is_of_ego(int ch)
 {
-	*f = (struct feed){ 0 };
-	for (int i = 0; i < FEED_COUNT; i++) {
-		struct sim_publisher_options o = { .size = sizeof(o),
-						   .max_body = room((enum feed_channel)i, NULL),
-						   .frame_id = CHANNELS[i].frame,
-						   .flags = i == FEED_TF_STATIC ? SIM_PUB_LATCH : 0 };
-		int r = sim_advertise(c, CHANNELS[i].name, CHANNELS[i].type, &o, &f->out[i].pub);
+	return ch >= FEED_TF && ch <= FEED_CAN_BUS;
+}
 
-		f->out[i].name = CHANNELS[i].name;
-		if (r == 0)
-			r = sim_gate_init(&f->gate[i], CHANNELS[i].mhz);
-		if (r < 0) {
-			feed_close(f);
-			return r;
-		}
-	}
-	return 0;
+static int open_one(struct feed *f, struct sim_client *c, int i)
+{
+	struct sim_publisher_options o = { .size = sizeof(o),
+					   .max_body = room((enum feed_channel)i, NULL),
+					   .frame_id = CHANNELS[i].frame,
+					   .flags = i == FEED_TF_STATIC ? SIM_PUB_LATCH : 0 };
+	int r = sim_advertise(c, CHANNELS[i].name, CHANNELS[i].type, &o, &f->out[i].pub);
+
+	f->out[i].name = CHANNELS[i].name;
+	return r < 0 ? r : sim_gate_init(&f->gate[i], CHANNELS[i].mhz);
+}
+
+int feed_open(struct feed *f, struct sim_client *c, bool ego)
+{
+	int r = 0;
+
+	*f = (struct feed){ 0 };
+	for (int i = 0; r == 0 && i < FEED_COUNT; i++)
+		r = ego || !is_of_ego(i) ? open_one(f, c, i) : 0;
+	if (r < 0)
+		feed_close(f);
+	return r;
 }
 
 void feed_close(struct feed *f)
@@ -80,7 +88,7 @@ unsigned feed_due(struct feed *f, const struct sim_clock_sample *now)
 	unsigned due = 0;
 
 	for (int i = 0; i < FEED_COUNT; i++)
-		due |= sim_gate_due(&f->gate[i], now) ? 1u << i : 0;
+		due |= f->out[i].pub && sim_gate_due(&f->gate[i], now) ? 1u << i : 0;
 	return due;
 }
 
@@ -105,6 +113,8 @@ void feed_publish(struct feed *f, unsigned due, const struct moment *m)
 
 void feed_report(const struct feed *f)
 {
-	for (int i = 0; i < FEED_COUNT; i++)
-		outlet_report(&f->out[i]);
+	for (int i = 0; i < FEED_COUNT; i++) {
+		if (f->out[i].pub)
+			outlet_report(&f->out[i]);
+	}
 }

@@ -33,8 +33,8 @@ struct feed {
 	struct sim_gate gate[FEED_COUNT];
 };
 
-/* Advertise all channels. Errors as sim_advertise(). */
-int feed_open(struct feed *f, struct sim_client *c);
+/* Advertise all channels, or those of the surroundings alone: the ego's are somebody else's. Errors as sim_advertise(). */
+int feed_open(struct feed *f, struct sim_client *c, bool ego);
 void feed_close(struct feed *f);
 
 /* Which channels are due now: a bit for each enum feed_channel. Ask once a step. */

@@ -8,10 +8,13 @@
  * Threads: main (all of the above), "stop" (signals), and the library's.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <sim/msg/GpsOdometry.h>
+#include <sim/msg/VehiclePlacement.h>
 #include <sim/sim.h>
 
 #include "../stop.h"
@@ -33,7 +36,7 @@ LOG_TOPIC("sumo");
 struct args {
 	const char *config, *socket, *binary, *ego, *name, *control;
 	int64_t steps, seed, range_m;
-	bool free_run;
+	bool free_run, vehicle;
 };
 
 #define OPT_VALUES struct args
@@ -49,6 +52,8 @@ static const struct opt OPTS[] = {
 	    .max = 1000),
 	OPT("control", 0, STRING, control, "CHANNEL",
 	    "channel of VehicleControl that drives the ego; empty: none [control]"),
+	OPT("vehicle", 0, FLAG, vehicle, NULL,
+	    "a vehicle program, such as sim-vehicle, is the ego: SUMO's one follows it"),
 	OPT("free-run", 0, FLAG, free_run, NULL, "as fast as it goes instead of at the clock's scale"),
 	OPT("sumo", 0, STRING, binary, "PROGRAM", "SUMO program [sumo]", .complete = "file"),
 	{ 0 }
@@ -68,6 +73,10 @@ struct app {
 	struct sim_client *client;
 	struct sim_driver *driver;
 	struct sim_subscriber *orders;
+	struct sim_subscriber *vehicle; /* where the vehicle program is */
+	struct sim_publisher *place;
+	int64_t placed_sim_ns; /* what it says later is from where it was put; INT64_MAX: it is not put yet */
+	bool follows;          /* the ego is where it says */
 	struct world *world;
 	struct geo_utm origin; /* of the map */
 	struct ego ego;
@@ -93,6 +102,56 @@ static void hear(struct app *a, int64_t now_sim_ns)
 	}
 }
 
+/* ---- a vehicle program ---- */
+
+/* The ego is where the vehicle says that it is at this very instant: it has had its turn in the step. */
+static void hear_vehicle(struct app *a)
+{
+	const struct sim_message *msg;
+
+	for (; a->vehicle && sim_take(a->vehicle, &msg) == 0; (void)sim_release(a->vehicle, msg)) {
+		const struct sim_GpsOdometry *m = sim_GpsOdometry_from(msg->body, msg->body_size);
+		struct ego_state s;
+
+		if (!m || msg->header.stamp_sim_ns <= a->placed_sim_ns || !isfinite(m->easting) ||
+		    !isfinite(m->northing) || !isfinite(m->altitude))
+			continue;
+		s = (struct ego_state){ .pos = { m->easting, m->northing, m->altitude },
+					.yaw = 2 * atan2(m->orientation.z, m->orientation.w),
+					.speed = (double)m->forward_speed,
+					.yaw_rate = m->angular_velocity.z,
+					.wheel_angle = (double)m->wheel_angle };
+		if (!isfinite(s.yaw) || !isfinite(s.speed) || !isfinite(s.wheel_angle))
+			continue;
+		ego_set(&a->ego, &s);
+		a->follows = true;
+	}
+}
+
+/* It begins where SUMO has let the ego depart. */
+static void place_vehicle(struct app *a)
+{
+	const struct ego *e = &a->ego;
+	size_t cap = sim_VehiclePlacement_size(64);
+	struct sim_VehiclePlacement *p;
+	struct sim_builder b;
+	struct sim_slot *slot;
+
+	if (!a->args.vehicle || a->placed_sim_ns != INT64_MAX || !sim_publisher_has_subscribers(a->place) ||
+	    sim_loan(a->place, cap, &slot) < 0)
+		return;
+	p = sim_VehiclePlacement_init(sim_slot_body_mut(slot), cap, &b);
+	p->action = SIM_VEHICLE_PLACEMENT_SPAWN;
+	p->pose = (struct sim_Pose){ .position = { .x = e->pos[0], .y = e->pos[1], .z = e->pos[2] },
+				     .orientation = { .z = sin(e->yaw / 2), .w = cos(e->yaw / 2) } };
+	p->velocity.linear.x = e->speed;
+	(void)sim_VehiclePlacement_name_set(&b, "ego");
+	if (sim_slot_set_size(slot, sim_builder_size(&b)) < 0 || sim_publish_local(a->place, slot) < 0)
+		return;
+	a->placed_sim_ns = sim_now(a->client);
+	log_info("the ego is left to the vehicle program");
+}
+
 /* Compute the next state, ahead of time. */
 static int compute(struct app *a)
 {
@@ -106,7 +165,10 @@ static int compute(struct app *a)
 		log_info("no order for %d ms: SUMO drives", CONTROL_STALE_NS / 1000000);
 		r = world_release_ego(a->world);
 	}
-	if (r == 0 && a->control.active) {
+	if (r == 0 && a->follows) {
+		ego_front(&a->ego, &x, &y);
+		r = world_place_ego(a->world, x, y, ego_angle_deg(&a->ego), a->ego.speed);
+	} else if (r == 0 && a->control.active) {
 		ego_drive(&a->ego, &a->control.command, dt_s);
 		ego_front(&a->ego, &x, &y);
 		r = world_place_ego(a->world, x, y, ego_angle_deg(&a->ego), a->ego.speed);
@@ -118,8 +180,9 @@ static int compute(struct app *a)
 	we = world_ego(a->world);
 	if (!we->present)
 		return -ENODATA;
-	if (!a->control.active)
+	if (!a->control.active && !a->follows)
 		ego_follow(&a->ego, we->pos, we->angle_deg, we->speed, dt_s);
+	place_vehicle(a);
 	return 0;
 }
 
@@ -144,6 +207,7 @@ static int publish(struct app *a)
 	unsigned due;
 	int r;
 
+	hear_vehicle(a);
 	sim_now_sample(a->client, &now);
 	m = (struct moment){
 		.stamp_sim_ns = now.sim_ns,
@@ -287,6 +351,19 @@ static int fail_client(int r, const char *what)
 	return r;
 }
 
+static int attach_vehicle(struct app *a)
+{
+	struct sim_subscriber_options so = { .size = sizeof(so), .depth = 16 };
+	struct sim_publisher_options po = { .size = sizeof(po),
+					    .max_body = sim_VehiclePlacement_size(64),
+					    .frame_id = FRAME_MAP,
+					    .flags = SIM_PUB_LOCAL };
+	int r = sim_subscribe(a->client, "gps_odometry", &sim_GpsOdometry_type, &so, &a->vehicle);
+
+	a->placed_sim_ns = INT64_MAX;
+	return r < 0 ? r : sim_advertise(a->client, "place_ego", &sim_VehiclePlacement_type, &po, &a->place);
+}
+
 static int attach(struct app *a)
 {
 	struct sim_client_options co = { .size = sizeof(co), .name = a->args.name, .socket = a->args.socket };
@@ -295,10 +372,14 @@ static int attach(struct app *a)
 
 	if (r < 0)
 		return fail_client(r, "connecting to simd");
-	r = feed_open(&a->feed, a->client);
+	r = feed_open(&a->feed, a->client, !a->args.vehicle);
 	if (r < 0)
 		return fail_client(r, "advertising");
-	if (*a->args.control) {
+	if (a->args.vehicle) {
+		r = attach_vehicle(a);
+		if (r < 0)
+			return fail_client(r, "the vehicle's channels");
+	} else if (*a->args.control) {
 		r = sim_subscribe(a->client, a->args.control, &sim_VehicleControl_type, &so, &a->orders);
 		if (r < 0)
 			return fail_client(r, a->args.control);
@@ -312,6 +393,8 @@ static void detach(struct app *a)
 	world_close(a->world);
 	sim_driver_release(a->driver);
 	sim_subscriber_destroy(a->orders);
+	sim_subscriber_destroy(a->vehicle);
+	sim_publisher_destroy(a->place);
 	feed_close(&a->feed);
 	sim_disconnect(a->client);
 }
