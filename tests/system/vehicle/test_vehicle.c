@@ -259,15 +259,15 @@ TEST(services_place_it_and_switch_who_drives)
 	step(&s);
 	assert_true(heard(&s));
 	near(s.last.easting, 77, 0);
-	assert_int_equal(sim_service_call(s.client, "/control_mode_request", &sim_ControlModeCommand_service, &q,
-					  sizeof(q), 0, &a, sizeof(a), NULL),
+	assert_int_equal(sim_service_call(s.client, "/control/control_mode_request", &sim_ControlModeCommand_service,
+					  &q, sizeof(q), 0, &a, sizeof(a), NULL),
 			 0);
 	assert_true(a.success);
 	step(&s);
 	assert_int_equal(mode(&s), 0);
 	q.mode = 77;
-	assert_int_equal(sim_service_call(s.client, "/control_mode_request", &sim_ControlModeCommand_service, &q,
-					  sizeof(q), 0, &a, sizeof(a), NULL),
+	assert_int_equal(sim_service_call(s.client, "/control/control_mode_request", &sim_ControlModeCommand_service,
+					  &q, sizeof(q), 0, &a, sizeof(a), NULL),
 			 0);
 	assert_false(a.success);
 	close_stage(&s);

@@ -296,9 +296,9 @@ static int offer(struct link *l)
 		      "service place_ego");
 
 	return r < 0 ? r
-		     : named(sim_service_offer(l->client, "control_mode_request", &sim_ControlModeCommand_service, NULL,
-					       on_mode_request, l, &l->mode),
-			     "service control_mode_request");
+		     : named(sim_service_offer(l->client, "control/control_mode_request",
+					       &sim_ControlModeCommand_service, NULL, on_mode_request, l, &l->mode),
+			     "service control/control_mode_request");
 }
 
 int link_open(struct link *l, struct sim_client *c, uint32_t rate_mhz, const struct vehicle_params *base)
