@@ -73,7 +73,7 @@ struct bench_case {
 /* clang-format off */
 #define BENCH_CASES(X) \
 	X(time) X(handover) X(overhead) X(first) X(cpu) X(dispatch) X(rate) X(channels) X(isolation) X(shards) X(reattach) \
-	X(clock) X(step) X(lockstep) X(ros2) X(convert) X(rig) X(peer) X(beside)
+	X(clock) X(step) X(lockstep) X(ss2) X(ros2) X(convert) X(rig) X(peer) X(beside)
 /* clang-format on */
 #define BENCH_CASE(name) extern const struct bench_case bench_##name;
 BENCH_CASES(BENCH_CASE)
@@ -83,6 +83,9 @@ void bench_report(struct bench *b, const char *name, const char *unit, const cha
 		  const struct bench_pair *pairs, unsigned n, double bar);
 
 int bench_write_json(const struct bench *b, const char *path);
+
+/* Where sim-ss2 listens when a case selects its source. */
+#define BENCH_SS2_PORT 45556
 
 /* 256 MiB of small slots, as elements of "pools". */
 #define BENCH_SMALL_POOLS "{\"size\":256,\"count\":16384},{\"size\":65536,\"count\":4032}"

@@ -40,17 +40,17 @@ struct stamp_page *bench_stamp(const struct bench *b, const char *name, const ch
 	return page == MAP_FAILED ? NULL : page;
 }
 
-static int write_config(const char *path, unsigned lanes, const char *pools, const char *rigs)
+static int write_config(const struct bench *b, const char *path, const char *pools, const char *rigs)
 {
 	static const char format[] =
 		"{\"TimeSource\":\"unity\",\"clock\":{\"rate_hz\":100},\"dispatch\":{\"lanes\":%u},"
-		"\"pools\":[%s],\"rigs\":[%s]}\n";
-	size_t size = sizeof(format) + 16 + strlen(pools) + strlen(rigs);
+		"\"ss2\":{\"command\":[\"%s/sim-ss2\",\"--port\",\"%d\"]},\"pools\":[%s],\"rigs\":[%s]}\n";
+	size_t size = sizeof(format) + strlen(b->bin) + strlen(pools) + strlen(rigs) + 32;
 	char *text = malloc(size);
 	int r = -ENOMEM;
 
 	if (text) {
-		snprintf(text, size, format, lanes, pools, rigs);
+		snprintf(text, size, format, b->lanes, b->bin, BENCH_SS2_PORT, pools, rigs);
 		r = fd_write_file(path, text, strlen(text), 0644);
 	}
 	free(text);
@@ -77,7 +77,7 @@ static int start_simd(struct bench *b, const char *pools, const char *rigs)
 	char config[BENCH_PATH + 16];
 
 	snprintf(config, sizeof(config), "%s/bench.json", b->dir);
-	if (write_config(config, b->lanes, pools, rigs) < 0)
+	if (write_config(b, config, pools, rigs) < 0)
 		return -1;
 	b->simd_pid = spawn_simd(b, config);
 	while (bench_call(b, "io.simd.Control.GetInfo", "{}", NULL) < 0) { /* its readiness is what is waited for */
