@@ -45,6 +45,8 @@ static const struct { const char *name, *hash; } md5_sums[] = {
 	{ "geometry_msgs/TransformStamped", "b5764a33bfeb3588febc2682852579b0" },
 	{ "tf2_msgs/TFMessage", "94810edda583a504dfda3829e70d7eec" },
 	{ "nav_msgs/Odometry", "cd5e73d190d741a2f92e81eda573aca7" },
+	{ "nav_msgs/MapMetaData", "10cfc8a2818024d3248802c00c95f11b" },
+	{ "nav_msgs/OccupancyGrid", "3381f2d731d4076ec5c71b0759edbe4e" },
 	{ "sensor_msgs/Image", "060021388200f6f0f447d0fcd9c64743" },
 	{ "sensor_msgs/CompressedImage", "8f7a12909da2c9d3332d540a0977563f" },
 	{ "sensor_msgs/CameraInfo", "c9a58c1b0b154e0e6da7578cb991d214" },

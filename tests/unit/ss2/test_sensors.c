@@ -4,6 +4,7 @@
 
 #include <sim/msg/Detected3DObjects.h>
 #include <sim/msg/Imu.h>
+#include <sim/msg/OccupancyGrid.h>
 
 #include "tools/sources/ss2/messages.h"
 
@@ -171,6 +172,50 @@ TEST(an_imu_has_noise_gravity_and_its_frame)
 	close_sight(&t);
 }
 
+/* From the middle of 40 x 20 cells of 0.5 m: a box ahead, what it hides, and what lies beside it. */
+TEST(a_grid_has_what_objects_cover_and_hide)
+{
+	struct grid g = { .resolution = 0.5, .width = 40, .height = 20 };
+	static _Alignas(8) uint8_t body[2048];
+	const struct sim_OccupancyGrid *m;
+	const int8_t *cell;
+	struct sight t;
+	size_t size;
+	uint32_t n;
+
+	open_sight(&t);
+	t.scene.entity[0].pose.position = (struct sim_Vector3){ .x = 100, .y = 200 };
+	t.scene.entity[1].pose.position = (struct sim_Vector3){ .x = 104, .y = 200 }; /* 2 m x 2 m, 3 to 5 m ahead */
+	t.scene.entity[1].box_size = (struct sim_Vector3){ .x = 2, .y = 2, .z = 1 };
+	t.scene.entity[2].pose.position = (struct sim_Vector3){ .x = 1000 };
+	size = message_grid(&g, &t.scene, body, sizeof(body));
+	assert_true(size > 0 && size <= message_grid_size(&g));
+	m = sim_OccupancyGrid_from(body, size);
+	cell = sim_OccupancyGrid_data(m, size, &n);
+	assert_int_equal(n, 800);
+	assert_true(m->origin.position.x == 90 && m->origin.position.y == 195);
+	for (int row = 0; row < 20; row++) {
+		for (int col = 0; col < 40; col++) {
+			double x = (col + 0.5) * 0.5 - 10, y = (row + 0.5) * 0.5 - 5;
+			bool in = x > 3 && x < 5 && fabs(y)<1, behind = x> 3 && fabs(y) < x / 3 && !in;
+
+			if (fabs(fabs(y) - x / 3) < 1e-9) /* on the very ray */
+				continue;
+			assert_int_equal(cell[row * 40 + col], in ? 100 : behind ? 50 : 0);
+		}
+	}
+	g.range = 3;
+	grid_fill(&g, &t.scene, (int8_t *)body);
+	for (int i = 0; i < 800; i++)
+		assert_int_equal(body[i], 0);
+	g.range = 0;
+	t.scene.entity[1].pose.position.x = 100; /* it stands in it */
+	grid_fill(&g, &t.scene, (int8_t *)body);
+	assert_int_equal(body[0], 50);
+	assert_int_equal(body[10 * 40 + 20], 100);
+	close_sight(&t);
+}
+
 TEST(a_configuration_that_cannot_be_is_refused)
 {
 	const struct sensors_detection bad[] = {
@@ -185,13 +230,19 @@ TEST(a_configuration_that_cannot_be_is_refused)
 		assert_non_null(strstr(err_why(), "attach_detection_sensor"));
 	}
 	assert_true(sensors_attach_imu(&t.sensors, &(struct sensors_imu){ .noise_twist = (double)NAN }) < 0);
-	assert_false(t.sensors.config.detection.attached || t.sensors.config.imu.attached);
+	assert_true(sensors_attach_grid(&t.sensors, &(struct sensors_grid){ .grid = { 0.5, 5000, 5000, 0 } }) < 0);
+	assert_non_null(strstr(err_why(), "5000 x 5000"));
+	assert_true(sensors_attach_grid(&t.sensors, &(struct sensors_grid){ .grid = { 0, 5, 5, 0 } }) < 0);
+	assert_true(sensors_attach_grid(&t.sensors, &(struct sensors_grid){ .grid = { 1, 0, 5, 0 } }) < 0);
+	assert_false(t.sensors.config.detection.attached || t.sensors.config.imu.attached ||
+		     t.sensors.config.grid.attached);
 	close_sight(&t);
 }
 
 TEST(a_scenario_attaches_them)
 {
-	static const uint32_t all[] = { PEER_ATTACH_DETECTION, PEER_ATTACH_IMU, PEER_ATTACH_LIGHT_DETECTOR };
+	static const uint32_t all[] = { PEER_ATTACH_DETECTION, PEER_ATTACH_IMU, PEER_ATTACH_GRID,
+					PEER_ATTACH_LIGHT_DETECTOR };
 	const struct peer_pose at = { .qw = 1 };
 	struct world w;
 
@@ -215,7 +266,8 @@ TEST(a_scenario_attaches_them)
 	assert_true(world_ask(&w, PEER_UPDATE_FRAME));
 	assert_int_equal(w.detected, 1);
 	assert_int_equal(w.truth, 1);
-	assert_true(w.measured && w.lights);
+	assert_true(w.measured && w.lights && w.drawn);
+	assert_true(w.attached.grid.grid.width == 200 && w.attached.grid.grid.resolution == 0.5);
 	server_remember(w.server, 7, 7);
 	server_answered(w.server);
 	server_destroy(w.server); /* killed: the next one has them too */

@@ -31,7 +31,7 @@ struct world {
 	struct sensors_config attached;
 	unsigned sensed;
 	int detected, truth; /* objects of the last, -1: none left */
-	bool measured, lights;
+	bool measured, lights, drawn;
 	struct peer_buf q;
 	struct peer_answer a;
 	struct mem_stats before;
@@ -109,6 +109,7 @@ static inline void world_sense(void *ctx, const struct server_sensed *x, int64_t
 	w->truth = x->truth ? (int)x->truth->n : -1;
 	w->measured = x->imu != NULL;
 	w->lights = x->lights != NULL;
+	w->drawn = x->drawn != NULL;
 }
 
 static const struct server_ops world_ops = { .jump = world_jump,

@@ -7,6 +7,7 @@
 
 #include "map_private.h"
 #include "sim/msg/Detected3DObjects.h"
+#include "sim/msg/OccupancyGrid.h"
 #include "sim/msg/TrafficSignals.h"
 
 static void box3d(struct sim_enc *e, const struct sim_Pose *pose, const struct sim_Vector3 *size)
@@ -182,6 +183,25 @@ MAP(Detected3DObjects, autoware_perception_msgs, TrackedObjects)
 	const struct sim_Detected3DObject *o = sim_Detected3DObjects_objects(m, in->size, &n);
 
 	MAP_HEADED_LIST("objects", o, n, tracked);
+	return 0;
+}
+
+/* ---- what is where ---- */
+
+MAP(OccupancyGrid, nav_msgs, OccupancyGrid)
+{
+	uint32_t n;
+	const int8_t *data = sim_OccupancyGrid_data(m, in->size, &n);
+
+	map_header(e, in);
+	sim_enc_begin(e, "info");
+	sim_enc_time(e, "map_load_time", in->header.stamp_sim_ns);
+	sim_enc_f32(e, "resolution", m->resolution);
+	sim_enc_u32(e, "width", m->width);
+	sim_enc_u32(e, "height", m->height);
+	map_pose(e, "origin", &m->origin.position, &m->origin.orientation);
+	sim_enc_end(e);
+	sim_enc_array(e, "data", SIM_KIND_INT8, data, n);
 	return 0;
 }
 

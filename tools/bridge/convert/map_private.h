@@ -43,6 +43,7 @@
 	X(Detected3DObjects, lgsvl_msgs, Detection3DArray) \
 	X(Detected3DObjects, autoware_perception_msgs, DetectedObjects) \
 	X(Detected3DObjects, autoware_perception_msgs, TrackedObjects) \
+	X(OccupancyGrid, nav_msgs, OccupancyGrid) \
 	X(RadarObjects, lgsvl_msgs, DetectedRadarObjectArray) \
 	X(TrafficSignals, lgsvl_msgs, SignalArray) \
 	X(TrafficSignals, autoware_perception_msgs, TrafficLightGroupArray) \

@@ -8,6 +8,7 @@
 
 #include <sim/msg/Detected3DObjects.h>
 #include <sim/msg/Imu.h>
+#include <sim/msg/OccupancyGrid.h>
 #include <sim/msg/TrafficSignals.h>
 #include <sim/msg/VehiclePlacement.h>
 
@@ -31,6 +32,7 @@ static const struct {
 	[LINK_DETECTED] = { "perception/objects", &sim_Detected3DObjects_type, FRAME_MAP },
 	[LINK_TRUTH] = { "perception/ground_truth", &sim_Detected3DObjects_type, FRAME_MAP },
 	[LINK_IMU] = { "perception/imu", &sim_Imu_type, FRAME_BASE },
+	[LINK_GRID] = { "perception/grid", &sim_OccupancyGrid_type, FRAME_MAP },
 	[LINK_LIGHTS] = { "perception/signals", &sim_TrafficSignals_type, FRAME_MAP },
 };
 
@@ -186,7 +188,7 @@ void link_rest(struct link *l)
 union content {
 	const struct scene *scene;
 	const struct sensors_look *look;
-	const struct server_sensed *imu;
+	const struct server_sensed *imu, *grid;
 };
 
 static size_t room(enum link_channel ch, union content c)
@@ -201,6 +203,8 @@ static size_t room(enum link_channel ch, union content c)
 	case LINK_DETECTED:
 	case LINK_TRUTH:
 		return message_objects_max(c.look->n);
+	case LINK_GRID:
+		return message_grid_size(c.grid->grid);
 	default:
 		return sim_Imu_type.fixed_size;
 	}
@@ -217,6 +221,8 @@ static size_t fill(enum link_channel ch, union content c, int64_t sim_ns, void *
 	case LINK_DETECTED:
 	case LINK_TRUTH:
 		return message_look(c.look, sim_ns, body, cap);
+	case LINK_GRID:
+		return message_grid(c.grid->grid, c.grid->drawn, body, cap);
 	default:
 		return message_imu(c.imu->imu, c.imu->imu_config, body, cap);
 	}
@@ -267,37 +273,42 @@ static void on_sense(void *ctx, const struct server_sensed *x, int64_t sim_ns)
 		send(ctx, LINK_TRUTH, (union content){ .look = x->truth }, sim_ns);
 	if (x->imu)
 		send(ctx, LINK_IMU, (union content){ .imu = x }, sim_ns);
+	if (x->drawn)
+		send(ctx, LINK_GRID, (union content){ .grid = x }, sim_ns);
 	if (x->lights)
 		send(ctx, LINK_LIGHTS, (union content){ .scene = x->lights }, sim_ns);
 }
 
-static int advertise(struct link *l, enum link_channel ch)
+/* A grid that has grown needs larger slots: it is advertised again. */
+static int advertise(struct link *l, enum link_channel ch, size_t max_body)
 {
 	/* a bridge that is behind must not hold the scenario up */
-	struct sim_publisher_options po = { .size = sizeof(po),
-					    .frame_id = CHANNELS[ch].frame,
-					    .flags = SIM_PUB_NO_WAIT };
+	struct sim_publisher_options po = {
+		.size = sizeof(po), .max_body = max_body, .frame_id = CHANNELS[ch].frame, .flags = SIM_PUB_NO_WAIT
+	};
 
-	if (l->out[ch].pub)
+	if (l->out[ch].pub && l->room[ch] >= max_body)
 		return 0;
-	po.max_body = ch == LINK_IMU                                  ? sim_Imu_type.fixed_size
-		      : CHANNELS[ch].type == &sim_TrafficSignals_type ? message_signals_max(MESSAGE_BULBS_MAX)
-								      : message_objects_max(MESSAGE_OBJECTS_MAX);
+	sim_publisher_destroy(l->out[ch].pub);
+	l->out[ch].pub = NULL;
 	l->out[ch].name = CHANNELS[ch].name;
+	l->room[ch] = max_body;
 	return sim_advertise(l->client, CHANNELS[ch].name, CHANNELS[ch].type, &po, &l->out[ch].pub);
 }
 
 static int on_attach(void *ctx, const struct sensors_config *c)
 {
 	struct link *l = ctx;
-	int r = c->detection.attached ? advertise(l, LINK_DETECTED) : 0;
+	int r = c->detection.attached ? advertise(l, LINK_DETECTED, message_objects_max(MESSAGE_OBJECTS_MAX)) : 0;
 
 	if (r == 0 && c->detection.attached)
-		r = advertise(l, LINK_TRUTH);
+		r = advertise(l, LINK_TRUTH, message_objects_max(MESSAGE_OBJECTS_MAX));
 	if (r == 0 && c->imu.attached)
-		r = advertise(l, LINK_IMU);
+		r = advertise(l, LINK_IMU, sim_Imu_type.fixed_size);
 	if (r == 0 && c->lights)
-		r = advertise(l, LINK_LIGHTS);
+		r = advertise(l, LINK_LIGHTS, message_signals_max(MESSAGE_BULBS_MAX));
+	if (r == 0 && c->grid.attached)
+		r = advertise(l, LINK_GRID, message_grid_size(&c->grid.grid));
 	return r < 0 ? hand_on(r) : 0;
 }
 
@@ -413,8 +424,10 @@ int link_open(struct link *l, const char *name, const char *socket, const struct
 	*l = (struct link){ .vehicle.origin = *origin, .rank = rank };
 	pthread_mutex_init(&l->lock, NULL);
 	r = sim_connect(&co, &l->client);
-	for (int i = 0; r == 0 && i <= LINK_SIGNALS; i++)
-		r = advertise(l, (enum link_channel)i);
+	if (r == 0)
+		r = advertise(l, LINK_OBJECTS, message_objects_max(MESSAGE_OBJECTS_MAX));
+	if (r == 0)
+		r = advertise(l, LINK_SIGNALS, message_signals_max(MESSAGE_BULBS_MAX));
 	if (r == 0)
 		r = advertise_place(l);
 	if (r == 0)

@@ -24,12 +24,22 @@
 #include "server.h"
 
 /* The first two are there from the start, the others from when a scenario attaches their sensor. */
-enum link_channel { LINK_OBJECTS, LINK_SIGNALS, LINK_DETECTED, LINK_TRUTH, LINK_IMU, LINK_LIGHTS, LINK_CHANNELS };
+enum link_channel {
+	LINK_OBJECTS,
+	LINK_SIGNALS,
+	LINK_DETECTED,
+	LINK_TRUTH,
+	LINK_IMU,
+	LINK_LIGHTS,
+	LINK_GRID,
+	LINK_CHANNELS
+};
 
 struct link {
 	struct sim_client *client;
 	struct sim_driver *driver; /* NULL: not held */
 	struct outlet out[LINK_CHANNELS];
+	size_t room[LINK_CHANNELS]; /* bytes of a message */
 	struct sim_publisher *place;
 	struct sim_subscriber *odometry, *can_bus;
 	struct vehicle vehicle;

@@ -7,6 +7,7 @@
 
 #include <sim/msg/Detected3DObjects.h>
 #include <sim/msg/Imu.h>
+#include <sim/msg/OccupancyGrid.h>
 #include <sim/msg/TrafficSignals.h>
 
 #include "space.h"
@@ -140,6 +141,31 @@ size_t message_look(const struct sensors_look *l, int64_t now_sim_ns, void *body
 		if (sim_Detected3DObject_label_set_in(&b, o++, label_of(&l->object[i])) < 0)
 			return 0;
 	}
+	return sim_builder_size(&b);
+}
+
+size_t message_grid_size(const struct grid *g)
+{
+	return sim_OccupancyGrid_size((size_t)g->width * g->height);
+}
+
+size_t message_grid(const struct grid *g, const struct scene *s, void *body, size_t cap)
+{
+	const struct scene_entity *ego = scene_ego(s);
+	struct sim_builder b;
+	struct sim_OccupancyGrid *m = sim_OccupancyGrid_init(body, cap, &b);
+	int8_t *cells = m ? sim_OccupancyGrid_data_alloc(&b, g->width * g->height) : NULL;
+
+	if (!cells || !ego)
+		return 0;
+	m->origin.position = ego->pose.position;
+	m->origin.position.x -= g->width * g->resolution / 2;
+	m->origin.position.y -= g->height * g->resolution / 2;
+	m->origin.orientation.w = 1;
+	m->resolution = (float)g->resolution;
+	m->width = g->width;
+	m->height = g->height;
+	grid_fill(g, s, cells);
 	return sim_builder_size(&b);
 }
 

@@ -34,7 +34,7 @@ static double normal(struct rnd *r, double deviation)
 
 void sensors_init(struct sensors *s)
 {
-	*s = (struct sensors){ .looked_sim_ns = INT64_MIN };
+	*s = (struct sensors){ .looked_sim_ns = INT64_MIN, .drawn_sim_ns = INT64_MIN };
 }
 
 void sensors_finish(struct sensors *s)
@@ -48,7 +48,7 @@ void sensors_reset(struct sensors *s)
 {
 	s->config = (struct sensors_config){ 0 };
 	s->detected.n = s->truth.n = 0;
-	s->looked_sim_ns = INT64_MIN;
+	s->looked_sim_ns = s->drawn_sim_ns = INT64_MIN;
 }
 
 static bool within(double x, double most)
@@ -79,6 +79,22 @@ int sensors_attach_detection(struct sensors *s, const struct sensors_detection *
 	s->detected.n = s->truth.n = 0;
 	s->looked_sim_ns = INT64_MIN;
 	rnd_seed(&s->detection, (uint64_t)(uint32_t)c->seed);
+	return 0;
+}
+
+int sensors_attach_grid(struct sensors *s, const struct sensors_grid *c)
+{
+	if (!within(c->update_s, SECONDS_MAX) || !within(c->grid.range, LARGE) || !within(c->grid.resolution, LARGE) ||
+	    !(c->grid.resolution > 1e-3))
+		return err_set(-ERANGE,
+			       "attach_occupancy_grid_sensor: a duration, the range or the resolution is out of range");
+	if (!c->grid.width || !c->grid.height || c->grid.width > GRID_CELLS_MAX || c->grid.height > GRID_CELLS_MAX ||
+	    (size_t)c->grid.width * c->grid.height > GRID_CELLS_MAX)
+		return err_set(-ERANGE, "attach_occupancy_grid_sensor: %u x %u cells are out of range, %zu at most",
+			       c->grid.width, c->grid.height, GRID_CELLS_MAX);
+	s->config.grid = *c;
+	s->config.grid.attached = true;
+	s->drawn_sim_ns = INT64_MIN;
 	return 0;
 }
 
@@ -162,6 +178,22 @@ static void disturb(struct sensors *s, struct sensors_look *l)
 	l->n = n;
 }
 
+/* Whether the next one is due; then it is now. */
+static bool in_time(int64_t *last_sim_ns, int64_t sim_ns, double update_s)
+{
+	if (*last_sim_ns != INT64_MIN && sim_ns >= *last_sim_ns &&
+	    (double)(sim_ns - *last_sim_ns + EARLY_NS) < update_s * 1e9)
+		return false;
+	*last_sim_ns = sim_ns;
+	return true;
+}
+
+bool sensors_draws(struct sensors *s, const struct scene *scene, int64_t sim_ns)
+{
+	return s->config.grid.attached && scene_ego(scene) &&
+	       in_time(&s->drawn_sim_ns, sim_ns, s->config.grid.update_s);
+}
+
 void sensors_detect(struct sensors *s, const struct scene *scene, int64_t sim_ns,
 		    const struct sensors_look **ret_detected, const struct sensors_look **ret_truth)
 {
@@ -172,10 +204,8 @@ void sensors_detect(struct sensors *s, const struct scene *scene, int64_t sim_ns
 	*ret_detected = *ret_truth = NULL;
 	if (!c->attached || !ego)
 		return;
-	if (s->looked_sim_ns != INT64_MIN && sim_ns >= s->looked_sim_ns &&
-	    (double)(sim_ns - s->looked_sim_ns + EARLY_NS) < c->update_s * 1e9)
+	if (!in_time(&s->looked_sim_ns, sim_ns, c->update_s))
 		return;
-	s->looked_sim_ns = sim_ns;
 	look(s, scene, ego, sim_ns, push(&s->detected));
 	look(s, scene, ego, sim_ns, push(&s->truth));
 	l = due(&s->detected, sim_ns, c->delay_s);

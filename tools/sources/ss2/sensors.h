@@ -13,6 +13,7 @@
 #ifndef SOURCES_SS2_SENSORS_H
 #define SOURCES_SS2_SENSORS_H
 
+#include "grid.h"
 #include "rnd.h"
 #include "scene.h"
 
@@ -34,7 +35,14 @@ struct sensors_imu {
 	char frame[SENSORS_FRAME_MAX + 1];
 };
 
+struct sensors_grid {
+	bool attached;
+	double update_s;
+	struct grid grid;
+};
+
 struct sensors_config {
+	struct sensors_grid grid;
 	struct sensors_detection detection;
 	struct sensors_imu imu;
 	bool lights; /* the pseudo detector of traffic lights */
@@ -55,7 +63,7 @@ struct sensors_queue {
 struct sensors {
 	struct sensors_config config;
 	struct rnd detection, imu;
-	int64_t looked_sim_ns; /* last; INT64_MIN: never */
+	int64_t looked_sim_ns, drawn_sim_ns; /* last; INT64_MIN: never */
 	struct sensors_queue detected, truth;
 };
 
@@ -65,6 +73,7 @@ void sensors_reset(struct sensors *s); /* nothing attached */
 
 /* -ERANGE with a sentence; -ENOMEM. The one before is replaced. */
 int sensors_attach_detection(struct sensors *s, const struct sensors_detection *c);
+int sensors_attach_grid(struct sensors *s, const struct sensors_grid *c);
 int sensors_attach_imu(struct sensors *s, const struct sensors_imu *c);
 
 /*
@@ -73,6 +82,9 @@ int sensors_attach_imu(struct sensors *s, const struct sensors_imu *c);
  */
 void sensors_detect(struct sensors *s, const struct scene *scene, int64_t sim_ns,
 		    const struct sensors_look **ret_detected, const struct sensors_look **ret_truth);
+
+/* Whether a grid is to be drawn in this frame. */
+bool sensors_draws(struct sensors *s, const struct scene *scene, int64_t sim_ns);
 
 struct sensors_measure {
 	struct sim_Quaternion orientation;

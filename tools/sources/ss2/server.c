@@ -63,7 +63,7 @@ static void begin_run(struct server *s, bool refused)
 
 static void sense(struct server *s, int64_t sim_ns)
 {
-	struct server_sensed x = { .imu_config = &s->sensors.config.imu };
+	struct server_sensed x = { .imu_config = &s->sensors.config.imu, .grid = &s->sensors.config.grid.grid };
 	struct sensors_measure imu;
 
 	sensors_detect(&s->sensors, &s->scene, sim_ns, &x.detected, &x.truth);
@@ -71,7 +71,9 @@ static void sense(struct server *s, int64_t sim_ns)
 		x.imu = &imu;
 	if (s->sensors.config.lights)
 		x.lights = &s->scene;
-	if (x.detected || x.truth || x.imu || x.lights)
+	if (sensors_draws(&s->sensors, &s->scene, sim_ns))
+		x.drawn = &s->scene;
+	if (x.detected || x.truth || x.imu || x.lights || x.drawn)
 		s->ops->sense(s->ctx, &x, sim_ns);
 }
 
@@ -253,7 +255,7 @@ static const struct {
 	[7] = { "update_entity_status", on_update_entity_status },
 	[8] = { "attach_lidar_sensor", on_attach_sensor },
 	[9] = { "attach_detection_sensor", on_attach_detection },
-	[10] = { "attach_occupancy_grid_sensor", on_attach_sensor },
+	[10] = { "attach_occupancy_grid_sensor", on_attach_grid },
 	[11] = { "update_traffic_lights", on_update_traffic_lights },
 	[12] = { "follow_polyline_trajectory", on_follow_trajectory },
 	[13] = { "attach_pseudo_traffic_light_detector", on_attach_detector },
@@ -313,7 +315,8 @@ static void attach_again(struct server *s)
 
 	memcpy(&c, s->store->head->attached, sizeof(c));
 	c.imu.frame[SENSORS_FRAME_MAX] = '\0';
-	if ((c.detection.attached && sensors_attach_detection(&s->sensors, &c.detection) < 0) ||
+	if ((c.grid.attached && sensors_attach_grid(&s->sensors, &c.grid) < 0) ||
+	    (c.detection.attached && sensors_attach_detection(&s->sensors, &c.detection) < 0) ||
 	    (c.imu.attached && sensors_attach_imu(&s->sensors, &c.imu) < 0))
 		log_warn("%s: ignoring", err_why());
 	s->sensors.config.lights = c.lights;

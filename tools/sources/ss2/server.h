@@ -45,6 +45,8 @@ struct server_sensed {
 	const struct sensors_measure *imu;
 	const struct sensors_imu *imu_config;
 	const struct scene *lights;
+	const struct scene *drawn; /* a grid of it is due */
+	const struct grid *grid;
 };
 
 /* What it asks of the world. Errors: negative errno with err_why(). */

@@ -181,6 +181,21 @@ int on_attach_detection(struct server *s, const Ss2__Request *m, struct answer *
 	return attached(s, sensors_attach_detection(&s->sensors, &c));
 }
 
+int on_attach_grid(struct server *s, const Ss2__Request *m, struct answer *a)
+{
+	const Ss2__OccupancyGridSensorConfiguration *q = m->attach_occupancy_grid_sensor->configuration;
+	struct sensors_grid c = { 0 };
+
+	(void)a;
+	if (q)
+		c = (struct sensors_grid){ .update_s = q->update_duration,
+					   .grid = { .resolution = q->resolution,
+						     .width = q->width,
+						     .height = q->height,
+						     .range = q->filter_by_range ? q->range : 0 } };
+	return attached(s, sensors_attach_grid(&s->sensors, &c));
+}
+
 int on_attach_imu(struct server *s, const Ss2__Request *m, struct answer *a)
 {
 	const Ss2__ImuSensorConfiguration *q = m->attach_imu_sensor->configuration;
