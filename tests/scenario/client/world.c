@@ -329,6 +329,17 @@ void bridge_connected(struct world *w, struct bridge_peer *b)
 		world_run(w, MS);
 }
 
+/* Lock-step: each names the one before it. */
+static void note_tickets(struct bridge_peer *b, unsigned n)
+{
+	for (unsigned i = 0; b->p.tickets && i < n; i++) {
+		assert_int_equal(b->p.tickets[i].predecessor, b->ticket);
+		b->ticket = b->p.tickets[i].ticket;
+		b->tickets++;
+		b->unreadable += b->p.event == SIM_LANE_DELIVER && !b->p.deliveries[i].message.body;
+	}
+}
+
 unsigned bridge_next(struct bridge_peer *b, int timeout_ms)
 {
 	for (;;) {
@@ -338,7 +349,13 @@ unsigned bridge_next(struct bridge_peer *b, int timeout_ms)
 			return 0;
 		switch (b->p.event) {
 		case SIM_LANE_DELIVER:
+			note_tickets(b, b->p.count);
 			return b->p.count;
+		case SIM_LANE_FLUSH:
+			note_tickets(b, 1);
+			b->flushes++;
+			b->flushed = b->ticket;
+			break;
 		case SIM_LANE_CHANNEL:
 			b->channels++;
 			break;
@@ -356,13 +373,13 @@ unsigned bridge_next(struct bridge_peer *b, int timeout_ms)
 void bridge_answer(struct bridge_peer *b, int result)
 {
 	struct sim_lane_result r[64];
-
+	unsigned n = 0;
 	int err;
 
 	for (unsigned i = 0; i < b->p.count; i++)
-		r[i] = (struct sim_lane_result){ .id = b->p.deliveries[i].id, .result = result };
-	err = sim_lane_done(b->lane, r, b->p.count);
-
+		if (b->p.deliveries[i].message.body) /* else it is answered */
+			r[n++] = (struct sim_lane_result){ .id = b->p.deliveries[i].id, .result = result };
+	err = n ? sim_lane_done(b->lane, r, n) : 0;
 	if (err < 0 && err != -EPIPE) /* that: simd was killed meanwhile, the next receive says so */
 		fail_msg("%s", sim_why());
 }

@@ -45,6 +45,9 @@ struct bridge_peer {
 	struct sim_bridge_session *s;
 	struct sim_lane *lane;
 	struct sim_lane_packet p;
+	uint64_t ticket;  /* the newest */
+	uint64_t flushed; /* the newest flush */
+	unsigned tickets, flushes, unreadable;
 	unsigned channels, connects;
 };
 

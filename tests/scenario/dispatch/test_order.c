@@ -202,6 +202,16 @@ TEST(each_bridge_has_a_row_of_its_own)
 	world_destroy(&w);
 }
 
+static const struct held *held_with(const struct test_bridge *b, uint64_t ticket)
+{
+	unsigned i = 0;
+
+	while (i < b->n_held && b->held[i].ticket != ticket)
+		i++;
+	assert_true(i < b->n_held);
+	return &b->held[i];
+}
+
 /* Neighbours are on different lanes, so that they are converted side by side; and they are written in order. */
 TEST(lanes_are_dealt_to_in_rotation)
 {
@@ -215,18 +225,25 @@ TEST(lanes_are_dealt_to_in_rotation)
 	begin_step(WINDOW);
 	bridge_read(&w.bridges[0]);
 	for (uint64_t t = 1; t <= 4; t++) {
-		unsigned i = 0;
+		const struct held *h = held_with(b, last + t);
 
-		while (i < b->n_held && b->held[i].ticket != last + t)
-			i++;
-		assert_true(i < b->n_held);
-		assert_int_equal(b->held[i].predecessor, last + t - 1);
-		lane[t - 1] = b->held[i].lane;
+		assert_int_equal(h->predecessor, last + t - 1);
+		lane[t - 1] = h->lane;
 		for (unsigned k = 0; k + 1 < t; k++)
 			assert_int_not_equal(lane[k], lane[t - 1]);
 	}
 	finish_step();
 	assert_int_equal(rows[0].passed, last + WINDOW);
+	/* also where the lane of the first one has become free, and has no more to do than the next */
+	begin_step(4);
+	bridge_read(&w.bridges[0]);
+	assert_true(write_one(&w.bridges[0], 0));
+	world_settle(&w);
+	begin_step(2);
+	bridge_read(&w.bridges[0]);
+	assert_int_equal(b->n_held, 5);
+	assert_int_not_equal(held_with(b, rows[0].passed + 4)->lane, held_with(b, rows[0].passed + 5)->lane);
+	finish_step();
 	assert_int_equal(rows[0].slips, 0);
 	world_destroy(&w);
 }
