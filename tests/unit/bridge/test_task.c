@@ -52,6 +52,26 @@ TEST(it_may_be_done_at_once)
 	free(l);
 }
 
+TEST(what_is_done_at_once_stays_with_the_lanes_thread)
+{
+	struct sim_lane_result res;
+	struct host h;
+	struct host_lane *l = new_lane(&h);
+	struct sim_task *t = task_get(l, DELIVERY(1, 10), 0), *second;
+
+	list_append(&l->free, &l->tasks[1].link);
+	assert_true(task_returned(t, 0, 0, &res));
+	assert_ptr_equal(list_first(&l->free, struct sim_task, link),
+			 &l->tasks[1]); /* not among those of all threads */
+	assert_ptr_equal(task_get(l, DELIVERY(2, 10), 0), t);
+	second = task_get(l, DELIVERY(3, 10), 0);
+	assert_ptr_equal(second, &l->tasks[1]);
+	assert_true(task_returned(t, 0, 0, &res) && task_returned(second, 0, 0, &res));
+	assert_ptr_equal(task_get(l, DELIVERY(4, 10), 0), t);
+	assert_ptr_equal(task_get(l, DELIVERY(5, 10), 0), second);
+	free(l);
+}
+
 TEST(it_may_complete_later)
 {
 	struct sim_lane_result res;

@@ -7,16 +7,27 @@
 #include "host.h"
 #include "timeutil.h"
 
-struct sim_task *task_get(struct host_lane *l, const struct sim_delivery *d, int64_t now_mono_ns)
+static struct sim_task *take_free(struct host_lane *l)
 {
-	struct sim_task *t = NULL;
+	struct sim_task *t = l->spare;
 
+	if (t) {
+		l->spare = NULL;
+		return t;
+	}
 	pthread_mutex_lock(&l->lock);
 	if (!list_empty(&l->free)) {
 		t = container_of(l->free.next, struct sim_task, link);
 		list_remove(&t->link);
 	}
 	pthread_mutex_unlock(&l->lock);
+	return t;
+}
+
+struct sim_task *task_get(struct host_lane *l, const struct sim_delivery *d, int64_t now_mono_ns)
+{
+	struct sim_task *t = take_free(l);
+
 	if (!t)
 		return NULL;
 	t->lane = l;
@@ -24,7 +35,7 @@ struct sim_task *task_get(struct host_lane *l, const struct sim_delivery *d, int
 	t->message = d->message;
 	t->result = 0;
 	t->start_mono_ns = now_mono_ns;
-	atomic_store(&t->state, TASK_RUNNING);
+	atomic_store_explicit(&t->state, TASK_RUNNING, memory_order_relaxed); /* nobody else knows it yet */
 	return t;
 }
 
@@ -32,10 +43,17 @@ static void task_put(struct sim_task *t)
 {
 	struct host_lane *l = t->lane;
 
-	atomic_store(&t->state, TASK_FREE);
+	atomic_store_explicit(&t->state, TASK_FREE, memory_order_release);
 	pthread_mutex_lock(&l->lock);
 	list_prepend(&l->free, &t->link); /* the same few again and again: they stay in the cache */
 	pthread_mutex_unlock(&l->lock);
+}
+
+/* Answered before publish() returned, as most are: the next message of this lane gets it. */
+static void spare_put(struct sim_task *t)
+{
+	atomic_store_explicit(&t->state, TASK_FREE, memory_order_release);
+	t->lane->spare = t;
 }
 
 static struct sim_lane_result answer(const struct sim_task *t, int result, int64_t now_mono_ns)
@@ -61,7 +79,10 @@ bool task_returned(struct sim_task *t, int r, int64_t now_mono_ns, struct sim_la
 		r = -EPROTO; /* neither done, pending nor an errno */
 	}
 	*ret = answer(t, r, now_mono_ns);
-	task_put(t);
+	if (t->lane->spare)
+		task_put(t);
+	else
+		spare_put(t);
 	return true;
 }
 

@@ -41,6 +41,7 @@ struct host_lane {
 	pthread_t thread;
 	pthread_mutex_t lock; /* guards free */
 	struct list free;
+	struct sim_task *spare;   /* free too, the one used last; by the lane's thread, without the lock. NULL: none */
 	struct list link;         /* host::lanes */
 	_Atomic unsigned pending; /* tasks; counted down with the last look at the lane */
 	_Atomic bool ended;       /* a further one: its thread is about to return */
