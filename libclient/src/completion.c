@@ -49,13 +49,18 @@ void record_wait_free(struct records *t, uint32_t seen, int64_t timeout_dur_ns)
 	futex_wait(&t->freed, seen, timeout_dur_ns, FUTEX_PRIVATE_FLAG);
 }
 
+static inline void count(_Atomic uint32_t *k, uint32_t n) /* one writer at a time: no locked addition */
+{
+	atomic_store_explicit(k, atomic_load_explicit(k, memory_order_relaxed) + n, memory_order_release);
+}
+
 void record_arm(struct records *t, struct record *rec, uint64_t sequence)
 {
 	uint32_t flush = atomic_load_explicit(&rec->pub->c->flushes, memory_order_relaxed);
 
 	atomic_store_explicit(&rec->flush, flush, memory_order_relaxed);
 	atomic_store_explicit(&rec->sequence, sequence, memory_order_relaxed);
-	atomic_fetch_add_explicit(&t->outstanding, 1, memory_order_relaxed);
+	count(&t->armed, 1);
 	/* seq_cst: whoever marks the registration as down either sees this record or is seen by its owner */
 	atomic_store_explicit(&rec->state, RECORD_ARMED, memory_order_seq_cst);
 }
@@ -72,7 +77,7 @@ bool record_take_back(struct records *t, struct record *rec)
 {
 	if (!record_claim(rec, RECORD_FREE))
 		return false;
-	atomic_fetch_sub_explicit(&t->outstanding, 1, memory_order_relaxed);
+	count(&t->armed, UINT32_MAX);
 	return true;
 }
 
@@ -84,7 +89,7 @@ static void record_free(struct record *rec)
 
 	/* seq_cst: the waiting producer has announced itself before it looks for a free one */
 	atomic_store_explicit(&rec->state, RECORD_FREE, memory_order_seq_cst);
-	atomic_fetch_sub_explicit(&t->outstanding, 1, memory_order_release);
+	count(&t->ended, 1);
 	if (atomic_load_explicit(&t->waiters, memory_order_seq_cst)) {
 		atomic_fetch_add(&t->freed, 1);
 		futex_wake_all(&t->freed, FUTEX_PRIVATE_FLAG);

@@ -16,6 +16,7 @@
 #include <sim/publisher.h>
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "session.h"
@@ -55,11 +56,22 @@ struct sync_done {
 };
 
 struct records {
-	struct record *table;         /* RECORDS_MAX */
-	_Atomic uint32_t outstanding; /* armed, or done but not yet called back */
-	_Atomic uint32_t freed;       /* futex: bumped when a record is free again and someone waits */
-	_Atomic uint32_t waiters;     /* the publishing thread, in record_wait_free() */
+	struct record *table; /* RECORDS_MAX */
+	/* by the publishing thread */
+	_Atomic uint32_t armed;   /* how many ever were, and not taken back */
+	_Atomic uint32_t waiters; /* it is in record_wait_free() */
+	char apart[64];           /* so that no line goes to and fro with each message */
+	/* under client::lock */
+	_Atomic uint32_t ended; /* how many of these are free again: called back */
+	_Atomic uint32_t freed; /* futex: bumped when a record is free again and someone waits */
 };
+
+/* Some are armed, or done but not yet called back. Under client::lock. */
+static inline bool records_outstanding(const struct records *t)
+{
+	return atomic_load_explicit(&t->armed, memory_order_acquire) !=
+	       atomic_load_explicit(&t->ended, memory_order_relaxed);
+}
 
 int records_init(struct records *t, struct sim_publisher *pub);
 void records_finish(struct records *t);

@@ -29,7 +29,7 @@ static bool before(const struct flush *f, uint32_t number)
 
 static bool pub_busy(const struct flush *f, const struct sim_publisher *p)
 {
-	if (!atomic_load_explicit(&p->records.outstanding, memory_order_acquire))
+	if (!records_outstanding(&p->records))
 		return false;
 	for (uint32_t i = 0; i < RECORDS_MAX; i++) {
 		const struct record *rec = &p->records.table[i];

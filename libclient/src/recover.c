@@ -571,7 +571,7 @@ void client_reap(struct sim_client *c)
 	list_init(&gone);
 	pthread_mutex_lock(&c->lock);
 	list_for_each_safe(p, tmp, &c->zombies, link) {
-		if (atomic_load_explicit(&p->records.outstanding, memory_order_acquire))
+		if (records_outstanding(&p->records))
 			continue; /* its last completion asks again */
 		list_remove(&p->link);
 		list_append(&gone, &p->link);
