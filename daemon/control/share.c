@@ -54,6 +54,7 @@ struct share *share_get(struct control *c, uid_t uid)
 		return NULL;
 	s->c = c;
 	s->uid = uid;
+	s->bound = uid != 0 && uid != geteuid();
 	s->refs = 1;
 	list_init(&s->waiting);
 	exec_timer_init(&s->timer, c->s->x, on_free, s);
@@ -80,17 +81,12 @@ void share_destroy_all(struct control *c)
 		share_destroy(s);
 }
 
-static bool is_bound(const struct share *s)
-{
-	return s->uid != 0 && s->uid != geteuid();
-}
-
 struct share *share_largest(const struct control *c)
 {
 	struct share *s, *largest = NULL;
 
 	list_for_each(s, &c->shares, link)
-		if (is_bound(s) && s->n_conns > (largest ? largest->n_conns : 0))
+		if (s->bound && s->n_conns > (largest ? largest->n_conns : 0))
 			largest = s;
 	return largest;
 }
@@ -99,7 +95,7 @@ bool share_wait(struct conn *c)
 {
 	struct share *s = c->share;
 
-	if (!is_bound(s) || (!s->open && s->free_mono_ns <= exec_now(c->s->x)))
+	if (!s->bound || (!s->open && s->free_mono_ns <= exec_now(c->s->x)))
 		return false;
 	if (list_empty(&c->waiting))
 		list_append(&s->waiting, &c->waiting);

@@ -23,6 +23,7 @@ struct share {            /* of one user; kept until it has nothing to wait for 
 	struct list link; /* control::shares */
 	struct control *c;
 	uid_t uid;
+	bool bound; /* not root, not simd's own user */
 	unsigned refs, n_conns;
 	unsigned open;        /* answers that are to be made: its next call waits for them */
 	int64_t free_mono_ns; /* ... and runs from then on */
