@@ -224,7 +224,8 @@ static int set_up(void **state)
 	snprintf(config, sizeof(config),
 		 "{\"TimeSource\": \"simulation\", \"pools\": [{\"size\": 1024, \"count\": 2000}, "
 		 "{\"size\": 66048, \"count\": 800}],"
-		 "\"ss2\": {\"command\": [\"sim-ss2\", \"--port\", \"%d\", \"--origin\", \"500000,4000000\"]}}",
+		 "\"ss2\": {\"command\": [\"sim-ss2\", \"--port\", \"%d\", \"--origin\", \"500000,4000000\", "
+		 "\"--silence\", \"2\"]}}",
 		 s->port);
 	run_start(&s->simd, config, NULL);
 	assert_true(run_ready(&s->simd));
@@ -470,6 +471,21 @@ TEST(a_killed_server_is_started_again_and_has_its_scene)
 	assert_int_equal(generation(s), g);
 	initialize(s, 0);
 	assert_true(generation(s) > g);
+}
+
+/* A client that has gone without a word: nobody drives, the log says so, and the next request is served. */
+TEST(a_scenario_that_falls_silent_is_seen)
+{
+	struct stage *s = &stage;
+
+	assert_true(driver_pid() > 0);
+	until_driver(false, 0);
+	assert_non_null(strstr(run_errors(&s->simd), "no request for 2 s"));
+	s->t_ns += STEP;
+	peer_frame(&s->q, 1, 1, s->t_ns);
+	ask(s, PEER_UPDATE_FRAME);
+	assert_int_equal(sim_now(s->client), s->t_ns);
+	assert_true(driver_pid() > 0);
 }
 
 /* Who takes part in steps behind sim-ss2 has a frame's objects in the step of that frame. */

@@ -31,7 +31,7 @@ LOG_TOPIC("ss2");
 #define PORT_DEFAULT  5555
 #define RANK_DEFAULT  200
 #define IDLE_MS       200
-#define SILENCE_NS    INT64_C(30000000000) /* wall: a scenario sends 30 requests a second and more */
+#define SILENCE_S     30 /* wall: a scenario sends 30 requests a second and more */
 #define STOP_GRACE_MS 1500
 #define LINGER_MS     100 /* the last answer may still leave */
 #define MEMORY_MAX    ((rlim_t)512 << 20)
@@ -39,7 +39,7 @@ LOG_TOPIC("ss2");
 
 struct args {
 	const char *bind, *socket, *name, *origin, *state;
-	int64_t port, rank;
+	int64_t port, rank, silence_s;
 };
 
 #define OPT_VALUES struct args
@@ -51,6 +51,8 @@ static const struct opt OPTS[] = {
 	    "UTM position of the scenario's map, in metres [corner of the MGRS square]"),
 	OPT("rank", 0, INT, rank, "N", "its turn in each step, behind the vehicle's [200]", .min = 0,
 	    .max = SIM_STEP_RANK_MAX),
+	OPT("silence", 0, INT, silence_s, "S", "without a request for so long nobody drives [30]", .min = 1,
+	    .max = 86400),
 	OPT("state", 0, STRING, state, "FILE",
 	    "what the next sim-ss2 finds if this one is killed [beside simd's socket]", .complete = "file"),
 	OPT("simd-socket", 0, STRING, socket, "PATH", "control socket of simd", .complete = "file"),
@@ -142,10 +144,11 @@ static void idle(struct app *a)
 	struct server_info i;
 
 	server_info(a->server, &i);
-	if (!a->link.resting && i.initialised && mono_now_ns() - a->heard_mono_ns > SILENCE_NS) {
+	if (!a->link.resting && i.initialised &&
+	    mono_now_ns() - a->heard_mono_ns > a->args.silence_s * INT64_C(1000000000)) {
 		log_warn("no request for %d s: the scenario has ended, or its client waits for something; time stands at "
 			 "%.3f s and nobody drives it until the next request",
-			 (int)(SILENCE_NS / 1000000000), (double)sim_now(a->link.client) / 1e9);
+			 (int)a->args.silence_s, (double)sim_now(a->link.client) / 1e9);
 		link_rest(&a->link);
 	}
 	link_idle(&a->link);
@@ -312,10 +315,12 @@ static void detach(struct app *a)
 
 int main(int argc, char *argv[])
 {
-	static struct app a = {
-		.args = { .bind = "127.0.0.1", .name = "sim-ss2", .port = PORT_DEFAULT, .rank = RANK_DEFAULT },
-		.limit = LOG_LIMIT(INT64_C(1000000000), 5)
-	};
+	static struct app a = { .args = { .bind = "127.0.0.1",
+					  .name = "sim-ss2",
+					  .port = PORT_DEFAULT,
+					  .rank = RANK_DEFAULT,
+					  .silence_s = SILENCE_S },
+				.limit = LOG_LIMIT(INT64_C(1000000000), 5) };
 	int r;
 
 	opt_parse_or_exit(&PROGRAM, argc, argv, &a.args);
