@@ -10,6 +10,7 @@
 #include <math.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -261,6 +262,63 @@ TEST(everything_comes_in_its_rhythm)
 	sim_subscriber_destroy(can);
 	sim_subscriber_destroy(objects);
 	sim_subscriber_destroy(clouds);
+	line_close(&l);
+}
+
+/* ---- paused and stepped ---- */
+
+/* What time it is then. */
+static int64_t control(struct line *l, const char *method, const char *params)
+{
+	const char *at;
+	int64_t sim_ns;
+	char *json;
+
+	if (sim_call_within(l->client, method, params, LONG_NS, &json) < 0)
+		fail_msg("%s: %s", method, sim_why());
+	at = strstr(json, "\"sim_ns\":");
+	assert_non_null(at);
+	sim_ns = strtoll(at + strlen("\"sim_ns\":"), NULL, 10);
+	free(json);
+	return sim_ns;
+}
+
+static void expect_all(struct sim_subscriber *s, int64_t period_ns, int64_t *last_sim_ns, int64_t until_sim_ns)
+{
+	while (*last_sim_ns < until_sim_ns) {
+		const struct sim_message *slot = next(s);
+
+		if (*last_sim_ns >= 0)
+			assert_int_equal(slot->header.stamp_sim_ns - *last_sim_ns, period_ns);
+		*last_sim_ns = slot->header.stamp_sim_ns;
+		assert_int_equal(sim_release(s, slot), 0);
+	}
+	assert_int_equal(*last_sim_ns, until_sim_ns);
+}
+
+/* When it is paused, or a step has ended, all that the engine measures at that moment is published. */
+TEST(pauses_lose_nothing)
+{
+	struct sim_subscriber *imu;
+	int64_t last_sim_ns = -1;
+	struct line l;
+
+	line_open(&l, "pauses", "1");
+	imu = listen_to(&l, "imu", 256, &sim_Imu_type);
+	start_sumo(&l, "0");
+	for (int i = 0; i < 5; i++) {
+		const struct sim_message *slot = next(imu);
+
+		last_sim_ns = slot->header.stamp_sim_ns;
+		assert_int_equal(sim_release(imu, slot), 0);
+	}
+	for (int i = 0; i < 10; i++) {
+		expect_all(imu, 10000000, &last_sim_ns, control(&l, "PauseClock", "{\"wait\": true}"));
+		expect_all(imu, 10000000, &last_sim_ns, control(&l, "StepClock", "{\"dur_ns\": 20000000}"));
+		control(&l, "ResumeClock", "{}");
+	}
+	assert_int_equal(end(l.sumo, SIGTERM), 0);
+	sim_subscriber_destroy(imu);
 	line_close(&l);
 }
 
