@@ -50,7 +50,8 @@ struct ros2_request {
 	int64_t sent_mono_ns;        /* when that was written last */
 	unsigned tries;              /* so many times again */
 	bool others;                 /* other clients are among those that were answered next */
-	bool in_doubt, taken;        /* the reply may be lost; its client has asked for something else since */
+	bool in_doubt;               /* its reply may be lost */
+	bool asked_since, taken;     /* its client has asked for something else since; because it has the reply */
 	void *request;               /* of the host's request type, aligned to 64 */
 	size_t request_size;
 	void *body; /* of the response, aligned to 64; out points into it */

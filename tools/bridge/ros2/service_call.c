@@ -217,7 +217,7 @@ static void set_writing(struct sim_bridge *b, struct ros2_request *q)
 {
 	pthread_mutex_lock(&b->replies.lock);
 	b->replies.writing = q;
-	q->taken = false;
+	q->taken = q->asked_since = false;
 	pthread_mutex_unlock(&b->replies.lock);
 }
 
@@ -262,7 +262,8 @@ static void note_next(const struct ros2_request *q)
  * Each client's reader gets the replies to all, and acknowledges them before its program has taken any. A program that gets no
  * processor for a moment, while ten others are answered, loses its own reply, and its call would hang. So a reply is kept until
  * its client asks for something else, or has had half a second before others could have pushed it out; else it is sent again.
- * A client ignores a reply that it does not wait for.
+ * A client that has several calls open may ask for something else after it has lost one of their replies. A client
+ * ignores a reply that it does not wait for.
  */
 static bool keep_sent(struct ros2_request *q)
 {
@@ -278,16 +279,28 @@ static bool keep_sent(struct ros2_request *q)
 	return kept;
 }
 
-/* With lock held: its client runs. */
-static void note_taken(const struct ros2_service *s, dds_instance_handle_t asker)
+static int64_t sequence_of(const struct ros2_request *q)
 {
-	struct ros2_request *q = s->bridge->replies.writing;
+	return q->of_fastrtps ? q->to.sequence : q->id.sequence;
+}
 
-	if (q && q->service == s && q->asker == asker)
-		q->taken = true;
-	for (q = s->bridge->replies.sent.first; q; q = q->next)
-		if (q->service == s && q->asker == asker)
-			q->taken = true;
+static void note_next_of(struct ros2_request *sent, const struct ros2_request *q)
+{
+	if (sent->service != q->service || sent->asker != q->asker)
+		return;
+	sent->asked_since = true;
+	sent->taken = sent->taken || sequence_of(q) == sequence_of(sent) + 1;
+}
+
+/* With lock held: a client has asked this. One that had asked nothing else meanwhile has the reply before it. */
+static void note_request(const struct ros2_request *q)
+{
+	const struct ros2_replies *replies = &q->service->bridge->replies;
+
+	if (replies->writing)
+		note_next_of(replies->writing, q);
+	for (struct ros2_request *sent = replies->sent.first; sent; sent = sent->next)
+		note_next_of(sent, q);
 }
 
 enum sent { SENT_KEEP, SENT_FREE, SENT_AGAIN };
@@ -296,7 +309,7 @@ static enum sent look_at_sent(struct ros2_request *q)
 {
 	int64_t age_dur_ns = ros2_mono_ns() - q->sent_mono_ns;
 
-	if (!q->in_doubt && q->taken)
+	if (q->taken || (!q->in_doubt && q->asked_since))
 		return SENT_FREE;
 	if (!q->in_doubt && (!q->others || q->service->n_written - q->number < UNACKED_MAX))
 		return age_dur_ns < TAKE_DUR_NS ? SENT_KEEP : SENT_FREE;
@@ -584,7 +597,7 @@ static void call(struct ros2_request *q)
 	bool now, waits = false;
 
 	pthread_mutex_lock(&b->replies.lock);
-	note_taken(s, q->asker);
+	note_request(q);
 	now = !s->n_waiting && may_ask(s);
 	if (now)
 		s->n_open++;
