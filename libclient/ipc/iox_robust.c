@@ -83,7 +83,7 @@ HOOK int pthread_mutex_lock(pthread_mutex_t *m)
 	if (m->__data.__kind & PSHARED) {
 		r = try_lock(m);
 		if (__builtin_expect(r == EBUSY, 0))
-			r = iox_wait_for_lock(m);
+			r = iox_wait_for_lock(m, false);
 		return __builtin_expect(r, 0) ? taken_over(m, r) : 0;
 	}
 	*(void **)&lock = next_of(&next, "pthread_mutex_lock");
@@ -106,12 +106,28 @@ HOOK int pthread_mutex_trylock(pthread_mutex_t *m)
 #define TRIES         512 /* ... or has lost it */
 
 /*
- * The lock of a queue guards the condition variable of a waitset, which neither simd nor libsimclient ever attaches; an iceoryx
- * application may have one. Without one there is nothing to guard: the queue itself is lock-free.
+ * The lock of a queue guards a waitset's condition variable: whoever pushes must not notify one that its subscriber has detached and
+ * destroyed meanwhile. Without one there is nothing to guard: the queue itself is lock-free. As it comes, the pointer is set before the
+ * index that goes with it; here it is set last and cleared first, so that it can be looked at without the lock.
  */
 #define NOWHERE UINT64_MAX /* the offset of a pointer to nothing */
 
 typedef void (*policy_fn)(const pthread_mutex_t *);
+
+struct wakes { /* in popo::ChunkQueueData, at IOX_QUEUE_WAKES */
+	uint64_t segment, offset, index;
+	bool has_index;
+};
+
+struct subscriber_user { /* popo::SubscriberPortUser */
+	uint64_t other[3];
+	pthread_mutex_t *lock; /* of its queue */
+};
+
+static struct wakes *wakes_of(const pthread_mutex_t *m)
+{
+	return (struct wakes *)((uintptr_t)m + IOX_QUEUE_WAKES);
+}
 
 static void mark_as_queues(struct iox_queue *q)
 {
@@ -126,24 +142,43 @@ static bool is_queues(const pthread_mutex_t *m)
 	return __atomic_load_n(&m->__data.__spins, __ATOMIC_RELAXED) == IOX_QUEUE_MARK;
 }
 
+/* Held, without anything to guard: an iceoryx application without these hooks is about to attach a waitset. */
 static bool guards_nothing(const pthread_mutex_t *m)
 {
-	const uint64_t *wakes = (const uint64_t *)(const void *)((const char *)m + IOX_QUEUE_WAKES);
-
-	return __atomic_load_n(&wakes[1], __ATOMIC_ACQUIRE) == NOWHERE;
+	return !__atomic_load_n(&m->__data.__lock, __ATOMIC_ACQUIRE) &&
+	       __atomic_load_n(&wakes_of(m)->offset, __ATOMIC_ACQUIRE) == NOWHERE;
 }
 
 HOOK void hook_lock(const pthread_mutex_t *m) __asm__("_ZNK3iox4popo16ThreadSafePolicy4lockEv");
 HOOK void hook_unlock(const pthread_mutex_t *m) __asm__("_ZNK3iox4popo16ThreadSafePolicy6unlockEv");
+HOOK void hook_attach(struct subscriber_user *u, void *variable, uint64_t index) __asm__(
+	"_ZN3iox4popo18SubscriberPortUser20setConditionVariableERNS0_21ConditionVariableDataEm");
+HOOK void hook_detach(struct subscriber_user *u) __asm__("_ZN3iox4popo18SubscriberPortUser22unsetConditionVariableEv");
 
-/* What was pushed before is seen by whoever attaches one after: that takes the lock, and looks into the queue. */
+/* iceoryx's own: a relative pointer. */
+uint64_t segment_of(void *p) __asm__("_ZN3iox2rp19BaseRelativePointer8searchIdEPv");
+uint64_t offset_of(uint64_t segment, const void *p) __asm__("_ZN3iox2rp19BaseRelativePointer9getOffsetEmPKv");
+
+/*
+ * Of a queue only pushes get here. One whose owner stands where nobody may touch it is done without: the owner pushes too, for a
+ * subscriber waits for the lock before it detaches.
+ */
 void hook_lock(const pthread_mutex_t *m)
 {
 	static _Atomic(void *) next;
+	pthread_mutex_t *own = (pthread_mutex_t *)(uintptr_t)m;
 	policy_fn lock;
+	int r;
 
-	if (is_queues(m) && guards_nothing(m))
+	if (is_queues(m)) {
+		if (guards_nothing(m))
+			return;
+		r = try_lock(own);
+		if (__builtin_expect(r == EBUSY, 0))
+			r = iox_wait_for_lock(own, true);
+		(void)taken_over(own, r);
 		return;
+	}
 	*(void **)&lock = next_of(&next, "_ZNK3iox4popo16ThreadSafePolicy4lockEv");
 	lock(m);
 }
@@ -159,6 +194,26 @@ void hook_unlock(const pthread_mutex_t *m)
 	}
 	*(void **)&unlock = next_of(&next, "_ZNK3iox4popo16ThreadSafePolicy6unlockEv");
 	unlock(m);
+}
+
+/* Before it is looked for what lies in the queue already: a push is seen there, or sees this. */
+void hook_attach(struct subscriber_user *u, void *variable, uint64_t index)
+{
+	struct wakes *w = wakes_of(u->lock);
+	uint64_t segment = segment_of(variable);
+
+	w->index = index;
+	w->has_index = true;
+	__atomic_store_n(&w->segment, segment, __ATOMIC_RELEASE);
+	__atomic_store_n(&w->offset, offset_of(segment, variable), __ATOMIC_SEQ_CST);
+}
+
+/* The index stays. */
+void hook_detach(struct subscriber_user *u)
+{
+	pthread_mutex_lock(u->lock);
+	__atomic_store_n(&wakes_of(u->lock)->offset, NOWHERE, __ATOMIC_SEQ_CST);
+	pthread_mutex_unlock(u->lock);
 }
 
 /* iceoryx's own. */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See iox_stopped.h. Nothing here is on a path that is taken while everybody runs. */
+/*
+ * See iox_stopped.h. Nothing here is on a path that is taken while everybody runs. In the module libc is one of its own, whose tables of
+ * characters are there in some threads only: no stdio, no scanf, no ctype.
+ */
 #include "iox_stopped.h"
 
-#include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -18,6 +21,7 @@
 #define SLICE_MS 100  /* between two looks at the owner */
 #define GOING_MS 1000 /* in which it gives the lock back, on a machine however busy */
 #define LINE     256
+#define PAGE     4096
 
 /* Who has a lock. */
 struct owner {
@@ -27,72 +31,146 @@ struct owner {
 };
 
 struct file {
-	unsigned int major, minor;
-	unsigned long inode;
+	unsigned long device[2], inode;
 };
 
+/* ---- /proc ---- */
+
 /* pid 0: this process. */
-static FILE *open_proc(pid_t pid, const char *what)
+static int open_proc(pid_t pid, const char *what)
 {
 	char path[64];
+	int fd;
 
 	if (pid)
 		snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, what);
 	else
 		snprintf(path, sizeof(path), "/proc/self/%s", what);
-	return fopen(path, "re");
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static unsigned long number(const char **at, unsigned int base)
+{
+	unsigned long v = 0;
+
+	for (;; (*at)++) {
+		unsigned int digit = **at >= '0' && **at <= '9'   ? (unsigned int)(**at - '0')
+				     : **at >= 'a' && **at <= 'f' ? (unsigned int)(**at - 'a') + 10
+								  : 99;
+
+		if (digit >= base)
+			return v;
+		v = v * base + digit;
+	}
+}
+
+/* What is behind a name at the begin of a line; "": there is none. */
+static const char *member(const char *text, const char *name)
+{
+	const char *at = strstr(text, name);
+
+	return at ? at + strlen(name) : "";
 }
 
 static struct owner owner_of(const pthread_mutex_t *m)
 {
 	struct owner o = { .thread = __atomic_load_n(&m->__data.__owner, __ATOMIC_RELAXED) };
-	FILE *f = o.thread > 0 ? open_proc(o.thread, "status") : NULL;
-	char line[LINE];
+	int fd = o.thread > 0 ? open_proc(o.thread, "status") : -1;
+	char text[PAGE] = "";
+	const char *at;
+	ssize_t n;
 
-	while (f && !o.process && fgets(line, sizeof(line), f))
-		(void)(sscanf(line, "Name: %16[^\n]", o.name) == 1 || sscanf(line, "State: %c", &o.state) == 1 ||
-		       sscanf(line, "Tgid: %d", &o.process) == 1);
-	if (f)
-		fclose(f);
-	for (char *c = o.name; *c; c++)
-		*c = isprint((unsigned char)*c) ? *c : '?';
+	if (fd < 0)
+		return o;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	at = member(text, "Name:\t");
+	for (unsigned int i = 0; i < sizeof(o.name) - 1 && at[i] && at[i] != '\n'; i++)
+		o.name[i] = at[i] >= ' ' && at[i] <= '~' ? at[i] : '?';
+	o.state = *member(text, "\nState:\t");
+	at = member(text, "\nTgid:\t");
+	o.process = (pid_t)number(&at, 10);
 	return o;
 }
 
-/* With `at`, finds the file that lies there; without, whether that file lies anywhere. -errno: it is not for us to see. */
+/* "first-end rights offset major:minor inode path" */
+static bool parse_mapping(const char *line, uintptr_t *first, uintptr_t *end, struct file *ret)
+{
+	*first = number(&line, 16);
+	if (*line++ != '-')
+		return false;
+	*end = number(&line, 16);
+	for (int i = 0; i < 2; i++) {
+		line = *line == ' ' ? strchr(line + 1, ' ') : NULL;
+		if (!line)
+			return false;
+	}
+	line++;
+	ret->device[0] = number(&line, 16);
+	if (*line++ != ':')
+		return false;
+	ret->device[1] = number(&line, 16);
+	if (*line++ != ' ')
+		return false;
+	ret->inode = number(&line, 10);
+	return ret->inode;
+}
+
+/* With `at`, finds the file that lies there; without, whether that file lies anywhere. */
+static bool is_mapping(const char *line, const void *at, struct file *file)
+{
+	uintptr_t first, end;
+	struct file it;
+
+	if (!parse_mapping(line, &first, &end, &it))
+		return false;
+	if (!at)
+		return memcmp(&it, file, sizeof(it)) == 0;
+	if ((uintptr_t)at < first || (uintptr_t)at >= end)
+		return false;
+	*file = it;
+	return true;
+}
+
+/* 1, 0, or -errno: it is not for us to see. */
 static int find_mapping(pid_t pid, const void *at, struct file *file)
 {
-	FILE *f = open_proc(pid, "maps");
-	char line[LINE];
+	int fd = open_proc(pid, "maps");
+	char text[2 * PAGE];
+	size_t have = 0;
 	bool found = false;
+	ssize_t n;
 
-	if (!f)
-		return -errno;
-	while (!found && fgets(line, sizeof(line), f)) {
-		uintptr_t first, end;
-		struct file it;
+	if (fd < 0)
+		return fd;
+	while (!found && (n = read(fd, text + have, sizeof(text) - 1 - have)) > 0) {
+		char *line = text, *end;
 
-		if (sscanf(line, "%lx-%lx %*s %*s %x:%x %lu", &first, &end, &it.major, &it.minor, &it.inode) != 5)
-			continue;
-		if (at)
-			found = first <= (uintptr_t)at && (uintptr_t)at < end;
-		else
-			found = it.major == file->major && it.minor == file->minor && it.inode == file->inode;
-		if (at && found)
-			*file = it;
+		have += (size_t)n;
+		text[have] = '\0';
+		for (; !found && (end = strchr(line, '\n')); line = end + 1) {
+			*end = '\0';
+			found = is_mapping(line, at, file);
+		}
+		have = line == text && have == sizeof(text) - 1 ? 0 : (size_t)(text + have - line);
+		memmove(text, line, have);
 	}
-	fclose(f);
-	return found && file->inode;
+	close(fd);
+	return found;
 }
 
 /* The number in the lock may be of another namespace, and mean somebody else here: who does not map the lock is left alone. */
 static int maps_it(const struct owner *o, const pthread_mutex_t *m)
 {
-	struct file file = { 0 };
+	struct file file;
 	int r = find_mapping(0, m, &file);
 
 	return r > 0 ? find_mapping(o->process, NULL, &file) : r;
 }
+
+/* ---- waiting ---- */
 
 static int wait_ms(pthread_mutex_t *m, long ms)
 {
@@ -129,7 +207,10 @@ static bool still_stands(const pthread_mutex_t *m, const struct owner *o)
 	return now.thread == o->thread && now.process == o->process && now.state == 'T';
 }
 
-/* It goes on until the lock is ours, then it stands again. By its descriptor: its number cannot become another's. */
+/*
+ * It goes on until the lock is ours, then it stands again. By its descriptor: its number cannot become another's. EBUSY: it may not be
+ * touched.
+ */
 static int let_go_on(pthread_mutex_t *m, const struct owner *o)
 {
 	int fd = (int)syscall(SYS_pidfd_open, o->process, 0), mapped = maps_it(o, m), r = ETIMEDOUT;
@@ -144,6 +225,7 @@ static int let_go_on(pthread_mutex_t *m, const struct owner *o)
 			    "was stopped while it held a lock that others need: it went on until it had given that back, and "
 			    "was stopped again");
 		} else {
+			r = EBUSY;
 			say(o,
 			    "is stopped and holds a lock that others need, and this user may not let it go on: kill -CONT "
 			    "it");
@@ -153,17 +235,23 @@ static int let_go_on(pthread_mutex_t *m, const struct owner *o)
 	return r;
 }
 
-int iox_wait_for_lock(pthread_mutex_t *m)
+int iox_wait_for_lock(pthread_mutex_t *m, bool give_up)
 {
 	int r;
 
-	while ((r = wait_ms(m, SLICE_MS)) == ETIMEDOUT) {
-		struct owner o = owner_of(m);
+	do {
+		struct owner o;
 
-		if (o.state == 't' && maps_it(&o, m))
+		r = wait_ms(m, SLICE_MS);
+		if (r != ETIMEDOUT)
+			return r;
+		o = owner_of(m);
+		if (o.state == 'T') {
+			r = let_go_on(m, &o);
+		} else if (o.state == 't' && maps_it(&o, m)) {
+			r = EBUSY;
 			say(&o, "is stopped by a debugger and holds a lock that others need: let it go on");
-		else if (o.state == 'T' && (r = let_go_on(m, &o)) != ETIMEDOUT)
-			break;
-	}
+		}
+	} while (r == ETIMEDOUT || (r == EBUSY && !give_up));
 	return r;
 }

@@ -7,13 +7,14 @@
 #define IOX_STOPPED_H
 
 #include <pthread.h>
+#include <stdbool.h>
 
 /*
  * Wait for a lock that is busy, as pthread_mutex_lock() does. If its owner turns out to be stopped by a signal, it goes on until it
  * has given the lock back, and is stopped again. That is done only to a process that maps the file in which the lock lies. Where it
- * cannot be done, that is said, and the wait goes on.
+ * cannot be done, that is said, and the wait goes on; or, with give_up, ends with EBUSY.
  */
-int iox_wait_for_lock(pthread_mutex_t *m);
+int iox_wait_for_lock(pthread_mutex_t *m, bool give_up);
 
 /* One line, without an end. RouDi's goes to its output, where simd finds it by its first word; the module keeps it to itself. */
 #define IOX_STOPPED_WORD "stopped: "

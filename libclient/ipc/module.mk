@@ -27,4 +27,4 @@ $(B)/lib/simd/ipc_iox.so: $(IOX_OBJ)
 # What simd preloads into RouDi: the same cures on its side.
 $(B)/lib/simd/roudi_robust.so: $(B)/obj/libclient/ipc/iox_robust.o $(B)/obj/libclient/ipc/iox_stopped.o
 	@mkdir -p $(@D)
-	$(CC) -shared -pthread $(HARDEN_LINK) -Wl,-z,defs -Wl,-soname,roudi_robust.so -o $@ $^ -liceoryx_posh
+	$(CC) -shared -pthread $(HARDEN_LINK) -Wl,-z,defs -Wl,-soname,roudi_robust.so -o $@ $^ -liceoryx_posh -liceoryx_hoofs

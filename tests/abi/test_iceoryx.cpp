@@ -12,6 +12,7 @@
 #include "iceoryx_posh/internal/mepoo/memory_manager.hpp"
 #include "iceoryx_posh/internal/popo/ports/publisher_port_data.hpp"
 #include "iceoryx_posh/internal/popo/ports/subscriber_port_data.hpp"
+#include "iceoryx_posh/internal/popo/ports/subscriber_port_user.hpp"
 #include "iceoryx_posh/mepoo/chunk_header.hpp"
 
 #include "iox_queue.h"
@@ -105,6 +106,17 @@ HOLDS(16, offsetof(pthread_mutex_t, __data.__kind));
 HOLDS(20, offsetof(pthread_mutex_t, __data.__spins));
 HOLDS(2, sizeof(pthread_mutex_t{}.__data.__spins));
 HOLDS(IOX_QUEUE_WAKES, offsetof(Data, m_conditionVariableDataPtr));
+
+using Variable = decltype(Data::m_conditionVariableDataPtr);
+using Index = decltype(Data::m_conditionVariableNotificationIndex);
+HOLDS(0, offsetof(Variable, m_id));
+HOLDS(8, offsetof(Variable, m_offset));
+HOLDS(UINT64_MAX, Variable::NULL_POINTER_OFFSET);
+HOLDS(IOX_QUEUE_WAKES + 16, offsetof(Data, m_conditionVariableNotificationIndex) + offsetof(Index, m_data));
+HOLDS(IOX_QUEUE_WAKES + 24, offsetof(Data, m_conditionVariableNotificationIndex) + offsetof(Index, m_hasValue));
+using User = iox::popo::SubscriberPortUser;
+using Receiver = decltype(User::m_chunkReceiver);
+HOLDS(24, offsetof(User, m_chunkReceiver) + offsetof(Receiver, m_chunkQueueDataPtr));
 
 int main()
 {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes that are stopped (SIGSTOP, Ctrl-Z): a publisher at the worst instruction of a publish, and publishers, subscribers and
- * bridges wherever they happen to be. The others go on, new ones come, RouDi stays, and who is stopped is named.
+ * Processes that are stopped (SIGSTOP, Ctrl-Z): a publisher at the worst instruction of a publish, and publishers, subscribers,
+ * bridges and participants of lock-step wherever they happen to be. The others go on, new ones come, RouDi stays, and who is stopped is named.
  */
 #include "ipc_fault.h"
 #include "peer.h"
 #include "stack.h"
+
+#include <sys/ptrace.h>
 
 #define DEPTH 4
 #define CONF \
@@ -14,12 +16,13 @@
 
 static const struct sim_subscriber_options shallow = { .size = sizeof(shallow), .depth = DEPTH };
 
-static void publish(struct peer *p, struct sim_publisher *pub)
+/* In a moment without a data plane it is refused. */
+static void publish(struct sim_publisher *pub)
 {
 	struct sim_slot *slot;
 
-	PEER(p, sim_loan(pub, 64, &slot) == 0);
-	PEER(p, sim_publish_local(pub, slot) == 0);
+	if (sim_loan(pub, 64, &slot) == 0)
+		(void)!sim_publish_local(pub, slot);
 }
 
 /* Publishes until it is told to stop; `received` counts. command: it stops inside its first push into a queue of that length. */
@@ -36,7 +39,7 @@ static int publisher(struct peer *p)
 	far = peer_advertise(p, c, "/t/a", 64, SIM_PUB_NO_WAIT);
 	AWAIT(sim_publisher_has_subscribers(near));
 	while (!atomic_load(&p->stop)) {
-		publish(p, near);
+		publish(near);
 		(void)!peer_queue(p, far, 64, NULL);
 		atomic_fetch_add(&p->received, 1);
 		atomic_store(&p->ready, 1);
@@ -51,8 +54,12 @@ static int subscriber(struct peer *p)
 	struct sim_client *c = peer_connect(p, "subscriber");
 	const struct sim_message *m;
 	struct sim_subscriber *s;
+	int r;
 
-	PEER(p, sim_subscribe(c, "/p/a", NULL, &shallow, &s) == 0);
+	while ((r = sim_subscribe(c, "/p/a", NULL, &shallow, &s)) == -ESTALE ||
+	       r == -ETIMEDOUT) /* RouDi is being replaced */
+		pace_us(10000);
+	PEER(p, r == 0);
 	atomic_store(&p->ready, 1);
 	while (!atomic_load(&p->stop)) {
 		if (sim_wait(s, 10 * NS_PER_MS) != 1 || sim_take(s, &m) < 0)
@@ -127,6 +134,35 @@ TEST_WITH(in_a_push, NULL, stack_sweep)
 	stack_stop(simd);
 }
 
+/* Nobody else may touch it: RouDi, which waits for it, is replaced, and the log has the reason. */
+TEST_WITH(in_a_push_under_a_debugger, NULL, stack_sweep)
+{
+	pid_t simd = stack_start(CONF);
+	uint32_t life = stack_life();
+	struct actor reads = start_ready(subscriber), goes = start_ready(publisher), stands = start(publisher, DEPTH),
+		     fresh;
+	int st;
+
+	UNTIL(20000, test_stands(stands.pid));
+	assert_int_equal(ptrace(PTRACE_ATTACH, stands.pid, NULL, NULL), 0);
+	assert_int_equal(waitpid(stands.pid, &st, __WALL), stands.pid);
+	fresh = start(subscriber, 0);
+	UNTIL(20000, stack_life() > life);
+	UNTIL(5000, stack_said("is stopped by a debugger and holds a lock"));
+	UNTIL(20000, fresh.p->ready);
+	goes_on(&goes);
+	goes_on(&reads);
+	goes_on(&fresh);
+	assert_int_equal(ptrace(PTRACE_DETACH, stands.pid, NULL, NULL), 0);
+	kill(stands.pid, SIGCONT);
+	goes_on(&stands);
+	end(&stands);
+	end(&fresh);
+	end(&goes);
+	end(&reads);
+	stack_stop(simd);
+}
+
 /* While it stands the others publish, receive, are answered; and one more comes. */
 static void stop_for_a_while(pid_t pid, const struct actor *goes, const struct actor *reads)
 {
@@ -168,6 +204,76 @@ TEST_WITH(anywhere, NULL, stack_sweep)
 	end(&goes);
 	end(&s);
 	end(&reads);
+	stack_stop(simd);
+}
+
+/* ---- lock-step ---- */
+
+#define STEPPED "\"TimeSource\":\"unity\"," STACK_POOLS ",\"step\":{\"deadline_ms\":200,\"late\":\"drop\"}"
+
+static int driver(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "driver");
+	struct sim_driver *d;
+
+	PEER(p, sim_driver_acquire(c, 0, &d) == 0);
+	while (!atomic_load(&p->stop)) {
+		PEER(p, sim_driver_advance(d, 10 * NS_PER_MS, NULL) == 0);
+		atomic_fetch_add(&p->received, 1);
+		atomic_store(&p->ready, 1);
+		pace_us(1000);
+	}
+	sim_driver_release(d);
+	sim_disconnect(c);
+	return 0;
+}
+
+/* Takes part, and again when it has dropped out. */
+static int participant(struct peer *p)
+{
+	struct sim_client *c = peer_connect(p, "participant");
+	struct sim_step_turn turn;
+	struct sim_step *s;
+	int r;
+
+	PEER(p, sim_step_join(c, 0, &s) == 0);
+	atomic_store(&p->ready, 1);
+	while (!atomic_load(&p->stop)) {
+		r = sim_step_wait(s, 10 * NS_PER_MS, &turn);
+		r = r < 0 ? r : sim_step_done(s);
+		if (r == 0)
+			atomic_fetch_add(&p->received, 1);
+		if (r == -ECONNABORTED) {
+			sim_step_leave(s);
+			PEER(p, sim_step_join(c, 0, &s) == 0);
+		} else {
+			PEER(p, r == 0 || r == -ETIMEDOUT);
+		}
+	}
+	sim_step_leave(s);
+	sim_disconnect(c);
+	return 0;
+}
+
+TEST_WITH(in_its_turn, NULL, stack_sweep)
+{
+	pid_t simd = stack_start(STEPPED);
+	struct actor stops = start_ready(participant), takes = start_ready(participant), drives = start_ready(driver);
+
+	srand((unsigned)test_seed(8));
+	for (int i = 0; i < 5; i++) {
+		goes_on(&stops);
+		moment_us((unsigned)(rand() % 2000));
+		assert_int_equal(kill(stops.pid, SIGSTOP), 0);
+		UNTIL(10000, test_stands(stops.pid));
+		goes_on(&drives);
+		goes_on(&takes);
+		assert_int_equal(kill(stops.pid, SIGCONT), 0);
+	}
+	goes_on(&stops);
+	end(&drives);
+	end(&takes);
+	end(&stops);
 	stack_stop(simd);
 }
 
