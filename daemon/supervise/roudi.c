@@ -236,6 +236,7 @@ void roudi_broken(struct roudi *r, const char *why)
 	if (r->phase != UP || r->stopping)
 		return;
 	snprintf(text, sizeof(text), "%s", why); /* it may be err_why() itself */
+	roudi_log_stopped(r->output, &r->output_read);
 	log_error("iox-roudi is unresponsive: %s", text);
 	restart(r, text);
 }
@@ -270,11 +271,11 @@ static int watch(struct roudi *r, int pidfd)
 
 static void on_probed(struct roudi *r, struct job *j)
 {
-	roudi_log_stopped(r->output, &r->output_read);
 	if (j->result < 0) {
 		roudi_broken(r, j->why);
 		return;
 	}
+	roudi_log_stopped(r->output, &r->output_read);
 	exec_timer_at(&r->timer, exec_now(r->x) + r->probe_ms * NS_PER_MS);
 }
 
