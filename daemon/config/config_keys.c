@@ -146,7 +146,8 @@ static const struct conf_key process_defaults_keys[] = {
 	INT("give_up", 3, 0, 1000,
 	    "A process that cannot be executed (exit codes 126 and 127 too), or ends with exit code 78 (its "
 	    "configuration can never work), so many times in a row is not started again; 0: it is. *simctl bridge "
-	    "list* and *simctl doctor* show it as permanent, with why; *simctl bridge restart* tries again."),
+	    "list* and *simctl doctor* show it as permanent, with why; *simctl bridge restart* and "
+	    "*simctl process restart* try again."),
 	INT("stop_ms", 3000, 10, 600000, "How long a process may take to end after SIGTERM before it gets SIGKILL."),
 	{ 0 }
 };

@@ -96,6 +96,15 @@ static int method_restart_bridge(struct call *call)
 	return s->ops->bridge_restart(s->user, name);
 }
 
+static int method_restart_process(struct call *call)
+{
+	const struct simd *s = call->s;
+
+	if (!s->ops || !s->ops->process_restart)
+		return err_set(-EOPNOTSUPP, "this simd starts no processes");
+	return s->ops->process_restart(s->user, call->a.name);
+}
+
 static int method_shutdown(struct call *call)
 {
 	const struct simd *s = call->s;
@@ -110,6 +119,8 @@ const struct method admin_methods[] = {
 	{ "GetInfo", method_get_info, 0, NULL },
 	{ "GetConfig", method_get_config, 0, NULL },
 	{ "RestartBridge", method_restart_bridge, METHOD_ADMIN | RIGHT(RESTART),
+	  PARAMS(ARG_STR("name", name, TEXT_MAX)) },
+	{ "RestartProcess", method_restart_process, METHOD_ADMIN | RIGHT(RESTART),
 	  PARAMS(ARG_STR("name", name, TEXT_MAX)) },
 	{ "Shutdown", method_shutdown, METHOD_ADMIN | RIGHT(SHUTDOWN), NULL },
 	{ 0 },

@@ -57,6 +57,8 @@ struct simd_ops {
 	uint32_t (*bridge_restarts)(void *user, const char *name);
 	/* Why it is not started again; NULL, of either: it is not given up. */
 	const char *(*bridge_permanent)(void *user, const char *name);
+	/* RestartProcess. NULL: refused. */
+	int (*process_restart)(void *user, const char *name);
 	/* Processes that are not started again: a new JSON array of {"name","why"}. NULL: none. */
 	json_t *(*given_up)(void *user);
 	/* Which rig a process that we started belongs to; NULL: unknown. */

@@ -438,6 +438,21 @@ const char *processes_bridge_permanent(const struct processes *f, const char *na
 	return m && m->p.permanent[0] ? m->p.permanent : NULL;
 }
 
+int processes_restart(struct processes *f, const char *name)
+{
+	struct member *m;
+
+	list_for_each(m, &f->members, link) {
+		if (m->part != PART_PROCESSES || strcmp(m->p.o.name, name) != 0)
+			continue;
+		if (m->p.state == PROCESS_IDLE)
+			return err_set(-EOPNOTSUPP, "process %s is not to run now", name);
+		process_again(&m->p);
+		return 0;
+	}
+	return err_set(-ENOENT, "no rig has a process \"%.60s\"; `simctl config` shows those there are", name);
+}
+
 json_t *processes_given_up(const struct processes *f)
 {
 	json_t *a = json_array();

@@ -54,6 +54,8 @@ int processes_bridge_may(const struct processes *f, const char *name, pid_t pid)
 uint32_t processes_bridge_restarts(const struct processes *f, const char *name);
 /* Why it was given up; NULL: it was not. */
 const char *processes_bridge_permanent(const struct processes *f, const char *name);
+/* Start a process of a rig again, also one that was given up or has ended. -ENOENT; -EOPNOTSUPP it is not to run now. */
+int processes_restart(struct processes *f, const char *name);
 /* Of the processes: a new JSON array of {"name","why"}. */
 json_t *processes_given_up(const struct processes *f);
 /* Rig of the process with that pid (or whose child it is); NULL: none of ours. */

@@ -139,6 +139,11 @@ static const char *op_bridge_permanent(void *user, const char *name)
 	return processes_bridge_permanent(((struct supervisor *)user)->processes, name);
 }
 
+static int op_process_restart(void *user, const char *name)
+{
+	return processes_restart(((struct supervisor *)user)->processes, name);
+}
+
 static json_t *op_given_up(void *user)
 {
 	return processes_given_up(((struct supervisor *)user)->processes);
@@ -195,6 +200,7 @@ static const struct simd_ops ops = {
 	.bridge_restart = op_bridge_restart,
 	.bridge_restarts = op_bridge_restarts,
 	.bridge_permanent = op_bridge_permanent,
+	.process_restart = op_process_restart,
 	.given_up = op_given_up,
 	.process_rig = op_process_rig,
 	.free_app = supervisor_free_app,

@@ -120,12 +120,22 @@ int cmd_bridge_info(struct ctl *c)
 	return b ? 0 : 1;
 }
 
-int cmd_bridge_restart(struct ctl *c)
+static int restart(struct ctl *c, const char *method, const char *name)
 {
-	json_t *reply = ctl_call_named(c, "io.simd.Control.RestartBridge", c->a.bridge);
+	json_t *reply = ctl_call_named(c, method, name);
 
 	if (!reply || c->a.json)
 		return ctl_put(c, reply);
 	json_decref(reply);
 	return 0;
+}
+
+int cmd_bridge_restart(struct ctl *c)
+{
+	return restart(c, "io.simd.Control.RestartBridge", c->a.bridge);
+}
+
+int cmd_process_restart(struct ctl *c)
+{
+	return restart(c, "io.simd.Control.RestartProcess", c->a.process);
 }

@@ -86,6 +86,11 @@ static const struct opt source_opts[] = {
 static const struct opt bridges_opts[] = { FLAG("names", names, "names alone, a line each"), WATCH, { 0 } };
 static const struct opt bridge_opts[] = { BRIDGE, { 0 } };
 
+static const struct opt process_opts[] = {
+	OPT_ARG("PROCESS", REQUIRED, STRING, process, "a process of a rig"),
+	{ 0 },
+};
+
 static const struct opt service_opts[] = { SERVICE, { 0 } };
 
 static const struct opt service_call_opts[] = {

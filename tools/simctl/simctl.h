@@ -23,7 +23,7 @@ struct args { /* every command's values; filled by opt from the table */
 	int64_t count, timeout_dur_ns, window_dur_ns, max_array, step_dur_ns;
 	double scale;
 	struct opt_strings channels;
-	const char *dir, *channel, *field, *type, *source, *bridge, *service, *request;
+	const char *dir, *channel, *field, *type, *source, *bridge, *process, *service, *request;
 };
 
 struct ctl {
@@ -54,6 +54,7 @@ enum need { ALONE, CONTROL, DATA }; /* what a command needs of simd */
 	X("bridge list", CONTROL, bridge_list, bridges_opts, "bridges: status, what was sent, what failed") \
 	X("bridge info", CONTROL, bridge_info, bridge_opts, "all about one bridge") \
 	X("bridge restart", CONTROL, bridge_restart, bridge_opts, "end a bridge's process and start it again") \
+	X("process restart", CONTROL, process_restart, process_opts, "end a rig's process and start it again") \
 	X("service list", CONTROL, service_list, bridges_opts, "services: type, who offers them, how calls went") \
 	X("service info", CONTROL, service_info, service_opts, "all about one service") \
 	X("service call", CONTROL, service_call, service_call_opts, "call one and print its response") \

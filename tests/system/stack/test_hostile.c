@@ -154,15 +154,13 @@ TEST_WITH(halves_of_messages_do_no_harm, setup, stack_sweep)
 /* Every method with parameters of every wrong kind: an answer each, never a crash. */
 TEST_WITH(odd_parameters_are_refused, setup, stack_sweep)
 {
-	static const char *const methods[] = { "Hello",          "Attached",      "Advertise",
-					       "Unadvertise",    "Subscribe",     "Unsubscribe",
-					       "OpenToken",      "CloseToken",    "Events",
-					       "AcquireDriver",  "AttachBridge",  "GetInfo",
-					       "ListChannels",   "GetChannel",    "ListClients",
-					       "ListBridges",    "RestartBridge", "GetClock",
-					       "PauseClock",     "ResumeClock",   "StepClock",
-					       "SetScale",       "SetSource",     "GetConfig",
-					       "GetDispatch",    "Nonsense",      "",
+	static const char *const methods[] = { "Hello",          "Attached",      "Advertise",      "Unadvertise",
+					       "Subscribe",      "Unsubscribe",   "OpenToken",      "CloseToken",
+					       "Events",         "AcquireDriver", "AttachBridge",   "GetInfo",
+					       "ListChannels",   "GetChannel",    "ListClients",    "ListBridges",
+					       "RestartBridge",  "GetClock",      "RestartProcess", "PauseClock",
+					       "ResumeClock",    "StepClock",     "SetScale",       "SetSource",
+					       "GetConfig",      "GetDispatch",   "Nonsense",       "",
 					       "GetInfo.GetInfo" };
 	static const char *const params[] = {
 		"{}",

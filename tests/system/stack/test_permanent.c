@@ -29,5 +29,10 @@ TEST_WITH(are_given_up, NULL, stack_sweep)
 	assert_null(strstr(r->out, "brief: permanent"));
 	assert_int_equal(stack_ctl("bridge", "restart", "typo", NULL)->code, 0);
 	UNTIL(20000, stack_count("typo", "is not started again") == 2);
+	assert_int_equal(stack_ctl("process", "restart", "gone", NULL)->code, 0);
+	UNTIL(20000, stack_count("gone", "is not started again") == 2);
+	r = stack_ctl("process", "restart", "typo", NULL); /* a bridge */
+	assert_int_equal(r->code, 1);
+	assert_non_null(strstr(r->err, "no rig has a process \"typo\""));
 	stack_stop(simd);
 }

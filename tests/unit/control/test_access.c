@@ -103,7 +103,8 @@ TEST(each_method_needs_its_right)
 		{ "AcquireDriver", "drive" }, { "JoinStep", "drive" },        { "PauseClock", "pause" },
 		{ "ResumeClock", "pause" },   { "StepClock", "pause" },       { "SetScale", "pause" },
 		{ "SetSource", "pause" },     { "OfferService", "serve" },    { "CallService", "call" },
-		{ "AttachBridge", "bridge" }, { "RestartBridge", "restart" }, { "Shutdown", "shutdown" },
+		{ "AttachBridge", "bridge" }, { "RestartBridge", "restart" }, { "RestartProcess", "restart" },
+		{ "Shutdown", "shutdown" },
 	};
 	char text[200];
 

@@ -45,6 +45,7 @@ static const struct sample {
 	{ "CallService", "type", "\"t/Set\"" },
 	{ "GetChannel", "name", "\"cam\"" },
 	{ "RestartBridge", "name", "\"log\"" },
+	{ "RestartProcess", "name", "\"log\"" },
 	{ NULL, "name", "\"set\"" },
 	{ NULL, "abi", "@abi" },
 	{ NULL, "version", "\"0\"" },
@@ -242,7 +243,7 @@ static void call(struct peer *p, const char *method, enum mode mode, const char 
 
 /* ---- one of everything ---- */
 
-static int restart_bridge(void *user, const char *name)
+static int restart(void *user, const char *name)
 {
 	(void)user;
 	assert_string_equal(name, "log");
@@ -263,7 +264,8 @@ static int begin(void **state)
 
 	(void)state;
 	desk_open(&desk, "");
-	desk.ops.bridge_restart = restart_bridge;
+	desk.ops.bridge_restart = restart;
+	desk.ops.process_restart = restart;
 	desk.ops.given_up = given_up;
 	assert_int_equal(bridge_find_plugins(desk.simd, (const char *const[]){ NULL }), 0);
 	peer_open(&desk, &tool);
@@ -397,6 +399,7 @@ static void look_and_end(void)
 	call(&sensor, "CloseToken", MINIMAL, NULL);
 	call(&sensor, "Goodbye", MINIMAL, NULL);
 	call(&tool, "RestartBridge", MINIMAL, NULL);
+	call(&tool, "RestartProcess", MINIMAL, NULL);
 	call(&tool, "Shutdown", MINIMAL, NULL);
 	event_renew(desk.simd, "/c");
 	event_shutdown(desk.simd);

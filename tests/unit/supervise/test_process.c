@@ -410,6 +410,11 @@ TEST_WITH(processes_start_and_stop_in_order, begin, end)
 	assert_int_equal(processes_bridge_restart(f, "ext"), -EOPNOTSUPP);
 	run(S);
 	assert_int_equal(processes_bridge_restarts(f, "b1"), 1);
+	assert_int_equal(processes_restart(f, "b1"), -ENOENT);
+	sim.order[0] = '\0';
+	assert_int_equal(processes_restart(f, "mid"), 0);
+	run(S);
+	assert_string_equal(sim.order, "-mid +mid ");
 	sim.order[0] = '\0';
 	processes_stop(f, PART_PROCESSES, unlock_next, (void *)(uintptr_t) "processes");
 	run(S);
