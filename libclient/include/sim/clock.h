@@ -16,7 +16,8 @@ extern "C" {
 SIM_API const struct sim_clock_page *sim_clock_page(const struct sim_client *c);
 
 /*
- * Simulated time now. Lock-free. While disconnected from simd: the last value it had, flagged SIM_CLOCK_STALE. So, too, if
+ * Simulated time now. Lock-free, but for a thread's first read after a jump and for threads beyond the 31st, which take a lock of
+ * this client for a few instructions. While disconnected from simd: the last value it had, flagged SIM_CLOCK_STALE. So, too, if
  * simd is stopped inside a write of the page: the latest that any thread of this client has read, so time does not go back.
  * sim_now_sample() gives flags and generation of the same instant.
  */
