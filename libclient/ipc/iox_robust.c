@@ -13,17 +13,15 @@
  *
  * Thread: whichever thread iceoryx is in. Loaded before iceoryx, in its link namespace, so it meets no mutex of a host program.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "iox_hook.h"
 #include "iox_queue.h"
 #include "iox_stopped.h"
-
-#define HOOK __attribute__((visibility("default"), used))
 
 /* ---- locks ---- */
 
@@ -32,18 +30,6 @@ typedef int (*lock_fn)(pthread_mutex_t *);
 
 #define PSHARED 128 /* glibc: of a mutex that processes share */
 
-/* libc's own. Not in a constructor: other libraries are initialised before this one, and lock. */
-static void *next_of(_Atomic(void *) *cache, const char *name)
-{
-	void *fn = atomic_load_explicit(cache, memory_order_relaxed);
-
-	if (__builtin_expect(!fn, 0)) {
-		fn = dlsym(RTLD_NEXT, name);
-		atomic_store_explicit(cache, fn, memory_order_relaxed);
-	}
-	return fn;
-}
-
 HOOK int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *attr)
 {
 	static _Atomic(void *) next;
@@ -51,7 +37,7 @@ HOOK int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *attr)
 	init_fn init;
 	int shared;
 
-	*(void **)&init = next_of(&next, "pthread_mutex_init");
+	*(void **)&init = iox_next(&next, "pthread_mutex_init");
 	if (!attr || pthread_mutexattr_getpshared(attr, &shared) || shared != PTHREAD_PROCESS_SHARED)
 		return init(m, attr);
 	robust = *attr;
@@ -70,7 +56,7 @@ static int try_lock(pthread_mutex_t *m)
 	static _Atomic(void *) next;
 	lock_fn lock;
 
-	*(void **)&lock = next_of(&next, "pthread_mutex_trylock");
+	*(void **)&lock = iox_next(&next, "pthread_mutex_trylock");
 	return lock(m);
 }
 
@@ -86,7 +72,7 @@ HOOK int pthread_mutex_lock(pthread_mutex_t *m)
 			r = iox_wait_for_lock(m, false);
 		return __builtin_expect(r, 0) ? taken_over(m, r) : 0;
 	}
-	*(void **)&lock = next_of(&next, "pthread_mutex_lock");
+	*(void **)&lock = iox_next(&next, "pthread_mutex_lock");
 	return lock(m);
 }
 
@@ -179,7 +165,7 @@ void hook_lock(const pthread_mutex_t *m)
 		(void)taken_over(own, r);
 		return;
 	}
-	*(void **)&lock = next_of(&next, "_ZNK3iox4popo16ThreadSafePolicy4lockEv");
+	*(void **)&lock = iox_next(&next, "_ZNK3iox4popo16ThreadSafePolicy4lockEv");
 	lock(m);
 }
 
@@ -192,7 +178,7 @@ void hook_unlock(const pthread_mutex_t *m)
 		(void)pthread_mutex_unlock((pthread_mutex_t *)(uintptr_t)m); /* EPERM: it was not taken */
 		return;
 	}
-	*(void **)&unlock = next_of(&next, "_ZNK3iox4popo16ThreadSafePolicy6unlockEv");
+	*(void **)&unlock = iox_next(&next, "_ZNK3iox4popo16ThreadSafePolicy6unlockEv");
 	unlock(m);
 }
 

@@ -23,10 +23,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "iox_hook.h"
 #include "iox_stopped.h"
 #include "ipc_iox_int.h"
 
-#define HOOK             __attribute__((visibility("default"), used))
 #define ERROR_COUNT      167u /* iceoryx 2.0.3 */
 #define HELD_MAX         64
 #define SLICE_MS         100                /* between two looks whether RouDi died */
