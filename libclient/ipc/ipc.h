@@ -109,7 +109,8 @@ void ipc_pub_destroy(struct ipc_pub *pub); /* outstanding loans go back to their
 /*
  * Loan a slot of `size` usable bytes, aligned to IPC_ALIGN; contents undefined. The caller publishes
  * it or gives it back. Errors: -EMSGSIZE larger than the largest pool, -ENOBUFS 8 loans are out,
- * -ENOMEM the pool of that size class is empty, -EBUSY another thread is inside this publisher.
+ * -ENOMEM the pool of that size class is empty, -EBUSY another thread is inside this publisher, -EBADMSG somebody has
+ * written over the header of the chunk, which counts as a loan until this publisher is destroyed.
  */
 int ipc_loan(struct ipc_pub *pub, size_t size, void **ret);
 

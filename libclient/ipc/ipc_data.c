@@ -50,7 +50,8 @@ static int loan_failed(int r, const struct ipc_pub *pub, size_t size)
 	case -ENOBUFS:
 		return ipc_fail(r, "this publisher has %d loans out; publish or release one first", IPC_LOANS_MAX);
 	case -ESTALE:
-		return ipc_fail_state(pub->h.state);
+	case -EBADMSG:
+		return refused(r, &pub->h);
 	default:
 		return ipc_fail(r, "a loan of %zu bytes failed: %s", size, strerror(-r));
 	}

@@ -29,7 +29,7 @@
 
 struct port {
 	struct iox_guard guard;
-	const char *first, *end; /* subscribers: the payload segment */
+	const char *first, *end; /* the payload segment */
 	union {
 		iox_pub_t pub;
 		iox_sub_t sub;
@@ -128,6 +128,21 @@ static int refused(void *handle)
 	return iox_error_of(-EIO);
 }
 
+static void know_payload(struct port *p)
+{
+	struct iox_seg seg;
+
+	if (iox_seg_payload(&seg) == 0) {
+		p->first = seg.base;
+		p->end = seg.base + seg.size;
+	}
+}
+
+static bool in_payload(const struct port *p, const char *slot)
+{
+	return slot >= p->first + IOX_HEADER_SIZE && slot < p->end;
+}
+
 static int do_pub(struct iox_job *j, struct port *p)
 {
 	iox_pub_options_t o;
@@ -136,23 +151,20 @@ static int do_pub(struct iox_job *j, struct port *p)
 	o.historyCapacity = j->history;
 	o.subscriberTooSlowPolicy = ConsumerTooSlowPolicy_DISCARD_OLDEST_DATA;
 	p->pub = iox_pub_init(&p->pub_storage, j->service, j->instance, j->event, &o);
+	know_payload(p);
 	return refused(p->pub);
 }
 
 static int do_sub(struct iox_job *j, struct port *p)
 {
 	iox_sub_options_t o;
-	struct iox_seg seg;
 
 	iox_sub_options_init(&o);
 	o.queueCapacity = j->depth;
 	o.historyRequest = j->history;
 	o.queueFullPolicy = QueueFullPolicy_DISCARD_OLDEST_DATA;
 	p->sub = iox_sub_init(&p->sub_storage, j->service, j->instance, j->event, &o);
-	if (iox_seg_payload(&seg) == 0) {
-		p->first = seg.base;
-		p->end = seg.base + seg.size;
-	}
+	know_payload(p);
 	return refused(p->sub);
 }
 
@@ -250,6 +262,11 @@ static int loan(void *back, size_t size, void **ret)
 		return -ESTALE;
 	if (__builtin_expect(got != AllocationResult_SUCCESS, 0))
 		return loan_result(got);
+	/* iceoryx has read where it lies from its chunk's header, which somebody may be writing over */
+	if (__builtin_expect(!in_payload(p, slot) || size > (size_t)(p->end - (char *)slot) ||
+				     (uintptr_t)slot % IPC_ALIGN,
+			     0))
+		return -EBADMSG;
 	*ret = slot;
 	return 0;
 }
@@ -318,7 +335,7 @@ static const char *chunk_header(const struct port *p, const char *slot)
 {
 	uint32_t distance;
 
-	if (slot < p->first + IOX_HEADER_SIZE || slot >= p->end)
+	if (!in_payload(p, slot))
 		return NULL;
 	distance = __atomic_load_n((const uint32_t *)(const void *)(slot - sizeof(distance)), __ATOMIC_RELAXED);
 	if (distance < IOX_HEADER_SIZE || distance > (size_t)(slot - p->first) || distance % 4)
@@ -371,7 +388,7 @@ static int take(void *back, const void **ret, size_t *ret_size)
 	if (r < 0)
 		return r;
 	/* somebody has written over the chunk's header. To release it iceoryx would read there, so it is left as it is */
-	if (__builtin_expect((const char *)slot < p->first + IOX_HEADER_SIZE || (const char *)slot >= p->end, 0))
+	if (__builtin_expect(!in_payload(p, slot), 0))
 		return -EBADMSG;
 	*ret = slot;
 	*ret_size = room_of(p, slot);

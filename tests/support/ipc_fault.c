@@ -7,6 +7,7 @@
  *              queue is lost, and the publisher's port locked
  *   notify:N   after it, with that queue locked too, if its subscriber waits by a waitset of iceoryx
  *   stop-push:N, stop-notify:N   as these two, but it stops there, once
+ *   loan:N     the first slot on loan lies N bytes from where it should, as if its chunk's header had been written over
  *   fatal:N    in it too, but iceoryx finds something broken, which does not end the process
  * A further number, "push:1 4", counts only pushes into queues of that capacity: clients also publish for themselves.
  */
@@ -98,4 +99,21 @@ HOOK int pthread_mutex_unlock(pthread_mutex_t *m)
 	if (!real)
 		*(void **)&real = next("pthread_mutex_unlock");
 	return real(m);
+}
+
+HOOK int fault_loan(void *pub, void **ret, uint32_t size, uint32_t alignment) __asm__("iox_pub_loan_aligned_chunk");
+
+int fault_loan(void *pub, void **ret, uint32_t size, uint32_t alignment)
+{
+	static int (*real)(void *, void **, uint32_t, uint32_t);
+	int r;
+
+	if (!real)
+		*(void **)&real = next("iox_pub_loan_aligned_chunk");
+	r = real(pub, ret, size, alignment);
+	if (strncmp(fault, "loan:", 5) == 0) {
+		*ret = (char *)*ret + atoll(fault + 5);
+		fault[0] = '\0';
+	}
+	return r;
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Before this process attaches. where: "push:N", "notify:N", "fatal:N", "stop-push:N" or "stop-notify:N". */
+/* Before this process attaches. where: "push:N", "notify:N", "fatal:N", "loan:N", "stop-push:N" or "stop-notify:N". */
 static inline bool ipc_fault_at(const char *where)
 {
 	char path[4096] = "";

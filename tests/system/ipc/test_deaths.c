@@ -182,4 +182,30 @@ TEST_WITH(locks_are_left_with_a_fatal_error, start, stop)
 	child_run(innocent);
 }
 
+/* It is told where its slot does not lie, and goes on with the next. */
+static void lender(void)
+{
+	struct ipc_pub *pub = NULL;
+	struct ipc *ipc;
+	void *slot;
+
+	CHECK(ipc_fault_at(fault));
+	ipc = attach_as("lender");
+	CHECK_IS(ipc_pub_create(ipc, "t", NULL, &pub), 0);
+	CHECK_IS(ipc_loan(pub, SIZE, &slot), -EBADMSG);
+	CHECK_IS(ipc_loan(pub, SIZE, &slot), 0);
+	memset(slot, 0, SIZE);
+	CHECK_IS(ipc_publish(pub, slot), 0);
+}
+
+TEST_WITH(a_chunk_header_is_written_over_during_a_loan, start, stop)
+{
+	static const char *const at[] = { "loan:50", "loan:-4294967296", "loan:4294967296" };
+
+	for (unsigned i = 0; i < 3; i++) {
+		fault = at[i];
+		child_run(lender);
+	}
+}
+
 TEST_GROUP(NULL, NULL)
