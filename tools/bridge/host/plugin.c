@@ -78,7 +78,11 @@ int plugin_table(const char *path, const char *kind, const char *symbol, void **
 
 	if (r < 0)
 		return r;
-	*ret_handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	/*
+	 * Never unmapped: what it is linked with (Cyclone) leaves destructors with threads that it has met, as libsimclient's
+	 * "sim-service", and those run when the thread ends.
+	 */
+	*ret_handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	if (!*ret_handle)
 		return err_set(-ENOENT, "cannot load the %s plug-in: %s", kind, dlerror());
 	sym = dlsym(*ret_handle, symbol);
