@@ -101,6 +101,14 @@ static inline bool test_is_checkout(const char *dir, const char *name)
 /* Whether every thread of a process stands still after SIGSTOP. */
 bool test_stands(pid_t pid);
 
+/* make check FULL=1; FULL= takes it back for one stage. */
+static inline bool test_full(void)
+{
+	const char *full = getenv("FULL");
+
+	return full && *full;
+}
+
 /* Seed of randomised tests: SEED=n repeats a run; failing tests print it. */
 static inline uint64_t test_seed(uint64_t fallback)
 {

@@ -67,7 +67,7 @@ full()
 		done
 	done
 	stage "address and undefined-behaviour sanitizers" WERROR=1 CC=clang SAN=address,undefined OPT=-O1 LEVEL=unit run-tests
-	stage "undefined-behaviour sanitizer, with iceoryx" WERROR=1 CC=clang SAN=undefined OPT=-O1 LEVEL=system run-tests
+	stage "undefined-behaviour sanitizer, with iceoryx" WERROR=1 CC=clang SAN=undefined OPT=-O1 LEVEL=system FULL= run-tests
 	stage "thread sanitizer" WERROR=1 CC=clang SAN=thread OPT=-O1 LEVEL=unit run-tests
 	script_stage "simd.service, booted" tools/dev/check-boot
 	stage "kill runs" WERROR=1 LEVEL=fault run-tests

@@ -248,7 +248,7 @@ static void all_are_answered(const struct run *run)
 
 static unsigned many(unsigned quick, unsigned full)
 {
-	return getenv("FULL") ? full : quick;
+	return test_full() ? full : quick;
 }
 
 static int have_peer(void **state)

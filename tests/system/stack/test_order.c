@@ -229,7 +229,7 @@ static void pin(bool one)
 
 static int runs(void)
 {
-	return getenv("RUNS") ? atoi(getenv("RUNS")) : getenv("FULL") ? 10 : 3;
+	return getenv("RUNS") ? atoi(getenv("RUNS")) : test_full() ? 10 : 3;
 }
 
 /* The first with one lane a bridge, one on one CPU, the others with as many lanes as they come to. */
