@@ -8,6 +8,7 @@
 #include "opt.h"
 #include "trust.h"
 
+#include <malloc.h>
 #include <stdio.h>
 
 /* Of the build tree's own; the installed one is compiled with the settings of `make install` (config/install.mk). */
@@ -80,6 +81,8 @@ int main(int argc, char *argv[])
 	size_t n = 0, count = sizeof(parts) / sizeof(*parts);
 	int r = 0;
 
+	/* What is large is short-lived (a scan of the pools): given back each time, instead of kept at the end of the heap. */
+	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 	opt_parse_or_exit(&program, argc, argv, &b.args);
 	if (b.args.trust_files)
 		setenv(TRUST_VARIABLE, "1", 1); /* for those that simd starts, too */

@@ -205,9 +205,10 @@ TEST_WITH(a_recorder_is_waited_for, NULL, stack_sweep)
 	assert_null(strstr(stack_ctl("bridge", "info", "a", NULL)->out, "lossless: yes"));
 	pid = peer_fork(p, peer_publisher);
 	UNTIL(20000, p->called > 20000);
-	peer_tell(p, -1);
-	UNTIL(5000, peer_settled(p));
+	peer_join(p, pid);
+	peer_check(p, false);
 	assert_int_equal(stack_bridge("b", "failed") + stack_bridge("b", "dropped"), 0);
 	assert_int_equal(stack_bridge("b", "sent"), p->accepted);
-	stop_load(p, pid);
+	peer_free(p);
+	stack_stop(simd);
 }

@@ -77,6 +77,7 @@ TEST_WITH(a_foreign_publisher_costs_no_credit, NULL, stack_sweep)
 	pp = peer_fork(p, honest);
 	UNTIL(10000, p->ready);
 	kill(simd, SIGSTOP);
+	UNTIL(5000, test_stands(simd));
 	peer_tell(p, 64);
 	UNTIL(10000, p->accepted == 64);
 	peer_join(f, peer_fork(f, foreign));
