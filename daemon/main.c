@@ -81,7 +81,7 @@ int main(int argc, char *argv[])
 	size_t n = 0, count = sizeof(parts) / sizeof(*parts);
 	int r = 0;
 
-	/* What is large is short-lived (a scan of the pools): given back each time, instead of kept at the end of the heap. */
+	/* What is large is short-lived (a scan of the pools): unmapped each time, instead of kept at the end of the heap. */
 	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 	opt_parse_or_exit(&program, argc, argv, &b.args);
 	if (b.args.trust_files)

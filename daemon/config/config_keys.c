@@ -144,8 +144,8 @@ static const struct conf_key process_defaults_keys[] = {
 	INT("restart_ms", 100, 1, 600000, "First pause before a process is started again; doubles with each failure."),
 	INT("restart_max_ms", 10000, 1, 600000, "Longest pause."),
 	INT("give_up", 3, 0, 1000,
-	    "A process that cannot be executed (exit codes 126 and 127 too), or ends with exit code 78 (its "
-	    "configuration can never work), so many times in a row is not started again; 0: it is. *simctl bridge "
+	    "How often in a row a process may fail to execute (exit codes 126 and 127 too), or exit with 78 (its "
+	    "configuration can never work), before it is no longer restarted; 0: no limit. *simctl bridge "
 	    "list* and *simctl doctor* show it as permanent, with why; *simctl bridge restart* and "
 	    "*simctl process restart* try again."),
 	INT("stop_ms", 3000, 10, 600000, "How long a process may take to end after SIGTERM before it gets SIGKILL."),

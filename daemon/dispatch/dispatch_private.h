@@ -85,7 +85,7 @@ struct d_channel {
 	bool ordered, closing;
 	bool overflowed;                     /* the feed has been full, once */
 	uint32_t n_replaced;                 /* feeds of which slots are held, though another one took over */
-	int64_t replaced_mono_ns;            /* when the last of these was let go of; 0: never */
+	int64_t replaced_mono_ns;            /* when the last of these was released; 0: never */
 	struct d_feed *feed;                 /* NULL: no data plane */
 	uint64_t drains;                     /* how often the feed was found empty */
 	int64_t deferred_mono_ns;            /* since when the feed is left alone; 0: it is not */

@@ -9,7 +9,7 @@
  * has reaped the publisher: it has found its queue empty since then and released all its messages (2); and every
  * process that has ever subscribed to the channel has ended likewise, one that unsubscribed may still hold what it took
  * (3). Where the channel has other publishers, or simd's queue was full (4), or has replaced another one of simd's in the
- * last 10 s, which RouDi removes later than we let go of it, or where simd may hear a publisher that dispatch does not know, what
+ * last 10 s, which RouDi removes later than we release it, or where simd may hear a publisher that dispatch does not know, what
  * follows is waited for too.
  *
  * The others (no origin, no owner, counted down to 0, or referred to by no port: as those of a dead publisher whose channel has

@@ -195,7 +195,7 @@ char *hook_shared(const char *const *entry)
 	return chunk;
 }
 
-/* Called for each slot that a port holds, until the one that is given back is found. */
+/* Called for each slot that a port holds, until the one that is released is found. */
 char *hook_packed(const uint64_t *packed)
 {
 	return *packed == NOTHING ? NULL : chunk_of(resolve(*packed & UINT16_MAX, *packed >> 16));

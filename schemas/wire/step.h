@@ -39,7 +39,7 @@ struct step_packet {
 	int64_t dur_ns;            /* TURN: by how much it has moved */
 	uint32_t kept;             /* DONE: messages kept back */
 	uint32_t clock_generation; /* TURN */
-	uint64_t with;    /* TURN: bit n: the participant with the wire_stepper n has its turn now; 0: send DONE */
+	uint64_t with;    /* TURN: bit n: the participant with the wire_stepper n runs its step now; 0: send DONE */
 	uint32_t stepper; /* TURN: which is its own */
 	uint32_t reserved;
 };

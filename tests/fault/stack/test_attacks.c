@@ -503,7 +503,7 @@ static int packets(struct peer *p)
 	return 0;
 }
 
-/* Slots that it has given back, which are others' by now. */
+/* Slots that it has released, which are others' by now. */
 static int recycled(struct peer *p)
 {
 	unsigned char *slots[64] = { NULL };

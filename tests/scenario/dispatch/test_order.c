@@ -76,7 +76,7 @@ static int head_of(const struct test_bridge *b, int lane)
 	return -1;
 }
 
-/* As order_begin() and order_wait(); true: it has its turn. */
+/* As order_begin() and order_wait(); true: it may publish now. */
 static bool has_turn(struct row *r, uint64_t ticket, uint64_t predecessor)
 {
 	if (ticket && !predecessor)
@@ -84,7 +84,7 @@ static bool has_turn(struct row *r, uint64_t ticket, uint64_t predecessor)
 	return r->passed >= predecessor || ticket < r->free_below;
 }
 
-/* One that has its turn needs nobody. */
+/* One that may publish now needs nobody. */
 static void pass_flush(struct row *r, const struct lane_ticket *t)
 {
 	if (t->ticket > r->passed && has_turn(r, t->ticket, t->predecessor))
@@ -98,7 +98,7 @@ static void note_written(struct row *r, uint64_t ticket)
 	r->passed = ticket > r->passed ? ticket : r->passed;
 }
 
-/* One message, of the first lane on which one has its turn. False: nobody has. */
+/* One message, of the first lane on which one may be published now. False: none may. */
 static bool write_one(struct test_bridge *b, int result)
 {
 	struct row *r = &rows[b->id];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lock-step: what the lanes convert side by side is written in one order. Each delivery has a ticket that names its
- * predecessor; it has its turn once that has passed, and passes when its publish() returns, whatever that returns. simd
+ * predecessor; it may be published once that has passed, and passes when its publish() returns, whatever that returns. simd
  * gives out tickets as it sends, and a lane handles what it has in that order, so the lowest ticket that has not passed is always
  * the first of its lane: nobody waits for ever. But a lane that fails here takes what was sent to it along: then nobody waits
  * whose ticket was given out before simd noticed that, and began a new row of them (schemas/wire/lane.h).
