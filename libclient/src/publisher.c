@@ -425,6 +425,7 @@ void sim_publisher_destroy(struct sim_publisher *p)
 	c = p->c;
 	step_drop_kept(c, p);
 	client_setup_lock(c);
+	publisher_progress(p); /* under setup: recovery changes reg */
 	while (p->n_loans)
 		publisher_unloan(p, 0);
 	pub_reg_destroy(p->proving);

@@ -166,7 +166,6 @@ void step_drop_kept(struct sim_client *c, struct sim_publisher *p)
 		pub_port_unref(k.port);
 		kept_failed(&k, SIM_REASON_INVALID);
 	}
-	publisher_progress(p);
 }
 
 static uint32_t kept_count(struct sim_step *st)
