@@ -295,8 +295,8 @@ void peer_attach(struct peer_buf *b, uint32_t number, const char *entity)
 	case PEER_ATTACH_GRID:
 		put_double(b, 2, 0.1);
 		put_double(b, 3, 0.5);
-		put_int(b, 4, 200);
-		put_int(b, 5, 200);
+		put_int(b, 4, PEER_GRID_CELLS);
+		put_int(b, 5, PEER_GRID_CELLS);
 		put_text(b, 6, "awf/universe");
 		put_double(b, 7, 300);
 		break;

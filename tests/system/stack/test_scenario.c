@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A whole scenario on the rig config/rigs/ss2-awsim.json: a client built from the published schema spawns, attaches, drives frame by
- * frame and despawns; a DDS program steers the ego along a curve; what the answers, the objects and the sensors say is held
- * against a vehicle model of our own at each frame, in every version of the protocol, and is the same in ten runs.
+ * frame and despawns; a DDS program steers the ego along a curve and reads what Autoware would; what the answers, the channels and the
+ * topics say is held at each frame against what the client placed and a vehicle model of our own, in every version of the protocol, and
+ * is the same in ten runs.
  */
 #include "stack.h"
 
@@ -20,13 +21,15 @@
 #include "../../../tools/sources/vehicle/vehicle.h"
 #include "../../support/ros_tree.h"
 #include "../../support/ss2_peer.h"
-#include "../ros2/reader.h"
 #include "../ros2/typed.h"
+#include "autoware.h"
+#include "npcs.h"
 #include "rnd.h"
 
 #define PORT   "45555"
 #define FRAMES 60
 #define LIMIT  20000
+#define STEP   33333333 /* ns */
 
 enum { OBJECTS, DETECTED, TRUTH, ODOMETRY, IMU, CONTROL, HEARD };
 
@@ -84,50 +87,66 @@ static void attach_all(void)
 
 static const struct peer_pose START = { .x = 100, .y = 200, .z = 5, .qz = 0.6, .qw = 0.8 };
 
-static struct peer_pose npc_at(int frame)
+static void spawn_npc(int i)
 {
-	return (struct peer_pose){ .x = 130 + frame * 0.25, .y = 220, .z = 5, .qw = 1 };
+	struct peer_pose at = npc_at(i, 0);
+
+	if (npcs[i].spawn == PEER_SPAWN_VEHICLE)
+		peer_spawn_vehicle(&s.q, npcs[i].name, false, &at);
+	else
+		peer_spawn(&s.q, npcs[i].spawn, npcs[i].name, &at);
+	ask(npcs[i].spawn);
 }
 
-static void begin_scenario(void)
+static void begin_scenario(int64_t from_ns)
 {
-	struct peer_pose npc = npc_at(0);
-
-	s.t_ns = 0;
-	peer_initialize(&s.q, 1.0 / 30, 0);
+	s.t_ns = from_ns;
+	peer_initialize(&s.q, 1.0 / 30, from_ns);
 	ask(PEER_INITIALIZE);
 	peer_spawn_vehicle(&s.q, "ego", true, &START);
 	ask(PEER_SPAWN_VEHICLE);
 	attach_all();
-	peer_spawn_vehicle(&s.q, "car_1", false, &npc);
-	ask(PEER_SPAWN_VEHICLE);
+	for (int i = 0; i < NPCS; i++)
+		spawn_npc(i);
 }
 
 /* The frame's own part; ret: what was answered of the ego. */
 static struct peer_answer_status status(int frame)
 {
-	const struct peer_status all[] = {
-		{ .name = "ego", .action = "driving", .pose = START },
-		{ .name = "car_1", .type = 1, .subtype = 1, .pose = npc_at(frame), .speed = 7.5 },
-	};
+	struct peer_status all[NPCS + 1] = { { .name = "ego", .action = "driving", .pose = START } };
 
-	peer_update_status(&s.q, s.version, all, 2, true, false);
+	for (int i = 0; i < NPCS; i++)
+		all[i + 1] = (struct peer_status){ .name = npcs[i].name,
+						   .type = npcs[i].type,
+						   .subtype = npcs[i].subtype,
+						   .pose = npc_at(i, frame),
+						   .speed = npcs[i].speed };
+	peer_update_status(&s.q, s.version, all, NPCS + 1, true, false);
 	ask(PEER_UPDATE_STATUS);
-	assert_int_equal(s.a.n, 2);
+	assert_int_equal(s.a.n, NPCS + 1);
 	assert_string_equal(s.a.status[0].name, "ego");
-	assert_true(s.a.status[1].pose.x == npc_at(frame).x);
+	for (int i = 0; i < NPCS; i++)
+		assert_true(s.a.status[i + 1].pose.x == npc_at(i, frame).x);
 	return s.a.status[0];
+}
+
+/* A light with two bulbs, of which the first changes its colour and then flashes; and one that goes out. */
+static void lights_at(int frame, struct peer_light ret[2])
+{
+	ret[0] = (struct peer_light){ .id = 34802,
+				      .n = 2,
+				      .bulb = { { frame / 20 % 3, 0, frame < 50 ? 1 : 2, 1 }, { 2, 1, 1, 0.5F } } };
+	ret[1] = (struct peer_light){ .id = 34836, .n = 1, .bulb = { { 3, 9, frame < 30, 1 } } };
 }
 
 static void lights_and_time(int frame)
 {
-	const struct peer_light light = { .id = 34802,
-					  .n = 2,
-					  .bulb = { { frame / 20 % 3, 0, 1, 1 }, { 2, 1, 1, 1 } } };
+	struct peer_light lights[2];
 
-	peer_lights(&s.q, s.version, &light, 1);
+	lights_at(frame, lights);
+	peer_lights(&s.q, s.version, lights, 2);
 	ask(PEER_UPDATE_LIGHTS);
-	s.t_ns += 33333333;
+	s.t_ns += STEP;
 	peer_frame(&s.q, (double)s.t_ns / 1e9, (double)s.t_ns / 1e9, s.t_ns);
 	ask(PEER_UPDATE_FRAME);
 	assert_int_equal(sim_now(s.client), s.t_ns);
@@ -156,7 +175,7 @@ static void spawn_model(void)
 	vehicle_init(&s.ego, &params, &(struct model_place){ 0 });
 	assert_int_equal(vehicle_place(&s.ego, &p), 0);
 	s.known = false;
-	vehicle_begin(&s.ego, &(struct sim_clock_sample){ .sim_ns = 33333333, .clock_generation = 1 });
+	vehicle_begin(&s.ego, &(struct sim_clock_sample){ .sim_ns = STEP, .clock_generation = 1 });
 	vehicle_end(&s.ego);
 }
 
@@ -203,7 +222,7 @@ static void check_objects(int frame)
 {
 	const struct sim_Detected3DObject *o;
 	const struct model_state *e = &s.ego.model.s;
-	double dx = npc_at(frame).x - e->x, dy = npc_at(frame).y - e->y, c = cos(e->yaw), n = sin(e->yaw);
+	double c = cos(e->yaw), n = sin(e->yaw);
 	const struct sim_message *m;
 	uint32_t k;
 
@@ -212,10 +231,13 @@ static void check_objects(int frame)
 	assert_int_equal(m->header.stamp_sim_ns, s.t_ns);
 	assert_string_equal(m->header.frame_id, "base_link");
 	o = sim_Detected3DObjects_objects(sim_Detected3DObjects_from(m->body, m->body_size), m->body_size, &k);
-	assert_int_equal(k, 1);
-	/* the box is 2.2 m before the car's origin */
-	near(o->pose.position.x, (dx + 2.2) * c + dy * n, 1e-6, "x of the object", frame);
-	near(o->pose.position.y, -(dx + 2.2) * n + dy * c, 1e-6, "y of the object", frame);
+	assert_int_equal(k, NPCS);
+	for (int i = 0; i < NPCS; i++, o++) {
+		double dx = npc_center(i, frame).x - e->x, dy = npc_center(i, frame).y - e->y;
+
+		near(o->pose.position.x, dx * c + dy * n, 1e-6, "x of the object", frame);
+		near(o->pose.position.y, -dx * n + dy * c, 1e-6, "y of the object", frame);
+	}
 	sim_release(s.sub[OBJECTS], m);
 }
 
@@ -234,18 +256,20 @@ static void check_odometry(int frame)
 	sim_release(s.sub[ODOMETRY], m);
 }
 
-/* The detection is without noise here; the IMU's has a seed. */
-static void check_sensors(int frame)
+/* The detection is without noise here; the IMU's has a seed. Whether there was a look in this frame. */
+static bool check_sensors(int frame)
 {
 	const struct sim_Detected3DObject *o;
 	const struct sim_message *m;
+	unsigned before = s.looks;
 	uint32_t k;
 
 	while (take(DETECTED, &m)) {
 		assert_int_equal(m->header.stamp_sim_ns, s.t_ns);
 		o = sim_Detected3DObjects_objects(sim_Detected3DObjects_from(m->body, m->body_size), m->body_size, &k);
-		assert_int_equal(k, 1);
-		near(o->pose.position.x, npc_at(frame).x + 2.2, 1e-9, "x of the detection", frame);
+		assert_int_equal(k, NPCS);
+		for (int i = 0; i < NPCS; i++)
+			near(o[i].pose.position.x, npc_center(i, frame).x, 1e-9, "x of the detection", frame);
 		s.looks++;
 		sim_release(s.sub[DETECTED], m);
 	}
@@ -260,6 +284,125 @@ static void check_sensors(int frame)
 		s.felt++;
 		sim_release(s.sub[IMU], m);
 	}
+	return s.looks > before;
+}
+
+/* ---- what the DDS program reads of the frame ---- */
+
+static void remember(json_t *tree)
+{
+	char *text = json_dumps(tree, JSON_COMPACT | JSON_SORT_KEYS);
+
+	s.log = hash64(s.log, text, strlen(text));
+	free(text);
+	json_decref(tree);
+}
+
+/* `from` of that object, or of the message itself. */
+static void figure(const json_t *tree, int i, const char *from, double want, double eps, int frame)
+{
+	char path[128];
+
+	if (i < 0)
+		snprintf(path, sizeof(path), "%s", from);
+	else
+		snprintf(path, sizeof(path), "objects/%d/%s", i, from);
+	near(autoware_number(tree, path), want, eps, path, frame);
+}
+
+#define POSE  "kinematics/pose_with_covariance/pose/"
+#define TWIST "kinematics/twist_with_covariance/twist/"
+
+static void read_objects(enum autoware_topic t, int frame)
+{
+	json_t *tree = autoware_tree(t, autoware_take(t, s.t_ns));
+
+	assert_string_equal(autoware_text(tree, "header/frame_id"), "map");
+	assert_int_equal(json_array_size(json_object_get(tree, "objects")), NPCS);
+	for (int i = 0; i < NPCS; i++) {
+		struct npc_place p = npc_center(i, frame);
+
+		figure(tree, i, POSE "position/x", p.x, 1e-9, frame);
+		figure(tree, i, POSE "position/y", p.y, 1e-9, frame);
+		figure(tree, i, POSE "position/z", p.z, 1e-9, frame);
+		figure(tree, i, POSE "orientation/z", sin(p.yaw / 2), 1e-9, frame);
+		figure(tree, i, POSE "orientation/w", cos(p.yaw / 2), 1e-9, frame);
+		figure(tree, i, TWIST "linear/x", npcs[i].speed, 1e-6, frame);
+		figure(tree, i, "classification/0/label", npcs[i].class, 0, frame);
+		figure(tree, i, "shape/dimensions/x", npcs[i].length, 1e-6, frame);
+		figure(tree, i, "shape/dimensions/y", npcs[i].width, 1e-6, frame);
+		figure(tree, i, "shape/dimensions/z", npcs[i].height, 1e-6, frame);
+	}
+	remember(tree);
+}
+
+/* Autoware's numbers are scenario_simulator_v2's plus one; what is off has neither colour nor shape. */
+static void read_lights(int frame)
+{
+	json_t *tree = autoware_tree(AW_LIGHTS, autoware_take(AW_LIGHTS, s.t_ns));
+	struct peer_light lights[2];
+	char path[128];
+
+	lights_at(frame, lights);
+	assert_int_equal(json_array_size(json_object_get(tree, "traffic_light_groups")), 2);
+	for (int i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "traffic_light_groups/%d/traffic_light_group_id", i);
+		figure(tree, -1, path, lights[i].id, 0, frame);
+		for (int k = 0; k < lights[i].n; k++) {
+			const struct peer_bulb *b = &lights[i].bulb[k];
+			const double want[] = { b->status ? b->color + 1 : 0, b->status ? b->shape + 1 : 1,
+						b->status + 1, (double)b->confidence };
+			const char *const what[] = { "color", "shape", "status", "confidence" };
+
+			for (int f = 0; f < 4; f++) {
+				snprintf(path, sizeof(path), "traffic_light_groups/%d/elements/%d/%s", i, k, what[f]);
+				figure(tree, -1, path, want[f], 0, frame);
+			}
+		}
+	}
+	remember(tree);
+}
+
+static void read_odometry(int frame)
+{
+	json_t *tree = autoware_tree(AW_ODOMETRY, autoware_take(AW_ODOMETRY, s.t_ns));
+	const struct model_state *e = &s.ego.model.s;
+
+	assert_string_equal(autoware_text(tree, "header/frame_id"), "map");
+	assert_string_equal(autoware_text(tree, "child_frame_id"), "base_link");
+	figure(tree, -1, "pose/pose/position/x", e->x, 1e-9, frame);
+	figure(tree, -1, "pose/pose/position/y", e->y, 1e-9, frame);
+	figure(tree, -1, "pose/pose/orientation/z", sin(e->yaw / 2), 1e-9, frame);
+	figure(tree, -1, "pose/pose/orientation/w", cos(e->yaw / 2), 1e-9, frame);
+	figure(tree, -1, "twist/twist/linear/x", e->speed, 1e-5, frame);
+	figure(tree, -1, "twist/twist/angular/z", e->yaw_rate, 1e-9, frame);
+	remember(tree);
+}
+
+static void read_grid(int frame)
+{
+	const struct autoware_grid *g = autoware_take(AW_GRID, s.t_ns);
+	const struct model_state *e = &s.ego.model.s;
+
+	assert_string_equal(g->frame_id, "map");
+	assert_int_equal(g->width, PEER_GRID_CELLS);
+	near(g->x, e->x - g->width * (double)g->resolution / 2, 1e-9, "x of the grid", frame);
+	near(g->y, e->y - g->height * (double)g->resolution / 2, 1e-9, "y of the grid", frame);
+	npcs_check_grid(g, frame, e->x, e->y);
+	s.log = hash64(s.log, g->data._buffer, g->data._length);
+}
+
+/* looked: sensors that look ten times a second did so in this frame. */
+static void read_topics(int frame, bool looked)
+{
+	read_odometry(frame);
+	if (peer_has(s.version, PEER_ATTACH_LIGHT_DETECTOR))
+		read_lights(frame);
+	if (!looked)
+		return;
+	read_objects(AW_DETECTED, frame);
+	read_objects(AW_TRUTH, frame);
+	read_grid(frame);
 }
 
 /* ---- a run ---- */
@@ -273,23 +416,33 @@ static void drain(void)
 			sim_release(s.sub[i], m);
 }
 
-/* Ports find each other in their own time: frames of a run that is thrown away. */
-static void warm_up(void)
+static unsigned heard_now(void)
 {
 	const struct sim_message *m;
 	unsigned heard = 0;
 
-	begin_scenario();
-	for (int64_t end = mono_now_ns() + LIMIT * NS_PER_MS; heard != (1u << CONTROL) - 1;) {
+	for (int i = 0; i < CONTROL; i++)
+		while (sim_take(s.sub[i], &m) == 0) {
+			heard |= 1u << i;
+			sim_release(s.sub[i], m);
+		}
+	for (int i = 0; i < AW_TOPICS; i++)
+		heard |= autoware_hears((enum autoware_topic)i) ? 1u << (CONTROL + i) : 0;
+	return heard;
+}
+
+/* Ports and readers find each other in their own time: frames of a run that is thrown away, of a time that no other run has. */
+static void warm_up(void)
+{
+	unsigned heard = 0;
+
+	begin_scenario(1000 * INT64_C(1000000000));
+	for (int64_t end = mono_now_ns() + LIMIT * NS_PER_MS; heard != (1u << (CONTROL + AW_TOPICS)) - 1;) {
 		(void)status(0);
 		lights_and_time(0);
-		for (int i = 0; i < CONTROL; i++)
-			while (sim_take(s.sub[i], &m) == 0) {
-				heard |= 1u << i;
-				sim_release(s.sub[i], m);
-			}
+		heard |= heard_now();
 		if (mono_now_ns() > end)
-			fail_msg("only channels 0x%x are heard", heard);
+			fail_msg("only 0x%x are heard", heard);
 	}
 }
 
@@ -299,7 +452,7 @@ static uint64_t run(int version)
 
 	s.version = version;
 	s.looks = s.tracked = s.felt = 0;
-	begin_scenario();
+	begin_scenario(0);
 	drain();
 	s.log = HASH64_INIT;
 	ego = status(0);
@@ -311,7 +464,7 @@ static uint64_t run(int version)
 			order(frame < 40 ? 2 : -3, 0.02 * (frame / 10));
 		check_odometry(frame - 1);
 		check_objects(frame - 1);
-		check_sensors(frame - 1);
+		read_topics(frame - 1, check_sensors(frame - 1));
 		ego = status(frame);
 		near(ego.pose.x, s.ego.model.s.x, 1e-9, "x of the ego", frame);
 		near(ego.pose.y, s.ego.model.s.y, 1e-9, "y of the ego", frame);
@@ -321,8 +474,10 @@ static uint64_t run(int version)
 		move_model(s.t_ns);
 	}
 	assert_true(hypot(s.ego.model.s.x - START.x, s.ego.model.s.y - START.y) > 1);
-	peer_despawn(&s.q, "car_1");
-	ask(PEER_DESPAWN);
+	for (int i = 0; i < NPCS; i++) {
+		peer_despawn(&s.q, npcs[i].name);
+		ask(PEER_DESPAWN);
+	}
 	peer_despawn(&s.q, "ego");
 	ask(PEER_DESPAWN);
 	assert_in_range(s.looks, FRAMES / 3 - 2, FRAMES / 3 + 2);
@@ -385,6 +540,7 @@ static void connect_autoware(void)
 	assert_true(s.writer > 0);
 	assert_int_equal(reader_watch(s.participant, &watch, true), 0);
 	UNTIL(LIMIT, matched() > 0);
+	autoware_open(s.participant);
 }
 
 static int set_up(void **state)
