@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Harnesses: fuzz_<name>.c, corpus/<name>/, an optional <name>.dict. `make fuzz` runs them for a while; their
 # corpus is a test of every run (replay.c).
-FUZZERS += conf varlink printable control msg_parser type_json msg_body traci ss2 map_in generic ros_text rpc graph rtps
+FUZZERS += conf varlink printable control msg_parser type_json msg_body traci ss2 map_in generic ros_text rpc graph rtps xmlrpc http tcpros
 FUZZ_LIBS_conf    := $(B)/lib/libbase.a
 FUZZ_LIBS_varlink := $(B)/lib/libbase.a
 FUZZ_LIBS_printable := $(B)/lib/libbase.a
@@ -14,6 +14,10 @@ FUZZ_LIBS_ss2 = $(B)/lib/libss2.a $(SS2_PEER) $(B)/lib/libintrospect.a $(B)/lib/
 FUZZ_LIBS_map_in  := $(addprefix $(B)/lib/,libconvert.a libros.a libintrospect.a libschema.a libbase.a)
 FUZZ_LIBS_graph := $(B)/obj/tools/bridge/ros2/graph_read.o $(B)/lib/libconvert.a $(B)/lib/libbase.a
 FUZZ_LIBS_rtps := $(B)/obj/tools/bridge/ros2/rtps_packet.o $(B)/lib/libbase.a
+FUZZ_LIBS_xmlrpc := $(addprefix $(B)/obj/tools/bridge/ros1/,xmlrpc.o xmlrpc_write.o) $(B)/lib/libbase.a
+FUZZ_LINK_xmlrpc := -lexpat
+FUZZ_LIBS_http := $(B)/obj/tools/bridge/ros1/http.o $(B)/lib/libbase.a
+FUZZ_LIBS_tcpros := $(B)/obj/tools/bridge/ros1/tcpros.o $(B)/lib/libbase.a
 FUZZ_LIBS_rpc = $(FUZZ_LIBS_generic)
 FUZZ_LIBS_generic := $(addprefix $(B)/lib/,libconvert.a libros.a libmsggen.a libintrospect.a libschema.a libbase.a)
 FUZZ_LIBS_ros_text := $(addprefix $(B)/lib/,libros.a libmsggen.a libbase.a)
