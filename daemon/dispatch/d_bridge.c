@@ -411,8 +411,18 @@ void d_bridge_done(struct d_bridge *b, const struct lane_done *r)
 
 /* ---- ends ---- */
 
+/* What it has said and nobody has read yet, on whichever lane, comes before its end. */
+static void drain_lanes(struct d_bridge *b)
+{
+	struct d_lane *l;
+
+	list_for_each(l, &b->lanes, link)
+		d_lane_drain(l);
+}
+
 static void close_lanes(struct d_bridge *b)
 {
+	drain_lanes(b);
 	while (!list_empty(&b->lanes))
 		d_lane_close(list_last(&b->lanes, struct d_lane, link));
 }
@@ -449,8 +459,10 @@ void d_bridge_left(struct d_bridge *b)
 
 void d_bridge_gone(struct d_bridge *b)
 {
-	bool was = b->attached && b->status == SIM_BRIDGE_CONNECTED;
+	bool was;
 
+	drain_lanes(b);
+	was = b->attached && b->status == SIM_BRIDGE_CONNECTED;
 	b->attached = false;
 	close_lanes(b);
 	if (was)

@@ -19,9 +19,10 @@
 
 LOG_TOPIC("dispatch");
 
-#define ROOM_FIRST 8   /* out on a lane before its bridge's speed is known */
-#define ROOM_MIN   2   /* one in conversion, one behind it */
-#define ROOM_MAX   128 /* two packets */
+#define ROOM_FIRST 8     /* out on a lane before its bridge's speed is known */
+#define ROOM_MIN   2     /* one in conversion, one behind it */
+#define ROOM_MAX   128   /* two packets */
+#define UNREAD_MAX 4096u /* packets: more than a socket's buffers hold, so that one who goes on writing is left */
 
 /* As much as a quarter of a cycle takes: more would only wait there, out of other lanes' reach. */
 unsigned d_lane_room(const struct d_lane *l)
@@ -46,18 +47,22 @@ static void block(struct d_lane *l)
 	exec_io_mod(&l->io, EPOLLIN | EPOLLOUT);
 }
 
-/* The peer has closed, or the socket is of no use: the reader sees the same, and closes the lane in a safe place. */
+/*
+ * Where the bridge receives no more it may still answer what it has, as at its orderly end: the lane is over when it closes it.
+ * Where the socket is of no use the reader sees the same, and closes the lane in a safe place.
+ */
 static int send_failed(struct d_lane *l)
 {
 	int e = errno;
 
 	l->blocked = true;
+	if (e == EPIPE || e == ECONNRESET)
+		return -e;
 	if (e == EAGAIN || e == EINTR || e == ENOBUFS || e == ENOMEM) {
 		block(l);
 		return -EAGAIN;
 	}
-	if (e != EPIPE && e != ECONNRESET)
-		log_warn("bridge %s: lane %u: cannot send: %s", l->b->name, l->number, strerror(e));
+	log_warn("bridge %s: lane %u: cannot send: %s", l->b->name, l->number, strerror(e));
 	shutdown(l->fd, SHUT_RDWR);
 	return -e;
 }
@@ -165,6 +170,9 @@ static bool refuse(struct d_lane *l, const char *what)
 
 	snprintf(text, sizeof(text), "%s on lane %u: the lane is closed", what, l->number);
 	d_bridge_violation(l->b, text);
+	if (l->over)
+		return false;
+	l->over = true;
 	return lost(l, what);
 }
 
@@ -264,15 +272,29 @@ static bool was_last(const struct d_lane *l)
 	return h->op == LANE_DONE && !l->n_out;
 }
 
+/* A reset comes once, before what was sent ahead of it: a bridge closed with something unread of ours. */
+static ssize_t receive(struct d_lane *l)
+{
+	struct dispatch *d = l->b->d;
+	ssize_t n;
+
+	do
+		n = recv(l->fd, d->rx, sizeof(d->rx), MSG_DONTWAIT | MSG_TRUNC);
+	while (n < 0 && (errno == EINTR || errno == ECONNRESET));
+	return n;
+}
+
+/* One packet that has come; false: it was refused. */
+static bool take_packet(struct d_lane *l, size_t len)
+{
+	return len > sizeof(l->b->d->rx) ? refuse(l, "a packet that is too long") : read_packet(l, len);
+}
+
 static void read_packets(struct d_lane *l)
 {
 	for (int i = 0; i < D_PACKETS; i++) {
-		struct dispatch *d = l->b->d;
-		ssize_t n = recv(l->fd, d->rx, sizeof(d->rx), MSG_DONTWAIT | MSG_TRUNC);
+		ssize_t n = receive(l);
 
-		/* a reset comes once, before what was sent ahead of it: a bridge closed with something unread of ours */
-		if (n < 0 && (errno == EINTR || errno == ECONNRESET))
-			continue;
 		if (n < 0 && errno == EAGAIN)
 			return;
 		if (n <= 0 && !l->number && d_bridge_leaves(l->b)) {
@@ -283,11 +305,21 @@ static void read_packets(struct d_lane *l)
 			lost(l, n < 0 ? strerror(errno) : "it was closed at the other end");
 			return;
 		}
-		if ((size_t)n > sizeof(d->rx) ? !refuse(l, "a packet that is too long") : !read_packet(l, (size_t)n))
-			return;
-		if (was_last(l))
+		if (!take_packet(l, (size_t)n) || was_last(l))
 			return;
 	}
+}
+
+void d_lane_drain(struct d_lane *l)
+{
+	ssize_t n;
+
+	if (l->over)
+		return;
+	l->over = true;
+	for (unsigned i = 0; i < UNREAD_MAX && (n = receive(l)) > 0; i++)
+		if (!take_packet(l, (size_t)n))
+			return;
 }
 
 static void ready(void *arg, uint32_t events)

@@ -304,12 +304,13 @@ int64_t d_lossless_expire(struct d_bridge *b)
 
 /* ---- away ---- */
 
-/* One that dies of a message it was given is not waited for. */
+/* One that dies of a message it was given is not waited for; one that leaves in good order still answers it. */
 void d_lossless_away(struct d_bridge *b)
 {
 	struct dispatch *d = b->d;
 
-	if (b->comes_back && !b->stalled && !d->closing && !b->back_mono_ns && (b->answered || !b->n_out)) {
+	if (b->comes_back && !b->stalled && !d->closing && !b->back_mono_ns &&
+	    (b->answered || !b->n_out || d_bridge_leaves(b))) {
 		b->back_mono_ns = d->now + b->deadline_dur_ns;
 		d_bridge_arm(b, b->back_mono_ns);
 	}

@@ -199,7 +199,8 @@ struct d_lane {
 	uint32_t number; /* 0: control packets too */
 	int fd;
 	struct exec_io io;
-	bool blocked; /* its socket is full: waits for EPOLLOUT */
+	bool blocked; /* its socket is full: waits for EPOLLOUT; or the bridge receives no more */
+	bool over;    /* it broke the protocol, or is being closed: what comes is read no more, or no more refused */
 	uint32_t n_out;
 	struct list out;                        /* deliveries, in the order in which they were sent */
 	int64_t head_mono_ns;                   /* since when the first of them is the first */
@@ -491,6 +492,7 @@ void d_bridge_violation(struct d_bridge *b, const char *what);
 /* ---- d_lane.c ---- */
 int d_lane_open(struct d_bridge *b, int fd, struct d_lane **ret); /* takes fd, also on failure */
 int d_lane_open_further(struct d_bridge *b);
+void d_lane_drain(struct d_lane *l);  /* before its end, or its process's: what the bridge has said by now */
 void d_lane_close(struct d_lane *l);  /* what is out on it becomes an orphan */
 void d_lane_retire(struct d_lane *l); /* nothing is out on it: tell the bridge, and close it */
 unsigned d_lane_room(const struct d_lane *l);

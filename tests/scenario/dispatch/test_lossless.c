@@ -3,6 +3,7 @@
 #include "scenario/dispatch/world.h"
 
 #include <errno.h>
+#include <sys/socket.h>
 
 #include "log.h"
 
@@ -46,6 +47,26 @@ static void publish(unsigned n)
 	while (n--)
 		assert_int_equal(client_try(c, p, NO_TOKEN), 0);
 	world_settle(&w);
+}
+
+/* Until it has two, between which what there is is divided. */
+static void make_two_lanes(uint64_t seed)
+{
+	world_create(&w, seed, 2);
+	world_channel(&w, 0, 64, false);
+	world_bridge_lossless(&w, 0, 0, DISPATCH_LOSSLESS_YES, true);
+	world_route(&w, 0, 0);
+	a = bridge_attach(&w, 0);
+	c = client_new(&w);
+	p = client_advertise(c, 0);
+	for (unsigned round = 0; a->n_lanes < 2; round++) {
+		publish_all();
+		world_run(&w, 20 * MS);
+		bridge_read(a);
+		bridge_answer_all(a, 0, 20000);
+		world_settle(&w);
+		assert_true(round < 20);
+	}
 }
 
 /* The bridge reads and answers what it is given, and what comes for that. */
@@ -334,21 +355,7 @@ TEST(a_hung_lane_is_not_the_bridge)
 {
 	unsigned stuck = 0;
 
-	world_create(&w, test_seed(3), 2);
-	world_channel(&w, 0, 64, false);
-	world_bridge_lossless(&w, 0, 0, DISPATCH_LOSSLESS_YES, true);
-	world_route(&w, 0, 0);
-	a = bridge_attach(&w, 0);
-	c = client_new(&w);
-	p = client_advertise(c, 0);
-	for (unsigned round = 0; a->n_lanes < 2; round++) {
-		publish_all();
-		world_run(&w, 20 * MS);
-		bridge_read(a);
-		bridge_answer_all(a, 0, 20000);
-		world_settle(&w);
-		assert_true(round < 20);
-	}
+	make_two_lanes(test_seed(3));
 	for (unsigned round = 0; round < 30; round++) {
 		publish_all();
 		bridge_read(a);
@@ -418,6 +425,87 @@ TEST(a_restart_is_waited_for)
 	assert_true(count_reason(SIM_REASON_BRIDGE_DIED) <= 32);
 	assert_true(a->received >= 28);
 	world_destroy(&w);
+}
+
+static void restarted(void)
+{
+	world_settle(&w);
+	assert_int_equal(waited(0), 1);
+	a = bridge_attach(&w, 0);
+	serve_both();
+	assert_int_equal(count_reason(SIM_REASON_NONE), 64);
+}
+
+/* It has taken what it will take and simd does not know yet: what comes after that stays queued, what it has is answered. */
+TEST(an_orderly_end_answers_what_it_has)
+{
+	make(64, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
+	publish_all();
+	serve(b);
+	assert_int_equal(bridge_read(a), 8);
+	assert_int_equal(shutdown(a->lanes[0], SHUT_RD), 0);
+	bridge_answer(a, 0, 0);
+	world_settle(&w);
+	bridge_answer_all(a, 0, 1);
+	bridge_status(a, SIM_BRIDGE_DISCONNECTING);
+	world_settle(&w);
+	bridge_dies(a);
+	restarted();
+	world_destroy(&w);
+}
+
+/* It leaves before it has answered anything: that is no death. */
+TEST(an_orderly_end_is_waited_for_however_early)
+{
+	make(64, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
+	publish_all();
+	serve(b);
+	assert_int_equal(bridge_read(a), 8);
+	bridge_status(a, SIM_BRIDGE_DISCONNECTING);
+	world_settle(&w);
+	assert_int_equal(waited(0), 1);
+	assert_int_equal(client_read(c), 0);
+	bridge_answer_all(a, 0, 1);
+	bridge_dies(a);
+	restarted();
+	world_destroy(&w);
+}
+
+/* In whatever order simd sees its answers, the end of its lanes, and that of its process. */
+static void end_with_answers_unread(uint64_t seed, bool orderly)
+{
+	unsigned with[2] = { 0 };
+
+	make_two_lanes(seed);
+	publish_all();
+	bridge_read(a);
+	for (unsigned i = 0; i < a->n_held; i++)
+		with[a->held[i].lane]++;
+	assert_true(with[0] && with[1]);
+	if (orderly)
+		bridge_status(a, SIM_BRIDGE_DISCONNECTING);
+	while (a->n_held)
+		bridge_answer(a, 0, 0);
+	bridge_dies(a);
+	world_settle(&w);
+	assert_int_equal(waited(0), 1);
+	a = bridge_attach(&w, 0);
+	do
+		serve(a);
+	while (client_read(c)); /* as long as what was not read holds credits, messages wait in the feed */
+	assert_int_equal(dispatch_outstanding(w.d), 0);
+	assert_int_equal(count_reason(SIM_REASON_NONE), c->n_done);
+	world_stats(&w);
+	assert_int_equal(w.bridge_stats[0].failed + w.bridge_stats[0].dropped, 0);
+	world_destroy(&w);
+}
+
+TEST(what_it_answered_before_its_end_counts)
+{
+	for (uint64_t seed = 1; seed <= 50; seed++) {
+		end_with_answers_unread(seed, false); /* as kill -9 */
+		end_with_answers_unread(seed, true);
+	}
 }
 
 TEST(it_is_not_waited_for_without_end)

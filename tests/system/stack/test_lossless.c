@@ -5,9 +5,10 @@
 
 #include <zlib.h>
 
-#define STEPS 3000
-#define RIG(a, b) \
-	"\"TimeSource\":\"unity\"," STACK_POOLS ",\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"a\"," a \
+#define STEPS     3000
+#define RIG(a, b) RIG_WITH(",", a, b)
+#define RIG_WITH(more, a, b) \
+	"\"TimeSource\":\"unity\"," STACK_POOLS more "\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"a\"," a \
 	"},{\"name\":\"b\"," b "}]}]"
 #define FAULTY_BRIDGE "\"plugin\":\"" FAULTY "\""
 #define SLOW          FAULTY_BRIDGE ",\"options\":{\"mode\":\"slow\",\"delay_us\":300}"
@@ -125,19 +126,40 @@ TEST_WITH(the_recipe_for_a_data_set, NULL, stack_sweep)
 	free(conf);
 }
 
+#define PATIENT \
+	",\"dispatch\":{\"deadline_ms\":60000},\"process\":{\"stop_ms\":60000}," /* however busy the machine is */
+
 /* In the middle of the run the recorder is started again, by command. */
 TEST_WITH(a_restart_in_between, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid;
 
-	start(RIG(FAULTY_BRIDGE, LOGGING));
+	start(RIG_WITH(PATIENT, FAULTY_BRIDGE, LOGGING));
 	pid = peer_fork(p, engine);
 	UNTIL(10000, p->called > 500);
 	assert_int_equal(stack_ctl("bridge", "restart", "b", NULL)->code, 0);
 	peer_join(p, pid);
 	peer_check(p, false);
 	assert_int_equal(p->ok, p->accepted);
+	peer_free(p);
+	stack_stop(simd);
+}
+
+/* It is killed: what it had been given and not answered is lost with it, and nothing else. */
+TEST_WITH(a_kill_in_between, NULL, stack_sweep)
+{
+	struct peer *p = peer_new();
+	pid_t pid;
+
+	start(RIG_WITH(PATIENT, FAULTY_BRIDGE, LOGGING));
+	pid = peer_fork(p, engine);
+	UNTIL(10000, p->called > 500);
+	assert_int_equal(kill((pid_t)stack_bridge("b", "pid"), SIGKILL), 0);
+	peer_join(p, pid);
+	peer_check(p, false);
+	assert_int_equal(p->ok + p->reasons[SIM_REASON_BRIDGE_DIED], p->accepted);
+	assert_true(p->ok > p->accepted - 1000);
 	peer_free(p);
 	stack_stop(simd);
 }
