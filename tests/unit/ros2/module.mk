@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-INC_tests/unit/ros2 := -I. -Itests -Itools/bridge/ros2 -Ilibclient/include -I$(B)/gen
+INC_tests/unit/ros2 := -I. -Itests -Itools/bridge/ros2 -Itools/bridge/topics -Ilibclient/include -I$(B)/gen
 TESTS += $(B)/test/ros2-names
-$(B)/test/ros2-names: $(B)/obj/tests/unit/ros2/test_names.o $(B)/obj/tools/bridge/ros2/topic_options.o
+$(B)/test/ros2-names: $(B)/obj/tests/unit/ros2/test_names.o $(B)/obj/tools/bridge/topics/topic_options.o
 LINK_ros2-names := -ljansson
 TESTS += $(B)/test/ros2-rtps_packet
 $(B)/test/ros2-rtps_packet: $(B)/obj/tests/unit/ros2/test_rtps_packet.o $(B)/obj/tools/bridge/ros2/rtps_packet.o $(B)/lib/libbase.a

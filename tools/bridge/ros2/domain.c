@@ -32,7 +32,7 @@ int ros2_errno(dds_return_t r)
 
 static int read_domain(struct sim_bridge *b, uint32_t *ret)
 {
-	const char *text = ros2_option(b, "domain"), *env = getenv("ROS_DOMAIN_ID");
+	const char *text = bridge_option(b->host, "domain"), *env = getenv("ROS_DOMAIN_ID");
 	char *end;
 	long v;
 
@@ -51,7 +51,7 @@ static int read_domain(struct sim_bridge *b, uint32_t *ret)
 static int read_distro(struct sim_bridge *b)
 {
 	static const char *const names[] = { "auto", "humble", "iron", "jazzy", NULL };
-	int n = ros2_option_word(b, "ros_distro", names, "auto, humble, iron or jazzy");
+	int n = bridge_option_word(b->host, "ros_distro", names, "auto, humble, iron or jazzy");
 
 	b->graph.distro = n > 0 ? names[n] : NULL;
 	b->graph.deflt = n < 2 ? GRAPH_GID_HUMBLE : GRAPH_GID_IRON;
@@ -85,7 +85,7 @@ static void check_range(struct sim_bridge *b)
 static int read_localhost(struct sim_bridge *b, bool *ret)
 {
 	static const char *const words[] = { "false", "true", "auto", NULL };
-	int n = ros2_option_word(b, "localhost", words, "auto, true or false");
+	int n = bridge_option_word(b->host, "localhost", words, "auto, true or false");
 
 	if (n < 0)
 		return n;
@@ -124,7 +124,7 @@ static void put_peers(struct sim_bridge *b, FILE *f, bool localhost)
  */
 static int write_xml(struct sim_bridge *b, bool localhost, long lease_ms, char **ret)
 {
-	const char *uri = getenv("CYCLONEDDS_URI"), *interface = ros2_option(b, "interface");
+	const char *uri = getenv("CYCLONEDDS_URI"), *interface = bridge_option(b->host, "interface");
 	struct in_addr a;
 	size_t size = 0;
 	FILE *f = open_memstream(ret, &size);
@@ -154,7 +154,7 @@ static int write_xml(struct sim_bridge *b, bool localhost, long lease_ms, char *
 /* The name or the address of a network interface; it becomes part of Cyclone's XML. */
 static int check_interface(struct sim_bridge *b)
 {
-	const char *s = ros2_option(b, "interface");
+	const char *s = bridge_option(b->host, "interface");
 	size_t n = strlen(s);
 
 	if (n && b->localhost) {
@@ -184,7 +184,7 @@ static int join(struct sim_bridge *b, uint32_t id, const char *xml)
 	b->domain = dds_create_domain(id, xml);
 	if (b->domain < 0) {
 		log_error(b, "no DDS domain %u: %s; check %sCYCLONEDDS_URI", id, dds_strretcode(b->domain),
-			  *ros2_option(b, "interface") ? "options.interface and " : "");
+			  *bridge_option(b->host, "interface") ? "options.interface and " : "");
 		return ros2_errno(b->domain);
 	}
 	if (SIM_BRIDGE_HOST_HAS(b->host, simd_id))
@@ -217,7 +217,7 @@ int ros2_domain_open(struct sim_bridge *b)
 	if (r == 0)
 		r = check_interface(b);
 	if (r == 0)
-		r = ros2_option_ms(b, "lease_ms", 100, 3600000, &lease_ms);
+		r = bridge_option_number(b->host, "lease_ms", 100, 3600000, "ms", &lease_ms);
 	if (r == 0)
 		r = write_xml(b, b->localhost, lease_ms, &xml);
 	if (r == 0)

@@ -299,7 +299,7 @@ static int create_entities(struct sim_bridge *b)
 int ros2_graph_open(struct sim_bridge *b)
 {
 	long wait_ms;
-	int r = ros2_option_ms(b, "graph_wait_ms", 0, 60000, &wait_ms);
+	int r = bridge_option_number(b->host, "graph_wait_ms", 0, 60000, "ms", &wait_ms);
 
 	if (r < 0)
 		return r;

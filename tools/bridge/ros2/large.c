@@ -215,7 +215,7 @@ static void probe_buffers(struct sim_bridge *b)
 static int read_pacing(struct sim_bridge *b)
 {
 	static const char *const words[] = { "auto", "time", "off", NULL };
-	int n = ros2_option_word(b, "pacing", words, "auto, time or off");
+	int n = bridge_option_word(b->host, "pacing", words, "auto, time or off");
 
 	b->large.whole = n == 2;
 	b->large.timed = n == 1 || !b->localhost;

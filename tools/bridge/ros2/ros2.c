@@ -10,7 +10,6 @@
 
 #include "ros2.h"
 #include "rtps_identity.h"
-#include "topic_options.h"
 
 static const struct sim_bridge_option options[] = {
 	{ "ros_distro", "auto",
@@ -38,16 +37,8 @@ static const struct sim_bridge_option options[] = {
 
 static int ros2_reg(struct sim_bridge_registry *r)
 {
-	int e = 0;
+	int e = topics_register(r);
 
-	for (const struct map *m = map_table; m->sim && e >= 0; m++)
-		e = r->add_publisher(r->ctx, m->sim, m->ros);
-	for (const struct map_in *m = map_in_table; m->ros && e >= 0; m++)
-		e = r->add_subscriber(r->ctx, m->sim, m->ros);
-	if (e >= 0) /* all else: by a converter of the rig, or as it is, field by field */
-		e = r->add_publisher(r->ctx, "*", "*");
-	if (e >= 0)
-		e = r->add_subscriber(r->ctx, "*", "*");
 	if (e >= 0 && SIM_BRIDGE_REG_HAS(r, add_service))
 		e = r->add_service(r->ctx, "*", "srv"); /* std_srvs, what ROS knows, and others by their fields */
 	return e;
@@ -55,7 +46,7 @@ static int ros2_reg(struct sim_bridge_registry *r)
 
 static int read_name(struct sim_bridge *b, const char *option, bool is_namespace, char out[64])
 {
-	const char *s = ros2_option(b, option);
+	const char *s = bridge_option(b->host, option);
 
 	if (strlen(s) > 63 || !ros_name_ok(s, is_namespace)) {
 		log_error(b, "options.%s: \"%.70s\" is not a ROS name: letters, digits and '_'%s", option, s,
@@ -72,12 +63,12 @@ static int read_options(struct sim_bridge *b)
 	static const char *const autoware[] = { "1.8", "1.7", NULL }, *const names[] = { "automatic", "strict", "",
 											 NULL };
 	int node = read_name(b, "node", false, b->node), space = read_name(b, "namespace", true, b->node_namespace);
-	int msgs =
-		ros2_option_word(b, "autoware_msgs", autoware, "1.8 (autoware_msgs 1.8.0 and later) or 1.7 (before)");
-	int naming = ros2_option_word(b, "names", names, "one of automatic, strict");
+	int msgs = bridge_option_word(b->host, "autoware_msgs", autoware,
+				      "1.8 (autoware_msgs 1.8.0 and later) or 1.7 (before)");
+	int naming = bridge_option_word(b->host, "names", names, "one of automatic, strict");
 
-	b->before_1_8 = msgs == 1;
-	b->strict_names = naming == 1;
+	b->common.before_1_8 = msgs == 1;
+	b->common.strict_names = naming == 1;
 	return node < 0 || space < 0 || msgs < 0 || naming < 0 ? -EINVAL : 0;
 }
 
@@ -109,10 +100,7 @@ static void ros2_destroy(struct sim_bridge *b)
 	if (b->domain > 0)
 		dds_delete(b->domain);
 	rtps_identity_close(b->identity);
-	while (b->n_outs) {
-		iov_buf_finish(b->outs[--b->n_outs]);
-		free(b->outs[b->n_outs]);
-	}
+	topics_finish(&b->common);
 	dds_set_log_sink(NULL, NULL);
 	pthread_mutex_destroy(&b->cyclone_log.lock);
 	pthread_mutex_destroy(&b->lock);
@@ -130,6 +118,15 @@ static int ros2_create(const struct sim_bridge_host *host, struct sim_bridge **r
 	if (!b)
 		return -ENOMEM;
 	b->host = host;
+	b->common = (struct topics){ .host = host,
+				     .arg = b,
+				     .known = ros2_types,
+				     .key = "ros2",
+				     .keys = TOPIC_QOS,
+				     .format = WIRE_CDR,
+				     .open = ros2_topic_open,
+				     .close = ros2_topic_close };
+	topics_init(&b->common);
 	pthread_mutex_init(&b->lock, NULL);
 	pthread_mutex_init(&b->cyclone_log.lock, NULL);
 	for (size_t i = 0; r == 0 && i < sizeof(open) / sizeof(open[0]); i++)
@@ -150,7 +147,7 @@ static int ros2_connect(struct sim_bridge *b, const char *connection)
 	}
 	atomic_store(&b->status, SIM_BRIDGE_CONNECTED);
 	b->host->status(b->host->ctx, SIM_BRIDGE_CONNECTED, "taking part in the domain");
-	ros2_inbound_offer(b);
+	topics_offer(&b->common);
 	waiter_poke(&b->sim_time.waiter);
 	return 0;
 }

@@ -14,17 +14,10 @@
 
 #include <sim/bridge.h>
 
-#include "conversion.h"
 #include "endpoint.h"
 #include "graph_read.h"
-#include "iov_buf.h"
-#include "static_frames.h"
-#include "topic_options.h"
+#include "topics.h"
 
-#define ROS2_TOPICS_MAX           512u
-#define ROS2_FAN_MAX              16u /* topics of one channel */
-#define ROS2_INBOUND_MAX          32u
-#define ROS2_OUTS_MAX             16u
 #define ROS2_LARGE_MAX            64u /* large messages that wait for their thread */
 #define ROS2_SERVICES_MAX         64u
 #define ROS2_REPLIES_MAX          1024u /* that wait for those who asked; and requests that wait for their turn */
@@ -42,36 +35,25 @@ struct ros2_qos {
 
 /* A topic on its way out: a writer that one channel's messages go to. */
 struct ros2_topic {
+	struct topic_out out; /* first */
 	struct sim_bridge *bridge;
 	dds_entity_t topic, writer;
-	struct conversion_out conversion;
-	struct map_options options;
-	struct topic_origin origin; /* what options point to */
-	struct static_frames
-		*static_frames; /* of /tf_static: all frames so far go with each message; NULL: another topic */
-	char *texts;            /* its name first, then what options point to: freed with it */
-	const char *channel;
-	bool automatic; /* the name is the channel's, made such that ROS allows it */
-	bool keeps;     /* transient local: later readers get it, so it is always converted */
-	bool reliable;  /* so large messages are paced */
+	bool keeps;    /* transient local: later readers get it, so it is always converted */
+	bool reliable; /* so large messages are paced */
 	struct {
 		unsigned timeouts;    /* in a row, of waiting for acknowledgements */
 		int64_t skip_mono_ns; /* no wait before then */
 	} acks;                       /* guarded by bridge->large.wire */
 	_Atomic int readers;
-	_Atomic uint32_t refused;   /* policies that a reader asked more of: a bit for each, logged once */
-	_Atomic int failure_logged; /* of its converter */
+	_Atomic uint32_t refused; /* policies that a reader asked more of: a bit for each, logged once */
 };
 
-struct ros2_inbound { /* a topic that comes in while somebody listens to its channel */
+struct ros2_inbound {       /* a topic that comes in while somebody listens to its channel */
+	struct topic_in in; /* first */
 	struct sim_bridge *bridge;
-	struct conversion_in conversion;
 	struct ros2_qos qos;
 	dds_entity_t topic, reader; /* 0: nobody listens; the reader is guarded by bridge->lock */
-	char name[TOPIC_NAME_MAX + 1], channel[SIM_CHANNEL_MAX + 1];
-	uint8_t *body; /* of the message that is being read */
-	_Atomic uint64_t dropped;
-	_Atomic uint32_t refused; /* as of ros2_topic */
+	_Atomic uint32_t refused;   /* as of ros2_topic */
 };
 
 struct ros2_log_limit { /* of a log that others can fill: 20 at once, then one a second. One thread's */
@@ -177,22 +159,19 @@ struct sim_bridge {
 		pthread_mutex_t lock;
 		struct ros2_log_limit lines;
 		unsigned long kept_back;
-	} cyclone_log;   /* sockets.c */
-	bool before_1_8; /* the far side's autoware_msgs */
+	} cyclone_log; /* sockets.c */
+	struct topics common;
 	dds_entity_t domain, participant;
 	bool localhost;            /* over loopback only */
 	dds_entity_t participants; /* reads who takes part, to know our own */
 	struct ros2_graph graph;
 	struct ros2_clock_publishers clock_publishers;
 	char node[64], node_namespace[64];
-	bool strict_names; /* a channel whose name ROS does not allow is not carried */
 	_Atomic int status;
-	pthread_mutex_t lock; /* guards topics, outs, services, their numbers, and the order of graph samples */
-	struct ros2_topic *topics[ROS2_TOPICS_MAX];
+	pthread_mutex_t lock; /* guards topics, services, their numbers, and the order of graph samples */
+	struct ros2_topic *topics[TOPICS_MAX];
 	unsigned n_topics;
-	struct iov_buf *outs[ROS2_OUTS_MAX]; /* encoders' memory that no message uses just now */
-	unsigned n_outs;
-	struct ros2_inbound inbound[ROS2_INBOUND_MAX]; /* set before the first message, then unchanged */
+	struct ros2_inbound inbound[TOPICS_IN_MAX]; /* set before the first message, then unchanged */
 	unsigned n_inbound;
 	struct ros2_sim_time sim_time;
 	char mark[32]; /* "simd=...;" in the USER_DATA of all participants of this simd; "": it is not known */
@@ -208,8 +187,7 @@ struct sim_bridge {
 };
 
 struct sim_bridge_topic { /* what becomes of one channel */
-	unsigned n;
-	struct ros2_topic *out[ROS2_FAN_MAX];
+	struct topic_fan fan;
 };
 
 /* To the host's log. */
@@ -226,14 +204,6 @@ static inline int64_t ros2_mono_ns(void)
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
-
-/*
- * option.c: an option of the bridge, "" where the host knows none; as one of `words`, which NULL ends: its number; as a number of ms
- * in a range. -EINVAL and an error in the log: it is not `expected`.
- */
-const char *ros2_option(const struct sim_bridge *b, const char *name);
-int ros2_option_word(const struct sim_bridge *b, const char *name, const char *const words[], const char *expected);
-int ros2_option_ms(const struct sim_bridge *b, const char *name, long min, long max, long *ret_ms);
 
 /*
  * sockets.c: who can reach us. note() before Cyclone makes its sockets, narrow() after it: they hear those interfaces alone that
@@ -271,12 +241,6 @@ bool ros2_is_ours(struct sim_bridge *b, dds_instance_handle_t participant);
 /* Whether it is known to be of a bridge of any simd. */
 bool ros2_is_bridge(struct sim_bridge *b, dds_instance_handle_t participant);
 
-/* channel.c: a channel and the topics that the rig makes of it. */
-int ros2_channel_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret);
-void ros2_channel_close(struct sim_bridge *b, struct sim_bridge_topic *t);
-/* Each of the channel's topics has its try; the first failure is the answer. */
-int ros2_channel_write(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m);
-
 /*
  * large.c: large messages, on a thread of their own and in parts. take(): whether the message goes that way, which then answers
  * the task; it waits where too many do already. drain() waits until none of the channel is left. write(): a message that is
@@ -289,22 +253,25 @@ void ros2_large_drain(struct sim_bridge *b, const struct sim_bridge_topic *chann
 dds_return_t ros2_large_write(struct sim_bridge *b, struct ros2_topic *t, const struct iov_buf *o);
 void ros2_large_close(struct sim_bridge *b);
 
-/* topic.c: one topic. Errors of open: -EINVAL the options, -ENOTSUP, -ELIBBAD of conversion_out_open(), with a sentence in why. */
-int ros2_topic_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, const struct topic_options *w,
-		    struct ros2_topic **ret, char *why, size_t why_size);
-void ros2_topic_close(struct sim_bridge *b, struct ros2_topic *t);
-int ros2_topic_write(struct sim_bridge *b, struct ros2_topic *t, struct map_message *in);
+/*
+ * topic.c: one topic; open() and close() are those of struct topics, -EBUSY: it has said itself why it is not carried. And all of a
+ * channel: each has its try at writing, and the first failure is the answer.
+ */
+int ros2_topic_open(void *bridge, const struct sim_bridge_channel *ch, const struct topic_options *w,
+		    struct topic_out **ret, char *why, size_t why_size);
+void ros2_topic_close(void *bridge, struct topic_out *out);
+int ros2_topic_write(struct sim_bridge *b, struct ros2_topic *t, const struct map_message *in);
+int ros2_channel_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret);
+void ros2_channel_close(struct sim_bridge *b, struct sim_bridge_topic *t);
+int ros2_channel_write(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m);
 
 /*
- * inbound.c: what the option "subscribe" asks for. open() reads it, offer() passes it to the host, listen() is called by the host when
+ * inbound.c: what the option "subscribe" asks for. open() reads it, listen() is called by the host when
  * somebody wants the messages of a channel, or nobody any more. close() waits for a message that is being read.
  */
 int ros2_inbound_open(struct sim_bridge *b);
-void ros2_inbound_offer(struct sim_bridge *b);
 void ros2_inbound_listen(struct sim_bridge *b, const char *channel, int on);
 void ros2_inbound_close(struct sim_bridge *b);
-/* Why what came in is dropped, in words. Static, or until the thread's next call. */
-const char *ros2_reason(int r);
 
 /*
  * service.c: services for the far side. ros2_service() is called by the host when one is available, or (type NULL) removed; close()

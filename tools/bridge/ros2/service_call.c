@@ -49,7 +49,7 @@ static void drop(struct ros2_service *s, int r)
 	uint64_t n = atomic_fetch_add(&s->dropped, 1) + 1;
 
 	if ((n & (n - 1)) == 0) /* the first, then ever more rarely */
-		log_warn(b, "service %s: a request is dropped: %s (%llu so far)", s->name, ros2_reason(r),
+		log_warn(b, "service %s: a request is dropped: %s (%llu so far)", s->name, topics_reason(r),
 			 (unsigned long long)n);
 }
 

@@ -158,7 +158,7 @@ int ros2_sim_time_open(struct sim_bridge *b)
 {
 	static const char *const words[] = { "false", "true", NULL };
 	struct ros2_sim_time *t = &b->sim_time;
-	int r = ros2_option_word(b, "use_sim_time", words, "true or false");
+	int r = bridge_option_word(b->host, "use_sim_time", words, "true or false");
 
 	if (r <= 0)
 		return r;

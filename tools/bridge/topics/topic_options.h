@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rig's options of one topic, on its way out ("ros2" in a channel's options) or in ("subscribe" in the bridge's): checked
+ * The rig's options of one topic, on its way out ("ros2" or the like in a channel's options) or in ("subscribe" in the bridge's): checked
  * key by key, with a sentence for each mistake. Pure functions of their arguments: any thread.
  */
 #ifndef TOPIC_OPTIONS_H
@@ -15,6 +15,8 @@
 
 enum topic_direction { TOPIC_OUT = 1, TOPIC_IN = 2 };
 
+enum topic_keys { TOPIC_QOS = 4 }; /* keys that not every far side has: DDS's QoS */
+
 struct topic_origin { /* of the map, UTM */
 	bool given;
 	double at[3];
@@ -28,8 +30,9 @@ struct topic_options { /* texts borrow from the JSON tree; NULL: not given */
 	int depth;                                                         /* 0: not given */
 };
 
-/* use: which keys there may be. 0, or -EINVAL and a sentence in why, which names key, value and what would do. */
-int topic_options_read(json_t *j, enum topic_direction use, struct topic_options *ret, char *why, size_t why_size);
+/* way, keys: which ones there may be. 0, or -EINVAL and a sentence in why, which names key, value and what would do. */
+int topic_options_read(json_t *j, enum topic_direction way, unsigned keys, struct topic_options *ret, char *why,
+		       size_t why_size);
 
 /* "/a/b_2": what ROS takes for the full name of a topic. */
 bool topic_name_ok(const char *name);

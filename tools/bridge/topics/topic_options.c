@@ -21,7 +21,7 @@ enum kind { TEXT, CHOICE, DEPTH, VARIANCE, ORIGIN };
 static const struct key {
 	const char *name;
 	enum kind kind;
-	unsigned use; /* enum topic_direction, added up */
+	unsigned use; /* enum topic_direction, and topic_keys if it is not in all */
 	size_t at;
 	const char *const *choices;
 } keys[] = {
@@ -37,9 +37,11 @@ static const struct key {
 	{ "origin", ORIGIN, TOPIC_OUT, offsetof(struct topic_options, origin), NULL },
 	{ "sentence", CHOICE, TOPIC_OUT, offsetof(struct topic_options, sentence), sentences },
 	{ "covariance", VARIANCE, TOPIC_OUT, offsetof(struct topic_options, covariance), NULL },
-	{ "reliability", CHOICE, TOPIC_OUT | TOPIC_IN, offsetof(struct topic_options, reliability), reliabilities },
-	{ "durability", CHOICE, TOPIC_OUT | TOPIC_IN, offsetof(struct topic_options, durability), durabilities },
-	{ "depth", DEPTH, TOPIC_OUT | TOPIC_IN, offsetof(struct topic_options, depth), NULL },
+	{ "reliability", CHOICE, TOPIC_OUT | TOPIC_IN | TOPIC_QOS, offsetof(struct topic_options, reliability),
+	  reliabilities },
+	{ "durability", CHOICE, TOPIC_OUT | TOPIC_IN | TOPIC_QOS, offsetof(struct topic_options, durability),
+	  durabilities },
+	{ "depth", DEPTH, TOPIC_OUT | TOPIC_IN | TOPIC_QOS, offsetof(struct topic_options, depth), NULL },
 };
 
 #define N_KEYS (sizeof(keys) / sizeof(keys[0]))
@@ -190,13 +192,20 @@ static int read_key(const struct key *k, json_t *v, struct topic_options *w, cha
 
 /* ---- all of them ---- */
 
-static int unknown(const char *name, unsigned use, char *why, size_t size)
+static bool is_there(const struct key *k, enum topic_direction way, unsigned have)
+{
+	unsigned of = k->use & ~(unsigned)(TOPIC_OUT | TOPIC_IN);
+
+	return k->use & way && (!of || of & have);
+}
+
+static int unknown(const char *name, enum topic_direction way, unsigned have, char *why, size_t size)
 {
 	size_t n = (size_t)snprintf(why, size, "\"%.40s\" is not a key here; keys are", name);
 	const char *comma = "";
 
 	for (size_t i = 0; i < N_KEYS && n < size; i++) {
-		if (!(keys[i].use & use))
+		if (!is_there(&keys[i], way, have))
 			continue;
 		n += (size_t)snprintf(why + n, size - n, "%s %s", comma, keys[i].name);
 		comma = ",";
@@ -204,15 +213,16 @@ static int unknown(const char *name, unsigned use, char *why, size_t size)
 	return -EINVAL;
 }
 
-static const struct key *find(const char *name, unsigned use)
+static const struct key *find(const char *name, enum topic_direction way, unsigned have)
 {
 	for (size_t i = 0; i < N_KEYS; i++)
-		if (keys[i].use & use && strcmp(keys[i].name, name) == 0)
+		if (is_there(&keys[i], way, have) && strcmp(keys[i].name, name) == 0)
 			return &keys[i];
 	return NULL;
 }
 
-int topic_options_read(json_t *j, enum topic_direction use, struct topic_options *ret, char *why, size_t why_size)
+int topic_options_read(json_t *j, enum topic_direction way, unsigned have, struct topic_options *ret, char *why,
+		       size_t why_size)
 {
 	struct topic_options w = {
 		.points = -1, .position = -1, .encoding = -1, .sentence = -1, .reliability = -1, .durability = -1
@@ -225,8 +235,8 @@ int topic_options_read(json_t *j, enum topic_direction use, struct topic_options
 		return -EINVAL;
 	}
 	json_object_foreach(j, name, v) {
-		const struct key *k = find(name, use);
-		int r = k ? read_key(k, v, &w, why, why_size) : unknown(name, use, why, why_size);
+		const struct key *k = find(name, way, have);
+		int r = k ? read_key(k, v, &w, why, why_size) : unknown(name, way, have, why, why_size);
 
 		if (r < 0)
 			return r;

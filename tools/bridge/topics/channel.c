@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A channel and the topics that the rig makes of it; what all topics of a bridge share. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "ros/ros_generic.h"
+#include "ros/ros_type.h"
+#include "topics.h"
+
+enum { PLAIN = -2, ONLY = -1 }; /* of no list: the rig has no options of the channel; it has one topic */
+
+/* What is wrong with the topic at index i, or with the only one; a key is named only where the rig has it. */
+static void complain(struct topics *s, const struct sim_bridge_channel *ch, int i, const char *why)
+{
+	char key[40] = "";
+
+	if (i != PLAIN)
+		snprintf(key, sizeof(key), i >= 0 ? "options.%s[%d]: " : "options.%s: ", s->key, i);
+	topics_log(s, 0, "%s: %s%s", ch->name, key, why);
+}
+
+/* Which message it becomes, and by what: the other side must know its definition. */
+static void log_conversion(struct topics *s, const struct sim_bridge_channel *ch, const struct topic_out *t)
+{
+	const char *odd = t->conversion.generic ? ros_generic_odd_name(ch->type) : NULL;
+
+	if (t->automatic)
+		topics_log(s, 2,
+			   "%s: ROS allows no such name, so it goes out as %s (\"%s\": {\"topic\": ...} in the "
+			   "options of the channel gives it another)",
+			   ch->name, t->name, s->key);
+	topics_log(s, 2, "%s: %s goes out as %s (%s)", ch->name, ch->type->name, t->conversion.type->name,
+		   conversion_out_how(&t->conversion));
+	if (odd)
+		topics_log(s, 1, "%s: \"%s\" is not a valid name in ROS 2: no package can be built of %s", ch->name,
+			   odd, t->conversion.type->name);
+}
+
+static int open_one(struct topics *s, const struct sim_bridge_channel *ch, json_t *j, int i, struct topic_fan *f)
+{
+	char why[512] = "";
+	struct topic_options w;
+	int r = topic_options_read(j, TOPIC_OUT, s->keys, &w, why, sizeof(why));
+
+	if (r == 0)
+		r = s->open(s->arg, ch, &w, &f->out[f->n], why, sizeof(why));
+	if (r == -ENOTSUP || r == -ELIBBAD)
+		topics_log(s, r == -ENOTSUP ? 1 : 0, "%s: %s", ch->name, why);
+	else if (r < 0 && r != -EBUSY)
+		complain(s, ch, i, why[0] ? why : strerror(-r));
+	else if (r == 0)
+		log_conversion(s, ch, f->out[f->n++]);
+	return r;
+}
+
+static int open_list(struct topics *s, const struct sim_bridge_channel *ch, json_t *list, struct topic_fan *f)
+{
+	json_t *one;
+	size_t i;
+	int r = 0;
+
+	if (json_array_size(list) < 1 || json_array_size(list) > TOPICS_FAN_MAX) {
+		topics_log(s, 0, "%s: options.%s: a list must have 1 to %u topics", ch->name, s->key, TOPICS_FAN_MAX);
+		return -EINVAL;
+	}
+	json_array_foreach(list, i, one)
+		r = r < 0 ? r : open_one(s, ch, one, (int)i, f);
+	return r;
+}
+
+static void append(char *text, size_t size, const char *what)
+{
+	size_t n = strlen(text);
+
+	snprintf(text + n, size - n, "%s%s", n ? ", " : "", what);
+}
+
+static void name_it(struct topics *s, const struct sim_bridge_channel *ch, const struct topic_fan *f)
+{
+	char names[256] = "", types[256] = "";
+
+	if (!SIM_BRIDGE_HOST_HAS(s->host, carries))
+		return;
+	for (unsigned i = 0; i < f->n; i++) {
+		append(names, sizeof(names), f->out[i]->name);
+		append(types, sizeof(types), f->out[i]->conversion.type->name);
+	}
+	s->host->carries(s->host->ctx, ch, names, types);
+}
+
+int topics_open_channel(struct topics *s, const struct sim_bridge_channel *ch, struct topic_fan *ret)
+{
+	json_t *j = json_loads(ch->options, JSON_REJECT_DUPLICATES, NULL), *mine = json_object_get(j, s->key);
+	json_t *plain = json_object();
+	int r = !plain ? -ENOMEM : j ? 0 : -EINVAL;
+
+	*ret = (struct topic_fan){ 0 };
+	if (r == 0 && json_is_array(mine))
+		r = open_list(s, ch, mine, ret);
+	else if (r == 0)
+		r = open_one(s, ch, mine ? mine : plain, mine ? ONLY : PLAIN, ret);
+	json_decref(plain);
+	json_decref(j);
+	if (r < 0)
+		topics_close_channel(s, ret);
+	else
+		name_it(s, ch, ret);
+	return r;
+}
+
+void topics_close_channel(struct topics *s, struct topic_fan *f)
+{
+	while (f->n)
+		s->close(s->arg, f->out[--f->n]);
+}
+
+struct map_message topic_message(const struct sim_message *m)
+{
+	return (struct map_message){
+		.body = m->body,
+		.size = m->body_size,
+		.header = { m->header.stamp_sim_ns, (uint32_t)m->header.sequence, m->header.frame_id },
+	};
+}
+
+int topics_register(struct sim_bridge_registry *r)
+{
+	int e = 0;
+
+	for (const struct map *m = map_table; m->sim && e >= 0; m++)
+		e = r->add_publisher(r->ctx, m->sim, m->ros);
+	for (const struct map_in *m = map_in_table; m->ros && e >= 0; m++)
+		e = r->add_subscriber(r->ctx, m->sim, m->ros);
+	if (e >= 0) /* all else: by a converter of the rig, or as it is, field by field */
+		e = r->add_publisher(r->ctx, "*", "*");
+	if (e >= 0)
+		e = r->add_subscriber(r->ctx, "*", "*");
+	return e;
+}
+
+void topics_init(struct topics *s)
+{
+	pthread_mutex_init(&s->lock, NULL);
+}
+
+void topics_finish(struct topics *s)
+{
+	while (s->n_buf) {
+		iov_buf_finish(s->buf[--s->n_buf]);
+		free(s->buf[s->n_buf]);
+	}
+	pthread_mutex_destroy(&s->lock);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options of the bridge that are one word of several, or a number. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "topics.h"
+
+const char *bridge_option(const struct sim_bridge_host *h, const char *name)
+{
+	const char *s = h->option(h->ctx, name);
+
+	return s ? s : "";
+}
+
+int bridge_option_word(const struct sim_bridge_host *h, const char *name, const char *const words[],
+		       const char *expected)
+{
+	const char *text = bridge_option(h, name);
+
+	for (int i = 0; words[i]; i++)
+		if (strcmp(text, words[i]) == 0)
+			return i;
+	h->log(h->ctx, 0, "options.%s: \"%.40s\" is not %s", name, text, expected);
+	return -EINVAL;
+}
+
+int bridge_option_number(const struct sim_bridge_host *h, const char *name, long min, long max, const char *unit,
+			 long *ret)
+{
+	const char *text = bridge_option(h, name);
+	char *end;
+
+	errno = 0;
+	*ret = strtol(text, &end, 10);
+	if (!*end && end != text && !errno && *ret >= min && *ret <= max)
+		return 0;
+	h->log(h->ctx, 0, "options.%s: \"%.20s\" is not a number%s%s from %ld to %ld", name, text, *unit ? " of " : "",
+	       unit, min, max);
+	return -EINVAL;
+}

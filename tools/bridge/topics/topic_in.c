@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Topics that come in. Only channels that the rig lists may be written: the host checks that, and notifies the plug-in when somebody
+ * listens.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include <sim/introspect.h>
+
+#include "topics.h"
+
+const char *topics_reason(int r)
+{
+	switch (-r) {
+	case EBADMSG:
+		return "it is malformed";
+	case ENOTSUP:
+		return "it is not plain little-endian CDR";
+	case EMSGSIZE:
+		return "it is too large, or a text in it";
+	case EDOM:
+		return "it holds a NaN or an infinity";
+	case ERANGE:
+		return "a number in it is not one that the command has";
+	case ENOBUFS:
+		return "no buffer is free";
+	case ECANCELED:
+		return "time is paused";
+	case EBUSY:
+		return "the queue is full";
+	default:
+		return strerror(-r);
+	}
+}
+
+void topic_in_drop(struct topic_in *t, int r)
+{
+	uint64_t n = atomic_fetch_add(&t->dropped, 1) + 1;
+
+	if ((n & (n - 1)) == 0) /* the first, then ever more rarely */
+		topics_log(t->topics, 1, "%s: a message is dropped: %s (%llu so far)", t->channel, topics_reason(r),
+			   (unsigned long long)n);
+}
+
+void topic_in_take(struct topic_in *t, const void *data, size_t len)
+{
+	const struct sim_bridge_host *h = t->topics->host;
+	size_t size = 0;
+	int r = conversion_in_read(&t->conversion, t->topics->format, data, len, t->body, TOPICS_BODY_MAX, &size);
+
+	if (r == 0)
+		r = h->publish(h->ctx, t->channel, t->conversion.sim, t->body, size);
+	if (r < 0)
+		topic_in_drop(t, r);
+}
+
+/* Several topics may come into one channel: it is offered once. */
+void topics_offer(struct topics *s)
+{
+	for (unsigned i = 0; i < s->n_in; i++) {
+		const struct topic_in *t = s->in[i];
+		int r = s->host->offer(s->host->ctx, t->channel, t->conversion.sim);
+
+		if (r < 0 && r != -EALREADY)
+			topics_log(s, 1, "%s is not read: %s: %s", t->name, t->channel,
+				   r == -EACCES ? "the rig does not list this channel under \"inbound\""
+						: strerror(-r));
+	}
+}
+
+/* ---- what the rig asks for ---- */
+
+/* The type that an earlier entry gives the channel; NULL: none does. */
+static const struct sim_type *type_of(const struct topics *s, const char *channel)
+{
+	for (unsigned i = 0; i < s->n_in; i++)
+		if (strcmp(s->in[i]->channel, channel) == 0)
+			return s->in[i]->conversion.sim;
+	return NULL;
+}
+
+static int check_entry(const char *topic, const struct topic_options *w, char *why, size_t size)
+{
+	if (!topic_name_ok(topic))
+		topic_name_bad(topic, why, size);
+	else if (!w->type || !w->channel)
+		snprintf(why, size, "\"%s\" is missing", w->type ? "channel" : "type");
+	else if (strlen(w->channel) > SIM_CHANNEL_MAX)
+		snprintf(why, size, "\"channel\" has more than %d bytes", SIM_CHANNEL_MAX);
+	else
+		return 0;
+	return -EINVAL;
+}
+
+int topic_in_open(struct topics *s, const char *topic, const struct topic_options *w, struct topic_in *t, char *why,
+		  size_t why_size)
+{
+	const struct sim_type *has = type_of(s, w->channel);
+	int r = conversion_in_open(s->host, s->known, w->type, w->definition, &t->conversion, why, why_size);
+
+	if (r < 0)
+		return r == -ENOMEM ? r : -EINVAL;
+	t->topics = s;
+	if (has && !sim_type_equal(has, t->conversion.sim)) {
+		snprintf(why, why_size, "it gives %s, but channel \"%.60s\" is %s already", t->conversion.sim->name,
+			 w->channel, has->name);
+		return -EINVAL;
+	}
+	snprintf(t->name, sizeof(t->name), "%s", topic);
+	snprintf(t->channel, sizeof(t->channel), "%s", w->channel);
+	t->body = aligned_alloc(64, TOPICS_BODY_MAX);
+	return t->body ? 0 : -ENOMEM;
+}
+
+void topic_in_close(struct topic_in *t)
+{
+	if (t->topics)
+		conversion_in_close(&t->conversion);
+	free(t->body);
+}
+
+static int read_entry(struct topics *s, const char *topic, json_t *j)
+{
+	char why[512] = "";
+	struct topic_options w;
+	int r = topic_options_read(j, TOPIC_IN, s->keys, &w, why, sizeof(why));
+
+	if (r == 0)
+		r = check_entry(topic, &w, why, sizeof(why));
+	if (r == 0 && s->n_in == TOPICS_IN_MAX) {
+		snprintf(why, sizeof(why), "more than %u topics", TOPICS_IN_MAX);
+		r = -ENOSPC;
+	}
+	if (r == 0)
+		r = s->subscribe(s->arg, topic, &w, &s->in[s->n_in], why, sizeof(why));
+	if (r < 0)
+		topics_log(s, 0, "options.subscribe[\"%.80s\"]: %s", topic, why[0] ? why : strerror(-r));
+	s->n_in += r == 0;
+	return r;
+}
+
+int topics_read_subscribe(struct topics *s)
+{
+	const char *text = bridge_option(s->host, "subscribe"), *topic;
+	json_error_t err = { .text = "" };
+	json_t *j = json_loads(text, JSON_REJECT_DUPLICATES, &err), *one;
+	int r = json_is_object(j) ? 0 : -EINVAL;
+
+	if (r < 0)
+		topics_log(s, 0, "options.subscribe: not a JSON object: %s", err.text);
+	json_object_foreach(j, topic, one)
+		r = r < 0 ? r : read_entry(s, topic, one);
+	json_decref(j);
+	return r;
+}

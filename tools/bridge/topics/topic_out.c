@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One topic on its way out: which type, under which name, and its messages as bytes. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ros/ros_type.h"
+#include "topics.h"
+
+bool topic_is_tf_static(const char *name)
+{
+	const char *last = strrchr(name, '/');
+
+	return last && strcmp(last, "/tf_static") == 0;
+}
+
+/* ---- opening ---- */
+
+/* The name, and the texts of the options, which outlive the JSON: one block holds them. */
+static int keep_texts(struct topic_out *t, const char *name, const char *channel, const struct topic_options *w)
+{
+	const char *const from[] = { name, w->frame, w->child_frame, channel };
+	const char *kept[4] = { NULL };
+	size_t room = 1;
+	char *at;
+
+	for (int i = 0; i < 4; i++)
+		room += from[i] ? strlen(from[i]) + 1 : 0;
+	at = t->name = malloc(room);
+	if (!at)
+		return -ENOMEM;
+	for (int i = 0; i < 4; i++) {
+		if (!from[i])
+			continue;
+		kept[i] = strcpy(at, from[i]);
+		at += strlen(at) + 1;
+	}
+	t->options.frame = kept[1];
+	t->options.child_frame = kept[2];
+	t->channel = kept[3];
+	return 0;
+}
+
+static void set_options(struct topic_out *t, const struct topic_options *w)
+{
+	t->options.points = w->points < 0 ? MAP_POINTS_NATIVE : (enum map_points)w->points;
+	t->options.encoding = w->encoding < 0 ? NULL : w->encoding == 0 ? "rgb8" : "bgr8";
+	t->options.covariance = w->covariance;
+	t->options.position = w->position < 0 ? MAP_POSITION_MESSAGE : (enum map_position)w->position;
+	t->origin = w->origin;
+	t->options.origin = t->origin.given ? t->origin.at : NULL;
+	t->options.sentence = w->sentence == 1 ? MAP_SENTENCE_INSATT : MAP_SENTENCE_GGA;
+}
+
+/* Another channel has that name by its automatic form, or has it where this one's form would be. */
+static bool is_taken(struct topics *s, const char *channel, const char *name, bool automatic, char *why,
+		     size_t why_size)
+{
+	const struct topic_out *other = NULL;
+
+	pthread_mutex_lock(&s->lock);
+	for (unsigned i = 0; i < s->n_out && !other; i++) {
+		const struct topic_out *t = s->out[i];
+
+		if ((automatic || t->automatic) && strcmp(t->name, name) == 0 && strcmp(t->channel, channel) != 0)
+			other = t;
+	}
+	if (other)
+		snprintf(why, why_size,
+			 "it would go out as %s, as channel %s does: give one of them a name of its own, with \"%s\": "
+			 "{\"topic\": ...} in the options of the channel",
+			 name, other->channel, s->key);
+	pthread_mutex_unlock(&s->lock);
+	return other != NULL;
+}
+
+/* Under which name; into buf where the channel's own is none in ROS. 1: then. -EINVAL with a sentence. */
+static int choose_name(struct topics *s, const struct sim_bridge_channel *ch, const struct topic_options *w,
+		       char buf[TOPIC_NAME_MAX + 1], const char **ret, char *why, size_t why_size)
+{
+	const char *name = w->topic ? w->topic : ch->name;
+	bool automatic = false;
+
+	if (!topic_name_ok(name)) {
+		automatic = !s->strict_names && topic_name_auto(name, buf);
+		if (!automatic) {
+			topic_name_bad(name, why, why_size);
+			return -EINVAL;
+		}
+		name = buf;
+	}
+	if (is_taken(s, ch->name, name, automatic, why, why_size))
+		return -EINVAL;
+	*ret = name;
+	return automatic;
+}
+
+static int list_it(struct topics *s, struct topic_out *t)
+{
+	int r = -ENOSPC;
+
+	pthread_mutex_lock(&s->lock);
+	if (s->n_out < TOPICS_MAX) {
+		s->out[s->n_out++] = t;
+		r = 0;
+	}
+	pthread_mutex_unlock(&s->lock);
+	return r;
+}
+
+int topic_out_open(struct topics *s, const struct sim_bridge_channel *ch, const struct topic_options *w,
+		   struct topic_out *t, char *why, size_t why_size)
+{
+	char buf[TOPIC_NAME_MAX + 1];
+	const char *name = NULL;
+	int r = choose_name(s, ch, w, buf, &name, why, why_size);
+
+	if (r < 0)
+		return r;
+	t->topics = s;
+	t->automatic = r > 0;
+	set_options(t, w);
+	r = conversion_out_open(s->host, s->known, ch->type, w->type, &t->conversion, why, why_size);
+	if (r == 0 && s->before_1_8)
+		r = conversion_out_before_1_8(&t->conversion, s->known, &t->options.no_predictions, why, why_size);
+	if (r == 0 && topic_is_tf_static(name) && t->conversion.map &&
+	    strcmp(t->conversion.map->sim, "sim/Transforms") == 0)
+		r = static_frames_create(&t->static_frames);
+	if (r == 0)
+		r = keep_texts(t, name, ch->name, w);
+	return r < 0 ? r : list_it(s, t);
+}
+
+void topic_out_close(struct topic_out *t)
+{
+	struct topics *s = t->topics;
+
+	if (!s)
+		return;
+	pthread_mutex_lock(&s->lock);
+	for (unsigned i = 0; i < s->n_out; i++)
+		if (s->out[i] == t)
+			s->out[i] = s->out[--s->n_out];
+	pthread_mutex_unlock(&s->lock);
+	conversion_out_close(&t->conversion);
+	static_frames_destroy(t->static_frames);
+	free(t->name);
+}
+
+/* ---- bytes ---- */
+
+static struct iov_buf *get_buf(struct topics *s)
+{
+	struct iov_buf *o = NULL;
+
+	pthread_mutex_lock(&s->lock);
+	if (s->n_buf)
+		o = s->buf[--s->n_buf];
+	pthread_mutex_unlock(&s->lock);
+	if (!o && (o = malloc(sizeof(*o))))
+		iov_buf_init(o);
+	return o;
+}
+
+void topics_put_buf(struct topics *s, struct iov_buf *o)
+{
+	pthread_mutex_lock(&s->lock);
+	if (s->n_buf < TOPICS_BUFS_MAX) {
+		s->buf[s->n_buf++] = o;
+		o = NULL;
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (o)
+		iov_buf_finish(o);
+	free(o);
+}
+
+/* Once for a topic: it will not be better with the next message. */
+static void log_failure(struct topic_out *t, int r, const char *why)
+{
+	if (!t->conversion.converter || atomic_exchange(&t->failure_logged, 1))
+		return;
+	if (why[0])
+		topics_log(t->topics, 0, "%s: its converter to %s does not follow the definition: %s", t->name,
+			   t->conversion.type->name, why);
+	else
+		topics_log(t->topics, 1, "%s: its converter to %s has failed: %s", t->name, t->conversion.type->name,
+			   strerror(-r));
+}
+
+int topic_out_encode(struct topic_out *t, const struct map_message *in, struct iov_buf **ret)
+{
+	struct map_message m = *in;
+	struct iov_buf *o = get_buf(t->topics);
+	struct enc_wire w;
+	char why[256];
+	int r;
+
+	if (!o)
+		return -ENOMEM;
+	m.options = &t->options;
+	wire_begin(&w, t->topics->format, o);
+	r = conversion_out_emit(&t->conversion, &m, &w.enc, why, sizeof(why));
+	if (r < 0)
+		log_failure(t, r, why);
+	if (r == 0)
+		r = wire_finish(&w);
+	if (r < 0)
+		topics_put_buf(t->topics, o);
+	else
+		*ret = o;
+	return r;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What every plug-in has in common that carries channels as topics of ROS: what the rig makes of a channel, under which names and
+ * as which types, and what comes in. It knows no middleware; struct topics is the part of a plug-in's instance that it works on.
+ *
+ * A channel becomes one topic, or several, as a vehicle's status becomes six reports in Autoware: its options under `key`
+ * ("ros2") are an object, or a list of them. What comes in is in the bridge's option "subscribe", topic to channel:
+ * {"/control/command/gear_cmd": {"type": "autoware_vehicle_msgs/msg/GearCommand", "channel": "gear"}}.
+ */
+#ifndef TOPICS_H
+#define TOPICS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include <sim/bridge.h>
+
+#include "conversion.h"
+#include "enc_wire.h"
+#include "static_frames.h"
+#include "topic_options.h"
+
+#define TOPICS_MAX      512u
+#define TOPICS_FAN_MAX  16u /* of one channel */
+#define TOPICS_IN_MAX   32u
+#define TOPICS_BUFS_MAX 16u
+#define TOPICS_BODY_MAX (64u * 1024) /* that comes in, as the host takes it */
+
+struct topics;
+
+/* A topic on its way out, of one channel. A plug-in's own begins with it. */
+struct topic_out {
+	struct topics *topics;
+	struct conversion_out conversion;
+	struct map_options options;
+	struct topic_origin origin; /* what options point to */
+	struct static_frames
+		*static_frames; /* of /tf_static: all frames so far go with each message; NULL: another topic */
+	char *name; /* on the far side; first of the texts that options and channel point to, freed with it */
+	const char *channel;
+	bool automatic;             /* the name is the channel's, made such that ROS allows it */
+	_Atomic int failure_logged; /* of its converter */
+};
+
+/* The topics of a channel. */
+struct topic_fan {
+	unsigned n;
+	struct topic_out *out[TOPICS_FAN_MAX];
+};
+
+/* A topic that comes in. A plug-in's own begins with it. */
+struct topic_in {
+	struct topics *topics;
+	struct conversion_in conversion;
+	char name[TOPIC_NAME_MAX + 1], channel[SIM_CHANNEL_MAX + 1];
+	uint8_t *body; /* of the message that is being read */
+	_Atomic uint64_t dropped;
+};
+
+/* Set before the first call; the plug-in keeps it until topics_finish(). */
+struct topics {
+	const struct sim_bridge_host *host;
+	void *arg;                           /* of the functions below */
+	const struct ros_type *const *known; /* ros1_types or ros2_types */
+	const char *key;                     /* of a channel's options */
+	unsigned keys;                       /* enum topic_keys that this plug-in has */
+	enum wire_format format;
+	bool strict_names; /* a channel whose name ROS does not allow is not carried */
+	bool before_1_8;   /* the far side's autoware_msgs */
+
+	/* Make one topic and topic_out_open() it; remove it. Errors with a sentence in why, as of that; -EBUSY: it has logged itself why not. */
+	int (*open)(void *arg, const struct sim_bridge_channel *ch, const struct topic_options *w,
+		    struct topic_out **ret, char *why, size_t why_size);
+	void (*close)(void *arg, struct topic_out *t);
+	/* The same of a topic that comes in, by topic_in_open(); removed by the plug-in, with topic_in_close(). */
+	int (*subscribe)(void *arg, const char *topic, const struct topic_options *w, struct topic_in **ret, char *why,
+			 size_t why_size);
+
+	pthread_mutex_t lock; /* a leaf; guards out and buf, and their numbers */
+	struct topic_out *out[TOPICS_MAX];
+	unsigned n_out;
+	struct iov_buf *buf[TOPICS_BUFS_MAX]; /* encoders' memory that no message uses just now */
+	unsigned n_buf;
+	struct topic_in *in[TOPICS_IN_MAX]; /* set by topics_read_subscribe(), then unchanged */
+	unsigned n_in;
+};
+
+void topics_init(struct topics *s);
+void topics_finish(struct topics *s); /* when no topic is left */
+
+/* For reg(): all mappings, both ways, and "*": what else there is crosses field by field. 0 or the registry's error. */
+int topics_register(struct sim_bridge_registry *r);
+
+/* To the host's log. */
+#define topics_log(s, level, ...) (s)->host->log((s)->host->ctx, level, __VA_ARGS__)
+
+/* ---- out: topic_out.c, channel.c ---- */
+
+/*
+ * All topics of a channel, by open(), and what it is called over there, for `simctl bridge info`. 0 or the first error, logged; then
+ * there are none. Thread: the host's main one.
+ */
+int topics_open_channel(struct topics *s, const struct sim_bridge_channel *ch, struct topic_fan *ret);
+void topics_close_channel(struct topics *s, struct topic_fan *f);
+
+/*
+ * Begin t: its name, its conversion and its options. Errors, with a sentence in why: -EINVAL options or name, -ENOTSUP, -ELIBBAD of
+ * conversion_out_open(), -ENOSPC there are TOPICS_MAX, -ENOMEM. topic_out_close() follows also then.
+ */
+int topic_out_open(struct topics *s, const struct sim_bridge_channel *ch, const struct topic_options *w,
+		   struct topic_out *t, char *why, size_t why_size);
+void topic_out_close(struct topic_out *t);
+
+/* Whether it is "/tf_static", in a namespace or without: who reads it asks for what was sent before. */
+bool topic_is_tf_static(const char *name);
+
+/* What goes through a message of the host; borrows m. */
+struct map_message topic_message(const struct sim_message *m);
+
+/* Encode one into a buffer of the pool: returns it, topics_put_buf(). Errors: of conversion_out_emit() and wire_finish(), a converter's logged. */
+int topic_out_encode(struct topic_out *t, const struct map_message *in, struct iov_buf **ret);
+void topics_put_buf(struct topics *s, struct iov_buf *o);
+
+/* ---- in: topic_in.c ---- */
+
+/* Read the option, by subscribe(). 0 or the first error, logged. */
+int topics_read_subscribe(struct topics *s);
+
+/* Begin t; errors and topic_in_close() as of topic_out_open(). */
+int topic_in_open(struct topics *s, const char *topic, const struct topic_options *w, struct topic_in *t, char *why,
+		  size_t why_size);
+void topic_in_close(struct topic_in *t);
+
+/* Offer their channels to the host: from connect() on. */
+void topics_offer(struct topics *s);
+
+/* A message has come: read and published, or dropped, counted, and named in the log. One at a time for a topic. */
+void topic_in_take(struct topic_in *t, const void *data, size_t len);
+void topic_in_drop(struct topic_in *t, int r);
+
+/* Why what came in is dropped, in words. Static, or until the thread's next call. */
+const char *topics_reason(int r);
+
+/* ---- options of the bridge: option.c ---- */
+
+/*
+ * "" where the host knows none; as one of `words`, which NULL ends: its number; as a whole number in a range. -EINVAL and an
+ * error in the log: it is not `expected`, or not a number of `unit` in that range.
+ */
+const char *bridge_option(const struct sim_bridge_host *h, const char *name);
+int bridge_option_word(const struct sim_bridge_host *h, const char *name, const char *const words[],
+		       const char *expected);
+int bridge_option_number(const struct sim_bridge_host *h, const char *name, long min, long max, const char *unit,
+			 long *ret);
+
+#endif
