@@ -67,6 +67,8 @@ static void on_sense(void *ctx, const struct server_sensed *x, int64_t sim_ns)
 {
 	(void)ctx;
 	(void)sim_ns;
+	for (uint32_t i = 0; x->cloud && i < x->cloud->n; i++)
+		check(isfinite(x->cloud->point[i].x) && isfinite(x->cloud->point[i].z));
 	check(!x->detected || x->detected->n <= SENSORS_OBJECTS_MAX);
 }
 

@@ -260,12 +260,17 @@ void peer_update_status(struct peer_buf *b, int version, const struct peer_statu
 	end(b, m);
 }
 
-static void put_packed_doubles(struct peer_buf *b, uint32_t field)
+double peer_lidar_elevation(int beam)
+{
+	return (15 - 2 * beam) * 0.0174532925199433;
+}
+
+static void put_vertical_angles(struct peer_buf *b, uint32_t field)
 {
 	size_t m = begin(b, field);
 
-	for (int i = -15; i <= 15; i += 2) {
-		double angle = i * 0.0174532925199433;
+	for (int i = 0; i < PEER_LIDAR_BEAMS; i++) {
+		double angle = -peer_lidar_elevation(i);
 
 		put(b, &angle, sizeof(angle));
 	}
@@ -280,8 +285,8 @@ void peer_attach(struct peer_buf *b, uint32_t number, const char *entity)
 		put_text(b, 1, entity);
 	switch (number) {
 	case PEER_ATTACH_LIDAR:
-		put_double(b, 2, 0.00698);
-		put_packed_doubles(b, 3);
+		put_double(b, 2, PEER_LIDAR_RESOLUTION);
+		put_vertical_angles(b, 3);
 		put_double(b, 4, 0.1);
 		put_text(b, 5, "awf/universe");
 		break;

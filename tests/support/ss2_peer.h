@@ -16,6 +16,10 @@
 
 /* Of the grid that it attaches, along each side, 0.5 m each. */
 #define PEER_GRID_CELLS 200
+/* Of the lidar: rad from column to column; and where its beams look, which it writes the other way up. */
+#define PEER_LIDAR_RESOLUTION 0.00698
+#define PEER_LIDAR_BEAMS      16
+double peer_lidar_elevation(int beam);
 
 enum {
 	PEER_INITIALIZE = 1,

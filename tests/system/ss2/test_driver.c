@@ -223,7 +223,7 @@ static int set_up(void **state)
 	s->port = free_port();
 	snprintf(config, sizeof(config),
 		 "{\"TimeSource\": \"simulation\", \"pools\": [{\"size\": 1024, \"count\": 2000}, "
-		 "{\"size\": 66048, \"count\": 800}],"
+		 "{\"size\": 66048, \"count\": 800}, {\"size\": 461824, \"count\": 48}],"
 		 "\"ss2\": {\"command\": [\"sim-ss2\", \"--port\", \"%d\", \"--origin\", \"500000,4000000\", "
 		 "\"--silence\", \"2\"]}}",
 		 s->port);

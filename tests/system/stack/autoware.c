@@ -20,6 +20,7 @@ static const struct {
 			"autoware_perception_msgs/msg/TrafficLightGroupArray" },
 	[AW_ODOMETRY] = { "rt/localization/kinematic_state", "nav_msgs/msg/Odometry" },
 	[AW_GRID] = { "rt/perception/occupancy_grid_map/map", "nav_msgs/msg/OccupancyGrid" },
+	[AW_CLOUD] = { "rt/perception/obstacle_segmentation/pointcloud", "sensor_msgs/msg/PointCloud2" },
 };
 
 static struct {

@@ -12,7 +12,7 @@
 
 #include "../ros2/reader.h"
 
-enum autoware_topic { AW_DETECTED, AW_TRUTH, AW_LIGHTS, AW_ODOMETRY, AW_GRID, AW_TOPICS };
+enum autoware_topic { AW_DETECTED, AW_TRUTH, AW_LIGHTS, AW_ODOMETRY, AW_GRID, AW_CLOUD, AW_TOPICS };
 
 /* nav_msgs/msg/OccupancyGrid, as Cyclone has it in memory. */
 struct autoware_grid {
@@ -23,6 +23,18 @@ struct autoware_grid {
 	uint32_t width, height;
 	double x, y, z, qx, qy, qz, qw; /* origin */
 	dds_sequence_t data;
+};
+
+/* sensor_msgs/msg/PointCloud2. */
+struct autoware_cloud {
+	struct seen_time stamp;
+	char *frame_id;
+	uint32_t height, width;
+	dds_sequence_t fields;
+	uint8_t is_bigendian;
+	uint32_t point_step, row_step;
+	dds_sequence_t data;
+	uint8_t is_dense;
 };
 
 void autoware_open(dds_entity_t participant);

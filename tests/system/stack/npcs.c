@@ -6,7 +6,9 @@
 
 #include "test.h"
 
-#define EDGE_M 1e-6 /* a cell that is so near to an edge may be on either side */
+#define EDGE_M  1e-6 /* a cell that is so near to an edge may be on either side */
+#define GRAZE_M 1e-4 /* rays are reckoned with 24 bits */
+#define NEAR_M  2e-3
 
 enum { FREE = 0, HIDDEN = 50, OCCUPIED = 100 };
 
@@ -30,22 +32,32 @@ struct npc_place npc_center(int i, int frame)
 	return (struct npc_place){ p.x + half * cos(yaw), p.y + half * sin(yaw), p.z + npcs[i].height / 2, yaw };
 }
 
-/* Whether the way from a to b leads through a box of that size, in the box's axes. */
-static bool meets(const double a[2], const double b[2], double half_l, double half_w)
+/* How much of the way from a to b there is up to a box of that size, in the box's axes. Above 1: it does not lead there. */
+static double way_to(const double a[3], const double b[3], const double half[3])
 {
-	double half[2] = { half_l, half_w }, in = 0, out = 1;
+	double in = 0, out = INFINITY;
 
-	for (int k = 0; k < 2; k++) {
+	for (int k = 0; k < 3; k++) {
 		double d = b[k] - a[k], t0 = (-half[k] - a[k]) / d, t1 = (half[k] - a[k]) / d;
 
 		if (d == 0 && fabs(a[k]) > half[k])
-			return false;
+			return INFINITY;
 		if (d == 0)
 			continue;
 		in = fmax(in, fmin(t0, t1));
 		out = fmin(out, fmax(t0, t1));
 	}
-	return in <= out;
+	return in <= out ? in : INFINITY;
+}
+
+/* A place in the axes of a box. */
+static void into(const struct npc_place *box, double x, double y, double z, double ret[3])
+{
+	double c = cos(box->yaw), s = sin(box->yaw), dx = x - box->x, dy = y - box->y;
+
+	ret[0] = dx * c + dy * s;
+	ret[1] = dy * c - dx * s;
+	ret[2] = z - box->z;
 }
 
 /* What a place is, of boxes that are larger by `more` on each side. */
@@ -55,14 +67,13 @@ static int8_t cell_at(double x, double y, int frame, double ego_x, double ego_y,
 
 	for (int i = 0; i < NPCS; i++) {
 		struct npc_place p = npc_center(i, frame);
-		double c = cos(p.yaw), s = sin(p.yaw), half_l = npcs[i].length / 2 + more,
-		       half_w = npcs[i].width / 2 + more;
-		double at[2] = { (x - p.x) * c + (y - p.y) * s, (y - p.y) * c - (x - p.x) * s };
-		double eye[2] = { (ego_x - p.x) * c + (ego_y - p.y) * s, (ego_y - p.y) * c - (ego_x - p.x) * s };
+		double half[3] = { npcs[i].length / 2 + more, npcs[i].width / 2 + more, 1 }, at[3], eye[3];
 
-		if (fabs(at[0]) <= half_l && fabs(at[1]) <= half_w)
+		into(&p, x, y, p.z, at);
+		into(&p, ego_x, ego_y, p.z, eye);
+		if (fabs(at[0]) <= half[0] && fabs(at[1]) <= half[1])
 			return OCCUPIED;
-		if (meets(eye, at, half_l, half_w))
+		if (way_to(eye, at, half) <= 1)
 			is = HIDDEN;
 	}
 	return is;
@@ -85,4 +96,52 @@ void npcs_check_grid(const struct autoware_grid *g, int frame, double ego_x, dou
 		seen[cells[i] / HIDDEN]++;
 	}
 	assert_true(seen[0] && seen[1] && seen[2]);
+}
+
+/* How far a ray of the ego goes, up to boxes that are larger by `more`. INFINITY: for ever. */
+static double reach(const struct npc_place *ego, double azimuth, double elevation, int frame, double more)
+{
+	double yaw = ego->yaw + azimuth, level = cos(elevation), nearest = INFINITY;
+
+	for (int i = 0; i < NPCS; i++) {
+		struct npc_place p = npc_center(i, frame);
+		double half[3] = { npcs[i].length / 2 + more, npcs[i].width / 2 + more, npcs[i].height / 2 + more };
+		double eye[3], one[3];
+
+		into(&p, ego->x, ego->y, ego->z, eye);
+		into(&p, ego->x + cos(yaw) * level, ego->y + sin(yaw) * level, ego->z + sin(elevation), one);
+		nearest = fmin(nearest, way_to(eye, one, half));
+	}
+	return nearest;
+}
+
+/* Points come column by column, anticlockwise from straight back. */
+void npcs_check_cloud(const struct autoware_cloud *c, int frame, const struct npc_place *ego)
+{
+	unsigned columns = (unsigned)(2 * M_PI / PEER_LIDAR_RESOLUTION), at = 0;
+
+	assert_int_equal(c->data._length, c->width * c->point_step);
+	for (unsigned ray = 0; ray < columns * PEER_LIDAR_BEAMS; ray++) {
+		double azimuth = 2 * M_PI * (ray / PEER_LIDAR_BEAMS) / columns - M_PI;
+		double elevation = peer_lidar_elevation((int)(ray % PEER_LIDAR_BEAMS));
+		double far = reach(ego, azimuth, elevation, frame, GRAZE_M);
+		bool must = far < INFINITY && reach(ego, azimuth, elevation, frame, -GRAZE_M) < INFINITY;
+		float p[3] = { 0 };
+
+		if (!(far < INFINITY))
+			continue;
+		if (at < c->width)
+			memcpy(p, c->data._buffer + (size_t)at * c->point_step, sizeof(p));
+		if (hypot((double)p[0] - far * cos(azimuth) * cos(elevation),
+			  (double)p[1] - far * sin(azimuth) * cos(elevation)) < NEAR_M &&
+		    fabs((double)p[2] - far * sin(elevation)) < NEAR_M)
+			at++;
+		else if (must)
+			fail_msg(
+				"frame %d: point %u of %u is at %.3f, %.3f, %.3f; a ray ends %.3f m away at %.3f rad, %.3f up",
+				frame, at, c->width, (double)p[0], (double)p[1], (double)p[2], far, azimuth, elevation);
+	}
+	assert_true(at > 0);
+	if (at != c->width)
+		fail_msg("frame %d: %u points, of which only %u should be there", frame, c->width, at);
 }

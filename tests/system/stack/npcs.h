@@ -28,6 +28,9 @@ struct npc_place {
 struct peer_pose npc_at(int i, int frame);
 struct npc_place npc_center(int i, int frame);
 
+/* Each ray, of a cloud around an ego there; those of what peer_attach() asks for. */
+void npcs_check_cloud(const struct autoware_cloud *c, int frame, const struct npc_place *ego);
+
 /* Each cell, of a grid around the ego. */
 void npcs_check_grid(const struct autoware_grid *g, int frame, double ego_x, double ego_y);
 

@@ -392,6 +392,16 @@ static void read_grid(int frame)
 	s.log = hash64(s.log, g->data._buffer, g->data._length);
 }
 
+static void read_cloud(int frame)
+{
+	const struct autoware_cloud *c = autoware_take(AW_CLOUD, s.t_ns);
+	const struct model_state *e = &s.ego.model.s;
+
+	assert_string_equal(c->frame_id, "base_link");
+	npcs_check_cloud(c, frame, &(struct npc_place){ e->x, e->y, e->z, e->yaw });
+	s.log = hash64(s.log, c->data._buffer, c->data._length);
+}
+
 /* looked: sensors that look ten times a second did so in this frame. */
 static void read_topics(int frame, bool looked)
 {
@@ -403,6 +413,7 @@ static void read_topics(int frame, bool looked)
 	read_objects(AW_DETECTED, frame);
 	read_objects(AW_TRUTH, frame);
 	read_grid(frame);
+	read_cloud(frame);
 }
 
 /* ---- a run ---- */

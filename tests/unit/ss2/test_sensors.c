@@ -51,7 +51,7 @@ static void look(struct sight *t, int64_t sim_ns)
 
 TEST(what_is_far_or_below_is_not_seen)
 {
-	struct sensors_detection c = { .update_s = 0.1, .range = 50 };
+	struct sensors_detection c = { .all = true, .update_s = 0.1, .range = 50 };
 	struct sight t;
 
 	open_sight(&t);
@@ -78,7 +78,9 @@ TEST(what_is_far_or_below_is_not_seen)
 
 TEST(looks_come_in_their_rhythm_and_after_their_delay)
 {
-	struct sensors_detection c = { .update_s = 0.1, .range = 500, .delay_s = 0.2, .truth_delay_s = 0.5 };
+	struct sensors_detection c = {
+		.all = true, .update_s = 0.1, .range = 500, .delay_s = 0.2, .truth_delay_s = 0.5
+	};
 	struct sight t;
 	int n = 0;
 
@@ -109,7 +111,9 @@ struct measured {
 
 static struct measured measure(int32_t seed)
 {
-	struct sensors_detection c = { .update_s = 0.1, .range = 500, .noise = 0.5, .lost = 0.25, .seed = seed };
+	struct sensors_detection c = {
+		.all = true, .update_s = 0.1, .range = 500, .noise = 0.5, .lost = 0.25, .seed = seed
+	};
 	struct measured m = { .hash = HASH64_INIT };
 	struct sight t;
 
@@ -241,7 +245,7 @@ TEST(a_configuration_that_cannot_be_is_refused)
 
 TEST(a_scenario_attaches_them)
 {
-	static const uint32_t all[] = { PEER_ATTACH_DETECTION, PEER_ATTACH_IMU, PEER_ATTACH_GRID,
+	static const uint32_t all[] = { PEER_ATTACH_LIDAR, PEER_ATTACH_DETECTION, PEER_ATTACH_IMU, PEER_ATTACH_GRID,
 					PEER_ATTACH_LIGHT_DETECTOR };
 	const struct peer_pose at = { .qw = 1 };
 	struct world w;
@@ -259,6 +263,9 @@ TEST(a_scenario_attaches_them)
 		assert_true(world_ask(&w, all[i]));
 	}
 	assert_true(w.attached.detection.attached && w.attached.imu.attached && w.attached.lights);
+	assert_true(w.attached.lidar.attached && w.attached.lidar.scan_s == 0.1 && w.attached.lidar.beams == 16);
+	assert_true(w.attached.lidar.resolution_rad == 0.00698 &&
+		    w.attached.lidar.elevation_rad[0] > 0.26); /* downwards */
 	assert_true(w.attached.detection.range == 300 && w.attached.detection.update_s == 0.1);
 	assert_int_equal(w.attached.detection.seed, 17);
 	assert_string_equal(w.attached.imu.frame, "tamagawa/imu_link");
@@ -266,7 +273,7 @@ TEST(a_scenario_attaches_them)
 	assert_true(world_ask(&w, PEER_UPDATE_FRAME));
 	assert_int_equal(w.detected, 1);
 	assert_int_equal(w.truth, 1);
-	assert_true(w.measured && w.lights && w.drawn);
+	assert_true(w.measured && w.lights && w.drawn && w.scanned);
 	assert_true(w.attached.grid.grid.width == 200 && w.attached.grid.grid.resolution == 0.5);
 	server_remember(w.server, 7, 7);
 	server_answered(w.server);
@@ -274,6 +281,7 @@ TEST(a_scenario_attaches_them)
 	memset(&w.attached, 0, sizeof(w.attached));
 	assert_int_equal(server_create(&world_ops, &w, &w.store, &w.server), 0);
 	assert_int_equal(server_restore(w.server, 7, 7), 1);
+	assert_true(w.attached.lidar.attached && w.attached.lidar.beams == 16);
 	assert_true(w.attached.detection.attached && w.attached.imu.attached && w.attached.lights);
 	peer_initialize(&w.q, 1.0 / 30, 0);
 	assert_true(world_ask(&w, PEER_INITIALIZE));

@@ -31,7 +31,7 @@ struct world {
 	struct sensors_config attached;
 	unsigned sensed;
 	int detected, truth; /* objects of the last, -1: none left */
-	bool measured, lights, drawn;
+	bool measured, lights, drawn, scanned;
 	struct peer_buf q;
 	struct peer_answer a;
 	struct mem_stats before;
@@ -110,6 +110,7 @@ static inline void world_sense(void *ctx, const struct server_sensed *x, int64_t
 	w->measured = x->imu != NULL;
 	w->lights = x->lights != NULL;
 	w->drawn = x->drawn != NULL;
+	w->scanned = x->cloud != NULL;
 }
 
 static const struct server_ops world_ops = { .jump = world_jump,

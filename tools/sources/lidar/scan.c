@@ -4,11 +4,12 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <sim/msg/Point.h>
+
+#define NO_BOX UINT16_MAX
 
 struct scan {
 	struct scan_params p;
@@ -21,6 +22,7 @@ struct scan {
 	float reach[SCAN_BEAMS_MAX];      /* horizontal distance at range_max */
 	float *dist;                      /* [columns][beams] horizontal distance of the nearest hit */
 	float *light;                     /* [columns][beams] its intensity */
+	uint16_t *who;                    /* [columns][beams] its box; NULL: nobody asks */
 };
 
 /* A box as the sensor's rays meet it, seen from above. */
@@ -43,6 +45,13 @@ struct scan_params scan_params_default(void)
 	};
 }
 
+static double elevation_of(const struct scan_params *p, unsigned b)
+{
+	if (p->elevations_rad)
+		return p->elevations_rad[b];
+	return p->lowest_rad + (p->beams > 1 ? (p->highest_rad - p->lowest_rad) * b / (p->beams - 1) : 0);
+}
+
 static const char *fault_of(const struct scan_params *p)
 {
 	if (p->beams < 1 || p->beams > SCAN_BEAMS_MAX)
@@ -51,7 +60,10 @@ static const char *fault_of(const struct scan_params *p)
 		return "columns: 8 to 4096";
 	if (!(p->lowest_rad > -1.5 && p->highest_rad < 1.5 && p->lowest_rad <= p->highest_rad))
 		return "elevations: above -85.9, below 85.9 degrees, the lowest first";
-	if (!(p->height > 0 && p->height < 100))
+	for (unsigned b = 0; b < p->beams; b++)
+		if (!(fabs(elevation_of(p, b)) < 1.5))
+			return "elevations: above -85.9, below 85.9 degrees";
+	if (!p->no_road && !(p->height > 0 && p->height < 100))
 		return "height: above 0, below 100 m";
 	if (!(p->range_min >= 0 && p->range_max > p->range_min && p->range_max <= 10000))
 		return "ranges: 0 <= minimum < maximum <= 10000 m";
@@ -63,8 +75,8 @@ static const char *fault_of(const struct scan_params *p)
 static void prepare_beam(struct scan *s, unsigned b)
 {
 	const struct scan_params *p = &s->p;
-	double el = p->lowest_rad + (p->beams > 1 ? (p->highest_rad - p->lowest_rad) * b / (p->beams - 1) : 0);
-	double road = el < 0 ? p->height / tan(-el) : INFINITY, slant = road / cos(el);
+	double el = elevation_of(p, b);
+	double road = el < 0 && !p->no_road ? p->height / tan(-el) : INFINITY, slant = road / cos(el);
 
 	s->slope[b] = (float)tan(el);
 	s->inv_slope[b] = fabs(el) < 1e-7 ? 1e9f : (float)(1 / tan(el));
@@ -104,7 +116,8 @@ int scan_create(const struct scan_params *p, struct scan **ret, const char **ret
 	s->azimuth = calloc(p->columns, sizeof(float));
 	s->dist = calloc(rays, sizeof(float));
 	s->light = calloc(rays, sizeof(float));
-	if (!s->cos_az || !s->sin_az || !s->azimuth || !s->dist || !s->light) {
+	s->who = p->tells ? calloc(rays, sizeof(*s->who)) : NULL;
+	if (!s->cos_az || !s->sin_az || !s->azimuth || !s->dist || !s->light || (p->tells && !s->who)) {
 		scan_destroy(s);
 		return -ENOMEM;
 	}
@@ -112,6 +125,7 @@ int scan_create(const struct scan_params *p, struct scan **ret, const char **ret
 		prepare_beam(s, b);
 	for (unsigned c = 0; c < p->columns; c++)
 		prepare_column(s, c);
+	s->p.elevations_rad = NULL;
 	*ret = s;
 	return 0;
 }
@@ -125,6 +139,7 @@ void scan_destroy(struct scan *s)
 	free(s->azimuth);
 	free(s->dist);
 	free(s->light);
+	free(s->who);
 	free(s);
 }
 
@@ -171,6 +186,20 @@ static void mark_column(struct scan *s, unsigned c, const struct footprint *f, f
 		dist[b] = hit ? rho : dist[b];
 		light[b] = hit ? (side ? side_light * s->cos_el[b] : refl * 0.3f) : light[b];
 	}
+}
+
+/* The same for who wants to know which box it was; apart, so that the loop above stays as it is. */
+static void mark_and_tell(struct scan *s, unsigned c, const struct footprint *f, float in, float out, float side_light,
+			  uint16_t box)
+{
+	const float *dist = s->dist + (size_t)c * s->p.beams;
+	uint16_t *who = s->who + (size_t)c * s->p.beams;
+	float before[SCAN_BEAMS_MAX];
+
+	memcpy(before, dist, s->p.beams * sizeof(*before));
+	mark_column(s, c, f, in, out, side_light);
+	for (unsigned b = 0; b < s->p.beams; b++)
+		who[b] = dist[b] < before[b] ? box : who[b];
 }
 
 static struct footprint footprint_of(const struct scan_box *b)
@@ -223,7 +252,7 @@ static bool usable(const struct scan_box *b)
 	       b->width > 0 && b->height > 0 && isfinite(b->length) && isfinite(b->width) && isfinite(b->height);
 }
 
-static void mark_box(struct scan *s, const struct scan_box *box)
+static void mark_box(struct scan *s, const struct scan_box *box, uint16_t index)
 {
 	struct footprint f = footprint_of(box);
 	unsigned first, count;
@@ -233,10 +262,15 @@ static void mark_box(struct scan *s, const struct scan_box *box)
 		return;
 	count = columns_of(s, &f, &first);
 	for (unsigned k = 0, c = first; k < count; k++, c = c + 1 == s->p.columns ? 0 : c + 1) {
-		float in, out, facing;
+		float in, out, facing, side_light;
 
-		if (cut(&f, s->cos_az[c], s->sin_az[c], &in, &out, &facing) && in >= (float)s->p.range_min)
-			mark_column(s, c, &f, in, out, f.reflectivity * (0.3f + 0.7f * facing));
+		if (!cut(&f, s->cos_az[c], s->sin_az[c], &in, &out, &facing) || in < (float)s->p.range_min)
+			continue;
+		side_light = f.reflectivity * (0.3f + 0.7f * facing);
+		if (s->who)
+			mark_and_tell(s, c, &f, in, out, side_light, index);
+		else
+			mark_column(s, c, &f, in, out, side_light);
 	}
 }
 
@@ -289,10 +323,22 @@ size_t scan_turn(struct scan *s, const struct scan_box *boxes, size_t n, struct 
 		memcpy(s->dist + (size_t)c * s->p.beams, s->road, row);
 		memcpy(s->light + (size_t)c * s->p.beams, s->road_light, row);
 	}
+	if (s->who)
+		memset(s->who, 0xff, (size_t)s->p.beams * s->p.columns * sizeof(*s->who));
 	for (size_t i = 0; i < n; i++)
-		mark_box(s, &boxes[i]);
+		mark_box(s, &boxes[i], i < NO_BOX ? (uint16_t)i : NO_BOX);
 	for (unsigned c = 0; c < s->p.columns; c++)
 		points += emit_column(s, c, out + points);
 	s->turn++;
 	return points;
+}
+
+void scan_saw(const struct scan *s, size_t n, bool *ret_seen)
+{
+	size_t rays = s->who ? (size_t)s->p.beams * s->p.columns : 0;
+
+	memset(ret_seen, 0, n * sizeof(*ret_seen));
+	for (size_t i = 0; i < rays; i++)
+		if (s->who[i] < n)
+			ret_seen[s->who[i]] = true;
 }

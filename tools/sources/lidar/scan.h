@@ -17,6 +17,7 @@
 #ifndef SOURCES_LIDAR_SCAN_H
 #define SOURCES_LIDAR_SCAN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,11 +29,14 @@
 struct scan_params {
 	unsigned beams, columns;
 	double lowest_rad, highest_rad; /* elevation of the first and the last beam, evenly spread */
+	const double *elevations_rad;   /* of each beam, instead; borrowed until scan_create() returns */
 	double height;                  /* m, of the sensor above the road */
 	double range_min, range_max;    /* m */
 	double noise_sigma;             /* m, of the distance; 0: none */
 	uint64_t seed;                  /* of the noise */
 	double road_reflectivity;       /* 0..1 */
+	bool no_road;                   /* boxes alone; height counts for nothing */
+	bool tells;                     /* scan_saw() is asked */
 };
 
 struct scan_box {
@@ -54,5 +58,7 @@ size_t scan_points_max(const struct scan *s);
 
 /* One turn. Boxes that the sensor is inside of are not seen. Writes at most scan_points_max() points; returns how many. */
 size_t scan_turn(struct scan *s, const struct scan_box *boxes, size_t n, struct sim_Point *out);
+/* Which of the n boxes of the last turn, at most 65535, has a point. */
+void scan_saw(const struct scan *s, size_t n, bool *ret_seen);
 
 #endif

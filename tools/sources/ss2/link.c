@@ -9,6 +9,7 @@
 #include <sim/msg/Detected3DObjects.h>
 #include <sim/msg/Imu.h>
 #include <sim/msg/OccupancyGrid.h>
+#include <sim/msg/PointCloud.h>
 #include <sim/msg/TrafficSignals.h>
 #include <sim/msg/VehiclePlacement.h>
 
@@ -29,6 +30,7 @@ static const struct {
 } CHANNELS[LINK_CHANNELS] = {
 	[LINK_OBJECTS] = { "objects", &sim_Detected3DObjects_type, FRAME_MAP },
 	[LINK_SIGNALS] = { "signals", &sim_TrafficSignals_type, FRAME_MAP },
+	[LINK_CLOUD] = { "perception/pointcloud", &sim_PointCloud_type, FRAME_BASE },
 	[LINK_DETECTED] = { "perception/objects", &sim_Detected3DObjects_type, FRAME_MAP },
 	[LINK_TRUTH] = { "perception/ground_truth", &sim_Detected3DObjects_type, FRAME_MAP },
 	[LINK_IMU] = { "perception/imu", &sim_Imu_type, FRAME_BASE },
@@ -187,6 +189,7 @@ void link_rest(struct link *l)
 /* What one message is made of; the member that its channel needs. */
 union content {
 	const struct scene *scene;
+	const struct lidar_cloud *cloud;
 	const struct sensors_look *look;
 	const struct server_sensed *imu, *grid;
 };
@@ -200,6 +203,8 @@ static size_t room(enum link_channel ch, union content c)
 	case LINK_SIGNALS:
 	case LINK_LIGHTS:
 		return message_signals_max(c.scene->n_bulbs < MESSAGE_BULBS_MAX ? c.scene->n_bulbs : MESSAGE_BULBS_MAX);
+	case LINK_CLOUD:
+		return message_cloud_size(c.cloud->n);
 	case LINK_DETECTED:
 	case LINK_TRUTH:
 		return message_objects_max(c.look->n);
@@ -218,6 +223,8 @@ static size_t fill(enum link_channel ch, union content c, int64_t sim_ns, void *
 	case LINK_SIGNALS:
 	case LINK_LIGHTS:
 		return message_signals(c.scene, body, cap);
+	case LINK_CLOUD:
+		return message_cloud(c.cloud, body, cap);
 	case LINK_DETECTED:
 	case LINK_TRUTH:
 		return message_look(c.look, sim_ns, body, cap);
@@ -243,8 +250,6 @@ static int publish(struct link *l, enum link_channel ch, union content c, int64_
 	struct sim_slot *slot;
 	int r;
 
-	if (!l->out[ch].pub)
-		return -ENOTCONN;
 	r = sim_loan(l->out[ch].pub, cap, &slot);
 	if (r < 0)
 		return r;
@@ -256,7 +261,8 @@ static int publish(struct link *l, enum link_channel ch, union content c, int64_
 
 static void send(struct link *l, enum link_channel ch, union content c, int64_t sim_ns)
 {
-	outlet_count(&l->out[ch], publish(l, ch, c, sim_ns));
+	if (l->out[ch].pub) /* its room was refused when it was attached */
+		outlet_count(&l->out[ch], publish(l, ch, c, sim_ns));
 }
 
 static void on_show(void *ctx, const struct scene *s, int64_t sim_ns)
@@ -267,6 +273,8 @@ static void on_show(void *ctx, const struct scene *s, int64_t sim_ns)
 
 static void on_sense(void *ctx, const struct server_sensed *x, int64_t sim_ns)
 {
+	if (x->cloud)
+		send(ctx, LINK_CLOUD, (union content){ .cloud = x->cloud }, x->cloud->sim_ns);
 	if (x->detected)
 		send(ctx, LINK_DETECTED, (union content){ .look = x->detected }, sim_ns);
 	if (x->truth)
@@ -299,8 +307,10 @@ static int advertise(struct link *l, enum link_channel ch, size_t max_body)
 static int on_attach(void *ctx, const struct sensors_config *c)
 {
 	struct link *l = ctx;
-	int r = c->detection.attached ? advertise(l, LINK_DETECTED, message_objects_max(MESSAGE_OBJECTS_MAX)) : 0;
+	int r = c->lidar.attached ? advertise(l, LINK_CLOUD, message_cloud_size(lidar_points_max(&c->lidar))) : 0;
 
+	if (r == 0 && c->detection.attached)
+		r = advertise(l, LINK_DETECTED, message_objects_max(MESSAGE_OBJECTS_MAX));
 	if (r == 0 && c->detection.attached)
 		r = advertise(l, LINK_TRUTH, message_objects_max(MESSAGE_OBJECTS_MAX));
 	if (r == 0 && c->imu.attached)

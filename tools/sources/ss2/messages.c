@@ -4,11 +4,13 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <sim/msg/Detected3DObjects.h>
 #include <sim/msg/Imu.h>
 #include <sim/msg/OccupancyGrid.h>
 #include <sim/msg/TrafficSignals.h>
+#include <sim/point_cloud.h>
 
 #include "space.h"
 #include "ss2/ss2.pb-c.h"
@@ -141,6 +143,22 @@ size_t message_look(const struct sensors_look *l, int64_t now_sim_ns, void *body
 		if (sim_Detected3DObject_label_set_in(&b, o++, label_of(&l->object[i])) < 0)
 			return 0;
 	}
+	return sim_builder_size(&b);
+}
+
+size_t message_cloud_size(size_t n_points)
+{
+	return sim_point_cloud_size(n_points);
+}
+
+size_t message_cloud(const struct lidar_cloud *c, void *body, size_t cap)
+{
+	struct sim_builder b;
+	struct sim_Point *p = sim_point_cloud_begin(body, cap, c->n, &b);
+
+	if (!p)
+		return 0;
+	memcpy(p, c->point, c->n * sizeof(*p));
 	return sim_builder_size(&b);
 }
 

@@ -24,7 +24,9 @@ const char *message_frame(const struct scene *s); /* of the objects */
 size_t message_objects(const struct scene *s, int64_t now_sim_ns, void *body, size_t cap);
 size_t message_signals(const struct scene *s, void *body, size_t cap);
 
-/* What sensors have measured: objects in "map"; an IMU in its own frame. */
+/* What sensors have measured: points in base_link; objects in "map"; an IMU in its own frame. */
+size_t message_cloud(const struct lidar_cloud *c, void *body, size_t cap);
+size_t message_cloud_size(size_t n_points);
 size_t message_look(const struct sensors_look *l, int64_t now_sim_ns, void *body, size_t cap);
 size_t message_grid(const struct grid *g, const struct scene *s, void *body, size_t cap);
 size_t message_grid_size(const struct grid *g);

@@ -34,11 +34,14 @@ static double normal(struct rnd *r, double deviation)
 
 void sensors_init(struct sensors *s)
 {
-	*s = (struct sensors){ .looked_sim_ns = INT64_MIN, .drawn_sim_ns = INT64_MIN };
+	*s = (struct sensors){ 0 };
+	sensors_reset(s);
 }
 
 void sensors_finish(struct sensors *s)
 {
+	lidar_close(&s->lidar);
+	mem_free(s->scans.look);
 	mem_free(s->detected.look);
 	mem_free(s->truth.look);
 	sensors_init(s);
@@ -47,8 +50,9 @@ void sensors_finish(struct sensors *s)
 void sensors_reset(struct sensors *s)
 {
 	s->config = (struct sensors_config){ 0 };
-	s->detected.n = s->truth.n = 0;
-	s->looked_sim_ns = s->drawn_sim_ns = INT64_MIN;
+	s->scans.n = s->detected.n = s->truth.n = 0;
+	s->n_hit = 0;
+	s->scanned_sim_ns = s->looked_sim_ns = s->drawn_sim_ns = INT64_MIN;
 }
 
 static bool within(double x, double most)
@@ -56,27 +60,62 @@ static bool within(double x, double most)
 	return x >= 0 && x <= most; /* NaN fails */
 }
 
+/* A delay is so many looks; room for them. */
+static int check_delay(const char *request, double delay_s, double period_s)
+{
+	if (delay_s > (SENSORS_LOOKS_MAX - 2) * (period_s > 0.01 ? period_s : 0.01))
+		return err_set(-ERANGE, "%s: a delay of %g s is more than %d looks of %g s", request, delay_s,
+			       SENSORS_LOOKS_MAX - 2, period_s);
+	return 0;
+}
+
+static int make_room(struct sensors_queue *q)
+{
+	if (!q->look)
+		q->look = mem_calloc(SENSORS_LOOKS_MAX, sizeof(*q->look));
+	q->n = 0;
+	return q->look ? 0 : err_nomem();
+}
+
+int sensors_attach_lidar(struct sensors *s, const struct lidar_config *c)
+{
+	int r;
+
+	if (!within(c->scan_s, SECONDS_MAX) || !within(c->delay_s, SECONDS_MAX))
+		return err_set(-ERANGE, "attach_lidar_sensor: a duration is out of range");
+	r = check_delay("attach_lidar_sensor", c->delay_s, c->scan_s);
+	if (r == 0)
+		r = make_room(&s->scans);
+	if (r == 0)
+		r = lidar_open(&s->lidar, c);
+	if (r < 0)
+		return r;
+	s->config.lidar = *c;
+	s->config.lidar.attached = true;
+	s->scanned_sim_ns = INT64_MIN;
+	s->n_hit = 0;
+	return 0;
+}
+
 int sensors_attach_detection(struct sensors *s, const struct sensors_detection *c)
 {
 	double longest = c->delay_s > c->truth_delay_s ? c->delay_s : c->truth_delay_s;
+	int r;
 
 	if (!within(c->update_s, SECONDS_MAX) || !within(c->range, LARGE) || !within(c->noise, LARGE) ||
 	    !within(c->lost, 1) || !within(c->delay_s, SECONDS_MAX) || !within(c->truth_delay_s, SECONDS_MAX))
 		return err_set(-ERANGE,
 			       "attach_detection_sensor: a duration, the range, the noise or a probability is out of "
 			       "range");
-	if (longest > (SENSORS_LOOKS_MAX - 2) * (c->update_s > 0.01 ? c->update_s : 0.01))
-		return err_set(-ERANGE, "attach_detection_sensor: a delay of %g s is more than %d looks of %g s",
-			       longest, SENSORS_LOOKS_MAX - 2, c->update_s);
-	if (!s->detected.look)
-		s->detected.look = mem_calloc(SENSORS_LOOKS_MAX, sizeof(*s->detected.look));
-	if (!s->truth.look)
-		s->truth.look = mem_calloc(SENSORS_LOOKS_MAX, sizeof(*s->truth.look));
-	if (!s->detected.look || !s->truth.look)
-		return err_nomem();
+	r = check_delay("attach_detection_sensor", longest, c->update_s);
+	if (r == 0)
+		r = make_room(&s->detected);
+	if (r == 0)
+		r = make_room(&s->truth);
+	if (r < 0)
+		return r;
 	s->config.detection = *c;
 	s->config.detection.attached = true;
-	s->detected.n = s->truth.n = 0;
 	s->looked_sim_ns = INT64_MIN;
 	rnd_seed(&s->detection, (uint64_t)(uint32_t)c->seed);
 	return 0;
@@ -109,13 +148,11 @@ int sensors_attach_imu(struct sensors *s, const struct sensors_imu *c)
 	return 0;
 }
 
-/* ---- detection ---- */
+/* ---- what is there ---- */
 
 static double distance(const struct sim_Vector3 *a, const struct sim_Vector3 *b)
 {
-	struct sim_Vector3 d = space_sub(*a, *b);
-
-	return sqrt(d.x * d.x + d.y * d.y + d.z * d.z);
+	return space_length(space_sub(*a, *b));
 }
 
 static bool on_or_above(const struct scene_entity *e, const struct scene_entity *ego)
@@ -132,6 +169,8 @@ static struct sensors_look *push(struct sensors_queue *q)
 		q->first = (q->first + 1) % SENSORS_LOOKS_MAX;
 		q->n--;
 	}
+	if (!q->n)
+		q->first = 0; /* memory that is warm */
 	return &q->look[(q->first + q->n++) % SENSORS_LOOKS_MAX];
 }
 
@@ -149,19 +188,89 @@ static struct sensors_look *due(struct sensors_queue *q, int64_t now_sim_ns, dou
 	return l;
 }
 
-static void look(const struct sensors *s, const struct scene *scene, const struct scene_entity *ego, int64_t sim_ns,
+static bool was_hit(const struct sensors *s, const struct scene_entity *e)
+{
+	for (uint32_t i = 0; i < s->n_hit; i++)
+		if (s->hit[i] == e->id)
+			return true;
+	return false;
+}
+
+static bool is_detected(const struct sensors *s, const struct scene_entity *e, const struct scene_entity *ego)
+{
+	return distance(&e->pose.position, &ego->pose.position) <= s->config.detection.range && on_or_above(e, ego) &&
+	       (s->config.detection.all || was_hit(s, e));
+}
+
+static bool is_in_reach(const struct sensors *s, const struct scene_entity *e, const struct scene_entity *ego)
+{
+	(void)s;
+	return distance(&e->pose.position, &ego->pose.position) <=
+	       LIDAR_RANGE_M + space_length(e->box_center) + space_length(e->box_size) / 2;
+}
+
+static void look(const struct sensors *s, const struct scene *scene, int64_t sim_ns,
+		 bool (*wanted)(const struct sensors *s, const struct scene_entity *e, const struct scene_entity *ego),
 		 struct sensors_look *ret)
 {
+	const struct scene_entity *ego = scene_ego(scene);
+
 	ret->sim_ns = sim_ns;
+	ret->ego = ego->pose;
 	ret->n = 0;
 	for (size_t i = 0; i < scene->n_entities && ret->n < SENSORS_OBJECTS_MAX; i++) {
 		const struct scene_entity *e = &scene->entity[i];
 
-		if (e != ego && distance(&e->pose.position, &ego->pose.position) <= s->config.detection.range &&
-		    on_or_above(e, ego))
+		if (e != ego && wanted(s, e, ego))
 			ret->object[ret->n++] = *e;
 	}
 }
+
+/* Whether the next one is due; then it is now. */
+static bool in_time(int64_t *last_sim_ns, int64_t sim_ns, double update_s)
+{
+	if (*last_sim_ns != INT64_MIN && sim_ns >= *last_sim_ns &&
+	    (double)(sim_ns - *last_sim_ns + EARLY_NS) < update_s * 1e9)
+		return false;
+	*last_sim_ns = sim_ns;
+	return true;
+}
+
+/* ---- lidar ---- */
+
+static void scan(struct sensors *s, const struct sensors_look *l)
+{
+	bool seen[SENSORS_OBJECTS_MAX];
+
+	lidar_scan(&s->lidar, l, &s->cloud, seen);
+	s->n_hit = 0;
+	for (uint32_t i = 0; i < l->n; i++)
+		if (seen[i])
+			s->hit[s->n_hit++] = l->object[i].id;
+}
+
+const struct lidar_cloud *sensors_scan(struct sensors *s, const struct scene *scene, int64_t sim_ns)
+{
+	const struct lidar_config *c = &s->config.lidar;
+	bool unseen[SENSORS_OBJECTS_MAX];
+	struct sensors_look *l;
+
+	if (!c->attached || !scene_ego(scene))
+		return NULL;
+	if (in_time(&s->scanned_sim_ns, sim_ns, c->scan_s)) {
+		l = push(&s->scans);
+		look(s, scene, sim_ns, is_in_reach, l);
+		scan(s, l);
+	}
+	l = due(&s->scans, sim_ns, c->delay_s);
+	if (!l)
+		return NULL;
+	if (l->sim_ns != s->cloud.sim_ns) /* its points have made room for later ones */
+		lidar_scan(&s->lidar, l, &s->cloud, unseen);
+	return &s->cloud;
+}
+
+/* ---- detection ---- */
 
 static void disturb(struct sensors *s, struct sensors_look *l)
 {
@@ -178,16 +287,6 @@ static void disturb(struct sensors *s, struct sensors_look *l)
 	l->n = n;
 }
 
-/* Whether the next one is due; then it is now. */
-static bool in_time(int64_t *last_sim_ns, int64_t sim_ns, double update_s)
-{
-	if (*last_sim_ns != INT64_MIN && sim_ns >= *last_sim_ns &&
-	    (double)(sim_ns - *last_sim_ns + EARLY_NS) < update_s * 1e9)
-		return false;
-	*last_sim_ns = sim_ns;
-	return true;
-}
-
 bool sensors_draws(struct sensors *s, const struct scene *scene, int64_t sim_ns)
 {
 	return s->config.grid.attached && scene_ego(scene) &&
@@ -198,16 +297,15 @@ void sensors_detect(struct sensors *s, const struct scene *scene, int64_t sim_ns
 		    const struct sensors_look **ret_detected, const struct sensors_look **ret_truth)
 {
 	const struct sensors_detection *c = &s->config.detection;
-	const struct scene_entity *ego = scene_ego(scene);
 	struct sensors_look *l;
 
 	*ret_detected = *ret_truth = NULL;
-	if (!c->attached || !ego)
+	if (!c->attached || !scene_ego(scene))
 		return;
 	if (!in_time(&s->looked_sim_ns, sim_ns, c->update_s))
 		return;
-	look(s, scene, ego, sim_ns, push(&s->detected));
-	look(s, scene, ego, sim_ns, push(&s->truth));
+	look(s, scene, sim_ns, is_detected, push(&s->detected));
+	look(s, scene, sim_ns, is_detected, push(&s->truth));
 	l = due(&s->detected, sim_ns, c->delay_s);
 	if (l)
 		disturb(s, l);

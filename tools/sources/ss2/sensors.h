@@ -4,9 +4,11 @@
  * the scene, with the noise, delay, range and loss that their configuration asks for. Seeded: the same scenario gives the
  * same measurements.
  *
- * Detection, every update_duration: all within `range` of the ego that are not more than 1 m below it, or above its plane. What
- * leaves is that of `delay` ago, x and y with Gaussian noise, each object lost with probability_of_lost. The ground truth
- * leaves after a delay of its own, as it was.
+ * Lidar, every scan_duration: what its rays meet; a cloud leaves after `delay`, with the stamp of its scan.
+ *
+ * Detection, every update_duration: all within `range` of the ego that are not more than 1 m below it, or above its plane, and that the
+ * lidar hit in its last scan (`all`: that does not matter). What leaves is that of `delay` ago, x and y with Gaussian noise, each
+ * object lost with probability_of_lost. The ground truth leaves after a delay of its own, as it was.
  *
  * Thread: the owner's; no I/O.
  */
@@ -14,6 +16,7 @@
 #define SOURCES_SS2_SENSORS_H
 
 #include "grid.h"
+#include "lidar.h"
 #include "rnd.h"
 #include "scene.h"
 
@@ -23,7 +26,7 @@
 
 /* Plain numbers, all finite: part of what a killed process leaves. */
 struct sensors_detection {
-	bool attached;
+	bool attached, all;
 	double update_s, range, noise, lost, delay_s, truth_delay_s;
 	int32_t seed;
 };
@@ -42,6 +45,7 @@ struct sensors_grid {
 };
 
 struct sensors_config {
+	struct lidar_config lidar;
 	struct sensors_grid grid;
 	struct sensors_detection detection;
 	struct sensors_imu imu;
@@ -51,6 +55,7 @@ struct sensors_config {
 /* One look: objects as they were. */
 struct sensors_look {
 	int64_t sim_ns;
+	struct sim_Pose ego;
 	uint32_t n;
 	struct scene_entity object[SENSORS_OBJECTS_MAX];
 };
@@ -63,8 +68,11 @@ struct sensors_queue {
 struct sensors {
 	struct sensors_config config;
 	struct rnd detection, imu;
-	int64_t looked_sim_ns, drawn_sim_ns; /* last; INT64_MIN: never */
-	struct sensors_queue detected, truth;
+	int64_t scanned_sim_ns, looked_sim_ns, drawn_sim_ns; /* last; INT64_MIN: never */
+	struct sensors_queue scans, detected, truth;
+	struct lidar lidar;
+	struct lidar_cloud cloud;
+	uint32_t hit[SENSORS_OBJECTS_MAX], n_hit; /* ids of what the last scan met */
 };
 
 void sensors_init(struct sensors *s);
@@ -72,9 +80,13 @@ void sensors_finish(struct sensors *s);
 void sensors_reset(struct sensors *s); /* nothing attached */
 
 /* -ERANGE with a sentence; -ENOMEM. The one before is replaced. */
+int sensors_attach_lidar(struct sensors *s, const struct lidar_config *c);
 int sensors_attach_detection(struct sensors *s, const struct sensors_detection *c);
 int sensors_attach_grid(struct sensors *s, const struct sensors_grid *c);
 int sensors_attach_imu(struct sensors *s, const struct sensors_imu *c);
+
+/* A frame at sim_ns: the cloud that leaves now, NULL: none. Borrowed until the next frame. Comes before sensors_detect(). */
+const struct lidar_cloud *sensors_scan(struct sensors *s, const struct scene *scene, int64_t sim_ns);
 
 /*
  * A frame at sim_ns: *ret_detected and *ret_truth are what leaves now, NULL: nothing. Borrowed until the next frame. No ego, no

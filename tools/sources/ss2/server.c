@@ -66,6 +66,7 @@ static void sense(struct server *s, int64_t sim_ns)
 	struct server_sensed x = { .imu_config = &s->sensors.config.imu, .grid = &s->sensors.config.grid.grid };
 	struct sensors_measure imu;
 
+	x.cloud = sensors_scan(&s->sensors, &s->scene, sim_ns);
 	sensors_detect(&s->sensors, &s->scene, sim_ns, &x.detected, &x.truth);
 	if (sensors_imu(&s->sensors, &s->scene, &imu))
 		x.imu = &imu;
@@ -73,7 +74,7 @@ static void sense(struct server *s, int64_t sim_ns)
 		x.lights = &s->scene;
 	if (sensors_draws(&s->sensors, &s->scene, sim_ns))
 		x.drawn = &s->scene;
-	if (x.detected || x.truth || x.imu || x.lights || x.drawn)
+	if (x.cloud || x.detected || x.truth || x.imu || x.lights || x.drawn)
 		s->ops->sense(s->ctx, &x, sim_ns);
 }
 
@@ -253,7 +254,7 @@ static const struct {
 	[5] = { "spawn_misc_object_entity", on_spawn_object },
 	[6] = { "despawn_entity", on_despawn },
 	[7] = { "update_entity_status", on_update_entity_status },
-	[8] = { "attach_lidar_sensor", on_attach_sensor },
+	[8] = { "attach_lidar_sensor", on_attach_lidar },
 	[9] = { "attach_detection_sensor", on_attach_detection },
 	[10] = { "attach_occupancy_grid_sensor", on_attach_grid },
 	[11] = { "update_traffic_lights", on_update_traffic_lights },
@@ -315,7 +316,8 @@ static void attach_again(struct server *s)
 
 	memcpy(&c, s->store->head->attached, sizeof(c));
 	c.imu.frame[SENSORS_FRAME_MAX] = '\0';
-	if ((c.grid.attached && sensors_attach_grid(&s->sensors, &c.grid) < 0) ||
+	if ((c.lidar.attached && sensors_attach_lidar(&s->sensors, &c.lidar) < 0) ||
+	    (c.grid.attached && sensors_attach_grid(&s->sensors, &c.grid) < 0) ||
 	    (c.detection.attached && sensors_attach_detection(&s->sensors, &c.detection) < 0) ||
 	    (c.imu.attached && sensors_attach_imu(&s->sensors, &c.imu) < 0))
 		log_warn("%s: ignoring", err_why());

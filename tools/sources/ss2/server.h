@@ -41,6 +41,7 @@ struct server_place {
 
 /* NULL: nothing of that leaves in this frame. */
 struct server_sensed {
+	const struct lidar_cloud *cloud;
 	const struct sensors_look *detected, *truth;
 	const struct sensors_measure *imu;
 	const struct sensors_imu *imu_config;

@@ -164,6 +164,27 @@ static int attached(struct server *s, int r)
 	return r < 0 ? r : s->ops->attach(s->ctx, &s->sensors.config);
 }
 
+/* Theirs are angles about y: downwards. */
+int on_attach_lidar(struct server *s, const Ss2__Request *m, struct answer *a)
+{
+	const Ss2__LidarConfiguration *q = m->attach_lidar_sensor->configuration;
+	struct lidar_config c = { 0 };
+
+	(void)a;
+	if (q && q->n_vertical_angles > SCAN_BEAMS_MAX)
+		return err_set(-ERANGE, "attach_lidar_sensor: %zu vertical angles are out of range, %d at most",
+			       q->n_vertical_angles, SCAN_BEAMS_MAX);
+	if (q) {
+		c.scan_s = q->scan_duration;
+		c.delay_s = q->lidar_sensor_delay;
+		c.resolution_rad = q->horizontal_resolution;
+		c.beams = (uint32_t)q->n_vertical_angles;
+		for (uint32_t i = 0; i < c.beams; i++)
+			c.elevation_rad[i] = -q->vertical_angles[i];
+	}
+	return attached(s, sensors_attach_lidar(&s->sensors, &c));
+}
+
 int on_attach_detection(struct server *s, const Ss2__Request *m, struct answer *a)
 {
 	const Ss2__DetectionSensorConfiguration *q = m->attach_detection_sensor->configuration;
@@ -171,7 +192,8 @@ int on_attach_detection(struct server *s, const Ss2__Request *m, struct answer *
 
 	(void)a;
 	if (q)
-		c = (struct sensors_detection){ .update_s = q->update_duration,
+		c = (struct sensors_detection){ .all = q->detect_all_objects_in_range,
+						.update_s = q->update_duration,
 						.range = q->range,
 						.noise = q->pos_noise_stddev,
 						.lost = q->probability_of_lost,
@@ -211,14 +233,6 @@ int on_attach_imu(struct server *s, const Ss2__Request *m, struct answer *a)
 		snprintf(c.frame, sizeof(c.frame), "%.*s", SENSORS_FRAME_MAX, q->frame_id);
 	}
 	return attached(s, sensors_attach_imu(&s->sensors, &c));
-}
-
-int on_attach_sensor(struct server *s, const Ss2__Request *m, struct answer *a)
-{
-	(void)s;
-	(void)m;
-	a->note = "the sensors are those of simd's rig";
-	return 0;
 }
 
 int on_attach_detector(struct server *s, const Ss2__Request *m, struct answer *a)

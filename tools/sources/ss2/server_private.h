@@ -53,7 +53,7 @@ int on_update_entity_status(struct server *s, const Ss2__Request *m, struct answ
 int on_attach_detection(struct server *s, const Ss2__Request *m, struct answer *a);
 int on_attach_grid(struct server *s, const Ss2__Request *m, struct answer *a);
 int on_attach_imu(struct server *s, const Ss2__Request *m, struct answer *a);
-int on_attach_sensor(struct server *s, const Ss2__Request *m, struct answer *a);
+int on_attach_lidar(struct server *s, const Ss2__Request *m, struct answer *a);
 int on_attach_detector(struct server *s, const Ss2__Request *m, struct answer *a);
 int on_follow_trajectory(struct server *s, const Ss2__Request *m, struct answer *a);
 

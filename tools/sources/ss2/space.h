@@ -26,6 +26,11 @@ static inline struct sim_Vector3 space_sub(struct sim_Vector3 a, struct sim_Vect
 	return (struct sim_Vector3){ .x = a.x - b.x, .y = a.y - b.y, .z = a.z - b.z };
 }
 
+static inline double space_length(struct sim_Vector3 v)
+{
+	return sqrt(v.x * v.x + v.y * v.y + v.z * v.z);
+}
+
 static inline struct sim_Quaternion space_inverse(struct sim_Quaternion q)
 {
 	return (struct sim_Quaternion){ .x = -q.x, .y = -q.y, .z = -q.z, .w = q.w };

@@ -29,7 +29,7 @@ struct store_head {
 	uint64_t n_entities, n_bulbs;
 	int64_t now_sim_ns, placed_sim_ns;
 	double step_time_s;
-	uint64_t attached[32]; /* of whoever owns them */
+	uint64_t attached[192]; /* of whoever owns them */
 };
 
 struct store {
