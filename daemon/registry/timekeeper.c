@@ -103,7 +103,10 @@ static void on_quiet(void *arg)
 	time_engine_poke(t->engine);
 }
 
-/* A claimed credit is a message that may not have reached dispatch yet, so the cells count, not the queue. */
+/*
+ * A claimed credit is a message that may not have reached dispatch yet, so the cells count, not the queue. Those of messages
+ * for local subscribers only are of no account: nobody waits for them.
+ */
 static bool credits_free(const struct simd *s)
 {
 	const struct channel *ch;
@@ -114,7 +117,9 @@ static bool credits_free(const struct simd *s)
 		if (!ch->open)
 			continue;
 		for (uint32_t i = 0; i < ch->window; i++) {
-			if (atomic_load_explicit(&w->cell[i], memory_order_acquire))
+			uint64_t claim = atomic_load_explicit(&w->cell[i], memory_order_acquire);
+
+			if (claim && !(claim & WIRE_CLAIM_LOCAL))
 				return false;
 		}
 	}

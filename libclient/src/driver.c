@@ -4,7 +4,7 @@
  * one question and one answer on a socket of its own; simd answers when time may move. A new simd gives
  * the lease again; a source that was switched does not.
  *
- * Thread: one at a time in advance and set; driver_register() under client::setup.
+ * Thread: one at a time in advance, set, begin and end; driver_register() under client::setup.
  */
 #include <sim/clock.h>
 
@@ -35,6 +35,7 @@ struct sim_driver {
 	int fd;                  /* -1: simd is gone */
 	uint64_t session_serial; /* session::serial that gave it; under setup */
 	bool lost;               /* the source was switched: for good */
+	bool asked;              /* a question is open: nobody has taken its answer */
 	/* pacing: sim time `base_sim_ns` belongs to wall time `base_mono_ns` */
 	bool based;
 	int64_t base_mono_ns, base_sim_ns, scale_e6;
@@ -126,7 +127,7 @@ static void driver_adopt(struct sim_driver *d)
 		return;
 	fd_close(d->fd);
 	d->fd = fd;
-	d->based = d->lost = false;
+	d->based = d->lost = d->asked = false;
 }
 
 static void driver_destroy(struct sim_driver *d)
@@ -180,49 +181,68 @@ static int driver_gone(struct sim_driver *d)
 {
 	driver_read_last(d);
 	d->fd = fd_close(d->fd);
-	d->based = false;
+	d->based = d->asked = false;
 	if (d->lost)
 		return err_set(-EPERM,
 			       "the driver lease was lost: the time source was switched; release it and acquire again");
 	return err_set(-ENOTCONN, "disconnected from simd; the library takes the driver lease again when it is back");
 }
 
-/* Wait for the answer as long as simd withholds it: time may be paused. */
-static int driver_wait(struct sim_driver *d)
+static int driver_send(struct sim_driver *d, const struct driver_packet *ask)
 {
-	struct sim_client *c = d->c;
-	int r;
-
-	do {
-		r = client_sleep(c, d->fd, POLLIN, client_pumps(c) ? SLICE_DUR_NS : NS_PER_S);
-		if (client_pumps(c) && r == 0)
-			client_work(c);
-	} while (r == 0);
-	return r < 0 ? r : 0;
-}
-
-static int driver_ask(struct sim_driver *d, const struct driver_packet *ask, struct driver_packet *ret)
-{
-	bool block = !client_pumps(d->c);
-	ssize_t n;
-	int r;
-
 	if (d->fd < 0)
 		return driver_gone(d);
 	if (send(d->fd, ask, sizeof(*ask), MSG_NOSIGNAL) != (ssize_t)sizeof(*ask) && errno != EPIPE &&
 	    errno != ECONNRESET)
 		return err_sys(-errno, "driver socket");
-	for (;;) {
-		n = recv(d->fd, ret, sizeof(*ret), block ? 0 : MSG_DONTWAIT);
-		if (n == (ssize_t)sizeof(*ret) && ret->op == DRIVER_GRANT)
+	d->asked = true;
+	return 0;
+}
+
+/* Until something comes, or for that long; a client that does its own work does it meanwhile. */
+static int driver_sleep(struct sim_driver *d, int64_t until_mono_ns)
+{
+	struct sim_client *c = d->c;
+	bool own = client_pumps(c);
+	int64_t left = until_mono_ns - client_now(c), slice = own ? SLICE_DUR_NS : NS_PER_S;
+	int r = client_sleep(c, d->fd, POLLIN, left < slice ? left : slice);
+
+	if (own && r == 0)
+		client_work(c);
+	return r < 0 ? r : 0;
+}
+
+/* simd withholds it while time is paused. -ETIMEDOUT: it has not come until then. */
+static int driver_answer(struct sim_driver *d, int64_t until_mono_ns, struct driver_packet *ret)
+{
+	bool block = !client_pumps(d->c) && until_mono_ns == INT64_MAX;
+	int r = 0;
+
+	while (r == 0) {
+		ssize_t n = recv(d->fd, ret, sizeof(*ret), block ? 0 : MSG_DONTWAIT);
+
+		if (n == (ssize_t)sizeof(*ret) && ret->op == DRIVER_GRANT) {
+			d->asked = false;
 			return 0;
+		}
 		if (n == (ssize_t)sizeof(*ret) && ret->op == DRIVER_LOST)
 			d->lost = true;
 		else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 			return driver_gone(d);
-		else if (n < 0 && !block && (r = driver_wait(d)) < 0)
-			return r;
+		else if (n < 0 && !block)
+			r = client_now(d->c) < until_mono_ns ? driver_sleep(d, until_mono_ns) : -ETIMEDOUT;
 	}
+	return r;
+}
+
+/* An answer that nobody has taken comes first. */
+static int driver_ask(struct sim_driver *d, const struct driver_packet *ask, struct driver_packet *ret)
+{
+	int r = d->asked ? driver_answer(d, INT64_MAX, ret) : 0;
+
+	if (r == 0)
+		r = driver_send(d, ask);
+	return r == 0 ? driver_answer(d, INT64_MAX, ret) : r;
 }
 
 static int driver_enter(struct sim_driver *d)
@@ -307,6 +327,13 @@ static const char *set_refusal(int r)
 	}
 }
 
+static int set_result(const struct driver_packet *grant)
+{
+	if (grant->result >= 0)
+		return 0;
+	return err_set(grant->result, "simd does not set time: %s", set_refusal(grant->result));
+}
+
 static int driver_set_time(struct sim_driver *d, enum driver_op op, int64_t sim_ns)
 {
 	struct driver_packet ask = { .op = op, .sim_ns = sim_ns }, grant;
@@ -318,8 +345,8 @@ static int driver_set_time(struct sim_driver *d, enum driver_op op, int64_t sim_
 	if (r < 0)
 		return r;
 	r = driver_ask(d, &ask, &grant);
-	if (r == 0 && grant.result < 0)
-		r = err_set(grant.result, "simd does not set time: %s", set_refusal(grant.result));
+	if (r == 0)
+		r = set_result(&grant);
 	handle_leave(&d->h);
 	return r;
 }
@@ -332,4 +359,59 @@ int sim_driver_set(struct sim_driver *d, int64_t sim_ns)
 int sim_driver_jump(struct sim_driver *d, int64_t sim_ns)
 {
 	return driver_set_time(d, DRIVER_JUMP, sim_ns);
+}
+
+/* ---- without waiting ---- */
+
+int sim_driver_begin(struct sim_driver *d, int64_t sim_ns, bool jump)
+{
+	struct driver_packet ask = { .op = jump ? DRIVER_JUMP : DRIVER_SET, .sim_ns = sim_ns };
+	int r;
+
+	if (!d)
+		return err_set(-EINVAL, "sim_driver_begin: no driver was given");
+	r = driver_enter(d);
+	if (r < 0)
+		return r;
+	if (d->asked)
+		r = err_set(-EBUSY,
+			    "sim_driver_begin: the answer to the last one has not been taken; call sim_driver_end()");
+	else
+		r = driver_send(d, &ask);
+	handle_leave(&d->h);
+	return r;
+}
+
+int sim_driver_end(struct sim_driver *d, int64_t wall_timeout_dur_ns)
+{
+	struct driver_packet grant;
+	int r;
+
+	if (!d)
+		return err_set(-EINVAL, "sim_driver_end: no driver was given");
+	r = driver_enter(d);
+	if (r < 0)
+		return r;
+	if (!d->asked) /* a new simd knows nothing of it */
+		r = err_set(-ENOTCONN,
+			    "sim_driver_end: no answer is due; simd was asked nothing, or is another one by now");
+	else
+		r = driver_answer(d,
+				  wall_timeout_dur_ns < 0 ? INT64_MAX : ns_add(client_now(d->c), wall_timeout_dur_ns),
+				  &grant);
+	if (r == 0)
+		r = set_result(&grant);
+	else if (r == -ETIMEDOUT)
+		err_set(r, "sim_driver_end: simd has not answered yet");
+	handle_leave(&d->h);
+	return r;
+}
+
+int sim_driver_fd(const struct sim_driver *d)
+{
+	int fd = d ? atomic_load(&d->next_fd) : -1;
+
+	if (fd < 0 && d)
+		fd = d->fd;
+	return fd >= 0 ? fd : err_set(-ENOTCONN, "sim_driver_fd: disconnected from simd; ask again when it is back");
 }

@@ -360,14 +360,24 @@ static int keep_back(struct publish *q, int i, const struct kept *from)
 	return 0;
 }
 
+/* Credits are claimed in turn: true for one in half a window of them, or more. */
+static bool ends_half(const struct sim_publisher *p, const struct claim *cl)
+{
+	uint32_t half = atomic_load_explicit(&p->reg->info->window, memory_order_relaxed) / 2;
+
+	return half < 2 || cl->credit_cell % half == 0;
+}
+
 /*
  * In lock-step dispatch looks at what is published at the end of the step, so that it need not be woken, and once more
- * after lock-step has ended: who sees the flag after a fence has published before that.
+ * after lock-step has ended: who sees the flag after a fence has published before that. Of what is for local subscribers only it
+ * has but the credits to give back: with others, once a second, and before they run out.
  */
-static void ring(const struct sim_publisher *p, bool dispatch)
+static void ring(const struct sim_publisher *p, const struct claim *cl, bool dispatch)
 {
 	pub_reg_rung(p->reg);
-	if (__builtin_expect(dispatch && (seqlock_load(&p->c->page->flags) & SIM_CLOCK_LOCKSTEP), 0))
+	if (__builtin_expect((seqlock_load(&p->c->page->flags) & SIM_CLOCK_LOCKSTEP) && (dispatch || !ends_half(p, cl)),
+			     0))
 		return;
 	session_doorbell(p->reg->bell, p->reg->info);
 }
@@ -396,7 +406,7 @@ void publisher_send_kept(const struct kept *k)
 	if (r == 0) {
 		count_published(p->reg->counters, k->dispatch, &k->sent);
 		if (k->claim.credit)
-			ring(p, k->dispatch);
+			ring(p, &k->claim, k->dispatch);
 	} else {
 		atomic_fetch_add_explicit(&p->reg->counters->dropped[SIM_REASON_RESTART], 1, memory_order_relaxed);
 	}
@@ -453,7 +463,7 @@ static int send_loan(struct publish *q, int i)
 	count_published(q->reg->counters, q->dispatch, &sent);
 	publisher_forget_loan(p, i);
 	if (q->claim.credit)
-		ring(p, q->dispatch);
+		ring(p, &q->claim, q->dispatch);
 	return 0;
 }
 

@@ -281,6 +281,7 @@ static void turn_begin(struct sim_step *st, const struct step_packet *p, struct 
 	ret->now = now;
 	ret->dur_ns = p->dur_ns;
 	ret->number = p->number;
+	ret->shared = (p->flags & STEP_SHARED) != 0;
 	timers_run_turn(st->c, &now);
 }
 

@@ -111,6 +111,19 @@ SIM_API SIM_MUST_CHECK int sim_driver_set(struct sim_driver *d, int64_t sim_ns);
 /* The same as a jump wherever it leads, also forward or to where time is: a new run begins. */
 SIM_API SIM_MUST_CHECK int sim_driver_jump(struct sim_driver *d, int64_t sim_ns);
 
+/*
+ * The same in two halves, for a driver that takes part in its own steps (sim/step.h) and has one thread for both: begin
+ * reports the time (jump: as sim_driver_jump()), then poll sim_driver_fd() and sim_step_fd(), have turns, and end
+ * takes the answer, which comes when the step is over. One at a time.
+ * wall_timeout_dur_ns < 0: for ever; 0: only look.
+ * begin returns: 0; -EBUSY the last answer has not been taken; -ENOTCONN, -EPERM as above. end: as sim_driver_set(); -ETIMEDOUT
+ * it has not come yet; -ENOTCONN also if nothing was asked of this simd. advance, set and jump wait for an answer that is due.
+ */
+SIM_API SIM_MUST_CHECK int sim_driver_begin(struct sim_driver *d, int64_t sim_ns, bool jump);
+SIM_API SIM_MUST_CHECK int sim_driver_end(struct sim_driver *d, int64_t wall_timeout_dur_ns);
+/* Readable when sim_driver_end() has work; poll only. It changes when simd restarts. -ENOTCONN while disconnected from simd. */
+SIM_API int sim_driver_fd(const struct sim_driver *d);
+
 /* ---- frequency gate ---- */
 
 /*

@@ -61,6 +61,8 @@ struct sim_step_turn {
 	struct sim_clock_sample now; /* sim_ns stands for the whole turn */
 	int64_t dur_ns;              /* by how much time has moved in this step */
 	uint64_t number;             /* of the step, counted by simd */
+	/* Others have it at the same time: what is published is kept back until sim_step_wait() is called after this turn. */
+	bool shared;
 };
 
 /*

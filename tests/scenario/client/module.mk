@@ -17,3 +17,4 @@ $(WEAVE_OBJECTS): $(B)/obj/weave/%.o: %.c tests/scenario/client/weave.h $(B)/fla
 $(B)/test/scenario-client-weave: $(B)/obj/tests/scenario/client/weave.o $(WEAVE_OBJECTS)
 LINK_scenario-client-weave = $(LINK_test) -Wl,--wrap=ipc_take,--wrap=ipc_sub_has_data,--wrap=ipc_publish
 LINK_scenario-client-calls = $(LINK_test) $(addprefix -Wl$(comma)--wrap=,recv recvmsg recvmmsg send sendmsg write)
+LINK_scenario-client-own_steps = $(LINK_test) -Wl,--wrap=write

@@ -3,6 +3,7 @@
 #include "link.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,12 +17,10 @@
 #include "err.h"
 #include "log.h"
 #include "messages.h"
-#include "thread.h"
 
 LOG_TOPIC("link");
 
-#define TURN_WAIT_NS INT64_C(100000000) /* wall: how often the end is looked for */
-#define RETRY_NS     50000000           /* wall: simd is away */
+#define AWAIT_MS 1000
 
 static const struct {
 	const char *name;
@@ -63,49 +62,16 @@ static void drop_lease(struct link *l)
 {
 	sim_driver_release(l->driver);
 	l->driver = NULL;
+	l->asked = false;
 }
 
 /* ---- turns ---- */
 
-static void have_turn(struct link *l, const struct sim_step_turn *turn)
-{
-	pthread_mutex_lock(&l->lock);
-	server_turn(l->server, turn->now.sim_ns);
-	atomic_store(&l->turned, true);
-	pthread_mutex_unlock(&l->lock);
-	if (sim_step_done(l->step) < 0)
-		log_warn("a turn was not acknowledged: %s; ignoring", source_why(-EIO));
-}
-
-/* Being late, or simd's end, ends the part in steps; the next frame joins again. */
-static void *turns(void *arg)
-{
-	struct timespec retry = { .tv_nsec = RETRY_NS };
-	struct link *l = arg;
-
-	while (!atomic_load(&l->leaving)) {
-		struct sim_step_turn turn;
-		int r = sim_step_wait(l->step, TURN_WAIT_NS, &turn);
-
-		if (r == 0)
-			have_turn(l, &turn);
-		else if (r == -ECONNABORTED)
-			break;
-		else if (r != -ETIMEDOUT)
-			(void)nanosleep(&retry, NULL);
-	}
-	atomic_store(&l->leaving, true);
-	return NULL;
-}
-
 static void take_no_part(struct link *l)
 {
-	if (!l->step)
-		return;
-	atomic_store(&l->leaving, true);
-	pthread_join(l->turns, NULL);
 	sim_step_leave(l->step);
 	l->step = NULL;
+	l->turn = false;
 }
 
 /* Whoever takes part in steps shall see what is shown in the step itself. */
@@ -113,17 +79,89 @@ static void take_part(struct link *l)
 {
 	uint32_t flags = __atomic_load_n(&sim_clock_page(l->client)->flags, __ATOMIC_RELAXED);
 
-	if (l->step && atomic_load(&l->leaving))
-		take_no_part(l);
-	if (l->step || !(flags & SIM_CLOCK_LOCKSTEP) || sim_step_join(l->client, l->rank, &l->step) < 0)
-		return;
-	atomic_store(&l->leaving, false);
-	if (thread_start(&l->turns, "turn", turns, l) < 0) {
-		sim_step_leave(l->step);
-		l->step = NULL;
-	} else {
+	if (!l->step && (flags & SIM_CLOCK_LOCKSTEP) && sim_step_join(l->client, l->rank, &l->step) == 0)
 		log_info("steps have participants: the scene is shown in turns of rank %u", l->rank);
+}
+
+static void end_turn(struct link *l)
+{
+	if (l->turn && sim_step_done(l->step) < 0)
+		log_warn("a turn was not acknowledged: %s; ignoring", source_why(-EIO));
+	l->turn = false;
+}
+
+/*
+ * What has come of steps: a turn, or that others of our rank are done. Being late, or simd's end, ends the part in them; the next
+ * frame joins again. True: a turn that nobody else has at the same time is open.
+ */
+static bool look_for_turn(struct link *l)
+{
+	struct sim_step_turn turn;
+	int r = sim_step_wait(l->step, 0, &turn);
+
+	if (r == -ECONNABORTED)
+		take_no_part(l);
+	if (r < 0)
+		return false;
+	server_turn(l->server, turn.now.sim_ns);
+	l->turned = l->turn = true;
+	if (turn.shared) /* what we have shown is kept back until all are done: somebody has to look for that */
+		end_turn(l);
+	return l->turn;
+}
+
+/* The end of the step that we have begun, or until our turn. 0, or as sim_driver_end(). */
+static int await(struct link *l)
+{
+	for (;;) {
+		struct pollfd p[] = { { .fd = sim_driver_fd(l->driver), .events = POLLIN },
+				      { .fd = l->step ? sim_step_fd(l->step) : -1, .events = POLLIN } };
+		int r = -ETIMEDOUT;
+
+		if (poll(p, 2, AWAIT_MS) < 0 && errno != EINTR)
+			return -errno;
+		if (p[1].revents && look_for_turn(l))
+			return 0;
+		if (p[0].fd < 0 || p[0].revents)
+			r = sim_driver_end(l->driver, 0);
+		if (r != -ETIMEDOUT) {
+			l->asked = false;
+			return r;
+		}
 	}
+}
+
+/*
+ * The request has been answered, in our turn or when the step was over; the rest of the step goes on while the scenario works out
+ * its next request.
+ */
+void link_answered(struct link *l)
+{
+	end_turn(l);
+}
+
+void link_settle(struct link *l)
+{
+	int r = 0;
+
+	end_turn(l);
+	while (r == 0 && l->asked) {
+		r = await(l);
+		end_turn(l);
+	}
+	if (r == -EPERM)
+		drop_lease(l);
+}
+
+int link_fd(const struct link *l)
+{
+	return l->step ? sim_step_fd(l->step) : -1;
+}
+
+void link_turn(struct link *l)
+{
+	if (l->step && look_for_turn(l))
+		end_turn(l);
 }
 
 /* ---- changes of time ---- */
@@ -137,38 +175,39 @@ static void remember(struct link *l)
 }
 
 /* The source may have been switched away and back since the lease was taken: then it is taken again, once. */
-static int drive(struct link *l, int (*say)(struct sim_driver *d, int64_t sim_ns), int64_t sim_ns)
+static int drive(struct link *l, int64_t sim_ns, bool jump)
 {
 	int r = -EPERM;
 
-	l->resting = false;
+	link_settle(l);
+	l->resting = l->turned = false;
 	take_part(l);
-	atomic_store(&l->turned, false);
 	for (int tries = 0; r == -EPERM && tries < 2; tries++) {
 		int e = l->driver ? 0 : take_lease(l);
 
 		if (e < 0)
 			return e;
-		pthread_mutex_unlock(&l->lock);
-		r = say(l->driver, sim_ns);
-		pthread_mutex_lock(&l->lock);
+		r = sim_driver_begin(l->driver, sim_ns, jump);
+		l->asked = r == 0;
+		if (r == 0)
+			r = await(l);
 		if (r == -EPERM)
 			drop_lease(l);
 	}
 	if (r < 0)
 		return hand_on(r);
 	remember(l);
-	return atomic_load(&l->turned);
+	return l->turned;
 }
 
 static int on_jump(void *ctx, int64_t sim_ns)
 {
-	return drive(ctx, sim_driver_jump, sim_ns);
+	return drive(ctx, sim_ns, true);
 }
 
 static int on_set(void *ctx, int64_t sim_ns)
 {
-	return drive(ctx, sim_driver_set, sim_ns);
+	return drive(ctx, sim_ns, false);
 }
 
 void link_idle(struct link *l)
@@ -180,6 +219,7 @@ void link_idle(struct link *l)
 
 void link_rest(struct link *l)
 {
+	link_settle(l);
 	l->resting = true;
 	drop_lease(l);
 }
@@ -421,7 +461,6 @@ static int advertise_place(struct link *l)
 void link_serve(struct link *l, struct server *s)
 {
 	l->server = s;
-	pthread_mutex_lock(&l->lock); /* main's from now on */
 }
 
 int link_open(struct link *l, const char *name, const char *socket, const struct vehicle_origin *origin, uint32_t rank)
@@ -432,7 +471,6 @@ int link_open(struct link *l, const char *name, const char *socket, const struct
 	int r;
 
 	*l = (struct link){ .vehicle.origin = *origin, .rank = rank };
-	pthread_mutex_init(&l->lock, NULL);
 	r = sim_connect(&co, &l->client);
 	if (r == 0)
 		r = advertise(l, LINK_OBJECTS, message_objects_max(MESSAGE_OBJECTS_MAX));
@@ -447,8 +485,6 @@ int link_open(struct link *l, const char *name, const char *socket, const struct
 
 void link_close(struct link *l)
 {
-	if (l->server)
-		pthread_mutex_unlock(&l->lock);
 	take_no_part(l);
 	sim_driver_release(l->driver);
 	sim_subscriber_destroy(l->odometry);

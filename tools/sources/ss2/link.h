@@ -4,16 +4,14 @@
  * those of the vehicle. Implements what the server asks of the world.
  *
  * Where steps have participants it is one too, behind the vehicle: in its turn it shows the scene around the ego as it is at that very
- * instant. Else it shows it once time is set.
+ * instant, and the request is answered from there: who comes behind it, and dispatch, go on meanwhile. Else it shows it once time
+ * is set.
  *
- * Threads: main; "turn", which has the scene while main waits in a change of time; completions on the library's thread (they
- * only count).
+ * Threads: main; completions on the library's thread (they only count).
  */
 #ifndef SOURCES_SS2_LINK_H
 #define SOURCES_SS2_LINK_H
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdint.h>
 
 #include <sim/clock.h>
@@ -48,10 +46,9 @@ struct link {
 	struct server *server;
 	uint32_t rank;
 	struct sim_step *step;
-	pthread_t turns;
-	atomic_bool leaving;
-	atomic_bool turned;   /* the turn of this change of time has been had */
-	pthread_mutex_t lock; /* the scene: main's but while it changes time */
+	bool asked;  /* the step of the last change of time is not known to be over */
+	bool turned; /* we have had our turn in it */
+	bool turn;   /* it is open */
 };
 
 extern const struct server_ops link_ops; /* ctx: struct link */
@@ -61,6 +58,14 @@ int link_open(struct link *l, const char *name, const char *socket, const struct
 void link_close(struct link *l);
 /* Whose scene is shown in turns. Keeps it until link_close(). Call before the first request. */
 void link_serve(struct link *l, struct server *s);
+
+/* To be called once a request has been answered. */
+void link_answered(struct link *l);
+/* Wait for the end of the step of the last request: to be called before the next one is worked on. */
+void link_settle(struct link *l);
+/* Readable when link_turn() has work: somebody else moves time; -1: none. It changes. */
+int link_fd(const struct link *l);
+void link_turn(struct link *l);
 
 /* Take the lease if the source is `ss2` and it is not held. Quick; to be called now and then. */
 void link_idle(struct link *l);

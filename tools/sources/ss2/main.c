@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,7 @@ LOG_TOPIC("ss2");
 #define STOP_GRACE_MS 1500
 #define LINGER_MS     100 /* the last answer may still leave */
 #define MEMORY_MAX    ((rlim_t)512 << 20)
-#define QUEUE         16 /* requests of one peer that may wait; it sends one at a time */
+#define QUEUE         64 /* requests of one peer that may wait; it sends one at a time. ZeroMQ's I/O is woken at half of it */
 
 struct args {
 	const char *bind, *socket, *name, *origin, *state;
@@ -74,6 +75,7 @@ struct app {
 	struct link link;
 	struct server *server;
 	void *zmq, *rep;
+	int rep_fd; /* readable when ZeroMQ has something for us, once: only after it has said that there is none */
 	struct log_limit limit;
 	struct store store;
 	char state[PATH_MAX];  /* its file, "": none */
@@ -132,8 +134,11 @@ static int serve(struct app *a)
 
 	(void)zmq_msg_init(&m);
 	r = receive(a, &m);
-	if (r > 0)
+	if (r > 0) {
+		link_settle(&a->link);
 		r = reply(a, &m, r);
+		link_answered(&a->link);
+	}
 	(void)zmq_msg_close(&m);
 	return r;
 }
@@ -154,28 +159,38 @@ static void idle(struct app *a)
 	link_idle(&a->link);
 }
 
+static int wait_for_work(struct app *a)
+{
+	struct pollfd p[] = { { .fd = a->rep_fd, .events = POLLIN },
+			      { .fd = a->stop.fd, .events = POLLIN },
+			      { .fd = link_fd(&a->link), .events = POLLIN } };
+
+	if (poll(p, 3, IDLE_MS) < 0 && errno != EINTR)
+		return err_sys(-errno, "waiting for requests");
+	if (p[2].revents)
+		link_turn(&a->link);
+	if (!p[0].revents)
+		idle(a);
+	if (sim_client_state(a->link.client) == SIM_CLIENT_FAILED)
+		return err_set(-EIO, "simd is lost: %s", sim_client_why(a->link.client));
+	return 0;
+}
+
 static int loop(struct app *a)
 {
-	a->heard_mono_ns = mono_now_ns();
-	while (!stop_requested(&a->stop)) {
-		zmq_pollitem_t items[] = { { .socket = a->rep, .events = ZMQ_POLLIN },
-					   { .fd = a->stop.fd, .events = ZMQ_POLLIN } };
-		int r = 0;
+	int r = 0;
 
-		if (zmq_poll(items, 2, IDLE_MS) < 0 && errno != EINTR)
-			return err_sys(-errno, "waiting for requests");
-		if (items[0].revents & ZMQ_POLLIN) {
-			r = serve(a);
-			a->heard_mono_ns = mono_now_ns();
-		} else {
-			idle(a);
-		}
-		if (r < 0 && r != -EAGAIN && r != -EINTR)
+	a->heard_mono_ns = mono_now_ns();
+	while (r >= 0 && !stop_requested(&a->stop)) {
+		r = serve(a);
+		if (r == -EAGAIN || r == -EINTR)
+			r = wait_for_work(a);
+		else if (r < 0)
 			return err_set(r, "answering a request: %s", zmq_strerror(-r));
-		if (sim_client_state(a->link.client) == SIM_CLIENT_FAILED)
-			return err_set(-EIO, "simd is lost: %s", sim_client_why(a->link.client));
+		else
+			a->heard_mono_ns = mono_now_ns();
 	}
-	return 0;
+	return r;
 }
 
 /* ---- start and end ---- */
@@ -212,6 +227,7 @@ static int listen_zmq(struct app *a)
 {
 	const int linger = LINGER_MS, queue = QUEUE, ipv6 = strchr(a->args.bind, ':') != NULL;
 	const int64_t most = CODEC_REQUEST_MAX * 2; /* what is somewhat too large is still answered */
+	size_t size = sizeof(a->rep_fd);
 	char endpoint[128];
 	int r;
 
@@ -229,6 +245,8 @@ static int listen_zmq(struct app *a)
 		r = set_option(a->rep, ZMQ_MAXMSGSIZE, &most, sizeof(most));
 	if (r == 0)
 		r = set_option(a->rep, ZMQ_IPV6, &ipv6, sizeof(ipv6));
+	if (r == 0 && zmq_getsockopt(a->rep, ZMQ_FD, &a->rep_fd, &size) < 0)
+		r = err_sys(-errno, "the descriptor of a ZeroMQ socket");
 	if (r == 0 && zmq_bind(a->rep, endpoint) < 0)
 		r = bind_error(a, endpoint, errno);
 	if (r == 0)

@@ -14,7 +14,7 @@
  * Where the reference simulator (simple_sensor_simulator) ends with an exception, an answer says why: a second ego, a status of an
  * entity that is not spawned, a pose that is none.
  *
- * Thread: the owner's; server_turn() from another one while the owner is in ops->set or ops->jump.
+ * Thread: the owner's; server_turn() also from within ops->set and ops->jump.
  */
 #ifndef SOURCES_SS2_SERVER_H
 #define SOURCES_SS2_SERVER_H
