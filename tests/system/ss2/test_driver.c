@@ -533,6 +533,8 @@ TEST(a_server_killed_within_a_request_leaves_the_clock_without_a_driver)
 	peer_frame(&s->q, 1, 1, s->t_ns + STEP);
 	assert_int_equal(zmq_send(s->req, s->q.data, s->q.len, 0), s->q.len);
 	assert_int_equal(sim_step_wait(step, LIMIT_MS * MS, &turn), 0);
+	if (!HOLDS_WITHIN(LIMIT_MS, strstr(run_errors(&s->simd), "the step is not over")))
+		fail_msg("nobody says that the scenario waits: %s", run_errors(&s->simd));
 	assert_int_equal(kill((pid_t)old, SIGKILL), 0);
 	UNTIL(LIMIT_MS, !run_alive((pid_t)old));
 	assert_int_equal(sim_step_done(step), 0);

@@ -20,7 +20,7 @@
 
 LOG_TOPIC("link");
 
-#define AWAIT_MS 1000
+#define LATE_MS 1000 /* wall: of a step, that a scenario which stands still shall not do so without a word */
 
 static const struct {
 	const char *name;
@@ -113,13 +113,18 @@ static bool look_for_turn(struct link *l)
 /* The end of the step that we have begun, or until our turn. 0, or as sim_driver_end(). */
 static int await(struct link *l)
 {
-	for (;;) {
+	for (bool late = false;;) {
 		struct pollfd p[] = { { .fd = sim_driver_fd(l->driver), .events = POLLIN },
 				      { .fd = l->step ? sim_step_fd(l->step) : -1, .events = POLLIN } };
-		int r = -ETIMEDOUT;
+		int r = -ETIMEDOUT, n = p[0].fd < 0 ? 1 : poll(p, 2, late ? -1 : LATE_MS);
 
-		if (poll(p, 2, AWAIT_MS) < 0 && errno != EINTR)
+		if (n < 0 && errno != EINTR)
 			return -errno;
+		if (n == 0)
+			log_warn(
+				"the step is not over after %d ms, and the scenario waits: `simctl clock` says for whom",
+				LATE_MS);
+		late = late || n == 0;
 		if (p[1].revents && look_for_turn(l))
 			return 0;
 		if (p[0].fd < 0 || p[0].revents)
