@@ -277,6 +277,7 @@ static int make_engine(struct timekeeper *t)
 		.step_deadline_dur_ns = conf_int(s->root, "step.deadline_ms") * NS_PER_MS,
 		.step_late = (enum time_late)conf_choice(s->root, "step.late"),
 		.steppers = s->dispatch_page->stepper,
+		.turn = &s->layout_page->turn,
 		.events = { .jump = on_jump,
 			    .changed = on_changed,
 			    .quiet = is_quiet,

@@ -226,6 +226,7 @@ static int lock_create(struct time_engine *e, const struct time_engine_options *
 		.deadline_dur_ns = e->deadline_dur_ns,
 		.late = o->step_late,
 		.steppers = o->steppers,
+		.turn = o->turn,
 		.events = &e->events,
 		.events_ctx = e->ctx,
 		.ended = on_ended,

@@ -121,6 +121,7 @@ struct time_engine_options {
 	int64_t step_deadline_dur_ns; /* of each wait for participants, or for the driver to ask; 0: 10 s */
 	enum time_late step_late;
 	struct wire_stepper *steppers;  /* TIME_PARTICIPANTS_MAX, on the dispatch page; NULL: none. keeps */
+	struct wire_turn *turn;         /* on the layout page; NULL: turns go as packets alone. keeps */
 	int64_t (*real_now)(void *ctx); /* CLOCK_REALTIME, ns; NULL: the real one */
 	struct time_engine_events events;
 	void *ctx; /* of real_now and the events */

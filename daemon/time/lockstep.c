@@ -4,8 +4,10 @@
 
 #include "err.h"
 #include "fd.h"
+#include "futex.h"
 #include "list.h"
 #include "mem.h"
+#include "seqlock.h"
 #include "wire/pages.h"
 #include "wire/step.h"
 
@@ -27,12 +29,19 @@ enum member_state {
 	M_RELEASE, /* it publishes them */
 };
 
+enum told_by {
+	BY_PACKET,
+	PAGE_ASKED, /* its next turn is the last packet */
+	ON_PAGE,
+};
+
 struct member {
 	struct list link; /* lockstep::members */
 	struct lockstep *l;
 	struct exec_io io;
 	int fd;
 	enum member_state state;
+	enum told_by told;
 	uint64_t number;  /* of the round that it is in */
 	uint64_t shared;  /* of the last one of which its word in shared memory was looked at: a packet may follow */
 	uint32_t stepper; /* its place there */
@@ -49,7 +58,7 @@ struct lockstep {
 	enum phase phase;
 	uint32_t rank; /* whose turn it is */
 	uint64_t number;
-	uint64_t with;   /* who has a turn, as step_packet::with */
+	uint64_t with;   /* who has a turn, as wire_turn::with */
 	uint64_t places; /* in lockstep_options::steppers that are taken */
 	struct sim_clock_sample now;
 	int64_t dur_ns;
@@ -72,6 +81,38 @@ static uint64_t bit_of(const struct member *m)
 	return UINT64_C(1) << m->stepper;
 }
 
+static bool is_shared(const struct lockstep *l)
+{
+	return l->with & (l->with - 1);
+}
+
+static void write_turn(struct lockstep *l)
+{
+	struct wire_turn *t = l->o.turn;
+
+	if (!t)
+		return;
+	seqlock_write_begin(&t->seq);
+	seqlock_store(&t->number, l->number);
+	seqlock_store(&t->sim_ns, l->now.sim_ns);
+	seqlock_store(&t->dur_ns, l->dur_ns);
+	seqlock_store(&t->clock_generation, l->now.clock_generation);
+	seqlock_store(&t->with, l->with);
+	seqlock_write_end(&t->seq);
+}
+
+/* Who waits for the page is to look at its socket. */
+static void rouse(struct member *m)
+{
+	struct wire_turn *t = m->l->o.turn;
+
+	if (m->told != ON_PAGE)
+		return;
+	seqlock_write_begin(&t->seq);
+	seqlock_write_end(&t->seq);
+	futex_wake_bits(&t->seq, wire_turn_bit(m->stepper), FUTEX_BETWEEN_PROCESSES);
+}
+
 /* ---- going ---- */
 
 static void member_free(struct member *m)
@@ -92,6 +133,7 @@ static void member_out(struct member *m)
 	m->state = M_IDLE;
 	m->in_round = false;
 	mark(m, WIRE_STEPPER_GONE);
+	rouse(m);
 	l->places &= ~bit_of(m);
 	l->n--;
 	if (!l->walking)
@@ -134,12 +176,24 @@ static void notify(struct member *m, uint32_t op, uint32_t flags)
 		.sim_ns = l->now.sim_ns,
 		.dur_ns = l->dur_ns,
 		.clock_generation = l->now.clock_generation,
-		.with = op == STEP_TURN ? l->with : 0,
+		.with = op == STEP_TURN && l->o.steppers && is_shared(l) ? l->with : 0,
 		.stepper = m->stepper,
+		.turn_seq = l->o.turn ? seqlock_load(&l->o.turn->seq) : 0,
 	};
 
 	if (send(m->fd, &p, sizeof(p), MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)sizeof(p))
 		lost(m, errno == EAGAIN ? "it does not read its turns" : "its socket is closed");
+}
+
+static void send_turn(struct member *m)
+{
+	uint32_t flags = is_shared(m->l) ? STEP_SHARED : 0;
+
+	if (m->told == PAGE_ASKED) {
+		m->told = ON_PAGE;
+		flags |= STEP_ON_PAGE;
+	}
+	notify(m, STEP_TURN, flags);
 }
 
 static void release(struct member *m)
@@ -222,25 +276,28 @@ static bool next_rank(struct lockstep *l, uint32_t from)
 static void give_turns(struct lockstep *l)
 {
 	struct member *m;
-	unsigned n = 0;
+	uint32_t wake = 0;
 
 	l->with = 0;
+	list_for_each(m, &l->members, link)
+		if (takes_part(l, m)) {
+			l->with |= bit_of(m);
+			mark(m, 0);
+		}
+	wait_from_now(l);
+	write_turn(l);
 	list_for_each(m, &l->members, link) {
 		if (!takes_part(l, m))
 			continue;
-		n++;
-		l->with |= bit_of(m);
-		mark(m, 0);
+		m->number = l->number;
+		m->state = M_TURN;
+		if (m->told == ON_PAGE)
+			wake |= wire_turn_bit(m->stepper);
+		else
+			send_turn(m);
 	}
-	if (n < 2 || !l->o.steppers)
-		l->with = 0;
-	wait_from_now(l);
-	list_for_each(m, &l->members, link)
-		if (takes_part(l, m)) {
-			m->number = l->number;
-			m->state = M_TURN;
-			notify(m, STEP_TURN, n > 1 ? STEP_SHARED : 0);
-		}
+	if (wake)
+		futex_wake_bits(&l->o.turn->seq, wake, FUTEX_BETWEEN_PROCESSES);
 }
 
 /* The next rank, or dispatch; true: the round is over. */
@@ -409,6 +466,16 @@ static void on_deadline(void *arg)
 
 /* ---- packets ---- */
 
+static void tell_by_packet(struct member *m)
+{
+	bool again = m->told == ON_PAGE && m->state == M_TURN && !has_done(m);
+
+	rouse(m);
+	m->told = BY_PACKET;
+	if (again)
+		send_turn(m);
+}
+
 static void on_packet(struct member *m, const struct step_packet *p)
 {
 	struct lockstep *l = m->l;
@@ -421,6 +488,11 @@ static void on_packet(struct member *m, const struct step_packet *p)
 		; /* two were the last, or we have looked before it came */
 	} else if (p->op == STEP_RELEASED && m->state == M_RELEASE && p->number == m->number) {
 		m->state = M_IDLE;
+	} else if (p->op == STEP_PAGE && l->o.turn) {
+		if (m->told == BY_PACKET)
+			m->told = PAGE_ASKED;
+	} else if (p->op == STEP_PACKETS) {
+		tell_by_packet(m);
 	} else {
 		lost(m, "it sent a packet that was not its to send");
 	}

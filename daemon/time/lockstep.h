@@ -23,7 +23,8 @@ struct lockstep_options {
 	const struct time_engine_events *events; /* keeps; dispatch, late and participant_lost are called */
 	void *events_ctx;
 	struct wire_stepper
-		*steppers; /* TIME_PARTICIPANTS_MAX, shared with participants; NULL: all send packets. keeps */
+		*steppers;      /* TIME_PARTICIPANTS_MAX, shared with participants; NULL: all send packets. keeps */
+	struct wire_turn *turn; /* read-only to participants; NULL: turns go as packets alone. With steppers. keeps */
 	/* The round is over. Never from inside lockstep_begin(). */
 	void (*ended)(void *ctx);
 	/* The first has joined, or the last has left. */

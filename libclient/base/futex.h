@@ -20,6 +20,12 @@ static inline void futex_wake_all(const void *word, int scope)
 	syscall(SYS_futex, word, FUTEX_WAKE | scope, INT_MAX, NULL, NULL, 0);
 }
 
+/* Those that wait with one of the bits. */
+static inline void futex_wake_bits(const void *word, uint32_t bits, int scope)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE_BITSET | scope, INT_MAX, NULL, NULL, bits);
+}
+
 /* While the word is `seen`, at most so long; INT64_MAX: for ever. */
 static inline void futex_wait(const void *word, uint32_t seen, int64_t dur_ns, int scope)
 {
@@ -28,11 +34,17 @@ static inline void futex_wait(const void *word, uint32_t seen, int64_t dur_ns, i
 	syscall(SYS_futex, word, FUTEX_WAIT | scope, seen, dur_ns == INT64_MAX ? NULL : &t, NULL, 0);
 }
 
-static inline void futex_wait_until(const void *word, uint32_t seen, int64_t until_mono_ns, int scope)
+/* Until a wake that has one of the bits. */
+static inline void futex_wait_bits(const void *word, uint32_t seen, int64_t until_mono_ns, uint32_t bits, int scope)
 {
 	struct timespec t = timespec_from_ns(until_mono_ns);
 
-	syscall(SYS_futex, word, FUTEX_WAIT_BITSET | scope, seen, &t, NULL, FUTEX_BITSET_MATCH_ANY);
+	syscall(SYS_futex, word, FUTEX_WAIT_BITSET | scope, seen, &t, NULL, bits);
+}
+
+static inline void futex_wait_until(const void *word, uint32_t seen, int64_t until_mono_ns, int scope)
+{
+	futex_wait_bits(word, seen, until_mono_ns, FUTEX_BITSET_MATCH_ANY, scope);
 }
 
 #endif

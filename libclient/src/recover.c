@@ -325,6 +325,7 @@ static void session_lost(struct sim_client *c)
 	drop_proving(c);
 	services_lost(c, s);
 	clockmap_freeze(c, s);
+	step_rouse(s);
 	epoll_ctl(c->epfd, EPOLL_CTL_DEL, s->sock, NULL);
 	if (s->completion >= 0)
 		epoll_ctl(c->epfd, EPOLL_CTL_DEL, s->completion, NULL);

@@ -453,6 +453,7 @@ static bool layout_ok(const struct wire_layout_page *l)
 	       l->tokens.stride == sizeof(uint64_t) &&
 	       l->tokens.offset + UINT64_C(8) * l->tokens.count <= l->dispatch_size &&
 	       array_ok(l->steppers, l->dispatch_size, sizeof(struct wire_stepper)) &&
+	       (!l->turns.count || array_ok(l->turns, l->size, sizeof(struct wire_turn))) &&
 	       array_ok(l->rung, l->dispatch_size, sizeof(uint64_t)) && l->rung.stride <= UINT32_MAX / 8 &&
 	       array_ok(l->rows, l->counter_size, sizeof(struct wire_counters));
 }

@@ -108,6 +108,12 @@ static inline struct wire_stepper *session_stepper(const struct session *s, uint
 	return wire_at(s->dispatch, s->layout->steppers, i);
 }
 
+/* NULL: of this simd's turns in lock-step participants are told in packets. */
+static inline const struct wire_turn *session_turn(const struct session *s)
+{
+	return s->layout && s->layout->turns.count ? wire_at_const(s->layout, s->layout->turns, 0) : NULL;
+}
+
 static inline struct wire_counters *session_row(const struct session *s, uint32_t row)
 {
 	return wire_at(s->counters, s->layout->rows, row);

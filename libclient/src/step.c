@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lock-step, the participant's side: turns come on a socket of their own (schemas/wire/step.h). In a turn that
- * others share, publishers hand their messages over to be kept (step_keep); simd notifies when they go.
+ * Lock-step, the participant's side: turns come on a socket of their own or on the layout page (schemas/wire/step.h). In a turn
+ * that others share, publishers hand their messages over to be kept (step_keep); simd notifies when they go.
  *
  * Thread: wait and done one at a time; step_keep any; step_register() under client::setup.
  */
@@ -14,13 +14,17 @@
 #include "clockmap.h"
 #include "err.h"
 #include "fd.h"
+#include "futex.h"
 #include "mem.h"
 #include "publisher.h"
+#include "seqlock.h"
 #include "timer.h"
 #include "timeutil.h"
 #include "wire/step.h"
 
 #define SLICE_DUR_NS (50 * NS_PER_MS)
+#define PAGE_DUR_NS  NS_PER_S /* who waits on the page is woken for all else too, unless simd dies as it falls asleep */
+#define PAGE_TRIES   16
 
 struct sim_step {
 	struct handle h;
@@ -35,6 +39,11 @@ struct sim_step {
 	uint64_t with;                          /* who has it besides, step_packet::with; 0: acknowledge to simd */
 	uint32_t stepper;                       /* our place there */
 	struct session *session;                /* of fd; keeps */
+	bool page_asked;                        /* STEP_PAGE was sent */
+	_Atomic bool polled;                    /* somebody has the descriptor: turns come as packets, from now on */
+	const struct wire_turn *page;           /* there turns come; NULL: as packets */
+	uint32_t seen;                          /* its seq: what has come until then has been looked at */
+	bool keeps;                             /* a RELEASE comes, as a packet */
 	_Atomic(struct session *) next_session; /* with next_fd */
 	pthread_mutex_t lock;
 	struct kept *kept; /* guarded by lock, as are the next two */
@@ -58,6 +67,14 @@ void step_register(struct sim_client *c, struct session *s)
 	st->session_serial = s->serial;
 	session_unref(atomic_exchange(&st->next_session, session_ref(s)));
 	fd_close(atomic_exchange(&st->next_fd, fd));
+}
+
+void step_rouse(const struct session *s)
+{
+	const struct wire_turn *t = session_turn(s);
+
+	if (t)
+		futex_wake_all(&t->seq, FUTEX_BETWEEN_PROCESSES);
 }
 
 int sim_step_join(struct sim_client *c, uint32_t rank, struct sim_step **ret)
@@ -207,6 +224,7 @@ static int step_gone(struct sim_step *st)
 {
 	read_last(st);
 	fd_close(atomic_exchange(&st->fd, -1));
+	st->page = NULL;
 	turn_set(st, TURN_NONE);
 	send_kept(st); /* to local subscribers; simd has answered for the rest */
 	if (st->dropped)
@@ -239,8 +257,20 @@ static int step_enter(struct sim_step *st)
 		turn_set(st, TURN_NONE); /* of the old simd */
 	send_kept(st);
 	fd_close(atomic_exchange(&st->fd, fd));
-	st->dropped = false;
+	st->page = NULL;
+	st->dropped = st->page_asked = st->keeps = false;
+	st->number = 0;
 	return 0;
+}
+
+/* 1 a packet, 0 none; -1 gone. */
+static int packet_recv(struct sim_step *st, int flags, struct step_packet *ret)
+{
+	ssize_t n = recv(st->fd, ret, sizeof(*ret), flags);
+
+	if (n == (ssize_t)sizeof(*ret))
+		return 1;
+	return n >= 0 || (errno != EAGAIN && errno != EINTR) ? -1 : 0;
 }
 
 /* One packet, or wait for one. 1 a packet, 0 none until then; -1 gone. */
@@ -250,13 +280,11 @@ static int step_recv(struct sim_step *st, int64_t until_mono_ns, struct step_pac
 	bool own = client_pumps(c), block = !own && until_mono_ns == INT64_MAX;
 
 	for (;;) {
-		ssize_t n = recv(st->fd, ret, sizeof(*ret), block ? 0 : MSG_DONTWAIT);
 		int64_t now, left;
+		int r = packet_recv(st, block ? 0 : MSG_DONTWAIT, ret);
 
-		if (n == (ssize_t)sizeof(*ret))
-			return 1;
-		if (n >= 0 || (errno != EAGAIN && errno != EINTR))
-			return -1;
+		if (r)
+			return r;
 		now = client_now(c);
 		if (now >= until_mono_ns)
 			return 0;
@@ -267,6 +295,100 @@ static int step_recv(struct sim_step *st, int64_t until_mono_ns, struct step_pac
 	}
 }
 
+/* ---- turns on the page ---- */
+
+/* simd's to answer with the next turn. */
+static int ask_for_page(struct sim_step *st)
+{
+	int r;
+
+	if (st->page_asked || !st->session || !session_turn(st->session) || atomic_load(&st->polled))
+		return 0;
+	st->page_asked = true;
+	r = step_send(st, STEP_PAGE, 0);
+	if (r == 0 && atomic_load(&st->polled)) /* meanwhile: sim_step_fd() may have said so too early */
+		r = step_send(st, STEP_PACKETS, 0);
+	return r;
+}
+
+/* False: simd is writing it. */
+static bool page_read(const struct wire_turn *t, uint32_t *ret_seq, struct step_packet *ret)
+{
+	for (int i = 0; i < PAGE_TRIES; i++) {
+		if (!seqlock_read_begin(&t->seq, ret_seq))
+			continue;
+		*ret = (struct step_packet){
+			.op = STEP_TURN,
+			.number = seqlock_load(&t->number),
+			.sim_ns = seqlock_load(&t->sim_ns),
+			.dur_ns = seqlock_load(&t->dur_ns),
+			.clock_generation = seqlock_load(&t->clock_generation),
+			.with = seqlock_load(&t->with),
+		};
+		if (seqlock_read_ok(&t->seq, *ret_seq))
+			return true;
+	}
+	return false;
+}
+
+/* A turn of ours lies on the page. */
+static bool page_turn(const struct sim_step *st, uint32_t *ret_seq, struct step_packet *ret)
+{
+	if (!page_read(st->page, ret_seq, ret) || ret->number <= st->number || !(ret->with >> st->stepper % 64 & 1))
+		return false;
+	ret->stepper = st->stepper;
+	ret->flags = ret->with & (ret->with - 1) ? STEP_SHARED : 0;
+	return true;
+}
+
+/* Until the page, or what is to come as a packet, may have moved; slices as in step_recv(). */
+static void page_wait(struct sim_step *st, int64_t dur_ns)
+{
+	struct sim_client *c = st->c;
+	bool own = client_pumps(c);
+	int64_t slice_dur_ns = c->env ? NS_PER_MS : own || st->keeps ? SLICE_DUR_NS : PAGE_DUR_NS;
+
+	if (dur_ns > slice_dur_ns)
+		dur_ns = slice_dur_ns;
+	if (st->keeps || c->env)
+		client_sleep(c, st->fd, POLLIN, dur_ns);
+	else
+		futex_wait_bits(&st->page->seq, st->seen, mono_now_ns() + dur_ns, wire_turn_bit(st->stepper),
+				FUTEX_BETWEEN_PROCESSES);
+	if (own)
+		client_work(c);
+}
+
+/*
+ * As step_recv(). The socket is looked at when anything but a turn of ours has happened: a place out of which simd has dropped us
+ * may be another's by now.
+ */
+static int page_next(struct sim_step *st, int64_t until_mono_ns, struct step_packet *ret)
+{
+	for (bool waited = false; !atomic_load(&st->polled); waited = true) {
+		uint32_t seq;
+		struct step_packet turn;
+		bool ours = page_turn(st, &seq, &turn);
+		int64_t now = client_now(st->c);
+		bool over = !ours && now >= until_mono_ns;
+		int r;
+
+		if (st->keeps || over || seq - st->seen > (ours ? 2 : 0) || (waited && !ours)) {
+			r = packet_recv(st, MSG_DONTWAIT, ret);
+			if (r)
+				return r;
+		}
+		st->seen = seq;
+		if (ours)
+			*ret = turn;
+		if (ours || over)
+			return ours;
+		page_wait(st, until_mono_ns - now);
+	}
+	st->page = NULL;
+	return step_recv(st, until_mono_ns, ret);
+}
+
 static void turn_begin(struct sim_step *st, const struct step_packet *p, struct sim_step_turn *ret)
 {
 	struct sim_clock_sample now;
@@ -274,6 +396,10 @@ static void turn_begin(struct sim_step *st, const struct step_packet *p, struct 
 	st->number = p->number;
 	st->with = p->with;
 	st->stepper = p->stepper;
+	if (p->flags & STEP_ON_PAGE) {
+		st->page = session_turn(st->session);
+		st->seen = p->turn_seq;
+	}
 	turn_set(st, p->flags & STEP_SHARED ? TURN_SHARED : TURN_ALONE);
 	clock_sample(st->c, &now); /* its flags; time is the turn's */
 	now.sim_ns = p->sim_ns;
@@ -290,9 +416,12 @@ static int on_packet(struct sim_step *st, const struct step_packet *p, struct si
 {
 	switch (p->op) {
 	case STEP_TURN:
+		if (p->number <= st->number)
+			return 0; /* again, for sim_step_fd(): we have had it from the page */
 		turn_begin(st, p, ret);
 		return 1;
 	case STEP_RELEASE:
+		st->keeps = false;
 		send_kept(st);
 		return step_send(st, STEP_RELEASED, 0);
 	case STEP_DROPPED:
@@ -312,8 +441,11 @@ static int wait_turn(struct sim_step *st, int64_t until_mono_ns, struct sim_step
 		return err_set(-EINVAL, "sim_step_wait: the last turn is open; acknowledge it with sim_step_done()");
 	if (st->fd < 0)
 		return step_gone(st);
+	r = ask_for_page(st);
+	if (r < 0)
+		return r;
 	do {
-		r = step_recv(st, until_mono_ns, &p);
+		r = st->page ? page_next(st, until_mono_ns, &p) : step_recv(st, until_mono_ns, &p);
 		if (r < 0)
 			return step_gone(st);
 		if (r == 0)
@@ -374,6 +506,7 @@ int sim_step_done(struct sim_step *st)
 	if (st->open) {
 		uint32_t kept = kept_count(st);
 
+		st->keeps = kept > 0;
 		turn_set(st, TURN_NONE);
 		r = is_last(st, kept) ? step_send(st, STEP_DONE, kept) : 0;
 	} else if (st->fd < 0) {
@@ -387,10 +520,14 @@ int sim_step_done(struct sim_step *st)
 
 int sim_step_fd(const struct sim_step *st)
 {
+	struct step_packet p = { .op = STEP_PACKETS };
+	struct sim_step *w = (struct sim_step *)(uintptr_t)st; /* only how it is told */
 	int fd = st ? atomic_load(&st->next_fd) : -1;
 
 	if (fd < 0 && st)
 		fd = st->fd;
+	if (fd >= 0 && client_alive(st->c) && !atomic_exchange(&w->polled, true))
+		(void)!send(fd, &p, sizeof(p), MSG_NOSIGNAL | MSG_DONTWAIT);
 	return fd >= 0 ? fd : err_set(-ENOTCONN, "sim_step_fd: disconnected from simd; ask again when it is back");
 }
 

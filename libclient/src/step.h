@@ -31,6 +31,8 @@ struct kept {
 
 /* Take part again with a new simd. Under setup. */
 void step_register(struct sim_client *c, struct session *s);
+/* simd is gone: who waits for a turn is to look. */
+void step_rouse(const struct session *s);
 
 /* Copies *k. -ENOMEM. By any thread, inside the publisher. */
 int step_keep(struct sim_client *c, const struct kept *k);

@@ -83,6 +83,25 @@ struct wire_channel_info {
 	uint32_t reserved[10];
 };
 
+/*
+ * The turn in lock-step that was given last (schemas/wire/step.h). seq: a sequence lock, and the futex on which participants
+ * wait, each with the bit of its place; moved without a turn when a participant is to look at its socket.
+ */
+struct wire_turn {
+	uint32_t seq;
+	uint32_t clock_generation;
+	uint64_t number; /* as in step_packet, as are the next three */
+	int64_t sim_ns;
+	int64_t dur_ns;
+	uint64_t with; /* also of one alone */
+	uint64_t reserved[3];
+};
+
+static inline uint32_t wire_turn_bit(uint32_t stepper)
+{
+	return UINT32_C(1) << stepper % 32;
+}
+
 struct wire_layout_page {
 	uint32_t abi;                 /* WIRE_ABI */
 	uint32_t size;                /* of this page */
@@ -98,10 +117,11 @@ struct wire_layout_page {
 	struct wire_array rows;     /* counter page: struct wire_counters */
 	struct wire_array rung;     /* dispatch page: struct wire_rung, by shard */
 	struct wire_array steppers; /* dispatch page: struct wire_stepper, by number (schemas/wire/step.h) */
-	struct wire_array spare[1];
+	struct wire_array turns;    /* here: one struct wire_turn; none if count is 0 */
 	uint32_t reserved[16];
 	struct wire_shard shard[WIRE_SHARDS_MAX];
 	struct wire_channel_info info[WIRE_CHANNELS_MAX];
+	struct wire_turn turn;
 };
 
 #define WIRE_LAYOUT_HEAD offsetof(struct wire_layout_page, shard) /* enough to learn the size */
@@ -213,6 +233,7 @@ static inline void wire_layout_init(struct wire_layout_page *p)
 				       WIRE_SHARDS_MAX, 0 };
 	p->steppers = (struct wire_array){ offsetof(struct wire_dispatch_page, stepper), sizeof(struct wire_stepper),
 					   WIRE_STEPPERS_MAX, 0 };
+	p->turns = (struct wire_array){ offsetof(struct wire_layout_page, turn), sizeof(p->turn), 1, 0 };
 }
 
 static inline void *wire_at(void *page, struct wire_array a, uint32_t i)
@@ -227,6 +248,7 @@ static inline const void *wire_at_const(const void *page, struct wire_array a, u
 
 _Static_assert(sizeof(struct wire_shard) == 256, "layout page is shared-memory ABI");
 _Static_assert(sizeof(struct wire_channel_info) == 64, "layout page is shared-memory ABI");
+_Static_assert(sizeof(struct wire_turn) == 64, "layout page is shared-memory ABI");
 _Static_assert(WIRE_LAYOUT_HEAD == 256, "layout page is shared-memory ABI");
 _Static_assert(sizeof(struct wire_channel) == 64 + 8 * WIRE_WINDOW_MAX, "dispatch page is shared-memory ABI");
 _Static_assert(offsetof(struct wire_dispatch_page, rung) % 128 == 0, "dispatch page is shared-memory ABI");

@@ -82,7 +82,7 @@ TEST(wire_pages_are_pinned)
 	AT(struct wire_channel_info, waited, 20);
 	AT(struct wire_channel_info, reserved, 24);
 
-	SIZE(struct wire_layout_page, 82176);
+	SIZE(struct wire_layout_page, 82240);
 	AT(struct wire_layout_page, abi, 0);
 	AT(struct wire_layout_page, size, 4);
 	AT(struct wire_layout_page, dispatch_size, 8);
@@ -97,10 +97,19 @@ TEST(wire_pages_are_pinned)
 	AT(struct wire_layout_page, rows, 128);
 	AT(struct wire_layout_page, rung, 144);
 	AT(struct wire_layout_page, steppers, 160);
-	AT(struct wire_layout_page, spare, 176);
+	AT(struct wire_layout_page, turns, 176);
 	AT(struct wire_layout_page, reserved, 192);
 	AT(struct wire_layout_page, shard, 256);
 	AT(struct wire_layout_page, info, 16640);
+	AT(struct wire_layout_page, turn, 82176);
+
+	SIZE(struct wire_turn, 64);
+	AT(struct wire_turn, seq, 0);
+	AT(struct wire_turn, clock_generation, 4);
+	AT(struct wire_turn, number, 8);
+	AT(struct wire_turn, sim_ns, 16);
+	AT(struct wire_turn, dur_ns, 24);
+	AT(struct wire_turn, with, 32);
 
 	SIZE(struct wire_channel, 1088);
 	AT(struct wire_channel, waiters, 0);
@@ -193,12 +202,16 @@ TEST(packets_are_pinned)
 	AT(struct step_packet, clock_generation, 36);
 	AT(struct step_packet, with, 40);
 	AT(struct step_packet, stepper, 48);
+	AT(struct step_packet, turn_seq, 52);
 	assert_int_equal(STEP_TURN, 1);
 	assert_int_equal(STEP_DONE, 2);
 	assert_int_equal(STEP_RELEASE, 3);
 	assert_int_equal(STEP_RELEASED, 4);
 	assert_int_equal(STEP_DROPPED, 5);
+	assert_int_equal(STEP_PAGE, 6);
+	assert_int_equal(STEP_PACKETS, 7);
 	assert_int_equal(STEP_SHARED, 1);
+	assert_int_equal(STEP_ON_PAGE, 2);
 	SIZE(struct driver_packet, 32);
 	AT(struct driver_packet, op, 0);
 	AT(struct driver_packet, result, 4);

@@ -85,7 +85,11 @@ SIM_API SIM_MUST_CHECK int sim_step_wait(struct sim_step *s, int64_t wall_timeou
 /* Acknowledge the turn: all that belongs to it is published. Does not block. -EINVAL no turn is open; else as above. */
 SIM_API SIM_MUST_CHECK int sim_step_done(struct sim_step *s);
 
-/* Readable when sim_step_wait() has work; poll only. It changes when simd restarts. -ENOTCONN while disconnected from simd. */
+/*
+ * Readable when sim_step_wait() has work; poll only. Ask for it only to poll it: from then on simd sends this client a packet a
+ * turn, where it wakes all who wait in sim_step_wait() at once. It changes when simd restarts.
+ * Returns: the descriptor; -ENOTCONN while disconnected from simd.
+ */
 SIM_API int sim_step_fd(const struct sim_step *s);
 
 #ifdef __cplusplus

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a lone message costs in system calls, by who makes them: none that finds nothing. Waiting itself is not counted. */
+/* What a lone message and a step cost in system calls, by who makes them. Waiting itself is not counted. */
 #include "scenario/client/imu.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define ROUNDS 20
+#define PEERS  4
 
 static struct world w;
 static struct bridge_peer b;
@@ -70,5 +71,64 @@ TEST(a_lone_message_makes_no_call_in_vain)
 	sim_publisher_destroy(p);
 	sim_disconnect(c);
 	bridge_end(&b);
+	world_destroy(&w);
+}
+
+/* ---- a turn of lock-step ---- */
+
+static struct {
+	struct sim_client *c;
+	struct sim_step *s;
+} peers[PEERS];
+
+static bool inside;
+static int (*world_wait)(void *arg, int fd, short events, int64_t timeout_dur_ns);
+
+/* The driver waits: the participants run. */
+static int wait_while_peers_run(void *arg, int fd, short events, int64_t timeout_dur_ns)
+{
+	struct sim_step_turn turn;
+
+	if (inside)
+		return world_wait(arg, fd, events, timeout_dur_ns);
+	inside = true;
+	for (unsigned i = 0; i < PEERS; i++)
+		if (sim_step_wait(peers[i].s, 0, &turn) == 0)
+			assert_int_equal(sim_step_done(peers[i].s), 0);
+	inside = false;
+	return world_wait(arg, fd, events, 0);
+}
+
+/* However many of equal rank there are: request and grant, and the last one's word for all. */
+TEST(a_step_costs_no_packet_for_each_participant)
+{
+	struct sim_client *c;
+	struct sim_driver *d;
+	char name[16];
+
+	world_create(&w, test_seed(5), "");
+	world_wait = w.env.wait;
+	for (unsigned i = 0; i < PEERS; i++) {
+		snprintf(name, sizeof(name), "peer%u", i);
+		peers[i].c = world_client(&w, name, 0);
+		assert_int_equal(sim_step_join(peers[i].c, 0, &peers[i].s), 0);
+	}
+	c = world_client(&w, "engine", 0);
+	assert_int_equal(sim_driver_acquire(c, 0, &d), 0);
+	w.env.wait = wait_while_peers_run;
+	for (unsigned i = 0; i < 3; i++) /* the first turns are packets */
+		assert_int_equal(sim_driver_advance(d, MS, NULL), 0);
+	memset(&calls, 0, sizeof(calls));
+	for (unsigned i = 0; i < ROUNDS; i++)
+		assert_int_equal(sim_driver_advance(d, MS, NULL), 0);
+	assert_int_equal(calls.send, 3 * ROUNDS);
+	assert_int_equal(calls.sendmsg + calls.write, 0);
+	w.env.wait = world_wait;
+	sim_driver_release(d);
+	sim_disconnect(c);
+	for (unsigned i = 0; i < PEERS; i++) {
+		sim_step_leave(peers[i].s);
+		sim_disconnect(peers[i].c);
+	}
 	world_destroy(&w);
 }

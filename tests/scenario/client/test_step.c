@@ -27,8 +27,8 @@ struct part {
 	struct sim_subscriber *sub[3];
 	unsigned n_pub, n_sub;
 	struct sim_step_turn turn;
-	bool in_turn;
-	unsigned taken; /* in this turn */
+	bool in_turn, held; /* held: nobody polls it */
+	unsigned taken;     /* in this turn */
 	double sum, offset;
 	void (*work)(struct part *p);
 };
@@ -76,7 +76,7 @@ static void take_all(struct part *p)
 
 static void poll_part(struct part *p)
 {
-	if (rnd_u64(&dice) % 3 == 0)
+	if (p->held || rnd_u64(&dice) % 3 == 0)
 		return;
 	sim_process(p->c);
 	if (!p->step)
@@ -179,6 +179,8 @@ static struct part *part(const char *name, int rank, void (*work)(struct part *p
 	p->work = work;
 	if (rank >= 0 && sim_step_join(p->c, (uint32_t)rank, &p->step) < 0)
 		fail_msg("%s", sim_why());
+	if (rank >= 0 && n_parts % 4 == 0) /* this one is told in packets, the others on the page */
+		assert_true(sim_step_fd(p->step) >= 0);
 	return p;
 }
 
@@ -686,7 +688,7 @@ TEST(the_data_plane_may_die_in_a_turn)
 	}
 }
 
-TEST(the_late_are_dropped)
+static void the_late_is_dropped(bool by_packet)
 {
 	struct sim_client *c;
 	struct sim_driver *d;
@@ -698,6 +700,8 @@ TEST(the_late_are_dropped)
 	late.c = world_client(&w, "late", 0);
 	late.work = idle;
 	assert_int_equal(sim_step_join(late.c, 0, &late.step), 0);
+	if (by_packet)
+		assert_true(sim_step_fd(late.step) >= 0);
 	c = world_client(&w, "engine", 0);
 	d = drive(c);
 	log_set_spec("off");
@@ -705,12 +709,99 @@ TEST(the_late_are_dropped)
 	log_set_spec("error");
 	assert_int_equal(turns[0], 1);
 	inside = true;
-	assert_int_equal(sim_step_wait(late.step, 0, &late.turn), 0); /* its turn still lies there */
-	assert_int_equal(sim_step_done(late.step), -ECONNABORTED);
+	if (by_packet) {
+		assert_int_equal(sim_step_wait(late.step, 0, &late.turn), 0); /* its turn still lies there */
+		assert_int_equal(sim_step_done(late.step), -ECONNABORTED);
+	}
 	assert_int_equal(sim_step_wait(late.step, 0, &late.turn), -ECONNABORTED);
 	sim_step_leave(late.step);
 	sim_disconnect(late.c);
 	inside = false;
+	sim_driver_release(d);
+	sim_disconnect(c);
+	finish();
+}
+
+TEST(the_late_are_dropped)
+{
+	the_late_is_dropped(true);
+	the_late_is_dropped(false);
+}
+
+/* The turn that lies on the page is of the new owner of its place. */
+TEST(whose_place_is_taken_again_is_out)
+{
+	struct sim_client *c;
+	struct sim_driver *d;
+	struct part late;
+
+	begin(5, ", \"step\": {\"deadline_ms\": 20, \"late\": \"drop\"}");
+	memset(turns, 0, sizeof(turns));
+	part("late", 0, count_turn);
+	c = world_client(&w, "engine", 0);
+	d = drive(c);
+	for (int i = 0; i < 3; i++)
+		advance(d);
+	late = parts[0];
+	parts[0] = (struct part){ 0 }; /* nobody polls it */
+	log_set_spec("off");
+	advance(d);
+	log_set_spec("error");
+	part("new", 0, count_turn);
+	advance(d);
+	assert_int_equal(turns[0], 3);
+	assert_int_equal(turns[1], 1);
+	inside = true;
+	assert_int_equal(sim_step_wait(late.step, 0, &late.turn), -ECONNABORTED);
+	sim_step_leave(late.step);
+	sim_disconnect(late.c);
+	inside = false;
+	sim_driver_release(d);
+	sim_disconnect(c);
+	finish();
+}
+
+/* The other one's turn lies on the page meanwhile. */
+static void ask_for_the_others(struct part *p)
+{
+	struct part *other = &parts[1];
+
+	count_turn(p);
+	if (!other->held)
+		return;
+	other->held = false;
+	assert_true(sim_step_fd(other->step) >= 0);
+	assert_true(exec_sim_settle(w.x) >= 0);
+	assert_int_equal(fd_wait(sim_step_fd(other->step), POLLIN, 0), 1);
+}
+
+static void ask_for_own(struct part *p)
+{
+	count_turn(p);
+	if (turns[p - parts] == 4)
+		assert_true(sim_step_fd(p->step) >= 0);
+}
+
+/* Before it has taken its turn, or in it: the turn comes once, and so do the next. */
+TEST(who_asks_for_the_descriptor_finds_it_readable)
+{
+	struct sim_client *c;
+	struct sim_driver *d;
+
+	begin(5, "");
+	memset(turns, 0, sizeof(turns));
+	part("a", 0, ask_for_the_others);
+	part("b", 0, count_turn);
+	part("c", 0, ask_for_own);
+	c = world_client(&w, "engine", 0);
+	d = drive(c);
+	for (int i = 0; i < 6; i++) {
+		parts[1].held = i == 3;
+		advance(d);
+		assert_false(parts[1].held);
+	}
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(turns[i], 6);
 	sim_driver_release(d);
 	sim_disconnect(c);
 	finish();

@@ -128,6 +128,71 @@ TEST(ranks_with_threads)
 	world_destroy(&w);
 }
 
+/* ---- asleep on the page ---- */
+
+struct sleeper {
+	struct sim_client *c;
+	struct sim_step *s;
+	pthread_t thread;
+	_Atomic unsigned turns;
+	int result;
+};
+
+/* No time-out: what does not wake it does not end. */
+static void *sleep_on_page(void *arg)
+{
+	struct sleeper *p = arg;
+	struct sim_step_turn turn;
+
+	while ((p->result = sim_step_wait(p->s, -1, &turn)) == 0) {
+		atomic_fetch_add(&p->turns, 1);
+		assert_int_equal(sim_step_done(p->s), 0);
+	}
+	return NULL;
+}
+
+static void sleeper_begin(struct sleeper *p, const char *name)
+{
+	p->c = world_client(&w, name, 0);
+	assert_int_equal(sim_step_join(p->c, 1, &p->s), 0);
+	assert_int_equal(pthread_create(&p->thread, NULL, sleep_on_page, p), 0);
+}
+
+static void steps(struct sim_driver *d, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		assert_int_equal(sim_driver_advance(d, STEP_DUR, NULL), 0);
+}
+
+/* By turns; by another thread that asks for the descriptor, so that packets come; and when simd dies. */
+TEST(sleepers_wake)
+{
+	struct sleeper p[3] = { 0 };
+	struct sim_client *c;
+	struct sim_driver *d;
+
+	world_create_threads(&w, "");
+	sleeper_begin(&p[0], "a");
+	sleeper_begin(&p[1], "b");
+	sleeper_begin(&p[2], "c");
+	c = world_client(&w, "engine", 0);
+	assert_int_equal(sim_driver_acquire(c, 0, &d), 0);
+	steps(d, 3 * STEPS);
+	assert_true(sim_step_fd(p[1].s) >= 0);
+	steps(d, STEPS);
+	world_kill_simd(&w);
+	for (int i = 0; i < 3; i++) {
+		pthread_join(p[i].thread, NULL);
+		assert_int_equal(p[i].turns, 4 * STEPS);
+		assert_int_equal(p[i].result, -ENOTCONN);
+		sim_step_leave(p[i].s);
+		sim_disconnect(p[i].c);
+	}
+	sim_driver_release(d);
+	sim_disconnect(c);
+	world_destroy(&w);
+}
+
 /* ---- timers and jumps ---- */
 
 struct count {

@@ -332,12 +332,12 @@ static long futex_wait(const volatile void *word, uint64_t key, uint32_t value)
 	return 0;
 }
 
-long weave_syscall(long number, const volatile void *word, int op, uint32_t value, const void *timeout)
+long weave_syscall(long number, const volatile void *word, int op, uint32_t value, const void *timeout, uint32_t bits)
 {
 	uint64_t key = me ? offset(word) : 0;
 
 	if (!key || number != SYS_futex)
-		return syscall(number, word, op, value, timeout, NULL, 0);
+		return syscall(number, word, op, value, timeout, NULL, bits);
 	if (op == FUTEX_WAIT)
 		return futex_wait(word, key, value);
 	assert_int_equal(op, FUTEX_WAKE);

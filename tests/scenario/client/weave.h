@@ -57,7 +57,7 @@ void weave_or(volatile void *at, uint64_t v);
 void weave_and(volatile void *at, uint64_t v);
 bool weave_swap(volatile void *at, uint64_t size, volatile void *expected, uint64_t desired);
 void weave_fence(memory_order order);
-long weave_syscall(long number, const volatile void *word, int op, uint32_t value, const void *timeout);
+long weave_syscall(long number, const volatile void *word, int op, uint32_t value, const void *timeout, uint32_t bits);
 
 #ifdef WEAVE_SOURCE
 #undef atomic_load
@@ -84,7 +84,8 @@ long weave_syscall(long number, const volatile void *word, int op, uint32_t valu
 #define atomic_compare_exchange_strong(p, e, d)                weave_swap((p), sizeof(*(p)), (e), (uint64_t)(d))
 #define atomic_compare_exchange_strong_explicit(p, e, d, s, f) atomic_compare_exchange_strong(p, e, d)
 #define atomic_thread_fence(o)                                 weave_fence(o)
-#define syscall(number, word, op, value, timeout, ...)         weave_syscall(number, word, op, (uint32_t)(value), timeout)
+#define syscall(number, word, op, value, timeout, none, bits) \
+	weave_syscall(number, word, op, (uint32_t)(value), timeout, bits)
 #endif
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lock-step where those of equal rank acknowledge in shared memory, and only the last tells simd. */
+/*
+ * Lock-step where those of equal rank acknowledge in shared memory, and only the last tells simd; and where simd tells them of
+ * their turns there.
+ */
 #include "rig.h"
 
 #include "wire/pages.h"
@@ -8,6 +11,7 @@
 #define PEERS 3
 
 static struct wire_stepper steppers[WIRE_STEPPERS_MAX];
+static struct wire_turn page;
 
 struct peer {
 	int fd;
@@ -25,9 +29,12 @@ static int setup(void **state)
 
 	(void)state;
 	memset(steppers, 0, sizeof(steppers));
+	memset(&page, 0, sizeof(page));
 	rig_init(&r, 1, "unity",
-		 (struct time_engine_options){
-			 .steppers = steppers, .step_deadline_dur_ns = NS_PER_S, .step_late = TIME_LATE_DROP });
+		 (struct time_engine_options){ .steppers = steppers,
+					       .turn = &page,
+					       .step_deadline_dur_ns = NS_PER_S,
+					       .step_late = TIME_LATE_DROP });
 	driver = rig_attach(&r, 9, &result);
 	for (unsigned i = 0; i < PEERS; i++) {
 		struct time_participant who = { .client_id = i + 1, .pid = 1, .name = names[i] };
@@ -274,4 +281,136 @@ TEST_WITH(scribbles_hurt_no_one_else, setup, teardown)
 		say(&peers[i], STEP_DONE, 0);
 	assert_int_equal(rig_answer(&r, driver), 10);
 	assert_int_equal(r.left, 0);
+}
+
+/* ---- on the page ---- */
+
+static uint32_t page_seq; /* of the last turn */
+
+/* The next turn is the last packet. */
+static void page_asked_by(unsigned mask)
+{
+	for (int i = 0; i < PEERS; i++)
+		if (mask >> i & 1)
+			say(&peers[i], STEP_PAGE, 0);
+	advance();
+	for (int i = 0; i < PEERS; i++) {
+		assert_int_equal(peers[i].turn.flags & STEP_ON_PAGE, mask >> i & 1 ? STEP_ON_PAGE : 0);
+		assert_int_equal(peers[i].turn.turn_seq, page.seq);
+		done(&peers[i], 0);
+	}
+	say(&peers[2], STEP_DONE, 0);
+	assert_int_equal(rig_answer(&r, driver), 10);
+	page_seq = page.seq;
+}
+
+/* A step begins; those on the page have their turn there, in one move of it. */
+static void advance_on_page(unsigned mask, uint64_t with)
+{
+	assert_int_equal(rig_advance(&r, driver, 10), 0);
+	assert_int_equal(page.seq, page_seq + 2);
+	assert_int_equal(page.with, with);
+	assert_int_equal(page.sim_ns, rig_read(&r).sim_ns);
+	assert_int_equal(page.clock_generation, r.page.clock_generation);
+	assert_int_equal(page.dur_ns, 10);
+	page_seq = page.seq;
+	for (int i = 0; i < PEERS; i++) {
+		if (peers[i].fd < 0)
+			continue;
+		if (!(mask >> i & 1)) {
+			turn(&peers[i]);
+			assert_int_equal(page.number, peers[i].turn.number);
+			continue;
+		}
+		assert_int_equal(got(&peers[i]), 0);
+		assert_true(page.number > peers[i].turn.number);
+		peers[i].turn.number = page.number;
+		peers[i].turn.with = page.with;
+	}
+}
+
+TEST_WITH(the_page_tells_all, setup, teardown)
+{
+	page_asked_by(7);
+	for (int i = 0; i < 3; i++) {
+		advance_on_page(7, 7);
+		done(&peers[0], 1);
+		done(&peers[1], 0);
+		assert_int_equal(rig_answer(&r, driver), 0);
+		assert_true(done(&peers[2], 0));
+		say(&peers[2], STEP_DONE, 0);
+		assert_int_equal(got(&peers[0]), STEP_RELEASE); /* this is still a packet */
+		say(&peers[0], STEP_RELEASED, 0);
+		assert_int_equal(rig_answer(&r, driver), 10);
+	}
+	assert_int_equal(r.left, 0);
+}
+
+TEST_WITH(one_of_them_is_on_the_page, setup, teardown)
+{
+	page_asked_by(2);
+	for (int i = 0; i < 3; i++) {
+		advance_on_page(2, 7);
+		done(&peers[1], 0);
+		say(&peers[0], STEP_DONE, 0);
+		say(&peers[2], STEP_DONE, 0);
+		assert_int_equal(rig_answer(&r, driver), 10);
+	}
+}
+
+/* Whoever goes moves the page: the others look at their sockets, and so does who is out. */
+TEST_WITH(alone_on_the_page, setup, teardown)
+{
+	page_asked_by(6);
+	leave(&peers[0]);
+	assert_int_equal(page.seq, page_seq); /* it was not on the page */
+	leave(&peers[2]);
+	assert_int_equal(page.seq, page_seq + 2);
+	page_seq = page.seq;
+	advance_on_page(2, UINT64_C(1) << peers[1].turn.stepper);
+	assert_true(done(&peers[1], 0));
+	say(&peers[1], STEP_DONE, 0);
+	assert_int_equal(rig_answer(&r, driver), 10);
+	assert_int_equal(r.left, 2);
+}
+
+TEST_WITH(the_late_on_the_page_are_dropped, setup, teardown)
+{
+	page_asked_by(7);
+	advance_on_page(7, 7);
+	done(&peers[0], 0);
+	done(&peers[2], 0);
+	rig_run(&r, NS_PER_S);
+	assert_int_equal(r.lates, 1);
+	assert_int_equal(page.seq, page_seq + 2);
+	assert_int_equal(got(&peers[1]), STEP_DROPPED);
+	assert_int_equal(got(&peers[1]), -1);
+	assert_int_equal(rig_answer(&r, driver), 10);
+}
+
+/* Who has acknowledged is not told again; who has not gets its turn as a packet, and the next ones. */
+TEST_WITH(packets_again, setup, teardown)
+{
+	page_asked_by(7);
+	advance_on_page(7, 7);
+	done(&peers[0], 0);
+	say(&peers[0], STEP_PACKETS, 0);
+	assert_int_equal(page.seq, page_seq + 2);
+	say(&peers[1], STEP_PACKETS, 0);
+	assert_int_equal(page.seq, page_seq + 4);
+	say(&peers[1], STEP_PACKETS, 0); /* wakes nobody any more */
+	assert_int_equal(page.seq, page_seq + 4);
+	assert_int_equal(got(&peers[0]), 0);
+	assert_int_equal(got(&peers[1]), STEP_TURN);
+	assert_int_equal(peers[1].last.number, page.number);
+	assert_int_equal(peers[1].last.sim_ns, page.sim_ns);
+	assert_int_equal(peers[1].last.with, 7);
+	assert_int_equal(peers[1].last.flags, STEP_SHARED);
+	done(&peers[1], 0);
+	assert_true(done(&peers[2], 0));
+	say(&peers[2], STEP_DONE, 0);
+	assert_int_equal(rig_answer(&r, driver), 10);
+	page_seq = page.seq;
+	advance_on_page(4, 7);
+	assert_int_equal(peers[0].turn.flags, STEP_SHARED);
 }
