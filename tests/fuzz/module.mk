@@ -21,6 +21,6 @@ FUZZ_LIBS_tcpros := $(B)/obj/tools/bridge/ros1/tcpros.o $(B)/lib/libbase.a
 FUZZ_LIBS_rpc = $(FUZZ_LIBS_generic)
 FUZZ_LIBS_generic := $(addprefix $(B)/lib/,libconvert.a libros.a libmsggen.a libintrospect.a libschema.a libbase.a)
 FUZZ_LIBS_ros_text := $(addprefix $(B)/lib/,libros.a libmsggen.a libbase.a)
-FUZZ_LINK_ss2 := -lprotobuf-c
+FUZZ_LINK_ss2 := -lprotobuf-c -ljansson
 
 TESTS += $(FUZZERS:%=$(B)/test/fuzz-%)

@@ -27,12 +27,18 @@
 #define LIMIT_MS 20000
 #define TRIES    2000
 
+/* Nothing is ever detected. */
+#define PARAMETERS "/tmp/test-parameters.json"
+static const char NOTHING_SEEN[] =
+	"{\"/**\": {\"ros__parameters\": {\"/perception/object_recognition/detection/objects\": {\"noise\": {"
+	"\"model\": {\"version\": 2}, \"v2\": {\"ellipse_y_radii\": [1000], \"true_positive\": {\"rate\": {\"values\": [0]}}}}}}}}";
+
 struct stage {
 	struct simd_run simd;
 	int port;
 	void *zmq, *req;
 	struct sim_client *client;
-	struct sim_subscriber *objects, *signals;
+	struct sim_subscriber *objects, *signals, *detected, *truth;
 	struct sim_publisher *odometry;
 	struct peer_buf q;
 	struct peer_answer a;
@@ -218,20 +224,29 @@ static int set_up(void **state)
 	};
 	struct stage *s = &stage;
 	char config[512];
+	FILE *f = fopen(PARAMETERS, "w");
 
 	(void)state;
+	assert_non_null(f);
+	assert_true(fputs(NOTHING_SEEN, f) >= 0 && fclose(f) == 0);
 	s->port = free_port();
 	snprintf(config, sizeof(config),
 		 "{\"TimeSource\": \"simulation\", \"pools\": [{\"size\": 1024, \"count\": 2000}, "
 		 "{\"size\": 66048, \"count\": 800}, {\"size\": 461824, \"count\": 48}],"
 		 "\"ss2\": {\"command\": [\"sim-ss2\", \"--port\", \"%d\", \"--origin\", \"500000,4000000\", "
-		 "\"--silence\", \"2\"]}}",
+		 "\"--silence\", \"2\", \"--parameters\", \"" PARAMETERS "\"]}}",
 		 s->port);
 	run_start(&s->simd, config, NULL);
 	assert_true(run_ready(&s->simd));
 	s->client = run_client("walk");
 	assert_int_equal(sim_subscribe(s->client, "/objects", &sim_Detected3DObjects_type, &so, &s->objects), 0);
 	assert_int_equal(sim_subscribe(s->client, "/signals", &sim_TrafficSignals_type, &so, &s->signals), 0);
+	assert_int_equal(sim_subscribe(s->client, "/perception/objects", &sim_Detected3DObjects_type, &so,
+				       &s->detected),
+			 0);
+	assert_int_equal(sim_subscribe(s->client, "/perception/ground_truth", &sim_Detected3DObjects_type, &so,
+				       &s->truth),
+			 0);
 	assert_int_equal(sim_advertise(s->client, "/gps_odometry", &sim_GpsOdometry_type, &po, &s->odometry), 0);
 	s->zmq = zmq_ctx_new();
 	connect_peer(s);
@@ -248,6 +263,9 @@ static int tear_down(void **state)
 	sim_publisher_destroy(s->odometry);
 	sim_subscriber_destroy(s->objects);
 	sim_subscriber_destroy(s->signals);
+	sim_subscriber_destroy(s->detected);
+	sim_subscriber_destroy(s->truth);
+	unlink(PARAMETERS);
 	sim_disconnect(s->client);
 	run_stop(&s->simd);
 	return 0;
@@ -302,6 +320,28 @@ TEST(a_scenario_is_seen_on_the_channels)
 	assert_true(t->blink);
 	assert_string_equal(sim_TrafficSignal_id_in(slot->body, slot->body_size, t), "34802");
 	sim_release(s->signals, slot);
+}
+
+static uint32_t objects_in_the_next(struct stage *s, struct sim_subscriber *sub)
+{
+	const struct sim_message *slot = NULL;
+	uint32_t n;
+
+	for (int64_t end = run_now_ms() + LIMIT_MS; !slot; slot = newest(sub)) {
+		frame(s);
+		if (run_now_ms() > end)
+			fail_msg("nothing is heard; simd says: %s", run_errors(&s->simd));
+	}
+	(void)sim_Detected3DObjects_objects(sim_Detected3DObjects_from(slot->body, slot->body_size), slot->body_size,
+					    &n);
+	sim_release(sub, slot);
+	return n;
+}
+
+TEST(detections_are_lost_as_the_parameters_say)
+{
+	assert_int_equal(objects_in_the_next(&stage, stage.truth), 1);
+	assert_int_equal(objects_in_the_next(&stage, stage.detected), 0);
 }
 
 TEST(time_stands_between_frames_and_pause_is_refused)

@@ -39,7 +39,7 @@ LOG_TOPIC("ss2");
 #define QUEUE         64 /* requests of one peer that may wait; it sends one at a time. ZeroMQ's I/O is woken at half of it */
 
 struct args {
-	const char *bind, *socket, *name, *origin, *state;
+	const char *bind, *socket, *name, *origin, *state, *parameters;
 	int64_t port, rank, silence_s;
 };
 
@@ -50,6 +50,8 @@ static const struct opt OPTS[] = {
 	OPT("bind", 'b', STRING, bind, "ADDRESS", "address or interface to listen on, * for all [127.0.0.1]"),
 	OPT("origin", 0, STRING, origin, "E,N[,ALT]",
 	    "UTM position of the scenario's map, in metres [corner of the MGRS square]"),
+	OPT("parameters", 0, STRING, parameters, "FILE",
+	    "what disturbs detections: the parameters of scenario_simulator_v2, as JSON", .complete = "file"),
 	OPT("rank", 0, INT, rank, "N", "its turn in each step, behind the vehicle's [200]", .min = 0,
 	    .max = SIM_STEP_RANK_MAX),
 	OPT("silence", 0, INT, silence_s, "S", "without a request for so long nobody drives [30]", .min = 1,
@@ -78,6 +80,7 @@ struct app {
 	int rep_fd; /* readable when ZeroMQ has something for us, once: only after it has said that there is none */
 	struct log_limit limit;
 	struct store store;
+	struct noise_settings *noise;
 	char state[PATH_MAX];  /* its file, "": none */
 	int64_t heard_mono_ns; /* the last request */
 };
@@ -290,6 +293,10 @@ static int attach(struct app *a)
 
 	if (r < 0)
 		return err_prefix(r, "--origin");
+	if (a->args.parameters)
+		r = noise_file_load(a->args.parameters, &a->noise);
+	if (r < 0)
+		return r;
 	r = link_open(&a->link, a->args.name, a->args.socket, &origin, (uint32_t)a->args.rank);
 	if (r < 0)
 		return err_set(r, "simd: %s", source_why(r));
@@ -298,6 +305,7 @@ static int attach(struct app *a)
 		r = server_create(&link_ops, &a->link, &a->store, &a->server);
 	if (r < 0)
 		return r;
+	server_noise(a->server, a->noise);
 	link_serve(&a->link, a->server);
 	restore(a);
 	link_idle(&a->link);
@@ -326,6 +334,7 @@ static void detach(struct app *a)
 		report(a);
 	link_close(&a->link);
 	server_destroy(a->server);
+	noise_file_free(a->noise);
 	store_close(&a->store);
 	if (*a->state)
 		(void)unlink(a->state); /* who ends in order leaves nothing to go on with */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "chance.h"
 #include "err.h"
 #include "mem.h"
 #include "space.h"
@@ -15,20 +16,6 @@
 #define GRAVITY     9.81 /* the reference's */
 #define SECONDS_MAX 60.0
 #define LARGE       1e6
-
-/* ---- chance ---- */
-
-static double unit(struct rnd *r)
-{
-	return (double)(rnd_u64(r) >> 11) * 0x1p-53; /* 0 <= x < 1 */
-}
-
-static double normal(struct rnd *r, double deviation)
-{
-	double u = 1 - unit(r), v = unit(r);
-
-	return deviation * sqrt(-2 * log(u)) * cos(2 * M_PI * v);
-}
 
 /* ---- life ---- */
 
@@ -52,6 +39,7 @@ void sensors_reset(struct sensors *s)
 	s->config = (struct sensors_config){ 0 };
 	s->scans.n = s->detected.n = s->truth.n = 0;
 	s->n_hit = 0;
+	noise_reset(&s->noise);
 	s->scanned_sim_ns = s->looked_sim_ns = s->drawn_sim_ns = INT64_MIN;
 }
 
@@ -117,6 +105,7 @@ int sensors_attach_detection(struct sensors *s, const struct sensors_detection *
 	s->config.detection = *c;
 	s->config.detection.attached = true;
 	s->looked_sim_ns = INT64_MIN;
+	noise_reset(&s->noise);
 	rnd_seed(&s->detection, (uint64_t)(uint32_t)c->seed);
 	return 0;
 }
@@ -277,11 +266,11 @@ static void disturb(struct sensors *s, struct sensors_look *l)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < l->n; i++) {
-		l->object[i].pose.position.x += normal(&s->detection, s->config.detection.noise);
-		l->object[i].pose.position.y += normal(&s->detection, s->config.detection.noise);
+		l->object[i].pose.position.x += chance_normal(&s->detection, s->config.detection.noise);
+		l->object[i].pose.position.y += chance_normal(&s->detection, s->config.detection.noise);
 	}
 	for (uint32_t i = 0; i < l->n; i++) {
-		if (unit(&s->detection) >= s->config.detection.lost)
+		if (chance_unit(&s->detection) >= s->config.detection.lost)
 			l->object[n++] = l->object[i];
 	}
 	l->n = n;
@@ -307,7 +296,9 @@ void sensors_detect(struct sensors *s, const struct scene *scene, int64_t sim_ns
 	look(s, scene, sim_ns, is_detected, push(&s->detected));
 	look(s, scene, sim_ns, is_detected, push(&s->truth));
 	l = due(&s->detected, sim_ns, c->delay_s);
-	if (l)
+	if (l && s->model && s->model->version > 1)
+		noise_apply(&s->noise, s->model, &s->detection, l);
+	else if (l)
 		disturb(s, l);
 	*ret_detected = l;
 	*ret_truth = due(&s->truth, sim_ns, c->truth_delay_s);
@@ -317,9 +308,9 @@ void sensors_detect(struct sensors *s, const struct scene *scene, int64_t sim_ns
 
 static void add_noise(struct rnd *r, struct sim_Vector3 *v, double deviation)
 {
-	v->x += normal(r, deviation);
-	v->y += normal(r, deviation);
-	v->z += normal(r, deviation);
+	v->x += chance_normal(r, deviation);
+	v->y += chance_normal(r, deviation);
+	v->z += chance_normal(r, deviation);
 }
 
 static struct sim_Quaternion turned_by(struct sim_Quaternion q, struct sim_Vector3 small)

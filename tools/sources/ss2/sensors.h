@@ -8,7 +8,7 @@
  *
  * Detection, every update_duration: all within `range` of the ego that are not more than 1 m below it, or above its plane, and that the
  * lidar hit in its last scan (`all`: that does not matter). What leaves is that of `delay` ago, x and y with Gaussian noise, each
- * object lost with probability_of_lost. The ground truth leaves after a delay of its own, as it was.
+ * object lost with probability_of_lost, or as another model has it (noise.h). The ground truth leaves after a delay of its own, as it was.
  *
  * Thread: the owner's; no I/O.
  */
@@ -17,6 +17,7 @@
 
 #include "grid.h"
 #include "lidar.h"
+#include "noise.h"
 #include "rnd.h"
 #include "scene.h"
 
@@ -68,6 +69,8 @@ struct sensors_queue {
 struct sensors {
 	struct sensors_config config;
 	struct rnd detection, imu;
+	const struct noise_model *model; /* of detections; NULL or version 1: what their configuration says */
+	struct noise noise;
 	int64_t scanned_sim_ns, looked_sim_ns, drawn_sim_ns; /* last; INT64_MIN: never */
 	struct sensors_queue scans, detected, truth;
 	struct lidar lidar;

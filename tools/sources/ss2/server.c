@@ -432,6 +432,12 @@ int server_create(const struct server_ops *ops, void *ctx, struct store *store, 
 	return 0;
 }
 
+void server_noise(struct server *s, const struct noise_settings *n)
+{
+	s->noise = n;
+	s->sensors.model = n ? n->model : NULL;
+}
+
 void server_destroy(struct server *s)
 {
 	if (s)

@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "noise_file.h"
 #include "scene.h"
 #include "sensors.h"
 #include "store.h"
@@ -69,6 +70,9 @@ struct server_ops {
 /* Keeps ops, ctx and store. -ENOMEM. */
 int server_create(const struct server_ops *ops, void *ctx, struct store *store, struct server **ret);
 void server_destroy(struct server *s); /* NULL is fine */
+
+/* What disturbs detections beyond what a scenario asks for. Keeps it; before the first request and server_restore(). */
+void server_noise(struct server *s, const struct noise_settings *n);
 
 /*
  * Go on with what an earlier process has left in the store, if that was of this simd and this stretch of its clock. 1: its

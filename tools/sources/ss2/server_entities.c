@@ -200,6 +200,7 @@ int on_attach_detection(struct server *s, const Ss2__Request *m, struct answer *
 						.delay_s = q->object_recognition_delay,
 						.truth_delay_s = q->object_recognition_ground_truth_delay,
 						.seed = q->random_seed };
+	noise_file_settle(s->noise, &c);
 	return attached(s, sensors_attach_detection(&s->sensors, &c));
 }
 

@@ -12,6 +12,7 @@ struct server {
 	struct store *store; /* owned elsewhere */
 	struct scene scene;
 	struct sensors sensors;
+	const struct noise_settings *noise; /* owned elsewhere; NULL: none */
 	bool initialised;
 	bool begins;           /* initialize is under way */
 	bool ego_placed;       /* it has been told that the vehicle does not follow the scenario's orders */
