@@ -238,7 +238,7 @@ static void on_driver_late(void *ctx, const struct time_driver_info *who, int64_
 	log_limited(&t->limit, exec_now(t->s->x), LOG_LEVEL_WARN,
 		    "client %s (pid %d), which drives time, has not asked for more for %.1f s (step.deadline_ms): %s",
 		    who->name, (int)who->pid, (double)waited_dur_ns / 1e9,
-		    cut ? "time is paused, what it publishes now is refused" : "the clock is pausing until it does");
+		    cut ? "time is paused, what it publishes now is refused" : "the step is waiting on");
 }
 
 static void on_late(void *ctx, const struct time_participant *who, int64_t waited_dur_ns, bool dropped)

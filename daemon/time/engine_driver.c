@@ -127,10 +127,23 @@ void driver_answer_owed(struct time_engine *e)
 
 /* ---- working on what it was granted ---- */
 
+static int64_t late_at(const struct time_engine *e)
+{
+	int64_t pace_dur_ns = (int64_t)((int128)e->driver.granted_dur_ns * SIM_RATE_ONE / e->scale_e6);
+
+	return e->driver.awaited_mono_ns + e->deadline_dur_ns + pace_dur_ns;
+}
+
+/* Whoever pauses wants time to stand, whatever has become of the driver; a step is of what it publishes. */
+static bool goes_on_without(const struct time_engine *e)
+{
+	return e->late == TIME_LATE_DROP || (e->late == TIME_LATE_WARN && e->pause_due);
+}
+
 static void on_late(void *arg)
 {
 	struct time_engine *e = arg;
-	bool cut = e->late == TIME_LATE_DROP;
+	bool cut = goes_on_without(e);
 
 	if (!e->driver.working || !step_over_due(e))
 		return;
@@ -149,12 +162,13 @@ void driver_init(struct time_engine *e)
 
 void driver_await(struct time_engine *e)
 {
-	int64_t pace_dur_ns = (int64_t)((int128)e->driver.granted_dur_ns * SIM_RATE_ONE / e->scale_e6);
+	int64_t now_mono_ns = exec_now(e->exec);
 
-	if (e->driver.awaited_mono_ns)
+	if (!e->driver.awaited_mono_ns)
+		e->driver.awaited_mono_ns = now_mono_ns;
+	else if (now_mono_ns < late_at(e) || !goes_on_without(e))
 		return;
-	e->driver.awaited_mono_ns = exec_now(e->exec);
-	exec_timer_at(&e->driver.late, e->driver.awaited_mono_ns + e->deadline_dur_ns + pace_dur_ns);
+	exec_timer_at(&e->driver.late, late_at(e));
 }
 
 static void works(struct time_engine *e, int64_t granted_dur_ns)

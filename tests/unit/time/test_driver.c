@@ -190,6 +190,7 @@ TEST(who_does_not_ask_is_late)
 	for (unsigned i = 0; i < 6; i++) {
 		struct rig r;
 		bool step = i >= 3, drop = policies[i % 3] == TIME_LATE_DROP;
+		bool cut = drop || (policies[i % 3] == TIME_LATE_WARN && !step);
 		int result, fd;
 
 		rig_init(&r, 1, "unity",
@@ -205,9 +206,9 @@ TEST(who_does_not_ask_is_late)
 		assert_int_equal(r.driver_lates, 0);
 		rig_run(&r, NS_PER_S);
 		assert_int_equal(r.driver_lates, policies[i % 3] != TIME_LATE_WAIT); /* once */
-		assert_int_equal(r.late_dropped, drop);
-		assert_int_equal(is_paused(&r), drop);
-		assert_int_equal(r.step_result, !drop && step);
+		assert_int_equal(r.late_dropped, cut);
+		assert_int_equal(is_paused(&r), cut);
+		assert_int_equal(r.step_result, !cut && step);
 		assert_int_equal(rig_advance(&r, fd, 10 * MS), 0);
 		rig_run(&r, MS);
 		assert_true(is_paused(&r));
@@ -215,6 +216,36 @@ TEST(who_does_not_ask_is_late)
 		close(fd);
 		rig_finish(&r);
 	}
+}
+
+/* A step waits on, warned of once; a pause instead does not begin to wait anew. */
+TEST(a_pause_ends_a_step_whose_driver_is_late)
+{
+	struct rig r;
+	int result, fd;
+
+	rig_init(&r, 1, "unity",
+		 (struct time_engine_options){
+			 .step_deadline_dur_ns = 100 * MS, .step_late = TIME_LATE_WARN, .paused = true });
+	r.watched = false;
+	fd = rig_attach(&r, 9, &result);
+	assert_int_equal(rig_step(&r, 10 * MS), 0);
+	assert_int_equal(rig_advance(&r, fd, 10 * MS), 10 * MS);
+	rig_run(&r, NS_PER_S);
+	for (int i = 0; i < 10; i++) {
+		time_engine_poke(r.e);
+		rig_run(&r, MS);
+	}
+	assert_int_equal(r.driver_lates, 1);
+	assert_int_equal(r.step_result, 1);
+	assert_int_equal(time_engine_pause(r.e), 0);
+	rig_run(&r, MS);
+	assert_int_equal(r.step_result, -ECANCELED);
+	assert_true(is_paused(&r));
+	assert_int_equal(r.driver_lates, 2);
+	assert_true(r.late_dropped);
+	close(fd);
+	rig_finish(&r);
 }
 
 /* Who watches the clock gets its time, whoever sends all the time does not keep the clock from pausing. */
