@@ -20,3 +20,7 @@ $(IPC_FAULT): $(IOX_OBJ) $(B)/obj/tests/support/ipc_fault.o
 	$(CC) -shared -pthread $(HARDEN_LINK) -Wl,-z,defs -Wl,-soname,ipc_fault.so -o $@ $^ $(IOX_LIBS)
 TEST_PROGRAMS += $(IPC_FAULT)
 endif
+
+# lgsvl_bridge as the tests play it, as a program for the demo
+$(B)/test/lgsvl-peer: $(B)/obj/tests/support/lgsvl_peer.o $(B)/obj/tests/support/lgsvl_server.o
+TEST_PROGRAMS += $(B)/test/lgsvl-peer

@@ -46,12 +46,14 @@ done
 printf '{"rigs":[{"name":"demo","bridges":[%s]}]}\n' "$list" >"$fragment"
 
 simd=
+peer=
 stop()
 {
 	[ -n "$simd" ] || return 0
 	kill -TERM "$simd" 2>/dev/null
 	wait "$simd"
 	status=$?
+	[ -z "$peer" ] || { kill -TERM "$peer" && wait "$peer"; } 2>/dev/null
 	simd=
 	return $status
 }
@@ -64,6 +66,11 @@ leave()
 	exit 130
 }
 trap leave INT TERM HUP
+
+# somebody for bridge_lgsvl to talk to; where port 9090 is taken, that is whoever has it
+case ",$bridges," in
+*,lgsvl,*) "$B/test/lgsvl-peer" 9090 >"$out/lgsvl-peer.txt" 2>&1 & peer=$! ;;
+esac
 
 # shellcheck disable=SC2086
 "$B/bin/simd" --runtime-dir "$out/run" --rig "$rig" --rig "$fragment" $extra >"$out/simd.log" 2>&1 &
@@ -128,6 +135,7 @@ if [ -e "$log" ]; then
 else
 	say "look next at every message: none were logged; BRIDGES=logging,ros2 logs them"
 fi
+[ -z "$peer" ] || say "look next at what the peer of lgsvl got:  $out/lgsvl-peer.txt"
 say "look next at what each channel and bridge carried, and at what simd said:  $out/summary.json, $out/simd.log"
 say "look next at it from ROS 2, and drive it:  make demo DEMO_SECONDS=600, and \"See it from ROS 2\" in README.md"
 exit 0

@@ -101,7 +101,7 @@ static void round_trip(const struct sim_type *t, enum wire_format format, size_t
 
 TEST(every_kind_there_and_back)
 {
-	for (int format = WIRE_CDR; format <= WIRE_ROS1; format++) {
+	for (int format = WIRE_CDR; format <= WIRE_POSITIONAL; format++) {
 		round_trip(&probe_Every_type, (enum wire_format)format,
 			   sample_body(&probe_Every_type, body, sizeof(body)));
 		for (const struct sim_type *const *t = sim_type_builtins(); *t; t++)

@@ -90,7 +90,7 @@ static int64_t dec_time(struct sim_dec *e, const char *name, enum sim_kind kind)
 {
 	struct cdr_reader *d = dec_of(e);
 	uint32_t sec = take_u32(d), rest = take_u32(d);
-	int64_t whole = d->cdr || kind == SIM_KIND_DURATION ? (int64_t)(int32_t)sec : (int64_t)sec;
+	int64_t whole = d->time_signed || kind == SIM_KIND_DURATION ? (int64_t)(int32_t)sec : (int64_t)sec;
 
 	(void)name;
 	if (rest >= 1000000000)
@@ -101,9 +101,11 @@ static int64_t dec_time(struct sim_dec *e, const char *name, enum sim_kind kind)
 static uint32_t dec_list(struct sim_dec *e, const char *name, uint32_t fixed, size_t min)
 {
 	struct cdr_reader *d = dec_of(e);
-	uint32_t n = fixed ? fixed : take_u32(d);
+	uint32_t n = fixed && !d->counted ? fixed : take_u32(d);
 
 	(void)name;
+	if (fixed && n > fixed)
+		sim_dec_fail(&d->dec, -EBADMSG);
 	if (n > (d->len - d->at) / (min ? min : 1))
 		sim_dec_fail(e, -EBADMSG);
 	return e->err ? 0 : n;
@@ -147,8 +149,8 @@ static int64_t dec_header(struct sim_dec *e, const char *name, const char **ret_
 	const char *frame;
 	size_t len;
 
-	if (!dec_of(e)->cdr)
-		take_u32(dec_of(e)); /* seq */
+	if (dec_of(e)->seq)
+		take_u32(dec_of(e));
 	stamp_sim_ns = dec_time(e, name, SIM_KIND_TIME);
 	frame = dec_string(e, name, FRAME_MAX, &len);
 	if (ret_frame) {
@@ -174,7 +176,13 @@ static const struct sim_dec_ops wire_ops = {
 
 void cdr_reader_begin(struct cdr_reader *d, enum wire_format format, const void *data, size_t len)
 {
-	*d = (struct cdr_reader){ .dec.ops = &wire_ops, .p = data, .len = len, .cdr = format == WIRE_CDR };
+	*d = (struct cdr_reader){ .dec.ops = &wire_ops,
+				  .p = data,
+				  .len = len,
+				  .cdr = format == WIRE_CDR,
+				  .counted = format == WIRE_POSITIONAL,
+				  .seq = format == WIRE_ROS1,
+				  .time_signed = format != WIRE_ROS1 };
 	if (!d->cdr)
 		return;
 	if (len < 4 || d->p[0] != 0 || d->p[1] > 1) {

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Frames of lgsvl_bridge: the bytes that the real one is known to take, and whatever a peer may send. */
+#include "support/test.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "frame.h"
+
+static uint8_t out[4096];
+static char why[200];
+
+TEST(known_bytes)
+{
+	static const uint8_t add[] = "\x02\x06\0\0\0/clock\x13\0\0\0rosgraph_msgs/Clock";
+	static const uint8_t publish[] = "\x03\x06\0\0\0/clock\x08\0\0\0";
+
+	assert_int_equal(frame_add(FRAME_ADD_PUBLISHER, "/clock", "rosgraph_msgs/Clock", out, sizeof(out)),
+			 sizeof(add) - 1);
+	assert_memory_equal(out, add, sizeof(add) - 1);
+	assert_int_equal(frame_publish("/clock", 8, out, sizeof(out)), sizeof(publish) - 1);
+	assert_memory_equal(out, publish, sizeof(publish) - 1);
+	assert_int_equal(frame_add(FRAME_ADD_SUBSCRIBER, "/a", "b/C", out, sizeof(out)), 14);
+	assert_int_equal(out[0], 1);
+}
+
+TEST(what_does_not_fit_is_refused)
+{
+	char name[FRAME_TOPIC_MAX + 2];
+
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	assert_int_equal(frame_publish(name, 0, out, sizeof(out)), 0);
+	assert_int_equal(frame_add(FRAME_ADD_PUBLISHER, "/a", name, out, sizeof(out)), 0);
+	assert_int_equal(frame_add(FRAME_ADD_PUBLISHER, "/a", "b/C", out, 13), 0);
+	assert_int_equal(frame_publish("/a", 1, out, 10), 0);
+	assert_int_equal(frame_publish(name + 1, 0, out, sizeof(out)), FRAME_HEAD_MAX);
+}
+
+static int parse(size_t n, uint32_t max, struct frame *f)
+{
+	why[0] = '\0';
+	return frame_parse(out, n, max, f, why, sizeof(why));
+}
+
+TEST(every_piece_of_one)
+{
+	size_t n = frame_publish("/cmd", 3, out, sizeof(out));
+	struct frame f;
+
+	memcpy(out + n, "abcZ", 4);
+	for (size_t k = 0; k < n + 3; k++)
+		assert_int_equal(parse(k, 100, &f), 0);
+	assert_int_equal(parse(n + 4, 100, &f), 1);
+	assert_int_equal(f.total, n + 3);
+	assert_int_equal(f.topic_len, 4);
+	assert_memory_equal(f.topic, "/cmd", 4);
+	assert_int_equal(f.len, 3);
+	assert_memory_equal(f.message, "abc", 3);
+}
+
+/* It is announced as soon as its length is there: what follows is for the caller to skip. */
+TEST(a_message_that_is_too_long)
+{
+	size_t n = frame_publish("/cmd", UINT32_MAX, out, sizeof(out));
+	struct frame f;
+
+	assert_int_equal(parse(n - 1, 100, &f), 0);
+	assert_int_equal(parse(n, 100, &f), 1);
+	assert_null(f.message);
+	assert_int_equal(f.len, UINT32_MAX);
+	assert_int_equal(f.total, n);
+}
+
+TEST(who_is_there_instead)
+{
+	static const char *const with[][2] = { { "HTTP/1.1 400 Bad Request\r\n", "web server" },
+					       { "GET / HTTP/1.1\r\n", "op 71" },
+					       { "\x02\x01\0\0\0a", "as a simulator does" },
+					       { "\0", "op 0" },
+					       { "\x03\xff\xff\xff\xff", "4294967295 bytes" } };
+	struct frame f;
+
+	for (size_t i = 0; i < sizeof(with) / sizeof(with[0]); i++) {
+		memcpy(out, with[i][0], 6);
+		assert_int_equal(parse(6, 100, &f), -EPROTO);
+		assert_non_null(strstr(why, with[i][1]));
+	}
+	assert_int_equal(parse(0, 100, &f), 0);
+}

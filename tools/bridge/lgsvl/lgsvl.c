@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bridge_lgsvl: channels go to an lgsvl_bridge, SVL Simulator's way into ROS 2, which publishes them there. This file is the plug-in's
+ * table; see README.md for the others.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "lgsvl.h"
+#include "ros/ros_type.h"
+
+static const struct sim_bridge_option options[] = {
+	{ "connect_ms", "5000", "how long to wait for the connection, ms; 1 to 600000" },
+	{ "stall_ms", "5000", "how long the peer may take nothing before the connection ends, ms; 1 to 600000" },
+	{ "names", "automatic",
+	  "of channels that ROS does not allow: automatic: /radar/0 goes out as /radar/n0; strict: not at all" },
+	{ "autoware_msgs", "1.8",
+	  "1.8: messages as from autoware_msgs 1.8.0 on; 1.7: before, a TrafficLightGroup without predictions" },
+	{ "subscribe", "{}", "what comes in: {\"/topic\": {\"type\": ..., \"channel\": ...}}" },
+	{ NULL, NULL, NULL },
+};
+
+/* ---- the connection string ---- */
+
+static bool take_text(char *to, size_t room, const char *from, size_t len)
+{
+	if (len >= room)
+		return false;
+	memcpy(to, from, len);
+	to[len] = '\0';
+	return true;
+}
+
+static bool port_ok(const char *port)
+{
+	char *end;
+	long n = strtol(port, &end, 10);
+
+	return *port >= '0' && *port <= '9' && !*end && n >= 1 && n <= 65535;
+}
+
+int lgsvl_address_read(const char *text, struct lgsvl_address *ret, char *why, size_t why_size)
+{
+	const char *close = *text == '[' ? strchr(text, ']') : NULL, *host = close ? text + 1 : text;
+	const char *colon = strrchr(close ? close : text, ':');
+	size_t len = close ? (size_t)(close - host) : colon ? (size_t)(colon - host) : strlen(text);
+	bool ok = !close || colon == close + 1 || !close[1];
+
+	*ret = (struct lgsvl_address){ "127.0.0.1", "9090" };
+	if (len || close)
+		ok = ok && len && take_text(ret->host, sizeof(ret->host), host, len);
+	if (colon)
+		ok = ok && take_text(ret->port, sizeof(ret->port), colon + 1, strlen(colon + 1)) && port_ok(ret->port);
+	if (!close && strpbrk(ret->host, ":/[] "))
+		ok = false;
+	if (ok)
+		return 0;
+	snprintf(why, why_size, "\"%.60s\" is not \"host:port\" (an IPv6 address in brackets; 127.0.0.1:9090 if empty)",
+		 text);
+	return -EINVAL;
+}
+
+/* ---- topics ---- */
+
+static int topic_open(void *bridge, const struct sim_bridge_channel *ch, const struct topic_options *w,
+		      struct topic_out **ret, char *why, size_t why_size)
+{
+	struct sim_bridge *b = bridge;
+	struct topic_out *t = calloc(1, sizeof(*t));
+	int r = t ? topic_out_open(&b->common, ch, w, t, why, why_size) : -ENOMEM;
+
+	if (r == 0)
+		r = lgsvl_say(b, FRAME_ADD_PUBLISHER, t->name, t->conversion.type->name);
+	if (r == 0)
+		*ret = t;
+	else if (t)
+		b->common.close(b, t);
+	return r;
+}
+
+static void topic_close(void *bridge, struct topic_out *t)
+{
+	(void)bridge;
+	topic_out_close(t);
+	free(t);
+}
+
+static int subscribe(void *bridge, const char *topic, const struct topic_options *w, struct topic_in **ret, char *why,
+		     size_t why_size)
+{
+	struct sim_bridge *b = bridge;
+
+	*ret = &b->in[b->n_in++].in;
+	return topic_in_open(&b->common, topic, w, *ret, why, why_size);
+}
+
+static void lgsvl_listen(struct sim_bridge *b, const char *channel, int on)
+{
+	for (unsigned i = 0; i < b->n_in; i++) {
+		struct topic_in *in = &b->in[i].in;
+
+		if (strcmp(in->channel, channel) != 0)
+			continue;
+		atomic_store(&b->in[i].listened, on != 0);
+		if (on && lgsvl_say(b, FRAME_ADD_SUBSCRIBER, in->name, in->conversion.type->name) < 0)
+			log_at(b, 0, "%s cannot be asked for: its name or type is too long", in->name);
+	}
+}
+
+/* ---- the plug-in ---- */
+
+struct sim_bridge_topic { /* what becomes of one channel */
+	struct topic_fan fan;
+};
+
+static int read_options(struct sim_bridge *b)
+{
+	static const char *const autoware[] = { "1.8", "1.7", NULL };
+	static const char *const names[] = { "automatic", "strict", "", NULL };
+	int connect = bridge_option_number(b->host, "connect_ms", 1, 600000, "ms", &b->connect_ms);
+	int stall = bridge_option_number(b->host, "stall_ms", 1, 600000, "ms", &b->stall_ms);
+	int naming = bridge_option_word(b->host, "names", names, "one of automatic, strict");
+	int msgs = bridge_option_word(b->host, "autoware_msgs", autoware,
+				      "1.8 (autoware_msgs 1.8.0 and later) or 1.7 (before)");
+
+	b->common.strict_names = naming == 1;
+	b->common.before_1_8 = msgs == 1;
+	return connect < 0 || stall < 0 || naming < 0 || msgs < 0 ? -EINVAL : 0;
+}
+
+static int read_connection(struct sim_bridge *b, const char *connection)
+{
+	char why[200];
+	int r = lgsvl_address_read(connection, &b->address, why, sizeof(why));
+
+	if (r < 0)
+		log_at(b, 0, "connection: %s", why);
+	return r;
+}
+
+static int lgsvl_check(const struct sim_bridge_host *host, const char *connection)
+{
+	struct sim_bridge *b = calloc(1, sizeof(*b));
+	int r, e;
+
+	if (!b)
+		return -ENOMEM;
+	b->host = host;
+	r = read_options(b);
+	e = read_connection(b, connection);
+	free(b);
+	return r < 0 ? r : e;
+}
+
+static void lgsvl_destroy(struct sim_bridge *b)
+{
+	lgsvl_link_close(b);
+	lgsvl_link_join(b);
+	for (unsigned i = 0; i < b->n_in; i++)
+		topic_in_close(&b->in[i].in);
+	topics_finish(&b->common);
+	pthread_mutex_destroy(&b->lock);
+	pthread_mutex_destroy(&b->wire);
+	close(b->wake);
+	free(b->said);
+	free(b);
+}
+
+static int lgsvl_create(const struct sim_bridge_host *host, struct sim_bridge **ret)
+{
+	struct sim_bridge *b = calloc(1, sizeof(*b));
+	int r;
+
+	if (!b)
+		return -ENOMEM;
+	b->host = host;
+	b->fd = -1;
+	b->common = (struct topics){ .host = host,
+				     .arg = b,
+				     .known = ros2_types,
+				     .key = "lgsvl",
+				     .format = WIRE_POSITIONAL,
+				     .open = topic_open,
+				     .close = topic_close,
+				     .subscribe = subscribe };
+	topics_init(&b->common);
+	pthread_mutex_init(&b->wire, NULL);
+	pthread_mutex_init(&b->lock, NULL);
+	b->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	r = b->wake < 0 ? -errno : read_options(b);
+	if (r == 0)
+		r = topics_read_subscribe(&b->common);
+	if (r < 0)
+		lgsvl_destroy(b);
+	else
+		*ret = b;
+	return r;
+}
+
+static int lgsvl_connect(struct sim_bridge *b, const char *connection)
+{
+	struct lgsvl_address address = b->address;
+	int r;
+
+	lgsvl_link_join(b); /* it reads the address */
+	r = read_connection(b, connection);
+	if (r < 0)
+		b->address = address;
+	return r < 0 ? r : lgsvl_link_open(b);
+}
+
+static void lgsvl_disconnect(struct sim_bridge *b)
+{
+	lgsvl_link_close(b);
+	atomic_store(&b->status, SIM_BRIDGE_DISCONNECTED);
+	b->host->status(b->host->ctx, SIM_BRIDGE_DISCONNECTED, "");
+}
+
+static enum sim_bridge_status lgsvl_status(const struct sim_bridge *b)
+{
+	return (enum sim_bridge_status)atomic_load(&b->status);
+}
+
+static int lgsvl_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret)
+{
+	struct sim_bridge_topic *t = calloc(1, sizeof(*t));
+	int r = t ? topics_open_channel(&b->common, ch, &t->fan) : -ENOMEM;
+
+	if (r < 0)
+		free(t);
+	else
+		*ret = t;
+	return r;
+}
+
+static void lgsvl_close(struct sim_bridge *b, struct sim_bridge_topic *t)
+{
+	topics_close_channel(&b->common, &t->fan);
+	free(t);
+}
+
+/* Converted side by side, sent in order. */
+static int lgsvl_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m,
+			 struct sim_task *task)
+{
+	struct map_message in = topic_message(m);
+	struct iov_buf *o[TOPICS_FAN_MAX];
+	int r[TOPICS_FAN_MAX], first = 0;
+
+	for (unsigned i = 0; i < t->fan.n; i++)
+		r[i] = topic_out_encode(t->fan.out[i], &in, &o[i]);
+	if (SIM_BRIDGE_HOST_HAS(b->host, in_order))
+		b->host->in_order(b->host->ctx, task);
+	for (unsigned i = 0; i < t->fan.n; i++) {
+		if (r[i] == 0) {
+			r[i] = lgsvl_send(b, t->fan.out[i]->name, o[i]);
+			topics_put_buf(&b->common, o[i]);
+		}
+		first = first < 0 ? first : r[i];
+	}
+	return first;
+}
+
+SIM_API const struct sim_bridge_ops *sim_bridge_plugin(void);
+
+const struct sim_bridge_ops *sim_bridge_plugin(void)
+{
+	static const struct sim_bridge_ops ops = {
+		.abi = SIM_BRIDGE_ABI,
+		.size = sizeof(ops),
+		.name = "lgsvl",
+		.type = "ROS 2 behind lgsvl_bridge",
+		.options = options,
+		.flags = SIM_BRIDGE_IN_ORDER,
+		.reg = topics_register,
+		.create = lgsvl_create,
+		.connect = lgsvl_connect,
+		.disconnect = lgsvl_disconnect,
+		.status = lgsvl_status,
+		.open = lgsvl_open,
+		.close = lgsvl_close,
+		.publish = lgsvl_publish,
+		.destroy = lgsvl_destroy,
+		.check = lgsvl_check,
+		.listen = lgsvl_listen,
+	};
+
+	return &ops;
+}
