@@ -19,6 +19,8 @@ static const struct {
 	[AW_LIGHTS] = { "rt/perception/traffic_light_recognition/internal/traffic_signals",
 			"autoware_perception_msgs/msg/TrafficLightGroupArray" },
 	[AW_ODOMETRY] = { "rt/localization/kinematic_state", "nav_msgs/msg/Odometry" },
+	[AW_POSE] = { "rt/localization/pose_estimator/pose_with_covariance",
+		      "geometry_msgs/msg/PoseWithCovarianceStamped" },
 	[AW_GRID] = { "rt/perception/occupancy_grid_map/map", "nav_msgs/msg/OccupancyGrid" },
 	[AW_CLOUD] = { "rt/perception/obstacle_segmentation/pointcloud", "sensor_msgs/msg/PointCloud2" },
 };

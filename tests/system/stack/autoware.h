@@ -12,7 +12,7 @@
 
 #include "../ros2/reader.h"
 
-enum autoware_topic { AW_DETECTED, AW_TRUTH, AW_LIGHTS, AW_ODOMETRY, AW_GRID, AW_CLOUD, AW_TOPICS };
+enum autoware_topic { AW_DETECTED, AW_TRUTH, AW_LIGHTS, AW_ODOMETRY, AW_POSE, AW_GRID, AW_CLOUD, AW_TOPICS };
 
 /* nav_msgs/msg/OccupancyGrid, as Cyclone has it in memory. */
 struct autoware_grid {

@@ -372,17 +372,27 @@ static void read_lights(int frame)
 	remember(tree);
 }
 
-static void read_odometry(int frame)
+static json_t *read_pose(enum autoware_topic t, int frame)
 {
-	json_t *tree = autoware_tree(AW_ODOMETRY, autoware_take(AW_ODOMETRY, s.t_ns));
+	json_t *tree = autoware_tree(t, autoware_take(t, s.t_ns));
 	const struct model_state *e = &s.ego.model.s;
 
 	assert_string_equal(autoware_text(tree, "header/frame_id"), "map");
-	assert_string_equal(autoware_text(tree, "child_frame_id"), "base_link");
 	figure(tree, -1, "pose/pose/position/x", e->x, 1e-9, frame);
 	figure(tree, -1, "pose/pose/position/y", e->y, 1e-9, frame);
+	figure(tree, -1, "pose/pose/position/z", e->z, 1e-9, frame);
 	figure(tree, -1, "pose/pose/orientation/z", sin(e->yaw / 2), 1e-9, frame);
 	figure(tree, -1, "pose/pose/orientation/w", cos(e->yaw / 2), 1e-9, frame);
+	return tree;
+}
+
+static void read_odometry(int frame)
+{
+	const struct model_state *e = &s.ego.model.s;
+	json_t *tree = read_pose(AW_ODOMETRY, frame);
+
+	remember(read_pose(AW_POSE, frame));
+	assert_string_equal(autoware_text(tree, "child_frame_id"), "base_link");
 	figure(tree, -1, "twist/twist/linear/x", e->speed, 1e-5, frame);
 	figure(tree, -1, "twist/twist/angular/z", e->yaw_rate, 1e-9, frame);
 	remember(tree);

@@ -294,3 +294,18 @@ MAP(GpsOdometry, geometry_msgs, PoseStamped)
 {
 	return pose_stamped(in, e, FIX_OF(m), &m->orientation);
 }
+
+MAP(GpsOdometry, geometry_msgs, PoseWithCovarianceStamped)
+{
+	struct place p;
+	int r = place_of(in, FIX_OF(m), &p);
+
+	if (r < 0)
+		return r;
+	map_header(e, &p.in);
+	sim_enc_begin(e, "pose");
+	map_pose(e, "pose", &p.at, &m->orientation);
+	covariance(e, "covariance", in, m->pose_covariance, 6);
+	sim_enc_end(e);
+	return 0;
+}

@@ -29,6 +29,7 @@
 	X(Gps, nmea_msgs, Sentence) \
 	X(GpsOdometry, nav_msgs, Odometry) \
 	X(GpsOdometry, geometry_msgs, PoseStamped) \
+	X(GpsOdometry, geometry_msgs, PoseWithCovarianceStamped) \
 	X(CanBus, lgsvl_msgs, CanBusData) \
 	X(CanBus, autoware_vehicle_msgs, VelocityReport) \
 	X(CanBus, autoware_vehicle_msgs, SteeringReport) \
