@@ -85,9 +85,7 @@ static const char *on_option(void *ctx, const char *name)
 
 static void on_status(void *ctx, enum sim_bridge_status status, const char *detail)
 {
-	(void)ctx;
-	(void)status;
-	(void)detail;
+	on_log(ctx, 3, "%s: %s", sim_bridge_status_name(status), detail);
 }
 
 static int64_t on_now(void *ctx)

@@ -16,7 +16,7 @@ static const char *const sentences[] = { "gga", "insatt", NULL };
 static const char *const reliabilities[] = { "best_effort", "reliable", NULL };
 static const char *const durabilities[] = { "volatile", "transient_local", NULL };
 
-enum kind { TEXT, CHOICE, DEPTH, VARIANCE, ORIGIN };
+enum kind { TEXT, CHOICE, DEPTH, VARIANCE, ORIGIN, SWITCH };
 
 static const struct key {
 	const char *name;
@@ -42,6 +42,8 @@ static const struct key {
 	{ "durability", CHOICE, TOPIC_OUT | TOPIC_IN | TOPIC_QOS, offsetof(struct topic_options, durability),
 	  durabilities },
 	{ "depth", DEPTH, TOPIC_OUT | TOPIC_IN | TOPIC_QOS, offsetof(struct topic_options, depth), NULL },
+	{ "queue", DEPTH, TOPIC_OUT | TOPIC_ROS1, offsetof(struct topic_options, depth), NULL },
+	{ "latch", SWITCH, TOPIC_OUT | TOPIC_ROS1, offsetof(struct topic_options, latch), NULL },
 };
 
 #define N_KEYS (sizeof(keys) / sizeof(keys[0]))
@@ -171,6 +173,15 @@ static int read_origin(const struct key *k, json_t *v, struct topic_origin *ret,
 	return -EINVAL;
 }
 
+static int read_switch(const struct key *k, json_t *v, int *ret, char *why, size_t size)
+{
+	*ret = json_is_true(v);
+	if (json_is_boolean(v))
+		return 0;
+	snprintf(why, size, "\"%s\" must be true or false", k->name);
+	return -EINVAL;
+}
+
 static int read_key(const struct key *k, json_t *v, struct topic_options *w, char *why, size_t size)
 {
 	void *at = (char *)w + k->at;
@@ -186,6 +197,8 @@ static int read_key(const struct key *k, json_t *v, struct topic_options *w, cha
 		return read_variance(k, v, at, why, size);
 	case ORIGIN:
 		return read_origin(k, v, at, why, size);
+	case SWITCH:
+		return read_switch(k, v, at, why, size);
 	}
 	return -EINVAL;
 }
@@ -224,9 +237,13 @@ static const struct key *find(const char *name, enum topic_direction way, unsign
 int topic_options_read(json_t *j, enum topic_direction way, unsigned have, struct topic_options *ret, char *why,
 		       size_t why_size)
 {
-	struct topic_options w = {
-		.points = -1, .position = -1, .encoding = -1, .sentence = -1, .reliability = -1, .durability = -1
-	};
+	struct topic_options w = { .points = -1,
+				   .position = -1,
+				   .encoding = -1,
+				   .sentence = -1,
+				   .reliability = -1,
+				   .durability = -1,
+				   .latch = -1 };
 	const char *name;
 	json_t *v;
 

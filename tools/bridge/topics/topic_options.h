@@ -15,7 +15,8 @@
 
 enum topic_direction { TOPIC_OUT = 1, TOPIC_IN = 2 };
 
-enum topic_keys { TOPIC_QOS = 4 }; /* keys that not every far side has: DDS's QoS */
+/* Keys that not every far side has: DDS's QoS, ROS 1's queues. */
+enum topic_keys { TOPIC_QOS = 4, TOPIC_ROS1 = 8 };
 
 struct topic_origin { /* of the map, UTM */
 	bool given;
@@ -27,7 +28,8 @@ struct topic_options { /* texts borrow from the JSON tree; NULL: not given */
 	double covariance; /* 0: not given */
 	struct topic_origin origin;
 	int points, position, encoding, sentence, reliability, durability; /* numbers of the choice; -1: not given */
-	int depth;                                                         /* 0: not given */
+	int depth;                                                         /* 0: not given; of a queue too */
+	int latch;                                                         /* number of the choice; -1: not given */
 };
 
 /* way, keys: which ones there may be. 0, or -EINVAL and a sentence in why, which names key, value and what would do. */

@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What this node publishes, as those who subscribe to it see it: headers, bytes, queues, and what becomes of peers and masters that
+ * misbehave. All of it without any part of ROS: test_peers.c has that.
+ */
+#include "support/test.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include <sim/msg/Image.h>
+#include <sim/msg/String.h>
+
+#include "../ros2/host.h"
+#include "fake.h"
+#include "support/message.h"
+
+#define MD5_STRING "992ce8a1687cec8c8bd883ec73ca41d1"
+#define MD5_IMAGE  "060021388200f6f0f447d0fcd9c64743"
+
+static const char *const no_options[] = { NULL };
+static struct fake_master master;
+static struct host h;
+static struct sim_bridge *b;
+
+static void up(const char *const *options)
+{
+	host_init(&h, PLUGIN, options);
+	b = host_create(&h);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	unsetenv("ROS_IP");
+	unsetenv("ROS_HOSTNAME");
+	fake_master_start(&master, 0);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	fake_master_stop(&master);
+	return 0;
+}
+
+static void down(void)
+{
+	h.ops->disconnect(b);
+	h.ops->destroy(b);
+}
+
+/* A channel, when the master knows of it. Returns the port of TCPROS. */
+static unsigned open_topic(const char *name, const struct sim_type *type, const char *options,
+			   struct sim_bridge_topic **ret)
+{
+	*ret = host_open(&h, b, name, type, options);
+	AWAIT(fake_master_calls(&master, "registerPublisher", name));
+	return fake_request_topic(&master, name);
+}
+
+static int publish_text(struct sim_bridge_topic *t, const char *text)
+{
+	struct sim_slot *s = host_slot(sim_String_size(strlen(text)), "");
+	struct sim_builder builder;
+	int r;
+
+	assert_non_null(sim_String_init(sim_slot_body_mut(s), s->body_size, &builder));
+	assert_int_equal(sim_String_data_set(&builder, text), 0);
+	s->body_size = sim_builder_size(&builder);
+	r = h.ops->publish(b, t, MESSAGE_OF(s), NULL);
+	free(s);
+	return r;
+}
+
+static void expect_text(int fd, const char *text)
+{
+	uint32_t len;
+	uint8_t *m = fake_message(fd, &len);
+
+	assert_non_null(m);
+	assert_int_equal(len, 4 + strlen(text));
+	assert_int_equal(fake_u32(m), strlen(text));
+	assert_memory_equal(m + 4, text, strlen(text));
+	free(m);
+}
+
+static int subscriber(unsigned port, const char *topic, const char *md5, const char *type, int room)
+{
+	int fd = fake_connect(port, room);
+
+	fake_subscribe(fd, "/listener", topic, md5, type);
+	return fd;
+}
+
+/* ---- what is there ---- */
+
+TEST_WITH(messages_come_behind_a_header, setup, teardown)
+{
+	struct sim_bridge_topic *t;
+	unsigned port;
+	int fd, any;
+
+	up(no_options);
+	port = open_topic("/chat", &sim_String_type, "{}", &t);
+	assert_int_equal(publish_text(t, "nobody listens"), 0);
+	fd = subscriber(port, "/chat", MD5_STRING, "std_msgs/String", 0);
+	assert_string_equal(fake_field(fd, "md5sum"), MD5_STRING);
+	any = subscriber(port, "/chat", "*", "*", 0);
+	assert_string_equal(fake_field(any, "message_definition"), "string data\n");
+	assert_int_equal(publish_text(t, "hello"), 0);
+	assert_int_equal(publish_text(t, ""), 0);
+	expect_text(fd, "hello");
+	expect_text(any, "hello");
+	expect_text(fd, "");
+	h.ops->close(b, t);
+	assert_null(fake_message(fd, &(uint32_t){ 0 })); /* it ends with its topic */
+	AWAIT(fake_master_calls(&master, "unregisterPublisher", "/chat"));
+	close(fd);
+	close(any);
+	down();
+}
+
+TEST_WITH(what_is_latched_comes_to_who_is_late, setup, teardown)
+{
+	struct sim_bridge_topic *t;
+	unsigned port;
+	int fd;
+
+	up(no_options);
+	port = open_topic("/map", &sim_String_type, "{\"ros1\":{\"latch\":true}}", &t);
+	assert_int_equal(publish_text(t, "old"), 0);
+	assert_int_equal(publish_text(t, "new"), 0);
+	fd = subscriber(port, "/map", MD5_STRING, "std_msgs/String", 0);
+	assert_string_equal(fake_field(fd, "latching"), "1");
+	expect_text(fd, "new");
+	close(fd);
+	h.ops->close(b, t);
+	down();
+}
+
+/* Two channels, or one as two topics of the same name, are one publication. */
+TEST_WITH(one_name_is_one_publication, setup, teardown)
+{
+	struct sim_bridge_topic *t, *u;
+	unsigned port;
+	int fd;
+
+	up(no_options);
+	port = open_topic("/chat", &sim_String_type, "{}", &t);
+	u = host_open(&h, b, "/other", &sim_String_type, "{\"ros1\":{\"topic\":\"/chat\"}}");
+	fd = subscriber(port, "/chat", "*", "*", 0);
+	assert_string_equal(fake_field(fd, "topic"), "/chat");
+	assert_int_equal(publish_text(t, "one"), 0);
+	assert_int_equal(publish_text(u, "two"), 0);
+	expect_text(fd, "one");
+	expect_text(fd, "two");
+	h.ops->close(b, t);
+	assert_int_equal(publish_text(u, "three"), 0);
+	expect_text(fd, "three");
+	h.ops->close(b, u);
+	assert_int_equal(fake_master_calls(&master, "registerPublisher", ""), 1);
+	close(fd);
+	down();
+}
+
+/* ---- large ones, and slow subscribers ---- */
+
+#define WIDTH  2048u
+#define HEIGHT 1024u
+#define BYTES  (WIDTH * HEIGHT * 3) /* 6 MiB: more than the sockets of a machine hold */
+#define IMAGES 8u
+
+static struct sim_slot *image(uint32_t number)
+{
+	struct sim_slot *s = host_image(WIDTH, HEIGHT);
+	const struct sim_Image *m = sim_Image_from(sim_slot_body_mut(s), s->body_size);
+	uint32_t n;
+	uint8_t *data = (uint8_t *)(uintptr_t)sim_Image_data(m, s->body_size, &n);
+
+	for (uint32_t i = 0; i < n; i += 4096)
+		data[i] = (uint8_t)(number + i / 4096);
+	s->sequence = number;
+	return s;
+}
+
+static void expect_image(int fd, uint32_t number)
+{
+	uint32_t len = 0;
+	uint8_t *m = fake_message(fd, &len), *data;
+
+	assert_non_null(m);
+	assert_true(len > BYTES);
+	assert_int_equal(fake_u32(m), number);
+	data = m + len - BYTES;
+	for (uint32_t i = 0; i < BYTES; i += 4096)
+		assert_int_equal(data[i], (uint8_t)(number + i / 4096));
+	free(m);
+}
+
+/* One reads each image, one none: the first misses nothing, every slot is answered for, and then the other has what is newest. */
+TEST_WITH(who_is_slow_delays_nobody, setup, teardown)
+{
+	struct sim_slot *s[IMAGES + 1] = { NULL };
+	struct sim_bridge_topic *t;
+	unsigned port, pending = 0;
+	char task[IMAGES + 1];
+	int fast, slow;
+
+	up(no_options);
+	port = open_topic("/camera", &sim_Image_type, "{\"ros1\":{\"queue\":2}}", &t);
+	fast = subscriber(port, "/camera", MD5_IMAGE, "sensor_msgs/Image", 0);
+	slow = subscriber(port, "/camera", MD5_IMAGE, "sensor_msgs/Image", 65536);
+	assert_string_equal(fake_field(fast, "type"), "sensor_msgs/Image");
+	assert_string_equal(fake_field(slow, "type"), "sensor_msgs/Image");
+	for (uint32_t i = 1; i <= IMAGES; i++) {
+		int r;
+
+		s[i] = image(i);
+		r = h.ops->publish(b, t, MESSAGE_OF(s[i]), (struct sim_task *)(void *)&task[i]);
+		assert_true(r == 0 || r == 1);
+		pending += r == 1;
+		expect_image(fast, i);
+	}
+	assert_int_equal(pending, IMAGES); /* the slow one has begun with the first, or waits for it */
+	for (; pending; pending--) {
+		struct host_done d = host_next_done(&h);
+		ptrdiff_t i = (char *)d.task - task;
+
+		assert_int_equal(d.result, 0);
+		assert_true(i >= 1 && i <= (ptrdiff_t)IMAGES && s[i]);
+		memset(sim_slot_body_mut(s[i]), 0, s[i]->body_size); /* it is somebody else's now */
+		free(s[i]);
+		s[i] = NULL;
+	}
+	expect_image(slow, 1);
+	expect_image(slow, IMAGES - 1);
+	expect_image(slow, IMAGES);
+	close(fast);
+	close(slow);
+	h.ops->close(b, t);
+	down();
+}
+
+TEST_WITH(who_goes_in_the_middle_leaves_nothing_behind, setup, teardown)
+{
+	struct sim_bridge_topic *t;
+	struct sim_slot *s;
+	unsigned port;
+	char task;
+	int fd, other;
+
+	up(no_options);
+	port = open_topic("/camera", &sim_Image_type, "{}", &t);
+	fd = subscriber(port, "/camera", "*", "*", 65536);
+	other = subscriber(port, "/camera", "*", "*", 65536);
+	assert_string_equal(fake_field(fd, "topic"), "/camera");
+	assert_string_equal(fake_field(other, "topic"), "/camera");
+	s = image(1);
+	assert_int_equal(h.ops->publish(b, t, MESSAGE_OF(s), (struct sim_task *)(void *)&task), 1);
+	close(fd);
+	expect_image(other, 1);
+	assert_int_equal(host_next_done(&h).result, 0);
+	free(s);
+	s = image(2);
+	assert_int_equal(h.ops->publish(b, t, MESSAGE_OF(s), (struct sim_task *)(void *)&task), 1);
+	h.ops->close(b, t); /* with it half sent */
+	assert_ptr_equal(host_next_done(&h).task, &task);
+	free(s);
+	close(other);
+	down();
+}
+
+/* ---- wrong peers ---- */
+
+static void refused(unsigned port, const char *topic, const char *md5, const char *type, const char *why)
+{
+	int fd = subscriber(port, topic, md5, type, 0);
+	const char *error = fake_field(fd, "error");
+
+	if (!strstr(error, why))
+		fail_msg("\"%s\" does not say \"%s\"", error, why);
+	assert_null(fake_message(fd, &(uint32_t){ 0 }));
+	close(fd);
+}
+
+static void ends(unsigned port, const void *data, size_t n)
+{
+	int fd = fake_connect(port, 0);
+	char some[4096];
+
+	fake_send(fd, data, n);
+	while (recv(fd, some, sizeof(some), 0) > 0)
+		;
+	close(fd);
+}
+
+TEST_WITH(wrong_peers_are_told_why, setup, teardown)
+{
+	static const uint8_t huge[] = { 0xff, 0xff, 0xff, 0xff, 1, 2, 3, 4 }, odd[] = { 5, 0, 0, 0, 1, 0, 0, 0, 'a' };
+	struct sim_bridge_topic *t;
+	unsigned port, node_port = 0;
+	int fd, idle;
+
+	up(no_options);
+	port = open_topic("/chat", &sim_String_type, "{}", &t);
+	idle = fake_connect(port, 0); /* says nothing */
+	refused(port, "/chat", "00000000000000000000000000000000", "std_msgs/String", "md5sum " MD5_STRING);
+	refused(port, "/chat", "*", "std_msgs/Int8", "is std_msgs/String, not std_msgs/Int8");
+	refused(port, "/none", "*", "*", "does not publish /none");
+	refused(port, "", "*", "*", "names no topic");
+	ends(port, huge, sizeof(huge));
+	ends(port, odd, sizeof(odd));
+	ends(port, "GET / HTTP/1.1\r\n\r\n", 18);
+	assert_int_equal(sscanf(master.node_uri, "http://127.0.0.1:%u/", &node_port), 1);
+	ends(node_port, "\x10\x00\x00\x00\x0c\x00\x00\x00topic=/chat", 20);
+	ends(node_port, "GET / HTTP/1.0\r\n\r\n", 18);
+	ends(node_port, "POST / HTTP/1.0\r\nContent-Length: 5\r\n\r\n<a/>\n", 43);
+	fd = subscriber(port, "/chat", "*", "*", 0);
+	assert_string_equal(fake_field(fd, "topic"), "/chat");
+	assert_int_equal(publish_text(t, "still here"), 0);
+	expect_text(fd, "still here");
+	close(fd);
+	close(idle);
+	h.ops->close(b, t);
+	down();
+}
+
+/* ---- what others ask the node ---- */
+
+static struct xmlrpc_doc *ask(const char *method)
+{
+	struct xmlrpc_writer w = { .text = NULL };
+
+	xmlrpc_call(&w, method);
+	xmlrpc_put_text(&w, "/asker");
+	xmlrpc_put_text(&w, "because");
+	return fake_ask(&master, &w);
+}
+
+static int64_t code_of(const struct xmlrpc_doc *d)
+{
+	return xmlrpc_int(xmlrpc_at(xmlrpc_at(d->params, 0), 0), -9);
+}
+
+TEST_WITH(the_node_says_who_is_connected, setup, teardown)
+{
+	const struct xmlrpc_value *v;
+	struct sim_bridge_topic *t;
+	struct xmlrpc_doc *d;
+	int fd;
+
+	up(no_options);
+	fd = subscriber(open_topic("/chat", &sim_String_type, "{}", &t), "/chat", "*", "*", 0);
+	assert_string_equal(fake_field(fd, "topic"), "/chat");
+	assert_int_equal(publish_text(t, "four"), 0);
+	expect_text(fd, "four");
+	d = ask("getPid");
+	assert_int_equal(xmlrpc_int(xmlrpc_at(xmlrpc_at(d->params, 0), 2), 0), getpid());
+	xmlrpc_free(d);
+	d = ask("getBusInfo");
+	v = xmlrpc_at(xmlrpc_at(xmlrpc_at(d->params, 0), 2), 0);
+	assert_string_equal(xmlrpc_text(xmlrpc_at(v, 1)), "/listener");
+	assert_string_equal(xmlrpc_text(xmlrpc_at(v, 2)), "o");
+	assert_string_equal(xmlrpc_text(xmlrpc_at(v, 4)), "/chat");
+	xmlrpc_free(d);
+	d = ask("getBusStats");
+	v = xmlrpc_at(xmlrpc_at(xmlrpc_at(xmlrpc_at(xmlrpc_at(d->params, 0), 2), 0), 0), 2);
+	assert_int_equal(xmlrpc_int(xmlrpc_at(xmlrpc_at(v, 0), 2), 0), 1); /* one message */
+	xmlrpc_free(d);
+	d = ask("getPublications");
+	v = xmlrpc_at(xmlrpc_at(xmlrpc_at(d->params, 0), 2), 0);
+	assert_string_equal(xmlrpc_text(xmlrpc_at(v, 0)), "/chat");
+	assert_string_equal(xmlrpc_text(xmlrpc_at(v, 1)), "std_msgs/String");
+	xmlrpc_free(d);
+	d = ask("getMasterUri");
+	assert_string_equal(xmlrpc_text(xmlrpc_at(xmlrpc_at(d->params, 0), 2)), master.uri);
+	xmlrpc_free(d);
+	d = ask("requestTopic"); /* without its protocols */
+	assert_int_equal(code_of(d), -1);
+	xmlrpc_free(d);
+	close(fd);
+	h.ops->close(b, t);
+	down();
+}
+
+/* ---- the master ---- */
+
+TEST_WITH(a_master_that_forgot_us_is_told_again, setup, teardown)
+{
+	struct sim_bridge_topic *t, *u;
+	int fd;
+
+	up(no_options);
+	fd = subscriber(open_topic("/chat", &sim_String_type, "{}", &t), "/chat", "*", "*", 0);
+	assert_string_equal(fake_field(fd, "topic"), "/chat");
+	(void)open_topic("/other", &sim_String_type, "{}", &u);
+	fake_master_forget(&master);
+	AWAIT(fake_master_calls(&master, "registerPublisher", "/chat") &&
+	      fake_master_calls(&master, "registerPublisher", "/other"));
+	assert_int_equal(publish_text(t, "connected all the time"), 0);
+	expect_text(fd, "connected all the time");
+	close(fd);
+	h.ops->close(b, t);
+	h.ops->close(b, u);
+	AWAIT(fake_master_calls(&master, "unregisterPublisher", "/chat") &&
+	      fake_master_calls(&master, "unregisterPublisher", "/other"));
+	down();
+}
+
+TEST_WITH(a_master_may_come_later, setup, NULL)
+{
+	unsigned port = master.port;
+	struct sim_bridge_topic *t;
+
+	fake_master_stop(&master);
+	up(no_options);
+	host_wait_log(&h, "connecting: no master at http://127.0.0.1");
+	fake_master_start(&master, port);
+	AWAIT(h.ops->status(b) == SIM_BRIDGE_CONNECTED);
+	(void)open_topic("/chat", &sim_String_type, "{}", &t);
+	h.ops->close(b, t);
+	down();
+	fake_master_stop(&master);
+}
+
+/* Nothing of it hangs the bridge: it ends while its call is open. */
+TEST_WITH(a_master_that_misbehaves_is_named, setup, teardown)
+{
+	atomic_store(&master.mode, FAKE_HTML);
+	up(no_options);
+	host_wait_log(&h, "an element that XML-RPC does not have there");
+	atomic_store(&master.mode, FAKE_GOOD);
+	AWAIT(h.ops->status(b) == SIM_BRIDGE_CONNECTED);
+	down();
+	atomic_store(&master.mode, FAKE_NUMBER);
+	up(no_options);
+	host_wait_log(&h, "is it a ROS master?");
+	down();
+	atomic_store(&master.mode, FAKE_HANGS);
+	up(no_options);
+	down();
+}
+
+TEST_WITH(it_is_shut_down_by_name, setup, teardown)
+{
+	struct sim_bridge_topic *t;
+	unsigned port;
+	int fd;
+
+	up(no_options);
+	port = open_topic("/chat", &sim_String_type, "{}", &t);
+	fd = subscriber(port, "/chat", "*", "*", 0);
+	assert_string_equal(fake_field(fd, "topic"), "/chat");
+	xmlrpc_free(ask("shutdown"));
+	host_wait_log(&h, "node /simd was shut down: because");
+	AWAIT(h.ops->status(b) == SIM_BRIDGE_DISCONNECTED);
+	assert_null(fake_message(fd, &(uint32_t){ 0 }));
+	assert_int_equal(publish_text(t, "to nobody"), 0);
+	/* and again, when it is told so */
+	fake_master_forget(&master);
+	assert_int_equal(h.ops->connect(b, master.uri), 0);
+	AWAIT(fake_master_calls(&master, "registerPublisher", "/chat"));
+	close(fd);
+	h.ops->close(b, t);
+	down();
+}
+
+TEST_WITH(time_is_asked_to_be_simulated, setup, teardown)
+{
+	static const char *const options[] = { "set_use_sim_time", "true", "node", "car", "namespace", "/rig", NULL };
+
+	up(options);
+	AWAIT(h.ops->status(b) == SIM_BRIDGE_CONNECTED);
+	assert_int_equal(fake_master_calls(&master, "setParam", "/use_sim_time"), 1);
+	host_wait_log(&h, "node /rig/car is http://127.0.0.1:");
+	down();
+}
+
+/* ---- options ---- */
+
+static int check(const char *const *options, const char *connection)
+{
+	host_init(&h, PLUGIN, options);
+	return h.ops->check(&h.host, connection);
+}
+
+TEST(wrong_options_are_named)
+{
+	static const char *const node[] = { "node", "1a", NULL }, *const space[] = { "namespace", "a", NULL },
+				 *const queue[] = { "queue", "0", NULL },
+				 *const time[] = { "set_use_sim_time", "yes", NULL };
+
+	assert_int_equal(check(no_options, ""), 0);
+	assert_int_equal(check(no_options, "http://robot:11311"), 0);
+	assert_int_equal(check(no_options, "robot:11311"), -EINVAL);
+	host_wait_log(&h, "connection: \"robot:11311\" is not of the form");
+	assert_int_equal(check(node, ""), -EINVAL);
+	assert_int_equal(check(space, ""), -EINVAL);
+	assert_int_equal(check(queue, ""), -EINVAL);
+	assert_int_equal(check(time, ""), -EINVAL);
+	host_wait_log(&h, "options.set_use_sim_time: \"yes\"");
+}
+
+TEST_WITH(it_listens_where_it_is_told, setup, teardown)
+{
+	static const char *const wrong[] = { "listen", "192.0.2.1", NULL }; /* of nobody */
+	struct sim_bridge *none = NULL;
+	struct sim_bridge_topic *t;
+	unsigned port;
+
+	host_init(&h, PLUGIN, wrong);
+	assert_int_equal(h.ops->create(&h.host, &none), -EADDRNOTAVAIL);
+	host_wait_log(&h, "cannot listen at 192.0.2.1");
+	setenv("ROS_HOSTNAME", "localhost", 1);
+	up(no_options);
+	port = open_topic("/chat", &sim_String_type, "{}", &t);
+	assert_true(port > 0);
+	assert_non_null(strstr(master.node_uri, "http://localhost:"));
+	h.ops->close(b, t);
+	down();
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sockets: listening, connecting, and one call of XML-RPC that waits for its answer. Thread: any. */
+#ifndef NET_H
+#define NET_H
+
+#include <stdint.h>
+
+#include "xmlrpc.h"
+
+#define NET_TEXT_MAX 256u
+
+/*
+ * Listen on an address or a name of this machine, at a free port or at `port`. Returns the descriptor, which does not block, or a
+ * negative errno, with a sentence in why.
+ */
+int net_listen(const char *address, unsigned port, unsigned *ret_port, char *why, size_t why_size);
+
+/* The next connection: a descriptor, -EAGAIN; it does not block, and TCP_NODELAY is set. peer gets its address. */
+int net_accept(int fd, char peer[NET_TEXT_MAX]);
+
+/* Begin to connect; may block while a name is looked up. A descriptor that becomes writable, or a negative errno. */
+int net_connect(const char *host, unsigned port, char *why, size_t why_size);
+
+/*
+ * Call a method: the writer holds the whole call. Waits until due_mono_ns at most; a descriptor `stop` that becomes readable ends it
+ * (-ECANCELED; -1: none). returns the response: xmlrpc_free(). Errors, with a sentence: -ETIMEDOUT, -ECONNREFUSED, -EBADMSG, ...
+ */
+int net_call(const char *uri, const struct xmlrpc_writer *w, int64_t due_mono_ns, int stop, struct xmlrpc_doc **ret,
+	     char *why, size_t why_size);
+
+#endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who we are and where we listen, and what the I/O thread does beside its sockets. Without ROS_IP, ROS_HOSTNAME or the option `listen`
+ * everything is on loopback.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "http.h"
+#include "publication.h"
+#include "ros1.h"
+
+#define DEFAULT_MASTER "http://localhost:11311"
+#define RETRY_DUR_NS   INT64_C(100000000) /* no descriptor is free for a connection */
+#define LOG_BURST      20
+
+bool log_allowed(struct log_limit *l)
+{
+	int64_t now = io_mono_ns() / 1000000000;
+	bool yes;
+
+	pthread_mutex_lock(&l->lock);
+	if (now != l->mono_s) {
+		l->left = l->mono_s ? l->left + now - l->mono_s : LOG_BURST;
+		l->left = l->left > LOG_BURST ? LOG_BURST : l->left;
+		l->mono_s = now;
+	}
+	yes = l->left > 0;
+	l->left -= yes;
+	pthread_mutex_unlock(&l->lock);
+	return yes;
+}
+
+void log_printable(char *text)
+{
+	for (; *text; text++)
+		if (*text < ' ' || *text > '~')
+			*text = '?';
+}
+
+/* ---- options ---- */
+
+static int read_name(struct sim_bridge *b)
+{
+	const char *node = bridge_option(b->host, "node"), *space = bridge_option(b->host, "namespace");
+
+	if (strlen(node) > 63 || !ros_name_ok(node, false)) {
+		log_error(b, "options.node: \"%.70s\" is not a ROS name: letters, digits and '_'", node);
+		return -EINVAL;
+	}
+	if (strlen(space) > 150 || !ros_name_ok(space, true)) {
+		log_error(b, "options.namespace: \"%.70s\" is not a ROS name: '/' first, letters, digits and '_'",
+			  space);
+		return -EINVAL;
+	}
+	snprintf(b->node, sizeof(b->node), "%s/%s", space[1] ? space : "", node);
+	return 0;
+}
+
+int node_read_options(struct sim_bridge *b)
+{
+	static const char *const words[] = { "false", "true", NULL }, *const names[] = { "automatic", "strict", "",
+											 NULL };
+	int name = read_name(b), sets = bridge_option_word(b->host, "set_use_sim_time", words, "true or false");
+	int naming = bridge_option_word(b->host, "names", names, "one of automatic, strict");
+	int queue = bridge_option_number(b->host, "queue", 1, PUBLICATION_QUEUE_MAX, "messages", &b->queue);
+
+	b->master.use_sim_time = sets == 1;
+	b->common.strict_names = naming == 1;
+	return name < 0 || sets < 0 || naming < 0 || queue < 0 ? -EINVAL : 0;
+}
+
+int node_master_uri(const struct sim_bridge_host *host, const char *connection, char ret[NET_TEXT_MAX])
+{
+	const char *env = getenv("ROS_MASTER_URI"), *uri = *connection   ? connection
+							   : env && *env ? env
+									 : DEFAULT_MASTER;
+	struct http_uri u;
+
+	if (strlen(uri) >= NET_TEXT_MAX || http_uri_parse(uri, &u) < 0) {
+		host->log(host->ctx, 0, "%s \"%.80s\" is not of the form http://host:11311",
+			  *connection ? "connection:" : "ROS_MASTER_URI", uri);
+		return -EINVAL;
+	}
+	snprintf(ret, NET_TEXT_MAX, "%s", uri);
+	return 0;
+}
+
+/* ---- where ---- */
+
+static bool is_any(const char *address)
+{
+	return strcmp(address, "0.0.0.0") == 0 || strcmp(address, "::") == 0;
+}
+
+/* What others are told, and what is listened on. */
+static const char *choose_address(struct sim_bridge *b)
+{
+	const char *name = getenv("ROS_HOSTNAME"), *ip = getenv("ROS_IP"),
+		   *own = name && *name ? name
+			  : ip && *ip   ? ip
+					: NULL;
+	const char *listen = bridge_option(b->host, "listen");
+
+	if (own)
+		snprintf(b->address, sizeof(b->address), "%s", own);
+	else if (!*listen)
+		snprintf(b->address, sizeof(b->address), "127.0.0.1");
+	else if (!is_any(listen))
+		snprintf(b->address, sizeof(b->address), "%s", listen);
+	else if (gethostname(b->address, sizeof(b->address)) < 0)
+		b->address[0] = '\0';
+	b->address[sizeof(b->address) - 1] = '\0';
+	return *listen ? listen : b->address;
+}
+
+/* ---- accepting ---- */
+
+static void accept_all(struct io_source *io, uint32_t events)
+{
+	struct listener *l = (struct listener *)(void *)io;
+	char peer[NET_TEXT_MAX];
+	int fd;
+
+	(void)events;
+	while ((fd = net_accept(io->fd, peer)) >= 0) {
+		if (atomic_load(&l->bridge->off))
+			close(fd);
+		else
+			l->accept(l->bridge, fd, peer);
+	}
+	/* edge-triggered: what could not be taken now does not show again */
+	io->due_mono_ns = fd == -EAGAIN ? 0 : io_mono_ns() + RETRY_DUR_NS;
+}
+
+static void accept_again(struct io_source *io)
+{
+	accept_all(io, EPOLLIN);
+}
+
+static void free_listener(struct io_source *io)
+{
+	free(io);
+}
+
+struct listening {
+	struct sim_bridge *bridge;
+	struct listener *listener;
+	int result;
+};
+
+static void add_listener(void *arg)
+{
+	struct listening *g = arg;
+
+	g->result = io_add(g->bridge->io, &g->listener->io);
+}
+
+static int listen_at(struct sim_bridge *b, const char *address,
+		     void (*accept)(struct sim_bridge *b, int fd, const char *peer), unsigned *ret_port)
+{
+	struct listening g = { .bridge = b, .listener = calloc(1, sizeof(*g.listener)) };
+	char why[256] = "no memory";
+	int fd = g.listener ? net_listen(address, 0, ret_port, why, sizeof(why)) : -ENOMEM;
+
+	if (fd < 0) {
+		log_error(
+			b,
+			"cannot listen at %s; ROS_IP and ROS_HOSTNAME must be of this machine, or \"listen\" must say where",
+			why);
+		free(g.listener);
+		return fd;
+	}
+	*g.listener = (struct listener){
+		.io = { .fd = fd, .ready = accept_all, .expired = accept_again, .free = free_listener },
+		.bridge = b,
+		.accept = accept,
+	};
+	io_call(b->io, add_listener, &g);
+	if (g.result < 0)
+		free(g.listener);
+	return g.result;
+}
+
+static void end_connections(void *arg)
+{
+	struct sim_bridge *b = arg;
+
+	pthread_mutex_lock(&b->lock);
+	for (struct publication *p = b->publications; p; p = p->next)
+		publication_end_subscribers(p);
+	pthread_mutex_unlock(&b->lock);
+}
+
+void node_serve(struct sim_bridge *b, bool on)
+{
+	atomic_store(&b->off, !on);
+	if (!on)
+		io_call(b->io, end_connections, b);
+}
+
+/* ---- the I/O thread's turn ---- */
+
+static int64_t turn(void *ctx)
+{
+	return publications_release(ctx);
+}
+
+int node_open(struct sim_bridge *b)
+{
+	const char *address = choose_address(b);
+	bool v6 = strchr(b->address, ':');
+	int r = io_create(turn, b, &b->io);
+
+	if (r < 0) {
+		log_error(b, "no thread for input and output: %s", strerror(-r));
+		return r;
+	}
+	atomic_store(&b->off, true);
+	r = listen_at(b, address, slave_accept, &b->slave_port);
+	if (r == 0)
+		r = listen_at(b, address, subscriber_accept, &b->tcpros_port);
+	if (r < 0)
+		return r;
+	snprintf(b->uri, sizeof(b->uri), "http://%s%s%s:%u/", v6 ? "[" : "", b->address, v6 ? "]" : "", b->slave_port);
+	log_info(b, "node %s is %s, TCPROS at port %u", b->node, b->uri, b->tcpros_port);
+	return master_open(b);
+}
+
+void node_close(struct sim_bridge *b)
+{
+	master_close(b);
+	io_destroy(b->io);
+	b->io = NULL;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bridge_ros1: channels become topics of one node of ROS 1, which registers with a master and speaks XML-RPC and TCPROS by itself. This
+ * file is the plug-in's table; see README.md for the others. The node lives from create() to destroy(); connecting registers it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ros/ros_type.h"
+#include "ros1.h"
+
+static const struct sim_bridge_option options[] = {
+	{ "node", "simd", "name of the node" },
+	{ "namespace", "/", "its namespace" },
+	{ "names", "automatic",
+	  "of channels that are no names of topics: automatic: /radar/0 goes out as /radar/n0; strict: not at all" },
+	{ "listen", "", "address or name to listen at, 0.0.0.0: all; empty: ROS_HOSTNAME, ROS_IP, else loopback" },
+	{ "queue", "10", "messages that wait for a slow subscriber, 1 to 1000; the oldest are dropped" },
+	{ "set_use_sim_time", "false",
+	  "true: /use_sim_time is set in the parameter server, before anything is registered" },
+	{ NULL, NULL, NULL },
+};
+
+static int ros1_reg(struct sim_bridge_registry *r)
+{
+	int e = 0;
+
+	for (const struct map *m = map_table; m->sim && e >= 0; m++)
+		e = r->add_publisher(r->ctx, m->sim, m->ros);
+	if (e >= 0)
+		e = r->add_publisher(r->ctx, "*", "*");
+	return e;
+}
+
+static int ros1_check(const struct sim_bridge_host *host, const char *connection)
+{
+	struct sim_bridge *b = calloc(1, sizeof(*b));
+	char uri[NET_TEXT_MAX];
+	int r, e;
+
+	if (!b)
+		return -ENOMEM;
+	b->host = host;
+	r = node_read_options(b);
+	e = node_master_uri(host, connection, uri);
+	free(b);
+	return r < 0 ? r : e;
+}
+
+static void ros1_destroy(struct sim_bridge *b)
+{
+	node_close(b);
+	log_info(b, "%llu messages converted, %llu not, without a subscriber",
+		 (unsigned long long)atomic_load(&b->converted), (unsigned long long)atomic_load(&b->skipped));
+	message_pool_finish(&b->pool);
+	topics_finish(&b->common);
+	pthread_mutex_destroy(&b->lines.lock);
+	pthread_mutex_destroy(&b->lock);
+	free(b);
+}
+
+static int ros1_create(const struct sim_bridge_host *host, struct sim_bridge **ret)
+{
+	struct sim_bridge *b = calloc(1, sizeof(*b));
+	int r;
+
+	if (!b)
+		return -ENOMEM;
+	b->host = host;
+	b->common = (struct topics){ .host = host,
+				     .arg = b,
+				     .known = ros1_types,
+				     .key = "ros1",
+				     .keys = TOPIC_ROS1,
+				     .format = WIRE_ROS1,
+				     .open = ros1_topic_open,
+				     .close = ros1_topic_close };
+	topics_init(&b->common);
+	message_pool_init(&b->pool, &b->common);
+	pthread_mutex_init(&b->lock, NULL);
+	pthread_mutex_init(&b->lines.lock, NULL);
+	if (SIM_BRIDGE_HOST_HAS(host, simd_id))
+		snprintf(b->mark, sizeof(b->mark), "%016llx", (unsigned long long)host->simd_id);
+	r = node_read_options(b);
+	if (r == 0)
+		r = node_open(b);
+	if (r < 0) {
+		ros1_destroy(b);
+		return r;
+	}
+	*ret = b;
+	return 0;
+}
+
+static int ros1_connect(struct sim_bridge *b, const char *connection)
+{
+	char uri[NET_TEXT_MAX];
+	int r = node_master_uri(b->host, connection, uri);
+
+	if (r < 0)
+		return r;
+	atomic_store(&b->status, SIM_BRIDGE_CONNECTING);
+	b->host->status(b->host->ctx, SIM_BRIDGE_CONNECTING, uri);
+	master_connect(b, uri);
+	return 0;
+}
+
+static void ros1_disconnect(struct sim_bridge *b)
+{
+	master_disconnect(b);
+	atomic_store(&b->status, SIM_BRIDGE_DISCONNECTED);
+	b->host->status(b->host->ctx, SIM_BRIDGE_DISCONNECTED, "");
+}
+
+static enum sim_bridge_status ros1_status(const struct sim_bridge *b)
+{
+	return (enum sim_bridge_status)atomic_load(&b->status);
+}
+
+static int ros1_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret)
+{
+	struct sim_bridge_topic *t = calloc(1, sizeof(*t));
+	int r = t ? topics_open_channel(&b->common, ch, &t->fan) : -ENOMEM;
+
+	if (r < 0)
+		free(t);
+	else
+		*ret = t;
+	return r;
+}
+
+static void ros1_close(struct sim_bridge *b, struct sim_bridge_topic *t)
+{
+	topics_close_channel(&b->common, &t->fan);
+	free(t);
+}
+
+SIM_API const struct sim_bridge_ops *sim_bridge_plugin(void);
+
+const struct sim_bridge_ops *sim_bridge_plugin(void)
+{
+	static const struct sim_bridge_ops ops = {
+		.abi = SIM_BRIDGE_ABI,
+		.size = sizeof(ops),
+		.name = "ros1",
+		.type = "ROS 1 over TCPROS",
+		.options = options,
+		.reg = ros1_reg,
+		.create = ros1_create,
+		.connect = ros1_connect,
+		.disconnect = ros1_disconnect,
+		.status = ros1_status,
+		.open = ros1_open,
+		.close = ros1_close,
+		.publish = ros1_channel_write,
+		.destroy = ros1_destroy,
+		.check = ros1_check,
+	};
+
+	return &ops;
+}

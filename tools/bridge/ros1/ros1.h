@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside bridge_ros1: one node of ROS 1, with its XML-RPC server, a port of TCPROS and a thread that keeps it registered with the
+ * master. All of it lives from create() to destroy(); publish() comes from the host's threads.
+ *
+ * Locks: `lock` of the bridge, then that of a publication, then the pool's; `master.lock` is a leaf.
+ */
+#ifndef ROS1_H
+#define ROS1_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <sim/bridge.h>
+
+#include "io.h"
+#include "master.h"
+#include "message.h"
+#include "net.h"
+#include "topics.h"
+
+#define ROS1_NAME_MAX  247u
+#define ROS1_SMALL_MAX 65536u /* what a subscriber is slow to take of such a message is copied at once */
+
+struct publication;
+struct xmlrpc_doc;
+
+struct listener {
+	struct io_source io;
+	struct sim_bridge *bridge;
+	void (*accept)(struct sim_bridge *b, int fd, const char *peer); /* takes fd */
+};
+
+struct log_limit { /* of a log that others can fill: 20 at once, then one a second. Guarded by its lock */
+	pthread_mutex_t lock;
+	int64_t left, mono_s;
+};
+
+struct ros1_topic {           /* on its way out */
+	struct topic_out out; /* first */
+	struct publication *publication;
+	bool registered;
+};
+
+struct sim_bridge_topic { /* what becomes of one channel */
+	struct topic_fan fan;
+};
+
+struct sim_bridge {
+	const struct sim_bridge_host *host;
+	struct topics common;
+	char node[ROS1_NAME_MAX + 1]; /* "/simd" */
+	char name_space[ROS1_NAME_MAX + 1];
+	char address[NET_TEXT_MAX]; /* what others are told */
+	char uri[NET_TEXT_MAX + 32];
+	char mark[24]; /* of this simd, in our headers */
+	unsigned tcpros_port, slave_port;
+	long queue;
+	_Atomic int status;
+	_Atomic bool off; /* disconnected, or shut down: nobody is served */
+	pthread_mutex_t lock;
+	struct publication *publications; /* guarded by lock; changed by the host's main thread alone */
+	struct message_pool pool;
+	_Atomic bool holding; /* messages may be held */
+	_Atomic bool counted; /* something was dropped since it was reported last */
+	struct log_limit lines;
+	struct io *io;
+	/* the I/O thread's */
+	unsigned n_subscribers, n_askers, n_connections;
+	int64_t report_mono_ns;
+	struct master master;
+	_Atomic uint64_t converted, skipped;
+};
+
+/* To the host's log. */
+#define log_at(b, level, ...) (b)->host->log((b)->host->ctx, level, __VA_ARGS__)
+#define log_error(b, ...)     log_at(b, 0, __VA_ARGS__)
+#define log_warn(b, ...)      log_at(b, 1, __VA_ARGS__)
+#define log_info(b, ...)      log_at(b, 2, __VA_ARGS__)
+/* What anybody on the network can cause. */
+#define log_limited(b, level, ...) \
+	do { \
+		if (log_allowed(&(b)->lines)) \
+			log_at(b, level, __VA_ARGS__); \
+	} while (0)
+bool log_allowed(struct log_limit *l);
+/* What a peer says of itself: other bytes than printable ASCII become '?'. */
+void log_printable(char *text);
+
+/*
+ * node.c: who we are and where we listen, from the options, ROS_IP, ROS_HOSTNAME and ROS_MASTER_URI. read_options() is of the options
+ * alone. Errors are logged.
+ */
+int node_read_options(struct sim_bridge *b);
+int node_open(struct sim_bridge *b);
+void node_close(struct sim_bridge *b);
+/* Connections end, and nobody is served until it is on again. Thread: not the I/O thread. */
+void node_serve(struct sim_bridge *b, bool on);
+/* The master that is meant: the connection string, ROS_MASTER_URI, else the usual one. -EINVAL, with a line in the log. */
+int node_master_uri(const struct sim_bridge_host *host, const char *connection, char ret[NET_TEXT_MAX]);
+
+/* topic.c: a topic of `common`, and a channel. */
+int ros1_topic_open(void *bridge, const struct sim_bridge_channel *ch, const struct topic_options *w,
+		    struct topic_out **ret, char *why, size_t why_size);
+void ros1_topic_close(void *bridge, struct topic_out *t);
+int ros1_channel_write(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m,
+		       struct sim_task *task);
+
+/* slave.c: a connection on the port of XML-RPC. Takes fd. Thread: the I/O thread. answer(): for tests and fuzzers. */
+void slave_accept(struct sim_bridge *b, int fd, const char *peer);
+void slave_answer(struct sim_bridge *b, const struct xmlrpc_doc *d, struct xmlrpc_writer *w);
+
+#endif

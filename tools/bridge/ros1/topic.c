@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A channel and the topics that it becomes: opened, converted, sent. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "publication.h"
+#include "ros/ros_type.h"
+#include "ros1.h"
+
+static int open_publication(struct sim_bridge *b, struct ros1_topic *t, const struct topic_options *w, char *why,
+			    size_t why_size)
+{
+	const struct ros_type *type = t->out.conversion.type;
+	bool latch = w->latch < 0 ? topic_is_tf_static(t->out.name) : w->latch;
+	int r;
+
+	if (!*type->hash) {
+		snprintf(why, why_size, "%s cannot be a message of ROS 1", type->name);
+		return -ENOTSUP;
+	}
+	r = publication_get(b, t->out.name, type, w->depth ? (unsigned)w->depth : (unsigned)b->queue, latch,
+			    &t->publication, why, why_size);
+	if (r == 0)
+		r = master_publish(b, t->out.name, type->name);
+	t->registered = r == 0;
+	return r;
+}
+
+void ros1_topic_close(void *bridge, struct topic_out *out)
+{
+	struct ros1_topic *t = (struct ros1_topic *)(void *)out;
+
+	if (t->registered)
+		master_unpublish(bridge, out->name);
+	if (t->publication)
+		publication_unref(t->publication);
+	topic_out_close(out);
+	free(t);
+}
+
+int ros1_topic_open(void *bridge, const struct sim_bridge_channel *ch, const struct topic_options *w,
+		    struct topic_out **ret, char *why, size_t why_size)
+{
+	struct sim_bridge *b = bridge;
+	struct ros1_topic *t = calloc(1, sizeof(*t));
+	int r;
+
+	if (!t)
+		return -ENOMEM;
+	if (w->depth > (int)PUBLICATION_QUEUE_MAX) {
+		snprintf(why, why_size, "\"queue\" must be a whole number from 1 to %u", PUBLICATION_QUEUE_MAX);
+		free(t);
+		return -EINVAL;
+	}
+	r = topic_out_open(&b->common, ch, w, &t->out, why, why_size);
+	if (r == 0)
+		r = open_publication(b, t, w, why, why_size);
+	if (r < 0)
+		ros1_topic_close(b, &t->out);
+	else
+		*ret = &t->out;
+	return r;
+}
+
+/* ---- writing ---- */
+
+static int write_one(struct sim_bridge *b, struct ros1_topic *t, const struct map_message *in, struct sim_task *task,
+		     struct job **job)
+{
+	struct iov_buf *o;
+	struct message *m;
+	int r;
+
+	if (publication_idle(t->publication)) {
+		atomic_fetch_add_explicit(&b->skipped, 1, memory_order_relaxed);
+		return 0;
+	}
+	r = topic_out_encode(&t->out, in, &o);
+	if (r < 0)
+		return r;
+	m = message_get(&b->pool);
+	if (!m) {
+		topics_put_buf(&b->common, o);
+		return -ENOMEM;
+	}
+	r = message_set(m, o);
+	if (r < 0) {
+		struct job *none = NULL;
+
+		message_unref(&b->pool, m, &none);
+		return r;
+	}
+	atomic_fetch_add_explicit(&b->converted, 1, memory_order_relaxed);
+	return publication_send(t->publication, m, task, job);
+}
+
+static int write_topic(struct sim_bridge *b, struct ros1_topic *t, const struct map_message *in, struct sim_task *task,
+		       struct job **job)
+{
+	struct map_message all = *in;
+	int r;
+
+	if (!t->out.static_frames)
+		return write_one(b, t, in, task, job);
+	r = static_frames_lock_and_add(t->out.static_frames, &all);
+	if (r == 0) /* its body is changed by the next one: nothing of it is held */
+		r = write_one(b, t, &all, NULL, job);
+	static_frames_unlock(t->out.static_frames);
+	return r;
+}
+
+/* Each topic has its try; the first failure is the answer, unless one of the others is still being sent. */
+int ros1_channel_write(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m,
+		       struct sim_task *task)
+{
+	struct map_message in = topic_message(m);
+	struct job *job = NULL, *done = NULL;
+	int r = 0;
+
+	for (unsigned i = 0; i < t->fan.n; i++) {
+		int e = write_topic(b, (struct ros1_topic *)(void *)t->fan.out[i], &in, task, &job);
+
+		r = r < 0 ? r : e;
+	}
+	if (!job)
+		return r;
+	job->result = r;
+	if (!job_unref(job, &done))
+		return 1;
+	free(job); /* all is out already */
+	return r;
+}
