@@ -122,8 +122,9 @@ static const struct conf_key step_keys[] = {
 	    "How long a step or a pause of driven time waits after time has moved or a message was accepted, while a client "
 	    "publishes that neither drives nor takes part in steps; 20 times as long at most."),
 	KEY("late", CHOICE,
-	    "What happens to a participant that is late: wait for it, warn, or drop it out of the step; drop also pauses "
-	    "without the driver.",
+	    "What happens to a participant that is late: wait for it, warn and wait on, or drop it out of the step. When the "
+	    "driver is late, \"warn\" and \"drop\" pause without it, and \"drop\" ends a step without it; what it publishes "
+	    "then is refused and counted.",
 	    .def = "\"warn\"", .choices = late_policies),
 	{ 0 }
 };

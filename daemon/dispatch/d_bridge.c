@@ -678,7 +678,7 @@ void d_bridge_house(struct d_bridge *b)
 		d_event_bridge_status(b);
 	if (oldest && late_dur_ns >= b->kill_after_dur_ns)
 		d_event_bridge_stuck(b, late_dur_ns);
-	if (!b->d->hold && b->d->now - b->d->unheld_mono_ns >= D_HOUSE_NS)
+	if (!b->d->hold && !b->d->hold_paused && b->d->now - b->d->unheld_mono_ns >= D_HOUSE_NS)
 		d_bridge_flush(b, D_FLUSH_OVER);
 	if (b->n_lanes > 1)
 		shrink(b);

@@ -199,11 +199,17 @@ int dispatch_bridge_connect(struct dispatch *d, uint32_t bridge_id, const char *
 
 /* ---- control ---- */
 
+enum dispatch_hold {
+	DISPATCH_FLOWS,
+	DISPATCH_HELD,
+	DISPATCH_PAUSED, /* flows; but lock-step goes on, so that bridges do not flush by wall time */
+};
+
 /*
  * Lock-step: while held, messages are taken but not queued; letting go queues them in (stamp, channel name,
  * client's name, publisher, sequence) order.
  */
-int dispatch_hold(struct dispatch *d, bool held);
+int dispatch_hold(struct dispatch *d, enum dispatch_hold hold);
 
 /* The engine runs as fast as it can, or no longer: see DISPATCH_LOSSLESS_AUTO. What is accepted by then is still waited for. */
 int dispatch_freewheel(struct dispatch *d, bool on);

@@ -379,16 +379,17 @@ static void drain_held(struct dispatch *d)
 static void run_hold(struct dispatch *d, struct d_command *c)
 {
 	drain_held(d);
-	if (!c->flag)
+	if (c->id != DISPATCH_HELD)
 		d_message_unhold(d);
-	d->hold = c->flag;
+	d->hold = c->id == DISPATCH_HELD;
+	d->hold_paused = c->id == DISPATCH_PAUSED;
 	d->unheld_mono_ns = d->now;
 	d_lossless_update_all(d);
 }
 
-int dispatch_hold(struct dispatch *d, bool held)
+int dispatch_hold(struct dispatch *d, enum dispatch_hold hold)
 {
-	return COMMAND(d, .run = run_hold, .flag = held);
+	return COMMAND(d, .run = run_hold, .id = hold);
 }
 
 static void run_freewheel(struct dispatch *d, struct d_command *c)

@@ -286,7 +286,7 @@ struct dispatch {
 
 	struct ipc *ipc; /* NULL: none, as between restart_begin and set_ipc */
 	uint32_t generation;
-	bool hold, closing, closing_now;
+	bool hold, hold_paused, closing, closing_now;
 
 	struct d_channel *by_id[WIRE_CHANNELS_MAX];
 	struct d_bridge *bridges[DISPATCH_BRIDGES_MAX];

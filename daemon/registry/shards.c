@@ -115,6 +115,7 @@ struct order { /* one of these calls */
 	struct ipc *ipc;
 	uint32_t generation;
 	bool flag;
+	enum dispatch_hold hold;
 };
 
 static int ask_each(struct simd *s, const struct order *o, void *arg, unsigned *ret_asked)
@@ -167,12 +168,12 @@ int shards_restart_begin(struct simd *s)
 static int call_hold(struct dispatch *d, const struct order *o, void *arg)
 {
 	(void)arg;
-	return dispatch_hold(d, o->flag);
+	return dispatch_hold(d, o->hold);
 }
 
-int shards_hold(struct simd *s, bool held)
+int shards_hold(struct simd *s, enum dispatch_hold hold)
 {
-	return order_all(s, &(struct order){ .call = call_hold, .flag = held });
+	return order_all(s, &(struct order){ .call = call_hold, .hold = hold });
 }
 
 static int call_freewheel(struct dispatch *d, const struct order *o, void *arg)

@@ -33,7 +33,7 @@ struct exec *shard_exec(const struct simd *s, uint32_t shard);
  */
 int shards_set_ipc(struct simd *s, struct ipc *ipc, uint32_t iox_generation);
 int shards_restart_begin(struct simd *s);
-int shards_hold(struct simd *s, bool held);
+int shards_hold(struct simd *s, enum dispatch_hold hold);
 int shards_freewheel(struct simd *s, bool on);
 int shards_step(struct simd *s, dispatch_fn fn, void *arg);
 int shards_drain(struct simd *s, dispatch_fn fn, void *arg);

@@ -171,11 +171,12 @@ static void on_changed(void *ctx)
 
 /* ---- lock-step ---- */
 
-static void on_hold(void *ctx, bool held)
+static void on_hold(void *ctx, bool held, bool paused)
 {
 	struct timekeeper *t = (struct timekeeper *)ctx;
+	enum dispatch_hold hold = held ? DISPATCH_HELD : paused ? DISPATCH_PAUSED : DISPATCH_FLOWS;
 
-	if (t->s->shards && shards_hold(t->s, held) < 0)
+	if (t->s->shards && shards_hold(t->s, hold) < 0)
 		log_error("no memory to %s messages for lock-step", held ? "hold" : "release");
 }
 

@@ -51,12 +51,12 @@ static uint32_t flags_now(const struct time_engine *e)
 	       (e->driven && !e->driver.held ? (uint32_t)SIM_CLOCK_NO_DRIVER : 0);
 }
 
-/* Rounds will come, at the end of which dispatch releases what it holds: else nothing may be held. */
-static bool rounds_come(const struct time_engine *e)
+/* Rounds will come, unless time is paused, at the end of which dispatch releases what it holds: else nothing may be held. */
+static bool has_lockstep(const struct time_engine *e)
 {
-	if (!lockstep_members(e->lock) || e->state == TIME_PAUSED)
+	if (!lockstep_members(e->lock))
 		return false;
-	return e->state == TIME_STEPPING || (e->driven && e->driver.held);
+	return e->state == TIME_STEPPING || (e->driven ? e->driver.held : e->state == TIME_PAUSED);
 }
 
 void engine_commit(struct time_engine *e)
@@ -68,9 +68,11 @@ void engine_commit(struct time_engine *e)
 void engine_commit_quietly(struct time_engine *e)
 {
 	struct sim_clock_page *p = e->page;
-	bool hold = rounds_come(e), notify = hold != e->held;
+	bool steps = has_lockstep(e), hold = steps && e->state != TIME_PAUSED, paused = steps && !hold;
+	bool notify = hold != e->held || paused != e->hold_paused;
 
 	e->held = hold;
+	e->hold_paused = paused;
 	e->rate_e6 = !e->driven && e->state == TIME_RUNNING ? scale_in_force(e) : 0;
 	page_store(&p->abi, SIM_CLOCK_PAGE_ABI);
 	page_store(&p->magic, SIM_CLOCK_PAGE_MAGIC);
@@ -91,7 +93,7 @@ void engine_commit_quietly(struct time_engine *e)
 	page_store(&p->jump_new_sim_ns, e->jump_new_sim_ns);
 	page_write_end(p);
 	if (notify && e->events.hold)
-		e->events.hold(e->ctx, hold);
+		e->events.hold(e->ctx, hold, paused);
 }
 
 void engine_changed(struct time_engine *e)

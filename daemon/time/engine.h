@@ -87,8 +87,11 @@ struct time_engine_events {
 	void (*driver_lost)(void *ctx, const struct time_driver_info *who, const char *why);
 	/* The driver released its lease. */
 	void (*driver_released)(void *ctx, const struct time_driver_info *who);
-	/* Lock-step begins or ends: while held, dispatch keeps what is published until dispatch() is called. */
-	void (*hold)(void *ctx, bool held);
+	/*
+	 * Lock-step begins or ends: while held, dispatch keeps what is published until dispatch() is called. paused: not held,
+	 * as time is paused; lock-step goes on with it.
+	 */
+	void (*hold)(void *ctx, bool held, bool paused);
 	/*
 	 * All participants have acknowledged: dispatch what has been published. True: there was nothing; false:
 	 * time_engine_dispatched() follows when all of it has completed. NULL: true.

@@ -70,7 +70,7 @@ struct time_engine {
 	} driver;
 
 	struct lockstep *lock;
-	bool held;              /* as events.hold() was notified */
+	bool held, hold_paused; /* as events.hold() was notified */
 	bool pause_due;         /* pause when this instant is over */
 	struct list waits;      /* time_wait::link: for that */
 	struct exec_timer over; /* look again whether it is */

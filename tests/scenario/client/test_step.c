@@ -349,6 +349,24 @@ static void send_and_keep(struct part *p)
 		scribbled = slot;
 }
 
+/* A pause, long enough for whoever flushes by wall time. */
+static void stand_still(struct sim_client *c)
+{
+	char *json;
+
+	assert_int_equal(sim_call(c, "io.simd.Control.PauseClock", NULL, &json), 0);
+	assert_null(strstr(json, "\"pausing\":true"));
+	free(json);
+	for (int i = 0; i < 30; i++) {
+		inside = true;
+		world_run(&w, 100 * MS);
+		inside = false;
+		poll_all();
+	}
+	assert_int_equal(sim_call(c, "io.simd.Control.ResumeClock", NULL, &json), 0);
+	free(json);
+}
+
 /* world.c: each names the one before it. What cannot be read has one too; and so has the flush of each second. */
 TEST(each_delivery_has_a_ticket)
 {
@@ -360,8 +378,11 @@ TEST(each_delivery_has_a_ticket)
 	publishes(part("sensor", 0, send_and_keep), "c");
 	c = world_client(&w, "engine", 0);
 	d = drive(c);
-	for (int i = 0; i < 250; i++)
+	for (int i = 0; i < 250; i++) {
 		advance(d);
+		if (i % 60 == 20)
+			stand_still(c);
+	}
 	poll_all();
 	assert_int_equal(bridge.unreadable, 1);
 	assert_int_equal(bridge.flushes, 2);

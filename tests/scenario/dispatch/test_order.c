@@ -344,7 +344,9 @@ TEST(the_end_of_lock_step_flushes)
 	finish_step();
 	assert_int_equal(dispatch_hold(w.d, false), 0);
 	world_run(&w, 900 * MS);
-	assert_int_equal(dispatch_hold(w.d, true), 0);
+	assert_int_equal(dispatch_hold(w.d, DISPATCH_HELD), 0);
+	world_run(&w, 3 * S);
+	assert_int_equal(dispatch_hold(w.d, DISPATCH_PAUSED), 0);
 	world_run(&w, 3 * S);
 	bridge_read(&w.bridges[0]);
 	assert_int_equal(b->overs, 0);

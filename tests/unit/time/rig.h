@@ -28,7 +28,7 @@ struct rig {
 	int64_t jump_old_sim_ns, jump_new_sim_ns;
 	uint32_t jump_generation;
 	/* lock-step */
-	bool held, dispatch_busy, late_dropped;
+	bool held, hold_paused, dispatch_busy, late_dropped;
 	unsigned dispatches, lates, left;
 	int late_rank; /* -1: dispatch */
 	char left_why[100];
@@ -75,9 +75,10 @@ static inline void rig_lost(void *ctx, const struct time_driver_info *who, const
 	snprintf(r->lost_who, sizeof(r->lost_who), "%s", who->name);
 }
 
-static inline void rig_hold(void *ctx, bool held)
+static inline void rig_hold(void *ctx, bool held, bool paused)
 {
 	((struct rig *)ctx)->held = held;
+	((struct rig *)ctx)->hold_paused = paused;
 }
 
 static inline bool rig_dispatch(void *ctx)

@@ -353,12 +353,17 @@ TEST(pause_waits_for_the_round)
 	assert_int_equal(r.step_end_sim_ns, 40);
 	assert_true(rig_read(&r).flags & SIM_CLOCK_PAUSED);
 	assert_false(r.held); /* nothing is accepted now: what was goes out */
+	assert_true(r.hold_paused);
 	assert_int_equal(time_engine_resume(r.e), 0);
 	assert_int_equal(got(&r, &a), STEP_TURN);
-	assert_true(r.held);
+	assert_true(r.held && !r.hold_paused);
+	assert_int_equal(time_engine_pause_by(r.e, 9), 0);
+	say(&r, &a, STEP_DONE, 0);
+	assert_true(!r.held && r.hold_paused);
+	leave(&r, &a);
+	assert_true(!r.held && !r.hold_paused); /* it is over */
 	rig_finish(&r);
 	close(fd);
-	close(a.fd);
 }
 
 /* Cancelled by a pause, a step's round still goes to its end. */
@@ -408,8 +413,10 @@ TEST(wall_steps_ask_participants)
 		assert_int_equal(r.step_result, 1);
 		say(&r, &a, STEP_DONE, 0);
 		assert_int_equal(r.step_result, 0); /* at once: nobody else is waited for */
-		assert_false(r.held);
+		assert_true(!r.held && r.hold_paused);
 	}
+	assert_int_equal(time_engine_resume(r.e), 0);
+	assert_true(!r.held && !r.hold_paused); /* no rounds */
 	rig_finish(&r);
 	close(a.fd);
 }
