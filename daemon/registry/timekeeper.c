@@ -46,11 +46,14 @@ struct timekeeper {
 	struct publisher *clock;
 	struct log_limit
 		limit; /* of what a driver can cause as often as it likes: jumps, drivers connecting and disconnecting */
-	bool freewheel;        /* as dispatch was notified */
-	bool quiet_asked;      /* dispatch will notify when it is quiet */
-	unsigned steps_asked;  /* dispatch will notify when these are complete */
-	unsigned drains_asked; /* ... are on their way */
-	int64_t step_sim_s;    /* second of simulated time in which dispatch was last asked */
+	bool freewheel;          /* as dispatch was notified */
+	bool quiet_asked;        /* dispatch will notify when it is quiet */
+	unsigned steps_asked;    /* dispatch will notify when these are complete */
+	unsigned drains_asked;   /* ... are on their way */
+	int64_t step_sim_s;      /* second of simulated time in which dispatch was last asked */
+	struct exec_timer stand; /* when to look whether the driver stands still */
+	int64_t stand_sim_ns;    /* what time it was at the last look */
+	bool stands;             /* it has been reported */
 };
 
 const struct sim_clock_page *timekeeper_page(const struct timekeeper *t)
@@ -152,6 +155,42 @@ static bool is_quiet(void *ctx)
 	return false;
 }
 
+/* ---- a driver that stands still ---- */
+
+static bool is_stopped(const struct simd *s, int32_t pid)
+{
+	return s->ops && s->ops->process_stopped && s->ops->process_stopped(s->user, pid);
+}
+
+/* So that it is reported within the deadline. */
+static void look_again(struct timekeeper *t)
+{
+	int64_t deadline_dur_ns = conf_int(t->s->root, "step.deadline_ms") * NS_PER_MS;
+
+	exec_timer_at(&t->stand, exec_now(t->s->x) + deadline_dur_ns / 2);
+}
+
+/* A driver that asks for nothing may have nothing to do; one whose process is stopped cannot. */
+static void look_at_driver(void *arg)
+{
+	struct timekeeper *t = (struct timekeeper *)arg;
+	struct time_status st;
+	bool stands;
+
+	time_engine_status(t->engine, &st);
+	stands = st.has_driver && st.sim_ns == t->stand_sim_ns && is_stopped(t->s, st.driver.pid);
+	if (stands && !t->stands)
+		log_warn("client %s (pid %d), which drives time, is stopped (SIGSTOP, Ctrl-Z or a debugger): time stands "
+			 "until it goes on",
+			 st.driver.name, (int)st.driver.pid);
+	else if (t->stands && !stands && st.has_driver)
+		log_info("client %s (pid %d), which drives time, goes on", st.driver.name, (int)st.driver.pid);
+	t->stands = stands;
+	t->stand_sim_ns = st.sim_ns;
+	if (st.has_driver)
+		look_again(t);
+}
+
 /* The driver has changed: bridges are lossless while it runs free. */
 static void on_changed(void *ctx)
 {
@@ -160,6 +199,8 @@ static void on_changed(void *ctx)
 	bool free;
 
 	time_engine_status(t->engine, &st);
+	if (st.has_driver && !exec_timer_armed(&t->stand) && t->s->ops && t->s->ops->process_stopped)
+		look_again(t);
 	free = st.has_driver && st.driver.freewheel;
 	if (free == t->freewheel || !t->s->shards)
 		return;
@@ -367,6 +408,7 @@ int timekeeper_create(struct simd *s, struct timekeeper **ret)
 	t->s = s;
 	t->page_fd = -1;
 	t->limit = (struct log_limit)LOG_LIMIT(10 * NS_PER_S, 50);
+	exec_timer_init(&t->stand, s->x, look_at_driver, t);
 	r = time_page_create(&t->page, &t->page_fd);
 	if (r == 0)
 		r = source_registry_create(s->plugin_dirs, &t->sources);
@@ -397,6 +439,7 @@ void timekeeper_destroy(struct timekeeper *t)
 {
 	if (!t)
 		return;
+	exec_timer_cancel(&t->stand);
 	clock_thread_destroy(t->thread);
 	clock_pub_destroy(t->pub);
 	time_engine_destroy(t->engine);
@@ -593,9 +636,11 @@ json_t *timekeeper_json(struct timekeeper *t)
 			  JX_BOOL("stepping", st.state == TIME_STEPPING), JX_BOOL("started", st.started),
 			  JX_INT("clock_generation", st.clock_generation), JX_INT("rate_hz", c.rate_hz),
 			  JX_REAL("real_time_factor", st.real_time_factor), JX_NEW("driver", driver_json(&st)),
-			  JX_BOOL("driver_lost", st.driver_lost), JX_INT("steps", st.steps),
-			  JX_NEW("participants", participants_json(t)), JX_NEW("other_clocks", other_clocks_json(t)),
-			  JX_INT("published", c.published), JX_INT("missed", c.missed), JX_INT("priority", c.priority),
+			  JX_BOOL("driver_lost", st.driver_lost),
+			  JX_BOOL("driver_stopped", st.has_driver && is_stopped(t->s, st.driver.pid)),
+			  JX_INT("steps", st.steps), JX_NEW("participants", participants_json(t)),
+			  JX_NEW("other_clocks", other_clocks_json(t)), JX_INT("published", c.published),
+			  JX_INT("missed", c.missed), JX_INT("priority", c.priority),
 			  JX_NEW("lateness_ns",
 				 JSONX_MAKE(JX_INT("p50", c.lateness.p50_dur_ns), JX_INT("p99", c.lateness.p99_dur_ns),
 					    JX_INT("max", c.lateness.max_dur_ns))),

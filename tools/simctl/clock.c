@@ -12,8 +12,9 @@ static void print_driver(const json_t *k)
 	json_t *d = json_object_get(k, "driver");
 
 	if (json_is_object(d))
-		printf("driver:     %s (pid %.0f)%s\n", json_text(d, "client"), json_num(d, "pid"),
-		       json_yes(k, "freewheel") ? ", runs as fast as it can" : "");
+		printf("driver:     %s (pid %.0f)%s%s\n", json_text(d, "client"), json_num(d, "pid"),
+		       json_yes(k, "freewheel") ? ", runs as fast as it can" : "",
+		       json_yes(k, "driver_stopped") ? ", STOPPED (SIGSTOP, Ctrl-Z or a debugger): time stands" : "");
 	else if (!json_yes(k, "driven"))
 		return;
 	else if (json_yes(k, "driver_lost"))

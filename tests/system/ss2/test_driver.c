@@ -231,7 +231,7 @@ static int set_up(void **state)
 	assert_true(fputs(NOTHING_SEEN, f) >= 0 && fclose(f) == 0);
 	s->port = free_port();
 	snprintf(config, sizeof(config),
-		 "{\"TimeSource\": \"simulation\", \"pools\": [{\"size\": 1024, \"count\": 2000}, "
+		 "{\"TimeSource\": \"simulation\", \"step\": {\"deadline_ms\": 2000}, \"pools\": [{\"size\": 1024, \"count\": 2000}, "
 		 "{\"size\": 66048, \"count\": 800}, {\"size\": 461824, \"count\": 48}],"
 		 "\"ss2\": {\"command\": [\"sim-ss2\", \"--port\", \"%d\", \"--origin\", \"500000,4000000\", "
 		 "\"--silence\", \"2\", \"--parameters\", \"" PARAMETERS "\"]}}",
@@ -526,6 +526,28 @@ TEST(a_scenario_that_falls_silent_is_seen)
 	ask(s, PEER_UPDATE_FRAME);
 	assert_int_equal(sim_now(s->client), s->t_ns);
 	assert_true(driver_pid() > 0);
+}
+
+/* Nobody hears from a process that is stopped: simd says why time stands. */
+TEST(a_stopped_server_is_named)
+{
+	struct stage *s = &stage;
+	int64_t pid = driver_pid();
+	char *json;
+
+	assert_int_equal(kill((pid_t)pid, SIGSTOP), 0);
+	if (!HOLDS_WITHIN(LIMIT_MS, strstr(run_errors(&s->simd), "which drives time, is stopped")))
+		fail_msg("nobody says that it is stopped: %s", run_errors(&s->simd));
+	assert_int_equal(sim_call(s->client, "GetClock", NULL, &json), 0);
+	assert_non_null(strstr(json, "\"driver_stopped\":true"));
+	free(json);
+	assert_int_equal(kill((pid_t)pid, SIGCONT), 0);
+	s->t_ns += STEP;
+	peer_frame(&s->q, 1, 1, s->t_ns);
+	ask(s, PEER_UPDATE_FRAME);
+	assert_int_equal(sim_call(s->client, "GetClock", NULL, &json), 0);
+	assert_non_null(strstr(json, "\"driver_stopped\":false"));
+	free(json);
 }
 
 /* Who takes part in steps behind sim-ss2 has a frame's objects in the step of that frame. */

@@ -298,6 +298,34 @@ TEST(the_vehicle_is_placed_and_heard_from_the_next_frame_on)
 	world_finish(&w);
 }
 
+TEST(the_vehicle_stays_where_it_is_until_the_logic_starts)
+{
+	const struct peer_status s = { .name = "ego", .pose = { 9, 8, 0, 0, 1 }, .speed = 2 };
+	struct world w;
+
+	begin(&w);
+	w.placeable = w.has_vehicle = true;
+	w.vehicle = (struct vehicle_state){ .pose = { .position.x = 100, .orientation.w = 1 }, .stamp_sim_ns = 1 };
+	for (int i = 1; i <= 3; i++) {
+		peer_update_status(&w.q, 250020, &s, 1, false, false);
+		assert_true(world_ask(&w, PEER_UPDATE_STATUS));
+		assert_int_equal(w.places, 1 + i);
+		assert_int_equal(w.place.action, PLACE_OVERWRITE);
+		assert_true(w.placed.pose.position.x == 9 && w.placed.twist.linear.x == 2);
+		assert_true(w.a.status[0].pose.x == 9);
+		assert_true(ask_frame(&w, i * 33 * MS));
+	}
+	w.vehicle.stamp_sim_ns = 99 * MS;
+	assert_true(ask_status(&w, &s, 1, false)); /* it has started */
+	assert_int_equal(w.places, 4);
+	assert_true(w.a.status[0].pose.x == 100);
+	w.placeable = false; /* one that goes its own way is followed */
+	peer_update_status(&w.q, 250020, &s, 1, false, false);
+	assert_true(world_ask(&w, PEER_UPDATE_STATUS));
+	assert_true(w.a.status[0].pose.x == 100);
+	world_finish(&w);
+}
+
 TEST(who_is_driven_by_nobody_goes_where_the_scenario_wants)
 {
 	const struct peer_status s = { .name = "ego", .pose = { 9, 8, 0, 0, 1 } };

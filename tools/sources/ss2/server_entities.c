@@ -361,6 +361,8 @@ static void update_one(struct server *s, const Ss2__UpdateEntityStatusRequest *q
 	move(e, from);
 	if (q->overwrite_ego_status || (has_vehicle && v.manual)) {
 		place_ego(s, e, has_vehicle);
+	} else if (!q->npc_logic_started && place(s, PLACE_OVERWRITE, e, NULL)) {
+		; /* whatever it is ordered, it stays as it is until the scenario starts everybody's logic */
 	} else if (has_vehicle) {
 		ego_move(e, &v);
 		answer_vehicle(ego, &v, to);
