@@ -31,6 +31,9 @@ struct test_case {
 void test_add(struct test_case *c);
 void test_group(CMFixtureFunction setup, CMFixtureFunction teardown);
 void test_processes(void);
+_Noreturn void test_skip(const char *file, int line);
+#undef skip
+#define skip() test_skip(__FILE__, __LINE__) /* which is seen through a process of its own too */
 
 /*
  * TEST(what_it_does) { ... } is a test of its program; they run in the order of the source. `state` is what a set-up has
@@ -59,7 +62,10 @@ void test_processes(void);
 		test_group(setup, teardown); \
 	}
 
-/* Once a program: each test gets a process of its own, and TEST_GROUP's two run in each. */
+/*
+ * Once a program: each test gets a process of its own, and TEST_GROUP's two run in each. For what a failed test would leave behind in
+ * its process for the next ones: a library's state, a bridge.
+ */
 #define TEST_PROCESSES() \
 	__attribute__((constructor)) static void set_test_processes(void) \
 	{ \

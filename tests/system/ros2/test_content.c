@@ -65,3 +65,5 @@ TEST(another_autoware_is_refused)
 	assert_int_equal(h.ops->create(&h.host, &b), -EINVAL);
 	assert_non_null(strstr(h.log, "options.autoware_msgs: \"1.9\" is not 1.8"));
 }
+
+TEST_PROCESSES()

@@ -788,3 +788,5 @@ TEST(wrong_subscriptions_are_named)
 	assert_int_equal(ops->create(&host, &b), -EINVAL);
 	assert_non_null(strstr(f.log, "noetic"));
 }
+
+TEST_PROCESSES()

@@ -344,3 +344,5 @@ TEST(what_jazzy_expects_holds)
 {
 	is_a_node("jazzy", 16);
 }
+
+TEST_PROCESSES()

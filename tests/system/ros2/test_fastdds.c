@@ -403,3 +403,4 @@ TEST(its_clock_is_time)
 }
 
 TEST_GROUP(have_peer, NULL)
+TEST_PROCESSES()

@@ -372,3 +372,4 @@ TEST(another_cyclone_is_refused)
 }
 
 TEST_GROUP(have_peer, NULL)
+TEST_PROCESSES()

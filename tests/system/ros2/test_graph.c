@@ -484,3 +484,5 @@ TEST(wrong_times_are_refused)
 		assert_non_null(strstr(h.log, wrong[i][0]));
 	}
 }
+
+TEST_PROCESSES()

@@ -191,3 +191,5 @@ TEST(a_small_buffer_is_named_with_its_remedy)
 	pretend = 0;
 	h.ops->destroy(b);
 }
+
+TEST_PROCESSES()

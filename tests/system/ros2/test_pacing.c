@@ -264,3 +264,4 @@ static int prepare(void **state)
 }
 
 TEST_GROUP(prepare, NULL)
+TEST_PROCESSES()

@@ -599,3 +599,5 @@ TEST_WITH(refused_services_are_named, setup, NULL)
 	h.ops->disconnect(b);
 	h.ops->destroy(b);
 }
+
+TEST_PROCESSES()

@@ -388,3 +388,5 @@ TEST(does_not_send_what_it_reads)
 	h.ops->close(b, t);
 	h.ops->destroy(b);
 }
+
+TEST_PROCESSES()

@@ -279,3 +279,5 @@ TEST(a_bad_interface_is_named)
 	assert_non_null(strstr(refused_as(quoted), "not the name or the IPv4 address of a network interface"));
 	assert_non_null(strstr(refused_as(missing), "check options.interface"));
 }
+
+TEST_PROCESSES()
