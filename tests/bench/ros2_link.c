@@ -187,9 +187,9 @@ static dds_return_t write_paced(dds_entity_t writer, const void *sample, struct 
 {
 	dds_return_t r;
 
-	receivers_begin(receivers);
+	receivers_begin(receivers, false);
 	pace.sent = 0;
-	pace.left = 0;
+	pace.left = receivers_wait(receivers, PART);
 	pace.receivers = receivers;
 	r = dds_write(writer, sample);
 	pace.receivers = NULL;
@@ -232,7 +232,7 @@ static int open_plain(struct role *r)
 	t = dds_create_topic(p, &seen_image_desc, topic_name(ROS2_PLAIN), NULL, NULL);
 	r->writer = dds_create_writer(p, t, q, NULL);
 	dds_delete_qos(q);
-	if (r->writer < 0 || !data || receivers_open(&r->receivers) < 0)
+	if (r->writer < 0 || !data || receivers_open(100 * NS_PER_MS, &r->receivers) < 0)
 		return -1;
 	memset(data, 7, WIDTH * HEIGHT * 3);
 	r->image = (struct seen_image){

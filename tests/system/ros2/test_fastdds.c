@@ -260,7 +260,7 @@ static void it_sees_a_node(const char *distro, const char *gid_size)
 /* Nobody has tuned it: its socket has the kernel's default, three datagrams. The next one goes out when the last has come. */
 TEST(large_images_come_to_who_is_not_tuned)
 {
-	static const char *const options[] = { "ros_distro", "humble", NULL };
+	static const char *const options[] = { "ros_distro", "humble", "pacing_ms", "60000", NULL };
 	static struct peer p;
 	static struct host h;
 	char what[256], line[256];

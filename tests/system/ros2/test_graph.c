@@ -472,6 +472,7 @@ TEST(wrong_times_are_refused)
 {
 	static const char *const wrong[][2] = { { "graph_wait_ms", "-1" },    { "graph_wait_ms", "soon" },
 						{ "graph_wait_ms", "60001" }, { "lease_ms", "99" },
+						{ "pacing_ms", "9" },         { "pacing_ms", "60001" },
 						{ "lease_ms", "" },           { "lease_ms", "3600001" },
 						{ "ros_distro", "galactic" } };
 

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Large messages are sent in parts: on a thread of their own, which nothing small waits for; not when they are sent again; and
- * acknowledgements are not waited for where none come. This program's nanosleep() and dds_wait_for_acks() stand before the libraries'.
+ * Large messages are sent in parts: on a thread of their own, which nothing small waits for; not when they are sent again; none
+ * into a buffer that is full; and acknowledgements are not waited for where none come. This program's nanosleep(), sendmsg() and
+ * dds_wait_for_acks() stand before the libraries'.
  */
 #include "test.h"
 
 #include <dlfcn.h>
+#include <arpa/inet.h>
 #include <errno.h>
+#include <limits.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -25,6 +30,8 @@
 
 #define BYTES    (2u << 20)
 #define PAUSE_NS 950000 /* of a message that is sent by time */
+#define FRAGMENT 50000  /* bytes: a packet of more is a part of a large message */
+#define LOOK_NS  100000 /* between two looks at a buffer that is full */
 
 struct sim_task { /* the host's: here a name */
 	int number;
@@ -32,6 +39,8 @@ struct sim_task { /* the host's: here a name */
 
 static _Atomic unsigned pauses, elsewhere, acks; /* pauses of this thread and of ros2-large; of other threads */
 static _Atomic bool hold;                        /* ros2-large stays in its next pause */
+static _Atomic unsigned fragments, unseen;       /* sent; before it was first waited for `full` */
+static _Atomic int full = -1;                    /* a socket that is read when somebody waits for it */
 static sem_t held, go_on;
 static pthread_t self;
 
@@ -41,6 +50,16 @@ static bool is_large_thread(void)
 
 	prctl(PR_GET_NAME, name);
 	return strcmp(name, "ros2-large") == 0;
+}
+
+static void read_full(void)
+{
+	static char data[65536];
+
+	atomic_store(&unseen, atomic_load(&fragments));
+	while (recv(atomic_load(&full), data, sizeof(data), MSG_DONTWAIT) > 0)
+		;
+	atomic_store(&full, -1);
 }
 
 typedef int nanosleep_fn(const struct timespec *dur, struct timespec *left);
@@ -59,8 +78,23 @@ __attribute__((visibility("default"), used)) int nanosleep(const struct timespec
 				;
 		}
 	}
+	if (dur->tv_sec == 0 && dur->tv_nsec == LOOK_NS && atomic_load(&full) >= 0)
+		read_full();
 	memcpy(&next, &(void *){ dlsym(RTLD_NEXT, "nanosleep") }, sizeof(next));
 	return next(dur, left);
+}
+
+typedef ssize_t sendmsg_fn(int fd, const struct msghdr *m, int flags);
+
+__attribute__((visibility("default"), used)) ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
+{
+	sendmsg_fn *next;
+	ssize_t n;
+
+	memcpy(&next, &(void *){ dlsym(RTLD_NEXT, "sendmsg") }, sizeof(next));
+	n = next(fd, m, flags);
+	atomic_fetch_add(&fragments, n > FRAGMENT);
+	return n;
 }
 
 /* Nobody acknowledges anything. */
@@ -140,14 +174,19 @@ static void peer_end(const struct peer *p)
 	close(p->out);
 }
 
-static struct sim_bridge *start(struct host *h)
+static struct sim_bridge *start_with(struct host *h, const char *const *options)
 {
 	self = pthread_self();
 	atomic_store(&pauses, 0);
 	atomic_store(&elsewhere, 0);
 	atomic_store(&acks, 0);
-	host_init(h, PLUGIN, by_time);
+	host_init(h, PLUGIN, options);
 	return host_create(h);
+}
+
+static struct sim_bridge *start(struct host *h)
+{
+	return start_with(h, by_time);
 }
 
 /* A late reader gets what is kept, which Cyclone's threads send again. */
@@ -236,6 +275,50 @@ TEST(a_channel_closes_behind_its_messages)
 		assert_ptr_equal(d.task, &task[i]);
 		assert_int_equal(d.result, 0);
 	}
+	h.ops->destroy(b);
+	free(s);
+}
+
+/* Bound, and more than half full. */
+static int full_socket(void)
+{
+	static const char data[FRAGMENT];
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	socklen_t len = sizeof(a);
+	int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(bind(s, (struct sockaddr *)&a, sizeof(a)), 0);
+	assert_int_equal(getsockname(s, (struct sockaddr *)&a, &len), 0);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(sendto(s, data, sizeof(data), 0, (struct sockaddr *)&a, len), sizeof(data));
+	return s;
+}
+
+/* The first part neither: what came before may be unread. */
+TEST(no_part_is_sent_into_a_full_buffer)
+{
+	static const char *const patient[] = { "ros_distro", "humble", "pacing_ms", "60000", NULL };
+	static struct host h;
+	struct peer images = peer_fork(&seen_image_desc, "rt/large");
+	struct sim_bridge *b = start_with(&h, patient);
+	struct sim_bridge_topic *t = host_open(&h, b, "/large", &sim_Image_type, kept);
+	struct sim_slot *s = image(BYTES);
+
+	peer_go(&images);
+	assert_int_equal(h.ops->publish(b, t, MESSAGE_OF(s), NULL), 0);
+	peer_next(&images);
+	for (unsigned i = 0; i < 3; i++) {
+		int socket = full_socket();
+
+		atomic_store(&fragments, 0);
+		atomic_store(&unseen, UINT_MAX);
+		atomic_store(&full, socket);
+		assert_int_equal(h.ops->publish(b, t, MESSAGE_OF(s), NULL), 0);
+		peer_next(&images);
+		assert_int_equal(atomic_load(&unseen), 0);
+		close(socket);
+	}
+	peer_end(&images);
 	h.ops->destroy(b);
 	free(s);
 }

@@ -70,6 +70,16 @@ static void between(void *arg)
 		nanosleep(&(struct timespec){ .tv_nsec = TIMED_DUR_NS }, NULL);
 }
 
+/* No part goes unseen, the first one neither: what came before may still be unread. */
+static void begin(struct pace *p, struct ros2_topic *t)
+{
+	int total = atomic_load(&t->readers_ever);
+
+	receivers_begin(p->bridge->large.receivers, total != t->readers_known);
+	t->readers_known = total;
+	look(p);
+}
+
 /* The user sees holes in a picture: whose buffer it was, and what helps. */
 static void name_loss(struct sim_bridge *b)
 {
@@ -79,13 +89,16 @@ static void name_loss(struct sim_bridge *b)
 	if (now_mono_ns < b->large.quiet_mono_ns || !receivers_lost(b->large.receivers, &loss))
 		return;
 	b->large.quiet_mono_ns = now_mono_ns + LOSS_LINE_DUR_NS;
-	log_warn(b,
-		 "a DDS reader on this machine (UDP port %u) has lost %u packets: its receive buffer of %u bytes was full, "
-		 "%s; \"ss -uanmp\" shows whose it is",
-		 loss.port, loss.packets, loss.buffer,
-		 loss.buffer < 2u << 20
-			 ? "on its side run sysctl -w net.core.rmem_max=4194304 net.core.rmem_default=4194304"
-			 : "as it is not read in time: the machine is too busy, or the program hangs");
+	log_warn(
+		b,
+		"a DDS reader on this machine (UDP port %u) has lost %u packets: its receive buffer of %u bytes was full, "
+		"%s; \"ss -uanmp\" shows whose it is",
+		loss.port, loss.packets, loss.buffer,
+		loss.waited
+			? "as it was not read for as long as a message waits (options.pacing_ms): the machine is too busy, or the program hangs"
+		: loss.buffer < 2u << 20
+			? "on its side run sysctl -w net.core.rmem_max=4194304 net.core.rmem_default=4194304"
+			: "as it is not read in time: the machine is too busy, or the program hangs");
 }
 
 static void wait_for_acks(struct ros2_topic *t)
@@ -107,15 +120,14 @@ dds_return_t ros2_large_write(struct sim_bridge *b, struct ros2_topic *t, const 
 	struct ros2_large *l = &b->large;
 	struct pace p = { .bridge = b };
 	dds_return_t r;
-	int e;
 
 	if (o->total < LARGE)
 		return dds_write(t->writer, o);
 	pthread_mutex_lock(&l->wire);
 	if (t->reliable && o->total >= ACKED)
 		wait_for_acks(t);
-	if (l->receivers && (e = receivers_begin(l->receivers)) < 0)
-		look_no_more(b, e);
+	if (l->receivers)
+		begin(&p, t);
 	r = l->whole ? dds_write(t->writer, o) : sertype_write_in_parts(t->writer, o, PART, between, &p);
 	if (l->receivers)
 		name_loss(b);
@@ -212,27 +224,29 @@ static void probe_buffers(struct sim_bridge *b)
 		close(s);
 }
 
-static int read_pacing(struct sim_bridge *b)
+static int read_pacing(struct sim_bridge *b, long *ret_ms)
 {
 	static const char *const words[] = { "auto", "time", "off", NULL };
 	int n = bridge_option_word(b->host, "pacing", words, "auto, time or off");
+	int r = bridge_option_number(b->host, "pacing_ms", 10, 60000, "ms", ret_ms);
 
 	b->large.whole = n == 2;
 	b->large.timed = n == 1 || !b->localhost;
-	return n;
+	return r < 0 ? r : n;
 }
 
 int ros2_large_open(struct sim_bridge *b)
 {
 	struct ros2_large *l = &b->large;
+	long patience_ms = 0;
 	int r, e;
 
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_mutex_init(&l->wire, NULL);
 	pthread_cond_init(&l->changed, NULL);
 	l->open = true;
-	r = read_pacing(b);
-	if (r == 0 && (e = receivers_open(&l->receivers)) < 0)
+	r = read_pacing(b, &patience_ms);
+	if (r == 0 && (e = receivers_open(patience_ms * INT64_C(1000000), &l->receivers)) < 0)
 		look_no_more(b, e);
 	if (r >= 0 && (l->timed || l->whole))
 		probe_buffers(b);

@@ -21,7 +21,6 @@
 #define STUCK_DUR_NS   20000000
 #define STUCK_MAX      3u
 #define EXCUSED_DUR_NS 1000000000
-#define USED_DUR_NS    INT64_C(10000000000)
 
 struct receiver {
 	uint32_t inode;
@@ -29,11 +28,11 @@ struct receiver {
 	uint32_t fill, room; /* as the kernel counts: with its own overhead */
 	uint32_t drops, drops_begin;
 	bool reported;
+	bool used;               /* it has received something in its life */
 	unsigned seen;           /* number of the look that listed it last */
 	unsigned stuck;          /* messages in a row that have waited in vain */
 	int64_t read_mono_ns;    /* when it was empty, or less full than before */
 	int64_t excused_mono_ns; /* not waited for until then */
-	int64_t used_mono_ns;    /* when it was last seen with something to read */
 };
 
 struct receivers {
@@ -42,7 +41,9 @@ struct receivers {
 	unsigned hint; /* where the next one of a listing is: its order is always the same */
 	unsigned n;
 	int64_t look_mono_ns;
-	int64_t left_dur_ns; /* that this message may wait */
+	int64_t patience_dur_ns; /* that a message may wait */
+	int64_t left_dur_ns;     /* of it, for this one */
+	bool fresh;              /* a reader has come: any socket may be its own */
 	struct receiver all[SOCKETS_MAX];
 	_Alignas(8) char answer[16384];
 };
@@ -69,7 +70,7 @@ static struct receiver *find(struct receivers *r, uint32_t inode)
 	}
 	if (r->n == SOCKETS_MAX)
 		return NULL;
-	r->all[r->n] = (struct receiver){ .inode = inode, .used_mono_ns = -USED_DUR_NS };
+	r->all[r->n] = (struct receiver){ .inode = inode };
 	return &r->all[r->n++];
 }
 
@@ -80,8 +81,8 @@ static void note_memory(struct receivers *r, struct receiver *s, const uint32_t 
 		s->stuck = 0;
 	}
 	s->fill = mem[SK_MEMINFO_RMEM_ALLOC];
-	if (s->fill)
-		s->used_mono_ns = r->look_mono_ns;
+	/* reading leaves a part of a page reserved, in steps of which the kernel accounts for what comes in */
+	s->used |= s->fill || mem[SK_MEMINFO_FWD_ALLOC];
 	s->room = mem[SK_MEMINFO_RCVBUF];
 	s->drops_begin = s->seen ? s->drops_begin : mem[SK_MEMINFO_DROPS];
 	s->drops = mem[SK_MEMINFO_DROPS];
@@ -168,7 +169,7 @@ static int look(struct receivers *r)
 
 /* ---- the contract ---- */
 
-int receivers_open(struct receivers **ret)
+int receivers_open(int64_t patience_dur_ns, struct receivers **ret)
 {
 	static const struct timeval bound = { .tv_sec = 1 };
 	struct receivers *r = calloc(1, sizeof(*r));
@@ -176,6 +177,7 @@ int receivers_open(struct receivers **ret)
 
 	if (!r)
 		return -ENOMEM;
+	r->patience_dur_ns = patience_dur_ns;
 	r->fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 	if (r->fd < 0 || setsockopt(r->fd, SOL_SOCKET, SO_RCVTIMEO, &bound, sizeof(bound)) < 0)
 		e = -errno;
@@ -195,12 +197,12 @@ void receivers_close(struct receivers *r)
 	free(r);
 }
 
-int receivers_begin(struct receivers *r)
+void receivers_begin(struct receivers *r, bool fresh)
 {
-	r->left_dur_ns = RECEIVERS_MESSAGE_DUR_NS;
+	r->fresh = fresh;
+	r->left_dur_ns = r->patience_dur_ns;
 	for (unsigned i = 0; i < r->n; i++)
 		r->all[i].drops_begin = r->all[i].drops;
-	return look(r);
 }
 
 /* Half of a buffer is for what comes from others, and for what the kernel counts a while longer. */
@@ -233,8 +235,8 @@ static int fullness(const struct receivers *r, uint32_t size, int64_t now_mono_n
 	return e;
 }
 
-/* How many bytes fill no buffer above its half: of those that had something to read lately, as the others may be anybody's. */
-static int step(const struct receivers *r, int size, int64_t now_mono_ns)
+/* How many bytes fill no buffer above its half: of those that are used, as the others may be anybody's. */
+static int step(const struct receivers *r, int size)
 {
 	uint32_t least = 2 * RECEIVERS_STEP_MAX;
 	bool any = false;
@@ -243,7 +245,7 @@ static int step(const struct receivers *r, int size, int64_t now_mono_ns)
 		const struct receiver *s = &r->all[i];
 		uint32_t room = s->room / 2 > s->fill ? s->room / 2 - s->fill : 0;
 
-		if (now_mono_ns - s->used_mono_ns > USED_DUR_NS)
+		if (!s->used && !r->fresh)
 			continue;
 		any = true;
 		least = room < least ? room : least;
@@ -269,7 +271,7 @@ int receivers_wait(struct receivers *r, int size)
 			if (e > 0 && r->left_dur_ns > 0) /* once for a message */
 				excuse(r, (uint32_t)size, now_mono_ns);
 			r->left_dur_ns -= now_mono_ns - start_mono_ns;
-			return e > 0 ? -ETIMEDOUT : e < 0 ? e : step(r, size, now_mono_ns);
+			return e > 0 ? -ETIMEDOUT : e < 0 ? e : step(r, size);
 		}
 		nanosleep(&(struct timespec){ .tv_nsec = LOOK_DUR_NS }, NULL);
 	}
@@ -288,7 +290,8 @@ int receivers_lost(struct receivers *r, struct receivers_loss *ret)
 	}
 	if (!worst)
 		return 0;
-	*ret = (struct receivers_loss){ worst->port, worst->room, worst->drops - worst->drops_begin };
+	*ret = (struct receivers_loss){ worst->port, worst->room, worst->drops - worst->drops_begin,
+					r->left_dur_ns <= 0 };
 	worst->reported = true;
 	return 1;
 }

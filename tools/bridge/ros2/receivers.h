@@ -8,6 +8,7 @@
 #ifndef RECEIVERS_H
 #define RECEIVERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,15 +18,15 @@ struct receivers_loss { /* of one socket, while a message was sent */
 	uint16_t port;
 	uint32_t buffer;  /* bytes, as `ss -uanm` shows it: twice what was asked for, or net.core.rmem_default */
 	uint32_t packets; /* that were dropped, as it was full */
+	bool waited;      /* the message had waited as long as it may */
 };
 
-/* -errno: the kernel does not report it. close() accepts NULL. */
-int receivers_open(struct receivers **ret);
+/* patience_dur_ns: how long one message may wait in all. -errno: the kernel does not report it. close() accepts NULL. */
+int receivers_open(int64_t patience_dur_ns, struct receivers **ret);
 void receivers_close(struct receivers *r);
 
-/* A message begins: what is dropped from now on belongs to it, and all of it may wait RECEIVERS_MESSAGE_DUR_NS. 0 or -errno. */
-#define RECEIVERS_MESSAGE_DUR_NS 100000000
-int receivers_begin(struct receivers *r);
+/* A message begins: what is dropped from now on belongs to it. fresh: its topic has readers that it did not have before. */
+void receivers_begin(struct receivers *r, bool fresh);
 
 /*
  * Until each socket has room for `size` bytes more, or is empty. Returns how many may be sent before the next call: `size` to

@@ -28,6 +28,8 @@ static const struct sim_bridge_option options[] = {
 	  "name or address of the one network interface to use where localhost is false; empty: Cyclone's choice" },
 	{ "pacing", "auto",
 	  "large messages: auto: as fast as receive buffers are emptied; time: 512 KiB a millisecond; off: at once" },
+	{ "pacing_ms", "100",
+	  "pacing auto: how long a large message waits for readers on this machine whose buffers are full, ms; 10 to 60000" },
 	{ "use_sim_time", "false", "true: the graph's /clock drives simd's time source `ros2`, and none is sent" },
 	{ "autoware_msgs", "1.8",
 	  "1.8: messages as from autoware_msgs 1.8.0 on; 1.7: before, a TrafficLightGroup without predictions" },

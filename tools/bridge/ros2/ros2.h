@@ -44,7 +44,8 @@ struct ros2_topic {
 		unsigned timeouts;    /* in a row, of waiting for acknowledgements */
 		int64_t skip_mono_ns; /* no wait before then */
 	} acks;                       /* guarded by bridge->large.wire */
-	_Atomic int readers;
+	int readers_known;            /* of readers_ever, when the last large one was sent; guarded by it too */
+	_Atomic int readers, readers_ever;
 	_Atomic uint32_t refused; /* policies that a reader asked more of: a bit for each, logged once */
 };
 

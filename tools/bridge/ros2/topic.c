@@ -33,6 +33,7 @@ static void on_matched(dds_entity_t writer, const dds_publication_matched_status
 	struct ros2_topic *t = arg;
 
 	(void)writer;
+	atomic_store(&t->readers_ever, (int)status.total_count);
 	atomic_store(&t->readers, (int)status.current_count);
 }
 
