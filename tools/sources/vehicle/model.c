@@ -6,7 +6,7 @@
 
 #include "tyres.h"
 
-#define PIECE_NS INT64_C(2000000) /* while the wheels turn, or the tyres slip */
+#define PIECE_NS INT64_C(2000000) /* while the wheels turn, the tyres slip, or a map has the acceleration */
 #define STILL    1e-12            /* rad: wheels that are so close to where they go do not turn */
 
 double model_wrap(double rad)
@@ -114,16 +114,31 @@ static double move_by_speed(struct model *m, double dt_s)
 	return now.integral;
 }
 
+/* What the pedals go for: a map is asked at the speed in the middle of the piece. */
+static double pedal_goal(const struct model *m, const struct longitudinal_params *lp, double hold, double dt_s)
+{
+	const struct accel_map *map = &m->p.map;
+	struct longitudinal half = m->motion;
+	double goal = m->accel.value;
+
+	if (!map->n_orders)
+		return goal;
+	(void)longitudinal_move(&half, lp, accel_map_at(map, goal, fabs(half.speed)), direction_of(m->order.gear), hold,
+				dt_s / 2);
+	return accel_map_at(map, goal, fabs(half.speed));
+}
+
 static double move_by_pedal(struct model *m, double dt_s)
 {
+	double hold = held(m) ? m->p.vel_rate_lim : 0;
 	const struct longitudinal_params lp = {
 		.pedal = lag_of(&m->p, m->p.acc_tau_s, m->p.jerk_lim),
 		.speed_lim = m->p.vel_lim,
 		.geared = params_geared(&m->p),
 	};
 
-	return longitudinal_move(&m->motion, &lp, m->accel.value, direction_of(m->order.gear),
-				 held(m) ? m->p.vel_rate_lim : 0, dt_s);
+	return longitudinal_move(&m->motion, &lp, pedal_goal(m, &lp, hold, dt_s), direction_of(m->order.gear), hold,
+				 dt_s);
 }
 
 /* ---- paths ---- */
@@ -207,7 +222,8 @@ static int64_t piece_of(const struct model *m, int64_t end_ns)
 {
 	int64_t until_ns = least(least(dead_time_next_ns(&m->accel), dead_time_next_ns(&m->speed)),
 				 least(dead_time_next_ns(&m->steer), end_ns));
-	bool still = fabs(steer_goal(m) - m->s.steer) <= STILL && m->p.bicycle == BICYCLE_KINEMATIC;
+	bool still =
+		fabs(steer_goal(m) - m->s.steer) <= STILL && m->p.bicycle == BICYCLE_KINEMATIC && !m->p.map.n_orders;
 
 	return still ? until_ns - m->now_ns : least(until_ns - m->now_ns, PIECE_NS);
 }

@@ -3,9 +3,10 @@
  * A vehicle: orders in, motion out. Orders take effect after their dead time, actuators follow with a lag and within their
  * limits (lag.h, longitudinal.h, dead_time.h), and a bicycle turns wheel angle and speed into a path.
  *
- * Integration, of a piece in which no order takes effect, 2 ms at most while the wheels turn:
+ * Integration, of a piece in which no order takes effect, 2 ms at most while the wheels turn or with a map:
  *
- *   acceleration, speed, way, wheel angle    closed form: exact, whatever the step
+ *   acceleration, speed, way, wheel angle    closed form: exact, whatever the step; with a map of accelerations, which is asked at
+ *                                            the speed of the piece's middle, of second order
  *   kinematic bicycle                        an arc over that way, with the wheel angle of the middle of the piece: exact with the
  *                                            wheels still, however the speed changes; else of second order
  *   dynamic bicycle (linear tyres)           side slip and yaw rate by the matrix exponential at the piece's middle speed:

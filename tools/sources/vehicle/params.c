@@ -3,8 +3,10 @@
 #include "params.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "err.h"
@@ -56,6 +58,9 @@ const struct conf_key params_keys[] = {
 	REAL("steer_bias", "0", -1, 1, "[rad] What the sensor of the steering shows too much."),
 	REAL("debug_acc_scaling_factor", "1", 0, 10, "Acceleration that comes of one that is wanted."),
 	REAL("debug_steer_scaling_factor", "1", 0, 10, "The same of the steering."),
+	{ .name = "acceleration_map_path",
+	  .type = CONF_STRING,
+	  .doc = "What comes of an acceleration, by speed: a table; beside this file unless it begins with /." },
 	REAL("wheel_radius", "0.383", 0, 5, "[m]"),
 	REAL("wheel_tread", "1.64", 0, 10, "[m] Between left and right wheel."),
 	REAL("front_overhang", "1.0", 0, 20, "[m] From the front axle to the bumper."),
@@ -183,6 +188,20 @@ static int check(struct conf_view v, const struct vehicle_params *p)
 	return r;
 }
 
+/* A name without a folder of its own lies where the file is that has it. */
+static int read_map(struct conf_view v, const char *origin, struct accel_map *ret)
+{
+	const char *name = conf_string(v, "acceleration_map_path"), *slash = strrchr(origin, '/');
+	int dir = slash ? (int)(slash + 1 - origin) : 0;
+	char path[PATH_MAX];
+
+	if (!name)
+		return err_set(-EINVAL, "acceleration_map_path is missing, and the model goes by a map");
+	if (snprintf(path, sizeof(path), "%.*s%s", *name == '/' ? 0 : dir, origin, name) >= (int)sizeof(path))
+		return err_set(-ENAMETOOLONG, "acceleration_map_path is too long");
+	return accel_map_load(path, ret);
+}
+
 static int finish(struct conf *c, const char *origin, struct vehicle_params *ret)
 {
 	struct vehicle_params p = { 0 };
@@ -192,6 +211,8 @@ static int finish(struct conf *c, const char *origin, struct vehicle_params *ret
 		fill(conf_root(c), &p);
 		r = check(conf_root(c), &p);
 	}
+	if (r == 0 && p.model == MODEL_DELAY_STEER_MAP_ACC_GEARED)
+		r = read_map(conf_root(c), origin, &p.map);
 	if (r < 0)
 		return err_prefix(r, "%s", origin);
 	*ret = p;

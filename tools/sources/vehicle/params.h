@@ -11,16 +11,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "accel_map.h"
 #include "conf.h"
 
-/* Wheels that steer and speed that changes at once (IDEAL) or with dead time and lag (DELAY). */
+/* Wheels that steer and speed that changes at once (IDEAL) or with dead time and lag (DELAY); MAP: by a table of accelerations. */
 #define PARAMS_MODELS(X) \
 	X(IDEAL_STEER_VEL) \
 	X(IDEAL_STEER_ACC) \
 	X(IDEAL_STEER_ACC_GEARED) \
 	X(DELAY_STEER_VEL) \
 	X(DELAY_STEER_ACC) \
-	X(DELAY_STEER_ACC_GEARED)
+	X(DELAY_STEER_ACC_GEARED) \
+	X(DELAY_STEER_MAP_ACC_GEARED)
 
 enum params_model {
 #define X(name) MODEL_##name,
@@ -42,6 +44,7 @@ struct vehicle_params {
 	double acc_tau_s, vel_tau_s, steer_tau_s;
 	double steer_dead_band, steer_bias; /* rad */
 	double acc_scale, steer_scale;      /* debug_*_scaling_factor */
+	struct accel_map map;               /* acceleration_map_path; of the model with a map alone */
 	/* body */
 	double wheel_radius, wheel_tread, front_overhang, rear_overhang, left_overhang, right_overhang, height; /* m */
 	double gear_ratio; /* ours */
@@ -81,7 +84,8 @@ static inline double params_width(const struct vehicle_params *p)
 
 static inline bool params_geared(const struct vehicle_params *p)
 {
-	return p->model == MODEL_IDEAL_STEER_ACC_GEARED || p->model == MODEL_DELAY_STEER_ACC_GEARED;
+	return p->model == MODEL_IDEAL_STEER_ACC_GEARED || p->model == MODEL_DELAY_STEER_ACC_GEARED ||
+	       p->model == MODEL_DELAY_STEER_MAP_ACC_GEARED;
 }
 
 static inline bool params_by_speed(const struct vehicle_params *p)
