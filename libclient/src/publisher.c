@@ -582,7 +582,7 @@ int sim_loan(struct sim_publisher *p, size_t body_size, struct sim_slot **ret)
 	r = publisher_enter(p);
 	if (r < 0)
 		return r;
-	state = atomic_load_explicit(&p->reg->state, memory_order_relaxed);
+	state = atomic_load_explicit(&p->reg->state, memory_order_acquire); /* before reg->error */
 	if (__builtin_expect(state == REG_STALE, 0))
 		r = err_set(-ESTALE,
 			    "channel %s: the data plane was restarted; the library attaches again, try in a moment",

@@ -28,16 +28,20 @@
 static int port_waiter(struct sim_subscriber *s)
 {
 	struct sub_port *p = s->port;
-	int r;
+	struct ipc_waiter *waiter;
+	int r = 0;
 
 	if (p->attached)
 		return 0;
-	r = p->waiter ? 0 : ipc_waiter_create(p->att->ipc, &p->waiter);
+	waiter = atomic_load(&p->waiter);
+	if (!waiter)
+		r = ipc_waiter_create(p->att->ipc, &waiter);
 	if (r < 0) {
 		client_doubt(s->c, p->att);
 		return err_set(r, "%s", ipc_why());
 	}
-	r = ipc_waiter_add(p->waiter, p->sub);
+	atomic_store(&p->waiter, waiter);
+	r = ipc_waiter_add(waiter, p->sub);
 	if (r < 0)
 		return err_set(r, "%s", ipc_why());
 	p->attached = true;
@@ -106,7 +110,7 @@ static int wait_once(struct sim_subscriber *s, int64_t left_dur_ns)
 		return 0;
 	if (r < 0)
 		return r;
-	r = ipc_waiter_wait(s->port->waiter, left_dur_ns);
+	r = ipc_waiter_wait(atomic_load(&s->port->waiter), left_dur_ns);
 	return r < 0 && r != -ESTALE ? err_set(r, "channel %s: %s", s->name, ipc_why()) : 0;
 }
 
@@ -176,7 +180,7 @@ static void *helper(void *arg)
 		atomic_fetch_add(&port->refs, 1);
 		pthread_mutex_unlock(&f->lock);
 
-		r = ipc_waiter_wait(port->waiter, HELPER_DUR_NS);
+		r = ipc_waiter_wait(atomic_load(&port->waiter), HELPER_DUR_NS);
 		pthread_mutex_lock(&f->lock);
 		if (r == 1 && f->armed) {
 			f->armed = false;
@@ -234,7 +238,7 @@ void sub_fd_stop(struct sim_subscriber *s)
 		f->stop = true;
 		pthread_cond_signal(&f->cond);
 		pthread_mutex_unlock(&f->lock);
-		ipc_waiter_wake(f->port->waiter);
+		ipc_waiter_wake(atomic_load(&f->port->waiter));
 		pthread_join(f->thread, NULL);
 	}
 	sub_port_unref(f->port);

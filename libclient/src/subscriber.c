@@ -21,11 +21,14 @@
 
 void sub_port_unref(struct sub_port *p)
 {
+	struct ipc_waiter *waiter;
+
 	if (!p || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	if (p->waiter) {
-		ipc_waiter_del(p->waiter, p->sub);
-		ipc_waiter_destroy(p->waiter);
+	waiter = atomic_load(&p->waiter);
+	if (waiter) {
+		ipc_waiter_del(waiter, p->sub);
+		ipc_waiter_destroy(waiter);
 	}
 	ipc_sub_destroy(p->sub);
 	attachment_unref(p->att);
@@ -36,6 +39,7 @@ static int port_create(struct sim_subscriber *s, struct attachment *l, bool hist
 {
 	struct ipc_sub_options o = { .depth = s->depth, .history = history };
 	struct sub_port *p = MEM_NEW(struct sub_port);
+	struct ipc_waiter *waiter;
 	int r;
 
 	if (!p)
@@ -46,8 +50,9 @@ static int port_create(struct sim_subscriber *s, struct attachment *l, bool hist
 		return err_set(r, "channel %s: %s", s->name, ipc_why());
 	}
 	/* A request to RouDi, made here and not while the first message is on its way. Without it the first wait tries again. */
-	if (!s->c->env && ipc_waiter_create(l->ipc, &p->waiter) < 0)
-		p->waiter = NULL;
+	if (!s->c->env && ipc_waiter_create(l->ipc, &waiter) == 0)
+		atomic_init(&p->waiter, waiter);
+	p->depth = o.depth;
 	list_init(&p->link);
 	atomic_init(&p->refs, 1);
 	p->att = attachment_ref(l);
@@ -175,14 +180,18 @@ void subscriber_ring(struct sim_subscriber *s)
 static void fresh_post(struct sim_subscriber *s)
 {
 	struct sub_port *before = s->newest;
+	struct ipc_waiter *waiter;
 
+	atomic_fetch_add(&before->refs, 1); /* its thread may adopt the new one, and let go of this one, at once */
 	s->fresh->renews = true;
 	s->newest = s->fresh;
 	s->fresh = NULL;
 	sub_port_unref(atomic_exchange(&s->next, s->newest));
 	s->c->unsettled = true;
-	if (before->waiter)
-		ipc_waiter_wake(before->waiter);
+	waiter = atomic_load(&before->waiter);
+	if (waiter)
+		ipc_waiter_wake(waiter);
+	sub_port_unref(before);
 	subscriber_ring(s);
 }
 
@@ -244,7 +253,7 @@ void subscriber_attend(struct sim_subscriber *s)
 		sub_fd_port(s);
 	subscriber_drained(s);
 	s->before = old;
-	s->n_before = old && port->renews && old->att == port->att ? s->depth : 0;
+	s->n_before = old && port->renews && old->att == port->att ? old->depth : 0;
 	port->repeats = s->n_before;
 	if (s->n_before)
 		atomic_store(&s->draining, true);

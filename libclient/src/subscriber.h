@@ -12,17 +12,18 @@
 
 #define SUB_SEEN 64u /* publishers of a shard whose sequence numbers are followed at once; a power of two */
 
-/* Counted: by the subscriber, and by the helper thread while it waits on it. */
+/* Counted: by the subscriber, by the helper thread while it waits on it, and by recovery while it wakes who waits. */
 struct sub_port {
 	struct list link; /* sim_subscriber::old */
 	_Atomic uint32_t refs;
 	struct attachment *att; /* referenced */
 	struct ipc_sub *sub;
-	struct ipc_waiter *waiter; /* NULL: made by whoever waits first */
-	bool attached;             /* sub belongs to waiter: only once somebody waits, as each message then posts it */
-	uint32_t held;             /* by the subscriber's thread */
-	bool renews;               /* it takes over from one of the same attachment, of which nothing may be lost */
-	uint32_t repeats;          /* messages that it may repeat of that one; by the subscriber's thread */
+	uint32_t depth;
+	_Atomic(struct ipc_waiter *) waiter; /* NULL: made by the subscriber's thread when it first waits */
+	bool attached;    /* sub belongs to waiter: only once somebody waits, as each message then posts it */
+	uint32_t held;    /* by the subscriber's thread */
+	bool renews;      /* it takes over from one of the same attachment, of which nothing may be lost */
+	uint32_t repeats; /* messages that it may repeat of that one; by the subscriber's thread */
 };
 
 /* The descriptor to poll: a thread turns wake-ups of the data plane into an eventfd. */
