@@ -116,6 +116,48 @@ const char *fake_field(int fd, const char *key)
 	return text;
 }
 
+int fake_listen(unsigned *ret_port)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	socklen_t n = sizeof(a);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	MUST(fd >= 0 && bind(fd, (struct sockaddr *)(void *)&a, n) == 0 && listen(fd, 16) == 0);
+	MUST(getsockname(fd, (struct sockaddr *)(void *)&a, &n) == 0);
+	*ret_port = ntohs(a.sin_port);
+	return fd;
+}
+
+int fake_accept(int fd)
+{
+	int c = accept(fd, NULL, NULL);
+
+	MUST(c >= 0);
+	return c;
+}
+
+void fake_welcome(int fd, const char *md5, const char *type, const char *simd)
+{
+	struct tcpros_writer w = { .data = NULL };
+
+	tcpros_put(&w, "callerid", "/talker");
+	tcpros_put(&w, "md5sum", md5);
+	tcpros_put(&w, "type", type);
+	if (simd)
+		tcpros_put(&w, "simd", simd);
+	MUST(tcpros_end(&w) == 0);
+	fake_send(fd, w.data, w.len);
+	tcpros_writer_finish(&w);
+}
+
+void fake_publish(int fd, const void *data, uint32_t n)
+{
+	const uint8_t len[4] = { (uint8_t)n, (uint8_t)(n >> 8), (uint8_t)(n >> 16), (uint8_t)(n >> 24) };
+
+	fake_send(fd, len, 4);
+	fake_send(fd, data, n);
+}
+
 /* ---- the master ---- */
 
 static void begin(struct xmlrpc_writer *w, int code, const char *text)
@@ -135,6 +177,23 @@ static void note(struct fake_master *m, const struct xmlrpc_doc *d)
 	m->n_calls += strcmp(d->method, "lookupNode") != 0; /* one a second */
 }
 
+static void publishers(const struct fake_master *m, struct xmlrpc_writer *w)
+{
+	xmlrpc_array(w);
+	for (unsigned i = 0; i < 4 && *m->publishers[i]; i++)
+		xmlrpc_put_text(w, m->publishers[i]);
+	xmlrpc_array_end(w);
+}
+
+static void protocol(const struct fake_master *m, struct xmlrpc_writer *w)
+{
+	xmlrpc_array(w);
+	xmlrpc_put_text(w, "TCPROS");
+	xmlrpc_put_text(w, "127.0.0.1");
+	xmlrpc_put_int(w, m->tcpros_port);
+	xmlrpc_array_end(w);
+}
+
 static void answer(struct fake_master *m, const struct xmlrpc_doc *d, struct xmlrpc_writer *w)
 {
 	bool look = strcmp(d->method, "lookupNode") == 0;
@@ -145,9 +204,17 @@ static void answer(struct fake_master *m, const struct xmlrpc_doc *d, struct xml
 		snprintf(m->node_uri, sizeof(m->node_uri), "%.120s", xmlrpc_text(xmlrpc_at(d->params, 3)));
 		m->registered++;
 	}
+	if (strcmp(d->method, "registerSubscriber") == 0) {
+		snprintf(m->node_uri, sizeof(m->node_uri), "%.120s", xmlrpc_text(xmlrpc_at(d->params, 3)));
+		m->registered++;
+	}
 	begin(w, look && (!m->registered || m->mode == FAKE_FORGETFUL) ? -1 : 1, "said the master");
 	if (look)
 		xmlrpc_put_text(w, m->node_uri);
+	else if (strcmp(d->method, "registerSubscriber") == 0)
+		publishers(m, w);
+	else if (strcmp(d->method, "requestTopic") == 0)
+		protocol(m, w);
 	else
 		xmlrpc_put_int(w, 1);
 	xmlrpc_array_end(w);
@@ -166,7 +233,7 @@ static void respond(int fd, const char *body, size_t n)
 
 static void serve(struct fake_master *m, int fd)
 {
-	static char data[1 << 17];
+	static _Thread_local char data[1 << 17];
 	struct xmlrpc_writer w = { .text = NULL };
 	struct http_message h;
 	struct xmlrpc_doc *d;
@@ -297,4 +364,17 @@ unsigned fake_request_topic(struct fake_master *m, const char *topic)
 	port = (unsigned)xmlrpc_int(xmlrpc_at(xmlrpc_at(xmlrpc_at(d->params, 0), 2), 2), 0);
 	xmlrpc_free(d);
 	return port;
+}
+
+void fake_master_update(struct fake_master *m, const char *topic)
+{
+	struct xmlrpc_writer w = { .text = NULL };
+
+	xmlrpc_call(&w, "publisherUpdate");
+	xmlrpc_put_text(&w, "/master");
+	xmlrpc_put_text(&w, topic);
+	pthread_mutex_lock(&m->lock);
+	publishers(m, &w);
+	pthread_mutex_unlock(&m->lock);
+	xmlrpc_free(fake_ask(m, &w));
 }

@@ -33,6 +33,10 @@ struct fake_master { /* a thread; answers one connection after the other */
 	unsigned n_calls;
 	char node_uri[128];
 	unsigned registered;
+	char publishers
+		[4]
+		[64]; /* of all that is subscribed to; "": no more. The master's own URI is one that names tcpros_port */
+	unsigned tcpros_port;
 };
 
 /* At a free port, or at that of one that was there before. Sets ROS_MASTER_URI. */
@@ -47,6 +51,17 @@ void fake_master_forget(struct fake_master *m);
 struct xmlrpc_doc *fake_ask(struct fake_master *m, struct xmlrpc_writer *w);
 /* The port of TCPROS that it names for a topic. */
 unsigned fake_request_topic(struct fake_master *m, const char *topic);
+
+/* A port on which connections of subscribers come: what accept() takes. */
+int fake_listen(unsigned *ret_port);
+/* The next of them, and a field of what it says first. */
+int fake_accept(int fd);
+/* A publisher's header; simd: who it is of, NULL: nobody. */
+void fake_welcome(int fd, const char *md5, const char *type, const char *simd);
+/* A message, its length in front. */
+void fake_publish(int fd, const void *data, uint32_t n);
+/* "publisherUpdate", with the publishers that are set. */
+void fake_master_update(struct fake_master *m, const char *topic);
 
 /* A connection to a port of this machine; room: of its receive buffer, 0: the kernel's. */
 int fake_connect(unsigned port, int room);

@@ -19,7 +19,8 @@
 
 #define PYTHON "/usr/bin/python3 tests/system/ros1/listener.py "
 
-static const char *const no_options[] = { NULL };
+static const char *const options[] = { "subscribe", "{\"/say\":{\"type\":\"std_msgs/String\",\"channel\":\"/said\"}}",
+				       NULL };
 static struct host h;
 static struct sim_bridge *b;
 static char uri[64];
@@ -91,7 +92,7 @@ static int setup(void **state)
 	setenv("ROS_IP", "127.0.0.1", 1);
 	setenv("ROS_HOME", "/tmp/ros", 1);
 	ros_start();
-	host_init(&h, PLUGIN, no_options);
+	host_init(&h, PLUGIN, options);
 	b = host_create(&h);
 	AWAIT(h.ops->status(b) == SIM_BRIDGE_CONNECTED);
 	return 0;
@@ -226,6 +227,18 @@ TEST_WITH(the_tools_of_ros_see_it, setup, teardown)
 	h.ops->close(b, t);
 }
 
+TEST_WITH(rostopic_pub_comes_in, setup, teardown)
+{
+	struct host_in in;
+
+	AWAIT(strstr(output("rosnode info /simd"), " * /say"));
+	prints("rostopic pub -1 /say std_msgs/String hello", "publishing and latching message for 3.0 seconds");
+	in = host_next(&h);
+	assert_string_equal(in.channel, "/said");
+	assert_string_equal(sim_String_data(sim_String_from(in.body, in.size), in.size), "hello");
+	AWAIT(!strstr(output("rosnode info /simd"), "inbound"));
+}
+
 TEST_WITH(a_new_master_knows_it_again, setup, teardown)
 {
 	struct sim_bridge_topic *t;
@@ -235,7 +248,7 @@ TEST_WITH(a_new_master_knows_it_again, setup, teardown)
 	ros_stop();
 	host_wait_log(&h, "does not answer");
 	ros_start();
-	AWAIT(strstr(output("rostopic list"), "/chat"));
+	AWAIT(strstr(output("rostopic list"), "/chat") && strstr(output("rostopic list"), "/say"));
 	host_wait_log(&h, "registering again");
 	h.ops->close(b, t);
 }

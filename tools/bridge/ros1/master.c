@@ -80,22 +80,28 @@ static int set_use_sim_time(struct sim_bridge *b, char *why, size_t why_size)
 	return call(b, &w, CALL_DUR_NS, NULL, why, why_size);
 }
 
-static int register_one(struct sim_bridge *b, const char *name, const char *type, char *why, size_t why_size)
+static int register_one(struct sim_bridge *b, bool in, const char *name, const char *type, char *why, size_t why_size)
 {
 	struct xmlrpc_writer w = { .text = NULL };
+	struct xmlrpc_doc *d = NULL;
+	int code;
 
-	start(b, &w, "registerPublisher");
+	start(b, &w, in ? "registerSubscriber" : "registerPublisher");
 	xmlrpc_put_text(&w, name);
 	xmlrpc_put_text(&w, type);
 	xmlrpc_put_text(&w, b->uri);
-	return call(b, &w, CALL_DUR_NS, NULL, why, why_size);
+	code = call(b, &w, CALL_DUR_NS, &d, why, why_size);
+	if (code == 1 && in) /* a master that was restarted does not know all of them yet */
+		subscription_publishers(b, name, xmlrpc_at(xmlrpc_at(d->params, 0), 2), false);
+	xmlrpc_free(d);
+	return code;
 }
 
-static int unregister_one(struct sim_bridge *b, const char *name, int64_t dur_ns, char *why, size_t why_size)
+static int unregister_one(struct sim_bridge *b, bool in, const char *name, int64_t dur_ns, char *why, size_t why_size)
 {
 	struct xmlrpc_writer w = { .text = NULL };
 
-	start(b, &w, "unregisterPublisher");
+	start(b, &w, in ? "unregisterSubscriber" : "unregisterPublisher");
 	xmlrpc_put_text(&w, name);
 	xmlrpc_put_text(&w, b->uri);
 	return call(b, &w, dur_ns, NULL, why, why_size);
@@ -121,11 +127,11 @@ static int look_up(struct sim_bridge *b, char *why, size_t why_size)
 
 /* ---- names ---- */
 
-static struct master_name *find(const struct master *m, const char *name)
+static struct master_name *find(const struct master *m, bool in, const char *name)
 {
 	struct master_name *n = m->names;
 
-	while (n && strcmp(n->name, name) != 0)
+	while (n && (n->in != in || strcmp(n->name, name) != 0))
 		n = n->next;
 	return n;
 }
@@ -142,14 +148,15 @@ static void forget(struct master *m, struct master_name *n)
 	free(n);
 }
 
-int master_publish(struct sim_bridge *b, const char *topic, const char *type)
+static int want(struct sim_bridge *b, bool in, const char *topic, const char *type)
 {
 	struct master *m = &b->master;
 	struct master_name *n;
 
 	pthread_mutex_lock(&m->lock);
-	n = find(m, topic);
+	n = find(m, in, topic);
 	if (!n && (n = calloc(1, sizeof(*n)))) {
+		n->in = in;
 		n->name = strdup(topic);
 		n->type = strdup(type);
 		n->next = m->names;
@@ -166,17 +173,37 @@ int master_publish(struct sim_bridge *b, const char *topic, const char *type)
 	return n ? 0 : -ENOMEM;
 }
 
-void master_unpublish(struct sim_bridge *b, const char *topic)
+static void unwant(struct sim_bridge *b, bool in, const char *topic)
 {
 	struct master *m = &b->master;
 	struct master_name *n;
 
 	pthread_mutex_lock(&m->lock);
-	n = find(m, topic);
+	n = find(m, in, topic);
 	if (n && n->wanted)
 		n->wanted--;
 	pthread_cond_broadcast(&m->changed);
 	pthread_mutex_unlock(&m->lock);
+}
+
+int master_publish(struct sim_bridge *b, const char *topic, const char *type)
+{
+	return want(b, false, topic, type);
+}
+
+void master_unpublish(struct sim_bridge *b, const char *topic)
+{
+	unwant(b, false, topic);
+}
+
+int master_subscribe(struct sim_bridge *b, const char *topic, const char *type)
+{
+	return want(b, true, topic, type);
+}
+
+void master_unsubscribe(struct sim_bridge *b, const char *topic)
+{
+	unwant(b, true, topic);
 }
 
 /* The lock is held. NULL: all is as it is wanted. */
@@ -269,20 +296,20 @@ static int64_t put_right(struct sim_bridge *b, struct master_name *n)
 {
 	struct master *m = &b->master;
 	char why[256], *name = strdup(n->name), *type = strdup(n->type);
-	bool wanted = n->wanted > 0;
+	bool wanted = n->wanted > 0, in = n->in;
 	int code = NO_ANSWER - ENOMEM;
 	int64_t pause;
 
 	snprintf(why, sizeof(why), "no memory");
 	pthread_mutex_unlock(&m->lock);
 	if (name && type)
-		code = wanted ? register_one(b, name, type, why, sizeof(why))
-			      : unregister_one(b, name, CALL_DUR_NS, why, sizeof(why));
+		code = wanted ? register_one(b, in, name, type, why, sizeof(why))
+			      : unregister_one(b, in, name, CALL_DUR_NS, why, sizeof(why));
 	if (wanted && (code == 0 || code == -1))
 		log_warn(b, "the master does not register %s: %s", name, why);
 	pause = code >= -1 ? 0 : lost(b, code, why);
 	pthread_mutex_lock(&m->lock);
-	n = name ? find(m, name) : NULL;
+	n = name ? find(m, in, name) : NULL;
 	if (n && code >= -1)
 		n->registered = wanted;
 	free(name);
@@ -326,13 +353,15 @@ static void say_farewell(struct sim_bridge *b)
 	while (any_registered(m) && !m->thr.lost && (left = end - io_mono_ns()) > 0) {
 		struct master_name *n = m->names;
 		char *name, why[160];
+		bool in;
 
 		while (!n->registered)
 			n = n->next;
 		n->registered = false;
 		name = strdup(n->name);
+		in = n->in;
 		pthread_mutex_unlock(&m->lock);
-		if (!name || unregister_one(b, name, left, why, sizeof(why)) < -1)
+		if (!name || unregister_one(b, in, name, left, why, sizeof(why)) < -1)
 			m->thr.lost = true;
 		free(name);
 		pthread_mutex_lock(&m->lock);

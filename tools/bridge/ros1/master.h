@@ -17,6 +17,7 @@ struct sim_bridge;
 struct master_name { /* a topic that is registered, or is to be */
 	struct master_name *next;
 	char *name, *type;
+	bool in; /* it is subscribed to */
 	unsigned wanted;
 	bool registered;
 };
@@ -52,6 +53,9 @@ void master_shut_down(struct sim_bridge *b, const char *why);
 /* A topic of ours; it is counted. -ENOMEM. */
 int master_publish(struct sim_bridge *b, const char *topic, const char *type);
 void master_unpublish(struct sim_bridge *b, const char *topic);
+/* A topic that comes in: who publishes it goes to subscription_publishers(). */
+int master_subscribe(struct sim_bridge *b, const char *topic, const char *type);
+void master_unsubscribe(struct sim_bridge *b, const char *topic);
 
 void master_uri(struct sim_bridge *b, char ret[NET_TEXT_MAX]);
 

@@ -199,8 +199,10 @@ static void end_connections(void *arg)
 void node_serve(struct sim_bridge *b, bool on)
 {
 	atomic_store(&b->off, !on);
-	if (!on)
-		io_call(b->io, end_connections, b);
+	if (on)
+		return;
+	io_call(b->io, end_connections, b);
+	subscriptions_drop(b);
 }
 
 /* ---- the I/O thread's turn ---- */
@@ -228,12 +230,15 @@ int node_open(struct sim_bridge *b)
 		return r;
 	snprintf(b->uri, sizeof(b->uri), "http://%s%s%s:%u/", v6 ? "[" : "", b->address, v6 ? "]" : "", b->slave_port);
 	log_info(b, "node %s is %s, TCPROS at port %u", b->node, b->uri, b->tcpros_port);
-	return master_open(b);
+	r = master_open(b);
+	return r < 0 ? r : subscriptions_open(b);
 }
 
 void node_close(struct sim_bridge *b)
 {
+	subscriptions_stop(b);
 	master_close(b);
 	io_destroy(b->io);
 	b->io = NULL;
+	subscriptions_close(b);
 }

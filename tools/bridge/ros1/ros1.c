@@ -20,19 +20,11 @@ static const struct sim_bridge_option options[] = {
 	{ "queue", "10", "messages that wait for a slow subscriber, 1 to 1000; the oldest are dropped" },
 	{ "set_use_sim_time", "false",
 	  "true: /use_sim_time is set in the parameter server, before anything is registered" },
+	{ "use_sim_time", "false",
+	  "true: /clock of the other nodes drives simd's time source `ros2`, and none is sent" },
+	{ "subscribe", "{}", "what comes in: {\"/topic\": {\"type\": ..., \"channel\": ...}}" },
 	{ NULL, NULL, NULL },
 };
-
-static int ros1_reg(struct sim_bridge_registry *r)
-{
-	int e = 0;
-
-	for (const struct map *m = map_table; m->sim && e >= 0; m++)
-		e = r->add_publisher(r->ctx, m->sim, m->ros);
-	if (e >= 0)
-		e = r->add_publisher(r->ctx, "*", "*");
-	return e;
-}
 
 static int ros1_check(const struct sim_bridge_host *host, const char *connection)
 {
@@ -104,6 +96,7 @@ static int ros1_connect(struct sim_bridge *b, const char *connection)
 	atomic_store(&b->status, SIM_BRIDGE_CONNECTING);
 	b->host->status(b->host->ctx, SIM_BRIDGE_CONNECTING, uri);
 	master_connect(b, uri);
+	topics_offer(&b->common);
 	return 0;
 }
 
@@ -147,7 +140,7 @@ const struct sim_bridge_ops *sim_bridge_plugin(void)
 		.name = "ros1",
 		.type = "ROS 1 over TCPROS",
 		.options = options,
-		.reg = ros1_reg,
+		.reg = topics_register,
 		.create = ros1_create,
 		.connect = ros1_connect,
 		.disconnect = ros1_disconnect,
@@ -157,6 +150,7 @@ const struct sim_bridge_ops *sim_bridge_plugin(void)
 		.publish = ros1_channel_write,
 		.destroy = ros1_destroy,
 		.check = ros1_check,
+		.listen = subscriptions_listen,
 	};
 
 	return &ops;

@@ -17,6 +17,7 @@
 #include "master.h"
 #include "message.h"
 #include "net.h"
+#include "subscription.h"
 #include "topics.h"
 
 #define ROS1_NAME_MAX  247u
@@ -69,6 +70,8 @@ struct sim_bridge {
 	unsigned n_subscribers, n_askers, n_connections;
 	int64_t report_mono_ns;
 	struct master master;
+	struct links links;
+	struct sim_time sim_time;
 	_Atomic uint64_t converted, skipped;
 };
 

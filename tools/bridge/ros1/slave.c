@@ -93,10 +93,14 @@ static void get_publications(struct sim_bridge *b, const struct xmlrpc_value *pa
 
 static void get_subscriptions(struct sim_bridge *b, const struct xmlrpc_value *params, struct xmlrpc_writer *w)
 {
-	(void)b;
 	(void)params;
 	begin(w, 1, "subscriptions");
 	xmlrpc_array(w);
+	pthread_mutex_lock(&b->links.lock);
+	for (unsigned i = 0; i < b->links.n; i++)
+		if (b->links.all[i].wanted)
+			pair(w, b->links.all[i].in.name, b->links.all[i].type->name);
+	pthread_mutex_unlock(&b->links.lock);
 	xmlrpc_array_end(w);
 	xmlrpc_array_end(w);
 }
@@ -128,14 +132,42 @@ static void publish_stats(struct sim_bridge *b, struct xmlrpc_writer *w)
 	xmlrpc_array_end(w);
 }
 
+/* [[topic, [[connection, bytes, messages, lost or -1, connected], ...]], ...] */
+static void subscribe_stats(struct sim_bridge *b, struct xmlrpc_writer *w)
+{
+	xmlrpc_array(w);
+	pthread_mutex_lock(&b->links.lock);
+	for (unsigned i = 0; i < b->links.n; i++) {
+		xmlrpc_array(w);
+		xmlrpc_put_text(w, b->links.all[i].in.name);
+		xmlrpc_array(w);
+		for (const struct link *l = b->links.all[i].list; l; l = l->next) {
+			const struct incoming *c = l->connection;
+
+			if (!c)
+				continue;
+			xmlrpc_array(w);
+			xmlrpc_put_int(w, c->id);
+			xmlrpc_put_int(w, (int64_t)c->bytes);
+			xmlrpc_put_int(w, (int64_t)c->messages);
+			xmlrpc_put_int(w, -1);
+			xmlrpc_put_bool(w, c->greeted);
+			xmlrpc_array_end(w);
+		}
+		xmlrpc_array_end(w);
+		xmlrpc_array_end(w);
+	}
+	pthread_mutex_unlock(&b->links.lock);
+	xmlrpc_array_end(w);
+}
+
 static void get_bus_stats(struct sim_bridge *b, const struct xmlrpc_value *params, struct xmlrpc_writer *w)
 {
 	(void)params;
 	begin(w, 1, "");
 	xmlrpc_array(w);
 	publish_stats(b, w);
-	xmlrpc_array(w); /* subscriptions */
-	xmlrpc_array_end(w);
+	subscribe_stats(b, w);
 	xmlrpc_array(w); /* services: calls, bytes in and out */
 	for (int i = 0; i < 3; i++)
 		xmlrpc_put_int(w, 0);
@@ -144,29 +176,52 @@ static void get_bus_stats(struct sim_bridge *b, const struct xmlrpc_value *param
 	xmlrpc_array_end(w);
 }
 
+static void connection(struct xmlrpc_writer *w, unsigned id, const char *node, const char *direction, const char *topic,
+		       const char *where)
+{
+	xmlrpc_array(w);
+	xmlrpc_put_int(w, id);
+	xmlrpc_put_text(w, node);
+	xmlrpc_put_text(w, direction);
+	xmlrpc_put_text(w, "TCPROS");
+	xmlrpc_put_text(w, topic);
+	xmlrpc_put_bool(w, true);
+	xmlrpc_put_text(w, where);
+	xmlrpc_array_end(w);
+}
+
+static void outbound_info(struct sim_bridge *b, struct xmlrpc_writer *w)
+{
+	pthread_mutex_lock(&b->lock);
+	for (struct publication *p = b->publications; p; p = p->next) {
+		pthread_mutex_lock(&p->lock);
+		for (const struct subscriber *s = p->subscribers; s; s = s->next)
+			connection(w, s->id, s->node, "o", p->name, s->peer);
+		pthread_mutex_unlock(&p->lock);
+	}
+	pthread_mutex_unlock(&b->lock);
+}
+
+/* Of publishers ROS' tools want the URI, where the name of the node is. */
+static void inbound_info(struct sim_bridge *b, struct xmlrpc_writer *w)
+{
+	pthread_mutex_lock(&b->links.lock);
+	for (unsigned i = 0; i < b->links.n; i++)
+		for (const struct link *l = b->links.all[i].list; l; l = l->next)
+			if (l->connection && l->connection->greeted)
+				connection(w, l->connection->id, l->uri, "i", b->links.all[i].in.name,
+					   l->connection->node);
+	pthread_mutex_unlock(&b->links.lock);
+}
+
 /* [[connection, node, direction, transport, topic, connected, where], ...] */
 static void get_bus_info(struct sim_bridge *b, const struct xmlrpc_value *params, struct xmlrpc_writer *w)
 {
 	(void)params;
 	begin(w, 1, "bus info");
 	xmlrpc_array(w);
-	pthread_mutex_lock(&b->lock);
-	for (struct publication *p = b->publications; p; p = p->next) {
-		pthread_mutex_lock(&p->lock);
-		for (const struct subscriber *s = p->subscribers; s; s = s->next) {
-			xmlrpc_array(w);
-			xmlrpc_put_int(w, s->id);
-			xmlrpc_put_text(w, s->node);
-			xmlrpc_put_text(w, "o");
-			xmlrpc_put_text(w, "TCPROS");
-			xmlrpc_put_text(w, p->name);
-			xmlrpc_put_bool(w, true);
-			xmlrpc_put_text(w, s->peer);
-			xmlrpc_array_end(w);
-		}
-		pthread_mutex_unlock(&p->lock);
-	}
-	pthread_mutex_unlock(&b->lock);
+	outbound_info(b, w);
+	inbound_info(b, w);
 	xmlrpc_array_end(w);
 	xmlrpc_array_end(w);
 }
@@ -220,6 +275,12 @@ static void ignored(struct sim_bridge *b, const struct xmlrpc_value *params, str
 	answer_int(w, 1, "", 0);
 }
 
+static void publisher_update(struct sim_bridge *b, const struct xmlrpc_value *params, struct xmlrpc_writer *w)
+{
+	subscription_publishers(b, param(params, 1), xmlrpc_at(params, 2), true);
+	answer_int(w, 1, "", 0);
+}
+
 static const struct {
 	const char *name;
 	unsigned n_params;
@@ -232,7 +293,7 @@ static const struct {
 	{ "getSubscriptions", 1, get_subscriptions },
 	{ "getPublications", 1, get_publications },
 	{ "paramUpdate", 3, ignored },
-	{ "publisherUpdate", 3, ignored },
+	{ "publisherUpdate", 3, publisher_update },
 	{ "requestTopic", 3, request_topic },
 	{ "shutdown", 1, shut_down },
 };

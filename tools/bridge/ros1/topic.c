@@ -9,6 +9,20 @@
 #include "ros/ros_type.h"
 #include "ros1.h"
 
+/* Other nodes give the time, so we do not. That "*" in the rig lists /clock too is no mistake. */
+static int time_comes_in(struct sim_bridge *b, const struct ros1_topic *t, char *why, size_t why_size)
+{
+	if (!b->sim_time.on || strcmp(t->out.name, "/clock") != 0)
+		return 0;
+	snprintf(why, why_size, "use_sim_time is on: /clock comes from other nodes, and this bridge must not send it");
+	if (strcmp(t->out.channel, "/clock") != 0)
+		return -EINVAL;
+	log_info(b,
+		 "/clock is not sent: use_sim_time takes the time from other nodes (\"!/clock\" in the bridge's channels "
+		 "says so in the rig too)");
+	return -EBUSY;
+}
+
 static int open_publication(struct sim_bridge *b, struct ros1_topic *t, const struct topic_options *w, char *why,
 			    size_t why_size)
 {
@@ -55,6 +69,8 @@ int ros1_topic_open(void *bridge, const struct sim_bridge_channel *ch, const str
 		return -EINVAL;
 	}
 	r = topic_out_open(&b->common, ch, w, &t->out, why, why_size);
+	if (r == 0)
+		r = time_comes_in(b, t, why, why_size);
 	if (r == 0)
 		r = open_publication(b, t, w, why, why_size);
 	if (r < 0)
