@@ -94,7 +94,7 @@ struct args {
 	int64_t abi, cell, deadline_ms, depth, dur_ns, flags, iox_generation, max_body, number /* "errno" */,
 		publisher_id, queue, rank, request_id, service_id, subscriber_id, tag, timeout_ms;
 	double scale;
-	bool freewheel, keep /* "continue" */, wait;
+	bool freewheel, keep /* "continue" */, lockstep, wait;
 };
 
 struct call {

@@ -169,7 +169,7 @@ static int method_events(struct call *call)
 static int method_acquire_driver(struct call *call)
 {
 	json_t *clock, *source, *sim_ns, *scale;
-	int fd, r = timekeeper_acquire(call->s->time, call->conn->cl, call->a.freewheel, &fd);
+	int fd, r = timekeeper_acquire(call->s->time, call->conn->cl, call->a.freewheel, call->a.lockstep, &fd);
 
 	if (r < 0)
 		return r;
@@ -222,7 +222,7 @@ const struct method session_methods[] = {
 	{ "CloseToken", method_close_token, METHOD_SESSION, PARAMS(ARG_INT("cell", cell, 0, WIRE_TOKENS_MAX - 1)) },
 	{ "Events", method_events, 0, NULL },
 	{ "AcquireDriver", method_acquire_driver, METHOD_SESSION | RIGHT(DRIVE),
-	  PARAMS(OPT_BOOL("freewheel", freewheel)) },
+	  PARAMS(OPT_BOOL("freewheel", freewheel), OPT_BOOL("lockstep", lockstep)) },
 	{ "JoinStep", method_join_step, METHOD_SESSION | RIGHT(DRIVE),
 	  PARAMS(OPT_INT("rank", rank, 0, SIM_STEP_RANK_MAX, 0)) },
 	{ "AttachBridge", method_attach_bridge, METHOD_SESSION | RIGHT(BRIDGE),

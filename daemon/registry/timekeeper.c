@@ -533,11 +533,14 @@ const char *timekeeper_source(struct timekeeper *t)
 	return st.source->name;
 }
 
-int timekeeper_acquire(struct timekeeper *t, const struct client *cl, bool freewheel, int *ret_fd)
+int timekeeper_acquire(struct timekeeper *t, const struct client *cl, bool freewheel, bool lockstep, int *ret_fd)
 {
-	struct time_driver_info who = {
-		.client_id = cl->id, .pid = cl->pid, .uid = cl->uid, .freewheel = freewheel, .name = cl->name
-	};
+	struct time_driver_info who = { .client_id = cl->id,
+					.pid = cl->pid,
+					.uid = cl->uid,
+					.freewheel = freewheel,
+					.lockstep = lockstep,
+					.name = cl->name };
 	int sv[2], r = fd_packet_pair(sv, SOCK_NONBLOCK);
 
 	if (r < 0)

@@ -36,8 +36,8 @@ int timekeeper_scale(struct timekeeper *t, double scale); /* -ERANGE, and the en
 /* Source by name or number text; keep: carry on where time is. */
 int timekeeper_set_source(struct timekeeper *t, const char *name, bool keep);
 const char *timekeeper_source(struct timekeeper *t); /* name of the active one; static */
-/* Hand the lease to a client. freewheel: it does not pace. ret_fd: its end of the socket, caller closes. */
-int timekeeper_acquire(struct timekeeper *t, const struct client *cl, bool freewheel, int *ret_fd);
+/* Hand the lease to a client. As in time_driver_info. ret_fd: its end of the socket, caller closes. */
+int timekeeper_acquire(struct timekeeper *t, const struct client *cl, bool freewheel, bool lockstep, int *ret_fd);
 /* A client takes part in steps. ret_fd: its end of the socket, caller closes. */
 int timekeeper_join(struct timekeeper *t, const struct client *cl, uint32_t rank, int *ret_fd);
 

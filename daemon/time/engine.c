@@ -51,10 +51,16 @@ static uint32_t flags_now(const struct time_engine *e)
 	       (e->driven && !e->driver.held ? (uint32_t)SIM_CLOCK_NO_DRIVER : 0);
 }
 
+/* It holds by itself what is published, without participants. */
+static bool driver_alone(const struct time_engine *e)
+{
+	return e->driven && e->driver.held && e->driver.info.lockstep;
+}
+
 /* Rounds will come, unless time is paused, at the end of which dispatch releases what it holds: else nothing may be held. */
 static bool has_lockstep(const struct time_engine *e)
 {
-	if (!lockstep_members(e->lock))
+	if (!lockstep_members(e->lock) && !driver_alone(e))
 		return false;
 	return e->state == TIME_STEPPING || (e->driven ? e->driver.held : e->state == TIME_PAUSED);
 }
@@ -177,7 +183,7 @@ void engine_round(struct time_engine *e, int64_t dur_ns)
 		.clock_generation = e->clock_generation,
 	};
 
-	if (!lockstep_begin(e->lock, &now, dur_ns))
+	if (!lockstep_begin(e->lock, &now, dur_ns, driver_alone(e)))
 		round_over(e);
 }
 

@@ -46,6 +46,7 @@ struct time_driver_info {
 	int32_t pid;
 	uint32_t uid;
 	bool freewheel; /* it does not pace: SIM_CLOCK_FREEWHEEL */
+	bool lockstep;  /* rounds, of dispatch alone, also without participants */
 	const char *name;
 };
 

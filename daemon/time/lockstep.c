@@ -366,11 +366,11 @@ static void go_on(struct lockstep *l)
 		l->o.ended(l->o.ctx);
 }
 
-bool lockstep_begin(struct lockstep *l, const struct sim_clock_sample *now, int64_t dur_ns)
+bool lockstep_begin(struct lockstep *l, const struct sim_clock_sample *now, int64_t dur_ns, bool alone)
 {
 	struct member *m;
 
-	if (!l->n)
+	if (!l->n && !alone)
 		return false;
 	l->now = *now;
 	l->dur_ns = dur_ns;

@@ -42,8 +42,11 @@ void lockstep_drop_client(struct lockstep *l, uint32_t client_id);
 uint32_t lockstep_members(const struct lockstep *l);
 bool lockstep_has(const struct lockstep *l, uint32_t client_id);
 bool lockstep_busy(const struct lockstep *l); /* a round is open */
-/* Time has moved. True: ended() follows; false: there is no participant to wait for. Not while a round is open. */
-bool lockstep_begin(struct lockstep *l, const struct sim_clock_sample *now, int64_t dur_ns);
+/*
+ * Time has moved. True: ended() follows; false: there is nothing to wait for, no participant and, unless `alone`, no dispatch. Not
+ * while a round is open.
+ */
+bool lockstep_begin(struct lockstep *l, const struct sim_clock_sample *now, int64_t dur_ns, bool alone);
 /* What dispatch() started has completed. */
 void lockstep_dispatched(struct lockstep *l);
 /* Give the open round up; ended() is not called. */

@@ -43,11 +43,15 @@ struct sim_driver {
 
 /* ---- the lease ---- */
 
-/* The parameter is left out where it changes nothing: an older simd does not know it. */
+/* Parameters are left out where they change nothing: an older simd does not know them. */
 static int acquire(struct sim_client *c, struct session *s, unsigned flags, int *ret_fd)
 {
-	json_t *params = flags & SIM_DRIVER_FREEWHEEL ? json_pack("{sb}", "freewheel", 1) : NULL;
+	json_t *params = json_object();
 
+	if (flags & SIM_DRIVER_FREEWHEEL)
+		json_object_set_new(params, "freewheel", json_true());
+	if (flags & SIM_DRIVER_LOCKSTEP)
+		json_object_set_new(params, "lockstep", json_true());
 	return session_call_fd(c, s, "AcquireDriver", params, "driver socket", ret_fd);
 }
 
@@ -71,7 +75,7 @@ int sim_driver_acquire(struct sim_client *c, unsigned flags, struct sim_driver *
 
 	if (r < 0)
 		return r;
-	if (!ret || (flags & ~(unsigned)(SIM_DRIVER_PACED | SIM_DRIVER_FREEWHEEL)))
+	if (!ret || (flags & ~(unsigned)(SIM_DRIVER_PACED | SIM_DRIVER_FREEWHEEL | SIM_DRIVER_LOCKSTEP)))
 		return err_set(-EINVAL, "sim_driver_acquire: unknown flags %#x, or the output pointer is NULL", flags);
 	if (flags & SIM_DRIVER_PACED && flags & SIM_DRIVER_FREEWHEEL)
 		return err_set(-EINVAL, "sim_driver_acquire: a driver is paced or runs free, not both");

@@ -81,6 +81,12 @@ enum sim_driver_flag {
 	SIM_DRIVER_PACED = 1u << 0, /* sim_driver_advance() returns no earlier than scale x wall time allows */
 	/* It advances as fast as it can, for a data set: the clock shows SIM_CLOCK_FREEWHEEL. Not with PACED. */
 	SIM_DRIVER_FREEWHEEL = 1u << 1,
+	/*
+	 * Lock-step (sim/step.h) also while nobody takes part: what is published for an instant goes out at the next advance, in
+	 * one order, and that returns when all of it is completed. So the logs are the same in each run; without it messages go
+	 * at once, and bridges write them as their lanes finish. A publisher then has one window of messages an advance.
+	 */
+	SIM_DRIVER_LOCKSTEP = 1u << 2,
 };
 
 /*

@@ -33,6 +33,8 @@
  *   - set step.late to anything but "drop": who is dropped out because it was slow is missing in the log;
  *   - "lossless": false of a bridge lets it lose what it is too slow for.
  *
+ * Without participants there is no lock-step, unless the driver asks for it (SIM_DRIVER_LOCKSTEP).
+ *
  * Time stands in a turn: do not sleep for it there. What the driver itself publishes between two advances goes out when it asks
  * for the second, before the participants have their turns. Time of a wall-driven source moves without asking anybody;
  * there participants have a turn in each `clock step`.

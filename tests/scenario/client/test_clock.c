@@ -93,7 +93,7 @@ TEST_WITH(a_free_clock_runs_by_itself, setup, teardown)
 	struct sim_driver *d;
 
 	assert_int_equal(sim_driver_acquire(c, SIM_DRIVER_FREEWHEEL | SIM_DRIVER_PACED, &d), -EINVAL);
-	assert_int_equal(sim_driver_acquire(c, 4, &d), -EINVAL);
+	assert_int_equal(sim_driver_acquire(c, 8, &d), -EINVAL);
 	assert_int_equal(sim_driver_acquire(c, 0, &d), 0);
 	sim_now_sample(other, &now);
 	assert_false(now.flags & SIM_CLOCK_FREEWHEEL);

@@ -100,6 +100,33 @@ static int sensor_main(struct peer *p)
 	return 0;
 }
 
+/* All that the sensors publish, without them. */
+static int alone_main(struct peer *p)
+{
+	struct sim_publisher_options o = { .size = sizeof(o), .max_body = IMAGE + 4096 };
+	struct sim_client *c = peer_connect(p, "engine");
+	struct sim_publisher *pubs[SENSORS];
+	struct sim_driver *d;
+
+	for (int k = 0; k < SENSORS; k++)
+		PEER(p, sim_advertise(c, channels[k], &sim_CompressedImage_type, &o, &pubs[k]) == 0);
+	PEER(p, sim_driver_acquire(c, SIM_DRIVER_FREEWHEEL | SIM_DRIVER_LOCKSTEP, &d) == 0);
+	for (int i = 0; i < STEPS; i++) {
+		PEER(p, sim_driver_advance(d, STEP_DUR, NULL) == 0);
+		for (int k = 0; k < 3 * SENSORS; k++) {
+			dawdle();
+			publish(p, pubs[k % SENSORS], (uint32_t)(i * 16 + k));
+		}
+	}
+	PEER(p, sim_driver_advance(d, STEP_DUR, NULL) == 0);
+	atomic_store(&arena->over, 1);
+	sim_driver_release(d);
+	for (int k = 0; k < SENSORS; k++)
+		sim_publisher_destroy(pubs[k]);
+	sim_disconnect(c);
+	return 0;
+}
+
 static int driver_main(struct peer *p)
 {
 	struct sim_client *c = peer_connect(p, "engine");
@@ -216,6 +243,13 @@ static void compare(int run)
 	}
 }
 
+static void forget(void)
+{
+	for (int i = 0; i < LOGS; i++)
+		free(first[i].at);
+	memset(first, 0, sizeof(first));
+}
+
 static void pin(bool one)
 {
 	cpu_set_t some;
@@ -253,8 +287,34 @@ TEST_WITH(equal_runs_write_equal_files, NULL, stack_sweep)
 		compare(run);
 	}
 	assert_true(wide > 0);
-	for (int i = 0; i < LOGS; i++)
-		free(first[i].at);
+	forget();
+}
+
+static void run_alone(void)
+{
+	struct peer *p = peer_new();
+	pid_t pid = peer_fork(p, alone_main);
+
+	UNTIL(120000, atomic_load(&arena->over) || p->failed);
+	peer_join(p, pid);
+	peer_free(p);
+}
+
+/* A driver with nobody who takes part. */
+TEST_WITH(a_driver_alone_writes_equal_files, NULL, stack_sweep)
+{
+	unsigned wide = 0;
+
+	for (int run = 0; run < runs(); run++) {
+		begin(run ? 12 : 1);
+		run_alone();
+		for (int i = 0; i < LOGS && run; i++)
+			wide += stack_bridge(logs[i], "lanes") > 1;
+		stack_stop(simd);
+		compare(run);
+	}
+	assert_true(wide > 0);
+	forget();
 }
 
 /* ---- bridges that are killed ---- */

@@ -126,7 +126,7 @@ json_t *peer_next(struct peer *p, bool *ret_closed)
 
 	varlink_msg_finish(&p->msg);
 	memset(&p->msg, 0, sizeof(p->msg));
-	for (int i = 0; i < 4; i++) {
+	for (int left = 4; left; left--) {
 		int r = varlink_next(p->v, &p->msg);
 
 		if (r > 0)
@@ -134,6 +134,7 @@ json_t *peer_next(struct peer *p, bool *ret_closed)
 		desk_run(p->d, MS);
 		r = varlink_read(p->v, p->fd);
 		closed = r == -ECONNRESET;
+		left += r > 0; /* a part of a long one */
 	}
 	if (ret_closed)
 		*ret_closed = closed;

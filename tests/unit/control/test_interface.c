@@ -62,6 +62,7 @@ static const struct sample {
 	{ NULL, "subscriber_id", "@subscriber_id" },
 	{ NULL, "cell", "@cell" },
 	{ NULL, "freewheel", "true" },
+	{ NULL, "lockstep", "true" },
 	{ NULL, "rank", "7" },
 	{ NULL, "service", "\"set\"" },
 	{ NULL, "service_id", "@service_id" },

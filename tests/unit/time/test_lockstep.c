@@ -484,6 +484,39 @@ TEST(set_times_are_steps)
 	close(a.fd);
 }
 
+/* Nobody takes part: a driver that asks for lock-step has rounds of dispatch alone, another one has none. */
+TEST(a_driver_alone)
+{
+	struct time_driver_info who = { .client_id = 9, .pid = 1, .name = "engine", .lockstep = true };
+	struct rig r;
+	int result, fd, fds[2];
+
+	rig_init(&r, 1, "unity", (struct time_engine_options){ 0 });
+	fd = rig_attach(&r, 9, &result);
+	assert_int_equal(rig_advance(&r, fd, 10), 10);
+	assert_false(r.held);
+	rig_send(&r, fd, DRIVER_RELEASE, 0, 0);
+	close(fd);
+
+	assert_int_equal(fd_packet_pair(fds, 0), 0);
+	assert_int_equal(time_engine_attach_driver(r.e, fds[0], &who), 0);
+	assert_true(r.held);
+	r.dispatch_busy = true;
+	for (unsigned i = 1; i < 4; i++) {
+		assert_int_equal(rig_advance(&r, fds[1], 10), 0);
+		assert_int_equal(r.drains, i);
+		assert_int_equal(r.dispatches, i);
+		time_engine_dispatched(r.e);
+		assert_int_equal(rig_answer(&r, fds[1]), 10);
+	}
+	assert_int_equal(time_engine_pause_by(r.e, 9), 0);
+	assert_true(!r.held && r.hold_paused);
+	rig_send(&r, fds[1], DRIVER_RELEASE, 0, 0);
+	assert_true(!r.held && !r.hold_paused);
+	rig_finish(&r);
+	close(fds[1]);
+}
+
 /* Without a driver nothing will end a hold. */
 TEST(no_driver_no_hold)
 {
