@@ -85,6 +85,12 @@ static bool on_vehicle(void *ctx, struct vehicle_state *ret)
 	return true;
 }
 
+static void on_advance(void *ctx, int64_t to_sim_ns)
+{
+	(void)ctx;
+	(void)to_sim_ns;
+}
+
 static void on_log(void *user, enum log_level level, const char *topic, const char *text)
 {
 	(void)user;
@@ -111,7 +117,14 @@ static void ask(struct server *s, const void *data, size_t len)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct server_ops ops = { on_time, on_time, on_show, on_vehicle, on_attach, on_sense, on_place };
+	static const struct server_ops ops = { .jump = on_time,
+					       .set = on_time,
+					       .show = on_show,
+					       .vehicle = on_vehicle,
+					       .advance = on_advance,
+					       .attach = on_attach,
+					       .sense = on_sense,
+					       .place = on_place };
 	static const struct peer_pose at = { .x = 3750, .qw = 1 };
 	static struct peer_buf q;
 	static struct store store;

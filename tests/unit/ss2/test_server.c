@@ -298,6 +298,27 @@ TEST(the_vehicle_is_placed_and_heard_from_the_next_frame_on)
 	world_finish(&w);
 }
 
+/* As the reference does it: its status in a frame is that of the frame's own instant. */
+TEST(the_vehicle_is_moved_on_before_its_status_is_answered)
+{
+	const struct peer_status all[] = { { .name = "car_1", .type = 1, .pose = { 1, 2, 0, 0, 1 } },
+					   { .name = "ego", .pose = { 9, 8, 0, 0, 1 } } };
+	struct world w;
+
+	begin(&w);
+	assert_true(ask_frame(&w, 40 * MS));
+	assert_true(ask_status(&w, all, 1, false)); /* not the ego's */
+	assert_int_equal(w.advances, 0);
+	assert_true(ask_status(&w, all, 2, false));
+	assert_int_equal(w.advances, 1);
+	assert_int_equal(w.advanced_sim_ns, 40 * MS + 33333333); /* the step of initialize */
+	assert_true(ask_status(&w, all, 2, true));               /* placed */
+	peer_update_status(&w.q, 250020, all, 2, false, false);
+	assert_true(world_ask(&w, PEER_UPDATE_STATUS)); /* not started */
+	assert_int_equal(w.advances, 1);
+	world_finish(&w);
+}
+
 TEST(the_vehicle_stays_where_it_is_until_the_logic_starts)
 {
 	const struct peer_status s = { .name = "ego", .pose = { 9, 8, 0, 0, 1 }, .speed = 2 };

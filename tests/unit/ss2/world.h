@@ -25,7 +25,8 @@ struct world {
 	bool has_vehicle;
 	struct vehicle_state vehicle;
 	bool placeable;
-	unsigned places;
+	unsigned places, advances;
+	int64_t advanced_sim_ns;
 	struct server_place place; /* the last one; its ego is a copy */
 	struct scene_entity placed;
 	struct sensors_config attached;
@@ -80,6 +81,14 @@ static inline bool world_vehicle(void *ctx, struct vehicle_state *ret)
 	return w->has_vehicle;
 }
 
+static inline void world_advance(void *ctx, int64_t to_sim_ns)
+{
+	struct world *w = ctx;
+
+	w->advances++;
+	w->advanced_sim_ns = to_sim_ns;
+}
+
 static inline bool world_place(void *ctx, const struct server_place *p)
 {
 	struct world *w = ctx;
@@ -117,6 +126,7 @@ static const struct server_ops world_ops = { .jump = world_jump,
 					     .set = world_set,
 					     .show = world_show,
 					     .vehicle = world_vehicle,
+					     .advance = world_advance,
 					     .attach = world_attach,
 					     .sense = world_sense,
 					     .place = world_place };

@@ -253,3 +253,58 @@ TEST(a_placement_that_cannot_be_changes_nothing)
 		assert_memory_equal(&before, &v.model.s, sizeof(before));
 	}
 }
+
+/* ---- ahead of time ---- */
+
+static struct vehicle driven(void)
+{
+	struct vehicle_params p = car("{" CAR "}");
+	struct vehicle ret;
+
+	vehicle_init(&ret, &p, &(struct model_place){ .speed = 10 });
+	vehicle_begin(&ret, &(struct sim_clock_sample){ .sim_ns = S, .clock_generation = 1 });
+	vehicle_end(&ret);
+	return ret;
+}
+
+static void go(struct vehicle *c, int64_t sim_ns)
+{
+	vehicle_begin(c, &(struct sim_clock_sample){ .sim_ns = sim_ns, .clock_generation = 1 });
+	vehicle_end(c);
+}
+
+/* Asked for beforehand or not: it is at the same place, to the bit, and the step is as long. */
+TEST(who_is_moved_on_before_time_is_where_time_leads)
+{
+	struct vehicle a = driven(), b = driven();
+
+	for (int64_t t = S + 30 * MS; t < 2 * S; t += 30 * MS) {
+		assert_int_equal(vehicle_begin_ahead(&a, t), 0);
+		vehicle_end(&a);
+		go(&b, t);
+		assert_memory_equal(&a.model.s, &b.model.s, sizeof(a.model.s));
+		assert_int_equal(vehicle_begin_ahead(&a, t), 0); /* asked once more */
+		vehicle_end(&a);
+		go(&a, t);
+		assert_memory_equal(&a.model.s, &b.model.s, sizeof(a.model.s));
+		assert_int_equal(a.step_dur_ns, 30 * MS);
+	}
+}
+
+TEST(time_may_go_elsewhere_than_the_vehicle_was_moved)
+{
+	struct vehicle c = driven();
+	double x;
+
+	assert_int_equal(vehicle_begin_ahead(&c, S + 30 * MS), 0);
+	vehicle_end(&c);
+	x = c.model.s.x;
+	go(&c, S + 20 * MS); /* less: it waits there */
+	assert_true(c.model.s.x == x);
+	go(&c, S + 40 * MS); /* and goes on from there */
+	near(c.model.s.x - x, x / 3, 1e-9);
+	assert_int_equal(vehicle_begin_ahead(&c, S), -ERANGE);
+	assert_int_equal(vehicle_begin_ahead(&c, 3 * S), -ERANGE);
+	vehicle_init(&c, &c.base, &(struct model_place){ 0 });
+	assert_int_equal(vehicle_begin_ahead(&c, S), -EAGAIN);
+}

@@ -7,12 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <sim/service.h>
+
 #include <sim/msg/Detected3DObjects.h>
 #include <sim/msg/Imu.h>
 #include <sim/msg/OccupancyGrid.h>
 #include <sim/msg/PointCloud.h>
 #include <sim/msg/TrafficSignals.h>
 #include <sim/msg/VehiclePlacement.h>
+#include <sim/srv/AdvanceVehicle.h>
 
 #include "err.h"
 #include "log.h"
@@ -20,7 +23,8 @@
 
 LOG_TOPIC("link");
 
-#define LATE_MS 1000 /* wall: of a step, that a scenario which stands still shall not do so without a word */
+#define ADVANCE_WAIT_NS INT64_C(1000000000)
+#define LATE_MS         1000 /* wall: of a step, that a scenario which stands still shall not do so without a word */
 
 static const struct {
 	const char *name;
@@ -186,6 +190,7 @@ static int drive(struct link *l, int64_t sim_ns, bool jump)
 
 	link_settle(l);
 	l->resting = l->turned = false;
+	l->ahead_sim_ns = 0;
 	take_part(l);
 	for (int tries = 0; r == -EPERM && tries < 2; tries++) {
 		int e = l->driver ? 0 : take_lease(l);
@@ -396,10 +401,44 @@ static bool on_vehicle(void *ctx, struct vehicle_state *ret)
 
 	hear(l);
 	sim_now_sample(l->client, &now);
+	if (now.sim_ns < l->ahead_sim_ns)
+		now.sim_ns = l->ahead_sim_ns;
 	if (!vehicle_now(&l->vehicle, now.sim_ns, now.clock_generation, ret))
 		return false;
 	ret->manual = ret->manual && sim_publisher_has_subscribers(l->place);
 	return true;
+}
+
+/* A vehicle that knows nothing of it is where it was in the frame before. It is asked again when an ego is spawned. */
+static void on_advance(void *ctx, int64_t to_sim_ns)
+{
+	const struct sim_AdvanceVehicleRequest q = { .to_sim_ns = to_sim_ns };
+	struct sim_AdvanceVehicleResponse a = { 0 };
+	struct sim_GpsOdometry m = { 0 };
+	struct sim_clock_sample now;
+	struct link *l = ctx;
+	int r;
+
+	if (!l->advances || !l->step)
+		return;
+	hear(l);
+	r = sim_service_call(l->client, "advance_ego", &sim_AdvanceVehicle_service, &q, sizeof(q), ADVANCE_WAIT_NS, &a,
+			     sizeof(a), NULL);
+	l->advances = r == 0 && a.success;
+	if (r < 0 && r != -ENOENT)
+		log_warn("the vehicle does not move on: %s; the scenario hears where it was in the frame before",
+			 source_why(r));
+	if (!l->advances)
+		return;
+	m.easting = a.pose.position.x;
+	m.northing = a.pose.position.y;
+	m.altitude = a.pose.position.z;
+	m.orientation = a.pose.orientation;
+	m.forward_speed = a.speed;
+	m.angular_velocity.z = a.yaw_rate;
+	sim_now_sample(l->client, &now);
+	if (vehicle_odometry(&l->vehicle, &m, to_sim_ns, now.clock_generation))
+		l->ahead_sim_ns = to_sim_ns;
 }
 
 static bool on_place(void *ctx, const struct server_place *p)
@@ -411,6 +450,7 @@ static bool on_place(void *ctx, const struct server_place *p)
 	struct sim_slot *slot;
 	size_t cap = sim_VehiclePlacement_size(sizeof(e->name));
 
+	l->advances = l->advances || p->action == PLACE_SPAWN;
 	if (!sim_publisher_has_subscribers(l->place) || sim_loan(l->place, cap, &slot) < 0)
 		return false;
 	m = sim_VehiclePlacement_init(sim_slot_body_mut(slot), cap, &b);
@@ -438,6 +478,7 @@ const struct server_ops link_ops = {
 	.set = on_set,
 	.show = on_show,
 	.vehicle = on_vehicle,
+	.advance = on_advance,
 	.attach = on_attach,
 	.sense = on_sense,
 	.place = on_place,

@@ -42,7 +42,9 @@ struct link {
 	struct sim_publisher *place;
 	struct sim_subscriber *odometry, *can_bus;
 	struct vehicle vehicle;
-	bool resting; /* the lease is left until the next request */
+	bool advances;        /* it offers to be moved on before time is: until it refuses */
+	int64_t ahead_sim_ns; /* to where it was */
+	bool resting;         /* the lease is left until the next request */
 	struct server *server;
 	uint32_t rank;
 	struct sim_step *step;

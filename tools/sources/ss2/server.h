@@ -59,6 +59,8 @@ struct server_ops {
 	void (*show)(void *ctx, const struct scene *s, int64_t sim_ns);
 	/* Where the vehicle is. False: there is none. */
 	bool (*vehicle)(void *ctx, struct vehicle_state *ret);
+	/* The scenario asks for the vehicle as it will be then, in its next frame: it may move there before time does. */
+	void (*advance)(void *ctx, int64_t to_sim_ns);
 	/* Sensors are attached: their channels are needed now. 0, or negative errno. */
 	int (*attach)(void *ctx, const struct sensors_config *c);
 	/* What they have measured of a frame, after it was shown. */

@@ -3,6 +3,7 @@
 #include "server_private.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -369,6 +370,19 @@ static void update_one(struct server *s, const Ss2__UpdateEntityStatusRequest *q
 	}
 }
 
+/* The ego moves when its status is asked for, by the scenario's step, as in the reference. */
+static void advance_ego(struct server *s, const Ss2__UpdateEntityStatusRequest *q)
+{
+	const struct scene_entity *ego = scene_ego(&s->scene);
+	int64_t step_dur_ns = llround(s->step_time_s * 1e9);
+
+	if (!ego || q->overwrite_ego_status || !q->npc_logic_started || step_dur_ns <= 0)
+		return;
+	for (size_t i = 0; i < q->n_status; i++)
+		if (strcmp(q->status[i]->name, ego->name) == 0)
+			s->ops->advance(s->ctx, s->now_sim_ns + step_dur_ns);
+}
+
 int on_update_entity_status(struct server *s, const Ss2__Request *m, struct answer *a)
 {
 	const Ss2__UpdateEntityStatusRequest *q = m->update_entity_status;
@@ -376,6 +390,7 @@ int on_update_entity_status(struct server *s, const Ss2__Request *m, struct answ
 
 	if (r < 0 || q->n_status == 0)
 		return r;
+	advance_ego(s, q);
 	a->status = mem_calloc(q->n_status, sizeof(*a->status));
 	a->response.status = mem_calloc(q->n_status, sizeof(Ss2__UpdatedEntityStatus *));
 	if (!a->status || !a->response.status)

@@ -19,6 +19,7 @@
 #include <sim/msg/VehicleMode.h>
 #include <sim/msg/VehicleOdometry.h>
 #include <sim/msg/VehicleState.h>
+#include <sim/srv/AdvanceVehicle.h>
 #include <sim/srv/ControlModeCommand.h>
 #include <sim/srv/PlaceVehicle.h>
 
@@ -189,7 +190,7 @@ static int on_place_request(void *user, struct sim_request *req)
 	struct sim_PlaceVehicleResponse *response;
 	struct link *l = user;
 	struct sim_builder b;
-	int r = q ? vehicle_check_placement(l->base, &q->placement) : -EBADMSG;
+	int r = q ? vehicle_check_placement(&l->vehicle->base, &q->placement) : -EBADMSG;
 
 	response = sim_PlaceVehicleResponse_init(req->response, req->response_capacity, &b);
 	response->success = r == 0;
@@ -243,6 +244,30 @@ static int on_mode_request(void *user, struct sim_request *req)
 	return 0;
 }
 
+/* Where a scenario asks for the vehicle of its next frame, before it lets time go there. */
+static int on_advance_request(void *user, struct sim_request *req)
+{
+	const struct sim_AdvanceVehicleRequest *q = sim_AdvanceVehicleRequest_from(req->body, req->size);
+	struct sim_AdvanceVehicleResponse *a;
+	struct link *l = user;
+	struct vehicle *v = l->vehicle;
+	struct sim_builder b;
+
+	a = sim_AdvanceVehicleResponse_init(req->response, req->response_capacity, &b);
+	pthread_mutex_lock(&l->stepping);
+	a->success = q && (__atomic_load_n(&sim_clock_page(l->client)->flags, __ATOMIC_RELAXED) & SIM_CLOCK_LOCKSTEP) &&
+		     vehicle_begin_ahead(v, q->to_sim_ns) == 0;
+	if (a->success) {
+		link_step(l, v);
+		a->pose.position = (struct sim_Vector3){ v->model.s.x, v->model.s.y, v->model.s.z };
+		a->pose.orientation = message_heading(&v->model);
+		a->speed = (float)v->model.s.speed;
+		a->yaw_rate = v->model.s.yaw_rate;
+	}
+	pthread_mutex_unlock(&l->stepping);
+	return 0;
+}
+
 /* ---- publishing ---- */
 
 static size_t room(enum link_out ch)
@@ -291,25 +316,32 @@ static int advertise(struct link *l, enum link_out ch)
 
 static int offer(struct link *l)
 {
-	int r = named(sim_service_offer(l->client, "place_ego", &sim_PlaceVehicle_service, NULL, on_place_request, l,
+	static const char *const control_mode = "control/control_mode_request";
+	struct sim_client *c = l->client;
+	int r = named(sim_service_offer(c, "place_ego", &sim_PlaceVehicle_service, NULL, on_place_request, l,
 					&l->place),
 		      "service place_ego");
 
+	if (r == 0)
+		r = named(sim_service_offer(c, "advance_ego", &sim_AdvanceVehicle_service, NULL, on_advance_request, l,
+					    &l->advance),
+			  "service advance_ego");
 	return r < 0 ? r
-		     : named(sim_service_offer(l->client, "control/control_mode_request",
-					       &sim_ControlModeCommand_service, NULL, on_mode_request, l, &l->mode),
-			     "service control/control_mode_request");
+		     : named(sim_service_offer(c, control_mode, &sim_ControlModeCommand_service, NULL, on_mode_request,
+					       l, &l->mode),
+			     control_mode);
 }
 
-int link_open(struct link *l, struct sim_client *c, uint32_t rate_mhz, const struct vehicle_params *base)
+int link_open(struct link *l, struct sim_client *c, uint32_t rate_mhz, struct vehicle *v)
 {
 	struct sim_subscriber_options so = { .size = sizeof(so), .depth = DEPTH };
 	int r = 0;
 
 	l->client = c;
-	l->base = base;
+	l->vehicle = v;
 	l->every_step = rate_mhz == 0;
 	pthread_mutex_init(&l->lock, NULL);
+	pthread_mutex_init(&l->stepping, NULL);
 	if (!l->every_step)
 		r = named(sim_gate_init(&l->gate, rate_mhz), "--rate");
 	for (int i = 0; r == 0 && i < OUT_COUNT; i++)
@@ -323,6 +355,7 @@ void link_close(struct link *l)
 {
 	sim_service_destroy(l->place);
 	sim_service_destroy(l->mode);
+	sim_service_destroy(l->advance);
 	for (int i = 0; i < IN_COUNT; i++)
 		sim_subscriber_destroy(l->in[i]);
 	for (int i = 0; i < OUT_COUNT; i++)

@@ -2,7 +2,8 @@
 /*
  * sim-vehicle's side towards simd: the channels it publishes and those it takes orders from, its services.
  *
- * Thread: main; the services' handlers run on the library's thread and leave what they were asked for main.
+ * Thread: main; the services' handlers run on the library's thread and leave what they were asked for main, but for
+ * advance_ego, which moves the vehicle there and then: whoever touches it holds the lock `stepping`.
  */
 #ifndef SOURCES_VEHICLE_LINK_H
 #define SOURCES_VEHICLE_LINK_H
@@ -27,9 +28,10 @@ struct link {
 	struct sim_gate gate;
 	bool every_step;
 	struct sim_subscriber *in[IN_COUNT];
-	struct sim_service *place, *mode;
-	const struct vehicle_params *base; /* keeps */
-	uint64_t ignored;                  /* messages that could not be */
+	struct sim_service *place, *mode, *advance;
+	struct vehicle *vehicle; /* keeps */
+	pthread_mutex_t stepping;
+	uint64_t ignored; /* messages that could not be */
 	pthread_mutex_t lock;
 	struct {
 		bool place, mode;
@@ -40,7 +42,7 @@ struct link {
 };
 
 /* rate_mhz 0: at every step. l: zeroed, kept at its place until closed. Errors as sim_advertise(), sim_subscribe(). */
-int link_open(struct link *l, struct sim_client *c, uint32_t rate_mhz, const struct vehicle_params *base);
+int link_open(struct link *l, struct sim_client *c, uint32_t rate_mhz, struct vehicle *v);
 void link_close(struct link *l);
 
 /* Take all orders that have come and move to the end of the step, placements last. */

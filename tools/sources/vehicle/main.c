@@ -75,12 +75,14 @@ static void step_to(struct app *a, const struct sim_clock_sample *now)
 {
 	uint64_t cut = a->vehicle.cut;
 
+	pthread_mutex_lock(&a->link.stepping);
 	vehicle_begin(&a->vehicle, now);
 	if (a->vehicle.cut != cut && cut == 0)
 		log_warn("time moved on by %.3f s in one step: the vehicle moves %lld s of it",
 			 (double)a->vehicle.step_dur_ns / 1e9, (long long)(VEHICLE_STEP_MAX_NS / 1000000000));
 	link_step(&a->link, &a->vehicle);
 	link_publish(&a->link, &a->vehicle, &a->origin, now);
+	pthread_mutex_unlock(&a->link.stepping);
 }
 
 static bool runs_by_itself(const struct app *a, struct sim_clock_sample *ret)
@@ -163,7 +165,7 @@ static int attach(struct app *a)
 
 	if (r < 0)
 		return err_set(r, "connecting to simd: %s", source_why(r));
-	r = link_open(&a->link, a->client, (uint32_t)lround(a->args.rate_hz * 1000), &a->vehicle.base);
+	r = link_open(&a->link, a->client, (uint32_t)lround(a->args.rate_hz * 1000), &a->vehicle);
 	if (r < 0)
 		return r;
 	r = sim_step_join(a->client, (uint32_t)a->args.rank, &a->step);

@@ -15,9 +15,14 @@
 
 #define VARIANCE 1e-4 /* the sensors are exact; a filter still wants a number */
 
+struct sim_Quaternion message_heading(const struct model *m)
+{
+	return (struct sim_Quaternion){ .z = sin(m->s.yaw / 2), .w = cos(m->s.yaw / 2) };
+}
+
 static struct sim_Quaternion heading(const struct moment *m)
 {
-	return (struct sim_Quaternion){ .z = sin(m->model->s.yaw / 2), .w = cos(m->model->s.yaw / 2) };
+	return message_heading(m->model);
 }
 
 static struct sim_Vector3 place(const struct moment *m)

@@ -20,16 +20,31 @@ void vehicle_init(struct vehicle *v, const struct vehicle_params *p, const struc
 
 void vehicle_begin(struct vehicle *v, const struct sim_clock_sample *now)
 {
-	if (!v->started || v->clock_generation != now->clock_generation || now->sim_ns < v->at_sim_ns)
-		v->at_sim_ns = now->sim_ns;
+	if (!v->started || v->clock_generation != now->clock_generation || (now->sim_ns < v->at_sim_ns && !v->ahead))
+		v->at_sim_ns = v->step_sim_ns = now->sim_ns;
 	v->started = true;
 	v->clock_generation = now->clock_generation;
-	v->step_dur_ns = now->sim_ns - v->at_sim_ns;
-	if (v->step_dur_ns > VEHICLE_STEP_MAX_NS) {
+	v->step_dur_ns = now->sim_ns - v->step_sim_ns;
+	v->step_sim_ns = now->sim_ns;
+	if (now->sim_ns - v->at_sim_ns > VEHICLE_STEP_MAX_NS) {
 		v->cut++;
 		v->at_sim_ns = now->sim_ns - VEHICLE_STEP_MAX_NS;
 	}
-	v->until_sim_ns = now->sim_ns;
+	v->ahead = v->at_sim_ns > now->sim_ns;
+	v->until_sim_ns = v->ahead ? v->at_sim_ns : now->sim_ns;
+}
+
+int vehicle_begin_ahead(struct vehicle *v, int64_t to_sim_ns)
+{
+	if (!v->started)
+		return err_set(-EAGAIN, "it has not been moved by steps yet");
+	if (to_sim_ns < v->step_sim_ns || to_sim_ns - v->step_sim_ns > VEHICLE_AHEAD_MAX_NS)
+		return err_set(-ERANGE, "%lld ns is not within a second after the last step", (long long)to_sim_ns);
+	if (to_sim_ns > v->at_sim_ns) {
+		v->until_sim_ns = to_sim_ns;
+		v->ahead = true;
+	}
+	return 0;
 }
 
 static struct model_order order_of(const struct vehicle *v)

@@ -21,7 +21,8 @@
 #include "model.h"
 #include "orders.h"
 
-#define VEHICLE_STEP_MAX_NS INT64_C(60000000000) /* it moves no further in one step, whatever time does */
+#define VEHICLE_STEP_MAX_NS  INT64_C(60000000000) /* it moves no further in one step, whatever time does */
+#define VEHICLE_AHEAD_MAX_NS INT64_C(1000000000)
 
 struct vehicle {
 	struct vehicle_params base; /* as configured; a scenario may resize it */
@@ -30,7 +31,9 @@ struct vehicle {
 	bool started, removed;
 	uint32_t clock_generation;
 	int64_t at_sim_ns, until_sim_ns; /* where the model is, and where the step ends */
+	int64_t step_sim_ns;             /* the end of the last step that time made */
 	int64_t step_dur_ns;
+	bool ahead;   /* the model was moved on further than time is */
 	uint64_t cut; /* steps longer than VEHICLE_STEP_MAX_NS */
 };
 
@@ -38,6 +41,8 @@ void vehicle_init(struct vehicle *v, const struct vehicle_params *p, const struc
 
 /* After a jump of the clock it stands where it was: time has not passed. */
 void vehicle_begin(struct vehicle *v, const struct sim_clock_sample *now);
+/* As vehicle_begin(), for an instant that time has yet to reach, from where it then goes on. -EAGAIN, -ERANGE. */
+int vehicle_begin_ahead(struct vehicle *v, int64_t to_sim_ns);
 int vehicle_control(struct vehicle *v, const struct sim_VehicleControl *m, int64_t stamp_sim_ns); /* -EINVAL */
 void vehicle_end(struct vehicle *v);
 
