@@ -232,7 +232,7 @@ static int set_up(void **state)
 	s->port = free_port();
 	snprintf(config, sizeof(config),
 		 "{\"TimeSource\": \"simulation\", \"step\": {\"deadline_ms\": 2000}, \"pools\": [{\"size\": 1024, \"count\": 2000}, "
-		 "{\"size\": 66048, \"count\": 800}, {\"size\": 461824, \"count\": 48}],"
+		 "{\"size\": 66048, \"count\": 800}],"
 		 "\"ss2\": {\"command\": [\"sim-ss2\", \"--port\", \"%d\", \"--origin\", \"500000,4000000\", "
 		 "\"--silence\", \"2\", \"--parameters\", \"" PARAMETERS "\"]}}",
 		 s->port);
@@ -297,6 +297,12 @@ TEST(a_scenario_is_seen_on_the_channels)
 	spawn(s, "ego", true, 1, 2);
 	for (size_t i = 0; i < sizeof(sensors) / sizeof(sensors[0]); i++) {
 		peer_attach(&s->q, sensors[i], "ego");
+		if (sensors[i] ==
+		    PEER_ATTACH_LIDAR) { /* there is no room for clouds; those that come next are attached all the same */
+			assert_false(ask_bytes(s, s->q.data, s->q.len));
+			assert_non_null(strstr(s->a.description, "/perception/pointcloud"));
+			continue;
+		}
 		ask(s, sensors[i]);
 	}
 	spawn(s, "car_1", false, 20, 20);

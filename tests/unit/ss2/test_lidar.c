@@ -151,6 +151,12 @@ TEST(a_cloud_is_a_message)
 	assert_int_equal(n, cloud->n * sizeof(struct sim_Point));
 	assert_memory_equal(data, cloud->point, n);
 	assert_int_equal(message_cloud(cloud, body, 200), 0);
+	assert_int_equal(scene_despawn(&t.scene, "wall"), 0);
+	cloud = sensors_scan(&t.sensors, &t.scene, 3 * FRAME);
+	assert_int_equal(cloud->n, 0);
+	size = message_cloud(cloud, body, sizeof(body));
+	assert_true(size > 0); /* that there is nothing is a message too */
+	assert_int_equal(sim_PointCloud_from(body, size)->width, 0);
 	close_sight(&t);
 }
 

@@ -212,7 +212,10 @@ static int drive(struct link *l, int64_t sim_ns, bool jump)
 
 static int on_jump(void *ctx, int64_t sim_ns)
 {
-	return drive(ctx, sim_ns, true);
+	struct link *l = ctx;
+
+	memset(l->refused, 0, sizeof(l->refused));
+	return drive(l, sim_ns, true);
 }
 
 static int on_set(void *ctx, int64_t sim_ns)
@@ -337,7 +340,7 @@ static void on_sense(void *ctx, const struct server_sensed *x, int64_t sim_ns)
 		send(ctx, LINK_LIGHTS, (union content){ .scene = x->lights }, sim_ns);
 }
 
-/* A grid that has grown needs larger slots: it is advertised again. */
+/* A grid that has grown needs larger slots: it is advertised again. What was refused once does not stand in the way of other sensors. */
 static int advertise(struct link *l, enum link_channel ch, size_t max_body)
 {
 	/* a bridge that is behind must not hold the scenario up */
@@ -345,13 +348,17 @@ static int advertise(struct link *l, enum link_channel ch, size_t max_body)
 		.size = sizeof(po), .max_body = max_body, .frame_id = CHANNELS[ch].frame, .flags = SIM_PUB_NO_WAIT
 	};
 
-	if (l->out[ch].pub && l->room[ch] >= max_body)
+	int r;
+
+	if ((l->out[ch].pub && l->room[ch] >= max_body) || l->refused[ch] == max_body)
 		return 0;
 	sim_publisher_destroy(l->out[ch].pub);
 	l->out[ch].pub = NULL;
 	l->out[ch].name = CHANNELS[ch].name;
 	l->room[ch] = max_body;
-	return sim_advertise(l->client, CHANNELS[ch].name, CHANNELS[ch].type, &po, &l->out[ch].pub);
+	r = sim_advertise(l->client, CHANNELS[ch].name, CHANNELS[ch].type, &po, &l->out[ch].pub);
+	l->refused[ch] = r < 0 ? max_body : 0;
+	return r;
 }
 
 static int on_attach(void *ctx, const struct sensors_config *c)

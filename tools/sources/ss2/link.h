@@ -38,7 +38,8 @@ struct link {
 	struct sim_client *client;
 	struct sim_driver *driver; /* NULL: not held */
 	struct outlet out[LINK_CHANNELS];
-	size_t room[LINK_CHANNELS]; /* bytes of a message */
+	size_t room[LINK_CHANNELS];    /* bytes of a message */
+	size_t refused[LINK_CHANNELS]; /* the rig has no room for that, as this scenario was told; 0: it was not */
 	struct sim_publisher *place;
 	struct sim_subscriber *odometry, *can_bus;
 	struct vehicle vehicle;
