@@ -60,6 +60,7 @@ LIMIT_system-stack-connect := 120
 LIMIT_system-stack-isolation := 120
 LIMIT_system-stack-lossless := 180
 LIMIT_system-stack-order := 240
+LIMIT_system-stack-scenario := 180
 LIMIT_fault-stack-attacks := 480
 LIMIT_fault-stack-hot := 480
 LIMIT_fault-stack-storm := 240

@@ -29,7 +29,9 @@ struct npc_place npc_center(int i, int frame)
 	struct peer_pose p = npc_at(i, frame);
 	double yaw = 2 * atan2(p.qz, p.qw), half = npcs[i].length / 2; /* its origin is in the middle of its back */
 
-	return (struct npc_place){ p.x + half * cos(yaw), p.y + half * sin(yaw), p.z + npcs[i].height / 2, yaw };
+	double c = cos(yaw), s = sin(yaw);
+
+	return (struct npc_place){ p.x + half * c, p.y + half * s, p.z + npcs[i].height / 2, yaw, c, s };
 }
 
 /* How much of the way from a to b there is up to a box of that size, in the box's axes. Above 1: it does not lead there. */
@@ -53,24 +55,30 @@ static double way_to(const double a[3], const double b[3], const double half[3])
 /* A place in the axes of a box. */
 static void into(const struct npc_place *box, double x, double y, double z, double ret[3])
 {
-	double c = cos(box->yaw), s = sin(box->yaw), dx = x - box->x, dy = y - box->y;
+	double dx = x - box->x, dy = y - box->y;
 
-	ret[0] = dx * c + dy * s;
-	ret[1] = dy * c - dx * s;
+	ret[0] = dx * box->c + dy * box->s;
+	ret[1] = dy * box->c - dx * box->s;
 	ret[2] = z - box->z;
 }
 
+static void places(int frame, struct npc_place ret[NPCS])
+{
+	for (int i = 0; i < NPCS; i++)
+		ret[i] = npc_center(i, frame);
+}
+
 /* What a place is, of boxes that are larger by `more` on each side. */
-static int8_t cell_at(double x, double y, int frame, double ego_x, double ego_y, double more)
+static int8_t cell_at(double x, double y, const struct npc_place *all, double ego_x, double ego_y, double more)
 {
 	int8_t is = FREE;
 
 	for (int i = 0; i < NPCS; i++) {
-		struct npc_place p = npc_center(i, frame);
+		const struct npc_place *p = &all[i];
 		double half[3] = { npcs[i].length / 2 + more, npcs[i].width / 2 + more, 1 }, at[3], eye[3];
 
-		into(&p, x, y, p.z, at);
-		into(&p, ego_x, ego_y, p.z, eye);
+		into(p, x, y, p->z, at);
+		into(p, ego_x, ego_y, p->z, eye);
 		if (fabs(at[0]) <= half[0] && fabs(at[1]) <= half[1])
 			return OCCUPIED;
 		if (way_to(eye, at, half) <= 1)
@@ -82,34 +90,37 @@ static int8_t cell_at(double x, double y, int frame, double ego_x, double ego_y,
 void npcs_check_grid(const struct autoware_grid *g, int frame, double ego_x, double ego_y)
 {
 	const int8_t *cells = (const int8_t *)g->data._buffer;
+	struct npc_place all[NPCS];
 	unsigned seen[3] = { 0 };
 
+	places(frame, all);
 	assert_int_equal(g->data._length, g->width * g->height);
 	for (uint32_t i = 0; i < g->data._length; i++) {
 		double x = g->x + (i % g->width + 0.5) * (double)g->resolution;
 		double y = g->y + (i / g->width + 0.5) * (double)g->resolution;
 
-		if (cells[i] != cell_at(x, y, frame, ego_x, ego_y, EDGE_M) &&
-		    cells[i] != cell_at(x, y, frame, ego_x, ego_y, -EDGE_M))
+		if (cells[i] != cell_at(x, y, all, ego_x, ego_y, EDGE_M) &&
+		    cells[i] != cell_at(x, y, all, ego_x, ego_y, -EDGE_M))
 			fail_msg("frame %d: at %.3f, %.3f the grid has %d, not %d", frame, x, y, cells[i],
-				 cell_at(x, y, frame, ego_x, ego_y, 0));
+				 cell_at(x, y, all, ego_x, ego_y, 0));
 		seen[cells[i] / HIDDEN]++;
 	}
 	assert_true(seen[0] && seen[1] && seen[2]);
 }
 
 /* How far a ray of the ego goes, up to boxes that are larger by `more`. INFINITY: for ever. */
-static double reach(const struct npc_place *ego, double azimuth, double elevation, int frame, double more)
+static double reach(const struct npc_place *ego, double azimuth, double elevation, const struct npc_place *all,
+		    double more)
 {
 	double yaw = ego->yaw + azimuth, level = cos(elevation), nearest = INFINITY;
+	double dx = cos(yaw) * level, dy = sin(yaw) * level, dz = sin(elevation);
 
 	for (int i = 0; i < NPCS; i++) {
-		struct npc_place p = npc_center(i, frame);
 		double half[3] = { npcs[i].length / 2 + more, npcs[i].width / 2 + more, npcs[i].height / 2 + more };
 		double eye[3], one[3];
 
-		into(&p, ego->x, ego->y, ego->z, eye);
-		into(&p, ego->x + cos(yaw) * level, ego->y + sin(yaw) * level, ego->z + sin(elevation), one);
+		into(&all[i], ego->x, ego->y, ego->z, eye);
+		into(&all[i], ego->x + dx, ego->y + dy, ego->z + dz, one);
 		nearest = fmin(nearest, way_to(eye, one, half));
 	}
 	return nearest;
@@ -119,13 +130,15 @@ static double reach(const struct npc_place *ego, double azimuth, double elevatio
 void npcs_check_cloud(const struct autoware_cloud *c, int frame, const struct npc_place *ego)
 {
 	unsigned columns = (unsigned)(2 * M_PI / PEER_LIDAR_RESOLUTION), at = 0;
+	struct npc_place all[NPCS];
 
+	places(frame, all);
 	assert_int_equal(c->data._length, c->width * c->point_step);
 	for (unsigned ray = 0; ray < columns * PEER_LIDAR_BEAMS; ray++) {
 		double azimuth = 2 * M_PI * (ray / PEER_LIDAR_BEAMS) / columns - M_PI;
 		double elevation = peer_lidar_elevation((int)(ray % PEER_LIDAR_BEAMS));
-		double far = reach(ego, azimuth, elevation, frame, GRAZE_M);
-		bool must = far < INFINITY && reach(ego, azimuth, elevation, frame, -GRAZE_M) < INFINITY;
+		double far = reach(ego, azimuth, elevation, all, GRAZE_M);
+		bool must = far < INFINITY && reach(ego, azimuth, elevation, all, -GRAZE_M) < INFINITY;
 		float p[3] = { 0 };
 
 		if (!(far < INFINITY))

@@ -23,6 +23,7 @@ extern const struct npc npcs[NPCS];
 
 struct npc_place {
 	double x, y, z, yaw;
+	double c, s; /* of yaw */
 };
 
 struct peer_pose npc_at(int i, int frame);

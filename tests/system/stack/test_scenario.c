@@ -417,7 +417,7 @@ static void read_cloud(int frame)
 	const struct model_state *e = &s.ego.model.s;
 
 	assert_string_equal(c->frame_id, "base_link");
-	npcs_check_cloud(c, frame, &(struct npc_place){ e->x, e->y, e->z, e->yaw });
+	npcs_check_cloud(c, frame, &(struct npc_place){ .x = e->x, .y = e->y, .z = e->z, .yaw = e->yaw });
 	s.log = hash64(s.log, c->data._buffer, c->data._length);
 }
 
