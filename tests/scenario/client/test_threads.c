@@ -42,7 +42,8 @@ static void *answer_all(void *arg)
 		AWAIT(sim_bridge_attach(a->b.c, "log", &json, &a->b.s, &a->b.lane) >= 0 || atomic_load(&a->stop));
 		if (a->b.lane) {
 			free(json);
-			bridge_connected(&w, &a->b);
+			/* refused: simd was killed once more, as the lane will say */
+			(void)sim_lane_status(a->b.lane, SIM_BRIDGE_CONNECTED, 0, 0, 0, 0, "by hand");
 		}
 		a->b.p.event = SIM_LANE_DELIVER;
 	}
