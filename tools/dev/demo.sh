@@ -47,6 +47,7 @@ printf '{"rigs":[{"name":"demo","bridges":[%s]}]}\n' "$list" >"$fragment"
 
 simd=
 peer=
+master=
 stop()
 {
 	[ -n "$simd" ] || return 0
@@ -54,6 +55,7 @@ stop()
 	wait "$simd"
 	status=$?
 	[ -z "$peer" ] || { kill -TERM "$peer" && wait "$peer"; } 2>/dev/null
+	[ -z "$master" ] || { kill -TERM "$master" && wait "$master"; } 2>/dev/null
 	simd=
 	return $status
 }
@@ -71,6 +73,21 @@ trap leave INT TERM HUP
 case ",$bridges," in
 *,lgsvl,*) "$B/test/lgsvl-peer" 9090 >"$out/lgsvl-peer.txt" 2>&1 & peer=$! ;;
 esac
+
+# ROS 1 needs a master: where one has the port already, ours ends by itself
+start_master()
+{
+	uri=${ROS_MASTER_URI:-http://localhost:11311}
+	port=${uri##*:}
+	case $uri in http://localhost:* | http://127.0.0.1:*) ;; *) return ;; esac
+	if command -v rosmaster >/dev/null; then
+		ROS_HOME=$out/ros rosmaster --core -p "${port%%/*}" >"$out/rosmaster.log" 2>&1 &
+		master=$!
+	else
+		say "demo: start a ROS master; there is none here (Debian: python3-rosmaster)"
+	fi
+}
+case ",$bridges," in *,ros1,*) start_master ;; esac
 
 # shellcheck disable=SC2086
 "$B/bin/simd" --runtime-dir "$out/run" --rig "$rig" --rig "$fragment" $extra >"$out/simd.log" 2>&1 &

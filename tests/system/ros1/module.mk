@@ -3,7 +3,7 @@
 INC_tests/system/ros1 := -I. -Itests -Itests/support -Itools/bridge/ros1 -Ischemas -Ilibclient/include -I$(B)/gen
 FLAGS_tests/system/ros1 := -DPLUGIN='"$(B)/lib/simd/bridge_ros1.so"'
 ROS1_TESTS := publish subscribe peers
-LIMIT_system-ros1-peers := 120
+LIMIT_system-ros1-peers := 240
 TESTS_NS += $(ROS1_TESTS:%=$(B)/test/system-ros1-%)
 $(ROS1_TESTS:%=$(B)/test/system-ros1-%): $(B)/test/system-ros1-%: $(B)/obj/tests/system/ros1/test_%.o $(B)/obj/tests/system/ros1/fake.o $(B)/obj/tests/system/ros2/host.o \
 	$(addprefix $(B)/obj/tools/bridge/ros1/,net.o http.o tcpros.o xmlrpc.o xmlrpc_write.o) | $(B)/lib/simd/bridge_ros1.so

@@ -234,6 +234,7 @@ TEST_WITH(who_is_slow_delays_nobody, setup, teardown)
 		free(s[i]);
 		s[i] = NULL;
 	}
+	host_wait_log(&h, "connected: dropped, as they are slow: /listener on /camera 5;");
 	expect_image(slow, 1);
 	expect_image(slow, IMAGES - 1);
 	expect_image(slow, IMAGES);

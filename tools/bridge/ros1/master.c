@@ -520,6 +520,14 @@ void master_shut_down(struct sim_bridge *b, const char *why)
 	pthread_mutex_unlock(&m->lock);
 }
 
+void master_report(struct sim_bridge *b, const char *text)
+{
+	pthread_mutex_lock(&b->master.lock);
+	if (b->master.on && atomic_load(&b->status) == SIM_BRIDGE_CONNECTED)
+		report(b, SIM_BRIDGE_CONNECTED, "%s", text);
+	pthread_mutex_unlock(&b->master.lock);
+}
+
 void master_uri(struct sim_bridge *b, char ret[NET_TEXT_MAX])
 {
 	pthread_mutex_lock(&b->master.lock);

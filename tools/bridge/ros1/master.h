@@ -57,6 +57,9 @@ void master_unpublish(struct sim_bridge *b, const char *topic);
 int master_subscribe(struct sim_bridge *b, const char *topic, const char *type);
 void master_unsubscribe(struct sim_bridge *b, const char *topic);
 
+/* The sentence that `simctl bridge info` shows, while it is connected. */
+void master_report(struct sim_bridge *b, const char *text);
+
 void master_uri(struct sim_bridge *b, char ret[NET_TEXT_MAX]);
 
 #endif

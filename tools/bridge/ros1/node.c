@@ -14,9 +14,11 @@
 #include "publication.h"
 #include "ros1.h"
 
-#define DEFAULT_MASTER "http://localhost:11311"
-#define RETRY_DUR_NS   INT64_C(100000000) /* no descriptor is free for a connection */
-#define LOG_BURST      20
+#define DEFAULT_MASTER      "http://localhost:11311"
+#define RETRY_DUR_NS        INT64_C(100000000) /* no descriptor is free for a connection */
+#define REPORT_FIRST_DUR_NS INT64_C(1000000000)
+#define REPORT_DUR_NS       INT64_C(10000000000)
+#define LOG_BURST           20
 
 bool log_allowed(struct log_limit *l)
 {
@@ -207,9 +209,47 @@ void node_serve(struct sim_bridge *b, bool on)
 
 /* ---- the I/O thread's turn ---- */
 
+/* Who has lost messages, as far as there is room. */
+static void report_dropped(struct sim_bridge *b)
+{
+	char text[200];
+	size_t n = (size_t)snprintf(text, sizeof(text), "dropped, as they are slow:");
+
+	pthread_mutex_lock(&b->lock);
+	for (struct publication *p = b->publications; p; p = p->next) {
+		pthread_mutex_lock(&p->lock);
+		for (const struct subscriber *s = p->subscribers; s; s = s->next)
+			if (s->dropped && n < sizeof(text))
+				n += (size_t)snprintf(text + n, sizeof(text) - n, " %s on %s %llu;", s->node, p->name,
+						      (unsigned long long)s->dropped);
+		pthread_mutex_unlock(&p->lock);
+	}
+	pthread_mutex_unlock(&b->lock);
+	master_report(b, text);
+}
+
+/* A second after the first, then each ten. Returns when to look again. */
+static int64_t look_at_dropped(struct sim_bridge *b)
+{
+	int64_t now = io_mono_ns();
+
+	if (!atomic_load(&b->dropped))
+		return INT64_MAX;
+	if (!b->report_mono_ns)
+		b->report_mono_ns = now + REPORT_FIRST_DUR_NS;
+	if (now < b->report_mono_ns)
+		return b->report_mono_ns;
+	b->report_mono_ns = now + REPORT_DUR_NS;
+	atomic_store(&b->dropped, false);
+	report_dropped(b);
+	return INT64_MAX;
+}
+
 static int64_t turn(void *ctx)
 {
-	return publications_release(ctx);
+	int64_t held = publications_release(ctx), dropped = look_at_dropped(ctx);
+
+	return held < dropped ? held : dropped;
 }
 
 int node_open(struct sim_bridge *b)

@@ -63,12 +63,12 @@ struct sim_bridge {
 	struct publication *publications; /* guarded by lock; changed by the host's main thread alone */
 	struct message_pool pool;
 	_Atomic bool holding; /* messages may be held */
-	_Atomic bool counted; /* something was dropped since it was reported last */
+	_Atomic bool dropped; /* something was, since it was reported last */
 	struct log_limit lines;
 	struct io *io;
 	/* the I/O thread's */
 	unsigned n_subscribers, n_askers, n_connections;
-	int64_t report_mono_ns;
+	int64_t report_mono_ns; /* of what was dropped: not before then; 0: nothing is to be reported */
 	struct master master;
 	struct links links;
 	struct sim_time sim_time;

@@ -23,7 +23,8 @@ static void drop_one(struct subscriber *s, unsigned i, struct job **done)
 		s->ring[(s->first + i) % s->room] = s->ring[(s->first + i + 1) % s->room];
 	s->n--;
 	s->dropped++;
-	atomic_store(&s->bridge->counted, true);
+	if (!atomic_exchange(&s->bridge->dropped, true))
+		io_wake(s->bridge->io);
 }
 
 static size_t waiting_bytes(const struct subscriber *s)
