@@ -154,7 +154,11 @@ static int64_t limit_stand_in = -1; /* instead of the kernel's, of this process;
 __typeof__(getrlimit) __real_getrlimit, __wrap_getrlimit;
 __typeof__(pthread_setschedparam) __real_pthread_setschedparam, __wrap_pthread_setschedparam;
 
-int __wrap_getrlimit(__rlimit_resource_t what, struct rlimit *ret)
+#ifdef __clang__
+__attribute__((disable_sanitizer_instrumentation)) /* ThreadSanitizer calls it before it can be called itself */
+#endif
+int
+__wrap_getrlimit(__rlimit_resource_t what, struct rlimit *ret)
 {
 	if (limit_stand_in < 0 || what != RLIMIT_RTPRIO)
 		return __real_getrlimit(what, ret);
