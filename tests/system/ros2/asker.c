@@ -58,9 +58,10 @@ dds_entity_t ask_writer(dds_entity_t p, const char *service, const dds_topic_des
 	return w;
 }
 
-dds_entity_t ask_reader(dds_entity_t p, const char *service, const dds_topic_descriptor_t *desc, const char *client)
+dds_entity_t ask_reader(dds_entity_t p, const char *service, const dds_topic_descriptor_t *desc, const char *client,
+			int32_t depth)
 {
-	dds_qos_t *qos = service_qos(client, 10);
+	dds_qos_t *qos = service_qos(client, depth);
 	dds_entity_t t, r;
 	char name[128];
 
@@ -75,7 +76,7 @@ dds_entity_t ask_reader(dds_entity_t p, const char *service, const dds_topic_des
 struct asker asker_open(dds_entity_t p, const char *service, const dds_topic_descriptor_t *request,
 			const dds_topic_descriptor_t *response, const char *client)
 {
-	struct asker a = { .reader = ask_reader(p, service, response, client) };
+	struct asker a = { .reader = ask_reader(p, service, response, client, ASK_DEPTH) };
 
 	a.writer = ask_writer(p, service, request, client);
 	return a;
