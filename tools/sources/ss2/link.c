@@ -7,15 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <sim/service.h>
-
 #include <sim/msg/Detected3DObjects.h>
 #include <sim/msg/Imu.h>
+#include <sim/msg/Int64.h>
 #include <sim/msg/OccupancyGrid.h>
 #include <sim/msg/PointCloud.h>
 #include <sim/msg/TrafficSignals.h>
 #include <sim/msg/VehiclePlacement.h>
-#include <sim/srv/AdvanceVehicle.h>
 
 #include "err.h"
 #include "log.h"
@@ -416,36 +414,49 @@ static bool on_vehicle(void *ctx, struct vehicle_state *ret)
 	return true;
 }
 
+static int ask_ahead(struct link *l, int64_t to_sim_ns)
+{
+	struct sim_slot *slot;
+	struct sim_builder b;
+	int r = sim_loan(l->advance, sizeof(struct sim_Int64), &slot);
+
+	if (r < 0)
+		return r;
+	sim_Int64_init(sim_slot_body_mut(slot), slot->body_size, &b)->data = to_sim_ns;
+	return sim_publish_local(l->advance, slot);
+}
+
+/* What it answers to that question: it may have answered an earlier one too late. */
+static bool hear_ahead(struct link *l, int64_t to_sim_ns)
+{
+	const struct sim_message *msg;
+
+	while (l->ahead_sim_ns != to_sim_ns && sim_take(l->ahead, &msg) == 0) {
+		const struct sim_GpsOdometry *m = sim_GpsOdometry_from(msg->body, msg->body_size);
+
+		if (m && msg->header.stamp_sim_ns == to_sim_ns &&
+		    vehicle_odometry(&l->vehicle, m, to_sim_ns, msg->header.clock_generation))
+			l->ahead_sim_ns = to_sim_ns;
+		(void)sim_release(l->ahead, msg);
+	}
+	return l->ahead_sim_ns == to_sim_ns;
+}
+
 /* A vehicle that knows nothing of it is where it was in the frame before. It is asked again when an ego is spawned. */
 static void on_advance(void *ctx, int64_t to_sim_ns)
 {
-	const struct sim_AdvanceVehicleRequest q = { .to_sim_ns = to_sim_ns };
-	struct sim_AdvanceVehicleResponse a = { 0 };
-	struct sim_GpsOdometry m = { 0 };
-	struct sim_clock_sample now;
 	struct link *l = ctx;
-	int r;
 
-	if (!l->advances || !l->step)
+	if (!l->advances || !l->step || !sim_publisher_has_subscribers(l->advance))
 		return;
 	hear(l);
-	r = sim_service_call(l->client, "advance_ego", &sim_AdvanceVehicle_service, &q, sizeof(q), ADVANCE_WAIT_NS, &a,
-			     sizeof(a), NULL);
-	l->advances = r == 0 && a.success;
-	if (r < 0 && r != -ENOENT)
-		log_warn("the vehicle does not move on: %s; the scenario hears where it was in the frame before",
-			 source_why(r));
+	l->ahead_sim_ns = 0;
+	l->advances = ask_ahead(l, to_sim_ns) == 0;
+	while (l->advances && !hear_ahead(l, to_sim_ns))
+		l->advances = sim_wait(l->ahead, ADVANCE_WAIT_NS) == 1;
 	if (!l->advances)
-		return;
-	m.easting = a.pose.position.x;
-	m.northing = a.pose.position.y;
-	m.altitude = a.pose.position.z;
-	m.orientation = a.pose.orientation;
-	m.forward_speed = a.speed;
-	m.angular_velocity.z = a.yaw_rate;
-	sim_now_sample(l->client, &now);
-	if (vehicle_odometry(&l->vehicle, &m, to_sim_ns, now.clock_generation))
-		l->ahead_sim_ns = to_sim_ns;
+		log_warn(
+			"the vehicle does not say where it will be: the scenario hears where it was in the frame before");
 }
 
 static bool on_place(void *ctx, const struct server_place *p)
@@ -498,6 +509,8 @@ static int subscribe(struct link *l)
 	struct sim_subscriber_options so = { .size = sizeof(so), .depth = 16 };
 	int r = sim_subscribe(l->client, "gps_odometry", &sim_GpsOdometry_type, &so, &l->odometry);
 
+	if (r == 0)
+		r = sim_subscribe(l->client, "ego_ahead", &sim_GpsOdometry_type, &so, &l->ahead);
 	return r < 0 ? r : sim_subscribe(l->client, "can_bus", &sim_CanBus_type, &so, &l->can_bus);
 }
 
@@ -508,7 +521,11 @@ static int advertise_place(struct link *l)
 					    .frame_id = FRAME_MAP,
 					    .flags = SIM_PUB_LATCH | SIM_PUB_LOCAL };
 
-	return sim_advertise(l->client, "place_ego", &sim_VehiclePlacement_type, &po, &l->place);
+	int r = sim_advertise(l->client, "place_ego", &sim_VehiclePlacement_type, &po, &l->place);
+
+	po.max_body = sim_Int64_type.fixed_size;
+	po.flags = SIM_PUB_LOCAL;
+	return r < 0 ? r : sim_advertise(l->client, "advance_ego", &sim_Int64_type, &po, &l->advance);
 }
 
 void link_serve(struct link *l, struct server *s)
@@ -542,8 +559,10 @@ void link_close(struct link *l)
 	sim_driver_release(l->driver);
 	sim_subscriber_destroy(l->odometry);
 	sim_subscriber_destroy(l->can_bus);
+	sim_subscriber_destroy(l->ahead);
 	for (int i = 0; i < LINK_CHANNELS; i++)
 		sim_publisher_destroy(l->out[i].pub);
 	sim_publisher_destroy(l->place);
+	sim_publisher_destroy(l->advance);
 	sim_disconnect(l->client);
 }

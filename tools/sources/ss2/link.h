@@ -40,8 +40,8 @@ struct link {
 	struct outlet out[LINK_CHANNELS];
 	size_t room[LINK_CHANNELS];    /* bytes of a message */
 	size_t refused[LINK_CHANNELS]; /* the rig has no room for that, as this scenario was told; 0: it was not */
-	struct sim_publisher *place;
-	struct sim_subscriber *odometry, *can_bus;
+	struct sim_publisher *place, *advance;
+	struct sim_subscriber *odometry, *can_bus, *ahead;
 	struct vehicle vehicle;
 	bool advances;        /* it offers to be moved on before time is: until it refuses */
 	int64_t ahead_sim_ns; /* to where it was */

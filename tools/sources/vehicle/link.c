@@ -13,22 +13,24 @@
 #include <sim/msg/GpsOdometry.h>
 #include <sim/msg/HazardCommand.h>
 #include <sim/msg/Imu.h>
+#include <sim/msg/Int64.h>
 #include <sim/msg/Transforms.h>
 #include <sim/msg/TurnCommand.h>
 #include <sim/msg/VehicleControl.h>
 #include <sim/msg/VehicleMode.h>
 #include <sim/msg/VehicleOdometry.h>
 #include <sim/msg/VehicleState.h>
-#include <sim/srv/AdvanceVehicle.h>
 #include <sim/srv/ControlModeCommand.h>
 #include <sim/srv/PlaceVehicle.h>
 
 #include "err.h"
 #include "log.h"
+#include "thread.h"
 
 LOG_TOPIC("vehicle");
 
-#define DEPTH 64 /* orders that one step may bring */
+#define AHEAD_WAIT_NS INT64_C(100000000) /* wall: how often the end is looked for */
+#define DEPTH         64                 /* orders that one step may bring */
 
 static const struct {
 	const char *name;
@@ -244,30 +246,6 @@ static int on_mode_request(void *user, struct sim_request *req)
 	return 0;
 }
 
-/* Where a scenario asks for the vehicle of its next frame, before it lets time go there. */
-static int on_advance_request(void *user, struct sim_request *req)
-{
-	const struct sim_AdvanceVehicleRequest *q = sim_AdvanceVehicleRequest_from(req->body, req->size);
-	struct sim_AdvanceVehicleResponse *a;
-	struct link *l = user;
-	struct vehicle *v = l->vehicle;
-	struct sim_builder b;
-
-	a = sim_AdvanceVehicleResponse_init(req->response, req->response_capacity, &b);
-	pthread_mutex_lock(&l->stepping);
-	a->success = q && (__atomic_load_n(&sim_clock_page(l->client)->flags, __ATOMIC_RELAXED) & SIM_CLOCK_LOCKSTEP) &&
-		     vehicle_begin_ahead(v, q->to_sim_ns) == 0;
-	if (a->success) {
-		link_step(l, v);
-		a->pose.position = (struct sim_Vector3){ v->model.s.x, v->model.s.y, v->model.s.z };
-		a->pose.orientation = message_heading(&v->model);
-		a->speed = (float)v->model.s.speed;
-		a->yaw_rate = v->model.s.yaw_rate;
-	}
-	pthread_mutex_unlock(&l->stepping);
-	return 0;
-}
-
 /* ---- publishing ---- */
 
 static size_t room(enum link_out ch)
@@ -297,12 +275,74 @@ void link_publish(struct link *l, const struct vehicle *v, const struct origin *
 		outlet_count(&l->out[i], publish(l, (enum link_out)i, &m, now->sim_ns));
 }
 
-/* ---- life ---- */
-
 static int named(int r, const char *what)
 {
 	return r < 0 ? err_set(r, "%s: %s", what, source_why(r)) : 0;
 }
+
+/* ---- ahead of time ---- */
+
+/* Where a scenario asks for the vehicle of its next frame, before it lets time go there. */
+static void move_ahead(struct link *l, int64_t to_sim_ns)
+{
+	size_t cap = message_gps_odometry_max();
+	struct sim_slot *slot;
+
+	pthread_mutex_lock(&l->stepping);
+	if ((__atomic_load_n(&sim_clock_page(l->client)->flags, __ATOMIC_RELAXED) & SIM_CLOCK_LOCKSTEP) &&
+	    vehicle_begin_ahead(l->vehicle, to_sim_ns) == 0 && sim_loan(l->ahead, cap, &slot) == 0) {
+		const struct moment m = { .model = &l->vehicle->model,
+					  .orders = &l->vehicle->orders,
+					  .origin = l->origin };
+
+		link_step(l, l->vehicle);
+		slot->stamp_sim_ns = to_sim_ns;
+		if (sim_slot_set_size(slot, message_gps_odometry(&m, sim_slot_body_mut(slot), cap)) < 0)
+			(void)sim_unloan(l->ahead, slot);
+		else if (sim_publish_local(l->ahead, slot) < 0)
+			log_warn("ego_ahead: %s; ignoring", sim_why());
+	}
+	pthread_mutex_unlock(&l->stepping);
+}
+
+static void *serve_ahead(void *arg)
+{
+	struct link *l = arg;
+
+	while (!atomic_load(&l->leaving)) {
+		const struct sim_message *m;
+
+		if (sim_wait(l->asked_ahead, AHEAD_WAIT_NS) < 0)
+			(void)nanosleep(&(struct timespec){ .tv_nsec = AHEAD_WAIT_NS }, NULL);
+		for (; sim_take(l->asked_ahead, &m) == 0; (void)sim_release(l->asked_ahead, m)) {
+			const struct sim_Int64 *to = sim_Int64_from(m->body, m->body_size);
+
+			if (to)
+				move_ahead(l, to->data);
+		}
+	}
+	return NULL;
+}
+
+static int open_ahead(struct link *l)
+{
+	struct sim_publisher_options po = { .size = sizeof(po),
+					    .max_body = message_gps_odometry_max(),
+					    .frame_id = FRAME_MAP,
+					    .flags = SIM_PUB_LOCAL };
+	struct sim_subscriber_options so = { .size = sizeof(so), .depth = 4 };
+	int r = named(sim_advertise(l->client, "ego_ahead", &sim_GpsOdometry_type, &po, &l->ahead), "ego_ahead");
+
+	if (r == 0)
+		r = named(sim_subscribe(l->client, "advance_ego", &sim_Int64_type, &so, &l->asked_ahead),
+			  "advance_ego");
+	if (r == 0)
+		r = named(thread_start(&l->serving, "ahead", serve_ahead, l), "a thread");
+	l->serves = r == 0;
+	return r;
+}
+
+/* ---- life ---- */
 
 static int advertise(struct link *l, enum link_out ch)
 {
@@ -316,29 +356,24 @@ static int advertise(struct link *l, enum link_out ch)
 
 static int offer(struct link *l)
 {
-	static const char *const control_mode = "control/control_mode_request";
-	struct sim_client *c = l->client;
-	int r = named(sim_service_offer(c, "place_ego", &sim_PlaceVehicle_service, NULL, on_place_request, l,
+	int r = named(sim_service_offer(l->client, "place_ego", &sim_PlaceVehicle_service, NULL, on_place_request, l,
 					&l->place),
 		      "service place_ego");
 
-	if (r == 0)
-		r = named(sim_service_offer(c, "advance_ego", &sim_AdvanceVehicle_service, NULL, on_advance_request, l,
-					    &l->advance),
-			  "service advance_ego");
 	return r < 0 ? r
-		     : named(sim_service_offer(c, control_mode, &sim_ControlModeCommand_service, NULL, on_mode_request,
-					       l, &l->mode),
-			     control_mode);
+		     : named(sim_service_offer(l->client, "control/control_mode_request",
+					       &sim_ControlModeCommand_service, NULL, on_mode_request, l, &l->mode),
+			     "service control/control_mode_request");
 }
 
-int link_open(struct link *l, struct sim_client *c, uint32_t rate_mhz, struct vehicle *v)
+int link_open(struct link *l, struct sim_client *c, uint32_t rate_mhz, struct vehicle *v, const struct origin *o)
 {
 	struct sim_subscriber_options so = { .size = sizeof(so), .depth = DEPTH };
 	int r = 0;
 
 	l->client = c;
 	l->vehicle = v;
+	l->origin = o;
 	l->every_step = rate_mhz == 0;
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_mutex_init(&l->stepping, NULL);
@@ -348,14 +383,20 @@ int link_open(struct link *l, struct sim_client *c, uint32_t rate_mhz, struct ve
 		r = advertise(l, (enum link_out)i);
 	for (int i = 0; r == 0 && i < IN_COUNT; i++)
 		r = named(sim_subscribe(c, IN[i].name, IN[i].type, &so, &l->in[i]), IN[i].name);
-	return r < 0 ? r : offer(l);
+	if (r == 0)
+		r = offer(l);
+	return r < 0 ? r : open_ahead(l);
 }
 
 void link_close(struct link *l)
 {
 	sim_service_destroy(l->place);
 	sim_service_destroy(l->mode);
-	sim_service_destroy(l->advance);
+	atomic_store(&l->leaving, true);
+	if (l->serves)
+		pthread_join(l->serving, NULL);
+	sim_subscriber_destroy(l->asked_ahead);
+	sim_publisher_destroy(l->ahead);
 	for (int i = 0; i < IN_COUNT; i++)
 		sim_subscriber_destroy(l->in[i]);
 	for (int i = 0; i < OUT_COUNT; i++)

@@ -2,13 +2,14 @@
 /*
  * sim-vehicle's side towards simd: the channels it publishes and those it takes orders from, its services.
  *
- * Thread: main; the services' handlers run on the library's thread and leave what they were asked for main, but for
- * advance_ego, which moves the vehicle there and then: whoever touches it holds the lock `stepping`.
+ * Thread: main; the services' handlers run on the library's thread and leave what they were asked for main.
+ * "ahead" moves the vehicle on before time does: whoever touches it holds the lock `stepping`.
  */
 #ifndef SOURCES_VEHICLE_LINK_H
 #define SOURCES_VEHICLE_LINK_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include <sim/clock.h>
 #include <sim/msg/VehiclePlacement.h>
@@ -28,7 +29,13 @@ struct link {
 	struct sim_gate gate;
 	bool every_step;
 	struct sim_subscriber *in[IN_COUNT];
-	struct sim_service *place, *mode, *advance;
+	struct sim_service *place, *mode;
+	struct sim_publisher *ahead;
+	struct sim_subscriber *asked_ahead;
+	const struct origin *origin; /* keeps */
+	pthread_t serving;
+	bool serves;
+	atomic_bool leaving;
 	struct vehicle *vehicle; /* keeps */
 	pthread_mutex_t stepping;
 	uint64_t ignored; /* messages that could not be */
@@ -42,7 +49,7 @@ struct link {
 };
 
 /* rate_mhz 0: at every step. l: zeroed, kept at its place until closed. Errors as sim_advertise(), sim_subscribe(). */
-int link_open(struct link *l, struct sim_client *c, uint32_t rate_mhz, struct vehicle *v);
+int link_open(struct link *l, struct sim_client *c, uint32_t rate_mhz, struct vehicle *v, const struct origin *o);
 void link_close(struct link *l);
 
 /* Take all orders that have come and move to the end of the step, placements last. */

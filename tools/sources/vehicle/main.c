@@ -3,7 +3,7 @@
  * sim-vehicle: a vehicle that obeys VehicleControl. A step participant: time waits for it wherever time is driven; with a
  * wall-driven source it follows the clock in steps of its own.
  *
- * Threads: main (all of the model), "stop" (signals), and the library's (services, completions).
+ * Threads: main (all of the model), "ahead" (moves it before time does), "stop" (signals), and the library's (services, completions).
  */
 #include <errno.h>
 #include <math.h>
@@ -165,7 +165,7 @@ static int attach(struct app *a)
 
 	if (r < 0)
 		return err_set(r, "connecting to simd: %s", source_why(r));
-	r = link_open(&a->link, a->client, (uint32_t)lround(a->args.rate_hz * 1000), &a->vehicle);
+	r = link_open(&a->link, a->client, (uint32_t)lround(a->args.rate_hz * 1000), &a->vehicle, &a->origin);
 	if (r < 0)
 		return r;
 	r = sim_step_join(a->client, (uint32_t)a->args.rank, &a->step);

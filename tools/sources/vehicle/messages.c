@@ -15,14 +15,9 @@
 
 #define VARIANCE 1e-4 /* the sensors are exact; a filter still wants a number */
 
-struct sim_Quaternion message_heading(const struct model *m)
-{
-	return (struct sim_Quaternion){ .z = sin(m->s.yaw / 2), .w = cos(m->s.yaw / 2) };
-}
-
 static struct sim_Quaternion heading(const struct moment *m)
 {
-	return message_heading(m->model);
+	return (struct sim_Quaternion){ .z = sin(m->model->s.yaw / 2), .w = cos(m->model->s.yaw / 2) };
 }
 
 static struct sim_Vector3 place(const struct moment *m)

@@ -29,8 +29,6 @@ size_t message_gps_odometry(const struct moment *m, void *body, size_t cap);
 size_t message_can_bus(const struct moment *m, void *body, size_t cap);
 size_t message_odometry(const struct moment *m, void *body, size_t cap);
 
-struct sim_Quaternion message_heading(const struct model *m);
-
 size_t message_tf_max(void); /* bytes of the largest */
 size_t message_gps_odometry_max(void);
 
