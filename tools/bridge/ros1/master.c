@@ -394,7 +394,7 @@ static void end_service(struct sim_bridge *b)
 
 static void wait_ns(struct master *m, int64_t dur_ns)
 {
-	int64_t due = io_mono_ns() + dur_ns;
+	int64_t due = dur_ns == INT64_MAX ? dur_ns : io_mono_ns() + dur_ns;
 	struct timespec t = { due / 1000000000, due % 1000000000 };
 
 	if (dur_ns == INT64_MAX)

@@ -380,7 +380,7 @@ static int serve(struct asker *a)
 	char why[160];
 	int r;
 
-	while (!a->out && (r = http_parse(a->in, a->in_len, HTTP_REQUEST, &m, why, sizeof(why))) != 0) {
+	while (!a->out && a->in_len && (r = http_parse(a->in, a->in_len, HTTP_REQUEST, &m, why, sizeof(why))) != 0) {
 		if (r < 0) {
 			log_limited(a->bridge, 1, "a request from %s is refused: %s", a->peer, why);
 			return respond(a, 400, NULL, false);
