@@ -24,7 +24,12 @@ $(B)/obj/schemas/%.o: schemas/%.c $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(INC_schemas) -MMD -MP -c $< -o $@
 
-$(MSG_STAMP): $(MSGS) $(SRVS) $(B)/bin/simgen
+# A definition that has gone is not in what was generated either.
+schema_files := $(strip $(MSGS) $(SRVS))
+ifneq ($(file <$(B)/gen/schemas),$(schema_files))
+$(shell mkdir -p $(B)/gen)$(file >$(B)/gen/schemas,$(schema_files))
+endif
+$(MSG_STAMP): $(MSGS) $(SRVS) $(B)/gen/schemas $(B)/bin/simgen
 	@mkdir -p $(@D)
 	$(B)/bin/simgen -s -l -p sim -o $(B)/gen $(MSGS) $(SRVS)
 	@touch $@
