@@ -534,28 +534,6 @@ TEST(a_scenario_that_falls_silent_is_seen)
 	assert_true(driver_pid() > 0);
 }
 
-/* Nobody hears from a process that is stopped: simd says why time stands. */
-TEST(a_stopped_server_is_named)
-{
-	struct stage *s = &stage;
-	int64_t pid = driver_pid();
-	char *json;
-
-	assert_int_equal(kill((pid_t)pid, SIGSTOP), 0);
-	if (!HOLDS_WITHIN(LIMIT_MS, strstr(run_errors(&s->simd), "which drives time, is stopped")))
-		fail_msg("nobody says that it is stopped: %s", run_errors(&s->simd));
-	assert_int_equal(sim_call(s->client, "GetClock", NULL, &json), 0);
-	assert_non_null(strstr(json, "\"driver_stopped\":true"));
-	free(json);
-	assert_int_equal(kill((pid_t)pid, SIGCONT), 0);
-	s->t_ns += STEP;
-	peer_frame(&s->q, 1, 1, s->t_ns);
-	ask(s, PEER_UPDATE_FRAME);
-	assert_int_equal(sim_call(s->client, "GetClock", NULL, &json), 0);
-	assert_non_null(strstr(json, "\"driver_stopped\":false"));
-	free(json);
-}
-
 /* Who takes part in steps behind sim-ss2 has a frame's objects in the step of that frame. */
 TEST(a_frame_is_seen_in_its_own_step)
 {
@@ -615,6 +593,28 @@ TEST(a_server_killed_within_a_request_leaves_the_clock_without_a_driver)
 	connect_peer(s);
 	initialize(s, 0);
 	assert_true(driver_pid() > 0 && driver_pid() != old);
+}
+
+/* Nobody hears from a process that is stopped: simd says why time stands. */
+TEST(a_stopped_server_is_named)
+{
+	struct stage *s = &stage;
+	int64_t pid = driver_pid();
+	char *json;
+
+	assert_int_equal(kill((pid_t)pid, SIGSTOP), 0);
+	if (!HOLDS_WITHIN(LIMIT_MS, strstr(run_errors(&s->simd), "which drives time, is stopped")))
+		fail_msg("nobody says that it is stopped: %s", run_errors(&s->simd));
+	assert_int_equal(sim_call(s->client, "GetClock", NULL, &json), 0);
+	assert_non_null(strstr(json, "\"driver_stopped\":true"));
+	free(json);
+	assert_int_equal(kill((pid_t)pid, SIGCONT), 0);
+	s->t_ns += STEP;
+	peer_frame(&s->q, 1, 1, s->t_ns);
+	ask(s, PEER_UPDATE_FRAME);
+	assert_int_equal(sim_call(s->client, "GetClock", NULL, &json), 0);
+	assert_non_null(strstr(json, "\"driver_stopped\":false"));
+	free(json);
 }
 
 TEST_GROUP(set_up, tear_down)
