@@ -232,9 +232,9 @@ TEST(a_loop_that_waits_wakes_a_thread_which_sleeps_again)
 	desk_close(&d);
 }
 
-static void run_for_a_while(struct desk *d)
+static void run_for_a_while(struct desk *d, unsigned turns)
 {
-	while (atomic_load(&d->turns) < 100)
+	while (atomic_load(&d->turns) < turns)
 		assert_int_equal(pool_awake(d->pool), 1);
 	atomic_store(&d->left, 0);
 }
@@ -248,7 +248,7 @@ TEST(one_thread_serves_while_that_suffices)
 	atomic_store(&d.left, 1);
 	be_busy(&d, 0);
 	be_busy(&d, 1);
-	run_for_a_while(&d);
+	run_for_a_while(&d, 100);
 	desk_close(&d);
 	assert_true(d.loops[0].posts > 1 && d.loops[1].posts > 1);
 	assert_false(d.loops[0].moved || d.loops[1].moved);
@@ -259,10 +259,10 @@ TEST(a_flooded_loop_alone_wakes_nobody)
 {
 	static struct desk d;
 
-	desk_open(&d, 3, 3, 5 * NS_PER_MS);
+	desk_open(&d, 3, 3, NS_PER_S / 2); /* longer than a thread goes without a CPU, shorter than the flood */
 	atomic_store(&d.left, 1);
 	be_busy(&d, 0);
-	run_for_a_while(&d);
+	run_for_a_while(&d, 2000);
 	desk_close(&d);
 	assert_false(d.loops[0].moved);
 }
@@ -275,7 +275,7 @@ TEST(there_are_no_more_threads_than_allowed)
 	atomic_store(&d.left, 1);
 	for (unsigned i = 0; i < 3; i++)
 		be_busy(&d, i);
-	run_for_a_while(&d);
+	run_for_a_while(&d, 100);
 	desk_close(&d);
 	assert_int_equal(d.begun, 1);
 	for (unsigned i = 0; i < 3; i++)
@@ -343,7 +343,7 @@ TEST(a_single_loop_is_run_as_it_is)
 	desk_open(&d, 1, 8, NS_PER_MS);
 	atomic_store(&d.left, 1);
 	be_busy(&d, 0);
-	run_for_a_while(&d);
+	run_for_a_while(&d, 100);
 	desk_close(&d);
 	assert_int_equal(d.begun, 1);
 	assert_true(d.loops[0].posts > 1);
