@@ -7,8 +7,12 @@
 #include "fd.h"
 #include "futex.h"
 #include "seqlock.h"
+#include "timeutil.h"
+
+#include <sys/random.h>
 
 #define READER_GRACE_DUR_NS 1000
+#define SEQ_FIRST_MAX       0x3ffffffeu /* even, and below those of clients (libclient/src/clock.c) */
 
 _Static_assert(sizeof(struct sim_clock_page) <= SIM_CLOCK_PAGE_SIZE, "the clock page is one page");
 
@@ -17,9 +21,14 @@ int time_page_create(struct sim_clock_page **ret_page, int *ret_fd)
 	void *map;
 	int r = fd_shared_create("simd-clock", SIM_CLOCK_PAGE_SIZE, FD_SHARE_RO, &map, ret_fd);
 
-	if (r >= 0)
-		*ret_page = map;
-	return r;
+	if (r < 0)
+		return r;
+	*ret_page = map;
+	/* unlike that of another run: readers of the old page may find themselves in this one */
+	if (getrandom(&(*ret_page)->seq, sizeof((*ret_page)->seq), GRND_NONBLOCK) < 0)
+		(*ret_page)->seq = (uint32_t)mono_now_ns();
+	(*ret_page)->seq &= SEQ_FIRST_MAX;
+	return 0;
 }
 
 void time_page_destroy(struct sim_clock_page *page)

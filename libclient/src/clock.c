@@ -18,7 +18,7 @@
 #include "session.h"
 #include "timeutil.h"
 
-/* simd counts from 0 and never gets here: a reader that was caught by a replacement of the page sees it. */
+/* simd begins below: a reader that was caught by a replacement of the page sees it, and by two of them, as none is like another. */
 #define FROZEN_SEQ             0x80000000u
 #define PATIENCE               400
 #define INLINE_DUR_NS          NS_PER_MS /* readers of the bare page may be ahead of those who go through the client */
@@ -37,6 +37,8 @@ static void *map_for_readers(void *at, int fd)
 			       MAP_SHARED | MAP_POPULATE | (at ? MAP_FIXED : 0), fd, 0L);
 }
 
+static _Atomic uint32_t frozen; /* pages so far */
+
 /* A page of our own with an odd seq, mapped at `at` (NULL: anywhere) for readers; *ret_w is its writable side. */
 static int frozen_begin(void *at, struct sim_clock_page **ret_w, void **ret_page)
 {
@@ -51,7 +53,7 @@ static int frozen_begin(void *at, struct sim_clock_page **ret_w, void **ret_page
 	w = mmap(NULL, SIM_CLOCK_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
 	if (w == MAP_FAILED)
 		goto err;
-	w->seq = FROZEN_SEQ | 1;
+	w->seq = FROZEN_SEQ | (4 * atomic_fetch_add(&frozen, 1) + 1);
 	w->abi = SIM_CLOCK_PAGE_ABI;
 	w->magic = SIM_CLOCK_PAGE_MAGIC;
 	w->flags = SIM_CLOCK_STALE;
@@ -72,7 +74,7 @@ err:
 
 static void frozen_end(struct sim_clock_page *w)
 {
-	__atomic_store_n(&w->seq, FROZEN_SEQ | 2, __ATOMIC_RELEASE);
+	__atomic_store_n(&w->seq, w->seq + 1, __ATOMIC_RELEASE);
 	munmap(w, SIM_CLOCK_PAGE_SIZE);
 }
 

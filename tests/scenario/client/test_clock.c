@@ -85,6 +85,26 @@ TEST_WITH(a_lease_taken_again_is_released_too, setup, teardown)
 	sim_disconnect(c);
 }
 
+/* Who reads while the page is replaced, twice perhaps, must see that: no two begin alike. */
+TEST_WITH(no_page_is_like_another, setup, teardown)
+{
+	struct sim_client *c = world_client(&w, "reader", 0);
+	uint32_t live[2], frozen[2];
+
+	for (int i = 0; i < 2; i++) {
+		live[i] = sim_clock_page(c)->seq;
+		world_kill_simd(&w);
+		world_until(&w, c, SIM_CLIENT_RECONNECTING);
+		frozen[i] = sim_clock_page(c)->seq;
+		world_start_simd(&w);
+		world_until(&w, c, SIM_CLIENT_CONNECTED);
+	}
+	assert_true(live[0] != live[1] && frozen[0] != frozen[1]);
+	for (int i = 0; i < 2; i++)
+		assert_true(live[i] < frozen[0] && live[i] < frozen[1]);
+	sim_disconnect(c);
+}
+
 /* Who runs free says so, and everybody can see it. */
 TEST_WITH(a_free_clock_runs_by_itself, setup, teardown)
 {
