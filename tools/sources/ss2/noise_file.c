@@ -157,7 +157,7 @@ static const struct range MEAN = { -1e6, 1e6, 0 }, DEVIATION = { 0, 1e6, 0 }, RA
 
 static int read_curve(struct conf_view v, const char *path, struct range in, uint32_t n, struct noise_curve *ret)
 {
-	char values[96], ratio[96];
+	char values[160], ratio[160];
 
 	snprintf(values, sizeof(values), "%s.values", path);
 	snprintf(ratio, sizeof(ratio), "%s.ellipse_normalized_x_radius", path);
