@@ -74,17 +74,20 @@ TEST(a_message_that_is_too_long)
 
 TEST(who_is_there_instead)
 {
-	static const char *const with[][2] = { { "HTTP/1.1 400 Bad Request\r\n", "web server" },
-					       { "GET / HTTP/1.1\r\n", "op 71" },
-					       { "\x02\x01\0\0\0a", "as a simulator does" },
-					       { "\0", "op 0" },
-					       { "\x03\xff\xff\xff\xff", "4294967295 bytes" } };
+	static const struct {
+		char bytes[6];
+		const char *why;
+	} with[] = { { "HTTP/", "web server" },
+		     { "GET /", "op 71" },
+		     { "\x02\x01\0\0\0", "as a simulator does" },
+		     { "", "op 0" },
+		     { "\x03\xff\xff\xff\xff", "4294967295 bytes" } };
 	struct frame f;
 
 	for (size_t i = 0; i < sizeof(with) / sizeof(with[0]); i++) {
-		memcpy(out, with[i][0], 6);
+		memcpy(out, with[i].bytes, 6);
 		assert_int_equal(parse(6, 100, &f), -EPROTO);
-		assert_non_null(strstr(why, with[i][1]));
+		assert_non_null(strstr(why, with[i].why));
 	}
 	assert_int_equal(parse(0, 100, &f), 0);
 }
