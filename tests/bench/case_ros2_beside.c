@@ -100,8 +100,9 @@ struct bridge {
 	struct sim_bridge *bridge;
 	struct sim_bridge_topic *topic[TOPICS];
 	struct sim_slot *slot[TOPICS];
-	unsigned pending; /* images */
-	uint32_t n;       /* messages of the IMU so far, while it is measured */
+	struct sim_message message[TOPICS]; /* stays while it is pending */
+	unsigned pending;                   /* images */
+	uint32_t n;                         /* messages of the IMU so far, while it is measured */
 };
 
 static void open_all(struct bridge *b)
@@ -124,8 +125,8 @@ static void publish(struct bridge *b, enum topic topic)
 
 	if (topic == IMAGE && b->pending)
 		b->pending -= host_next_done(&b->host).result <= 0;
-	if (b->host.ops->publish(b->bridge, b->topic[topic], MESSAGE_OF(b->slot[topic]),
-				 (struct sim_task *)(void *)&task) == 1)
+	b->message[topic] = *MESSAGE_OF(b->slot[topic]);
+	if (b->host.ops->publish(b->bridge, b->topic[topic], &b->message[topic], (struct sim_task *)(void *)&task) == 1)
 		b->pending++;
 }
 
