@@ -26,7 +26,8 @@ $(B)/test/plugins/source_%.so: tests/plugins/source.c libclient/include/sim/sour
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(INC_tests/plugins) -DBAD_$* -shared -o $@ $<
 
-# Slow, silent, crashing, ... as its options say.
+# Slow, silent, crashing, ... as its options say; for a bench as well.
+TEST_PROGRAMS += $(B)/test/plugins/bridge_faulty.so
 FAULTY := $(B)/test/plugins/bridge_faulty.so
 $(FAULTY): tests/plugins/faulty.c | $(GENERATED) $(B)/lib/libsimclient.so
 	@mkdir -p $(@D)
