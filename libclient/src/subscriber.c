@@ -182,7 +182,7 @@ static void fresh_post(struct sim_subscriber *s)
 	struct sub_port *before = s->newest;
 	struct ipc_waiter *waiter;
 
-	atomic_fetch_add(&before->refs, 1); /* its thread may adopt the new one, and let go of this one, at once */
+	atomic_fetch_add(&before->refs, 1); /* its thread may adopt the new one, and release this one, at once */
 	s->fresh->renews = true;
 	s->newest = s->fresh;
 	s->fresh = NULL;

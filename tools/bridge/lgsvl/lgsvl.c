@@ -113,10 +113,6 @@ static void lgsvl_listen(struct sim_bridge *b, const char *channel, int on)
 
 /* ---- the plug-in ---- */
 
-struct sim_bridge_topic { /* what becomes of one channel */
-	struct topic_fan fan;
-};
-
 static int read_options(struct sim_bridge *b)
 {
 	static const char *const autoware[] = { "1.8", "1.7", NULL };
@@ -227,20 +223,12 @@ static enum sim_bridge_status lgsvl_status(const struct sim_bridge *b)
 
 static int lgsvl_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret)
 {
-	struct sim_bridge_topic *t = calloc(1, sizeof(*t));
-	int r = t ? topics_open_channel(&b->common, ch, &t->fan) : -ENOMEM;
-
-	if (r < 0)
-		free(t);
-	else
-		*ret = t;
-	return r;
+	return topics_open_channel(&b->common, ch, ret);
 }
 
 static void lgsvl_close(struct sim_bridge *b, struct sim_bridge_topic *t)
 {
-	topics_close_channel(&b->common, &t->fan);
-	free(t);
+	topics_close_channel(&b->common, t);
 }
 
 /* Converted side by side, sent in order. */
@@ -251,13 +239,13 @@ static int lgsvl_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const
 	struct iov_buf *o[TOPICS_FAN_MAX];
 	int r[TOPICS_FAN_MAX], first = 0;
 
-	for (unsigned i = 0; i < t->fan.n; i++)
-		r[i] = topic_out_encode(t->fan.out[i], &in, &o[i]);
+	for (unsigned i = 0; i < t->n; i++)
+		r[i] = topic_out_encode(t->out[i], &in, &o[i]);
 	if (SIM_BRIDGE_HOST_HAS(b->host, in_order))
 		b->host->in_order(b->host->ctx, task);
-	for (unsigned i = 0; i < t->fan.n; i++) {
+	for (unsigned i = 0; i < t->n; i++) {
 		if (r[i] == 0) {
-			r[i] = lgsvl_send(b, t->fan.out[i]->name, o[i]);
+			r[i] = lgsvl_send(b, t->out[i]->name, o[i]);
 			topics_put_buf(&b->common, o[i]);
 		}
 		first = first < 0 ? first : r[i];

@@ -47,9 +47,6 @@ struct sim_bridge {
 	char why[160];                    /* the connection has to end; "": it has not */
 };
 
-/* To the host's log. */
-#define log_at(b, level, ...) (b)->host->log((b)->host->ctx, level, __VA_ARGS__)
-
 /* "host", "host:port", "[::1]:port", ":port", "". 0, or -EINVAL and a sentence in why. */
 int lgsvl_address_read(const char *text, struct lgsvl_address *ret, char *why, size_t why_size);
 

@@ -114,20 +114,12 @@ static enum sim_bridge_status ros1_status(const struct sim_bridge *b)
 
 static int ros1_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret)
 {
-	struct sim_bridge_topic *t = calloc(1, sizeof(*t));
-	int r = t ? topics_open_channel(&b->common, ch, &t->fan) : -ENOMEM;
-
-	if (r < 0)
-		free(t);
-	else
-		*ret = t;
-	return r;
+	return topics_open_channel(&b->common, ch, ret);
 }
 
 static void ros1_close(struct sim_bridge *b, struct sim_bridge_topic *t)
 {
-	topics_close_channel(&b->common, &t->fan);
-	free(t);
+	topics_close_channel(&b->common, t);
 }
 
 SIM_API const struct sim_bridge_ops *sim_bridge_plugin(void);

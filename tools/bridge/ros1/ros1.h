@@ -43,10 +43,6 @@ struct ros1_topic {           /* on its way out */
 	bool registered;
 };
 
-struct sim_bridge_topic { /* what becomes of one channel */
-	struct topic_fan fan;
-};
-
 struct sim_bridge {
 	const struct sim_bridge_host *host;
 	struct topics common;
@@ -75,11 +71,6 @@ struct sim_bridge {
 	_Atomic uint64_t converted, skipped;
 };
 
-/* To the host's log. */
-#define log_at(b, level, ...) (b)->host->log((b)->host->ctx, level, __VA_ARGS__)
-#define log_error(b, ...)     log_at(b, 0, __VA_ARGS__)
-#define log_warn(b, ...)      log_at(b, 1, __VA_ARGS__)
-#define log_info(b, ...)      log_at(b, 2, __VA_ARGS__)
 /* What anybody on the network can cause. */
 #define log_limited(b, level, ...) \
 	do { \

@@ -135,8 +135,8 @@ int ros1_channel_write(struct sim_bridge *b, struct sim_bridge_topic *t, const s
 	struct job *job = NULL, *done = NULL;
 	int r = 0;
 
-	for (unsigned i = 0; i < t->fan.n; i++) {
-		int e = write_topic(b, (struct ros1_topic *)(void *)t->fan.out[i], &in, task, &job);
+	for (unsigned i = 0; i < t->n; i++) {
+		int e = write_topic(b, (struct ros1_topic *)(void *)t->out[i], &in, task, &job);
 
 		r = r < 0 ? r : e;
 	}

@@ -187,16 +187,6 @@ struct sim_bridge {
 	_Atomic uint64_t converted, skipped; /* messages; skipped: nobody listened */
 };
 
-struct sim_bridge_topic { /* what becomes of one channel */
-	struct topic_fan fan;
-};
-
-/* To the host's log. */
-#define log_at(b, level, ...) (b)->host->log((b)->host->ctx, level, __VA_ARGS__)
-#define log_error(b, ...)     log_at(b, 0, __VA_ARGS__)
-#define log_warn(b, ...)      log_at(b, 1, __VA_ARGS__)
-#define log_info(b, ...)      log_at(b, 2, __VA_ARGS__)
-
 /* CLOCK_MONOTONIC */
 static inline int64_t ros2_mono_ns(void)
 {

@@ -193,14 +193,7 @@ int ros2_topic_write(struct sim_bridge *b, struct ros2_topic *t, const struct ma
 
 int ros2_channel_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret)
 {
-	struct sim_bridge_topic *t = calloc(1, sizeof(*t));
-	int r = t ? topics_open_channel(&b->common, ch, &t->fan) : -ENOMEM;
-
-	if (r < 0)
-		free(t);
-	else
-		*ret = t;
-	return r;
+	return topics_open_channel(&b->common, ch, ret);
 }
 
 int ros2_channel_write(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m)
@@ -208,8 +201,8 @@ int ros2_channel_write(struct sim_bridge *b, struct sim_bridge_topic *t, const s
 	struct map_message in = topic_message(m);
 	int r = 0;
 
-	for (unsigned i = 0; i < t->fan.n; i++) {
-		int e = ros2_topic_write(b, (struct ros2_topic *)t->fan.out[i], &in);
+	for (unsigned i = 0; i < t->n; i++) {
+		int e = ros2_topic_write(b, (struct ros2_topic *)t->out[i], &in);
 
 		r = r < 0 ? r : e;
 	}
@@ -219,6 +212,5 @@ int ros2_channel_write(struct sim_bridge *b, struct sim_bridge_topic *t, const s
 void ros2_channel_close(struct sim_bridge *b, struct sim_bridge_topic *t)
 {
 	ros2_large_drain(b, t);
-	topics_close_channel(&b->common, &t->fan);
-	free(t);
+	topics_close_channel(&b->common, t);
 }

@@ -20,7 +20,7 @@ static void complain(struct topics *s, const struct sim_bridge_channel *ch, int 
 
 	if (i != PLAIN)
 		snprintf(key, sizeof(key), i >= 0 ? "options.%s[%d]: " : "options.%s: ", s->key, i);
-	topics_log(s, 0, "%s: %s%s", ch->name, key, why);
+	log_at(s, 0, "%s: %s%s", ch->name, key, why);
 }
 
 /* Which message it becomes, and by what: the other side must know its definition. */
@@ -29,18 +29,18 @@ static void log_conversion(struct topics *s, const struct sim_bridge_channel *ch
 	const char *odd = t->conversion.generic ? ros_generic_odd_name(ch->type) : NULL;
 
 	if (t->automatic)
-		topics_log(s, 2,
-			   "%s: ROS allows no such name, so it goes out as %s (\"%s\": {\"topic\": ...} in the "
-			   "options of the channel gives it another)",
-			   ch->name, t->name, s->key);
-	topics_log(s, 2, "%s: %s goes out as %s (%s)", ch->name, ch->type->name, t->conversion.type->name,
-		   conversion_out_how(&t->conversion));
+		log_at(s, 2,
+		       "%s: ROS allows no such name, so it goes out as %s (\"%s\": {\"topic\": ...} in the "
+		       "options of the channel gives it another)",
+		       ch->name, t->name, s->key);
+	log_at(s, 2, "%s: %s goes out as %s (%s)", ch->name, ch->type->name, t->conversion.type->name,
+	       conversion_out_how(&t->conversion));
 	if (odd)
-		topics_log(s, 1, "%s: \"%s\" is not a valid name in ROS 2: no package can be built of %s", ch->name,
-			   odd, t->conversion.type->name);
+		log_at(s, 1, "%s: \"%s\" is not a valid name in ROS 2: no package can be built of %s", ch->name, odd,
+		       t->conversion.type->name);
 }
 
-static int open_one(struct topics *s, const struct sim_bridge_channel *ch, json_t *j, int i, struct topic_fan *f)
+static int open_one(struct topics *s, const struct sim_bridge_channel *ch, json_t *j, int i, struct sim_bridge_topic *f)
 {
 	char why[512] = "";
 	struct topic_options w;
@@ -49,7 +49,7 @@ static int open_one(struct topics *s, const struct sim_bridge_channel *ch, json_
 	if (r == 0)
 		r = s->open(s->arg, ch, &w, &f->out[f->n], why, sizeof(why));
 	if (r == -ENOTSUP || r == -ELIBBAD)
-		topics_log(s, r == -ENOTSUP ? 1 : 0, "%s: %s", ch->name, why);
+		log_at(s, r == -ENOTSUP ? 1 : 0, "%s: %s", ch->name, why);
 	else if (r < 0 && r != -EBUSY)
 		complain(s, ch, i, why[0] ? why : strerror(-r));
 	else if (r == 0)
@@ -57,14 +57,14 @@ static int open_one(struct topics *s, const struct sim_bridge_channel *ch, json_
 	return r;
 }
 
-static int open_list(struct topics *s, const struct sim_bridge_channel *ch, json_t *list, struct topic_fan *f)
+static int open_list(struct topics *s, const struct sim_bridge_channel *ch, json_t *list, struct sim_bridge_topic *f)
 {
 	json_t *one;
 	size_t i;
 	int r = 0;
 
 	if (json_array_size(list) < 1 || json_array_size(list) > TOPICS_FAN_MAX) {
-		topics_log(s, 0, "%s: options.%s: a list must have 1 to %u topics", ch->name, s->key, TOPICS_FAN_MAX);
+		log_at(s, 0, "%s: options.%s: a list must have 1 to %u topics", ch->name, s->key, TOPICS_FAN_MAX);
 		return -EINVAL;
 	}
 	json_array_foreach(list, i, one)
@@ -79,7 +79,7 @@ static void append(char *text, size_t size, const char *what)
 	snprintf(text + n, size - n, "%s%s", n ? ", " : "", what);
 }
 
-static void name_it(struct topics *s, const struct sim_bridge_channel *ch, const struct topic_fan *f)
+static void name_it(struct topics *s, const struct sim_bridge_channel *ch, const struct sim_bridge_topic *f)
 {
 	char names[256] = "", types[256] = "";
 
@@ -92,30 +92,33 @@ static void name_it(struct topics *s, const struct sim_bridge_channel *ch, const
 	s->host->carries(s->host->ctx, ch, names, types);
 }
 
-int topics_open_channel(struct topics *s, const struct sim_bridge_channel *ch, struct topic_fan *ret)
+int topics_open_channel(struct topics *s, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret)
 {
 	json_t *j = json_loads(ch->options, JSON_REJECT_DUPLICATES, NULL), *mine = json_object_get(j, s->key);
+	struct sim_bridge_topic *t = calloc(1, sizeof(*t));
 	json_t *plain = json_object();
-	int r = !plain ? -ENOMEM : j ? 0 : -EINVAL;
+	int r = !t || !plain ? -ENOMEM : j ? 0 : -EINVAL;
 
-	*ret = (struct topic_fan){ 0 };
 	if (r == 0 && json_is_array(mine))
-		r = open_list(s, ch, mine, ret);
+		r = open_list(s, ch, mine, t);
 	else if (r == 0)
-		r = open_one(s, ch, mine ? mine : plain, mine ? ONLY : PLAIN, ret);
+		r = open_one(s, ch, mine ? mine : plain, mine ? ONLY : PLAIN, t);
 	json_decref(plain);
 	json_decref(j);
-	if (r < 0)
-		topics_close_channel(s, ret);
-	else
-		name_it(s, ch, ret);
-	return r;
+	if (r < 0) {
+		topics_close_channel(s, t);
+		return r;
+	}
+	name_it(s, ch, t);
+	*ret = t;
+	return 0;
 }
 
-void topics_close_channel(struct topics *s, struct topic_fan *f)
+void topics_close_channel(struct topics *s, struct sim_bridge_topic *t)
 {
-	while (f->n)
-		s->close(s->arg, f->out[--f->n]);
+	while (t && t->n)
+		s->close(s->arg, t->out[--t->n]);
+	free(t);
 }
 
 struct map_message topic_message(const struct sim_message *m)

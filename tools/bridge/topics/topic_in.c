@@ -43,8 +43,8 @@ void topic_in_drop(struct topic_in *t, int r)
 	uint64_t n = atomic_fetch_add(&t->dropped, 1) + 1;
 
 	if ((n & (n - 1)) == 0) /* the first, then ever more rarely */
-		topics_log(t->topics, 1, "%s: a message is dropped: %s (%llu so far)", t->channel, topics_reason(r),
-			   (unsigned long long)n);
+		log_at(t->topics, 1, "%s: a message is dropped: %s (%llu so far)", t->channel, topics_reason(r),
+		       (unsigned long long)n);
 }
 
 void topic_in_take(struct topic_in *t, const void *data, size_t len)
@@ -67,9 +67,8 @@ void topics_offer(struct topics *s)
 		int r = s->host->offer(s->host->ctx, t->channel, t->conversion.sim);
 
 		if (r < 0 && r != -EALREADY)
-			topics_log(s, 1, "%s is not read: %s: %s", t->name, t->channel,
-				   r == -EACCES ? "the rig does not list this channel under \"inbound\""
-						: strerror(-r));
+			log_at(s, 1, "%s is not read: %s: %s", t->name, t->channel,
+			       r == -EACCES ? "the rig does not list this channel under \"inbound\"" : strerror(-r));
 	}
 }
 
@@ -139,7 +138,7 @@ static int read_entry(struct topics *s, const char *topic, json_t *j)
 	if (r == 0)
 		r = s->subscribe(s->arg, topic, &w, &s->in[s->n_in], why, sizeof(why));
 	if (r < 0)
-		topics_log(s, 0, "options.subscribe[\"%.80s\"]: %s", topic, why[0] ? why : strerror(-r));
+		log_at(s, 0, "options.subscribe[\"%.80s\"]: %s", topic, why[0] ? why : strerror(-r));
 	s->n_in += r == 0;
 	return r;
 }
@@ -152,7 +151,7 @@ int topics_read_subscribe(struct topics *s)
 	int r = json_is_object(j) ? 0 : -EINVAL;
 
 	if (r < 0)
-		topics_log(s, 0, "options.subscribe: not a JSON object: %s", err.text);
+		log_at(s, 0, "options.subscribe: not a JSON object: %s", err.text);
 	json_object_foreach(j, topic, one)
 		r = r < 0 ? r : read_entry(s, topic, one);
 	json_decref(j);

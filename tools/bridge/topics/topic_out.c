@@ -182,11 +182,11 @@ static void log_failure(struct topic_out *t, int r, const char *why)
 	if (!t->conversion.converter || atomic_exchange(&t->failure_logged, 1))
 		return;
 	if (why[0])
-		topics_log(t->topics, 0, "%s: its converter to %s does not follow the definition: %s", t->name,
-			   t->conversion.type->name, why);
+		log_at(t->topics, 0, "%s: its converter to %s does not follow the definition: %s", t->name,
+		       t->conversion.type->name, why);
 	else
-		topics_log(t->topics, 1, "%s: its converter to %s has failed: %s", t->name, t->conversion.type->name,
-			   strerror(-r));
+		log_at(t->topics, 1, "%s: its converter to %s has failed: %s", t->name, t->conversion.type->name,
+		       strerror(-r));
 }
 
 int topic_out_encode(struct topic_out *t, const struct map_message *in, struct iov_buf **ret)

@@ -43,8 +43,8 @@ struct topic_out {
 	_Atomic int failure_logged; /* of its converter */
 };
 
-/* The topics of a channel. */
-struct topic_fan {
+/* What becomes of one channel: its topics. */
+struct sim_bridge_topic {
 	unsigned n;
 	struct topic_out *out[TOPICS_FAN_MAX];
 };
@@ -92,8 +92,11 @@ void topics_finish(struct topics *s); /* when no topic is left */
 /* For reg(): all mappings, both ways, and "*": what else there is crosses field by field. 0 or the registry's error. */
 int topics_register(struct sim_bridge_registry *r);
 
-/* To the host's log. */
-#define topics_log(s, level, ...) (s)->host->log((s)->host->ctx, level, __VA_ARGS__)
+/* To the host's log, of whatever has a `host`. */
+#define log_at(s, level, ...) (s)->host->log((s)->host->ctx, level, __VA_ARGS__)
+#define log_error(s, ...)     log_at(s, 0, __VA_ARGS__)
+#define log_warn(s, ...)      log_at(s, 1, __VA_ARGS__)
+#define log_info(s, ...)      log_at(s, 2, __VA_ARGS__)
 
 /* ---- out: topic_out.c, channel.c ---- */
 
@@ -101,8 +104,8 @@ int topics_register(struct sim_bridge_registry *r);
  * All topics of a channel, by open(), and what it is called over there, for `simctl bridge info`. 0 or the first error, logged; then
  * there are none. Thread: the host's main one.
  */
-int topics_open_channel(struct topics *s, const struct sim_bridge_channel *ch, struct topic_fan *ret);
-void topics_close_channel(struct topics *s, struct topic_fan *f);
+int topics_open_channel(struct topics *s, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret);
+void topics_close_channel(struct topics *s, struct sim_bridge_topic *t);
 
 /*
  * Begin t: its name, its conversion and its options. Errors, with a sentence in why: -EINVAL options or name, -ENOTSUP, -ELIBBAD of
