@@ -25,6 +25,6 @@ $(B)/lib/simd/ipc_iox.so: $(IOX_OBJ)
 	$(CC) -shared -pthread $(HARDEN_LINK) -Wl,-z,defs -Wl,-soname,ipc_iox.so -o $@ $^ $(IOX_LIBS)
 
 # What simd preloads into RouDi: the same cures on its side.
-$(B)/lib/simd/roudi_robust.so: $(B)/obj/libclient/ipc/iox_robust.o $(B)/obj/libclient/ipc/iox_stopped.o
+$(B)/lib/simd/roudi_robust.so: $(addprefix $(B)/obj/libclient/ipc/,iox_robust.o iox_stopped.o iox_answer.o)
 	@mkdir -p $(@D)
 	$(CC) -shared -pthread $(HARDEN_LINK) -Wl,-z,defs -Wl,-soname,roudi_robust.so -o $@ $^ -liceoryx_posh -liceoryx_hoofs

@@ -447,6 +447,37 @@ TEST(a_stray_answer)
 	child_run(strayed);
 }
 
+/* Acknowledged by RouDi, each one, to a client that reads none of it: that is no reason not to serve the others. */
+static void asks_and_does_not_read(void)
+{
+	const struct sockaddr_un a = { .sun_family = AF_UNIX, .sun_path = "/tmp/roudi" };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	attach_as("unread");
+	CHECK(fd >= 0 && connect(fd, (const struct sockaddr *)&a, sizeof(a)) == 0);
+	for (int i = 0; i < 100; i++) /* about ten fit into each of the two sockets */
+		AWAIT(send(fd, "20,unread.1,", 13, MSG_DONTWAIT) == 13);
+	say('u');
+	pause();
+}
+
+static void is_served(void)
+{
+	struct ipc_pub *pub = NULL;
+
+	CHECK_IS(ipc_pub_create(attach_as("served"), "one", NULL, &pub), 0);
+}
+
+TEST(a_client_that_reads_no_answers)
+{
+	pid_t unread = child_start(asks_and_does_not_read);
+
+	hear('u');
+	child_run(is_served);
+	kill(unread, SIGKILL);
+	assert_true(WIFSIGNALED(child_status(unread)));
+}
+
 static void new_ones_close_on_exec(void)
 {
 	bool before[256];
