@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include <sim/msg/Image.h>
+#include <sim/msg/RadarObjects.h>
 #include <sim/msg/String.h>
 
 #include "../ros2/host.h"
@@ -119,6 +120,48 @@ TEST_WITH(messages_come_behind_a_header, setup, teardown)
 	AWAIT(fake_master_calls(&master, "unregisterPublisher", "/chat"));
 	close(fd);
 	close(any);
+	down();
+}
+
+/* A radar's object: the array's header is 4 + 4 + 4 + 4 bytes, then its count, then its number. */
+static uint32_t radar_number(int fd)
+{
+	uint32_t len, n;
+	uint8_t *m = fake_message(fd, &len);
+
+	assert_non_null(m);
+	assert_int_equal(fake_u32(m + 16), 1);
+	n = fake_u32(m + 20);
+	free(m);
+	return n;
+}
+
+TEST_WITH(who_depends_on_mistakes_has_them, setup, teardown)
+{
+	static const char *const options[] = { "compat", "svl2021.3", NULL };
+	struct sim_slot *s = host_slot(sim_RadarObjects_size(1), "");
+	struct sim_builder builder;
+	struct sim_bridge_topic *t;
+	unsigned port;
+	int old, new;
+
+	assert_non_null(sim_RadarObjects_init(sim_slot_body_mut(s), s->body_size, &builder));
+	sim_RadarObjects_objects_alloc(&builder, 1)->id = 7;
+	s->body_size = sim_builder_size(&builder);
+	up(options);
+	port = open_topic("/old", &sim_RadarObjects_type,
+			  "{\"ros1\":[{\"topic\":\"/old\"},{\"topic\":\"/new\",\"compat\":\"none\"}]}", &t);
+	new = subscriber(fake_request_topic(&master, "/new"), "/new", "*", "*", 0);
+	old = subscriber(port, "/old", "*", "*", 0);
+	assert_string_equal(fake_field(old, "type"), "lgsvl_msgs/DetectedRadarObjectArray");
+	assert_string_equal(fake_field(new, "type"), "lgsvl_msgs/DetectedRadarObjectArray");
+	assert_int_equal(h.ops->publish(b, t, MESSAGE_OF(s), NULL), 0);
+	assert_int_equal(radar_number(old), 0);
+	assert_int_equal(radar_number(new), 7);
+	free(s);
+	close(old);
+	close(new);
+	h.ops->close(b, t);
 	down();
 }
 

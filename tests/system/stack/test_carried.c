@@ -131,6 +131,31 @@ TEST_WITH(a_name_is_not_shared, NULL, stack_sweep)
 	stack_stop(simd);
 }
 
+/* Each bridge that has topics of SVL Simulator may have its mistakes, and no other's. */
+TEST(odd_mistakes_are_found)
+{
+	static const char *const argv[] = { "simd", "--rig", "/tmp/rig.json", "--check-config", NULL };
+	static const char *const plugins[] = { "ros1", "ros2", "lgsvl" };
+
+	for (unsigned i = 0; i < 6; i++) {
+		const struct ctl_result *r;
+		FILE *f = fopen("/tmp/rig.json", "w");
+
+		assert_non_null(f);
+		fprintf(f,
+			"{\"name\":\"car\",\"bridges\":[{\"name\":\"ros\",\"plugin\":\"%s\",\"options\":{\"compat\":\"%s\"}}]}",
+			plugins[i / 2], i % 2 ? "svl2021.3" : "svl2020");
+		assert_int_equal(fclose(f), 0);
+		r = stack_run(argv);
+		assert_int_equal(r->code, i % 2 ? 0 : 1);
+		if (i % 2 == 0)
+			assert_non_null(strstr(
+				r->err,
+				"rigs[car].bridges[ros].options.compat: \"svl2020\" is not one of none, svl2021.3"));
+	}
+	assert_int_equal(remove("/tmp/rig.json"), 0);
+}
+
 /* What the options of that bridge may be is told without a start. */
 TEST(odd_options_are_found)
 {

@@ -7,6 +7,7 @@
 #include "peer.h"
 #include "stack.h"
 
+#include <sim/msg/CameraInfo.h>
 #include <sim/msg/Clock.h>
 #include <sim/msg/GpsOdometry.h>
 #include <sim/msg/Image.h>
@@ -113,6 +114,38 @@ TEST_WITH(messages_arrive_as_the_peer_takes_them, NULL, sweep)
 	assert_int_equal(lgsvl_server_last(server, "/clock", data, sizeof(data)), 8);
 	second = *(int32_t *)data * NS_PER_S + *(uint32_t *)(data + 4);
 	assert_true(second > first);
+	stop();
+}
+
+/* "left" has 4 bytes, behind stamp and length: then the height, or what SVL has there. */
+static uint32_t height_of(const char *topic)
+{
+	static uint8_t data[1024];
+
+	UNTIL(10000, lgsvl_server_count(server, topic) == 1);
+	assert_true(lgsvl_server_last(server, topic, data, sizeof(data)) < sizeof(data));
+	return *(uint32_t *)(data + 16);
+}
+
+TEST_WITH(who_depends_on_mistakes_has_them, NULL, sweep)
+{
+	static const struct sim_CameraInfo info = { .width = 640, .height = 480 };
+	struct sim_publisher_options o = { .size = sizeof(o), .max_body = sizeof(info), .frame_id = "left" };
+	struct sim_client_options c = { .size = sizeof(c), .name = "sensor", .socket = STACK_SOCKET };
+	struct sim_publisher *p;
+
+	server = lgsvl_server_create(0);
+	assert_non_null(server);
+	connect_simd(
+		lgsvl_server_port(server), "\"compat\":\"svl2021.3\"",
+		",\"channels\":[{\"name\":\"info\",\"options\":{\"lgsvl\":[{\"topic\":\"/old\"},{\"topic\":\"/new\",\"compat\":\"none\"}]}}]");
+	UNTIL(10000, !strcmp(stack_bridge_text("far", "status"), "connected"));
+	assert_int_equal(sim_connect(&c, &client), 0);
+	assert_int_equal(sim_advertise(client, "info", &sim_CameraInfo_type, &o, &p), 0);
+	UNTIL(10000, lgsvl_server_heard(server, 2, "/new", "sensor_msgs/CameraInfo"));
+	assert_int_equal(send_one(p, &info, sizeof(info)), 0);
+	assert_int_equal(height_of("/old"), 640);
+	assert_int_equal(height_of("/new"), 480);
 	stop();
 }
 

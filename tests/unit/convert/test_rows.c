@@ -53,12 +53,16 @@ static struct map_options options_of(const struct row *r)
 	static const char *const points[] = { "native", "awsim24", "awsim48", "svl32", "xyzircaedt" };
 	json_t *o = json_object_get(r->j, "options");
 	const char *want = json_string_value(json_object_get(o, "points"));
+	const char *compat = json_string_value(json_object_get(o, "compat"));
 	const char *sentence = json_string_value(json_object_get(o, "sentence"));
 	struct map_options m = { .frame = json_string_value(json_object_get(o, "frame")),
 				 .child_frame = json_string_value(json_object_get(o, "child_frame")),
 				 .encoding = json_string_value(json_object_get(o, "encoding")),
 				 .sentence = sentence && !strcmp(sentence, "insatt") ? MAP_SENTENCE_INSATT
 										     : MAP_SENTENCE_GGA,
+				 .compat = !compat                       ? MAP_COMPAT_NONE
+					   : !strcmp(compat, "svl_ros2") ? MAP_COMPAT_SVL_ROS2
+									 : MAP_COMPAT_SVL,
 				 .covariance = json_number_value(json_object_get(o, "covariance")) };
 
 	for (unsigned i = 0; want && i < 5; i++)

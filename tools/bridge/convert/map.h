@@ -27,6 +27,13 @@ enum map_position {
 	MAP_POSITION_MGRS,    /* in the square of 100 km, as Autoware's maps, in the frame "map" */
 };
 
+/* Whose mistakes a message has: README.md lists them. */
+enum map_compat {
+	MAP_COMPAT_NONE,
+	MAP_COMPAT_SVL,      /* SVL Simulator's, 2021.3, as its users on ROS 1 knew it: fields found by name */
+	MAP_COMPAT_SVL_ROS2, /* as on ROS 2: fields found by their place */
+};
+
 enum map_sentence { MAP_SENTENCE_GGA, MAP_SENTENCE_INSATT }; /* of an nmea_msgs/Sentence: place or attitude */
 
 /* Options of a channel in the rig. Zeros: everything as it comes. */
@@ -39,6 +46,7 @@ struct map_options {
 	enum map_position position;
 	enum map_points points;
 	enum map_sentence sentence;
+	enum map_compat compat;
 	bool no_predictions; /* TrafficLightGroup as it was before autoware_msgs 1.8 */
 };
 

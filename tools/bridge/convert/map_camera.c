@@ -109,10 +109,11 @@ MAP(CameraInfo, sensor_msgs, CameraInfo)
 {
 	uint32_t n;
 	const double *d = sim_CameraInfo_d(m, in->size, &n);
+	bool turned = in->options->compat == MAP_COMPAT_SVL_ROS2; /* SVL had the width first */
 
 	map_header(e, in);
-	sim_enc_u32(e, "height", m->height);
-	sim_enc_u32(e, "width", m->width);
+	sim_enc_u32(e, "height", turned ? m->width : m->height);
+	sim_enc_u32(e, "width", turned ? m->height : m->width);
 	map_text(e, "distortion_model", in, sim_CameraInfo_distortion_model(m, in->size));
 	sim_enc_array(e, "d", SIM_KIND_FLOAT64, d, n);
 	sim_enc_f64s(e, "k", m->k, 9);

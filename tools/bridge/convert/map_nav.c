@@ -264,16 +264,27 @@ MAP(Gps, geometry_msgs, PoseWithCovarianceStamped)
 	return 0;
 }
 
+/* SVL has no more than the speed, and as rate of turn what it has of the wrong axis. */
+static struct sim_Twist motion(const struct map_message *in, const struct sim_GpsOdometry *m)
+{
+	struct sim_Twist t = { .angular = m->angular_velocity };
+
+	if (map_is_svl(in))
+		t.angular = (struct sim_Vector3){ .z = -m->angular_velocity.y };
+	else
+		t.linear = map_to_body(&m->orientation, &m->velocity);
+	t.linear.x = m->forward_speed;
+	return t;
+}
+
 MAP(GpsOdometry, nav_msgs, Odometry)
 {
-	struct sim_Vector3 velocity;
+	struct sim_Twist t = motion(in, m);
 	struct place p;
 	int r = place_of(in, FIX_OF(m), &p);
 
 	if (r < 0)
 		return r;
-	velocity = map_to_body(&m->orientation, &m->velocity);
-	velocity.x = m->forward_speed;
 	map_header(e, &p.in);
 	if (in->options->child_frame)
 		sim_enc_text(e, "child_frame_id", in->options->child_frame);
@@ -284,7 +295,7 @@ MAP(GpsOdometry, nav_msgs, Odometry)
 	covariance(e, "covariance", in, m->pose_covariance, 6);
 	sim_enc_end(e);
 	sim_enc_begin(e, "twist");
-	map_twist(e, "twist", &velocity, &m->angular_velocity);
+	map_twist(e, "twist", &t.linear, &t.angular);
 	covariance(e, "covariance", in, m->twist_covariance, 6);
 	sim_enc_end(e);
 	return 0;

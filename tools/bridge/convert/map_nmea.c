@@ -42,6 +42,14 @@ static int put_angle(char *to, size_t size, double deg, int digits)
 			(int)(n % 1000000));
 }
 
+/* The same by SVL: a number, degrees * 100 + minutes, so without the zeros in front, and with 60 minutes. */
+static int put_svl_angle(char *to, size_t size, double deg)
+{
+	double whole = floor(fabs(deg));
+
+	return put_decimal(to, size, whole * 100 + (fabs(deg) - whole) * 60, 6);
+}
+
 static unsigned char sum(const char *s, size_t n)
 {
 	unsigned char v = 0;
@@ -51,14 +59,19 @@ static unsigned char sum(const char *s, size_t n)
 	return v;
 }
 
-static void gga(char *s, const struct sim_Gps *m, int64_t stamp_sim_ns)
+static void gga(char *s, const struct sim_Gps *m, int64_t stamp_sim_ns, bool svl)
 {
 	char time[16], lat[24], lon[24], alt[32];
 	int n;
 
 	put_time(time, sizeof(time), stamp_sim_ns);
-	put_angle(lat, sizeof(lat), m->latitude, 2);
-	put_angle(lon, sizeof(lon), m->longitude, 3);
+	if (svl) {
+		put_svl_angle(lat, sizeof(lat), m->latitude);
+		put_svl_angle(lon, sizeof(lon), m->longitude);
+	} else {
+		put_angle(lat, sizeof(lat), m->latitude, 2);
+		put_angle(lon, sizeof(lon), m->longitude, 3);
+	}
 	put_decimal(alt, sizeof(alt), m->altitude, 6);
 	n = snprintf(s, SENTENCE_MAX, "$GPGGA,%s,%s,%c,%s,%c,%d,10,0.01,%s,M,0.000000,M,,", time, lat,
 		     m->latitude < 0 ? 'S' : 'N', lon, m->longitude < 0 ? 'W' : 'E',
@@ -105,7 +118,7 @@ MAP(Gps, nmea_msgs, Sentence)
 	if (attitude)
 		insatt(s, m, in->header.stamp_sim_ns);
 	else
-		gga(s, m, in->header.stamp_sim_ns);
+		gga(s, m, in->header.stamp_sim_ns, map_is_svl(in));
 	twice.header.seq = 2 * in->header.seq + attitude;
 	map_header(e, &twice);
 	sim_enc_text(e, "sentence", s);

@@ -95,6 +95,11 @@ MAPS(X)
 		sim_enc_list_end(e); \
 	} while (0)
 
+static inline bool map_is_svl(const struct map_message *in)
+{
+	return in->options->compat != MAP_COMPAT_NONE;
+}
+
 void map_header(struct sim_enc *e, const struct map_message *in);
 /* A string of the message, by its accessor. Its publisher may take the NUL away meanwhile: it ends with the body then. */
 void map_text(struct sim_enc *e, const char *name, const struct map_message *in, const char *s);

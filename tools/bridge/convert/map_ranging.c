@@ -70,9 +70,8 @@ static void radar_object(struct sim_enc *e, const struct map_message *in, const 
 					.y = -o->relative_velocity.y,
 					.z = -o->relative_velocity.z };
 
-	(void)in;
 	sim_enc_begin(e, NULL);
-	sim_enc_i32(e, "id", o->id);
+	sim_enc_i32(e, "id", map_is_svl(in) ? 0 : o->id);
 	map_vector(e, "sensor_aim", &o->sensor_aim);
 	map_vector(e, "sensor_right", &o->sensor_right);
 	map_vector(e, "sensor_position", &o->sensor_position);

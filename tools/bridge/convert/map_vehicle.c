@@ -29,8 +29,25 @@ static void can_bus_lamps(struct sim_enc *e, const struct sim_CanBus *m)
 	sim_enc_bool(e, "reverse_gear_active", m->in_reverse);
 }
 
+/* SVL knows no brake, no gear but two, and no beams or turns; its velocity is in its engine's axes: south, up, east. */
+static struct sim_CanBus as_svl_has_it(const struct sim_CanBus *m)
+{
+	struct sim_CanBus v = *m;
+
+	v.parking_brake = v.high_beam = v.low_beam = v.left_turn_signal = v.right_turn_signal = false;
+	v.gear = m->in_reverse ? SIM_GEAR_REVERSE : SIM_GEAR_DRIVE;
+	v.velocity = (struct sim_Vector3){ .x = -m->velocity.y, .y = m->velocity.z, .z = m->velocity.x };
+	return v;
+}
+
 MAP(CanBus, lgsvl_msgs, CanBusData)
 {
+	struct sim_CanBus svl;
+
+	if (map_is_svl(in)) {
+		svl = as_svl_has_it(m);
+		m = &svl;
+	}
 	map_header(e, in);
 	sim_enc_f32(e, "speed_mps", m->speed);
 	sim_enc_f32(e, "throttle_pct", m->throttle);

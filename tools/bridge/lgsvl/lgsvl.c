@@ -20,6 +20,7 @@ static const struct sim_bridge_option options[] = {
 	  "of channels that ROS does not allow: automatic: /radar/0 goes out as /radar/n0; strict: not at all" },
 	{ "autoware_msgs", "1.8",
 	  "1.8: messages as from autoware_msgs 1.8.0 on; 1.7: before, a TrafficLightGroup without predictions" },
+	TOPICS_OPTION_COMPAT,
 	{ "subscribe", "{}", "what comes in: {\"/topic\": {\"type\": ..., \"channel\": ...}}" },
 	{ NULL, NULL, NULL },
 };
@@ -122,10 +123,12 @@ static int read_options(struct sim_bridge *b)
 	int naming = bridge_option_word(b->host, "names", names, "one of automatic, strict");
 	int msgs = bridge_option_word(b->host, "autoware_msgs", autoware,
 				      "1.8 (autoware_msgs 1.8.0 and later) or 1.7 (before)");
+	int compat = bridge_option_compat(b->host);
 
+	b->common.svl = compat > 0;
 	b->common.strict_names = naming == 1;
 	b->common.before_1_8 = msgs == 1;
-	return connect < 0 || stall < 0 || naming < 0 || msgs < 0 ? -EINVAL : 0;
+	return connect < 0 || stall < 0 || naming < 0 || msgs < 0 || compat < 0 ? -EINVAL : 0;
 }
 
 static int read_connection(struct sim_bridge *b, const char *connection)

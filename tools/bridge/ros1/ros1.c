@@ -22,6 +22,7 @@ static const struct sim_bridge_option options[] = {
 	  "true: /use_sim_time is set in the parameter server, before anything is registered" },
 	{ "use_sim_time", "false",
 	  "true: /clock of the other nodes drives simd's time source `ros2`, and none is sent" },
+	TOPICS_OPTION_COMPAT,
 	{ "subscribe", "{}", "what comes in: {\"/topic\": {\"type\": ..., \"channel\": ...}}" },
 	{ NULL, NULL, NULL },
 };

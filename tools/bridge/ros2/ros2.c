@@ -33,6 +33,7 @@ static const struct sim_bridge_option options[] = {
 	{ "use_sim_time", "false", "true: the graph's /clock drives simd's time source `ros2`, and none is sent" },
 	{ "autoware_msgs", "1.8",
 	  "1.8: messages as from autoware_msgs 1.8.0 on; 1.7: before, a TrafficLightGroup without predictions" },
+	TOPICS_OPTION_COMPAT,
 	{ "subscribe", "{}", "what comes in: {\"/topic\": {\"type\": ..., \"channel\": ...}}" },
 	{ NULL, NULL, NULL },
 };
@@ -68,10 +69,12 @@ static int read_options(struct sim_bridge *b)
 	int msgs = bridge_option_word(b->host, "autoware_msgs", autoware,
 				      "1.8 (autoware_msgs 1.8.0 and later) or 1.7 (before)");
 	int naming = bridge_option_word(b->host, "names", names, "one of automatic, strict");
+	int compat = bridge_option_compat(b->host);
 
+	b->common.svl = compat > 0;
 	b->common.before_1_8 = msgs == 1;
 	b->common.strict_names = naming == 1;
-	return node < 0 || space < 0 || msgs < 0 || naming < 0 ? -EINVAL : 0;
+	return node < 0 || space < 0 || msgs < 0 || naming < 0 || compat < 0 ? -EINVAL : 0;
 }
 
 static int ros2_check(const struct sim_bridge_host *host, const char *connection)

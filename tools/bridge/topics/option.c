@@ -25,6 +25,14 @@ int bridge_option_word(const struct sim_bridge_host *h, const char *name, const 
 	return -EINVAL;
 }
 
+int bridge_option_compat(const struct sim_bridge_host *h)
+{
+	static const char *const words[] = { "none", "svl2021.3", "", NULL };
+	int r = bridge_option_word(h, "compat", words, "one of none, svl2021.3");
+
+	return r < 0 ? r : r == 1;
+}
+
 int bridge_option_number(const struct sim_bridge_host *h, const char *name, long min, long max, const char *unit,
 			 long *ret)
 {

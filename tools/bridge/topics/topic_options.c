@@ -13,6 +13,7 @@ static const char *const points[] = { "native", "awsim24", "awsim48", "svl32", "
 static const char *const encodings[] = { "rgb8", "bgr8", NULL };
 static const char *const positions[] = { "message", "map", "utm", "mgrs", NULL };
 static const char *const sentences[] = { "gga", "insatt", NULL };
+static const char *const compats[] = { "none", "svl2021.3", NULL };
 static const char *const reliabilities[] = { "best_effort", "reliable", NULL };
 static const char *const durabilities[] = { "volatile", "transient_local", NULL };
 
@@ -36,6 +37,7 @@ static const struct key {
 	{ "position", CHOICE, TOPIC_OUT, offsetof(struct topic_options, position), positions },
 	{ "origin", ORIGIN, TOPIC_OUT, offsetof(struct topic_options, origin), NULL },
 	{ "sentence", CHOICE, TOPIC_OUT, offsetof(struct topic_options, sentence), sentences },
+	{ "compat", CHOICE, TOPIC_OUT, offsetof(struct topic_options, compat), compats },
 	{ "covariance", VARIANCE, TOPIC_OUT, offsetof(struct topic_options, covariance), NULL },
 	{ "reliability", CHOICE, TOPIC_OUT | TOPIC_IN | TOPIC_QOS, offsetof(struct topic_options, reliability),
 	  reliabilities },
@@ -241,6 +243,7 @@ int topic_options_read(json_t *j, enum topic_direction way, unsigned have, struc
 				   .position = -1,
 				   .encoding = -1,
 				   .sentence = -1,
+				   .compat = -1,
 				   .reliability = -1,
 				   .durability = -1,
 				   .latch = -1 };

@@ -27,9 +27,9 @@ struct topic_options { /* texts borrow from the JSON tree; NULL: not given */
 	const char *topic, *type, *frame, *child_frame, *channel, *definition;
 	double covariance; /* 0: not given */
 	struct topic_origin origin;
-	int points, position, encoding, sentence, reliability, durability; /* numbers of the choice; -1: not given */
-	int depth;                                                         /* 0: not given; of a queue too */
-	int latch;                                                         /* number of the choice; -1: not given */
+	int depth; /* 0: not given; of a queue too */
+	int points, position, encoding, sentence, compat, reliability, durability,
+		latch; /* numbers of the choice; -1: not given */
 };
 
 /* way, keys: which ones there may be. 0, or -EINVAL and a sentence in why, which names key, value and what would do. */

@@ -42,8 +42,18 @@ static int keep_texts(struct topic_out *t, const char *name, const char *channel
 	return 0;
 }
 
+/* Who finds fields by name does not see that SVL has two of them in the wrong place. */
+static enum map_compat compat_of(const struct topics *s, const struct topic_options *w)
+{
+	bool svl = w->compat < 0 ? s->svl : w->compat == 1,
+	     by_place = s->format == WIRE_CDR || s->format == WIRE_POSITIONAL;
+
+	return !svl ? MAP_COMPAT_NONE : by_place ? MAP_COMPAT_SVL_ROS2 : MAP_COMPAT_SVL;
+}
+
 static void set_options(struct topic_out *t, const struct topic_options *w)
 {
+	t->options.compat = compat_of(t->topics, w);
 	t->options.points = w->points < 0 ? MAP_POINTS_NATIVE : (enum map_points)w->points;
 	t->options.encoding = w->encoding < 0 ? NULL : w->encoding == 0 ? "rgb8" : "bgr8";
 	t->options.covariance = w->covariance;

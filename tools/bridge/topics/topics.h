@@ -68,6 +68,7 @@ struct topics {
 	enum wire_format format;
 	bool strict_names; /* a channel whose name ROS does not allow is not carried */
 	bool before_1_8;   /* the far side's autoware_msgs */
+	bool svl;          /* its users want SVL Simulator's mistakes, but where a topic says otherwise */
 
 	/* Make one topic and topic_out_open() it; remove it. Errors with a sentence in why, as of that; -EBUSY: it has logged itself why not. */
 	int (*open)(void *arg, const struct sim_bridge_channel *ch, const struct topic_options *w,
@@ -147,6 +148,12 @@ const char *topics_reason(int r);
 
 /* ---- options of the bridge: option.c ---- */
 
+#define TOPICS_OPTION_COMPAT \
+	{ \
+		"compat", "none", \
+			"svl2021.3: messages with the mistakes that SVL Simulator's have, for who depends on them" \
+	}
+
 /*
  * "" where the host knows none; as one of `words`, which NULL ends: its number; as a whole number in a range. -EINVAL and an
  * error in the log: it is not `expected`, or not a number of `unit` in that range.
@@ -154,6 +161,8 @@ const char *topics_reason(int r);
 const char *bridge_option(const struct sim_bridge_host *h, const char *name);
 int bridge_option_word(const struct sim_bridge_host *h, const char *name, const char *const words[],
 		       const char *expected);
+/* "compat", of TOPICS_OPTION_COMPAT: 1 for svl2021.3, 0 for none, -EINVAL. */
+int bridge_option_compat(const struct sim_bridge_host *h);
 int bridge_option_number(const struct sim_bridge_host *h, const char *name, long min, long max, const char *unit,
 			 long *ret);
 
