@@ -12,7 +12,7 @@ cyclonedds-dev scdoc libzmq3-dev libprotobuf-c-dev protobuf-c-compiler libexpat1
 demo='sumo'
 check='libcmocka-dev pkg-config clang-format-14 iproute2 util-linux mount procps g++ sumo libfastrtps-dev varlink-go
 python3-rosmaster python3-rostopic python3-rosnode python3-sensor-msgs'
-full='clang llvm libclang-rt-14-dev debootstrap systemd-container zsh fish'
+full='clang llvm libclang-rt-14-dev debootstrap systemd-container zsh fish libroscpp-dev libsensor-msgs-dev'
 # node of any origin does
 { command -v node && command -v npm; } >/dev/null 2>&1 || full="$full nodejs npm"
 

@@ -197,6 +197,7 @@ static void protocol(const struct fake_master *m, struct xmlrpc_writer *w)
 static void answer(struct fake_master *m, const struct xmlrpc_doc *d, struct xmlrpc_writer *w)
 {
 	bool look = strcmp(d->method, "lookupNode") == 0;
+	int code = 1;
 
 	pthread_mutex_lock(&m->lock);
 	note(m, d);
@@ -208,7 +209,10 @@ static void answer(struct fake_master *m, const struct xmlrpc_doc *d, struct xml
 		snprintf(m->node_uri, sizeof(m->node_uri), "%.120s", xmlrpc_text(xmlrpc_at(d->params, 3)));
 		m->registered++;
 	}
-	begin(w, look && (!m->registered || m->mode == FAKE_FORGETFUL) ? -1 : 1, "said the master");
+	if (strcmp(d->method, "getParam") == 0 || strcmp(d->method, "hasParam") == 0 ||
+	    (look && (!m->registered || m->mode == FAKE_FORGETFUL)))
+		code = -1; /* no such thing */
+	begin(w, code, "said the master");
 	if (look)
 		xmlrpc_put_text(w, m->node_uri);
 	else if (strcmp(d->method, "registerSubscriber") == 0)
