@@ -54,6 +54,7 @@ static const struct { const char *name, *hash; } md5_sums[] = {
 	{ "sensor_msgs/LaserScan", "90c7ef2dc6895d81024acba2ac42f369" },
 	{ "sensor_msgs/Imu", "6a62c6daae103f4ff57a132d6f95cec2" },
 	{ "sensor_msgs/NavSatFix", "2d3a8cd499b9b4a0249fb98fd05cfa48" },
+	{ "autoware_msgs/VehicleStatus", "c076819eac8c8f6f51f5d7b08bb0966b" },
 };
 
 static const struct { const char *name, *hash; } rihs[] = {

@@ -127,6 +127,84 @@ static int read_engage(struct sim_dec *d, void *buf, size_t room, size_t *ret_si
 	return map_in_finish(&builder, ret_size);
 }
 
+/* ---- Autoware.AI ---- */
+
+/* A command with a header of its own, which nobody looks at: its unit is the vehicle's. */
+static void skip_command(struct sim_dec *d, const char *name, const char *first, const char *second)
+{
+	sim_dec_begin(d, name);
+	sim_dec_header(d, "header");
+	sim_dec_i32(d, first);
+	if (second)
+		sim_dec_i32(d, second);
+	sim_dec_end(d);
+}
+
+static void skip_twist(struct sim_dec *d)
+{
+	static const char *const axes[] = { "x", "y", "z" }, *const parts[] = { "linear", "angular" };
+
+	sim_dec_begin(d, "twist_cmd");
+	sim_dec_header(d, "header");
+	sim_dec_begin(d, "twist");
+	for (int i = 0; i < 2; i++) {
+		sim_dec_begin(d, parts[i]);
+		for (int k = 0; k < 3; k++)
+			sim_dec_f64(d, axes[k]);
+		sim_dec_end(d);
+	}
+	sim_dec_end(d);
+	sim_dec_end(d);
+}
+
+static void read_ai_gear(struct sim_dec *d, struct sim_VehicleControl *m)
+{
+	static const uint8_t gears[] = {
+		0, SIM_GEAR_PARKING, SIM_GEAR_REVERSE, SIM_GEAR_NEUTRAL, SIM_GEAR_DRIVE, SIM_GEAR_LOW
+	};
+	uint8_t gear;
+
+	sim_dec_begin(d, "gear_cmd");
+	gear = sim_dec_u8(d, "gear");
+	sim_dec_end(d);
+	if (gear >= sizeof(gears)) {
+		sim_dec_fail(d, -ERANGE);
+	} else if (gear) {
+		m->target_gear = gears[gear];
+		m->present |= SIM_VEHICLE_CONTROL_HAS_TARGET_GEAR;
+	}
+}
+
+/* Of its three ways to say it, ctrl_cmd. An acceleration of 0 is one that nobody has set: the wanted speed decides. */
+static int read_vehicle_cmd(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
+{
+	float acceleration;
+
+	START(VehicleControl);
+	m->stamp = sim_dec_header(d, "header");
+	m->present =
+		SIM_VEHICLE_CONTROL_HAS_STAMP | SIM_VEHICLE_CONTROL_HAS_VELOCITY | SIM_VEHICLE_CONTROL_HAS_STEER_ANGLE;
+	skip_command(d, "steer_cmd", "steer", NULL);
+	skip_command(d, "accel_cmd", "accel", NULL);
+	skip_command(d, "brake_cmd", "brake", NULL);
+	skip_command(d, "lamp_cmd", "l", "r");
+	read_ai_gear(d, m);
+	sim_dec_i32(d, "mode");
+	skip_twist(d);
+	sim_dec_begin(d, "ctrl_cmd");
+	m->velocity = (float)sim_dec_f64(d, "linear_velocity");
+	acceleration = (float)sim_dec_f64(d, "linear_acceleration");
+	m->steer_angle = (float)sim_dec_f64(d, "steering_angle");
+	sim_dec_end(d);
+	if (sim_dec_i32(d, "emergency")) {
+		m->velocity = 0;
+		set(m, &m->braking, 1, SIM_VEHICLE_CONTROL_HAS_BRAKING);
+	} else if (acceleration < 0 || acceleration > 0) {
+		set(m, &m->target_acceleration, acceleration, SIM_VEHICLE_CONTROL_HAS_TARGET_ACCELERATION);
+	}
+	return map_in_finish(&builder, ret_size);
+}
+
 /* ---- SVL ---- */
 
 static float share(struct sim_dec *d, const char *name)
@@ -184,6 +262,7 @@ const struct map_in map_in_table[] = {
 	{ "autoware_vehicle_msgs/HazardLightsCommand", "sim/HazardCommand", read_hazard },
 	{ "tier4_vehicle_msgs/VehicleEmergencyStamped", "sim/EmergencyCommand", read_emergency },
 	{ "autoware_vehicle_msgs/Engage", "sim/EngageCommand", read_engage },
+	{ "autoware_msgs/VehicleCmd", "sim/VehicleControl", read_vehicle_cmd },
 	{ "lgsvl_msgs/VehicleControlData", "sim/VehicleControl", read_lgsvl_control },
 	{ "lgsvl_msgs/VehicleStateData", "sim/VehicleState", read_lgsvl_state },
 	{ "lgsvl_msgs/Detection2DArray", "sim/Detected2DObjects", map_in_detections_2d },

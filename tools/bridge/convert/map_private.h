@@ -31,6 +31,7 @@
 	X(GpsOdometry, geometry_msgs, PoseStamped) \
 	X(GpsOdometry, geometry_msgs, PoseWithCovarianceStamped) \
 	X(CanBus, lgsvl_msgs, CanBusData) \
+	X(CanBus, autoware_msgs, VehicleStatus) \
 	X(CanBus, autoware_vehicle_msgs, VelocityReport) \
 	X(CanBus, autoware_vehicle_msgs, SteeringReport) \
 	X(CanBus, autoware_vehicle_msgs, ControlModeReport) \

@@ -156,3 +156,41 @@ MAP(CanBus, autoware_vehicle_msgs, HazardLightsReport)
 {
 	return report(in, e, "report", m->hazard_lights ? ENABLE : DISABLE);
 }
+
+/* ---- Autoware.AI ---- */
+
+enum { AI_GEAR_NONE, AI_GEAR_PARK, AI_GEAR_REVERSE, AI_GEAR_NEUTRAL, AI_GEAR_DRIVE, AI_GEAR_LOW };
+enum { AI_LAMP_LEFT = 1, AI_LAMP_RIGHT = 2, AI_LAMP_HAZARD = 3 };
+
+static int32_t ai_lamp(const struct sim_CanBus *m)
+{
+	return m->hazard_lights       ? AI_LAMP_HAZARD
+	       : m->left_turn_signal  ? AI_LAMP_LEFT
+	       : m->right_turn_signal ? AI_LAMP_RIGHT
+				      : 0;
+}
+
+MAP(CanBus, autoware_msgs, VehicleStatus)
+{
+	static const uint8_t gears[] = {
+		[SIM_GEAR_NEUTRAL] = AI_GEAR_NEUTRAL, [SIM_GEAR_DRIVE] = AI_GEAR_DRIVE,
+		[SIM_GEAR_REVERSE] = AI_GEAR_REVERSE, [SIM_GEAR_PARKING] = AI_GEAR_PARK,
+		[SIM_GEAR_LOW] = AI_GEAR_LOW,
+	};
+	uint8_t gear = m->gear, mode = m->mode;
+
+	map_header(e, in);
+	sim_enc_text(e, "tm", "");
+	sim_enc_i32(e, "drivemode", mode == SIM_VEHICLE_MODE_AUTO || mode == SIM_VEHICLE_MODE_AUTO_SPEED);
+	sim_enc_i32(e, "steeringmode", mode == SIM_VEHICLE_MODE_AUTO || mode == SIM_VEHICLE_MODE_AUTO_STEER);
+	sim_enc_begin(e, "current_gear");
+	sim_enc_u8(e, "gear", gear < sizeof(gears) ? gears[gear] : AI_GEAR_NONE);
+	sim_enc_end(e);
+	sim_enc_f64(e, "speed", (double)m->speed * 3.6); /* km/h */
+	sim_enc_i32(e, "drivepedal", (int32_t)(m->throttle * 100));
+	sim_enc_i32(e, "brakepedal", (int32_t)(m->braking * 100));
+	sim_enc_f64(e, "angle", (double)m->steering_angle);
+	sim_enc_i32(e, "lamp", ai_lamp(m));
+	sim_enc_i32(e, "light", m->low_beam || m->high_beam);
+	return 0;
+}
