@@ -313,7 +313,7 @@ TEST(the_converter_abi_is_pinned)
 	AT(struct sim_dec, ops, 0);
 	AT(struct sim_dec, err, 8);
 
-	SIZE(struct sim_dec_ops, 80);
+	SIZE(struct sim_dec_ops, 88);
 	AT(struct sim_dec_ops, abi, 0);
 	AT(struct sim_dec_ops, size, 4);
 	AT(struct sim_dec_ops, value, 8);
@@ -325,6 +325,7 @@ TEST(the_converter_abi_is_pinned)
 	AT(struct sim_dec_ops, list, 56);
 	AT(struct sim_dec_ops, list_end, 64);
 	AT(struct sim_dec_ops, header, 72);
+	AT(struct sim_dec_ops, has, 80);
 
 	SIZE(struct sim_converter_in, 40);
 	AT(struct sim_converter_in, size, 0);

@@ -49,6 +49,8 @@ struct sim_dec_ops {
 	void (*list_end)(struct sim_dec *d);
 	/* A nested std_msgs/Header: its stamp in ns. ret_frame: NULL if it is of no interest; else as string. */
 	int64_t (*header)(struct sim_dec *d, const char *name, const char **ret_frame, size_t *ret_len);
+	/* Whether the message that is being read has the field: formats with names (JSON, CBOR) may leave it out. NULL: it always has. */
+	int (*has)(struct sim_dec *d, const char *name);
 };
 
 static inline void sim_dec_fail(struct sim_dec *d, int err)
@@ -129,6 +131,10 @@ static inline uint32_t sim_dec_list(struct sim_dec *d, const char *name, size_t 
 static inline void sim_dec_list_end(struct sim_dec *d)
 {
 	d->ops->list_end(d);
+}
+static inline int sim_dec_has(struct sim_dec *d, const char *name)
+{
+	return d->ops->size <= offsetof(struct sim_dec_ops, has) || !d->ops->has || d->ops->has(d, name);
 }
 /* The stamp, ns; the rest is left out. */
 static inline int64_t sim_dec_header(struct sim_dec *d, const char *name)

@@ -270,6 +270,22 @@ void conversion_in_close(struct conversion_in *c)
 	memset(c, 0, sizeof(*c));
 }
 
+int conversion_in_take(const struct conversion_in *c, struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
+{
+	size_t size = 0;
+	int r = c->converter ? c->converter->read(d, buf, room, &size)
+		: c->map_in  ? c->map_in->read(d, buf, room, &size)
+			     : generic_read(c->sim, d, buf, room, &size);
+
+	if (d->err && (r >= 0 || (r == -ERANGE && d->err == -EBADMSG)))
+		r = d->err; /* what is malformed has no meaning to be out of range */
+	if (r == 0 && size > room)
+		r = -ENOBUFS;
+	if (r == 0)
+		*ret_size = size;
+	return r;
+}
+
 int conversion_in_read(const struct conversion_in *c, enum wire_format format, const void *data, size_t len, void *buf,
 		       size_t room, size_t *ret_size)
 {
@@ -277,16 +293,11 @@ int conversion_in_read(const struct conversion_in *c, enum wire_format format, c
 	size_t size = 0;
 	int r, e;
 
-	if (c->map_in)
-		return map_in_read(c->map_in, format, data, len, buf, room, ret_size);
 	cdr_reader_begin(&d, format, data, len);
-	r = c->converter ? c->converter->read(&d.dec, buf, room, &size)
-			 : generic_read(c->sim, &d.dec, buf, room, &size);
+	r = conversion_in_take(c, &d.dec, buf, room, &size);
 	e = cdr_reader_end(&d);
-	if (r >= 0 && e < 0)
+	if (e < 0 && (r >= 0 || (r == -ERANGE && e == -EBADMSG)))
 		r = e;
-	if (r == 0 && size > room)
-		r = -ENOBUFS;
 	if (r == 0)
 		*ret_size = size;
 	return r;

@@ -75,4 +75,10 @@ void conversion_in_close(struct conversion_in *c);
 int conversion_in_read(const struct conversion_in *c, enum wire_format format, const void *data, size_t len, void *buf,
 		       size_t room, size_t *ret_size);
 
+/*
+ * The same from a decoder of any format, of the message that is open there: a field of an envelope may be it. Whether more stands behind it is
+ * the caller's to check.
+ */
+int conversion_in_take(const struct conversion_in *c, struct sim_dec *d, void *buf, size_t room, size_t *ret_size);
+
 #endif

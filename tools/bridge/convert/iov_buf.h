@@ -50,6 +50,14 @@ static inline void *iov_buf_room(struct iov_buf *o, size_t n)
 	return at;
 }
 
+/* Give back the last n bytes of what iov_buf_room() returned last. */
+static inline void iov_buf_trim(struct iov_buf *o, size_t n)
+{
+	o->piece[o->n - 1].len -= n;
+	o->used -= n;
+	o->total -= n;
+}
+
 /* An array: by reference when that pays, else copied. Keeps data until iov_buf_reset(). 0 or -ENOMEM. */
 int iov_buf_array(struct iov_buf *o, const void *data, size_t n);
 

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Numbers as JSON has them: of the decimal numbers that are read back as the same binary one, the one with the fewest digits, and of
+ * these the nearest. Written as ECMAScript does: 0.1, 100, 1e+21, 5e-324.
+ *
+ * After R. Giulietti, "The Schubfach way to render doubles" (2020). Pure functions: any thread.
+ */
+#ifndef SHORTEST_H
+#define SHORTEST_H
+
+#include <stdint.h>
+
+#define SHORTEST_MAX 25 /* bytes of a number at most; no NUL */
+
+/* Finite ones. Return the end of what was written. */
+char *shortest_f64(double v, char *out);
+char *shortest_f32(float v, char *out);
+
+/* Whole numbers. */
+char *shortest_u64(uint64_t v, char *out);
+char *shortest_i64(int64_t v, char *out);
+
+#endif
