@@ -14,6 +14,7 @@ struct cursor {
 	uint8_t *p;
 	size_t at, len;
 	bool bad;
+	bool packed; /* lgsvl_bridge's: no gaps, no NUL, and every array has its count */
 };
 
 static const uint8_t sizes[ROS_PRIM_END] = {
@@ -26,7 +27,7 @@ static const uint8_t sizes[ROS_PRIM_END] = {
 static uint8_t *step(struct cursor *c, size_t n)
 {
 	static uint8_t nowhere[8];
-	size_t pad = n ? -c->at & (n - 1) : 0;
+	size_t pad = n && !c->packed ? -c->at & (n - 1) : 0;
 
 	if (c->bad || c->at + pad + n > c->len) {
 		c->bad = true;
@@ -99,12 +100,12 @@ static json_t *read_string(struct cursor *c)
 {
 	uint32_t n = get_u32(c);
 
-	if (c->bad || !n || n > c->len - c->at || c->p[c->at + n - 1]) {
+	if (c->bad || n > c->len - c->at || (!c->packed && (!n || c->p[c->at + n - 1]))) {
 		c->bad = true;
 		return json_null();
 	}
 	c->at += n;
-	return json_string((const char *)c->p + c->at - n);
+	return json_stringn((const char *)c->p + c->at - n, c->packed ? n : n - 1);
 }
 
 static json_t *read_time(struct cursor *c)
@@ -140,9 +141,9 @@ static json_t *read_field(struct cursor *c, const struct ros_field *f)
 
 	if (f->array == ROS_ONE)
 		return read_one(c, f);
-	n = f->array == ROS_FIXED ? f->count : get_u32(c);
+	n = f->array == ROS_FIXED && !c->packed ? f->count : get_u32(c);
 	a = json_array();
-	if (n > c->len)
+	if (n > c->len || (f->array == ROS_FIXED && n != f->count))
 		c->bad = true;
 	for (uint32_t i = 0; i < n && !c->bad; i++)
 		json_array_append_new(a, read_one(c, f));
@@ -158,6 +159,23 @@ static json_t *read_type(struct cursor *c, const struct ros_type *t)
 	if (!t->n_fields)
 		step(c, 1);
 	return o;
+}
+
+json_t *ros_tree_read_packed(const struct ros_type *t, const uint8_t *data, size_t len)
+{
+	uint8_t *copy = malloc(len + 1);
+	struct cursor c = { .p = copy, .len = len, .bad = !copy, .packed = true };
+	json_t *tree;
+
+	if (copy)
+		memcpy(copy, data, len);
+	tree = read_type(&c, t);
+	if (c.bad || c.at != c.len) {
+		json_decref(tree);
+		tree = NULL;
+	}
+	free(copy);
+	return tree;
 }
 
 json_t *ros_tree_read(const struct ros_type *t, const uint8_t *cdr, size_t len)
@@ -201,7 +219,7 @@ static void write_number(struct cursor *c, unsigned prim, json_t *j)
 static void write_string(struct cursor *c, json_t *j)
 {
 	const char *s = j ? json_string_value(j) : "";
-	size_t n = s ? strlen(s) + 1 : 0;
+	size_t n = s ? strlen(s) + !c->packed : 0;
 
 	put_u32(c, (uint32_t)n);
 	if (!s || c->bad || n > c->len - c->at) {
@@ -244,7 +262,7 @@ static void write_field(struct cursor *c, const struct ros_field *f, json_t *j)
 		write_one(c, f, j);
 		return;
 	}
-	if (f->array != ROS_FIXED)
+	if (f->array != ROS_FIXED || c->packed)
 		put_u32(c, n);
 	for (uint32_t i = 0; i < n && !c->bad; i++)
 		write_one(c, f, element(j, i));
@@ -277,6 +295,15 @@ size_t ros_tree_write(const struct ros_type *t, json_t *tree, uint8_t *cdr, size
 	while (c.at % 4)
 		step(&c, 1);
 	return c.bad ? 0 : c.at + 4;
+}
+
+size_t ros_tree_write_packed(const struct ros_type *t, json_t *tree, uint8_t *data, size_t room)
+{
+	struct cursor c = { .p = data, .len = room, .packed = true };
+
+	memset(data, 0, room);
+	write_type(&c, t, tree);
+	return c.bad ? 0 : c.at;
 }
 
 /* ---- comparing ---- */

@@ -3,7 +3,7 @@
 # on the faulty one, which brings messages in and calls services:
 # BRIDGE_CONNECTION_<name> is a string that connects at once.
 INC_tests/conformance/bridge := -I. -Itests -Ilibclient/include -I$(B)/gen
-BRIDGE_STAMPS := logging null ros2 OLD faulty
+BRIDGE_STAMPS := logging null ros2 lgsvl OLD faulty
 BRIDGE_CONNECTION_logging := %s
 BRIDGE_CONNECTION_null := %s
 BRIDGE_CONNECTION_ros2 := %.0s
@@ -12,17 +12,20 @@ BRIDGE_CONNECTION_faulty := %s
 BRIDGE_FOLDER_OLD := $(B)/test/plugins
 BRIDGE_FOLDER_faulty := $(B)/test/plugins
 BRIDGE_REQUIRED_ros2 := humble
+# what it connects to, instead of that
+BRIDGE_PEER_lgsvl := conformance/bridge/peer_lgsvl.o support/lgsvl_server.o
 BRIDGE_SUITES := $(BRIDGE_STAMPS:%=$(B)/test/conformance-bridge-%)
 # those that talk to the network do so in namespaces of their own
-BRIDGE_STAMPS_NS := ros2
+BRIDGE_STAMPS_NS := ros2 lgsvl
 TESTS += $(filter-out $(BRIDGE_STAMPS_NS:%=$(B)/test/conformance-bridge-%),$(BRIDGE_SUITES))
 TESTS_NS += $(if $(SAN_RUNTIME),,$(BRIDGE_STAMPS_NS:%=$(B)/test/conformance-bridge-%))
 
 $(B)/obj/tests/conformance/bridge/test_bridge_%.o: tests/conformance/bridge/test_bridge.c $(B)/flags | $(GENERATED)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(INC_tests/conformance/bridge) -DPLUGIN='"$(or $(BRIDGE_FOLDER_$*),$(B)/lib/simd)/bridge_$*.so"' \
-		-DCONNECTION='"$(BRIDGE_CONNECTION_$*)"' $(if $(BRIDGE_REQUIRED_$*),-DREQUIRED='"$(BRIDGE_REQUIRED_$*)"') -MMD -MP -c $< -o $@
+		-DCONNECTION='"$(BRIDGE_CONNECTION_$*)"' $(if $(BRIDGE_PEER_$*),-DPEER) $(if $(BRIDGE_REQUIRED_$*),-DREQUIRED='"$(BRIDGE_REQUIRED_$*)"') -MMD -MP -c $< -o $@
 
 $(BRIDGE_SUITES): $(B)/test/conformance-bridge-%: $(B)/obj/tests/conformance/bridge/test_bridge_%.o $(B)/lib/libschema.a \
 	| $(foreach s,$(BRIDGE_STAMPS),$(or $(BRIDGE_FOLDER_$s),$(B)/lib/simd)/bridge_$s.so)
+$(foreach s,$(BRIDGE_STAMPS),$(eval $(B)/test/conformance-bridge-$s: $(addprefix $(B)/obj/tests/,$(BRIDGE_PEER_$s))))
 $(foreach s,$(BRIDGE_STAMPS),$(eval LINK_conformance-bridge-$s := -ldl))

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What every bridge plug-in must do, whatever it speaks. One source, stamped on each plug-in: PLUGIN is its path,
- * CONNECTION a string that connects at once (%s: a scratch folder), REQUIRED what an option without a default is set to.
+ * CONNECTION a string that connects at once (%s: a scratch folder), REQUIRED what an option without a default is set to. With PEER
+ * there is another side (peer.h) instead of CONNECTION.
  */
 #include "support/test.h"
 #include "support/message.h"
+#include "support/wait.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,6 +20,9 @@
 #include <sim/srv/SetBool.h>
 #include <sim/srv/Trigger.h>
 
+#ifdef PEER
+#include "peer.h"
+#endif
 #ifndef REQUIRED
 #define REQUIRED NULL
 #endif
@@ -33,6 +38,8 @@ struct peer { /* the host's side */
 	unsigned registered, services;
 	bool all;
 	void *handle;
+	char connection[256];
+	uint32_t bell; /* rung when its status changes */
 };
 
 static void host_log(void *ctx, int level, const char *fmt, ...)
@@ -59,6 +66,7 @@ static void host_status(void *ctx, enum sim_bridge_status status, const char *de
 	(void)detail;
 	p->status = (int)status;
 	p->reports++;
+	bell_ring(&p->bell);
 }
 
 static void host_complete(void *ctx, struct sim_task *task, int result)
@@ -122,6 +130,17 @@ static int reg_publisher(void *ctx, const char *type_name, const char *foreign)
 	return 0;
 }
 
+static void connection_of(struct peer *p)
+{
+#ifdef PEER
+	peer_start(p->connection, sizeof(p->connection));
+#else
+	char path[TEST_PATH_MAX];
+
+	snprintf(p->connection, sizeof(p->connection), CONNECTION, test_path(path, "bridge"));
+#endif
+}
+
 static int load(void **state)
 {
 	struct peer *p = calloc(1, sizeof(*p));
@@ -153,6 +172,7 @@ static int load(void **state)
 					    .publish = host_publish,
 					    .offer = host_offer,
 					    .call = host_call };
+	connection_of(p);
 	assert_int_equal(p->ops->reg(&r), 0);
 	assert_int_equal(p->ops->create(&p->host, &p->b), 0);
 	*state = p;
@@ -166,15 +186,18 @@ static int unload(void **state)
 	p->ops->destroy(p->b);
 	dlclose(p->handle);
 	free(p);
+#ifdef PEER
+	peer_stop();
+#endif
 	return 0;
 }
 
 static void connect_it(struct peer *p)
 {
-	char path[TEST_PATH_MAX], text[256];
-
-	snprintf(text, sizeof(text), CONNECTION, test_path(path, "bridge"));
-	assert_int_equal(p->ops->connect(p->b, text), 0);
+	assert_int_equal(p->ops->connect(p->b, p->connection), 0);
+#ifdef PEER
+	AWAIT_BELL(&p->bell, atomic_load(&p->status) == SIM_BRIDGE_CONNECTED);
+#endif
 	assert_int_equal(p->ops->status(p->b), SIM_BRIDGE_CONNECTED);
 	assert_int_equal(p->status, SIM_BRIDGE_CONNECTED);
 }

@@ -5,12 +5,10 @@
  * what was sent; and commands, which must come to the vehicle. topics_*.json beside this file say what is sent and what must be
  * seen: "S" is the stamp of 1640995200.125 s.
  */
-#include "peer.h"
-#include "stack.h"
+#include "rig.h"
 
 #include <stdlib.h>
 
-#include <sim/point_cloud.h>
 #include <sim/srv/ControlModeCommand.h>
 
 #include "../../support/ros_tree.h"
@@ -18,85 +16,9 @@
 #include "../ros2/reader.h"
 #include "../ros2/typed.h"
 
-#define STAMP     INT64_C(1640995200125000000)
-#define BODY_MAX  4096
-#define TOPIC_MAX 64
+#define STAMP INT64_C(1640995200125000000)
 
-static json_t *table;
-static char *bridge, *commands_qos;
-static pid_t simd;
-static const char *running; /* the rig */
-
-/* ---- the table ---- */
-
-static const char *text_of(json_t *row, const char *key)
-{
-	const char *s = json_string_value(json_object_get(row, key));
-
-	return s ? s : "";
-}
-
-static size_t count_of(const char *rows)
-{
-	return json_array_size(json_object_get(table, rows));
-}
-
-static json_t *row_at(const char *rows, size_t i)
-{
-	return json_array_get(json_object_get(table, rows), i);
-}
-
-/* ---- the simulator ---- */
-
-static size_t body_of(struct peer *p, json_t *row, uint8_t body[BODY_MAX])
-{
-	json_t *points = json_object_get(row, "points");
-	size_t size = 0, n = json_array_size(points);
-	struct sim_builder b;
-	uint8_t *to;
-	char *text;
-
-	if (!points) {
-		text = json_dumps(json_object_get(row, "body"), JSON_REAL_PRECISION(17));
-		PEER(p, sim_msg_from_json(sim_type_builtin(text_of(row, "type")), text, strlen(text), body, BODY_MAX,
-					  &size) == 0);
-		free(text);
-		return size;
-	}
-	to = (uint8_t *)sim_point_cloud_begin(body, BODY_MAX, (uint32_t)(n / 32), &b);
-	for (size_t i = 0; i < n; i++)
-		to[i] = (uint8_t)json_integer_value(json_array_get(points, i));
-	((struct sim_PointCloud *)(void *)body)->is_dense = 1;
-	return sim_builder_size(&b);
-}
-
-/* Everything again and again, as best-effort readers come when they come. */
-static int simulate(struct peer *p)
-{
-	struct sim_client *c = peer_connect(p, "simulator");
-	struct sim_publisher *pub[TOPIC_MAX];
-	static _Alignas(64) uint8_t body[TOPIC_MAX][BODY_MAX];
-	size_t size[TOPIC_MAX], n = count_of("channels");
-
-	PEER(p, n > 0 && n <= TOPIC_MAX);
-	for (size_t i = 0; i < n; i++) {
-		struct sim_publisher_options o = { .size = sizeof(o), .frame_id = "sensor" };
-		json_t *row = row_at("channels", i);
-
-		o.max_body = size[i] = body_of(p, row, body[i]);
-		PEER(p, sim_advertise(c, text_of(row, "channel"), sim_type_builtin(text_of(row, "type")), &o,
-				      &pub[i]) == 0);
-	}
-	while (!atomic_load(&p->stop)) {
-		for (size_t i = 0; i < n; i++)
-			PEER(p, sim_try_queue_copy(pub[i], body[i], size[i], STAMP, NULL, NULL, NULL) == 0);
-		pace_us(20000);
-	}
-	for (size_t i = 0; i < n; i++)
-		sim_publisher_destroy(pub[i]);
-	sim_disconnect(c);
-	return 0;
-}
+static char *commands_qos;
 
 /* ---- Autoware's side ---- */
 
@@ -119,20 +41,9 @@ static void qos_words(const dds_qos_t *q, char words[32])
 		 history == DDS_HISTORY_KEEP_LAST ? (int)depth : 0);
 }
 
-static json_t *row_of_topic(const char *rows, const char *topic)
-{
-	json_t *row;
-	size_t i;
-
-	json_array_foreach(json_object_get(table, rows), i, row)
-		if (!strcmp(text_of(row, "topic"), topic))
-			return row;
-	return NULL;
-}
-
 static void check_endpoint(struct peer *p, const dds_builtintopic_endpoint_t *e, json_t *row, const char *qos)
 {
-	const struct ros_type *t = ros_type_find(ros2_types, text_of(row, "type"));
+	const struct ros_type *t = ros_type_find(ros2_types, rig_text(row, "type"));
 	char words[32], name[128], hash[128], why[640];
 	void *data = NULL;
 	size_t size = 0;
@@ -152,7 +63,7 @@ static void check_endpoint(struct peer *p, const dds_builtintopic_endpoint_t *e,
 static void check_discovery(struct peer *p, dds_entity_t dp, dds_entity_t builtin, const char *rows, const char *qos)
 {
 	dds_entity_t r = dds_create_reader(dp, builtin, NULL, NULL);
-	size_t left = count_of(rows);
+	size_t left = rig_count(rows);
 
 	while (left) {
 		const dds_builtintopic_endpoint_t *e;
@@ -165,10 +76,10 @@ static void check_discovery(struct peer *p, dds_entity_t dp, dds_entity_t builti
 			continue;
 		e = sample;
 		if (info.valid_data && !strncmp(e->topic_name, "rt/", 3) && strcmp(e->topic_name, "rt/clock") != 0) {
-			row = row_of_topic(rows, e->topic_name + 2);
+			row = rig_row_of(rows, e->topic_name + 2);
 			if (!row)
 				peer_fail(p, __FILE__, __LINE__, e->topic_name);
-			check_endpoint(p, e, row, qos ? qos : text_of(row, "qos"));
+			check_endpoint(p, e, row, qos ? qos : rig_text(row, "qos"));
 			json_object_del(row, "qos"); /* a second one would be seen */
 			left--;
 		}
@@ -179,7 +90,7 @@ static void check_discovery(struct peer *p, dds_entity_t dp, dds_entity_t builti
 
 static void check_content(struct peer *p, dds_entity_t dp, json_t *row)
 {
-	struct typed *t = typed_new(ros_type_find(ros2_types, text_of(row, "type")));
+	struct typed *t = typed_new(ros_type_find(ros2_types, rig_text(row, "type")));
 	char name[256], why[640];
 	dds_entity_t r;
 	void *sample;
@@ -187,7 +98,7 @@ static void check_content(struct peer *p, dds_entity_t dp, json_t *row)
 	int n;
 
 	PEER(p, t != NULL);
-	snprintf(name, sizeof(name), "rt%s", text_of(row, "topic"));
+	snprintf(name, sizeof(name), "rt%s", rig_text(row, "topic"));
 	r = reader_open(dp, typed_descriptor(t), name, false);
 	sample = typed_sample(t);
 	PEER(p, reader_take(r, sample) == 0);
@@ -212,8 +123,8 @@ static int look(struct peer *p)
 
 	PEER(p, dp > 0);
 	check_discovery(p, dp, DDS_BUILTIN_TOPIC_DCPSPUBLICATION, "topics", NULL);
-	for (size_t i = 0; i < count_of("topics"); i++)
-		check_content(p, dp, row_at("topics", i));
+	for (size_t i = 0; i < rig_count("topics"); i++)
+		check_content(p, dp, rig_row("topics", i));
 	check_clock(p, dp);
 	atomic_store(&p->ready, 1);
 	return 0;
@@ -222,65 +133,20 @@ static int look(struct peer *p)
 static void topics_are_the_rigs(void)
 {
 	struct peer *p = peer_new(), *q = peer_new();
-	pid_t simulator = peer_fork(p, simulate), autoware = peer_fork(q, look);
+	pid_t simulator = peer_fork(p, rig_simulate), autoware = peer_fork(q, look);
 
 	UNTIL(45000, atomic_load(&p->failed) || atomic_load(&q->failed) || atomic_load(&q->ready));
 	if (atomic_load(&p->failed) || atomic_load(&q->failed))
 		fail_msg("%s", atomic_load(&p->failed) ? p->why : q->why);
 	peer_join(q, autoware);
 	peer_join(p, simulator);
-	assert_int_equal(stack_bridge(bridge, "failed"), 0);
-	assert_int_equal(stack_bridge(bridge, "dropped"), 0);
+	assert_int_equal(stack_bridge(rig_bridge, "failed"), 0);
+	assert_int_equal(stack_bridge(rig_bridge, "dropped"), 0);
 	peer_free(p);
 	peer_free(q);
 }
 
 /* ---- commands ---- */
-
-static void check_command(struct peer *p, json_t *row, const struct sim_message *msg)
-{
-	const struct sim_type *type = sim_type_builtin(text_of(row, "ours"));
-	char why[640], *text = NULL;
-	json_t *got;
-	int n;
-
-	PEER(p, sim_msg_to_json_alloc(type, msg->body, msg->body_size, NULL, &text, NULL) == 0);
-	got = json_loads(text, 0, NULL);
-	n = snprintf(why, sizeof(why), "%s: ", text_of(row, "channel"));
-	if (ros_tree_compare(json_object_get(row, "body"), got, why + n, sizeof(why) - (size_t)n) < 0)
-		peer_fail(p, __FILE__, __LINE__, why);
-	json_decref(got);
-	free(text);
-}
-
-/* The vehicle: each command once. */
-static int drive(struct peer *p)
-{
-	struct sim_client *c = peer_connect(p, "vehicle");
-	struct sim_subscriber *s[TOPIC_MAX];
-	size_t n = count_of("commands");
-
-	PEER(p, n > 0 && n <= TOPIC_MAX);
-	for (size_t i = 0; i < n; i++) {
-		json_t *row = row_at("commands", i);
-
-		PEER(p, sim_subscribe(c, text_of(row, "channel"), sim_type_builtin(text_of(row, "ours")), NULL,
-				      &s[i]) == 0);
-	}
-	for (size_t i = 0; i < n; i++) {
-		const struct sim_message *msg;
-
-		PEER(p, sim_wait(s[i], 30 * NS_PER_S) == 1 && sim_take(s[i], &msg) == 0);
-		check_command(p, row_at("commands", i), msg);
-		sim_release(s[i], msg);
-		atomic_fetch_add(&p->received, 1);
-	}
-	PEER_IDLE(p);
-	for (size_t i = 0; i < n; i++)
-		sim_subscriber_destroy(s[i]);
-	sim_disconnect(c);
-	return 0;
-}
 
 struct command {
 	dds_entity_t writer;
@@ -289,12 +155,12 @@ struct command {
 
 static struct command command_of(struct peer *p, dds_entity_t dp, json_t *row, bool keeps)
 {
-	struct typed *t = typed_new(ros_type_find(ros2_types, text_of(row, "type")));
+	struct typed *t = typed_new(ros_type_find(ros2_types, rig_text(row, "type")));
 	struct command c;
 	char name[256];
 
 	PEER(p, t != NULL);
-	snprintf(name, sizeof(name), "rt%s", text_of(row, "topic"));
+	snprintf(name, sizeof(name), "rt%s", rig_text(row, "topic"));
 	c.sample = typed_sample(t);
 	PEER(p, typed_fill(t, json_object_get(row, "message"), c.sample) == 0);
 	c.writer = keeps ? reader_write_to(dp, typed_descriptor(t), name)
@@ -310,16 +176,16 @@ static int command(struct peer *p)
 	char last[256];
 	struct reader_watch watch = { .topic = last };
 	dds_entity_t dp = reader_participant();
-	struct command c[TOPIC_MAX];
-	size_t n = count_of("commands");
+	struct command c[RIG_ROWS_MAX];
+	size_t n = rig_count("commands");
 
-	PEER(p, dp > 0 && n <= TOPIC_MAX);
+	PEER(p, dp > 0 && n <= RIG_ROWS_MAX);
 	for (size_t i = 0; i < n; i++) {
-		c[i] = command_of(p, dp, row_at("commands", i), keeps);
+		c[i] = command_of(p, dp, rig_row("commands", i), keeps);
 		PEER(p, dds_write(c[i].writer, c[i].sample) == 0);
 	}
 	check_discovery(p, dp, DDS_BUILTIN_TOPIC_DCPSSUBSCRIPTION, "commands", commands_qos);
-	snprintf(last, sizeof(last), "rt%s", text_of(row_at("commands", n - 1), "topic"));
+	snprintf(last, sizeof(last), "rt%s", rig_text(rig_row("commands", n - 1), "topic"));
 	PEER(p, reader_watch(dp, &watch, true) == 0);
 	atomic_store(&p->ready, 1);
 	while (!atomic_load(&p->stop)) {
@@ -334,10 +200,10 @@ static int command(struct peer *p)
 static void commands_come_to_the_vehicle(void)
 {
 	struct peer *p = peer_new(), *q = peer_new();
-	pid_t vehicle = peer_fork(p, drive), autoware = peer_fork(q, command);
+	pid_t vehicle = peer_fork(p, rig_drive), autoware = peer_fork(q, command);
 
 	UNTIL(45000, atomic_load(&p->failed) || atomic_load(&q->failed) ||
-			     (atomic_load(&p->received) == count_of("commands") && atomic_load(&q->ready)));
+			     (atomic_load(&p->received) == rig_count("commands") && atomic_load(&q->ready)));
 	if (atomic_load(&p->failed) || atomic_load(&q->failed))
 		fail_msg("%s", atomic_load(&p->failed) ? p->why : q->why);
 	peer_join(p, vehicle);
@@ -426,49 +292,23 @@ static void autoware_asks_to_drive(void)
 	peer_free(q);
 }
 
-static int start(const char *name, const char *qos)
-{
-	char rig_path[128], table_path[128], *conf = NULL, *text;
-	json_t *rig;
-
-	snprintf(rig_path, sizeof(rig_path), "config/rigs/%s.json", name);
-	snprintf(table_path, sizeof(table_path), "tests/system/stack/topics_%s.json", name);
-	rig = json_load_file(rig_path, 0, NULL);
-	text = json_dumps(rig, JSON_COMPACT);
-	table = json_load_file(table_path, 0, NULL);
-	if (!rig || !text || !table || asprintf(&conf, "\"TimeSource\":\"system\",\"rigs\":[%s]", text) < 0)
-		return -1;
-	ros_tree_expand(table, 1640995200, 125000000);
-	bridge = strdup(text_of(json_array_get(json_object_get(rig, "bridges"), 0), "name"));
-	commands_qos = strdup(qos);
-	simd = stack_start(conf);
-	UNTIL(10000, !strcmp(stack_bridge_text(bridge, "status"), "connected"));
-	free(conf);
-	free(text);
-	json_decref(rig);
-	return 0;
-}
-
 static int stop(void **state)
 {
-	if (!running)
+	if (!rig_is(NULL))
 		return 0;
-	running = NULL;
-	json_decref(table);
-	free(bridge);
 	free(commands_qos);
-	return stack_sweep(state);
+	return rig_stop(state);
 }
 
 /* The tests of one rig share a simd. */
 static int use(void **state, const char *name, const char *qos)
 {
-	if (running && !strcmp(running, name))
+	if (rig_is(name))
 		return 0;
 	if (stop(state) < 0)
 		return -1;
-	running = name;
-	return start(name, qos);
+	commands_qos = strdup(qos);
+	return rig_start(name, name, NULL);
 }
 
 static int awsim(void **state)
@@ -498,7 +338,7 @@ TEST_WITH(autoware_asks_awsim_to_drive, awsim, NULL)
 
 TEST_WITH(nothing_is_left_of_awsim, awsim, stop)
 {
-	stack_stop(simd);
+	stack_stop(rig_simd);
 }
 
 TEST_WITH(topics_are_those_of_svl, svl, NULL)
@@ -513,7 +353,7 @@ TEST_WITH(commands_come_to_the_vehicle_of_svl, svl, NULL)
 
 TEST_WITH(nothing_is_left_of_svl, svl, stop)
 {
-	stack_stop(simd);
+	stack_stop(rig_simd);
 }
 
 TEST_GROUP(NULL, stop)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every mapping by value, both ways: rows.json says what a message of ours is in ROS, in numbers that were worked out by hand.
+ * Every mapping by value, both ways, in CDR and as lgsvl_bridge has it: rows.json says what a message of ours is in ROS, in numbers that were worked out by hand.
  * A row has "out": "ours to ROS" or "in": "ROS to ours", our message as simctl prints it, the ROS message as a tree (ros_tree.h), the
  * options of the rig; "H" stands for the header and "S" for the stamp of 1.25 s, "points" for the bytes of the default point. What a
  * row leaves out must be 0 or empty. No mapping is without a row, and the README lists neither more nor fewer.
@@ -138,7 +138,12 @@ static void take_form(const struct row *r, struct conversion_out *c, struct map_
 	assert_string_equal(c->type->hash, "RIHS01_53846913117691b918344f9fc9ba73405bbaea537773324d3144af0f0974b1cf");
 }
 
-static void check_out(const struct row *r)
+static json_t *read_as(enum wire_format format, const struct ros_type *t, size_t len)
+{
+	return format == WIRE_CDR ? ros_tree_read(t, wire, len) : ros_tree_read_packed(t, wire, len);
+}
+
+static void check_out(const struct row *r, enum wire_format format)
 {
 	const struct map *m = map_find(r->ours, r->ros);
 	struct map_options options = options_of(r);
@@ -153,13 +158,13 @@ static void check_out(const struct row *r)
 		FAIL(r, "there is no such mapping of %s", r->ours);
 	take_form(r, &c, &options);
 	iov_buf_init(&o);
-	wire_begin(&w, WIRE_CDR, &o);
+	wire_begin(&w, format, &o);
 	e = m->emit(&in, &w.enc);
 	if (e < 0 || wire_finish(&w) < 0)
 		FAIL(r, "it is not said: %d", e);
-	got = ros_tree_read(c.type, wire, bytes_of(&o));
+	got = read_as(format, c.type, bytes_of(&o));
 	compare(r, json_object_get(r->j, "message"), got);
-	if (c.made && ros_tree_read(ros_type_find(ros2_types, r->ros), wire, bytes_of(&o)))
+	if (c.made && read_as(format, ros_type_find(ros2_types, r->ros), bytes_of(&o)))
 		FAIL(r, "the older form is also the newer one");
 	json_decref(got);
 	conversion_out_close(&c);
@@ -174,18 +179,22 @@ TEST(every_message_has_its_values_outside)
 	json_array_foreach(rows, i, j) {
 		struct row r = row_of(j);
 
-		if (!r.in)
-			check_out(&r);
+		if (r.in)
+			continue;
+		check_out(&r, WIRE_CDR);
+		check_out(&r, WIRE_POSITIONAL);
 	}
 }
 
 /* ---- in ---- */
 
-static void check_in(const struct row *r)
+static void check_in(const struct row *r, enum wire_format format)
 {
 	const struct map_in *m = map_in_find(r->ros);
-	size_t len =
-		ros_tree_write(ros_type_find(ros2_types, r->ros), json_object_get(r->j, "message"), wire, sizeof(wire));
+	const struct ros_type *theirs = ros_type_find(ros2_types, r->ros);
+	json_t *message = json_object_get(r->j, "message");
+	size_t len = format == WIRE_CDR ? ros_tree_write(theirs, message, wire, sizeof(wire))
+					: ros_tree_write_packed(theirs, message, wire, sizeof(wire));
 	const struct sim_type *type = sim_type_builtin(r->ours);
 	char *text = NULL;
 	size_t size = 0;
@@ -196,7 +205,7 @@ static void check_in(const struct row *r)
 		FAIL(r, "it does not become %s", r->ours);
 	if (!len)
 		FAIL(r, "the row's message is not of its definition");
-	e = map_in_read(m, WIRE_CDR, wire, len, body, sizeof(body), &size);
+	e = map_in_read(m, format, wire, len, body, sizeof(body), &size);
 	if (e != 0)
 		FAIL(r, "it is not taken: %d", e);
 	assert_int_equal(sim_msg_check(type, body, size), 0);
@@ -215,8 +224,10 @@ TEST(every_message_has_its_values_inside)
 	json_array_foreach(rows, i, j) {
 		struct row r = row_of(j);
 
-		if (r.in)
-			check_in(&r);
+		if (!r.in)
+			continue;
+		check_in(&r, WIRE_CDR);
+		check_in(&r, WIRE_POSITIONAL);
 	}
 }
 
