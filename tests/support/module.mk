@@ -24,3 +24,8 @@ endif
 # lgsvl_bridge as the tests play it, as a program for the demo
 $(B)/test/lgsvl-peer: $(B)/obj/tests/support/lgsvl_peer.o $(B)/obj/tests/support/lgsvl_server.o
 TEST_PROGRAMS += $(B)/test/lgsvl-peer
+
+# and a rosbridge server
+$(B)/test/rosbridge-peer: $(addprefix $(B)/obj/tests/support/,rosbridge_peer.o rosbridge_server.o)
+LINK_rosbridge-peer := -ljansson -lssl -lcrypto
+TEST_PROGRAMS += $(B)/test/rosbridge-peer

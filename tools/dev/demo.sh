@@ -69,10 +69,13 @@ leave()
 }
 trap leave INT TERM HUP
 
-# somebody for bridge_lgsvl to talk to; where port 9090 is taken, that is whoever has it
+# somebody for bridge_lgsvl or bridge_rosbridge to talk to; where port 9090 is taken, that is whoever has it
+peer_of=
 case ",$bridges," in
-*,lgsvl,*) "$B/test/lgsvl-peer" 9090 >"$out/lgsvl-peer.txt" 2>&1 & peer=$! ;;
+*,lgsvl,*) peer_of=lgsvl ;;
+*,rosbridge,*) peer_of=rosbridge ;;
 esac
+[ -z "$peer_of" ] || { "$B/test/$peer_of-peer" 9090 >"$out/$peer_of-peer.txt" 2>&1 & peer=$!; }
 
 # ROS 1 needs a master: where one has the port already, ours ends by itself
 start_master()
@@ -152,7 +155,7 @@ if [ -e "$log" ]; then
 else
 	say "look next at every message: none were logged; BRIDGES=logging,ros2 logs them"
 fi
-[ -z "$peer" ] || say "look next at what the peer of lgsvl got:  $out/lgsvl-peer.txt"
+[ -z "$peer" ] || say "look next at what the peer of $peer_of got:  $out/$peer_of-peer.txt"
 say "look next at what each channel and bridge carried, and at what simd said:  $out/summary.json, $out/simd.log"
 say "look next at it from ROS 2, and drive it:  make demo DEMO_SECONDS=600, and \"See it from ROS 2\" in README.md"
 exit 0

@@ -33,6 +33,8 @@ $(B)/test/system-stack-scenario: $(addprefix $(B)/obj/tests/,system/stack/autowa
 	$(B)/lib/libvehicle.a $(B)/lib/libros.a | $(B)/lib/simd/bridge_ros2.so $(B)/bin/sim-ss2 $(B)/bin/sim-vehicle
 LINK_system-stack-scenario += -lddsc -lzmq -lm
 $(B)/test/system-stack-lgsvl: $(B)/obj/tests/support/lgsvl_server.o | $(B)/lib/simd/bridge_lgsvl.so
+$(B)/test/system-stack-rosbridge: $(B)/obj/tests/support/rosbridge_server.o | $(B)/lib/simd/bridge_rosbridge.so
+LINK_system-stack-rosbridge += -lssl -lcrypto
 $(B)/test/system-stack-deaths $(B)/test/system-stack-stopped: | $(IPC_FAULT)
 $(B)/test/system-stack-demo: $(addprefix $(B)/obj/tests/,system/ros2/typed.o support/ros_tree.o) $(B)/lib/libros.a | $(B)/bin/sim-sumo $(B)/bin/sim-lidar
 LINK_system-stack-demo += -lddsc

@@ -59,6 +59,18 @@ void topic_in_take(struct topic_in *t, const void *data, size_t len)
 		topic_in_drop(t, r);
 }
 
+void topic_in_take_from(struct topic_in *t, struct sim_dec *d)
+{
+	const struct sim_bridge_host *h = t->topics->host;
+	size_t size = 0;
+	int r = conversion_in_take(&t->conversion, d, t->body, TOPICS_BODY_MAX, &size);
+
+	if (r == 0)
+		r = h->publish(h->ctx, t->channel, t->conversion.sim, t->body, size);
+	if (r < 0)
+		topic_in_drop(t, r);
+}
+
 /* Several topics may come into one channel: it is offered once. */
 void topics_offer(struct topics *s)
 {

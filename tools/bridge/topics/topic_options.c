@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define DEPTH_MAX 10000
+#define COUNT_MAX 1000000
 
 static const char *const points[] = { "native", "awsim24", "awsim48", "svl32", "xyzircaedt", NULL };
 static const char *const encodings[] = { "rgb8", "bgr8", NULL };
@@ -17,7 +18,9 @@ static const char *const compats[] = { "none", "svl2021.3", NULL };
 static const char *const reliabilities[] = { "best_effort", "reliable", NULL };
 static const char *const durabilities[] = { "volatile", "transient_local", NULL };
 
-enum kind { TEXT, CHOICE, DEPTH, VARIANCE, ORIGIN, SWITCH };
+static const char *const compressions[] = { "none", "cbor", "cbor-raw", NULL };
+
+enum kind { TEXT, CHOICE, DEPTH, COUNT, VARIANCE, ORIGIN, SWITCH };
 
 static const struct key {
 	const char *name;
@@ -46,6 +49,10 @@ static const struct key {
 	{ "depth", DEPTH, TOPIC_OUT | TOPIC_IN | TOPIC_QOS, offsetof(struct topic_options, depth), NULL },
 	{ "queue", DEPTH, TOPIC_OUT | TOPIC_ROS1, offsetof(struct topic_options, depth), NULL },
 	{ "latch", SWITCH, TOPIC_OUT | TOPIC_ROS1, offsetof(struct topic_options, latch), NULL },
+	{ "throttle_rate", COUNT, TOPIC_IN | TOPIC_ROSBRIDGE, offsetof(struct topic_options, throttle_ms), NULL },
+	{ "queue_length", COUNT, TOPIC_IN | TOPIC_ROSBRIDGE, offsetof(struct topic_options, queue_length), NULL },
+	{ "compression", CHOICE, TOPIC_IN | TOPIC_ROSBRIDGE, offsetof(struct topic_options, compression),
+	  compressions },
 };
 
 #define N_KEYS (sizeof(keys) / sizeof(keys[0]))
@@ -151,6 +158,17 @@ static int read_depth(const struct key *k, json_t *v, int *ret, char *why, size_
 	return -EINVAL;
 }
 
+static int read_count(const struct key *k, json_t *v, int *ret, char *why, size_t size)
+{
+	json_int_t n = json_integer_value(v);
+
+	*ret = (int)n;
+	if (json_is_integer(v) && n >= 0 && n <= COUNT_MAX)
+		return 0;
+	snprintf(why, size, "\"%s\" must be a whole number from 0 to %d", k->name, COUNT_MAX);
+	return -EINVAL;
+}
+
 static int read_variance(const struct key *k, json_t *v, double *ret, char *why, size_t size)
 {
 	*ret = json_number_value(v);
@@ -195,6 +213,8 @@ static int read_key(const struct key *k, json_t *v, struct topic_options *w, cha
 		return read_choice(k, v, at, why, size);
 	case DEPTH:
 		return read_depth(k, v, at, why, size);
+	case COUNT:
+		return read_count(k, v, at, why, size);
 	case VARIANCE:
 		return read_variance(k, v, at, why, size);
 	case ORIGIN:
@@ -246,7 +266,10 @@ int topic_options_read(json_t *j, enum topic_direction way, unsigned have, struc
 				   .compat = -1,
 				   .reliability = -1,
 				   .durability = -1,
-				   .latch = -1 };
+				   .latch = -1,
+				   .throttle_ms = -1,
+				   .queue_length = -1,
+				   .compression = -1 };
 	const char *name;
 	json_t *v;
 

@@ -15,8 +15,8 @@
 
 enum topic_direction { TOPIC_OUT = 1, TOPIC_IN = 2 };
 
-/* Keys that not every far side has: DDS's QoS, ROS 1's queues. */
-enum topic_keys { TOPIC_QOS = 4, TOPIC_ROS1 = 8 };
+/* Keys that not every far side has: DDS's QoS, ROS 1's queues, what a rosbridge server does for a subscription. */
+enum topic_keys { TOPIC_QOS = 4, TOPIC_ROS1 = 8, TOPIC_ROSBRIDGE = 16 };
 
 struct topic_origin { /* of the map, UTM */
 	bool given;
@@ -27,8 +27,9 @@ struct topic_options { /* texts borrow from the JSON tree; NULL: not given */
 	const char *topic, *type, *frame, *child_frame, *channel, *definition;
 	double covariance; /* 0: not given */
 	struct topic_origin origin;
-	int depth; /* 0: not given; of a queue too */
-	int points, position, encoding, sentence, compat, reliability, durability,
+	int depth;                     /* 0: not given; of a queue too */
+	int throttle_ms, queue_length; /* -1: not given */
+	int points, position, encoding, sentence, compat, compression, reliability, durability,
 		latch; /* numbers of the choice; -1: not given */
 };
 

@@ -46,7 +46,7 @@ static int keep_texts(struct topic_out *t, const char *name, const char *channel
 static enum map_compat compat_of(const struct topics *s, const struct topic_options *w)
 {
 	bool svl = w->compat < 0 ? s->svl : w->compat == 1,
-	     by_place = s->format == WIRE_CDR || s->format == WIRE_POSITIONAL;
+	     by_place = !s->named && (s->format == WIRE_CDR || s->format == WIRE_POSITIONAL);
 
 	return !svl ? MAP_COMPAT_NONE : by_place ? MAP_COMPAT_SVL_ROS2 : MAP_COMPAT_SVL;
 }
@@ -160,7 +160,7 @@ void topic_out_close(struct topic_out *t)
 
 /* ---- bytes ---- */
 
-static struct iov_buf *get_buf(struct topics *s)
+struct iov_buf *topics_get_buf(struct topics *s)
 {
 	struct iov_buf *o = NULL;
 
@@ -199,21 +199,29 @@ static void log_failure(struct topic_out *t, int r, const char *why)
 		       strerror(-r));
 }
 
-int topic_out_encode(struct topic_out *t, const struct map_message *in, struct iov_buf **ret)
+int topic_out_emit(struct topic_out *t, const struct map_message *in, struct sim_enc *e)
 {
 	struct map_message m = *in;
-	struct iov_buf *o = get_buf(t->topics);
-	struct enc_wire w;
 	char why[256];
+	int r;
+
+	m.options = &t->options;
+	r = conversion_out_emit(&t->conversion, &m, e, why, sizeof(why));
+	if (r < 0)
+		log_failure(t, r, why);
+	return r;
+}
+
+int topic_out_encode(struct topic_out *t, const struct map_message *in, struct iov_buf **ret)
+{
+	struct iov_buf *o = topics_get_buf(t->topics);
+	struct enc_wire w;
 	int r;
 
 	if (!o)
 		return -ENOMEM;
-	m.options = &t->options;
 	wire_begin(&w, t->topics->format, o);
-	r = conversion_out_emit(&t->conversion, &m, &w.enc, why, sizeof(why));
-	if (r < 0)
-		log_failure(t, r, why);
+	r = topic_out_emit(t, in, &w.enc);
 	if (r == 0)
 		r = wire_finish(&w);
 	if (r < 0)

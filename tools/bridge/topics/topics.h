@@ -66,6 +66,7 @@ struct topics {
 	const char *key;                     /* of a channel's options */
 	unsigned keys;                       /* enum topic_keys that this plug-in has */
 	enum wire_format format;
+	bool named;        /* fields go out by their names instead */
 	bool strict_names; /* a channel whose name ROS does not allow is not carried */
 	bool before_1_8;   /* the far side's autoware_msgs */
 	bool svl;          /* its users want SVL Simulator's mistakes, but where a topic says otherwise */
@@ -122,8 +123,11 @@ bool topic_is_tf_static(const char *name);
 /* What goes through a message of the host; borrows m. */
 struct map_message topic_message(const struct sim_message *m);
 
+/* Hand the fields of one to an encoder. Errors: of conversion_out_emit(), a converter's logged. */
+int topic_out_emit(struct topic_out *t, const struct map_message *in, struct sim_enc *e);
 /* Encode one into a buffer of the pool: returns it, topics_put_buf(). Errors: of conversion_out_emit() and wire_finish(), a converter's logged. */
 int topic_out_encode(struct topic_out *t, const struct map_message *in, struct iov_buf **ret);
+struct iov_buf *topics_get_buf(struct topics *s); /* of the pool: returns it, with what was in it. NULL: no memory */
 void topics_put_buf(struct topics *s, struct iov_buf *o);
 
 /* ---- in: topic_in.c ---- */
@@ -142,6 +146,8 @@ void topics_offer(struct topics *s);
 /* A message has come: read and published, or dropped, counted, and named in the log. One at a time for a topic. */
 void topic_in_take(struct topic_in *t, const void *data, size_t len);
 void topic_in_drop(struct topic_in *t, int r);
+/* The same from a decoder of any format, of the message that is open there. */
+void topic_in_take_from(struct topic_in *t, struct sim_dec *d);
 
 /* Why what came in is dropped, in words. Static, or until the thread's next call. */
 const char *topics_reason(int r);

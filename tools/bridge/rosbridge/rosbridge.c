@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bridge_rosbridge: channels go to a rosbridge server, over WebSocket, which publishes them in its ROS graph. This file is the plug-in's
+ * table; see README.md for the others.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "ros/ros_type.h"
+#include "rosbridge.h"
+
+static const struct sim_bridge_option options[] = {
+	{ "flavour", "ros2", "what the server speaks: ros2, ros (ROS 1), or apollo (ROS 1 with pb_msgs)" },
+	{ "connect_ms", "5000", "how long to wait for the server, ms; 1 to 600000" },
+	{ "stall_ms", "10000",
+	  "how long the server may take nothing, or leave a ping without an answer, ms; 1 to 600000" },
+	{ "queue", "10",
+	  "messages of a topic that wait for a slow server, 1 to 1000, of those above 64 KiB one; the oldest are dropped" },
+	{ "when_full", "drop",
+	  "drop: the oldest of the topic; wait: for stall_ms at most, what follows waits in simd" },
+	{ "fragment_size", "4000000",
+	  "longer messages go as fragments of so many bytes, 1000 to 100000000; 0: whole. Servers take 10 MB, unless told" },
+	{ "ca_file", "", "wss: certificates of who may have signed the server's, PEM; empty: those of the system" },
+	{ "auth", "{}", "the fields of the operation \"auth\", which is then sent first" },
+	{ "names", "automatic",
+	  "of channels that ROS does not allow: automatic: /radar/0 goes out as /radar/n0; strict: not at all" },
+	{ "autoware_msgs", "1.8",
+	  "1.8: messages as from autoware_msgs 1.8.0 on; 1.7: before, a TrafficLightGroup without predictions" },
+	TOPICS_OPTION_COMPAT,
+	{ "subscribe", "{}", "what comes in: {\"/topic\": {\"type\": ..., \"channel\": ...}}" },
+	{ NULL, NULL, NULL },
+};
+
+/* ---- the connection string ---- */
+
+static bool take_text(char *to, size_t room, const char *from, size_t len)
+{
+	if (len >= room)
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (from[i] <= ' ' || from[i] > '~')
+			return false;
+	memcpy(to, from, len);
+	to[len] = '\0';
+	return true;
+}
+
+static bool take_port(const char *port, size_t len, unsigned *ret)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		if (port[i] < '0' || port[i] > '9' || n > 65535)
+			return false;
+		n = 10 * n + (unsigned)(port[i] - '0');
+	}
+	*ret = n;
+	return len && n >= 1 && n <= 65535;
+}
+
+/* "host:port", "[::1]:port", of so many bytes. */
+static bool take_host(const char *text, size_t len, struct address *a)
+{
+	const char *close = *text == '[' ? memchr(text, ']', len) : NULL;
+	const char *from = close ? close + 1 : text, *colon = memchr(from, ':', len - (size_t)(from - text));
+	size_t host_len = close ? (size_t)(close - text) - 1 : colon ? (size_t)(colon - text) : len;
+
+	if (close && from != text + len && colon != from)
+		return false;
+	if (colon && !take_port(colon + 1, len - (size_t)(colon + 1 - text), &a->port))
+		return false;
+	if (!host_len)
+		return !close;
+	return take_text(a->host, sizeof(a->host), close ? text + 1 : text, host_len) &&
+	       (close || !strpbrk(a->host, "[]"));
+}
+
+int rosbridge_address_read(const char *text, struct address *ret, char *why, size_t why_size)
+{
+	const char *from = text;
+	size_t len;
+	bool ok;
+
+	*ret = (struct address){ .host = "127.0.0.1", .path = "/", .port = 9090 };
+	ret->tls = strncmp(text, "wss://", 6) == 0;
+	if (ret->tls || strncmp(text, "ws://", 5) == 0)
+		from = strchr(text, '/') + 2;
+	len = strcspn(from, "/");
+	ok = take_host(from, len, ret);
+	if (from[len])
+		ok = ok && take_text(ret->path, sizeof(ret->path), from + len, strlen(from + len));
+	if (ok)
+		return 0;
+	snprintf(why, why_size,
+		 "\"%.60s\" is not \"ws://host:port\", \"wss://host:port\" or \"host:port\", with a path or without (an "
+		 "IPv6 address in brackets; 127.0.0.1:9090 if empty)",
+		 text);
+	return -EINVAL;
+}
+
+/* ---- the plug-in ---- */
+
+static int read_numbers(struct sim_bridge *b)
+{
+	long queue = 0;
+	int connect = bridge_option_number(b->host, "connect_ms", 1, 600000, "ms", &b->connect_ms);
+	int stall = bridge_option_number(b->host, "stall_ms", 1, 600000, "ms", &b->stall_ms);
+	int bound = bridge_option_number(b->host, "queue", 1, QUEUE_MAX, "", &queue);
+	int size = bridge_option_number(b->host, "fragment_size", 0, 100000000, "bytes", &b->fragment_size);
+
+	if (size == 0 && b->fragment_size && b->fragment_size < 1000) {
+		log_error(b, "options.fragment_size: \"%ld\" is not 0 or a number of bytes from 1000 to 100000000",
+			  b->fragment_size);
+		size = -EINVAL;
+	}
+	b->queue.max = (unsigned)queue;
+	b->queue.wait_ms = b->stall_ms;
+	return connect < 0 || stall < 0 || bound < 0 || size < 0 ? -EINVAL : 0;
+}
+
+/* The operation, of the rig's fields. */
+static int read_auth(struct sim_bridge *b)
+{
+	static const char *const keys[] = { "mac", "client", "dest", "rand", "t", "level", "end" };
+	json_t *j = json_loads(bridge_option(b->host, "auth"), JSON_REJECT_DUPLICATES, NULL);
+	int r = 0;
+
+	if (j && json_object_size(j) == 0) {
+		json_decref(j);
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && r == 0; i++)
+		if (!json_object_get(j, keys[i])) {
+			log_error(b,
+				  "options.auth: \"%s\" is missing: mac, client, dest, rand, t, level and end are "
+				  "needed",
+				  keys[i]);
+			r = -EINVAL;
+		}
+	if (r == 0 && json_object_set_new(j, "op", json_string("auth")) == 0)
+		b->auth = json_dumps(j, JSON_COMPACT);
+	json_decref(j);
+	return r < 0 ? r : b->auth ? 0 : -ENOMEM;
+}
+
+static int read_options(struct sim_bridge *b)
+{
+	static const char *const flavours[] = { "ros2", "ros", "apollo", NULL };
+	static const char *const autoware[] = { "1.8", "1.7", NULL };
+	static const char *const names[] = { "automatic", "strict", NULL };
+	static const char *const full[] = { "drop", "wait", NULL };
+	int flavour = bridge_option_word(b->host, "flavour", flavours, "one of ros2, ros, apollo");
+	int naming = bridge_option_word(b->host, "names", names, "one of automatic, strict");
+	int when = bridge_option_word(b->host, "when_full", full, "one of drop, wait");
+	int msgs = bridge_option_word(b->host, "autoware_msgs", autoware,
+				      "1.8 (autoware_msgs 1.8.0 and later) or 1.7 (before)");
+	int compat = bridge_option_compat(b->host), numbers = read_numbers(b), auth = read_auth(b), ca = 0;
+
+	b->flavour = (enum flavour)flavour;
+	b->common.strict_names = naming == 1;
+	b->common.before_1_8 = msgs == 1;
+	b->common.svl = compat > 0;
+	b->queue.wait = when == 1;
+	b->ca_file = bridge_option(b->host, "ca_file");
+	if (*b->ca_file && access(b->ca_file, R_OK) < 0) {
+		ca = -errno;
+		log_error(b, "options.ca_file: %.200s: %s", b->ca_file, strerror(-ca));
+	}
+	if (flavour < 0 || naming < 0 || when < 0 || msgs < 0 || compat < 0)
+		return -EINVAL;
+	return numbers < 0 || auth < 0 || ca < 0 ? -EINVAL : 0;
+}
+
+static int read_connection(struct sim_bridge *b, const char *connection)
+{
+	char why[240];
+	int r = rosbridge_address_read(connection, &b->address, why, sizeof(why));
+
+	if (r < 0)
+		log_error(b, "connection: %s", why);
+	return r;
+}
+
+static int rosbridge_register(struct sim_bridge_registry *r)
+{
+	int e = topics_register(r);
+
+	if (e >= 0 && SIM_BRIDGE_REG_HAS(r, add_service))
+		e = r->add_service(r->ctx, "*", "srv");
+	return e;
+}
+
+static int rosbridge_check(const struct sim_bridge_host *host, const char *connection)
+{
+	struct sim_bridge *b = calloc(1, sizeof(*b));
+	int r, e;
+
+	if (!b)
+		return -ENOMEM;
+	b->host = host;
+	r = read_options(b);
+	e = read_connection(b, connection);
+	free(b->auth);
+	free(b);
+	return r < 0 ? r : e;
+}
+
+static void rosbridge_destroy(struct sim_bridge *b)
+{
+	rosbridge_link_close(b);
+	rosbridge_link_join(b);
+	for (unsigned i = 0; i < b->n_in; i++)
+		topic_in_close(&b->in[i].in);
+	queue_finish(&b->queue);
+	topics_finish(&b->common);
+	rosbridge_services_finish(b);
+	rosbridge_forget_parts(b);
+	named_reader_finish(&b->reader);
+	pthread_mutex_destroy(&b->services_lock);
+	pthread_mutex_destroy(&b->context_lock);
+	free(b->reading.data);
+	free(b->piece);
+	free(b->auth);
+	free(b);
+}
+
+static int rosbridge_create(const struct sim_bridge_host *host, struct sim_bridge **ret)
+{
+	struct sim_bridge *b = calloc(1, sizeof(*b));
+	int r;
+
+	if (!b)
+		return -ENOMEM;
+	b->host = host;
+	b->connection = 1;
+	b->common = (struct topics){ .host = host,
+				     .arg = b,
+				     .key = "rosbridge",
+				     .keys = TOPIC_ROS1 | TOPIC_ROSBRIDGE,
+				     .named = true,
+				     .open = rosbridge_topic_open,
+				     .close = rosbridge_topic_close,
+				     .subscribe = rosbridge_subscribe };
+	topics_init(&b->common);
+	queue_init(&b->queue, &b->common);
+	pthread_mutex_init(&b->context_lock, NULL);
+	pthread_mutex_init(&b->services_lock, NULL);
+	named_reader_init(&b->reader);
+	b->piece = malloc(LWS_PRE + ROSBRIDGE_PIECE);
+	r = b->piece ? read_options(b) : -ENOMEM;
+	b->common.known = b->flavour == FLAVOUR_ROS2 ? ros2_types : ros1_types;
+	b->common.format = b->flavour == FLAVOUR_ROS2 ? WIRE_CDR : WIRE_ROS1;
+	if (r == 0)
+		r = topics_read_subscribe(&b->common);
+	if (r < 0)
+		rosbridge_destroy(b);
+	else
+		*ret = b;
+	return r;
+}
+
+static int rosbridge_connect(struct sim_bridge *b, const char *connection)
+{
+	struct address address = b->address;
+	int r;
+
+	rosbridge_link_join(b); /* it reads the address */
+	r = read_connection(b, connection);
+	if (r < 0)
+		b->address = address;
+	return r < 0 ? r : rosbridge_link_open(b);
+}
+
+static void rosbridge_disconnect(struct sim_bridge *b)
+{
+	rosbridge_link_close(b);
+	atomic_store(&b->status, SIM_BRIDGE_DISCONNECTED);
+	b->host->status(b->host->ctx, SIM_BRIDGE_DISCONNECTED, "");
+}
+
+static enum sim_bridge_status rosbridge_status(const struct sim_bridge *b)
+{
+	return (enum sim_bridge_status)atomic_load(&b->status);
+}
+
+static int rosbridge_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret)
+{
+	return topics_open_channel(&b->common, ch, ret);
+}
+
+static void rosbridge_close(struct sim_bridge *b, struct sim_bridge_topic *t)
+{
+	topics_close_channel(&b->common, t);
+}
+
+SIM_API const struct sim_bridge_ops *sim_bridge_plugin(void);
+
+const struct sim_bridge_ops *sim_bridge_plugin(void)
+{
+	static const struct sim_bridge_ops ops = {
+		.abi = SIM_BRIDGE_ABI,
+		.size = sizeof(ops),
+		.name = "rosbridge",
+		.type = "ROS behind a rosbridge server",
+		.options = options,
+		.flags = SIM_BRIDGE_IN_ORDER,
+		.reg = rosbridge_register,
+		.create = rosbridge_create,
+		.connect = rosbridge_connect,
+		.disconnect = rosbridge_disconnect,
+		.status = rosbridge_status,
+		.open = rosbridge_open,
+		.close = rosbridge_close,
+		.publish = rosbridge_write,
+		.destroy = rosbridge_destroy,
+		.check = rosbridge_check,
+		.listen = rosbridge_listen,
+		.service = rosbridge_service,
+	};
+
+	return &ops;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Topics on their way out: said to the server, converted, queued. And those that are asked for. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "enc_json.h"
+#include "ros/ros_type.h"
+#include "rosbridge.h"
+
+int rosbridge_say(struct sim_bridge *b, bool front, const char *text, struct iov_buf *body)
+{
+	int r = queue_op(&b->queue, front, text, body);
+
+	if (r < 0)
+		log_error(b, "the server is not told what it should be: %s: %.100s", strerror(-r), text);
+	else
+		rosbridge_link_wake(b);
+	return r < 0 ? r : 0;
+}
+
+/* "sensor_msgs/msg/Imu" in ROS 2, "sensor_msgs/Imu" else. */
+void rosbridge_type_name(const struct sim_bridge *b, const struct ros_type *t, char *ret, size_t size)
+{
+	const char *slash = strchr(t->name, '/');
+
+	if (b->flavour == FLAVOUR_ROS2 && slash)
+		snprintf(ret, size, "%.*s/%s%s", (int)(slash - t->name), t->name, t->kind, slash);
+	else
+		snprintf(ret, size, "%s", t->name);
+}
+
+/* ---- out ---- */
+
+static void advertise(struct sim_bridge *b, struct rosbridge_topic *t, bool latch)
+{
+	char text[ROSBRIDGE_HEAD_MAX], type[TOPIC_NAME_MAX + 8];
+
+	rosbridge_type_name(b, t->out.conversion.type, type, sizeof(type));
+	snprintf(text, sizeof(text), "{\"op\":\"advertise\",\"topic\":\"%s\",\"type\":\"%s\"%s}", t->out.name, type,
+		 latch ? ",\"latch\":true" : "");
+	snprintf(t->head, sizeof(t->head), "{\"op\":\"publish\",\"topic\":\"%s\",\"msg\":", t->out.name);
+	t->connection = atomic_load(&b->connection);
+	(void)rosbridge_say(b, false, text, NULL);
+}
+
+static void list_topic(struct sim_bridge *b, struct rosbridge_topic *t, bool on)
+{
+	struct rosbridge_topic **at = &b->topics;
+
+	pthread_mutex_lock(&b->queue.lock);
+	while (!on && *at && *at != t)
+		at = &(*at)->next;
+	if (on) {
+		t->next = b->topics;
+		b->topics = t;
+	} else if (*at) {
+		*at = t->next;
+	}
+	pthread_mutex_unlock(&b->queue.lock);
+}
+
+void rosbridge_topic_close(void *bridge, struct topic_out *out)
+{
+	struct rosbridge_topic *t = (struct rosbridge_topic *)(void *)out;
+	struct sim_bridge *b = bridge;
+	char text[ROSBRIDGE_HEAD_MAX];
+
+	list_topic(b, t, false);
+	queue_forget_topic(&b->queue, &t->queue);
+	if (t->head[0] && t->connection == atomic_load(&b->connection)) {
+		snprintf(text, sizeof(text), "{\"op\":\"unadvertise\",\"topic\":\"%s\"}", out->name);
+		(void)rosbridge_say(b, false, text, NULL);
+	}
+	topic_out_close(out);
+	free(t);
+}
+
+int rosbridge_topic_open(void *bridge, const struct sim_bridge_channel *ch, const struct topic_options *w,
+			 struct topic_out **ret, char *why, size_t why_size)
+{
+	struct sim_bridge *b = bridge;
+	struct rosbridge_topic *t = calloc(1, sizeof(*t));
+	int r;
+
+	if (!t)
+		return -ENOMEM;
+	t->queue.max = (unsigned)w->depth;
+	r = topic_out_open(&b->common, ch, w, &t->out, why, why_size);
+	if (r == 0 && w->depth > (int)QUEUE_MAX) {
+		snprintf(why, why_size, "\"queue\" must be a whole number from 1 to %u", QUEUE_MAX);
+		r = -EINVAL;
+	}
+	if (r < 0) {
+		rosbridge_topic_close(b, &t->out);
+		return r;
+	}
+	list_topic(b, t, true);
+	advertise(b, t, w->latch < 0 ? topic_is_tf_static(t->out.name) : w->latch);
+	*ret = &t->out;
+	return 0;
+}
+
+/* JSON, all of which is the buffer's own: nothing of the slot is needed any more. */
+static int encode(struct sim_bridge *b, struct rosbridge_topic *t, const struct map_message *in, struct iov_buf **ret)
+{
+	struct iov_buf *o = topics_get_buf(&b->common);
+	struct enc_json j;
+	int r;
+
+	if (!o)
+		return -ENOMEM;
+	iov_buf_reset(o);
+	json_begin(&j, b->flavour == FLAVOUR_ROS2 ? ROS_GENERIC_ROS2 : ROS_GENERIC_ROS1, JSON_NAN_WORD,
+		   t->out.conversion.type, o);
+	r = topic_out_emit(&t->out, in, &j.enc);
+	if (r == 0)
+		r = json_finish(&j);
+	if (r < 0)
+		topics_put_buf(&b->common, o);
+	else
+		*ret = o;
+	return r;
+}
+
+static int encode_topic(struct sim_bridge *b, struct rosbridge_topic *t, const struct map_message *in,
+			struct iov_buf **ret)
+{
+	struct map_message all = *in;
+	int r;
+
+	if (!t->out.static_frames)
+		return encode(b, t, in, ret);
+	r = static_frames_lock_and_add(t->out.static_frames, &all);
+	if (r == 0)
+		r = encode(b, t, &all, ret);
+	static_frames_unlock(t->out.static_frames);
+	return r;
+}
+
+/* Converted side by side, queued in order. */
+int rosbridge_write(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m,
+		    struct sim_task *task)
+{
+	struct map_message in = topic_message(m);
+	struct iov_buf *o[TOPICS_FAN_MAX];
+	int r[TOPICS_FAN_MAX], first = 0;
+	bool wake = false;
+
+	for (unsigned i = 0; i < t->n; i++)
+		r[i] = encode_topic(b, (struct rosbridge_topic *)(void *)t->out[i], &in, &o[i]);
+	if (SIM_BRIDGE_HOST_HAS(b->host, in_order))
+		b->host->in_order(b->host->ctx, task);
+	for (unsigned i = 0; i < t->n; i++) {
+		struct rosbridge_topic *one = (struct rosbridge_topic *)(void *)t->out[i];
+
+		if (r[i] == 0)
+			r[i] = queue_message(&b->queue, &one->queue, one->head, o[i]);
+		wake |= r[i] > 0;
+		first = first < 0 || r[i] > 0 ? first : r[i];
+	}
+	if (wake)
+		rosbridge_link_wake(b);
+	return first;
+}
+
+void rosbridge_dropped(struct sim_bridge *b, char *text, size_t size)
+{
+	size_t n = (size_t)snprintf(text, size, "dropped, as the server is slow:");
+
+	pthread_mutex_lock(&b->queue.lock);
+	for (const struct rosbridge_topic *t = b->topics; t && n < size; t = t->next)
+		if (t->queue.dropped)
+			n += (size_t)snprintf(text + n, size - n, " %s %llu;", t->out.name,
+					      (unsigned long long)t->queue.dropped);
+	pthread_mutex_unlock(&b->queue.lock);
+}
+
+/* ---- in ---- */
+
+int rosbridge_subscribe(void *bridge, const char *topic, const struct topic_options *w, struct topic_in **ret,
+			char *why, size_t why_size)
+{
+	struct sim_bridge *b = bridge;
+	struct rosbridge_in *in = &b->in[b->n_in++];
+	int r = topic_in_open(&b->common, topic, w, &in->in, why, why_size);
+
+	*ret = &in->in;
+	in->throttle_ms = w->throttle_ms;
+	in->queue_length = w->queue_length;
+	in->compression = w->compression < 0 ? COMPRESSION_NONE : (enum compression)w->compression;
+	return r;
+}
+
+static void ask_for(struct sim_bridge *b, struct rosbridge_in *in)
+{
+	static const char *const compressions[] = { "none", "cbor", "cbor-raw" };
+	char text[ROSBRIDGE_HEAD_MAX + 128], type[TOPIC_NAME_MAX + 8], more[128] = "";
+	size_t n = 0;
+
+	rosbridge_type_name(b, in->in.conversion.type, type, sizeof(type));
+	if (in->throttle_ms >= 0)
+		n += (size_t)snprintf(more, sizeof(more), ",\"throttle_rate\":%ld", in->throttle_ms);
+	if (in->queue_length >= 0)
+		n += (size_t)snprintf(more + n, sizeof(more) - n, ",\"queue_length\":%ld", in->queue_length);
+	if (in->compression != COMPRESSION_NONE)
+		snprintf(more + n, sizeof(more) - n, ",\"compression\":\"%s\"", compressions[in->compression]);
+	snprintf(text, sizeof(text), "{\"op\":\"subscribe\",\"topic\":\"%s\",\"type\":\"%s\"%s}", in->in.name, type,
+		 more);
+	(void)rosbridge_say(b, false, text, NULL);
+}
+
+void rosbridge_listen(struct sim_bridge *b, const char *channel, int on)
+{
+	unsigned connection = atomic_load(&b->connection);
+	char text[ROSBRIDGE_HEAD_MAX];
+
+	for (unsigned i = 0; i < b->n_in; i++) {
+		struct rosbridge_in *in = &b->in[i];
+		unsigned had;
+
+		if (strcmp(in->in.channel, channel) != 0)
+			continue;
+		had = atomic_exchange(&in->connection, on ? connection : 0);
+		if (on && had != connection) {
+			ask_for(b, in);
+		} else if (!on && had == connection) {
+			snprintf(text, sizeof(text), "{\"op\":\"unsubscribe\",\"topic\":\"%s\"}", in->in.name);
+			(void)rosbridge_say(b, false, text, NULL);
+		}
+	}
+}
