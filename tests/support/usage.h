@@ -47,14 +47,15 @@ static inline long usage_cpu_ms(pid_t pid)
 	return n == 2 ? (long)(user + sys) * 1000 / sysconf(_SC_CLK_TCK) : -1;
 }
 
-/* 0, or -1: there is no such process. */
+/* 0, or -1: there is no such process; what is not known is -1. */
 static inline int usage_of(pid_t pid, struct usage *ret)
 {
-	struct usage u = { .anon_kib = -1 };
+	struct usage u = { -1, -1, -1, -1 };
 	char path[64], line[256];
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	*ret = u;
 	f = fopen(path, "r");
 	if (!f)
 		return -1;
@@ -66,10 +67,8 @@ static inline int usage_of(pid_t pid, struct usage *ret)
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	u.threads = usage_entries(path);
 	u.cpu_ms = usage_cpu_ms(pid);
-	if (u.cpu_ms < 0 || u.anon_kib < 0 || u.descriptors < 0 || u.threads < 0)
-		return -1;
 	*ret = u;
-	return 0;
+	return u.cpu_ms < 0 || u.anon_kib < 0 || u.descriptors < 0 || u.threads < 0 ? -1 : 0;
 }
 
 /* Of one that runs. */
