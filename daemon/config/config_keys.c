@@ -74,7 +74,7 @@ static const struct conf_key limit_keys[] = {
 	INT("tokens", 4096, 1, 4096, "Exclusive tokens that exist at a time."),
 	INT("services", 256, 1, 1024, "Services on offer."),
 	INT("per_client", 256, 1, 512, "Publishers of one client; also its subscribers, its tokens and its services."),
-	INT("message_kib", 256, 16, 16384, "Size of one control message."),
+	INT("message_kib", 256, 16, 16384, "Size of one control call."),
 	INT("output_kib", 2048, 64, 65536,
 	    "Unread output of one control connection; a reader that falls behind further is cut off."),
 	INT("output_total_kib", 16384, 64, 1048576,

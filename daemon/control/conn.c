@@ -133,7 +133,12 @@ void conn_refuse(int fd, int r, const char *why)
 
 static void send_reply(struct conn *c, json_t *reply, const int *fds, unsigned n_fds)
 {
-	check_queued(c, varlink_queue_reply(c->v, reply ? reply : json_object(), false, fds, n_fds));
+	int r = varlink_queue_reply(c->v, reply ? reply : json_object(), false, fds, n_fds);
+
+	if (r == -EMSGSIZE)
+		send_failure(c, err_prefix(r, "the reply is too long (limits.output_kib)"));
+	else
+		check_queued(c, r);
 }
 
 static void run_method(struct conn *c, const struct method *m, const struct varlink_request *req)

@@ -48,6 +48,9 @@ int control_create(struct simd *s, struct control **ret)
 	c->limits.no_fds = true; /* no method takes any */
 	c->limits.message_max = (size_t)conf_int(s->root, "limits.message_kib") * 1024;
 	c->limits.output_max = (size_t)conf_int(s->root, "limits.output_kib") * 1024;
+	c->limits.send_max = c->limits.output_max - 1; /* a list of all channels is longer than any call */
+	if (c->limits.send_max > VARLINK_MESSAGE_MAX)
+		c->limits.send_max = VARLINK_MESSAGE_MAX; /* that clients take */
 	list_init(&c->conns);
 	list_init(&c->shares);
 	exec_timer_init(&c->again, s->x, on_again, c);

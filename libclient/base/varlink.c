@@ -40,7 +40,7 @@ struct varlink {
 	size_t out_mem;   /* what the messages of `out` take */
 	size_t *queued;   /* of the owner, who sums up over many what waits either way; may be &unasked */
 	size_t unasked;
-	size_t message_max, output_max;
+	size_t message_max, send_max, output_max;
 	bool no_fds;
 };
 
@@ -51,6 +51,7 @@ int varlink_create(const struct varlink_limits *limits, struct varlink **ret)
 	if (!v)
 		return err_nomem();
 	v->message_max = limits && limits->message_max ? limits->message_max : VARLINK_MESSAGE_MAX;
+	v->send_max = limits && limits->send_max ? limits->send_max : v->message_max;
 	v->output_max = limits && limits->output_max ? limits->output_max : VARLINK_OUTPUT_MAX;
 	v->no_fds = limits && limits->no_fds;
 	v->queued = limits && limits->queued ? limits->queued : &v->unasked;
@@ -317,8 +318,8 @@ static int queue(struct varlink *v, json_t *json, const struct varlink_text *tex
 	if (!head)
 		return err_nomem();
 	n = head + text_size(text);
-	if (n > v->message_max)
-		return err_set(-EMSGSIZE, "a message of %zu bytes, at most %zu are allowed", n, v->message_max);
+	if (n > v->send_max)
+		return err_set(-EMSGSIZE, "a message of %zu bytes, at most %zu are allowed", n, v->send_max);
 	if (n + 1 > v->output_max - v->out_bytes)
 		return err_set(-ENOBUFS, "the peer does not read: %zu bytes wait for it", v->out_bytes);
 	o = mem_zalloc(sizeof(*o) + n + 1);

@@ -29,7 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define VARLINK_MESSAGE_MAX ((size_t)1 << 20) /* default bound of one message */
+#define VARLINK_MESSAGE_MAX ((size_t)4 << 20) /* default bound of one message */
 #define VARLINK_OUTPUT_MAX  ((size_t)4 << 20) /* default bound of unsent output */
 #define VARLINK_FDS_MAX     FD_PASS_MAX       /* descriptors of one message */
 #define VARLINK_DEPTH_MAX   32                /* nesting of a message */
@@ -37,7 +37,8 @@
 struct varlink;
 
 struct varlink_limits {
-	size_t message_max; /* 0: VARLINK_MESSAGE_MAX */
+	size_t message_max; /* of what comes; 0: VARLINK_MESSAGE_MAX */
+	size_t send_max;    /* of what goes; 0: as message_max */
 	size_t output_max;  /* 0: VARLINK_OUTPUT_MAX */
 	size_t *queued; /* memory that waits for output is added there and taken off, for a bound over many; NULL: nowhere */
 	bool no_fds; /* descriptors that come are refused */
@@ -104,7 +105,7 @@ struct varlink_text {
 };
 
 /*
- * Queue one message; duplicates the descriptors. -ENOBUFS: the output bound is reached. Takes json, even on failure (NULL:
+ * Queue one message; duplicates the descriptors. -EMSGSIZE: it is too long; -ENOBUFS: the output bound is reached. Takes json, even on failure (NULL:
  * -ENOMEM). text: NULL, or what goes to the end of json's last member, an object with members: the parameters.
  */
 int varlink_queue(struct varlink *v, json_t *json, const struct varlink_text *text, const int *fds, unsigned n_fds);

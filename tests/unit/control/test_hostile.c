@@ -336,6 +336,28 @@ TEST_WITH(connections_of_a_process_are_limited, begin_many, end)
 		peer_close(&more[i]);
 }
 
+/* As many channels as one client can make: who asks for all of them has them, or hears why not. */
+TEST_WITH(a_long_list_is_no_lost_connection, begin, end)
+{
+	static const int channels[] = { 150, 400 };
+	char params[160];
+	json_t *r;
+
+	peer_hello(&bad, "x", "client");
+	for (int i = 0, n = 0; i < 2; i++) {
+		for (; n < channels[i]; n++) {
+			snprintf(params, sizeof(params),
+				 "{\"channel\": \"a%d\", \"type\": " TYPE_A ", \"max_body\": 8, \"flags\": 4}", n);
+			assert_ok(peer_call(&bad, "Advertise", params, &r));
+			snprintf(params, sizeof(params), "{\"publisher_id\": %lld}",
+				 json_integer_value(json_object_get(r, "publisher_id")));
+			assert_ok(peer_call(&bad, "Unadvertise", params, NULL));
+		}
+		assert_int_equal(peer_call(&good, "ListChannels", "{}", &r), i ? -EMSGSIZE : 0);
+	}
+	assert_non_null(strstr(err_why(), "limits.output_kib"));
+}
+
 TEST_WITH(methods_need_their_session, begin, end)
 {
 	static const char *const methods[] = { "Advertise",     "Unadvertise",  "Subscribe",
