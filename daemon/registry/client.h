@@ -56,6 +56,11 @@ struct client {
 struct client *client_find(struct simd *s, uint32_t id);
 const char *client_role_name(enum client_role role);
 int client_role_parse(const char *text); /* -EINVAL */
+/*
+ * Whether its user may have one more of what it has n of already, so that no user takes all: -EMFILE where that is its part of
+ * limits.<what>. Root and simd's own user may.
+ */
+int client_part_ok(const struct client *cl, const char *what, uint32_t n, uint32_t limit);
 /* A runtime name without the number of the attachment: stands for all that a process has attached under it. */
 void client_plane_name(const char *runtime_name, char ret[CLIENT_PLANE_MAX]);
 /* Its own, or what it was to attach with. */

@@ -22,6 +22,34 @@ LOG_TOPIC("channel");
 
 /* ---- admission ---- */
 
+static bool is_of_user(const struct channel *ch, uid_t uid)
+{
+	const struct subscriber *sub;
+	const struct publisher *p;
+
+	list_for_each(p, &ch->publishers, in_channel)
+		if (p->cl->uid == uid)
+			return true;
+	list_for_each(sub, &ch->subscribers, in_channel)
+		if (sub->cl->uid == uid)
+			return true;
+	return false;
+}
+
+/* It is about to be on the channel, with one of those that its user has n of. */
+static int part_ok(const struct client *cl, const struct channel *ch, const char *what, uint32_t n, uint32_t limit)
+{
+	const struct simd *s = cl->s;
+	uint32_t channels = 0;
+	int r = client_part_ok(cl, what, n, limit);
+
+	if (r < 0 || ch->n_publishers || ch->n_subscribers)
+		return r;
+	list_for_each(ch, &s->channels, link)
+		channels += is_of_user(ch, cl->uid);
+	return client_part_ok(cl, "channels", channels, s->limits.channels);
+}
+
 static int session_ok(const struct client *cl, const char *what)
 {
 	if (cl->role == CLIENT_TOOL)
@@ -59,7 +87,15 @@ static int inbound_ok(const struct client *cl, const struct channel *ch)
 static int limits_ok(const struct client *cl, const struct channel *ch)
 {
 	const struct simd *s = cl->s;
+	const struct client *other;
+	uint32_t of_user = 0;
+	int r;
 
+	list_for_each(other, &s->clients, link)
+		of_user += other->uid == cl->uid ? other->n_publishers : 0;
+	r = part_ok(cl, ch, "publishers", of_user, s->limits.publishers);
+	if (r < 0)
+		return err_prefix(r, "channel %s", ch->name);
 	if (s->n_publishers >= s->limits.publishers)
 		return err_set(-EMFILE, "channel %s: %u publishers exist, limits.publishers allows no more", ch->name,
 			       s->n_publishers);
@@ -278,7 +314,15 @@ static int reserve_depth(struct subscriber *sub, uint32_t wanted)
 static int subscriber_limits(const struct client *cl, const struct channel *ch)
 {
 	const struct simd *s = cl->s;
+	const struct client *other;
+	uint32_t of_user = 0;
+	int r;
 
+	list_for_each(other, &s->clients, link)
+		of_user += other->uid == cl->uid ? other->n_subscribers : 0;
+	r = part_ok(cl, ch, "subscribers", of_user, s->limits.subscribers);
+	if (r < 0)
+		return err_prefix(r, "channel %s", ch->name);
 	if (s->n_subscribers + s->n_simd_subs >= s->limits.subscribers)
 		return err_set(-EMFILE, "channel %s: %u subscribers exist, limits.subscribers allows no more", ch->name,
 			       s->limits.subscribers);

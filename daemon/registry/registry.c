@@ -94,6 +94,7 @@ static void read_limits(struct simd *s)
 		.tokens = (uint32_t)conf_int(v, "tokens"),
 		.services = (uint32_t)conf_int(v, "services"),
 		.per_client = (uint32_t)conf_int(v, "per_client"),
+		.per_user_percent = (uint32_t)conf_int(v, "per_user_percent"),
 	};
 }
 

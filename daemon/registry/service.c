@@ -328,6 +328,16 @@ static int half_init(struct half *h, const char *what, const json_t *def)
 	return 0;
 }
 
+static int of_user(const struct services *all, const struct client *cl)
+{
+	const struct service *sv;
+	uint32_t n = 0;
+
+	list_for_each(sv, &all->list, link)
+		n += sv->cl->uid == cl->uid;
+	return client_part_ok(cl, "services", n, all->s->limits.services);
+}
+
 static int check_offer(struct services *all, const struct service_offer *o, char full[CHANNEL_NAME_MAX + 1])
 {
 	struct service *other;
@@ -348,7 +358,7 @@ static int check_offer(struct services *all, const struct service_offer *o, char
 	if (count_of(all, o->cl) >= all->s->limits.per_client)
 		return err_set(-EMFILE, "client %s offers %u services, limits.per_client allows no more", o->cl->name,
 			       all->s->limits.per_client);
-	return 0;
+	return of_user(all, o->cl);
 }
 
 static uint32_t next_id(struct services *all)

@@ -88,7 +88,7 @@ struct simd_ops {
 
 struct simd_limits {
 	uint32_t clients, clients_per_user, channels, publishers, subscribers, subscribers_per_channel, tokens,
-		services, per_client;
+		services, per_client, per_user_percent;
 };
 
 struct simd {

@@ -60,6 +60,17 @@ static void unref(struct simd *s, struct token *t)
 	mem_free(t);
 }
 
+/* What another user holds as well counts for both. */
+static int tokens_ok(const struct client *cl)
+{
+	const struct client *other;
+	uint32_t of_user = 0;
+
+	list_for_each(other, &cl->s->clients, link)
+		of_user += other->uid == cl->uid ? other->n_tokens : 0;
+	return client_part_ok(cl, "tokens", of_user, cl->s->limits.tokens);
+}
+
 int token_open(struct client *cl, const char *name, uint32_t *ret_cell)
 {
 	struct simd *s = cl->s;
@@ -69,6 +80,9 @@ int token_open(struct client *cl, const char *name, uint32_t *ret_cell)
 
 	if (!names_token_ok(name))
 		return err_set(-EINVAL, "token \"%.80s\": use 1 to 63 printable characters", name);
+	r = tokens_ok(cl);
+	if (r < 0)
+		return r;
 	if (cl->n_tokens >= s->limits.per_client)
 		return err_set(-EMFILE, "client %s has %u tokens, limits.per_client allows no more", cl->name,
 			       cl->n_tokens);

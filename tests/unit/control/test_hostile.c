@@ -506,6 +506,81 @@ TEST_WITH(some_sessions_are_kept_for_root, begin_sessions, end)
 		peer_close(&p[--n]);
 }
 
+static int begin_parts(void **state)
+{
+	(void)state;
+	desk_open(&desk, ", \"limits\": {\"publishers\": 10, \"subscribers\": 20, \"channels\": 30, \"tokens\": 5, "
+			 "\"services\": 4, \"per_user_percent\": 50}");
+	peer_open(&desk, &bad);
+	peer_open(&desk, &good);
+	return 0;
+}
+
+/* It must, to offer a service. */
+static void listen_to_events(struct peer *p)
+{
+	static const char call[] = "{\"method\":\"io.simd.Control.Events\",\"more\":true}";
+
+	peer_send(p, call, sizeof(call));
+	assert_non_null(peer_next(p, NULL));
+}
+
+static int once_more(struct peer *p, const char *method, int i)
+{
+	char params[512];
+	int r;
+
+	snprintf(params, sizeof(params),
+		 !strcmp(method, "Advertise") ? "{\"channel\": \"/p\", \"type\": " TYPE_A
+						", \"max_body\": 8, \"flags\": 4}"
+		 : !strcmp(method, "Subscribe") ? "{\"channel\": \"/s%d\"}"
+		 : !strcmp(method, "OpenToken") ? "{\"name\": \"t%d\"}"
+						: "{\"name\": \"/v%d\", \"type\": \"t/V\", \"request\": " TYPE_A
+						  ", \"response\": " TYPE_B "}",
+		 i);
+	r = peer_call(p, method, params, NULL);
+	while (json_is_true(json_object_get(p->msg.json, "continues"))) { /* an event came first */
+		struct varlink_answer a;
+
+		assert_non_null(peer_next(p, NULL));
+		assert_ok(varlink_msg_answer(&p->msg, &a));
+		r = varlink_answer_errno(&a);
+	}
+	return r;
+}
+
+/* Of whatever is for all, a user has its part, with however many clients; root has all. */
+TEST_WITH(no_user_takes_all, begin_parts, end)
+{
+	static const struct {
+		const char *method, *what;
+		int n;
+	} all[] = { { "Advertise", "5 publishers", 5 },
+		    { "Subscribe", "10 subscribers", 10 },
+		    { "OpenToken", "3 tokens", 3 },
+		    { "OfferService", "2 services", 2 } };
+	struct peer p[2];
+
+	if (geteuid() != 0)
+		skip();
+	for (int i = 0; i < 2; i++) {
+		assert_ok(hello_as(64001, &p[i]));
+		listen_to_events(&p[i]);
+	}
+	peer_hello(&good, "root", "client");
+	listen_to_events(&good);
+	for (size_t k = 0; k < sizeof(all) / sizeof(*all); k++) {
+		for (int i = 0; i < all[k].n; i++)
+			assert_ok(once_more(&p[i == 1], all[k].method, i));
+		assert_int_equal(once_more(&p[1], all[k].method, 90), -EMFILE);
+		if (!strstr(err_why(), all[k].what) || !strstr(err_why(), "limits.per_user_percent"))
+			fail_msg("%s: %s", all[k].method, err_why());
+		assert_ok(once_more(&good, all[k].method, 91));
+	}
+	for (int i = 0; i < 2; i++)
+		peer_close(&p[i]);
+}
+
 TEST_WITH(connections_are_limited, begin, end)
 {
 	struct peer more[2];
