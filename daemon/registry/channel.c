@@ -25,8 +25,9 @@
 
 LOG_TOPIC("channel");
 
-#define WAITS_DUR_NS  (100 * NS_PER_MS) /* so much waiting for credits, in all, is worth a warning */
-#define TYPE_TEXT_MAX (128 * 1024)      /* of one definition: it must fit a lane packet with its channel */
+#define WAITS_DUR_NS  (100 * NS_PER_MS)  /* so much waiting for credits, in all, is worth a warning */
+#define TYPE_TEXT_MAX (128 * 1024)       /* of one definition: it must fit a lane packet with its channel */
+#define TYPES_KEPT    (16 * 1024 * 1024) /* of all definitions; beyond, channels without anybody are forgotten */
 
 struct channel *channel_find(struct simd *s, const char *full_name)
 {
@@ -89,17 +90,19 @@ static void channel_free(struct channel *ch)
 	list_remove(&ch->link);
 	s->by_id[ch->id] = NULL;
 	s->n_channels--;
+	s->type_bytes -= ch->type_json ? strlen(ch->type_json) : 0;
 	mem_free(ch->type_json);
 	mem_free(ch);
 }
 
-/* The channel that has been without anybody for longest, and that dispatch does not have. */
-static struct channel *oldest_idle(struct simd *s)
+/* The channel that has been without anybody for longest, and that dispatch does not have. keep: but this one; NULL: any. */
+static struct channel *oldest_idle(struct simd *s, const struct channel *keep)
 {
 	struct channel *ch, *best = NULL;
 
 	list_for_each(ch, &s->channels, link) {
-		if (unused(ch) && !ch->open && !ch->closing && (!best || ch->idle_mono_ns < best->idle_mono_ns))
+		if (ch != keep && unused(ch) && !ch->open && !ch->closing &&
+		    (!best || ch->idle_mono_ns < best->idle_mono_ns))
 			best = ch;
 	}
 	return best;
@@ -110,7 +113,7 @@ static int free_id(struct simd *s, uint32_t *ret)
 	struct channel *old;
 
 	if (s->n_channels >= s->limits.channels) {
-		old = oldest_idle(s);
+		old = oldest_idle(s, NULL);
 		if (!old && channel_reclaim(s, NULL) > 0)
 			return err_set(-EAGAIN, "all %u channels are taken; idle ones are being closed: try again",
 				       s->n_channels);
@@ -201,6 +204,20 @@ int channel_check_type(const struct channel *ch, const char *type, const char *h
 	return 0;
 }
 
+/* What a client leaves behind is not kept without end: definitions are what of a channel can be long. */
+static void set_text(struct channel *ch, char *text)
+{
+	struct simd *s = ch->s;
+	struct channel *old;
+
+	s->type_bytes += strlen(text) - (ch->type_json ? strlen(ch->type_json) : 0);
+	mem_free(ch->type_json);
+	ch->type_json = text;
+	ch->typed = true;
+	while (s->type_bytes > TYPES_KEPT && (old = oldest_idle(s, ch)))
+		channel_free(old);
+}
+
 int channel_set_type(struct channel *ch, const json_t *type)
 {
 	const char *name, *hash;
@@ -219,9 +236,7 @@ int channel_set_type(struct channel *ch, const json_t *type)
 		mem_free(text);
 		return err_set(-E2BIG, "type %s: its definition is longer than %d KiB", name, TYPE_TEXT_MAX / 1024);
 	}
-	mem_free(ch->type_json);
-	ch->type_json = text;
-	ch->typed = true;
+	set_text(ch, text);
 	snprintf(ch->type, sizeof(ch->type), "%s", name);
 	snprintf(ch->hash, sizeof(ch->hash), "%s", hash);
 	return 0;

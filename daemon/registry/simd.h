@@ -120,6 +120,7 @@ struct simd {
 	struct channel *by_id[WIRE_CHANNELS_MAX];
 	uint32_t n_channels, n_publishers, n_subscribers, n_simd_subs;
 	uint32_t next_publisher, next_subscriber;
+	size_t type_bytes; /* text of their definitions */
 	const struct channel_events *channel_events;
 
 	struct list tokens; /* token::link (token.c) */

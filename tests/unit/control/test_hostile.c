@@ -358,6 +358,31 @@ TEST_WITH(a_long_list_is_no_lost_connection, begin, end)
 	assert_non_null(strstr(err_why(), "limits.output_kib"));
 }
 
+/* Definitions as long as they may be, on ever new channels: what nobody is on any more is forgotten. */
+TEST_WITH(definitions_left_behind_are_forgotten, begin_many, end)
+{
+	static char params[65000];
+	struct mem_stats now;
+	json_t *r;
+
+	peer_hello(&bad, "x", "client");
+	for (int i = 0; i < 340; i++) {
+		int n = snprintf(params, sizeof(params),
+				 "{\"channel\": \"a%d\", \"max_body\": 8, \"flags\": 4, \"type\": {\"name\": \"t/A\", "
+				 "\"hash\": \"00000000000000aa\", \"x\": \"%060000d\"}}",
+				 i, i);
+		assert_in_range(n, 60000, sizeof(params) - 1);
+		assert_ok(peer_call(&bad, "Advertise", params, &r));
+		snprintf(params, sizeof(params), "{\"publisher_id\": %lld}",
+			 json_integer_value(json_object_get(r, "publisher_id")));
+		assert_ok(peer_call(&bad, "Unadvertise", params, NULL));
+	}
+	mem_stats(&now);
+	assert_true(now.bytes < 18 << 20);
+	assert_ok(peer_call(&good, "GetChannel", "{\"name\": \"/a339\"}", NULL));
+	assert_int_equal(peer_call(&good, "GetChannel", "{\"name\": \"/a0\"}", NULL), -ENOENT);
+}
+
 TEST_WITH(methods_need_their_session, begin, end)
 {
 	static const char *const methods[] = { "Advertise",     "Unadvertise",  "Subscribe",
