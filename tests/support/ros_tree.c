@@ -14,7 +14,8 @@ struct cursor {
 	uint8_t *p;
 	size_t at, len;
 	bool bad;
-	bool packed; /* lgsvl_bridge's: no gaps, no NUL, and every array has its count */
+	bool packed;  /* no gaps, no NUL */
+	bool counted; /* arrays of fixed size too */
 };
 
 static const uint8_t sizes[ROS_PRIM_END] = {
@@ -141,7 +142,7 @@ static json_t *read_field(struct cursor *c, const struct ros_field *f)
 
 	if (f->array == ROS_ONE)
 		return read_one(c, f);
-	n = f->array == ROS_FIXED && !c->packed ? f->count : get_u32(c);
+	n = f->array == ROS_FIXED && !c->counted ? f->count : get_u32(c);
 	a = json_array();
 	if (n > c->len || (f->array == ROS_FIXED && n != f->count))
 		c->bad = true;
@@ -156,15 +157,15 @@ static json_t *read_type(struct cursor *c, const struct ros_type *t)
 
 	for (uint32_t i = 0; i < t->n_fields && !c->bad; i++)
 		json_object_set_new(o, t->fields[i].name, read_field(c, &t->fields[i]));
-	if (!t->n_fields)
+	if (!t->n_fields && !c->packed)
 		step(c, 1);
 	return o;
 }
 
-json_t *ros_tree_read_packed(const struct ros_type *t, const uint8_t *data, size_t len)
+static json_t *read_packed(const struct ros_type *t, const uint8_t *data, size_t len, bool counted)
 {
 	uint8_t *copy = malloc(len + 1);
-	struct cursor c = { .p = copy, .len = len, .bad = !copy, .packed = true };
+	struct cursor c = { .p = copy, .len = len, .bad = !copy, .packed = true, .counted = counted };
 	json_t *tree;
 
 	if (copy)
@@ -176,6 +177,16 @@ json_t *ros_tree_read_packed(const struct ros_type *t, const uint8_t *data, size
 	}
 	free(copy);
 	return tree;
+}
+
+json_t *ros_tree_read_lgsvl(const struct ros_type *t, const uint8_t *data, size_t len)
+{
+	return read_packed(t, data, len, true);
+}
+
+json_t *ros_tree_read_ros1(const struct ros_type *t, const uint8_t *data, size_t len)
+{
+	return read_packed(t, data, len, false);
 }
 
 json_t *ros_tree_read(const struct ros_type *t, const uint8_t *cdr, size_t len)
@@ -262,7 +273,7 @@ static void write_field(struct cursor *c, const struct ros_field *f, json_t *j)
 		write_one(c, f, j);
 		return;
 	}
-	if (f->array != ROS_FIXED || c->packed)
+	if (f->array != ROS_FIXED || c->counted)
 		put_u32(c, n);
 	for (uint32_t i = 0; i < n && !c->bad; i++)
 		write_one(c, f, element(j, i));
@@ -279,7 +290,7 @@ static void write_type(struct cursor *c, const struct ros_type *t, json_t *j)
 		write_field(c, &t->fields[i], v);
 	}
 	c->bad = c->bad || (j && json_object_size(j) != known);
-	if (!t->n_fields)
+	if (!t->n_fields && !c->packed)
 		*step(c, 1) = 0;
 }
 
@@ -297,13 +308,23 @@ size_t ros_tree_write(const struct ros_type *t, json_t *tree, uint8_t *cdr, size
 	return c.bad ? 0 : c.at + 4;
 }
 
-size_t ros_tree_write_packed(const struct ros_type *t, json_t *tree, uint8_t *data, size_t room)
+static size_t write_packed(const struct ros_type *t, json_t *tree, uint8_t *data, size_t room, bool counted)
 {
-	struct cursor c = { .p = data, .len = room, .packed = true };
+	struct cursor c = { .p = data, .len = room, .packed = true, .counted = counted };
 
 	memset(data, 0, room);
 	write_type(&c, t, tree);
 	return c.bad ? 0 : c.at;
+}
+
+size_t ros_tree_write_lgsvl(const struct ros_type *t, json_t *tree, uint8_t *data, size_t room)
+{
+	return write_packed(t, tree, data, room, true);
+}
+
+size_t ros_tree_write_ros1(const struct ros_type *t, json_t *tree, uint8_t *data, size_t room)
+{
+	return write_packed(t, tree, data, room, false);
 }
 
 /* ---- comparing ---- */

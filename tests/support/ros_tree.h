@@ -16,8 +16,12 @@
 json_t *ros_tree_read(const struct ros_type *t, const uint8_t *cdr, size_t len);
 
 /* The same of what lgsvl_bridge takes and sends: packed, every array with its count, those of fixed size too. */
-json_t *ros_tree_read_packed(const struct ros_type *t, const uint8_t *data, size_t len);
-size_t ros_tree_write_packed(const struct ros_type *t, json_t *tree, uint8_t *data, size_t room);
+json_t *ros_tree_read_lgsvl(const struct ros_type *t, const uint8_t *data, size_t len);
+size_t ros_tree_write_lgsvl(const struct ros_type *t, json_t *tree, uint8_t *data, size_t room);
+
+/* The same of ROS 1: packed, arrays of fixed size without a count. t: of ros1_types. */
+json_t *ros_tree_read_ros1(const struct ros_type *t, const uint8_t *data, size_t len);
+size_t ros_tree_write_ros1(const struct ros_type *t, json_t *tree, uint8_t *data, size_t room);
 
 /* One number or bool that lies at `at`, of any alignment, as in such a tree. prim: enum ros_prim. */
 json_t *ros_tree_number(unsigned prim, const void *at);

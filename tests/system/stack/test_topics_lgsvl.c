@@ -56,7 +56,7 @@ static void check_topic(json_t *row)
 	UNTIL(45000, lgsvl_server_heard(server, 2, topic, short_type(row)) && lgsvl_server_count(server, topic) > 0);
 	len = lgsvl_server_last(server, topic, data, sizeof(data));
 	got = len > sizeof(data) ? NULL
-				 : ros_tree_read_packed(ros_type_find(ros2_types, rig_text(row, "type")), data, len);
+				 : ros_tree_read_lgsvl(ros_type_find(ros2_types, rig_text(row, "type")), data, len);
 	if (!got)
 		fail_msg("%s: %zu bytes are not of its definition", topic, len);
 	n = snprintf(why, sizeof(why), "%s: ", topic);
@@ -89,8 +89,8 @@ static void commands(void)
 						short_type(rig_row("commands", i))));
 	for (size_t i = 0; i < rig_count("commands"); i++) {
 		json_t *row = rig_row("commands", i);
-		size_t len = ros_tree_write_packed(ros_type_find(ros2_types, rig_text(row, "type")),
-						   json_object_get(row, "message"), data, sizeof(data));
+		size_t len = ros_tree_write_lgsvl(ros_type_find(ros2_types, rig_text(row, "type")),
+						  json_object_get(row, "message"), data, sizeof(data));
 
 		assert_true(len > 0);
 		lgsvl_server_publish(server, rig_text(row, "topic"), data, (uint32_t)len);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every mapping by value, both ways, in CDR and as lgsvl_bridge has it: rows.json says what a message of ours is in ROS, in numbers that were worked out by hand.
+ * Every mapping by value, both ways, as ROS 2, ROS 1 and lgsvl_bridge have it: rows.json says what a message of ours is in ROS, in numbers that were worked out by hand.
  * A row has "out": "ours to ROS" or "in": "ROS to ours", our message as simctl prints it, the ROS message as a tree (ros_tree.h), the
  * options of the rig; "H" stands for the header and "S" for the stamp of 1.25 s, "points" for the bytes of the default point. What a
  * row leaves out must be 0 or empty. No mapping is without a row, and the README lists neither more nor fewer.
@@ -138,9 +138,40 @@ static void take_form(const struct row *r, struct conversion_out *c, struct map_
 	assert_string_equal(c->type->hash, "RIHS01_53846913117691b918344f9fc9ba73405bbaea537773324d3144af0f0974b1cf");
 }
 
+static const struct ros_type *theirs(enum wire_format format, const char *name)
+{
+	return ros_type_find(format == WIRE_ROS1 ? ros1_types : ros2_types, name);
+}
+
+/* ROS 1's words as ROS 2 has them: K is k, and a header has no seq. */
+static json_t *in_words_of_ros2(json_t *j)
+{
+	json_t *o = json_is_object(j) ? json_object() : json_is_array(j) ? json_array() : json_incref(j), *v;
+	const char *key;
+	size_t i;
+
+	json_array_foreach(j, i, v)
+		json_array_append_new(o, in_words_of_ros2(v));
+	json_object_foreach(j, key, v) {
+		char small[2] = { (char)(*key | 0x20) };
+
+		if (strcmp(key, "seq") != 0)
+			json_object_set_new(o, key[1] ? key : small, in_words_of_ros2(v));
+	}
+	return o;
+}
+
 static json_t *read_as(enum wire_format format, const struct ros_type *t, size_t len)
 {
-	return format == WIRE_CDR ? ros_tree_read(t, wire, len) : ros_tree_read_packed(t, wire, len);
+	json_t *words, *tree = format == WIRE_CDR    ? ros_tree_read(t, wire, len)
+			       : format == WIRE_ROS1 ? ros_tree_read_ros1(t, wire, len)
+						     : ros_tree_read_lgsvl(t, wire, len);
+
+	if (!tree || format != WIRE_ROS1)
+		return tree;
+	words = in_words_of_ros2(tree);
+	json_decref(tree);
+	return words;
 }
 
 static void check_out(const struct row *r, enum wire_format format)
@@ -148,7 +179,7 @@ static void check_out(const struct row *r, enum wire_format format)
 	const struct map *m = map_find(r->ours, r->ros);
 	struct map_options options = options_of(r);
 	struct map_message in = { body, body_of(r), { STAMP, 7, "here" }, &options };
-	struct conversion_out c = { .map = m, .type = ros_type_find(ros2_types, r->ros) };
+	struct conversion_out c = { .map = m, .type = theirs(format, r->ros) };
 	struct enc_wire w;
 	struct iov_buf o;
 	json_t *got;
@@ -181,8 +212,8 @@ TEST(every_message_has_its_values_outside)
 
 		if (r.in)
 			continue;
-		check_out(&r, WIRE_CDR);
-		check_out(&r, WIRE_POSITIONAL);
+		for (enum wire_format f = WIRE_CDR; f <= WIRE_POSITIONAL; f++)
+			check_out(&r, f);
 	}
 }
 
@@ -191,10 +222,11 @@ TEST(every_message_has_its_values_outside)
 static void check_in(const struct row *r, enum wire_format format)
 {
 	const struct map_in *m = map_in_find(r->ros);
-	const struct ros_type *theirs = ros_type_find(ros2_types, r->ros);
+	const struct ros_type *t = theirs(format, r->ros);
 	json_t *message = json_object_get(r->j, "message");
-	size_t len = format == WIRE_CDR ? ros_tree_write(theirs, message, wire, sizeof(wire))
-					: ros_tree_write_packed(theirs, message, wire, sizeof(wire));
+	size_t len = format == WIRE_CDR    ? ros_tree_write(t, message, wire, sizeof(wire))
+		     : format == WIRE_ROS1 ? ros_tree_write_ros1(t, message, wire, sizeof(wire))
+					   : ros_tree_write_lgsvl(t, message, wire, sizeof(wire));
 	const struct sim_type *type = sim_type_builtin(r->ours);
 	char *text = NULL;
 	size_t size = 0;
@@ -226,8 +258,8 @@ TEST(every_message_has_its_values_inside)
 
 		if (!r.in)
 			continue;
-		check_in(&r, WIRE_CDR);
-		check_in(&r, WIRE_POSITIONAL);
+		for (enum wire_format f = WIRE_CDR; f <= WIRE_POSITIONAL; f++)
+			check_in(&r, f);
 	}
 }
 
