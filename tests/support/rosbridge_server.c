@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -542,6 +543,7 @@ static bool set_up_tls(struct rosbridge_server *s)
 {
 	if (!s->how.cert)
 		return true;
+	signal(SIGPIPE, SIG_IGN); /* SSL_write() has no flag */
 	s->tls = SSL_CTX_new(TLS_server_method());
 	return s->tls && SSL_CTX_use_certificate_file(s->tls, s->how.cert, SSL_FILETYPE_PEM) == 1 &&
 	       SSL_CTX_use_PrivateKey_file(s->tls, s->how.key, SSL_FILETYPE_PEM) == 1;

@@ -33,8 +33,9 @@ $(B)/test/system-stack-scenario: $(addprefix $(B)/obj/tests/,system/stack/autowa
 	$(B)/lib/libvehicle.a $(B)/lib/libros.a | $(B)/lib/simd/bridge_ros2.so $(B)/bin/sim-ss2 $(B)/bin/sim-vehicle
 LINK_system-stack-scenario += -lddsc -lzmq -lm
 $(B)/test/system-stack-lgsvl: $(B)/obj/tests/support/lgsvl_server.o | $(B)/lib/simd/bridge_lgsvl.so
-$(B)/test/system-stack-rosbridge: $(B)/obj/tests/support/rosbridge_server.o | $(B)/lib/simd/bridge_rosbridge.so
+$(addprefix $(B)/test/,system-stack-rosbridge system-stack-rosbridge_bad): $(addprefix $(B)/obj/tests/,support/rosbridge_server.o system/stack/rosbridge_line.o) | $(B)/lib/simd/bridge_rosbridge.so
 LINK_system-stack-rosbridge += -lssl -lcrypto
+LINK_system-stack-rosbridge_bad += -lssl -lcrypto
 $(B)/test/system-stack-far: $(addprefix $(B)/obj/tests/,support/lgsvl_server.o system/ros1/fake.o) \
 	$(addprefix $(B)/obj/tools/bridge/ros1/,net.o http.o tcpros.o xmlrpc.o xmlrpc_write.o) $(MSG_OBJS_example) \
 	| $(B)/lib/simd/bridge_lgsvl.so $(B)/lib/simd/bridge_ros1.so $(CONVERTER_SHELF)

@@ -4,175 +4,300 @@
  * back, and a server that goes, stalls, lies or is none of its kind is named and harms nobody else.
  */
 #include "peer.h"
-#include "rosbridge_server.h"
+#include "rosbridge_line.h"
 #include "stack.h"
 
 #include <sim/msg/Image.h>
 #include <sim/msg/Imu.h>
 #include <sim/msg/VehicleControl.h>
+#include <sim/service.h>
+#include <sim/srv/SetBool.h>
 
 TEST_PROCESSES()
 
-static char conf[4096];
-static struct rosbridge_server *server;
-static struct sim_client *client;
-static pid_t simd;
-
-static void connect_simd(const char *scheme, unsigned port, const char *options)
-{
-	snprintf(conf, sizeof(conf),
-		 "\"TimeSource\":\"system\","
-		 "\"pools\":[{\"size\":\"1KiB\",\"count\":1500},{\"size\":\"2MiB\",\"count\":40}],"
-		 "\"rigs\":[{\"name\":\"car\",\"inbound\":[\"control\"],\"bridges\":[{\"name\":\"far\",\"plugin\":\"rosbridge\","
-		 "\"connection\":\"%s127.0.0.1:%u\",\"channels\":[\"*\",\"/clock\"],\"options\":{%s}}]}]",
-		 scheme, port, options);
-	simd = stack_start(conf);
-	client = NULL;
-}
-
-static void start_with(const struct rosbridge_server_how *how, const char *scheme, const char *options)
-{
-	struct sim_client_options o = { .size = sizeof(o), .name = "sensor", .socket = STACK_SOCKET };
-
-	server = rosbridge_server_create(0, how);
-	assert_non_null(server);
-	connect_simd(scheme, rosbridge_server_port(server), options);
-	assert_int_equal(sim_connect(&o, &client), 0);
-}
-
-static void start(const char *options)
-{
-	start_with(NULL, "ws://", options);
-	UNTIL(10000, !strcmp(stack_bridge_text("far", "status"), "connected"));
-}
-
-static void stop(void)
-{
-	sim_disconnect(client);
-	client = NULL;
-	stack_stop(simd);
-	assert_string_equal(rosbridge_server_fault(server), "");
-	rosbridge_server_destroy(server);
-	server = NULL;
-}
-
-static int sweep(void **state)
-{
-	sim_disconnect(client);
-	client = NULL;
-	if (server)
-		rosbridge_server_destroy(server);
-	server = NULL;
-	return stack_sweep(state);
-}
-
-static struct sim_publisher *advertise(const char *channel, const struct sim_type *type, size_t max)
-{
-	struct sim_publisher_options o = { .size = sizeof(o), .max_body = max, .frame_id = "imu" };
-	struct sim_publisher *p;
-
-	assert_int_equal(sim_advertise(client, channel, type, &o, &p), 0);
-	return p;
-}
-
-static int send_one(struct sim_publisher *p, const void *body, size_t size)
-{
-	enum sim_reason reason;
-	struct sim_slot *slot;
-
-	assert_int_equal(sim_loan(p, size, &slot), 0);
-	memcpy(sim_slot_body_mut(slot), body, size);
-	return sim_publish_sync(p, slot, NULL, &reason);
-}
-
-static struct sim_publisher *imu_publisher(void)
-{
-	return advertise("imu", &sim_Imu_type, sizeof(struct sim_Imu));
-}
-
-static int send_imu(struct sim_publisher *p, double yaw_rate)
-{
-	struct sim_Imu imu = { .orientation = { 0, 0, 0, 1 } };
-
-	imu.angular_velocity.z = yaw_rate;
-	return send_one(p, &imu, sizeof(imu));
-}
-
-/* What "a.b" is in the newest message of a topic, or of another operation; one must be there. */
-static json_t *value_of(const char *op, const char *name, const char *path)
-{
-	json_t *all = rosbridge_server_last(server, op, name), *v = all;
-	char key[40];
-	size_t n;
-
-	assert_non_null(all);
-	for (; *path && v; path += n + (path[n] == '.')) {
-		n = strcspn(path, ".");
-		snprintf(key, sizeof(key), "%.*s", (int)n, path);
-		v = json_object_get(v, key);
-	}
-	if (!v)
-		fail_msg("%s %s: %s is missing", op, name, path);
-	json_incref(v);
-	json_decref(all);
-	return v;
-}
-
-static double number_of(const char *op, const char *name, const char *path)
-{
-	json_t *v = value_of(op, name, path);
-	double d = json_number_value(v);
-
-	json_decref(v);
-	return d;
-}
-
-static const char *text_of(const char *op, const char *name, const char *path)
-{
-	static char text[512];
-	json_t *v = value_of(op, name, path);
-
-	snprintf(text, sizeof(text), "%s", json_string_value(v) ? json_string_value(v) : "");
-	json_decref(v);
-	return text;
-}
-
-TEST_WITH(messages_arrive_as_json, NULL, sweep)
+TEST_WITH(messages_arrive_as_json, NULL, line_sweep)
 {
 	struct sim_publisher *p;
 	double first;
 	uint64_t n;
 
-	start("");
-	p = imu_publisher();
-	UNTIL(10000, rosbridge_server_heard(server, "advertise", "/imu", "type", "sensor_msgs/msg/Imu"));
-	assert_int_equal(send_imu(p, 0.1), 0);
-	UNTIL(10000, rosbridge_server_count(server, "publish", "/imu") == 1);
-	assert_true(number_of("publish", "/imu", "msg.angular_velocity.z") == 0.1);
-	assert_string_equal(text_of("publish", "/imu", "msg.header.frame_id"), "imu");
-	assert_true(number_of("publish", "/imu", "msg.header.stamp.sec") > 1e9);
-	UNTIL(10000, rosbridge_server_count(server, "publish", "/clock") > 3);
-	first = number_of("publish", "/clock", "msg.clock.sec") +
-		1e-9 * number_of("publish", "/clock", "msg.clock.nanosec");
-	n = rosbridge_server_count(server, "publish", "/clock");
-	UNTIL(10000, rosbridge_server_count(server, "publish", "/clock") > n + 1);
-	assert_true(number_of("publish", "/clock", "msg.clock.sec") +
-			    1e-9 * number_of("publish", "/clock", "msg.clock.nanosec") >
+	line_start("");
+	p = line_imu_publisher();
+	UNTIL(10000, rosbridge_server_heard(line_server, "advertise", "/imu", "type", "sensor_msgs/msg/Imu"));
+	assert_int_equal(line_send_imu(p, 0.1), 0);
+	UNTIL(10000, rosbridge_server_count(line_server, "publish", "/imu") == 1);
+	assert_true(line_number_of("publish", "/imu", "msg.angular_velocity.z") == 0.1);
+	assert_string_equal(line_text_of("publish", "/imu", "msg.header.frame_id"), "imu");
+	assert_true(line_number_of("publish", "/imu", "msg.header.stamp.sec") > 1e9);
+	UNTIL(10000, rosbridge_server_count(line_server, "publish", "/clock") > 3);
+	first = line_number_of("publish", "/clock", "msg.clock.sec") +
+		1e-9 * line_number_of("publish", "/clock", "msg.clock.nanosec");
+	n = rosbridge_server_count(line_server, "publish", "/clock");
+	UNTIL(10000, rosbridge_server_count(line_server, "publish", "/clock") > n + 1);
+	assert_true(line_number_of("publish", "/clock", "msg.clock.sec") +
+			    1e-9 * line_number_of("publish", "/clock", "msg.clock.nanosec") >
 		    first);
 	sim_publisher_destroy(p);
-	stop();
+	line_stop();
 }
 
-TEST_WITH(ros_1_has_its_own_names, NULL, sweep)
+TEST_WITH(ros_1_has_its_own_names, NULL, line_sweep)
 {
 	struct sim_publisher *p;
 
-	start("\"flavour\":\"ros\"");
-	p = imu_publisher();
-	UNTIL(10000, rosbridge_server_heard(server, "advertise", "/imu", "type", "sensor_msgs/Imu"));
-	assert_int_equal(send_imu(p, 0.1), 0);
-	UNTIL(10000, rosbridge_server_count(server, "publish", "/imu") == 1);
-	assert_true(number_of("publish", "/imu", "msg.header.stamp.secs") > 1e9);
-	assert_true(number_of("publish", "/imu", "msg.header.seq") >= 0);
-	stop();
+	line_start("\"flavour\":\"ros\"");
+	p = line_imu_publisher();
+	UNTIL(10000, rosbridge_server_heard(line_server, "advertise", "/imu", "type", "sensor_msgs/Imu"));
+	assert_int_equal(line_send_imu(p, 0.1), 0);
+	UNTIL(10000, rosbridge_server_count(line_server, "publish", "/imu") == 1);
+	assert_true(line_number_of("publish", "/imu", "msg.header.stamp.secs") > 1e9);
+	assert_true(line_number_of("publish", "/imu", "msg.header.seq") >= 0);
+	line_stop();
+}
+
+/* ---- what comes in ---- */
+
+/* A JSON object in quotes, as the data of a fragment. */
+static void fragment(const char *id, unsigned num, unsigned total, const char *part)
+{
+	json_t *j = json_pack("{s:s,s:s,s:i,s:i,s:s}", "op", "fragment", "id", id, "num", num, "total", total, "data",
+			      part);
+	char *text = json_dumps(j, 0);
+
+	rosbridge_server_text(line_server, text);
+	free(text);
+	json_decref(j);
+}
+
+TEST_WITH(commands_come_in, NULL, line_sweep)
+{
+	struct sim_subscriber *s;
+
+	line_start_listening(COMMANDS(",\"throttle_rate\":20,\"queue_length\":3"), &s);
+	assert_true(line_number_of("subscribe", "/cmd", "throttle_rate") == 20);
+	assert_true(line_number_of("subscribe", "/cmd", "queue_length") == 3);
+	rosbridge_server_text(line_server, "{\"op\":\"publish\",\"topic\":\"/other\",\"msg\":{}}");
+	rosbridge_server_text(line_server, COMMAND("7")); /* more than the pedal has */
+	rosbridge_server_text(line_server, COMMAND("0.5"));
+	assert_float_equal(line_next_throttle(s), 0.5, 1e-6);
+	fragment("a", 0, 2, "{\"op\":\"publish\",\"topic\":\"/c");
+	fragment("b", 1, 2, "out of turn");
+	fragment("a", 1, 2, "md\",\"msg\":{\"acceleration_pct\":0.25}}");
+	assert_float_equal(line_next_throttle(s), 0.25, 1e-6);
+	UNTIL(10000, stack_said("out of turn"));
+	sim_subscriber_destroy(s);
+	UNTIL(10000, rosbridge_server_count(line_server, "unsubscribe", "/cmd") == 1);
+	line_stop();
+}
+
+/* CBOR of {"op": "publish", "topic": "/cmd", "msg": ...}, up to there. */
+static size_t cbor_head(uint8_t *to)
+{
+	static const char head[] = "\xa3\x62op\x67publish\x65topic\x64/cmd\x63msg";
+
+	memcpy(to, head, sizeof(head) - 1);
+	return sizeof(head) - 1;
+}
+
+TEST_WITH(commands_come_in_as_cbor, NULL, line_sweep)
+{
+	static const char msg[] = "\xa1\x70"
+				  "acceleration_pct\xfa\x3f\x00\x00\x00";
+	struct sim_subscriber *s;
+	uint8_t m[200];
+	size_t n = cbor_head(m);
+
+	line_start_listening(COMMANDS(",\"compression\":\"cbor\""), &s);
+	assert_string_equal(line_text_of("subscribe", "/cmd", "compression"), "cbor");
+	memcpy(m + n, msg, sizeof(msg) - 1);
+	rosbridge_server_binary(line_server, m, n); /* cut off */
+	rosbridge_server_binary(line_server, m, n + sizeof(msg) - 1);
+	assert_float_equal(line_next_throttle(s), 0.5, 1e-6);
+	UNTIL(10000, stack_said("no CBOR object"));
+	sim_subscriber_destroy(s);
+	line_stop();
+}
+
+TEST_WITH(commands_come_in_as_ros_bytes, NULL, line_sweep)
+{
+	static const char msg[] = "\xa3\x64secs\x01\x65nsecs\x02\x65"
+				  "bytes\x58\x25"
+				  "\0\1\0\0\x0c\0\0\0\0\0\0\0\4\0\0\0map\0\0\0\x80\x3e\0\0\0\0\0\0\0\0\0\0\0\0\1";
+	struct sim_subscriber *s;
+	uint8_t m[200];
+	size_t n = cbor_head(m);
+
+	line_start_listening(COMMANDS(",\"compression\":\"cbor-raw\""), &s);
+	memcpy(m + n, msg, sizeof(msg) - 1);
+	rosbridge_server_binary(line_server, m, n + sizeof(msg) - 1);
+	assert_float_equal(line_next_throttle(s), 0.25, 1e-6);
+	sim_subscriber_destroy(s);
+	line_stop();
+}
+
+/* ---- services ---- */
+
+static int on_set(void *user, struct sim_request *req)
+{
+	const struct sim_SetBoolRequest *q = req->body;
+	struct sim_SetBoolResponse *a;
+	struct sim_builder b;
+
+	(void)user;
+	if (!q->data)
+		return -EPERM;
+	a = sim_SetBoolResponse_init(req->response, req->response_capacity, &b);
+	a->success = 1;
+	assert_int_equal(sim_SetBoolResponse_message_set(&b, "on \"now\""), 0);
+	req->response_size = sim_builder_size(&b);
+	return 0;
+}
+
+static void ask(const char *id, const char *service, const char *args)
+{
+	char text[300];
+
+	snprintf(text, sizeof(text), "{\"op\":\"call_service\",\"id\":\"%s\",\"service\":\"%s\",\"args\":%s}", id,
+		 service, args);
+	rosbridge_server_text(line_server, text);
+	UNTIL(10000, rosbridge_server_count(line_server, "service_response", id) == 1);
+}
+
+TEST_WITH(services_are_offered, NULL, line_sweep)
+{
+	struct sim_service *sv;
+	json_t *v;
+
+	line_start("");
+	assert_int_equal(sim_service_offer(line_client, "lights", &sim_SetBool_service, NULL, on_set, NULL, &sv), 0);
+	UNTIL(10000,
+	      rosbridge_server_heard(line_server, "advertise_service", "/lights", "type", "std_srvs/srv/SetBool"));
+	ask("1", "/lights", "{\"data\":true}");
+	assert_string_equal(line_text_of("service_response", "1", "values.message"), "on \"now\"");
+	v = line_value_of("service_response", "1", "result");
+	assert_true(json_is_true(v));
+	json_decref(v);
+	ask("2", "/lights", "{\"data\":false}");
+	v = line_value_of("service_response", "2", "result");
+	assert_true(json_is_false(v));
+	json_decref(v);
+	ask("3", "/lights", "{\"data\":\"what\"}");
+	assert_string_equal(line_text_of("service_response", "3", "values.message"), "the request is malformed");
+	sim_service_destroy(sv);
+	UNTIL(10000, rosbridge_server_count(line_server, "unadvertise_service", "/lights") == 1);
+	line_stop();
+}
+
+/* ---- servers that go, and slow ones ---- */
+
+static void again(struct sim_publisher *p, unsigned connections)
+{
+	uint64_t n;
+
+	UNTIL(20000, rosbridge_server_greeted(line_server) > connections);
+	UNTIL(20000, rosbridge_server_heard(line_server, "advertise", "/imu", NULL, NULL));
+	UNTIL(20000, !strcmp(stack_bridge_text("far", "status"), "connected"));
+	n = rosbridge_server_count(line_server, "publish", "/imu");
+	assert_int_equal(line_send_imu(p, 0), 0);
+	UNTIL(10000, rosbridge_server_count(line_server, "publish", "/imu") == n + 1);
+}
+
+TEST_WITH(a_server_that_goes_is_dialled_again, NULL, line_sweep)
+{
+	struct sim_subscriber *s;
+	struct sim_publisher *p;
+	unsigned port;
+
+	line_start(COMMANDS(""));
+	p = line_imu_publisher();
+	line_subscribe(&s);
+	again(p, 0);
+	rosbridge_server_drop(line_server);
+	again(p, 1);
+	rosbridge_server_close(line_server, 1001);
+	again(p, 2);
+	assert_true(stack_said("it has closed the connection (1001)"));
+	UNTIL(10000, rosbridge_server_heard(line_server, "subscribe", "/cmd", NULL, NULL));
+	rosbridge_server_text(line_server, COMMAND("0.25"));
+	assert_float_equal(line_next_throttle(s), 0.25, 1e-6);
+	assert_string_equal(rosbridge_server_fault(line_server), "");
+	port = rosbridge_server_port(line_server);
+	rosbridge_server_destroy(line_server);
+	line_server = NULL;
+	UNTIL(10000, strcmp(stack_bridge_text("far", "status"), "connected"));
+	line_server = rosbridge_server_create(port, NULL);
+	assert_non_null(line_server);
+	again(p, 0);
+	assert_int_equal(stack_bridge("far", "restarts"), 0);
+	sim_subscriber_destroy(s);
+	line_stop();
+}
+
+static uint8_t picture[(1 << 20) + 4096] __attribute__((aligned(64)));
+
+static size_t paint(void)
+{
+	struct sim_builder b;
+	struct sim_Image *m = sim_Image_init(picture, sizeof(picture), &b);
+
+	m->height = 512;
+	m->width = m->step = 2048;
+	assert_int_equal(sim_Image_encoding_set(&b, "mono8"), 0);
+	assert_non_null(sim_Image_data_alloc(&b, 1 << 20));
+	return sim_builder_size(&b);
+}
+
+/* Of what a slow server gets of large messages the last one is the newest; what is lost is counted; all are taken at once. */
+TEST_WITH(of_large_messages_the_newest_wins, NULL, line_sweep)
+{
+	struct sim_publisher *p, *q;
+	size_t size = paint();
+	uint64_t n;
+
+	line_start("");
+	p = line_advertise("image", &sim_Image_type, sizeof(picture));
+	q = line_imu_publisher();
+	UNTIL(10000, rosbridge_server_heard(line_server, "advertise", "/image", NULL, NULL));
+	UNTIL(10000, rosbridge_server_heard(line_server, "advertise", "/imu", NULL, NULL));
+	rosbridge_server_hold(line_server, true);
+	for (int i = 0; i < 64; i++) {
+		((struct sim_Image *)picture)->width = (uint32_t)i;
+		assert_int_equal(line_send_one(p, picture, size), 0);
+		assert_int_equal(line_send_imu(q, i), 0);
+	}
+	UNTIL(10000, strstr(stack_bridge_text("far", "detail"), "dropped, as the server is slow:"));
+	UNTIL(30000, strstr(stack_bridge_text("far", "detail"), " /image ")); /* it is told each ten seconds */
+	rosbridge_server_hold(line_server, false);
+	UNTIL(20000, rosbridge_server_count(line_server, "publish", "/imu") &&
+			     rosbridge_server_count(line_server, "publish", "/image"));
+	UNTIL(20000, line_number_of("publish", "/imu", "msg.angular_velocity.z") == 63);
+	UNTIL(20000, line_number_of("publish", "/image", "msg.width") == 63);
+	n = rosbridge_server_count(line_server, "publish", "/imu");
+	assert_true(n >= 10 && n < 64);
+	assert_true(rosbridge_server_count(line_server, "publish", "/image") < 64);
+	line_stop();
+}
+
+/* In fragments, the server's whole again; and nothing is lost where the queue waits. */
+TEST_WITH(all_arrive_where_the_queue_waits, NULL, line_sweep)
+{
+	struct sim_publisher *p;
+	struct sim_slot *slot;
+	size_t size = paint();
+
+	line_start("\"when_full\":\"wait\",\"fragment_size\":300000");
+	p = line_advertise("image", &sim_Image_type, sizeof(picture));
+	UNTIL(10000, rosbridge_server_heard(line_server, "advertise", "/image", NULL, NULL));
+	for (int i = 0; i < 30; i++) {
+		assert_int_equal(sim_loan(p, size, &slot), 0);
+		memcpy(sim_slot_body_mut(slot), picture, size);
+		assert_int_equal(sim_try_queue(p, slot, NULL, NULL, NULL), 0);
+	}
+	assert_int_equal(sim_flush(line_client, 30 * NS_PER_S), 0);
+	sim_disconnect(line_client);
+	line_client = NULL;
+	stack_stop(line_simd);
+	UNTIL(20000, rosbridge_server_count(line_server, "publish", "/image") == 30);
+	assert_true(rosbridge_server_count(line_server, "fragment", "simd-1") == 5);
+	assert_string_equal(rosbridge_server_fault(line_server), "");
 }

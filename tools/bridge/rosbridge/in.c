@@ -82,8 +82,8 @@ static void on_publish(struct sim_bridge *b, const char *data, size_t len, bool 
 	unsigned connection = atomic_load(&b->connection);
 	char topic[TOPIC_NAME_MAX + 2];
 
-	if (!rosbridge_text(&b->reader.dec, "topic", topic, sizeof(topic))) {
-		refuse(b, "a message without \"topic\"");
+	if (!rosbridge_text(&b->reader.dec, "topic", topic, sizeof(topic)) || !sim_dec_has(&b->reader.dec, "msg")) {
+		refuse(b, "a publish without \"topic\" or \"msg\"");
 		return;
 	}
 	for (unsigned i = 0; i < b->n_in; i++) {

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <openssl/x509_vfy.h>
+
 #include "rosbridge.h"
 
 #define TICK_US     50000
@@ -200,7 +202,7 @@ static void look_at_stop(struct sim_bridge *b)
 	if (!atomic_load(&b->stop) || b->closing)
 		return;
 	b->closing = true;
-	b->closing_mono_ms = mono_ms();
+	b->moved_mono_ms = mono_ms();
 	if (b->connected)
 		lws_callback_on_writable(b->wsi);
 	else
@@ -213,7 +215,7 @@ static void on_tick(lws_sorted_usec_list_t *sul)
 	int64_t now = mono_ms();
 
 	look_at_stop(b);
-	if (b->closing && now - b->closing_mono_ms > ROSBRIDGE_CLOSE_MS)
+	if (b->closing && now - b->moved_mono_ms > ROSBRIDGE_CLOSE_MS)
 		b->over = true;
 	else if (b->connected)
 		look_at_connected(b, now);
@@ -247,20 +249,46 @@ static void on_woken(struct sim_bridge *b)
 		lws_callback_on_writable(b->wsi);
 }
 
+/* Why there is no connection, out of the words that libwebsockets has for it. */
 static void on_failed(struct sim_bridge *b, const char *text, size_t n)
 {
-	bool http = text && n && strstr(text, "HS:");
+	static const char *const words[][2] = {
+		{ "HS: ", "it answers otherwise than a WebSocket server: no rosbridge server is there" },
+		{ "read failed", "it has closed the connection before it answered: no rosbridge server is there" },
+		{ "Closed before conn",
+		  "it has closed the connection before it answered: no rosbridge server is there" },
+		{ "Unable to connect", "nobody answers; is the rosbridge server running?" },
+		{ "conn fail", "nobody answers; is the rosbridge server running?" },
+		{ "connect S", "TLS fails: is the port that of wss?" },
+		{ "ipv6 lws_getaddrinfo46 failed", "its name is not known" },
+	};
+	const char *what = NULL;
 
-	give_up(b, "%s%.*s", http ? "no rosbridge server is there: " : "", text ? (int)n : 15,
-		text ? text : "cannot connect");
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]) && text; i++)
+		if (n >= strlen(words[i][0]) && strncmp(text, words[i][0], strlen(words[i][0])) == 0)
+			what = words[i][1];
+	if (what || !text)
+		give_up(b, "%s", what ? what : "cannot connect");
+	else
+		give_up(b, "%.*s", (int)n, text);
+}
+
+/* What OpenSSL has found wrong ends the connection anyway. */
+static void on_certificate(struct sim_bridge *b, X509_STORE_CTX *c, bool ok)
+{
+	if (!ok)
+		give_up(b, "its certificate is not accepted: %s; see ca_file",
+			X509_verify_cert_error_string(X509_STORE_CTX_get_error(c)));
 }
 
 static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t len)
 {
 	struct sim_bridge *b = lws_context_user(lws_get_context(wsi));
 
-	(void)user;
 	switch (reason) {
+	case LWS_CALLBACK_OPENSSL_PERFORM_SERVER_CERT_VERIFICATION:
+		on_certificate(b, user, len);
+		break;
 	case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
 		on_failed(b, in, len);
 		break;
@@ -293,7 +321,7 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
 }
 
 static const struct lws_protocols protocols[] = {
-	{ "rosbridge", on_event, 0, 65536, 0, NULL, 0 },
+	{ "rosbridge", on_event, 0, 65536, 0, NULL, ROSBRIDGE_PIECE },
 	{ NULL, NULL, 0, 0, 0, NULL, 0 },
 };
 
@@ -321,7 +349,10 @@ static int begin(struct sim_bridge *b)
 		.timeout_secs = (unsigned)(b->connect_ms / 1000 + 2),
 		.connect_timeout_secs = (unsigned)(b->connect_ms / 1000 + 2),
 	};
-	struct lws_context *c = lws_create_context(&info);
+	struct lws_context *c;
+
+	lws_set_log_level(0, NULL); /* what matters comes as a reason */
+	c = lws_create_context(&info);
 
 	if (!c) {
 		give_up(b, *b->ca_file ? "TLS cannot be set up with ca_file %.150s" : "no memory", b->ca_file);
@@ -358,8 +389,10 @@ static void end(struct sim_bridge *b)
 
 	set_context(b, NULL);
 	b->connected = false;
-	if (c)
+	if (c) {
+		lws_sul_schedule(c, 0, &b->tick, NULL, LWS_SET_TIMER_USEC_CANCEL);
 		lws_context_destroy(c);
+	}
 	sending_drop(b);
 	rosbridge_forget_parts(b);
 	atomic_fetch_add(&b->connection, 1);

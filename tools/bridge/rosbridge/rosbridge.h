@@ -20,7 +20,7 @@
 #define ROSBRIDGE_IN_MAX    (2u << 20) /* bytes of a message that comes in */
 #define ROSBRIDGE_PIECE     (128u << 10)
 #define ROSBRIDGE_HEAD_MAX  (2 * TOPIC_NAME_MAX + 256u)
-#define ROSBRIDGE_CLOSE_MS  1000 /* for what was sent last to arrive */
+#define ROSBRIDGE_CLOSE_MS  2000 /* without progress: for what was sent last to arrive */
 #define ROSBRIDGE_PARTS_MAX 4u   /* messages that come in fragments, at once */
 #define ROSBRIDGE_ID_MAX    200u
 
@@ -103,7 +103,7 @@ struct sim_bridge {
 	struct lws *wsi;
 	lws_sorted_usec_list_t tick;
 	bool connected, over;
-	int64_t begun_mono_ms, moved_mono_ms, heard_mono_ms, asked_mono_ms, report_mono_ms, closing_mono_ms;
+	int64_t begun_mono_ms, moved_mono_ms, heard_mono_ms, asked_mono_ms, report_mono_ms;
 	bool ping, closing; /* ping: one is to be sent */
 	char why[240];      /* the connection has ended; "": it has not */
 	uint8_t *piece;     /* LWS_PRE + ROSBRIDGE_PIECE */

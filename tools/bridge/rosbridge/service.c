@@ -234,10 +234,11 @@ void rosbridge_serve(struct sim_bridge *b, struct sim_dec *d, const char *id)
 	pthread_mutex_unlock(&b->services_lock);
 	if (r == 0)
 		return;
-	refuse(b, q->id, q->service, q->response,
-	       r == -ENOENT  ? "there is no such service"
-	       : r == -EBUSY ? "too many requests wait"
-			     : "the request is malformed");
+	if (r == -ENOENT) /* it has gone, and the server knows */
+		log_info(b, "%s: a request of a service that is not offered", q->service);
+	else
+		refuse(b, q->id, q->service, q->response,
+		       r == -EBUSY ? "too many requests wait" : "the request is malformed");
 	sim_type_unref(q->response);
 	free(q);
 }

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Servers that are none, or none that can be trusted: each is named, ends in time, and harms nobody else. */
+#include "peer.h"
+#include "rosbridge_line.h"
+#include "stack.h"
+
+TEST_PROCESSES()
+
+/* ---- the connection ---- */
+
+static void expect(const struct rosbridge_server_how *how, const char *scheme, const char *options, const char *words)
+{
+	line_start_with(how, scheme, options);
+	UNTIL(20000, stack_said(words));
+	UNTIL(20000, rosbridge_server_connections(line_server) >= 2); /* it is tried again */
+	line_stop();
+}
+
+TEST_WITH(a_web_server, NULL, line_sweep)
+{
+	expect(&(struct rosbridge_server_how){ .greeting = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n" },
+	       "ws://", "", "no rosbridge server is there");
+}
+
+TEST_WITH(a_node_of_ros_1, NULL, line_sweep)
+{
+	expect(&(struct rosbridge_server_how){ .greeting = "\x20\x10\x02" }, "ws://", "",
+	       "no rosbridge server is there");
+}
+
+TEST_WITH(one_that_never_answers, NULL, line_sweep)
+{
+	expect(&(struct rosbridge_server_how){ .deaf = true }, "ws://", "\"connect_ms\":300",
+	       "no answer as of a WebSocket server within 300 ms");
+}
+
+/* It takes all and answers nothing, neither pings nor the end. */
+TEST_WITH(one_that_never_closes, NULL, line_sweep)
+{
+	expect(&(struct rosbridge_server_how){ .keeps_open = true }, "ws://", "\"stall_ms\":400",
+	       "it has answered nothing for 400 ms");
+}
+
+TEST_WITH(one_that_takes_nothing, NULL, line_sweep)
+{
+	struct sim_publisher *p;
+
+	line_start("\"stall_ms\":400");
+	p = line_imu_publisher();
+	UNTIL(10000, rosbridge_server_heard(line_server, "advertise", "/imu", NULL, NULL));
+	rosbridge_server_hold(line_server, true);
+	UNTIL(20000, stack_said("for 400 ms"));
+	rosbridge_server_drop(line_server);
+	rosbridge_server_hold(line_server, false);
+	UNTIL(20000, rosbridge_server_greeted(line_server) > 1 &&
+			     rosbridge_server_heard(line_server, "advertise", "/imu", NULL, NULL));
+	UNTIL(20000, !strcmp(stack_bridge_text("far", "status"), "connected"));
+	assert_int_equal(line_send_imu(p, 1), 0);
+	UNTIL(10000, rosbridge_server_count(line_server, "publish", "/imu") == 1);
+	line_stop();
+}
+
+/* ---- what it says ---- */
+
+static void say_all(const char *const *texts)
+{
+	for (; *texts; texts++)
+		rosbridge_server_text(line_server, *texts);
+}
+
+TEST_WITH(nonsense_is_refused_and_nothing_else, NULL, line_sweep)
+{
+	static const char *const texts[] = {
+		"",
+		"no JSON",
+		"[]",
+		"{}",
+		"{\"op\":7}",
+		"{\"op\":\"fly\"}",
+		"{\"op\":\"publish\"}",
+		"{\"op\":\"publish\",\"topic\":\"/cmd\"}",
+		"{\"op\":\"publish\",\"topic\":\"/cmd\",\"msg\":7}",
+		"{\"op\":\"publish\",\"topic\":\"/cmd\",\"topic\":\"/cmd\",\"msg\":{}}",
+		"{\"op\":\"publish\",\"topic\":\"/cmd\",\"msg\":{\"target_gear\":1,\"target_gear\":2}}",
+		"{\"op\":\"publish\",\"topic\":\"/cmd\",\"msg\":{\"acceleration_pct\":NaN}}",
+		"{\"op\":\"publish\",\"topic\":\"/cmd\xff\",\"msg\":{}}",
+		"{\"op\":\"png\",\"data\":\"iVBORw0KGgo=\"}",
+		"{\"op\":\"fragment\",\"id\":\"a\",\"data\":\"\",\"num\":3,\"total\":2}",
+		"{\"op\":\"call_service\",\"service\":\"/none\",\"args\":{}}",
+		"{\"op\":\"status\",\"level\":\"error\",\"msg\":\"what is \\u001b[31m this\"}",
+		NULL,
+	};
+	static char deep[200000];
+	struct sim_subscriber *s;
+
+	line_start_listening(COMMANDS(""), &s);
+	memset(deep, '[', sizeof(deep) - 1);
+	memcpy(deep, "{\"op\":", 6);
+	rosbridge_server_text(line_server, deep);
+	say_all(texts);
+	rosbridge_server_text(line_server, COMMAND("0.5"));
+	assert_float_equal(line_next_throttle(s), 0.5, 1e-6);
+	UNTIL(10000, stack_said("it is too deep"));
+	UNTIL(10000, stack_said("op \"fly\""));
+	UNTIL(10000, stack_said("the server says: error: what is ?[31m this"));
+	assert_int_equal(rosbridge_server_connections(line_server), 1);
+	sim_subscriber_destroy(s);
+	line_stop();
+}
+
+TEST_WITH(a_message_without_end, NULL, line_sweep)
+{
+	static char big[3 << 20];
+	struct sim_subscriber *s;
+
+	line_start_listening(COMMANDS(""), &s);
+	memset(big, ' ', sizeof(big) - 1);
+	rosbridge_server_text(line_server, big);
+	rosbridge_server_text(line_server, COMMAND("0.5"));
+	assert_float_equal(line_next_throttle(s), 0.5, 1e-6);
+	UNTIL(10000, stack_said("a message of more than"));
+	sim_subscriber_destroy(s);
+	line_stop();
+}
+
+TEST_WITH(frames_that_are_none, NULL, line_sweep)
+{
+	static const char *const raw[] = { "\xff\xff\xff\xff\xff\xff", "\x83\x01x", "\x80\x01x",
+					   "HTTP/1.1 200 OK\r\n\r\n" };
+	unsigned n = 0;
+
+	line_start("");
+	for (size_t i = 0; i < sizeof(raw) / sizeof(raw[0]); i++) {
+		UNTIL(20000, rosbridge_server_greeted(line_server) > n);
+		n = rosbridge_server_greeted(line_server);
+		rosbridge_server_raw(line_server, raw[i], strlen(raw[i]));
+	}
+	UNTIL(20000, rosbridge_server_greeted(line_server) > n);
+	UNTIL(20000, !strcmp(stack_bridge_text("far", "status"), "connected"));
+	line_stop();
+}
+
+/* ---- TLS and auth ---- */
+
+static void make_cert(const char *name, const char *host)
+{
+	char command[600];
+
+	snprintf(command, sizeof(command),
+		 "openssl req -x509 -newkey rsa:2048 -nodes -keyout /tmp/%s.key -out /tmp/%s.pem -days 2 -subj /CN=%s "
+		 "-addext subjectAltName=%s 2>/dev/null",
+		 name, name, host, host[0] == '1' ? "IP:127.0.0.1" : "DNS:elsewhere");
+	assert_int_equal(system(command), 0);
+}
+
+TEST_WITH(tls_with_a_certificate, NULL, line_sweep)
+{
+	struct rosbridge_server_how how = { .cert = "/tmp/good.pem", .key = "/tmp/good.key" };
+	struct sim_publisher *p;
+
+	make_cert("good", "127.0.0.1");
+	line_start_with(&how, "wss://", "\"ca_file\":\"/tmp/good.pem\"");
+	UNTIL(20000, !strcmp(stack_bridge_text("far", "status"), "connected"));
+	p = line_imu_publisher();
+	UNTIL(10000, rosbridge_server_heard(line_server, "advertise", "/imu", NULL, NULL));
+	assert_int_equal(line_send_imu(p, 1), 0);
+	UNTIL(10000, rosbridge_server_count(line_server, "publish", "/imu") == 1);
+	line_stop();
+}
+
+/* Nothing is said to who cannot show who he is. */
+static void distrust(const char *cert, const char *key, const char *options, const char *words)
+{
+	struct rosbridge_server_how how = { .cert = cert, .key = key };
+
+	line_start_with(&how, "wss://", options);
+	UNTIL(20000, stack_said(words));
+	assert_int_equal(rosbridge_server_greeted(line_server), 0);
+	line_stop();
+}
+
+TEST_WITH(tls_of_an_unknown_signer, NULL, line_sweep)
+{
+	make_cert("good", "127.0.0.1");
+	distrust("/tmp/good.pem", "/tmp/good.key", "", "its certificate is not accepted: self-signed certificate");
+}
+
+TEST_WITH(tls_of_another_host, NULL, line_sweep)
+{
+	make_cert("other", "elsewhere");
+	distrust("/tmp/other.pem", "/tmp/other.key", "\"ca_file\":\"/tmp/other.pem\"",
+		 "its certificate is not accepted: IP address mismatch");
+}
+
+TEST_WITH(tls_where_there_is_none, NULL, line_sweep)
+{
+	distrust(NULL, NULL, "\"connect_ms\":300", "no answer as of a WebSocket server");
+}
+
+TEST_WITH(auth_comes_first, NULL, line_sweep)
+{
+	line_start_with(
+		&(struct rosbridge_server_how){ .auth = true }, "ws://",
+		"\"auth\":{\"mac\":\"m\",\"client\":\"c\",\"dest\":\"d\",\"rand\":\"r\",\"t\":1,\"level\":\"l\",\"end\":2}");
+	UNTIL(20000, !strcmp(stack_bridge_text("far", "status"), "connected"));
+	UNTIL(10000, rosbridge_server_count(line_server, "publish", "/clock") > 1);
+	assert_int_equal(rosbridge_server_count(line_server, "auth", "c"), 1);
+	assert_true(line_number_of("auth", "c", "end") == 2);
+	line_stop();
+}
+
+/* ---- the rig ---- */
+
+TEST_WITH(what_is_wrong_in_the_rig_is_said, NULL, line_sweep)
+{
+	static const char *const bad[][3] = {
+		{ "host:", "", "is not \"ws://host:port\"" },
+		{ "http://host", "", "is not \"ws://host:port\"" },
+		{ "ws://127.0.0.1:0", "", "is not \"ws://host:port\"" },
+		{ "wss://[::1", "", "is not \"ws://host:port\"" },
+		{ "ws://x y:1", "", "is not \"ws://host:port\"" },
+		{ "", "\"flavour\":\"ros3\"", "options.flavour" },
+		{ "", "\"fragment_size\":5", "options.fragment_size" },
+		{ "", "\"auth\":{\"mac\":\"m\"}", "\"client\" is missing" },
+		{ "", "\"ca_file\":\"/tmp/none.pem\"", "options.ca_file" },
+	};
+	char path[] = "/tmp/bad.json";
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const char *argv[] = { "simd", "--check-config", "--rig", path, NULL };
+		const struct ctl_result *r;
+		FILE *f = fopen(path, "w");
+
+		assert_non_null(f);
+		fprintf(f,
+			"{\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"far\",\"plugin\":\"rosbridge\","
+			"\"connection\":\"%s\",\"options\":{%s}}]}]}",
+			bad[i][0], bad[i][1]);
+		fclose(f);
+		r = stack_run(argv);
+		assert_int_not_equal(r->code, 0);
+		if (!strstr(r->err, bad[i][2]) && !strstr(r->out, bad[i][2]))
+			fail_msg("%s %s: %s%s", bad[i][0], bad[i][1], r->out, r->err);
+	}
+}
