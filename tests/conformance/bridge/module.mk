@@ -2,8 +2,8 @@
 # One suite, stamped on every bridge plug-in, on OLD of the shelf, which knows only the first members of the table, and
 # on the faulty one, which brings messages in and calls services:
 # BRIDGE_CONNECTION_<name> is a string that connects at once.
-INC_tests/conformance/bridge := -I. -Itests -Ilibclient/include -I$(B)/gen
-BRIDGE_STAMPS := logging null ros2 lgsvl OLD faulty
+INC_tests/conformance/bridge := -I. -Itests -Itools/bridge/ros1 -Ischemas -Ilibclient/include -I$(B)/gen
+BRIDGE_STAMPS := logging null ros1 ros2 rosbridge lgsvl OLD faulty
 BRIDGE_CONNECTION_logging := %s
 BRIDGE_CONNECTION_null := %s
 BRIDGE_CONNECTION_ros2 := %.0s
@@ -13,10 +13,12 @@ BRIDGE_FOLDER_OLD := $(B)/test/plugins
 BRIDGE_FOLDER_faulty := $(B)/test/plugins
 BRIDGE_REQUIRED_ros2 := humble
 # what it connects to, instead of that
+BRIDGE_PEER_ros1 := conformance/bridge/peer_ros1.o system/ros1/fake.o
+BRIDGE_PEER_rosbridge := conformance/bridge/peer_rosbridge.o support/rosbridge_server.o
 BRIDGE_PEER_lgsvl := conformance/bridge/peer_lgsvl.o support/lgsvl_server.o
 BRIDGE_SUITES := $(BRIDGE_STAMPS:%=$(B)/test/conformance-bridge-%)
 # those that talk to the network do so in namespaces of their own
-BRIDGE_STAMPS_NS := ros2 lgsvl
+BRIDGE_STAMPS_NS := ros1 ros2 rosbridge lgsvl
 TESTS += $(filter-out $(BRIDGE_STAMPS_NS:%=$(B)/test/conformance-bridge-%),$(BRIDGE_SUITES))
 TESTS_NS += $(if $(SAN_RUNTIME),,$(BRIDGE_STAMPS_NS:%=$(B)/test/conformance-bridge-%))
 
@@ -29,3 +31,6 @@ $(BRIDGE_SUITES): $(B)/test/conformance-bridge-%: $(B)/obj/tests/conformance/bri
 	| $(foreach s,$(BRIDGE_STAMPS),$(or $(BRIDGE_FOLDER_$s),$(B)/lib/simd)/bridge_$s.so)
 $(foreach s,$(BRIDGE_STAMPS),$(eval $(B)/test/conformance-bridge-$s: $(addprefix $(B)/obj/tests/,$(BRIDGE_PEER_$s))))
 $(foreach s,$(BRIDGE_STAMPS),$(eval LINK_conformance-bridge-$s := -ldl))
+$(B)/test/conformance-bridge-ros1: $(addprefix $(B)/obj/tools/bridge/ros1/,net.o http.o tcpros.o xmlrpc.o xmlrpc_write.o)
+LINK_conformance-bridge-ros1 += -lexpat
+LINK_conformance-bridge-rosbridge += -ljansson -lssl -lcrypto

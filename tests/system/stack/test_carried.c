@@ -135,9 +135,9 @@ TEST_WITH(a_name_is_not_shared, NULL, stack_sweep)
 TEST(odd_mistakes_are_found)
 {
 	static const char *const argv[] = { "simd", "--rig", "/tmp/rig.json", "--check-config", NULL };
-	static const char *const plugins[] = { "ros1", "ros2", "lgsvl" };
+	static const char *const plugins[] = { "ros1", "ros2", "rosbridge", "lgsvl" };
 
-	for (unsigned i = 0; i < 6; i++) {
+	for (unsigned i = 0; i < 8; i++) {
 		const struct ctl_result *r;
 		FILE *f = fopen("/tmp/rig.json", "w");
 

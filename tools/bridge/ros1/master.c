@@ -379,7 +379,9 @@ static void end_service(struct sim_bridge *b)
 	char why[128];
 
 	snprintf(why, sizeof(why), "%s", m->shut_down);
-	m->on = false;
+	if (told)
+		m->on = false;
+	m->left = false;
 	m->shut_down[0] = '\0';
 	say_farewell(b);
 	pthread_mutex_unlock(&m->lock);
@@ -410,10 +412,11 @@ static int64_t step(struct sim_bridge *b)
 	struct master_name *n;
 	int64_t pause;
 
-	if (*m->shut_down || (!m->on && (m->thr.contact || any_registered(m)))) {
+	if (*m->shut_down || ((!m->on || m->left) && (m->thr.contact || any_registered(m)))) {
 		end_service(b);
 		return 0;
 	}
+	m->left = false;
 	if (!m->on)
 		return INT64_MAX;
 	n = m->thr.contact && !m->thr.lost ? wrong_one(m) : NULL;
@@ -505,6 +508,7 @@ void master_disconnect(struct sim_bridge *b)
 
 	pthread_mutex_lock(&m->lock);
 	m->on = false;
+	m->left = true;
 	pthread_cond_broadcast(&m->changed);
 	pthread_mutex_unlock(&m->lock);
 }

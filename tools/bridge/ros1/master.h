@@ -28,6 +28,7 @@ struct master {
 	char uri[NET_TEXT_MAX];
 	struct master_name *names;
 	bool on, stop;
+	bool left;           /* it was off since the thread has looked: it begins anew, even if it is on again */
 	char shut_down[128]; /* why, "": it is not */
 	bool use_sim_time;   /* is to be set in the parameter server */
 	/* constant */
