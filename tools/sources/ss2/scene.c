@@ -16,26 +16,56 @@ size_t scene_size(void)
 
 void scene_init(struct scene *s, void *memory)
 {
-	*s = (struct scene){ .entity = memory, .bulb = (void *)((char *)memory + ENTITIES_SIZE) };
+	memset(s, 0, sizeof(*s));
+	s->entity = memory;
+	s->bulb = (void *)((char *)memory + ENTITIES_SIZE);
+	s->indexed = SIZE_MAX;
 }
 
 void scene_clear(struct scene *s)
 {
-	s->n_entities = s->n_bulbs = s->next = 0;
+	s->n_entities = s->n_bulbs = 0;
 	s->last_id = 0;
+	s->indexed = SIZE_MAX;
 }
 
-/* A frame names all entities in one order, so each is most likely the one behind the last. */
+/* ---- by name: a frame names all of them, in any order ---- */
+
+/* FNV-1a. Half of the slots are free, so that whoever chooses names badly costs no more than the walk through all did. */
+static size_t slot_of(const char *name)
+{
+	uint32_t h = 2166136261u;
+
+	for (; *name; name++)
+		h = (h ^ (uint8_t)*name) * 16777619u;
+	return (h ^ h >> 16) % SCENE_SLOTS;
+}
+
+static void index_it(struct scene *s, size_t i)
+{
+	size_t k = slot_of(s->entity[i].name);
+
+	while (s->slot[k])
+		k = (k + 1) % SCENE_SLOTS;
+	s->slot[k] = (uint16_t)(i + 1);
+	s->indexed = i + 1;
+}
+
+static void index_all(struct scene *s)
+{
+	memset(s->slot, 0, sizeof(s->slot));
+	s->indexed = 0;
+	for (size_t i = 0; i < s->n_entities; i++)
+		index_it(s, i);
+}
+
 struct scene_entity *scene_find(struct scene *s, const char *name)
 {
-	for (size_t i = 0; i < s->n_entities; i++) {
-		size_t k = (s->next + i) % s->n_entities;
-
-		if (strcmp(s->entity[k].name, name) == 0) {
-			s->next = k + 1;
-			return &s->entity[k];
-		}
-	}
+	if (s->indexed != s->n_entities)
+		index_all(s);
+	for (size_t k = slot_of(name); s->slot[k]; k = (k + 1) % SCENE_SLOTS)
+		if (strcmp(s->entity[s->slot[k] - 1].name, name) == 0)
+			return &s->entity[s->slot[k] - 1];
 	return NULL;
 }
 
@@ -61,6 +91,8 @@ int scene_spawn(struct scene *s, const char *name, enum scene_kind kind, struct 
 	*e = (struct scene_entity){ .id = ++s->last_id, .kind = kind };
 	memcpy(e->name, name, strlen(name) + 1);
 	e->pose.orientation.w = 1;
+	if (s->indexed == s->n_entities - 1)
+		index_it(s, s->indexed);
 	*ret = e;
 	return 0;
 }
@@ -73,6 +105,6 @@ int scene_despawn(struct scene *s, const char *name)
 		return err_set(-ENOENT, "entity \"%.*s\" is not spawned", SCENE_NAME_MAX, name);
 	s->n_entities--;
 	memmove(e, e + 1, (size_t)(&s->entity[s->n_entities] - e) * sizeof(*e));
-	s->next = 0;
+	s->indexed = SIZE_MAX;
 	return 0;
 }

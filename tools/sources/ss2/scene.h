@@ -21,6 +21,7 @@
 #define SCENE_ENTITIES_MAX 8192 /* as many as a request can name */
 #define SCENE_BULBS_MAX    16384
 #define SCENE_NAME_MAX     127 /* bytes */
+#define SCENE_SLOTS        (2 * SCENE_ENTITIES_MAX)
 
 enum scene_kind { SCENE_EGO, SCENE_VEHICLE, SCENE_PEDESTRIAN, SCENE_OBJECT };
 
@@ -46,10 +47,12 @@ struct scene_bulb {
 };
 
 struct scene {
-	struct scene_entity *entity;      /* SCENE_ENTITIES_MAX, in the order of spawning */
-	struct scene_bulb *bulb;          /* SCENE_BULBS_MAX, those of one signal follow one another */
-	size_t n_entities, n_bulbs, next; /* next: behind the one found last */
+	struct scene_entity *entity; /* SCENE_ENTITIES_MAX, in the order of spawning */
+	struct scene_bulb *bulb;     /* SCENE_BULBS_MAX, those of one signal follow one another */
+	size_t n_entities, n_bulbs;
 	uint32_t last_id;
+	size_t indexed;             /* entities that slot has; another number than theirs: it is made again */
+	uint16_t slot[SCENE_SLOTS]; /* by name: their place in entity, plus 1; 0: free */
 };
 
 /* Over memory of scene_size() bytes, all zero or of a scene of before. Keeps it. */

@@ -354,7 +354,7 @@ static void update_one(struct server *s, const Ss2__UpdateEntityStatusRequest *q
 	to->name = from->name;
 	to->action_status = from->action_status;
 	to->pose = from->pose;
-	if (e != scene_ego(&s->scene)) {
+	if (e->kind != SCENE_EGO) { /* there is one at most */
 		move(e, from);
 		return;
 	}
