@@ -9,6 +9,7 @@
 #include "mem.h"
 #include "state.h"
 #include "timeutil.h"
+#include "trust.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,13 +43,29 @@ static char *usual_dir(bool *ret_private)
 	return mem_printf("/tmp/simd-%u", (unsigned)geteuid());
 }
 
+/* Whose the directory above is can put another in its place, or a link to one that root writes to. */
+static int check_above(const char *dir)
+{
+	char *above = mem_strdup(dir), *slash = above ? strrchr(above, '/') : NULL;
+	int r = above ? 0 : err_nomem();
+
+	if (slash && slash != above) {
+		*slash = '\0';
+		r = trust_check(above);
+	}
+	mem_free(above);
+	return r;
+}
+
 /* Whoever may write here takes simd's place at the socket, or has the next simd end processes by its state file. */
 static int make_dir(const char *dir, bool private)
 {
 	char user[GROUP_NAME_MAX];
 	struct stat st;
-	int r = fd_mkdir_p(dir, private ? 0700 : 0755);
+	int r = check_above(dir);
 
+	if (r == 0)
+		r = fd_mkdir_p(dir, private ? 0700 : 0755);
 	if (r < 0)
 		return r;
 	if (lstat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
@@ -97,6 +114,25 @@ int runtime_init(struct runtime *rt, const char *dir)
 
 /* ---- one simd per RouDi ---- */
 
+/* False: there is no such process. Its folder's owner would be root, if it likes (PR_SET_DUMPABLE). */
+static bool user_of(pid_t pid, uid_t *ret)
+{
+	char path[64], *text;
+	const char *at;
+	unsigned uid;
+	bool yes;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	if (pid <= 0 || fd_read_file(path, 65536, &text, NULL) < 0)
+		return false;
+	at = strstr(text, "\nUid:");
+	yes = at && sscanf(at, "\nUid: %*u %u", &uid) == 1;
+	mem_free(text);
+	if (yes)
+		*ret = uid;
+	return yes;
+}
+
 static int held(const struct runtime *rt, int fd)
 {
 	struct stat st;
@@ -106,6 +142,7 @@ static int held(const struct runtime *rt, int fd)
 	uid_t owner = fstat(fd, &st) == 0 ? st.st_uid : 0;
 
 	(void)fd_flock_held(rt->lock, 0, &holder);
+	(void)user_of(holder, &owner);
 	fd_close(fd);
 	while (n > 0 && text[n - 1] == '\n')
 		n--;
@@ -133,19 +170,76 @@ static bool is_simd(pid_t pid)
 	return name && (strcmp(name, "/simd") == 0 || strcmp(name, "/simd (deleted)") == 0);
 }
 
-/* Anybody can make this file and lock it. Root does not let a process stop it that is another user's and no simd. */
-static bool take_from_squatter(const struct runtime *rt, int fd)
+static void write_owner(const struct runtime *rt)
+{
+	int fd = open(rt->lock, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+	if (fd < 0)
+		return; /* left behind by another user: the lock counts, its text is only for people */
+	dprintf(fd, "simd, pid %d, runtime directory %s\n", (int)getpid(), rt->dir);
+	fd_close(fd);
+}
+
+/* A file cannot take the place of a directory. */
+static bool put_in_place(const char *mine, const char *lock)
+{
+	char *other;
+
+	if (rename(mine, lock) == 0)
+		return true;
+	other = errno == EISDIR ? mem_printf("%s.XXXXXX", lock) : NULL;
+	if (other && mkdtemp(other))
+		(void)rename(lock, other);
+	mem_free(other);
+	return rename(mine, lock) == 0;
+}
+
+/* Ours in the place of what is there, and locked already: whoever made that would make it again in between. */
+static bool replace_lock(struct runtime *rt)
+{
+	char *mine = mem_printf("%s.XXXXXX", rt->lock);
+	int fd = mine ? mkostemp(mine, O_CLOEXEC) : -1;
+
+	if (fd >= 0 && (fchmod(fd, 0644) < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || !put_in_place(mine, rt->lock))) {
+		(void)unlink(mine);
+		fd = fd_close(fd);
+	}
+	mem_free(mine);
+	rt->lock_fd = fd;
+	return fd >= 0;
+}
+
+/* Anybody can lock this file, whoever made it. Root does not let a process stop it that is another user's and no simd. */
+static bool take_from_squatter(struct runtime *rt)
 {
 	char user[GROUP_NAME_MAX];
 	pid_t holder = 0;
+	uid_t uid;
+
+	if (geteuid() != 0 || !fd_flock_held(rt->lock, 0, &holder) || !user_of(holder, &uid) || uid == 0 ||
+	    is_simd(holder) || !replace_lock(rt))
+		return false;
+	log_warn("%s was held by pid %d of user %s (%u), which is no simd: removed", rt->lock, (int)holder,
+		 group_user_name(uid, user), (unsigned)uid);
+	return true;
+}
+
+/* What cannot be opened, or is no file. 1: it has gone meanwhile. */
+static int take_from_oddity(struct runtime *rt, int r)
+{
+	char user[GROUP_NAME_MAX];
 	struct stat st;
 
-	if (geteuid() != 0 || fstat(fd, &st) < 0 || st.st_uid == 0 || !fd_flock_held(rt->lock, 0, &holder) || !holder ||
-	    is_simd(holder))
-		return false;
-	log_warn("%s, made by user %s (%u), was held by pid %d, which is no simd: removed", rt->lock,
-		 group_user_name(st.st_uid, user), (unsigned)st.st_uid, (int)holder);
-	return unlink(rt->lock) == 0;
+	if (lstat(rt->lock, &st) < 0)
+		return errno == ENOENT ? 1 : err_sys(-errno, "lock %s", rt->lock);
+	group_user_name(st.st_uid, user);
+	if (geteuid() != 0 || st.st_uid == 0 || !replace_lock(rt))
+		return err_set(r,
+			       "lock %s cannot be taken (%s): user %s (%u) made it; that user, or root, must remove it",
+			       rt->lock, err_text(r), user, (unsigned)st.st_uid);
+	log_warn("%s, made by user %s (%u), was no file that can be locked: removed", rt->lock, user,
+		 (unsigned)st.st_uid);
+	return 0;
 }
 
 /* Whether the file we locked is still the one at the path: a simd that ends removes it. */
@@ -158,22 +252,18 @@ static bool still_there(const struct runtime *rt, int fd)
 
 static int open_lock(const struct runtime *rt)
 {
-	/* without O_CREAT first: in a sticky directory the kernel refuses to "create" another user's file */
-	int fd = open(rt->lock, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	/* without O_CREAT first: in a sticky directory the kernel refuses to "create" another user's file; a pipe is not waited for */
+	int fd = open(rt->lock, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct stat st;
 
 	if (fd < 0 && errno == ENOENT)
 		fd = open(rt->lock, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
-	return fd < 0 ? -errno : fd;
-}
-
-static void write_owner(const struct runtime *rt)
-{
-	int fd = open(rt->lock, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW);
-
 	if (fd < 0)
-		return; /* left behind by another user: the lock counts, its text is only for people */
-	dprintf(fd, "simd, pid %d, runtime directory %s\n", (int)getpid(), rt->dir);
+		return -errno;
+	if (fstat(fd, &st) == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
+		return fd;
 	fd_close(fd);
+	return -EINVAL;
 }
 
 /*
@@ -191,32 +281,43 @@ static bool owner_ended(int fd)
 	return pid && state_proc_ending((pid_t)atoi(pid + 4));
 }
 
+/* 1: to be tried again. */
+static int try_lock(struct runtime *rt, bool last)
+{
+	int fd = open_lock(rt);
+
+	if (fd < 0)
+		return fd == -EEXIST ? 1 : take_from_oddity(rt, fd);
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+		if (!still_there(rt, fd)) {
+			fd_close(fd);
+			return 1;
+		}
+		rt->lock_fd = fd;
+		return 0;
+	}
+	if (take_from_squatter(rt)) {
+		fd_close(fd);
+		return 0;
+	}
+	if (!owner_ended(fd) || last)
+		return held(rt, fd);
+	fd_close(fd);
+	(void)fd_wait(-1, 0, LOCK_PAUSE_DUR_NS);
+	return 1;
+}
+
 int runtime_lock(struct runtime *rt)
 {
 	for (int i = 0; i < LOCK_TRIES; i++) {
-		int fd = open_lock(rt);
+		int r = try_lock(rt, i == LOCK_TRIES - 1);
 
-		if (fd == -EEXIST)
-			continue;
-		if (fd < 0)
-			return err_sys(fd, "lock %s", rt->lock);
-		if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-			if (take_from_squatter(rt, fd)) {
-				fd_close(fd);
-				continue;
-			}
-			if (!owner_ended(fd) || i == LOCK_TRIES - 1)
-				return held(rt, fd);
-			fd_close(fd);
-			(void)fd_wait(-1, 0, LOCK_PAUSE_DUR_NS);
-			continue;
-		}
-		if (still_there(rt, fd)) {
-			rt->lock_fd = fd;
+		if (r < 0)
+			return r;
+		if (r == 0) {
 			write_owner(rt);
 			return 0;
 		}
-		fd_close(fd);
 	}
 	return err_set(-EBUSY, "lock %s keeps changing hands; try again", rt->lock);
 }

@@ -18,10 +18,13 @@ struct runtime {
 
 /*
  * dir: what was asked for; NULL or "": the first of the usual places that works. Makes the directory. It must be the user's own
- * (-EACCES) and writable by nobody else (-EPERM); the one in /tmp is made 0700.
+ * (-EACCES) and writable by nobody else (-EPERM), for root the directories above it too (trust.h); the one in /tmp is made 0700.
  */
 int runtime_init(struct runtime *rt, const char *dir);
-/* -EBUSY: another simd has this machine's RouDi; the sentence names it, and who holds the lock. */
+/*
+ * -EBUSY: another simd has this machine's RouDi; the sentence names it, and who holds the lock. What others have put in its place,
+ * or hold, without being a simd, is in the way of all but root.
+ */
 int runtime_lock(struct runtime *rt);
 /* Removes the lock and, when it is empty, the directory. */
 void runtime_finish(struct runtime *rt);

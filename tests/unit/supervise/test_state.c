@@ -3,8 +3,11 @@
 #include "tests/support/test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +19,9 @@
 #include "supervise/runtime.h"
 #include "supervise/spawn.h"
 #include "supervise/state.h"
+#include "trust.h"
+
+#define HER_UID 12345
 
 TEST(state_comes_back)
 {
@@ -156,6 +162,140 @@ TEST(a_runtime_directory_is_ones_own)
 	assert_int_equal(runtime_init(&rt, dir), -EACCES); /* for root too */
 	assert_non_null(strstr(err_why(), "12345"));
 	assert_int_equal(rmdir(dir), 0);
+}
+
+/* Its owner would put another in its place while simd writes there. */
+TEST(a_directory_in_another_users_is_not_for_root)
+{
+	char above[TEST_PATH_MAX], dir[TEST_PATH_MAX];
+	struct runtime rt;
+	struct stat st;
+
+	if (!trust_is_asked())
+		skip();
+	assert_int_equal(mkdir(test_path(above, "hers"), 0755), 0);
+	assert_int_equal(chown(above, HER_UID, HER_UID), 0);
+	assert_int_equal(runtime_init(&rt, test_path(dir, "hers/run")), -EPERM);
+	assert_non_null(strstr(err_why(), above));
+	assert_true(stat(dir, &st) < 0);
+	setenv(TRUST_VARIABLE, "1", 1);
+	assert_int_equal(runtime_init(&rt, dir), 0);
+	unsetenv(TRUST_VARIABLE);
+	runtime_finish(&rt);
+	assert_int_equal(rmdir(above), 0);
+}
+
+/* ---- what another user has put in the place of the lock, or holds ---- */
+
+static const char *lock_path;
+
+static void make_file(void)
+{
+	int fd = open(lock_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+static void make_pipe(void)
+{
+	assert_int_equal(mkfifo(lock_path, 0666), 0);
+}
+
+static void make_link(void)
+{
+	assert_int_equal(symlink("/nowhere", lock_path), 0);
+}
+
+static void make_folder(void)
+{
+	char in[TEST_PATH_MAX + 8];
+
+	snprintf(in, sizeof(in), "%s/x", lock_path);
+	assert_int_equal(mkdir(lock_path, 0755), 0);
+	assert_int_equal(mkdir(in, 0755), 0);
+}
+
+/* Held by a process of hers until the end of the pipe is closed. */
+static pid_t hold_lock(int *ret_end)
+{
+	int fd = open(lock_path, O_RDONLY | O_CLOEXEC), end[2], ready[2];
+	char c;
+	pid_t pid;
+
+	assert_int_equal(pipe(end), 0);
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (pid == 0) {
+		close(end[1]);
+		if (setgid(HER_UID) < 0 || setuid(HER_UID) < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
+			_exit(1);
+		prctl(PR_SET_DUMPABLE, 0); /* the folder in /proc is root's then */
+		close(ready[0]);
+		close(ready[1]);
+		_exit((int)read(end[0], &c, 1));
+	}
+	close(fd);
+	close(ready[1]);
+	close(end[0]);
+	assert_int_equal(read(ready[0], &c, 1), 0);
+	close(ready[0]);
+	*ret_end = end[1];
+	return pid;
+}
+
+static void lock_beside(struct runtime *rt, const char *name)
+{
+	char dir[TEST_PATH_MAX];
+
+	assert_int_equal(runtime_init(rt, test_path(dir, name)), 0);
+	mem_free(rt->lock);
+	rt->lock = mem_strdup(lock_path);
+}
+
+static void root_takes(void (*make)(void), bool hers, bool held)
+{
+	struct runtime rt, second;
+	int end = -1, status = 0;
+	pid_t pid = -1;
+
+	make();
+	if (hers)
+		assert_int_equal(lchown(lock_path, HER_UID, HER_UID), 0);
+	if (held)
+		pid = hold_lock(&end);
+	lock_beside(&rt, "first");
+	lock_beside(&second, "second");
+	if (hers || held) {
+		assert_int_equal(runtime_lock(&rt), 0);
+		assert_int_equal(runtime_lock(&second), -EBUSY);
+	} else { /* root's own: it knows why */
+		assert_int_equal(runtime_lock(&rt), -EINVAL);
+		assert_non_null(strstr(err_why(), "user root (0) made it"));
+	}
+	fd_close(end);
+	if (pid > 0)
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	runtime_finish(&rt);
+	runtime_finish(&second);
+	(void)unlink(lock_path);
+}
+
+TEST(nothing_of_another_user_is_in_roots_way)
+{
+	char path[TEST_PATH_MAX];
+
+	if (!trust_is_asked())
+		skip();
+	lock_path = test_path(path, "lk");
+	root_takes(make_file, true, true);
+	root_takes(make_file, false, true); /* left by a simd that was killed */
+	root_takes(make_pipe, true, false);
+	root_takes(make_pipe, false, false);
+	root_takes(make_link, true, false);
+	root_takes(make_folder, true, true);
+	root_takes(make_file, true, false);
 }
 
 TEST(only_our_roudi_is_ended)
