@@ -152,8 +152,7 @@ static int clear_one(const char *path)
 			"%s belongs to user %s (%u) and is in iox-roudi's way: that user, or root, must remove it",
 			path, user, (unsigned)st.st_uid);
 	log_warn("%s belonged to user %s (%u) and was in iox-roudi's way: removed", path, user, (unsigned)st.st_uid);
-	(void)unlink(path);
-	return 0;
+	return unlink(path) == 0 || errno != EISDIR ? 0 : fd_put_aside(path);
 }
 
 int roudi_clear_way(const char *segment)
@@ -185,7 +184,7 @@ static int take_lock(const char *app)
 
 	if (!*app || strchr(app, '/') || snprintf(path, sizeof(path), "/tmp/%s.lock", app) >= (int)sizeof(path))
 		return -EINVAL;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); /* anybody can make a pipe of that name */
 	return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 ? fd_close(fd) : fd;
 }
 
@@ -359,11 +358,9 @@ bool roudi_runs(void)
 
 static bool is_of_our_user(const char *pid)
 {
-	char path[300];
-	struct stat st;
+	uid_t uid;
 
-	snprintf(path, sizeof(path), "/proc/%s", pid);
-	return stat(path, &st) == 0 && st.st_uid == geteuid();
+	return state_proc_user((pid_t)atoi(pid), &uid) && uid == geteuid();
 }
 
 bool roudi_is_ours(pid_t pid, const char *config)
@@ -428,14 +425,30 @@ static unsigned count_segments(const char *maps)
 	return n;
 }
 
+/* Who runs RouDi can write to all memory that it shares, and so into what root does. */
+static int check_user(pid_t pid)
+{
+	char user[GROUP_NAME_MAX];
+	uid_t uid;
+
+	if (!trust_is_asked() || !state_proc_user(pid, &uid) || uid == 0)
+		return 0;
+	return err_set(-EPERM,
+		       "iox-roudi (pid %d) is run by user %s (%u), and root would share memory with it: stop it, or "
+		       "--trust-files (" TRUST_VARIABLE "=1)",
+		       (int)pid, group_user_name(uid, user), (unsigned)uid);
+}
+
 int roudi_suits(pid_t pid)
 {
 	char path[64], *text;
 	size_t len;
 	bool off;
 	unsigned n;
-	int r;
+	int r = check_user(pid);
 
+	if (r < 0)
+		return r;
 	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
 	r = fd_read_file(path, CMDLINE_MAX, &text, &len);
 	if (r < 0)

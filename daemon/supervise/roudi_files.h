@@ -65,7 +65,7 @@ pid_t roudi_find(const char *config);
 bool roudi_runs(void);
 /* Whether we, or an earlier simd of ours, have started it with that configuration file. */
 bool roudi_is_ours(pid_t pid, const char *config);
-/* Whether that process suits us: monitoring off, one payload segment. -EPROTO with what to change. */
+/* Whether that process suits us: monitoring off, one payload segment (-EPROTO), of root if we are (-EPERM); with what to change. */
 int roudi_suits(pid_t pid);
 
 /*

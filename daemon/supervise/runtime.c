@@ -114,25 +114,6 @@ int runtime_init(struct runtime *rt, const char *dir)
 
 /* ---- one simd per RouDi ---- */
 
-/* False: there is no such process. Its folder's owner would be root, if it likes (PR_SET_DUMPABLE). */
-static bool user_of(pid_t pid, uid_t *ret)
-{
-	char path[64], *text;
-	const char *at;
-	unsigned uid;
-	bool yes;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	if (pid <= 0 || fd_read_file(path, 65536, &text, NULL) < 0)
-		return false;
-	at = strstr(text, "\nUid:");
-	yes = at && sscanf(at, "\nUid: %*u %u", &uid) == 1;
-	mem_free(text);
-	if (yes)
-		*ret = uid;
-	return yes;
-}
-
 static int held(const struct runtime *rt, int fd)
 {
 	struct stat st;
@@ -142,7 +123,7 @@ static int held(const struct runtime *rt, int fd)
 	uid_t owner = fstat(fd, &st) == 0 ? st.st_uid : 0;
 
 	(void)fd_flock_held(rt->lock, 0, &holder);
-	(void)user_of(holder, &owner);
+	(void)state_proc_user(holder, &owner);
 	fd_close(fd);
 	while (n > 0 && text[n - 1] == '\n')
 		n--;
@@ -180,18 +161,9 @@ static void write_owner(const struct runtime *rt)
 	fd_close(fd);
 }
 
-/* A file cannot take the place of a directory. */
 static bool put_in_place(const char *mine, const char *lock)
 {
-	char *other;
-
-	if (rename(mine, lock) == 0)
-		return true;
-	other = errno == EISDIR ? mem_printf("%s.XXXXXX", lock) : NULL;
-	if (other && mkdtemp(other))
-		(void)rename(lock, other);
-	mem_free(other);
-	return rename(mine, lock) == 0;
+	return rename(mine, lock) == 0 || (errno == EISDIR && fd_put_aside(lock) == 0 && rename(mine, lock) == 0);
 }
 
 /* Ours in the place of what is there, and locked already: whoever made that would make it again in between. */
@@ -216,7 +188,7 @@ static bool take_from_squatter(struct runtime *rt)
 	pid_t holder = 0;
 	uid_t uid;
 
-	if (geteuid() != 0 || !fd_flock_held(rt->lock, 0, &holder) || !user_of(holder, &uid) || uid == 0 ||
+	if (geteuid() != 0 || !fd_flock_held(rt->lock, 0, &holder) || !state_proc_user(holder, &uid) || uid == 0 ||
 	    is_simd(holder) || !replace_lock(rt))
 		return false;
 	log_warn("%s was held by pid %d of user %s (%u), which is no simd: removed", rt->lock, (int)holder,

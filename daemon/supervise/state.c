@@ -119,6 +119,24 @@ pid_t state_proc_parent(pid_t pid)
 	return (pid_t)stat_field(pid, 4);
 }
 
+bool state_proc_user(pid_t pid, uid_t *ret)
+{
+	char path[64], *text;
+	const char *at;
+	unsigned uid;
+	bool yes;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	if (pid <= 0 || fd_read_file(path, 65536, &text, NULL) < 0)
+		return false;
+	at = strstr(text, "\nUid:");
+	yes = at && sscanf(at, "\nUid: %*u %u", &uid) == 1;
+	mem_free(text);
+	if (yes)
+		*ret = uid;
+	return yes;
+}
+
 /* ---- reading ---- */
 
 static int read_pid(const json_t *p, struct state_proc *ret)

@@ -57,5 +57,7 @@ bool state_proc_alive(const struct state_proc *p);
 int state_proc_open(const struct state_proc *p);
 /* Negative: unknown. */
 pid_t state_proc_parent(pid_t pid);
+/* Its effective user; false: there is no such process. The owner of its folder in /proc it can choose (PR_SET_DUMPABLE). */
+bool state_proc_user(pid_t pid, uid_t *ret);
 
 #endif

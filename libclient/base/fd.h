@@ -134,5 +134,7 @@ int fd_write_file(const char *path, const void *data, size_t len, mode_t mode);
 int fd_write_all(int fd, const void *data, size_t len); /* blocking descriptor */
 /* All missing parents too; existing directories are fine. */
 int fd_mkdir_p(const char *path, mode_t mode);
+/* A directory that is in the way, with what is in it, becomes path.XXXXXX. */
+int fd_put_aside(const char *path);
 
 #endif

@@ -390,3 +390,14 @@ int fd_mkdir_p(const char *path, mode_t mode)
 	mem_free(p);
 	return r;
 }
+
+int fd_put_aside(const char *path)
+{
+	char *other = mem_printf("%s.XXXXXX", path);
+	int r = other ? 0 : err_nomem();
+
+	if (r == 0 && (!mkdtemp(other) || rename(path, other) < 0))
+		r = err_sys(-errno, "%s cannot be put aside", path);
+	mem_free(other);
+	return r;
+}

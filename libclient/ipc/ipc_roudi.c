@@ -113,7 +113,7 @@ static bool lock_held(const char *name)
 	int fd;
 
 	snprintf(path, sizeof(path), "/tmp/%s.lock", name);
-	fd = open(path, O_RDWR | O_CLOEXEC);
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return errno != ENOENT; /* another user's: it would be in iceoryx's way too */
 	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
@@ -257,7 +257,7 @@ static void remove_files(const char *name)
 	int fd;
 
 	snprintf(path, sizeof(path), "/tmp/%s.lock", name);
-	fd = open(path, O_RDWR | O_CLOEXEC);
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
 		unlink(path);
 		snprintf(path, sizeof(path), "/tmp/%s", name);

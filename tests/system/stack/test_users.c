@@ -453,6 +453,72 @@ TEST_WITH(a_squatter_is_named_and_not_in_roots_way, NULL, stack_sweep)
 	peer_free(p);
 }
 
+/* A directory cannot be unlinked, and who opens a pipe waits. */
+static int make_oddities(struct peer *p)
+{
+	become(&(struct user){ ALICE_UID, ALICE_UID, 0 });
+	PEER(p, mkdir("/tmp/roudi", 0777) == 0 && mkdir("/tmp/roudi/x", 0777) == 0);
+	PEER(p, mkdir("/tmp/roudi.lock", 0777) == 0 && mkdir("/dev/shm/iceoryx_mgmt", 0777) == 0);
+	PEER(p, symlink("/tmp/out-never", "/tmp/iox-unique-roudi.lock") == 0);
+	PEER(p, mkfifo("/tmp/simd.lock", 0666) == 0);
+	PEER(p, mkfifo("/tmp/cam-11111111-1.1.lock", 0666) == 0); /* as of an application that has exited */
+	return 0;
+}
+
+TEST_WITH(oddities_are_not_in_roots_way, NULL, stack_sweep)
+{
+	struct peer *p = peer_new();
+	pid_t simd;
+
+	if (!has_users)
+		skip();
+	peer_join(p, peer_fork(p, make_oddities));
+	assert_int_equal(p->failed, 0);
+	simd = stack_start("\"TimeSource\":\"system\"," STACK_POOLS);
+	assert_true(stack_said("/tmp/roudi belonged to user alice"));
+	assert_true(stack_said("/tmp/simd.lock, made by user alice"));
+	assert_true(access("/tmp/out-never", F_OK) < 0);
+	assert_int_equal(system("rm -rf /tmp/roudi.?????? /tmp/roudi.lock.* /dev/shm/iceoryx_mgmt.*"), 0);
+	stack_stop(simd);
+	peer_free(p);
+}
+
+static int run_roudi(struct peer *p)
+{
+	become(&(struct user){ ALICE_UID, ALICE_UID, 0 });
+	execlp("iox-roudi", "iox-roudi", "-m", "off", "-c", "/tmp/out-roudi.toml", (char *)NULL);
+	PEER(p, false);
+	return 0;
+}
+
+TEST_WITH(root_uses_nobody_elses_roudi, NULL, stack_sweep)
+{
+	static const char *const argv[] = { "simd", "--config", "/tmp/out.json", "--runtime-dir", STACK_DIR, NULL };
+	struct peer *p = peer_new();
+	const struct ctl_result *r;
+	pid_t pid;
+	FILE *f = fopen("/tmp/out-roudi.toml", "w");
+
+	if (!has_users)
+		skip();
+	assert_non_null(f);
+	fputs("[general]\nversion = 1\n[[segment]]\n[[segment.mempool]]\nsize = 1024\ncount = 100\n", f);
+	assert_int_equal(fclose(f), 0);
+	f = fopen("/tmp/out.json", "w");
+	assert_non_null(f);
+	fputs("{\"TimeSource\":\"system\"," STACK_POOLS "}\n", f);
+	assert_int_equal(fclose(f), 0);
+	pid = peer_fork(p, run_roudi);
+	UNTIL(10000, access("/tmp/roudi", F_OK) == 0 && access("/dev/shm/alice", F_OK) == 0);
+	r = stack_run(argv);
+	says(r, 1, "", true);
+	if (!strstr(r->err, "is run by user alice (64002)"))
+		fail_msg("%s", r->err);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	stack_wait(pid, 5000);
+	peer_free(p);
+}
+
 /* ---- daemon/README.md, Trust: what iceoryx leaves to every member, and what it does not ---- */
 
 /* Bit i: the i-th can be had. */
