@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "shortest.h"
+#include "shortest_private.h"
 #include "unit/introspect/random_msg.h"
 
 static const char *f64(double v)
@@ -176,4 +177,181 @@ TEST(whole_numbers)
 	assert_string_equal(text, "18446744073709551615");
 	*shortest_i64(INT64_MIN, text) = '\0';
 	assert_string_equal(text, "-9223372036854775808");
+}
+
+/* ---- arrays ---- */
+
+/* Each as it is by itself; the first that is not finite ends it. */
+static void check_f32s(const float *v, uint32_t n)
+{
+	char text[40 * SHORTEST_ROOM], *end = text, *at = text;
+	uint32_t done = shortest_f32s(v, n, &end), i = 0;
+
+	for (; i < n && isfinite(v[i]); i++, at++) {
+		const char *want = f32(v[i]);
+
+		assert_memory_equal(at, want, strlen(want));
+		at += strlen(want);
+		assert_int_equal(*at, ',');
+	}
+	assert_int_equal(done, i);
+	assert_ptr_equal(at, end);
+}
+
+static void check_f64s(const double *v, uint32_t n)
+{
+	char text[40 * SHORTEST_ROOM], *end = text, *at = text;
+	uint32_t done = shortest_f64s(v, n, &end), i = 0;
+
+	for (; i < n && isfinite(v[i]); i++, at++) {
+		const char *want = f64(v[i]);
+
+		assert_memory_equal(at, want, strlen(want));
+		at += strlen(want);
+		assert_int_equal(*at, ',');
+	}
+	assert_int_equal(done, i);
+	assert_ptr_equal(at, end);
+}
+
+static float random_float(uint64_t r)
+{
+	uint32_t bits = (uint32_t)(r >> 32);
+	float f;
+
+	memcpy(&f, &bits, sizeof(f));
+	switch (r % 8) {
+	case 0:
+		return f;
+	case 1:
+		return (float)(bits % 1000) / 10;
+	case 2:
+		return (float)(bits % 3);
+	case 3:
+		return ldexpf(1, (int)(bits % 40) - 16);
+	default:
+		return (float)bits / 4294967296.0f * (r & 16 ? 100.0f : -0.01f);
+	}
+}
+
+TEST(arrays_are_as_each_by_itself)
+{
+	uint64_t seed = test_seed(5);
+	float f[40];
+	double d[40];
+
+	for (int i = 0; i < 20000; i++) {
+		uint32_t n = (uint32_t)(random_next(&seed) % 40);
+
+		for (uint32_t k = 0; k < n; k++) {
+			uint64_t r = random_next(&seed);
+
+			f[k] = random_float(r);
+			memcpy(&d[k], &r, sizeof(r));
+			if (r % 4)
+				d[k] = (double)random_float(r) * (r & 4 ? 1 : 0.1);
+		}
+		check_f32s(f, n);
+		check_f64s(d, n);
+	}
+}
+
+/* Every exponent of what is done with doubles, at both of its ends: powers of two have a neighbour that is closer. */
+TEST(floats_at_the_edges_of_exponents)
+{
+	float f[8];
+
+	for (uint32_t e = 1; e < 255; e++)
+		for (uint32_t c = 0; c < 64; c++) {
+			for (uint32_t k = 0; k < 8; k++) {
+				uint32_t bits = e << 23 | ((c * 8 + k - 256) & 0x7fffff);
+
+				memcpy(&f[k], &bits, sizeof(bits));
+			}
+			check_f32s(f, 8);
+		}
+}
+
+/* ---- the table ---- */
+
+#define LIMBS 42 /* 10^324 has 1077 bits, and 128 more */
+
+struct big {
+	uint32_t limb[LIMBS];
+};
+
+static void big_mul(struct big *b, uint32_t by)
+{
+	uint64_t carry = 0;
+
+	for (int i = 0; i < LIMBS; i++) {
+		carry += (uint64_t)b->limb[i] * by;
+		b->limb[i] = (uint32_t)carry;
+		carry >>= 32;
+	}
+}
+
+static int big_bits(const struct big *b)
+{
+	for (int i = LIMBS; i-- > 0;)
+		if (b->limb[i])
+			return 32 * i + 32 - __builtin_clz(b->limb[i]);
+	return 0;
+}
+
+/* b times a number of 128 bits. */
+static struct big big_by(const struct big *b, unsigned __int128 v)
+{
+	struct big sum = { { 0 } };
+
+	for (int part = 0; part < 4; part++, v >>= 32) {
+		struct big one = *b;
+		uint64_t carry = 0;
+
+		big_mul(&one, (uint32_t)v);
+		for (int i = part; i < LIMBS; i++) {
+			carry += (uint64_t)sum.limb[i] + one.limb[i - part];
+			sum.limb[i] = (uint32_t)carry;
+			carry >>= 32;
+		}
+	}
+	return sum;
+}
+
+static unsigned __int128 table(int k)
+{
+	const struct shortest_power *p = &shortest_powers[k - SHORTEST_POWER_MIN];
+
+	return (unsigned __int128)p->high << 64 | p->low;
+}
+
+/* The upper 128 bits of b, rounded up. */
+static unsigned __int128 upper(const struct big *b)
+{
+	int bits = big_bits(b);
+	unsigned __int128 v = 0;
+	bool more = false;
+
+	for (int i = bits - 1; i >= bits - 128; i--)
+		v = v << 1 | (i >= 0 && b->limb[i / 32] >> i % 32 & 1);
+	for (int i = 0; i < bits - 128; i++)
+		more |= b->limb[i / 32] >> i % 32 & 1;
+	return v + more;
+}
+
+/* 10^-k is rounded up when its product with 10^k is just above a power of two, and that of the next smaller number is not. */
+TEST(the_table_of_powers)
+{
+	struct big b = { { 1 } }, above, below;
+
+	for (int k = 0; k <= SHORTEST_POWER_MAX; k++, big_mul(&b, 10)) {
+		assert_true(table(k) == upper(&b));
+		if (-k < SHORTEST_POWER_MIN || k == 0)
+			continue;
+		assert_true(table(-k) >> 127);
+		above = big_by(&b, table(-k));
+		below = big_by(&b, table(-k) - 1);
+		assert_int_equal(big_bits(&above), big_bits(&b) + 128);
+		assert_int_equal(big_bits(&below), big_bits(&b) + 127);
+	}
 }

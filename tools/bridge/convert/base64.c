@@ -6,11 +6,135 @@
 
 static const char alphabet[65] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
+/* ---- many at once; after W. Mula and D. Lemire, "Faster Base64 Encoding and Decoding Using AVX2 Instructions" (2018) ---- */
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#define SPREAD 10, 11, 9, 10, 7, 8, 6, 7, 4, 5, 3, 4, 1, 2, 0, 1
+#define OFFSETS \
+	'a' - 26, '0' - 52, '0' - 52, '0' - 52, '0' - 52, '0' - 52, '0' - 52, '0' - 52, '0' - 52, '0' - 52, '0' - 52, \
+		'+' - 62, '/' - 63, 'A', 0, 0
+
+/* 24 bytes a turn; 28 are read. Returns how many were written from. */
+__attribute__((target("avx2"))) static size_t write_avx2(char *to, const uint8_t *from, size_t n)
+{
+	const __m256i spread = _mm256_set_epi8(SPREAD, SPREAD), offsets = _mm256_setr_epi8(OFFSETS, OFFSETS);
+	size_t i = 0;
+
+	for (; i + 28 <= n; i += 24, to += 32) {
+		__m256i v = _mm256_inserti128_si256(_mm256_castsi128_si256(
+							    _mm_loadu_si128((const __m128i *)(const void *)(from + i))),
+						    _mm_loadu_si128((const __m128i *)(const void *)(from + i + 12)), 1);
+		__m256i six, high, low, class;
+
+		v = _mm256_shuffle_epi8(v, spread);
+		high = _mm256_mulhi_epu16(_mm256_and_si256(v, _mm256_set1_epi32(0x0fc0fc00)),
+					  _mm256_set1_epi32(0x04000040));
+		low = _mm256_mullo_epi16(_mm256_and_si256(v, _mm256_set1_epi32(0x003f03f0)),
+					 _mm256_set1_epi32(0x01000010));
+		six = _mm256_or_si256(high, low);
+		class = _mm256_or_si256(_mm256_subs_epu8(six, _mm256_set1_epi8(51)),
+					_mm256_and_si256(_mm256_cmpgt_epi8(_mm256_set1_epi8(26), six),
+							 _mm256_set1_epi8(13)));
+		_mm256_storeu_si256((__m256i *)(void *)to, _mm256_add_epi8(six, _mm256_shuffle_epi8(offsets, class)));
+	}
+	return i;
+}
+
+/* 12 bytes a turn; 16 are read. */
+__attribute__((target("ssse3"))) static size_t write_ssse3(char *to, const uint8_t *from, size_t n)
+{
+	const __m128i spread = _mm_set_epi8(SPREAD), offsets = _mm_setr_epi8(OFFSETS);
+	size_t i = 0;
+
+	for (; i + 16 <= n; i += 12, to += 16) {
+		__m128i v = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(const void *)(from + i)), spread);
+		__m128i six, high, low, class;
+
+		high = _mm_mulhi_epu16(_mm_and_si128(v, _mm_set1_epi32(0x0fc0fc00)), _mm_set1_epi32(0x04000040));
+		low = _mm_mullo_epi16(_mm_and_si128(v, _mm_set1_epi32(0x003f03f0)), _mm_set1_epi32(0x01000010));
+		six = _mm_or_si128(high, low);
+		class = _mm_or_si128(_mm_subs_epu8(six, _mm_set1_epi8(51)),
+				     _mm_and_si128(_mm_cmpgt_epi8(_mm_set1_epi8(26), six), _mm_set1_epi8(13)));
+		_mm_storeu_si128((__m128i *)(void *)to, _mm_add_epi8(six, _mm_shuffle_epi8(offsets, class)));
+	}
+	return i;
+}
+
+#define TWICE(...) __VA_ARGS__, __VA_ARGS__
+
+/* 32 characters a turn, up to the first that is none, or to the last 48. Returns how many were read. */
+__attribute__((target("avx2"))) static size_t read_avx2(uint8_t *to, const char *text, size_t n)
+{
+	const __m256i lows = _mm256_setr_epi8(
+		TWICE(0x15, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x13, 0x1a, 0x1b, 0x1b, 0x1b, 0x1a));
+	const __m256i highs = _mm256_setr_epi8(
+		TWICE(0x10, 0x10, 0x01, 0x02, 0x04, 0x08, 0x04, 0x08, 0x10, 0x10, 0x10, 0x10, 0x10, 0x10, 0x10, 0x10));
+	const __m256i offsets = _mm256_setr_epi8(TWICE(0, 16, 19, 4, -65, -65, -71, -71, 0, 0, 0, 0, 0, 0, 0, 0));
+	const __m256i gather = _mm256_setr_epi8(TWICE(2, 1, 0, 6, 5, 4, 10, 9, 8, 14, 13, 12, -1, -1, -1, -1));
+	const __m256i low4 = _mm256_set1_epi8(0x2f);
+	size_t i = 0;
+
+	for (; i + 48 <= n; i += 32, to += 24) {
+		__m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(text + i));
+		__m256i high = _mm256_and_si256(_mm256_srli_epi32(v, 4), low4);
+		__m256i slash = _mm256_cmpeq_epi8(v, low4);
+
+		if (!_mm256_testz_si256(_mm256_shuffle_epi8(lows, _mm256_and_si256(v, low4)),
+					_mm256_shuffle_epi8(highs, high)))
+			break;
+		v = _mm256_add_epi8(v, _mm256_shuffle_epi8(offsets, _mm256_add_epi8(slash, high)));
+		v = _mm256_madd_epi16(_mm256_maddubs_epi16(v, _mm256_set1_epi32(0x01400140)),
+				      _mm256_set1_epi32(0x00011000));
+		v = _mm256_permutevar8x32_epi32(_mm256_shuffle_epi8(v, gather),
+						_mm256_setr_epi32(0, 1, 2, 4, 5, 6, 7, 7));
+		_mm256_storeu_si256((__m256i *)(void *)to, v);
+	}
+	return i;
+}
+
+static size_t write_many(char *to, const uint8_t *from, size_t n)
+{
+	size_t done = __builtin_cpu_supports("avx2") ? write_avx2(to, from, n) : 0;
+
+	if (__builtin_cpu_supports("ssse3"))
+		done += write_ssse3(to + done / 3 * 4, from + done, n - done);
+	return done;
+}
+
+static size_t read_many(uint8_t *to, const char *text, size_t n)
+{
+	return __builtin_cpu_supports("avx2") ? read_avx2(to, text, n) : 0;
+}
+#else
+static size_t write_many(char *to, const uint8_t *from, size_t n)
+{
+	(void)to;
+	(void)from;
+	(void)n;
+	return 0;
+}
+
+static size_t read_many(uint8_t *to, const char *text, size_t n)
+{
+	(void)to;
+	(void)text;
+	(void)n;
+	return 0;
+}
+#endif
+
 /* ---- write ---- */
 
 char *base64_write(char *to, const void *data, size_t n)
 {
 	const uint8_t *from = data;
+	size_t done = write_many(to, from, n);
+
+	from += done;
+	n -= done;
+	to += done / 3 * 4;
 
 	for (; n >= 3; n -= 3, from += 3, to += 4) {
 		uint32_t v = (uint32_t)from[0] << 16 | (uint32_t)from[1] << 8 | from[2];
@@ -47,13 +171,15 @@ ssize_t base64_read(uint8_t *to, const char *text, size_t n)
 {
 	const uint8_t *start = to;
 	unsigned bad = 0;
-	size_t pad = 0;
+	size_t pad = 0, done;
 
 	if (n % 4)
 		return -EBADMSG;
 	while (pad < 2 && pad < n && text[n - 1 - pad] == '=')
 		pad++;
-	for (size_t i = 0; i < n; i += 4) {
+	done = read_many(to, text, n);
+	to += done / 4 * 3;
+	for (size_t i = done; i < n; i += 4) {
 		unsigned left = i + 4 == n ? (unsigned)pad : 0, v = 0;
 
 		for (unsigned k = 0; k < 4; k++) {

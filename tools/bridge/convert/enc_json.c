@@ -17,20 +17,7 @@ static const uint8_t sizes[SIM_KIND_END] = {
 #undef X
 };
 
-/* Characters that a number has at most, and the comma behind it. */
-static const uint8_t widths[SIM_KIND_END] = {
-	[SIM_KIND_BOOL] = 6,
-	[SIM_KIND_INT8] = 5,
-	[SIM_KIND_UINT8] = 4,
-	[SIM_KIND_INT16] = 7,
-	[SIM_KIND_UINT16] = 6,
-	[SIM_KIND_INT32] = 12,
-	[SIM_KIND_UINT32] = 11,
-	[SIM_KIND_INT64] = 21,
-	[SIM_KIND_UINT64] = 21,
-	[SIM_KIND_FLOAT32] = SHORTEST_MAX + 1,
-	[SIM_KIND_FLOAT64] = SHORTEST_MAX + 1,
-};
+#define WIDTH SHORTEST_ROOM /* of a number and the comma behind it */
 
 static struct enc_json *json_of(struct sim_enc *e)
 {
@@ -118,15 +105,18 @@ static char *put_number(enum json_nan nan, enum sim_kind kind, const uint8_t *v,
 /* Of an array: a comma behind each. */
 static char *put_numbers(enum json_nan nan, enum sim_kind kind, const uint8_t *v, uint32_t n, char *at)
 {
-	if (kind == SIM_KIND_FLOAT32)
-		for (uint32_t i = 0; i < n; i++, *at++ = ',')
-			at = put_f32(nan, v + i * sizeof(float), at);
-	else if (kind == SIM_KIND_FLOAT64)
-		for (uint32_t i = 0; i < n; i++, *at++ = ',')
-			at = put_f64(nan, v + i * sizeof(double), at);
-	else
-		for (uint32_t i = 0; i < n; i++, *at++ = ',')
-			at = put_number(nan, kind, v + (size_t)i * sizes[kind], at);
+	bool real = kind == SIM_KIND_FLOAT32 || kind == SIM_KIND_FLOAT64;
+
+	for (uint32_t i = 0; i < n; i++, *at++ = ',') {
+		const uint8_t *from = v + (size_t)i * sizes[kind];
+
+		if (real)
+			i += kind == SIM_KIND_FLOAT32 ? shortest_f32s(from, n - i, &at)
+						      : shortest_f64s(from, n - i, &at);
+		if (i == n)
+			break;
+		at = put_number(nan, kind, v + (size_t)i * sizes[kind], at);
+	}
 	return at;
 }
 
@@ -144,7 +134,7 @@ static void flush(struct enc_json *j)
 		at = base64_write(at, data, j->n_pending);
 		*at++ = '"';
 	} else {
-		at -= (size_t)j->n_pending * widths[j->pending] + 1;
+		at -= (size_t)j->n_pending * WIDTH + 1;
 		at = put_numbers(j->nan, j->pending, data, j->n_pending, at);
 		at[-1] = ']'; /* there is one at least */
 	}
@@ -183,7 +173,7 @@ static char *next(struct enc_json *j, const char *name, size_t n, const struct r
 static void json_value(struct sim_enc *e, const char *name, enum sim_kind kind, const void *v)
 {
 	struct enc_json *j = json_of(e);
-	char *at = next(j, name, widths[kind], NULL);
+	char *at = next(j, name, WIDTH, NULL);
 
 	if (at)
 		trim(j, put_number(j->nan, kind, v, at));
@@ -257,7 +247,7 @@ static char *put_time(struct enc_json *j, enum sim_kind kind, int64_t ns, char *
 	return at;
 }
 
-#define TIME_MAX 64u
+#define TIME_MAX 96u
 
 static void json_time(struct sim_enc *e, const char *name, enum sim_kind kind, int64_t ns)
 {
@@ -309,7 +299,7 @@ static void json_array(struct sim_enc *e, const char *name, enum sim_kind kind, 
 	for (uint32_t i = 0; i < n; i += CHUNK) {
 		uint32_t part = n - i < CHUNK ? n - i : CHUNK;
 
-		at = room(j, (size_t)part * widths[kind]);
+		at = room(j, (size_t)part * WIDTH);
 		if (!at)
 			return;
 		at = put_numbers(j->nan, kind, (const uint8_t *)data + (size_t)i * sizes[kind], part, at);
@@ -340,7 +330,7 @@ static void *json_room(struct sim_enc *e, const char *name, enum sim_kind kind, 
 		return NULL;
 	}
 	trim(j, at);
-	at = room(j, (binary ? base64_length(n) : (size_t)n * widths[kind]) + 1 + (size_t)n * sizes[kind]);
+	at = room(j, (binary ? base64_length(n) : (size_t)n * WIDTH) + 1 + (size_t)n * sizes[kind]);
 	if (!at)
 		return NULL;
 	j->pending = kind;

@@ -10,11 +10,19 @@
 
 #include <stdint.h>
 
-#define SHORTEST_MAX 25 /* bytes of a number at most; no NUL */
+#define SHORTEST_MAX  25 /* bytes of a number at most; no NUL */
+#define SHORTEST_ROOM 32 /* that out must have: what is behind the end may be overwritten */
 
 /* Finite ones. Return the end of what was written. */
 char *shortest_f64(double v, char *out);
 char *shortest_f32(float v, char *out);
+
+/*
+ * The same of n numbers, at any alignment, each with a comma behind it, up to the first that is not finite; out has SHORTEST_ROOM for each. Return how
+ * many that are, and move *out behind them.
+ */
+uint32_t shortest_f64s(const void *v, uint32_t n, char **out);
+uint32_t shortest_f32s(const void *v, uint32_t n, char **out);
 
 /* Whole numbers. */
 char *shortest_u64(uint64_t v, char *out);
