@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base64 of RFC 4648, with padding. AVX2 or SSSE3 where the CPU has them. Pure functions: any thread. */
+/* base64 of RFC 4648, with padding. AVX-512 VBMI, AVX2 or SSSE3 where the CPU has them. Pure functions: any thread. */
 #ifndef BASE64_H
 #define BASE64_H
 
@@ -17,8 +17,8 @@ static inline size_t base64_length(size_t n)
 char *base64_write(char *to, const void *data, size_t n);
 
 /*
- * Bytes of n characters into `to`, which has room for n / 4 * 3. Returns how many, or -EBADMSG: a character that is none of the alphabet, or no
- * padding to a multiple of 4. Bits that are left over may be anything.
+ * Bytes of n characters into `to`, which has room for n / 4 * 3. Returns how many, or -EBADMSG: a character that is none of the
+ * alphabet, or no padding to a multiple of 4. Bits that are left over may be anything.
  */
 ssize_t base64_read(uint8_t *to, const char *text, size_t n);
 
