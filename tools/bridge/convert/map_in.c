@@ -255,6 +255,64 @@ static int read_lgsvl_state(struct sim_dec *d, void *buf, size_t room, size_t *r
 	return map_in_finish(&builder, ret_size);
 }
 
+/* ---- Apollo ---- */
+
+/* Percent, of which `least` to 100 are allowed, as a share; what the sender left out stays unset. */
+static void percent(struct sim_dec *d, const char *name, float least, struct sim_VehicleControl *m, float *field,
+		    uint32_t bit)
+{
+	bool has = sim_dec_has(d, name);
+	double v = sim_dec_f64(d, name);
+
+	if (v < (double)least || v > 100)
+		sim_dec_fail(d, -ERANGE);
+	if (has)
+		set(m, field, (float)(v / 100), bit);
+}
+
+static void apollo_stamp(struct sim_dec *d, struct sim_VehicleControl *m)
+{
+	double s;
+
+	sim_dec_begin(d, "header");
+	s = sim_dec_f64(d, "timestamp_sec");
+	sim_dec_string(d, "module_name", 255, &(size_t){ 0 });
+	sim_dec_u32(d, "sequence_num");
+	sim_dec_string(d, "frame_id", 255, &(size_t){ 0 });
+	sim_dec_end(d);
+	if (s < -9e9 || s > 9e9)
+		sim_dec_fail(d, -ERANGE);
+	else if (s != 0)
+		m->stamp = (int64_t)(s * 1e9);
+	m->present |= s != 0 ? SIM_VEHICLE_CONTROL_HAS_STAMP : 0;
+}
+
+static int read_apollo_control(struct sim_dec *d, void *buf, size_t room, size_t *ret_size)
+{
+	bool has_rate, has_gear;
+	float rate;
+	int32_t gear;
+
+	START(VehicleControl);
+	apollo_stamp(d, m);
+	percent(d, "throttle", 0, m, &m->acceleration, SIM_VEHICLE_CONTROL_HAS_ACCELERATION);
+	percent(d, "brake", 0, m, &m->braking, SIM_VEHICLE_CONTROL_HAS_BRAKING);
+	has_rate = sim_dec_has(d, "steering_rate");
+	rate = (float)sim_dec_f64(d, "steering_rate");
+	if (has_rate)
+		set(m, &m->steer_rate, rate, SIM_VEHICLE_CONTROL_HAS_STEER_RATE);
+	percent(d, "steering_target", -100, m, &m->steer_target, SIM_VEHICLE_CONTROL_HAS_STEER_TARGET);
+	has_gear = sim_dec_has(d, "gear_location");
+	gear = sim_dec_i32(d, "gear_location");
+	if (gear < 0 || gear > 6)
+		return -ERANGE;
+	if (has_gear && gear <= SIM_GEAR_LOW) { /* the same numbers; then invalid and none */
+		m->target_gear = (uint8_t)gear;
+		m->present |= SIM_VEHICLE_CONTROL_HAS_TARGET_GEAR;
+	}
+	return map_in_finish(&builder, ret_size);
+}
+
 const struct map_in map_in_table[] = {
 	{ "autoware_control_msgs/Control", "sim/VehicleControl", read_control },
 	{ "autoware_vehicle_msgs/GearCommand", "sim/GearCommand", read_gear },
@@ -264,6 +322,7 @@ const struct map_in map_in_table[] = {
 	{ "autoware_vehicle_msgs/Engage", "sim/EngageCommand", read_engage },
 	{ "autoware_msgs/VehicleCmd", "sim/VehicleControl", read_vehicle_cmd },
 	{ "lgsvl_msgs/VehicleControlData", "sim/VehicleControl", read_lgsvl_control },
+	{ "pb_msgs/ControlCommand", "sim/VehicleControl", read_apollo_control },
 	{ "lgsvl_msgs/VehicleStateData", "sim/VehicleState", read_lgsvl_state },
 	{ "lgsvl_msgs/Detection2DArray", "sim/Detected2DObjects", map_in_detections_2d },
 	{ "lgsvl_msgs/Detection3DArray", "sim/Detected3DObjects", map_in_detections_3d },

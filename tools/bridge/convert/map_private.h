@@ -21,15 +21,19 @@
 	X(LaserScan, sensor_msgs, LaserScan) \
 	X(Imu, sensor_msgs, Imu) \
 	X(Imu, geometry_msgs, AccelWithCovarianceStamped) \
+	X(Imu, pb_msgs, Imu) \
 	X(CorrectedImu, sensor_msgs, Imu) \
+	X(CorrectedImu, pb_msgs, CorrectedImu) \
 	X(Gps, sensor_msgs, NavSatFix) \
 	X(Gps, geometry_msgs, PoseStamped) \
 	X(Gps, geometry_msgs, Pose) \
 	X(Gps, geometry_msgs, PoseWithCovarianceStamped) \
 	X(Gps, nmea_msgs, Sentence) \
+	X(Gps, pb_msgs, GnssBestPose) \
 	X(GpsOdometry, nav_msgs, Odometry) \
 	X(GpsOdometry, geometry_msgs, PoseStamped) \
 	X(GpsOdometry, geometry_msgs, PoseWithCovarianceStamped) \
+	X(GpsOdometry, pb_msgs, Gps) \
 	X(CanBus, lgsvl_msgs, CanBusData) \
 	X(CanBus, autoware_msgs, VehicleStatus) \
 	X(CanBus, autoware_vehicle_msgs, VelocityReport) \
@@ -38,6 +42,7 @@
 	X(CanBus, autoware_vehicle_msgs, GearReport) \
 	X(CanBus, autoware_vehicle_msgs, TurnIndicatorsReport) \
 	X(CanBus, autoware_vehicle_msgs, HazardLightsReport) \
+	X(CanBus, pb_msgs, Chassis) \
 	X(VehicleOdometry, lgsvl_msgs, VehicleOdometry) \
 	X(VehicleOdometry, autoware_vehicle_msgs, VelocityReport) \
 	X(VehicleOdometry, autoware_vehicle_msgs, SteeringReport) \
@@ -45,10 +50,13 @@
 	X(Detected3DObjects, lgsvl_msgs, Detection3DArray) \
 	X(Detected3DObjects, autoware_perception_msgs, DetectedObjects) \
 	X(Detected3DObjects, autoware_perception_msgs, TrackedObjects) \
+	X(Detected3DObjects, pb_msgs, PerceptionObstacles) \
 	X(OccupancyGrid, nav_msgs, OccupancyGrid) \
 	X(RadarObjects, lgsvl_msgs, DetectedRadarObjectArray) \
+	X(RadarObjects, pb_msgs, ContiRadar) \
 	X(TrafficSignals, lgsvl_msgs, SignalArray) \
 	X(TrafficSignals, autoware_perception_msgs, TrafficLightGroupArray) \
+	X(TrafficSignals, pb_msgs, TrafficLightDetection) \
 	X(Ultrasonic, lgsvl_msgs, Ultrasonic) \
 	X(Bool, std_msgs, Bool) \
 	X(Int8, std_msgs, Int8) \

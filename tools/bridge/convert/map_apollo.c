@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Apollo's messages over ROS, as its fork of ROS 1 has them (pb_msgs, by rosbridge). Its vehicle looks along y: right, forward, up; a quaternion
+ * turns from there to the map. Times are seconds. See map.h.
+ */
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "map_private.h"
+#include "sim/msg/CanBus.h"
+#include "sim/msg/CorrectedImu.h"
+#include "sim/msg/Detected3DObjects.h"
+#include "sim/msg/Gear.h"
+#include "sim/msg/Gps.h"
+#include "sim/msg/GpsOdometry.h"
+#include "sim/msg/Imu.h"
+#include "sim/msg/RadarObjects.h"
+#include "sim/msg/TrafficSignals.h"
+#include "sim/msg/VehicleMode.h"
+
+#define GPS_EPOCH_S INT64_C(315964800) /* 1980-01-06 */
+#define GPS_LEAP_S  18
+
+static const double DEG_PER_RAD = 180.0 / 3.14159265358979323846;
+
+/* ---- what they share ---- */
+
+static double seconds(int64_t ns)
+{
+	return (double)(ns / 1000000000) + (double)(ns % 1000000000) / 1e9;
+}
+
+/* Of the satellites' clock, cut to whole ms. */
+static double gps_seconds(int64_t unix_ns)
+{
+	int64_t ms = unix_ns / 1000000 - (GPS_EPOCH_S - GPS_LEAP_S) * 1000;
+
+	return (double)ms / 1e3;
+}
+
+static void header_at(struct sim_enc *e, const struct map_message *in, double timestamp_sec)
+{
+	const char *frame = in->options->frame ? in->options->frame : in->header.frame;
+
+	sim_enc_begin(e, "header");
+	sim_enc_f64(e, "timestamp_sec", timestamp_sec);
+	sim_enc_text(e, "module_name", "simd");
+	sim_enc_u32(e, "sequence_num", in->header.seq);
+	sim_enc_text(e, "frame_id", frame);
+	sim_enc_end(e);
+}
+
+static void header(struct sim_enc *e, const struct map_message *in)
+{
+	header_at(e, in, seconds(in->header.stamp_sim_ns));
+}
+
+/* Forward, left, up as right, forward, up. */
+static struct sim_Vector3 rfu(const struct sim_Vector3 *v)
+{
+	return (struct sim_Vector3){ .x = -v->y, .y = v->x, .z = v->z };
+}
+
+static struct sim_Quaternion rfu_turn(const struct sim_Quaternion *q)
+{
+	double s = sqrt(0.5);
+
+	return (struct sim_Quaternion){
+		.x = s * (q->x - q->y), .y = s * (q->x + q->y), .z = s * (q->z - q->w), .w = s * (q->w + q->z)
+	};
+}
+
+static void put_turn(struct sim_enc *e, const struct sim_Quaternion *q)
+{
+	struct sim_Quaternion r = rfu_turn(q);
+
+	sim_enc_begin(e, "orientation");
+	sim_enc_f64(e, "qx", r.x);
+	sim_enc_f64(e, "qy", r.y);
+	sim_enc_f64(e, "qz", r.z);
+	sim_enc_f64(e, "qw", r.w);
+	sim_enc_end(e);
+}
+
+static void put_rfu(struct sim_enc *e, const char *name, const struct sim_Vector3 *v)
+{
+	struct sim_Vector3 r = rfu(v);
+
+	map_vector(e, name, &r);
+}
+
+/* [rad], 0 is east, anticlockwise */
+static double heading_of(const struct sim_Quaternion *q)
+{
+	return atan2(2 * (q->w * q->z + q->x * q->y), 1 - 2 * (q->y * q->y + q->z * q->z));
+}
+
+/* [deg] clockwise from north, 0 to 360 */
+static double compass_of(const struct sim_Quaternion *q)
+{
+	double deg = 90 - heading_of(q) * DEG_PER_RAD;
+
+	return deg < 0 ? deg + 360 : deg;
+}
+
+/* ---- navigation ---- */
+
+/* Fix or none, and how sure. SVL had the time of the satellites in the header too. */
+MAP(Gps, pb_msgs, GnssBestPose)
+{
+	double gps = gps_seconds(in->header.stamp_sim_ns);
+	bool fix = m->status >= SIM_GPS_STATUS_FIX;
+
+	header_at(e, in, map_is_svl(in) ? gps : seconds(in->header.stamp_sim_ns));
+	sim_enc_f64(e, "measurement_time", gps);
+	sim_enc_i32(e, "sol_status", fix ? 0 : 1);
+	sim_enc_i32(e, "sol_type", fix ? 50 : 0);
+	sim_enc_f64(e, "latitude", m->latitude);
+	sim_enc_f64(e, "longitude", m->longitude);
+	sim_enc_f64(e, "height_msl", m->altitude);
+	sim_enc_i32(e, "datum_id", 61);
+	sim_enc_f32(e, "latitude_std_dev", (float)sqrt(m->position_covariance[4]));
+	sim_enc_f32(e, "longitude_std_dev", (float)sqrt(m->position_covariance[0]));
+	sim_enc_f32(e, "height_std_dev", (float)sqrt(m->position_covariance[8]));
+	return 0;
+}
+
+MAP(GpsOdometry, pb_msgs, Gps)
+{
+	struct sim_Vector3 at = { .x = m->easting, .y = m->northing, .z = m->altitude };
+	int64_t ns = in->header.stamp_sim_ns;
+
+	header_at(e, in, map_is_svl(in) ? gps_seconds(ns) : seconds(ns));
+	sim_enc_begin(e, "localization");
+	map_vector(e, "position", &at);
+	put_turn(e, &m->orientation);
+	map_vector(e, "linear_velocity", &m->velocity);
+	sim_enc_f64(e, "heading", heading_of(&m->orientation));
+	sim_enc_end(e);
+	return 0;
+}
+
+/* SVL's measurement_time was the header's. */
+MAP(Imu, pb_msgs, Imu)
+{
+	int64_t ns = in->header.stamp_sim_ns;
+
+	header(e, in);
+	sim_enc_f64(e, "measurement_time", map_is_svl(in) ? seconds(ns) : gps_seconds(ns));
+	sim_enc_f32(e, "measurement_span", (float)seconds(m->measurement_span));
+	put_rfu(e, "linear_acceleration", &m->linear_acceleration);
+	put_rfu(e, "angular_velocity", &m->angular_velocity);
+	return 0;
+}
+
+/* Roll about y, pitch about x, yaw about z, 0 is north: in that order from the inside. */
+static struct sim_Vector3 euler_of(const struct sim_Quaternion *flu)
+{
+	struct sim_Quaternion q = rfu_turn(flu);
+	double sine = 2 * (q.y * q.z + q.w * q.x);
+
+	return (struct sim_Vector3){
+		.x = atan2(2 * (q.w * q.y - q.x * q.z), 1 - 2 * (q.x * q.x + q.y * q.y)),
+		.y = asin(sine < -1  ? -1
+			  : sine > 1 ? 1
+				     : sine),
+		.z = atan2(2 * (q.w * q.z - q.x * q.y), 1 - 2 * (q.x * q.x + q.z * q.z)),
+	};
+}
+
+MAP(CorrectedImu, pb_msgs, CorrectedImu)
+{
+	const struct sim_Quaternion *q = &m->imu.orientation;
+	struct sim_Quaternion back = { .x = -q->x, .y = -q->y, .z = -q->z, .w = q->w };
+	struct sim_Vector3 velocity = map_to_body(&back, &m->imu.linear_velocity), euler = euler_of(q);
+
+	header(e, in);
+	sim_enc_begin(e, "imu");
+	map_vector(e, "position", &m->imu.position);
+	put_turn(e, q);
+	map_vector(e, "linear_velocity", &velocity);
+	map_vector(e, "linear_acceleration", &m->global_acceleration);
+	map_vector(e, "angular_velocity", &m->global_angular_velocity);
+	sim_enc_f64(e, "heading", heading_of(q));
+	put_rfu(e, "linear_acceleration_vrf", &m->imu.linear_acceleration);
+	put_rfu(e, "angular_velocity_vrf", &m->imu.angular_velocity);
+	map_vector(e, "euler_angles", &euler);
+	sim_enc_end(e);
+	return 0;
+}
+
+/* ---- the vehicle ---- */
+
+static void chassis_gps(struct sim_enc *e, const struct map_message *in, const struct sim_CanBus *m)
+{
+	int64_t ns = in->header.stamp_sim_ns;
+	time_t s = (time_t)(ns / 1000000000 - (ns % 1000000000 < 0));
+	struct tm utc = { 0 };
+
+	gmtime_r(&s, &utc);
+	sim_enc_begin(e, "chassis_gps");
+	sim_enc_f64(e, "latitude", m->latitude);
+	sim_enc_f64(e, "longitude", m->longitude);
+	sim_enc_bool(e, "gps_valid", 1);
+	sim_enc_i32(e, "year", utc.tm_year + 1900);
+	sim_enc_i32(e, "month", utc.tm_mon + 1);
+	sim_enc_i32(e, "day", utc.tm_mday);
+	sim_enc_i32(e, "hours", utc.tm_hour);
+	sim_enc_i32(e, "minutes", utc.tm_min);
+	sim_enc_i32(e, "seconds", utc.tm_sec);
+	sim_enc_f64(e, "compass_direction", compass_of(&m->orientation));
+	sim_enc_f64(e, "altitude", m->altitude);
+	sim_enc_f64(e, "heading", compass_of(&m->orientation));
+	sim_enc_f64(e, "gps_speed", (double)m->speed);
+	sim_enc_end(e);
+}
+
+/* SVL drove always by itself, forward or back, and had shares of one for what Apollo wants in percent. */
+MAP(CanBus, pb_msgs, Chassis)
+{
+	static const uint8_t modes[] = { [SIM_VEHICLE_MODE_MANUAL] = 0,
+					 [SIM_VEHICLE_MODE_AUTO] = 1,
+					 [SIM_VEHICLE_MODE_AUTO_STEER] = 2,
+					 [SIM_VEHICLE_MODE_AUTO_SPEED] = 3,
+					 [SIM_VEHICLE_MODE_EMERGENCY] = 4 };
+	bool svl = map_is_svl(in);
+	float percent = svl ? 1 : 100;
+	uint8_t mode = m->mode, gear = m->gear;
+
+	sim_enc_bool(e, "engine_started", m->engine_on);
+	sim_enc_f32(e, "engine_rpm", m->engine_rpm);
+	sim_enc_f32(e, "speed_mps", m->speed);
+	sim_enc_f32(e, "throttle_percentage", m->throttle * percent);
+	sim_enc_f32(e, "brake_percentage", m->braking * percent);
+	sim_enc_f32(e, "steering_percentage", m->steering * 100);
+	sim_enc_bool(e, "parking_brake", m->parking_brake);
+	sim_enc_bool(e, "high_beam_signal", m->high_beam);
+	sim_enc_bool(e, "low_beam_signal", m->low_beam);
+	sim_enc_bool(e, "left_turn_signal", m->left_turn_signal);
+	sim_enc_bool(e, "right_turn_signal", m->right_turn_signal);
+	sim_enc_bool(e, "wiper", m->wipers);
+	sim_enc_i32(e, "driving_mode", svl ? 1 : mode < sizeof(modes) ? modes[mode] : 0);
+	if (svl)
+		sim_enc_i32(e, "gear_location", m->in_reverse ? 2 : 1);
+	else /* the same numbers; 6: none */
+		sim_enc_i32(e, "gear_location", gear <= SIM_GEAR_LOW ? gear : 6);
+	header(e, in);
+	chassis_gps(e, in, m);
+	return 0;
+}
+
+/* ---- what is around ---- */
+
+static int32_t type_of(const char *label)
+{
+	static const struct {
+		const char *label;
+		int32_t type;
+	} types[] = { { "Pedestrian", 3 }, { "Bicycle", 4 }, { "Motorcycle", 4 }, { "", 0 },
+		      { "Animal", 0 },     { "Hazard", 0 },  { "Unknown", 0 } };
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (strcasecmp(types[i].label, label) == 0)
+			return types[i].type;
+	return 5;
+}
+
+static void corners(struct sim_enc *e, const struct sim_Detected3DObject *o)
+{
+	double c = cos(o->heading), s = sin(o->heading);
+
+	sim_enc_list(e, "polygon_point", 4);
+	for (int i = 0; i < 4; i++) { /* anticlockwise, from the front's left */
+		double x = (i == 0 || i == 3 ? 0.5 : -0.5) * o->size.x, y = (i < 2 ? 0.5 : -0.5) * o->size.y;
+		struct sim_Vector3 at = { .x = o->map_position.x + c * x - s * y,
+					  .y = o->map_position.y + s * x + c * y,
+					  .z = o->map_position.z };
+
+		map_vector(e, NULL, &at);
+	}
+	sim_enc_list_end(e);
+}
+
+static void obstacle(struct sim_enc *e, const struct map_message *in, const struct sim_Detected3DObject *o)
+{
+	char label[sizeof("Pedestrian") + 1] = ""; /* a copy: its publisher may still write, and it must end */
+
+	strncpy(label, sim_Detected3DObject_label_in(in->body, in->size, o), sizeof(label) - 1);
+	sim_enc_begin(e, NULL);
+	sim_enc_i32(e, "id", (int32_t)o->id);
+	map_vector(e, "position", &o->map_position);
+	sim_enc_f64(e, "theta", o->heading);
+	map_vector(e, "velocity", &o->map_velocity);
+	sim_enc_f64(e, "length", o->size.x);
+	sim_enc_f64(e, "width", o->size.y);
+	sim_enc_f64(e, "height", o->size.z);
+	corners(e, o);
+	sim_enc_f64(e, "tracking_time", seconds(o->tracking_time));
+	sim_enc_i32(e, "type", type_of(label));
+	sim_enc_f64(e, "timestamp", seconds(in->header.stamp_sim_ns));
+	sim_enc_end(e);
+}
+
+MAP(Detected3DObjects, pb_msgs, PerceptionObstacles)
+{
+	uint32_t n;
+	const struct sim_Detected3DObject *o = sim_Detected3DObjects_objects(m, in->size, &n);
+
+	sim_enc_list(e, "perception_obstacle", n);
+	for (uint32_t i = 0; i < n; i++)
+		obstacle(e, in, &o[i]);
+	sim_enc_list_end(e);
+	header(e, in);
+	sim_enc_i32(e, "error_code", 0);
+	return 0;
+}
+
+static double dot(const struct sim_Vector3 *a, const struct sim_Vector3 *b)
+{
+	return a->x * b->x + a->y * b->y + a->z * b->z;
+}
+
+/* Along where the radar looks, and to its left. */
+static void radar_obs(struct sim_enc *e, const struct map_message *in, const struct sim_RadarObject *o)
+{
+	sim_enc_begin(e, NULL);
+	header(e, in);
+	sim_enc_bool(e, "clusterortrack", 0); /* a track */
+	sim_enc_i32(e, "obstacle_id", o->id);
+	sim_enc_f64(e, "longitude_dist", dot(&o->relative_position, &o->sensor_aim));
+	sim_enc_f64(e, "lateral_dist", -dot(&o->relative_position, &o->sensor_right));
+	sim_enc_f64(e, "longitude_vel", dot(&o->relative_velocity, &o->sensor_aim));
+	sim_enc_f64(e, "lateral_vel", -dot(&o->relative_velocity, &o->sensor_right));
+	sim_enc_i32(e, "dynprop", o->state == SIM_RADAR_OBJECT_STATE_STATIONARY ? 1 : 0);
+	sim_enc_f64(e, "probexist", 1);
+	sim_enc_i32(e, "meas_state", o->new_detection ? 1 : 2);
+	sim_enc_f64(e, "oritation_angle", o->sensor_angle * DEG_PER_RAD);
+	sim_enc_f64(e, "length", o->size.x);
+	sim_enc_f64(e, "width", o->size.y);
+	sim_enc_end(e);
+}
+
+MAP(RadarObjects, pb_msgs, ContiRadar)
+{
+	uint32_t n;
+	const struct sim_RadarObject *o = sim_RadarObjects_objects(m, in->size, &n);
+
+	header(e, in);
+	sim_enc_list(e, "contiobs", n);
+	for (uint32_t i = 0; i < n; i++)
+		radar_obs(e, in, &o[i]);
+	sim_enc_list_end(e);
+	sim_enc_begin(e, "object_list_status");
+	sim_enc_i32(e, "nof_objects", (int32_t)n);
+	sim_enc_i32(e, "meas_counter", (int32_t)in->header.seq);
+	sim_enc_i32(e, "interface_version", 0);
+	sim_enc_end(e);
+	return 0;
+}
+
+static void light(struct sim_enc *e, const struct map_message *in, const struct sim_TrafficSignal *s)
+{
+	sim_enc_begin(e, NULL);
+	/* the same numbers, but there is no white */
+	sim_enc_i32(e, "color", s->color <= SIM_TRAFFIC_SIGNAL_COLOR_BLACK ? s->color : 0);
+	map_text(e, "id", in, sim_TrafficSignal_id_in(in->body, in->size, s));
+	sim_enc_f64(e, "confidence", (double)s->score);
+	sim_enc_bool(e, "blink", s->blink);
+	sim_enc_end(e);
+}
+
+MAP(TrafficSignals, pb_msgs, TrafficLightDetection)
+{
+	uint32_t n;
+	const struct sim_TrafficSignal *s = sim_TrafficSignals_signals(m, in->size, &n);
+
+	sim_enc_list(e, "traffic_light", n);
+	for (uint32_t i = 0; i < n; i++)
+		light(e, in, &s[i]);
+	sim_enc_list_end(e);
+	header(e, in);
+	sim_enc_bool(e, "contain_lights", n > 0);
+	return 0;
+}
