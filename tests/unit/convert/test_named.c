@@ -11,11 +11,13 @@
 #include "enc_json.h"
 #include "generic.h"
 #include "json_reader.h"
+#include "map_in.h"
 #include "probe/msg/Every.h"
 #include "random_type.h"
 #include "ros/ros_text.h"
 #include "sample.h"
 #include "sim/introspect.h"
+#include "sim/msg/VehicleControl.h"
 
 static _Alignas(64) uint8_t body[65536], back[65536];
 static uint8_t wire[262144];
@@ -291,6 +293,243 @@ TEST(an_envelope_is_a_message_too)
 	assert_int_equal(reader.dec.err, 0);
 	assert_int_equal(reader.ignored, 1);
 	assert_string_equal(reader.ignored_one, "more");
+}
+
+/* ---- what is malformed ---- */
+
+/* What reading one f64 `x` of the message says. */
+static int read_x(enum format format, const void *data, size_t len)
+{
+	begin(format, data, len);
+	(void)sim_dec_f64(&reader.dec, "x");
+	return reader.dec.err;
+}
+
+TEST(malformed_json_is_refused)
+{
+	static const char *const bad[] = {
+		"",
+		"{",
+		"[]",
+		"1",
+		"null",
+		"{\"x\":1",
+		"{\"x\":1}}",
+		"{\"x\"}",
+		"{\"x\":}",
+		"{\"x\":1,}",
+		"{,}",
+		"{x:1}",
+		"{\"x\":01}",
+		"{\"x\":1.}",
+		"{\"x\":.5}",
+		"{\"x\":1e}",
+		"{\"x\":+1}",
+		"{\"x\":-}",
+		"{\"x\":nul}",
+		"{\"x\":\"1\"}",
+		"{\"x\":true}",
+		"{\"x\":[1]}",
+		"{\"x\":{}}",
+		"{\"x\":1 2}",
+		"{\"x\":0x1}",
+		"{\"a\":\"\\x\"}",
+		"{\"a\":\"\\u12g4\"}",
+		"{\"a\":\"\n\"}",
+		"{\"a\":\"\xff\"}",
+		"{\"a\":\"\xc0\x80\"}",
+		"{\"\xff\":1}",
+		"{\"x\":1,\"x\":1}",
+		"{\"x\":1,\"\\u0078\":1}",
+		"{\"a\":[1,]}",
+		"{\"a\":[1 2]}",
+		"{\"a\":[}",
+		"{\"a\":-Infinit}",
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (read_x(JSON, bad[i], strlen(bad[i])) != -EBADMSG)
+			fail_msg("%s: %d", bad[i], read_x(JSON, bad[i], strlen(bad[i])));
+	assert_int_equal(read_x(JSON, "{\"x\":1}\0", 8), -EBADMSG);
+}
+
+TEST(malformed_cbor_is_refused)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+		int err;
+	} bad[] = {
+#define ROW(bytes, err) { bytes, sizeof(bytes) - 1, err }
+		ROW("", -EBADMSG),
+		ROW("\x80", -EBADMSG),
+		ROW("\xa1", -EBADMSG),
+		ROW("\xa1\x61x", -EBADMSG),
+		ROW("\xa1\x61x\x01\x00", -EBADMSG),
+		ROW("\xa1\x01\x01", -EBADMSG),              /* a key that is a number */
+		ROW("\xa2\x61x\x01\x61x\x01", -EBADMSG),    /* twice */
+		ROW("\xa1\x61x\x1c", -EBADMSG),             /* no such head */
+		ROW("\xa1\x61x\x1b\x00\x00\x00", -EBADMSG), /* cut */
+		ROW("\xa1\x61x\x61"
+		    "1",
+		    -EBADMSG),                  /* a string */
+		ROW("\xa1\x61x\xc1", -EBADMSG), /* a tag of nothing */
+		ROW("\xa1\x61"
+		    "a\x5b\xff\xff\xff\xff\xff\xff\xff\xff",
+		    -EBADMSG),
+		ROW("\xa1\x61"
+		    "a\x9b\xff\xff\xff\xff\xff\xff\xff\xff",
+		    -EBADMSG),
+		ROW("\xbf\x61x\x01", -EBADMSG), /* no end */
+		ROW("\xa1\x61x\xff", -EBADMSG), /* an end of nothing */
+		ROW("\xa1\x61"
+		    "a\x7f\x61"
+		    "b\xff",
+		    -ENOTSUP),                                                  /* a string in pieces */
+		ROW("\xa1\x61x\x3b\xff\xff\xff\xff\xff\xff\xff\xff", -EBADMSG), /* below int64 */
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (read_x(CBOR, bad[i].bytes, bad[i].len) != bad[i].err)
+			fail_msg("row %zu: %d", i, read_x(CBOR, bad[i].bytes, bad[i].len));
+	assert_int_equal(read_x(CBOR, "\xbf\x61x\xf9\x3c\x00\xff", 7), 0);
+}
+
+/* Depth, fields of a message, and that neither takes long. */
+TEST(what_a_peer_sends_is_bounded)
+{
+	size_t n = 1 << 20, at;
+	char *big = malloc(n + 1);
+
+	assert_non_null(big);
+	memset(big, '[', n);
+	memcpy(big, "{\"a\":", 5);
+	assert_int_equal(read_x(JSON, big, n), -EMSGSIZE);
+	memset(big, '\x81', n);
+	memcpy(big,
+	       "\xa1\x61"
+	       "a",
+	       3);
+	assert_int_equal(read_x(CBOR, big, n), -EMSGSIZE);
+	at = (size_t)sprintf(big, "{\"a\":1");
+	for (unsigned i = 0; i < NAMED_FIELDS; i++)
+		at += (size_t)sprintf(big + at, ",\"f%u\":%u", i, i);
+	at += (size_t)sprintf(big + at, "}");
+	assert_int_equal(read_x(JSON, big, at), -EMSGSIZE);
+	free(big);
+}
+
+TEST(numbers_that_do_not_fit_are_refused)
+{
+	static const struct {
+		const char *json;
+		enum sim_kind kind;
+		int err;
+	} rows[] = {
+		{ "{\"x\":255}", SIM_KIND_UINT8, 0 },
+		{ "{\"x\":256}", SIM_KIND_UINT8, -EBADMSG },
+		{ "{\"x\":-1}", SIM_KIND_UINT8, -EBADMSG },
+		{ "{\"x\":-128}", SIM_KIND_INT8, 0 },
+		{ "{\"x\":-129}", SIM_KIND_INT8, -EBADMSG },
+		{ "{\"x\":128}", SIM_KIND_INT8, -EBADMSG },
+		{ "{\"x\":18446744073709551615}", SIM_KIND_UINT64, 0 },
+		{ "{\"x\":18446744073709551616}", SIM_KIND_UINT64, -EBADMSG },
+		{ "{\"x\":-9223372036854775808}", SIM_KIND_INT64, 0 },
+		{ "{\"x\":-9223372036854775809}", SIM_KIND_INT64, -EBADMSG },
+		{ "{\"x\":9223372036854775808}", SIM_KIND_INT64, -EBADMSG },
+		{ "{\"x\":7.0}", SIM_KIND_UINT16, 0 },
+		{ "{\"x\":7e2}", SIM_KIND_UINT16, 0 },
+		{ "{\"x\":7.5}", SIM_KIND_UINT16, -EBADMSG },
+		{ "{\"x\":true}", SIM_KIND_BOOL, 0 },
+		{ "{\"x\":1}", SIM_KIND_BOOL, 0 },
+		{ "{\"x\":2}", SIM_KIND_BOOL, -EBADMSG },
+		{ "{\"x\":true}", SIM_KIND_UINT8, -EBADMSG },
+		{ "{\"x\":NaN}", SIM_KIND_INT32, -EBADMSG },
+		{ "{\"x\":NaN}", SIM_KIND_FLOAT32, 0 },
+		{ "{\"x\":null}", SIM_KIND_FLOAT32, 0 },
+	};
+	uint64_t v;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		begin(JSON, rows[i].json, strlen(rows[i].json));
+		reader.dec.ops->value(&reader.dec, "x", rows[i].kind, &v);
+		if (reader.dec.err != rows[i].err)
+			fail_msg("%s: %d", rows[i].json, reader.dec.err);
+	}
+	begin(JSON, "{\"x\":NaN}", 9);
+	(void)sim_dec_f64(&reader.dec, "x"); /* what drives a vehicle is a number */
+	assert_int_equal(reader.dec.err, -EDOM);
+}
+
+TEST(reals_are_read_to_the_last_bit)
+{
+	static const char *const texts[] = { "0.1",
+					     "-0.0",
+					     "1e-7",
+					     "123456789012345678",
+					     "0.30000000000000004",
+					     "5e-324",
+					     "1.7976931348623157e308",
+					     "9007199254740993",
+					     "1e22",
+					     "1e23",
+					     "3.5e-310",
+					     "179769313486231580793728971405301e276",
+					     "-2.2250738585072011e-308" };
+	char json[80];
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		snprintf(json, sizeof(json), "{\"x\":%s}", texts[i]);
+		begin(JSON, json, strlen(json));
+		if (sim_dec_f64(&reader.dec, "x") != strtod(texts[i], NULL) || reader.dec.err)
+			fail_msg("%s", texts[i]);
+	}
+}
+
+/* Typed arrays: in place where they are what is asked for, converted where they are not. */
+TEST(typed_arrays_of_every_form)
+{
+	static const uint8_t floats[] = { 0xa1, 0x61, 'x', 0xd8, 85, 0x48, 0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0 };
+	static const uint8_t big_shorts[] = { 0xa1, 0x61, 'x', 0xd8, 73, 0x44, 0xff, 0xfe, 0x01, 0x00 };
+	static const uint8_t odd[] = { 0xa1, 0x61, 'x', 0xd8, 85, 0x43, 0, 0, 0 };
+	const float *f;
+	const int16_t *s;
+	const double *d;
+	uint32_t n;
+
+	begin(CBOR, floats, sizeof(floats));
+	f = sim_dec_array(&reader.dec, "x", SIM_KIND_FLOAT32, &n);
+	assert_ptr_equal(f, floats + 6);
+	assert_int_equal(n, 2);
+	begin(CBOR, floats, sizeof(floats));
+	d = sim_dec_array(&reader.dec, "x", SIM_KIND_FLOAT64, &n);
+	assert_true(n == 2 && d[0] == 1 && d[1] == -2);
+	begin(CBOR, big_shorts, sizeof(big_shorts));
+	s = sim_dec_array(&reader.dec, "x", SIM_KIND_INT16, &n);
+	assert_true(n == 2 && s[0] == -2 && s[1] == 256);
+	begin(CBOR, big_shorts, sizeof(big_shorts));
+	assert_null(sim_dec_array(&reader.dec, "x", SIM_KIND_UINT16, &n));
+	assert_int_equal(reader.dec.err, -EBADMSG);
+	begin(CBOR, odd, sizeof(odd));
+	assert_null(sim_dec_array(&reader.dec, "x", SIM_KIND_FLOAT32, &n));
+	assert_int_equal(reader.dec.err, -EBADMSG);
+}
+
+/* What Apollo's control leaves out stays unset; a stop is no missing pedal. */
+TEST(what_a_command_leaves_out_stays_unset)
+{
+	const struct map_in *m = map_in_find("pb_msgs/ControlCommand");
+	const struct sim_VehicleControl *c = (const void *)body;
+	size_t size;
+
+	text("{\"brake\":100,\"throttle\":0}");
+	assert_int_equal(m->read(&reader.dec, body, sizeof(body), &size), 0);
+	assert_int_equal(reader.dec.err, 0);
+	assert_int_equal(c->present, SIM_VEHICLE_CONTROL_HAS_ACCELERATION | SIM_VEHICLE_CONTROL_HAS_BRAKING);
+	assert_true(c->braking == 1 && c->acceleration == 0);
+	text("{\"brake\":101}");
+	(void)m->read(&reader.dec, body, sizeof(body), &size);
+	assert_int_equal(reader.dec.err, -ERANGE);
 }
 
 static int setup(void **state)

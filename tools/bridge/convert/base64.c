@@ -151,8 +151,11 @@ static size_t read_many(uint8_t *to, const char *text, size_t n)
 char *base64_write(char *to, const void *data, size_t n)
 {
 	const uint8_t *from = data;
-	size_t done = write_many(to, from, n);
+	size_t done;
 
+	if (!n)
+		return to;
+	done = write_many(to, from, n);
 	from += done;
 	n -= done;
 	to += done / 3 * 4;

@@ -287,8 +287,8 @@ struct number {
 static const uint8_t *digits(const uint8_t *at, struct number *n, bool fraction)
 {
 	for (; *at >= '0' && *at <= '9'; at++) {
-		n->lost |= n->m > (UINT64_MAX - 9) / 10;
-		n->m = n->m * 10 + (uint64_t)(*at - '0');
+		n->lost |= __builtin_mul_overflow(n->m, 10u, &n->m);
+		n->lost |= __builtin_add_overflow(n->m, (uint64_t)(*at - '0'), &n->m);
 		n->e -= fraction;
 	}
 	return at;

@@ -83,7 +83,7 @@ bool named_store_integer(enum sim_kind kind, bool negative, uint64_t v, void *re
 	}
 	if (kind == SIM_KIND_BOOL)
 		bits = 1;
-	if (negative ? !is_signed || (int64_t)v < -(INT64_C(1) << (bits - 1))
+	if (negative ? !is_signed || (int64_t)v < INT64_MIN >> (64 - bits)
 		     : v > (is_signed || bits < 64 ? (UINT64_C(1) << (bits - is_signed)) - 1 : UINT64_MAX))
 		return false;
 	memcpy(ret, &v, named_size(kind));

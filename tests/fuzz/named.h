@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What fuzz_json and fuzz_cbor share: a frame of rosbridge, of which the first byte chooses what its "msg" is: a message that a mapping takes, or a type
+ * of ours as it is. Whatever is taken must be a sound body, and said again in that format it must read back.
+ */
+#ifndef FUZZ_NAMED_H
+#define FUZZ_NAMED_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <sim/introspect.h>
+
+#include "tools/bridge/convert/generic.h"
+#include "tools/bridge/convert/iov_buf.h"
+#include "tools/bridge/convert/map_in.h"
+#include "tools/bridge/convert/named_reader.h"
+
+#define NAMED_BODY 16384
+
+static _Alignas(64) uint8_t named_body[NAMED_BODY];
+
+static inline unsigned named_types(void)
+{
+	unsigned n = 0;
+
+	while (sim_type_builtins()[n])
+		n++;
+	return n;
+}
+
+/* Reads the frame's "msg" into named_body. Returns its type; NULL: it was not taken. */
+static inline const struct sim_type *named_read(struct named_reader *r, unsigned choice, size_t *ret_size)
+{
+	const struct sim_type *t = sim_type_builtins()[choice / 2 % named_types()];
+	unsigned n = 0;
+	size_t len;
+	int e;
+
+	while (map_in_table[n].ros)
+		n++;
+	sim_dec_string(&r->dec, "op", 64, &len);
+	sim_dec_has(&r->dec, "id");
+	sim_dec_begin(&r->dec, "msg");
+	if (choice % 2) {
+		t = sim_type_builtin(map_in_table[choice / 2 % n].sim);
+		e = map_in_table[choice / 2 % n].read(&r->dec, named_body, sizeof(named_body), ret_size);
+	} else {
+		e = generic_read(t, &r->dec, named_body, sizeof(named_body), ret_size);
+	}
+	sim_dec_end(&r->dec);
+	if (e != 0 || r->dec.err)
+		return NULL;
+	if (sim_msg_check(t, named_body, *ret_size) != 0)
+		abort();
+	return t;
+}
+
+/* The pieces of o as one, for the next round. returns memory: free() */
+static inline uint8_t *named_flat(const struct iov_buf *o)
+{
+	uint8_t *all = malloc(o->total + 1);
+	struct iovec iov[IOV_BUF_PIECES];
+	size_t at = 0;
+
+	for (unsigned i = 0, n = iov_buf_iov(o, iov); all && i < n; at += iov[i++].iov_len)
+		memcpy(all + at, iov[i].iov_base, iov[i].iov_len);
+	return all;
+}
+
+#endif
