@@ -11,6 +11,7 @@ const [modules, schemas] = process.argv.slice(2);
 const foreign = createRequire(path.resolve(modules, "index.js"));
 const { parse } = foreign("@foxglove/rosmsg");
 const { MessageReader } = foreign("@foxglove/rosmsg2-serialization");
+const CBOR = foreign("cbor-js");
 
 const file = (type) => path.join(schemas, type.replace("/", "/msg/") + ".msg");
 const read = (type) => fs.readFileSync(file(type), "utf8");
@@ -26,19 +27,37 @@ function gather(type) {
   return [root[1], ...rest.map(([t, text]) => `${"=".repeat(80)}\nMSG: ${t}\n${text}`)].join("\n");
 }
 
+// Both are said with nine digits at most: one number of 32 bits.
+const same32 = (a, b) => typeof a === "number" && Number(a.toPrecision(9)) === a && Math.fround(a) === Math.fround(b);
+
 // Where two values differ, as a sentence; undefined: nowhere. A number of 32 bits was said with all its digits.
 function differ(said, got, at) {
   if (typeof got === "bigint") got = Number(got);
   if (said === null) return Number.isNaN(got) ? undefined : `${at}: said NaN, decoded ${got}`;
   if (ArrayBuffer.isView(got)) got = Array.from(got, (v) => (typeof v === "bigint" ? Number(v) : v));
   if (typeof said !== "object" || typeof got !== "object")
-    return said === got || Math.fround(said) === got ? undefined : `${at}: said ${said}, decoded ${got}`;
+    return said === got || Math.fround(said) === got || same32(said, got) ? undefined : `${at}: said ${said}, decoded ${got}`;
   const a = Object.keys(said), b = Object.keys(got);
   if (a.join() !== b.join()) return `${at}: said fields ${a}, decoded ${b}`;
   for (const k of a) {
     const d = differ(said[k], got[k], `${at}.${k}`);
     if (d) return d;
   }
+}
+
+// What JSON has no word for, as JavaScript reads what rosbridge_suite takes.
+const fromJSON = (text) => JSON.parse(text.replace(/\bNaN\b/g, "null"));
+// Typed arrays of RFC 8746, as roslib hands them to this decoder.
+const typed = { 69: Uint16Array, 70: Uint32Array, 71: BigUint64Array, 72: Int8Array, 77: Int16Array, 78: Int32Array, 79: BigInt64Array,
+                85: Float32Array, 86: Float64Array };
+const fromCBOR = (bytes) =>
+  CBOR.decode(bytes.buffer, (value, tag) => new typed[tag](value.buffer.slice(value.byteOffset, value.byteOffset + value.byteLength)));
+// bytes that came in base64, where an array of numbers was said
+function unpack(said, got) {
+  if (Array.isArray(said) && typeof got === "string") return [...Buffer.from(got, "base64")];
+  if (said === null || typeof said !== "object" || got === null || typeof got !== "object" || ArrayBuffer.isView(got)) return got === null ? NaN : got;
+  for (const k of Object.keys(got)) got[k] = unpack(said[k], got[k]);
+  return got;
 }
 
 // what a message of its own fields stands on
@@ -53,7 +72,10 @@ for (const line of fs.readFileSync(0, "utf8").split("\n").filter(Boolean)) {
   const tell = (why) => (bad++, console.log(`${m.from} to ${m.type}: ${why}`));
   n++;
   try {
-    const d = differ(m.said, reader.readMessage(bytes), m.type);
+    const hex = (text) => new Uint8Array(Buffer.from(text, "hex"));
+    const d = differ(m.said, reader.readMessage(bytes), m.type) ??
+      differ(m.said, unpack(m.said, fromJSON(Buffer.from(m.json, "hex").toString())), m.type + " in JSON") ??
+      differ(m.said, unpack(m.said, fromCBOR(hex(m.cbor))), m.type + " in CBOR");
     const left = bytes.length - reader.lastReadByteLength();
     const fields = (all) => new Map(all.map((x) => [x.name ?? m.type, x.definitions]));
     if (d) tell(d);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every mapping in CDR, for a decoder that is not ours: one line of JSON a message, with the bytes, and with what the
+ * Every mapping in CDR, JSON and CBOR, for decoders that are not ours: one line of JSON a message, with the bytes, and with what the
  * mapping was asked to say, field by field, from an encoder that only writes that down.
  */
 #include <math.h>
@@ -8,6 +8,8 @@
 #include <stdlib.h>
 
 #include "conversion.h"
+#include "enc_cbor.h"
+#include "enc_json.h"
 #include "enc_wire.h"
 #include "generic.h"
 #include "map.h"
@@ -279,7 +281,7 @@ static size_t fill(const struct map *m)
 
 /* ---- lines ---- */
 
-static void put_cdr(struct iov_buf *o)
+static void put_hex(struct iov_buf *o)
 {
 	struct iovec iov[IOV_BUF_PIECES];
 	unsigned n = iov_buf_iov(o, iov);
@@ -300,15 +302,57 @@ static void put_definition(const char *s)
 			putchar(*s);
 }
 
-/* older: the definition is not the one in the folder */
-static void put_message(struct iov_buf *o, const char *from, const char *how, const char *type, const char *definition,
-			bool older)
+/* One message: of a mapping, or as it is. */
+struct source {
+	const struct map *map;
+	const struct map_message *in;
+	const struct sim_type *own;
+	size_t size;
+	const struct ros_type *type; /* NULL: names as they are given */
+};
+
+static int say(const struct source *s, struct sim_enc *e)
 {
+	return s->map ? s->map->emit(s->in, e) : generic_emit(s->own, body, s->size, e);
+}
+
+/* In the formats that have names, as rosbridge has them in ROS 2: both in hexadecimal, so that nobody mends them on their way. */
+static int put_named(const struct source *s)
+{
+	struct enc_json j;
+	struct enc_cbor c;
+	struct iov_buf o;
+	int r;
+
+	iov_buf_init(&o);
+	json_begin(&j, ROS_GENERIC_ROS2, JSON_NAN_WORD, s->type, &o);
+	r = say(s, &j.enc) | json_finish(&j);
+	fputs("\"json\":\"", stdout);
+	put_hex(&o);
+	iov_buf_reset(&o);
+	cbor_begin(&c, ROS_GENERIC_ROS2, s->type, &o);
+	r |= say(s, &c.enc) | cbor_finish(&c);
+	fputs("\",\"cbor\":\"", stdout);
+	put_hex(&o);
+	fputs("\",", stdout);
+	iov_buf_finish(&o);
+	return r;
+}
+
+/* older: the definition is not the one in the folder */
+static int put_message(struct iov_buf *o, const struct source *source, const char *from, const char *how,
+		       const char *type, const char *definition, bool older)
+{
+	int r;
+
 	printf("{\"from\":\"%s%s\",\"type\":\"%s\",\"older\":%s,\"cdr\":\"", from, how, type, older ? "true" : "false");
-	put_cdr(o);
-	fputs("\",\"definition\":\"", stdout);
+	put_hex(o);
+	fputs("\",", stdout);
+	r = put_named(source);
+	fputs("\"definition\":\"", stdout);
 	put_definition(definition);
 	fputs("\",\"said\":{", stdout);
+	return r;
 }
 
 /* As the message that has its fields. */
@@ -327,7 +371,7 @@ static int emit_generic(const struct sim_type *t)
 	r = generic_emit(t, body, size, &w.enc);
 	if (r == 0)
 		r = wire_finish(&w);
-	put_message(&o, t->name, " as it is", name, definition, false);
+	r |= put_message(&o, &(struct source){ .own = t, .size = size }, t->name, " as it is", name, definition, false);
 	s = (struct said){ .enc.ops = &said_ops, .f = stdout, .first = true };
 	r |= generic_emit(t, body, size, &s.enc);
 	next(&s.enc);
@@ -344,6 +388,7 @@ static int emit_as(const struct map *m, const char *how, const struct map_option
 	struct map_message in = {
 		.body = body, .size = fill(m), .header = { .stamp_sim_ns = STAMP, .frame = "frame" }, .options = options
 	};
+	const struct ros_type *theirs;
 	struct enc_wire w;
 	struct iov_buf o;
 	int r;
@@ -357,10 +402,11 @@ static int emit_as(const struct map *m, const char *how, const struct map_option
 		fprintf(stderr, "%s to %s%s: %s\n", m->sim, m->ros, how, strerror(-r));
 		return r;
 	}
-	put_message(&o, m->sim, how, m->ros, (type ? type : ros_type_find(ros2_types, m->ros))->definition,
-		    type != NULL);
+	theirs = type ? type : ros_type_find(ros2_types, m->ros);
+	r = put_message(&o, &(struct source){ .map = m, .in = &in, .type = theirs }, m->sim, how, m->ros,
+			theirs->definition, type != NULL);
 	s = (struct said){ .enc.ops = &said_ops, .f = stdout, .first = true };
-	r = m->emit(&in, &s.enc);
+	r |= m->emit(&in, &s.enc);
 	next(&s.enc);
 	puts("}}");
 	iov_buf_finish(&o);
