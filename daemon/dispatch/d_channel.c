@@ -286,6 +286,9 @@ static struct d_publisher *whose(struct dispatch *d, struct d_channel *ch, const
 	p = d_publisher_find(d, ret->publisher_id);
 	if (p && p->ch == ch)
 		return p;
+	/* of one that was killed, or that main has told us of since this turn began: who waits for an answer asks again */
+	if (!p && (ret->flags & SIM_SLOT_PROBE) && !ret->sequence)
+		return NULL;
 	log_lie(d, ch, ret, p ? "this publisher belongs to another channel" : "no such publisher");
 	return NULL;
 }

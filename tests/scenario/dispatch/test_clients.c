@@ -118,6 +118,29 @@ TEST(claims_of_nobody_are_freed_and_counted)
 	world_destroy(&w);
 }
 
+/* Its client was killed before it was answered, or dispatch is yet to hear of it: no lie. */
+TEST(a_probe_of_nobody_is_no_lie)
+{
+	struct sim_slot *s;
+
+	make(4);
+	s = client_loan(c, p);
+	s->flags = SIM_SLOT_PROBE;
+	s->sequence = 0;
+	s->publisher_id = 4711;
+	assert_int_equal(ipc_publish(p->ipc, s), 0);
+	client_mark(c, 0);
+	client_ring(c);
+	world_settle(&w);
+	assert_int_equal(client_read(c), 0);
+	assert_int_equal(client_read(d), 0);
+	assert_int_equal(ipc_mem_slots_used(w.bus), w.base_slots);
+	world_stats(&w);
+	assert_int_equal(w.stats.invalid, 0);
+	pass_one(c, p);
+	world_destroy(&w);
+}
+
 TEST(slots_of_nobody_are_released)
 {
 	for (unsigned i = 0; i < sizeof(nobodys_lies) / sizeof(nobodys_lies[0]); i++) {
