@@ -104,7 +104,7 @@ static void job_run(struct helper_job *hj)
 {
 	struct job *j = container_of(hj, struct job, job);
 	int64_t until = mono_now_ns() + j->timeout_ms * NS_PER_MS;
-	struct ipc_options o = { .backend = "iox", .app = j->app, .prefault = true };
+	struct ipc_options o = { .backend = "iox", .app = j->app, .app_by_simd = true, .prefault = true };
 	struct ipc_pool have[POOLS_MAX];
 
 	do

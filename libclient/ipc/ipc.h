@@ -43,6 +43,7 @@ struct ipc_waiter;
 struct ipc_options {
 	const char *backend; /* "iox" or "mem"; NULL: "iox" */
 	const char *app;     /* application name, unique on this data plane; borrows */
+	bool app_by_simd;    /* iox: it ends with a tag of simd's, see ipc_runtime_name() */
 	uint32_t timeout_ms; /* bound on the whole attach; 0: 2000 */
 	uint64_t max_loan;   /* iox: bytes of the largest pool, 0 unknown: only simd's client knows (Hello) */
 	bool prefault; /* populate the payload segment now (MADV_POPULATE_*), so the first message is not 10x slower */
@@ -77,7 +78,8 @@ const char *ipc_end_error(struct ipc *ipc);
 bool ipc_was_impersonated(struct ipc *ipc);
 
 /*
- * The name under which RouDi knows this attachment: "<app>.<n>", n counting the attachments of this process. The
+ * The name under which RouDi knows this attachment: "<app>.<n>", n counting the attachments of this process. Anybody can see it
+ * in /tmp, and hold the next one: an app by simd, "simd-TAG" or "NAME-TAG-ID", TAG of 8 hexadecimal digits, gets another TAG then. The
  * application is the one for which it was made: an idle one is used again by others of the process, under its old name.
  * simd learns it (Attached), because that is what ipc_free_app() frees. Borrowed until detach.
  */

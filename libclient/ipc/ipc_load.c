@@ -24,10 +24,12 @@
 #include "err.h"
 #include "ipc_int.h"
 #include "ipc_roudi.h"
+#include "rnd.h"
 #include "trust.h"
 
 #define MODULE  "ipc_iox.so"
 #define PRELOAD "roudi_robust.so"
+#define TAG_LEN 8
 
 #ifndef IPC_MODULE_DIR
 #define IPC_MODULE_DIR "/usr/local/lib/simd"
@@ -217,8 +219,38 @@ static unsigned int own_names(const char *app)
 	return own;
 }
 
-static int attachment_pick(const char *app, struct ipc_text *why, struct attachment **ret)
+/* Another tag in "simd-TAG" or "NAME-TAG-ID", that nobody can have foreseen. */
+static bool new_tag(char *app)
 {
+	char tag[TAG_LEN + 1];
+
+	for (size_t n = strlen(app); n > TAG_LEN; n--) {
+		char *at = app + n - TAG_LEN;
+
+		if (at[-1] != '-' || (at[TAG_LEN] && at[TAG_LEN] != '-') || strspn(at, "0123456789abcdef") != TAG_LEN)
+			continue;
+		snprintf(tag, sizeof(tag), "%08x", (unsigned)(rnd_entropy() >> 32));
+		memcpy(at, tag, TAG_LEN);
+		return true;
+	}
+	return false;
+}
+
+static int attachment_make(const struct ipc_options *o, struct ipc_text *why, struct attachment **ret)
+{
+	char app[IPC_APP_MAX + 8];
+	int r;
+
+	snprintf(app, sizeof(app), "%s", o->app);
+	r = roudi_check_name(app, own_names(app), why);
+	if (r == -EEXIST && o->app_by_simd && new_tag(app))
+		r = roudi_check_name(app, own_names(app), why);
+	return r < 0 ? r : attachment_new(app, why, ret);
+}
+
+static int attachment_pick(const struct ipc_options *o, struct ipc_text *why, struct attachment **ret)
+{
+	const char *app = o->app;
 	int r = attachment_idle(app, true, ret);
 
 	if (r == -ENOENT)
@@ -229,9 +261,7 @@ static int attachment_pick(const char *app, struct ipc_text *why, struct attachm
 			 "name",
 			 app);
 	if (r == -ENOENT) {
-		r = roudi_check_name(app, own_names(app), why);
-		if (r == 0)
-			r = attachment_new(app, why, ret);
+		r = attachment_make(o, why, ret);
 		if (r == 0)
 			r = (*ret)->ops->reserve();
 	}
@@ -269,7 +299,7 @@ int ipc_load_iox(const struct ipc_options *o, struct ipc_text *why, const struct
 	pthread_once(&once, guard_forks);
 	roudi_sweep_own();
 	pthread_mutex_lock(&attachments.lock);
-	r = attachment_pick(o->app, why, &l);
+	r = attachment_pick(o, why, &l);
 	if (r == 0) {
 		*ret_ops = l->ops;
 		snprintf(ret_name, name_size, "%s", l->name);

@@ -233,6 +233,7 @@ static void attach_begin(struct sim_client *c)
 	j->o = (struct ipc_options){
 		.backend = *j->backend ? j->backend : NULL,
 		.app = j->app,
+		.app_by_simd = true,
 		.max_loan = (uint64_t)s->max_loan,
 		.prefault = c->connecting && !(c->flags & SIM_CLIENT_NO_PREFAULT),
 		.bus = c->bus,

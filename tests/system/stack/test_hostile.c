@@ -5,6 +5,8 @@
 #include "usage.h"
 
 #include <fcntl.h>
+#include <glob.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -478,6 +480,60 @@ TEST_WITH(ends_of_clients_are_survived, setup, stack_sweep)
 	peer_check(witness, false);
 	assert_int_equal(witness->ok, witness->accepted);
 	stack_stop(simd);
+	peer_free(witness);
+}
+
+/*
+ * Who sees names in /tmp holds those that the same processes would have next: as somebody without any right could. They come back
+ * under others when RouDi has to be replaced.
+ */
+static int hold_next_names(struct peer *p)
+{
+	char path[300], next[300];
+	glob_t g;
+
+	PEER(p, glob("/tmp/*-*-*.1.lock", 0, NULL, &g) == 0 && g.gl_pathc >= 2);
+	PEER(p, glob("/tmp/simd-*.1.lock", GLOB_APPEND, NULL, &g) == 0);
+	for (size_t i = 0; i < g.gl_pathc; i++)
+		for (int n = 2; n <= 15; n++) {
+			int fd;
+
+			snprintf(path, sizeof(path), "%s", g.gl_pathv[i]);
+			path[strlen(path) - strlen("1.lock")] = '\0';
+			snprintf(next, sizeof(next), "%.280s%d.lock", path, n);
+			fd = open(next, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+			PEER(p, fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0);
+		}
+	atomic_store(&p->ready, 1);
+	PEER_IDLE(p);
+	return 0;
+}
+
+TEST_WITH(names_that_others_hold_stop_nobody, setup, stack_sweep)
+{
+	struct peer *squatter = peer_new(), *witness = peer_new();
+	pid_t pid, squat;
+	uint64_t ok;
+	uint32_t life;
+
+	peer_tell(witness, 1000);
+	pid = peer_fork(witness, peer_publisher);
+	UNTIL(10000, witness->ok > 5);
+	squat = peer_fork(squatter, hold_next_names);
+	UNTIL(10000, squatter->ready || squatter->failed);
+	assert_int_equal(squatter->failed, 0);
+	life = stack_life();
+	assert_int_equal(kill(stack_roudi(), SIGKILL), 0);
+	UNTIL(20000, stack_life() > life);
+	UNTIL(20000, !strcmp(stack_bridge_text("b", "status"), "connected"));
+	ok = witness->ok;
+	UNTIL(20000, witness->ok > ok + 20);
+	peer_join(witness, pid);
+	peer_check(witness, false);
+	peer_join(squatter, squat);
+	kill(simd, SIGTERM);
+	assert_int_equal(stack_wait(simd, 15000), 0);
+	peer_free(squatter);
 	peer_free(witness);
 }
 
