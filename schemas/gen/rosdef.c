@@ -95,7 +95,8 @@ static int md5_field(const struct typeset *s, const struct typeset_entry *e, con
 	return 0;
 }
 
-int rosdef_md5_text(const struct typeset *s, const struct typeset_entry *e, FILE *f)
+/* The text over which ROS 1 computes its sum. */
+static int md5_text(const struct typeset *s, const struct typeset_entry *e, FILE *f)
 {
 	const char *sep = "";
 	int r = 0;
@@ -112,7 +113,9 @@ int rosdef_md5_text(const struct typeset *s, const struct typeset_entry *e, FILE
 	return r;
 }
 
-int rosdef_md5(const struct typeset *s, const struct typeset_entry *e, char ret[DIGEST_MD5_HEX])
+int rosdef_service_md5(const struct typeset *of_request, const struct typeset_entry *request,
+		       const struct typeset *of_response, const struct typeset_entry *response,
+		       char ret[DIGEST_MD5_HEX])
 {
 	char *text = NULL;
 	size_t len = 0;
@@ -121,13 +124,20 @@ int rosdef_md5(const struct typeset *s, const struct typeset_entry *e, char ret[
 
 	if (!f)
 		return -ENOMEM;
-	r = rosdef_md5_text(s, e, f);
+	r = md5_text(of_request, request, f);
+	if (r == 0 && response)
+		r = md5_text(of_response, response, f);
 	if (fclose(f) != 0)
 		r = -ENOMEM;
 	if (r == 0)
 		digest_md5(text, len, ret);
 	free(text);
 	return r;
+}
+
+int rosdef_md5(const struct typeset *s, const struct typeset_entry *e, char ret[DIGEST_MD5_HEX])
+{
+	return rosdef_service_md5(s, e, NULL, NULL, ret);
 }
 
 /* ---- ROS 2 ---- */

@@ -15,11 +15,13 @@ enum rosdef_flavour { ROSDEF_ROS1, ROSDEF_ROS2 };
 
 #define ROSDEF_RIHS_MAX (7 + DIGEST_SHA256_HEX) /* "RIHS01_", digits, NUL */
 
-/* The text over which ROS 1 computes its sum: a service's is that of both halves, one after the other. */
-int rosdef_md5_text(const struct typeset *s, const struct typeset_entry *e, FILE *f);
-
 /* Errors: -ENOMEM; -ENOTSUP the type uses what ROS 1 has not (bounds, wstring). */
 int rosdef_md5(const struct typeset *s, const struct typeset_entry *e, char ret[DIGEST_MD5_HEX]);
+
+/* Of a service: the sum over the texts of both halves, one after the other. Errors as above. */
+int rosdef_service_md5(const struct typeset *of_request, const struct typeset_entry *request,
+		       const struct typeset *of_response, const struct typeset_entry *response,
+		       char ret[DIGEST_MD5_HEX]);
 
 /* Errors: -ENOMEM. */
 int rosdef_rihs01(const struct typeset *s, const struct typeset_entry *e, char ret[ROSDEF_RIHS_MAX]);

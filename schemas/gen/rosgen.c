@@ -145,25 +145,6 @@ static int write_type(struct table *t, const struct typeset_entry *e)
 	return r;
 }
 
-/* Md5 of the texts of both halves, one after the other. */
-static int service_md5(struct table *t, const struct typeset_entry *request, const struct typeset_entry *response,
-		       char ret[DIGEST_MD5_HEX])
-{
-	char *text = NULL;
-	size_t len = 0;
-	FILE *f = open_memstream(&text, &len);
-	int r = f ? rosdef_md5_text(t->set, request, f) : -ENOMEM;
-
-	if (r == 0)
-		r = rosdef_md5_text(t->set, response, f);
-	if (f && fclose(f) != 0)
-		r = -ENOMEM;
-	if (r == 0)
-		digest_md5(text, len, ret);
-	free(text);
-	return r;
-}
-
 static int write_services(struct table *t)
 {
 	char sum[DIGEST_MD5_HEX] = "";
@@ -177,7 +158,7 @@ static int write_services(struct table *t)
 		if (len < 8 || strcmp(q->type.name + len - 8, "_Request") != 0)
 			continue;
 		if (t->flavour == ROSDEF_ROS1)
-			r = service_md5(t, q, a, sum);
+			r = rosdef_service_md5(t->set, q, t->set, a, sum);
 		fprintf(t->f, "\t{ \"%.*s\", \"%s\", &t_%s_%s, &t_%s_%s },\n", (int)len - 8, q->type.name, sum,
 			q->def->package, q->def->name, a->def->package, a->def->name);
 	}

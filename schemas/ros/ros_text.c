@@ -16,6 +16,7 @@
 #define X(id, name) _Static_assert((int)MSGDEF_##id == (int)ROS_##id, "msgdef and ros_type count alike");
 MSGDEF_PRIMS(X)
 #undef X
+_Static_assert(ROS_TEXT_MD5 == DIGEST_MD5_HEX, "a sum is as long here as there");
 
 struct section { /* one definition in the text */
 	char package[TYPEDESC_IDENT_MAX + 1], name[TYPEDESC_IDENT_MAX + 1];
@@ -31,6 +32,7 @@ struct ros_text {
 	struct section sections[ROS_TEXT_TYPES];
 	unsigned n;
 	const struct ros_type *type;
+	const struct typeset_entry *entry; /* of type */
 };
 
 /* ---- the text ---- */
@@ -236,6 +238,7 @@ static int make(struct ros_text *t, const struct typeset_entry *e)
 		type->hash = arena_text(t->arena, hash, strlen(hash));
 		type->definition = text_of(t, e);
 		t->type = type;
+		t->entry = e;
 		return type->hash && type->definition ? 0 : -ENOMEM;
 	}
 	return -ENOMEM;
@@ -319,4 +322,9 @@ void ros_text_destroy(struct ros_text *t)
 const struct ros_type *ros_text_type(const struct ros_text *t)
 {
 	return t->type;
+}
+
+int ros_text_service_md5(const struct ros_text *request, const struct ros_text *response, char ret[ROS_TEXT_MD5])
+{
+	return rosdef_service_md5(request->set, request->entry, response->set, response->entry, ret);
 }

@@ -30,4 +30,8 @@ void ros_text_destroy(struct ros_text *t);
 /* Name, hash or sum, text in canonical form, fields. Borrows. */
 const struct ros_type *ros_text_type(const struct ros_text *t);
 
+/* The md5 sum of the service of ROS 1 that has these halves, both made with ros1_types. 0 or -ENOMEM. */
+#define ROS_TEXT_MD5 33u /* digits and the NUL */
+int ros_text_service_md5(const struct ros_text *request, const struct ros_text *response, char ret[ROS_TEXT_MD5]);
+
 #endif

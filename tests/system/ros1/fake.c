@@ -86,6 +86,26 @@ uint8_t *fake_message(int fd, uint32_t *ret_len)
 	return NULL;
 }
 
+void fake_call(int fd, const char *service, const char *md5, const char *key, const char *value)
+{
+	struct tcpros_writer w = { .data = NULL };
+
+	tcpros_put(&w, "callerid", "/caller");
+	if (*md5)
+		tcpros_put(&w, "md5sum", md5);
+	tcpros_put(&w, "service", service);
+	if (key)
+		tcpros_put(&w, key, value);
+	MUST(tcpros_end(&w) == 0);
+	fake_send(fd, w.data, w.len);
+	tcpros_writer_finish(&w);
+}
+
+uint8_t *fake_answer(int fd, uint8_t *ret_ok, uint32_t *ret_len)
+{
+	return read_all(fd, ret_ok, 1) ? fake_message(fd, ret_len) : NULL;
+}
+
 void fake_subscribe(int fd, const char *node, const char *topic, const char *md5, const char *type)
 {
 	struct tcpros_writer w = { .data = NULL };
@@ -201,11 +221,7 @@ static void answer(struct fake_master *m, const struct xmlrpc_doc *d, struct xml
 
 	pthread_mutex_lock(&m->lock);
 	note(m, d);
-	if (strcmp(d->method, "registerPublisher") == 0) {
-		snprintf(m->node_uri, sizeof(m->node_uri), "%.120s", xmlrpc_text(xmlrpc_at(d->params, 3)));
-		m->registered++;
-	}
-	if (strcmp(d->method, "registerSubscriber") == 0) {
+	if (strncmp(d->method, "register", 8) == 0) {
 		snprintf(m->node_uri, sizeof(m->node_uri), "%.120s", xmlrpc_text(xmlrpc_at(d->params, 3)));
 		m->registered++;
 	}

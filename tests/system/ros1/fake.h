@@ -67,6 +67,10 @@ void fake_master_update(struct fake_master *m, const char *topic);
 int fake_connect(unsigned port, int room);
 /* The whole of a subscriber's header goes out; the answer is read. */
 void fake_subscribe(int fd, const char *node, const char *topic, const char *md5, const char *type);
+/* The header of one who calls a service; md5 "", key NULL: without. */
+void fake_call(int fd, const char *service, const char *md5, const char *key, const char *value);
+/* The next answer of a service, as fake_message(), and whether it is one. */
+uint8_t *fake_answer(int fd, uint8_t *ret_ok, uint32_t *ret_len);
 /* A field of the answer, or of its error: static. "" where the connection ended without. */
 const char *fake_field(int fd, const char *key);
 /* The next message, behind its length: malloc(). NULL: the connection ended. */

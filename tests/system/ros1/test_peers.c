@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What ROS' own programs see of the node: rosmaster, rospy, rostopic and rosnode, as Debian packages them. What they get is compared;
+ * What ROS' own programs see of the node: rosmaster, rospy, rostopic, rosservice and rosnode, as Debian packages them. What they get is compared;
  * how fast they are is not.
  */
 #include "support/test.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
 
 #include <sim/msg/Image.h>
 #include <sim/msg/String.h>
+#include <sim/srv/SetBool.h>
+#include <sim/srv/Trigger.h>
 
 #include "../ros2/host.h"
 #include "fake.h"
@@ -18,6 +21,7 @@
 #include "support/message.h"
 
 #define PYTHON "/usr/bin/python3 tests/system/ros1/listener.py "
+#define CALLER "/usr/bin/python3 tests/system/ros1/caller.py "
 
 static const char *const options[] = { "subscribe", "{\"/say\":{\"type\":\"std_msgs/String\",\"channel\":\"/said\"}}",
 				       NULL };
@@ -70,7 +74,8 @@ static int have_ros(void **state)
 {
 	(void)state;
 	if (access("/usr/bin/rosmaster", X_OK) == 0 && access("/usr/bin/rostopic", X_OK) == 0 &&
-	    access("/usr/bin/rosnode", X_OK) == 0)
+	    access("/usr/bin/rosnode", X_OK) == 0 && access("/usr/bin/rosservice", X_OK) == 0 &&
+	    access("/usr/lib/python3/dist-packages/std_srvs", X_OK) == 0)
 		return 0;
 	print_message("no ROS 1 here: run tools/dev/deps.sh check\n");
 	if (test_full())
@@ -237,6 +242,83 @@ TEST_WITH(rostopic_pub_comes_in, setup, teardown)
 	assert_string_equal(in.channel, "/said");
 	assert_string_equal(sim_String_data(sim_String_from(in.body, in.size), in.size), "hello");
 	AWAIT(!strstr(output("rosnode info /simd"), "inbound"));
+}
+
+/* The next call is answered: what it asked for, and the sentence; "": an error. */
+static bool serve(const char *message)
+{
+	struct host_call call = host_next_call(&h);
+	_Alignas(64) uint8_t body[256] = { 0 };
+	struct sim_builder builder;
+	struct sim_SetBoolResponse *r = sim_SetBoolResponse_init(body, sizeof(body), &builder);
+
+	r->success = 1; /* SetBool's and Trigger's are alike */
+	assert_int_equal(sim_SetBoolResponse_message_set(&builder, message), 0);
+	if (*message)
+		call.fn(call.user, 0, "", body, sim_builder_size(&builder));
+	else
+		call.fn(call.user, -EIO, "the lamp is broken", NULL, 0);
+	return call.type == &sim_SetBool_service && sim_SetBoolRequest_from(call.request, call.size)->data;
+}
+
+static void until(FILE *f, const char *part)
+{
+	char line[1024] = "";
+
+	while (!strstr(line, part))
+		if (!fgets(line, sizeof(line), f))
+			fail_msg("no \"%s\"", part);
+}
+
+TEST_WITH(rosservice_calls, setup, teardown)
+{
+	FILE *f;
+
+	h.ops->service(b, "/lamp", &sim_SetBool_service);
+	h.ops->service(b, "/car/horn", &sim_Trigger_service);
+	AWAIT(strstr(output("rosservice list"), "/lamp") && strstr(output("rosservice list"), "/car/horn"));
+	prints("rosservice type /lamp", "std_srvs/SetBool");
+	prints("rosservice info /lamp", "Node: /simd");
+	prints("rosservice info /lamp", "Args: data");
+	prints("rosservice uri /lamp", "rosrpc://127.0.0.1:");
+	prints("rosservice find std_srvs/Trigger", "/car/horn");
+	prints("rosnode info /simd", " * /lamp");
+	f = begin("rosservice call /lamp true 2>&1");
+	assert_true(serve("lamp on"));
+	until(f, "message: \"lamp on\"");
+	pclose(f);
+	f = begin("rosservice call /car/horn 2>&1");
+	assert_false(serve("honk"));
+	until(f, "message: \"honk\"");
+	pclose(f);
+	f = begin("rosservice call /lamp false 2>&1");
+	assert_false(serve(""));
+	until(f, "responded with an error: b'the lamp is broken'");
+	pclose(f);
+	h.ops->service(b, "/lamp", NULL);
+	h.ops->service(b, "/car/horn", NULL);
+	AWAIT(!strstr(output("rosservice list"), "/lamp"));
+}
+
+/* A persistent connection, and four threads of one node that call at once. */
+TEST_WITH(rospy_calls, setup, teardown)
+{
+	FILE *f;
+
+	h.ops->service(b, "/lamp", &sim_SetBool_service);
+	AWAIT(strstr(output("rosservice list"), "/lamp"));
+	f = begin(CALLER "/lamp 1 3 2>&1");
+	for (int i = 0; i < 3; i++)
+		(void)serve(i % 2 ? "off" : "on");
+	next_line(f, "on off on");
+	assert_int_equal(pclose(f), 0);
+	f = begin(CALLER "/lamp 4 2 2>&1");
+	for (int i = 0; i < 8; i++)
+		(void)serve("done");
+	for (int i = 0; i < 4; i++)
+		next_line(f, "done done");
+	assert_int_equal(pclose(f), 0);
+	h.ops->service(b, "/lamp", NULL);
 }
 
 TEST_WITH(a_new_master_knows_it_again, setup, teardown)

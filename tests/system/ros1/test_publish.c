@@ -277,7 +277,7 @@ TEST_WITH(who_is_slow_delays_nobody, setup, teardown)
 		free(s[i]);
 		s[i] = NULL;
 	}
-	host_wait_log(&h, "connected: dropped, as they are slow: /listener on /camera 5;");
+	host_wait_log(&h, "; dropped, as they are slow: /listener on /camera 5");
 	expect_image(slow, 1);
 	expect_image(slow, IMAGES - 1);
 	expect_image(slow, IMAGES);
@@ -353,7 +353,7 @@ TEST_WITH(wrong_peers_are_told_why, setup, teardown)
 	refused(port, "/chat", "00000000000000000000000000000000", "std_msgs/String", "md5sum " MD5_STRING);
 	refused(port, "/chat", "*", "std_msgs/Int8", "is std_msgs/String, not std_msgs/Int8");
 	refused(port, "/none", "*", "*", "does not publish /none");
-	refused(port, "", "*", "*", "names no topic");
+	refused(port, "", "*", "*", "names neither a topic nor a service");
 	ends(port, huge, sizeof(huge));
 	ends(port, odd, sizeof(odd));
 	ends(port, "GET / HTTP/1.1\r\n\r\n", 18);

@@ -122,6 +122,18 @@ static int on_drive(void *ctx, int64_t sim_ns)
 	return write(h->driven[1], &sim_ns, sizeof(sim_ns)) == sizeof(sim_ns) ? 0 : -EIO;
 }
 
+static int on_call(void *ctx, const char *service, const struct sim_service_type *type, const void *request,
+		   size_t size, int64_t timeout_dur_ns, sim_answer_fn fn, void *user)
+{
+	const struct host *h = ctx;
+	struct host_call call = { .type = type, .size = size, .fn = fn, .user = user };
+
+	(void)timeout_dur_ns;
+	snprintf(call.service, sizeof(call.service), "%s", service);
+	memcpy(call.request, request, size < HOST_IN ? size : HOST_IN);
+	return write(h->called[1], &call, sizeof(call)) == sizeof(call) ? 0 : -EIO;
+}
+
 static void on_complete(void *ctx, struct sim_task *task, int result)
 {
 	const struct host *h = ctx;
@@ -150,6 +162,7 @@ void host_init(struct host *h, const char *plugin, const char *const *options)
 					    .now = on_now,
 					    .publish = on_publish,
 					    .offer = on_offer,
+					    .call = on_call,
 					    .drive = on_drive,
 					    .other_clocks = on_other_clocks,
 					    .simd_id = HOST_SIMD_ID };
@@ -159,6 +172,7 @@ void host_init(struct host *h, const char *plugin, const char *const *options)
 	MUST(pipe(h->dropped) == 0);
 	MUST(pipe(h->came) == 0);
 	MUST(pipe(h->done) == 0);
+	MUST(pipe(h->called) == 0);
 }
 
 struct sim_bridge *host_create(struct host *h)
@@ -239,6 +253,14 @@ struct host_done host_next_done(struct host *h)
 
 	MUST(read(h->done[0], &d, sizeof(d)) == sizeof(d));
 	return d;
+}
+
+struct host_call host_next_call(struct host *h)
+{
+	struct host_call call;
+
+	MUST(read(h->called[0], &call, sizeof(call)) == sizeof(call));
+	return call;
 }
 
 int host_publish(struct host *h, struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_slot *s)

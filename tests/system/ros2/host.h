@@ -27,11 +27,20 @@ struct host_done { /* an answer to a message for which publish() returned 1 */
 	int result;
 };
 
+struct host_call { /* of a service: to be answered with fn, as the host does */
+	char service[64];
+	const struct sim_service_type *type;
+	size_t size;
+	sim_answer_fn fn;
+	void *user;
+	_Alignas(8) uint8_t request[HOST_IN];
+};
+
 struct host {
 	struct sim_bridge_host host;
 	const struct sim_bridge_ops *ops;
 	const char *const *options; /* key, value, ..., NULL: instead of the plug-in's defaults */
-	int dropped[2], came[2], driven[2], done[2];
+	int dropped[2], came[2], driven[2], done[2], called[2];
 	char offered[HOST_OFFERS][64]; /* channels that come in */
 	unsigned n_offered;
 	char log[8192]; /* guarded by log_lock while the plug-in runs */
@@ -65,6 +74,9 @@ int64_t host_next_drive(struct host *h);
 /* Wait until the log says so; until the other clocks are those: "" for none, else a part of their names. */
 void host_wait_log(struct host *h, const char *text);
 void host_wait_clocks(struct host *h, const char *part);
+
+/* Wait for the next call of a service. */
+struct host_call host_next_call(struct host *h);
 
 /* Publish as a lane does, and wait for the answer: the result. */
 int host_publish(struct host *h, struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_slot *s);

@@ -35,18 +35,19 @@ const struct ros_service *rpc_service(const struct ros_service *known, const cha
 	return NULL;
 }
 
-int rpc_own_type(const char *service, const struct sim_type *half, const char *half_name, struct ros_text **ret,
-		 char *why, size_t why_size)
+int rpc_own_type(const char *service, const struct sim_type *half, const char *half_name,
+		 const struct ros_type *const *known, struct ros_text **ret, char *why, size_t why_size)
 {
+	bool ros1 = known == ros1_types;
 	char msg[ROS_GENERIC_NAME_MAX], name[ROS_GENERIC_NAME_MAX + 16], text[256] = "";
-	char *definition = ros_generic_text(half, ROS_GENERIC_ROS2);
+	char *definition = ros_generic_text(half, ros1 ? ROS_GENERIC_ROS1 : ROS_GENERIC_ROS2);
 	int package, r = -ENOMEM;
 
 	ros_generic_name(service, msg);
 	package = (int)strcspn(msg, "/");
 	snprintf(name, sizeof(name), "%.*s/srv/%s_%s", package, msg, msg + package + 5, half_name);
 	if (definition)
-		r = ros_text_create(name, definition, ros2_types, text, sizeof(text), ret);
+		r = ros_text_create(name, definition, known, text, sizeof(text), ret);
 	free(definition);
 	if (r == 0 || r == -ENOMEM)
 		return r;
@@ -120,6 +121,28 @@ int rpc_write_response(const struct sim_type *t, const struct rpc_id *id, const 
 	r = generic_emit(t, body, size, &w.enc);
 	if (!t->n_fields)
 		sim_enc_u8(&w.enc, "structure_needs_at_least_one_member", 0);
+	return r < 0 ? r : wire_finish(&w);
+}
+
+int rpc_read_ros1(const struct sim_type *t, const void *data, size_t len, void *body, size_t room, size_t *ret_size)
+{
+	struct cdr_reader d;
+	int r;
+
+	cdr_reader_begin(&d, WIRE_ROS1, data, len);
+	r = generic_read(t, &d.dec, body, room, ret_size);
+	if (d.dec.err)
+		return d.dec.err;
+	return r < 0 ? r : cdr_reader_end(&d);
+}
+
+int rpc_write_ros1(const struct sim_type *t, const void *body, size_t size, struct iov_buf *o)
+{
+	struct enc_wire w;
+	int r;
+
+	wire_begin(&w, WIRE_ROS1, o);
+	r = generic_emit(t, body, size, &w.enc);
 	return r < 0 ? r : wire_finish(&w);
 }
 

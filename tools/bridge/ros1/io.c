@@ -79,21 +79,27 @@ int io_add(struct io *io, struct io_source *s)
 	return 0;
 }
 
-void io_close(struct io *io, struct io_source *s)
+int io_release(struct io *io, struct io_source *s)
 {
 	struct io_source **at = &io->sources;
+	int fd = s->fd;
 
-	if (s->closed)
-		return;
 	while (*at != s)
 		at = &(*at)->next;
 	*at = s->next;
 	io->n--;
+	(void)epoll_ctl(io->epoll, EPOLL_CTL_DEL, fd, NULL);
 	s->closed = true;
-	close(s->fd);
 	s->fd = -1;
 	s->next = io->closed;
 	io->closed = s;
+	return fd;
+}
+
+void io_close(struct io *io, struct io_source *s)
+{
+	if (!s->closed)
+		close(io_release(io, s));
 }
 
 static void free_closed(struct io *io)

@@ -45,6 +45,8 @@ void io_destroy(struct io *io);
 /* Add a source: edge-triggered, for reading and writing. The fd is the source's from here on, also on failure: -ENOSPC there are too many. */
 int io_add(struct io *io, struct io_source *s);
 void io_close(struct io *io, struct io_source *s); /* may be called twice */
+/* The same, but its descriptor stays open: returns it. */
+int io_release(struct io *io, struct io_source *s);
 
 /* A turn of the loop, soon. */
 void io_wake(struct io *io);

@@ -80,30 +80,40 @@ static int set_use_sim_time(struct sim_bridge *b, char *why, size_t why_size)
 	return call(b, &w, CALL_DUR_NS, NULL, why, why_size);
 }
 
-static int register_one(struct sim_bridge *b, bool in, const char *name, const char *type, char *why, size_t why_size)
+static const struct {
+	const char *on, *off;
+} methods[] = {
+	[MASTER_PUBLISHES] = { "registerPublisher", "unregisterPublisher" },
+	[MASTER_SUBSCRIBES] = { "registerSubscriber", "unregisterSubscriber" },
+	[MASTER_SERVES] = { "registerService", "unregisterService" },
+};
+
+static int register_one(struct sim_bridge *b, enum master_kind kind, const char *name, const char *type, char *why,
+			size_t why_size)
 {
 	struct xmlrpc_writer w = { .text = NULL };
 	struct xmlrpc_doc *d = NULL;
 	int code;
 
-	start(b, &w, in ? "registerSubscriber" : "registerPublisher");
+	start(b, &w, methods[kind].on);
 	xmlrpc_put_text(&w, name);
-	xmlrpc_put_text(&w, type);
+	xmlrpc_put_text(&w, kind == MASTER_SERVES ? b->rpc_uri : type);
 	xmlrpc_put_text(&w, b->uri);
 	code = call(b, &w, CALL_DUR_NS, &d, why, why_size);
-	if (code == 1 && in) /* a master that was restarted does not know all of them yet */
+	if (code == 1 && kind == MASTER_SUBSCRIBES) /* a master that was restarted does not know all of them yet */
 		subscription_publishers(b, name, xmlrpc_at(xmlrpc_at(d->params, 0), 2), false);
 	xmlrpc_free(d);
 	return code;
 }
 
-static int unregister_one(struct sim_bridge *b, bool in, const char *name, int64_t dur_ns, char *why, size_t why_size)
+static int unregister_one(struct sim_bridge *b, enum master_kind kind, const char *name, int64_t dur_ns, char *why,
+			  size_t why_size)
 {
 	struct xmlrpc_writer w = { .text = NULL };
 
-	start(b, &w, in ? "unregisterSubscriber" : "unregisterPublisher");
+	start(b, &w, methods[kind].off);
 	xmlrpc_put_text(&w, name);
-	xmlrpc_put_text(&w, b->uri);
+	xmlrpc_put_text(&w, kind == MASTER_SERVES ? b->rpc_uri : b->uri);
 	return call(b, &w, dur_ns, NULL, why, why_size);
 }
 
@@ -127,11 +137,11 @@ static int look_up(struct sim_bridge *b, char *why, size_t why_size)
 
 /* ---- names ---- */
 
-static struct master_name *find(const struct master *m, bool in, const char *name)
+static struct master_name *find(const struct master *m, enum master_kind kind, const char *name)
 {
 	struct master_name *n = m->names;
 
-	while (n && (n->in != in || strcmp(n->name, name) != 0))
+	while (n && (n->kind != kind || strcmp(n->name, name) != 0))
 		n = n->next;
 	return n;
 }
@@ -148,16 +158,16 @@ static void forget(struct master *m, struct master_name *n)
 	free(n);
 }
 
-static int want(struct sim_bridge *b, bool in, const char *topic, const char *type)
+int master_want(struct sim_bridge *b, enum master_kind kind, const char *name, const char *type)
 {
 	struct master *m = &b->master;
 	struct master_name *n;
 
 	pthread_mutex_lock(&m->lock);
-	n = find(m, in, topic);
+	n = find(m, kind, name);
 	if (!n && (n = calloc(1, sizeof(*n)))) {
-		n->in = in;
-		n->name = strdup(topic);
+		n->kind = kind;
+		n->name = strdup(name);
 		n->type = strdup(type);
 		n->next = m->names;
 		m->names = n;
@@ -173,37 +183,17 @@ static int want(struct sim_bridge *b, bool in, const char *topic, const char *ty
 	return n ? 0 : -ENOMEM;
 }
 
-static void unwant(struct sim_bridge *b, bool in, const char *topic)
+void master_unwant(struct sim_bridge *b, enum master_kind kind, const char *name)
 {
 	struct master *m = &b->master;
 	struct master_name *n;
 
 	pthread_mutex_lock(&m->lock);
-	n = find(m, in, topic);
+	n = find(m, kind, name);
 	if (n && n->wanted)
 		n->wanted--;
 	pthread_cond_broadcast(&m->changed);
 	pthread_mutex_unlock(&m->lock);
-}
-
-int master_publish(struct sim_bridge *b, const char *topic, const char *type)
-{
-	return want(b, false, topic, type);
-}
-
-void master_unpublish(struct sim_bridge *b, const char *topic)
-{
-	unwant(b, false, topic);
-}
-
-int master_subscribe(struct sim_bridge *b, const char *topic, const char *type)
-{
-	return want(b, true, topic, type);
-}
-
-void master_unsubscribe(struct sim_bridge *b, const char *topic)
-{
-	unwant(b, true, topic);
 }
 
 /* The lock is held. NULL: all is as it is wanted. */
@@ -241,7 +231,7 @@ static void none_registered(struct master *m)
 __attribute__((format(printf, 3, 4))) static void report(struct sim_bridge *b, enum sim_bridge_status status,
 							 const char *fmt, ...)
 {
-	char text[200];
+	char text[256];
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -249,6 +239,13 @@ __attribute__((format(printf, 3, 4))) static void report(struct sim_bridge *b, e
 	va_end(ap);
 	atomic_store(&b->status, (int)status);
 	b->host->status(b->host->ctx, status, text);
+}
+
+/* The lock is held. */
+static void report_connected(struct sim_bridge *b)
+{
+	report(b, SIM_BRIDGE_CONNECTED, "node of the master at %.100s, as %.60s%s", b->master.uri, b->node,
+	       b->master.more);
 }
 
 /* No answer: said once; the next try is after a pause that grows. Returns it. */
@@ -287,7 +284,7 @@ static int64_t make_contact(struct sim_bridge *b)
 	node_serve(b, true);
 	pthread_mutex_lock(&m->lock);
 	if (m->on) /* not after who has disconnected us has said so */
-		report(b, SIM_BRIDGE_CONNECTED, "node of the master at %.100s, as %.60s", m->uri, b->node);
+		report_connected(b);
 	pthread_mutex_unlock(&m->lock);
 	return 0;
 }
@@ -296,20 +293,21 @@ static int64_t put_right(struct sim_bridge *b, struct master_name *n)
 {
 	struct master *m = &b->master;
 	char why[256], *name = strdup(n->name), *type = strdup(n->type);
-	bool wanted = n->wanted > 0, in = n->in;
+	enum master_kind kind = n->kind;
+	bool wanted = n->wanted > 0;
 	int code = NO_ANSWER - ENOMEM;
 	int64_t pause;
 
 	snprintf(why, sizeof(why), "no memory");
 	pthread_mutex_unlock(&m->lock);
 	if (name && type)
-		code = wanted ? register_one(b, in, name, type, why, sizeof(why))
-			      : unregister_one(b, in, name, CALL_DUR_NS, why, sizeof(why));
+		code = wanted ? register_one(b, kind, name, type, why, sizeof(why))
+			      : unregister_one(b, kind, name, CALL_DUR_NS, why, sizeof(why));
 	if (wanted && (code == 0 || code == -1))
 		log_warn(b, "the master does not register %s: %s", name, why);
 	pause = code >= -1 ? 0 : lost(b, code, why);
 	pthread_mutex_lock(&m->lock);
-	n = name ? find(m, in, name) : NULL;
+	n = name ? find(m, kind, name) : NULL;
 	if (n && code >= -1)
 		n->registered = wanted;
 	free(name);
@@ -353,15 +351,15 @@ static void say_farewell(struct sim_bridge *b)
 	while (any_registered(m) && !m->thr.lost && (left = end - io_mono_ns()) > 0) {
 		struct master_name *n = m->names;
 		char *name, why[160];
-		bool in;
+		enum master_kind kind;
 
 		while (!n->registered)
 			n = n->next;
 		n->registered = false;
 		name = strdup(n->name);
-		in = n->in;
+		kind = n->kind;
 		pthread_mutex_unlock(&m->lock);
-		if (!name || unregister_one(b, in, name, left, why, sizeof(why)) < -1)
+		if (!name || unregister_one(b, kind, name, left, why, sizeof(why)) < -1)
 			m->thr.lost = true;
 		free(name);
 		pthread_mutex_lock(&m->lock);
@@ -524,11 +522,12 @@ void master_shut_down(struct sim_bridge *b, const char *why)
 	pthread_mutex_unlock(&m->lock);
 }
 
-void master_report(struct sim_bridge *b, const char *text)
+void master_report(struct sim_bridge *b, const char *more)
 {
 	pthread_mutex_lock(&b->master.lock);
+	snprintf(b->master.more, sizeof(b->master.more), "%s", more);
 	if (b->master.on && atomic_load(&b->status) == SIM_BRIDGE_CONNECTED)
-		report(b, SIM_BRIDGE_CONNECTED, "%s", text);
+		report_connected(b);
 	pthread_mutex_unlock(&b->master.lock);
 }
 

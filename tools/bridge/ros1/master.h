@@ -14,10 +14,12 @@
 
 struct sim_bridge;
 
-struct master_name { /* a topic that is registered, or is to be */
+enum master_kind { MASTER_PUBLISHES, MASTER_SUBSCRIBES, MASTER_SERVES };
+
+struct master_name { /* a topic or service that is registered, or is to be */
 	struct master_name *next;
-	char *name, *type;
-	bool in; /* it is subscribed to */
+	char *name, *type; /* of a service the type is not used */
+	enum master_kind kind;
 	unsigned wanted;
 	bool registered;
 };
@@ -30,6 +32,7 @@ struct master {
 	bool on, stop;
 	bool left;           /* it was off since the thread has looked: it begins anew, even if it is on again */
 	char shut_down[128]; /* why, "": it is not */
+	char more[200];      /* of the sentence that says that we are connected */
 	bool use_sim_time;   /* is to be set in the parameter server */
 	/* constant */
 	pthread_t thread;
@@ -51,15 +54,15 @@ void master_disconnect(struct sim_bridge *b);
 /* By the master, because another node has our name, or by a user. Returns at once. */
 void master_shut_down(struct sim_bridge *b, const char *why);
 
-/* A topic of ours; it is counted. -ENOMEM. */
-int master_publish(struct sim_bridge *b, const char *topic, const char *type);
-void master_unpublish(struct sim_bridge *b, const char *topic);
-/* A topic that comes in: who publishes it goes to subscription_publishers(). */
-int master_subscribe(struct sim_bridge *b, const char *topic, const char *type);
-void master_unsubscribe(struct sim_bridge *b, const char *topic);
+/*
+ * A topic of ours, a topic that comes in, whose publishers go to subscription_publishers(), or a service of ours; it is counted.
+ * -ENOMEM.
+ */
+int master_want(struct sim_bridge *b, enum master_kind kind, const char *name, const char *type);
+void master_unwant(struct sim_bridge *b, enum master_kind kind, const char *name);
 
-/* The sentence that `simctl bridge info` shows, while it is connected. */
-void master_report(struct sim_bridge *b, const char *text);
+/* What the sentence that `simctl bridge info` shows has more, while it is connected. */
+void master_report(struct sim_bridge *b, const char *more);
 
 void master_uri(struct sim_bridge *b, char ret[NET_TEXT_MAX]);
 

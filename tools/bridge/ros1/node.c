@@ -4,6 +4,7 @@
  * everything is on loopback.
  */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,55 +212,100 @@ void node_serve(struct sim_bridge *b, bool on)
 
 /* ---- the I/O thread's turn ---- */
 
-/* Who has lost messages, as far as there is room. */
-static void report_dropped(struct sim_bridge *b)
+void node_has_news(struct sim_bridge *b)
 {
-	char text[200];
-	size_t n = (size_t)snprintf(text, sizeof(text), "dropped, as they are slow:");
+	if (!atomic_exchange(&b->news, true))
+		io_wake(b->io);
+}
+
+void node_refuses(struct sim_bridge *b, const char *fmt, ...)
+{
+	char why[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	log_limited(b, 1, "refused: %s", why);
+	b->n_refused++;
+	snprintf(b->refused, sizeof(b->refused), "%.*s", (int)sizeof(b->refused) - 1, why);
+	node_has_news(b);
+}
+
+__attribute__((format(printf, 3, 4))) static void add(char *text, size_t size, const char *fmt, ...)
+{
+	size_t n = strlen(text);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text + n, size - n, fmt, ap);
+	va_end(ap);
+}
+
+/* Who has lost messages, as far as there is room. */
+static void add_dropped(struct sim_bridge *b, char *text, size_t size)
+{
+	const char *begin = "; dropped, as they are slow:";
 
 	pthread_mutex_lock(&b->lock);
 	for (struct publication *p = b->publications; p; p = p->next) {
 		pthread_mutex_lock(&p->lock);
-		for (const struct subscriber *s = p->subscribers; s; s = s->next)
-			if (s->dropped && n < sizeof(text))
-				n += (size_t)snprintf(text + n, sizeof(text) - n, " %s on %s %llu;", s->node, p->name,
-						      (unsigned long long)s->dropped);
+		for (const struct subscriber *s = p->subscribers; s; s = s->next) {
+			if (!s->dropped)
+				continue;
+			add(text, size, "%s %s on %s %llu", begin, s->node, p->name, (unsigned long long)s->dropped);
+			begin = ",";
+		}
 		pthread_mutex_unlock(&p->lock);
 	}
 	pthread_mutex_unlock(&b->lock);
+}
+
+static void report(struct sim_bridge *b)
+{
+	char text[200] = "";
+
+	if (b->services.n)
+		add(text, sizeof(text), "; services: %u, callers: %u", b->services.n, b->services.n_callers);
+	add_dropped(b, text, sizeof(text));
+	if (b->n_refused)
+		add(text, sizeof(text), "; refused: %u, the last was %s", b->n_refused, b->refused);
 	master_report(b, text);
 }
 
 /* A second after the first, then each ten. Returns when to look again. */
-static int64_t look_at_dropped(struct sim_bridge *b)
+static int64_t look_at_news(struct sim_bridge *b)
 {
 	int64_t now = io_mono_ns();
 
-	if (!atomic_load(&b->dropped))
+	if (!atomic_load(&b->news))
 		return INT64_MAX;
 	if (!b->report_mono_ns)
 		b->report_mono_ns = now + REPORT_FIRST_DUR_NS;
 	if (now < b->report_mono_ns)
 		return b->report_mono_ns;
 	b->report_mono_ns = now + REPORT_DUR_NS;
-	atomic_store(&b->dropped, false);
-	report_dropped(b);
+	atomic_store(&b->news, false);
+	report(b);
 	return INT64_MAX;
 }
 
 static int64_t turn(void *ctx)
 {
-	int64_t held = publications_release(ctx), dropped = look_at_dropped(ctx);
+	int64_t held = publications_release(ctx), turns = services_turn(ctx), news = look_at_news(ctx);
+	int64_t due = held < turns ? held : turns;
 
-	return held < dropped ? held : dropped;
+	return due < news ? due : news;
 }
 
 int node_open(struct sim_bridge *b)
 {
 	const char *address = choose_address(b);
 	bool v6 = strchr(b->address, ':');
-	int r = io_create(turn, b, &b->io);
+	int r = services_init(b);
 
+	if (r == 0)
+		r = io_create(turn, b, &b->io);
 	if (r < 0) {
 		log_error(b, "no thread for input and output: %s", strerror(-r));
 		return r;
@@ -271,6 +317,8 @@ int node_open(struct sim_bridge *b)
 	if (r < 0)
 		return r;
 	snprintf(b->uri, sizeof(b->uri), "http://%s%s%s:%u/", v6 ? "[" : "", b->address, v6 ? "]" : "", b->slave_port);
+	snprintf(b->rpc_uri, sizeof(b->rpc_uri), "rosrpc://%s%s%s:%u", v6 ? "[" : "", b->address, v6 ? "]" : "",
+		 b->tcpros_port);
 	log_info(b, "node %s is %s, TCPROS at port %u", b->node, b->uri, b->tcpros_port);
 	r = master_open(b);
 	return r < 0 ? r : subscriptions_open(b);
@@ -282,5 +330,6 @@ void node_close(struct sim_bridge *b)
 	master_close(b);
 	io_destroy(b->io);
 	b->io = NULL;
+	services_finish(b);
 	subscriptions_close(b);
 }

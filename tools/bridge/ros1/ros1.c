@@ -123,6 +123,15 @@ static void ros1_close(struct sim_bridge *b, struct sim_bridge_topic *t)
 	topics_close_channel(&b->common, t);
 }
 
+static int ros1_reg(struct sim_bridge_registry *r)
+{
+	int e = topics_register(r);
+
+	if (e >= 0 && SIM_BRIDGE_REG_HAS(r, add_service))
+		e = r->add_service(r->ctx, "*", "srv"); /* std_srvs, what ROS knows, and others by their fields */
+	return e;
+}
+
 SIM_API const struct sim_bridge_ops *sim_bridge_plugin(void);
 
 const struct sim_bridge_ops *sim_bridge_plugin(void)
@@ -133,7 +142,7 @@ const struct sim_bridge_ops *sim_bridge_plugin(void)
 		.name = "ros1",
 		.type = "ROS 1 over TCPROS",
 		.options = options,
-		.reg = topics_register,
+		.reg = ros1_reg,
 		.create = ros1_create,
 		.connect = ros1_connect,
 		.disconnect = ros1_disconnect,
@@ -144,6 +153,7 @@ const struct sim_bridge_ops *sim_bridge_plugin(void)
 		.destroy = ros1_destroy,
 		.check = ros1_check,
 		.listen = subscriptions_listen,
+		.service = services_notify,
 	};
 
 	return &ops;

@@ -3,7 +3,7 @@
  * Inside bridge_ros1: one node of ROS 1, with its XML-RPC server, a port of TCPROS and a thread that keeps it registered with the
  * master. All of it lives from create() to destroy(); publish() comes from the host's threads.
  *
- * Locks: `lock` of the bridge, then that of a publication, then the pool's; `master.lock` is a leaf.
+ * Locks: `lock` of the bridge, then that of a publication, then the pool's; `master.lock` and `services.lock` are leaves.
  */
 #ifndef ROS1_H
 #define ROS1_H
@@ -17,6 +17,7 @@
 #include "master.h"
 #include "message.h"
 #include "net.h"
+#include "service.h"
 #include "subscription.h"
 #include "topics.h"
 
@@ -50,7 +51,8 @@ struct sim_bridge {
 	char name_space[ROS1_NAME_MAX + 1];
 	char address[NET_TEXT_MAX]; /* what others are told */
 	char uri[NET_TEXT_MAX + 32];
-	char mark[24]; /* of this simd, in our headers */
+	char rpc_uri[NET_TEXT_MAX + 32]; /* "rosrpc://...", of services */
+	char mark[24];                   /* of this simd, in our headers */
 	unsigned tcpros_port, slave_port;
 	long queue;
 	_Atomic int status;
@@ -59,12 +61,15 @@ struct sim_bridge {
 	struct publication *publications; /* guarded by lock; changed by the host's main thread alone */
 	struct message_pool pool;
 	_Atomic bool holding; /* messages may be held */
-	_Atomic bool dropped; /* something was, since it was reported last */
+	_Atomic bool news;    /* there is something to be reported: what was dropped, who was refused, services */
 	struct log_limit lines;
 	struct io *io;
 	/* the I/O thread's */
 	unsigned n_subscribers, n_askers, n_connections;
-	int64_t report_mono_ns; /* of what was dropped: not before then; 0: nothing is to be reported */
+	int64_t report_mono_ns; /* not before then; 0: nothing is to be reported */
+	struct services services;
+	unsigned n_refused; /* peers */
+	char refused[100];  /* the last of them, and why */
 	struct master master;
 	struct links links;
 	struct sim_time sim_time;
@@ -88,6 +93,10 @@ void log_printable(char *text);
 int node_read_options(struct sim_bridge *b);
 int node_open(struct sim_bridge *b);
 void node_close(struct sim_bridge *b);
+/* A peer is refused, why: logged, counted and reported. Thread: the I/O thread. */
+__attribute__((format(printf, 2, 3))) void node_refuses(struct sim_bridge *b, const char *fmt, ...);
+/* What `simctl bridge info` shows of us has changed. Thread: any. */
+void node_has_news(struct sim_bridge *b);
 /* Connections end, and nobody is served until it is on again. Thread: not the I/O thread. */
 void node_serve(struct sim_bridge *b, bool on);
 /* The master that is meant: the connection string, ROS_MASTER_URI, else the usual one. -EINVAL, with a line in the log. */

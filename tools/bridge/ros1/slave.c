@@ -161,6 +161,22 @@ static void subscribe_stats(struct sim_bridge *b, struct xmlrpc_writer *w)
 	xmlrpc_array_end(w);
 }
 
+/* [calls, bytes in, bytes out] */
+static void service_stats(struct sim_bridge *b, struct xmlrpc_writer *w)
+{
+	uint64_t sum[3] = { b->services.calls, b->services.bytes_in, b->services.bytes_out };
+
+	for (const struct ros1_service *s = b->services.all; s; s = s->next) {
+		sum[0] += s->calls;
+		sum[1] += s->bytes_in;
+		sum[2] += s->bytes_out;
+	}
+	xmlrpc_array(w);
+	for (int i = 0; i < 3; i++)
+		xmlrpc_put_int(w, (int64_t)sum[i]);
+	xmlrpc_array_end(w);
+}
+
 static void get_bus_stats(struct sim_bridge *b, const struct xmlrpc_value *params, struct xmlrpc_writer *w)
 {
 	(void)params;
@@ -168,10 +184,7 @@ static void get_bus_stats(struct sim_bridge *b, const struct xmlrpc_value *param
 	xmlrpc_array(w);
 	publish_stats(b, w);
 	subscribe_stats(b, w);
-	xmlrpc_array(w); /* services: calls, bytes in and out */
-	for (int i = 0; i < 3; i++)
-		xmlrpc_put_int(w, 0);
-	xmlrpc_array_end(w);
+	service_stats(b, w);
 	xmlrpc_array_end(w);
 	xmlrpc_array_end(w);
 }
@@ -382,7 +395,7 @@ static int serve(struct asker *a)
 
 	while (!a->out && a->in_len && (r = http_parse(a->in, a->in_len, HTTP_REQUEST, &m, why, sizeof(why))) != 0) {
 		if (r < 0) {
-			log_limited(a->bridge, 1, "a request from %s is refused: %s", a->peer, why);
+			node_refuses(a->bridge, "a request from %s: %s", a->peer, why);
 			return respond(a, 400, NULL, false);
 		}
 		r = answer(a, &m);
@@ -459,7 +472,7 @@ void slave_accept(struct sim_bridge *b, int fd, const char *peer)
 	struct asker *a = b->n_askers < ASKERS_MAX ? calloc(1, sizeof(*a)) : NULL;
 
 	if (!a) {
-		log_limited(b, 1, "a request from %s is refused: %u are connected", peer, b->n_askers);
+		node_refuses(b, "a request from %s: %u are connected", peer, b->n_askers);
 		close(fd);
 		return;
 	}

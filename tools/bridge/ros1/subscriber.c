@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A connection on which a topic is sent: see publication.h. Thread: the I/O thread, but for what says otherwise there. */
+/* A connection on the port of TCPROS, and one on which a topic is sent: see publication.h. Thread: the I/O thread, but for what says otherwise there. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +23,7 @@ static void drop_one(struct subscriber *s, unsigned i, struct job **done)
 		s->ring[(s->first + i) % s->room] = s->ring[(s->first + i + 1) % s->room];
 	s->n--;
 	s->dropped++;
-	if (!atomic_exchange(&s->bridge->dropped, true))
-		io_wake(s->bridge->io);
+	node_has_news(s->bridge);
 }
 
 static size_t waiting_bytes(const struct subscriber *s)
@@ -125,7 +124,7 @@ static void refuse(struct subscriber *s, const char *why)
 {
 	struct tcpros_writer w = { .data = NULL };
 
-	log_limited(s->bridge, 1, "a subscriber at %s is refused: %s", s->peer, why);
+	node_refuses(s->bridge, "a subscriber at %s: %s", s->peer, why);
 	tcpros_put(&w, "error", why);
 	if (tcpros_end(&w) == 0 && send(s->io.fd, w.data, w.len, MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
 		shutdown(s->io.fd, SHUT_WR);
@@ -136,29 +135,34 @@ static void refuse(struct subscriber *s, const char *why)
 	s->io.due_mono_ns = io_mono_ns() + 1000000000; /* so that it can read that */
 }
 
-static void greeted(struct subscriber *s, const struct tcpros_header *h)
+/* -ECANCELED: it is no subscriber, and its descriptor is another's now. */
+static int greeted(struct subscriber *s, const struct tcpros_header *h)
 {
 	char topic[NET_TEXT_MAX], why[512];
 	int r;
 
+	if (tcpros_get(h, "service", topic, sizeof(topic))) {
+		caller_accept(s->bridge, io_release(s->bridge->io, &s->io), s->peer, h, s->in + h->total,
+			      s->in_len - h->total);
+		return -ECANCELED;
+	}
 	tcpros_get(h, "callerid", s->node, sizeof(s->node));
 	log_printable(s->node);
 	if (!tcpros_get(h, "topic", topic, sizeof(topic))) {
-		refuse(s, tcpros_is(h, "probe", "1") || tcpros_get(h, "service", topic, sizeof(topic))
-				  ? "this node has no services"
-				  : "the header names no topic");
-		return;
+		refuse(s, "the header names neither a topic nor a service");
+		return 0;
 	}
 	log_printable(topic);
 	r = publication_add(s->bridge, topic, h, s, why, sizeof(why));
 	if (r < 0) {
 		refuse(s, why);
-		return;
+		return 0;
 	}
 	free(s->in);
 	s->in = NULL;
 	s->io.due_mono_ns = 0;
 	log_info(s->bridge, "%s: subscriber %s (%s)", topic, s->node, s->peer);
+	return 0;
 }
 
 /* Its header; -EAGAIN there is no more. */
@@ -176,8 +180,8 @@ static int read_header(struct subscriber *s)
 	s->in_len += (size_t)n;
 	r = tcpros_parse(s->in, s->in_len, HEADER_MAX - 4, &h, why, sizeof(why));
 	if (r == 1)
-		greeted(s, &h);
-	else if (r < 0)
+		return greeted(s, &h);
+	if (r < 0)
 		refuse(s, why);
 	return 0;
 }
@@ -220,7 +224,7 @@ void subscriber_accept(struct sim_bridge *b, int fd, const char *peer)
 	if (s)
 		s->in = malloc(HEADER_MAX);
 	if (!s || !s->in) {
-		log_limited(b, 1, "a connection from %s is refused: there are %u", peer, b->n_subscribers);
+		node_refuses(b, "a connection from %s: there are %u", peer, b->n_subscribers);
 		free(s);
 		close(fd);
 		return;

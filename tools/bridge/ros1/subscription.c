@@ -232,10 +232,10 @@ static void want(struct sim_bridge *b, struct subscription *s, bool on)
 	if (!on)
 		drop_others(s, NULL);
 	pthread_mutex_unlock(&b->links.lock);
-	if (change && on && master_subscribe(b, s->in.name, s->type->name) < 0)
+	if (change && on && master_want(b, MASTER_SUBSCRIBES, s->in.name, s->type->name) < 0)
 		log_error(b, "%s cannot be read: no memory", s->in.name);
 	else if (change && !on)
-		master_unsubscribe(b, s->in.name);
+		master_unwant(b, MASTER_SUBSCRIBES, s->in.name);
 }
 
 void subscriptions_listen(struct sim_bridge *b, const char *channel, int on)

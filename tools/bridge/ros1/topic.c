@@ -37,7 +37,7 @@ static int open_publication(struct sim_bridge *b, struct ros1_topic *t, const st
 	r = publication_get(b, t->out.name, type, w->depth ? (unsigned)w->depth : (unsigned)b->queue, latch,
 			    &t->publication, why, why_size);
 	if (r == 0)
-		r = master_publish(b, t->out.name, type->name);
+		r = master_want(b, MASTER_PUBLISHES, t->out.name, type->name);
 	t->registered = r == 0;
 	return r;
 }
@@ -47,7 +47,7 @@ void ros1_topic_close(void *bridge, struct topic_out *out)
 	struct ros1_topic *t = (struct ros1_topic *)(void *)out;
 
 	if (t->registered)
-		master_unpublish(bridge, out->name);
+		master_unwant(bridge, MASTER_PUBLISHES, out->name);
 	if (t->publication)
 		publication_unref(t->publication);
 	topic_out_close(out);

@@ -183,9 +183,9 @@ static int find_types(struct ros2_service *s, char *why, size_t why_size)
 		s->response_type = ros->response;
 		return 0;
 	}
-	r = rpc_own_type(s->type->name, s->type->request, "Request", &s->made[0], why, why_size);
+	r = rpc_own_type(s->type->name, s->type->request, "Request", ros2_types, &s->made[0], why, why_size);
 	if (r == 0)
-		r = rpc_own_type(s->type->name, s->type->response, "Response", &s->made[1], why, why_size);
+		r = rpc_own_type(s->type->name, s->type->response, "Response", ros2_types, &s->made[1], why, why_size);
 	if (r < 0)
 		return r;
 	s->request_type = ros_text_type(s->made[0]);
