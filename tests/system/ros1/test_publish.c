@@ -11,6 +11,7 @@
 #include <sim/msg/Image.h>
 #include <sim/msg/RadarObjects.h>
 #include <sim/msg/String.h>
+#include <sim/srv/SetBool.h>
 
 #include "../ros2/host.h"
 #include "fake.h"
@@ -534,7 +535,8 @@ TEST(wrong_options_are_named)
 {
 	static const char *const node[] = { "node", "1a", NULL }, *const space[] = { "namespace", "a", NULL },
 				 *const queue[] = { "queue", "0", NULL },
-				 *const time[] = { "set_use_sim_time", "yes", NULL };
+				 *const time[] = { "set_use_sim_time", "yes", NULL },
+				 *const remap[] = { "remap", "[\"a:b\"]", NULL };
 
 	assert_int_equal(check(no_options, ""), 0);
 	assert_int_equal(check(no_options, "http://robot:11311"), 0);
@@ -543,8 +545,39 @@ TEST(wrong_options_are_named)
 	assert_int_equal(check(node, ""), -EINVAL);
 	assert_int_equal(check(space, ""), -EINVAL);
 	assert_int_equal(check(queue, ""), -EINVAL);
+	assert_int_equal(check(remap, ""), -EINVAL);
+	host_wait_log(&h, "options.remap[0]: \"a:b\" is not of the form");
 	assert_int_equal(check(time, ""), -EINVAL);
 	host_wait_log(&h, "options.set_use_sim_time: \"yes\"");
+}
+
+/* Topics both ways, services, and the node itself. */
+TEST_WITH(names_are_what_ros_makes_of_them, setup, teardown)
+{
+	static const char *const options[] = {
+		"remap", "[\"/chat:=talk\", \"__ns:=/rig\", \"~say:=/said\", \"/lamp:=~lamp\"]", "subscribe",
+		"{\"~say\":{\"type\":\"std_msgs/String\",\"channel\":\"/heard\"}}", NULL
+	};
+	struct sim_bridge_topic *t, *u;
+	int fd;
+
+	up(options);
+	t = host_open(&h, b, "/chat", &sim_String_type, "{}");
+	u = host_open(&h, b, "/other", &sim_String_type, "{\"ros1\":{\"topic\":\"~own\"}}");
+	h.ops->service(b, "/lamp", &sim_SetBool_service);
+	AWAIT(fake_master_calls(&master, "registerPublisher", "/rig/talk"));
+	AWAIT(fake_master_calls(&master, "registerPublisher", "/rig/simd/own"));
+	AWAIT(fake_master_calls(&master, "registerSubscriber", "/said"));
+	AWAIT(fake_master_calls(&master, "registerService", "/rig/simd/lamp"));
+	fd = subscriber(fake_request_topic(&master, "/rig/talk"), "/rig/talk", "*", "*", 0);
+	assert_string_equal(fake_field(fd, "callerid"), "/rig/simd");
+	assert_int_equal(publish_text(t, "hello"), 0);
+	expect_text(fd, "hello");
+	close(fd);
+	h.ops->service(b, "/lamp", NULL);
+	h.ops->close(b, t);
+	h.ops->close(b, u);
+	down();
 }
 
 TEST_WITH(it_listens_where_it_is_told, setup, teardown)

@@ -5,3 +5,6 @@ $(B)/test/ros1-xmlrpc: $(B)/obj/tests/unit/ros1/test_xmlrpc.o $(addprefix $(B)/o
 LINK_ros1-xmlrpc := -lexpat
 $(B)/test/ros1-http: $(B)/obj/tests/unit/ros1/test_http.o $(B)/obj/tools/bridge/ros1/http.o
 $(B)/test/ros1-tcpros: $(B)/obj/tests/unit/ros1/test_tcpros.o $(B)/obj/tools/bridge/ros1/tcpros.o
+TESTS += $(B)/test/ros1-names
+$(B)/test/ros1-names: $(B)/obj/tests/unit/ros1/test_names.o $(B)/obj/tools/bridge/ros1/names.o $(B)/lib/libtopics.a
+LINK_ros1-names := -ljansson

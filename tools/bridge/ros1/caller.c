@@ -206,7 +206,7 @@ static int check(struct caller *c, const struct tcpros_header *h, const char *na
 	char theirs[40];
 
 	if (!s) {
-		snprintf(why, why_size, "%s does not offer service %.200s", b->node, name);
+		snprintf(why, why_size, "%s does not offer service %.200s", b->names.node, name);
 		return -ENOENT;
 	}
 	if (!tcpros_get(h, "md5sum", theirs, sizeof(theirs))) {
@@ -241,7 +241,7 @@ static void greet(struct caller *c, const char *error)
 	} else {
 		const struct service_type *t = &c->service->type;
 
-		tcpros_put(&w, "callerid", c->bridge->node);
+		tcpros_put(&w, "callerid", c->bridge->names.node);
 		tcpros_put(&w, "md5sum", t->md5);
 		put_half(&w, "request_type", t, "Request");
 		put_half(&w, "response_type", t, "Response");

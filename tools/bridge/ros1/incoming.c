@@ -70,7 +70,7 @@ static int send_header(struct incoming *c)
 
 	if (getsockopt(c->io.fd, SOL_SOCKET, SO_ERROR, &err, &n) < 0 || err)
 		return err ? -err : -errno;
-	tcpros_put(&w, "callerid", c->bridge->node);
+	tcpros_put(&w, "callerid", c->bridge->names.node);
 	tcpros_put(&w, "md5sum", s->type->hash);
 	tcpros_put(&w, "message_definition", s->type->definition);
 	tcpros_put(&w, "tcp_nodelay", "1");

@@ -59,7 +59,7 @@ static int call(struct sim_bridge *b, struct xmlrpc_writer *w, int64_t dur_ns, s
 static void start(struct sim_bridge *b, struct xmlrpc_writer *w, const char *method)
 {
 	xmlrpc_call(w, method);
-	xmlrpc_put_text(w, b->node);
+	xmlrpc_put_text(w, b->names.node);
 }
 
 static int ask_pid(struct sim_bridge *b, char *why, size_t why_size)
@@ -125,7 +125,7 @@ static int look_up(struct sim_bridge *b, char *why, size_t why_size)
 	int code;
 
 	start(b, &w, "lookupNode");
-	xmlrpc_put_text(&w, b->node);
+	xmlrpc_put_text(&w, b->names.node);
 	code = call(b, &w, CALL_DUR_NS, &d, why, why_size);
 	if (code == 1)
 		code = strcmp(xmlrpc_text(xmlrpc_at(xmlrpc_at(d->params, 0), 2)), b->uri) == 0;
@@ -244,7 +244,7 @@ __attribute__((format(printf, 3, 4))) static void report(struct sim_bridge *b, e
 /* The lock is held. */
 static void report_connected(struct sim_bridge *b)
 {
-	report(b, SIM_BRIDGE_CONNECTED, "node of the master at %.100s, as %.60s%s", b->master.uri, b->node,
+	report(b, SIM_BRIDGE_CONNECTED, "node of the master at %.100s, as %.60s%s", b->master.uri, b->names.node,
 	       b->master.more);
 }
 
@@ -330,7 +330,7 @@ static int64_t check(struct sim_bridge *b)
 	if (code == 0) {
 		master_shut_down(b, "another node has our name at the master");
 	} else if (code == -1) {
-		log_warn(b, "the master does not know %s any more: registering again", b->node);
+		log_warn(b, "the master does not know %s any more: registering again", b->names.node);
 		if (m->use_sim_time)
 			(void)set_use_sim_time(b, why, sizeof(why));
 		pthread_mutex_lock(&m->lock);
@@ -386,7 +386,7 @@ static void end_service(struct sim_bridge *b)
 	node_serve(b, false);
 	if (told) {
 		log_error(b, "node %s was shut down: %s; \"node\" in the bridge's options gives it another name",
-			  b->node, why);
+			  b->names.node, why);
 		report(b, SIM_BRIDGE_DISCONNECTED, "shut down: %.100s", why);
 	}
 	pthread_mutex_lock(&m->lock);

@@ -47,28 +47,30 @@ void log_printable(char *text)
 
 /* ---- options ---- */
 
-static int read_name(struct sim_bridge *b)
+static int read_names(struct sim_bridge *b)
 {
-	const char *node = bridge_option(b->host, "node"), *space = bridge_option(b->host, "namespace");
+	char why[400];
+	int r = names_init(&b->names, bridge_option(b->host, "node"), bridge_option(b->host, "namespace"),
+			   bridge_option(b->host, "remap"), why, sizeof(why));
 
-	if (strlen(node) > 63 || !ros_name_ok(node, false)) {
-		log_error(b, "options.node: \"%.70s\" is not a ROS name: letters, digits and '_'", node);
-		return -EINVAL;
-	}
-	if (strlen(space) > 150 || !ros_name_ok(space, true)) {
-		log_error(b, "options.namespace: \"%.70s\" is not a ROS name: '/' first, letters, digits and '_'",
-			  space);
-		return -EINVAL;
-	}
-	snprintf(b->node, sizeof(b->node), "%s/%s", space[1] ? space : "", node);
-	return 0;
+	if (r < 0)
+		log_error(b, "%s", why);
+	return r;
+}
+
+/* For the topics, of the rig's names. */
+int node_resolve(void *bridge, const char *name, char ret[TOPIC_NAME_MAX + 1], char *why, size_t why_size)
+{
+	const struct sim_bridge *b = bridge;
+
+	return names_resolve(&b->names, name, ret, why, why_size);
 }
 
 int node_read_options(struct sim_bridge *b)
 {
 	static const char *const words[] = { "false", "true", NULL }, *const names[] = { "automatic", "strict", "",
 											 NULL };
-	int name = read_name(b), sets = bridge_option_word(b->host, "set_use_sim_time", words, "true or false");
+	int name = read_names(b), sets = bridge_option_word(b->host, "set_use_sim_time", words, "true or false");
 	int naming = bridge_option_word(b->host, "names", names, "one of automatic, strict");
 	int queue = bridge_option_number(b->host, "queue", 1, PUBLICATION_QUEUE_MAX, "messages", &b->queue);
 	int compat = bridge_option_compat(b->host);
@@ -319,7 +321,7 @@ int node_open(struct sim_bridge *b)
 	snprintf(b->uri, sizeof(b->uri), "http://%s%s%s:%u/", v6 ? "[" : "", b->address, v6 ? "]" : "", b->slave_port);
 	snprintf(b->rpc_uri, sizeof(b->rpc_uri), "rosrpc://%s%s%s:%u", v6 ? "[" : "", b->address, v6 ? "]" : "",
 		 b->tcpros_port);
-	log_info(b, "node %s is %s, TCPROS at port %u", b->node, b->uri, b->tcpros_port);
+	log_info(b, "node %s is %s, TCPROS at port %u", b->names.node, b->uri, b->tcpros_port);
 	r = master_open(b);
 	return r < 0 ? r : subscriptions_open(b);
 }

@@ -147,7 +147,7 @@ static int welcome(struct publication *p, struct subscriber *s)
 	struct tcpros_writer w = { .data = NULL };
 	struct job *done = NULL;
 
-	tcpros_put(&w, "callerid", p->bridge->node);
+	tcpros_put(&w, "callerid", p->bridge->names.node);
 	tcpros_put(&w, "latching", p->latch ? "1" : "0");
 	tcpros_put(&w, "md5sum", p->md5);
 	tcpros_put(&w, "message_definition", p->definition);
@@ -177,7 +177,7 @@ int publication_add(struct sim_bridge *b, const char *name, const struct tcpros_
 
 	pthread_mutex_lock(&b->lock);
 	p = find(b, name);
-	snprintf(why, why_size, "%s does not publish %.200s", b->node, name);
+	snprintf(why, why_size, "%s does not publish %.200s", b->names.node, name);
 	r = p ? check(p, h, why, why_size) : -ENOENT;
 	if (r == 0) {
 		pthread_mutex_lock(&p->lock);

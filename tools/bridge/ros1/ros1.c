@@ -14,6 +14,8 @@
 static const struct sim_bridge_option options[] = {
 	{ "node", "simd", "name of the node" },
 	{ "namespace", "/", "its namespace" },
+	{ "remap", "[]",
+	  "names that are others: [\"name:=other\", \"~private:=/global\", \"__name:=car\", \"__ns:=/rig\"]" },
 	{ "names", "automatic",
 	  "of channels that are no names of topics: automatic: /radar/0 goes out as /radar/n0; strict: not at all" },
 	{ "listen", "", "address or name to listen at, 0.0.0.0: all; empty: ROS_HOSTNAME, ROS_IP, else loopback" },
@@ -69,7 +71,8 @@ static int ros1_create(const struct sim_bridge_host *host, struct sim_bridge **r
 				     .keys = TOPIC_ROS1,
 				     .format = WIRE_ROS1,
 				     .open = ros1_topic_open,
-				     .close = ros1_topic_close };
+				     .close = ros1_topic_close,
+				     .resolve = node_resolve };
 	topics_init(&b->common);
 	message_pool_init(&b->pool, &b->common);
 	pthread_mutex_init(&b->lock, NULL);

@@ -16,12 +16,12 @@
 #include "io.h"
 #include "master.h"
 #include "message.h"
+#include "names.h"
 #include "net.h"
 #include "service.h"
 #include "subscription.h"
 #include "topics.h"
 
-#define ROS1_NAME_MAX  247u
 #define ROS1_SMALL_MAX 65536u /* what a subscriber is slow to take of such a message is copied at once */
 
 struct publication;
@@ -47,8 +47,7 @@ struct ros1_topic {           /* on its way out */
 struct sim_bridge {
 	const struct sim_bridge_host *host;
 	struct topics common;
-	char node[ROS1_NAME_MAX + 1]; /* "/simd" */
-	char name_space[ROS1_NAME_MAX + 1];
+	struct names names;
 	char address[NET_TEXT_MAX]; /* what others are told */
 	char uri[NET_TEXT_MAX + 32];
 	char rpc_uri[NET_TEXT_MAX + 32]; /* "rosrpc://...", of services */
@@ -92,6 +91,8 @@ void log_printable(char *text);
  */
 int node_read_options(struct sim_bridge *b);
 int node_open(struct sim_bridge *b);
+/* struct topics::resolve, of services too. */
+int node_resolve(void *bridge, const char *name, char ret[TOPIC_NAME_MAX + 1], char *why, size_t why_size);
 void node_close(struct sim_bridge *b);
 /* A peer is refused, why: logged, counted and reported. Thread: the I/O thread. */
 __attribute__((format(printf, 2, 3))) void node_refuses(struct sim_bridge *b, const char *fmt, ...);

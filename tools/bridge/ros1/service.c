@@ -70,6 +70,13 @@ void service_type_finish(struct service_type *t)
 
 /* ---- services ---- */
 
+static void service_free(struct ros1_service *s)
+{
+	service_type_finish(&s->type);
+	sim_type_unref(s->response);
+	free(s);
+}
+
 void service_unref(struct ros1_service *s)
 {
 	if (--s->refs)
@@ -77,9 +84,7 @@ void service_unref(struct ros1_service *s)
 	s->bridge->services.calls += s->calls;
 	s->bridge->services.bytes_in += s->bytes_in;
 	s->bridge->services.bytes_out += s->bytes_out;
-	service_type_finish(&s->type);
-	sim_type_unref(s->response);
-	free(s);
+	service_free(s);
 }
 
 struct ros1_service *service_find(struct sim_bridge *b, const char *name)
@@ -95,46 +100,61 @@ static void add_on_io(void *arg)
 {
 	struct ros1_service *s = arg;
 
+	s->gone = service_find(s->bridge, s->name);
+	if (s->gone)
+		return;
 	s->next = s->bridge->services.all;
 	s->bridge->services.all = s;
 	s->bridge->services.n++;
+}
+
+/* 0, or why it cannot be one, with a sentence. */
+static int service_open(struct ros1_service *s, const char *name, char *why, size_t why_size)
+{
+	struct sim_bridge *b = s->bridge;
+	int r;
+
+	if (!SIM_BRIDGE_HOST_HAS(b->host, call)) {
+		snprintf(why, why_size, "this simbridge cannot call services: install a newer one");
+		return -ENOTSUP;
+	}
+	if (b->services.n >= SERVICES_MAX) {
+		snprintf(why, why_size, "there are %u", SERVICES_MAX);
+		return -ENOSPC;
+	}
+	snprintf(s->own, sizeof(s->own), "%s", name);
+	r = names_resolve(&b->names, name, s->name, why, why_size);
+	if (r == 0)
+		r = service_type_init(&s->type, s->sim, why, why_size);
+	if (r < 0)
+		return r;
+	io_call(b->io, add_on_io, s);
+	if (s->gone)
+		snprintf(why, why_size, "another one is %.200s already", s->name);
+	return s->gone ? -EEXIST : 0;
 }
 
 static void begin(struct sim_bridge *b, const char *name, const struct sim_service_type *type)
 {
 	struct ros1_service *s = calloc(1, sizeof(*s));
 	char why[256] = "no memory";
-	int r = s ? 0 : -ENOMEM;
+	int r = -ENOMEM;
 
-	if (r == 0 && !SIM_BRIDGE_HOST_HAS(b->host, call)) {
-		snprintf(why, sizeof(why), "this simbridge cannot call services: install a newer one");
-		r = -ENOTSUP;
-	} else if (r == 0 && !topic_name_ok(name)) {
-		topic_name_bad(name, why, sizeof(why));
-		r = -EINVAL;
-	} else if (r == 0 && b->services.n >= SERVICES_MAX) {
-		snprintf(why, sizeof(why), "there are %u", SERVICES_MAX);
-		r = -ENOSPC;
+	if (s) {
+		*s = (struct ros1_service){
+			.bridge = b, .refs = 1, .sim = type, .response = sim_type_ref(type->response)
+		};
+		r = service_open(s, name, why, sizeof(why));
 	}
-	if (r == 0)
-		r = service_type_init(&s->type, type, why, sizeof(why));
-	if (r == 0)
-		r = master_want(b, MASTER_SERVES, name, "");
 	if (r < 0) {
 		log_warn(b, "service %s is not offered: %s", name, why);
 		if (s)
-			service_type_finish(&s->type);
-		free(s);
+			service_free(s);
 		return;
 	}
-	s->bridge = b;
-	s->refs = 1;
-	s->sim = type;
-	s->response = sim_type_ref(type->response);
-	snprintf(s->name, sizeof(s->name), "%s", name);
-	io_call(b->io, add_on_io, s);
-	node_has_news(b);
-	log_info(b, "service %s (%s) is offered", name, s->type.name);
+	if (master_want(b, MASTER_SERVES, s->name, "") < 0)
+		log_error(b, "service %s is not registered: no memory", name);
+	log_info(b, "service %s (%s) is offered", s->name, s->type.name);
 }
 
 static void answer(struct call *call, int result, const char *why, const void *response, size_t size);
@@ -142,22 +162,24 @@ static void finish_call(struct call *call);
 
 struct ending {
 	struct sim_bridge *bridge;
-	const char *name;
+	const char *own;
+	char name[NAMES_LEN + 1]; /* "": there was none */
 };
 
 /* Nothing is asked of it any more when this returns; what was asked is still answered. */
 static void end_on_io(void *arg)
 {
-	const struct ending *e = arg;
+	struct ending *e = arg;
 	struct services *all = &e->bridge->services;
 	struct ros1_service **at = &all->all, *s;
 	struct call *call;
 
-	while (*at && strcmp((*at)->name, e->name) != 0)
+	while (*at && strcmp((*at)->own, e->own) != 0)
 		at = &(*at)->next;
 	s = *at;
 	if (!s)
 		return;
+	memcpy(e->name, s->name, sizeof(e->name));
 	*at = s->next;
 	all->n--;
 	s->gone = true;
@@ -172,16 +194,14 @@ static void end_on_io(void *arg)
 
 void services_notify(struct sim_bridge *b, const char *name, const struct sim_service_type *type)
 {
-	struct ending e = { .bridge = b, .name = name };
-	unsigned n = b->services.n;
+	struct ending e = { .bridge = b, .own = name };
 
-	if (n)
-		io_call(b->io, end_on_io, &e);
-	if (b->services.n < n)
-		master_unwant(b, MASTER_SERVES, name);
-	node_has_news(b);
+	io_call(b->io, end_on_io, &e);
+	if (*e.name)
+		master_unwant(b, MASTER_SERVES, e.name);
 	if (type)
 		begin(b, name, type);
+	node_has_news(b);
 }
 
 /* ---- answers ---- */
@@ -283,7 +303,7 @@ static void ask_host(struct call *call)
 	int r;
 
 	s->n_open++;
-	r = b->host->call(b->host->ctx, s->name, s->sim, call->request, call->size, 0, on_answer, call);
+	r = b->host->call(b->host->ctx, s->own, s->sim, call->request, call->size, 0, on_answer, call);
 	if (r < 0)
 		on_answer(call, r, strerror(-r), NULL, 0);
 }

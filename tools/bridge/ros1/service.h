@@ -14,6 +14,7 @@
 #include <sim/bridge.h>
 
 #include "io.h"
+#include "names.h"
 #include "net.h"
 #include "tcpros.h"
 
@@ -42,10 +43,11 @@ struct ros1_service {
 	const struct sim_service_type *sim; /* the host's, until the service is removed */
 	const struct sim_type *response;    /* our own reference: answers may come later */
 	struct service_type type;
-	char name[SIM_CHANNEL_MAX + 1];
-	unsigned n_open;       /* calls that the host has */
-	struct call *waiting;  /* for their turn, in order */
-	int64_t pause_mono_ns; /* its provider has had enough: none before then */
+	char own[SIM_CHANNEL_MAX + 1]; /* the host's name of it */
+	char name[NAMES_LEN + 1];      /* in ROS */
+	unsigned n_open;               /* calls that the host has */
+	struct call *waiting;          /* for their turn, in order */
+	int64_t pause_mono_ns;         /* its provider has had enough: none before then */
 	bool gone;
 	uint64_t calls, bytes_in, bytes_out;
 };

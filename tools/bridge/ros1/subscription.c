@@ -126,7 +126,7 @@ static int request(struct sim_bridge *b, const char *uri, const char *topic, cha
 	int r, port = -EPROTO;
 
 	xmlrpc_call(&w, "requestTopic");
-	xmlrpc_put_text(&w, b->node);
+	xmlrpc_put_text(&w, b->names.node);
 	xmlrpc_put_text(&w, topic);
 	xmlrpc_array(&w);
 	xmlrpc_array(&w);
@@ -270,7 +270,7 @@ static void subscribe_clock(struct sim_bridge *b)
 	s->bridge = b;
 	s->clock = true;
 	s->type = ros_type_find(ros1_types, "rosgraph_msgs/Clock");
-	snprintf(s->in.name, sizeof(s->in.name), "/clock");
+	(void)names_resolve(&b->names, "/clock", s->in.name, (char[1]){ 0 }, 1);
 	want(b, s, true);
 }
 

@@ -12,7 +12,10 @@
 /* Other nodes give the time, so we do not. That "*" in the rig lists /clock too is no mistake. */
 static int time_comes_in(struct sim_bridge *b, const struct ros1_topic *t, char *why, size_t why_size)
 {
-	if (!b->sim_time.on || strcmp(t->out.name, "/clock") != 0)
+	char clock[NAMES_LEN + 1];
+
+	(void)names_resolve(&b->names, "/clock", clock, why, why_size);
+	if (!b->sim_time.on || strcmp(t->out.name, clock) != 0)
 		return 0;
 	snprintf(why, why_size, "use_sim_time is on: /clock comes from other nodes, and this bridge must not send it");
 	if (strcmp(t->out.channel, "/clock") != 0)

@@ -95,9 +95,13 @@ static const struct sim_type *type_of(const struct topics *s, const char *channe
 	return NULL;
 }
 
-static int check_entry(const char *topic, const struct topic_options *w, char *why, size_t size)
+static int check_entry(const struct topics *s, const char *topic, const struct topic_options *w, char *why, size_t size)
 {
-	if (!topic_name_ok(topic))
+	char name[TOPIC_NAME_MAX + 1];
+
+	if (s->resolve && s->resolve(s->arg, topic, name, why, size) < 0)
+		return -EINVAL;
+	if (!s->resolve && !topic_name_ok(topic))
 		topic_name_bad(topic, why, size);
 	else if (!w->type || !w->channel)
 		snprintf(why, size, "\"%s\" is missing", w->type ? "channel" : "type");
@@ -122,7 +126,10 @@ int topic_in_open(struct topics *s, const char *topic, const struct topic_option
 			 w->channel, has->name);
 		return -EINVAL;
 	}
-	snprintf(t->name, sizeof(t->name), "%s", topic);
+	if (s->resolve)
+		(void)s->resolve(s->arg, topic, t->name, why, why_size); /* it was checked */
+	else
+		snprintf(t->name, sizeof(t->name), "%s", topic);
 	snprintf(t->channel, sizeof(t->channel), "%s", w->channel);
 	t->body = aligned_alloc(64, TOPICS_BODY_MAX);
 	return t->body ? 0 : -ENOMEM;
@@ -142,7 +149,7 @@ static int read_entry(struct topics *s, const char *topic, json_t *j)
 	int r = topic_options_read(j, TOPIC_IN, s->keys, &w, why, sizeof(why));
 
 	if (r == 0)
-		r = check_entry(topic, &w, why, sizeof(why));
+		r = check_entry(s, topic, &w, why, sizeof(why));
 	if (r == 0 && s->n_in == TOPICS_IN_MAX) {
 		snprintf(why, sizeof(why), "more than %u topics", TOPICS_IN_MAX);
 		r = -ENOSPC;

@@ -284,7 +284,7 @@ int topic_options_read(json_t *j, enum topic_direction way, unsigned have, struc
 		if (r < 0)
 			return r;
 	}
-	if (w.topic && !topic_name_ok(w.topic)) {
+	if (w.topic && !(have & TOPIC_ROS1) && !topic_name_ok(w.topic)) { /* ROS 1 has other names too */
 		topic_name_bad(w.topic, why, why_size);
 		return -EINVAL;
 	}

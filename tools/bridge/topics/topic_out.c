@@ -91,14 +91,20 @@ static int choose_name(struct topics *s, const struct sim_bridge_channel *ch, co
 {
 	const char *name = w->topic ? w->topic : ch->name;
 	bool automatic = false;
+	char own[TOPIC_NAME_MAX + 1];
 
-	if (!topic_name_ok(name)) {
+	if (!topic_name_ok(name) && !(w->topic && s->resolve)) {
 		automatic = !s->strict_names && topic_name_auto(name, buf);
 		if (!automatic) {
 			topic_name_bad(name, why, why_size);
 			return -EINVAL;
 		}
 		name = buf;
+	}
+	if (s->resolve) {
+		if (s->resolve(s->arg, name, own, why, why_size) < 0)
+			return -EINVAL;
+		name = strcpy(buf, own);
 	}
 	if (is_taken(s, ch->name, name, automatic, why, why_size))
 		return -EINVAL;

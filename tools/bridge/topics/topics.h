@@ -71,6 +71,8 @@ struct topics {
 	bool before_1_8;   /* the far side's autoware_msgs */
 	bool svl;          /* its users want SVL Simulator's mistakes, but where a topic says otherwise */
 
+	/* NULL, or what a name of the rig is over there: into ret, or -EINVAL with a sentence in why. */
+	int (*resolve)(void *arg, const char *name, char ret[TOPIC_NAME_MAX + 1], char *why, size_t why_size);
 	/* Make one topic and topic_out_open() it; remove it. Errors with a sentence in why, as of that; -EBUSY: it has logged itself why not. */
 	int (*open)(void *arg, const struct sim_bridge_channel *ch, const struct topic_options *w,
 		    struct topic_out **ret, char *why, size_t why_size);
