@@ -11,6 +11,7 @@
 #include <sim/msg/Image.h>
 #include <sim/msg/RadarObjects.h>
 #include <sim/msg/String.h>
+#include <sim/msg/Transforms.h>
 #include <sim/srv/SetBool.h>
 
 #include "../ros2/host.h"
@@ -62,16 +63,22 @@ static unsigned open_topic(const char *name, const struct sim_type *type, const 
 	return fake_request_topic(&master, name);
 }
 
-static int publish_text(struct sim_bridge_topic *t, const char *text)
+static struct sim_slot *text_slot(const char *text)
 {
 	struct sim_slot *s = host_slot(sim_String_size(strlen(text)), "");
 	struct sim_builder builder;
-	int r;
 
 	assert_non_null(sim_String_init(sim_slot_body_mut(s), s->body_size, &builder));
 	assert_int_equal(sim_String_data_set(&builder, text), 0);
 	s->body_size = sim_builder_size(&builder);
-	r = h.ops->publish(b, t, MESSAGE_OF(s), NULL);
+	return s;
+}
+
+static int publish_text(struct sim_bridge_topic *t, const char *text)
+{
+	struct sim_slot *s = text_slot(text);
+	int r = h.ops->publish(b, t, MESSAGE_OF(s), NULL);
+
 	free(s);
 	return r;
 }
@@ -206,6 +213,95 @@ TEST_WITH(one_name_is_one_publication, setup, teardown)
 	h.ops->close(b, u);
 	assert_int_equal(fake_master_calls(&master, "registerPublisher", ""), 1);
 	close(fd);
+	down();
+}
+
+/* ---- lock-step ---- */
+
+static char tasks[2];
+static pthread_barrier_t converted, may_write;
+
+static struct sim_task *task_of(int i)
+{
+	return (struct sim_task *)(void *)&tasks[i];
+}
+
+/* The second one is converted, and waits until the first one is out. */
+static void in_order(struct sim_task *task)
+{
+	if (task != task_of(1))
+		return;
+	pthread_barrier_wait(&converted);
+	pthread_barrier_wait(&may_write);
+}
+
+struct lane {
+	struct sim_bridge_topic *t;
+	struct sim_slot *s;
+	pthread_t thread;
+};
+
+static void *lane_main(void *arg)
+{
+	struct lane *l = arg;
+
+	assert_true(h.ops->publish(b, l->t, MESSAGE_OF(l->s), task_of(1)) >= 0);
+	return NULL;
+}
+
+/* On a lane of its own; returns when it waits for its turn. */
+static struct lane second(struct sim_bridge_topic *t, struct sim_slot *s)
+{
+	static struct lane l;
+
+	l = (struct lane){ .t = t, .s = s };
+	pthread_barrier_init(&converted, NULL, 2);
+	pthread_barrier_init(&may_write, NULL, 2);
+	assert_int_equal(pthread_create(&l.thread, NULL, lane_main, &l), 0);
+	pthread_barrier_wait(&converted);
+	return l;
+}
+
+static void go_on(const struct lane *l)
+{
+	pthread_barrier_wait(&may_write);
+	pthread_join(l->thread, NULL);
+	pthread_barrier_destroy(&converted);
+	pthread_barrier_destroy(&may_write);
+}
+
+TEST_WITH(lanes_convert_side_by_side_and_write_in_order, setup, teardown)
+{
+	struct sim_slot *one, *two, *frames;
+	struct sim_bridge_topic *t, *u;
+	struct lane l;
+	int fd;
+
+	up(no_options);
+	assert_true(h.ops->flags & SIM_BRIDGE_IN_ORDER);
+	h.in_order = in_order;
+	fd = subscriber(open_topic("/chat", &sim_String_type, "{}", &t), "/chat", "*", "*", 0);
+	assert_string_equal(fake_field(fd, "topic"), "/chat");
+	one = text_slot("one");
+	two = text_slot("two");
+	l = second(t, two);
+	assert_int_equal(h.ops->publish(b, t, MESSAGE_OF(one), task_of(0)), 0);
+	expect_text(fd, "one");
+	go_on(&l);
+	expect_text(fd, "two");
+	/* what all frames together are sent with is no lock that the first one waits for */
+	(void)open_topic("/tf_static", &sim_Transforms_type, "{}", &u);
+	frames = host_slot(sim_Transforms_size(0, 0), "");
+	assert_non_null(sim_Transforms_init(sim_slot_body_mut(frames), frames->body_size, &(struct sim_builder){ 0 }));
+	l = second(u, frames);
+	assert_int_equal(h.ops->publish(b, u, MESSAGE_OF(frames), task_of(0)), 0);
+	go_on(&l);
+	free(one);
+	free(two);
+	free(frames);
+	close(fd);
+	h.ops->close(b, t);
+	h.ops->close(b, u);
 	down();
 }
 

@@ -134,6 +134,14 @@ static int on_call(void *ctx, const char *service, const struct sim_service_type
 	return write(h->called[1], &call, sizeof(call)) == sizeof(call) ? 0 : -EIO;
 }
 
+static void on_in_order(void *ctx, struct sim_task *task)
+{
+	const struct host *h = ctx;
+
+	if (h->in_order && task)
+		h->in_order(task);
+}
+
 static void on_complete(void *ctx, struct sim_task *task, int result)
 {
 	const struct host *h = ctx;
@@ -163,6 +171,7 @@ void host_init(struct host *h, const char *plugin, const char *const *options)
 					    .publish = on_publish,
 					    .offer = on_offer,
 					    .call = on_call,
+					    .in_order = on_in_order,
 					    .drive = on_drive,
 					    .other_clocks = on_other_clocks,
 					    .simd_id = HOST_SIMD_ID };

@@ -46,7 +46,8 @@ struct host {
 	char log[8192]; /* guarded by log_lock while the plug-in runs */
 	pthread_mutex_t log_lock;
 	pthread_cond_t logged;
-	char clocks[256]; /* other publishers of /clock, as told last; guarded by log_lock */
+	void (*in_order)(struct sim_task *task); /* set after host_init(); NULL: all is in order */
+	char clocks[256];                        /* other publishers of /clock, as told last; guarded by log_lock */
 	/* /clock */
 	pthread_t clock;
 	struct sim_bridge_topic *clock_topic;

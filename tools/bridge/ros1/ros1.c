@@ -157,6 +157,7 @@ const struct sim_bridge_ops *sim_bridge_plugin(void)
 		.check = ros1_check,
 		.listen = subscriptions_listen,
 		.service = services_notify,
+		.flags = SIM_BRIDGE_IN_ORDER,
 	};
 
 	return &ops;

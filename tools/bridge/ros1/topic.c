@@ -85,8 +85,16 @@ int ros1_topic_open(void *bridge, const struct sim_bridge_channel *ch, const str
 
 /* ---- writing ---- */
 
+/* In lock-step: what goes out earlier is out. */
+static void await_turn(struct sim_bridge *b, struct sim_task *task)
+{
+	if (SIM_BRIDGE_HOST_HAS(b->host, in_order))
+		b->host->in_order(b->host->ctx, task);
+}
+
+/* hold: whose the bytes are while it is sent, NULL: they are copied. */
 static int write_one(struct sim_bridge *b, struct ros1_topic *t, const struct map_message *in, struct sim_task *task,
-		     struct job **job)
+		     struct sim_task *hold, struct job **job)
 {
 	struct iov_buf *o;
 	struct message *m;
@@ -112,7 +120,8 @@ static int write_one(struct sim_bridge *b, struct ros1_topic *t, const struct ma
 		return r;
 	}
 	atomic_fetch_add_explicit(&b->converted, 1, memory_order_relaxed);
-	return publication_send(t->publication, m, task, job);
+	await_turn(b, task);
+	return publication_send(t->publication, m, hold, job);
 }
 
 static int write_topic(struct sim_bridge *b, struct ros1_topic *t, const struct map_message *in, struct sim_task *task,
@@ -122,10 +131,11 @@ static int write_topic(struct sim_bridge *b, struct ros1_topic *t, const struct 
 	int r;
 
 	if (!t->out.static_frames)
-		return write_one(b, t, in, task, job);
+		return write_one(b, t, in, task, task, job);
+	await_turn(b, task); /* not with the lock, which those who are earlier need */
 	r = static_frames_lock_and_add(t->out.static_frames, &all);
 	if (r == 0) /* its body is changed by the next one: nothing of it is held */
-		r = write_one(b, t, &all, NULL, job);
+		r = write_one(b, t, &all, NULL, NULL, job);
 	static_frames_unlock(t->out.static_frames);
 	return r;
 }
