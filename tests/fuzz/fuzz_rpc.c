@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests to services as they come from ROS: the first byte chooses the type, the rest is what a peer sent. What is taken is a sound
- * body, and can be answered. Thread: one.
+ * Requests to services as they come from ROS, 2 and 1: the first byte chooses the type, the rest is what a peer sent. What is taken is
+ * a sound body, and can be answered; of ROS 1 with as many bytes. Thread: one.
  */
 #include <stdlib.h>
 
@@ -27,23 +27,54 @@ static const struct sim_type *type_of(uint8_t n)
 	return t[n - 2 * n_v];
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void check(const struct sim_type *t, const void *body, size_t room, size_t used)
+{
+	if (used > room || sim_msg_check(t, body, used) != 0)
+		abort();
+}
+
+static void of_ros2(const struct sim_type *t, const uint8_t *data, size_t size)
 {
 	static _Alignas(64) uint8_t body[16384];
-	const struct sim_type *t = size ? type_of(data[0]) : NULL;
 	struct rpc_id id;
 	size_t used = 0;
 	struct iov_buf o;
 	int r;
 
-	if (!t || rpc_read_request(t, data + 1, size - 1, &id, body, sizeof(body), &used) < 0)
-		return 0;
-	if (used > sizeof(body) || sim_msg_check(t, body, used) != 0)
-		abort();
+	if (rpc_read_request(t, data, size, &id, body, sizeof(body), &used) < 0)
+		return;
+	check(t, body, sizeof(body), used);
 	iov_buf_init(&o);
 	r = rpc_write_response(t, &id, body, used, &o);
 	if (r != 0 && r != -34) /* ERANGE: a time that ROS cannot say */
 		abort();
 	iov_buf_finish(&o);
+}
+
+static void of_ros1(const struct sim_type *t, const uint8_t *data, size_t size)
+{
+	static _Alignas(64) uint8_t body[16384];
+	size_t used = 0;
+	struct iov_buf o;
+	int r;
+
+	if (rpc_read_ros1(t, data, size, body, sizeof(body), &used) < 0)
+		return;
+	check(t, body, sizeof(body), used);
+	iov_buf_init(&o);
+	r = rpc_write_ros1(t, body, used, &o);
+	if ((r != 0 && r != -34) || (r == 0 && o.total != size))
+		abort();
+	iov_buf_finish(&o);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct sim_type *t = size ? type_of(data[0]) : NULL;
+
+	if (!t)
+		return 0;
+	of_ros2(t, data + 1, size - 1);
+	of_ros1(t, data + 1, size - 1);
 	return 0;
 }

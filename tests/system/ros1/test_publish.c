@@ -453,6 +453,9 @@ TEST_WITH(wrong_peers_are_told_why, setup, teardown)
 	refused(port, "", "*", "*", "names neither a topic nor a service");
 	ends(port, huge, sizeof(huge));
 	ends(port, odd, sizeof(odd));
+	fd = fake_connect(port, 0); /* half a header */
+	fake_send(fd, "\x40\0\0\0\x10\0\0\0topic", 13);
+	close(fd);
 	ends(port, "GET / HTTP/1.1\r\n\r\n", 18);
 	assert_int_equal(sscanf(master.node_uri, "http://127.0.0.1:%u/", &node_port), 1);
 	ends(node_port, "\x10\x00\x00\x00\x0c\x00\x00\x00topic=/chat", 20);
@@ -581,6 +584,25 @@ TEST_WITH(a_master_that_misbehaves_is_named, setup, teardown)
 	down();
 	atomic_store(&master.mode, FAKE_HANGS);
 	up(no_options);
+	down();
+	up(no_options);
+	host_wait_log(&h, "it does not answer in time"); /* 5 s */
+	down();
+}
+
+/* lookupNode names another node under our name: that is how ROS ends the first of two. */
+TEST_WITH(a_master_with_the_state_of_another_is_left, setup, teardown)
+{
+	struct sim_bridge_topic *t;
+
+	up(no_options);
+	(void)open_topic("/chat", &sim_String_type, "{}", &t);
+	pthread_mutex_lock(&master.lock);
+	snprintf(master.node_uri, sizeof(master.node_uri), "http://192.0.2.7:5/");
+	pthread_mutex_unlock(&master.lock);
+	host_wait_log(&h, "node /simd was shut down: another node has our name at the master");
+	AWAIT(h.ops->status(b) == SIM_BRIDGE_DISCONNECTED);
+	h.ops->close(b, t);
 	down();
 }
 

@@ -160,6 +160,7 @@ TEST_WITH(publishers_that_send_what_they_must_not, setup, teardown)
 	up(listens);
 	close(welcome(door, "/say", "00000000000000000000000000000000", "std_msgs/String", NULL));
 	host_wait_log(&h, "another definition of std_msgs/String");
+	host_wait_log(&h, "; refused: 1, the last was /say: its publisher");
 	fd = fake_accept(door);
 	fake_send(fd, "HTTP/1.1 400 Bad Request\r\n\r\n", 28);
 	host_wait_log(&h, "HTTP where TCPROS belongs");
@@ -175,6 +176,45 @@ TEST_WITH(publishers_that_send_what_they_must_not, setup, teardown)
 	host_next_drop(&h);
 	say(fd, "good");
 	expect("good");
+	close(fd);
+}
+
+/* What it names as publishers is nobody, somebody else, and at last one: that one is read. */
+TEST_WITH(a_master_that_lies_keeps_nobody, setup, teardown)
+{
+	unsigned nobody;
+	int fd = fake_listen(&nobody);
+
+	close(fd); /* a port where nobody listens */
+	snprintf(master.publishers[0], sizeof(master.publishers[0]), "ftp://nonsense");
+	snprintf(master.publishers[1], sizeof(master.publishers[1]), "http://127.0.0.1:%u/", nobody);
+	snprintf(master.publishers[2], sizeof(master.publishers[2]), "%s", second.uri);
+	snprintf(master.publishers[3], sizeof(master.publishers[3]), "%s", master.uri);
+	atomic_store(&second.mode, FAKE_NUMBER);
+	up(listens);
+	fd = talker(door);
+	say(fd, "the truth");
+	expect("the truth");
+	host_wait_log(&h, "its publisher at ftp://nonsense cannot be read");
+	host_wait_log(&h, "Connection refused");
+	host_wait_log(&h, "it does not offer TCPROS");
+	close(fd);
+}
+
+/* A header that never ends is waited for no longer than any; who hangs up in its middle is tried again. */
+TEST_WITH(half_a_header_is_none, setup, teardown)
+{
+	int fd;
+
+	up(listens);
+	fd = fake_accept(door);
+	assert_string_equal(fake_field(fd, "topic"), "/say");
+	fake_send(fd, "\x40\0\0\0\x10\0\0\0callerid", 16);
+	close(fd);
+	fd = talker(door);
+	say(fd, "whole");
+	expect("whole");
+	host_wait_log(&h, "its publisher ? at http://127.0.0.1:");
 	close(fd);
 }
 

@@ -39,8 +39,8 @@ static void close_it(struct incoming *c, const char *why)
 	if (c->io.closed)
 		return;
 	if (why && !c->link->gone)
-		log_limited(c->bridge, 1, "%s: its publisher %s at %s is not read: %s", c->link->subscription->in.name,
-			    c->node, c->link->uri, why);
+		node_refuses(c->bridge, "%s: its publisher %s at %s: %s", c->link->subscription->in.name, c->node,
+			     c->link->uri, why);
 	lose(c);
 	io_close(c->bridge->io, &c->io);
 }
