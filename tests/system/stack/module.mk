@@ -26,7 +26,9 @@ LIMIT_system-stack-lost := 240
 $(addprefix $(B)/test/,system-stack-carried system-stack-demo system-stack-isolation system-stack-ros2 system-stack-ros_clock system-stack-sim_time system-stack-topics): $(B)/obj/tests/system/ros2/reader.o | $(B)/lib/simd/bridge_ros2.so
 $(B)/test/system-stack-topics: $(addprefix $(B)/obj/tests/,system/ros2/typed.o system/ros2/asker.o support/ros_tree.o) $(B)/lib/libros.a
 LINK_system-stack-topics += -lddsc
-$(addprefix $(B)/test/system-stack-,topics topics_lgsvl): $(B)/obj/tests/system/stack/rig.o
+$(addprefix $(B)/test/system-stack-,topics topics_apollo topics_lgsvl): $(B)/obj/tests/system/stack/rig.o
+$(B)/test/system-stack-topics_apollo: $(addprefix $(B)/obj/tests/support/,rosbridge_server.o ros_tree.o) $(B)/lib/libros.a | $(B)/lib/simd/bridge_rosbridge.so
+LINK_system-stack-topics_apollo += -lssl -lcrypto
 $(B)/test/system-stack-topics_lgsvl: $(addprefix $(B)/obj/tests/support/,lgsvl_server.o ros_tree.o) $(B)/lib/libros.a | $(B)/lib/simd/bridge_lgsvl.so
 $(B)/test/system-stack-scenario: $(addprefix $(B)/obj/tests/,system/stack/autoware.o system/stack/npcs.o system/ros2/typed.o \
 	system/ros2/reader.o support/ros_tree.o support/ss2_peer.o) \

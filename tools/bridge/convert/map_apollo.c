@@ -199,6 +199,8 @@ static void chassis_gps(struct sim_enc *e, const struct map_message *in, const s
 	time_t s = (time_t)(ns / 1000000000 - (ns % 1000000000 < 0));
 	struct tm utc = { 0 };
 
+	if (map_is_svl(in)) /* the satellites' seconds, counted from 1970 */
+		s -= GPS_EPOCH_S - GPS_LEAP_S;
 	gmtime_r(&s, &utc);
 	sim_enc_begin(e, "chassis_gps");
 	sim_enc_f64(e, "latitude", m->latitude);
@@ -225,10 +227,17 @@ MAP(CanBus, pb_msgs, Chassis)
 					 [SIM_VEHICLE_MODE_AUTO_STEER] = 2,
 					 [SIM_VEHICLE_MODE_AUTO_SPEED] = 3,
 					 [SIM_VEHICLE_MODE_EMERGENCY] = 4 };
+	struct sim_CanBus old;
 	bool svl = map_is_svl(in);
 	float percent = svl ? 1 : 100;
-	uint8_t mode = m->mode, gear = m->gear;
+	uint8_t mode, gear;
 
+	if (svl) {
+		old = map_svl_can_bus(m);
+		m = &old;
+	}
+	mode = svl ? SIM_VEHICLE_MODE_AUTO : m->mode;
+	gear = m->gear;
 	sim_enc_bool(e, "engine_started", m->engine_on);
 	sim_enc_f32(e, "engine_rpm", m->engine_rpm);
 	sim_enc_f32(e, "speed_mps", m->speed);
@@ -241,11 +250,8 @@ MAP(CanBus, pb_msgs, Chassis)
 	sim_enc_bool(e, "left_turn_signal", m->left_turn_signal);
 	sim_enc_bool(e, "right_turn_signal", m->right_turn_signal);
 	sim_enc_bool(e, "wiper", m->wipers);
-	sim_enc_i32(e, "driving_mode", svl ? 1 : mode < sizeof(modes) ? modes[mode] : 0);
-	if (svl)
-		sim_enc_i32(e, "gear_location", m->in_reverse ? 2 : 1);
-	else /* the same numbers; 6: none */
-		sim_enc_i32(e, "gear_location", gear <= SIM_GEAR_LOW ? gear : 6);
+	sim_enc_i32(e, "driving_mode", mode < sizeof(modes) ? modes[mode] : 0);
+	sim_enc_i32(e, "gear_location", gear <= SIM_GEAR_LOW ? gear : 6); /* the same numbers; 6: none */
 	header(e, in);
 	chassis_gps(e, in, m);
 	return 0;

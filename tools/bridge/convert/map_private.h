@@ -122,4 +122,8 @@ void map_twist(struct sim_enc *e, const char *name, const struct sim_Vector3 *li
 /* A vector of the map in the body's own axes; q: from the body to the map. {0, 0, 0, 0}: not known, nothing is turned. */
 struct sim_Vector3 map_to_body(const struct sim_Quaternion *q, const struct sim_Vector3 *v);
 
+/* A vehicle's state as SVL had it. */
+struct sim_CanBus;
+struct sim_CanBus map_svl_can_bus(const struct sim_CanBus *m);
+
 #endif

@@ -30,7 +30,7 @@ static void can_bus_lamps(struct sim_enc *e, const struct sim_CanBus *m)
 }
 
 /* SVL knows no brake, no gear but two, and no beams or turns; its velocity is in its engine's axes: south, up, east. */
-static struct sim_CanBus as_svl_has_it(const struct sim_CanBus *m)
+struct sim_CanBus map_svl_can_bus(const struct sim_CanBus *m)
 {
 	struct sim_CanBus v = *m;
 
@@ -45,7 +45,7 @@ MAP(CanBus, lgsvl_msgs, CanBusData)
 	struct sim_CanBus svl;
 
 	if (map_is_svl(in)) {
-		svl = as_svl_has_it(m);
+		svl = map_svl_can_bus(m);
 		m = &svl;
 	}
 	map_header(e, in);
