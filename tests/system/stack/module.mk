@@ -38,10 +38,10 @@ $(B)/test/system-stack-lgsvl: $(B)/obj/tests/support/lgsvl_server.o | $(B)/lib/s
 $(addprefix $(B)/test/,system-stack-rosbridge system-stack-rosbridge_bad): $(addprefix $(B)/obj/tests/,support/rosbridge_server.o system/stack/rosbridge_line.o) | $(B)/lib/simd/bridge_rosbridge.so
 LINK_system-stack-rosbridge += -lssl -lcrypto
 LINK_system-stack-rosbridge_bad += -lssl -lcrypto
-$(B)/test/system-stack-far: $(addprefix $(B)/obj/tests/,support/lgsvl_server.o system/ros1/fake.o) \
+$(B)/test/system-stack-far: $(addprefix $(B)/obj/tests/,support/lgsvl_server.o support/rosbridge_server.o support/ros_tree.o system/ros1/fake.o) \
 	$(addprefix $(B)/obj/tools/bridge/ros1/,net.o http.o tcpros.o xmlrpc.o xmlrpc_write.o) $(MSG_OBJS_example) \
-	| $(B)/lib/simd/bridge_lgsvl.so $(B)/lib/simd/bridge_ros1.so $(CONVERTER_SHELF)
-LINK_system-stack-far += -lexpat
+	$(B)/lib/libros.a | $(B)/lib/simd/bridge_lgsvl.so $(B)/lib/simd/bridge_ros1.so $(B)/lib/simd/bridge_rosbridge.so $(CONVERTER_SHELF)
+LINK_system-stack-far += -lexpat -lssl -lcrypto
 INC_tests/system/stack += -Itools/bridge/ros1
 $(B)/test/system-stack-deaths $(B)/test/system-stack-stopped: | $(IPC_FAULT)
 $(B)/test/system-stack-demo: $(addprefix $(B)/obj/tests/,system/ros2/typed.o support/ros_tree.o) $(B)/lib/libros.a | $(B)/bin/sim-sumo $(B)/bin/sim-lidar

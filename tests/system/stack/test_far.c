@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A type of the user's own through the bridges that are not DDS, ros1 and lgsvl, as test_converter.c has it through ros2: as the
+ * A type of the user's own through the bridges that are not DDS, ros1, lgsvl and rosbridge, as test_converter.c has it through ros2: as the
  * messages that a converter plug-in makes of it, as itself, and back; and a type of ours without a mapping. Bytes are known by hand.
  */
 #include "stack.h"
@@ -12,7 +12,9 @@
 #include <sim/sim.h>
 
 #include "../ros1/fake.h"
+#include "../../support/ros_tree.h"
 #include "lgsvl_server.h"
+#include "rosbridge_server.h"
 
 TEST_PROCESSES()
 
@@ -22,6 +24,7 @@ TEST_PROCESSES()
 
 static struct fake_master master;
 static struct lgsvl_server *server;
+static struct rosbridge_server *web;
 static struct sim_client *client;
 static pid_t simd;
 static int door; /* where the ros1 bridge comes to subscribe */
@@ -39,15 +42,29 @@ static const char *beside(const char *what)
 	return p;
 }
 
-/* Both bridges carry all channels; each brings in two of its own, with its name in them. */
+/* All bridges carry all channels; each brings in two of its own, with its name in them. */
 #define CHANNEL(name, type) \
-	"{\"name\":\"/" name "\",\"options\":{\"ros1\":{" type "\"latch\":true},\"lgsvl\":{" type "\"frame\":\"f\"}}}"
-#define BRIDGE(name, plugin) \
+	"{\"name\":\"/" name "\",\"options\":{\"ros1\":{" type "\"latch\":true},\"lgsvl\":{" type \
+	"\"frame\":\"f\"},\"rosbridge\":{" type "\"frame\":\"f\"}}}"
+#define BRIDGE(name, plugin, option) \
 	"{\"name\":\"" name "\",\"plugin\":\"" plugin \
 	"\",\"connection\":\"%s\",\"converters\":[\"%s\"],\"channels\":[\"/multi\",\"/readings\",\"/own\",\"/ins\"]," \
-	"\"options\":{\"subscribe\":{" \
+	"\"options\":{" option "\"subscribe\":{" \
 	"\"/in_multi\":{\"type\":\"std_msgs/msg/Float32MultiArray\",\"channel\":\"/" name "/multi\"}," \
 	"\"/in_own\":{\"type\":\"example/msg/FloatArray\",\"channel\":\"/" name "/own\",\"definition\":\"%s\"}}}}"
+#define BRIDGES \
+	BRIDGE("one", "ros1", "") \
+	"," BRIDGE("two", "lgsvl", "") "," BRIDGE("three", "rosbridge", "\"flavour\":\"ros\",")
+
+#define READINGS CHANNEL("readings", "\"type\":\"example_msgs/msg/Readings\",")
+#define OWN      CHANNEL("own", "\"type\":\"example/msg/FloatArray\",")
+#define CHANNELS CHANNEL("multi", "") "," CHANNEL("ins", "") "," READINGS "," OWN
+#define INBOUND  "\"/one/multi\",\"/one/own\",\"/two/multi\",\"/two/own\",\"/three/multi\",\"/three/own\""
+#define POOLS    "{\"size\":\"1KiB\",\"count\":400},{\"size\":\"128KiB\",\"count\":300}"
+
+static const char config[] =
+	"\"TimeSource\":\"system\",\"pools\":[" POOLS "],\"rigs\":[{\"name\":\"car\",\"inbound\":[" INBOUND
+	"],\"channels\":[" CHANNELS "],\"bridges\":[" BRIDGES "]}]";
 
 static int start(void **state)
 {
@@ -55,7 +72,7 @@ static int start(void **state)
 	const char *converter = beside("/../examples/converter_float_array.so"),
 		   *definition = beside("/../../libclient/examples/FloatArray.msg");
 	static char conf[16384];
-	char far[32];
+	char far[32], url[32];
 
 	(void)state;
 	unsetenv("ROS_IP");
@@ -64,23 +81,16 @@ static int start(void **state)
 	door = fake_listen(&master.tcpros_port);
 	snprintf(master.publishers[0], sizeof(master.publishers[0]), "%s", master.uri);
 	server = lgsvl_server_create(0);
-	assert_non_null(server);
+	web = rosbridge_server_create(0, NULL);
+	assert_true(server && web);
+	snprintf(url, sizeof(url), "ws://127.0.0.1:%u", rosbridge_server_port(web));
 	snprintf(far, sizeof(far), "127.0.0.1:%u", lgsvl_server_port(server));
-	snprintf(
-		conf, sizeof(conf),
-		"\"TimeSource\":\"system\",\"pools\":[{\"size\":\"1KiB\",\"count\":400},{\"size\":\"128KiB\",\"count\":300}],\"rigs\":[{\"name\":\"car\","
-		"\"inbound\":[\"/one/multi\",\"/one/own\",\"/two/multi\",\"/two/own\"],\"channels\":[" CHANNEL("multi", "") "," CHANNEL("readings", "\"type\":\"example_msgs/msg/Readings\",") "," CHANNEL(
-			"own",
-			"\"type\":\"example/msg/FloatArray\",") "," CHANNEL("ins",
-									    "") "]"
-										",\"bridges\":[" BRIDGE(
-											"one",
-											"ros1") "," BRIDGE("two",
-													   "lgsvl") "]}]",
-		master.uri, converter, definition, far, converter, definition);
+	snprintf(conf, sizeof(conf), config, master.uri, converter, definition, far, converter, definition, url,
+		 converter, definition);
 	simd = stack_start(conf);
 	UNTIL(10000, !strcmp(stack_bridge_text("one", "status"), "connected"));
 	UNTIL(10000, !strcmp(stack_bridge_text("two", "status"), "connected"));
+	UNTIL(10000, !strcmp(stack_bridge_text("three", "status"), "connected"));
 	return sim_connect(&o, &client);
 }
 
@@ -90,6 +100,7 @@ static void finish(void)
 	client = NULL;
 	stack_stop(simd);
 	assert_string_equal(lgsvl_server_fault(server), "");
+	assert_string_equal(rosbridge_server_fault(web), "");
 }
 
 static int stop(void **state)
@@ -98,7 +109,10 @@ static int stop(void **state)
 	client = NULL;
 	if (server)
 		lgsvl_server_destroy(server);
+	if (web)
+		rosbridge_server_destroy(web);
 	server = NULL;
+	web = NULL;
 	fake_master_stop(&master);
 	close(door);
 	return stack_sweep(state);
@@ -228,7 +242,24 @@ static void send_ins(void)
 	assert_int_equal(sim_publish_sync(p, slot, NULL, &reason), 0);
 }
 
-/* What came to both, of which types. */
+static void expect_json(const char *topic, const char *type, const char *text)
+{
+	json_t *want = json_loads(text, 0, NULL), *all, *got;
+	char why[640];
+
+	assert_non_null(want);
+	assert_true(rosbridge_server_heard(web, "advertise", topic, "type", type));
+	UNTIL(10000, rosbridge_server_count(web, "publish", topic) == 1);
+	all = rosbridge_server_last(web, "publish", topic);
+	got = json_object_get(all, "msg");
+	json_object_del(json_object_get(got, "header"), "seq"); /* whatever was counted */
+	if (ros_tree_compare(want, got, why, sizeof(why)) < 0)
+		fail_msg("%s: %s", topic, why);
+	json_decref(all);
+	json_decref(want);
+}
+
+/* What came to the others, of which types. */
 static void expect(const char *topic, const char *type, struct bytes ros1, struct bytes lgsvl)
 {
 	int fd = fake_connect(fake_request_topic(&master, topic), 0);
@@ -263,7 +294,17 @@ TEST_WITH(it_goes_out, start, stop)
 	expect("/readings", "example_msgs/Readings", readings(true), readings(false));
 	expect("/own", "example/FloatArray", same, same);
 	expect("/ins", "sim_msgs/GpsIns", ins(), ins());
-	assert_int_equal(stack_bridge("one", "failed") + stack_bridge("two", "failed"), 0);
+	expect_json("/multi", "std_msgs/Float32MultiArray",
+		    "{\"layout\":{\"dim\":[{\"label\":\"readings\",\"size\":3,\"stride\":3}]},\"data\":[0.5,1.5,2.5]}");
+	expect_json("/readings", "example_msgs/Readings",
+		    "{\"header\":{\"stamp\":{\"secs\":1640995200,\"nsecs\":123456768},\"frame_id\":\"f\"},"
+		    "\"mean\":1.5,\"values\":[0.5,1.5,2.5]}");
+	expect_json("/own", "example/FloatArray",
+		    "{\"timestamp\":{\"secs\":1640995200,\"nsecs\":123456768},\"array\":[0.5,1.5,2.5]}");
+	expect_json("/ins", "sim_msgs/GpsIns", "{\"status\":3,\"position_type\":56}");
+	assert_int_equal(stack_bridge("one", "failed") + stack_bridge("two", "failed") +
+				 stack_bridge("three", "failed"),
+			 0);
 	finish();
 }
 
@@ -321,6 +362,7 @@ TEST_WITH(it_comes_in, start, stop)
 	struct bytes multi = multi_array("x", 0.5f, 3), same = own(7, 2);
 	struct sim_subscriber *one_multi = listen_to("/one/multi"), *one_own = listen_to("/one/own");
 	struct sim_subscriber *two_multi = listen_to("/two/multi"), *two_own = listen_to("/two/own");
+	struct sim_subscriber *three_multi = listen_to("/three/multi"), *three_own = listen_to("/three/own");
 
 	talk_to_ros1(&multi, &same);
 	expect_in(one_multi, 0.5f, 3, 0);
@@ -331,5 +373,15 @@ TEST_WITH(it_comes_in, start, stop)
 	lgsvl_server_publish(server, "/in_own", same.at, same.n);
 	expect_in(two_multi, 0.5f, 3, 0);
 	expect_in(two_own, 7, 2, STAMP);
+	UNTIL(10000, rosbridge_server_heard(web, "subscribe", "/in_multi", "type", "std_msgs/Float32MultiArray") &&
+			     rosbridge_server_heard(web, "subscribe", "/in_own", "type", "example/FloatArray"));
+	rosbridge_server_text(
+		web, "{\"op\":\"publish\",\"topic\":\"/in_multi\",\"msg\":{\"layout\":{\"dim\":[{\"label\":\"x\","
+		     "\"size\":3,\"stride\":3}],\"data_offset\":0},\"data\":[0.5,1.5,2.5]}}");
+	rosbridge_server_text(web,
+			      "{\"op\":\"publish\",\"topic\":\"/in_own\",\"msg\":{\"timestamp\":{\"secs\":1640995200,"
+			      "\"nsecs\":123456768},\"array\":[7,8]}}");
+	expect_in(three_multi, 0.5f, 3, 0);
+	expect_in(three_own, 7, 2, STAMP);
 	finish();
 }
