@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * json_1000_doubles, json_float_array, base64, cbor_cloud: what rosbridge's formats cost, against jansson and against memcpy(). The numbers are
- * random, so that doubles have 16 and 17 digits and floats 7 to 9: json_float_array is the scan of a lidar, ranges up to 100 m. One thread.
+ * json_1000_doubles, json_float_array, base64, cbor_cloud: what rosbridge's formats cost, against jansson and against
+ * memcpy(). The numbers are random, so that doubles have 16 and 17 digits and floats 7 to 9: json_float_array is the scan of a
+ * lidar, ranges up to 100 m. One thread.
  */
 #include <jansson.h>
 #include <stdlib.h>

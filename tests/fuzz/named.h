@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What fuzz_json and fuzz_cbor share: a frame of rosbridge, of which the first byte chooses what its "msg" is: a message that a mapping takes, or a type
- * of ours as it is. Whatever is taken must be a sound body, and said again in that format it must read back.
+ * What fuzz_json and fuzz_cbor share: a frame of rosbridge, of which the first byte chooses what its "msg" is: a message that
+ * a mapping takes, or a type of ours as it is. Whatever is taken must be a sound body, and said again in that format it must
+ * read back.
  */
 #ifndef FUZZ_NAMED_H
 #define FUZZ_NAMED_H

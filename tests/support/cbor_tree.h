@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CBOR as JSON trees, for tests: read and written by nothing but RFC 8949 and RFC 8746, and sharing no code with what it tests. Bytes and typed
- * arrays are arrays of numbers, a number that JSON does not have is "inf", "-inf" or "nan".
+ * CBOR as JSON trees, for tests: read and written by nothing but RFC 8949 and RFC 8746, and sharing no code with what it
+ * tests. Bytes and typed arrays are arrays of numbers, a number that JSON does not have is "inf", "-inf" or "nan".
  */
 #ifndef TEST_CBOR_TREE_H
 #define TEST_CBOR_TREE_H

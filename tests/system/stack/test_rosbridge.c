@@ -55,6 +55,36 @@ TEST_WITH(ros_1_has_its_own_names, NULL, line_sweep)
 	line_stop();
 }
 
+/* What Apollo has messages of its own for becomes these, the rest is ROS'. */
+TEST_WITH(apollo_has_its_own_messages, NULL, line_sweep)
+{
+	struct sim_subscriber *s;
+	struct sim_publisher *p;
+	const struct sim_VehicleControl *c;
+	const struct sim_message *m;
+
+	line_start(
+		"\"flavour\":\"apollo\",\"subscribe\":{\"/cmd\":{\"type\":\"pb_msgs/ControlCommand\",\"channel\":\"control\"}}");
+	line_subscribe(&s);
+	UNTIL(10000, rosbridge_server_heard(line_server, "subscribe", "/cmd", "type", "pb_msgs/ControlCommand"));
+	p = line_imu_publisher();
+	UNTIL(10000, rosbridge_server_heard(line_server, "advertise", "/imu", "type", "pb_msgs/Imu"));
+	UNTIL(10000, rosbridge_server_heard(line_server, "advertise", "/clock", "type", "rosgraph_msgs/Clock"));
+	assert_int_equal(line_send_imu(p, 0.1), 0);
+	UNTIL(10000, rosbridge_server_count(line_server, "publish", "/imu") == 1);
+	assert_true(line_number_of("publish", "/imu", "msg.angular_velocity.z") == 0.1);
+	assert_true(line_number_of("publish", "/imu", "msg.header.timestamp_sec") > 1e9);
+	rosbridge_server_text(line_server, "{\"op\":\"publish\",\"topic\":\"/cmd\",\"msg\":{\"throttle\":50}}");
+	assert_int_equal(sim_wait(s, 20 * NS_PER_S), 1);
+	assert_int_equal(sim_take(s, &m), 0);
+	c = m->body;
+	assert_true(c->acceleration == 0.5f && c->present == SIM_VEHICLE_CONTROL_HAS_ACCELERATION);
+	sim_release(s, m);
+	sim_publisher_destroy(p);
+	sim_subscriber_destroy(s);
+	line_stop();
+}
+
 /* ---- what comes in ---- */
 
 /* A JSON object in quotes, as the data of a fragment. */

@@ -310,6 +310,9 @@ TEST(converters_come_first)
 	conversion_out_close(&c);
 	memset(converters, 0, sizeof(converters));
 	goes_by(&sim_Imu_type, NULL, "mapping", "sensor_msgs/Imu");
+	assert_string_equal(conversion_out_preferred(&host, &sim_Imu_type, "pb_msgs"), "pb_msgs/Imu");
+	assert_null(conversion_out_preferred(&host, &sim_Imu_type, "pb"));
+	assert_null(conversion_out_preferred(&host, &sim_LaneLines_type, "pb_msgs"));
 	goes_by(&sim_LaneLines_type, NULL, "own fields", "sim_msgs/LaneLines");
 	goes_by(&sim_Imu_type, "sim_msgs/msg/Imu", "own fields", "sim_msgs/Imu");
 	goes_by(&probe_Every_type, NULL, "own fields", "probe/Every");
@@ -324,6 +327,7 @@ TEST(converters_come_first)
 						.emit = nothing };
 	converters[2] = (struct sim_converter){ .type = &sim_Imu_type, .foreign = "a/D", .emit = nothing };
 	goes_by(&sim_Imu_type, NULL, "converter", "a/B");
+	assert_null(conversion_out_preferred(&host, &sim_Imu_type, "pb_msgs"));
 	goes_by(&sim_Imu_type, "sensor_msgs/Imu", "mapping", "sensor_msgs/Imu");
 	no_way(&sim_Imu_type, "a/D", -ELIBBAD, "gives no definition of a/D");
 	no_way(&other, NULL, -ELIBBAD, "was built with another definition of sim/Imu");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rows.json in JSON and in CBOR, both ways: the same numbers as in CDR, in the words of ROS 1 and of ROS 2, with every field of the definition and no
- * more. JSON is read and written by jansson, CBOR by tests/support/cbor_tree.c.
+ * rows.json in JSON and in CBOR, both ways: the same numbers as in CDR, in the words of ROS 1 and of ROS 2, with every field
+ * of the definition and no more. JSON is read and written by jansson, CBOR by tests/support/cbor_tree.c.
  */
 #include "base64.h"
 #include "cbor_reader.h"

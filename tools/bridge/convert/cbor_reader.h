@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The decoder of CBOR: named_reader.h; typed arrays of RFC 8746 are read in place where they are little-endian and of the kind that is asked
- * for. err: -EBADMSG it is no map, a key is no string or occurs twice, a number does not fit; -ENOTSUP a string in pieces.
+ * The decoder of CBOR: named_reader.h; typed arrays of RFC 8746 are read in place where they are little-endian and of the kind
+ * that is asked for. err: -EBADMSG it is no map, a key is no string or occurs twice, a number does not fit; -ENOTSUP a string
+ * in pieces.
  */
 #ifndef CBOR_READER_H
 #define CBOR_READER_H

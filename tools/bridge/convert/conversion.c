@@ -139,6 +139,19 @@ int conversion_out_open(const struct sim_bridge_host *host, const struct ros_typ
 	return r;
 }
 
+const char *conversion_out_preferred(const struct sim_bridge_host *host, const struct sim_type *type,
+				     const char *package)
+{
+	size_t len = strlen(package);
+
+	if (converter_of(host, type->name, NULL, 0))
+		return NULL;
+	for (const struct map *m = map_table; m->sim; m++)
+		if (strcmp(m->sim, type->name) == 0 && strncmp(m->ros, package, len) == 0 && m->ros[len] == '/')
+			return m->ros;
+	return NULL;
+}
+
 void conversion_out_close(struct conversion_out *c)
 {
 	ros_text_destroy(c->made);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a type crosses into ROS: by a converter of the rig, else by a mapping of ours, else as it is, field by field. And the way back.
- * One conversion belongs to a channel of a bridge: it is opened once and then constant, so any thread may use it.
+ * How a type crosses into ROS: by a converter of the rig, else by a mapping of ours, else as it is, field by field. And the
+ * way back. One conversion belongs to a channel of a bridge: it is opened once and then constant, so any thread may use it.
  */
 #ifndef CONVERSION_H
 #define CONVERSION_H
@@ -33,6 +33,12 @@ struct conversion_out {
 int conversion_out_open(const struct sim_bridge_host *host, const struct ros_type *const *known,
 			const struct sim_type *type, const char *foreign, struct conversion_out *ret, char *why,
 			size_t why_size);
+/*
+ * The message of that package that a type becomes, for who prefers them to the first one: "pb_msgs/Imu". NULL: the package has
+ * none, or a converter of the rig is for that type.
+ */
+const char *conversion_out_preferred(const struct sim_bridge_host *host, const struct sim_type *type,
+				     const char *package);
 void conversion_out_close(struct conversion_out *c); /* also one that is all zero */
 
 /*
@@ -76,8 +82,8 @@ int conversion_in_read(const struct conversion_in *c, enum wire_format format, c
 		       size_t room, size_t *ret_size);
 
 /*
- * The same from a decoder of any format, of the message that is open there: a field of an envelope may be it. Whether more stands behind it is
- * the caller's to check.
+ * The same from a decoder of any format, of the message that is open there: a field of an envelope may be it. Whether more
+ * stands behind it is the caller's to check.
  */
 int conversion_in_take(const struct conversion_in *c, struct sim_dec *d, void *buf, size_t room, size_t *ret_size);
 

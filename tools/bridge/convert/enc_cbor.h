@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The encoder of CBOR as rosbridge has it: messages are maps, uint8[] a byte string, other arrays of numbers typed arrays of RFC 8746
- * (little-endian) that are only pointed to where they are large; times and a header's seq as in enc_json.h. A string that is not UTF-8 has
- * U+FFFD in place of what is not. rosbridge_suite sends CBOR to who asks for it, and reads none.
+ * The encoder of CBOR as rosbridge has it: messages are maps, uint8[] a byte string, other arrays of numbers typed arrays of
+ * RFC 8746 (little-endian) that are only pointed to where they are large; times and a header's seq as in enc_json.h. A string
+ * that is not UTF-8 has U+FFFD in place of what is not. rosbridge_suite sends CBOR to who asks for it, and reads none.
  */
 #ifndef ENC_CBOR_H
 #define ENC_CBOR_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The encoder of JSON as rosbridge has it: uint8[] in base64, times as {"secs","nsecs"} in ROS 1 and {"sec","nanosec"} in ROS 2, a
- * header's seq in ROS 1. Numbers have the fewest digits that are read back as the same. A string that is not UTF-8 has U+FFFD in place of what is
- * not. Infinities are 1e999 and -1e999, which is JSON, and read as infinity by who reads doubles (Python and JavaScript); NaN is what json_nan says.
+ * header's seq in ROS 1. Numbers have the fewest digits that are read back as the same. A string that is not UTF-8 has U+FFFD in
+ * place of what is not. Infinities are 1e999 and -1e999, which is JSON, and read as infinity by who reads doubles (Python and
+ * JavaScript); NaN is what json_nan says.
  */
 #ifndef ENC_JSON_H
 #define ENC_JSON_H
@@ -29,12 +30,16 @@ struct enc_json {
 };
 
 /*
- * Begin the object of a message behind what is in out (iov_buf_reset() and the envelope are the caller's); type: its definition, borrowed until the end, or NULL.
+ * Begin the object of a message behind what is in out (iov_buf_reset() and the envelope are the caller's); type: its
+ * definition, borrowed until the end, or NULL.
  */
 void json_begin(struct enc_json *j, enum ros_generic_words words, enum json_nan nan, const struct ros_type *type,
 		struct iov_buf *out);
 
-/* End it. 0: all is in out, in one piece; else the first error: -ENOMEM, -ERANGE a time that the format cannot hold, or the mapping's. */
+/*
+ * End it. 0: all is in out, in one piece; else the first error: -ENOMEM, -ERANGE a time that the format cannot hold, or the
+ * mapping's.
+ */
 int json_finish(struct enc_json *j);
 
 /* For envelopes: text as it is, and a string in quotes, escaped. 0 or -ENOMEM. */

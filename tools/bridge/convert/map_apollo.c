@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Apollo's messages over ROS, as its fork of ROS 1 has them (pb_msgs, by rosbridge). Its vehicle looks along y: right, forward, up; a quaternion
- * turns from there to the map. Times are seconds. See map.h.
+ * Apollo's messages over ROS, as its fork of ROS 1 has them (pb_msgs, by rosbridge). Its vehicle looks along y: right,
+ * forward, up; a quaternion turns from there to the map. Times are seconds. See map.h.
  */
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a format of named_reader.h must know. `at` is a value of the message, r->end its end; NULL: malformed, r->dec.err says how. */
+/*
+ * What a format of named_reader.h must know. `at` is a value of the message, r->end its end; NULL: malformed, r->dec.err says
+ * how.
+ */
 #ifndef NAMED_PRIVATE_H
 #define NAMED_PRIVATE_H
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the decoders of formats with names have in common (JSON, CBOR), in the words of <sim/decode.h>: a field is found by its name, in any
- * order; one that is missing (or null) reads as 0 and empty, a number that is null as NaN; one that nobody asked for is ignored and counted. A field that
- * occurs twice is an error. An envelope is a message too: sim_dec_string(d, "op"), sim_dec_begin(d, "msg"), conversion_in_take() ...
+ * What the decoders of formats with names have in common (JSON, CBOR), in the words of <sim/decode.h>: a field is found by its
+ * name, in any order; one that is missing (or null) reads as 0 and empty, a number that is null as NaN; one that nobody asked
+ * for is ignored and counted. A field that occurs twice is an error. An envelope is a message too: sim_dec_string(d, "op"),
+ * sim_dec_begin(d, "msg"), conversion_in_take() ...
  *
- * Bounds: 32 levels deep, 256 fields a message and 1024 in all messages that are open at once: -EMSGSIZE. Memory: what is not in the message as it
- * must lie in memory (base64, numbers as text) is converted into memory that stays for the next message. Thread: one's.
+ * Bounds: 32 levels deep, 256 fields a message and 1024 in all messages that are open at once: -EMSGSIZE. Memory: what is not
+ * in the message as it must lie in memory (base64, numbers as text) is converted into memory that stays for the next message.
+ * Thread: one's.
  */
 #ifndef NAMED_READER_H
 #define NAMED_READER_H

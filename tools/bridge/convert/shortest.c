@@ -39,8 +39,8 @@ static inline int log2_pow10(int k)
 }
 
 /*
- * In quarters of a unit: the number is at mid, and all between low and high are read as it. The shortest in units, a multiple of ten if
- * one of these is among them.
+ * In quarters of a unit: the number is at mid, and all between low and high are read as it. The shortest in units, a multiple
+ * of ten if one of these is among them.
  */
 static inline __attribute__((always_inline)) uint64_t choose(uint64_t low, uint64_t mid, uint64_t high)
 {
@@ -363,9 +363,9 @@ char *shortest_f32(float v, char *out)
 #include <immintrin.h>
 
 /*
- * What most floats have in common, from 2^-14 to 2^23: 10^-k is a whole number of at most 28 bits, so that a double holds the product
- * exactly, and half its width too. The nearest multiple of ten is the shortest if it is not farther than that, else the nearest whole
- * number is. So it is done with doubles, four at a time, and their digits are.
+ * What most floats have in common, from 2^-14 to 2^23: 10^-k is a whole number of at most 28 bits, so that a double holds the
+ * product exactly, and half its width too. The nearest multiple of ten is the shortest if it is not farther than that, else
+ * the nearest whole number is. So it is done with doubles, four at a time, and their digits are.
  */
 #define QUICK_FIRST 113 /* exponents, as they stand in a float */
 #define QUICK_LAST  149

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers as JSON has them: of the decimal numbers that are read back as the same binary one, the one with the fewest digits, and of
- * these the nearest. Written as ECMAScript does: 0.1, 100, 1e+21, 5e-324.
+ * Numbers as JSON has them: of the decimal numbers that are read back as the same binary one, the one with the fewest digits,
+ * and of these the nearest. Written as ECMAScript does: 0.1, 100, 1e+21, 5e-324.
  *
  * After R. Giulietti, "The Schubfach way to render doubles" (2020). Pure functions: any thread.
  */
@@ -18,8 +18,8 @@ char *shortest_f64(double v, char *out);
 char *shortest_f32(float v, char *out);
 
 /*
- * The same of n numbers, at any alignment, each with a comma behind it, up to the first that is not finite; out has SHORTEST_ROOM for each. Return how
- * many that are, and move *out behind them.
+ * The same of n numbers, at any alignment, each with a comma behind it, up to the first that is not finite; out has
+ * SHORTEST_ROOM for each. Return how many that are, and move *out behind them.
  */
 uint32_t shortest_f64s(const void *v, uint32_t n, char **out);
 uint32_t shortest_f32s(const void *v, uint32_t n, char **out);

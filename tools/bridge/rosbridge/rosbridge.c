@@ -162,6 +162,7 @@ static int read_options(struct sim_bridge *b)
 	int compat = bridge_option_compat(b->host), numbers = read_numbers(b), auth = read_auth(b), ca = 0;
 
 	b->flavour = (enum flavour)flavour;
+	b->common.package = b->flavour == FLAVOUR_APOLLO ? "pb_msgs" : NULL;
 	b->common.strict_names = naming == 1;
 	b->common.before_1_8 = msgs == 1;
 	b->common.svl = compat > 0;

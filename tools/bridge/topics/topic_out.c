@@ -129,7 +129,7 @@ int topic_out_open(struct topics *s, const struct sim_bridge_channel *ch, const 
 		   struct topic_out *t, char *why, size_t why_size)
 {
 	char buf[TOPIC_NAME_MAX + 1];
-	const char *name = NULL;
+	const char *name = NULL, *type = w->type;
 	int r = choose_name(s, ch, w, buf, &name, why, why_size);
 
 	if (r < 0)
@@ -137,7 +137,9 @@ int topic_out_open(struct topics *s, const struct sim_bridge_channel *ch, const 
 	t->topics = s;
 	t->automatic = r > 0;
 	set_options(t, w);
-	r = conversion_out_open(s->host, s->known, ch->type, w->type, &t->conversion, why, why_size);
+	if (!type && s->package)
+		type = conversion_out_preferred(s->host, ch->type, s->package);
+	r = conversion_out_open(s->host, s->known, ch->type, type, &t->conversion, why, why_size);
 	if (r == 0 && s->before_1_8)
 		r = conversion_out_before_1_8(&t->conversion, s->known, &t->options.no_predictions, why, why_size);
 	if (r == 0 && topic_is_tf_static(name) && t->conversion.map &&

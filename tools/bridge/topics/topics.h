@@ -66,10 +66,11 @@ struct topics {
 	const char *key;                     /* of a channel's options */
 	unsigned keys;                       /* enum topic_keys that this plug-in has */
 	enum wire_format format;
-	bool named;        /* fields go out by their names instead */
-	bool strict_names; /* a channel whose name ROS does not allow is not carried */
-	bool before_1_8;   /* the far side's autoware_msgs */
-	bool svl;          /* its users want SVL Simulator's mistakes, but where a topic says otherwise */
+	bool named;          /* fields go out by their names instead */
+	bool strict_names;   /* a channel whose name ROS does not allow is not carried */
+	const char *package; /* whose messages types become first ("pb_msgs"); NULL: the usual ones */
+	bool before_1_8;     /* the far side's autoware_msgs */
+	bool svl;            /* its users want SVL Simulator's mistakes, but where a topic says otherwise */
 
 	/* NULL, or what a name of the rig is over there: into ret, or -EINVAL with a sentence in why. */
 	int (*resolve)(void *arg, const char *name, char ret[TOPIC_NAME_MAX + 1], char *why, size_t why_size);
