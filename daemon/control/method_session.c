@@ -12,6 +12,7 @@
 #include "timekeeper.h"
 #include "token.h"
 #include "err.h"
+#include "fd.h"
 #include "jsonx.h"
 #include "wire/pages.h"
 
@@ -166,9 +167,21 @@ static int method_events(struct call *call)
 
 /* ---- the driver, bridges ---- */
 
+/* A driver that does without gets its answers as packets. */
+static void give_page(struct call *call, json_t *fds, int page_fd, const char *name)
+{
+	int fd = fd_dup(page_fd);
+
+	if (fd < 0)
+		return;
+	json_decref(call_give_fd(call, fd, name));
+	json_array_append_new(fds, json_string(name));
+}
+
 static int method_acquire_driver(struct call *call)
 {
-	json_t *clock, *source, *sim_ns, *scale;
+	json_t *clock, *source, *sim_ns, *scale, *fds;
+	const struct simd *s = call->s;
 	int fd, r = timekeeper_acquire(call->s->time, call->conn->cl, call->a.freewheel, call->a.lockstep, &fd);
 
 	if (r < 0)
@@ -178,8 +191,11 @@ static int method_acquire_driver(struct call *call)
 	sim_ns = json_incref(json_object_get(clock, "sim_ns"));
 	scale = json_incref(json_object_get(clock, "scale"));
 	json_decref(clock);
+	fds = call_give_fd(call, fd, "driver");
+	give_page(call, fds, s->layout_page_fd, "layout");
+	give_page(call, fds, s->dispatch_page_fd, "dispatch");
 	return call_reply(call, JSONX_MAKE(JX_NEW("source", source), JX_NEW("sim_ns", sim_ns), JX_NEW("scale", scale),
-					   JX_NEW("fds", call_give_fd(call, fd, "driver"))));
+					   JX_NEW("fds", fds)));
 }
 
 static int method_join_step(struct call *call)

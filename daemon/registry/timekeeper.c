@@ -234,18 +234,24 @@ static void on_dispatched(void *arg)
  * Each accepted message has a credit until it is completed: without one there is nothing to dispatch. But in each second of
  * simulated time bridges are flushed at the end of its first step, whether or not that is empty.
  */
+static bool is_idle(void *ctx)
+{
+	struct timekeeper *t = (struct timekeeper *)ctx;
+
+	return t->page->sim_ns / NS_PER_S == t->step_sim_s && credits_free(t->s);
+}
+
 static bool on_dispatch(void *ctx)
 {
 	struct timekeeper *t = (struct timekeeper *)ctx;
-	int64_t sim_s = t->page->sim_ns / NS_PER_S;
 
-	if (sim_s == t->step_sim_s && credits_free(t->s))
+	if (is_idle(t))
 		return true;
 	if (shards_step(t->s, on_dispatched, t) < 0) {
 		log_error("no memory to dispatch the messages of a step; they are dispatched with the next one");
 		return true;
 	}
-	t->step_sim_s = sim_s;
+	t->step_sim_s = t->page->sim_ns / NS_PER_S;
 	t->steps_asked++;
 	return false;
 }
@@ -320,6 +326,7 @@ static int make_engine(struct timekeeper *t)
 		.step_late = (enum time_late)conf_choice(s->root, "step.late"),
 		.steppers = s->dispatch_page->stepper,
 		.turn = &s->layout_page->turn,
+		.grant = &s->dispatch_page->grant,
 		.events = { .jump = on_jump,
 			    .changed = on_changed,
 			    .quiet = is_quiet,
@@ -329,6 +336,7 @@ static int make_engine(struct timekeeper *t)
 			    .driver_released = on_driver_released,
 			    .hold = on_hold,
 			    .dispatch = on_dispatch,
+			    .idle = is_idle,
 			    .drain = on_drain,
 			    .late = on_late,
 			    .participant_lost = on_participant_lost },

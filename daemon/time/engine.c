@@ -170,7 +170,7 @@ static int64_t real_now_default(void *ctx)
 
 static void round_over(struct time_engine *e)
 {
-	driver_answer_owed(e);
+	driver_round_over(e);
 	if (step_over_due(e))
 		step_look_soon(e);
 }
@@ -183,6 +183,9 @@ void engine_round(struct time_engine *e, int64_t dur_ns)
 		.clock_generation = e->clock_generation,
 	};
 
+	bool on_page = e->driver.owed && e->driver.on_page && e->state == TIME_RUNNING;
+
+	lockstep_let_answer(e->lock, on_page ? e->scale_e6 : 0);
 	if (!lockstep_begin(e->lock, &now, dur_ns, driver_alone(e)))
 		round_over(e);
 }
@@ -298,6 +301,7 @@ int time_engine_create(const struct time_engine_options *o, struct time_engine *
 	e->clock_generation = o->clock_generation ? o->clock_generation : (uint32_t)(o->simd_id ^ o->simd_id >> 32) | 1;
 	e->deadline_dur_ns = o->step_deadline_dur_ns ? o->step_deadline_dur_ns : STEP_DEADLINE_DEFAULT_DUR_NS;
 	e->late = o->step_late;
+	e->grant = o->grant;
 	list_init(&e->waits);
 	driver_init(e);
 	step_init(e, o->step_settle_dur_ns < 0 ? STEP_SETTLE_DEFAULT_DUR_NS : o->step_settle_dur_ns);
@@ -398,6 +402,7 @@ int time_engine_pause_by(struct time_engine *e, uint32_t client_id)
 
 	if (r < 0)
 		return r;
+	lockstep_look(e->lock);
 	e->paused_by_scale = false;
 	if (own)
 		e->driver.working = false; /* it knows what it has published */

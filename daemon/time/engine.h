@@ -98,6 +98,8 @@ struct time_engine_events {
 	 * time_engine_dispatched() follows when all of it has completed. NULL: true.
 	 */
 	bool (*dispatch)(void *ctx);
+	/* dispatch() would find nothing now. NULL: never. */
+	bool (*idle)(void *ctx);
 	/*
 	 * In lock-step the driver has asked for more time: dispatch what it and the participants have published since its last
 	 * grant, without waiting for that. True: there was nothing; false: time_engine_drained() follows. NULL: true.
@@ -124,8 +126,9 @@ struct time_engine_options {
 	int64_t step_settle_dur_ns;
 	int64_t step_deadline_dur_ns; /* of each wait for participants, or for the driver to ask; 0: 10 s */
 	enum time_late step_late;
-	struct wire_stepper *steppers;  /* TIME_PARTICIPANTS_MAX, on the dispatch page; NULL: none. keeps */
-	struct wire_turn *turn;         /* on the layout page; NULL: turns go as packets alone. keeps */
+	struct wire_stepper *steppers; /* TIME_PARTICIPANTS_MAX, on the dispatch page; NULL: none. keeps */
+	struct wire_turn *turn;        /* on the layout page; NULL: turns go as packets alone. keeps */
+	struct wire_grant *grant;      /* on the dispatch page; NULL: the driver's answers go as packets alone. keeps */
 	int64_t (*real_now)(void *ctx); /* CLOCK_REALTIME, ns; NULL: the real one */
 	struct time_engine_events events;
 	void *ctx; /* of real_now and the events */

@@ -10,6 +10,8 @@
 
 #include "err.h"
 #include "fd.h"
+#include "futex.h"
+#include "wire/pages.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,11 +20,22 @@
 
 #define UNREAD_MAX 4 /* one request, its release, an error or two */
 
+/* A driver that waits on the page is to look at its socket. */
+static void rouse(struct time_engine *e)
+{
+	if (!e->driver.on_page || !e->grant)
+		return;
+	atomic_fetch_add(&e->grant->moved, 1);
+	futex_wake_all(&e->grant->moved, FUTEX_BETWEEN_PROCESSES);
+}
+
 static void driver_close(struct time_engine *e)
 {
 	exec_io_del(&e->driver.io);
 	exec_timer_cancel(&e->driver.late);
 	e->driver.fd = fd_close(e->driver.fd);
+	rouse(e);
+	e->driver.on_page = false;
 	e->driver.held = e->driver.owed = e->driver.draining = e->driver.working = false;
 	e->driver.awaited_mono_ns = 0;
 	e->driver.asked = 0;
@@ -41,6 +54,7 @@ static void lease_ends(struct time_engine *e, bool lost)
 			e->source->name);
 		step_end(e, -ENOTCONN, TIME_PAUSED);
 	}
+	lockstep_look(e->lock);
 }
 
 static void driver_lost(struct time_engine *e, const char *why)
@@ -111,18 +125,13 @@ static void answer(struct time_engine *e, int result, int64_t granted_dur_ns)
 		.dur_ns = granted_dur_ns,
 		.sim_ns = time_engine_now(e),
 		.scale_e6 = e->scale_e6,
+		.number = result < 0 ? 0 : lockstep_number(e->lock),
 	};
 
-	if (send(e->driver.fd, &p, sizeof(p), MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)sizeof(p))
+	if (send(e->driver.fd, &p, sizeof(p), MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof(p))
+		rouse(e);
+	else
 		driver_gone(e, errno == EAGAIN ? "it does not read its answers" : "its socket is closed");
-}
-
-void driver_answer_owed(struct time_engine *e)
-{
-	if (!e->driver.owed)
-		return;
-	e->driver.owed = false;
-	answer(e, 0, e->driver.granted_dur_ns);
 }
 
 /* ---- working on what it was granted ---- */
@@ -185,6 +194,14 @@ static void is_back(struct time_engine *e)
 	driver_serve(e);
 }
 
+/* What it has published goes out before time moves. */
+static void drain(struct time_engine *e)
+{
+	e->driver.draining = e->held && e->events.drain && !e->events.drain(e->ctx);
+	if (!e->driver.draining)
+		is_back(e);
+}
+
 static void on_ask(struct time_engine *e, enum driver_op op, int64_t ns)
 {
 	e->driver.asked = op;
@@ -192,9 +209,18 @@ static void on_ask(struct time_engine *e, enum driver_op op, int64_t ns)
 	e->driver.working = false;
 	e->driver.awaited_mono_ns = 0;
 	exec_timer_cancel(&e->driver.late);
-	e->driver.draining = e->held && e->events.drain && !e->events.drain(e->ctx);
-	if (!e->driver.draining)
-		is_back(e);
+	if (!lockstep_busy(e->lock))
+		drain(e);
+}
+
+void driver_round_over(struct time_engine *e)
+{
+	if (e->driver.owed) {
+		e->driver.owed = false;
+		answer(e, 0, e->driver.granted_dur_ns);
+	} else if (e->driver.asked && !e->driver.draining) {
+		drain(e);
+	}
 }
 
 void time_engine_drained(struct time_engine *e)
@@ -295,8 +321,18 @@ static void on_set(struct time_engine *e, enum driver_op op, int64_t to_sim_ns)
 		on_ask(e, op, to_sim_ns);
 }
 
+/* The last participant has answered it: the round is over, or as good as. */
+static void has_its_answer(struct time_engine *e)
+{
+	e->driver.owed = false;
+	lockstep_look(e->lock);
+}
+
 static void on_packet(struct time_engine *e, const struct driver_packet *p)
 {
+	if (e->driver.owed && p->number == lockstep_number(e->lock))
+		has_its_answer(e);
+	e->driver.on_page = p->op == DRIVER_ADVANCE && p->flags & DRIVER_ON_PAGE;
 	if (p->op == DRIVER_RELEASE)
 		on_release(e);
 	else if (e->driver.asked || e->driver.owed)

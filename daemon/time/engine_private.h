@@ -62,6 +62,7 @@ struct time_engine {
 		enum driver_op asked;   /* 0: it is not waiting for time to move */
 		int64_t asked_ns;       /* with asked: by how much, or to when */
 		bool draining;          /* with asked: what it has published before is on its way out of dispatch */
+		bool on_page;           /* it waits on the page, and for packets only behind a wake there */
 		bool owed;              /* time has moved: it gets its answer when the round is over */
 		int64_t granted_dur_ns; /* with owed */
 		bool working;           /* time has moved for it, and it has not asked again */
@@ -70,11 +71,12 @@ struct time_engine {
 	} driver;
 
 	struct lockstep *lock;
-	bool held, hold_paused; /* as events.hold() was notified */
-	bool pause_due;         /* pause when this instant is over */
-	struct list waits;      /* time_wait::link: for that */
-	struct exec_timer over; /* look again whether it is */
-	int64_t moved_mono_ns;  /* when time was last moved by somebody */
+	struct wire_grant *grant; /* NULL: none */
+	bool held, hold_paused;   /* as events.hold() was notified */
+	bool pause_due;           /* pause when this instant is over */
+	struct list waits;        /* time_wait::link: for that */
+	struct exec_timer over;   /* look again whether it is */
+	int64_t moved_mono_ns;    /* when time was last moved by somebody */
 	int64_t deadline_dur_ns;
 	enum time_late late;
 };
@@ -134,8 +136,8 @@ static inline bool step_over_due(const struct time_engine *e)
 void driver_init(struct time_engine *e);
 /* Give the waiting driver what may be given now. */
 void driver_serve(struct time_engine *e);
-/* The round that its request began is over. */
-void driver_answer_owed(struct time_engine *e);
+/* The round that its request began is over: answer it, or work on the next request if the page has answered it. */
+void driver_round_over(struct time_engine *e);
 /* It is waited for from now on, until it asks. */
 void driver_await(struct time_engine *e);
 /* The lease ends because the source or the engine does: notify, close. The page is the caller's. */

@@ -62,7 +62,8 @@ struct lockstep {
 	uint64_t places; /* in lockstep_options::steppers that are taken */
 	struct sim_clock_sample now;
 	int64_t dur_ns;
-	int64_t wait_mono_ns; /* since when a participant is waited for */
+	int64_t answer_scale_e6; /* 0: simd itself tells the driver of the end of the round */
+	int64_t wait_mono_ns;    /* since when a participant is waited for */
 	struct exec_timer timer;
 	unsigned walking; /* inside move(): members are unlinked only afterwards */
 };
@@ -86,7 +87,7 @@ static bool is_shared(const struct lockstep *l)
 	return l->with & (l->with - 1);
 }
 
-static void write_turn(struct lockstep *l)
+static void write_turn(struct lockstep *l, uint32_t flags)
 {
 	struct wire_turn *t = l->o.turn;
 
@@ -98,6 +99,8 @@ static void write_turn(struct lockstep *l)
 	seqlock_store(&t->dur_ns, l->dur_ns);
 	seqlock_store(&t->clock_generation, l->now.clock_generation);
 	seqlock_store(&t->with, l->with);
+	seqlock_store(&t->scale_e6, l->answer_scale_e6);
+	seqlock_store(&t->flags, flags);
 	seqlock_write_end(&t->seq);
 }
 
@@ -273,6 +276,18 @@ static bool next_rank(struct lockstep *l, uint32_t from)
 	return false;
 }
 
+/* Behind this rank there is nobody, and nothing to dispatch yet: what it publishes itself it knows. */
+static bool is_all_that_is_left(const struct lockstep *l)
+{
+	const struct time_engine_events *ev = l->o.events;
+	const struct member *m;
+
+	list_for_each(m, &l->members, link)
+		if (m->in_round && m->who.rank > l->rank)
+			return false;
+	return ev->idle && ev->idle(l->o.events_ctx);
+}
+
 static void give_turns(struct lockstep *l)
 {
 	struct member *m;
@@ -285,7 +300,7 @@ static void give_turns(struct lockstep *l)
 			mark(m, 0);
 		}
 	wait_from_now(l);
-	write_turn(l);
+	write_turn(l, l->answer_scale_e6 && is_all_that_is_left(l) ? WIRE_TURN_ANSWERS : 0);
 	list_for_each(m, &l->members, link) {
 		if (!takes_part(l, m))
 			continue;
@@ -370,16 +385,32 @@ bool lockstep_begin(struct lockstep *l, const struct sim_clock_sample *now, int6
 {
 	struct member *m;
 
+	l->number++;
 	if (!l->n && !alone)
 		return false;
 	l->now = *now;
 	l->dur_ns = dur_ns;
-	l->number++;
 	list_for_each(m, &l->members, link)
 		m->in_round = true;
 	l->phase = GATHER;
 	wait_from_now(l);
 	return !move(l);
+}
+
+void lockstep_let_answer(struct lockstep *l, int64_t scale_e6)
+{
+	l->answer_scale_e6 = scale_e6;
+}
+
+void lockstep_look(struct lockstep *l)
+{
+	if (l->phase != IDLE)
+		go_on(l);
+}
+
+uint64_t lockstep_number(const struct lockstep *l)
+{
+	return l->number;
 }
 
 void lockstep_dispatched(struct lockstep *l)
@@ -397,6 +428,10 @@ void lockstep_abort(struct lockstep *l)
 	if (l->phase == IDLE)
 		return;
 	l->phase = IDLE;
+	if (l->o.turn && l->o.turn->flags) { /* nobody would tell us that the last of them is through */
+		write_turn(l, 0);
+		atomic_thread_fence(memory_order_seq_cst);
+	}
 	l->walking++;
 	list_for_each(m, &l->members, link)
 		if (m->state == M_KEPT)

@@ -47,6 +47,14 @@ bool lockstep_busy(const struct lockstep *l); /* a round is open */
  * while a round is open.
  */
 bool lockstep_begin(struct lockstep *l, const struct sim_clock_sample *now, int64_t dur_ns, bool alone);
+/*
+ * The last participant of the rounds that begin from now on may tell the driver of their end, and this scale, if dispatch is idle
+ * then. 0: not.
+ */
+void lockstep_let_answer(struct lockstep *l, int64_t scale_e6);
+/* Look in shared memory whether the round is over: ended() may be called. */
+void lockstep_look(struct lockstep *l);
+uint64_t lockstep_number(const struct lockstep *l); /* of the round that began last */
 /* What dispatch() started has completed. */
 void lockstep_dispatched(struct lockstep *l);
 /* Give the open round up; ended() is not called. */

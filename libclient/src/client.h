@@ -130,6 +130,7 @@ struct sim_client {
 	char why[WHY_MAX];
 
 	_Atomic uint32_t turn;    /* enum client_turn: of sim_step */
+	atomic_bool turn_sent;    /* something for dispatch has left in it */
 	_Atomic uint32_t flushes; /* sim_flush() so far */
 
 	/* written under setup (and lock where read under lock) */

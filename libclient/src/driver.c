@@ -2,7 +2,8 @@
 /*
  * The driver lease: advancing an engine-driven source, paced to scale x wall time if asked. Each call is
  * one question and one answer on a socket of its own; simd answers when time may move. A new simd gives
- * the lease again; a source that was switched does not.
+ * the lease again; a source that was switched does not. Where steps have participants the answer may be there before simd knows,
+ * see schemas/wire/driver.h.
  *
  * Thread: one at a time in advance, set, begin and end; driver_register() under client::setup.
  */
@@ -17,7 +18,9 @@
 #include "driver.h"
 #include "err.h"
 #include "fd.h"
+#include "futex.h"
 #include "mem.h"
+#include "seqlock.h"
 #include "session.h"
 #include "timeutil.h"
 #include "wire/driver.h"
@@ -31,8 +34,13 @@ struct sim_driver {
 	struct handle h;
 	struct sim_client *c;
 	unsigned flags;
-	_Atomic int next_fd;     /* of a new simd, adopted at the next call; -1: none */
-	int fd;                  /* -1: simd is gone */
+	_Atomic int next_fd;                        /* of a new simd, adopted at the next call; -1: none */
+	_Atomic(struct session_pages *) next_pages; /* with next_fd */
+	int fd;                                     /* -1: simd is gone */
+	struct session_pages pages;                 /* of fd */
+	uint64_t number;         /* of the round that was granted last; 0: none, or simd has not said */
+	bool on_page;            /* the open question says that we wait there */
+	uint32_t moved;          /* with on_page: wire_grant::moved before it was asked */
 	uint64_t session_serial; /* session::serial that gave it; under setup */
 	bool lost;               /* the source was switched: for good */
 	bool asked;              /* a question is open: nobody has taken its answer */
@@ -44,7 +52,7 @@ struct sim_driver {
 /* ---- the lease ---- */
 
 /* Parameters are left out where they change nothing: an older simd does not know them. */
-static int acquire(struct sim_client *c, struct session *s, unsigned flags, int *ret_fd)
+static int acquire(struct sim_client *c, struct session *s, unsigned flags, int *ret_fd, struct session_pages *ret)
 {
 	json_t *params = json_object();
 
@@ -52,18 +60,32 @@ static int acquire(struct sim_client *c, struct session *s, unsigned flags, int 
 		json_object_set_new(params, "freewheel", json_true());
 	if (flags & SIM_DRIVER_LOCKSTEP)
 		json_object_set_new(params, "lockstep", json_true());
-	return session_call_fd(c, s, "AcquireDriver", params, "driver socket", ret_fd);
+	return session_call_pages(c, s, "AcquireDriver", params, "driver socket", ret_fd, ret);
+}
+
+static void drop_pages(struct session_pages *p)
+{
+	if (p)
+		session_pages_unmap(p);
+	mem_free(p);
 }
 
 void driver_register(struct sim_client *c, struct session *s)
 {
 	struct sim_driver *d = c->driver;
+	struct session_pages *pages;
 	int fd;
 
 	/* Only where it was lost with an earlier simd: within one session the lease is simd's to end. */
-	if (!d || d->session_serial == s->serial || acquire(c, s, d->flags, &fd) < 0)
+	if (!d || d->session_serial == s->serial)
 		return;
+	pages = MEM_NEW(struct session_pages);
+	if (!pages || acquire(c, s, d->flags, &fd, pages) < 0) {
+		mem_free(pages);
+		return;
+	}
 	d->session_serial = s->serial;
+	drop_pages(atomic_exchange(&d->next_pages, pages));
 	fd_close(atomic_exchange(&d->next_fd, fd));
 }
 
@@ -90,7 +112,7 @@ int sim_driver_acquire(struct sim_client *c, unsigned flags, struct sim_driver *
 	client_setup_lock(c);
 	r = c->driver ? err_set(-EBUSY, "this client holds the driver lease already") : client_session(c, &s);
 	if (r == 0)
-		r = acquire(c, s, flags, &d->fd);
+		r = acquire(c, s, flags, &d->fd, &d->pages);
 	if (r == 0) {
 		d->session_serial = s->serial;
 		c->driver = d;
@@ -126,18 +148,27 @@ static void driver_hangup(struct sim_driver *d)
 static void driver_adopt(struct sim_driver *d)
 {
 	int fd = atomic_exchange(&d->next_fd, -1);
+	struct session_pages *pages;
 
 	if (fd < 0)
 		return;
 	fd_close(d->fd);
 	d->fd = fd;
 	d->based = d->lost = d->asked = false;
+	d->number = 0;
+	session_pages_unmap(&d->pages);
+	pages = atomic_exchange(&d->next_pages, NULL);
+	if (pages)
+		d->pages = *pages;
+	mem_free(pages);
 }
 
 static void driver_destroy(struct sim_driver *d)
 {
 	driver_adopt(d);
 	driver_hangup(d);
+	drop_pages(atomic_exchange(&d->next_pages, NULL));
+	session_pages_unmap(&d->pages);
 	mem_free(d);
 }
 
@@ -192,11 +223,30 @@ static int driver_gone(struct sim_driver *d)
 	return err_set(-ENOTCONN, "disconnected from simd; the library takes the driver lease again when it is back");
 }
 
-static int driver_send(struct sim_driver *d, const struct driver_packet *ask)
+static const struct wire_turn *turn_page(const struct sim_driver *d)
 {
+	return wire_at_const(d->pages.layout, d->pages.layout->turns, 0);
+}
+
+/* The last step had participants: it pays to wait where they may answer. */
+static bool waits_on_page(const struct sim_driver *d)
+{
+	return d->number && !d->c->env && pages_grant(d->pages.layout, d->pages.dispatch) &&
+	       seqlock_load(&turn_page(d)->number) == d->number;
+}
+
+static int driver_send(struct sim_driver *d, const struct driver_packet *what)
+{
+	struct driver_packet ask = *what;
+
 	if (d->fd < 0)
 		return driver_gone(d);
-	if (send(d->fd, ask, sizeof(*ask), MSG_NOSIGNAL) != (ssize_t)sizeof(*ask) && errno != EPIPE &&
+	d->on_page = ask.op == DRIVER_ADVANCE && waits_on_page(d);
+	if (d->on_page)
+		d->moved = atomic_load(&pages_grant(d->pages.layout, d->pages.dispatch)->moved);
+	ask.flags = d->on_page ? DRIVER_ON_PAGE : 0;
+	ask.number = d->number;
+	if (send(d->fd, &ask, sizeof(ask), MSG_NOSIGNAL) != (ssize_t)sizeof(ask) && errno != EPIPE &&
 	    errno != ECONNRESET)
 		return err_sys(-errno, "driver socket");
 	d->asked = true;
@@ -216,27 +266,106 @@ static int driver_sleep(struct sim_driver *d, int64_t until_mono_ns)
 	return r < 0 ? r : 0;
 }
 
+static bool is_answered(struct sim_driver *d, const struct driver_packet *p)
+{
+	if (p->number && p->number <= d->number) /* we had it from the page */
+		return false;
+	if (p->number)
+		d->number = p->number;
+	d->asked = false;
+	return true;
+}
+
+/* 1 the answer has come as a packet, 0 it has not, negative: we do not drive any more. */
+static int packet_answer(struct sim_driver *d, bool block, struct driver_packet *ret)
+{
+	for (;;) {
+		ssize_t n = recv(d->fd, ret, sizeof(*ret), block ? 0 : MSG_DONTWAIT);
+
+		if (n == (ssize_t)sizeof(*ret) && ret->op == DRIVER_GRANT) {
+			if (is_answered(d, ret))
+				return 1;
+		} else if (n == (ssize_t)sizeof(*ret) && ret->op == DRIVER_LOST) {
+			d->lost = true;
+		} else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+			return driver_gone(d);
+		} else if (n < 0 && !block) {
+			return 0;
+		}
+	}
+}
+
+/* The last participant has answered: the round is the one that our question has begun, since none but we begin rounds. */
+static bool page_answer(struct sim_driver *d, const struct wire_grant *g, struct driver_packet *ret)
+{
+	const struct wire_turn *t = turn_page(d);
+	uint64_t number = atomic_load(&g->number);
+	uint32_t seq;
+
+	if (number <= d->number || !seqlock_read_begin(&t->seq, &seq) || seqlock_load(&t->number) != number ||
+	    !(seqlock_load(&t->flags) & WIRE_TURN_ANSWERS))
+		return false;
+	*ret = (struct driver_packet){
+		.op = DRIVER_GRANT,
+		.dur_ns = seqlock_load(&t->dur_ns),
+		.sim_ns = seqlock_load(&t->sim_ns),
+		.scale_e6 = seqlock_load(&t->scale_e6),
+		.number = number,
+	};
+	return seqlock_read_ok(&t->seq, seq) && is_answered(d, ret);
+}
+
+/* Until it moves, or for a while: who dies wakes nobody. */
+static void wait_on_page(struct sim_driver *d, const struct wire_grant *g, int64_t dur_ns)
+{
+	futex_wait(&g->moved, d->moved, dur_ns < SLICE_DUR_NS ? dur_ns : SLICE_DUR_NS, FUTEX_BETWEEN_PROCESSES);
+	if (client_pumps(d->c))
+		client_work(d->c);
+}
+
+/* As driver_answer(); the socket is looked at when anything else than the last participant's answer has happened. */
+static int answer_on_page(struct sim_driver *d, int64_t until_mono_ns, struct driver_packet *ret)
+{
+	const struct wire_grant *g = pages_grant(d->pages.layout, d->pages.dispatch);
+
+	for (bool waited = false;; waited = true) {
+		uint32_t moved = atomic_load(&g->moved);
+		int64_t now;
+
+		if (page_answer(d, g, ret))
+			return 0;
+		if (waited || moved != d->moved) {
+			int r = packet_answer(d, false, ret);
+
+			if (r)
+				return r < 0 ? r : 0;
+		}
+		d->moved = moved;
+		now = client_now(d->c);
+		if (now >= until_mono_ns)
+			return -ETIMEDOUT;
+		wait_on_page(d, g, until_mono_ns - now);
+	}
+}
+
 /* simd withholds it while time is paused. -ETIMEDOUT: it has not come until then. */
 static int driver_answer(struct sim_driver *d, int64_t until_mono_ns, struct driver_packet *ret)
 {
 	bool block = !client_pumps(d->c) && until_mono_ns == INT64_MAX;
-	int r = 0;
+	int r;
 
-	while (r == 0) {
-		ssize_t n = recv(d->fd, ret, sizeof(*ret), block ? 0 : MSG_DONTWAIT);
-
-		if (n == (ssize_t)sizeof(*ret) && ret->op == DRIVER_GRANT) {
-			d->asked = false;
-			return 0;
-		}
-		if (n == (ssize_t)sizeof(*ret) && ret->op == DRIVER_LOST)
-			d->lost = true;
-		else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-			return driver_gone(d);
-		else if (n < 0 && !block)
-			r = client_now(d->c) < until_mono_ns ? driver_sleep(d, until_mono_ns) : -ETIMEDOUT;
+	if (d->on_page)
+		return answer_on_page(d, until_mono_ns, ret);
+	for (;;) {
+		r = packet_answer(d, block, ret);
+		if (r)
+			return r < 0 ? r : 0;
+		if (client_now(d->c) >= until_mono_ns)
+			return -ETIMEDOUT;
+		r = driver_sleep(d, until_mono_ns);
+		if (r < 0)
+			return r;
 	}
-	return r;
 }
 
 /* An answer that nobody has taken comes first. */

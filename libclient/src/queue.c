@@ -438,6 +438,7 @@ static int send_loan(struct publish *q, int i)
 	struct record *rec = NULL;
 	struct sent sent;
 	uint64_t sequence = p->sequence + 1;
+	uint32_t turn = atomic_load_explicit(&p->c->turn, memory_order_relaxed);
 	int r = 0;
 
 	if (q->dispatch)
@@ -446,10 +447,12 @@ static int send_loan(struct publish *q, int i)
 		return r;
 	fill_header(q, slot, sequence);
 	sent = (struct sent){ slot->body_size, (uint64_t)slot->stamp_sim_ns, (uint64_t)slot->publish_mono_ns };
-	if (__builtin_expect(atomic_load_explicit(&p->c->turn, memory_order_relaxed) == TURN_SHARED, 0))
+	if (__builtin_expect(turn == TURN_SHARED, 0))
 		return keep_back(q, i,
 				 &(struct kept){ p, p->loans[i].port, slot, rec, q->claim, sent, sequence,
 						 q->dispatch });
+	if (__builtin_expect(turn == TURN_ALONE, 0) && q->dispatch)
+		atomic_store_explicit(&p->c->turn_sent, true, memory_order_relaxed);
 	tsan_release(slot);
 	PORT_RETRY(r, ipc_publish(p->loans[i].port->pub, slot));
 	if (r < 0) {

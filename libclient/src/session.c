@@ -319,27 +319,6 @@ int session_call_within(struct sim_client *c, struct session *s, const char *met
 	return r;
 }
 
-int session_call_fd(struct sim_client *c, struct session *s, const char *method, json_t *params, const char *what,
-		    int *ret_fd)
-{
-	struct varlink_msg m;
-	int fd, r = session_call(c, s, method, params, &m, NULL);
-
-	if (r < 0)
-		return r;
-	fd = varlink_msg_take_fd(&m, 0);
-	varlink_msg_finish(&m);
-	if (fd < 0)
-		return err_set(-EPROTO, "simd handed out no %s", what);
-	/* with a thread that looks after simd we may wait inside recv() */
-	r = fd_set_nonblock(fd, c->flags & SIM_CLIENT_NO_THREAD);
-	if (r < 0)
-		fd_close(fd);
-	else
-		*ret_fd = fd;
-	return r;
-}
-
 /* An abandoned call belongs to the session: session_broken() or its reply frees it. */
 int session_post(struct sim_client *c, struct session *s, const char *method, json_t *params, unsigned flags)
 {
@@ -454,6 +433,7 @@ static bool layout_ok(const struct wire_layout_page *l)
 	       l->tokens.offset + UINT64_C(8) * l->tokens.count <= l->dispatch_size &&
 	       array_ok(l->steppers, l->dispatch_size, sizeof(struct wire_stepper)) &&
 	       (!l->turns.count || array_ok(l->turns, l->size, sizeof(struct wire_turn))) &&
+	       (!l->grants.count || array_ok(l->grants, l->dispatch_size, sizeof(struct wire_grant))) &&
 	       array_ok(l->rung, l->dispatch_size, sizeof(uint64_t)) && l->rung.stride <= UINT32_MAX / 8 &&
 	       array_ok(l->rows, l->counter_size, sizeof(struct wire_counters));
 }
@@ -484,22 +464,77 @@ static int map_layout(int fd, const struct wire_layout_page **ret)
 	return 0;
 }
 
-static int hello_data(struct session *s, struct varlink_msg *m)
+/* Layout and dispatch page, descriptors i and i + 1. */
+static int map_pages(struct varlink_msg *m, unsigned i, struct session_pages *ret)
 {
-	int r, fd = page_fd(m, 1, "layout page");
+	struct session_pages p = { NULL, NULL };
+	int r, fd = page_fd(m, i, "layout page");
 
 	if (fd < 0)
 		return fd;
-	r = map_layout(fd, &s->layout);
+	r = map_layout(fd, &p.layout);
 	fd_close(fd);
 	if (r == 0)
-		r = map_page(m, 2, s->layout->dispatch_size, "dispatch page", &s->dispatch);
-	if (r == 0)
-		r = map_page(m, 3, s->layout->counter_size, "counter page", &s->counters);
+		r = map_page(m, i + 1, p.layout->dispatch_size, "dispatch page", &p.dispatch);
+	if (r < 0)
+		session_pages_unmap(&p);
+	else
+		*ret = p;
+	return r;
+}
+
+void session_pages_unmap(struct session_pages *p)
+{
+	if (p->layout) {
+		fd_shared_unmap(p->dispatch, p->layout->dispatch_size);
+		fd_shared_unmap((void *)(uintptr_t)p->layout, p->layout->size);
+	}
+	*p = (struct session_pages){ NULL, NULL };
+}
+
+static int hello_data(struct session *s, struct varlink_msg *m)
+{
+	struct session_pages p;
+	int r = map_pages(m, 1, &p);
+
+	if (r < 0)
+		return r;
+	s->layout = p.layout;
+	s->dispatch = p.dispatch;
+	r = map_page(m, 3, s->layout->counter_size, "counter page", &s->counters);
 	if (r < 0)
 		return r;
 	s->completion = page_fd(m, 4, "completion socket");
 	return s->completion < 0 ? s->completion : fd_set_nonblock(s->completion, true);
+}
+
+int session_call_pages(struct sim_client *c, struct session *s, const char *method, json_t *params, const char *what,
+		       int *ret_fd, struct session_pages *ret)
+{
+	struct varlink_msg m;
+	int fd, r = session_call(c, s, method, params, &m, NULL);
+
+	if (r < 0)
+		return r;
+	fd = varlink_msg_take_fd(&m, 0);
+	if (fd >= 0 && ret && map_pages(&m, 1, ret) < 0)
+		*ret = (struct session_pages){ NULL, NULL };
+	varlink_msg_finish(&m);
+	if (fd < 0)
+		return err_set(-EPROTO, "simd handed out no %s", what);
+	/* with a thread that looks after simd we may wait inside recv() */
+	r = fd_set_nonblock(fd, c->flags & SIM_CLIENT_NO_THREAD);
+	if (r < 0)
+		fd_close(fd);
+	else
+		*ret_fd = fd;
+	return r;
+}
+
+int session_call_fd(struct sim_client *c, struct session *s, const char *method, json_t *params, const char *what,
+		    int *ret_fd)
+{
+	return session_call_pages(c, s, method, params, what, ret_fd, NULL);
 }
 
 int session_bell(struct sim_client *c, struct session *s, uint32_t shard, struct varlink_msg *m, struct bell **ret)

@@ -74,6 +74,14 @@ int session_call_within(struct sim_client *c, struct session *s, const char *met
 /* The same for a call that hands out a socket, which blocks where a thread looks after simd. what: for the sentence. */
 int session_call_fd(struct sim_client *c, struct session *s, const char *method, json_t *params, const char *what,
 		    int *ret_fd);
+/* The same with the pages that come behind it, mapped for the caller; all NULL if they do not. */
+struct session_pages {
+	const struct wire_layout_page *layout;
+	void *dispatch;
+};
+int session_call_pages(struct sim_client *c, struct session *s, const char *method, json_t *params, const char *what,
+		       int *ret_fd, struct session_pages *ret);
+void session_pages_unmap(struct session_pages *p); /* all NULL is fine */
 /* The same without waiting for the reply, which is dropped. Takes params. 0, or why it could not be sent. */
 int session_post(struct sim_client *c, struct session *s, const char *method, json_t *params, unsigned flags);
 
@@ -112,6 +120,12 @@ static inline struct wire_stepper *session_stepper(const struct session *s, uint
 static inline const struct wire_turn *session_turn(const struct session *s)
 {
 	return s->layout && s->layout->turns.count ? wire_at_const(s->layout, s->layout->turns, 0) : NULL;
+}
+
+/* NULL: its driver gets its answers in packets. */
+static inline struct wire_grant *pages_grant(const struct wire_layout_page *l, void *dispatch)
+{
+	return l && l->turns.count && l->grants.count ? wire_at(dispatch, l->grants, 0) : NULL;
 }
 
 static inline struct wire_counters *session_row(const struct session *s, uint32_t row)

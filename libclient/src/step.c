@@ -400,6 +400,7 @@ static void turn_begin(struct sim_step *st, const struct step_packet *p, struct 
 		st->page = session_turn(st->session);
 		st->seen = p->turn_seq;
 	}
+	atomic_store_explicit(&st->c->turn_sent, false, memory_order_relaxed);
 	turn_set(st, p->flags & STEP_SHARED ? TURN_SHARED : TURN_ALONE);
 	clock_sample(st->c, &now); /* its flags; time is the turn's */
 	now.sim_ns = p->sim_ns;
@@ -475,13 +476,15 @@ int sim_step_wait(struct sim_step *st, int64_t wall_timeout_dur_ns, struct sim_s
  * Into shared memory, where all of our rank look, and is anybody left? Store and loads are sequentially consistent: of two that
  * end at once, one sees the other.
  */
-static bool is_last(struct sim_step *st, uint32_t kept)
+static bool is_last(struct sim_step *st, uint32_t kept, bool *ret_kept)
 {
 	struct session *s = st->session;
 	uint64_t with = st->with;
 
+	*ret_kept = true; /* as far as we know */
 	if (!with || !s || !s->dispatch || st->stepper >= s->layout->steppers.count)
 		return true;
+	*ret_kept = false;
 	atomic_store(&session_stepper(s, st->stepper)->kept, kept);
 	atomic_store(&session_stepper(s, st->stepper)->done, st->number);
 	for (; with; with &= with - 1) {
@@ -490,8 +493,45 @@ static bool is_last(struct sim_step *st, uint32_t kept)
 
 		if (done != st->number && done != WIRE_STEPPER_GONE)
 			return false;
+		*ret_kept |= done == st->number && atomic_load(&session_stepper(s, i)->kept);
 	}
 	return true;
+}
+
+/*
+ * Nothing is left to do in this step: the driver may go on, and simd need not be woken for that. The fence is for a round that is
+ * given up: either we see that, or simd sees that we are through.
+ */
+static bool answer_driver(struct sim_step *st)
+{
+	const struct session *s = st->session;
+	const struct wire_turn *t = session_turn(s);
+	struct wire_grant *g = pages_grant(s->layout, s->dispatch);
+	uint32_t seq;
+
+	if (!t || !g || atomic_load_explicit(&st->c->turn_sent, memory_order_relaxed))
+		return false;
+	atomic_thread_fence(memory_order_seq_cst);
+	if (!seqlock_read_begin(&t->seq, &seq) || seqlock_load(&t->number) != st->number ||
+	    !(seqlock_load(&t->flags) & WIRE_TURN_ANSWERS) || !seqlock_read_ok(&t->seq, seq))
+		return false;
+	atomic_store(&g->number, st->number);
+	atomic_fetch_add(&g->moved, 1);
+	futex_wake_all(&g->moved, FUTEX_BETWEEN_PROCESSES);
+	return true;
+}
+
+/* Whoever finds that it is the last speaks for all of its rank. */
+static int acknowledge(struct sim_step *st)
+{
+	uint32_t kept = kept_count(st);
+	bool any_kept;
+
+	st->keeps = kept > 0;
+	turn_set(st, TURN_NONE);
+	if (!is_last(st, kept, &any_kept) || (!any_kept && answer_driver(st)))
+		return 0;
+	return step_send(st, STEP_DONE, kept);
 }
 
 int sim_step_done(struct sim_step *st)
@@ -504,11 +544,7 @@ int sim_step_done(struct sim_step *st)
 	if (r < 0)
 		return r;
 	if (st->open) {
-		uint32_t kept = kept_count(st);
-
-		st->keeps = kept > 0;
-		turn_set(st, TURN_NONE);
-		r = is_last(st, kept) ? step_send(st, STEP_DONE, kept) : 0;
+		r = acknowledge(st);
 	} else if (st->fd < 0) {
 		r = step_gone(st);
 	} else {

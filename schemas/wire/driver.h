@@ -3,6 +3,10 @@
  * Packets on the SEQPACKET socket that AcquireDriver hands to the one client that drives time. The
  * driver asks for an advance and waits for the grant: simd answers when time may move (not while
  * paused) and never grants more than a step has left. Until it asks again nothing of what it publishes is refused by a pause.
+ *
+ * A driver that waits on the wire_grant of the dispatch page says so with its ADVANCE (DRIVER_ON_PAGE). If there is nothing to be done
+ * at the end of its round, the last participant grants it there (WIRE_TURN_ANSWERS), and simd learns of it from the next request,
+ * which names that round. Whatever simd answers is a packet as ever; that of a round which was granted already is of no account.
  */
 #ifndef WIRE_DRIVER_H
 #define WIRE_DRIVER_H
@@ -18,14 +22,21 @@ enum driver_op {
 	DRIVER_RELEASE = 6, /* driver -> simd: the lease ends as it should; no answer, the socket closes */
 };
 
+enum driver_flag {
+	DRIVER_ON_PAGE = 1u << 0, /* ADVANCE */
+};
+
 struct driver_packet {
 	uint32_t op;
 	int32_t result; /* GRANT: 0 or negative errno */
 	int64_t dur_ns;
 	int64_t sim_ns;
 	int64_t scale_e6; /* GRANT: the requested scale, for pacing */
+	uint64_t number;  /* GRANT: of the round that has ended, 0: none has; else of the last that was granted to it */
+	uint32_t flags;   /* enum driver_flag */
+	uint32_t reserved;
 };
 
-_Static_assert(sizeof(struct driver_packet) == 32, "driver packets are wire ABI");
+_Static_assert(sizeof(struct driver_packet) == 48, "driver packets are wire ABI");
 
 #endif

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WIRE_ABI 4u
+#define WIRE_ABI 5u
 
 #define WIRE_CHANNELS_MAX 1024
 #define WIRE_WINDOW_MAX   128
@@ -87,14 +87,22 @@ struct wire_channel_info {
  * The turn in lock-step that was given last (schemas/wire/step.h). seq: a sequence lock, and the futex on which participants
  * wait, each with the bit of its place; moved without a turn when a participant is to look at its socket.
  */
+enum wire_turn_flag {
+	WIRE_TURN_ANSWERS =
+		1u << 0, /* nothing is left to do behind it: who is last answers the driver, in wire_grant */
+};
+
 struct wire_turn {
 	uint32_t seq;
 	uint32_t clock_generation;
 	uint64_t number; /* as in step_packet, as are the next three */
 	int64_t sim_ns;
 	int64_t dur_ns;
-	uint64_t with; /* also of one alone */
-	uint64_t reserved[3];
+	uint64_t with;    /* also of one alone */
+	int64_t scale_e6; /* of the driver's answer, as driver_packet has it */
+	uint32_t flags;   /* enum wire_turn_flag */
+	uint32_t reserved0;
+	uint64_t reserved;
 };
 
 static inline uint32_t wire_turn_bit(uint32_t stepper)
@@ -118,7 +126,8 @@ struct wire_layout_page {
 	struct wire_array rung;     /* dispatch page: struct wire_rung, by shard */
 	struct wire_array steppers; /* dispatch page: struct wire_stepper, by number (schemas/wire/step.h) */
 	struct wire_array turns;    /* here: one struct wire_turn; none if count is 0 */
-	uint32_t reserved[16];
+	struct wire_array grants;   /* dispatch page: one struct wire_grant */
+	uint32_t reserved[12];
 	struct wire_shard shard[WIRE_SHARDS_MAX];
 	struct wire_channel_info info[WIRE_CHANNELS_MAX];
 	struct wire_turn turn;
@@ -163,6 +172,17 @@ struct wire_stepper {
 
 #define WIRE_STEPPER_GONE UINT64_MAX
 
+/*
+ * Where a driver waits that has said so (schemas/wire/driver.h). A round whose turn was WIRE_TURN_ANSWERS is over for it as soon as
+ * its number is here; simd believes nothing of it. Nonsense ends a step too early, or too late by a moment.
+ */
+struct wire_grant {
+	_Atomic uint32_t moved; /* futex: bumped whenever the driver is to look, here and at its socket */
+	uint32_t reserved0;
+	_Atomic uint64_t number; /* of the round, wire_turn::number */
+	uint64_t reserved[14];
+};
+
 struct wire_dispatch_page {
 	uint32_t reserved[16];
 	_Atomic uint64_t token[WIRE_TOKENS_MAX]; /* 0 free, else the wire_claim() of a message */
@@ -170,6 +190,7 @@ struct wire_dispatch_page {
 	uint32_t reserved1[16]; /* words of two shards share no pair of cache lines */
 	struct wire_rung rung[WIRE_SHARDS_MAX];
 	struct wire_stepper stepper[WIRE_STEPPERS_MAX];
+	struct wire_grant grant;
 };
 
 /*
@@ -234,6 +255,7 @@ static inline void wire_layout_init(struct wire_layout_page *p)
 	p->steppers = (struct wire_array){ offsetof(struct wire_dispatch_page, stepper), sizeof(struct wire_stepper),
 					   WIRE_STEPPERS_MAX, 0 };
 	p->turns = (struct wire_array){ offsetof(struct wire_layout_page, turn), sizeof(p->turn), 1, 0 };
+	p->grants = (struct wire_array){ offsetof(struct wire_dispatch_page, grant), sizeof(struct wire_grant), 1, 0 };
 }
 
 static inline void *wire_at(void *page, struct wire_array a, uint32_t i)
@@ -249,6 +271,7 @@ static inline const void *wire_at_const(const void *page, struct wire_array a, u
 _Static_assert(sizeof(struct wire_shard) == 256, "layout page is shared-memory ABI");
 _Static_assert(sizeof(struct wire_channel_info) == 64, "layout page is shared-memory ABI");
 _Static_assert(sizeof(struct wire_turn) == 64, "layout page is shared-memory ABI");
+_Static_assert(sizeof(struct wire_grant) == 128, "dispatch page is shared-memory ABI");
 _Static_assert(WIRE_LAYOUT_HEAD == 256, "layout page is shared-memory ABI");
 _Static_assert(sizeof(struct wire_channel) == 64 + 8 * WIRE_WINDOW_MAX, "dispatch page is shared-memory ABI");
 _Static_assert(offsetof(struct wire_dispatch_page, rung) % 128 == 0, "dispatch page is shared-memory ABI");

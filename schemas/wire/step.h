@@ -15,6 +15,9 @@
  * simd tells it of turns in the wire_turn of the layout page alone: one store and one wake for all of a rank. All else goes as
  * packets still. PACKETS ends that; the turn it was told of and has not acknowledged follows as a packet.
  *
+ * Who finds that it is the last of a round behind which nothing is left to do (WIRE_TURN_ANSWERS) answers the driver in the wire_grant
+ * instead of sending DONE, unless somebody keeps messages back or it has published for dispatch.
+ *
  * Participants of a rank that has several (STEP_SHARED) keep back what they publish in their turn, so that none of
  * them sees the other's; simd releases them one after the other. Leaving is closing the socket.
  */

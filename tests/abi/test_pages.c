@@ -98,7 +98,8 @@ TEST(wire_pages_are_pinned)
 	AT(struct wire_layout_page, rung, 144);
 	AT(struct wire_layout_page, steppers, 160);
 	AT(struct wire_layout_page, turns, 176);
-	AT(struct wire_layout_page, reserved, 192);
+	AT(struct wire_layout_page, grants, 192);
+	AT(struct wire_layout_page, reserved, 208);
 	AT(struct wire_layout_page, shard, 256);
 	AT(struct wire_layout_page, info, 16640);
 	AT(struct wire_layout_page, turn, 82176);
@@ -110,6 +111,8 @@ TEST(wire_pages_are_pinned)
 	AT(struct wire_turn, sim_ns, 16);
 	AT(struct wire_turn, dur_ns, 24);
 	AT(struct wire_turn, with, 32);
+	AT(struct wire_turn, scale_e6, 40);
+	AT(struct wire_turn, flags, 48);
 
 	SIZE(struct wire_channel, 1088);
 	AT(struct wire_channel, waiters, 0);
@@ -124,12 +127,17 @@ TEST(wire_pages_are_pinned)
 	AT(struct wire_stepper, done, 0);
 	AT(struct wire_stepper, kept, 8);
 
-	SIZE(struct wire_dispatch_page, 1156224);
+	SIZE(struct wire_grant, 128);
+	AT(struct wire_grant, moved, 0);
+	AT(struct wire_grant, number, 8);
+
+	SIZE(struct wire_dispatch_page, 1156352);
 	AT(struct wire_dispatch_page, token, 64);
 	AT(struct wire_dispatch_page, channel, 32832);
 	AT(struct wire_dispatch_page, reserved1, 1146944);
 	AT(struct wire_dispatch_page, rung, 1147008);
 	AT(struct wire_dispatch_page, stepper, 1155200);
+	AT(struct wire_dispatch_page, grant, 1156224);
 
 	SIZE(struct wire_counters, 384);
 	AT(struct wire_counters, publisher_id, 0);
@@ -212,12 +220,14 @@ TEST(packets_are_pinned)
 	assert_int_equal(STEP_PACKETS, 7);
 	assert_int_equal(STEP_SHARED, 1);
 	assert_int_equal(STEP_ON_PAGE, 2);
-	SIZE(struct driver_packet, 32);
+	SIZE(struct driver_packet, 48);
 	AT(struct driver_packet, op, 0);
 	AT(struct driver_packet, result, 4);
 	AT(struct driver_packet, dur_ns, 8);
 	AT(struct driver_packet, sim_ns, 16);
 	AT(struct driver_packet, scale_e6, 24);
+	AT(struct driver_packet, number, 32);
+	AT(struct driver_packet, flags, 40);
 }
 
 TEST(the_bridge_abi_is_pinned)
@@ -380,7 +390,7 @@ static const struct {
 	IS(SIM_CLOCK_STARTED, 64),
 	IS(SIM_CLOCK_LOCKSTEP, 128),
 	IS(SIM_CLOCK_NO_DRIVER, 256),
-	IS(WIRE_ABI, 4),
+	IS(WIRE_ABI, 5),
 	IS(WIRE_CHANNELS_MAX, 1024),
 	IS(WIRE_WINDOW_MAX, 128),
 	IS(WIRE_TOKENS_MAX, 4096),

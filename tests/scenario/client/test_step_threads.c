@@ -12,6 +12,9 @@
 
 #include <sim/msg/Vector3.h>
 
+#include "registry/simd.h"
+#include "wire/pages.h"
+
 #define STEPS    40
 #define STEP_DUR (10 * MS)
 
@@ -164,6 +167,16 @@ static void steps(struct sim_driver *d, unsigned n)
 		assert_int_equal(sim_driver_advance(d, STEP_DUR, NULL), 0);
 }
 
+static uint64_t last_round(void)
+{
+	return __atomic_load_n(&w.simd->layout_page->turn.number, __ATOMIC_RELAXED);
+}
+
+static uint64_t answered_on_page(void)
+{
+	return atomic_load(&w.simd->dispatch_page->grant.number);
+}
+
 /* By turns; by another thread that asks for the descriptor, so that packets come; and when simd dies. */
 TEST(sleepers_wake)
 {
@@ -178,6 +191,7 @@ TEST(sleepers_wake)
 	c = world_client(&w, "engine", 0);
 	assert_int_equal(sim_driver_acquire(c, 0, &d), 0);
 	steps(d, 3 * STEPS);
+	assert_int_equal(answered_on_page(), last_round()); /* by the last of them */
 	assert_true(sim_step_fd(p[1].s) >= 0);
 	steps(d, STEPS);
 	world_kill_simd(&w);
@@ -191,6 +205,89 @@ TEST(sleepers_wake)
 	sim_driver_release(d);
 	sim_disconnect(c);
 	world_destroy(&w);
+}
+
+static bool is_claimed(void)
+{
+	for (unsigned i = 0; i < WIRE_CHANNELS_MAX; i++)
+		for (unsigned k = 0; k < WIRE_WINDOW_MAX; k++)
+			if (atomic_load(&w.simd->dispatch_page->channel[i].cell[k]))
+				return true;
+	return false;
+}
+
+struct one_step {
+	struct sim_driver *d;
+	atomic_bool over;
+};
+
+static void *one_step(void *arg)
+{
+	struct one_step *o = arg;
+
+	steps(o->d, 1);
+	atomic_store(&o->over, true);
+	return NULL;
+}
+
+/* It is released while it waits, if it keeps something back. */
+static void publish_in_step(struct part *p, struct sim_driver *d, bool publish)
+{
+	struct one_step o = { .d = d };
+	struct sim_step_turn turn;
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, one_step, &o), 0);
+	assert_int_equal(sim_step_wait(p->s, -1, &turn), 0);
+	if (publish)
+		assert_int_equal(put(p->pub, 1, false), 0);
+	assert_int_equal(sim_step_done(p->s), 0);
+	while (!atomic_load(&o.over))
+		assert_int_equal(sim_step_wait(p->s, MS, &turn), -ETIMEDOUT);
+	pthread_join(thread, NULL);
+}
+
+/* Every other step leaves something to be dispatched, which is then over when the driver goes on; that is a tool, without data. */
+static void publish_in_steps(bool shared)
+{
+	struct part p = { .name = "a", .rank = 1, .out = "a" };
+	struct sleeper other = { 0 };
+	struct sim_client *c;
+	struct sim_driver *d;
+
+	world_create_threads(&w, "");
+	part_begin(&p);
+	if (shared)
+		sleeper_begin(&other, "b");
+	c = world_client(&w, "engine", SIM_CLIENT_NO_DATA);
+	assert_int_equal(sim_driver_acquire(c, 0, &d), 0);
+	for (unsigned i = 0; i < STEPS; i++) {
+		publish_in_step(&p, d, i % 2);
+		assert_false(is_claimed());
+		assert_true(i < 2 || (answered_on_page() == last_round()) == !(i % 2));
+	}
+	sim_driver_release(d);
+	sim_disconnect(c);
+	sim_step_leave(p.s);
+	sim_publisher_destroy(p.pub);
+	sim_disconnect(p.c);
+	world_kill_simd(&w); /* which ends the other */
+	if (shared) {
+		pthread_join(other.thread, NULL);
+		sim_step_leave(other.s);
+		sim_disconnect(other.c);
+	}
+	world_destroy(&w);
+}
+
+TEST(what_is_published_is_dispatched_before_the_driver_goes_on)
+{
+	publish_in_steps(false);
+}
+
+TEST(what_is_kept_back_is_dispatched_before_the_driver_goes_on)
+{
+	publish_in_steps(true);
 }
 
 /* ---- timers and jumps ---- */

@@ -114,7 +114,7 @@ void actor_open(struct desk *d, struct actor *a, const char *name)
 	assert_int_equal(control_serve(d->control, sv[1]), 0);
 	if (!name)
 		return;
-	snprintf(text, sizeof(text), "{\"name\": \"%s\", \"role\": \"%s\", \"abi\": 4, \"version\": \"t\"}", name,
+	snprintf(text, sizeof(text), "{\"name\": \"%s\", \"role\": \"%s\", \"abi\": 5, \"version\": \"t\"}", name,
 		 strcmp(name, "log") == 0 ? "bridge" : "client");
 	assert_int_equal(actor_ask(a, "Hello", text), 0);
 	actor_post(a, "Events", "{}");

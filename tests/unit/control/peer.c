@@ -162,7 +162,7 @@ void peer_hello(struct peer *p, const char *name, const char *role)
 {
 	char text[256];
 
-	snprintf(text, sizeof(text), "{\"name\": \"%s\", \"role\": \"%s\", \"abi\": 4, \"version\": \"t\"}", name,
+	snprintf(text, sizeof(text), "{\"name\": \"%s\", \"role\": \"%s\", \"abi\": 5, \"version\": \"t\"}", name,
 		 role);
 	assert_ok(peer_call(p, "Hello", text, NULL));
 }

@@ -507,7 +507,7 @@ static int hello_as(uid_t uid, struct peer *p)
 	assert_ok(serve_as(uid, &p->fd));
 	assert_ok(fd_set_nonblock(p->fd, true));
 	assert_ok(varlink_create(NULL, &p->v));
-	return peer_call(p, "Hello", "{\"name\": \"a\", \"role\": \"client\", \"abi\": 4}", NULL);
+	return peer_call(p, "Hello", "{\"name\": \"a\", \"role\": \"client\", \"abi\": 5}", NULL);
 }
 
 /* The same for sessions: the bridges of a rig attach, whatever one user holds. */

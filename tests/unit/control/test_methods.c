@@ -72,7 +72,7 @@ TEST_WITH(hello_hands_over_the_pages, begin, end)
 	void *map;
 
 	assert_int_equal(peer_call(&one, "Hello",
-				   "{\"name\": \"cam\", \"role\": \"client\", \"abi\": 4, \"version\": \"t\"}", &r),
+				   "{\"name\": \"cam\", \"role\": \"client\", \"abi\": 5, \"version\": \"t\"}", &r),
 			 0);
 	assert_int_equal(json_array_size(json_object_get(r, "fds")), 5);
 	for (size_t i = 0; i < 5; i++)
@@ -95,7 +95,7 @@ TEST_WITH(hello_hands_over_the_pages, begin, end)
 TEST_WITH(a_tool_gets_the_clock_only, begin, end)
 {
 	assert_int_equal(peer_call(&one, "Hello",
-				   "{\"name\": \"ctl\", \"role\": \"tool\", \"abi\": 4, \"version\": \"t\"}", NULL),
+				   "{\"name\": \"ctl\", \"role\": \"tool\", \"abi\": 5, \"version\": \"t\"}", NULL),
 			 0);
 	assert_int_equal(one.msg.n_fds, 1);
 	assert_int_equal(peer_call(&one, "Advertise",
@@ -111,13 +111,13 @@ TEST_WITH(hello_is_checked, begin, end)
 	} bad[] = {
 		{ "{}", -EINVAL },
 		{ "{\"name\": \"a\", \"role\": \"client\", \"abi\": 999}", -EPROTO },
-		{ "{\"name\": \"a b\", \"role\": \"client\", \"abi\": 4}", -EINVAL },
-		{ "{\"name\": \"\", \"role\": \"client\", \"abi\": 4}", -EINVAL },
-		{ "{\"name\": \"a\", \"role\": \"king\", \"abi\": 4}", -EINVAL },
-		{ "{\"name\": 5, \"role\": \"client\", \"abi\": 4}", -EINVAL },
-		{ "{\"name\": \"a\", \"role\": \"client\", \"abi\": 4, \"colour\": 1}", -EINVAL },
-		{ "{\"name\": \"a\", \"role\": \"bridge\", \"abi\": 4, \"bridge\": \"nobody\"}", -ENOENT },
-		{ "{\"name\": \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\", \"role\": \"client\", \"abi\": 4}",
+		{ "{\"name\": \"a b\", \"role\": \"client\", \"abi\": 5}", -EINVAL },
+		{ "{\"name\": \"\", \"role\": \"client\", \"abi\": 5}", -EINVAL },
+		{ "{\"name\": \"a\", \"role\": \"king\", \"abi\": 5}", -EINVAL },
+		{ "{\"name\": 5, \"role\": \"client\", \"abi\": 5}", -EINVAL },
+		{ "{\"name\": \"a\", \"role\": \"client\", \"abi\": 5, \"colour\": 1}", -EINVAL },
+		{ "{\"name\": \"a\", \"role\": \"bridge\", \"abi\": 5, \"bridge\": \"nobody\"}", -ENOENT },
+		{ "{\"name\": \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\", \"role\": \"client\", \"abi\": 5}",
 		  -EINVAL },
 	};
 
@@ -126,7 +126,7 @@ TEST_WITH(hello_is_checked, begin, end)
 		assert_true(*err_why());
 	}
 	peer_hello(&one, "a", "client");
-	assert_int_equal(peer_call(&one, "Hello", "{\"name\": \"a\", \"role\": \"client\", \"abi\": 4}", NULL),
+	assert_int_equal(peer_call(&one, "Hello", "{\"name\": \"a\", \"role\": \"client\", \"abi\": 5}", NULL),
 			 -EINVAL);
 }
 
@@ -356,7 +356,7 @@ TEST_WITH(limits_hold, begin, end)
 	peer_open(&desk, &one);
 	peer_open(&desk, &two);
 	peer_hello(&one, "a", "client");
-	assert_int_equal(peer_call(&two, "Hello", "{\"name\": \"b\", \"role\": \"client\", \"abi\": 4}", NULL),
+	assert_int_equal(peer_call(&two, "Hello", "{\"name\": \"b\", \"role\": \"client\", \"abi\": 5}", NULL),
 			 -EMFILE);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(peer_call(&one, "Advertise",
@@ -396,7 +396,7 @@ static const struct limit {
 	  "3 exclusive tokens exist, limits.tokens allows no more" },
 	{ "\"per_client\": 2", "OpenToken", "{\"name\": \"t%d\"}",
 	  "client a has 2 tokens, limits.per_client allows no more" },
-	{ "\"clients\": 1", "Hello", "{\"name\": \"b\", \"role\": \"client\", \"abi\": 4}",
+	{ "\"clients\": 1", "Hello", "{\"name\": \"b\", \"role\": \"client\", \"abi\": 5}",
 	  "1 clients are attached, limits.clients allows no more" },
 };
 

@@ -68,7 +68,7 @@ static void session(bool attach)
 	char text[256];
 
 	peer_open(&desk, &p);
-	assert_ok(peer_call(&p, "Hello", "{\"name\": \"again\", \"role\": \"client\", \"abi\": 4}", &r));
+	assert_ok(peer_call(&p, "Hello", "{\"name\": \"again\", \"role\": \"client\", \"abi\": 5}", &r));
 	if (attach) {
 		snprintf(freed_app, sizeof(freed_app), "%s", json_string_value(json_object_get(r, "app")));
 		snprintf(text, sizeof(text), "{\"iox_generation\": 1, \"app\": \"%s.1\"}", freed_app);

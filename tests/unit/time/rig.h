@@ -35,7 +35,7 @@ struct rig {
 	char lost_why[100], lost_who[100];
 	bool watched; /* somebody publishes who is neither driver nor participant: until rig_init's caller says otherwise */
 	int64_t accepted_mono_ns;
-	bool drain_busy;
+	bool drain_busy, busy; /* busy: dispatch() would find something */
 	unsigned drains, driver_lates;
 	bool noisy; /* not quiet: something accepted is outstanding */
 	int quiet_asked;
@@ -87,6 +87,11 @@ static inline bool rig_dispatch(void *ctx)
 
 	r->dispatches++;
 	return !r->dispatch_busy;
+}
+
+static inline bool rig_idle(void *ctx)
+{
+	return !((struct rig *)ctx)->busy;
 }
 
 static inline bool rig_watched(void *ctx, int64_t *ret_mono_ns)
@@ -203,6 +208,7 @@ static inline void rig_init(struct rig *r, uint64_t seed, const char *source_nam
 						.driver_released = rig_released,
 						.hold = rig_hold,
 						.dispatch = rig_dispatch,
+						.idle = rig_idle,
 						.drain = rig_drain,
 						.late = rig_late,
 						.participant_lost = rig_left };

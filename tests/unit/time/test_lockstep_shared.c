@@ -12,6 +12,7 @@
 
 static struct wire_stepper steppers[WIRE_STEPPERS_MAX];
 static struct wire_turn page;
+static struct wire_grant grant;
 
 struct peer {
 	int fd;
@@ -30,9 +31,11 @@ static int setup(void **state)
 	(void)state;
 	memset(steppers, 0, sizeof(steppers));
 	memset(&page, 0, sizeof(page));
+	memset(&grant, 0, sizeof(grant));
 	rig_init(&r, 1, "unity",
 		 (struct time_engine_options){ .steppers = steppers,
 					       .turn = &page,
+					       .grant = &grant,
 					       .step_deadline_dur_ns = NS_PER_S,
 					       .step_late = TIME_LATE_DROP });
 	driver = rig_attach(&r, 9, &result);
@@ -413,4 +416,149 @@ TEST_WITH(packets_again, setup, teardown)
 	page_seq = page.seq;
 	advance_on_page(4, 7);
 	assert_int_equal(peers[0].turn.flags, STEP_SHARED);
+}
+
+/* ---- the last one answers the driver ---- */
+
+/* A request of a driver that waits on the page and was granted that round last. */
+static void ask(uint64_t number)
+{
+	struct driver_packet p = { .op = DRIVER_ADVANCE, .dur_ns = 10, .number = number, .flags = DRIVER_ON_PAGE };
+
+	assert_int_equal(send(driver, &p, sizeof(p), MSG_NOSIGNAL), sizeof(p));
+	assert_true(exec_sim_settle(r.x) >= 0);
+}
+
+/* All have their turns, as packets or on the page; none has acknowledged. */
+static void ask_for_turns(uint64_t number)
+{
+	ask(number);
+	for (int i = 0; i < PEERS; i++)
+		turn(&peers[i]);
+}
+
+static void all_done(void)
+{
+	done(&peers[0], 0);
+	done(&peers[1], 0);
+	assert_true(done(&peers[2], 0));
+}
+
+static int64_t now_sim_ns(void)
+{
+	return rig_read(&r).sim_ns;
+}
+
+TEST_WITH(the_last_answers_the_driver, setup, teardown)
+{
+	uint64_t number = 0;
+
+	for (int i = 1; i < 5; i++) {
+		ask_for_turns(number);
+		assert_int_equal(page.flags, WIRE_TURN_ANSWERS);
+		assert_int_equal(page.scale_e6, SIM_RATE_ONE);
+		all_done();
+		assert_int_equal(now_sim_ns(), 10 * i);
+		number = page.number;
+	}
+	assert_int_equal(rig_answer(&r, driver), 0); /* simd has said nothing */
+	assert_int_equal(grant.moved, 0);
+	assert_int_equal(r.losts, 0);
+}
+
+/* Only behind who is last, where dispatch would find nothing, and where the driver waits for it. */
+TEST_WITH(where_something_is_left_simd_answers, setup, teardown)
+{
+	r.busy = true;
+	ask_for_turns(0);
+	assert_int_equal(page.flags, 0);
+	all_done();
+	say(&peers[2], STEP_DONE, 0);
+	assert_int_equal(grant.moved, 1); /* the driver is woken for its packet */
+	assert_int_equal(rig_answer(&r, driver), 10);
+	r.busy = false;
+	advance();
+	assert_int_equal(page.flags, 0);
+	all_done();
+	say(&peers[2], STEP_DONE, 0);
+	assert_int_equal(rig_answer(&r, driver), 10);
+	assert_int_equal(grant.moved, 1);
+}
+
+TEST_WITH(only_the_last_rank_answers, setup, teardown)
+{
+	struct time_participant who = { .client_id = 9, .pid = 1, .name = "last", .rank = 1 };
+	struct peer last = { 0 };
+	int fds[2];
+
+	assert_int_equal(fd_packet_pair(fds, 0), 0);
+	assert_int_equal(time_engine_join(r.e, fds[0], &who), 0);
+	last.fd = fds[1];
+	ask_for_turns(0);
+	assert_int_equal(page.flags, 0);
+	all_done();
+	say(&peers[2], STEP_DONE, 0);
+	turn(&last);
+	assert_int_equal(page.flags, WIRE_TURN_ANSWERS);
+	say(&last, STEP_DONE, 0); /* it has no pages */
+	assert_int_equal(rig_answer(&r, driver), 10);
+	assert_int_equal(grant.moved, 1);
+	close(last.fd);
+}
+
+/* A request before all are through: from a hostile driver, or one that somebody has misled. It waits for them. */
+TEST_WITH(who_asks_too_early_waits, setup, teardown)
+{
+	ask_for_turns(0);
+	done(&peers[0], 0);
+	ask(page.number);
+	assert_int_equal(now_sim_ns(), 10);
+	done(&peers[1], 0);
+	assert_true(done(&peers[2], 0));
+	say(&peers[2], STEP_DONE, 0);
+	for (int i = 0; i < PEERS; i++)
+		turn(&peers[i]);
+	assert_int_equal(now_sim_ns(), 20);
+	assert_int_equal(r.drains, 2);
+	ask(page.number - 1); /* that is another round */
+	assert_int_equal(r.losts, 1);
+}
+
+/* It does not come back: what it was granted ends, and a pause begins, as with a packet. */
+TEST_WITH(a_driver_that_was_answered_there_may_be_silent, setup, teardown)
+{
+	ask_for_turns(0);
+	all_done();
+	assert_int_equal(time_engine_pause(r.e), 0);
+	assert_int_equal(rig_answer(&r, driver), 10); /* it has had that */
+	assert_true(time_engine_is_pausing(r.e));
+	ask(page.number);
+	assert_false(time_engine_is_pausing(r.e));
+	assert_int_equal(now_sim_ns(), 10);
+	assert_int_equal(time_engine_resume(r.e), 0);
+	assert_true(exec_sim_settle(r.x) >= 0);
+	assert_int_equal(now_sim_ns(), 20);
+	for (int i = 0; i < PEERS; i++)
+		turn(&peers[i]);
+	all_done();
+	driver = fd_close(driver); /* the next one finds no round open */
+	assert_true(exec_sim_settle(r.x) >= 0);
+	driver = rig_attach(&r, 10, &(int){ 0 });
+	ask_for_turns(0);
+	assert_int_equal(now_sim_ns(), 30);
+	assert_int_equal(r.lates, 0);
+}
+
+/* In a round that was given up nobody answers: who is last tells simd, which waits for that. */
+TEST_WITH(a_round_given_up_is_not_answered, setup, teardown)
+{
+	ask_for_turns(0);
+	done(&peers[0], 0);
+	done(&peers[1], 0);
+	assert_int_equal(time_engine_set_source(r.e, source("ss2"), false), 0);
+	assert_int_equal(page.flags, 0);
+	assert_int_equal(grant.moved, 1); /* the driver looks at its socket */
+	assert_true(done(&peers[2], 0));
+	say(&peers[2], STEP_DONE, 0);
+	assert_int_equal(r.left, 0);
 }
