@@ -35,9 +35,10 @@ struct bench {
 	char ros2_plugin[2 * BENCH_PATH];
 	struct stamp_page *stamp; /* where bridge_stamp of the first rig below writes */
 	pid_t simd_pid;
-	bool usual;     /* it has the usual pools and rig */
-	unsigned lanes; /* dispatch.lanes of the next simd that is started; 0: as many as there are CPUs */
-	bool smoke;     /* as short as it can be: does it run at all? */
+	bool usual;              /* it has the usual pools and rig */
+	const char *ss2_vehicle; /* of the next simd that is started: the ego on board of sim-ss2; NULL: none */
+	unsigned lanes;          /* dispatch.lanes of the next simd that is started; 0: as many as there are CPUs */
+	bool smoke;              /* as short as it can be: does it run at all? */
 	struct bench_result *results;
 	unsigned n, cap;
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ss2_frame: an UpdateFrame of scenario_simulator_v2 with 50 entities and the ego's vehicle in lock-step (ZeroMQ, sim-ss2, simd,
- * sim-vehicle's turn, sim-ss2's turn, and back) against a bare ZeroMQ REQ/REP echo of the same bytes between two processes.
+ * ss2_frame: an UpdateFrame of scenario_simulator_v2 with 50 entities and the ego's vehicle on board of sim-ss2, in lock-step (ZeroMQ,
+ * sim-ss2, simd, sim-ss2's turn, and back) against a bare ZeroMQ REQ/REP echo of the same bytes between two processes. ss2_frame_apart:
+ * with sim-vehicle, whose turn is before sim-ss2's.
  * vehicle_step: 10 ms of the vehicle model itself, its wheels turning.
  */
 #include <signal.h>
@@ -132,9 +133,10 @@ static bool has_participant(struct bench *b)
 	return there;
 }
 
-static int open_scenario(struct bench *b)
+/* apart: the vehicle is a process of the rig. */
+static int start_simd(struct bench *b, bool apart)
 {
-	char params[BENCH_PATH + 16], rig[3 * BENCH_PATH], to[64];
+	char params[BENCH_PATH + 16], rig[3 * BENCH_PATH];
 
 	snprintf(params, sizeof(params), "%s/car.json", b->dir);
 	if (fd_write_file(params, CAR, strlen(CAR), 0644) < 0)
@@ -143,10 +145,22 @@ static int open_scenario(struct bench *b)
 		rig, sizeof(rig),
 		"{\"name\":\"ss2\",\"processes\":[{\"name\":\"car\",\"command\":[\"%s/sim-vehicle\",\"--params\",\"%s\"]}]}",
 		b->bin, params);
-	if (bench_simd(b, "{\"size\":1280,\"count\":4096},{\"size\":66048,\"count\":512}", rig) < 0 ||
+	b->ss2_vehicle = apart ? NULL : params;
+	if (bench_simd(b, "{\"size\":1280,\"count\":4096},{\"size\":66048,\"count\":512}",
+		       apart ? rig : "{\"name\":\"ss2\"}") < 0 ||
 	    bench_call(b, "io.simd.Control.SetSource", "{\"source\":\"ss2\"}", NULL) < 0)
 		return -1;
-	BENCH_UNTIL(20, has_participant(b));
+	b->ss2_vehicle = NULL;
+	BENCH_UNTIL(20, !apart || has_participant(b));
+	return 0;
+}
+
+static int open_scenario(struct bench *b, bool apart)
+{
+	char to[64];
+
+	if (start_simd(b, apart) < 0)
+		return -1;
 	snprintf(to, sizeof(to), "tcp://127.0.0.1:%d", BENCH_SS2_PORT);
 	s->zmq = zmq_ctx_new();
 	s->req = connected(s->zmq, to);
@@ -154,7 +168,18 @@ static int open_scenario(struct bench *b)
 	return s->req && s->echo ? spawn_all() : -1;
 }
 
-static int measure_frames(struct bench *b)
+static void close_scenario(void)
+{
+	if (s->req)
+		zmq_close(s->req);
+	if (s->echo)
+		zmq_close(s->echo);
+	if (s->zmq)
+		zmq_ctx_term(s->zmq);
+	s->req = s->echo = s->zmq = NULL;
+}
+
+static int measure_frames(struct bench *b, const char *name, double bar)
 {
 	unsigned n = bench_runs(b, 7), count = b->smoke ? 20 : FRAMES;
 	struct bench_pair pairs[BENCH_PAIRS_MAX];
@@ -168,7 +193,7 @@ static int measure_frames(struct bench *b)
 		r = pairs[i].reference < 0 || pairs[i].ours < 0 ? -1 : 0;
 	}
 	if (r == 0)
-		bench_report(b, "ss2_frame", "ns", "bare ZeroMQ echo", BENCH_COST, pairs, n, 2);
+		bench_report(b, name, "ns", "bare ZeroMQ echo", BENCH_COST, pairs, n, bar);
 	return r;
 }
 
@@ -213,17 +238,18 @@ static int run_ss2(struct bench *b)
 		return -ENOMEM;
 	s->b = b;
 	echo = bench_fork(echo_main, NULL);
-	r = open_scenario(b);
+	r = open_scenario(b, false);
 	if (r == 0)
-		r = measure_frames(b);
+		r = measure_frames(b, "ss2_frame", 2);
+	close_scenario();
+	s->t_ns = 0;
+	if (r == 0)
+		r = open_scenario(b, true);
+	if (r == 0)
+		r = measure_frames(b, "ss2_frame_apart", 0);
+	close_scenario();
 	kill(echo, SIGKILL);
 	bench_wait(echo);
-	if (s->req)
-		zmq_close(s->req);
-	if (s->echo)
-		zmq_close(s->echo);
-	if (s->zmq)
-		zmq_ctx_term(s->zmq);
 	free(s);
 	if (r == 0)
 		r = measure_model(b, "vehicle_step", CAR);

@@ -44,13 +44,16 @@ static int write_config(const struct bench *b, const char *path, const char *poo
 {
 	static const char format[] =
 		"{\"TimeSource\":\"unity\",\"clock\":{\"rate_hz\":100},\"dispatch\":{\"lanes\":%u},"
-		"\"ss2\":{\"command\":[\"%s/sim-ss2\",\"--port\",\"%d\"]},\"pools\":[%s],\"rigs\":[%s]}\n";
-	size_t size = sizeof(format) + strlen(b->bin) + strlen(pools) + strlen(rigs) + 32;
+		"\"ss2\":{\"command\":[\"%s/sim-ss2\",\"--port\",\"%d\"%s%s%s]},\"pools\":[%s],\"rigs\":[%s]}\n";
+	const char *vehicle = b->ss2_vehicle;
+	size_t size =
+		sizeof(format) + strlen(b->bin) + strlen(pools) + strlen(rigs) + (vehicle ? strlen(vehicle) : 0) + 64;
 	char *text = malloc(size);
 	int r = -ENOMEM;
 
 	if (text) {
-		snprintf(text, size, format, b->lanes, b->bin, BENCH_SS2_PORT, pools, rigs);
+		snprintf(text, size, format, b->lanes, b->bin, BENCH_SS2_PORT, vehicle ? ",\"--vehicle\",\"" : "",
+			 vehicle ? vehicle : "", vehicle ? "\"" : "", pools, rigs);
 		r = fd_write_file(path, text, strlen(text), 0644);
 	}
 	free(text);

@@ -131,7 +131,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct server *s;
 
 	log_set_handler(on_log, NULL);
-	if (!store.head && store_open(&store, NULL) < 0)
+	if (!store.head && store_open(&store, NULL, 0) < 0)
 		return 0;
 	store_reset(&store);
 	if (server_create(&ops, NULL, &store, &s) < 0)

@@ -17,4 +17,4 @@ $(B)/bin/sim-lidar: $(B)/obj/tools/sources/lidar/main.o $(SOURCES_COMMON) | $(B)
 LINK_sim-sumo  = $(LINK_SIMCLIENT) -ljansson -lm
 LINK_sim-lidar = $(LINK_SIMCLIENT) -ljansson -lm
 
-include tools/sources/ss2/module.mk tools/sources/vehicle/module.mk
+include tools/sources/vehicle/module.mk tools/sources/ss2/module.mk

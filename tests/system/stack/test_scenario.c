@@ -3,7 +3,7 @@
  * A whole scenario on the rig config/rigs/ss2-awsim.json: a client built from the published schema spawns, attaches, drives frame by
  * frame and despawns; a DDS program steers the ego along a curve and reads what Autoware would; what the answers, the channels and the
  * topics say is held at each frame against what the client placed and a vehicle model of our own, in every version of the protocol, and
- * is the same in ten runs.
+ * is the same in ten runs, and where the vehicle is a process of the rig instead of on board of sim-ss2.
  */
 #include "stack.h"
 
@@ -150,6 +150,8 @@ static void lights_and_time(int frame)
 	peer_frame(&s.q, (double)s.t_ns / 1e9, (double)s.t_ns / 1e9, s.t_ns);
 	ask(PEER_UPDATE_FRAME);
 	assert_int_equal(sim_now(s.client), s.t_ns);
+	peer_lights(&s.q, s.version, lights, 2);
+	ask(PEER_UPDATE_LIGHTS); /* the same again: answered when the step is over, so that all of it is published */
 }
 
 /* ---- the vehicle that it ought to be ---- */
@@ -175,7 +177,7 @@ static void spawn_model(void)
 	vehicle_init(&s.ego, &params, &(struct model_place){ 0 });
 	assert_int_equal(vehicle_place(&s.ego, &p), 0);
 	s.known = false;
-	vehicle_begin(&s.ego, &(struct sim_clock_sample){ .sim_ns = STEP, .clock_generation = 1 });
+	vehicle_begin(&s.ego, &(struct sim_clock_sample){ .sim_ns = s.t_ns, .clock_generation = 1 });
 	vehicle_end(&s.ego);
 }
 
@@ -476,6 +478,14 @@ static void warm_up(void)
 	}
 }
 
+static void check_ego(const struct peer_answer_status *ego, int frame)
+{
+	near(ego->pose.x, s.ego.model.s.x, 1e-9, "x of the ego", frame);
+	near(ego->pose.y, s.ego.model.s.y, 1e-9, "y of the ego", frame);
+	near(ego->speed, s.ego.model.s.speed, 1e-5, "its speed", frame);
+	near(ego->yaw_rate, s.ego.model.s.yaw_rate, 1e-9, "its yaw rate", frame);
+}
+
 static uint64_t run(int version)
 {
 	struct peer_answer_status ego;
@@ -497,10 +507,7 @@ static uint64_t run(int version)
 		read_topics(frame - 1, check_sensors(frame - 1));
 		move_model(s.t_ns + STEP); /* it is asked where it is in this frame */
 		ego = status(frame);
-		near(ego.pose.x, s.ego.model.s.x, 1e-9, "x of the ego", frame);
-		near(ego.pose.y, s.ego.model.s.y, 1e-9, "y of the ego", frame);
-		near(ego.speed, s.ego.model.s.speed, 1e-5, "its speed", frame);
-		near(ego.yaw_rate, s.ego.model.s.yaw_rate, 1e-9, "its yaw rate", frame);
+		check_ego(&ego, frame);
 		lights_and_time(frame);
 	}
 	assert_true(hypot(s.ego.model.s.x - START.x, s.ego.model.s.y - START.y) > 1);
@@ -526,13 +533,13 @@ static void listen_to(int which, const char *channel, const struct sim_type *typ
 		fail_msg("%s: %s", channel, sim_why());
 }
 
-static void connect_client(void)
+static void connect_client(bool apart)
 {
 	struct sim_client_options co = { .size = sizeof(co), .name = "looks", .socket = STACK_SOCKET };
 
 	if (sim_connect(&co, &s.client) < 0)
 		fail_msg("%s", sim_why());
-	UNTIL(LIMIT, stack_int("GetClock", "clock/participants/0/rank") == 100);
+	UNTIL(LIMIT, !apart || stack_int("GetClock", "clock/participants/0/rank") == 100);
 	listen_to(OBJECTS, "/objects", &sim_Detected3DObjects_type);
 	listen_to(DETECTED, "/perception/objects", &sim_Detected3DObjects_type);
 	listen_to(TRUTH, "/perception/ground_truth", &sim_Detected3DObjects_type);
@@ -569,35 +576,56 @@ static void connect_autoware(void)
 	s.writer = reader_write_to(s.participant, typed_descriptor(s.type), watch.topic);
 	assert_true(s.writer > 0);
 	assert_int_equal(reader_watch(s.participant, &watch, true), 0);
-	UNTIL(LIMIT, matched() > 0);
 	autoware_open(s.participant);
 }
 
-static int set_up(void **state)
+/* The rig as it is but for the port, or with the vehicle as one of its processes. */
+static json_t *load_rig(bool apart)
 {
-	char *text, *conf;
-	json_t *rig = json_load_file("config/rigs/ss2-awsim.json", 0, NULL);
+	json_t *all = json_load_file("config/rigs/ss2-awsim.json", 0, NULL);
+	json_t *command = json_object_get(json_object_get(all, "ss2"), "command");
+	json_t *rig = json_array_get(json_object_get(all, "rigs"), 0);
 
-	(void)state;
 	assert_non_null(rig);
-	json_object_set_new(rig, "ss2", json_pack("{s:[sss]}", "command", "sim-ss2", "--port", PORT));
-	text = json_dumps(rig, JSON_COMPACT);
-	conf = strndup(text + 1, strlen(text) - 2);
+	json_array_set_new(command, 2, json_string(PORT));
+	if (apart) {
+		while (json_array_size(command) > 3)
+			json_array_remove(command, 3);
+		json_object_set_new(rig, "processes",
+				    json_pack("[{s:s, s:[sss]}]", "name", "vehicle", "command", "sim-vehicle",
+					      "--params", "config/rigs/vehicle/car.json"));
+	}
+	return all;
+}
+
+/* The DDS program stays. */
+static void begin(bool apart)
+{
+	json_t *rig = load_rig(apart);
+	char *text = json_dumps(rig, JSON_COMPACT), *conf = strndup(text + 1, strlen(text) - 2);
+
 	s.version = 250020;
 	s.simd = stack_start(conf);
-	connect_client();
+	connect_client(apart);
 	connect_scenario();
-	connect_autoware();
+	if (!s.participant)
+		connect_autoware();
+	UNTIL(LIMIT, matched() > 0);
 	warm_up();
 	free(text);
 	free(conf);
 	json_decref(rig);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	begin(false);
 	return 0;
 }
 
-static int tear_down(void **state)
+static void end(void)
 {
-	dds_delete(s.participant);
 	zmq_close(s.req);
 	zmq_ctx_term(s.zmq);
 	for (int i = 0; i < HEARD; i++)
@@ -605,6 +633,12 @@ static int tear_down(void **state)
 	sim_disconnect(s.client);
 	kill(s.simd, SIGTERM); /* this process has been a client: what it has in /tmp goes with it */
 	assert_int_equal(stack_wait(s.simd, LIMIT), 0);
+}
+
+static int tear_down(void **state)
+{
+	end();
+	dds_delete(s.participant);
 	return stack_sweep(state);
 }
 
@@ -621,6 +655,44 @@ TEST(ten_runs_are_the_same)
 
 	for (int i = 1; i < 10; i++)
 		assert_int_equal(run(250020), first);
+}
+
+/* Between two frames: the next process goes on with the scene, and with the vehicle in the middle of its curve. Again of a time of its own. */
+TEST(the_vehicle_on_board_outlives_sim_ss2)
+{
+	struct peer_answer_status ego;
+	int64_t pid;
+
+	begin_scenario(2000 * INT64_C(1000000000));
+	drain();
+	(void)status(0);
+	lights_and_time(0);
+	spawn_model();
+	for (int frame = 1; frame <= 20; frame++) {
+		if (frame == 1)
+			order(2, 0.1);
+		if (frame == 10) {
+			pid = stack_int("GetClock", "clock/driver/pid");
+			assert_int_equal(kill((pid_t)pid, SIGKILL), 0);
+			UNTIL(LIMIT, stack_int("GetClock", "clock/driver/pid") > 0 &&
+					     stack_int("GetClock", "clock/driver/pid") != pid);
+		}
+		move_model(s.t_ns + STEP);
+		ego = status(frame);
+		check_ego(&ego, frame);
+		lights_and_time(frame);
+	}
+	assert_true(s.ego.model.s.speed > 0.5);
+}
+
+TEST(a_vehicle_of_its_own_process_drives_alike)
+{
+	uint64_t on_board = run(250020);
+
+	end();
+	UNTIL(LIMIT, matched() == 0);
+	begin(true);
+	assert_int_equal(run(250020), on_board);
 }
 
 TEST_GROUP(set_up, tear_down)

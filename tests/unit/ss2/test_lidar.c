@@ -21,7 +21,7 @@ static void open_sight(struct sight *t)
 	struct scene_entity *ego, *wall;
 
 	memset(t, 0, sizeof(*t));
-	assert_int_equal(store_open(&t->store, NULL), 0);
+	assert_int_equal(store_open(&t->store, NULL, 0), 0);
 	scene_init(&t->scene, t->store.scene);
 	sensors_init(&t->sensors);
 	assert_int_equal(scene_spawn(&t->scene, "ego", SCENE_EGO, &ego), 0);

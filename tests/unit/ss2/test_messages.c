@@ -31,7 +31,7 @@ static void open_scene(struct scene *s)
 	static struct store store;
 
 	store_close(&store);
-	assert_ok(store_open(&store, NULL));
+	assert_ok(store_open(&store, NULL, 0));
 	scene_init(s, store.scene);
 }
 

@@ -67,7 +67,7 @@ static void open_sight(struct sight *t, const char *text)
 	memset(t, 0, sizeof(*t));
 	if (load(text, &t->settings) < 0)
 		fail_msg("%s", err_why());
-	assert_int_equal(store_open(&t->store, NULL), 0);
+	assert_int_equal(store_open(&t->store, NULL, 0), 0);
 	scene_init(&t->scene, t->store.scene);
 	sensors_init(&t->sensors);
 	t->sensors.model = t->settings->model;

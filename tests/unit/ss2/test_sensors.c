@@ -30,7 +30,7 @@ static struct scene_entity *put(struct sight *t, const char *name, enum scene_ki
 static void open_sight(struct sight *t)
 {
 	memset(t, 0, sizeof(*t));
-	assert_ok(store_open(&t->store, NULL));
+	assert_ok(store_open(&t->store, NULL, 0));
 	scene_init(&t->scene, t->store.scene);
 	sensors_init(&t->sensors);
 	put(t, "ego", SCENE_EGO, 0, 0);
@@ -170,7 +170,7 @@ TEST(an_imu_has_noise_gravity_and_its_frame)
 	}
 	assert_true(fabs(sum / 4000 - 2) < 0.01 && fabs(sqrt(square / 4000) - 0.1) < 0.005);
 	assert_true(fabs(m.linear_acceleration.z + 9.81) < 0.6 && m.angular_velocity.z == 0.25);
-	i = sim_Imu_from(body, message_imu(&m, &c, body, sizeof(body)));
+	i = sim_Imu_from(body, message_sensed_imu(&m, &c, body, sizeof(body)));
 	assert_true(fabs(i->linear_acceleration_covariance[4] - 0.01) < 1e-15);
 	assert_true(i->angular_velocity.z == 0.25);
 	close_sight(&t);

@@ -413,25 +413,25 @@ TEST(a_file_that_is_no_scene_is_none)
 	char path[TEST_PATH_MAX];
 	struct store s;
 
-	assert_ok(store_open(&s, test_path(path, "scene")));
+	assert_ok(store_open(&s, test_path(path, "scene"), 0));
 	s.head->n_entities = 3;
 	store_close(&s);
-	assert_ok(store_open(&s, path));
+	assert_ok(store_open(&s, path, 0));
 	assert_int_equal(s.head->n_entities, 3);
 	s.head->n_entities = SCENE_ENTITIES_MAX + 1;
 	store_close(&s);
-	assert_ok(store_open(&s, path));
+	assert_ok(store_open(&s, path, 0));
 	assert_int_equal(s.head->n_entities, 0);
 	store_close(&s);
 	assert_int_equal(truncate(path, 10), 0);
-	assert_ok(store_open(&s, path));
+	assert_ok(store_open(&s, path, 0));
 	assert_int_equal(s.head->n_entities, 0);
 	store_close(&s);
 	assert_int_equal(chmod(path, 0666), 0);
-	assert_true(store_open(&s, path) < 0); /* somebody else's words */
+	assert_true(store_open(&s, path, 0) < 0); /* somebody else's words */
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(symlink("/etc/passwd", path), 0);
-	assert_true(store_open(&s, path) < 0);
+	assert_true(store_open(&s, path, 0) < 0);
 	assert_int_equal(unlink(path), 0);
 }
 

@@ -135,7 +135,7 @@ static inline void world_init(struct world *w)
 {
 	memset(w, 0, sizeof(*w));
 	mem_stats(&w->before);
-	assert_int_equal(store_open(&w->store, NULL), 0);
+	assert_int_equal(store_open(&w->store, NULL, 0), 0);
 	assert_int_equal(server_create(&world_ops, w, &w->store, &w->server), 0);
 }
 

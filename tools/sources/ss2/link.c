@@ -81,12 +81,35 @@ static void take_part(struct link *l)
 {
 	uint32_t flags = __atomic_load_n(&sim_clock_page(l->client)->flags, __ATOMIC_RELAXED);
 
-	if (!l->step && (flags & SIM_CLOCK_LOCKSTEP) && sim_step_join(l->client, l->rank, &l->step) == 0)
+	if (!l->step && (l->onboard || (flags & SIM_CLOCK_LOCKSTEP)) &&
+	    sim_step_join(l->client, l->rank, &l->step) == 0)
 		log_info("steps have participants: the scene is shown in turns of rank %u", l->rank);
+}
+
+/* On board, and what it tells of itself without a detour over its channels. */
+static void move_ego(struct link *l)
+{
+	const struct sim_GpsOdometry *o;
+	const struct sim_CanBus *b;
+
+	if (!l->onboard)
+		return;
+	onboard_step(l->onboard, &l->now);
+	o = onboard_odometry(l->onboard);
+	b = onboard_can_bus(l->onboard);
+	if (o && b) {
+		(void)vehicle_odometry(&l->vehicle, o, l->now.sim_ns, l->now.clock_generation);
+		(void)vehicle_can_bus(&l->vehicle, b, l->now.sim_ns, l->now.clock_generation);
+	}
 }
 
 static void end_turn(struct link *l)
 {
+	if (l->due) { /* whoever waited for an answer has it by now */
+		l->due = false;
+		move_ego(l);
+		server_turn(l->server, l->now.sim_ns);
+	}
 	if (l->turn && sim_step_done(l->step) < 0)
 		log_warn("a turn was not acknowledged: %s; ignoring", source_why(-EIO));
 	l->turn = false;
@@ -105,8 +128,8 @@ static bool look_for_turn(struct link *l)
 		take_no_part(l);
 	if (r < 0)
 		return false;
-	server_turn(l->server, turn.now.sim_ns);
-	l->turned = l->turn = true;
+	l->now = turn.now;
+	l->turned = l->turn = l->due = true;
 	if (turn.shared) /* what we have shown is kept back until all are done: somebody has to look for that */
 		end_turn(l);
 	return l->turn;
@@ -205,6 +228,10 @@ static int drive(struct link *l, int64_t sim_ns, bool jump)
 	if (r < 0)
 		return hand_on(r);
 	remember(l);
+	if (!l->turned) {
+		sim_now_sample(l->client, &l->now);
+		move_ego(l);
+	}
 	return l->turned;
 }
 
@@ -282,7 +309,7 @@ static size_t fill(enum link_channel ch, union content c, int64_t sim_ns, void *
 	case LINK_GRID:
 		return message_grid(c.grid->grid, c.grid->drawn, body, cap);
 	default:
-		return message_imu(c.imu->imu, c.imu->imu_config, body, cap);
+		return message_sensed_imu(c.imu->imu, c.imu->imu_config, body, cap);
 	}
 }
 
@@ -383,6 +410,8 @@ static void hear(struct link *l)
 {
 	const struct sim_message *msg;
 
+	if (l->onboard)
+		return;
 	while (sim_take(l->odometry, &msg) == 0) {
 		const struct sim_GpsOdometry *m = sim_GpsOdometry_from(msg->body, msg->body_size);
 
@@ -442,11 +471,29 @@ static bool hear_ahead(struct link *l, int64_t to_sim_ns)
 	return l->ahead_sim_ns == to_sim_ns;
 }
 
+static void advance_onboard(struct link *l, int64_t to_sim_ns)
+{
+	const struct sim_GpsOdometry *o;
+	struct sim_clock_sample now;
+
+	take_part(l);
+	if (!l->step || onboard_ahead(l->onboard, to_sim_ns) < 0)
+		return;
+	o = onboard_odometry(l->onboard);
+	sim_now_sample(l->client, &now);
+	if (o && vehicle_odometry(&l->vehicle, o, to_sim_ns, now.clock_generation))
+		l->ahead_sim_ns = to_sim_ns;
+}
+
 /* A vehicle that knows nothing of it is where it was in the frame before. It is asked again when an ego is spawned. */
 static void on_advance(void *ctx, int64_t to_sim_ns)
 {
 	struct link *l = ctx;
 
+	if (l->onboard) {
+		advance_onboard(l, to_sim_ns);
+		return;
+	}
 	if (!l->advances || !l->step || !sim_publisher_has_subscribers(l->advance))
 		return;
 	hear(l);
@@ -507,7 +554,11 @@ const struct server_ops link_ops = {
 static int subscribe(struct link *l)
 {
 	struct sim_subscriber_options so = { .size = sizeof(so), .depth = 16 };
-	int r = sim_subscribe(l->client, "gps_odometry", &sim_GpsOdometry_type, &so, &l->odometry);
+	int r;
+
+	if (l->onboard) /* we know */
+		return 0;
+	r = sim_subscribe(l->client, "gps_odometry", &sim_GpsOdometry_type, &so, &l->odometry);
 
 	if (r == 0)
 		r = sim_subscribe(l->client, "ego_ahead", &sim_GpsOdometry_type, &so, &l->ahead);
@@ -548,15 +599,21 @@ int link_open(struct link *l, const char *name, const char *socket, const struct
 		r = advertise(l, LINK_SIGNALS, message_signals_max(MESSAGE_BULBS_MAX));
 	if (r == 0)
 		r = advertise_place(l);
-	if (r == 0)
-		r = subscribe(l);
 	return r;
+}
+
+int link_board(struct link *l, const char *params, const char *origin, void *memory)
+{
+	int r = params ? onboard_open(l->client, params, origin, memory, &l->onboard) : 0;
+
+	return r == 0 ? subscribe(l) : r;
 }
 
 void link_close(struct link *l)
 {
 	take_no_part(l);
 	sim_driver_release(l->driver);
+	onboard_close(l->onboard);
 	sim_subscriber_destroy(l->odometry);
 	sim_subscriber_destroy(l->can_bus);
 	sim_subscriber_destroy(l->ahead);

@@ -3,9 +3,9 @@
  * sim-ss2's side towards simd: the driver lease of the `ss2` source, the channels of objects and traffic lights, and
  * those of the vehicle. Implements what the server asks of the world.
  *
- * Where steps have participants it is one too, behind the vehicle: in its turn it shows the scene around the ego as it is at that very
- * instant, and the request is answered from there: who comes behind it, and dispatch, go on meanwhile. Else it shows it once time
- * is set.
+ * Where steps have participants, or the ego is on board, it is one too, behind the vehicle. In its turn the request is answered; then,
+ * while the scenario works out its next one, it moves what is on board, shows the scene around the ego as it is at that very instant,
+ * and ends its turn. Else it shows it once time is set.
  *
  * Threads: main; completions on the library's thread (they only count).
  */
@@ -19,6 +19,7 @@
 #include <sim/subscriber.h>
 
 #include "../outlet.h"
+#include "../vehicle/onboard.h"
 #include "server.h"
 
 /* The first two are there from the start, the others from when a scenario attaches their sensor. */
@@ -43,21 +44,26 @@ struct link {
 	struct sim_publisher *place, *advance;
 	struct sim_subscriber *odometry, *can_bus, *ahead;
 	struct vehicle vehicle;
-	bool advances;        /* it offers to be moved on before time is: until it refuses */
-	int64_t ahead_sim_ns; /* to where it was */
-	bool resting;         /* the lease is left until the next request */
+	struct onboard *onboard; /* the ego itself; NULL: it is somebody else's */
+	bool advances;           /* it offers to be moved on before time is: until it refuses */
+	int64_t ahead_sim_ns;    /* to where it was */
+	bool resting;            /* the lease is left until the next request */
 	struct server *server;
 	uint32_t rank;
 	struct sim_step *step;
 	bool asked;  /* the step of the last change of time is not known to be over */
 	bool turned; /* we have had our turn in it */
 	bool turn;   /* it is open */
+	bool due;    /* nothing of it has been shown yet */
+	struct sim_clock_sample now;
 };
 
 extern const struct server_ops link_ops; /* ctx: struct link */
 
 /* Connect, advertise, subscribe. Errors as sim_connect(), sim_advertise(), sim_subscribe(); sim_why(). */
 int link_open(struct link *l, const char *name, const char *socket, const struct vehicle_origin *origin, uint32_t rank);
+/* The ego is on board: as onboard_open(); params NULL: it is not. Before link_serve(). */
+int link_board(struct link *l, const char *params, const char *origin, void *memory);
 void link_close(struct link *l);
 /* Whose scene is shown in turns. Keeps it until link_close(). Call before the first request. */
 void link_serve(struct link *l, struct server *s);

@@ -39,7 +39,7 @@ LOG_TOPIC("ss2");
 #define QUEUE         64 /* requests of one peer that may wait; it sends one at a time. ZeroMQ's I/O is woken at half of it */
 
 struct args {
-	const char *bind, *socket, *name, *origin, *state, *parameters;
+	const char *bind, *socket, *name, *origin, *state, *parameters, *vehicle, *vehicle_origin;
 	int64_t port, rank, silence_s;
 };
 
@@ -58,6 +58,10 @@ static const struct opt OPTS[] = {
 	    .max = 86400),
 	OPT("state", 0, STRING, state, "FILE",
 	    "what the next sim-ss2 finds if this one is killed [beside simd's socket]", .complete = "file"),
+	OPT("vehicle", 0, STRING, vehicle, "FILE", "the ego is on board: the parameters of sim-vehicle, as JSON",
+	    .complete = "file"),
+	OPT("vehicle-origin", 0, STRING, vehicle_origin, "LAT,LON",
+	    "with --vehicle: the map's origin in degrees; without it there is no satellite fix"),
 	OPT("simd-socket", 0, STRING, socket, "PATH", "control socket of simd", .complete = "file"),
 	OPT("name", 0, STRING, name, "NAME", "name shown by simctl [sim-ss2]"),
 	{ 0 }
@@ -124,7 +128,6 @@ static int reply(struct app *a, zmq_msg_t *m, int parts)
 	if (r == 0)
 		log_limited(&a->limit, mono_now_ns(), LOG_LEVEL_WARN, "refused: %s", err_why());
 	r = zmq_send(a->rep, bytes, len, ZMQ_DONTWAIT) < 0 ? -errno : 0;
-	server_answered(a->server);
 	mem_free(bytes);
 	return r;
 }
@@ -141,6 +144,8 @@ static int serve(struct app *a)
 		link_settle(&a->link);
 		r = reply(a, &m, r);
 		link_answered(&a->link);
+		if (r == 0)
+			server_answered(a->server);
 	}
 	(void)zmq_msg_close(&m);
 	return r;
@@ -263,24 +268,30 @@ static int open_store(struct app *a)
 	const char *socket = a->args.socket ? a->args.socket : getenv("SIMD_SOCKET");
 	const char *slash = socket ? strrchr(socket, '/') : NULL;
 
+	size_t more = a->args.vehicle ? onboard_size() : 0;
+
 	if (a->args.state)
 		snprintf(a->state, sizeof(a->state), "%s", a->args.state);
 	else if (slash)
 		snprintf(a->state, sizeof(a->state), "%.*s/ss2.scene", (int)(slash - socket), socket);
-	if (!*a->state || store_open(&a->store, a->state) == 0)
-		return *a->state ? 0 : store_open(&a->store, NULL);
+	if (!*a->state || store_open(&a->store, a->state, more) == 0)
+		return *a->state ? 0 : store_open(&a->store, NULL, more);
 	log_warn("%s: a killed sim-ss2 loses its scene; ignoring", err_why());
 	*a->state = '\0';
-	return store_open(&a->store, NULL);
+	return store_open(&a->store, NULL, more);
 }
 
 /* A scenario that the one before has left in the middle of a request is not driven on: its client waits for ever. */
 static void restore(struct app *a)
 {
 	struct sim_clock_sample now;
+	int r;
 
 	sim_now_sample(a->link.client, &now);
-	if (server_restore(a->server, sim_clock_page(a->link.client)->simd_id, now.clock_generation) < 0) {
+	r = server_restore(a->server, sim_clock_page(a->link.client)->simd_id, now.clock_generation);
+	if (r != 1 && a->link.onboard)
+		onboard_init(a->link.onboard);
+	if (r < 0) {
 		log_error("%s", err_why());
 		link_rest(&a->link);
 	}
@@ -301,6 +312,8 @@ static int attach(struct app *a)
 	if (r < 0)
 		return err_set(r, "simd: %s", source_why(r));
 	r = open_store(a);
+	if (r == 0)
+		r = link_board(&a->link, a->args.vehicle, a->args.vehicle_origin, a->store.more);
 	if (r == 0)
 		r = server_create(&link_ops, &a->link, &a->store, &a->server);
 	if (r < 0)

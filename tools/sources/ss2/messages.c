@@ -193,7 +193,7 @@ static void diagonal(double *matrix, double deviation)
 		matrix[i * 4] = deviation * deviation;
 }
 
-size_t message_imu(const struct sensors_measure *m, const struct sensors_imu *c, void *body, size_t cap)
+size_t message_sensed_imu(const struct sensors_measure *m, const struct sensors_imu *c, void *body, size_t cap)
 {
 	struct sim_builder b;
 	struct sim_Imu *imu = sim_Imu_init(body, cap, &b);

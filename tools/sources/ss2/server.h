@@ -14,7 +14,7 @@
  * Where the reference simulator (simple_sensor_simulator) ends with an exception, an answer says why: a second ego, a status of an
  * entity that is not spawned, a pose that is none.
  *
- * Thread: the owner's; server_turn() also from within ops->set and ops->jump.
+ * Thread: the owner's.
  */
 #ifndef SOURCES_SS2_SERVER_H
 #define SOURCES_SS2_SERVER_H
@@ -53,7 +53,7 @@ struct server_sensed {
 
 /* What it asks of the world. Errors: negative errno with err_why(). */
 struct server_ops {
-	/* A new run begins at that time; it is that time now. 1: server_turn() was called within, 0: it was not. */
+	/* A new run begins at that time; it is that time now. 1: server_turn() follows when the answer has left, 0: it is the caller's. */
 	int (*jump)(void *ctx, int64_t sim_ns);
 	int (*set)(void *ctx, int64_t sim_ns);
 	void (*show)(void *ctx, const struct scene *s, int64_t sim_ns);

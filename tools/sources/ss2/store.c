@@ -37,9 +37,9 @@ static int open_file(const char *path, size_t size)
 	return fd;
 }
 
-int store_open(struct store *s, const char *path)
+int store_open(struct store *s, const char *path, size_t more)
 {
-	size_t size = HEAD_SIZE + scene_size();
+	size_t scene = (scene_size() + 63) / 64 * 64, size = HEAD_SIZE + scene + more;
 	int fd = path ? open_file(path, size) : -1;
 	void *at;
 
@@ -56,6 +56,7 @@ int store_open(struct store *s, const char *path)
 		return r;
 	}
 	*s = (struct store){ .head = at, .scene = (char *)at + HEAD_SIZE, .size = size, .fd = fd };
+	s->more = (char *)s->scene + scene;
 	if (s->head->magic != STORE_MAGIC || s->head->size != size || s->head->n_entities > SCENE_ENTITIES_MAX ||
 	    s->head->n_bulbs > SCENE_BULBS_MAX)
 		store_reset(s);

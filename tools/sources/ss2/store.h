@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a killed sim-ss2 leaves to the next one: the scene and where the scenario stands, in a file that is mapped, so that it
+ * What a killed sim-ss2 leaves to the next one: the scene, the vehicle on board and where the scenario stands, in a file that is mapped, so that it
  * costs nothing while both live and is there whatever ends the process. It holds for one life of simd and one stretch of its
  * clock.
  *
@@ -35,12 +35,13 @@ struct store_head {
 struct store {
 	struct store_head *head;
 	void *scene; /* behind it, scene_size() bytes */
+	void *more;  /* behind that */
 	size_t size;
 	int fd;
 };
 
-/* path NULL: memory of this process alone. A file that does not hold is made again. Errors: -ENOMEM, those of open(). */
-int store_open(struct store *s, const char *path);
+/* more: bytes behind the scene, for the caller. path NULL: memory of this process alone. A file that does not hold is made again. Errors: -ENOMEM, those of open(). */
+int store_open(struct store *s, const char *path, size_t more);
 void store_close(struct store *s); /* the file stays */
 /* Make it empty. */
 void store_reset(struct store *s);

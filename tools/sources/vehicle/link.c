@@ -131,13 +131,13 @@ static const struct {
 	[IN_CONTROL] = { "control", &sim_VehicleControl_type, on_control },
 };
 
-static void ignored(struct link *l, const char *what)
+static void ignored(struct vehicle_link *l, const char *what)
 {
 	if (l->ignored++ == 0)
 		log_warn("%s: ignoring a message: %s", what, *err_why() ? err_why() : "it does not hold");
 }
 
-static void take(struct link *l, enum link_in in, struct vehicle *v)
+static void take(struct vehicle_link *l, enum link_in in, struct vehicle *v)
 {
 	const struct sim_message *m;
 
@@ -150,7 +150,7 @@ static void take(struct link *l, enum link_in in, struct vehicle *v)
 }
 
 /* What services have been asked for since the last step. */
-static void take_asked(struct link *l, struct vehicle *v)
+static void take_asked(struct vehicle_link *l, struct vehicle *v)
 {
 	pthread_mutex_lock(&l->lock);
 	if (l->asked.mode)
@@ -162,7 +162,8 @@ static void take_asked(struct link *l, struct vehicle *v)
 	pthread_mutex_unlock(&l->lock);
 }
 
-void link_step(struct link *l, struct vehicle *v)
+/* Take all orders that have come and move to the end of the step, placements last. */
+static void step(struct vehicle_link *l, struct vehicle *v)
 {
 	for (int i = IN_PLACE + 1; i < IN_COUNT; i++)
 		take(l, (enum link_in)i, v);
@@ -190,7 +191,7 @@ static int on_place_request(void *user, struct sim_request *req)
 {
 	const struct sim_PlaceVehicleRequest *q = sim_PlaceVehicleRequest_from(req->body, req->size);
 	struct sim_PlaceVehicleResponse *response;
-	struct link *l = user;
+	struct vehicle_link *l = user;
 	struct sim_builder b;
 	int r = q ? vehicle_check_placement(&l->vehicle->base, &q->placement) : -EBADMSG;
 
@@ -231,7 +232,7 @@ static int on_mode_request(void *user, struct sim_request *req)
 {
 	const struct sim_ControlModeCommandRequest *q = sim_ControlModeCommandRequest_from(req->body, req->size);
 	struct sim_ControlModeCommandResponse *response;
-	struct link *l = user;
+	struct vehicle_link *l = user;
 	struct sim_builder b;
 	uint8_t mode;
 
@@ -253,7 +254,7 @@ static size_t room(enum link_out ch)
 	return OUT[ch].most ? OUT[ch].most() : OUT[ch].type->fixed_size;
 }
 
-static int publish(struct link *l, enum link_out ch, const struct moment *m, int64_t stamp_sim_ns)
+static int publish(struct vehicle_link *l, enum link_out ch, const struct moment *m, int64_t stamp_sim_ns)
 {
 	size_t cap = room(ch);
 	struct sim_slot *slot;
@@ -265,14 +266,40 @@ static int publish(struct link *l, enum link_out ch, const struct moment *m, int
 	return outlet_send(&l->out[ch], slot, OUT[ch].fill(m, sim_slot_body_mut(slot), cap), NULL);
 }
 
-void link_publish(struct link *l, const struct vehicle *v, const struct origin *o, const struct sim_clock_sample *now)
+static void publish_all(struct vehicle_link *l, const struct vehicle *v, const struct sim_clock_sample *now)
 {
-	const struct moment m = { .model = &v->model, .orders = &v->orders, .origin = o, .step_dur_ns = v->step_dur_ns };
+	const struct moment m = {
+		.model = &v->model, .orders = &v->orders, .origin = l->origin, .step_dur_ns = v->step_dur_ns
+	};
 
 	if (!l->every_step && !sim_gate_due(&l->gate, now))
 		return;
 	for (int i = 0; i < OUT_COUNT; i++)
 		outlet_count(&l->out[i], publish(l, (enum link_out)i, &m, now->sim_ns));
+}
+
+void vehicle_link_turn(struct vehicle_link *l, const struct sim_clock_sample *now)
+{
+	struct vehicle *v = l->vehicle;
+	uint64_t cut = v->cut;
+
+	pthread_mutex_lock(&l->stepping);
+	vehicle_begin(v, now);
+	if (v->cut != cut && cut == 0)
+		log_warn("time moved on by %.3f s in one step: the vehicle moves %lld s of it",
+			 (double)v->step_dur_ns / 1e9, (long long)(VEHICLE_STEP_MAX_NS / 1000000000));
+	step(l, v);
+	publish_all(l, v, now);
+	pthread_mutex_unlock(&l->stepping);
+}
+
+void vehicle_link_report(const struct vehicle_link *l)
+{
+	for (int i = 0; i < OUT_COUNT; i++)
+		if (l->out[i].pub)
+			outlet_report(&l->out[i]);
+	log_info("%llu orders taken, %llu messages ignored", (unsigned long long)l->vehicle->orders.messages,
+		 (unsigned long long)l->ignored);
 }
 
 static int named(int r, const char *what)
@@ -283,19 +310,29 @@ static int named(int r, const char *what)
 /* ---- ahead of time ---- */
 
 /* Where a scenario asks for the vehicle of its next frame, before it lets time go there. */
-static void move_ahead(struct link *l, int64_t to_sim_ns)
+int vehicle_link_ahead(struct vehicle_link *l, int64_t to_sim_ns)
+{
+	int r;
+
+	if (!(__atomic_load_n(&sim_clock_page(l->client)->flags, __ATOMIC_RELAXED) & SIM_CLOCK_LOCKSTEP))
+		return err_set(-EAGAIN, "nobody takes part in steps");
+	r = vehicle_begin_ahead(l->vehicle, to_sim_ns);
+	if (r == 0)
+		step(l, l->vehicle);
+	return r;
+}
+
+static void move_ahead(struct vehicle_link *l, int64_t to_sim_ns)
 {
 	size_t cap = message_gps_odometry_max();
 	struct sim_slot *slot;
 
 	pthread_mutex_lock(&l->stepping);
-	if ((__atomic_load_n(&sim_clock_page(l->client)->flags, __ATOMIC_RELAXED) & SIM_CLOCK_LOCKSTEP) &&
-	    vehicle_begin_ahead(l->vehicle, to_sim_ns) == 0 && sim_loan(l->ahead, cap, &slot) == 0) {
+	if (vehicle_link_ahead(l, to_sim_ns) == 0 && sim_loan(l->ahead, cap, &slot) == 0) {
 		const struct moment m = { .model = &l->vehicle->model,
 					  .orders = &l->vehicle->orders,
 					  .origin = l->origin };
 
-		link_step(l, l->vehicle);
 		slot->stamp_sim_ns = to_sim_ns;
 		if (sim_slot_set_size(slot, message_gps_odometry(&m, sim_slot_body_mut(slot), cap)) < 0)
 			(void)sim_unloan(l->ahead, slot);
@@ -307,7 +344,7 @@ static void move_ahead(struct link *l, int64_t to_sim_ns)
 
 static void *serve_ahead(void *arg)
 {
-	struct link *l = arg;
+	struct vehicle_link *l = arg;
 
 	while (!atomic_load(&l->leaving)) {
 		const struct sim_message *m;
@@ -324,7 +361,7 @@ static void *serve_ahead(void *arg)
 	return NULL;
 }
 
-static int open_ahead(struct link *l)
+int vehicle_link_serve_ahead(struct vehicle_link *l)
 {
 	struct sim_publisher_options po = { .size = sizeof(po),
 					    .max_body = message_gps_odometry_max(),
@@ -344,7 +381,7 @@ static int open_ahead(struct link *l)
 
 /* ---- life ---- */
 
-static int advertise(struct link *l, enum link_out ch)
+static int advertise(struct vehicle_link *l, enum link_out ch)
 {
 	struct sim_publisher_options po = {
 		.size = sizeof(po), .max_body = room(ch), .frame_id = OUT[ch].frame, .flags = SIM_PUB_NO_WAIT
@@ -354,7 +391,7 @@ static int advertise(struct link *l, enum link_out ch)
 	return named(sim_advertise(l->client, OUT[ch].name, OUT[ch].type, &po, &l->out[ch].pub), OUT[ch].name);
 }
 
-static int offer(struct link *l)
+static int offer(struct vehicle_link *l)
 {
 	int r = named(sim_service_offer(l->client, "place_ego", &sim_PlaceVehicle_service, NULL, on_place_request, l,
 					&l->place),
@@ -366,7 +403,8 @@ static int offer(struct link *l)
 			     "service control/control_mode_request");
 }
 
-int link_open(struct link *l, struct sim_client *c, uint32_t rate_mhz, struct vehicle *v, const struct origin *o)
+int vehicle_link_open(struct vehicle_link *l, struct sim_client *c, uint32_t rate_mhz, struct vehicle *v,
+		      const struct origin *o)
 {
 	struct sim_subscriber_options so = { .size = sizeof(so), .depth = DEPTH };
 	int r = 0;
@@ -385,10 +423,10 @@ int link_open(struct link *l, struct sim_client *c, uint32_t rate_mhz, struct ve
 		r = named(sim_subscribe(c, IN[i].name, IN[i].type, &so, &l->in[i]), IN[i].name);
 	if (r == 0)
 		r = offer(l);
-	return r < 0 ? r : open_ahead(l);
+	return r;
 }
 
-void link_close(struct link *l)
+void vehicle_link_close(struct vehicle_link *l)
 {
 	sim_service_destroy(l->place);
 	sim_service_destroy(l->mode);

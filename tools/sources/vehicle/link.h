@@ -23,7 +23,7 @@
 enum link_out { OUT_TF, OUT_IMU, OUT_GPS, OUT_GPS_ODOMETRY, OUT_CAN_BUS, OUT_ODOMETRY, OUT_COUNT };
 enum link_in { IN_PLACE, IN_STATE, IN_GEAR, IN_TURN, IN_HAZARD, IN_EMERGENCY, IN_ENGAGE, IN_CONTROL, IN_COUNT };
 
-struct link {
+struct vehicle_link {
 	struct sim_client *client;
 	struct outlet out[OUT_COUNT];
 	struct sim_gate gate;
@@ -48,13 +48,17 @@ struct link {
 	} asked; /* guarded by lock: what services were asked for */
 };
 
-/* rate_mhz 0: at every step. l: zeroed, kept at its place until closed. Errors as sim_advertise(), sim_subscribe(). */
-int link_open(struct link *l, struct sim_client *c, uint32_t rate_mhz, struct vehicle *v, const struct origin *o);
-void link_close(struct link *l);
+/* rate_mhz 0: at every step. Keeps v and o. l: zeroed, kept at its place until closed. Errors as sim_advertise(), sim_subscribe(). */
+int vehicle_link_open(struct vehicle_link *l, struct sim_client *c, uint32_t rate_mhz, struct vehicle *v,
+		      const struct origin *o);
+void vehicle_link_close(struct vehicle_link *l);
 
-/* Take all orders that have come and move to the end of the step, placements last. */
-void link_step(struct link *l, struct vehicle *v);
-/* Publish the vehicle as it is at `now`, if that is due. */
-void link_publish(struct link *l, const struct vehicle *v, const struct origin *o, const struct sim_clock_sample *now);
+/* Serve advance_ego from now on, in a thread: scenarios of other processes ask there where it will be. */
+int vehicle_link_serve_ahead(struct vehicle_link *l);
+/* Take all orders that have come, move to `now`, and publish if that is due. */
+void vehicle_link_turn(struct vehicle_link *l, const struct sim_clock_sample *now);
+/* Move before time does, in lock-step. Nobody else may touch it meanwhile. -EAGAIN, -ERANGE. */
+int vehicle_link_ahead(struct vehicle_link *l, int64_t to_sim_ns);
+void vehicle_link_report(const struct vehicle_link *l); /* counters to the log */
 
 #endif

@@ -64,26 +64,12 @@ struct app {
 	struct stop stop;
 	struct sim_client *client;
 	struct sim_step *step;
-	struct link link;
+	struct vehicle_link link;
 	struct vehicle vehicle;
 	struct origin origin;
 };
 
 /* ---- steps ---- */
-
-static void step_to(struct app *a, const struct sim_clock_sample *now)
-{
-	uint64_t cut = a->vehicle.cut;
-
-	pthread_mutex_lock(&a->link.stepping);
-	vehicle_begin(&a->vehicle, now);
-	if (a->vehicle.cut != cut && cut == 0)
-		log_warn("time moved on by %.3f s in one step: the vehicle moves %lld s of it",
-			 (double)a->vehicle.step_dur_ns / 1e9, (long long)(VEHICLE_STEP_MAX_NS / 1000000000));
-	link_step(&a->link, &a->vehicle);
-	link_publish(&a->link, &a->vehicle, &a->origin, now);
-	pthread_mutex_unlock(&a->link.stepping);
-}
 
 static bool runs_by_itself(const struct app *a, struct sim_clock_sample *ret)
 {
@@ -99,7 +85,7 @@ static void follow(struct app *a, struct sim_clock_sample now)
 
 	now.sim_ns -= now.sim_ns % PERIOD_NS;
 	if (!v->started || v->clock_generation != now.clock_generation || now.sim_ns >= v->at_sim_ns + PERIOD_NS)
-		step_to(a, &now);
+		vehicle_link_turn(&a->link, &now);
 }
 
 /* simd is away, or we were late: join again. -ECANCELED: stop; -EIO: for good. */
@@ -131,7 +117,7 @@ static int loop(struct app *a)
 			follow(a, now);
 		r = sim_step_wait(a->step, free_run ? POLL_NS : WAIT_NS, &turn);
 		if (r == 0) {
-			step_to(a, &turn.now);
+			vehicle_link_turn(&a->link, &turn.now);
 			r = sim_step_done(a->step);
 		}
 		if (r < 0 && r != -ETIMEDOUT && (r = rejoin(a, r)) < 0)
@@ -165,7 +151,9 @@ static int attach(struct app *a)
 
 	if (r < 0)
 		return err_set(r, "connecting to simd: %s", source_why(r));
-	r = link_open(&a->link, a->client, (uint32_t)lround(a->args.rate_hz * 1000), &a->vehicle, &a->origin);
+	r = vehicle_link_open(&a->link, a->client, (uint32_t)lround(a->args.rate_hz * 1000), &a->vehicle, &a->origin);
+	if (r == 0)
+		r = vehicle_link_serve_ahead(&a->link);
 	if (r < 0)
 		return r;
 	r = sim_step_join(a->client, (uint32_t)a->args.rank, &a->step);
@@ -177,11 +165,8 @@ static void detach(struct app *a)
 	if (!a->client)
 		return;
 	sim_step_leave(a->step);
-	for (int i = 0; i < OUT_COUNT; i++)
-		outlet_report(&a->link.out[i]);
-	log_info("%llu orders taken, %llu messages ignored", (unsigned long long)a->vehicle.orders.messages,
-		 (unsigned long long)a->link.ignored);
-	link_close(&a->link);
+	vehicle_link_report(&a->link);
+	vehicle_link_close(&a->link);
 	sim_disconnect(a->client);
 }
 
