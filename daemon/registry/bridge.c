@@ -92,6 +92,7 @@ static int add(struct simd *s, const struct rig *rig, struct conf_view v)
 		return err_nomem();
 	b->s = s;
 	b->id = s->n_bridges++;
+	b->limit = (struct log_limit)LOG_LIMIT(10 * NS_PER_S, 50);
 	b->rig = rig;
 	b->view = v;
 	b->name = conf_string(v, "name");
@@ -359,7 +360,8 @@ static void on_exit_fd(void *arg, uint32_t events)
 	struct bridge *b = (struct bridge *)arg;
 
 	(void)events;
-	log_info("bridge %s: its process %d has exited", b->name, (int)b->pid);
+	log_limited(&b->limit, exec_now(b->s->x), LOG_LEVEL_INFO, "bridge %s: its process %d has exited", b->name,
+		    (int)b->pid);
 	process_ended(b);
 }
 
@@ -450,7 +452,8 @@ int bridge_attach(struct client *cl, const char *name, struct bridge **ret, int 
 	b->cl = cl;
 	cl->bridge = b;
 	cl->rig = b->rig;
-	log_info("bridge %s: process %d has attached", b->name, (int)b->pid);
+	log_limited(&b->limit, exec_now(s->x), LOG_LEVEL_INFO, "bridge %s: process %d has attached", b->name,
+		    (int)b->pid);
 	if (s->ops && s->ops->sessions_changed)
 		s->ops->sessions_changed(s->user);
 	*ret = b;
@@ -521,7 +524,8 @@ static void on_status(void *user, uint32_t id, enum sim_bridge_status status, co
 	if (!b)
 		return;
 	if (b->status != status)
-		log_info("bridge %s: %s%s%.*s", b->name, sim_bridge_status_name(status), n ? ": " : "", (int)n, detail);
+		log_limited(&b->limit, exec_now(s->x), LOG_LEVEL_INFO, "bridge %s: %s%s%.*s", b->name,
+			    sim_bridge_status_name(status), n ? ": " : "", (int)n, detail);
 	b->status = status;
 	printable(b->detail, sizeof(b->detail), detail, n); /* where it is cut, it is cut between characters */
 	snprintf(b->other_clocks, sizeof(b->other_clocks), "%s", detail[n] ? detail + n + 1 : "");

@@ -11,6 +11,7 @@
 #include "conf.h"
 #include "exec.h"
 #include "list.h"
+#include "log.h"
 
 #include <jansson.h>
 #include <sim/types.h>
@@ -36,7 +37,8 @@ struct bridge {
 	json_t *converters;                     /* paths of its converter plug-ins, or their names as configured */
 	const struct rig *rig;
 	struct conf_view view;
-	bool external; /* start: external */
+	bool external;          /* start: external */
+	struct log_limit limit; /* of what it reports */
 	enum sim_bridge_status status;
 	char detail[BRIDGE_DETAIL_MAX];
 	struct list carried;                  /* carried::link: what it has reported of its channels */

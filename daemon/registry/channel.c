@@ -421,7 +421,8 @@ int channel_retype(struct channel **ch, const json_t *type)
 	fresh->closed = old->closed;
 	channel_close(old);
 	old->replaced = true;
-	log_info("channel %s changes its type, from %s (hash %s)", old->name, old->type, old->hash);
+	log_limited(&old->s->limit, exec_now(old->s->x), LOG_LEVEL_INFO,
+		    "channel %s changes its type, from %s (hash %s)", old->name, old->type, old->hash);
 	*ch = fresh;
 	return 0;
 }

@@ -228,8 +228,9 @@ static int prepare(struct client *cl, const struct advertise *a, struct channel 
 static void warn_second_clock(const struct client *cl, const struct channel *ch)
 {
 	if (cl->id != CLIENT_SIMD && strcmp(ch->name, CLOCK_CHANNEL) == 0)
-		log_warn("client %s (pid %d) publishes %s as well: subscribers get two clocks; end one of them",
-			 cl->name, (int)cl->pid, CLOCK_CHANNEL);
+		log_limited(&cl->s->limit, exec_now(cl->s->x), LOG_LEVEL_WARN,
+			    "client %s (pid %d) publishes %s as well: subscribers get two clocks; end one of them",
+			    cl->name, (int)cl->pid, CLOCK_CHANNEL);
 }
 
 static int tell_dispatch(const struct publisher *p, int *ret_bell)

@@ -84,6 +84,7 @@ static void read_limits(struct simd *s)
 {
 	struct conf_view v = conf_object(s->root, "limits");
 
+	s->limit = (struct log_limit)LOG_LIMIT(10 * NS_PER_S, 50);
 	s->limits = (struct simd_limits){
 		.clients = (uint32_t)conf_int(v, "clients"),
 		.clients_per_user = (uint32_t)conf_int(v, "clients_per_user"),

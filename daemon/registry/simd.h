@@ -12,6 +12,7 @@
 #include "conf.h"
 #include "exec.h"
 #include "list.h"
+#include "log.h"
 #include "admission.h"
 
 #include "wire/pages.h"
@@ -103,6 +104,7 @@ struct simd {
 	char id_text[17];
 	int64_t start_mono_ns;
 	bool stopping;
+	struct log_limit limit; /* of lines that a client can cause as often as it likes */
 
 	struct simd_limits limits;
 	struct pools pools;

@@ -304,8 +304,10 @@ static void on_late(void *ctx, const struct time_participant *who, int64_t waite
 
 static void on_participant_lost(void *ctx, const struct time_participant *who, const char *why)
 {
-	(void)ctx;
-	log_info("client %s (pid %d) no longer takes part in steps: %s", who->name, (int)who->pid, why);
+	struct timekeeper *t = (struct timekeeper *)ctx;
+
+	log_limited(&t->limit, exec_now(t->s->x), LOG_LEVEL_INFO,
+		    "client %s (pid %d) no longer takes part in steps: %s", who->name, (int)who->pid, why);
 }
 
 /* ---- making ---- */
@@ -607,7 +609,8 @@ int timekeeper_join(struct timekeeper *t, const struct client *cl, uint32_t rank
 		fd_close(sv[1]);
 		return r;
 	}
-	log_info("client %s (pid %d) takes part in steps, rank %u", cl->name, (int)cl->pid, rank);
+	log_limited(&t->limit, exec_now(t->s->x), LOG_LEVEL_INFO, "client %s (pid %d) takes part in steps, rank %u",
+		    cl->name, (int)cl->pid, rank);
 	*ret_fd = sv[1];
 	return 0;
 }

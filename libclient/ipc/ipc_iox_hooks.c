@@ -361,9 +361,11 @@ int hook_bind(int fd, const struct sockaddr *at, socklen_t len)
 /* By our lock simd knows whether we have died, so simd must be able to open it. */
 int hook_open(const char *path, int flags, mode_t mode)
 {
-	int fd = open(path, flags | O_CLOEXEC, mode);
+	bool shared =
+		(flags & O_CREAT) && strncmp(path, "/tmp/", 5) == 0; /* somebody may have made a link of that name */
+	int fd = open(path, flags | O_CLOEXEC | (shared ? O_NOFOLLOW : 0), mode);
 
-	if (fd >= 0 && (flags & O_CREAT) && strncmp(path, "/tmp/", 5) == 0 && fchown(fd, (uid_t)-1, roudi_group()) == 0)
+	if (fd >= 0 && shared && fchown(fd, (uid_t)-1, roudi_group()) == 0)
 		(void)!fchmod(fd, 0660);
 	return fd;
 }

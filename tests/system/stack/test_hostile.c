@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 
 #include "fd.h"
@@ -487,6 +488,8 @@ TEST_WITH(ends_of_clients_are_survived, setup, stack_sweep)
  * Who sees names in /tmp holds those that the same processes would have next: as somebody without any right could. They come back
  * under others when RouDi has to be replaced.
  */
+#define VICTIM "/tmp/out-victim"
+
 static int hold_next_names(struct peer *p)
 {
 	char path[300], next[300];
@@ -501,6 +504,10 @@ static int hold_next_names(struct peer *p)
 			snprintf(path, sizeof(path), "%s", g.gl_pathv[i]);
 			path[strlen(path) - strlen("1.lock")] = '\0';
 			snprintf(next, sizeof(next), "%.280s%d.lock", path, n);
+			if (n == 2) { /* what is opened there is given to RouDi's group */
+				PEER(p, symlink(VICTIM, next) == 0);
+				continue;
+			}
 			fd = open(next, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 			PEER(p, fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0);
 		}
@@ -515,7 +522,9 @@ TEST_WITH(names_that_others_hold_stop_nobody, setup, stack_sweep)
 	pid_t pid, squat;
 	uint64_t ok;
 	uint32_t life;
+	struct stat st;
 
+	close(open(VICTIM, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
 	peer_tell(witness, 1000);
 	pid = peer_fork(witness, peer_publisher);
 	UNTIL(10000, witness->ok > 5);
@@ -531,6 +540,8 @@ TEST_WITH(names_that_others_hold_stop_nobody, setup, stack_sweep)
 	peer_join(witness, pid);
 	peer_check(witness, false);
 	peer_join(squatter, squat);
+	assert_int_equal(stat(VICTIM, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
 	kill(simd, SIGTERM);
 	assert_int_equal(stack_wait(simd, 15000), 0);
 	peer_free(squatter);

@@ -383,6 +383,30 @@ TEST_WITH(definitions_left_behind_are_forgotten, begin_many, end)
 	assert_int_equal(peer_call(&good, "GetChannel", "{\"name\": \"/a0\"}", NULL), -ENOENT);
 }
 
+/* What a client can do as often as it likes is not a line each time. */
+TEST_WITH(no_client_fills_the_log, begin_many, end)
+{
+	unsigned lines = 0;
+	json_t *r;
+
+	peer_hello(&bad, "x", "client");
+	log_set_spec("channel:info");
+	log_set_handler(count_line, &lines);
+	for (int i = 0; i < 200; i++) {
+		char params[160];
+
+		snprintf(params, sizeof(params), "{\"channel\": \"a\", \"type\": %s, \"max_body\": 8}",
+			 i % 2 ? TYPE_A : TYPE_B);
+		assert_ok(peer_call(&bad, "Advertise", params, &r));
+		snprintf(params, sizeof(params), "{\"publisher_id\": %lld}",
+			 json_integer_value(json_object_get(r, "publisher_id")));
+		assert_ok(peer_call(&bad, "Unadvertise", params, NULL));
+	}
+	log_set_handler(NULL, NULL);
+	log_set_spec("none");
+	assert_in_range(lines, 1, 60);
+}
+
 TEST_WITH(methods_need_their_session, begin, end)
 {
 	static const char *const methods[] = { "Advertise",     "Unadvertise",  "Subscribe",
