@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Harnesses: fuzz_<name>.c, corpus/<name>/, an optional <name>.dict. `make fuzz` runs them for a while; their
 # corpus is a test of every run (replay.c).
-FUZZERS += conf varlink printable control msg_parser type_json msg_body traci ss2 map_in generic ros_text rpc graph rtps xmlrpc http tcpros lgsvl json cbor
+FUZZERS += conf varlink printable control msg_parser type_json msg_body traci ss2 map_in generic ros_text rpc graph rtps xmlrpc http tcpros lgsvl json cbor rosbridge
 FUZZ_LIBS_conf    := $(B)/lib/libbase.a
 FUZZ_LIBS_varlink := $(B)/lib/libbase.a
 FUZZ_LIBS_printable := $(B)/lib/libbase.a
@@ -15,6 +15,10 @@ FUZZ_LIBS_map_in  := $(addprefix $(B)/lib/,libconvert.a libros.a libintrospect.a
 FUZZ_LIBS_json    := $(FUZZ_LIBS_map_in)
 FUZZ_LIBS_cbor    := $(FUZZ_LIBS_map_in)
 FUZZ_LIBS_lgsvl  := $(B)/obj/tools/bridge/lgsvl/frame.o $(FUZZ_LIBS_map_in)
+FUZZ_LIBS_rosbridge := $(addprefix $(B)/obj/tools/bridge/rosbridge/,in.o service.o topic.o queue.o) \
+	$(addprefix $(B)/lib/,libtopics.a libconvert.a libros.a libmsggen.a libintrospect.a libschema.a libbase.a)
+FUZZ_LINK_rosbridge := -ljansson -lm
+FLAGS_tests/fuzz/fuzz_rosbridge.c := -Itools/bridge/rosbridge -Itools/bridge/topics -Itools/bridge/convert
 FUZZ_LIBS_graph := $(B)/obj/tools/bridge/ros2/graph_read.o $(B)/lib/libconvert.a $(B)/lib/libbase.a
 FUZZ_LIBS_rtps := $(B)/obj/tools/bridge/ros2/rtps_packet.o $(B)/lib/libbase.a
 FUZZ_LIBS_xmlrpc := $(addprefix $(B)/obj/tools/bridge/ros1/,xmlrpc.o xmlrpc_write.o) $(B)/lib/libbase.a

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What waits for a slow server: bounds, order, who gives way to whom. */
+#include "queue.h"
+#include "support/test.h"
+#include "topics.h"
+
+#include <errno.h>
+
+static struct topics pool;
+static struct queue q;
+
+static int set_up(void **state)
+{
+	(void)state;
+	topics_init(&pool);
+	queue_init(&q, &pool);
+	q.max = 3;
+	queue_open(&q, true);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	queue_finish(&q);
+	topics_finish(&pool);
+	return 0;
+}
+
+/* n bytes, of which the first says what it is. */
+static struct iov_buf *body(char what, size_t n)
+{
+	struct iov_buf *o = topics_get_buf(&pool);
+	char *at;
+
+	assert_non_null(o);
+	iov_buf_reset(o);
+	at = iov_buf_room(o, n);
+	assert_non_null(at);
+	memset(at, what, n);
+	return o;
+}
+
+static int put(struct queue_topic *t, char what, size_t n)
+{
+	return queue_message(&q, t, "head", body(what, n));
+}
+
+/* What comes out: the first byte of each body, '.' for an operation without one. */
+static const char *all(void)
+{
+	static char text[64];
+	struct queue_item *i;
+	struct iovec v[IOV_BUF_PIECES];
+	size_t n = 0;
+
+	while ((i = queue_take(&q))) {
+		text[n++] = i->body && iov_buf_iov(i->body, v) ? *(const char *)v[0].iov_base : '.';
+		queue_done(&q, i);
+	}
+	text[n] = '\0';
+	return text;
+}
+
+TEST_WITH(in_order_until_a_topic_is_full, set_up, tear_down)
+{
+	struct queue_topic a = { 0 }, b = { 0 };
+
+	assert_int_equal(put(&a, '1', 10), 1); /* it has to be woken */
+	assert_int_equal(put(&b, 'x', 10), 0);
+	assert_int_equal(put(&a, '2', 10), 0);
+	assert_int_equal(put(&a, '3', 10), 0);
+	assert_int_equal(put(&a, '4', 10), 0); /* 1 goes, its place is 2's: nobody comes later than he would */
+	assert_string_equal(all(), "2x34");
+	assert_int_equal(a.dropped, 1);
+	assert_int_equal(b.dropped, 0);
+	assert_int_equal(put(&a, '5', 10), 1);
+	assert_string_equal(all(), "5");
+}
+
+TEST_WITH(of_large_ones_the_newest, set_up, tear_down)
+{
+	struct queue_topic a = { 0 }, own = { .max = 2 };
+
+	for (char c = '1'; c <= '4'; c++) {
+		put(&a, c, QUEUE_LARGE);
+		put(&own, (char)(c + 16), QUEUE_LARGE);
+	}
+	assert_string_equal(all(), "4CD");
+	assert_int_equal(a.dropped, 3);
+	assert_int_equal(own.dropped, 2);
+}
+
+TEST_WITH(operations_are_kept, set_up, tear_down)
+{
+	struct queue_topic a = { 0 };
+
+	put(&a, '1', 10);
+	assert_int_equal(queue_op(&q, false, "{}", NULL), 0);
+	assert_int_equal(queue_op(&q, true, "{}", body('f', 10)), 0);
+	for (char c = '2'; c <= '9'; c++)
+		put(&a, c, 10);
+	queue_forget_topic(&q, &a); /* its messages go out all the same */
+	assert_string_equal(all(), "f7.89");
+	for (unsigned i = 0; i < QUEUE_OPS_MAX; i++)
+		assert_true(queue_op(&q, false, "{}", NULL) >= 0);
+	assert_int_equal(queue_op(&q, false, "{}", body('x', 10)), -ENOBUFS);
+}
+
+TEST_WITH(closed_it_takes_operations_alone, set_up, tear_down)
+{
+	struct queue_topic a = { 0 };
+
+	put(&a, '1', 10);
+	queue_op(&q, false, "{}", NULL);
+	queue_open(&q, false);
+	assert_true(queue_empty(&q));
+	assert_int_equal(a.n, 0);
+	assert_int_equal(put(&a, '2', 10), -ENOTCONN);
+	assert_int_equal(queue_op(&q, false, "{}", NULL), 1);
+	queue_open(&q, true);
+	assert_string_equal(all(), ".");
+}
+
+TEST_WITH(it_may_wait_for_room, set_up, tear_down)
+{
+	struct queue_topic a = { 0 };
+
+	q.wait = true;
+	q.wait_ms = 1;
+	for (int i = 0; i < 3; i++)
+		assert_true(put(&a, '1', 10) >= 0);
+	assert_int_equal(put(&a, '2', 10), -ETIMEDOUT);
+	assert_string_equal(all(), "111");
+	assert_int_equal(a.dropped, 0);
+	q.wait = false;
+}
