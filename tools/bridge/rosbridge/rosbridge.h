@@ -103,7 +103,7 @@ struct sim_bridge {
 	struct lws *wsi;
 	lws_sorted_usec_list_t tick;
 	bool connected, over;
-	int64_t begun_mono_ms, moved_mono_ms, heard_mono_ms, asked_mono_ms, report_mono_ms;
+	int64_t begun_mono_ms, tick_mono_ms, moved_mono_ms, heard_mono_ms, asked_mono_ms, report_mono_ms;
 	bool ping, closing; /* ping: one is to be sent */
 	char why[240];      /* the connection has ended; "": it has not */
 	uint8_t *piece;     /* LWS_PRE + ROSBRIDGE_PIECE */
