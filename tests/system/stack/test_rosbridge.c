@@ -213,6 +213,10 @@ TEST_WITH(services_are_offered, NULL, line_sweep)
 	json_decref(v);
 	ask("3", "/lights", "{\"data\":\"what\"}");
 	assert_string_equal(line_text_of("service_response", "3", "values.message"), "the request is malformed");
+	rosbridge_server_drop(line_server); /* the next one hears of it anew, and nothing is taken back */
+	UNTIL(20000, rosbridge_server_greeted(line_server) == 2);
+	UNTIL(10000, rosbridge_server_heard(line_server, "advertise_service", "/lights", NULL, NULL));
+	ask("4", "/lights", "{\"data\":true}");
 	sim_service_destroy(sv);
 	UNTIL(10000, rosbridge_server_count(line_server, "unadvertise_service", "/lights") == 1);
 	line_stop();

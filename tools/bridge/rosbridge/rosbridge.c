@@ -15,7 +15,7 @@
 #include "rosbridge.h"
 
 static const struct sim_bridge_option options[] = {
-	{ "flavour", "ros2", "what the server speaks: ros2, ros (ROS 1), or apollo (as ros)" },
+	{ "flavour", "ros2", "what the server speaks: ros2, ros (ROS 1), or apollo (ROS 1 with pb_msgs)" },
 	{ "connect_ms", "5000", "how long to wait for the server, ms; 1 to 600000" },
 	{ "stall_ms", "10000",
 	  "how long the server may take nothing, or leave a ping without an answer, ms; 1 to 600000" },

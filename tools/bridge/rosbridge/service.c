@@ -17,6 +17,7 @@ struct rosbridge_service {
 	struct rosbridge_service *next;
 	char *name;
 	const struct sim_service_type *type;
+	unsigned connection; /* that has heard of it */
 };
 
 struct request { /* that waits for its answer */
@@ -70,7 +71,7 @@ static void remove_service(struct sim_bridge *b, const char *name)
 	pthread_mutex_unlock(&b->services_lock);
 	if (!s)
 		return;
-	if (atomic_load(&b->status) == SIM_BRIDGE_CONNECTED) {
+	if (s->connection == atomic_load(&b->connection)) {
 		snprintf(text, sizeof(text), "{\"op\":\"unadvertise_service\",\"service\":\"%s\"}", name);
 		(void)rosbridge_say(b, false, text, NULL);
 	}
@@ -98,6 +99,7 @@ void rosbridge_service(struct sim_bridge *b, const char *name, const struct sim_
 		return;
 	}
 	s->type = type;
+	s->connection = atomic_load(&b->connection);
 	pthread_mutex_lock(&b->services_lock);
 	s->next = b->services;
 	b->services = s;
