@@ -45,6 +45,13 @@ struct incoming {
 	json_t *request;
 };
 
+struct sim_pending {
+	struct sim_client *c;
+	const struct sim_type *response;
+	uint64_t serial;
+	int64_t request_id;
+};
+
 static void service_free(struct sim_service *sv)
 {
 	mem_free(sv->asked);
@@ -78,9 +85,9 @@ int services_text(const struct sim_type *t, const void *body, size_t size, char 
 }
 
 /* response: NULL with a negative r. */
-static void send_answer(struct sim_client *c, const struct incoming *in, int r, const char *why,
-			const struct varlink_text *response)
+static void send_answer(const struct sim_pending *in, int r, const char *why, const struct varlink_text *response)
 {
+	struct sim_client *c = in->c;
 	struct session *s = NULL;
 	json_t *p;
 
@@ -95,49 +102,100 @@ static void send_answer(struct sim_client *c, const struct incoming *in, int r, 
 	session_unref(s);
 }
 
-static int read_request(struct sim_service *sv, const struct incoming *in, struct sim_request *req)
+static int read_request(struct sim_service *sv, const json_t *request, struct sim_request *req)
 {
-	int r = msg_from_value(sv->type->request, in->request, sv->c->services->request, SIM_SERVICE_BODY_MAX,
-			       &req->size);
+	int r = msg_from_value(sv->type->request, request, sv->c->services->request, SIM_SERVICE_BODY_MAX, &req->size);
 
 	return r < 0 ? err_prefix(r, "request to service %s", req->service) : 0;
 }
 
-static int write_response(struct sim_service *sv, const struct sim_request *req, char **ret, size_t *ret_len)
-{
-	size_t size = req->response_size ? req->response_size : sv->type->response->fixed_size;
-	int r = size > SIM_SERVICE_BODY_MAX ? err_set(-EMSGSIZE, "the handler sets response_size to %zu", size)
-					    : services_text(sv->type->response, req->response, size, ret, ret_len);
-
-	if (r == 0 && *ret_len > SIM_SERVICE_BODY_MAX) {
-		free(*ret);
-		r = err_set(-EMSGSIZE, "it is %zu bytes of JSON", *ret_len);
-	}
-	return r < 0 ? err_prefix(r, "response of service %s", req->service) : 0;
-}
-
-static void answer(struct sim_client *c, struct sim_service *sv, const struct incoming *in, struct sim_request *req)
+static int write_response(const struct sim_pending *in, const void *body, size_t size)
 {
 	struct varlink_text response = { .name = "response" };
 	char *text;
-	int r = read_request(sv, in, req);
+	int r = size > SIM_SERVICE_BODY_MAX ? err_set(-EMSGSIZE, "it is said to be %zu bytes", size)
+					    : services_text(in->response, body, size, &text, &response.len);
 
-	if (r == 0) {
-		r = sv->fn(sv->user, req);
-		req->why[sizeof(req->why) - 1] = '\0';
-		if (r < 0) {
-			send_answer(c, in, r, req->why[0] ? req->why : err_text(r), NULL);
-			return;
-		}
-		r = write_response(sv, req, &text, &response.len);
+	if (r == 0 && response.len > SIM_SERVICE_BODY_MAX) {
+		free(text);
+		r = err_set(-EMSGSIZE, "it is %zu bytes of JSON", response.len);
 	}
+	if (r < 0)
+		return r;
+	response.json = text;
+	send_answer(in, 0, "", &response);
+	free(text);
+	return 0;
+}
+
+static int run_handler(struct sim_service *sv, struct sim_pending *in, struct sim_request *req, bool *ret_later)
+{
+	struct services *ss = sv->c->services;
+	int r;
+
+	ss->handling = in;
+	ss->handler = pthread_self();
+	r = sv->fn(sv->user, req);
+	*ret_later = !ss->handling;
+	ss->handling = NULL;
+	req->why[sizeof(req->why) - 1] = '\0';
+	return r;
+}
+
+static void answer(struct sim_service *sv, struct sim_pending *in, const json_t *request, struct sim_request *req)
+{
+	bool later;
+	int r = read_request(sv, request, req);
+
 	if (r < 0) {
-		send_answer(c, in, r, err_why(), NULL);
+		send_answer(in, r, err_why(), NULL);
 		return;
 	}
-	response.json = text;
-	send_answer(c, in, 0, "", &response);
-	free(text);
+	r = run_handler(sv, in, req, &later);
+	if (later)
+		return;
+	if (r < 0) {
+		send_answer(in, r, req->why[0] ? req->why : err_text(r), NULL);
+		return;
+	}
+	r = write_response(in, req->response, req->response_size ? req->response_size : in->response->fixed_size);
+	if (r < 0)
+		send_answer(in, err_prefix(r, "response of service %s", req->service), err_why(), NULL);
+}
+
+int sim_service_defer(struct sim_client *c, struct sim_pending **ret)
+{
+	int r = client_guard(c);
+	struct services *ss;
+
+	if (r < 0)
+		return r;
+	ss = __atomic_load_n(&c->services, __ATOMIC_ACQUIRE);
+	if (!ret || !ss || !ss->handling || !pthread_equal(ss->handler, pthread_self()))
+		return err_set(-EINVAL,
+			       "sim_service_defer: not inside a handler of this client, or for the second time");
+	*ret = MEM_NEW(struct sim_pending);
+	if (!*ret)
+		return err_nomem();
+	**ret = *ss->handling;
+	sim_type_ref(ss->handling->response);
+	ss->handling = NULL;
+	return 0;
+}
+
+int sim_service_answer(struct sim_pending *p, int result, const char *why, const void *response, size_t size)
+{
+	int r = 0;
+
+	if (result < 0)
+		send_answer(p, result, why && *why ? why : err_text(result), NULL);
+	else
+		r = write_response(p, response, size);
+	if (r < 0)
+		send_answer(p, err_prefix(r, "response of the service"), err_why(), NULL);
+	sim_type_unref(p->response);
+	mem_free(p);
+	return r;
 }
 
 /* Called and returns with lock held. */
@@ -147,13 +205,14 @@ static void handle(struct sim_client *c, struct sim_service *sv, struct incoming
 	struct sim_request req = { .body = ss->request,
 				   .response = ss->response,
 				   .response_capacity = SIM_SERVICE_BODY_MAX };
+	struct sim_pending pending = { c, sv->type->response, in->serial, in->request_id };
 	char name[SIM_CHANNEL_MAX + 1];
 
 	memcpy(name, sv->name, sizeof(name));
 	req.service = name;
 	running_begin(&ss->running, sv, &c->lock);
 	memset(ss->response, 0, SIM_SERVICE_BODY_MAX);
-	answer(c, sv, in, &req);
+	answer(sv, &pending, in->request, &req);
 	running_end(&ss->running, &c->lock, &c->changed);
 	if (sv->dead)
 		service_free(sv);

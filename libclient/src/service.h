@@ -63,7 +63,9 @@ struct services {
 	pthread_cond_t wake; /* with lock */
 	pthread_t thread;
 	bool started, stop;
-	uint8_t *request, *response; /* scratch of whoever is busy */
+	uint8_t *request, *response;  /* scratch of whoever is busy */
+	struct sim_pending *handling; /* of the handler that runs: what sim_service_defer() copies; NULL: nothing */
+	pthread_t handler;            /* its thread */
 };
 
 /* Make c->services and its thread. -ENOMEM, -EAGAIN. */

@@ -59,6 +59,9 @@ struct sim_bridge_option {
 	const char *help; /* one line */
 };
 
+/* A request of a service that the plug-in serves: borrowed until it returns. Thread: that of ops->service(). */
+typedef void (*sim_bridge_serve_fn)(void *user, const void *request, size_t size, struct sim_pending *p);
+
 /* Services of the host; valid from create() to destroy(). Thread: any. */
 struct sim_bridge_host {
 	uint32_t abi, size;
@@ -125,6 +128,16 @@ struct sim_bridge_host {
 	 * Thread: that of publish().
 	 */
 	void (*in_order)(void *ctx, struct sim_task *task);
+	/*
+	 * Offer a service of the far side to the clients of simd, from connect() to disconnect(): fn gets each request, one at a time
+	 * for a service, must not block, and has it answered by answer(), exactly once, at the latest in destroy(). fn NULL: withdraw
+	 * it; fn runs no more then. type: keeps until that. Such a service is not notified to ops->service(). Errors as
+	 * sim_service_offer(). Thread: any but that of ops->service().
+	 */
+	int (*serve)(void *ctx, const char *service, const struct sim_service_type *type, sim_bridge_serve_fn fn,
+		     void *user);
+	/* As sim_service_answer(). Thread: any. */
+	int (*answer)(void *ctx, struct sim_pending *p, int result, const char *why, const void *response, size_t size);
 };
 
 #define SIM_BRIDGE_CLOCK_GONE INT64_C(-1)

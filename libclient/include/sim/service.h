@@ -47,6 +47,8 @@ struct sim_request {
 /* 0: `response` is the answer; a negative errno is the answer otherwise. */
 typedef int (*sim_service_fn)(void *user, struct sim_request *req);
 
+struct sim_pending; /* a request that is answered later */
+
 struct sim_service_options {
 	size_t size;             /* sizeof(struct sim_service_options) of the caller */
 	uint32_t queue;          /* requests that may wait while one is handled, 1..64; 0: 16 */
@@ -68,6 +70,19 @@ SIM_API SIM_MUST_CHECK int sim_service_offer(struct sim_client *c, const char *n
 SIM_API void sim_service_destroy(struct sim_service *sv);
 /* 0: it is on offer; -ENOTCONN: disconnected from simd; else why simd did not take it again after its restart (-EEXIST). */
 SIM_API int sim_service_state(const struct sim_service *sv);
+
+/*
+ * Answer later, for a handler that would have to wait: called inside it, which then returns, whatever it returns, without an answer. The
+ * service gets its next request when this one is answered, or its deadline has passed.
+ * Returns: 0 and *ret, sim_service_answer(); -EINVAL not inside a handler of this client, or for the second time; -ENOMEM.
+ */
+SIM_API SIM_MUST_CHECK int sim_service_defer(struct sim_client *c, struct sim_pending **ret);
+/*
+ * The answer, exactly once, before sim_disconnect(): result 0 and a response, or a negative errno and why (NULL: its usual text). Takes
+ * p, also on failure. Thread: any. Returns: 0, also if nobody waits for it any more; -EINVAL, -EBADMSG, -EMSGSIZE the response does not hold:
+ * that is the answer then.
+ */
+SIM_API int sim_service_answer(struct sim_pending *p, int result, const char *why, const void *response, size_t size);
 
 /* ---- calling ---- */
 

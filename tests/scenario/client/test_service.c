@@ -147,6 +147,73 @@ TEST_WITH(a_service_answers, setup, teardown)
 	assert_int_equal(a.r, -ENOENT);
 }
 
+/* ---- answered later ---- */
+
+struct later {
+	struct sim_pending *p;
+	unsigned calls;
+};
+
+static int on_later(void *user, struct sim_request *req)
+{
+	struct later *l = user;
+	struct sim_pending *second;
+
+	(void)req;
+	l->calls++;
+	assert_int_equal(sim_service_defer(prov, &l->p), 0);
+	assert_int_equal(sim_service_defer(prov, &second), -EINVAL);
+	return -EIO; /* of no interest */
+}
+
+static int answer_later(struct later *l, int result, const char *why, const char *text)
+{
+	_Alignas(8) uint8_t body[128];
+	struct sim_builder b;
+	struct sim_SetBoolResponse *r = sim_SetBoolResponse_init(body, sizeof(body), &b);
+
+	r->success = true;
+	sim_SetBoolResponse_message_set(&b, text);
+	return sim_service_answer(l->p, result, why, body, sim_builder_size(&b));
+}
+
+TEST_WITH(an_answer_may_come_later, setup, teardown)
+{
+	struct later l = { 0 };
+	struct sim_pending *none;
+	struct sim_service *sv;
+	struct answer a, b, c;
+
+	assert_int_equal(sim_service_offer(prov, "far", &sim_SetBool_service, NULL, on_later, &l, &sv), 0);
+	assert_int_equal(sim_service_defer(prov, &none), -EINVAL);
+	assert_int_equal(ask("far", true, 0, &a), 0);
+	assert_int_equal(ask("far", true, 0, &b), 0);
+	assert_int_equal(ask("far", true, 0, &c), 0);
+	turns(10);
+	assert_int_equal(l.calls, 1); /* the others wait for it */
+	assert_int_equal(a.calls, 0);
+	assert_int_equal(answer_later(&l, 0, NULL, "at last"), 0);
+	turns(10);
+	assert_int_equal(a.r, 0);
+	assert_string_equal(a.text, "at last");
+	assert_int_equal(answer_later(&l, -ENODEV, "it is away", ""), 0);
+	turns(10);
+	assert_int_equal(b.r, -ENODEV);
+	assert_string_equal(b.text, "it is away");
+	assert_int_equal(sim_service_answer(l.p, 0, NULL, "short", 5), -EINVAL);
+	turns(10);
+	assert_int_equal(c.r, -EINVAL);
+	/* and after all is over it goes nowhere */
+	assert_int_equal(ask("far", true, 0, &a), 0);
+	turns(10);
+	sim_service_destroy(sv);
+	turns(10);
+	assert_int_equal(a.r, -EPIPE);
+	assert_int_equal(answer_later(&l, 0, NULL, "too late"), 0);
+	turns(3);
+	assert_int_equal(a.calls, 1);
+}
+
 TEST_WITH(another_type_is_refused, setup, teardown)
 {
 	struct lamp l = { 0 };

@@ -216,7 +216,7 @@ static void protocol(const struct fake_master *m, struct xmlrpc_writer *w)
 
 static void answer(struct fake_master *m, const struct xmlrpc_doc *d, struct xmlrpc_writer *w)
 {
-	bool look = strcmp(d->method, "lookupNode") == 0;
+	bool look = strcmp(d->method, "lookupNode") == 0, service = strcmp(d->method, "lookupService") == 0;
 	int code = 1;
 
 	pthread_mutex_lock(&m->lock);
@@ -226,10 +226,12 @@ static void answer(struct fake_master *m, const struct xmlrpc_doc *d, struct xml
 		m->registered++;
 	}
 	if (strcmp(d->method, "getParam") == 0 || strcmp(d->method, "hasParam") == 0 ||
-	    (look && (!m->registered || m->mode == FAKE_FORGETFUL)))
+	    (look && (!m->registered || m->mode == FAKE_FORGETFUL)) || (service && !*m->service))
 		code = -1; /* no such thing */
 	begin(w, code, "said the master");
-	if (look)
+	if (service)
+		xmlrpc_put_text(w, m->service);
+	else if (look)
 		xmlrpc_put_text(w, m->node_uri);
 	else if (strcmp(d->method, "registerSubscriber") == 0)
 		publishers(m, w);

@@ -37,6 +37,7 @@ struct fake_master { /* a thread; answers one connection after the other */
 		[4]
 		[64]; /* of all that is subscribed to; "": no more. The master's own URI is one that names tcpros_port */
 	unsigned tcpros_port;
+	char service[64]; /* "rosrpc://...", of all services; "": there is none */
 };
 
 /* At a free port, or at that of one that was there before. Sets ROS_MASTER_URI. */

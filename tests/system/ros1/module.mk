@@ -2,7 +2,7 @@
 # The ROS 1 plug-in by itself, with the host that the tests of ROS 2 play, against masters and peers of our own and of ROS.
 INC_tests/system/ros1 := -I. -Itests -Itests/support -Itools/bridge/ros1 -Ischemas -Ilibclient/include -I$(B)/gen
 FLAGS_tests/system/ros1 := -DPLUGIN='"$(B)/lib/simd/bridge_ros1.so"'
-ROS1_TESTS := publish subscribe service peers
+ROS1_TESTS := publish subscribe service call peers
 LIMIT_system-ros1-peers := 240
 TESTS_NS += $(ROS1_TESTS:%=$(B)/test/system-ros1-%)
 $(ROS1_TESTS:%=$(B)/test/system-ros1-%): $(B)/test/system-ros1-%: $(B)/obj/tests/system/ros1/test_%.o $(B)/obj/tests/system/ros1/fake.o $(B)/obj/tests/system/ros2/host.o \

@@ -22,8 +22,10 @@
 
 #define PYTHON "/usr/bin/python3 tests/system/ros1/listener.py "
 #define CALLER "/usr/bin/python3 tests/system/ros1/caller.py "
+#define SERVER "/usr/bin/python3 tests/system/ros1/server.py "
 
 static const char *const options[] = { "subscribe", "{\"/say\":{\"type\":\"std_msgs/String\",\"channel\":\"/said\"}}",
+				       "call", "{\"/horn\":{\"type\":\"std_srvs/SetBool\",\"service\":\"horn\"}}",
 				       NULL };
 static struct host h;
 static struct sim_bridge *b;
@@ -319,6 +321,40 @@ TEST_WITH(rospy_calls, setup, teardown)
 		next_line(f, "done done");
 	assert_int_equal(pclose(f), 0);
 	h.ops->service(b, "/lamp", NULL);
+}
+
+static void ask(bool on, int result, const char *text)
+{
+	struct sim_SetBoolRequest q = { .data = on };
+	struct host_answer a;
+
+	h.served.fn(h.served.user, &q, sizeof(q), (struct sim_pending *)(void *)&h);
+	a = host_next_answer(&h);
+	if (a.result != result)
+		fail_msg("%d: %s", a.result, a.why);
+	if (result < 0)
+		assert_non_null(strstr(a.why, text));
+	else
+		assert_string_equal(sim_SetBoolResponse_message(sim_SetBoolResponse_from(a.response, a.size), a.size),
+				    text);
+}
+
+/* A node of rospy serves: several requests, one that it fails, and one after it was started again. */
+TEST_WITH(rospy_serves, setup, teardown)
+{
+	FILE *f;
+
+	for (int i = 0; i < 2; i++) {
+		f = begin(SERVER "/horn 3 2>&1");
+		until(f, "ready");
+		ask(true, 0, "honk");
+		ask(false, 0, "silence");
+		ask(true, -EREMOTEIO, "three are too many");
+		prints("rosnode kill /server", "killed");
+		pclose(f);
+	}
+	AWAIT(!strstr(output("rosservice list"), "/horn"));
+	ask(true, -ENOENT, "the master knows no node");
 }
 
 TEST_WITH(a_new_master_knows_it_again, setup, teardown)

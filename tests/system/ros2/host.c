@@ -134,6 +134,29 @@ static int on_call(void *ctx, const char *service, const struct sim_service_type
 	return write(h->called[1], &call, sizeof(call)) == sizeof(call) ? 0 : -EIO;
 }
 
+static int on_serve(void *ctx, const char *service, const struct sim_service_type *type, sim_bridge_serve_fn fn,
+		    void *user)
+{
+	struct host *h = ctx;
+
+	snprintf(h->served.name, sizeof(h->served.name), "%s", fn ? service : "");
+	h->served.type = type;
+	h->served.fn = fn;
+	h->served.user = user;
+	return 0;
+}
+
+static int on_service_answer(void *ctx, struct sim_pending *p, int result, const char *why, const void *response,
+			     size_t size)
+{
+	const struct host *h = ctx;
+	struct host_answer a = { .p = p, .result = result, .size = result < 0 ? 0 : size };
+
+	snprintf(a.why, sizeof(a.why), "%s", why ? why : "");
+	memcpy(a.response, response ? response : "", a.size < HOST_IN ? a.size : HOST_IN);
+	return write(h->answered[1], &a, sizeof(a)) == sizeof(a) ? 0 : -EIO;
+}
+
 static void on_in_order(void *ctx, struct sim_task *task)
 {
 	const struct host *h = ctx;
@@ -172,6 +195,8 @@ void host_init(struct host *h, const char *plugin, const char *const *options)
 					    .offer = on_offer,
 					    .call = on_call,
 					    .in_order = on_in_order,
+					    .serve = on_serve,
+					    .answer = on_service_answer,
 					    .drive = on_drive,
 					    .other_clocks = on_other_clocks,
 					    .simd_id = HOST_SIMD_ID };
@@ -182,6 +207,7 @@ void host_init(struct host *h, const char *plugin, const char *const *options)
 	MUST(pipe(h->came) == 0);
 	MUST(pipe(h->done) == 0);
 	MUST(pipe(h->called) == 0);
+	MUST(pipe(h->answered) == 0);
 }
 
 struct sim_bridge *host_create(struct host *h)
@@ -270,6 +296,14 @@ struct host_call host_next_call(struct host *h)
 
 	MUST(read(h->called[0], &call, sizeof(call)) == sizeof(call));
 	return call;
+}
+
+struct host_answer host_next_answer(struct host *h)
+{
+	struct host_answer a;
+
+	MUST(read(h->answered[0], &a, sizeof(a)) == sizeof(a));
+	return a;
 }
 
 int host_publish(struct host *h, struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_slot *s)

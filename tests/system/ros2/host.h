@@ -36,13 +36,27 @@ struct host_call { /* of a service: to be answered with fn, as the host does */
 	_Alignas(8) uint8_t request[HOST_IN];
 };
 
+struct host_answer { /* of a service of the far side */
+	struct sim_pending *p;
+	int result;
+	char why[300];
+	size_t size;
+	_Alignas(8) uint8_t response[HOST_IN];
+};
+
 struct host {
 	struct sim_bridge_host host;
 	const struct sim_bridge_ops *ops;
 	const char *const *options; /* key, value, ..., NULL: instead of the plug-in's defaults */
-	int dropped[2], came[2], driven[2], done[2], called[2];
+	int dropped[2], came[2], driven[2], done[2], called[2], answered[2];
 	char offered[HOST_OFFERS][64]; /* channels that come in */
 	unsigned n_offered;
+	struct { /* a service of the far side; "": none */
+		char name[64];
+		const struct sim_service_type *type;
+		sim_bridge_serve_fn fn;
+		void *user;
+	} served;
 	char log[8192]; /* guarded by log_lock while the plug-in runs */
 	pthread_mutex_t log_lock;
 	pthread_cond_t logged;
@@ -78,6 +92,9 @@ void host_wait_clocks(struct host *h, const char *part);
 
 /* Wait for the next call of a service. */
 struct host_call host_next_call(struct host *h);
+
+/* Wait for the next answer of a service of the far side. */
+struct host_answer host_next_answer(struct host *h);
 
 /* Publish as a lane does, and wait for the answer: the result. */
 int host_publish(struct host *h, struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_slot *s);

@@ -25,6 +25,9 @@ static struct {
 		sim_answer_fn fn;
 		void *user;
 	} call[CALLS_MAX];
+	sim_service_fn handler; /* of what is offered; NULL: nothing is */
+	void *handler_user;
+	int refuse_offer, answer;
 } lib;
 
 /* ---- the library, as the host sees it ---- */
@@ -58,6 +61,40 @@ int sim_service_call_async(struct sim_client *c, const char *name, const struct 
 	assert_true(lib.n < CALLS_MAX);
 	lib.call[lib.n].fn = fn;
 	lib.call[lib.n++].user = user;
+	return 0;
+}
+
+int sim_service_offer(struct sim_client *c, const char *name, const struct sim_service_type *type,
+		      const struct sim_service_options *o, sim_service_fn fn, void *user, struct sim_service **ret)
+{
+	assert_string_equal(name, "far/lamp");
+	assert_ptr_equal(type, &sim_SetBool_service);
+	assert_null(o);
+	if (lib.refuse_offer)
+		return lib.refuse_offer;
+	lib.handler = fn;
+	lib.handler_user = user;
+	*ret = (struct sim_service *)(void *)c;
+	return 0;
+}
+
+void sim_service_destroy(struct sim_service *sv)
+{
+	assert_non_null(sv);
+	lib.handler = NULL;
+}
+
+int sim_service_defer(struct sim_client *c, struct sim_pending **ret)
+{
+	*ret = (struct sim_pending *)(void *)c;
+	return 0;
+}
+
+int sim_service_answer(struct sim_pending *p, int result, const char *why, const void *response, size_t size)
+{
+	assert_ptr_equal(p, &lib);
+	assert_true(why && !response && !size);
+	lib.answer = result;
 	return 0;
 }
 
@@ -109,6 +146,42 @@ static struct host *start(const char *options)
 	json_decref(config);
 	host_connect(h, "");
 	return h;
+}
+
+static void on_request(void *user, const void *request, size_t size, struct sim_pending *p)
+{
+	unsigned *n = user;
+
+	assert_true(size == sizeof(struct sim_SetBoolRequest) && request);
+	assert_ptr_equal(p, &lib);
+	++*n;
+}
+
+/* What the far side serves is offered, answered later, and not offered to the far side again. */
+TEST(a_service_of_the_far_side)
+{
+	struct host *h = start("{\"call\":\"/car/far/lamp\", \"calls\":1}");
+	const struct sim_bridge_host *host = &h->services;
+	struct sim_SetBoolRequest q = { .data = 1 };
+	struct sim_request req = { .body = &q, .size = sizeof(q) };
+	unsigned n = 0;
+
+	json_object_set_new(h->config, "prefix", json_string("/car"));
+	assert_int_equal(host->serve(h, "far/lamp", NULL, NULL, NULL), -ENOENT);
+	lib.refuse_offer = -EEXIST;
+	assert_int_equal(host->serve(h, "far/lamp", &sim_SetBool_service, on_request, &n), -EEXIST);
+	lib.refuse_offer = 0;
+	assert_int_equal(host->serve(h, "far/lamp", &sim_SetBool_service, on_request, &n), 0);
+	assert_int_equal(host->serve(h, "far/lamp", &sim_SetBool_service, on_request, &n), -EEXIST);
+	assert_int_equal(lib.handler(lib.handler_user, &req), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(host->answer(h, (struct sim_pending *)(void *)&lib, -EIO, "broken", NULL, 0), 0);
+	assert_int_equal(lib.answer, -EIO);
+	lib.watch(lib.user, "/car/far/lamp", &sim_SetBool_service);
+	assert_int_equal(lib.n, 0); /* the plug-in, which would call it, does not know it */
+	assert_int_equal(host->serve(h, "far/lamp", NULL, NULL, NULL), 0);
+	assert_null(lib.handler);
+	host_destroy(h);
 }
 
 TEST(a_call_is_answered_once)

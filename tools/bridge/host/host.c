@@ -157,6 +157,8 @@ static void fill_services(struct host *h)
 		.carries = host_topic_named,
 		.other_clocks = service_other_clocks,
 		.in_order = service_in_order,
+		.serve = host_service_serve,
+		.answer = host_service_answer,
 	};
 }
 

@@ -82,6 +82,8 @@ struct host_service {                        /* service.c */
 	struct sim_service_watcher *watcher; /* guarded by watch_lock */
 	struct host_gate *gate;
 	struct list known; /* host_known::link; the watcher's, then the one's who stops it */
+	pthread_mutex_t served_lock;
+	struct list served; /* host_served::link, of the far side; guarded by served_lock */
 };
 
 struct host_time_driver { /* driving time with a clock of the far side; time_driver.c. One thread of the plug-in's at a time */
@@ -193,6 +195,11 @@ void host_service_stop(struct host *h); /* again is fine; lock: watch_lock, then
 void host_service_finish(struct host *h);
 int host_service_call(void *ctx, const char *service, const struct sim_service_type *type, const void *request,
 		      size_t size, int64_t timeout_dur_ns, sim_answer_fn fn, void *user);
+
+int host_service_serve(void *ctx, const char *service, const struct sim_service_type *type, sim_bridge_serve_fn fn,
+		       void *user);
+int host_service_answer(void *ctx, struct sim_pending *p, int result, const char *why, const void *response,
+			size_t size);
 
 /* ---- time_driver.c ---- */
 int host_time_driver_set(void *ctx, int64_t sim_ns);

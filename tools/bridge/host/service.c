@@ -38,6 +38,113 @@ struct host_known {       /* a service that the plug-in was notified of */
 	char *name;
 };
 
+struct host_served {      /* a service of the far side */
+	struct list link; /* host_service::served */
+	struct host *h;
+	char *name; /* as the plug-in calls it */
+	struct sim_service *sv;
+	sim_bridge_serve_fn fn;
+	void *user;
+};
+
+/* ---- services of the far side ---- */
+
+/* Under served_lock. full: as simd calls it, or as the plug-in does. */
+static struct host_served *find_served(struct host *h, const char *full)
+{
+	const char *prefix = json_string_value(json_object_get(h->config, "prefix"));
+	struct host_served *s;
+	size_t n;
+
+	list_for_each(s, &h->service.served, link) {
+		n = *s->name == '/' || !prefix ? 0 : strlen(prefix);
+		if (!strcmp(s->name, full) ||
+		    (!strncmp(full, prefix ? prefix : "", n) && full[n] == '/' && !strcmp(full + n + 1, s->name)))
+			return s;
+	}
+	return NULL;
+}
+
+static bool is_served(struct host *h, const char *full)
+{
+	bool yes;
+
+	pthread_mutex_lock(&h->service.served_lock);
+	yes = find_served(h, full);
+	pthread_mutex_unlock(&h->service.served_lock);
+	return yes;
+}
+
+static int on_request(void *user, struct sim_request *req)
+{
+	struct host_served *s = user;
+	struct sim_pending *p;
+	int r = sim_service_defer(s->h->client, &p);
+
+	if (r == 0)
+		s->fn(s->user, req->body, req->size, p);
+	return r;
+}
+
+/* It is in the list before it is offered: nobody is notified of it. */
+static int serve(struct host *h, const char *service, const struct sim_service_type *type, sim_bridge_serve_fn fn,
+		 void *user)
+{
+	struct host_served *s = MEM_NEW(struct host_served);
+	int r = -ENOMEM;
+
+	if (!s)
+		return r;
+	*s = (struct host_served){ .h = h, .name = mem_strdup(service), .fn = fn, .user = user };
+	if (s->name) {
+		pthread_mutex_lock(&h->service.served_lock);
+		list_append(&h->service.served, &s->link);
+		pthread_mutex_unlock(&h->service.served_lock);
+		r = sim_service_offer(h->client, service, type, NULL, on_request, s, &s->sv);
+	}
+	if (r == 0)
+		return 0;
+	log_warn("service %s is not offered: %s", service, sim_why());
+	if (s->name) {
+		pthread_mutex_lock(&h->service.served_lock);
+		list_remove(&s->link);
+		pthread_mutex_unlock(&h->service.served_lock);
+	}
+	mem_free(s->name);
+	mem_free(s);
+	return r;
+}
+
+int host_service_serve(void *ctx, const char *service, const struct sim_service_type *type, sim_bridge_serve_fn fn,
+		       void *user)
+{
+	struct host *h = ctx;
+	struct host_served *s;
+
+	if (!service || (fn && !type))
+		return -EINVAL;
+	pthread_mutex_lock(&h->service.served_lock);
+	s = find_served(h, service);
+	if (s && !fn)
+		list_remove(&s->link);
+	pthread_mutex_unlock(&h->service.served_lock);
+	if (fn)
+		return s ? -EEXIST : serve(h, service, type, fn, user);
+	if (!s)
+		return -ENOENT;
+	sim_service_destroy(s->sv);
+	mem_free(s->name);
+	mem_free(s);
+	return 0;
+}
+
+int host_service_answer(void *ctx, struct sim_pending *p, int result, const char *why, const void *response,
+			size_t size)
+{
+	(void)ctx;
+	return sim_service_answer(p, result, why, response, size);
+}
+
 /* ---- services available ---- */
 
 static struct host_known *find(struct host *h, const char *name)
@@ -81,7 +188,7 @@ static void on_service(void *user, const char *name, const struct sim_service_ty
 	if (!type && t) {
 		log_debug("%s removed", name);
 		forget(h, t);
-	} else if (type && !t && plugin_serves(h->plugin, type->name) && remember(h, name)) {
+	} else if (type && !t && plugin_serves(h->plugin, type->name) && !is_served(h, name) && remember(h, name)) {
 		log_debug("%s (%s) available", name, type->name);
 		h->plugin->ops->service(h->bridge, name, type);
 	}
@@ -207,6 +314,8 @@ int host_service_init(struct host *h)
 	struct host_gate *g = MEM_NEW(struct host_gate);
 
 	list_init(&h->service.known);
+	list_init(&h->service.served);
+	pthread_mutex_init(&h->service.served_lock, NULL);
 	pthread_mutex_init(&h->service.watch_lock, NULL);
 	if (!g)
 		return -ENOMEM;
@@ -272,5 +381,6 @@ void host_service_finish(struct host *h)
 	if (!h->service.gate)
 		return;
 	gate_unref(h->service.gate);
+	pthread_mutex_destroy(&h->service.served_lock);
 	pthread_mutex_destroy(&h->service.watch_lock);
 }

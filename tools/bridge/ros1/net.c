@@ -179,6 +179,38 @@ static int send_all(const struct exchange *x, const char *data, size_t n)
 	return r;
 }
 
+int net_send(int fd, const void *data, size_t n, int64_t due_mono_ns, int stop, char *why, size_t why_size)
+{
+	const struct exchange x = { fd, stop, due_mono_ns, why, why_size };
+
+	return send_all(&x, data, n);
+}
+
+int net_receive(int fd, void *data, size_t n, int64_t due_mono_ns, int stop, char *why, size_t why_size)
+{
+	const struct exchange x = { fd, stop, due_mono_ns, why, why_size };
+	char *at = data;
+
+	while (n) {
+		ssize_t got = recv(fd, at, n, 0);
+		int r = 0;
+
+		if (got < 0 && errno != EAGAIN && errno != EINTR)
+			return failed(&x, -errno);
+		if (got == 0) {
+			snprintf(why, why_size, "it ends the connection in the middle of an answer");
+			return -EBADMSG;
+		}
+		if (got < 0)
+			r = await(&x, POLLIN);
+		if (r < 0)
+			return r;
+		at += got > 0 ? got : 0;
+		n -= got > 0 ? (size_t)got : 0;
+	}
+	return 0;
+}
+
 #define RESPONSE_MAX (HTTP_HEAD_MAX + HTTP_BODY_MAX)
 
 /* A response, in a buffer that grows with it. */

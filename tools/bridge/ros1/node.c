@@ -323,11 +323,14 @@ int node_open(struct sim_bridge *b)
 		 b->tcpros_port);
 	log_info(b, "node %s is %s, TCPROS at port %u", b->names.node, b->uri, b->tcpros_port);
 	r = master_open(b);
-	return r < 0 ? r : subscriptions_open(b);
+	if (r == 0)
+		r = subscriptions_open(b);
+	return r < 0 ? r : remotes_open(b);
 }
 
 void node_close(struct sim_bridge *b)
 {
+	remotes_close(b);
 	subscriptions_stop(b);
 	master_close(b);
 	io_destroy(b->io);

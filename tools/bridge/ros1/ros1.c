@@ -25,6 +25,7 @@ static const struct sim_bridge_option options[] = {
 	{ "use_sim_time", "false",
 	  "true: /clock of the other nodes drives simd's time source `ros2`, and none is sent" },
 	TOPICS_OPTION_COMPAT,
+	{ "call", "{}", "services of other nodes for simd: {\"/lamp\": {\"type\": ..., \"service\": ...}}" },
 	{ "subscribe", "{}", "what comes in: {\"/topic\": {\"type\": ..., \"channel\": ...}}" },
 	{ NULL, NULL, NULL },
 };
@@ -101,11 +102,13 @@ static int ros1_connect(struct sim_bridge *b, const char *connection)
 	b->host->status(b->host->ctx, SIM_BRIDGE_CONNECTING, uri);
 	master_connect(b, uri);
 	topics_offer(&b->common);
+	remotes_serve(b, true);
 	return 0;
 }
 
 static void ros1_disconnect(struct sim_bridge *b)
 {
+	remotes_serve(b, false);
 	master_disconnect(b);
 	atomic_store(&b->status, SIM_BRIDGE_DISCONNECTED);
 	b->host->status(b->host->ctx, SIM_BRIDGE_DISCONNECTED, "");

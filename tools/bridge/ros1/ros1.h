@@ -3,7 +3,7 @@
  * Inside bridge_ros1: one node of ROS 1, with its XML-RPC server, a port of TCPROS and a thread that keeps it registered with the
  * master. All of it lives from create() to destroy(); publish() comes from the host's threads.
  *
- * Locks: `lock` of the bridge, then that of a publication, then the pool's; `master.lock` and `services.lock` are leaves.
+ * Locks: `lock` of the bridge, then that of a publication, then the pool's; `master.lock`, `services.lock` and `remotes.lock` are leaves.
  */
 #ifndef ROS1_H
 #define ROS1_H
@@ -18,6 +18,7 @@
 #include "message.h"
 #include "names.h"
 #include "net.h"
+#include "remote.h"
 #include "service.h"
 #include "subscription.h"
 #include "topics.h"
@@ -72,6 +73,7 @@ struct sim_bridge {
 	struct master master;
 	struct links links;
 	struct sim_time sim_time;
+	struct remotes remotes;
 	_Atomic uint64_t converted, skipped;
 };
 

@@ -130,7 +130,7 @@ static int service_open(struct ros1_service *s, const char *name, char *why, siz
 		return r;
 	io_call(b->io, add_on_io, s);
 	if (s->gone)
-		snprintf(why, why_size, "another one is %.200s already", s->name);
+		snprintf(why, why_size, "another one is %.180s already", s->name);
 	return s->gone ? -EEXIST : 0;
 }
 
