@@ -117,12 +117,19 @@ static bool is_own(const struct dispatch *d, uint64_t claim)
 	return shard == d->number || (!d->number && shard >= d->n_shards);
 }
 
-/* Nobody's, or of a message that has come to rest: somebody has written it here, or into a slot that it was not in use any more. */
+/*
+ * Nobody's, or of a message that has come to rest, or is further ahead than any that would be taken: somebody has written it here, or
+ * into a slot that it was not in use any more.
+ */
 static bool is_strange(const struct dispatch *d, uint64_t claim)
 {
 	const struct d_publisher *p = d_publisher_find(d, wire_claim_publisher(claim));
+	uint64_t sequence;
 
-	return !p || (p->begun && d_sequence_seen(p, wire_claim_sequence(claim, p->newest)));
+	if (!p || !p->begun)
+		return !p;
+	sequence = wire_claim_sequence(claim, p->newest);
+	return d_sequence_seen(p, sequence) || sequence - p->sequence > D_SPAN;
 }
 
 /* Whether a claim may go for which there is no message in hand: publisher_id 0 asks for all, UINT32_MAX for strange ones. */

@@ -118,6 +118,24 @@ TEST(claims_of_nobody_are_freed_and_counted)
 	world_destroy(&w);
 }
 
+/* A wild write into a claim: its publisher would reach that message in days, and wait for the cell as long. */
+TEST(claims_far_ahead_are_freed_and_counted)
+{
+	make(4);
+	pass_one(c, p);
+	atomic_store(&w.page->channel[p->channel].cell[2], wire_claim(p->id, 1 << 24));
+	atomic_store(&w.page->channel[p->channel].cell[3], wire_claim(p->id, 100)); /* it may come */
+	atomic_store(&w.page->token[9], wire_claim(p->id, 1 << 16));
+	world_run(&w, 1100 * MS);
+	assert_int_equal(w.page->channel[p->channel].cell[2], 0);
+	assert_int_equal(w.page->channel[p->channel].cell[3], wire_claim(p->id, 100));
+	assert_int_equal(w.page->token[9], 0);
+	world_stats(&w);
+	assert_int_equal(w.stats.strange_claims, 2);
+	pass_one(c, p);
+	world_destroy(&w);
+}
+
 /* Its client was killed before it was answered, or dispatch is yet to hear of it: no lie. */
 TEST(a_probe_of_nobody_is_no_lie)
 {
