@@ -33,6 +33,15 @@ void peer_free(struct peer *p)
 	munmap(p, sizeof(*p));
 }
 
+/* cmocka's handlers would have a child that crashes go on with the next test. */
+static void default_signals(void)
+{
+	static const int crashes[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT };
+
+	for (unsigned i = 0; i < sizeof(crashes) / sizeof(crashes[0]); i++)
+		signal(crashes[i], SIG_DFL);
+}
+
 pid_t peer_fork(struct peer *p, int (*fn)(struct peer *p))
 {
 	pid_t parent = getpid(), pid;
@@ -46,6 +55,7 @@ pid_t peer_fork(struct peer *p, int (*fn)(struct peer *p))
 	if (getppid() != parent)
 		_exit(1);
 	prctl(PR_SET_NAME, "peer");
+	default_signals();
 	exit(fn(p));
 }
 

@@ -3,7 +3,7 @@
  * Peers that mean harm, for as long as it is given, at every door at once: random calls and connections of a user without
  * rights, shared pages scribbled over, bodies and headers that lie, also in slots of others, packets of no sense for the ROS 2
  * bridge; and kills. Meanwhile simd answers everybody, and honest clients lose nothing that was not written over, and wait for
- * nothing. ATTACK_SECONDS=n: all of them together (300); SEED=n.
+ * nothing. ATTACK_SECONDS=n: all of them together (300); ATTACK=word: those whose name has it, all the time; SEED=n.
  */
 #include "attackers.h"
 #include "stack.h"
@@ -65,7 +65,7 @@ static unsigned n_accounts;
 static int seconds(void)
 {
 	const char *all = getenv("ATTACK_SECONDS");
-	int n = (all ? atoi(all) : 300) / ATTACKS;
+	int n = (all ? atoi(all) : 300) / (getenv("ATTACK") ? 1 : ATTACKS);
 
 	return n ? n : 1;
 }
@@ -176,8 +176,11 @@ static void attack(const struct attack *a)
 	struct peer *good = peer_new(), *ex = peer_new(), *p[ATTACKERS];
 	struct account *k = &accounts[n_accounts++];
 	pid_t good_pid, ex_pid, pid[ATTACKERS], roudi;
+	const char *only = getenv("ATTACK");
 	struct usage before;
 
+	if (only && !strstr(a->what, only))
+		skip();
 	srand((unsigned)test_seed(51));
 	print_message("SEED=%llu\n", (unsigned long long)test_seed(51));
 	k->what = a->what;
