@@ -15,6 +15,7 @@
 #include "ipc.h"
 #include "log.h"
 #include "mem.h"
+#include "proc_cpu.h"
 #include "segment_reclaim.h"
 #include "helper.h"
 #include "roudi_files.h"
@@ -37,6 +38,7 @@ LOG_TOPIC("roudi");
 #define DYING_TRIES      40
 #define FRESH_ATTACH_MS  6000
 #define READY_POLL_MS    50
+#define STARVED_MAX      30                /* probes that it was not given a CPU for */
 #define ROOM_DUR_NS      (500 * NS_PER_MS) /* how often to look for room in /dev/shm */
 
 enum phase { ABSENT, STARTING, UP };
@@ -46,6 +48,8 @@ struct job {
 	struct helper_job job;
 	struct roudi *r;             /* NULL: no longer waited for */
 	bool attach, foreign, fresh; /* fresh: just started by us */
+	bool starved;                /* it did not answer, but could not have either */
+	pid_t pid;
 	uint32_t timeout_ms;
 	_Atomic bool cancel;
 	char app[80];
@@ -79,6 +83,7 @@ struct roudi {
 	struct exec_timer timer; /* next probe, or next start */
 	struct job *job;         /* under way */
 	uint32_t generation, failures;
+	uint32_t starved; /* probes one after the other that it had no CPU to answer */
 	uint64_t config_hash;
 	struct {
 		struct state_proc proc;
@@ -103,7 +108,8 @@ void roudi_all_moved(struct roudi *r)
 static void job_run(struct helper_job *hj)
 {
 	struct job *j = container_of(hj, struct job, job);
-	int64_t until = mono_now_ns() + j->timeout_ms * NS_PER_MS;
+	int64_t begin = mono_now_ns(), until = begin + j->timeout_ms * NS_PER_MS;
+	struct proc_cpu before = proc_cpu_now(j->pid);
 	struct ipc_options o = { .backend = "iox", .app = j->app, .app_by_simd = true, .prefault = true };
 	struct ipc_pool have[POOLS_MAX];
 
@@ -111,6 +117,7 @@ static void job_run(struct helper_job *hj)
 		j->result = ipc_probe(j->attach ? READY_POLL_MS : j->timeout_ms);
 	while (j->attach && j->result < 0 && !atomic_load(&j->cancel) && mono_now_ns() < until &&
 	       fd_wait(-1, 0, 5 * NS_PER_MS) >= 0);
+	j->starved = j->result == -ETIMEDOUT && proc_cpu_starved(j->pid, &before, mono_now_ns() - begin);
 	/* on a loaded machine a new one takes its socket long before it has zeroed its memory and answers */
 	if (j->fresh)
 		o.timeout_ms = FRESH_ATTACH_MS;
@@ -163,6 +170,7 @@ static int job_start(struct roudi *r, bool attach, uint32_t timeout_ms)
 	j->attach = attach;
 	j->foreign = attach && !r->owned;
 	j->fresh = attach && r->is_child;
+	j->pid = r->proc.pid;
 	j->timeout_ms = timeout_ms;
 	snprintf(j->app, sizeof(j->app), "%s", r->app);
 	r->job = j;
@@ -269,12 +277,25 @@ static int watch(struct roudi *r, int pidfd)
 	return rc < 0 ? err_set(rc, "iox-roudi cannot be watched: %s", err_text(rc)) : 0;
 }
 
+/* Not forever: what is ready to run and never runs serves nobody. */
+static bool excused(struct roudi *r, const struct job *j)
+{
+	r->starved = j->starved ? r->starved + 1 : 0;
+	if (r->starved == 1)
+		log_warn("iox-roudi (pid %d) was not given a CPU for %u ms: this machine is overloaded. It is left alone for "
+			 "that",
+			 (int)r->proc.pid, j->timeout_ms);
+	return r->starved && r->starved < STARVED_MAX;
+}
+
 static void on_probed(struct roudi *r, struct job *j)
 {
-	if (j->result < 0) {
+	if (j->result < 0 && !excused(r, j)) {
 		roudi_broken(r, j->why);
 		return;
 	}
+	if (j->result == 0)
+		r->starved = 0;
 	roudi_log_stopped(r->output, &r->output_read);
 	exec_timer_at(&r->timer, exec_now(r->x) + r->probe_ms * NS_PER_MS);
 }
