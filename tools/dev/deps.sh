@@ -11,8 +11,8 @@ build='gcc make libc6-dev binutils libjansson-dev zlib1g-dev iceoryx libiceoryx-
 cyclonedds-dev scdoc libzmq3-dev libprotobuf-c-dev protobuf-c-compiler libexpat1-dev libwebsockets-dev libssl-dev'
 demo='sumo'
 check='libcmocka-dev pkg-config clang-format-14 iproute2 util-linux mount procps g++ sumo libfastrtps-dev varlink-go
-python3-rosservice python3-std-srvs
-python3-rosmaster python3-rostopic python3-rosnode python3-sensor-msgs openssl'
+python3-rosmaster python3-rostopic python3-rosnode python3-rosbag python3-rosparam python3-rosservice python3-sensor-msgs
+python3-std-srvs openssl'
 full='clang llvm libclang-rt-14-dev debootstrap systemd-container zsh fish libroscpp-dev libsensor-msgs-dev'
 # node of any origin does
 { command -v node && command -v npm; } >/dev/null 2>&1 || full="$full nodejs npm"

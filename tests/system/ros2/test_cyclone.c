@@ -755,7 +755,7 @@ TEST(wrong_subscriptions_are_named)
 		  "options.subscribe[\"/image\"]: type \"sensor_msgs/msg/Image\" is not one that can come in without a converter or a definition" },
 		{ "{\"gear\":{" GEAR ",\"channel\":\"gear\"}}",
 		  "options.subscribe[\"gear\"]: \"gear\" is not the name of a topic: words of letters, digits and '_', "
-		  "none with a digit first, each behind a '/', 247 bytes in all at most" },
+		  "none with a digit first in ROS 2, each behind a '/', 247 bytes in all at most" },
 		{ "{\"/gear\":{" GEAR "}}", "options.subscribe[\"/gear\"]: \"channel\" is missing" },
 		{ "{\"/gear\":{\"channel\":\"gear\"}}", "options.subscribe[\"/gear\"]: \"type\" is missing" },
 		{ "{\"/gear\":\"gear\"}", "options.subscribe[\"/gear\"]: an object is needed" },

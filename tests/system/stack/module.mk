@@ -26,9 +26,10 @@ LIMIT_system-stack-lost := 240
 $(addprefix $(B)/test/,system-stack-carried system-stack-demo system-stack-isolation system-stack-ros2 system-stack-ros_clock system-stack-sim_time system-stack-topics): $(B)/obj/tests/system/ros2/reader.o | $(B)/lib/simd/bridge_ros2.so
 $(B)/test/system-stack-topics: $(addprefix $(B)/obj/tests/,system/ros2/typed.o system/ros2/asker.o support/ros_tree.o) $(B)/lib/libros.a
 LINK_system-stack-topics += -lddsc
-$(addprefix $(B)/test/system-stack-,topics topics_apollo topics_lgsvl): $(B)/obj/tests/system/stack/rig.o
+$(addprefix $(B)/test/system-stack-,autoware_ai topics topics_apollo topics_lgsvl): $(B)/obj/tests/system/stack/rig.o
 $(B)/test/system-stack-topics_apollo: $(addprefix $(B)/obj/tests/support/,rosbridge_server.o ros_tree.o) $(B)/lib/libros.a | $(B)/lib/simd/bridge_rosbridge.so
 LINK_system-stack-topics_apollo += -lssl -lcrypto
+$(B)/test/system-stack-autoware_ai: $(addprefix $(B)/obj/tests/support/,ros_tree.o ros_master.o) $(B)/lib/libros.a | $(B)/lib/simd/bridge_ros1.so
 $(B)/test/system-stack-topics_lgsvl: $(addprefix $(B)/obj/tests/support/,lgsvl_server.o ros_tree.o) $(B)/lib/libros.a | $(B)/lib/simd/bridge_lgsvl.so
 $(B)/test/system-stack-scenario: $(addprefix $(B)/obj/tests/,system/stack/autoware.o system/stack/npcs.o system/ros2/typed.o \
 	system/ros2/reader.o support/ros_tree.o support/ss2_peer.o) \
@@ -64,6 +65,7 @@ TESTS_SOAK  += $(B)/test/system-stack-start
 endif
 # ten processes are brought back at once: nothing else shares the CPUs with that, or with the dozen kill runs
 TESTS_ALONE += $(addprefix $(B)/test/,system-stack-roudi fault-stack-attacks fault-stack-chaos fault-stack-deadlock fault-stack-hot fault-stack-soak fault-stack-storm)
+LIMIT_system-stack-autoware_ai := 120
 LIMIT_system-stack-demo := 180
 LIMIT_system-stack-roudi := 120
 LIMIT_system-stack-bridge := 120

@@ -18,6 +18,14 @@ TEST(allowed_names_stay)
 		assert_false(topic_name_ok(bad[i]));
 }
 
+TEST(a_word_may_begin_with_a_digit_in_ros_1)
+{
+	assert_true(topic_name_fits("/0/a/2d_boxes", TOPIC_ROS1));
+	assert_false(topic_name_fits("/0/a/2d_boxes", TOPIC_QOS));
+	assert_false(topic_name_fits("/0/", TOPIC_ROS1) || topic_name_fits("/a//0", TOPIC_ROS1) ||
+		     topic_name_fits("/a-0", TOPIC_ROS1) || topic_name_fits("0", TOPIC_ROS1));
+}
+
 TEST(automatic_names_are_made)
 {
 	static const char *const rows[][2] = {

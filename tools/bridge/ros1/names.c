@@ -49,7 +49,7 @@ static int expand(const struct names *n, const char *name, char ret[NAMES_LEN + 
 		len--;
 	if (len <= NAMES_LEN) {
 		ret[len] = '\0';
-		if (*name && topic_name_ok(ret))
+		if (*name && !(*name >= '0' && *name <= '9') && topic_name_fits(ret, TOPIC_ROS1))
 			return 0;
 	}
 	return bad(

@@ -17,7 +17,7 @@ static const struct sim_bridge_option options[] = {
 	{ "remap", "[]",
 	  "names that are others: [\"name:=other\", \"~private:=/global\", \"__name:=car\", \"__ns:=/rig\"]" },
 	{ "names", "automatic",
-	  "of channels that are no names of topics: automatic: /radar/0 goes out as /radar/n0; strict: not at all" },
+	  "of channels that are no names of topics: automatic: /radar-0 goes out as /radar_0; strict: not at all" },
 	{ "listen", "", "address or name to listen at, 0.0.0.0: all; empty: ROS_HOSTNAME, ROS_IP, else loopback" },
 	{ "queue", "10", "messages that wait for a slow subscriber, 1 to 1000; the oldest are dropped" },
 	{ "set_use_sim_time", "false",

@@ -57,7 +57,7 @@ static const struct key {
 
 #define N_KEYS (sizeof(keys) / sizeof(keys[0]))
 
-bool ros_name_ok(const char *s, bool is_namespace)
+static bool name_ok(const char *s, bool is_namespace, bool digit_first)
 {
 	bool start = true;
 
@@ -69,16 +69,26 @@ bool ros_name_ok(const char *s, bool is_namespace)
 		bool alpha = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z');
 		bool later = (*s >= '0' && *s <= '9') || (*s == '/' && is_namespace);
 
-		if (!alpha && *s != '_' && (start || !later))
+		if (!alpha && *s != '_' && (start ? !(digit_first && later && *s != '/') : !later))
 			return false;
 		start = *s == '/';
 	}
 	return !start;
 }
 
+bool ros_name_ok(const char *s, bool is_namespace)
+{
+	return name_ok(s, is_namespace, false);
+}
+
 bool topic_name_ok(const char *name)
 {
-	return strcmp(name, "/") != 0 && strlen(name) <= TOPIC_NAME_MAX && ros_name_ok(name, true);
+	return topic_name_fits(name, 0);
+}
+
+bool topic_name_fits(const char *name, unsigned have)
+{
+	return strcmp(name, "/") != 0 && strlen(name) <= TOPIC_NAME_MAX && name_ok(name, true, have & TOPIC_ROS1);
 }
 
 static bool is_letter(char c)
@@ -110,7 +120,7 @@ bool topic_name_auto(const char *channel, char ret[TOPIC_NAME_MAX + 1])
 void topic_name_bad(const char *name, char *why, size_t why_size)
 {
 	snprintf(why, why_size,
-		 "\"%.80s\" is not the name of a topic: words of letters, digits and '_', none with a digit first, "
+		 "\"%.80s\" is not the name of a topic: words of letters, digits and '_', none with a digit first in ROS 2, "
 		 "each behind a '/', %u bytes in all at most",
 		 name, TOPIC_NAME_MAX);
 }

@@ -39,6 +39,8 @@ int topic_options_read(json_t *j, enum topic_direction way, unsigned keys, struc
 
 /* "/a/b_2": what ROS takes for the full name of a topic. */
 bool topic_name_ok(const char *name);
+/* The same where keys has TOPIC_ROS1, in which a word may begin with a digit. */
+bool topic_name_fits(const char *name, unsigned keys);
 
 /* A word of a ROS name, "simd"; or, as a namespace, "/" or "/a/b". */
 bool ros_name_ok(const char *s, bool is_namespace);

@@ -93,7 +93,7 @@ static int choose_name(struct topics *s, const struct sim_bridge_channel *ch, co
 	bool automatic = false;
 	char own[TOPIC_NAME_MAX + 1];
 
-	if (!topic_name_ok(name) && !(w->topic && s->resolve)) {
+	if (!topic_name_fits(name, s->keys) && !(w->topic && s->resolve)) {
 		automatic = !s->strict_names && topic_name_auto(name, buf);
 		if (!automatic) {
 			topic_name_bad(name, why, why_size);
