@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every mapping in CDR, JSON and CBOR, for decoders that are not ours: one line of JSON a message, with the bytes, and with what the
+ * Every mapping in CDR, ROS 1's bytes, JSON and CBOR, for decoders that are not ours: one line of JSON a message, with the bytes, and with what the
  * mapping was asked to say, field by field, from an encoder that only writes that down.
  */
 #include <math.h>
@@ -381,6 +381,30 @@ static int emit_generic(const struct sim_type *t)
 	return r;
 }
 
+/* The same in ROS 1's bytes, with the definition that goes before them there. */
+static int put_ros1(const struct map *m, const struct map_message *in)
+{
+	const struct ros_type *t = ros_type_find(ros1_types, m->ros);
+	struct enc_wire w;
+	struct iov_buf o;
+	int r;
+
+	if (!t || !*t->hash)
+		return 0;
+	iov_buf_init(&o);
+	wire_begin(&w, WIRE_ROS1, &o);
+	r = m->emit(in, &w.enc);
+	if (r == 0)
+		r = wire_finish(&w);
+	fputs(",\"ros1\":\"", stdout);
+	put_hex(&o);
+	fputs("\",\"ros1_definition\":\"", stdout);
+	put_definition(t->definition);
+	putchar('"');
+	iov_buf_finish(&o);
+	return r;
+}
+
 /* type: of another form than the one in the folder; NULL: that one. */
 static int emit_as(const struct map *m, const char *how, const struct map_options *options, const struct ros_type *type)
 {
@@ -408,7 +432,9 @@ static int emit_as(const struct map *m, const char *how, const struct map_option
 	s = (struct said){ .enc.ops = &said_ops, .f = stdout, .first = true };
 	r |= m->emit(&in, &s.enc);
 	next(&s.enc);
-	puts("}}");
+	putchar('}');
+	r |= type ? 0 : put_ros1(m, &in);
+	puts("}");
 	iov_buf_finish(&o);
 	return r;
 }

@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # The ROS 1 plug-in by itself, with the host that the tests of ROS 2 play, against masters and peers of our own and of ROS.
 INC_tests/system/ros1 := -I. -Itests -Itests/support -Itools/bridge/ros1 -Ischemas -Ilibclient/include -I$(B)/gen
-FLAGS_tests/system/ros1 := -DPLUGIN='"$(B)/lib/simd/bridge_ros1.so"'
-ROS1_TESTS := publish subscribe service call peers
+FLAGS_tests/system/ros1 := -DPLUGIN='"$(B)/lib/simd/bridge_ros1.so"' -DROSCPP_LISTENER='"$(B)/test/roscpp-listener"'
+ROS1_TESTS := publish subscribe service call peers tools
 LIMIT_system-ros1-peers := 240
+LIMIT_system-ros1-tools := 240
 TESTS_NS += $(ROS1_TESTS:%=$(B)/test/system-ros1-%)
 $(ROS1_TESTS:%=$(B)/test/system-ros1-%): $(B)/test/system-ros1-%: $(B)/obj/tests/system/ros1/test_%.o $(B)/obj/tests/system/ros1/fake.o $(B)/obj/tests/system/ros2/host.o \
 	$(addprefix $(B)/obj/tools/bridge/ros1/,net.o http.o tcpros.o xmlrpc.o xmlrpc_write.o) | $(B)/lib/simd/bridge_ros1.so
 $(foreach t,$(ROS1_TESTS),$(eval LINK_system-ros1-$(t) = $$(LINK_SIMCLIENT) -lexpat -lcmocka -ldl))
+$(B)/test/system-ros1-tools: $(B)/obj/tests/support/ros_master.o
+# a node of roscpp, where its headers are (tools/dev/deps.sh full)
+ifneq ($(and $(wildcard /usr/include/ros/ros.h),$(wildcard /usr/include/sensor_msgs/Image.h),$(shell command -v g++)),)
+$(B)/test/roscpp-listener: tests/system/ros1/roscpp_listener.cpp
+	@mkdir -p $(@D)
+	g++ -std=c++17 -O1 -Wall -Wextra $(if $(WERROR),-Werror) -pthread -o $@ $< -lroscpp -lroscpp_serialization -lrosconsole -lrostime -lboost_system
+$(B)/test/system-ros1-tools: | $(B)/test/roscpp-listener
+endif

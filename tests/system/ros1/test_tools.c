@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * More of what users of ROS 1 have: rosbag, which records from us and plays into us, rosparam, `rostopic bw` and `delay`, a node of roscpp,
+ * and two that share no code with ROS: @foxglove/rosbag and @foxglove/ros1 (npm). What they get is compared; how fast they are is not.
+ */
+#include "support/test.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <sim/msg/Image.h>
+#include <sim/msg/String.h>
+
+#include "../ros2/host.h"
+#include "ros_master.h"
+#include "support/message.h"
+
+#define BAG     "/tmp/out-ours.bag"
+#define MODULES "build/npm"
+#define TEXTS   3
+
+static const char *const plain[] = { "subscribe", "{\"/say\":{\"type\":\"std_msgs/String\",\"channel\":\"/said\"}}",
+				     "set_use_sim_time", "true", NULL };
+static const char *const follows[] = { "use_sim_time", "true", NULL };
+static struct host h;
+static struct sim_bridge *b;
+static struct sim_bridge_topic *chat, *camera;
+
+static void up(const char *const *options)
+{
+	host_init(&h, PLUGIN, options);
+	b = host_create(&h);
+	AWAIT(h.ops->status(b) == SIM_BRIDGE_CONNECTED);
+}
+
+static void down(void)
+{
+	h.ops->disconnect(b);
+	h.ops->destroy(b);
+	b = NULL;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	ros_master_start();
+	up(plain);
+	host_clock_start(&h, b);
+	chat = host_open(&h, b, "/chat", &sim_String_type, "{}");
+	camera = host_open(&h, b, "/camera", &sim_Image_type, "{}");
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	if (chat) {
+		host_clock_stop(&h);
+		h.ops->close(b, chat);
+		h.ops->close(b, camera);
+	}
+	chat = camera = NULL;
+	down();
+	ros_master_kill();
+	return 0;
+}
+
+/* ---- what is sent ---- */
+
+static void publish_text(const char *text)
+{
+	struct sim_slot *s = host_slot(sim_String_size(strlen(text)), "");
+	struct sim_builder builder;
+
+	assert_non_null(sim_String_init(sim_slot_body_mut(s), s->body_size, &builder));
+	assert_int_equal(sim_String_data_set(&builder, text), 0);
+	s->body_size = sim_builder_size(&builder);
+	assert_int_equal(h.ops->publish(b, chat, MESSAGE_OF(s), NULL), 0);
+	free(s);
+}
+
+static void publish_image(uint32_t sequence)
+{
+	struct sim_slot *s = host_image(64, 32);
+
+	s->sequence = sequence;
+	assert_int_equal(host_publish(&h, b, camera, s), 0);
+	free(s);
+}
+
+/* ---- programs ---- */
+
+static FILE *begin(const char *command)
+{
+	FILE *f = popen(command, "r");
+
+	assert_non_null(f);
+	return f;
+}
+
+static void next_line(FILE *f, const char *expected)
+{
+	char line[1024] = "";
+
+	assert_non_null(fgets(line, sizeof(line), f));
+	line[strcspn(line, "\n")] = '\0';
+	assert_string_equal(line, expected);
+}
+
+static void until_line(FILE *f, const char *part)
+{
+	char line[1024] = "";
+
+	while (!strstr(line, part))
+		assert_non_null(fgets(line, sizeof(line), f));
+}
+
+static void prints(const char *command, const char *part)
+{
+	const char *text = ros_output(command, NULL);
+
+	if (!strstr(text, part))
+		fail_msg("%s: no \"%s\" in: %s", command, part, text);
+}
+
+/* Without it the test says so, and has failed where FULL=1 asked for everything. */
+static bool have(const char *path, const char *what)
+{
+	if (access(path, F_OK) == 0)
+		return true;
+	print_message("not tried, without %s: run tools/dev/deps.sh full\n", what);
+	assert_false(test_full());
+	return false;
+}
+
+/* ---- bags ---- */
+
+/* As many messages of each topic as it is told to take. */
+static void record(void)
+{
+	FILE *f = begin("exec rosbag record -l 3 -O " BAG " /chat /camera 2>&1");
+	const char *const texts[TEXTS] = { "one", "", "caf\xc3\xa9" };
+
+	host_wait_log(&h, "/chat: subscriber /record");
+	host_wait_log(&h, "/camera: subscriber /record");
+	for (unsigned i = 0; i < TEXTS; i++) {
+		publish_text(texts[i]);
+		publish_image(i + 5);
+	}
+	while (fgetc(f) != EOF)
+		;
+	assert_int_equal(pclose(f), 0);
+}
+
+TEST_WITH(a_bag_of_ours_is_read_by_others, setup, teardown)
+{
+	const char *text;
+
+	record();
+	prints("rosbag info " BAG, "messages:    6");
+	prints("rosbag info " BAG, "/camera   3 msgs    : sensor_msgs/Image");
+	prints("rosbag info " BAG, "start:       Jan 01 2022 00:00:00.12 (1640995200.12)");
+	if (!have(MODULES "/node_modules/@foxglove/rosbag", "@foxglove/rosbag"))
+		return;
+	text = ros_output("node tests/system/ros1/bag.js " MODULES " " BAG " | sort", NULL);
+	assert_string_equal(
+		text,
+		"/camera sensor_msgs/Image 1640995200.123456768: 5 1640995200.123456768 camera, 64 x 32 rgb8, 6144 bytes, sum 43008\n"
+		"/camera sensor_msgs/Image 1640995200.123456768: 6 1640995200.123456768 camera, 64 x 32 rgb8, 6144 bytes, sum 43008\n"
+		"/camera sensor_msgs/Image 1640995200.123456768: 7 1640995200.123456768 camera, 64 x 32 rgb8, 6144 bytes, sum 43008\n"
+		"/chat std_msgs/String 1640995200.123456768: \n"
+		"/chat std_msgs/String 1640995200.123456768: caf\xc3\xa9\n"
+		"/chat std_msgs/String 1640995200.123456768: one\n");
+}
+
+TEST_WITH(a_bag_plays_into_us, setup, teardown)
+{
+	const char *const texts[TEXTS] = { "one", "", "caf\xc3\xa9" };
+
+	record();
+	prints("rosbag play -q --wait-for-subscribers " BAG " --topics /chat /chat:=/say", "");
+	for (unsigned i = 0; i < TEXTS; i++) {
+		struct host_in in = host_next(&h);
+
+		assert_string_equal(in.channel, "/said");
+		assert_string_equal(sim_String_data(sim_String_from(in.body, in.size), in.size), texts[i]);
+	}
+}
+
+TEST_WITH(the_time_of_a_bag_drives_us, setup, teardown)
+{
+	FILE *f;
+
+	record();
+	host_clock_stop(&h);
+	h.ops->close(b, chat);
+	h.ops->close(b, camera);
+	chat = camera = NULL;
+	down();
+	up(follows);
+	f = begin("exec rosbag play --clock --pause -q " BAG " </dev/null 2>&1"); /* /clock stands at its beginning */
+	assert_true(host_next_drive(&h) == HOST_STAMP);
+	prints("rosnode list | grep play_ | xargs rosnode kill", "killed");
+	pclose(f);
+}
+
+/* ---- others ---- */
+
+TEST_WITH(rosparam_and_the_rest_of_rostopic, setup, teardown)
+{
+	FILE *f;
+
+	prints("rosparam get /use_sim_time", "true");
+	f = begin("exec rostopic bw -w 3 /clock 2>&1");
+	until_line(f, "average:");
+	prints("rosnode list | grep rostopic | xargs rosnode kill", "killed");
+	pclose(f);
+	f = begin("exec rostopic delay -w 3 /camera 2>&1");
+	host_wait_log(&h, "/camera: subscriber /rostopic");
+	for (unsigned i = 0; i < 3; i++)
+		publish_image(i);
+	prints("rosnode list | grep rostopic | xargs rosnode kill", "killed");
+	pclose(f);
+}
+
+TEST_WITH(roscpp_gets_what_is_sent, setup, teardown)
+{
+	FILE *f;
+
+	if (!have(ROSCPP_LISTENER, "libroscpp-dev"))
+		return;
+	f = begin("exec " ROSCPP_LISTENER);
+	next_line(f, "ready");
+	host_wait_log(&h, "/camera: subscriber /cpp_eyes");
+	publish_image(9);
+	next_line(f, "9 1640995200.123456768 camera: 6144 bytes, sum 43008");
+	assert_int_equal(pclose(f), 0);
+}
+
+TEST_WITH(a_node_that_is_not_of_ros, setup, teardown)
+{
+	struct host_in in;
+	FILE *f;
+
+	if (!have(MODULES "/node_modules/@foxglove/ros1", "@foxglove/ros1"))
+		return;
+	f = begin("exec node tests/system/ros1/node.js " MODULES " /fox 2>&1");
+	next_line(f, "ready");
+	in = host_next(&h);
+	assert_string_equal(sim_String_data(sim_String_from(in.body, in.size), in.size), "hello");
+	host_wait_log(&h, "/chat: subscriber /fox");
+	publish_text("caf\xc3\xa9");
+	publish_text("bye");
+	next_line(f, "caf\xc3\xa9");
+	next_line(f, "bye");
+	assert_int_equal(pclose(f), 0);
+}
+
+TEST_GROUP(ros_master_group, NULL)
