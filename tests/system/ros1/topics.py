@@ -13,6 +13,8 @@ import genpy.dynamic
 import rosgraph
 import rospy
 
+import definitions
+
 SECS, NSECS = 1640995200, 125000000  # what "S" stands for
 
 
@@ -101,22 +103,6 @@ def look(node, table):
     return 1 if rows.left else 0
 
 
-def definition(kind, seen):
-    """The definition of a type and of what it is made of, from the folder of the sources."""
-    package, name = kind.split("/")
-    path = "schemas/ros/ros1/%s/msg/%s.msg" % (package, name)
-    if not os.path.exists(path):
-        path = "schemas/ros/%s/msg/%s.msg" % (package, name)
-    with open(path) as f:
-        text = f.read().replace("builtin_interfaces/Time", "time")  # the form is that of ROS 2
-    for line in text.splitlines():
-        inner = line.split("#")[0].split(" ")[0].split("[")[0]
-        if "/" in inner and inner not in seen:
-            seen.add(inner)
-            text += "\n%s\nMSG: %s\n%s" % ("=" * 80, inner, definition(inner, seen))
-    return text
-
-
 def fill(message, tree):
     for name, v in tree.items():
         if v == "S":
@@ -131,7 +117,7 @@ def fill(message, tree):
 def command(table):
     out = []
     for row in table["commands"]:
-        cls = genpy.dynamic.generate_dynamic(row["type"], definition(row["type"], set()))[row["type"]]
+        cls = definitions.class_of(row["type"])
         out.append((rospy.Publisher(row["topic"], cls, queue_size=10), fill(cls(), row["message"])))
     while not rospy.is_shutdown():
         for publisher, message in out:

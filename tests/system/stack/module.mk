@@ -45,7 +45,7 @@ $(B)/test/system-stack-far: $(addprefix $(B)/obj/tests/,support/lgsvl_server.o s
 LINK_system-stack-far += -lexpat -lssl -lcrypto
 INC_tests/system/stack += -Itools/bridge/ros1
 $(B)/test/system-stack-deaths $(B)/test/system-stack-stopped: | $(IPC_FAULT)
-$(B)/test/system-stack-demo: $(addprefix $(B)/obj/tests/,system/ros2/typed.o support/ros_tree.o) $(B)/lib/libros.a | $(B)/bin/sim-sumo $(B)/bin/sim-lidar
+$(B)/test/system-stack-demo: $(addprefix $(B)/obj/tests/,system/ros2/typed.o support/ros_tree.o support/ros_master.o) $(B)/lib/libros.a | $(B)/bin/sim-sumo $(B)/bin/sim-lidar $(B)/lib/simd/bridge_ros1.so
 LINK_system-stack-demo += -lddsc
 LINK_system-stack-carried += -lddsc
 LINK_system-stack-isolation += -lddsc
@@ -66,7 +66,7 @@ endif
 # ten processes are brought back at once: nothing else shares the CPUs with that, or with the dozen kill runs
 TESTS_ALONE += $(addprefix $(B)/test/,system-stack-roudi fault-stack-attacks fault-stack-chaos fault-stack-deadlock fault-stack-hot fault-stack-soak fault-stack-storm)
 LIMIT_system-stack-autoware_ai := 120
-LIMIT_system-stack-demo := 180
+LIMIT_system-stack-demo := 300
 LIMIT_system-stack-roudi := 120
 LIMIT_system-stack-bridge := 120
 LIMIT_system-stack-start := 120

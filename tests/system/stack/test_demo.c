@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* make demo, as its users have it: what it ends with, what becomes of the run before, and a ROS node that drives the car. */
+/*
+ * make demo, as its users have it: what it ends with, what becomes of the run before, a node of ROS 2 or of ROS 1 that drives the car, and
+ * what rospy counts.
+ */
 #include "stack.h"
 
 #include <math.h>
@@ -17,6 +20,7 @@
 #include "../ros2/typed.h"
 #include "fd.h"
 #include "mem.h"
+#include "ros_master.h"
 
 #define OUT    "/tmp/out-demo"
 #define SOCKET OUT "/run/control"
@@ -172,4 +176,122 @@ TEST_WITH(ros_drives_it, NULL, sweep)
 	assert_int_equal(kill(pid, SIGINT), 0);
 	status = stack_wait(pid, 30000);
 	assert_int_equal(WEXITSTATUS(status), 130);
+}
+
+/* ---- ROS 1 ---- */
+
+#define COUNTS "/tmp/out-counts.json"
+
+static pid_t python(const char *arguments)
+{
+	char line[256];
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	snprintf(line, sizeof(line), "exec /usr/bin/python3 tests/system/ros1/%s >>/tmp/out-python.txt 2>&1",
+		 arguments);
+	execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+	_exit(127);
+}
+
+static void end_python(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	stack_wait(pid, 10000);
+}
+
+static double number(json_t *account, const char *key)
+{
+	return json_number_value(json_object_get(account, key));
+}
+
+/* A topic whose messages are numbered: the newest came last, none came twice or out of order. */
+static bool agrees(json_t *channel, json_t *account)
+{
+	return number(account, "last") >= number(channel, "messages") &&
+	       number(account, "n") >= 5 && /* nothing is newer */
+	       number(account, "n") + number(account, "lost") ==
+		       number(account, "last") - number(account, "first") + 1 &&
+	       number(account, "back") == 0;
+}
+
+/* What simctl says that was published, and what came, for each channel that goes out. */
+static bool all_agree(void)
+{
+	const char *const list[] = { "simctl", "--socket", SOCKET, "list", "--json", NULL };
+	json_t *all = json_loads(stack_run(list)->out, 0, NULL), *counts = json_load_file(COUNTS, 0, NULL), *ch;
+	bool yes = all && counts;
+	unsigned n = 0;
+	size_t i;
+
+	json_array_foreach(json_object_get(all, "channels"), i, ch) {
+		const char *name = json_string_value(json_object_get(ch, "name"));
+		json_t *account = json_object_get(counts, name);
+
+		if (!strcmp(name, "/control"))
+			continue;
+		n++;
+		yes = yes && account && number(account, "back") == 0;
+		if (yes && !json_is_null(json_object_get(account, "last")))
+			yes = agrees(ch, account);
+	}
+	json_decref(all);
+	json_decref(counts);
+	return yes && n >= 10;
+}
+
+static bool came(const char *topic, int n)
+{
+	json_t *counts = json_load_file(COUNTS, 0, NULL);
+	bool yes = number(json_object_get(counts, topic), "n") >= n;
+
+	json_decref(counts);
+	return yes;
+}
+
+static double rate(const char *topic)
+{
+	json_t *counts = json_load_file(COUNTS, 0, NULL);
+	double hz = number(json_object_get(counts, topic), "rate");
+
+	json_decref(counts);
+	return hz;
+}
+
+TEST_WITH(rospy_counts_what_simctl_counts, NULL, sweep)
+{
+	const char *const pause[] = { "simctl", "--socket", SOCKET, "clock", "pause", NULL };
+	struct sim_client *c = NULL;
+	struct sim_subscriber *s;
+	pid_t pid, counts, teleop;
+	int status;
+
+	if (access("/usr/bin/rosmaster", X_OK) < 0) {
+		print_message("not tried, without a rosmaster: run tools/dev/deps.sh check\n");
+		assert_false(test_full());
+		return;
+	}
+	ros_master_start();
+	pid = demo("600", "ros1");
+	s = can_bus(&c);
+	counts = python("counts.py /simd " COUNTS);
+	UNTIL(60000, came("/lidar/top", 20) && came("/tf_static", 1) && came("/signals", 20) && came("/clock", 20));
+	assert_int_equal(stack_run(pause)->code, 0);
+	UNTIL(30000, all_agree());
+	assert_true(fabs(rate("/imu") - 100) < 0.01 && fabs(rate("/lidar/top") - 10) < 0.01 &&
+		    fabs(rate("/gps") - 12.5) < 0.01);
+	end_python(counts);
+	assert_int_equal(
+		stack_run((const char *const[]){ "simctl", "--socket", SOCKET, "clock", "resume", NULL })->code, 0);
+	teleop = python("teleop.py 3 0.1");
+	UNTIL(45000, reports(s, -1, 1, 3, 0.1));
+	end_python(teleop);
+	UNTIL(30000, reports(s, -1, 0, 0, 0)); /* silence: SUMO drives again */
+	sim_subscriber_destroy(s);
+	sim_disconnect(c);
+	assert_int_equal(kill(pid, SIGINT), 0);
+	status = stack_wait(pid, 30000);
+	assert_int_equal(WEXITSTATUS(status), 130);
+	ros_master_kill();
 }
