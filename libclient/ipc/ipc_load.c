@@ -37,9 +37,9 @@
 
 struct attachment {
 	const struct ipc_ops *ops;
-	pid_t pid;                  /* that loaded it; a fork inherits the table */
-	char app[IPC_APP_MAX + 1];  /* whose it is, or was last */
-	char name[IPC_APP_MAX + 8]; /* for good: of the application that was first */
+	pid_t pid;                   /* that loaded it; a fork inherits the table */
+	char app[IPC_APP_MAX + 1];   /* whose it is, or was last */
+	char name[IPC_APP_MAX + 12]; /* for good: of the application that was first */
 };
 
 static struct {
@@ -181,7 +181,7 @@ static int attachment_new(const char *app, struct ipc_text *why, struct attachme
 		return r;
 	attachments.n++;
 	l->pid = getpid();
-	snprintf(l->name, sizeof(l->name), "%s.%u", app, attachments.n);
+	snprintf(l->name, sizeof(l->name), "%.*s.%u", IPC_APP_MAX, app, attachments.n);
 	*ret = l;
 	return 0;
 }
@@ -328,7 +328,7 @@ static bool known_name(char *ret, size_t n)
 int ipc_probe(uint32_t timeout_ms)
 {
 	struct ipc_text why = { "" };
-	char name[IPC_APP_MAX + 8];
+	char name[IPC_APP_MAX + 12];
 	int r = roudi_probe(known_name(name, sizeof(name)) ? name : NULL, timeout_ms, &why);
 
 	return r < 0 ? ipc_fail(r, "%s", why.s) : 0;

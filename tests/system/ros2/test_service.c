@@ -581,6 +581,7 @@ TEST_WITH(refused_services_are_named, setup, NULL)
 	char name[32];
 
 	host_init(&h, PLUGIN, options);
+	h.host.call = NULL;
 	b = host_create(&h);
 	h.ops->service(b, "/lamp", &sim_SetBool_service);
 	assert_non_null(strstr(h.log, "service /lamp is not offered: this simbridge cannot call services"));

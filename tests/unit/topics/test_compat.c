@@ -16,7 +16,7 @@ static char said[512];
 static const char *option;
 static struct topics s;
 
-static void host_log(void *ctx, int level, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void host_log(void *ctx, int level, const char *fmt, ...)
 {
 	va_list ap;
 

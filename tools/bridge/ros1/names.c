@@ -97,8 +97,8 @@ static int set_names(struct names *n, const char *node, const char *node_key, co
 	if (strlen(space) > 150 || !ros_name_ok(space, true))
 		return bad(why, why_size, "options.%s: \"%.70s\" is not a ROS name: '/' first, letters, digits and '_'",
 			   space_key, space);
-	snprintf(n->name_space, sizeof(n->name_space), "%s", space);
-	snprintf(n->node, sizeof(n->node), "%s/%s", space[1] ? space : "", node);
+	snprintf(n->name_space, sizeof(n->name_space), "%.150s", space);
+	snprintf(n->node, sizeof(n->node), "%.150s/%.63s", space[1] ? space : "", node);
 	return 0;
 }
 
