@@ -1,8 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-CONVERT_TESTS := check generic rpc mappings wire values map_in rows named named_rows shortest base64
+CONVERT_TESTS := check generic rpc mappings wire values map_in rows named named_rows shortest base64 pb_writer
 INC_tests/unit/convert := -I. -Itests -Itests/unit/convert -Itools/bridge/convert -Ischemas -Ilibclient/include -I$(B)/gen
 TESTS += $(CONVERT_TESTS:%=$(B)/test/convert-%)
 $(CONVERT_TESTS:%=$(B)/test/convert-%): $(B)/test/convert-%: $(B)/obj/tests/unit/convert/test_%.o $(B)/obj/tests/unit/convert/sample.o \
 	$(addprefix $(B)/obj/gen/probe/msg/,Empty.o Every.o Leaf.o) $(B)/lib/libconvert.a $(B)/lib/libros.a $(B)/lib/libmsggen.a $(B)/lib/libintrospect.a $(B)/lib/libschema.a $(B)/lib/libbase.a
 $(B)/test/convert-rows $(B)/test/convert-named_rows: $(B)/obj/tests/support/ros_tree.o
 $(B)/test/convert-named_rows: $(B)/obj/tests/support/cbor_tree.o
+# the same bytes as protobuf-c's
+PB_EVERY := $(B)/gen/unit/convert/pb_every.pb-c
+$(PB_EVERY).c $(PB_EVERY).h &: tests/unit/convert/pb_every.proto
+	@mkdir -p $(@D)
+	protoc-c --proto_path=tests --c_out=$(B)/gen unit/convert/pb_every.proto
+GENERATED += $(PB_EVERY).h
+PB_RANDOM := $(B)/obj/tests/unit/convert/pb_random.o $(B)/obj/gen/unit/convert/pb_every.pb-c.o
+$(B)/test/convert-pb_writer: $(PB_RANDOM)
+LINK_convert-pb_writer := -lprotobuf-c
