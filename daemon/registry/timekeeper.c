@@ -107,25 +107,33 @@ static void on_quiet(void *arg)
 }
 
 /*
- * A claimed credit is a message that may not have reached dispatch yet, so the cells count, not the queue. Those of messages
- * for local subscribers only are of no account: nobody waits for them.
+ * A claimed credit is a message that may not have reached dispatch yet, so the cells count, not the queue. ret_local: of messages
+ * for local subscribers only.
  */
-static bool credits_free(const struct simd *s)
+static bool is_claimed(const struct simd *s, const struct channel *ch, uint32_t *ret_local)
+{
+	const struct wire_channel *w = &s->dispatch_page->channel[ch->id];
+
+	*ret_local = 0;
+	for (uint32_t i = 0; i < ch->window; i++) {
+		uint64_t claim = atomic_load_explicit(&w->cell[i], memory_order_acquire);
+
+		if (claim && !(claim & WIRE_CLAIM_LOCAL))
+			return true;
+		*ret_local += claim != 0;
+	}
+	return false;
+}
+
+/* Nobody waits for local messages; but `roomy`, that a channel has the half of its window free of them. */
+static bool credits_free(const struct simd *s, bool roomy)
 {
 	const struct channel *ch;
+	uint32_t n_local;
 
-	list_for_each(ch, &s->channels, link) {
-		const struct wire_channel *w = &s->dispatch_page->channel[ch->id];
-
-		if (!ch->open)
-			continue;
-		for (uint32_t i = 0; i < ch->window; i++) {
-			uint64_t claim = atomic_load_explicit(&w->cell[i], memory_order_acquire);
-
-			if (claim && !(claim & WIRE_CLAIM_LOCAL))
-				return false;
-		}
-	}
+	list_for_each(ch, &s->channels, link)
+		if (ch->open && (is_claimed(s, ch, &n_local) || (roomy && n_local > ch->window / 2)))
+			return false;
 	return true;
 }
 
@@ -148,7 +156,7 @@ static bool is_quiet(void *ctx)
 {
 	struct timekeeper *t = (struct timekeeper *)ctx;
 
-	if (credits_free(t->s) && shards_outstanding(t->s) == 0)
+	if (credits_free(t->s, false) && shards_outstanding(t->s) == 0)
 		return true;
 	if (!t->quiet_asked && shards_quiet(t->s, on_quiet, t) == 0)
 		t->quiet_asked = true;
@@ -232,13 +240,14 @@ static void on_dispatched(void *arg)
 
 /*
  * Each accepted message has a credit until it is completed: without one there is nothing to dispatch. But in each second of
- * simulated time bridges are flushed at the end of its first step, whether or not that is empty.
+ * simulated time bridges are flushed at the end of its first step, whether or not that is empty. Steps may be faster than
+ * dispatch, which gives the credits of local messages back: it is waited for before a window of them is full.
  */
 static bool is_idle(void *ctx)
 {
 	struct timekeeper *t = (struct timekeeper *)ctx;
 
-	return t->page->sim_ns / NS_PER_S == t->step_sim_s && credits_free(t->s);
+	return t->page->sim_ns / NS_PER_S == t->step_sim_s && credits_free(t->s, true);
 }
 
 static bool on_dispatch(void *ctx)
@@ -268,7 +277,7 @@ static bool on_drain(void *ctx)
 {
 	struct timekeeper *t = (struct timekeeper *)ctx;
 
-	if (credits_free(t->s))
+	if (credits_free(t->s, true))
 		return true;
 	if (shards_drain(t->s, on_drained, t) < 0) {
 		log_error(

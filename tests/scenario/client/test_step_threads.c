@@ -12,6 +12,8 @@
 
 #include <sim/msg/Vector3.h>
 
+#include "dispatch/dispatch_private.h"
+#include "registry/shards.h"
 #include "registry/simd.h"
 #include "wire/pages.h"
 
@@ -26,6 +28,17 @@ static int put(struct sim_publisher *p, double x, bool local)
 
 	return local ? sim_publish_local_copy(p, &v, sizeof(v), 0)
 		     : sim_try_queue_copy(p, &v, sizeof(v), 0, NULL, NULL, NULL);
+}
+
+static void steps_of(struct sim_driver *d, unsigned n, int64_t dur_ns)
+{
+	for (unsigned i = 0; i < n; i++)
+		assert_int_equal(sim_driver_advance(d, dur_ns, NULL), 0);
+}
+
+static void steps(struct sim_driver *d, unsigned n)
+{
+	steps_of(d, n, STEP_DUR);
 }
 
 struct part {
@@ -131,6 +144,73 @@ TEST(ranks_with_threads)
 	world_destroy(&w);
 }
 
+/* ---- a slow dispatch thread ---- */
+
+struct talker {
+	struct sim_client *c;
+	struct sim_step *s;
+	struct sim_publisher *pub;
+	pthread_t thread;
+	atomic_uint sent, refused;
+	atomic_bool over;
+};
+
+static void *talk(void *arg)
+{
+	struct talker *t = arg;
+	struct sim_step_turn turn;
+	int r;
+
+	while ((r = sim_step_wait(t->s, 20 * MS, &turn)) == 0 || (r == -ETIMEDOUT && !atomic_load(&t->over))) {
+		if (r < 0)
+			continue;
+		atomic_fetch_add(put(t->pub, 1, true) ? &t->refused : &t->sent, 1);
+		assert_int_equal(sim_step_done(t->s), 0);
+	}
+	return NULL;
+}
+
+/* On dispatch's thread, until it is waited for: without a message it is only if the rounds want it. */
+static void stand_still(void *arg)
+{
+	struct talker *t = arg;
+
+	while (inbox_empty(&shard_of(w.simd, 0)->in) && !atomic_load(&t->refused))
+		sched_yield();
+}
+
+/* Rounds that are faster than dispatch wait for it, before a window is full of messages for local subscribers. */
+TEST(local_messages_are_not_refused_while_dispatch_stands)
+{
+	struct sim_publisher_options po = { .size = sizeof(po), .flags = SIM_PUB_NO_WAIT };
+	static struct talker t;
+	struct exec_post post;
+	struct sim_client *c;
+	struct sim_driver *d;
+
+	world_create_threads(&w, "");
+	t.c = world_client(&w, "talker", 0);
+	assert_int_equal(sim_advertise(t.c, "a", &sim_Vector3_type, &po, &t.pub), 0);
+	assert_int_equal(sim_step_join(t.c, 0, &t.s), 0);
+	assert_int_equal(pthread_create(&t.thread, NULL, talk, &t), 0);
+	c = world_client(&w, "engine", 0);
+	assert_int_equal(sim_driver_acquire(c, 0, &d), 0);
+	steps(d, 2);
+	exec_post_init(&post, shard_exec(w.simd, 0), stand_still, &t);
+	exec_post(&post);
+	steps_of(d, 2000, 1000); /* within one second of simulated time: nothing is flushed */
+	atomic_store(&t.over, true);
+	pthread_join(t.thread, NULL);
+	assert_int_equal(t.refused, 0);
+	assert_int_equal(t.sent, 2002);
+	sim_driver_release(d);
+	sim_disconnect(c);
+	sim_step_leave(t.s);
+	sim_publisher_destroy(t.pub);
+	sim_disconnect(t.c);
+	world_destroy(&w);
+}
+
 /* ---- asleep on the page ---- */
 
 struct sleeper {
@@ -159,12 +239,6 @@ static void sleeper_begin(struct sleeper *p, const char *name)
 	p->c = world_client(&w, name, 0);
 	assert_int_equal(sim_step_join(p->c, 1, &p->s), 0);
 	assert_int_equal(pthread_create(&p->thread, NULL, sleep_on_page, p), 0);
-}
-
-static void steps(struct sim_driver *d, unsigned n)
-{
-	for (unsigned i = 0; i < n; i++)
-		assert_int_equal(sim_driver_advance(d, STEP_DUR, NULL), 0);
 }
 
 static uint64_t last_round(void)
