@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-CONVERT_TESTS := check generic rpc mappings wire values map_in rows named named_rows shortest base64 pb_writer
+CONVERT_TESTS := check generic rpc mappings wire values map_in rows named named_rows shortest base64 pb_writer pb_points
 INC_tests/unit/convert := -I. -Itests -Itests/unit/convert -Itools/bridge/convert -Ischemas -Ilibclient/include -I$(B)/gen
 TESTS += $(CONVERT_TESTS:%=$(B)/test/convert-%)
 $(CONVERT_TESTS:%=$(B)/test/convert-%): $(B)/test/convert-%: $(B)/obj/tests/unit/convert/test_%.o $(B)/obj/tests/unit/convert/sample.o \
@@ -13,5 +13,6 @@ $(PB_EVERY).c $(PB_EVERY).h &: tests/unit/convert/pb_every.proto
 	protoc-c --proto_path=tests --c_out=$(B)/gen unit/convert/pb_every.proto
 GENERATED += $(PB_EVERY).h
 PB_RANDOM := $(B)/obj/tests/unit/convert/pb_random.o $(B)/obj/gen/unit/convert/pb_every.pb-c.o
-$(B)/test/convert-pb_writer: $(PB_RANDOM)
+$(addprefix $(B)/test/convert-,pb_writer pb_points): $(PB_RANDOM)
 LINK_convert-pb_writer := -lprotobuf-c
+LINK_convert-pb_points := -lprotobuf-c
