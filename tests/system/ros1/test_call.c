@@ -14,6 +14,7 @@
 #include "fake.h"
 
 #define MD5_SET_BOOL "09fb03525b03e7ea1fd3992bafd87e16"
+#define MD5_MEASURE  "3071e37bb1a5c733a8bb2320e2c501ff"
 #define CALL         "{\"lamp\":{\"type\":\"std_srvs/SetBool\",\"service\":\"ros/lamp\"}}"
 
 static const char *const options[] = { "call", CALL, NULL };
@@ -207,6 +208,36 @@ TEST_WITH(nodes_that_serve_what_they_must_not, setup, teardown)
 	reply(fd, "good");
 	expect("good");
 	close(fd);
+}
+
+/* By its .srv file: the md5 sum is that of the definition. */
+TEST(a_type_of_ones_own)
+{
+	static const char *const own[] = {
+		"call",
+		"{\"/measure\":{\"type\":\"demo/Measure\",\"service\":\"m\",\"definition\":\"/tmp/Measure.srv\"}}", NULL
+	};
+	FILE *f = fopen("/tmp/Measure.srv", "w");
+	unsigned port;
+	int fd;
+
+	assert_non_null(f);
+	fputs("float64 x # [m] how far\n---\nfloat64[] y\nstring note\n", f);
+	fclose(f);
+	door = fake_listen(&port);
+	fake_master_start(&master, 0);
+	snprintf(master.service, sizeof(master.service), "rosrpc://127.0.0.1:%u", port);
+	host_init(&h, PLUGIN, own);
+	b = host_create(&h);
+	assert_string_equal(h.served.type->name, "demo/Measure");
+	h.served.fn(h.served.user, &(double){ 2 }, sizeof(double), (struct sim_pending *)(void *)&key);
+	fd = fake_accept(door);
+	assert_string_equal(fake_field(fd, "type"), "demo/Measure");
+	fake_welcome(fd, MD5_MEASURE, "demo/Measure", NULL);
+	fake_send(fd, "\1\x10\0\0\0\1\0\0\0\0\0\0\0\0\0\0\x40\0\0\0\0", 21);
+	assert_int_equal(host_next_answer(&h).result, 0);
+	close(fd);
+	teardown(NULL);
 }
 
 static void refused(const char *call, const char *sentence)

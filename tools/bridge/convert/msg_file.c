@@ -20,6 +20,7 @@ struct msg_file {
 	char *text[TEXTS_MAX]; /* what the set borrows */
 	unsigned n;
 	const struct sim_type *type;
+	struct sim_service_type service;
 };
 
 /* At most one byte more than a definition may have, so that one that is too long is found to be so. NULL: not there. */
@@ -76,33 +77,76 @@ static const char *source(void *arg, const char *package, const char *name, size
 	return f->text[f->n] ? f->text[f->n++] : NULL;
 }
 
-int msg_file_read(const char *name, const char *path, char *why, size_t why_size, struct msg_file **ret)
+static int create(const char *name, const char *path, char *why, size_t why_size, struct msg_file **ret)
 {
 	struct msg_file *f = calloc(1, sizeof(*f));
-	const struct typeset_entry *e = NULL;
 	size_t package = strcspn(name, "/");
-	int r = -ENOMEM;
 
 	snprintf(why, why_size, "%s: no memory", path);
-	if (!f || !(f->set = typeset_create()))
-		goto err;
+	if (!f || !(f->set = typeset_create())) {
+		free(f);
+		return -ENOMEM;
+	}
 	f->path = path;
 	snprintf(f->package, sizeof(f->package), "%.*s", (int)package, name);
 	snprintf(f->root, sizeof(f->root), "%s", name[package] ? name + package + 1 : "");
 	typeset_source(f->set, source, f, false);
-	r = typeset_take(f->set, f->package, f->root, &e);
+	*ret = f;
+	return 0;
+}
+
+/* The end of both ways to read: takes f on failure. */
+static int done(struct msg_file *f, int r, char *why, size_t why_size, struct msg_file **ret)
+{
 	if (r < 0) {
-		snprintf(why, why_size, "%s: %s", path,
-			 *typeset_why(f->set) ? typeset_why(f->set) : "cannot be read, or is not a message definition");
-		goto err;
+		snprintf(why, why_size, "%s: %s", f->path,
+			 *typeset_why(f->set) ? typeset_why(f->set) : "cannot be read, or is not a definition");
+		msg_file_destroy(f);
+		return r;
 	}
-	f->type = &e->type;
 	f->path = NULL; /* the caller's */
 	*ret = f;
 	return 0;
-err:
-	msg_file_destroy(f);
-	return r;
+}
+
+int msg_file_read(const char *name, const char *path, char *why, size_t why_size, struct msg_file **ret)
+{
+	const struct typeset_entry *e = NULL;
+	struct msg_file *f;
+	int r = create(name, path, why, why_size, &f);
+
+	if (r < 0)
+		return r;
+	r = typeset_take(f->set, f->package, f->root, &e);
+	if (r == 0)
+		f->type = &e->type;
+	return done(f, r, why, why_size, ret);
+}
+
+int msg_file_read_service(const char *name, const char *path, char *why, size_t why_size, struct msg_file **ret)
+{
+	const struct typeset_service *v;
+	struct msg_file *f;
+	int r = create(name, path, why, why_size, &f);
+
+	if (r < 0)
+		return r;
+	r = typeset_add(f->set, f->package, path, NULL);
+	if (r < 0)
+		return done(f, r, why, why_size, ret);
+	v = typeset_service(f->set, 0);
+	if (!v || strcmp(v->name, f->root) != 0) {
+		snprintf(why, why_size, "%s: is not named %.80s.srv", path, f->root);
+		msg_file_destroy(f);
+		return -EINVAL;
+	}
+	f->service = (struct sim_service_type){ .abi = SIM_TYPE_ABI,
+						.size = sizeof(f->service),
+						.name = v->full,
+						.comment = v->comment,
+						.request = &v->request->type,
+						.response = &v->response->type };
+	return done(f, 0, why, why_size, ret);
 }
 
 void msg_file_destroy(struct msg_file *f)
@@ -118,4 +162,9 @@ void msg_file_destroy(struct msg_file *f)
 const struct sim_type *msg_file_type(const struct msg_file *f)
 {
 	return f->type;
+}
+
+const struct sim_service_type *msg_file_service(const struct msg_file *f)
+{
+	return f->service.name ? &f->service : NULL;
 }

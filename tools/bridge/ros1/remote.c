@@ -11,10 +11,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <jansson.h>
-
-#include <sim/introspect.h>
-
 #include "http.h"
 #include "ros1.h"
 #include "rpc.h"
@@ -64,7 +60,7 @@ static int look_up(struct exchange *x, struct http_uri *ret)
 	master_uri(b, uri);
 	xmlrpc_call(&w, "lookupService");
 	xmlrpc_put_text(&w, b->names.node);
-	xmlrpc_put_text(&w, x->r->name);
+	xmlrpc_put_text(&w, x->r->call->name);
 	r = xmlrpc_end(&w);
 	if (r == 0)
 		r = net_call(uri, &w, x->due_mono_ns, b->remotes.stop_fd, &d, x->why, sizeof(x->why));
@@ -96,7 +92,7 @@ static int send_header(struct exchange *x)
 	tcpros_put(&w, "callerid", r->bridge->names.node);
 	tcpros_put(&w, "md5sum", r->type.md5);
 	tcpros_put(&w, "persistent", "1");
-	tcpros_put(&w, "service", r->name);
+	tcpros_put(&w, "service", r->call->name);
 	tcpros_put(&w, "tcp_nodelay", "1");
 	tcpros_put(&w, "type", r->type.name);
 	e = tcpros_end(&w);
@@ -211,7 +207,7 @@ static int ask(struct exchange *x, const uint8_t *request, size_t len, void *bod
 		hang_up(x->r);
 	if (r < 0)
 		return r;
-	r = rpc_read_ros1(x->r->sim->response, data, n, body, SIM_SERVICE_BODY_MAX, ret_size);
+	r = rpc_read_ros1(x->r->call->sim->response, data, n, body, SIM_SERVICE_BODY_MAX, ret_size);
 	free(data);
 	return r < 0 ? failed(x, r, "its answer is malformed: %s", topics_reason(r)) : 0;
 }
@@ -226,7 +222,7 @@ static void serve(struct remote *r, struct sim_pending *p, uint8_t *request, siz
 	char why[400];
 	int e = body ? ask(&x, request, len, body, &size) : -ENOMEM;
 
-	snprintf(why, sizeof(why), "%.90s of ROS 1: %.280s", r->name, *x.why ? x.why : strerror(-e));
+	snprintf(why, sizeof(why), "%.90s of ROS 1: %.280s", r->call->name, *x.why ? x.why : strerror(-e));
 	if (e < 0)
 		log_limited(b, 2, "service %s", why);
 	(void)b->host->answer(b->host->ctx, p, e, why, body, size);
@@ -271,7 +267,7 @@ static int encode(const struct remote *r, const void *request, size_t size, uint
 	int e;
 
 	iov_buf_init(&o);
-	e = rpc_write_ros1(r->sim->request, request, size, &o);
+	e = rpc_write_ros1(r->call->sim->request, request, size, &o);
 	if (e == 0)
 		at = *ret = malloc(o.total + 4);
 	if (at) {
@@ -318,78 +314,30 @@ void remotes_serve(struct sim_bridge *b, bool on)
 
 		if (on == r->served)
 			continue;
-		r->served = on && b->host->serve(b->host->ctx, r->own, r->sim, on_request, r) == 0;
+		r->served = on && b->host->serve(b->host->ctx, r->call->own, r->call->sim, on_request, r) == 0;
 		if (!on)
-			(void)b->host->serve(b->host->ctx, r->own, NULL, NULL, NULL);
+			(void)b->host->serve(b->host->ctx, r->call->own, NULL, NULL, NULL);
 	}
 }
 
 /* ---- the option ---- */
 
-/* What simd knows under that name of ROS, of std_srvs or sim_msgs. */
-static int find_type(struct remote *r, const char *name, char *why, size_t why_size)
-{
-	for (const struct sim_service_type *const *t = sim_service_type_builtins(); *t; t++) {
-		int e = service_type_init(&r->type, *t, why, why_size);
-
-		if (e == 0 && strcmp(r->type.name, name) == 0) {
-			r->sim = *t;
-			return 0;
-		}
-		service_type_finish(&r->type);
-		r->type = (struct service_type){ .request = NULL };
-	}
-	snprintf(why, why_size,
-		 "simd knows no service of type \"%.80s\": std_srvs/SetBool, sim_msgs/PlaceVehicle and the like", name);
-	return -EINVAL;
-}
-
-static int read_one(struct sim_bridge *b, const char *name, json_t *v, char *why, size_t why_size)
+static int open_one(struct sim_bridge *b, const struct topics_call *call)
 {
 	struct remote *r = &b->remotes.all[b->remotes.n];
-	const char *type = json_string_value(json_object_get(v, "type"));
-	const char *service = json_string_value(json_object_get(v, "service"));
+	char why[300] = "no memory";
 	int e;
 
-	if (!type || !service || json_object_size(v) != 2 || strlen(service) > SIM_CHANNEL_MAX) {
-		snprintf(why, why_size, "{\"type\": \"std_srvs/SetBool\", \"service\": \"name\"} is needed");
-		return -EINVAL;
-	}
-	if (b->remotes.n == REMOTES_MAX) {
-		snprintf(why, why_size, "more than %u services", REMOTES_MAX);
-		return -EINVAL;
-	}
 	r->bridge = b;
+	r->call = call;
 	r->fd = -1;
-	snprintf(r->own, sizeof(r->own), "%s", service);
-	e = names_resolve(&b->names, name, r->name, why, why_size);
-	if (e == 0)
-		e = find_type(r, type, why, why_size);
+	e = service_type_init(&r->type, call->sim, why, sizeof(why));
+	if (e < 0) {
+		log_error(b, "options.call.%.80s: %s", call->name, why);
+		service_type_finish(&r->type);
+	}
 	b->remotes.n += e == 0;
 	return e;
-}
-
-static int read_option(struct sim_bridge *b)
-{
-	json_t *j = json_loads(bridge_option(b->host, "call"), JSON_REJECT_DUPLICATES, NULL), *v;
-	char why[300] = "an object is needed: {\"/name\": {\"type\": ..., \"service\": ...}}";
-	const char *name = "";
-	int r = json_is_object(j) ? 0 : -EINVAL;
-
-	if (r == 0)
-		json_object_foreach(j, name, v) {
-			r = read_one(b, name, v, why, sizeof(why));
-			if (r < 0)
-				break;
-		}
-	if (r < 0)
-		log_error(b, "options.call%s%.80s: %s", *name ? "." : "", name, why);
-	json_decref(j);
-	if (r == 0 && b->remotes.n && !SIM_BRIDGE_HOST_HAS(b->host, answer)) {
-		log_error(b, "options.call: this simbridge is too old to offer services of others");
-		r = -ENOTSUP;
-	}
-	return r;
 }
 
 int remotes_open(struct sim_bridge *b)
@@ -401,7 +349,9 @@ int remotes_open(struct sim_bridge *b)
 	pthread_cond_init(&all->changed, NULL);
 	all->opened = true;
 	all->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	r = all->stop_fd < 0 ? -errno : read_option(b);
+	r = all->stop_fd < 0 ? -errno : topics_read_call(&b->common);
+	for (unsigned i = 0; r == 0 && i < b->common.n_call; i++)
+		r = open_one(b, &b->common.call[i]);
 	for (unsigned i = 0; r == 0 && i < all->n; i++) {
 		r = -pthread_create(&all->all[i].thread, NULL, remote_main, &all->all[i]);
 		all->all[i].running = r == 0;

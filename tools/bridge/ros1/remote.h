@@ -10,14 +10,11 @@
 #include <stdbool.h>
 
 #include "service.h"
-
-#define REMOTES_MAX 32u
+#include "topics.h"
 
 struct remote {
 	struct sim_bridge *bridge;
-	char name[NAMES_LEN + 1];      /* in ROS */
-	char own[SIM_CHANNEL_MAX + 1]; /* for the clients of simd */
-	const struct sim_service_type *sim;
+	const struct topics_call *call;
 	struct service_type type;
 	pthread_t thread;
 	bool running, served;
@@ -32,7 +29,7 @@ struct remote {
 struct remotes {
 	pthread_mutex_t lock; /* a leaf */
 	pthread_cond_t changed;
-	struct remote all[REMOTES_MAX];
+	struct remote all[TOPICS_CALLS_MAX];
 	unsigned n; /* set by remotes_open() */
 	bool stop, opened;
 	int stop_fd;

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include "msg_file.h"
 #include "ros/ros_generic.h"
 #include "ros/ros_type.h"
 #include "topics.h"
@@ -156,5 +157,7 @@ void topics_finish(struct topics *s)
 		iov_buf_finish(s->buf[--s->n_buf]);
 		free(s->buf[s->n_buf]);
 	}
+	for (unsigned i = 0; i < TOPICS_CALLS_MAX; i++)
+		msg_file_destroy(s->call[i].file);
 	pthread_mutex_destroy(&s->lock);
 }

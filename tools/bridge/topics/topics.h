@@ -18,14 +18,16 @@
 
 #include "conversion.h"
 #include "enc_wire.h"
+#include "ros/ros_generic.h"
 #include "static_frames.h"
 #include "topic_options.h"
 
-#define TOPICS_MAX      512u
-#define TOPICS_FAN_MAX  16u /* of one channel */
-#define TOPICS_IN_MAX   32u
-#define TOPICS_BUFS_MAX 16u
-#define TOPICS_BODY_MAX (64u * 1024) /* that comes in, as the host takes it */
+#define TOPICS_MAX       512u
+#define TOPICS_FAN_MAX   16u /* of one channel */
+#define TOPICS_IN_MAX    32u
+#define TOPICS_CALLS_MAX 32u
+#define TOPICS_BUFS_MAX  16u
+#define TOPICS_BODY_MAX  (64u * 1024) /* that comes in, as the host takes it */
 
 struct topics;
 
@@ -56,6 +58,14 @@ struct topic_in {
 	char name[TOPIC_NAME_MAX + 1], channel[SIM_CHANNEL_MAX + 1];
 	uint8_t *body; /* of the message that is being read */
 	_Atomic uint64_t dropped;
+};
+
+/* A service of the far side for the clients of simd. */
+struct topics_call {
+	char name[TOPIC_NAME_MAX + 1]; /* over there */
+	char own[SIM_CHANNEL_MAX + 1]; /* for the clients */
+	const struct sim_service_type *sim;
+	struct msg_file *file; /* sim, where it had to be read */
 };
 
 /* Set before the first call; the plug-in keeps it until topics_finish(). */
@@ -89,6 +99,8 @@ struct topics {
 	unsigned n_buf;
 	struct topic_in *in[TOPICS_IN_MAX]; /* set by topics_read_subscribe(), then unchanged */
 	unsigned n_in;
+	struct topics_call call[TOPICS_CALLS_MAX]; /* set by topics_read_call(), then unchanged */
+	unsigned n_call;
 };
 
 void topics_init(struct topics *s);
@@ -154,6 +166,14 @@ void topic_in_take_from(struct topic_in *t, struct sim_dec *d);
 
 /* Why what came in is dropped, in words. Static, or until the thread's next call. */
 const char *topics_reason(int r);
+
+/* ---- services of the far side: call.c ---- */
+
+/* Read the option "call". 0 or the first error, logged. */
+int topics_read_call(struct topics *s);
+
+/* What a service of ours is called in ROS: "std_srvs/SetBool". */
+void topics_service_name(const struct topics *s, const struct sim_service_type *t, char ret[ROS_GENERIC_NAME_MAX]);
 
 /* ---- options of the bridge: option.c ---- */
 
