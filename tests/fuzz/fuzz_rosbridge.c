@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a rosbridge server may say, JSON or CBOR: messages of a topic that comes in, requests, statuses, fragments. The first byte says
+ * What a rosbridge server may say, JSON or CBOR: messages of a topic that comes in, requests, answers, statuses, fragments. The first byte says
  * which of both, the rest are messages, each ended by a zero byte (JSON) or alone (CBOR). Thread: one.
  */
 #include <stdarg.h>
@@ -11,6 +11,7 @@
 #include "tools/bridge/rosbridge/rosbridge.h"
 
 #include "ros/ros_type.h"
+#include "sim/srv/PlaceVehicle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -37,9 +38,26 @@ static int on_publish(void *ctx, const char *channel, const struct sim_type *typ
 	return sim_msg_check(type, body, size);
 }
 
+static unsigned n_answers;
+
+static int on_answer(void *ctx, struct sim_pending *p, int result, const char *why, const void *response, size_t size)
+{
+	(void)ctx;
+	if (!p || (result == 0 && sim_msg_check(&sim_PlaceVehicleResponse_type, response, size) < 0) ||
+	    (result < 0 && !*why))
+		abort();
+	n_answers++;
+	return 0;
+}
+
 static const struct sim_bridge_host host = {
-	.abi = SIM_BRIDGE_ABI, .size = sizeof(host), .log = on_log, .publish = on_publish
+	.abi = SIM_BRIDGE_ABI, .size = sizeof(host), .log = on_log, .publish = on_publish, .answer = on_answer
 };
+
+int64_t rosbridge_mono_ms(void)
+{
+	return 0;
+}
 
 /* Who sends is not here. */
 void rosbridge_link_wake(struct sim_bridge *b)
@@ -58,6 +76,19 @@ static void open_in(struct sim_bridge *b, const char *topic, const char *type, e
 	b->in[b->n_in++].connection = 1;
 }
 
+/* One request waits: id "a". */
+static void wait_for_answer(struct sim_bridge *b)
+{
+	static const struct topics_call call = { .name = "/place", .sim = &sim_PlaceVehicle_service };
+
+	b->remotes.all[0] = (struct remote){
+		.bridge = b, .call = &call, .pending = (struct sim_pending *)(void *)&n_answers, .id = "a"
+	};
+	b->remotes.n = 1;
+	b->remotes.open = true;
+	n_answers = 0;
+}
+
 static struct sim_bridge *bridge(void)
 {
 	static struct sim_bridge *b;
@@ -71,6 +102,7 @@ static struct sim_bridge *bridge(void)
 	topics_init(&b->common);
 	queue_init(&b->queue, &b->common);
 	pthread_mutex_init(&b->services_lock, NULL);
+	pthread_mutex_init(&b->remotes.lock, NULL);
 	pthread_mutex_init(&b->context_lock, NULL);
 	named_reader_init(&b->reader);
 	open_in(b, "/a", "lgsvl_msgs/VehicleControlData", COMPRESSION_NONE);
@@ -85,6 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	bool binary = size && data[0] == 'c';
 	size_t n;
 
+	wait_for_answer(b);
 	for (size_t at = 1; at < size; at += n + 1) {
 		const uint8_t *end = binary ? NULL : memchr(data + at, '\0', size - at);
 		char *copy;
@@ -96,6 +129,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		free(copy);
 	}
 	rosbridge_forget_parts(b);
+	remotes_open(b, false);
+	if (n_answers != 1)
+		abort();
 	queue_open(&b->queue, false);
 	return 0;
 }

@@ -182,7 +182,7 @@ void host_init(struct host *h, const char *plugin, const char *const *options)
 		fprintf(stderr, "host: %s\n", dlerror());
 	MUST(sym);
 	memcpy(&entry, &sym, sizeof(entry));
-	*h = (struct host){ .ops = entry(), .options = options };
+	*h = (struct host){ .ops = entry(), .options = options, .connection = "" };
 	h->host = (struct sim_bridge_host){ .abi = SIM_BRIDGE_ABI,
 					    .size = sizeof(h->host),
 					    .ctx = h,
@@ -215,7 +215,7 @@ struct sim_bridge *host_create(struct host *h)
 	struct sim_bridge *b = NULL;
 
 	MUST(h->ops->create(&h->host, &b) == 0);
-	MUST(h->ops->connect(b, "") == 0);
+	MUST(h->ops->connect(b, h->connection) == 0);
 	for (unsigned i = 0; i < h->n_offered; i++)
 		h->ops->listen(b, h->offered[i], 1);
 	return b;

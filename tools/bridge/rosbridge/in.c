@@ -12,17 +12,12 @@
 #include "json_reader.h"
 #include "rosbridge.h"
 
-static bool worth_saying(uint64_t n)
-{
-	return n <= 8 || (n & (n - 1)) == 0;
-}
-
 __attribute__((format(printf, 2, 3))) static void refuse(struct sim_bridge *b, const char *fmt, ...)
 {
 	char why[256];
 	va_list ap;
 
-	if (!worth_saying(++b->n_refused))
+	if (!rosbridge_worth_saying(++b->n_refused))
 		return;
 	va_start(ap, fmt);
 	vsnprintf(why, sizeof(why), fmt, ap);
@@ -181,7 +176,7 @@ static void on_status(struct sim_bridge *b)
 	bool said = rosbridge_text(&b->reader.dec, "msg", text, sizeof(text));
 
 	(void)rosbridge_text(&b->reader.dec, "level", level, sizeof(level));
-	if (said && worth_saying(++b->n_status))
+	if (said && rosbridge_worth_saying(++b->n_status))
 		log_at(b, strcmp(level, "error") == 0 || strcmp(level, "warning") == 0 ? 1 : 2,
 		       "the server says: %s: %s (%llu so far)", *level ? level : "status", text,
 		       (unsigned long long)b->n_status);
@@ -195,12 +190,23 @@ static void on_request(struct sim_bridge *b)
 	rosbridge_serve(b, &b->reader.dec, id);
 }
 
+static void on_answer(struct sim_bridge *b)
+{
+	char id[ROSBRIDGE_ID_MAX];
+
+	(void)rosbridge_text(&b->reader.dec, "id", id, sizeof(id));
+	if (!remotes_take(b, &b->reader.dec, id))
+		refuse(b, "a service_response, id \"%.60s\", that nobody waits for (any more)", id);
+}
+
 static void on_op(struct sim_bridge *b, const char *op, const char *data, size_t len, bool binary)
 {
 	if (strcmp(op, "publish") == 0)
 		on_publish(b, data, len, binary);
 	else if (strcmp(op, "call_service") == 0)
 		on_request(b);
+	else if (strcmp(op, "service_response") == 0)
+		on_answer(b);
 	else if (strcmp(op, "status") == 0)
 		on_status(b);
 	else if (strcmp(op, "fragment") == 0)

@@ -17,7 +17,7 @@
 #define REPORT_MS   10000 /* of what was dropped; a second after the first */
 #define PIECES_TURN 16    /* that are sent before something is read */
 
-static int64_t mono_ms(void)
+int64_t rosbridge_mono_ms(void)
 {
 	struct timespec t;
 
@@ -71,7 +71,7 @@ static int write_piece(struct sim_bridge *b, bool *ret_more)
 static int write_ping(struct sim_bridge *b)
 {
 	b->ping = false;
-	b->asked_mono_ms = mono_ms();
+	b->asked_mono_ms = rosbridge_mono_ms();
 	return lws_write(b->wsi, b->piece + LWS_PRE, 0, LWS_WRITE_PING) < 0 ? -EPIPE : 0;
 }
 
@@ -86,7 +86,7 @@ static int on_writable(struct sim_bridge *b)
 	bool more = true;
 	int r = b->ping ? write_ping(b) : 0;
 
-	b->moved_mono_ms = mono_ms();
+	b->moved_mono_ms = rosbridge_mono_ms();
 	for (int i = 0; i < PIECES_TURN && more && r == 0; i++) {
 		r = write_piece(b, &more);
 		if (lws_send_pipe_choked(b->wsi))
@@ -128,7 +128,7 @@ static void on_received(struct sim_bridge *b, const void *data, size_t n)
 {
 	struct reading *r = &b->reading;
 
-	b->heard_mono_ms = mono_ms();
+	b->heard_mono_ms = rosbridge_mono_ms();
 	if (lws_is_first_fragment(b->wsi)) {
 		r->len = 0;
 		r->too_long = false;
@@ -202,7 +202,7 @@ static void look_at_stop(struct sim_bridge *b)
 	if (!atomic_load(&b->stop) || b->closing)
 		return;
 	b->closing = true;
-	b->moved_mono_ms = mono_ms();
+	b->moved_mono_ms = rosbridge_mono_ms();
 	if (b->connected)
 		lws_callback_on_writable(b->wsi);
 	else
@@ -225,10 +225,11 @@ static void forgive(struct sim_bridge *b, int64_t now)
 static void on_tick(lws_sorted_usec_list_t *sul)
 {
 	struct sim_bridge *b = lws_container_of(sul, struct sim_bridge, tick);
-	int64_t now = mono_ms();
+	int64_t now = rosbridge_mono_ms();
 
 	forgive(b, now);
 	look_at_stop(b);
+	remotes_look(b, now);
 	if (b->closing && now - b->moved_mono_ms > ROSBRIDGE_CLOSE_MS)
 		b->over = true;
 	else if (b->connected)
@@ -245,10 +246,11 @@ static void on_established(struct sim_bridge *b)
 	char text[400];
 
 	b->connected = true;
-	b->moved_mono_ms = b->heard_mono_ms = mono_ms();
+	b->moved_mono_ms = b->heard_mono_ms = rosbridge_mono_ms();
 	if (b->auth)
 		(void)queue_op(&b->queue, true, b->auth, NULL);
 	queue_open(&b->queue, true);
+	remotes_open(b, true);
 	snprintf(text, sizeof(text), "rosbridge server at %s:%u%s", b->address.host, b->address.port,
 		 b->address.tls ? ", TLS" : "");
 	report(b, SIM_BRIDGE_CONNECTED, text);
@@ -314,7 +316,7 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
 		on_received(b, in, len);
 		break;
 	case LWS_CALLBACK_CLIENT_RECEIVE_PONG:
-		b->heard_mono_ms = mono_ms();
+		b->heard_mono_ms = rosbridge_mono_ms();
 		b->asked_mono_ms = 0;
 		break;
 	case LWS_CALLBACK_CLIENT_WRITEABLE:
@@ -410,6 +412,7 @@ static void end(struct sim_bridge *b)
 	sending_drop(b);
 	rosbridge_forget_parts(b);
 	atomic_fetch_add(&b->connection, 1);
+	remotes_open(b, false);
 	queue_open(&b->queue, false);
 }
 
@@ -418,7 +421,7 @@ static void *link_main(void *arg)
 	struct sim_bridge *b = arg;
 	char why[640];
 
-	b->begun_mono_ms = b->tick_mono_ms = mono_ms();
+	b->begun_mono_ms = b->tick_mono_ms = rosbridge_mono_ms();
 	if (begin(b) == 0)
 		dial(b);
 	while (!b->over)

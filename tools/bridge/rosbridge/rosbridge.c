@@ -32,6 +32,7 @@ static const struct sim_bridge_option options[] = {
 	{ "autoware_msgs", "1.8",
 	  "1.8: messages as from autoware_msgs 1.8.0 on; 1.7: before, a TrafficLightGroup without predictions" },
 	TOPICS_OPTION_COMPAT,
+	{ "call", "{}", "services of the server for simd: {\"/lamp\": {\"type\": ..., \"service\": ...}}" },
 	{ "subscribe", "{}", "what comes in: {\"/topic\": {\"type\": ..., \"channel\": ...}}" },
 	{ NULL, NULL, NULL },
 };
@@ -222,6 +223,7 @@ static void rosbridge_destroy(struct sim_bridge *b)
 	rosbridge_services_finish(b);
 	rosbridge_forget_parts(b);
 	named_reader_finish(&b->reader);
+	pthread_mutex_destroy(&b->remotes.lock);
 	pthread_mutex_destroy(&b->services_lock);
 	pthread_mutex_destroy(&b->context_lock);
 	free(b->reading.data);
@@ -251,6 +253,7 @@ static int rosbridge_create(const struct sim_bridge_host *host, struct sim_bridg
 	queue_init(&b->queue, &b->common);
 	pthread_mutex_init(&b->context_lock, NULL);
 	pthread_mutex_init(&b->services_lock, NULL);
+	pthread_mutex_init(&b->remotes.lock, NULL);
 	named_reader_init(&b->reader);
 	b->piece = malloc(LWS_PRE + ROSBRIDGE_PIECE);
 	r = b->piece ? read_options(b) : -ENOMEM;
@@ -258,6 +261,8 @@ static int rosbridge_create(const struct sim_bridge_host *host, struct sim_bridg
 	b->common.format = b->flavour == FLAVOUR_ROS2 ? WIRE_CDR : WIRE_ROS1;
 	if (r == 0)
 		r = topics_read_subscribe(&b->common);
+	if (r == 0)
+		r = remotes_read(b);
 	if (r < 0)
 		rosbridge_destroy(b);
 	else
@@ -274,11 +279,16 @@ static int rosbridge_connect(struct sim_bridge *b, const char *connection)
 	r = read_connection(b, connection);
 	if (r < 0)
 		b->address = address;
-	return r < 0 ? r : rosbridge_link_open(b);
+	if (r == 0)
+		r = rosbridge_link_open(b);
+	if (r == 0)
+		remotes_serve(b, true);
+	return r;
 }
 
 static void rosbridge_disconnect(struct sim_bridge *b)
 {
+	remotes_serve(b, false);
 	rosbridge_link_close(b);
 	atomic_store(&b->status, SIM_BRIDGE_DISCONNECTED);
 	b->host->status(b->host->ctx, SIM_BRIDGE_DISCONNECTED, "");

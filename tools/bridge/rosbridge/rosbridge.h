@@ -3,7 +3,7 @@
  * Inside bridge_rosbridge: a WebSocket to a rosbridge server, which publishes in its ROS graph what it is sent. Lanes convert to JSON and
  * put it into the queue; a thread of the bridge's own, in which all of libwebsockets runs, sends and reads.
  *
- * Locks: that of the queue, then the topics'; `context_lock` is a leaf.
+ * Locks: that of the remotes, that of the queue, then the topics'; `context_lock` is a leaf.
  */
 #ifndef ROSBRIDGE_H
 #define ROSBRIDGE_H
@@ -77,6 +77,25 @@ struct part { /* a message that comes in fragments */
 
 struct rosbridge_service;
 
+struct remote { /* a service of the server's, for the clients of simd */
+	struct sim_bridge *bridge;
+	const struct topics_call *call;
+	bool served; /* the host's main thread's */
+	/* guarded by remotes.lock; pending is taken by the link's thread alone */
+	struct sim_pending *pending; /* NULL: no request */
+	char id[40];
+	int64_t due_mono_ms;
+};
+
+struct remotes {
+	pthread_mutex_t lock; /* above the queue's */
+	struct remote all[TOPICS_CALLS_MAX];
+	unsigned n;       /* set by remotes_read() */
+	bool open;        /* there is a connection */
+	uint64_t n_asked; /* the ids of all connections are different */
+	_Atomic uint64_t n_failed;
+};
+
 struct sim_bridge {
 	const struct sim_bridge_host *host;
 	struct topics common;
@@ -115,7 +134,14 @@ struct sim_bridge {
 
 	pthread_mutex_t services_lock; /* below nothing; guards the list */
 	struct rosbridge_service *services;
+	struct remotes remotes;
 };
+
+/* What anybody can cause is logged ever more rarely. */
+static inline bool rosbridge_worth_saying(uint64_t n)
+{
+	return n <= 8 || (n & (n - 1)) == 0;
+}
 
 /* "ws://host:port/path", "wss://...", "host:port", "". 0, or -EINVAL and a sentence in why. */
 int rosbridge_address_read(const char *text, struct address *ret, char *why, size_t why_size);
@@ -129,6 +155,7 @@ void rosbridge_link_close(struct sim_bridge *b);
 void rosbridge_link_join(struct sim_bridge *b);
 /* Something is in the queue that was empty. Thread: any. */
 void rosbridge_link_wake(struct sim_bridge *b);
+int64_t rosbridge_mono_ms(void);
 
 /* send.c: the next piece of what goes out, into to: its length, and whether it begins or ends a message. 0: nothing waits. Link thread. */
 size_t sending_fill(struct sim_bridge *b, uint8_t *to, size_t room, bool *ret_first, bool *ret_last);
@@ -142,6 +169,21 @@ void rosbridge_forget_parts(struct sim_bridge *b); /* the connection has ended *
 void rosbridge_service(struct sim_bridge *b, const char *name, const struct sim_service_type *type);
 void rosbridge_serve(struct sim_bridge *b, struct sim_dec *d, const char *id);
 void rosbridge_services_finish(struct sim_bridge *b);
+
+/* The fields of half a service, as JSON: returns a buffer of the pool. Errors: as of topic_out_emit(). Thread: any. */
+int rosbridge_encode(struct sim_bridge *b, const struct sim_type *t, const void *body, size_t size,
+		     struct iov_buf **ret);
+
+/*
+ * remote.c: read() the option; errors are logged. serve() offers the services to the host, or withdraws them: its main thread. open(): the
+ * connection is there, or has ended. look(): for those that wait too long. take(): an answer has come, d open at its operation; false:
+ * nobody waits for that id. Thread: the link's.
+ */
+int remotes_read(struct sim_bridge *b);
+void remotes_serve(struct sim_bridge *b, bool on);
+void remotes_open(struct sim_bridge *b, bool on);
+void remotes_look(struct sim_bridge *b, int64_t now_mono_ms);
+bool remotes_take(struct sim_bridge *b, struct sim_dec *d, const char *id);
 
 /* topic.c */
 int rosbridge_topic_open(void *bridge, const struct sim_bridge_channel *ch, const struct topic_options *w,

@@ -121,7 +121,8 @@ void rosbridge_services_finish(struct sim_bridge *b)
 
 /* ---- answers ---- */
 
-static int encode(struct sim_bridge *b, const struct sim_type *t, const void *body, size_t size, struct iov_buf **ret)
+int rosbridge_encode(struct sim_bridge *b, const struct sim_type *t, const void *body, size_t size,
+		     struct iov_buf **ret)
 {
 	struct iov_buf *o = topics_get_buf(&b->common);
 	struct enc_json j;
@@ -166,7 +167,7 @@ static void refuse(struct sim_bridge *b, const char *id, const char *service, co
 
 	log_info(b, "%s: a request has no answer: %s", service, why);
 	if (t && rpc_refusal(t, why, body, sizeof(body), &size) == 0)
-		(void)encode(b, t, body, size, &values);
+		(void)rosbridge_encode(b, t, body, size, &values);
 	respond(b, id, service, false, values);
 }
 
@@ -180,7 +181,7 @@ static void on_answer(void *user, int result, const char *why, const void *respo
 
 	if (q->connection == atomic_load(&b->connection)) {
 		if (r == 0)
-			r = encode(b, q->response, response, size, &values);
+			r = rosbridge_encode(b, q->response, response, size, &values);
 		if (r == 0)
 			respond(b, q->id, q->service, true, values);
 		else
