@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "tools/bridge/convert/map_in.h"
-#include "tools/bridge/lgsvl/frame.h"
+#include "tools/bridge/tcp/frame.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -33,7 +33,7 @@ static size_t frames(const uint8_t *data, size_t size)
 	char why[200];
 	int r;
 
-	while ((r = frame_parse(data + at, size - at, MAX, &f, why, sizeof(why))) > 0) {
+	while ((r = frame_parse(&frame_lgsvl, data + at, size - at, MAX, &f, why, sizeof(why))) > 0) {
 		if (f.total > size - at || f.topic_len > FRAME_TOPIC_MAX || (f.message && f.len > MAX))
 			abort();
 		if (f.message)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lgsvl_bridge as the tests play it, from tools/bridge/lgsvl/frame.h and the sizes that the real one is known to take: a thread that
+ * lgsvl_bridge as the tests play it, from tools/bridge/tcp/frame.h and the sizes that the real one is known to take: a thread that
  * serves one simulator after the other on a port of loopback. It is strict: what the real one would stumble over, silently or not, is
  * kept in `fault`. Thread: any may ask.
  */

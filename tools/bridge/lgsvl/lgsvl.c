@@ -1,17 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bridge_lgsvl: channels go to an lgsvl_bridge, SVL Simulator's way into ROS 2, which publishes them there. This file is the plug-in's
- * table; see README.md for the others.
+ * bridge_lgsvl: channels go to an lgsvl_bridge, SVL Simulator's way into ROS 2, which publishes them there. Lanes write straight to the
+ * socket, from the slot; the link's thread reads. See README.md.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
-#include "lgsvl.h"
+#include "link.h"
 #include "ros/ros_type.h"
+#include "topics.h"
+
+struct lgsvl_in {
+	struct topic_in in; /* first */
+	_Atomic bool listened;
+};
+
+struct sim_bridge {
+	const struct sim_bridge_host *host;
+	struct topics common;
+	struct lgsvl_in in[TOPICS_IN_MAX];
+	unsigned n_in;
+	struct tcp_link link;
+};
 
 static const struct sim_bridge_option options[] = {
 	{ "connect_ms", "5000", "how long to wait for the connection, ms; 1 to 600000" },
@@ -25,46 +37,6 @@ static const struct sim_bridge_option options[] = {
 	{ NULL, NULL, NULL },
 };
 
-/* ---- the connection string ---- */
-
-static bool take_text(char *to, size_t room, const char *from, size_t len)
-{
-	if (len >= room)
-		return false;
-	memcpy(to, from, len);
-	to[len] = '\0';
-	return true;
-}
-
-static bool port_ok(const char *port)
-{
-	char *end;
-	long n = strtol(port, &end, 10);
-
-	return *port >= '0' && *port <= '9' && !*end && n >= 1 && n <= 65535;
-}
-
-int lgsvl_address_read(const char *text, struct lgsvl_address *ret, char *why, size_t why_size)
-{
-	const char *close = *text == '[' ? strchr(text, ']') : NULL, *host = close ? text + 1 : text;
-	const char *colon = strrchr(close ? close : text, ':');
-	size_t len = close ? (size_t)(close - host) : colon ? (size_t)(colon - host) : strlen(text);
-	bool ok = !close || colon == close + 1 || !close[1];
-
-	*ret = (struct lgsvl_address){ "127.0.0.1", "9090" };
-	if (len || close)
-		ok = ok && len && take_text(ret->host, sizeof(ret->host), host, len);
-	if (colon)
-		ok = ok && take_text(ret->port, sizeof(ret->port), colon + 1, strlen(colon + 1)) && port_ok(ret->port);
-	if (!close && strpbrk(ret->host, ":/[] "))
-		ok = false;
-	if (ok)
-		return 0;
-	snprintf(why, why_size, "\"%.60s\" is not \"host:port\" (an IPv6 address in brackets; 127.0.0.1:9090 if empty)",
-		 text);
-	return -EINVAL;
-}
-
 /* ---- topics ---- */
 
 static int topic_open(void *bridge, const struct sim_bridge_channel *ch, const struct topic_options *w,
@@ -75,7 +47,7 @@ static int topic_open(void *bridge, const struct sim_bridge_channel *ch, const s
 	int r = t ? topic_out_open(&b->common, ch, w, t, why, why_size) : -ENOMEM;
 
 	if (r == 0)
-		r = lgsvl_say(b, FRAME_ADD_PUBLISHER, t->name, t->conversion.type->name);
+		r = tcp_link_say_add(&b->link, frame_lgsvl.writer, t->name, t->conversion.type->name);
 	if (r == 0)
 		*ret = t;
 	else if (t)
@@ -107,10 +79,42 @@ static void lgsvl_listen(struct sim_bridge *b, const char *channel, int on)
 		if (strcmp(in->channel, channel) != 0)
 			continue;
 		atomic_store(&b->in[i].listened, on != 0);
-		if (on && lgsvl_say(b, FRAME_ADD_SUBSCRIBER, in->name, in->conversion.type->name) < 0)
+		if (on && tcp_link_say_add(&b->link, frame_lgsvl.reader, in->name, in->conversion.type->name) < 0)
 			log_at(b, 0, "%s cannot be asked for: its name or type is too long", in->name);
 	}
 }
+
+/* ---- the link ---- */
+
+static void on_status(void *arg, enum sim_bridge_status status, const char *text)
+{
+	struct sim_bridge *b = arg;
+
+	b->host->status(b->host->ctx, status, text);
+	if (status == SIM_BRIDGE_CONNECTED)
+		topics_offer(&b->common);
+}
+
+static void take(void *arg, const struct frame *f)
+{
+	struct sim_bridge *b = arg;
+
+	for (unsigned i = 0; i < b->n_in; i++) {
+		struct lgsvl_in *in = &b->in[i];
+
+		if (strlen(in->in.name) != f->topic_len || memcmp(in->in.name, f->topic, f->topic_len) != 0 ||
+		    !atomic_load(&in->listened))
+			continue;
+		if (f->message)
+			topic_in_take(&in->in, f->message, f->len);
+		else
+			topic_in_drop(&in->in, -EMSGSIZE);
+	}
+}
+
+static const struct tcp_link_ops link_ops = {
+	.dialect = &frame_lgsvl, .thread = "lgsvl", .body_max = TOPICS_BODY_MAX, .status = on_status, .take = take
+};
 
 /* ---- the plug-in ---- */
 
@@ -118,8 +122,8 @@ static int read_options(struct sim_bridge *b)
 {
 	static const char *const autoware[] = { "1.8", "1.7", NULL };
 	static const char *const names[] = { "automatic", "strict", "", NULL };
-	int connect = bridge_option_number(b->host, "connect_ms", 1, 600000, "ms", &b->connect_ms);
-	int stall = bridge_option_number(b->host, "stall_ms", 1, 600000, "ms", &b->stall_ms);
+	int connect = bridge_option_number(b->host, "connect_ms", 1, 600000, "ms", &b->link.connect_ms);
+	int stall = bridge_option_number(b->host, "stall_ms", 1, 600000, "ms", &b->link.stall_ms);
 	int naming = bridge_option_word(b->host, "names", names, "one of automatic, strict");
 	int msgs = bridge_option_word(b->host, "autoware_msgs", autoware,
 				      "1.8 (autoware_msgs 1.8.0 and later) or 1.7 (before)");
@@ -134,7 +138,7 @@ static int read_options(struct sim_bridge *b)
 static int read_connection(struct sim_bridge *b, const char *connection)
 {
 	char why[200];
-	int r = lgsvl_address_read(connection, &b->address, why, sizeof(why));
+	int r = tcp_address_read(connection, &b->link.address, why, sizeof(why));
 
 	if (r < 0)
 		log_at(b, 0, "connection: %s", why);
@@ -157,15 +161,10 @@ static int lgsvl_check(const struct sim_bridge_host *host, const char *connectio
 
 static void lgsvl_destroy(struct sim_bridge *b)
 {
-	lgsvl_link_close(b);
-	lgsvl_link_join(b);
+	tcp_link_finish(&b->link);
 	for (unsigned i = 0; i < b->n_in; i++)
 		topic_in_close(&b->in[i].in);
 	topics_finish(&b->common);
-	pthread_mutex_destroy(&b->lock);
-	pthread_mutex_destroy(&b->wire);
-	close(b->wake);
-	free(b->said);
 	free(b);
 }
 
@@ -177,7 +176,8 @@ static int lgsvl_create(const struct sim_bridge_host *host, struct sim_bridge **
 	if (!b)
 		return -ENOMEM;
 	b->host = host;
-	b->fd = -1;
+	b->link.ops = &link_ops;
+	b->link.arg = b;
 	b->common = (struct topics){ .host = host,
 				     .arg = b,
 				     .known = ros2_types,
@@ -187,10 +187,9 @@ static int lgsvl_create(const struct sim_bridge_host *host, struct sim_bridge **
 				     .close = topic_close,
 				     .subscribe = subscribe };
 	topics_init(&b->common);
-	pthread_mutex_init(&b->wire, NULL);
-	pthread_mutex_init(&b->lock, NULL);
-	b->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	r = b->wake < 0 ? -errno : read_options(b);
+	r = tcp_link_init(&b->link);
+	if (r == 0)
+		r = read_options(b);
 	if (r == 0)
 		r = topics_read_subscribe(&b->common);
 	if (r < 0)
@@ -202,26 +201,26 @@ static int lgsvl_create(const struct sim_bridge_host *host, struct sim_bridge **
 
 static int lgsvl_connect(struct sim_bridge *b, const char *connection)
 {
-	struct lgsvl_address address = b->address;
+	struct tcp_address address = b->link.address;
 	int r;
 
-	lgsvl_link_join(b); /* it reads the address */
+	tcp_link_join(&b->link); /* it reads the address */
 	r = read_connection(b, connection);
 	if (r < 0)
-		b->address = address;
-	return r < 0 ? r : lgsvl_link_open(b);
+		b->link.address = address;
+	return r < 0 ? r : tcp_link_open(&b->link);
 }
 
 static void lgsvl_disconnect(struct sim_bridge *b)
 {
-	lgsvl_link_close(b);
-	atomic_store(&b->status, SIM_BRIDGE_DISCONNECTED);
+	tcp_link_close(&b->link);
+	atomic_store(&b->link.status, SIM_BRIDGE_DISCONNECTED);
 	b->host->status(b->host->ctx, SIM_BRIDGE_DISCONNECTED, "");
 }
 
 static enum sim_bridge_status lgsvl_status(const struct sim_bridge *b)
 {
-	return (enum sim_bridge_status)atomic_load(&b->status);
+	return (enum sim_bridge_status)atomic_load(&b->link.status);
 }
 
 static int lgsvl_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret)
@@ -232,6 +231,13 @@ static int lgsvl_open(struct sim_bridge *b, const struct sim_bridge_channel *ch,
 static void lgsvl_close(struct sim_bridge *b, struct sim_bridge_topic *t)
 {
 	topics_close_channel(&b->common, t);
+}
+
+static int send_message(struct sim_bridge *b, const char *topic, const struct iov_buf *o)
+{
+	struct iovec iov[1 + IOV_BUF_PIECES];
+
+	return tcp_link_send(&b->link, topic, o->total, iov, 1 + iov_buf_iov(o, iov + 1));
 }
 
 /* Converted side by side, sent in order. */
@@ -248,7 +254,7 @@ static int lgsvl_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const
 		b->host->in_order(b->host->ctx, task);
 	for (unsigned i = 0; i < t->n; i++) {
 		if (r[i] == 0) {
-			r[i] = lgsvl_send(b, t->out[i]->name, o[i]);
+			r[i] = send_message(b, t->out[i]->name, o[i]);
 			topics_put_buf(&b->common, o[i]);
 		}
 		first = first < 0 ? first : r[i];

@@ -19,38 +19,42 @@ static size_t put_text(uint8_t *out, const char *text, size_t len)
 	return sizeof(n) + len;
 }
 
-size_t frame_add(enum frame_op op, const char *topic, const char *type, uint8_t *out, size_t room)
+const struct frame_dialect frame_lgsvl = { "lgsvl_bridge", 1, 2, 3 };
+const struct frame_dialect frame_cyber = { "cyber_bridge", 2, 3, 4 };
+
+size_t frame_add(uint8_t op, const char *topic, const char *type, uint8_t *out, size_t room)
 {
 	size_t a = strlen(topic), b = strlen(type), n = 1;
 
 	if (a > FRAME_TOPIC_MAX || b > FRAME_TOPIC_MAX || room < 1 + 4 + a + 4 + b)
 		return 0;
-	out[0] = (uint8_t)op;
+	out[0] = op;
 	n += put_text(out + n, topic, a);
 	return n + put_text(out + n, type, b);
 }
 
-size_t frame_publish(const char *topic, uint32_t len, uint8_t *out, size_t room)
+size_t frame_publish(const struct frame_dialect *d, const char *topic, uint32_t len, uint8_t *out, size_t room)
 {
 	size_t a = strlen(topic), n = 1;
 
 	if (a > FRAME_TOPIC_MAX || room < 1 + 4 + a + 4)
 		return 0;
-	out[0] = FRAME_PUBLISH;
+	out[0] = d->publish;
 	n += put_text(out + n, topic, a);
 	memcpy(out + n, &len, sizeof(len));
 	return n + sizeof(len);
 }
 
 /* Who is there instead. */
-static int not_ours(const uint8_t *data, size_t n, char *why, size_t why_size)
+static int not_ours(const struct frame_dialect *d, const uint8_t *data, size_t n, char *why, size_t why_size)
 {
 	if (n >= 4 && memcmp(data, "HTTP", 4) == 0)
-		snprintf(why, why_size, "a web server answers there, no lgsvl_bridge");
-	else if (data[0] == FRAME_ADD_SUBSCRIBER || data[0] == FRAME_ADD_PUBLISHER)
-		snprintf(why, why_size, "it asks for topics, as a simulator does: no lgsvl_bridge");
+		snprintf(why, why_size, "a web server answers there, as of a rosbridge server: no %s", d->peer);
+	else if (data[0] >= 1 && data[0] < d->publish)
+		snprintf(why, why_size, "it sends op %u: it asks for topics, as a simulator does%s: no %s", data[0],
+			 data[0] == frame_lgsvl.publish ? ", or sends what lgsvl_bridge does" : "", d->peer);
 	else
-		snprintf(why, why_size, "it sends op %u, which lgsvl_bridge does not", data[0]);
+		snprintf(why, why_size, "it sends op %u, which %s does not", data[0], d->peer);
 	return -EPROTO;
 }
 
@@ -60,13 +64,14 @@ static int too_long(uint32_t len, char *why, size_t why_size)
 	return -EPROTO;
 }
 
-int frame_parse(const uint8_t *data, size_t n, uint32_t max, struct frame *ret, char *why, size_t why_size)
+int frame_parse(const struct frame_dialect *d, const uint8_t *data, size_t n, uint32_t max, struct frame *ret,
+		char *why, size_t why_size)
 {
 	size_t at = 1 + sizeof(uint32_t);
 	struct frame f;
 
-	if (n && data[0] != FRAME_PUBLISH)
-		return n < 4 && data[0] == 'H' ? 0 : not_ours(data, n, why, why_size);
+	if (n && data[0] != d->publish)
+		return n < 4 && data[0] == 'H' ? 0 : not_ours(d, data, n, why, why_size);
 	if (n < at)
 		return 0;
 	memcpy(&f.topic_len, data + 1, sizeof(f.topic_len));

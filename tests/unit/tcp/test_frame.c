@@ -15,12 +15,12 @@ TEST(known_bytes)
 	static const uint8_t add[] = "\x02\x06\0\0\0/clock\x13\0\0\0rosgraph_msgs/Clock";
 	static const uint8_t publish[] = "\x03\x06\0\0\0/clock\x08\0\0\0";
 
-	assert_int_equal(frame_add(FRAME_ADD_PUBLISHER, "/clock", "rosgraph_msgs/Clock", out, sizeof(out)),
+	assert_int_equal(frame_add(frame_lgsvl.writer, "/clock", "rosgraph_msgs/Clock", out, sizeof(out)),
 			 sizeof(add) - 1);
 	assert_memory_equal(out, add, sizeof(add) - 1);
-	assert_int_equal(frame_publish("/clock", 8, out, sizeof(out)), sizeof(publish) - 1);
+	assert_int_equal(frame_publish(&frame_lgsvl, "/clock", 8, out, sizeof(out)), sizeof(publish) - 1);
 	assert_memory_equal(out, publish, sizeof(publish) - 1);
-	assert_int_equal(frame_add(FRAME_ADD_SUBSCRIBER, "/a", "b/C", out, sizeof(out)), 14);
+	assert_int_equal(frame_add(frame_lgsvl.reader, "/a", "b/C", out, sizeof(out)), 14);
 	assert_int_equal(out[0], 1);
 }
 
@@ -30,22 +30,22 @@ TEST(what_does_not_fit_is_refused)
 
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
-	assert_int_equal(frame_publish(name, 0, out, sizeof(out)), 0);
-	assert_int_equal(frame_add(FRAME_ADD_PUBLISHER, "/a", name, out, sizeof(out)), 0);
-	assert_int_equal(frame_add(FRAME_ADD_PUBLISHER, "/a", "b/C", out, 13), 0);
-	assert_int_equal(frame_publish("/a", 1, out, 10), 0);
-	assert_int_equal(frame_publish(name + 1, 0, out, sizeof(out)), FRAME_HEAD_MAX);
+	assert_int_equal(frame_publish(&frame_lgsvl, name, 0, out, sizeof(out)), 0);
+	assert_int_equal(frame_add(frame_lgsvl.writer, "/a", name, out, sizeof(out)), 0);
+	assert_int_equal(frame_add(frame_lgsvl.writer, "/a", "b/C", out, 13), 0);
+	assert_int_equal(frame_publish(&frame_lgsvl, "/a", 1, out, 10), 0);
+	assert_int_equal(frame_publish(&frame_lgsvl, name + 1, 0, out, sizeof(out)), FRAME_HEAD_MAX);
 }
 
 static int parse(size_t n, uint32_t max, struct frame *f)
 {
 	why[0] = '\0';
-	return frame_parse(out, n, max, f, why, sizeof(why));
+	return frame_parse(&frame_lgsvl, out, n, max, f, why, sizeof(why));
 }
 
 TEST(every_piece_of_one)
 {
-	size_t n = frame_publish("/cmd", 3, out, sizeof(out));
+	size_t n = frame_publish(&frame_lgsvl, "/cmd", 3, out, sizeof(out));
 	struct frame f;
 
 	memcpy(out + n, "abcZ", 4);
@@ -62,7 +62,7 @@ TEST(every_piece_of_one)
 /* It is announced as soon as its length is there: what follows is for the caller to skip. */
 TEST(a_message_that_is_too_long)
 {
-	size_t n = frame_publish("/cmd", UINT32_MAX, out, sizeof(out));
+	size_t n = frame_publish(&frame_lgsvl, "/cmd", UINT32_MAX, out, sizeof(out));
 	struct frame f;
 
 	assert_int_equal(parse(n - 1, 100, &f), 0);
@@ -90,4 +90,31 @@ TEST(who_is_there_instead)
 		assert_non_null(strstr(why, with[i].why));
 	}
 	assert_int_equal(parse(0, 100, &f), 0);
+}
+
+/* The same frames with other ops, and descriptors before them, which are ours alone. */
+TEST(the_dialect_of_cyber_bridge)
+{
+	static const uint8_t add[] = "\x02\x02\0\0\0/a\x01\0\0\0T";
+	static const uint8_t publish[] = "\x04\x02\0\0\0/a\x03\0\0\0";
+	static const struct {
+		char bytes[6];
+		const char *why;
+	} with[] = { { "HTTP/", "rosbridge" },
+		     { "\x03\x01\0\0\0", "lgsvl_bridge" },
+		     { "\x01", "as a simulator" },
+		     { "\x05", "op 5" } };
+	struct frame f;
+
+	assert_int_equal(frame_add(frame_cyber.reader, "/a", "T", out, sizeof(out)), sizeof(add) - 1);
+	assert_memory_equal(out, add, sizeof(add) - 1);
+	assert_int_equal(frame_publish(&frame_cyber, "/a", 3, out, sizeof(out)), sizeof(publish) - 1);
+	assert_memory_equal(out, publish, sizeof(publish) - 1);
+	assert_int_equal(frame_parse(&frame_cyber, out, sizeof(publish) + 2, 100, &f, why, sizeof(why)), 1);
+	assert_int_equal(f.total, sizeof(publish) + 2);
+	for (size_t i = 0; i < sizeof(with) / sizeof(with[0]); i++) {
+		memcpy(out, with[i].bytes, 6);
+		assert_int_equal(frame_parse(&frame_cyber, out, 6, 100, &f, why, sizeof(why)), -EPROTO);
+		assert_non_null(strstr(why, with[i].why));
+	}
 }
