@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-CONVERT_TESTS := check generic rpc mappings wire values map_in rows named named_rows shortest base64 pb_writer pb_points
+CONVERT_TESTS := check generic rpc mappings wire values map_in rows named named_rows shortest base64 pb_writer pb_points pb_reader
 INC_tests/unit/convert := -I. -Itests -Itests/unit/convert -Itools/bridge/convert -Ischemas -Ilibclient/include -I$(B)/gen
 TESTS += $(CONVERT_TESTS:%=$(B)/test/convert-%)
 $(CONVERT_TESTS:%=$(B)/test/convert-%): $(B)/test/convert-%: $(B)/obj/tests/unit/convert/test_%.o $(B)/obj/tests/unit/convert/sample.o \
@@ -14,5 +14,7 @@ $(PB_EVERY).c $(PB_EVERY).h &: tests/unit/convert/pb_every.proto
 GENERATED += $(PB_EVERY).h
 PB_RANDOM := $(B)/obj/tests/unit/convert/pb_random.o $(B)/obj/gen/unit/convert/pb_every.pb-c.o
 $(addprefix $(B)/test/convert-,pb_writer pb_points): $(PB_RANDOM)
+$(B)/test/convert-pb_reader: $(PB_RANDOM) $(B)/obj/tests/unit/convert/pb_compare.o
 LINK_convert-pb_writer := -lprotobuf-c
 LINK_convert-pb_points := -lprotobuf-c
+LINK_convert-pb_reader := -lprotobuf-c
