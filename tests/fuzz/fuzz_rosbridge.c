@@ -104,6 +104,9 @@ static struct sim_bridge *bridge(void)
 	pthread_mutex_init(&b->services_lock, NULL);
 	pthread_mutex_init(&b->remotes.lock, NULL);
 	pthread_mutex_init(&b->context_lock, NULL);
+	pthread_mutex_init(&b->sim_time.lock, NULL);
+	pthread_cond_init(&b->sim_time.changed, NULL);
+	b->sim_time.on = true; /* nobody is driven */
 	named_reader_init(&b->reader);
 	open_in(b, "/a", "lgsvl_msgs/VehicleControlData", COMPRESSION_NONE);
 	open_in(b, "/a", "lgsvl_msgs/Detection3DArray", COMPRESSION_CBOR);

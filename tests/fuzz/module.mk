@@ -15,7 +15,7 @@ FUZZ_LIBS_map_in  := $(addprefix $(B)/lib/,libconvert.a libros.a libintrospect.a
 FUZZ_LIBS_json    := $(FUZZ_LIBS_map_in)
 FUZZ_LIBS_cbor    := $(FUZZ_LIBS_map_in)
 FUZZ_LIBS_lgsvl  := $(B)/lib/libtcplink.a $(FUZZ_LIBS_map_in)
-FUZZ_LIBS_rosbridge := $(addprefix $(B)/obj/tools/bridge/rosbridge/,in.o service.o remote.o topic.o queue.o) \
+FUZZ_LIBS_rosbridge := $(addprefix $(B)/obj/tools/bridge/rosbridge/,in.o service.o remote.o sim_time.o topic.o queue.o) \
 	$(addprefix $(B)/lib/,libtopics.a libconvert.a libros.a libmsggen.a libintrospect.a libschema.a libbase.a)
 FUZZ_LINK_rosbridge := -ljansson -lm
 FLAGS_tests/fuzz/fuzz_rosbridge.c := -Itools/bridge/rosbridge -Itools/bridge/topics -Itools/bridge/convert

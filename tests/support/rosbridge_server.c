@@ -27,6 +27,7 @@ struct heard { /* one kind of operation, of one topic or service */
 	bool on; /* this client has said so, and has not taken it back */
 	uint64_t count, bytes;
 	json_t *last;
+	char *text; /* of the last */
 };
 
 struct bytes {
@@ -244,7 +245,7 @@ static void check_order(struct rosbridge_server *s, const char *op, const char *
 		take_back(s, strcmp(op, "unsubscribe") == 0 ? "subscribe" : op + 2, name);
 }
 
-static void keep(struct rosbridge_server *s, const char *op, const char *name, json_t *j, size_t bytes)
+static void keep(struct rosbridge_server *s, const char *op, const char *name, json_t *j, const char *text, size_t n)
 {
 	struct heard *h = find(s, op, name);
 
@@ -257,9 +258,11 @@ static void keep(struct rosbridge_server *s, const char *op, const char *name, j
 		return;
 	json_decref(h->last);
 	h->last = json_incref(j);
+	free(h->text);
+	h->text = strndup(text, n);
 	h->on = true;
 	h->count++;
-	h->bytes += bytes;
+	h->bytes += n;
 }
 
 static void on_text(struct rosbridge_server *s, const char *text, size_t n);
@@ -287,7 +290,7 @@ static void on_fragment(struct rosbridge_server *s, const char *id, const json_t
 	free(whole.data);
 }
 
-static void on_op(struct rosbridge_server *s, json_t *j, size_t bytes)
+static void on_op(struct rosbridge_server *s, json_t *j, const char *text, size_t n)
 {
 	const char *op = json_string_value(json_object_get(j, "op")), *name;
 	size_t i = 0;
@@ -302,18 +305,48 @@ static void on_op(struct rosbridge_server *s, json_t *j, size_t bytes)
 		return;
 	name = json_string_value(json_object_get(j, ops[i].name));
 	check_order(s, op, name, j);
-	keep(s, op, name, j, bytes);
+	keep(s, op, name, j, text, n);
 	if (strcmp(op, "fragment") == 0)
 		on_fragment(s, name, j);
+}
+
+/* The length of a number that JSON does not have, or no double holds. */
+static size_t odd_number(const char *text, size_t n)
+{
+	static const char *const words[] = { "NaN", "1e999", "-1e999" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (n >= strlen(words[i]) && memcmp(text, words[i], strlen(words[i])) == 0)
+			return strlen(words[i]);
+	return 0;
+}
+
+/* Such numbers outside of strings are null. */
+static json_t *load_as_python(const char *text, size_t n, json_error_t *e)
+{
+	struct bytes b = { NULL, 0, 0 };
+	bool quoted = false;
+	json_t *j;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t odd = quoted ? 0 : odd_number(text + i, n - i);
+
+		quoted ^= text[i] == '"' && (i == 0 || text[i - 1] != '\\');
+		append(&b, odd ? "null" : text + i, odd ? 4 : 1);
+		i += odd ? odd - 1 : 0;
+	}
+	j = json_loadb((const char *)b.data, b.n, JSON_REJECT_DUPLICATES, e);
+	free(b.data);
+	return j;
 }
 
 static void on_text(struct rosbridge_server *s, const char *text, size_t n)
 {
 	json_error_t e;
-	json_t *j = json_loadb(text, n, JSON_REJECT_DUPLICATES, &e);
+	json_t *j = s->how.python ? load_as_python(text, n, &e) : json_loadb(text, n, JSON_REJECT_DUPLICATES, &e);
 
 	if (json_is_object(j))
-		on_op(s, j, n);
+		on_op(s, j, text, n);
 	else
 		fault(s, "no JSON: %s: %.*s", e.text, (int)(n < 200 ? n : 200), text);
 	json_decref(j);
@@ -588,8 +621,10 @@ void rosbridge_server_destroy(struct rosbridge_server *s)
 	pthread_join(s->thread, NULL);
 	close(s->listener);
 	close(s->wake);
-	for (unsigned i = 0; i < s->n; i++)
+	for (unsigned i = 0; i < s->n; i++) {
 		json_decref(s->heard[i].last);
+		free(s->heard[i].text);
+	}
 	SSL_CTX_free(s->tls);
 	pthread_mutex_destroy(&s->lock);
 	free(s->in.data);
@@ -665,6 +700,18 @@ static json_t *last(struct rosbridge_server *s, const char *op, const char *name
 json_t *rosbridge_server_last(struct rosbridge_server *s, const char *op, const char *name)
 {
 	return LOCKED(s, json_t *, last(s, op, name));
+}
+
+static char *last_text(struct rosbridge_server *s, const char *op, const char *name)
+{
+	const struct heard *h = find(s, op, name);
+
+	return h ? strdup(h->text) : NULL;
+}
+
+char *rosbridge_server_last_text(struct rosbridge_server *s, const char *op, const char *name)
+{
+	return LOCKED(s, char *, last_text(s, op, name));
 }
 
 const char *rosbridge_server_fault(struct rosbridge_server *s)

@@ -20,6 +20,7 @@ struct rosbridge_server_how {   /* zeros: a server as it should be */
 	bool deaf;              /* no answer to the handshake */
 	bool keeps_open;        /* a close frame has no answer, and pings neither */
 	bool auth;              /* the first operation must be "auth" */
+	bool python;            /* NaN and 1e999 are numbers, as Python's json has them; they read as null */
 	const char *cert, *key; /* PEM: TLS */
 };
 
@@ -41,6 +42,8 @@ bool rosbridge_server_heard(struct rosbridge_server *s, const char *op, const ch
 /* How often, of all clients; and the newest, as a reference: json_decref(). NULL: there is none. "service_response": by its id. */
 uint64_t rosbridge_server_count(struct rosbridge_server *s, const char *op, const char *name);
 json_t *rosbridge_server_last(struct rosbridge_server *s, const char *op, const char *name);
+/* The newest as it came, byte by byte: free(). NULL: there is none. */
+char *rosbridge_server_last_text(struct rosbridge_server *s, const char *op, const char *name);
 /* The first thing that was wrong; "": nothing. */
 const char *rosbridge_server_fault(struct rosbridge_server *s);
 /* A line for each topic, into text. */

@@ -289,8 +289,8 @@ int subscriptions_open(struct sim_bridge *b)
 	k->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	r = k->stop_fd < 0 ? -errno : topics_read_subscribe(&b->common);
 	if (r == 0)
-		r = sim_time_open(b);
-	if (r == 0 && b->sim_time.on)
+		r = far_time_open(&b->sim_time.far, b->host, "ros1-sim-time");
+	if (r == 0 && b->sim_time.far.on)
 		subscribe_clock(b);
 	if (r == 0 && k->n) {
 		r = -pthread_create(&k->thread, NULL, links_main, b);
@@ -320,7 +320,7 @@ void subscriptions_close(struct sim_bridge *b)
 {
 	struct links *k = &b->links;
 
-	sim_time_close(b);
+	far_time_close(&b->sim_time.far);
 	for (; k->n; k->n--) {
 		struct subscription *s = &k->all[k->n - 1];
 

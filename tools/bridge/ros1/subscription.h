@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "far_time.h"
 #include "io.h"
 #include "net.h"
 #include "topics.h"
@@ -81,20 +82,11 @@ int incoming_open(struct sim_bridge *b, struct link *l, int fd);
 /* The link is without its connection. links.lock is held. */
 void link_lost(struct link *l);
 
-/*
- * sim_time.c: the newest stamp of the publisher that is followed drives simd, on a thread, "ros1-sim-time", that may block on a round
- * of lock-step.
- */
+/* sim_time.c: the newest stamp of the publisher that is followed drives simd, on the thread "ros1-sim-time". */
 struct sim_time {
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	pthread_t thread;
-	bool on, running, stop, gone;
-	int64_t newest_sim_ns;       /* 0: none since it was taken */
+	struct far_time far;
 	const struct link *followed; /* the I/O thread's */
 };
-int sim_time_open(struct sim_bridge *b);
-void sim_time_close(struct sim_bridge *b);
 void sim_time_take(struct sim_bridge *b, struct link *from, const void *data, size_t len);
 void sim_time_lost(struct sim_bridge *b, const struct link *from);
 

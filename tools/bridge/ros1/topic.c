@@ -15,15 +15,9 @@ static int time_comes_in(struct sim_bridge *b, const struct ros1_topic *t, char 
 	char clock[NAMES_LEN + 1];
 
 	(void)names_resolve(&b->names, "/clock", clock, why, why_size);
-	if (!b->sim_time.on || strcmp(t->out.name, clock) != 0)
+	if (!b->sim_time.far.on || strcmp(t->out.name, clock) != 0)
 		return 0;
-	snprintf(why, why_size, "use_sim_time is on: /clock comes from other nodes, and this bridge must not send it");
-	if (strcmp(t->out.channel, "/clock") != 0)
-		return -EINVAL;
-	log_info(b,
-		 "/clock is not sent: use_sim_time takes the time from other nodes (\"!/clock\" in the bridge's channels "
-		 "says so in the rig too)");
-	return -EBUSY;
+	return far_time_refuse(&t->out, "other nodes", why, why_size);
 }
 
 static int open_publication(struct sim_bridge *b, struct ros1_topic *t, const struct topic_options *w, char *why,

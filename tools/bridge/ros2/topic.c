@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "far_time.h"
 #include "ros2.h"
 #include "ros/ros_type.h"
 
@@ -95,13 +96,7 @@ static int time_comes_in(struct sim_bridge *b, const struct ros2_topic *t, char 
 {
 	if (!b->sim_time.on || !is_clock(t))
 		return 0;
-	snprintf(why, why_size, "use_sim_time is on: /clock comes from the graph, and this bridge must not send it");
-	if (strcmp(t->out.channel, "/clock") != 0)
-		return -EINVAL;
-	log_info(b,
-		 "/clock is not sent: use_sim_time takes the time from the graph (\"!/clock\" in the bridge's channels "
-		 "says so in the rig too)");
-	return -EBUSY;
+	return far_time_refuse(&t->out, "the graph", why, why_size);
 }
 
 int ros2_topic_open(void *bridge, const struct sim_bridge_channel *ch, const struct topic_options *w,

@@ -81,6 +81,8 @@ static void on_publish(struct sim_bridge *b, const char *data, size_t len, bool 
 		refuse(b, "a publish without \"topic\" or \"msg\"");
 		return;
 	}
+	if (b->sim_time.on && strcmp(topic, "/clock") == 0)
+		sim_time_take(b, &b->reader.dec);
 	for (unsigned i = 0; i < b->n_in; i++) {
 		struct rosbridge_in *in = &b->in[i];
 

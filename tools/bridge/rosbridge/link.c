@@ -251,6 +251,7 @@ static void on_established(struct sim_bridge *b)
 		(void)queue_op(&b->queue, true, b->auth, NULL);
 	queue_open(&b->queue, true);
 	remotes_open(b, true);
+	sim_time_ask(b);
 	snprintf(text, sizeof(text), "rosbridge server at %s:%u%s", b->address.host, b->address.port,
 		 b->address.tls ? ", TLS" : "");
 	report(b, SIM_BRIDGE_CONNECTED, text);
@@ -413,6 +414,7 @@ static void end(struct sim_bridge *b)
 	rosbridge_forget_parts(b);
 	atomic_fetch_add(&b->connection, 1);
 	remotes_open(b, false);
+	sim_time_lost(b);
 	queue_open(&b->queue, false);
 }
 

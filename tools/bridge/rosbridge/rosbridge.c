@@ -27,6 +27,9 @@ static const struct sim_bridge_option options[] = {
 	  "longer messages go as fragments of so many bytes, 1000 to 100000000; 0: whole. Servers take 10 MB, unless told" },
 	{ "ca_file", "", "wss: certificates of who may have signed the server's, PEM; empty: those of the system" },
 	{ "auth", "{}", "the fields of the operation \"auth\", which is then sent first" },
+	{ "nan", "NaN",
+	  "what not-a-number is: NaN (rosbridge_suite), or null, infinities too (servers that read strict JSON)" },
+	{ "use_sim_time", "false", "true: /clock of the server drives simd's time source `ros2`, and none is sent" },
 	{ "names", "automatic",
 	  "of channels that ROS does not allow: automatic: /radar/0 goes out as /radar/n0; strict: not at all" },
 	{ "autoware_msgs", "1.8",
@@ -155,14 +158,18 @@ static int read_options(struct sim_bridge *b)
 	static const char *const autoware[] = { "1.8", "1.7", NULL };
 	static const char *const names[] = { "automatic", "strict", NULL };
 	static const char *const full[] = { "drop", "wait", NULL };
+	static const char *const nans[] = { "NaN", "null", NULL }; /* as enum json_nan */
 	int flavour = bridge_option_word(b->host, "flavour", flavours, "one of ros2, ros, apollo");
 	int naming = bridge_option_word(b->host, "names", names, "one of automatic, strict");
 	int when = bridge_option_word(b->host, "when_full", full, "one of drop, wait");
 	int msgs = bridge_option_word(b->host, "autoware_msgs", autoware,
 				      "1.8 (autoware_msgs 1.8.0 and later) or 1.7 (before)");
+	int nan = bridge_option_word(b->host, "nan", nans, "one of NaN, null");
+	int time = far_time_option(b->host);
 	int compat = bridge_option_compat(b->host), numbers = read_numbers(b), auth = read_auth(b), ca = 0;
 
 	b->flavour = (enum flavour)flavour;
+	b->nan = (enum json_nan)nan;
 	b->common.package = b->flavour == FLAVOUR_APOLLO ? "pb_msgs" : NULL;
 	b->common.strict_names = naming == 1;
 	b->common.before_1_8 = msgs == 1;
@@ -173,7 +180,7 @@ static int read_options(struct sim_bridge *b)
 		ca = -errno;
 		log_error(b, "options.ca_file: %.200s: %s", b->ca_file, strerror(-ca));
 	}
-	if (flavour < 0 || naming < 0 || when < 0 || msgs < 0 || compat < 0)
+	if (flavour < 0 || naming < 0 || when < 0 || msgs < 0 || compat < 0 || nan < 0 || time < 0)
 		return -EINVAL;
 	return numbers < 0 || auth < 0 || ca < 0 ? -EINVAL : 0;
 }
@@ -216,6 +223,7 @@ static void rosbridge_destroy(struct sim_bridge *b)
 {
 	rosbridge_link_close(b);
 	rosbridge_link_join(b);
+	far_time_close(&b->sim_time);
 	for (unsigned i = 0; i < b->n_in; i++)
 		topic_in_close(&b->in[i].in);
 	queue_finish(&b->queue);
@@ -263,6 +271,8 @@ static int rosbridge_create(const struct sim_bridge_host *host, struct sim_bridg
 		r = topics_read_subscribe(&b->common);
 	if (r == 0)
 		r = remotes_read(b);
+	if (r == 0)
+		r = far_time_open(&b->sim_time, host, "rosbridge-time");
 	if (r < 0)
 		rosbridge_destroy(b);
 	else

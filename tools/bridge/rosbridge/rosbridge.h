@@ -13,6 +13,8 @@
 
 #include <libwebsockets.h>
 
+#include "enc_json.h"
+#include "far_time.h"
 #include "named_reader.h"
 #include "queue.h"
 #include "topics.h"
@@ -104,6 +106,7 @@ struct sim_bridge {
 	struct rosbridge_in in[TOPICS_IN_MAX];
 	unsigned n_in;
 	enum flavour flavour;
+	enum json_nan nan;
 	long connect_ms, stall_ms, fragment_size;
 	const char *ca_file;
 	char *auth; /* the operation; NULL: none */
@@ -130,11 +133,13 @@ struct sim_bridge {
 	struct reading reading;
 	struct named_reader reader;
 	struct part part[ROSBRIDGE_PARTS_MAX];
-	uint64_t n_fragmented, n_parts, n_status, n_refused;
+	uint64_t n_fragmented, n_parts, n_status, n_refused, n_bad_clocks;
+	bool clock_followed;
 
 	pthread_mutex_t services_lock; /* below nothing; guards the list */
 	struct rosbridge_service *services;
 	struct remotes remotes;
+	struct far_time sim_time;
 };
 
 /* What anybody can cause is logged ever more rarely. */
@@ -184,6 +189,11 @@ void remotes_serve(struct sim_bridge *b, bool on);
 void remotes_open(struct sim_bridge *b, bool on);
 void remotes_look(struct sim_bridge *b, int64_t now_mono_ms);
 bool remotes_take(struct sim_bridge *b, struct sim_dec *d, const char *id);
+
+/* sim_time.c: the server's /clock. ask(): there is a connection; take(): a message of it, d open at its operation. Thread: the link's. */
+void sim_time_ask(struct sim_bridge *b);
+void sim_time_take(struct sim_bridge *b, struct sim_dec *d);
+void sim_time_lost(struct sim_bridge *b);
 
 /* topic.c */
 int rosbridge_topic_open(void *bridge, const struct sim_bridge_channel *ch, const struct topic_options *w,

@@ -131,7 +131,7 @@ int rosbridge_encode(struct sim_bridge *b, const struct sim_type *t, const void 
 	if (!o)
 		return -ENOMEM;
 	iov_buf_reset(o);
-	json_begin(&j, b->flavour == FLAVOUR_ROS2 ? ROS_GENERIC_ROS2 : ROS_GENERIC_ROS1, JSON_NAN_WORD, NULL, o);
+	json_begin(&j, b->flavour == FLAVOUR_ROS2 ? ROS_GENERIC_ROS2 : ROS_GENERIC_ROS1, b->nan, NULL, o);
 	r = generic_emit(t, body, size, &j.enc);
 	if (r == 0)
 		r = json_finish(&j);

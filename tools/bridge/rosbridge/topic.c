@@ -92,6 +92,9 @@ int rosbridge_topic_open(void *bridge, const struct sim_bridge_channel *ch, cons
 		snprintf(why, why_size, "\"queue\" must be a whole number from 1 to %u", QUEUE_MAX);
 		r = -EINVAL;
 	}
+	/* that "*" in the rig lists /clock too is no mistake */
+	if (r == 0 && b->sim_time.on && strcmp(t->out.name, "/clock") == 0)
+		r = far_time_refuse(&t->out, "the server", why, why_size);
 	if (r < 0) {
 		rosbridge_topic_close(b, &t->out);
 		return r;
@@ -112,8 +115,8 @@ static int encode(struct sim_bridge *b, struct rosbridge_topic *t, const struct 
 	if (!o)
 		return -ENOMEM;
 	iov_buf_reset(o);
-	json_begin(&j, b->flavour == FLAVOUR_ROS2 ? ROS_GENERIC_ROS2 : ROS_GENERIC_ROS1, JSON_NAN_WORD,
-		   t->out.conversion.type, o);
+	json_begin(&j, b->flavour == FLAVOUR_ROS2 ? ROS_GENERIC_ROS2 : ROS_GENERIC_ROS1, b->nan, t->out.conversion.type,
+		   o);
 	r = topic_out_emit(&t->out, in, &j.enc);
 	if (r == 0)
 		r = json_finish(&j);
