@@ -109,12 +109,23 @@ static bool head(struct pb_writer *w, uint32_t field, size_t len, size_t room)
 	return at != NULL;
 }
 
+void *pb_bytes_room(struct pb_writer *w, uint32_t field, size_t len)
+{
+	uint8_t *at;
+
+	if (!head(w, field, len, len) || !len)
+		return NULL;
+	at = w->at;
+	w->at += len;
+	return at;
+}
+
 void pb_string(struct pb_writer *w, uint32_t field, const char *s, size_t len)
 {
-	if (!head(w, field, len, len) || !len)
-		return;
-	memcpy(w->at, s, len);
-	w->at += len;
+	void *at = pb_bytes_room(w, field, len);
+
+	if (at)
+		memcpy(at, s, len);
 }
 
 void pb_bytes(struct pb_writer *w, uint32_t field, const void *p, size_t len)

@@ -41,6 +41,8 @@ void pb_close(struct pb_writer *w);
 void pb_string(struct pb_writer *w, uint32_t field, const char *s, size_t len);
 /* In the outermost message from IOV_BUF_REF_MIN on by reference, if that pays: keeps p until the iov_buf is reset. */
 void pb_bytes(struct pb_writer *w, uint32_t field, const void *p, size_t len);
+/* Room for those bytes, to be filled before the next call. NULL: none, or an error. */
+void *pb_bytes_room(struct pb_writer *w, uint32_t field, size_t len);
 /* Numbers as they lie in memory; none: no field. By reference as bytes are. */
 void pb_f64_packed(struct pb_writer *w, uint32_t field, const double *v, size_t n);
 void pb_f32_packed(struct pb_writer *w, uint32_t field, const float *v, size_t n);

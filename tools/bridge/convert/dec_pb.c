@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Protobuf by order of the fields: see dec_pb.h. A message is passed through once when it is opened, to find where its fields
+ * stand, so that many of them, in whatever order, take no longer than they are long.
+ */
+#include "dec_pb.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "named_private.h"
+
+#define FRAME_MAX 255u
+
+struct dec_pb_block {
+	struct dec_pb_block *older;
+	_Alignas(16) uint8_t bytes[];
+};
+
+static struct dec_pb *pb_of(struct sim_dec *d)
+{
+	return (struct dec_pb *)(void *)d;
+}
+
+static void *keep(struct dec_pb *d, size_t n)
+{
+	struct dec_pb_block *b = malloc(sizeof(*b) + n);
+
+	if (!b) {
+		sim_dec_fail(&d->dec, -ENOMEM);
+		return NULL;
+	}
+	b->older = d->blocks;
+	d->blocks = b;
+	return b->bytes;
+}
+
+static void forget(struct dec_pb *d)
+{
+	for (struct dec_pb_block *b = d->blocks, *older; b; b = older) {
+		older = b->older;
+		free(b);
+	}
+	d->blocks = NULL;
+}
+
+/* ---- finding ---- */
+
+static void check(struct dec_pb *d)
+{
+	if (d->error)
+		sim_dec_fail(&d->dec, d->error);
+}
+
+/* Where the fields of the message stand that opens here. */
+static void open_message(struct dec_pb *d, struct dec_pb_level *l, const struct pb_reader *message)
+{
+	struct pb_reader r = *message;
+	const uint8_t *at = r.at;
+
+	l->r = *message;
+	l->number = 0;
+	l->list = false;
+	l->made = ++d->made;
+	for (; pb_next(&r); at = r.at) {
+		struct dec_pb_field *f = r.field <= DEC_PB_FIELDS ? &l->field[r.field] : NULL;
+
+		if (!f)
+			continue;
+		if (f->made != l->made)
+			f->first = at;
+		f->made = l->made;
+		f->last = at;
+	}
+	check(d);
+}
+
+/* The next field as it stands last; of a list its next element. False: there is none. */
+static bool find(struct dec_pb *d, struct pb_reader *ret, const struct dec_pb_field **ret_field)
+{
+	struct dec_pb_level *l = &d->level[d->depth];
+	const struct dec_pb_field *f;
+
+	if (d->dec.err)
+		return false;
+	if (l->list) {
+		while (pb_next(&l->r))
+			if (l->r.field == l->number && l->r.wire == PB_LENGTH) {
+				*ret = l->r;
+				return true;
+			}
+		return false;
+	}
+	f = ++l->number <= DEC_PB_FIELDS ? &l->field[l->number] : NULL;
+	if (!f || f->made != l->made)
+		return false;
+	*ret = l->r;
+	ret->at = f->last;
+	*ret_field = f;
+	return pb_next(ret);
+}
+
+static bool find_value(struct dec_pb *d, struct pb_reader *ret)
+{
+	const struct dec_pb_field *f;
+
+	return find(d, ret, &f);
+}
+
+static bool push(struct dec_pb *d)
+{
+	if (++d->depth < DEC_PB_DEPTH)
+		return true;
+	sim_dec_fail(&d->dec, -E2BIG); /* and nothing is looked for any more */
+	return false;
+}
+
+/* ---- values ---- */
+
+/* False: not of this kind's wire type. */
+static bool take(struct dec_pb *d, struct pb_reader *r, enum sim_kind kind, void *ret)
+{
+	uint64_t u = 0;
+	bool negative;
+
+	if (kind == SIM_KIND_FLOAT64 || kind == SIM_KIND_FLOAT32)
+		return kind == SIM_KIND_FLOAT64 ? pb_item_f64(r, ret) : pb_item_f32(r, ret);
+	if (!pb_item_u64(r, &u))
+		return false;
+	if (kind == SIM_KIND_BOOL)
+		u = u != 0;
+	negative = (int64_t)u < 0 && kind != SIM_KIND_UINT64;
+	if (!named_store_integer(kind, negative, u, ret))
+		sim_dec_fail(&d->dec, -EBADMSG);
+	return true;
+}
+
+static void pb_value(struct sim_dec *s, const char *name, enum sim_kind kind, void *ret)
+{
+	struct pb_reader r;
+
+	(void)name;
+	memset(ret, 0, named_size(kind));
+	if (find_value(pb_of(s), &r) && r.wire != PB_LENGTH)
+		take(pb_of(s), &r, kind, ret);
+}
+
+static const char *text(struct dec_pb *d, const struct pb_reader *r, size_t max, size_t *ret_len)
+{
+	const void *p = "";
+
+	*ret_len = 0;
+	pb_get_bytes(r, &p, ret_len);
+	if (*ret_len > max) {
+		sim_dec_fail(&d->dec, -EMSGSIZE);
+		*ret_len = 0;
+	}
+	return p;
+}
+
+static const char *pb_string_read(struct sim_dec *s, const char *name, size_t max, size_t *ret_len)
+{
+	struct pb_reader r;
+
+	(void)name;
+	*ret_len = 0;
+	return find_value(pb_of(s), &r) ? text(pb_of(s), &r, max, ret_len) : "";
+}
+
+/* ns of a message Time. */
+static int64_t time_of(struct dec_pb *d, const struct pb_reader *message)
+{
+	struct pb_reader r;
+	int64_t sec = 0, ns;
+	uint32_t nanosec = 0;
+
+	for (pb_enter(message, &r); pb_next(&r);) {
+		if (r.field == 1)
+			pb_get_i64(&r, &sec);
+		else if (r.field == 2)
+			pb_get_u32(&r, &nanosec);
+	}
+	check(d);
+	if (!__builtin_mul_overflow(sec, 1000000000, &ns) && !__builtin_add_overflow(ns, nanosec, &ns))
+		return ns;
+	/* the last second before the earliest one that fits is whole only with its nanoseconds */
+	if (sec < 0 && !__builtin_mul_overflow(sec + 1, 1000000000, &ns) &&
+	    !__builtin_add_overflow(ns, (int64_t)nanosec - 1000000000, &ns))
+		return ns;
+	sim_dec_fail(&d->dec, -EBADMSG);
+	return 0;
+}
+
+static int64_t pb_time(struct sim_dec *s, const char *name, enum sim_kind kind)
+{
+	struct pb_reader r;
+
+	(void)name;
+	(void)kind;
+	return find_value(pb_of(s), &r) ? time_of(pb_of(s), &r) : 0;
+}
+
+/* ---- arrays ---- */
+
+/* Numbers of a field, from `from` on; to: NULL counts them. */
+static uint32_t gather(struct dec_pb *d, const struct pb_reader *message, const struct dec_pb_field *f,
+		       enum sim_kind kind, uint8_t *to)
+{
+	const uint8_t *behind = f->last;
+	struct pb_reader r = *message;
+	uint32_t n = 0;
+	uint64_t any;
+
+	for (r.at = f->first; r.at <= behind && !d->dec.err && pb_next(&r);) {
+		if (r.field != d->level[d->depth].number)
+			continue;
+		while (take(d, &r, kind, to ? to + (size_t)n * named_size(kind) : (uint8_t *)&any))
+			n++;
+	}
+	check(d);
+	return d->dec.err ? 0 : n;
+}
+
+static const void *numbers(struct dec_pb *d, const struct pb_reader *r, const struct dec_pb_field *f,
+			   enum sim_kind kind, uint32_t *ret_n)
+{
+	bool as_it_lies = kind == SIM_KIND_UINT8 || kind == SIM_KIND_FLOAT32 || kind == SIM_KIND_FLOAT64;
+	size_t size = named_size(kind);
+	void *to;
+
+	if (as_it_lies && r->wire == PB_LENGTH && (kind == SIM_KIND_UINT8 || f->first == f->last)) {
+		if (r->len % size)
+			sim_dec_fail(&d->dec, -EBADMSG);
+		*ret_n = d->dec.err ? 0 : (uint32_t)(r->len / size);
+		return r->data;
+	}
+	if (kind == SIM_KIND_UINT8) /* bytes, and nothing else */
+		return NULL;
+	*ret_n = gather(d, &d->level[d->depth].r, f, kind, NULL);
+	to = *ret_n ? keep(d, *ret_n * size) : NULL;
+	*ret_n = to ? gather(d, &d->level[d->depth].r, f, kind, to) : 0;
+	return to;
+}
+
+static uint32_t counted(struct dec_pb *d, uint32_t n, uint32_t fixed)
+{
+	if (fixed && n > fixed)
+		sim_dec_fail(&d->dec, -EBADMSG);
+	return d->dec.err ? 0 : n;
+}
+
+static const void *pb_array(struct sim_dec *s, const char *name, enum sim_kind kind, uint32_t fixed, uint32_t *ret_n)
+{
+	struct dec_pb *d = pb_of(s);
+	const struct dec_pb_field *f;
+	const void *p = NULL;
+	struct pb_reader r;
+
+	(void)name;
+	*ret_n = 0;
+	if (find(d, &r, &f))
+		p = numbers(d, &r, f, kind, ret_n);
+	*ret_n = counted(d, *ret_n, fixed);
+	return *ret_n ? p : NULL;
+}
+
+/* ---- messages and lists of them ---- */
+
+static void pb_begin_nested(struct sim_dec *s, const char *name)
+{
+	struct dec_pb *d = pb_of(s);
+	struct pb_reader r = { .wire = PB_TAKEN, .error = &d->error }, in;
+
+	(void)name;
+	find_value(d, &r);
+	pb_enter(&r, &in);
+	check(d);
+	if (push(d))
+		open_message(d, &d->level[d->depth], &in);
+}
+
+static void pb_end_nested(struct sim_dec *s)
+{
+	pb_of(s)->depth--;
+}
+
+/* How many messages or strings a field has. */
+static uint32_t count(struct dec_pb *d, const struct pb_reader *message, const struct dec_pb_field *f, uint32_t number)
+{
+	struct pb_reader r = *message;
+	uint32_t n = 0;
+
+	while (r.at <= f->last && pb_next(&r))
+		n += r.field == number && r.wire == PB_LENGTH;
+	check(d);
+	return n;
+}
+
+static uint32_t pb_list(struct sim_dec *s, const char *name, uint32_t fixed, size_t min)
+{
+	struct dec_pb *d = pb_of(s);
+	const struct dec_pb_field *f;
+	struct pb_reader r = { .error = &d->error };
+	uint32_t n = 0, number = 0;
+
+	(void)name;
+	(void)min; /* an element that is empty has two bytes on the wire, and may be all zero */
+	if (find(d, &r, &f)) {
+		r = d->level[d->depth].r;
+		r.at = f->first;
+		number = d->level[d->depth].number;
+		n = count(d, &r, f, number);
+	}
+	if (push(d)) {
+		d->level[d->depth].r = r;
+		d->level[d->depth].number = number;
+		d->level[d->depth].list = true;
+	}
+	return counted(d, n, fixed);
+}
+
+static int64_t pb_header(struct sim_dec *s, const char *name, const char **ret_frame, size_t *ret_len)
+{
+	struct dec_pb *d = pb_of(s);
+	struct pb_reader r = { .wire = PB_TAKEN, .error = &d->error }, in;
+	const char *frame = "";
+	size_t len = 0;
+	int64_t ns = 0;
+
+	(void)name;
+	find_value(d, &r);
+	for (pb_enter(&r, &in); pb_next(&in);) {
+		if (in.field == 1)
+			ns = time_of(d, &in);
+		else if (in.field == 2)
+			frame = text(d, &in, FRAME_MAX, &len);
+	}
+	check(d);
+	if (ret_frame) {
+		*ret_frame = frame;
+		*ret_len = len;
+	}
+	return ns;
+}
+
+static const struct sim_dec_ops pb_ops = {
+	.abi = SIM_DEC_ABI,
+	.size = sizeof(pb_ops),
+	.value = pb_value,
+	.string = pb_string_read,
+	.time = pb_time,
+	.array = pb_array,
+	.begin = pb_begin_nested,
+	.end = pb_end_nested,
+	.list = pb_list,
+	.list_end = pb_end_nested,
+	.header = pb_header,
+};
+
+void dec_pb_init(struct dec_pb *d)
+{
+	memset(d, 0, sizeof(*d));
+}
+
+void dec_pb_finish(struct dec_pb *d)
+{
+	forget(d);
+}
+
+void dec_pb_begin(struct dec_pb *d, const void *data, size_t len)
+{
+	struct pb_reader r;
+
+	forget(d);
+	d->dec = (struct sim_dec){ .ops = &pb_ops };
+	d->error = 0;
+	d->depth = 0;
+	pb_read_begin(&r, data, len, &d->error);
+	open_message(d, &d->level[0], &r);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The encoder of protobuf, for messages that have no .proto of their own: fields are numbered from 1 in the order of the
+ * definition, so that it needs none. pb_proto.h writes the definition down for the peer, dec_pb.h reads such messages.
+ *
+ *   bool, int8 ... uint64, float32, float64   bool, int32, uint32, int64, uint64, float, double; always there
+ *   string                                    string
+ *   uint8[]                                   bytes
+ *   other arrays of numbers                   repeated, packed
+ *   time, duration                            message Time { int64 sec = 1; uint32 nanosec = 2; }, 0 <= nanosec < 1e9
+ *   header                                    message Header { Time stamp = 1; string frame_id = 2; }, as in ROS 2
+ */
+#ifndef ENC_PB_H
+#define ENC_PB_H
+
+#include <sim/encode.h>
+
+#include "pb_writer.h"
+
+#define ENC_PB_DEPTH (2 * PB_DEPTH_MAX) /* a list is a level too */
+
+struct enc_pb_level {
+	uint32_t field; /* that was written last; of a list: its own */
+	bool list;
+};
+
+struct enc_pb {
+	struct sim_enc enc; /* first: what mappings are given */
+	struct pb_writer w;
+	struct enc_pb_level level[ENC_PB_DEPTH];
+	unsigned depth;
+	struct { /* numbers that are being filled in, to become varints */
+		enum sim_kind kind;
+		uint32_t n;
+		uint8_t *to;
+		const uint8_t *from;
+	} late;
+};
+
+/* Begin a message behind what is in out, which it borrows until enc_pb_finish(). */
+void enc_pb_begin(struct enc_pb *e, struct iov_buf *out);
+
+/* End it. 0; else the first error: -ENOMEM, -E2BIG over a bound of pb_writer.h, or the mapping's. */
+int enc_pb_finish(struct enc_pb *e);
+
+#endif
