@@ -26,6 +26,7 @@ $(B)/test/lgsvl-peer: $(B)/obj/tests/support/lgsvl_peer.o $(B)/obj/tests/support
 TEST_PROGRAMS += $(B)/test/lgsvl-peer
 
 # and a rosbridge server
-$(B)/test/rosbridge-peer: $(addprefix $(B)/obj/tests/support/,rosbridge_peer.o rosbridge_server.o)
+ROSBRIDGE_SERVER := $(addprefix $(B)/obj/tests/support/,rosbridge_server.o ws_server.o cbor_tree_write.o)
+$(B)/test/rosbridge-peer: $(B)/obj/tests/support/rosbridge_peer.o $(ROSBRIDGE_SERVER)
 LINK_rosbridge-peer := -ljansson -lssl -lcrypto
 TEST_PROGRAMS += $(B)/test/rosbridge-peer

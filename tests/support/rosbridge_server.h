@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A rosbridge server as the tests play it, by hand from RFC 6455 and the protocol's description: a thread that serves one client after the other on a
- * port of loopback. It is strict: whatever a server could stumble over, in a frame, in an operation or in their order, is kept in `fault`.
- * It publishes nothing in any graph, and sends what the test says. Thread: any may ask.
+ * A rosbridge server as the tests play it, by hand from the protocol's description, over ws_server.h. It is strict: whatever a server could
+ * stumble over, in a frame, in an operation or in their order, is kept in `fault`. There is no graph behind it: it sends what the test says
+ * or, as a relay, to its clients what they publish, call and answer among each other. Thread: any may ask.
  */
 #ifndef ROSBRIDGE_SERVER_H
 #define ROSBRIDGE_SERVER_H
@@ -13,15 +13,15 @@
 
 #include <jansson.h>
 
+#include "ws_server.h"
+
 struct rosbridge_server;
 
-struct rosbridge_server_how {   /* zeros: a server as it should be */
-	const char *greeting;   /* these bytes instead of a handshake */
-	bool deaf;              /* no answer to the handshake */
-	bool keeps_open;        /* a close frame has no answer, and pings neither */
-	bool auth;              /* the first operation must be "auth" */
-	bool python;            /* NaN and 1e999 are numbers, as Python's json has them; they read as null */
-	const char *cert, *key; /* PEM: TLS */
+struct rosbridge_server_how { /* zeros: a server as it should be */
+	struct ws_server_how ws;
+	bool auth;   /* the first operation must be "auth" */
+	bool python; /* NaN and 1e999 are numbers, as Python's json has them; they read as null */
+	bool relay;  /* what a client sends goes to the others it is for, as JSON or CBOR */
 };
 
 /* port 0: one that is free. how NULL: zeros; kept. NULL: it cannot listen. */
@@ -29,7 +29,7 @@ struct rosbridge_server *rosbridge_server_create(unsigned port, const struct ros
 void rosbridge_server_destroy(struct rosbridge_server *s);
 
 unsigned rosbridge_server_port(const struct rosbridge_server *s);
-/* Clients so far, handshakes done so far, and whether one is being served. */
+/* Of all clients together. Clients so far, handshakes done so far, and whether one is being served. */
 unsigned rosbridge_server_connections(struct rosbridge_server *s);
 unsigned rosbridge_server_greeted(struct rosbridge_server *s);
 bool rosbridge_server_connected(struct rosbridge_server *s);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Install what is missing, by name, from Debian:  tools/dev/deps.sh [build] [demo] [check] [full];  full also fetches
-# decoders and a node of ROS 1 for tests from npm.
+# decoders, a node of ROS 1 and a client of rosbridge for tests from npm.
 # Asks for nothing and touches nothing when everything is there.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -17,7 +17,7 @@ full='clang llvm libclang-rt-14-dev debootstrap systemd-container zsh fish libro
 # node of any origin does
 { command -v node && command -v npm; } >/dev/null 2>&1 || full="$full nodejs npm"
 
-# Decoders and a node of ROS 1 that are not ours: from npm, by version and sum, into build/npm.
+# Decoders, a node of ROS 1 and a client of rosbridge that are not ours: from npm, by version and sum, into build/npm.
 decoder=tests/system/decode
 fetch_decoder()
 {

@@ -14,7 +14,7 @@ BRIDGE_FOLDER_faulty := $(B)/test/plugins
 BRIDGE_REQUIRED_ros2 := humble
 # what it connects to, instead of that
 BRIDGE_PEER_ros1 := conformance/bridge/peer_ros1.o system/ros1/fake.o
-BRIDGE_PEER_rosbridge := conformance/bridge/peer_rosbridge.o support/rosbridge_server.o
+BRIDGE_PEER_rosbridge := conformance/bridge/peer_rosbridge.o support/rosbridge_server.o support/ws_server.o support/cbor_tree_write.o
 BRIDGE_PEER_lgsvl := conformance/bridge/peer_lgsvl.o support/lgsvl_server.o
 BRIDGE_SUITES := $(BRIDGE_STAMPS:%=$(B)/test/conformance-bridge-%)
 # those that talk to the network do so in namespaces of their own

@@ -27,7 +27,7 @@ $(addprefix $(B)/test/,system-stack-carried system-stack-demo system-stack-isola
 $(B)/test/system-stack-topics: $(addprefix $(B)/obj/tests/,system/ros2/typed.o system/ros2/asker.o support/ros_tree.o) $(B)/lib/libros.a
 LINK_system-stack-topics += -lddsc
 $(addprefix $(B)/test/system-stack-,autoware_ai topics topics_apollo topics_lgsvl): $(B)/obj/tests/system/stack/rig.o
-$(B)/test/system-stack-topics_apollo: $(addprefix $(B)/obj/tests/support/,rosbridge_server.o ros_tree.o) $(B)/lib/libros.a | $(B)/lib/simd/bridge_rosbridge.so
+$(B)/test/system-stack-topics_apollo: $(ROSBRIDGE_SERVER) $(B)/obj/tests/support/ros_tree.o $(B)/lib/libros.a | $(B)/lib/simd/bridge_rosbridge.so
 LINK_system-stack-topics_apollo += -lssl -lcrypto
 $(B)/test/system-stack-autoware_ai: $(addprefix $(B)/obj/tests/support/,ros_tree.o ros_master.o) $(B)/lib/libros.a | $(B)/lib/simd/bridge_ros1.so
 $(B)/test/system-stack-topics_lgsvl: $(addprefix $(B)/obj/tests/support/,lgsvl_server.o ros_tree.o) $(B)/lib/libros.a | $(B)/lib/simd/bridge_lgsvl.so
@@ -36,10 +36,10 @@ $(B)/test/system-stack-scenario: $(addprefix $(B)/obj/tests/,system/stack/autowa
 	$(B)/lib/libvehicle.a $(B)/lib/libros.a | $(B)/lib/simd/bridge_ros2.so $(B)/bin/sim-ss2 $(B)/bin/sim-vehicle
 LINK_system-stack-scenario += -lddsc -lzmq -lm
 $(B)/test/system-stack-lgsvl: $(B)/obj/tests/support/lgsvl_server.o | $(B)/lib/simd/bridge_lgsvl.so
-$(addprefix $(B)/test/,system-stack-rosbridge system-stack-rosbridge_bad): $(addprefix $(B)/obj/tests/,support/rosbridge_server.o system/stack/rosbridge_line.o) | $(B)/lib/simd/bridge_rosbridge.so
+$(addprefix $(B)/test/,system-stack-rosbridge system-stack-rosbridge_bad): $(ROSBRIDGE_SERVER) $(B)/obj/tests/system/stack/rosbridge_line.o | $(B)/lib/simd/bridge_rosbridge.so
 LINK_system-stack-rosbridge += -lssl -lcrypto
 LINK_system-stack-rosbridge_bad += -lssl -lcrypto
-$(B)/test/system-stack-far: $(addprefix $(B)/obj/tests/,support/lgsvl_server.o support/rosbridge_server.o support/ros_tree.o system/ros1/fake.o) \
+$(B)/test/system-stack-far: $(ROSBRIDGE_SERVER) $(addprefix $(B)/obj/tests/,support/lgsvl_server.o support/ros_tree.o system/ros1/fake.o) \
 	$(addprefix $(B)/obj/tools/bridge/ros1/,net.o http.o tcpros.o xmlrpc.o xmlrpc_write.o) $(MSG_OBJS_example) \
 	$(B)/lib/libros.a | $(B)/lib/simd/bridge_lgsvl.so $(B)/lib/simd/bridge_ros1.so $(B)/lib/simd/bridge_rosbridge.so $(CONVERTER_SHELF)
 LINK_system-stack-far += -lexpat -lssl -lcrypto

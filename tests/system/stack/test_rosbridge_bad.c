@@ -18,26 +18,26 @@ static void expect(const struct rosbridge_server_how *how, const char *scheme, c
 
 TEST_WITH(a_web_server, NULL, line_sweep)
 {
-	expect(&(struct rosbridge_server_how){ .greeting = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n" },
+	expect(&(struct rosbridge_server_how){ .ws.greeting = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n" },
 	       "ws://", "", "no rosbridge server is there");
 }
 
 TEST_WITH(a_node_of_ros_1, NULL, line_sweep)
 {
-	expect(&(struct rosbridge_server_how){ .greeting = "\x20\x10\x02" }, "ws://", "",
+	expect(&(struct rosbridge_server_how){ .ws.greeting = "\x20\x10\x02" }, "ws://", "",
 	       "no rosbridge server is there");
 }
 
 TEST_WITH(one_that_never_answers, NULL, line_sweep)
 {
-	expect(&(struct rosbridge_server_how){ .deaf = true }, "ws://", "\"connect_ms\":300",
+	expect(&(struct rosbridge_server_how){ .ws.deaf = true }, "ws://", "\"connect_ms\":300",
 	       "no answer as of a WebSocket server within 300 ms");
 }
 
 /* It takes all and answers nothing, neither pings nor the end. */
 TEST_WITH(one_that_never_closes, NULL, line_sweep)
 {
-	expect(&(struct rosbridge_server_how){ .keeps_open = true }, "ws://", "\"stall_ms\":400",
+	expect(&(struct rosbridge_server_how){ .ws.keeps_open = true }, "ws://", "\"stall_ms\":400",
 	       "it has answered nothing for 400 ms");
 }
 
@@ -153,7 +153,7 @@ static void make_cert(const char *name, const char *host)
 
 TEST_WITH(tls_with_a_certificate, NULL, line_sweep)
 {
-	struct rosbridge_server_how how = { .cert = "/tmp/good.pem", .key = "/tmp/good.key" };
+	struct rosbridge_server_how how = { .ws.cert = "/tmp/good.pem", .ws.key = "/tmp/good.key" };
 	struct sim_publisher *p;
 
 	make_cert("good", "127.0.0.1");
@@ -169,7 +169,7 @@ TEST_WITH(tls_with_a_certificate, NULL, line_sweep)
 /* Nothing is said to who cannot show who he is. */
 static void distrust(const char *cert, const char *key, const char *options, const char *words)
 {
-	struct rosbridge_server_how how = { .cert = cert, .key = key };
+	struct rosbridge_server_how how = { .ws.cert = cert, .ws.key = key };
 
 	line_start_with(&how, "wss://", options);
 	UNTIL(20000, stack_said(words));
