@@ -20,15 +20,19 @@ static pid_t pid;
 
 int ros_master_group(void **state)
 {
-	static const char *const programs[] = { "rosmaster", "rostopic", "rosnode", "rosparam", "rosbag", "rosservice" };
-	char path[64];
+	static const char *const needed[] = { "/usr/bin/rosmaster",
+					      "/usr/bin/rostopic",
+					      "/usr/bin/rosnode",
+					      "/usr/bin/rosparam",
+					      "/usr/bin/rosbag",
+					      "/usr/bin/rosservice",
+					      "/usr/lib/python3/dist-packages/std_srvs" };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
-		snprintf(path, sizeof(path), "/usr/bin/%s", programs[i]);
-		if (access(path, X_OK) == 0)
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+		if (access(needed[i], X_OK) == 0)
 			continue;
-		print_message("no %s here: run tools/dev/deps.sh check\n", programs[i]);
+		print_message("no %s here: run tools/dev/deps.sh check\n", needed[i]);
 		if (test_full())
 			return -1;
 		exit(77);
@@ -78,6 +82,7 @@ const char *ros_master_start(void)
 	setenv("ROS_MASTER_URI", uri, 1);
 	setenv("ROS_IP", "127.0.0.1", 1);
 	setenv("ROS_HOME", "/tmp/out-ros", 1);
+	setenv("PYTHONUNBUFFERED", "1", 1); /* else a line a second is seen when there are 8 KiB of them */
 	ros_master_again();
 	return uri;
 }
@@ -108,4 +113,38 @@ const char *ros_output(const char *command, int *ret_code)
 	if (ret_code)
 		*ret_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 	return text;
+}
+
+void ros_prints(const char *command, const char *part)
+{
+	const char *text = ros_output(command, NULL);
+
+	if (!strstr(text, part))
+		fail_msg("%s: no \"%s\" in: %s", command, part, text);
+}
+
+FILE *ros_begin(const char *command)
+{
+	FILE *f = popen(command, "r");
+
+	assert_non_null(f);
+	return f;
+}
+
+void ros_next_line(FILE *f, const char *expected)
+{
+	char line[1024] = "";
+
+	assert_non_null(fgets(line, sizeof(line), f));
+	line[strcspn(line, "\n")] = '\0';
+	assert_string_equal(line, expected);
+}
+
+void ros_until_line(FILE *f, const char *part)
+{
+	char line[1024] = "";
+
+	while (!strstr(line, part))
+		if (!fgets(line, sizeof(line), f))
+			fail_msg("it ended without \"%s\"", part);
 }

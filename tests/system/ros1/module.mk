@@ -9,7 +9,7 @@ TESTS_NS += $(ROS1_TESTS:%=$(B)/test/system-ros1-%)
 $(ROS1_TESTS:%=$(B)/test/system-ros1-%): $(B)/test/system-ros1-%: $(B)/obj/tests/system/ros1/test_%.o $(B)/obj/tests/system/ros1/fake.o $(B)/obj/tests/system/ros2/host.o \
 	$(addprefix $(B)/obj/tools/bridge/ros1/,net.o http.o tcpros.o xmlrpc.o xmlrpc_write.o) | $(B)/lib/simd/bridge_ros1.so
 $(foreach t,$(ROS1_TESTS),$(eval LINK_system-ros1-$(t) = $$(LINK_SIMCLIENT) -lexpat -lcmocka -ldl))
-$(B)/test/system-ros1-tools: $(B)/obj/tests/support/ros_master.o
+$(addprefix $(B)/test/system-ros1-,peers tools): $(B)/obj/tests/support/ros_master.o
 # a node of roscpp, where its headers are (tools/dev/deps.sh full)
 ifneq ($(and $(wildcard /usr/include/ros/ros.h),$(wildcard /usr/include/sensor_msgs/Image.h),$(shell command -v g++)),)
 $(B)/test/roscpp-listener: tests/system/ros1/roscpp_listener.cpp

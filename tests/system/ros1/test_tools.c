@@ -88,41 +88,6 @@ static void publish_image(uint32_t sequence)
 	free(s);
 }
 
-/* ---- programs ---- */
-
-static FILE *begin(const char *command)
-{
-	FILE *f = popen(command, "r");
-
-	assert_non_null(f);
-	return f;
-}
-
-static void next_line(FILE *f, const char *expected)
-{
-	char line[1024] = "";
-
-	assert_non_null(fgets(line, sizeof(line), f));
-	line[strcspn(line, "\n")] = '\0';
-	assert_string_equal(line, expected);
-}
-
-static void until_line(FILE *f, const char *part)
-{
-	char line[1024] = "";
-
-	while (!strstr(line, part))
-		assert_non_null(fgets(line, sizeof(line), f));
-}
-
-static void prints(const char *command, const char *part)
-{
-	const char *text = ros_output(command, NULL);
-
-	if (!strstr(text, part))
-		fail_msg("%s: no \"%s\" in: %s", command, part, text);
-}
-
 /* Without it the test says so, and has failed where FULL=1 asked for everything. */
 static bool have(const char *path, const char *what)
 {
@@ -138,7 +103,7 @@ static bool have(const char *path, const char *what)
 /* As many messages of each topic as it is told to take. */
 static void record(void)
 {
-	FILE *f = begin("exec rosbag record -l 3 -O " BAG " /chat /camera 2>&1");
+	FILE *f = ros_begin("exec rosbag record -l 3 -O " BAG " /chat /camera 2>&1");
 	const char *const texts[TEXTS] = { "one", "", "caf\xc3\xa9" };
 
 	host_wait_log(&h, "/chat: subscriber /record");
@@ -157,9 +122,9 @@ TEST_WITH(a_bag_of_ours_is_read_by_others, setup, teardown)
 	const char *text;
 
 	record();
-	prints("rosbag info " BAG, "messages:    6");
-	prints("rosbag info " BAG, "/camera   3 msgs    : sensor_msgs/Image");
-	prints("rosbag info " BAG, "start:       Jan 01 2022 00:00:00.12 (1640995200.12)");
+	ros_prints("rosbag info " BAG, "messages:    6");
+	ros_prints("rosbag info " BAG, "/camera   3 msgs    : sensor_msgs/Image");
+	ros_prints("rosbag info " BAG, "start:       Jan 01 2022 00:00:00.12 (1640995200.12)");
 	if (!have(MODULES "/node_modules/@foxglove/rosbag", "@foxglove/rosbag"))
 		return;
 	text = ros_output("node tests/system/ros1/bag.js " MODULES " " BAG " | sort", NULL);
@@ -178,7 +143,7 @@ TEST_WITH(a_bag_plays_into_us, setup, teardown)
 	const char *const texts[TEXTS] = { "one", "", "caf\xc3\xa9" };
 
 	record();
-	prints("rosbag play -q --wait-for-subscribers " BAG " --topics /chat /chat:=/say", "");
+	ros_prints("rosbag play -q --wait-for-subscribers " BAG " --topics /chat /chat:=/say", "");
 	for (unsigned i = 0; i < TEXTS; i++) {
 		struct host_in in = host_next(&h);
 
@@ -198,9 +163,10 @@ TEST_WITH(the_time_of_a_bag_drives_us, setup, teardown)
 	chat = camera = NULL;
 	down();
 	up(follows);
-	f = begin("exec rosbag play --clock --pause -q " BAG " </dev/null 2>&1"); /* /clock stands at its beginning */
+	f = ros_begin("exec rosbag play --clock --pause -q " BAG
+		      " </dev/null 2>&1"); /* /clock stands at its beginning */
 	assert_true(host_next_drive(&h) == HOST_STAMP);
-	prints("rosnode list | grep play_ | xargs rosnode kill", "killed");
+	ros_prints("rosnode list | grep play_ | xargs rosnode kill", "killed");
 	pclose(f);
 }
 
@@ -210,16 +176,16 @@ TEST_WITH(rosparam_and_the_rest_of_rostopic, setup, teardown)
 {
 	FILE *f;
 
-	prints("rosparam get /use_sim_time", "true");
-	f = begin("exec rostopic bw -w 3 /clock 2>&1");
-	until_line(f, "average:");
-	prints("rosnode list | grep rostopic | xargs rosnode kill", "killed");
+	ros_prints("rosparam get /use_sim_time", "true");
+	f = ros_begin("exec rostopic bw -w 3 /clock 2>&1");
+	ros_until_line(f, "average:");
+	ros_prints("rosnode list | grep rostopic | xargs rosnode kill", "killed");
 	pclose(f);
-	f = begin("exec rostopic delay -w 3 /camera 2>&1");
+	f = ros_begin("exec rostopic delay -w 3 /camera 2>&1");
 	host_wait_log(&h, "/camera: subscriber /rostopic");
 	for (unsigned i = 0; i < 3; i++)
 		publish_image(i);
-	prints("rosnode list | grep rostopic | xargs rosnode kill", "killed");
+	ros_prints("rosnode list | grep rostopic | xargs rosnode kill", "killed");
 	pclose(f);
 }
 
@@ -229,11 +195,11 @@ TEST_WITH(roscpp_gets_what_is_sent, setup, teardown)
 
 	if (!have(ROSCPP_LISTENER, "libroscpp-dev"))
 		return;
-	f = begin("exec " ROSCPP_LISTENER);
-	next_line(f, "ready");
+	f = ros_begin("exec " ROSCPP_LISTENER);
+	ros_next_line(f, "ready");
 	host_wait_log(&h, "/camera: subscriber /cpp_eyes");
 	publish_image(9);
-	next_line(f, "9 1640995200.123456768 camera: 6144 bytes, sum 43008");
+	ros_next_line(f, "9 1640995200.123456768 camera: 6144 bytes, sum 43008");
 	assert_int_equal(pclose(f), 0);
 }
 
@@ -244,15 +210,15 @@ TEST_WITH(a_node_that_is_not_of_ros, setup, teardown)
 
 	if (!have(MODULES "/node_modules/@foxglove/ros1", "@foxglove/ros1"))
 		return;
-	f = begin("exec node tests/system/ros1/node.js " MODULES " /fox 2>&1");
-	next_line(f, "ready");
+	f = ros_begin("exec node tests/system/ros1/node.js " MODULES " /fox 2>&1");
+	ros_next_line(f, "ready");
 	in = host_next(&h);
 	assert_string_equal(sim_String_data(sim_String_from(in.body, in.size), in.size), "hello");
 	host_wait_log(&h, "/chat: subscriber /fox");
 	publish_text("caf\xc3\xa9");
 	publish_text("bye");
-	next_line(f, "caf\xc3\xa9");
-	next_line(f, "bye");
+	ros_next_line(f, "caf\xc3\xa9");
+	ros_next_line(f, "bye");
 	assert_int_equal(pclose(f), 0);
 }
 
